@@ -1,0 +1,290 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# Weft: everything is built, tested and installed from here. `make help` lists
+# the targets. Sources are found by folder; a new file needs no line here.
+
+O       ?= build
+PREFIX  ?= /usr/local
+VERSION := 0.1.0
+SONAME  := libweft.so.0
+
+# RTL configurations to build a simulator of (include/spec/config.toml).
+CONFIGS      ?= w16
+LINT_CONFIGS ?= w8 w16 w32
+
+MARCH   ?= native
+PYTHON  ?= python3
+SHELL   := /bin/bash
+.DEFAULT_GOAL := all
+.DELETE_ON_ERROR:
+
+ifeq ($(SAN),1)
+  override O := $(O)/san
+endif
+ifeq ($(ASSERT),1)
+  override O := $(O)/assert
+endif
+
+# The tools first: a goal that builds something installs what is missing, and
+# only then are compilers looked for below.
+QUIET_GOALS := help clean gen check-gen deps
+GOALS       := $(or $(MAKECMDGOALS),all)
+ifneq ($(filter-out $(QUIET_GOALS),$(GOALS)),)
+  ifeq ($(findstring n,$(firstword -$(MAKEFLAGS))),) # not with make -n
+    DEPS_SAID := $(shell tools/deps.sh $(filter lint,$(GOALS)) >&2 || echo failed)
+    ifneq ($(DEPS_SAID),)
+      $(error packages are missing, see above)
+    endif
+  endif
+endif
+
+MAKEFLAGS += --no-builtin-rules
+
+# Two jobs on two cores without being asked; -j on the command line wins.
+CORES := $(shell nproc)
+ifeq ($(filter -j% --jobserver%,$(MAKEFLAGS)),)
+  MAKEFLAGS += -j$(CORES)
+endif
+
+ifeq ($(origin CC),default)
+  CC := gcc
+endif
+CCACHE   ?= $(shell command -v ccache)
+CLANGXX  ?= $(or $(shell command -v clang++),$(shell command -v clang++-14),g++)
+override CCACHE := $(notdir $(CCACHE))
+
+OPT      ?= -O2
+CFLAGS   ?= -g -Wall -Wextra -Wshadow
+ALL_CFLAGS   = -std=gnu11 $(OPT) $(CFLAGS) -fPIC -Iinclude -I. -MMD -MP $(SAN_FLAGS) $(EXTRA_CFLAGS)
+ALL_LDFLAGS  = $(LDFLAGS) $(SAN_FLAGS)
+LDLIBS       = -lz -lpng -ljpeg -lcjson -lm -ldl -lpthread
+ifeq ($(SAN),1)
+  OPT := -O1 -fno-omit-frame-pointer
+  SAN_FLAGS := -fsanitize=address,undefined -fno-sanitize-recover=all
+endif
+
+ifneq ($(V),1)
+  Q := @
+endif
+say = @printf '  %-7s %s\n' $(1) $(2)
+
+# ---- sources ----------------------------------------------------------------
+
+FAST_SRC := $(wildcard sim/golden/fast/*.c)
+LIB_SRC  := $(sort $(wildcard sim/golden/*.c sim/model/*.c sim/cosim/*.c \
+              driver/*.c driver/gen/*.c userlib/*/*.c) $(FAST_SRC))
+CMD_SRC  := $(sort $(wildcard tools/weft/*.c))
+TEST_KINDS := unit model cosim conformance fuzz
+TEST_SRC := $(sort $(wildcard $(TEST_KINDS:%=tests/%/*.c)))
+SUPPORT_SRC := $(sort $(wildcard tests/support/*.c))
+RTL_CC   := $(sort $(wildcard sim/rtl/*.cc))
+# Packages come before the modules of hw/files.f; that of the configuration first.
+HW_PKG   := hw/gen/weft_cmd_pkg.sv hw/gen/weft_regs_pkg.sv
+HW_SRC   := $(sort $(wildcard hw/*/*.sv hw/*/*.svh hw/gen/*/*.sv))
+
+LIB_OBJ  := $(LIB_SRC:%.c=$(O)/obj/%.o)
+CMD_OBJ  := $(CMD_SRC:%.c=$(O)/obj/%.o)
+SUPPORT_OBJ := $(SUPPORT_SRC:%.c=$(O)/obj/%.o)
+TEST_OBJ := $(TEST_SRC:%.c=$(O)/obj/%.o)
+
+# Every test as kind/name. T= selects by name or pattern: T=cosim/random,
+# T='unit/*'. `make check` leaves out what needs minutes.
+ALL_TESTS   := $(TEST_SRC:tests/%.c=%)
+SELECTED    := $(if $(T),$(filter $(subst *,%,$(T)),$(ALL_TESTS)),$(ALL_TESTS))
+CHECK_TESTS := $(if $(T),$(SELECTED),$(filter unit/% model/% fuzz/% cosim/smoke%,$(SELECTED)))
+test_bins    = $(1:%=$(O)/tests/%)
+
+# RTL simulators are always the plain build's: sanitizers watch the C around
+# them. Without hw/ or the harness there is nothing to build yet.
+RTL_DIR := $(patsubst %/san,%,$(O))/rtl
+ifneq ($(and $(wildcard hw/files.f),$(RTL_CC)),)
+  RTL_SO := $(CONFIGS:%=$(RTL_DIR)/weft-rtl-%.so)
+endif
+
+# The configuration's package comes before what all configurations share.
+rtl_files = hw/gen/$(1)/weft_cfg_pkg.sv $(HW_PKG) -f hw/files.f
+
+CMD := $(if $(CMD_SRC),$(O)/weft)
+
+# ---- targets ----------------------------------------------------------------
+
+.PHONY: all help demo check test test-full bench lint lint-verilator lint-yosys \
+        gen check-gen sim install clean deps tests compile_commands.json FORCE
+
+## all: library, command and RTL simulator of CONFIGS (the default)
+all: $(O)/libweft.a $(O)/libweft.so $(CMD) sim
+
+## help: this list
+help:
+	@sed -n 's/^## //p' Makefile | while IFS=: read -r name text; do \
+		printf '  %-22s%s\n' "$$name" "$$text"; done
+	@echo
+	@echo 'Variables: V=1 (show commands)  O=dir (default build)  CC=  PREFIX=  DESTDIR='
+	@echo '           SAN=1 (address and undefined sanitizers, in $$O/san)'
+	@echo '           ASSERT=1 (RTL assertions, in $$O/assert)'
+	@echo '           CONFIGS="w8 w16" (RTL)  T=kind/name SEED= N= (one test)'
+
+## demo: run the project's own network on the RTL and check every tensor
+demo: all
+	@O=$(O) tools/demo.sh
+
+## check: the tests that need about a minute
+check: TIMEOUT ?= 300
+check: check-gen sim $(call test_bins,$(CHECK_TESTS))
+	@$(call run_tests,check,$(CHECK_TESTS))
+
+## test: all kinds of tests, at most 20 minutes; T=kind/name for one of them
+test: check-gen all $(call test_bins,$(SELECTED))
+	@$(call run_tests,test,$(SELECTED))
+
+## test-full: everything, however long
+test-full: TIMEOUT ?= 14400
+test-full: check-gen all $(call test_bins,$(SELECTED))
+	@$(call run_tests,test-full,$(SELECTED))
+
+## tests: build the test programs without running them
+tests: $(call test_bins,$(ALL_TESTS))
+
+define run_tests
+$(if $(2),,echo 'make: no test is called "$(T)"' >&2; exit 2;) \
+export WEFT_SEED='$(SEED)' WEFT_N='$(N)' TIMEOUT=$(or $(TIMEOUT),900); \
+[ -n "$$WEFT_SEED" ] || unset WEFT_SEED; [ -n "$$WEFT_N" ] || unset WEFT_N; \
+tests/run.sh $(O) $(1) $(2)
+endef
+
+## bench: measure cycles and simulation speed
+bench: all
+	$(Q)O=$(O) tools/bench.sh
+
+## lint: Verilator on every configuration, Yosys on the file list
+lint: lint-verilator lint-yosys
+
+lint-verilator:
+	$(Q)[ -f hw/files.f ] || { echo 'lint: hw/files.f is not there' >&2; exit 2; }
+	$(Q)for config in $(LINT_CONFIGS); do \
+		printf '  %-7s %s\n' LINT $$config; \
+		verilator --lint-only -Wall --no-timing --top-module weft_npu \
+			$(call rtl_files,$$config) || exit 1; \
+		verilator --lint-only -Wall --no-timing --assert -DWEFT_ASSERT -DWEFT_FAULT_HOOK \
+			--top-module weft_npu $(call rtl_files,$$config) || exit 1; \
+	done
+
+lint-yosys: lint-verilator
+	$(Q)tools/lint/lint.sh
+
+## gen: write the generated files from include/spec
+gen:
+	$(Q)$(PYTHON) tools/gen.py
+
+## check-gen: are the generated files those of include/spec?
+check-gen:
+	$(Q)if ls include/spec/*.toml >/dev/null 2>&1; then $(PYTHON) tools/gen.py --check; fi
+
+## sim: the Verilated RTL of CONFIGS (w8, w16, w32) as shared objects
+sim: $(RTL_SO)
+ifeq ($(RTL_SO),)
+	@echo '  skip    sim: hw/files.f or sim/rtl/*.cc is not there'
+endif
+
+## deps: install the Debian packages that are missing
+deps:
+	@tools/deps.sh lint
+
+## install: library, headers, command and RTL simulators under DESTDIR/PREFIX
+install: all
+	install -d $(addprefix $(DESTDIR)$(PREFIX)/,bin lib/pkgconfig lib/weft include/weft/gen)
+	install -m 644 include/weft/*.h $(DESTDIR)$(PREFIX)/include/weft
+	if ls include/weft/gen/*.h >/dev/null 2>&1; then \
+		install -m 644 include/weft/gen/*.h $(DESTDIR)$(PREFIX)/include/weft/gen; fi
+	install -m 644 $(O)/libweft.a $(DESTDIR)$(PREFIX)/lib
+	install -m 755 $(O)/$(SONAME) $(DESTDIR)$(PREFIX)/lib
+	ln -sf $(SONAME) $(DESTDIR)$(PREFIX)/lib/libweft.so
+	printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$${prefix}/lib' 'includedir=$${prefix}/include' '' \
+		'Name: weft' 'Description: Open NPU: compile and run quantised networks' \
+		'Version: $(VERSION)' 'Cflags: -I$${includedir}' 'Libs: -L$${libdir} -lweft' \
+		'Libs.private: $(LDLIBS)' > $(DESTDIR)$(PREFIX)/lib/pkgconfig/weft.pc
+	$(if $(CMD),install -m 755 $(O)/weft $(DESTDIR)$(PREFIX)/bin)
+	$(if $(RTL_SO),install -m 755 $(RTL_SO) $(DESTDIR)$(PREFIX)/lib/weft)
+
+## clean: remove everything that was built
+clean:
+	rm -rf $(O)
+
+## compile_commands.json: for editors and analysers
+compile_commands.json:
+	$(Q){ echo '['; sep=; \
+	for f in $(LIB_SRC) $(CMD_SRC) $(SUPPORT_SRC) $(TEST_SRC); do \
+		printf '%s{"directory":"%s","file":"%s","command":"%s"}' "$$sep" '$(CURDIR)' "$$f" \
+			"$(CC) $(filter-out -MMD -MP,$(ALL_CFLAGS)) -c $$f"; \
+		sep=$$',\n'; \
+	done; echo; echo ']'; } > $@
+
+# ---- C ----------------------------------------------------------------------
+
+# Objects depend on the flags they were made with.
+$(O)/flags: FORCE
+	@mkdir -p $(@D)
+	@echo '$(CC) $(ALL_CFLAGS) $(MARCH)' | cmp -s - $@ || echo '$(CC) $(ALL_CFLAGS) $(MARCH)' > $@
+
+# Fast twins of golden: long loops, tested bit for bit against the plain ones.
+$(FAST_SRC:%.c=$(O)/obj/%.o): private OPT := $(if $(SAN),$(OPT),-O3) -march=$(MARCH)
+
+$(O)/obj/%.o: %.c $(O)/flags
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CCACHE) $(CC) $(ALL_CFLAGS) -c $< -o $@
+
+$(O)/libweft.a: $(LIB_OBJ)
+	$(call say,AR,$@)
+	@mkdir -p $(@D)
+	$(Q)rm -f $@ && ar rcs $@ $(LIB_OBJ)
+
+$(O)/libweft.so: $(LIB_OBJ)
+	$(call say,LD,$@)
+	$(Q)$(CC) -shared -Wl,-soname,$(SONAME) $(ALL_LDFLAGS) $(LIB_OBJ) $(LDLIBS) -o $(O)/$(SONAME)
+	$(Q)ln -sf $(SONAME) $@
+
+$(O)/weft: $(CMD_OBJ) $(O)/libweft.a
+	$(call say,LD,$@)
+	$(Q)$(CC) $(ALL_LDFLAGS) $(CMD_OBJ) $(O)/libweft.a $(LDLIBS) -o $@
+
+# ---- tests ------------------------------------------------------------------
+
+# The RTL backend looks in rtl/ beside the program; so does a test.
+$(O)/tests/%: $(O)/obj/tests/%.o $(SUPPORT_OBJ) $(O)/libweft.a
+	$(call say,LD,$@)
+	@mkdir -p $(@D)
+	@ln -sfn $(abspath $(RTL_DIR)) $(@D)/rtl
+	$(Q)$(CC) $(ALL_LDFLAGS) $< $(SUPPORT_OBJ) $(O)/libweft.a -lcmocka $(LDLIBS) -o $@
+
+.SECONDARY: $(TEST_OBJ) $(SUPPORT_OBJ)
+
+# ---- RTL --------------------------------------------------------------------
+
+# Measured: clang++ with -O3 -march=native runs the array twice as fast as g++.
+# Verilator's makefile links the harness and the model into one shared object.
+VERILATOR_FLAGS = --cc --exe --top-module weft_npu -Wall -Wno-fatal --no-timing \
+	--x-assign fast --x-initial fast --trace-fst --output-split 20000 -DWEFT_FAULT_HOOK \
+	$(if $(ASSERT),--assert -DWEFT_ASSERT) \
+	-CFLAGS "-fPIC -std=gnu++17 -I$(CURDIR) -I$(CURDIR)/include" \
+	-LDFLAGS "-shared -lz"
+
+$(RTL_DIR)/%/verilated.stamp: hw/files.f $(HW_SRC) $(RTL_CC) Makefile
+	$(call say,VERILOG,$*)
+	@mkdir -p $(@D)
+	$(Q)verilator $(VERILATOR_FLAGS) --prefix Vweft_npu_$* --Mdir $(@D) \
+		-CFLAGS "-DWEFT_CONFIG=$* -DVTOP=Vweft_npu_$* -DVTOP_H='\"Vweft_npu_$*.h\"'" \
+		-o ../weft-rtl-$*.so $(call rtl_files,$*) $(abspath $(RTL_CC))
+	@touch $@
+
+$(RTL_DIR)/weft-rtl-%.so: $(RTL_DIR)/%/verilated.stamp $(wildcard sim/rtl/*.h include/weft/*.h include/weft/gen/*.h)
+	$(call say,CXX,$@)
+	$(Q)+$(MAKE) --no-print-directory -C $(<D) -f Vweft_npu_$*.mk \
+		CXX="$(CLANGXX)" LINK="$(CLANGXX)" OBJCACHE="$(CCACHE)" \
+		OPT_FAST="-O3 -march=$(MARCH)" OPT_GLOBAL="-O2 -march=$(MARCH)" \
+		$(if $(Q),>$(abspath $(<D))/build.log 2>&1 || { tail -40 $(abspath $(<D))/build.log; exit 1; })
+	@touch $@
+
+.SECONDARY: $(CONFIGS:%=$(RTL_DIR)/%/verilated.stamp)
+
+-include $(LIB_OBJ:.o=.d) $(CMD_OBJ:.o=.d) $(SUPPORT_OBJ:.o=.d) $(TEST_OBJ:.o=.d)

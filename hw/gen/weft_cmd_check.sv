@@ -1,0 +1,150 @@
+// Generated from include/spec/cmd.toml by tools/gen.py; edit that and run `make gen`.
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the command set says of one whole command; combinational.
+//
+//   words_o  words of this opcode, 0 where there is no such opcode
+//   unit_o   unit that executes it
+//   fault_o  first that applies: BAD_OP, BAD_LEN, BAD_FIELD for reserved bits and
+//            alignment, then the first field outside its range; else NONE
+//
+// Words beyond words_o are not looked at. Same in C: weft_cmd_fault().
+module weft_cmd_check
+(
+  input  logic [1023:0] cmd_i,
+  output logic [7:0] words_o,
+  output logic [7:0] unit_o,
+  output logic [7:0] fault_o
+);
+
+  logic [7:0] post_fault;
+  always_comb begin
+    post_fault = weft_cmd_pkg::FAULT_NONE;
+    if ((cmd_i[weft_cmd_pkg::POST_S_SHIFT_LSB +: weft_cmd_pkg::POST_S_SHIFT_W] < weft_cmd_pkg::POST_S_SHIFT_MIN) || (cmd_i[weft_cmd_pkg::POST_S_SHIFT_LSB +: weft_cmd_pkg::POST_S_SHIFT_W] > weft_cmd_pkg::POST_S_SHIFT_MAX)) post_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
+    if ((cmd_i[weft_cmd_pkg::POST_B_SHIFT_LSB +: weft_cmd_pkg::POST_B_SHIFT_W] < weft_cmd_pkg::POST_B_SHIFT_MIN) || (cmd_i[weft_cmd_pkg::POST_B_SHIFT_LSB +: weft_cmd_pkg::POST_B_SHIFT_W] > weft_cmd_pkg::POST_B_SHIFT_MAX)) post_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
+    if ((cmd_i[weft_cmd_pkg::POST_A_SHIFT_LSB +: weft_cmd_pkg::POST_A_SHIFT_W] < weft_cmd_pkg::POST_A_SHIFT_MIN) || (cmd_i[weft_cmd_pkg::POST_A_SHIFT_LSB +: weft_cmd_pkg::POST_A_SHIFT_W] > weft_cmd_pkg::POST_A_SHIFT_MAX)) post_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
+    if ((cmd_i[weft_cmd_pkg::POST_S_MUL_LSB +: weft_cmd_pkg::POST_S_MUL_W] > weft_cmd_pkg::POST_S_MUL_MAX)) post_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
+    if ((cmd_i[weft_cmd_pkg::POST_B_MUL_LSB +: weft_cmd_pkg::POST_B_MUL_W] > weft_cmd_pkg::POST_B_MUL_MAX)) post_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
+    if ((cmd_i[weft_cmd_pkg::POST_A_MUL_LSB +: weft_cmd_pkg::POST_A_MUL_W] > weft_cmd_pkg::POST_A_MUL_MAX)) post_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
+    if (($signed(cmd_i[weft_cmd_pkg::POST_S_MAX_LSB +: weft_cmd_pkg::POST_S_MAX_W]) < weft_cmd_pkg::POST_S_MAX_MIN) || ($signed(cmd_i[weft_cmd_pkg::POST_S_MAX_LSB +: weft_cmd_pkg::POST_S_MAX_W]) > weft_cmd_pkg::POST_S_MAX_MAX)) post_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
+    if (($signed(cmd_i[weft_cmd_pkg::POST_S_MIN_LSB +: weft_cmd_pkg::POST_S_MIN_W]) < weft_cmd_pkg::POST_S_MIN_MIN) || ($signed(cmd_i[weft_cmd_pkg::POST_S_MIN_LSB +: weft_cmd_pkg::POST_S_MIN_W]) > weft_cmd_pkg::POST_S_MIN_MAX)) post_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
+    if (($signed(cmd_i[weft_cmd_pkg::POST_S_ZP_LSB +: weft_cmd_pkg::POST_S_ZP_W]) < weft_cmd_pkg::POST_S_ZP_MIN) || ($signed(cmd_i[weft_cmd_pkg::POST_S_ZP_LSB +: weft_cmd_pkg::POST_S_ZP_W]) > weft_cmd_pkg::POST_S_ZP_MAX)) post_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
+    if (($signed(cmd_i[weft_cmd_pkg::POST_B_ZP_LSB +: weft_cmd_pkg::POST_B_ZP_W]) < weft_cmd_pkg::POST_B_ZP_MIN) || ($signed(cmd_i[weft_cmd_pkg::POST_B_ZP_LSB +: weft_cmd_pkg::POST_B_ZP_W]) > weft_cmd_pkg::POST_B_ZP_MAX)) post_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
+    if (($signed(cmd_i[weft_cmd_pkg::POST_A_ZP_LSB +: weft_cmd_pkg::POST_A_ZP_W]) < weft_cmd_pkg::POST_A_ZP_MIN) || ($signed(cmd_i[weft_cmd_pkg::POST_A_ZP_LSB +: weft_cmd_pkg::POST_A_ZP_W]) > weft_cmd_pkg::POST_A_ZP_MAX)) post_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
+    if (($signed(cmd_i[weft_cmd_pkg::POST_Y_MAX_LSB +: weft_cmd_pkg::POST_Y_MAX_W]) < weft_cmd_pkg::POST_Y_MAX_MIN) || ($signed(cmd_i[weft_cmd_pkg::POST_Y_MAX_LSB +: weft_cmd_pkg::POST_Y_MAX_W]) > weft_cmd_pkg::POST_Y_MAX_MAX)) post_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
+    if (($signed(cmd_i[weft_cmd_pkg::POST_Y_MIN_LSB +: weft_cmd_pkg::POST_Y_MIN_W]) < weft_cmd_pkg::POST_Y_MIN_MIN) || ($signed(cmd_i[weft_cmd_pkg::POST_Y_MIN_LSB +: weft_cmd_pkg::POST_Y_MIN_W]) > weft_cmd_pkg::POST_Y_MIN_MAX)) post_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
+    if (($signed(cmd_i[weft_cmd_pkg::POST_Y_ZP_LSB +: weft_cmd_pkg::POST_Y_ZP_W]) < weft_cmd_pkg::POST_Y_ZP_MIN) || ($signed(cmd_i[weft_cmd_pkg::POST_Y_ZP_LSB +: weft_cmd_pkg::POST_Y_ZP_W]) > weft_cmd_pkg::POST_Y_ZP_MAX)) post_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
+    if ((cmd_i[weft_cmd_pkg::POST_PRE_SHIFT_LSB +: weft_cmd_pkg::POST_PRE_SHIFT_W] > weft_cmd_pkg::POST_PRE_SHIFT_MAX)) post_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
+    if ((cmd_i[weft_cmd_pkg::POST_SCALE16_LSB +: weft_cmd_pkg::POST_SCALE16_W] > weft_cmd_pkg::POST_SCALE16_MAX)) post_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
+    if ((cmd_i[weft_cmd_pkg::POST_MODE_LSB +: weft_cmd_pkg::POST_MODE_W] > weft_cmd_pkg::POST_MODE_MAX)) post_fault = weft_cmd_pkg::FAULT_BAD_MODE;
+    if ((cmd_i[weft_cmd_pkg::POST_OC_LSB +: weft_cmd_pkg::POST_OC_W] < weft_cmd_pkg::POST_OC_MIN)) post_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
+    if ((cmd_i[weft_cmd_pkg::POST_OH_LSB +: weft_cmd_pkg::POST_OH_W] < weft_cmd_pkg::POST_OH_MIN)) post_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
+    if ((cmd_i[weft_cmd_pkg::POST_OW_LSB +: weft_cmd_pkg::POST_OW_W] < weft_cmd_pkg::POST_OW_MIN)) post_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
+  end
+
+  logic [7:0] load_fault;
+  always_comb begin
+    load_fault = weft_cmd_pkg::FAULT_NONE;
+    if ((cmd_i[weft_cmd_pkg::LOAD_N3_LSB +: weft_cmd_pkg::LOAD_N3_W] < weft_cmd_pkg::LOAD_N3_MIN)) load_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
+    if ((cmd_i[weft_cmd_pkg::LOAD_N2_LSB +: weft_cmd_pkg::LOAD_N2_W] < weft_cmd_pkg::LOAD_N2_MIN)) load_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
+    if ((cmd_i[weft_cmd_pkg::LOAD_N1_LSB +: weft_cmd_pkg::LOAD_N1_W] < weft_cmd_pkg::LOAD_N1_MIN)) load_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
+    if ((cmd_i[weft_cmd_pkg::LOAD_ROW_BYTES_LSB +: weft_cmd_pkg::LOAD_ROW_BYTES_W] < weft_cmd_pkg::LOAD_ROW_BYTES_MIN)) load_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
+  end
+
+  logic [7:0] conv_fault;
+  always_comb begin
+    conv_fault = weft_cmd_pkg::FAULT_NONE;
+    if (($signed(cmd_i[weft_cmd_pkg::CONV_W_ZP_LSB +: weft_cmd_pkg::CONV_W_ZP_W]) < weft_cmd_pkg::CONV_W_ZP_MIN) || ($signed(cmd_i[weft_cmd_pkg::CONV_W_ZP_LSB +: weft_cmd_pkg::CONV_W_ZP_W]) > weft_cmd_pkg::CONV_W_ZP_MAX)) conv_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
+    if (($signed(cmd_i[weft_cmd_pkg::CONV_X_ZP_LSB +: weft_cmd_pkg::CONV_X_ZP_W]) < weft_cmd_pkg::CONV_X_ZP_MIN) || ($signed(cmd_i[weft_cmd_pkg::CONV_X_ZP_LSB +: weft_cmd_pkg::CONV_X_ZP_W]) > weft_cmd_pkg::CONV_X_ZP_MAX)) conv_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
+    if ((cmd_i[weft_cmd_pkg::CONV_X_LIMIT_LSB +: weft_cmd_pkg::CONV_X_LIMIT_W] < weft_cmd_pkg::CONV_X_LIMIT_MIN)) conv_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
+    if ((cmd_i[weft_cmd_pkg::CONV_IN_H_LSB +: weft_cmd_pkg::CONV_IN_H_W] < weft_cmd_pkg::CONV_IN_H_MIN)) conv_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
+    if ((cmd_i[weft_cmd_pkg::CONV_DIL_Y_LSB +: weft_cmd_pkg::CONV_DIL_Y_W] < weft_cmd_pkg::CONV_DIL_Y_MIN) || (cmd_i[weft_cmd_pkg::CONV_DIL_Y_LSB +: weft_cmd_pkg::CONV_DIL_Y_W] > weft_cmd_pkg::CONV_DIL_Y_MAX)) conv_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
+    if ((cmd_i[weft_cmd_pkg::CONV_STRIDE_Y_LSB +: weft_cmd_pkg::CONV_STRIDE_Y_W] < weft_cmd_pkg::CONV_STRIDE_Y_MIN) || (cmd_i[weft_cmd_pkg::CONV_STRIDE_Y_LSB +: weft_cmd_pkg::CONV_STRIDE_Y_W] > weft_cmd_pkg::CONV_STRIDE_Y_MAX)) conv_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
+    if ((cmd_i[weft_cmd_pkg::CONV_N_KX_LSB +: weft_cmd_pkg::CONV_N_KX_W] < weft_cmd_pkg::CONV_N_KX_MIN)) conv_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
+    if ((cmd_i[weft_cmd_pkg::CONV_N_KY_LSB +: weft_cmd_pkg::CONV_N_KY_W] < weft_cmd_pkg::CONV_N_KY_MIN)) conv_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
+    if ((cmd_i[weft_cmd_pkg::CONV_RUN_LEN_LSB +: weft_cmd_pkg::CONV_RUN_LEN_W] < weft_cmd_pkg::CONV_RUN_LEN_MIN)) conv_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
+  end
+
+  logic [7:0] dw_fault;
+  always_comb begin
+    dw_fault = weft_cmd_pkg::FAULT_NONE;
+    if ((cmd_i[weft_cmd_pkg::DW_STRIDE_X_LSB +: weft_cmd_pkg::DW_STRIDE_X_W] < weft_cmd_pkg::DW_STRIDE_X_MIN)) dw_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
+    if ((cmd_i[weft_cmd_pkg::DW_STRIDE_Y_LSB +: weft_cmd_pkg::DW_STRIDE_Y_W] < weft_cmd_pkg::DW_STRIDE_Y_MIN)) dw_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
+    if ((cmd_i[weft_cmd_pkg::DW_IN_W_LSB +: weft_cmd_pkg::DW_IN_W_W] < weft_cmd_pkg::DW_IN_W_MIN)) dw_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
+    if ((cmd_i[weft_cmd_pkg::DW_IN_H_LSB +: weft_cmd_pkg::DW_IN_H_W] < weft_cmd_pkg::DW_IN_H_MIN)) dw_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
+  end
+
+  logic [7:0] pool_fault;
+  always_comb begin
+    pool_fault = weft_cmd_pkg::FAULT_NONE;
+    if ((cmd_i[weft_cmd_pkg::POOL_N_KX_LSB +: weft_cmd_pkg::POOL_N_KX_W] < weft_cmd_pkg::POOL_N_KX_MIN)) pool_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
+    if ((cmd_i[weft_cmd_pkg::POOL_N_KY_LSB +: weft_cmd_pkg::POOL_N_KY_W] < weft_cmd_pkg::POOL_N_KY_MIN)) pool_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
+  end
+
+  logic [7:0] range_fault;
+  logic bad_bits;
+
+  always_comb begin
+    words_o = 8'd0;
+    unit_o = weft_cmd_pkg::UNIT_CP;
+    range_fault = weft_cmd_pkg::FAULT_NONE;
+    bad_bits = 1'b0;
+    case (cmd_i[weft_cmd_pkg::HEADER_OP_LSB +: weft_cmd_pkg::HEADER_OP_W])
+      weft_cmd_pkg::OP_END: begin
+        words_o = weft_cmd_pkg::END_WORDS;
+        unit_o = weft_cmd_pkg::UNIT_CP;
+        bad_bits = ((cmd_i[127:0] & 128'hffff0000) != '0);
+      end
+      weft_cmd_pkg::OP_LOAD: begin
+        words_o = weft_cmd_pkg::LOAD_WORDS;
+        unit_o = weft_cmd_pkg::UNIT_LD;
+        bad_bits = ((cmd_i[447:0] & 448'hf00000000000000000000000000000000000000000000000ff00000000000000ffff0000000000f8000000000000000000000000ffff0000) != '0);
+        range_fault = load_fault;
+      end
+      weft_cmd_pkg::OP_STORE: begin
+        words_o = weft_cmd_pkg::STORE_WORDS;
+        unit_o = weft_cmd_pkg::UNIT_ST;
+        bad_bits = ((cmd_i[447:0] & 448'hf00000000000000000000000000000000000000000000000ff00000000000000ffff0000000000f8000000000000000000000000ffff0000) != '0);
+        range_fault = load_fault;
+      end
+      weft_cmd_pkg::OP_CONV: begin
+        words_o = weft_cmd_pkg::CONV_WORDS;
+        unit_o = weft_cmd_pkg::UNIT_CV;
+        bad_bits = ((cmd_i[1023:0] & 1024'hffffffffffffffffffffff0000000000fffe000000e00000fff0000000000000fec000c000000000f000000000000000f000000000000000ffc0c0c00000000000000000000000000000000000000000f0000000000000000000000000000000f800000000000000f000000000000000000000000000000000000000ffff0000) != '0)
+          || (cmd_i[896 +: weft_cfg_pkg::LOG2_N] != '0)
+          || (cmd_i[916 +: weft_cfg_pkg::LOG2_N] != '0);
+        range_fault = (post_fault != weft_cmd_pkg::FAULT_NONE) ? post_fault : conv_fault;
+      end
+      weft_cmd_pkg::OP_DW: begin
+        words_o = weft_cmd_pkg::DW_WORDS;
+        unit_o = weft_cmd_pkg::UNIT_VE;
+        bad_bits = ((cmd_i[767:0] & 768'hf000000000000000ffc0c0c00000000000000000000000000000000000000000f0000000000000000000000000000000f800000000000000f000000000000000000000000000000000000000ffff0000) != '0)
+          || (cmd_i[704 +: weft_cfg_pkg::LOG2_N] != '0)
+          || (cmd_i[724 +: weft_cfg_pkg::LOG2_N] != '0);
+        range_fault = (post_fault != weft_cmd_pkg::FAULT_NONE) ? post_fault : dw_fault;
+      end
+      weft_cmd_pkg::OP_POOL: begin
+        words_o = weft_cmd_pkg::POOL_WORDS;
+        unit_o = weft_cmd_pkg::UNIT_VE;
+        bad_bits = ((cmd_i[767:0] & 768'hffffffff00000000fffe000000000000f000000000000000ffc0c0c00000000000000000000000000000000000000000f0000000000000000000000000000000f800000000000000f000000000000000000000000000000000000000ffff0000) != '0);
+        range_fault = (post_fault != weft_cmd_pkg::FAULT_NONE) ? post_fault : pool_fault;
+      end
+      weft_cmd_pkg::OP_ELT: begin
+        words_o = weft_cmd_pkg::ELT_WORDS;
+        unit_o = weft_cmd_pkg::UNIT_VE;
+        bad_bits = ((cmd_i[639:0] & 640'hf000000000000000ffc0c0c00000000000000000000000000000000000000000f0000000000000000000000000000000f800000000000000f000000000000000000000000000000000000000ffff0000) != '0);
+        range_fault = post_fault;
+      end
+      default: ;
+    endcase
+  end
+
+  always_comb begin
+    fault_o = range_fault;
+    if (words_o == 8'd0) fault_o = weft_cmd_pkg::FAULT_BAD_OP;
+    else if (cmd_i[weft_cmd_pkg::HEADER_N_WORDS_LSB +: weft_cmd_pkg::HEADER_N_WORDS_W] != words_o)
+      fault_o = weft_cmd_pkg::FAULT_BAD_LEN;
+    else if (bad_bits) fault_o = weft_cmd_pkg::FAULT_BAD_FIELD;
+  end
+
+endmodule

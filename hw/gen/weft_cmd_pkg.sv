@@ -1,0 +1,408 @@
+// Generated from include/spec/cmd.toml by tools/gen.py; edit that and run `make gen`.
+// SPDX-License-Identifier: Apache-2.0
+/* verilator lint_off UNUSEDPARAM */
+package weft_cmd_pkg;
+  // Bit positions count from bit 0 of word 0 of the command.
+
+  localparam int unsigned HEADER_WORDS = 2;
+
+  localparam logic [7:0] OP_END = 8'h01;  // End of stream: the job is done when all earlier commands have retired
+  localparam logic [7:0] END_WORDS = 8'd2;
+  localparam logic [7:0] OP_LOAD = 8'h10;  // Copy a strided block of up to four dimensions from memory to the scratchpad
+  localparam logic [7:0] LOAD_WORDS = 8'd7;
+  localparam logic [7:0] OP_STORE = 8'h11;  // Copy a strided block of up to four dimensions from the scratchpad to memory
+  localparam logic [7:0] STORE_WORDS = 8'd7;
+  localparam logic [7:0] OP_CONV = 8'h20;  // Convolution of an input tile with all its taps: systolic array and post unit
+  localparam logic [7:0] CONV_WORDS = 8'd16;
+  localparam logic [7:0] OP_DW = 8'h30;  // Depthwise convolution 3x3, channel multiplier 1
+  localparam logic [7:0] DW_WORDS = 8'd12;
+  localparam logic [7:0] OP_POOL = 8'h31;  // Maximum or sum over a window without padding, per channel
+  localparam logic [7:0] POOL_WORDS = 8'd12;
+  localparam logic [7:0] OP_ELT = 8'h32;  // Elementwise: RESCALE and clamp of one tensor, or of the sum of two
+  localparam logic [7:0] ELT_WORDS = 8'd10;
+
+  localparam logic [7:0] UNIT_LD = 8'd0;  // DMA, memory to scratchpad
+  localparam logic [7:0] UNIT_ST = 8'd1;  // DMA, scratchpad to memory
+  localparam logic [7:0] UNIT_CV = 8'd2;  // systolic array
+  localparam logic [7:0] UNIT_VE = 8'd3;  // depthwise, pooling and elementwise engine
+  localparam logic [7:0] UNIT_CP = 8'd15;  // command processor itself
+
+  localparam logic [7:0] FAULT_NONE = 8'd0;  // no fault
+  localparam logic [7:0] FAULT_BAD_OP = 8'd1;  // unknown opcode
+  localparam logic [7:0] FAULT_BAD_LEN = 8'd2;  // word count in the header is not the opcode's
+  localparam logic [7:0] FAULT_BAD_FIELD = 8'd3;  // a field is outside its range
+  localparam logic [7:0] FAULT_SP_RANGE = 8'd4;  // scratchpad address beyond its end
+  localparam logic [7:0] FAULT_WINDOW = 8'd5;  // memory access outside its window, or not permitted there
+  localparam logic [7:0] FAULT_BUS = 8'd6;  // the bus answered with an error
+  localparam logic [7:0] FAULT_DEADLOCK = 8'd7;  // every unit idle and every waiting command unsatisfied
+  localparam logic [7:0] FAULT_STREAM_END = 8'd8;  // the stream ended without END
+  localparam logic [7:0] FAULT_BAD_MODE = 8'd9;  // arithmetic mode not in this configuration
+
+  // Opcode
+  localparam int unsigned HEADER_OP_LSB = 0;
+  localparam int unsigned HEADER_OP_W = 8;
+  // Words of this command, header included
+  localparam int unsigned HEADER_N_WORDS_LSB = 8;
+  localparam int unsigned HEADER_N_WORDS_W = 8;
+  // Free for the compiler; reported with a fault
+  localparam int unsigned HEADER_TAG_LSB = 32;
+  localparam int unsigned HEADER_TAG_W = 32;
+  // Starts when at least this many LD commands of this stream have retired
+  localparam int unsigned HEADER_WAIT_LD_LSB = 64;
+  localparam int unsigned HEADER_WAIT_LD_W = 16;
+  // The same for ST
+  localparam int unsigned HEADER_WAIT_ST_LSB = 80;
+  localparam int unsigned HEADER_WAIT_ST_W = 16;
+  // The same for CV
+  localparam int unsigned HEADER_WAIT_CV_LSB = 96;
+  localparam int unsigned HEADER_WAIT_CV_W = 16;
+  // The same for VE
+  localparam int unsigned HEADER_WAIT_VE_LSB = 112;
+  localparam int unsigned HEADER_WAIT_VE_W = 16;
+
+  // Of conv, dw, pool, elt.
+  // Scratchpad address of output pixel (0,0), channel 0, bytes
+  localparam int unsigned POST_OUT_BASE_LSB = 128;
+  localparam int unsigned POST_OUT_BASE_W = 20;
+  // Step to the next output pixel of the row, bytes
+  localparam int unsigned POST_OUT_X_STRIDE_LSB = 148;
+  localparam int unsigned POST_OUT_X_STRIDE_W = 20;
+  // Step to the next output row, bytes
+  localparam int unsigned POST_OUT_Y_STRIDE_LSB = 168;
+  localparam int unsigned POST_OUT_Y_STRIDE_W = 20;
+  // Output width, pixels
+  localparam int unsigned POST_OW_LSB = 192;
+  localparam int unsigned POST_OW_W = 16;
+  localparam logic [15:0] POST_OW_MIN = 16'd1;
+  localparam logic [15:0] POST_OW_MAX = 16'd65535;
+  // Output height, rows
+  localparam int unsigned POST_OH_LSB = 208;
+  localparam int unsigned POST_OH_W = 16;
+  localparam logic [15:0] POST_OH_MIN = 16'd1;
+  localparam logic [15:0] POST_OH_MAX = 16'd65535;
+  // Output channels, channels
+  localparam int unsigned POST_OC_LSB = 224;
+  localparam int unsigned POST_OC_W = 16;
+  localparam logic [15:0] POST_OC_MIN = 16'd1;
+  localparam logic [15:0] POST_OC_MAX = 16'd65535;
+  // 0 int8; 1 int16x8 and 2 float8 are reserved
+  localparam int unsigned POST_MODE_LSB = 240;
+  localparam int unsigned POST_MODE_W = 3;
+  localparam logic [2:0] POST_MODE_MIN = 3'd0;
+  localparam logic [2:0] POST_MODE_MAX = 3'd0;
+  // RESCALE of the first stage rounds twice
+  localparam int unsigned POST_DOUBLE_ROUND_LSB = 243;
+  localparam int unsigned POST_DOUBLE_ROUND_W = 1;
+  // RESCALE of the first stage takes a 48-bit value and a 16-bit multiplier; reserved
+  localparam int unsigned POST_SCALE16_LSB = 244;
+  localparam int unsigned POST_SCALE16_W = 1;
+  localparam logic [0:0] POST_SCALE16_MIN = 1'd0;
+  localparam logic [0:0] POST_SCALE16_MAX = 1'd0;
+  // Add a second tensor behind the first stage
+  localparam int unsigned POST_ADD_LSB = 245;
+  localparam int unsigned POST_ADD_W = 1;
+  // Left shift of both addends before their RESCALE, bits
+  localparam int unsigned POST_PRE_SHIFT_LSB = 246;
+  localparam int unsigned POST_PRE_SHIFT_W = 5;
+  localparam logic [4:0] POST_PRE_SHIFT_MIN = 5'd0;
+  localparam logic [4:0] POST_PRE_SHIFT_MAX = 5'd30;
+  // Zero point added behind the first stage
+  localparam int unsigned POST_Y_ZP_LSB = 256;
+  localparam int unsigned POST_Y_ZP_W = 16;
+  localparam logic signed [15:0] POST_Y_ZP_MIN = -16'sd128;
+  localparam logic signed [15:0] POST_Y_ZP_MAX = 16'sd127;
+  // Lower clamp of the first stage
+  localparam int unsigned POST_Y_MIN_LSB = 272;
+  localparam int unsigned POST_Y_MIN_W = 16;
+  localparam logic signed [15:0] POST_Y_MIN_MIN = -16'sd128;
+  localparam logic signed [15:0] POST_Y_MIN_MAX = 16'sd127;
+  // Upper clamp of the first stage
+  localparam int unsigned POST_Y_MAX_LSB = 288;
+  localparam int unsigned POST_Y_MAX_W = 16;
+  localparam logic signed [15:0] POST_Y_MAX_MIN = -16'sd128;
+  localparam logic signed [15:0] POST_Y_MAX_MAX = 16'sd127;
+  // Zero point of the first addend
+  localparam int unsigned POST_A_ZP_LSB = 304;
+  localparam int unsigned POST_A_ZP_W = 16;
+  localparam logic signed [15:0] POST_A_ZP_MIN = -16'sd128;
+  localparam logic signed [15:0] POST_A_ZP_MAX = 16'sd127;
+  // Scratchpad address of the second addend, pixel (0,0), channel 0, bytes
+  localparam int unsigned POST_B_BASE_LSB = 320;
+  localparam int unsigned POST_B_BASE_W = 20;
+  // Its step to the next pixel of the row, bytes
+  localparam int unsigned POST_B_X_STRIDE_LSB = 340;
+  localparam int unsigned POST_B_X_STRIDE_W = 20;
+  // Its step to the next row, bytes
+  localparam int unsigned POST_B_Y_STRIDE_LSB = 360;
+  localparam int unsigned POST_B_Y_STRIDE_W = 20;
+  // Zero point of the second addend
+  localparam int unsigned POST_B_ZP_LSB = 384;
+  localparam int unsigned POST_B_ZP_W = 16;
+  localparam logic signed [15:0] POST_B_ZP_MIN = -16'sd128;
+  localparam logic signed [15:0] POST_B_ZP_MAX = 16'sd127;
+  // Zero point of the sum
+  localparam int unsigned POST_S_ZP_LSB = 400;
+  localparam int unsigned POST_S_ZP_W = 16;
+  localparam logic signed [15:0] POST_S_ZP_MIN = -16'sd128;
+  localparam logic signed [15:0] POST_S_ZP_MAX = 16'sd127;
+  // Lower clamp of the sum
+  localparam int unsigned POST_S_MIN_LSB = 416;
+  localparam int unsigned POST_S_MIN_W = 16;
+  localparam logic signed [15:0] POST_S_MIN_MIN = -16'sd128;
+  localparam logic signed [15:0] POST_S_MIN_MAX = 16'sd127;
+  // Upper clamp of the sum
+  localparam int unsigned POST_S_MAX_LSB = 432;
+  localparam int unsigned POST_S_MAX_W = 16;
+  localparam logic signed [15:0] POST_S_MAX_MIN = -16'sd128;
+  localparam logic signed [15:0] POST_S_MAX_MAX = 16'sd127;
+  // Multiplier of the first addend (pool: of the result)
+  localparam int unsigned POST_A_MUL_LSB = 448;
+  localparam int unsigned POST_A_MUL_W = 32;
+  localparam logic [31:0] POST_A_MUL_MIN = 32'd0;
+  localparam logic [31:0] POST_A_MUL_MAX = 32'd2147483647;
+  // Multiplier of the second addend
+  localparam int unsigned POST_B_MUL_LSB = 480;
+  localparam int unsigned POST_B_MUL_W = 32;
+  localparam logic [31:0] POST_B_MUL_MIN = 32'd0;
+  localparam logic [31:0] POST_B_MUL_MAX = 32'd2147483647;
+  // Multiplier of the sum
+  localparam int unsigned POST_S_MUL_LSB = 512;
+  localparam int unsigned POST_S_MUL_W = 32;
+  localparam logic [31:0] POST_S_MUL_MIN = 32'd0;
+  localparam logic [31:0] POST_S_MUL_MAX = 32'd2147483647;
+  // Shift of the first addend (pool: of the result)
+  localparam int unsigned POST_A_SHIFT_LSB = 544;
+  localparam int unsigned POST_A_SHIFT_W = 6;
+  localparam logic [5:0] POST_A_SHIFT_MIN = 6'd2;
+  localparam logic [5:0] POST_A_SHIFT_MAX = 6'd62;
+  // Shift of the second addend
+  localparam int unsigned POST_B_SHIFT_LSB = 552;
+  localparam int unsigned POST_B_SHIFT_W = 6;
+  localparam logic [5:0] POST_B_SHIFT_MIN = 6'd2;
+  localparam logic [5:0] POST_B_SHIFT_MAX = 6'd62;
+  // Shift of the sum
+  localparam int unsigned POST_S_SHIFT_LSB = 560;
+  localparam int unsigned POST_S_SHIFT_W = 6;
+  localparam logic [5:0] POST_S_SHIFT_MIN = 6'd2;
+  localparam logic [5:0] POST_S_SHIFT_MAX = 6'd62;
+
+  // Of load, store.
+  // DMA window
+  localparam int unsigned LOAD_WINDOW_LSB = 128;
+  localparam int unsigned LOAD_WINDOW_W = 3;
+  // Offset in the window, bytes
+  localparam int unsigned LOAD_DRAM_OFF_LSB = 136;
+  localparam int unsigned LOAD_DRAM_OFF_W = 40;
+  // Scratchpad address, bytes
+  localparam int unsigned LOAD_SP_ADDR_LSB = 192;
+  localparam int unsigned LOAD_SP_ADDR_W = 20;
+  // Contiguous bytes of the innermost dimension, bytes
+  localparam int unsigned LOAD_ROW_BYTES_LSB = 212;
+  localparam int unsigned LOAD_ROW_BYTES_W = 20;
+  localparam logic [19:0] LOAD_ROW_BYTES_MIN = 20'd1;
+  localparam logic [19:0] LOAD_ROW_BYTES_MAX = 20'd1048575;
+  // Count of the second dimension
+  localparam int unsigned LOAD_N1_LSB = 232;
+  localparam int unsigned LOAD_N1_W = 16;
+  localparam logic [15:0] LOAD_N1_MIN = 16'd1;
+  localparam logic [15:0] LOAD_N1_MAX = 16'd65535;
+  // Count of the third dimension
+  localparam int unsigned LOAD_N2_LSB = 256;
+  localparam int unsigned LOAD_N2_W = 16;
+  localparam logic [15:0] LOAD_N2_MIN = 16'd1;
+  localparam logic [15:0] LOAD_N2_MAX = 16'd65535;
+  // Count of the outermost dimension
+  localparam int unsigned LOAD_N3_LSB = 272;
+  localparam int unsigned LOAD_N3_W = 16;
+  localparam logic [15:0] LOAD_N3_MIN = 16'd1;
+  localparam logic [15:0] LOAD_N3_MAX = 16'd65535;
+  // Memory step of the second dimension, bytes
+  localparam int unsigned LOAD_DRAM_STRIDE1_LSB = 288;
+  localparam int unsigned LOAD_DRAM_STRIDE1_W = 32;
+  // Memory step of the third dimension, bytes
+  localparam int unsigned LOAD_DRAM_STRIDE2_LSB = 320;
+  localparam int unsigned LOAD_DRAM_STRIDE2_W = 32;
+  // Memory step of the outermost dimension, bytes
+  localparam int unsigned LOAD_DRAM_STRIDE3_LSB = 352;
+  localparam int unsigned LOAD_DRAM_STRIDE3_W = 32;
+  // Scratchpad step of the second dimension, bytes
+  localparam int unsigned LOAD_SP_STRIDE1_LSB = 384;
+  localparam int unsigned LOAD_SP_STRIDE1_W = 20;
+  // Scratchpad step of the third dimension, bytes
+  localparam int unsigned LOAD_SP_STRIDE2_LSB = 404;
+  localparam int unsigned LOAD_SP_STRIDE2_W = 20;
+  // Scratchpad step of the outermost dimension, bytes
+  localparam int unsigned LOAD_SP_STRIDE3_LSB = 424;
+  localparam int unsigned LOAD_SP_STRIDE3_W = 20;
+
+  // Of conv.
+  // Scratchpad address of output pixel (0,0), tap (0,0), byte 0, modulo 2^20, bytes
+  localparam int unsigned CONV_IN_BASE_LSB = 576;
+  localparam int unsigned CONV_IN_BASE_W = 20;
+  // Address step from one output row to the next, bytes
+  localparam int unsigned CONV_OY_STEP_LSB = 596;
+  localparam int unsigned CONV_OY_STEP_W = 20;
+  // Address step from one output pixel to the next, bytes
+  localparam int unsigned CONV_OX_STEP_LSB = 616;
+  localparam int unsigned CONV_OX_STEP_W = 20;
+  // Address step from one kernel row to the next, bytes
+  localparam int unsigned CONV_KY_STEP_LSB = 640;
+  localparam int unsigned CONV_KY_STEP_W = 20;
+  // Address step from one kernel column to the next, bytes
+  localparam int unsigned CONV_KX_STEP_LSB = 660;
+  localparam int unsigned CONV_KX_STEP_W = 20;
+  // Bytes of a run, bytes
+  localparam int unsigned CONV_RUN_LEN_LSB = 680;
+  localparam int unsigned CONV_RUN_LEN_W = 20;
+  localparam logic [19:0] CONV_RUN_LEN_MIN = 20'd1;
+  localparam logic [19:0] CONV_RUN_LEN_MAX = 20'd1048575;
+  // Kernel rows
+  localparam int unsigned CONV_N_KY_LSB = 704;
+  localparam int unsigned CONV_N_KY_W = 12;
+  localparam logic [11:0] CONV_N_KY_MIN = 12'd1;
+  localparam logic [11:0] CONV_N_KY_MAX = 12'd4095;
+  // Kernel columns; 1 where they are joined with the channels
+  localparam int unsigned CONV_N_KX_LSB = 716;
+  localparam int unsigned CONV_N_KX_W = 12;
+  localparam logic [11:0] CONV_N_KX_MIN = 12'd1;
+  localparam logic [11:0] CONV_N_KX_MAX = 12'd4095;
+  // Rows from one output row to the next
+  localparam int unsigned CONV_STRIDE_Y_LSB = 728;
+  localparam int unsigned CONV_STRIDE_Y_W = 14;
+  localparam logic [13:0] CONV_STRIDE_Y_MIN = 14'd1;
+  localparam logic [13:0] CONV_STRIDE_Y_MAX = 14'd8192;
+  // Rows from one kernel row to the next
+  localparam int unsigned CONV_DIL_Y_LSB = 744;
+  localparam int unsigned CONV_DIL_Y_W = 14;
+  localparam logic [13:0] CONV_DIL_Y_MIN = 14'd1;
+  localparam logic [13:0] CONV_DIL_Y_MAX = 14'd8192;
+  // Leave the sums in the array
+  localparam int unsigned CONV_KEEP_LSB = 760;
+  localparam int unsigned CONV_KEEP_W = 1;
+  // Rows present; others are padding, rows
+  localparam int unsigned CONV_IN_H_LSB = 768;
+  localparam int unsigned CONV_IN_H_W = 16;
+  localparam logic [15:0] CONV_IN_H_MIN = 16'd1;
+  localparam logic [15:0] CONV_IN_H_MAX = 16'd65535;
+  // Row of output row 0, kernel row 0 (negative: padding), rows
+  localparam int unsigned CONV_IY_START_LSB = 784;
+  localparam int unsigned CONV_IY_START_W = 16;
+  // Bytes present in a row; others are padding, bytes
+  localparam int unsigned CONV_X_LIMIT_LSB = 800;
+  localparam int unsigned CONV_X_LIMIT_W = 20;
+  localparam logic [19:0] CONV_X_LIMIT_MIN = 20'd1;
+  localparam logic [19:0] CONV_X_LIMIT_MAX = 20'd1048575;
+  // Byte in the row of output pixel 0, kernel column 0 (negative: padding), bytes
+  localparam int unsigned CONV_XB_START_LSB = 832;
+  localparam int unsigned CONV_XB_START_W = 21;
+  // Zero point of the input
+  localparam int unsigned CONV_X_ZP_LSB = 856;
+  localparam int unsigned CONV_X_ZP_W = 16;
+  localparam logic signed [15:0] CONV_X_ZP_MIN = -16'sd128;
+  localparam logic signed [15:0] CONV_X_ZP_MAX = 16'sd127;
+  // Zero point of the weights
+  localparam int unsigned CONV_W_ZP_LSB = 872;
+  localparam int unsigned CONV_W_ZP_W = 9;
+  localparam logic signed [8:0] CONV_W_ZP_MIN = -9'sd128;
+  localparam logic signed [8:0] CONV_W_ZP_MAX = 9'sd127;
+  // Scratchpad address of the weights, a multiple of N, bytes
+  localparam int unsigned CONV_W_BASE_LSB = 896;
+  localparam int unsigned CONV_W_BASE_W = 20;
+  // Scratchpad address of the parameter records, a multiple of N, bytes
+  localparam int unsigned CONV_P_BASE_LSB = 916;
+  localparam int unsigned CONV_P_BASE_W = 20;
+
+  // Of dw.
+  // Scratchpad address of input row 0, column 0, channel 0, bytes
+  localparam int unsigned DW_IN_BASE_LSB = 576;
+  localparam int unsigned DW_IN_BASE_W = 20;
+  // Step to the next input column, bytes
+  localparam int unsigned DW_IN_X_STRIDE_LSB = 596;
+  localparam int unsigned DW_IN_X_STRIDE_W = 20;
+  // Step to the next input row, bytes
+  localparam int unsigned DW_IN_Y_STRIDE_LSB = 616;
+  localparam int unsigned DW_IN_Y_STRIDE_W = 20;
+  // Input rows present, rows
+  localparam int unsigned DW_IN_H_LSB = 640;
+  localparam int unsigned DW_IN_H_W = 16;
+  localparam logic [15:0] DW_IN_H_MIN = 16'd1;
+  localparam logic [15:0] DW_IN_H_MAX = 16'd65535;
+  // Input columns present, pixels
+  localparam int unsigned DW_IN_W_LSB = 656;
+  localparam int unsigned DW_IN_W_W = 16;
+  localparam logic [15:0] DW_IN_W_MIN = 16'd1;
+  localparam logic [15:0] DW_IN_W_MAX = 16'd65535;
+  // Row of output row 0, kernel row 0 (negative: padding), rows
+  localparam int unsigned DW_IY_START_LSB = 672;
+  localparam int unsigned DW_IY_START_W = 16;
+  // Column of output column 0, kernel column 0, pixels
+  localparam int unsigned DW_IX_START_LSB = 688;
+  localparam int unsigned DW_IX_START_W = 16;
+  // Scratchpad address of the weights, a multiple of N, bytes
+  localparam int unsigned DW_W_BASE_LSB = 704;
+  localparam int unsigned DW_W_BASE_W = 20;
+  // Scratchpad address of the parameter records, a multiple of N, bytes
+  localparam int unsigned DW_P_BASE_LSB = 724;
+  localparam int unsigned DW_P_BASE_W = 20;
+  // Rows from one output row to the next
+  localparam int unsigned DW_STRIDE_Y_LSB = 744;
+  localparam int unsigned DW_STRIDE_Y_W = 4;
+  localparam logic [3:0] DW_STRIDE_Y_MIN = 4'd1;
+  localparam logic [3:0] DW_STRIDE_Y_MAX = 4'd15;
+  // Columns from one output column to the next
+  localparam int unsigned DW_STRIDE_X_LSB = 748;
+  localparam int unsigned DW_STRIDE_X_W = 4;
+  localparam logic [3:0] DW_STRIDE_X_MIN = 4'd1;
+  localparam logic [3:0] DW_STRIDE_X_MAX = 4'd15;
+  // Zero point of the input
+  localparam int unsigned DW_X_ZP_LSB = 752;
+  localparam int unsigned DW_X_ZP_W = 8;
+  // Zero point of the weights
+  localparam int unsigned DW_W_ZP_LSB = 760;
+  localparam int unsigned DW_W_ZP_W = 8;
+
+  // Of pool.
+  // Scratchpad address of output pixel (0,0), tap (0,0), channel 0, bytes
+  localparam int unsigned POOL_IN_BASE_LSB = 576;
+  localparam int unsigned POOL_IN_BASE_W = 20;
+  // Address step from one output row to the next, bytes
+  localparam int unsigned POOL_OY_STEP_LSB = 596;
+  localparam int unsigned POOL_OY_STEP_W = 20;
+  // Address step from one output pixel to the next, bytes
+  localparam int unsigned POOL_OX_STEP_LSB = 616;
+  localparam int unsigned POOL_OX_STEP_W = 20;
+  // Address step from one window row to the next, bytes
+  localparam int unsigned POOL_KY_STEP_LSB = 640;
+  localparam int unsigned POOL_KY_STEP_W = 20;
+  // Address step from one window column to the next, bytes
+  localparam int unsigned POOL_KX_STEP_LSB = 660;
+  localparam int unsigned POOL_KX_STEP_W = 20;
+  // Zero point subtracted from every element of a sum
+  localparam int unsigned POOL_X_ZP_LSB = 680;
+  localparam int unsigned POOL_X_ZP_W = 8;
+  // 0 maximum, 1 sum
+  localparam int unsigned POOL_SUM_LSB = 688;
+  localparam int unsigned POOL_SUM_W = 1;
+  // Window rows
+  localparam int unsigned POOL_N_KY_LSB = 704;
+  localparam int unsigned POOL_N_KY_W = 16;
+  localparam logic [15:0] POOL_N_KY_MIN = 16'd1;
+  localparam logic [15:0] POOL_N_KY_MAX = 16'd65535;
+  // Window columns
+  localparam int unsigned POOL_N_KX_LSB = 720;
+  localparam int unsigned POOL_N_KX_W = 16;
+  localparam logic [15:0] POOL_N_KX_MIN = 16'd1;
+  localparam logic [15:0] POOL_N_KX_MAX = 16'd65535;
+
+  // Of elt.
+  // Scratchpad address of pixel (0,0), channel 0, bytes
+  localparam int unsigned ELT_IN_BASE_LSB = 576;
+  localparam int unsigned ELT_IN_BASE_W = 20;
+  // Step to the next pixel of the row, bytes
+  localparam int unsigned ELT_IN_X_STRIDE_LSB = 596;
+  localparam int unsigned ELT_IN_X_STRIDE_W = 20;
+  // Step to the next row, bytes
+  localparam int unsigned ELT_IN_Y_STRIDE_LSB = 616;
+  localparam int unsigned ELT_IN_Y_STRIDE_W = 20;
+endpackage
+/* verilator lint_on UNUSEDPARAM */

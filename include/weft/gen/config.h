@@ -1,0 +1,62 @@
+/* Generated from include/spec/config.toml by tools/gen.py; edit that and run `make gen`. */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEFT_GEN_CONFIG_H
+#define WEFT_GEN_CONFIG_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The same in every configuration. */
+#define WEFT_N_WINDOWS 8
+#define WEFT_DRAM_ADDR_BITS 40
+#define WEFT_SP_ADDR_BITS 20
+#define WEFT_SP_REGIONS 8
+#define WEFT_SP_BANKS 16
+#define WEFT_N_UNITS 4
+#define WEFT_ACC_BITS 48
+#define WEFT_PARAM_BYTES 16
+#define WEFT_DW_TAPS 9
+#define WEFT_CMD_MAX_WORDS 16
+#define WEFT_QUEUE_DEPTH 4
+
+/* Version of registers and commands. */
+#define WEFT_HW_MAJOR 1
+#define WEFT_HW_MINOR 0
+
+/* Bits of weft_config.features: arithmetic modes. */
+#define WEFT_FEATURE_INT8 0x1u
+#define WEFT_FEATURE_INT16 0x2u
+#define WEFT_FEATURE_FP8 0x4u
+
+/** One named configuration; see include/spec/config.toml. */
+struct weft_config {
+	const char *name, *brief;
+	uint32_t n;
+	uint32_t sp_bytes;
+	uint32_t axi_bits;
+	uint32_t dw_line;
+	uint32_t log2_n;
+	uint32_t log2_sp_bytes;
+	uint32_t axi_bytes;
+	uint32_t log2_axi_bytes;
+	uint32_t features;
+	uint32_t has_int8;
+	uint32_t has_int16;
+	uint32_t has_fp8;
+	uint32_t reg_config;
+};
+
+#define WEFT_N_CONFIGS 3
+extern const struct weft_config weft_configs[WEFT_N_CONFIGS];
+
+/** The configuration of that name, NULL if there is none. */
+const struct weft_config *weft_config_find(const char *name);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Every public header compiles alone, as C11 and as C++. */
+#include <glob.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+static void compile_each(const char *compiler)
+{
+	glob_t found;
+	assert_int_equal(glob("include/weft/*.h", 0, NULL, &found), 0);
+	assert_int_equal(glob("include/weft/gen/*.h", GLOB_APPEND, NULL, &found), 0);
+	assert_true(found.gl_pathc >= 3);
+	int bad = 0;
+	for (size_t i = 0; i < found.gl_pathc; i++) {
+		char command[512];
+		int n = snprintf(command, sizeof command, "%s -Wall -Wextra -Werror -fsyntax-only -Iinclude %s 2>&1",
+		                 compiler, found.gl_pathv[i]);
+		assert_in_range(n, 1, sizeof command - 1);
+		if (system(command) != 0) {
+			print_error("%s: not alone with %s\n", found.gl_pathv[i], compiler);
+			bad++;
+		}
+	}
+	globfree(&found);
+	assert_int_equal(bad, 0);
+}
+
+static void alone_as_c(void **state)
+{
+	(void)state;
+	compile_each("gcc -std=c11 -pedantic -x c");
+}
+
+static void alone_as_cxx(void **state)
+{
+	(void)state;
+	compile_each("g++ -std=c++17 -x c++");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(alone_as_c),
+		cmocka_unit_test(alone_as_cxx),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Fast twins of the plain loops: same calls, same bits.
+ *
+ * Each is called after the plain operator's checks. -ENOTSUP (a case left to
+ * the plain loops) and -ENOMEM mean that nothing was written.
+ */
+#ifndef WEFT_GOLDEN_FAST_H
+#define WEFT_GOLDEN_FAST_H
+
+#include "../ops.h"
+
+int weft_fast_conv2d(const struct weft_call *c);
+int weft_fast_depthwise_conv2d(const struct weft_call *c);
+int weft_fast_rescale(const struct weft_call *c);
+int weft_fast_elementwise(const struct weft_call *c);
+int weft_fast_clamp(const struct weft_call *c);
+
+/*
+ * How many products of one sum surely fit int32: |x - x_zp| <= 255 (int16:
+ * 2^15) and |w - w_zp| <= 255, so 33025 and 257 would be the first not to.
+ */
+static inline int64_t weft_fast_chunk(weft_dtype x)
+{
+	return x == WEFT_INT16 ? 256 : 32768;
+}
+
+/*
+ * Elements of x minus zero point as int16, each copied repeat times; 9 bits
+ * for 8-bit types, and int16 has zero point 0. NULL: out of memory.
+ */
+int16_t *weft_fast_widen(const weft_tensor *x, int32_t zp, int64_t first, int64_t n, int64_t repeat);
+
+/*
+ * n elements from the first, as int32: types of 8, 16 and 32 bits. Storing
+ * keeps the low bits, as weft_put does. The type is looked at once, so that
+ * the loops between them are plain.
+ */
+bool weft_fast_has_int32(weft_dtype t);
+void weft_fast_load(const weft_tensor *t, int64_t first, int64_t n, int32_t *to);
+void weft_fast_store(const weft_tensor *t, int64_t first, int64_t n, const int32_t *from);
+
+#endif

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Names of operators, as TOSA 1.0 writes them. */
+#include <weft/op.h>
+
+static const char *const names[WEFT_N_OPS] = {
+	[WEFT_OP_ARGMAX] = "ARGMAX",
+	[WEFT_OP_AVG_POOL2D] = "AVG_POOL2D",
+	[WEFT_OP_CONV2D] = "CONV2D",
+	[WEFT_OP_DEPTHWISE_CONV2D] = "DEPTHWISE_CONV2D",
+	[WEFT_OP_MATMUL] = "MATMUL",
+	[WEFT_OP_MAX_POOL2D] = "MAX_POOL2D",
+	[WEFT_OP_TRANSPOSE_CONV2D] = "TRANSPOSE_CONV2D",
+	[WEFT_OP_CLAMP] = "CLAMP",
+	[WEFT_OP_ADD] = "ADD",
+	[WEFT_OP_SUB] = "SUB",
+	[WEFT_OP_MUL] = "MUL",
+	[WEFT_OP_MAXIMUM] = "MAXIMUM",
+	[WEFT_OP_MINIMUM] = "MINIMUM",
+	[WEFT_OP_TABLE] = "TABLE",
+	[WEFT_OP_REDUCE_SUM] = "REDUCE_SUM",
+	[WEFT_OP_REDUCE_MAX] = "REDUCE_MAX",
+	[WEFT_OP_REDUCE_MIN] = "REDUCE_MIN",
+	[WEFT_OP_CONCAT] = "CONCAT",
+	[WEFT_OP_PAD] = "PAD",
+	[WEFT_OP_RESHAPE] = "RESHAPE",
+	[WEFT_OP_SLICE] = "SLICE",
+	[WEFT_OP_TRANSPOSE] = "TRANSPOSE",
+	[WEFT_OP_CAST] = "CAST",
+	[WEFT_OP_RESCALE] = "RESCALE",
+	[WEFT_OP_CONST] = "CONST",
+	[WEFT_OP_IDENTITY] = "IDENTITY",
+	[WEFT_OP_TFL_SOFTMAX] = "TFL_SOFTMAX",
+	[WEFT_OP_TFL_LOGISTIC] = "TFL_LOGISTIC",
+	[WEFT_OP_TFL_QUANTIZE] = "TFL_QUANTIZE",
+	[WEFT_OP_TFL_DEQUANTIZE] = "TFL_DEQUANTIZE",
+};
+
+const char *weft_op_name(weft_opcode op)
+{
+	if ((int)op <= WEFT_OP_NONE || (int)op >= WEFT_N_OPS || !names[op])
+		return "?";
+	return names[op];
+}

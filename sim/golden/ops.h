@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Between run.c and the operators' files; not for use outside sim/golden.
+ *
+ * run.c has checked the call's form before an operator sees it: counts of
+ * arguments, known types, ranks 0..WEFT_MAX_RANK, dimensions 1..WEFT_DIM_MAX,
+ * no overflow in sizes, data present. The operator checks the rest (types as
+ * a row of TOSA's table, shapes, attributes), then computes.
+ */
+#ifndef WEFT_GOLDEN_OPS_H
+#define WEFT_GOLDEN_OPS_H
+
+#include <errno.h>
+
+#include "golden.h"
+
+/* Dimensions fit int32, so sums with int32 attributes cannot overflow int64. */
+#define WEFT_DIM_MAX INT32_MAX
+
+struct weft_call {
+	weft_opcode op;
+	const weft_attr *attr;
+	const weft_tensor *const *x;
+	int n_x;
+	weft_tensor *const *y;
+	int n_y;
+	bool fast;
+	char *msg;
+};
+
+/* Write "<OPERATOR>: <text>" to the call's message; returns err. */
+int weft_call_fail(const struct weft_call *c, int err, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* A row of TOSA's type table: inputs in order (0: none), then the output. */
+struct weft_row {
+	uint8_t x[3];
+	uint8_t y;
+};
+
+/* 0 if the call's types are one of the rows; -ENOTSUP for floats, -EINVAL else. */
+int weft_check_rows(const struct weft_call *c, const struct weft_row *rows, int n_rows);
+
+/* Are a and b of one rank and one shape? */
+bool weft_same_shape(const weft_tensor *a, const weft_tensor *b);
+
+/* Output 0 has input 0's shape (and type, if asked). */
+int weft_check_same(const struct weft_call *c, bool also_type);
+
+/* Attribute axis is within input 0's rank. */
+int weft_check_axis(const struct weft_call *c);
+
+/* Tensor has this rank; what names it. */
+int weft_check_rank(const struct weft_call *c, const char *what, const weft_tensor *t, int rank);
+
+/*
+ * One axis of a sliding window: out is exactly (in + pads - span)/stride + 1
+ * (TOSA's idiv_check: a remainder is an error). span = (kernel-1)*dilation + 1.
+ */
+int weft_check_window(const struct weft_call *c, const char *axis, int64_t in, int64_t out,
+                      int64_t pad_before, int64_t pad_after, int64_t span, int64_t stride);
+
+/* Zero point within an 8-bit type, or zero for every other type. */
+int weft_check_zp(const struct weft_call *c, const char *what, weft_dtype t, int64_t zp);
+
+/* CONV2D's and DEPTHWISE_CONV2D's common rules; oc is the count of output channels. */
+int weft_check_conv(const struct weft_call *c, int64_t kh, int64_t kw, int64_t oc);
+
+/* AVG_POOL2D's and MAX_POOL2D's common rules. */
+int weft_check_pool(const struct weft_call *c);
+
+int weft_golden_argmax(const struct weft_call *c);
+int weft_golden_avg_pool2d(const struct weft_call *c);
+int weft_golden_conv2d(const struct weft_call *c);
+int weft_golden_depthwise_conv2d(const struct weft_call *c);
+int weft_golden_matmul(const struct weft_call *c);
+int weft_golden_max_pool2d(const struct weft_call *c);
+int weft_golden_clamp(const struct weft_call *c);
+int weft_golden_elementwise(const struct weft_call *c);
+int weft_golden_mul(const struct weft_call *c);
+int weft_golden_table(const struct weft_call *c);
+int weft_golden_reduce(const struct weft_call *c);
+int weft_golden_concat(const struct weft_call *c);
+int weft_golden_pad(const struct weft_call *c);
+int weft_golden_reshape(const struct weft_call *c);
+int weft_golden_slice(const struct weft_call *c);
+int weft_golden_transpose(const struct weft_call *c);
+int weft_golden_cast(const struct weft_call *c);
+int weft_golden_rescale(const struct weft_call *c);
+int weft_golden_identity(const struct weft_call *c);
+int weft_golden_tfl_softmax(const struct weft_call *c);
+int weft_golden_tfl_logistic(const struct weft_call *c);
+int weft_golden_tfl_quantize(const struct weft_call *c);
+int weft_golden_tfl_dequantize(const struct weft_call *c);
+
+static inline bool weft_is_float(weft_dtype t)
+{
+	return t >= WEFT_FP8E4M3 && t <= WEFT_FP64;
+}
+
+/* Smallest and largest value of an integer type; 0 and 0 for floats. */
+static inline int64_t weft_int_min(weft_dtype t)
+{
+	switch (t) {
+	case WEFT_INT4: return -8;
+	case WEFT_INT8: return INT8_MIN;
+	case WEFT_INT16: return INT16_MIN;
+	case WEFT_INT32: return INT32_MIN;
+	case WEFT_INT48: return -((int64_t)1 << 47);
+	case WEFT_INT64: return INT64_MIN;
+	default: return 0;
+	}
+}
+
+static inline int64_t weft_int_max(weft_dtype t)
+{
+	switch (t) {
+	case WEFT_BOOL: return 1;
+	case WEFT_INT4: return 7;
+	case WEFT_INT8: return INT8_MAX;
+	case WEFT_UINT8: return UINT8_MAX;
+	case WEFT_INT16: return INT16_MAX;
+	case WEFT_UINT16: return UINT16_MAX;
+	case WEFT_INT32: return INT32_MAX;
+	case WEFT_INT48: return ((int64_t)1 << 47) - 1;
+	case WEFT_INT64: return INT64_MAX;
+	default: return 0;
+	}
+}
+
+/* The low n bits of v as a signed number: two's complement, so never undefined. */
+static inline int64_t weft_wrap(uint64_t v, int n_bits)
+{
+	uint64_t sign = (uint64_t)1 << (n_bits - 1);
+
+	v &= (sign << 1) - 1;
+	return (int64_t)((v ^ sign) - sign);
+}
+
+/* Element i of an integer tensor. */
+static inline int64_t weft_get(const weft_tensor *t, int64_t i)
+{
+	switch (t->dtype) {
+	case WEFT_BOOL: return ((const uint8_t *)t->data)[i] != 0;
+	case WEFT_INT4:
+	case WEFT_INT8: return ((const int8_t *)t->data)[i];
+	case WEFT_UINT8: return ((const uint8_t *)t->data)[i];
+	case WEFT_INT16: return ((const int16_t *)t->data)[i];
+	case WEFT_UINT16: return ((const uint16_t *)t->data)[i];
+	case WEFT_INT32: return ((const int32_t *)t->data)[i];
+	case WEFT_INT48:
+	case WEFT_INT64: return ((const int64_t *)t->data)[i];
+	default: return 0;
+	}
+}
+
+/* Store v in element i of an integer tensor; what does not fit is cut off. */
+static inline void weft_put(const weft_tensor *t, int64_t i, int64_t v)
+{
+	switch (t->dtype) {
+	case WEFT_BOOL: ((uint8_t *)t->data)[i] = v != 0; break;
+	case WEFT_INT4: ((int8_t *)t->data)[i] = (int8_t)weft_wrap((uint64_t)v, 4); break;
+	case WEFT_INT8: ((int8_t *)t->data)[i] = (int8_t)v; break;
+	case WEFT_UINT8: ((uint8_t *)t->data)[i] = (uint8_t)v; break;
+	case WEFT_INT16: ((int16_t *)t->data)[i] = (int16_t)v; break;
+	case WEFT_UINT16: ((uint16_t *)t->data)[i] = (uint16_t)v; break;
+	case WEFT_INT32: ((int32_t *)t->data)[i] = (int32_t)v; break;
+	case WEFT_INT48: ((int64_t *)t->data)[i] = weft_wrap((uint64_t)v, 48); break;
+	case WEFT_INT64: ((int64_t *)t->data)[i] = v; break;
+	default: break;
+	}
+}
+
+static inline int64_t weft_clip(int64_t v, int64_t lo, int64_t hi)
+{
+	return v < lo ? lo : v > hi ? hi : v;
+}
+
+/* The same memory read as the unsigned type of its width, where asked. */
+static inline weft_tensor weft_as_read(const weft_tensor *t, bool is_unsigned)
+{
+	weft_tensor r = *t;
+
+	if (is_unsigned)
+		r.dtype = weft_dtype_bytes(t->dtype) == 1 ? WEFT_UINT8 : WEFT_UINT16;
+	return r;
+}
+
+/*
+ * Visit every index of a shape in row-major order, keeping two element
+ * offsets up to date. Strides may be 0 (broadcast) or in any order (transpose).
+ */
+struct weft_walk {
+	int rank;
+	int64_t dim[WEFT_MAX_RANK], idx[WEFT_MAX_RANK];
+	int64_t stride[2][WEFT_MAX_RANK];
+	int64_t off[2];
+};
+
+/* Advance by one; false after the last index. */
+static inline bool weft_walk_next(struct weft_walk *w)
+{
+	for (int d = w->rank - 1; d >= 0; d--) {
+		w->off[0] += w->stride[0][d];
+		w->off[1] += w->stride[1][d];
+		if (++w->idx[d] < w->dim[d])
+			return true;
+		w->off[0] -= w->stride[0][d] * w->dim[d];
+		w->off[1] -= w->stride[1][d] * w->dim[d];
+		w->idx[d] = 0;
+	}
+	return false;
+}
+
+/* Row-major strides in elements. */
+static inline void weft_strides(const weft_tensor *t, int64_t *stride)
+{
+	int64_t n = 1;
+
+	for (int d = t->rank - 1; d >= 0; d--) {
+		stride[d] = n;
+		n *= t->dim[d];
+	}
+}
+
+#endif

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * REDUCE_SUM, REDUCE_MAX, REDUCE_MIN. TOSA 1.0 sections 2.9.6, 2.9.3, 2.9.4.
+ *
+ *   x  rank 1 or more; REDUCE_SUM int32, the others int8, int16, int32
+ *   y  x's type and shape with 1 on the reduced axis
+ *
+ * The sum wraps at 32 bits.
+ */
+#include "ops.h"
+
+static int check(const struct weft_call *c)
+{
+	static const struct weft_row rows[] = {
+		{ { WEFT_INT32 }, WEFT_INT32 },
+		{ { WEFT_INT8 }, WEFT_INT8 },
+		{ { WEFT_INT16 }, WEFT_INT16 },
+	};
+	const weft_tensor *x = c->x[0], *y = c->y[0];
+	int err;
+
+	if ((err = weft_check_rows(c, rows, c->op == WEFT_OP_REDUCE_SUM ? 1 : 3)) ||
+	    (err = weft_check_axis(c)) ||
+	    (err = weft_check_rank(c, "output", y, x->rank)))
+		return err;
+	for (int d = 0; d < x->rank; d++) {
+		int64_t want = d == c->attr->axis.axis ? 1 : x->dim[d];
+
+		if (y->dim[d] != want)
+			return weft_call_fail(c, -EINVAL, "output dimension %d is %lld, must be %lld", d,
+			                      (long long)y->dim[d], (long long)want);
+	}
+	return 0;
+}
+
+static int64_t fold(weft_opcode op, int64_t acc, int64_t v)
+{
+	switch (op) {
+	case WEFT_OP_REDUCE_SUM: return acc + v;
+	case WEFT_OP_REDUCE_MAX: return acc > v ? acc : v;
+	default: return acc < v ? acc : v;
+	}
+}
+
+int weft_golden_reduce(const struct weft_call *c)
+{
+	const weft_tensor *x = c->x[0], *y = c->y[0];
+	const int axis = c->attr->axis.axis;
+	int64_t left = 1, right = 1, n;
+	int err = check(c);
+
+	if (err)
+		return err;
+	n = x->dim[axis];
+	for (int d = 0; d < axis; d++)
+		left *= x->dim[d];
+	for (int d = axis + 1; d < x->rank; d++)
+		right *= x->dim[d];
+	/* n < 2^31 terms below 2^31: the sum stays below 2^62. */
+	for (int64_t l = 0; l < left; l++)
+		for (int64_t r = 0; r < right; r++) {
+			int64_t acc = weft_get(x, l * n * right + r);
+
+			for (int64_t i = 1; i < n; i++)
+				acc = fold(c->op, acc, weft_get(x, (l * n + i) * right + r));
+			weft_put(y, l * right + r, acc);
+		}
+	return 0;
+}

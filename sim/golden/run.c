@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Dispatch: the form of the call is checked here, its meaning by the operator.
+ */
+#include "ops.h"
+
+static const struct {
+	int (*run)(const struct weft_call *c);
+	int n_x;                   /* -1: one or more */
+	bool attr;                 /* needs attributes */
+} table[WEFT_N_OPS] = {
+	[WEFT_OP_ARGMAX] = { weft_golden_argmax, 1, true },
+	[WEFT_OP_AVG_POOL2D] = { weft_golden_avg_pool2d, 1, true },
+	[WEFT_OP_CONV2D] = { weft_golden_conv2d, 3, true },
+	[WEFT_OP_DEPTHWISE_CONV2D] = { weft_golden_depthwise_conv2d, 3, true },
+	[WEFT_OP_MATMUL] = { weft_golden_matmul, 2, true },
+	[WEFT_OP_MAX_POOL2D] = { weft_golden_max_pool2d, 1, true },
+	[WEFT_OP_CLAMP] = { weft_golden_clamp, 1, true },
+	[WEFT_OP_ADD] = { weft_golden_elementwise, 2, false },
+	[WEFT_OP_SUB] = { weft_golden_elementwise, 2, false },
+	[WEFT_OP_MUL] = { weft_golden_mul, 2, true },
+	[WEFT_OP_MAXIMUM] = { weft_golden_elementwise, 2, false },
+	[WEFT_OP_MINIMUM] = { weft_golden_elementwise, 2, false },
+	[WEFT_OP_TABLE] = { weft_golden_table, 2, false },
+	[WEFT_OP_REDUCE_SUM] = { weft_golden_reduce, 1, true },
+	[WEFT_OP_REDUCE_MAX] = { weft_golden_reduce, 1, true },
+	[WEFT_OP_REDUCE_MIN] = { weft_golden_reduce, 1, true },
+	[WEFT_OP_CONCAT] = { weft_golden_concat, -1, true },
+	[WEFT_OP_PAD] = { weft_golden_pad, 1, true },
+	[WEFT_OP_RESHAPE] = { weft_golden_reshape, 1, false },
+	[WEFT_OP_SLICE] = { weft_golden_slice, 1, true },
+	[WEFT_OP_TRANSPOSE] = { weft_golden_transpose, 1, true },
+	[WEFT_OP_CAST] = { weft_golden_cast, 1, false },
+	[WEFT_OP_RESCALE] = { weft_golden_rescale, 3, true },
+	[WEFT_OP_IDENTITY] = { weft_golden_identity, 1, false },
+	[WEFT_OP_TFL_SOFTMAX] = { weft_golden_tfl_softmax, 1, true },
+	[WEFT_OP_TFL_LOGISTIC] = { weft_golden_tfl_logistic, 1, true },
+	[WEFT_OP_TFL_QUANTIZE] = { weft_golden_tfl_quantize, 1, true },
+	[WEFT_OP_TFL_DEQUANTIZE] = { weft_golden_tfl_dequantize, 1, true },
+};
+
+static int check_tensor(const struct weft_call *c, const char *what, int i, const weft_tensor *t)
+{
+	size_t bytes;
+
+	if (!t)
+		return weft_call_fail(c, -EINVAL, "%s %d is missing", what, i);
+	if (weft_dtype_bytes(t->dtype) == 0)
+		return weft_call_fail(c, -EINVAL, "%s %d has unknown type %d", what, i, (int)t->dtype);
+	if (t->rank < 0 || t->rank > WEFT_MAX_RANK)
+		return weft_call_fail(c, -EINVAL, "%s %d has rank %d, limit %d", what, i, t->rank,
+		                      WEFT_MAX_RANK);
+	for (int d = 0; d < t->rank; d++) {
+		if (t->dim[d] < 1 || t->dim[d] > WEFT_DIM_MAX)
+			return weft_call_fail(c, -EINVAL, "%s %d: dimension %d is %lld, must be 1..%d",
+			                      what, i, d, (long long)t->dim[d], WEFT_DIM_MAX);
+	}
+	bytes = weft_tensor_bytes(t);
+	if (bytes >= PTRDIFF_MAX)
+		return weft_call_fail(c, -EINVAL, "%s %d is too large", what, i);
+	if (!t->data)
+		return weft_call_fail(c, -EINVAL, "%s %d has no data", what, i);
+	return 0;
+}
+
+int weft_golden_run(weft_opcode op, const weft_attr *attr,
+                    const weft_tensor *const *x, int n_x,
+                    weft_tensor *const *y, int n_y, bool fast, char *msg)
+{
+	struct weft_call c = { op, attr, x, n_x, y, n_y, fast, msg };
+	int err;
+
+	if ((int)op <= WEFT_OP_NONE || (int)op >= WEFT_N_OPS)
+		return weft_call_fail(&c, -EINVAL, "unknown operator %d", (int)op);
+	if (!table[op].run)
+		return weft_call_fail(&c, -ENOTSUP, "not implemented");
+	if (table[op].n_x < 0 ? n_x < 1 : n_x != table[op].n_x)
+		return weft_call_fail(&c, -EINVAL, "%d inputs, must be %d%s", n_x,
+		                      table[op].n_x < 0 ? 1 : table[op].n_x,
+		                      table[op].n_x < 0 ? " or more" : "");
+	if (n_y != 1)
+		return weft_call_fail(&c, -EINVAL, "%d outputs, must be 1", n_y);
+	if (table[op].attr && !attr)
+		return weft_call_fail(&c, -EINVAL, "attributes missing");
+	for (int i = 0; i < n_x; i++) {
+		if ((err = check_tensor(&c, "input", i, x[i])))
+			return err;
+	}
+	if ((err = check_tensor(&c, "output", 0, y[0])))
+		return err;
+	return table[op].run(&c);
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How much to do: WEFT_LEVEL (check, test, test-full) as tests/run.sh sets it,
+ * WEFT_N and WEFT_SEED to override; and whether the RTL's simulator is there.
+ */
+#ifndef WEFT_TESTS_LEVEL_H
+#define WEFT_TESTS_LEVEL_H
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <weft/dev.h>
+
+static inline const char *test_env(const char *name, const char *otherwise)
+{
+	const char *text = getenv(name);
+
+	return text && *text ? text : otherwise;
+}
+
+/* 0 check, 1 test, 2 test-full. */
+static inline int test_level(void)
+{
+	const char *level = test_env("WEFT_LEVEL", "check");
+
+	return !strcmp(level, "test-full") ? 2 : !strcmp(level, "test") ? 1 : 0;
+}
+
+static inline bool test_count_given(void)
+{
+	return *test_env("WEFT_N", "") != '\0';
+}
+
+/* WEFT_N, or what the level asks for. */
+static inline long test_count(long check, long test, long full)
+{
+	const long by_level[] = { check, test, full };
+
+	return test_count_given() ? strtol(test_env("WEFT_N", ""), NULL, 0) : by_level[test_level()];
+}
+
+static inline uint64_t test_seed(uint64_t otherwise)
+{
+	const char *text = test_env("WEFT_SEED", "");
+
+	return *text ? strtoull(text, NULL, 0) : otherwise;
+}
+
+static inline const char *test_data(void)
+{
+	return test_env("WEFT_DATA", "../shared/data");
+}
+
+/* Says why not, on the line that the runner shows beside a skipped case. */
+static inline bool test_have_rtl(const char *config)
+{
+	struct weft_dev_options o = weft_dev_options_default();
+	char msg[WEFT_DEV_MSG] = "";
+	weft_dev *dev;
+
+	o.kind = WEFT_DEV_RTL;
+	o.config = config;
+	if (weft_dev_open(&o, &dev, msg)) {
+		printf("%s\n", msg);
+		fflush(stdout);
+		return false;
+	}
+	weft_dev_close(dev);
+	return true;
+}
+
+#endif

@@ -1,0 +1,862 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "random_graph.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tensors.h"
+
+#define MAX_LIVE 32
+#define N_OF(a) ((int)(sizeof(a) / sizeof((a)[0])))
+
+struct maker {
+	weft_graph *g;
+	uint64_t rng;
+	int n;                     /* lanes */
+	int64_t max_elements, max_macs;
+	int x;                     /* where the sequence stands: int8, rank 4 */
+	int live[MAX_LIVE], n_live;/* int8 tensors of rank 4 that may be read again */
+	int src, n_named;
+	bool has_zp;               /* the next convolution should take this zero point */
+	int zp;
+};
+
+/* ---- drawing ---- */
+
+static int64_t draw(struct maker *m, int64_t lo, int64_t hi)
+{
+	return lo + (int64_t)(test_random(&m->rng) % (uint64_t)(hi - lo + 1));
+}
+
+static bool chance(struct maker *m, int percent)
+{
+	return draw(m, 0, 99) < percent;
+}
+
+static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+static int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
+
+/* A count, 1..max, most often next to a multiple of the lanes. */
+static int64_t draw_count(struct maker *m, int64_t max)
+{
+	int64_t edges[] = { 1, 2, 3, 8, m->n - 1, m->n, m->n + 1, 2 * m->n, 2 * m->n + 1, max };
+	int64_t v = chance(m, 60) ? edges[draw(m, 0, N_OF(edges) - 1)] : draw(m, 1, max);
+
+	return most(1, least(v, max));
+}
+
+static int draw_zp(struct maker *m)
+{
+	static const int edges[] = { 0, 0, -128, 127, -1, 1 };
+
+	return chance(m, 60) ? edges[draw(m, 0, N_OF(edges) - 1)] : (int)draw(m, -128, 127);
+}
+
+static void fill_int8(struct maker *m, int8_t *v, int64_t n)
+{
+	int style = (int)draw(m, 0, 15);
+	int8_t all = (int8_t)draw(m, -128, 127);
+
+	for (int64_t i = 0; i < n; i++) {
+		switch (style) {
+		case 0: v[i] = -128; break;
+		case 1: v[i] = all; break;
+		case 2: v[i] = draw(m, 0, 1) ? 127 : -128; break;
+		case 3: v[i] = draw(m, 0, 7) ? 0 : (int8_t)draw(m, -128, 127); break;
+		default: v[i] = (int8_t)draw(m, -128, 127); break;
+		}
+	}
+}
+
+static void *must(void *p)
+{
+	if (!p) {
+		fprintf(stderr, "out of memory\n");
+		exit(1);
+	}
+	return p;
+}
+
+static int must_index(int i)
+{
+	if (i < 0) {
+		fprintf(stderr, "graph: error %d\n", i);
+		exit(1);
+	}
+	return i;
+}
+
+/* ---- building ---- */
+
+static const weft_tensor *tensor(const struct maker *m, int t)
+{
+	return &m->g->tensors[t].t;
+}
+
+static int64_t elements(const struct maker *m, int t)
+{
+	return weft_tensor_elements(tensor(m, t));
+}
+
+static void list_add(int **list, int *n, int v)
+{
+	*list = must(realloc(*list, ((size_t)*n + 1) * sizeof(int)));
+	(*list)[(*n)++] = v;
+}
+
+static int new_tensor(struct maker *m, weft_dtype type, int rank, const int64_t *dim)
+{
+	int64_t own[WEFT_MAX_RANK] = { 0 };
+	char name[32];
+
+	/* dim may be another tensor's, and tensors move as they grow in number. */
+	memcpy(own, dim, (size_t)rank * sizeof(*own));
+	snprintf(name, sizeof(name), "t%d", m->n_named++);
+	int t = must_index(weft_graph_tensor(m->g, name, type, rank, own));
+	m->g->tensors[t].internal = true;
+	return t;
+}
+
+static int new_const(struct maker *m, weft_dtype type, int rank, const int64_t *dim, void *data)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "c%d", m->n_named++);
+	return must_index(weft_graph_const(m->g, name, type, rank, dim, data));
+}
+
+static void alive(struct maker *m, int t)
+{
+	if (tensor(m, t)->rank == 4 && tensor(m, t)->dtype == WEFT_INT8 && m->n_live < MAX_LIVE)
+		m->live[m->n_live++] = t;
+}
+
+static int new_input(struct maker *m, const int64_t *dim)
+{
+	int t = new_tensor(m, WEFT_INT8, 4, dim);
+
+	m->g->tensors[t].is_input = true;
+	m->g->tensors[t].internal = false;
+	list_add(&m->g->inputs, &m->g->n_inputs, t);
+	alive(m, t);
+	return t;
+}
+
+static int emit(struct maker *m, weft_opcode op, const weft_attr *a, const int *in, int n_in,
+                weft_dtype type, int rank, const int64_t *dim)
+{
+	int y = new_tensor(m, type, rank, dim);
+
+	must_index(weft_graph_op(m->g, op, a, m->src, in, n_in, &y, 1));
+	return y;
+}
+
+static void begin(struct maker *m, const char *name)
+{
+	m->src = must_index(weft_graph_src(m->g, m->g->n_srcs, name));
+}
+
+static int end(struct maker *m, int y)
+{
+	m->g->tensors[y].internal = false;
+	m->g->srcs[m->src].out = y;
+	alive(m, y);
+	return y;
+}
+
+/* ---- RESCALE and CLAMP ---- */
+
+struct scales {
+	int64_t n;
+	int32_t *mul;
+	int8_t *shift;
+	bool narrow;               /* 16-bit multipliers */
+	bool wraps;                /* some value may leave int32, so that no zero point can be added */
+};
+
+static void fit(struct maker *m, double real, bool narrow, int32_t *mul, int8_t *shift)
+{
+	int e;
+	double f = frexp(real, &e);
+	int bits = narrow ? 15 : chance(m, 15) ? (int)draw(m, 1, 20) : 31;
+
+	if (bits - e > 62)
+		bits = 62 + e;
+	if (bits - e < 2)
+		bits = 2 + e;
+	*mul = (int32_t)most(0, least((int64_t)(f * ldexp(1, bits)), narrow ? 32767 : INT32_MAX));
+	*shift = (int8_t)(bits - e);
+}
+
+static void any_scale(struct maker *m, bool narrow, int32_t *mul, int8_t *shift)
+{
+	static const int32_t muls[] = { 0, 1, 1 << 30, INT32_MAX, (1 << 30) + 1, INT32_MAX - 1 };
+	static const int8_t shifts[] = { 2, 3, 30, 31, 32, 33, 46, 47, 61, 62 };
+
+	*mul = chance(m, 60) ? muls[draw(m, 0, N_OF(muls) - 1)] : (int32_t)draw(m, 0, INT32_MAX);
+	*shift = chance(m, 60) ? shifts[draw(m, 0, N_OF(shifts) - 1)] : (int8_t)draw(m, 2, 62);
+	if (narrow)
+		*mul &= 32767;
+}
+
+/* n pairs for values up to bound; mostly so that the results, about real times as large, fill int8. */
+static struct scales draw_scales(struct maker *m, int64_t n, double real, double bound, bool narrow)
+{
+	struct scales s = { .n = n, .narrow = narrow, .mul = must(calloc((size_t)n, 4)),
+		.shift = must(calloc((size_t)n, 1)) };
+	bool wild = chance(m, 25);
+
+	for (int64_t i = 0; i < n; i++) {
+		if (wild || chance(m, 3))
+			any_scale(m, narrow, &s.mul[i], &s.shift[i]);
+		else
+			fit(m, real * ldexp(1.0 + (double)draw(m, 0, 1023) / 1024, (int)draw(m, -2, 1)), narrow,
+			    &s.mul[i], &s.shift[i]);
+		s.wraps |= ldexp(bound * s.mul[i], -s.shift[i]) > 2147483000.0;
+	}
+	return s;
+}
+
+static struct scales one_scale(int32_t mul, int shift)
+{
+	struct scales s = { .n = 1, .mul = must(calloc(1, 4)), .shift = must(calloc(1, 1)) };
+
+	s.mul[0] = mul;
+	s.shift[0] = (int8_t)shift;
+	return s;
+}
+
+/* Takes s over. */
+static int rescale(struct maker *m, int x, struct scales s, weft_rounding rounding, int x_zp, int y_zp, weft_dtype to)
+{
+	weft_attr a = { .rescale = { .scale32 = !s.narrow, .rounding = s.narrow ? WEFT_SINGLE_ROUND : rounding,
+		.per_channel = s.n > 1, .x_zp = x_zp, .y_zp = y_zp } };
+	void *mul = s.mul;
+
+	if (s.narrow) {
+		int16_t *h = must(calloc((size_t)s.n, 2));
+		for (int64_t i = 0; i < s.n; i++)
+			h[i] = (int16_t)s.mul[i];
+		free(s.mul);
+		mul = h;
+	}
+	int im = new_const(m, s.narrow ? WEFT_INT16 : WEFT_INT32, 1, &s.n, mul);
+	int is = new_const(m, WEFT_INT8, 1, &s.n, s.shift);
+	weft_tensor t = *tensor(m, x);
+	return emit(m, WEFT_OP_RESCALE, &a, (int[]){ x, im, is }, 3, to, t.rank, t.dim);
+}
+
+static weft_rounding draw_rounding(struct maker *m)
+{
+	return chance(m, 60) ? WEFT_DOUBLE_ROUND : chance(m, 90) ? WEFT_SINGLE_ROUND : WEFT_INEXACT_ROUND;
+}
+
+/* int32 to int8, values up to bound of which real times as much fills int8. */
+static int requantise(struct maker *m, int x, int64_t channels, double real, double bound)
+{
+	int64_t n = chance(m, 60) ? channels : 1;
+	struct scales s = draw_scales(m, n, real, bound, chance(m, 4));
+
+	return rescale(m, x, s, draw_rounding(m), 0, s.wraps ? 0 : draw_zp(m), WEFT_INT8);
+}
+
+static int widen(struct maker *m, int x, int zp, int left)
+{
+	return rescale(m, x, one_scale(1 << 30, 30 - left), WEFT_SINGLE_ROUND, zp, 0, WEFT_INT32);
+}
+
+static int clamp(struct maker *m, int x)
+{
+	int64_t a = draw_zp(m), b = draw_zp(m);
+	weft_tensor t = *tensor(m, x);
+	weft_attr at = { .clamp = { .min = least(a, b), .max = most(a, b) } };
+
+	if (chance(m, 40))
+		at.clamp.max = 127;
+	return emit(m, WEFT_OP_CLAMP, &at, &x, 1, WEFT_INT8, t.rank, t.dim);
+}
+
+/* ---- windows ---- */
+
+struct axis { int64_t kernel, stride, dilation, before, after, trim, out; };
+
+/*
+ * Padding and trimming for one axis of extent in: SAME, VALID, or anything.
+ * pad_max bounds each side; what does not divide is cut off or padded.
+ */
+static bool fit_axis(struct maker *m, int64_t in, struct axis *a, int64_t pad_max)
+{
+	int64_t reach = (a->kernel - 1) * a->dilation + 1;
+	int kind = (int)draw(m, 0, 3);
+
+	a->before = a->after = a->trim = 0;
+	if (kind == 0) {
+		a->out = (in - 1) / a->stride + 1;
+		int64_t need = (a->out - 1) * a->stride + reach, pad = most(0, need - in);
+		a->before = pad / 2;
+		a->after = pad - pad / 2;
+	} else if (kind > 1) {
+		a->before = chance(m, 30) ? pad_max : draw(m, 0, pad_max);
+		a->after = chance(m, 30) ? pad_max : draw(m, 0, pad_max);
+	}
+	if (a->before > pad_max || a->after > pad_max)
+		return false;
+	int64_t span = in + a->before + a->after - reach;
+	if (span < 0)
+		return false;
+	int64_t rest = span % a->stride;
+	if (rest && a->after + a->stride - rest <= pad_max && chance(m, 50))
+		a->after += a->stride - rest;
+	else if (rest && a->after >= rest && chance(m, 50))
+		a->after -= rest;
+	else if (rest && in > rest)
+		a->trim = rest;
+	else if (rest)
+		return false;
+	a->out = (in - a->trim + a->before + a->after - reach) / a->stride + 1;
+	return true;
+}
+
+static bool fit_axes(struct maker *m, int x, struct axis a[2], bool pool)
+{
+	for (int i = 0; i < 2; i++) {
+		int64_t in = tensor(m, x)->dim[1 + i];
+		int64_t reach = (a[i].kernel - 1) * a[i].dilation + 1;
+		int64_t pad_max = pool ? a[i].kernel - 1 : chance(m, 10) ? reach + 2 : most(reach - 1, 0);
+		bool good = false;
+		for (int k = 0; k < 8 && !good; k++)
+			good = fit_axis(m, in, &a[i], pad_max);
+		if (!good)
+			return false;
+	}
+	return true;
+}
+
+static int trim(struct maker *m, int x, const struct axis a[2])
+{
+	weft_attr at = { .slice = { { 0 } } };
+	weft_tensor t = *tensor(m, x);
+
+	if (!a[0].trim && !a[1].trim)
+		return x;
+	t.dim[1] -= a[0].trim;
+	t.dim[2] -= a[1].trim;
+	return emit(m, WEFT_OP_SLICE, &at, &x, 1, WEFT_INT8, 4, t.dim);
+}
+
+/* ---- convolutions ---- */
+
+static int draw_bias(struct maker *m, int64_t oc, double reach)
+{
+	int64_t n = chance(m, 85) ? oc : 1;
+	int32_t *b = must(calloc((size_t)n, 4));
+	int style = (int)draw(m, 0, 5);
+	int64_t span = style == 0 ? 0 : style == 1 ? INT32_MAX : (int64_t)least((int64_t)reach, INT32_MAX);
+
+	for (int64_t i = 0; i < n; i++)
+		b[i] = (int32_t)draw(m, -span - (style == 1), span);
+	return new_const(m, WEFT_INT32, 1, &n, b);
+}
+
+static int draw_weights(struct maker *m, const int64_t dim[4])
+{
+	int64_t n = dim[0] * dim[1] * dim[2] * dim[3];
+	int8_t *w = must(malloc((size_t)n));
+
+	fill_int8(m, w, n);
+	return new_const(m, WEFT_INT8, 4, dim, w);
+}
+
+static int x_zp(struct maker *m)
+{
+	bool take = m->has_zp;
+
+	m->has_zp = false;
+	return take ? m->zp : draw_zp(m);
+}
+
+/* CONV2D or DEPTHWISE_CONV2D of x with its RESCALE and perhaps CLAMP. */
+static int convolve(struct maker *m, weft_opcode op, int x, const struct axis a[2], const int64_t w_dim[4], int64_t oc)
+{
+	int64_t k = a[0].kernel * a[1].kernel * (op == WEFT_OP_CONV2D ? w_dim[3] : 1);
+	double noise = sqrt((double)k) * 8000;
+
+	x = trim(m, x, a);
+	weft_attr at = { .conv = {
+		.pad = { (int)a[0].before, (int)a[0].after, (int)a[1].before, (int)a[1].after },
+		.stride = { (int)a[0].stride, (int)a[1].stride }, .dilation = { (int)a[0].dilation, (int)a[1].dilation },
+		.x_zp = x_zp(m), .w_zp = chance(m, 80) ? 0 : draw_zp(m), .acc = WEFT_INT32,
+	} };
+	int w = draw_weights(m, w_dim), b = draw_bias(m, oc, noise);
+	int64_t dim[4] = { tensor(m, x)->dim[0], a[0].out, a[1].out, oc };
+	int y = emit(m, op, &at, (int[]){ x, w, b }, 3, WEFT_INT32, 4, dim);
+	y = requantise(m, y, oc, 60 / noise, 2147483648.0);
+	return chance(m, 40) ? clamp(m, y) : y;
+}
+
+static int64_t draw_kernel(struct maker *m, int64_t max)
+{
+	static const int64_t k[] = { 1, 1, 2, 3, 3, 3, 4, 5, 7 };
+
+	return most(1, least(k[draw(m, 0, N_OF(k) - 1)], max));
+}
+
+static void draw_window(struct maker *m, int x, struct axis a[2])
+{
+	bool square = chance(m, 60);
+
+	for (int i = 0; i < 2; i++) {
+		a[i].kernel = chance(m, 5) ? tensor(m, x)->dim[1 + i] : draw_kernel(m, 7);
+		a[i].stride = chance(m, 60) ? 1 : draw(m, 1, chance(m, 20) ? 7 : 3);
+		a[i].dilation = chance(m, 85) ? 1 : draw(m, 1, 4);
+	}
+	if (square) {
+		int64_t k = least(a[0].kernel, 7);
+		a[0].kernel = a[1].kernel = k;
+		a[1].stride = a[0].stride;
+		a[1].dilation = a[0].dilation;
+	}
+}
+
+static int64_t sums(const struct maker *m, int x, const struct axis a[2], int64_t oc)
+{
+	return tensor(m, x)->dim[0] * a[0].out * a[1].out * oc;
+}
+
+static int make_conv(struct maker *m, int x)
+{
+	struct axis a[2];
+	int64_t ic = tensor(m, x)->dim[3];
+
+	draw_window(m, x, a);
+	if (!fit_axes(m, x, a, false))
+		return -1;
+	int64_t oc = draw_count(m, 3 * m->n);
+	int64_t work = sums(m, x, a, oc) * a[0].kernel * a[1].kernel * ic;
+	if (sums(m, x, a, oc) > m->max_elements || work > m->max_macs)
+		return -1;
+	begin(m, "CONV_2D");
+	return end(m, convolve(m, WEFT_OP_CONV2D, x, a, (int64_t[]){ oc, a[0].kernel, a[1].kernel, ic }, oc));
+}
+
+static int make_depthwise(struct maker *m, int x)
+{
+	struct axis a[2];
+	int64_t c = tensor(m, x)->dim[3], mult = chance(m, 85) ? 1 : draw(m, 2, 3);
+
+	draw_window(m, x, a);
+	if (chance(m, 60)) {
+		for (int i = 0; i < 2; i++) {
+			a[i].kernel = chance(m, 80) ? 3 : draw(m, 1, 3);
+			a[i].dilation = 1;
+		}
+	}
+	if (!fit_axes(m, x, a, false) || sums(m, x, a, c * mult) > m->max_elements)
+		return -1;
+	/* On the array, of N channels only one is of use. */
+	if (sums(m, x, a, c * mult) * a[0].kernel * a[1].kernel * 4 > m->max_macs)
+		return -1;
+	begin(m, "DEPTHWISE_CONV_2D");
+	return end(m, convolve(m, WEFT_OP_DEPTHWISE_CONV2D, x, a,
+	                       (int64_t[]){ a[0].kernel, a[1].kernel, c, mult }, c * mult));
+}
+
+static int reshape(struct maker *m, int x, int rank, const int64_t *dim)
+{
+	return emit(m, WEFT_OP_RESHAPE, NULL, &x, 1, WEFT_INT8, rank, dim);
+}
+
+static int make_dense(struct maker *m, int x)
+{
+	const struct axis one = { .kernel = 1, .stride = 1, .dilation = 1, .out = 1 };
+	struct axis a[2] = { one, one };
+	weft_tensor t = *tensor(m, x);
+	int64_t rows = chance(m, 70) ? t.dim[0] : t.dim[0] * t.dim[1] * t.dim[2];
+	int64_t k = elements(m, x) / rows, oc = draw_count(m, 5 * m->n);
+
+	if (rows * k * oc > m->max_macs || k * oc > m->max_elements * 8)
+		return -1;
+	begin(m, "FULLY_CONNECTED");
+	if (t.dim[0] != rows || t.dim[3] != k)
+		x = reshape(m, x, 4, (int64_t[]){ rows, 1, 1, k });
+	int y = convolve(m, WEFT_OP_CONV2D, x, a, (int64_t[]){ oc, 1, 1, k }, oc);
+	int64_t out[2] = { rows, oc };
+	if (chance(m, 50)) {
+		y = reshape(m, y, 2, out);
+		y = reshape(m, end(m, y), 4, (int64_t[]){ rows, 1, 1, oc });
+	}
+	return end(m, y);
+}
+
+/* ---- pools and sums ---- */
+
+static int make_pool(struct maker *m, int x)
+{
+	bool average = chance(m, 50);
+	struct axis a[2];
+	int64_t c = tensor(m, x)->dim[3];
+
+	draw_window(m, x, a);
+	for (int i = 0; i < 2; i++) {
+		a[i].dilation = 1;
+		a[i].stride = chance(m, 50) ? a[i].kernel : a[i].stride;
+		if (chance(m, 15))
+			a[i].kernel = tensor(m, x)->dim[1 + i];
+	}
+	if (!fit_axes(m, x, a, true) || sums(m, x, a, c) > m->max_elements ||
+	    sums(m, x, a, c) * a[0].kernel * a[1].kernel > m->max_macs / 4)
+		return -1;
+	begin(m, average ? "AVERAGE_POOL_2D" : "MAX_POOL_2D");
+	x = trim(m, x, a);
+	weft_attr at = { .pool = {
+		.kernel = { (int)a[0].kernel, (int)a[1].kernel }, .stride = { (int)a[0].stride, (int)a[1].stride },
+		.pad = { (int)a[0].before, (int)a[0].after, (int)a[1].before, (int)a[1].after }, .acc = WEFT_INT32,
+	} };
+	if (average && chance(m, 40)) {
+		at.pool.x_zp = draw_zp(m);
+		at.pool.y_zp = draw_zp(m);
+	}
+	int64_t dim[4] = { tensor(m, x)->dim[0], a[0].out, a[1].out, c };
+	int y = emit(m, average ? WEFT_OP_AVG_POOL2D : WEFT_OP_MAX_POOL2D, &at, &x, 1, WEFT_INT8, 4, dim);
+	return end(m, chance(m, 25) ? clamp(m, y) : y);
+}
+
+static int make_mean(struct maker *m, int x)
+{
+	int kind = (int)draw(m, 0, 9);
+	unsigned axes = kind < 6 ? 6 : kind == 6 ? 2 : kind == 7 ? 4 : kind == 8 ? 8 : 14;
+	weft_tensor t = *tensor(m, x);
+	int64_t n = 1;
+
+	begin(m, "MEAN");
+	int y = widen(m, x, draw_zp(m), 0);
+	for (int i = 0; i < 4; i++) {
+		weft_attr a = { .axis = { i } };
+		if (!(axes & 1u << i) || t.dim[i] == 1)
+			continue;
+		n *= t.dim[i];
+		t.dim[i] = 1;
+		y = emit(m, WEFT_OP_REDUCE_SUM, &a, &y, 1, WEFT_INT32, 4, t.dim);
+	}
+	struct scales s = draw_scales(m, 1, 1.0 / (double)n, 255.0 * (double)n, false);
+	y = rescale(m, y, s, draw_rounding(m), 0, s.wraps ? 0 : draw_zp(m), WEFT_INT8);
+	if (axes == 6 && chance(m, 60)) {
+		y = reshape(m, y, 2, (int64_t[]){ t.dim[0], t.dim[3] });
+		y = reshape(m, end(m, y), 4, t.dim);
+	}
+	return end(m, y);
+}
+
+/* ---- sums of two ---- */
+
+static int add_side(struct maker *m, int x, int left)
+{
+	int wide = widen(m, x, draw_zp(m), left);
+	struct scales s = draw_scales(m, 1, chance(m, 50) ? 0.5 : 0.5 / (double)draw(m, 1, 8), ldexp(255, left), false);
+
+	return rescale(m, wide, s, WEFT_DOUBLE_ROUND, 0, 0, WEFT_INT32);
+}
+
+static int add(struct maker *m, int a, int b)
+{
+	weft_tensor t = *tensor(m, a);
+	int left = chance(m, 85) ? 20 : (int)draw(m, 0, 28);
+
+	begin(m, "ADD");
+	int sa = add_side(m, a, left), sb = add_side(m, b, left);
+	int sum = emit(m, WEFT_OP_ADD, NULL, (int[]){ sa, sb }, 2, WEFT_INT32, t.rank, t.dim);
+	struct scales s = draw_scales(m, 1, ldexp(1, 1 - left), 2147483648.0, false);
+	int y = rescale(m, sum, s, WEFT_DOUBLE_ROUND, 0, s.wraps ? 0 : draw_zp(m), WEFT_INT8);
+	return end(m, chance(m, 30) ? clamp(m, y) : y);
+}
+
+static bool same_shape(const struct maker *m, int a, int b)
+{
+	return !memcmp(tensor(m, a)->dim, tensor(m, b)->dim, sizeof(tensor(m, a)->dim));
+}
+
+static int make_add(struct maker *m, int x)
+{
+	int other = m->live[draw(m, 0, m->n_live - 1)];
+
+	if (!same_shape(m, x, other))
+		other = new_input(m, tensor(m, x)->dim);
+	return chance(m, 50) ? add(m, x, other) : add(m, other, x);
+}
+
+/* Convolution of x that keeps width and height; channels are kept by a depthwise one. -1: too much work. */
+static int same_size(struct maker *m, int x, int64_t k, int64_t oc, bool depthwise)
+{
+	int64_t c = tensor(m, x)->dim[3];
+	struct axis a[2];
+
+	for (int i = 0; i < 2; i++)
+		a[i] = (struct axis){ .kernel = k, .stride = 1, .dilation = 1, .before = k / 2, .after = k / 2,
+			.out = tensor(m, x)->dim[1 + i] };
+	if (sums(m, x, a, oc) > m->max_elements || sums(m, x, a, oc) * k * k * (depthwise ? 4 : c) > m->max_macs)
+		return -1;
+	begin(m, depthwise ? "DEPTHWISE_CONV_2D" : "CONV_2D");
+	if (depthwise)
+		return end(m, convolve(m, WEFT_OP_DEPTHWISE_CONV2D, x, a, (int64_t[]){ k, k, c, 1 }, c));
+	return end(m, convolve(m, WEFT_OP_CONV2D, x, a, (int64_t[]){ oc, k, k, c }, oc));
+}
+
+/* x plus a convolution of x. */
+static int make_residual(struct maker *m, int x)
+{
+	int y = same_size(m, x, chance(m, 50) ? 3 : 1, tensor(m, x)->dim[3], chance(m, 25));
+
+	if (y < 0)
+		return -1;
+	return chance(m, 50) ? add(m, x, y) : add(m, y, x);
+}
+
+/* ---- one operand, no sums ---- */
+
+static int make_rescale(struct maker *m, int x)
+{
+	begin(m, "QUANTIZE");
+	struct scales s = draw_scales(m, 1, 1, 256, false);
+	return end(m, rescale(m, x, s, draw_rounding(m), draw_zp(m), s.wraps ? 0 : draw_zp(m), WEFT_INT8));
+}
+
+static int make_clamp(struct maker *m, int x)
+{
+	begin(m, "RELU");
+	return end(m, clamp(m, x));
+}
+
+static int make_pad(struct maker *m, int x)
+{
+	weft_attr a = { .pad = { .value = draw_zp(m) } };
+	weft_tensor t = *tensor(m, x);
+
+	for (int i = 1; i < 4; i++) {
+		if (i == 3 && !chance(m, 20))
+			continue;
+		a.pad.before[i] = (int)draw(m, 0, 3);
+		a.pad.after[i] = (int)draw(m, 0, 3);
+		t.dim[i] += a.pad.before[i] + a.pad.after[i];
+	}
+	if (weft_tensor_elements(&t) > m->max_elements)
+		return -1;
+	m->has_zp = chance(m, 70);
+	m->zp = (int)a.pad.value;
+	begin(m, "PAD");
+	return end(m, emit(m, WEFT_OP_PAD, &a, &x, 1, WEFT_INT8, 4, t.dim));
+}
+
+static int make_slice(struct maker *m, int x)
+{
+	weft_attr a = { .slice = { { 0 } } };
+	weft_tensor t = *tensor(m, x);
+
+	for (int i = 1; i < 4; i++) {
+		int64_t was = t.dim[i];
+		if (chance(m, 40))
+			continue;
+		t.dim[i] = draw(m, 1, was);
+		a.slice.start[i] = draw(m, 0, was - t.dim[i]);
+	}
+	begin(m, "STRIDED_SLICE");
+	return end(m, emit(m, WEFT_OP_SLICE, &a, &x, 1, WEFT_INT8, 4, t.dim));
+}
+
+static int make_reshape(struct maker *m, int x)
+{
+	weft_tensor t = *tensor(m, x);
+	const int64_t *d = t.dim;
+	int64_t to[][4] = {
+		{ d[0], 1, d[1] * d[2], d[3] }, { d[0], d[1] * d[2], 1, d[3] }, { 1, d[0] * d[1], d[2], d[3] },
+		{ d[0], d[1], 1, d[2] * d[3] }, { d[0], d[2], d[1], d[3] }, { d[0], d[1], d[3], d[2] },
+	};
+
+	begin(m, "RESHAPE");
+	return end(m, reshape(m, x, 4, to[draw(m, 0, N_OF(to) - 1)]));
+}
+
+/* ---- branches ---- */
+
+static bool may_concat(const struct maker *m, int a, int b, int axis)
+{
+	for (int i = 0; i < 4; i++)
+		if (i != axis && tensor(m, a)->dim[i] != tensor(m, b)->dim[i])
+			return false;
+	return true;
+}
+
+static int make_concat(struct maker *m, int x)
+{
+	int axis = chance(m, 70) ? 3 : (int)draw(m, 1, 2), in[4] = { x }, n = 1;
+	weft_tensor t = *tensor(m, x);
+
+	for (int k = 0; k < 6 && n < 4; k++) {
+		int other = m->live[draw(m, 0, m->n_live - 1)];
+		if (!may_concat(m, x, other, axis))
+			continue;
+		in[n++] = other;
+		t.dim[axis] += tensor(m, other)->dim[axis];
+		if (chance(m, 50))
+			break;
+	}
+	if (n == 1 || weft_tensor_elements(&t) > m->max_elements)
+		return -1;
+	if (chance(m, 50)) {
+		in[0] = in[n - 1];
+		in[n - 1] = x;
+	}
+	weft_attr a = { .axis = { axis } };
+	begin(m, "CONCATENATION");
+	return end(m, emit(m, WEFT_OP_CONCAT, &a, in, n, WEFT_INT8, 4, t.dim));
+}
+
+/* Two or three convolutions of x, side by side. */
+static int make_branches(struct maker *m, int x)
+{
+	int y[3], n = 0, n_want = (int)draw(m, 2, 3);
+	weft_tensor t = *tensor(m, x);
+
+	t.dim[3] = 0;
+	for (int k = 0; k < n_want; k++) {
+		int b = same_size(m, x, chance(m, 50) ? 3 : 1, draw_count(m, 2 * m->n), false);
+		if (b < 0)
+			break;
+		y[n++] = b;
+		t.dim[3] += tensor(m, b)->dim[3];
+	}
+	if (n < 2 || weft_tensor_elements(&t) > m->max_elements)
+		return -1;
+	weft_attr a = { .axis = { 3 } };
+	begin(m, "CONCATENATION");
+	return end(m, emit(m, WEFT_OP_CONCAT, &a, y, n, WEFT_INT8, 4, t.dim));
+}
+
+static int make_softmax(struct maker *m, int x)
+{
+	weft_attr a = { .tfl_softmax = { .x_scale = 0.1f, .beta = 1 } };
+	weft_tensor t = *tensor(m, x);
+
+	begin(m, "SOFTMAX");
+	return end(m, emit(m, WEFT_OP_TFL_SOFTMAX, &a, &x, 1, WEFT_INT8, 4, t.dim));
+}
+
+/* ---- the whole ---- */
+
+static const struct { int (*make)(struct maker *, int); int weight; bool heavy; } kinds[] = {
+	{ make_conv, 28, true }, { make_depthwise, 16, true }, { make_residual, 10, true },
+	{ make_dense, 6, true }, { make_pool, 9, true }, { make_mean, 4, true }, { make_branches, 4, true },
+	{ make_add, 6, false }, { make_rescale, 4, false }, { make_clamp, 2, false }, { make_concat, 3, false },
+	{ make_pad, 4, false }, { make_slice, 3, false }, { make_reshape, 2, false }, { make_softmax, 1, false },
+};
+
+static int one_operator(struct maker *m, bool heavy)
+{
+	for (int tries = 0; tries < 100; tries++) {
+		int at = (int)draw(m, 0, 101), k = 0;
+		while (k < N_OF(kinds) - 1 && at >= kinds[k].weight)
+			at -= kinds[k++].weight;
+		int y = heavy && !kinds[k].heavy ? -1 : kinds[k].make(m, m->x);
+		if (y >= 0)
+			return y;
+	}
+	return m->x;
+}
+
+static void output(struct maker *m, int t)
+{
+	if (m->g->tensors[t].is_output)
+		return;
+	m->g->tensors[t].is_output = true;
+	m->g->tensors[t].internal = false;
+	list_add(&m->g->outputs, &m->g->n_outputs, t);
+}
+
+static void fill_inputs(struct maker *m, struct random_net *r)
+{
+	r->inputs = must(calloc((size_t)m->g->n_inputs, sizeof(*r->inputs)));
+	for (int i = 0; i < m->g->n_inputs; i++) {
+		r->inputs[i] = *tensor(m, m->g->inputs[i]);
+		r->inputs[i].data = must(malloc(weft_tensor_bytes(&r->inputs[i])));
+		fill_int8(m, r->inputs[i].data, weft_tensor_elements(&r->inputs[i]));
+	}
+}
+
+void random_net_make(struct random_net *r, uint64_t seed, int lanes, bool large)
+{
+	struct maker m = { .g = must(weft_graph_new("random")), .rng = seed * 0x9e3779b97f4a7c15u + large, .n = lanes,
+		.max_elements = large ? 200000 : 20000, .max_macs = large ? 12000000 : 1500000 };
+	int64_t dim[4] = { chance(&m, 85) ? 1 : draw(&m, 2, 3), draw_count(&m, large ? 48 : 20),
+		draw_count(&m, large ? 48 : 20), draw_count(&m, large ? 80 : 40) };
+	int n = (int)draw(&m, 1, 4);
+
+	while (dim[0] * dim[1] * dim[2] * dim[3] > m.max_elements / 2)
+		dim[draw(&m, 1, 2)] = draw_count(&m, 8);
+	m.x = new_input(&m, dim);
+	for (int i = 0; i < n; i++)
+		m.x = one_operator(&m, i == 0 && chance(&m, 85));
+	for (int k = 0; k < 20 && m.g->tensors[m.x].producer < 0; k++)
+		m.x = one_operator(&m, true);
+	output(&m, m.x);
+	int other = m.live[draw(&m, 0, m.n_live - 1)];
+	if (chance(&m, 15) && m.g->tensors[other].producer >= 0)
+		output(&m, other);
+	r->g = m.g;
+	fill_inputs(&m, r);
+}
+
+void random_net_free(struct random_net *r)
+{
+	for (int i = 0; i < r->g->n_inputs; i++)
+		free(r->inputs[i].data);
+	free(r->inputs);
+	weft_graph_free(r->g);
+	memset(r, 0, sizeof(*r));
+}
+
+static void print_tensor(const weft_graph *g, int t, FILE *f)
+{
+	fprintf(f, " %s[", g->tensors[t].name);
+	for (int i = 0; i < g->tensors[t].t.rank; i++)
+		fprintf(f, "%s%lld", i ? "," : "", (long long)g->tensors[t].t.dim[i]);
+	fprintf(f, "]");
+}
+
+static void print_attr(const weft_graph *g, const struct weft_gop *o, FILE *f)
+{
+	const struct weft_attr_conv *c = &o->attr.conv;
+	const struct weft_attr_pool *p = &o->attr.pool;
+	const struct weft_attr_rescale *s = &o->attr.rescale;
+
+	if (o->op == WEFT_OP_CONV2D || o->op == WEFT_OP_DEPTHWISE_CONV2D)
+		fprintf(f, " pad %d,%d,%d,%d stride %d,%d dilation %d,%d zp %d,%d", c->pad[0], c->pad[1], c->pad[2],
+		        c->pad[3], c->stride[0], c->stride[1], c->dilation[0], c->dilation[1], c->x_zp, c->w_zp);
+	if (o->op == WEFT_OP_AVG_POOL2D || o->op == WEFT_OP_MAX_POOL2D)
+		fprintf(f, " kernel %d,%d stride %d,%d pad %d,%d,%d,%d zp %d,%d", p->kernel[0], p->kernel[1],
+		        p->stride[0], p->stride[1], p->pad[0], p->pad[1], p->pad[2], p->pad[3], p->x_zp, p->y_zp);
+	if (o->op == WEFT_OP_RESCALE)
+		fprintf(f, " round %d zp %d,%d mul[0] %lld shift[0] %lld", s->rounding, s->x_zp, s->y_zp,
+		        (long long)tensor_get(&g->tensors[o->in[1]].t, 0), (long long)tensor_get(&g->tensors[o->in[2]].t, 0));
+	if (o->op == WEFT_OP_CLAMP)
+		fprintf(f, " %lld..%lld", (long long)o->attr.clamp.min, (long long)o->attr.clamp.max);
+	if (o->op == WEFT_OP_CONCAT || o->op == WEFT_OP_REDUCE_SUM)
+		fprintf(f, " axis %d", o->attr.axis.axis);
+	for (int i = 0; i < 4 && o->op == WEFT_OP_PAD; i++)
+		fprintf(f, " %d+%d", o->attr.pad.before[i], o->attr.pad.after[i]);
+	for (int i = 0; i < 4 && o->op == WEFT_OP_SLICE; i++)
+		fprintf(f, " from %lld", (long long)o->attr.slice.start[i]);
+}
+
+void random_net_print(const struct random_net *r, FILE *f)
+{
+	for (int i = 0; i < r->g->n_ops; i++) {
+		const struct weft_gop *o = &r->g->ops[i];
+		fprintf(f, "  %d.%d %s", o->src, i, weft_op_name(o->op));
+		for (int k = 0; k < o->n_in; k++)
+			print_tensor(r->g, o->in[k], f);
+		print_attr(r->g, o, f);
+		fprintf(f, " ->");
+		print_tensor(r->g, o->out[0], f);
+		fprintf(f, r->g->tensors[o->out[0]].is_output ? " output\n" : "\n");
+	}
+}

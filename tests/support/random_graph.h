@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Small random graphs in the shape to which networks are lowered: one to four
+ * operators in sequence, with residuals and branches, every size, zero point,
+ * multiplier and shift drawn from its legal range and biased to its edges.
+ */
+#ifndef WEFT_TESTS_RANDOM_GRAPH_H
+#define WEFT_TESTS_RANDOM_GRAPH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "userlib/graph/graph.h"
+
+struct random_net {
+	weft_graph *g;
+	weft_tensor *inputs;       /* g->n_inputs, with data */
+};
+
+/*
+ * The same seed gives the same graph. lanes: the array's size, around which
+ * channel counts are drawn. large: tensors that do not fit a small scratchpad.
+ */
+void random_net_make(struct random_net *r, uint64_t seed, int lanes, bool large);
+void random_net_free(struct random_net *r);
+
+/* One line per operator: what a person needs to see why it failed. */
+void random_net_print(const struct random_net *r, FILE *f);
+
+#endif

@@ -1,0 +1,832 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "random_stream.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <weft/dev.h>
+
+#include "tensors.h"
+
+#define MAX_CMDS 256
+#define MAX_AREAS 128
+#define MAX_JOBS 6
+#define N_OF(a) ((int)(sizeof(a) / sizeof((a)[0])))
+
+/*
+ * Scratchpad bytes that belong together. wrote and read count the commands of
+ * each unit up to the last that touched them.
+ */
+struct area {
+	int64_t at, len;
+	int wrote[WEFT_N_UNITS], read[WEFT_N_UNITS];
+};
+
+/* One command and the areas that it touches; the last n_out of them it writes. */
+struct step {
+	struct weft_cmd c;
+	int area[6];
+	int n_in, n_out;
+	bool with_next;            /* nothing of the same unit in between */
+};
+
+/* Steps in order; jobs touch disjoint areas and are interleaved. */
+struct job {
+	struct step step[40];
+	int n, done;
+};
+
+struct maker {
+	struct random_stream *s;
+	const struct weft_config *cfg;
+	uint64_t rng;
+	int64_t n;                 /* lanes */
+	struct area area[MAX_AREAS];
+	int n_areas;
+	uint64_t cap_consts, cap_words;
+	int count[WEFT_N_UNITS];
+	int style;                 /* of waits */
+};
+
+/* ---- drawing ---- */
+
+static int64_t draw(struct maker *m, int64_t lo, int64_t hi)
+{
+	return lo + (int64_t)(test_random(&m->rng) % (uint64_t)(hi - lo + 1));
+}
+
+static bool chance(struct maker *m, int percent)
+{
+	return draw(m, 0, 99) < percent;
+}
+
+static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+static int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
+static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+static int64_t draw_count(struct maker *m, int64_t max)
+{
+	int64_t edges[] = { 1, 1, 2, 3, m->n - 1, m->n, m->n + 1, 2 * m->n, 2 * m->n + 1, max };
+
+	return most(1, least(chance(m, 60) ? edges[draw(m, 0, N_OF(edges) - 1)] : draw(m, 1, max), max));
+}
+
+static int draw_zp(struct maker *m)
+{
+	static const int edges[] = { 0, 0, -128, 127, -1, 1 };
+
+	return chance(m, 60) ? edges[draw(m, 0, N_OF(edges) - 1)] : (int)draw(m, -128, 127);
+}
+
+static uint32_t draw_mul(struct maker *m)
+{
+	static const uint32_t edges[] = { 0, 1, 1u << 30, INT32_MAX, (1u << 30) + 1 };
+
+	return chance(m, 30) ? edges[draw(m, 0, N_OF(edges) - 1)] : (uint32_t)draw(m, 1 << 30, INT32_MAX);
+}
+
+static int draw_shift(struct maker *m)
+{
+	static const int edges[] = { 2, 3, 30, 31, 32, 33, 47, 61, 62 };
+
+	return chance(m, 30) ? edges[draw(m, 0, N_OF(edges) - 1)] : chance(m, 60) ? (int)draw(m, 36, 44) : (int)draw(m, 2, 62);
+}
+
+static void *must(void *p)
+{
+	if (!p) {
+		fprintf(stderr, "out of memory\n");
+		exit(1);
+	}
+	return p;
+}
+
+/* ---- memory ---- */
+
+/* Random bytes in the constants' window, at any address. */
+static uint64_t new_consts(struct maker *m, int64_t len, uint8_t **data)
+{
+	uint64_t at = m->s->n_consts + (uint64_t)draw(m, 0, 40), end = at + (uint64_t)len;
+	uint8_t all = (uint8_t)draw(m, 0, 255);
+	int style = (int)draw(m, 0, 9);
+
+	if (end > m->cap_consts) {
+		m->cap_consts = 2 * end;
+		m->s->consts = must(realloc(m->s->consts, m->cap_consts));
+	}
+	memset(m->s->consts + m->s->n_consts, 0x5a, end - m->s->n_consts);
+	m->s->n_consts = end;
+	for (int64_t i = 0; i < len; i++)
+		m->s->consts[at + (uint64_t)i] = style == 0 ? all : style == 1 ? 0x80 : (uint8_t)draw(m, 0, 255);
+	if (data)
+		*data = m->s->consts + at;
+	return at;
+}
+
+static uint64_t new_arena(struct maker *m, int64_t len)
+{
+	uint64_t at = m->s->n_arena + (uint64_t)draw(m, 0, 40);
+
+	m->s->n_arena = at + (uint64_t)len;
+	return at;
+}
+
+static bool is_free(const struct maker *m, int64_t at, int64_t len)
+{
+	if (at < 0 || at + len > m->cfg->sp_bytes)
+		return false;
+	for (int i = 0; i < m->n_areas; i++)
+		if (at < m->area[i].at + m->area[i].len && m->area[i].at < at + len)
+			return false;
+	return true;
+}
+
+/* Scratchpad bytes, mostly at odd places and across regions. -1: none found. */
+static int new_area(struct maker *m, int64_t len, int64_t align)
+{
+	int64_t region = m->cfg->sp_bytes / WEFT_SP_REGIONS;
+
+	for (int tries = 0; tries < 60 && m->n_areas < MAX_AREAS; tries++) {
+		int64_t at = draw(m, 0, m->cfg->sp_bytes - 1);
+		int kind = (int)draw(m, 0, 5);
+		if (kind == 0)
+			at = draw(m, 1, WEFT_SP_REGIONS - 1) * region - draw(m, 0, len);
+		else if (kind == 1)
+			at = m->cfg->sp_bytes - len;
+		else if (kind == 2)
+			at = at / region * region;
+		else if (kind == 3 && m->n_areas)
+			at = m->area[m->n_areas - 1].at + m->area[m->n_areas - 1].len;
+		at = chance(m, 20) ? at / m->n * m->n : at;
+		at = (at + align - 1) / align * align;
+		if (!is_free(m, at, len))
+			continue;
+		m->area[m->n_areas] = (struct area){ .at = at, .len = len };
+		return m->n_areas++;
+	}
+	return -1;
+}
+
+/* ---- steps ---- */
+
+static struct step *new_step(struct job *j, unsigned op)
+{
+	struct step *s = &j->step[j->n++];
+
+	if (j->n > N_OF(j->step)) {
+		fprintf(stderr, "random_stream: job too long\n");
+		exit(1);
+	}
+	memset(s, 0, sizeof(*s));
+	weft_cmd_init(&s->c, op);
+	return s;
+}
+
+static void reads(struct step *s, int area) { s->area[s->n_in++] = area; }
+
+/* After all reads. */
+static void writes(struct step *s, int area)
+{
+	s->area[s->n_in + s->n_out++] = area;
+}
+
+/* Split len bytes of one run into rows that lie side by side: n1 * n2 rows and what is left. */
+static int64_t cut_rows(struct maker *m, int64_t len, struct weft_cmd_load *l)
+{
+	int64_t row = chance(m, 40) ? len : draw(m, 1, len), rows = len / row;
+
+	if (rows > 200) {
+		rows = 200;
+		row = len / rows;
+	}
+	l->row_bytes = (int32_t)row;
+	l->n1 = (int32_t)rows;
+	l->sp_stride1 = (int32_t)row;
+	if (rows % 2 == 0 && chance(m, 30)) {
+		l->n1 = (int32_t)(rows / 2);
+		l->n2 = 2;
+		l->sp_stride2 = (int32_t)(rows / 2 * row);
+	} else if (rows % 3 == 0 && chance(m, 30)) {
+		l->n1 = (int32_t)(rows / 3);
+		l->n3 = 3;
+		l->sp_stride3 = (int32_t)(rows / 3 * row);
+	}
+	return row * rows;
+}
+
+/* Memory strides for the rows: gaps, or backwards. Returns the bytes that they span. */
+static int64_t spread(struct maker *m, struct weft_cmd_load *l, int64_t *first)
+{
+	int64_t gap = chance(m, 50) ? 0 : draw(m, 0, 300), stride = l->row_bytes + gap;
+	int64_t s2 = stride * l->n1 + (chance(m, 50) ? 0 : draw(m, 0, 50)), s3 = s2 * l->n2 + (chance(m, 50) ? 0 : 7);
+	bool back = chance(m, 15);
+
+	l->dram_stride1 = (int32_t)(back ? -stride : stride);
+	l->dram_stride2 = (int32_t)s2;
+	l->dram_stride3 = (int32_t)s3;
+	*first = back ? stride * (l->n1 - 1) : 0;
+	return s3 * l->n3;
+}
+
+/* Commands that fill [at, at+len) of an area from a copy of it in memory. */
+static void load_exactly(struct maker *m, struct job *j, int area, int64_t at, int64_t len, const uint8_t *data)
+{
+	while (len) {
+		struct step *s = new_step(j, WEFT_CMD_LOAD);
+		struct weft_cmd_load *l = &s->c.load;
+		int64_t first, done = cut_rows(m, len, l);
+		int64_t span = spread(m, l, &first);
+		uint64_t base = new_consts(m, span, NULL);
+
+		l->window = WEFT_WIN_CONST;
+		l->dram_off = (int64_t)base + first;
+		l->sp_addr = (int32_t)at;
+		for (int64_t i3 = 0; data && i3 < l->n3; i3++)
+			for (int64_t i2 = 0; i2 < l->n2; i2++)
+				for (int64_t i1 = 0; i1 < l->n1; i1++) {
+					memcpy(m->s->consts + l->dram_off + i1 * l->dram_stride1 + i2 * l->dram_stride2 +
+					       i3 * l->dram_stride3, data, (size_t)l->row_bytes);
+					data += l->row_bytes;
+				}
+		writes(s, area);
+		at += done;
+		len -= done;
+	}
+}
+
+/* Random contents for a whole area. */
+static void fill(struct maker *m, struct job *j, int area)
+{
+	load_exactly(m, j, area, m->area[area].at, m->area[area].len, NULL);
+}
+
+static void store(struct maker *m, struct job *j, int area, int64_t at, int64_t len)
+{
+	while (len) {
+		struct step *s = new_step(j, WEFT_CMD_STORE);
+		struct weft_cmd_load *l = &s->c.load;
+		int64_t first, done = cut_rows(m, len, l);
+		int64_t span = spread(m, l, &first);
+
+		l->window = WEFT_WIN_ARENA;
+		l->dram_off = (int64_t)new_arena(m, span) + first;
+		l->sp_addr = (int32_t)at;
+		reads(s, area);
+		at += done;
+		len -= done;
+	}
+}
+
+/* ---- tensors in the scratchpad ---- */
+
+struct ten { int64_t at, ys, xs, h, w, c; int area; };
+
+static int64_t extent(const struct ten *t)
+{
+	return (t->h - 1) * t->ys + (t->w - 1) * t->xs + t->c;
+}
+
+/* Strides: dense, with gaps, or x outermost. */
+static void draw_strides(struct maker *m, struct ten *t)
+{
+	int64_t gap = chance(m, 50) ? 0 : draw(m, 0, 19), gap2 = chance(m, 60) ? 0 : draw(m, 0, 40);
+
+	t->xs = t->c + gap;
+	t->ys = t->w * t->xs + gap2;
+	if (chance(m, 15)) {
+		t->ys = t->c + gap;
+		t->xs = t->h * t->ys + gap2;
+	}
+}
+
+static bool place(struct maker *m, struct ten *t)
+{
+	draw_strides(m, t);
+	t->area = new_area(m, extent(t), 1);
+	t->at = t->area < 0 ? 0 : m->area[t->area].at;
+	return t->area >= 0;
+}
+
+static bool place_filled(struct maker *m, struct job *j, struct ten *t)
+{
+	if (!place(m, t))
+		return false;
+	fill(m, j, t->area);
+	return true;
+}
+
+/* ---- what post wants ---- */
+
+static void order(int32_t *lo, int32_t *hi)
+{
+	if (*lo > *hi) {
+		int32_t t = *lo;
+
+		*lo = *hi;
+		*hi = t;
+	}
+}
+
+static void draw_post(struct maker *m, struct weft_cmd_post *p)
+{
+	p->double_round = (int32_t)draw(m, 0, 1);
+	p->y_zp = draw_zp(m);
+	p->y_min = chance(m, 50) ? -128 : draw_zp(m);
+	p->y_max = chance(m, 50) ? 127 : draw_zp(m);
+	order(&p->y_min, &p->y_max);
+	p->pre_shift = chance(m, 50) ? 20 : (int32_t)draw(m, 0, 30);
+	p->a_zp = draw_zp(m);
+	p->b_zp = draw_zp(m);
+	p->s_zp = draw_zp(m);
+	p->s_min = chance(m, 50) ? -128 : draw_zp(m);
+	p->s_max = chance(m, 50) ? 127 : draw_zp(m);
+	order(&p->s_min, &p->s_max);
+	p->a_mul = draw_mul(m);
+	p->b_mul = draw_mul(m);
+	p->s_mul = draw_mul(m);
+	p->a_shift = draw_shift(m);
+	p->b_shift = draw_shift(m);
+	p->s_shift = draw_shift(m);
+	if (chance(m, 70)) {
+		/* Scales at which the sum does not only clamp. */
+		p->a_shift = p->b_shift = 31;
+		p->s_shift = 31 + p->pre_shift - (int32_t)draw(m, 0, 2);
+		p->s_shift = p->s_shift > 62 ? 62 : p->s_shift;
+	}
+}
+
+/* Place of the output; prefilled if other bytes between its pixels shall be seen to stay. */
+static bool place_output(struct maker *m, struct job *j, struct weft_cmd_post *p, struct ten *y, bool *whole)
+{
+	*y = (struct ten){ .h = p->oh, .w = p->ow, .c = p->oc };
+	*whole = chance(m, 60);
+	if (*whole ? !place_filled(m, j, y) : !place(m, y))
+		return false;
+	p->out_base = (int32_t)y->at;
+	p->out_y_stride = (int32_t)y->ys;
+	p->out_x_stride = (int32_t)y->xs;
+	return true;
+}
+
+static bool place_addend(struct maker *m, struct job *j, struct weft_cmd_post *p, const struct ten *y, bool whole,
+                         struct ten *b)
+{
+	*b = (struct ten){ .h = p->oh, .w = p->ow, .c = p->oc };
+	p->add = 1;
+	if (whole && chance(m, 20))
+		*b = *y;
+	else if (!place_filled(m, j, b))
+		return false;
+	p->b_base = (int32_t)b->at;
+	p->b_y_stride = (int32_t)b->ys;
+	p->b_x_stride = (int32_t)b->xs;
+	return true;
+}
+
+static void store_output(struct maker *m, struct job *j, const struct ten *y, bool whole)
+{
+	if (whole) {
+		store(m, j, y->area, m->area[y->area].at, m->area[y->area].len);
+		return;
+	}
+	struct step *s = new_step(j, WEFT_CMD_STORE);
+	struct weft_cmd_load *l = &s->c.load;
+	int64_t first;
+	l->window = WEFT_WIN_ARENA;
+	l->sp_addr = (int32_t)y->at;
+	l->row_bytes = (int32_t)y->c;
+	l->n1 = (int32_t)y->w;
+	l->sp_stride1 = (int32_t)y->xs;
+	l->n2 = (int32_t)y->h;
+	l->sp_stride2 = (int32_t)y->ys;
+	int64_t span = spread(m, l, &first);
+	l->dram_off = (int64_t)new_arena(m, span) + first;
+	reads(s, y->area);
+}
+
+/* Legal parameter records for n channels. */
+static int new_records(struct maker *m, struct job *j, int64_t n)
+{
+	int area = new_area(m, n * WEFT_PARAM_BYTES, m->n);
+	uint8_t *r = must(calloc((size_t)n, WEFT_PARAM_BYTES));
+
+	for (int64_t i = 0; i < n; i++) {
+		uint8_t *at = r + i * WEFT_PARAM_BYTES;
+		int64_t bias = chance(m, 70) ? draw(m, -200000, 200000) : chance(m, 60) ? draw(m, INT32_MIN, INT32_MAX)
+		                                                                        : draw(m, -(1ll << 47), (1ll << 47) - 1);
+		uint32_t mul = draw_mul(m);
+		for (int k = 0; k < 6; k++)
+			at[k] = (uint8_t)((uint64_t)bias >> 8 * k);
+		for (int k = 0; k < 4; k++)
+			at[6 + k] = (uint8_t)(mul >> 8 * k);
+		at[10] = (uint8_t)draw_shift(m);
+	}
+	if (area >= 0)
+		load_exactly(m, j, area, m->area[area].at, m->area[area].len, r);
+	free(r);
+	return area;
+}
+
+/* ---- one command each; false: it did not fit ---- */
+
+struct axis { int64_t in, out, kernel, stride, dilation, start; };
+
+static void draw_axis(struct maker *m, struct axis *a, int64_t max_in, int64_t max_out)
+{
+	a->in = draw_count(m, max_in);
+	a->kernel = chance(m, 40) ? 3 : draw(m, 1, 5);
+	a->stride = chance(m, 60) ? 1 : draw(m, 1, 5);
+	a->dilation = chance(m, 80) ? 1 : draw(m, 1, 5);
+	int64_t reach = (a->kernel - 1) * a->dilation + 1;
+	a->start = -(chance(m, 40) ? 0 : draw(m, 0, reach + 1));
+	if (chance(m, 10))
+		a->start = draw(m, 0, a->in);
+	/* Past the end as well: rows and columns of padding only are legal. */
+	int64_t fits = (a->in - a->start - reach) / a->stride + 1;
+	a->out = most(1, least(chance(m, 60) ? fits : fits + draw(m, -2, 3), max_out));
+}
+
+struct conv { struct axis y, x; int64_t ic, oc; bool joined; };
+
+static void conv_fields(struct maker *m, const struct conv *v, const struct ten *x, struct weft_cmd_conv *c)
+{
+	int64_t base = x->at + v->y.start * x->ys + v->x.start * x->xs;
+
+	c->in_base = (int32_t)(base & 0xfffff);
+	c->oy_step = (int32_t)(v->y.stride * x->ys);
+	c->ox_step = (int32_t)(v->x.stride * x->xs);
+	c->ky_step = (int32_t)(v->y.dilation * x->ys);
+	c->n_ky = (int32_t)v->y.kernel;
+	c->n_kx = v->joined ? 1 : (int32_t)v->x.kernel;
+	c->kx_step = v->joined ? (int32_t)draw(m, 0, 99) : (int32_t)(v->x.dilation * x->xs);
+	c->run_len = (int32_t)(v->joined ? v->x.kernel * v->ic : v->ic);
+	c->stride_y = (int32_t)v->y.stride;
+	c->dil_y = (int32_t)v->y.dilation;
+	c->in_h = (int32_t)x->h;
+	c->iy_start = (int32_t)v->y.start;
+	c->x_limit = (int32_t)(x->w * x->xs);
+	c->xb_start = (int32_t)(v->x.start * x->xs);
+	c->x_zp = draw_zp(m);
+	c->w_zp = chance(m, 60) ? 0 : draw_zp(m);
+	c->post.ow = (int32_t)v->x.out;
+	c->post.oh = (int32_t)v->y.out;
+	c->post.oc = (int32_t)v->oc;
+}
+
+static bool steps_fit(const struct weft_cmd_conv *c)
+{
+	const int32_t max = 0xfffff;
+
+	return c->oy_step <= max && c->ox_step <= max && c->ky_step <= max && c->kx_step <= max && c->x_limit <= max;
+}
+
+/* Input, weights and the fields that say where they are. */
+static bool conv_operands(struct maker *m, struct job *j, const struct conv *v, struct weft_cmd_conv *c, struct ten *x, int *w)
+{
+	*x = (struct ten){ .h = v->y.in, .w = v->x.in, .c = v->ic };
+	if (v->joined) {
+		x->xs = v->ic;
+		x->ys = x->w * x->xs + (chance(m, 60) ? 0 : draw(m, 0, 40));
+		x->area = new_area(m, extent(x), 1);
+		if (x->area < 0)
+			return false;
+		x->at = m->area[x->area].at;
+		fill(m, j, x->area);
+	} else if (!place_filled(m, j, x)) {
+		return false;
+	}
+	conv_fields(m, v, x, c);
+	if (!steps_fit(c))
+		return false;
+	int64_t chunks = ceil_div(c->run_len, m->n) * c->n_ky * c->n_kx;
+	*w = new_area(m, ceil_div(v->oc, m->n) * chunks * m->n * m->n, m->n);
+	if (*w < 0)
+		return false;
+	fill(m, j, *w);
+	c->w_base = (int32_t)m->area[*w].at;
+	return true;
+}
+
+static void draw_conv(struct maker *m, struct conv *v, int64_t max_out, int64_t max_oc)
+{
+	do {
+		draw_axis(m, &v->y, 12, max_out);
+		draw_axis(m, &v->x, 20, max_out / v->y.out);
+		v->ic = draw_count(m, 40);
+		v->oc = draw_count(m, max_oc);
+		v->joined = v->x.dilation == 1 && chance(m, 50);
+	} while (v->y.out * v->x.out * v->oc * v->ic * v->y.kernel * v->x.kernel > 600000);
+}
+
+/* All but the last leave their sums in the array. */
+static bool conv_job(struct maker *m, struct job *j)
+{
+	bool chain = chance(m, 25), whole;
+	int n = chain ? (int)draw(m, 2, 4) : 1, w[4];
+	struct weft_cmd c[4];
+	struct ten x[4], y, b;
+	struct conv v = { .oc = 0 };
+
+	for (int i = 0; i < n; i++) {
+		struct conv first = v;
+		draw_conv(m, &v, chain ? m->n : 200, chain ? m->n : 3 * m->n);
+		if (i) {
+			/* The same pixels and channels, from anywhere with any kernel. */
+			v.y.out = first.y.out;
+			v.x.out = first.x.out;
+			v.oc = first.oc;
+		}
+		weft_cmd_init(&c[i], WEFT_CMD_CONV);
+		if (!conv_operands(m, j, &v, &c[i].conv, &x[i], &w[i]))
+			return false;
+		draw_post(m, &c[i].conv.post);
+		c[i].conv.keep = i < n - 1;
+	}
+	struct weft_cmd_conv *last = &c[n - 1].conv;
+	int records = new_records(m, j, ceil_div(v.oc, m->n) * m->n);
+	if (records < 0 || !place_output(m, j, &last->post, &y, &whole))
+		return false;
+	last->p_base = (int32_t)m->area[records].at;
+	bool add = chance(m, 35);
+	if (add && !place_addend(m, j, &last->post, &y, whole, &b))
+		return false;
+	for (int i = 0; i < n; i++) {
+		struct step *s = new_step(j, WEFT_CMD_CONV);
+		s->c.conv = c[i].conv;
+		s->with_next = i < n - 1;
+		reads(s, x[i].area);
+		reads(s, w[i]);
+		if (i < n - 1)
+			continue;
+		reads(s, records);
+		if (add)
+			reads(s, b.area);
+		writes(s, y.area);
+	}
+	store_output(m, j, &y, whole);
+	return true;
+}
+
+static bool dw_job(struct maker *m, struct job *j)
+{
+	struct weft_cmd c;
+	struct axis ay, ax;
+	struct ten x, y;
+	bool whole;
+	int64_t oc = draw_count(m, 3 * m->n), blocks = ceil_div(oc, m->n);
+
+	draw_axis(m, &ay, 12, 40);
+	draw_axis(m, &ax, chance(m, 10) ? m->cfg->dw_line : 30, m->cfg->dw_line);
+	ax.out = least(ax.out, (m->cfg->dw_line - 3) / ax.stride + 1);
+	x = (struct ten){ .h = ay.in, .w = ax.in, .c = oc };
+	weft_cmd_init(&c, WEFT_CMD_DW);
+	if (!place_filled(m, j, &x))
+		return false;
+	int w = new_area(m, blocks * WEFT_DW_TAPS * m->n, m->n), records = new_records(m, j, blocks * m->n);
+	if (w < 0 || records < 0)
+		return false;
+	fill(m, j, w);
+	c.dw.in_base = (int32_t)x.at;
+	c.dw.in_x_stride = (int32_t)x.xs;
+	c.dw.in_y_stride = (int32_t)x.ys;
+	c.dw.in_h = (int32_t)x.h;
+	c.dw.in_w = (int32_t)x.w;
+	c.dw.iy_start = (int32_t)ay.start;
+	c.dw.ix_start = (int32_t)ax.start;
+	c.dw.stride_y = (int32_t)ay.stride;
+	c.dw.stride_x = (int32_t)ax.stride;
+	c.dw.x_zp = draw_zp(m);
+	c.dw.w_zp = chance(m, 60) ? 0 : draw_zp(m);
+	c.dw.w_base = (int32_t)m->area[w].at;
+	c.dw.p_base = (int32_t)m->area[records].at;
+	draw_post(m, &c.dw.post);
+	c.dw.post.ow = (int32_t)ax.out;
+	c.dw.post.oh = (int32_t)ay.out;
+	c.dw.post.oc = (int32_t)oc;
+	if (!place_output(m, j, &c.dw.post, &y, &whole))
+		return false;
+	struct step *s = new_step(j, WEFT_CMD_DW);
+	s->c.dw = c.dw;
+	reads(s, x.area);
+	reads(s, w);
+	reads(s, records);
+	writes(s, y.area);
+	store_output(m, j, &y, whole);
+	return true;
+}
+
+static bool pool_job(struct maker *m, struct job *j)
+{
+	struct weft_cmd c;
+	struct ten x = { .h = draw_count(m, 14), .w = draw_count(m, 14), .c = draw_count(m, 3 * m->n) }, y;
+	int64_t ky = draw(m, 1, least(x.h, 6)), kx = draw(m, 1, least(x.w, 6));
+	int64_t sy = draw(m, 1, 4), sx = draw(m, 1, 4);
+	bool whole;
+
+	if (chance(m, 10))
+		ky = x.h;
+	weft_cmd_init(&c, WEFT_CMD_POOL);
+	if (!place_filled(m, j, &x))
+		return false;
+	c.pool.in_base = (int32_t)x.at;
+	c.pool.oy_step = (int32_t)(sy * x.ys);
+	c.pool.ox_step = (int32_t)(sx * x.xs);
+	c.pool.ky_step = (int32_t)x.ys;
+	c.pool.kx_step = (int32_t)x.xs;
+	if (chance(m, 10)) {
+		/* Windows that stand still or walk backwards along x. */
+		c.pool.oy_step = 0;
+		c.pool.ky_step = c.pool.kx_step = (int32_t)(x.w >= ky + kx ? x.xs : 0);
+	}
+	c.pool.x_zp = draw_zp(m);
+	c.pool.sum = (int32_t)draw(m, 0, 1);
+	c.pool.n_ky = (int32_t)ky;
+	c.pool.n_kx = (int32_t)kx;
+	draw_post(m, &c.pool.post);
+	c.pool.post.a_shift = chance(m, 70) ? (int32_t)draw(m, 30, 36) : draw_shift(m);
+	c.pool.post.oh = (int32_t)((x.h - ky) / sy + 1);
+	c.pool.post.ow = (int32_t)((x.w - kx) / sx + 1);
+	if (!c.pool.oy_step)
+		c.pool.post.ow = 1;
+	c.pool.post.oc = (int32_t)x.c;
+	if (c.pool.oy_step > 0xfffff || c.pool.ox_step > 0xfffff || !place_output(m, j, &c.pool.post, &y, &whole))
+		return false;
+	struct step *s = new_step(j, WEFT_CMD_POOL);
+	s->c.pool = c.pool;
+	reads(s, x.area);
+	writes(s, y.area);
+	store_output(m, j, &y, whole);
+	return true;
+}
+
+static bool elt_job(struct maker *m, struct job *j)
+{
+	struct weft_cmd c;
+	struct ten x = { .h = draw_count(m, 14), .w = draw_count(m, 14), .c = draw_count(m, 3 * m->n) }, y, b;
+	bool whole, add = chance(m, 60);
+
+	weft_cmd_init(&c, WEFT_CMD_ELT);
+	draw_post(m, &c.elt.post);
+	c.elt.post.oh = (int32_t)x.h;
+	c.elt.post.ow = (int32_t)x.w;
+	c.elt.post.oc = (int32_t)x.c;
+	if (!place_output(m, j, &c.elt.post, &y, &whole))
+		return false;
+	if (whole && chance(m, 20))
+		x = y;
+	else if (!place_filled(m, j, &x))
+		return false;
+	if (add && !place_addend(m, j, &c.elt.post, &y, whole, &b))
+		return false;
+	c.elt.in_base = (int32_t)x.at;
+	c.elt.in_y_stride = (int32_t)x.ys;
+	c.elt.in_x_stride = (int32_t)x.xs;
+	struct step *s = new_step(j, WEFT_CMD_ELT);
+	s->c.elt = c.elt;
+	reads(s, x.area);
+	if (add)
+		reads(s, b.area);
+	writes(s, y.area);
+	store_output(m, j, &y, whole);
+	return true;
+}
+
+/* A block with gaps on both sides, out to memory, and back to another place. */
+static bool copy_job(struct maker *m, struct job *j)
+{
+	struct ten t = { .h = draw_count(m, 12), .w = draw_count(m, 12), .c = draw_count(m, 400) }, u = t;
+
+	if (!place_filled(m, j, &t) || !place(m, &u))
+		return false;
+	store_output(m, j, &t, false);
+	struct weft_cmd_load out = j->step[j->n - 1].c.load;
+	struct step *s = new_step(j, WEFT_CMD_LOAD);
+	s->c.load = out;
+	s->c.load.sp_addr = (int32_t)u.at;
+	s->c.load.sp_stride1 = (int32_t)u.xs;
+	s->c.load.sp_stride2 = (int32_t)u.ys;
+	/* Standing for the memory: behind the store that made it. */
+	reads(s, t.area);
+	writes(s, u.area);
+	store_output(m, j, &u, false);
+	return true;
+}
+
+static void draw_job(struct maker *m, struct job *j)
+{
+	static bool (*const make[])(struct maker *, struct job *) = {
+		conv_job, conv_job, conv_job, dw_job, dw_job, pool_job, elt_job, elt_job, copy_job,
+	};
+
+	for (int tries = 0; tries < 8; tries++) {
+		int n_areas = m->n_areas;
+		memset(j, 0, sizeof(*j));
+		if (make[draw(m, 0, N_OF(make) - 1)](m, j))
+			return;
+		m->n_areas = n_areas;
+	}
+	memset(j, 0, sizeof(*j));
+}
+
+/* ---- the stream ---- */
+
+static void up(int *to, int v)
+{
+	*to = *to > v ? *to : v;
+}
+
+/* What must have retired before the step may start. */
+static void needed(const struct maker *m, const struct step *s, unsigned unit, int wait[WEFT_N_UNITS])
+{
+	for (int i = 0; i < s->n_in + s->n_out; i++) {
+		const struct area *a = &m->area[s->area[i]];
+		bool out = i >= s->n_in;
+		for (unsigned u = 0; u < WEFT_N_UNITS; u++) {
+			/* A unit writes in order; only reading back its own needs a wait. */
+			if (!out || u != unit)
+				up(&wait[u], a->wrote[u]);
+			if (out && u != unit)
+				up(&wait[u], a->read[u]);
+		}
+	}
+	/* Memory: a load behind a store of the same bytes; area[0] is what was stored. */
+	if (s->c.h.op == WEFT_CMD_LOAD && s->n_in)
+		up(&wait[WEFT_UNIT_ST], m->area[s->area[0]].read[WEFT_UNIT_ST]);
+}
+
+static void put(struct maker *m, struct step *s)
+{
+	unsigned unit = weft_cmd_info((unsigned)s->c.h.op)->unit;
+	int wait[WEFT_N_UNITS] = { 0 };
+
+	if (s->c.h.op != WEFT_CMD_END)
+		needed(m, s, unit, wait);
+	for (unsigned u = 0; u < WEFT_N_UNITS; u++) {
+		if (m->style == 1 || (m->style == 2 && chance(m, 30)))
+			wait[u] = m->count[u];
+		s->c.h.wait[u] = wait[u];
+	}
+	s->c.h.tag = (uint32_t)m->s->n_cmds;
+	if (m->s->n_words + WEFT_CMD_MAX_WORDS > m->cap_words) {
+		m->cap_words = 2 * m->cap_words + 256;
+		m->s->words = must(realloc(m->s->words, m->cap_words * 8));
+	}
+	m->s->n_words += weft_cmd_encode(&s->c, m->s->words + m->s->n_words);
+	m->s->n_cmds++;
+	m->s->count[s->c.h.op & 0xff]++;
+	if (s->c.h.op == WEFT_CMD_END)
+		return;
+	m->count[unit]++;
+	for (int i = 0; i < s->n_in + s->n_out; i++) {
+		struct area *a = &m->area[s->area[i]];
+		up(i < s->n_in ? &a->read[unit] : &a->wrote[unit], m->count[unit]);
+	}
+}
+
+static void interleave(struct maker *m, struct job *jobs, int n)
+{
+	int left = 0, locked = -1;
+
+	for (int i = 0; i < n; i++)
+		left += jobs[i].n;
+	while (left) {
+		int i = locked >= 0 ? locked : (int)draw(m, 0, n - 1);
+		if (jobs[i].done == jobs[i].n)
+			continue;
+		struct step *s = &jobs[i].step[jobs[i].done++];
+		put(m, s);
+		locked = s->with_next ? i : -1;
+		left--;
+	}
+}
+
+void random_stream_make(struct random_stream *s, uint64_t seed, const struct weft_config *cfg)
+{
+	struct maker *m = must(calloc(1, sizeof(*m)));
+	struct job *jobs = must(calloc(MAX_JOBS, sizeof(*jobs)));
+	struct step last = { 0 };
+
+	memset(s, 0, sizeof(*s));
+	*m = (struct maker){ .s = s, .cfg = cfg, .rng = seed * 0x9e3779b97f4a7c15u, .n = cfg->n };
+	m->style = (int)draw(m, 0, 2);
+	int n = (int)draw(m, 1, MAX_JOBS);
+	for (int i = 0; i < n; i++)
+		draw_job(m, &jobs[i]);
+	interleave(m, jobs, n);
+	weft_cmd_init(&last.c, WEFT_CMD_END);
+	put(m, &last);
+	s->n_arena += 1;
+	s->n_consts += s->n_consts ? 0 : 1;
+	s->consts = must(realloc(s->consts, s->n_consts + 1));
+	free(jobs);
+	free(m);
+}
+
+void random_stream_free(struct random_stream *s)
+{
+	free(s->words);
+	free(s->consts);
+	memset(s, 0, sizeof(*s));
+}

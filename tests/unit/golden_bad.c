@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Calls as a hostile file could cause them: every operator with shapes, types
+ * and attributes from a list of awkward values. Golden must answer with 0 or a
+ * refusal and one line, and must not write beside the output. Most worth under
+ * SAN=1. WEFT_SEED and WEFT_N choose the sequence and its length.
+ */
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/support/golden_call.h"
+#include "tests/support/tensors.h"
+
+#define MOST_BYTES 1200            /* of one tensor: keeps the products small */
+#define GUARD 64
+
+static const int64_t dims[] = { 0, -1, 1, 2, 3, 5, INT32_MAX, (int64_t)INT32_MAX + 1, INT64_MAX, INT64_MIN };
+static const int32_t words[] = { 0, 1, 2, 3, 4, -1, -2, 7, 30, 31, 127, 128, -128, 255, 32768, INT32_MAX, INT32_MIN };
+#define PICK(r, list) list[test_random(r) % (sizeof(list) / sizeof(list[0]))]
+
+struct call {
+	weft_opcode op;
+	weft_attr attr;
+	int n_x;
+	weft_tensor x[3], y;
+};
+
+static weft_tensor shape(weft_dtype t, int rank, int64_t a, int64_t b, int64_t c, int64_t d)
+{
+	return (weft_tensor){ .dtype = t, .rank = rank, .dim = { a, b, c, d, 1, 1, 1, 1 } };
+}
+#define S4(t, a, b, c, d) shape(t, 4, a, b, c, d)
+#define S3(t, a, b, c) shape(t, 3, a, b, c, 1)
+#define S1(t, a) shape(t, 1, a, 1, 1, 1)
+
+/* A call that golden takes, for every operator that it has. */
+static struct call valid(weft_opcode op)
+{
+	const weft_dtype i8 = WEFT_INT8, i32 = WEFT_INT32;
+	struct call c = { .op = op, .n_x = 1, .x = { S3(i8, 2, 3, 4) }, .y = S3(i8, 2, 3, 4) };
+
+	switch (op) {
+	case WEFT_OP_CONV2D:
+	case WEFT_OP_DEPTHWISE_CONV2D:
+		c.n_x = 3;
+		c.x[0] = S4(i8, 1, 5, 6, 2);
+		c.x[1] = op == WEFT_OP_CONV2D ? S4(i8, 4, 3, 2, 2) : S4(i8, 3, 2, 2, 2);
+		c.x[2] = S1(i32, 4);
+		c.y = S4(i32, 1, 3, 3, 4);
+		c.attr.conv = (struct weft_attr_conv){ .pad = { 1, 1, 0, 0 }, .stride = { 2, 2 }, .dilation = { 1, 1 }, .acc = i32 };
+		break;
+	case WEFT_OP_AVG_POOL2D:
+	case WEFT_OP_MAX_POOL2D:
+		c.x[0] = S4(i8, 1, 5, 6, 2);
+		c.y = S4(i8, 1, 3, 3, 2);
+		c.attr.pool = (struct weft_attr_pool){ .kernel = { 3, 2 }, .stride = { 2, 2 }, .pad = { 1, 1, 0, 0 }, .acc = i32 };
+		break;
+	case WEFT_OP_MATMUL:
+		c.n_x = 2;
+		c.x[1] = S3(i8, 2, 4, 5);
+		c.y = S3(i32, 2, 3, 5);
+		break;
+	case WEFT_OP_ADD:
+	case WEFT_OP_SUB:
+	case WEFT_OP_MAXIMUM:
+	case WEFT_OP_MINIMUM:
+	case WEFT_OP_MUL:
+		c.n_x = 2;
+		c.x[0] = S3(i32, 2, 1, 4);
+		c.x[1] = S3(i32, 1, 3, 4);
+		c.y = S3(i32, 2, 3, 4);
+		break;
+	case WEFT_OP_CLAMP: c.attr.clamp.max = 5; break;
+	case WEFT_OP_TABLE:
+		c.n_x = 2;
+		c.x[1] = S1(i8, 256);
+		break;
+	case WEFT_OP_REDUCE_SUM:
+	case WEFT_OP_REDUCE_MAX:
+	case WEFT_OP_REDUCE_MIN:
+		c.x[0] = S3(i32, 2, 3, 4);
+		c.y = S3(i32, 2, 1, 4);
+		c.attr.axis.axis = 1;
+		break;
+	case WEFT_OP_ARGMAX: c.y = shape(i32, 2, 3, 4, 1, 1); break;
+	case WEFT_OP_CONCAT:
+		c.n_x = 2;
+		c.x[1] = S3(i8, 2, 2, 4);
+		c.y = S3(i8, 2, 5, 4);
+		c.attr.axis.axis = 1;
+		break;
+	case WEFT_OP_PAD:
+		c.y = S3(i8, 3, 5, 4);
+		c.attr.pad.before[0] = c.attr.pad.after[1] = c.attr.pad.before[1] = 1;
+		break;
+	case WEFT_OP_RESHAPE: c.y = S4(i8, 3, 1, 8, 1); break;
+	case WEFT_OP_SLICE:
+		c.y = S3(i8, 1, 2, 3);
+		c.attr.slice.start[0] = c.attr.slice.start[2] = 1;
+		break;
+	case WEFT_OP_TRANSPOSE:
+		c.y = S3(i8, 4, 2, 3);
+		c.attr.perm.perm[0] = 2;
+		c.attr.perm.perm[2] = 1;
+		break;
+	case WEFT_OP_CAST: c.y.dtype = i32; break;
+	case WEFT_OP_RESCALE:
+		c.n_x = 3;
+		c.x[0] = S3(i32, 2, 3, 4);
+		c.x[1] = S1(i32, 4);
+		c.x[2] = S1(i8, 4);
+		c.attr.rescale = (struct weft_attr_rescale){ .scale32 = true, .rounding = WEFT_DOUBLE_ROUND, .per_channel = true };
+		break;
+	case WEFT_OP_TFL_SOFTMAX: c.attr.tfl_softmax = (struct weft_attr_tfl_softmax){ 0.1f, 1.0f }; break;
+	case WEFT_OP_TFL_LOGISTIC: c.attr.quant = (struct weft_attr_quant){ 0.1f, 0, 1.0f / 256, -128 }; break;
+	case WEFT_OP_TFL_QUANTIZE:
+		c.x[0].dtype = WEFT_FP32;
+		c.attr.quant.y_scale = 1;
+		break;
+	case WEFT_OP_TFL_DEQUANTIZE:
+		c.y.dtype = WEFT_FP32;
+		c.attr.quant.x_scale = 1;
+		break;
+	default: break;
+	}
+	return c;
+}
+
+/* Change one thing to an awkward value. */
+static void spoil(struct call *c, uint64_t *r)
+{
+	const int k = (int)(test_random(r) % 4);
+	weft_tensor *t = k == 3 ? &c->y : &c->x[k];
+
+	switch (test_random(r) % 8) {
+	case 0: t->rank = (int)(test_random(r) % 12) - 1; break;
+	case 1: t->dtype = (weft_dtype)(test_random(r) % 25); break;
+	case 2: t->dim[test_random(r) % 4] = PICK(r, dims); break;
+	case 3: t->dim[test_random(r) % 4] = 1 + (int64_t)(test_random(r) % 6); break;
+	case 4: c->n_x = (int)(test_random(r) % 5) - 1; break;
+	default: {
+		/* not the bools of RESCALE: another byte than 0 or 1 is no bool */
+		size_t first = c->op == WEFT_OP_RESCALE ? 3 : 0, n = sizeof(weft_attr) / 4;
+		int32_t v = PICK(r, words);
+
+		n = test_random(r) % 4 ? 12 : n;
+		memcpy((char *)&c->attr + 4 * (first + test_random(r) % (n - first)), &v, 4);
+		if (c->op == WEFT_OP_RESCALE) {
+			c->attr.rescale.scale32 ^= test_random(r) % 8 == 0;
+			c->attr.rescale.x_unsigned ^= test_random(r) % 4 == 0;
+			c->attr.rescale.y_unsigned ^= test_random(r) % 4 == 0;
+			c->attr.rescale.rounding = (weft_rounding)(test_random(r) % 5);
+		}
+	}
+	}
+}
+
+/* Bytes to allocate: none for shapes that no caller could have allocated. */
+static size_t usable(const weft_tensor *t)
+{
+	size_t bytes = weft_tensor_bytes(t);
+
+	for (int d = 0; d < t->rank && d < WEFT_MAX_RANK; d++) {
+		if (t->dim[d] < 1)
+			return 0;
+	}
+	return bytes <= MOST_BYTES ? bytes : 0;
+}
+
+static void allocate(weft_tensor *t, bool scale, uint64_t *r)
+{
+	const size_t n = usable(t);
+
+	t->data = n ? malloc(n + GUARD) : NULL;
+	if (!n)
+		return;
+	memset((char *)t->data + n, 0x5a, GUARD);
+	/* multipliers and shifts are mostly legal */
+	for (size_t i = 0; i < n; i++)
+		((uint8_t *)t->data)[i] = (uint8_t)(scale ? 2 + test_random(r) % 61 : test_random(r));
+}
+
+static void guard_intact(const weft_tensor *t)
+{
+	for (size_t i = 0; t->data && i < GUARD; i++)
+		assert_int_equal(((uint8_t *)t->data)[usable(t) + i], 0x5a);
+}
+
+static int run(struct call *c, bool fast, bool attr, int n_y, uint64_t *r)
+{
+	weft_tensor *t[4] = { &c->x[0], &c->x[1], &c->x[2], &c->y };
+	const weft_tensor *x[4] = { t[0], t[1], t[2], NULL };
+	weft_tensor *y[2] = { &c->y, &c->y };
+	char msg[WEFT_GOLDEN_MSG] = "";
+	int err;
+
+	for (int i = 0; i < 4; i++)
+		allocate(t[i], c->op == WEFT_OP_RESCALE && i > 0, r);
+	err = weft_golden_run(c->op, attr ? &c->attr : NULL, x, c->n_x, y, n_y, fast, msg);
+	assert_true(err == 0 || err == -EINVAL || err == -ENOTSUP);
+	assert_true((err == 0) == (msg[0] == '\0'));
+	assert_null(strchr(msg, '\n'));
+	for (int i = 0; i < 4; i++) {
+		guard_intact(t[i]);
+		free(t[i]->data);
+	}
+	return err;
+}
+
+static bool implemented(int op)
+{
+	return op != WEFT_OP_CONST && op != WEFT_OP_TRANSPOSE_CONV2D;
+}
+
+static void valid_calls(void **state)
+{
+	uint64_t r = 8;
+
+	(void)state;
+	for (int op = 1; op < WEFT_N_OPS; op++) {
+		struct call c = valid((weft_opcode)op);
+
+		if (run(&c, op & 1, true, 1, &r) != (implemented(op) ? 0 : -ENOTSUP))
+			fail_msg("%s", weft_op_name((weft_opcode)op));
+	}
+}
+
+static void awkward_calls(void **state)
+{
+	const char *seed = getenv("WEFT_SEED"), *n = getenv("WEFT_N");
+	uint64_t first = seed && *seed ? strtoull(seed, NULL, 0) : 7;
+	uint64_t count = n && *n ? strtoull(n, NULL, 0) : 200000;
+
+	(void)state;
+	for (uint64_t i = 0; i < count; i++) {
+		uint64_t r = first + i;
+		struct call c = valid((weft_opcode)(test_random(&r) % WEFT_N_OPS));
+
+		for (uint64_t k = test_random(&r) % 3; k < 3; k++)
+			spoil(&c, &r);
+		if (test_random(&r) % 100 == 0 && c.op != WEFT_OP_RESCALE) {
+			c.op = (weft_opcode)((int)(test_random(&r) % 64) - 8);
+			if (c.op == WEFT_OP_RESCALE)
+				c.attr = valid(WEFT_OP_RESCALE).attr;
+		}
+		run(&c, test_random(&r) & 1, test_random(&r) % 100 != 0, test_random(&r) % 100 ? 1 : 2, &r);
+	}
+}
+
+static void missing_parts(void **state)
+{
+	weft_tensor a = { .dtype = WEFT_INT32 }, y = a;
+	const weft_tensor *x[2] = { &a, NULL };
+	weft_tensor *out[1] = { &y };
+	int32_t v[2] = { 1, 2 };
+	char msg[WEFT_GOLDEN_MSG];
+
+	(void)state;
+	a.data = &v[0];
+	assert_int_equal(weft_golden_run(WEFT_OP_ADD, NULL, x, 2, out, 1, false, msg), -EINVAL);
+	x[1] = &a;
+	assert_int_equal(weft_golden_run(WEFT_OP_ADD, NULL, x, 2, out, 1, false, msg), -EINVAL);
+	y.data = &v[1];
+	assert_int_equal(weft_golden_run(WEFT_OP_ADD, NULL, x, 2, out, 1, false, msg), 0);
+	assert_int_equal(v[1], 2);
+	assert_int_equal(weft_golden_run(WEFT_OP_ADD, NULL, x, 1, out, 1, false, msg), -EINVAL);
+	assert_string_equal(msg, "ADD: 1 inputs, must be 2");
+	a.rank = y.rank = 1; /* dimensions of 0, though data is there */
+	assert_int_equal(weft_golden_run(WEFT_OP_IDENTITY, NULL, x, 1, out, 1, false, msg), -EINVAL);
+	a.rank = y.rank = 0;
+	assert_int_equal(weft_golden_run(WEFT_OP_MUL, NULL, x, 2, out, 1, false, msg), -EINVAL);
+	assert_int_equal(weft_golden_run(WEFT_OP_CONST, NULL, x, 0, out, 1, false, msg), -ENOTSUP);
+	assert_int_equal(weft_golden_run((weft_opcode)-1, NULL, x, 2, out, 1, false, msg), -EINVAL);
+	assert_int_equal(weft_golden_run(WEFT_N_OPS, NULL, x, 2, out, 1, false, msg), -EINVAL);
+}
+
+/* Products of hostile dimensions saturate: nobody allocates too little. */
+static void sizes_saturate(void **state)
+{
+	weft_tensor t = { .dtype = WEFT_INT64, .rank = 3, .dim = { INT32_MAX, INT32_MAX, INT32_MAX } };
+
+	(void)state;
+	assert_int_equal(weft_tensor_elements(&t), INT64_MAX);
+	assert_true(weft_tensor_bytes(&t) == SIZE_MAX);
+	t.dim[0] = 0;
+	assert_int_equal(weft_tensor_elements(&t), 0);
+	t.dim[0] = -1;
+	assert_int_equal(weft_tensor_elements(&t), INT64_MAX);
+	t.rank = 0;
+	assert_int_equal(weft_tensor_elements(&t), 1);
+	assert_int_equal(weft_tensor_bytes(&t), 8);
+	t.dtype = (weft_dtype)99;
+	assert_int_equal(weft_tensor_bytes(&t), 0);
+	assert_string_equal(weft_dtype_name(t.dtype), "?");
+	assert_string_equal(weft_op_name((weft_opcode)-1), "?");
+	for (weft_dtype d = WEFT_BOOL; d < WEFT_N_DTYPES; d++) {
+		assert_int_not_equal(weft_dtype_bytes(d), 0);
+		assert_string_not_equal(weft_dtype_name(d), "?");
+	}
+	for (int op = 1; op < WEFT_N_OPS; op++)
+		assert_string_not_equal(weft_op_name((weft_opcode)op), "?");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(valid_calls),
+		cmocka_unit_test(awkward_calls),
+		cmocka_unit_test(missing_parts),
+		cmocka_unit_test(sizes_saturate),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

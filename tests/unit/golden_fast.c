@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The fast twins give the plain loops' bits on random shapes and types.
+ * WEFT_SEED and WEFT_N choose the sequence and how many shapes.
+ */
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/support/golden_call.h"
+#include "tests/support/tensors.h"
+
+static int32_t upto(uint64_t *r, int32_t n) { return 1 + (int32_t)(test_random(r) % (uint64_t)n); }
+
+static uint64_t number(const char *name, uint64_t otherwise)
+{
+	const char *s = getenv(name);
+
+	return s && *s ? strtoull(s, NULL, 0) : otherwise;
+}
+
+/* Both ways into y and z, of y's size: same answer, same bytes. Frees all. */
+static bool both(weft_opcode op, const weft_attr *a, weft_tensor *y, weft_tensor *x0, weft_tensor *x1, weft_tensor *x2)
+{
+	weft_tensor *z = tensor_new(y->dtype, y->rank, y->dim);
+	int plain, fast;
+	bool same;
+
+	golden_fast = false;
+	plain = golden(op, a, y, x0, x1, x2);
+	golden_fast = true;
+	fast = golden(op, a, z, x0, x1, x2);
+	same = plain == 0 && fast == 0 && memcmp(y->data, z->data, weft_tensor_bytes(y)) == 0;
+	tensor_free(x0);
+	tensor_free(x1);
+	tensor_free(x2);
+	tensor_free(y);
+	tensor_free(z);
+	return same;
+}
+
+static bool one(uint64_t *r, bool depthwise)
+{
+	const int type = (int)(test_random(r) % 4);
+	const weft_dtype tx = type == 2 ? WEFT_INT16 : WEFT_INT8, tw = type == 1 ? WEFT_INT4 : WEFT_INT8;
+	const weft_dtype ty = type == 2 ? WEFT_INT48 : WEFT_INT32;
+	const bool deep = test_random(r) % 4 == 0;
+	const int64_t ic = upto(r, deep ? 200 : 20), oc = depthwise ? ic * upto(r, 3) : upto(r, deep ? 40 : 12);
+	const int64_t kh = upto(r, 4), kw = upto(r, 5);
+	weft_attr a = { .conv = { .stride = { upto(r, 3), upto(r, 3) }, .dilation = { upto(r, 2), upto(r, 3) },
+		.pad = { upto(r, 4) - 1, upto(r, 4) - 1, upto(r, 4) - 1, upto(r, 4) - 1 }, .acc = ty,
+		.x_zp = type == 2 ? 0 : (int8_t)test_random(r), .w_zp = type == 1 ? 0 : (int8_t)test_random(r) } };
+	const int64_t oh = upto(r, 9), ow = upto(r, 9), n = upto(r, 2);
+	const int64_t ih = (oh - 1) * a.conv.stride[0] + (kh - 1) * a.conv.dilation[0] + 1 - a.conv.pad[0] - a.conv.pad[1];
+	const int64_t iw = (ow - 1) * a.conv.stride[1] + (kw - 1) * a.conv.dilation[1] + 1 - a.conv.pad[2] - a.conv.pad[3];
+	weft_tensor *x, *w, *b;
+
+	if (ih < 1 || iw < 1)
+		return true;
+	x = tensor_random(TENSOR(tx, n, ih, iw, ic), r);
+	w = tensor_random(depthwise ? TENSOR(tw, kh, kw, ic, oc / ic) : TENSOR(tw, oc, kh, kw, ic), r);
+	b = tensor_random(TENSOR(ty, test_random(r) % 4 == 0 ? 1 : oc), r);
+	return both(depthwise ? WEFT_OP_DEPTHWISE_CONV2D : WEFT_OP_CONV2D, &a, TENSOR(ty, n, oh, ow, oc), x, w, b);
+}
+
+static bool one_rescale(uint64_t *r)
+{
+	static const struct { weft_dtype x, y; bool xu, yu; } types[] = {
+		{ WEFT_INT32, WEFT_INT8, 0, 0 }, { WEFT_INT32, WEFT_INT8, 0, 0 }, { WEFT_INT32, WEFT_INT16, 0, 0 },
+		{ WEFT_INT32, WEFT_INT32, 0, 0 }, { WEFT_INT8, WEFT_INT32, 0, 0 }, { WEFT_INT8, WEFT_INT8, 0, 0 },
+		{ WEFT_INT16, WEFT_INT8, 0, 0 }, { WEFT_UINT8, WEFT_INT8, 1, 0 }, { WEFT_INT8, WEFT_UINT8, 0, 1 },
+		{ WEFT_INT8, WEFT_INT16, 1, 0 }, { WEFT_INT16, WEFT_INT8, 0, 1 }, { WEFT_UINT16, WEFT_INT16, 1, 0 },
+		{ WEFT_INT48, WEFT_INT16, 0, 0 },
+	};
+	const int k = (int)(test_random(r) % (sizeof(types) / sizeof(types[0])));
+	const bool scale32 = types[k].x != WEFT_INT48 && test_random(r) % 4;
+	weft_attr a = { .rescale = { .scale32 = scale32, .per_channel = test_random(r) & 1,
+		.rounding = scale32 && test_random(r) % 2 ? WEFT_DOUBLE_ROUND : WEFT_SINGLE_ROUND,
+		.x_unsigned = types[k].xu, .y_unsigned = types[k].yu } };
+	const int64_t ch = upto(r, 700), rows = upto(r, 5), n = a.rescale.per_channel ? ch : 1;
+	weft_tensor *m = TENSOR(scale32 ? WEFT_INT32 : WEFT_INT16, n), *s = TENSOR(WEFT_INT8, n);
+
+	if (types[k].x == WEFT_INT8 || types[k].x == WEFT_UINT8)
+		a.rescale.x_zp = (int32_t)(test_random(r) % 128);
+	if (types[k].y == WEFT_INT8 || types[k].y == WEFT_UINT8)
+		a.rescale.y_zp = (int32_t)(test_random(r) % 128);
+	for (int64_t i = 0; i < n; i++) {
+		tensor_set(m, i, (int64_t)(test_random(r) & (scale32 ? INT32_MAX : INT16_MAX)));
+		tensor_set(s, i, 2 + (int64_t)(test_random(r) % 61));
+	}
+	return both(WEFT_OP_RESCALE, &a, TENSOR(types[k].y, rows, ch),
+	            tensor_random(TENSOR(types[k].x, rows, ch), r), m, s);
+}
+
+static bool one_elementwise(uint64_t *r)
+{
+	static const weft_opcode ops[] = { WEFT_OP_ADD, WEFT_OP_SUB, WEFT_OP_MAXIMUM, WEFT_OP_MINIMUM };
+	const int64_t n = upto(r, 1500);
+
+	return both(ops[test_random(r) % 4], NULL, TENSOR(WEFT_INT32, 1, n),
+	            tensor_random(TENSOR(WEFT_INT32, 1, n), r),
+	            tensor_random(TENSOR(WEFT_INT32, 1, test_random(r) % 8 ? n : 1), r), NULL);
+}
+
+static bool one_clamp(uint64_t *r)
+{
+	const weft_dtype t = test_random(r) & 1 ? WEFT_INT8 : WEFT_INT16;
+	const int64_t n = upto(r, 1500);
+	const int8_t p = (int8_t)test_random(r), q = (int8_t)test_random(r);
+	weft_attr a = { .clamp = { .min = p < q ? p : q, .max = p < q ? q : p } };
+
+	return both(WEFT_OP_CLAMP, &a, TENSOR(t, n), tensor_random(TENSOR(t, n), r), NULL, NULL);
+}
+
+static void many(bool (*check)(uint64_t *r))
+{
+	const uint64_t seed = number("WEFT_SEED", 5), n = number("WEFT_N", 300);
+
+	for (uint64_t i = 0; i < n; i++) {
+		uint64_t r = seed + i;
+
+		if (!check(&r))
+			fail_msg("seed %llu differs (WEFT_N=1) %s", (unsigned long long)(seed + i), golden_msg);
+	}
+}
+
+static void rescale(void **state) { (void)state; many(one_rescale); }
+static void elementwise(void **state) { (void)state; many(one_elementwise); }
+static void clamp(void **state) { (void)state; many(one_clamp); }
+
+static bool one_conv2d(uint64_t *r) { return one(r, false); }
+static bool one_depthwise(uint64_t *r) { return one(r, true); }
+static void conv2d(void **state) { (void)state; many(one_conv2d); }
+static void depthwise_conv2d(void **state) { (void)state; many(one_depthwise); }
+
+/* More taps than an int32 sum holds: the twin must leave that to the plain loops. */
+static void depthwise_many_taps(void **state)
+{
+	weft_attr a = { .conv = { .stride = { 1, 1 }, .dilation = { 1, 1 }, .acc = WEFT_INT48 } };
+	weft_tensor *x = TENSOR(WEFT_INT16, 1, 20, 20, 1), *w = TENSOR(WEFT_INT8, 20, 20, 1, 1);
+	weft_tensor *b = TENSOR(WEFT_INT48, 1), *y = TENSOR(WEFT_INT48, 1, 1, 1, 1);
+
+	(void)state;
+	for (int i = 0; i < 400; i++) {
+		tensor_set(x, i, -32768);
+		tensor_set(w, i, 127);
+	}
+	a.conv.w_zp = -128;
+	golden_fast = true;
+	assert_int_equal(golden(WEFT_OP_DEPTHWISE_CONV2D, &a, y, x, w, b), 0);
+	assert_int_equal(tensor_get(y, 0), -400ll * 32768 * 255);
+	tensor_free(x);
+	tensor_free(w);
+	tensor_free(b);
+	tensor_free(y);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(conv2d),
+		cmocka_unit_test(depthwise_conv2d),
+		cmocka_unit_test(depthwise_many_taps),
+		cmocka_unit_test(rescale),
+		cmocka_unit_test(elementwise),
+		cmocka_unit_test(clamp),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

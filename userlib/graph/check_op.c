@@ -1,0 +1,695 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What each operator asks of its operands and attributes.
+ *
+ * Source: TOSA 1.0, the argument tables and ERROR_IF lines of each operator;
+ * include/weft/op.h for the order of operands and for the extensions.
+ */
+#include <math.h>
+#include <stdbool.h>
+
+#include "check.h"
+
+/* Sets of types, one bit each. */
+#define T(t)    (1u << (t))
+#define FP8     (T(WEFT_FP8E4M3) | T(WEFT_FP8E5M2) | T(WEFT_FP8E4M3FNUZ) | T(WEFT_FP8E5M2FNUZ))
+#define FLOATS  (T(WEFT_FP16) | T(WEFT_BF16) | T(WEFT_FP32))
+#define ANY     (~0u)
+
+#define FAIL(...) return weft_check_fail(c, __VA_ARGS__)
+
+struct arity { signed char in_min, in_max, out; };
+
+static const struct arity arity[WEFT_N_OPS] = {
+	[WEFT_OP_ARGMAX] = { 1, 1, 1 },
+	[WEFT_OP_AVG_POOL2D] = { 1, 1, 1 },
+	[WEFT_OP_CONV2D] = { 3, 3, 1 },
+	[WEFT_OP_DEPTHWISE_CONV2D] = { 3, 3, 1 },
+	[WEFT_OP_MATMUL] = { 2, 2, 1 },
+	[WEFT_OP_MAX_POOL2D] = { 1, 1, 1 },
+	[WEFT_OP_TRANSPOSE_CONV2D] = { 3, 3, 1 },
+	[WEFT_OP_CLAMP] = { 1, 1, 1 },
+	[WEFT_OP_ADD] = { 2, 2, 1 },
+	[WEFT_OP_SUB] = { 2, 2, 1 },
+	[WEFT_OP_MUL] = { 2, 2, 1 },
+	[WEFT_OP_MAXIMUM] = { 2, 2, 1 },
+	[WEFT_OP_MINIMUM] = { 2, 2, 1 },
+	[WEFT_OP_TABLE] = { 2, 2, 1 },
+	[WEFT_OP_REDUCE_SUM] = { 1, 1, 1 },
+	[WEFT_OP_REDUCE_MAX] = { 1, 1, 1 },
+	[WEFT_OP_REDUCE_MIN] = { 1, 1, 1 },
+	[WEFT_OP_CONCAT] = { 1, WEFT_OP_MAX_INPUTS, 1 },
+	[WEFT_OP_PAD] = { 1, 1, 1 },
+	[WEFT_OP_RESHAPE] = { 1, 1, 1 },
+	[WEFT_OP_SLICE] = { 1, 1, 1 },
+	[WEFT_OP_TRANSPOSE] = { 1, 1, 1 },
+	[WEFT_OP_CAST] = { 1, 1, 1 },
+	[WEFT_OP_RESCALE] = { 3, 3, 1 },
+	[WEFT_OP_CONST] = { 0, 0, 1 },
+	[WEFT_OP_IDENTITY] = { 1, 1, 1 },
+	[WEFT_OP_TFL_SOFTMAX] = { 1, 1, 1 },
+	[WEFT_OP_TFL_LOGISTIC] = { 1, 1, 1 },
+	[WEFT_OP_TFL_QUANTIZE] = { 1, 1, 1 },
+	[WEFT_OP_TFL_DEQUANTIZE] = { 1, 1, 1 },
+};
+
+static const struct weft_gop *this_op(const struct weft_check *c)
+{
+	return &c->g->ops[c->i_op];
+}
+
+static const weft_tensor *operand(const struct weft_check *c, int k)
+{
+	return &c->g->tensors[this_op(c)->in[k]].t;
+}
+
+static const weft_tensor *result(const struct weft_check *c)
+{
+	return &c->g->tensors[this_op(c)->out[0]].t;
+}
+
+static bool same_shape(const weft_tensor *a, const weft_tensor *b)
+{
+	if (a->rank != b->rank)
+		return false;
+	for (int i = 0; i < a->rank; i++)
+		if (a->dim[i] != b->dim[i])
+			return false;
+	return true;
+}
+
+static int need_type(const struct weft_check *c, const char *what, const weft_tensor *t, uint32_t allowed)
+{
+	if (!(allowed & T(t->dtype)))
+		FAIL("%s is %s, which has no row", what, weft_dtype_name(t->dtype));
+	return 0;
+}
+
+static int need_rank(const struct weft_check *c, const char *what, const weft_tensor *t, int rank)
+{
+	if (t->rank != rank)
+		FAIL("%s has rank %d, not %d", what, t->rank, rank);
+	return 0;
+}
+
+static int need_dim(const struct weft_check *c, const char *what, const weft_tensor *t, int k, int64_t want)
+{
+	if (t->dim[k] != want)
+		FAIL("%s dimension %d is %lld, not %lld", what, k, (long long)t->dim[k], (long long)want);
+	return 0;
+}
+
+/* One operand in, the same type out. */
+static int need_same_type(const struct weft_check *c, uint32_t allowed)
+{
+	int err = need_type(c, "operand 0", operand(c, 0), allowed);
+
+	if (err)
+		return err;
+	if (operand(c, 0)->dtype != result(c)->dtype)
+		FAIL("%s in, %s out", weft_dtype_name(operand(c, 0)->dtype), weft_dtype_name(result(c)->dtype));
+	return 0;
+}
+
+static int need_same_shape(const struct weft_check *c)
+{
+	if (!same_shape(operand(c, 0), result(c)))
+		FAIL("result's shape is not the operand's");
+	return 0;
+}
+
+/* Zero points: within int8 or uint8; 0 or 32768 for uint16; else 0. */
+static int need_zp(const struct weft_check *c, const char *what, weft_dtype t, bool is_unsigned, int32_t zp)
+{
+	int lo = 0, hi = 0;
+
+	if (t == WEFT_INT8 || t == WEFT_UINT8) {
+		bool u = is_unsigned || t == WEFT_UINT8;
+		lo = u ? 0 : -128;
+		hi = u ? 255 : 127;
+	} else if ((t == WEFT_UINT16 || (t == WEFT_INT16 && is_unsigned)) && zp == 32768) {
+		return 0;
+	}
+	if (zp < lo || zp > hi)
+		FAIL("%s zero point %d outside %d..%d", what, (int)zp, lo, hi);
+	return 0;
+}
+
+/* One output extent: (in + room - reach) / stride + 1, exact. */
+static int need_extent(const struct weft_check *c, const char *axis, int64_t in, int64_t reach, int64_t stride, int64_t out)
+{
+	int64_t span = in - reach;
+
+	if (span < 0)
+		FAIL("%s: kernel reaches %lld beyond the padded input", axis, (long long)-span);
+	if (span % stride)
+		FAIL("%s: %lld is no multiple of stride %lld", axis, (long long)span, (long long)stride);
+	if (span / stride + 1 != out)
+		FAIL("%s: output is %lld, not %lld", axis, (long long)out, (long long)(span / stride + 1));
+	return 0;
+}
+
+static int check_conv_types(const struct weft_check *c)
+{
+	const weft_tensor *x = operand(c, 0), *w = operand(c, 1), *b = operand(c, 2), *y = result(c);
+	weft_dtype acc = this_op(c)->attr.conv.acc, out;
+	bool ok;
+
+	if (x->dtype == WEFT_INT8) {
+		out = WEFT_INT32;
+		ok = (w->dtype == WEFT_INT8 || w->dtype == WEFT_INT4) && acc == WEFT_INT32;
+	} else if (x->dtype == WEFT_INT16) {
+		out = WEFT_INT48;
+		ok = w->dtype == WEFT_INT8 && acc == WEFT_INT48;
+	} else if (T(x->dtype) & FP8) {
+		out = WEFT_FP16;
+		ok = (T(w->dtype) & FP8) && acc == WEFT_FP16;
+	} else {
+		out = x->dtype;
+		ok = (T(x->dtype) & FLOATS) && w->dtype == x->dtype &&
+		     (acc == WEFT_FP32 || (acc == WEFT_FP16 && x->dtype == WEFT_FP16));
+	}
+	if (!ok)
+		FAIL("%s by %s into %s has no row", weft_dtype_name(x->dtype), weft_dtype_name(w->dtype), weft_dtype_name(acc));
+	if (y->dtype != out || b->dtype != out)
+		FAIL("bias %s and result %s, not %s", weft_dtype_name(b->dtype), weft_dtype_name(y->dtype), weft_dtype_name(out));
+	return 0;
+}
+
+static int check_conv_attr(const struct weft_check *c)
+{
+	const struct weft_attr_conv *a = &this_op(c)->attr.conv;
+	int err;
+
+	for (int i = 0; i < 4; i++)
+		if (a->pad[i] < 0 && this_op(c)->op != WEFT_OP_TRANSPOSE_CONV2D)
+			FAIL("padding %d is %d < 0", i, (int)a->pad[i]);
+	for (int i = 0; i < 2; i++)
+		if (a->stride[i] < 1 || a->dilation[i] < 1)
+			FAIL("stride %d, dilation %d < 1", (int)a->stride[i], (int)a->dilation[i]);
+	err = need_zp(c, "input", operand(c, 0)->dtype, false, a->x_zp);
+	return err ? err : need_zp(c, "weight", operand(c, 1)->dtype, false, a->w_zp);
+}
+
+/* The output extents, kernel kh by kw. */
+static int check_conv_extents(const struct weft_check *c, int64_t kh, int64_t kw)
+{
+	const struct weft_attr_conv *a = &this_op(c)->attr.conv;
+	const int64_t *x = operand(c, 0)->dim, *y = result(c)->dim;
+	int err;
+
+	err = need_extent(c, "height", x[1] + a->pad[0] + a->pad[1], (kh - 1) * a->dilation[0] + 1, a->stride[0], y[1]);
+	if (err)
+		return err;
+	return need_extent(c, "width", x[2] + a->pad[2] + a->pad[3], (kw - 1) * a->dilation[1] + 1, a->stride[1], y[2]);
+}
+
+static int check_transpose_extents(const struct weft_check *c, int64_t kh, int64_t kw)
+{
+	const struct weft_attr_conv *a = &this_op(c)->attr.conv;
+	const weft_tensor *x = operand(c, 0), *y = result(c);
+	int64_t k[2] = { kh, kw };
+	int err = 0;
+
+	for (int i = 0; i < 2 && !err; i++) {
+		if (a->pad[2 * i] <= -k[i] || a->pad[2 * i + 1] <= -k[i])
+			FAIL("output padding <= -%lld", (long long)k[i]);
+		if (a->dilation[i] != 1)
+			FAIL("dilation %d, not 1", (int)a->dilation[i]);
+		err = need_dim(c, "result", y, 1 + i,
+		               (x->dim[1 + i] - 1) * a->stride[i] + a->pad[2 * i] + a->pad[2 * i + 1] + k[i]);
+	}
+	return err;
+}
+
+static int check_conv(const struct weft_check *c)
+{
+	const weft_tensor *x = operand(c, 0), *w = operand(c, 1), *b = operand(c, 2), *y = result(c);
+	bool depthwise = this_op(c)->op == WEFT_OP_DEPTHWISE_CONV2D;
+	int64_t oc, kh, kw;
+	int err;
+
+	if ((err = need_rank(c, "input", x, 4)) || (err = need_rank(c, "weight", w, 4)) ||
+	    (err = need_rank(c, "bias", b, 1)) || (err = need_rank(c, "result", y, 4)) ||
+	    (err = check_conv_types(c)) || (err = check_conv_attr(c)))
+		return err;
+	if (depthwise) {
+		kh = w->dim[0];
+		kw = w->dim[1];
+		oc = w->dim[2] * w->dim[3];
+		err = need_dim(c, "weight", w, 2, x->dim[3]);
+	} else {
+		oc = w->dim[0];
+		kh = w->dim[1];
+		kw = w->dim[2];
+		err = need_dim(c, "weight", w, 3, x->dim[3]);
+	}
+	if (err || (err = need_dim(c, "result", y, 0, x->dim[0])) || (err = need_dim(c, "result", y, 3, oc)))
+		return err;
+	if (b->dim[0] != 1 && b->dim[0] != oc)
+		FAIL("bias has %lld elements, not 1 or %lld", (long long)b->dim[0], (long long)oc);
+	if (this_op(c)->op == WEFT_OP_TRANSPOSE_CONV2D)
+		return check_transpose_extents(c, kh, kw);
+	return check_conv_extents(c, kh, kw);
+}
+
+static int check_pool(const struct weft_check *c)
+{
+	const struct weft_attr_pool *a = &this_op(c)->attr.pool;
+	const weft_tensor *x = operand(c, 0), *y = result(c);
+	bool average = this_op(c)->op == WEFT_OP_AVG_POOL2D;
+	int err;
+
+	if ((err = need_rank(c, "input", x, 4)) || (err = need_rank(c, "result", y, 4)) ||
+	    (err = need_same_type(c, T(WEFT_INT8) | T(WEFT_INT16) | FP8 | FLOATS)))
+		return err;
+	for (int i = 0; i < 2; i++)
+		if (a->kernel[i] < 1 || a->stride[i] < 1)
+			FAIL("kernel %d, stride %d < 1", (int)a->kernel[i], (int)a->stride[i]);
+	for (int i = 0; i < 4; i++)
+		if (a->pad[i] < 0 || a->pad[i] >= a->kernel[i / 2])
+			FAIL("padding %d outside 0..%d", (int)a->pad[i], (int)a->kernel[i / 2] - 1);
+	if (average && x->dim[1] * x->dim[2] > 1 << 30)
+		FAIL("image above 2^30 pixels");
+	if (average && ((err = need_zp(c, "input", x->dtype, false, a->x_zp)) ||
+	                (err = need_zp(c, "result", y->dtype, false, a->y_zp))))
+		return err;
+	if ((err = need_dim(c, "result", y, 0, x->dim[0])) || (err = need_dim(c, "result", y, 3, x->dim[3])) ||
+	    (err = need_extent(c, "height", x->dim[1] + a->pad[0] + a->pad[1], a->kernel[0], a->stride[0], y->dim[1])))
+		return err;
+	return need_extent(c, "width", x->dim[2] + a->pad[2] + a->pad[3], a->kernel[1], a->stride[1], y->dim[2]);
+}
+
+static int check_matmul(const struct weft_check *c)
+{
+	const struct weft_attr_matmul *m = &this_op(c)->attr.matmul;
+	const weft_tensor *a = operand(c, 0), *b = operand(c, 1), *y = result(c);
+	uint32_t out;
+	int err;
+
+	if ((err = need_rank(c, "a", a, 3)) || (err = need_rank(c, "b", b, 3)) || (err = need_rank(c, "result", y, 3)) ||
+	    (err = need_type(c, "a", a, T(WEFT_INT8) | T(WEFT_INT16) | FP8 | FLOATS)))
+		return err;
+	if (a->dtype != b->dtype && !((T(a->dtype) & FP8) && (T(b->dtype) & FP8)))
+		FAIL("%s by %s has no row", weft_dtype_name(a->dtype), weft_dtype_name(b->dtype));
+	if (a->dtype == WEFT_INT8)
+		out = T(WEFT_INT32);
+	else if (a->dtype == WEFT_INT16)
+		out = T(WEFT_INT48);
+	else if (T(a->dtype) & FP8)
+		out = T(WEFT_FP16);
+	else
+		out = T(WEFT_FP32) | T(a->dtype == WEFT_FP16 ? WEFT_FP16 : WEFT_FP32);
+	if ((err = need_type(c, "result", y, out)) || (err = need_zp(c, "a", a->dtype, false, m->a_zp)) ||
+	    (err = need_zp(c, "b", b->dtype, false, m->b_zp)) || (err = need_dim(c, "b", b, 0, a->dim[0])) ||
+	    (err = need_dim(c, "b", b, 1, a->dim[2])) || (err = need_dim(c, "result", y, 0, a->dim[0])) ||
+	    (err = need_dim(c, "result", y, 1, a->dim[1])))
+		return err;
+	return need_dim(c, "result", y, 2, b->dim[2]);
+}
+
+static int check_elementwise(const struct weft_check *c)
+{
+	const weft_tensor *a = operand(c, 0), *b = operand(c, 1), *y = result(c);
+	bool mul = this_op(c)->op == WEFT_OP_MUL;
+	uint32_t in = T(WEFT_INT32) | FLOATS | (mul ? T(WEFT_INT8) | T(WEFT_INT16) : 0);
+	int err = need_type(c, "operand 0", a, in);
+
+	if (err)
+		return err;
+	if (a->dtype != b->dtype)
+		FAIL("%s with %s", weft_dtype_name(a->dtype), weft_dtype_name(b->dtype));
+	weft_dtype out = T(a->dtype) & FLOATS ? a->dtype : WEFT_INT32;
+	if (y->dtype != out)
+		FAIL("result is %s, not %s", weft_dtype_name(y->dtype), weft_dtype_name(out));
+	int32_t shift = this_op(c)->attr.mul.shift;
+	if (mul && (shift < 0 || shift > 63 || (shift && a->dtype != WEFT_INT32)))
+		FAIL("shift %d for %s", (int)shift, weft_dtype_name(a->dtype));
+	if (a->rank != b->rank || a->rank != y->rank)
+		FAIL("ranks %d, %d and %d differ", a->rank, b->rank, y->rank);
+	for (int i = 0; i < a->rank; i++) {
+		int64_t n = a->dim[i] > b->dim[i] ? a->dim[i] : b->dim[i];
+		if ((a->dim[i] != n && a->dim[i] != 1) || (b->dim[i] != n && b->dim[i] != 1) || y->dim[i] != n)
+			FAIL("dimension %d: %lld and %lld into %lld", i, (long long)a->dim[i], (long long)b->dim[i],
+			     (long long)y->dim[i]);
+	}
+	return 0;
+}
+
+static int check_clamp(const struct weft_check *c)
+{
+	const struct weft_attr_clamp *a = &this_op(c)->attr.clamp;
+	bool is_float = T(operand(c, 0)->dtype) & FLOATS;
+	int err;
+
+	if ((err = need_same_type(c, T(WEFT_INT8) | T(WEFT_INT16) | FLOATS)) || (err = need_same_shape(c)))
+		return err;
+	if (is_float ? !(a->fmin <= a->fmax) : a->min > a->max)
+		FAIL("minimum above maximum");
+	int64_t top = operand(c, 0)->dtype == WEFT_INT8 ? 127 : 32767;
+	if (!is_float && (a->min < -top - 1 || a->max > top))
+		FAIL("limits %lld..%lld outside the type", (long long)a->min, (long long)a->max);
+	return 0;
+}
+
+static int check_table(const struct weft_check *c)
+{
+	const weft_tensor *x = operand(c, 0), *t = operand(c, 1), *y = result(c);
+	bool wide = x->dtype == WEFT_INT16;
+	int err;
+
+	if ((err = need_type(c, "operand 0", x, T(WEFT_INT8) | T(WEFT_INT16))) ||
+	    (err = need_type(c, "table", t, T(x->dtype))) ||
+	    (err = need_type(c, "result", y, wide ? T(WEFT_INT32) : T(WEFT_INT8))) ||
+	    (err = need_rank(c, "table", t, 1)) || (err = need_dim(c, "table", t, 0, wide ? 513 : 256)))
+		return err;
+	return need_same_shape(c);
+}
+
+static int check_axis(const struct weft_check *c)
+{
+	int32_t axis = this_op(c)->attr.axis.axis;
+
+	if (axis < 0 || axis >= operand(c, 0)->rank)
+		FAIL("axis %d of rank %d", (int)axis, operand(c, 0)->rank);
+	return 0;
+}
+
+static int check_reduce(const struct weft_check *c)
+{
+	const weft_tensor *x = operand(c, 0), *y = result(c);
+	uint32_t in = T(WEFT_INT32) | FLOATS;
+	int err;
+
+	if (this_op(c)->op != WEFT_OP_REDUCE_SUM)
+		in |= T(WEFT_INT8) | T(WEFT_INT16);
+	if ((err = check_axis(c)) || (err = need_same_type(c, in)) || (err = need_rank(c, "result", y, x->rank)))
+		return err;
+	for (int i = 0; i < x->rank && !err; i++)
+		err = need_dim(c, "result", y, i, i == this_op(c)->attr.axis.axis ? 1 : x->dim[i]);
+	return err;
+}
+
+static int check_argmax(const struct weft_check *c)
+{
+	const weft_tensor *x = operand(c, 0), *y = result(c);
+	int32_t axis = this_op(c)->attr.axis.axis;
+	int err;
+
+	if ((err = check_axis(c)) || (err = need_type(c, "operand 0", x, T(WEFT_INT8) | T(WEFT_INT16) | FP8 | FLOATS)) ||
+	    (err = need_type(c, "result", y, T(WEFT_INT32))) || (err = need_rank(c, "result", y, x->rank - 1)))
+		return err;
+	for (int i = 0; i < y->rank && !err; i++)
+		err = need_dim(c, "result", y, i, x->dim[i < axis ? i : i + 1]);
+	return err;
+}
+
+static int check_concat(const struct weft_check *c)
+{
+	const weft_tensor *y = result(c);
+	int32_t axis = this_op(c)->attr.axis.axis;
+	int64_t total = 0;
+	int err;
+
+	if ((err = check_axis(c)))
+		return err;
+	for (int k = 0; k < this_op(c)->n_in; k++) {
+		const weft_tensor *x = operand(c, k);
+		if (x->dtype != y->dtype)
+			FAIL("operand %d is %s, result %s", k, weft_dtype_name(x->dtype), weft_dtype_name(y->dtype));
+		if ((err = need_rank(c, "operand", x, y->rank)))
+			return err;
+		for (int i = 0; i < y->rank && !err; i++)
+			if (i != axis)
+				err = need_dim(c, "operand", x, i, y->dim[i]);
+		if (err)
+			return err;
+		total += x->dim[axis];
+	}
+	return need_dim(c, "result", y, axis, total);
+}
+
+/* The value that fills lies within the type. */
+static int check_pad_value(const struct weft_check *c)
+{
+	weft_dtype t = operand(c, 0)->dtype;
+	int64_t v = this_op(c)->attr.pad.value;
+	int bits = t == WEFT_INT4 ? 4 : t == WEFT_INT48 ? 48 : 8 * (int)weft_dtype_bytes(t);
+	int64_t top = bits >= 64 ? INT64_MAX : ((int64_t)1 << (bits - 1)) - 1, low = -top - 1;
+
+	if (T(t) & (FLOATS | FP8 | T(WEFT_FP64)))
+		return 0;
+	if (t == WEFT_BOOL) {
+		low = 0;
+		top = 1;
+	} else if (t == WEFT_UINT8 || t == WEFT_UINT16) {
+		low = 0;
+		top = ((int64_t)1 << bits) - 1;
+	}
+	if (v < low || v > top)
+		FAIL("constant %lld outside %s", (long long)v, weft_dtype_name(t));
+	return 0;
+}
+
+static int check_pad(const struct weft_check *c)
+{
+	const struct weft_attr_pad *a = &this_op(c)->attr.pad;
+	const weft_tensor *x = operand(c, 0), *y = result(c);
+	int err;
+
+	if (x->rank < 1)
+		FAIL("rank 0");
+	if ((err = need_same_type(c, ANY)) || (err = check_pad_value(c)) || (err = need_rank(c, "result", y, x->rank)))
+		return err;
+	for (int i = 0; i < x->rank && !err; i++) {
+		if (a->before[i] < 0 || a->after[i] < 0)
+			FAIL("padding of dimension %d < 0", i);
+		err = need_dim(c, "result", y, i, x->dim[i] + a->before[i] + a->after[i]);
+	}
+	return err;
+}
+
+static int check_reshape(const struct weft_check *c)
+{
+	int64_t n = weft_tensor_elements(operand(c, 0)), m = weft_tensor_elements(result(c));
+
+	if (n != m)
+		FAIL("%lld elements into %lld", (long long)n, (long long)m);
+	return need_same_type(c, ANY);
+}
+
+static int check_slice(const struct weft_check *c)
+{
+	const struct weft_attr_slice *a = &this_op(c)->attr.slice;
+	const weft_tensor *x = operand(c, 0), *y = result(c);
+	int err;
+
+	if ((err = need_same_type(c, ANY)) || (err = need_rank(c, "result", y, x->rank)))
+		return err;
+	for (int i = 0; i < x->rank; i++)
+		if (a->start[i] < 0 || a->start[i] > x->dim[i] - y->dim[i])
+			FAIL("dimension %d: %lld from %lld is outside %lld", i, (long long)y->dim[i], (long long)a->start[i],
+			     (long long)x->dim[i]);
+	return 0;
+}
+
+static int check_transpose(const struct weft_check *c)
+{
+	const struct weft_attr_perm *a = &this_op(c)->attr.perm;
+	const weft_tensor *x = operand(c, 0), *y = result(c);
+	unsigned seen = 0;
+	int err;
+
+	if ((err = need_same_type(c, ANY)) || (err = need_rank(c, "result", y, x->rank)))
+		return err;
+	for (int i = 0; i < x->rank && !err; i++) {
+		if (a->perm[i] < 0 || a->perm[i] >= x->rank || (seen & 1u << a->perm[i]))
+			FAIL("permutation entry %d is %d", i, (int)a->perm[i]);
+		seen |= 1u << a->perm[i];
+		err = need_dim(c, "result", y, i, x->dim[a->perm[i]]);
+	}
+	return err;
+}
+
+/* Between two different types: integers and bool, floats, integers and floats, floats and float8. */
+static int check_cast(const struct weft_check *c)
+{
+	uint32_t x = T(operand(c, 0)->dtype), y = T(result(c)->dtype);
+	uint32_t ints = T(WEFT_INT8) | T(WEFT_INT16) | T(WEFT_INT32), truth = T(WEFT_BOOL);
+	bool row = ((x & (ints | truth)) && (y & (ints | truth))) || ((x & (ints | FLOATS)) && (y & (ints | FLOATS))) ||
+	           ((x & FLOATS) && (y & FP8)) || ((x & FP8) && (y & FLOATS));
+
+	if (!row || x == y)
+		FAIL("%s to %s has no row", weft_dtype_name(operand(c, 0)->dtype), weft_dtype_name(result(c)->dtype));
+	return need_same_shape(c);
+}
+
+/* Types, signs and rounding that may go together; section RESCALE. */
+static int check_rescale_types(const struct weft_check *c)
+{
+	const struct weft_attr_rescale *a = &this_op(c)->attr.rescale;
+	const weft_tensor *x = operand(c, 0), *y = result(c);
+	uint32_t narrow = T(WEFT_INT8) | T(WEFT_UINT8) | T(WEFT_INT16) | T(WEFT_UINT16);
+	int err;
+
+	if ((err = need_type(c, "operand 0", x, narrow | T(WEFT_INT32) | T(WEFT_INT48))) ||
+	    (err = need_type(c, "result", y, narrow | T(WEFT_INT32))))
+		return err;
+	bool xu = a->x_unsigned || x->dtype == WEFT_UINT8 || x->dtype == WEFT_UINT16;
+	bool yu = a->y_unsigned || y->dtype == WEFT_UINT8 || y->dtype == WEFT_UINT16;
+	if (xu && yu)
+		FAIL("unsigned on both sides");
+	if ((xu && y->dtype == WEFT_INT32) || (yu && (x->dtype == WEFT_INT32 || x->dtype == WEFT_INT48)) ||
+	    (xu && !(T(x->dtype) & narrow)) || (yu && !(T(y->dtype) & narrow)))
+		FAIL("%s to %s cannot be unsigned", weft_dtype_name(x->dtype), weft_dtype_name(y->dtype));
+	if (a->rounding != WEFT_SINGLE_ROUND && a->rounding != WEFT_DOUBLE_ROUND && a->rounding != WEFT_INEXACT_ROUND)
+		FAIL("rounding %d is none", (int)a->rounding);
+	if (!a->scale32 && a->rounding == WEFT_DOUBLE_ROUND)
+		FAIL("two roundings with a 16-bit multiplier");
+	if (a->scale32 && x->dtype == WEFT_INT48)
+		FAIL("int48 with a 32-bit multiplier");
+	if ((err = need_zp(c, "input", x->dtype, a->x_unsigned, a->x_zp)))
+		return err;
+	return need_zp(c, "result", y->dtype, a->y_unsigned, a->y_zp);
+}
+
+static int check_rescale(const struct weft_check *c)
+{
+	const struct weft_attr_rescale *a = &this_op(c)->attr.rescale;
+	const weft_tensor *x = operand(c, 0), *m = operand(c, 1), *s = operand(c, 2);
+	int err;
+
+	if ((err = check_rescale_types(c)) || (err = need_same_shape(c)) ||
+	    (err = need_type(c, "multiplier", m, a->scale32 ? T(WEFT_INT32) : T(WEFT_INT16))) ||
+	    (err = need_type(c, "shift", s, T(WEFT_INT8))) || (err = need_rank(c, "multiplier", m, 1)) ||
+	    (err = need_rank(c, "shift", s, 1)))
+		return err;
+	if (a->per_channel && x->rank < 1)
+		FAIL("per channel with rank 0");
+	int64_t n = a->per_channel ? x->dim[x->rank - 1] : 1;
+	if ((err = need_dim(c, "multiplier", m, 0, n)) || (err = need_dim(c, "shift", s, 0, n)))
+		return err;
+	if (!m->data || !s->data)
+		FAIL("multiplier or shift is not constant");
+	for (int64_t i = 0; i < n; i++) {
+		int32_t mult = a->scale32 ? ((const int32_t *)m->data)[i] : ((const int16_t *)m->data)[i];
+		int shift = ((const int8_t *)s->data)[i];
+		if (mult < 0 || shift < 2 || shift > 62)
+			FAIL("channel %lld: multiplier %d, shift %d (0 or more; 2..62)", (long long)i, (int)mult, shift);
+	}
+	return 0;
+}
+
+static bool good_scale(float s)
+{
+	return isfinite(s) && s > 0;
+}
+
+/* The framework's own operators: 8 and 16 bits, same shape. */
+static int check_tfl(const struct weft_check *c)
+{
+	const weft_tensor *x = operand(c, 0), *y = result(c);
+	const weft_attr *a = &this_op(c)->attr;
+	uint32_t ints = T(WEFT_INT8) | T(WEFT_INT16), edge = ints | T(WEFT_UINT8);
+	int err = need_same_shape(c);
+
+	if (err)
+		return err;
+	switch (this_op(c)->op) {
+	case WEFT_OP_TFL_SOFTMAX:
+		/* The fixed-point factor beta * scale * 2^26 is above 1. */
+		if (x->rank < 1 || !good_scale(a->tfl_softmax.x_scale) || !isfinite(a->tfl_softmax.beta) ||
+		    (double)a->tfl_softmax.beta * (double)a->tfl_softmax.x_scale * (1 << 26) <= 1)
+			FAIL("rank %d, scale %g, beta %g", x->rank, (double)a->tfl_softmax.x_scale, (double)a->tfl_softmax.beta);
+		if ((err = need_type(c, "operand 0", x, ints)))
+			return err;
+		return need_type(c, "result", y, T(x->dtype) | (x->dtype == WEFT_INT8 ? T(WEFT_INT16) : 0));
+	case WEFT_OP_TFL_LOGISTIC:
+		if (!good_scale(a->quant.x_scale) || !good_scale(a->quant.y_scale))
+			FAIL("scales %g and %g", (double)a->quant.x_scale, (double)a->quant.y_scale);
+		return need_same_type(c, ints);
+	case WEFT_OP_TFL_QUANTIZE:
+		if (!good_scale(a->quant.y_scale))
+			FAIL("scale %g", (double)a->quant.y_scale);
+		if ((err = need_type(c, "operand 0", x, T(WEFT_FP32))) || (err = need_type(c, "result", y, edge)))
+			return err;
+		return need_zp(c, "result", y->dtype, false, a->quant.y_zp);
+	default:
+		if (!good_scale(a->quant.x_scale))
+			FAIL("scale %g", (double)a->quant.x_scale);
+		if ((err = need_type(c, "operand 0", x, edge)) || (err = need_type(c, "result", y, T(WEFT_FP32))))
+			return err;
+		return need_zp(c, "operand 0", x->dtype, false, a->quant.x_zp);
+	}
+}
+
+static int check_kind(const struct weft_check *c)
+{
+	int err;
+
+	switch (this_op(c)->op) {
+	case WEFT_OP_CONV2D:
+	case WEFT_OP_DEPTHWISE_CONV2D:
+	case WEFT_OP_TRANSPOSE_CONV2D:
+		return check_conv(c);
+	case WEFT_OP_AVG_POOL2D:
+	case WEFT_OP_MAX_POOL2D:
+		return check_pool(c);
+	case WEFT_OP_MATMUL:
+		return check_matmul(c);
+	case WEFT_OP_CLAMP:
+		return check_clamp(c);
+	case WEFT_OP_ADD:
+	case WEFT_OP_SUB:
+	case WEFT_OP_MUL:
+	case WEFT_OP_MAXIMUM:
+	case WEFT_OP_MINIMUM:
+		return check_elementwise(c);
+	case WEFT_OP_TABLE:
+		return check_table(c);
+	case WEFT_OP_REDUCE_SUM:
+	case WEFT_OP_REDUCE_MAX:
+	case WEFT_OP_REDUCE_MIN:
+		return check_reduce(c);
+	case WEFT_OP_ARGMAX:
+		return check_argmax(c);
+	case WEFT_OP_CONCAT:
+		return check_concat(c);
+	case WEFT_OP_PAD:
+		return check_pad(c);
+	case WEFT_OP_RESHAPE:
+		return check_reshape(c);
+	case WEFT_OP_SLICE:
+		return check_slice(c);
+	case WEFT_OP_TRANSPOSE:
+		return check_transpose(c);
+	case WEFT_OP_RESCALE:
+		return check_rescale(c);
+	case WEFT_OP_CAST:
+		return check_cast(c);
+	case WEFT_OP_IDENTITY:
+		err = need_same_type(c, ANY);
+		return err ? err : need_same_shape(c);
+	case WEFT_OP_CONST:
+		if (!result(c)->data)
+			FAIL("without data");
+		return 0;
+	case WEFT_OP_TFL_SOFTMAX:
+	case WEFT_OP_TFL_LOGISTIC:
+	case WEFT_OP_TFL_QUANTIZE:
+	case WEFT_OP_TFL_DEQUANTIZE:
+		return check_tfl(c);
+	default:
+		FAIL("has no rules here");
+	}
+}
+
+int weft_check_op(const struct weft_check *c)
+{
+	const struct weft_gop *o = this_op(c);
+	const struct arity *a = &arity[o->op];
+
+	if (o->n_in < a->in_min || o->n_in > a->in_max || o->n_out != a->out)
+		FAIL("%d inputs and %d outputs; wants %d..%d and %d", o->n_in, o->n_out, a->in_min, a->in_max, a->out);
+	return check_kind(c);
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Building and freeing the graph IR. Nothing here judges it: see check.c. */
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "graph.h"
+
+static char *copy_string(const char *s)
+{
+	size_t n = strlen(s) + 1;
+	char *p = malloc(n);
+
+	return p ? memcpy(p, s, n) : NULL;
+}
+
+/* Room for one more element; the array doubles. */
+static int grow(void **array, int n, int *cap, size_t elem_bytes)
+{
+	if (n < *cap)
+		return 0;
+	if (*cap > INT_MAX / 4)
+		return -ENOMEM;
+	int want = *cap ? *cap * 2 : 16;
+	void *p = realloc(*array, (size_t)want * elem_bytes);
+	if (!p)
+		return -ENOMEM;
+	*array = p;
+	*cap = want;
+	return 0;
+}
+
+weft_graph *weft_graph_new(const char *name)
+{
+	weft_graph *g = calloc(1, sizeof *g);
+
+	if (!g)
+		return NULL;
+	g->name = copy_string(name ? name : "");
+	if (!g->name) {
+		free(g);
+		return NULL;
+	}
+	return g;
+}
+
+void weft_graph_free(weft_graph *g)
+{
+	if (!g)
+		return;
+	for (int i = 0; i < g->n_tensors; i++) {
+		free(g->tensors[i].name);
+		free(g->tensors[i].t.data);
+	}
+	for (int i = 0; i < g->n_ops; i++)
+		free(g->ops[i].in);
+	for (int i = 0; i < g->n_srcs; i++)
+		free(g->srcs[i].name);
+	free(g->tensors);
+	free(g->ops);
+	free(g->srcs);
+	free(g->inputs);
+	free(g->outputs);
+	free(g->name);
+	free(g);
+}
+
+int weft_graph_tensor(weft_graph *g, const char *name, weft_dtype t, int rank, const int64_t *dim)
+{
+	void *array = g->tensors;
+	int err = grow(&array, g->n_tensors, &g->cap_tensors, sizeof *g->tensors);
+
+	g->tensors = array;
+	if (err)
+		return err;
+	char *own = copy_string(name ? name : "");
+	if (!own)
+		return -ENOMEM;
+
+	struct weft_gtensor *gt = &g->tensors[g->n_tensors];
+	memset(gt, 0, sizeof *gt);
+	gt->name = own;
+	gt->producer = -1;
+	gt->t.dtype = t;
+	gt->t.rank = rank;
+	for (int i = 0; i < WEFT_MAX_RANK; i++)
+		gt->t.dim[i] = i < rank ? dim[i] : 1;
+	return g->n_tensors++;
+}
+
+int weft_graph_const(weft_graph *g, const char *name, weft_dtype t, int rank, const int64_t *dim, void *data)
+{
+	int i = weft_graph_tensor(g, name, t, rank, dim);
+
+	if (i < 0) {
+		free(data);
+		return i;
+	}
+	g->tensors[i].t.data = data;
+	return i;
+}
+
+int weft_graph_src(weft_graph *g, int index, const char *name)
+{
+	void *array = g->srcs;
+	int err = grow(&array, g->n_srcs, &g->cap_srcs, sizeof *g->srcs);
+
+	g->srcs = array;
+	if (err)
+		return err;
+	char *own = copy_string(name ? name : "");
+	if (!own)
+		return -ENOMEM;
+	g->srcs[g->n_srcs] = (struct weft_gsrc){ .index = index, .name = own, .out = -1 };
+	return g->n_srcs++;
+}
+
+int weft_graph_op(weft_graph *g, weft_opcode op, const weft_attr *attr, int src,
+                  const int *in, int n_in, const int *out, int n_out)
+{
+	void *array = g->ops;
+	int err = grow(&array, g->n_ops, &g->cap_ops, sizeof *g->ops);
+
+	g->ops = array;
+	if (err)
+		return err;
+	if (n_in < 0 || n_in > WEFT_OP_MAX_INPUTS || n_out < 1 || n_out > 4)
+		return -EINVAL;
+	int *own = malloc((size_t)(n_in ? n_in : 1) * sizeof *own);
+	if (!own)
+		return -ENOMEM;
+
+	struct weft_gop *o = &g->ops[g->n_ops];
+	memset(o, 0, sizeof *o);
+	o->op = op;
+	if (attr)
+		o->attr = *attr;
+	o->src = src;
+	o->n_in = n_in;
+	o->n_out = n_out;
+	o->in = own;
+	for (int i = 0; i < n_in; i++)
+		own[i] = in[i];
+	for (int i = 0; i < n_out; i++) {
+		o->out[i] = out[i];
+		/* A second producer stays unrecorded: the check then finds it. */
+		if (out[i] >= 0 && out[i] < g->n_tensors && g->tensors[out[i]].producer < 0)
+			g->tensors[out[i]].producer = g->n_ops;
+	}
+	return g->n_ops++;
+}

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The walk over a TFLite file: inputs, operators in the file's order, outputs. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tflite.h"
+#include "tflite_lower.h"
+
+/* Leaves room below 64 MB + 8 * file for the file itself, its tables and the process. */
+#define ROOM_FIXED  ((int64_t)32 << 20)
+#define ROOM_FACTOR 5
+#define MAX_DECLARED ((int64_t)1 << 30)
+#define MAX_PORTS 1024
+
+/* By operator code; NULL: not supported. */
+static int (*const lowerings[])(struct tfl_lower *) = {
+	[TFL_ADD] = tfl_lower_add,
+	[TFL_AVERAGE_POOL_2D] = tfl_lower_pool,
+	[TFL_CONCATENATION] = tfl_lower_concat,
+	[TFL_CONV_2D] = tfl_lower_conv,
+	[TFL_DEPTHWISE_CONV_2D] = tfl_lower_depthwise,
+	[TFL_DEQUANTIZE] = tfl_lower_dequantize,
+	[TFL_FULLY_CONNECTED] = tfl_lower_fully_connected,
+	[TFL_LOGISTIC] = tfl_lower_logistic,
+	[TFL_MAX_POOL_2D] = tfl_lower_pool,
+	[TFL_MUL] = tfl_lower_mul,
+	[TFL_CODE_RELU] = tfl_lower_relu,
+	[TFL_CODE_RELU_N1_TO_1] = tfl_lower_relu,
+	[TFL_CODE_RELU6] = tfl_lower_relu,
+	[TFL_RESHAPE] = tfl_lower_reshape,
+	[TFL_SOFTMAX] = tfl_lower_softmax,
+	[TFL_PAD] = tfl_lower_pad,
+	[TFL_TRANSPOSE] = tfl_lower_transpose,
+	[TFL_MEAN] = tfl_lower_mean,
+	[TFL_SQUEEZE] = tfl_lower_reshape,
+	[TFL_EXPAND_DIMS] = tfl_lower_reshape,
+	[TFL_QUANTIZE] = tfl_lower_quantize,
+};
+
+/* "CUSTOM:<its name>" for custom operators; printable. */
+static void op_name(const struct tfl_op *o, char *name, size_t bytes)
+{
+	const char *known = tfl_code_name(o->code);
+
+	if (o->code == TFL_CUSTOM)
+		snprintf(name, bytes, "CUSTOM:%.*s", (int)(o->custom_len < 40 ? o->custom_len : 40), o->custom);
+	else if (known)
+		snprintf(name, bytes, "%s", known);
+	else
+		snprintf(name, bytes, "code %d", o->code);
+	for (char *p = name; *p; p++)
+		if (*p < ' ' || *p > '~')
+			*p = '?';
+}
+
+/* The operator's result: one tensor that nothing else gives. */
+static int begin_result(struct tfl_lower *l)
+{
+	if (l->op->out.n != 1)
+		return tfl_fail(l, -ENOTSUP, "%u results, not 1, at byte %zu", (unsigned)l->op->out.n, l->op->at);
+	int i = fb_i32_at(&l->m->b, &l->op->out, 0);
+	if (i < 0 || i >= l->m->n_tensors)
+		return tfl_fail(l, -EINVAL, "result: tensor %d of %d, at byte %zu", i, l->m->n_tensors, l->op->at);
+	if (l->raw[i] >= 0 || l->seen[i] >= 0)
+		return tfl_fail(l, -EINVAL, "result: tensor %d already has a value, at byte %zu", i, l->op->at);
+	if (tfl_file_tensor(l, i)->data)
+		return tfl_fail(l, -EINVAL, "result: tensor %d is constant, at byte %zu", i, l->op->at);
+	l->i_y = i;
+	return tfl_shape(l, i, &l->y);
+}
+
+static int lower_op(struct tfl_lower *l, int i)
+{
+	const int n_known = sizeof lowerings / sizeof lowerings[0];
+	const struct tfl_op *o = &l->m->ops[i];
+	char name[64];
+	int err, y;
+
+	l->op = o;
+	l->i_op = i;
+	memset(l->used, 0, sizeof l->used);
+	op_name(o, name, sizeof name);
+	if (o->code < 0 || o->code >= n_known || !lowerings[o->code]) {
+		snprintf(l->msg, WEFT_MSG, "operator %d %s: not supported", i, name);
+		return -ENOTSUP;
+	}
+	if ((err = begin_result(l)))
+		return err;
+	l->src = weft_graph_src(l->g, i, name);
+	if (l->src < 0)
+		return tfl_fail(l, -ENOMEM, "out of memory");
+	y = lowerings[o->code](l);
+	if (y < 0)
+		return y;
+	l->g->srcs[l->src].out = y;
+	return 0;
+}
+
+/* Element i of the network's inputs or outputs: a file tensor. */
+static int port(struct tfl_lower *l, const struct fb_vec *ports, const char *what, uint32_t i)
+{
+	int t = fb_i32_at(&l->m->b, ports, i);
+
+	if (t >= 0 && t < l->m->n_tensors)
+		return t;
+	snprintf(l->msg, WEFT_MSG, "%s %u: tensor %d of %d, at byte %zu", what, (unsigned)i, t, l->m->n_tensors, ports->at);
+	return -EINVAL;
+}
+
+static int refuse_port(struct tfl_lower *l, const char *what, uint32_t i, int t, const char *why)
+{
+	snprintf(l->msg, WEFT_MSG, "%s %u: tensor %d %s, at byte %zu", what, (unsigned)i, t, why,
+	         tfl_file_tensor(l, t)->at);
+	return -EINVAL;
+}
+
+static int add_input(struct tfl_lower *l, uint32_t i)
+{
+	int t = port(l, &l->m->inputs, "input", i), err;
+	weft_tensor shape;
+
+	if (t < 0)
+		return t;
+	if (tfl_file_tensor(l, t)->data)
+		return refuse_port(l, "input", i, t, "is constant");
+	if (l->raw[t] >= 0)
+		return refuse_port(l, "input", i, t, "is an input twice");
+	if ((err = tfl_shape(l, t, &shape)))
+		return err;
+	if (shape.dtype == WEFT_INT4)
+		return refuse_port(l, "input", i, t, "is int4");
+	int g = tfl_input(l, t, &shape);
+	if (g < 0)
+		return g;
+	l->g->inputs[l->g->n_inputs++] = g;
+	return 0;
+}
+
+/* An output that is an input, or an output twice, becomes a tensor of its own. */
+static int own_output(struct tfl_lower *l, uint32_t i, int g)
+{
+	const struct weft_gtensor *t = &l->g->tensors[g];
+
+	if (!t->is_input && !t->is_output)
+		return g;
+	l->src = weft_graph_src(l->g, l->m->n_ops + (int)i, "OUTPUT");
+	if (l->src < 0)
+		return l->src;
+	g = tfl_copy(l, g);
+	if (g >= 0)
+		l->g->srcs[l->src].out = g;
+	return g;
+}
+
+static int add_output(struct tfl_lower *l, uint32_t i)
+{
+	int t = port(l, &l->m->outputs, "output", i);
+
+	if (t < 0)
+		return t;
+	int g = l->raw[t] >= 0 ? l->raw[t] : l->seen[t];
+	if (tfl_file_tensor(l, t)->data)
+		return refuse_port(l, "output", i, t, "is constant");
+	if (g < 0)
+		return refuse_port(l, "output", i, t, "is computed by nothing");
+	g = own_output(l, i, g);
+	if (g < 0)
+		return g;
+	l->g->tensors[g].is_output = true;
+	l->g->outputs[l->g->n_outputs++] = g;
+	return 0;
+}
+
+static int import_ports(struct tfl_lower *l)
+{
+	uint32_t n_in = l->m->inputs.n, n_out = l->m->outputs.n;
+
+	if (n_in > MAX_PORTS || n_out > MAX_PORTS || !n_out) {
+		snprintf(l->msg, WEFT_MSG, "%u inputs and %u outputs; at most %d, and at least one output", (unsigned)n_in,
+		         (unsigned)n_out, MAX_PORTS);
+		return -EINVAL;
+	}
+	l->g->inputs = calloc(n_in + 1u, sizeof *l->g->inputs);
+	l->g->outputs = calloc(n_out, sizeof *l->g->outputs);
+	l->raw = malloc(((size_t)l->m->n_tensors + 1) * sizeof *l->raw);
+	l->seen = malloc(((size_t)l->m->n_tensors + 1) * sizeof *l->seen);
+	l->is_output = calloc((size_t)l->m->n_tensors + 1, sizeof *l->is_output);
+	if (!l->g->inputs || !l->g->outputs || !l->raw || !l->seen || !l->is_output) {
+		snprintf(l->msg, WEFT_MSG, "out of memory");
+		return -ENOMEM;
+	}
+	for (int i = 0; i < l->m->n_tensors; i++)
+		l->raw[i] = l->seen[i] = -1;
+	for (uint32_t i = 0; i < n_out; i++) {
+		int t = port(l, &l->m->outputs, "output", i);
+		if (t < 0)
+			return t;
+		l->is_output[t] = true;
+	}
+	return 0;
+}
+
+static int import(struct tfl_lower *l)
+{
+	int err = import_ports(l);
+
+	for (uint32_t i = 0; !err && i < l->m->inputs.n; i++)
+		err = add_input(l, i);
+	for (int i = 0; !err && i < l->m->n_ops; i++)
+		err = lower_op(l, i);
+	l->op = NULL;
+	for (uint32_t i = 0; !err && i < l->m->outputs.n; i++)
+		err = add_output(l, i);
+	return err ? err : weft_graph_check(l->g, l->msg);
+}
+
+int weft_import_tflite(const void *data, size_t len, const char *name, weft_graph **g, char msg[WEFT_MSG])
+{
+	struct tfl_model m;
+	int err = tfl_read(&m, data, len, msg, WEFT_MSG);
+
+	if (err)
+		return err;
+	struct tfl_lower l = { .m = &m, .msg = msg, .room = ROOM_FIXED + ROOM_FACTOR * (int64_t)len,
+	                       .activations = MAX_DECLARED, .g = weft_graph_new(name) };
+	if (!l.g) {
+		snprintf(msg, WEFT_MSG, "out of memory");
+		err = -ENOMEM;
+	} else {
+		err = import(&l);
+	}
+	if (err)
+		weft_graph_free(l.g);
+	else
+		*g = l.g;
+	free(l.raw);
+	free(l.seen);
+	free(l.is_output);
+	tfl_release(&m);
+	return err;
+}

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * CONV_2D and DEPTHWISE_CONV_2D: CONV2D into int32, RESCALE, CLAMP.
+ *
+ * TOSA wants extents that the stride divides exactly; what no window reaches
+ * is cut off first. Grouped convolutions (fewer weight than input channels)
+ * become one convolution per group, or a depthwise one.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "tflite_lower.h"
+
+struct conv {
+	struct tfl_quant x, y;
+	int activation;
+	int padding, stride[2], dilation[2];   /* y, x */
+	int64_t kernel[2];
+	struct tfl_window window[2];
+	struct tfl_weights w;
+};
+
+/* 4-D operands: x in the graph, w as the file has it. */
+static int operands(struct tfl_lower *l, struct conv *c, int *x, weft_tensor *w)
+{
+	int i_w;
+	int err;
+
+	if ((err = tfl_need_int8_result(l, &c->y)))
+		return err;
+	*x = tfl_int8_value(l, 0, &c->x);
+	if (*x < 0)
+		return *x;
+	i_w = tfl_operand(l, 1);
+	if (i_w < 0 || (err = tfl_shape(l, i_w, w)))
+		return i_w < 0 ? i_w : err;
+	if (l->g->tensors[*x].t.rank != 4 || w->rank != 4 || l->y.rank != 4)
+		return tfl_fail(l, -EINVAL, "ranks %d, %d and %d, not 4", l->g->tensors[*x].t.rank, w->rank, l->y.rank);
+	if (w->dtype != WEFT_INT8 && w->dtype != WEFT_INT4)
+		return tfl_fail(l, -ENOTSUP, "weights are %s, not int8", weft_dtype_name(w->dtype));
+	c->kernel[0] = w->dim[1];
+	c->kernel[1] = w->dim[2];
+	return 0;
+}
+
+static int windows(struct tfl_lower *l, struct conv *c, int x)
+{
+	const int64_t *d = l->g->tensors[x].t.dim;
+	int err = 0;
+
+	for (int i = 0; i < 2 && !err; i++)
+		err = tfl_window(l, c->padding, d[1 + i], c->kernel[i], c->stride[i], c->dilation[i], &c->window[i]);
+	return err;
+}
+
+static weft_attr attributes(const struct conv *c)
+{
+	return (weft_attr){ .conv = {
+		.pad = { c->window[0].before, c->window[0].after, c->window[1].before, c->window[1].after },
+		.stride = { c->stride[0], c->stride[1] },
+		.dilation = { c->dilation[0], c->dilation[1] },
+		.x_zp = c->x.zp, .w_zp = c->w.zp, .acc = WEFT_INT32,
+	} };
+}
+
+/* Elements [from, from + n) of a constant along its first dimension, as a constant of its own. */
+static int part(struct tfl_lower *l, int whole, const char *suffix, int64_t from, int64_t n)
+{
+	weft_tensor t = l->g->tensors[whole].t;
+	size_t row = weft_tensor_bytes(&t) / (size_t)t.dim[0];
+	char *data = tfl_alloc(l, n, row);
+
+	if (!data)
+		return l->err;
+	const char *src = (const char *)t.data + (size_t)from * row;
+	for (size_t k = 0; k < (size_t)n * row; k++)
+		data[k] = src[k];
+	t.dim[0] = n;
+	return tfl_data(l, suffix, t.dtype, t.rank, t.dim, data);
+}
+
+/* One group: its slice of x, its weights and bias, its RESCALE. */
+static int group(struct tfl_lower *l, const struct conv *c, int x, int w, int b, int64_t g, int64_t ic, int64_t oc)
+{
+	weft_attr slice = { .slice = { { 0, 0, 0, g * ic } } }, conv = attributes(c);
+	weft_tensor t = l->g->tensors[x].t;
+
+	t.dim[3] = ic;
+	int xs = tfl_step(l, WEFT_OP_SLICE, &slice, &x, 1, WEFT_INT8, 4, t.dim, false);
+	int ws = xs < 0 ? xs : part(l, w, "weights", g * oc, oc);
+	int bs = ws < 0 ? ws : l->g->tensors[b].t.dim[0] == 1 ? b : part(l, b, "bias", g * oc, oc);
+	if (bs < 0)
+		return bs;
+	int64_t dim[4] = { l->y.dim[0], l->y.dim[1], l->y.dim[2], oc };
+	int y = tfl_step(l, WEFT_OP_CONV2D, &conv, (int[]){ xs, ws, bs }, 3, WEFT_INT32, 4, dim, false);
+	if (y < 0)
+		return y;
+	struct tfl_rescale r = { .to = WEFT_INT8, .rounding = WEFT_DOUBLE_ROUND, .y_zp = c->y.zp,
+	                         .n = c->w.n > 1 ? oc : 1, .f = c->w.n > 1 ? c->w.f + g * oc : c->w.f };
+	return tfl_rescale(l, y, &r, false);
+}
+
+static int grouped(struct tfl_lower *l, const struct conv *c, int x, int w, int b, int64_t ic, int64_t oc)
+{
+	int64_t groups = l->g->tensors[x].t.dim[3] / ic;
+	weft_attr concat = { .axis = { 3 } };
+	int y[WEFT_OP_MAX_INPUTS];
+	int32_t lo, hi;
+
+	if (groups > WEFT_OP_MAX_INPUTS)
+		return tfl_fail(l, -ENOTSUP, "%lld groups > %d", (long long)groups, WEFT_OP_MAX_INPUTS);
+	int err = tfl_limits(l, c->activation, &c->y, &lo, &hi);
+	for (int64_t g = 0; g < groups && !err; g++) {
+		y[g] = group(l, c, x, w, b, g, ic, oc / groups);
+		err = y[g] < 0 ? y[g] : 0;
+	}
+	if (err)
+		return err;
+	bool clamp = tfl_tighter(lo, hi);
+	int z = tfl_step(l, WEFT_OP_CONCAT, &concat, y, (int)groups, WEFT_INT8, 4, l->y.dim, !clamp);
+	return z < 0 || !clamp ? z : tfl_clamp(l, z, lo, hi, true);
+}
+
+/* Weights [OC,KH,KW,1] as a depthwise operator wants them: [KH,KW,C,M]. */
+static int depthwise_order(struct tfl_lower *l, int w, int64_t channels)
+{
+	weft_tensor t = l->g->tensors[w].t;
+	int64_t oc = t.dim[0], taps = t.dim[1] * t.dim[2];
+	int8_t *data = tfl_alloc(l, oc * taps, 1);
+
+	if (!data)
+		return l->err;
+	for (int64_t o = 0; o < oc; o++)
+		for (int64_t k = 0; k < taps; k++)
+			data[k * oc + o] = ((const int8_t *)t.data)[o * taps + k];
+	return tfl_data(l, "weights", t.dtype, 4, (int64_t[]){ t.dim[1], t.dim[2], channels, oc / channels }, data);
+}
+
+static int conv_operator(struct tfl_lower *l, const struct conv *c, weft_opcode op, int x, int w, int b, int64_t oc)
+{
+	weft_attr a = attributes(c);
+	int64_t dim[4] = { l->g->tensors[x].t.dim[0], c->window[0].out, c->window[1].out, oc };
+	int y = tfl_step(l, op, &a, (int[]){ x, w, b }, 3, WEFT_INT32, 4, dim, false);
+
+	return y < 0 ? y : tfl_requantise(l, y, c->w.n, c->w.f, c->activation, true);
+}
+
+int tfl_lower_conv(struct tfl_lower *l)
+{
+	struct conv c = { 0 };
+	weft_tensor w;
+	int x, err;
+
+	if ((err = tfl_option(l, OPTIONS_CONV, CONV_PADDING, 1, 0, &c.padding)) ||
+	    (err = tfl_option(l, OPTIONS_CONV, CONV_STRIDE_H, 4, 0, &c.stride[0])) ||
+	    (err = tfl_option(l, OPTIONS_CONV, CONV_STRIDE_W, 4, 0, &c.stride[1])) ||
+	    (err = tfl_option(l, OPTIONS_CONV, CONV_DILATION_H, 4, 1, &c.dilation[0])) ||
+	    (err = tfl_option(l, OPTIONS_CONV, CONV_DILATION_W, 4, 1, &c.dilation[1])) ||
+	    (err = tfl_option(l, OPTIONS_CONV, CONV_ACTIVATION, 1, 0, &c.activation)) ||
+	    (err = operands(l, &c, &x, &w)) || (err = windows(l, &c, x)))
+		return err;
+	int64_t ic = l->g->tensors[x].t.dim[3], oc = w.dim[0];
+	if (ic % w.dim[3] || oc % (ic / w.dim[3]))
+		return tfl_fail(l, -EINVAL, "%lld input channels, %lld weight channels, %lld outputs", (long long)ic,
+		                (long long)w.dim[3], (long long)oc);
+	if ((err = tfl_weight_factors(l, 0, oc, c.x.scale, c.y.scale, false, &c.w)))
+		return err;
+	int iw = tfl_const_as(l, 1, 4, w.dim);
+	int ib = iw < 0 ? iw : tfl_bias(l, oc);
+	int y = ib < 0 ? ib : tfl_trim(l, x, c.window);
+	if (y >= 0 && w.dim[3] == ic) {
+		y = conv_operator(l, &c, WEFT_OP_CONV2D, y, iw, ib, oc);
+	} else if (y >= 0 && w.dim[3] == 1) {
+		int dw = depthwise_order(l, iw, ic);
+		y = dw < 0 ? dw : conv_operator(l, &c, WEFT_OP_DEPTHWISE_CONV2D, y, dw, ib, oc);
+	} else if (y >= 0) {
+		y = grouped(l, &c, y, iw, ib, w.dim[3], oc);
+	}
+	free(c.w.f);
+	return y;
+}
+
+int tfl_lower_depthwise(struct tfl_lower *l)
+{
+	struct conv c = { 0 };
+	weft_tensor w;
+	int x, multiplier, err;
+
+	if ((err = tfl_option(l, OPTIONS_DEPTHWISE, DW_PADDING, 1, 0, &c.padding)) ||
+	    (err = tfl_option(l, OPTIONS_DEPTHWISE, DW_STRIDE_H, 4, 0, &c.stride[0])) ||
+	    (err = tfl_option(l, OPTIONS_DEPTHWISE, DW_STRIDE_W, 4, 0, &c.stride[1])) ||
+	    (err = tfl_option(l, OPTIONS_DEPTHWISE, DW_DILATION_H, 4, 1, &c.dilation[0])) ||
+	    (err = tfl_option(l, OPTIONS_DEPTHWISE, DW_DILATION_W, 4, 1, &c.dilation[1])) ||
+	    (err = tfl_option(l, OPTIONS_DEPTHWISE, DW_MULTIPLIER, 4, 0, &multiplier)) ||
+	    (err = tfl_option(l, OPTIONS_DEPTHWISE, DW_ACTIVATION, 1, 0, &c.activation)) ||
+	    (err = operands(l, &c, &x, &w)) || (err = windows(l, &c, x)))
+		return err;
+	int64_t ic = l->g->tensors[x].t.dim[3], oc = w.dim[3];
+	if (w.dim[0] != 1 || oc % ic || (multiplier && multiplier != oc / ic))
+		return tfl_fail(l, -EINVAL, "weights %lldx..x%lld for %lld channels with multiplier %d", (long long)w.dim[0],
+		                (long long)oc, (long long)ic, multiplier);
+	if ((err = tfl_weight_factors(l, 3, oc, c.x.scale, c.y.scale, false, &c.w)))
+		return err;
+	int iw = tfl_const_as(l, 1, 4, (int64_t[]){ w.dim[1], w.dim[2], ic, oc / ic });
+	int ib = iw < 0 ? iw : tfl_bias(l, oc);
+	int y = ib < 0 ? ib : tfl_trim(l, x, c.window);
+	if (y >= 0)
+		y = conv_operator(l, &c, WEFT_OP_DEPTHWISE_CONV2D, y, iw, ib, oc);
+	free(c.w.f);
+	return y;
+}

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tflite_file.h"
+#include "tflite_ids.h"
+
+/* The vectors of the root that other objects index. */
+struct root {
+	struct fb_vec codes, buffers, tensors, operators;
+};
+
+static void enter(struct fb *b, const char *what, long index)
+{
+	b->what = what;
+	b->index = index;
+}
+
+static int int_field(const struct fb *b, const struct fb_table *t, int field, int absent_value, int *value)
+{
+	int64_t v;
+	int err = fb_int(b, t, field, 4, true, absent_value, &v);
+
+	*value = (int)v;
+	return err;
+}
+
+/* Data inside the FlatBuffer, or by offset and size behind it. */
+static int read_buffer(struct tfl_model *m, const struct root *r, int64_t index, struct tfl_tensor *t)
+{
+	struct fb *b = &m->b;
+	struct fb_table table;
+	struct fb_vec bytes;
+	int64_t offset, size;
+	int err;
+
+	if (index >= r->buffers.n)
+		return fb_fail(b, t->at, "buffer %lld of %u", (long long)index, (unsigned)r->buffers.n);
+	if ((err = fb_vector_table(b, &r->buffers, (uint32_t)index, &table)) ||
+	    (err = fb_vector(b, &table, BUFFER_DATA, 1, &bytes)) < 0 ||
+	    (err = fb_int(b, &table, BUFFER_OFFSET, 8, false, 0, &offset)) ||
+	    (err = fb_int(b, &table, BUFFER_SIZE, 8, false, 0, &size)))
+		return err;
+	if (bytes.n) {
+		t->data = b->p + bytes.at;
+		t->data_len = bytes.n;
+	} else if ((uint64_t)offset > 1) {
+		if ((uint64_t)offset > b->len || (uint64_t)size > b->len - (uint64_t)offset)
+			return fb_fail(b, table.at, "buffer of %llu bytes from byte %llu leaves the file of %zu",
+			               (unsigned long long)size, (unsigned long long)offset, b->len);
+		t->data = size ? b->p + offset : NULL;
+		t->data_len = (size_t)size;
+	}
+	return 0;
+}
+
+static int read_quantization(struct tfl_model *m, const struct fb_table *table, struct tfl_tensor *t)
+{
+	struct fb *b = &m->b;
+	struct fb_table q;
+	int64_t details;
+	int err = fb_sub(b, table, TENSOR_QUANTIZATION, &q);
+
+	if (err <= 0)
+		return err;
+	if ((err = fb_vector(b, &q, QUANT_SCALE, 4, &t->scale)) < 0 ||
+	    (err = fb_vector(b, &q, QUANT_ZERO_POINT, 8, &t->zero_point)) < 0 ||
+	    (err = fb_int(b, &q, QUANT_DETAILS_TYPE, 1, false, 0, &details)) ||
+	    (err = int_field(b, &q, QUANT_DIMENSION, 0, &t->quant_dim)))
+		return err;
+	t->is_sparse_or_custom = details != 0;
+	return 0;
+}
+
+static int read_tensor(struct tfl_model *m, const struct root *r, uint32_t i)
+{
+	struct fb *b = &m->b;
+	struct tfl_tensor *t = &m->tensors[i];
+	struct fb_table table;
+	struct fb_vec name;
+	int64_t type, buffer, variable;
+	int err;
+
+	enter(b, "tensor", (long)i);
+	if ((err = fb_vector_table(b, &r->tensors, i, &table)))
+		return err;
+	t->at = table.at;
+	if ((err = fb_vector(b, &table, TENSOR_SHAPE, 4, &t->shape)) < 0 ||
+	    (err = fb_int(b, &table, TENSOR_TYPE, 1, true, 0, &type)) ||
+	    (err = fb_int(b, &table, TENSOR_BUFFER, 4, false, 0, &buffer)) ||
+	    (err = fb_vector(b, &table, TENSOR_NAME, 1, &name)) < 0 ||
+	    (err = fb_int(b, &table, TENSOR_IS_VARIABLE, 1, false, 0, &variable)) ||
+	    (err = read_quantization(m, &table, t)))
+		return err;
+	t->type = (int)type;
+	t->is_variable = variable != 0;
+	t->name = name.n ? (const char *)b->p + name.at : "";
+	t->name_len = name.n;
+	return read_buffer(m, r, buffer, t);
+}
+
+static int read_code(struct tfl_model *m, const struct root *r, int64_t index, struct tfl_op *o)
+{
+	struct fb *b = &m->b;
+	struct fb_table table;
+	struct fb_vec custom;
+	int64_t old;
+	int code, err;
+
+	if (index >= r->codes.n)
+		return fb_fail(b, o->at, "operator code %lld of %u", (long long)index, (unsigned)r->codes.n);
+	if ((err = fb_vector_table(b, &r->codes, (uint32_t)index, &table)) ||
+	    (err = fb_int(b, &table, CODE_DEPRECATED, 1, true, 0, &old)) ||
+	    (err = int_field(b, &table, CODE_BUILTIN, 0, &code)) ||
+	    (err = fb_vector(b, &table, CODE_CUSTOM, 1, &custom)) < 0)
+		return err;
+	o->code = old > code ? (int)old : code;
+	o->custom = custom.n ? (const char *)b->p + custom.at : "";
+	o->custom_len = custom.n;
+	return 0;
+}
+
+static int read_op(struct tfl_model *m, const struct root *r, uint32_t i)
+{
+	struct fb *b = &m->b;
+	struct tfl_op *o = &m->ops[i];
+	struct fb_table table;
+	int64_t code, options;
+	int err;
+
+	enter(b, "operator", (long)i);
+	if ((err = fb_vector_table(b, &r->operators, i, &table)))
+		return err;
+	o->at = table.at;
+	if ((err = fb_int(b, &table, OP_CODE_INDEX, 4, false, 0, &code)) ||
+	    (err = fb_vector(b, &table, OP_INPUTS, 4, &o->in)) < 0 ||
+	    (err = fb_vector(b, &table, OP_OUTPUTS, 4, &o->out)) < 0 ||
+	    (err = fb_int(b, &table, OP_OPTIONS_TYPE, 1, false, 0, &options)) ||
+	    (err = fb_sub(b, &table, OP_OPTIONS, &o->options)) < 0)
+		return err;
+	o->has_options = err > 0;
+	o->options_type = (int)options;
+	return read_code(m, r, code, o);
+}
+
+static int read_subgraph(struct tfl_model *m, struct root *r, const struct fb_vec *subgraphs)
+{
+	struct fb *b = &m->b;
+	struct fb_table table;
+	int err;
+
+	enter(b, "subgraph", 0);
+	if ((err = fb_vector_table(b, subgraphs, 0, &table)) ||
+	    (err = fb_vector(b, &table, SUBGRAPH_TENSORS, 4, &r->tensors)) < 0 ||
+	    (err = fb_vector(b, &table, SUBGRAPH_INPUTS, 4, &m->inputs)) < 0 ||
+	    (err = fb_vector(b, &table, SUBGRAPH_OUTPUTS, 4, &m->outputs)) < 0 ||
+	    (err = fb_vector(b, &table, SUBGRAPH_OPERATORS, 4, &r->operators)) < 0)
+		return err;
+	if (r->tensors.n > TFL_MAX_TENSORS)
+		return fb_fail(b, table.at, "%u tensors > %d", (unsigned)r->tensors.n, TFL_MAX_TENSORS);
+	if (r->operators.n > TFL_MAX_OPERATORS)
+		return fb_fail(b, table.at, "%u operators > %d", (unsigned)r->operators.n, TFL_MAX_OPERATORS);
+	return 0;
+}
+
+static int read_root(struct tfl_model *m, struct root *r)
+{
+	struct fb *b = &m->b;
+	struct fb_table model;
+	struct fb_vec subgraphs;
+	int version, err;
+
+	enter(b, "TFLite file", -1);
+	if (b->len < 8 || memcmp(b->p + 4, "TFL3", 4))
+		return fb_fail(b, 4, "no TFL3 identifier");
+	if ((err = fb_root(b, &model)) || (err = int_field(b, &model, MODEL_VERSION, 0, &version)))
+		return err;
+	if (version != 3)
+		return fb_fail(b, model.at, "version %d, not 3", version);
+	if ((err = fb_vector(b, &model, MODEL_OPERATOR_CODES, 4, &r->codes)) < 0 ||
+	    (err = fb_vector(b, &model, MODEL_BUFFERS, 4, &r->buffers)) < 0 ||
+	    (err = fb_vector(b, &model, MODEL_SUBGRAPHS, 4, &subgraphs)) < 0)
+		return err;
+	if (subgraphs.n == 0)
+		return fb_fail(b, model.at, "no subgraph");
+	if (subgraphs.n > 1) {
+		fb_fail(b, model.at, "%u subgraphs: control flow is not supported", (unsigned)subgraphs.n);
+		return -ENOTSUP;
+	}
+	return read_subgraph(m, r, &subgraphs);
+}
+
+static int read_all(struct tfl_model *m)
+{
+	struct root r = { 0 };
+	int err = read_root(m, &r);
+
+	if (err)
+		return err;
+	m->n_tensors = (int)r.tensors.n;
+	m->n_ops = (int)r.operators.n;
+	m->tensors = calloc(r.tensors.n + 1u, sizeof *m->tensors);
+	m->ops = calloc(r.operators.n + 1u, sizeof *m->ops);
+	if (!m->tensors || !m->ops) {
+		fb_fail(&m->b, 0, "out of memory");
+		return -ENOMEM;
+	}
+	for (uint32_t i = 0; !err && i < r.tensors.n; i++)
+		err = read_tensor(m, &r, i);
+	for (uint32_t i = 0; !err && i < r.operators.n; i++)
+		err = read_op(m, &r, i);
+	return err;
+}
+
+int tfl_read(struct tfl_model *m, const void *data, size_t len, char *msg, size_t msg_bytes)
+{
+	memset(m, 0, sizeof *m);
+	m->b = (struct fb){ .p = data, .len = len, .what = "TFLite file", .index = -1, .msg = msg, .msg_bytes = msg_bytes };
+	int err = read_all(m);
+	if (err)
+		tfl_release(m);
+	return err;
+}
+
+void tfl_release(struct tfl_model *m)
+{
+	free(m->tensors);
+	free(m->ops);
+	m->tensors = NULL;
+	m->ops = NULL;
+}

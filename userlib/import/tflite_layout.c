@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Operators that only move values: RESHAPE and its kin, TRANSPOSE, PAD,
+ * CONCATENATION. Values keep their bits, so operand and result must have the
+ * same quantisation where they have one.
+ */
+#include <errno.h>
+
+#include "tflite_lower.h"
+
+int tfl_same_quant(struct tfl_lower *l, const struct tfl_quant *x, const struct tfl_quant *y)
+{
+	if (x->scale == y->scale && x->zp == y->zp)
+		return 0;
+	return tfl_fail(l, -ENOTSUP, "operand (scale %g, zero point %d) and result (%g, %d) are quantised differently",
+	                (double)x->scale, (int)x->zp, (double)y->scale, (int)y->zp);
+}
+
+/* Operand k: float32, or 8-bit and quantised like the result. */
+static int moved(struct tfl_lower *l, int k)
+{
+	struct tfl_quant xq, yq;
+	int i = tfl_operand(l, k), err;
+
+	if (i < 0)
+		return i;
+	if (tfl_file_tensor(l, i)->type != tfl_file_tensor(l, l->i_y)->type)
+		return tfl_fail(l, -EINVAL, "operand %d and result have types %d and %d", k, tfl_file_tensor(l, i)->type,
+		                tfl_file_tensor(l, l->i_y)->type);
+	if (l->y.dtype == WEFT_INT8 && tfl_file_tensor(l, i)->scale.n == 1 &&
+	    ((err = tfl_quant(l, i, &xq)) || (err = tfl_quant(l, l->i_y, &yq)) || (err = tfl_same_quant(l, &xq, &yq))))
+		return err;
+	return tfl_value(l, k);
+}
+
+int tfl_lower_reshape(struct tfl_lower *l)
+{
+	int x = moved(l, 0);
+
+	if (x < 0)
+		return x;
+	int64_t n = weft_tensor_elements(&l->g->tensors[x].t), m = weft_tensor_elements(&l->y);
+	if (n != m)
+		return tfl_fail(l, -EINVAL, "%lld elements into %lld", (long long)n, (long long)m);
+	return tfl_step(l, WEFT_OP_RESHAPE, NULL, &x, 1, l->y.dtype, l->y.rank, l->y.dim, true);
+}
+
+int tfl_lower_transpose(struct tfl_lower *l)
+{
+	weft_attr a = { .perm = { { 0 } } };
+	int64_t v[TFL_MAX_RANK], dim[TFL_MAX_RANK];
+	unsigned seen = 0;
+	int x = moved(l, 0);
+
+	if (x < 0)
+		return x;
+	weft_tensor t = l->g->tensors[x].t;
+	int n = tfl_ints(l, 1, TFL_MAX_RANK, v);
+	if (n < 0)
+		return n;
+	if (n != t.rank)
+		return tfl_fail(l, -EINVAL, "permutation of %d for rank %d", n, t.rank);
+	for (int i = 0; i < n; i++) {
+		int64_t p = v[i] < 0 ? v[i] + n : v[i];
+		if (p < 0 || p >= n || (seen & 1u << p))
+			return tfl_fail(l, -EINVAL, "permutation entry %d is %lld", i, (long long)v[i]);
+		seen |= 1u << p;
+		a.perm.perm[i] = (int32_t)p;
+		dim[i] = t.dim[p];
+	}
+	return tfl_step(l, WEFT_OP_TRANSPOSE, &a, &x, 1, t.dtype, n, dim, true);
+}
+
+/* TFLite pads with the result's zero point: real 0. */
+int tfl_lower_pad(struct tfl_lower *l)
+{
+	weft_attr a = { .pad = { .value = 0 } };
+	struct tfl_quant yq;
+	int64_t v[2 * TFL_MAX_RANK];
+	int x = moved(l, 0), err;
+
+	if (x < 0)
+		return x;
+	weft_tensor t = l->g->tensors[x].t;
+	int n = tfl_ints(l, 1, 2 * TFL_MAX_RANK, v);
+	if (n < 0)
+		return n;
+	if (n != 2 * t.rank)
+		return tfl_fail(l, -EINVAL, "%d paddings for rank %d", n, t.rank);
+	for (int i = 0; i < t.rank; i++) {
+		int64_t before = v[2 * i], after = v[2 * i + 1];
+		if (before < 0 || after < 0 || before > INT32_MAX / 4 || after > INT32_MAX / 4)
+			return tfl_fail(l, -EINVAL, "padding %lld and %lld of dimension %d", (long long)before, (long long)after, i);
+		a.pad.before[i] = (int32_t)before;
+		a.pad.after[i] = (int32_t)after;
+		t.dim[i] += before + after;
+	}
+	if (t.dtype == WEFT_INT8) {
+		if ((err = tfl_quant(l, l->i_y, &yq)))
+			return err;
+		a.pad.value = yq.zp;
+	}
+	return tfl_step(l, WEFT_OP_PAD, &a, &x, 1, t.dtype, t.rank, t.dim, true);
+}
+
+/* TFLite's int8 kernel copies bytes and wants equal scales; so do we for uint8. */
+int tfl_lower_concat(struct tfl_lower *l)
+{
+	int n = (int)l->op->in.n, in[WEFT_OP_MAX_INPUTS], axis, activation, err;
+	int64_t total = 0;
+
+	if ((err = tfl_option(l, OPTIONS_CONCAT, CONCAT_AXIS, 4, 0, &axis)) ||
+	    (err = tfl_option(l, OPTIONS_CONCAT, CONCAT_ACTIVATION, 1, 0, &activation)))
+		return err;
+	if (activation)
+		return tfl_fail(l, -ENOTSUP, "activation %d is not supported", activation);
+	if (n < 1 || n > WEFT_OP_MAX_INPUTS)
+		return tfl_fail(l, -ENOTSUP, "%d operands, not 1..%d", n, WEFT_OP_MAX_INPUTS);
+	int rank = l->y.rank;
+	if (axis < -rank || axis >= rank)
+		return tfl_fail(l, -EINVAL, "axis %d of rank %d", axis, rank);
+	axis = axis < 0 ? axis + rank : axis;
+	for (int k = 0; k < n; k++) {
+		if ((in[k] = moved(l, k)) < 0)
+			return in[k];
+		weft_tensor t = l->g->tensors[in[k]].t;
+		if (t.rank != rank)
+			return tfl_fail(l, -EINVAL, "operand %d has rank %d, not %d", k, t.rank, rank);
+		total += t.dim[axis];
+	}
+	weft_tensor y = l->y;
+	weft_attr a = { .axis = { axis } };
+	y.dim[axis] = total;
+	return tfl_step(l, WEFT_OP_CONCAT, &a, in, n, y.dtype, rank, y.dim, true);
+}

@@ -1,0 +1,547 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tflite_lower.h"
+
+int tfl_fail(struct tfl_lower *l, int err, const char *format, ...)
+{
+	int n = 0;
+	va_list ap;
+
+	l->err = err;
+	if (l->op)
+		n = snprintf(l->msg, WEFT_MSG, "operator %d %s: ", l->i_op, tfl_code_name(l->op->code));
+	va_start(ap, format);
+	vsnprintf(l->msg + n, WEFT_MSG - (size_t)n, format, ap);
+	va_end(ap);
+	return err;
+}
+
+static int no_memory(struct tfl_lower *l)
+{
+	return tfl_fail(l, -ENOMEM, "out of memory");
+}
+
+/* ---- operands ---- */
+
+bool tfl_has(const struct tfl_lower *l, int k)
+{
+	return (uint32_t)k < l->op->in.n && fb_i32_at(&l->m->b, &l->op->in, (uint32_t)k) != -1;
+}
+
+int tfl_operand(struct tfl_lower *l, int k)
+{
+	if (!tfl_has(l, k))
+		return tfl_fail(l, -EINVAL, "operand %d is missing, at byte %zu", k, l->op->at);
+	int i = fb_i32_at(&l->m->b, &l->op->in, (uint32_t)k);
+	if (i < 0 || i >= l->m->n_tensors)
+		return tfl_fail(l, -EINVAL, "operand %d: tensor %d of %d, at byte %zu", k, i, l->m->n_tensors, l->op->at);
+	return i;
+}
+
+const struct tfl_tensor *tfl_file_tensor(const struct tfl_lower *l, int i)
+{
+	return &l->m->tensors[i];
+}
+
+bool tfl_is_const(const struct tfl_lower *l, int k)
+{
+	if (!tfl_has(l, k))
+		return false;
+	int i = fb_i32_at(&l->m->b, &l->op->in, (uint32_t)k);
+	return i >= 0 && i < l->m->n_tensors && l->m->tensors[i].data;
+}
+
+/* The graph's type for the file's, as operators see it; 0 for others. */
+static weft_dtype type_of(int tfl)
+{
+	switch (tfl) {
+	case TFL_INT8:
+	case TFL_UINT8:
+		return WEFT_INT8;
+	case TFL_FLOAT32:
+		return WEFT_FP32;
+	case TFL_INT32:
+		return WEFT_INT32;
+	case TFL_INT64:
+		return WEFT_INT64;
+	case TFL_INT16:
+		return WEFT_INT16;
+	case TFL_INT4:
+		return WEFT_INT4;
+	default:
+		return 0;
+	}
+}
+
+int tfl_shape(struct tfl_lower *l, int i, weft_tensor *t)
+{
+	const struct tfl_tensor *f = tfl_file_tensor(l, i);
+	int64_t n = 1;
+
+	memset(t, 0, sizeof *t);
+	t->dtype = type_of(f->type);
+	if (!t->dtype)
+		return tfl_fail(l, -ENOTSUP, "tensor %d: type %d is not supported, at byte %zu", i, f->type, f->at);
+	if (f->shape.n > TFL_MAX_RANK)
+		return tfl_fail(l, -EINVAL, "tensor %d: rank %u > %d, at byte %zu", i, (unsigned)f->shape.n, TFL_MAX_RANK,
+		                f->at);
+	if (f->is_variable || f->is_sparse_or_custom)
+		return tfl_fail(l, -ENOTSUP, "tensor %d: variables and custom quantisation are not supported", i);
+	t->rank = (int)f->shape.n;
+	for (int k = 0; k < WEFT_MAX_RANK; k++) {
+		t->dim[k] = k < t->rank ? fb_i32_at(&l->m->b, &f->shape, (uint32_t)k) : 1;
+		if (t->dim[k] < 1 || t->dim[k] > INT32_MAX / n)
+			return tfl_fail(l, -EINVAL, "tensor %d: dimension %d is %lld; 1 or more, %d elements in all, at byte %zu",
+			                i, k, (long long)t->dim[k], INT32_MAX, f->at);
+		n *= t->dim[k];
+	}
+	return 0;
+}
+
+int tfl_quant(struct tfl_lower *l, int i, struct tfl_quant *q)
+{
+	const struct tfl_tensor *f = tfl_file_tensor(l, i);
+
+	if (f->type != TFL_INT8 && f->type != TFL_UINT8)
+		return tfl_fail(l, -ENOTSUP, "tensor %d is %s: only int8 and uint8 here%s", i,
+		                type_of(f->type) ? weft_dtype_name(type_of(f->type)) : "of another type",
+		                f->type == TFL_FLOAT32 ? "; quantise the network first" : "");
+	if (f->scale.n != 1 || f->zero_point.n > 1)
+		return tfl_fail(l, -EINVAL, "tensor %d: %u scales and %u zero points, not 1, at byte %zu", i,
+		                (unsigned)f->scale.n, (unsigned)f->zero_point.n, f->at);
+	float scale = fb_f32_at(&l->m->b, &f->scale, 0);
+	int64_t zp = f->zero_point.n ? fb_i64_at(&l->m->b, &f->zero_point, 0) : 0;
+	int low = f->type == TFL_UINT8 ? 0 : -128;
+	if (!isnormal(scale) || scale < 0)
+		return tfl_fail(l, -EINVAL, "tensor %d: scale %g, at byte %zu", i, (double)scale, f->scale.at);
+	if (zp < low || zp > low + 255)
+		return tfl_fail(l, -EINVAL, "tensor %d: zero point %lld outside %d..%d, at byte %zu", i, (long long)zp, low,
+		                low + 255, f->zero_point.at);
+	q->scale = scale;
+	q->zp = (int32_t)zp - low - 128;
+	return 0;
+}
+
+/* Elements of a constant in the graph's layout; uint8 less 128, int4 unpacked. */
+static void *copy_const(struct tfl_lower *l, int i, weft_tensor *t)
+{
+	const struct tfl_tensor *f = tfl_file_tensor(l, i);
+	int64_t n = weft_tensor_elements(t);
+	size_t elem = weft_dtype_bytes(t->dtype);
+	size_t want = t->dtype == WEFT_INT4 ? (size_t)(n + 1) / 2 : (size_t)n * elem;
+
+	if (f->data_len != want) {
+		tfl_fail(l, -EINVAL, "tensor %d: %zu bytes of data, shape wants %zu, at byte %zu", i, f->data_len, want, f->at);
+		return NULL;
+	}
+	int8_t *p = tfl_alloc(l, n, elem);
+	if (!p)
+		return NULL;
+	if (t->dtype != WEFT_INT4) {
+		memcpy(p, f->data, want);
+		for (int64_t k = 0; f->type == TFL_UINT8 && k < n; k++)
+			p[k] = (int8_t)(f->data[k] - 128);
+		return p;
+	}
+	for (int64_t k = 0; k < n; k++) {
+		int v = (f->data[k / 2] >> (k % 2 * 4)) & 15;
+		p[k] = (int8_t)(v > 7 ? v - 16 : v);
+		if (p[k] == -8)          /* outside TOSA's int4 */
+			t->dtype = WEFT_INT8;
+	}
+	return p;
+}
+
+/* A name as a C string: up to its first NUL. */
+static char *own_name(struct tfl_lower *l, const struct tfl_tensor *f)
+{
+	size_t n = strnlen(f->name, f->name_len);
+	char *s = tfl_alloc(l, (int64_t)n + 1, 1);
+
+	if (s) {
+		memcpy(s, f->name, n);
+		s[n] = 0;
+	}
+	return s;
+}
+
+static void note_quant(struct tfl_lower *l, int i, int tensor, int zp_less)
+{
+	const struct tfl_tensor *f = tfl_file_tensor(l, i);
+
+	if (f->scale.n != 1 || f->zero_point.n > 1)
+		return;
+	struct weft_quant *q = &l->g->tensors[tensor].q;
+	q->present = true;
+	q->scale = fb_f32_at(&l->m->b, &f->scale, 0);
+	q->zp = (f->zero_point.n ? fb_i64_at(&l->m->b, &f->zero_point, 0) : 0) - zp_less;
+}
+
+static int add_const(struct tfl_lower *l, int i, weft_tensor *t)
+{
+	char *name = own_name(l, tfl_file_tensor(l, i));
+	void *data = name ? copy_const(l, i, t) : NULL;
+
+	if (!data) {
+		free(name);
+		return l->err;
+	}
+	int c = tfl_tensor(l, name, t->dtype, t->rank, t->dim);
+	free(name);
+	if (c < 0) {
+		free(data);
+		return c;
+	}
+	l->g->tensors[c].t.data = data;
+	note_quant(l, i, c, tfl_file_tensor(l, i)->type == TFL_UINT8 ? 128 : 0);
+	return c;
+}
+
+int tfl_const_as(struct tfl_lower *l, int k, int rank, const int64_t *dim)
+{
+	weft_tensor t;
+	int i = tfl_operand(l, k);
+	int err = i < 0 ? i : tfl_shape(l, i, &t);
+
+	if (err)
+		return err;
+	if (!tfl_is_const(l, k))
+		return tfl_fail(l, -ENOTSUP, "operand %d is not constant", k);
+	int64_t n = weft_tensor_elements(&t), m = 1;
+	t.rank = rank;
+	for (int d = 0; d < WEFT_MAX_RANK; d++) {
+		t.dim[d] = d < rank ? dim[d] : 1;
+		m *= t.dim[d];
+	}
+	if (n != m)
+		return tfl_fail(l, -EINVAL, "operand %d has %lld elements, not %lld", k, (long long)n, (long long)m);
+	return add_const(l, i, &t);
+}
+
+static int emit(struct tfl_lower *l, weft_opcode op, const weft_attr *attr, const int *in, int n_in, int y)
+{
+	l->room -= 3 * (int64_t)sizeof(struct weft_gop) + 4 * n_in + 64;
+	if (l->room < 0)
+		return tfl_fail(l, -EINVAL, "the graph outgrows the memory allowed for a file of %zu bytes", l->m->b.len);
+	int i = weft_graph_op(l->g, op, attr, l->src, in, n_in, &y, 1);
+	return i < 0 ? no_memory(l) : y;
+}
+
+/* "<tensor's name>/<suffix>", or with a number from the second on. */
+static char *below(struct tfl_lower *l, int i, const char *suffix, int count)
+{
+	const struct tfl_tensor *f = tfl_file_tensor(l, i);
+	size_t n = strnlen(f->name, f->name_len);
+	char *s = tfl_alloc(l, (int64_t)(n + strlen(suffix)) + 8, 1);
+
+	if (!s)
+		return NULL;
+	memcpy(s, f->name, n);
+	if (count > 1)
+		snprintf(s + n, strlen(suffix) + 8, "/%s%d", suffix, count);
+	else
+		snprintf(s + n, strlen(suffix) + 8, "/%s", suffix);
+	return s;
+}
+
+/* Values are declared, never allocated here; a limit keeps the later stages sane. */
+static int declare(struct tfl_lower *l, int tensor)
+{
+	l->activations -= (int64_t)weft_tensor_bytes(&l->g->tensors[tensor].t);
+	if (l->activations < 0)
+		return tfl_fail(l, -EINVAL, "tensors so far exceed 1 GiB");
+	return tensor;
+}
+
+/* RESCALE between uint8 and int8, 128 apart: exact. */
+static int flip_sign(struct tfl_lower *l, int x, int y)
+{
+	bool from = l->g->tensors[x].t.dtype == WEFT_UINT8;
+	weft_attr a = { .rescale = { .scale32 = true, .rounding = WEFT_SINGLE_ROUND, .x_unsigned = from,
+	                             .y_unsigned = !from, .x_zp = from ? 128 : 0, .y_zp = from ? 0 : 128 } };
+	int64_t one = 1;
+	int32_t *m = tfl_alloc(l, 1, sizeof *m);
+	int8_t *s = tfl_alloc(l, 1, sizeof *s);
+
+	if (!m || !s) {
+		free(m);
+		free(s);
+		return l->err;
+	}
+	*m = 1 << 30;
+	*s = 30;
+	int im = tfl_data(l, "multiplier", WEFT_INT32, 1, &one, m);
+	int is = im < 0 ? im : tfl_data(l, "shift", WEFT_INT8, 1, &one, s);
+	if (im < 0)
+		free(s);
+	return is < 0 ? is : emit(l, WEFT_OP_RESCALE, &a, (int[]){ x, im, is }, 3, y);
+}
+
+/* The int8 image of a uint8 tensor, made where it is first needed. */
+static int int8_image(struct tfl_lower *l, int i)
+{
+	const weft_tensor *t = &l->g->tensors[l->raw[i]].t;
+	char *name = below(l, i, "int8", 0);
+	int64_t dim[WEFT_MAX_RANK];
+
+	if (!name)
+		return l->err;
+	memcpy(dim, t->dim, sizeof dim);    /* the array of tensors may move */
+	int y = tfl_tensor(l, name, WEFT_INT8, t->rank, dim);
+	free(name);
+	if (y < 0 || (y = declare(l, y)) < 0)
+		return y;
+	l->g->tensors[y].internal = true;
+	note_quant(l, i, y, 128);
+	return flip_sign(l, l->raw[i], y);
+}
+
+int tfl_value(struct tfl_lower *l, int k)
+{
+	weft_tensor t;
+	int i = tfl_operand(l, k);
+
+	if (i < 0)
+		return i;
+	if (l->seen[i] < 0) {
+		int err = tfl_shape(l, i, &t), v;
+		if (err)
+			return err;
+		if (l->raw[i] >= 0)
+			v = int8_image(l, i);
+		else if (tfl_file_tensor(l, i)->data)
+			v = add_const(l, i, &t);
+		else
+			return tfl_fail(l, -EINVAL, "operand %d: nothing before computes tensor %d, at byte %zu", k, i, l->op->at);
+		if (v < 0)
+			return v;
+		l->seen[i] = v;
+	}
+	return l->seen[i];
+}
+
+int tfl_int8_value(struct tfl_lower *l, int k, struct tfl_quant *q)
+{
+	int i = tfl_operand(l, k);
+	int err = i < 0 ? i : tfl_quant(l, i, q);
+
+	return err ? err : tfl_value(l, k);
+}
+
+int tfl_need_int8_result(struct tfl_lower *l, struct tfl_quant *q)
+{
+	return tfl_quant(l, l->i_y, q);
+}
+
+int tfl_ints(struct tfl_lower *l, int k, int max, int64_t *v)
+{
+	weft_tensor t;
+	int i = tfl_operand(l, k);
+	int err = i < 0 ? i : tfl_shape(l, i, &t);
+
+	if (err)
+		return err;
+	const struct tfl_tensor *f = tfl_file_tensor(l, i);
+	if (!f->data)
+		return tfl_fail(l, -ENOTSUP, "operand %d is not constant", k);
+	int64_t n = weft_tensor_elements(&t);
+	if ((t.dtype != WEFT_INT32 && t.dtype != WEFT_INT64) || n > max)
+		return tfl_fail(l, -EINVAL, "operand %d: %lld elements of %s; at most %d of int32 or int64", k, (long long)n,
+		                weft_dtype_name(t.dtype), max);
+	if (f->data_len != (size_t)n * weft_dtype_bytes(t.dtype))
+		return tfl_fail(l, -EINVAL, "tensor %d: %zu bytes of data for %lld elements, at byte %zu", i, f->data_len,
+		                (long long)n, f->at);
+	struct fb_vec vec = { .at = (size_t)(f->data - l->m->b.p), .n = (uint32_t)n };
+	for (int64_t e = 0; e < n; e++)
+		v[e] = t.dtype == WEFT_INT32 ? fb_i32_at(&l->m->b, &vec, (uint32_t)e) : fb_i64_at(&l->m->b, &vec, (uint32_t)e);
+	return (int)n;
+}
+
+int tfl_option(struct tfl_lower *l, int type, int field, int bytes, int absent_value, int *value)
+{
+	int64_t v = absent_value;
+
+	*value = absent_value;
+	if (!l->op->has_options || l->op->options_type != type)
+		return 0;
+	struct fb b = l->m->b;
+	b.what = "operator";
+	b.index = l->i_op;
+	b.msg = l->msg;
+	int err = fb_int(&b, &l->op->options, field, bytes, true, absent_value, &v);
+	*value = (int)v;
+	return err;
+}
+
+/* ---- building ---- */
+
+void *tfl_alloc(struct tfl_lower *l, int64_t n, size_t bytes)
+{
+	if (n < 0 || n > l->room / (int64_t)bytes) {
+		tfl_fail(l, -EINVAL, "%lld more bytes exceed the memory allowed for a file of %zu bytes",
+		         (long long)(n * (int64_t)bytes), l->m->b.len);
+		return NULL;
+	}
+	l->room -= n * (int64_t)bytes;
+	void *p = malloc(n ? (size_t)n * bytes : 1);
+	if (!p)
+		no_memory(l);
+	return p;
+}
+
+int tfl_tensor(struct tfl_lower *l, const char *name, weft_dtype t, int rank, const int64_t *dim)
+{
+	l->room -= 3 * (int64_t)sizeof(struct weft_gtensor) + (int64_t)strlen(name) + 32;
+	if (l->room < 0)
+		return tfl_fail(l, -EINVAL, "the graph outgrows the memory allowed for a file of %zu bytes", l->m->b.len);
+	int i = weft_graph_tensor(l->g, name, t, rank, dim);
+	return i < 0 ? no_memory(l) : i;
+}
+
+int tfl_data(struct tfl_lower *l, const char *suffix, weft_dtype t, int rank, const int64_t *dim, void *data)
+{
+	char *name = below(l, l->i_y, suffix, 0);
+	int i = name ? tfl_tensor(l, name, t, rank, dim) : l->err;
+
+	free(name);
+	if (i < 0) {
+		free(data);
+		return i;
+	}
+	l->g->tensors[i].t.data = data;
+	l->g->tensors[i].internal = true;
+	return i;
+}
+
+static int new_internal(struct tfl_lower *l, weft_opcode op, weft_dtype t, int rank, const int64_t *dim)
+{
+	char small[32];
+	const char *from = weft_op_name(op);
+	size_t n = 0;
+
+	for (; from[n] && n < sizeof small - 1; n++)
+		small[n] = (char)tolower((unsigned char)from[n]);
+	small[n] = 0;
+	if (l->used[op] < 255)
+		l->used[op]++;
+	char *name = below(l, l->i_y, small, l->used[op]);
+	if (!name)
+		return l->err;
+	int i = tfl_tensor(l, name, t, rank, dim);
+	free(name);
+	if (i < 0)
+		return i;
+	l->g->tensors[i].internal = true;
+	return declare(l, i);
+}
+
+static int new_result(struct tfl_lower *l, weft_dtype t)
+{
+	char *name = own_name(l, tfl_file_tensor(l, l->i_y));
+
+	if (!name)
+		return l->err;
+	int i = tfl_tensor(l, name, t, l->y.rank, l->y.dim);
+	free(name);
+	if (i < 0)
+		return i;
+	note_quant(l, l->i_y, i, t == WEFT_INT8 && tfl_file_tensor(l, l->i_y)->type == TFL_UINT8 ? 128 : 0);
+	return declare(l, i);
+}
+
+static int need_result_shape(struct tfl_lower *l, weft_dtype t, int rank, const int64_t *dim)
+{
+	if (t != l->y.dtype && !(t == WEFT_UINT8 && l->y.dtype == WEFT_INT8))
+		return tfl_fail(l, -EINVAL, "tensor %d: file says %s, operator gives %s", l->i_y, weft_dtype_name(l->y.dtype),
+		                weft_dtype_name(t));
+	if (rank != l->y.rank)
+		return tfl_fail(l, -EINVAL, "tensor %d: file says rank %d, operator gives %d", l->i_y, l->y.rank, rank);
+	for (int i = 0; i < rank; i++)
+		if (dim[i] != l->y.dim[i])
+			return tfl_fail(l, -EINVAL, "tensor %d: file says dimension %d is %lld, operator gives %lld", l->i_y, i,
+			                (long long)l->y.dim[i], (long long)dim[i]);
+	return 0;
+}
+
+/* The result proper. A uint8 output of the network gets its own type back. */
+static int last_step(struct tfl_lower *l, weft_opcode op, const weft_attr *attr, const int *in, int n_in, weft_dtype t)
+{
+	int i = l->i_y, y;
+	bool back = tfl_file_tensor(l, i)->type == TFL_UINT8 && t == WEFT_INT8 && l->is_output[i];
+
+	y = back ? new_internal(l, op, t, l->y.rank, l->y.dim) : new_result(l, t);
+	if (y < 0 || (y = emit(l, op, attr, in, n_in, y)) < 0)
+		return y;
+	*(t == WEFT_UINT8 ? &l->raw[i] : &l->seen[i]) = y;
+	if (!back)
+		return y;
+	int z = new_result(l, WEFT_UINT8);
+	if (z < 0 || (z = flip_sign(l, y, z)) < 0)
+		return z;
+	return l->raw[i] = z;
+}
+
+int tfl_step(struct tfl_lower *l, weft_opcode op, const weft_attr *attr, const int *in, int n_in,
+             weft_dtype t, int rank, const int64_t *dim, bool last)
+{
+	if (!last) {
+		int y = new_internal(l, op, t, rank, dim);
+		return y < 0 ? y : emit(l, op, attr, in, n_in, y);
+	}
+	int err = need_result_shape(l, t, rank, dim);
+	return err ? err : last_step(l, op, attr, in, n_in, t);
+}
+
+int tfl_input(struct tfl_lower *l, int i, const weft_tensor *shape)
+{
+	bool is_unsigned = tfl_file_tensor(l, i)->type == TFL_UINT8;
+	char *name = own_name(l, tfl_file_tensor(l, i));
+
+	if (!name)
+		return l->err;
+	int g = tfl_tensor(l, name, is_unsigned ? WEFT_UINT8 : shape->dtype, shape->rank, shape->dim);
+	free(name);
+	if (g < 0 || (g = declare(l, g)) < 0)
+		return g;
+	l->g->tensors[g].is_input = true;
+	note_quant(l, i, g, 0);
+	l->raw[i] = g;
+	if (!is_unsigned)
+		l->seen[i] = g;
+	return g;
+}
+
+int tfl_copy(struct tfl_lower *l, int x)
+{
+	const struct weft_gtensor *t = &l->g->tensors[x];
+	weft_tensor shape = t->t;
+	struct weft_quant q = t->q;
+	char *name = tfl_alloc(l, (int64_t)strlen(t->name) + 1, 1);
+
+	if (!name)
+		return l->err;
+	memcpy(name, t->name, strlen(t->name) + 1);
+	int y = tfl_tensor(l, name, shape.dtype, shape.rank, shape.dim);
+	free(name);
+	if (y < 0 || (y = declare(l, y)) < 0)
+		return y;
+	l->g->tensors[y].q = q;
+	return emit(l, WEFT_OP_IDENTITY, NULL, &x, 1, y);
+}
+
+int tfl_reshape(struct tfl_lower *l, int x, int rank, const int64_t *dim)
+{
+	const weft_tensor *t = &l->g->tensors[x].t;
+	bool same = t->rank == rank;
+
+	for (int i = 0; same && i < rank; i++)
+		same = t->dim[i] == dim[i];
+	return same ? x : tfl_step(l, WEFT_OP_RESHAPE, NULL, &x, 1, t->dtype, rank, dim, false);
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * MEAN of int8 tensors over any axes.
+ *
+ * sum (x - zx) over the N elements, times sx / sy divided by N in the
+ * multiplier: with k = min(floor(log2 N), 32, 31 + s), m' = (m << k) / N
+ * truncated and s' = s - k.
+ */
+#include <errno.h>
+
+#include "tflite_lower.h"
+
+/* Bit i set: axis i is averaged. */
+static int axes(struct tfl_lower *l, int rank, unsigned *set)
+{
+	int64_t v[16];
+	int n = tfl_ints(l, 1, 16, v);
+
+	*set = 0;
+	for (int i = 0; i < n; i++) {
+		if (v[i] < -rank || v[i] >= rank)
+			return tfl_fail(l, -EINVAL, "axis %lld of rank %d", (long long)v[i], rank);
+		*set |= 1u << (v[i] < 0 ? v[i] + rank : v[i]);
+	}
+	return n < 0 ? n : 0;
+}
+
+static void divide(struct tfl_factor *f, int64_t n)
+{
+	int s = 31 - f->shift, k = 0;
+
+	while (n >> (k + 1))
+		k++;
+	if (k > 31 + s)
+		k = 31 + s;
+	f->multiplier = (int32_t)(((int64_t)f->multiplier << k) / n);
+	f->shift = (int8_t)(f->shift + k);
+}
+
+static int reduce(struct tfl_lower *l, int x, unsigned set)
+{
+	weft_tensor t = l->g->tensors[x].t;
+
+	for (int i = 0; i < t.rank && x >= 0; i++) {
+		weft_attr a = { .axis = { i } };
+		if (!(set & 1u << i) || t.dim[i] == 1)
+			continue;
+		t.dim[i] = 1;
+		x = tfl_step(l, WEFT_OP_REDUCE_SUM, &a, &x, 1, WEFT_INT32, t.rank, t.dim, false);
+	}
+	return x;
+}
+
+int tfl_lower_mean(struct tfl_lower *l)
+{
+	struct tfl_quant xq, yq;
+	struct tfl_factor f;
+	unsigned set;
+	int64_t n = 1;
+	int x, keep, err;
+
+	if ((err = tfl_option(l, OPTIONS_REDUCE, REDUCE_KEEP_DIMS, 1, 0, &keep)) || (err = tfl_need_int8_result(l, &yq)))
+		return err;
+	if ((x = tfl_int8_value(l, 0, &xq)) < 0)
+		return x;
+	weft_tensor t = l->g->tensors[x].t;
+	if ((err = axes(l, t.rank, &set)) || (err = tfl_factor(l, (double)xq.scale / (double)yq.scale, &f)))
+		return err;
+	for (int i = 0; i < t.rank; i++)
+		n *= set & 1u << i ? t.dim[i] : 1;
+	if (n > INT32_MAX / 255)
+		return tfl_fail(l, -ENOTSUP, "mean of %lld elements > %d", (long long)n, INT32_MAX / 255);
+	divide(&f, n);
+	x = tfl_widen(l, x, xq.zp, 0);
+	x = x < 0 ? x : reduce(l, x, set);
+	int y = x < 0 ? x : tfl_requantise(l, x, 1, &f, TFL_NONE, keep != 0);
+	return y < 0 || keep ? y : tfl_step(l, WEFT_OP_RESHAPE, NULL, &y, 1, WEFT_INT8, l->y.rank, l->y.dim, true);
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Scales: real factors as TOSA multipliers, RESCALE, activation limits.
+ *
+ * TFLite multiplies by m * 2^s, m in Q31, s > 0 to the left, first rounding
+ * x * m >> 31 half up, then >> -s half away from zero. RESCALE with a 32-bit
+ * multiplier, shift 31 - s and DOUBLE_ROUND gives the same bits.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "tflite_lower.h"
+
+int tfl_factor(struct tfl_lower *l, double real, struct tfl_factor *f)
+{
+	int s = 0;
+
+	if (!isfinite(real) || real < 0)
+		return tfl_fail(l, -EINVAL, "factor %g of the scales", real);
+	int64_t m = (int64_t)round(frexp(real, &s) * 2147483648.0);
+	if (m == INT64_C(1) << 31) {
+		m /= 2;
+		s++;
+	}
+	if (s < -31) {               /* TFLite's own rule: too small, so zero */
+		m = 0;
+		s = 0;
+	}
+	if (s > 29)                  /* RESCALE's shift is 2 or more */
+		return tfl_fail(l, -ENOTSUP, "factor %g of the scales >= 2^29", real);
+	f->multiplier = (int32_t)m;
+	f->shift = (int8_t)(31 - s);
+	return 0;
+}
+
+int tfl_rescale(struct tfl_lower *l, int x, const struct tfl_rescale *r, bool last)
+{
+	weft_attr a = { .rescale = { .scale32 = true, .rounding = r->rounding, .per_channel = r->n > 1,
+	                             .x_zp = r->x_zp, .y_zp = r->y_zp,
+	                             .x_unsigned = l->g->tensors[x].t.dtype == WEFT_UINT8,
+	                             .y_unsigned = r->to == WEFT_UINT8 } };
+	int32_t *m = tfl_alloc(l, r->n, sizeof *m);
+	int8_t *s = m ? tfl_alloc(l, r->n, sizeof *s) : NULL;
+
+	if (!s) {
+		free(m);
+		return l->err;
+	}
+	for (int64_t i = 0; i < r->n; i++) {
+		m[i] = r->f[i].multiplier;
+		s[i] = r->f[i].shift;
+	}
+	int im = tfl_data(l, "multiplier", WEFT_INT32, 1, &r->n, m);
+	if (im < 0) {
+		free(s);
+		return im;
+	}
+	int is = tfl_data(l, "shift", WEFT_INT8, 1, &r->n, s);
+	if (is < 0)
+		return is;
+	weft_tensor t = l->g->tensors[x].t;
+	return tfl_step(l, WEFT_OP_RESCALE, &a, (int[]){ x, im, is }, 3, r->to, t.rank, t.dim, last);
+}
+
+int tfl_widen(struct tfl_lower *l, int x, int32_t zp, int left)
+{
+	struct tfl_factor f = { .multiplier = 1 << 30, .shift = (int8_t)(30 - left) };
+
+	return tfl_rescale(l, x, &(struct tfl_rescale){ .to = WEFT_INT32, .rounding = WEFT_SINGLE_ROUND, .x_zp = zp,
+	                                                .n = 1, .f = &f }, false);
+}
+
+/* zp + round(real / scale) in float32, kept within int8. */
+static int32_t quantised(float real, const struct tfl_quant *y)
+{
+	double q = y->zp + (double)roundf(real / y->scale);
+
+	return q < -128 ? -128 : q > 127 ? 127 : (int32_t)q;
+}
+
+int tfl_limits(struct tfl_lower *l, int activation, const struct tfl_quant *y, int32_t *lo, int32_t *hi)
+{
+	*lo = -128;
+	*hi = 127;
+	switch (activation) {
+	case TFL_NONE:
+		return 0;
+	case TFL_RELU:
+		*lo = y->zp;
+		return 0;
+	case TFL_RELU6:
+		*lo = y->zp;
+		*hi = quantised(6.0f, y);
+		return 0;
+	case TFL_RELU_N1_TO_1:
+		*lo = quantised(-1.0f, y);
+		*hi = quantised(1.0f, y);
+		return 0;
+	default:
+		return tfl_fail(l, -ENOTSUP, "activation %d is not supported", activation);
+	}
+}
+
+bool tfl_tighter(int32_t lo, int32_t hi)
+{
+	return lo > -128 || hi < 127;
+}
+
+int tfl_clamp(struct tfl_lower *l, int x, int32_t lo, int32_t hi, bool last)
+{
+	weft_attr a = { .clamp = { .min = lo, .max = hi } };
+	weft_tensor t = l->g->tensors[x].t;
+
+	return tfl_step(l, WEFT_OP_CLAMP, &a, &x, 1, WEFT_INT8, t.rank, t.dim, last);
+}
+
+int tfl_requantise(struct tfl_lower *l, int x, int64_t n, const struct tfl_factor *f, int activation, bool last)
+{
+	struct tfl_quant q;
+	int32_t lo, hi;
+	int err = tfl_need_int8_result(l, &q);
+
+	if (err || (err = tfl_limits(l, activation, &q, &lo, &hi)))
+		return err;
+	bool clamp = tfl_tighter(lo, hi);
+	struct tfl_rescale r = { .to = WEFT_INT8, .rounding = WEFT_DOUBLE_ROUND, .y_zp = q.zp, .n = n, .f = f };
+	int y = tfl_rescale(l, x, &r, last && !clamp);
+	return y < 0 || !clamp ? y : tfl_clamp(l, y, lo, hi, last);
+}

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jpeglib.h>
+#include <png.h>
+
+#include "image.h"
+
+#define MAX_FILE (1l << 30)
+
+/* Pixels as stored, 8 bits each, 1 or 3 channels. */
+struct pixels {
+	uint32_t h, w;             /* wanted; a file of another size is refused */
+	int channels;              /* as the file has them */
+	uint8_t *p;                /* h * w * channels */
+	char *msg;
+	int err;
+	jmp_buf fail;              /* both libraries report errors by jumping */
+};
+
+static int complain(struct pixels *x, int err, const char *format, ...)
+{
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(x->msg, WEFT_MSG, format, ap);
+	va_end(ap);
+	return x->err = err;
+}
+
+/* Size as wanted, then memory for it. */
+static int prepare(struct pixels *x, const char *kind, uint32_t h, uint32_t w)
+{
+	if (h != x->h || w != x->w)
+		return complain(x, -EINVAL, "%s: image is %u x %u, input is %u x %u (height x width)", kind, (unsigned)h,
+		                (unsigned)w, (unsigned)x->h, (unsigned)x->w);
+	x->p = malloc((size_t)h * w * (size_t)x->channels);
+	return x->p ? 0 : complain(x, -ENOMEM, "%s: out of memory", kind);
+}
+
+/* ---- PNG ---- */
+
+struct source { const uint8_t *p; size_t left; };
+
+static void png_take(png_structp png, png_bytep to, size_t n)
+{
+	struct source *s = png_get_io_ptr(png);
+
+	if (n > s->left)
+		png_error(png, "file ends early");
+	memcpy(to, s->p, n);
+	s->p += n;
+	s->left -= n;
+}
+
+static void png_failed(png_structp png, png_const_charp why)
+{
+	struct pixels *x = png_get_error_ptr(png);
+
+	complain(x, -EINVAL, "PNG: %.100s", why);
+	longjmp(x->fail, 1);
+}
+
+static void png_quiet(png_structp png, png_const_charp why)
+{
+	(void)png;
+	(void)why;
+}
+
+static int png_rows(struct pixels *x, png_structp png, png_infop info)
+{
+	png_read_info(png, info);
+	int kind = png_get_color_type(png, info);
+	x->channels = kind & PNG_COLOR_MASK_COLOR ? 3 : 1;
+	if (prepare(x, "PNG", png_get_image_height(png, info), png_get_image_width(png, info)))
+		return x->err;
+	png_set_expand(png);
+	png_set_scale_16(png);
+	png_set_strip_alpha(png);
+	int passes = png_set_interlace_handling(png);
+	png_read_update_info(png, info);
+	size_t row = png_get_rowbytes(png, info);
+	if (row != (size_t)x->w * (size_t)x->channels)
+		return complain(x, -ENOTSUP, "PNG: rows of %zu bytes", row);
+	for (int k = 0; k < passes; k++)
+		for (uint32_t i = 0; i < x->h; i++)
+			png_read_row(png, x->p + i * row, NULL);
+	png_read_end(png, NULL);
+	return 0;
+}
+
+static int read_png(struct pixels *x, const void *bytes, size_t len)
+{
+	struct source s = { bytes, len };
+	png_structp png = png_create_read_struct(PNG_LIBPNG_VER_STRING, x, png_failed, png_quiet);
+	png_infop info = png ? png_create_info_struct(png) : NULL;
+
+	if (!info) {
+		png_destroy_read_struct(&png, NULL, NULL);
+		return complain(x, -ENOMEM, "PNG: out of memory");
+	}
+	png_set_user_limits(png, 65536, 65536);
+	png_set_chunk_malloc_max(png, 8u << 20);
+	png_set_read_fn(png, &s, png_take);
+	if (!setjmp(x->fail))
+		png_rows(x, png, info);
+	png_destroy_read_struct(&png, &info, NULL);
+	return x->err;
+}
+
+/* ---- JPEG ---- */
+
+struct jpeg {
+	struct jpeg_decompress_struct d;
+	struct jpeg_error_mgr e;
+	struct pixels *x;
+};
+
+static void jpeg_failed(j_common_ptr c)
+{
+	struct jpeg *j = (struct jpeg *)c;
+	char why[JMSG_LENGTH_MAX];
+
+	c->err->format_message(c, why);
+	complain(j->x, -EINVAL, "JPEG: %.100s", why);
+	longjmp(j->x->fail, 1);
+}
+
+/* Warnings mean damaged data that would be guessed: they are errors here. */
+static void jpeg_message(j_common_ptr c, int level)
+{
+	if (level < 0)
+		jpeg_failed(c);
+}
+
+static int jpeg_rows(struct jpeg *j)
+{
+	struct pixels *x = j->x;
+	struct jpeg_decompress_struct *d = &j->d;
+
+	jpeg_read_header(d, TRUE);
+	if (d->num_components != 1 && d->num_components != 3)
+		return complain(x, -ENOTSUP, "JPEG: %d components", d->num_components);
+	x->channels = d->num_components;
+	if (prepare(x, "JPEG", d->image_height, d->image_width))
+		return x->err;
+	d->out_color_space = x->channels == 3 ? JCS_RGB : JCS_GRAYSCALE;
+	jpeg_start_decompress(d);
+	while (d->output_scanline < d->output_height) {
+		JSAMPROW row = x->p + (size_t)d->output_scanline * x->w * (size_t)x->channels;
+		jpeg_read_scanlines(d, &row, 1);
+	}
+	jpeg_finish_decompress(d);
+	return 0;
+}
+
+static int read_jpeg(struct pixels *x, const void *bytes, size_t len)
+{
+	struct jpeg j = { .x = x };
+
+	j.d.err = jpeg_std_error(&j.e);
+	j.e.error_exit = jpeg_failed;
+	j.e.emit_message = jpeg_message;
+	if (!setjmp(x->fail)) {
+		jpeg_create_decompress(&j.d);
+		jpeg_mem_src(&j.d, bytes, (unsigned long)len);
+		jpeg_rows(&j);
+	}
+	jpeg_destroy_decompress(&j.d);
+	return x->err;
+}
+
+/* ---- values ---- */
+
+/* p-th value of the type; see image.h. */
+static bool is_pixel_range(const struct weft_quant *q, int64_t least)
+{
+	double span = q->scale * 255;
+
+	if (!q->present || span >= 100)
+		return true;
+	if (fabs(span - 1) < 0.03)
+		return q->zp == least;
+	return fabs(span - 2) < 0.06 && llabs(q->zp - (least + 128)) <= 1;
+}
+
+static int quantised(uint8_t p, const struct weft_quant *q, int least, bool direct)
+{
+	if (direct)
+		return p + least;
+	double v = round(p / 255.0 / q->scale) + (double)q->zp;
+	return v < least ? least : v > least + 255 ? least + 255 : (int)v;
+}
+
+static uint8_t channel(const struct pixels *x, size_t i, int c, int channels)
+{
+	const uint8_t *p = x->p + i * (size_t)x->channels;
+
+	if (x->channels == channels)
+		return p[c];
+	if (x->channels == 1)
+		return p[0];
+	return (uint8_t)((19595u * p[0] + 38470u * p[1] + 7471u * p[2] + 32768u) >> 16);
+}
+
+static void fill(const struct pixels *x, const weft_tensor *t, const struct weft_quant *q, int channels)
+{
+	int least = t->dtype == WEFT_INT8 ? -128 : 0;
+	bool direct = is_pixel_range(q, least);
+
+	for (size_t i = 0; i < (size_t)x->h * x->w; i++)
+		for (int c = 0; c < channels; c++) {
+			size_t k = i * (size_t)channels + (size_t)c;
+			uint8_t p = channel(x, i, c, channels);
+			if (t->dtype == WEFT_FP32)
+				((float *)t->data)[k] = (float)p / 255.0f;
+			else
+				((uint8_t *)t->data)[k] = (uint8_t)quantised(p, q, least, direct);
+		}
+}
+
+bool weft_image_is(const void *bytes, size_t len)
+{
+	return len >= 8 && (!memcmp(bytes, "\x89PNG\r\n\x1a\n", 8) || !memcmp(bytes, "\xff\xd8\xff", 3));
+}
+
+/* Height, width and channels of an image input. */
+static int geometry(const weft_tensor *want, struct pixels *x, int *channels)
+{
+	const int64_t *d = want->dim + (want->rank == 4);
+
+	if ((want->rank != 3 && want->rank != 4) || (want->rank == 4 && want->dim[0] != 1) || d[0] < 1 || d[0] > 65536 ||
+	    d[1] < 1 || d[1] > 65536 || (d[2] != 1 && d[2] != 3) ||
+	    (want->dtype != WEFT_INT8 && want->dtype != WEFT_UINT8 && want->dtype != WEFT_FP32))
+		return complain(x, -ENOTSUP, "the input is no image: wants 8-bit or float32 [1,H,W,1 or 3]");
+	x->h = (uint32_t)d[0];
+	x->w = (uint32_t)d[1];
+	*channels = (int)d[2];
+	return 0;
+}
+
+int weft_image_decode(const void *bytes, size_t len, const weft_tensor *want, const struct weft_quant *q,
+                      weft_tensor *t, char *msg)
+{
+	struct pixels x = { .msg = msg };
+	int channels = 0;
+
+	if (!weft_image_is(bytes, len))
+		return complain(&x, -EINVAL, "neither PNG nor JPEG");
+	if (geometry(want, &x, &channels))
+		return x.err;
+	int err = *(const uint8_t *)bytes == 0x89 ? read_png(&x, bytes, len) : read_jpeg(&x, bytes, len);
+	if (!err) {
+		weft_tensor out = *want;
+		out.data = malloc(weft_tensor_bytes(&out));
+		if (out.data) {
+			fill(&x, &out, q, channels);
+			*t = out;
+		} else {
+			err = complain(&x, -ENOMEM, "out of memory");
+		}
+	}
+	free(x.p);
+	return err;
+}
+
+int weft_image_read(const char *path, const weft_tensor *want, const struct weft_quant *q, weft_tensor *t, char *msg)
+{
+	FILE *f = fopen(path, "rb");
+	char line[WEFT_MSG] = "cannot read";
+	uint8_t *p = NULL;
+	long n = -1;
+	int err = -EIO;
+
+	if (!f) {
+		err = -errno;
+		snprintf(msg, WEFT_MSG, "%s: %s", path, strerror(errno));
+		return err;
+	}
+	/* A folder opens too, and claims to be huge. */
+	if (!fseek(f, 0, SEEK_END) && (n = ftell(f)) >= 0 && n <= MAX_FILE && !fseek(f, 0, SEEK_SET))
+		p = malloc(n ? (size_t)n : 1);
+	if (p && fread(p, 1, (size_t)n, f) == (size_t)n)
+		err = weft_image_decode(p, (size_t)n, want, q, t, line);
+	if (err)
+		snprintf(msg, WEFT_MSG, "%s: %.160s", path, line);
+	fclose(f);
+	free(p);
+	return err;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * PNG and JPEG files as network inputs.
+ *
+ * The image must have the input's height and width; nothing is resized. One
+ * channel and three convert into each other: gray is repeated, colour becomes
+ * (19595 R + 38470 G + 7471 B + 2^15) >> 16. Alpha is dropped, 16 bits become 8,
+ * stored values are taken as they are (no gamma).
+ *
+ * Quantisation of a pixel p, 0..255, for int8 and uint8 inputs:
+ *   - Where the quantised range is a usual pixel range, p goes to the p-th
+ *     value of the type: p - 128 in int8, p in uint8. That is when 255 * scale is
+ *     within 3 % of 1 and the zero point is the type's least value (0..1); within
+ *     3 % of 2 and the zero point is within 1 of the middle (-1..1); or from 100
+ *     on (0..255 or -128..127).
+ *   - Otherwise the real value is p / 255: round(p / 255 / scale) + zero point,
+ *     half away from zero, saturated.
+ * Without a scale an 8-bit input gets the first rule. float32 inputs get p / 255.
+ */
+#ifndef WEFT_RUN_IMAGE_H
+#define WEFT_RUN_IMAGE_H
+
+#include "../graph/graph.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Whether the file starts like a PNG or a JPEG. */
+bool weft_image_is(const void *bytes, size_t len);
+
+/**
+ * Decode and quantise a file held in memory.
+ *
+ * @param want  Type (int8, uint8, float32) and shape [1,H,W,C] or [H,W,C], C 1
+ *              or 3, of the input.
+ * @param q     Its quantisation.
+ * @param[out] t  Set only on success; t->data is from malloc, the caller's.
+ * @param msg   WEFT_MSG bytes; one line on failure.
+ * @return 0, -EINVAL (bad file or wrong size), -ENOTSUP (input is no image, or a
+ *         kind of file that we do not read), -ENOMEM
+ */
+int weft_image_decode(const void *bytes, size_t len, const weft_tensor *want, const struct weft_quant *q,
+                      weft_tensor *t, char *msg);
+
+/** Read a file. As weft_image_decode(), and -EIO or what open() says. */
+int weft_image_read(const char *path, const weft_tensor *want, const struct weft_quant *q, weft_tensor *t, char *msg);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

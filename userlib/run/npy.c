@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Layout: "\x93NUMPY", major, minor, header length (2 bytes in version 1, else
+ * 4, little-endian), a Python dictionary in text, then the values.
+ *
+ * Source: NumPy's description of its format (numpy.lib.format).
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "npy.h"
+
+#define MAGIC "\x93NUMPY"
+#define MAX_HEADER 65536
+#define MAX_ELEMENTS ((int64_t)INT32_MAX)
+#define MAX_FILE (8 * MAX_ELEMENTS + MAX_HEADER + 12)
+
+static int complain(char *msg, int err, const char *format, ...)
+{
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(msg, WEFT_NPY_MSG, format, ap);
+	va_end(ap);
+	return err;
+}
+
+/* First match by name when reading; by type when writing. */
+static const struct { weft_dtype t; const char *name; } types[] = {
+	{ WEFT_BOOL, "|b1" }, { WEFT_INT8, "|i1" }, { WEFT_UINT8, "|u1" }, { WEFT_INT16, "<i2" },
+	{ WEFT_UINT16, "<u2" }, { WEFT_INT32, "<i4" }, { WEFT_INT64, "<i8" }, { WEFT_FP16, "<f2" },
+	{ WEFT_FP32, "<f4" }, { WEFT_FP64, "<f8" },
+	{ WEFT_INT4, "|i1" }, { WEFT_INT48, "<i8" }, { WEFT_BF16, "<u2" },
+	{ WEFT_FP8E4M3, "|u1" }, { WEFT_FP8E5M2, "|u1" }, { WEFT_FP8E4M3FNUZ, "|u1" }, { WEFT_FP8E5M2FNUZ, "|u1" },
+};
+#define N_TYPES (sizeof types / sizeof types[0])
+
+/* ---- header ---- */
+
+struct text { const char *p, *end; };
+
+static void blanks(struct text *s)
+{
+	while (s->p < s->end && isspace((unsigned char)*s->p))
+		s->p++;
+}
+
+static bool take(struct text *s, char c)
+{
+	blanks(s);
+	if (s->p == s->end || *s->p != c)
+		return false;
+	s->p++;
+	return true;
+}
+
+/* A Python string without escapes. */
+static bool string(struct text *s, char *out, size_t bytes)
+{
+	size_t n = 0;
+
+	blanks(s);
+	if (s->p == s->end || (*s->p != '\'' && *s->p != '"'))
+		return false;
+	char quote = *s->p++;
+	for (; s->p < s->end && *s->p != quote; s->p++) {
+		if (n + 1 >= bytes || *s->p < ' ' || *s->p > '~')
+			return false;
+		out[n++] = *s->p;
+	}
+	out[n] = 0;
+	return take(s, quote);
+}
+
+static bool word(struct text *s, const char *w)
+{
+	size_t n = strlen(w);
+
+	blanks(s);
+	if ((size_t)(s->end - s->p) < n || memcmp(s->p, w, n))
+		return false;
+	s->p += n;
+	return true;
+}
+
+/* "(2, 3)", "(5,)", "()". Dimensions 1 or more; count of elements bounded. */
+static int shape(struct text *s, weft_tensor *t, char *msg)
+{
+	int64_t total = 1;
+
+	if (!take(s, '('))
+		return complain(msg, -EINVAL, "npy: shape is no tuple");
+	for (t->rank = 0; !take(s, ')'); t->rank++) {
+		int64_t v = 0;
+		blanks(s);
+		if (s->p == s->end || !isdigit((unsigned char)*s->p))
+			return complain(msg, -EINVAL, "npy: dimension %d is no number", t->rank);
+		for (; s->p < s->end && isdigit((unsigned char)*s->p) && v <= MAX_ELEMENTS; s->p++)
+			v = v * 10 + (*s->p - '0');
+		if (t->rank == WEFT_MAX_RANK)
+			return complain(msg, -ENOTSUP, "npy: rank > %d", WEFT_MAX_RANK);
+		if (v < 1 || v > MAX_ELEMENTS / total)
+			return complain(msg, -ENOTSUP, "npy: dimension %d is %lld; 1 or more, %lld elements in all", t->rank,
+			                (long long)v, (long long)MAX_ELEMENTS);
+		t->dim[t->rank] = v;
+		total *= v;
+		take(s, ',');
+	}
+	for (int i = t->rank; i < WEFT_MAX_RANK; i++)
+		t->dim[i] = 1;
+	return 0;
+}
+
+static int descr(struct text *s, weft_tensor *t, char *msg)
+{
+	char name[16];
+
+	if (!string(s, name, sizeof name))
+		return complain(msg, -ENOTSUP, "npy: descr is no plain type");
+	if (strlen(name) == 3 && name[2] == '1')        /* one byte has no order */
+		name[0] = '|';
+	if (name[0] == '=')
+		name[0] = '<';
+	for (size_t i = 0; i < N_TYPES; i++)
+		if (!strcmp(name, types[i].name)) {
+			t->dtype = types[i].t;
+			return 0;
+		}
+	return complain(msg, -ENOTSUP, "npy: type '%s' is not supported", name);
+}
+
+static int entry(struct text *s, weft_tensor *t, unsigned *seen, char *msg)
+{
+	char key[24];
+
+	if (!string(s, key, sizeof key) || !take(s, ':'))
+		return complain(msg, -EINVAL, "npy: header is no dictionary");
+	if (!strcmp(key, "descr")) {
+		*seen |= 1;
+		return descr(s, t, msg);
+	}
+	if (!strcmp(key, "shape")) {
+		*seen |= 2;
+		return shape(s, t, msg);
+	}
+	if (strcmp(key, "fortran_order"))
+		return complain(msg, -EINVAL, "npy: header has '%s'", key);
+	*seen |= 4;
+	if (word(s, "True"))
+		return complain(msg, -ENOTSUP, "npy: Fortran order is not supported");
+	return word(s, "False") ? 0 : complain(msg, -EINVAL, "npy: fortran_order is neither True nor False");
+}
+
+static int header(struct text s, weft_tensor *t, char *msg)
+{
+	unsigned seen = 0;
+
+	if (!take(&s, '{'))
+		return complain(msg, -EINVAL, "npy: header is no dictionary");
+	while (!take(&s, '}')) {
+		int err = entry(&s, t, &seen, msg);
+		if (err)
+			return err;
+		take(&s, ',');
+	}
+	return seen == 7 ? 0 : complain(msg, -EINVAL, "npy: header lacks descr, fortran_order or shape");
+}
+
+/* ---- reading ---- */
+
+int weft_npy_parse(const void *bytes, size_t len, weft_tensor *t, char *msg)
+{
+	const uint8_t *p = bytes;
+	weft_tensor got = { 0 };
+	size_t n, at;
+
+	if (len < 10 || memcmp(p, MAGIC, 6))
+		return complain(msg, -EINVAL, "npy: no NUMPY identifier");
+	if (p[6] < 1 || p[6] > 3 || (p[6] > 1 && len < 12))
+		return complain(msg, -EINVAL, "npy: version %d.%d of %zu bytes", p[6], p[7], len);
+	at = p[6] == 1 ? 10 : 12;
+	n = (size_t)p[8] | (size_t)p[9] << 8;
+	if (p[6] > 1)
+		n |= (size_t)p[10] << 16 | (size_t)p[11] << 24;
+	if (n > MAX_HEADER || n > len - at)
+		return complain(msg, -EINVAL, "npy: header of %zu bytes in a file of %zu", n, len);
+	int err = header((struct text){ (const char *)p + at, (const char *)p + at + n }, &got, msg);
+	if (err)
+		return err;
+	at += n;
+	if (weft_tensor_bytes(&got) != len - at)
+		return complain(msg, -EINVAL, "npy: %zu bytes of values, shape wants %zu", len - at, weft_tensor_bytes(&got));
+	uint8_t *data = malloc(len - at);
+	if (!data)
+		return complain(msg, -ENOMEM, "npy: out of memory for %zu bytes", len - at);
+	memcpy(data, p + at, len - at);
+	for (size_t i = 0; got.dtype == WEFT_BOOL && i < len - at; i++)
+		data[i] = data[i] != 0;
+	got.data = data;
+	*t = got;
+	return 0;
+}
+
+/* The whole file; NULL after a message. */
+static void *slurp(const char *path, size_t *len, int *err, char *msg)
+{
+	FILE *f = fopen(path, "rb");
+	char *p = NULL;
+	long n = -1;
+
+	if (!f) {
+		*err = complain(msg, -errno, "%s: %s", path, strerror(errno));
+		return NULL;
+	}
+	/* A folder opens too, and claims to be huge. */
+	if (!fseek(f, 0, SEEK_END) && (n = ftell(f)) >= 0 && n <= MAX_FILE && !fseek(f, 0, SEEK_SET))
+		p = malloc(n ? (size_t)n : 1);
+	if (p && fread(p, 1, (size_t)n, f) != (size_t)n) {
+		free(p);
+		p = NULL;
+	}
+	fclose(f);
+	*len = (size_t)n;
+	if (!p)
+		*err = complain(msg, -EIO, "%s: cannot read", path);
+	return p;
+}
+
+int weft_npy_read(const char *path, weft_tensor *t, char *msg)
+{
+	size_t len = 0;
+	int err = 0;
+	void *p = slurp(path, &len, &err, msg);
+
+	if (!p)
+		return err;
+	char line[WEFT_NPY_MSG];
+	err = weft_npy_parse(p, len, t, line);
+	if (err)
+		complain(msg, err, "%s: %s", path, line);
+	free(p);
+	return err;
+}
+
+/* ---- writing ---- */
+
+/* Dictionary padded with blanks and a newline so that values start at a multiple of 64. */
+static size_t make_header(const weft_tensor *t, const char *name, char *out, size_t bytes)
+{
+	size_t n = (size_t)snprintf(out, bytes, "{'descr': '%s', 'fortran_order': False, 'shape': (", name);
+
+	for (int i = 0; i < t->rank; i++)
+		n += (size_t)snprintf(out + n, bytes - n, "%lld%s", (long long)t->dim[i],
+		                      t->rank == 1 ? "," : i + 1 < t->rank ? ", " : "");
+	n += (size_t)snprintf(out + n, bytes - n, "), }");
+	while ((10 + n + 1) % 64)
+		out[n++] = ' ';
+	out[n++] = '\n';
+	return n;
+}
+
+int weft_npy_write(const char *path, const weft_tensor *t, char *msg)
+{
+	char text[512] = "";
+	const char *name = NULL;
+
+	for (size_t i = 0; i < N_TYPES; i++)
+		if (types[i].t == t->dtype && !name)
+			name = types[i].name;
+	if (!name || !t->data || t->rank < 0 || t->rank > WEFT_MAX_RANK)
+		return complain(msg, -EINVAL, "%s: tensor of type %d, rank %d cannot be written", path, (int)t->dtype, t->rank);
+	size_t n = make_header(t, name, text, sizeof text), bytes = weft_tensor_bytes(t);
+	const uint8_t head[10] = { 0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, (uint8_t)n, (uint8_t)(n >> 8) };
+	FILE *f = fopen(path, "wb");
+	if (!f)
+		return complain(msg, -errno, "%s: %s", path, strerror(errno));
+	bool good = fwrite(head, 1, sizeof head, f) == sizeof head && fwrite(text, 1, n, f) == n &&
+	            fwrite(t->data, 1, bytes, f) == bytes;
+	if (fclose(f) || !good)
+		return complain(msg, -EIO, "%s: cannot write %zu bytes", path, bytes);
+	return 0;
+}

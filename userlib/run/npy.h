@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * NumPy's .npy files: versions 1 to 3, C order, little-endian.
+ *
+ * Types map by width and kind: b1, i1..i8, u1, u2, f2, f4, f8. What NumPy has no
+ * name for is written as the integer that holds it: float8 as uint8, bfloat16
+ * as uint16, int48 as int64, int4 as int8.
+ */
+#ifndef WEFT_RUN_NPY_H
+#define WEFT_RUN_NPY_H
+
+#include <weft/tensor.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define WEFT_NPY_MSG 256
+
+/**
+ * Parse a file held in memory.
+ *
+ * @param[out] t  Set only on success; t->data is from malloc, the caller's.
+ * @param msg     WEFT_NPY_MSG bytes; one line on failure.
+ * @return 0, -EINVAL (not such a file), -ENOTSUP (a type or order that we do
+ *         not have), -ENOMEM
+ */
+int weft_npy_parse(const void *bytes, size_t len, weft_tensor *t, char *msg);
+
+/** Read a file. As weft_npy_parse(), and -EIO or what open() says. */
+int weft_npy_read(const char *path, weft_tensor *t, char *msg);
+
+/** Write a tensor. @return 0, -EINVAL (bad type or no data), -EIO or what open() says */
+int weft_npy_write(const char *path, const weft_tensor *t, char *msg);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rules that a command keeps or breaks by its fields alone. */
+#include <errno.h>
+
+#include "driver/verify_state.h"
+
+static int ranges(struct verify *v)
+{
+	const char *field = "?";
+	int64_t value = 0, min = 0, max = 0;
+
+	if (weft_cmd_check_ranges(&v->c, &field, &value, &min, &max)) {
+		int low = value < min;
+
+		return verify_fail(v, WEFT_VERIFY_BAD_FIELD, "%s %lld %c %lld", field, (long long)value,
+				   low ? '<' : '>', (long long)(low ? min : max));
+	}
+	if (weft_cmd_check_align(&v->c, v->cfg->n, &field, &value))
+		return verify_fail(v, WEFT_VERIFY_BAD_ALIGN, "%s 0x%llx is not a multiple of %u", field,
+				   (unsigned long long)value, v->cfg->n);
+	return 0;
+}
+
+static int post(struct verify *v, const struct weft_cmd_post *p, bool may_add)
+{
+	if (p->y_min > p->y_max)
+		return verify_fail(v, WEFT_VERIFY_CLAMP_ORDER, "y_min %d > y_max %d", p->y_min, p->y_max);
+	if (!p->add)
+		return 0;
+	if (!may_add)
+		return verify_fail(v, WEFT_VERIFY_ADD_NOT_ALLOWED, "add 1 > 0");
+	if (p->s_min > p->s_max)
+		return verify_fail(v, WEFT_VERIFY_CLAMP_ORDER, "s_min %d > s_max %d", p->s_min, p->s_max);
+	return 0;
+}
+
+/* Mode m is bit m of the features. */
+static int mode(struct verify *v, const struct weft_cmd_post *p)
+{
+	if (!(v->cfg->features >> p->mode & 1))
+		return verify_fail(v, WEFT_VERIFY_MODE, "mode %d is not in %s", p->mode, v->cfg->name);
+	return 0;
+}
+
+static int coordinate(struct verify *v, const char *object, int64_t last, int64_t limit)
+{
+	if (last >= limit)
+		return verify_fail(v, WEFT_VERIFY_COORD_RANGE, "last %s %lld > %lld", object,
+				   (long long)last, (long long)limit - 1);
+	return 0;
+}
+
+/* How many operands the command multiplies or compares. */
+static int taps(struct verify *v, uint64_t pixels, uint64_t each, uint64_t channels)
+{
+	/* pixels < 2^32, channels < 2^16 */
+	if (each > WEFT_VERIFY_MAX_TAPS || pixels * channels > WEFT_VERIFY_MAX_TAPS ||
+	    pixels * channels * each > WEFT_VERIFY_MAX_TAPS)
+		return verify_fail(v, WEFT_VERIFY_TOO_LARGE, "operands (%llu pixels * %llu * %llu) > %llu",
+				   (unsigned long long)pixels, (unsigned long long)each,
+				   (unsigned long long)channels,
+				   (unsigned long long)WEFT_VERIFY_MAX_TAPS);
+	return 0;
+}
+
+static uint64_t pixels_of(const struct weft_cmd_post *p)
+{
+	return (uint64_t)p->ow * (uint64_t)p->oh;
+}
+
+static int conv(struct verify *v, const struct weft_cmd_conv *c)
+{
+	uint32_t n = v->cfg->n;
+	uint64_t pad = ((uint64_t)c->run_len + n - 1) / n * n;
+	uint64_t tiles = ((uint64_t)c->post.oc + n - 1) / n;
+	int64_t row = c->iy_start + (int64_t)(c->post.oh - 1) * c->stride_y +
+		      (int64_t)(c->n_ky - 1) * c->dil_y;
+	int64_t xb = c->xb_start + (int64_t)(c->post.ow - 1) * c->ox_step +
+		     (int64_t)(c->n_kx - 1) * c->kx_step + c->run_len - 1;
+	int ret = post(v, &c->post, true);
+
+	if (!ret)
+		ret = coordinate(v, "input row", row, WEFT_VERIFY_MAX_ROW);
+	if (!ret)
+		ret = coordinate(v, "byte of an input row", xb, WEFT_VERIFY_MAX_XB);
+	if (!ret)
+		ret = taps(v, pixels_of(&c->post), (uint64_t)c->n_ky * (uint64_t)c->n_kx * pad, tiles);
+	return ret;
+}
+
+static int dw(struct verify *v, const struct weft_cmd_dw *c)
+{
+	int64_t line = (int64_t)(c->post.ow - 1) * c->stride_x + 3;
+	int64_t row = c->iy_start + (int64_t)(c->post.oh - 1) * c->stride_y + 2;
+	int ret = post(v, &c->post, false);
+
+	if (!ret && line > v->cfg->dw_line)
+		ret = verify_fail(v, WEFT_VERIFY_LINE_TOO_LONG, "row %lld > %u", (long long)line,
+				  v->cfg->dw_line);
+	if (!ret)
+		ret = coordinate(v, "input row", row, WEFT_VERIFY_MAX_ROW);
+	if (!ret)
+		ret = taps(v, pixels_of(&c->post), WEFT_DW_TAPS, (uint64_t)c->post.oc);
+	return ret;
+}
+
+static int pool(struct verify *v, const struct weft_cmd_pool *c)
+{
+	int ret = post(v, &c->post, false);
+
+	if (!ret)
+		ret = taps(v, pixels_of(&c->post), (uint64_t)c->n_ky * (uint64_t)c->n_kx,
+			   (uint64_t)c->post.oc);
+	return ret;
+}
+
+static int elt(struct verify *v, const struct weft_cmd_elt *c)
+{
+	int ret = post(v, &c->post, true);
+
+	if (!ret)
+		ret = taps(v, pixels_of(&c->post), 1, (uint64_t)c->post.oc);
+	return ret;
+}
+
+static int dma(struct verify *v, const struct weft_cmd_load *c)
+{
+	uint64_t rows = (uint64_t)c->n1 * (uint64_t)c->n2 * (uint64_t)c->n3;
+	uint64_t bytes = rows * (uint64_t)c->row_bytes;
+
+	/* rows < 2^48 and row_bytes < 2^20, so their product may wrap. */
+	if (rows > WEFT_VERIFY_MAX_ROWS)
+		return verify_fail(v, WEFT_VERIFY_TOO_LARGE, "rows %llu > %llu", (unsigned long long)rows,
+				   (unsigned long long)WEFT_VERIFY_MAX_ROWS);
+	if (bytes > WEFT_VERIFY_MAX_BYTES)
+		return verify_fail(v, WEFT_VERIFY_TOO_LARGE, "bytes %llu > %llu", (unsigned long long)bytes,
+				   (unsigned long long)WEFT_VERIFY_MAX_BYTES);
+	return 0;
+}
+
+static bool has_post(const struct weft_cmd *c)
+{
+	return c->h.op == WEFT_CMD_CONV || c->h.op == WEFT_CMD_DW || c->h.op == WEFT_CMD_POOL ||
+	       c->h.op == WEFT_CMD_ELT;
+}
+
+int verify_fields(struct verify *v)
+{
+	const struct weft_cmd *c = &v->c;
+	/* post is the first member of all commands that have it. The range
+	 * check would refuse the mode too, but not say why. */
+	int ret = has_post(c) ? mode(v, &c->conv.post) : 0;
+
+	if (!ret)
+		ret = ranges(v);
+	if (ret)
+		return ret;
+	switch (c->h.op) {
+	case WEFT_CMD_LOAD:
+	case WEFT_CMD_STORE:
+		return dma(v, &c->load);
+	case WEFT_CMD_CONV:
+		return conv(v, &c->conv);
+	case WEFT_CMD_DW:
+		return dw(v, &c->dw);
+	case WEFT_CMD_POOL:
+		return pool(v, &c->pool);
+	case WEFT_CMD_ELT:
+		return elt(v, &c->elt);
+	}
+	return 0;
+}

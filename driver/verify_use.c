@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which scratchpad bytes each command reads and writes, as boxes.
+ *
+ * Only bytes whose value matters count: not padding, not what lies behind the
+ * last channel or the end of a run, although hardware reads whole words.
+ */
+#include <errno.h>
+
+#include "driver/verify_state.h"
+
+static const struct axis one = {.n1 = 1, .n2 = 1};
+
+static int range(struct verify *v, const char *object, uint32_t base, uint64_t len)
+{
+	struct box b = {.object = object, .use = USE_READ, .base = base, .y = one, .x = one};
+
+	/* Constants may not wrap onto themselves. */
+	if (len > v->cfg->sp_bytes)
+		return verify_fail(v, WEFT_VERIFY_SP_RANGE, "%s %llu bytes > %u", object,
+				   (unsigned long long)len, v->cfg->sp_bytes);
+	b.len = (uint32_t)len;
+	return verify_box(v, &b);
+}
+
+/* oh rows of ow pixels of oc bytes. */
+static int tensor(struct verify *v, const struct weft_cmd_post *p, const char *object, enum use use,
+		  int32_t base, int32_t y_stride, int32_t x_stride)
+{
+	struct box b = {
+		.object = object, .use = use, .base = (uint32_t)base,
+		.y = {.n1 = (uint32_t)p->oh, .n2 = 1, .a1 = y_stride},
+		.x = {.n1 = (uint32_t)p->ow, .n2 = 1, .a1 = x_stride},
+		.len = (uint32_t)p->oc,
+	};
+
+	return verify_box(v, &b);
+}
+
+/* Does a tensor lie exactly where the output goes? Then each pixel is read
+ * before it is written, and no other pixel is touched. */
+static enum use beside_output(const struct weft_cmd_post *p, int32_t base, int32_t y_stride, int32_t x_stride)
+{
+	if (base == p->out_base && (p->oh == 1 || y_stride == p->out_y_stride) &&
+	    (p->ow == 1 || x_stride == p->out_x_stride))
+		return USE_READ_IN_PLACE;
+	return USE_READ;
+}
+
+static int addend_and_output(struct verify *v, const struct weft_cmd_post *p)
+{
+	int ret = 0;
+
+	if (p->add)
+		ret = tensor(v, p, "addend", beside_output(p, p->b_base, p->b_y_stride, p->b_x_stride),
+			     p->b_base, p->b_y_stride, p->b_x_stride);
+	if (!ret)
+		ret = tensor(v, p, "output", USE_WRITE, p->out_base, p->out_y_stride, p->out_x_stride);
+	return ret;
+}
+
+static uint64_t blocks_of(const struct verify *v, int32_t channels)
+{
+	return ((uint64_t)channels + v->cfg->n - 1) / v->cfg->n;
+}
+
+static int conv(struct verify *v, const struct weft_cmd_conv *c)
+{
+	uint64_t n = v->cfg->n, blocks = blocks_of(v, c->post.oc);
+	uint64_t chunks = ((uint64_t)c->run_len + n - 1) / n * (uint64_t)c->n_ky * (uint64_t)c->n_kx;
+	struct box in = {
+		.object = "input", .use = USE_READ, .base = (uint32_t)c->in_base,
+		.y = {.n1 = (uint32_t)c->post.oh, .n2 = (uint32_t)c->n_ky, .a1 = c->oy_step, .a2 = c->ky_step,
+		      .c0 = c->iy_start, .c1 = c->stride_y, .c2 = c->dil_y, .limit = c->in_h},
+		.x = {.n1 = (uint32_t)c->post.ow, .n2 = (uint32_t)c->n_kx, .a1 = c->ox_step, .a2 = c->kx_step,
+		      .c0 = c->xb_start, .c1 = c->ox_step, .c2 = c->kx_step},
+		.len = (uint32_t)c->run_len, .clip_limit = c->x_limit,
+	};
+	int ret = range(v, "weights", (uint32_t)c->w_base, blocks * chunks * n * n);
+
+	if (!ret)
+		ret = verify_box(v, &in);
+	if (ret || c->keep)
+		return ret;
+	ret = range(v, "records", (uint32_t)c->p_base, blocks * n * WEFT_PARAM_BYTES);
+	if (!ret)
+		ret = addend_and_output(v, &c->post);
+	return ret;
+}
+
+static int dw(struct verify *v, const struct weft_cmd_dw *c)
+{
+	uint64_t n = v->cfg->n, blocks = blocks_of(v, c->post.oc);
+	int64_t first = (int64_t)c->iy_start * c->in_y_stride + (int64_t)c->ix_start * c->in_x_stride;
+	struct box in = {
+		.object = "input", .use = USE_READ, .base = (uint32_t)(c->in_base + first) & SP_MASK,
+		.y = {.n1 = (uint32_t)c->post.oh, .n2 = 3, .a1 = (int64_t)c->stride_y * c->in_y_stride,
+		      .a2 = c->in_y_stride, .c0 = c->iy_start, .c1 = c->stride_y, .c2 = 1, .limit = c->in_h},
+		.x = {.n1 = (uint32_t)c->post.ow, .n2 = 3, .a1 = (int64_t)c->stride_x * c->in_x_stride,
+		      .a2 = c->in_x_stride, .c0 = c->ix_start, .c1 = c->stride_x, .c2 = 1, .limit = c->in_w},
+		.len = (uint32_t)c->post.oc,
+	};
+	int ret = range(v, "weights", (uint32_t)c->w_base, blocks * WEFT_DW_TAPS * n);
+
+	if (!ret)
+		ret = range(v, "records", (uint32_t)c->p_base, blocks * n * WEFT_PARAM_BYTES);
+	if (!ret)
+		ret = verify_box(v, &in);
+	if (!ret)
+		ret = addend_and_output(v, &c->post);
+	return ret;
+}
+
+static int pool(struct verify *v, const struct weft_cmd_pool *c)
+{
+	bool single = c->n_ky == 1 && c->n_kx == 1;
+	struct box in = {
+		.object = "input", .base = (uint32_t)c->in_base,
+		.use = single ? beside_output(&c->post, c->in_base, c->oy_step, c->ox_step) : USE_READ,
+		.y = {.n1 = (uint32_t)c->post.oh, .n2 = (uint32_t)c->n_ky, .a1 = c->oy_step, .a2 = c->ky_step},
+		.x = {.n1 = (uint32_t)c->post.ow, .n2 = (uint32_t)c->n_kx, .a1 = c->ox_step, .a2 = c->kx_step},
+		.len = (uint32_t)c->post.oc,
+	};
+	int ret = verify_box(v, &in);
+
+	if (!ret)
+		ret = addend_and_output(v, &c->post);
+	return ret;
+}
+
+static int elt(struct verify *v, const struct weft_cmd_elt *c)
+{
+	enum use use = beside_output(&c->post, c->in_base, c->in_y_stride, c->in_x_stride);
+	int ret = tensor(v, &c->post, "input", use, c->in_base, c->in_y_stride, c->in_x_stride);
+
+	if (!ret)
+		ret = addend_and_output(v, &c->post);
+	return ret;
+}
+
+static int dma(struct verify *v, const struct weft_cmd_load *c)
+{
+	struct box b = {
+		.object = "block", .use = v->unit == WEFT_UNIT_LD ? USE_WRITE_ORDERED : USE_READ,
+		.base = (uint32_t)c->sp_addr,
+		.y = {.n1 = (uint32_t)c->n3, .n2 = (uint32_t)c->n2, .a1 = c->sp_stride3, .a2 = c->sp_stride2},
+		.x = {.n1 = (uint32_t)c->n1, .n2 = 1, .a1 = c->sp_stride1},
+		.len = (uint32_t)c->row_bytes,
+	};
+
+	return verify_box(v, &b);
+}
+
+int verify_use(struct verify *v)
+{
+	switch (v->c.h.op) {
+	case WEFT_CMD_LOAD:
+	case WEFT_CMD_STORE:
+		return dma(v, &v->c.load);
+	case WEFT_CMD_CONV:
+		return conv(v, &v->c.conv);
+	case WEFT_CMD_DW:
+		return dw(v, &v->c.dw);
+	case WEFT_CMD_POOL:
+		return pool(v, &v->c.pool);
+	case WEFT_CMD_ELT:
+		return elt(v, &v->c.elt);
+	}
+	return 0;
+}

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * conv: int8 convolution of a tile.
+ *
+ *   a[pixel][k]    int8 minus x_zp, 9 bits; 0 in padding and behind run_len
+ *   w[channel][k]  int8 minus w_zp, 9 bits
+ *   acc = sum over k, wrapping in 32 bits
+ *
+ * k counts taps, then chunks of n bytes, then bytes, which is the order of the
+ * weights in the scratchpad. Operands are gathered once per pixel group and
+ * once per column tile; what remains are dot products of int16.
+ *
+ * |a * w| <= 255 * 255 < 2^16, and a tile's weights fit in a scratchpad of at
+ * most 2^20 bytes with n >= 8, so k <= 2^17. DOT_STEP products stay below
+ * 2^31; the steps are added modulo 2^32.
+ *
+ * Source: cmd.conv of include/spec/cmd.toml.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "state.h"
+
+/* The dot product wants the vectoriser even where the build asks for -O2. */
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("O3")
+#endif
+
+#define DOT_STEP 32768u
+
+struct conv_shape {
+	uint32_t run_pad;       /* bytes of a run, filled up to whole chunks */
+	uint32_t k;             /* operands of a dot product, padding included */
+	uint32_t pixels, tiles;
+};
+
+/* False if the weights do not fit in the scratchpad. */
+static bool shape_of(const struct weft_model *m, const struct weft_cmd_conv *c,
+		     struct conv_shape *s)
+{
+	uint64_t pad = ((uint32_t)c->run_len + m->n - 1) / m->n * m->n;
+	uint64_t taps = (uint64_t)c->n_ky * (uint64_t)c->n_kx;
+	uint64_t tiles = ((uint32_t)c->post.oc + m->n - 1) / m->n;
+
+	s->run_pad = (uint32_t)pad;
+	s->k = (uint32_t)(taps * pad);
+	s->tiles = (uint32_t)tiles;
+	s->pixels = (uint32_t)c->post.ow * (uint32_t)c->post.oh;
+	/* taps * pad < 2^45, n <= 2^6, tiles < 2^16; the first test keeps the
+	 * second from overflowing. */
+	return taps * pad * m->n <= m->sp_bytes && taps * pad * m->n * tiles <= m->sp_bytes;
+}
+
+static void widen(int16_t *restrict out, const int8_t *restrict in, uint32_t len, int32_t zp)
+{
+	for (uint32_t i = 0; i < len; i++)
+		out[i] = (int16_t)(in[i] - zp);
+}
+
+/* len bytes from addr on, which may wrap, as operands. */
+static int widen_sp(struct weft_model *m, uint32_t addr, uint32_t len, int32_t zp, int16_t *out)
+{
+	while (len) {
+		uint32_t piece;
+
+		addr &= SP_ADDR_MASK;
+		if (addr >= m->sp_bytes)
+			return model_fault(m, WEFT_FAULT_SP_RANGE, addr);
+		piece = min_u32(len, m->sp_bytes - addr);
+		widen(out, (const int8_t *)m->sp + addr, piece, zp);
+		out += piece;
+		addr += piece;
+		len -= piece;
+	}
+	return 0;
+}
+
+/* The run of one tap. xb is the place of its first byte in the input row. */
+static int gather_run(struct weft_model *m, const struct weft_cmd_conv *c, uint32_t addr,
+		      int64_t xb, int16_t *out)
+{
+	int64_t from = xb < 0 ? -xb : 0;
+	int64_t to = c->x_limit - xb < c->run_len ? c->x_limit - xb : c->run_len;
+
+	if (from >= to)
+		return 0;
+	return widen_sp(m, addr + (uint32_t)from, (uint32_t)(to - from), c->x_zp, out + from);
+}
+
+static int gather_pixel(struct weft_model *m, const struct weft_cmd_conv *c,
+			const struct conv_shape *s, uint32_t oy, uint32_t ox, int16_t *out)
+{
+	uint32_t at = sp_at(c->in_base, c->oy_step, oy, c->ox_step, ox);
+
+	memset(out, 0, s->k * sizeof(*out));
+	for (uint32_t ky = 0; ky < (uint32_t)c->n_ky; ky++) {
+		int64_t iy = c->iy_start + (int64_t)oy * c->stride_y + (int64_t)ky * c->dil_y;
+
+		if (iy < 0 || iy >= c->in_h) {
+			out += s->run_pad * (uint32_t)c->n_kx;
+			continue;
+		}
+		for (uint32_t kx = 0; kx < (uint32_t)c->n_kx; kx++, out += s->run_pad) {
+			int64_t xb = c->xb_start + (int64_t)ox * c->ox_step + (int64_t)kx * c->kx_step;
+			int ret = gather_run(m, c, sp_at((int32_t)at, c->ky_step, ky, c->kx_step, kx),
+					     xb, out);
+
+			if (ret)
+				return ret;
+		}
+	}
+	return 0;
+}
+
+static int gather_weights(struct weft_model *m, const struct weft_cmd_conv *c,
+			  const struct conv_shape *s, uint32_t tile)
+{
+	uint32_t at = (uint32_t)c->w_base + tile * s->k * m->n;
+
+	/* From [chunk][channel][byte] to [channel][chunk][byte]. */
+	for (uint32_t k = 0; k < s->k; k += m->n)
+		for (uint32_t ch = 0; ch < m->n; ch++, at += m->n) {
+			int ret = widen_sp(m, at, m->n, c->w_zp, m->wgt + ch * s->k + k);
+
+			if (ret)
+				return ret;
+		}
+	return 0;
+}
+
+static int32_t dot_step(const int16_t *restrict a, const int16_t *restrict w, uint32_t k)
+{
+	int32_t sum = 0;
+
+	for (uint32_t i = 0; i < k; i++)
+		sum += a[i] * w[i];
+	return sum;
+}
+
+static uint32_t dot(const int16_t *a, const int16_t *w, uint32_t k)
+{
+	uint32_t sum = 0;
+
+	for (uint32_t i = 0; i < k; i += DOT_STEP)
+		sum += (uint32_t)dot_step(a + i, w + i, min_u32(k - i, DOT_STEP));
+	return sum;
+}
+
+/* One pixel group against one column tile: into acc, then out. */
+static int conv_group(struct weft_model *m, const struct weft_cmd_conv *c,
+		      const struct conv_shape *s, uint32_t tile, uint32_t first,
+		      const struct post_lane *lanes)
+{
+	uint32_t rows = min_u32(m->n, s->pixels - first), ow = (uint32_t)c->post.ow;
+	uint32_t cols = min_u32(m->n, (uint32_t)c->post.oc - tile * m->n);
+	int8_t q[LANES_MAX];
+	int ret = 0;
+
+	for (uint32_t r = 0; !ret && r < rows; r++)
+		ret = gather_pixel(m, c, s, (first + r) / ow, (first + r) % ow, m->act + r * s->k);
+	if (ret)
+		return ret;
+	for (uint32_t ch = 0; ch < cols; ch++)
+		for (uint32_t r = 0; r < rows; r++)
+			m->acc[r * m->n + ch] += dot(m->act + r * s->k, m->wgt + ch * s->k, s->k);
+	if (c->keep)
+		return 0;
+	for (uint32_t r = 0; !ret && r < rows; r++) {
+		for (uint32_t ch = 0; ch < cols; ch++)
+			q[ch] = post_first(&c->post, &lanes[ch], m->acc[r * m->n + ch]);
+		ret = post_write(m, &c->post, (first + r) / ow, (first + r) % ow, tile * m->n, cols, q);
+	}
+	memset(m->acc, 0, (size_t)m->n * m->n * sizeof(*m->acc));
+	return ret;
+}
+
+static int conv_tile(struct weft_model *m, const struct weft_cmd_conv *c,
+		     const struct conv_shape *s, uint32_t tile)
+{
+	struct post_lane lanes[LANES_MAX];
+	int ret = gather_weights(m, c, s, tile);
+
+	if (!ret && !c->keep)
+		ret = post_lanes(m, (uint32_t)c->p_base + tile * m->n * WEFT_PARAM_BYTES, lanes);
+	for (uint32_t first = 0; !ret && first < s->pixels; first += min_u32(m->n, s->pixels - first))
+		ret = conv_group(m, c, s, tile, first, lanes);
+	return ret;
+}
+
+int model_conv(struct weft_model *m, const struct weft_cmd *cmd)
+{
+	const struct weft_cmd_conv *c = &cmd->conv;
+	struct conv_shape s;
+	int ret = 0;
+
+	if (!m->kept)
+		memset(m->acc, 0, (size_t)m->n * m->n * sizeof(*m->acc));
+	m->kept = false;
+	if (!shape_of(m, c, &s))
+		return model_fault(m, WEFT_FAULT_SP_RANGE, m->sp_bytes);
+	if (c->keep && (s.tiles > 1 || s.pixels > m->n))
+		return model_bad(m, cmd, WEFT_FAULT_BAD_FIELD);
+	for (uint32_t tile = 0; !ret && tile < s.tiles; tile++)
+		ret = conv_tile(m, c, &s, tile);
+	m->kept = !ret && c->keep;
+	return ret;
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* dw: depthwise 3x3 convolution, one multiplier per channel. */
+#include <errno.h>
+
+#include "state.h"
+
+/* One block of at most n channels. */
+struct dw_block {
+	uint32_t c0, lanes;
+	int16_t w[WEFT_DW_TAPS][LANES_MAX];     /* zero point off */
+	struct post_lane post[LANES_MAX];
+};
+
+static int dw_block_load(struct weft_model *m, const struct weft_cmd_dw *c, uint32_t block,
+			 struct dw_block *b)
+{
+	uint32_t oc = (uint32_t)c->post.oc;
+	int8_t raw[LANES_MAX];
+
+	b->c0 = block * m->n;
+	b->lanes = min_u32(m->n, oc - b->c0);
+	for (uint32_t t = 0; t < WEFT_DW_TAPS; t++) {
+		uint32_t at = (uint32_t)c->w_base + (block * WEFT_DW_TAPS + t) * m->n;
+		int ret = model_read(m, at, raw, m->n);
+
+		if (ret)
+			return ret;
+		for (uint32_t i = 0; i < m->n; i++)
+			b->w[t][i] = (int16_t)(raw[i] - c->w_zp);
+	}
+	return post_lanes(m, (uint32_t)c->p_base + b->c0 * WEFT_PARAM_BYTES, b->post);
+}
+
+/* One tap, in the tensor or in its padding. */
+static int dw_tap(struct weft_model *m, const struct weft_cmd_dw *c, const struct dw_block *b,
+		  int32_t iy, int32_t ix, const int16_t *w, int32_t *acc)
+{
+	int8_t x[LANES_MAX];
+	int ret;
+
+	if (iy < 0 || iy >= c->in_h || ix < 0 || ix >= c->in_w)
+		return 0;
+	ret = model_read(m, sp_at(c->in_base, c->in_y_stride, (uint32_t)iy, c->in_x_stride,
+				  (uint32_t)ix) + b->c0, x, b->lanes);
+	if (ret)
+		return ret;
+	for (uint32_t i = 0; i < b->lanes; i++)
+		acc[i] += (x[i] - c->x_zp) * w[i];
+	return 0;
+}
+
+static int dw_pixel(struct weft_model *m, const struct weft_cmd_dw *c, const struct dw_block *b,
+		    int32_t oy, int32_t ox)
+{
+	int32_t acc[LANES_MAX] = {0};           /* 9 products of 16 bits each */
+	int8_t q[LANES_MAX];
+
+	for (int32_t t = 0; t < WEFT_DW_TAPS; t++) {
+		int ret = dw_tap(m, c, b, c->iy_start + oy * c->stride_y + t / 3,
+				 c->ix_start + ox * c->stride_x + t % 3, b->w[t], acc);
+
+		if (ret)
+			return ret;
+	}
+	for (uint32_t i = 0; i < b->lanes; i++)
+		q[i] = post_first(&c->post, &b->post[i], (uint32_t)acc[i]);
+	return post_write(m, &c->post, (uint32_t)oy, (uint32_t)ox, b->c0, b->lanes, q);
+}
+
+int model_dw(struct weft_model *m, const struct weft_cmd *cmd)
+{
+	const struct weft_cmd_dw *c = &cmd->dw;
+	const struct weft_cmd_post *p = &c->post;
+	uint32_t blocks = ((uint32_t)p->oc + m->n - 1) / m->n;
+	struct dw_block b;
+
+	if (p->add || (uint32_t)(p->ow - 1) * (uint32_t)c->stride_x + 3 > m->cfg->dw_line)
+		return model_bad(m, cmd, WEFT_FAULT_BAD_FIELD);
+	for (uint32_t i = 0; i < blocks; i++) {
+		int ret = dw_block_load(m, c, i, &b);
+
+		for (int32_t oy = 0; !ret && oy < p->oh; oy++)
+			for (int32_t ox = 0; !ret && ox < p->ow; ox++)
+				ret = dw_pixel(m, c, &b, oy, ox);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The model's state, access to its scratchpad, and dispatch. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "state.h"
+
+struct weft_model *weft_model_new(const struct weft_config *cfg)
+{
+	struct weft_model *m;
+
+	if (!cfg || !cfg->n || cfg->n > LANES_MAX || !cfg->sp_bytes ||
+	    cfg->sp_bytes > SP_ADDR_MASK + 1)
+		return NULL;
+	m = calloc(1, sizeof(*m));
+	if (!m)
+		return NULL;
+	m->cfg = cfg;
+	m->n = cfg->n;
+	m->sp_bytes = cfg->sp_bytes;
+	/* All weights of a column tile lie in the scratchpad together, so a
+	 * tile has at most sp_bytes of them; its pixel group has as many. */
+	m->operand_elems = cfg->sp_bytes;
+	m->sp = calloc(1, cfg->sp_bytes);
+	m->acc = calloc((size_t)cfg->n * cfg->n, sizeof(*m->acc));
+	m->act = malloc(m->operand_elems * sizeof(*m->act));
+	m->wgt = malloc(m->operand_elems * sizeof(*m->wgt));
+	if (!m->sp || !m->acc || !m->act || !m->wgt) {
+		weft_model_free(m);
+		return NULL;
+	}
+	return m;
+}
+
+void weft_model_free(struct weft_model *m)
+{
+	if (!m)
+		return;
+	free(m->sp);
+	free(m->acc);
+	free(m->act);
+	free(m->wgt);
+	free(m);
+}
+
+void weft_model_reset(struct weft_model *m)
+{
+	memset(m->sp, 0, m->sp_bytes);
+	m->kept = false;
+}
+
+void weft_model_set_window(struct weft_model *m, unsigned index,
+			   const struct weft_model_window *w)
+{
+	if (index < WEFT_N_WINDOWS)
+		m->win[index] = *w;
+}
+
+void weft_model_set_log(struct weft_model *m, weft_model_log_fn fn, void *user)
+{
+	m->log = fn;
+	m->log_user = user;
+}
+
+const uint8_t *weft_model_sp(const struct weft_model *m)
+{
+	return m->sp;
+}
+
+void weft_model_poke_sp(struct weft_model *m, uint32_t addr, const void *data, size_t len)
+{
+	if (addr >= m->sp_bytes || !len)
+		return;
+	if (len > m->sp_bytes - addr)
+		len = m->sp_bytes - addr;
+	memcpy(m->sp + addr, data, len);
+}
+
+int model_fault(struct weft_model *m, enum weft_fault code, uint64_t info)
+{
+	m->fault.code = code;
+	m->fault.info = (uint32_t)info;
+	return -EFAULT;
+}
+
+static void log_flush(struct weft_model *m)
+{
+	if (m->log && m->run.len)
+		m->log(m->log_user, m->run.space, m->run.window, m->run.addr, m->run.len);
+	m->run.len = 0;
+}
+
+void model_log(struct weft_model *m, enum weft_model_space space, unsigned window,
+	       uint64_t addr, uint64_t len)
+{
+	if (!m->log)
+		return;
+	if (m->run.len && m->run.space == space && m->run.window == window &&
+	    m->run.addr + m->run.len == addr) {
+		m->run.len += len;
+		return;
+	}
+	log_flush(m);
+	m->run.space = space;
+	m->run.window = window;
+	m->run.addr = addr;
+	m->run.len = len;
+}
+
+/*
+ * How many of len bytes at addr lie side by side. Addresses wrap at 2^20, so
+ * with a scratchpad of that size a run may continue at 0.
+ */
+static int sp_piece(struct weft_model *m, uint32_t addr, uint32_t len, uint32_t *piece)
+{
+	if (addr >= m->sp_bytes)
+		return model_fault(m, WEFT_FAULT_SP_RANGE, addr);
+	*piece = min_u32(len, m->sp_bytes - addr);
+	return 0;
+}
+
+int model_read(struct weft_model *m, uint64_t addr, void *out, uint32_t len)
+{
+	uint32_t a = (uint32_t)addr & SP_ADDR_MASK, piece;
+	uint8_t *to = out;
+
+	for (; len; len -= piece, to += piece, a = (a + piece) & SP_ADDR_MASK) {
+		if (sp_piece(m, a, len, &piece))
+			return -EFAULT;
+		memcpy(to, m->sp + a, piece);
+	}
+	return 0;
+}
+
+int model_write(struct weft_model *m, uint64_t addr, const void *data, uint32_t len)
+{
+	uint32_t a = (uint32_t)addr & SP_ADDR_MASK, piece;
+	const uint8_t *from = data;
+
+	for (; len; len -= piece, from += piece, a = (a + piece) & SP_ADDR_MASK) {
+		if (sp_piece(m, a, len, &piece))
+			return -EFAULT;
+		memcpy(m->sp + a, from, piece);
+		model_log(m, WEFT_MODEL_SP, 0, a, piece);
+	}
+	return 0;
+}
+
+int model_bad(struct weft_model *m, const struct weft_cmd *c, enum weft_fault code)
+{
+	return model_fault(m, code, (uint32_t)c->h.op | (uint32_t)c->h.n_words << 8);
+}
+
+/* In the order of weft_cmd_fault(), which looks at words. */
+static int check_fields(struct weft_model *m, const struct weft_cmd *c)
+{
+	const struct weft_cmd_info *info = weft_cmd_info((unsigned)c->h.op);
+
+	if (!info)
+		return model_bad(m, c, WEFT_FAULT_BAD_OP);
+	if (weft_cmd_check_align(c, m->n, NULL, NULL))
+		return model_bad(m, c, WEFT_FAULT_BAD_FIELD);
+	for (size_t i = 0; i < info->n_fields; i++) {
+		const struct weft_field_info *f = &info->fields[i];
+		int64_t value = weft_cmd_get(c, f);
+
+		if (value < f->min || value > f->max)
+			return model_bad(m, c, (enum weft_fault)f->fault);
+	}
+	return 0;
+}
+
+static int execute(struct weft_model *m, const struct weft_cmd *c)
+{
+	int ret = check_fields(m, c);
+
+	if (ret)
+		return ret;
+	switch (c->h.op) {
+	case WEFT_CMD_END:
+		return 0;
+	case WEFT_CMD_LOAD:
+		return model_load(m, &c->load);
+	case WEFT_CMD_STORE:
+		return model_store(m, &c->load);
+	case WEFT_CMD_CONV:
+		return model_conv(m, c);
+	case WEFT_CMD_DW:
+		return model_dw(m, c);
+	case WEFT_CMD_POOL:
+		return model_pool(m, c);
+	case WEFT_CMD_ELT:
+		return model_elt(m, &c->elt);
+	}
+	return model_bad(m, c, WEFT_FAULT_BAD_OP);
+}
+
+int weft_model_exec(struct weft_model *m, const struct weft_cmd *c, struct weft_model_fault *f)
+{
+	int ret;
+
+	m->fault.code = WEFT_FAULT_NONE;
+	m->fault.info = 0;
+	ret = execute(m, c);
+	log_flush(m);
+	if (f)
+		*f = m->fault;
+	return ret;
+}
+
+int weft_model_run(struct weft_model *m, const uint64_t *words, size_t n_words,
+		   size_t *i_cmd, struct weft_model_fault *f)
+{
+	struct weft_cmd c;
+	size_t at = 0, count = 0;
+	int ret = 0;
+
+	for (;; count++) {
+		int code = weft_cmd_decode(words + at, n_words - at, &c);
+
+		if (code) {
+			model_fault(m, (enum weft_fault)code, 0);
+			if (f)
+				*f = m->fault;
+			ret = -EFAULT;
+			break;
+		}
+		weft_cmd_decode(words + at, n_words - at, &c);
+		ret = weft_model_exec(m, &c, f);
+		if (ret || c.h.op == WEFT_CMD_END)
+			break;
+		at += (size_t)c.h.n_words;
+	}
+	if (i_cmd)
+		*i_cmd = count;
+	return ret;
+}

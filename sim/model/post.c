@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What every sum passes on its way out: bias, RESCALE, zero point, clamp, and
+ * optionally the addition of a second tensor.
+ *
+ * Source: group "post" of include/spec/cmd.toml; TOSA 1.0, RESCALE and
+ * apply_scale_32.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "state.h"
+
+/*
+ * |v * mul| <= 2^62 and round < 2^62 + 2^30, so that the sum, taken modulo
+ * 2^64, is exact for every shift below 63.
+ */
+int32_t post_rescale(int32_t v, int32_t mul, unsigned shift, bool double_round)
+{
+	uint64_t sum = (uint64_t)((int64_t)v * mul);
+
+	if (!shift)
+		return (int32_t)(uint32_t)sum;
+	sum += UINT64_C(1) << (shift - 1);
+	if (double_round && shift > 31)
+		sum += v >= 0 ? UINT64_C(1) << 30 : -(UINT64_C(1) << 30);
+	return (int32_t)(uint32_t)(uint64_t)((int64_t)sum >> shift);
+}
+
+int8_t post_clamp(int32_t v, int32_t lo, int32_t hi)
+{
+	/* The lower bound first, so that lo > hi gives hi. */
+	v = v < lo ? lo : v;
+	v = v > hi ? hi : v;
+	return (int8_t)v;
+}
+
+static int32_t wrap(uint32_t v)
+{
+	return (int32_t)v;
+}
+
+static uint32_t bytes_u32(const uint8_t *b)
+{
+	return b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
+}
+
+int post_lanes(struct weft_model *m, uint32_t addr, struct post_lane *lanes)
+{
+	uint8_t raw[LANES_MAX * WEFT_PARAM_BYTES];
+	int ret = model_read(m, addr, raw, m->n * WEFT_PARAM_BYTES);
+
+	if (ret)
+		return ret;
+	for (uint32_t i = 0; i < m->n; i++) {
+		const uint8_t *r = raw + i * WEFT_PARAM_BYTES;
+
+		lanes[i].bias = bytes_u32(r);
+		lanes[i].mul = wrap(bytes_u32(r + 6));
+		lanes[i].shift = r[10] & 63;
+	}
+	return 0;
+}
+
+int8_t post_first(const struct weft_cmd_post *p, const struct post_lane *l, uint32_t acc)
+{
+	int32_t v = post_rescale(wrap(acc + l->bias), l->mul, l->shift, p->double_round);
+
+	return post_clamp(wrap((uint32_t)v + (uint32_t)p->y_zp), p->y_min, p->y_max);
+}
+
+/* One addend: zero point off, shifted up, scaled. */
+static uint32_t addend(const struct weft_cmd_post *p, int8_t v, int32_t zp, uint32_t mul, int32_t shift)
+{
+	uint32_t up = (uint32_t)(v - zp) << p->pre_shift;
+
+	return (uint32_t)post_rescale(wrap(up), wrap(mul), (unsigned)shift, true);
+}
+
+static int8_t post_add(const struct weft_cmd_post *p, int8_t q, int8_t r)
+{
+	uint32_t t1 = addend(p, q, p->a_zp, p->a_mul, p->a_shift);
+	uint32_t t2 = addend(p, r, p->b_zp, p->b_mul, p->b_shift);
+	int32_t v = post_rescale(wrap(t1 + t2), wrap(p->s_mul), (unsigned)p->s_shift, true);
+
+	return post_clamp(wrap((uint32_t)v + (uint32_t)p->s_zp), p->s_min, p->s_max);
+}
+
+int post_write(struct weft_model *m, const struct weft_cmd_post *p, uint32_t oy, uint32_t ox,
+	       uint32_t c0, uint32_t lanes, int8_t *q)
+{
+	uint32_t at = sp_at(p->out_base, p->out_y_stride, oy, p->out_x_stride, ox) + c0;
+	int8_t r[LANES_MAX];
+
+	if (p->add) {
+		uint32_t b = sp_at(p->b_base, p->b_y_stride, oy, p->b_x_stride, ox) + c0;
+		int ret = model_read(m, b, r, lanes);
+
+		if (ret)
+			return ret;
+		for (uint32_t i = 0; i < lanes; i++)
+			q[i] = post_add(p, q[i], r[i]);
+	}
+	return model_write(m, at, q, lanes);
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of the model share; nobody else includes this. */
+#ifndef WEFT_SIM_MODEL_STATE_H
+#define WEFT_SIM_MODEL_STATE_H
+
+#include "model.h"
+
+#define SP_ADDR_MASK ((1u << WEFT_SP_ADDR_BITS) - 1)
+
+struct weft_model {
+	const struct weft_config *cfg;
+	uint32_t n;             /* lanes, rows and columns */
+	uint32_t sp_bytes;
+	uint8_t *sp;
+	struct weft_model_window win[WEFT_N_WINDOWS];
+
+	/* Sums of the array, [pixel][channel]; survive a command with keep. */
+	uint32_t *acc;
+	bool kept;
+
+	/* Operands of one pixel group and of one column tile, zero points off. */
+	int16_t *act, *wgt;
+	size_t operand_elems;   /* of each */
+
+	weft_model_log_fn log;
+	void *log_user;
+	struct {
+		enum weft_model_space space;
+		unsigned window;
+		uint64_t addr, len;
+	} run;                  /* written but not yet logged */
+
+	struct weft_model_fault fault;
+};
+
+/* One channel's parameter record, as far as int8 uses it. */
+struct post_lane {
+	uint32_t bias;          /* low 32 bits of the 48 */
+	int32_t mul;
+	unsigned shift;
+};
+
+#define LANES_MAX 64u            /* largest n that the model takes */
+
+static inline uint32_t min_u32(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
+/* base + y * y_step + x * x_step, modulo 2^20. */
+static inline uint32_t sp_at(int32_t base, int32_t y_step, uint32_t y, int32_t x_step, uint32_t x)
+{
+	return ((uint32_t)base + (uint32_t)y_step * y + (uint32_t)x_step * x) & SP_ADDR_MASK;
+}
+
+/* Latch a fault; returns -EFAULT for the caller to pass on. */
+int model_fault(struct weft_model *m, enum weft_fault code, uint64_t info);
+
+/* The same for a command that should not be: info is its header. */
+int model_bad(struct weft_model *m, const struct weft_cmd *c, enum weft_fault code);
+
+/*
+ * Copy len bytes from or to the scratchpad at addr, modulo 2^20; fault
+ * SP_RANGE at the first byte beyond the end. write also logs.
+ */
+int model_read(struct weft_model *m, uint64_t addr, void *out, uint32_t len);
+int model_write(struct weft_model *m, uint64_t addr, const void *data, uint32_t len);
+
+/* Note that [addr, addr + len) was written. */
+void model_log(struct weft_model *m, enum weft_model_space space, unsigned window,
+	       uint64_t addr, uint64_t len);
+
+/* post.c */
+int32_t post_rescale(int32_t v, int32_t mul, unsigned shift, bool double_round);
+int8_t post_clamp(int32_t v, int32_t lo, int32_t hi);
+
+/* Read the records of one column tile or channel block: n of them, at addr. */
+int post_lanes(struct weft_model *m, uint32_t addr, struct post_lane *lanes);
+
+/* First stage of one lane: bias, RESCALE, zero point, clamp. */
+int8_t post_first(const struct weft_cmd_post *p, const struct post_lane *l, uint32_t acc);
+
+/*
+ * Finish one output pixel: where the command adds, bring in the second addend;
+ * then write channels c0 .. c0 + lanes - 1. q is overwritten.
+ */
+int post_write(struct weft_model *m, const struct weft_cmd_post *p, uint32_t oy, uint32_t ox,
+	       uint32_t c0, uint32_t lanes, int8_t *q);
+
+/* One function per command. */
+int model_load(struct weft_model *m, const struct weft_cmd_load *c);
+int model_store(struct weft_model *m, const struct weft_cmd_load *c);
+int model_conv(struct weft_model *m, const struct weft_cmd *cmd);
+int model_dw(struct weft_model *m, const struct weft_cmd *cmd);
+int model_pool(struct weft_model *m, const struct weft_cmd *cmd);
+int model_elt(struct weft_model *m, const struct weft_cmd_elt *c);
+
+#endif

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * For tests of the model: a seeded generator, and the arithmetic of the post
+ * unit once more, in 128-bit integers and without a thought for speed.
+ */
+#ifndef WEFT_TESTS_MODEL_BRUTE_H
+#define WEFT_TESTS_MODEL_BRUTE_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "sim/model/model.h"
+
+typedef __int128 wide;
+
+struct rng {
+	uint64_t s;
+};
+
+static inline uint64_t rng_next(struct rng *r)
+{
+	/* splitmix64 */
+	uint64_t z = r->s += UINT64_C(0x9e3779b97f4a7c15);
+
+	z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+	z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+	return z ^ z >> 31;
+}
+
+/* lo..hi, both included. */
+static inline int32_t rng_int(struct rng *r, int32_t lo, int32_t hi)
+{
+	return lo + (int32_t)(rng_next(r) % (uint64_t)((int64_t)hi - lo + 1));
+}
+
+static inline void rng_fill(struct rng *r, void *data, size_t len)
+{
+	uint8_t *b = data;
+
+	for (size_t i = 0; i < len; i++)
+		b[i] = (uint8_t)rng_next(r);
+}
+
+static inline long env_number(const char *name, long otherwise)
+{
+	const char *text = getenv(name);
+
+	return text && *text ? strtol(text, NULL, 0) : otherwise;
+}
+
+/* The seed is printed so that a failure can be run again. */
+static inline struct rng rng_start(void)
+{
+	struct rng r = {(uint64_t)env_number("WEFT_SEED", 1)};
+
+	print_message("WEFT_SEED=%llu\n", (unsigned long long)r.s);
+	return r;
+}
+
+static inline int32_t brute_wrap(wide v)
+{
+	return (int32_t)(uint32_t)(uint64_t)v;
+}
+
+static inline int32_t brute_rescale(int32_t v, int32_t mul, int32_t shift, int twice)
+{
+	wide sum = (wide)v * mul + ((wide)1 << (shift - 1));
+
+	if (twice && shift > 31)
+		sum += v >= 0 ? (wide)1 << 30 : -((wide)1 << 30);
+	return brute_wrap(sum >> shift);
+}
+
+static inline int8_t brute_clamp(int32_t v, int32_t lo, int32_t hi)
+{
+	return (int8_t)(v < lo ? lo : v > hi ? hi : v);
+}
+
+static inline int32_t brute_addend(int8_t v, int32_t zp, int32_t up, uint32_t mul, int32_t shift)
+{
+	return brute_rescale(brute_wrap((wide)(v - zp) * ((wide)1 << up)), (int32_t)mul, shift, 1);
+}
+
+/* The sum of q and r as the post group says. */
+static inline int8_t brute_add(const struct weft_cmd_post *p, int8_t q, int8_t r)
+{
+	int32_t t1 = brute_addend(q, p->a_zp, p->pre_shift, p->a_mul, p->a_shift);
+	int32_t t2 = brute_addend(r, p->b_zp, p->pre_shift, p->b_mul, p->b_shift);
+	int32_t v = brute_rescale(brute_wrap((wide)t1 + t2), (int32_t)p->s_mul, p->s_shift, 1);
+
+	return brute_clamp(brute_wrap((wide)v + p->s_zp), p->s_min, p->s_max);
+}
+
+static inline int8_t brute_first(const struct weft_cmd_post *p, wide acc, int32_t mul, int32_t shift)
+{
+	int32_t v = brute_rescale(brute_wrap(acc), mul, shift, p->double_round);
+
+	return brute_clamp(brute_wrap((wide)v + p->y_zp), p->y_min, p->y_max);
+}
+
+static inline void brute_order(int32_t *lo, int32_t *hi)
+{
+	if (*lo > *hi) {
+		int32_t t = *lo;
+
+		*lo = *hi;
+		*hi = t;
+	}
+}
+
+/* Legal random values for everything of the post group but addresses and sizes. */
+static inline void random_post(struct rng *r, struct weft_cmd_post *p)
+{
+	p->double_round = rng_int(r, 0, 1);
+	p->pre_shift = rng_int(r, 0, 30);
+	p->y_zp = rng_int(r, -128, 127);
+	p->y_min = rng_int(r, -128, 0);
+	p->y_max = rng_int(r, 0, 127);
+	p->a_zp = rng_int(r, -128, 127);
+	p->b_zp = rng_int(r, -128, 127);
+	p->s_zp = rng_int(r, -128, 127);
+	p->s_min = rng_int(r, -128, 127);
+	p->s_max = rng_int(r, -128, 127);
+	brute_order(&p->s_min, &p->s_max);
+	p->a_mul = (uint32_t)rng_int(r, 0, INT32_MAX);
+	p->b_mul = (uint32_t)rng_int(r, 0, INT32_MAX);
+	p->s_mul = (uint32_t)rng_int(r, 0, INT32_MAX);
+	p->a_shift = rng_int(r, 2, 62);
+	p->b_shift = rng_int(r, 2, 62);
+	p->s_shift = rng_int(r, 2, 62);
+	if (rng_int(r, 0, 1)) {
+		/* Scales near one, where the result is not all clamp. */
+		p->pre_shift = rng_int(r, 8, 20);
+		p->a_shift = p->b_shift = 31;
+		p->s_shift = 31 + p->pre_shift - rng_int(r, 0, 2);
+	}
+}
+
+/* One parameter record: bias, multiplier, shift. */
+static inline void put_record(uint8_t *at, int64_t bias, int32_t mul, int32_t shift)
+{
+	memset(at, 0, 16);
+	for (int i = 0; i < 6; i++)
+		at[i] = (uint8_t)((uint64_t)bias >> 8 * i);
+	for (int i = 0; i < 4; i++)
+		at[6 + i] = (uint8_t)((uint32_t)mul >> 8 * i);
+	at[10] = (uint8_t)shift;
+}
+
+/* A model, and a copy of what its scratchpad should hold. */
+struct bench {
+	struct rng rng;
+	const struct weft_config *cfg;
+	struct weft_model *m;
+	uint8_t *want;
+};
+
+static inline void bench_open(struct bench *b, const char *config)
+{
+	b->cfg = weft_config_find(config);
+	assert_non_null(b->cfg);
+	b->m = weft_model_new(b->cfg);
+	b->want = malloc(b->cfg->sp_bytes);
+	assert_non_null(b->m);
+	assert_non_null(b->want);
+	rng_fill(&b->rng, b->want, b->cfg->sp_bytes);
+}
+
+static inline void bench_close(struct bench *b)
+{
+	weft_model_free(b->m);
+	free(b->want);
+}
+
+/* Give the model what want holds now; the test then changes want by hand. */
+static inline void bench_load(struct bench *b)
+{
+	weft_model_poke_sp(b->m, 0, b->want, b->cfg->sp_bytes);
+}
+
+/* Run c, through its encoding, so that every value is one that fits. */
+static inline void bench_run(struct bench *b, const struct weft_cmd *c)
+{
+	struct weft_model_fault f = {WEFT_FAULT_NONE, 0};
+	uint64_t words[WEFT_CMD_MAX_WORDS];
+	struct weft_cmd again;
+	size_t n = weft_cmd_encode(c, words);
+
+	assert_int_equal(weft_cmd_decode(words, n, &again), WEFT_FAULT_NONE);
+	if (weft_model_exec(b->m, &again, &f))
+		fail_msg("fault %s, info 0x%x", weft_fault_name(f.code), f.info);
+}
+
+static inline void bench_compare(const struct bench *b, const struct weft_cmd *c, long round)
+{
+	const uint8_t *got = weft_model_sp(b->m);
+	char text[2048];
+
+	for (uint32_t i = 0; i < b->cfg->sp_bytes; i++) {
+		if (got[i] == b->want[i])
+			continue;
+		weft_cmd_print(c, text, sizeof(text));
+		fail_msg("round %ld, %s: sp 0x%x expected 0x%02x got 0x%02x\n%s", round,
+			 b->cfg->name, i, b->want[i], got[i], text);
+	}
+}
+
+#endif

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* dw against a depthwise convolution of tensors, on random small cases. */
+#include "brute.h"
+
+struct tensors {
+	int32_t w[3][3][64];                    /* raw weights, per channel */
+	int64_t bias[64];
+	int32_t mul[64], shift[64];
+};
+
+static int8_t expected(const struct bench *b, const struct weft_cmd_dw *d, const struct tensors *t,
+		       int32_t oy, int32_t ox, int32_t ch)
+{
+	wide acc = t->bias[ch];
+
+	for (int32_t ky = 0; ky < 3; ky++)
+	for (int32_t kx = 0; kx < 3; kx++) {
+		int32_t iy = d->iy_start + oy * d->stride_y + ky, ix = d->ix_start + ox * d->stride_x + kx;
+
+		if (iy < 0 || iy >= d->in_h || ix < 0 || ix >= d->in_w)
+			continue;
+		acc += ((int8_t)b->want[d->in_base + iy * d->in_y_stride + ix * d->in_x_stride + ch] - d->x_zp) *
+		       (t->w[ky][kx][ch] - d->w_zp);
+	}
+	return brute_first(&d->post, acc, t->mul[ch], t->shift[ch]);
+}
+
+/* Random weights and records, also for the lanes behind the last channel. */
+static void random_constants(struct bench *b, const struct weft_cmd_dw *d, struct tensors *t)
+{
+	int32_t n = (int32_t)b->cfg->n;
+
+	for (int32_t ch = 0; ch < (d->post.oc + n - 1) / n * n; ch++) {
+		for (int32_t k = 0; k < 9; k++) {
+			t->w[k / 3][k % 3][ch] = rng_int(&b->rng, -128, 127);
+			b->want[d->w_base + (ch / n * 9 + k) * n + ch % n] = (uint8_t)t->w[k / 3][k % 3][ch];
+		}
+		t->bias[ch] = (int64_t)rng_next(&b->rng) >> rng_int(&b->rng, 17, 40);
+		t->mul[ch] = rng_int(&b->rng, 1 << 30, INT32_MAX);
+		t->shift[ch] = rng_int(&b->rng, 30, 48);
+		put_record(b->want + d->p_base + 16 * ch, t->bias[ch], t->mul[ch], t->shift[ch]);
+	}
+}
+
+static void random_dw(struct bench *b, struct weft_cmd *c)
+{
+	struct weft_cmd_dw *d = &c->dw;
+	struct weft_cmd_post *p = &d->post;
+	int32_t part = (int32_t)b->cfg->sp_bytes / 4, n = (int32_t)b->cfg->n;
+
+	weft_cmd_init(c, WEFT_CMD_DW);
+	random_post(&b->rng, p);
+	p->ow = rng_int(&b->rng, 1, 6);
+	p->oh = rng_int(&b->rng, 1, 6);
+	p->oc = rng_int(&b->rng, 1, 40);
+	d->in_h = rng_int(&b->rng, 1, 12);
+	d->in_w = rng_int(&b->rng, 1, 12);
+	d->in_base = rng_int(&b->rng, 0, 99);
+	d->in_x_stride = p->oc + rng_int(&b->rng, 0, 5);
+	d->in_y_stride = d->in_w * d->in_x_stride + rng_int(&b->rng, 0, 5);
+	d->iy_start = rng_int(&b->rng, -3, 2);
+	d->ix_start = rng_int(&b->rng, -3, 2);
+	d->stride_y = rng_int(&b->rng, 1, 3);
+	d->stride_x = rng_int(&b->rng, 1, 3);
+	d->x_zp = rng_int(&b->rng, -128, 127);
+	d->w_zp = rng_int(&b->rng, 0, 1) ? 0 : rng_int(&b->rng, -128, 127);
+	d->w_base = part + n * rng_int(&b->rng, 0, 9);
+	d->p_base = 2 * part + n * rng_int(&b->rng, 0, 9);
+	p->out_base = 3 * part + rng_int(&b->rng, 0, 99);
+	p->out_x_stride = p->oc + rng_int(&b->rng, 0, 9);
+	p->out_y_stride = p->ow * p->out_x_stride + rng_int(&b->rng, 0, 9);
+}
+
+static void dw_random(void **state)
+{
+	struct bench b = {.rng = rng_start()};
+
+	(void)state;
+	for (long i = 0; i < env_number("WEFT_N", 300); i++) {
+		struct tensors t;
+		struct weft_cmd c;
+		const struct weft_cmd_post *p = &c.dw.post;
+
+		bench_open(&b, i % 2 ? "w8" : "w16");
+		random_dw(&b, &c);
+		random_constants(&b, &c.dw, &t);
+		bench_load(&b);
+		for (int32_t oy = 0; oy < p->oh; oy++)
+		for (int32_t ox = 0; ox < p->ow; ox++)
+		for (int32_t ch = 0; ch < p->oc; ch++)
+			b.want[p->out_base + oy * p->out_y_stride + ox * p->out_x_stride + ch] =
+				(uint8_t)expected(&b, &c.dw, &t, oy, ox, ch);
+		bench_run(&b, &c);
+		bench_compare(&b, &c, i);
+		bench_close(&b);
+	}
+}
+
+/* A row wider than the line buffer, or an addition, is refused. */
+static void dw_limits_bad(void **state)
+{
+	struct weft_model *m = weft_model_new(weft_config_find("w16"));
+	struct weft_model_fault f;
+	struct weft_cmd c;
+
+	(void)state;
+	weft_cmd_init(&c, WEFT_CMD_DW);
+	c.dw.post.y_max = 127;
+	c.dw.post.ow = (int32_t)weft_config_find("w16")->dw_line - 2;
+	assert_int_equal(weft_model_exec(m, &c, &f), 0);
+	c.dw.post.ow++;
+	assert_int_not_equal(weft_model_exec(m, &c, &f), 0);
+	assert_int_equal(f.code, WEFT_FAULT_BAD_FIELD);
+	c.dw.post.ow = 1;
+	c.dw.post.add = 1;
+	assert_int_not_equal(weft_model_exec(m, &c, &f), 0);
+	assert_int_equal(f.code, WEFT_FAULT_BAD_FIELD);
+	weft_model_free(m);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(dw_random), cmocka_unit_test(dw_limits_bad)};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

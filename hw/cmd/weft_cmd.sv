@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Command processor: fetch, decode, check, queue, issue, retire, faults.
+//
+// A word is decoded a cycle; a command enters its unit's queue in the cycle
+// after its last word and is issued from the next cycle on, when its wait
+// counts are met. A unit's done_i counts in the next cycle.
+//
+// Faults of a unit belong to its oldest command under way. Faults that decoding
+// finds (and a stream that ends early, or a bus error of the fetch) are
+// reported when every earlier command has retired, so that the commands before
+// the reported one have run. The first fault is kept; then abort_o is high
+// until all units and the fetch are quiet, and only then fault_o rises. Done
+// and reset go the same way.
+//
+// Theory: hw/cmd/README.md
+module weft_cmd (
+  input  logic clk_i,
+  input  logic rst_ni,
+
+  input  logic start_i,           // pulse; ignored unless idle and without fault
+  input  logic reset_i,           // pulse
+  output logic started_o,         // pulse: start was taken
+  output logic cleared_o,         // pulse: reset was done
+  output logic running_o,         // from start to END
+  output logic busy_o,
+  output logic done_o,            // last stream reached END
+  output logic fault_o,           // a fault is kept
+  output logic done_pulse_o,
+  output logic fault_pulse_o,
+
+  output logic [7:0]  fault_code_o,
+  output logic [7:0]  fault_unit_o,
+  output logic [23:0] fault_index_o,
+  output logic [31:0] fault_tag_o,
+  output logic [31:0] fault_info_o,
+
+  input  logic [31:0] stream_off_i,
+  input  logic [31:0] stream_words_i,
+  input  logic [39:0] win_base_i,        // of window 0
+  input  logic [31:0] win_size_i,
+  input  logic        win_read_i,
+
+  output logic                         ar_valid_o,
+  input  logic                         ar_ready_i,
+  output logic [39:0]                  ar_addr_o,
+  output logic [7:0]                   ar_len_o,
+  input  logic                         r_valid_i,
+  output logic                         r_ready_o,
+  input  logic [8*weft_cfg_pkg::N-1:0] r_data_i,
+  input  logic                         r_error_i,
+  input  logic                         r_last_i,
+
+  // Units, bit or slice = unit index (LD, ST, CV, VE).
+  output logic [3:0]      u_cmd_valid_o,
+  input  logic [3:0]      u_cmd_ready_i,
+  output logic [1023:0]   ld_cmd_o,
+  output logic [1023:0]   st_cmd_o,
+  output logic [1023:0]   cv_cmd_o,
+  output logic [1023:0]   ve_cmd_o,
+  input  logic [3:0]      u_done_i,
+  input  logic [3:0]      u_fault_i,
+  input  logic [4*8-1:0]  u_fault_code_i,
+  input  logic [4*32-1:0] u_fault_info_i,
+  input  logic [3:0]      u_busy_i,
+  output logic            abort_o,
+
+  output logic [3:0]      active_o,      // unit has a command under way
+  output logic [3:0]      retire_o,
+  output logic [4*32-1:0] retired_o      // since start
+);
+
+  typedef enum logic [1:0] {Idle, Run, Drain} state_e;
+  typedef enum logic [1:0] {Done, Fault, Reset} reason_e;
+  state_e  state_q;
+  reason_e reason_q;
+  logic [1:0] drain_q;                   // cycles of Drain, up to 3
+
+  logic stop;
+  assign started_o = state_q == Idle && start_i && !reset_i && !fault_o;
+  assign running_o = state_q == Run;
+  assign busy_o    = state_q != Idle;
+  assign abort_o   = state_q == Drain;
+  assign stop      = state_q == Drain;
+
+  // ---- fetch -------------------------------------------------------------------------
+
+  logic        word_valid, word_ready, word_error, stream_end, bad_window, fetch_busy;
+  logic [63:0] word;
+
+  weft_cmd_fetch u_fetch (
+    .clk_i,
+    .rst_ni,
+    .start_i     (started_o),
+    .stop_i      (stop),
+    .stream_off_i,
+    .stream_words_i,
+    .win_base_i,
+    .win_size_i,
+    .win_read_i,
+    .ar_valid_o,
+    .ar_ready_i,
+    .ar_addr_o,
+    .ar_len_o,
+    .r_valid_i,
+    .r_ready_o,
+    .r_data_i,
+    .r_error_i,
+    .r_last_i,
+    .word_valid_o(word_valid),
+    .word_ready_i(word_ready),
+    .word_o      (word),
+    .word_error_o(word_error),
+    .end_o       (stream_end),
+    .bad_window_o(bad_window),
+    .busy_o      (fetch_busy)
+  );
+
+  // ---- decode -------------------------------------------------------------------------
+
+  logic [1023:0] asm_q;                  // the command being put together
+  logic [4:0]    n_q;                    // words of it
+  logic [23:0]   index_q;
+  logic          ended_q;                // END was decoded
+  logic          bad_window_q;
+
+  logic [7:0] words, unit, check_fault;
+  logic       rules_ok;
+  weft_cmd_check u_check (
+    .cmd_i  (asm_q),
+    .words_o(words),
+    .unit_o (unit),
+    .fault_o(check_fault)
+  );
+  weft_cmd_rules u_rules (
+    .cmd_i(asm_q),
+    .ok_o (rules_ok)
+  );
+
+  logic       head_bad, complete, bad, good, blocked;
+  logic [7:0] bad_code;
+  always_comb begin
+    head_bad = n_q != '0 && (words == '0 || asm_q[weft_cmd_pkg::HEADER_N_WORDS_LSB +: 8] != words);
+    complete = n_q != '0 && !head_bad && 8'(n_q) == words;
+    bad_code = weft_cmd_pkg::FAULT_NONE;
+    if (bad_window_q) bad_code = weft_cmd_pkg::FAULT_WINDOW;
+    else if (head_bad || (complete && check_fault != weft_cmd_pkg::FAULT_NONE)) bad_code = check_fault;
+    else if (complete && !rules_ok) bad_code = weft_cmd_pkg::FAULT_BAD_FIELD;
+    else if (!complete && word_valid && word_error) bad_code = weft_cmd_pkg::FAULT_BUS;
+    else if (!complete && stream_end) bad_code = weft_cmd_pkg::FAULT_STREAM_END;
+    bad  = !ended_q && running_o && bad_code != weft_cmd_pkg::FAULT_NONE;
+    good = !ended_q && running_o && complete && bad_code == weft_cmd_pkg::FAULT_NONE;
+  end
+
+  logic [3:0] push, queue_ready;
+  logic       is_end, leave;
+  assign is_end     = unit == weft_cmd_pkg::UNIT_CP;
+  assign push       = good && !is_end ? (4'd1 << unit[1:0]) & queue_ready : '0;
+  assign blocked    = good && !is_end && push == '0;
+  assign leave      = push != '0 || (good && is_end);
+  assign word_ready = running_o && !ended_q && !bad && !word_error && (!complete || (leave && !is_end));
+
+  logic take;
+  assign take = word_valid && word_ready;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      n_q          <= '0;
+      index_q      <= '0;
+      ended_q      <= 1'b0;
+      bad_window_q <= 1'b0;
+    end else if (started_o) begin
+      n_q          <= '0;
+      index_q      <= '0;
+      ended_q      <= 1'b0;
+      bad_window_q <= bad_window;
+    end else begin
+      if (leave) begin
+        n_q     <= {4'd0, take};
+        index_q <= index_q + 24'd1;
+      end else if (take) begin
+        n_q <= n_q + 5'd1;
+      end
+      if (good && is_end) ended_q <= 1'b1;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (take) begin
+      if (leave) asm_q[63:0] <= word;
+      else asm_q[64*n_q[3:0] +: 64] <= word;
+    end
+  end
+
+  // ---- queues ---------------------------------------------------------------------------
+
+  logic [3:0]      waiting, empty, unit_done;
+  logic [4*24-1:0] head_index, oldest_index;
+  logic [4*32-1:0] head_tag, head_header, oldest_tag;
+  logic [3:0]      valid;
+  assign u_cmd_valid_o = running_o ? valid : '0;
+  assign unit_done     = running_o ? u_done_i : '0;
+  assign retire_o      = unit_done;
+
+  for (genvar u = 0; u < 4; u++) begin : g_queue
+    // Of VE the longest is dw (and pool).
+    localparam int unsigned Words = u == 2 ? 32'(weft_cmd_pkg::CONV_WORDS) :
+                                    u == 3 ? 32'(weft_cmd_pkg::DW_WORDS) : 32'(weft_cmd_pkg::LOAD_WORDS);
+    logic [1023:0] cmd;
+    weft_cmd_queue #(
+      .Words(Words)
+    ) u_queue (
+      .clk_i,
+      .rst_ni,
+      .clr_i         (stop),
+      .push_i        (push[u]),
+      .ready_o       (queue_ready[u]),
+      .cmd_i         (asm_q),
+      .index_i       (index_q),
+      .retired_i     (retired_o),
+      .cmd_valid_o   (valid[u]),
+      .cmd_ready_i   (u_cmd_ready_i[u] && running_o),
+      .cmd_o         (cmd),
+      .done_i        (unit_done[u]),
+      .waiting_o     (waiting[u]),
+      .empty_o       (empty[u]),
+      .active_o      (active_o[u]),
+      .head_index_o  (head_index[24*u +: 24]),
+      .head_tag_o    (head_tag[32*u +: 32]),
+      .head_header_o (head_header[32*u +: 32]),
+      .oldest_index_o(oldest_index[24*u +: 24]),
+      .oldest_tag_o  (oldest_tag[32*u +: 32])
+    );
+
+    always_ff @(posedge clk_i or negedge rst_ni) begin
+      if (!rst_ni) retired_o[32*u +: 32] <= '0;
+      else if (started_o || cleared_o) retired_o[32*u +: 32] <= '0;
+      else if (unit_done[u]) retired_o[32*u +: 32] <= retired_o[32*u +: 32] + 32'd1;
+    end
+  end
+
+  assign ld_cmd_o = g_queue[0].cmd;
+  assign st_cmd_o = g_queue[1].cmd;
+  assign cv_cmd_o = g_queue[2].cmd;
+  assign ve_cmd_o = g_queue[3].cmd;
+
+  // ---- end, deadlock, faults ---------------------------------------------------------------
+
+  logic quiet, finished, bad_now, deadlock, fault_now;
+  assign quiet     = active_o == '0 && u_busy_i == '0;
+  assign finished  = running_o && ended_q && empty == '1 && quiet;
+  assign bad_now   = bad && empty == '1 && quiet;
+  assign deadlock  = running_o && quiet && valid == '0 && waiting != '0 && (ended_q || bad || blocked);
+  assign fault_now = running_o && (u_fault_i != '0 || bad_now || deadlock);
+
+  logic [7:0]  new_code, new_unit;
+  logic [23:0] new_index;
+  logic [31:0] new_tag, new_info;
+  always_comb begin
+    new_unit  = weft_cmd_pkg::UNIT_CP;
+    new_index = index_q;
+    if (u_fault_i != '0) begin
+      new_code  = '0;
+      new_tag   = '0;
+      new_info  = '0;
+      for (int unsigned i = 0; i < 4; i++) begin
+        if (u_fault_i[3-i]) begin
+          new_code  = u_fault_code_i[8*(3-i) +: 8];
+          new_unit  = 8'(3-i);
+          new_index = oldest_index[24*(3-i) +: 24];
+          new_tag   = oldest_tag[32*(3-i) +: 32];
+          new_info  = u_fault_info_i[32*(3-i) +: 32];
+        end
+      end
+    end else if (deadlock) begin
+      // Of the waiting commands, the first in the stream.
+      new_code  = weft_cmd_pkg::FAULT_DEADLOCK;
+      new_index = '1;
+      new_tag   = '0;
+      new_info  = '0;
+      for (int unsigned i = 0; i < 4; i++) begin
+        if (waiting[i] && head_index[24*i +: 24] <= new_index) begin
+          new_index = head_index[24*i +: 24];
+          new_tag   = head_tag[32*i +: 32];
+          new_info  = head_header[32*i +: 32];
+        end
+      end
+    end else begin
+      new_code = bad_code;
+      new_tag  = n_q == '0 ? '0 : asm_q[weft_cmd_pkg::HEADER_TAG_LSB +: 32];
+      new_info = bad_window_q ? stream_off_i : n_q == '0 ? '0 : asm_q[31:0];
+    end
+  end
+
+  logic drained;
+  assign drained       = state_q == Drain && drain_q == 2'd3 && u_busy_i == '0 && !fetch_busy;
+  assign cleared_o     = drained && reason_q == Reset;
+  assign done_pulse_o  = drained && reason_q == Done && !reset_i;
+  assign fault_pulse_o = drained && reason_q == Fault && !reset_i;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      state_q  <= Idle;
+      reason_q <= Done;
+      drain_q  <= '0;
+      done_o   <= 1'b0;
+      fault_o  <= 1'b0;
+    end else begin
+      if (state_q != Drain) drain_q <= '0;
+      else if (drain_q != 2'd3) drain_q <= drain_q + 2'd1;
+
+      if (started_o) begin
+        state_q <= Run;
+        done_o  <= 1'b0;
+      end
+      if (fault_now) begin
+        state_q  <= Drain;
+        reason_q <= Fault;
+      end else if (finished) begin
+        state_q  <= Drain;
+        reason_q <= Done;
+      end
+      if (drained) begin
+        state_q <= Idle;
+        if (reason_q == Done) done_o <= 1'b1;
+        if (reason_q == Fault) fault_o <= 1'b1;
+      end
+      if (cleared_o) begin
+        done_o  <= 1'b0;
+        fault_o <= 1'b0;
+      end
+      if (reset_i) begin
+        state_q  <= Drain;
+        reason_q <= Reset;
+      end
+    end
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      fault_code_o  <= '0;
+      fault_unit_o  <= '0;
+      fault_index_o <= '0;
+      fault_tag_o   <= '0;
+      fault_info_o  <= '0;
+    end else if (cleared_o || started_o) begin
+      fault_code_o  <= '0;
+      fault_unit_o  <= '0;
+      fault_index_o <= '0;
+      fault_tag_o   <= '0;
+      fault_info_o  <= '0;
+    end else if (fault_now) begin
+      fault_code_o  <= new_code;
+      fault_unit_o  <= new_unit;
+      fault_index_o <= new_index;
+      fault_tag_o   <= new_tag;
+      fault_info_o  <= new_info;
+    end
+  end
+
+`ifdef WEFT_ASSERT
+  always_ff @(posedge clk_i) begin
+    if (rst_ni) begin
+      assert (!(running_o && (u_fault_i & ~active_o) != '0));
+      if (fault_pulse_o || done_pulse_o) assert (u_busy_i == '0);
+    end
+  end
+`endif
+
+endmodule

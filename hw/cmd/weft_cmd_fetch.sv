@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Fetches the stream through window 0 and hands it out word by word.
+//
+// start_i loads the registers; word_valid_o is up to one word a cycle. Bursts
+// of up to 8 beats are asked for as long as the 512-byte buffer has room for
+// them, so the answer never waits. word_error_o marks a word that came with a
+// bus error. end_o: every word was handed out. bad_window_o: the stream does
+// not lie in window 0; nothing is fetched then.
+//
+// While stop_i is high nothing is asked for and what comes is dropped; busy_o
+// is low when nothing is outstanding.
+module weft_cmd_fetch (
+  input  logic clk_i,
+  input  logic rst_ni,
+  input  logic start_i,
+  input  logic stop_i,
+
+  input  logic [31:0] stream_off_i,
+  input  logic [31:0] stream_words_i,
+  input  logic [39:0] win_base_i,
+  input  logic [31:0] win_size_i,
+  input  logic        win_read_i,
+
+  output logic                         ar_valid_o,   // may be withdrawn by stop_i
+  input  logic                         ar_ready_i,
+  output logic [39:0]                  ar_addr_o,
+  output logic [7:0]                   ar_len_o,
+  input  logic                         r_valid_i,
+  output logic                         r_ready_o,
+  input  logic [8*weft_cfg_pkg::N-1:0] r_data_i,
+  input  logic                         r_error_i,
+  input  logic                         r_last_i,
+
+  output logic        word_valid_o,
+  input  logic        word_ready_i,
+  output logic [63:0] word_o,
+  output logic        word_error_o,
+  output logic        end_o,
+  output logic        bad_window_o,
+  output logic        busy_o
+);
+
+  localparam int unsigned N         = weft_cfg_pkg::N;
+  localparam int unsigned Log2N     = weft_cfg_pkg::LOG2_N;
+  localparam int unsigned Log2Words = Log2N - 3;   // words of a beat
+  localparam int unsigned Depth     = 512 / N;     // beats
+  localparam int unsigned CountBits = $clog2(Depth) + 1;
+  localparam int unsigned BeatBits  = 33 - Log2Words;
+
+  // ---- is the stream inside window 0? -----------------------------------------
+  logic [35:0] stream_end;
+  assign stream_end   = {4'd0, stream_off_i} + {1'b0, stream_words_i, 3'd0};
+  assign bad_window_o = !win_read_i || stream_end > {4'd0, win_size_i} || stream_off_i[5:0] != '0;
+
+  // ---- addresses ---------------------------------------------------------------
+  logic [39-Log2N:0]    beat_addr_q;   // next beat to ask for
+  logic [BeatBits-1:0]  beats_q;       // beats still to ask for
+  logic [CountBits-1:0] room_q;        // free places that no burst has claimed
+  logic [3:0]           outstanding_q; // bursts
+
+  logic [3:0] chunk, beats;
+  assign chunk      = 4'd8 - {1'b0, beat_addr_q[2:0]};
+  assign beats      = beats_q < BeatBits'(chunk) ? beats_q[3:0] : chunk;
+  assign ar_valid_o = beats_q != '0 && room_q >= CountBits'(beats) && !outstanding_q[3] && !stop_i;
+  assign ar_addr_o  = {beat_addr_q, Log2N'(0)};
+  assign ar_len_o   = 8'(beats) - 8'd1;
+
+  logic ar_done, r_done, beat_pop;
+  assign ar_done   = ar_valid_o && ar_ready_i;
+  assign r_done    = r_valid_i && r_last_i;
+  assign r_ready_o = 1'b1;
+
+  /* verilator lint_off UNUSEDSIGNAL */  // both are multiples of 64
+  logic [39:0] stream_addr;
+  /* verilator lint_on UNUSEDSIGNAL */
+  assign stream_addr = win_base_i + 40'(stream_off_i);
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      beats_q       <= '0;
+      room_q        <= CountBits'(Depth);
+      outstanding_q <= '0;
+    end else begin
+      if (ar_done && !r_done) outstanding_q <= outstanding_q + 4'd1;
+      if (!ar_done && r_done) outstanding_q <= outstanding_q - 4'd1;
+      if (stop_i) begin
+        beats_q <= '0;
+        room_q  <= CountBits'(Depth);
+      end else if (start_i) begin
+        beats_q <= bad_window_o ? '0 : BeatBits'(({1'b0, stream_words_i} + {1'b0, N/8 - 1}) >> Log2Words);
+      end else begin
+        room_q <= room_q - (ar_done ? CountBits'(beats) : '0) + CountBits'(beat_pop);
+        if (ar_done) beats_q <= beats_q - BeatBits'(beats);
+      end
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (start_i) beat_addr_q <= stream_addr[39:Log2N];
+    else if (ar_done) beat_addr_q <= beat_addr_q + (40-Log2N)'(beats);
+  end
+
+  // ---- words -------------------------------------------------------------------------
+  logic           beat_valid, beat_error, beat_wready;
+  logic [8*N-1:0] beat_data;
+
+  /* verilator lint_off PINCONNECTEMPTY */
+  weft_fifo #(
+    .Width(8*N + 1),
+    .Depth(Depth)
+  ) u_beats (
+    .clk_i,
+    .rst_ni,
+    .clr_i   (stop_i),
+    .wvalid_i(r_valid_i),
+    .wready_o(beat_wready),
+    .wdata_i ({r_error_i, r_data_i}),
+    .rvalid_o(beat_valid),
+    .rready_i(beat_pop),
+    .rdata_o ({beat_error, beat_data}),
+    .count_o ()
+  );
+  /* verilator lint_on PINCONNECTEMPTY */
+
+  logic [31:0] words_q;                // still to hand out
+  logic        take, beat_end;
+  assign word_valid_o = beat_valid && words_q != '0;
+  assign word_error_o = beat_error;
+  assign end_o        = words_q == '0;
+  assign take         = word_valid_o && word_ready_i;
+  assign beat_pop     = take && (beat_end || words_q == 32'd1);
+  assign busy_o       = outstanding_q != '0;
+
+  if (Log2Words == 0) begin : g_one
+    assign word_o   = beat_data;
+    assign beat_end = 1'b1;
+  end else begin : g_many
+    logic [Log2Words-1:0] index_q;
+    assign word_o   = beat_data[64*index_q +: 64];
+    assign beat_end = index_q == '1;
+
+    always_ff @(posedge clk_i or negedge rst_ni) begin
+      if (!rst_ni) index_q <= '0;
+      else if (stop_i || start_i) index_q <= '0;
+      else if (take) index_q <= index_q + 1'b1;
+    end
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) words_q <= '0;
+    else if (stop_i) words_q <= '0;
+    else if (start_i) words_q <= bad_window_o ? '0 : stream_words_i;
+    else if (take) words_q <= words_q - 32'd1;
+  end
+
+`ifdef WEFT_ASSERT
+  always_ff @(posedge clk_i) begin
+    if (rst_ni && r_valid_i && !stop_i) assert (beat_wready);
+  end
+`else
+  logic unused_ready;
+  assign unused_ready = beat_wready;
+`endif
+
+endmodule

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Register file: what the driver reads and writes, and the counters.
+//
+// reg_rdata_o is combinational in the cycle of the request; a write takes
+// effect in the next cycle. Unknown addresses read 0. The base of a window is
+// a multiple of 64: its low bits read 0.
+module weft_regs (
+  input  logic clk_i,
+  input  logic rst_ni,
+
+  input  logic        reg_req_i,
+  input  logic        reg_we_i,
+  input  logic [11:0] reg_addr_i,
+  input  logic [31:0] reg_wdata_i,
+  output logic [31:0] reg_rdata_o,
+  output logic        irq_o,
+
+  output logic        start_o,         // pulses
+  output logic        reset_o,
+  input  logic        busy_i,
+  input  logic        done_i,
+  input  logic        fault_i,
+  input  logic        done_pulse_i,
+  input  logic        fault_pulse_i,
+  input  logic        clear_i,         // pulse: counters to zero
+  input  logic        running_i,
+
+  input  logic [7:0]      fault_code_i,
+  input  logic [7:0]      fault_unit_i,
+  input  logic [23:0]     fault_index_i,
+  input  logic [31:0]     fault_tag_i,
+  input  logic [31:0]     fault_info_i,
+  input  logic [4*32-1:0] retired_i,
+
+  output logic [31:0] stream_off_o,
+  output logic [31:0] stream_words_o,
+  output logic [weft_cfg_pkg::N_WINDOWS*40-1:0] win_base_o,
+  output logic [weft_cfg_pkg::N_WINDOWS*32-1:0] win_size_o,
+  output logic [weft_cfg_pkg::N_WINDOWS-1:0]    win_read_o,
+  output logic [weft_cfg_pkg::N_WINDOWS-1:0]    win_write_o,
+
+  // What the counters count.
+  input  logic [3:0]                    active_i,
+  input  logic [3:0]                    retire_i,
+  input  logic                          stall_act_i,
+  input  logic                          stall_wgt_i,
+  input  logic                          stall_post_i,
+  input  logic [3:0]                    conflicts_i,
+  input  logic [weft_cfg_pkg::LOG2_N:0] rd_bytes_i,
+  input  logic [weft_cfg_pkg::LOG2_N:0] wr_bytes_i
+);
+
+  localparam int unsigned NWindows = weft_cfg_pkg::N_WINDOWS;
+  localparam int unsigned WinBits  = $clog2(NWindows);
+
+  logic       write, in_range, is_win;
+  logic [9:0] addr;
+  assign addr     = {reg_addr_i[9:2], 2'b00};
+  assign in_range = reg_addr_i[11:10] == '0;
+  assign write    = reg_req_i && reg_we_i && in_range;
+
+  // Window registers: 16 bytes a window from the first one's base on.
+  logic [WinBits-1:0] win;
+  logic [9:0]         win_reg;
+  assign win     = addr[4 +: WinBits];
+  assign is_win  = addr >= weft_regs_pkg::WIN_BASE_LO_ADDR &&
+                   addr < weft_regs_pkg::WIN_BASE_LO_ADDR + 10'(weft_regs_pkg::WIN_BASE_LO_STRIDE * NWindows);
+  assign win_reg = is_win ? weft_regs_pkg::WIN_BASE_LO_ADDR + 10'(addr[3:2]) * 10'd4 : '0;
+
+  logic ctrl;
+  assign ctrl    = write && addr == weft_regs_pkg::CTRL_ADDR;
+  assign start_o = ctrl && reg_wdata_i[weft_regs_pkg::CTRL_START_LSB];
+  assign reset_o = ctrl && reg_wdata_i[weft_regs_pkg::CTRL_RESET_LSB];
+
+  // ---- software writes -----------------------------------------------------------
+
+  logic irq_en_done_q, irq_en_fault_q, irq_done_q, irq_fault_q;
+  logic [1:0] irq_clear;
+  assign irq_clear = write && addr == weft_regs_pkg::IRQ_STATUS_ADDR ?
+    {reg_wdata_i[weft_regs_pkg::IRQ_STATUS_FAULT_LSB], reg_wdata_i[weft_regs_pkg::IRQ_STATUS_DONE_LSB]} : '0;
+  assign irq_o = (irq_done_q && irq_en_done_q) || (irq_fault_q && irq_en_fault_q);
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      irq_en_done_q  <= 1'b0;
+      irq_en_fault_q <= 1'b0;
+      irq_done_q     <= 1'b0;
+      irq_fault_q    <= 1'b0;
+      stream_off_o   <= '0;
+      stream_words_o <= '0;
+      win_base_o     <= '0;
+      win_size_o     <= '0;
+      win_read_o     <= '0;
+      win_write_o    <= '0;
+    end else begin
+      if (irq_clear[0]) irq_done_q <= 1'b0;
+      if (irq_clear[1]) irq_fault_q <= 1'b0;
+      if (done_pulse_i) irq_done_q <= 1'b1;
+      if (fault_pulse_i) irq_fault_q <= 1'b1;
+      if (write) begin
+        case (addr)
+          weft_regs_pkg::IRQ_ENABLE_ADDR: begin
+            irq_en_done_q  <= reg_wdata_i[weft_regs_pkg::IRQ_ENABLE_DONE_LSB];
+            irq_en_fault_q <= reg_wdata_i[weft_regs_pkg::IRQ_ENABLE_FAULT_LSB];
+          end
+          weft_regs_pkg::STREAM_OFF_ADDR:   stream_off_o <= reg_wdata_i;
+          weft_regs_pkg::STREAM_WORDS_ADDR: stream_words_o <= reg_wdata_i;
+          default: ;
+        endcase
+        case (win_reg)
+          weft_regs_pkg::WIN_BASE_LO_ADDR: win_base_o[40*win +: 32] <= {reg_wdata_i[31:6], 6'd0};
+          weft_regs_pkg::WIN_BASE_HI_ADDR: win_base_o[40*win+32 +: 8] <= reg_wdata_i[7:0];
+          weft_regs_pkg::WIN_SIZE_ADDR:    win_size_o[32*win +: 32] <= reg_wdata_i;
+          weft_regs_pkg::WIN_CTRL_ADDR: begin
+            win_read_o[win]  <= reg_wdata_i[weft_regs_pkg::WIN_CTRL_READ_LSB];
+            win_write_o[win] <= reg_wdata_i[weft_regs_pkg::WIN_CTRL_WRITE_LSB];
+          end
+          default: ;
+        endcase
+      end
+    end
+  end
+
+  // ---- counters ------------------------------------------------------------------------
+
+  logic [31:0] cycles_q, ld_q, st_q, cv_q, ve_q, act_q, wgt_q, post_q, conflict_q, rd_q, wr_q, cmds_q;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      cycles_q   <= '0;
+      ld_q       <= '0;
+      st_q       <= '0;
+      cv_q       <= '0;
+      ve_q       <= '0;
+      act_q      <= '0;
+      wgt_q      <= '0;
+      post_q     <= '0;
+      conflict_q <= '0;
+      rd_q       <= '0;
+      wr_q       <= '0;
+      cmds_q     <= '0;
+    end else if (clear_i) begin
+      cycles_q   <= '0;
+      ld_q       <= '0;
+      st_q       <= '0;
+      cv_q       <= '0;
+      ve_q       <= '0;
+      act_q      <= '0;
+      wgt_q      <= '0;
+      post_q     <= '0;
+      conflict_q <= '0;
+      rd_q       <= '0;
+      wr_q       <= '0;
+      cmds_q     <= '0;
+    end else if (running_i) begin
+      cycles_q   <= cycles_q + 32'd1;
+      ld_q       <= ld_q + 32'(active_i[0]);
+      st_q       <= st_q + 32'(active_i[1]);
+      cv_q       <= cv_q + 32'(active_i[2]);
+      ve_q       <= ve_q + 32'(active_i[3]);
+      act_q      <= act_q + 32'(stall_act_i);
+      wgt_q      <= wgt_q + 32'(stall_wgt_i);
+      post_q     <= post_q + 32'(stall_post_i);
+      conflict_q <= conflict_q + 32'(conflicts_i);
+      rd_q       <= rd_q + 32'(rd_bytes_i);
+      wr_q       <= wr_q + 32'(wr_bytes_i);
+      cmds_q     <= cmds_q + 32'(retire_i[0]) + 32'(retire_i[1]) + 32'(retire_i[2]) + 32'(retire_i[3]);
+    end
+  end
+
+  // ---- reads -----------------------------------------------------------------------------
+
+  always_comb begin
+    reg_rdata_o = '0;
+    if (reg_req_i && !reg_we_i && in_range) begin
+      case (addr)
+        weft_regs_pkg::ID_ADDR:       reg_rdata_o = weft_regs_pkg::ID_VALUE;
+        weft_regs_pkg::VERSION_ADDR:  reg_rdata_o = weft_regs_pkg::VERSION_VALUE;
+        weft_regs_pkg::CONFIG_ADDR:   reg_rdata_o = weft_cfg_pkg::CONFIG_VALUE;
+        weft_regs_pkg::FEATURES_ADDR: reg_rdata_o = weft_cfg_pkg::FEATURES_VALUE;
+        weft_regs_pkg::STATUS_ADDR: begin
+          reg_rdata_o[weft_regs_pkg::STATUS_BUSY_LSB]  = busy_i;
+          reg_rdata_o[weft_regs_pkg::STATUS_DONE_LSB]  = done_i;
+          reg_rdata_o[weft_regs_pkg::STATUS_FAULT_LSB] = fault_i;
+        end
+        weft_regs_pkg::IRQ_ENABLE_ADDR: begin
+          reg_rdata_o[weft_regs_pkg::IRQ_ENABLE_DONE_LSB]  = irq_en_done_q;
+          reg_rdata_o[weft_regs_pkg::IRQ_ENABLE_FAULT_LSB] = irq_en_fault_q;
+        end
+        weft_regs_pkg::IRQ_STATUS_ADDR: begin
+          reg_rdata_o[weft_regs_pkg::IRQ_STATUS_DONE_LSB]  = irq_done_q;
+          reg_rdata_o[weft_regs_pkg::IRQ_STATUS_FAULT_LSB] = irq_fault_q;
+        end
+        weft_regs_pkg::STREAM_OFF_ADDR:   reg_rdata_o = stream_off_o;
+        weft_regs_pkg::STREAM_WORDS_ADDR: reg_rdata_o = stream_words_o;
+        weft_regs_pkg::FAULT_ADDR: begin
+          reg_rdata_o[weft_regs_pkg::FAULT_CODE_LSB +: weft_regs_pkg::FAULT_CODE_W] = fault_code_i;
+          reg_rdata_o[weft_regs_pkg::FAULT_UNIT_LSB +: weft_regs_pkg::FAULT_UNIT_W] = fault_unit_i;
+        end
+        weft_regs_pkg::FAULT_CMD_ADDR:         reg_rdata_o = 32'(fault_index_i);
+        weft_regs_pkg::FAULT_TAG_ADDR:         reg_rdata_o = fault_tag_i;
+        weft_regs_pkg::FAULT_INFO_ADDR:        reg_rdata_o = fault_info_i;
+        weft_regs_pkg::RETIRED_LD_ADDR:        reg_rdata_o = retired_i[0 +: 32];
+        weft_regs_pkg::RETIRED_ST_ADDR:        reg_rdata_o = retired_i[32 +: 32];
+        weft_regs_pkg::RETIRED_CV_ADDR:        reg_rdata_o = retired_i[64 +: 32];
+        weft_regs_pkg::RETIRED_VE_ADDR:        reg_rdata_o = retired_i[96 +: 32];
+        weft_regs_pkg::CNT_CYCLES_ADDR:        reg_rdata_o = cycles_q;
+        weft_regs_pkg::CNT_LD_BUSY_ADDR:       reg_rdata_o = ld_q;
+        weft_regs_pkg::CNT_ST_BUSY_ADDR:       reg_rdata_o = st_q;
+        weft_regs_pkg::CNT_CV_BUSY_ADDR:       reg_rdata_o = cv_q;
+        weft_regs_pkg::CNT_VE_BUSY_ADDR:       reg_rdata_o = ve_q;
+        weft_regs_pkg::CNT_CV_STALL_ACT_ADDR:  reg_rdata_o = act_q;
+        weft_regs_pkg::CNT_CV_STALL_WGT_ADDR:  reg_rdata_o = wgt_q;
+        weft_regs_pkg::CNT_CV_STALL_POST_ADDR: reg_rdata_o = post_q;
+        weft_regs_pkg::CNT_SP_CONFLICT_ADDR:   reg_rdata_o = conflict_q;
+        weft_regs_pkg::CNT_RD_BYTES_ADDR:      reg_rdata_o = rd_q;
+        weft_regs_pkg::CNT_WR_BYTES_ADDR:      reg_rdata_o = wr_q;
+        weft_regs_pkg::CNT_CMDS_ADDR:          reg_rdata_o = cmds_q;
+        default: begin
+          case (win_reg)
+            weft_regs_pkg::WIN_BASE_LO_ADDR: reg_rdata_o = win_base_o[40*win +: 32];
+            weft_regs_pkg::WIN_BASE_HI_ADDR: reg_rdata_o = 32'(win_base_o[40*win+32 +: 8]);
+            weft_regs_pkg::WIN_SIZE_ADDR:    reg_rdata_o = win_size_o[32*win +: 32];
+            weft_regs_pkg::WIN_CTRL_ADDR: begin
+              reg_rdata_o[weft_regs_pkg::WIN_CTRL_READ_LSB]  = win_read_o[win];
+              reg_rdata_o[weft_regs_pkg::WIN_CTRL_WRITE_LSB] = win_write_o[win];
+            end
+            default: ;
+          endcase
+        end
+      endcase
+    end
+  end
+
+  logic unused_low;
+  assign unused_low = ^reg_addr_i[1:0];
+
+endmodule

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Shares the AXI read channels between command fetch (first) and load DMA.
+//
+// An address is taken into a register, so that a client may withdraw an
+// address that was not yet taken. All reads have one ID: data comes back in
+// order, and a FIFO of one bit per burst says whose it is. One address a cycle.
+module weft_axi_read (
+  input  logic clk_i,
+  input  logic rst_ni,
+
+  input  logic        fetch_valid_i,
+  output logic        fetch_ready_o,
+  input  logic [39:0] fetch_addr_i,
+  input  logic [7:0]  fetch_len_i,
+  output logic        fetch_rvalid_o,
+  input  logic        fetch_rready_i,
+
+  input  logic        load_valid_i,
+  output logic        load_ready_o,
+  input  logic [39:0] load_addr_i,
+  input  logic [7:0]  load_len_i,
+  output logic        load_rvalid_o,
+  input  logic        load_rready_i,
+
+  output logic        m_arvalid_o,
+  input  logic        m_arready_i,
+  output logic [39:0] m_araddr_o,
+  output logic [7:0]  m_arlen_o,
+  input  logic        m_rvalid_i,
+  input  logic        m_rlast_i,
+  output logic        m_rready_o
+);
+
+  localparam int unsigned Outstanding = 128;
+
+  logic free, order_ready, order_valid, order_load;
+  assign free          = (!m_arvalid_o || m_arready_i) && order_ready;
+  assign fetch_ready_o = free;
+  assign load_ready_o  = free && !fetch_valid_i;
+
+  logic accept;
+  assign accept = free && (fetch_valid_i || load_valid_i);
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) m_arvalid_o <= 1'b0;
+    else if (accept) m_arvalid_o <= 1'b1;
+    else if (m_arready_i) m_arvalid_o <= 1'b0;
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (accept) begin
+      m_araddr_o <= fetch_valid_i ? fetch_addr_i : load_addr_i;
+      m_arlen_o  <= fetch_valid_i ? fetch_len_i : load_len_i;
+    end
+  end
+
+  /* verilator lint_off PINCONNECTEMPTY */
+  weft_fifo #(
+    .Width(1),
+    .Depth(Outstanding)
+  ) u_order (
+    .clk_i,
+    .rst_ni,
+    .clr_i   (1'b0),
+    .wvalid_i(accept),
+    .wready_o(order_ready),
+    .wdata_i (!fetch_valid_i),
+    .rvalid_o(order_valid),
+    .rready_i(m_rvalid_i && m_rready_o && m_rlast_i),
+    .rdata_o (order_load),
+    .count_o ()
+  );
+  /* verilator lint_on PINCONNECTEMPTY */
+
+  assign fetch_rvalid_o = m_rvalid_i && order_valid && !order_load;
+  assign load_rvalid_o  = m_rvalid_i && order_valid && order_load;
+  assign m_rready_o     = order_valid && (order_load ? load_rready_i : fetch_rready_i);
+
+`ifdef WEFT_ASSERT
+  logic        held_q;
+  logic [39:0] held_addr_q;
+  always_ff @(posedge clk_i) begin
+    held_q      <= rst_ni && m_arvalid_o && !m_arready_i;
+    held_addr_q <= m_araddr_o;
+    if (rst_ni && held_q) assert (m_arvalid_o && m_araddr_o == held_addr_q);
+    if (rst_ni && m_rvalid_i) assert (order_valid);
+  end
+`endif
+
+endmodule

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Load DMA: memory to scratchpad.
+//
+// Takes the next command while data of earlier ones is under way; up to 64
+// bursts are outstanding. Read addresses are aligned to the bus; one burst
+// address a cycle, the first three cycles after the command is taken. Each beat
+// is one scratchpad write at any byte address. done_o comes in the cycle after
+// the command's last write was granted, in order of commands.
+//
+// A fault comes in order too: every earlier command has retired, the faulty
+// one has written what precedes the faulty row or burst. While abort_i is
+// high nothing is written and no new address leaves; busy_o stays high until
+// all beats of accepted addresses have come back.
+//
+// Theory: hw/dma/README.md
+module weft_dma_load (
+  input  logic clk_i,
+  input  logic rst_ni,
+
+  input  logic          cmd_valid_i,
+  output logic          cmd_ready_o,
+  input  logic [1023:0] cmd_i,
+  output logic          done_o,
+  output logic          fault_o,
+  output logic [7:0]    fault_code_o,
+  output logic [31:0]   fault_info_o,
+  output logic          busy_o,
+  input  logic          abort_i,
+
+  input  logic [weft_cfg_pkg::N_WINDOWS*40-1:0] win_base_i,
+  input  logic [weft_cfg_pkg::N_WINDOWS*32-1:0] win_size_i,
+  input  logic [weft_cfg_pkg::N_WINDOWS-1:0]    win_read_i,
+
+  // AXI read, through the arbiter in weft_axi: valid may be withdrawn.
+  output logic                          ar_valid_o,
+  input  logic                          ar_ready_i,
+  output logic [39:0]                   ar_addr_o,
+  output logic [7:0]                    ar_len_o,
+  input  logic                          r_valid_i,
+  output logic                          r_ready_o,
+  input  logic [8*weft_cfg_pkg::N-1:0]  r_data_i,
+  input  logic                          r_error_i,
+  input  logic                          r_last_i,
+
+  output logic                          ldw_req_o,
+  output logic [19:0]                   ldw_addr_o,
+  output logic [8*weft_cfg_pkg::N-1:0]  ldw_data_o,
+  output logic [weft_cfg_pkg::N-1:0]    ldw_mask_o,
+  input  logic                          ldw_gnt_i,
+
+  output logic [weft_cfg_pkg::LOG2_N:0] bytes_o        // written this cycle
+);
+
+  localparam int unsigned N           = weft_cfg_pkg::N;
+  localparam int unsigned Log2N       = weft_cfg_pkg::LOG2_N;
+  localparam int unsigned BytesBits   = Log2N + 5;  // of a burst
+  localparam int unsigned Outstanding = 64;
+
+  // ---- stop: from a fault on, and during abort -------------------------------
+
+  logic dead_q, stop;
+  logic [$clog2(Outstanding):0] pending_q;  // bursts accepted, last beat not yet back
+  assign stop = dead_q || abort_i;
+
+  // ---- rows and bursts -----------------------------------------------------------
+
+  logic        row_valid, row_ready, row_last, row_fault, rows_busy;
+  logic [39:0] row_addr;
+  logic [19:0] row_sp, row_bytes;
+  logic [7:0]  row_code;
+  logic [31:0] row_info;
+
+  weft_dma_rows u_rows (
+    .clk_i,
+    .rst_ni,
+    .clear_i    (stop),
+    .cmd_valid_i,
+    .cmd_ready_o,
+    .cmd_i,
+    .win_base_i,
+    .win_size_i,
+    .win_ok_i   (win_read_i),
+    .row_valid_o(row_valid),
+    .row_ready_i(row_ready),
+    .row_addr_o (row_addr),
+    .row_sp_o   (row_sp),
+    .row_bytes_o(row_bytes),
+    .row_last_o (row_last),
+    .row_fault_o(row_fault),
+    .row_code_o (row_code),
+    .row_info_o (row_info),
+    .busy_o     (rows_busy)
+  );
+
+  logic                 burst_valid, burst_ready, burst_last, burst_fault, split_busy;
+  logic [39:0]          burst_addr;
+  logic [7:0]           burst_len;
+  logic [BytesBits-1:0] burst_bytes;
+  logic [19:0]          burst_sp;
+  logic [7:0]           row_fault_code;
+  logic [31:0]          row_fault_info;
+
+  weft_dma_split u_split (
+    .clk_i,
+    .rst_ni,
+    .clear_i      (stop),
+    .row_valid_i  (row_valid),
+    .row_ready_o  (row_ready),
+    .row_addr_i   (row_addr),
+    .row_sp_i     (row_sp),
+    .row_bytes_i  (row_bytes),
+    .row_last_i   (row_last),
+    .row_fault_i  (row_fault),
+    .row_code_i   (row_code),
+    .row_info_i   (row_info),
+    .burst_valid_o(burst_valid),
+    .burst_ready_i(burst_ready),
+    .burst_addr_o (burst_addr),
+    .burst_len_o  (burst_len),
+    .burst_bytes_o(burst_bytes),
+    .burst_sp_o   (burst_sp),
+    .burst_last_o (burst_last),
+    .burst_fault_o(burst_fault),
+    .fault_code_o (row_fault_code),
+    .fault_info_o (row_fault_info),
+    .busy_o       (split_busy)
+  );
+
+  // ---- address out, and what to do with the data ------------------------------------
+
+  localparam int unsigned OrderBits = 32 + 20 + BytesBits + 2;
+  logic                   order_wready, order_valid, order_pop;
+  logic [OrderBits-1:0]   order_in, order_out;
+
+  assign ar_valid_o  = burst_valid && !burst_fault && order_wready && !stop;
+  assign ar_addr_o   = {burst_addr[39:Log2N], Log2N'(0)};
+  assign ar_len_o    = burst_len;
+  assign burst_ready = order_wready && (burst_fault || ar_ready_i);
+  assign order_in    = {burst_addr[31:0], burst_sp, burst_bytes, burst_last, burst_fault};
+
+  /* verilator lint_off PINCONNECTEMPTY */
+  weft_fifo #(
+    .Width(OrderBits),
+    .Depth(Outstanding)
+  ) u_order (
+    .clk_i,
+    .rst_ni,
+    .clr_i   (stop),
+    .wvalid_i(burst_valid && (burst_fault || ar_ready_i)),
+    .wready_o(order_wready),
+    .wdata_i (order_in),
+    .rvalid_o(order_valid),
+    .rready_i(order_pop),
+    .rdata_o (order_out),
+    .count_o ()
+  );
+  /* verilator lint_on PINCONNECTEMPTY */
+
+  logic r_done;
+  assign r_done = r_valid_i && r_ready_o && r_last_i;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) pending_q <= '0;
+    else if (ar_valid_o && ar_ready_i && !r_done) pending_q <= pending_q + 1'b1;
+    else if (!(ar_valid_o && ar_ready_i) && r_done) pending_q <= pending_q - 1'b1;
+  end
+
+  // ---- data in -----------------------------------------------------------------------
+
+  logic           beat_wready, beat_valid, beat_pop, beat_error;
+  logic [8*N-1:0] beat_data;
+  assign r_ready_o = beat_wready || stop;
+
+  /* verilator lint_off PINCONNECTEMPTY */
+  weft_fifo #(
+    .Width(8*N + 1),
+    .Depth(4)
+  ) u_beats (
+    .clk_i,
+    .rst_ni,
+    .clr_i   (stop),
+    .wvalid_i(r_valid_i),
+    .wready_o(beat_wready),
+    .wdata_i ({r_error_i, r_data_i}),
+    .rvalid_o(beat_valid),
+    .rready_i(beat_pop),
+    .rdata_o ({beat_error, beat_data}),
+    .count_o ()
+  );
+  /* verilator lint_on PINCONNECTEMPTY */
+
+  // The burst at the head; its first beat takes the fields from the FIFO.
+  logic [31:0]          head_addr;
+  logic [19:0]          head_sp;
+  logic [BytesBits-1:0] head_bytes;
+  logic                 head_last, head_fault;
+  assign {head_addr, head_sp, head_bytes, head_last, head_fault} = order_out;
+
+  logic                 inside_q;  // first beat of the burst was taken
+  logic [19:0]          sp_q;
+  logic [BytesBits-1:0] left_q;
+
+  logic [Log2N-1:0]     skip;      // bytes of the beat before the wanted ones
+  logic [19:0]          sp;
+  logic [BytesBits-1:0] left;
+  logic [Log2N:0]       room, n_bytes;
+  logic                 final_beat;
+  assign skip       = inside_q ? '0 : head_addr[Log2N-1:0];
+  assign sp         = inside_q ? sp_q : head_sp;
+  assign left       = inside_q ? left_q : head_bytes;
+  assign room       = {1'b1, Log2N'(0)} - {1'b0, skip};
+  assign final_beat = left <= BytesBits'(room);
+  assign n_bytes    = final_beat ? left[Log2N:0] : room;
+
+  logic write_q, write_last_q, fault_now;
+  assign fault_now = order_valid && (head_fault ? !write_q : beat_valid && beat_error && !write_q) && !stop;
+  assign beat_pop  = order_valid && !head_fault && !beat_error && (!write_q || ldw_gnt_i);
+  assign order_pop = beat_pop && beat_valid && final_beat;
+
+  // Lanes that no wanted byte comes to are masked.
+  logic [8*N-1:0] shifted;
+  weft_rotate #(
+    .Bytes(N)
+  ) u_shift (
+    .data_i(beat_data),
+    .by_i  (skip),
+    .data_o(shifted)
+  );
+
+  logic [Log2N:0] write_bytes_q;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      inside_q <= 1'b0;
+      write_q  <= 1'b0;
+      dead_q   <= 1'b0;
+      done_o   <= 1'b0;
+      fault_o  <= 1'b0;
+    end else begin
+      done_o  <= write_q && ldw_gnt_i && write_last_q && !stop;
+      fault_o <= fault_now;
+      if (stop) begin
+        inside_q <= 1'b0;
+        write_q  <= 1'b0;
+        if (abort_i && !busy_o) dead_q <= 1'b0;
+      end else begin
+        if (fault_now) dead_q <= 1'b1;
+        if (ldw_gnt_i) write_q <= 1'b0;
+        if (beat_pop && beat_valid) begin
+          write_q  <= 1'b1;
+          inside_q <= !final_beat;
+        end
+      end
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (beat_pop && beat_valid) begin
+      sp_q          <= sp + 20'(n_bytes);
+      left_q        <= left - BytesBits'(n_bytes);
+      ldw_addr_o    <= sp;
+      ldw_data_o    <= shifted;
+      ldw_mask_o    <= N'((33'd1 << n_bytes) - 33'd1);
+      write_bytes_q <= n_bytes;
+      write_last_q  <= final_beat && head_last;
+    end
+    if (fault_now) begin
+      fault_code_o <= head_fault ? row_fault_code : weft_cmd_pkg::FAULT_BUS;
+      fault_info_o <= head_fault ? row_fault_info : head_addr;
+    end
+  end
+
+  assign ldw_req_o = write_q && !stop;
+  assign bytes_o   = ldw_req_o && ldw_gnt_i ? write_bytes_q : '0;
+  assign busy_o    = rows_busy || split_busy || order_valid || beat_valid || write_q || pending_q != '0;
+
+`ifdef WEFT_ASSERT
+  always_ff @(posedge clk_i) begin
+    if (rst_ni) begin
+      assert (!(done_o && fault_o));
+      assert (32'(pending_q) <= Outstanding);
+      if (r_valid_i) assert (pending_q != '0);
+    end
+  end
+`endif
+
+endmodule

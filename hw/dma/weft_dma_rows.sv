@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Walks the rows of load and store commands, checks each against its window
+// and the scratchpad.
+//
+// One row a cycle, also from one command to the next. A row that is not wholly
+// inside comes out with row_fault_o; none follows until clear_i. row_* stand
+// until row_ready_i.
+//
+// Offsets are 34-bit signed: a row is only stepped from after it was found
+// inside its window (below 2^32), and a stride is 32 bits, so no step wraps.
+module weft_dma_rows (
+  input  logic clk_i,
+  input  logic rst_ni,
+  input  logic clear_i,
+
+  input  logic          cmd_valid_i,
+  output logic          cmd_ready_o,
+  /* verilator lint_off UNUSEDSIGNAL */  // header, and words of longer commands
+  input  logic [1023:0] cmd_i,
+  /* verilator lint_on UNUSEDSIGNAL */
+
+  input  logic [weft_cfg_pkg::N_WINDOWS*40-1:0] win_base_i,
+  input  logic [weft_cfg_pkg::N_WINDOWS*32-1:0] win_size_i,
+  input  logic [weft_cfg_pkg::N_WINDOWS-1:0]    win_ok_i,     // permission for this direction
+
+  output logic        row_valid_o,
+  input  logic        row_ready_i,
+  output logic [39:0] row_addr_o,   // on the bus
+  output logic [19:0] row_sp_o,
+  output logic [19:0] row_bytes_o,
+  output logic        row_last_o,   // of its command
+  output logic        row_fault_o,
+  output logic [7:0]  row_code_o,
+  output logic [31:0] row_info_o,
+
+  output logic        busy_o
+);
+
+  // Field positions of load; store has the same.
+  logic [2:0]  c_window;
+  logic [39:0] c_off;
+  assign c_window = cmd_i[weft_cmd_pkg::LOAD_WINDOW_LSB +: 3];
+  assign c_off    = cmd_i[weft_cmd_pkg::LOAD_DRAM_OFF_LSB +: 40];
+
+  logic               valid_q, halt_q;
+  logic [39:0]        base_q;
+  logic [31:0]        size_q;
+  logic               ok_q;
+  logic [19:0]        bytes_q;
+  logic [15:0]        n1_q, n2_q;            // of the command
+  logic [15:0]        i1_q, i2_q, i3_q;      // left, this one included
+  logic signed [33:0] off1_q, off2_q, off3_q;  // row; start of its plane; of its block
+  logic [19:0]        sp1_q, sp2_q, sp3_q;
+  logic signed [31:0] ds1_q, ds2_q, ds3_q;
+  logic [19:0]        ss1_q, ss2_q, ss3_q;
+
+  logic last1, last2, last3, take, load;
+  assign last1 = i1_q == 16'd1;
+  assign last2 = i2_q == 16'd1;
+  assign last3 = i3_q == 16'd1;
+  assign take  = valid_q && row_ready_i;
+  assign load  = cmd_valid_i && cmd_ready_o;
+
+  logic signed [33:0] next1, next2, next3;
+  assign next1 = off1_q + 34'(ds1_q);
+  assign next2 = off2_q + 34'(ds2_q);
+  assign next3 = off3_q + 34'(ds3_q);
+
+  logic [19:0] sp_next1, sp_next2, sp_next3;
+  assign sp_next1 = sp1_q + ss1_q;
+  assign sp_next2 = sp2_q + ss2_q;
+  assign sp_next3 = sp3_q + ss3_q;
+
+  // ---- checks -------------------------------------------------------------------
+
+  logic        in_window, in_sp;
+  logic [32:0] off_end;
+  logic [20:0] sp_end;
+  assign off_end   = {1'b0, off1_q[31:0]} + 33'(bytes_q);
+  assign in_window = ok_q && off1_q[33:32] == 2'b00 && off_end <= {1'b0, size_q};
+  assign sp_end    = {1'b0, sp1_q} + {1'b0, bytes_q};
+  // Where the scratchpad fills the address space an access wraps instead.
+  assign in_sp     = weft_cfg_pkg::LOG2_SP_BYTES == 20 || sp_end <= 21'(weft_cfg_pkg::SP_BYTES);
+
+  assign row_valid_o = valid_q;
+  assign row_addr_o  = base_q + 40'(off1_q[31:0]);
+  assign row_sp_o    = sp1_q;
+  assign row_bytes_o = bytes_q;
+  assign row_last_o  = last1 && last2 && last3;
+  assign row_fault_o = !in_window || !in_sp;
+  assign row_code_o  = in_window ? weft_cmd_pkg::FAULT_SP_RANGE : weft_cmd_pkg::FAULT_WINDOW;
+  assign row_info_o  = in_window ? 32'(sp1_q) : off1_q[31:0];
+
+  assign cmd_ready_o = !halt_q && !clear_i && (!valid_q || (take && row_last_o && !row_fault_o));
+  assign busy_o      = valid_q;
+
+  // ---- walk -----------------------------------------------------------------------
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      valid_q <= 1'b0;
+      halt_q  <= 1'b0;
+    end else if (clear_i) begin
+      valid_q <= 1'b0;
+      halt_q  <= 1'b0;
+    end else begin
+      if (take && (row_last_o || row_fault_o)) valid_q <= 1'b0;
+      if (take && row_fault_o) halt_q <= 1'b1;
+      if (load) valid_q <= 1'b1;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (load) begin
+      base_q  <= win_base_i[40*c_window +: 40];
+      size_q  <= win_size_i[32*c_window +: 32];
+      ok_q    <= win_ok_i[c_window];
+      bytes_q <= cmd_i[weft_cmd_pkg::LOAD_ROW_BYTES_LSB +: 20];
+      n1_q    <= cmd_i[weft_cmd_pkg::LOAD_N1_LSB +: 16];
+      n2_q    <= cmd_i[weft_cmd_pkg::LOAD_N2_LSB +: 16];
+      i1_q    <= cmd_i[weft_cmd_pkg::LOAD_N1_LSB +: 16];
+      i2_q    <= cmd_i[weft_cmd_pkg::LOAD_N2_LSB +: 16];
+      i3_q    <= cmd_i[weft_cmd_pkg::LOAD_N3_LSB +: 16];
+      ds1_q   <= cmd_i[weft_cmd_pkg::LOAD_DRAM_STRIDE1_LSB +: 32];
+      ds2_q   <= cmd_i[weft_cmd_pkg::LOAD_DRAM_STRIDE2_LSB +: 32];
+      ds3_q   <= cmd_i[weft_cmd_pkg::LOAD_DRAM_STRIDE3_LSB +: 32];
+      ss1_q   <= cmd_i[weft_cmd_pkg::LOAD_SP_STRIDE1_LSB +: 20];
+      ss2_q   <= cmd_i[weft_cmd_pkg::LOAD_SP_STRIDE2_LSB +: 20];
+      ss3_q   <= cmd_i[weft_cmd_pkg::LOAD_SP_STRIDE3_LSB +: 20];
+      // No window is larger than 2^32 - 1 bytes; what lies beyond is marked in bit 32.
+      off1_q  <= {1'b0, c_off[39:32] != '0, c_off[31:0]};
+      off2_q  <= {1'b0, c_off[39:32] != '0, c_off[31:0]};
+      off3_q  <= {1'b0, c_off[39:32] != '0, c_off[31:0]};
+      sp1_q   <= cmd_i[weft_cmd_pkg::LOAD_SP_ADDR_LSB +: 20];
+      sp2_q   <= cmd_i[weft_cmd_pkg::LOAD_SP_ADDR_LSB +: 20];
+      sp3_q   <= cmd_i[weft_cmd_pkg::LOAD_SP_ADDR_LSB +: 20];
+    end else if (take) begin
+      if (!last1) begin
+        i1_q   <= i1_q - 16'd1;
+        off1_q <= next1;
+        sp1_q  <= sp_next1;
+      end else begin
+        i1_q <= n1_q;
+        if (!last2) begin
+          i2_q   <= i2_q - 16'd1;
+          off1_q <= next2;
+          off2_q <= next2;
+          sp1_q  <= sp_next2;
+          sp2_q  <= sp_next2;
+        end else begin
+          i2_q   <= n2_q;
+          i3_q   <= i3_q - 16'd1;
+          off1_q <= next3;
+          off2_q <= next3;
+          off3_q <= next3;
+          sp1_q  <= sp_next3;
+          sp2_q  <= sp_next3;
+          sp3_q  <= sp_next3;
+        end
+      end
+    end
+  end
+
+`ifdef WEFT_ASSERT
+  always_ff @(posedge clk_i) begin
+    if (rst_ni && valid_q) assert (i1_q != '0 && i2_q != '0 && i3_q != '0 && bytes_q != '0);
+  end
+`endif
+
+endmodule

@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Store DMA: scratchpad to memory.
+//
+// Takes the next command while answers to earlier ones are outstanding; up to
+// 16 bursts have their address out before their data, up to 64 wait for the
+// answer. Addresses are aligned to the bus, bytes outside the row are masked.
+// A beat is one scratchpad read at any byte address. Data never leaves before
+// its address was taken. done_o comes in the cycle after the last answer to
+// the command, in order of commands.
+//
+// A fault comes in order too. While abort_i is high no new burst starts; those
+// whose address left are finished with their data, and busy_o stays high until
+// all are answered.
+//
+// Theory: hw/dma/README.md
+module weft_dma_store (
+  input  logic clk_i,
+  input  logic rst_ni,
+
+  input  logic          cmd_valid_i,
+  output logic          cmd_ready_o,
+  input  logic [1023:0] cmd_i,
+  output logic          done_o,
+  output logic          fault_o,
+  output logic [7:0]    fault_code_o,
+  output logic [31:0]   fault_info_o,
+  output logic          busy_o,
+  input  logic          abort_i,
+
+  input  logic [weft_cfg_pkg::N_WINDOWS*40-1:0] win_base_i,
+  input  logic [weft_cfg_pkg::N_WINDOWS*32-1:0] win_size_i,
+  input  logic [weft_cfg_pkg::N_WINDOWS-1:0]    win_write_i,
+
+  // AXI write
+  output logic                          aw_valid_o,
+  input  logic                          aw_ready_i,
+  output logic [39:0]                   aw_addr_o,
+  output logic [7:0]                    aw_len_o,
+  output logic                          w_valid_o,
+  input  logic                          w_ready_i,
+  output logic [8*weft_cfg_pkg::N-1:0]  w_data_o,
+  output logic [weft_cfg_pkg::N-1:0]    w_strb_o,
+  output logic                          w_last_o,
+  input  logic                          b_valid_i,
+  output logic                          b_ready_o,
+  input  logic                          b_error_i,
+
+  output logic                          str_req_o,
+  output logic [19:0]                   str_addr_o,
+  input  logic                          str_gnt_i,
+  input  logic [8*weft_cfg_pkg::N-1:0]  str_rdata_i,
+
+  output logic [weft_cfg_pkg::LOG2_N:0] bytes_o        // read this cycle
+);
+
+  localparam int unsigned N           = weft_cfg_pkg::N;
+  localparam int unsigned Log2N       = weft_cfg_pkg::LOG2_N;
+  localparam int unsigned BytesBits   = Log2N + 5;  // of a burst
+  localparam int unsigned Outstanding = 64;
+  localparam int unsigned Ahead       = 16;
+  localparam int unsigned OutDepth    = 4;
+
+  logic dead_q, stop;
+  assign stop = dead_q || abort_i;
+
+  // ---- rows and bursts -----------------------------------------------------------
+
+  logic        row_valid, row_ready, row_last, row_fault, rows_busy;
+  logic [39:0] row_addr;
+  logic [19:0] row_sp, row_bytes;
+  logic [7:0]  row_code;
+  logic [31:0] row_info;
+
+  weft_dma_rows u_rows (
+    .clk_i,
+    .rst_ni,
+    .clear_i    (stop),
+    .cmd_valid_i,
+    .cmd_ready_o,
+    .cmd_i,
+    .win_base_i,
+    .win_size_i,
+    .win_ok_i   (win_write_i),
+    .row_valid_o(row_valid),
+    .row_ready_i(row_ready),
+    .row_addr_o (row_addr),
+    .row_sp_o   (row_sp),
+    .row_bytes_o(row_bytes),
+    .row_last_o (row_last),
+    .row_fault_o(row_fault),
+    .row_code_o (row_code),
+    .row_info_o (row_info),
+    .busy_o     (rows_busy)
+  );
+
+  logic                 burst_valid, burst_ready, burst_last, burst_fault, split_busy;
+  logic [39:0]          burst_addr;
+  logic [7:0]           burst_len;
+  logic [BytesBits-1:0] burst_bytes;
+  logic [19:0]          burst_sp;
+  logic [7:0]           row_fault_code;
+  logic [31:0]          row_fault_info;
+
+  weft_dma_split u_split (
+    .clk_i,
+    .rst_ni,
+    .clear_i      (stop),
+    .row_valid_i  (row_valid),
+    .row_ready_o  (row_ready),
+    .row_addr_i   (row_addr),
+    .row_sp_i     (row_sp),
+    .row_bytes_i  (row_bytes),
+    .row_last_i   (row_last),
+    .row_fault_i  (row_fault),
+    .row_code_i   (row_code),
+    .row_info_i   (row_info),
+    .burst_valid_o(burst_valid),
+    .burst_ready_i(burst_ready),
+    .burst_addr_o (burst_addr),
+    .burst_len_o  (burst_len),
+    .burst_bytes_o(burst_bytes),
+    .burst_sp_o   (burst_sp),
+    .burst_last_o (burst_last),
+    .burst_fault_o(burst_fault),
+    .fault_code_o (row_fault_code),
+    .fault_info_o (row_fault_info),
+    .busy_o       (split_busy)
+  );
+
+  // ---- address out --------------------------------------------------------------------
+  // A burst is committed when it enters the address register: from then on it
+  // will be finished. It leaves an entry for its data and one for its answer.
+
+  logic data_wready, reply_wready, commit, mark;
+  assign commit      = burst_valid && !burst_fault && data_wready && reply_wready && (!aw_valid_o || aw_ready_i) && !stop;
+  assign mark        = burst_valid && burst_fault && reply_wready && !stop;
+  assign burst_ready = commit || mark;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) aw_valid_o <= 1'b0;
+    else if (commit) aw_valid_o <= 1'b1;
+    else if (aw_ready_i) aw_valid_o <= 1'b0;
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (commit) begin
+      aw_addr_o <= {burst_addr[39:Log2N], Log2N'(0)};
+      aw_len_o  <= burst_len;
+    end
+  end
+
+  // ---- scratchpad to data channel ---------------------------------------------------------
+
+  logic                 data_valid, data_pop;
+  logic [19:0]          head_sp;
+  logic [BytesBits-1:0] head_bytes;
+  logic [Log2N-1:0]     head_skip;
+
+  /* verilator lint_off PINCONNECTEMPTY */
+  weft_fifo #(
+    .Width(20 + BytesBits + Log2N),
+    .Depth(Ahead)
+  ) u_data (
+    .clk_i,
+    .rst_ni,
+    .clr_i   (1'b0),
+    .wvalid_i(commit),
+    .wready_o(data_wready),
+    .wdata_i ({burst_sp, burst_bytes, burst_addr[Log2N-1:0]}),
+    .rvalid_o(data_valid),
+    .rready_i(data_pop),
+    .rdata_o ({head_sp, head_bytes, head_skip}),
+    .count_o ()
+  );
+  /* verilator lint_on PINCONNECTEMPTY */
+
+  logic                 inside_q;  // first beat of the burst was read
+  logic [19:0]          sp_q;
+  logic [BytesBits-1:0] left_q;
+
+  logic [Log2N-1:0]     skip;      // lanes of the beat before the row's bytes
+  logic [19:0]          sp;
+  logic [BytesBits-1:0] left;
+  logic [Log2N:0]       room, n_bytes;
+  logic                 final_beat, read;
+  assign skip       = inside_q ? '0 : head_skip;
+  assign sp         = inside_q ? sp_q : head_sp;
+  assign left       = inside_q ? left_q : head_bytes;
+  assign room       = {1'b1, Log2N'(0)} - {1'b0, skip};
+  assign final_beat = left <= BytesBits'(room);
+  assign n_bytes    = final_beat ? left[Log2N:0] : room;
+
+  logic                    got_q;  // the scratchpad's data is there
+  logic [$clog2(OutDepth):0] out_count;
+  assign str_req_o  = data_valid && 32'(out_count) + 32'(got_q) < OutDepth;
+  assign str_addr_o = sp;
+  assign read       = str_req_o && str_gnt_i;
+  assign data_pop   = read && final_beat;
+  assign bytes_o    = read ? n_bytes : '0;
+
+  logic [Log2N-1:0] got_skip_q;
+  logic [N-1:0]     got_strb_q;
+  logic             got_last_q;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      inside_q <= 1'b0;
+      got_q    <= 1'b0;
+    end else begin
+      got_q <= read;
+      if (read) inside_q <= !final_beat;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (read) begin
+      sp_q       <= sp + 20'(n_bytes);
+      left_q     <= left - BytesBits'(n_bytes);
+      got_skip_q <= skip;
+      got_strb_q <= N'((33'd1 << n_bytes) - 33'd1) << skip;
+      got_last_q <= final_beat;
+    end
+  end
+
+  // Lanes that no wanted byte comes to are masked.
+  logic [8*N-1:0] shifted;
+  weft_rotate #(
+    .Bytes(N)
+  ) u_shift (
+    .data_i(str_rdata_i),
+    .by_i  (-got_skip_q),
+    .data_o(shifted)
+  );
+
+  logic out_wready, out_valid;
+  weft_fifo #(
+    .Width(9*N + 1),
+    .Depth(OutDepth)
+  ) u_out (
+    .clk_i,
+    .rst_ni,
+    .clr_i   (1'b0),
+    .wvalid_i(got_q),
+    .wready_o(out_wready),
+    .wdata_i ({got_last_q, got_strb_q, shifted}),
+    .rvalid_o(out_valid),
+    .rready_i(w_valid_o && w_ready_i),
+    .rdata_o ({w_last_o, w_strb_o, w_data_o}),
+    .count_o (out_count)
+  );
+
+  // Bursts whose address was taken and whose last beat was not.
+  logic [$clog2(Outstanding):0] taken_q;
+  logic aw_done, w_done;
+  assign aw_done   = aw_valid_o && aw_ready_i;
+  assign w_done    = w_valid_o && w_ready_i && w_last_o;
+  assign w_valid_o = out_valid && taken_q != '0;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) taken_q <= '0;
+    else if (aw_done && !w_done) taken_q <= taken_q + 1'b1;
+    else if (!aw_done && w_done) taken_q <= taken_q - 1'b1;
+  end
+
+  // ---- answers ------------------------------------------------------------------------------
+
+  logic        reply_valid, reply_last, reply_fault, fault_now;
+  logic [31:0] reply_addr;
+
+  /* verilator lint_off PINCONNECTEMPTY */
+  weft_fifo #(
+    .Width(34),
+    .Depth(Outstanding)
+  ) u_reply (
+    .clk_i,
+    .rst_ni,
+    .clr_i   (1'b0),
+    .wvalid_i(commit || mark),
+    .wready_o(reply_wready),
+    .wdata_i ({burst_addr[31:0], burst_last, burst_fault}),
+    .rvalid_o(reply_valid),
+    .rready_i(reply_fault || b_valid_i),
+    .rdata_o ({reply_addr, reply_last, reply_fault}),
+    .count_o ()
+  );
+  /* verilator lint_on PINCONNECTEMPTY */
+
+  assign b_ready_o = reply_valid && !reply_fault;
+  assign fault_now = reply_valid && (reply_fault || (b_valid_i && b_error_i)) && !stop;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      done_o  <= 1'b0;
+      fault_o <= 1'b0;
+      dead_q  <= 1'b0;
+    end else begin
+      done_o  <= b_valid_i && b_ready_o && !b_error_i && reply_last && !stop;
+      fault_o <= fault_now;
+      if (fault_now) dead_q <= 1'b1;
+      else if (abort_i && !busy_o) dead_q <= 1'b0;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (fault_now) begin
+      fault_code_o <= reply_fault ? row_fault_code : weft_cmd_pkg::FAULT_BUS;
+      fault_info_o <= reply_fault ? row_fault_info : reply_addr;
+    end
+  end
+
+  assign busy_o = rows_busy || split_busy || reply_valid;
+
+`ifdef WEFT_ASSERT
+  always_ff @(posedge clk_i) begin
+    if (rst_ni) begin
+      assert (!(done_o && fault_o));
+      if (got_q) assert (out_wready);
+    end
+  end
+`else
+  logic unused_ready;
+  assign unused_ready = out_wready;
+`endif
+
+endmodule

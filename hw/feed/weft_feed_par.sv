@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Parameter prefetch: reads the N records of a column tile into one of two
+// buffers while the other is in use.
+//
+// start_i is a pulse; cmd_i is stable from then until idle_o. valid_o says that
+// the records on the outputs are whole; next_i drops them and shows the next
+// tile's, of this command or the one after it. A tile takes N + 2 cycles if
+// the scratchpad grants at once.
+//
+// An address beyond the scratchpad is never requested: fault_o stays high
+// until clr_i.
+//
+// Theory: hw/feed/README.md
+module weft_feed_par (
+  input  logic clk_i,
+  input  logic rst_ni,
+  input  logic clr_i,
+
+  input  logic                          start_i,
+  input  logic [1023:0]                 cmd_i,
+  output logic                          idle_o,
+
+  output logic                          req_o,
+  output logic [19:0]                   addr_o,
+  input  logic                          gnt_i,
+  input  logic [16*weft_cfg_pkg::N-1:0] rdata_i,
+
+  output logic                          valid_o,
+  input  logic                          next_i,
+  output logic [48*weft_cfg_pkg::N-1:0] bias_o,
+  output logic [32*weft_cfg_pkg::N-1:0] mul_o,
+  output logic [6*weft_cfg_pkg::N-1:0]  shift_o,
+
+  output logic                          fault_o,
+  output logic [19:0]                   fault_addr_o
+);
+  localparam int N = weft_cfg_pkg::N;
+  localparam int LOG2_N = weft_cfg_pkg::LOG2_N;
+  localparam int SP_BITS = weft_cfg_pkg::LOG2_SP_BYTES;
+  localparam int HALF = (N > 16) ? 128 : 0;
+
+  // verilator lint_off UNUSEDSIGNAL
+  logic unused_cmd;  // fields of other modules, and the record's spare bytes
+  assign unused_cmd = ^cmd_i ^ (^rdata_i);
+  // verilator lint_on UNUSEDSIGNAL
+
+  logic [15:0]        oc_left_q;
+  logic               run_q, bad, go;
+  logic [19:0]        addr_q;
+  logic [LOG2_N-1:0]  lane_q, c_lane_q;
+  logic               c_valid_q, c_half_q;
+  logic               c_sel_q, wr_sel_q, rd_sel_q;
+  logic [1:0]         used_q;    // buffers filled or being filled
+  logic [1:0]         full_q;    // buffer is whole
+  logic [48*N-1:0]    bias0_q, bias1_q;
+  logic [32*N-1:0]    mul0_q, mul1_q;
+  logic [6*N-1:0]     shift0_q, shift1_q;
+  logic [85:0]        rec;
+
+  // A buffer is free to be filled if it is not whole and, at lane 0, its
+  // earlier contents have been dropped.
+  assign bad     = (addr_q >> SP_BITS) != 20'd0;
+  assign req_o   = run_q && !bad && (lane_q != '0 || used_q < 2'd2);
+  assign addr_o  = addr_q & 20'(weft_cfg_pkg::SP_BYTES - 1);
+  assign go      = req_o && gnt_i;
+  assign idle_o  = !run_q && !c_valid_q;
+  assign fault_o = run_q && bad;
+  assign fault_addr_o = addr_q;
+
+  // A record is two words (N = 8), one, or half of one (N = 32). Shifts have
+  // 6 significant bits.
+  assign rec = c_half_q ? rdata_i[HALF +: 86] : rdata_i[85:0];
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      run_q     <= 1'b0;
+      c_valid_q <= 1'b0;
+      wr_sel_q  <= 1'b0;
+      rd_sel_q  <= 1'b0;
+      used_q    <= '0;
+      full_q    <= '0;
+      lane_q    <= '0;
+    end else if (clr_i) begin
+      run_q     <= 1'b0;
+      c_valid_q <= 1'b0;
+      wr_sel_q  <= 1'b0;
+      rd_sel_q  <= 1'b0;
+      used_q    <= '0;
+      full_q    <= '0;
+      lane_q    <= '0;
+    end else begin
+      if (start_i) begin
+        run_q     <= 1'b1;
+        lane_q    <= '0;
+        addr_q    <= cmd_i[weft_cmd_pkg::CONV_P_BASE_LSB +: 20];
+        oc_left_q <= cmd_i[weft_cmd_pkg::POST_OC_LSB +: 16];
+      end else if (go) begin
+        addr_q <= addr_q + 20'd16;
+        lane_q <= lane_q + LOG2_N'(1);
+        if (lane_q == LOG2_N'(N - 1)) begin
+          wr_sel_q  <= !wr_sel_q;
+          oc_left_q <= oc_left_q - 16'(N);
+          run_q     <= oc_left_q > 16'(N);
+        end
+      end
+      c_valid_q <= go;
+      c_lane_q  <= lane_q;
+      c_half_q  <= addr_q[4];
+      c_sel_q   <= wr_sel_q;
+      if (c_valid_q) begin
+        if (c_sel_q) begin
+          bias1_q[48*c_lane_q +: 48] <= rec[47:0];
+          mul1_q[32*c_lane_q +: 32]  <= rec[79:48];
+          shift1_q[6*c_lane_q +: 6]  <= rec[85:80];
+        end else begin
+          bias0_q[48*c_lane_q +: 48] <= rec[47:0];
+          mul0_q[32*c_lane_q +: 32]  <= rec[79:48];
+          shift0_q[6*c_lane_q +: 6]  <= rec[85:80];
+        end
+        if (c_lane_q == LOG2_N'(N - 1)) full_q[c_sel_q] <= 1'b1;
+      end
+      if (next_i) begin
+        full_q[rd_sel_q] <= 1'b0;
+        rd_sel_q         <= !rd_sel_q;
+      end
+      used_q <= used_q + 2'(go && lane_q == '0) - 2'(next_i);
+    end
+  end
+
+  assign valid_o = full_q[rd_sel_q];
+  assign bias_o  = rd_sel_q ? bias1_q : bias0_q;
+  assign mul_o   = rd_sel_q ? mul1_q : mul0_q;
+  assign shift_o = rd_sel_q ? shift1_q : shift0_q;
+
+`ifdef WEFT_ASSERT
+  always @(posedge clk_i) begin
+    if (rst_ni && !clr_i) begin
+      assert (!(next_i && !valid_o));
+      assert (!(start_i && run_q));
+      assert (used_q <= 2'd2);
+    end
+  end
+`endif
+endmodule

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Row walker: for every output row of a conv command, in the order in which
+// the array delivers them, its address, lane mask and second addend.
+//
+// start_i is a pulse; cmd_i is stable until the last row is taken. Rows are
+// prepared ahead, up to four, one a cycle. A row or addend whose first byte
+// lies beyond the scratchpad is never offered: fault_o stays high until clr_i.
+//
+// Model: sim/model/conv.c   Theory: hw/feed/README.md
+module weft_feed_rows (
+  input  logic clk_i,
+  input  logic rst_ni,
+  input  logic clr_i,
+
+  input  logic                         start_i,
+  input  logic [1023:0]                cmd_i,
+
+  output logic                         req_o,
+  output logic [19:0]                  addr_o,
+  input  logic                         gnt_i,
+  input  logic [8*weft_cfg_pkg::N-1:0] rdata_i,
+
+  output logic                         valid_o,
+  input  logic                         ready_i,
+  output logic [19:0]                  row_addr_o,
+  output logic [weft_cfg_pkg::N-1:0]   row_mask_o,
+  output logic [8*weft_cfg_pkg::N-1:0] row_b_o,
+  output logic                         tile_last_o,
+  output logic                         cmd_last_o,
+
+  output logic                         fault_o,
+  output logic [19:0]                  fault_addr_o
+);
+  localparam int N = weft_cfg_pkg::N;
+  localparam int SP_BITS = weft_cfg_pkg::LOG2_SP_BYTES;
+
+  logic [19:0] out_base, out_x, out_y, b_base, b_x, b_y;
+  logic [15:0] ow, oh, oc;
+  logic        add;
+  assign out_base = cmd_i[weft_cmd_pkg::POST_OUT_BASE_LSB +: 20];
+  assign out_x    = cmd_i[weft_cmd_pkg::POST_OUT_X_STRIDE_LSB +: 20];
+  assign out_y    = cmd_i[weft_cmd_pkg::POST_OUT_Y_STRIDE_LSB +: 20];
+  assign b_base   = cmd_i[weft_cmd_pkg::POST_B_BASE_LSB +: 20];
+  assign b_x      = cmd_i[weft_cmd_pkg::POST_B_X_STRIDE_LSB +: 20];
+  assign b_y      = cmd_i[weft_cmd_pkg::POST_B_Y_STRIDE_LSB +: 20];
+  assign ow       = cmd_i[weft_cmd_pkg::POST_OW_LSB +: 16];
+  assign oh       = cmd_i[weft_cmd_pkg::POST_OH_LSB +: 16];
+  assign oc       = cmd_i[weft_cmd_pkg::POST_OC_LSB +: 16];
+  assign add      = cmd_i[weft_cmd_pkg::POST_ADD_LSB];
+  // verilator lint_off UNUSEDSIGNAL
+  logic unused_cmd;  // fields of other modules
+  assign unused_cmd = ^cmd_i;
+  // verilator lint_on UNUSEDSIGNAL
+
+  // Walker
+  logic        run_q;
+  logic [15:0] ox_q, oy_q, oc_left_q;
+  logic [19:0] tile_off_q;             // N times the column tile
+  logic [19:0] o_addr_q, o_row_q, b_addr_q, b_row_q;
+  logic        x_end, y_end, tile_end, cmd_end, step;
+  logic [19:0] tile_off_next;
+
+  // Row waiting for its addend
+  logic         r_valid_q, r_tile_last_q, r_cmd_last_q, r_go, r_bad, r_bad_out, r_bad_b, r_room;
+  logic [19:0]  r_addr_q, r_b_q;
+  logic [N-1:0] r_mask_q, mask;
+  logic         c_valid_q, c_tile_last_q, c_cmd_last_q;
+  logic [19:0]  c_addr_q;
+  logic [N-1:0] c_mask_q;
+
+  logic [8*N-1:0] fifo_b_q [4];
+  logic [N+21:0]  fifo_q [4];
+  logic [1:0]     fifo_wr_q, fifo_rd_q;
+  logic [2:0]     fifo_n_q;
+
+  assign x_end    = ox_q + 16'd1 == ow;
+  assign y_end    = oy_q + 16'd1 == oh;
+  assign tile_end = x_end && y_end;
+  assign cmd_end  = tile_end && oc_left_q <= 16'(N);
+  assign tile_off_next = tile_off_q + 20'(N);
+
+  assign r_room    = (fifo_n_q + 3'(c_valid_q)) < 3'd4;
+  assign r_bad_out = (r_addr_q >> SP_BITS) != 20'd0;
+  assign r_bad_b   = add && (r_b_q >> SP_BITS) != 20'd0;
+  assign r_bad     = r_bad_out || r_bad_b;
+  assign req_o     = r_valid_q && add && !r_bad && r_room;
+  assign addr_o    = r_b_q & 20'(weft_cfg_pkg::SP_BYTES - 1);
+  assign r_go      = r_valid_q && !r_bad && r_room && (gnt_i || !add);
+  assign step      = run_q && (!r_valid_q || r_go);
+  assign fault_o   = r_valid_q && r_bad;
+  assign fault_addr_o = r_bad_out ? r_addr_q : r_b_q;
+
+  always_comb begin
+    for (int l = 0; l < N; l++) mask[l] = oc_left_q > 16'(l);
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      run_q <= 1'b0;
+    end else if (clr_i) begin
+      run_q <= 1'b0;
+    end else if (start_i) begin
+      run_q      <= 1'b1;
+      ox_q       <= '0;
+      oy_q       <= '0;
+      oc_left_q  <= oc;
+      tile_off_q <= '0;
+      o_addr_q   <= out_base;
+      o_row_q    <= out_base;
+      b_addr_q   <= b_base;
+      b_row_q    <= b_base;
+    end else if (step) begin
+      if (!x_end) begin
+        ox_q     <= ox_q + 16'd1;
+        o_addr_q <= o_addr_q + out_x;
+        b_addr_q <= b_addr_q + b_x;
+      end else if (!y_end) begin
+        ox_q     <= '0;
+        oy_q     <= oy_q + 16'd1;
+        o_addr_q <= o_row_q + out_y;
+        o_row_q  <= o_row_q + out_y;
+        b_addr_q <= b_row_q + b_y;
+        b_row_q  <= b_row_q + b_y;
+      end else begin
+        run_q      <= !cmd_end;
+        ox_q       <= '0;
+        oy_q       <= '0;
+        oc_left_q  <= oc_left_q - 16'(N);
+        tile_off_q <= tile_off_next;
+        o_addr_q   <= out_base + tile_off_next;
+        o_row_q    <= out_base + tile_off_next;
+        b_addr_q   <= b_base + tile_off_next;
+        b_row_q    <= b_base + tile_off_next;
+      end
+    end
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      r_valid_q <= 1'b0;
+      c_valid_q <= 1'b0;
+      fifo_wr_q <= '0;
+      fifo_rd_q <= '0;
+      fifo_n_q  <= '0;
+    end else if (clr_i) begin
+      r_valid_q <= 1'b0;
+      c_valid_q <= 1'b0;
+      fifo_wr_q <= '0;
+      fifo_rd_q <= '0;
+      fifo_n_q  <= '0;
+    end else begin
+      if (!r_valid_q || r_go) r_valid_q <= run_q;
+      if (step) begin
+        r_addr_q      <= o_addr_q;
+        r_b_q         <= b_addr_q;
+        r_mask_q      <= mask;
+        r_tile_last_q <= tile_end;
+        r_cmd_last_q  <= cmd_end;
+      end
+      c_valid_q <= r_go;
+      if (r_go) begin
+        c_addr_q      <= r_addr_q;
+        c_mask_q      <= r_mask_q;
+        c_tile_last_q <= r_tile_last_q;
+        c_cmd_last_q  <= r_cmd_last_q;
+      end
+      if (c_valid_q) begin
+        fifo_q[fifo_wr_q] <= {c_cmd_last_q, c_tile_last_q, c_mask_q, c_addr_q};
+        if (add) fifo_b_q[fifo_wr_q] <= rdata_i;
+        fifo_wr_q <= fifo_wr_q + 2'd1;
+      end
+      if (ready_i) fifo_rd_q <= fifo_rd_q + 2'd1;
+      fifo_n_q <= fifo_n_q + 3'(c_valid_q) - 3'(ready_i);
+    end
+  end
+
+  assign valid_o     = fifo_n_q != 3'd0;
+  assign row_addr_o  = fifo_q[fifo_rd_q][19:0];
+  assign row_mask_o  = fifo_q[fifo_rd_q][20 +: N];
+  assign tile_last_o = fifo_q[fifo_rd_q][N + 20];
+  assign cmd_last_o  = fifo_q[fifo_rd_q][N + 21];
+  assign row_b_o     = fifo_b_q[fifo_rd_q];
+
+`ifdef WEFT_ASSERT
+  always @(posedge clk_i) begin
+    if (rst_ni && !clr_i) begin
+      assert (fifo_n_q <= 3'd4);
+      assert (!(ready_i && !valid_o));
+      assert (!(start_i && run_q));
+    end
+  end
+`endif
+endmodule

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Weight feeder: reads two words at a time, in the order of use, and offers
+// one word for each column of each chunk.
+//
+// Follows the activation feeder's steps: a read at each even row. At the end
+// of a group that is not the tile's last, the tile's words start again. start_i
+// is a pulse; cmd_i is stable from then until idle_o.
+//
+// An address beyond the scratchpad is never requested: fault_o stays high
+// until clr_i.
+//
+// Model: sim/model/conv.c   Theory: hw/feed/README.md
+module weft_feed_wgt (
+  input  logic clk_i,
+  input  logic rst_ni,
+  input  logic clr_i,
+
+  input  logic                         start_i,
+  input  logic [1023:0]                cmd_i,
+  output logic                         idle_o,
+
+  input  logic                         step_i,
+  output logic                         step_ready_o,
+  input  logic                         step_odd_i,
+  input  logic                         group_end_i,
+  input  logic                         tile_end_i,
+
+  output logic                         req_o,
+  output logic [19:0]                  addr_o,
+  input  logic                         gnt_i,
+  input  logic [16*weft_cfg_pkg::N-1:0] rdata_i,
+
+  output logic                         valid_o,
+  input  logic                         ready_i,
+  output logic [8*weft_cfg_pkg::N-1:0] word_o,
+  output logic [7:0]                   zp_o,
+
+  output logic                         fault_o,
+  output logic [19:0]                  fault_addr_o
+);
+  localparam int N = weft_cfg_pkg::N;
+  localparam int SP_BITS = weft_cfg_pkg::LOG2_SP_BYTES;
+
+  logic [19:0] w_base;
+  logic [7:0]  w_zp;
+  assign w_base = cmd_i[weft_cmd_pkg::CONV_W_BASE_LSB +: 20];
+  assign w_zp   = cmd_i[weft_cmd_pkg::CONV_W_ZP_LSB +: 8];
+  // verilator lint_off UNUSEDSIGNAL
+  logic unused_cmd;  // fields of other modules
+  assign unused_cmd = ^cmd_i;
+  // verilator lint_on UNUSEDSIGNAL
+
+  logic [19:0] addr_q, tile_addr_q;
+
+  // Request, then data
+  logic        b_valid_q, b_room, b_bad, b_go, b_ready;
+  logic [19:0] b_addr_q;
+  logic [7:0]  b_zp_q, c_zp_q;
+  logic        c_valid_q;
+  // Pairs of words
+  logic [16*N-1:0] fifo_q [4];
+  logic [7:0]      fifo_zp_q [4];
+  logic [1:0]      fifo_wr_q, fifo_rd_q;
+  logic [2:0]      fifo_n_q;
+  logic            odd_q, pop;
+
+  assign b_room  = (fifo_n_q + 3'(c_valid_q)) < 3'd4;
+  assign b_bad   = (b_addr_q >> SP_BITS) != 20'd0;
+  assign req_o   = b_valid_q && b_room && !b_bad;
+  assign addr_o  = b_addr_q & 20'(weft_cfg_pkg::SP_BYTES - 1);
+  assign b_go    = req_o && gnt_i;
+  assign b_ready = !b_valid_q || b_go;
+  assign step_ready_o = step_odd_i || b_ready;
+  assign idle_o  = !b_valid_q;
+  assign fault_o = b_valid_q && b_bad;
+  assign fault_addr_o = b_addr_q;
+
+  always_ff @(posedge clk_i) begin
+    if (start_i) begin
+      addr_q      <= w_base;
+      tile_addr_q <= w_base;
+    end else if (step_i) begin
+      if (!step_odd_i) addr_q <= addr_q + 20'(2*N);
+      else if (tile_end_i) tile_addr_q <= addr_q;
+      else if (group_end_i) addr_q <= tile_addr_q;
+    end
+  end
+
+  assign pop = valid_o && ready_i;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      b_valid_q <= 1'b0;
+      c_valid_q <= 1'b0;
+      fifo_wr_q <= '0;
+      fifo_rd_q <= '0;
+      fifo_n_q  <= '0;
+      odd_q     <= 1'b0;
+    end else if (clr_i) begin
+      b_valid_q <= 1'b0;
+      c_valid_q <= 1'b0;
+      fifo_wr_q <= '0;
+      fifo_rd_q <= '0;
+      fifo_n_q  <= '0;
+      odd_q     <= 1'b0;
+    end else begin
+      if (b_ready) b_valid_q <= step_i && !step_odd_i;
+      if (b_ready && step_i && !step_odd_i) begin
+        b_addr_q <= addr_q;
+        b_zp_q   <= w_zp;
+      end
+      c_valid_q <= b_go;
+      if (b_go) c_zp_q <= b_zp_q;
+      if (c_valid_q) begin
+        fifo_q[fifo_wr_q]    <= rdata_i;
+        fifo_zp_q[fifo_wr_q] <= c_zp_q;
+        fifo_wr_q            <= fifo_wr_q + 2'd1;
+      end
+      if (pop) begin
+        odd_q <= !odd_q;
+        if (odd_q) fifo_rd_q <= fifo_rd_q + 2'd1;
+      end
+      fifo_n_q <= fifo_n_q + 3'(c_valid_q) - 3'(pop && odd_q);
+    end
+  end
+
+  assign valid_o = fifo_n_q != 3'd0;
+  assign word_o  = odd_q ? fifo_q[fifo_rd_q][16*N-1:8*N] : fifo_q[fifo_rd_q][8*N-1:0];
+  assign zp_o    = fifo_zp_q[fifo_rd_q];
+
+`ifdef WEFT_ASSERT
+  always @(posedge clk_i) begin
+    if (rst_ni && !clr_i) begin
+      assert (fifo_n_q <= 3'd4);
+      assert (!(ready_i && !valid_o));
+    end
+  end
+`endif
+endmodule

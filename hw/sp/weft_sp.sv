@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Scratchpad: 16 single-port banks, seven read and two write clients.
+//
+// A region is two banks interleaved by word; bank = 2*region + word[0]. A read
+// at any byte address returns the 2N bytes from there on, of which the words
+// it touches are valid: one word if the address is a multiple of N and wide is
+// low, else two. A write puts N bytes at any address, under a byte mask.
+//
+// gnt is combinational and high only with req; priority is fixed:
+// pst > act > wgt > vec > res > parc > parv > ldw > str. A client is granted
+// if no client before it asks for a bank that it needs, granted or not: the
+// grants do not ripple, and a read of two banks is not starved by single ones
+// behind it. Read data is valid in the cycle after the grant and only then.
+// wgt and parv ignore the low address bits: they read whole words.
+//
+// Addresses are below SP_BYTES (the clients check); the word behind the last
+// one is word 0.
+//
+// Theory: hw/sp/README.md
+module weft_sp (
+  input  logic clk_i,
+  input  logic rst_ni,
+
+  /* verilator lint_off UNUSEDSIGNAL */  // address bits that this scratchpad does not have
+  input  logic                          pst_req_i,
+  input  logic [19:0]                   pst_addr_i,
+  input  logic [8*weft_cfg_pkg::N-1:0]  pst_data_i,
+  input  logic [weft_cfg_pkg::N-1:0]    pst_mask_i,
+  output logic                          pst_gnt_o,
+
+  input  logic                          ldw_req_i,
+  input  logic [19:0]                   ldw_addr_i,
+  input  logic [8*weft_cfg_pkg::N-1:0]  ldw_data_i,
+  input  logic [weft_cfg_pkg::N-1:0]    ldw_mask_i,
+  output logic                          ldw_gnt_o,
+
+  input  logic                          act_req_i,
+  input  logic [19:0]                   act_addr_i,
+  input  logic                          act_wide_i,
+  output logic                          act_gnt_o,
+  output logic [16*weft_cfg_pkg::N-1:0] act_rdata_o,
+
+  input  logic                          wgt_req_i,
+  input  logic [19:0]                   wgt_addr_i,
+  input  logic                          wgt_wide_i,
+  output logic                          wgt_gnt_o,
+  output logic [16*weft_cfg_pkg::N-1:0] wgt_rdata_o,
+
+  input  logic                          vec_req_i,
+  input  logic [19:0]                   vec_addr_i,
+  input  logic                          vec_wide_i,
+  output logic                          vec_gnt_o,
+  output logic [16*weft_cfg_pkg::N-1:0] vec_rdata_o,
+
+  input  logic                          res_req_i,
+  input  logic [19:0]                   res_addr_i,
+  input  logic                          res_wide_i,
+  output logic                          res_gnt_o,
+  output logic [16*weft_cfg_pkg::N-1:0] res_rdata_o,
+
+  input  logic                          parc_req_i,
+  input  logic [19:0]                   parc_addr_i,
+  input  logic                          parc_wide_i,
+  output logic                          parc_gnt_o,
+  output logic [16*weft_cfg_pkg::N-1:0] parc_rdata_o,
+
+  input  logic                          parv_req_i,
+  input  logic [19:0]                   parv_addr_i,
+  input  logic                          parv_wide_i,
+  output logic                          parv_gnt_o,
+  output logic [16*weft_cfg_pkg::N-1:0] parv_rdata_o,
+
+  input  logic                          str_req_i,
+  input  logic [19:0]                   str_addr_i,
+  input  logic                          str_wide_i,
+  output logic                          str_gnt_o,
+  output logic [16*weft_cfg_pkg::N-1:0] str_rdata_o,
+  /* verilator lint_on UNUSEDSIGNAL */
+
+  output logic [3:0]                    conflicts_o  // requests that lost this cycle
+);
+
+  localparam int unsigned N        = weft_cfg_pkg::N;
+  localparam int unsigned Log2N    = weft_cfg_pkg::LOG2_N;
+  localparam int unsigned WordBits = $clog2(weft_cfg_pkg::SP_BYTES / N);
+  localparam int unsigned PairBits = WordBits - 1;
+  localparam int unsigned RowBits  = PairBits - 3;
+  localparam int unsigned Rows     = 1 << RowBits;
+
+  // Clients in order of priority.
+  localparam int unsigned NClients = 9;
+  localparam int unsigned Pst = 0, Act = 1, Wgt = 2, Vec = 3, Res = 4, Parc = 5, Parv = 6, Ldw = 7, Str = 8;
+
+  // ---- what each client wants -------------------------------------------------
+  // Two neighbouring words are one even and one odd word. A pair is the part of
+  // a word's address without its last bit: of w and w+1 the odd word lies in
+  // pair w/2, the even one there too, or in the next pair if w is odd.
+
+  logic [NClients-1:0] req, gnt;
+  logic [WordBits-1:0] word [NClients];  // first word
+  logic [NClients-1:0] use0, use1;       // first word, the word behind it
+
+  logic [2*N-1:0] pst_mask, ldw_mask;    // over both words
+  assign pst_mask = {{N{1'b0}}, pst_mask_i} << pst_addr_i[Log2N-1:0];
+  assign ldw_mask = {{N{1'b0}}, ldw_mask_i} << ldw_addr_i[Log2N-1:0];
+
+  assign req        = {str_req_i, ldw_req_i, parv_req_i, parc_req_i, res_req_i, vec_req_i, wgt_req_i, act_req_i, pst_req_i};
+  assign word[Pst]  = pst_addr_i[Log2N +: WordBits];
+  assign word[Act]  = act_addr_i[Log2N +: WordBits];
+  assign word[Wgt]  = wgt_addr_i[Log2N +: WordBits];
+  assign word[Vec]  = vec_addr_i[Log2N +: WordBits];
+  assign word[Res]  = res_addr_i[Log2N +: WordBits];
+  assign word[Parc] = parc_addr_i[Log2N +: WordBits];
+  assign word[Parv] = parv_addr_i[Log2N +: WordBits];
+  assign word[Ldw]  = ldw_addr_i[Log2N +: WordBits];
+  assign word[Str]  = str_addr_i[Log2N +: WordBits];
+  assign use0 = {1'b1, ldw_mask[N-1:0] != '0, 6'b111111, pst_mask[N-1:0] != '0};
+  assign use1 = {str_wide_i || str_addr_i[Log2N-1:0] != '0, ldw_mask[2*N-1:N] != '0, parv_wide_i,
+                 parc_wide_i || parc_addr_i[Log2N-1:0] != '0,
+                 res_wide_i || res_addr_i[Log2N-1:0] != '0, vec_wide_i || vec_addr_i[Log2N-1:0] != '0, wgt_wide_i,
+                 act_wide_i || act_addr_i[Log2N-1:0] != '0, pst_mask[2*N-1:N] != '0};
+
+  // ---- arbitration ----------------------------------------------------------------
+
+  logic [PairBits-1:0] pair_even, pair_odd;
+  logic [2:0]          region_even [NClients];
+  logic [2:0]          region_odd  [NClients];
+  logic [7:0]          need_even, need_odd;    // banks that this client asks for
+  logic [7:0]          taken_even, taken_odd;  // banks that a client before it asks for
+  logic [7:0]          en_even, en_odd;        // granted
+  logic [7:0]          pst_even, pst_odd;      // written by pst
+  logic [7:0]          ldw_even, ldw_odd;      // written by ldw
+  logic [RowBits-1:0]  row_even [8];
+  logic [RowBits-1:0]  row_odd  [8];
+
+  always_comb begin
+    gnt = '0;
+    en_even = '0;
+    en_odd = '0;
+    taken_even = '0;
+    taken_odd = '0;
+    pst_even = '0;
+    pst_odd = '0;
+    ldw_even = '0;
+    ldw_odd = '0;
+    need_even = '0;
+    need_odd = '0;
+    pair_even = '0;
+    pair_odd = '0;
+    for (int unsigned b = 0; b < 8; b++) begin
+      row_even[b] = '0;
+      row_odd[b] = '0;
+    end
+    for (int unsigned k = 0; k < NClients; k++) begin
+      region_even[k] = '0;
+      region_odd[k] = '0;
+      if (req[k]) begin
+        pair_odd = word[k][WordBits-1:1];
+        pair_even = word[k][WordBits-1:1] + PairBits'(word[k][0]);
+        region_odd[k] = pair_odd[PairBits-1 -: 3];
+        region_even[k] = pair_even[PairBits-1 -: 3];
+        need_even = 8'((word[k][0] && use1[k]) || (!word[k][0] && use0[k])) << region_even[k];
+        need_odd = 8'((word[k][0] && use0[k]) || (!word[k][0] && use1[k])) << region_odd[k];
+        // The first client that asks for a bank owns its address port.
+        if ((need_even & ~taken_even) != '0) row_even[region_even[k]] = pair_even[RowBits-1:0];
+        if ((need_odd & ~taken_odd) != '0) row_odd[region_odd[k]] = pair_odd[RowBits-1:0];
+        if ((need_even & taken_even) == '0 && (need_odd & taken_odd) == '0) begin
+          gnt[k] = 1'b1;
+          en_even = en_even | need_even;
+          en_odd = en_odd | need_odd;
+          if (k == Pst) begin
+            pst_even = need_even;
+            pst_odd = need_odd;
+          end
+          if (k == Ldw) begin
+            ldw_even = need_even;
+            ldw_odd = need_odd;
+          end
+        end
+        taken_even = taken_even | need_even;
+        taken_odd = taken_odd | need_odd;
+      end
+    end
+  end
+
+  assign {str_gnt_o, ldw_gnt_o, parv_gnt_o, parc_gnt_o, res_gnt_o, vec_gnt_o, wgt_gnt_o, act_gnt_o, pst_gnt_o} = gnt;
+
+  always_comb begin
+    conflicts_o = '0;
+    if (req != gnt) begin
+      for (int unsigned k = 0; k < NClients; k++) conflicts_o = conflicts_o + 4'(req[k] && !gnt[k]);
+    end
+  end
+
+  // ---- write data -------------------------------------------------------------------
+  // Byte i goes to lane (i + offset) mod N of whichever word the mask says.
+
+  logic [8*N-1:0] pst_data, ldw_data, pst_rot, ldw_rot;
+
+`ifdef WEFT_FAULT_HOOK
+  // Test only: [63] enable, [19:0] byte address, [26:24] bit that is stuck at 1
+  // in what is written there. Written from outside; hook_q keeps what depends
+  // on it out of Verilator's input logic.
+  logic [63:0] fault_hook_q /*verilator public_flat_rw*/;
+  logic [63:0] hook_q;
+  initial fault_hook_q = '0;
+  always_ff @(posedge clk_i) hook_q <= fault_hook_q;
+
+  always_comb begin
+    pst_data = pst_data_i;
+    ldw_data = ldw_data_i;
+    if (hook_q[63]) begin
+      for (int unsigned i = 0; i < N; i++) begin
+        if (pst_addr_i + 20'(i) == hook_q[19:0]) pst_data[8*i+:8] = pst_data_i[8*i+:8] | (8'd1 << hook_q[26:24]);
+        if (ldw_addr_i + 20'(i) == hook_q[19:0]) ldw_data[8*i+:8] = ldw_data_i[8*i+:8] | (8'd1 << hook_q[26:24]);
+      end
+    end
+  end
+
+  logic unused_hook;
+  assign unused_hook = ^{hook_q[62:27], hook_q[23:20]};
+`else
+  assign pst_data = pst_data_i;
+  assign ldw_data = ldw_data_i;
+`endif
+
+  weft_rotate #(
+    .Bytes(N)
+  ) u_pst_rot (
+    .data_i(pst_data),
+    .by_i  (-pst_addr_i[Log2N-1:0]),
+    .data_o(pst_rot)
+  );
+
+  weft_rotate #(
+    .Bytes(N)
+  ) u_ldw_rot (
+    .data_i(ldw_data),
+    .by_i  (-ldw_addr_i[Log2N-1:0]),
+    .data_o(ldw_rot)
+  );
+
+  logic [N-1:0] pst_mask_even, pst_mask_odd, ldw_mask_even, ldw_mask_odd;
+  assign pst_mask_even = word[Pst][0] ? pst_mask[2*N-1:N] : pst_mask[N-1:0];
+  assign pst_mask_odd  = word[Pst][0] ? pst_mask[N-1:0] : pst_mask[2*N-1:N];
+  assign ldw_mask_even = word[Ldw][0] ? ldw_mask[2*N-1:N] : ldw_mask[N-1:0];
+  assign ldw_mask_odd  = word[Ldw][0] ? ldw_mask[N-1:0] : ldw_mask[2*N-1:N];
+
+  // ---- banks --------------------------------------------------------------------------
+
+  logic [8*N-1:0] bank_rdata [16];
+
+  for (genvar b = 0; b < 16; b++) begin : g_bank
+    localparam bit Odd = b % 2 == 1;
+    weft_ram #(
+      .Bytes(N),
+      .Depth(Rows)
+    ) u_ram (
+      .clk_i,
+      .en_i    (Odd ? en_odd[b/2] : en_even[b/2]),
+      .addr_i  (Odd ? row_odd[b/2] : row_even[b/2]),
+      .write_i (Odd ? pst_odd[b/2] || ldw_odd[b/2] : pst_even[b/2] || ldw_even[b/2]),
+      .src_i   (Odd ? ldw_odd[b/2] : ldw_even[b/2]),
+      .wmask0_i(Odd ? pst_mask_odd : pst_mask_even),
+      .wdata0_i(pst_rot),
+      .wmask1_i(Odd ? ldw_mask_odd : ldw_mask_even),
+      .wdata1_i(ldw_rot),
+      .rdata_o (bank_rdata[b])
+    );
+  end
+
+  // ---- read data ----------------------------------------------------------------------
+  // {odd word, even word} is a ring of 2N bytes; the wanted byte goes to lane 0.
+
+  logic [2:0]      even_q [NClients];  // region
+  logic [2:0]      odd_q  [NClients];
+  logic [Log2N:0]  lane   [NClients];  // {first word odd, offset}
+  logic [Log2N:0]  lane_q [NClients];
+  logic [16*N-1:0] rdata  [NClients];
+
+  assign lane[Pst]  = '0;
+  assign lane[Act]  = act_addr_i[Log2N:0];
+  assign lane[Wgt]  = {wgt_addr_i[Log2N], Log2N'(0)};
+  assign lane[Vec]  = vec_addr_i[Log2N:0];
+  assign lane[Res]  = res_addr_i[Log2N:0];
+  assign lane[Parc] = parc_addr_i[Log2N:0];
+  assign lane[Parv] = {parv_addr_i[Log2N], Log2N'(0)};
+  assign lane[Ldw]  = '0;
+  assign lane[Str]  = str_addr_i[Log2N:0];
+
+  for (genvar k = 0; k < NClients; k++) begin : g_read
+    if (k == Pst || k == Ldw) begin : g_no
+      assign rdata[k] = '0;
+    end else begin : g_yes
+      // Without a grant nothing is rotated: cheap for a simulator, free in gates.
+      always_ff @(posedge clk_i) begin
+        lane_q[k] <= gnt[k] ? lane[k] : '0;
+        if (gnt[k]) begin
+          even_q[k] <= region_even[k];
+          odd_q[k]  <= region_odd[k];
+        end
+      end
+
+      weft_rotate #(
+        .Bytes(2*N)
+      ) u_rotate (
+        .data_i({bank_rdata[{odd_q[k], 1'b1}], bank_rdata[{even_q[k], 1'b0}]}),
+        .by_i  (lane_q[k]),
+        .data_o(rdata[k])
+      );
+    end
+  end
+
+  assign act_rdata_o  = rdata[Act];
+  assign wgt_rdata_o  = rdata[Wgt];
+  assign vec_rdata_o  = rdata[Vec];
+  assign res_rdata_o  = rdata[Res];
+  assign parc_rdata_o = rdata[Parc];
+  assign parv_rdata_o = rdata[Parv];
+  assign str_rdata_o  = rdata[Str];
+
+`ifdef WEFT_ASSERT
+  always_ff @(posedge clk_i) begin
+    if (rst_ni) begin
+      assert ((gnt & ~req) == '0);
+      if (pst_req_i) assert (32'(pst_addr_i) < weft_cfg_pkg::SP_BYTES);
+      if (act_req_i) assert (32'(act_addr_i) < weft_cfg_pkg::SP_BYTES);
+      if (wgt_req_i) assert (32'(wgt_addr_i) < weft_cfg_pkg::SP_BYTES);
+      if (vec_req_i) assert (32'(vec_addr_i) < weft_cfg_pkg::SP_BYTES);
+      if (res_req_i) assert (32'(res_addr_i) < weft_cfg_pkg::SP_BYTES);
+      if (parc_req_i) assert (32'(parc_addr_i) < weft_cfg_pkg::SP_BYTES);
+      if (parv_req_i) assert (32'(parv_addr_i) < weft_cfg_pkg::SP_BYTES);
+      if (ldw_req_i) assert (32'(ldw_addr_i) < weft_cfg_pkg::SP_BYTES);
+      if (str_req_i) assert (32'(str_addr_i) < weft_cfg_pkg::SP_BYTES);
+    end
+  end
+`else
+  logic unused_rst;
+  assign unused_rst = rst_ni;
+`endif
+
+endmodule

@@ -1,0 +1,457 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The NPU: registers, command processor, DMA, scratchpad, array, post unit and
+// vector engine. Wiring only.
+//
+// One clock, asynchronous reset. reg_rdata_o is combinational. The AXI4 master
+// port has one ID and INCR bursts of at most 16 beats; addresses are aligned
+// to the bus. retire_o pulses once per retired command, bit = unit index, in a
+// cycle in which all its writes are in the scratchpad or acknowledged.
+module weft_npu (
+  input  logic clk_i,
+  input  logic rst_ni,
+
+  input  logic        reg_req_i,
+  input  logic        reg_we_i,
+  input  logic [11:0] reg_addr_i,
+  input  logic [31:0] reg_wdata_i,
+  output logic [31:0] reg_rdata_o,
+  output logic        irq_o,
+  output logic [3:0]  retire_o,
+
+  output logic [39:0]                  m_araddr_o,
+  output logic [7:0]                   m_arlen_o,
+  output logic                         m_arvalid_o,
+  input  logic                         m_arready_i,
+  input  logic [8*weft_cfg_pkg::N-1:0] m_rdata_i,
+  input  logic [1:0]                   m_rresp_i,
+  input  logic                         m_rlast_i,
+  input  logic                         m_rvalid_i,
+  output logic                         m_rready_o,
+
+  output logic [39:0]                  m_awaddr_o,
+  output logic [7:0]                   m_awlen_o,
+  output logic                         m_awvalid_o,
+  input  logic                         m_awready_i,
+  output logic [8*weft_cfg_pkg::N-1:0] m_wdata_o,
+  output logic [weft_cfg_pkg::N-1:0]   m_wstrb_o,
+  output logic                         m_wlast_o,
+  output logic                         m_wvalid_o,
+  input  logic                         m_wready_i,
+  input  logic [1:0]                   m_bresp_i,
+  input  logic                         m_bvalid_i,
+  output logic                         m_bready_o
+);
+
+  localparam int unsigned N        = weft_cfg_pkg::N;
+  localparam int unsigned Log2N    = weft_cfg_pkg::LOG2_N;
+  localparam int unsigned NWindows = weft_cfg_pkg::N_WINDOWS;
+
+  // OKAY and EXOKAY have bit 1 clear.
+  logic r_error, b_error, unused_resp;
+  assign r_error     = m_rresp_i[1];
+  assign b_error     = m_bresp_i[1];
+  assign unused_resp = m_rresp_i[0] ^ m_bresp_i[0];
+
+  // ---- registers and command processor ------------------------------------------
+
+  logic start, reset, started, cleared, running, busy, done, fault, done_pulse, fault_pulse;
+  logic [7:0]             fault_code, fault_unit;
+  logic [23:0]            fault_index;
+  logic [31:0]            fault_tag, fault_info;
+  logic [4*32-1:0]        retired;
+  logic [31:0]            stream_off, stream_words;
+  logic [NWindows*40-1:0] win_base;
+  logic [NWindows*32-1:0] win_size;
+  logic [NWindows-1:0]    win_read, win_write;
+  logic [3:0]             active, conflicts;
+  logic                   stall_act, stall_wgt, stall_post;
+  logic [Log2N:0]         rd_bytes, wr_bytes;
+
+  weft_regs u_regs (
+    .clk_i,
+    .rst_ni,
+    .reg_req_i,
+    .reg_we_i,
+    .reg_addr_i,
+    .reg_wdata_i,
+    .reg_rdata_o,
+    .irq_o,
+    .start_o       (start),
+    .reset_o       (reset),
+    .busy_i        (busy),
+    .done_i        (done),
+    .fault_i       (fault),
+    .done_pulse_i  (done_pulse),
+    .fault_pulse_i (fault_pulse),
+    .clear_i       (started || cleared),
+    .running_i     (running),
+    .fault_code_i  (fault_code),
+    .fault_unit_i  (fault_unit),
+    .fault_index_i (fault_index),
+    .fault_tag_i   (fault_tag),
+    .fault_info_i  (fault_info),
+    .retired_i     (retired),
+    .stream_off_o  (stream_off),
+    .stream_words_o(stream_words),
+    .win_base_o    (win_base),
+    .win_size_o    (win_size),
+    .win_read_o    (win_read),
+    .win_write_o   (win_write),
+    .active_i      (active),
+    .retire_i      (retire_o),
+    .stall_act_i   (stall_act),
+    .stall_wgt_i   (stall_wgt),
+    .stall_post_i  (stall_post),
+    .conflicts_i   (conflicts),
+    .rd_bytes_i    (rd_bytes),
+    .wr_bytes_i    (wr_bytes)
+  );
+
+  logic          fetch_arvalid, fetch_arready, fetch_rvalid, fetch_rready;
+  logic [39:0]   fetch_araddr;
+  logic [7:0]    fetch_arlen;
+  logic [3:0]    u_valid, u_ready, u_done, u_fault, u_busy;
+  logic [4*8-1:0]  u_code;
+  logic [4*32-1:0] u_info;
+  logic [1023:0] ld_cmd, st_cmd, cv_cmd, ve_cmd;
+  logic          abort;
+
+  weft_cmd u_cmd (
+    .clk_i,
+    .rst_ni,
+    .start_i       (start),
+    .reset_i       (reset),
+    .started_o     (started),
+    .cleared_o     (cleared),
+    .running_o     (running),
+    .busy_o        (busy),
+    .done_o        (done),
+    .fault_o       (fault),
+    .done_pulse_o  (done_pulse),
+    .fault_pulse_o (fault_pulse),
+    .fault_code_o  (fault_code),
+    .fault_unit_o  (fault_unit),
+    .fault_index_o (fault_index),
+    .fault_tag_o   (fault_tag),
+    .fault_info_o  (fault_info),
+    .stream_off_i  (stream_off),
+    .stream_words_i(stream_words),
+    .win_base_i    (win_base[39:0]),
+    .win_size_i    (win_size[31:0]),
+    .win_read_i    (win_read[0]),
+    .ar_valid_o    (fetch_arvalid),
+    .ar_ready_i    (fetch_arready),
+    .ar_addr_o     (fetch_araddr),
+    .ar_len_o      (fetch_arlen),
+    .r_valid_i     (fetch_rvalid),
+    .r_ready_o     (fetch_rready),
+    .r_data_i      (m_rdata_i),
+    .r_error_i     (r_error),
+    .r_last_i      (m_rlast_i),
+    .u_cmd_valid_o (u_valid),
+    .u_cmd_ready_i (u_ready),
+    .ld_cmd_o      (ld_cmd),
+    .st_cmd_o      (st_cmd),
+    .cv_cmd_o      (cv_cmd),
+    .ve_cmd_o      (ve_cmd),
+    .u_done_i      (u_done),
+    .u_fault_i     (u_fault),
+    .u_fault_code_i(u_code),
+    .u_fault_info_i(u_info),
+    .u_busy_i      (u_busy),
+    .abort_o       (abort),
+    .active_o      (active),
+    .retire_o,
+    .retired_o     (retired)
+  );
+
+  // ---- memory ------------------------------------------------------------------------
+
+  logic        load_arvalid, load_arready, load_rvalid, load_rready;
+  logic [39:0] load_araddr;
+  logic [7:0]  load_arlen;
+
+  weft_axi_read u_read (
+    .clk_i,
+    .rst_ni,
+    .fetch_valid_i (fetch_arvalid),
+    .fetch_ready_o (fetch_arready),
+    .fetch_addr_i  (fetch_araddr),
+    .fetch_len_i   (fetch_arlen),
+    .fetch_rvalid_o(fetch_rvalid),
+    .fetch_rready_i(fetch_rready),
+    .load_valid_i  (load_arvalid),
+    .load_ready_o  (load_arready),
+    .load_addr_i   (load_araddr),
+    .load_len_i    (load_arlen),
+    .load_rvalid_o (load_rvalid),
+    .load_rready_i (load_rready),
+    .m_arvalid_o,
+    .m_arready_i,
+    .m_araddr_o,
+    .m_arlen_o,
+    .m_rvalid_i,
+    .m_rlast_i,
+    .m_rready_o
+  );
+
+  logic           ldw_req, ldw_gnt, str_req, str_gnt;
+  logic [19:0]    ldw_addr, str_addr;
+  logic [8*N-1:0] ldw_data;
+  logic [N-1:0]   ldw_mask;
+  logic [16*N-1:0] str_rdata;
+
+  weft_dma_load u_load (
+    .clk_i,
+    .rst_ni,
+    .cmd_valid_i (u_valid[0]),
+    .cmd_ready_o (u_ready[0]),
+    .cmd_i       (ld_cmd),
+    .done_o      (u_done[0]),
+    .fault_o     (u_fault[0]),
+    .fault_code_o(u_code[7:0]),
+    .fault_info_o(u_info[31:0]),
+    .busy_o      (u_busy[0]),
+    .abort_i     (abort),
+    .win_base_i  (win_base),
+    .win_size_i  (win_size),
+    .win_read_i  (win_read),
+    .ar_valid_o  (load_arvalid),
+    .ar_ready_i  (load_arready),
+    .ar_addr_o   (load_araddr),
+    .ar_len_o    (load_arlen),
+    .r_valid_i   (load_rvalid),
+    .r_ready_o   (load_rready),
+    .r_data_i    (m_rdata_i),
+    .r_error_i   (r_error),
+    .r_last_i    (m_rlast_i),
+    .ldw_req_o   (ldw_req),
+    .ldw_addr_o  (ldw_addr),
+    .ldw_data_o  (ldw_data),
+    .ldw_mask_o  (ldw_mask),
+    .ldw_gnt_i   (ldw_gnt),
+    .bytes_o     (rd_bytes)
+  );
+
+  weft_dma_store u_store (
+    .clk_i,
+    .rst_ni,
+    .cmd_valid_i (u_valid[1]),
+    .cmd_ready_o (u_ready[1]),
+    .cmd_i       (st_cmd),
+    .done_o      (u_done[1]),
+    .fault_o     (u_fault[1]),
+    .fault_code_o(u_code[15:8]),
+    .fault_info_o(u_info[63:32]),
+    .busy_o      (u_busy[1]),
+    .abort_i     (abort),
+    .win_base_i  (win_base),
+    .win_size_i  (win_size),
+    .win_write_i (win_write),
+    .aw_valid_o  (m_awvalid_o),
+    .aw_ready_i  (m_awready_i),
+    .aw_addr_o   (m_awaddr_o),
+    .aw_len_o    (m_awlen_o),
+    .w_valid_o   (m_wvalid_o),
+    .w_ready_i   (m_wready_i),
+    .w_data_o    (m_wdata_o),
+    .w_strb_o    (m_wstrb_o),
+    .w_last_o    (m_wlast_o),
+    .b_valid_i   (m_bvalid_i),
+    .b_ready_o   (m_bready_o),
+    .b_error_i   (b_error),
+    .str_req_o   (str_req),
+    .str_addr_o  (str_addr),
+    .str_gnt_i   (str_gnt),
+    .str_rdata_i (str_rdata[8*N-1:0]),
+    .bytes_o     (wr_bytes)
+  );
+
+  logic            act_req, act_gnt, wgt_req, wgt_gnt, par_req, par_gnt, res_req, res_gnt;
+  logic            vec_req, vec_gnt, parv_req, parv_gnt, pst_req, pst_gnt;
+  logic [19:0]     act_addr, wgt_addr, par_addr, res_addr, vec_addr, parv_addr, pst_addr;
+  logic [16*N-1:0] act_rdata, wgt_rdata, par_rdata, res_rdata, vec_rdata, parv_rdata;
+  logic [8*N-1:0]  pst_data;
+  logic [N-1:0]    pst_mask;
+
+  logic unused_wide;
+  assign unused_wide = ^str_rdata[16*N-1:8*N];
+
+  weft_sp u_sp (
+    .clk_i,
+    .rst_ni,
+    .pst_req_i   (pst_req),
+    .pst_addr_i  (pst_addr),
+    .pst_data_i  (pst_data),
+    .pst_mask_i  (pst_mask),
+    .pst_gnt_o   (pst_gnt),
+    .ldw_req_i   (ldw_req),
+    .ldw_addr_i  (ldw_addr),
+    .ldw_data_i  (ldw_data),
+    .ldw_mask_i  (ldw_mask),
+    .ldw_gnt_o   (ldw_gnt),
+    .act_req_i   (act_req),
+    .act_addr_i  (act_addr),
+    .act_wide_i  (1'b0),
+    .act_gnt_o   (act_gnt),
+    .act_rdata_o (act_rdata),
+    .wgt_req_i   (wgt_req),
+    .wgt_addr_i  (wgt_addr),
+    .wgt_wide_i  (1'b1),
+    .wgt_gnt_o   (wgt_gnt),
+    .wgt_rdata_o (wgt_rdata),
+    .vec_req_i   (vec_req),
+    .vec_addr_i  (vec_addr),
+    .vec_wide_i  (1'b0),
+    .vec_gnt_o   (vec_gnt),
+    .vec_rdata_o (vec_rdata),
+    .res_req_i   (res_req),
+    .res_addr_i  (res_addr),
+    .res_wide_i  (1'b0),
+    .res_gnt_o   (res_gnt),
+    .res_rdata_o (res_rdata),
+    .parc_req_i  (par_req),
+    .parc_addr_i (par_addr),
+    .parc_wide_i (N < 16),
+    .parc_gnt_o  (par_gnt),
+    .parc_rdata_o(par_rdata),
+    .parv_req_i  (parv_req),
+    .parv_addr_i (parv_addr),
+    .parv_wide_i (1'b1),
+    .parv_gnt_o  (parv_gnt),
+    .parv_rdata_o(parv_rdata),
+    .str_req_i   (str_req),
+    .str_addr_i  (str_addr),
+    .str_wide_i  (1'b0),
+    .str_gnt_o   (str_gnt),
+    .str_rdata_o (str_rdata),
+    .conflicts_o (conflicts)
+  );
+
+  // ---- compute -----------------------------------------------------------------------
+
+  logic            c0_valid, c0_ready, c0_idle, c1_valid, c1_ready, c1_idle;
+  logic [1:0]      c1_stage;
+  logic [48*N-1:0] c0_acc, c1_acc, c0_bias, c1_bias;
+  logic [8*N-1:0]  c0_b, c1_b;
+  logic [32*N-1:0] c0_mul, c1_mul;
+  logic [6*N-1:0]  c0_shift, c1_shift;
+  logic [19:0]     c0_addr, c1_addr;
+  logic [N-1:0]    c0_mask, c1_mask;
+  logic [447:0]    c0_cfg, c1_cfg;
+
+  weft_conv u_conv (
+    .clk_i,
+    .rst_ni,
+    .cmd_valid_i (u_valid[2]),
+    .cmd_ready_o (u_ready[2]),
+    .cmd_i       (cv_cmd),
+    .done_o      (u_done[2]),
+    .fault_o     (u_fault[2]),
+    .fault_code_o(u_code[23:16]),
+    .fault_info_o(u_info[95:64]),
+    .busy_o      (u_busy[2]),
+    .abort_i     (abort),
+    .act_req_o   (act_req),
+    .act_addr_o  (act_addr),
+    .act_gnt_i   (act_gnt),
+    .act_rdata_i (act_rdata),
+    .wgt_req_o   (wgt_req),
+    .wgt_addr_o  (wgt_addr),
+    .wgt_gnt_i   (wgt_gnt),
+    .wgt_rdata_i (wgt_rdata),
+    .par_req_o   (par_req),
+    .par_addr_o  (par_addr),
+    .par_gnt_i   (par_gnt),
+    .par_rdata_i (par_rdata),
+    .res_req_o   (res_req),
+    .res_addr_o  (res_addr),
+    .res_gnt_i   (res_gnt),
+    .res_rdata_i (res_rdata),
+    .row_valid_o (c0_valid),
+    .row_ready_i (c0_ready),
+    .row_acc_o   (c0_acc),
+    .row_b_o     (c0_b),
+    .row_addr_o  (c0_addr),
+    .row_mask_o  (c0_mask),
+    .par_bias_o  (c0_bias),
+    .par_mul_o   (c0_mul),
+    .par_shift_o (c0_shift),
+    .post_cfg_o  (c0_cfg),
+    .post_idle_i (c0_idle),
+    .stall_act_o (stall_act),
+    .stall_wgt_o (stall_wgt),
+    .stall_post_o(stall_post)
+  );
+
+  weft_vec u_vec (
+    .clk_i,
+    .rst_ni,
+    .abort_i     (abort),
+    .cmd_valid_i (u_valid[3]),
+    .cmd_ready_o (u_ready[3]),
+    .cmd_i       (ve_cmd),
+    .done_o      (u_done[3]),
+    .fault_o     (u_fault[3]),
+    .fault_code_o(u_code[31:24]),
+    .fault_info_o(u_info[127:96]),
+    .busy_o      (u_busy[3]),
+    .vec_req_o   (vec_req),
+    .vec_addr_o  (vec_addr),
+    .vec_gnt_i   (vec_gnt),
+    .vec_rdata_i (vec_rdata),
+    .parv_req_o  (parv_req),
+    .parv_addr_o (parv_addr),
+    .parv_gnt_i  (parv_gnt),
+    .parv_rdata_i(parv_rdata),
+    .post_cfg_o  (c1_cfg),
+    .post_valid_o(c1_valid),
+    .post_ready_i(c1_ready),
+    .post_stage_o(c1_stage),
+    .post_acc_o  (c1_acc),
+    .post_b_o    (c1_b),
+    .post_bias_o (c1_bias),
+    .post_mul_o  (c1_mul),
+    .post_shift_o(c1_shift),
+    .post_addr_o (c1_addr),
+    .post_mask_o (c1_mask),
+    .post_idle_i (c1_idle)
+  );
+
+  weft_post u_post (
+    .clk_i,
+    .rst_ni,
+    .abort_i   (abort),
+    .c0_valid_i(c0_valid),
+    .c0_ready_o(c0_ready),
+    .c0_stage_i(2'd0),
+    .c0_acc_i  (c0_acc),
+    .c0_b_i    (c0_b),
+    .c0_bias_i (c0_bias),
+    .c0_mul_i  (c0_mul),
+    .c0_shift_i(c0_shift),
+    .c0_addr_i (c0_addr),
+    .c0_mask_i (c0_mask),
+    .c0_cfg_i  (c0_cfg),
+    .c0_idle_o (c0_idle),
+    .c1_valid_i(c1_valid),
+    .c1_ready_o(c1_ready),
+    .c1_stage_i(c1_stage),
+    .c1_acc_i  (c1_acc),
+    .c1_b_i    (c1_b),
+    .c1_bias_i (c1_bias),
+    .c1_mul_i  (c1_mul),
+    .c1_shift_i(c1_shift),
+    .c1_addr_i (c1_addr),
+    .c1_mask_i (c1_mask),
+    .c1_cfg_i  (c1_cfg),
+    .c1_idle_o (c1_idle),
+    .pst_req_o (pst_req),
+    .pst_addr_o(pst_addr),
+    .pst_data_o(pst_data),
+    .pst_mask_o(pst_mask),
+    .pst_gnt_i (pst_gnt)
+  );
+
+endmodule

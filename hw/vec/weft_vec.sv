@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The vector engine: depthwise 3x3, pooling and elementwise commands, one at a
+// time, from the scratchpad to context 1 of the post unit.
+//
+// A command is taken with cmd_valid_i and cmd_ready_o. Its first input is read
+// two (pool, elt) or nine (dw) cycles later. done_o pulses two cycles after the
+// post unit holds no row of it any more. A fault pulses fault_o once, with code
+// and address; the unit then waits for abort_i. abort_i drops everything.
+//
+// cmd_i has been checked against the ranges in include/spec/cmd.toml, but for
+// what depends on two fields: dw_line, and add in dw and pool.
+//
+// post_cfg_o is stable while the command is under way. post_valid_o does not
+// depend on post_ready_i, vec_req_o and parv_req_o do not depend on a grant.
+//
+// Model: sim/model/dw.c pool.c elt.c   Theory: hw/vec/README.md
+module weft_vec (
+  input  logic clk_i,
+  input  logic rst_ni,
+  input  logic abort_i,
+
+  input  logic          cmd_valid_i,
+  output logic          cmd_ready_o,
+  input  logic [1023:0] cmd_i,
+  output logic          done_o,
+  output logic          fault_o,
+  output logic [7:0]    fault_code_o,
+  output logic [31:0]   fault_info_o,
+  output logic          busy_o,
+
+  output logic                          vec_req_o,
+  output logic [19:0]                   vec_addr_o,
+  input  logic                          vec_gnt_i,
+  /* verilator lint_off UNUSEDSIGNAL */  // never wide: the upper half is not looked at
+  input  logic [16*weft_cfg_pkg::N-1:0] vec_rdata_i,
+  /* verilator lint_on UNUSEDSIGNAL */
+
+  output logic                          parv_req_o,     // always wide
+  output logic [19:0]                   parv_addr_o,
+  input  logic                          parv_gnt_i,
+  input  logic [16*weft_cfg_pkg::N-1:0] parv_rdata_i,
+
+  output logic [447:0]                  post_cfg_o,
+  output logic                          post_valid_o,
+  input  logic                          post_ready_i,
+  output logic [1:0]                    post_stage_o,
+  output logic [48*weft_cfg_pkg::N-1:0] post_acc_o,
+  output logic [8*weft_cfg_pkg::N-1:0]  post_b_o,
+  output logic [48*weft_cfg_pkg::N-1:0] post_bias_o,
+  output logic [32*weft_cfg_pkg::N-1:0] post_mul_o,
+  output logic [6*weft_cfg_pkg::N-1:0]  post_shift_o,
+  output logic [19:0]                   post_addr_o,
+  output logic [weft_cfg_pkg::N-1:0]    post_mask_o,
+  input  logic                          post_idle_i
+);
+
+  localparam int unsigned N = weft_cfg_pkg::N;
+
+  // Stages of weft_post.
+  localparam logic [1:0] StageRescale = 2'd0;
+  localparam logic [1:0] StageClamp   = 2'd1;
+  localparam logic [1:0] StageNone    = 2'd2;
+
+  // ---- the command ------------------------------------------------------------
+
+  /* verilator lint_off UNUSEDSIGNAL */  // the header and reserved bits
+  logic [1023:0] cmd_q;
+  /* verilator lint_on UNUSEDSIGNAL */
+  logic is_dw, is_pool, is_elt, add, two, pool_sum;
+
+  assign is_dw    = cmd_q[weft_cmd_pkg::HEADER_OP_LSB +: weft_cmd_pkg::HEADER_OP_W] == weft_cmd_pkg::OP_DW;
+  assign is_pool  = cmd_q[weft_cmd_pkg::HEADER_OP_LSB +: weft_cmd_pkg::HEADER_OP_W] == weft_cmd_pkg::OP_POOL;
+  assign is_elt   = !is_dw && !is_pool;
+  assign add      = cmd_q[weft_cmd_pkg::POST_ADD_LSB];
+  assign two      = is_elt && add;
+  assign pool_sum = cmd_q[weft_cmd_pkg::POOL_SUM_LSB];
+
+  logic [15:0] ow, oh, oc;
+  assign ow = cmd_q[weft_cmd_pkg::POST_OW_LSB +: weft_cmd_pkg::POST_OW_W];
+  assign oh = cmd_q[weft_cmd_pkg::POST_OH_LSB +: weft_cmd_pkg::POST_OH_W];
+  assign oc = cmd_q[weft_cmd_pkg::POST_OC_LSB +: weft_cmd_pkg::POST_OC_W];
+
+  assign post_cfg_o = cmd_q[575:128];
+
+  // ---- states -------------------------------------------------------------------
+
+  typedef enum logic [2:0] {Idle, Start, Plan, Run, Stop} state_e;
+  state_e state_q;
+
+  logic start, flush, finished, scan_ready, scan_wide;
+  logic out_valid, out_next, out_block, out_bad;
+  logic rd_bad, par_bad;
+  logic [19:0] rd_bad_addr, par_bad_addr, out_bad_addr;
+
+  assign start    = state_q == Start;
+  assign flush    = abort_i || state_q == Stop;
+  assign finished = !out_valid && post_idle_i;
+
+  assign cmd_ready_o = state_q == Idle && !abort_i;
+  assign busy_o      = state_q != Idle && state_q != Stop;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      state_q      <= Idle;
+      done_o       <= 1'b0;
+      fault_o      <= 1'b0;
+      fault_code_o <= '0;
+      fault_info_o <= '0;
+    end else begin
+      done_o  <= 1'b0;
+      fault_o <= 1'b0;
+      if (abort_i) state_q <= Idle;
+      else begin
+        case (state_q)
+          Idle:  if (cmd_valid_i) state_q <= Start;
+          Start: state_q <= Plan;
+          Plan: begin
+            if (scan_ready) state_q <= Run;
+            if ((!is_elt && add) || (is_dw && scan_ready && scan_wide)) begin
+              state_q      <= Stop;
+              fault_o      <= 1'b1;
+              fault_code_o <= weft_cmd_pkg::FAULT_BAD_FIELD;
+              fault_info_o <= '0;
+            end
+          end
+          Run: begin
+            if (rd_bad || par_bad || out_bad) begin
+              state_q      <= Stop;
+              fault_o      <= 1'b1;
+              fault_code_o <= weft_cmd_pkg::FAULT_SP_RANGE;
+              fault_info_o <= {12'd0, rd_bad ? rd_bad_addr : par_bad ? par_bad_addr : out_bad_addr};
+            end else if (finished) begin
+              state_q <= Idle;
+              done_o  <= 1'b1;
+            end
+          end
+          default: ;  // Stop: until abort_i
+        endcase
+      end
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (cmd_valid_i && cmd_ready_o) cmd_q <= cmd_i;
+  end
+
+  // ---- input addresses and words ------------------------------------------------
+
+  logic        scan_valid, scan_skip, scan_row, scan_emit, scan_block;
+  logic [2:0]  scan_col_on, scan_row_on;
+  logic        tap_valid, tap_first, tap_last;
+  logic        addr_ready;
+  logic [19:0] scan_addr, tap_addr;
+  logic [6:0]  scan_lanes, tap_lanes;
+
+  weft_vec_scan u_scan (
+    .clk_i(clk_i), .rst_ni(rst_ni), .flush_i(flush), .start_i(start && is_dw),
+    .base_i(cmd_q[weft_cmd_pkg::DW_IN_BASE_LSB +: weft_cmd_pkg::DW_IN_BASE_W]),
+    .x_step_i(cmd_q[weft_cmd_pkg::DW_IN_X_STRIDE_LSB +: weft_cmd_pkg::DW_IN_X_STRIDE_W]),
+    .y_step_i(cmd_q[weft_cmd_pkg::DW_IN_Y_STRIDE_LSB +: weft_cmd_pkg::DW_IN_Y_STRIDE_W]),
+    .in_h_i(cmd_q[weft_cmd_pkg::DW_IN_H_LSB +: weft_cmd_pkg::DW_IN_H_W]),
+    .in_w_i(cmd_q[weft_cmd_pkg::DW_IN_W_LSB +: weft_cmd_pkg::DW_IN_W_W]),
+    .iy_start_i(cmd_q[weft_cmd_pkg::DW_IY_START_LSB +: weft_cmd_pkg::DW_IY_START_W]),
+    .ix_start_i(cmd_q[weft_cmd_pkg::DW_IX_START_LSB +: weft_cmd_pkg::DW_IX_START_W]),
+    .ow_i(ow), .oh_i(oh), .oc_i(oc),
+    .stride_x_i(cmd_q[weft_cmd_pkg::DW_STRIDE_X_LSB +: weft_cmd_pkg::DW_STRIDE_X_W]),
+    .stride_y_i(cmd_q[weft_cmd_pkg::DW_STRIDE_Y_LSB +: weft_cmd_pkg::DW_STRIDE_Y_W]),
+    .ready_o(scan_ready), .wide_o(scan_wide), .valid_o(scan_valid), .ready_i(addr_ready), .addr_o(scan_addr),
+    .lanes_o(scan_lanes), .skip_o(scan_skip), .row_o(scan_row), .emit_o(scan_emit), .block_o(scan_block),
+    .col_on_o(scan_col_on), .row_on_o(scan_row_on));
+
+  // elt is a window of one tap; its two strides have changed places
+  logic [19:0] tap_oy_step, tap_ox_step;
+  assign tap_oy_step = is_elt ? cmd_q[weft_cmd_pkg::ELT_IN_Y_STRIDE_LSB +: weft_cmd_pkg::ELT_IN_Y_STRIDE_W]
+                              : cmd_q[weft_cmd_pkg::POOL_OY_STEP_LSB +: weft_cmd_pkg::POOL_OY_STEP_W];
+  assign tap_ox_step = is_elt ? cmd_q[weft_cmd_pkg::ELT_IN_X_STRIDE_LSB +: weft_cmd_pkg::ELT_IN_X_STRIDE_W]
+                              : cmd_q[weft_cmd_pkg::POOL_OX_STEP_LSB +: weft_cmd_pkg::POOL_OX_STEP_W];
+
+  weft_vec_tap u_tap (
+    .clk_i(clk_i), .rst_ni(rst_ni), .flush_i(flush), .start_i(start && !is_dw),
+    .base_i(is_elt ? cmd_q[weft_cmd_pkg::ELT_IN_BASE_LSB +: weft_cmd_pkg::ELT_IN_BASE_W]
+                   : cmd_q[weft_cmd_pkg::POOL_IN_BASE_LSB +: weft_cmd_pkg::POOL_IN_BASE_W]),
+    .oy_step_i(tap_oy_step), .ox_step_i(tap_ox_step),
+    .ky_step_i(cmd_q[weft_cmd_pkg::POOL_KY_STEP_LSB +: weft_cmd_pkg::POOL_KY_STEP_W]),
+    .kx_step_i(cmd_q[weft_cmd_pkg::POOL_KX_STEP_LSB +: weft_cmd_pkg::POOL_KX_STEP_W]),
+    .n_ky_i(is_elt ? 16'd1 : cmd_q[weft_cmd_pkg::POOL_N_KY_LSB +: weft_cmd_pkg::POOL_N_KY_W]),
+    .n_kx_i(is_elt ? 16'd1 : cmd_q[weft_cmd_pkg::POOL_N_KX_LSB +: weft_cmd_pkg::POOL_N_KX_W]),
+    .two_i(two),
+    .b_base_i(cmd_q[weft_cmd_pkg::POST_B_BASE_LSB +: weft_cmd_pkg::POST_B_BASE_W]),
+    .b_oy_step_i(cmd_q[weft_cmd_pkg::POST_B_Y_STRIDE_LSB +: weft_cmd_pkg::POST_B_Y_STRIDE_W]),
+    .b_ox_step_i(cmd_q[weft_cmd_pkg::POST_B_X_STRIDE_LSB +: weft_cmd_pkg::POST_B_X_STRIDE_W]),
+    .ow_i(ow), .oh_i(oh), .oc_i(oc),
+    .valid_o(tap_valid), .ready_i(addr_ready), .addr_o(tap_addr), .lanes_o(tap_lanes), .first_o(tap_first),
+    .last_o(tap_last));
+
+  logic           word_valid, word_ready;
+  logic [8*N-1:0] word;
+  logic [8:0]     word_tag;
+
+  weft_vec_rd u_rd (
+    .clk_i(clk_i), .rst_ni(rst_ni), .flush_i(flush),
+    .addr_valid_i(scan_valid || tap_valid), .addr_ready_o(addr_ready), .addr_i(is_dw ? scan_addr : tap_addr),
+    .lanes_i(is_dw ? scan_lanes : tap_lanes), .skip_i(is_dw && scan_skip),
+    .tag_i(is_dw ? {scan_row_on, scan_col_on, scan_block, scan_emit, scan_row} : {7'd0, tap_last, tap_first}),
+    .bad_o(rd_bad), .bad_addr_o(rd_bad_addr),
+    .vec_req_o(vec_req_o), .vec_addr_o(vec_addr_o), .vec_gnt_i(vec_gnt_i), .vec_rdata_i(vec_rdata_i[8*N-1:0]),
+    .word_valid_o(word_valid), .word_ready_i(word_ready), .word_o(word), .tag_o(word_tag));
+
+  // ---- weights and lane parameters ----------------------------------------------
+
+  logic            wts_valid, wts_take, rec_valid, rec_take;
+  logic [81*N-1:0] wts;
+  logic            rec_ok_q;  // the block's records are in the lane parameters
+
+  weft_vec_par u_par (
+    .clk_i(clk_i), .rst_ni(rst_ni), .flush_i(flush), .start_i(start && is_dw),
+    .w_base_i(cmd_q[weft_cmd_pkg::DW_W_BASE_LSB +: weft_cmd_pkg::DW_W_BASE_W]),
+    .p_base_i(cmd_q[weft_cmd_pkg::DW_P_BASE_LSB +: weft_cmd_pkg::DW_P_BASE_W]),
+    .oc_i(oc), .w_zp_i(cmd_q[weft_cmd_pkg::DW_W_ZP_LSB +: weft_cmd_pkg::DW_W_ZP_W]),
+    .scalar_i(start && !is_dw),
+    .scalar_mul_i(cmd_q[weft_cmd_pkg::POST_A_MUL_LSB +: weft_cmd_pkg::POST_A_MUL_W]),
+    .scalar_shift_i(cmd_q[weft_cmd_pkg::POST_A_SHIFT_LSB +: weft_cmd_pkg::POST_A_SHIFT_W]),
+    .parv_req_o(parv_req_o), .parv_addr_o(parv_addr_o), .parv_gnt_i(parv_gnt_i),
+    .parv_rdata_i(parv_rdata_i),
+    .wts_valid_o(wts_valid), .wts_take_i(wts_take), .wts_o(wts),
+    .rec_valid_o(rec_valid), .rec_take_i(rec_take), .bias_o(post_bias_o), .mul_o(post_mul_o),
+    .shift_o(post_shift_o), .bad_o(par_bad), .bad_addr_o(par_bad_addr));
+
+  // The post unit samples the parameters with the row, so the next block's may
+  // replace them as soon as a block's last row has been taken.
+  assign rec_take = rec_valid && !rec_ok_q;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) rec_ok_q <= 1'b0;
+    else if (flush) rec_ok_q <= 1'b0;
+    else if (start || (out_next && out_block)) rec_ok_q <= !is_dw;
+    else if (rec_take) rec_ok_q <= 1'b1;
+  end
+
+  // ---- engines ------------------------------------------------------------------
+
+  logic dw_ready, pool_ready, elt_ready;
+  logic dw_row_valid, pool_row_valid, elt_row_valid, row_valid;
+  logic [48*N-1:0] dw_row, pool_row, elt_row;
+
+  assign word_ready = is_dw ? dw_ready : is_pool ? pool_ready : elt_ready;
+
+  weft_vec_dw u_dw (
+    .clk_i(clk_i), .rst_ni(rst_ni), .flush_i(flush),
+    .x_zp_i(cmd_q[weft_cmd_pkg::DW_X_ZP_LSB +: weft_cmd_pkg::DW_X_ZP_W]),
+    .pix_valid_i(word_valid && is_dw), .pix_ready_o(dw_ready), .pix_i(word),
+    .row_i(word_tag[0]), .emit_i(word_tag[1]), .block_i(word_tag[2]), .col_on_i(word_tag[5:3]),
+    .row_on_i(word_tag[8:6]),
+    .wts_valid_i(wts_valid), .wts_take_o(wts_take), .wts_i(wts),
+    .row_valid_o(dw_row_valid), .row_ready_i(out_next), .row_o(dw_row));
+
+  weft_vec_pool u_pool (
+    .clk_i(clk_i), .rst_ni(rst_ni), .flush_i(flush), .sum_i(pool_sum),
+    .x_zp_i(cmd_q[weft_cmd_pkg::POOL_X_ZP_LSB +: weft_cmd_pkg::POOL_X_ZP_W]),
+    .word_valid_i(word_valid && is_pool), .word_ready_o(pool_ready), .word_i(word),
+    .first_i(word_tag[0]), .last_i(word_tag[1]),
+    .row_valid_o(pool_row_valid), .row_ready_i(out_next), .row_o(pool_row));
+
+  weft_vec_elt u_elt (
+    .clk_i(clk_i), .rst_ni(rst_ni), .flush_i(flush), .two_i(two),
+    .a_zp_i(cmd_q[weft_cmd_pkg::POST_A_ZP_LSB +: 8]),  // -128..127
+    .pre_shift_i(cmd_q[weft_cmd_pkg::POST_PRE_SHIFT_LSB +: weft_cmd_pkg::POST_PRE_SHIFT_W]),
+    .word_valid_i(word_valid && is_elt), .word_ready_o(elt_ready), .word_i(word),
+    .first_i(word_tag[0]), .last_i(word_tag[1]),
+    .row_valid_o(elt_row_valid), .row_ready_i(out_next), .row_o(elt_row), .b_o(post_b_o));
+
+  // ---- rows to the post unit ----------------------------------------------------
+
+  weft_vec_out u_out (
+    .clk_i(clk_i), .rst_ni(rst_ni), .flush_i(flush), .start_i(start),
+    .base_i(cmd_q[weft_cmd_pkg::POST_OUT_BASE_LSB +: weft_cmd_pkg::POST_OUT_BASE_W]),
+    .x_step_i(cmd_q[weft_cmd_pkg::POST_OUT_X_STRIDE_LSB +: weft_cmd_pkg::POST_OUT_X_STRIDE_W]),
+    .y_step_i(cmd_q[weft_cmd_pkg::POST_OUT_Y_STRIDE_LSB +: weft_cmd_pkg::POST_OUT_Y_STRIDE_W]),
+    .ow_i(ow), .oh_i(oh), .oc_i(oc),
+    .valid_o(out_valid), .next_i(out_next), .addr_o(post_addr_o), .mask_o(post_mask_o), .block_o(out_block),
+    .bad_o(out_bad), .bad_addr_o(out_bad_addr));
+
+  assign row_valid    = dw_row_valid || pool_row_valid || elt_row_valid;
+  assign post_valid_o = row_valid && rec_ok_q && !out_bad && !flush;
+  assign out_next     = post_valid_o && post_ready_i;
+  assign post_acc_o   = is_dw ? dw_row : is_pool ? pool_row : elt_row;
+  assign post_stage_o = two ? StageNone : is_pool && !pool_sum ? StageClamp : StageRescale;
+
+`ifdef WEFT_ASSERT
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (rst_ni && !flush) begin
+      assert (!(row_valid && !out_valid));
+      assert (state_q != Idle || (!scan_valid && !tap_valid && !word_valid && !out_valid && !wts_valid && !rec_valid));
+    end
+  end
+`endif
+
+endmodule

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Elementwise: words become rows for the post unit.
+//
+// two_i: words q and r alternate; a row holds q in the low byte of each lane
+// and r in b_o. Else a row for each word, (q - a_zp) << pre_shift modulo 2^32.
+// One word a cycle; the row is there in the cycle behind its last word.
+//
+// Model: sim/model/elt.c   Theory: hw/vec/README.md
+module weft_vec_elt (
+  input  logic clk_i,
+  input  logic rst_ni,
+  input  logic flush_i,
+
+  input  logic       two_i,
+  input  logic [7:0] a_zp_i,
+  input  logic [4:0] pre_shift_i,
+
+  input  logic                         word_valid_i,
+  output logic                         word_ready_o,
+  input  logic [8*weft_cfg_pkg::N-1:0] word_i,
+  input  logic                         first_i,
+  input  logic                         last_i,
+
+  output logic                          row_valid_o,
+  input  logic                          row_ready_i,
+  output logic [48*weft_cfg_pkg::N-1:0] row_o,
+  output logic [8*weft_cfg_pkg::N-1:0]  b_o
+);
+
+  localparam int N = weft_cfg_pkg::N;
+
+  logic valid_q, go;
+
+  // row_o changes with the first word, b_o with the last
+  assign word_ready_o = !valid_q || row_ready_i;
+  assign go           = word_valid_i && word_ready_o;
+  assign row_valid_o  = valid_q;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) valid_q <= 1'b0;
+    else if (flush_i) valid_q <= 1'b0;
+    else if (go && last_i) valid_q <= 1'b1;
+    else if (row_ready_i) valid_q <= 1'b0;
+  end
+
+  logic [31:0] v;
+
+  /* verilator lint_off BLKSEQ */  // v only
+  always @(posedge clk_i) begin
+    if (go && first_i) begin
+      for (int c = 0; c < N; c++) begin
+        v = 32'($signed(word_i[8*c +: 8]));
+        if (!two_i) v = (v - 32'($signed(a_zp_i))) << pre_shift_i;
+        row_o[48*c +: 48] <= {16'd0, v};
+      end
+    end
+    if (go && last_i) b_o <= word_i;
+  end
+  /* verilator lint_on BLKSEQ */
+
+endmodule

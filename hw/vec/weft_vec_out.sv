@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Where the rows of a command go: per block of N channels, output row and
+// column, an address and the mask of the channels that exist.
+//
+// valid_o from the cycle after start_i until the last row has been taken with
+// next_i; one row a cycle. bad_o: this row would leave the scratchpad.
+// block_o: next_i takes the last row of a block.
+module weft_vec_out (
+  input  logic clk_i,
+  input  logic rst_ni,
+  input  logic flush_i,
+  input  logic start_i,
+
+  input  logic [19:0] base_i,
+  input  logic [19:0] x_step_i,
+  input  logic [19:0] y_step_i,
+  input  logic [15:0] ow_i,
+  input  logic [15:0] oh_i,
+  input  logic [15:0] oc_i,
+
+  output logic                       valid_o,
+  input  logic                       next_i,
+  output logic [19:0]                addr_o,
+  output logic [weft_cfg_pkg::N-1:0] mask_o,
+  output logic                       block_o,
+  output logic                       bad_o,
+  output logic [19:0]                bad_addr_o
+);
+
+  localparam int unsigned N = weft_cfg_pkg::N;
+
+  logic         run_q;
+  logic [15:0]  chans_q, oy_q, ox_q;   // chans_q: left, this block included
+  logic [19:0]  block_q, line_q, addr_q;
+  logic [N-1:0] mask_q;
+
+  logic [15:0] next_chans;
+  logic [19:0] next_block, next_line;
+  logic        end_x, end_y, last_block, range_bad;
+
+  assign end_x      = ox_q + 16'd1 == ow_i;
+  assign end_y      = oy_q + 16'd1 == oh_i;
+  assign last_block = chans_q <= 16'(N);
+  assign next_chans = start_i ? oc_i : chans_q - 16'(N);
+  assign next_block = start_i ? base_i : block_q + 20'(N);
+  assign next_line  = line_q + y_step_i;
+
+  weft_vec_range u_range (.addr_i(addr_q), .lanes_i(last_block ? chans_q[6:0] : 7'(N)), .bad_o(range_bad),
+                          .bad_addr_o(bad_addr_o));
+
+  assign valid_o = run_q;
+  assign addr_o  = addr_q;
+  assign mask_o  = mask_q;
+  assign block_o = end_x && end_y;
+  assign bad_o   = run_q && range_bad;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) run_q <= 1'b0;
+    else if (flush_i) run_q <= 1'b0;
+    else if (start_i) run_q <= 1'b1;
+    else if (run_q && next_i && end_x && end_y && last_block) run_q <= 1'b0;
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (start_i || (run_q && next_i)) begin
+      ox_q <= start_i || end_x ? '0 : ox_q + 16'd1;
+      if (start_i || end_x) begin
+        oy_q <= start_i || end_y ? '0 : oy_q + 16'd1;
+        if (start_i || end_y) begin
+          chans_q <= next_chans;
+          block_q <= next_block;
+          line_q  <= next_block;
+          addr_q  <= next_block;
+          mask_q  <= next_chans >= 16'(N) ? '1 : ~({N{1'b1}} << next_chans[5:0]);
+        end else begin
+          line_q <= next_line;
+          addr_q <= next_line;
+        end
+      end else begin
+        addr_q <= addr_q + x_step_i;
+      end
+    end
+  end
+
+endmodule

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Weights and parameter records of a depthwise command, fetched a block of N
+// channels ahead; and the lane parameters that go to the post unit.
+//
+// Per block 9 weight words, then 16 words of records (16*N bytes), two words a
+// cycle (reads are wide). wts_valid_o: weights of the next block are in wts_o (minus the zero
+// point, 9 bits, tap t of lane c at 9*(N*t+c)) until wts_take_i. rec_valid_o:
+// its records are there; rec_take_i puts them into bias_o, mul_o and shift_o
+// in the next cycle. Takes come only with valid. The fetch of what follows
+// starts in the cycle behind the take.
+//
+// scalar_i puts one multiplier and shift into every lane, bias 0.
+// bad_o: the next word lies beyond the scratchpad; it is not asked for.
+//
+// Theory: hw/vec/README.md
+module weft_vec_par (
+  input  logic clk_i,
+  input  logic rst_ni,
+  input  logic flush_i,
+  input  logic start_i,
+
+  input  logic [19:0] w_base_i,
+  input  logic [19:0] p_base_i,
+  input  logic [15:0] oc_i,
+  input  logic [7:0]  w_zp_i,
+  input  logic        scalar_i,
+  input  logic [31:0] scalar_mul_i,
+  input  logic [5:0]  scalar_shift_i,
+
+  output logic                         parv_req_o,
+  output logic [19:0]                  parv_addr_o,
+  input  logic                         parv_gnt_i,
+  input  logic [16*weft_cfg_pkg::N-1:0] parv_rdata_i,
+
+  output logic                          wts_valid_o,
+  input  logic                          wts_take_i,
+  output logic [81*weft_cfg_pkg::N-1:0] wts_o,
+
+  output logic                          rec_valid_o,
+  input  logic                          rec_take_i,
+  output logic [48*weft_cfg_pkg::N-1:0] bias_o,
+  output logic [32*weft_cfg_pkg::N-1:0] mul_o,
+  output logic [6*weft_cfg_pkg::N-1:0]  shift_o,
+
+  output logic        bad_o,
+  output logic [19:0] bad_addr_o
+);
+
+  localparam int N        = weft_cfg_pkg::N;
+  localparam int Taps     = weft_cfg_pkg::DW_TAPS;
+  localparam int RecBytes = weft_cfg_pkg::PARAM_BYTES;
+  localparam logic [2:0]  WtsLast  = 3'((Taps - 1) / 2);       // the second word of the last pair is not used
+  localparam logic [2:0]  RecLast  = 3'((RecBytes - 1) / 2);   // RecBytes words of N bytes hold N records
+
+  logic        run_q;
+  logic        rec_q;              // records' turn, else weights'
+  logic [2:0]  pair_q;
+  logic [15:0] chans_q;            // channels left, this block included
+  logic [19:0] w_addr_q, p_addr_q;
+  logic        got_q, got_rec_q;   // two words come with this cycle
+  logic [2:0]  got_pair_q;
+  logic        wts_full_q, rec_full_q;
+
+  logic       room, range_bad, accept, last_pair, single;
+
+  weft_vec_range u_range (.addr_i(parv_addr_o), .lanes_i(single ? 7'(N) : 7'(2*N)), .bad_o(range_bad), .bad_addr_o(bad_addr_o));
+
+  assign room        = rec_q ? !rec_full_q : !wts_full_q;
+  assign parv_addr_o = rec_q ? p_addr_q : w_addr_q;
+  assign bad_o       = run_q && room && range_bad;
+  assign parv_req_o  = run_q && room && !range_bad;
+  assign accept      = parv_req_o && parv_gnt_i;
+  assign single      = !rec_q && last_pair;
+  assign last_pair   = pair_q == (rec_q ? RecLast : WtsLast);
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      run_q      <= 1'b0;
+      got_q      <= 1'b0;
+      wts_full_q <= 1'b0;
+      rec_full_q <= 1'b0;
+    end else if (flush_i) begin
+      run_q      <= 1'b0;
+      got_q      <= 1'b0;
+      wts_full_q <= 1'b0;
+      rec_full_q <= 1'b0;
+    end else begin
+      got_q <= accept;
+      if (start_i) run_q <= 1'b1;
+      else if (accept && rec_q && last_pair && chans_q <= 16'(N)) run_q <= 1'b0;
+      if (got_q && !got_rec_q && got_pair_q == WtsLast) wts_full_q <= 1'b1;
+      else if (wts_take_i) wts_full_q <= 1'b0;
+      if (got_q && got_rec_q && got_pair_q == RecLast) rec_full_q <= 1'b1;
+      else if (rec_take_i) rec_full_q <= 1'b0;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (start_i) begin
+      rec_q    <= 1'b0;
+      pair_q   <= '0;
+      chans_q  <= oc_i;
+      w_addr_q <= w_base_i;
+      p_addr_q <= p_base_i;
+    end else if (accept) begin
+      got_rec_q  <= rec_q;
+      got_pair_q <= pair_q;
+      pair_q     <= last_pair ? '0 : pair_q + 3'd1;
+      if (last_pair) rec_q <= !rec_q;
+      if (rec_q) p_addr_q <= p_addr_q + 20'(2*N);
+      else w_addr_q <= w_addr_q + (single ? 20'(N) : 20'(2*N));
+      if (last_pair && rec_q) chans_q <= chans_q - 16'(N);
+    end
+  end
+
+  logic [9*Taps*N-1:0] wts_q;
+  /* verilator lint_off UNUSEDSIGNAL */  // a record ends with five bytes of zero
+  logic [8*RecBytes*N-1:0] recs_q;
+  /* verilator lint_on UNUSEDSIGNAL */
+
+  assign wts_valid_o = wts_full_q;
+  assign wts_o       = wts_q;
+  assign rec_valid_o = rec_full_q;
+
+  always_ff @(posedge clk_i) begin
+    if (got_q && !got_rec_q) begin
+      for (int t = 0; t < Taps; t++) begin
+        if (got_pair_q == 3'(t / 2)) begin
+          for (int c = 0; c < N; c++) begin
+            wts_q[9*(N*t + c) +: 9] <= 9'($signed(parv_rdata_i[8*(N*(t%2) + c) +: 8])) - 9'($signed(w_zp_i));
+          end
+        end
+      end
+    end
+    if (got_q && got_rec_q) begin
+      for (int w = 0; w < RecBytes / 2; w++) begin
+        if (got_pair_q == 3'(w)) recs_q[16*N*w +: 16*N] <= parv_rdata_i;
+      end
+    end
+    if (scalar_i) begin
+      for (int c = 0; c < N; c++) begin
+        bias_o[48*c +: 48] <= '0;
+        mul_o[32*c +: 32]  <= scalar_mul_i;
+        shift_o[6*c +: 6]  <= scalar_shift_i;
+      end
+    end else if (rec_take_i) begin
+      for (int c = 0; c < N; c++) begin
+        bias_o[48*c +: 48] <= recs_q[8*RecBytes*c +: 48];
+        mul_o[32*c +: 32]  <= recs_q[8*RecBytes*c + 48 +: 32];
+        shift_o[6*c +: 6]  <= recs_q[8*RecBytes*c + 80 +: 6];
+      end
+    end
+  end
+
+`ifdef WEFT_ASSERT
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (rst_ni && !flush_i) begin
+      assert (!(wts_take_i && !wts_full_q));
+      assert (!(rec_take_i && !rec_full_q));
+    end
+  end
+`endif
+
+endmodule

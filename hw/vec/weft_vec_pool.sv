@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Pooling: N accumulators, one word of a window a cycle; maximum, or sum of
+// (byte - zero point) in 32 bits.
+//
+// The row is there in the cycle behind the window's last word. It is held
+// while the next window runs; that one's last word waits until it is taken.
+//
+// Model: sim/model/pool.c   Theory: hw/vec/README.md
+module weft_vec_pool (
+  input  logic clk_i,
+  input  logic rst_ni,
+  input  logic flush_i,
+
+  input  logic       sum_i,     // else maximum
+  input  logic [7:0] x_zp_i,
+
+  input  logic                         word_valid_i,
+  output logic                         word_ready_o,
+  input  logic [8*weft_cfg_pkg::N-1:0] word_i,
+  input  logic                         first_i,
+  input  logic                         last_i,
+
+  output logic                          row_valid_o,
+  input  logic                          row_ready_i,
+  output logic [48*weft_cfg_pkg::N-1:0] row_o
+);
+
+  localparam int N = weft_cfg_pkg::N;
+
+  logic valid_q, go;
+
+  assign word_ready_o = !last_i || !valid_q || row_ready_i;
+  assign go           = word_valid_i && word_ready_o;
+  assign row_valid_o  = valid_q;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) valid_q <= 1'b0;
+    else if (flush_i) valid_q <= 1'b0;
+    else if (go && last_i) valid_q <= 1'b1;
+    else if (row_ready_i) valid_q <= 1'b0;
+  end
+
+  logic signed [31:0] acc [N];
+  logic signed [31:0] v;
+
+  /* verilator lint_off BLKSEQ */  // this block owns the array
+  always @(posedge clk_i) begin
+    if (go) begin
+      for (int c = 0; c < N; c++) begin
+        v = 32'($signed(word_i[8*c +: 8]));
+        if (sum_i) acc[c] = (first_i ? 32'sd0 : acc[c]) + (v - 32'($signed(x_zp_i)));
+        else if (first_i || v > acc[c]) acc[c] = v;
+        if (last_i) row_o[48*c +: 48] <= 48'(acc[c]);
+      end
+    end
+  end
+  /* verilator lint_on BLKSEQ */
+
+endmodule

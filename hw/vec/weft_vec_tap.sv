@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Input addresses of pool and elt: per block of N channels, output row and
+// column, every tap of the window; with two_i, behind each tap the word of a
+// second tensor at the same pixel (used with windows of one tap).
+//
+// The first address is valid in the cycle after start_i; one a cycle; valid_o
+// falls behind the last. first_o and last_o mark the window's first and last
+// word. The command's fields are stable from start_i until then.
+module weft_vec_tap (
+  input  logic clk_i,
+  input  logic rst_ni,
+  input  logic flush_i,
+  input  logic start_i,
+
+  input  logic [19:0] base_i,
+  input  logic [19:0] oy_step_i,
+  input  logic [19:0] ox_step_i,
+  input  logic [19:0] ky_step_i,
+  input  logic [19:0] kx_step_i,
+  input  logic [15:0] n_ky_i,
+  input  logic [15:0] n_kx_i,
+  input  logic        two_i,
+  input  logic [19:0] b_base_i,
+  input  logic [19:0] b_oy_step_i,
+  input  logic [19:0] b_ox_step_i,
+  input  logic [15:0] ow_i,
+  input  logic [15:0] oh_i,
+  input  logic [15:0] oc_i,
+
+  output logic        valid_o,
+  input  logic        ready_i,
+  output logic [19:0] addr_o,
+  output logic [6:0]  lanes_o,
+  output logic        first_o,
+  output logic        last_o
+);
+
+  localparam int unsigned N = weft_cfg_pkg::N;
+
+  logic        run_q;
+  logic        second_q;                               // the second tensor's turn
+  logic [15:0] chans_q, oy_q, ox_q, ky_q, kx_q;        // chans_q: left, this block included
+  logic [19:0] block_q, line_q, pixel_q, tap_row_q, tap_q;
+  logic [19:0] b_block_q, b_line_q, b_pixel_q;
+
+  logic end_kx, end_ky, end_x, end_y, last_block, step;
+
+  assign end_kx     = kx_q + 16'd1 == n_kx_i;
+  assign end_ky     = ky_q + 16'd1 == n_ky_i;
+  assign end_x      = ox_q + 16'd1 == ow_i;
+  assign end_y      = oy_q + 16'd1 == oh_i;
+  assign last_block = chans_q <= 16'(N);
+  assign step       = run_q && ready_i && (second_q || !two_i);
+
+  assign valid_o = run_q;
+  assign addr_o  = second_q ? b_pixel_q : tap_q;
+  assign lanes_o = last_block ? chans_q[6:0] : 7'(N);
+  assign first_o = !second_q && kx_q == '0 && ky_q == '0;
+  assign last_o  = second_q == two_i && end_kx && end_ky;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) run_q <= 1'b0;
+    else if (flush_i) run_q <= 1'b0;
+    else if (start_i) run_q <= 1'b1;
+    else if (step && end_kx && end_ky && end_x && end_y && last_block) run_q <= 1'b0;
+  end
+
+  // Where the next pixel begins: start_i, or all taps of this one are through.
+  logic [19:0] next_block, next_line, next_pixel, next_tap_row;
+  logic [19:0] b_next_block, b_next_line, b_next_pixel;
+
+  assign next_block   = block_q + 20'(N);
+  assign next_line    = end_y ? next_block : line_q + oy_step_i;
+  assign next_pixel   = end_x ? next_line : pixel_q + ox_step_i;
+  assign next_tap_row = tap_row_q + ky_step_i;
+  assign b_next_block = b_block_q + 20'(N);
+  assign b_next_line  = end_y ? b_next_block : b_line_q + b_oy_step_i;
+  assign b_next_pixel = end_x ? b_next_line : b_pixel_q + b_ox_step_i;
+
+  always_ff @(posedge clk_i) begin
+    if (start_i) begin
+      second_q  <= 1'b0;
+      chans_q   <= oc_i;
+      oy_q      <= '0;
+      ox_q      <= '0;
+      ky_q      <= '0;
+      kx_q      <= '0;
+      block_q   <= base_i;
+      line_q    <= base_i;
+      pixel_q   <= base_i;
+      tap_row_q <= base_i;
+      tap_q     <= base_i;
+      b_block_q <= b_base_i;
+      b_line_q  <= b_base_i;
+      b_pixel_q <= b_base_i;
+    end else if (run_q && ready_i) begin
+      second_q <= two_i && !second_q;
+      if (step) begin
+        kx_q  <= end_kx ? '0 : kx_q + 16'd1;
+        tap_q <= tap_q + kx_step_i;
+        if (end_kx) begin
+          ky_q      <= end_ky ? '0 : ky_q + 16'd1;
+          tap_row_q <= end_ky ? next_pixel : next_tap_row;
+          tap_q     <= end_ky ? next_pixel : next_tap_row;
+        end
+        if (end_kx && end_ky) begin
+          ox_q      <= end_x ? '0 : ox_q + 16'd1;
+          pixel_q   <= next_pixel;
+          b_pixel_q <= b_next_pixel;
+          if (end_x) begin
+            oy_q     <= end_y ? '0 : oy_q + 16'd1;
+            line_q   <= next_line;
+            b_line_q <= b_next_line;
+            if (end_y) begin
+              chans_q   <= chans_q - 16'(N);
+              block_q   <= next_block;
+              b_block_q <= b_next_block;
+            end
+          end
+        end
+      end
+    end
+  end
+
+endmodule

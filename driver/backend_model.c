@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Backend: the functional model. Commands execute in stream order; a command
+ * retires as soon as it has executed.
+ */
+#include "driver/backend.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/model/model.h"
+#include "weft/gen/cmd.h"
+
+struct state {
+	const struct weft_config *cfg;
+	struct weft_model *model;
+};
+
+static int model_open(const struct weft_dev_options *o, const struct weft_config *cfg, void **out, char *msg)
+{
+	struct state *s = calloc(1, sizeof(*s));
+
+	(void)o;
+	if (s)
+		s->model = weft_model_new(cfg);
+	if (!s || !s->model) {
+		free(s);
+		snprintf(msg, WEFT_DEV_MSG, "model: out of memory");
+		return -ENOMEM;
+	}
+	s->cfg = cfg;
+	*out = s;
+	return 0;
+}
+
+static void model_close(void *state)
+{
+	struct state *s = state;
+
+	weft_model_free(s->model);
+	free(s);
+}
+
+static void fault(struct weft_job_result *r, const struct weft_cmd *c, size_t i, unsigned unit,
+                  unsigned code, uint32_t info, char *msg)
+{
+	r->status = -EIO;
+	r->fault_code = code;
+	r->fault_unit = unit;
+	r->fault_cmd = (uint32_t)i;
+	r->fault_tag = c ? (uint32_t)c->h.tag : 0;
+	r->fault_info = info;
+	snprintf(msg, WEFT_DEV_MSG, "model: command %zu (%s): fault %s (%s), info 0x%x", i,
+	         weft_unit_name(unit), weft_fault_name(code), weft_fault_brief(code), info);
+}
+
+/* One command. 1: END was reached, 0: go on, negative: stop. */
+static int step(struct state *s, const struct weft_backend_job *job, size_t *i_word, size_t i,
+                struct weft_job_result *r, char *msg)
+{
+	struct weft_cmd c;
+	struct weft_model_fault f = { 0 };
+
+	if (*i_word >= job->n_words) {
+		fault(r, NULL, i, WEFT_UNIT_CP, WEFT_FAULT_STREAM_END, 0, msg);
+		return -EIO;
+	}
+	int code = weft_cmd_decode(job->words + *i_word, job->n_words - *i_word, &c);
+	if (code) {
+		fault(r, NULL, i, WEFT_UNIT_CP, (unsigned)code, (uint32_t)job->words[*i_word], msg);
+		return -EIO;
+	}
+	*i_word += (size_t)c.h.n_words;
+	unsigned unit = weft_cmd_info((unsigned)c.h.op)->unit;
+	if (weft_model_exec(s->model, &c, &f)) {
+		fault(r, &c, i, unit, f.code, f.info, msg);
+		return -EIO;
+	}
+	if (c.h.op == WEFT_CMD_END)
+		return 1;
+	r->counters.cmds++;
+	if (!job->observer)
+		return 0;
+	struct weft_retire ret = { .cmd = i, .unit = unit };
+	return job->observer(job->user, &ret);
+}
+
+static int model_run(void *state, const struct weft_backend_job *job, struct weft_job_result *r, char *msg)
+{
+	struct state *s = state;
+	uint64_t start = weft_now_ns();
+	size_t i_word = 0;
+
+	memset(r, 0, sizeof(*r));
+	weft_model_reset(s->model);
+	for (unsigned i = 0; i < WEFT_N_WINDOWS; i++) {
+		struct weft_model_window w = { .data = job->win[i].data, .size = job->win[i].len,
+			.rd = job->win[i].rd, .wr = job->win[i].wr };
+		weft_model_set_window(s->model, i, &w);
+	}
+	for (size_t i = 0; ; i++) {
+		if (job->deadline_ns && weft_now_ns() > job->deadline_ns) {
+			snprintf(msg, WEFT_DEV_MSG, "model: time limit reached at command %zu", i);
+			r->status = -ETIMEDOUT;
+			break;
+		}
+		int done = step(s, job, &i_word, i, r, msg);
+		if (done < 0 && !r->status)
+			r->status = done;
+		if (done)
+			break;
+	}
+	r->seconds = (double)(weft_now_ns() - start) * 1e-9;
+	return r->status;
+}
+
+static int model_peek_sp(void *state, uint32_t addr, uint32_t len, uint8_t *out)
+{
+	struct state *s = state;
+
+	if (addr > s->cfg->sp_bytes || len > s->cfg->sp_bytes - addr)
+		return -ERANGE;
+	memcpy(out, weft_model_sp(s->model) + addr, len);
+	return 0;
+}
+
+static int model_reset(void *state)
+{
+	struct state *s = state;
+
+	weft_model_reset(s->model);
+	return 0;
+}
+
+const struct weft_backend weft_backend_model = {
+	.name = "model",
+	.open = model_open,
+	.close = model_close,
+	.run = model_run,
+	.peek_sp = model_peek_sp,
+	.reset = model_reset,
+};

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Device lifetime, buffers and the job queue. See include/weft/dev.h.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "driver/backend.h"
+#include "driver/verify.h"
+
+#define QUEUE_MAX 16
+#define STREAM_ALIGN_WORDS 8   /* the stream's window is padded to 64 bytes */
+
+struct weft_buf {
+	uint8_t *data;
+	size_t len;
+};
+
+struct job {
+	weft_job id;
+	uint64_t *words;           /* owned; padded with zero words */
+	size_t n_words;
+	struct weft_window win[WEFT_N_WINDOWS];
+};
+
+struct weft_dev {
+	const struct weft_backend *be;
+	const struct weft_config *cfg;
+	void *state;
+	struct job queue[QUEUE_MAX];
+	size_t n_queued;
+	weft_job next_id;
+	weft_observer *observer;
+	void *observer_user;
+	bool trusted;
+	char error[WEFT_DEV_MSG];
+};
+
+uint64_t weft_now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+struct weft_dev_options weft_dev_options_default(void)
+{
+	return (struct weft_dev_options){ .config = "w16", .wave_cmd = -1 };
+}
+
+int weft_dev_open(const struct weft_dev_options *o, weft_dev **out, char *msg)
+{
+	const char *name = o->config ? o->config : "w16";
+	const struct weft_config *cfg = weft_config_find(name);
+	weft_dev *dev;
+
+	if (!cfg) {
+		snprintf(msg, WEFT_DEV_MSG, "configuration \"%.40s\" is not known; w8, w16 or w32", name);
+		return -ENOENT;
+	}
+	dev = calloc(1, sizeof(*dev));
+	if (!dev) {
+		snprintf(msg, WEFT_DEV_MSG, "device: out of memory");
+		return -ENOMEM;
+	}
+	dev->cfg = cfg;
+	dev->next_id = 1;
+	dev->be = o->kind == WEFT_DEV_RTL ? &weft_backend_rtl : &weft_backend_model;
+	int err = dev->be->open(o, cfg, &dev->state, msg);
+	if (err) {
+		free(dev);
+		return err;
+	}
+	*out = dev;
+	return 0;
+}
+
+void weft_dev_close(weft_dev *dev)
+{
+	if (!dev)
+		return;
+	for (size_t i = 0; i < dev->n_queued; i++)
+		free(dev->queue[i].words);
+	dev->be->close(dev->state);
+	free(dev);
+}
+
+const char *weft_dev_error(const weft_dev *dev)
+{
+	return dev->error;
+}
+
+/* ---- buffers ---- */
+
+int weft_buf_alloc(weft_dev *dev, size_t len_bytes, weft_buf **buf)
+{
+	weft_buf *b = calloc(1, sizeof(*b));
+
+	(void)dev;
+	if (b)
+		b->data = calloc(1, len_bytes ? len_bytes : 1);
+	if (!b || !b->data) {
+		free(b);
+		return -ENOMEM;
+	}
+	b->len = len_bytes;
+	*buf = b;
+	return 0;
+}
+
+void weft_buf_free(weft_buf *buf)
+{
+	if (!buf)
+		return;
+	free(buf->data);
+	free(buf);
+}
+
+static bool outside(const weft_buf *buf, size_t off, size_t len)
+{
+	return off > buf->len || len > buf->len - off;
+}
+
+int weft_buf_write(weft_buf *buf, size_t off_bytes, const void *data, size_t len_bytes)
+{
+	if (outside(buf, off_bytes, len_bytes))
+		return -ERANGE;
+	if (len_bytes)
+		memcpy(buf->data + off_bytes, data, len_bytes);
+	return 0;
+}
+
+int weft_buf_read(weft_buf *buf, size_t off_bytes, void *data, size_t len_bytes)
+{
+	if (outside(buf, off_bytes, len_bytes))
+		return -ERANGE;
+	if (len_bytes)
+		memcpy(data, buf->data + off_bytes, len_bytes);
+	return 0;
+}
+
+/* ---- jobs ---- */
+
+static int verify(weft_dev *dev, const uint64_t *words, size_t n_words,
+                  const struct weft_window *win, size_t n_win)
+{
+	struct weft_verify_windows w = { 0 };
+	struct weft_verify_result r;
+
+	w.w[WEFT_WIN_STREAM].size = n_words * 8;
+	w.w[WEFT_WIN_STREAM].rd = true;
+	for (size_t i = 0; i < n_win; i++) {
+		w.w[i + 1].size = win[i].buf ? win[i].buf->len : 0;
+		w.w[i + 1].rd = win[i].rd;
+		w.w[i + 1].wr = win[i].wr;
+	}
+	int err = weft_verify(dev->cfg, words, n_words, &w, &r);
+	if (err)
+		snprintf(dev->error, sizeof(dev->error), "%s", r.text);
+	return err;
+}
+
+int weft_submit(weft_dev *dev, const uint64_t *words, size_t n_words,
+                const struct weft_window *windows, size_t n_windows, weft_job *job)
+{
+	size_t padded = (n_words + STREAM_ALIGN_WORDS - 1) / STREAM_ALIGN_WORDS * STREAM_ALIGN_WORDS;
+
+	dev->error[0] = '\0';
+	if (n_windows > WEFT_N_WINDOWS - 1) {
+		snprintf(dev->error, sizeof(dev->error), "submit: %zu windows > %d", n_windows, WEFT_N_WINDOWS - 1);
+		return -EINVAL;
+	}
+	if (dev->n_queued == QUEUE_MAX) {
+		snprintf(dev->error, sizeof(dev->error), "submit: %d jobs are queued; wait for one", QUEUE_MAX);
+		return -EAGAIN;
+	}
+	int err = dev->trusted ? 0 : verify(dev, words, n_words, windows, n_windows);
+	if (err)
+		return err;
+	struct job *j = &dev->queue[dev->n_queued];
+	memset(j, 0, sizeof(*j));
+	j->words = calloc(padded ? padded : 1, sizeof(uint64_t));
+	if (!j->words)
+		return -ENOMEM;
+	memcpy(j->words, words, n_words * sizeof(uint64_t));
+	j->n_words = n_words;
+	for (size_t i = 0; i < n_windows; i++)
+		j->win[i + 1] = windows[i];
+	j->id = dev->next_id++;
+	dev->n_queued++;
+	*job = j->id;
+	return 0;
+}
+
+static void run(weft_dev *dev, const struct job *j, unsigned timeout_ms, struct weft_job_result *r)
+{
+	struct weft_backend_job b = { .words = j->words, .n_words = j->n_words,
+		.observer = dev->observer, .user = dev->observer_user };
+
+	b.win[WEFT_WIN_STREAM].data = (uint8_t *)j->words;
+	b.win[WEFT_WIN_STREAM].len = (j->n_words + STREAM_ALIGN_WORDS - 1) / STREAM_ALIGN_WORDS * STREAM_ALIGN_WORDS * 8;
+	b.win[WEFT_WIN_STREAM].rd = true;
+	for (unsigned i = 1; i < WEFT_N_WINDOWS; i++) {
+		if (!j->win[i].buf)
+			continue;
+		b.win[i] = (struct weft_backend_window){ j->win[i].buf->data, j->win[i].buf->len,
+			j->win[i].rd, j->win[i].wr };
+	}
+	b.deadline_ns = timeout_ms ? weft_now_ns() + (uint64_t)timeout_ms * 1000000u : 0;
+	dev->be->run(dev->state, &b, r, dev->error);
+}
+
+/* Jobs run in order: everything queued before this one runs first. */
+int weft_wait(weft_dev *dev, weft_job job, unsigned timeout_ms, struct weft_job_result *result)
+{
+	size_t at = 0;
+
+	dev->error[0] = '\0';
+	while (at < dev->n_queued && dev->queue[at].id != job)
+		at++;
+	if (at == dev->n_queued) {
+		snprintf(dev->error, sizeof(dev->error), "wait: no job %llu", (unsigned long long)job);
+		return -ENOENT;
+	}
+	for (size_t i = 0; i <= at; i++) {
+		run(dev, &dev->queue[i], timeout_ms, result);
+		free(dev->queue[i].words);
+	}
+	memmove(dev->queue, dev->queue + at + 1, (dev->n_queued - at - 1) * sizeof(dev->queue[0]));
+	dev->n_queued -= at + 1;
+	return 0;
+}
+
+/* ---- looking inside ---- */
+
+void weft_dev_observe(weft_dev *dev, weft_observer *fn, void *user)
+{
+	dev->observer = fn;
+	dev->observer_user = user;
+}
+
+int weft_dev_peek_sp(weft_dev *dev, uint32_t addr, uint32_t len_bytes, void *out)
+{
+	return dev->be->peek_sp ? dev->be->peek_sp(dev->state, addr, len_bytes, out) : -ENOTSUP;
+}
+
+const struct weft_cosim_diff *weft_dev_cosim(const weft_dev *dev)
+{
+	static const struct weft_cosim_diff none;
+
+	return dev->be->cosim ? dev->be->cosim(dev->state) : &none;
+}
+
+int weft_dev_plant(weft_dev *dev, const struct weft_plant *p)
+{
+	return dev->be->plant ? dev->be->plant(dev->state, p) : -ENOTSUP;
+}
+
+void weft_dev_trust(weft_dev *dev, bool trusted)
+{
+	dev->trusted = trusted;
+}
+
+int weft_dev_reset(weft_dev *dev)
+{
+	return dev->be->reset ? dev->be->reset(dev->state) : 0;
+}
+
+uint32_t weft_dev_reg_read(weft_dev *dev, uint32_t addr)
+{
+	return dev->be->reg_read ? dev->be->reg_read(dev->state, addr) : 0;
+}

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Devices: open one, give it buffers, submit command streams, wait.
+ *
+ * The same calls drive the functional model, the Verilated RTL and a card.
+ *
+ *	weft_dev_open(&options, &dev, msg);
+ *	weft_buf_alloc(dev, bytes, &buf);  weft_buf_write(buf, 0, data, bytes);
+ *	weft_submit(dev, words, n_words, windows, n_windows, &job, msg);
+ *	weft_wait(dev, job, timeout_ms, &result);
+ *	weft_buf_read(buf, 0, out, bytes);
+ *
+ * Thread safety: one device, one thread at a time; different devices may be
+ * used from different threads.
+ */
+#ifndef WEFT_DEV_H
+#define WEFT_DEV_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct weft_dev weft_dev;
+typedef struct weft_buf weft_buf;
+typedef uint64_t weft_job;
+
+#define WEFT_DEV_MSG 256
+
+/* What the DMA windows are for. */
+enum { WEFT_WIN_STREAM = 0, WEFT_WIN_CONST = 1, WEFT_WIN_ARENA = 2 };
+
+enum weft_dev_kind { WEFT_DEV_MODEL, WEFT_DEV_RTL };
+enum weft_memory { WEFT_MEMORY_DDR, WEFT_MEMORY_SRAM };
+
+struct weft_dev_options {
+	enum weft_dev_kind kind;
+	const char *config;        /* named configuration; "w16" */
+	enum weft_memory memory;   /* RTL only: the simulated memory's profile */
+	const char *rtl_dir;       /* RTL only: where weft-rtl-<config>.so lies; NULL: beside the
+	                            * program or library, in rtl/ there, or in weft/ there */
+	bool cosim;                /* RTL only: run the model beside it and compare the bytes that
+	                            * each command wrote, as it retires */
+	const char *wave;          /* RTL only: FST file, or NULL */
+	int64_t wave_cmd;          /* command index around which to record, or -1: the whole run */
+	uint64_t wave_cycles;      /* cycles before and after that command's retirement */
+	uint64_t reserved[8];      /* zero */
+};
+
+/** Defaults: the model, w16, ddr, nothing recorded. */
+struct weft_dev_options weft_dev_options_default(void);
+
+/**
+ * Open a device.
+ *
+ * @param[out] dev  Set only on success; weft_dev_close() frees it.
+ * @param msg       WEFT_DEV_MSG bytes; one line on failure.
+ * @return 0, -EINVAL (option), -ENOENT (no such configuration or simulator),
+ *         -EPROTO (device of another version or configuration), -ENOMEM
+ */
+int weft_dev_open(const struct weft_dev_options *o, weft_dev **dev, char *msg);
+void weft_dev_close(weft_dev *dev);
+
+/** The last error in words, "" if none. Valid until the next call on dev. */
+const char *weft_dev_error(const weft_dev *dev);
+
+/** Device memory, zeroed. @return 0, -ENOMEM */
+int weft_buf_alloc(weft_dev *dev, size_t len_bytes, weft_buf **buf);
+/** Jobs that were submitted with the buffer must have been waited for. */
+void weft_buf_free(weft_buf *buf);
+/** @return 0, -ERANGE (outside the buffer; nothing copied) */
+int weft_buf_write(weft_buf *buf, size_t off_bytes, const void *data, size_t len_bytes);
+int weft_buf_read(weft_buf *buf, size_t off_bytes, void *data, size_t len_bytes);
+
+/* What a job may reach. windows[i] is DMA window i+1; window 0 is the stream. */
+struct weft_window {
+	weft_buf *buf;             /* NULL: closed */
+	bool rd, wr;
+};
+
+/**
+ * Queue one command stream.
+ *
+ * The stream is verified first (driver/verify.h); nothing unverified reaches a
+ * device, unless weft_dev_trust() said so.
+ *
+ * @param words    Commands, little-endian 64-bit words; copied before return.
+ * @param windows  Windows 1..n_windows; buffers must outlive weft_wait().
+ * @param[out] job Set only on success.
+ * @return 0; -EINVAL: breaks a rule, weft_dev_error() names command and rule;
+ *         -EAGAIN: queue full, retry after weft_wait(); -ENOMEM
+ */
+int weft_submit(weft_dev *dev, const uint64_t *words, size_t n_words,
+                const struct weft_window *windows, size_t n_windows, weft_job *job);
+
+/* The device's counters (include/spec/regs.toml, cnt_*). All in cycles but the named ones. */
+struct weft_counters {
+	uint32_t cycles, ld_busy, st_busy, cv_busy, ve_busy;
+	uint32_t cv_stall_act, cv_stall_wgt, cv_stall_post, sp_conflict;
+	uint32_t rd_bytes, wr_bytes, cmds;
+};
+
+struct weft_job_result {
+	int status;                /* 0, -EIO: fault, -ETIMEDOUT, -EBADMSG: model and RTL differ */
+	uint64_t cycles;           /* from start to END; 0 on the model */
+	uint32_t fault_code, fault_unit, fault_cmd, fault_tag, fault_info;
+	struct weft_counters counters;
+	double seconds;            /* host time spent */
+	uint64_t sim_cycles;       /* RTL: cycles simulated in that time */
+};
+
+/**
+ * Wait for a job; runs it where the device is simulated.
+ *
+ * @param timeout_ms  0: no limit. A simulated device checks it between commands.
+ * @return 0 (see result->status), -ENOENT: no such job
+ */
+int weft_wait(weft_dev *dev, weft_job job, unsigned timeout_ms, struct weft_job_result *result);
+
+/* One command has just retired. */
+struct weft_retire {
+	size_t cmd;                /* index in the stream */
+	unsigned unit;             /* enum weft_unit */
+	uint64_t cycle;            /* since the stream's start; 0 on the model */
+};
+
+/**
+ * Be called as each command retires, in the order of retirement. From inside,
+ * weft_dev_peek_sp() and weft_buf_read() show what the device holds at that
+ * moment. A non-zero return stops the job with that status.
+ */
+typedef int weft_observer(void *user, const struct weft_retire *r);
+void weft_dev_observe(weft_dev *dev, weft_observer *fn, void *user);
+
+/** Scratchpad bytes. @return 0, -ERANGE, -ENOTSUP: this device cannot show them */
+int weft_dev_peek_sp(weft_dev *dev, uint32_t addr, uint32_t len_bytes, void *out);
+
+/* Difference that co-simulation found. */
+struct weft_cosim_diff {
+	bool found;
+	size_t cmd;
+	bool in_sp;                /* else in window */
+	unsigned window;
+	uint64_t addr, cycle;
+	uint8_t expected, got;
+};
+/** The first difference of the last job, if cosim was asked for. */
+const struct weft_cosim_diff *weft_dev_cosim(const weft_dev *dev);
+
+/* For tests: stuck-at-1 faults in the RTL, and streams that skip the verifier. */
+enum weft_plant_kind { WEFT_PLANT_NONE, WEFT_PLANT_PE, WEFT_PLANT_LANE, WEFT_PLANT_SP };
+struct weft_plant {
+	enum weft_plant_kind kind;
+	uint32_t row, col, lane, addr, bit;
+};
+/** @return 0, -ENOTSUP */
+int weft_dev_plant(weft_dev *dev, const struct weft_plant *p);
+void weft_dev_trust(weft_dev *dev, bool trusted);
+/** Reset the device after a fault. weft_wait() does so by itself. @return 0, -EIO */
+int weft_dev_reset(weft_dev *dev);
+uint32_t weft_dev_reg_read(weft_dev *dev, uint32_t addr);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

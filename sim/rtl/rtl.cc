@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The Verilated NPU behind the C interface of rtl.h. Compiled once per
+// configuration; WEFT_CONFIG and VTOP name it.
+#include "sim/rtl/rtl.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <new>
+
+#include "verilated.h"
+#include "verilated_fst_c.h"
+
+#include "sim/rtl/memory.h"
+
+#define STR_(x) #x
+#define STR(x) STR_(x)
+#define CAT_(a, b) a##b
+#define CAT(a, b) CAT_(a, b)
+#include VTOP_H
+#include STR(CAT(VTOP, ___024root).h)
+
+// Storage of scratchpad bank b in the Verilated model.
+#define BANK(b) weft_npu__DOT__u_sp__DOT__g_bank__BRA__##b##__KET____DOT__u_ram__DOT__mem
+
+namespace {
+
+constexpr unsigned kBanks = 16;
+
+} // namespace
+
+struct weft_rtl {
+	// A context that may trace; the default one would dangle after close().
+	struct Context : VerilatedContext {
+		Context() { traceEverOn(true); }
+	} ctx;
+	VTOP top;
+	Memory memory;
+	std::unique_ptr<VerilatedFstC> wave;
+	uint64_t cycle = 0;
+	uint8_t *bank[kBanks];
+	uint32_t word_bytes, bank_bytes;
+
+	explicit weft_rtl(weft_rtl_profile profile)
+		: top(&ctx, "npu"), memory(profile, sizeof(top.m_wdata_o))
+	{
+		find_banks();
+		reset();
+	}
+
+	~weft_rtl()
+	{
+		close_wave();
+		top.final();
+	}
+
+	template <typename T> void bank_at(unsigned i, T &mem)
+	{
+		bank[i] = reinterpret_cast<uint8_t *>(&mem[0]);
+		word_bytes = sizeof(mem[0]);
+		bank_bytes = sizeof(mem);
+	}
+
+	void find_banks()
+	{
+		auto *r = top.rootp;
+		bank_at(0, r->BANK(0));   bank_at(1, r->BANK(1));
+		bank_at(2, r->BANK(2));   bank_at(3, r->BANK(3));
+		bank_at(4, r->BANK(4));   bank_at(5, r->BANK(5));
+		bank_at(6, r->BANK(6));   bank_at(7, r->BANK(7));
+		bank_at(8, r->BANK(8));   bank_at(9, r->BANK(9));
+		bank_at(10, r->BANK(10)); bank_at(11, r->BANK(11));
+		bank_at(12, r->BANK(12)); bank_at(13, r->BANK(13));
+		bank_at(14, r->BANK(14)); bank_at(15, r->BANK(15));
+	}
+
+	// Byte at a scratchpad address: regions of two word-interleaved banks.
+	uint8_t *sp(uint32_t addr)
+	{
+		uint32_t word = addr / word_bytes;
+		uint32_t region_words = 2 * (bank_bytes / word_bytes);
+		uint32_t b = 2 * (word / region_words) + (word & 1);
+		return b < kBanks ? bank[b] + word % region_words / 2 * word_bytes + addr % word_bytes : nullptr;
+	}
+
+	void reset()
+	{
+		top.clk_i = 0;
+		top.rst_ni = 0;
+		top.reg_req_i = 0;
+		top.reg_we_i = 0;
+		drive();
+		for (int i = 0; i < 4; i++)
+			tick();
+		top.rst_ni = 1;
+		tick();
+		cycle = 0;
+	}
+
+	void drive()
+	{
+		const Memory::ToChip &m = memory.out();
+		top.m_arready_i = m.arready;
+		top.m_rvalid_i = m.rvalid;
+		if (m.rvalid) {
+			std::memcpy(&top.m_rdata_i, m.rdata, sizeof(top.m_rdata_i));
+			top.m_rresp_i = m.rresp;
+			top.m_rlast_i = m.rlast;
+		}
+		top.m_awready_i = m.awready;
+		top.m_wready_i = m.wready;
+		top.m_bvalid_i = m.bvalid;
+		top.m_bresp_i = m.bresp;
+	}
+
+	// One whole cycle: settle, look, clock edge, next inputs.
+	uint32_t tick()
+	{
+		top.clk_i = 0;
+		top.eval();
+		if (wave)
+			wave->dump(2 * cycle);
+		const uint32_t retired = top.retire_o;
+		Memory::FromChip c;
+		c.arvalid = top.m_arvalid_o;
+		c.araddr = top.m_araddr_o;
+		c.arlen = top.m_arlen_o;
+		c.rready = top.m_rready_o;
+		c.awvalid = top.m_awvalid_o;
+		c.awaddr = top.m_awaddr_o;
+		c.awlen = top.m_awlen_o;
+		c.wvalid = top.m_wvalid_o;
+		c.wlast = top.m_wlast_o;
+		c.wdata = reinterpret_cast<const uint8_t *>(&top.m_wdata_o);
+		c.wstrb = top.m_wstrb_o;
+		c.bready = top.m_bready_o;
+		memory.clock(c);
+		top.clk_i = 1;
+		top.eval();
+		if (wave)
+			wave->dump(2 * cycle + 1);
+		drive();
+		cycle++;
+		return retired;
+	}
+
+	void close_wave()
+	{
+		if (wave)
+			wave->close();
+		wave.reset();
+	}
+};
+
+namespace {
+
+weft_rtl *rtl_open(weft_rtl_profile profile)
+{
+	return new (std::nothrow) weft_rtl(profile);
+}
+
+void rtl_close(weft_rtl *r)
+{
+	delete r;
+}
+
+int rtl_map(weft_rtl *r, uint64_t addr, uint8_t *data, uint64_t len)
+{
+	return r->memory.map(addr, data, len);
+}
+
+void rtl_reg_write(weft_rtl *r, uint32_t addr, uint32_t value)
+{
+	r->top.reg_req_i = 1;
+	r->top.reg_we_i = 1;
+	r->top.reg_addr_i = addr;
+	r->top.reg_wdata_i = value;
+	r->tick();
+	r->top.reg_req_i = 0;
+	r->top.reg_we_i = 0;
+}
+
+// Combinational: costs no cycle.
+uint32_t rtl_reg_read(weft_rtl *r, uint32_t addr)
+{
+	r->top.clk_i = 0;
+	r->top.reg_req_i = 1;
+	r->top.reg_we_i = 0;
+	r->top.reg_addr_i = addr;
+	r->top.eval();
+	const uint32_t value = r->top.reg_rdata_o;
+	r->top.reg_req_i = 0;
+	r->top.eval();
+	return value;
+}
+
+uint64_t rtl_step(weft_rtl *r, uint64_t max_cycles, weft_rtl_event *ev)
+{
+	uint64_t n = 0;
+	ev->retired = 0;
+	ev->irq = r->top.irq_o;
+	while (n < max_cycles && !ev->retired && !ev->irq) {
+		ev->retired = r->tick();
+		ev->irq = r->top.irq_o;
+		n++;
+	}
+	ev->cycle = r->cycle;
+	return n;
+}
+
+void rtl_peek_sp(weft_rtl *r, uint32_t addr, uint32_t len, uint8_t *out)
+{
+	for (uint32_t i = 0; i < len;) {
+		const uint8_t *p = r->sp(addr + i);
+		uint32_t run = r->word_bytes - (addr + i) % r->word_bytes;
+		if (run > len - i)
+			run = len - i;
+		if (p)
+			std::memcpy(out + i, p, run);
+		else
+			std::memset(out + i, 0, run);
+		i += run;
+	}
+}
+
+int rtl_plant(weft_rtl *r, const weft_rtl_plant *p)
+{
+	auto *root = r->top.rootp;
+	root->weft_npu__DOT__u_conv__DOT__u_array__DOT__fault_hook_q =
+		p->kind == WEFT_RTL_PLANT_PE
+			? 0x80000000u | (p->col & 0xff) << 16 | (p->row & 0xff) << 8 | (p->bit & 0x3f) : 0;
+	root->weft_npu__DOT__u_post__DOT__fault_hook_q =
+		p->kind == WEFT_RTL_PLANT_LANE ? 0x80000000u | (p->lane & 0xff) << 8 | (p->bit & 0x3f) : 0;
+	root->weft_npu__DOT__u_sp__DOT__fault_hook_q =
+		p->kind == WEFT_RTL_PLANT_SP
+			? uint64_t(1) << 63 | uint64_t(p->bit & 7) << 24 | (p->addr & 0xfffff) : 0;
+	return 0;
+}
+
+int rtl_wave(weft_rtl *r, const char *file)
+{
+	r->close_wave();
+	if (!file)
+		return 0;
+	FILE *f = std::fopen(file, "wb");
+	if (!f)
+		return -EIO;
+	std::fclose(f);
+	r->wave.reset(new VerilatedFstC);
+	r->top.trace(r->wave.get(), 99);
+	r->wave->open(file);
+	return 0;
+}
+
+uint64_t rtl_cycle(weft_rtl *r)
+{
+	return r->cycle;
+}
+
+} // namespace
+
+extern "C" __attribute__((visibility("default"))) const struct weft_rtl_api *weft_rtl_api(void)
+{
+	static const struct weft_rtl_api api = {
+		WEFT_RTL_API_VERSION, STR(WEFT_CONFIG),
+		rtl_open, rtl_close, rtl_map, rtl_reg_write, rtl_reg_read,
+		rtl_step, rtl_peek_sp, rtl_plant, rtl_wave, rtl_cycle,
+	};
+	return &api;
+}

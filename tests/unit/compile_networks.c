@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Whole networks through the compiler: streams pass the verifier, the model
+ * makes golden's bits, and containers are repeatable and survive a round trip.
+ */
+#include "tests/unit/compile_run.h"
+
+#include "userlib/import/tflite.h"
+
+static const char *data_dir(void)
+{
+	const char *d = getenv("WEFT_DATA");
+
+	return d && *d ? d : "../shared/data";
+}
+
+static weft_graph *load(const char *path)
+{
+	char full[512], msg[WEFT_MSG];
+	weft_graph *g;
+	FILE *f;
+
+	snprintf(full, sizeof full, "%s%s%s", *path == '.' ? "" : data_dir(), *path == '.' ? "" : "/", path);
+	f = fopen(full, "rb");
+	if (!f) {
+		print_message("%s is not there\n", full);
+		skip();
+	}
+	fseek(f, 0, SEEK_END);
+	size_t n = (size_t)ftell(f);
+	rewind(f);
+	void *p = malloc(n + 1);
+	assert_int_equal(fread(p, 1, n, f), n);
+	fclose(f);
+	if (weft_import_tflite(p, n, path, &g, msg))
+		fail_msg("%s: %s", path, msg);
+	free(p);
+	return g;
+}
+
+static uint64_t device_macs(const weft_graph *g, const char *config)
+{
+	struct weft_compile_options o = { .config = config };
+	weft_program *p;
+	char msg[WEFT_MSG];
+	uint64_t macs = 0;
+
+	assert_int_equal(weft_compile(g, &o, &p, msg), 0);
+	for (int i = 0; i < p->n_ops; i++)
+		if (p->ops[i].unit == WEFT_ON_NPU)
+			macs += p->ops[i].macs;
+	weft_program_free(p);
+	return macs;
+}
+
+struct network { const char *path; uint64_t macs; };   /* macs that must run on the device */
+
+static void network(void **state)
+{
+	static const char *const configs[] = { "w16", "w8", "w32" };
+	const struct network *n = *state;
+	weft_graph *g = load(n->path);
+	weft_tensor *in = make_inputs(g, 7);
+	char what[256];
+
+	for (int i = 0; i < 3; i++) {
+		struct weft_compile_options o = { .config = configs[i] };
+		snprintf(what, sizeof what, "%s on %s", n->path, configs[i]);
+		assert_true(compile_run(g, &o, in, what) > 0);
+		assert_true(device_macs(g, configs[i]) >= n->macs);
+	}
+	free_inputs(g, in);
+	weft_graph_free(g);
+}
+
+/* The same network where little fits: everything is tiled and goes through memory. */
+static void network_tight(void **state)
+{
+	const struct network *n = *state;
+	weft_graph *g = load(n->path);
+	weft_tensor *in = make_inputs(g, 8);
+	char what[256];
+
+	for (uint32_t limit = 160 << 10; limit >= 40 << 10; limit /= 2) {
+		struct weft_compile_options o = { .sp_limit = limit };
+		snprintf(what, sizeof what, "%s in %u bytes", n->path, limit);
+		assert_true(compile_run(g, &o, in, what) > 0);
+	}
+	struct weft_compile_options o = { .no_fuse = true };
+	assert_true(compile_run(g, &o, in, n->path) > 0);
+	free_inputs(g, in);
+	weft_graph_free(g);
+}
+
+static const struct network networks[] = {
+	{ "./tests/models/digits_int8.tflite", 1 },
+	{ "mlperf_tiny/pretrainedResnet_quant.tflite", 12000000 },
+	{ "mlperf_tiny/kws_ref_model.tflite", 2600000 },
+	{ "mlperf_tiny/vww_96_int8.tflite", 7400000 },
+	{ "mlperf_tiny/ad01_int8.tflite", 260000 },
+};
+
+#define N_NETWORKS ((int)(sizeof networks / sizeof *networks))
+
+int main(void)
+{
+	struct CMUnitTest tests[2 * N_NETWORKS];
+
+	for (int i = 0; i < N_NETWORKS; i++) {
+		tests[i] = (struct CMUnitTest){ networks[i].path, network, NULL, NULL, (void *)&networks[i] };
+		tests[N_NETWORKS + i] = (struct CMUnitTest){ networks[i].path, network_tight, NULL, NULL, (void *)&networks[i] };
+	}
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

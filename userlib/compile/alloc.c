@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Addresses in the scratchpad. Larger areas first, each where it shares fewest
+ * regions with what the same nodes use: two units in one region wait for each
+ * other (hw/sp).
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "plan.h"
+
+struct alloc {
+	struct seg *s;
+	int64_t sp_bytes, align, region;
+	int *order;            /* areas, placed ones first */
+	int n_placed;
+	struct { int64_t lo, hi; } *busy;   /* of the area at hand, sorted */
+	int n_busy;
+};
+
+static bool overlap(int a0, int a1, int b0, int b1)
+{
+	return a0 <= b1 && b0 <= a1;
+}
+
+/*
+ * A tensor is read from its first rows while its last are still being written:
+ * that goes best with its halves in two regions. Bytes beyond half in one.
+ */
+static int64_t lopsided(const struct alloc *al, const struct area *a, int64_t addr)
+{
+	int64_t first = min64(al->region - addr % al->region, a->bytes), most = max64(first, a->bytes - first);
+
+	return max64(most - a->bytes / 2, 0);
+}
+
+/* Bytes of [addr, addr+bytes) in regions where a partner lies. */
+static int64_t conflicts(const struct alloc *al, const struct area *a, int64_t addr)
+{
+	int64_t sum = 0;
+
+	for (int i = 0; i < al->n_placed; i++) {
+		const struct area *b = &al->s->area[al->order[i]];
+		if (!overlap(a->use0, a->use1, b->use0, b->use1))
+			continue;
+		int64_t lo = b->addr / al->region * al->region, hi = round_up(b->addr + b->bytes, al->region);
+		int64_t from = max64(addr, lo), to = min64(addr + a->bytes, hi);
+		if (to > from)
+			sum += min64(to - from, b->bytes);
+	}
+	return 4 * sum + (a->weights ? 0 : lopsided(al, a, addr));
+}
+
+static int by_address(const void *pa, const void *pb)
+{
+	const int64_t *a = pa, *b = pb;
+
+	return a[0] < b[0] ? -1 : a[0] > b[0];
+}
+
+static void list_busy(struct alloc *al, const struct area *a)
+{
+	al->n_busy = 0;
+	for (int i = 0; i < al->n_placed; i++) {
+		const struct area *b = &al->s->area[al->order[i]];
+		if (!overlap(a->t0, a->t1, b->t0, b->t1))
+			continue;
+		al->busy[al->n_busy].lo = b->addr;
+		al->busy[al->n_busy++].hi = b->addr + b->bytes;
+	}
+	qsort(al->busy, (size_t)al->n_busy, sizeof *al->busy, by_address);
+}
+
+struct choice { int64_t addr, conflicts; };
+
+static void consider(const struct alloc *al, const struct area *a, int64_t lo, int64_t hi, int64_t addr, struct choice *c)
+{
+	addr = addr / al->align * al->align;
+	if (addr < lo || addr + a->bytes > hi)
+		return;
+	int64_t n = conflicts(al, a, addr);
+	if (c->addr < 0 || n < c->conflicts)
+		*c = (struct choice){ addr, n };
+}
+
+/* Starts worth trying in the gap [lo, hi). */
+static void consider_gap(const struct alloc *al, const struct area *a, int64_t lo, int64_t hi, struct choice *c)
+{
+	lo = round_up(lo, al->align);
+	if (hi - lo < a->bytes)
+		return;
+	consider(al, a, lo, hi, lo, c);
+	for (int64_t r = round_up(lo, al->region); r < hi; r += al->region) {
+		consider(al, a, lo, hi, r, c);
+		consider(al, a, lo, hi, r - a->bytes, c);
+		consider(al, a, lo, hi, r - a->bytes / 2, c);
+	}
+	consider(al, a, lo, hi, hi - a->bytes, c);
+}
+
+static bool place_one(struct alloc *al, struct area *a)
+{
+	struct choice c = { -1, 0 };
+	int64_t at = 0;
+
+	list_busy(al, a);
+	for (int i = 0; i < al->n_busy; i++) {
+		consider_gap(al, a, at, al->busy[i].lo, &c);
+		at = max64(at, al->busy[i].hi);
+	}
+	consider_gap(al, a, at, al->sp_bytes, &c);
+	a->addr = c.addr;
+	return c.addr >= 0;
+}
+
+struct sort_key { int64_t bytes; int i; };
+
+static int by_bytes(const void *pa, const void *pb)
+{
+	const struct sort_key *a = pa, *b = pb;
+
+	if (a->bytes != b->bytes)
+		return a->bytes > b->bytes ? -1 : 1;
+	return a->i < b->i ? -1 : 1;
+}
+
+static int sort_areas(struct alloc *al)
+{
+	uint32_t n = al->s->n_area;
+	struct sort_key *k = malloc((n + 1) * sizeof *k);
+
+	if (!k)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < n; i++)
+		k[i] = (struct sort_key){ al->s->area[i].bytes, (int)i };
+	qsort(k, n, sizeof *k, by_bytes);
+	for (uint32_t i = 0; i < n; i++)
+		al->order[i] = k[i].i;
+	free(k);
+	return 0;
+}
+
+int alloc_areas(struct seg *s, int64_t sp_bytes, int64_t align)
+{
+	struct alloc al = { .s = s, .sp_bytes = sp_bytes, .align = align, .region = s->cc->cfg->sp_bytes / WEFT_SP_REGIONS };
+	int err;
+
+	al.order = malloc((s->n_area + 1) * sizeof *al.order);
+	al.busy = malloc((s->n_area + 1) * sizeof *al.busy);
+	err = al.order && al.busy ? sort_areas(&al) : -ENOMEM;
+	for (uint32_t i = 0; i < s->n_area && !err; i++) {
+		if (!place_one(&al, &s->area[al.order[i]]))
+			err = -ENOSPC;
+		al.n_placed++;
+	}
+	free(al.order);
+	free(al.busy);
+	return err;
+}

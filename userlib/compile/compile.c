@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Runs the passes. A node that turns out not to be expressible is forbidden,
+ * and everything starts again without it; so the passes never have to undo.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan.h"
+
+#define MAX_ATTEMPTS 64
+#define STEP_NODES 512         /* nodes of one NPU step at most */
+
+struct attempt {
+	char **forbidden;      /* per operator: why not on the device, or NULL */
+	int step_nodes;
+};
+
+static int cc_start(struct cc *cc, const struct attempt *a)
+{
+	const weft_graph *g = cc->g;
+
+	cc->bad_node = -1;
+	cc->ops = calloc((size_t)g->n_ops + 1, sizeof *cc->ops);
+	cc->ten = calloc((size_t)g->n_tensors + 1, sizeof *cc->ten);
+	cc->p = calloc(1, sizeof *cc->p);
+	if (!cc->ops || !cc->ten || !cc->p)
+		return -ENOMEM;
+	for (int i = 0; i < g->n_ops; i++)
+		if (a->forbidden[i]) {
+			int err = cc_reason(cc, i, "%s", a->forbidden[i]);
+			if (err)
+				return err;
+			cc->ops[i].forbidden = true;
+		}
+	return 0;
+}
+
+static void cc_clear(struct cc *cc)
+{
+	for (int i = 0; cc->ops && i < cc->g->n_ops; i++)
+		free(cc->ops[i].reason);
+	free(cc->ops);
+	free(cc->ten);
+	free(cc->uses);
+	free(cc->nodes);
+	free(cc->items);
+	free(cc->consts.p);
+	weft_program_free(cc->p);
+}
+
+/* Runs of device items become one step each, host items one step each. */
+static int make_steps(struct cc *cc, int step_nodes)
+{
+	int n = 0, in_step = 0;
+
+	cc->p->steps = calloc((size_t)cc->n_items + 1, sizeof *cc->p->steps);
+	if (!cc->p->steps)
+		return -ENOMEM;
+	for (int i = 0; i < cc->n_items; i++) {
+		bool join = i && !cc->items[i].host && !cc->items[i - 1].host && in_step < step_nodes;
+		if (!join) {
+			cc->p->steps[n++] = (struct weft_step){
+				.kind = cc->items[i].host ? WEFT_STEP_HOST : WEFT_STEP_NPU,
+				.op = cc->items[i].host ? cc->items[i].index : -1,
+			};
+			in_step = 0;
+		}
+		in_step++;
+		cc->items[i].step = n - 1;
+	}
+	cc->p->n_steps = n;
+	return 0;
+}
+
+static int list_segs(struct cc *cc, struct seg **segs, int *n_segs)
+{
+	struct seg *s = calloc((size_t)cc->p->n_steps + 1, sizeof *s);
+	int n = 0;
+
+	*segs = s;
+	*n_segs = 0;
+	if (!s)
+		return -ENOMEM;
+	for (int i = 0; i < cc->n_items; i++) {
+		if (cc->items[i].host)
+			continue;
+		if (!n || s[n - 1].step != cc->items[i].step)
+			s[n++] = (struct seg){ .cc = cc, .first_item = i, .step = cc->items[i].step };
+		s[n - 1].n++;
+	}
+	*n_segs = n;
+	return 0;
+}
+
+static int compile_steps(struct cc *cc)
+{
+	struct seg *segs;
+	int n, err = list_segs(cc, &segs, &n);
+
+	for (int i = 0; i < n && !err; i++)
+		err = seg_place(&segs[i]);
+	if (!err)
+		err = cc_dram(cc);
+	for (int i = 0; i < n && !err; i++) {
+		err = seg_tune(&segs[i]);
+		if (!err)
+			err = seg_sched(&segs[i]);
+		if (err == -E2BIG && segs[i].n == 1) {
+			cc->bad_node = cc->items[segs[i].first_item].index;
+			cc->bad_why = "it would take more commands than a stream can count";
+			err = -ERANGE;
+		}
+		seg_clear(&segs[i]);
+		memset(&segs[i], 0, sizeof segs[i]);
+	}
+	for (int i = 0; i < n; i++)
+		seg_clear(&segs[i]);
+	free(segs);
+	return err;
+}
+
+static int run_passes(struct cc *cc, const struct attempt *a)
+{
+	int err;
+
+	if ((err = cc_start(cc, a)) || (err = cc_fold(cc)) || (err = cc_match(cc)))
+		return err;
+	cc_shape(cc);
+	if ((err = cc_order(cc)) || (err = cc_layout(cc)) || (err = make_steps(cc, a->step_nodes)) ||
+	    (err = compile_steps(cc)))
+		return err;
+	return cc_finish(cc);
+}
+
+static int forbid(struct cc *cc, struct attempt *a)
+{
+	int op = cc->nodes[cc->bad_node].op;
+
+	free(a->forbidden[op]);
+	a->forbidden[op] = strdup(cc->bad_why);
+	return a->forbidden[op] ? 0 : -ENOMEM;
+}
+
+static int compile(struct cc *base, weft_program **p)
+{
+	struct attempt a = { calloc((size_t)base->g->n_ops + 1, sizeof(char *)), STEP_NODES };
+	struct weft_compile_options host = *base->o;
+	int err = a.forbidden ? -ERANGE : -ENOMEM;
+
+	host.host_only = true;
+	for (int k = 0; err == -ERANGE && k <= MAX_ATTEMPTS; k++) {
+		struct cc cc = *base;
+		if (k == MAX_ATTEMPTS)
+			cc.o = &host;
+		err = run_passes(&cc, &a);
+		if (!err) {
+			*p = cc.p;
+			cc.p = NULL;
+		} else if (err == -ERANGE && cc.bad_node >= 0) {
+			if (forbid(&cc, &a))
+				err = -ENOMEM;
+		} else if (err == -E2BIG && k < MAX_ATTEMPTS) {
+			/* Shorter steps; if even those do not do, all on the host. */
+			a.step_nodes /= 2;
+			if (!a.step_nodes)
+				k = MAX_ATTEMPTS - 1;
+			err = -ERANGE;
+		}
+		cc_clear(&cc);
+	}
+	for (int i = 0; a.forbidden && i < base->g->n_ops; i++)
+		free(a.forbidden[i]);
+	free(a.forbidden);
+	return err;
+}
+
+int weft_compile(const weft_graph *g, const struct weft_compile_options *o, weft_program **p, char *msg)
+{
+	static const struct weft_compile_options none;
+	struct cc cc = { .g = g, .o = o ? o : &none, .msg = msg };
+	const char *name = cc.o->config ? cc.o->config : "w16";
+
+	cc.cfg = weft_config_find(name);
+	if (!cc.cfg) {
+		snprintf(msg, WEFT_MSG, "no configuration is called \"%s\"", name);
+		return -EINVAL;
+	}
+	cc.n = cc.cfg->n;
+	cc.sp_bytes = cc.o->sp_limit && cc.o->sp_limit < cc.cfg->sp_bytes ? cc.o->sp_limit : cc.cfg->sp_bytes;
+	cc.sp_bytes = cc.sp_bytes / cc.n * cc.n;
+	int err = compile(&cc, p);
+	if (err == -ENOMEM)
+		snprintf(msg, WEFT_MSG, "out of memory while compiling");
+	else if (err)
+		snprintf(msg, WEFT_MSG, "cannot compile: %s", strerror(-err));
+	return err;
+}

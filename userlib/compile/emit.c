@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One NPU step as commands: node by node, job by job, loads and stores around
+ * them. What may overlap is not decided here; hazard.c finds what must not.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "emit.h"
+
+#define LOAD_PART      2048    /* bytes */
+#define MAX_LOAD_PARTS 8
+
+/* A slot and what lies in it, so that jobs do not load twice. */
+struct cache { int64_t key[MAX_SLOTS]; int next; };
+
+struct node_emit {
+	struct emit *e;
+	const struct node *nd;
+	const struct plan *p;
+	struct cache in, w;
+	int next_r, next_out;
+	int64_t loaded;        /* all_weights: column tiles that are there */
+};
+
+static int64_t area_addr(const struct seg *s, int area)
+{
+	return s->area[area].addr;
+}
+
+/* Slot of key; *fresh: it must be filled. */
+static int cache_find(struct cache *c, int n, int64_t key, bool *fresh)
+{
+	for (int i = 0; i < n; i++)
+		if (c->key[i] == key + 1) {
+			*fresh = false;
+			return i;
+		}
+	int i = c->next;
+	c->next = (i + 1) % n;
+	c->key[i] = key + 1;
+	*fresh = true;
+	return i;
+}
+
+/* Copy box [n][rows][cols][c, +cn) of view v between memory and o. */
+static int copy_box(struct emit *e, bool store, const struct view *v, int64_t n, const struct operand *o, int64_t c, int64_t cn)
+{
+	struct dma d = {
+		.store = store, .root = v->root, .sp = o->addr, .row = cn,
+		.off = v->off + n * v->step[0] + o->rows.lo * v->step[1] + o->cols.lo * v->step[2] + c,
+		.n = { o->cols.n, o->rows.n, 1 },
+		.mem_step = { v->step[2], v->step[1], 0 },
+		.sp_step = { o->xs, o->ys, 0 },
+	};
+	return emit_dma(e, d);
+}
+
+/* Box of a storage that is on chip as a whole. */
+static struct operand resident(const struct seg *s, int stor, const struct view *v, int64_t n, struct span rows,
+                               struct span cols, int64_t c)
+{
+	int64_t base = area_addr(s, s->stor[stor].area);
+
+	return (struct operand){
+		.addr = base + v->off + n * v->step[0] + rows.lo * v->step[1] + cols.lo * v->step[2] + c,
+		.ys = v->step[1], .xs = v->step[2], .rows = rows, .cols = cols,
+	};
+}
+
+/* Box in a slot of its own, dense. */
+static struct operand in_slot(int64_t addr, struct span rows, struct span cols, int64_t cn)
+{
+	return (struct operand){ .addr = addr, .ys = cols.n * cn, .xs = cn, .rows = rows, .cols = cols };
+}
+
+/* A resident that comes from memory: as a whole, before its first use. */
+static int load_resident(struct emit *e, int stor)
+{
+	struct stor *t = &e->s->stor[stor];
+
+	if (!t->resident || !t->ext_in || t->loaded)
+		return 0;
+	t->loaded = true;
+	/* In parts, so that work on the first rows can start. */
+	int64_t addr = area_addr(e->s, t->area), parts = max64(1, min64(t->bytes / LOAD_PART, MAX_LOAD_PARTS));
+	int64_t step = round_up(ceil_div(t->bytes, parts), 64);
+	for (int64_t at = 0; at < t->bytes; at += step) {
+		int err = emit_dma(e, (struct dma){ .root = t->root, .off = at, .sp = addr + at,
+		                                    .row = min64(step, t->bytes - at), .n = { 1, 1, 1 } });
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static int set_x(struct node_emit *m, struct job *j)
+{
+	const struct node *nd = m->nd;
+	struct span rows = input_rows(nd, j->oy, j->oh), cols = input_cols(nd, j->ox, j->ow);
+	int64_t c = channelwise(nd) ? j->c : 0, cn = channelwise(nd) ? j->cn : nd->x.dim[3];
+	bool fresh;
+
+	if (m->p->xr) {
+		j->x = resident(m->e->s, m->p->sx, &nd->x, j->n, rows, cols, c);
+		return 0;
+	}
+	int64_t key = ((j->n * nd->y.dim[1] + j->oy) * nd->y.dim[2] + j->ox) * nd->x.dim[3] + c;
+	int slot = cache_find(&m->in, m->p->n_in, key, &fresh);
+	j->x = in_slot(area_addr(m->e->s, m->p->in[slot]), rows, cols, cn);
+	return fresh ? copy_box(m->e, false, &nd->x, j->n, &j->x, c, cn) : 0;
+}
+
+static int set_r(struct node_emit *m, struct job *j)
+{
+	struct span rows = { j->oy, j->oh }, cols = { j->ox, j->ow };
+
+	if (!m->nd->add)
+		return 0;
+	if (m->p->rr) {
+		j->r = resident(m->e->s, m->p->sr, &m->nd->r, j->n, rows, cols, j->c);
+		return 0;
+	}
+	j->r = in_slot(area_addr(m->e->s, m->p->r[m->next_r]), rows, cols, j->cn);
+	m->next_r = (m->next_r + 1) % m->p->n_r;
+	return copy_box(m->e, false, &m->nd->r, j->n, &j->r, j->c, j->cn);
+}
+
+static void set_y(struct node_emit *m, struct job *j)
+{
+	struct span rows = { j->oy, j->oh }, cols = { j->ox, j->ow };
+
+	if (m->p->yr) {
+		j->y = resident(m->e->s, m->p->sy, &m->nd->y, j->n, rows, cols, j->c);
+		return;
+	}
+	j->y = in_slot(area_addr(m->e->s, m->p->out[m->next_out]), rows, cols, j->cn);
+	m->next_out = (m->next_out + 1) % m->p->n_out;
+}
+
+static int store_y(struct node_emit *m, const struct job *j)
+{
+	if (m->p->yr && !m->e->s->stor[m->p->sy].ext_out)
+		return 0;
+	return copy_box(m->e, true, &m->nd->y, j->n, &j->y, j->c, j->cn);
+}
+
+static int load_bytes(struct emit *e, int64_t off, int64_t sp, int64_t bytes)
+{
+	return emit_dma(e, (struct dma){ .root = -1, .off = off, .sp = sp, .row = bytes, .n = { 1, 1, 1 } });
+}
+
+/* Records and weights of column tiles [tile, +n) into a slot, records first. */
+static int load_slot(struct node_emit *m, int64_t addr, int64_t tile, int64_t n)
+{
+	const struct node *nd = m->nd;
+	int64_t rec = WEFT_PARAM_BYTES * m->e->s->cc->n, blob = (int64_t)nd->blob;
+	int err = load_bytes(m->e, blob + tile * rec, addr, n * rec);
+
+	if (err)
+		return err;
+	return load_bytes(m->e, blob + nd->rec_bytes + tile * nd->tile_bytes, addr + n * rec, n * nd->tile_bytes);
+}
+
+/* all_weights: where column tile t lies. */
+static int64_t tile_addr(const struct node_emit *m, int64_t t)
+{
+	int64_t load = t / m->p->piece, within = t % m->p->piece;
+
+	if (m->p->n_w == 1)
+		return area_addr(m->e->s, m->p->w[0]) + m->nd->rec_bytes + t * m->nd->tile_bytes;
+	return area_addr(m->e->s, m->p->w[load & 1]) + (load & 1 ? 0 : m->nd->rec_bytes) +
+	       (load / 2 * m->p->piece + within) * m->nd->tile_bytes;
+}
+
+/* all_weights: column tiles before `need` must be there. Records come with the first. */
+static int load_up_to(struct node_emit *m, int64_t need)
+{
+	const struct node *nd = m->nd;
+
+	while (m->loaded < need) {
+		int64_t n = min64(m->p->piece, nd->n_tiles - m->loaded), rec = m->loaded ? 0 : nd->rec_bytes;
+		int64_t off = (int64_t)nd->blob + nd->rec_bytes - rec + m->loaded * nd->tile_bytes;
+		int err = load_bytes(m->e, off, tile_addr(m, m->loaded) - rec, rec + n * nd->tile_bytes);
+		if (err)
+			return err;
+		m->loaded += n;
+	}
+	return 0;
+}
+
+static int compute(struct node_emit *m, const struct job *j, const struct weights *w)
+{
+	switch (m->nd->kind) {
+	case NODE_CONV:
+	case NODE_DWCONV:
+		return emit_conv(m->e, m->nd, j, w);
+	case NODE_DW:
+		return emit_dw(m->e, m->nd, j, w);
+	case NODE_POOL:
+		return emit_pool(m->e, m->nd, j);
+	default:
+		return emit_elt(m->e, m->nd, j);
+	}
+}
+
+/* The channels [c, +cn) of a job; only its output and, channelwise, its input move. */
+static struct job job_channels(const struct node *nd, const struct job *j, int64_t c, int64_t cn)
+{
+	struct job k = *j;
+
+	k.y.addr += c - j->c;
+	k.r.addr += c - j->c;
+	if (channelwise(nd))
+		k.x.addr += c - j->c;
+	k.c = c;
+	k.cn = cn;
+	return k;
+}
+
+/* Piece by piece as the weights arrive. */
+static int compute_pieces(struct node_emit *m, const struct job *j)
+{
+	int64_t n = m->e->s->cc->n, step = m->p->piece * n, rec = area_addr(m->e->s, m->p->w[0]);
+
+	for (int64_t c = j->c; c < j->c + j->cn; ) {
+		int64_t end = min64((c / step + 1) * step, j->c + j->cn), tile = c / n;
+		struct weights w = { tile_addr(m, tile), rec + tile * WEFT_PARAM_BYTES * n, tile, ceil_div(end - c, n) };
+		struct job part = job_channels(m->nd, j, c, end - c);
+		int err = load_up_to(m, ceil_div(end, n));
+		if (!err)
+			err = compute(m, &part, &w);
+		if (err)
+			return err;
+		c = end;
+	}
+	return 0;
+}
+
+static int compute_slot(struct node_emit *m, const struct job *j)
+{
+	int64_t n = m->e->s->cc->n, tile = j->c / n, tiles = ceil_div(j->cn, n);
+	bool fresh;
+	int slot = cache_find(&m->w, m->p->n_w, tile, &fresh);
+	int64_t addr = area_addr(m->e->s, m->p->w[slot]);
+	int err = fresh ? load_slot(m, addr, tile, tiles) : 0;
+	struct weights w = { addr + tiles * WEFT_PARAM_BYTES * n, addr, tile, tiles };
+
+	return err ? err : compute(m, j, &w);
+}
+
+/* One part of the weights of one column tile: a kernel row's chunks [q, +nq). */
+static int load_part(struct node_emit *m, int64_t addr, int64_t tile, const struct k_part *k)
+{
+	const struct node *nd = m->nd;
+	int64_t n = m->e->s->cc->n, word = n * n, rec = WEFT_PARAM_BYTES * n, taps = nd->joined ? 1 : nd->kw;
+	int64_t off = (int64_t)nd->blob + nd->rec_bytes + tile * nd->tile_bytes + (k->ky * taps * nd->chunks + k->q) * word;
+	int err = k->last ? load_bytes(m->e, (int64_t)nd->blob + tile * rec, addr, rec) : 0;
+
+	if (err)
+		return err;
+	return emit_dma(m->e, (struct dma){
+		.root = -1, .off = off, .sp = addr + rec, .row = k->nq * word,
+		.n = { taps, 1, 1 }, .mem_step = { nd->chunks * word, 0, 0 }, .sp_step = { k->nq * word, 0, 0 },
+	});
+}
+
+static int compute_parts(struct node_emit *m, const struct job *j)
+{
+	const struct node *nd = m->nd;
+	int64_t n = m->e->s->cc->n, tile = j->c / n;
+
+	for (int64_t ky = 0; ky < nd->kh; ky++)
+		for (int64_t q = 0; q < nd->chunks; q += m->p->kq) {
+			struct k_part k = { ky, q, min64(m->p->kq, nd->chunks - q), false };
+			k.last = ky == nd->kh - 1 && q + k.nq == nd->chunks;
+			int64_t addr = area_addr(m->e->s, m->p->w[m->w.next]);
+			struct weights w = { addr + WEFT_PARAM_BYTES * n, addr, tile, 1 };
+			m->w.next = (m->w.next + 1) % m->p->n_w;
+			int err = load_part(m, addr, tile, &k);
+			if (!err)
+				err = emit_conv_part(m->e, nd, j, &w, &k);
+			if (err)
+				return err;
+		}
+	return 0;
+}
+
+static int run_job(struct node_emit *m, struct job *j)
+{
+	int err;
+
+	if ((err = set_x(m, j)) || (err = set_r(m, j)))
+		return err;
+	set_y(m, j);
+	if (m->nd->w < 0)
+		err = compute(m, j, NULL);
+	else if (m->p->split_k)
+		err = compute_parts(m, j);
+	else
+		err = m->p->all_weights ? compute_pieces(m, j) : compute_slot(m, j);
+	return err ? err : store_y(m, j);
+}
+
+static int run_pixels(struct node_emit *m, int64_t c, int64_t cn)
+{
+	const struct node *nd = m->nd;
+	const struct plan *p = m->p;
+
+	for (int64_t n = 0; n < nd->y.dim[0]; n++)
+		for (int64_t oy = 0; oy < nd->y.dim[1]; oy += p->th)
+			for (int64_t ox = 0; ox < nd->y.dim[2]; ox += p->tw) {
+				int64_t step = cn ? cn : p->tc, c0 = cn ? c : 0, c1 = cn ? c + cn : nd->y.dim[3];
+				for (int64_t ch = c0; ch < c1; ch += step) {
+					struct job j = {
+						.n = n, .oy = oy, .oh = min64(p->th, nd->y.dim[1] - oy),
+						.ox = ox, .ow = min64(p->tw, nd->y.dim[2] - ox),
+						.c = ch, .cn = min64(step, c1 - ch),
+					};
+					int err = run_job(m, &j);
+					if (err)
+						return err;
+				}
+			}
+	return 0;
+}
+
+/* Does the input come from memory as a whole, and is it larger than the first weights? */
+static bool loads_input(const struct node_emit *m)
+{
+	const struct stor *x = &m->e->s->stor[m->p->sx];
+
+	return x->resident && x->ext_in && !x->loaded && x->bytes > m->nd->rec_bytes + m->p->piece * m->nd->tile_bytes;
+}
+
+static int run_node(struct emit *e, int i)
+{
+	struct seg *s = e->s;
+	struct node_emit m = { .e = e, .nd = seg_node(s, i), .p = &s->plan[i] };
+	int err;
+
+	e->node = (int)(m.nd - s->cc->nodes);
+	/* The shorter load first: a larger input comes in parts, and the first is work already. */
+	if (m.nd->w >= 0 && m.p->all_weights && loads_input(&m) &&
+	    (err = load_up_to(&m, m.p->piece)))
+		return err;
+	if ((err = load_resident(e, m.p->sx)) || (m.p->sr >= 0 && (err = load_resident(e, m.p->sr))) ||
+	    (err = load_resident(e, m.p->sy)))
+		return err;
+	if (!m.p->by_channel)
+		return run_pixels(&m, 0, 0);
+	for (int64_t c = 0; c < m.nd->y.dim[3] && !err; c += m.p->tc)
+		err = run_pixels(&m, c, min64(m.p->tc, m.nd->y.dim[3] - c));
+	return err;
+}
+
+int seg_emit(struct seg *s)
+{
+	struct emit e = { .s = s, .h = hazards_new() };
+	int err = e.h ? 0 : -ENOMEM;
+
+	s->cmds.n = s->cmds.n_rec = 0;
+	for (int i = 0; i < s->n_stor; i++)
+		s->stor[i].loaded = false;
+	for (int i = 0; i < s->n && !err; i++)
+		err = run_node(&e, i);
+	hazards_free(e.h);
+	return err;
+}

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Commands with the byte ranges that they touch; DMA commands. */
+#include <errno.h>
+#include <string.h>
+
+#include "emit.h"
+
+#define MAX_RANGES   128       /* of one operand; beyond, all between counts too */
+#define MAX_PER_UNIT 65000     /* wait counts have 16 bits */
+
+struct cmd *emit_new(struct emit *e, unsigned op)
+{
+	struct cmds *l = &e->s->cmds;
+	void *p = l->p;
+	int err = cc_grow(&p, l->n, &l->cap, sizeof *l->p);
+
+	l->p = p;
+	if (err)
+		return NULL;
+	struct cmd *c = &l->p[l->n];
+	memset(c, 0, sizeof *c);
+	weft_cmd_init(&c->c, op);
+	c->unit = weft_cmd_info(op)->unit;
+	c->node = e->node;
+	c->first_rec = l->n_rec;
+	return c;
+}
+
+void emit_access_rows(struct cmd *c, enum space space, bool write, int64_t lo, int64_t hi, int64_t n, int64_t step)
+{
+	if (lo >= hi)
+		return;
+	if (n > MAX_RANGES || step <= hi - lo) {
+		hi += (n - 1) * step;
+		n = 1;
+	}
+	c->acc[c->n_acc++] = (struct access){ space, write, (uint32_t)n, (uint64_t)lo, (uint64_t)hi, (uint64_t)step };
+}
+
+void emit_access(struct cmd *c, enum space space, bool write, int64_t lo, int64_t hi)
+{
+	emit_access_rows(c, space, write, lo, hi, 1, 0);
+}
+
+void emit_rows(struct cmd *c, bool write, const struct operand *o, const struct job *j, int64_t ch, int64_t n_ch)
+{
+	int64_t lo = o->addr + ch - j->c;
+
+	emit_access_rows(c, SPACE_SP, write, lo, lo + (j->ow - 1) * o->xs + n_ch, j->oh, o->ys);
+}
+
+struct job job_part(const struct job *j, int64_t oy, int64_t oh, int64_t ox, int64_t ow)
+{
+	struct job k = *j;
+
+	k.y.addr += (oy - j->oy) * j->y.ys + (ox - j->ox) * j->y.xs;
+	k.r.addr += (oy - j->oy) * j->r.ys + (ox - j->ox) * j->r.xs;
+	k.oy = oy;
+	k.oh = oh;
+	k.ox = ox;
+	k.ow = ow;
+	return k;
+}
+
+static void set_sum(struct weft_cmd_post *p, const struct node *nd, const struct job *j, int64_t ch)
+{
+	p->add = 1;
+	p->b_base = (int32_t)(j->r.addr + ch - j->c);
+	p->b_x_stride = j->ow > 1 ? (int32_t)j->r.xs : 0;
+	p->b_y_stride = j->oh > 1 ? (int32_t)j->r.ys : 0;
+	p->b_zp = nd->b_zp;
+	p->s_zp = nd->s_zp;
+	p->s_min = nd->s_min;
+	p->s_max = nd->s_max;
+	p->b_mul = nd->b.mul;
+	p->b_shift = nd->b.shift;
+	p->s_mul = nd->s.mul;
+	p->s_shift = nd->s.shift;
+}
+
+void emit_post(struct weft_cmd_post *p, const struct node *nd, const struct job *j, int64_t ch, int64_t n_ch)
+{
+	p->out_base = (int32_t)(j->y.addr + ch - j->c);
+	p->out_x_stride = j->ow > 1 ? (int32_t)j->y.xs : 0;
+	p->out_y_stride = j->oh > 1 ? (int32_t)j->y.ys : 0;
+	p->ow = (int32_t)j->ow;
+	p->oh = (int32_t)j->oh;
+	p->oc = (int32_t)n_ch;
+	p->double_round = nd->twice;
+	p->y_zp = nd->y_zp;
+	p->y_min = nd->y_min;
+	p->y_max = nd->y_max;
+	if (nd->add || nd->kind == NODE_POOL || nd->kind == NODE_ELT) {
+		p->pre_shift = nd->pre_shift;
+		p->a_zp = nd->a_zp;
+		p->a_mul = nd->a.mul;
+		p->a_shift = nd->a.shift;
+	}
+	if (nd->add)
+		set_sum(p, nd, j, ch);
+}
+
+int emit_record(struct emit *e, struct cmd *c, const struct node *nd, const struct job *j, int64_t ch, int64_t n_ch)
+{
+	struct cmds *l = &e->s->cmds;
+	void *p = l->rec;
+	int err = cc_grow(&p, l->n_rec, &l->cap_rec, sizeof *l->rec);
+
+	l->rec = p;
+	if (err)
+		return err;
+	const struct view *v = &nd->dbg;
+	l->rec[l->n_rec++] = (struct weft_prec){
+		.tensor = nd->y_tensor,
+		.addr = (uint32_t)(j->y.addr + (ch - j->c)),
+		.n_y = (uint32_t)j->oh, .n_x = (uint32_t)j->ow, .n_c = (uint32_t)n_ch,
+		.y_bytes = (uint32_t)j->y.ys, .x_bytes = (uint32_t)j->y.xs,
+		.first = (uint64_t)(v->off + j->n * v->step[0] + j->oy * v->step[1] + j->ox * v->step[2] + ch),
+		.y_elems = (uint64_t)v->step[1], .x_elems = (uint64_t)v->step[2],
+	};
+	c->n_recs++;
+	return 0;
+}
+
+int emit_done(struct emit *e, struct cmd *c)
+{
+	struct cc *cc = e->s->cc;
+
+	if (weft_cmd_check_ranges(&c->c, NULL, NULL, NULL, NULL) || weft_cmd_check_align(&c->c, (unsigned)cc->n, NULL, NULL)) {
+		cc->bad_node = e->node;
+		cc->bad_why = "a field of its command would be out of range";
+		return -ERANGE;
+	}
+	if (e->n_unit[c->unit] >= MAX_PER_UNIT)
+		return -E2BIG;
+	int err = hazards_add(e->h, c, e->n_unit[c->unit]);
+	if (err)
+		return err;
+	e->n_unit[c->unit]++;
+	e->s->cmds.n++;
+	return 0;
+}
+
+/* Drop repeats of one, join rows that touch on both sides. */
+static void tidy(struct dma *d)
+{
+	int out = 0;
+
+	for (int k = 0; k < 3; k++) {
+		if (d->n[k] <= 1)
+			continue;
+		if (!out && d->mem_step[k] == d->row && d->sp_step[k] == d->row && d->row * d->n[k] <= SP_MASK) {
+			d->row *= d->n[k];
+			continue;
+		}
+		d->n[out] = d->n[k];
+		d->mem_step[out] = d->mem_step[k];
+		d->sp_step[out++] = d->sp_step[k];
+	}
+	for (; out < 3; out++) {
+		d->n[out] = 1;
+		d->mem_step[out] = d->sp_step[out] = 0;
+	}
+}
+
+int emit_dma(struct emit *e, struct dma d)
+{
+	const struct cc *cc = e->s->cc;
+	const struct cten *t = d.root < 0 ? NULL : &cc->ten[d.root];
+	bool consts = !t || t->in_const;
+	struct cmd *c = emit_new(e, d.store ? WEFT_CMD_STORE : WEFT_CMD_LOAD);
+
+	if (!c)
+		return -ENOMEM;
+	tidy(&d);
+	int64_t off = d.off + (t ? (int64_t)t->offset : 0), mem_hi = off + d.row, sp_hi = d.sp + d.row, rows = 1;
+	for (int k = 0; k < 3; k++) {
+		mem_hi += (d.n[k] - 1) * d.mem_step[k];
+		sp_hi += (d.n[k] - 1) * d.sp_step[k];
+		rows *= d.n[k];
+	}
+	struct weft_cmd_load *l = &c->c.load;
+	l->window = consts ? WEFT_WIN_CONST : WEFT_WIN_ARENA;
+	l->dram_off = off;
+	l->sp_addr = (int32_t)d.sp;
+	l->row_bytes = (int32_t)d.row;
+	l->n1 = (int32_t)d.n[0];
+	l->n2 = (int32_t)d.n[1];
+	l->n3 = (int32_t)d.n[2];
+	l->dram_stride1 = (int32_t)d.mem_step[0];
+	l->dram_stride2 = (int32_t)d.mem_step[1];
+	l->dram_stride3 = (int32_t)d.mem_step[2];
+	l->sp_stride1 = (int32_t)d.sp_step[0];
+	l->sp_stride2 = (int32_t)d.sp_step[1];
+	l->sp_stride3 = (int32_t)d.sp_step[2];
+	emit_access(c, SPACE_SP, !d.store, d.sp, sp_hi);
+	if (!consts)
+		emit_access(c, SPACE_ARENA, d.store, off, mem_hi);
+	/* A row that is not a multiple of the bus costs part of a beat more. */
+	c->cost = (uint32_t)(rows * ceil_div(d.row, cc->cfg->axi_bytes) + (rows > 1 && d.row % cc->cfg->axi_bytes ? rows / 2 : 0) + 2);
+	c->latency = 30;
+	return emit_done(e, c);
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Convolutions on the array.
+ *
+ * Source: include/spec/cmd.toml, conv and the post group.
+ */
+#include <errno.h>
+
+#include "emit.h"
+
+#define ADD_CYCLES 72          /* what the post unit needs for a group of rows with an addition */
+#define ADD_PASSES 4
+/* Measured at w16. */
+#define NEXT_CYCLES  4         /* between two commands */
+#define PART_CYCLES  80
+#define DRAIN_CYCLES 44        /* from the last word fed to retirement */
+
+/*
+ * Taps of a command: n_ky kernel rows from ky; of every run the bytes [j0, +run).
+ * Runs begin c0 bytes into the input's pixels, of which `width` bytes count.
+ */
+struct taps { int64_t ky, n_ky, n_kx, c0, width, j0, run; };
+
+/* Bytes of the input that are read, padding left out. */
+static void access_input(struct cmd *c, const struct operand *x, const struct taps *t)
+{
+	const struct weft_cmd_conv *k = &c->c.conv;
+	int64_t first = max64(0, k->iy_start);
+	int64_t last = min64(k->in_h - 1, (int64_t)k->iy_start + (int64_t)(k->post.oh - 1) * k->stride_y +
+	                                  (int64_t)(k->n_ky - 1) * k->dil_y);
+	int64_t xb = k->xb_start;
+	int64_t end = xb + (int64_t)(k->post.ow - 1) * k->ox_step + (int64_t)(k->n_kx - 1) * k->kx_step + k->run_len;
+	int64_t lo = max64(0, xb), hi = min64(k->x_limit, end);
+
+	if (first <= last && lo < hi)
+		emit_access_rows(c, SPACE_SP, false, x->addr + t->c0 + first * x->ys + lo, x->addr + t->c0 + first * x->ys + hi,
+		                 last - first + 1, x->ys);
+}
+
+static void set_input(struct weft_cmd_conv *k, const struct node *nd, const struct job *j, const struct taps *t)
+{
+	const struct operand *x = &j->x;
+	int64_t iy = j->oy * nd->sy - nd->pt + t->ky * nd->dy - x->rows.lo, ix = j->ox * nd->sx - nd->pl - x->cols.lo;
+
+	k->in_base = (int32_t)((x->addr + t->c0 + t->j0 + iy * x->ys + ix * x->xs) & SP_MASK);
+	k->oy_step = j->oh > 1 ? (int32_t)(nd->sy * x->ys & SP_MASK) : 0;
+	k->ox_step = j->ow > 1 ? (int32_t)min64(nd->sx * x->xs, SP_MASK + 1) : 0;
+	k->ky_step = t->n_ky > 1 ? (int32_t)(nd->dy * x->ys & SP_MASK) : 0;
+	k->kx_step = t->n_kx > 1 ? (int32_t)min64(nd->dx * x->xs, SP_MASK + 1) : 0;
+	k->run_len = (int32_t)t->run;
+	k->n_ky = (int32_t)t->n_ky;
+	k->n_kx = (int32_t)t->n_kx;
+	k->stride_y = j->oh > 1 ? nd->sy : 1;
+	k->dil_y = t->n_ky > 1 ? nd->dy : 1;
+	k->in_h = (int32_t)x->rows.n;
+	k->iy_start = (int32_t)iy;
+	k->x_limit = (int32_t)((x->cols.n - 1) * x->xs + t->width);
+	k->xb_start = (int32_t)(ix * x->xs + t->j0);
+	k->x_zp = nd->x_zp;
+	k->w_zp = nd->w_zp;
+}
+
+/* Channels [ch, +n_ch) with weights and records at these addresses. */
+static int emit_tiles(struct emit *e, const struct node *nd, const struct job *j, const struct taps *t,
+                      int64_t ch, int64_t n_ch, int64_t w, int64_t rec, bool keep)
+{
+	const struct cc *cc = e->s->cc;
+	struct cmd *c = emit_new(e, WEFT_CMD_CONV);
+	int64_t tiles = ceil_div(n_ch, cc->n), slots = t->n_ky * t->n_kx * ceil_div(t->run, cc->n) * cc->n;
+	int err = 0;
+
+	if (!c)
+		return -ENOMEM;
+	struct weft_cmd_conv *k = &c->c.conv;
+	emit_post(&k->post, nd, j, ch, n_ch);
+	set_input(k, nd, j, t);
+	k->w_base = (int32_t)w;
+	k->p_base = (int32_t)rec;
+	k->keep = keep;
+	access_input(c, &j->x, t);
+	emit_access(c, SPACE_SP, false, w, w + tiles * slots * cc->n);
+	if (!keep) {
+		emit_access(c, SPACE_SP, false, rec, rec + tiles * WEFT_PARAM_BYTES * cc->n);
+		if (nd->add)
+			emit_rows(c, false, &j->r, j, ch, n_ch);
+		emit_rows(c, true, &j->y, j, ch, n_ch);
+		err = emit_record(e, c, nd, j, ch, n_ch);
+	} else {
+		k->post.add = 0;
+	}
+	int64_t group = max64(slots, nd->add ? ADD_CYCLES : 0);
+	int64_t pixels = j->oh * j->ow, cycles = tiles * ceil_div(pixels, cc->n) * group + NEXT_CYCLES;
+	/* Behind a group that is not full, the next command waits for the array to empty. */
+	if (pixels % cc->n)
+		cycles += PART_CYCLES;
+	c->cost = (uint32_t)min64(cycles, UINT32_MAX);
+	c->latency = DRAIN_CYCLES;
+	c->rows = keep ? 0 : (uint32_t)(tiles * pixels * (nd->add ? ADD_PASSES : 1));
+	return err ? err : emit_done(e, c);
+}
+
+/* Block diagonal: every column tile reads only the channels that it needs. */
+static int emit_diagonal(struct emit *e, const struct node *nd, const struct job *j, const struct weights *w)
+{
+	int64_t n = e->s->cc->n;
+
+	for (int64_t ch = j->c; ch < j->c + j->cn; ch += n) {
+		int64_t n_ch = min64(n, j->c + j->cn - ch), at = ch / n - w->tile;
+		int64_t first = ch / nd->m, run = (ch + n_ch - 1) / nd->m - first + 1;
+		struct taps t = { 0, nd->kh, nd->kw, first, run, 0, run };
+		int err = emit_tiles(e, nd, j, &t, ch, n_ch, w->w + at * nd->tile_bytes,
+		                     w->rec + at * WEFT_PARAM_BYTES * n, false);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+int emit_conv(struct emit *e, const struct node *nd, const struct job *j, const struct weights *w)
+{
+	int64_t n = e->s->cc->n, at = j->c / n - w->tile;
+	struct taps t = { 0, nd->kh, nd->joined ? 1 : nd->kw, 0, nd->x.dim[3], 0, nd->run_len };
+
+	if (nd->kind == NODE_DWCONV)
+		return emit_diagonal(e, nd, j, w);
+	return emit_tiles(e, nd, j, &t, j->c, j->cn, w->w + at * nd->tile_bytes, w->rec + at * WEFT_PARAM_BYTES * n, false);
+}
+
+int emit_conv_part(struct emit *e, const struct node *nd, const struct job *j, const struct weights *w,
+                   const struct k_part *k)
+{
+	int64_t n = e->s->cc->n, j0 = k->q * n;
+	int64_t run = min64(nd->run_len - j0, k->nq * n);
+	/* Joined, a part begins further along the row; else it takes other channels of the same pixels. */
+	struct taps t = { k->ky, 1, 1, 0, nd->x.dim[3], j0, run };
+
+	if (!nd->joined)
+		t = (struct taps){ k->ky, 1, nd->kw, j0, run, 0, run };
+	return emit_tiles(e, nd, j, &t, j->c, j->cn, w->w, w->rec, !k->last);
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Who reads what, and which tensors are the same bytes under another shape:
+ * RESHAPE and IDENTITY of dense int8 tensors cost nothing on the device.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "ir.h"
+
+/* cc->uses: the operators that read each tensor, once per operand. */
+static int list_uses(struct cc *cc)
+{
+	const weft_graph *g = cc->g;
+	size_t total = 0;
+	int at = 0;
+
+	for (int i = 0; i < g->n_ops; i++)
+		total += (size_t)g->ops[i].n_in;
+	cc->uses = calloc(total + 1, sizeof *cc->uses);
+	if (!cc->uses)
+		return -ENOMEM;
+	for (int i = 0; i < g->n_ops; i++)
+		for (int k = 0; k < g->ops[i].n_in; k++)
+			cc->ten[g->ops[i].in[k]].n_uses++;
+	for (int i = 0; i < g->n_tensors; i++) {
+		cc->ten[i].first_use = at;
+		at += cc->ten[i].n_uses;
+		cc->ten[i].n_uses = 0;
+	}
+	for (int i = 0; i < g->n_ops; i++)
+		for (int k = 0; k < g->ops[i].n_in; k++) {
+			struct cten *t = &cc->ten[g->ops[i].in[k]];
+			cc->uses[t->first_use + t->n_uses++] = i;
+		}
+	return 0;
+}
+
+static void own_views(struct cc *cc)
+{
+	for (int i = 0; i < cc->g->n_tensors; i++) {
+		int64_t dim[4];
+
+		cc->ten[i].v.root = -1;
+		if (cc->g->tensors[i].t.dtype != WEFT_INT8)
+			continue;
+		view_dims(&cc->g->tensors[i].t, dim);
+		cc->ten[i].v = view_dense(i, dim);
+	}
+}
+
+static bool is_alias(const struct cc *cc, const struct weft_gop *o)
+{
+	if (o->op != WEFT_OP_RESHAPE && o->op != WEFT_OP_IDENTITY)
+		return false;
+	const struct view *x = &cc->ten[o->in[0]].v, *y = &cc->ten[o->out[0]].v;
+	/* Of constants the runtime keeps the graph's own copy. */
+	return x->root >= 0 && y->root >= 0 && !cc->g->tensors[x->root].t.data && view_elements(x) == view_elements(y);
+}
+
+int cc_fold(struct cc *cc)
+{
+	int err = list_uses(cc);
+
+	if (err)
+		return err;
+	own_views(cc);
+	for (int i = 0; i < cc->g->n_ops; i++) {
+		const struct weft_gop *o = &cc->g->ops[i];
+
+		if (o->op == WEFT_OP_CONST) {
+			cc->ops[i].state = OP_NONE;
+		} else if (is_alias(cc, o)) {
+			const struct view *x = &cc->ten[o->in[0]].v;
+			int64_t dim[4];
+
+			view_dims(&cc->g->tensors[o->out[0]].t, dim);
+			cc->ten[o->out[0]].v = view_reshape(x, dim[0], dim[1], dim[2], dim[3]);
+			cc->ops[i].state = OP_ALIAS;
+		}
+	}
+	return 0;
+}

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the passes hand to each other. One struct cc lives for one compilation.
+ *
+ * Order: fold (aliases) -> match (nodes) -> order (steps) -> layout (constants)
+ * -> per NPU step: place (what stays on chip), tile, emit (commands with their
+ * byte ranges), hazard, sched (order and waits, words) -> dram (arena).
+ */
+#ifndef WEFT_COMPILE_IR_H
+#define WEFT_COMPILE_IR_H
+
+#include <weft/dev.h>
+#include <weft/gen/cmd.h>
+#include <weft/gen/config.h>
+
+#include "program.h"
+
+/*
+ * Where the elements of a tensor lie in the storage of its root tensor, which
+ * is dense row-major. Elements are bytes: only int8 tensors have views.
+ */
+struct view {
+	int root;              /* tensor */
+	int64_t off;           /* element (0,0,0,0) */
+	int64_t dim[4];        /* n, y, x, c */
+	int64_t step[4];       /* elements; step[3] is 1 */
+};
+
+enum node_kind {
+	NODE_CONV,             /* array */
+	NODE_DW,               /* depthwise engine */
+	NODE_DWCONV,           /* depthwise on the array, block diagonal */
+	NODE_POOL,
+	NODE_ELT,
+};
+
+/* multiplier and shift of one RESCALE */
+struct scale {
+	uint32_t mul;
+	int32_t shift;
+	bool twice;            /* double rounding */
+};
+
+/* One NPU operation: a group of graph operators. */
+struct node {
+	enum node_kind kind;
+	int op, last;          /* the operator that names it; the one whose output it writes */
+	int y_tensor;          /* that output, for debug records */
+	struct view x, r, y;   /* input, second addend (add), output */
+	struct view dbg;       /* the output in y_tensor's own elements */
+	int x_t, r_t;          /* tensors that x and r are views of; r_t -1 without add */
+	bool add;
+
+	int kh, kw, sy, sx, dy, dx, pt, pl;   /* kernel, stride, dilation, padding before */
+	int m;                 /* DWCONV: channel multiplier */
+	int x_zp, w_zp;
+	int w, bias;           /* constant tensors, or -1 */
+	int scale_mul, scale_shift;   /* CONV, DW*: constant tensors of the RESCALE */
+	bool scale32;
+	bool sum, average;     /* POOL: sum, and divided by the taps in the image */
+	bool twice;            /* rounding of the first stage */
+	int y_zp, y_min, y_max;
+	int pre_shift, a_zp, b_zp, s_zp, s_min, s_max;
+	struct scale a, b, s;
+
+	/* layout.c */
+	uint64_t blob;         /* offset in consts: records of all tiles, then the weights */
+	int64_t n_tiles;       /* column tiles, or channel blocks */
+	int64_t tile_bytes;    /* weights of one */
+	int64_t rec_bytes;     /* records of all */
+	bool joined;           /* CONV: kx and channels are one run */
+	bool w_by_tap;         /* CONV with one input channel: weights lie as a depthwise's */
+	int64_t run_len;       /* CONV, DWCONV: bytes of one run (DWCONV: the longest) */
+	int64_t n_runs;        /* runs of one output */
+	int64_t chunks;        /* of one run */
+
+	uint64_t macs, estimate;
+};
+
+enum op_state { OP_TODO = 0, OP_NONE, OP_ALIAS, OP_NODE, OP_HOST };
+
+struct cop {
+	enum op_state state;
+	int node;              /* OP_NODE */
+	bool forbidden;        /* tried before and found not to be expressible; reason says why */
+	char *reason;          /* owned until moved into the program */
+};
+
+struct cten {
+	struct view v;         /* int8 only; root -1 otherwise */
+	int first_use, n_uses; /* range in cc.uses: operators that read it */
+	bool host_reads, npu_reads, npu_writes;   /* of any member of the class, at the root */
+	int src_item, last_item;   /* root: items (cc.items) that first write and last read it; src -1: from the start */
+	bool in_dram;          /* root: needs a place in the arena */
+	bool in_const;         /* root: constant data, packed at offset */
+	uint64_t offset;       /* in the arena or in consts */
+};
+
+/* Execution order. */
+struct item {
+	bool host;
+	int index;             /* node or operator */
+	int step;
+};
+
+struct blob { uint8_t *p; uint64_t n, cap; };
+
+/* Byte ranges that a command touches: n of them, step apart. */
+enum space { SPACE_SP, SPACE_ARENA };
+struct access {
+	uint8_t space;         /* enum space */
+	bool write;
+	uint32_t n;
+	uint64_t lo, hi;       /* the first: [lo, hi) */
+	uint64_t step;
+};
+
+#define CMD_MAX_ACCESSES 8
+
+struct cmd {
+	struct weft_cmd c;
+	int unit;
+	int node;
+	uint32_t cost;         /* cycles for which it occupies its unit, at least 1 */
+	uint32_t latency;      /* cycles from then to its retirement */
+	uint32_t rows;         /* rows that pass the post unit */
+	uint32_t wait[WEFT_N_UNITS];   /* retired commands of each unit that it needs */
+	int n_acc;
+	struct access acc[CMD_MAX_ACCESSES];
+	uint32_t first_rec, n_recs;
+};
+
+struct cmds {
+	struct cmd *p; uint32_t n, cap;
+	struct weft_prec *rec; uint32_t n_rec, cap_rec;
+};
+
+struct cc {
+	const weft_graph *g;
+	const struct weft_config *cfg;
+	const struct weft_compile_options *o;
+	weft_program *p;
+	char *msg;
+	int64_t n;             /* cfg->n */
+	int64_t sp_bytes;      /* usable */
+
+	struct cop *ops;
+	struct cten *ten;
+	int *uses;             /* operators, grouped by tensor */
+	struct node *nodes;    int n_nodes, cap_nodes;
+	struct item *items;    int n_items;
+	struct blob consts;
+	uint32_t cap_cmds, cap_words;   /* of the program's arrays */
+	int bad_node;          /* set with -ERANGE: this node cannot be expressed */
+	const char *bad_why;
+};
+
+/* grow.c: room for one more; doubles. 0 or -ENOMEM */
+int cc_grow(void **p, uint32_t n, uint32_t *cap, size_t elem);
+
+static inline int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+static inline int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
+static inline int64_t min64(int64_t a, int64_t b) { return a < b ? a : b; }
+static inline int64_t max64(int64_t a, int64_t b) { return a > b ? a : b; }
+
+/* view.c */
+void view_dims(const weft_tensor *t, int64_t dim[4]);
+struct view view_dense(int root, const int64_t dim[4]);
+bool view_is_dense(const struct view *v);
+int64_t view_elements(const struct view *v);
+/* Same bytes with other dimensions; v is dense and the counts agree. */
+struct view view_reshape(const struct view *v, int64_t n, int64_t y, int64_t x, int64_t c);
+
+/* fold.c */
+int cc_fold(struct cc *cc);
+
+/* match.c and its parts */
+int cc_match(struct cc *cc);
+int cc_reason(struct cc *cc, int op, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* order.c */
+int cc_order(struct cc *cc);
+
+/* layout.c */
+int cc_layout(struct cc *cc);
+int blob_reserve(struct blob *b, uint64_t bytes, uint64_t align, uint64_t *off);
+
+/* shape.c: dense 1x1 convolutions and elementwise nodes become one row of pixels */
+void cc_shape(struct cc *cc);
+
+/* finish.c: the program's tables */
+int cc_finish(struct cc *cc);
+
+/* dram.c: offsets in the arena */
+int cc_dram(struct cc *cc);
+
+#endif

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Weights and parameter records as the array and the depthwise engine read
+ * them, packed once, in the order in which they run.
+ *
+ * Per node: records of all column tiles, then the weights, tile by tile.
+ * Source: include/spec/cmd.toml, conv, dw, group post.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "ir.h"
+
+/* A node whose weights grow without measure stays on the host. */
+#define GROWTH_FREE (16 << 20)
+#define GROWTH_MAX  4
+
+static void measure_conv(const struct cc *cc, struct node *nd)
+{
+	int64_t ic = nd->x.dim[3];
+
+	nd->joined = nd->dx == 1 && nd->x.step[2] == ic;
+	if (nd->kind == NODE_DWCONV) {
+		nd->joined = false;
+		ic = min64(ic, (cc->n - 1) / nd->m + 2);   /* channels that N outputs can touch */
+		ic = min64(ic, cc->n);
+	}
+	nd->run_len = nd->joined ? nd->kw * ic : ic;
+	nd->n_runs = nd->joined ? nd->kh : (int64_t)nd->kh * nd->kw;
+	nd->chunks = ceil_div(nd->run_len, cc->n);
+	nd->n_tiles = ceil_div(nd->y.dim[3], cc->n);
+	nd->tile_bytes = nd->n_runs * nd->chunks * cc->n * cc->n;
+}
+
+static void measure(const struct cc *cc, struct node *nd)
+{
+	if (nd->kind == NODE_CONV || nd->kind == NODE_DWCONV) {
+		measure_conv(cc, nd);
+	} else {
+		nd->n_tiles = ceil_div(nd->y.dim[3], cc->n);
+		nd->tile_bytes = WEFT_DW_TAPS * cc->n;
+	}
+	nd->rec_bytes = nd->n_tiles * WEFT_PARAM_BYTES * cc->n;
+}
+
+static int64_t scale_mul(const struct cc *cc, const struct node *nd, int64_t c)
+{
+	const weft_tensor *t = &cc->g->tensors[nd->scale_mul].t;
+
+	c = weft_tensor_elements(t) > 1 ? c : 0;
+	return t->dtype == WEFT_INT16 ? ((const int16_t *)t->data)[c] : ((const int32_t *)t->data)[c];
+}
+
+static void pack_record(const struct cc *cc, const struct node *nd, int64_t c, uint8_t *rec)
+{
+	const weft_tensor *b = &cc->g->tensors[nd->bias].t, *s = &cc->g->tensors[nd->scale_shift].t;
+
+	rec[10] = 2;           /* lanes without a channel: legal all the same */
+	if (c >= nd->y.dim[3])
+		return;
+	int64_t bias = ((const int32_t *)b->data)[weft_tensor_elements(b) > 1 ? c : 0];
+	int64_t mul = scale_mul(cc, nd, c);
+	for (int i = 0; i < 6; i++)
+		rec[i] = (uint8_t)((uint64_t)bias >> (8 * i));
+	for (int i = 0; i < 4; i++)
+		rec[6 + i] = (uint8_t)((uint64_t)mul >> (8 * i));
+	rec[10] = ((const uint8_t *)s->data)[weft_tensor_elements(s) > 1 ? c : 0];
+}
+
+/* Up to n bytes of run `run` from byte j, output channel oc. */
+static void conv_word(const struct cc *cc, const struct node *nd, int64_t oc, int64_t run, int64_t j, uint8_t *word)
+{
+	const uint8_t *w = cc->g->tensors[nd->w].t.data;
+	int64_t len = min64(cc->n, nd->run_len - j);
+
+	if (!nd->w_by_tap) {
+		memcpy(word, w + (oc * nd->n_runs + run) * nd->run_len + j, (size_t)len);
+		return;
+	}
+	for (int64_t i = 0; i < len; i++)
+		word[i] = w[(run * nd->run_len + j + i) * nd->y.dim[3] + oc];
+}
+
+static void pack_conv(const struct cc *cc, const struct node *nd, uint8_t *to)
+{
+	for (int64_t t = 0; t < nd->n_tiles; t++)
+		for (int64_t run = 0; run < nd->n_runs; run++)
+			for (int64_t q = 0; q < nd->chunks; q++)
+				for (int64_t c = 0; c < cc->n; c++, to += cc->n)
+					if (t * cc->n + c < nd->y.dim[3])
+						conv_word(cc, nd, t * cc->n + c, run, q * cc->n, to);
+}
+
+/* Off the diagonal stays w_zp: those products are zero. */
+static void pack_diagonal(const struct cc *cc, const struct node *nd, uint8_t *to)
+{
+	const uint8_t *w = cc->g->tensors[nd->w].t.data;
+
+	for (int64_t t = 0; t < nd->n_tiles; t++)
+		for (int64_t tap = 0; tap < nd->n_runs; tap++)
+			for (int64_t c = 0; c < cc->n; c++, to += cc->n) {
+				int64_t oc = t * cc->n + c, first = t * cc->n / nd->m;
+				if (oc < nd->y.dim[3])
+					to[oc / nd->m - first] = w[tap * nd->y.dim[3] + oc];
+			}
+}
+
+static void pack_dw(const struct cc *cc, const struct node *nd, uint8_t *to)
+{
+	const uint8_t *w = cc->g->tensors[nd->w].t.data;
+	int64_t channels = nd->y.dim[3];
+
+	for (int64_t t = 0; t < nd->n_tiles; t++, to += nd->tile_bytes)
+		for (int ky = 0; ky < nd->kh; ky++)
+			for (int kx = 0; kx < nd->kw; kx++)
+				memcpy(to + (ky * 3 + kx) * cc->n, w + (ky * nd->kw + kx) * channels + t * cc->n,
+				       (size_t)min64(cc->n, channels - t * cc->n));
+}
+
+static int pack(struct cc *cc, struct node *nd)
+{
+	int64_t weights = nd->n_tiles * nd->tile_bytes;
+	int err = blob_reserve(&cc->consts, (uint64_t)(nd->rec_bytes + weights), 64, &nd->blob);
+
+	if (err)
+		return err;
+	uint8_t *to = cc->consts.p + nd->blob;
+	for (int64_t c = 0; c < nd->n_tiles * cc->n; c++, to += WEFT_PARAM_BYTES)
+		pack_record(cc, nd, c, to);
+	memset(to, (uint8_t)nd->w_zp, (size_t)weights);
+	if (nd->kind == NODE_CONV)
+		pack_conv(cc, nd, to);
+	else if (nd->kind == NODE_DWCONV)
+		pack_diagonal(cc, nd, to);
+	else
+		pack_dw(cc, nd, to);
+	return 0;
+}
+
+/* A constant that a node reads as if it were computed. */
+static int pack_tensor(struct cc *cc, int root)
+{
+	struct cten *t = &cc->ten[root];
+	const weft_tensor *data = &cc->g->tensors[root].t;
+	int err;
+
+	if (!data->data || t->in_const)
+		return 0;
+	err = blob_reserve(&cc->consts, weft_tensor_bytes(data), 64, &t->offset);
+	if (err)
+		return err;
+	memcpy(cc->consts.p + t->offset, data->data, weft_tensor_bytes(data));
+	t->in_const = true;
+	return 0;
+}
+
+static int pack_node(struct cc *cc, struct node *nd, int64_t *raw, int64_t *packed)
+{
+	int err = pack_tensor(cc, nd->x.root);
+
+	if (!err && nd->add)
+		err = pack_tensor(cc, nd->r.root);
+	if (err || nd->w < 0)
+		return err;
+	measure(cc, nd);
+	*raw += (int64_t)weft_tensor_bytes(&cc->g->tensors[nd->w].t);
+	*packed += nd->rec_bytes + nd->n_tiles * nd->tile_bytes;
+	if (*packed > GROWTH_FREE + GROWTH_MAX * *raw) {
+		cc->bad_node = (int)(nd - cc->nodes);
+		cc->bad_why = "its weights would take too much memory when packed for the array";
+		return -ERANGE;
+	}
+	return pack(cc, nd);
+}
+
+int cc_layout(struct cc *cc)
+{
+	int64_t raw = 0, packed = 0;
+	int err = 0;
+
+	for (int i = 0; i < cc->n_items && !err; i++)
+		if (!cc->items[i].host)
+			err = pack_node(cc, &cc->nodes[cc->items[i].index], &raw, &packed);
+	return err;
+}

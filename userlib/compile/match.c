@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Groups of operators that one NPU operation executes exactly. What matches
+ * nothing runs on the host, with the reason.
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "match.h"
+
+int cc_reason(struct cc *cc, int op, const char *format, ...)
+{
+	char text[160];
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(text, sizeof text, format, ap);
+	va_end(ap);
+	free(cc->ops[op].reason);
+	cc->ops[op].reason = strdup(text);
+	return cc->ops[op].reason ? 0 : -ENOMEM;
+}
+
+int made_by(const struct cc *cc, int t, weft_opcode op)
+{
+	int i = cc->g->tensors[t].producer;
+
+	return i >= 0 && cc->g->ops[i].op == op ? i : -1;
+}
+
+bool read_only_by(const struct cc *cc, int t, int i)
+{
+	const struct cten *c = &cc->ten[t];
+
+	if (cc->g->tensors[t].is_output)
+		return false;
+	for (int k = 0; k < c->n_uses; k++)
+		if (cc->uses[c->first_use + k] != i)
+			return false;
+	return true;
+}
+
+int only_reader(const struct cc *cc, int t, weft_opcode op)
+{
+	const struct cten *c = &cc->ten[t];
+	int i = c->n_uses ? cc->uses[c->first_use] : -1;
+
+	return i >= 0 && cc->g->ops[i].op == op && read_only_by(cc, t, i) ? i : -1;
+}
+
+static int32_t mul_at(const weft_tensor *t, int64_t i)
+{
+	return t->dtype == WEFT_INT16 ? ((const int16_t *)t->data)[i] : ((const int32_t *)t->data)[i];
+}
+
+bool read_rescale(const struct cc *cc, int i, struct rescale *r)
+{
+	const struct weft_gop *o = &cc->g->ops[i];
+	const struct weft_attr_rescale *a = &o->attr.rescale;
+	const weft_tensor *m = &cc->g->tensors[o->in[1]].t, *s = &cc->g->tensors[o->in[2]].t;
+
+	if (a->x_unsigned || a->y_unsigned || !m->data || !s->data || s->dtype != WEFT_INT8)
+		return false;
+	if (m->dtype != WEFT_INT32 && m->dtype != WEFT_INT16)
+		return false;
+	int64_t n = weft_tensor_elements(m);
+	if (weft_tensor_elements(s) != n)
+		return false;
+	for (int64_t k = 0; k < n; k++) {
+		int shift = ((const int8_t *)s->data)[k];
+		if (mul_at(m, k) < 0 || shift < 2 || shift > 62)
+			return false;
+	}
+	*r = (struct rescale){
+		.op = i, .per_channel = a->per_channel && n > 1, .twice = a->scale32 && a->rounding == WEFT_DOUBLE_ROUND,
+		.x_zp = a->x_zp, .y_zp = a->y_zp, .mul = o->in[1], .shift = o->in[2],
+	};
+	r->s = (struct scale){ (uint32_t)mul_at(m, 0), ((const int8_t *)s->data)[0], r->twice };
+	return true;
+}
+
+bool is_left_shift(const struct rescale *r, int *left)
+{
+	uint32_t m = r->s.mul;
+	int bit = 0;
+
+	if (r->per_channel || !m || (m & (m - 1)))
+		return false;
+	while (m >> (bit + 1))
+		bit++;
+	*left = bit - r->s.shift;
+	/* Twice rounding would disturb only shifts above 31, which a 31-bit multiplier never makes up for. */
+	return *left >= 0;
+}
+
+void take_clamp(const struct cc *cc, int *last, int *lo, int *hi)
+{
+	int i = only_reader(cc, cc->g->ops[*last].out[0], WEFT_OP_CLAMP);
+
+	if (i < 0 || cc->g->tensors[cc->g->ops[i].out[0]].t.dtype != WEFT_INT8)
+		return;
+	const struct weft_attr_clamp *a = &cc->g->ops[i].attr.clamp;
+	int64_t l = max64(min64(a->min, 127), -128), h = max64(min64(a->max, 127), -128);
+	/* clamp(clamp(v, lo, hi), l, h) is one clamp with both limits taken into l..h */
+	*lo = (int)max64(l, min64(*lo, h));
+	*hi = (int)max64(l, min64(*hi, h));
+	*last = i;
+}
+
+void set_output(const struct cc *cc, struct node *nd, int last)
+{
+	int64_t dim[4];
+
+	nd->last = last;
+	nd->y_tensor = cc->g->ops[last].out[0];
+	nd->y = cc->ten[nd->y_tensor].v;
+	view_dims(&cc->g->tensors[nd->y_tensor].t, dim);
+	nd->dbg = view_dense(nd->y_tensor, dim);
+}
+
+struct node *new_node(struct cc *cc, enum node_kind kind, int op, int last)
+{
+	void *p = cc->nodes;
+	uint32_t cap = (uint32_t)cc->cap_nodes;
+	int err = cc_grow(&p, (uint32_t)cc->n_nodes, &cap, sizeof *cc->nodes);
+
+	cc->nodes = p;
+	cc->cap_nodes = (int)cap;
+	if (err)
+		return NULL;
+	struct node *nd = &cc->nodes[cc->n_nodes++];
+	*nd = (struct node){
+		.kind = kind, .op = op,
+		.kh = 1, .kw = 1, .sy = 1, .sx = 1, .dy = 1, .dx = 1, .m = 1, .w = -1, .bias = -1,
+		.scale_mul = -1, .scale_shift = -1, .y_min = -128, .y_max = 127, .s_min = -128, .s_max = 127,
+		.a = { 1u << 30, 30, false }, .b = { 1u << 30, 30, false }, .s = { 1u << 30, 30, false },
+	};
+	nd->r_t = -1;
+	set_output(cc, nd, last);
+	claim(cc, op, nd);
+	claim(cc, last, nd);
+	return nd;
+}
+
+void claim(struct cc *cc, int op, const struct node *nd)
+{
+	cc->ops[op].state = OP_NODE;
+	cc->ops[op].node = (int)(nd - cc->nodes);
+}
+
+/* View of SLICE i's result in its input's storage. */
+static bool slice_view(const struct cc *cc, int i, struct view *v)
+{
+	const struct weft_gop *o = &cc->g->ops[i];
+	const struct view *x = &cc->ten[o->in[0]].v;
+	const weft_tensor *y = &cc->g->tensors[o->out[0]].t;
+
+	if (x->root < 0 || y->rank > 4 || cc->g->tensors[x->root].t.data)
+		return false;
+	*v = *x;
+	view_dims(y, v->dim);
+	for (int k = 0; k < y->rank; k++)
+		v->off += o->attr.slice.start[k] * v->step[4 - y->rank + k];
+	return true;
+}
+
+/* PAD i of y and x only, with this value, int8. */
+static bool pad_folds(const struct cc *cc, int i, int value, int pads[4])
+{
+	const struct weft_gop *o = &cc->g->ops[i];
+	const struct weft_attr_pad *a = &o->attr.pad;
+	int sum[4];
+
+	if (cc->g->tensors[o->out[0]].t.rank != 4 || a->value != value || cc->ten[o->in[0]].v.root < 0)
+		return false;
+	if (a->before[0] || a->after[0] || a->before[3] || a->after[3])
+		return false;
+	for (int k = 0; k < 4; k++) {
+		int64_t p = k & 1 ? a->after[1 + k / 2] : a->before[1 + k / 2];
+		if (p < 0 || p + pads[k] > INT16_MAX)
+			return false;
+		sum[k] = pads[k] + (int)p;
+	}
+	memcpy(pads, sum, sizeof sum);
+	return true;
+}
+
+static struct view input_view(const struct cc *cc, int *t)
+{
+	struct view v = cc->ten[*t].v;
+	int i = made_by(cc, *t, WEFT_OP_SLICE);
+
+	if (i >= 0 && slice_view(cc, i, &v))
+		*t = cc->g->ops[i].in[0];
+	return v;
+}
+
+void set_input(const struct cc *cc, struct node *nd, int t, int pad_value, int pads[4])
+{
+	int i = pads ? made_by(cc, t, WEFT_OP_PAD) : -1;
+
+	if (i >= 0 && pad_folds(cc, i, pad_value, pads))
+		t = cc->g->ops[i].in[0];
+	nd->x = input_view(cc, &t);
+	nd->x_t = t;
+}
+
+void set_second(const struct cc *cc, struct node *nd, int t)
+{
+	nd->r = input_view(cc, &t);
+	nd->r_t = t;
+}
+
+/* In an order in which the larger patterns come first. */
+static int match_one(struct cc *cc, int i)
+{
+	switch (cc->g->ops[i].op) {
+	case WEFT_OP_CONV2D:
+	case WEFT_OP_DEPTHWISE_CONV2D:
+		return match_conv(cc, i);
+	case WEFT_OP_AVG_POOL2D:
+	case WEFT_OP_MAX_POOL2D:
+		return match_pool(cc, i);
+	case WEFT_OP_ADD:
+		return match_add(cc, i);
+	case WEFT_OP_REDUCE_SUM:
+		return match_mean(cc, i);
+	default:
+		return 0;
+	}
+}
+
+static int match_rest(struct cc *cc, int i)
+{
+	switch (cc->g->ops[i].op) {
+	case WEFT_OP_RESCALE:
+	case WEFT_OP_CLAMP:
+		return match_unary(cc, i);
+	default:
+		return 0;
+	}
+}
+
+static int run_pass(struct cc *cc, int (*fn)(struct cc *, int))
+{
+	for (int i = 0; i < cc->g->n_ops; i++) {
+		int err = cc->ops[i].state == OP_TODO && !cc->ops[i].forbidden ? fn(cc, i) : 0;
+		if (err < 0)
+			return err;
+	}
+	return 0;
+}
+
+static int match_concats(struct cc *cc, int i)
+{
+	/* Moving one operand looks at every node. */
+	if (cc->g->ops[i].op != WEFT_OP_CONCAT || cc->n_nodes > 20000)
+		return 0;
+	return match_concat(cc, i);
+}
+
+int cc_match(struct cc *cc)
+{
+	int err = 0;
+
+	if (cc->o->host_only)
+		return 0;
+	if ((err = run_pass(cc, match_one)) || (err = run_pass(cc, match_rest)))
+		return err;
+	return run_pass(cc, match_concats);
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Shared by the files that group operators into nodes. */
+#ifndef WEFT_COMPILE_MATCH_H
+#define WEFT_COMPILE_MATCH_H
+
+#include "ir.h"
+
+/* One RESCALE, its constants at hand. */
+struct rescale {
+	int op;
+	bool per_channel, twice;
+	int x_zp, y_zp;
+	int mul, shift;        /* tensors */
+	struct scale s;        /* element 0 */
+};
+
+/* Operator that computes t with this opcode, or -1. */
+int made_by(const struct cc *cc, int t, weft_opcode op);
+
+/* The only reader of t, if t is not an output and the reader has this opcode; else -1. */
+int only_reader(const struct cc *cc, int t, weft_opcode op);
+
+/* Is RESCALE i one that the post unit can do: signed, constant, in range? */
+bool read_rescale(const struct cc *cc, int i, struct rescale *r);
+
+/* Is r exactly a left shift by *left, 0..30, of (x - x_zp)? */
+bool is_left_shift(const struct rescale *r, int *left);
+
+/* Every reader of t is operator i. */
+bool read_only_by(const struct cc *cc, int t, int i);
+
+/* Take a CLAMP behind *last into lo, hi; moves *last on. */
+void take_clamp(const struct cc *cc, int *last, int *lo, int *hi);
+
+/* New node that covers op and writes the output of last; claims only those two. */
+struct node *new_node(struct cc *cc, enum node_kind kind, int op, int last);
+void set_output(const struct cc *cc, struct node *nd, int last);
+void claim(struct cc *cc, int op, const struct node *nd);
+
+/* How a node may read tensor t: through SLICE, and through PAD of pad_value on y and x. */
+void set_input(const struct cc *cc, struct node *nd, int t, int pad_value, int pads[4]);
+void set_second(const struct cc *cc, struct node *nd, int t);
+
+/* Each: 1 matched, 0 not (reason set), or a negative errno. */
+int match_conv(struct cc *cc, int i);
+int match_pool(struct cc *cc, int i);
+int match_mean(struct cc *cc, int i);
+int match_add(struct cc *cc, int i);
+int match_unary(struct cc *cc, int i);
+int match_concat(struct cc *cc, int i);
+
+#endif

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The int8 addition: each side RESCALEd to int32, ADD, RESCALE to int8.
+ *
+ * A side is RESCALE (exact left shift) then RESCALE with double rounding, or
+ * one of the two alone. Where a side is the result of a convolution that
+ * nothing else reads, the addition runs behind it in the post unit.
+ */
+#include <errno.h>
+
+#include "match.h"
+
+struct side {
+	int x;                 /* int8 tensor */
+	int ops[2];            /* RESCALEs, outermost last; -1 none */
+	int zp, left;
+	struct scale s;
+};
+
+static bool rounds_as_hardware(const struct scale *s)
+{
+	/* The sum's stages always round twice, which differs only above 31. */
+	return s->twice || s->shift <= 31;
+}
+
+static bool read_side(const struct cc *cc, int t, struct side *s)
+{
+	struct rescale outer, inner;
+	int i = made_by(cc, t, WEFT_OP_RESCALE), left;
+
+	if (i < 0 || !read_rescale(cc, i, &outer) || outer.per_channel || outer.y_zp)
+		return false;
+	int x = cc->g->ops[i].in[0];
+	*s = (struct side){ .x = x, .ops = { -1, i }, .zp = outer.x_zp, .s = { 1u << 30, 30, false } };
+	if (cc->ten[x].v.root >= 0) {
+		if (is_left_shift(&outer, &left) && left)
+			s->left = left;
+		else
+			s->s = outer.s;
+		return rounds_as_hardware(&s->s);
+	}
+	int k = made_by(cc, x, WEFT_OP_RESCALE);
+	if (k < 0 || outer.x_zp || !read_rescale(cc, k, &inner) || inner.y_zp || !is_left_shift(&inner, &left))
+		return false;
+	if (cc->ten[cc->g->ops[k].in[0]].v.root < 0)
+		return false;
+	*s = (struct side){ .x = cc->g->ops[k].in[0], .ops = { k, i }, .zp = inner.x_zp, .left = left, .s = outer.s };
+	return rounds_as_hardware(&s->s);
+}
+
+/* RESCALEs that only this addition reads vanish into it. */
+static void claim_side(struct cc *cc, const struct side *s, int add, const struct node *nd)
+{
+	if (!read_only_by(cc, cc->g->ops[s->ops[1]].out[0], add))
+		return;
+	claim(cc, s->ops[1], nd);
+	if (s->ops[0] >= 0 && read_only_by(cc, cc->g->ops[s->ops[0]].out[0], s->ops[1]))
+		claim(cc, s->ops[0], nd);
+}
+
+/* Node of a convolution whose result only this side reads, or -1. */
+static int conv_before(const struct cc *cc, const struct side *s, int add)
+{
+	int i = cc->g->tensors[s->x].producer;
+	int reader = s->ops[0] >= 0 ? s->ops[0] : s->ops[1];
+
+	if (cc->o->no_fuse || i < 0 || cc->ops[i].state != OP_NODE || !read_only_by(cc, s->x, reader))
+		return -1;
+	if (!read_only_by(cc, cc->g->ops[s->ops[1]].out[0], add) ||
+	    (s->ops[0] >= 0 && !read_only_by(cc, cc->g->ops[s->ops[0]].out[0], s->ops[1])))
+		return -1;
+	const struct node *nd = &cc->nodes[cc->ops[i].node];
+	bool plain = (nd->kind == NODE_CONV || nd->kind == NODE_DWCONV) && !nd->add && nd->last == i;
+	return plain ? cc->ops[i].node : -1;
+}
+
+static int64_t depth(const struct cc *cc, int node)
+{
+	const struct node *nd = &cc->nodes[node];
+
+	return node < 0 ? -1 : nd->kind == NODE_CONV ? (int64_t)nd->kh * nd->kw * nd->x.dim[3] : 1;
+}
+
+int match_add(struct cc *cc, int i)
+{
+	const struct weft_gop *o = &cc->g->ops[i];
+	struct side a, b;
+	struct rescale out;
+
+	if (!read_side(cc, o->in[0], &a) || !read_side(cc, o->in[1], &b) || a.left != b.left)
+		return cc_reason(cc, i, "its operands are not int8 tensors behind exact RESCALEs");
+	const struct view *va = &cc->ten[a.x].v, *vb = &cc->ten[b.x].v;
+	for (int k = 0; k < 4; k++)
+		if (va->dim[k] != vb->dim[k])
+			return cc_reason(cc, i, "broadcast");
+	int k = only_reader(cc, o->out[0], WEFT_OP_RESCALE);
+	if (k < 0 || cc->g->tensors[cc->g->ops[k].out[0]].t.dtype != WEFT_INT8 || !read_rescale(cc, k, &out) ||
+	    out.x_zp || out.per_channel || !rounds_as_hardware(&out.s))
+		return cc_reason(cc, i, "the sum is not read by one RESCALE to int8 alone");
+
+	int last = k, lo = -128, hi = 127;
+	take_clamp(cc, &last, &lo, &hi);
+	/* The longer sum hides the addition better. */
+	int ca = conv_before(cc, &a, i), cb = conv_before(cc, &b, i);
+	if (a.x == b.x)
+		ca = cb = -1;
+	if (depth(cc, cb) > depth(cc, ca)) {
+		struct side t = a;
+		a = b;
+		b = t;
+		ca = cb;
+	}
+	struct node *nd;
+	if (ca >= 0) {
+		nd = &cc->nodes[ca];
+		set_output(cc, nd, last);
+		claim(cc, last, nd);
+		claim(cc, i, nd);
+	} else {
+		nd = new_node(cc, NODE_ELT, i, last);
+		if (!nd)
+			return -ENOMEM;
+		set_input(cc, nd, a.x, 0, NULL);
+	}
+	nd->add = true;
+	set_second(cc, nd, b.x);
+	nd->pre_shift = a.left;
+	nd->a_zp = a.zp;
+	nd->b_zp = b.zp;
+	nd->a = a.s;
+	nd->b = b.s;
+	nd->s = out.s;
+	nd->s_zp = out.y_zp;
+	nd->s_min = lo;
+	nd->s_max = hi;
+	claim(cc, k, nd);
+	claim_side(cc, &a, i, nd);
+	claim_side(cc, &b, i, nd);
+	return 1;
+}

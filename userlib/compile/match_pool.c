@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Pooling, and the mean that importers write as RESCALE, REDUCE_SUM over y
+ * and x, RESCALE.
+ *
+ * Source: TOSA 1.0, AVG_POOL2D, MAX_POOL2D, REDUCE_SUM, RESCALE.
+ */
+#include <errno.h>
+
+#include "match.h"
+
+int match_pool(struct cc *cc, int i)
+{
+	const struct weft_gop *o = &cc->g->ops[i];
+	const struct weft_attr_pool *a = &o->attr.pool;
+
+	if (cc->g->tensors[o->in[0]].t.dtype != WEFT_INT8)
+		return cc_reason(cc, i, "%s: the engine takes int8", weft_dtype_name(cc->g->tensors[o->in[0]].t.dtype));
+	if (a->kernel[0] > 65535 || a->kernel[1] > 65535)
+		return cc_reason(cc, i, "kernel above 65535");
+	/* A sum of 2^31/255 elements may wrap; TOSA forbids it, we need not decide. */
+	int last = i, lo = -128, hi = 127;
+	take_clamp(cc, &last, &lo, &hi);
+	struct node *nd = new_node(cc, NODE_POOL, i, last);
+	if (!nd)
+		return -ENOMEM;
+	set_input(cc, nd, o->in[0], 0, NULL);
+	nd->kh = a->kernel[0];
+	nd->kw = a->kernel[1];
+	nd->sy = a->stride[0];
+	nd->sx = a->stride[1];
+	nd->pt = a->pad[0];
+	nd->pl = a->pad[2];
+	nd->average = nd->sum = o->op == WEFT_OP_AVG_POOL2D;
+	if (nd->sum) {
+		nd->x_zp = a->x_zp;
+		nd->y_zp = a->y_zp;
+	}
+	nd->y_min = lo;
+	nd->y_max = hi;
+	return 1;
+}
+
+/* Index of the reduced axis among n, y, x, c. */
+static int axis4(const struct cc *cc, int i)
+{
+	const struct weft_gop *o = &cc->g->ops[i];
+
+	return 4 - cc->g->tensors[o->in[0]].t.rank + o->attr.axis.axis;
+}
+
+/* i is the first of one or two REDUCE_SUMs. */
+int match_mean(struct cc *cc, int i)
+{
+	const struct weft_gop *o = &cc->g->ops[i];
+	struct rescale wide, narrow;
+	int left, sums[2] = { i, -1 };
+
+	if (cc->g->tensors[o->in[0]].t.rank > 4)
+		return cc_reason(cc, i, "rank above 4");
+	int first = made_by(cc, o->in[0], WEFT_OP_RESCALE);
+	if (first < 0 || cc->ten[cc->g->ops[first].in[0]].v.root < 0 || !read_rescale(cc, first, &wide) ||
+	    !is_left_shift(&wide, &left) || left)
+		return cc_reason(cc, i, "not the sum of an int8 tensor");
+	int end = i, next = only_reader(cc, o->out[0], WEFT_OP_REDUCE_SUM);
+	if (next >= 0)
+		end = sums[1] = next;
+	int k = only_reader(cc, cc->g->ops[end].out[0], WEFT_OP_RESCALE);
+	if (k < 0 || cc->g->tensors[cc->g->ops[k].out[0]].t.dtype != WEFT_INT8 || !read_rescale(cc, k, &narrow) ||
+	    narrow.x_zp || narrow.per_channel)
+		return cc_reason(cc, i, "the sum is not read by one RESCALE to int8 alone");
+	bool over[4] = { false };
+	for (int s = 0; s < 2 && sums[s] >= 0; s++)
+		over[axis4(cc, sums[s])] = true;
+	if (over[0] || over[3])
+		return cc_reason(cc, i, "sum over batch or channels");
+
+	int last = k, lo = -128, hi = 127;
+	take_clamp(cc, &last, &lo, &hi);
+	const int64_t *dim = cc->ten[cc->g->ops[first].in[0]].v.dim;
+	if ((over[1] && dim[1] > 65535) || (over[2] && dim[2] > 65535))
+		return cc_reason(cc, i, "sum over more than 65535");
+	struct node *nd = new_node(cc, NODE_POOL, i, last);
+	if (!nd)
+		return -ENOMEM;
+	set_input(cc, nd, cc->g->ops[first].in[0], 0, NULL);
+	nd->kh = over[1] ? (int)nd->x.dim[1] : 1;
+	nd->kw = over[2] ? (int)nd->x.dim[2] : 1;
+	nd->sum = true;
+	nd->x_zp = wide.x_zp;
+	nd->a = narrow.s;
+	nd->twice = narrow.twice;
+	nd->y_zp = narrow.y_zp;
+	nd->y_min = lo;
+	nd->y_max = hi;
+	claim(cc, k, nd);
+	if (sums[1] >= 0)
+		claim(cc, sums[1], nd);
+	if (read_only_by(cc, o->in[0], i))
+		claim(cc, first, nd);
+	return 1;
+}

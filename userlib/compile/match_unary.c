@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * RESCALE and CLAMP of one int8 tensor, and CONCAT.
+ */
+#include <errno.h>
+
+#include "match.h"
+
+/* Is it worth a trip to the device? Only next to something that is there. */
+static bool near_npu(const struct cc *cc, int t)
+{
+	int i = cc->g->tensors[t].producer;
+
+	while (i >= 0 && cc->ops[i].state == OP_ALIAS && cc->g->ops[i].op != WEFT_OP_CONCAT)
+		i = cc->g->tensors[cc->g->ops[i].in[0]].producer;
+	return i >= 0 && (cc->ops[i].state == OP_NODE || cc->ops[i].state == OP_ALIAS);
+}
+
+int match_unary(struct cc *cc, int i)
+{
+	const struct weft_gop *o = &cc->g->ops[i];
+	struct rescale r = { .s = { 1u << 30, 30, false } };
+	int first = -1, left = 0, last = i, lo = -128, hi = 127, x = o->in[0];
+
+	if (cc->g->tensors[o->out[0]].t.dtype != WEFT_INT8)
+		return cc_reason(cc, i, "result is %s", weft_dtype_name(cc->g->tensors[o->out[0]].t.dtype));
+	if (o->op == WEFT_OP_RESCALE) {
+		struct rescale wide;
+		if (!read_rescale(cc, i, &r) || r.per_channel)
+			return cc_reason(cc, i, "scales are not constant, signed, legal and one for all channels");
+		if (cc->ten[x].v.root < 0) {
+			first = made_by(cc, x, WEFT_OP_RESCALE);
+			if (first < 0 || r.x_zp || !read_rescale(cc, first, &wide) || !is_left_shift(&wide, &left))
+				return cc_reason(cc, i, "operand is %s", weft_dtype_name(cc->g->tensors[x].t.dtype));
+			x = cc->g->ops[first].in[0];
+			r.x_zp = wide.x_zp;
+		}
+	} else {
+		lo = (int)max64(o->attr.clamp.min, -128);
+		hi = (int)min64(o->attr.clamp.max, 127);
+	}
+	if (cc->ten[x].v.root < 0)
+		return cc_reason(cc, i, "operand is %s", weft_dtype_name(cc->g->tensors[x].t.dtype));
+	if (!near_npu(cc, x))
+		return cc_reason(cc, i, "nothing before it runs on the device");
+	take_clamp(cc, &last, &lo, &hi);
+	struct node *nd = new_node(cc, NODE_ELT, i, last);
+	if (!nd)
+		return -ENOMEM;
+	set_input(cc, nd, x, 0, NULL);
+	nd->a_zp = r.x_zp;
+	nd->pre_shift = left;
+	nd->a = r.s;
+	nd->twice = r.twice;
+	nd->y_zp = r.y_zp;
+	nd->y_min = lo;
+	nd->y_max = hi;
+	if (first >= 0 && read_only_by(cc, o->in[0], i))
+		claim(cc, first, nd);
+	return 1;
+}
+
+/* All views with this root move into the view to, which has the root's own shape. */
+static void move_root(struct cc *cc, int root, const struct view *to)
+{
+	struct view *all[3];
+
+	for (int i = 0; i < cc->n_nodes; i++) {
+		all[0] = &cc->nodes[i].x;
+		all[1] = &cc->nodes[i].r;
+		all[2] = &cc->nodes[i].y;
+		for (int k = 0; k < 3; k++) {
+			struct view *v = all[k];
+			if ((k == 1 && !cc->nodes[i].add) || v->root != root)
+				continue;
+			int64_t rest = v->off, off = to->off;
+			/* off in the dense root becomes coordinates, then steps of the new one */
+			struct view own = view_dense(root, to->dim);
+			for (int d = 0; d < 4; d++) {
+				off += rest / own.step[d] * to->step[d];
+				rest %= own.step[d];
+				v->step[d] = to->step[d];
+			}
+			v->off = off;
+			v->root = to->root;
+		}
+	}
+	cc->ten[root].v = *to;
+}
+
+/* Only nodes touch the tensor, through its own shape: it can live inside another. */
+static bool can_move(const struct cc *cc, int t, int concat)
+{
+	const struct cten *c = &cc->ten[t];
+	int made = cc->g->tensors[t].producer;
+
+	if (cc->o->no_fuse || c->v.root != t || cc->g->tensors[t].is_output || made < 0 || cc->ops[made].state != OP_NODE)
+		return false;
+	int times = 0;
+	for (int k = 0; k < c->n_uses; k++) {
+		int i = cc->uses[c->first_use + k];
+		times += i == concat;
+		if (i != concat && cc->ops[i].state != OP_NODE)
+			return false;
+	}
+	return times == 1;
+}
+
+/* Copy of an operand that cannot be written in place. */
+static int copy_in(struct cc *cc, int i, int t, const struct view *to)
+{
+	struct node *nd = new_node(cc, NODE_ELT, i, i);
+
+	if (!nd)
+		return -ENOMEM;
+	set_input(cc, nd, t, 0, NULL);
+	nd->y = nd->dbg = *to;
+	return 0;
+}
+
+int match_concat(struct cc *cc, int i)
+{
+	const struct weft_gop *o = &cc->g->ops[i];
+	const weft_tensor *y = &cc->g->tensors[o->out[0]].t;
+	bool near = false;
+
+	if (y->dtype != WEFT_INT8 || y->rank > 4)
+		return cc_reason(cc, i, "%s, rank %d", weft_dtype_name(y->dtype), y->rank);
+	for (int k = 0; k < o->n_in; k++)
+		near |= near_npu(cc, o->in[k]);
+	if (!near)
+		return cc_reason(cc, i, "nothing before it runs on the device");
+	int axis = 4 - y->rank + o->attr.axis.axis;
+	int64_t at = 0;
+	for (int k = 0; k < o->n_in; k++) {
+		struct view to = cc->ten[o->out[0]].v;
+		int err = 0;
+
+		view_dims(&cc->g->tensors[o->in[k]].t, to.dim);
+		to.off += at * to.step[axis];
+		at += to.dim[axis];
+		if (can_move(cc, o->in[k], i))
+			move_root(cc, o->in[k], &to);
+		else
+			err = copy_in(cc, i, o->in[k], &to);
+		if (err)
+			return err;
+	}
+	cc->ops[i].state = OP_NODE;
+	if (!cc->n_nodes)
+		return 0;
+	/* All operands in place: the operator itself has nothing to do. */
+	if (cc->nodes[cc->n_nodes - 1].op != i)
+		cc->ops[i].state = OP_ALIAS;
+	return 1;
+}

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which tensors stay on chip between their nodes. Small ones first; what does
+ * not fit goes through memory in tiles. If the addresses then do not work out,
+ * the largest resident goes to memory as well, and all is planned again.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan.h"
+
+struct node *seg_node(const struct seg *s, int i)
+{
+	return &s->cc->nodes[s->cc->items[s->first_item + i].index];
+}
+
+static int64_t budget_all(const struct seg *s)
+{
+	return s->cc->sp_bytes;
+}
+
+/* Storage number of a root; new where this step has not seen it. */
+static int stor_of(struct seg *s, int *map, int root, int node, bool write)
+{
+	const struct cten *t = &s->cc->ten[root];
+	int k = map[root];
+
+	if (k < 0) {
+		k = map[root] = s->n_stor++;
+		s->stor[k] = (struct stor){
+			.root = root, .bytes = (int64_t)weft_tensor_bytes(&s->cc->g->tensors[root].t), .first = node,
+			.ext_in = t->src_item < s->first_item, .ext_out = false, .area = -1,
+		};
+	}
+	s->stor[k].last = node;
+	s->stor[k].ext_out |= write && (t->host_reads || t->last_item >= s->first_item + s->n);
+	return k;
+}
+
+static int list_storages(struct seg *s)
+{
+	int *map = malloc(((size_t)s->cc->g->n_tensors + 1) * sizeof *map);
+
+	s->stor = calloc((size_t)s->n * 3 + 1, sizeof *s->stor);
+	s->plan = calloc((size_t)s->n + 1, sizeof *s->plan);
+	if (!map || !s->stor || !s->plan) {
+		free(map);
+		return -ENOMEM;
+	}
+	for (int i = 0; i < s->cc->g->n_tensors; i++)
+		map[i] = -1;
+	for (int i = 0; i < s->n; i++) {
+		const struct node *nd = seg_node(s, i);
+		struct plan *p = &s->plan[i];
+		p->sx = stor_of(s, map, nd->x.root, i, false);
+		p->sr = nd->add ? stor_of(s, map, nd->r.root, i, false) : -1;
+		p->sy = stor_of(s, map, nd->y.root, i, true);
+	}
+	free(map);
+	return 0;
+}
+
+/* What a node should find free beside the residents, to work without waiting. */
+static int64_t reserve_of(const struct seg *s, int i)
+{
+	const struct node *nd = seg_node(s, i);
+	int64_t w = nd->w < 0 ? 0 : nd->n_tiles * nd->tile_bytes + nd->rec_bytes, sp = budget_all(s);
+	int64_t tile = nd->w < 0 ? 0 : nd->tile_bytes + WEFT_PARAM_BYTES * s->cc->n;
+
+	return max64(min64(w, sp / 4), min64(2 * tile, sp));
+}
+
+struct order_key { int64_t bytes; int i; };
+
+static int smaller(const void *pa, const void *pb)
+{
+	const struct order_key *a = pa, *b = pb;
+
+	if (a->bytes != b->bytes)
+		return a->bytes < b->bytes ? -1 : 1;
+	return a->i < b->i ? -1 : 1;
+}
+
+static bool fits(const struct seg *s, const int64_t *used, const struct stor *t)
+{
+	for (int i = t->first; i <= t->last; i++)
+		if (used[i] + round_up(t->bytes, s->cc->n) + reserve_of(s, i) > budget_all(s))
+			return false;
+	return true;
+}
+
+/* used[i]: bytes of residents during node i. */
+static int choose_residents(struct seg *s, int64_t *used)
+{
+	struct order_key *k = malloc(((size_t)s->n_stor + 1) * sizeof *k);
+
+	if (!k)
+		return -ENOMEM;
+	for (int i = 0; i < s->n_stor; i++)
+		k[i] = (struct order_key){ s->stor[i].bytes, i };
+	qsort(k, (size_t)s->n_stor, sizeof *k, smaller);
+	for (int j = 0; j < s->n_stor; j++) {
+		struct stor *t = &s->stor[k[j].i];
+		/* Coming from memory for one node alone, in tiles is no worse; whole is simpler where it fits. */
+		t->resident = !s->cc->o->no_fuse && fits(s, used, t);
+		if (t->resident)
+			for (int i = t->first; i <= t->last; i++)
+				used[i] += round_up(t->bytes, s->cc->n);
+	}
+	free(k);
+	return 0;
+}
+
+static int add_area(struct seg *s, int64_t bytes, int t0, int t1, bool weights)
+{
+	void *p = s->area;
+	int err = cc_grow(&p, s->n_area, &s->cap_area, sizeof *s->area);
+
+	s->area = p;
+	if (err)
+		return err;
+	s->area[s->n_area] = (struct area){ .bytes = round_up(max64(bytes, 1), s->cc->n), .addr = -1, .t0 = t0, .t1 = t1,
+	                                    .use0 = weights ? t0 - 1 : t0, .use1 = t1, .weights = weights };
+	return (int)s->n_area++;
+}
+
+static int add_slots(struct seg *s, int i, int n, int64_t bytes, int *slot, bool weights)
+{
+	for (int k = 0; k < n; k++) {
+		slot[k] = add_area(s, bytes, i, i, weights);
+		if (slot[k] < 0)
+			return slot[k];
+	}
+	return 0;
+}
+
+static int list_areas(struct seg *s)
+{
+	int err = 0;
+
+	s->n_area = 0;
+	for (int i = 0; i < s->n_stor; i++) {
+		struct stor *t = &s->stor[i];
+		t->area = t->resident ? add_area(s, t->bytes, t->first, t->last, false) : -1;
+		if (t->resident && t->area < 0)
+			return t->area;
+	}
+	for (int i = 0; i < s->n && !err; i++) {
+		struct plan *p = &s->plan[i];
+		if ((err = add_slots(s, i, p->n_in, p->in_bytes, p->in, false)) ||
+		    (err = add_slots(s, i, p->n_r, p->r_bytes, p->r, false)) ||
+		    (err = add_slots(s, i, p->n_out, p->out_bytes, p->out, false)))
+			return err;
+		if (p->all_weights && p->n_w == 2) {
+			if (!(err = add_slots(s, i, 1, p->w_bytes, p->w, true)))
+				err = add_slots(s, i, 1, p->w1_bytes, p->w + 1, true);
+		} else {
+			err = add_slots(s, i, p->n_w, p->w_bytes, p->w, true);
+		}
+	}
+	return err;
+}
+
+static int plan_all(struct seg *s, const int64_t *used)
+{
+	for (int i = 0; i < s->n; i++) {
+		struct plan *p = &s->plan[i];
+		p->xr = s->stor[p->sx].resident;
+		p->rr = p->sr < 0 || s->stor[p->sr].resident;
+		p->yr = s->stor[p->sy].resident;
+		int err = plan_node(s->cc, seg_node(s, i), p, budget_all(s) - used[i]);
+		if (err) {
+			s->cc->bad_node = (int)(seg_node(s, i) - s->cc->nodes);
+			s->cc->bad_why = "no tile of it fits the scratchpad";
+			return err;
+		}
+	}
+	return 0;
+}
+
+/* Weights may come as many nodes ahead as there is room for. */
+static int alloc_with_prefetch(struct seg *s)
+{
+	static const int ahead[] = { 1 << 20, 8, 3, 1, 0 };
+	int err = -ENOSPC;
+
+	for (size_t k = 0; k < sizeof ahead / sizeof *ahead && err == -ENOSPC; k++) {
+		for (uint32_t i = 0; i < s->n_area; i++)
+			if (s->area[i].weights)
+				s->area[i].t0 = (int)max64(s->area[i].t1 - ahead[k], 0);
+		err = alloc_areas(s, s->cc->sp_bytes, s->cc->n);
+	}
+	return err;
+}
+
+static bool evict(struct seg *s, int64_t *used)
+{
+	struct stor *victim = NULL;
+
+	for (int i = 0; i < s->n_stor; i++)
+		if (s->stor[i].resident && (!victim || s->stor[i].bytes > victim->bytes))
+			victim = &s->stor[i];
+	if (!victim)
+		return false;
+	victim->resident = false;
+	for (int i = victim->first; i <= victim->last; i++)
+		used[i] -= round_up(victim->bytes, s->cc->n);
+	return true;
+}
+
+static void note_memory(struct seg *s)
+{
+	for (int i = 0; i < s->n_stor; i++) {
+		const struct stor *t = &s->stor[i];
+		struct cten *c = &s->cc->ten[t->root];
+		if (!c->in_const && (!t->resident || t->ext_in || t->ext_out))
+			c->in_dram = true;
+	}
+}
+
+int seg_place(struct seg *s)
+{
+	int64_t *used = calloc((size_t)s->n + 1, sizeof *used);
+	int err = used ? list_storages(s) : -ENOMEM;
+
+	if (!err)
+		err = choose_residents(s, used);
+	while (!err) {
+		if ((err = plan_all(s, used)) || (err = list_areas(s)))
+			break;
+		err = alloc_with_prefetch(s);
+		if (err != -ENOSPC)
+			break;
+		err = evict(s, used) ? 0 : -ENOSPC;
+	}
+	free(used);
+	if (err == -ENOSPC) {
+		s->cc->bad_node = s->cc->items[s->first_item].index;
+		s->cc->bad_why = "its buffers do not fit the scratchpad";
+		err = -ERANGE;
+	}
+	if (!err)
+		note_memory(s);
+	return err;
+}
+
+void seg_clear(struct seg *s)
+{
+	free(s->stor);
+	free(s->plan);
+	free(s->area);
+	free(s->cmds.p);
+	free(s->cmds.rec);
+}

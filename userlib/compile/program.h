@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A compiled network: what runs where, in which order, and the bytes for it.
+ *
+ * The windows of every NPU step (weft/dev.h): WEFT_WIN_CONST is `consts`, packed
+ * weights, parameter records and constant tensors, read only; WEFT_WIN_ARENA is
+ * `arena_bytes` of device memory that keep their contents from the first step
+ * to the last.
+ *
+ * Running a program:
+ *   write every graph input with place ARENA to the arena (lifetime starts at
+ *   step 0), keep the others in host memory;
+ *   for each step in order:
+ *     NPU:  submit words[first_word...n_words] with both windows, wait;
+ *     HOST: run graph operator `op`: inputs come from host memory or, when
+ *           their place is ARENA and the host has no copy, from the arena;
+ *           an output with place ARENA is written there as well;
+ *   read graph outputs: place ARENA from the arena, place HOST from the host.
+ * Two tensors may share arena bytes at different steps; a tensor is valid in
+ * the arena from `first_step` (written) to `last_step` (last read), and outputs
+ * to the end.
+ */
+#ifndef WEFT_COMPILE_PROGRAM_H
+#define WEFT_COMPILE_PROGRAM_H
+
+#include "userlib/graph/graph.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define WEFT_PROGRAM_VERSION 1
+
+enum weft_place {
+	WEFT_PLACE_NONE = 0,   /* never in memory: fused away, or only in the scratchpad */
+	WEFT_PLACE_HOST,       /* host memory only */
+	WEFT_PLACE_ARENA,      /* device memory, at offset */
+	WEFT_PLACE_CONST,      /* a constant of the graph; its data is there */
+};
+
+struct weft_ptensor {          /* one per graph tensor, same index */
+	uint8_t place;         /* enum weft_place */
+	bool on_npu;           /* made by an NPU step: debug records name its bytes */
+	int32_t alias_of;      /* same elements in the same order as that tensor, or -1 */
+	int32_t first_step, last_step;
+	uint64_t offset;       /* ARENA: bytes from its start, a multiple of 64 */
+	uint64_t bytes;
+};
+
+enum weft_unit_kind {
+	WEFT_ON_NONE = 0,      /* nothing to execute (constants, aliases) */
+	WEFT_ON_NPU,
+	WEFT_ON_HOST,
+};
+
+struct weft_pop {              /* one per graph operator, same index */
+	uint8_t unit;          /* enum weft_unit_kind */
+	int32_t into;          /* NPU: operator whose output the group writes (itself, or the
+	                        * one that this is fused into); else -1 */
+	int32_t step;          /* step that executes it, or -1 */
+	uint64_t macs;         /* multiplications of the operator as the graph states it */
+	uint64_t estimate;     /* NPU: cycles expected of the group, at `into`; else 0 */
+	char *reason;          /* owned; why there, for people: "conv 3x3 on the array" */
+};
+
+enum weft_step_kind { WEFT_STEP_NPU = 1, WEFT_STEP_HOST };
+
+struct weft_step {
+	uint8_t kind;          /* enum weft_step_kind */
+	int32_t op;            /* HOST: graph operator */
+	uint32_t first_word;   /* NPU: index in words */
+	uint32_t n_words;      /* NPU: 64-bit words, END included */
+	uint32_t first_cmd;    /* NPU: index in cmds of the stream's command 0 */
+	uint32_t n_cmds;       /* NPU: END included */
+};
+
+/*
+ * What a command is for. When it retires, for each of its records, all
+ *   iy < n_y, ix < n_x, c < n_c:
+ *   element first + iy*y_elems + ix*x_elems + c (row-major) of the tensor
+ *   == sp[(addr + iy*y_bytes + ix*x_bytes + c) mod 2^20]
+ */
+struct weft_pcmd {
+	int32_t op;            /* graph operator it works for, or -1 */
+	uint32_t first_rec, n_recs;
+};
+
+struct weft_prec {
+	int32_t tensor;
+	uint32_t addr;
+	uint32_t n_y, n_x, n_c;
+	uint32_t y_bytes, x_bytes;
+	uint64_t first, y_elems, x_elems;
+};
+
+typedef struct weft_program {
+	char config[16];       /* name of the configuration it was compiled for */
+	uint64_t arena_bytes;
+	uint8_t *consts;       /* owned */
+	uint64_t n_consts;     /* bytes; 0 where there are none */
+	uint64_t *words;       /* owned; the streams, one after another */
+	uint32_t n_words;
+	struct weft_step *steps;      int n_steps;
+	struct weft_ptensor *tensors; int n_tensors;
+	struct weft_pop *ops;         int n_ops;
+	struct weft_pcmd *cmds;       uint32_t n_cmds;
+	struct weft_prec *recs;       uint32_t n_recs;
+	const weft_graph *graph;      /* borrowed from weft_compile's caller, or own_graph */
+	weft_graph *own_graph;        /* weft_program_parse: freed with the program */
+} weft_program;
+
+struct weft_compile_options {
+	const char *config;    /* "w8", "w16", "w32"; NULL: "w16" */
+	bool host_only;        /* everything on the host: for comparison */
+	bool no_fuse;          /* one NPU group per operator, nothing kept across: for finding faults */
+	uint32_t sp_limit;     /* use only so many bytes of the scratchpad; 0: all. For tests */
+	uint8_t reserved[48];
+};
+
+/**
+ * Compile a graph that weft_graph_check() accepts.
+ *
+ * The program borrows g, which must outlive it. What the NPU cannot do becomes
+ * a host step, never an error. The same graph and options give the same bytes.
+ *
+ * @param o    NULL: defaults
+ * @param msg  WEFT_MSG bytes
+ * @return 0, -EINVAL (no such configuration), -ENOMEM, -E2BIG (arena or stream
+ *         beyond what a window can address)
+ */
+int weft_compile(const weft_graph *g, const struct weft_compile_options *o,
+                 weft_program **p, char *msg);
+
+void weft_program_free(weft_program *p);
+
+/** The .weft container. *out comes from malloc. @return 0 or -ENOMEM */
+int weft_program_write(const weft_program *p, uint8_t **out, size_t *n_out, char *msg);
+
+/**
+ * Parse a .weft container; trusts nothing. Streams are checked by the driver's
+ * verifier when they are submitted, not here; the graph passes weft_graph_check.
+ * @return 0, -EINVAL with one line in msg (WEFT_MSG bytes), -ENOMEM
+ */
+int weft_program_parse(const uint8_t *data, size_t n, weft_program **p, char *msg);
+
+/** True when data begins as a .weft container does. */
+bool weft_program_is(const uint8_t *data, size_t n);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One stream out of four. Every unit keeps its own order; between units,
+ * commands are sorted by when they should start if the costs are right. Loads
+ * thus come as early as their space is free, and the queues of the command
+ * processor never hold a unit back for long.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan.h"
+
+struct line {
+	uint32_t *cmd;         /* in order */
+	uint32_t n, at;
+};
+
+static int split_units(const struct cmds *c, struct line line[WEFT_N_UNITS])
+{
+	for (int u = 0; u < WEFT_N_UNITS; u++) {
+		line[u].cmd = malloc((c->n + 1) * sizeof *line[u].cmd);
+		if (!line[u].cmd)
+			return -ENOMEM;
+	}
+	for (uint32_t i = 0; i < c->n; i++) {
+		struct line *l = &line[c->p[i].unit];
+		l->cmd[l->n++] = i;
+	}
+	return 0;
+}
+
+int64_t seg_cycles(const struct seg *s)
+{
+	uint64_t *start = malloc((s->cmds.n + 1) * sizeof *start), *end = malloc((s->cmds.n + 1) * sizeof *end), total = 0;
+	int err = start && end ? simulate(&s->cmds, start, end, &total) : -ENOMEM;
+
+	free(start);
+	free(end);
+	return err ? -1 : (int64_t)total;
+}
+
+/* The unit whose next command starts first; equal: the one emitted first. */
+static int next_unit(const struct line line[WEFT_N_UNITS], const uint64_t *start)
+{
+	int best = -1;
+
+	for (int u = 0; u < WEFT_N_UNITS; u++) {
+		if (line[u].at == line[u].n)
+			continue;
+		uint32_t i = line[u].cmd[line[u].at], b = best < 0 ? 0 : line[best].cmd[line[best].at];
+		if (best < 0 || start[i] < start[b] || (start[i] == start[b] && i < b))
+			best = u;
+	}
+	return best;
+}
+
+static int append_words(weft_program *p, const struct weft_cmd *c, uint32_t *cap)
+{
+	while (p->n_words + WEFT_CMD_MAX_WORDS > *cap) {
+		void *q = p->words;
+		int err = cc_grow(&q, *cap, cap, sizeof *p->words);
+		p->words = q;
+		if (err)
+			return err;
+	}
+	p->n_words += (uint32_t)weft_cmd_encode(c, p->words + p->n_words);
+	return 0;
+}
+
+static int append_cmd(struct seg *s, const struct cmd *k, uint32_t rec_base)
+{
+	weft_program *p = s->cc->p;
+	struct weft_cmd c = k->c;
+	void *q = p->cmds;
+	int err = cc_grow(&q, p->n_cmds, &s->cc->cap_cmds, sizeof *p->cmds);
+
+	p->cmds = q;
+	if (err)
+		return err;
+	for (int u = 0; u < WEFT_N_UNITS; u++)
+		c.h.wait[u] = k->wait[u];
+	int op = k->node < 0 ? -1 : s->cc->nodes[k->node].last;
+	c.h.tag = (uint32_t)op;
+	p->cmds[p->n_cmds++] = (struct weft_pcmd){ op, rec_base + k->first_rec, k->n_recs };
+	return append_words(p, &c, &s->cc->cap_words);
+}
+
+static int append_recs(struct seg *s, uint32_t *base)
+{
+	weft_program *p = s->cc->p;
+	uint32_t n = s->cmds.n_rec;
+
+	*base = p->n_recs;
+	if (!n)
+		return 0;
+	void *q = realloc(p->recs, ((size_t)p->n_recs + n) * sizeof *p->recs);
+	if (!q)
+		return -ENOMEM;
+	p->recs = q;
+	memcpy(p->recs + p->n_recs, s->cmds.rec, n * sizeof *p->recs);
+	p->n_recs += n;
+	return 0;
+}
+
+/* Cycles of a node: from the end of what ran before it to its own end. */
+static void note_estimates(struct seg *s, const uint64_t *end)
+{
+	uint64_t done = 0;
+
+	for (uint32_t i = 0; i < s->cmds.n; i++) {
+		const struct cmd *k = &s->cmds.p[i];
+		if (k->node < 0 || end[i] <= done)
+			continue;
+		s->cc->nodes[k->node].estimate += end[i] - done;
+		done = end[i];
+	}
+}
+
+static int merge(struct seg *s, struct line line[WEFT_N_UNITS], const uint64_t *start)
+{
+	struct cmd end = { .node = -1 };
+	uint32_t base;
+	int err = append_recs(s, &base), u;
+
+	while (!err && (u = next_unit(line, start)) >= 0)
+		err = append_cmd(s, &s->cmds.p[line[u].cmd[line[u].at++]], base);
+	if (err)
+		return err;
+	weft_cmd_init(&end.c, WEFT_CMD_END);
+	return append_cmd(s, &end, base);
+}
+
+static int interleave(struct seg *s, struct line line[WEFT_N_UNITS], uint64_t *start, uint64_t *end)
+{
+	uint64_t total;
+	int err = split_units(&s->cmds, line);
+
+	if (!err)
+		err = simulate(&s->cmds, start, end, &total);
+	if (err)
+		return err;
+	note_estimates(s, end);
+	return merge(s, line, start);
+}
+
+int seg_sched(struct seg *s)
+{
+	struct line line[WEFT_N_UNITS] = { 0 };
+	weft_program *p = s->cc->p;
+	struct weft_step *step = &p->steps[s->step];
+	uint64_t *start = malloc((s->cmds.n + 1) * sizeof *start), *end = malloc((s->cmds.n + 1) * sizeof *end);
+
+	step->first_word = p->n_words;
+	step->first_cmd = p->n_cmds;
+	int err = start && end ? interleave(s, line, start, end) : -ENOMEM;
+	step->n_words = p->n_words - step->first_word;
+	step->n_cmds = p->n_cmds - step->first_cmd;
+	for (int u = 0; u < WEFT_N_UNITS; u++)
+		free(line[u].cmd);
+	free(start);
+	free(end);
+	return err;
+}

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Cutting a node into tiles that fit. Every combination of width (halved),
+ * channels (halved) and loop order is tried with the greatest height that
+ * fits; the one with the least memory traffic wins.
+ */
+#include <errno.h>
+
+#include "plan.h"
+
+#define MEM_BYTES_PER_CYCLE 8   /* the slower memory profile decides */
+#define JOB_CYCLES 80           /* what a job costs beside its bytes */
+#define STREAM_PIECE 8192       /* bytes of weights in one load where loads are the bottleneck */
+
+static struct span clip(int64_t lo, int64_t hi, int64_t limit)
+{
+	lo = max64(min64(lo, limit - 1), 0);
+	hi = max64(min64(hi, limit), lo + 1);
+	return (struct span){ lo, hi - lo };
+}
+
+struct span input_rows(const struct node *nd, int64_t oy, int64_t n)
+{
+	int64_t lo = oy * nd->sy - nd->pt;
+
+	return clip(lo, lo + (n - 1) * nd->sy + (int64_t)(nd->kh - 1) * nd->dy + 1, nd->x.dim[1]);
+}
+
+struct span input_cols(const struct node *nd, int64_t ox, int64_t n)
+{
+	int64_t lo = ox * nd->sx - nd->pl;
+
+	return clip(lo, lo + (n - 1) * nd->sx + (int64_t)(nd->kw - 1) * nd->dx + 1, nd->x.dim[2]);
+}
+
+static int64_t rows_for(const struct node *nd, int64_t th)
+{
+	return min64(nd->x.dim[1], (th - 1) * nd->sy + (int64_t)(nd->kh - 1) * nd->dy + 1);
+}
+
+static int64_t cols_for(const struct node *nd, int64_t tw)
+{
+	return min64(nd->x.dim[2], (tw - 1) * nd->sx + (int64_t)(nd->kw - 1) * nd->dx + 1);
+}
+
+static int64_t weights_of(const struct node *nd, const struct cc *cc, int64_t channels)
+{
+	return nd->w < 0 ? 0 : ceil_div(channels, cc->n) * (nd->tile_bytes + WEFT_PARAM_BYTES * cc->n);
+}
+
+struct counts { int64_t pixels, channels; };   /* jobs along pixels (and batch) and along channels */
+
+static struct counts job_counts(const struct node *nd, const struct plan *p)
+{
+	return (struct counts){
+		nd->y.dim[0] * ceil_div(nd->y.dim[1], p->th) * ceil_div(nd->y.dim[2], p->tw),
+		ceil_div(nd->y.dim[3], p->tc),
+	};
+}
+
+/* Fill in slot sizes; the sum of all. */
+static int64_t measure(const struct cc *cc, const struct node *nd, struct plan *p)
+{
+	struct counts k = job_counts(nd, p);
+	int slots = k.pixels * k.channels > 1 ? 2 : 1;
+	int64_t pixels = p->th * p->tw;
+
+	p->n_in = p->xr ? 0 : k.pixels > 1 || (channelwise(nd) && k.channels > 1) ? 2 : 1;
+	p->n_r = p->rr || !nd->add ? 0 : slots;
+	p->n_out = p->yr ? 0 : slots;
+	p->n_w = nd->w < 0 ? 0 : p->all_weights ? 1 : (int)min64(2, k.channels);
+	p->in_bytes = round_up(rows_for(nd, p->th) * cols_for(nd, p->tw) * (channelwise(nd) ? p->tc : nd->x.dim[3]), cc->n);
+	p->r_bytes = p->out_bytes = round_up(pixels * p->tc, cc->n);
+	p->w_bytes = weights_of(nd, cc, p->all_weights ? nd->y.dim[3] : p->tc);
+	if (p->split_k) {
+		p->n_w = 2;
+		p->w_bytes = p->kq * cc->n * cc->n * (nd->joined ? 1 : nd->kw) + WEFT_PARAM_BYTES * cc->n;
+	}
+	return p->n_in * p->in_bytes + p->n_r * p->r_bytes + p->n_out * p->out_bytes + p->n_w * p->w_bytes;
+}
+
+static int64_t traffic(const struct cc *cc, const struct node *nd, const struct plan *p)
+{
+	struct counts k = job_counts(nd, p);
+	int64_t once = weights_of(nd, cc, nd->y.dim[3]), bytes = 0;
+	bool many = k.channels > 1 && !channelwise(nd);
+
+	if (!p->xr)
+		bytes += k.pixels * p->in_bytes * (channelwise(nd) ? k.channels : many && p->by_channel ? k.channels : 1);
+	if (nd->w >= 0)
+		bytes += once * (p->all_weights || p->by_channel ? 1 : k.pixels);
+	return bytes / MEM_BYTES_PER_CYCLE + k.pixels * k.channels * JOB_CYCLES;
+}
+
+/* Greatest th that fits with the other choices made; 0 if none. */
+static int64_t fit_height(const struct cc *cc, const struct node *nd, struct plan *p, int64_t budget, int64_t max_th)
+{
+	int64_t lo = 0, hi = max_th;
+
+	while (lo < hi) {
+		p->th = (lo + hi + 1) / 2;
+		if (measure(cc, nd, p) <= budget)
+			lo = p->th;
+		else
+			hi = p->th - 1;
+	}
+	/* Equal tiles rather than a full one and a rest. */
+	if (lo)
+		lo = ceil_div(nd->y.dim[1], ceil_div(nd->y.dim[1], lo));
+	p->th = lo;
+	return lo;
+}
+
+/* Rows that fields of 16 bits and signed row numbers can hold. */
+static int64_t max_height(const struct node *nd)
+{
+	int64_t th = min64(nd->y.dim[1], 16384);
+
+	while (th > 1 && (th - 1) * nd->sy + (int64_t)(nd->kh - 1) * nd->dy >= 32768)
+		th /= 2;
+	return th;
+}
+
+static int64_t max_width(const struct cc *cc, const struct node *nd)
+{
+	int64_t tw = min64(nd->y.dim[2], 65535);
+
+	if (nd->kind == NODE_DW && nd->x.dim[2] > 16384)
+		tw = min64(tw, (cc->cfg->dw_line - 3) / nd->sx + 1);
+	return tw;
+}
+
+static void try_tile(const struct cc *cc, const struct node *nd, struct plan p, int64_t budget, struct plan *best)
+{
+	if (!fit_height(cc, nd, &p, budget, max_height(nd)) || measure(cc, nd, &p) > budget)
+		return;
+	p.cost = traffic(cc, nd, &p);
+	if (best->cost < 0 || p.cost < best->cost)
+		*best = p;
+}
+
+static void try_channels(const struct cc *cc, const struct node *nd, struct plan p, int64_t budget, struct plan *best)
+{
+	int64_t widest = max_width(cc, nd);
+
+	for (int64_t parts = 1; parts <= widest; parts *= 2) {
+		p.tw = ceil_div(widest, parts);
+		p.by_channel = false;
+		try_tile(cc, nd, p, budget, best);
+		p.by_channel = true;
+		if (p.tc < nd->y.dim[3])
+			try_tile(cc, nd, p, budget, best);
+		/* Nothing but width is gained by narrower tiles. */
+		if (p.xr && p.yr && (p.rr || !nd->add))
+			break;
+	}
+}
+
+/* Parts of the sum, for convolutions of which not even one column tile fits. */
+static void try_split_k(const struct cc *cc, const struct node *nd, struct plan p, int64_t budget, struct plan *best)
+{
+	if (nd->kind != NODE_CONV)
+		return;
+	p.split_k = true;
+	p.tc = cc->n;
+	p.th = 1;
+	for (p.tw = min64(cc->n, nd->y.dim[2]); p.tw >= 1; p.tw /= 2) {
+		p.kq = 0;
+		int64_t room = budget - measure(cc, nd, &p), word = 2 * cc->n * cc->n * (nd->joined ? 1 : nd->kw);
+		p.kq = min64(room / word, nd->chunks);
+		if (p.kq < 1)
+			continue;
+		p.cost = nd->n_tiles * nd->y.dim[0] * nd->y.dim[1] * ceil_div(nd->y.dim[2], p.tw) *
+		         nd->tile_bytes / MEM_BYTES_PER_CYCLE;
+		measure(cc, nd, &p);
+		if (best->cost < 0 || p.cost < best->cost)
+			*best = p;
+		return;
+	}
+}
+
+/* Weights that arrive as fast as they are used come in several loads, so that work can start. */
+static void choose_piece(const struct cc *cc, const struct node *nd, struct plan *p)
+{
+	p->piece = nd->n_tiles;
+	if (nd->w < 0 || !p->all_weights)
+		return;
+	int64_t groups = ceil_div(view_elements(&nd->y) / nd->y.dim[3], cc->n);
+	if (groups > 2)
+		return;
+	p->piece = min64(max64(STREAM_PIECE / nd->tile_bytes, 1), nd->n_tiles);
+	if (p->piece == nd->n_tiles)
+		return;
+	int64_t odd = nd->n_tiles / (2 * p->piece) * p->piece + max64(nd->n_tiles % (2 * p->piece) - p->piece, 0);
+	p->n_w = 2;
+	p->w1_bytes = odd * nd->tile_bytes;
+	p->w_bytes = nd->rec_bytes + (nd->n_tiles - odd) * nd->tile_bytes;
+}
+
+/* Rows, or pixels where there is one long row; pixels in whole groups of the array. */
+void plan_split(const struct cc *cc, const struct node *nd, struct plan *p, int64_t k)
+{
+	int64_t oh = nd->y.dim[1], ow = nd->y.dim[2];
+
+	if (!p->can_split)
+		return;
+	p->th = ceil_div(oh, min64(k, oh));
+	p->tw = oh == 1 ? min64(ow, round_up(ceil_div(ow, k), cc->n)) : ow;
+}
+
+int plan_node(const struct cc *cc, const struct node *nd, struct plan *p, int64_t budget)
+{
+	struct plan best = *p, t = *p;
+
+	best.cost = -1;
+	t.split_k = false;
+	t.kq = 0;
+	t.all_weights = true;
+	for (t.tc = nd->y.dim[3]; ; t.tc = round_up(ceil_div(t.tc, 2), cc->n)) {
+		if (t.tc > 65535)
+			continue;
+		try_channels(cc, nd, t, budget, &best);
+		if (t.tc <= cc->n || (nd->w >= 0 && !channelwise(nd)))
+			break;
+	}
+	/* Half of what is free, so that the next node's can come meanwhile. */
+	if (nd->w >= 0 && (best.cost < 0 || best.w_bytes > budget / 2)) {
+		t.all_weights = false;
+		best.cost = -1;
+		for (t.tc = round_up(nd->y.dim[3], cc->n); ; t.tc = round_up(ceil_div(t.tc, 2), cc->n)) {
+			if (t.tc <= 65535 && (weights_of(nd, cc, t.tc) <= budget / 4 || t.tc <= cc->n))
+				try_channels(cc, nd, t, budget, &best);
+			if (t.tc <= cc->n)
+				break;
+		}
+	}
+	if (best.cost < 0)
+		try_split_k(cc, nd, t, budget, &best);
+	if (best.cost < 0)
+		return -ERANGE;
+	*p = best;
+	choose_piece(cc, nd, p);
+	struct counts k = job_counts(nd, p);
+	p->can_split = p->xr && p->yr && (p->rr || !nd->add) && !p->split_k && k.channels == 1 &&
+	               k.pixels == nd->y.dim[0] && p->piece == nd->n_tiles;
+	return 0;
+}

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Weft: load a quantised network, compile it, run it on a device.
+ *
+ *	weft_net *net;  weft_session *s;  struct weft_report *report;
+ *	char msg[WEFT_MSG_LEN];
+ *	struct weft_session_options o = weft_session_options_default();
+ *	if (weft_net_load_file("net.tflite", &net, msg)) ...
+ *	if (weft_session_open(net, &o, &s, msg)) ...
+ *	weft_tensor in = ..., out = { 0 };
+ *	if (weft_session_run(s, &in, &out, &report, msg)) ...
+ *	weft_report_free(report);  weft_tensor_release(&out);
+ *	weft_session_close(s);  weft_net_free(net);
+ *
+ * Errors are negative errno with one line in msg. Nothing prints or exits, and
+ * no environment is read. A net is immutable once loaded and may be shared by
+ * threads; a session belongs to one thread at a time.
+ */
+#ifndef WEFT_H
+#define WEFT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <weft/dev.h>
+#include <weft/tensor.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define WEFT_MSG_LEN 256
+
+typedef struct weft_net weft_net;
+typedef struct weft_session weft_session;
+
+/**
+ * Load a network: .tflite, or .weft as weft_net_save() writes it.
+ *
+ * @param name      For messages and reports; copied.
+ * @param[out] net  Set only on success; weft_net_free() frees it.
+ * @return 0, -EINVAL (bad file), -ENOTSUP (an operator or type that is not
+ *         supported), -ENOMEM, -errno of the file
+ */
+int weft_net_load(const void *data, size_t len_bytes, const char *name, weft_net **net, char *msg);
+int weft_net_load_file(const char *path, weft_net **net, char *msg);
+void weft_net_free(weft_net *net);
+
+/* A tensor at the network's edge. Strings live as long as the net. */
+struct weft_port {
+	const char *name;
+	weft_dtype dtype;
+	int rank;
+	int64_t dim[WEFT_MAX_RANK];
+	bool quantised;            /* scale and zp are meaningful */
+	double scale;
+	int64_t zp;
+};
+
+int weft_net_n_inputs(const weft_net *net);
+int weft_net_n_outputs(const weft_net *net);
+/** @return 0, -ERANGE */
+int weft_net_input(const weft_net *net, int i, struct weft_port *p);
+int weft_net_output(const weft_net *net, int i, struct weft_port *p);
+
+/**
+ * Compile for a configuration and write the container. *out comes from malloc.
+ * The same network and configuration give the same bytes.
+ */
+int weft_net_save(const weft_net *net, const char *config, uint8_t **out, size_t *len_bytes, char *msg);
+
+enum weft_device { WEFT_DEVICE_GOLDEN, WEFT_DEVICE_MODEL, WEFT_DEVICE_RTL };
+
+struct weft_session_options {
+	enum weft_device device;
+	const char *config;        /* "w16" */
+	enum weft_memory memory;   /* RTL: profile of the simulated memory */
+	bool check;                /* compare every tensor that the device makes with golden */
+	bool strict;               /* refuse host operators in the middle of the network */
+	bool keep;                 /* keep every tensor for weft_report_tensor() */
+	const char *rtl_dir;       /* see weft/dev.h */
+	const char *wave;          /* RTL: FST file */
+	int64_t wave_cmd;          /* -1: the whole run */
+	uint64_t wave_cycles;
+	struct weft_plant plant;   /* RTL: a fault to plant, for tests */
+	uint64_t reserved[8];      /* zero */
+};
+
+/** Defaults: the functional model, w16, ddr, no checks. */
+struct weft_session_options weft_session_options_default(void);
+
+/**
+ * Compile (or take the compiled program) and open the device.
+ * The net must outlive the session.
+ * @return 0; -EINVAL (option; or strict: the operator that breaks it is named);
+ *         -ENOENT (no such configuration or simulator); -ENOMEM
+ */
+int weft_session_open(const weft_net *net, const struct weft_session_options *o,
+                      weft_session **s, char *msg);
+void weft_session_close(weft_session *s);
+
+enum weft_run_unit { WEFT_RUN_HOST, WEFT_RUN_NPU };
+
+/* One operator of the source network, or a group that was fused. */
+struct weft_op_report {
+	int index;                 /* in the source file; the first of a group */
+	const char *name;          /* its output tensor */
+	const char *op;            /* "CONV_2D", "CONV_2D+ADD" */
+	enum weft_run_unit unit;
+	const char *reason;        /* why there */
+	uint64_t macs;
+	uint64_t cycles;           /* from the previous operator's retirement; 0 on host and model */
+	uint64_t estimate;         /* the compiler's; 0 on the host */
+	uint64_t dram_read_bytes, dram_write_bytes;
+};
+
+struct weft_mismatch {
+	bool found;
+	int op;                    /* index in the source file */
+	const char *op_name, *tensor;
+	int64_t index;             /* element, row-major */
+	int64_t expected, got;
+	int64_t cmd;               /* command in its stream; -1: seen at the end of the run */
+	uint64_t cycle;
+	struct weft_cosim_diff bytes; /* RTL: the first byte that differs from the model */
+};
+
+struct weft_report {
+	uint64_t cycles;           /* RTL: sum over streams */
+	uint64_t macs;             /* of operators on the NPU */
+	double utilization;        /* macs / (cycles * MACs a cycle of the configuration) */
+	bool checked;
+	uint64_t tensors, elements, mismatches;
+	struct weft_mismatch first;
+	struct weft_op_report *ops;
+	int n_ops;
+	struct weft_counters counters;
+	double seconds;            /* host time in the device */
+	uint64_t sim_cycles;
+};
+
+/**
+ * Run once.
+ *
+ * @param inputs   weft_net_n_inputs() tensors of the ports' types and shapes.
+ * @param outputs  weft_net_n_outputs() tensors; data is allocated here and
+ *                 freed by weft_tensor_release(); untouched on failure.
+ * @param report   May be NULL; weft_report_free() frees it. Set on success and
+ *                 on -EBADMSG.
+ * @return 0; -EINVAL (input); -EBADMSG (checked, and something differs; report
+ *         says what); -EIO (device fault; msg names it); -ETIMEDOUT; -ENOMEM
+ */
+int weft_session_run(weft_session *s, const weft_tensor *inputs, weft_tensor *outputs,
+                     struct weft_report **report, char *msg);
+
+void weft_report_free(struct weft_report *r);
+void weft_tensor_release(weft_tensor *t);
+
+/* What would run where, without running: ops of weft_report, no measurements. */
+int weft_session_plan(weft_session *s, struct weft_report **report, char *msg);
+
+/* Tensors of the last run, if options said keep. */
+struct weft_kept {
+	int op;                    /* source operator; -1: input */
+	const char *name;
+	bool internal;             /* made by lowering, not in the source file */
+	const weft_tensor *tensor; /* as the device made it; owned by the session */
+};
+int weft_session_n_kept(const weft_session *s);
+/** @return 0, -ERANGE */
+int weft_session_kept(const weft_session *s, int i, struct weft_kept *k);
+
+/** The program's streams as text (disassembly), from malloc. */
+int weft_net_disassemble(const weft_net *net, const char *config, char **text, char *msg);
+/** Verify the program's streams. @return 0, -EINVAL with the rule in msg */
+int weft_net_verify(const weft_net *net, const char *config, char *msg);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Tensors in files: inputs of every kind, outputs as .npy.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "userlib/run/image.h"
+#include "userlib/run/npy.h"
+#include "weft_cmd.h"
+
+static uint64_t next_random(uint64_t *state)
+{
+	/* splitmix64 */
+	uint64_t z = (*state += 0x9e3779b97f4a7c15ull);
+
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
+	return z ^ (z >> 31);
+}
+
+void fill_random(weft_tensor *t, uint64_t seed)
+{
+	size_t n = weft_tensor_bytes(t);
+	uint8_t *p = t->data;
+
+	if (t->dtype == WEFT_FP32) {
+		for (int64_t i = 0; i < weft_tensor_elements(t); i++)
+			((float *)t->data)[i] = (float)((double)(next_random(&seed) >> 40) / 8388608.0 - 1.0);
+		return;
+	}
+	for (size_t i = 0; i < n; i++)
+		p[i] = (uint8_t)(next_random(&seed) >> 56);
+	for (size_t i = 0; i < n && t->dtype == WEFT_BOOL; i++)
+		p[i] &= 1;
+}
+
+weft_tensor tensor_for(const struct weft_port *p)
+{
+	weft_tensor t = { .dtype = p->dtype, .rank = p->rank };
+
+	memcpy(t.dim, p->dim, sizeof(t.dim));
+	return t;
+}
+
+static bool ends(const char *s, const char *tail)
+{
+	size_t n = strlen(s), k = strlen(tail);
+
+	return n >= k && !strcasecmp(s + n - k, tail);
+}
+
+static int read_raw(const char *file, weft_tensor *t)
+{
+	size_t want = weft_tensor_bytes(t);
+	FILE *f = fopen(file, "rb");
+
+	if (!f)
+		return fail(EXIT_USAGE, "%s: %s", file, strerror(errno));
+	t->data = malloc(want + 1);
+	size_t got = t->data ? fread(t->data, 1, want + 1, f) : 0;
+	fclose(f);
+	if (got == want)
+		return 0;
+	return fail(EXIT_USAGE, "%s: %s%zu bytes, the input takes %zu", file, got > want ? "more than " : "",
+	            got > want ? want : got, want);
+}
+
+static int read_npy(const char *file, const struct weft_port *p, weft_tensor *t)
+{
+	char msg[WEFT_MSG_LEN];
+	weft_tensor want = *t;
+
+	if (weft_npy_read(file, t, msg))
+		return fail(EXIT_USAGE, "%s", msg);
+	bool same = weft_dtype_bytes(t->dtype) == weft_dtype_bytes(p->dtype) &&
+	            weft_tensor_elements(t) == weft_tensor_elements(&want);
+	if (!same)
+		return fail(EXIT_USAGE, "%s: %lld elements of %s, the input takes %lld of %s", file,
+		            (long long)weft_tensor_elements(t), weft_dtype_name(t->dtype),
+		            (long long)weft_tensor_elements(&want), weft_dtype_name(p->dtype));
+	want.data = t->data;
+	*t = want;
+	return 0;
+}
+
+int read_input(const char *file, const struct weft_port *p, weft_tensor *t)
+{
+	char msg[WEFT_MSG_LEN];
+
+	*t = tensor_for(p);
+	if (ends(file, ".npy"))
+		return read_npy(file, p, t);
+	if (ends(file, ".png") || ends(file, ".jpg") || ends(file, ".jpeg")) {
+		const weft_tensor want = *t;
+		const struct weft_quant q = { p->quantised, p->scale, p->zp };
+		return weft_image_read(file, &want, &q, t, msg) ? fail(EXIT_USAGE, "%s", msg) : 0;
+	}
+	if (ends(file, ".bin"))
+		return read_raw(file, t);
+	return fail(EXIT_USAGE, "%s: not .npy, .bin, .png or .jpg", file);
+}
+
+int make_dir(const char *dir)
+{
+	if (mkdir(dir, 0777) && errno != EEXIST)
+		return fail(EXIT_USAGE, "%s: %s", dir, strerror(errno));
+	return 0;
+}
+
+int write_output(const char *dir, int index, const char *name, const weft_tensor *t, char *path, size_t len)
+{
+	char safe[128], msg[WEFT_MSG_LEN];
+	size_t k = 0;
+
+	for (; name[k] && k < sizeof(safe) - 1; k++)
+		safe[k] = isalnum((unsigned char)name[k]) || strchr("._-", name[k]) ? name[k] : '_';
+	safe[k] = '\0';
+	if ((size_t)snprintf(path, len, "%s/%d_%s.npy", dir, index, safe) >= len)
+		return fail(EXIT_USAGE, "%s: path is too long", dir);
+	if (weft_npy_write(path, t, msg))
+		return fail(EXIT_USAGE, "%s", msg);
+	return 0;
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "weft_cmd.h"
+
+static const struct subcommand *const commands[] = {
+	&cmd_run, &cmd_info, &cmd_compile, &cmd_dump, &cmd_verify, &cmd_bench,
+};
+#define N_COMMANDS (sizeof(commands) / sizeof(commands[0]))
+
+int fail(int status, const char *format, ...)
+{
+	va_list ap;
+
+	fprintf(stderr, "weft: ");
+	va_start(ap, format);
+	vfprintf(stderr, format, ap);
+	va_end(ap);
+	fputc('\n', stderr);
+	return status;
+}
+
+int status_of(int err)
+{
+	switch (err) {
+	case 0:
+		return EXIT_DONE;
+	case -EBADMSG:
+		return EXIT_DIFFERS;
+	case -EIO:
+	case -ETIMEDOUT:
+	case -ENODEV:
+	case -EPROTO:
+	case -ENOMEM:
+		return EXIT_DEVICE;
+	default:
+		return EXIT_USAGE;
+	}
+}
+
+static int help(FILE *f)
+{
+	fprintf(f, "usage: weft COMMAND ...\n\n");
+	for (size_t i = 0; i < N_COMMANDS; i++)
+		fprintf(f, "  %-9s %s\n", commands[i]->name, commands[i]->brief);
+	fprintf(f, "\n  weft COMMAND --help   what a command takes\n"
+	           "\nExit status: 0 done, 1 tensors differ, 2 bad usage or input, 3 device error.\n");
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc < 2)
+		return help(stderr), EXIT_USAGE;
+	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "help") || !strcmp(argv[1], "-h"))
+		return help(stdout);
+	for (size_t i = 0; i < N_COMMANDS; i++) {
+		if (strcmp(argv[1], commands[i]->name))
+			continue;
+		for (int k = 2; k < argc; k++) {
+			if (!strcmp(argv[k], "--help") || !strcmp(argv[k], "-h")) {
+				printf("%s", commands[i]->usage);
+				return EXIT_DONE;
+			}
+		}
+		return commands[i]->main(argc - 2, argv + 2);
+	}
+	return fail(EXIT_USAGE, "\"%s\" is not a command; see weft --help", argv[1]);
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "weft_cmd.h"
+
+int next_option(int *at, int argc, char **argv, const struct option_def *defs, const char **value)
+{
+	if (*at >= argc)
+		return -2;
+	char *arg = argv[(*at)++];
+	*value = arg;
+	if (arg[0] != '-' || !arg[1])
+		return -1;
+	for (int i = 0; defs[i].name; i++) {
+		size_t n = strlen(defs[i].name);
+		if (strncmp(arg, defs[i].name, n) || (arg[n] && arg[n] != '='))
+			continue;
+		if (!defs[i].takes_value && arg[n]) {
+			fail(0, "%s takes no value", defs[i].name);
+			return -3;
+		}
+		if (defs[i].takes_value && !arg[n] && *at >= argc) {
+			fail(0, "%s wants a value", defs[i].name);
+			return -3;
+		}
+		*value = !defs[i].takes_value ? NULL : arg[n] ? arg + n + 1 : argv[(*at)++];
+		return i;
+	}
+	fail(0, "option %s is not known; see --help", arg);
+	return -3;
+}
+
+int parse_number(const char *option, const char *text, uint64_t max, uint64_t *out)
+{
+	char *end;
+
+	errno = 0;
+	unsigned long long v = strtoull(text, &end, 0);
+	if (errno || end == text || *end || text[0] == '-' || v > max) {
+		fail(0, "%s: \"%s\" is not a number from 0 to %llu", option, text, (unsigned long long)max);
+		return -1;
+	}
+	*out = v;
+	return 0;
+}
+
+int parse_device(const char *text, enum weft_device *d)
+{
+	static const char *const names[] = { "golden", "model", "rtl" };
+
+	for (int i = 0; i < 3; i++) {
+		if (!strcmp(text, names[i])) {
+			*d = (enum weft_device)i;
+			return 0;
+		}
+	}
+	fail(0, "--device: \"%s\" is not golden, model or rtl", text);
+	return -1;
+}
+
+int parse_memory(const char *text, enum weft_memory *m)
+{
+	if (!strcmp(text, "ddr") || !strcmp(text, "sram")) {
+		*m = text[0] == 'd' ? WEFT_MEMORY_DDR : WEFT_MEMORY_SRAM;
+		return 0;
+	}
+	fail(0, "--memory: \"%s\" is not sram or ddr", text);
+	return -1;
+}

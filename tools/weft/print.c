@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reports as a table and as JSON.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cjson/cJSON.h>
+
+#include "weft/gen/config.h"
+#include "weft_cmd.h"
+
+static const char *device_name(enum weft_device d)
+{
+	static const char *const names[] = { "golden", "model", "rtl" };
+
+	return names[d];
+}
+
+static const char *memory_name(const struct weft_session_options *o)
+{
+	return o->memory == WEFT_MEMORY_SRAM ? "sram" : "ddr";
+}
+
+static const char *unit_name(const struct weft_session_options *o, const struct weft_op_report *r)
+{
+	return r->unit == WEFT_RUN_NPU && o->device != WEFT_DEVICE_GOLDEN ? "npu" : "host";
+}
+
+static double op_utilization(const struct weft_session_options *o, const struct weft_op_report *r)
+{
+	const struct weft_config *c = weft_config_find(o->config);
+
+	return r->cycles && c ? (double)r->macs / ((double)r->cycles * c->n * c->n) : 0;
+}
+
+static cJSON *json_first(const struct weft_report *r)
+{
+	const struct weft_mismatch *m = &r->first;
+
+	if (!m->found && !m->bytes.found)
+		return cJSON_CreateNull();
+	cJSON *j = cJSON_CreateObject();
+	if (m->found) {
+		cJSON_AddNumberToObject(j, "op", m->op);
+		cJSON_AddStringToObject(j, "name", m->op_name);
+		cJSON_AddStringToObject(j, "tensor", m->tensor);
+		cJSON_AddNumberToObject(j, "index", (double)m->index);
+		cJSON_AddNumberToObject(j, "expected", (double)m->expected);
+		cJSON_AddNumberToObject(j, "got", (double)m->got);
+		cJSON_AddNumberToObject(j, "command", (double)m->cmd);
+		cJSON_AddNumberToObject(j, "cycle", (double)m->cycle);
+	} else {
+		cJSON_AddNumberToObject(j, "command", (double)m->bytes.cmd);
+		cJSON_AddNumberToObject(j, "cycle", (double)m->bytes.cycle);
+	}
+	return j;
+}
+
+static cJSON *json_op(const struct weft_session_options *o, const struct weft_op_report *r)
+{
+	cJSON *j = cJSON_CreateObject();
+
+	cJSON_AddNumberToObject(j, "index", r->index);
+	cJSON_AddStringToObject(j, "name", r->name);
+	cJSON_AddStringToObject(j, "op", r->op);
+	cJSON_AddStringToObject(j, "unit", unit_name(o, r));
+	cJSON_AddNumberToObject(j, "cycles", (double)r->cycles);
+	cJSON_AddNumberToObject(j, "estimate", (double)r->estimate);
+	cJSON_AddNumberToObject(j, "macs", (double)r->macs);
+	cJSON_AddNumberToObject(j, "utilization", op_utilization(o, r));
+	cJSON_AddNumberToObject(j, "dram_read_bytes", (double)r->dram_read_bytes);
+	cJSON_AddNumberToObject(j, "dram_write_bytes", (double)r->dram_write_bytes);
+	return j;
+}
+
+static cJSON *json_outputs(const weft_net *net, char *const *files)
+{
+	cJSON *list = cJSON_CreateArray();
+	struct weft_port p;
+
+	for (int i = 0; i < weft_net_n_outputs(net); i++) {
+		cJSON *j = cJSON_CreateObject(), *shape = cJSON_CreateArray();
+		weft_net_output(net, i, &p);
+		for (int d = 0; d < p.rank; d++)
+			cJSON_AddItemToArray(shape, cJSON_CreateNumber((double)p.dim[d]));
+		cJSON_AddStringToObject(j, "name", p.name);
+		cJSON_AddStringToObject(j, "dtype", weft_dtype_name(p.dtype));
+		cJSON_AddItemToObject(j, "shape", shape);
+		cJSON_AddItemToObject(j, "file", files[i] ? cJSON_CreateString(files[i]) : cJSON_CreateNull());
+		cJSON_AddItemToArray(list, j);
+	}
+	return list;
+}
+
+int print_json(const weft_net *net, const struct weft_session_options *o, const char *model, uint64_t seed,
+               const struct weft_report *r, char *const *files)
+{
+	cJSON *j = cJSON_CreateObject(), *ops = cJSON_CreateArray();
+
+	cJSON_AddStringToObject(j, "model", model);
+	cJSON_AddStringToObject(j, "device", device_name(o->device));
+	cJSON_AddStringToObject(j, "config", o->config);
+	cJSON_AddStringToObject(j, "memory", memory_name(o));
+	cJSON_AddNumberToObject(j, "seed", (double)seed);
+	cJSON_AddNumberToObject(j, "cycles", (double)r->cycles);
+	cJSON_AddNumberToObject(j, "macs", (double)r->macs);
+	cJSON_AddNumberToObject(j, "utilization", r->utilization);
+	cJSON *check = r->checked ? cJSON_AddObjectToObject(j, "check") : cJSON_AddNullToObject(j, "check");
+	if (r->checked) {
+		cJSON_AddNumberToObject(check, "tensors", (double)r->tensors);
+		cJSON_AddNumberToObject(check, "elements", (double)r->elements);
+		cJSON_AddNumberToObject(check, "mismatches", (double)r->mismatches);
+		cJSON_AddItemToObject(check, "first", json_first(r));
+	}
+	for (int i = 0; i < r->n_ops; i++)
+		cJSON_AddItemToArray(ops, json_op(o, &r->ops[i]));
+	cJSON_AddItemToObject(j, "ops", ops);
+	cJSON_AddItemToObject(j, "outputs", json_outputs(net, files));
+	cJSON_AddNumberToObject(j, "seconds", r->seconds);
+	cJSON_AddNumberToObject(j, "sim_cycles_per_second", r->seconds > 0 ? (double)r->sim_cycles / r->seconds : 0);
+	char *text = cJSON_Print(j);
+	cJSON_Delete(j);
+	if (!text)
+		return fail(EXIT_DEVICE, "out of memory");
+	puts(text);
+	free(text);
+	return 0;
+}
+
+void print_report(const struct weft_session_options *o, const struct weft_report *r)
+{
+	printf("%4s %-4s %10s %10s %12s %6s  %s\n", "op", "unit", "cycles", "estimate", "MACs", "util", "operator");
+	for (int i = 0; i < r->n_ops; i++) {
+		const struct weft_op_report *p = &r->ops[i];
+		printf("%4d %-4s %10llu %10llu %12llu %5.1f%%  %s\n", p->index, unit_name(o, p),
+		       (unsigned long long)p->cycles, (unsigned long long)p->estimate, (unsigned long long)p->macs,
+		       100 * op_utilization(o, p), p->op);
+	}
+	if (o->device == WEFT_DEVICE_RTL)
+		printf("%llu cycles at %s, memory %s, utilization %.1f %%, %.2f M cycles/s simulated\n",
+		       (unsigned long long)r->cycles, o->config, memory_name(o), 100 * r->utilization,
+		       r->seconds > 0 ? (double)r->sim_cycles / r->seconds * 1e-6 : 0);
+	if (r->checked)
+		printf("checked %llu tensors, %llu elements: %llu mismatches\n", (unsigned long long)r->tensors,
+		       (unsigned long long)r->elements, (unsigned long long)r->mismatches);
+}

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * weft run: a network on a device.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "weft_cmd.h"
+
+#define MAX_INPUTS 64
+
+struct run {
+	struct weft_session_options o;
+	const char *model, *out_dir, *dump_dir;
+	const char *inputs[MAX_INPUTS];
+	int n_inputs;
+	uint64_t seed;
+	bool json;
+	char *wave;                /* owned */
+};
+
+enum { OPT_INPUT, OPT_OUT, OPT_DEVICE, OPT_CHECK, OPT_STRICT, OPT_CONFIG, OPT_MEMORY, OPT_SEED,
+       OPT_WAVE, OPT_DUMP, OPT_JSON, OPT_PLANT };
+
+static const struct option_def defs[] = {
+	{ "-i", true }, { "-o", true }, { "--device", true }, { "--check", false }, { "--strict", false },
+	{ "--config", true }, { "--memory", true }, { "--seed", true }, { "--wave", true },
+	{ "--dump", true }, { "--json", false }, { "--plant", true }, { NULL, false },
+};
+
+/* F.fst, F.fst:CMD±N, also CMD+-N. */
+static int parse_wave(struct run *r, const char *text)
+{
+	free(r->wave);
+	r->wave = strdup(text);
+	r->o.wave = r->wave;
+	r->o.wave_cmd = -1;
+	char *colon = strrchr(r->wave, ':');
+	if (!colon)
+		return 0;
+	char *end;
+	long long cmd = strtoll(colon + 1, &end, 10);
+	size_t sign = !strncmp(end, "\xc2\xb1", 2) || !strncmp(end, "+-", 2) ? 2 : 0;
+	uint64_t n;
+	if (end == colon + 1 || cmd < 0 || !sign)
+		return fail(-1, "--wave: \"%s\" is not FILE.fst or FILE.fst:COMMAND±CYCLES", text);
+	if (parse_number("--wave", end + sign, UINT32_MAX, &n))
+		return -1;
+	*colon = '\0';
+	r->o.wave_cmd = cmd;
+	r->o.wave_cycles = n;
+	return 0;
+}
+
+/* pe:ROW,COL,BIT  lane:LANE,BIT  sp:ADDR,BIT */
+static int parse_plant(struct run *r, const char *text)
+{
+	struct weft_plant *p = &r->o.plant;
+	int n = 0;
+
+	if (sscanf(text, "pe:%u,%u,%u%n", &p->row, &p->col, &p->bit, &n) == 3 && !text[n])
+		p->kind = WEFT_PLANT_PE;
+	else if (sscanf(text, "lane:%u,%u%n", &p->lane, &p->bit, &n) == 2 && !text[n])
+		p->kind = WEFT_PLANT_LANE;
+	else if (sscanf(text, "sp:%i,%u%n", (int *)&p->addr, &p->bit, &n) == 2 && !text[n])
+		p->kind = WEFT_PLANT_SP;
+	else
+		return fail(-1, "--plant: \"%s\" is not pe:ROW,COL,BIT, lane:LANE,BIT or sp:ADDRESS,BIT", text);
+	return 0;
+}
+
+static int take(struct run *r, int opt, const char *v)
+{
+	switch (opt) {
+	case OPT_INPUT:
+		if (r->n_inputs == MAX_INPUTS)
+			return fail(-1, "more than %d inputs", MAX_INPUTS);
+		r->inputs[r->n_inputs++] = v;
+		return 0;
+	case OPT_OUT:    r->out_dir = v; return 0;
+	case OPT_DEVICE: return parse_device(v, &r->o.device);
+	case OPT_CHECK:  r->o.check = true; return 0;
+	case OPT_STRICT: r->o.strict = true; return 0;
+	case OPT_CONFIG: r->o.config = v; return 0;
+	case OPT_MEMORY: return parse_memory(v, &r->o.memory);
+	case OPT_SEED:   return parse_number("--seed", v, UINT64_MAX, &r->seed);
+	case OPT_WAVE:   return parse_wave(r, v);
+	case OPT_DUMP:   r->dump_dir = v; r->o.keep = true; return 0;
+	case OPT_JSON:   r->json = true; return 0;
+	case OPT_PLANT:  return parse_plant(r, v);
+	default:
+		if (r->model)
+			return fail(-1, "\"%s\": one model at a time", v);
+		r->model = v;
+		return 0;
+	}
+}
+
+/* Which port is an -i argument for? NAME=FILE by name, else by position. */
+static int port_of(const weft_net *net, const char *arg, int position, const char **file)
+{
+	const char *eq = strchr(arg, '=');
+	struct weft_port p;
+
+	*file = arg;
+	for (int i = 0; eq && i < weft_net_n_inputs(net); i++) {
+		weft_net_input(net, i, &p);
+		if (strlen(p.name) == (size_t)(eq - arg) && !strncmp(p.name, arg, (size_t)(eq - arg))) {
+			*file = eq + 1;
+			return i;
+		}
+	}
+	return position < weft_net_n_inputs(net) ? position : -1;
+}
+
+static int get_inputs(const struct run *r, const weft_net *net, weft_tensor *in)
+{
+	int n = weft_net_n_inputs(net);
+	struct weft_port p;
+
+	for (int k = 0; k < r->n_inputs; k++) {
+		const char *file;
+		int i = port_of(net, r->inputs[k], k, &file);
+		if (i < 0)
+			return fail(EXIT_USAGE, "-i %s: the network has %d input%s", r->inputs[k], n, n == 1 ? "" : "s");
+		if (in[i].data)
+			return fail(EXIT_USAGE, "-i %s: input %d is given twice", r->inputs[k], i);
+		weft_net_input(net, i, &p);
+		int status = read_input(file, &p, &in[i]);
+		if (status)
+			return status;
+	}
+	for (int i = 0; i < n; i++) {
+		if (in[i].data)
+			continue;
+		weft_net_input(net, i, &p);
+		in[i] = tensor_for(&p);
+		in[i].data = malloc(weft_tensor_bytes(&in[i]) + 1);
+		if (!in[i].data)
+			return fail(EXIT_DEVICE, "out of memory");
+		fill_random(&in[i], r->seed + (uint64_t)i);
+	}
+	return 0;
+}
+
+static int write_outputs(const struct run *r, const weft_net *net, const weft_tensor *out, char **files)
+{
+	char path[4096];
+	struct weft_port p;
+	int status = r->out_dir ? make_dir(r->out_dir) : 0;
+
+	for (int i = 0; r->out_dir && !status && i < weft_net_n_outputs(net); i++) {
+		weft_net_output(net, i, &p);
+		status = write_output(r->out_dir, i, p.name, &out[i], path, sizeof(path));
+		files[i] = strdup(path);
+	}
+	return status;
+}
+
+/* The source's tensors in DIR, those that lowering made in DIR/lowered. */
+static int write_dump(const struct run *r, weft_session *s)
+{
+	char inner[4096], path[4096];
+	struct weft_kept k;
+	int status = make_dir(r->dump_dir);
+
+	snprintf(inner, sizeof(inner), "%s/lowered", r->dump_dir);
+	for (int i = 0; !status && i < weft_session_n_kept(s); i++) {
+		weft_session_kept(s, i, &k);
+		if (!k.tensor || k.op < 0)
+			continue;
+		if (k.internal)
+			status = make_dir(inner);
+		if (!status)
+			status = write_output(k.internal ? inner : r->dump_dir, k.op, k.name, k.tensor, path, sizeof(path));
+	}
+	return status;
+}
+
+static void print_outputs(const weft_net *net, const weft_tensor *out)
+{
+	struct weft_port p;
+
+	for (int i = 0; i < weft_net_n_outputs(net); i++) {
+		weft_net_output(net, i, &p);
+		printf("output %d %s %s [", i, p.name, weft_dtype_name(p.dtype));
+		for (int d = 0; d < p.rank; d++)
+			printf("%s%lld", d ? "," : "", (long long)p.dim[d]);
+		printf("]");
+		int64_t n = weft_tensor_elements(&out[i]);
+		for (int64_t k = 0; k < n && k < 12 && weft_dtype_bytes(p.dtype) == 1; k++)
+			printf(" %d", p.dtype == WEFT_UINT8 ? ((uint8_t *)out[i].data)[k] : ((int8_t *)out[i].data)[k]);
+		printf("%s\n", n > 12 ? " ..." : "");
+	}
+}
+
+static void print_mismatch(const struct weft_report *r)
+{
+	const struct weft_mismatch *m = &r->first;
+	const struct weft_cosim_diff *d = &m->bytes;
+
+	if (m->found)
+		fprintf(stderr, "weft: first difference: operator %d %s, tensor %s, index %lld: expected %lld, got %lld"
+		        " (command %lld, cycle %llu)\n", m->op, m->op_name, m->tensor, (long long)m->index,
+		        (long long)m->expected, (long long)m->got, (long long)m->cmd, (unsigned long long)m->cycle);
+	if (d->found)
+		fprintf(stderr, "weft: first byte that differs from the model: command %zu, %s 0x%llx: expected 0x%02x, "
+		        "got 0x%02x (cycle %llu)\n", d->cmd, d->in_sp ? "scratchpad" : "memory",
+		        (unsigned long long)d->addr, d->expected, d->got, (unsigned long long)d->cycle);
+}
+
+static int run_once(struct run *r, const weft_net *net, weft_session *s, weft_tensor *in, weft_tensor *out,
+                    char **files)
+{
+	char msg[WEFT_MSG_LEN] = "";
+	struct weft_report *rep = NULL;
+	int status = get_inputs(r, net, in);
+
+	if (status)
+		return status;
+	int err = weft_session_run(s, in, out, &rep, msg);
+	status = status_of(err);
+	if (!err)
+		status = write_outputs(r, net, out, files);
+	if ((!err || err == -EBADMSG) && r->dump_dir && write_dump(r, s))
+		status = EXIT_USAGE;
+	if (rep && r->json)
+		print_json(net, &r->o, r->model, r->seed, rep, files);
+	if (rep && !r->json) {
+		print_report(&r->o, rep);
+		if (!err)
+			print_outputs(net, out);
+	}
+	if (rep && rep->mismatches)
+		print_mismatch(rep);
+	if (err)
+		fail(0, "%s: %s", r->model, msg);
+	weft_report_free(rep);
+	return status;
+}
+
+static int with_net(struct run *r, const weft_net *net)
+{
+	char msg[WEFT_MSG_LEN] = "";
+	weft_session *s;
+	int n_in = weft_net_n_inputs(net), n_out = weft_net_n_outputs(net);
+	int err = weft_session_open(net, &r->o, &s, msg);
+
+	if (err)
+		return fail(status_of(err), "%s: %s", r->model, msg);
+	weft_tensor *in = calloc((size_t)n_in + 1, sizeof(*in));
+	weft_tensor *out = calloc((size_t)n_out + 1, sizeof(*out));
+	char **files = calloc((size_t)n_out + 1, sizeof(*files));
+	int status = in && out && files ? run_once(r, net, s, in, out, files) : fail(EXIT_DEVICE, "out of memory");
+	for (int i = 0; in && i < n_in; i++)
+		weft_tensor_release(&in[i]);
+	for (int i = 0; out && i < n_out; i++)
+		weft_tensor_release(&out[i]);
+	for (int i = 0; files && i < n_out; i++)
+		free(files[i]);
+	free(in);
+	free(out);
+	free(files);
+	weft_session_close(s);
+	return status;
+}
+
+static int run_main(int argc, char **argv)
+{
+	struct run r = { .o = weft_session_options_default() };
+	char msg[WEFT_MSG_LEN] = "";
+	weft_net *net = NULL;
+	const char *v;
+	int at = 0, opt, bad = 0;
+
+	while (!bad && (opt = next_option(&at, argc, argv, defs, &v)) != -2)
+		bad = opt == -3 ? -1 : take(&r, opt, v);
+	if (!bad && !r.model)
+		bad = fail(-1, "run: no model is named; see weft run --help");
+	int err = bad ? 0 : weft_net_load_file(r.model, &net, msg);
+	if (err)
+		fail(0, "%s", msg);
+	int status = bad ? EXIT_USAGE : err ? status_of(err) : with_net(&r, net);
+	weft_net_free(net);
+	free(r.wave);
+	return status;
+}
+
+const struct subcommand cmd_run = {
+	"run", "run a network on a device",
+	"usage: weft run MODEL [options]\n\n"
+	"  -i [NAME=]FILE      input: .npy, .bin (raw), .png, .jpg; repeat for more inputs\n"
+	"  -o DIR              write outputs as DIR/<index>_<name>.npy\n"
+	"  --device D          golden, model (default) or rtl\n"
+	"  --check             compare every tensor that the device makes with golden\n"
+	"  --strict            refuse host operators in the middle of the network\n"
+	"  --config C          w8, w16 (default) or w32\n"
+	"  --memory M          rtl: ddr (default) or sram\n"
+	"  --seed N            inputs without -i are pseudo-random from N (default 0)\n"
+	"  --dump DIR          write every tensor as DIR/<operator index>_<name>.npy,\n"
+	"                      those that lowering made in DIR/lowered\n"
+	"  --wave F.fst[:C±N]  rtl: waveform, whole or N cycles around command C\n"
+	"  --json              one object on standard output\n"
+	"  --plant FAULT       rtl, for tests: pe:ROW,COL,BIT lane:LANE,BIT sp:ADDRESS,BIT\n"
+	"                      stuck at 1\n",
+	run_main,
+};

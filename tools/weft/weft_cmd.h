@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the subcommands share: exit states, options, messages.
+ */
+#ifndef TOOLS_WEFT_CMD_H
+#define TOOLS_WEFT_CMD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <weft/weft.h>
+
+enum {
+	EXIT_DONE = 0,
+	EXIT_DIFFERS = 1,          /* tensors differ or a test failed */
+	EXIT_USAGE = 2,            /* bad usage or bad input file */
+	EXIT_DEVICE = 3,
+};
+
+/* One subcommand. main gets the arguments behind its name. */
+struct subcommand {
+	const char *name, *brief;
+	const char *usage;
+	int (*main)(int argc, char **argv);
+};
+
+extern const struct subcommand cmd_run, cmd_info, cmd_compile, cmd_dump, cmd_verify, cmd_bench;
+
+/** "weft: " and the line on standard error; returns status. */
+int fail(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/** Exit status for a library's negative errno. */
+int status_of(int err);
+
+/**
+ * One option: -x or --long, with a value or without. The value of "--long=v"
+ * and of "--long v" is the same.
+ */
+struct option_def {
+	const char *name;          /* as written: "-i", "--device" */
+	bool takes_value;
+};
+
+/**
+ * Take the next argument.
+ *
+ * @param[out] value  The option's value; for a plain argument the argument.
+ * @return index into defs; -1: a plain argument; -2: no more; -3: bad (said so)
+ */
+int next_option(int *at, int argc, char **argv, const struct option_def *defs, const char **value);
+
+/** Decimal number within limits; 0, or -1 and a message. */
+int parse_number(const char *option, const char *text, uint64_t max, uint64_t *out);
+
+/** "golden", "model", "rtl"; 0, or -1 and a message. */
+int parse_device(const char *text, enum weft_device *d);
+int parse_memory(const char *text, enum weft_memory *m);
+
+/* ---- inputs and outputs ---- */
+
+/** Fill with pseudo-random elements, full range of the type (float: [-1, 1)). */
+void fill_random(weft_tensor *t, uint64_t seed);
+
+/** Make a tensor for a port, without data. */
+weft_tensor tensor_for(const struct weft_port *p);
+
+/** Read FILE (.npy, .bin, .png, .jpg) for a port; data from malloc. 0, or a status with a message. */
+int read_input(const char *file, const struct weft_port *p, weft_tensor *t);
+
+/** DIR/<index>_<name>.npy, name made safe for a file. path (len bytes) gets the name. */
+int write_output(const char *dir, int index, const char *name, const weft_tensor *t, char *path, size_t len);
+int make_dir(const char *dir);
+
+/** The report as the JSON object that README describes, on standard output. */
+int print_json(const weft_net *net, const struct weft_session_options *o, const char *model, uint64_t seed,
+               const struct weft_report *r, char *const *files);
+
+/** Single operators with operands on chip, a line each; 0 or a status. */
+int micro_benchmarks(const struct weft_session_options *s);
+
+/** The report as a table. */
+void print_report(const struct weft_session_options *o, const struct weft_report *r);
+
+#endif

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the files of userlib/run share. See include/weft/weft.h for the meaning.
+ */
+#ifndef WEFT_RUN_INTERNAL_H
+#define WEFT_RUN_INTERNAL_H
+
+#include <weft/gen/config.h>
+#include <weft/weft.h>
+
+#include "userlib/compile/program.h"
+#include "userlib/graph/graph.h"
+
+struct weft_net {
+	weft_graph *graph;         /* owned, unless loaded is set */
+	weft_program *loaded;      /* from a .weft file; holds the graph */
+	const weft_graph *g;       /* whichever */
+};
+
+/* What one run has measured of each graph operator's group. */
+struct weft_op_measure {
+	uint64_t retired;          /* cycle of its last command, 0 if none; over all streams */
+	uint64_t rd_bytes, wr_bytes;
+};
+
+/* State of the comparison with golden. */
+struct weft_checker {
+	const weft_graph *g;
+	const weft_program *p;
+	const weft_tensor *golden; /* all tensors, or NULL: only capture */
+	weft_tensor *seen;         /* what the device made, or NULL: only compare */
+	int64_t *covered;          /* elements compared, by tensor */
+	uint64_t elements, mismatches;
+	struct weft_mismatch first;
+	uint8_t *row;              /* scratch */
+	size_t cap_row;
+};
+
+struct weft_session {
+	const weft_net *net;
+	struct weft_session_options o;
+	const struct weft_config *cfg;
+	const weft_program *p;
+	weft_program *own_program;
+	weft_dev *dev;
+	weft_buf *consts, *arena;
+	/* of the run under way */
+	weft_tensor *host;         /* by graph tensor: the host's copies; data NULL where none */
+	weft_tensor *golden;       /* all of golden's tensors; data NULL unless checking */
+	struct weft_checker check;
+	struct weft_op_measure *measure;
+	int i_step;
+	uint64_t cycles_before;    /* of earlier streams */
+	struct weft_counters counters;
+	double seconds;
+	uint64_t sim_cycles;
+	char *error;               /* msg of the run under way */
+};
+
+/* ---- check.c ---- */
+
+int weft_checker_begin(struct weft_checker *c, const weft_graph *g, const weft_program *p,
+                       const weft_tensor *golden, bool keep);
+void weft_checker_end(struct weft_checker *c);
+
+/**
+ * A command has retired: take and compare what it wrote.
+ * @return 0 or a negative errno; differences are counted, not returned
+ */
+int weft_checker_retire(struct weft_checker *c, weft_dev *dev, const struct weft_step *step,
+                        const struct weft_retire *r);
+
+/** Compare a tensor that is wholly in memory. cmd -1. */
+void weft_checker_tensor(struct weft_checker *c, int tensor, const void *data);
+
+/** Tensors of which every element was compared; one that was compared in part counts as different. */
+uint64_t weft_checker_tensors(struct weft_checker *c);
+
+/* ---- report.c ---- */
+
+struct weft_report *weft_report_new(const weft_session *s);
+
+/** Does a host operator stand in the middle? Then 1, and msg names it. */
+int weft_plan_breaks_strict(const weft_program *p, char *msg);
+
+#endif

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Networks: loading, looking at the edges, saving compiled.
+ */
+#include "userlib/run/internal.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "driver/verify.h"
+#include "userlib/import/tflite.h"
+#include "weft/gen/cmd.h"
+
+#define FILE_MAX ((size_t)1 << 31)
+
+static int import(const void *data, size_t len, const char *name, weft_net *n, char *msg)
+{
+	if (weft_program_is(data, len)) {
+		int err = weft_program_parse(data, len, &n->loaded, msg);
+		n->g = err ? NULL : n->loaded->graph;
+		return err;
+	}
+	int err = weft_import_tflite(data, len, name, &n->graph, msg);
+	n->g = n->graph;
+	return err;
+}
+
+int weft_net_load(const void *data, size_t len_bytes, const char *name, weft_net **net, char *msg)
+{
+	weft_net *n = calloc(1, sizeof(*n));
+
+	if (!n) {
+		snprintf(msg, WEFT_MSG_LEN, "%s: out of memory", name);
+		return -ENOMEM;
+	}
+	int err = import(data, len_bytes, name, n, msg);
+	if (err) {
+		free(n);
+		return err;
+	}
+	*net = n;
+	return 0;
+}
+
+/* The whole file, from malloc. */
+static int read_file(const char *path, void **data, size_t *len, char *msg)
+{
+	FILE *f = fopen(path, "rb");
+	int err = 0;
+	long end = 0;
+
+	if (!f || fseek(f, 0, SEEK_END) || (end = ftell(f)) < 0 || fseek(f, 0, SEEK_SET))
+		err = -errno;
+	if (!err && (size_t)end > FILE_MAX)
+		err = -EFBIG;
+	*data = err ? NULL : malloc((size_t)end + 1);
+	if (!err && !*data)
+		err = -ENOMEM;
+	*len = (size_t)end;
+	if (!err && fread(*data, 1, *len, f) != *len)
+		err = -EIO;
+	if (f)
+		fclose(f);
+	if (err) {
+		free(*data);
+		snprintf(msg, WEFT_MSG_LEN, "%s: %s", path, strerror(-err));
+	}
+	return err;
+}
+
+int weft_net_load_file(const char *path, weft_net **net, char *msg)
+{
+	const char *slash = strrchr(path, '/');
+	char why[WEFT_MSG_LEN] = "";
+	void *data;
+	size_t len;
+	int err = read_file(path, &data, &len, msg);
+
+	if (err)
+		return err;
+	err = weft_net_load(data, len, slash ? slash + 1 : path, net, why);
+	free(data);
+	if (err)
+		snprintf(msg, WEFT_MSG_LEN, "%.100s: %.150s", path, why);
+	return err;
+}
+
+void weft_net_free(weft_net *net)
+{
+	if (!net)
+		return;
+	weft_program_free(net->loaded);
+	weft_graph_free(net->graph);
+	free(net);
+}
+
+int weft_net_n_inputs(const weft_net *net)
+{
+	return net->g->n_inputs;
+}
+
+int weft_net_n_outputs(const weft_net *net)
+{
+	return net->g->n_outputs;
+}
+
+static int port(const weft_net *net, const int *list, int n, int i, struct weft_port *p)
+{
+	if (i < 0 || i >= n)
+		return -ERANGE;
+	const struct weft_gtensor *t = &net->g->tensors[list[i]];
+	*p = (struct weft_port){ .name = t->name, .dtype = t->t.dtype, .rank = t->t.rank,
+		.quantised = t->q.present, .scale = t->q.scale, .zp = t->q.zp };
+	memcpy(p->dim, t->t.dim, sizeof(p->dim));
+	return 0;
+}
+
+int weft_net_input(const weft_net *net, int i, struct weft_port *p)
+{
+	return port(net, net->g->inputs, net->g->n_inputs, i, p);
+}
+
+int weft_net_output(const weft_net *net, int i, struct weft_port *p)
+{
+	return port(net, net->g->outputs, net->g->n_outputs, i, p);
+}
+
+/* The program for a configuration: the loaded one if it fits, else a new one in *own. */
+static int program(const weft_net *net, const char *config, const weft_program **p, weft_program **own, char *msg)
+{
+	struct weft_compile_options o = { .config = config };
+
+	*own = NULL;
+	if (net->loaded && (!config || !strcmp(net->loaded->config, config))) {
+		*p = net->loaded;
+		return 0;
+	}
+	int err = weft_compile(net->g, &o, own, msg);
+	*p = *own;
+	return err;
+}
+
+int weft_net_save(const weft_net *net, const char *config, uint8_t **out, size_t *len_bytes, char *msg)
+{
+	const weft_program *p;
+	weft_program *own;
+	int err = program(net, config, &p, &own, msg);
+
+	if (!err)
+		err = weft_program_write(p, out, len_bytes, msg);
+	weft_program_free(own);
+	return err;
+}
+
+/* ---- streams as text ---- */
+
+static void print_steps(FILE *f, const weft_program *p)
+{
+	char line[2048];
+	struct weft_cmd c;
+
+	for (int i = 0; i < p->n_steps; i++) {
+		const struct weft_step *s = &p->steps[i];
+		if (s->kind == WEFT_STEP_HOST) {
+			const struct weft_gop *op = &p->graph->ops[s->op];
+			fprintf(f, "step %d host: %s -> %s\n", i, weft_op_name(op->op), p->graph->tensors[op->out[0]].name);
+			continue;
+		}
+		fprintf(f, "step %d npu: %u commands, %u words\n", i, s->n_cmds, s->n_words);
+		const uint64_t *w = p->words + s->first_word;
+		size_t at = 0;
+		for (uint32_t k = 0; k < s->n_cmds && at < s->n_words; k++) {
+			int code = weft_cmd_decode(w + at, s->n_words - at, &c);
+			if (code) {
+				fprintf(f, "%6u  %s\n", k, weft_fault_brief((unsigned)code));
+				break;
+			}
+			weft_cmd_print(&c, line, sizeof(line));
+			fprintf(f, "%6u  %s\n", k, line);
+			at += (size_t)c.h.n_words;
+		}
+	}
+}
+
+int weft_net_disassemble(const weft_net *net, const char *config, char **text, char *msg)
+{
+	const weft_program *p;
+	weft_program *own;
+	size_t len;
+	int err = program(net, config, &p, &own, msg);
+
+	if (err)
+		return err;
+	FILE *f = open_memstream(text, &len);
+	if (f) {
+		fprintf(f, "program for %s: %u words, %llu bytes of constants, %llu bytes of arena\n", p->config,
+		        p->n_words, (unsigned long long)p->n_consts, (unsigned long long)p->arena_bytes);
+		print_steps(f, p);
+	}
+	if (!f || fclose(f)) {
+		snprintf(msg, WEFT_MSG_LEN, "out of memory");
+		err = -ENOMEM;
+	}
+	weft_program_free(own);
+	return err;
+}
+
+static int verify_steps(const weft_program *p, char *msg)
+{
+	const struct weft_config *cfg = weft_config_find(p->config);
+	struct weft_verify_result r;
+
+	for (int i = 0; i < p->n_steps; i++) {
+		const struct weft_step *s = &p->steps[i];
+		struct weft_verify_windows w = { 0 };
+		if (s->kind != WEFT_STEP_NPU)
+			continue;
+		w.w[WEFT_WIN_STREAM].size = (uint64_t)s->n_words * 8;
+		w.w[WEFT_WIN_STREAM].rd = true;
+		w.w[WEFT_WIN_CONST].size = p->n_consts;
+		w.w[WEFT_WIN_CONST].rd = true;
+		w.w[WEFT_WIN_ARENA].size = p->arena_bytes;
+		w.w[WEFT_WIN_ARENA].rd = w.w[WEFT_WIN_ARENA].wr = true;
+		int err = weft_verify(cfg, p->words + s->first_word, s->n_words, &w, &r);
+		if (err) {
+			snprintf(msg, WEFT_MSG_LEN, "step %d: %.220s", i, r.text);
+			return err;
+		}
+	}
+	return 0;
+}
+
+int weft_net_verify(const weft_net *net, const char *config, char *msg)
+{
+	const weft_program *p;
+	weft_program *own;
+	int err = program(net, config, &p, &own, msg);
+
+	if (!err)
+		err = verify_steps(p, msg);
+	weft_program_free(own);
+	return err;
+}

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reports: one line per operator of the source network, or per group of them
+ * that the compiler fused.
+ */
+#define _GNU_SOURCE
+#include "userlib/run/internal.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- which source operators belong together ---- */
+
+static int find(int *group, int i)
+{
+	while (group[i] != i)
+		i = group[i] = group[group[i]];
+	return i;
+}
+
+static int *groups(const weft_program *p)
+{
+	const weft_graph *g = p->graph;
+	int *group = malloc(((size_t)g->n_srcs + 1) * sizeof(*group));
+
+	if (!group)
+		return NULL;
+	for (int i = 0; i < g->n_srcs; i++)
+		group[i] = i;
+	for (int i = 0; i < g->n_ops; i++) {
+		if (p->ops[i].unit != WEFT_ON_NPU || p->ops[i].into < 0)
+			continue;
+		int a = find(group, g->ops[i].src), b = find(group, g->ops[p->ops[i].into].src);
+		/* The smaller index leads, so groups are reported in file order. */
+		if (a < b)
+			group[b] = a;
+		else
+			group[a] = b;
+	}
+	return group;
+}
+
+/* ---- one entry ---- */
+
+static char *join(char *old, const char *name)
+{
+	char *s;
+
+	if (!old)
+		return strdup(name);
+	if (asprintf(&s, "%s+%s", old, name) < 0)
+		s = NULL;
+	free(old);
+	return s;
+}
+
+static enum weft_run_unit unit_of(const weft_program *p, const int *group, int lead)
+{
+	const weft_graph *g = p->graph;
+	bool npu = false;
+
+	for (int i = 0; i < g->n_ops; i++) {
+		if (find((int *)(uintptr_t)group, g->ops[i].src) != lead)
+			continue;
+		if (p->ops[i].unit == WEFT_ON_HOST)
+			return WEFT_RUN_HOST;
+		npu = npu || p->ops[i].unit == WEFT_ON_NPU ||
+		      p->tensors[g->ops[i].out[0]].place == WEFT_PLACE_ARENA || p->tensors[g->ops[i].out[0]].on_npu;
+	}
+	return npu ? WEFT_RUN_NPU : WEFT_RUN_HOST;
+}
+
+static void fill(struct weft_op_report *r, const weft_session *s, int *group, int lead)
+{
+	const weft_program *p = s->p;
+	const weft_graph *g = p->graph;
+	char *names = NULL;
+	const char *reason = "";
+	int last = lead;
+
+	for (int i = 0; i < g->n_srcs; i++) {
+		if (find(group, i) != lead)
+			continue;
+		names = join(names, g->srcs[i].name);
+		last = i;
+	}
+	for (int i = 0; i < g->n_ops; i++) {
+		if (find(group, g->ops[i].src) != lead)
+			continue;
+		r->macs += p->ops[i].macs;
+		r->estimate += p->ops[i].estimate;
+		if (s->measure) {
+			r->dram_read_bytes += s->measure[i].rd_bytes;
+			r->dram_write_bytes += s->measure[i].wr_bytes;
+		}
+		if (p->ops[i].reason && *p->ops[i].reason && (!*reason || p->ops[i].unit == WEFT_ON_HOST))
+			reason = p->ops[i].reason;
+	}
+	r->index = g->srcs[lead].index;
+	r->op = names ? names : strdup("?");
+	r->name = g->srcs[last].out >= 0 ? g->tensors[g->srcs[last].out].name : "";
+	r->unit = unit_of(p, group, lead);
+	r->reason = reason;
+}
+
+/* ---- cycles: from the previous operator's retirement ---- */
+
+struct done { uint64_t at; int entry; };
+
+static int by_time(const void *a, const void *b)
+{
+	const struct done *x = a, *y = b;
+
+	return x->at < y->at ? -1 : x->at > y->at;
+}
+
+static void share_cycles(struct weft_report *r, const weft_session *s, int *group, const int *entry_of)
+{
+	const weft_graph *g = s->p->graph;
+	struct done *d = calloc((size_t)r->n_ops + 1, sizeof(*d));
+	uint64_t before = 0;
+
+	if (!d)
+		return;
+	for (int i = 0; i < r->n_ops; i++)
+		d[i].entry = i;
+	for (int i = 0; i < g->n_ops; i++) {
+		int e = entry_of[find(group, g->ops[i].src)];
+		if (s->measure[i].retired > d[e].at)
+			d[e].at = s->measure[i].retired;
+	}
+	qsort(d, (size_t)r->n_ops, sizeof(*d), by_time);
+	for (int i = 0; i < r->n_ops; i++) {
+		if (!d[i].at)
+			continue;
+		r->ops[d[i].entry].cycles = d[i].at - before;
+		before = d[i].at;
+	}
+	free(d);
+}
+
+struct weft_report *weft_report_new(const weft_session *s)
+{
+	const weft_graph *g = s->p->graph;
+	struct weft_report *r = calloc(1, sizeof(*r));
+	int *group = groups(s->p);
+	int *entry_of = calloc((size_t)g->n_srcs + 1, sizeof(int));
+
+	if (!r || !group || !entry_of || !(r->ops = calloc((size_t)g->n_srcs + 1, sizeof(*r->ops)))) {
+		free(r);
+		r = NULL;
+		goto out;
+	}
+	for (int i = 0; i < g->n_srcs; i++) {
+		if (find(group, i) != i)
+			continue;
+		entry_of[i] = r->n_ops;
+		fill(&r->ops[r->n_ops++], s, group, i);
+	}
+	for (int i = 0; i < r->n_ops; i++)
+		if (r->ops[i].unit == WEFT_RUN_NPU)
+			r->macs += r->ops[i].macs;
+	if (s->measure)
+		share_cycles(r, s, group, entry_of);
+out:
+	free(group);
+	free(entry_of);
+	return r;
+}
+
+void weft_report_free(struct weft_report *r)
+{
+	if (!r)
+		return;
+	for (int i = 0; i < r->n_ops; i++)
+		free((char *)(uintptr_t)r->ops[i].op);
+	free(r->ops);
+	free(r);
+}
+
+/* ---- strict ---- */
+
+/* Host steps before the first and after the last NPU step are the edge. */
+int weft_plan_breaks_strict(const weft_program *p, char *msg)
+{
+	int first = p->n_steps, last = -1;
+
+	for (int i = 0; i < p->n_steps; i++) {
+		if (p->steps[i].kind != WEFT_STEP_NPU)
+			continue;
+		first = i < first ? i : first;
+		last = i;
+	}
+	for (int i = 0; i < p->n_steps; i++) {
+		const struct weft_step *s = &p->steps[i];
+		if (s->kind != WEFT_STEP_HOST)
+			continue;
+		const struct weft_gop *op = &p->graph->ops[s->op];
+		bool edge_kind = op->op == WEFT_OP_TFL_SOFTMAX || op->op == WEFT_OP_TFL_QUANTIZE ||
+		                 op->op == WEFT_OP_TFL_DEQUANTIZE || op->op == WEFT_OP_ARGMAX ||
+		                 op->op == WEFT_OP_RESCALE || op->op == WEFT_OP_RESHAPE;
+		if (edge_kind && (i < first || i > last))
+			continue;
+		const struct weft_gsrc *src = &p->graph->srcs[op->src];
+		snprintf(msg, WEFT_MSG_LEN, "strict: operator %d %s runs on the host: %.160s", src->index, src->name,
+		         p->ops[s->op].reason ? p->ops[s->op].reason : weft_op_name(op->op));
+		return 1;
+	}
+	return 0;
+}

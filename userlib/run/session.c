@@ -1,0 +1,469 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Sessions: a program, a device, and runs of one on the other.
+ */
+#include "userlib/run/internal.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/golden/golden.h"
+#include "userlib/run/golden_exec.h"
+#include "weft/gen/cmd.h"
+
+struct weft_session_options weft_session_options_default(void)
+{
+	return (struct weft_session_options){ .device = WEFT_DEVICE_MODEL, .config = "w16", .wave_cmd = -1 };
+}
+
+/* ---- opening ---- */
+
+static int open_device(weft_session *s, char *msg)
+{
+	struct weft_dev_options d = weft_dev_options_default();
+
+	if (s->o.device == WEFT_DEVICE_GOLDEN)
+		return 0;
+	d.kind = s->o.device == WEFT_DEVICE_RTL ? WEFT_DEV_RTL : WEFT_DEV_MODEL;
+	d.config = s->o.config;
+	d.memory = s->o.memory;
+	d.rtl_dir = s->o.rtl_dir;
+	d.cosim = s->o.check && s->o.device == WEFT_DEVICE_RTL;
+	d.wave = s->o.wave;
+	d.wave_cmd = s->o.wave_cmd;
+	d.wave_cycles = s->o.wave_cycles;
+	int err = weft_dev_open(&d, &s->dev, msg);
+	if (err)
+		return err;
+	if (weft_buf_alloc(s->dev, s->p->n_consts, &s->consts) ||
+	    weft_buf_alloc(s->dev, s->p->arena_bytes, &s->arena)) {
+		snprintf(msg, WEFT_MSG_LEN, "device: no memory for %llu bytes",
+		         (unsigned long long)(s->p->n_consts + s->p->arena_bytes));
+		return -ENOMEM;
+	}
+	if (s->o.plant.kind != WEFT_PLANT_NONE && (err = weft_dev_plant(s->dev, &s->o.plant))) {
+		snprintf(msg, WEFT_MSG_LEN, "device: no fault can be planted in it");
+		return err;
+	}
+	return weft_buf_write(s->consts, 0, s->p->consts, s->p->n_consts);
+}
+
+static int get_program(weft_session *s, char *msg)
+{
+	struct weft_compile_options c = { .config = s->cfg->name };
+
+	s->p = s->net->loaded;
+	if (s->p && !strcmp(s->p->config, s->cfg->name))
+		return 0;
+	int err = weft_compile(s->net->g, &c, &s->own_program, msg);
+	s->p = s->own_program;
+	return err;
+}
+
+int weft_session_open(const weft_net *net, const struct weft_session_options *o, weft_session **out, char *msg)
+{
+	const char *config = o->config ? o->config : "w16";
+	weft_session *s = calloc(1, sizeof(*s));
+	int err = 0;
+
+	if (!s)
+		return -ENOMEM;
+	s->net = net;
+	s->o = *o;
+	s->cfg = weft_config_find(config);
+	if (!s->cfg) {
+		snprintf(msg, WEFT_MSG_LEN, "configuration \"%.40s\" is not known; w8, w16 or w32", config);
+		err = -ENOENT;
+	}
+	if (!err)
+		err = get_program(s, msg);
+	if (!err && o->strict && weft_plan_breaks_strict(s->p, msg))
+		err = -EINVAL;
+	if (!err)
+		err = open_device(s, msg);
+	if (err) {
+		weft_session_close(s);
+		return err;
+	}
+	*out = s;
+	return 0;
+}
+
+static const weft_graph *graph(const weft_session *s)
+{
+	return s->net->g;
+}
+
+static void free_tensors(weft_tensor *t, int n)
+{
+	for (int i = 0; t && i < n; i++)
+		free(t[i].data);
+	free(t);
+}
+
+/* What one run leaves for the caller to look at. */
+static void forget_run(weft_session *s)
+{
+	int n = s->net ? s->net->g->n_tensors : 0;
+
+	if (s->check.g)
+		weft_checker_end(&s->check);
+	free_tensors(s->host, n);
+	if (s->golden)
+		weft_golden_release(graph(s), s->golden);
+	free(s->golden);
+	free(s->measure);
+	s->host = s->golden = NULL;
+	s->measure = NULL;
+	s->cycles_before = s->sim_cycles = 0;
+	s->seconds = 0;
+	memset(&s->counters, 0, sizeof(s->counters));
+}
+
+void weft_session_close(weft_session *s)
+{
+	if (!s)
+		return;
+	forget_run(s);
+	weft_buf_free(s->consts);
+	weft_buf_free(s->arena);
+	weft_dev_close(s->dev);
+	weft_program_free(s->own_program);
+	free(s);
+}
+
+/* ---- tensors between host and device ---- */
+
+static int new_data(weft_session *s, int t)
+{
+	if (s->host[t].data)
+		return 0;
+	s->host[t] = graph(s)->tensors[t].t;
+	s->host[t].data = calloc(1, weft_tensor_bytes(&s->host[t]) + 1);
+	return s->host[t].data ? 0 : -ENOMEM;
+}
+
+/* The tensor whose bytes this one shares. */
+static int origin(const weft_session *s, int t)
+{
+	while (s->p->tensors[t].alias_of >= 0)
+		t = s->p->tensors[t].alias_of;
+	return t;
+}
+
+/* Make the host's copy of a tensor present. */
+static int fetch(weft_session *s, int t)
+{
+	const struct weft_ptensor *p = &s->p->tensors[t];
+	int from = origin(s, t);
+
+	if (s->host[t].data || graph(s)->tensors[t].t.data)
+		return 0;
+	int err = new_data(s, t);
+	if (err)
+		return err;
+	const weft_tensor *src = s->host[from].data ? &s->host[from] : &graph(s)->tensors[from].t;
+	if (from != t && src->data) {
+		memcpy(s->host[t].data, src->data, weft_tensor_bytes(&s->host[t]));
+		return 0;
+	}
+	if (p->place != WEFT_PLACE_ARENA)
+		p = &s->p->tensors[from];
+	if (p->place != WEFT_PLACE_ARENA) {
+		snprintf(s->error, WEFT_MSG_LEN, "tensor %d \"%.80s\" is needed on the host and is nowhere", t,
+		         graph(s)->tensors[t].name);
+		return -EINVAL;
+	}
+	return weft_buf_read(s->arena, p->offset, s->host[t].data, weft_tensor_bytes(&s->host[t]));
+}
+
+static const weft_tensor *operand(weft_session *s, int t)
+{
+	return s->host[t].data ? &s->host[t] : &graph(s)->tensors[t].t;
+}
+
+static int to_arena(weft_session *s, int t)
+{
+	const struct weft_ptensor *p = &s->p->tensors[t];
+
+	if (p->place != WEFT_PLACE_ARENA)
+		return 0;
+	return weft_buf_write(s->arena, p->offset, s->host[t].data, weft_tensor_bytes(&s->host[t]));
+}
+
+static int take_inputs(weft_session *s, const weft_tensor *inputs)
+{
+	const weft_graph *g = graph(s);
+
+	for (int i = 0; i < g->n_inputs; i++) {
+		int t = g->inputs[i];
+		const weft_tensor *want = &g->tensors[t].t;
+		if (inputs[i].dtype != want->dtype || weft_tensor_bytes(&inputs[i]) != weft_tensor_bytes(want)) {
+			snprintf(s->error, WEFT_MSG_LEN, "input %d \"%.80s\": %s of %zu bytes, the network wants %s of %zu",
+			         i, g->tensors[t].name, weft_dtype_name(inputs[i].dtype), weft_tensor_bytes(&inputs[i]),
+			         weft_dtype_name(want->dtype), weft_tensor_bytes(want));
+			return -EINVAL;
+		}
+		int err = new_data(s, t);
+		if (err)
+			return err;
+		memcpy(s->host[t].data, inputs[i].data, weft_tensor_bytes(want));
+		if (s->dev && (err = to_arena(s, t)))
+			return err;
+	}
+	return 0;
+}
+
+/* ---- steps ---- */
+
+static int host_step(weft_session *s, const struct weft_step *step)
+{
+	const struct weft_gop *op = &graph(s)->ops[step->op];
+	const weft_tensor *x[WEFT_OP_MAX_INPUTS];
+	weft_tensor *y[4];
+	int err = 0;
+
+	for (int i = 0; i < op->n_in && !err; i++) {
+		err = fetch(s, op->in[i]);
+		x[i] = operand(s, op->in[i]);
+	}
+	for (int i = 0; i < op->n_out && !err; i++) {
+		free(s->host[op->out[i]].data);
+		s->host[op->out[i]].data = NULL;
+		err = new_data(s, op->out[i]);
+		y[i] = &s->host[op->out[i]];
+	}
+	if (!err)
+		err = weft_golden_run(op->op, &op->attr, x, op->n_in, y, op->n_out, true, s->error);
+	for (int i = 0; i < op->n_out && !err; i++)
+		err = to_arena(s, op->out[i]);
+	return err;
+}
+
+static uint64_t moved_bytes(const struct weft_cmd *c)
+{
+	const struct weft_cmd_load *l = &c->load;
+
+	return (uint64_t)l->row_bytes * (uint64_t)l->n1 * (uint64_t)l->n2 * (uint64_t)l->n3;
+}
+
+/* Bytes moved to and from memory, by operator: the stream says. */
+static void count_bytes(weft_session *s, const struct weft_step *step)
+{
+	const uint64_t *w = s->p->words + step->first_word;
+	struct weft_cmd c;
+
+	for (size_t at = 0, k = 0; at < step->n_words && k < step->n_cmds; at += (size_t)c.h.n_words, k++) {
+		int op = s->p->cmds[step->first_cmd + k].op;
+		if (weft_cmd_decode(w + at, step->n_words - at, &c))
+			return;
+		if (op >= 0 && c.h.op == WEFT_CMD_LOAD)
+			s->measure[op].rd_bytes += moved_bytes(&c);
+		if (op >= 0 && c.h.op == WEFT_CMD_STORE)
+			s->measure[op].wr_bytes += moved_bytes(&c);
+	}
+}
+
+static int on_retire(void *user, const struct weft_retire *r)
+{
+	weft_session *s = user;
+	const struct weft_step *step = &s->p->steps[s->i_step];
+
+	if (r->cmd >= step->n_cmds)
+		return -EINVAL;
+	int op = s->p->cmds[step->first_cmd + r->cmd].op;
+	if (op >= 0 && r->unit != WEFT_UNIT_LD)
+		s->measure[op].retired = s->cycles_before + r->cycle;
+	return s->check.g ? weft_checker_retire(&s->check, s->dev, step, r) : 0;
+}
+
+static void add_counters(weft_session *s, const struct weft_job_result *r)
+{
+	const uint32_t *from = (const uint32_t *)&r->counters;
+	uint32_t *to = (uint32_t *)&s->counters;
+
+	for (size_t i = 0; i < sizeof(s->counters) / sizeof(*to); i++)
+		to[i] += from[i];
+	s->cycles_before += r->cycles;
+	s->sim_cycles += r->sim_cycles;
+	s->seconds += r->seconds;
+}
+
+static int npu_step(weft_session *s, const struct weft_step *step)
+{
+	const struct weft_window win[] = {
+		{ .buf = s->consts, .rd = true },
+		{ .buf = s->arena, .rd = true, .wr = true },
+	};
+	struct weft_job_result r;
+	weft_job job;
+
+	weft_dev_observe(s->dev, on_retire, s);
+	int err = weft_submit(s->dev, s->p->words + step->first_word, step->n_words, win, 2, &job);
+	if (!err)
+		err = weft_wait(s->dev, job, 0, &r);
+	if (!err) {
+		add_counters(s, &r);
+		count_bytes(s, step);
+		err = r.status;
+	}
+	if (err)
+		snprintf(s->error, WEFT_MSG_LEN, "%s", weft_dev_error(s->dev));
+	if (!s->check.first.bytes.found)
+		s->check.first.bytes = *weft_dev_cosim(s->dev);
+	return err;
+}
+
+static int run_steps(weft_session *s)
+{
+	for (s->i_step = 0; s->i_step < s->p->n_steps; s->i_step++) {
+		const struct weft_step *step = &s->p->steps[s->i_step];
+		int err = step->kind == WEFT_STEP_HOST ? host_step(s, step) : npu_step(s, step);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* ---- a run ---- */
+
+static int prepare(weft_session *s, const weft_tensor *inputs)
+{
+	const weft_graph *g = graph(s);
+	bool golden = s->o.check || s->o.device == WEFT_DEVICE_GOLDEN;
+	int err;
+
+	forget_run(s);
+	s->host = calloc((size_t)g->n_tensors + 1, sizeof(*s->host));
+	s->golden = golden ? calloc((size_t)g->n_tensors + 1, sizeof(*s->golden)) : NULL;
+	s->measure = calloc((size_t)g->n_ops + 1, sizeof(*s->measure));
+	if (!s->host || !s->measure || (golden && !s->golden))
+		return -ENOMEM;
+	err = take_inputs(s, inputs);
+	if (!err && golden)
+		err = weft_golden_exec(g, inputs, s->golden, true, s->error);
+	if (!err && s->dev && (s->o.check || s->o.keep))
+		err = weft_checker_begin(&s->check, g, s->p, s->golden, s->o.keep);
+	return err;
+}
+
+static int give_outputs(weft_session *s, weft_tensor *outputs)
+{
+	const weft_graph *g = graph(s);
+
+	for (int i = 0; i < g->n_outputs; i++) {
+		int t = g->outputs[i];
+		int err = s->dev ? fetch(s, t) : 0;
+		if (err)
+			return err;
+		const weft_tensor *src = s->dev ? operand(s, t) : &s->golden[t];
+		if (s->check.g)
+			weft_checker_tensor(&s->check, t, src->data);
+		weft_tensor out = *src;
+		out.data = malloc(weft_tensor_bytes(src) + 1);
+		if (!out.data)
+			return -ENOMEM;
+		memcpy(out.data, src->data, weft_tensor_bytes(src));
+		outputs[i] = out;
+	}
+	return 0;
+}
+
+static struct weft_report *report(weft_session *s)
+{
+	struct weft_report *r = weft_report_new(s);
+	double per_cycle = (double)s->cfg->n * s->cfg->n;
+
+	if (!r)
+		return NULL;
+	r->cycles = s->cycles_before;
+	r->utilization = r->cycles ? (double)r->macs / ((double)r->cycles * per_cycle) : 0;
+	r->counters = s->counters;
+	r->seconds = s->seconds;
+	r->sim_cycles = s->sim_cycles;
+	if (s->check.g && s->golden) {
+		r->checked = true;
+		r->tensors = weft_checker_tensors(&s->check);
+		r->elements = s->check.elements;
+		r->first = s->check.first;
+		r->mismatches = s->check.mismatches + (s->check.first.bytes.found && !s->check.mismatches);
+	}
+	return r;
+}
+
+int weft_session_run(weft_session *s, const weft_tensor *inputs, weft_tensor *outputs,
+                     struct weft_report **rep, char *msg)
+{
+	int n_out = graph(s)->n_outputs;
+	struct weft_report *r = NULL;
+	weft_tensor *out = calloc((size_t)n_out + 1, sizeof(*out));
+
+	s->error = msg;
+	int err = out ? prepare(s, inputs) : -ENOMEM;
+	if (!err && s->dev)
+		err = run_steps(s);
+	if (!err)
+		err = give_outputs(s, out);
+	if (!err && !(r = report(s)))
+		err = -ENOMEM;
+	if (err == -ENOMEM)
+		snprintf(msg, WEFT_MSG_LEN, "out of memory");
+	if (!err && r->mismatches) {
+		snprintf(msg, WEFT_MSG_LEN, "%llu elements differ from golden", (unsigned long long)r->mismatches);
+		err = -EBADMSG;
+	}
+	for (int i = 0; out && i < n_out; i++) {
+		if (err)
+			free(out[i].data);
+		else
+			outputs[i] = out[i];
+	}
+	free(out);
+	if (rep && (!err || err == -EBADMSG))
+		*rep = r;
+	else
+		weft_report_free(r);
+	return err;
+}
+
+int weft_session_plan(weft_session *s, struct weft_report **rep, char *msg)
+{
+	*rep = weft_report_new(s);
+	if (!*rep)
+		snprintf(msg, WEFT_MSG_LEN, "out of memory");
+	return *rep ? 0 : -ENOMEM;
+}
+
+void weft_tensor_release(weft_tensor *t)
+{
+	free(t->data);
+	t->data = NULL;
+}
+
+/* ---- tensors of the last run ---- */
+
+int weft_session_n_kept(const weft_session *s)
+{
+	return graph(s)->n_tensors;
+}
+
+int weft_session_kept(const weft_session *s, int i, struct weft_kept *k)
+{
+	const weft_graph *g = graph(s);
+
+	if (i < 0 || i >= g->n_tensors)
+		return -ERANGE;
+	const struct weft_gtensor *t = &g->tensors[i];
+	const weft_tensor *data = NULL;
+	if (!s->dev && s->golden && s->golden[i].data)
+		data = &s->golden[i];
+	else if (s->check.seen && s->check.seen[i].data)
+		data = &s->check.seen[i];
+	else if (s->host && s->host[i].data)
+		data = &s->host[i];
+	int op = t->producer >= 0 ? g->srcs[g->ops[t->producer].src].index : -1;
+	*k = (struct weft_kept){ .op = op, .name = t->name, .internal = t->internal, .tensor = data };
+	return 0;
+}

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One random graph: plain golden, then its program on a device, every tensor
+ * compared bit for bit.
+ */
+#ifndef WEFT_TESTS_COMPARE_NET_H
+#define WEFT_TESTS_COMPARE_NET_H
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <weft/gen/cmd.h>
+
+#include "../support/level.h"
+#include "../support/random_graph.h"
+#include "userlib/run/golden_exec.h"
+#include "userlib/run/internal.h"
+
+struct compare_total {
+	unsigned commands[256];    /* executed, by opcode */
+	unsigned npu_ops, host_ops;
+	uint64_t elements, cycles;
+};
+
+/* What a seed stands for, beside the graph. */
+struct compare_case {
+	uint64_t seed;
+	bool large, no_fuse;
+	uint32_t sp_limit;
+	enum weft_memory memory;
+};
+
+static inline struct compare_case compare_case_of(uint64_t seed)
+{
+	static const uint32_t limits[] = { 16 << 10, 20 << 10, 24 << 10, 32 << 10 };
+
+	return (struct compare_case){ .seed = seed, .large = seed % 8 == 7, .no_fuse = seed % 10 == 4,
+		.sp_limit = seed % 4 == 3 ? limits[seed / 4 % 4] : 0,
+		.memory = seed % 2 ? WEFT_MEMORY_DDR : WEFT_MEMORY_SRAM };
+}
+
+struct compare_run {
+	struct compare_case c;
+	const char *device;
+	struct random_net net;
+	weft_tensor *want;         /* plain golden, all tensors */
+	weft_program *p;
+};
+
+static inline void compare_fail(const struct compare_run *r, const char *what)
+{
+	printf("seed %llu on %s%s%s, scratchpad %u: %s\n", (unsigned long long)r->c.seed, r->device,
+	       r->c.large ? ", large" : "", r->c.no_fuse ? ", not fused" : "", r->c.sp_limit, what);
+	random_net_print(&r->net, stdout);
+	printf("again: make check T=cosim/random SEED=%llu N=1\n", (unsigned long long)r->c.seed);
+	fflush(stdout);
+	fail_msg("seed %llu: %s", (unsigned long long)r->c.seed, what);
+}
+
+static inline void compare_report(const struct compare_run *r, const struct weft_report *rep)
+{
+	const struct weft_mismatch *f = &rep->first;
+	char line[768];
+	int n = 0;
+
+	if (f->found)
+		n = snprintf(line, sizeof(line), "operator %d %s, tensor %s, index %lld: expected %lld, got %lld (command %lld, cycle %llu)",
+		             f->op, f->op_name, f->tensor, (long long)f->index, (long long)f->expected, (long long)f->got,
+		             (long long)f->cmd, (unsigned long long)f->cycle);
+	if (f->bytes.found)
+		snprintf(line + n, sizeof(line) - (size_t)n, "; model and RTL: command %zu, %s 0x%llx: expected 0x%02x, got 0x%02x",
+		         f->bytes.cmd, f->bytes.in_sp ? "scratchpad" : "memory", (unsigned long long)f->bytes.addr,
+		         f->bytes.expected, f->bytes.got);
+	compare_fail(r, line);
+}
+
+/* The container comes back as it was written. */
+static inline void compare_container(const struct compare_run *r)
+{
+	char msg[WEFT_MSG] = "";
+	weft_program *again;
+	uint8_t *a, *b;
+	size_t na, nb;
+
+	if (weft_program_write(r->p, &a, &na, msg) || weft_program_parse(a, na, &again, msg) ||
+	    weft_program_write(again, &b, &nb, msg))
+		compare_fail(r, msg);
+	if (na != nb || memcmp(a, b, na))
+		compare_fail(r, "container: written, read and written again it differs");
+	free(a);
+	free(b);
+	weft_program_free(again);
+}
+
+static inline void compare_count(const struct compare_run *r, struct compare_total *total)
+{
+	for (int i = 0; i < r->p->n_steps; i++) {
+		const struct weft_step *s = &r->p->steps[i];
+		struct weft_cmd c;
+		for (size_t at = 0; s->kind == WEFT_STEP_NPU && at < s->n_words; at += (size_t)c.h.n_words) {
+			assert_int_equal(weft_cmd_decode(r->p->words + s->first_word + at, s->n_words - at, &c), 0);
+			total->commands[c.h.op & 0xff]++;
+		}
+	}
+	for (int i = 0; i < r->p->n_ops; i++) {
+		total->npu_ops += r->p->ops[i].unit == WEFT_ON_NPU;
+		total->host_ops += r->p->ops[i].unit == WEFT_ON_HOST;
+	}
+}
+
+/* Tensors that the session kept, against golden of this test's own. */
+static inline void compare_kept(const struct compare_run *r, weft_session *s)
+{
+	struct weft_kept k;
+	char line[256];
+
+	for (int i = 0; i < weft_session_n_kept(s); i++) {
+		assert_int_equal(weft_session_kept(s, i, &k), 0);
+		if (!k.tensor || !k.tensor->data)
+			continue;
+		const uint8_t *got = k.tensor->data, *want = r->want[i].data;
+		for (size_t b = 0; b < weft_tensor_bytes(k.tensor); b++) {
+			if (got[b] == want[b])
+				continue;
+			snprintf(line, sizeof(line), "operator %d, tensor %s, byte %zu: golden 0x%02x, got 0x%02x", k.op,
+			         k.name, b, want[b], got[b]);
+			compare_fail(r, line);
+		}
+	}
+}
+
+static inline void compare_outputs(const struct compare_run *r, const weft_tensor *out)
+{
+	for (int i = 0; i < r->net.g->n_outputs; i++) {
+		const weft_tensor *want = &r->want[r->net.g->outputs[i]];
+		if (memcmp(out[i].data, want->data, weft_tensor_bytes(want)))
+			compare_fail(r, "an output differs from golden");
+	}
+}
+
+static inline void compare_session(const struct compare_run *r, enum weft_device device, struct compare_total *total)
+{
+	struct weft_net net = { .loaded = r->p, .g = r->net.g };
+	struct weft_session_options o = weft_session_options_default();
+	weft_tensor *out = calloc((size_t)r->net.g->n_outputs, sizeof(*out));
+	struct weft_report *rep = NULL;
+	char msg[WEFT_MSG_LEN] = "";
+	weft_session *s;
+
+	assert_non_null(out);
+	o.device = device;
+	o.memory = r->c.memory;
+	o.check = o.keep = true;
+	if (weft_session_open(&net, &o, &s, msg))
+		compare_fail(r, msg);
+	int err = weft_session_run(s, r->net.inputs, out, &rep, msg);
+	if (rep && rep->mismatches)
+		compare_report(r, rep);
+	if (err)
+		compare_fail(r, msg);
+	compare_kept(r, s);
+	compare_outputs(r, out);
+	total->elements += rep->elements;
+	total->cycles += rep->cycles;
+	weft_report_free(rep);
+	for (int i = 0; i < r->net.g->n_outputs; i++)
+		weft_tensor_release(&out[i]);
+	free(out);
+	weft_session_close(s);
+}
+
+static inline void compare_net(const struct compare_case *c, enum weft_device device, struct compare_total *total)
+{
+	const struct weft_config *cfg = weft_config_find("w16");
+	struct weft_compile_options o = { .config = "w16", .sp_limit = c->sp_limit, .no_fuse = c->no_fuse };
+	struct compare_run r = { .c = *c, .device = device == WEFT_DEVICE_RTL ? "rtl" : "model" };
+	char msg[WEFT_MSG] = "";
+
+	random_net_make(&r.net, c->seed, (int)cfg->n, c->large);
+	r.want = calloc((size_t)r.net.g->n_tensors, sizeof(*r.want));
+	assert_non_null(r.want);
+	if (weft_graph_check(r.net.g, msg) || weft_golden_exec(r.net.g, r.net.inputs, r.want, false, msg) ||
+	    weft_compile(r.net.g, &o, &r.p, msg))
+		compare_fail(&r, msg);
+	if (device == WEFT_DEVICE_MODEL)
+		compare_container(&r);
+	compare_count(&r, total);
+	compare_session(&r, device, total);
+	weft_program_free(r.p);
+	weft_golden_release(r.net.g, r.want);
+	free(r.want);
+	random_net_free(&r.net);
+}
+
+static inline void compare_print(const struct compare_total *t, long n)
+{
+	printf("%ld graphs: %u operators on the NPU, %u on the host; %llu elements compared; %llu cycles; commands:", n,
+	       t->npu_ops, t->host_ops, (unsigned long long)t->elements, (unsigned long long)t->cycles);
+	for (int i = 0; i < WEFT_N_CMDS; i++)
+		printf(" %s %u", weft_cmd_infos[i].name, t->commands[weft_cmd_infos[i].op]);
+	printf("\n");
+	fflush(stdout);
+}
+
+/* A kind of command that the graphs never cause is a kind that is not tested. */
+static inline void compare_all_kinds(const struct compare_total *t)
+{
+	for (int i = 0; i < WEFT_N_CMDS; i++)
+		if (!t->commands[weft_cmd_infos[i].op])
+			fail_msg("no %s command was ever executed", weft_cmd_infos[i].name);
+}
+
+#endif

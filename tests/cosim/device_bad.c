@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Streams that the verifier refuses, given to the device all the same: the
+ * fault that it latches, the memory that it must not touch, and the good job
+ * that it must do next.
+ */
+#include "compare_stream.h"
+
+#define WIN_BYTES 8192
+#define OPEN_AT 1024           /* where the good commands of a bad stream put their bytes */
+#define GOOD_SEED 7
+#define GUARD 0x5c
+
+struct bad {
+	const char *name;
+	unsigned op;               /* command to start from; WEFT_CMD_END: build writes words itself */
+	unsigned code, unit, cmd;
+	void (*change)(struct weft_cmd *c);
+	size_t (*build)(uint64_t *words);
+};
+
+static uint32_t sp_bytes(void)
+{
+	return weft_config_find("w16")->sp_bytes;
+}
+
+/* A small legal command of each kind; all that they read lies in 0..4095. */
+static void legal(struct weft_cmd *c, unsigned op)
+{
+	weft_cmd_init(c, op);
+	switch (op) {
+	case WEFT_CMD_LOAD:
+	case WEFT_CMD_STORE:
+		c->load.window = op == WEFT_CMD_LOAD ? WEFT_WIN_CONST : WEFT_WIN_ARENA;
+		c->load.row_bytes = 64;
+		return;
+	case WEFT_CMD_CONV:
+		c->conv.post.oc = 16;
+		c->conv.post.out_base = 8192;
+		c->conv.run_len = 16;
+		c->conv.in_h = 1;
+		c->conv.x_limit = 16;
+		c->conv.w_base = 1024;
+		c->conv.p_base = 2048;
+		c->conv.post.y_max = 127;
+		return;
+	case WEFT_CMD_DW:
+		c->dw.post.oc = 16;
+		c->dw.post.out_base = 8192;
+		c->dw.in_x_stride = c->dw.in_y_stride = 16;
+		c->dw.w_base = 1024;
+		c->dw.p_base = 2048;
+		return;
+	default:
+		c->pool.post.oc = 16;
+		c->pool.post.out_base = 8192;
+		return;
+	}
+}
+
+/* ---- what is wrong ---- */
+
+static void load_beyond(struct weft_cmd *c) { c->load.dram_off = WIN_BYTES - 16; }
+static void load_before(struct weft_cmd *c) { c->load.n1 = 2; c->load.dram_stride1 = -64; c->load.sp_stride1 = 64; }
+static void load_far(struct weft_cmd *c) { c->load.dram_off = INT64_C(1) << 39; }
+static void load_forbidden(struct weft_cmd *c) { c->load.window = 3; }
+static void load_closed(struct weft_cmd *c) { c->load.window = 5; }
+static void store_read_only(struct weft_cmd *c) { c->load.window = WEFT_WIN_CONST; }
+static void store_stream(struct weft_cmd *c) { c->load.window = WEFT_WIN_STREAM; }
+static void store_beyond(struct weft_cmd *c) { c->load.dram_off = WIN_BYTES - 8; }
+static void store_forbidden(struct weft_cmd *c) { c->load.window = 3; }
+static void dma_sp(struct weft_cmd *c) { c->load.sp_addr = (int32_t)sp_bytes() - 8; }
+static void dma_sp_rows(struct weft_cmd *c) { c->load.n1 = 2; c->load.sp_stride1 = (int32_t)sp_bytes(); }
+
+static void conv_input(struct weft_cmd *c) { c->conv.in_base = (int32_t)sp_bytes() - 8; }
+static void conv_weights(struct weft_cmd *c) { c->conv.w_base = (int32_t)sp_bytes() - 16; }
+static void conv_records(struct weft_cmd *c) { c->conv.p_base = (int32_t)sp_bytes() - 16; }
+static void conv_output(struct weft_cmd *c) { c->conv.post.out_base = (int32_t)sp_bytes() - 8; }
+static void conv_addend(struct weft_cmd *c) { c->conv.post.add = 1; c->conv.post.b_base = (int32_t)sp_bytes() - 8; }
+static void dw_input(struct weft_cmd *c) { c->dw.in_base = (int32_t)sp_bytes() + 64; }
+static void dw_weights(struct weft_cmd *c) { c->dw.w_base = (int32_t)sp_bytes() - 16; }
+static void dw_records(struct weft_cmd *c) { c->dw.p_base = (int32_t)sp_bytes() - 16; }
+static void dw_output(struct weft_cmd *c) { c->dw.post.out_base = (int32_t)sp_bytes() - 8; }
+static void pool_input(struct weft_cmd *c) { c->pool.in_base = (int32_t)sp_bytes() - 8; }
+static void pool_output(struct weft_cmd *c) { c->pool.post.out_base = (int32_t)sp_bytes() - 8; }
+static void elt_input(struct weft_cmd *c) { c->elt.in_base = (int32_t)sp_bytes() - 8; }
+static void elt_output(struct weft_cmd *c) { c->elt.post.out_base = (int32_t)sp_bytes() - 8; }
+static void elt_addend(struct weft_cmd *c) { c->elt.post.add = 1; c->elt.post.b_base = (int32_t)sp_bytes() - 8; }
+
+static void row_zero(struct weft_cmd *c) { c->load.row_bytes = 0; }
+static void shift_small(struct weft_cmd *c) { c->pool.post.a_shift = 1; }
+static void zp_large(struct weft_cmd *c) { c->conv.x_zp = 128; }
+static void not_aligned(struct weft_cmd *c) { c->conv.w_base = 1032; }
+static void mode_one(struct weft_cmd *c) { c->conv.post.mode = 1; }
+static void keep_pixels(struct weft_cmd *c) { c->conv.keep = 1; c->conv.post.ow = 17; }
+static void keep_channels(struct weft_cmd *c) { c->conv.keep = 1; c->conv.post.oc = 17; }
+static void dw_line(struct weft_cmd *c) { c->dw.post.ow = 255; }
+static void dw_add(struct weft_cmd *c) { c->dw.post.add = 1; }
+static void pool_add(struct weft_cmd *c) { c->pool.post.add = 1; }
+static void wait_ld(struct weft_cmd *c) { c->h.wait[WEFT_UNIT_LD] = 9; }
+static void wait_self(struct weft_cmd *c) { c->h.wait[WEFT_UNIT_CV] = 1; }
+static void wait_most(struct weft_cmd *c) { c->h.wait[WEFT_UNIT_VE] = 65535; }
+
+/* ---- streams that are wrong as a whole ---- */
+
+static size_t put(uint64_t *words, unsigned op)
+{
+	struct weft_cmd c;
+
+	legal(&c, op);
+	return weft_cmd_encode(&c, words);
+}
+
+static size_t no_words(uint64_t *words)
+{
+	(void)words;
+	return 0;
+}
+
+static size_t no_end(uint64_t *words)
+{
+	return put(words, WEFT_CMD_LOAD);
+}
+
+static size_t cut_short(uint64_t *words)
+{
+	return put(words, WEFT_CMD_CONV) - 3;
+}
+
+static size_t opcode(uint64_t *words, uint64_t op)
+{
+	size_t n = put(words, WEFT_CMD_LOAD);
+
+	words[0] = (words[0] & ~UINT64_C(0xff)) | op;
+	return n + put(words + n, WEFT_CMD_END);
+}
+
+static size_t opcode_77(uint64_t *words) { return opcode(words, 0x77); }
+static size_t opcode_0(uint64_t *words) { return opcode(words, 0); }
+
+static size_t length_wrong(uint64_t *words)
+{
+	size_t n = put(words, WEFT_CMD_LOAD);
+
+	words[0] += 1 << 8;
+	return n + put(words + n, WEFT_CMD_END);
+}
+
+static size_t length_zero(uint64_t *words)
+{
+	size_t n = put(words, WEFT_CMD_LOAD);
+
+	words[0] &= ~UINT64_C(0xff00);
+	return n + put(words + n, WEFT_CMD_END);
+}
+
+static size_t reserved_bit(uint64_t *words)
+{
+	size_t n = put(words, WEFT_CMD_LOAD);
+
+	words[2] |= UINT64_C(1) << 63;
+	return n + put(words + n, WEFT_CMD_END);
+}
+
+/* LD waits for CV, CV for LD. */
+static size_t circle(uint64_t *words)
+{
+	struct weft_cmd c;
+
+	legal(&c, WEFT_CMD_LOAD);
+	c.h.wait[WEFT_UNIT_CV] = 1;
+	size_t n = weft_cmd_encode(&c, words);
+	legal(&c, WEFT_CMD_CONV);
+	c.h.wait[WEFT_UNIT_LD] = 1;
+	n += weft_cmd_encode(&c, words + n);
+	return n + put(words + n, WEFT_CMD_END);
+}
+
+#define LD WEFT_UNIT_LD
+#define ST WEFT_UNIT_ST
+#define CV WEFT_UNIT_CV
+#define VE WEFT_UNIT_VE
+#define CP WEFT_UNIT_CP
+
+/* Behind two good commands a changed one has index 2. */
+#define CHANGED(how, op, code, unit) { #how, WEFT_CMD_##op, WEFT_FAULT_##code, unit, 2, how, NULL }
+#define BUILT(how, code, cmd) { #how, WEFT_CMD_END, WEFT_FAULT_##code, CP, cmd, NULL, how }
+
+static const struct bad bads[] = {
+	CHANGED(load_beyond, LOAD, WINDOW, LD), CHANGED(load_before, LOAD, WINDOW, LD),
+	CHANGED(load_far, LOAD, WINDOW, LD), CHANGED(load_forbidden, LOAD, WINDOW, LD),
+	CHANGED(load_closed, LOAD, WINDOW, LD), CHANGED(store_read_only, STORE, WINDOW, ST),
+	CHANGED(store_stream, STORE, WINDOW, ST), CHANGED(store_beyond, STORE, WINDOW, ST),
+	CHANGED(store_forbidden, STORE, WINDOW, ST),
+	CHANGED(dma_sp, LOAD, SP_RANGE, LD), CHANGED(dma_sp, STORE, SP_RANGE, ST),
+	CHANGED(dma_sp_rows, LOAD, SP_RANGE, LD), CHANGED(dma_sp_rows, STORE, SP_RANGE, ST),
+	CHANGED(conv_input, CONV, SP_RANGE, CV), CHANGED(conv_weights, CONV, SP_RANGE, CV),
+	CHANGED(conv_records, CONV, SP_RANGE, CV), CHANGED(conv_output, CONV, SP_RANGE, CV),
+	CHANGED(conv_addend, CONV, SP_RANGE, CV),
+	CHANGED(dw_input, DW, SP_RANGE, VE), CHANGED(dw_weights, DW, SP_RANGE, VE),
+	CHANGED(dw_records, DW, SP_RANGE, VE), CHANGED(dw_output, DW, SP_RANGE, VE),
+	CHANGED(pool_input, POOL, SP_RANGE, VE), CHANGED(pool_output, POOL, SP_RANGE, VE),
+	CHANGED(elt_input, ELT, SP_RANGE, VE), CHANGED(elt_output, ELT, SP_RANGE, VE),
+	CHANGED(elt_addend, ELT, SP_RANGE, VE),
+	CHANGED(row_zero, LOAD, BAD_FIELD, CP), CHANGED(row_zero, STORE, BAD_FIELD, CP),
+	CHANGED(shift_small, POOL, BAD_FIELD, CP), CHANGED(zp_large, CONV, BAD_FIELD, CP),
+	CHANGED(not_aligned, CONV, BAD_FIELD, CP), CHANGED(keep_pixels, CONV, BAD_FIELD, CP),
+	CHANGED(keep_channels, CONV, BAD_FIELD, CP), CHANGED(dw_line, DW, BAD_FIELD, CP),
+	CHANGED(dw_add, DW, BAD_FIELD, CP), CHANGED(pool_add, POOL, BAD_FIELD, CP),
+	CHANGED(mode_one, CONV, BAD_MODE, CP), CHANGED(mode_one, ELT, BAD_MODE, CP),
+	CHANGED(wait_ld, CONV, DEADLOCK, CP), CHANGED(wait_self, CONV, DEADLOCK, CP),
+	CHANGED(wait_most, ELT, DEADLOCK, CP), CHANGED(wait_ld, STORE, DEADLOCK, CP),
+	BUILT(circle, DEADLOCK, 0),
+	BUILT(no_words, STREAM_END, 0), BUILT(no_end, STREAM_END, 1), BUILT(cut_short, STREAM_END, 0),
+	BUILT(opcode_77, BAD_OP, 0), BUILT(opcode_0, BAD_OP, 0),
+	BUILT(length_wrong, BAD_LEN, 0), BUILT(length_zero, BAD_LEN, 0), BUILT(reserved_bit, BAD_FIELD, 0),
+};
+
+/*
+ * Good load, good store; then the bad command; then a store to GUARD's place
+ * that waits for it.
+ */
+static size_t with_neighbours(const struct bad *b, uint64_t *words)
+{
+	unsigned unit = weft_cmd_info(b->op)->unit;
+	struct weft_cmd c;
+	size_t n;
+
+	legal(&c, WEFT_CMD_LOAD);
+	c.load.row_bytes = 4096;
+	n = weft_cmd_encode(&c, words);
+	legal(&c, WEFT_CMD_STORE);
+	c.load.dram_off = OPEN_AT;
+	c.h.wait[WEFT_UNIT_LD] = 1;
+	n += weft_cmd_encode(&c, words + n);
+	legal(&c, b->op);
+	c.h.wait[WEFT_UNIT_LD] = 1;
+	c.h.wait[WEFT_UNIT_ST] = 1;
+	b->change(&c);
+	n += weft_cmd_encode(&c, words + n);
+	legal(&c, WEFT_CMD_STORE);
+	c.load.row_bytes = 512;
+	c.h.wait[unit] = unit == WEFT_UNIT_LD || unit == WEFT_UNIT_ST ? 2 : 1;
+	n += weft_cmd_encode(&c, words + n);
+	return n + put(words + n, WEFT_CMD_END);
+}
+
+struct bench {
+	weft_dev *dev;
+	weft_buf *consts, *arena, *guard;
+	uint8_t data[WIN_BYTES];   /* of consts */
+	struct random_stream good;
+	uint8_t *want;             /* what the good stream leaves */
+};
+
+static void fill_buf(weft_buf *b, uint8_t v)
+{
+	uint8_t data[WIN_BYTES];
+
+	memset(data, v, sizeof(data));
+	assert_int_equal(weft_buf_write(b, 0, data, sizeof(data)), 0);
+}
+
+static void expect_bytes(const char *name, const char *what, weft_buf *b, size_t from, size_t to, const uint8_t *want)
+{
+	uint8_t got[WIN_BYTES];
+
+	assert_int_equal(weft_buf_read(b, 0, got, sizeof(got)), 0);
+	for (size_t i = from; i < to; i++)
+		if (got[i] != (want ? want[i] : GUARD))
+			fail_msg("%s: %s byte %zu: expected 0x%02x, got 0x%02x", name, what, i, want ? want[i] : GUARD, got[i]);
+}
+
+static void bench_open(struct bench *b, enum weft_dev_kind kind)
+{
+	const struct weft_config *cfg = weft_config_find("w16");
+	uint64_t rng = 1;
+
+	b->dev = stream_device(kind, WEFT_MEMORY_SRAM, "w16");
+	assert_int_equal(weft_buf_alloc(b->dev, WIN_BYTES, &b->consts), 0);
+	assert_int_equal(weft_buf_alloc(b->dev, WIN_BYTES, &b->arena), 0);
+	assert_int_equal(weft_buf_alloc(b->dev, WIN_BYTES, &b->guard), 0);
+	for (size_t i = 0; i < sizeof(b->data); i++)
+		b->data[i] = (uint8_t)(rng = rng * 6364136223846793005u + 1442695040888963407u, rng >> 56);
+	assert_int_equal(weft_buf_write(b->consts, 0, b->data, sizeof(b->data)), 0);
+	random_stream_make(&b->good, GOOD_SEED, cfg);
+	b->want = malloc(b->good.n_arena);
+	assert_non_null(b->want);
+	weft_dev *model = stream_device(WEFT_DEV_MODEL, WEFT_MEMORY_SRAM, "w16");
+	stream_run(GOOD_SEED, model, "model", &b->good, b->want);
+	weft_dev_close(model);
+}
+
+static void bench_close(struct bench *b)
+{
+	weft_buf_free(b->consts);
+	weft_buf_free(b->arena);
+	weft_buf_free(b->guard);
+	weft_dev_close(b->dev);
+	random_stream_free(&b->good);
+	free(b->want);
+}
+
+static void good_job(struct bench *b, const char *name)
+{
+	uint8_t *got = malloc(b->good.n_arena);
+
+	assert_non_null(got);
+	stream_run(GOOD_SEED, b->dev, name, &b->good, got);
+	for (uint64_t i = 0; i < b->good.n_arena; i++)
+		if (got[i] != b->want[i])
+			fail_msg("after %s: good job, memory 0x%llx: expected 0x%02x, got 0x%02x", name,
+			         (unsigned long long)i, b->want[i], got[i]);
+	free(got);
+}
+
+static void one(struct bench *b, const struct bad *bad)
+{
+	const struct weft_window win[] = { { b->consts, true, false }, { b->arena, true, true }, { b->guard, false, false } };
+	uint64_t words[128];
+	size_t n = bad->build ? bad->build(words) : with_neighbours(bad, words);
+	struct weft_job_result r;
+	weft_job job;
+
+	fill_buf(b->arena, GUARD);
+	fill_buf(b->guard, GUARD);
+	weft_dev_trust(b->dev, false);
+	if (weft_submit(b->dev, words, n, win, 3, &job) != -EINVAL)
+		fail_msg("%s: the verifier does not refuse it", bad->name);
+	const char *why = weft_dev_error(b->dev);
+	if (!*why || strchr(why, '\n'))
+		fail_msg("%s: refused with \"%s\"", bad->name, why);
+	weft_dev_trust(b->dev, true);
+	assert_int_equal(weft_submit(b->dev, words, n, win, 3, &job), 0);
+	assert_int_equal(weft_wait(b->dev, job, 60000, &r), 0);
+	weft_dev_trust(b->dev, false);
+	if (r.status != -EIO || r.fault_code != bad->code || r.fault_unit != bad->unit || r.fault_cmd != bad->cmd)
+		fail_msg("%s (%s): expected fault %s of %s, command %u; got status %d, %s of %s, command %u, info 0x%x",
+		         bad->name, weft_cmd_info(bad->op)->name, weft_fault_name(bad->code), weft_unit_name(bad->unit),
+		         bad->cmd, r.status, weft_fault_name(r.fault_code), weft_unit_name(r.fault_unit), r.fault_cmd,
+		         r.fault_info);
+	/* The good store before it may have run; nothing else was written but where a bad store may write. */
+	expect_bytes(bad->name, "arena", b->arena, bad->op == WEFT_CMD_STORE ? 128 : 0, OPEN_AT, NULL);
+	expect_bytes(bad->name, "arena", b->arena, OPEN_AT + 64, WIN_BYTES - 8, NULL);
+	if (!bad->build && bad->change != store_beyond)
+		expect_bytes(bad->name, "arena", b->arena, WIN_BYTES - 8, WIN_BYTES, NULL);
+	expect_bytes(bad->name, "guard", b->guard, 0, WIN_BYTES, NULL);
+	expect_bytes(bad->name, "constants", b->consts, 0, WIN_BYTES, b->data);
+	good_job(b, bad->name);
+}
+
+static void all(enum weft_dev_kind kind)
+{
+	struct bench *b = calloc(1, sizeof(*b));
+
+	assert_non_null(b);
+	bench_open(b, kind);
+	good_job(b, "opening");
+	for (size_t i = 0; i < sizeof(bads) / sizeof(bads[0]); i++)
+		one(b, &bads[i]);
+	printf("%zu bad streams\n", sizeof(bads) / sizeof(bads[0]));
+	bench_close(b);
+	free(b);
+}
+
+static void test_model(void **state)
+{
+	(void)state;
+	all(WEFT_DEV_MODEL);
+}
+
+static void test_rtl(void **state)
+{
+	(void)state;
+	if (!test_have_rtl("w16"))
+		skip();
+	all(WEFT_DEV_RTL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_model), cmocka_unit_test(test_rtl) };
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Random graphs: plain golden, the model and the RTL agree on every tensor.
+ * WEFT_SEED is the first seed, WEFT_N the count. Every fourth seed compiles for
+ * a small scratchpad, every eighth has tensors that are larger than that.
+ */
+#include "compare_net.h"
+
+static void run_all(enum weft_device device)
+{
+	struct compare_total total = { 0 };
+	uint64_t first = test_seed(1000);
+	long n = test_count(20, 500, 5000);
+
+	for (long i = 0; i < n; i++) {
+		struct compare_case c = compare_case_of(first + (uint64_t)i);
+		compare_net(&c, device, &total);
+	}
+	compare_print(&total, n);
+	if (!test_count_given())
+		compare_all_kinds(&total);
+	assert_true(n == 0 || total.elements > 0);
+}
+
+static void test_model(void **state)
+{
+	(void)state;
+	run_all(WEFT_DEVICE_MODEL);
+}
+
+static void test_rtl(void **state)
+{
+	(void)state;
+	if (!test_have_rtl("w16"))
+		skip();
+	run_all(WEFT_DEVICE_RTL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_model), cmocka_unit_test(test_rtl) };
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Twenty random graphs and thirty random streams: is anything badly wrong? */
+#include "compare_net.h"
+#include "compare_stream.h"
+
+#define N_GRAPHS 20
+#define N_STREAMS 30
+
+static void graphs(enum weft_device device)
+{
+	struct compare_total total = { 0 };
+
+	for (uint64_t seed = 1; seed <= N_GRAPHS; seed++) {
+		struct compare_case c = compare_case_of(seed);
+		c.large = false;
+		compare_net(&c, device, &total);
+	}
+	compare_print(&total, N_GRAPHS);
+	compare_all_kinds(&total);
+	assert_true(total.npu_ops > total.host_ops);
+}
+
+static void test_graphs_model(void **state)
+{
+	(void)state;
+	graphs(WEFT_DEVICE_MODEL);
+}
+
+static void test_graphs_rtl(void **state)
+{
+	(void)state;
+	if (!test_have_rtl("w16"))
+		skip();
+	graphs(WEFT_DEVICE_RTL);
+}
+
+static void test_streams_rtl(void **state)
+{
+	unsigned count[256] = { 0 };
+	uint64_t cycles = 0;
+
+	(void)state;
+	if (!test_have_rtl("w16"))
+		skip();
+	weft_dev *devices[2] = { stream_device(WEFT_DEV_MODEL, WEFT_MEMORY_SRAM, "w16"),
+		stream_device(WEFT_DEV_RTL, WEFT_MEMORY_SRAM, "w16") };
+	for (uint64_t seed = 1; seed <= N_STREAMS; seed++)
+		cycles += stream_compare(seed, devices, weft_config_find("w16"), count);
+	stream_print_count(count, N_STREAMS, cycles);
+	assert_true(cycles > 0);
+	weft_dev_close(devices[0]);
+	weft_dev_close(devices[1]);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_graphs_model), cmocka_unit_test(test_graphs_rtl), cmocka_unit_test(test_streams_rtl),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

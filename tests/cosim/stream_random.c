@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Random command streams that no compiler would write: verifier, model and RTL
+ * agree on them. WEFT_SEED is the first seed, WEFT_N the count.
+ */
+#include "compare_stream.h"
+
+static void run_all(bool rtl, const char *config, long n)
+{
+	const struct weft_config *cfg = weft_config_find(config);
+	weft_dev *model = stream_device(WEFT_DEV_MODEL, WEFT_MEMORY_SRAM, config);
+	weft_dev *chips[2] = { NULL, NULL };
+	unsigned count[256] = { 0 };
+	uint64_t first = test_seed(1), cycles = 0;
+
+	for (int i = 0; i < 2 && rtl; i++)
+		chips[i] = stream_device(WEFT_DEV_RTL, i ? WEFT_MEMORY_DDR : WEFT_MEMORY_SRAM, config);
+	for (long i = 0; i < n; i++) {
+		uint64_t seed = first + (uint64_t)i;
+		weft_dev *const devices[2] = { model, chips[seed % 3 == 2] };
+		cycles += stream_compare(seed, devices, cfg, count);
+	}
+	stream_print_count(count, n, cycles);
+	for (int i = 0; i < WEFT_N_CMDS && !test_count_given(); i++)
+		assert_true(count[weft_cmd_infos[i].op] > 0);
+	weft_dev_close(model);
+	weft_dev_close(chips[0]);
+	weft_dev_close(chips[1]);
+}
+
+/* The verifier takes them all, for every configuration. */
+static void test_model(void **state)
+{
+	(void)state;
+	for (int i = 0; i < WEFT_N_CONFIGS; i++)
+		run_all(false, weft_configs[i].name, test_count(100, 300, 3000));
+}
+
+static void test_rtl(void **state)
+{
+	(void)state;
+	if (!test_have_rtl("w16"))
+		skip();
+	run_all(true, "w16", test_count(100, 300, 3000));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_model), cmocka_unit_test(test_rtl) };
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,92 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# Static checks of the RTL. Run from anywhere; names of steps select.
+#
+#   verilator  -Wall is clean in w8, w16, w32, plain and with assertions and
+#              fault hook
+#   yosys      the whole NPU at w8: reads, no latch, no driver conflict, no
+#              combinational loop, the 16 scratchpad banks are memories
+#   operands   each operand register of the array feeds its own PE and one
+#              neighbour only (netlist)
+#   area       LUT, FF, DSP and BRAM at w8 after synth_ecp5 and synth_xilinx
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+out=${O:-build}/lint
+mkdir -p "$out"
+
+pkgs() { echo "hw/gen/$1/weft_cfg_pkg.sv hw/gen/weft_cmd_pkg.sv hw/gen/weft_regs_pkg.sv"; }
+files=$(grep -v '^ *#' hw/files.f | tr '\n' ' ')
+say() { printf '  %-7s %s\n' "$1" "$2"; }
+
+run_yosys() { # name, script
+	echo "$2" > "$out/$1.ys"
+	if ! yosys -q -l "$out/$1.log" "$out/$1.ys" > "$out/$1.out" 2>&1; then
+		grep -h '^ERROR\|ERROR:' "$out/$1.out" "$out/$1.log" | sort -u >&2 || tail -5 "$out/$1.log" >&2
+		echo "lint: yosys $1 failed, see $out/$1.log" >&2
+		return 1
+	fi
+}
+
+step_verilator() {
+	for config in w8 w16 w32; do
+		for defines in '' '--assert -DWEFT_ASSERT -DWEFT_FAULT_HOOK'; do
+			say LINT "$config $defines"
+			# shellcheck disable=SC2086,SC2046
+			verilator --lint-only -Wall --no-timing $defines --top-module weft_npu $(pkgs $config) $files
+		done
+	done
+}
+
+step_yosys() {
+	say YOSYS 'w8: latches, drivers, loops, banks'
+	run_yosys check "read_verilog -sv $(pkgs w8) $files
+hierarchy -check -top weft_npu
+proc
+select -assert-none t:\$dlatch t:\$adlatch t:\$dlatchsr t:\$sr
+opt_expr
+opt_clean
+check -assert
+flatten
+opt_clean
+scc -expect 0
+memory_share
+memory_collect
+select -assert-count 16 c:u_sp.g_bank*.u_ram.mem t:\$mem_v2 %i"
+}
+
+step_operands() {
+	say YOSYS 'w8: fan-out of operand registers'
+	run_yosys array "read_verilog -sv $(pkgs w8) hw/array/weft_array.sv
+hierarchy -top weft_array
+proc
+opt
+write_json $out/array.json"
+	python3 tools/lint/operands.py "$out/array.json" 8
+}
+
+step_area() {
+	say YOSYS 'w8: synth_ecp5'
+	run_yosys ecp5 "read_verilog -sv $(pkgs w8) $files
+synth_ecp5 -top weft_npu
+tee -o $out/ecp5.txt stat -top weft_npu"
+	awk '{ n[$1] += $2 } END {
+		printf "          LUT4 %d  CCU2C %d  FF %d  MULT18X18D %d  DP16KD %d  DPR16X4 %d\n",
+		n["LUT4"], n["CCU2C"], n["TRELLIS_FF"], n["MULT18X18D"], n["DP16KD"], n["TRELLIS_DPR16X4"] }' "$out/ecp5.txt"
+	say YOSYS 'w8: synth_xilinx'
+	run_yosys xilinx "read_verilog -sv $(pkgs w8) $files
+synth_xilinx -flatten -noiopad -top weft_npu
+tee -o $out/xilinx.txt stat -top weft_npu"
+	awk '$1 ~ /^LUT[1-6]$/ { lut += $2 } $1 ~ /^FD[RSCP]E/ { ff += $2 } $1 ~ /^DSP48/ { dsp += $2 }
+		$1 ~ /^RAMB36/ { b36 += $2 } $1 ~ /^RAMB18/ { b18 += $2 } $1 ~ /^RAM(32|64|128|256)/ { lr += $2 }
+		$1 == "CARRY4" { c += $2 } END {
+		printf "          LUT %d  CARRY4 %d  FF %d  DSP48E1 %d  RAMB36 %d  RAMB18 %d  LUT RAM %d\n",
+		lut, c, ff, dsp, b36, b18, lr }' "$out/xilinx.txt"
+}
+
+for step in ${*:-verilator yosys operands area}; do
+	case $step in
+	verilator|yosys|operands|area) "step_$step" ;;
+	*) echo "lint: no step '$step' (verilator, yosys, operands, area)" >&2; exit 2 ;;
+	esac
+done

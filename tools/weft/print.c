@@ -129,6 +129,18 @@ int print_json(const weft_net *net, const struct weft_session_options *o, const 
 	return 0;
 }
 
+/* What the units did, in percent of all cycles. */
+static void print_counters(const struct weft_counters *c)
+{
+	double p = c->cycles ? 100.0 / c->cycles : 0;
+
+	printf("busy: LD %.0f %%, ST %.0f %%, CV %.0f %%, VE %.0f %%; CV waited for activations %.1f %%, weights %.1f %%, "
+	       "post %.1f %%\n", p * c->ld_busy, p * c->st_busy, p * c->cv_busy, p * c->ve_busy, p * c->cv_stall_act,
+	       p * c->cv_stall_wgt, p * c->cv_stall_post);
+	printf("memory: %u bytes read (%.2f a cycle while LD was busy), %u written; %u scratchpad conflicts, %u commands\n",
+	       c->rd_bytes, c->ld_busy ? (double)c->rd_bytes / c->ld_busy : 0, c->wr_bytes, c->sp_conflict, c->cmds);
+}
+
 void print_report(const struct weft_session_options *o, const struct weft_report *r)
 {
 	printf("%4s %-4s %10s %10s %12s %6s  %s\n", "op", "unit", "cycles", "estimate", "MACs", "util", "operator");
@@ -138,6 +150,8 @@ void print_report(const struct weft_session_options *o, const struct weft_report
 		       (unsigned long long)p->cycles, (unsigned long long)p->estimate, (unsigned long long)p->macs,
 		       100 * op_utilization(o, p), p->op);
 	}
+	if (o->device == WEFT_DEVICE_RTL)
+		print_counters(&r->counters);
 	if (o->device == WEFT_DEVICE_RTL)
 		printf("%llu cycles at %s, memory %s, utilization %.1f %%, %.2f M cycles/s simulated\n",
 		       (unsigned long long)r->cycles, o->config, memory_name(o), 100 * r->utilization,

@@ -119,7 +119,7 @@ int print_json(const weft_net *net, const struct weft_session_options *o, const 
 	cJSON_AddItemToObject(j, "ops", ops);
 	cJSON_AddItemToObject(j, "outputs", json_outputs(net, files));
 	cJSON_AddNumberToObject(j, "seconds", r->seconds);
-	cJSON_AddNumberToObject(j, "sim_cycles_per_second", r->seconds > 0 ? (double)r->sim_cycles / r->seconds : 0);
+	cJSON_AddNumberToObject(j, "sim_cycles_per_second", r->cpu_seconds > 0 ? (double)r->sim_cycles / r->cpu_seconds : 0);
 	char *text = cJSON_Print(j);
 	cJSON_Delete(j);
 	if (!text)
@@ -153,9 +153,9 @@ void print_report(const struct weft_session_options *o, const struct weft_report
 	if (o->device == WEFT_DEVICE_RTL)
 		print_counters(&r->counters);
 	if (o->device == WEFT_DEVICE_RTL)
-		printf("%llu cycles at %s, memory %s, utilization %.1f %%, %.2f M cycles/s simulated\n",
+		printf("%llu cycles at %s, memory %s, utilization %.1f %%, %.2f M cycles a processor second simulated\n",
 		       (unsigned long long)r->cycles, o->config, memory_name(o), 100 * r->utilization,
-		       r->seconds > 0 ? (double)r->sim_cycles / r->seconds * 1e-6 : 0);
+		       r->cpu_seconds > 0 ? (double)r->sim_cycles / r->cpu_seconds * 1e-6 : 0);
 	if (r->checked)
 		printf("checked %llu tensors, %llu elements: %llu mismatches\n", (unsigned long long)r->tensors,
 		       (unsigned long long)r->elements, (unsigned long long)r->mismatches);

@@ -104,6 +104,9 @@ int emit_record(struct emit *e, struct cmd *c, const struct node *nd, const stru
 {
 	struct cmds *l = &e->s->cmds;
 	void *p = l->rec;
+
+	if (nd->y_tensor < 0)
+		return 0;
 	int err = cc_grow(&p, l->n_rec, &l->cap_rec, sizeof *l->rec);
 
 	l->rec = p;

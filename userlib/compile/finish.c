@@ -55,6 +55,9 @@ static int op_reason(struct cc *cc, int i)
 
 	switch (c->state) {
 	case OP_NODE:
+		if (cc->nodes[c->node].op == i && cc->nodes[c->node].by_columns)
+			return cc_reason(cc, i, "%lldx%d on the array, input in strips",
+			                 (long long)cc->nodes[c->node].kw, (int)(cc->g->tensors[cc->g->ops[i].in[1]].t.dim[2]));
 		if (cc->nodes[c->node].op == i)
 			return cc_reason(cc, i, "%s", node_words(&cc->nodes[c->node], text));
 		return cc_reason(cc, i, "fused into operator %d", cc->nodes[c->node].op);
@@ -157,7 +160,8 @@ static int finish_tensors(struct cc *cc)
 	for (int i = 0; i < p->n_tensors; i++)
 		finish_tensor(cc, i);
 	for (int i = 0; i < cc->n_nodes; i++)
-		p->tensors[cc->nodes[i].y_tensor].on_npu = true;
+		if (cc->nodes[i].y_tensor >= 0)
+			p->tensors[cc->nodes[i].y_tensor].on_npu = true;
 	return 0;
 }
 

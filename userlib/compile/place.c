@@ -29,7 +29,7 @@ static int stor_of(struct seg *s, int *map, int root, int node, bool write)
 	if (k < 0) {
 		k = map[root] = s->n_stor++;
 		s->stor[k] = (struct stor){
-			.root = root, .bytes = (int64_t)weft_tensor_bytes(&s->cc->g->tensors[root].t), .first = node,
+			.root = root, .bytes = t->bytes, .first = node,
 			.ext_in = t->src_item < s->first_item, .ext_out = false, .area = -1,
 		};
 	}
@@ -40,7 +40,7 @@ static int stor_of(struct seg *s, int *map, int root, int node, bool write)
 
 static int list_storages(struct seg *s)
 {
-	int *map = malloc(((size_t)s->cc->g->n_tensors + 1) * sizeof *map);
+	int *map = malloc(((size_t)s->cc->n_roots + 1) * sizeof *map);
 
 	s->stor = calloc((size_t)s->n * 3 + 1, sizeof *s->stor);
 	s->plan = calloc((size_t)s->n + 1, sizeof *s->plan);
@@ -48,7 +48,7 @@ static int list_storages(struct seg *s)
 		free(map);
 		return -ENOMEM;
 	}
-	for (int i = 0; i < s->cc->g->n_tensors; i++)
+	for (int i = 0; i < s->cc->n_roots; i++)
 		map[i] = -1;
 	for (int i = 0; i < s->n; i++) {
 		const struct node *nd = seg_node(s, i);

@@ -204,6 +204,10 @@ void plan_split(const struct cc *cc, const struct node *nd, struct plan *p, int6
 
 	if (!p->can_split)
 		return;
+	if (nd->by_columns) {
+		p->tw = ceil_div(ow, min64(k, ow));
+		return;
+	}
 	p->th = ceil_div(oh, min64(k, oh));
 	p->tw = oh == 1 ? min64(ow, round_up(ceil_div(ow, k), cc->n)) : ow;
 }

@@ -118,7 +118,7 @@ static void forget_run(weft_session *s)
 	s->host = s->golden = NULL;
 	s->measure = NULL;
 	s->cycles_before = s->sim_cycles = 0;
-	s->seconds = 0;
+	s->seconds = s->cpu_seconds = 0;
 	memset(&s->counters, 0, sizeof(s->counters));
 }
 
@@ -289,6 +289,7 @@ static void add_counters(weft_session *s, const struct weft_job_result *r)
 	s->cycles_before += r->cycles;
 	s->sim_cycles += r->sim_cycles;
 	s->seconds += r->seconds;
+	s->cpu_seconds += r->cpu_seconds;
 }
 
 static int npu_step(weft_session *s, const struct weft_step *step)
@@ -382,6 +383,7 @@ static struct weft_report *report(weft_session *s)
 	r->utilization = r->cycles ? (double)r->macs / ((double)r->cycles * per_cycle) : 0;
 	r->counters = s->counters;
 	r->seconds = s->seconds;
+	r->cpu_seconds = s->cpu_seconds;
 	r->sim_cycles = s->sim_cycles;
 	if (s->check.g && s->golden) {
 		r->checked = true;

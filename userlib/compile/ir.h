@@ -48,6 +48,8 @@ struct node {
 	int y_tensor;          /* that output, for debug records */
 	struct view x, r, y;   /* input, second addend (add), output */
 	struct view dbg;       /* the output in y_tensor's own elements */
+	struct views { struct view x, r, y, dbg; } own, flat;   /* the same before and after shape.c; with
+	                        * its own rows, or as one long row where that is possible */
 	int x_t, r_t;          /* tensors that x and r are views of; r_t -1 without add */
 	bool add;
 	int before;            /* a helper's: 1 + the node that it must precede; 0 */

@@ -311,7 +311,8 @@ static int npu_step(weft_session *s, const struct weft_step *step)
 		err = r.status;
 	}
 	if (err)
-		snprintf(s->error, WEFT_MSG_LEN, "%s", weft_dev_error(s->dev));
+		snprintf(s->error, WEFT_MSG_LEN, "%s", *weft_dev_error(s->dev) ? weft_dev_error(s->dev)
+		                                      : "the program's debug map does not fit its stream");
 	if (!s->check.first.bytes.found)
 		s->check.first.bytes = *weft_dev_cosim(s->dev);
 	return err;
@@ -461,7 +462,7 @@ int weft_session_kept(const weft_session *s, int i, struct weft_kept *k)
 	const weft_tensor *data = NULL;
 	if (!s->dev && s->golden && s->golden[i].data)
 		data = &s->golden[i];
-	else if (s->check.seen && s->check.seen[i].data)
+	else if (s->check.seen && s->check.seen[i].data && s->check.covered[i] >= weft_tensor_elements(&t->t))
 		data = &s->check.seen[i];
 	else if (s->host && s->host[i].data)
 		data = &s->host[i];

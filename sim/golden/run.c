@@ -8,6 +8,7 @@ static const struct {
 	int (*run)(const struct weft_call *c);
 	int n_x;                   /* -1: one or more */
 	bool attr;                 /* needs attributes */
+	int n_y;                   /* 0: one */
 } table[WEFT_N_OPS] = {
 	[WEFT_OP_ARGMAX] = { weft_golden_argmax, 1, true },
 	[WEFT_OP_AVG_POOL2D] = { weft_golden_avg_pool2d, 1, true },
@@ -78,15 +79,17 @@ int weft_golden_run(weft_opcode op, const weft_attr *attr,
 		return weft_call_fail(&c, -EINVAL, "%d inputs, must be %d%s", n_x,
 		                      table[op].n_x < 0 ? 1 : table[op].n_x,
 		                      table[op].n_x < 0 ? " or more" : "");
-	if (n_y != 1)
-		return weft_call_fail(&c, -EINVAL, "%d outputs, must be 1", n_y);
+	if (n_y != (table[op].n_y ? table[op].n_y : 1))
+		return weft_call_fail(&c, -EINVAL, "%d outputs, must be %d", n_y, table[op].n_y ? table[op].n_y : 1);
 	if (table[op].attr && !attr)
 		return weft_call_fail(&c, -EINVAL, "attributes missing");
 	for (int i = 0; i < n_x; i++) {
 		if ((err = check_tensor(&c, "input", i, x[i])))
 			return err;
 	}
-	if ((err = check_tensor(&c, "output", 0, y[0])))
-		return err;
+	for (int i = 0; i < n_y; i++) {
+		if ((err = check_tensor(&c, "output", i, y[i])))
+			return err;
+	}
 	return table[op].run(&c);
 }

@@ -95,7 +95,7 @@ int weft_golden_tfl_dequantize(const struct weft_call *c);
 
 static inline bool weft_is_float(weft_dtype t)
 {
-	return t >= WEFT_FP8E4M3 && t <= WEFT_FP64;
+	return (t >= WEFT_FP8E4M3 && t <= WEFT_FP64) || t == WEFT_FP4E2M1;
 }
 
 /* Smallest and largest value of an integer type; 0 and 0 for floats. */
@@ -108,6 +108,7 @@ static inline int64_t weft_int_min(weft_dtype t)
 	case WEFT_INT32: return INT32_MIN;
 	case WEFT_INT48: return -((int64_t)1 << 47);
 	case WEFT_INT64: return INT64_MIN;
+	case WEFT_INT2: return -2;
 	default: return 0;
 	}
 }

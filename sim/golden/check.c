@@ -136,22 +136,29 @@ static int check_bias(const struct weft_call *c, int64_t oc)
 	return err;
 }
 
-int weft_check_conv(const struct weft_call *c, int64_t kh, int64_t kw, int64_t oc)
+int weft_check_conv_rows(const struct weft_call *c, weft_dtype acc)
 {
 	static const struct weft_row rows[] = {
 		{ { WEFT_INT8, WEFT_INT8, WEFT_INT32 }, WEFT_INT32 },
 		{ { WEFT_INT8, WEFT_INT4, WEFT_INT32 }, WEFT_INT32 },
 		{ { WEFT_INT16, WEFT_INT8, WEFT_INT48 }, WEFT_INT48 },
 	};
+	int err = weft_check_rows(c, rows, 3);
+
+	if (!err && acc != c->y[0]->dtype)
+		err = weft_call_fail(c, -EINVAL, "accumulator type %s, must be %s", weft_dtype_name(acc),
+		                     weft_dtype_name(c->y[0]->dtype));
+	return err;
+}
+
+int weft_check_conv(const struct weft_call *c, int64_t kh, int64_t kw, int64_t oc)
+{
 	const struct weft_attr_conv *a = &c->attr->conv;
 	const weft_tensor *x = c->x[0], *y = c->y[0];
-	int err = weft_check_rows(c, rows, 3);
+	int err = weft_check_conv_rows(c, a->acc);
 
 	if (err)
 		return err;
-	if (a->acc != y->dtype)
-		return weft_call_fail(c, -EINVAL, "accumulator type %s, must be %s",
-		                      weft_dtype_name(a->acc), weft_dtype_name(y->dtype));
 	if (a->dilation[0] < 1 || a->dilation[1] < 1)
 		return weft_call_fail(c, -EINVAL, "dilation %d, %d, must be >= 1", a->dilation[0],
 		                      a->dilation[1]);

@@ -63,6 +63,9 @@ int weft_check_window(const struct weft_call *c, const char *axis, int64_t in, i
 /* Zero point within an 8-bit type, or zero for every other type. */
 int weft_check_zp(const struct weft_call *c, const char *what, weft_dtype t, int64_t zp);
 
+/* The integer rows that the four convolutions share, and their accumulator. */
+int weft_check_conv_rows(const struct weft_call *c, weft_dtype acc);
+
 /* CONV2D's and DEPTHWISE_CONV2D's common rules; oc is the count of output channels. */
 int weft_check_conv(const struct weft_call *c, int64_t kh, int64_t kw, int64_t oc);
 
@@ -72,6 +75,17 @@ int weft_check_pool(const struct weft_call *c);
 int weft_golden_argmax(const struct weft_call *c);
 int weft_golden_avg_pool2d(const struct weft_call *c);
 int weft_golden_conv2d(const struct weft_call *c);
+int weft_golden_conv3d(const struct weft_call *c);
+int weft_golden_transpose_conv2d(const struct weft_call *c);
+int weft_golden_resize(const struct weft_call *c);
+int weft_golden_gather(const struct weft_call *c);
+int weft_golden_scatter(const struct weft_call *c);
+int weft_golden_reverse(const struct weft_call *c);
+int weft_golden_tile(const struct weft_call *c);
+int weft_golden_select(const struct weft_call *c);
+int weft_golden_compare(const struct weft_call *c);
+int weft_golden_bitwise(const struct weft_call *c);
+int weft_golden_unary(const struct weft_call *c);
 int weft_golden_depthwise_conv2d(const struct weft_call *c);
 int weft_golden_matmul(const struct weft_call *c);
 int weft_golden_max_pool2d(const struct weft_call *c);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * REDUCE_SUM, REDUCE_MAX, REDUCE_MIN. TOSA 1.0 sections 2.9.6, 2.9.3, 2.9.4.
+ * REDUCE_SUM, REDUCE_MAX, REDUCE_MIN, REDUCE_ALL, REDUCE_ANY. TOSA 1.0 section 2.9.
  *
- *   x  rank 1 or more; REDUCE_SUM int32, the others int8, int16, int32
+ *   x  rank 1 or more; SUM int32; MAX and MIN int8, int16, int32; ALL and ANY bool
  *   y  x's type and shape with 1 on the reduced axis
  *
  * The sum wraps at 32 bits.
@@ -15,11 +15,13 @@ static int check(const struct weft_call *c)
 		{ { WEFT_INT32 }, WEFT_INT32 },
 		{ { WEFT_INT8 }, WEFT_INT8 },
 		{ { WEFT_INT16 }, WEFT_INT16 },
+		{ { WEFT_BOOL }, WEFT_BOOL },
 	};
+	const bool truth = c->op == WEFT_OP_REDUCE_ALL || c->op == WEFT_OP_REDUCE_ANY;
 	const weft_tensor *x = c->x[0], *y = c->y[0];
 	int err;
 
-	if ((err = weft_check_rows(c, rows, c->op == WEFT_OP_REDUCE_SUM ? 1 : 3)) ||
+	if ((err = weft_check_rows(c, truth ? rows + 3 : rows, truth || c->op == WEFT_OP_REDUCE_SUM ? 1 : 3)) ||
 	    (err = weft_check_axis(c)) ||
 	    (err = weft_check_rank(c, "output", y, x->rank)))
 		return err;
@@ -37,6 +39,8 @@ static int64_t fold(weft_opcode op, int64_t acc, int64_t v)
 {
 	switch (op) {
 	case WEFT_OP_REDUCE_SUM: return acc + v;
+	case WEFT_OP_REDUCE_ALL: return acc & v;
+	case WEFT_OP_REDUCE_ANY: return acc | v;
 	case WEFT_OP_REDUCE_MAX: return acc > v ? acc : v;
 	default: return acc < v ? acc : v;
 	}

@@ -89,7 +89,7 @@ static int check_wires(const struct weft_check *c)
 
 	if (o->op <= WEFT_OP_NONE || o->op >= WEFT_N_OPS)
 		return weft_check_fail(c, "opcode %d is none", (int)o->op);
-	if (o->n_in < 0 || o->n_in > WEFT_OP_MAX_INPUTS || o->n_out < 1 || o->n_out > 4)
+	if (o->n_in < 0 || o->n_in > WEFT_OP_MAX_INPUTS || o->n_out < 1 || o->n_out > WEFT_OP_MAX_OUTPUTS)
 		return weft_check_fail(c, "%d inputs, %d outputs", o->n_in, o->n_out);
 	if (o->src < -1 || o->src >= g->n_srcs)
 		return weft_check_fail(c, "source %d of %d", o->src, g->n_srcs);

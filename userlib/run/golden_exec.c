@@ -39,7 +39,7 @@ static int run_op(const weft_graph *g, int i, weft_tensor *all, bool fast, char 
 {
 	const struct weft_gop *o = &g->ops[i];
 	const weft_tensor *x[WEFT_OP_MAX_INPUTS];
-	weft_tensor *y[4];
+	weft_tensor *y[WEFT_OP_MAX_OUTPUTS];
 	char line[WEFT_GOLDEN_MSG] = "";
 	int err;
 

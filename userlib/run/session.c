@@ -222,7 +222,7 @@ static int host_step(weft_session *s, const struct weft_step *step)
 {
 	const struct weft_gop *op = &graph(s)->ops[step->op];
 	const weft_tensor *x[WEFT_OP_MAX_INPUTS];
-	weft_tensor *y[4];
+	weft_tensor *y[WEFT_OP_MAX_OUTPUTS];
 	int err = 0;
 
 	for (int i = 0; i < op->n_in && !err; i++) {

@@ -311,6 +311,9 @@ static int reshape(struct tosa_lower *l, const weft_tensor *y)
 
 	if (err)
 		return err;
+	/* Writers state the empty shape as one 0, which is no dimension. */
+	if (n == 1 && v[0] == 0)
+		n = 0;
 	for (int i = 0; i < n; i++)
 		if (n != y->rank || v[i] != y->dim[i])
 			return tosa_fail(l, -EINVAL, "result's shape is not the one that is asked");

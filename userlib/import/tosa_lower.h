@@ -92,6 +92,11 @@ int tosa_check_types(struct tosa_lower *l, const weft_tensor *x, int n_x, const 
 /* ---- tosa_attr.c ---- */
 int tosa_attr(struct tosa_lower *l, const weft_tensor *x, int n_x, const weft_tensor *y, weft_attr *a);
 
+/* ---- tosa_custom.c ---- */
+int tosa_custom_known(struct tosa_lower *l);                      /* 0: one of ours; else refused by its name */
+/* Its opcode, the types of operands then results, its attributes. */
+int tosa_custom(struct tosa_lower *l, weft_opcode *op, weft_dtype *types, weft_attr *a);
+
 /* ---- tosa_block.c ---- */
 int tosa_block(struct tosa_lower *l, int block);                  /* outermost */
 int tosa_sub(struct tosa_lower *l, struct tosa_name name, struct weft_graph **sub);

@@ -77,8 +77,8 @@ int weft_session_open(const weft_net *net, const struct weft_session_options *o,
 		snprintf(msg, WEFT_MSG_LEN, "configuration \"%.40s\" is not known; w8, w16 or w32", config);
 		err = -ENOENT;
 	}
-	if (!err && o->device != WEFT_DEVICE_GOLDEN && (net->g->n_subs || net->g->n_vars)) {
-		snprintf(msg, WEFT_MSG_LEN, "control flow and variables run on golden only");
+	if (!err && o->device != WEFT_DEVICE_GOLDEN && net->g->n_vars) {
+		snprintf(msg, WEFT_MSG_LEN, "networks with variables run on golden only");
 		err = -ENOTSUP;
 	}
 	if (!err && (err = weft_vars_init(&s->vars, net->g)))
@@ -243,7 +243,7 @@ static int host_step(weft_session *s, const struct weft_step *step)
 		y[i] = &s->host[op->out[i]];
 	}
 	if (!err)
-		err = weft_golden_run(op->op, &op->attr, x, op->n_in, y, op->n_out, true, s->error);
+		err = weft_golden_exec_op(graph(s), step->op, x, y, true, s->error);
 	for (int i = 0; i < op->n_out && !err; i++)
 		err = to_arena(s, op->out[i]);
 	return err;

@@ -135,7 +135,7 @@ static void endless_loop_bad(void **state)
 	free(w.p);
 }
 
-/* depth blocks, each asking the next: if c then the same of the next block, else x + 1. */
+/* depth + 1 blocks, each asking the next one if c, else the leaf, which gives x + 1. */
 static int import_nested(int depth, weft_graph **g, char *msg)
 {
 	static int32_t one = 1;
@@ -148,7 +148,7 @@ static int import_nested(int depth, weft_graph **g, char *msg)
 		tb_tensor(&t, "c", WEFT_BOOL, 1, 1, 1, NULL);
 		tb_tensor(&t, "x", WEFT_INT32, 0, 1, 1, NULL);
 		tb_tensor(&t, "y", WEFT_INT32, 0, 1, 1, NULL);
-		snprintf(next, sizeof next, "b%d", i + 1);
+		snprintf(next, sizeof next, i == depth ? "leaf" : "b%d", i + 1);
 		tb_flow(&t, TOSA_COND_IF, next, "leaf", "c c x", "y");
 		tb_ports(&t, "c x", "y");
 	}
@@ -162,10 +162,6 @@ static int import_nested(int depth, weft_graph **g, char *msg)
 	tb_add(&t, TOSA_CONST, "", "one");
 	tb_add(&t, TOSA_ADD, "x one", "y");
 	tb_ports(&t, "c x", "y");
-	/* The innermost asks the leaf twice. */
-	struct xfield *f = t.x.blocks[depth].ops[0].field;
-	memcpy(f[0].bytes, "leaf", 4);
-	f[0].n = 4;
 	return tb_import(&t, g, msg);
 }
 

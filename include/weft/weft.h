@@ -36,7 +36,7 @@ typedef struct weft_net weft_net;
 typedef struct weft_session weft_session;
 
 /**
- * Load a network: .tflite, or .weft as weft_net_save() writes it.
+ * Load a network: .tflite, .tosa (TOSA 1.0), or .weft as weft_net_save() writes it.
  *
  * @param name      For messages and reports; copied.
  * @param[out] net  Set only on success; weft_net_free() frees it.
@@ -69,6 +69,16 @@ int weft_net_output(const weft_net *net, int i, struct weft_port *p);
  * The same network and configuration give the same bytes.
  */
 int weft_net_save(const weft_net *net, const char *config, uint8_t **out, size_t *len_bytes, char *msg);
+
+/**
+ * Write the network as TOSA 1.0. *out comes from malloc. Unsigned bytes become
+ * INT8. Operators that TOSA cannot express exactly become CUSTOM of domain
+ * "weft", which only this library reads; with strict they are refused.
+ *
+ * @param note  WEFT_MSG_LEN bytes: names of the operators written as CUSTOM, or "".
+ * @return 0, -ENOTSUP (cannot be expressed; the operator is named), -ENOMEM
+ */
+int weft_net_convert(const weft_net *net, bool strict, uint8_t **out, size_t *len_bytes, char *note, char *msg);
 
 enum weft_device { WEFT_DEVICE_GOLDEN, WEFT_DEVICE_MODEL, WEFT_DEVICE_RTL };
 

@@ -187,6 +187,11 @@ int weft_program_write(const weft_program *p, uint8_t **out, size_t *n_out, char
 {
 	uint8_t *packed[N_SECTIONS] = { NULL };
 	struct io io = { .write = true };
+
+	if (p->graph->n_subs || p->graph->n_vars) {
+		snprintf(msg, WEFT_MSG, ".weft cannot hold control flow or variables");
+		return -ENOTSUP;
+	}
 	int err = write_all(p, &io, packed, msg);
 
 	for (int i = 0; i < N_SECTIONS; i++)

@@ -29,7 +29,7 @@
 extern "C" {
 #endif
 
-#define WEFT_PROGRAM_VERSION 1
+#define WEFT_PROGRAM_VERSION 2
 
 enum weft_place {
 	WEFT_PLACE_NONE = 0,   /* never in memory: fused away, or only in the scratchpad */

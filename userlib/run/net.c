@@ -10,7 +10,9 @@
 #include <string.h>
 
 #include "driver/verify.h"
+#include "userlib/export/tosa.h"
 #include "userlib/import/tflite.h"
+#include "userlib/import/tosa.h"
 #include "weft/gen/cmd.h"
 
 #define FILE_MAX ((size_t)1 << 31)
@@ -20,6 +22,11 @@ static int import(const void *data, size_t len, const char *name, weft_net *n, c
 	if (weft_program_is(data, len)) {
 		int err = weft_program_parse(data, len, &n->loaded, msg);
 		n->g = err ? NULL : n->loaded->graph;
+		return err;
+	}
+	if (weft_tosa_is(data, len)) {
+		int err = weft_import_tosa(data, len, name, &n->graph, msg);
+		n->g = n->graph;
 		return err;
 	}
 	int err = weft_import_tflite(data, len, name, &n->graph, msg);
@@ -152,6 +159,13 @@ int weft_net_save(const weft_net *net, const char *config, uint8_t **out, size_t
 		err = weft_program_write(p, out, len_bytes, msg);
 	weft_program_free(own);
 	return err;
+}
+
+int weft_net_convert(const weft_net *net, bool strict, uint8_t **out, size_t *len_bytes, char *note, char *msg)
+{
+	int n_custom;
+
+	return weft_export_tosa(net->g, strict, out, len_bytes, &n_custom, note, msg);
 }
 
 /* ---- streams as text ---- */

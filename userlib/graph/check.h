@@ -21,4 +21,7 @@ int weft_check_fail(const struct weft_check *c, const char *format, ...)
 /* Arity, types, shapes and attributes of the operator at hand. */
 int weft_check_op(const struct weft_check *c);
 
+/* The same for TensorFlow Lite's operators; arity has been checked. */
+int weft_check_tfl(const struct weft_check *c);
+
 #endif

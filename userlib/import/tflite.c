@@ -37,6 +37,35 @@ static int (*const lowerings[])(struct tfl_lower *) = {
 	[TFL_SQUEEZE] = tfl_lower_reshape,
 	[TFL_EXPAND_DIMS] = tfl_lower_reshape,
 	[TFL_QUANTIZE] = tfl_lower_quantize,
+	[TFL_ABS] = tfl_lower_table,
+	[TFL_ARG_MAX] = tfl_lower_arg_max,
+	[TFL_ARG_MIN] = tfl_lower_arg_max,
+	[TFL_CAST] = tfl_lower_cast,
+	[TFL_DIV] = tfl_lower_div,
+	[TFL_ELU] = tfl_lower_table,
+	[TFL_EXP] = tfl_lower_table,
+	[TFL_FLOOR_DIV] = tfl_lower_floor_div,
+	[TFL_FLOOR_MOD] = tfl_lower_floor_div,
+	[TFL_GATHER] = tfl_lower_gather,
+	[TFL_GATHER_ND] = tfl_lower_gather_nd,
+	[TFL_GELU] = tfl_lower_table,
+	[TFL_HARD_SWISH] = tfl_lower_table,
+	[TFL_LEAKY_RELU] = tfl_lower_table,
+	[TFL_PACK] = tfl_lower_pack,
+	[TFL_RESIZE_BILINEAR] = tfl_lower_resize_bilinear,
+	[TFL_RESIZE_NEAREST] = tfl_lower_resize_nearest,
+	[TFL_RSQRT] = tfl_lower_table,
+	[TFL_SEQUENCE_LSTM] = tfl_lower_sequence_lstm,
+	[TFL_SLICE] = tfl_lower_slice,
+	[TFL_SPLIT] = tfl_lower_split,
+	[TFL_SPLIT_V] = tfl_lower_split_v,
+	[TFL_SQRT] = tfl_lower_sqrt,
+	[TFL_STRIDED_SLICE] = tfl_lower_strided_slice,
+	[TFL_SUB] = tfl_lower_sub,
+	[TFL_SVDF] = tfl_lower_svdf,
+	[TFL_CODE_TANH] = tfl_lower_table,
+	[TFL_TRANSPOSE_CONV] = tfl_lower_transpose_conv,
+	[TFL_UNPACK] = tfl_lower_unpack,
 };
 
 /* "CUSTOM:<its name>" for custom operators; printable. */
@@ -55,12 +84,10 @@ static void op_name(const struct tfl_op *o, char *name, size_t bytes)
 			*p = '?';
 }
 
-/* The operator's result: one tensor that nothing else gives. */
-static int begin_result(struct tfl_lower *l)
+/* Result k: a tensor that nothing else gives. */
+int tfl_result(struct tfl_lower *l, int k)
 {
-	if (l->op->out.n != 1)
-		return tfl_fail(l, -ENOTSUP, "%u results, not 1, at byte %zu", (unsigned)l->op->out.n, l->op->at);
-	int i = fb_i32_at(&l->m->b, &l->op->out, 0);
+	int i = fb_i32_at(&l->m->b, &l->op->out, (uint32_t)k);
 	if (i < 0 || i >= l->m->n_tensors)
 		return tfl_fail(l, -EINVAL, "result: tensor %d of %d, at byte %zu", i, l->m->n_tensors, l->op->at);
 	if (l->raw[i] >= 0 || l->seen[i] >= 0)
@@ -69,6 +96,17 @@ static int begin_result(struct tfl_lower *l)
 		return tfl_fail(l, -EINVAL, "result: tensor %d is constant, at byte %zu", i, l->op->at);
 	l->i_y = i;
 	return tfl_shape(l, i, &l->y);
+}
+
+static int check_results(struct tfl_lower *l)
+{
+	int code = l->op->code;
+	uint32_t most = code == TFL_SPLIT || code == TFL_SPLIT_V || code == TFL_UNPACK ? TFL_MAX_PARTS : 1;
+
+	if (l->op->out.n >= 1 && l->op->out.n <= most)
+		return tfl_result(l, 0);
+	return tfl_fail(l, -ENOTSUP, "%u results, not 1%s, at byte %zu", (unsigned)l->op->out.n, most > 1 ? "..1024" : "",
+	                l->op->at);
 }
 
 static int lower_op(struct tfl_lower *l, int i)
@@ -86,7 +124,7 @@ static int lower_op(struct tfl_lower *l, int i)
 		snprintf(l->msg, WEFT_MSG, "operator %d %s: not supported", i, name);
 		return -ENOTSUP;
 	}
-	if ((err = begin_result(l)))
+	if ((err = check_results(l)))
 		return err;
 	l->src = weft_graph_src(l->g, i, name);
 	if (l->src < 0)

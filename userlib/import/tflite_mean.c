@@ -59,20 +59,21 @@ int tfl_lower_mean(struct tfl_lower *l)
 	int64_t n = 1;
 	int x, keep, err;
 
-	if ((err = tfl_option(l, OPTIONS_REDUCE, REDUCE_KEEP_DIMS, 1, 0, &keep)) || (err = tfl_need_int8_result(l, &yq)))
+	if ((err = tfl_option(l, OPTIONS_REDUCE, REDUCE_KEEP_DIMS, 1, 0, &keep)) || (err = tfl_need_result(l, TFL_Q8_16, &yq)))
 		return err;
-	if ((x = tfl_int8_value(l, 0, &xq)) < 0)
+	if ((x = tfl_quant_value(l, 0, TFL_Q8_16, &xq)) < 0)
 		return x;
 	weft_tensor t = l->g->tensors[x].t;
 	if ((err = axes(l, t.rank, &set)) || (err = tfl_factor(l, (double)xq.scale / (double)yq.scale, &f)))
 		return err;
 	for (int i = 0; i < t.rank; i++)
 		n *= set & 1u << i ? t.dim[i] : 1;
-	if (n > INT32_MAX / 255)
-		return tfl_fail(l, -ENOTSUP, "mean of %lld elements > %d", (long long)n, INT32_MAX / 255);
+	int most = xq.t == WEFT_INT8 ? INT32_MAX / 255 : INT32_MAX / 65535;
+	if (n > most)
+		return tfl_fail(l, -ENOTSUP, "mean of %lld elements > %d", (long long)n, most);
 	divide(&f, n);
 	x = tfl_widen(l, x, xq.zp, 0);
 	x = x < 0 ? x : reduce(l, x, set);
 	int y = x < 0 ? x : tfl_requantise(l, x, 1, &f, TFL_NONE, keep != 0);
-	return y < 0 || keep ? y : tfl_step(l, WEFT_OP_RESHAPE, NULL, &y, 1, WEFT_INT8, l->y.rank, l->y.dim, true);
+	return y < 0 || keep ? y : tfl_step(l, WEFT_OP_RESHAPE, NULL, &y, 1, l->y.dtype, l->y.rank, l->y.dim, true);
 }

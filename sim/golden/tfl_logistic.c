@@ -31,7 +31,7 @@ static int wide(const struct weft_call *c, int16_t (*f)(const struct weft_sigmoi
 		return err;
 	if (a->x_zp != 0)
 		return weft_call_fail(c, -EINVAL, "zero point %d of int16", a->x_zp);
-	weft_sigmoid16_scale(&s, a->x_scale);
+	weft_sigmoid16_scale(&s, a->x_scale, c->op == WEFT_OP_TFL_TANH ? 1 : 0);
 	for (int64_t i = 0; i < weft_tensor_elements(x); i++)
 		((int16_t *)y->data)[i] = f(&s, ((const int16_t *)x->data)[i]);
 	return 0;

@@ -13,6 +13,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "fixed_point.h"
 #include "tfl_sigmoid16.h"
 
 static double curve(double i)
@@ -34,11 +35,16 @@ void weft_sigmoid16_init(struct weft_sigmoid16 *s, int32_t multiplier, int shift
 	s->shift = shift;
 }
 
-void weft_sigmoid16_scale(struct weft_sigmoid16 *s, float x_scale)
+void weft_sigmoid16_scale(struct weft_sigmoid16 *s, float x_scale, int left_most)
 {
+	int log2;
 	double m = (double)x_scale * 4096.0 * 3.0;
 	int shift = 0;
 
+	if (weft_near_power_of_two(x_scale, &log2) && log2 >= -12 && log2 <= left_most - 12) {
+		weft_sigmoid16_init(s, 3 << (log2 + 12), 0);
+		return;
+	}
 	while (m <= 32767.0 / 2.0 && shift <= 30) {
 		shift++;
 		m *= 2.0;

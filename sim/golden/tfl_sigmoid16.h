@@ -17,8 +17,8 @@ struct weft_sigmoid16 {
 /* Fill the table. */
 void weft_sigmoid16_init(struct weft_sigmoid16 *s, int32_t multiplier, int shift);
 
-/* Multiplier and shift for arguments of that scale. */
-void weft_sigmoid16_scale(struct weft_sigmoid16 *s, float x_scale);
+/* Multiplier and shift for arguments of that scale; 2^-12 to 2^(left_most - 12) are met exactly. */
+void weft_sigmoid16_scale(struct weft_sigmoid16 *s, float x_scale, int left_most);
 
 /* Results in Q0.15. */
 int16_t weft_logistic16(const struct weft_sigmoid16 *s, int16_t x);

@@ -11,8 +11,8 @@
  * MUL is (a - za) * (b - zb) times sa * sb / sy. int32 is plain and wraps.
  */
 #include <errno.h>
-#include <math.h>
 
+#include "../../sim/golden/fixed_point.h"
 #include "tflite_lower.h"
 
 
@@ -67,18 +67,13 @@ static int plain(struct tfl_lower *l, weft_opcode op, int activation)
 	return tfl_step(l, op, op == WEFT_OP_MUL ? &a : NULL, x, 2, WEFT_INT32, l->y.rank, l->y.dim, true);
 }
 
-static bool is_power_of_two(float scale, int *log2)
-{
-	return frexpf(scale, log2) == 0.5f;
-}
-
 /* Shifts that bring the operands to the result's scale, 0 for at least one; false: not that rule. */
 static bool power_of_two_shifts(const struct pair *p, int shift[2])
 {
 	int y, x[2];
 
-	if (p->y.t != WEFT_INT16 || !is_power_of_two(p->y.scale, &y) || !is_power_of_two(p->q[0].scale, &x[0]) ||
-	    !is_power_of_two(p->q[1].scale, &x[1]))
+	if (p->y.t != WEFT_INT16 || !weft_near_power_of_two(p->y.scale, &y) ||
+	    !weft_near_power_of_two(p->q[0].scale, &x[0]) || !weft_near_power_of_two(p->q[1].scale, &x[1]))
 		return false;
 	for (int k = 0; k < 2; k++)
 		shift[k] = y - x[k];

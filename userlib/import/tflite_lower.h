@@ -149,6 +149,9 @@ int tfl_result(struct tfl_lower *l, int k);
 /* Operand k of one that only moves values: of the result's type, and quantised like it. */
 int tfl_moved(struct tfl_lower *l, int k);
 
+/* TFLite fixes the result's quantisation where the real range is known. */
+int tfl_need_range(struct tfl_lower *l, const struct tfl_quant *y, float scale, int32_t zp);
+
 /* Fails unless both are equal. */
 int tfl_same_quant(struct tfl_lower *l, const struct tfl_quant *x, const struct tfl_quant *y);
 
@@ -166,7 +169,6 @@ int tfl_lower_pad(struct tfl_lower *l);
 int tfl_lower_concat(struct tfl_lower *l);
 int tfl_lower_relu(struct tfl_lower *l);
 int tfl_lower_softmax(struct tfl_lower *l);
-int tfl_lower_logistic(struct tfl_lower *l);
 int tfl_lower_quantize(struct tfl_lower *l);
 int tfl_lower_dequantize(struct tfl_lower *l);
 int tfl_lower_sub(struct tfl_lower *l);

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <math.h>
 
+#include "../../sim/golden/fixed_point.h"
 #include "tflite_lower.h"
 
 enum { LSTM_WX = 1, LSTM_WH = 5, LSTM_BIAS = 12, LSTM_HIDDEN = 18, LSTM_CELL = 19, LSTM_OPERANDS = 24 };
@@ -101,10 +102,10 @@ static int scales(struct tfl_lower *l, struct weft_attr_tfl_lstm *a, float clip,
 	if (h.scale != y.scale || h.zp != y.zp)
 		return tfl_fail(l, -ENOTSUP, "hidden state (scale %g, zero point %d) and result (%g, %d) differ", (double)h.scale,
 		                (int)h.zp, (double)y.scale, (int)y.zp);
-	if (frexpf(c.scale, &power) != 0.5f || power - 1 < -30 || power - 1 > 0)
+	if (!weft_near_power_of_two(c.scale, &power) || power < -30 || power > 0)
 		return tfl_fail(l, -ENOTSUP, "cell scale %g is no power of two of 2^-30..1", (double)c.scale);
 	a->y_zp = h.zp;
-	a->cell_power = power - 1;
+	a->cell_power = power;
 	a->cell_clip = (int32_t)fmin((double)clip / (double)c.scale, 32767.0);
 	*h_scale = h.scale;
 	if ((err = factor(l, Q0_15 * (double)c.scale / (double)c.scale, &a->forget_cell)) ||

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Between quantisations, and the operators that TOSA cannot say exactly:
- * QUANTIZE, DEQUANTIZE, RELU and its kin, SOFTMAX, LOGISTIC.
+ * QUANTIZE, DEQUANTIZE, RELU and its kin, SOFTMAX.
  */
 #include <errno.h>
 #include <math.h>
@@ -36,8 +36,8 @@ int tfl_lower_relu(struct tfl_lower *l)
 	if ((err = need_same_type(l, &xq, &yq)) ||
 	    (err = tfl_limits(l, activation[l->op->code - TFL_CODE_RELU], &yq, &lo, &hi)))
 		return err;
-	if (xq.scale != yq.scale || xq.zp != yq.zp) {
-		if ((err = tfl_factor(l, (double)xq.scale / (double)yq.scale, &f)))
+	if (xq.scale != yq.scale || xq.zp != yq.zp) {   /* TFLite divides in float32 here */
+		if ((err = tfl_factor(l, (double)(xq.scale / yq.scale), &f)))
 			return err;
 		struct tfl_rescale r = { .to = xq.t, .rounding = WEFT_DOUBLE_ROUND, .x_zp = xq.zp, .y_zp = yq.zp,
 		                         .n = 1, .f = &f };
@@ -47,8 +47,7 @@ int tfl_lower_relu(struct tfl_lower *l)
 	return tfl_clamp(l, x, lo, hi, true);
 }
 
-/* TFLite fixes the quantisation of results in 0..1: the whole range of the type. */
-static int need_unit_range(struct tfl_lower *l, const struct tfl_quant *y, float scale, int32_t zp)
+int tfl_need_range(struct tfl_lower *l, const struct tfl_quant *y, float scale, int32_t zp)
 {
 	if (y->scale == scale && y->zp == zp)
 		return 0;
@@ -60,15 +59,15 @@ static int need_unit_range(struct tfl_lower *l, const struct tfl_quant *y, float
 static int softmax_result(struct tfl_lower *l, const struct tfl_quant *x, const struct tfl_quant *y)
 {
 	if (x->t == WEFT_INT8 && y->t == WEFT_INT8)
-		return need_unit_range(l, y, 1.0f / 256, -128);
+		return tfl_need_range(l, y, 1.0f / 256, -128);
 	if (y->t == WEFT_INT8)
 		return need_same_type(l, x, y);
 	if (x->t == WEFT_INT16)
-		return need_unit_range(l, y, 1.0f / 32768, 0);
+		return tfl_need_range(l, y, 1.0f / 32768, 0);
 	/* Writers differ: 1/65536 as the kernel has it, or 1/65535. */
 	if (y->zp == -32768 && (y->scale == 1.0f / 65536 || y->scale == 1.0f / 65535))
 		return 0;
-	return need_unit_range(l, y, 1.0f / 65536, -32768);
+	return tfl_need_range(l, y, 1.0f / 65536, -32768);
 }
 
 int tfl_lower_softmax(struct tfl_lower *l)
@@ -88,22 +87,6 @@ int tfl_lower_softmax(struct tfl_lower *l)
 	a.tfl_softmax = (struct weft_attr_tfl_softmax){ .x_scale = xq.scale, .beta = beta };
 	weft_tensor t = l->g->tensors[x].t;
 	return tfl_step(l, WEFT_OP_TFL_SOFTMAX, &a, &x, 1, yq.t, t.rank, t.dim, true);
-}
-
-int tfl_lower_logistic(struct tfl_lower *l)
-{
-	struct tfl_quant xq, yq;
-	weft_attr a;
-	int x = unary(l, TFL_Q8_16, &xq, &yq), err;
-
-	if (x < 0)
-		return x;
-	if ((err = need_same_type(l, &xq, &yq)) ||
-	    (err = yq.t == WEFT_INT8 ? need_unit_range(l, &yq, 1.0f / 256, -128) : need_unit_range(l, &yq, 1.0f / 32768, 0)))
-		return err;
-	a.quant = (struct weft_attr_quant){ .x_scale = xq.scale, .x_zp = xq.zp, .y_scale = yq.scale, .y_zp = yq.zp };
-	weft_tensor t = l->g->tensors[x].t;
-	return tfl_step(l, WEFT_OP_TFL_LOGISTIC, &a, &x, 1, yq.t, t.rank, t.dim, true);
 }
 
 /* The operand in the file's own type where the graph has it so, or as int8. */

@@ -2,7 +2,7 @@
 /*
  * Operators on single elements of 8 bits: TABLE, filled here with TFLite's own
  * arithmetic for each of the 256 values. uint8 is int8 with both zero points
- * moved along, which none of these formulas sees. LEAKY_RELU, TANH and ABS
+ * moved along, which none of these formulas sees. LEAKY_RELU, TANH and LOGISTIC
  * take int16 as well.
  */
 #include <errno.h>
@@ -37,7 +37,7 @@ static int32_t scaled(int32_t v, const struct tfl_factor *f)
 
 static int64_t leaky_relu(const struct unary *u, int32_t v)
 {
-	return scaled(v, &u->f[v < 0]);
+	return v < 0 ? scaled(u->alpha < 0 ? -v : v, &u->f[1]) : scaled(v, &u->f[0]);
 }
 
 static int64_t absolute(const struct unary *u, int32_t v)
@@ -55,6 +55,18 @@ static int64_t hyperbolic(const struct unary *u, int32_t v)
 	int32_t r = a ? weft_ratio_1p(weft_exp_negative(5, magnitude)) : 0;
 
 	return clip(weft_shift_right(a < 0 ? -r : r, 24), -128, 127);
+}
+
+static int64_t logistic(const struct unary *u, int32_t v)
+{
+	if (v <= -u->radius || v >= u->radius)
+		return v < 0 ? 0 : 255;
+	int32_t a = scaled(v, &u->f[0]);
+	int32_t r = weft_reciprocal_1p(weft_exp_negative(4, a > 0 ? -a : a));
+
+	if (!a)
+		r = 1 << 30;
+	return clip(weft_shift_right(a < 0 ? INT32_MAX - r : r, 23), 0, 255);
 }
 
 /* In Q0.15, rounded to nearest; -1 * -1 saturates. */
@@ -138,6 +150,8 @@ static int64_t by_real(const struct unary *u, int32_t v)
 
 static float elu(float v, float alpha) { (void)alpha; return v < 0 ? (float)expm1((double)v) : v; }
 static float exponential(float v, float alpha) { (void)alpha; return (float)exp((double)v); }
+static float tanh_of(float v, float alpha) { (void)alpha; return (float)tanh((double)v); }
+static float logistic_of(float v, float alpha) { (void)alpha; return 1.0f / (1.0f + (float)exp(-(double)v)); }
 static float gelu(float v, float alpha)
 {
 	(void)alpha;
@@ -157,17 +171,17 @@ static int prepare_leaky_relu(struct tfl_lower *l, struct unary *u)
 
 	if (!err)
 		err = tfl_factor(l, (double)(u->x.scale / u->y.scale), &u->f[0]);
-	return err ? err : tfl_factor(l, (double)(u->x.scale * u->alpha / u->y.scale), &u->f[1]);
+	return err ? err : tfl_factor(l, fabs((double)(u->x.scale * u->alpha / u->y.scale)), &u->f[1]);
 }
 
-static int prepare_tanh(struct tfl_lower *l, struct unary *u)
+/* LOGISTIC and TANH: fixed point for int8, float32 for uint8. */
+static int prepare_sigmoid(struct tfl_lower *l, struct unary *u)
 {
-	int err;
+	bool tanh = l->op->code == TFL_CODE_TANH;
+	int err = tfl_need_range(l, &u->y, tanh ? 1.0f / 128 : 1.0f / 256, tanh ? 0 : -128);
 
-	if (u->y.scale != 1.0f / 128 || u->y.zp)
-		return tfl_fail(l, -EINVAL, "result has scale %g and zero point %d (as int8); wants 1/128 and 0",
-		                (double)u->y.scale, (int)u->y.zp);
-	if ((err = tfl_factor(l, (double)u->x.scale * (1 << 27), &u->f[0])))
+	u->real = tanh ? tanh_of : logistic_of;
+	if (err || (err = tfl_factor(l, (double)u->x.scale * (1 << 27), &u->f[0])))
 		return err;
 	int left = 31 - u->f[0].shift;
 	u->radius = left < 0 ? INT32_MAX : (int)floor(15.0 * (1 << 27) / ldexp(1.0, left));
@@ -204,8 +218,10 @@ static int prepare(struct tfl_lower *l, struct unary *u, int64_t (**f)(const str
 		*f = leaky_relu;
 		return prepare_leaky_relu(l, u);
 	case TFL_CODE_TANH:
-		*f = hyperbolic;
-		return prepare_tanh(l, u);
+	case TFL_LOGISTIC:
+		if (tfl_file_tensor(l, l->i_y)->type == TFL_INT8)
+			*f = l->op->code == TFL_LOGISTIC ? logistic : hyperbolic;
+		return prepare_sigmoid(l, u);
 	case TFL_HARD_SWISH:
 		*f = hard_swish;
 		return prepare_hard_swish(l, u);
@@ -249,6 +265,8 @@ static int leaky_relu16(struct tfl_lower *l, struct unary *u, int x)
 	for (int i = 0; i < 2; i++) {
 		struct tfl_rescale r = { .to = WEFT_INT32, .rounding = WEFT_DOUBLE_ROUND, .n = 1, .f = &u->f[i] };
 		int y = z < 0 ? z : tfl_step(l, side[i], &a, (int[]){ wide, z }, 2, WEFT_INT32, t.rank, t.dim, false);
+		if (y >= 0 && i == 1 && u->alpha < 0)
+			y = tfl_step(l, WEFT_OP_SUB, NULL, (int[]){ z, y }, 2, WEFT_INT32, t.rank, t.dim, false);
 		if (y < 0 || (part[i] = tfl_rescale(l, y, &r, false)) < 0)
 			return y < 0 ? y : part[i];
 	}
@@ -259,15 +277,18 @@ static int leaky_relu16(struct tfl_lower *l, struct unary *u, int x)
 static int sixteen_bits(struct tfl_lower *l, struct unary *u, int x)
 {
 	weft_tensor t = l->g->tensors[x].t;
-	weft_attr a = { .quant = { .x_scale = u->x.scale } };
+	weft_attr a = { .quant = { .x_scale = u->x.scale, .y_scale = u->y.scale } };
+	int err;
 
 	switch (l->op->code) {
 	case TFL_LEAKY_RELU:
 		return leaky_relu16(l, u, x);
 	case TFL_CODE_TANH:
-		if (u->y.scale != 1.0f / 32768)
-			return tfl_fail(l, -EINVAL, "result has scale %g; wants 1/32768", (double)u->y.scale);
-		return tfl_step(l, WEFT_OP_TFL_TANH, &a, &x, 1, WEFT_INT16, t.rank, t.dim, true);
+	case TFL_LOGISTIC:
+		if ((err = tfl_need_range(l, &u->y, 1.0f / 32768, 0)))
+			return err;
+		return tfl_step(l, l->op->code == TFL_LOGISTIC ? WEFT_OP_TFL_LOGISTIC : WEFT_OP_TFL_TANH, &a, &x, 1, WEFT_INT16,
+		                t.rank, t.dim, true);
 	default:
 		return tfl_fail(l, -ENOTSUP, "int16 is not supported");
 	}

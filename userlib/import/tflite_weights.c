@@ -98,7 +98,8 @@ int tfl_bias(struct tfl_lower *l, int k, int64_t oc, weft_dtype acc, bool *narro
 {
 	weft_tensor t;
 
-	*narrow = false;
+	/* Without a bias TFLite's dense kernels and plain convolutions sum in 32 bits, the others in 64. */
+	*narrow = acc == WEFT_INT48 && (l->op->code == TFL_CONV_2D || l->op->code == TFL_FULLY_CONNECTED);
 	if (!tfl_has(l, k))
 		return no_bias(l, acc);
 	int i = tfl_operand(l, k);
@@ -107,9 +108,9 @@ int tfl_bias(struct tfl_lower *l, int k, int64_t oc, weft_dtype acc, bool *narro
 		return err;
 	if (t.dtype != WEFT_INT32 && !(t.dtype == WEFT_INT64 && acc == WEFT_INT48))
 		return tfl_fail(l, -ENOTSUP, "bias is %s, not int32", weft_dtype_name(t.dtype));
+	*narrow = acc == WEFT_INT48 && t.dtype == WEFT_INT32;
 	if (acc == WEFT_INT32)
 		return tfl_const_as(l, k, 1, &oc);
-	*narrow = t.dtype == WEFT_INT32;
 	return wide_bias(l, i, &t, oc);
 }
 

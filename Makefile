@@ -71,7 +71,7 @@ say = @printf '  %-7s %s\n' $(1) $(2)
 # ---- sources ----------------------------------------------------------------
 
 FAST_SRC := $(wildcard sim/golden/fast/*.c)
-LIB_SRC  := $(sort $(wildcard sim/golden/*.c sim/model/*.c sim/cosim/*.c \
+LIB_SRC  := $(sort $(wildcard sim/golden/*.c sim/golden/float/*.c sim/model/*.c sim/cosim/*.c \
               driver/*.c driver/gen/*.c userlib/*/*.c) $(FAST_SRC))
 CMD_SRC  := $(sort $(wildcard tools/weft/*.c))
 TEST_KINDS := unit model cosim conformance fuzz

@@ -155,6 +155,7 @@ struct weft_attr_conv {
 	int32_t x_zp, w_zp;        /* within the operand's type */
 	weft_dtype acc;            /* WEFT_INT32, WEFT_INT48, WEFT_FP16, WEFT_FP32 */
 	bool local_bound;          /* how a float result may be judged; no effect on it */
+	int32_t log2_scale;        /* float8: products times 2^log2_scale, -32..31; TOSA: 0 */
 };
 
 struct weft_attr_conv3d {
@@ -195,7 +196,7 @@ struct weft_attr_shift { bool round; };
 struct weft_attr_negate { int32_t x_zp, y_zp; };
 struct weft_attr_fft { bool inverse, local_bound; };  /* inverse: FFT2D only */
 struct weft_attr_mul { int32_t shift; };
-struct weft_attr_matmul { int32_t a_zp, b_zp; };
+struct weft_attr_matmul { int32_t a_zp, b_zp, log2_scale; };  /* log2_scale as in conv */
 /* value: integers, and the bit pattern of floats below 32 bits; fvalue: float32 and float64. */
 struct weft_attr_pad { int32_t before[WEFT_MAX_RANK], after[WEFT_MAX_RANK]; int64_t value; double fvalue; };
 struct weft_attr_slice { int64_t start[WEFT_MAX_RANK]; };  /* size is the output's shape */

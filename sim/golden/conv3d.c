@@ -10,7 +10,7 @@
  * As CONV2D: the sum is kept modulo 2^64 and cut at the end, outside the image
  * x - x_zp counts as 0.
  */
-#include "ops.h"
+#include "float/ops.h"
 
 static const char *const axis_name[3] = { "depth", "height", "width" };
 
@@ -92,6 +92,8 @@ int weft_golden_conv3d(const struct weft_call *c)
 
 	if (err)
 		return err;
+	if (weft_is_float(c->y[0]->dtype))
+		return weft_float_conv3d(c);
 	for (int d = 0; d < 5; d++)
 		w.dim[d] = y->dim[d];
 	do {

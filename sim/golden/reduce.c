@@ -7,7 +7,7 @@
  *
  * The sum wraps at 32 bits.
  */
-#include "ops.h"
+#include "float/ops.h"
 
 static int check(const struct weft_call *c)
 {
@@ -17,12 +17,22 @@ static int check(const struct weft_call *c)
 		{ { WEFT_INT16 }, WEFT_INT16 },
 		{ { WEFT_BOOL }, WEFT_BOOL },
 	};
+	static const struct weft_row floats[] = {
+		{ { WEFT_FP16 }, WEFT_FP16 },
+		{ { WEFT_BF16 }, WEFT_BF16 },
+		{ { WEFT_FP32 }, WEFT_FP32 },
+	};
 	const bool truth = c->op == WEFT_OP_REDUCE_ALL || c->op == WEFT_OP_REDUCE_ANY;
 	const weft_tensor *x = c->x[0], *y = c->y[0];
 	int err;
 
-	if ((err = weft_check_rows(c, truth ? rows + 3 : rows, truth || c->op == WEFT_OP_REDUCE_SUM ? 1 : 3)) ||
-	    (err = weft_check_axis(c)) ||
+	if (weft_is_float(x->dtype) && !truth)
+		err = weft_check_rows(c, floats, 3);
+	else if (c->op == WEFT_OP_REDUCE_PRODUCT)
+		err = weft_call_fail(c, -EINVAL, "no row for %s", weft_dtype_name(x->dtype));
+	else
+		err = weft_check_rows(c, truth ? rows + 3 : rows, truth || c->op == WEFT_OP_REDUCE_SUM ? 1 : 3);
+	if (err || (err = weft_check_axis(c)) ||
 	    (err = weft_check_rank(c, "output", y, x->rank)))
 		return err;
 	for (int d = 0; d < x->rank; d++) {
@@ -55,6 +65,8 @@ int weft_golden_reduce(const struct weft_call *c)
 
 	if (err)
 		return err;
+	if (weft_is_float(x->dtype))
+		return weft_float_reduce(c);
 	n = x->dim[axis];
 	for (int d = 0; d < axis; d++)
 		left *= x->dim[d];

@@ -2,8 +2,8 @@
 /*
  * RESIZE. TOSA 1.0 section 2.12.1.
  *
- *   x  [N][IH][IW][C]  int8 or int16
- *   y  [N][OH][OW][C]  NEAREST: x's type; BILINEAR: int32 for int8, int48 for int16
+ *   x  [N][IH][IW][C]  int8 or int16; fp16, bf16 or fp32 (float/resize.c)
+ *   y  [N][OH][OW][C]  NEAREST and floats: x's type; BILINEAR: int32 for int8, int48 for int16
  *
  * Output row oy samples x at (oy*scale_y_d + offset_y) / scale_y_n, likewise
  * columns. BILINEAR is not divided by scale_y_n*scale_x_n: a RESCALE follows.
@@ -11,6 +11,7 @@
  */
 #include <string.h>
 
+#include "float/ops.h"
 #include "resize.h"
 
 static int check_axis(const struct weft_call *c, const char *axis, int64_t in, int64_t out, int64_t n, int64_t d,
@@ -105,9 +106,10 @@ void weft_resize_nearest(const struct weft_call *c, int64_t n, int64_t o, const 
 
 int weft_golden_resize(const struct weft_call *c)
 {
-	static const struct weft_row rows[2][2] = {
-		{ { { WEFT_INT8 }, WEFT_INT8 }, { { WEFT_INT16 }, WEFT_INT16 } },
-		{ { { WEFT_INT8 }, WEFT_INT32 }, { { WEFT_INT16 }, WEFT_INT48 } },
+	static const struct weft_row rows[] = {
+		{ { WEFT_INT8 }, WEFT_INT8 }, { { WEFT_INT16 }, WEFT_INT16 },   /* NEAREST */
+		{ { WEFT_FP16 }, WEFT_FP16 }, { { WEFT_BF16 }, WEFT_BF16 }, { { WEFT_FP32 }, WEFT_FP32 },
+		{ { WEFT_INT8 }, WEFT_INT32 }, { { WEFT_INT16 }, WEFT_INT48 },  /* BILINEAR, from row 2 */
 	};
 	const struct weft_attr_resize *a = &c->attr->resize;
 	const weft_tensor *x = c->x[0], *y = c->y[0];
@@ -115,8 +117,10 @@ int weft_golden_resize(const struct weft_call *c)
 	int64_t o = 0;
 	int err;
 
-	if ((err = weft_check_resize(c)) || (err = weft_check_rows(c, rows[smooth], 2)))
+	if ((err = weft_check_resize(c)) || (err = weft_check_rows(c, rows + (smooth ? 2 : 0), 5)))
 		return err;
+	if (smooth && weft_is_float(x->dtype))
+		return weft_float_resize(c);
 	for (int64_t n = 0; n < y->dim[0]; n++)
 		for (int64_t oy = 0; oy < y->dim[1]; oy++)
 			for (int64_t ox = 0; ox < y->dim[2]; ox++, o += y->dim[3]) {

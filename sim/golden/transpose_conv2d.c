@@ -12,7 +12,7 @@
  * from an output, the positions of x that reach it are those where the
  * remaining distance is a multiple of the stride. out_pad may be negative.
  */
-#include "ops.h"
+#include "float/ops.h"
 
 static int check_axis(const struct weft_call *c, int i)
 {
@@ -43,7 +43,8 @@ static int check(const struct weft_call *c)
 	    (err = weft_check_rank(c, "bias", b, 1)) || (err = weft_check_rank(c, "output", y, 4)) ||
 	    (err = weft_check_conv_rows(c, a->acc)) ||
 	    (err = weft_check_zp(c, "input zero point", x->dtype, a->x_zp)) ||
-	    (err = weft_check_zp(c, "weight zero point", w->dtype, a->w_zp)))
+	    (err = weft_check_zp(c, "weight zero point", w->dtype, a->w_zp)) ||
+	    (err = weft_check_log2_scale(c, a->log2_scale)))
 		return err;
 	if (w->dim[3] != x->dim[3] || y->dim[0] != x->dim[0] || y->dim[3] != w->dim[0])
 		return weft_call_fail(c, -EINVAL, "batch or channels of input, weight and output do not agree");
@@ -96,6 +97,8 @@ int weft_golden_transpose_conv2d(const struct weft_call *c)
 
 	if (err)
 		return err;
+	if (weft_is_float(c->y[0]->dtype))
+		return weft_float_transpose_conv2d(c);
 	for (int d = 0; d < 4; d++)
 		w.dim[d] = y->dim[d];
 	do {

@@ -10,7 +10,7 @@
  * y has x's type and shape. TOSA requires that ABS and NEGATE of int32 do not
  * overflow; here ABS wraps and NEGATE clips. CLZ of 0 is 32.
  */
-#include "ops.h"
+#include "float/ops.h"
 
 static int check(const struct weft_call *c)
 {
@@ -20,10 +20,19 @@ static int check(const struct weft_call *c)
 		{ { WEFT_INT8 }, WEFT_INT8 },
 		{ { WEFT_BOOL }, WEFT_BOOL },
 	};
+	static const struct weft_row floats[] = {
+		{ { WEFT_FP16 }, WEFT_FP16 },
+		{ { WEFT_BF16 }, WEFT_BF16 },
+		{ { WEFT_FP32 }, WEFT_FP32 },
+	};
 	const bool wide = c->op == WEFT_OP_ABS || c->op == WEFT_OP_CLZ, truth = c->op == WEFT_OP_LOGICAL_NOT;
 	int err;
 
-	if ((err = weft_check_rows(c, truth ? rows + 3 : rows, wide || truth ? 1 : 3)) || (err = weft_check_same(c, true)))
+	if (weft_is_float(c->x[0]->dtype) && (c->op == WEFT_OP_ABS || c->op == WEFT_OP_NEGATE))
+		err = weft_check_rows(c, floats, 3);
+	else
+		err = weft_check_rows(c, truth ? rows + 3 : rows, wide || truth ? 1 : 3);
+	if (err || (err = weft_check_same(c, true)))
 		return err;
 	if (c->op != WEFT_OP_NEGATE)
 		return 0;
@@ -63,7 +72,24 @@ int weft_golden_unary(const struct weft_call *c)
 
 	if (err)
 		return err;
+	if (weft_is_float(c->x[0]->dtype))
+		return weft_float_unary(c);
 	for (int64_t i = 0; i < n; i++)
 		weft_put(c->y[0], i, apply(c, weft_get(c->x[0], i)));
 	return 0;
+}
+
+/* CEIL, COS, ERF, EXP, FLOOR, LOG, RECIPROCAL, RSQRT, SIGMOID, SIN, TANH: no integer rows. */
+int weft_golden_float_unary(const struct weft_call *c)
+{
+	static const struct weft_row rows[] = {
+		{ { WEFT_FP16 }, WEFT_FP16 },
+		{ { WEFT_BF16 }, WEFT_BF16 },
+		{ { WEFT_FP32 }, WEFT_FP32 },
+	};
+	int err;
+
+	if ((err = weft_check_rows(c, rows, 3)) || (err = weft_check_same(c, true)))
+		return err;
+	return weft_float_unary(c);
 }

@@ -46,6 +46,7 @@ static void conv(struct io *io, struct weft_attr_conv *a)
 	io_i32(io, &a->w_zp);
 	dtype(io, &a->acc);
 	io_bool(io, &a->local_bound);
+	io_i32(io, &a->log2_scale);
 }
 
 static void nan_mode(struct io *io, weft_nan_mode *m)
@@ -193,6 +194,7 @@ static void attributes(struct io *io, weft_opcode op, weft_attr *a)
 	case WEFT_OP_MATMUL:
 		io_i32(io, &a->matmul.a_zp);
 		io_i32(io, &a->matmul.b_zp);
+		io_i32(io, &a->matmul.log2_scale);
 		break;
 	case WEFT_OP_CLAMP:
 		clamp(io, &a->clamp);

@@ -1,38 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the extension operators of TensorFlow Lite ask of their operands; include/weft/op.h lists them. */
 #include <math.h>
-#include <stdbool.h>
 
-#include "check.h"
-
-#define T(t) (1u << (t))
-#define FAIL(...) return weft_check_fail(c, __VA_ARGS__)
-
-static const struct weft_gop *this_op(const struct weft_check *c)
-{
-	return &c->g->ops[c->i_op];
-}
-
-static const weft_tensor *operand(const struct weft_check *c, int k)
-{
-	return &c->g->tensors[this_op(c)->in[k]].t;
-}
-
-static const weft_tensor *result(const struct weft_check *c)
-{
-	return &c->g->tensors[this_op(c)->out[0]].t;
-}
+#include "check_need.h"
 
 static bool good_scale(float s)
 {
 	return isfinite(s) && s > 0;
-}
-
-static int need_type(const struct weft_check *c, const char *what, const weft_tensor *t, uint32_t allowed)
-{
-	if (!(allowed & T(t->dtype)))
-		FAIL("%s is %s, which has no row", what, weft_dtype_name(t->dtype));
-	return 0;
 }
 
 /* Operand 0 is of an allowed type, and so is the result. */
@@ -41,25 +15,6 @@ static int need_types(const struct weft_check *c, uint32_t x, uint32_t y)
 	int err = need_type(c, "operand 0", operand(c, 0), x);
 
 	return err ? err : need_type(c, "result", result(c), y);
-}
-
-static int need_same_shape(const struct weft_check *c)
-{
-	const weft_tensor *x = operand(c, 0), *y = result(c);
-
-	for (int i = 0; i < WEFT_MAX_RANK; i++)
-		if (x->rank != y->rank || x->dim[i] != y->dim[i])
-			FAIL("result's shape is not the operand's");
-	return 0;
-}
-
-static int need_zp(const struct weft_check *c, const char *what, weft_dtype t, int32_t zp)
-{
-	int lo = t == WEFT_INT8 ? -128 : 0, hi = t == WEFT_INT8 ? 127 : t == WEFT_UINT8 ? 255 : 0;
-
-	if (zp < lo || zp > hi)
-		FAIL("%s zero point %d outside %d..%d", what, (int)zp, lo, hi);
-	return 0;
 }
 
 /* The fixed-point factor beta * scale * 2^26 is above 1; in int16's arithmetic, the factor has a shift below 31. */
@@ -86,8 +41,8 @@ static int check_sigmoid(const struct weft_check *c)
 		return err;
 	if (!good_scale(a->x_scale) || (!tanh && !good_scale(a->y_scale)))
 		FAIL("scales %g and %g", (double)a->x_scale, (double)a->y_scale);
-	err = need_zp(c, "operand 0", x->dtype, a->x_zp);
-	return err || tanh ? err : need_zp(c, "result", x->dtype, a->y_zp);
+	err = need_zp(c, "operand 0", x->dtype, false, a->x_zp);
+	return err || tanh ? err : need_zp(c, "result", x->dtype, false, a->y_zp);
 }
 
 static int check_edge(const struct weft_check *c)
@@ -101,7 +56,7 @@ static int check_edge(const struct weft_check *c)
 		return err;
 	if (!good_scale(in ? a->y_scale : a->x_scale))
 		FAIL("scale %g", (double)(in ? a->y_scale : a->x_scale));
-	return in ? need_zp(c, "result", result(c)->dtype, a->y_zp) : need_zp(c, "operand 0", operand(c, 0)->dtype, a->x_zp);
+	return in ? need_zp(c, "result", result(c)->dtype, false, a->y_zp) : need_zp(c, "operand 0", operand(c, 0)->dtype, false, a->x_zp);
 }
 
 static int check_resize(const struct weft_check *c)
@@ -155,8 +110,8 @@ static int check_lstm(const struct weft_check *c)
 			return err;
 	if ((err = need_factor(c, a->x_gate, 4)) || (err = need_factor(c, a->h_gate, 4)) ||
 	    (err = need_factor(c, &a->forget_cell, 1)) || (err = need_factor(c, &a->input_cell, 1)) ||
-	    (err = need_factor(c, &a->hidden, 1)) || (err = need_zp(c, "input", WEFT_INT8, a->x_zp)) ||
-	    (err = need_zp(c, "result", WEFT_INT8, a->y_zp)))
+	    (err = need_factor(c, &a->hidden, 1)) || (err = need_zp(c, "input", WEFT_INT8, false, a->x_zp)) ||
+	    (err = need_zp(c, "result", WEFT_INT8, false, a->y_zp)))
 		return err;
 	if (a->cell_power < -30 || a->cell_power > 0 || a->cell_clip < 0 || a->cell_clip > INT16_MAX)
 		FAIL("cell scale 2^%d, clip %d", (int)a->cell_power, (int)a->cell_clip);

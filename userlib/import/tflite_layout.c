@@ -2,9 +2,10 @@
 /*
  * Operators that only move values: RESHAPE and its kin, TRANSPOSE, PAD,
  * CONCATENATION. Values keep their bits, so operand and result must have the
- * same quantisation where they have one.
+ * same quantisation where they have one (but see CONCATENATION of uint8).
  */
 #include <errno.h>
+#include <math.h>
 
 #include "tflite_lower.h"
 
@@ -103,7 +104,37 @@ int tfl_lower_pad(struct tfl_lower *l)
 	return tfl_step(l, WEFT_OP_PAD, &a, &x, 1, t.dtype, t.rank, t.dim, true);
 }
 
-/* TFLite's int8 kernel copies bytes and wants equal scales; so do we for uint8. */
+/* TFLite scales uint8 operands of other quantisation in float32: a table of 256 values. */
+static int requantised(struct tfl_lower *l, int k)
+{
+	struct tfl_quant xq, yq;
+	int i = tfl_operand(l, k), err;
+	int64_t n = 256;
+
+	if (i < 0 || tfl_file_tensor(l, i)->type != TFL_UINT8 || l->y.dtype != WEFT_INT8)
+		return tfl_moved(l, k);
+	if ((err = tfl_quant(l, i, TFL_Q8, &xq)) || (err = tfl_need_result(l, TFL_Q8, &yq)))
+		return err;
+	if (xq.scale == yq.scale && xq.zp == yq.zp)
+		return tfl_moved(l, k);
+	if (tfl_file_tensor(l, l->i_y)->type != TFL_UINT8)
+		return tfl_fail(l, -EINVAL, "operand %d is uint8, the result int8", k);
+	int x = tfl_value(l, k);
+	int8_t *table = x < 0 ? NULL : tfl_alloc(l, n, 1);
+	if (!table)
+		return x < 0 ? x : l->err;
+	float inverse = 1.0f / yq.scale, scale = xq.scale * inverse, bias = -(float)(xq.zp + 128) * scale;
+	for (int v = 0; v < 256; v++) {
+		float product = (float)v * scale;
+		float y = roundf(product + bias) + (float)yq.zp;
+		table[v] = (int8_t)(y < -128 ? -128 : y > 127 ? 127 : y);
+	}
+	int t = tfl_data(l, "table", WEFT_INT8, 1, &n, table);
+	weft_tensor s = l->g->tensors[x].t;
+	return t < 0 ? t : tfl_step(l, WEFT_OP_TABLE, NULL, (int[]){ x, t }, 2, WEFT_INT8, s.rank, s.dim, false);
+}
+
+/* TFLite's int8 kernel copies bytes and wants equal scales. */
 int tfl_lower_concat(struct tfl_lower *l)
 {
 	int n = (int)l->op->in.n, in[WEFT_OP_MAX_INPUTS], axis, activation, err;
@@ -121,7 +152,7 @@ int tfl_lower_concat(struct tfl_lower *l)
 		return tfl_fail(l, -EINVAL, "axis %d of rank %d", axis, rank);
 	axis = axis < 0 ? axis + rank : axis;
 	for (int k = 0; k < n; k++) {
-		if ((in[k] = tfl_moved(l, k)) < 0)
+		if ((in[k] = requantised(l, k)) < 0)
 			return in[k];
 		weft_tensor t = l->g->tensors[in[k]].t;
 		if (t.rank != rank)

@@ -121,6 +121,13 @@ typedef enum weft_opcode {
 	WEFT_OP_TFL_LOGISTIC,      /* in: x int8|int16           attr: quant  */
 	WEFT_OP_TFL_QUANTIZE,      /* in: x fp32 -> int8|uint8|int16    attr: quant (out_*) */
 	WEFT_OP_TFL_DEQUANTIZE,    /* in: x int8|uint8|int16 -> fp32    attr: quant (in_*)  */
+	WEFT_OP_TFL_TANH,          /* in: x int16 -> int16       attr: quant (x_*) */
+	WEFT_OP_TFL_RESIZE_BILINEAR,  /* in: x [N,H,W,C] int8|int16  attr: tfl_resize */
+	WEFT_OP_TFL_LSTM,          /* in: x [N,T,I], 4 wx [S,I], 4 wh [S,S] int8, 4 bias [S] int32;
+	                            *     gates in the order input, forget, cell, output  attr: tfl_lstm */
+	WEFT_OP_TFL_CAST,          /* in: x; as C converts, floats to integers saturating */
+	WEFT_OP_TFL_SQRT,          /* in: x fp32; correctly rounded */
+	WEFT_OP_TFL_DIV,           /* in: a, b fp32, broadcasting; correctly rounded */
 	WEFT_N_OPS
 } weft_opcode;
 
@@ -200,6 +207,22 @@ struct weft_attr_variable { int32_t id; };                   /* index into the o
 struct weft_attr_tfl_softmax { float x_scale, beta; };
 struct weft_attr_quant { float x_scale; int32_t x_zp; float y_scale; int32_t y_zp; };
 
+struct weft_attr_tfl_resize {
+	bool align_corners, half_pixel;
+	bool raw_uint8;            /* x is uint8 less 128: TensorFlow Lite computes that type in float32 */
+};
+
+struct weft_tfl_factor { int32_t multiplier, shift; };  /* times multiplier * 2^(shift - 31), in two roundings */
+
+struct weft_attr_tfl_lstm {
+	bool time_major;           /* x [T,N,I] */
+	int32_t x_zp, y_zp;
+	int32_t cell_power;        /* the cell state's scale is 2^cell_power, -30..0 */
+	int32_t cell_clip;         /* 0: none */
+	struct weft_tfl_factor x_gate[4], h_gate[4];  /* to Q3.12 */
+	struct weft_tfl_factor forget_cell, input_cell, hidden;
+};
+
 typedef union weft_attr {
 	struct weft_attr_conv conv;
 	struct weft_attr_conv3d conv3d;
@@ -222,6 +245,8 @@ typedef union weft_attr {
 	struct weft_attr_variable variable;
 	struct weft_attr_tfl_softmax tfl_softmax;
 	struct weft_attr_quant quant;
+	struct weft_attr_tfl_resize tfl_resize;
+	struct weft_attr_tfl_lstm tfl_lstm;
 } weft_attr;
 
 /** TOSA's (or the extension's) name in capitals, "?" for a bad code. */

@@ -111,6 +111,12 @@ int weft_golden_tfl_softmax(const struct weft_call *c);
 int weft_golden_tfl_logistic(const struct weft_call *c);
 int weft_golden_tfl_quantize(const struct weft_call *c);
 int weft_golden_tfl_dequantize(const struct weft_call *c);
+int weft_golden_tfl_tanh(const struct weft_call *c);
+int weft_golden_tfl_resize_bilinear(const struct weft_call *c);
+int weft_golden_tfl_lstm(const struct weft_call *c);
+int weft_golden_tfl_cast(const struct weft_call *c);
+int weft_golden_tfl_sqrt(const struct weft_call *c);
+int weft_golden_tfl_div(const struct weft_call *c);
 
 static inline bool weft_is_float(weft_dtype t)
 {

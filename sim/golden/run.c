@@ -81,6 +81,12 @@ static const struct {
 	[WEFT_OP_TFL_LOGISTIC] = { weft_golden_tfl_logistic, 1, true },
 	[WEFT_OP_TFL_QUANTIZE] = { weft_golden_tfl_quantize, 1, true },
 	[WEFT_OP_TFL_DEQUANTIZE] = { weft_golden_tfl_dequantize, 1, true },
+	[WEFT_OP_TFL_TANH] = { weft_golden_tfl_tanh, 1, true },
+	[WEFT_OP_TFL_RESIZE_BILINEAR] = { weft_golden_tfl_resize_bilinear, 1, true },
+	[WEFT_OP_TFL_LSTM] = { weft_golden_tfl_lstm, 13, true },
+	[WEFT_OP_TFL_CAST] = { weft_golden_tfl_cast, 1, false },
+	[WEFT_OP_TFL_SQRT] = { weft_golden_tfl_sqrt, 1, false },
+	[WEFT_OP_TFL_DIV] = { weft_golden_tfl_div, 2, false },
 };
 
 static int check_tensor(const struct weft_call *c, const char *what, int i, const weft_tensor *t)

@@ -120,6 +120,28 @@ static void quant(struct io *io, struct weft_attr_quant *a)
 	io_i32(io, &a->y_zp);
 }
 
+static void factors(struct io *io, struct weft_tfl_factor *f, int n)
+{
+	for (int i = 0; i < n; i++) {
+		io_i32(io, &f[i].multiplier);
+		io_i32(io, &f[i].shift);
+	}
+}
+
+static void lstm(struct io *io, struct weft_attr_tfl_lstm *a)
+{
+	io_bool(io, &a->time_major);
+	io_i32(io, &a->x_zp);
+	io_i32(io, &a->y_zp);
+	io_i32(io, &a->cell_power);
+	io_i32(io, &a->cell_clip);
+	factors(io, a->x_gate, 4);
+	factors(io, a->h_gate, 4);
+	factors(io, &a->forget_cell, 1);
+	factors(io, &a->input_cell, 1);
+	factors(io, &a->hidden, 1);
+}
+
 void save_attributes(struct io *io, weft_opcode op, weft_attr *a)
 {
 	switch (op) {
@@ -197,7 +219,16 @@ void save_attributes(struct io *io, weft_opcode op, weft_attr *a)
 		io_f32(io, &a->tfl_softmax.x_scale);
 		io_f32(io, &a->tfl_softmax.beta);
 		break;
+	case WEFT_OP_TFL_RESIZE_BILINEAR:
+		io_bool(io, &a->tfl_resize.align_corners);
+		io_bool(io, &a->tfl_resize.half_pixel);
+		io_bool(io, &a->tfl_resize.raw_uint8);
+		break;
+	case WEFT_OP_TFL_LSTM:
+		lstm(io, &a->tfl_lstm);
+		break;
 	case WEFT_OP_TFL_LOGISTIC:
+	case WEFT_OP_TFL_TANH:
 	case WEFT_OP_TFL_QUANTIZE:
 	case WEFT_OP_TFL_DEQUANTIZE:
 		quant(io, &a->quant);

@@ -23,6 +23,9 @@ int weft_check_fail(const struct weft_check *c, const char *format, ...)
 /* Arity, types, shapes and attributes of the operator at hand. */
 int weft_check_op(const struct weft_check *c);
 
+/* The same for TensorFlow Lite's operators; arity has been checked. */
+int weft_check_tfl(const struct weft_check *c);
+
 /* The same for what the networks of this library's compiler do not contain: check_tosa.c. */
 int weft_check_tosa_op(const struct weft_check *c);
 

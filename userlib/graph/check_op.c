@@ -5,7 +5,6 @@
  * Source: TOSA 1.0, the argument tables and ERROR_IF lines of each operator;
  * include/weft/op.h for the order of operands and for the extensions.
  */
-#include <math.h>
 #include <stdbool.h>
 
 #include "check_need.h"
@@ -89,6 +88,12 @@ static const struct arity arity[WEFT_N_OPS] = {
 	[WEFT_OP_TFL_LOGISTIC] = { 1, 1, 1 },
 	[WEFT_OP_TFL_QUANTIZE] = { 1, 1, 1 },
 	[WEFT_OP_TFL_DEQUANTIZE] = { 1, 1, 1 },
+	[WEFT_OP_TFL_TANH] = { 1, 1, 1 },
+	[WEFT_OP_TFL_RESIZE_BILINEAR] = { 1, 1, 1 },
+	[WEFT_OP_TFL_LSTM] = { 13, 13, 1 },
+	[WEFT_OP_TFL_CAST] = { 1, 1, 1 },
+	[WEFT_OP_TFL_SQRT] = { 1, 1, 1 },
+	[WEFT_OP_TFL_DIV] = { 2, 2, 1 },
 };
 
 static int check_conv_types(const struct weft_check *c)
@@ -527,49 +532,6 @@ static int check_rescale(const struct weft_check *c)
 	return 0;
 }
 
-static bool good_scale(float s)
-{
-	return isfinite(s) && s > 0;
-}
-
-/* The framework's own operators: 8 and 16 bits, same shape. */
-static int check_tfl(const struct weft_check *c)
-{
-	const weft_tensor *x = operand(c, 0), *y = result(c);
-	const weft_attr *a = &this_op(c)->attr;
-	uint32_t ints = T(WEFT_INT8) | T(WEFT_INT16), edge = ints | T(WEFT_UINT8);
-	int err = need_same_shape(c);
-
-	if (err)
-		return err;
-	switch (this_op(c)->op) {
-	case WEFT_OP_TFL_SOFTMAX:
-		/* The fixed-point factor beta * scale * 2^26 is above 1. */
-		if (x->rank < 1 || !good_scale(a->tfl_softmax.x_scale) || !isfinite(a->tfl_softmax.beta) ||
-		    (double)a->tfl_softmax.beta * (double)a->tfl_softmax.x_scale * (1 << 26) <= 1)
-			FAIL("rank %d, scale %g, beta %g", x->rank, (double)a->tfl_softmax.x_scale, (double)a->tfl_softmax.beta);
-		if ((err = need_type(c, "operand 0", x, ints)))
-			return err;
-		return need_type(c, "result", y, T(x->dtype) | (x->dtype == WEFT_INT8 ? T(WEFT_INT16) : 0));
-	case WEFT_OP_TFL_LOGISTIC:
-		if (!good_scale(a->quant.x_scale) || !good_scale(a->quant.y_scale))
-			FAIL("scales %g and %g", (double)a->quant.x_scale, (double)a->quant.y_scale);
-		return need_same_type(c, ints);
-	case WEFT_OP_TFL_QUANTIZE:
-		if (!good_scale(a->quant.y_scale))
-			FAIL("scale %g", (double)a->quant.y_scale);
-		if ((err = need_type(c, "operand 0", x, T(WEFT_FP32))) || (err = need_type(c, "result", y, edge)))
-			return err;
-		return need_zp(c, "result", y->dtype, false, a->quant.y_zp);
-	default:
-		if (!good_scale(a->quant.x_scale))
-			FAIL("scale %g", (double)a->quant.x_scale);
-		if ((err = need_type(c, "operand 0", x, edge)) || (err = need_type(c, "result", y, T(WEFT_FP32))))
-			return err;
-		return need_zp(c, "operand 0", x->dtype, false, a->quant.x_zp);
-	}
-}
-
 static int check_kind(const struct weft_check *c)
 {
 	int err;
@@ -624,12 +586,9 @@ static int check_kind(const struct weft_check *c)
 		if (!result(c)->data)
 			FAIL("without data");
 		return 0;
-	case WEFT_OP_TFL_SOFTMAX:
-	case WEFT_OP_TFL_LOGISTIC:
-	case WEFT_OP_TFL_QUANTIZE:
-	case WEFT_OP_TFL_DEQUANTIZE:
-		return check_tfl(c);
 	default:
+		if (this_op(c)->op >= WEFT_OP_TFL_SOFTMAX)
+			return weft_check_tfl(c);
 		return weft_check_tosa_op(c);
 	}
 }

@@ -85,19 +85,17 @@ package weft_cmd_pkg;
   localparam int unsigned POST_OC_W = 16;
   localparam logic [15:0] POST_OC_MIN = 16'd1;
   localparam logic [15:0] POST_OC_MAX = 16'd65535;
-  // 0 int8; 1 int16x8 and 2 float8 are reserved
+  // 0 int8, 1 int16x8; 2 float8 is reserved. Must be among the configuration's modes
   localparam int unsigned POST_MODE_LSB = 240;
   localparam int unsigned POST_MODE_W = 3;
   localparam logic [2:0] POST_MODE_MIN = 3'd0;
-  localparam logic [2:0] POST_MODE_MAX = 3'd0;
+  localparam logic [2:0] POST_MODE_MAX = 3'd1;
   // RESCALE of the first stage rounds twice
   localparam int unsigned POST_DOUBLE_ROUND_LSB = 243;
   localparam int unsigned POST_DOUBLE_ROUND_W = 1;
-  // RESCALE of the first stage takes a 48-bit value and a 16-bit multiplier; reserved
+  // RESCALE of the first stage takes a 48-bit value and a 16-bit multiplier; conv and dw in mode 1 only
   localparam int unsigned POST_SCALE16_LSB = 244;
   localparam int unsigned POST_SCALE16_W = 1;
-  localparam logic [0:0] POST_SCALE16_MIN = 1'd0;
-  localparam logic [0:0] POST_SCALE16_MAX = 1'd0;
   // Add a second tensor behind the first stage
   localparam int unsigned POST_ADD_LSB = 245;
   localparam int unsigned POST_ADD_W = 1;
@@ -109,23 +107,15 @@ package weft_cmd_pkg;
   // Zero point added behind the first stage
   localparam int unsigned POST_Y_ZP_LSB = 256;
   localparam int unsigned POST_Y_ZP_W = 16;
-  localparam logic signed [15:0] POST_Y_ZP_MIN = -16'sd128;
-  localparam logic signed [15:0] POST_Y_ZP_MAX = 16'sd127;
   // Lower clamp of the first stage
   localparam int unsigned POST_Y_MIN_LSB = 272;
   localparam int unsigned POST_Y_MIN_W = 16;
-  localparam logic signed [15:0] POST_Y_MIN_MIN = -16'sd128;
-  localparam logic signed [15:0] POST_Y_MIN_MAX = 16'sd127;
   // Upper clamp of the first stage
   localparam int unsigned POST_Y_MAX_LSB = 288;
   localparam int unsigned POST_Y_MAX_W = 16;
-  localparam logic signed [15:0] POST_Y_MAX_MIN = -16'sd128;
-  localparam logic signed [15:0] POST_Y_MAX_MAX = 16'sd127;
   // Zero point of the first addend
   localparam int unsigned POST_A_ZP_LSB = 304;
   localparam int unsigned POST_A_ZP_W = 16;
-  localparam logic signed [15:0] POST_A_ZP_MIN = -16'sd128;
-  localparam logic signed [15:0] POST_A_ZP_MAX = 16'sd127;
   // Scratchpad address of the second addend, pixel (0,0), channel 0, bytes
   localparam int unsigned POST_B_BASE_LSB = 320;
   localparam int unsigned POST_B_BASE_W = 20;
@@ -138,23 +128,15 @@ package weft_cmd_pkg;
   // Zero point of the second addend
   localparam int unsigned POST_B_ZP_LSB = 384;
   localparam int unsigned POST_B_ZP_W = 16;
-  localparam logic signed [15:0] POST_B_ZP_MIN = -16'sd128;
-  localparam logic signed [15:0] POST_B_ZP_MAX = 16'sd127;
   // Zero point of the sum
   localparam int unsigned POST_S_ZP_LSB = 400;
   localparam int unsigned POST_S_ZP_W = 16;
-  localparam logic signed [15:0] POST_S_ZP_MIN = -16'sd128;
-  localparam logic signed [15:0] POST_S_ZP_MAX = 16'sd127;
   // Lower clamp of the sum
   localparam int unsigned POST_S_MIN_LSB = 416;
   localparam int unsigned POST_S_MIN_W = 16;
-  localparam logic signed [15:0] POST_S_MIN_MIN = -16'sd128;
-  localparam logic signed [15:0] POST_S_MIN_MAX = 16'sd127;
   // Upper clamp of the sum
   localparam int unsigned POST_S_MAX_LSB = 432;
   localparam int unsigned POST_S_MAX_W = 16;
-  localparam logic signed [15:0] POST_S_MAX_MIN = -16'sd128;
-  localparam logic signed [15:0] POST_S_MAX_MAX = 16'sd127;
   // Multiplier of the first addend (pool: of the result)
   localparam int unsigned POST_A_MUL_LSB = 448;
   localparam int unsigned POST_A_MUL_W = 32;

@@ -140,7 +140,7 @@ enum weft_fault {
 #define WEFT_CMD_POST_MODE_BITS 3
 #define WEFT_CMD_POST_MODE_MASK UINT64_C(0x7000000000000)
 #define WEFT_CMD_POST_MODE_MIN 0
-#define WEFT_CMD_POST_MODE_MAX 0
+#define WEFT_CMD_POST_MODE_MAX 1
 #define WEFT_CMD_POST_DOUBLE_ROUND_WORD 3
 #define WEFT_CMD_POST_DOUBLE_ROUND_LSB 51
 #define WEFT_CMD_POST_DOUBLE_ROUND_BITS 1
@@ -152,7 +152,7 @@ enum weft_fault {
 #define WEFT_CMD_POST_SCALE16_BITS 1
 #define WEFT_CMD_POST_SCALE16_MASK UINT64_C(0x10000000000000)
 #define WEFT_CMD_POST_SCALE16_MIN 0
-#define WEFT_CMD_POST_SCALE16_MAX 0
+#define WEFT_CMD_POST_SCALE16_MAX 1
 #define WEFT_CMD_POST_ADD_WORD 3
 #define WEFT_CMD_POST_ADD_LSB 53
 #define WEFT_CMD_POST_ADD_BITS 1
@@ -169,26 +169,26 @@ enum weft_fault {
 #define WEFT_CMD_POST_Y_ZP_LSB 0
 #define WEFT_CMD_POST_Y_ZP_BITS 16
 #define WEFT_CMD_POST_Y_ZP_MASK UINT64_C(0xffff)
-#define WEFT_CMD_POST_Y_ZP_MIN -128
-#define WEFT_CMD_POST_Y_ZP_MAX 127
+#define WEFT_CMD_POST_Y_ZP_MIN -32768
+#define WEFT_CMD_POST_Y_ZP_MAX 32767
 #define WEFT_CMD_POST_Y_MIN_WORD 4
 #define WEFT_CMD_POST_Y_MIN_LSB 16
 #define WEFT_CMD_POST_Y_MIN_BITS 16
 #define WEFT_CMD_POST_Y_MIN_MASK UINT64_C(0xffff0000)
-#define WEFT_CMD_POST_Y_MIN_MIN -128
-#define WEFT_CMD_POST_Y_MIN_MAX 127
+#define WEFT_CMD_POST_Y_MIN_MIN -32768
+#define WEFT_CMD_POST_Y_MIN_MAX 32767
 #define WEFT_CMD_POST_Y_MAX_WORD 4
 #define WEFT_CMD_POST_Y_MAX_LSB 32
 #define WEFT_CMD_POST_Y_MAX_BITS 16
 #define WEFT_CMD_POST_Y_MAX_MASK UINT64_C(0xffff00000000)
-#define WEFT_CMD_POST_Y_MAX_MIN -128
-#define WEFT_CMD_POST_Y_MAX_MAX 127
+#define WEFT_CMD_POST_Y_MAX_MIN -32768
+#define WEFT_CMD_POST_Y_MAX_MAX 32767
 #define WEFT_CMD_POST_A_ZP_WORD 4
 #define WEFT_CMD_POST_A_ZP_LSB 48
 #define WEFT_CMD_POST_A_ZP_BITS 16
 #define WEFT_CMD_POST_A_ZP_MASK UINT64_C(0xffff000000000000)
-#define WEFT_CMD_POST_A_ZP_MIN -128
-#define WEFT_CMD_POST_A_ZP_MAX 127
+#define WEFT_CMD_POST_A_ZP_MIN -32768
+#define WEFT_CMD_POST_A_ZP_MAX 32767
 #define WEFT_CMD_POST_B_BASE_WORD 5
 #define WEFT_CMD_POST_B_BASE_LSB 0
 #define WEFT_CMD_POST_B_BASE_BITS 20
@@ -211,26 +211,26 @@ enum weft_fault {
 #define WEFT_CMD_POST_B_ZP_LSB 0
 #define WEFT_CMD_POST_B_ZP_BITS 16
 #define WEFT_CMD_POST_B_ZP_MASK UINT64_C(0xffff)
-#define WEFT_CMD_POST_B_ZP_MIN -128
-#define WEFT_CMD_POST_B_ZP_MAX 127
+#define WEFT_CMD_POST_B_ZP_MIN -32768
+#define WEFT_CMD_POST_B_ZP_MAX 32767
 #define WEFT_CMD_POST_S_ZP_WORD 6
 #define WEFT_CMD_POST_S_ZP_LSB 16
 #define WEFT_CMD_POST_S_ZP_BITS 16
 #define WEFT_CMD_POST_S_ZP_MASK UINT64_C(0xffff0000)
-#define WEFT_CMD_POST_S_ZP_MIN -128
-#define WEFT_CMD_POST_S_ZP_MAX 127
+#define WEFT_CMD_POST_S_ZP_MIN -32768
+#define WEFT_CMD_POST_S_ZP_MAX 32767
 #define WEFT_CMD_POST_S_MIN_WORD 6
 #define WEFT_CMD_POST_S_MIN_LSB 32
 #define WEFT_CMD_POST_S_MIN_BITS 16
 #define WEFT_CMD_POST_S_MIN_MASK UINT64_C(0xffff00000000)
-#define WEFT_CMD_POST_S_MIN_MIN -128
-#define WEFT_CMD_POST_S_MIN_MAX 127
+#define WEFT_CMD_POST_S_MIN_MIN -32768
+#define WEFT_CMD_POST_S_MIN_MAX 32767
 #define WEFT_CMD_POST_S_MAX_WORD 6
 #define WEFT_CMD_POST_S_MAX_LSB 48
 #define WEFT_CMD_POST_S_MAX_BITS 16
 #define WEFT_CMD_POST_S_MAX_MASK UINT64_C(0xffff000000000000)
-#define WEFT_CMD_POST_S_MAX_MIN -128
-#define WEFT_CMD_POST_S_MAX_MAX 127
+#define WEFT_CMD_POST_S_MAX_MIN -32768
+#define WEFT_CMD_POST_S_MAX_MAX 32767
 #define WEFT_CMD_POST_A_MUL_WORD 7
 #define WEFT_CMD_POST_A_MUL_LSB 0
 #define WEFT_CMD_POST_A_MUL_BITS 32
@@ -630,22 +630,22 @@ struct weft_cmd_post {
 	int32_t ow; /* Output width; 1..65535 pixels */
 	int32_t oh; /* Output height; 1..65535 rows */
 	int32_t oc; /* Output channels; 1..65535 channels */
-	int32_t mode; /* 0 int8; 1 int16x8 and 2 float8 are reserved; 0..0 */
+	int32_t mode; /* 0 int8, 1 int16x8; 2 float8 is reserved. Must be among the configuration's modes; 0..1 */
 	int32_t double_round; /* RESCALE of the first stage rounds twice; 0..1 */
-	int32_t scale16; /* RESCALE of the first stage takes a 48-bit value and a 16-bit multiplier; reserved; 0..0 */
+	int32_t scale16; /* RESCALE of the first stage takes a 48-bit value and a 16-bit multiplier; conv and dw in mode 1 only; 0..1 */
 	int32_t add; /* Add a second tensor behind the first stage; 0..1 */
 	int32_t pre_shift; /* Left shift of both addends before their RESCALE; 0..30 bits */
-	int32_t y_zp; /* Zero point added behind the first stage; -128..127 */
-	int32_t y_min; /* Lower clamp of the first stage; -128..127 */
-	int32_t y_max; /* Upper clamp of the first stage; -128..127 */
-	int32_t a_zp; /* Zero point of the first addend; -128..127 */
+	int32_t y_zp; /* Zero point added behind the first stage; -32768..32767 */
+	int32_t y_min; /* Lower clamp of the first stage; -32768..32767 */
+	int32_t y_max; /* Upper clamp of the first stage; -32768..32767 */
+	int32_t a_zp; /* Zero point of the first addend; -32768..32767 */
 	int32_t b_base; /* Scratchpad address of the second addend, pixel (0,0), channel 0; 0..1048575 bytes */
 	int32_t b_x_stride; /* Its step to the next pixel of the row; 0..1048575 bytes */
 	int32_t b_y_stride; /* Its step to the next row; 0..1048575 bytes */
-	int32_t b_zp; /* Zero point of the second addend; -128..127 */
-	int32_t s_zp; /* Zero point of the sum; -128..127 */
-	int32_t s_min; /* Lower clamp of the sum; -128..127 */
-	int32_t s_max; /* Upper clamp of the sum; -128..127 */
+	int32_t b_zp; /* Zero point of the second addend; -32768..32767 */
+	int32_t s_zp; /* Zero point of the sum; -32768..32767 */
+	int32_t s_min; /* Lower clamp of the sum; -32768..32767 */
+	int32_t s_max; /* Upper clamp of the sum; -32768..32767 */
 	uint32_t a_mul; /* Multiplier of the first addend (pool: of the result); 0..2147483647 */
 	uint32_t b_mul; /* Multiplier of the second addend; 0..2147483647 */
 	uint32_t s_mul; /* Multiplier of the sum; 0..2147483647 */

@@ -18,11 +18,61 @@ static int ranges(struct verify *v)
 	if (weft_cmd_check_align(&v->c, v->cfg->n, &field, &value))
 		return verify_fail(v, WEFT_VERIFY_BAD_ALIGN, "%s 0x%llx is not a multiple of %u", field,
 				   (unsigned long long)value, v->cfg->n);
+	if (weft_cmd_check_elems(&v->c, &field, &value))
+		return verify_fail(v, WEFT_VERIFY_BAD_ALIGN, "%s %lld is not a multiple of 2", field,
+				   (long long)value);
 	return 0;
 }
 
-static int post(struct verify *v, const struct weft_cmd_post *p, bool may_add)
+/* Limits and zero points of mode 0 are wider in the encoding than int8. */
+static int types(struct verify *v, const struct weft_cmd_post *p)
 {
+	const struct {
+		const char *name;
+		int32_t value;
+	} f[] = {
+		{"y_zp", p->y_zp}, {"y_min", p->y_min}, {"y_max", p->y_max}, {"a_zp", p->a_zp},
+		{"b_zp", p->b_zp}, {"s_zp", p->s_zp}, {"s_min", p->s_min}, {"s_max", p->s_max},
+	};
+
+	for (size_t i = 0; p->mode == MODE_INT8 && i < sizeof(f) / sizeof(f[0]); i++) {
+		if (f[i].value < INT8_MIN)
+			return verify_fail(v, WEFT_VERIFY_TYPE_RANGE, "%s %d < %d", f[i].name, f[i].value, INT8_MIN);
+		if (f[i].value > INT8_MAX)
+			return verify_fail(v, WEFT_VERIFY_TYPE_RANGE, "%s %d > %d", f[i].name, f[i].value, INT8_MAX);
+	}
+	return 0;
+}
+
+/* sums: the command adds up products, in 48 bits in mode 1. */
+static int scale(struct verify *v, const struct weft_cmd_post *p, bool sums)
+{
+	if (!p->scale16)
+		return 0;
+	if (p->mode != MODE_INT16)
+		return verify_fail(v, WEFT_VERIFY_MODE_FIELD, "scale16 1 > 0 in mode %d", p->mode);
+	if (!sums)
+		return verify_fail(v, WEFT_VERIFY_MODE_FIELD, "scale16 1 > 0");
+	if (p->double_round)
+		return verify_fail(v, WEFT_VERIFY_MODE_FIELD, "double_round 1 > 0 with scale16");
+	return 0;
+}
+
+static int zero_point(struct verify *v, const struct weft_cmd_post *p, int32_t x_zp)
+{
+	if (p->mode == MODE_INT16 && x_zp)
+		return verify_fail(v, WEFT_VERIFY_MODE_FIELD, "x_zp %d != 0 in mode 1", x_zp);
+	return 0;
+}
+
+static int post(struct verify *v, const struct weft_cmd_post *p, bool may_add, bool sums)
+{
+	int ret = types(v, p);
+
+	if (!ret)
+		ret = scale(v, p, sums);
+	if (ret)
+		return ret;
 	if (p->y_min > p->y_max)
 		return verify_fail(v, WEFT_VERIFY_CLAMP_ORDER, "y_min %d > y_max %d", p->y_min, p->y_max);
 	if (!p->add)
@@ -71,14 +121,16 @@ static uint64_t pixels_of(const struct weft_cmd_post *p)
 static int conv(struct verify *v, const struct weft_cmd_conv *c)
 {
 	uint32_t n = v->cfg->n;
-	uint64_t pad = ((uint64_t)c->run_len + n - 1) / n * n;
+	uint64_t pad = ((uint64_t)c->run_len / elem_bytes(&c->post) + n - 1) / n * n;
 	uint64_t tiles = ((uint64_t)c->post.oc + n - 1) / n;
 	int64_t row = c->iy_start + (int64_t)(c->post.oh - 1) * c->stride_y +
 		      (int64_t)(c->n_ky - 1) * c->dil_y;
 	int64_t xb = c->xb_start + (int64_t)(c->post.ow - 1) * c->ox_step +
 		     (int64_t)(c->n_kx - 1) * c->kx_step + c->run_len - 1;
-	int ret = post(v, &c->post, true);
+	int ret = post(v, &c->post, true, true);
 
+	if (!ret)
+		ret = zero_point(v, &c->post, c->x_zp);
 	if (!ret)
 		ret = coordinate(v, "input row", row, WEFT_VERIFY_MAX_ROW);
 	if (!ret)
@@ -92,11 +144,14 @@ static int dw(struct verify *v, const struct weft_cmd_dw *c)
 {
 	int64_t line = (int64_t)(c->post.ow - 1) * c->stride_x + 3;
 	int64_t row = c->iy_start + (int64_t)(c->post.oh - 1) * c->stride_y + 2;
-	int ret = post(v, &c->post, false);
+	int64_t most = v->cfg->dw_line / elem_bytes(&c->post);
+	int ret = post(v, &c->post, false, true);
 
-	if (!ret && line > v->cfg->dw_line)
-		ret = verify_fail(v, WEFT_VERIFY_LINE_TOO_LONG, "row %lld > %u", (long long)line,
-				  v->cfg->dw_line);
+	if (!ret)
+		ret = zero_point(v, &c->post, c->x_zp);
+	if (!ret && line > most)
+		ret = verify_fail(v, WEFT_VERIFY_LINE_TOO_LONG, "row %lld > %lld", (long long)line,
+				  (long long)most);
 	if (!ret)
 		ret = coordinate(v, "input row", row, WEFT_VERIFY_MAX_ROW);
 	if (!ret)
@@ -106,7 +161,7 @@ static int dw(struct verify *v, const struct weft_cmd_dw *c)
 
 static int pool(struct verify *v, const struct weft_cmd_pool *c)
 {
-	int ret = post(v, &c->post, false);
+	int ret = post(v, &c->post, false, false);
 
 	if (!ret)
 		ret = taps(v, pixels_of(&c->post), (uint64_t)c->n_ky * (uint64_t)c->n_kx,
@@ -116,7 +171,7 @@ static int pool(struct verify *v, const struct weft_cmd_pool *c)
 
 static int elt(struct verify *v, const struct weft_cmd_elt *c)
 {
-	int ret = post(v, &c->post, true);
+	int ret = post(v, &c->post, true, false);
 
 	if (!ret)
 		ret = taps(v, pixels_of(&c->post), 1, (uint64_t)c->post.oc);

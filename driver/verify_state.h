@@ -21,6 +21,15 @@
 /* Pieces of one row that do not touch. */
 #define SPANS_MAX (1u << 18)
 
+/* Values of the field mode. */
+enum { MODE_INT8, MODE_INT16 };
+
+/* Bytes of an element of a tensor. */
+static inline uint32_t elem_bytes(const struct weft_cmd_post *p)
+{
+	return p->mode == MODE_INT16 ? 2 : 1;
+}
+
 struct marks {
 	int16_t *byte, *block;
 };
@@ -74,6 +83,7 @@ struct verify {
 	/* A conv command whose sums wait for the next one. */
 	bool kept;
 	uint32_t kept_pixels, kept_oc;
+	int32_t kept_mode;
 	size_t kept_cmd, kept_word;
 
 	struct marks writer[WEFT_N_UNITS], reader[WEFT_N_UNITS];

@@ -23,7 +23,7 @@ static int range(struct verify *v, const char *object, uint32_t base, uint64_t l
 	return verify_box(v, &b);
 }
 
-/* oh rows of ow pixels of oc bytes. */
+/* oh rows of ow pixels of oc elements. */
 static int tensor(struct verify *v, const struct weft_cmd_post *p, const char *object, enum use use,
 		  int32_t base, int32_t y_stride, int32_t x_stride)
 {
@@ -31,7 +31,7 @@ static int tensor(struct verify *v, const struct weft_cmd_post *p, const char *o
 		.object = object, .use = use, .base = (uint32_t)base,
 		.y = {.n1 = (uint32_t)p->oh, .n2 = 1, .a1 = y_stride},
 		.x = {.n1 = (uint32_t)p->ow, .n2 = 1, .a1 = x_stride},
-		.len = (uint32_t)p->oc,
+		.len = (uint32_t)p->oc * elem_bytes(p),
 	};
 
 	return verify_box(v, &b);
@@ -67,7 +67,8 @@ static uint64_t blocks_of(const struct verify *v, int32_t channels)
 static int conv(struct verify *v, const struct weft_cmd_conv *c)
 {
 	uint64_t n = v->cfg->n, blocks = blocks_of(v, c->post.oc);
-	uint64_t chunks = ((uint64_t)c->run_len + n - 1) / n * (uint64_t)c->n_ky * (uint64_t)c->n_kx;
+	uint64_t chunks = ((uint64_t)c->run_len / elem_bytes(&c->post) + n - 1) / n * (uint64_t)c->n_ky *
+			  (uint64_t)c->n_kx;
 	struct box in = {
 		.object = "input", .use = USE_READ, .base = (uint32_t)c->in_base,
 		.y = {.n1 = (uint32_t)c->post.oh, .n2 = (uint32_t)c->n_ky, .a1 = c->oy_step, .a2 = c->ky_step,
@@ -98,7 +99,7 @@ static int dw(struct verify *v, const struct weft_cmd_dw *c)
 		      .a2 = c->in_y_stride, .c0 = c->iy_start, .c1 = c->stride_y, .c2 = 1, .limit = c->in_h},
 		.x = {.n1 = (uint32_t)c->post.ow, .n2 = 3, .a1 = (int64_t)c->stride_x * c->in_x_stride,
 		      .a2 = c->in_x_stride, .c0 = c->ix_start, .c1 = c->stride_x, .c2 = 1, .limit = c->in_w},
-		.len = (uint32_t)c->post.oc,
+		.len = (uint32_t)c->post.oc * elem_bytes(&c->post),
 	};
 	int ret = range(v, "weights", (uint32_t)c->w_base, blocks * WEFT_DW_TAPS * n);
 
@@ -119,7 +120,7 @@ static int pool(struct verify *v, const struct weft_cmd_pool *c)
 		.use = single ? beside_output(&c->post, c->in_base, c->oy_step, c->ox_step) : USE_READ,
 		.y = {.n1 = (uint32_t)c->post.oh, .n2 = (uint32_t)c->n_ky, .a1 = c->oy_step, .a2 = c->ky_step},
 		.x = {.n1 = (uint32_t)c->post.ow, .n2 = (uint32_t)c->n_kx, .a1 = c->ox_step, .a2 = c->kx_step},
-		.len = (uint32_t)c->post.oc,
+		.len = (uint32_t)c->post.oc * elem_bytes(&c->post),
 	};
 	int ret = verify_box(v, &in);
 

@@ -17,6 +17,13 @@ module weft_cmd_check
   output logic [7:0] fault_o
 );
 
+  logic x_two;  // an element has two bytes
+  assign x_two = (cmd_i[240 +: 3] == 3'd1);
+  logic b_two;  // an element has two bytes
+  assign b_two = (cmd_i[240 +: 3] == 3'd1);
+  logic out_two;  // an element has two bytes
+  assign out_two = (cmd_i[240 +: 3] == 3'd1);
+
   logic [7:0] post_fault;
   always_comb begin
     post_fault = weft_cmd_pkg::FAULT_NONE;
@@ -103,7 +110,21 @@ module weft_cmd_check
         unit_o = weft_cmd_pkg::UNIT_CV;
         bad_bits = ((cmd_i[1023:0] & 1024'hffffffffffffffffffffff0000000000fffe000000e00000fff0000000000000fec000c000000000f000000000000000f000000000000000ffc0c0c00000000000000000000000000000000000000000f0000000000000000000000000000000f800000000000000f000000000000000000000000000000000000000ffff0000) != '0)
           || (cmd_i[896 +: weft_cfg_pkg::LOG2_N] != '0)
-          || (cmd_i[916 +: weft_cfg_pkg::LOG2_N] != '0);
+          || (cmd_i[916 +: weft_cfg_pkg::LOG2_N] != '0)
+          || (out_two && cmd_i[128])
+          || (out_two && cmd_i[148])
+          || (out_two && cmd_i[168])
+          || (b_two && cmd_i[320])
+          || (b_two && cmd_i[340])
+          || (b_two && cmd_i[360])
+          || (x_two && cmd_i[576])
+          || (x_two && cmd_i[596])
+          || (x_two && cmd_i[616])
+          || (x_two && cmd_i[640])
+          || (x_two && cmd_i[660])
+          || (x_two && cmd_i[680])
+          || (x_two && cmd_i[800])
+          || (x_two && cmd_i[832]);
         range_fault = (post_fault != weft_cmd_pkg::FAULT_NONE) ? post_fault : conv_fault;
       end
       weft_cmd_pkg::OP_DW: begin
@@ -111,19 +132,48 @@ module weft_cmd_check
         unit_o = weft_cmd_pkg::UNIT_VE;
         bad_bits = ((cmd_i[767:0] & 768'hf000000000000000ffc0c0c00000000000000000000000000000000000000000f0000000000000000000000000000000f800000000000000f000000000000000000000000000000000000000ffff0000) != '0)
           || (cmd_i[704 +: weft_cfg_pkg::LOG2_N] != '0)
-          || (cmd_i[724 +: weft_cfg_pkg::LOG2_N] != '0);
+          || (cmd_i[724 +: weft_cfg_pkg::LOG2_N] != '0)
+          || (out_two && cmd_i[128])
+          || (out_two && cmd_i[148])
+          || (out_two && cmd_i[168])
+          || (b_two && cmd_i[320])
+          || (b_two && cmd_i[340])
+          || (b_two && cmd_i[360])
+          || (x_two && cmd_i[576])
+          || (x_two && cmd_i[596])
+          || (x_two && cmd_i[616]);
         range_fault = (post_fault != weft_cmd_pkg::FAULT_NONE) ? post_fault : dw_fault;
       end
       weft_cmd_pkg::OP_POOL: begin
         words_o = weft_cmd_pkg::POOL_WORDS;
         unit_o = weft_cmd_pkg::UNIT_VE;
-        bad_bits = ((cmd_i[767:0] & 768'hffffffff00000000fffe000000000000f000000000000000ffc0c0c00000000000000000000000000000000000000000f0000000000000000000000000000000f800000000000000f000000000000000000000000000000000000000ffff0000) != '0);
+        bad_bits = ((cmd_i[767:0] & 768'hffffffff00000000fffe000000000000f000000000000000ffc0c0c00000000000000000000000000000000000000000f0000000000000000000000000000000f800000000000000f000000000000000000000000000000000000000ffff0000) != '0)
+          || (out_two && cmd_i[128])
+          || (out_two && cmd_i[148])
+          || (out_two && cmd_i[168])
+          || (b_two && cmd_i[320])
+          || (b_two && cmd_i[340])
+          || (b_two && cmd_i[360])
+          || (x_two && cmd_i[576])
+          || (x_two && cmd_i[596])
+          || (x_two && cmd_i[616])
+          || (x_two && cmd_i[640])
+          || (x_two && cmd_i[660]);
         range_fault = (post_fault != weft_cmd_pkg::FAULT_NONE) ? post_fault : pool_fault;
       end
       weft_cmd_pkg::OP_ELT: begin
         words_o = weft_cmd_pkg::ELT_WORDS;
         unit_o = weft_cmd_pkg::UNIT_VE;
-        bad_bits = ((cmd_i[639:0] & 640'hf000000000000000ffc0c0c00000000000000000000000000000000000000000f0000000000000000000000000000000f800000000000000f000000000000000000000000000000000000000ffff0000) != '0);
+        bad_bits = ((cmd_i[639:0] & 640'hf000000000000000ffc0c0c00000000000000000000000000000000000000000f0000000000000000000000000000000f800000000000000f000000000000000000000000000000000000000ffff0000) != '0)
+          || (out_two && cmd_i[128])
+          || (out_two && cmd_i[148])
+          || (out_two && cmd_i[168])
+          || (b_two && cmd_i[320])
+          || (b_two && cmd_i[340])
+          || (b_two && cmd_i[360])
+          || (x_two && cmd_i[576])
+          || (x_two && cmd_i[596])
+          || (x_two && cmd_i[616]);
         range_fault = post_fault;
       end
       default: ;

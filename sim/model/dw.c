@@ -35,13 +35,14 @@ static int dw_block_load(struct weft_model *m, const struct weft_cmd_dw *c, uint
 static int dw_tap(struct weft_model *m, const struct weft_cmd_dw *c, const struct dw_block *b,
 		  int32_t iy, int32_t ix, const int16_t *w, int32_t *acc)
 {
-	int8_t x[LANES_MAX];
+	int16_t x[LANES_MAX];
 	int ret;
 
 	if (iy < 0 || iy >= c->in_h || ix < 0 || ix >= c->in_w)
 		return 0;
-	ret = model_read(m, sp_at(c->in_base, c->in_y_stride, (uint32_t)iy, c->in_x_stride,
-				  (uint32_t)ix) + b->c0, x, b->lanes);
+	ret = model_read_elems(m, c->post.mode,
+			       sp_at(c->in_base, c->in_y_stride, (uint32_t)iy, c->in_x_stride, (uint32_t)ix) +
+			       b->c0 * elem_bytes(c->post.mode), x, b->lanes);
 	if (ret)
 		return ret;
 	for (uint32_t i = 0; i < b->lanes; i++)
@@ -52,8 +53,8 @@ static int dw_tap(struct weft_model *m, const struct weft_cmd_dw *c, const struc
 static int dw_pixel(struct weft_model *m, const struct weft_cmd_dw *c, const struct dw_block *b,
 		    int32_t oy, int32_t ox)
 {
-	int32_t acc[LANES_MAX] = {0};           /* 9 products of 16 bits each */
-	int8_t q[LANES_MAX];
+	int32_t acc[LANES_MAX] = {0};           /* 9 products of 16 x 9 bits at most */
+	int16_t q[LANES_MAX];
 
 	for (int32_t t = 0; t < WEFT_DW_TAPS; t++) {
 		int ret = dw_tap(m, c, b, c->iy_start + oy * c->stride_y + t / 3,
@@ -63,8 +64,18 @@ static int dw_pixel(struct weft_model *m, const struct weft_cmd_dw *c, const str
 			return ret;
 	}
 	for (uint32_t i = 0; i < b->lanes; i++)
-		q[i] = post_first(&c->post, &b->post[i], (uint32_t)acc[i]);
+		q[i] = post_first(&c->post, &b->post[i], (uint64_t)acc[i]);
 	return post_write(m, &c->post, (uint32_t)oy, (uint32_t)ox, b->c0, b->lanes, q);
+}
+
+static bool dw_legal(const struct weft_model *m, const struct weft_cmd_dw *c)
+{
+	const struct weft_cmd_post *p = &c->post;
+	/* The line buffer's bytes hold half as many int16. */
+	uint32_t line = m->cfg->dw_line / elem_bytes(p->mode);
+
+	return !p->add && post_legal(p, true) && (uint32_t)(p->ow - 1) * (uint32_t)c->stride_x + 3 <= line &&
+	       !(p->mode == MODE_INT16 && c->x_zp);
 }
 
 int model_dw(struct weft_model *m, const struct weft_cmd *cmd)
@@ -74,7 +85,7 @@ int model_dw(struct weft_model *m, const struct weft_cmd *cmd)
 	uint32_t blocks = ((uint32_t)p->oc + m->n - 1) / m->n;
 	struct dw_block b;
 
-	if (p->add || (uint32_t)(p->ow - 1) * (uint32_t)c->stride_x + 3 > m->cfg->dw_line)
+	if (!dw_legal(m, c))
 		return model_bad(m, cmd, WEFT_FAULT_BAD_FIELD);
 	for (uint32_t i = 0; i < blocks; i++) {
 		int ret = dw_block_load(m, c, i, &b);

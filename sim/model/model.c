@@ -147,9 +147,40 @@ int model_write(struct weft_model *m, uint64_t addr, const void *data, uint32_t 
 	return 0;
 }
 
+int model_read_elems(struct weft_model *m, int32_t mode, uint64_t addr, int16_t *out, uint32_t n)
+{
+	uint8_t raw[2 * LANES_MAX];
+	int ret = model_read(m, addr, raw, n * elem_bytes(mode));
+
+	for (uint32_t i = 0; !ret && i < n; i++)
+		out[i] = mode == MODE_INT16 ? bytes_i16(raw + 2 * i) : (int8_t)raw[i];
+	return ret;
+}
+
+int model_write_elems(struct weft_model *m, int32_t mode, uint64_t addr, const int16_t *data, uint32_t n)
+{
+	uint8_t raw[2 * LANES_MAX];
+
+	for (uint32_t i = 0; i < n; i++) {
+		if (mode == MODE_INT16) {
+			raw[2 * i] = (uint8_t)data[i];
+			raw[2 * i + 1] = (uint8_t)((uint16_t)data[i] >> 8);
+		} else {
+			raw[i] = (uint8_t)data[i];
+		}
+	}
+	return model_write(m, addr, raw, n * elem_bytes(mode));
+}
+
 int model_bad(struct weft_model *m, const struct weft_cmd *c, enum weft_fault code)
 {
 	return model_fault(m, code, (uint32_t)c->h.op | (uint32_t)c->h.n_words << 8);
+}
+
+static bool has_post(const struct weft_cmd *c)
+{
+	return c->h.op == WEFT_CMD_CONV || c->h.op == WEFT_CMD_DW || c->h.op == WEFT_CMD_POOL ||
+	       c->h.op == WEFT_CMD_ELT;
 }
 
 /* In the order of weft_cmd_fault(), which looks at words. */
@@ -159,7 +190,7 @@ static int check_fields(struct weft_model *m, const struct weft_cmd *c)
 
 	if (!info)
 		return model_bad(m, c, WEFT_FAULT_BAD_OP);
-	if (weft_cmd_check_align(c, m->n, NULL, NULL))
+	if (weft_cmd_check_align(c, m->n, NULL, NULL) || weft_cmd_check_elems(c, NULL, NULL))
 		return model_bad(m, c, WEFT_FAULT_BAD_FIELD);
 	for (size_t i = 0; i < info->n_fields; i++) {
 		const struct weft_field_info *f = &info->fields[i];
@@ -168,6 +199,10 @@ static int check_fields(struct weft_model *m, const struct weft_cmd *c)
 		if (value < f->min || value > f->max)
 			return model_bad(m, c, (enum weft_fault)f->fault);
 	}
+	/* post is the first member of all that have it; mode m is bit m of the
+	 * features. */
+	if (has_post(c) && !(m->cfg->features >> c->conv.post.mode & 1))
+		return model_bad(m, c, WEFT_FAULT_BAD_MODE);
 	return 0;
 }
 
@@ -191,7 +226,7 @@ static int execute(struct weft_model *m, const struct weft_cmd *c)
 	case WEFT_CMD_POOL:
 		return model_pool(m, c);
 	case WEFT_CMD_ELT:
-		return model_elt(m, &c->elt);
+		return model_elt(m, c);
 	}
 	return model_bad(m, c, WEFT_FAULT_BAD_OP);
 }

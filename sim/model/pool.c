@@ -4,13 +4,13 @@
 
 #include "state.h"
 
-static void tap_max(int32_t *acc, const int8_t *v, uint32_t lanes)
+static void tap_max(int32_t *acc, const int16_t *v, uint32_t lanes)
 {
 	for (uint32_t i = 0; i < lanes; i++)
 		acc[i] = v[i] > acc[i] ? v[i] : acc[i];
 }
 
-static void tap_sum(int32_t *acc, const int8_t *v, uint32_t lanes, int32_t zp)
+static void tap_sum(int32_t *acc, const int16_t *v, uint32_t lanes, int32_t zp)
 {
 	for (uint32_t i = 0; i < lanes; i++)
 		acc[i] = (int32_t)((uint32_t)acc[i] + (uint32_t)(v[i] - zp));
@@ -20,11 +20,12 @@ static void tap_sum(int32_t *acc, const int8_t *v, uint32_t lanes, int32_t zp)
 static int pool_window(struct weft_model *m, const struct weft_cmd_pool *c, uint32_t at,
 		       uint32_t lanes, int32_t *acc)
 {
-	int8_t v[LANES_MAX];
+	int16_t v[LANES_MAX];
 
 	for (uint32_t ky = 0; ky < (uint32_t)c->n_ky; ky++)
 	for (uint32_t kx = 0; kx < (uint32_t)c->n_kx; kx++) {
-		int ret = model_read(m, sp_at((int32_t)at, c->ky_step, ky, c->kx_step, kx), v, lanes);
+		int ret = model_read_elems(m, c->post.mode,
+					   sp_at((int32_t)at, c->ky_step, ky, c->kx_step, kx), v, lanes);
 
 		if (ret)
 			return ret;
@@ -36,7 +37,7 @@ static int pool_window(struct weft_model *m, const struct weft_cmd_pool *c, uint
 	return 0;
 }
 
-static int8_t pool_out(const struct weft_cmd_pool *c, int32_t v)
+static int16_t pool_out(const struct weft_cmd_pool *c, int32_t v)
 {
 	const struct weft_cmd_post *p = &c->post;
 
@@ -50,14 +51,14 @@ static int8_t pool_out(const struct weft_cmd_pool *c, int32_t v)
 static int pool_pixel(struct weft_model *m, const struct weft_cmd_pool *c, uint32_t oy, uint32_t ox,
 		      uint32_t c0, uint32_t lanes)
 {
-	uint32_t at = (sp_at(c->in_base, c->oy_step, oy, c->ox_step, ox) + c0) & SP_ADDR_MASK;
+	uint32_t at = sp_at(c->in_base, c->oy_step, oy, c->ox_step, ox) + c0 * elem_bytes(c->post.mode);
 	int32_t acc[LANES_MAX];
-	int8_t q[LANES_MAX];
+	int16_t q[LANES_MAX];
 	int ret;
 
 	for (uint32_t i = 0; i < lanes; i++)
-		acc[i] = c->sum ? 0 : INT8_MIN;
-	ret = pool_window(m, c, at, lanes, acc);
+		acc[i] = c->sum ? 0 : INT16_MIN;
+	ret = pool_window(m, c, at & SP_ADDR_MASK, lanes, acc);
 	if (ret)
 		return ret;
 	for (uint32_t i = 0; i < lanes; i++)
@@ -70,7 +71,7 @@ int model_pool(struct weft_model *m, const struct weft_cmd *cmd)
 	const struct weft_cmd_pool *c = &cmd->pool;
 	uint32_t oc = (uint32_t)c->post.oc, oh = (uint32_t)c->post.oh, ow = (uint32_t)c->post.ow;
 
-	if (c->post.add)
+	if (c->post.add || !post_legal(&c->post, false))
 		return model_bad(m, cmd, WEFT_FAULT_BAD_FIELD);
 	for (uint32_t c0 = 0; c0 < oc; c0 += m->n)
 	for (uint32_t oy = 0; oy < oh; oy++)

@@ -14,8 +14,9 @@ struct weft_model {
 	uint8_t *sp;
 	struct weft_model_window win[WEFT_N_WINDOWS];
 
-	/* Sums of the array, [pixel][channel]; survive a command with keep. */
-	uint32_t *acc;
+	/* Sums of the array, [pixel][channel]; the low 48 bits count. They
+	 * survive a command with keep. */
+	uint64_t *acc;
 	bool kept;
 
 	/* Operands of one pixel group and of one column tile, zero points off. */
@@ -33,14 +34,28 @@ struct weft_model {
 	struct weft_model_fault fault;
 };
 
-/* One channel's parameter record, as far as int8 uses it. */
+/* One channel's parameter record. */
 struct post_lane {
-	uint32_t bias;          /* low 32 bits of the 48 */
+	uint64_t bias;          /* the low 48 bits count */
 	int32_t mul;
 	unsigned shift;
 };
 
 #define LANES_MAX 64u            /* largest n that the model takes */
+
+enum { MODE_INT8, MODE_INT16 };
+
+/* Bytes of an element of a tensor. */
+static inline uint32_t elem_bytes(int32_t mode)
+{
+	return mode == MODE_INT16 ? 2 : 1;
+}
+
+/* Little-endian. */
+static inline int16_t bytes_i16(const uint8_t *b)
+{
+	return (int16_t)(uint16_t)(b[0] | b[1] << 8);
+}
 
 static inline uint32_t min_u32(uint32_t a, uint32_t b)
 {
@@ -66,26 +81,37 @@ int model_bad(struct weft_model *m, const struct weft_cmd *c, enum weft_fault co
 int model_read(struct weft_model *m, uint64_t addr, void *out, uint32_t len);
 int model_write(struct weft_model *m, uint64_t addr, const void *data, uint32_t len);
 
+/*
+ * The same for n elements of int8 or int16, by mode. Writing cuts to the type.
+ */
+int model_read_elems(struct weft_model *m, int32_t mode, uint64_t addr, int16_t *out, uint32_t n);
+int model_write_elems(struct weft_model *m, int32_t mode, uint64_t addr, const int16_t *data, uint32_t n);
+
 /* Note that [addr, addr + len) was written. */
 void model_log(struct weft_model *m, enum weft_model_space space, unsigned window,
 	       uint64_t addr, uint64_t len);
 
 /* post.c */
-int32_t post_rescale(int32_t v, int32_t mul, unsigned shift, bool double_round);
-int8_t post_clamp(int32_t v, int32_t lo, int32_t hi);
+/* v is an int32, or an int48 with a multiplier of 16 bits. */
+int32_t post_rescale(int64_t v, int32_t mul, unsigned shift, bool double_round);
+/* lo and hi are 16-bit fields. */
+int16_t post_clamp(int32_t v, int32_t lo, int32_t hi);
+
+/* May scale16 stand there? sums: the command is one whose sums have 48 bits. */
+bool post_legal(const struct weft_cmd_post *p, bool sums);
 
 /* Read the records of one column tile or channel block: n of them, at addr. */
 int post_lanes(struct weft_model *m, uint32_t addr, struct post_lane *lanes);
 
 /* First stage of one lane: bias, RESCALE, zero point, clamp. */
-int8_t post_first(const struct weft_cmd_post *p, const struct post_lane *l, uint32_t acc);
+int16_t post_first(const struct weft_cmd_post *p, const struct post_lane *l, uint64_t acc);
 
 /*
  * Finish one output pixel: where the command adds, bring in the second addend;
  * then write channels c0 .. c0 + lanes - 1. q is overwritten.
  */
 int post_write(struct weft_model *m, const struct weft_cmd_post *p, uint32_t oy, uint32_t ox,
-	       uint32_t c0, uint32_t lanes, int8_t *q);
+	       uint32_t c0, uint32_t lanes, int16_t *q);
 
 /* One function per command. */
 int model_load(struct weft_model *m, const struct weft_cmd_load *c);
@@ -93,6 +119,6 @@ int model_store(struct weft_model *m, const struct weft_cmd_load *c);
 int model_conv(struct weft_model *m, const struct weft_cmd *cmd);
 int model_dw(struct weft_model *m, const struct weft_cmd *cmd);
 int model_pool(struct weft_model *m, const struct weft_cmd *cmd);
-int model_elt(struct weft_model *m, const struct weft_cmd_elt *c);
+int model_elt(struct weft_model *m, const struct weft_cmd *cmd);
 
 #endif

@@ -76,7 +76,7 @@ static void random_shape(struct rng *r, struct weft_cmd_post *p)
 	p->oc = rng_int(r, 1, 12);
 	p->ow = rng_int(r, 1, 5);
 	p->oh = rng_int(r, 1, 5);
-	p->out_x_stride = p->oc + 4 * rng_int(r, 0, 1);
+	p->out_x_stride = brute_size(p) * (p->oc + 4 * rng_int(r, 0, 1));
 	p->out_y_stride = p->ow * p->out_x_stride;
 	p->out_base = slot(r);
 	p->b_base = slot(r);
@@ -87,18 +87,21 @@ static void random_shape(struct rng *r, struct weft_cmd_post *p)
 static void random_conv(struct rng *r, struct weft_cmd *c)
 {
 	struct weft_cmd_conv *v = &c->conv;
+	int32_t e;
 
 	weft_cmd_init(c, WEFT_CMD_CONV);
 	random_shape(r, &v->post);
+	random_scale(r, &v->post);
+	e = brute_size(&v->post);
 	v->post.add = rng_int(r, 0, 1);
-	v->run_len = 9;
+	v->run_len = 9 * e;
 	v->n_ky = rng_int(r, 1, 3);
-	v->ox_step = 3;
-	v->oy_step = v->ky_step = 24;
+	v->ox_step = 3 * e;
+	v->oy_step = v->ky_step = 24 * e;
 	v->in_h = rng_int(r, 1, 6);
 	v->iy_start = -rng_int(r, 0, 1);
-	v->x_limit = 24;
-	v->xb_start = -3 * rng_int(r, 0, 1);
+	v->x_limit = 24 * e;
+	v->xb_start = -3 * e * rng_int(r, 0, 1);
 	v->in_base = slot(r) + 64;
 	v->w_base = slot(r);
 	v->p_base = slot(r);
@@ -110,9 +113,10 @@ static void random_dw(struct rng *r, struct weft_cmd *c)
 
 	weft_cmd_init(c, WEFT_CMD_DW);
 	random_shape(r, &d->post);
+	random_scale(r, &d->post);
 	d->in_base = slot(r);
-	d->in_x_stride = d->post.oc;
-	d->in_y_stride = 6 * d->post.oc;
+	d->in_x_stride = brute_size(&d->post) * d->post.oc;
+	d->in_y_stride = 6 * d->in_x_stride;
 	d->in_h = d->in_w = 6;
 	d->iy_start = d->ix_start = -1;
 	d->w_base = slot(r);

@@ -46,6 +46,14 @@ enum weft_fault {
 	WEFT_FAULT_BAD_MODE   = 9, /* arithmetic mode not in this configuration */
 };
 
+/* Kinds of elements that a command works on; they may differ in size. */
+enum weft_elem {
+	WEFT_ELEM_NONE = 0, /* bytes */
+	WEFT_ELEM_X    = 1,
+	WEFT_ELEM_B    = 2,
+	WEFT_ELEM_OUT  = 3,
+};
+
 #define WEFT_N_CMDS 7
 #define WEFT_CMD_HEADER_WORDS 2
 #define WEFT_CMD_END_WORDS 2
@@ -624,9 +632,9 @@ struct weft_cmd_header {
 
 /* Part of conv, dw, pool, elt. */
 struct weft_cmd_post {
-	int32_t out_base; /* Scratchpad address of output pixel (0,0), channel 0; 0..1048575 bytes */
-	int32_t out_x_stride; /* Step to the next output pixel of the row; 0..1048575 bytes */
-	int32_t out_y_stride; /* Step to the next output row; 0..1048575 bytes */
+	int32_t out_base; /* Scratchpad address of output pixel (0,0), channel 0; 0..1048575 bytes, whole elements of out */
+	int32_t out_x_stride; /* Step to the next output pixel of the row; 0..1048575 bytes, whole elements of out */
+	int32_t out_y_stride; /* Step to the next output row; 0..1048575 bytes, whole elements of out */
 	int32_t ow; /* Output width; 1..65535 pixels */
 	int32_t oh; /* Output height; 1..65535 rows */
 	int32_t oc; /* Output channels; 1..65535 channels */
@@ -639,9 +647,9 @@ struct weft_cmd_post {
 	int32_t y_min; /* Lower clamp of the first stage; -32768..32767 */
 	int32_t y_max; /* Upper clamp of the first stage; -32768..32767 */
 	int32_t a_zp; /* Zero point of the first addend; -32768..32767 */
-	int32_t b_base; /* Scratchpad address of the second addend, pixel (0,0), channel 0; 0..1048575 bytes */
-	int32_t b_x_stride; /* Its step to the next pixel of the row; 0..1048575 bytes */
-	int32_t b_y_stride; /* Its step to the next row; 0..1048575 bytes */
+	int32_t b_base; /* Scratchpad address of the second addend, pixel (0,0), channel 0; 0..1048575 bytes, whole elements of b */
+	int32_t b_x_stride; /* Its step to the next pixel of the row; 0..1048575 bytes, whole elements of b */
+	int32_t b_y_stride; /* Its step to the next row; 0..1048575 bytes, whole elements of b */
 	int32_t b_zp; /* Zero point of the second addend; -32768..32767 */
 	int32_t s_zp; /* Zero point of the sum; -32768..32767 */
 	int32_t s_min; /* Lower clamp of the sum; -32768..32767 */
@@ -674,12 +682,12 @@ struct weft_cmd_load {
 /* conv: Convolution of an input tile with all its taps: systolic array and post unit. */
 struct weft_cmd_conv {
 	struct weft_cmd_post post;
-	int32_t in_base; /* Scratchpad address of output pixel (0,0), tap (0,0), byte 0, modulo 2^20; 0..1048575 bytes */
-	int32_t oy_step; /* Address step from one output row to the next; 0..1048575 bytes */
-	int32_t ox_step; /* Address step from one output pixel to the next; 0..1048575 bytes */
-	int32_t ky_step; /* Address step from one kernel row to the next; 0..1048575 bytes */
-	int32_t kx_step; /* Address step from one kernel column to the next; 0..1048575 bytes */
-	int32_t run_len; /* Bytes of a run; 1..1048575 bytes */
+	int32_t in_base; /* Scratchpad address of output pixel (0,0), tap (0,0), byte 0, modulo 2^20; 0..1048575 bytes, whole elements of x */
+	int32_t oy_step; /* Address step from one output row to the next; 0..1048575 bytes, whole elements of x */
+	int32_t ox_step; /* Address step from one output pixel to the next; 0..1048575 bytes, whole elements of x */
+	int32_t ky_step; /* Address step from one kernel row to the next; 0..1048575 bytes, whole elements of x */
+	int32_t kx_step; /* Address step from one kernel column to the next; 0..1048575 bytes, whole elements of x */
+	int32_t run_len; /* Bytes of a run; 1..1048575 bytes, whole elements of x */
 	int32_t n_ky; /* Kernel rows; 1..4095 */
 	int32_t n_kx; /* Kernel columns; 1 where they are joined with the channels; 1..4095 */
 	int32_t stride_y; /* Rows from one output row to the next; 1..8192 */
@@ -687,8 +695,8 @@ struct weft_cmd_conv {
 	int32_t keep; /* Leave the sums in the array; 0..1 */
 	int32_t in_h; /* Rows present; others are padding; 1..65535 rows */
 	int32_t iy_start; /* Row of output row 0, kernel row 0 (negative: padding); -32768..32767 rows */
-	int32_t x_limit; /* Bytes present in a row; others are padding; 1..1048575 bytes */
-	int32_t xb_start; /* Byte in the row of output pixel 0, kernel column 0 (negative: padding); -1048576..1048575 bytes */
+	int32_t x_limit; /* Bytes present in a row; others are padding; 1..1048575 bytes, whole elements of x */
+	int32_t xb_start; /* Byte in the row of output pixel 0, kernel column 0 (negative: padding); -1048576..1048575 bytes, whole elements of x */
 	int32_t x_zp; /* Zero point of the input; -128..127 */
 	int32_t w_zp; /* Zero point of the weights; -128..127 */
 	int32_t w_base; /* Scratchpad address of the weights, a multiple of N; 0..1048575 bytes, multiple of N */
@@ -698,9 +706,9 @@ struct weft_cmd_conv {
 /* dw: Depthwise convolution 3x3, channel multiplier 1. */
 struct weft_cmd_dw {
 	struct weft_cmd_post post;
-	int32_t in_base; /* Scratchpad address of input row 0, column 0, channel 0; 0..1048575 bytes */
-	int32_t in_x_stride; /* Step to the next input column; 0..1048575 bytes */
-	int32_t in_y_stride; /* Step to the next input row; 0..1048575 bytes */
+	int32_t in_base; /* Scratchpad address of input row 0, column 0, channel 0; 0..1048575 bytes, whole elements of x */
+	int32_t in_x_stride; /* Step to the next input column; 0..1048575 bytes, whole elements of x */
+	int32_t in_y_stride; /* Step to the next input row; 0..1048575 bytes, whole elements of x */
 	int32_t in_h; /* Input rows present; 1..65535 rows */
 	int32_t in_w; /* Input columns present; 1..65535 pixels */
 	int32_t iy_start; /* Row of output row 0, kernel row 0 (negative: padding); -32768..32767 rows */
@@ -716,11 +724,11 @@ struct weft_cmd_dw {
 /* pool: Maximum or sum over a window without padding, per channel. */
 struct weft_cmd_pool {
 	struct weft_cmd_post post;
-	int32_t in_base; /* Scratchpad address of output pixel (0,0), tap (0,0), channel 0; 0..1048575 bytes */
-	int32_t oy_step; /* Address step from one output row to the next; 0..1048575 bytes */
-	int32_t ox_step; /* Address step from one output pixel to the next; 0..1048575 bytes */
-	int32_t ky_step; /* Address step from one window row to the next; 0..1048575 bytes */
-	int32_t kx_step; /* Address step from one window column to the next; 0..1048575 bytes */
+	int32_t in_base; /* Scratchpad address of output pixel (0,0), tap (0,0), channel 0; 0..1048575 bytes, whole elements of x */
+	int32_t oy_step; /* Address step from one output row to the next; 0..1048575 bytes, whole elements of x */
+	int32_t ox_step; /* Address step from one output pixel to the next; 0..1048575 bytes, whole elements of x */
+	int32_t ky_step; /* Address step from one window row to the next; 0..1048575 bytes, whole elements of x */
+	int32_t kx_step; /* Address step from one window column to the next; 0..1048575 bytes, whole elements of x */
 	int32_t x_zp; /* Zero point subtracted from every element of a sum; -128..127 */
 	int32_t sum; /* 0 maximum, 1 sum; 0..1 */
 	int32_t n_ky; /* Window rows; 1..65535 */
@@ -730,9 +738,9 @@ struct weft_cmd_pool {
 /* elt: Elementwise: RESCALE and clamp of one tensor, or of the sum of two. */
 struct weft_cmd_elt {
 	struct weft_cmd_post post;
-	int32_t in_base; /* Scratchpad address of pixel (0,0), channel 0; 0..1048575 bytes */
-	int32_t in_x_stride; /* Step to the next pixel of the row; 0..1048575 bytes */
-	int32_t in_y_stride; /* Step to the next row; 0..1048575 bytes */
+	int32_t in_base; /* Scratchpad address of pixel (0,0), channel 0; 0..1048575 bytes, whole elements of x */
+	int32_t in_x_stride; /* Step to the next pixel of the row; 0..1048575 bytes, whole elements of x */
+	int32_t in_y_stride; /* Step to the next row; 0..1048575 bytes, whole elements of x */
 };
 
 /** A decoded command; h.op says which member of the union is meant. */
@@ -753,6 +761,7 @@ struct weft_field_info {
 	uint8_t word, lsb, bits; /* 64-bit word of the command, lowest bit, width */
 	uint8_t is_signed;       /* two's complement */
 	uint8_t align_n;         /* value is a multiple of the configuration's n */
+	uint8_t elem;            /* enum weft_elem of whose bytes the value is a multiple */
 	uint8_t is_address;      /* reads best in hexadecimal */
 	uint8_t fault;           /* enum weft_fault of a value outside min..max */
 	uint8_t c_bytes;         /* size of the member, 4 or 8 */
@@ -820,6 +829,12 @@ int weft_cmd_check_ranges(const struct weft_cmd *c, const char **field, int64_t 
 
 /** As above for fields that are multiples of @p n: 0, -ERANGE or -EINVAL. */
 int weft_cmd_check_align(const struct weft_cmd *c, unsigned n, const char **field, int64_t *value);
+
+/** Bytes of an element, 1 or 2. @p c is a command with the group post. */
+unsigned weft_cmd_elem_bytes(const struct weft_cmd *c, enum weft_elem elem);
+
+/** As above for fields that are multiples of weft_cmd_elem_bytes(): 0, -ERANGE or -EINVAL. */
+int weft_cmd_check_elems(const struct weft_cmd *c, const char **field, int64_t *value);
 
 /**
  * Are reserved bits of an encoded command zero? @p w holds a whole command

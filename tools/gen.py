@@ -17,7 +17,7 @@ import tomllib
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 MARK_BEGIN = "<!-- generated from include/spec/cmd.toml by tools/gen.py: begin -->"
 MARK_END = "<!-- generated: end -->"
-ELEM_GROUP = "post"  # its fields decide how many bytes an element has
+ELEM_GROUP = "post"  # its fields decide how many bytes an element has; "mode" is one of them
 
 
 class SpecError(Exception):
@@ -51,7 +51,8 @@ def log2_exact(value, where):
 class Field:
     """One bit field of a command: place, range and meaning."""
 
-    KEYS = {"name", "at", "doc", "unit", "min", "max", "signed", "align", "elem", "fault"}
+    KEYS = {"name", "at", "doc", "unit", "min", "max", "signed", "align", "elem", "modes", "feature",
+            "fault"}
 
     def __init__(self, raw, where):
         need("name" in raw and "at" in raw, where, f"a field needs name and at: {raw}")
@@ -73,6 +74,9 @@ class Field:
         need(raw.get("align", "n") == "n", where, 'align is "n" or absent')
         self.align_n = "align" in raw
         self.elem = raw.get("elem", "")
+        self.modes = raw.get("modes", [])
+        need(self.min <= 0 <= self.max or not self.modes, where, "modes needs a field that may be 0")
+        self.feature = raw.get("feature", False)
         self.fault = raw.get("fault", "BAD_FIELD")
         self.unit = raw.get("unit", "")
         self.doc = one_line(raw.get("doc", ""))
@@ -180,7 +184,10 @@ class Spec:
                 taken[bit] = f.name
 
     def check_elems(self):
-        """The fields that decide must belong to all commands with such elements."""
+        """The fields that decide must belong to all commands that they decide for."""
+        for c in self.cmds:
+            modal = [f for _, _, f in self.parts(c) if f.modes]
+            need(not modal or ELEM_GROUP in c.like.groups, f"cmd.toml: cmd.{c.name}", f"modes needs the group {ELEM_GROUP}")
         for name, cases in self.elems.items():
             users = [c for c in self.cmds if any(f.elem == name for _, _, f in self.parts(c))]
             for field in {k for case in cases for k in case}:
@@ -256,11 +263,19 @@ def c_enum(tag, entries):
                                 for n, v, d in entries] + ["};", ""]
 
 
+def field_doc(f):
+    return f.doc + (f"; mode {' or '.join(map(str, f.modes))} only" if f.modes else "")
+
+
+def mode_mask(f):
+    return sum(1 << m for m in f.modes) if f.modes else 0xFF
+
+
 def c_struct(tag, fields, first=()):
     out = [f"struct {tag} {{", *first]
     for f in fields:
         low_high = f"{f.min}..{f.max}"
-        note = f"{f.doc}; " if f.doc else ""
+        note = f"{field_doc(f)}; " if f.doc else ""
         unit = f" {f.unit}" if f.unit else ""
         align = ", multiple of N" if f.align_n else f", whole elements of {f.elem}" if f.elem else ""
         out.append(f"\t{f.c_type} {f.name}; /* {note}{low_high}{unit}{align} */")
@@ -295,6 +310,8 @@ struct weft_field_info {
 	uint8_t is_signed;       /* two's complement */
 	uint8_t align_n;         /* value is a multiple of the configuration's n */
 	uint8_t elem;            /* enum weft_elem of whose bytes the value is a multiple */
+	uint8_t modes;           /* bit m: may differ from 0 in mode m */
+	uint8_t is_feature;      /* value is the number of a bit of weft_config.features */
 	uint8_t is_address;      /* reads best in hexadecimal */
 	uint8_t fault;           /* enum weft_fault of a value outside min..max */
 	uint8_t c_bytes;         /* size of the member, 4 or 8 */
@@ -369,6 +386,9 @@ unsigned weft_cmd_elem_bytes(const struct weft_cmd *c, enum weft_elem elem);
 /** As above for fields that are multiples of weft_cmd_elem_bytes(): 0, -ERANGE or -EINVAL. */
 int weft_cmd_check_elems(const struct weft_cmd *c, const char **field, int64_t *value);
 
+/** As above for fields that have to be 0 in the command's mode: 0, -ERANGE or -EINVAL. */
+int weft_cmd_check_modes(const struct weft_cmd *c, const char **field, int64_t *value);
+
 /**
  * Are reserved bits of an encoded command zero? @p w holds a whole command
  * that weft_cmd_decode() accepts.
@@ -380,12 +400,13 @@ int weft_cmd_check_reserved(const uint64_t *w, size_t *word, uint64_t *bits);
 
 /**
  * The fault that hardware raises on taking this command from a stream of which
- * @p n_left words are left: BAD_OP, BAD_LEN, STREAM_END, then reserved bits and
- * alignment to @p n (BAD_FIELD), then the first field outside its range.
+ * @p n_left words are left: BAD_OP, BAD_LEN, STREAM_END, then reserved bits,
+ * alignment and fields that the mode does not have (BAD_FIELD), then the first
+ * field outside its range or the features of @p cfg.
  *
  * @return an enum weft_fault, WEFT_FAULT_NONE if it is taken.
  */
-unsigned weft_cmd_fault(const uint64_t *w, size_t n_left, unsigned n);
+unsigned weft_cmd_fault(const uint64_t *w, size_t n_left, const struct weft_config *cfg);
 
 /**
  * One line of text: name, tag, waits, then every field that is not zero.
@@ -457,7 +478,7 @@ def gen_cmd_c(spec):
         body.append(f"static const struct weft_field_info {c.name}_fields[] = {{")
         for member, _, f in spec.parts(c):
             body.append(f"\t{{{c_string(f.name)}, {f.word}, {f.lsb}, {f.bits}, {int(f.signed)}, {int(f.align_n)}, "
-                        f"WEFT_ELEM_{f.elem.upper() or 'NONE'}, {int(f.hex)}, WEFT_FAULT_{f.fault}, MEMBER({member}), {c_int(f.min)}, {c_int(f.max)},\n"
+                        f"WEFT_ELEM_{f.elem.upper() or 'NONE'}, {mode_mask(f):#x}, {int(f.feature)}, {int(f.hex)}, WEFT_FAULT_{f.fault}, MEMBER({member}), {c_int(f.min)}, {c_int(f.max)},\n"
                         f"\t\t{c_string(f.unit)}, {c_string(f.doc)}}},")
         body += ["};", ""]
         body += [f"static const uint64_t {c.name}_used[] = {{"]
@@ -628,6 +649,7 @@ def sv_range_test(f, prefix):
     low, high = (-(1 << (f.bits - 1)), (1 << (f.bits - 1)) - 1) if f.signed else (0, (1 << f.bits) - 1)
     out = [f"({value} < {p}_MIN)"] if f.min > low else []
     out += [f"({value} > {p}_MAX)"] if f.max < high else []
+    out += [f"(((weft_cfg_pkg::FEATURES_VALUE >> {value}) & 32'd1) == 32'd0)"] if f.feature else []
     return " || ".join(out) or None
 
 
@@ -649,8 +671,9 @@ def gen_check_sv(spec):
            "// What the command set says of one whole command; combinational.", "//",
            "//   words_o  words of this opcode, 0 where there is no such opcode",
            "//   unit_o   unit that executes it",
-           "//   fault_o  first that applies: BAD_OP, BAD_LEN, BAD_FIELD for reserved bits and",
-           "//            alignment, then the first field outside its range; else NONE", "//",
+           "//   fault_o  first that applies: BAD_OP, BAD_LEN, BAD_FIELD for reserved bits,",
+           "//            alignment and fields that the mode does not have, then the first field",
+           "//            outside its range or the configuration; else NONE", "//",
            "// Words beyond words_o are not looked at. Same in C: weft_cmd_fault().",
            "module weft_cmd_check", "(", f"  input  logic [{bits - 1}:0] cmd_i,",
            "  output logic [7:0] words_o,", "  output logic [7:0] unit_o,", "  output logic [7:0] fault_o", ");", ""]
@@ -662,7 +685,12 @@ def gen_check_sv(spec):
                              for k, v in case.items()) for case in cases]
         out += [f"  logic {name}_two;  // an element has two bytes",
                 f"  assign {name}_two = {' || '.join(f'({t})' for t in tests)};"]
-    out += [""] if spec.elems else []
+    mode = next(f for f in spec.groups[ELEM_GROUP] if f.name == "mode")
+    modal = [f for _, _, fields in sources for f in fields if f.modes]
+    for mask in sorted({mode_mask(f) for f in modal}):
+        tests = [f"cmd_i[{mode.flat_lsb} +: {mode.bits}] != {mode.bits}'d{m}" for m in range(8) if mask >> m & 1]
+        out += [f"  logic not_{mask:x};  // the mode is none of bits {mask:#x}", f"  assign not_{mask:x} = {' && '.join(tests)};"]
+    out += [""]
     faulty = set()
     for name, prefix, fields in sources:
         wire = sv_fault_wire(name, prefix, fields)
@@ -676,6 +704,7 @@ def gen_check_sv(spec):
         tests = [f"(cmd_i[{size - 1}:0] & {size}'h{reserved:x}) != '0"] if reserved else []
         tests += [f"cmd_i[{f.flat_lsb} +: weft_cfg_pkg::LOG2_N] != '0" for _, _, f in spec.parts(c) if f.align_n]
         tests += [f"{f.elem}_two && cmd_i[{f.flat_lsb}]" for _, _, f in spec.parts(c) if f.elem]
+        tests += [f"not_{mode_mask(f):x} && cmd_i[{f.flat_lsb} +: {f.bits}] != '0" for _, _, f in spec.parts(c) if f.modes]
         names = [f"{n}_fault" for n in [*c.like.groups, c.like.name] if n in faulty]
         out += [f"      weft_cmd_pkg::OP_{c.name.upper()}: begin",
                 f"        words_o = weft_cmd_pkg::{c.name.upper()}_WORDS;",
@@ -742,7 +771,7 @@ def md_fields(fields):
         bits = f"{f.lsb + f.bits - 1}:{f.lsb}" if f.bits > 1 else str(f.lsb)
         kind = " signed" if f.signed else ""
         unit = f"{f.unit}, whole elements ({f.elem})" if f.elem else f.unit
-        out.append(f"| `{f.name}` | {f.word} | {bits}{kind} | {f.min}..{f.max} | {unit} | {md_cell(f.doc)} |")
+        out.append(f"| `{f.name}` | {f.word} | {bits}{kind} | {f.min}..{f.max} | {unit} | {md_cell(field_doc(f))} |")
     return out + [""]
 
 

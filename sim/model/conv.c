@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * conv: int8 or int16x8 convolution of a tile.
+ * conv: int8, int16x8 or float8 convolution of a tile.
  *
  *   a[pixel][k]    int8 minus x_zp, 9 bits, or int16; 0 in padding and behind
- *                  run_len
- *   w[channel][k]  int8 minus w_zp, 9 bits
- *   acc = sum over k, of which 48 bits count (mode 0: 32)
+ *                  run_len. Or a float8 code, FLOAT_NONE there.
+ *   w[channel][k]  int8 minus w_zp, 9 bits; or a code
+ *   acc = sum over k, of which 48 bits count (mode 0: 32); float8: in order
  *
  * k counts taps, then chunks of n elements, then elements, which is the order
  * of the weights in the scratchpad. Operands are gathered once per pixel group
- * and once per column tile; what remains are dot products of int16.
+ * and once per column tile; what remains are dot products of int16, or of codes.
  *
  * |a * w| <= 255 * 255 < 2^16 in mode 0 and 2^15 * 255 < 2^23 in mode 1. A step
  * of so many products stays below 2^31; the steps are added modulo 2^64.
@@ -30,6 +30,7 @@
 #define DOT_STEP_INT16 256u
 
 struct conv_shape {
+	bool is_float;
 	uint32_t elem;          /* bytes of an input element */
 	uint32_t run_pad;       /* elements of a run, filled up to whole chunks */
 	uint32_t k;             /* operands of a dot product, padding included */
@@ -40,11 +41,12 @@ struct conv_shape {
 static bool shape_of(const struct weft_model *m, const struct weft_cmd_conv *c,
 		     struct conv_shape *s)
 {
-	uint32_t elem = elem_bytes(c->post.mode);
+	uint32_t elem = elem_bytes(x_elem(&c->post));
 	uint64_t pad = ((uint32_t)c->run_len / elem + m->n - 1) / m->n * m->n;
 	uint64_t taps = (uint64_t)c->n_ky * (uint64_t)c->n_kx;
 	uint64_t tiles = ((uint32_t)c->post.oc + m->n - 1) / m->n;
 
+	s->is_float = c->post.mode == MODE_FLOAT;
 	s->elem = elem;
 	s->run_pad = (uint32_t)pad;
 	s->k = (uint32_t)(taps * pad);
@@ -61,6 +63,12 @@ static void widen(int16_t *restrict out, const int8_t *restrict in, uint32_t len
 		out[i] = (int16_t)(in[i] - zp);
 }
 
+static void codes(int16_t *restrict out, const uint8_t *restrict in, uint32_t len)
+{
+	for (uint32_t i = 0; i < len; i++)
+		out[i] = in[i];
+}
+
 static void join(int16_t *restrict out, const uint8_t *restrict in, uint32_t len)
 {
 	for (uint32_t i = 0; i < len; i++)
@@ -71,8 +79,8 @@ static void join(int16_t *restrict out, const uint8_t *restrict in, uint32_t len
  * len bytes from addr on, which may wrap, as operands. Elements of two bytes
  * lie at even addresses, so that none is cut by the scratchpad's end.
  */
-static int widen_sp(struct weft_model *m, uint32_t addr, uint32_t len, uint32_t elem, int32_t zp,
-		    int16_t *out)
+static int widen_sp(struct weft_model *m, uint32_t addr, uint32_t len, const struct conv_shape *s,
+		    int32_t zp, int16_t *out)
 {
 	while (len) {
 		uint32_t piece;
@@ -81,11 +89,13 @@ static int widen_sp(struct weft_model *m, uint32_t addr, uint32_t len, uint32_t 
 		if (addr >= m->sp_bytes)
 			return model_fault(m, WEFT_FAULT_SP_RANGE, addr);
 		piece = min_u32(len, m->sp_bytes - addr);
-		if (elem == 2)
+		if (s->is_float)
+			codes(out, m->sp + addr, piece);
+		else if (s->elem == 2)
 			join(out, m->sp + addr, piece / 2);
 		else
 			widen(out, (const int8_t *)m->sp + addr, piece, zp);
-		out += piece / elem;
+		out += piece / s->elem;
 		addr += piece;
 		len -= piece;
 	}
@@ -93,7 +103,7 @@ static int widen_sp(struct weft_model *m, uint32_t addr, uint32_t len, uint32_t 
 }
 
 /* The run of one tap. xb is the place of its first byte in the input row. */
-static int gather_run(struct weft_model *m, const struct weft_cmd_conv *c, uint32_t elem,
+static int gather_run(struct weft_model *m, const struct weft_cmd_conv *c, const struct conv_shape *s,
 		      uint32_t addr, int64_t xb, int16_t *out)
 {
 	int64_t from = xb < 0 ? -xb : 0;
@@ -101,7 +111,7 @@ static int gather_run(struct weft_model *m, const struct weft_cmd_conv *c, uint3
 
 	if (from >= to)
 		return 0;
-	return widen_sp(m, addr + (uint32_t)from, (uint32_t)(to - from), elem, c->x_zp, out + from / elem);
+	return widen_sp(m, addr + (uint32_t)from, (uint32_t)(to - from), s, c->x_zp, out + from / s->elem);
 }
 
 static int gather_pixel(struct weft_model *m, const struct weft_cmd_conv *c,
@@ -109,7 +119,8 @@ static int gather_pixel(struct weft_model *m, const struct weft_cmd_conv *c,
 {
 	uint32_t at = sp_at(c->in_base, c->oy_step, oy, c->ox_step, ox);
 
-	memset(out, 0, s->k * sizeof(*out));
+	for (uint32_t k = 0; k < s->k; k++)
+		out[k] = s->is_float ? FLOAT_NONE : 0;
 	for (uint32_t ky = 0; ky < (uint32_t)c->n_ky; ky++) {
 		int64_t iy = c->iy_start + (int64_t)oy * c->stride_y + (int64_t)ky * c->dil_y;
 
@@ -119,8 +130,8 @@ static int gather_pixel(struct weft_model *m, const struct weft_cmd_conv *c,
 		}
 		for (uint32_t kx = 0; kx < (uint32_t)c->n_kx; kx++, out += s->run_pad) {
 			int64_t xb = c->xb_start + (int64_t)ox * c->ox_step + (int64_t)kx * c->kx_step;
-			int ret = gather_run(m, c, s->elem,
-					     sp_at((int32_t)at, c->ky_step, ky, c->kx_step, kx), xb, out);
+			int ret = gather_run(m, c, s, sp_at((int32_t)at, c->ky_step, ky, c->kx_step, kx),
+					     xb, out);
 
 			if (ret)
 				return ret;
@@ -132,12 +143,13 @@ static int gather_pixel(struct weft_model *m, const struct weft_cmd_conv *c,
 static int gather_weights(struct weft_model *m, const struct weft_cmd_conv *c,
 			  const struct conv_shape *s, uint32_t tile)
 {
+	const struct conv_shape bytes = {.is_float = s->is_float, .elem = 1};
 	uint32_t at = (uint32_t)c->w_base + tile * s->k * m->n;
 
 	/* From [chunk][channel][byte] to [channel][chunk][byte]. */
 	for (uint32_t k = 0; k < s->k; k += m->n)
 		for (uint32_t ch = 0; ch < m->n; ch++, at += m->n) {
-			int ret = widen_sp(m, at, m->n, 1, c->w_zp, m->wgt + ch * s->k + k);
+			int ret = widen_sp(m, at, m->n, &bytes, c->w_zp, m->wgt + ch * s->k + k);
 
 			if (ret)
 				return ret;
@@ -163,6 +175,23 @@ static uint64_t dot(const int16_t *a, const int16_t *w, uint32_t k, uint32_t ste
 	return (uint64_t)sum;
 }
 
+/* All sums of a pixel group and a column tile. */
+static void add_up(struct weft_model *m, const struct conv_shape *s, uint32_t rows, uint32_t cols)
+{
+	uint32_t step = s->elem == 2 ? DOT_STEP_INT16 : DOT_STEP_INT8;
+
+	for (uint32_t ch = 0; ch < cols; ch++)
+		for (uint32_t r = 0; r < rows; r++) {
+			const int16_t *a = m->act + r * s->k, *w = m->wgt + ch * s->k;
+			struct model_sum *acc = &m->acc[r * m->n + ch];
+
+			if (s->is_float)
+				float_dot(m, a, w, s->k, acc);
+			else
+				acc->v += dot(a, w, s->k, step);
+		}
+}
+
 /* One pixel group against one column tile: into acc, then out. */
 static int conv_group(struct weft_model *m, const struct weft_cmd_conv *c,
 		      const struct conv_shape *s, uint32_t tile, uint32_t first,
@@ -170,7 +199,6 @@ static int conv_group(struct weft_model *m, const struct weft_cmd_conv *c,
 {
 	uint32_t rows = min_u32(m->n, s->pixels - first), ow = (uint32_t)c->post.ow;
 	uint32_t cols = min_u32(m->n, (uint32_t)c->post.oc - tile * m->n);
-	uint32_t step = s->elem == 2 ? DOT_STEP_INT16 : DOT_STEP_INT8;
 	int16_t q[LANES_MAX];
 	int ret = 0;
 
@@ -178,14 +206,12 @@ static int conv_group(struct weft_model *m, const struct weft_cmd_conv *c,
 		ret = gather_pixel(m, c, s, (first + r) / ow, (first + r) % ow, m->act + r * s->k);
 	if (ret)
 		return ret;
-	for (uint32_t ch = 0; ch < cols; ch++)
-		for (uint32_t r = 0; r < rows; r++)
-			m->acc[r * m->n + ch] += dot(m->act + r * s->k, m->wgt + ch * s->k, s->k, step);
+	add_up(m, s, rows, cols);
 	if (c->keep)
 		return 0;
 	for (uint32_t r = 0; !ret && r < rows; r++) {
 		for (uint32_t ch = 0; ch < cols; ch++)
-			q[ch] = post_first(&c->post, &lanes[ch], m->acc[r * m->n + ch]);
+			q[ch] = post_first(&c->post, &lanes[ch], &m->acc[r * m->n + ch]);
 		ret = post_write(m, &c->post, (first + r) / ow, (first + r) % ow, tile * m->n, cols, q);
 	}
 	memset(m->acc, 0, (size_t)m->n * m->n * sizeof(*m->acc));
@@ -214,12 +240,14 @@ int model_conv(struct weft_model *m, const struct weft_cmd *cmd)
 	if (!m->kept)
 		memset(m->acc, 0, (size_t)m->n * m->n * sizeof(*m->acc));
 	m->kept = false;
-	if (!post_legal(&c->post, true) || (c->post.mode == MODE_INT16 && c->x_zp))
+	if (!post_legal(&c->post, true))
 		return model_bad(m, cmd, WEFT_FAULT_BAD_FIELD);
 	if (!shape_of(m, c, &s))
 		return model_fault(m, WEFT_FAULT_SP_RANGE, m->sp_bytes);
 	if (c->keep && (s.tiles > 1 || s.pixels > m->n))
 		return model_bad(m, cmd, WEFT_FAULT_BAD_FIELD);
+	if (s.is_float)
+		float_products(m, c->post.x_fmt, c->post.w_fmt, c->log2_scale);
 	for (uint32_t tile = 0; !ret && tile < s.tiles; tile++)
 		ret = conv_tile(m, c, &s, tile);
 	m->kept = !ret && c->keep;

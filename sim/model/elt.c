@@ -8,9 +8,11 @@
 static int16_t elt_single(const struct weft_cmd_post *p, int16_t q)
 {
 	uint32_t up = (uint32_t)(q - p->a_zp) << p->pre_shift;
-	int32_t v = post_rescale((int32_t)up, (int32_t)p->a_mul, (unsigned)p->a_shift,
-				 p->double_round);
+	int32_t v;
 
+	if (p->mode == MODE_FLOAT)
+		return (int16_t)float_clamp((uint16_t)q, (uint16_t)p->y_min, (uint16_t)p->y_max);
+	v = post_rescale((int32_t)up, (int32_t)p->a_mul, (unsigned)p->a_shift, p->double_round);
 	return post_clamp((int32_t)((uint32_t)v + (uint32_t)p->y_zp), p->y_min, p->y_max);
 }
 
@@ -19,7 +21,8 @@ static int elt_pixel(struct weft_model *m, const struct weft_cmd_elt *c, uint32_
 {
 	uint32_t at = sp_at(c->in_base, c->in_y_stride, oy, c->in_x_stride, ox);
 	int16_t q[LANES_MAX];
-	int ret = model_read_elems(m, c->post.mode, at + c0 * elem_bytes(c->post.mode), q, lanes);
+	enum elem e = x_elem(&c->post);
+	int ret = model_read_elems(m, e, at + c0 * elem_bytes(e), q, lanes);
 
 	if (ret)
 		return ret;

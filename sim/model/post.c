@@ -3,8 +3,8 @@
  * What every sum passes on its way out: bias, RESCALE, zero point, clamp, and
  * optionally the addition of a second tensor.
  *
- * Source: group "post" of include/spec/cmd.toml; TOSA 1.0, RESCALE and
- * apply_scale_32.
+ * Source: group "post" of include/spec/cmd.toml; TOSA 1.0, RESCALE,
+ * apply_scale_32 and apply_scale_16.
  */
 #include <errno.h>
 #include <string.h>
@@ -37,7 +37,9 @@ int16_t post_clamp(int32_t v, int32_t lo, int32_t hi)
 
 bool post_legal(const struct weft_cmd_post *p, bool sums)
 {
-	return !p->scale16 || (sums && p->mode == MODE_INT16 && !p->double_round);
+	if (p->scale16 && (!sums || p->double_round))
+		return false;
+	return !sums || x_elem(p) != ELEM_FP16;
 }
 
 static int32_t wrap(uint32_t v)
@@ -72,11 +74,20 @@ int post_lanes(struct weft_model *m, uint32_t addr, struct post_lane *lanes)
 	return 0;
 }
 
-int16_t post_first(const struct weft_cmd_post *p, const struct post_lane *l, uint64_t acc)
+static int16_t float_first(const struct weft_cmd_post *p, const struct post_lane *l, const struct model_sum *acc)
 {
-	uint64_t sum = acc + l->bias;
+	uint16_t v = float_add(float_round(acc), (uint16_t)l->bias);
+
+	return (int16_t)float_clamp(v, (uint16_t)p->y_min, (uint16_t)p->y_max);
+}
+
+int16_t post_first(const struct weft_cmd_post *p, const struct post_lane *l, const struct model_sum *acc)
+{
+	uint64_t sum = acc->v + l->bias;
 	int32_t v;
 
+	if (p->mode == MODE_FLOAT)
+		return float_first(p, l, acc);
 	if (p->scale16)
 		v = post_rescale(wrap48(sum), (int16_t)l->mul, l->shift, false);
 	else
@@ -94,28 +105,33 @@ static uint32_t addend(const struct weft_cmd_post *p, int16_t v, int32_t zp, uin
 
 static int16_t post_add(const struct weft_cmd_post *p, int16_t q, int16_t r)
 {
-	uint32_t t1 = addend(p, q, p->a_zp, p->a_mul, p->a_shift);
-	uint32_t t2 = addend(p, r, p->b_zp, p->b_mul, p->b_shift);
-	int32_t v = post_rescale(wrap(t1 + t2), wrap(p->s_mul), (unsigned)p->s_shift, true);
+	uint32_t t1, t2;
+	int32_t v;
 
+	if (p->mode == MODE_FLOAT)
+		return (int16_t)float_clamp(float_add((uint16_t)q, (uint16_t)r), (uint16_t)p->s_min,
+					    (uint16_t)p->s_max);
+	t1 = addend(p, q, p->a_zp, p->a_mul, p->a_shift);
+	t2 = addend(p, r, p->b_zp, p->b_mul, p->b_shift);
+	v = post_rescale(wrap(t1 + t2), wrap(p->s_mul), (unsigned)p->s_shift, true);
 	return post_clamp(wrap((uint32_t)v + (uint32_t)p->s_zp), p->s_min, p->s_max);
 }
 
 int post_write(struct weft_model *m, const struct weft_cmd_post *p, uint32_t oy, uint32_t ox,
 	       uint32_t c0, uint32_t lanes, int16_t *q)
 {
-	uint32_t skip = c0 * elem_bytes(p->mode);
-	uint32_t at = sp_at(p->out_base, p->out_y_stride, oy, p->out_x_stride, ox) + skip;
+	enum elem b_elem = elem_of(p, p->b_fmt), out_elem = elem_of(p, p->out_fmt);
+	uint32_t at = sp_at(p->out_base, p->out_y_stride, oy, p->out_x_stride, ox) + c0 * elem_bytes(out_elem);
 	int16_t r[LANES_MAX];
 
 	if (p->add) {
-		uint32_t b = sp_at(p->b_base, p->b_y_stride, oy, p->b_x_stride, ox) + skip;
-		int ret = model_read_elems(m, p->mode, b, r, lanes);
+		uint32_t b = sp_at(p->b_base, p->b_y_stride, oy, p->b_x_stride, ox) + c0 * elem_bytes(b_elem);
+		int ret = model_read_elems(m, b_elem, b, r, lanes);
 
 		if (ret)
 			return ret;
 		for (uint32_t i = 0; i < lanes; i++)
 			q[i] = post_add(p, q[i], r[i]);
 	}
-	return model_write_elems(m, p->mode, at, q, lanes);
+	return model_write_elems(m, out_elem, p->saturate, at, q, lanes);
 }

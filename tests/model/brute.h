@@ -227,6 +227,16 @@ static inline void put_record(uint8_t *at, int64_t bias, int32_t mul, int32_t sh
 	at[10] = (uint8_t)shift;
 }
 
+/* The named configuration, with float8. */
+static inline const struct weft_config *float_config(const char *name)
+{
+	static struct weft_config cfg;
+
+	cfg = *weft_config_find(name);
+	cfg.features |= WEFT_FEATURE_FP8;
+	return &cfg;
+}
+
 /* A model, and a copy of what its scratchpad should hold. */
 struct bench {
 	struct rng rng;
@@ -235,15 +245,20 @@ struct bench {
 	uint8_t *want;
 };
 
-static inline void bench_open(struct bench *b, const char *config)
+static inline void bench_open_config(struct bench *b, const struct weft_config *cfg)
 {
-	b->cfg = weft_config_find(config);
-	assert_non_null(b->cfg);
+	assert_non_null(cfg);
+	b->cfg = cfg;
 	b->m = weft_model_new(b->cfg);
 	b->want = malloc(b->cfg->sp_bytes);
 	assert_non_null(b->m);
 	assert_non_null(b->want);
 	rng_fill(&b->rng, b->want, b->cfg->sp_bytes);
+}
+
+static inline void bench_open(struct bench *b, const char *config)
+{
+	bench_open_config(b, weft_config_find(config));
 }
 
 static inline void bench_close(struct bench *b)

@@ -176,33 +176,33 @@ static void fault_of_a_command(void **state)
 	struct weft_cmd c;
 	weft_cmd_init(&c, WEFT_CMD_DW);
 	size_t n = weft_cmd_encode(&c, w);
-	assert_int_equal(weft_cmd_fault(w, n, 16), WEFT_FAULT_NONE);
-	assert_int_equal(weft_cmd_fault(w, n - 1, 16), WEFT_FAULT_STREAM_END);
+	assert_int_equal(weft_cmd_fault(w, n, weft_config_find("w16")), WEFT_FAULT_NONE);
+	assert_int_equal(weft_cmd_fault(w, n - 1, weft_config_find("w16")), WEFT_FAULT_STREAM_END);
 	c.dw.post.mode = 3;
 	c.dw.stride_x = 0;
 	weft_cmd_encode(&c, w);
-	assert_int_equal(weft_cmd_fault(w, n, 16), WEFT_FAULT_BAD_MODE);
+	assert_int_equal(weft_cmd_fault(w, n, weft_config_find("w16")), WEFT_FAULT_BAD_MODE);
 	c.dw.post.ow = 0;
 	weft_cmd_encode(&c, w);
-	assert_int_equal(weft_cmd_fault(w, n, 16), WEFT_FAULT_BAD_FIELD);
+	assert_int_equal(weft_cmd_fault(w, n, weft_config_find("w16")), WEFT_FAULT_BAD_FIELD);
 	weft_cmd_init(&c, WEFT_CMD_DW);
 	c.dw.post.mode = 1;
 	c.dw.post.out_base = 1;
 	weft_cmd_encode(&c, w);
-	assert_int_equal(weft_cmd_fault(w, n, 16), WEFT_FAULT_BAD_FIELD);
+	assert_int_equal(weft_cmd_fault(w, n, weft_config_find("w16")), WEFT_FAULT_BAD_FIELD);
 	c.dw.post.mode = 0;
 	weft_cmd_encode(&c, w);
-	assert_int_equal(weft_cmd_fault(w, n, 16), WEFT_FAULT_NONE);
+	assert_int_equal(weft_cmd_fault(w, n, weft_config_find("w16")), WEFT_FAULT_NONE);
 	c.dw.p_base = 8;
 	weft_cmd_encode(&c, w);
-	assert_int_equal(weft_cmd_fault(w, n, 16), WEFT_FAULT_BAD_FIELD);
-	assert_int_equal(weft_cmd_fault(w, n, 8), WEFT_FAULT_NONE);
+	assert_int_equal(weft_cmd_fault(w, n, weft_config_find("w16")), WEFT_FAULT_BAD_FIELD);
+	assert_int_equal(weft_cmd_fault(w, n, weft_config_find("w8")), WEFT_FAULT_NONE);
 	w[0] |= UINT64_C(1) << 16;
-	assert_int_equal(weft_cmd_fault(w, n, 8), WEFT_FAULT_BAD_FIELD);
+	assert_int_equal(weft_cmd_fault(w, n, weft_config_find("w8")), WEFT_FAULT_BAD_FIELD);
 	w[0] ^= UINT64_C(1) << 8;
-	assert_int_equal(weft_cmd_fault(w, n, 8), WEFT_FAULT_BAD_LEN);
+	assert_int_equal(weft_cmd_fault(w, n, weft_config_find("w8")), WEFT_FAULT_BAD_LEN);
 	w[0] |= 0xff;
-	assert_int_equal(weft_cmd_fault(w, n, 8), WEFT_FAULT_BAD_OP);
+	assert_int_equal(weft_cmd_fault(w, n, weft_config_find("w8")), WEFT_FAULT_BAD_OP);
 }
 
 static void text_names_what_is_set(void **state)

@@ -196,6 +196,23 @@ static void int16_stream(struct stream *s)
 	s->c[ST].load.row_bytes *= 2;
 }
 
+/* The same in float8, on a configuration that has it. */
+static void float_stream(struct stream *s)
+{
+	static struct weft_config cfg;
+
+	cfg = *weft_config_find("w16");
+	cfg.features |= WEFT_FEATURE_FP8;
+	s->cfg = &cfg;
+	for (size_t i = CONV; i <= POOL; i++) {
+		struct weft_cmd_post *p = &s->c[i].conv.post;
+
+		p->mode = 2;
+		p->y_min = p->s_min = (int16_t)0xfc00;
+		p->y_max = p->s_max = 0x7c00;
+	}
+}
+
 /* ---- cases: fields ---- */
 
 static void bad_field(struct stream *s, bool bad)
@@ -259,6 +276,73 @@ static void odd_addend(struct stream *s, bool bad)
 	int16_stream(s);
 	/* Not used, but looked at. */
 	s->c[POOL].pool.post.b_y_stride = bad ? 1 : 2;
+}
+
+static void absent_float(struct stream *s, bool bad)
+{
+	float_stream(s);
+	if (bad)
+		s->cfg = weft_config_find("w16");
+}
+
+static void odd_fp16(struct stream *s, bool bad)
+{
+	float_stream(s);
+	s->c[POOL].pool.post.out_fmt = bad ? 4 : 3;
+	s->c[POOL].pool.post.out_x_stride = 33;
+	s->c[POOL].pool.post.out_y_stride = 132;
+	s->n = ST;
+	add(s, WEFT_CMD_END);
+}
+
+static void format_int8(struct stream *s, bool bad)
+{
+	s->c[POOL].pool.post.x_fmt = bad;
+}
+
+static void scale_int16(struct stream *s, bool bad)
+{
+	int16_stream(s);
+	s->c[DW].dw.log2_scale = bad ? -1 : 0;
+}
+
+static void mul_float(struct stream *s, bool bad)
+{
+	float_stream(s);
+	s->c[CONV].conv.log2_scale = -32;
+	s->c[ELT].elt.post.b_mul = bad;
+}
+
+static void weights_zp_float(struct stream *s, bool bad)
+{
+	float_stream(s);
+	s->c[DW].dw.w_zp = bad ? -128 : 0;
+}
+
+static void fp16_conv(struct stream *s, bool bad)
+{
+	float_stream(s);
+	s->c[CONV].conv.post.x_fmt = bad ? 4 : 3;
+}
+
+static void sum_float(struct stream *s, bool bad)
+{
+	float_stream(s);
+	s->c[POOL].pool.sum = bad;
+}
+
+static void limit_nan(struct stream *s, bool bad)
+{
+	float_stream(s);
+	s->c[CONV].conv.post.y_max = bad ? 0x7c01 : 0x7c00;
+}
+
+/* -1 and -2: the larger pattern is the lower value. */
+static void clamp_float(struct stream *s, bool bad)
+{
+	float_stream(s);
+	s->c[ELT].elt.post.s_min = (int16_t)(bad ? 0xbc00 : 0xc000);
+	s->c[ELT].elt.post.s_max = (int16_t)(bad ? 0xc000 : 0xbc00);
 }
 
 static void scale16_int8(struct stream *s, bool bad)
@@ -810,6 +894,40 @@ static void overlap_rows(struct stream *s, bool bad)
 	s->c[CONV].conv.post.out_y_stride = bad ? 0 : 128;
 }
 
+/* In place is for elements of one size. */
+static void overlap_sizes(struct stream *s, bool bad)
+{
+	float_stream(s);
+	s->c[ELT].elt.in_x_stride = s->c[ELT].elt.post.out_x_stride = 32;
+	s->c[ELT].elt.in_y_stride = s->c[ELT].elt.post.out_y_stride = 256;
+	s->c[ELT].elt.in_base = s->c[ELT].elt.post.out_base = AT_Y;
+	s->c[ELT].elt.post.oh = s->c[ELT].elt.post.ow = 4;
+	s->c[ELT].elt.post.out_fmt = bad ? 4 : 1;
+	s->n = DW;
+	add(s, WEFT_CMD_END);
+}
+
+static void overlap_fp16(struct stream *s, bool bad)
+{
+	float_stream(s);
+	s->c[ELT].elt.post.out_fmt = bad ? 4 : 3;
+	s->n = DW;
+	add(s, WEFT_CMD_END);
+}
+
+static void unwritten_fp16(struct stream *s, bool bad)
+{
+	float_stream(s);
+	/* The last pixel's second half is behind the tensor. */
+	s->c[ELT].elt.post.x_fmt = bad ? 4 : 0;
+}
+
+static void unwritten_addend_fp16(struct stream *s, bool bad)
+{
+	float_stream(s);
+	s->c[ELT].elt.post.b_fmt = bad ? 4 : 0;
+}
+
 struct bad_case {
 	const char *name;
 	void (*commands)(struct stream *s, bool bad);
@@ -827,10 +945,20 @@ static const struct bad_case cases[] = {
 	COMMANDS(misaligned, BAD_ALIGN, CONV),
 	COMMANDS(wrong_mode, MODE, ELT),
 	COMMANDS(absent_mode, MODE, CONV),
+	COMMANDS(absent_float, MODE, CONV),
 	COMMANDS(odd_output, BAD_ALIGN, ELT),
 	COMMANDS(odd_step, BAD_ALIGN, CONV),
 	COMMANDS(odd_run, BAD_ALIGN, CONV),
 	COMMANDS(odd_addend, BAD_ALIGN, POOL),
+	COMMANDS(odd_fp16, BAD_ALIGN, POOL),
+	COMMANDS(format_int8, MODE_FIELD, POOL),
+	COMMANDS(scale_int16, MODE_FIELD, DW),
+	COMMANDS(mul_float, MODE_FIELD, ELT),
+	COMMANDS(weights_zp_float, MODE_FIELD, DW),
+	COMMANDS(fp16_conv, MODE_FIELD, CONV),
+	COMMANDS(sum_float, MODE_FIELD, POOL),
+	COMMANDS(limit_nan, TYPE_RANGE, CONV),
+	COMMANDS(clamp_float, CLAMP_ORDER, ELT),
 	COMMANDS(scale16_int8, MODE_FIELD, CONV),
 	COMMANDS(scale16_dw, MODE_FIELD, DW),
 	COMMANDS(scale16_elt, MODE_FIELD, ELT),
@@ -902,7 +1030,11 @@ static const struct bad_case cases[] = {
 	COMMANDS(overlap_in_place, OVERLAP_SELF, ELT),
 	COMMANDS(overlap_pixels, OVERLAP_SELF, ELT),
 	COMMANDS(overlap_pixels_int16, OVERLAP_SELF, ELT),
+	COMMANDS(overlap_sizes, OVERLAP_SELF, ELT),
+	COMMANDS(overlap_fp16, OVERLAP_SELF, ELT),
 	COMMANDS(overlap_rows, OVERLAP_SELF, CONV),
+	COMMANDS(unwritten_fp16, USE_BEFORE_LOAD, ELT),
+	COMMANDS(unwritten_addend_fp16, USE_BEFORE_LOAD, ELT),
 };
 
 #define N_CASES (sizeof(cases) / sizeof(cases[0]))

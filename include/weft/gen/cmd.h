@@ -60,7 +60,7 @@ enum weft_elem {
 #define WEFT_CMD_LOAD_WORDS 7
 #define WEFT_CMD_STORE_WORDS 7
 #define WEFT_CMD_CONV_WORDS 16
-#define WEFT_CMD_DW_WORDS 12
+#define WEFT_CMD_DW_WORDS 13
 #define WEFT_CMD_POOL_WORDS 12
 #define WEFT_CMD_ELT_WORDS 10
 
@@ -148,7 +148,7 @@ enum weft_elem {
 #define WEFT_CMD_POST_MODE_BITS 3
 #define WEFT_CMD_POST_MODE_MASK UINT64_C(0x7000000000000)
 #define WEFT_CMD_POST_MODE_MIN 0
-#define WEFT_CMD_POST_MODE_MAX 1
+#define WEFT_CMD_POST_MODE_MAX 2
 #define WEFT_CMD_POST_DOUBLE_ROUND_WORD 3
 #define WEFT_CMD_POST_DOUBLE_ROUND_LSB 51
 #define WEFT_CMD_POST_DOUBLE_ROUND_BITS 1
@@ -173,6 +173,18 @@ enum weft_elem {
 #define WEFT_CMD_POST_PRE_SHIFT_MASK UINT64_C(0x7c0000000000000)
 #define WEFT_CMD_POST_PRE_SHIFT_MIN 0
 #define WEFT_CMD_POST_PRE_SHIFT_MAX 30
+#define WEFT_CMD_POST_OUT_FMT_WORD 3
+#define WEFT_CMD_POST_OUT_FMT_LSB 59
+#define WEFT_CMD_POST_OUT_FMT_BITS 3
+#define WEFT_CMD_POST_OUT_FMT_MASK UINT64_C(0x3800000000000000)
+#define WEFT_CMD_POST_OUT_FMT_MIN 0
+#define WEFT_CMD_POST_OUT_FMT_MAX 4
+#define WEFT_CMD_POST_SATURATE_WORD 3
+#define WEFT_CMD_POST_SATURATE_LSB 62
+#define WEFT_CMD_POST_SATURATE_BITS 1
+#define WEFT_CMD_POST_SATURATE_MASK UINT64_C(0x4000000000000000)
+#define WEFT_CMD_POST_SATURATE_MIN 0
+#define WEFT_CMD_POST_SATURATE_MAX 1
 #define WEFT_CMD_POST_Y_ZP_WORD 4
 #define WEFT_CMD_POST_Y_ZP_LSB 0
 #define WEFT_CMD_POST_Y_ZP_BITS 16
@@ -275,6 +287,24 @@ enum weft_elem {
 #define WEFT_CMD_POST_S_SHIFT_MASK UINT64_C(0x3f000000000000)
 #define WEFT_CMD_POST_S_SHIFT_MIN 2
 #define WEFT_CMD_POST_S_SHIFT_MAX 62
+#define WEFT_CMD_POST_X_FMT_WORD 8
+#define WEFT_CMD_POST_X_FMT_LSB 54
+#define WEFT_CMD_POST_X_FMT_BITS 3
+#define WEFT_CMD_POST_X_FMT_MASK UINT64_C(0x1c0000000000000)
+#define WEFT_CMD_POST_X_FMT_MIN 0
+#define WEFT_CMD_POST_X_FMT_MAX 4
+#define WEFT_CMD_POST_W_FMT_WORD 8
+#define WEFT_CMD_POST_W_FMT_LSB 57
+#define WEFT_CMD_POST_W_FMT_BITS 2
+#define WEFT_CMD_POST_W_FMT_MASK UINT64_C(0x600000000000000)
+#define WEFT_CMD_POST_W_FMT_MIN 0
+#define WEFT_CMD_POST_W_FMT_MAX 3
+#define WEFT_CMD_POST_B_FMT_WORD 8
+#define WEFT_CMD_POST_B_FMT_LSB 59
+#define WEFT_CMD_POST_B_FMT_BITS 3
+#define WEFT_CMD_POST_B_FMT_MASK UINT64_C(0x3800000000000000)
+#define WEFT_CMD_POST_B_FMT_MIN 0
+#define WEFT_CMD_POST_B_FMT_MAX 4
 
 #define WEFT_CMD_LOAD_WINDOW_WORD 2
 #define WEFT_CMD_LOAD_WINDOW_LSB 0
@@ -469,6 +499,12 @@ enum weft_elem {
 #define WEFT_CMD_CONV_P_BASE_MASK UINT64_C(0xfffff00000)
 #define WEFT_CMD_CONV_P_BASE_MIN 0
 #define WEFT_CMD_CONV_P_BASE_MAX 1048575
+#define WEFT_CMD_CONV_LOG2_SCALE_WORD 15
+#define WEFT_CMD_CONV_LOG2_SCALE_LSB 0
+#define WEFT_CMD_CONV_LOG2_SCALE_BITS 6
+#define WEFT_CMD_CONV_LOG2_SCALE_MASK UINT64_C(0x3f)
+#define WEFT_CMD_CONV_LOG2_SCALE_MIN -32
+#define WEFT_CMD_CONV_LOG2_SCALE_MAX 31
 
 #define WEFT_CMD_DW_IN_BASE_WORD 9
 #define WEFT_CMD_DW_IN_BASE_LSB 0
@@ -548,6 +584,12 @@ enum weft_elem {
 #define WEFT_CMD_DW_W_ZP_MASK UINT64_C(0xff00000000000000)
 #define WEFT_CMD_DW_W_ZP_MIN -128
 #define WEFT_CMD_DW_W_ZP_MAX 127
+#define WEFT_CMD_DW_LOG2_SCALE_WORD 12
+#define WEFT_CMD_DW_LOG2_SCALE_LSB 0
+#define WEFT_CMD_DW_LOG2_SCALE_BITS 6
+#define WEFT_CMD_DW_LOG2_SCALE_MASK UINT64_C(0x3f)
+#define WEFT_CMD_DW_LOG2_SCALE_MIN -32
+#define WEFT_CMD_DW_LOG2_SCALE_MAX 31
 
 #define WEFT_CMD_POOL_IN_BASE_WORD 9
 #define WEFT_CMD_POOL_IN_BASE_LSB 0
@@ -638,28 +680,33 @@ struct weft_cmd_post {
 	int32_t ow; /* Output width; 1..65535 pixels */
 	int32_t oh; /* Output height; 1..65535 rows */
 	int32_t oc; /* Output channels; 1..65535 channels */
-	int32_t mode; /* 0 int8, 1 int16x8; 2 float8 is reserved. Must be among the configuration's modes; 0..1 */
-	int32_t double_round; /* RESCALE of the first stage rounds twice; 0..1 */
-	int32_t scale16; /* RESCALE of the first stage takes a 48-bit value and a 16-bit multiplier; conv and dw in mode 1 only; 0..1 */
+	int32_t mode; /* 0 int8, 1 int16x8, 2 float8. Must be among the configuration's modes; 0..2 */
+	int32_t double_round; /* RESCALE of the first stage rounds twice; mode 0 or 1 only; 0..1 */
+	int32_t scale16; /* RESCALE of the first stage takes a 48-bit value and a 16-bit multiplier; conv and dw only; mode 1 only; 0..1 */
 	int32_t add; /* Add a second tensor behind the first stage; 0..1 */
-	int32_t pre_shift; /* Left shift of both addends before their RESCALE; 0..30 bits */
-	int32_t y_zp; /* Zero point added behind the first stage; -32768..32767 */
+	int32_t pre_shift; /* Left shift of both addends before their RESCALE; mode 0 or 1 only; 0..30 bits */
+	int32_t out_fmt; /* Format of the output; mode 2 only; 0..4 */
+	int32_t saturate; /* Values beyond the output's format become its largest finite; mode 2 only; 0..1 */
+	int32_t y_zp; /* Zero point added behind the first stage; mode 0 or 1 only; -32768..32767 */
 	int32_t y_min; /* Lower clamp of the first stage; -32768..32767 */
 	int32_t y_max; /* Upper clamp of the first stage; -32768..32767 */
-	int32_t a_zp; /* Zero point of the first addend; -32768..32767 */
+	int32_t a_zp; /* Zero point of the first addend; mode 0 or 1 only; -32768..32767 */
 	int32_t b_base; /* Scratchpad address of the second addend, pixel (0,0), channel 0; 0..1048575 bytes, whole elements of b */
 	int32_t b_x_stride; /* Its step to the next pixel of the row; 0..1048575 bytes, whole elements of b */
 	int32_t b_y_stride; /* Its step to the next row; 0..1048575 bytes, whole elements of b */
-	int32_t b_zp; /* Zero point of the second addend; -32768..32767 */
-	int32_t s_zp; /* Zero point of the sum; -32768..32767 */
+	int32_t b_zp; /* Zero point of the second addend; mode 0 or 1 only; -32768..32767 */
+	int32_t s_zp; /* Zero point of the sum; mode 0 or 1 only; -32768..32767 */
 	int32_t s_min; /* Lower clamp of the sum; -32768..32767 */
 	int32_t s_max; /* Upper clamp of the sum; -32768..32767 */
-	uint32_t a_mul; /* Multiplier of the first addend (pool: of the result); 0..2147483647 */
-	uint32_t b_mul; /* Multiplier of the second addend; 0..2147483647 */
-	uint32_t s_mul; /* Multiplier of the sum; 0..2147483647 */
+	uint32_t a_mul; /* Multiplier of the first addend (pool: of the result); mode 0 or 1 only; 0..2147483647 */
+	uint32_t b_mul; /* Multiplier of the second addend; mode 0 or 1 only; 0..2147483647 */
+	uint32_t s_mul; /* Multiplier of the sum; mode 0 or 1 only; 0..2147483647 */
 	int32_t a_shift; /* Shift of the first addend (pool: of the result); 2..62 */
 	int32_t b_shift; /* Shift of the second addend; 2..62 */
 	int32_t s_shift; /* Shift of the sum; 2..62 */
+	int32_t x_fmt; /* Format of the input; mode 2 only; 0..4 */
+	int32_t w_fmt; /* Format of the weights; mode 2 only; 0..3 */
+	int32_t b_fmt; /* Format of the second tensor; mode 2 only; 0..4 */
 };
 
 /* load, store: Copy a strided block of up to four dimensions from memory to the scratchpad. */
@@ -697,10 +744,11 @@ struct weft_cmd_conv {
 	int32_t iy_start; /* Row of output row 0, kernel row 0 (negative: padding); -32768..32767 rows */
 	int32_t x_limit; /* Bytes present in a row; others are padding; 1..1048575 bytes, whole elements of x */
 	int32_t xb_start; /* Byte in the row of output pixel 0, kernel column 0 (negative: padding); -1048576..1048575 bytes, whole elements of x */
-	int32_t x_zp; /* Zero point of the input; -128..127 */
-	int32_t w_zp; /* Zero point of the weights; -128..127 */
+	int32_t x_zp; /* Zero point of the input; mode 0 only; -128..127 */
+	int32_t w_zp; /* Zero point of the weights; mode 0 or 1 only; -128..127 */
 	int32_t w_base; /* Scratchpad address of the weights, a multiple of N; 0..1048575 bytes, multiple of N */
 	int32_t p_base; /* Scratchpad address of the parameter records, a multiple of N; 0..1048575 bytes, multiple of N */
+	int32_t log2_scale; /* Products are multiplied by 2 to this power; mode 2 only; -32..31 */
 };
 
 /* dw: Depthwise convolution 3x3, channel multiplier 1. */
@@ -717,8 +765,9 @@ struct weft_cmd_dw {
 	int32_t p_base; /* Scratchpad address of the parameter records, a multiple of N; 0..1048575 bytes, multiple of N */
 	int32_t stride_y; /* Rows from one output row to the next; 1..15 */
 	int32_t stride_x; /* Columns from one output column to the next; 1..15 */
-	int32_t x_zp; /* Zero point of the input; -128..127 */
-	int32_t w_zp; /* Zero point of the weights; -128..127 */
+	int32_t x_zp; /* Zero point of the input; mode 0 only; -128..127 */
+	int32_t w_zp; /* Zero point of the weights; mode 0 or 1 only; -128..127 */
+	int32_t log2_scale; /* Products are multiplied by 2 to this power; mode 2 only; -32..31 */
 };
 
 /* pool: Maximum or sum over a window without padding, per channel. */
@@ -729,7 +778,7 @@ struct weft_cmd_pool {
 	int32_t ox_step; /* Address step from one output pixel to the next; 0..1048575 bytes, whole elements of x */
 	int32_t ky_step; /* Address step from one window row to the next; 0..1048575 bytes, whole elements of x */
 	int32_t kx_step; /* Address step from one window column to the next; 0..1048575 bytes, whole elements of x */
-	int32_t x_zp; /* Zero point subtracted from every element of a sum; -128..127 */
+	int32_t x_zp; /* Zero point subtracted from every element of a sum; mode 0 or 1 only; -128..127 */
 	int32_t sum; /* 0 maximum, 1 sum; 0..1 */
 	int32_t n_ky; /* Window rows; 1..65535 */
 	int32_t n_kx; /* Window columns; 1..65535 */
@@ -762,6 +811,8 @@ struct weft_field_info {
 	uint8_t is_signed;       /* two's complement */
 	uint8_t align_n;         /* value is a multiple of the configuration's n */
 	uint8_t elem;            /* enum weft_elem of whose bytes the value is a multiple */
+	uint8_t modes;           /* bit m: may differ from 0 in mode m */
+	uint8_t is_feature;      /* value is the number of a bit of weft_config.features */
 	uint8_t is_address;      /* reads best in hexadecimal */
 	uint8_t fault;           /* enum weft_fault of a value outside min..max */
 	uint8_t c_bytes;         /* size of the member, 4 or 8 */
@@ -836,6 +887,9 @@ unsigned weft_cmd_elem_bytes(const struct weft_cmd *c, enum weft_elem elem);
 /** As above for fields that are multiples of weft_cmd_elem_bytes(): 0, -ERANGE or -EINVAL. */
 int weft_cmd_check_elems(const struct weft_cmd *c, const char **field, int64_t *value);
 
+/** As above for fields that have to be 0 in the command's mode: 0, -ERANGE or -EINVAL. */
+int weft_cmd_check_modes(const struct weft_cmd *c, const char **field, int64_t *value);
+
 /**
  * Are reserved bits of an encoded command zero? @p w holds a whole command
  * that weft_cmd_decode() accepts.
@@ -847,12 +901,13 @@ int weft_cmd_check_reserved(const uint64_t *w, size_t *word, uint64_t *bits);
 
 /**
  * The fault that hardware raises on taking this command from a stream of which
- * @p n_left words are left: BAD_OP, BAD_LEN, STREAM_END, then reserved bits and
- * alignment to @p n (BAD_FIELD), then the first field outside its range.
+ * @p n_left words are left: BAD_OP, BAD_LEN, STREAM_END, then reserved bits,
+ * alignment and fields that the mode does not have (BAD_FIELD), then the first
+ * field outside its range or the features of @p cfg.
  *
  * @return an enum weft_fault, WEFT_FAULT_NONE if it is taken.
  */
-unsigned weft_cmd_fault(const uint64_t *w, size_t n_left, unsigned n);
+unsigned weft_cmd_fault(const uint64_t *w, size_t n_left, const struct weft_config *cfg);
 
 /**
  * One line of text: name, tag, waits, then every field that is not zero.

@@ -84,7 +84,7 @@ static int step(struct state *s, const struct weft_backend_job *job, size_t *i_w
 		return -EIO;
 	}
 	const uint64_t *w = job->words + *i_word;
-	unsigned code = weft_cmd_fault(w, job->n_words - *i_word, s->cfg->n);
+	unsigned code = weft_cmd_fault(w, job->n_words - *i_word, s->cfg);
 	if (code || weft_cmd_decode(w, job->n_words - *i_word, &c)) {
 		fault(r, NULL, i, WEFT_UNIT_CP, code, (uint32_t)w[0], msg);
 		return -EIO;

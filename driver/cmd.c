@@ -150,6 +150,45 @@ int weft_cmd_check_align(const struct weft_cmd *c, unsigned n, const char **fiel
 	return 0;
 }
 
+int weft_cmd_check_elems(const struct weft_cmd *c, const char **field, int64_t *value)
+{
+	const struct weft_cmd_info *info = weft_cmd_info((unsigned)c->h.op);
+	if (!info)
+		return -EINVAL;
+	for (size_t i = 0; i < info->n_fields; i++) {
+		const struct weft_field_info *f = &info->fields[i];
+		int64_t v = weft_cmd_get(c, f);
+		if (!f->elem || v % (int64_t)weft_cmd_elem_bytes(c, (enum weft_elem)f->elem) == 0)
+			continue;
+		if (field)
+			*field = f->name;
+		if (value)
+			*value = v;
+		return -ERANGE;
+	}
+	return 0;
+}
+
+int weft_cmd_check_modes(const struct weft_cmd *c, const char **field, int64_t *value)
+{
+	const struct weft_cmd_info *info = weft_cmd_info((unsigned)c->h.op);
+	if (!info)
+		return -EINVAL;
+	for (size_t i = 0; i < info->n_fields; i++) {
+		const struct weft_field_info *f = &info->fields[i];
+		int64_t v = weft_cmd_get(c, f);
+		/* Commands without a mode have no field with modes. */
+		if (f->modes == 0xff || v == 0 || f->modes >> (c->conv.post.mode & 7) & 1)
+			continue;
+		if (field)
+			*field = f->name;
+		if (value)
+			*value = v;
+		return -ERANGE;
+	}
+	return 0;
+}
+
 int weft_cmd_check_reserved(const uint64_t *w, size_t *word, uint64_t *bits)
 {
 	const struct weft_cmd_info *info = weft_cmd_info(w[WEFT_CMD_HEADER_OP_WORD] & WEFT_CMD_HEADER_OP_MASK);
@@ -167,19 +206,20 @@ int weft_cmd_check_reserved(const uint64_t *w, size_t *word, uint64_t *bits)
 	return 0;
 }
 
-unsigned weft_cmd_fault(const uint64_t *w, size_t n_left, unsigned n)
+unsigned weft_cmd_fault(const uint64_t *w, size_t n_left, const struct weft_config *cfg)
 {
 	struct weft_cmd c;
 	int fault = weft_cmd_decode(w, n_left, &c);
 	if (fault)
 		return (unsigned)fault;
-	if (weft_cmd_check_reserved(w, NULL, NULL) || weft_cmd_check_align(&c, n, NULL, NULL))
+	if (weft_cmd_check_reserved(w, NULL, NULL) || weft_cmd_check_align(&c, cfg->n, NULL, NULL) ||
+	    weft_cmd_check_elems(&c, NULL, NULL) || weft_cmd_check_modes(&c, NULL, NULL))
 		return WEFT_FAULT_BAD_FIELD;
 	const struct weft_cmd_info *info = weft_cmd_info((unsigned)c.h.op);
 	for (size_t i = 0; i < info->n_fields; i++) {
 		const struct weft_field_info *f = &info->fields[i];
 		int64_t v = weft_cmd_get(&c, f);
-		if (v < f->min || v > f->max)
+		if (v < f->min || v > f->max || (f->is_feature && !(cfg->features >> v & 1)))
 			return f->fault;
 	}
 	return WEFT_FAULT_NONE;

@@ -162,6 +162,9 @@ static int keep(struct verify *v)
 	if (v->kept && oc != v->kept_oc)
 		return verify_fail(v, WEFT_VERIFY_KEEP_SHAPE, "oc %u != %u of cmd %zu", oc,
 				   v->kept_oc, v->kept_cmd);
+	if (v->kept && c->post.mode != v->kept_mode)
+		return verify_fail(v, WEFT_VERIFY_KEEP_SHAPE, "mode %d != %d of cmd %zu", c->post.mode,
+				   v->kept_mode, v->kept_cmd);
 	v->kept = c->keep;
 	if (!c->keep)
 		return 0;
@@ -172,6 +175,7 @@ static int keep(struct verify *v)
 		return verify_fail(v, WEFT_VERIFY_KEEP_SHAPE, "oc %u > %u", oc, n);
 	v->kept_pixels = (uint32_t)pixels;
 	v->kept_oc = oc;
+	v->kept_mode = c->post.mode;
 	v->kept_cmd = v->r->cmd;
 	v->kept_word = v->r->word;
 	return 0;

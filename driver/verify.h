@@ -39,8 +39,10 @@ extern "C" {
 	X(TRUNCATED,        "the stream ends inside a command") \
 	X(RESERVED_BITS,    "a reserved bit is set") \
 	X(BAD_FIELD,        "a field is outside its range") \
-	X(BAD_ALIGN,        "an address is not a multiple of N") \
+	X(BAD_ALIGN,        "an address is not a multiple of N, or cuts elements") \
 	X(MODE,             "arithmetic mode not in this configuration") \
+	X(MODE_FIELD,       "a field that this arithmetic mode does not have") \
+	X(TYPE_RANGE,       "a limit or zero point beyond the elements' type") \
 	X(CLAMP_ORDER,      "lower clamp above upper clamp") \
 	X(ADD_NOT_ALLOWED,  "this command cannot add") \
 	X(LINE_TOO_LONG,    "row longer than the depthwise line buffer") \

@@ -18,20 +18,92 @@ static int ranges(struct verify *v)
 	if (weft_cmd_check_align(&v->c, v->cfg->n, &field, &value))
 		return verify_fail(v, WEFT_VERIFY_BAD_ALIGN, "%s 0x%llx is not a multiple of %u", field,
 				   (unsigned long long)value, v->cfg->n);
+	if (weft_cmd_check_elems(&v->c, &field, &value))
+		return verify_fail(v, WEFT_VERIFY_BAD_ALIGN, "%s %lld is not a multiple of 2", field,
+				   (long long)value);
+	return 0;
+}
+
+/* Fields that the mode has not, or not in this command. */
+static int mode_fields(struct verify *v)
+{
+	const struct weft_cmd_post *p = &v->c.conv.post;
+	unsigned op = (unsigned)v->c.h.op;
+	bool sums = op == WEFT_CMD_CONV || op == WEFT_CMD_DW;
+	const char *field = "?";
+	int64_t value = 0;
+
+	if (weft_cmd_check_modes(&v->c, &field, &value))
+		return verify_fail(v, WEFT_VERIFY_MODE_FIELD, "%s %lld != 0 in mode %d", field,
+				   (long long)value, p->mode);
+	if (p->scale16 && !sums)
+		return verify_fail(v, WEFT_VERIFY_MODE_FIELD, "scale16 1 > 0");
+	if (p->scale16 && p->double_round)
+		return verify_fail(v, WEFT_VERIFY_MODE_FIELD, "double_round 1 > 0 with scale16");
+	if (p->mode == MODE_FLOAT && sums && p->x_fmt == FMT_FP16)
+		return verify_fail(v, WEFT_VERIFY_MODE_FIELD, "x_fmt %d > %d", p->x_fmt, FMT_FP16 - 1);
+	if (p->mode == MODE_FLOAT && op == WEFT_CMD_POOL && v->c.pool.sum)
+		return verify_fail(v, WEFT_VERIFY_MODE_FIELD, "sum 1 > 0 in mode %d", p->mode);
+	return 0;
+}
+
+/*
+ * Limits and zero points of mode 0 are wider in the encoding than int8. Those of
+ * mode 2 are numbers.
+ */
+static int types(struct verify *v, const struct weft_cmd_post *p)
+{
+	const struct {
+		const char *name;
+		int32_t value;
+	} f[] = {
+		{"y_zp", p->y_zp}, {"y_min", p->y_min}, {"y_max", p->y_max}, {"a_zp", p->a_zp},
+		{"b_zp", p->b_zp}, {"s_zp", p->s_zp}, {"s_min", p->s_min}, {"s_max", p->s_max},
+	};
+
+	for (size_t i = 0; p->mode == MODE_INT8 && i < sizeof(f) / sizeof(f[0]); i++) {
+		if (f[i].value < INT8_MIN)
+			return verify_fail(v, WEFT_VERIFY_TYPE_RANGE, "%s %d < %d", f[i].name, f[i].value, INT8_MIN);
+		if (f[i].value > INT8_MAX)
+			return verify_fail(v, WEFT_VERIFY_TYPE_RANGE, "%s %d > %d", f[i].name, f[i].value, INT8_MAX);
+	}
+	/* Zero points are 0 there, and pass. */
+	for (size_t i = 0; p->mode == MODE_FLOAT && i < sizeof(f) / sizeof(f[0]); i++)
+		if ((f[i].value & 0x7fff) > 0x7c00)
+			return verify_fail(v, WEFT_VERIFY_TYPE_RANGE, "%s 0x%04x is no number", f[i].name,
+					   (unsigned)f[i].value & 0xffff);
+	return 0;
+}
+
+/* Patterns of fp16 are sign and magnitude. */
+static int32_t fp16_order(int32_t v)
+{
+	return v < 0 ? -1 - (v & 0x7fff) : v;
+}
+
+static int limits(struct verify *v, const struct weft_cmd_post *p, const char *stage, int32_t lo, int32_t hi)
+{
+	if (p->mode == MODE_FLOAT && fp16_order(lo) > fp16_order(hi))
+		return verify_fail(v, WEFT_VERIFY_CLAMP_ORDER, "fp16 %s_min 0x%04x > %s_max 0x%04x", stage,
+				   (unsigned)lo & 0xffff, stage, (unsigned)hi & 0xffff);
+	if (p->mode != MODE_FLOAT && lo > hi)
+		return verify_fail(v, WEFT_VERIFY_CLAMP_ORDER, "%s_min %d > %s_max %d", stage, lo, stage, hi);
 	return 0;
 }
 
 static int post(struct verify *v, const struct weft_cmd_post *p, bool may_add)
 {
-	if (p->y_min > p->y_max)
-		return verify_fail(v, WEFT_VERIFY_CLAMP_ORDER, "y_min %d > y_max %d", p->y_min, p->y_max);
-	if (!p->add)
-		return 0;
+	int ret = mode_fields(v);
+
+	if (!ret)
+		ret = types(v, p);
+	if (!ret)
+		ret = limits(v, p, "y", p->y_min, p->y_max);
+	if (ret || !p->add)
+		return ret;
 	if (!may_add)
 		return verify_fail(v, WEFT_VERIFY_ADD_NOT_ALLOWED, "add 1 > 0");
-	if (p->s_min > p->s_max)
-		return verify_fail(v, WEFT_VERIFY_CLAMP_ORDER, "s_min %d > s_max %d", p->s_min, p->s_max);
-	return 0;
+	return limits(v, p, "s", p->s_min, p->s_max);
 }
 
 /* Mode m is bit m of the features. */
@@ -71,7 +143,7 @@ static uint64_t pixels_of(const struct weft_cmd_post *p)
 static int conv(struct verify *v, const struct weft_cmd_conv *c)
 {
 	uint32_t n = v->cfg->n;
-	uint64_t pad = ((uint64_t)c->run_len + n - 1) / n * n;
+	uint64_t pad = ((uint64_t)c->run_len / x_bytes(&c->post) + n - 1) / n * n;
 	uint64_t tiles = ((uint64_t)c->post.oc + n - 1) / n;
 	int64_t row = c->iy_start + (int64_t)(c->post.oh - 1) * c->stride_y +
 		      (int64_t)(c->n_ky - 1) * c->dil_y;
@@ -92,11 +164,12 @@ static int dw(struct verify *v, const struct weft_cmd_dw *c)
 {
 	int64_t line = (int64_t)(c->post.ow - 1) * c->stride_x + 3;
 	int64_t row = c->iy_start + (int64_t)(c->post.oh - 1) * c->stride_y + 2;
+	int64_t most = v->cfg->dw_line / x_bytes(&c->post);
 	int ret = post(v, &c->post, false);
 
-	if (!ret && line > v->cfg->dw_line)
-		ret = verify_fail(v, WEFT_VERIFY_LINE_TOO_LONG, "row %lld > %u", (long long)line,
-				  v->cfg->dw_line);
+	if (!ret && line > most)
+		ret = verify_fail(v, WEFT_VERIFY_LINE_TOO_LONG, "row %lld > %lld", (long long)line,
+				  (long long)most);
 	if (!ret)
 		ret = coordinate(v, "input row", row, WEFT_VERIFY_MAX_ROW);
 	if (!ret)

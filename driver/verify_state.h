@@ -21,6 +21,21 @@
 /* Pieces of one row that do not touch. */
 #define SPANS_MAX (1u << 18)
 
+/* Values of the field mode, and of the formats of mode 2 that is no float8. */
+enum { MODE_INT8, MODE_INT16, MODE_FLOAT };
+#define FMT_FP16 4
+
+/* Bytes of an element of a tensor; fmt is its format, used in mode 2. */
+static inline uint32_t elem_bytes(const struct weft_cmd_post *p, int32_t fmt)
+{
+	return p->mode == MODE_INT16 || (p->mode == MODE_FLOAT && fmt == FMT_FP16) ? 2 : 1;
+}
+
+static inline uint32_t x_bytes(const struct weft_cmd_post *p)
+{
+	return elem_bytes(p, p->x_fmt);
+}
+
 struct marks {
 	int16_t *byte, *block;
 };
@@ -74,6 +89,7 @@ struct verify {
 	/* A conv command whose sums wait for the next one. */
 	bool kept;
 	uint32_t kept_pixels, kept_oc;
+	int32_t kept_mode;
 	size_t kept_cmd, kept_word;
 
 	struct marks writer[WEFT_N_UNITS], reader[WEFT_N_UNITS];

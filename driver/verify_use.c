@@ -23,25 +23,31 @@ static int range(struct verify *v, const char *object, uint32_t base, uint64_t l
 	return verify_box(v, &b);
 }
 
-/* oh rows of ow pixels of oc bytes. */
+/* oh rows of ow pixels of oc elements of so many bytes. */
 static int tensor(struct verify *v, const struct weft_cmd_post *p, const char *object, enum use use,
-		  int32_t base, int32_t y_stride, int32_t x_stride)
+		  uint32_t elem, int32_t base, int32_t y_stride, int32_t x_stride)
 {
 	struct box b = {
 		.object = object, .use = use, .base = (uint32_t)base,
 		.y = {.n1 = (uint32_t)p->oh, .n2 = 1, .a1 = y_stride},
 		.x = {.n1 = (uint32_t)p->ow, .n2 = 1, .a1 = x_stride},
-		.len = (uint32_t)p->oc,
+		.len = (uint32_t)p->oc * elem,
 	};
 
 	return verify_box(v, &b);
 }
 
+static uint32_t out_bytes(const struct weft_cmd_post *p)
+{
+	return elem_bytes(p, p->out_fmt);
+}
+
 /* Does a tensor lie exactly where the output goes? Then each pixel is read
  * before it is written, and no other pixel is touched. */
-static enum use beside_output(const struct weft_cmd_post *p, int32_t base, int32_t y_stride, int32_t x_stride)
+static enum use beside_output(const struct weft_cmd_post *p, uint32_t elem, int32_t base, int32_t y_stride,
+			      int32_t x_stride)
 {
-	if (base == p->out_base && (p->oh == 1 || y_stride == p->out_y_stride) &&
+	if (elem == out_bytes(p) && base == p->out_base && (p->oh == 1 || y_stride == p->out_y_stride) &&
 	    (p->ow == 1 || x_stride == p->out_x_stride))
 		return USE_READ_IN_PLACE;
 	return USE_READ;
@@ -49,13 +55,15 @@ static enum use beside_output(const struct weft_cmd_post *p, int32_t base, int32
 
 static int addend_and_output(struct verify *v, const struct weft_cmd_post *p)
 {
+	uint32_t elem = elem_bytes(p, p->b_fmt);
 	int ret = 0;
 
 	if (p->add)
-		ret = tensor(v, p, "addend", beside_output(p, p->b_base, p->b_y_stride, p->b_x_stride),
-			     p->b_base, p->b_y_stride, p->b_x_stride);
+		ret = tensor(v, p, "addend", beside_output(p, elem, p->b_base, p->b_y_stride, p->b_x_stride),
+			     elem, p->b_base, p->b_y_stride, p->b_x_stride);
 	if (!ret)
-		ret = tensor(v, p, "output", USE_WRITE, p->out_base, p->out_y_stride, p->out_x_stride);
+		ret = tensor(v, p, "output", USE_WRITE, out_bytes(p), p->out_base, p->out_y_stride,
+			     p->out_x_stride);
 	return ret;
 }
 
@@ -67,7 +75,8 @@ static uint64_t blocks_of(const struct verify *v, int32_t channels)
 static int conv(struct verify *v, const struct weft_cmd_conv *c)
 {
 	uint64_t n = v->cfg->n, blocks = blocks_of(v, c->post.oc);
-	uint64_t chunks = ((uint64_t)c->run_len + n - 1) / n * (uint64_t)c->n_ky * (uint64_t)c->n_kx;
+	uint64_t chunks = ((uint64_t)c->run_len / x_bytes(&c->post) + n - 1) / n * (uint64_t)c->n_ky *
+			  (uint64_t)c->n_kx;
 	struct box in = {
 		.object = "input", .use = USE_READ, .base = (uint32_t)c->in_base,
 		.y = {.n1 = (uint32_t)c->post.oh, .n2 = (uint32_t)c->n_ky, .a1 = c->oy_step, .a2 = c->ky_step,
@@ -98,7 +107,7 @@ static int dw(struct verify *v, const struct weft_cmd_dw *c)
 		      .a2 = c->in_y_stride, .c0 = c->iy_start, .c1 = c->stride_y, .c2 = 1, .limit = c->in_h},
 		.x = {.n1 = (uint32_t)c->post.ow, .n2 = 3, .a1 = (int64_t)c->stride_x * c->in_x_stride,
 		      .a2 = c->in_x_stride, .c0 = c->ix_start, .c1 = c->stride_x, .c2 = 1, .limit = c->in_w},
-		.len = (uint32_t)c->post.oc,
+		.len = (uint32_t)c->post.oc * x_bytes(&c->post),
 	};
 	int ret = range(v, "weights", (uint32_t)c->w_base, blocks * WEFT_DW_TAPS * n);
 
@@ -116,10 +125,10 @@ static int pool(struct verify *v, const struct weft_cmd_pool *c)
 	bool single = c->n_ky == 1 && c->n_kx == 1;
 	struct box in = {
 		.object = "input", .base = (uint32_t)c->in_base,
-		.use = single ? beside_output(&c->post, c->in_base, c->oy_step, c->ox_step) : USE_READ,
+		.use = single ? beside_output(&c->post, x_bytes(&c->post), c->in_base, c->oy_step, c->ox_step) : USE_READ,
 		.y = {.n1 = (uint32_t)c->post.oh, .n2 = (uint32_t)c->n_ky, .a1 = c->oy_step, .a2 = c->ky_step},
 		.x = {.n1 = (uint32_t)c->post.ow, .n2 = (uint32_t)c->n_kx, .a1 = c->ox_step, .a2 = c->kx_step},
-		.len = (uint32_t)c->post.oc,
+		.len = (uint32_t)c->post.oc * x_bytes(&c->post),
 	};
 	int ret = verify_box(v, &in);
 
@@ -130,8 +139,9 @@ static int pool(struct verify *v, const struct weft_cmd_pool *c)
 
 static int elt(struct verify *v, const struct weft_cmd_elt *c)
 {
-	enum use use = beside_output(&c->post, c->in_base, c->in_y_stride, c->in_x_stride);
-	int ret = tensor(v, &c->post, "input", use, c->in_base, c->in_y_stride, c->in_x_stride);
+	uint32_t elem = x_bytes(&c->post);
+	enum use use = beside_output(&c->post, elem, c->in_base, c->in_y_stride, c->in_x_stride);
+	int ret = tensor(v, &c->post, "input", use, elem, c->in_base, c->in_y_stride, c->in_x_stride);
 
 	if (!ret)
 		ret = addend_and_output(v, &c->post);

@@ -17,6 +17,7 @@ import tomllib
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 MARK_BEGIN = "<!-- generated from include/spec/cmd.toml by tools/gen.py: begin -->"
 MARK_END = "<!-- generated: end -->"
+ELEM_GROUP = "post"  # its fields decide how many bytes an element has; "mode" is one of them
 
 
 class SpecError(Exception):
@@ -50,7 +51,8 @@ def log2_exact(value, where):
 class Field:
     """One bit field of a command: place, range and meaning."""
 
-    KEYS = {"name", "at", "doc", "unit", "min", "max", "signed", "align", "fault"}
+    KEYS = {"name", "at", "doc", "unit", "min", "max", "signed", "align", "elem", "modes", "feature",
+            "fault"}
 
     def __init__(self, raw, where):
         need("name" in raw and "at" in raw, where, f"a field needs name and at: {raw}")
@@ -71,6 +73,10 @@ class Field:
         need(self.max < 1 << 63, where, "unsigned fields have at most 63 bits")
         need(raw.get("align", "n") == "n", where, 'align is "n" or absent')
         self.align_n = "align" in raw
+        self.elem = raw.get("elem", "")
+        self.modes = raw.get("modes", [])
+        need(self.min <= 0 <= self.max or not self.modes, where, "modes needs a field that may be 0")
+        self.feature = raw.get("feature", False)
         self.fault = raw.get("fault", "BAD_FIELD")
         self.unit = raw.get("unit", "")
         self.doc = one_line(raw.get("doc", ""))
@@ -106,6 +112,7 @@ class Spec:
         self.configs = config["config"]
         self.regs = regs["reg"]
         self.units, self.faults = cmd["units"], cmd["fault"]
+        self.elems = cmd["elem"]
         self.header_words = cmd["header"]["words"]
         self.header = [Field(f, "cmd.toml: header") for f in cmd["header"]["field"]]
         self.groups = {n: [Field(f, f"cmd.toml: group.{n}") for f in g["field"]]
@@ -122,6 +129,7 @@ class Spec:
         need(len({c.op for c in self.cmds}) == len(self.cmds), "cmd.toml", "an opcode appears twice")
         for table, key in ((self.units, "index"), (self.faults, "code")):
             need(len({e[key] for e in table.values()}) == len(table), "cmd.toml", f"a {key} appears twice")
+        self.check_elems()
         self.check_regs()
         for name in self.configs:
             self.derive(name)
@@ -168,11 +176,25 @@ class Spec:
         for _, _, f in self.parts(c):
             need(f.word < c.words, where, f"{f.name} lies in word {f.word} of {c.words}")
             need(f.fault in self.faults, where, f"{f.name}: no fault is called {f.fault}")
+            need(not f.elem or f.elem in self.elems, where, f"{f.name}: no elem is called {f.elem}")
             need(f.name not in names, where, f"{f.name} appears twice")
             names.add(f.name)
             for bit in range(f.flat_lsb, f.flat_lsb + f.bits):
                 need(bit not in taken, where, f"{f.name} overlaps {taken.get(bit)}")
                 taken[bit] = f.name
+
+    def check_elems(self):
+        """The fields that decide must belong to all commands that they decide for."""
+        for c in self.cmds:
+            modal = [f for _, _, f in self.parts(c) if f.modes]
+            need(not modal or ELEM_GROUP in c.like.groups, f"cmd.toml: cmd.{c.name}", f"modes needs the group {ELEM_GROUP}")
+        for name, cases in self.elems.items():
+            users = [c for c in self.cmds if any(f.elem == name for _, _, f in self.parts(c))]
+            for field in {k for case in cases for k in case}:
+                need(any(f.name == field for f in self.groups[ELEM_GROUP]), f"cmd.toml: elem.{name}",
+                     f"{field} is no field of group.{ELEM_GROUP}")
+            for c in users:
+                need(ELEM_GROUP in c.like.groups, f"cmd.toml: cmd.{c.name}", f"elem needs the group {ELEM_GROUP}")
 
     def check_regs(self):
         seen = {}
@@ -241,13 +263,21 @@ def c_enum(tag, entries):
                                 for n, v, d in entries] + ["};", ""]
 
 
+def field_doc(f):
+    return f.doc + (f"; mode {' or '.join(map(str, f.modes))} only" if f.modes else "")
+
+
+def mode_mask(f):
+    return sum(1 << m for m in f.modes) if f.modes else 0xFF
+
+
 def c_struct(tag, fields, first=()):
     out = [f"struct {tag} {{", *first]
     for f in fields:
         low_high = f"{f.min}..{f.max}"
-        note = f"{f.doc}; " if f.doc else ""
+        note = f"{field_doc(f)}; " if f.doc else ""
         unit = f" {f.unit}" if f.unit else ""
-        align = ", multiple of N" if f.align_n else ""
+        align = ", multiple of N" if f.align_n else f", whole elements of {f.elem}" if f.elem else ""
         out.append(f"\t{f.c_type} {f.name}; /* {note}{low_high}{unit}{align} */")
     return out + ["};", ""]
 
@@ -279,6 +309,9 @@ struct weft_field_info {
 	uint8_t word, lsb, bits; /* 64-bit word of the command, lowest bit, width */
 	uint8_t is_signed;       /* two's complement */
 	uint8_t align_n;         /* value is a multiple of the configuration's n */
+	uint8_t elem;            /* enum weft_elem of whose bytes the value is a multiple */
+	uint8_t modes;           /* bit m: may differ from 0 in mode m */
+	uint8_t is_feature;      /* value is the number of a bit of weft_config.features */
 	uint8_t is_address;      /* reads best in hexadecimal */
 	uint8_t fault;           /* enum weft_fault of a value outside min..max */
 	uint8_t c_bytes;         /* size of the member, 4 or 8 */
@@ -347,6 +380,15 @@ int weft_cmd_check_ranges(const struct weft_cmd *c, const char **field, int64_t 
 /** As above for fields that are multiples of @p n: 0, -ERANGE or -EINVAL. */
 int weft_cmd_check_align(const struct weft_cmd *c, unsigned n, const char **field, int64_t *value);
 
+/** Bytes of an element, 1 or 2. @p c is a command with the group post. */
+unsigned weft_cmd_elem_bytes(const struct weft_cmd *c, enum weft_elem elem);
+
+/** As above for fields that are multiples of weft_cmd_elem_bytes(): 0, -ERANGE or -EINVAL. */
+int weft_cmd_check_elems(const struct weft_cmd *c, const char **field, int64_t *value);
+
+/** As above for fields that have to be 0 in the command's mode: 0, -ERANGE or -EINVAL. */
+int weft_cmd_check_modes(const struct weft_cmd *c, const char **field, int64_t *value);
+
 /**
  * Are reserved bits of an encoded command zero? @p w holds a whole command
  * that weft_cmd_decode() accepts.
@@ -358,12 +400,13 @@ int weft_cmd_check_reserved(const uint64_t *w, size_t *word, uint64_t *bits);
 
 /**
  * The fault that hardware raises on taking this command from a stream of which
- * @p n_left words are left: BAD_OP, BAD_LEN, STREAM_END, then reserved bits and
- * alignment to @p n (BAD_FIELD), then the first field outside its range.
+ * @p n_left words are left: BAD_OP, BAD_LEN, STREAM_END, then reserved bits,
+ * alignment and fields that the mode does not have (BAD_FIELD), then the first
+ * field outside its range or the features of @p cfg.
  *
  * @return an enum weft_fault, WEFT_FAULT_NONE if it is taken.
  */
-unsigned weft_cmd_fault(const uint64_t *w, size_t n_left, unsigned n);
+unsigned weft_cmd_fault(const uint64_t *w, size_t n_left, const struct weft_config *cfg);
 
 /**
  * One line of text: name, tag, waits, then every field that is not zero.
@@ -388,6 +431,9 @@ def gen_cmd_h(spec):
     body += c_enum("weft_unit", [(f"WEFT_UNIT_{n}", u["index"], u["brief"]) for n, u in spec.units.items()])
     body += ["/* What reg.fault reports. */"]
     body += c_enum("weft_fault", [(f"WEFT_FAULT_{n}", f["code"], f["brief"]) for n, f in spec.faults.items()])
+    body += ["/* Kinds of elements that a command works on; they may differ in size. */"]
+    body += c_enum("weft_elem", [("WEFT_ELEM_NONE", 0, "bytes")] +
+                   [(f"WEFT_ELEM_{n.upper()}", i, "") for i, n in enumerate(spec.elems, 1)])
     body += [f"#define WEFT_N_CMDS {len(spec.cmds)}",
              f"#define WEFT_CMD_HEADER_WORDS {spec.header_words}"]
     body += [f"#define WEFT_CMD_{c.name.upper()}_WORDS {c.words}" for c in spec.cmds] + [""]
@@ -418,6 +464,11 @@ def gen_cmd_h(spec):
     return c_file("cmd.toml", "cmd", body + CMD_DECLARATIONS, includes=["#include <weft/gen/config.h>", ""])
 
 
+def elem_commands(spec):
+    """Commands that begin with the fields that decide an element's size."""
+    return [c for c in spec.cmds if c.groups[:1] == [ELEM_GROUP]]
+
+
 def gen_cmd_c(spec):
     body = ["#include <weft/gen/cmd.h>", "",
             "#define MEMBER(m) sizeof(((struct weft_cmd *)0)->m), offsetof(struct weft_cmd, m)", ""]
@@ -427,7 +478,7 @@ def gen_cmd_c(spec):
         body.append(f"static const struct weft_field_info {c.name}_fields[] = {{")
         for member, _, f in spec.parts(c):
             body.append(f"\t{{{c_string(f.name)}, {f.word}, {f.lsb}, {f.bits}, {int(f.signed)}, {int(f.align_n)}, "
-                        f"{int(f.hex)}, WEFT_FAULT_{f.fault}, MEMBER({member}), {c_int(f.min)}, {c_int(f.max)},\n"
+                        f"WEFT_ELEM_{f.elem.upper() or 'NONE'}, {mode_mask(f):#x}, {int(f.feature)}, {int(f.hex)}, WEFT_FAULT_{f.fault}, MEMBER({member}), {c_int(f.min)}, {c_int(f.max)},\n"
                         f"\t\t{c_string(f.unit)}, {c_string(f.doc)}}},")
         body += ["};", ""]
         body += [f"static const uint64_t {c.name}_used[] = {{"]
@@ -438,6 +489,14 @@ def gen_cmd_c(spec):
         body.append(f"\t{{{c_string(c.name)}, {c.op:#04x}, WEFT_UNIT_{c.unit}, {c.words}, {len(spec.parts(c))}, "
                     f"{c.like.name}_fields, {c.like.name}_used,\n\t\t{c_string(c.brief)}}},")
     body += ["};", ""]
+    body += ["unsigned weft_cmd_elem_bytes(const struct weft_cmd *c, enum weft_elem elem)", "{",
+             f"\tconst struct weft_cmd_{ELEM_GROUP} *p = &c->{elem_commands(spec)[0].name}.{ELEM_GROUP};", "",
+             "\tswitch (elem) {", "\tcase WEFT_ELEM_NONE: return 1;"]
+    for name, cases in spec.elems.items():
+        tests = [" && ".join(f"p->{k} == {v}" for k, v in case.items()) for case in cases]
+        tests = " || ".join(f"({t})" if "&&" in t else t for t in tests)
+        body.append(f"\tcase WEFT_ELEM_{name.upper()}: return {tests} ? 2 : 1;")
+    body += ["\t}", "\treturn 1;", "}", ""]
     for what, table, column, unknown in (("unit_name", spec.units, None, "?"), ("fault_name", spec.faults, None, "?"),
                                          ("fault_brief", spec.faults, "brief", "unknown fault")):
         kind, arg = ("UNIT", "unit") if what.startswith("unit") else ("FAULT", "code")
@@ -590,6 +649,7 @@ def sv_range_test(f, prefix):
     low, high = (-(1 << (f.bits - 1)), (1 << (f.bits - 1)) - 1) if f.signed else (0, (1 << f.bits) - 1)
     out = [f"({value} < {p}_MIN)"] if f.min > low else []
     out += [f"({value} > {p}_MAX)"] if f.max < high else []
+    out += [f"(((weft_cfg_pkg::FEATURES_VALUE >> {value}) & 32'd1) == 32'd0)"] if f.feature else []
     return " || ".join(out) or None
 
 
@@ -611,13 +671,26 @@ def gen_check_sv(spec):
            "// What the command set says of one whole command; combinational.", "//",
            "//   words_o  words of this opcode, 0 where there is no such opcode",
            "//   unit_o   unit that executes it",
-           "//   fault_o  first that applies: BAD_OP, BAD_LEN, BAD_FIELD for reserved bits and",
-           "//            alignment, then the first field outside its range; else NONE", "//",
+           "//   fault_o  first that applies: BAD_OP, BAD_LEN, BAD_FIELD for reserved bits,",
+           "//            alignment and fields that the mode does not have, then the first field",
+           "//            outside its range or the configuration; else NONE", "//",
            "// Words beyond words_o are not looked at. Same in C: weft_cmd_fault().",
            "module weft_cmd_check", "(", f"  input  logic [{bits - 1}:0] cmd_i,",
            "  output logic [7:0] words_o,", "  output logic [7:0] unit_o,", "  output logic [7:0] fault_o", ");", ""]
     sources = [(g, g.upper(), fields) for g, fields in spec.groups.items()]
     sources += [(c.name, c.name.upper(), c.own) for c in spec.cmds if c.own]
+    for name, cases in spec.elems.items():
+        fields = {f.name: f for f in spec.groups[ELEM_GROUP]}
+        tests = [" && ".join(f"cmd_i[{fields[k].flat_lsb} +: {fields[k].bits}] == {fields[k].bits}'d{v}"
+                             for k, v in case.items()) for case in cases]
+        out += [f"  logic {name}_two;  // an element has two bytes",
+                f"  assign {name}_two = {' || '.join(f'({t})' for t in tests)};"]
+    mode = next(f for f in spec.groups[ELEM_GROUP] if f.name == "mode")
+    modal = [f for _, _, fields in sources for f in fields if f.modes]
+    for mask in sorted({mode_mask(f) for f in modal}):
+        tests = [f"cmd_i[{mode.flat_lsb} +: {mode.bits}] != {mode.bits}'d{m}" for m in range(8) if mask >> m & 1]
+        out += [f"  logic not_{mask:x};  // the mode is none of bits {mask:#x}", f"  assign not_{mask:x} = {' && '.join(tests)};"]
+    out += [""]
     faulty = set()
     for name, prefix, fields in sources:
         wire = sv_fault_wire(name, prefix, fields)
@@ -630,6 +703,8 @@ def gen_check_sv(spec):
         size, reserved = c.words * 64, ~spec.used_bits(c) & ((1 << c.words * 64) - 1)
         tests = [f"(cmd_i[{size - 1}:0] & {size}'h{reserved:x}) != '0"] if reserved else []
         tests += [f"cmd_i[{f.flat_lsb} +: weft_cfg_pkg::LOG2_N] != '0" for _, _, f in spec.parts(c) if f.align_n]
+        tests += [f"{f.elem}_two && cmd_i[{f.flat_lsb}]" for _, _, f in spec.parts(c) if f.elem]
+        tests += [f"not_{mode_mask(f):x} && cmd_i[{f.flat_lsb} +: {f.bits}] != '0" for _, _, f in spec.parts(c) if f.modes]
         names = [f"{n}_fault" for n in [*c.like.groups, c.like.name] if n in faulty]
         out += [f"      weft_cmd_pkg::OP_{c.name.upper()}: begin",
                 f"        words_o = weft_cmd_pkg::{c.name.upper()}_WORDS;",
@@ -695,7 +770,8 @@ def md_fields(fields):
     for f in fields:
         bits = f"{f.lsb + f.bits - 1}:{f.lsb}" if f.bits > 1 else str(f.lsb)
         kind = " signed" if f.signed else ""
-        out.append(f"| `{f.name}` | {f.word} | {bits}{kind} | {f.min}..{f.max} | {f.unit} | {md_cell(f.doc)} |")
+        unit = f"{f.unit}, whole elements ({f.elem})" if f.elem else f.unit
+        out.append(f"| `{f.name}` | {f.word} | {bits}{kind} | {f.min}..{f.max} | {unit} | {md_cell(field_doc(f))} |")
     return out + [""]
 
 

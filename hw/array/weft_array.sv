@@ -4,9 +4,9 @@
 //
 // In a slot (a cycle with adv_i) the word of row phase_i and the word of
 // column phase_i enter the skew buffers (zeros if load_i is low), every row
-// and column passes its next byte, minus the zero point, to the operand
+// and column passes its next element, minus the zero point, to the operand
 // registers of its first PE, operands move on by one PE, and every PE
-// multiplies and adds what it held. A word that enters in slot s leaves byte j
+// multiplies and adds what it held. A word that enters in slot s leaves element j
 // in slot s+j, so the words of rows 0..N-1 in successive slots are skewed as a
 // systolic array needs them.
 //
@@ -17,6 +17,11 @@
 // take_i puts it in row_o. It must be taken in that slot, or it is lost.
 // leaving_o: row 0 is due in the next slot.
 // Groups may follow each other every N slots, the length of one chunk.
+//
+// A word of row elements is N bytes minus act_zp_i, or with wide_i N int16 and
+// no zero point. Groups of wide words have sums of 48 bits, others of 32, of
+// which only the low half of row_o counts. They may follow each other at will,
+// but a group is of one kind.
 //
 // All of it is one flat block with blocking assignments in dependency order,
 // because that simulates an order of magnitude faster than PE modules.
@@ -31,9 +36,9 @@ module weft_array (
   input  logic                              adv_i,
   input  logic                              load_i,
   input  logic                              last_i,
-  input  logic                              wide_i,    // sums of 48 bits, else 32
+  input  logic                              wide_i,    // the row word is int16
   input  logic [weft_cfg_pkg::LOG2_N-1:0]   phase_i,
-  input  logic [8*weft_cfg_pkg::N-1:0]      act_i,
+  input  logic [16*weft_cfg_pkg::N-1:0]     act_i,     // bytes in the low half
   input  logic [7:0]                        act_zp_i,
   input  logic [8*weft_cfg_pkg::N-1:0]      wgt_i,
   input  logic [7:0]                        wgt_zp_i,
@@ -67,18 +72,46 @@ module weft_array (
     end
   end
 
+  // The upper parts of the sums work from the first wide word on, until a token
+  // that followed none has left: then every sum belongs to narrow groups, and
+  // the upper parts start from zero.
+  logic              hi_q;
+  logic [LOG2_N+1:0] hi_left_q;   // slots until then, once such a token has started
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      hi_q      <= 1'b0;
+      hi_left_q <= '0;
+    end else if (clr_i) begin
+      hi_q      <= 1'b0;
+      hi_left_q <= '0;
+    end else if (adv_i && (hi_q || wide_i)) begin
+      if (load_i && wide_i) begin
+        hi_q      <= 1'b1;
+        hi_left_q <= '0;
+      end else if (hi_left_q != '0) begin
+        hi_left_q <= hi_left_q - (LOG2_N+2)'(1);
+        if (hi_left_q == (LOG2_N+2)'(1)) hi_q <= 1'b0;
+      end else if (last_i) begin
+        hi_left_q <= (LOG2_N+2)'(2*N);
+      end
+    end
+  end
+
   // skew_x[k][r]: what row r passes on in the slots whose phase is k.
   logic signed [15:0] skew_a [N][N];
   logic signed [8:0]  skew_w [N][N];
   // Operand registers of PE(r,c). A 16x9 multiplier serves int16 as well.
   logic signed [15:0] op_a [N][N] /*verilator public_flat_rd*/;
   logic signed [8:0]  op_w [N][N];
-  // Sums; bits 47:32 count in wide mode only.
+  // Sums; bits 47:32 count in wide groups only.
   logic signed [31:0] acc_lo [N][N];
   logic [15:0] acc_hi [N][N];
   logic signed [31:0] shadow_lo [N][N];
   logic [15:0] shadow_hi [N][N];
-  logic [47:0]        out;
+  logic signed [15:0] in_a [N];    // elements of the word that enters
+  logic signed [31:0] out_lo;
+  logic [15:0]        out_hi;
   logic signed [31:0] prod;
   logic               carry, sum_top;
 
@@ -104,17 +137,22 @@ module weft_array (
     end else if (adv_i) begin
       if (take_i) begin
         for (int c = 0; c < N; c++) begin
-          out = '0;
-          for (int r = 0; r < N; r++) begin
-            out = out | ({shadow_hi[r][c], shadow_lo[r][c]} & {48{token_q[N + r]}});
+          out_lo = '0;
+          for (int r = 0; r < N; r++) out_lo = out_lo | (shadow_lo[r][c] & {32{token_q[N + r]}});
+          row_o[48*c +: 32] <= out_lo;
+        end
+        if (hi_q) begin
+          for (int c = 0; c < N; c++) begin
+            out_hi = '0;
+            for (int r = 0; r < N; r++) out_hi = out_hi | (shadow_hi[r][c] & {16{token_q[N + r]}});
+            row_o[48*c + 32 +: 16] <= out_hi;
           end
-          row_o[48*c +: 48] <= out;
         end
       end
 
-      // Multiply and add. In wide mode the carry out of bit 31 is the majority
+      // Multiply and add. For the upper part the carry out of bit 31 is the majority
       // of the two addends' top bits and the inverted top bit of their sum.
-      if (wide_i) begin
+      if (hi_q) begin
         for (int r = 0; r < N; r++) begin
           for (int c = 0; c < N; c++) begin
             prod = op_a[r][c] * op_w[r][c];
@@ -143,10 +181,25 @@ module weft_array (
           for (int r = 0; r < N; r++) begin
             if (d >= r && d - r < N) begin
               shadow_lo[r][d - r] = acc_lo[r][d - r];
-              shadow_hi[r][d - r] = acc_hi[r][d - r];
               acc_lo[r][d - r] = '0;
-              acc_hi[r][d - r] = '0;
             end
+          end
+        end
+      end
+      if (hi_q) begin
+        for (int d = 0; d < 2*N - 1; d++) begin
+          if (token_q[d]) begin
+            for (int r = 0; r < N; r++) begin
+              if (d >= r && d - r < N) begin
+                shadow_hi[r][d - r] = acc_hi[r][d - r];
+                acc_hi[r][d - r] = '0;
+              end
+            end
+          end
+        end
+        if (hi_left_q == (LOG2_N+2)'(1)) begin
+          for (int r = 0; r < N; r++) begin
+            for (int c = 0; c < N; c++) acc_hi[r][c] = '0;
           end
         end
       end
@@ -159,11 +212,20 @@ module weft_array (
         for (int c = 0; c < N; c++) op_w[r][c] = op_w[r - 1][c];
       end
 
-      // New words, then the bytes whose turn it is.
+      // New words, then the elements whose turn it is.
+      if (load_i) begin
+        if (wide_i) begin
+          for (int j = 0; j < N; j++) in_a[j] = $signed(act_i[16*j +: 16]);
+        end else begin
+          for (int j = 0; j < N; j++) in_a[j] = 16'($signed(act_i[8*j +: 8])) - 16'($signed(act_zp_i));
+        end
+      end else begin
+        for (int j = 0; j < N; j++) in_a[j] = '0;
+      end
       for (int r = 0; r < N; r++) begin
         if (phase_i == LOG2_N'(r)) begin
           for (int j = 0; j < N; j++) begin
-            skew_a[(r + j) % N][r] = load_i ? 16'($signed(act_i[8*j +: 8])) - 16'($signed(act_zp_i)) : '0;
+            skew_a[(r + j) % N][r] = in_a[j];
             skew_w[(r + j) % N][r] = load_i ? 9'($signed(wgt_i[8*j +: 8])) - 9'($signed(wgt_zp_i)) : '0;
           end
         end

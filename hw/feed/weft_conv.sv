@@ -33,6 +33,7 @@ module weft_conv (
 
   output logic                          act_req_o,
   output logic [19:0]                   act_addr_o,
+  output logic                          act_wide_o,
   input  logic                          act_gnt_i,
   input  logic [16*weft_cfg_pkg::N-1:0] act_rdata_i,
 
@@ -48,13 +49,14 @@ module weft_conv (
 
   output logic                          res_req_o,
   output logic [19:0]                   res_addr_o,
+  output logic                          res_wide_o,
   input  logic                          res_gnt_i,
   input  logic [16*weft_cfg_pkg::N-1:0] res_rdata_i,
 
   output logic                          row_valid_o,
   input  logic                          row_ready_i,
   output logic [48*weft_cfg_pkg::N-1:0] row_acc_o,
-  output logic [8*weft_cfg_pkg::N-1:0]  row_b_o,
+  output logic [16*weft_cfg_pkg::N-1:0] row_b_o,
   output logic [19:0]                   row_addr_o,
   output logic [weft_cfg_pkg::N-1:0]    row_mask_o,
   output logic [48*weft_cfg_pkg::N-1:0] par_bias_o,
@@ -69,11 +71,6 @@ module weft_conv (
 );
   localparam int N = weft_cfg_pkg::N;
   localparam int LOG2_N = weft_cfg_pkg::LOG2_N;
-
-  // verilator lint_off UNUSEDSIGNAL
-  logic unused_rdata;  // narrow reads use the low half
-  assign unused_rdata = (^act_rdata_i) ^ (^res_rdata_i);
-  // verilator lint_on UNUSEDSIGNAL
 
   logic clr_q, dead_q;
 
@@ -137,8 +134,9 @@ module weft_conv (
   // ---- feeders
 
   logic              step, step_ready, step_odd, group_end, tile_end;
-  logic              act_valid, act_row_ok, act_last, wgt_valid, word_ready;
-  logic [8*N-1:0]    act_word, wgt_word;
+  logic              act_valid, act_row_ok, act_last, act_two, wgt_valid, word_ready;
+  logic [16*N-1:0]   act_word;
+  logic [8*N-1:0]    wgt_word;
   logic [7:0]        act_zp, wgt_zp;
   logic              act_fault, wgt_fault, par_fault, rows_fault, f_fault;
   logic [19:0]       act_fault_addr, wgt_fault_addr, par_fault_addr, rows_fault_addr;
@@ -148,8 +146,8 @@ module weft_conv (
     .start_i(f_start_q), .cmd_i(f_cmd_q), .idle_o(act_idle), .empty_o(act_empty),
     .step_o(step), .step_ready_i(step_ready), .step_odd_o(step_odd),
     .group_end_o(group_end), .tile_end_o(tile_end),
-    .req_o(act_req_o), .addr_o(act_addr_o), .gnt_i(act_gnt_i), .rdata_i(act_rdata_i[8*N-1:0]),
-    .valid_o(act_valid), .ready_i(word_ready), .word_o(act_word), .zp_o(act_zp),
+    .req_o(act_req_o), .addr_o(act_addr_o), .wide_o(act_wide_o), .gnt_i(act_gnt_i), .rdata_i(act_rdata_i),
+    .valid_o(act_valid), .ready_i(word_ready), .word_o(act_word), .two_o(act_two), .zp_o(act_zp),
     .row_ok_o(act_row_ok), .last_o(act_last),
     .fault_o(act_fault), .fault_addr_o(act_fault_addr)
   );
@@ -178,12 +176,12 @@ module weft_conv (
   logic           rows_valid, rows_tile_last, rows_cmd_last, take;
   logic [19:0]    rows_addr;
   logic [N-1:0]   rows_mask;
-  logic [8*N-1:0] rows_b;
+  logic [16*N-1:0] rows_b;
 
   weft_feed_rows u_rows (
     .clk_i, .rst_ni, .clr_i(clr_q),
     .start_i(d_start_q && !d_keep), .cmd_i(d_cmd_q),
-    .req_o(res_req_o), .addr_o(res_addr_o), .gnt_i(res_gnt_i), .rdata_i(res_rdata_i[8*N-1:0]),
+    .req_o(res_req_o), .addr_o(res_addr_o), .wide_o(res_wide_o), .gnt_i(res_gnt_i), .rdata_i(res_rdata_i),
     .valid_o(rows_valid), .ready_i(take), .row_addr_o(rows_addr), .row_mask_o(rows_mask),
     .row_b_o(rows_b), .tile_last_o(rows_tile_last), .cmd_last_o(rows_cmd_last),
     .fault_o(rows_fault), .fault_addr_o(rows_fault_addr)
@@ -250,7 +248,7 @@ module weft_conv (
   weft_array u_array (
     .clk_i, .rst_ni, .clr_i(clr_q),
     .adv_i(adv), .load_i(load), .last_i(last),
-    .wide_i(1'b0),  // the only mode of this configuration is int8
+    .wide_i(act_two),
     .phase_i(phase_q), .act_i(act_word), .act_zp_i(act_zp), .wgt_i(wgt_word), .wgt_zp_i(wgt_zp),
     .leaving_o(leaving), .due_o(due), .due_row_o(due_row), .take_i(take), .row_o(row_acc_o)
   );

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Activation feeder: walks a conv command's column tiles, pixel groups, taps
-// and chunks, and offers one word for each row of each chunk.
+// and chunks, and offers one word for each row of each chunk: N bytes, or in
+// mode 1 N int16.
 //
 // start_i is a pulse; cmd_i is stable from then until idle_o. Bytes outside
 // the input or the run are replaced by the zero point, and words without any
 // byte inside are not read. step_o, step_odd_o, group_end_o and tile_end_o
 // drive the weight feeder in lock-step. A word is offered 4 cycles after its
-// step if the scratchpad grants at once; one word a cycle is sustained.
+// step if the scratchpad grants at once; one word a cycle is sustained. A word
+// of int16 is one wide read if its address is a multiple of N or its used bytes
+// come with one, else two reads and a cycle more.
 //
 // A word whose first used byte lies beyond the scratchpad is never requested:
 // fault_o stays high, and nothing moves, until clr_i.
@@ -31,12 +34,14 @@ module weft_feed_act (
 
   output logic                             req_o,
   output logic [19:0]                      addr_o,
+  output logic                             wide_o,
   input  logic                             gnt_i,
-  input  logic [8*weft_cfg_pkg::N-1:0]     rdata_i,
+  input  logic [16*weft_cfg_pkg::N-1:0]    rdata_i,
 
   output logic                             valid_o,
   input  logic                             ready_i,
-  output logic [8*weft_cfg_pkg::N-1:0]     word_o,
+  output logic [16*weft_cfg_pkg::N-1:0]    word_o,     // bytes in the low half, or int16
+  output logic                             two_o,      // int16
   output logic [7:0]                       zp_o,
   output logic                             row_ok_o,  // the row is a pixel
   output logic                             last_o,    // last word of a pixel group whose sums leave the array
@@ -56,7 +61,7 @@ module weft_feed_act (
   logic [20:0] xb_start;
   logic [15:0] iy_start;
   logic [7:0]  x_zp;
-  logic        keep;
+  logic        keep, two;
   assign in_base  = cmd_i[weft_cmd_pkg::CONV_IN_BASE_LSB +: 20];
   assign oy_step  = cmd_i[weft_cmd_pkg::CONV_OY_STEP_LSB +: 20];
   assign ox_step  = cmd_i[weft_cmd_pkg::CONV_OX_STEP_LSB +: 20];
@@ -76,6 +81,7 @@ module weft_feed_act (
   assign iy_start = cmd_i[weft_cmd_pkg::CONV_IY_START_LSB +: 16];
   assign keep     = cmd_i[weft_cmd_pkg::CONV_KEEP_LSB];
   assign x_zp     = cmd_i[weft_cmd_pkg::CONV_X_ZP_LSB +: 8];
+  assign two      = cmd_i[weft_cmd_pkg::POST_MODE_LSB +: weft_cmd_pkg::POST_MODE_W] == 3'd1;
   // verilator lint_off UNUSEDSIGNAL
   logic unused_cmd;  // fields of other modules
   assign unused_cmd = ^cmd_i;
@@ -110,35 +116,44 @@ module weft_feed_act (
   logic [19:0]        a_addr_q;
   logic signed [23:0] a_xb_q;
   logic signed [19:0] a_iy_q;
-  logic [LOG2_N:0]    a_left_q;             // bytes of the run in this chunk, at most N
-  // Stage B: request
+  logic [LOG2_N+1:0]  a_left_q;             // bytes of the run in this chunk, at most 2N
+  logic               a_two_q;
+  // Stage B: request, once or twice
   logic               b_valid_q, b_need_q, b_ok_q, b_last_q, b_bad_q;
   logic [19:0]        b_addr_q, b_first_q;
-  logic [LOG2_N:0]    b_lo_q, b_hi_q;
+  logic [LOG2_N+1:0]  b_lo_q, b_hi_q;
+  logic               b_two_q, b_wide_q, b_split_q, b_second_q;
   logic [7:0]         b_zp_q;
   // Stage C: data
   logic               c_valid_q, c_need_q, c_ok_q, c_last_q;
-  logic [LOG2_N:0]    c_lo_q, c_hi_q;
+  logic [LOG2_N+1:0]  c_lo_q, c_hi_q;
+  logic               c_two_q, c_split_q;
+  logic               c_first_q;            // the first of two reads comes
+  logic [8*N-1:0]     c_low_q;              // what it brought
   logic [7:0]         c_zp_q;
   // Words
-  logic [8*N-1:0]     fifo_word_q [4];
-  logic [9:0]         fifo_info_q [4];
+  logic [16*N-1:0]    fifo_word_q [4];
+  logic [10:0]        fifo_info_q [4];
   logic [1:0]         fifo_wr_q, fifo_rd_q;
   logic [2:0]         fifo_n_q;
 
-  logic a_ready, b_ready, b_room, b_go, step, row_end, run_end, kx_end, ky_end, px_row_end;
+  logic a_ready, b_ready, b_room, b_first, b_go, step, row_end, run_end, kx_end, ky_end, px_row_end;
   logic px_ok_next;
+  logic [19:0] chunk;                       // bytes
 
   assign b_room  = (fifo_n_q + 3'(c_valid_q)) < 3'd4;
   assign req_o   = b_valid_q && b_need_q && !b_bad_q && b_room;
-  assign addr_o  = b_addr_q & 20'(weft_cfg_pkg::SP_BYTES - 1);
-  assign b_go    = b_valid_q && !b_bad_q && b_room && (gnt_i || !b_need_q);
+  assign addr_o  = (b_addr_q + (b_second_q ? 20'(N) : 20'd0)) & 20'(weft_cfg_pkg::SP_BYTES - 1);
+  assign wide_o  = b_wide_q;
+  assign b_first = b_split_q && !b_second_q;
+  assign b_go    = b_valid_q && !b_bad_q && b_room && ((gnt_i && !b_first) || !b_need_q);
   assign b_ready = !b_valid_q || b_go;
   assign a_ready = !a_valid_q || b_ready;
   assign step    = run_q && a_ready && step_ready_i;
 
   assign row_end     = row_q == LOG2_N'(N - 1);
-  assign run_end     = left_q <= 20'(N);
+  assign chunk       = two ? 20'(2*N) : 20'(N);
+  assign run_end     = left_q <= chunk;
   assign kx_end      = kx_q + 12'd1 == n_kx;
   assign ky_end      = ky_q + 12'd1 == n_ky;
   assign px_row_end  = px_ox_q + 16'd1 == ow;
@@ -208,9 +223,9 @@ module weft_feed_act (
       if (row_end) begin
         first_chunk_q <= 1'b0;
         if (!run_end) begin
-          left_q     <= left_q - 20'(N);
-          off_addr_q <= off_addr_q + 20'(N);
-          if (!off_xb_q[21]) off_xb_q <= off_xb_q + 22'(N);
+          left_q     <= left_q - chunk;
+          off_addr_q <= off_addr_q + chunk;
+          if (!off_xb_q[21]) off_xb_q <= off_xb_q + 22'(chunk);
         end else begin
           left_q <= run_len;
           if (!kx_end) begin
@@ -272,7 +287,8 @@ module weft_feed_act (
         a_xb_q   <= 24'(base_xb) + $signed({2'b0, off_xb_q});
         a_iy_q   <= 20'(base_iy) + $signed({2'b0, off_iy_q});
         a_ok_q   <= first_chunk_q ? px_ok_q : ctx_ok_q[row_q];
-        a_left_q <= run_end ? (LOG2_N+1)'(left_q) : (LOG2_N+1)'(N);
+        a_left_q <= run_end ? (LOG2_N+2)'(left_q) : (LOG2_N+2)'(chunk);
+        a_two_q  <= two;
         a_last_q <= group_end_o && !keep;
       end
     end
@@ -280,28 +296,33 @@ module weft_feed_act (
 
   // Stage B: bytes lo..hi-1 of the word are used.
   logic signed [23:0] x_room;
-  logic [LOG2_N:0]    lo, hi;
-  logic               need;
+  logic [LOG2_N+1:0]  lo, hi, got;          // got: bytes that one narrow read brings
+  logic               need, aligned;
   logic [19:0]        first, last;
   always_comb begin
     x_room = $signed({4'b0, x_limit}) - a_xb_q;
     lo = '0;
-    if (a_xb_q < 24'sd0) lo = (a_xb_q < -24'(N)) ? (LOG2_N+1)'(N) : (LOG2_N+1)'(-a_xb_q);
+    if (a_xb_q < 24'sd0) lo = (a_xb_q < -24'(2*N)) ? (LOG2_N+2)'(2*N) : (LOG2_N+2)'(-a_xb_q);
     hi = a_left_q;
     if (x_room <= 24'sd0) hi = '0;
-    else if (x_room < $signed(24'(a_left_q))) hi = (LOG2_N+1)'(x_room);
+    else if (x_room < $signed(24'(a_left_q))) hi = (LOG2_N+2)'(x_room);
     need = a_ok_q && a_iy_q >= 20'sd0 && a_iy_q < $signed({4'b0, in_h}) && lo < hi;
     first = a_addr_q + 20'(lo);
     last = a_addr_q + 20'(hi) - 20'd1;
+    aligned = a_addr_q[LOG2_N-1:0] == '0;
+    got = (LOG2_N+2)'(2*N) - (LOG2_N+2)'(a_addr_q[LOG2_N-1:0]);
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
-      b_valid_q <= 1'b0;
+      b_valid_q  <= 1'b0;
+      b_second_q <= 1'b0;
     end else if (clr_i) begin
-      b_valid_q <= 1'b0;
+      b_valid_q  <= 1'b0;
+      b_second_q <= 1'b0;
     end else if (b_ready) begin
-      b_valid_q <= a_valid_q;
+      b_valid_q  <= a_valid_q;
+      b_second_q <= 1'b0;
       if (a_valid_q) begin
         b_need_q  <= need;
         b_bad_q   <= need && ((first | last) >> SP_BITS) != 20'd0;
@@ -311,46 +332,63 @@ module weft_feed_act (
         b_hi_q    <= hi;
         b_ok_q    <= a_ok_q;
         b_last_q  <= a_last_q;
+        b_two_q   <= a_two_q;
+        b_wide_q  <= aligned && hi > (LOG2_N+2)'(N);
+        b_split_q <= need && !aligned && hi > got;
         b_zp_q    <= x_zp;
       end
+    end else if (b_first && req_o && gnt_i) begin
+      b_second_q <= 1'b1;
     end
   end
 
   // Stage C and the words. The FIFO has room: b_room counted this word.
-  logic [8*N-1:0] word;
+  logic [16*N-1:0] word;
   // verilator lint_off BLKSEQ
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       c_valid_q <= 1'b0;
+      c_first_q <= 1'b0;
       fifo_wr_q <= '0;
       fifo_rd_q <= '0;
       fifo_n_q  <= '0;
     end else if (clr_i) begin
       c_valid_q <= 1'b0;
+      c_first_q <= 1'b0;
       fifo_wr_q <= '0;
       fifo_rd_q <= '0;
       fifo_n_q  <= '0;
     end else begin
       c_valid_q <= b_go;
+      c_first_q <= b_first && req_o && gnt_i;
+      if (c_first_q) c_low_q <= rdata_i[8*N-1:0];
       if (b_go) begin
-        c_need_q <= b_need_q;
-        c_ok_q   <= b_ok_q;
-        c_last_q <= b_last_q;
-        c_lo_q   <= b_lo_q;
-        c_hi_q   <= b_hi_q;
-        c_zp_q   <= b_zp_q;
+        c_need_q  <= b_need_q;
+        c_ok_q    <= b_ok_q;
+        c_last_q  <= b_last_q;
+        c_lo_q    <= b_lo_q;
+        c_hi_q    <= b_hi_q;
+        c_two_q   <= b_two_q;
+        c_split_q <= b_split_q;
+        c_zp_q    <= b_zp_q;
       end
       if (c_valid_q) begin
         word = rdata_i;
+        if (c_split_q) word = {rdata_i[8*N-1:0], c_low_q};
         if (!c_need_q) begin
-          word = {N{c_zp_q}};
-        end else if (c_lo_q != '0 || c_hi_q != (LOG2_N+1)'(N)) begin
+          word = {(2*N){c_zp_q}};
+        end else if (c_lo_q != '0 || c_hi_q != (c_two_q ? (LOG2_N+2)'(2*N) : (LOG2_N+2)'(N))) begin
           for (int j = 0; j < N; j++) begin
-            if ((LOG2_N+1)'(j) < c_lo_q || (LOG2_N+1)'(j) >= c_hi_q) word[8*j +: 8] = c_zp_q;
+            if ((LOG2_N+2)'(j) < c_lo_q || (LOG2_N+2)'(j) >= c_hi_q) word[8*j +: 8] = c_zp_q;
+          end
+          if (c_two_q) begin
+            for (int j = N; j < 2*N; j++) begin
+              if ((LOG2_N+2)'(j) < c_lo_q || (LOG2_N+2)'(j) >= c_hi_q) word[8*j +: 8] = c_zp_q;
+            end
           end
         end
         fifo_word_q[fifo_wr_q] <= word;
-        fifo_info_q[fifo_wr_q] <= {c_last_q, c_ok_q, c_zp_q};
+        fifo_info_q[fifo_wr_q] <= {c_two_q, c_last_q, c_ok_q, c_zp_q};
         fifo_wr_q <= fifo_wr_q + 2'd1;
       end
       if (valid_o && ready_i) fifo_rd_q <= fifo_rd_q + 2'd1;
@@ -364,6 +402,7 @@ module weft_feed_act (
   assign zp_o     = fifo_info_q[fifo_rd_q][7:0];
   assign row_ok_o = fifo_info_q[fifo_rd_q][8];
   assign last_o   = fifo_info_q[fifo_rd_q][9];
+  assign two_o    = fifo_info_q[fifo_rd_q][10];
 
 `ifdef WEFT_ASSERT
   always @(posedge clk_i or negedge rst_ni) begin

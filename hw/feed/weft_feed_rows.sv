@@ -4,7 +4,8 @@
 // the array delivers them, its address, lane mask and second addend.
 //
 // start_i is a pulse; cmd_i is stable until the last row is taken. Rows are
-// prepared ahead, up to four, one a cycle. A row or addend whose first byte
+// prepared ahead, up to four, one a cycle, or one in two where an addend of 2N
+// bytes does not begin at a multiple of N. A row or addend whose first byte
 // lies beyond the scratchpad is never offered: fault_o stays high until clr_i.
 //
 // Model: sim/model/conv.c   Theory: hw/feed/README.md
@@ -18,14 +19,15 @@ module weft_feed_rows (
 
   output logic                         req_o,
   output logic [19:0]                  addr_o,
+  output logic                         wide_o,
   input  logic                         gnt_i,
-  input  logic [8*weft_cfg_pkg::N-1:0] rdata_i,
+  input  logic [16*weft_cfg_pkg::N-1:0] rdata_i,
 
   output logic                         valid_o,
   input  logic                         ready_i,
   output logic [19:0]                  row_addr_o,
   output logic [weft_cfg_pkg::N-1:0]   row_mask_o,
-  output logic [8*weft_cfg_pkg::N-1:0] row_b_o,
+  output logic [16*weft_cfg_pkg::N-1:0] row_b_o,  // bytes in the low half, or int16
   output logic                         tile_last_o,
   output logic                         cmd_last_o,
 
@@ -33,11 +35,12 @@ module weft_feed_rows (
   output logic [19:0]                  fault_addr_o
 );
   localparam int N = weft_cfg_pkg::N;
+  localparam int LOG2_N = weft_cfg_pkg::LOG2_N;
   localparam int SP_BITS = weft_cfg_pkg::LOG2_SP_BYTES;
 
   logic [19:0] out_base, out_x, out_y, b_base, b_x, b_y;
   logic [15:0] ow, oh, oc;
-  logic        add;
+  logic        add, two;
   assign out_base = cmd_i[weft_cmd_pkg::POST_OUT_BASE_LSB +: 20];
   assign out_x    = cmd_i[weft_cmd_pkg::POST_OUT_X_STRIDE_LSB +: 20];
   assign out_y    = cmd_i[weft_cmd_pkg::POST_OUT_Y_STRIDE_LSB +: 20];
@@ -48,6 +51,7 @@ module weft_feed_rows (
   assign oh       = cmd_i[weft_cmd_pkg::POST_OH_LSB +: 16];
   assign oc       = cmd_i[weft_cmd_pkg::POST_OC_LSB +: 16];
   assign add      = cmd_i[weft_cmd_pkg::POST_ADD_LSB];
+  assign two      = cmd_i[weft_cmd_pkg::POST_MODE_LSB +: weft_cmd_pkg::POST_MODE_W] == 3'd1;
   // verilator lint_off UNUSEDSIGNAL
   logic unused_cmd;  // fields of other modules
   assign unused_cmd = ^cmd_i;
@@ -56,7 +60,7 @@ module weft_feed_rows (
   // Walker
   logic        run_q;
   logic [15:0] ox_q, oy_q, oc_left_q;
-  logic [19:0] tile_off_q;             // N times the column tile
+  logic [19:0] tile_off_q;             // bytes of the column tiles before
   logic [19:0] o_addr_q, o_row_q, b_addr_q, b_row_q;
   logic        x_end, y_end, tile_end, cmd_end, step;
   logic [19:0] tile_off_next;
@@ -65,11 +69,14 @@ module weft_feed_rows (
   logic         r_valid_q, r_tile_last_q, r_cmd_last_q, r_go, r_bad, r_bad_out, r_bad_b, r_room;
   logic [19:0]  r_addr_q, r_b_q, r_span;
   logic [N-1:0] r_mask_q, mask;
+  logic         r_aligned, r_first, r_second_q;   // two reads
   logic         c_valid_q, c_tile_last_q, c_cmd_last_q;
+  logic         c_first_q, c_split_q;
+  logic [8*N-1:0] c_low_q;
   logic [19:0]  c_addr_q;
   logic [N-1:0] c_mask_q;
 
-  logic [8*N-1:0] fifo_b_q [4];
+  logic [16*N-1:0] fifo_b_q [4];
   logic [N+21:0]  fifo_q [4];
   logic [1:0]     fifo_wr_q, fifo_rd_q;
   logic [2:0]     fifo_n_q;
@@ -78,20 +85,24 @@ module weft_feed_rows (
   assign y_end    = oy_q + 16'd1 == oh;
   assign tile_end = x_end && y_end;
   assign cmd_end  = tile_end && oc_left_q <= 16'(N);
-  assign tile_off_next = tile_off_q + 20'(N);
+  assign tile_off_next = tile_off_q + (two ? 20'(2*N) : 20'(N));
 
   assign r_room    = (fifo_n_q + 3'(c_valid_q)) < 3'd4;
   // The first and the last byte of what the mask uses.
   always_comb begin
     r_span = '0;
     for (int l = 1; l < N; l++) r_span = r_span + 20'(r_mask_q[l]);
+    if (two) r_span = {r_span[18:0], 1'b1};
   end
   assign r_bad_out = ((r_addr_q | (r_addr_q + r_span)) >> SP_BITS) != 20'd0;
   assign r_bad_b   = add && ((r_b_q | (r_b_q + r_span)) >> SP_BITS) != 20'd0;
   assign r_bad     = r_bad_out || r_bad_b;
   assign req_o     = r_valid_q && add && !r_bad && r_room;
-  assign addr_o    = r_b_q & 20'(weft_cfg_pkg::SP_BYTES - 1);
-  assign r_go      = r_valid_q && !r_bad && r_room && (gnt_i || !add);
+  assign addr_o    = (r_b_q + (r_second_q ? 20'(N) : 20'd0)) & 20'(weft_cfg_pkg::SP_BYTES - 1);
+  assign r_aligned = r_b_q[LOG2_N-1:0] == '0;
+  assign wide_o    = two && r_aligned;
+  assign r_first   = two && !r_aligned && !r_second_q;
+  assign r_go      = r_valid_q && !r_bad && r_room && ((gnt_i && !r_first) || !add);
   assign step      = run_q && (!r_valid_q || r_go);
   assign fault_o   = r_valid_q && r_bad;
   assign fault_addr_o = r_bad_out ? r_addr_q : r_b_q;
@@ -143,14 +154,18 @@ module weft_feed_rows (
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
-      r_valid_q <= 1'b0;
-      c_valid_q <= 1'b0;
+      r_valid_q  <= 1'b0;
+      r_second_q <= 1'b0;
+      c_valid_q  <= 1'b0;
+      c_first_q  <= 1'b0;
       fifo_wr_q <= '0;
       fifo_rd_q <= '0;
       fifo_n_q  <= '0;
     end else if (clr_i) begin
-      r_valid_q <= 1'b0;
-      c_valid_q <= 1'b0;
+      r_valid_q  <= 1'b0;
+      r_second_q <= 1'b0;
+      c_valid_q  <= 1'b0;
+      c_first_q  <= 1'b0;
       fifo_wr_q <= '0;
       fifo_rd_q <= '0;
       fifo_n_q  <= '0;
@@ -163,8 +178,13 @@ module weft_feed_rows (
         r_tile_last_q <= tile_end;
         r_cmd_last_q  <= cmd_end;
       end
+      if (r_go) r_second_q <= 1'b0;
+      else if (req_o && gnt_i) r_second_q <= 1'b1;
+      c_first_q <= req_o && gnt_i && r_first;
+      if (c_first_q) c_low_q <= rdata_i[8*N-1:0];
       c_valid_q <= r_go;
       if (r_go) begin
+        c_split_q     <= r_second_q;
         c_addr_q      <= r_addr_q;
         c_mask_q      <= r_mask_q;
         c_tile_last_q <= r_tile_last_q;
@@ -172,7 +192,7 @@ module weft_feed_rows (
       end
       if (c_valid_q) begin
         fifo_q[fifo_wr_q] <= {c_cmd_last_q, c_tile_last_q, c_mask_q, c_addr_q};
-        if (add) fifo_b_q[fifo_wr_q] <= rdata_i;
+        if (add) fifo_b_q[fifo_wr_q] <= c_split_q ? {rdata_i[8*N-1:0], c_low_q} : rdata_i;
         fifo_wr_q <= fifo_wr_q + 2'd1;
       end
       if (ready_i) fifo_rd_q <= fifo_rd_q + 2'd1;

@@ -5,8 +5,9 @@
 //
 //   words_o  words of this opcode, 0 where there is no such opcode
 //   unit_o   unit that executes it
-//   fault_o  first that applies: BAD_OP, BAD_LEN, BAD_FIELD for reserved bits and
-//            alignment, then the first field outside its range; else NONE
+//   fault_o  first that applies: BAD_OP, BAD_LEN, BAD_FIELD for reserved bits,
+//            alignment and fields that the mode does not have, then the first field
+//            outside its range or the configuration; else NONE
 //
 // Words beyond words_o are not looked at. Same in C: weft_cmd_fault().
 module weft_cmd_check
@@ -17,26 +18,35 @@ module weft_cmd_check
   output logic [7:0] fault_o
 );
 
+  logic x_two;  // an element has two bytes
+  assign x_two = (cmd_i[240 +: 3] == 3'd1) || (cmd_i[240 +: 3] == 3'd2 && cmd_i[566 +: 3] == 3'd4);
+  logic b_two;  // an element has two bytes
+  assign b_two = (cmd_i[240 +: 3] == 3'd1) || (cmd_i[240 +: 3] == 3'd2 && cmd_i[571 +: 3] == 3'd4);
+  logic out_two;  // an element has two bytes
+  assign out_two = (cmd_i[240 +: 3] == 3'd1) || (cmd_i[240 +: 3] == 3'd2 && cmd_i[251 +: 3] == 3'd4);
+  logic not_1;  // the mode is none of bits 0x1
+  assign not_1 = cmd_i[240 +: 3] != 3'd0;
+  logic not_2;  // the mode is none of bits 0x2
+  assign not_2 = cmd_i[240 +: 3] != 3'd1;
+  logic not_3;  // the mode is none of bits 0x3
+  assign not_3 = cmd_i[240 +: 3] != 3'd0 && cmd_i[240 +: 3] != 3'd1;
+  logic not_4;  // the mode is none of bits 0x4
+  assign not_4 = cmd_i[240 +: 3] != 3'd2;
+
   logic [7:0] post_fault;
   always_comb begin
     post_fault = weft_cmd_pkg::FAULT_NONE;
+    if ((cmd_i[weft_cmd_pkg::POST_B_FMT_LSB +: weft_cmd_pkg::POST_B_FMT_W] > weft_cmd_pkg::POST_B_FMT_MAX)) post_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
+    if ((cmd_i[weft_cmd_pkg::POST_X_FMT_LSB +: weft_cmd_pkg::POST_X_FMT_W] > weft_cmd_pkg::POST_X_FMT_MAX)) post_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
     if ((cmd_i[weft_cmd_pkg::POST_S_SHIFT_LSB +: weft_cmd_pkg::POST_S_SHIFT_W] < weft_cmd_pkg::POST_S_SHIFT_MIN) || (cmd_i[weft_cmd_pkg::POST_S_SHIFT_LSB +: weft_cmd_pkg::POST_S_SHIFT_W] > weft_cmd_pkg::POST_S_SHIFT_MAX)) post_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
     if ((cmd_i[weft_cmd_pkg::POST_B_SHIFT_LSB +: weft_cmd_pkg::POST_B_SHIFT_W] < weft_cmd_pkg::POST_B_SHIFT_MIN) || (cmd_i[weft_cmd_pkg::POST_B_SHIFT_LSB +: weft_cmd_pkg::POST_B_SHIFT_W] > weft_cmd_pkg::POST_B_SHIFT_MAX)) post_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
     if ((cmd_i[weft_cmd_pkg::POST_A_SHIFT_LSB +: weft_cmd_pkg::POST_A_SHIFT_W] < weft_cmd_pkg::POST_A_SHIFT_MIN) || (cmd_i[weft_cmd_pkg::POST_A_SHIFT_LSB +: weft_cmd_pkg::POST_A_SHIFT_W] > weft_cmd_pkg::POST_A_SHIFT_MAX)) post_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
     if ((cmd_i[weft_cmd_pkg::POST_S_MUL_LSB +: weft_cmd_pkg::POST_S_MUL_W] > weft_cmd_pkg::POST_S_MUL_MAX)) post_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
     if ((cmd_i[weft_cmd_pkg::POST_B_MUL_LSB +: weft_cmd_pkg::POST_B_MUL_W] > weft_cmd_pkg::POST_B_MUL_MAX)) post_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
     if ((cmd_i[weft_cmd_pkg::POST_A_MUL_LSB +: weft_cmd_pkg::POST_A_MUL_W] > weft_cmd_pkg::POST_A_MUL_MAX)) post_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
-    if (($signed(cmd_i[weft_cmd_pkg::POST_S_MAX_LSB +: weft_cmd_pkg::POST_S_MAX_W]) < weft_cmd_pkg::POST_S_MAX_MIN) || ($signed(cmd_i[weft_cmd_pkg::POST_S_MAX_LSB +: weft_cmd_pkg::POST_S_MAX_W]) > weft_cmd_pkg::POST_S_MAX_MAX)) post_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
-    if (($signed(cmd_i[weft_cmd_pkg::POST_S_MIN_LSB +: weft_cmd_pkg::POST_S_MIN_W]) < weft_cmd_pkg::POST_S_MIN_MIN) || ($signed(cmd_i[weft_cmd_pkg::POST_S_MIN_LSB +: weft_cmd_pkg::POST_S_MIN_W]) > weft_cmd_pkg::POST_S_MIN_MAX)) post_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
-    if (($signed(cmd_i[weft_cmd_pkg::POST_S_ZP_LSB +: weft_cmd_pkg::POST_S_ZP_W]) < weft_cmd_pkg::POST_S_ZP_MIN) || ($signed(cmd_i[weft_cmd_pkg::POST_S_ZP_LSB +: weft_cmd_pkg::POST_S_ZP_W]) > weft_cmd_pkg::POST_S_ZP_MAX)) post_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
-    if (($signed(cmd_i[weft_cmd_pkg::POST_B_ZP_LSB +: weft_cmd_pkg::POST_B_ZP_W]) < weft_cmd_pkg::POST_B_ZP_MIN) || ($signed(cmd_i[weft_cmd_pkg::POST_B_ZP_LSB +: weft_cmd_pkg::POST_B_ZP_W]) > weft_cmd_pkg::POST_B_ZP_MAX)) post_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
-    if (($signed(cmd_i[weft_cmd_pkg::POST_A_ZP_LSB +: weft_cmd_pkg::POST_A_ZP_W]) < weft_cmd_pkg::POST_A_ZP_MIN) || ($signed(cmd_i[weft_cmd_pkg::POST_A_ZP_LSB +: weft_cmd_pkg::POST_A_ZP_W]) > weft_cmd_pkg::POST_A_ZP_MAX)) post_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
-    if (($signed(cmd_i[weft_cmd_pkg::POST_Y_MAX_LSB +: weft_cmd_pkg::POST_Y_MAX_W]) < weft_cmd_pkg::POST_Y_MAX_MIN) || ($signed(cmd_i[weft_cmd_pkg::POST_Y_MAX_LSB +: weft_cmd_pkg::POST_Y_MAX_W]) > weft_cmd_pkg::POST_Y_MAX_MAX)) post_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
-    if (($signed(cmd_i[weft_cmd_pkg::POST_Y_MIN_LSB +: weft_cmd_pkg::POST_Y_MIN_W]) < weft_cmd_pkg::POST_Y_MIN_MIN) || ($signed(cmd_i[weft_cmd_pkg::POST_Y_MIN_LSB +: weft_cmd_pkg::POST_Y_MIN_W]) > weft_cmd_pkg::POST_Y_MIN_MAX)) post_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
-    if (($signed(cmd_i[weft_cmd_pkg::POST_Y_ZP_LSB +: weft_cmd_pkg::POST_Y_ZP_W]) < weft_cmd_pkg::POST_Y_ZP_MIN) || ($signed(cmd_i[weft_cmd_pkg::POST_Y_ZP_LSB +: weft_cmd_pkg::POST_Y_ZP_W]) > weft_cmd_pkg::POST_Y_ZP_MAX)) post_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
+    if ((cmd_i[weft_cmd_pkg::POST_OUT_FMT_LSB +: weft_cmd_pkg::POST_OUT_FMT_W] > weft_cmd_pkg::POST_OUT_FMT_MAX)) post_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
     if ((cmd_i[weft_cmd_pkg::POST_PRE_SHIFT_LSB +: weft_cmd_pkg::POST_PRE_SHIFT_W] > weft_cmd_pkg::POST_PRE_SHIFT_MAX)) post_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
-    if ((cmd_i[weft_cmd_pkg::POST_SCALE16_LSB +: weft_cmd_pkg::POST_SCALE16_W] > weft_cmd_pkg::POST_SCALE16_MAX)) post_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
-    if ((cmd_i[weft_cmd_pkg::POST_MODE_LSB +: weft_cmd_pkg::POST_MODE_W] > weft_cmd_pkg::POST_MODE_MAX)) post_fault = weft_cmd_pkg::FAULT_BAD_MODE;
+    if ((cmd_i[weft_cmd_pkg::POST_MODE_LSB +: weft_cmd_pkg::POST_MODE_W] > weft_cmd_pkg::POST_MODE_MAX) || (((weft_cfg_pkg::FEATURES_VALUE >> cmd_i[weft_cmd_pkg::POST_MODE_LSB +: weft_cmd_pkg::POST_MODE_W]) & 32'd1) == 32'd0)) post_fault = weft_cmd_pkg::FAULT_BAD_MODE;
     if ((cmd_i[weft_cmd_pkg::POST_OC_LSB +: weft_cmd_pkg::POST_OC_W] < weft_cmd_pkg::POST_OC_MIN)) post_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
     if ((cmd_i[weft_cmd_pkg::POST_OH_LSB +: weft_cmd_pkg::POST_OH_W] < weft_cmd_pkg::POST_OH_MIN)) post_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
     if ((cmd_i[weft_cmd_pkg::POST_OW_LSB +: weft_cmd_pkg::POST_OW_W] < weft_cmd_pkg::POST_OW_MIN)) post_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
@@ -110,29 +120,139 @@ module weft_cmd_check
       weft_cmd_pkg::OP_CONV: begin
         words_o = weft_cmd_pkg::CONV_WORDS;
         unit_o = weft_cmd_pkg::UNIT_CV;
-        bad_bits = ((cmd_i[1023:0] & 1024'hffffffffffffffffffffff0000000000fffe000000e00000fff0000000000000fec000c000000000f000000000000000f000000000000000ffc0c0c00000000000000000000000000000000000000000f0000000000000000000000000000000f800000000000000f000000000000000000000000000000000000000ffff0000) != '0)
+        bad_bits = ((cmd_i[1023:0] & 1024'hffffffffffffffc0ffffff0000000000fffe000000e00000fff0000000000000fec000c000000000f000000000000000f000000000000000c000c0c00000000000000000000000000000000000000000f00000000000000000000000000000008000000000000000f000000000000000000000000000000000000000ffff0000) != '0)
           || (cmd_i[896 +: weft_cfg_pkg::LOG2_N] != '0)
-          || (cmd_i[916 +: weft_cfg_pkg::LOG2_N] != '0);
+          || (cmd_i[916 +: weft_cfg_pkg::LOG2_N] != '0)
+          || (out_two && cmd_i[128])
+          || (out_two && cmd_i[148])
+          || (out_two && cmd_i[168])
+          || (b_two && cmd_i[320])
+          || (b_two && cmd_i[340])
+          || (b_two && cmd_i[360])
+          || (x_two && cmd_i[576])
+          || (x_two && cmd_i[596])
+          || (x_two && cmd_i[616])
+          || (x_two && cmd_i[640])
+          || (x_two && cmd_i[660])
+          || (x_two && cmd_i[680])
+          || (x_two && cmd_i[800])
+          || (x_two && cmd_i[832])
+          || (not_3 && cmd_i[243 +: 1] != '0)
+          || (not_2 && cmd_i[244 +: 1] != '0)
+          || (not_3 && cmd_i[246 +: 5] != '0)
+          || (not_4 && cmd_i[251 +: 3] != '0)
+          || (not_4 && cmd_i[254 +: 1] != '0)
+          || (not_3 && cmd_i[256 +: 16] != '0)
+          || (not_3 && cmd_i[304 +: 16] != '0)
+          || (not_3 && cmd_i[384 +: 16] != '0)
+          || (not_3 && cmd_i[400 +: 16] != '0)
+          || (not_3 && cmd_i[448 +: 32] != '0)
+          || (not_3 && cmd_i[480 +: 32] != '0)
+          || (not_3 && cmd_i[512 +: 32] != '0)
+          || (not_4 && cmd_i[566 +: 3] != '0)
+          || (not_4 && cmd_i[569 +: 2] != '0)
+          || (not_4 && cmd_i[571 +: 3] != '0)
+          || (not_1 && cmd_i[856 +: 16] != '0)
+          || (not_3 && cmd_i[872 +: 9] != '0)
+          || (not_4 && cmd_i[960 +: 6] != '0);
         range_fault = (post_fault != weft_cmd_pkg::FAULT_NONE) ? post_fault : conv_fault;
       end
       weft_cmd_pkg::OP_DW: begin
         words_o = weft_cmd_pkg::DW_WORDS;
         unit_o = weft_cmd_pkg::UNIT_VE;
-        bad_bits = ((cmd_i[767:0] & 768'hf000000000000000ffc0c0c00000000000000000000000000000000000000000f0000000000000000000000000000000f800000000000000f000000000000000000000000000000000000000ffff0000) != '0)
+        bad_bits = ((cmd_i[831:0] & 832'hffffffffffffffc000000000000000000000000000000000f000000000000000c000c0c00000000000000000000000000000000000000000f00000000000000000000000000000008000000000000000f000000000000000000000000000000000000000ffff0000) != '0)
           || (cmd_i[704 +: weft_cfg_pkg::LOG2_N] != '0)
-          || (cmd_i[724 +: weft_cfg_pkg::LOG2_N] != '0);
+          || (cmd_i[724 +: weft_cfg_pkg::LOG2_N] != '0)
+          || (out_two && cmd_i[128])
+          || (out_two && cmd_i[148])
+          || (out_two && cmd_i[168])
+          || (b_two && cmd_i[320])
+          || (b_two && cmd_i[340])
+          || (b_two && cmd_i[360])
+          || (x_two && cmd_i[576])
+          || (x_two && cmd_i[596])
+          || (x_two && cmd_i[616])
+          || (not_3 && cmd_i[243 +: 1] != '0)
+          || (not_2 && cmd_i[244 +: 1] != '0)
+          || (not_3 && cmd_i[246 +: 5] != '0)
+          || (not_4 && cmd_i[251 +: 3] != '0)
+          || (not_4 && cmd_i[254 +: 1] != '0)
+          || (not_3 && cmd_i[256 +: 16] != '0)
+          || (not_3 && cmd_i[304 +: 16] != '0)
+          || (not_3 && cmd_i[384 +: 16] != '0)
+          || (not_3 && cmd_i[400 +: 16] != '0)
+          || (not_3 && cmd_i[448 +: 32] != '0)
+          || (not_3 && cmd_i[480 +: 32] != '0)
+          || (not_3 && cmd_i[512 +: 32] != '0)
+          || (not_4 && cmd_i[566 +: 3] != '0)
+          || (not_4 && cmd_i[569 +: 2] != '0)
+          || (not_4 && cmd_i[571 +: 3] != '0)
+          || (not_1 && cmd_i[752 +: 8] != '0)
+          || (not_3 && cmd_i[760 +: 8] != '0)
+          || (not_4 && cmd_i[768 +: 6] != '0);
         range_fault = (post_fault != weft_cmd_pkg::FAULT_NONE) ? post_fault : dw_fault;
       end
       weft_cmd_pkg::OP_POOL: begin
         words_o = weft_cmd_pkg::POOL_WORDS;
         unit_o = weft_cmd_pkg::UNIT_VE;
-        bad_bits = ((cmd_i[767:0] & 768'hffffffff00000000fffe000000000000f000000000000000ffc0c0c00000000000000000000000000000000000000000f0000000000000000000000000000000f800000000000000f000000000000000000000000000000000000000ffff0000) != '0);
+        bad_bits = ((cmd_i[767:0] & 768'hffffffff00000000fffe000000000000f000000000000000c000c0c00000000000000000000000000000000000000000f00000000000000000000000000000008000000000000000f000000000000000000000000000000000000000ffff0000) != '0)
+          || (out_two && cmd_i[128])
+          || (out_two && cmd_i[148])
+          || (out_two && cmd_i[168])
+          || (b_two && cmd_i[320])
+          || (b_two && cmd_i[340])
+          || (b_two && cmd_i[360])
+          || (x_two && cmd_i[576])
+          || (x_two && cmd_i[596])
+          || (x_two && cmd_i[616])
+          || (x_two && cmd_i[640])
+          || (x_two && cmd_i[660])
+          || (not_3 && cmd_i[243 +: 1] != '0)
+          || (not_2 && cmd_i[244 +: 1] != '0)
+          || (not_3 && cmd_i[246 +: 5] != '0)
+          || (not_4 && cmd_i[251 +: 3] != '0)
+          || (not_4 && cmd_i[254 +: 1] != '0)
+          || (not_3 && cmd_i[256 +: 16] != '0)
+          || (not_3 && cmd_i[304 +: 16] != '0)
+          || (not_3 && cmd_i[384 +: 16] != '0)
+          || (not_3 && cmd_i[400 +: 16] != '0)
+          || (not_3 && cmd_i[448 +: 32] != '0)
+          || (not_3 && cmd_i[480 +: 32] != '0)
+          || (not_3 && cmd_i[512 +: 32] != '0)
+          || (not_4 && cmd_i[566 +: 3] != '0)
+          || (not_4 && cmd_i[569 +: 2] != '0)
+          || (not_4 && cmd_i[571 +: 3] != '0)
+          || (not_3 && cmd_i[680 +: 8] != '0);
         range_fault = (post_fault != weft_cmd_pkg::FAULT_NONE) ? post_fault : pool_fault;
       end
       weft_cmd_pkg::OP_ELT: begin
         words_o = weft_cmd_pkg::ELT_WORDS;
         unit_o = weft_cmd_pkg::UNIT_VE;
-        bad_bits = ((cmd_i[639:0] & 640'hf000000000000000ffc0c0c00000000000000000000000000000000000000000f0000000000000000000000000000000f800000000000000f000000000000000000000000000000000000000ffff0000) != '0);
+        bad_bits = ((cmd_i[639:0] & 640'hf000000000000000c000c0c00000000000000000000000000000000000000000f00000000000000000000000000000008000000000000000f000000000000000000000000000000000000000ffff0000) != '0)
+          || (out_two && cmd_i[128])
+          || (out_two && cmd_i[148])
+          || (out_two && cmd_i[168])
+          || (b_two && cmd_i[320])
+          || (b_two && cmd_i[340])
+          || (b_two && cmd_i[360])
+          || (x_two && cmd_i[576])
+          || (x_two && cmd_i[596])
+          || (x_two && cmd_i[616])
+          || (not_3 && cmd_i[243 +: 1] != '0)
+          || (not_2 && cmd_i[244 +: 1] != '0)
+          || (not_3 && cmd_i[246 +: 5] != '0)
+          || (not_4 && cmd_i[251 +: 3] != '0)
+          || (not_4 && cmd_i[254 +: 1] != '0)
+          || (not_3 && cmd_i[256 +: 16] != '0)
+          || (not_3 && cmd_i[304 +: 16] != '0)
+          || (not_3 && cmd_i[384 +: 16] != '0)
+          || (not_3 && cmd_i[400 +: 16] != '0)
+          || (not_3 && cmd_i[448 +: 32] != '0)
+          || (not_3 && cmd_i[480 +: 32] != '0)
+          || (not_3 && cmd_i[512 +: 32] != '0)
+          || (not_4 && cmd_i[566 +: 3] != '0)
+          || (not_4 && cmd_i[569 +: 2] != '0)
+          || (not_4 && cmd_i[571 +: 3] != '0);
         range_fault = post_fault;
       end
       default: ;

@@ -15,7 +15,7 @@ package weft_cmd_pkg;
   localparam logic [7:0] OP_CONV = 8'h20;  // Convolution of an input tile with all its taps: systolic array and post unit
   localparam logic [7:0] CONV_WORDS = 8'd16;
   localparam logic [7:0] OP_DW = 8'h30;  // Depthwise convolution 3x3, channel multiplier 1
-  localparam logic [7:0] DW_WORDS = 8'd12;
+  localparam logic [7:0] DW_WORDS = 8'd13;
   localparam logic [7:0] OP_POOL = 8'h31;  // Maximum or sum over a window without padding, per channel
   localparam logic [7:0] POOL_WORDS = 8'd12;
   localparam logic [7:0] OP_ELT = 8'h32;  // Elementwise: RESCALE and clamp of one tensor, or of the sum of two
@@ -85,19 +85,17 @@ package weft_cmd_pkg;
   localparam int unsigned POST_OC_W = 16;
   localparam logic [15:0] POST_OC_MIN = 16'd1;
   localparam logic [15:0] POST_OC_MAX = 16'd65535;
-  // 0 int8; 1 int16x8 and 2 float8 are reserved
+  // 0 int8, 1 int16x8, 2 float8. Must be among the configuration's modes
   localparam int unsigned POST_MODE_LSB = 240;
   localparam int unsigned POST_MODE_W = 3;
   localparam logic [2:0] POST_MODE_MIN = 3'd0;
-  localparam logic [2:0] POST_MODE_MAX = 3'd0;
+  localparam logic [2:0] POST_MODE_MAX = 3'd2;
   // RESCALE of the first stage rounds twice
   localparam int unsigned POST_DOUBLE_ROUND_LSB = 243;
   localparam int unsigned POST_DOUBLE_ROUND_W = 1;
-  // RESCALE of the first stage takes a 48-bit value and a 16-bit multiplier; reserved
+  // RESCALE of the first stage takes a 48-bit value and a 16-bit multiplier; conv and dw only
   localparam int unsigned POST_SCALE16_LSB = 244;
   localparam int unsigned POST_SCALE16_W = 1;
-  localparam logic [0:0] POST_SCALE16_MIN = 1'd0;
-  localparam logic [0:0] POST_SCALE16_MAX = 1'd0;
   // Add a second tensor behind the first stage
   localparam int unsigned POST_ADD_LSB = 245;
   localparam int unsigned POST_ADD_W = 1;
@@ -106,26 +104,26 @@ package weft_cmd_pkg;
   localparam int unsigned POST_PRE_SHIFT_W = 5;
   localparam logic [4:0] POST_PRE_SHIFT_MIN = 5'd0;
   localparam logic [4:0] POST_PRE_SHIFT_MAX = 5'd30;
+  // Format of the output
+  localparam int unsigned POST_OUT_FMT_LSB = 251;
+  localparam int unsigned POST_OUT_FMT_W = 3;
+  localparam logic [2:0] POST_OUT_FMT_MIN = 3'd0;
+  localparam logic [2:0] POST_OUT_FMT_MAX = 3'd4;
+  // Values beyond the output's format become its largest finite
+  localparam int unsigned POST_SATURATE_LSB = 254;
+  localparam int unsigned POST_SATURATE_W = 1;
   // Zero point added behind the first stage
   localparam int unsigned POST_Y_ZP_LSB = 256;
   localparam int unsigned POST_Y_ZP_W = 16;
-  localparam logic signed [15:0] POST_Y_ZP_MIN = -16'sd128;
-  localparam logic signed [15:0] POST_Y_ZP_MAX = 16'sd127;
   // Lower clamp of the first stage
   localparam int unsigned POST_Y_MIN_LSB = 272;
   localparam int unsigned POST_Y_MIN_W = 16;
-  localparam logic signed [15:0] POST_Y_MIN_MIN = -16'sd128;
-  localparam logic signed [15:0] POST_Y_MIN_MAX = 16'sd127;
   // Upper clamp of the first stage
   localparam int unsigned POST_Y_MAX_LSB = 288;
   localparam int unsigned POST_Y_MAX_W = 16;
-  localparam logic signed [15:0] POST_Y_MAX_MIN = -16'sd128;
-  localparam logic signed [15:0] POST_Y_MAX_MAX = 16'sd127;
   // Zero point of the first addend
   localparam int unsigned POST_A_ZP_LSB = 304;
   localparam int unsigned POST_A_ZP_W = 16;
-  localparam logic signed [15:0] POST_A_ZP_MIN = -16'sd128;
-  localparam logic signed [15:0] POST_A_ZP_MAX = 16'sd127;
   // Scratchpad address of the second addend, pixel (0,0), channel 0, bytes
   localparam int unsigned POST_B_BASE_LSB = 320;
   localparam int unsigned POST_B_BASE_W = 20;
@@ -138,23 +136,15 @@ package weft_cmd_pkg;
   // Zero point of the second addend
   localparam int unsigned POST_B_ZP_LSB = 384;
   localparam int unsigned POST_B_ZP_W = 16;
-  localparam logic signed [15:0] POST_B_ZP_MIN = -16'sd128;
-  localparam logic signed [15:0] POST_B_ZP_MAX = 16'sd127;
   // Zero point of the sum
   localparam int unsigned POST_S_ZP_LSB = 400;
   localparam int unsigned POST_S_ZP_W = 16;
-  localparam logic signed [15:0] POST_S_ZP_MIN = -16'sd128;
-  localparam logic signed [15:0] POST_S_ZP_MAX = 16'sd127;
   // Lower clamp of the sum
   localparam int unsigned POST_S_MIN_LSB = 416;
   localparam int unsigned POST_S_MIN_W = 16;
-  localparam logic signed [15:0] POST_S_MIN_MIN = -16'sd128;
-  localparam logic signed [15:0] POST_S_MIN_MAX = 16'sd127;
   // Upper clamp of the sum
   localparam int unsigned POST_S_MAX_LSB = 432;
   localparam int unsigned POST_S_MAX_W = 16;
-  localparam logic signed [15:0] POST_S_MAX_MIN = -16'sd128;
-  localparam logic signed [15:0] POST_S_MAX_MAX = 16'sd127;
   // Multiplier of the first addend (pool: of the result)
   localparam int unsigned POST_A_MUL_LSB = 448;
   localparam int unsigned POST_A_MUL_W = 32;
@@ -185,6 +175,19 @@ package weft_cmd_pkg;
   localparam int unsigned POST_S_SHIFT_W = 6;
   localparam logic [5:0] POST_S_SHIFT_MIN = 6'd2;
   localparam logic [5:0] POST_S_SHIFT_MAX = 6'd62;
+  // Format of the input
+  localparam int unsigned POST_X_FMT_LSB = 566;
+  localparam int unsigned POST_X_FMT_W = 3;
+  localparam logic [2:0] POST_X_FMT_MIN = 3'd0;
+  localparam logic [2:0] POST_X_FMT_MAX = 3'd4;
+  // Format of the weights
+  localparam int unsigned POST_W_FMT_LSB = 569;
+  localparam int unsigned POST_W_FMT_W = 2;
+  // Format of the second tensor
+  localparam int unsigned POST_B_FMT_LSB = 571;
+  localparam int unsigned POST_B_FMT_W = 3;
+  localparam logic [2:0] POST_B_FMT_MIN = 3'd0;
+  localparam logic [2:0] POST_B_FMT_MAX = 3'd4;
 
   // Of load, store.
   // DMA window
@@ -311,6 +314,9 @@ package weft_cmd_pkg;
   // Scratchpad address of the parameter records, a multiple of N, bytes
   localparam int unsigned CONV_P_BASE_LSB = 916;
   localparam int unsigned CONV_P_BASE_W = 20;
+  // Products are multiplied by 2 to this power
+  localparam int unsigned CONV_LOG2_SCALE_LSB = 960;
+  localparam int unsigned CONV_LOG2_SCALE_W = 6;
 
   // Of dw.
   // Scratchpad address of input row 0, column 0, channel 0, bytes
@@ -360,6 +366,9 @@ package weft_cmd_pkg;
   // Zero point of the weights
   localparam int unsigned DW_W_ZP_LSB = 760;
   localparam int unsigned DW_W_ZP_W = 8;
+  // Products are multiplied by 2 to this power
+  localparam int unsigned DW_LOG2_SCALE_LSB = 768;
+  localparam int unsigned DW_LOG2_SCALE_W = 6;
 
   // Of pool.
   // Scratchpad address of output pixel (0,0), tap (0,0), channel 0, bytes

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Post unit: N lanes with one multiplier each turn rows of sums into bytes and
-// write them to the scratchpad. Context 0 serves CV, context 1 VE.
+// Post unit: N lanes with one multiplier each turn rows of sums into bytes, or
+// in mode 1 into int16, and write them to the scratchpad. Context 0 serves CV, context 1 VE.
 //
 // Every row makes one pass through the lanes (A: bias, RESCALE, zero point,
 // clamp). With add it waits in one of N row buffers and makes three more: B
 // and C rescale the two addends, D their sum. A pass takes 4 cycles; a new one
 // starts each cycle. A row without add is requested at the scratchpad 4 cycles
 // after it was taken; with add, N rows take about 4N + 6 cycles. Rows of one context
-// leave in order. Context 0 goes before context 1, new rows before passes B to
+// leave in order. A row of int16 is two writes, N bytes each. Context 0 goes before context 1, new rows before passes B to
 // D; but one cycle in eight is left to who waits for context 0, and context 1
 // and the buffered rows take turns.
 //
@@ -29,7 +29,7 @@ module weft_post (
   output logic                          c0_ready_o,
   input  logic [1:0]                    c0_stage_i,
   input  logic [48*weft_cfg_pkg::N-1:0] c0_acc_i,
-  input  logic [8*weft_cfg_pkg::N-1:0]  c0_b_i,
+  input  logic [16*weft_cfg_pkg::N-1:0] c0_b_i,
   input  logic [48*weft_cfg_pkg::N-1:0] c0_bias_i,
   input  logic [32*weft_cfg_pkg::N-1:0] c0_mul_i,
   input  logic [6*weft_cfg_pkg::N-1:0]  c0_shift_i,
@@ -42,7 +42,7 @@ module weft_post (
   output logic                          c1_ready_o,
   input  logic [1:0]                    c1_stage_i,
   input  logic [48*weft_cfg_pkg::N-1:0] c1_acc_i,
-  input  logic [8*weft_cfg_pkg::N-1:0]  c1_b_i,
+  input  logic [16*weft_cfg_pkg::N-1:0] c1_b_i,
   input  logic [48*weft_cfg_pkg::N-1:0] c1_bias_i,
   input  logic [32*weft_cfg_pkg::N-1:0] c1_mul_i,
   input  logic [6*weft_cfg_pkg::N-1:0]  c1_shift_i,
@@ -60,7 +60,7 @@ module weft_post (
   localparam int N = weft_cfg_pkg::N;
   localparam int LOG2_N = weft_cfg_pkg::LOG2_N;
   localparam int BASE = 128;           // bit of the command at cfg bit 0
-  localparam int QUEUE = 8;            // write queue, more than the lanes' latency
+  localparam int QUEUE = N;            // write queue: more than the lanes' latency, and N/2 rows that wait for their second write
 
   localparam logic [1:0] STAGE_RESCALE = 2'd0, STAGE_NONE = 2'd2;
   localparam logic [1:0] PASS_A = 2'd0, PASS_B = 2'd1, PASS_C = 2'd2, PASS_D = 2'd3;
@@ -70,7 +70,7 @@ module weft_post (
   logic [LOG2_N:0]   alloc_q, b_q, c_q, d_q;   // rows that started pass A, B, C, D
   logic [LOG2_N:0]   a_done_q, c_done_q;       // rows that finished pass A, C
   logic [N-1:0]      row_ctx_q;                // of the buffered rows
-  logic [3:0]        queued_q;                 // rows with a place in the write queue
+  logic [LOG2_N:0]   queued_q;                 // rows with a place in the write queue
   logic              turn_q;                   // buffered rows go before context 1
   logic [2:0]        owed_q;                   // rows of context 0 that others waited for
   logic              room, buf_room, can0, can1, take0, take1;
@@ -78,10 +78,11 @@ module weft_post (
   logic [1:0]        pass;
   logic              add0, add1, ctx, add;
   logic [LOG2_N-1:0] slot;
+  logic [1:0]        stage;
 
   assign add0     = c0_cfg_i[weft_cmd_pkg::POST_ADD_LSB - BASE];
   assign add1     = c1_cfg_i[weft_cmd_pkg::POST_ADD_LSB - BASE];
-  assign room     = queued_q < 4'(QUEUE);
+  assign room     = queued_q < (LOG2_N+1)'(QUEUE);
   assign buf_room = (alloc_q - d_q) != (LOG2_N+1)'(N);
   assign can_b    = b_q != a_done_q;
   assign can_c    = c_q != b_q;
@@ -120,18 +121,23 @@ module weft_post (
   // verilator lint_off UNUSEDSIGNAL
   logic [447:0] cfg;  // addresses and sizes are the producer's
   // verilator lint_on UNUSEDSIGNAL
-  logic signed [7:0] in_zp;
+  logic signed [15:0] in_zp;
   logic [4:0]        pre_shift;
   logic [31:0]       mul;
   logic [5:0]        shift;
+  logic              two;            // elements are int16
+  logic              wide;           // 48 x 16 multiplication
+  assign two       = cfg[weft_cmd_pkg::POST_MODE_LSB - BASE +: weft_cmd_pkg::POST_MODE_W] == 3'd1;
+  assign wide      = cfg[weft_cmd_pkg::POST_SCALE16_LSB - BASE] && pass == PASS_A && stage == STAGE_RESCALE;
+  assign stage     = ctx ? c1_stage_i : c0_stage_i;
   assign cfg       = ctx ? c1_cfg_i : c0_cfg_i;
   assign pre_shift = cfg[weft_cmd_pkg::POST_PRE_SHIFT_LSB - BASE +: 5];
   always_comb begin
-    in_zp = cfg[weft_cmd_pkg::POST_A_ZP_LSB - BASE +: 8];
+    in_zp = cfg[weft_cmd_pkg::POST_A_ZP_LSB - BASE +: 16];
     mul   = cfg[weft_cmd_pkg::POST_A_MUL_LSB - BASE +: 32];
     shift = cfg[weft_cmd_pkg::POST_A_SHIFT_LSB - BASE +: 6];
     if (pass == PASS_C) begin
-      in_zp = cfg[weft_cmd_pkg::POST_B_ZP_LSB - BASE +: 8];
+      in_zp = cfg[weft_cmd_pkg::POST_B_ZP_LSB - BASE +: 16];
       mul   = cfg[weft_cmd_pkg::POST_B_MUL_LSB - BASE +: 32];
       shift = cfg[weft_cmd_pkg::POST_B_SHIFT_LSB - BASE +: 6];
     end
@@ -149,38 +155,51 @@ module weft_post (
   logic              s1_add_q, s2_add_q, s3_add_q;      // result goes to a row buffer
   logic              s1_ctx_q, s2_ctx_q, s3_ctx_q;
   logic              s1_dr_q, s2_dr_q;                  // double rounding
+  logic              s1_wide_q;
+  logic              s1_two_q, s2_two_q, s3_two_q;
   logic [LOG2_N-1:0] s1_slot_q, s2_slot_q, s3_slot_q;
-  logic signed [7:0] s1_zp_q, s2_zp_q, s3_zp_q;
-  logic signed [7:0] s1_min_q, s2_min_q, s3_min_q;
-  logic signed [7:0] s1_max_q, s2_max_q, s3_max_q;
+  logic signed [15:0] s1_zp_q, s2_zp_q, s3_zp_q;
+  logic signed [15:0] s1_min_q, s2_min_q, s3_min_q;
+  logic signed [15:0] s1_max_q, s2_max_q, s3_max_q;
   logic [19:0]       s1_addr_q, s2_addr_q, s3_addr_q;
   logic [N-1:0]      s1_mask_q, s2_mask_q, s3_mask_q;
   logic signed [31:0] value [N];
+  logic [15:0]        value_hi [N];     // bits 47:32 of a wide value
   logic signed [31:0] factor [N];
   logic [5:0]         shift1 [N];
+  // Factors of the lower and the upper partial product, of which the second
+  // counts 2^16 times: value by the halves of factor, or for a wide value its
+  // low 16 and its other 32 bits by the low half of factor.
+  logic signed [31:0] low_a [N];
+  logic signed [16:0] low_b [N];
+  logic signed [31:0] high_a [N];
+  logic signed [15:0] high_b [N];
   logic signed [63:0] prod [N];
   logic [5:0]         shift2 [N];
   logic               negative [N];
   logic [32:0]        shifted [N];      // one bit below the result, for rounding
 
   // Row buffers
-  logic [8*N-1:0]     q_buf_q [N];
-  logic [8*N-1:0]     r_buf_q [N];
+  logic [16*N-1:0]    q_buf_q [N];      // 16 bits a lane in any mode
+  logic [16*N-1:0]    r_buf_q [N];      // as it came
   logic [32*N-1:0]    t_buf_q [N];      // t1, then t1 + t2
   logic [N+19:0]      info_buf_q [N];   // mask, address
-  logic [8*N-1:0]     addend;
+  logic [16*N-1:0]    q_in, r_in;
   logic [32*N-1:0]    t_in, t_out;
 
+  logic               carry, top;
   logic signed [31:0] y;
+  logic signed [15:0] y16 [N];
   logic signed [63:0] big;
   logic [5:0]         below;
-  logic [8*N-1:0]     out_data;
+  logic [16*N-1:0]    out_data;
   logic               out_valid;
   // Write queue
-  logic [8*N-1:0]     wr_data_q [QUEUE];
-  logic [N+20:0]      wr_info_q [QUEUE];   // context, mask, address
-  logic [2:0]         wr_in_q, wr_out_q;
-  logic [3:0]         wr_n_q;
+  logic [16*N-1:0]    wr_data_q [QUEUE];
+  logic [N+21:0]      wr_info_q [QUEUE];   // int16, context, mask, address
+  logic               wr_second_q;         // of two writes
+  logic [LOG2_N-1:0]  wr_in_q, wr_out_q;
+  logic [LOG2_N:0]    wr_n_q;
 
 `ifdef WEFT_FAULT_HOOK
   // [31] enable, [15:8] lane, [5:0] bit of the lane's product stuck at 1
@@ -205,13 +224,18 @@ module weft_post (
           y = $signed(shifted[l][32:1]) + $signed({31'b0, shifted[l][0]}) + 32'(s3_zp_q);
           if (y < 32'(s3_min_q)) y = 32'(s3_min_q);
           if (y > 32'(s3_max_q)) y = 32'(s3_max_q);
-          out_data[8*l +: 8] = y[7:0];
+          y16[l] = y[15:0];
+        end
+        if (s3_two_q || (s3_add_q && s3_pass_q == PASS_A)) begin
+          for (int l = 0; l < N; l++) out_data[16*l +: 16] = y16[l];
+        end else begin
+          for (int l = 0; l < N; l++) out_data[8*l +: 8] = y16[l][7:0];
         end
         if (s3_add_q && s3_pass_q == PASS_A) begin
           q_buf_q[s3_slot_q] <= out_data;
         end else begin
           wr_data_q[wr_in_q] <= out_data;
-          wr_info_q[wr_in_q] <= {s3_ctx_q, s3_mask_q, s3_addr_q};
+          wr_info_q[wr_in_q] <= {s3_two_q, s3_ctx_q, s3_mask_q, s3_addr_q};
         end
       end
     end
@@ -228,8 +252,23 @@ module weft_post (
 
     // Stage 1 to 2: product
     if (s1_valid_q) begin
+      if (s1_wide_q) begin
+        for (int l = 0; l < N; l++) begin
+          low_a[l] = $signed({16'd0, value[l][15:0]});
+          low_b[l] = 17'($signed(factor[l][15:0]));
+          high_a[l] = $signed({value_hi[l], value[l][31:16]});
+          high_b[l] = $signed(factor[l][15:0]);
+        end
+      end else begin
+        for (int l = 0; l < N; l++) begin
+          low_a[l] = value[l];
+          low_b[l] = $signed({1'b0, factor[l][15:0]});
+          high_a[l] = value[l];
+          high_b[l] = $signed(factor[l][31:16]);
+        end
+      end
       for (int l = 0; l < N; l++) begin
-        prod[l] = 64'(value[l]) * 64'(factor[l]);
+        prod[l] = 64'(low_a[l]) * 64'(low_b[l]) + ((64'(high_a[l]) * 64'(high_b[l])) <<< 16);
         shift2[l] = shift1[l];
         negative[l] = value[l] < 0;
       end
@@ -254,6 +293,15 @@ module weft_post (
             shift1[l] = c0_shift_i[6*l +: 6];
           end
         end
+        if (wide) begin
+          for (int l = 0; l < N; l++) begin
+            top = ctx ? c1_acc_i[48*l + 31] : c0_acc_i[48*l + 31];
+            carry = ctx ? c1_bias_i[48*l + 31] : c0_bias_i[48*l + 31];
+            carry = (top & carry) | ((top | carry) & ~value[l][31]);
+            value_hi[l] = ctx ? c1_acc_i[48*l + 32 +: 16] + c1_bias_i[48*l + 32 +: 16] + 16'(carry)
+                              : c0_acc_i[48*l + 32 +: 16] + c0_bias_i[48*l + 32 +: 16] + 16'(carry);
+          end
+        end
       end else begin
         // Times 4, shifted by 2: unchanged
         for (int l = 0; l < N; l++) begin
@@ -268,10 +316,17 @@ module weft_post (
       end
     end else if (buffered) begin
       t_in = t_buf_q[slot];
-      addend = pass == PASS_C ? r_buf_q[slot] : q_buf_q[slot];
+      q_in = q_buf_q[slot];
+      r_in = r_buf_q[slot];
+      if (pass == PASS_D) begin
+        for (int l = 0; l < N; l++) value[l] = t_in[32*l +: 32];
+      end else if (pass == PASS_C && !two) begin
+        for (int l = 0; l < N; l++) value[l] = (32'($signed(r_in[8*l +: 8])) - 32'(in_zp)) <<< pre_shift;
+      end else begin
+        if (pass == PASS_C) q_in = r_in;
+        for (int l = 0; l < N; l++) value[l] = (32'($signed(q_in[16*l +: 16])) - 32'(in_zp)) <<< pre_shift;
+      end
       for (int l = 0; l < N; l++) begin
-        value[l] = pass == PASS_D ? t_in[32*l +: 32]
-                                  : (32'($signed(addend[8*l +: 8])) - 32'(in_zp)) <<< pre_shift;
         factor[l] = mul;
         shift1[l] = shift;
       end
@@ -285,9 +340,6 @@ module weft_post (
 
   // ---- control beside the lanes
 
-  logic [1:0] stage;
-  assign stage = ctx ? c1_stage_i : c0_stage_i;
-
   always_ff @(posedge clk_i) begin
     if (start) begin
       s1_pass_q <= pass;
@@ -295,18 +347,20 @@ module weft_post (
       s1_ctx_q  <= ctx;
       s1_slot_q <= slot;
       s1_dr_q   <= 1'b1;
-      s1_zp_q   <= cfg[weft_cmd_pkg::POST_S_ZP_LSB - BASE +: 8];
-      s1_min_q  <= cfg[weft_cmd_pkg::POST_S_MIN_LSB - BASE +: 8];
-      s1_max_q  <= cfg[weft_cmd_pkg::POST_S_MAX_LSB - BASE +: 8];
+      s1_wide_q <= wide;
+      s1_two_q  <= two;
+      s1_zp_q   <= cfg[weft_cmd_pkg::POST_S_ZP_LSB - BASE +: 16];
+      s1_min_q  <= cfg[weft_cmd_pkg::POST_S_MIN_LSB - BASE +: 16];
+      s1_max_q  <= cfg[weft_cmd_pkg::POST_S_MAX_LSB - BASE +: 16];
       if (pass == PASS_A) begin
         s1_dr_q  <= cfg[weft_cmd_pkg::POST_DOUBLE_ROUND_LSB - BASE];
-        s1_zp_q  <= cfg[weft_cmd_pkg::POST_Y_ZP_LSB - BASE +: 8];
-        s1_min_q <= cfg[weft_cmd_pkg::POST_Y_MIN_LSB - BASE +: 8];
-        s1_max_q <= cfg[weft_cmd_pkg::POST_Y_MAX_LSB - BASE +: 8];
+        s1_zp_q  <= cfg[weft_cmd_pkg::POST_Y_ZP_LSB - BASE +: 16];
+        s1_min_q <= cfg[weft_cmd_pkg::POST_Y_MIN_LSB - BASE +: 16];
+        s1_max_q <= cfg[weft_cmd_pkg::POST_Y_MAX_LSB - BASE +: 16];
         if (stage != STAGE_RESCALE) s1_zp_q <= '0;
         if (stage == STAGE_NONE) begin
-          s1_min_q <= 8'h80;
-          s1_max_q <= 8'h7f;
+          s1_min_q <= 16'h8000;
+          s1_max_q <= 16'h7fff;
         end
       end
     end
@@ -316,6 +370,7 @@ module weft_post (
       s2_ctx_q  <= s1_ctx_q;
       s2_slot_q <= s1_slot_q;
       s2_dr_q   <= s1_dr_q;
+      s2_two_q  <= s1_two_q;
       s2_zp_q   <= s1_zp_q;
       s2_min_q  <= s1_min_q;
       s2_max_q  <= s1_max_q;
@@ -327,6 +382,7 @@ module weft_post (
       s3_add_q  <= s2_add_q;
       s3_ctx_q  <= s2_ctx_q;
       s3_slot_q <= s2_slot_q;
+      s3_two_q  <= s2_two_q;
       s3_zp_q   <= s2_zp_q;
       s3_min_q  <= s2_min_q;
       s3_max_q  <= s2_max_q;
@@ -337,14 +393,25 @@ module weft_post (
 
   // Rows of each context between acceptance and write: N buffered, QUEUE queued
   logic [LOG2_N+1:0] flying0_q, flying1_q;
-  logic              wr_go, wr_ctx;
+  logic              wr_go, wr_ctx, wr_two, wr_more;
+  logic [N-1:0]      wr_mask;
+  logic [2*N-1:0]    wr_mask_two;
 
-  assign pst_req_o  = wr_n_q != 4'd0;
-  assign pst_data_o = wr_data_q[wr_out_q];
-  assign pst_addr_o = wr_info_q[wr_out_q][19:0];
-  assign pst_mask_o = wr_info_q[wr_out_q][20 +: N];
+  assign wr_mask    = wr_info_q[wr_out_q][20 +: N];
   assign wr_ctx     = wr_info_q[wr_out_q][N + 20];
-  assign wr_go      = pst_req_o && pst_gnt_i;
+  assign wr_two     = wr_info_q[wr_out_q][N + 21];
+  assign wr_more    = wr_two && !wr_second_q && wr_mask[N-1:N/2] != '0;
+  always_comb begin
+    for (int l = 0; l < N; l++) wr_mask_two[2*l +: 2] = {2{wr_mask[l]}};
+  end
+
+  // The second write goes N bytes on; the scratchpad's last word is followed by its first.
+  assign pst_req_o  = wr_n_q != '0;
+  assign pst_data_o = wr_second_q ? wr_data_q[wr_out_q][16*N-1:8*N] : wr_data_q[wr_out_q][8*N-1:0];
+  assign pst_addr_o = wr_second_q ? (wr_info_q[wr_out_q][19:0] + 20'(N)) & 20'(weft_cfg_pkg::SP_BYTES - 1)
+                                  : wr_info_q[wr_out_q][19:0];
+  assign pst_mask_o = !wr_two ? wr_mask : wr_second_q ? wr_mask_two[2*N-1:N] : wr_mask_two[N-1:0];
+  assign wr_go      = pst_req_o && pst_gnt_i && !wr_more;
   assign c0_idle_o  = flying0_q == '0;
   assign c1_idle_o  = flying1_q == '0;
 
@@ -365,6 +432,7 @@ module weft_post (
       wr_in_q    <= '0;
       wr_out_q   <= '0;
       wr_n_q     <= '0;
+      wr_second_q <= 1'b0;
       flying0_q  <= '0;
       flying1_q  <= '0;
       row_ctx_q  <= '0;
@@ -384,6 +452,7 @@ module weft_post (
       wr_in_q    <= '0;
       wr_out_q   <= '0;
       wr_n_q     <= '0;
+      wr_second_q <= 1'b0;
       flying0_q  <= '0;
       flying1_q  <= '0;
       row_ctx_q  <= '0;
@@ -405,10 +474,11 @@ module weft_post (
       end
       if (s3_valid_q && s3_add_q && s3_pass_q == PASS_A) a_done_q <= a_done_q + (LOG2_N+1)'(1);
       if (s3_valid_q && s3_pass_q == PASS_C) c_done_q <= c_done_q + (LOG2_N+1)'(1);
-      queued_q  <= queued_q + 4'(start && (pass == PASS_D || (pass == PASS_A && !add))) - 4'(wr_go);
-      wr_n_q    <= wr_n_q + 4'(out_valid) - 4'(wr_go);
-      if (out_valid) wr_in_q <= wr_in_q + 3'd1;
-      if (wr_go) wr_out_q <= wr_out_q + 3'd1;
+      queued_q  <= queued_q + (LOG2_N+1)'(start && (pass == PASS_D || (pass == PASS_A && !add))) - (LOG2_N+1)'(wr_go);
+      wr_n_q    <= wr_n_q + (LOG2_N+1)'(out_valid) - (LOG2_N+1)'(wr_go);
+      if (out_valid) wr_in_q <= wr_in_q + LOG2_N'(1);
+      if (pst_req_o && pst_gnt_i) wr_second_q <= wr_more;
+      if (wr_go) wr_out_q <= wr_out_q + LOG2_N'(1);
       flying0_q <= flying0_q + (LOG2_N+2)'(take0) - (LOG2_N+2)'(wr_go && !wr_ctx);
       flying1_q <= flying1_q + (LOG2_N+2)'(take1) - (LOG2_N+2)'(wr_go && wr_ctx);
     end
@@ -417,7 +487,7 @@ module weft_post (
 `ifdef WEFT_ASSERT
   always @(posedge clk_i or negedge rst_ni) begin
     if (rst_ni && !abort_i) begin
-      assert (wr_n_q <= 4'(QUEUE));
+      assert (wr_n_q <= (LOG2_N+1)'(QUEUE));
       assert (!(take0 && take1));
     end
   end

@@ -271,6 +271,7 @@ module weft_npu (
   logic            act_req, act_gnt, wgt_req, wgt_gnt, par_req, par_gnt, res_req, res_gnt;
   logic            vec_req, vec_gnt, parv_req, parv_gnt, pst_req, pst_gnt;
   logic [19:0]     act_addr, wgt_addr, par_addr, res_addr, vec_addr, parv_addr, pst_addr;
+  logic            act_wide, vec_wide, res_wide;
   logic [16*N-1:0] act_rdata, wgt_rdata, par_rdata, res_rdata, vec_rdata, parv_rdata;
   logic [8*N-1:0]  pst_data;
   logic [N-1:0]    pst_mask;
@@ -293,7 +294,7 @@ module weft_npu (
     .ldw_gnt_o   (ldw_gnt),
     .act_req_i   (act_req),
     .act_addr_i  (act_addr),
-    .act_wide_i  (1'b0),
+    .act_wide_i  (act_wide),
     .act_gnt_o   (act_gnt),
     .act_rdata_o (act_rdata),
     .wgt_req_i   (wgt_req),
@@ -303,12 +304,12 @@ module weft_npu (
     .wgt_rdata_o (wgt_rdata),
     .vec_req_i   (vec_req),
     .vec_addr_i  (vec_addr),
-    .vec_wide_i  (1'b0),
+    .vec_wide_i  (vec_wide),
     .vec_gnt_o   (vec_gnt),
     .vec_rdata_o (vec_rdata),
     .res_req_i   (res_req),
     .res_addr_i  (res_addr),
-    .res_wide_i  (1'b0),
+    .res_wide_i  (res_wide),
     .res_gnt_o   (res_gnt),
     .res_rdata_o (res_rdata),
     .parc_req_i  (par_req),
@@ -334,7 +335,7 @@ module weft_npu (
   logic            c0_valid, c0_ready, c0_idle, c1_valid, c1_ready, c1_idle;
   logic [1:0]      c1_stage;
   logic [48*N-1:0] c0_acc, c1_acc, c0_bias, c1_bias;
-  logic [8*N-1:0]  c0_b, c1_b;
+  logic [16*N-1:0] c0_b, c1_b;
   logic [32*N-1:0] c0_mul, c1_mul;
   logic [6*N-1:0]  c0_shift, c1_shift;
   logic [19:0]     c0_addr, c1_addr;
@@ -355,6 +356,7 @@ module weft_npu (
     .abort_i     (abort),
     .act_req_o   (act_req),
     .act_addr_o  (act_addr),
+    .act_wide_o  (act_wide),
     .act_gnt_i   (act_gnt),
     .act_rdata_i (act_rdata),
     .wgt_req_o   (wgt_req),
@@ -367,6 +369,7 @@ module weft_npu (
     .par_rdata_i (par_rdata),
     .res_req_o   (res_req),
     .res_addr_o  (res_addr),
+    .res_wide_o  (res_wide),
     .res_gnt_i   (res_gnt),
     .res_rdata_i (res_rdata),
     .row_valid_o (c0_valid),
@@ -399,6 +402,7 @@ module weft_npu (
     .busy_o      (u_busy[3]),
     .vec_req_o   (vec_req),
     .vec_addr_o  (vec_addr),
+    .vec_wide_o  (vec_wide),
     .vec_gnt_i   (vec_gnt),
     .vec_rdata_i (vec_rdata),
     .parv_req_o  (parv_req),

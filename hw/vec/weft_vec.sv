@@ -13,7 +13,7 @@
 //
 // post_cfg_o is stable while the command is under way. post_valid_o does not
 // depend on post_ready_i; vec_req_o and parv_req_o do not depend on a grant.
-// Reads of VEC are never wide, reads of PARV always are.
+// Reads of PARV are always wide.
 //
 // Model: sim/model/dw.c pool.c elt.c   Theory: hw/vec/README.md
 module weft_vec (
@@ -32,10 +32,9 @@ module weft_vec (
 
   output logic                          vec_req_o,
   output logic [19:0]                   vec_addr_o,
+  output logic                          vec_wide_o,
   input  logic                          vec_gnt_i,
-  /* verilator lint_off UNUSEDSIGNAL */  // never wide: the upper half is not looked at
   input  logic [16*weft_cfg_pkg::N-1:0] vec_rdata_i,
-  /* verilator lint_on UNUSEDSIGNAL */
 
   output logic                          parv_req_o,
   output logic [19:0]                   parv_addr_o,
@@ -47,7 +46,7 @@ module weft_vec (
   input  logic                          post_ready_i,
   output logic [1:0]                    post_stage_o,
   output logic [48*weft_cfg_pkg::N-1:0] post_acc_o,
-  output logic [8*weft_cfg_pkg::N-1:0]  post_b_o,
+  output logic [16*weft_cfg_pkg::N-1:0] post_b_o,
   output logic [48*weft_cfg_pkg::N-1:0] post_bias_o,
   output logic [32*weft_cfg_pkg::N-1:0] post_mul_o,
   output logic [6*weft_cfg_pkg::N-1:0]  post_shift_o,
@@ -68,13 +67,14 @@ module weft_vec (
   /* verilator lint_off UNUSEDSIGNAL */  // the header and reserved bits
   logic [1023:0] cmd_q;
   /* verilator lint_on UNUSEDSIGNAL */
-  logic is_dw, is_pool, is_elt, add, two, pool_sum;
+  logic is_dw, is_pool, is_elt, add, two, pool_sum, int16;
 
   assign is_dw    = cmd_q[weft_cmd_pkg::HEADER_OP_LSB +: weft_cmd_pkg::HEADER_OP_W] == weft_cmd_pkg::OP_DW;
   assign is_pool  = cmd_q[weft_cmd_pkg::HEADER_OP_LSB +: weft_cmd_pkg::HEADER_OP_W] == weft_cmd_pkg::OP_POOL;
   assign is_elt   = !is_dw && !is_pool;
   assign add      = cmd_q[weft_cmd_pkg::POST_ADD_LSB];
   assign two      = is_elt && add;
+  assign int16    = cmd_q[weft_cmd_pkg::POST_MODE_LSB +: weft_cmd_pkg::POST_MODE_W] == 3'd1;
   assign pool_sum = cmd_q[weft_cmd_pkg::POOL_SUM_LSB];
 
   logic [15:0] ow, oh, oc;
@@ -164,7 +164,7 @@ module weft_vec (
     .in_w_i(cmd_q[weft_cmd_pkg::DW_IN_W_LSB +: weft_cmd_pkg::DW_IN_W_W]),
     .iy_start_i(cmd_q[weft_cmd_pkg::DW_IY_START_LSB +: weft_cmd_pkg::DW_IY_START_W]),
     .ix_start_i(cmd_q[weft_cmd_pkg::DW_IX_START_LSB +: weft_cmd_pkg::DW_IX_START_W]),
-    .ow_i(ow), .oh_i(oh), .oc_i(oc),
+    .ow_i(ow), .oh_i(oh), .oc_i(oc), .int16_i(int16),
     .stride_x_i(cmd_q[weft_cmd_pkg::DW_STRIDE_X_LSB +: weft_cmd_pkg::DW_STRIDE_X_W]),
     .stride_y_i(cmd_q[weft_cmd_pkg::DW_STRIDE_Y_LSB +: weft_cmd_pkg::DW_STRIDE_Y_W]),
     .ready_o(scan_ready), .wide_o(scan_wide), .valid_o(scan_valid), .ready_i(addr_ready), .addr_o(scan_addr),
@@ -191,21 +191,25 @@ module weft_vec (
     .b_base_i(cmd_q[weft_cmd_pkg::POST_B_BASE_LSB +: weft_cmd_pkg::POST_B_BASE_W]),
     .b_oy_step_i(cmd_q[weft_cmd_pkg::POST_B_Y_STRIDE_LSB +: weft_cmd_pkg::POST_B_Y_STRIDE_W]),
     .b_ox_step_i(cmd_q[weft_cmd_pkg::POST_B_X_STRIDE_LSB +: weft_cmd_pkg::POST_B_X_STRIDE_W]),
-    .ow_i(ow), .oh_i(oh), .oc_i(oc),
+    .ow_i(ow), .oh_i(oh), .oc_i(oc), .int16_i(int16),
     .valid_o(tap_valid), .ready_i(addr_ready), .addr_o(tap_addr), .lanes_o(tap_lanes), .first_o(tap_first),
     .last_o(tap_last));
 
   logic           word_valid, word_ready;
-  logic [8*N-1:0] word;
+  logic [16*N-1:0] word;
   logic [8:0]     word_tag;
+  logic [6:0]     lanes;
+
+  assign lanes = is_dw ? scan_lanes : tap_lanes;
 
   weft_vec_rd u_rd (
     .clk_i(clk_i), .rst_ni(rst_ni), .flush_i(flush),
     .addr_valid_i(scan_valid || tap_valid), .addr_ready_o(addr_ready), .addr_i(is_dw ? scan_addr : tap_addr),
-    .lanes_i(is_dw ? scan_lanes : tap_lanes), .skip_i(is_dw && scan_skip),
+    .bytes_i(int16 ? lanes << 1 : lanes), .skip_i(is_dw && scan_skip),
     .tag_i(is_dw ? {scan_row_on, scan_col_on, scan_block, scan_emit, scan_row} : {7'd0, tap_last, tap_first}),
     .bad_o(rd_bad), .bad_addr_o(rd_bad_addr),
-    .vec_req_o(vec_req_o), .vec_addr_o(vec_addr_o), .vec_gnt_i(vec_gnt_i), .vec_rdata_i(vec_rdata_i[8*N-1:0]),
+    .vec_req_o(vec_req_o), .vec_addr_o(vec_addr_o), .vec_wide_o(vec_wide_o), .vec_gnt_i(vec_gnt_i),
+    .vec_rdata_i(vec_rdata_i),
     .word_valid_o(word_valid), .word_ready_i(word_ready), .word_o(word), .tag_o(word_tag));
 
   // ---- weights and lane parameters ----------------------------------------------
@@ -252,7 +256,7 @@ module weft_vec (
 
   weft_vec_dw u_dw (
     .clk_i(clk_i), .rst_ni(rst_ni), .flush_i(flush),
-    .x_zp_i(cmd_q[weft_cmd_pkg::DW_X_ZP_LSB +: weft_cmd_pkg::DW_X_ZP_W]),
+    .x_zp_i(cmd_q[weft_cmd_pkg::DW_X_ZP_LSB +: weft_cmd_pkg::DW_X_ZP_W]), .int16_i(int16),
     .pix_valid_i(word_valid && is_dw), .pix_ready_o(dw_ready), .pix_i(word),
     .row_i(word_tag[0]), .emit_i(word_tag[1]), .block_i(word_tag[2]), .col_on_i(word_tag[5:3]),
     .row_on_i(word_tag[8:6]),
@@ -261,14 +265,14 @@ module weft_vec (
 
   weft_vec_pool u_pool (
     .clk_i(clk_i), .rst_ni(rst_ni), .flush_i(flush), .sum_i(pool_sum),
-    .x_zp_i(cmd_q[weft_cmd_pkg::POOL_X_ZP_LSB +: weft_cmd_pkg::POOL_X_ZP_W]),
+    .x_zp_i(cmd_q[weft_cmd_pkg::POOL_X_ZP_LSB +: weft_cmd_pkg::POOL_X_ZP_W]), .int16_i(int16),
     .word_valid_i(word_valid && is_pool), .word_ready_o(pool_ready), .word_i(word),
     .first_i(word_tag[0]), .last_i(word_tag[1]),
     .row_valid_o(pool_row_valid), .row_ready_i(out_next), .row_o(pool_row));
 
   weft_vec_elt u_elt (
-    .clk_i(clk_i), .rst_ni(rst_ni), .flush_i(flush), .two_i(two),
-    .a_zp_i(cmd_q[weft_cmd_pkg::POST_A_ZP_LSB +: 8]),  // -128..127
+    .clk_i(clk_i), .rst_ni(rst_ni), .flush_i(flush), .two_i(two), .int16_i(int16),
+    .a_zp_i(cmd_q[weft_cmd_pkg::POST_A_ZP_LSB +: weft_cmd_pkg::POST_A_ZP_W]),
     .pre_shift_i(cmd_q[weft_cmd_pkg::POST_PRE_SHIFT_LSB +: weft_cmd_pkg::POST_PRE_SHIFT_W]),
     .word_valid_i(word_valid && is_elt), .word_ready_o(elt_ready), .word_i(word),
     .first_i(word_tag[0]), .last_i(word_tag[1]),
@@ -281,7 +285,7 @@ module weft_vec (
     .base_i(cmd_q[weft_cmd_pkg::POST_OUT_BASE_LSB +: weft_cmd_pkg::POST_OUT_BASE_W]),
     .x_step_i(cmd_q[weft_cmd_pkg::POST_OUT_X_STRIDE_LSB +: weft_cmd_pkg::POST_OUT_X_STRIDE_W]),
     .y_step_i(cmd_q[weft_cmd_pkg::POST_OUT_Y_STRIDE_LSB +: weft_cmd_pkg::POST_OUT_Y_STRIDE_W]),
-    .ow_i(ow), .oh_i(oh), .oc_i(oc),
+    .ow_i(ow), .oh_i(oh), .oc_i(oc), .int16_i(int16),
     .valid_o(out_valid), .next_i(out_next), .addr_o(post_addr_o), .mask_o(post_mask_o), .block_o(out_block),
     .bad_o(out_bad), .bad_addr_o(out_bad_addr));
 

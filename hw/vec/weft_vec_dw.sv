@@ -21,10 +21,11 @@ module weft_vec_dw (
   input  logic flush_i,
 
   input  logic [7:0] x_zp_i,
+  input  logic       int16_i,   // else bytes, in the low half of the pixel; stable while pixels are in flight
 
   input  logic                         pix_valid_i,
   output logic                         pix_ready_o,
-  input  logic [8*weft_cfg_pkg::N-1:0] pix_i,
+  input  logic [16*weft_cfg_pkg::N-1:0] pix_i,
   input  logic                         row_i,
   input  logic                         emit_i,
   input  logic                         block_i,
@@ -47,7 +48,7 @@ module weft_vec_dw (
   logic                s1_valid_q, s1_emit_q, s1_block_q;
   logic [8:0]          s1_on_q, s2_on_q;     // taps that are not padding
   logic [LineBits-1:0] s1_x_q, x;
-  logic [8*N-1:0]      s1_pix_q;
+  logic [16*N-1:0]     s1_pix_q;
   // Stage 2: windows. 3: products. 4: sums of three. 5: row_o.
   logic                s2_emit_q, s3_valid_q, s4_valid_q, s5_valid_q;
 
@@ -62,15 +63,30 @@ module weft_vec_dw (
   assign x           = row_i ? '0 : s1_x_q + LineBits'(1);
 
   // The row above and the one above that; shifted down as the pixel goes by.
-  logic [8*N-1:0] above1, above2;
+  // Each is a pair of memories: pixels of bytes alternate between them, pixels
+  // of int16 take both.
+  localparam int Half = weft_cfg_pkg::DW_LINE / 2;
+  logic [LineBits-2:0] x_row, s1_x_row;
+  logic [1:0]          re, we;
+  logic [16*N-1:0]     out1, out2, above1, above2, s1_both;
 
-  weft_vec_line #(.Bits(8*N), .Depth(weft_cfg_pkg::DW_LINE)) u_line1 (
-    .clk_i(clk_i), .re_i(s0_go), .raddr_i(x), .rdata_o(above1),
-    .we_i(s1_go), .waddr_i(s1_x_q), .wdata_i(s1_pix_q));
+  assign x_row    = int16_i ? x[LineBits-2:0] : x[LineBits-1:1];
+  assign s1_x_row = int16_i ? s1_x_q[LineBits-2:0] : s1_x_q[LineBits-1:1];
+  assign re       = {s0_go && (int16_i || x[0]), s0_go && (int16_i || !x[0])};
+  assign we       = {s1_go && (int16_i || s1_x_q[0]), s1_go && (int16_i || !s1_x_q[0])};
+  assign above1   = !int16_i && s1_x_q[0] ? {out1[16*N-1:8*N], out1[16*N-1:8*N]} : out1;
+  assign above2   = !int16_i && s1_x_q[0] ? {out2[16*N-1:8*N], out2[16*N-1:8*N]} : out2;
+  assign s1_both  = int16_i ? s1_pix_q : {s1_pix_q[8*N-1:0], s1_pix_q[8*N-1:0]};
 
-  weft_vec_line #(.Bits(8*N), .Depth(weft_cfg_pkg::DW_LINE)) u_line2 (
-    .clk_i(clk_i), .re_i(s0_go), .raddr_i(x), .rdata_o(above2),
-    .we_i(s1_go), .waddr_i(s1_x_q), .wdata_i(above1));
+  for (genvar h = 0; h < 2; h++) begin : g_line
+    weft_vec_line #(.Bits(8*N), .Depth(Half)) u_line1 (
+      .clk_i(clk_i), .re_i(re[h]), .raddr_i(x_row), .rdata_o(out1[8*N*h +: 8*N]),
+      .we_i(we[h]), .waddr_i(s1_x_row), .wdata_i(s1_both[8*N*h +: 8*N]));
+
+    weft_vec_line #(.Bits(8*N), .Depth(Half)) u_line2 (
+      .clk_i(clk_i), .re_i(re[h]), .raddr_i(x_row), .rdata_o(out2[8*N*h +: 8*N]),
+      .we_i(we[h]), .waddr_i(s1_x_row), .wdata_i(h == 1 && !int16_i ? above1[8*N-1:0] : above1[8*N*h +: 8*N]));
+  end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
@@ -109,31 +125,31 @@ module weft_vec_dw (
   end
 
   // Tap t = 3*ky + kx of lane c is element N*t + c.
-  logic signed [8:0]  win  [9*N];   // pixel minus zero point
-  logic signed [8:0]  wgt  [9*N];   // weight minus zero point
-  logic signed [16:0] prod [9*N];   // both within +-255
-  logic signed [18:0] part [3*N];
-  logic signed [20:0] sum;
+  logic signed [15:0] win  [9*N];   // pixel minus zero point
+  logic signed [8:0]  wgt  [9*N];   // weight minus zero point, within +-255
+  logic signed [24:0] prod [9*N];
+  logic signed [26:0] part [3*N];
+  logic signed [28:0] sum;
 
   /* verilator lint_off BLKSEQ */  // this block owns the arrays
   always @(posedge clk_i) begin
     if (adv && s4_valid_q) begin
       for (int c = 0; c < N; c++) begin
-        sum = 21'(part[c]) + 21'(part[N + c]) + 21'(part[2*N + c]);
+        sum = 29'(part[c]) + 29'(part[N + c]) + 29'(part[2*N + c]);
         row_o[48*c +: 48] <= 48'(sum);
       end
     end
     if (adv && s3_valid_q) begin
       for (int k = 0; k < 3; k++) begin
         for (int c = 0; c < N; c++) begin
-          part[N*k + c] = 19'(prod[3*N*k + c]) + 19'(prod[3*N*k + N + c]) + 19'(prod[3*N*k + 2*N + c]);
+          part[N*k + c] = 27'(prod[3*N*k + c]) + 27'(prod[3*N*k + N + c]) + 27'(prod[3*N*k + 2*N + c]);
         end
       end
     end
     if (adv && s2_emit_q) begin
       for (int k = 0; k < 9; k++) begin
         if (s2_on_q[k]) begin
-          for (int c = 0; c < N; c++) prod[N*k + c] = 17'(win[N*k + c]) * 17'(wgt[N*k + c]);
+          for (int c = 0; c < N; c++) prod[N*k + c] = 25'(win[N*k + c]) * 25'(wgt[N*k + c]);
         end else begin
           for (int c = 0; c < N; c++) prod[N*k + c] = '0;
         end
@@ -145,9 +161,19 @@ module weft_vec_dw (
           win[3*N*k + c]     = win[3*N*k + N + c];
           win[3*N*k + N + c] = win[3*N*k + 2*N + c];
         end
-        win[2*N + c] = 9'($signed(above2[8*c +: 8])) - 9'($signed(x_zp_i));
-        win[5*N + c] = 9'($signed(above1[8*c +: 8])) - 9'($signed(x_zp_i));
-        win[8*N + c] = 9'($signed(s1_pix_q[8*c +: 8])) - 9'($signed(x_zp_i));
+      end
+      if (int16_i) begin
+        for (int c = 0; c < N; c++) begin
+          win[2*N + c] = $signed(above2[16*c +: 16]);
+          win[5*N + c] = $signed(above1[16*c +: 16]);
+          win[8*N + c] = $signed(s1_pix_q[16*c +: 16]);
+        end
+      end else begin
+        for (int c = 0; c < N; c++) begin
+          win[2*N + c] = 16'($signed(above2[8*c +: 8])) - 16'($signed(x_zp_i));
+          win[5*N + c] = 16'($signed(above1[8*c +: 8])) - 16'($signed(x_zp_i));
+          win[8*N + c] = 16'($signed(s1_pix_q[8*c +: 8])) - 16'($signed(x_zp_i));
+        end
       end
       if (s1_block_q) begin
         for (int i = 0; i < 9*N; i++) wgt[i] = $signed(wts_i[9*i +: 9]);

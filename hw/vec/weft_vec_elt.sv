@@ -2,8 +2,8 @@
 //
 // Elementwise: words become rows for the post unit.
 //
-// two_i: words q and r alternate; a row holds q in the low byte of each lane
-// and r in b_o. Else a row for each word, (q - a_zp) << pre_shift modulo 2^32.
+// two_i: words q and r alternate; a row holds q in each lane, sign-extended,
+// and r as it came in b_o. Else a row for each word, (q - a_zp) << pre_shift modulo 2^32.
 // One word a cycle; the row is there in the cycle behind its last word.
 //
 // Model: sim/model/elt.c   Theory: hw/vec/README.md
@@ -12,20 +12,21 @@ module weft_vec_elt (
   input  logic rst_ni,
   input  logic flush_i,
 
-  input  logic       two_i,
-  input  logic [7:0] a_zp_i,
-  input  logic [4:0] pre_shift_i,
+  input  logic        two_i,
+  input  logic        int16_i,   // else bytes, in the low half of the word
+  input  logic [15:0] a_zp_i,
+  input  logic [4:0]  pre_shift_i,
 
   input  logic                         word_valid_i,
   output logic                         word_ready_o,
-  input  logic [8*weft_cfg_pkg::N-1:0] word_i,
+  input  logic [16*weft_cfg_pkg::N-1:0] word_i,
   input  logic                         first_i,
   input  logic                         last_i,
 
   output logic                          row_valid_o,
   input  logic                          row_ready_i,
   output logic [48*weft_cfg_pkg::N-1:0] row_o,
-  output logic [8*weft_cfg_pkg::N-1:0]  b_o
+  output logic [16*weft_cfg_pkg::N-1:0] b_o
 );
 
   localparam int N = weft_cfg_pkg::N;
@@ -44,15 +45,19 @@ module weft_vec_elt (
     else if (row_ready_i) valid_q <= 1'b0;
   end
 
-  logic [31:0] v;
+  logic [31:0] v [N];
 
   /* verilator lint_off BLKSEQ */  // v only
   always @(posedge clk_i) begin
     if (go && first_i) begin
+      if (int16_i) begin
+        for (int c = 0; c < N; c++) v[c] = 32'($signed(word_i[16*c +: 16]));
+      end else begin
+        for (int c = 0; c < N; c++) v[c] = 32'($signed(word_i[8*c +: 8]));
+      end
       for (int c = 0; c < N; c++) begin
-        v = 32'($signed(word_i[8*c +: 8]));
-        if (!two_i) v = (v - 32'($signed(a_zp_i))) << pre_shift_i;
-        row_o[48*c +: 48] <= {16'd0, v};
+        if (!two_i) v[c] = (v[c] - 32'($signed(a_zp_i))) << pre_shift_i;
+        row_o[48*c +: 48] <= {16'd0, v[c]};
       end
     end
     if (go && last_i) b_o <= word_i;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Pooling: N accumulators, one word of a window a cycle; maximum, or sum of
-// (byte - zero point) in 32 bits.
+// (element - zero point) in 32 bits.
 //
 // The row is there in the cycle behind the window's last word. It is held
 // while the next window runs; that one's last word waits until it is taken.
@@ -14,10 +14,11 @@ module weft_vec_pool (
 
   input  logic       sum_i,     // else maximum
   input  logic [7:0] x_zp_i,
+  input  logic       int16_i,   // else bytes, in the low half of the word
 
   input  logic                         word_valid_i,
   output logic                         word_ready_o,
-  input  logic [8*weft_cfg_pkg::N-1:0] word_i,
+  input  logic [16*weft_cfg_pkg::N-1:0] word_i,
   input  logic                         first_i,
   input  logic                         last_i,
 
@@ -42,15 +43,19 @@ module weft_vec_pool (
   end
 
   logic signed [31:0] acc [N];
-  logic signed [31:0] v;
+  logic signed [31:0] v [N];
 
-  /* verilator lint_off BLKSEQ */  // this block owns the array
+  /* verilator lint_off BLKSEQ */  // this block owns the arrays
   always @(posedge clk_i) begin
     if (go) begin
+      if (int16_i) begin
+        for (int c = 0; c < N; c++) v[c] = 32'($signed(word_i[16*c +: 16]));
+      end else begin
+        for (int c = 0; c < N; c++) v[c] = 32'($signed(word_i[8*c +: 8]));
+      end
       for (int c = 0; c < N; c++) begin
-        v = 32'($signed(word_i[8*c +: 8]));
-        if (sum_i) acc[c] = (first_i ? 32'sd0 : acc[c]) + (v - 32'($signed(x_zp_i)));
-        else if (first_i || v > acc[c]) acc[c] = v;
+        if (sum_i) acc[c] = (first_i ? 32'sd0 : acc[c]) + (v[c] - 32'($signed(x_zp_i)));
+        else if (first_i || v[c] > acc[c]) acc[c] = v[c];
         if (last_i) row_o[48*c +: 48] <= 48'(acc[c]);
       end
     end

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Does an access of lanes_i bytes at addr_i touch a byte that the scratchpad
+// Does an access of bytes_i bytes at addr_i touch a byte that the scratchpad
 // does not have? Combinational. Addresses are modulo 2^20: in a configuration
 // that has all of them, none is bad. bad_addr_o is the first such byte.
 module weft_vec_range (
   input  logic [19:0] addr_i,
-  input  logic [6:0]  lanes_i,     // 1..2N
+  input  logic [6:0]  bytes_i,     // 1..2N
   output logic        bad_o,
   output logic [19:0] bad_addr_o
 );
@@ -15,7 +15,7 @@ module weft_vec_range (
 
   logic [20:0] behind;  // first byte that is not used
 
-  assign behind     = {1'b0, addr_i} + {14'd0, lanes_i};
+  assign behind     = {1'b0, addr_i} + {14'd0, bytes_i};
   assign bad_o      = !HasAll && behind > 21'(SpBytes);
   assign bad_addr_o = {1'b0, addr_i} >= 21'(SpBytes) ? addr_i : 20'(SpBytes);
 

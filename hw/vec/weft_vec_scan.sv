@@ -35,6 +35,7 @@ module weft_vec_scan (
   input  logic [15:0] ow_i,
   input  logic [15:0] oh_i,
   input  logic [15:0] oc_i,
+  input  logic        int16_i,          // channels are two bytes apart, else one
   input  logic [3:0]  stride_x_i,
   input  logic [3:0]  stride_y_i,
 
@@ -148,7 +149,7 @@ module weft_vec_scan (
       SpanY: begin
         span_y_q <= mul_p;
         len_q    <= span_x_q[8:0] + 9'd3 - {7'd0, cut_l_q + cut_r};
-        wide_o   <= span_x_q > 20'(DwLine - 3);
+        wide_o   <= span_x_q > (int16_i ? 20'(DwLine/2 - 3) : 20'(DwLine - 3));
       end
       GapRow: begin
         gap_row_q <= mul_p[12:0] - {4'd0, span_x_q[8:0]};
@@ -175,9 +176,11 @@ module weft_vec_scan (
   logic        first_q;
 
   logic begin_run, step, end_x, end_y, used;
+  logic [19:0] next_block;
 
   assign begin_run = state_q == Begin && !wide_o;
   assign step      = run_q && ready_i;
+  assign next_block = block_q + (int16_i ? 20'(2*N) : 20'(N));
   assign end_x     = col_q == 9'd1;
   assign end_y     = row_q == 21'd1;
   assign used      = iy_q < {5'd0, in_h_i} && ix_q < {5'd0, in_w_i}  // as unsigned numbers: negative ones are large
@@ -196,9 +199,9 @@ module weft_vec_scan (
           row_q    <= rows_q;
           left_y_q <= 4'd2 - {2'd0, cut_t_q};
           iy_q     <= iy_start[20:0] + {19'd0, cut_t_q};
-          block_q  <= begin_run ? base_q : block_q + 20'(N);
-          line_q   <= begin_run ? base_q : block_q + 20'(N);
-          addr_q   <= begin_run ? base_q : block_q + 20'(N);
+          block_q  <= begin_run ? base_q : next_block;
+          line_q   <= begin_run ? base_q : next_block;
+          addr_q   <= begin_run ? base_q : next_block;
         end else begin
           row_q    <= row_q - 21'd1;
           left_y_q <= left_y_q == '0 ? stride_y_i - 4'd1 : left_y_q - 4'd1;

@@ -21,6 +21,7 @@ module weft_vec_tap (
   input  logic [15:0] n_ky_i,
   input  logic [15:0] n_kx_i,
   input  logic        two_i,
+  input  logic        int16_i,       // channels are two bytes apart, else one
   input  logic [19:0] b_base_i,
   input  logic [19:0] b_oy_step_i,
   input  logic [19:0] b_ox_step_i,
@@ -67,14 +68,15 @@ module weft_vec_tap (
   end
 
   // Where the next pixel begins: start_i, or all taps of this one are through.
-  logic [19:0] next_block, next_line, next_pixel, next_tap_row;
+  logic [19:0] block_step, next_block, next_line, next_pixel, next_tap_row;
   logic [19:0] b_next_block, b_next_line, b_next_pixel;
 
-  assign next_block   = block_q + 20'(N);
+  assign block_step   = int16_i ? 20'(2*N) : 20'(N);
+  assign next_block   = block_q + block_step;
   assign next_line    = end_y ? next_block : line_q + oy_step_i;
   assign next_pixel   = end_x ? next_line : pixel_q + ox_step_i;
   assign next_tap_row = tap_row_q + ky_step_i;
-  assign b_next_block = b_block_q + 20'(N);
+  assign b_next_block = b_block_q + block_step;
   assign b_next_line  = end_y ? b_next_block : b_line_q + b_oy_step_i;
   assign b_next_pixel = end_x ? b_next_line : b_pixel_q + b_ox_step_i;
 

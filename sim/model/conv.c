@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * conv: int8 convolution of a tile.
+ * conv: int8, int16x8 or float8 convolution of a tile.
  *
- *   a[pixel][k]    int8 minus x_zp, 9 bits; 0 in padding and behind run_len
- *   w[channel][k]  int8 minus w_zp, 9 bits
- *   acc = sum over k, wrapping in 32 bits
+ *   a[pixel][k]    int8 minus x_zp, 9 bits, or int16; 0 in padding and behind
+ *                  run_len. Or a float8 code, FLOAT_NONE there.
+ *   w[channel][k]  int8 minus w_zp, 9 bits; or a code
+ *   acc = sum over k, of which 48 bits count (mode 0: 32); float8: in order
  *
- * k counts taps, then chunks of n bytes, then bytes, which is the order of the
- * weights in the scratchpad. Operands are gathered once per pixel group and
- * once per column tile; what remains are dot products of int16.
+ * k counts taps, then chunks of n elements, then elements, which is the order
+ * of the weights in the scratchpad. Operands are gathered once per pixel group
+ * and once per column tile; what remains are dot products of int16, or of codes.
  *
- * |a * w| <= 255 * 255 < 2^16, and a tile's weights fit in a scratchpad of at
- * most 2^20 bytes with n >= 8, so k <= 2^17. DOT_STEP products stay below
- * 2^31; the steps are added modulo 2^32.
+ * |a * w| <= 255 * 255 < 2^16 in mode 0 and 2^15 * 255 < 2^23 in mode 1. A step
+ * of so many products stays below 2^31; the steps are added modulo 2^64.
  *
  * Source: cmd.conv of include/spec/cmd.toml.
  */
@@ -26,10 +26,13 @@
 #pragma GCC optimize("O3")
 #endif
 
-#define DOT_STEP 32768u
+#define DOT_STEP_INT8  32768u
+#define DOT_STEP_INT16 256u
 
 struct conv_shape {
-	uint32_t run_pad;       /* bytes of a run, filled up to whole chunks */
+	bool is_float;
+	uint32_t elem;          /* bytes of an input element */
+	uint32_t run_pad;       /* elements of a run, filled up to whole chunks */
 	uint32_t k;             /* operands of a dot product, padding included */
 	uint32_t pixels, tiles;
 };
@@ -38,10 +41,13 @@ struct conv_shape {
 static bool shape_of(const struct weft_model *m, const struct weft_cmd_conv *c,
 		     struct conv_shape *s)
 {
-	uint64_t pad = ((uint32_t)c->run_len + m->n - 1) / m->n * m->n;
+	uint32_t elem = elem_bytes(x_elem(&c->post));
+	uint64_t pad = ((uint32_t)c->run_len / elem + m->n - 1) / m->n * m->n;
 	uint64_t taps = (uint64_t)c->n_ky * (uint64_t)c->n_kx;
 	uint64_t tiles = ((uint32_t)c->post.oc + m->n - 1) / m->n;
 
+	s->is_float = c->post.mode == MODE_FLOAT;
+	s->elem = elem;
 	s->run_pad = (uint32_t)pad;
 	s->k = (uint32_t)(taps * pad);
 	s->tiles = (uint32_t)tiles;
@@ -57,8 +63,24 @@ static void widen(int16_t *restrict out, const int8_t *restrict in, uint32_t len
 		out[i] = (int16_t)(in[i] - zp);
 }
 
-/* len bytes from addr on, which may wrap, as operands. */
-static int widen_sp(struct weft_model *m, uint32_t addr, uint32_t len, int32_t zp, int16_t *out)
+static void codes(int16_t *restrict out, const uint8_t *restrict in, uint32_t len)
+{
+	for (uint32_t i = 0; i < len; i++)
+		out[i] = in[i];
+}
+
+static void join(int16_t *restrict out, const uint8_t *restrict in, uint32_t len)
+{
+	for (uint32_t i = 0; i < len; i++)
+		out[i] = bytes_i16(in + 2 * i);
+}
+
+/*
+ * len bytes from addr on, which may wrap, as operands. Elements of two bytes
+ * lie at even addresses, so that none is cut by the scratchpad's end.
+ */
+static int widen_sp(struct weft_model *m, uint32_t addr, uint32_t len, const struct conv_shape *s,
+		    int32_t zp, int16_t *out)
 {
 	while (len) {
 		uint32_t piece;
@@ -67,8 +89,13 @@ static int widen_sp(struct weft_model *m, uint32_t addr, uint32_t len, int32_t z
 		if (addr >= m->sp_bytes)
 			return model_fault(m, WEFT_FAULT_SP_RANGE, addr);
 		piece = min_u32(len, m->sp_bytes - addr);
-		widen(out, (const int8_t *)m->sp + addr, piece, zp);
-		out += piece;
+		if (s->is_float)
+			codes(out, m->sp + addr, piece);
+		else if (s->elem == 2)
+			join(out, m->sp + addr, piece / 2);
+		else
+			widen(out, (const int8_t *)m->sp + addr, piece, zp);
+		out += piece / s->elem;
 		addr += piece;
 		len -= piece;
 	}
@@ -76,15 +103,15 @@ static int widen_sp(struct weft_model *m, uint32_t addr, uint32_t len, int32_t z
 }
 
 /* The run of one tap. xb is the place of its first byte in the input row. */
-static int gather_run(struct weft_model *m, const struct weft_cmd_conv *c, uint32_t addr,
-		      int64_t xb, int16_t *out)
+static int gather_run(struct weft_model *m, const struct weft_cmd_conv *c, const struct conv_shape *s,
+		      uint32_t addr, int64_t xb, int16_t *out)
 {
 	int64_t from = xb < 0 ? -xb : 0;
 	int64_t to = c->x_limit - xb < c->run_len ? c->x_limit - xb : c->run_len;
 
 	if (from >= to)
 		return 0;
-	return widen_sp(m, addr + (uint32_t)from, (uint32_t)(to - from), c->x_zp, out + from);
+	return widen_sp(m, addr + (uint32_t)from, (uint32_t)(to - from), s, c->x_zp, out + from / s->elem);
 }
 
 static int gather_pixel(struct weft_model *m, const struct weft_cmd_conv *c,
@@ -92,7 +119,8 @@ static int gather_pixel(struct weft_model *m, const struct weft_cmd_conv *c,
 {
 	uint32_t at = sp_at(c->in_base, c->oy_step, oy, c->ox_step, ox);
 
-	memset(out, 0, s->k * sizeof(*out));
+	for (uint32_t k = 0; k < s->k; k++)
+		out[k] = s->is_float ? FLOAT_NONE : 0;
 	for (uint32_t ky = 0; ky < (uint32_t)c->n_ky; ky++) {
 		int64_t iy = c->iy_start + (int64_t)oy * c->stride_y + (int64_t)ky * c->dil_y;
 
@@ -102,7 +130,7 @@ static int gather_pixel(struct weft_model *m, const struct weft_cmd_conv *c,
 		}
 		for (uint32_t kx = 0; kx < (uint32_t)c->n_kx; kx++, out += s->run_pad) {
 			int64_t xb = c->xb_start + (int64_t)ox * c->ox_step + (int64_t)kx * c->kx_step;
-			int ret = gather_run(m, c, sp_at((int32_t)at, c->ky_step, ky, c->kx_step, kx),
+			int ret = gather_run(m, c, s, sp_at((int32_t)at, c->ky_step, ky, c->kx_step, kx),
 					     xb, out);
 
 			if (ret)
@@ -115,12 +143,13 @@ static int gather_pixel(struct weft_model *m, const struct weft_cmd_conv *c,
 static int gather_weights(struct weft_model *m, const struct weft_cmd_conv *c,
 			  const struct conv_shape *s, uint32_t tile)
 {
+	const struct conv_shape bytes = {.is_float = s->is_float, .elem = 1};
 	uint32_t at = (uint32_t)c->w_base + tile * s->k * m->n;
 
 	/* From [chunk][channel][byte] to [channel][chunk][byte]. */
 	for (uint32_t k = 0; k < s->k; k += m->n)
 		for (uint32_t ch = 0; ch < m->n; ch++, at += m->n) {
-			int ret = widen_sp(m, at, m->n, c->w_zp, m->wgt + ch * s->k + k);
+			int ret = widen_sp(m, at, m->n, &bytes, c->w_zp, m->wgt + ch * s->k + k);
 
 			if (ret)
 				return ret;
@@ -137,13 +166,30 @@ static int32_t dot_step(const int16_t *restrict a, const int16_t *restrict w, ui
 	return sum;
 }
 
-static uint32_t dot(const int16_t *a, const int16_t *w, uint32_t k)
+static uint64_t dot(const int16_t *a, const int16_t *w, uint32_t k, uint32_t step)
 {
-	uint32_t sum = 0;
+	int64_t sum = 0;
 
-	for (uint32_t i = 0; i < k; i += DOT_STEP)
-		sum += (uint32_t)dot_step(a + i, w + i, min_u32(k - i, DOT_STEP));
-	return sum;
+	for (uint32_t i = 0; i < k; i += step)
+		sum += dot_step(a + i, w + i, min_u32(k - i, step));
+	return (uint64_t)sum;
+}
+
+/* All sums of a pixel group and a column tile. */
+static void add_up(struct weft_model *m, const struct conv_shape *s, uint32_t rows, uint32_t cols)
+{
+	uint32_t step = s->elem == 2 ? DOT_STEP_INT16 : DOT_STEP_INT8;
+
+	for (uint32_t ch = 0; ch < cols; ch++)
+		for (uint32_t r = 0; r < rows; r++) {
+			const int16_t *a = m->act + r * s->k, *w = m->wgt + ch * s->k;
+			struct model_sum *acc = &m->acc[r * m->n + ch];
+
+			if (s->is_float)
+				float_dot(m, a, w, s->k, acc);
+			else
+				acc->v += dot(a, w, s->k, step);
+		}
 }
 
 /* One pixel group against one column tile: into acc, then out. */
@@ -153,21 +199,19 @@ static int conv_group(struct weft_model *m, const struct weft_cmd_conv *c,
 {
 	uint32_t rows = min_u32(m->n, s->pixels - first), ow = (uint32_t)c->post.ow;
 	uint32_t cols = min_u32(m->n, (uint32_t)c->post.oc - tile * m->n);
-	int8_t q[LANES_MAX];
+	int16_t q[LANES_MAX];
 	int ret = 0;
 
 	for (uint32_t r = 0; !ret && r < rows; r++)
 		ret = gather_pixel(m, c, s, (first + r) / ow, (first + r) % ow, m->act + r * s->k);
 	if (ret)
 		return ret;
-	for (uint32_t ch = 0; ch < cols; ch++)
-		for (uint32_t r = 0; r < rows; r++)
-			m->acc[r * m->n + ch] += dot(m->act + r * s->k, m->wgt + ch * s->k, s->k);
+	add_up(m, s, rows, cols);
 	if (c->keep)
 		return 0;
 	for (uint32_t r = 0; !ret && r < rows; r++) {
 		for (uint32_t ch = 0; ch < cols; ch++)
-			q[ch] = post_first(&c->post, &lanes[ch], m->acc[r * m->n + ch]);
+			q[ch] = post_first(&c->post, &lanes[ch], &m->acc[r * m->n + ch]);
 		ret = post_write(m, &c->post, (first + r) / ow, (first + r) % ow, tile * m->n, cols, q);
 	}
 	memset(m->acc, 0, (size_t)m->n * m->n * sizeof(*m->acc));
@@ -196,10 +240,14 @@ int model_conv(struct weft_model *m, const struct weft_cmd *cmd)
 	if (!m->kept)
 		memset(m->acc, 0, (size_t)m->n * m->n * sizeof(*m->acc));
 	m->kept = false;
+	if (!post_legal(&c->post, true))
+		return model_bad(m, cmd, WEFT_FAULT_BAD_FIELD);
 	if (!shape_of(m, c, &s))
 		return model_fault(m, WEFT_FAULT_SP_RANGE, m->sp_bytes);
 	if (c->keep && (s.tiles > 1 || s.pixels > m->n))
 		return model_bad(m, cmd, WEFT_FAULT_BAD_FIELD);
+	if (s.is_float)
+		float_products(m, c->post.x_fmt, c->post.w_fmt, c->log2_scale);
 	for (uint32_t tile = 0; !ret && tile < s.tiles; tile++)
 		ret = conv_tile(m, c, &s, tile);
 	m->kept = !ret && c->keep;

@@ -7,7 +7,7 @@
 /* One block of at most n channels. */
 struct dw_block {
 	uint32_t c0, lanes;
-	int16_t w[WEFT_DW_TAPS][LANES_MAX];     /* zero point off */
+	int16_t w[WEFT_DW_TAPS][LANES_MAX];     /* zero point off; float8 are codes */
 	struct post_lane post[LANES_MAX];
 };
 
@@ -26,34 +26,43 @@ static int dw_block_load(struct weft_model *m, const struct weft_cmd_dw *c, uint
 		if (ret)
 			return ret;
 		for (uint32_t i = 0; i < m->n; i++)
-			b->w[t][i] = (int16_t)(raw[i] - c->w_zp);
+			b->w[t][i] = c->post.mode == MODE_FLOAT ? (uint8_t)raw[i] : (int16_t)(raw[i] - c->w_zp);
 	}
 	return post_lanes(m, (uint32_t)c->p_base + b->c0 * WEFT_PARAM_BYTES, b->post);
 }
 
 /* One tap, in the tensor or in its padding. */
 static int dw_tap(struct weft_model *m, const struct weft_cmd_dw *c, const struct dw_block *b,
-		  int32_t iy, int32_t ix, const int16_t *w, int32_t *acc)
+		  int32_t iy, int32_t ix, const int16_t *w, struct model_sum *acc)
 {
-	int8_t x[LANES_MAX];
+	bool is_float = c->post.mode == MODE_FLOAT;
+	/* float8 codes are read as they are. */
+	enum elem e = is_float ? ELEM_INT8 : x_elem(&c->post);
+	int16_t x[LANES_MAX];
 	int ret;
 
 	if (iy < 0 || iy >= c->in_h || ix < 0 || ix >= c->in_w)
 		return 0;
-	ret = model_read(m, sp_at(c->in_base, c->in_y_stride, (uint32_t)iy, c->in_x_stride,
-				  (uint32_t)ix) + b->c0, x, b->lanes);
+	ret = model_read_elems(m, e, sp_at(c->in_base, c->in_y_stride, (uint32_t)iy, c->in_x_stride,
+					   (uint32_t)ix) + b->c0 * elem_bytes(e), x, b->lanes);
 	if (ret)
 		return ret;
-	for (uint32_t i = 0; i < b->lanes; i++)
-		acc[i] += (x[i] - c->x_zp) * w[i];
+	for (uint32_t i = 0; i < b->lanes; i++) {
+		int16_t code = (uint8_t)x[i];
+
+		if (is_float)
+			float_dot(m, &code, &w[i], 1, &acc[i]);
+		else
+			acc[i].v += (uint64_t)(int64_t)((x[i] - c->x_zp) * w[i]);
+	}
 	return 0;
 }
 
 static int dw_pixel(struct weft_model *m, const struct weft_cmd_dw *c, const struct dw_block *b,
 		    int32_t oy, int32_t ox)
 {
-	int32_t acc[LANES_MAX] = {0};           /* 9 products of 16 bits each */
-	int8_t q[LANES_MAX];
+	struct model_sum acc[LANES_MAX] = {{0, SUM_FINITE}};
+	int16_t q[LANES_MAX];
 
 	for (int32_t t = 0; t < WEFT_DW_TAPS; t++) {
 		int ret = dw_tap(m, c, b, c->iy_start + oy * c->stride_y + t / 3,
@@ -63,8 +72,17 @@ static int dw_pixel(struct weft_model *m, const struct weft_cmd_dw *c, const str
 			return ret;
 	}
 	for (uint32_t i = 0; i < b->lanes; i++)
-		q[i] = post_first(&c->post, &b->post[i], (uint32_t)acc[i]);
+		q[i] = post_first(&c->post, &b->post[i], &acc[i]);
 	return post_write(m, &c->post, (uint32_t)oy, (uint32_t)ox, b->c0, b->lanes, q);
+}
+
+static bool dw_legal(const struct weft_model *m, const struct weft_cmd_dw *c)
+{
+	const struct weft_cmd_post *p = &c->post;
+	/* The line buffer's bytes hold half as many int16. */
+	uint32_t line = m->cfg->dw_line / elem_bytes(x_elem(p));
+
+	return !p->add && post_legal(p, true) && (uint32_t)(p->ow - 1) * (uint32_t)c->stride_x + 3 <= line;
 }
 
 int model_dw(struct weft_model *m, const struct weft_cmd *cmd)
@@ -74,8 +92,10 @@ int model_dw(struct weft_model *m, const struct weft_cmd *cmd)
 	uint32_t blocks = ((uint32_t)p->oc + m->n - 1) / m->n;
 	struct dw_block b;
 
-	if (p->add || (uint32_t)(p->ow - 1) * (uint32_t)c->stride_x + 3 > m->cfg->dw_line)
+	if (!dw_legal(m, c))
 		return model_bad(m, cmd, WEFT_FAULT_BAD_FIELD);
+	if (p->mode == MODE_FLOAT)
+		float_products(m, p->x_fmt, p->w_fmt, c->log2_scale);
 	for (uint32_t i = 0; i < blocks; i++) {
 		int ret = dw_block_load(m, c, i, &b);
 

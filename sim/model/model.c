@@ -26,7 +26,8 @@ struct weft_model *weft_model_new(const struct weft_config *cfg)
 	m->acc = calloc((size_t)cfg->n * cfg->n, sizeof(*m->acc));
 	m->act = malloc(m->operand_elems * sizeof(*m->act));
 	m->wgt = malloc(m->operand_elems * sizeof(*m->wgt));
-	if (!m->sp || !m->acc || !m->act || !m->wgt) {
+	m->product = malloc((FLOAT_NONE + 1) * 256 * sizeof(*m->product));
+	if (!m->sp || !m->acc || !m->act || !m->wgt || !m->product) {
 		weft_model_free(m);
 		return NULL;
 	}
@@ -41,6 +42,7 @@ void weft_model_free(struct weft_model *m)
 	free(m->acc);
 	free(m->act);
 	free(m->wgt);
+	free(m->product);
 	free(m);
 }
 
@@ -122,7 +124,7 @@ static int sp_piece(struct weft_model *m, uint32_t addr, uint32_t len, uint32_t 
 
 int model_read(struct weft_model *m, uint64_t addr, void *out, uint32_t len)
 {
-	uint32_t a = (uint32_t)addr & SP_ADDR_MASK, piece;
+	uint32_t a = (uint32_t)addr & SP_ADDR_MASK, piece = 0;
 	uint8_t *to = out;
 
 	for (; len; len -= piece, to += piece, a = (a + piece) & SP_ADDR_MASK) {
@@ -135,7 +137,7 @@ int model_read(struct weft_model *m, uint64_t addr, void *out, uint32_t len)
 
 int model_write(struct weft_model *m, uint64_t addr, const void *data, uint32_t len)
 {
-	uint32_t a = (uint32_t)addr & SP_ADDR_MASK, piece;
+	uint32_t a = (uint32_t)addr & SP_ADDR_MASK, piece = 0;
 	const uint8_t *from = data;
 
 	for (; len; len -= piece, from += piece, a = (a + piece) & SP_ADDR_MASK) {
@@ -145,6 +147,57 @@ int model_write(struct weft_model *m, uint64_t addr, const void *data, uint32_t 
 		model_log(m, WEFT_MODEL_SP, 0, a, piece);
 	}
 	return 0;
+}
+
+/* A NaN of fp16 keeps its sign only. */
+static int16_t fp16_in(int16_t pattern)
+{
+	uint16_t h = (uint16_t)pattern;
+
+	return (int16_t)((h & 0x7fff) > 0x7c00 ? (h & 0x8000) | 0x7e00 : h);
+}
+
+static int16_t elem_in(enum elem e, const uint8_t *raw)
+{
+	switch (e) {
+	case ELEM_INT8:
+		return (int8_t)*raw;
+	case ELEM_INT16:
+		return bytes_i16(raw);
+	case ELEM_FP16:
+		return fp16_in(bytes_i16(raw));
+	default:
+		return (int16_t)float_decode((int32_t)e - ELEM_FLOAT8, *raw);
+	}
+}
+
+int model_read_elems(struct weft_model *m, enum elem e, uint64_t addr, int16_t *out, uint32_t n)
+{
+	uint32_t size = elem_bytes(e);
+	uint8_t raw[2 * LANES_MAX];
+	int ret = model_read(m, addr, raw, n * size);
+
+	for (uint32_t i = 0; !ret && i < n; i++)
+		out[i] = elem_in(e, raw + i * size);
+	return ret;
+}
+
+int model_write_elems(struct weft_model *m, enum elem e, bool saturate, uint64_t addr,
+		      const int16_t *data, uint32_t n)
+{
+	uint32_t size = elem_bytes(e);
+	uint8_t raw[2 * LANES_MAX];
+
+	for (uint32_t i = 0; i < n; i++) {
+		uint16_t v = (uint16_t)data[i];
+
+		if (e >= ELEM_FLOAT8 && e < ELEM_FP16)
+			v = float_encode((int32_t)e - ELEM_FLOAT8, saturate, v);
+		raw[i * size] = (uint8_t)v;
+		if (size == 2)
+			raw[2 * i + 1] = (uint8_t)(v >> 8);
+	}
+	return model_write(m, addr, raw, n * size);
 }
 
 int model_bad(struct weft_model *m, const struct weft_cmd *c, enum weft_fault code)
@@ -159,13 +212,14 @@ static int check_fields(struct weft_model *m, const struct weft_cmd *c)
 
 	if (!info)
 		return model_bad(m, c, WEFT_FAULT_BAD_OP);
-	if (weft_cmd_check_align(c, m->n, NULL, NULL))
+	if (weft_cmd_check_align(c, m->n, NULL, NULL) || weft_cmd_check_elems(c, NULL, NULL) ||
+	    weft_cmd_check_modes(c, NULL, NULL))
 		return model_bad(m, c, WEFT_FAULT_BAD_FIELD);
 	for (size_t i = 0; i < info->n_fields; i++) {
 		const struct weft_field_info *f = &info->fields[i];
 		int64_t value = weft_cmd_get(c, f);
 
-		if (value < f->min || value > f->max)
+		if (value < f->min || value > f->max || (f->is_feature && !(m->cfg->features >> value & 1)))
 			return model_bad(m, c, (enum weft_fault)f->fault);
 	}
 	return 0;
@@ -191,7 +245,7 @@ static int execute(struct weft_model *m, const struct weft_cmd *c)
 	case WEFT_CMD_POOL:
 		return model_pool(m, c);
 	case WEFT_CMD_ELT:
-		return model_elt(m, &c->elt);
+		return model_elt(m, c);
 	}
 	return model_bad(m, c, WEFT_FAULT_BAD_OP);
 }

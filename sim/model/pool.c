@@ -4,13 +4,21 @@
 
 #include "state.h"
 
-static void tap_max(int32_t *acc, const int8_t *v, uint32_t lanes)
+#define FLOAT_LEAST 0xfc00      /* fp16: -inf */
+
+static void tap_max(int32_t *acc, const int16_t *v, uint32_t lanes)
 {
 	for (uint32_t i = 0; i < lanes; i++)
 		acc[i] = v[i] > acc[i] ? v[i] : acc[i];
 }
 
-static void tap_sum(int32_t *acc, const int8_t *v, uint32_t lanes, int32_t zp)
+static void tap_float(int32_t *acc, const int16_t *v, uint32_t lanes)
+{
+	for (uint32_t i = 0; i < lanes; i++)
+		acc[i] = float_max((uint16_t)acc[i], (uint16_t)v[i]);
+}
+
+static void tap_sum(int32_t *acc, const int16_t *v, uint32_t lanes, int32_t zp)
 {
 	for (uint32_t i = 0; i < lanes; i++)
 		acc[i] = (int32_t)((uint32_t)acc[i] + (uint32_t)(v[i] - zp));
@@ -20,26 +28,31 @@ static void tap_sum(int32_t *acc, const int8_t *v, uint32_t lanes, int32_t zp)
 static int pool_window(struct weft_model *m, const struct weft_cmd_pool *c, uint32_t at,
 		       uint32_t lanes, int32_t *acc)
 {
-	int8_t v[LANES_MAX];
+	int16_t v[LANES_MAX];
 
 	for (uint32_t ky = 0; ky < (uint32_t)c->n_ky; ky++)
 	for (uint32_t kx = 0; kx < (uint32_t)c->n_kx; kx++) {
-		int ret = model_read(m, sp_at((int32_t)at, c->ky_step, ky, c->kx_step, kx), v, lanes);
+		int ret = model_read_elems(m, x_elem(&c->post),
+					   sp_at((int32_t)at, c->ky_step, ky, c->kx_step, kx), v, lanes);
 
 		if (ret)
 			return ret;
 		if (c->sum)
 			tap_sum(acc, v, lanes, c->x_zp);
+		else if (c->post.mode == MODE_FLOAT)
+			tap_float(acc, v, lanes);
 		else
 			tap_max(acc, v, lanes);
 	}
 	return 0;
 }
 
-static int8_t pool_out(const struct weft_cmd_pool *c, int32_t v)
+static int16_t pool_out(const struct weft_cmd_pool *c, int32_t v)
 {
 	const struct weft_cmd_post *p = &c->post;
 
+	if (p->mode == MODE_FLOAT)
+		return (int16_t)float_clamp((uint16_t)v, (uint16_t)p->y_min, (uint16_t)p->y_max);
 	if (c->sum) {
 		v = post_rescale(v, (int32_t)p->a_mul, (unsigned)p->a_shift, p->double_round);
 		v = (int32_t)((uint32_t)v + (uint32_t)p->y_zp);
@@ -50,14 +63,15 @@ static int8_t pool_out(const struct weft_cmd_pool *c, int32_t v)
 static int pool_pixel(struct weft_model *m, const struct weft_cmd_pool *c, uint32_t oy, uint32_t ox,
 		      uint32_t c0, uint32_t lanes)
 {
-	uint32_t at = (sp_at(c->in_base, c->oy_step, oy, c->ox_step, ox) + c0) & SP_ADDR_MASK;
+	uint32_t at = sp_at(c->in_base, c->oy_step, oy, c->ox_step, ox) +
+		      c0 * elem_bytes(x_elem(&c->post));
 	int32_t acc[LANES_MAX];
-	int8_t q[LANES_MAX];
+	int16_t q[LANES_MAX];
 	int ret;
 
 	for (uint32_t i = 0; i < lanes; i++)
-		acc[i] = c->sum ? 0 : INT8_MIN;
-	ret = pool_window(m, c, at, lanes, acc);
+		acc[i] = c->sum ? 0 : c->post.mode == MODE_FLOAT ? FLOAT_LEAST : INT16_MIN;
+	ret = pool_window(m, c, at & SP_ADDR_MASK, lanes, acc);
 	if (ret)
 		return ret;
 	for (uint32_t i = 0; i < lanes; i++)
@@ -70,7 +84,7 @@ int model_pool(struct weft_model *m, const struct weft_cmd *cmd)
 	const struct weft_cmd_pool *c = &cmd->pool;
 	uint32_t oc = (uint32_t)c->post.oc, oh = (uint32_t)c->post.oh, ow = (uint32_t)c->post.ow;
 
-	if (c->post.add)
+	if (c->post.add || !post_legal(&c->post, false) || (c->post.mode == MODE_FLOAT && c->sum))
 		return model_bad(m, cmd, WEFT_FAULT_BAD_FIELD);
 	for (uint32_t c0 = 0; c0 < oc; c0 += m->n)
 	for (uint32_t oy = 0; oy < oh; oy++)

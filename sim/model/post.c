@@ -3,8 +3,8 @@
  * What every sum passes on its way out: bias, RESCALE, zero point, clamp, and
  * optionally the addition of a second tensor.
  *
- * Source: group "post" of include/spec/cmd.toml; TOSA 1.0, RESCALE and
- * apply_scale_32.
+ * Source: group "post" of include/spec/cmd.toml; TOSA 1.0, RESCALE,
+ * apply_scale_32 and apply_scale_16.
  */
 #include <errno.h>
 #include <string.h>
@@ -12,12 +12,12 @@
 #include "state.h"
 
 /*
- * |v * mul| <= 2^62 and round < 2^62 + 2^30, so that the sum, taken modulo
- * 2^64, is exact for every shift below 63.
+ * |v * mul| <= 2^62 (32 x 32 or 48 x 16 bits) and round < 2^62 + 2^30, so that
+ * the sum, taken modulo 2^64, is exact for every shift below 63.
  */
-int32_t post_rescale(int32_t v, int32_t mul, unsigned shift, bool double_round)
+int32_t post_rescale(int64_t v, int32_t mul, unsigned shift, bool double_round)
 {
-	uint64_t sum = (uint64_t)((int64_t)v * mul);
+	uint64_t sum = (uint64_t)(v * mul);
 
 	if (!shift)
 		return (int32_t)(uint32_t)sum;
@@ -27,12 +27,19 @@ int32_t post_rescale(int32_t v, int32_t mul, unsigned shift, bool double_round)
 	return (int32_t)(uint32_t)(uint64_t)((int64_t)sum >> shift);
 }
 
-int8_t post_clamp(int32_t v, int32_t lo, int32_t hi)
+int16_t post_clamp(int32_t v, int32_t lo, int32_t hi)
 {
 	/* The lower bound first, so that lo > hi gives hi. */
 	v = v < lo ? lo : v;
 	v = v > hi ? hi : v;
-	return (int8_t)v;
+	return (int16_t)v;
+}
+
+bool post_legal(const struct weft_cmd_post *p, bool sums)
+{
+	if (p->scale16 && (!sums || p->double_round))
+		return false;
+	return !sums || x_elem(p) != ELEM_FP16;
 }
 
 static int32_t wrap(uint32_t v)
@@ -45,6 +52,11 @@ static uint32_t bytes_u32(const uint8_t *b)
 	return b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
 }
 
+static int64_t wrap48(uint64_t v)
+{
+	return (int64_t)(v << 16) >> 16;
+}
+
 int post_lanes(struct weft_model *m, uint32_t addr, struct post_lane *lanes)
 {
 	uint8_t raw[LANES_MAX * WEFT_PARAM_BYTES];
@@ -55,51 +67,71 @@ int post_lanes(struct weft_model *m, uint32_t addr, struct post_lane *lanes)
 	for (uint32_t i = 0; i < m->n; i++) {
 		const uint8_t *r = raw + i * WEFT_PARAM_BYTES;
 
-		lanes[i].bias = bytes_u32(r);
+		lanes[i].bias = bytes_u32(r) | (uint64_t)(r[4] | r[5] << 8) << 32;
 		lanes[i].mul = wrap(bytes_u32(r + 6));
 		lanes[i].shift = r[10] & 63;
 	}
 	return 0;
 }
 
-int8_t post_first(const struct weft_cmd_post *p, const struct post_lane *l, uint32_t acc)
+static int16_t float_first(const struct weft_cmd_post *p, const struct post_lane *l, const struct model_sum *acc)
 {
-	int32_t v = post_rescale(wrap(acc + l->bias), l->mul, l->shift, p->double_round);
+	uint16_t v = float_add(float_round(acc), (uint16_t)l->bias);
 
+	return (int16_t)float_clamp(v, (uint16_t)p->y_min, (uint16_t)p->y_max);
+}
+
+int16_t post_first(const struct weft_cmd_post *p, const struct post_lane *l, const struct model_sum *acc)
+{
+	uint64_t sum = acc->v + l->bias;
+	int32_t v;
+
+	if (p->mode == MODE_FLOAT)
+		return float_first(p, l, acc);
+	if (p->scale16)
+		v = post_rescale(wrap48(sum), (int16_t)l->mul, l->shift, false);
+	else
+		v = post_rescale(wrap((uint32_t)sum), l->mul, l->shift, p->double_round);
 	return post_clamp(wrap((uint32_t)v + (uint32_t)p->y_zp), p->y_min, p->y_max);
 }
 
 /* One addend: zero point off, shifted up, scaled. */
-static uint32_t addend(const struct weft_cmd_post *p, int8_t v, int32_t zp, uint32_t mul, int32_t shift)
+static uint32_t addend(const struct weft_cmd_post *p, int16_t v, int32_t zp, uint32_t mul, int32_t shift)
 {
 	uint32_t up = (uint32_t)(v - zp) << p->pre_shift;
 
 	return (uint32_t)post_rescale(wrap(up), wrap(mul), (unsigned)shift, true);
 }
 
-static int8_t post_add(const struct weft_cmd_post *p, int8_t q, int8_t r)
+static int16_t post_add(const struct weft_cmd_post *p, int16_t q, int16_t r)
 {
-	uint32_t t1 = addend(p, q, p->a_zp, p->a_mul, p->a_shift);
-	uint32_t t2 = addend(p, r, p->b_zp, p->b_mul, p->b_shift);
-	int32_t v = post_rescale(wrap(t1 + t2), wrap(p->s_mul), (unsigned)p->s_shift, true);
+	uint32_t t1, t2;
+	int32_t v;
 
+	if (p->mode == MODE_FLOAT)
+		return (int16_t)float_clamp(float_add((uint16_t)q, (uint16_t)r), (uint16_t)p->s_min,
+					    (uint16_t)p->s_max);
+	t1 = addend(p, q, p->a_zp, p->a_mul, p->a_shift);
+	t2 = addend(p, r, p->b_zp, p->b_mul, p->b_shift);
+	v = post_rescale(wrap(t1 + t2), wrap(p->s_mul), (unsigned)p->s_shift, true);
 	return post_clamp(wrap((uint32_t)v + (uint32_t)p->s_zp), p->s_min, p->s_max);
 }
 
 int post_write(struct weft_model *m, const struct weft_cmd_post *p, uint32_t oy, uint32_t ox,
-	       uint32_t c0, uint32_t lanes, int8_t *q)
+	       uint32_t c0, uint32_t lanes, int16_t *q)
 {
-	uint32_t at = sp_at(p->out_base, p->out_y_stride, oy, p->out_x_stride, ox) + c0;
-	int8_t r[LANES_MAX];
+	enum elem b_elem = elem_of(p, p->b_fmt), out_elem = elem_of(p, p->out_fmt);
+	uint32_t at = sp_at(p->out_base, p->out_y_stride, oy, p->out_x_stride, ox) + c0 * elem_bytes(out_elem);
+	int16_t r[LANES_MAX];
 
 	if (p->add) {
-		uint32_t b = sp_at(p->b_base, p->b_y_stride, oy, p->b_x_stride, ox) + c0;
-		int ret = model_read(m, b, r, lanes);
+		uint32_t b = sp_at(p->b_base, p->b_y_stride, oy, p->b_x_stride, ox) + c0 * elem_bytes(b_elem);
+		int ret = model_read_elems(m, b_elem, b, r, lanes);
 
 		if (ret)
 			return ret;
 		for (uint32_t i = 0; i < lanes; i++)
 			q[i] = post_add(p, q[i], r[i]);
 	}
-	return model_write(m, at, q, lanes);
+	return model_write_elems(m, out_elem, p->saturate, at, q, lanes);
 }

@@ -94,7 +94,7 @@ static void row_zero(struct weft_cmd *c) { c->load.row_bytes = 0; }
 static void shift_small(struct weft_cmd *c) { c->pool.post.a_shift = 1; }
 static void zp_large(struct weft_cmd *c) { c->conv.x_zp = 128; }
 static void not_aligned(struct weft_cmd *c) { c->conv.w_base = 1032; }
-static void mode_one(struct weft_cmd *c) { c->conv.post.mode = 1; }
+static void mode_seven(struct weft_cmd *c) { c->conv.post.mode = 7; }
 static void keep_pixels(struct weft_cmd *c) { c->conv.keep = 1; c->conv.post.ow = 17; }
 static void keep_channels(struct weft_cmd *c) { c->conv.keep = 1; c->conv.post.oc = 17; }
 static void dw_line(struct weft_cmd *c) { c->dw.post.ow = 255; }
@@ -211,7 +211,7 @@ static const struct bad bads[] = {
 	CHANGED(not_aligned, CONV, BAD_FIELD, CP), CHANGED(keep_pixels, CONV, BAD_FIELD, CP),
 	CHANGED(keep_channels, CONV, BAD_FIELD, CP), CHANGED(dw_line, DW, BAD_FIELD, CP),
 	CHANGED(dw_add, DW, BAD_FIELD, CP), CHANGED(pool_add, POOL, BAD_FIELD, CP),
-	CHANGED(mode_one, CONV, BAD_MODE, CP), CHANGED(mode_one, ELT, BAD_MODE, CP),
+	CHANGED(mode_seven, CONV, BAD_MODE, CP), CHANGED(mode_seven, ELT, BAD_MODE, CP),
 	CHANGED(wait_ld, CONV, DEADLOCK, CP), CHANGED(wait_self, CONV, DEADLOCK, CP),
 	CHANGED(wait_most, ELT, DEADLOCK, CP), CHANGED(wait_ld, STORE, DEADLOCK, CP),
 	BUILT(circle, DEADLOCK, 0),

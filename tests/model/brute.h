@@ -78,18 +78,29 @@ static inline int32_t brute_rescale(int32_t v, int32_t mul, int32_t shift, int t
 	return brute_wrap(sum >> shift);
 }
 
-static inline int8_t brute_clamp(int32_t v, int32_t lo, int32_t hi)
+/* A 48-bit sum times the low 16 bits of the multiplier. */
+static inline int32_t brute_rescale16(wide v, int32_t mul, int32_t shift)
 {
-	return (int8_t)(v < lo ? lo : v > hi ? hi : v);
+	wide m = mul & 0x7fff, v48 = v & (((wide)1 << 48) - 1);
+
+	m -= mul & 0x8000;
+	if (v48 >> 47)
+		v48 -= (wide)1 << 48;
+	return brute_wrap((v48 * m + ((wide)1 << (shift - 1))) >> shift);
 }
 
-static inline int32_t brute_addend(int8_t v, int32_t zp, int32_t up, uint32_t mul, int32_t shift)
+static inline int32_t brute_clamp(int32_t v, int32_t lo, int32_t hi)
+{
+	return v < lo ? lo : v > hi ? hi : v;
+}
+
+static inline int32_t brute_addend(int32_t v, int32_t zp, int32_t up, uint32_t mul, int32_t shift)
 {
 	return brute_rescale(brute_wrap((wide)(v - zp) * ((wide)1 << up)), (int32_t)mul, shift, 1);
 }
 
 /* The sum of q and r as the post group says. */
-static inline int8_t brute_add(const struct weft_cmd_post *p, int8_t q, int8_t r)
+static inline int32_t brute_add(const struct weft_cmd_post *p, int32_t q, int32_t r)
 {
 	int32_t t1 = brute_addend(q, p->a_zp, p->pre_shift, p->a_mul, p->a_shift);
 	int32_t t2 = brute_addend(r, p->b_zp, p->pre_shift, p->b_mul, p->b_shift);
@@ -98,9 +109,10 @@ static inline int8_t brute_add(const struct weft_cmd_post *p, int8_t q, int8_t r
 	return brute_clamp(brute_wrap((wide)v + p->s_zp), p->s_min, p->s_max);
 }
 
-static inline int8_t brute_first(const struct weft_cmd_post *p, wide acc, int32_t mul, int32_t shift)
+static inline int32_t brute_first(const struct weft_cmd_post *p, wide acc, int32_t mul, int32_t shift)
 {
-	int32_t v = brute_rescale(brute_wrap(acc), mul, shift, p->double_round);
+	int32_t v = p->scale16 ? brute_rescale16(acc, mul, shift)
+			       : brute_rescale(brute_wrap(acc), mul, shift, p->double_round);
 
 	return brute_clamp(brute_wrap((wide)v + p->y_zp), p->y_min, p->y_max);
 }
@@ -115,19 +127,33 @@ static inline void brute_order(int32_t *lo, int32_t *hi)
 	}
 }
 
-/* Legal random values for everything of the post group but addresses and sizes. */
+/* Bytes of an element. */
+static inline int32_t brute_size(const struct weft_cmd_post *p)
+{
+	return p->mode == 1 ? 2 : 1;
+}
+
+/*
+ * Legal random values for everything of the post group but addresses, sizes and
+ * scale16, limits and zero points within the elements' type.
+ */
 static inline void random_post(struct rng *r, struct weft_cmd_post *p)
 {
+	int32_t lo, hi;
+
+	p->mode = rng_int(r, 0, 1);
+	hi = p->mode == 1 && rng_int(r, 0, 3) ? 32767 : 127;
+	lo = -hi - 1;
 	p->double_round = rng_int(r, 0, 1);
 	p->pre_shift = rng_int(r, 0, 30);
-	p->y_zp = rng_int(r, -128, 127);
-	p->y_min = rng_int(r, -128, 0);
-	p->y_max = rng_int(r, 0, 127);
-	p->a_zp = rng_int(r, -128, 127);
-	p->b_zp = rng_int(r, -128, 127);
-	p->s_zp = rng_int(r, -128, 127);
-	p->s_min = rng_int(r, -128, 127);
-	p->s_max = rng_int(r, -128, 127);
+	p->y_zp = rng_int(r, lo, hi);
+	p->y_min = rng_int(r, lo, 0);
+	p->y_max = rng_int(r, 0, hi);
+	p->a_zp = rng_int(r, lo, hi);
+	p->b_zp = rng_int(r, lo, hi);
+	p->s_zp = rng_int(r, lo, hi);
+	p->s_min = rng_int(r, lo, hi);
+	p->s_max = rng_int(r, lo, hi);
 	brute_order(&p->s_min, &p->s_max);
 	p->a_mul = (uint32_t)rng_int(r, 0, INT32_MAX);
 	p->b_mul = (uint32_t)rng_int(r, 0, INT32_MAX);
@@ -137,10 +163,57 @@ static inline void random_post(struct rng *r, struct weft_cmd_post *p)
 	p->s_shift = rng_int(r, 2, 62);
 	if (rng_int(r, 0, 1)) {
 		/* Scales near one, where the result is not all clamp. */
-		p->pre_shift = rng_int(r, 8, 20);
+		p->pre_shift = rng_int(r, 8, p->mode == 1 ? 14 : 20);
 		p->a_shift = p->b_shift = 31;
 		p->s_shift = 31 + p->pre_shift - rng_int(r, 0, 2);
 	}
+}
+
+/* Limits that the elements do not have: the model takes them, the verifier does not. */
+static inline void widen_post(struct rng *r, struct weft_cmd_post *p)
+{
+	p->y_zp = rng_int(r, -32768, 32767);
+	p->y_min = rng_int(r, -999, 0);
+	p->y_max = rng_int(r, 0, 32767);
+	p->a_zp = rng_int(r, -32768, 32767);
+	p->s_max = rng_int(r, p->s_min, 32767);
+}
+
+/* For commands that add up products. mul and shift suit sums of either kind. */
+static inline void random_scale(struct rng *r, struct weft_cmd_post *p)
+{
+	p->scale16 = p->mode == 1 && rng_int(r, 0, 2);
+	if (p->scale16)
+		p->double_round = 0;
+}
+
+/* A 48-bit bias, and what follows it. */
+static inline int64_t random_bias(struct rng *r)
+{
+	int64_t b = (int64_t)rng_next(r) >> rng_int(r, 17, 40);
+
+	/* So large that the sum may wrap. */
+	if (rng_int(r, 0, 9) == 0)
+		b = (b < 0 ? -(INT64_C(1) << 47) : (INT64_C(1) << 47) - 1) + b % 4096;
+	return b;
+}
+
+static inline int32_t random_mul(struct rng *r, const struct weft_cmd_post *p)
+{
+	int32_t low = rng_int(r, 1 << 14, INT16_MAX);
+
+	if (!p->scale16)
+		return rng_int(r, 1 << 30, INT32_MAX);
+	/* Programs have 15 bits; 16 count, and more may be there. */
+	return rng_int(r, 0, 7) ? low : (int32_t)(uint32_t)rng_next(r);
+}
+
+static inline int32_t random_shift(struct rng *r, const struct weft_cmd_post *p)
+{
+	if (p->scale16)
+		return rng_int(r, 0, 7) ? rng_int(r, 16, 40) : rng_int(r, 2, 62);
+	/* Sums of int16 are larger. */
+	return rng_int(r, 30, p->mode == 1 ? 52 : 48);
 }
 
 /* One parameter record: bias, multiplier, shift. */
@@ -154,6 +227,16 @@ static inline void put_record(uint8_t *at, int64_t bias, int32_t mul, int32_t sh
 	at[10] = (uint8_t)shift;
 }
 
+/* The named configuration, with float8. */
+static inline const struct weft_config *float_config(const char *name)
+{
+	static struct weft_config cfg;
+
+	cfg = *weft_config_find(name);
+	cfg.features |= WEFT_FEATURE_FP8;
+	return &cfg;
+}
+
 /* A model, and a copy of what its scratchpad should hold. */
 struct bench {
 	struct rng rng;
@@ -162,15 +245,20 @@ struct bench {
 	uint8_t *want;
 };
 
-static inline void bench_open(struct bench *b, const char *config)
+static inline void bench_open_config(struct bench *b, const struct weft_config *cfg)
 {
-	b->cfg = weft_config_find(config);
-	assert_non_null(b->cfg);
+	assert_non_null(cfg);
+	b->cfg = cfg;
 	b->m = weft_model_new(b->cfg);
 	b->want = malloc(b->cfg->sp_bytes);
 	assert_non_null(b->m);
 	assert_non_null(b->want);
 	rng_fill(&b->rng, b->want, b->cfg->sp_bytes);
+}
+
+static inline void bench_open(struct bench *b, const char *config)
+{
+	bench_open_config(b, weft_config_find(config));
 }
 
 static inline void bench_close(struct bench *b)
@@ -183,6 +271,25 @@ static inline void bench_close(struct bench *b)
 static inline void bench_load(struct bench *b)
 {
 	weft_model_poke_sp(b->m, 0, b->want, b->cfg->sp_bytes);
+}
+
+/* The element of channel ch behind at. */
+static inline int32_t bench_get(const struct bench *b, const struct weft_cmd_post *p, int32_t at, int32_t ch)
+{
+	const uint8_t *e = b->want + at + brute_size(p) * ch;
+
+	return p->mode == 1 ? (int16_t)(e[0] + 256 * e[1]) : (int8_t)e[0];
+}
+
+/* What output pixel (oy, ox) should hold. */
+static inline void bench_want(struct bench *b, const struct weft_cmd_post *p, int32_t oy, int32_t ox, int32_t ch,
+			      int32_t value)
+{
+	uint8_t *e = b->want + p->out_base + oy * p->out_y_stride + ox * p->out_x_stride + brute_size(p) * ch;
+
+	e[0] = (uint8_t)(value & 255);
+	if (p->mode == 1)
+		e[1] = (uint8_t)(value >> 8 & 255);
 }
 
 /* Run c, through its encoding, so that every value is one that fits. */

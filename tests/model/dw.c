@@ -8,7 +8,7 @@ struct tensors {
 	int32_t mul[64], shift[64];
 };
 
-static int8_t expected(const struct bench *b, const struct weft_cmd_dw *d, const struct tensors *t,
+static int32_t expected(const struct bench *b, const struct weft_cmd_dw *d, const struct tensors *t,
 		       int32_t oy, int32_t ox, int32_t ch)
 {
 	wide acc = t->bias[ch];
@@ -19,7 +19,7 @@ static int8_t expected(const struct bench *b, const struct weft_cmd_dw *d, const
 
 		if (iy < 0 || iy >= d->in_h || ix < 0 || ix >= d->in_w)
 			continue;
-		acc += ((int8_t)b->want[d->in_base + iy * d->in_y_stride + ix * d->in_x_stride + ch] - d->x_zp) *
+		acc += (bench_get(b, &d->post, d->in_base + iy * d->in_y_stride + ix * d->in_x_stride, ch) - d->x_zp) *
 		       (t->w[ky][kx][ch] - d->w_zp);
 	}
 	return brute_first(&d->post, acc, t->mul[ch], t->shift[ch]);
@@ -35,9 +35,9 @@ static void random_constants(struct bench *b, const struct weft_cmd_dw *d, struc
 			t->w[k / 3][k % 3][ch] = rng_int(&b->rng, -128, 127);
 			b->want[d->w_base + (ch / n * 9 + k) * n + ch % n] = (uint8_t)t->w[k / 3][k % 3][ch];
 		}
-		t->bias[ch] = (int64_t)rng_next(&b->rng) >> rng_int(&b->rng, 17, 40);
-		t->mul[ch] = rng_int(&b->rng, 1 << 30, INT32_MAX);
-		t->shift[ch] = rng_int(&b->rng, 30, 48);
+		t->bias[ch] = random_bias(&b->rng);
+		t->mul[ch] = random_mul(&b->rng, &d->post);
+		t->shift[ch] = random_shift(&b->rng, &d->post);
 		put_record(b->want + d->p_base + 16 * ch, t->bias[ch], t->mul[ch], t->shift[ch]);
 	}
 }
@@ -46,29 +46,33 @@ static void random_dw(struct bench *b, struct weft_cmd *c)
 {
 	struct weft_cmd_dw *d = &c->dw;
 	struct weft_cmd_post *p = &d->post;
-	int32_t part = (int32_t)b->cfg->sp_bytes / 4, n = (int32_t)b->cfg->n;
+	int32_t part = (int32_t)b->cfg->sp_bytes / 4, n = (int32_t)b->cfg->n, e;
 
 	weft_cmd_init(c, WEFT_CMD_DW);
 	random_post(&b->rng, p);
+	random_scale(&b->rng, p);
+	if (rng_int(&b->rng, 0, 5) == 0)
+		widen_post(&b->rng, p);
+	e = brute_size(p);
 	p->ow = rng_int(&b->rng, 1, 6);
 	p->oh = rng_int(&b->rng, 1, 6);
 	p->oc = rng_int(&b->rng, 1, 40);
 	d->in_h = rng_int(&b->rng, 1, 12);
 	d->in_w = rng_int(&b->rng, 1, 12);
-	d->in_base = rng_int(&b->rng, 0, 99);
-	d->in_x_stride = p->oc + rng_int(&b->rng, 0, 5);
-	d->in_y_stride = d->in_w * d->in_x_stride + rng_int(&b->rng, 0, 5);
+	d->in_base = e * rng_int(&b->rng, 0, 99);
+	d->in_x_stride = e * (p->oc + rng_int(&b->rng, 0, 5));
+	d->in_y_stride = d->in_w * d->in_x_stride + e * rng_int(&b->rng, 0, 5);
 	d->iy_start = rng_int(&b->rng, -3, 2);
 	d->ix_start = rng_int(&b->rng, -3, 2);
 	d->stride_y = rng_int(&b->rng, 1, 3);
 	d->stride_x = rng_int(&b->rng, 1, 3);
-	d->x_zp = rng_int(&b->rng, -128, 127);
+	d->x_zp = p->mode == 1 ? 0 : rng_int(&b->rng, -128, 127);
 	d->w_zp = rng_int(&b->rng, 0, 1) ? 0 : rng_int(&b->rng, -128, 127);
 	d->w_base = part + n * rng_int(&b->rng, 0, 9);
 	d->p_base = 2 * part + n * rng_int(&b->rng, 0, 9);
-	p->out_base = 3 * part + rng_int(&b->rng, 0, 99);
-	p->out_x_stride = p->oc + rng_int(&b->rng, 0, 9);
-	p->out_y_stride = p->ow * p->out_x_stride + rng_int(&b->rng, 0, 9);
+	p->out_base = 3 * part + e * rng_int(&b->rng, 0, 99);
+	p->out_x_stride = e * (p->oc + rng_int(&b->rng, 0, 9));
+	p->out_y_stride = p->ow * p->out_x_stride + e * rng_int(&b->rng, 0, 9);
 }
 
 static void dw_random(void **state)
@@ -88,33 +92,51 @@ static void dw_random(void **state)
 		for (int32_t oy = 0; oy < p->oh; oy++)
 		for (int32_t ox = 0; ox < p->ow; ox++)
 		for (int32_t ch = 0; ch < p->oc; ch++)
-			b.want[p->out_base + oy * p->out_y_stride + ox * p->out_x_stride + ch] =
-				(uint8_t)expected(&b, &c.dw, &t, oy, ox, ch);
+			bench_want(&b, p, oy, ox, ch, expected(&b, &c.dw, &t, oy, ox, ch));
 		bench_run(&b, &c);
 		bench_compare(&b, &c, i);
 		bench_close(&b);
 	}
 }
 
-/* A row wider than the line buffer, or an addition, is refused. */
+static enum weft_fault fault_of(struct weft_model *m, const struct weft_cmd *c)
+{
+	struct weft_model_fault f = {WEFT_FAULT_NONE, 0};
+
+	weft_model_exec(m, c, &f);
+	return f.code;
+}
+
+/* A row wider than the line buffer, an addition, or a zero point of int16 is refused. */
 static void dw_limits_bad(void **state)
 {
-	struct weft_model *m = weft_model_new(weft_config_find("w16"));
-	struct weft_model_fault f;
-	struct weft_cmd c;
+	const struct weft_config *cfg = weft_config_find("w16");
+	struct weft_model *m = weft_model_new(cfg);
 
 	(void)state;
-	weft_cmd_init(&c, WEFT_CMD_DW);
-	c.dw.post.y_max = 127;
-	c.dw.post.ow = (int32_t)weft_config_find("w16")->dw_line - 2;
-	assert_int_equal(weft_model_exec(m, &c, &f), 0);
-	c.dw.post.ow++;
-	assert_int_not_equal(weft_model_exec(m, &c, &f), 0);
-	assert_int_equal(f.code, WEFT_FAULT_BAD_FIELD);
-	c.dw.post.ow = 1;
-	c.dw.post.add = 1;
-	assert_int_not_equal(weft_model_exec(m, &c, &f), 0);
-	assert_int_equal(f.code, WEFT_FAULT_BAD_FIELD);
+	for (int32_t mode = 0; mode < 2; mode++) {
+		struct weft_cmd c;
+
+		weft_cmd_init(&c, WEFT_CMD_DW);
+		c.dw.post.mode = mode;
+		c.dw.post.y_max = 127;
+		c.dw.post.ow = (int32_t)cfg->dw_line / (mode + 1) - 2;
+		assert_int_equal(fault_of(m, &c), WEFT_FAULT_NONE);
+		c.dw.post.ow++;
+		assert_int_equal(fault_of(m, &c), WEFT_FAULT_BAD_FIELD);
+		c.dw.post.ow = 1;
+		c.dw.post.add = 1;
+		assert_int_equal(fault_of(m, &c), WEFT_FAULT_BAD_FIELD);
+		c.dw.post.add = 0;
+		c.dw.x_zp = 1;
+		assert_int_equal(fault_of(m, &c), mode ? WEFT_FAULT_BAD_FIELD : WEFT_FAULT_NONE);
+		c.dw.x_zp = 0;
+		c.dw.in_x_stride = 1;
+		assert_int_equal(fault_of(m, &c), mode ? WEFT_FAULT_BAD_FIELD : WEFT_FAULT_NONE);
+		c.dw.in_x_stride = 0;
+		c.dw.post.scale16 = 1;
+		assert_int_equal(fault_of(m, &c), mode ? WEFT_FAULT_NONE : WEFT_FAULT_BAD_FIELD);
+	}
 	weft_model_free(m);
 }
 

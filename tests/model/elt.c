@@ -2,19 +2,17 @@
 /* elt against its sentence in cmd.toml, on random small tensors. */
 #include "brute.h"
 
-static int8_t expected(const struct bench *b, const struct weft_cmd_elt *e, int32_t oy, int32_t ox, int32_t ch)
+static int32_t expected(const struct bench *b, const struct weft_cmd_elt *e, int32_t oy, int32_t ox, int32_t ch)
 {
 	const struct weft_cmd_post *p = &e->post;
-	int8_t q = (int8_t)b->want[e->in_base + oy * e->in_y_stride + ox * e->in_x_stride + ch];
-	int8_t r;
+	int32_t q = bench_get(b, p, e->in_base + oy * e->in_y_stride + ox * e->in_x_stride, ch);
 	int32_t v;
 
 	if (!p->add) {
 		v = brute_wrap((wide)(q - p->a_zp) * ((wide)1 << p->pre_shift));
 		return brute_first(p, v, (int32_t)p->a_mul, p->a_shift);
 	}
-	r = (int8_t)b->want[p->b_base + oy * p->b_y_stride + ox * p->b_x_stride + ch];
-	return brute_add(p, q, r);
+	return brute_add(p, q, bench_get(b, p, p->b_base + oy * p->b_y_stride + ox * p->b_x_stride, ch));
 }
 
 /* Three tensors in three quarters of the scratchpad, rows and pixels apart. */
@@ -22,23 +20,26 @@ static void random_elt(struct bench *b, struct weft_cmd *c)
 {
 	struct weft_cmd_elt *e = &c->elt;
 	struct weft_cmd_post *p = &e->post;
-	int32_t part = (int32_t)b->cfg->sp_bytes / 4, oc = rng_int(&b->rng, 1, 50);
+	int32_t part = (int32_t)b->cfg->sp_bytes / 4, oc = rng_int(&b->rng, 1, 50), s;
 
 	weft_cmd_init(c, WEFT_CMD_ELT);
 	random_post(&b->rng, p);
+	if (rng_int(&b->rng, 0, 5) == 0)
+		widen_post(&b->rng, p);
+	s = brute_size(p);
 	p->add = rng_int(&b->rng, 0, 1);
 	p->ow = rng_int(&b->rng, 1, 7);
 	p->oh = rng_int(&b->rng, 1, 7);
 	p->oc = oc;
-	e->in_base = rng_int(&b->rng, 0, 99);
-	e->in_x_stride = oc + rng_int(&b->rng, 0, 9);
-	e->in_y_stride = p->ow * e->in_x_stride + rng_int(&b->rng, 0, 9);
-	p->b_base = part + rng_int(&b->rng, 0, 99);
-	p->b_x_stride = oc + rng_int(&b->rng, 0, 9);
-	p->b_y_stride = p->ow * p->b_x_stride + rng_int(&b->rng, 0, 9);
-	p->out_base = 2 * part + rng_int(&b->rng, 0, 99);
-	p->out_x_stride = oc + rng_int(&b->rng, 0, 9);
-	p->out_y_stride = p->ow * p->out_x_stride + rng_int(&b->rng, 0, 9);
+	e->in_base = s * rng_int(&b->rng, 0, 99);
+	e->in_x_stride = s * (oc + rng_int(&b->rng, 0, 9));
+	e->in_y_stride = p->ow * e->in_x_stride + s * rng_int(&b->rng, 0, 9);
+	p->b_base = part + s * rng_int(&b->rng, 0, 99);
+	p->b_x_stride = s * (oc + rng_int(&b->rng, 0, 9));
+	p->b_y_stride = p->ow * p->b_x_stride + s * rng_int(&b->rng, 0, 9);
+	p->out_base = 2 * part + s * rng_int(&b->rng, 0, 99);
+	p->out_x_stride = s * (oc + rng_int(&b->rng, 0, 9));
+	p->out_y_stride = p->ow * p->out_x_stride + s * rng_int(&b->rng, 0, 9);
 }
 
 static void elt_random(void **state)
@@ -56,17 +57,40 @@ static void elt_random(void **state)
 		for (int32_t oy = 0; oy < p->oh; oy++)
 		for (int32_t ox = 0; ox < p->ow; ox++)
 		for (int32_t ch = 0; ch < p->oc; ch++)
-			b.want[p->out_base + oy * p->out_y_stride + ox * p->out_x_stride + ch] =
-				(uint8_t)expected(&b, &c.elt, oy, ox, ch);
+			bench_want(&b, p, oy, ox, ch, expected(&b, &c.elt, oy, ox, ch));
 		bench_run(&b, &c);
 		bench_compare(&b, &c, i);
 		bench_close(&b);
 	}
 }
 
+/* int16: whole elements; no 48-bit sums, so no scale16. */
+static void elt_faults_bad(void **state)
+{
+	struct weft_model *m = weft_model_new(weft_config_find("w16"));
+	struct weft_model_fault f;
+	struct weft_cmd c;
+
+	(void)state;
+	weft_cmd_init(&c, WEFT_CMD_ELT);
+	c.elt.post.mode = 1;
+	c.elt.post.out_base = 2;
+	assert_int_equal(weft_model_exec(m, &c, &f), 0);
+	c.elt.in_y_stride = 3;
+	assert_int_not_equal(weft_model_exec(m, &c, &f), 0);
+	assert_int_equal(f.code, WEFT_FAULT_BAD_FIELD);
+	assert_int_equal(f.info, WEFT_CMD_ELT | WEFT_CMD_ELT_WORDS << 8);
+	c.elt.in_y_stride = 0;
+	c.elt.post.scale16 = 1;
+	assert_int_not_equal(weft_model_exec(m, &c, &f), 0);
+	assert_int_equal(f.code, WEFT_FAULT_BAD_FIELD);
+	assert_int_equal(f.info, WEFT_CMD_ELT | WEFT_CMD_ELT_WORDS << 8);
+	weft_model_free(m);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(elt_random)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(elt_random), cmocka_unit_test(elt_faults_bad)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

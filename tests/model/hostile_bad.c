@@ -45,6 +45,36 @@ static void any_command(struct rng *r, const struct weft_config *cfg, struct wef
 	}
 }
 
+/* No field that the mode does not have, and whole elements. */
+static void suit_mode(struct weft_cmd *c)
+{
+	const struct weft_cmd_info *info = weft_cmd_info((unsigned)c->h.op);
+	struct weft_cmd_post *p = &c->conv.post;
+	bool sums = c->h.op == WEFT_CMD_CONV || c->h.op == WEFT_CMD_DW;
+
+	for (unsigned i = 0; i < info->n_fields; i++)
+		if (!(info->fields[i].modes >> p->mode & 1))
+			weft_cmd_set(c, &info->fields[i], 0);
+	p->scale16 &= sums;
+	p->double_round &= !p->scale16;
+	if (sums)
+		p->x_fmt &= 3;
+	if (p->mode == 2 && c->h.op == WEFT_CMD_POOL)
+		c->pool.sum = 0;
+	for (unsigned i = 0; i < info->n_fields; i++) {
+		const struct weft_field_info *f = &info->fields[i];
+		int64_t v = weft_cmd_get(c, f);
+
+		if (f->elem && v % (int64_t)weft_cmd_elem_bytes(c, (enum weft_elem)f->elem))
+			weft_cmd_set(c, f, v < f->max ? v + 1 : v - 1);
+	}
+}
+
+static bool computes(const struct weft_cmd *c)
+{
+	return c->h.op != WEFT_CMD_END && c->h.op != WEFT_CMD_LOAD && c->h.op != WEFT_CMD_STORE;
+}
+
 /* Rough count of what the command does; long ones are not worth the wait. */
 static double effort(const struct weft_cmd *c)
 {
@@ -66,7 +96,7 @@ static double effort(const struct weft_cmd *c)
 static void model_stays_inside(void **state)
 {
 	static uint8_t mem[GUARD + MEM + GUARD], outside[GUARD];
-	const struct weft_config *cfg = weft_config_find("w8");
+	const struct weft_config *cfg = float_config("w8");
 	struct weft_model *m = weft_model_new(cfg);
 	struct rng r = rng_start();
 	long ran = 0, ok = 0;
@@ -85,6 +115,8 @@ static void model_stays_inside(void **state)
 		struct weft_cmd c;
 
 		any_command(&r, cfg, &c);
+		if (computes(&c) && rng_int(&r, 0, 3))
+			suit_mode(&c);
 		if (effort(&c) > 1e6)
 			continue;
 		ran++;
@@ -140,19 +172,34 @@ static void tame(struct rng *r, const struct weft_config *cfg, struct weft_cmd *
 {
 	struct weft_cmd_post *p = &c->conv.post;
 
-	if (c->h.op == WEFT_CMD_END || c->h.op == WEFT_CMD_LOAD || c->h.op == WEFT_CMD_STORE)
+	if (!computes(c))
 		return;
 	c->h.wait[WEFT_UNIT_LD] = 1;
+	if (p->mode == 0) {
+		p->y_zp = (int8_t)p->y_zp;
+		p->y_min = (int8_t)p->y_min;
+		p->y_max = (int8_t)p->y_max;
+		p->a_zp = (int8_t)p->a_zp;
+		p->b_zp = (int8_t)p->b_zp;
+		p->s_zp = (int8_t)p->s_zp;
+		p->s_min = (int8_t)p->s_min;
+		p->s_max = (int8_t)p->s_max;
+	}
 	brute_order(&p->y_min, &p->y_max);
 	brute_order(&p->s_min, &p->s_max);
+	if (p->mode == 2) {
+		p->y_min = p->s_min = (int16_t)0xfc00;
+		p->y_max = p->s_max = 0x7c00;
+	}
 	p->add = 0;
 	if (rng_int(r, 0, 3)) {
 		p->out_base = (int32_t)cfg->sp_bytes / 2 + p->out_base % 1024;
-		p->out_x_stride = p->oc + p->out_x_stride % 8;
+		p->out_x_stride = (p->mode ? 2 : 1) * p->oc + p->out_x_stride % 8;
 		p->out_y_stride = (int32_t)((int64_t)p->ow * p->out_x_stride & 0xfffff);
 	}
 	if (c->h.op == WEFT_CMD_CONV)
 		c->conv.keep = 0;
+	suit_mode(c);
 }
 
 static size_t loaded_and(const struct weft_config *cfg, const struct weft_cmd *c, uint64_t *words)
@@ -177,10 +224,10 @@ static size_t loaded_and(const struct weft_config *cfg, const struct weft_cmd *c
 static void verifier_agrees_with_model(void **state)
 {
 	static uint8_t mem[MEM];
-	const struct weft_config *cfg = weft_config_find("w8");
+	const struct weft_config *cfg = float_config("w8");
 	struct weft_model *m = weft_model_new(cfg);
 	struct rng r = rng_start();
-	long passed = 0, out = 0, rounds = env_number("WEFT_N", 30000);
+	long passed = 0, of_mode[3] = {0}, out = 0, rounds = env_number("WEFT_N", 30000);
 
 	(void)state;
 	for (unsigned k = 0; k < WEFT_N_WINDOWS; k++) {
@@ -204,6 +251,8 @@ static void verifier_agrees_with_model(void **state)
 		if (res.rule != WEFT_VERIFY_NONE && res.rule != WEFT_VERIFY_SP_RANGE)
 			continue;
 		passed += res.rule == WEFT_VERIFY_NONE;
+		if (res.rule == WEFT_VERIFY_NONE && computes(&c))
+			of_mode[c.conv.post.mode]++;
 		out += res.rule == WEFT_VERIFY_SP_RANGE;
 		weft_model_reset(m);
 		weft_model_run(m, words, n, &ran, &f);
@@ -211,8 +260,11 @@ static void verifier_agrees_with_model(void **state)
 			fail_msg("round %ld: %s, but fault %s 0x%x", i, res.rule ? res.text : "passed",
 				 weft_fault_name(f.code), f.info);
 	}
-	print_message("%ld passed, %ld out of range\n", passed, out);
+	print_message("%ld passed, by mode %ld %ld %ld; %ld out of range\n", passed, of_mode[0], of_mode[1],
+		      of_mode[2], out);
 	assert_true(passed * 200 > rounds && out * 100 > rounds);
+	for (int mode = 0; mode < 3; mode++)
+		assert_true(of_mode[mode] * 1000 > rounds);
 	weft_model_free(m);
 }
 

@@ -69,14 +69,37 @@ static void random_dma(struct rng *r, struct weft_cmd *c)
 	l->sp_stride1 = l->row_bytes * rng_int(r, 1, 2);
 }
 
+/* Formats instead of zero points and scales; fp16 input where the command may. */
+static void random_formats(struct rng *r, struct weft_cmd_post *p, int32_t x_most)
+{
+	struct weft_cmd_post none = {.mode = 2, .a_shift = 2, .b_shift = 2, .s_shift = 2};
+
+	*p = none;
+	p->x_fmt = rng_int(r, 0, x_most);
+	p->w_fmt = rng_int(r, 0, 3);
+	p->b_fmt = rng_int(r, 0, 4);
+	p->out_fmt = rng_int(r, 0, 4);
+	p->saturate = rng_int(r, 0, 1);
+	p->y_min = p->s_min = (int16_t)0xfc00;
+	p->y_max = p->s_max = 0x7c00;
+}
+
+/* Room for an element. */
+static int32_t room(const struct weft_cmd_post *p)
+{
+	return p->mode ? 2 : 1;
+}
+
 /* Everything that computes: a few pixels, one or two blocks of channels. */
-static void random_shape(struct rng *r, struct weft_cmd_post *p)
+static void random_shape(struct rng *r, struct weft_cmd_post *p, int32_t x_most)
 {
 	random_post(r, p);
+	if (rng_int(r, 0, 3) == 0)
+		random_formats(r, p, x_most);
 	p->oc = rng_int(r, 1, 12);
 	p->ow = rng_int(r, 1, 5);
 	p->oh = rng_int(r, 1, 5);
-	p->out_x_stride = p->oc + 4 * rng_int(r, 0, 1);
+	p->out_x_stride = room(p) * (p->oc + 4 * rng_int(r, 0, 1));
 	p->out_y_stride = p->ow * p->out_x_stride;
 	p->out_base = slot(r);
 	p->b_base = slot(r);
@@ -87,18 +110,21 @@ static void random_shape(struct rng *r, struct weft_cmd_post *p)
 static void random_conv(struct rng *r, struct weft_cmd *c)
 {
 	struct weft_cmd_conv *v = &c->conv;
+	int32_t e;
 
 	weft_cmd_init(c, WEFT_CMD_CONV);
-	random_shape(r, &v->post);
+	random_shape(r, &v->post, 3);
+	random_scale(r, &v->post);
+	e = room(&v->post);
 	v->post.add = rng_int(r, 0, 1);
-	v->run_len = 9;
+	v->run_len = 9 * e;
 	v->n_ky = rng_int(r, 1, 3);
-	v->ox_step = 3;
-	v->oy_step = v->ky_step = 24;
+	v->ox_step = 3 * e;
+	v->oy_step = v->ky_step = 24 * e;
 	v->in_h = rng_int(r, 1, 6);
 	v->iy_start = -rng_int(r, 0, 1);
-	v->x_limit = 24;
-	v->xb_start = -3 * rng_int(r, 0, 1);
+	v->x_limit = 24 * e;
+	v->xb_start = -3 * e * rng_int(r, 0, 1);
 	v->in_base = slot(r) + 64;
 	v->w_base = slot(r);
 	v->p_base = slot(r);
@@ -109,10 +135,11 @@ static void random_dw(struct rng *r, struct weft_cmd *c)
 	struct weft_cmd_dw *d = &c->dw;
 
 	weft_cmd_init(c, WEFT_CMD_DW);
-	random_shape(r, &d->post);
+	random_shape(r, &d->post, 3);
+	random_scale(r, &d->post);
 	d->in_base = slot(r);
-	d->in_x_stride = d->post.oc;
-	d->in_y_stride = 6 * d->post.oc;
+	d->in_x_stride = room(&d->post) * d->post.oc;
+	d->in_y_stride = 6 * d->in_x_stride;
 	d->in_h = d->in_w = 6;
 	d->iy_start = d->ix_start = -1;
 	d->w_base = slot(r);
@@ -124,8 +151,8 @@ static void random_pool(struct rng *r, struct weft_cmd *c)
 	struct weft_cmd_pool *k = &c->pool;
 
 	weft_cmd_init(c, WEFT_CMD_POOL);
-	random_shape(r, &k->post);
-	k->sum = rng_int(r, 0, 1);
+	random_shape(r, &k->post, 4);
+	k->sum = k->post.mode < 2 && rng_int(r, 0, 1);
 	k->n_ky = rng_int(r, 1, 2);
 	k->n_kx = rng_int(r, 1, 2);
 	k->in_base = rng_int(r, 0, 2) ? slot(r) : k->post.out_base;
@@ -138,7 +165,7 @@ static void random_elt(struct rng *r, struct weft_cmd *c)
 	struct weft_cmd_elt *e = &c->elt;
 
 	weft_cmd_init(c, WEFT_CMD_ELT);
-	random_shape(r, &e->post);
+	random_shape(r, &e->post, 4);
 	e->post.add = rng_int(r, 0, 1);
 	e->in_base = rng_int(r, 0, 2) ? slot(r) : e->post.out_base;
 	e->in_x_stride = e->post.out_x_stride;
@@ -304,7 +331,7 @@ static void verified_is_deterministic(void **state)
 	static struct stream s;
 	static struct device a, b, copy;
 	static uint8_t garbage[SP_USED];
-	const struct weft_config *cfg = weft_config_find("w8");
+	const struct weft_config *cfg = float_config("w8");
 	struct weft_verify_windows win = {.w = {[1] = {MEM, true, false}, [2] = {MEM, true, true}}};
 	struct weft_verify_result res;
 	struct rng r = rng_start();

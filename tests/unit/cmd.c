@@ -81,11 +81,11 @@ static void out_of_range_bad(void **state)
 	assert_int_equal(min, 1);
 	assert_int_equal(max, 8192);
 	c.conv.stride_y = 1;
-	c.conv.post.y_zp = -129;
+	c.conv.w_zp = -129;
 	assert_int_equal(weft_cmd_check_ranges(&c, &field, &value, &min, &max), -ERANGE);
-	assert_string_equal(field, "y_zp");
+	assert_string_equal(field, "w_zp");
 	/* A value too wide for its field is seen before it is cut. */
-	c.conv.post.y_zp = 0;
+	c.conv.w_zp = 0;
 	c.conv.post.ow = 65536 + 1;
 	assert_int_equal(weft_cmd_check_ranges(&c, &field, NULL, NULL, NULL), -ERANGE);
 	assert_string_equal(field, "ow");
@@ -106,6 +106,35 @@ static void alignment_bad(void **state)
 	assert_int_equal(weft_cmd_check_align(&c, 16, &field, &value), -ERANGE);
 	assert_string_equal(field, "p_base");
 	assert_int_equal(value, 24);
+}
+
+/* Half elements, in a mode where they have two bytes. */
+static void elements_bad(void **state)
+{
+	(void)state;
+	struct weft_cmd c;
+	const char *field = NULL;
+	int64_t value = 0;
+	weft_cmd_init(&c, WEFT_CMD_ELT);
+	c.elt.in_x_stride = 7;
+	assert_int_equal(weft_cmd_elem_bytes(&c, WEFT_ELEM_X), 1);
+	assert_int_equal(weft_cmd_check_elems(&c, NULL, NULL), 0);
+	c.elt.post.mode = 1;
+	assert_int_equal(weft_cmd_elem_bytes(&c, WEFT_ELEM_X), 2);
+	assert_int_equal(weft_cmd_check_elems(&c, &field, &value), -ERANGE);
+	assert_string_equal(field, "in_x_stride");
+	assert_int_equal(value, 7);
+	c.elt.in_x_stride = 8;
+	assert_int_equal(weft_cmd_check_elems(&c, NULL, NULL), 0);
+	weft_cmd_init(&c, WEFT_CMD_CONV);
+	c.conv.post.mode = 1;
+	c.conv.run_len = c.conv.x_limit = 2;
+	c.conv.xb_start = -3;
+	assert_int_equal(weft_cmd_check_elems(&c, &field, &value), -ERANGE);
+	assert_string_equal(field, "xb_start");
+	assert_int_equal(value, -3);
+	weft_cmd_init(&c, WEFT_CMD_LOAD);
+	assert_int_equal(weft_cmd_check_elems(&c, NULL, NULL), 0);
 }
 
 static void header_bad(void **state)
@@ -147,26 +176,33 @@ static void fault_of_a_command(void **state)
 	struct weft_cmd c;
 	weft_cmd_init(&c, WEFT_CMD_DW);
 	size_t n = weft_cmd_encode(&c, w);
-	assert_int_equal(weft_cmd_fault(w, n, 16), WEFT_FAULT_NONE);
-	assert_int_equal(weft_cmd_fault(w, n - 1, 16), WEFT_FAULT_STREAM_END);
-	c.dw.post.mode = 1;
+	assert_int_equal(weft_cmd_fault(w, n, weft_config_find("w16")), WEFT_FAULT_NONE);
+	assert_int_equal(weft_cmd_fault(w, n - 1, weft_config_find("w16")), WEFT_FAULT_STREAM_END);
+	c.dw.post.mode = 3;
 	c.dw.stride_x = 0;
 	weft_cmd_encode(&c, w);
-	assert_int_equal(weft_cmd_fault(w, n, 16), WEFT_FAULT_BAD_MODE);
+	assert_int_equal(weft_cmd_fault(w, n, weft_config_find("w16")), WEFT_FAULT_BAD_MODE);
 	c.dw.post.ow = 0;
 	weft_cmd_encode(&c, w);
-	assert_int_equal(weft_cmd_fault(w, n, 16), WEFT_FAULT_BAD_FIELD);
+	assert_int_equal(weft_cmd_fault(w, n, weft_config_find("w16")), WEFT_FAULT_BAD_FIELD);
 	weft_cmd_init(&c, WEFT_CMD_DW);
+	c.dw.post.mode = 1;
+	c.dw.post.out_base = 1;
+	weft_cmd_encode(&c, w);
+	assert_int_equal(weft_cmd_fault(w, n, weft_config_find("w16")), WEFT_FAULT_BAD_FIELD);
+	c.dw.post.mode = 0;
+	weft_cmd_encode(&c, w);
+	assert_int_equal(weft_cmd_fault(w, n, weft_config_find("w16")), WEFT_FAULT_NONE);
 	c.dw.p_base = 8;
 	weft_cmd_encode(&c, w);
-	assert_int_equal(weft_cmd_fault(w, n, 16), WEFT_FAULT_BAD_FIELD);
-	assert_int_equal(weft_cmd_fault(w, n, 8), WEFT_FAULT_NONE);
+	assert_int_equal(weft_cmd_fault(w, n, weft_config_find("w16")), WEFT_FAULT_BAD_FIELD);
+	assert_int_equal(weft_cmd_fault(w, n, weft_config_find("w8")), WEFT_FAULT_NONE);
 	w[0] |= UINT64_C(1) << 16;
-	assert_int_equal(weft_cmd_fault(w, n, 8), WEFT_FAULT_BAD_FIELD);
+	assert_int_equal(weft_cmd_fault(w, n, weft_config_find("w8")), WEFT_FAULT_BAD_FIELD);
 	w[0] ^= UINT64_C(1) << 8;
-	assert_int_equal(weft_cmd_fault(w, n, 8), WEFT_FAULT_BAD_LEN);
+	assert_int_equal(weft_cmd_fault(w, n, weft_config_find("w8")), WEFT_FAULT_BAD_LEN);
 	w[0] |= 0xff;
-	assert_int_equal(weft_cmd_fault(w, n, 8), WEFT_FAULT_BAD_OP);
+	assert_int_equal(weft_cmd_fault(w, n, weft_config_find("w8")), WEFT_FAULT_BAD_OP);
 }
 
 static void text_names_what_is_set(void **state)
@@ -223,6 +259,7 @@ int main(void)
 		cmocka_unit_test(fields_at_their_bounds),
 		cmocka_unit_test(out_of_range_bad),
 		cmocka_unit_test(alignment_bad),
+		cmocka_unit_test(elements_bad),
 		cmocka_unit_test(header_bad),
 		cmocka_unit_test(reserved_bits_bad),
 		cmocka_unit_test(fault_of_a_command),

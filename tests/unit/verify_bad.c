@@ -175,6 +175,44 @@ static void good(struct stream *s)
 	add(s, WEFT_CMD_END);
 }
 
+/*
+ * The same in int16: steps are twice as far, weights and records stay. All places
+ * have room for it.
+ */
+static void int16_stream(struct stream *s)
+{
+	for (size_t i = LD_X; i <= ST; i++) {
+		const struct weft_cmd_info *info = weft_cmd_info((unsigned)s->c[i].h.op);
+		struct weft_cmd *c = &s->c[i];
+
+		if (info->unit > WEFT_UNIT_ST)
+			c->conv.post.mode = 1;
+		for (unsigned k = 0; k < info->n_fields; k++)
+			if (info->fields[k].elem && !info->fields[k].is_address)
+				weft_cmd_set(c, &info->fields[k], 2 * weft_cmd_get(c, &info->fields[k]));
+	}
+	s->c[CONV].conv.in_base = (AT_X - 256 - 32) & 0xfffff;
+	s->c[LD_X].load.row_bytes *= 2;
+	s->c[ST].load.row_bytes *= 2;
+}
+
+/* The same in float8, on a configuration that has it. */
+static void float_stream(struct stream *s)
+{
+	static struct weft_config cfg;
+
+	cfg = *weft_config_find("w16");
+	cfg.features |= WEFT_FEATURE_FP8;
+	s->cfg = &cfg;
+	for (size_t i = CONV; i <= POOL; i++) {
+		struct weft_cmd_post *p = &s->c[i].conv.post;
+
+		p->mode = 2;
+		p->y_min = p->s_min = (int16_t)0xfc00;
+		p->y_max = p->s_max = 0x7c00;
+	}
+}
+
 /* ---- cases: fields ---- */
 
 static void bad_field(struct stream *s, bool bad)
@@ -200,7 +238,182 @@ static void misaligned(struct stream *s, bool bad)
 
 static void wrong_mode(struct stream *s, bool bad)
 {
-	s->c[ELT].elt.post.mode = bad ? 1 : 0;
+	s->c[ELT].elt.post.mode = bad ? 7 : 0;
+}
+
+static void absent_mode(struct stream *s, bool bad)
+{
+	static struct weft_config cfg;
+
+	cfg = *weft_config_find("w16");
+	cfg.features &= ~(bad ? WEFT_FEATURE_INT16 : 0);
+	s->cfg = &cfg;
+	int16_stream(s);
+}
+
+/* One of the fields that have to be even in mode 1. */
+static void odd_output(struct stream *s, bool bad)
+{
+	int16_stream(s);
+	s->c[ELT].elt.post.out_base += bad ? 1 : 2;
+	s->c[DW].dw.in_base = s->c[ELT].elt.post.out_base;
+}
+
+static void odd_step(struct stream *s, bool bad)
+{
+	int16_stream(s);
+	s->c[CONV].conv.kx_step = bad ? 31 : 30;
+}
+
+static void odd_run(struct stream *s, bool bad)
+{
+	int16_stream(s);
+	s->c[CONV].conv.run_len -= bad ? 1 : 2;
+}
+
+static void odd_addend(struct stream *s, bool bad)
+{
+	int16_stream(s);
+	/* Not used, but looked at. */
+	s->c[POOL].pool.post.b_y_stride = bad ? 1 : 2;
+}
+
+static void absent_float(struct stream *s, bool bad)
+{
+	float_stream(s);
+	if (bad)
+		s->cfg = weft_config_find("w16");
+}
+
+static void odd_fp16(struct stream *s, bool bad)
+{
+	float_stream(s);
+	s->c[POOL].pool.post.out_fmt = bad ? 4 : 3;
+	s->c[POOL].pool.post.out_x_stride = 33;
+	s->c[POOL].pool.post.out_y_stride = 132;
+	s->n = ST;
+	add(s, WEFT_CMD_END);
+}
+
+static void format_int8(struct stream *s, bool bad)
+{
+	s->c[POOL].pool.post.x_fmt = bad;
+}
+
+static void scale_int16(struct stream *s, bool bad)
+{
+	int16_stream(s);
+	s->c[DW].dw.log2_scale = bad ? -1 : 0;
+}
+
+static void mul_float(struct stream *s, bool bad)
+{
+	float_stream(s);
+	s->c[CONV].conv.log2_scale = -32;
+	s->c[ELT].elt.post.b_mul = bad;
+}
+
+static void weights_zp_float(struct stream *s, bool bad)
+{
+	float_stream(s);
+	s->c[DW].dw.w_zp = bad ? -128 : 0;
+}
+
+static void fp16_conv(struct stream *s, bool bad)
+{
+	float_stream(s);
+	s->c[CONV].conv.post.x_fmt = bad ? 4 : 3;
+}
+
+static void sum_float(struct stream *s, bool bad)
+{
+	float_stream(s);
+	s->c[POOL].pool.sum = bad;
+}
+
+static void limit_nan(struct stream *s, bool bad)
+{
+	float_stream(s);
+	s->c[CONV].conv.post.y_max = bad ? 0x7c01 : 0x7c00;
+}
+
+/* -1 and -2: the larger pattern is the lower value. */
+static void clamp_float(struct stream *s, bool bad)
+{
+	float_stream(s);
+	s->c[ELT].elt.post.s_min = (int16_t)(bad ? 0xbc00 : 0xc000);
+	s->c[ELT].elt.post.s_max = (int16_t)(bad ? 0xc000 : 0xbc00);
+}
+
+static void scale16_int8(struct stream *s, bool bad)
+{
+	if (!bad)
+		int16_stream(s);
+	s->c[CONV].conv.post.scale16 = 1;
+}
+
+static void scale16_dw(struct stream *s, bool bad)
+{
+	if (!bad)
+		int16_stream(s);
+	s->c[DW].dw.post.scale16 = 1;
+}
+
+static void scale16_elt(struct stream *s, bool bad)
+{
+	int16_stream(s);
+	s->c[ELT].elt.post.scale16 = bad;
+}
+
+static void scale16_pool(struct stream *s, bool bad)
+{
+	int16_stream(s);
+	s->c[POOL].pool.post.scale16 = bad;
+}
+
+static void scale16_twice(struct stream *s, bool bad)
+{
+	int16_stream(s);
+	s->c[CONV].conv.post.scale16 = 1;
+	s->c[CONV].conv.post.double_round = bad;
+}
+
+static void zero_point_conv(struct stream *s, bool bad)
+{
+	int16_stream(s);
+	s->c[CONV].conv.x_zp = bad ? -1 : 0;
+	s->c[CONV].conv.w_zp = -1;
+	s->c[CONV].conv.post.y_zp = -1;
+}
+
+static void zero_point_dw(struct stream *s, bool bad)
+{
+	int16_stream(s);
+	s->c[DW].dw.x_zp = bad;
+	/* A pool subtracts what it is told. */
+	s->c[POOL].pool.x_zp = 1;
+}
+
+static void type_low(struct stream *s, bool bad)
+{
+	s->c[CONV].conv.post.y_min = bad ? -129 : -128;
+}
+
+static void type_high(struct stream *s, bool bad)
+{
+	s->c[ELT].elt.post.s_max = bad ? 128 : 127;
+}
+
+static void type_unused(struct stream *s, bool bad)
+{
+	s->c[POOL].pool.post.b_zp = bad ? 128 : 127;
+}
+
+static void type_int16(struct stream *s, bool bad)
+{
+	if (!bad)
+		int16_stream(s);
+	s->c[DW].dw.post.y_max = 32767;
 }
 
 static void clamp_first(struct stream *s, bool bad)
@@ -223,6 +436,18 @@ static void dw_adds(struct stream *s, bool bad)
 static void pool_adds(struct stream *s, bool bad)
 {
 	s->c[POOL].pool.post.add = bad;
+}
+
+static void long_line_int16(struct stream *s, bool bad)
+{
+	struct weft_cmd_dw *d = &s->c[DW].dw;
+
+	int16_stream(s);
+	d->post.ow = bad ? 127 : 126;
+	d->post.oh = 1;
+	d->post.out_base = 0x10000;
+	s->n = POOL;
+	add(s, WEFT_CMD_END);
 }
 
 static void long_line(struct stream *s, bool bad)
@@ -297,6 +522,13 @@ static void keep_next(struct stream *s, bool bad)
 {
 	keep_pixels(s, false);
 	s->c[CONV].conv.post.oc = bad ? 15 : 16;
+}
+
+static void keep_mode(struct stream *s, bool bad)
+{
+	int16_stream(s);
+	keep_pixels(s, false);
+	s->c[CONV + 1].conv.post.mode = !bad;
 }
 
 static void keep_dangling(struct stream *s, bool bad)
@@ -571,6 +803,43 @@ static void unwritten_input(struct stream *s, bool bad)
 	s->c[LD_X].load.row_bytes -= bad;
 }
 
+/* The second byte of the last element. */
+static void unwritten_int16(struct stream *s, bool bad)
+{
+	int16_stream(s);
+	s->c[LD_X].load.row_bytes -= bad;
+}
+
+/* Weights are as many as in int8. */
+static void unwritten_weights_int16(struct stream *s, bool bad)
+{
+	int16_stream(s);
+	s->c[DW].dw.post.oc = bad ? 17 : 16;
+	s->c[DW].dw.post.oh = s->c[DW].dw.post.ow = 1;
+	s->c[DW].dw.w_base = AT_W + 9 * 16 * 15;
+	s->c[DW].dw.p_base = AT_P;
+	s->n = POOL;
+	add(s, WEFT_CMD_END);
+}
+
+static void unwritten_dw_int16(struct stream *s, bool bad)
+{
+	int16_stream(s);
+	s->c[DW].dw.in_base = AT_X + (bad ? 2 : 0);
+}
+
+static void unwritten_pool_input_int16(struct stream *s, bool bad)
+{
+	int16_stream(s);
+	s->c[POOL].pool.in_base = AT_X + (bad ? 2 : 0);
+}
+
+static void unwritten_pool_int16(struct stream *s, bool bad)
+{
+	int16_stream(s);
+	s->c[ST].load.row_bytes += bad;
+}
+
 static void unwritten_store(struct stream *s, bool bad)
 {
 	s->c[ST].load.row_bytes += bad;
@@ -614,9 +883,49 @@ static void overlap_pixels(struct stream *s, bool bad)
 	s->c[ELT].elt.post.out_x_stride = bad ? 15 : 16;
 }
 
+static void overlap_pixels_int16(struct stream *s, bool bad)
+{
+	int16_stream(s);
+	s->c[ELT].elt.post.out_x_stride = bad ? 30 : 32;
+}
+
 static void overlap_rows(struct stream *s, bool bad)
 {
 	s->c[CONV].conv.post.out_y_stride = bad ? 0 : 128;
+}
+
+/* In place is for elements of one size. */
+static void overlap_sizes(struct stream *s, bool bad)
+{
+	float_stream(s);
+	s->c[ELT].elt.in_x_stride = s->c[ELT].elt.post.out_x_stride = 32;
+	s->c[ELT].elt.in_y_stride = s->c[ELT].elt.post.out_y_stride = 256;
+	s->c[ELT].elt.in_base = s->c[ELT].elt.post.out_base = AT_Y;
+	s->c[ELT].elt.post.oh = s->c[ELT].elt.post.ow = 4;
+	s->c[ELT].elt.post.out_fmt = bad ? 4 : 1;
+	s->n = DW;
+	add(s, WEFT_CMD_END);
+}
+
+static void overlap_fp16(struct stream *s, bool bad)
+{
+	float_stream(s);
+	s->c[ELT].elt.post.out_fmt = bad ? 4 : 3;
+	s->n = DW;
+	add(s, WEFT_CMD_END);
+}
+
+static void unwritten_fp16(struct stream *s, bool bad)
+{
+	float_stream(s);
+	/* The last pixel's second half is behind the tensor. */
+	s->c[ELT].elt.post.x_fmt = bad ? 4 : 0;
+}
+
+static void unwritten_addend_fp16(struct stream *s, bool bad)
+{
+	float_stream(s);
+	s->c[ELT].elt.post.b_fmt = bad ? 4 : 0;
 }
 
 struct bad_case {
@@ -635,16 +944,44 @@ static const struct bad_case cases[] = {
 	COMMANDS(low_field, BAD_FIELD, POOL),
 	COMMANDS(misaligned, BAD_ALIGN, CONV),
 	COMMANDS(wrong_mode, MODE, ELT),
+	COMMANDS(absent_mode, MODE, CONV),
+	COMMANDS(absent_float, MODE, CONV),
+	COMMANDS(odd_output, BAD_ALIGN, ELT),
+	COMMANDS(odd_step, BAD_ALIGN, CONV),
+	COMMANDS(odd_run, BAD_ALIGN, CONV),
+	COMMANDS(odd_addend, BAD_ALIGN, POOL),
+	COMMANDS(odd_fp16, BAD_ALIGN, POOL),
+	COMMANDS(format_int8, MODE_FIELD, POOL),
+	COMMANDS(scale_int16, MODE_FIELD, DW),
+	COMMANDS(mul_float, MODE_FIELD, ELT),
+	COMMANDS(weights_zp_float, MODE_FIELD, DW),
+	COMMANDS(fp16_conv, MODE_FIELD, CONV),
+	COMMANDS(sum_float, MODE_FIELD, POOL),
+	COMMANDS(limit_nan, TYPE_RANGE, CONV),
+	COMMANDS(clamp_float, CLAMP_ORDER, ELT),
+	COMMANDS(scale16_int8, MODE_FIELD, CONV),
+	COMMANDS(scale16_dw, MODE_FIELD, DW),
+	COMMANDS(scale16_elt, MODE_FIELD, ELT),
+	COMMANDS(scale16_pool, MODE_FIELD, POOL),
+	COMMANDS(scale16_twice, MODE_FIELD, CONV),
+	COMMANDS(zero_point_conv, MODE_FIELD, CONV),
+	COMMANDS(zero_point_dw, MODE_FIELD, DW),
+	COMMANDS(type_low, TYPE_RANGE, CONV),
+	COMMANDS(type_high, TYPE_RANGE, ELT),
+	COMMANDS(type_unused, TYPE_RANGE, POOL),
+	COMMANDS(type_int16, TYPE_RANGE, DW),
 	COMMANDS(clamp_first, CLAMP_ORDER, CONV),
 	COMMANDS(clamp_sum, CLAMP_ORDER, ELT),
 	COMMANDS(dw_adds, ADD_NOT_ALLOWED, DW),
 	COMMANDS(pool_adds, ADD_NOT_ALLOWED, POOL),
 	COMMANDS(long_line, LINE_TOO_LONG, DW),
+	COMMANDS(long_line_int16, LINE_TOO_LONG, DW),
 	COMMANDS(far_row, COORD_RANGE, CONV),
 	COMMANDS(far_byte, COORD_RANGE, CONV),
 	COMMANDS(keep_pixels, KEEP_SHAPE, CONV),
 	COMMANDS(keep_channels, KEEP_SHAPE, CONV),
 	COMMANDS(keep_next, KEEP_SHAPE, CONV + 1),
+	COMMANDS(keep_mode, KEEP_SHAPE, CONV + 1),
 	COMMANDS(keep_dangling, KEEP_DANGLING, CONV + 1),
 	COMMANDS(dma_bytes, TOO_LARGE, LD_X),
 	COMMANDS(dma_rows, TOO_LARGE, ST),
@@ -681,13 +1018,23 @@ static const struct bad_case cases[] = {
 	COMMANDS(window_closed, WINDOW_PERM, ST),
 	COMMANDS(unwritten_weights, USE_BEFORE_LOAD, CONV),
 	COMMANDS(unwritten_input, USE_BEFORE_LOAD, CONV),
+	COMMANDS(unwritten_int16, USE_BEFORE_LOAD, CONV),
+	COMMANDS(unwritten_weights_int16, USE_BEFORE_LOAD, DW),
+	COMMANDS(unwritten_dw_int16, USE_BEFORE_LOAD, DW),
+	COMMANDS(unwritten_pool_input_int16, USE_BEFORE_LOAD, POOL),
+	COMMANDS(unwritten_pool_int16, USE_BEFORE_LOAD, ST),
 	COMMANDS(unwritten_store, USE_BEFORE_LOAD, ST),
 	COMMANDS(unwritten_gap, USE_BEFORE_LOAD, CONV),
 	COMMANDS(overlap_input, OVERLAP_SELF, CONV),
 	COMMANDS(overlap_weights, OVERLAP_SELF, DW),
 	COMMANDS(overlap_in_place, OVERLAP_SELF, ELT),
 	COMMANDS(overlap_pixels, OVERLAP_SELF, ELT),
+	COMMANDS(overlap_pixels_int16, OVERLAP_SELF, ELT),
+	COMMANDS(overlap_sizes, OVERLAP_SELF, ELT),
+	COMMANDS(overlap_fp16, OVERLAP_SELF, ELT),
 	COMMANDS(overlap_rows, OVERLAP_SELF, CONV),
+	COMMANDS(unwritten_fp16, USE_BEFORE_LOAD, ELT),
+	COMMANDS(unwritten_addend_fp16, USE_BEFORE_LOAD, ELT),
 };
 
 #define N_CASES (sizeof(cases) / sizeof(cases[0]))

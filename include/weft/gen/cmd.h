@@ -46,13 +46,21 @@ enum weft_fault {
 	WEFT_FAULT_BAD_MODE   = 9, /* arithmetic mode not in this configuration */
 };
 
+/* Kinds of elements that a command works on; they may differ in size. */
+enum weft_elem {
+	WEFT_ELEM_NONE = 0, /* bytes */
+	WEFT_ELEM_X    = 1,
+	WEFT_ELEM_B    = 2,
+	WEFT_ELEM_OUT  = 3,
+};
+
 #define WEFT_N_CMDS 7
 #define WEFT_CMD_HEADER_WORDS 2
 #define WEFT_CMD_END_WORDS 2
 #define WEFT_CMD_LOAD_WORDS 7
 #define WEFT_CMD_STORE_WORDS 7
 #define WEFT_CMD_CONV_WORDS 16
-#define WEFT_CMD_DW_WORDS 12
+#define WEFT_CMD_DW_WORDS 13
 #define WEFT_CMD_POOL_WORDS 12
 #define WEFT_CMD_ELT_WORDS 10
 
@@ -140,7 +148,7 @@ enum weft_fault {
 #define WEFT_CMD_POST_MODE_BITS 3
 #define WEFT_CMD_POST_MODE_MASK UINT64_C(0x7000000000000)
 #define WEFT_CMD_POST_MODE_MIN 0
-#define WEFT_CMD_POST_MODE_MAX 0
+#define WEFT_CMD_POST_MODE_MAX 2
 #define WEFT_CMD_POST_DOUBLE_ROUND_WORD 3
 #define WEFT_CMD_POST_DOUBLE_ROUND_LSB 51
 #define WEFT_CMD_POST_DOUBLE_ROUND_BITS 1
@@ -152,7 +160,7 @@ enum weft_fault {
 #define WEFT_CMD_POST_SCALE16_BITS 1
 #define WEFT_CMD_POST_SCALE16_MASK UINT64_C(0x10000000000000)
 #define WEFT_CMD_POST_SCALE16_MIN 0
-#define WEFT_CMD_POST_SCALE16_MAX 0
+#define WEFT_CMD_POST_SCALE16_MAX 1
 #define WEFT_CMD_POST_ADD_WORD 3
 #define WEFT_CMD_POST_ADD_LSB 53
 #define WEFT_CMD_POST_ADD_BITS 1
@@ -165,30 +173,42 @@ enum weft_fault {
 #define WEFT_CMD_POST_PRE_SHIFT_MASK UINT64_C(0x7c0000000000000)
 #define WEFT_CMD_POST_PRE_SHIFT_MIN 0
 #define WEFT_CMD_POST_PRE_SHIFT_MAX 30
+#define WEFT_CMD_POST_OUT_FMT_WORD 3
+#define WEFT_CMD_POST_OUT_FMT_LSB 59
+#define WEFT_CMD_POST_OUT_FMT_BITS 3
+#define WEFT_CMD_POST_OUT_FMT_MASK UINT64_C(0x3800000000000000)
+#define WEFT_CMD_POST_OUT_FMT_MIN 0
+#define WEFT_CMD_POST_OUT_FMT_MAX 4
+#define WEFT_CMD_POST_SATURATE_WORD 3
+#define WEFT_CMD_POST_SATURATE_LSB 62
+#define WEFT_CMD_POST_SATURATE_BITS 1
+#define WEFT_CMD_POST_SATURATE_MASK UINT64_C(0x4000000000000000)
+#define WEFT_CMD_POST_SATURATE_MIN 0
+#define WEFT_CMD_POST_SATURATE_MAX 1
 #define WEFT_CMD_POST_Y_ZP_WORD 4
 #define WEFT_CMD_POST_Y_ZP_LSB 0
 #define WEFT_CMD_POST_Y_ZP_BITS 16
 #define WEFT_CMD_POST_Y_ZP_MASK UINT64_C(0xffff)
-#define WEFT_CMD_POST_Y_ZP_MIN -128
-#define WEFT_CMD_POST_Y_ZP_MAX 127
+#define WEFT_CMD_POST_Y_ZP_MIN -32768
+#define WEFT_CMD_POST_Y_ZP_MAX 32767
 #define WEFT_CMD_POST_Y_MIN_WORD 4
 #define WEFT_CMD_POST_Y_MIN_LSB 16
 #define WEFT_CMD_POST_Y_MIN_BITS 16
 #define WEFT_CMD_POST_Y_MIN_MASK UINT64_C(0xffff0000)
-#define WEFT_CMD_POST_Y_MIN_MIN -128
-#define WEFT_CMD_POST_Y_MIN_MAX 127
+#define WEFT_CMD_POST_Y_MIN_MIN -32768
+#define WEFT_CMD_POST_Y_MIN_MAX 32767
 #define WEFT_CMD_POST_Y_MAX_WORD 4
 #define WEFT_CMD_POST_Y_MAX_LSB 32
 #define WEFT_CMD_POST_Y_MAX_BITS 16
 #define WEFT_CMD_POST_Y_MAX_MASK UINT64_C(0xffff00000000)
-#define WEFT_CMD_POST_Y_MAX_MIN -128
-#define WEFT_CMD_POST_Y_MAX_MAX 127
+#define WEFT_CMD_POST_Y_MAX_MIN -32768
+#define WEFT_CMD_POST_Y_MAX_MAX 32767
 #define WEFT_CMD_POST_A_ZP_WORD 4
 #define WEFT_CMD_POST_A_ZP_LSB 48
 #define WEFT_CMD_POST_A_ZP_BITS 16
 #define WEFT_CMD_POST_A_ZP_MASK UINT64_C(0xffff000000000000)
-#define WEFT_CMD_POST_A_ZP_MIN -128
-#define WEFT_CMD_POST_A_ZP_MAX 127
+#define WEFT_CMD_POST_A_ZP_MIN -32768
+#define WEFT_CMD_POST_A_ZP_MAX 32767
 #define WEFT_CMD_POST_B_BASE_WORD 5
 #define WEFT_CMD_POST_B_BASE_LSB 0
 #define WEFT_CMD_POST_B_BASE_BITS 20
@@ -211,26 +231,26 @@ enum weft_fault {
 #define WEFT_CMD_POST_B_ZP_LSB 0
 #define WEFT_CMD_POST_B_ZP_BITS 16
 #define WEFT_CMD_POST_B_ZP_MASK UINT64_C(0xffff)
-#define WEFT_CMD_POST_B_ZP_MIN -128
-#define WEFT_CMD_POST_B_ZP_MAX 127
+#define WEFT_CMD_POST_B_ZP_MIN -32768
+#define WEFT_CMD_POST_B_ZP_MAX 32767
 #define WEFT_CMD_POST_S_ZP_WORD 6
 #define WEFT_CMD_POST_S_ZP_LSB 16
 #define WEFT_CMD_POST_S_ZP_BITS 16
 #define WEFT_CMD_POST_S_ZP_MASK UINT64_C(0xffff0000)
-#define WEFT_CMD_POST_S_ZP_MIN -128
-#define WEFT_CMD_POST_S_ZP_MAX 127
+#define WEFT_CMD_POST_S_ZP_MIN -32768
+#define WEFT_CMD_POST_S_ZP_MAX 32767
 #define WEFT_CMD_POST_S_MIN_WORD 6
 #define WEFT_CMD_POST_S_MIN_LSB 32
 #define WEFT_CMD_POST_S_MIN_BITS 16
 #define WEFT_CMD_POST_S_MIN_MASK UINT64_C(0xffff00000000)
-#define WEFT_CMD_POST_S_MIN_MIN -128
-#define WEFT_CMD_POST_S_MIN_MAX 127
+#define WEFT_CMD_POST_S_MIN_MIN -32768
+#define WEFT_CMD_POST_S_MIN_MAX 32767
 #define WEFT_CMD_POST_S_MAX_WORD 6
 #define WEFT_CMD_POST_S_MAX_LSB 48
 #define WEFT_CMD_POST_S_MAX_BITS 16
 #define WEFT_CMD_POST_S_MAX_MASK UINT64_C(0xffff000000000000)
-#define WEFT_CMD_POST_S_MAX_MIN -128
-#define WEFT_CMD_POST_S_MAX_MAX 127
+#define WEFT_CMD_POST_S_MAX_MIN -32768
+#define WEFT_CMD_POST_S_MAX_MAX 32767
 #define WEFT_CMD_POST_A_MUL_WORD 7
 #define WEFT_CMD_POST_A_MUL_LSB 0
 #define WEFT_CMD_POST_A_MUL_BITS 32
@@ -267,6 +287,24 @@ enum weft_fault {
 #define WEFT_CMD_POST_S_SHIFT_MASK UINT64_C(0x3f000000000000)
 #define WEFT_CMD_POST_S_SHIFT_MIN 2
 #define WEFT_CMD_POST_S_SHIFT_MAX 62
+#define WEFT_CMD_POST_X_FMT_WORD 8
+#define WEFT_CMD_POST_X_FMT_LSB 54
+#define WEFT_CMD_POST_X_FMT_BITS 3
+#define WEFT_CMD_POST_X_FMT_MASK UINT64_C(0x1c0000000000000)
+#define WEFT_CMD_POST_X_FMT_MIN 0
+#define WEFT_CMD_POST_X_FMT_MAX 4
+#define WEFT_CMD_POST_W_FMT_WORD 8
+#define WEFT_CMD_POST_W_FMT_LSB 57
+#define WEFT_CMD_POST_W_FMT_BITS 2
+#define WEFT_CMD_POST_W_FMT_MASK UINT64_C(0x600000000000000)
+#define WEFT_CMD_POST_W_FMT_MIN 0
+#define WEFT_CMD_POST_W_FMT_MAX 3
+#define WEFT_CMD_POST_B_FMT_WORD 8
+#define WEFT_CMD_POST_B_FMT_LSB 59
+#define WEFT_CMD_POST_B_FMT_BITS 3
+#define WEFT_CMD_POST_B_FMT_MASK UINT64_C(0x3800000000000000)
+#define WEFT_CMD_POST_B_FMT_MIN 0
+#define WEFT_CMD_POST_B_FMT_MAX 4
 
 #define WEFT_CMD_LOAD_WINDOW_WORD 2
 #define WEFT_CMD_LOAD_WINDOW_LSB 0
@@ -461,6 +499,12 @@ enum weft_fault {
 #define WEFT_CMD_CONV_P_BASE_MASK UINT64_C(0xfffff00000)
 #define WEFT_CMD_CONV_P_BASE_MIN 0
 #define WEFT_CMD_CONV_P_BASE_MAX 1048575
+#define WEFT_CMD_CONV_LOG2_SCALE_WORD 15
+#define WEFT_CMD_CONV_LOG2_SCALE_LSB 0
+#define WEFT_CMD_CONV_LOG2_SCALE_BITS 6
+#define WEFT_CMD_CONV_LOG2_SCALE_MASK UINT64_C(0x3f)
+#define WEFT_CMD_CONV_LOG2_SCALE_MIN -32
+#define WEFT_CMD_CONV_LOG2_SCALE_MAX 31
 
 #define WEFT_CMD_DW_IN_BASE_WORD 9
 #define WEFT_CMD_DW_IN_BASE_LSB 0
@@ -540,6 +584,12 @@ enum weft_fault {
 #define WEFT_CMD_DW_W_ZP_MASK UINT64_C(0xff00000000000000)
 #define WEFT_CMD_DW_W_ZP_MIN -128
 #define WEFT_CMD_DW_W_ZP_MAX 127
+#define WEFT_CMD_DW_LOG2_SCALE_WORD 12
+#define WEFT_CMD_DW_LOG2_SCALE_LSB 0
+#define WEFT_CMD_DW_LOG2_SCALE_BITS 6
+#define WEFT_CMD_DW_LOG2_SCALE_MASK UINT64_C(0x3f)
+#define WEFT_CMD_DW_LOG2_SCALE_MIN -32
+#define WEFT_CMD_DW_LOG2_SCALE_MAX 31
 
 #define WEFT_CMD_POOL_IN_BASE_WORD 9
 #define WEFT_CMD_POOL_IN_BASE_LSB 0
@@ -624,34 +674,39 @@ struct weft_cmd_header {
 
 /* Part of conv, dw, pool, elt. */
 struct weft_cmd_post {
-	int32_t out_base; /* Scratchpad address of output pixel (0,0), channel 0; 0..1048575 bytes */
-	int32_t out_x_stride; /* Step to the next output pixel of the row; 0..1048575 bytes */
-	int32_t out_y_stride; /* Step to the next output row; 0..1048575 bytes */
+	int32_t out_base; /* Scratchpad address of output pixel (0,0), channel 0; 0..1048575 bytes, whole elements of out */
+	int32_t out_x_stride; /* Step to the next output pixel of the row; 0..1048575 bytes, whole elements of out */
+	int32_t out_y_stride; /* Step to the next output row; 0..1048575 bytes, whole elements of out */
 	int32_t ow; /* Output width; 1..65535 pixels */
 	int32_t oh; /* Output height; 1..65535 rows */
 	int32_t oc; /* Output channels; 1..65535 channels */
-	int32_t mode; /* 0 int8; 1 int16x8 and 2 float8 are reserved; 0..0 */
-	int32_t double_round; /* RESCALE of the first stage rounds twice; 0..1 */
-	int32_t scale16; /* RESCALE of the first stage takes a 48-bit value and a 16-bit multiplier; reserved; 0..0 */
+	int32_t mode; /* 0 int8, 1 int16x8, 2 float8. Must be among the configuration's modes; 0..2 */
+	int32_t double_round; /* RESCALE of the first stage rounds twice; mode 0 or 1 only; 0..1 */
+	int32_t scale16; /* RESCALE of the first stage takes a 48-bit value and a 16-bit multiplier; conv and dw only; mode 1 only; 0..1 */
 	int32_t add; /* Add a second tensor behind the first stage; 0..1 */
-	int32_t pre_shift; /* Left shift of both addends before their RESCALE; 0..30 bits */
-	int32_t y_zp; /* Zero point added behind the first stage; -128..127 */
-	int32_t y_min; /* Lower clamp of the first stage; -128..127 */
-	int32_t y_max; /* Upper clamp of the first stage; -128..127 */
-	int32_t a_zp; /* Zero point of the first addend; -128..127 */
-	int32_t b_base; /* Scratchpad address of the second addend, pixel (0,0), channel 0; 0..1048575 bytes */
-	int32_t b_x_stride; /* Its step to the next pixel of the row; 0..1048575 bytes */
-	int32_t b_y_stride; /* Its step to the next row; 0..1048575 bytes */
-	int32_t b_zp; /* Zero point of the second addend; -128..127 */
-	int32_t s_zp; /* Zero point of the sum; -128..127 */
-	int32_t s_min; /* Lower clamp of the sum; -128..127 */
-	int32_t s_max; /* Upper clamp of the sum; -128..127 */
-	uint32_t a_mul; /* Multiplier of the first addend (pool: of the result); 0..2147483647 */
-	uint32_t b_mul; /* Multiplier of the second addend; 0..2147483647 */
-	uint32_t s_mul; /* Multiplier of the sum; 0..2147483647 */
+	int32_t pre_shift; /* Left shift of both addends before their RESCALE; mode 0 or 1 only; 0..30 bits */
+	int32_t out_fmt; /* Format of the output; mode 2 only; 0..4 */
+	int32_t saturate; /* Values beyond the output's format become its largest finite; mode 2 only; 0..1 */
+	int32_t y_zp; /* Zero point added behind the first stage; mode 0 or 1 only; -32768..32767 */
+	int32_t y_min; /* Lower clamp of the first stage; -32768..32767 */
+	int32_t y_max; /* Upper clamp of the first stage; -32768..32767 */
+	int32_t a_zp; /* Zero point of the first addend; mode 0 or 1 only; -32768..32767 */
+	int32_t b_base; /* Scratchpad address of the second addend, pixel (0,0), channel 0; 0..1048575 bytes, whole elements of b */
+	int32_t b_x_stride; /* Its step to the next pixel of the row; 0..1048575 bytes, whole elements of b */
+	int32_t b_y_stride; /* Its step to the next row; 0..1048575 bytes, whole elements of b */
+	int32_t b_zp; /* Zero point of the second addend; mode 0 or 1 only; -32768..32767 */
+	int32_t s_zp; /* Zero point of the sum; mode 0 or 1 only; -32768..32767 */
+	int32_t s_min; /* Lower clamp of the sum; -32768..32767 */
+	int32_t s_max; /* Upper clamp of the sum; -32768..32767 */
+	uint32_t a_mul; /* Multiplier of the first addend (pool: of the result); mode 0 or 1 only; 0..2147483647 */
+	uint32_t b_mul; /* Multiplier of the second addend; mode 0 or 1 only; 0..2147483647 */
+	uint32_t s_mul; /* Multiplier of the sum; mode 0 or 1 only; 0..2147483647 */
 	int32_t a_shift; /* Shift of the first addend (pool: of the result); 2..62 */
 	int32_t b_shift; /* Shift of the second addend; 2..62 */
 	int32_t s_shift; /* Shift of the sum; 2..62 */
+	int32_t x_fmt; /* Format of the input; mode 2 only; 0..4 */
+	int32_t w_fmt; /* Format of the weights; mode 2 only; 0..3 */
+	int32_t b_fmt; /* Format of the second tensor; mode 2 only; 0..4 */
 };
 
 /* load, store: Copy a strided block of up to four dimensions from memory to the scratchpad. */
@@ -674,12 +729,12 @@ struct weft_cmd_load {
 /* conv: Convolution of an input tile with all its taps: systolic array and post unit. */
 struct weft_cmd_conv {
 	struct weft_cmd_post post;
-	int32_t in_base; /* Scratchpad address of output pixel (0,0), tap (0,0), byte 0, modulo 2^20; 0..1048575 bytes */
-	int32_t oy_step; /* Address step from one output row to the next; 0..1048575 bytes */
-	int32_t ox_step; /* Address step from one output pixel to the next; 0..1048575 bytes */
-	int32_t ky_step; /* Address step from one kernel row to the next; 0..1048575 bytes */
-	int32_t kx_step; /* Address step from one kernel column to the next; 0..1048575 bytes */
-	int32_t run_len; /* Bytes of a run; 1..1048575 bytes */
+	int32_t in_base; /* Scratchpad address of output pixel (0,0), tap (0,0), byte 0, modulo 2^20; 0..1048575 bytes, whole elements of x */
+	int32_t oy_step; /* Address step from one output row to the next; 0..1048575 bytes, whole elements of x */
+	int32_t ox_step; /* Address step from one output pixel to the next; 0..1048575 bytes, whole elements of x */
+	int32_t ky_step; /* Address step from one kernel row to the next; 0..1048575 bytes, whole elements of x */
+	int32_t kx_step; /* Address step from one kernel column to the next; 0..1048575 bytes, whole elements of x */
+	int32_t run_len; /* Bytes of a run; 1..1048575 bytes, whole elements of x */
 	int32_t n_ky; /* Kernel rows; 1..4095 */
 	int32_t n_kx; /* Kernel columns; 1 where they are joined with the channels; 1..4095 */
 	int32_t stride_y; /* Rows from one output row to the next; 1..8192 */
@@ -687,20 +742,21 @@ struct weft_cmd_conv {
 	int32_t keep; /* Leave the sums in the array; 0..1 */
 	int32_t in_h; /* Rows present; others are padding; 1..65535 rows */
 	int32_t iy_start; /* Row of output row 0, kernel row 0 (negative: padding); -32768..32767 rows */
-	int32_t x_limit; /* Bytes present in a row; others are padding; 1..1048575 bytes */
-	int32_t xb_start; /* Byte in the row of output pixel 0, kernel column 0 (negative: padding); -1048576..1048575 bytes */
-	int32_t x_zp; /* Zero point of the input; -128..127 */
-	int32_t w_zp; /* Zero point of the weights; -128..127 */
+	int32_t x_limit; /* Bytes present in a row; others are padding; 1..1048575 bytes, whole elements of x */
+	int32_t xb_start; /* Byte in the row of output pixel 0, kernel column 0 (negative: padding); -1048576..1048575 bytes, whole elements of x */
+	int32_t x_zp; /* Zero point of the input; mode 0 only; -128..127 */
+	int32_t w_zp; /* Zero point of the weights; mode 0 or 1 only; -128..127 */
 	int32_t w_base; /* Scratchpad address of the weights, a multiple of N; 0..1048575 bytes, multiple of N */
 	int32_t p_base; /* Scratchpad address of the parameter records, a multiple of N; 0..1048575 bytes, multiple of N */
+	int32_t log2_scale; /* Products are multiplied by 2 to this power; mode 2 only; -32..31 */
 };
 
 /* dw: Depthwise convolution 3x3, channel multiplier 1. */
 struct weft_cmd_dw {
 	struct weft_cmd_post post;
-	int32_t in_base; /* Scratchpad address of input row 0, column 0, channel 0; 0..1048575 bytes */
-	int32_t in_x_stride; /* Step to the next input column; 0..1048575 bytes */
-	int32_t in_y_stride; /* Step to the next input row; 0..1048575 bytes */
+	int32_t in_base; /* Scratchpad address of input row 0, column 0, channel 0; 0..1048575 bytes, whole elements of x */
+	int32_t in_x_stride; /* Step to the next input column; 0..1048575 bytes, whole elements of x */
+	int32_t in_y_stride; /* Step to the next input row; 0..1048575 bytes, whole elements of x */
 	int32_t in_h; /* Input rows present; 1..65535 rows */
 	int32_t in_w; /* Input columns present; 1..65535 pixels */
 	int32_t iy_start; /* Row of output row 0, kernel row 0 (negative: padding); -32768..32767 rows */
@@ -709,19 +765,20 @@ struct weft_cmd_dw {
 	int32_t p_base; /* Scratchpad address of the parameter records, a multiple of N; 0..1048575 bytes, multiple of N */
 	int32_t stride_y; /* Rows from one output row to the next; 1..15 */
 	int32_t stride_x; /* Columns from one output column to the next; 1..15 */
-	int32_t x_zp; /* Zero point of the input; -128..127 */
-	int32_t w_zp; /* Zero point of the weights; -128..127 */
+	int32_t x_zp; /* Zero point of the input; mode 0 only; -128..127 */
+	int32_t w_zp; /* Zero point of the weights; mode 0 or 1 only; -128..127 */
+	int32_t log2_scale; /* Products are multiplied by 2 to this power; mode 2 only; -32..31 */
 };
 
 /* pool: Maximum or sum over a window without padding, per channel. */
 struct weft_cmd_pool {
 	struct weft_cmd_post post;
-	int32_t in_base; /* Scratchpad address of output pixel (0,0), tap (0,0), channel 0; 0..1048575 bytes */
-	int32_t oy_step; /* Address step from one output row to the next; 0..1048575 bytes */
-	int32_t ox_step; /* Address step from one output pixel to the next; 0..1048575 bytes */
-	int32_t ky_step; /* Address step from one window row to the next; 0..1048575 bytes */
-	int32_t kx_step; /* Address step from one window column to the next; 0..1048575 bytes */
-	int32_t x_zp; /* Zero point subtracted from every element of a sum; -128..127 */
+	int32_t in_base; /* Scratchpad address of output pixel (0,0), tap (0,0), channel 0; 0..1048575 bytes, whole elements of x */
+	int32_t oy_step; /* Address step from one output row to the next; 0..1048575 bytes, whole elements of x */
+	int32_t ox_step; /* Address step from one output pixel to the next; 0..1048575 bytes, whole elements of x */
+	int32_t ky_step; /* Address step from one window row to the next; 0..1048575 bytes, whole elements of x */
+	int32_t kx_step; /* Address step from one window column to the next; 0..1048575 bytes, whole elements of x */
+	int32_t x_zp; /* Zero point subtracted from every element of a sum; mode 0 or 1 only; -128..127 */
 	int32_t sum; /* 0 maximum, 1 sum; 0..1 */
 	int32_t n_ky; /* Window rows; 1..65535 */
 	int32_t n_kx; /* Window columns; 1..65535 */
@@ -730,9 +787,9 @@ struct weft_cmd_pool {
 /* elt: Elementwise: RESCALE and clamp of one tensor, or of the sum of two. */
 struct weft_cmd_elt {
 	struct weft_cmd_post post;
-	int32_t in_base; /* Scratchpad address of pixel (0,0), channel 0; 0..1048575 bytes */
-	int32_t in_x_stride; /* Step to the next pixel of the row; 0..1048575 bytes */
-	int32_t in_y_stride; /* Step to the next row; 0..1048575 bytes */
+	int32_t in_base; /* Scratchpad address of pixel (0,0), channel 0; 0..1048575 bytes, whole elements of x */
+	int32_t in_x_stride; /* Step to the next pixel of the row; 0..1048575 bytes, whole elements of x */
+	int32_t in_y_stride; /* Step to the next row; 0..1048575 bytes, whole elements of x */
 };
 
 /** A decoded command; h.op says which member of the union is meant. */
@@ -753,6 +810,9 @@ struct weft_field_info {
 	uint8_t word, lsb, bits; /* 64-bit word of the command, lowest bit, width */
 	uint8_t is_signed;       /* two's complement */
 	uint8_t align_n;         /* value is a multiple of the configuration's n */
+	uint8_t elem;            /* enum weft_elem of whose bytes the value is a multiple */
+	uint8_t modes;           /* bit m: may differ from 0 in mode m */
+	uint8_t is_feature;      /* value is the number of a bit of weft_config.features */
 	uint8_t is_address;      /* reads best in hexadecimal */
 	uint8_t fault;           /* enum weft_fault of a value outside min..max */
 	uint8_t c_bytes;         /* size of the member, 4 or 8 */
@@ -821,6 +881,15 @@ int weft_cmd_check_ranges(const struct weft_cmd *c, const char **field, int64_t 
 /** As above for fields that are multiples of @p n: 0, -ERANGE or -EINVAL. */
 int weft_cmd_check_align(const struct weft_cmd *c, unsigned n, const char **field, int64_t *value);
 
+/** Bytes of an element, 1 or 2. @p c is a command with the group post. */
+unsigned weft_cmd_elem_bytes(const struct weft_cmd *c, enum weft_elem elem);
+
+/** As above for fields that are multiples of weft_cmd_elem_bytes(): 0, -ERANGE or -EINVAL. */
+int weft_cmd_check_elems(const struct weft_cmd *c, const char **field, int64_t *value);
+
+/** As above for fields that have to be 0 in the command's mode: 0, -ERANGE or -EINVAL. */
+int weft_cmd_check_modes(const struct weft_cmd *c, const char **field, int64_t *value);
+
 /**
  * Are reserved bits of an encoded command zero? @p w holds a whole command
  * that weft_cmd_decode() accepts.
@@ -832,12 +901,13 @@ int weft_cmd_check_reserved(const uint64_t *w, size_t *word, uint64_t *bits);
 
 /**
  * The fault that hardware raises on taking this command from a stream of which
- * @p n_left words are left: BAD_OP, BAD_LEN, STREAM_END, then reserved bits and
- * alignment to @p n (BAD_FIELD), then the first field outside its range.
+ * @p n_left words are left: BAD_OP, BAD_LEN, STREAM_END, then reserved bits,
+ * alignment and fields that the mode does not have (BAD_FIELD), then the first
+ * field outside its range or the features of @p cfg.
  *
  * @return an enum weft_fault, WEFT_FAULT_NONE if it is taken.
  */
-unsigned weft_cmd_fault(const uint64_t *w, size_t n_left, unsigned n);
+unsigned weft_cmd_fault(const uint64_t *w, size_t n_left, const struct weft_config *cfg);
 
 /**
  * One line of text: name, tag, waits, then every field that is not zero.

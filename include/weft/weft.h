@@ -36,7 +36,7 @@ typedef struct weft_net weft_net;
 typedef struct weft_session weft_session;
 
 /**
- * Load a network: .tflite, or .weft as weft_net_save() writes it.
+ * Load a network: .tflite, .tosa (TOSA 1.0), or .weft as weft_net_save() writes it.
  *
  * @param name      For messages and reports; copied.
  * @param[out] net  Set only on success; weft_net_free() frees it.

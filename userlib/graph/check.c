@@ -23,20 +23,19 @@ int weft_check_fail(const struct weft_check *c, const char *format, ...)
 }
 
 /* Product of the dimensions stays within the limit; so does every partial one. */
-static int check_size(const struct weft_check *c, int i)
+static int check_shape(const struct weft_check *c, const char *what, int i, const weft_tensor *t)
 {
-	const weft_tensor *t = &c->g->tensors[i].t;
 	int64_t n = 1;
 
 	if ((int)t->dtype < WEFT_BOOL || (int)t->dtype >= WEFT_N_DTYPES)
-		return weft_check_fail(c, "tensor %d: type %d is none", i, (int)t->dtype);
+		return weft_check_fail(c, "%s %d: type %d is none", what, i, (int)t->dtype);
 	if (t->rank < 0 || t->rank > WEFT_MAX_RANK)
-		return weft_check_fail(c, "tensor %d: rank %d > %d", i, t->rank, WEFT_MAX_RANK);
+		return weft_check_fail(c, "%s %d: rank %d > %d", what, i, t->rank, WEFT_MAX_RANK);
 	for (int k = 0; k < t->rank; k++) {
 		if (t->dim[k] < 1)
-			return weft_check_fail(c, "tensor %d: dimension %d is %lld < 1", i, k, (long long)t->dim[k]);
+			return weft_check_fail(c, "%s %d: dimension %d is %lld < 1", what, i, k, (long long)t->dim[k]);
 		if (t->dim[k] > WEFT_GRAPH_MAX_ELEMENTS / n)
-			return weft_check_fail(c, "tensor %d: more than %lld elements", i,
+			return weft_check_fail(c, "%s %d: more than %lld elements", what, i,
 			                       (long long)WEFT_GRAPH_MAX_ELEMENTS);
 		n *= t->dim[k];
 	}
@@ -112,13 +111,13 @@ static int check_wires(const struct weft_check *c)
 	return 0;
 }
 
-int weft_graph_check(const weft_graph *g, char *msg)
+static int check_graph(struct weft_check c)
 {
-	struct weft_check c = { .g = g, .i_op = -1, .msg = msg };
+	const weft_graph *g = c.g;
 	int err;
 
 	for (int i = 0; i < g->n_tensors; i++) {
-		err = check_size(&c, i);
+		err = check_shape(&c, "tensor", i, &g->tensors[i].t);
 		if (!err)
 			err = check_origin(&c, i);
 		if (err)
@@ -136,4 +135,27 @@ int weft_graph_check(const weft_graph *g, char *msg)
 			return err;
 	}
 	return err;
+}
+
+static int check_variables(const struct weft_check *c)
+{
+	for (int i = 0; i < c->g->n_vars; i++) {
+		int err = check_shape(c, "variable", i, &c->g->vars[i].t);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+int weft_graph_check(const weft_graph *g, char *msg)
+{
+	struct weft_check c = { .g = g, .outer = g, .i_sub = -1, .i_op = -1, .msg = msg };
+	int err = check_variables(&c);
+
+	/* Sub-graphs first: who refers to one may rely on it. */
+	for (int i = 0; !err && i < g->n_subs; i++) {
+		struct weft_check s = { .g = g->subs[i], .outer = g, .i_sub = i, .i_op = -1, .msg = msg };
+		err = check_graph(s);
+	}
+	return err ? err : check_graph(c);
 }

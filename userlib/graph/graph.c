@@ -51,8 +51,7 @@ void weft_graph_free(weft_graph *g)
 		return;
 	for (int i = 0; i < g->n_tensors; i++) {
 		free(g->tensors[i].name);
-		if (!g->tensors[i].borrowed)
-			free(g->tensors[i].t.data);
+		free(g->tensors[i].t.data);
 	}
 	for (int i = 0; i < g->n_ops; i++)
 		free(g->ops[i].in);

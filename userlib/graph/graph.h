@@ -35,7 +35,6 @@ struct weft_gtensor {
 	struct weft_quant q;
 	bool is_input, is_output;
 	bool internal;             /* made by lowering; not a tensor of the source file */
-	bool borrowed;             /* t.data belongs to another graph of the same family */
 	int producer;              /* operator index, or -1 */
 };
 

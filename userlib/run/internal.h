@@ -10,6 +10,7 @@
 
 #include "userlib/compile/program.h"
 #include "userlib/graph/graph.h"
+#include "userlib/run/golden_exec.h"
 
 struct weft_net {
 	weft_graph *graph;         /* owned, unless loaded is set */
@@ -44,6 +45,7 @@ struct weft_session {
 	weft_program *own_program;
 	weft_dev *dev;
 	weft_buf *consts, *arena;
+	struct weft_vars vars;     /* the network's variables */
 	/* of the run under way */
 	weft_tensor *host;         /* by graph tensor: the host's copies; data NULL where none */
 	weft_tensor *golden;       /* all of golden's tensors; data NULL unless checking */

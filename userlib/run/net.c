@@ -11,6 +11,7 @@
 
 #include "driver/verify.h"
 #include "userlib/import/tflite.h"
+#include "userlib/import/tosa.h"
 #include "weft/gen/cmd.h"
 
 #define FILE_MAX ((size_t)1 << 31)
@@ -20,6 +21,11 @@ static int import(const void *data, size_t len, const char *name, weft_net *n, c
 	if (weft_program_is(data, len)) {
 		int err = weft_program_parse(data, len, &n->loaded, msg);
 		n->g = err ? NULL : n->loaded->graph;
+		return err;
+	}
+	if (weft_tosa_is(data, len)) {
+		int err = weft_import_tosa(data, len, name, &n->graph, msg);
+		n->g = n->graph;
 		return err;
 	}
 	int err = weft_import_tflite(data, len, name, &n->graph, msg);

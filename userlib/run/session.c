@@ -77,6 +77,12 @@ int weft_session_open(const weft_net *net, const struct weft_session_options *o,
 		snprintf(msg, WEFT_MSG_LEN, "configuration \"%.40s\" is not known; w8, w16 or w32", config);
 		err = -ENOENT;
 	}
+	if (!err && o->device != WEFT_DEVICE_GOLDEN && (net->g->n_subs || net->g->n_vars)) {
+		snprintf(msg, WEFT_MSG_LEN, "control flow and variables run on golden only");
+		err = -ENOTSUP;
+	}
+	if (!err && (err = weft_vars_init(&s->vars, net->g)))
+		snprintf(msg, WEFT_MSG_LEN, "out of memory");
 	if (!err)
 		err = get_program(s, msg);
 	if (!err && o->strict && weft_plan_breaks_strict(s->p, msg))
@@ -127,6 +133,7 @@ void weft_session_close(weft_session *s)
 	if (!s)
 		return;
 	forget_run(s);
+	weft_vars_release(&s->vars);
 	weft_buf_free(s->consts);
 	weft_buf_free(s->arena);
 	weft_dev_close(s->dev);
@@ -343,7 +350,7 @@ static int prepare(weft_session *s, const weft_tensor *inputs)
 		return -ENOMEM;
 	err = take_inputs(s, inputs);
 	if (!err && golden)
-		err = weft_golden_exec(g, inputs, s->golden, true, s->error);
+		err = weft_golden_exec_vars(g, &s->vars, inputs, s->golden, true, s->error);
 	if (!err && s->dev && (s->o.check || s->o.keep))
 		err = weft_checker_begin(&s->check, g, s->p, s->golden, s->o.keep);
 	return err;

@@ -57,10 +57,14 @@ module weft_cmd_queue #(
     .count_o ()
   );
 
-  assign met = retired_i[0 +: 32]  >= 32'(head[weft_cmd_pkg::HEADER_WAIT_LD_LSB +: 16]) &&
-               retired_i[32 +: 32] >= 32'(head[weft_cmd_pkg::HEADER_WAIT_ST_LSB +: 16]) &&
-               retired_i[64 +: 32] >= 32'(head[weft_cmd_pkg::HEADER_WAIT_CV_LSB +: 16]) &&
-               retired_i[96 +: 32] >= 32'(head[weft_cmd_pkg::HEADER_WAIT_VE_LSB +: 16]);
+  always_comb begin
+    met = 1'b0;
+    if (head_valid)
+      met = retired_i[0 +: 32]  >= 32'(head[weft_cmd_pkg::HEADER_WAIT_LD_LSB +: 16]) &&
+            retired_i[32 +: 32] >= 32'(head[weft_cmd_pkg::HEADER_WAIT_ST_LSB +: 16]) &&
+            retired_i[64 +: 32] >= 32'(head[weft_cmd_pkg::HEADER_WAIT_CV_LSB +: 16]) &&
+            retired_i[96 +: 32] >= 32'(head[weft_cmd_pkg::HEADER_WAIT_VE_LSB +: 16]);
+  end
 
   assign cmd_valid_o   = head_valid && met && room;
   assign cmd_o         = 1024'(head);
@@ -87,7 +91,7 @@ module weft_cmd_queue #(
   /* verilator lint_on PINCONNECTEMPTY */
 
 `ifdef WEFT_ASSERT
-  always_ff @(posedge clk_i) begin
+  always_ff @(posedge clk_i or negedge rst_ni) begin
     if (rst_ni && done_i && !clr_i) assert (active_o);
   end
 `endif

@@ -163,7 +163,7 @@ module weft_dma_rows (
   end
 
 `ifdef WEFT_ASSERT
-  always_ff @(posedge clk_i) begin
+  always_ff @(posedge clk_i or negedge rst_ni) begin
     if (rst_ni && valid_q) assert (i1_q != '0 && i2_q != '0 && i3_q != '0 && bytes_q != '0);
   end
 `endif

@@ -312,7 +312,7 @@ module weft_dma_store (
   assign busy_o = rows_busy || split_busy || reply_valid;
 
 `ifdef WEFT_ASSERT
-  always_ff @(posedge clk_i) begin
+  always_ff @(posedge clk_i or negedge rst_ni) begin
     if (rst_ni) begin
       assert (!(done_o && fault_o));
       if (got_q) assert (out_wready);

@@ -365,7 +365,7 @@ module weft_feed_act (
   assign last_o   = fifo_info_q[fifo_rd_q][9];
 
 `ifdef WEFT_ASSERT
-  always @(posedge clk_i) begin
+  always @(posedge clk_i or negedge rst_ni) begin
     if (rst_ni && !clr_i) begin
       assert (fifo_n_q <= 3'd4);
       assert (!(start_i && run_q));

@@ -183,7 +183,7 @@ module weft_feed_rows (
   assign row_b_o     = fifo_b_q[fifo_rd_q];
 
 `ifdef WEFT_ASSERT
-  always @(posedge clk_i) begin
+  always @(posedge clk_i or negedge rst_ni) begin
     if (rst_ni && !clr_i) begin
       assert (fifo_n_q <= 3'd4);
       assert (!(ready_i && !valid_o));

@@ -147,6 +147,7 @@ struct weft_report {
 	int n_ops;
 	struct weft_counters counters;
 	double seconds;            /* host time in the device */
+	double cpu_seconds;        /* of it, this thread's processor time */
 	uint64_t sim_cycles;
 };
 

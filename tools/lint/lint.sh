@@ -60,7 +60,7 @@ step_operands() {
 	run_yosys array "read_verilog -sv $(pkgs w8) hw/array/weft_array.sv
 hierarchy -top weft_array
 proc
-opt
+opt -mux_undef -undriven
 write_json $out/array.json"
 	python3 tools/lint/operands.py "$out/array.json" 8
 }

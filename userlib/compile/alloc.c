@@ -11,6 +11,7 @@
 
 struct alloc {
 	struct seg *s;
+	bool compact;          /* lowest address, whatever the regions */
 	int64_t sp_bytes, align, region;
 	int *order;            /* areas, placed ones first */
 	int n_placed;
@@ -89,7 +90,11 @@ static void consider_gap(const struct alloc *al, const struct area *a, int64_t l
 	lo = round_up(lo, al->align);
 	if (hi - lo < a->bytes)
 		return;
+	if (al->compact && c->addr >= 0)
+		return;
 	consider(al, a, lo, hi, lo, c);
+	if (al->compact)
+		return;
 	for (int64_t r = round_up(lo, al->region); r < hi; r += al->region) {
 		consider(al, a, lo, hi, r, c);
 		consider(al, a, lo, hi, r - a->bytes, c);
@@ -140,9 +145,9 @@ static int sort_areas(struct alloc *al)
 	return 0;
 }
 
-int alloc_areas(struct seg *s, int64_t sp_bytes, int64_t align)
+int alloc_areas(struct seg *s, int64_t sp_bytes, int64_t align, bool compact)
 {
-	struct alloc al = { .s = s, .sp_bytes = sp_bytes, .align = align, .region = s->cc->cfg->sp_bytes / WEFT_SP_REGIONS };
+	struct alloc al = { .s = s, .compact = compact, .sp_bytes = sp_bytes, .align = align, .region = s->cc->cfg->sp_bytes / WEFT_SP_REGIONS };
 	int err;
 
 	al.order = malloc((s->n_area + 1) * sizeof *al.order);

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "driver/verify.h"
 #include "emit.h"
 
 #define MAX_RANGES   128       /* of one operand; beyond, all between counts too */
@@ -104,6 +105,9 @@ int emit_record(struct emit *e, struct cmd *c, const struct node *nd, const stru
 {
 	struct cmds *l = &e->s->cmds;
 	void *p = l->rec;
+
+	if (nd->y_tensor < 0)
+		return 0;
 	int err = cc_grow(&p, l->n_rec, &l->cap_rec, sizeof *l->rec);
 
 	l->rec = p;
@@ -193,6 +197,11 @@ int emit_dma(struct emit *e, struct dma d)
 	l->sp_stride1 = (int32_t)d.sp_step[0];
 	l->sp_stride2 = (int32_t)d.sp_step[1];
 	l->sp_stride3 = (int32_t)d.sp_step[2];
+	if ((uint64_t)rows > WEFT_VERIFY_MAX_ROWS) {
+		e->s->cc->bad_node = e->node;
+		e->s->cc->bad_why = "its data lie in too many small pieces";
+		return -ERANGE;
+	}
 	emit_access(c, SPACE_SP, !d.store, d.sp, sp_hi);
 	if (!consts)
 		emit_access(c, SPACE_ARENA, d.store, off, mem_hi);

@@ -29,7 +29,7 @@ static int stor_of(struct seg *s, int *map, int root, int node, bool write)
 	if (k < 0) {
 		k = map[root] = s->n_stor++;
 		s->stor[k] = (struct stor){
-			.root = root, .bytes = (int64_t)weft_tensor_bytes(&s->cc->g->tensors[root].t), .first = node,
+			.root = root, .bytes = t->bytes, .first = node,
 			.ext_in = t->src_item < s->first_item, .ext_out = false, .area = -1,
 		};
 	}
@@ -40,7 +40,7 @@ static int stor_of(struct seg *s, int *map, int root, int node, bool write)
 
 static int list_storages(struct seg *s)
 {
-	int *map = malloc(((size_t)s->cc->g->n_tensors + 1) * sizeof *map);
+	int *map = malloc(((size_t)s->cc->n_roots + 1) * sizeof *map);
 
 	s->stor = calloc((size_t)s->n * 3 + 1, sizeof *s->stor);
 	s->plan = calloc((size_t)s->n + 1, sizeof *s->plan);
@@ -48,7 +48,7 @@ static int list_storages(struct seg *s)
 		free(map);
 		return -ENOMEM;
 	}
-	for (int i = 0; i < s->cc->g->n_tensors; i++)
+	for (int i = 0; i < s->cc->n_roots; i++)
 		map[i] = -1;
 	for (int i = 0; i < s->n; i++) {
 		const struct node *nd = seg_node(s, i);
@@ -121,6 +121,7 @@ static int add_area(struct seg *s, int64_t bytes, int t0, int t1, bool weights)
 	if (err)
 		return err;
 	s->area[s->n_area] = (struct area){ .bytes = round_up(max64(bytes, 1), s->cc->n), .addr = -1, .t0 = t0, .t1 = t1,
+	                                    .need = t0,
 	                                    .use0 = weights ? t0 - 1 : t0, .use1 = t1, .weights = weights };
 	return (int)s->n_area++;
 }
@@ -135,6 +136,47 @@ static int add_slots(struct seg *s, int i, int n, int64_t bytes, int *slot, bool
 	return 0;
 }
 
+/* The nodes of a group run at the same time. */
+static int group_first(const struct seg *s, int i)
+{
+	return s->plan[i].group ? s->group[s->plan[i].group - 1].first : i;
+}
+
+static int group_last(const struct seg *s, int i)
+{
+	const struct group *g = s->plan[i].group ? &s->group[s->plan[i].group - 1] : NULL;
+
+	return g ? g->first + g->n - 1 : i;
+}
+
+/* A group's rings and weights are there while any of its nodes runs. */
+static int list_group_areas(struct seg *s, struct group *g)
+{
+	int t0 = g->first, t1 = g->first + g->n - 1;
+
+	for (int i = 0; i < g->n_ring; i++) {
+		struct ring *r = &g->ring[i];
+		r->area = add_area(s, (r->rows + r->over) * r->row_bytes, t0, t1, false);
+		if (r->area < 0)
+			return r->area;
+	}
+	for (int k = 0; k < g->n; k++) {
+		const struct node *nd = seg_node(s, g->first + k);
+		struct plan *p = &s->plan[g->first + k];
+		if (nd->w < 0)
+			continue;
+		p->all_weights = true;
+		p->n_w = 1;
+		p->piece = nd->n_tiles;
+		p->w_bytes = nd->rec_bytes + nd->n_tiles * nd->tile_bytes;
+		p->w[0] = add_area(s, p->w_bytes, t0, t1, true);
+		if (p->w[0] < 0)
+			return p->w[0];
+		s->area[p->w[0]].use0 = t0;
+	}
+	return 0;
+}
+
 static int list_areas(struct seg *s)
 {
 	int err = 0;
@@ -142,12 +184,17 @@ static int list_areas(struct seg *s)
 	s->n_area = 0;
 	for (int i = 0; i < s->n_stor; i++) {
 		struct stor *t = &s->stor[i];
-		t->area = t->resident ? add_area(s, t->bytes, t->first, t->last, false) : -1;
+		t->area = t->resident ? add_area(s, t->bytes, group_first(s, t->first), group_last(s, t->last), false) : -1;
 		if (t->resident && t->area < 0)
 			return t->area;
 	}
+	for (uint32_t i = 0; i < s->n_group; i++)
+		if ((err = list_group_areas(s, &s->group[i])))
+			return err;
 	for (int i = 0; i < s->n && !err; i++) {
 		struct plan *p = &s->plan[i];
+		if (p->group)
+			continue;
 		if ((err = add_slots(s, i, p->n_in, p->in_bytes, p->in, false)) ||
 		    (err = add_slots(s, i, p->n_r, p->r_bytes, p->r, false)) ||
 		    (err = add_slots(s, i, p->n_out, p->out_bytes, p->out, false)))
@@ -169,6 +216,9 @@ static int plan_all(struct seg *s, const int64_t *used)
 		p->xr = s->stor[p->sx].resident;
 		p->rr = p->sr < 0 || s->stor[p->sr].resident;
 		p->yr = s->stor[p->sy].resident;
+		p->can_split = false;
+		if (p->group)
+			continue;
 		int err = plan_node(s->cc, seg_node(s, i), p, budget_all(s) - used[i]);
 		if (err) {
 			s->cc->bad_node = (int)(seg_node(s, i) - s->cc->nodes);
@@ -188,8 +238,10 @@ static int alloc_with_prefetch(struct seg *s)
 	for (size_t k = 0; k < sizeof ahead / sizeof *ahead && err == -ENOSPC; k++) {
 		for (uint32_t i = 0; i < s->n_area; i++)
 			if (s->area[i].weights)
-				s->area[i].t0 = (int)max64(s->area[i].t1 - ahead[k], 0);
-		err = alloc_areas(s, s->cc->sp_bytes, s->cc->n);
+				s->area[i].t0 = (int)max64(s->area[i].need - ahead[k], 0);
+		err = alloc_areas(s, s->cc->sp_bytes, s->cc->n, false);
+		if (err == -ENOSPC)
+			err = alloc_areas(s, s->cc->sp_bytes, s->cc->n, true);
 	}
 	return err;
 }
@@ -209,12 +261,22 @@ static bool evict(struct seg *s, int64_t *used)
 	return true;
 }
 
+/* Neither loaded nor stored by the group that has it in a ring. */
+static bool only_in_ring(const struct seg *s, int stor)
+{
+	for (uint32_t i = 0; i < s->n_group; i++)
+		for (int k = 0; k < s->group[i].n_ring; k++)
+			if (s->group[i].ring[k].stor == stor)
+				return !s->group[i].ring[k].load && !s->group[i].ring[k].store;
+	return false;
+}
+
 static void note_memory(struct seg *s)
 {
 	for (int i = 0; i < s->n_stor; i++) {
 		const struct stor *t = &s->stor[i];
 		struct cten *c = &s->cc->ten[t->root];
-		if (!c->in_const && (!t->resident || t->ext_in || t->ext_out))
+		if (!c->in_const && (t->ext_in || t->ext_out || (!t->resident && !only_in_ring(s, i))))
 			c->in_dram = true;
 	}
 }
@@ -227,7 +289,7 @@ int seg_place(struct seg *s)
 	if (!err)
 		err = choose_residents(s, used);
 	while (!err) {
-		if ((err = plan_all(s, used)) || (err = list_areas(s)))
+		if ((!s->cc->o->no_fuse && (err = seg_groups(s))) || (err = plan_all(s, used)) || (err = list_areas(s)))
 			break;
 		err = alloc_with_prefetch(s);
 		if (err != -ENOSPC)
@@ -250,6 +312,7 @@ void seg_clear(struct seg *s)
 	free(s->stor);
 	free(s->plan);
 	free(s->area);
+	free(s->group);
 	free(s->cmds.p);
 	free(s->cmds.rec);
 }

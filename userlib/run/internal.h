@@ -54,7 +54,7 @@ struct weft_session {
 	int i_step;
 	uint64_t cycles_before;    /* of earlier streams */
 	struct weft_counters counters;
-	double seconds;
+	double seconds, cpu_seconds;
 	uint64_t sim_cycles;
 	char *error;               /* msg of the run under way */
 };

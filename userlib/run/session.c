@@ -124,7 +124,7 @@ static void forget_run(weft_session *s)
 	s->host = s->golden = NULL;
 	s->measure = NULL;
 	s->cycles_before = s->sim_cycles = 0;
-	s->seconds = 0;
+	s->seconds = s->cpu_seconds = 0;
 	memset(&s->counters, 0, sizeof(s->counters));
 }
 
@@ -296,6 +296,7 @@ static void add_counters(weft_session *s, const struct weft_job_result *r)
 	s->cycles_before += r->cycles;
 	s->sim_cycles += r->sim_cycles;
 	s->seconds += r->seconds;
+	s->cpu_seconds += r->cpu_seconds;
 }
 
 static int npu_step(weft_session *s, const struct weft_step *step)
@@ -317,7 +318,8 @@ static int npu_step(weft_session *s, const struct weft_step *step)
 		err = r.status;
 	}
 	if (err)
-		snprintf(s->error, WEFT_MSG_LEN, "%s", weft_dev_error(s->dev));
+		snprintf(s->error, WEFT_MSG_LEN, "%s", *weft_dev_error(s->dev) ? weft_dev_error(s->dev)
+		                                      : "the program's debug map does not fit its stream");
 	if (!s->check.first.bytes.found)
 		s->check.first.bytes = *weft_dev_cosim(s->dev);
 	return err;
@@ -389,6 +391,7 @@ static struct weft_report *report(weft_session *s)
 	r->utilization = r->cycles ? (double)r->macs / ((double)r->cycles * per_cycle) : 0;
 	r->counters = s->counters;
 	r->seconds = s->seconds;
+	r->cpu_seconds = s->cpu_seconds;
 	r->sim_cycles = s->sim_cycles;
 	if (s->check.g && s->golden) {
 		r->checked = true;
@@ -466,7 +469,7 @@ int weft_session_kept(const weft_session *s, int i, struct weft_kept *k)
 	const weft_tensor *data = NULL;
 	if (!s->dev && s->golden && s->golden[i].data)
 		data = &s->golden[i];
-	else if (s->check.seen && s->check.seen[i].data)
+	else if (s->check.seen && s->check.seen[i].data && s->check.covered[i] >= weft_tensor_elements(&t->t))
 		data = &s->check.seen[i];
 	else if (s->host && s->host[i].data)
 		data = &s->host[i];

@@ -66,18 +66,20 @@ static void rename_to(char **name, const char *to)
 static void one_change_bad(void **state)
 {
 	(void)state;
-	REFUSED(-EINVAL, b->tensors[0].dim[0] = 0, "tensor \"a\": dimension 0 is 0 (1 or more, 2147483647 elements)");
+	REFUSED(-EINVAL, b->tensors[0].dim[0] = 0, "tensor \"a\": dimension 0 is 0 (1 or more, 268435456 elements)");
 	REFUSED(-EINVAL, b->tensors[0].dim[1] = -1, "tensor \"a\": dimension 1 is -1");
 	REFUSED(-EINVAL, (b->tensors[0].dim[0] = 65536, b->tensors[0].dim[1] = 65536), "tensor \"a\": dimension 1 is 65536");
 	REFUSED(-EINVAL, (b->tensors[0].dim[0] = 1000000000, b->tensors[2].dim[0] = 1000000000, b->tensors[0].dim[1] = 1,
-	                  b->tensors[2].dim[1] = 1), "tensors take more memory than allowed");
+	                  b->tensors[2].dim[1] = 1), "tensor \"a\": dimension 0 is 1000000000 (1 or more, 268435456 elements)");
+	REFUSED(-EINVAL, (b->tensors[0].dim[0] = b->tensors[2].dim[0] = 1 << 28, b->tensors[0].dim[1] = b->tensors[2].dim[1] = 1),
+	        "operator 1 ADD: tensors take more memory than allowed");
 	REFUSED(-EINVAL, b->tensors[2].rank = 7, "operator 1 ADD: tensor \"y\" has rank 7 > 6");
 	REFUSED(-EINVAL, b->tensors[2].type = 77, "operator 1 ADD: tensor \"y\" has type 0");
 	REFUSED(-EINVAL, b->tensors[2].type = TOSA_SHAPE, "operator 1 ADD: tensor \"y\" has type 10");
 	REFUSED(-EINVAL, b->tensors[2].type = TOSA_INT16, "operator 1 ADD: int32, int32 -> int16: not a row of its table");
 	REFUSED(-EINVAL, b->tensors[1].data_len = 23, "operator 1 ADD: constant \"b\" has 23 bytes, not 24");
 	REFUSED(-EINVAL, b->tensors[1].data_len = 0, "operator 0 CONST: result has no data");
-	REFUSED(-EINVAL, b->tensors[2].dim[1] = 4, "operator 0 ADD: dimension 1: 3 and 3 into 4");
+	REFUSED(-EINVAL, b->tensors[2].dim[1] = 4, "operator 1 ADD: dimension 1: 3 and 3 into 4");
 	REFUSED(-EINVAL, rename_to(&b->tensors[1].name, "a"), "two tensors are called \"a\"");
 	REFUSED(-EINVAL, rename_to(&b->ops[1].in[1], "q"), "operator 1 ADD: no tensor is called \"q\"");
 	REFUSED(-EINVAL, rename_to(&b->ops[1].in[1], "y"), "operator 1 ADD: needs its own result: the block has a cycle");

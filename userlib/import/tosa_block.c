@@ -598,13 +598,11 @@ int tosa_block(struct tosa_lower *l, int block)
 /* By the block's name, else the first block of a region of that name; -1: none. */
 static int find_block(const struct tosa_lower *l, struct tosa_name name)
 {
-	for (int i = 0; i < l->f.n_blocks; i++)
-		if (tosa_same_name(l->f.blocks[i].name, name))
-			return i;
-	for (int i = 0; i < l->f.n_regions; i++)
-		if (tosa_same_name(l->f.regions[i].name, name) && l->f.regions[i].n_blocks)
-			return l->f.regions[i].block;
-	return -1;
+	const struct tosa_entry *e = tosa_find(&l->blocks, name);
+
+	if (!e)
+		return -1;
+	return e->index < l->f.n_blocks ? e->index : l->f.regions[e->index - l->f.n_blocks].block;
 }
 
 /* With what is under way put aside. */

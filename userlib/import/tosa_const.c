@@ -8,7 +8,8 @@
 
 #include "tosa_lower.h"
 
-#define MAX_ELEMENTS ((int64_t)INT32_MAX)
+/* Of one tensor: what a run would have to hold, and more than networks have. */
+#define MAX_ELEMENTS ((int64_t)1 << 28)
 
 weft_dtype tosa_dtype(int type)
 {

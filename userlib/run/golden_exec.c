@@ -164,7 +164,7 @@ static int run_on(struct run *r, const weft_graph *g, int i, const weft_tensor *
 	}
 	int err = weft_golden_run(o->op, &o->attr, x, o->n_in, y, o->n_out, r->fast, line);
 	if (err)
-		snprintf(r->msg, WEFT_MSG, "operator %d: %s", i, line);
+		snprintf(r->msg, WEFT_MSG, "operator %d: %s", o->src >= 0 ? g->srcs[o->src].index : i, line);
 	return err;
 }
 

@@ -48,8 +48,8 @@ static int cache_find(struct cache *c, int n, int64_t key, bool *fresh)
 static int copy_box(struct emit *e, bool store, const struct view *v, int64_t n, const struct operand *o, int64_t c, int64_t cn)
 {
 	struct dma d = {
-		.store = store, .root = v->root, .sp = o->addr, .row = cn,
-		.off = v->off + n * v->step[0] + o->rows.lo * v->step[1] + o->cols.lo * v->step[2] + c,
+		.store = store, .root = v->root, .sp = o->addr, .row = cn * v->step[3],
+		.off = v->off + n * v->step[0] + o->rows.lo * v->step[1] + o->cols.lo * v->step[2] + c * v->step[3],
 		.n = { o->cols.n, o->rows.n, 1 },
 		.mem_step = { v->step[2], v->step[1], 0 },
 		.sp_step = { o->xs, o->ys, 0 },
@@ -64,15 +64,17 @@ static struct operand resident(const struct seg *s, int stor, const struct view 
 	int64_t base = area_addr(s, s->stor[stor].area);
 
 	return (struct operand){
-		.addr = base + v->off + n * v->step[0] + rows.lo * v->step[1] + cols.lo * v->step[2] + c,
-		.ys = v->step[1], .xs = v->step[2], .rows = rows, .cols = cols,
+		.addr = base + v->off + n * v->step[0] + rows.lo * v->step[1] + cols.lo * v->step[2] + c * v->step[3],
+		.ys = v->step[1], .xs = v->step[2], .elem = v->step[3], .rows = rows, .cols = cols,
 	};
 }
 
 /* Box in a slot of its own, dense. */
-static struct operand in_slot(int64_t addr, struct span rows, struct span cols, int64_t cn)
+static struct operand in_slot(int64_t addr, struct span rows, struct span cols, int64_t cn, const struct view *v)
 {
-	return (struct operand){ .addr = addr, .ys = cols.n * cn, .xs = cn, .rows = rows, .cols = cols };
+	int64_t xs = cn * view_elem(v);
+
+	return (struct operand){ .addr = addr, .ys = cols.n * xs, .xs = xs, .elem = view_elem(v), .rows = rows, .cols = cols };
 }
 
 /* A resident that comes from memory: as a whole, before its first use. */
@@ -108,7 +110,7 @@ static int set_x(struct node_emit *m, struct job *j)
 	}
 	int64_t key = ((j->n * nd->y.dim[1] + j->oy) * nd->y.dim[2] + j->ox) * nd->x.dim[3] + c;
 	int slot = cache_find(&m->in, m->p->n_in, key, &fresh);
-	j->x = in_slot(area_addr(m->e->s, m->p->in[slot]), rows, cols, cn);
+	j->x = in_slot(area_addr(m->e->s, m->p->in[slot]), rows, cols, cn, &nd->x);
 	return fresh ? copy_box(m->e, false, &nd->x, j->n, &j->x, c, cn) : 0;
 }
 
@@ -122,7 +124,7 @@ static int set_r(struct node_emit *m, struct job *j)
 		j->r = resident(m->e->s, m->p->sr, &m->nd->r, j->n, rows, cols, j->c);
 		return 0;
 	}
-	j->r = in_slot(area_addr(m->e->s, m->p->r[m->next_r]), rows, cols, j->cn);
+	j->r = in_slot(area_addr(m->e->s, m->p->r[m->next_r]), rows, cols, j->cn, &m->nd->r);
 	m->next_r = (m->next_r + 1) % m->p->n_r;
 	return copy_box(m->e, false, &m->nd->r, j->n, &j->r, j->c, j->cn);
 }
@@ -135,7 +137,7 @@ static void set_y(struct node_emit *m, struct job *j)
 		j->y = resident(m->e->s, m->p->sy, &m->nd->y, j->n, rows, cols, j->c);
 		return;
 	}
-	j->y = in_slot(area_addr(m->e->s, m->p->out[m->next_out]), rows, cols, j->cn);
+	j->y = in_slot(area_addr(m->e->s, m->p->out[m->next_out]), rows, cols, j->cn, &m->nd->y);
 	m->next_out = (m->next_out + 1) % m->p->n_out;
 }
 
@@ -239,10 +241,10 @@ static struct job job_channels(const struct node *nd, const struct job *j, int64
 {
 	struct job k = *j;
 
-	k.y.addr += c - j->c;
-	k.r.addr += c - j->c;
+	k.y.addr += (c - j->c) * j->y.elem;
+	k.r.addr += (c - j->c) * j->r.elem;
 	if (channelwise(nd))
-		k.x.addr += c - j->c;
+		k.x.addr += (c - j->c) * j->x.elem;
 	k.c = c;
 	k.cn = cn;
 	return k;
@@ -378,7 +380,7 @@ static struct operand ring_rows(const struct group_emit *m, int ring, const stru
 
 	return (struct operand){
 		.addr = area_addr(m->e->s, r->area) + rows.lo % r->rows * r->row_bytes,
-		.ys = v->step[1], .xs = v->step[2], .rows = rows, .cols = { 0, v->dim[2] },
+		.ys = v->step[1], .xs = v->step[2], .elem = v->step[3], .rows = rows, .cols = { 0, v->dim[2] },
 	};
 }
 
@@ -419,7 +421,7 @@ static int copy_over(struct group_emit *m, int ring, const struct view *v, struc
 		return 0;
 	struct operand from = ring_rows(m, ring, v, (struct span){ rows.lo, n }), to = from;
 	to.addr += r->rows * r->row_bytes;
-	return emit_copy(m->e, &from, &to, v->dim[2] * v->dim[3]);
+	return emit_copy(m->e, &from, &to, v->dim[2] * v->dim[3] * v->step[3]);
 }
 
 static int group_job(struct group_emit *m, int k, int64_t oy, int64_t oh)

@@ -11,6 +11,7 @@
 struct operand {
 	int64_t addr;          /* of (rows.lo, cols.lo) and the job's first channel */
 	int64_t ys, xs;        /* bytes from row to row, pixel to pixel */
+	int64_t elem;          /* bytes of an element */
 	struct span rows, cols;
 };
 

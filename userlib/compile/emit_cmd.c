@@ -46,9 +46,9 @@ void emit_access(struct cmd *c, enum space space, bool write, int64_t lo, int64_
 
 void emit_rows(struct cmd *c, bool write, const struct operand *o, const struct job *j, int64_t ch, int64_t n_ch)
 {
-	int64_t lo = o->addr + ch - j->c;
+	int64_t lo = o->addr + (ch - j->c) * o->elem;
 
-	emit_access_rows(c, SPACE_SP, write, lo, lo + (j->ow - 1) * o->xs + n_ch, j->oh, o->ys);
+	emit_access_rows(c, SPACE_SP, write, lo, lo + (j->ow - 1) * o->xs + n_ch * o->elem, j->oh, o->ys);
 }
 
 struct job job_part(const struct job *j, int64_t oy, int64_t oh, int64_t ox, int64_t ow)
@@ -67,7 +67,7 @@ struct job job_part(const struct job *j, int64_t oy, int64_t oh, int64_t ox, int
 static void set_sum(struct weft_cmd_post *p, const struct node *nd, const struct job *j, int64_t ch)
 {
 	p->add = 1;
-	p->b_base = (int32_t)(j->r.addr + ch - j->c);
+	p->b_base = (int32_t)(j->r.addr + (ch - j->c) * j->r.elem);
 	p->b_x_stride = j->ow > 1 ? (int32_t)j->r.xs : 0;
 	p->b_y_stride = j->oh > 1 ? (int32_t)j->r.ys : 0;
 	p->b_zp = nd->b_zp;
@@ -82,7 +82,9 @@ static void set_sum(struct weft_cmd_post *p, const struct node *nd, const struct
 
 void emit_post(struct weft_cmd_post *p, const struct node *nd, const struct job *j, int64_t ch, int64_t n_ch)
 {
-	p->out_base = (int32_t)(j->y.addr + ch - j->c);
+	p->mode = nd->mode;
+	p->scale16 = nd->scale16;
+	p->out_base = (int32_t)(j->y.addr + (ch - j->c) * j->y.elem);
 	p->out_x_stride = j->ow > 1 ? (int32_t)j->y.xs : 0;
 	p->out_y_stride = j->oh > 1 ? (int32_t)j->y.ys : 0;
 	p->ow = (int32_t)j->ow;
@@ -114,14 +116,16 @@ int emit_record(struct emit *e, struct cmd *c, const struct node *nd, const stru
 	l->rec = p;
 	if (err)
 		return err;
+	/* Records count elements; every step is a multiple of theirs. */
 	const struct view *v = &nd->dbg;
+	int64_t elem = view_elem(v);
 	l->rec[l->n_rec++] = (struct weft_prec){
 		.tensor = nd->y_tensor,
-		.addr = (uint32_t)(j->y.addr + (ch - j->c)),
+		.addr = (uint32_t)(j->y.addr + (ch - j->c) * j->y.elem),
 		.n_y = (uint32_t)j->oh, .n_x = (uint32_t)j->ow, .n_c = (uint32_t)n_ch,
 		.y_bytes = (uint32_t)j->y.ys, .x_bytes = (uint32_t)j->y.xs,
-		.first = (uint64_t)(v->off + j->n * v->step[0] + j->oy * v->step[1] + j->ox * v->step[2] + ch),
-		.y_elems = (uint64_t)v->step[1], .x_elems = (uint64_t)v->step[2],
+		.first = (uint64_t)((v->off + j->n * v->step[0] + j->oy * v->step[1] + j->ox * v->step[2]) / elem + ch),
+		.y_elems = (uint64_t)(v->step[1] / elem), .x_elems = (uint64_t)(v->step[2] / elem),
 	};
 	c->n_recs++;
 	return 0;

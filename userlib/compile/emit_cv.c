@@ -16,8 +16,8 @@
 #define DRAIN_CYCLES 44        /* from the last word fed to retirement */
 
 /*
- * Taps of a command: n_ky kernel rows from ky; of every run the bytes [j0, +run).
- * Runs begin c0 bytes into the input's pixels, of which `width` bytes count.
+ * Taps of a command: n_ky kernel rows from ky; of every run the elements [j0, +run).
+ * Runs begin at channel c0 of the input's pixels, of which `width` channels count.
  */
 struct taps { int64_t ky, n_ky, n_kx, c0, width, j0, run; };
 
@@ -30,11 +30,10 @@ static void access_input(struct cmd *c, const struct operand *x, const struct ta
 	                                  (int64_t)(k->n_ky - 1) * k->dil_y);
 	int64_t xb = k->xb_start;
 	int64_t end = xb + (int64_t)(k->post.ow - 1) * k->ox_step + (int64_t)(k->n_kx - 1) * k->kx_step + k->run_len;
-	int64_t lo = max64(0, xb), hi = min64(k->x_limit, end);
+	int64_t lo = max64(0, xb), hi = min64(k->x_limit, end), base = x->addr + t->c0 * x->elem + first * x->ys;
 
 	if (first <= last && lo < hi)
-		emit_access_rows(c, SPACE_SP, false, x->addr + t->c0 + first * x->ys + lo, x->addr + t->c0 + first * x->ys + hi,
-		                 last - first + 1, x->ys);
+		emit_access_rows(c, SPACE_SP, false, base + lo, base + hi, last - first + 1, x->ys);
 }
 
 static void set_input(struct weft_cmd_conv *k, const struct node *nd, const struct job *j, const struct taps *t)
@@ -42,20 +41,20 @@ static void set_input(struct weft_cmd_conv *k, const struct node *nd, const stru
 	const struct operand *x = &j->x;
 	int64_t iy = j->oy * nd->sy - nd->pt + t->ky * nd->dy - x->rows.lo, ix = j->ox * nd->sx - nd->pl - x->cols.lo;
 
-	k->in_base = (int32_t)((x->addr + t->c0 + t->j0 + iy * x->ys + ix * x->xs) & SP_MASK);
+	k->in_base = (int32_t)((x->addr + (t->c0 + t->j0) * x->elem + iy * x->ys + ix * x->xs) & SP_MASK);
 	k->oy_step = j->oh > 1 ? (int32_t)(nd->sy * x->ys & SP_MASK) : 0;
 	k->ox_step = j->ow > 1 ? (int32_t)min64(nd->sx * x->xs, SP_MASK + 1) : 0;
 	k->ky_step = t->n_ky > 1 ? (int32_t)(nd->dy * x->ys & SP_MASK) : 0;
 	k->kx_step = t->n_kx > 1 ? (int32_t)min64(nd->dx * x->xs, SP_MASK + 1) : 0;
-	k->run_len = (int32_t)t->run;
+	k->run_len = (int32_t)(t->run * x->elem);
 	k->n_ky = (int32_t)t->n_ky;
 	k->n_kx = (int32_t)t->n_kx;
 	k->stride_y = j->oh > 1 ? nd->sy : 1;
 	k->dil_y = t->n_ky > 1 ? nd->dy : 1;
 	k->in_h = (int32_t)x->rows.n;
 	k->iy_start = (int32_t)iy;
-	k->x_limit = (int32_t)((x->cols.n - 1) * x->xs + t->width);
-	k->xb_start = (int32_t)(ix * x->xs + t->j0);
+	k->x_limit = (int32_t)((x->cols.n - 1) * x->xs + t->width * x->elem);
+	k->xb_start = (int32_t)(ix * x->xs + t->j0 * x->elem);
 	k->x_zp = nd->x_zp;
 	k->w_zp = nd->w_zp;
 }

@@ -27,13 +27,13 @@ static int finish(struct emit *e, struct cmd *c, const struct node *nd, const st
 }
 
 /* The virtual rows and columns that the engine streams, of those that are there. */
-static void access_dw(struct cmd *c, const struct weft_cmd_dw *d, int64_t addr, const struct operand *x, int64_t cn)
+static void access_dw(struct cmd *c, const struct weft_cmd_dw *d, int64_t addr, const struct operand *x, int64_t bytes)
 {
 	int64_t r0 = max64(0, d->iy_start), r1 = min64(d->in_h - 1, (int64_t)d->iy_start + (d->post.oh - 1) * d->stride_y + 2);
 	int64_t c0 = max64(0, d->ix_start), c1 = min64(d->in_w - 1, (int64_t)d->ix_start + (d->post.ow - 1) * d->stride_x + 2);
 
 	if (r0 <= r1 && c0 <= c1)
-		emit_access_rows(c, SPACE_SP, false, addr + r0 * x->ys + c0 * x->xs, addr + r0 * x->ys + c1 * x->xs + cn,
+		emit_access_rows(c, SPACE_SP, false, addr + r0 * x->ys + c0 * x->xs, addr + r0 * x->ys + c1 * x->xs + bytes,
 		                 r1 - r0 + 1, x->ys);
 }
 
@@ -68,7 +68,7 @@ static int emit_dw_part(struct emit *e, const struct node *nd, const struct job 
 		d->in_y_stride = 0;
 	if (d->in_w == 1)
 		d->in_x_stride = 0;
-	access_dw(c, d, addr, &j->x, j->cn);
+	access_dw(c, d, addr, &j->x, j->cn * j->x.elem);
 	emit_access(c, SPACE_SP, false, wa, wa + blocks * nd->tile_bytes);
 	emit_access(c, SPACE_SP, false, rec, rec + blocks * WEFT_PARAM_BYTES * n);
 	return finish(e, c, nd, j, blocks * ((j->oh - 1) * d->stride_y + 3) * ((j->ow - 1) * d->stride_x + 3));
@@ -76,7 +76,7 @@ static int emit_dw_part(struct emit *e, const struct node *nd, const struct job 
 
 int emit_dw(struct emit *e, const struct node *nd, const struct job *j, const struct weights *w)
 {
-	int64_t most = (e->s->cc->cfg->dw_line - 3) / nd->sx + 1, parts = ceil_div(j->ow, most);
+	int64_t most = (e->s->cc->cfg->dw_line / j->x.elem - 3) / nd->sx + 1, parts = ceil_div(j->ow, most);
 	int64_t step = ceil_div(j->ow, parts);
 
 	for (int64_t ox = 0; ox < j->ow; ox += step) {
@@ -125,7 +125,8 @@ static int emit_region(struct emit *e, const struct node *nd, const struct job *
 	struct weft_cmd_pool *p = &c->c.pool;
 	int64_t row = y->o * nd->sy - nd->pt + y->k - in->rows.lo, col = x->o * nd->sx - nd->pl + x->k - in->cols.lo;
 	int64_t base = in->addr + row * in->ys + col * in->xs;
-	int64_t end = base + ((y->n - 1) * nd->sy + y->n_k - 1) * in->ys + ((x->n - 1) * nd->sx + x->n_k - 1) * in->xs + j->cn;
+	int64_t end = base + ((y->n - 1) * nd->sy + y->n_k - 1) * in->ys + ((x->n - 1) * nd->sx + x->n_k - 1) * in->xs +
+	              j->cn * in->elem;
 
 	emit_post(&p->post, nd, &part, j->c, j->cn);
 	if (nd->average) {
@@ -174,6 +175,7 @@ int emit_copy(struct emit *e, const struct operand *from, const struct operand *
 
 	/* A word is a pixel. */
 	j.x.xs = j.y.xs = n;
+	j.x.elem = j.y.elem = 1;
 	if (words)
 		err = emit_elt(e, &copy, &j);
 	if (err || !tail)

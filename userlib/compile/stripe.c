@@ -25,7 +25,7 @@ static bool on_array(const struct node *nd)
 /* The storage as rows: whole, dense, one image, in the node's own rows. */
 static bool whole_rows(const struct seg *s, const struct view *v, int stor)
 {
-	return v->dim[0] == 1 && !v->off && view_is_dense(v) && view_elements(v) == s->stor[stor].bytes;
+	return v->dim[0] == 1 && !v->off && view_is_dense(v) && view_bytes(v) == s->stor[stor].bytes;
 }
 
 /* Views as they were before shape.c; rows and columns in their places. */

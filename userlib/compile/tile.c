@@ -69,8 +69,9 @@ static int64_t measure(const struct cc *cc, const struct node *nd, struct plan *
 	p->n_r = p->rr || !nd->add ? 0 : slots;
 	p->n_out = p->yr ? 0 : slots;
 	p->n_w = nd->w < 0 ? 0 : p->all_weights ? 1 : (int)min64(p->slots, k.channels);
-	p->in_bytes = round_up(rows_for(nd, p->th) * cols_for(nd, p->tw) * (channelwise(nd) ? p->tc : nd->x.dim[3]), cc->n);
-	p->r_bytes = p->out_bytes = round_up(pixels * p->tc, cc->n);
+	p->in_bytes = round_up(rows_for(nd, p->th) * cols_for(nd, p->tw) * (channelwise(nd) ? p->tc : nd->x.dim[3]) *
+	                       view_elem(&nd->x), cc->n);
+	p->r_bytes = p->out_bytes = round_up(pixels * p->tc * view_elem(&nd->y), cc->n);
 	p->w_bytes = weights_of(nd, cc, p->all_weights ? nd->y.dim[3] : p->tc);
 	if (p->split_k) {
 		p->n_w = p->slots;
@@ -126,7 +127,7 @@ static int64_t max_width(const struct cc *cc, const struct node *nd)
 	int64_t tw = min64(nd->y.dim[2], 65535);
 
 	if (nd->kind == NODE_DW && nd->x.dim[2] > 16384)
-		tw = min64(tw, (cc->cfg->dw_line - 3) / nd->sx + 1);
+		tw = min64(tw, (cc->cfg->dw_line / view_elem(&nd->x) - 3) / nd->sx + 1);
 	return tw;
 }
 

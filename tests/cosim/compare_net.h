@@ -27,16 +27,17 @@ struct compare_total {
 /* What a seed stands for, beside the graph. */
 struct compare_case {
 	uint64_t seed;
+	weft_dtype type;
 	bool large, no_fuse;
 	uint32_t sp_limit;
 	enum weft_memory memory;
 };
 
-static inline struct compare_case compare_case_of(uint64_t seed)
+static inline struct compare_case compare_case_of(uint64_t seed, weft_dtype type)
 {
 	static const uint32_t limits[] = { 16 << 10, 20 << 10, 24 << 10, 32 << 10 };
 
-	return (struct compare_case){ .seed = seed, .large = seed % 8 == 7, .no_fuse = seed % 10 == 4,
+	return (struct compare_case){ .seed = seed, .type = type, .large = seed % 8 == 7, .no_fuse = seed % 10 == 4,
 		.sp_limit = seed % 4 == 3 ? limits[seed / 4 % 4] : 0,
 		.memory = seed % 2 ? WEFT_MEMORY_DDR : WEFT_MEMORY_SRAM };
 }
@@ -51,7 +52,7 @@ struct compare_run {
 
 static inline void compare_fail(const struct compare_run *r, const char *what)
 {
-	printf("seed %llu on %s%s%s, scratchpad %u: %s\n", (unsigned long long)r->c.seed, r->device,
+	printf("seed %llu, %s, on %s%s%s, scratchpad %u: %s\n", (unsigned long long)r->c.seed, weft_dtype_name(r->c.type), r->device,
 	       r->c.large ? ", large" : "", r->c.no_fuse ? ", not fused" : "", r->c.sp_limit, what);
 	random_net_print(&r->net, stdout);
 	printf("again: make check T=cosim/random SEED=%llu N=1\n", (unsigned long long)r->c.seed);
@@ -178,7 +179,7 @@ static inline void compare_net(const struct compare_case *c, enum weft_device de
 	struct compare_run r = { .c = *c, .device = device == WEFT_DEVICE_RTL ? "rtl" : "model" };
 	char msg[WEFT_MSG] = "";
 
-	random_net_make(&r.net, c->seed, (int)cfg->n, c->large);
+	random_net_make(&r.net, c->seed, (int)cfg->n, c->large, c->type);
 	r.want = calloc((size_t)r.net.g->n_tensors, sizeof(*r.want));
 	assert_non_null(r.want);
 	if (weft_graph_check(r.net.g, msg) || weft_golden_exec(r.net.g, r.net.inputs, r.want, false, msg) ||

@@ -21,7 +21,7 @@ static void make(uint64_t seed, struct random_net *r, uint8_t **file, size_t *n)
 	weft_program *p;
 	char msg[WEFT_MSG];
 
-	random_net_make(r, seed, 16, false);
+	random_net_make(r, seed, 16, false, seed % 3 ? WEFT_INT8 : WEFT_INT16);
 	if (weft_compile(r->g, NULL, &p, msg) || weft_program_write(p, file, n, msg))
 		fail_msg("%s", msg);
 	weft_program_free(p);

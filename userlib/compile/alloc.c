@@ -12,8 +12,7 @@
 struct alloc {
 	struct seg *s;
 	int64_t compact;       /* areas above so many bytes: lowest address, whatever the regions */
-	int64_t sp_bytes, least, align, region;   /* align: at the moment */
-	bool wide;             /* some elements have two bytes */
+	int64_t sp_bytes, align, region;
 	int *order;            /* areas, placed ones first */
 	int n_placed;
 	struct { int64_t lo, hi; } *busy;   /* of the area at hand, sorted */
@@ -104,27 +103,17 @@ static void consider_gap(const struct alloc *al, const struct area *a, int64_t l
 	consider(al, a, lo, hi, hi - a->bytes, c);
 }
 
-/* Elements of two bytes are read at full speed where words of N elements are aligned. */
-static bool place_aligned(struct alloc *al, const struct area *a, int64_t align, struct choice *c)
-{
-	int64_t at = 0;
-
-	al->align = align;
-	for (int i = 0; i < al->n_busy; i++) {
-		consider_gap(al, a, at, al->busy[i].lo, c);
-		at = max64(at, al->busy[i].hi);
-	}
-	consider_gap(al, a, at, al->sp_bytes, c);
-	return c->addr >= 0;
-}
-
 static bool place_one(struct alloc *al, struct area *a)
 {
 	struct choice c = { -1, 0 };
+	int64_t at = 0;
 
 	list_busy(al, a);
-	if (!al->wide || a->weights || !place_aligned(al, a, 2 * al->least, &c))
-		place_aligned(al, a, al->least, &c);
+	for (int i = 0; i < al->n_busy; i++) {
+		consider_gap(al, a, at, al->busy[i].lo, &c);
+		at = max64(at, al->busy[i].hi);
+	}
+	consider_gap(al, a, at, al->sp_bytes, &c);
 	a->addr = c.addr;
 	return c.addr >= 0;
 }
@@ -158,11 +147,9 @@ static int sort_areas(struct alloc *al)
 
 int alloc_areas(struct seg *s, int64_t sp_bytes, int64_t align, int64_t compact, int *failed)
 {
-	struct alloc al = { .s = s, .compact = compact, .sp_bytes = sp_bytes, .least = align, .region = s->cc->cfg->sp_bytes / WEFT_SP_REGIONS };
+	struct alloc al = { .s = s, .compact = compact, .sp_bytes = sp_bytes, .align = align, .region = s->cc->cfg->sp_bytes / WEFT_SP_REGIONS };
 	int err;
 
-	for (int i = 0; i < s->n; i++)
-		al.wide |= view_elem(&seg_node(s, i)->y) > 1;
 	al.order = malloc((s->n_area + 1) * sizeof *al.order);
 	al.busy = malloc((s->n_area + 1) * sizeof *al.busy);
 	err = al.order && al.busy ? sort_areas(&al) : -ENOMEM;

@@ -44,6 +44,13 @@ void emit_access(struct cmd *c, enum space space, bool write, int64_t lo, int64_
 	emit_access_rows(c, space, write, lo, hi, 1, 0);
 }
 
+int64_t emit_reads(const struct cc *cc, const struct operand *o, int64_t count)
+{
+	bool aligned = (o->addr | o->xs | o->ys) % cc->n == 0;
+
+	return ceil_div(aligned ? count : count * o->elem, cc->n);
+}
+
 void emit_rows(struct cmd *c, bool write, const struct operand *o, const struct job *j, int64_t ch, int64_t n_ch)
 {
 	int64_t lo = o->addr + (ch - j->c) * o->elem;

@@ -87,14 +87,16 @@ static int emit_tiles(struct emit *e, const struct node *nd, const struct job *j
 	} else {
 		k->post.add = 0;
 	}
-	int64_t group = max64(slots, nd->add ? ADD_CYCLES : 0);
+	int64_t fed = t->n_ky * t->n_kx * emit_reads(cc, &j->x, t->run) * cc->n;
+	int64_t group = max64(fed, nd->add ? ADD_CYCLES : 0), writes = ceil_div(min64(n_ch, cc->n) * j->y.elem, cc->n);
+	group = max64(group, writes * cc->n);
 	int64_t pixels = j->oh * j->ow, cycles = tiles * ceil_div(pixels, cc->n) * group + NEXT_CYCLES;
 	/* Behind a group that is not full, the next command waits for the array to empty. */
 	if (pixels % cc->n)
 		cycles += PART_CYCLES;
 	c->cost = (uint32_t)min64(cycles, UINT32_MAX);
 	c->latency = DRAIN_CYCLES;
-	c->rows = keep ? 0 : (uint32_t)(tiles * pixels * (nd->add ? ADD_PASSES : 1));
+	c->rows = keep ? 0 : (uint32_t)(tiles * pixels * max64(nd->add ? ADD_PASSES : 1, writes));
 	return err ? err : emit_done(e, c);
 }
 

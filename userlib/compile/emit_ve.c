@@ -12,16 +12,21 @@
 #define ADD_PASSES 4           /* lane passes of an addition */
 #define MAX_REGIONS 4096       /* commands of one pooling job */
 
+/* cycles: of reading, at least */
 static int finish(struct emit *e, struct cmd *c, const struct node *nd, const struct job *j, int64_t cycles)
 {
+	int64_t n = e->s->cc->n, rows = j->oh * j->ow * ceil_div(j->cn * j->y.elem, n);
 	int err;
+
+	if (nd->add)
+		rows = max64(rows, j->oh * j->ow * ceil_div(j->cn, n) * ADD_PASSES);
 
 	if (nd->add)
 		emit_rows(c, false, &j->r, j, j->c, j->cn);
 	emit_rows(c, true, &j->y, j, j->c, j->cn);
-	c->cost = (uint32_t)min64(cycles + START_CYCLES, UINT32_MAX);
+	c->cost = (uint32_t)min64(max64(cycles, rows) + START_CYCLES, UINT32_MAX);
 	c->latency = 4;
-	c->rows = (uint32_t)(ceil_div(j->cn, e->s->cc->n) * j->oh * j->ow * (nd->add ? ADD_PASSES : 1));
+	c->rows = (uint32_t)rows;
 	err = emit_record(e, c, nd, j, j->c, j->cn);
 	return err ? err : emit_done(e, c);
 }
@@ -71,7 +76,7 @@ static int emit_dw_part(struct emit *e, const struct node *nd, const struct job 
 	access_dw(c, d, addr, &j->x, j->cn * j->x.elem);
 	emit_access(c, SPACE_SP, false, wa, wa + blocks * nd->tile_bytes);
 	emit_access(c, SPACE_SP, false, rec, rec + blocks * WEFT_PARAM_BYTES * n);
-	return finish(e, c, nd, j, blocks * ((j->oh - 1) * d->stride_y + 3) * ((j->ow - 1) * d->stride_x + 3));
+	return finish(e, c, nd, j, emit_reads(e->s->cc, &j->x, j->cn) * ((j->oh - 1) * d->stride_y + 3) * ((j->ow - 1) * d->stride_x + 3));
 }
 
 int emit_dw(struct emit *e, const struct node *nd, const struct job *j, const struct weights *w)
@@ -145,7 +150,7 @@ static int emit_region(struct emit *e, const struct node *nd, const struct job *
 	p->n_ky = (int32_t)y->n_k;
 	p->n_kx = (int32_t)x->n_k;
 	emit_access(c, SPACE_SP, false, base, end);
-	return finish(e, c, nd, &part, ceil_div(j->cn, e->s->cc->n) * y->n * x->n * y->n_k * x->n_k);
+	return finish(e, c, nd, &part, emit_reads(e->s->cc, in, j->cn) * y->n * x->n * y->n_k * x->n_k);
 }
 
 int emit_pool(struct emit *e, const struct node *nd, const struct job *j)
@@ -200,5 +205,5 @@ int emit_elt(struct emit *e, const struct node *nd, const struct job *j)
 	k->in_x_stride = j->ow > 1 ? (int32_t)x->xs : 0;
 	k->in_y_stride = j->oh > 1 ? (int32_t)x->ys : 0;
 	emit_rows(c, false, x, j, j->c, j->cn);
-	return finish(e, c, nd, j, ceil_div(j->cn, e->s->cc->n) * j->oh * j->ow * (nd->add ? ADD_PASSES : 1));
+	return finish(e, c, nd, j, emit_reads(e->s->cc, x, j->cn) * j->oh * j->ow);
 }

@@ -53,7 +53,7 @@ static bool worth_it(const struct cc *cc, const struct node *nd)
 	int64_t groups = ceil_div(y->dim[1] * y->dim[2], cc->n) * tiles;
 	int64_t before = groups * nd->kh * ceil_div(run, cc->n) * cc->n;
 	int64_t after = groups * ceil_div(nd->kh * run, cc->n) * cc->n;
-	int64_t copies = y->dim[2] * x->dim[1];
+	int64_t copies = y->dim[2] * x->dim[1] * view_elem(x);
 
 	edges(nd, &left, &right);
 	return left + right <= MAX_EDGES && left + right < y->dim[2] && run <= 4 * cc->n &&

@@ -2,7 +2,7 @@
 /*
  * Single operators whose size or shape is awkward: wider than the line buffer,
  * sums that do not fit the scratchpad, strides beyond the kernel, many
- * channels per channel, several images.
+ * channels per channel, several images. Of int8 and of int16.
  */
 #include "tests/unit/compile_run.h"
 
@@ -19,8 +19,12 @@ static int random_const(weft_graph *g, weft_dtype t, int rank, const int64_t *di
 	uint8_t *p = calloc(n, weft_dtype_bytes(t));
 	for (size_t i = 0; i < n; i++) {
 		int64_t v = lo + (int64_t)(test_random(&rng) % (uint64_t)(hi - lo + 1));
-		if (t == WEFT_INT32)
+		if (t == WEFT_INT48)
+			((int64_t *)p)[i] = v << 8;
+		else if (t == WEFT_INT32)
 			((int32_t *)p)[i] = (int32_t)v;
+		else if (t == WEFT_INT16)
+			((int16_t *)p)[i] = (int16_t)v;
 		else
 			((int8_t *)p)[i] = (int8_t)v;
 	}
@@ -32,8 +36,20 @@ static int rescale(weft_graph *g, int x, int64_t channels, int shift, int y_zp)
 	weft_attr a = { .rescale = { .scale32 = true, .rounding = WEFT_DOUBLE_ROUND, .per_channel = channels > 1, .y_zp = y_zp } };
 	int mul = random_const(g, WEFT_INT32, 1, DIMS(channels), 1 << 30, 0x7fffffff);
 	int sh = random_const(g, WEFT_INT8, 1, DIMS(channels), shift, shift + 1);
-	const weft_tensor *t = &g->tensors[x].t;
-	int y = weft_graph_tensor(g, "y", WEFT_INT8, t->rank, t->dim);
+	weft_tensor t = g->tensors[x].t;
+	int y = weft_graph_tensor(g, "y", WEFT_INT8, t.rank, t.dim);
+	assert_true(weft_graph_op(g, WEFT_OP_RESCALE, &a, -1, (int[]){ x, mul, sh }, 3, &y, 1) >= 0);
+	return y;
+}
+
+/* Sums of 48 bits to int16. */
+static int rescale16(weft_graph *g, int x, int64_t channels, int shift)
+{
+	weft_attr a = { .rescale = { .rounding = WEFT_SINGLE_ROUND, .per_channel = channels > 1 } };
+	int mul = random_const(g, WEFT_INT16, 1, DIMS(channels), 1 << 14, 0x7fff);
+	int sh = random_const(g, WEFT_INT8, 1, DIMS(channels), shift, shift + 1);
+	weft_tensor t = g->tensors[x].t;
+	int y = weft_graph_tensor(g, "y", WEFT_INT16, t.rank, t.dim);
 	assert_true(weft_graph_op(g, WEFT_OP_RESCALE, &a, -1, (int[]){ x, mul, sh }, 3, &y, 1) >= 0);
 	return y;
 }
@@ -46,9 +62,9 @@ static void as_output(weft_graph *g, int t)
 	g->n_outputs = 1;
 }
 
-static int input(weft_graph *g, const int64_t *dim)
+static int input(weft_graph *g, weft_dtype type, const int64_t *dim)
 {
-	int x = weft_graph_tensor(g, "x", WEFT_INT8, 4, dim);
+	int x = weft_graph_tensor(g, "x", type, 4, dim);
 	g->tensors[x].is_input = true;
 	g->inputs = malloc(sizeof(int));
 	g->inputs[0] = x;
@@ -80,25 +96,26 @@ static struct shape exact(struct shape s)
 	return s;
 }
 
-static weft_graph *conv_graph(const struct shape *given)
+static weft_graph *conv_graph(const struct shape *given, weft_dtype type)
 {
+	weft_dtype sum = type == WEFT_INT8 ? WEFT_INT32 : WEFT_INT48;
 	const struct shape fixed = exact(*given), *s = &fixed;
 	weft_graph *g = weft_graph_new(s->name);
 	int64_t oh = extent(s->h, s->kh, s->sy, s->dy, s->pad[0], s->pad[1]);
 	int64_t ow = extent(s->w, s->kw, s->sx, s->dx, s->pad[2], s->pad[3]);
 	int64_t oc = s->depthwise ? s->c * s->oc : s->oc;
 	weft_attr a = { .conv = { .pad = { s->pad[0], s->pad[1], s->pad[2], s->pad[3] }, .stride = { s->sy, s->sx },
-	                          .dilation = { s->dy, s->dx }, .x_zp = -7, .w_zp = 3, .acc = WEFT_INT32 } };
-	int x = input(g, DIMS(s->n, s->h, s->w, s->c));
+	                          .dilation = { s->dy, s->dx }, .x_zp = type == WEFT_INT8 ? -7 : 0, .w_zp = 3, .acc = sum } };
+	int x = input(g, type, DIMS(s->n, s->h, s->w, s->c));
 	int w = s->depthwise ? random_const(g, WEFT_INT8, 4, DIMS(s->kh, s->kw, s->c, s->oc), -128, 127)
 	                     : random_const(g, WEFT_INT8, 4, DIMS(s->oc, s->kh, s->kw, s->c), -128, 127);
-	int b = random_const(g, WEFT_INT32, 1, DIMS(oc), -100000, 100000);
-	int acc = weft_graph_tensor(g, "acc", WEFT_INT32, 4, DIMS(s->n, oh, ow, oc));
+	int b = random_const(g, sum, 1, DIMS(oc), -100000, 100000);
+	int acc = weft_graph_tensor(g, "acc", sum, 4, DIMS(s->n, oh, ow, oc));
 	char msg[WEFT_MSG];
 
 	assert_true(weft_graph_op(g, s->depthwise ? WEFT_OP_DEPTHWISE_CONV2D : WEFT_OP_CONV2D, &a, -1,
 	                          (int[]){ x, w, b }, 3, &acc, 1) >= 0);
-	as_output(g, rescale(g, acc, oc, 40, 5));
+	as_output(g, type == WEFT_INT8 ? rescale(g, acc, oc, 40, 5) : rescale16(g, acc, oc, 24));
 	if (weft_graph_check(g, msg))
 		fail_msg("%s: %s", s->name, msg);
 	return g;
@@ -160,11 +177,10 @@ static const struct shape shapes[] = {
 	{ "a large layer", 1, 60, 60, 96, 80, 3, 3, 1, 1, 1, 1, { 1, 1, 1, 1 }, false },
 };
 
-static void convolutions(void **state)
+static void convolve_all(weft_dtype type)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
-		weft_graph *g = conv_graph(&shapes[i]);
+		weft_graph *g = conv_graph(&shapes[i], type);
 		must_run(g, shapes[i].name, "w16", 0);
 		must_run(g, shapes[i].name, "w8", 0);
 		must_run(g, shapes[i].name, "w32", 0);
@@ -175,16 +191,28 @@ static void convolutions(void **state)
 	}
 }
 
-static weft_graph *pool_graph(bool average, int64_t n, int64_t h, int64_t w, int64_t c, int kh, int kw, int sy, int sx, const int pad[4])
+static void convolutions(void **state)
+{
+	(void)state;
+	convolve_all(WEFT_INT8);
+}
+
+static void convolutions_int16(void **state)
+{
+	(void)state;
+	convolve_all(WEFT_INT16);
+}
+
+static weft_graph *pool_graph(weft_dtype type, bool average, int64_t n, int64_t h, int64_t w, int64_t c, int kh, int kw, int sy, int sx, const int pad[4])
 {
 	weft_graph *g = weft_graph_new("pool");
 	weft_attr a = { .pool = { .kernel = { kh, kw }, .stride = { sy, sx }, .pad = { pad[0], pad[1], pad[2], pad[3] }, .acc = WEFT_INT32 } };
-	int x = input(g, DIMS(n, h, w, c));
-	int y = weft_graph_tensor(g, "y", WEFT_INT8, 4,
+	int x = input(g, type, DIMS(n, h, w, c));
+	int y = weft_graph_tensor(g, "y", type, 4,
 	                          DIMS(n, extent(h, kh, sy, 1, pad[0], pad[1]), extent(w, kw, sx, 1, pad[2], pad[3]), c));
 	char msg[WEFT_MSG];
 
-	if (average) {
+	if (average && type == WEFT_INT8) {
 		a.pool.x_zp = -9;
 		a.pool.y_zp = 4;
 	}
@@ -195,7 +223,7 @@ static weft_graph *pool_graph(bool average, int64_t n, int64_t h, int64_t w, int
 	return g;
 }
 
-static void pools(void **state)
+static void pool_all(weft_dtype type)
 {
 	static const struct { int64_t n, h, w, c; int kh, kw, sy, sx, pad[4]; } p[] = {
 		{ 1, 8, 8, 64, 8, 8, 1, 1, { 0, 0, 0, 0 } },
@@ -208,17 +236,28 @@ static void pools(void **state)
 		{ 1, 1, 70000, 1, 1, 3, 1, 1, { 0, 0, 1, 1 } },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof p / sizeof *p; i++)
 		for (int average = 0; average < 2; average++) {
-			weft_graph *g = pool_graph(average, p[i].n, p[i].h, p[i].w, p[i].c, p[i].kh, p[i].kw, p[i].sy, p[i].sx, p[i].pad);
+			weft_graph *g = pool_graph(type, average, p[i].n, p[i].h, p[i].w, p[i].c, p[i].kh, p[i].kw, p[i].sy, p[i].sx, p[i].pad);
 			char name[64];
 			snprintf(name, sizeof name, "pool %zu", i);
 			must_run(g, name, "w16", 0);
-			must_run(g, name, "w16", 64 << 10);
+			must_run(g, name, "w16", (uint32_t)(64 << 10) * (uint32_t)weft_dtype_bytes(type));
 			must_run(g, name, "w8", 0);
 			weft_graph_free(g);
 		}
+}
+
+static void pools(void **state)
+{
+	(void)state;
+	pool_all(WEFT_INT8);
+}
+
+static void pools_int16(void **state)
+{
+	(void)state;
+	pool_all(WEFT_INT16);
 }
 
 /* What no device could hold is the host's work, found without ado. */
@@ -235,7 +274,7 @@ static void enormous(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof s / sizeof *s; i++) {
-		weft_graph *g = conv_graph(&s[i]);
+		weft_graph *g = conv_graph(&s[i], i % 2 ? WEFT_INT16 : WEFT_INT8);
 		weft_program *p;
 		char msg[WEFT_MSG];
 		int err = weft_compile(g, NULL, &p, msg);
@@ -252,6 +291,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(convolutions), cmocka_unit_test(pools), cmocka_unit_test(enormous),
+		cmocka_unit_test(convolutions_int16), cmocka_unit_test(pools_int16),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

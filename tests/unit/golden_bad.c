@@ -20,6 +20,7 @@
 #include "tests/support/golden_call.h"
 #include "tests/support/tensors.h"
 
+#define MOST_INPUTS 13             /* TFL_LSTM's */
 #define MOST_BYTES 1200            /* of one tensor: keeps the products small */
 #define GUARD 64
 
@@ -31,7 +32,7 @@ struct call {
 	weft_opcode op;
 	weft_attr attr;
 	int n_x;
-	weft_tensor x[3], y;
+	weft_tensor x[MOST_INPUTS], y;
 };
 
 static weft_tensor shape(weft_dtype t, int rank, int64_t a, int64_t b, int64_t c, int64_t d)
@@ -216,6 +217,31 @@ static struct call valid(weft_opcode op)
 		c.y.dtype = WEFT_FP32;
 		c.attr.quant.x_scale = 1;
 		break;
+	case WEFT_OP_TFL_TANH:
+		c.x[0].dtype = c.y.dtype = WEFT_INT16;
+		c.attr.quant.x_scale = 0.001f;
+		break;
+	case WEFT_OP_TFL_RESIZE_BILINEAR:
+		c.x[0] = S4(i8, 1, 3, 2, 2);
+		c.y = S4(i8, 1, 5, 6, 2);
+		break;
+	case WEFT_OP_TFL_LSTM:
+		c.n_x = MOST_INPUTS;
+		c.x[0] = S3(i8, 2, 3, 5);
+		c.y = S3(i8, 2, 3, 4);
+		for (int g = 0; g < 4; g++) {
+			c.x[1 + g] = shape(i8, 2, 4, 5, 1, 1);
+			c.x[5 + g] = shape(i8, 2, 4, 4, 1, 1);
+			c.x[9 + g] = S1(i32, 4);
+		}
+		break;
+	case WEFT_OP_TFL_CAST: c.y.dtype = WEFT_INT64; break;
+	case WEFT_OP_TFL_SQRT: c.x[0].dtype = c.y.dtype = f32; break;
+	case WEFT_OP_TFL_DIV:
+		c.n_x = 2;
+		c.x[0] = c.y = S3(f32, 2, 3, 4);
+		c.x[1] = S3(f32, 1, 3, 4);
+		break;
 	default: break;
 	}
 	return c;
@@ -223,7 +249,8 @@ static struct call valid(weft_opcode op)
 
 static bool starts_with_bool(weft_opcode op)
 {
-	return op == WEFT_OP_ARITHMETIC_RIGHT_SHIFT || op == WEFT_OP_FFT2D || op == WEFT_OP_RFFT2D;
+	return op == WEFT_OP_ARITHMETIC_RIGHT_SHIFT || op == WEFT_OP_FFT2D || op == WEFT_OP_RFFT2D ||
+	       op == WEFT_OP_TFL_RESIZE_BILINEAR || op == WEFT_OP_TFL_LSTM;
 }
 
 /* Operand 1 may hold only some values: shifts, indices. 0 is one of them. */
@@ -237,7 +264,7 @@ static bool picky(weft_opcode op)
 static void spoil(struct call *c, uint64_t *r)
 {
 	const int k = (int)(test_random(r) % 4);
-	weft_tensor *t = k == 3 ? &c->y : &c->x[k];
+	weft_tensor *t = k == 3 ? &c->y : &c->x[c->n_x > 3 ? test_random(r) % MOST_INPUTS : (uint64_t)k];
 
 	switch (test_random(r) % 8) {
 	case 0: t->rank = (int)(test_random(r) % 12) - 1; break;
@@ -295,13 +322,16 @@ static void guard_intact(const weft_tensor *t)
 
 static int run(struct call *c, bool fast, bool attr, int n_y, bool any_values, uint64_t *r)
 {
-	weft_tensor *t[4] = { &c->x[0], &c->x[1], &c->x[2], &c->y };
-	const weft_tensor *x[4] = { t[0], t[1], t[2], NULL };
+	weft_tensor *t[MOST_INPUTS + 1];
+	const weft_tensor *x[MOST_INPUTS + 1] = { NULL };
 	weft_tensor *y[2] = { &c->y, &c->y };
 	char msg[WEFT_GOLDEN_MSG] = "";
 	int err;
 
-	for (int i = 0; i < 4; i++)
+	for (int i = 0; i < MOST_INPUTS; i++)
+		x[i] = t[i] = &c->x[i];
+	t[MOST_INPUTS] = &c->y;
+	for (int i = 0; i <= MOST_INPUTS; i++)
 		allocate(t[i], c->op == WEFT_OP_RESCALE && i > 0, r);
 	if (picky(c->op) && t[1]->data && !(any_values && test_random(r) % 2))
 		memset(t[1]->data, 0, usable(t[1]));
@@ -309,7 +339,7 @@ static int run(struct call *c, bool fast, bool attr, int n_y, bool any_values, u
 	assert_true(err == 0 || err == -EINVAL || err == -ENOTSUP);
 	assert_true((err == 0) == (msg[0] == '\0'));
 	assert_null(strchr(msg, '\n'));
-	for (int i = 0; i < 4; i++) {
+	for (int i = 0; i <= MOST_INPUTS; i++) {
 		guard_intact(t[i]);
 		free(t[i]->data);
 	}

@@ -42,7 +42,7 @@ OPS = {
     "DEPTHWISE_CONV_2D": (4, 5, 2), "DEPTH_TO_SPACE": (5, 1, 94), "FULLY_CONNECTED": (9, 7, 8),
     "LOGISTIC": (14, 3, 0), "MAX_POOL_2D": (17, 3, 5), "MUL": (18, 3, 21), "RELU": (19, 3, 0),
     "RELU_N1_TO_1": (20, 1, 0), "RELU6": (21, 3, 0), "RESIZE_BILINEAR": (23, 4, 15), "SOFTMAX": (25, 3, 9),
-    "SPACE_TO_DEPTH": (26, 2, 19), "TANH": (28, 3, 0), "PAD": (34, 3, 0), "GATHER": (36, 5, 23),
+    "SPACE_TO_DEPTH": (26, 2, 19), "SVDF": (27, 3, 6), "TANH": (28, 3, 0), "PAD": (34, 3, 0), "GATHER": (36, 5, 23),
     "BATCH_TO_SPACE_ND": (37, 2, 0), "SPACE_TO_BATCH_ND": (38, 2, 0), "TRANSPOSE": (39, 4, 0), "MEAN": (40, 3, 27),
     "SUB": (41, 5, 28), "DIV": (42, 1, 29), "STRIDED_SLICE": (45, 4, 32), "EXP": (47, 2, 0), "SPLIT": (49, 4, 35),
     "CAST": (53, 2, 37), "PRELU": (54, 1, 0), "MAXIMUM": (55, 3, 39), "ARG_MAX": (56, 2, 40), "MINIMUM": (57, 3, 39),
@@ -87,7 +87,7 @@ class Net:
     def __init__(self):
         self.buffers, self.tensors, self.inputs, self.outputs, self.moduli = [Table({})], [], [], [], []
 
-    def add(self, t, dims, q=None, data=None, axis=0):
+    def add(self, t, dims, q=None, data=None, axis=0, variable=0):
         quantization = None
         if q is not None:
             scale, zero = np.atleast_1d(q[0]), np.atleast_1d(q[1])
@@ -99,7 +99,7 @@ class Net:
             self.buffers.append(Table({0: scalars("B", raw)}))
             buffer = len(self.buffers) - 1
         self.tensors.append(Table({0: scalars("i", dims), 1: ("b", t), 2: ("I", buffer),
-                                   3: string("t%d" % len(self.tensors)), 4: quantization}))
+                                   3: string("t%d" % len(self.tensors)), 4: quantization, 5: ("b", variable)}))
         return len(self.tensors) - 1
 
     def input(self, t, dims, q=None, modulus=0):
@@ -339,6 +339,19 @@ def matmul(t):
     record("BATCH_MATMUL", net, operands, {0: ("b", adj[0]), 1: ("b", adj[1])})
 
 
+def svdf():
+    net, n, size, units, rank, memory = Net(), draw(1, 3), draw(1, 9), draw(1, 5), draw(1, 2), draw(1, 5)
+    feature, time, state = (float(np.float32(2.0 ** rng.uniform(a, a + 3))) for a in (-9, -12, -12))
+    filters = units * rank
+    operands = [net.input(I8, [n, size], quant(I8, -6, -4)),
+                net.add(I8, [filters, size], (feature, 0), random_data(I8, [filters, size])),
+                net.add(I16, [filters, memory], (time, 0), rng.integers(-3000, 3000, [filters, memory])),
+                net.add(I32, [units], (float(np.float32(state * time)), 0), rng.integers(-100000, 100000, units)),
+                net.add(I16, [n, filters * memory], (state, 0), variable=1)]
+    net.output(I8, [n, units], quant(I8, -5, -2))
+    record("SVDF", net, operands, {0: ("i", rank), 1: ("b", 1)})
+
+
 # ---- windows, reductions, images ----
 
 def pool(op, t):
@@ -378,6 +391,8 @@ def resize(op, t, mode):
 
 
 def shapes_of_sums():
+    for _ in range(4):
+        svdf()
     for t in Q:
         for _ in range(3):
             pool("AVERAGE_POOL_2D", t)

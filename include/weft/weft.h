@@ -94,6 +94,10 @@ struct weft_session_options {
 	int64_t wave_cmd;          /* -1: the whole run */
 	uint64_t wave_cycles;
 	struct weft_plant plant;   /* RTL: a fault to plant, for tests */
+	/* Called now and then while a run is under way: commands retired of all.
+	 * NULL: not. */
+	void (*progress)(void *user, uint64_t done, uint64_t all);
+	void *progress_user;
 	uint64_t reserved[8];      /* zero */
 };
 

@@ -209,7 +209,8 @@ static void check_units(const struct network *n, const struct weft_report *rep)
 static void check_same(const struct network *n, const weft_session *a, const struct weft_report *ra,
                        const weft_session *b, const struct weft_report *rb)
 {
-	if (a->p->n_words != b->p->n_words || memcmp(a->p->words, b->p->words, a->p->n_words * sizeof(uint64_t)))
+	if (a->p->n_words != b->p->n_words ||
+	    (a->p->n_words && memcmp(a->p->words, b->p->words, a->p->n_words * sizeof(uint64_t))))
 		fail_msg("%s: the stream differs with and without check", n->id);
 	if (ra->cycles != rb->cycles)
 		fail_msg("%s: %llu cycles with check, %llu without", n->id, (unsigned long long)ra->cycles,

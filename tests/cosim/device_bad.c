@@ -360,21 +360,42 @@ static bool one(struct bench *b, const struct bad *bad)
 	return same;
 }
 
+/* Is "DEVICE NAME" a line of tests/expected/device_bad.txt? */
+static bool is_known(const char *device, const char *name)
+{
+	FILE *f = fopen("tests/expected/device_bad.txt", "r");
+	char line[512], d[32], n[64];
+	bool found = false;
+
+	if (!f)
+		return false;
+	while (!found && fgets(line, sizeof(line), f))
+		found = line[0] != '#' && sscanf(line, "%31s %63s", d, n) == 2 && !strcmp(d, device) && !strcmp(n, name);
+	fclose(f);
+	return found;
+}
+
 static void all(enum weft_dev_kind kind)
 {
+	const char *device = kind == WEFT_DEV_RTL ? "rtl" : "model";
 	struct bench *b = calloc(1, sizeof(*b));
+	size_t n = sizeof(bads) / sizeof(bads[0]), other = 0, known = 0;
 
 	assert_non_null(b);
 	bench_open(b, kind);
 	good_job(b, "opening");
-	size_t n = sizeof(bads) / sizeof(bads[0]), other = 0;
-	for (size_t i = 0; i < n; i++)
-		other += !one(b, &bads[i]);
-	printf("%zu bad streams, %zu with another fault than expected\n", n, other);
-	fflush(stdout);
-	assert_int_equal(other, 0);
+	for (size_t i = 0; i < n; i++) {
+		bool same = one(b, &bads[i]), expected = !is_known(device, bads[i].name);
+		if (same && !expected)
+			printf("%s: right, though tests/expected/device_bad.txt lists it\n", bads[i].name);
+		other += same != expected;
+		known += !expected;
+	}
 	bench_close(b);
 	free(b);
+	printf("%zu bad streams, %zu of them known to fault otherwise; %zu surprises\n", n, known, other);
+	fflush(stdout);
+	assert_int_equal(other, 0);
 }
 
 static void test_model(void **state)

@@ -12,6 +12,7 @@
 
 #include "../support/level.h"
 #include "../support/mutate.h"
+#include "heap.h"
 
 /* Bytes of heap that reading a file may take: 64 MB and eight times the file. */
 #define FUZZ_HEAP(file) (((size_t)64 << 20) + 8 * (file))

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Mutations of a file's bytes, and a child process to try them in, so that a
- * crash, a hang or a memory hog is a failure with a number and not the end.
+ * crash, a hang or a memory hog is a failure with a number and not the end. The
+ * bytes end at a page that cannot be read, so that reading on is a crash.
  */
 #ifndef WEFT_TESTS_MUTATE_H
 #define WEFT_TESTS_MUTATE_H
@@ -32,8 +33,8 @@ struct mutate_result {
 
 /*
  * Try mutations first..first+n-1. A mutation may take limit_bytes of heap (0:
- * no limit) and limit_s seconds. Heap is counted by the allocator that
- * mutate.c puts in front of libc's; not under sanitizers, which bring their own.
+ * no limit) and limit_s seconds. Heap is counted where the program includes
+ * tests/fuzz/heap.h, and not under sanitizers.
  */
 void mutate_all(const struct bytes *from, uint64_t first, long n, mutate_fn *fn, size_t limit_bytes, int limit_s,
                 struct mutate_result *r);

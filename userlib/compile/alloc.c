@@ -11,7 +11,7 @@
 
 struct alloc {
 	struct seg *s;
-	bool compact;          /* lowest address, whatever the regions */
+	int64_t compact;       /* areas above so many bytes: lowest address, whatever the regions */
 	int64_t sp_bytes, align, region;
 	int *order;            /* areas, placed ones first */
 	int n_placed;
@@ -90,10 +90,10 @@ static void consider_gap(const struct alloc *al, const struct area *a, int64_t l
 	lo = round_up(lo, al->align);
 	if (hi - lo < a->bytes)
 		return;
-	if (al->compact && c->addr >= 0)
+	if (a->bytes > al->compact && c->addr >= 0)
 		return;
 	consider(al, a, lo, hi, lo, c);
-	if (al->compact)
+	if (a->bytes > al->compact)
 		return;
 	for (int64_t r = round_up(lo, al->region); r < hi; r += al->region) {
 		consider(al, a, lo, hi, r, c);
@@ -145,7 +145,7 @@ static int sort_areas(struct alloc *al)
 	return 0;
 }
 
-int alloc_areas(struct seg *s, int64_t sp_bytes, int64_t align, bool compact)
+int alloc_areas(struct seg *s, int64_t sp_bytes, int64_t align, int64_t compact, int *failed)
 {
 	struct alloc al = { .s = s, .compact = compact, .sp_bytes = sp_bytes, .align = align, .region = s->cc->cfg->sp_bytes / WEFT_SP_REGIONS };
 	int err;
@@ -154,8 +154,10 @@ int alloc_areas(struct seg *s, int64_t sp_bytes, int64_t align, bool compact)
 	al.busy = malloc((s->n_area + 1) * sizeof *al.busy);
 	err = al.order && al.busy ? sort_areas(&al) : -ENOMEM;
 	for (uint32_t i = 0; i < s->n_area && !err; i++) {
-		if (!place_one(&al, &s->area[al.order[i]]))
+		if (!place_one(&al, &s->area[al.order[i]])) {
 			err = -ENOSPC;
+			*failed = al.order[i];
+		}
 		al.n_placed++;
 	}
 	free(al.order);

@@ -251,10 +251,10 @@ static struct job job_channels(const struct node *nd, const struct job *j, int64
 /* Piece by piece as the weights arrive. */
 static int compute_pieces(struct node_emit *m, const struct job *j)
 {
-	int64_t n = m->e->s->cc->n, step = m->p->piece * n, rec = area_addr(m->e->s, m->p->w[0]);
+	int64_t n = m->e->s->cc->n, rec = area_addr(m->e->s, m->p->w[0]);
 
 	for (int64_t c = j->c; c < j->c + j->cn; ) {
-		int64_t end = min64((c / step + 1) * step, j->c + j->cn), tile = c / n;
+		int64_t tile = c / n, end = min64((tile / m->p->piece + 1) * m->p->piece * n, j->c + j->cn);
 		struct weights w = { tile_addr(m, tile), rec + tile * WEFT_PARAM_BYTES * n, tile, ceil_div(end - c, n) };
 		struct job part = job_channels(m->nd, j, c, end - c);
 		int err = load_up_to(m, ceil_div(end, n));

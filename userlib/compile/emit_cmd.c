@@ -7,6 +7,7 @@
 #include "emit.h"
 
 #define MAX_RANGES   128       /* of one operand; beyond, all between counts too */
+#define SLOW_BYTES   8         /* a cycle, of the slower memory */
 #define MAX_PER_UNIT 65000     /* wait counts have 16 bits */
 
 struct cmd *emit_new(struct emit *e, unsigned op)
@@ -207,6 +208,7 @@ int emit_dma(struct emit *e, struct dma d)
 		emit_access(c, SPACE_ARENA, d.store, off, mem_hi);
 	/* A row that is not a multiple of the bus costs part of a beat more. */
 	c->cost = (uint32_t)(rows * ceil_div(d.row, cc->cfg->axi_bytes) + (rows > 1 && d.row % cc->cfg->axi_bytes ? rows / 2 : 0) + 2);
-	c->latency = 30;
+	c->slow = (uint32_t)(rows * ceil_div(d.row, SLOW_BYTES) + (rows > 1 ? 2 * rows : 0) + 4);
+	c->latency = 40;
 	return emit_done(e, c);
 }

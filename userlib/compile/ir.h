@@ -127,6 +127,7 @@ struct cmd {
 	int unit;
 	int node;
 	uint32_t cost;         /* cycles for which it occupies its unit, at least 1 */
+	uint32_t slow;         /* the same where the memory is slow; 0: no different */
 	uint32_t latency;      /* cycles from then to its retirement */
 	uint32_t rows;         /* rows that pass the post unit */
 	uint32_t wait[WEFT_N_UNITS];   /* retired commands of each unit that it needs */

@@ -10,6 +10,9 @@
 
 #include "plan.h"
 
+#define MAX_AHEAD  64          /* nodes that weights may wait on chip */
+#define MAX_DELAYS 300         /* attempts to find how many */
+
 struct node *seg_node(const struct seg *s, int i)
 {
 	return &s->cc->nodes[s->cc->items[s->first_item + i].index];
@@ -91,7 +94,7 @@ static bool fits(const struct seg *s, const int64_t *used, const struct stor *t)
 }
 
 /* used[i]: bytes of residents during node i. */
-static int choose_residents(struct seg *s, int64_t *used)
+static int choose_residents(struct seg *s, int64_t *used, int64_t largest)
 {
 	struct order_key *k = malloc(((size_t)s->n_stor + 1) * sizeof *k);
 
@@ -103,7 +106,7 @@ static int choose_residents(struct seg *s, int64_t *used)
 	for (int j = 0; j < s->n_stor; j++) {
 		struct stor *t = &s->stor[k[j].i];
 		/* Coming from memory for one node alone, in tiles is no worse; whole is simpler where it fits. */
-		t->resident = !s->cc->o->no_fuse && fits(s, used, t);
+		t->resident = !s->cc->o->no_fuse && t->bytes <= largest && fits(s, used, t);
 		if (t->resident)
 			for (int i = t->first; i <= t->last; i++)
 				used[i] += round_up(t->bytes, s->cc->n);
@@ -229,20 +232,61 @@ static int plan_all(struct seg *s, const int64_t *used)
 	return 0;
 }
 
+/* Nothing early any more; false: nothing was. */
+static bool drop_prefetch(struct seg *s)
+{
+	bool any = false;
+
+	for (uint32_t i = 0; i < s->n_area; i++) {
+		struct area *a = &s->area[i];
+		any |= a->weights && a->t0 < a->need;
+		if (a->weights)
+			a->t0 = a->need;
+	}
+	return any;
+}
+
+/* Of the weights that are early and in the way of area x, the largest come half as early. */
+static bool delay_weights(struct seg *s, const struct area *x)
+{
+	struct area *most = NULL;
+
+	for (uint32_t i = 0; i < s->n_area; i++) {
+		struct area *a = &s->area[i];
+		if (!a->weights || a->t0 >= a->need || a->t0 > x->t1 || a->need <= x->t0)
+			continue;
+		if (!most || a->bytes * (a->need - a->t0) > most->bytes * (most->need - most->t0))
+			most = a;
+	}
+	if (most)
+		most->t0 = most->need - (most->need - most->t0) / 2;
+	return most;
+}
+
 /* Weights may come as many nodes ahead as there is room for. */
+static int alloc_mode(struct seg *s, int64_t compact)
+{
+	int err = -ENOSPC, failed;
+
+	for (uint32_t i = 0; i < s->n_area; i++)
+		if (s->area[i].weights)
+			s->area[i].t0 = s->area[i].need > MAX_AHEAD ? s->area[i].need - MAX_AHEAD : 0;
+	for (int k = 0; err == -ENOSPC; k++) {
+		err = alloc_areas(s, s->cc->sp_bytes, s->cc->n, compact, &failed);
+		if (err == -ENOSPC && !(k < MAX_DELAYS ? delay_weights(s, &s->area[failed]) : drop_prefetch(s)))
+			break;
+	}
+	return err;
+}
+
+/* Areas apart from each other are worth more than early weights. */
 static int alloc_with_prefetch(struct seg *s)
 {
-	static const int ahead[] = { 1 << 20, 8, 3, 1, 0 };
+	int64_t region = s->cc->cfg->sp_bytes / WEFT_SP_REGIONS, compact[] = { INT64_MAX, region, region / 4, 0 };
 	int err = -ENOSPC;
 
-	for (size_t k = 0; k < sizeof ahead / sizeof *ahead && err == -ENOSPC; k++) {
-		for (uint32_t i = 0; i < s->n_area; i++)
-			if (s->area[i].weights)
-				s->area[i].t0 = (int)max64(s->area[i].need - ahead[k], 0);
-		err = alloc_areas(s, s->cc->sp_bytes, s->cc->n, false);
-		if (err == -ENOSPC)
-			err = alloc_areas(s, s->cc->sp_bytes, s->cc->n, true);
-	}
+	for (size_t k = 0; k < sizeof compact / sizeof *compact && err == -ENOSPC; k++)
+		err = alloc_mode(s, compact[k]);
 	return err;
 }
 
@@ -271,6 +315,18 @@ static bool only_in_ring(const struct seg *s, int stor)
 	return false;
 }
 
+/* Bytes in memory are not used again while a group that reads or writes them runs. */
+static void widen_lifetime(const struct seg *s, struct cten *c)
+{
+	for (uint32_t i = 0; i < s->n_group; i++) {
+		int first = s->first_item + s->group[i].first, last = first + s->group[i].n - 1;
+		if (c->src_item >= first && c->src_item <= last)
+			c->src_item = first;
+		if (c->last_item >= first && c->last_item <= last)
+			c->last_item = last;
+	}
+}
+
 static void note_memory(struct seg *s)
 {
 	for (int i = 0; i < s->n_stor; i++) {
@@ -278,16 +334,16 @@ static void note_memory(struct seg *s)
 		struct cten *c = &s->cc->ten[t->root];
 		if (!c->in_const && (t->ext_in || t->ext_out || (!t->resident && !only_in_ring(s, i))))
 			c->in_dram = true;
+		widen_lifetime(s, c);
 	}
 }
 
-int seg_place(struct seg *s)
+/* With residents of at most `largest` bytes. 0, -ENOSPC, -ERANGE, -ENOMEM */
+static int place_with(struct seg *s, int64_t *used, int64_t largest)
 {
-	int64_t *used = calloc((size_t)s->n + 1, sizeof *used);
-	int err = used ? list_storages(s) : -ENOMEM;
+	memset(used, 0, (size_t)s->n * sizeof *used);
+	int err = choose_residents(s, used, largest);
 
-	if (!err)
-		err = choose_residents(s, used);
 	while (!err) {
 		if ((!s->cc->o->no_fuse && (err = seg_groups(s))) || (err = plan_all(s, used)) || (err = list_areas(s)))
 			break;
@@ -296,6 +352,66 @@ int seg_place(struct seg *s)
 			break;
 		err = evict(s, used) ? 0 : -ENOSPC;
 	}
+	return err;
+}
+
+static int64_t group_traffic(const struct seg *s, const struct group *g)
+{
+	int64_t sum = 0;
+
+	for (int i = 0; i < g->n_ring; i++)
+		sum += s->stor[g->ring[i].stor].bytes * (g->ring[i].load + g->ring[i].store);
+	return sum;
+}
+
+/* Bytes of tensors, and of weights loaded again, that pass the memory because they do not fit. */
+static int64_t traffic(const struct seg *s)
+{
+	int64_t sum = 0;
+
+	for (uint32_t i = 0; i < s->n_group; i++)
+		sum += group_traffic(s, &s->group[i]);
+	for (int i = 0; i < s->n; i++) {
+		const struct plan *p = &s->plan[i];
+		if (p->group || (p->xr && p->yr && p->rr))
+			continue;
+		sum += p->cost * 8 + (p->yr ? 0 : view_elements(&seg_node(s, i)->y)) +
+		       (p->rr ? 0 : view_elements(&seg_node(s, i)->r));
+	}
+	return sum;
+}
+
+/*
+ * Large residents take the room in which larger neighbours could run in
+ * stripes, so several limits are tried; the least traffic wins.
+ */
+static int place_best(struct seg *s, int64_t *used)
+{
+	static const int eighths[] = { 8, 4, 3, 2, 1 };
+	int64_t best = -1, limit = 0;
+	int err = 0;
+
+	for (size_t k = 0; k < sizeof eighths / sizeof *eighths && best; k++) {
+		int64_t largest = budget_all(s) / 8 * eighths[k];
+		err = place_with(s, used, largest);
+		if (err == -ENOMEM)
+			return err;
+		int64_t t = err ? -1 : traffic(s);
+		if (t >= 0 && (best < 0 || t < best)) {
+			best = t;
+			limit = largest;
+		}
+	}
+	return best == 0 ? 0 : place_with(s, used, best < 0 ? budget_all(s) : limit);
+}
+
+int seg_place(struct seg *s)
+{
+	int64_t *used = calloc((size_t)s->n + 1, sizeof *used);
+	int err = used ? list_storages(s) : -ENOMEM;
+
+	if (!err)
+		err = place_best(s, used);
 	free(used);
 	if (err == -ENOSPC) {
 		s->cc->bad_node = s->cc->items[s->first_item].index;

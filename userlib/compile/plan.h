@@ -113,8 +113,10 @@ int plan_node(const struct cc *cc, const struct node *nd, struct plan *p, int64_
 /* Cut a node that is all on chip into about k jobs, so that its neighbours can start earlier. */
 void plan_split(const struct cc *cc, const struct node *nd, struct plan *p, int64_t k);
 
-/* alloc.c: addresses for all areas, apart from each other or just packed. 0, -ENOSPC, -ENOMEM */
-int alloc_areas(struct seg *s, int64_t sp_bytes, int64_t align, bool compact);
+/* alloc.c: addresses for all areas; apart from each other, those above `compact` bytes just
+ * packed. 0, -ENOSPC (*failed: the
+ * area for which there was no room), -ENOMEM */
+int alloc_areas(struct seg *s, int64_t sp_bytes, int64_t align, int64_t compact, int *failed);
 
 /* stripe.c: groups among nodes whose results do not stay on chip */
 int seg_groups(struct seg *s);
@@ -139,9 +141,10 @@ int hazards_add(struct hazards *h, struct cmd *c, uint32_t unit_index);
 int seg_tune(struct seg *s);
 
 /* simulate.c: start and retirement of every command, and when all is done. 0 or -ENOMEM */
-int simulate(const struct cmds *c, uint64_t *start, uint64_t *end, uint64_t *total);
+int simulate(const struct cmds *c, bool slow_memory, uint64_t *start, uint64_t *end, uint64_t *total);
 
-/* sched.c: cycles that the emitted commands should take; -1: out of memory */
+/* sched.c: cycles that the emitted commands should take, with fast and with slow memory
+ * together; -1: out of memory */
 int64_t seg_cycles(const struct seg *s);
 /* Interleave the units and append the stream to the program. */
 int seg_sched(struct seg *s);

@@ -176,14 +176,18 @@ static void try_split_k(const struct cc *cc, const struct node *nd, struct plan 
 	}
 }
 
+static bool few_pixels(const struct cc *cc, const struct node *nd)
+{
+	return view_elements(&nd->y) / nd->y.dim[3] <= 2 * cc->n;
+}
+
 /* Weights that arrive as fast as they are used come in several loads, so that work can start. */
 static void choose_piece(const struct cc *cc, const struct node *nd, struct plan *p)
 {
 	p->piece = nd->n_tiles;
 	if (nd->w < 0 || !p->all_weights)
 		return;
-	int64_t groups = ceil_div(view_elements(&nd->y) / nd->y.dim[3], cc->n);
-	if (groups > 2)
+	if (!few_pixels(cc, nd))
 		return;
 	p->piece = min64(max64(STREAM_PIECE / nd->tile_bytes, 1), nd->n_tiles);
 	if (p->piece == nd->n_tiles)
@@ -224,8 +228,9 @@ static struct plan best_plan(const struct cc *cc, const struct node *nd, struct 
 		if (t.tc <= cc->n || (nd->w >= 0 && !channelwise(nd)))
 			break;
 	}
-	/* Half of what is free, so that the next node's can come meanwhile. */
-	if (nd->w >= 0 && (best.cost < 0 || best.w_bytes > budget / 2)) {
+	/* Half of what is free, so that the next node's can come meanwhile; but where weights are
+	 * used as fast as they come, all of it, in many loads. */
+	if (nd->w >= 0 && (best.cost < 0 || best.w_bytes > (few_pixels(cc, nd) ? budget : budget / 2))) {
 		t.all_weights = false;
 		best.cost = -1;
 		for (t.tc = round_up(nd->y.dim[3], cc->n); ; t.tc = round_up(ceil_div(t.tc, 2), cc->n)) {

@@ -280,6 +280,8 @@ static int on_retire(void *user, const struct weft_retire *r)
 
 	if (r->cmd >= step->n_cmds)
 		return -EINVAL;
+	if (s->o.progress)
+		s->o.progress(s->o.progress_user, ++s->work_done, s->work_all);
 	int op = s->p->cmds[step->first_cmd + r->cmd].op;
 	if (op >= 0 && r->unit != WEFT_UNIT_LD)
 		s->measure[op].retired = s->cycles_before + r->cycle;
@@ -345,6 +347,8 @@ static int prepare(weft_session *s, const weft_tensor *inputs)
 	int err;
 
 	forget_run(s);
+	s->work_done = 0;
+	s->work_all = s->p->n_cmds;
 	s->host = calloc((size_t)g->n_tensors + 1, sizeof(*s->host));
 	s->golden = golden ? calloc((size_t)g->n_tensors + 1, sizeof(*s->golden)) : NULL;
 	s->measure = calloc((size_t)g->n_ops + 1, sizeof(*s->measure));

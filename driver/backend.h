@@ -47,4 +47,7 @@ extern const struct weft_backend weft_backend_model, weft_backend_rtl;
 /* Monotonic time in nanoseconds. */
 uint64_t weft_now_ns(void);
 
+/* Processor time of this thread in nanoseconds. */
+uint64_t weft_cpu_ns(void);
+
 #endif

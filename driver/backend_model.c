@@ -16,6 +16,7 @@
 struct state {
 	const struct weft_config *cfg;
 	struct weft_model *model;
+	uint32_t retired[WEFT_N_UNITS];   /* of the stream under way */
 };
 
 static int model_open(const struct weft_dev_options *o, const struct weft_config *cfg, void **out, char *msg)
@@ -56,6 +57,21 @@ static void fault(struct weft_job_result *r, const struct weft_cmd *c, size_t i,
 	         weft_unit_name(unit), weft_fault_name(code), weft_fault_brief(code), info);
 }
 
+/* In stream order nothing that comes later can ever meet a wait count. */
+static bool waits_forever(const struct state *s, const struct weft_cmd *c)
+{
+	for (unsigned u = 0; u < WEFT_N_UNITS; u++)
+		if ((uint32_t)c->h.wait[u] > s->retired[u])
+			return true;
+	return false;
+}
+
+/* What decoding finds is the command processor's, as in hardware. */
+static unsigned unit_of(unsigned code, unsigned unit)
+{
+	return code == WEFT_FAULT_SP_RANGE || code == WEFT_FAULT_WINDOW ? unit : WEFT_UNIT_CP;
+}
+
 /* One command. 1: END was reached, 0: go on, negative: stop. */
 static int step(struct state *s, const struct weft_backend_job *job, size_t *i_word, size_t i,
                 struct weft_job_result *r, char *msg)
@@ -67,19 +83,25 @@ static int step(struct state *s, const struct weft_backend_job *job, size_t *i_w
 		fault(r, NULL, i, WEFT_UNIT_CP, WEFT_FAULT_STREAM_END, 0, msg);
 		return -EIO;
 	}
-	int code = weft_cmd_decode(job->words + *i_word, job->n_words - *i_word, &c);
-	if (code) {
-		fault(r, NULL, i, WEFT_UNIT_CP, (unsigned)code, (uint32_t)job->words[*i_word], msg);
+	const uint64_t *w = job->words + *i_word;
+	unsigned code = weft_cmd_fault(w, job->n_words - *i_word, s->cfg->n);
+	if (code || weft_cmd_decode(w, job->n_words - *i_word, &c)) {
+		fault(r, NULL, i, WEFT_UNIT_CP, code, (uint32_t)w[0], msg);
 		return -EIO;
 	}
 	*i_word += (size_t)c.h.n_words;
 	unsigned unit = weft_cmd_info((unsigned)c.h.op)->unit;
-	if (weft_model_exec(s->model, &c, &f)) {
-		fault(r, &c, i, unit, f.code, f.info, msg);
-		return -EIO;
-	}
 	if (c.h.op == WEFT_CMD_END)
 		return 1;
+	if (waits_forever(s, &c)) {
+		fault(r, &c, i, WEFT_UNIT_CP, WEFT_FAULT_DEADLOCK, (uint32_t)w[0], msg);
+		return -EIO;
+	}
+	if (weft_model_exec(s->model, &c, &f)) {
+		fault(r, &c, i, unit_of(f.code, unit), f.code, f.info, msg);
+		return -EIO;
+	}
+	s->retired[unit]++;
 	r->counters.cmds++;
 	if (!job->observer)
 		return 0;
@@ -95,6 +117,7 @@ static int model_run(void *state, const struct weft_backend_job *job, struct wef
 
 	memset(r, 0, sizeof(*r));
 	weft_model_reset(s->model);
+	memset(s->retired, 0, sizeof(s->retired));
 	for (unsigned i = 0; i < WEFT_N_WINDOWS; i++) {
 		struct weft_model_window w = { .data = job->win[i].data, .size = job->win[i].len,
 			.rd = job->win[i].rd, .wr = job->win[i].wr };

@@ -428,7 +428,7 @@ static int rtl_run(void *state, const struct weft_backend_job *job, struct weft_
 	struct state *s = state;
 	struct index x;
 	struct weft_cosim *cosim = NULL;
-	uint64_t from = 0, to = UINT64_MAX, begin = weft_now_ns();
+	uint64_t from = 0, to = UINT64_MAX, begin = weft_now_ns(), cpu = weft_cpu_ns();
 
 	memset(r, 0, sizeof(*r));
 	memset(&s->diff, 0, sizeof(s->diff));
@@ -449,6 +449,7 @@ static int rtl_run(void *state, const struct weft_backend_job *job, struct weft_
 	for (unsigned i = 0; i < WEFT_N_WINDOWS; i++)
 		s->api->map(s->rtl, window_base(i), NULL, 0);
 	r->seconds = (double)(weft_now_ns() - begin) * 1e-9;
+	r->cpu_seconds = (double)(weft_cpu_ns() - cpu) * 1e-9;
 	if (err)
 		r->status = err;
 	return r->status;

@@ -47,6 +47,14 @@ uint64_t weft_now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+uint64_t weft_cpu_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
 struct weft_dev_options weft_dev_options_default(void)
 {
 	return (struct weft_dev_options){ .config = "w16", .wave_cmd = -1 };

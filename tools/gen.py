@@ -599,10 +599,11 @@ def sv_fault_wire(name, prefix, fields):
     tests = [(t, fault) for t, fault in tests if t]
     if not tests:
         return []
-    out = [f"  logic [7:0] {name}_fault;", "  always_comb begin", f"    {name}_fault = weft_cmd_pkg::FAULT_NONE;"]
+    out = [f"  logic [7:0] {name}_fault;", "  always_comb begin", f"    {name}_fault = weft_cmd_pkg::FAULT_NONE;",
+           "    if (cmd_i[weft_cmd_pkg::HEADER_OP_LSB +: weft_cmd_pkg::HEADER_OP_W] != '0) begin"]
     for test, fault in reversed(tests):
-        out.append(f"    if ({test}) {name}_fault = weft_cmd_pkg::FAULT_{fault};")
-    return out + ["  end", ""]
+        out.append(f"      if ({test}) {name}_fault = weft_cmd_pkg::FAULT_{fault};")
+    return out + ["    end", "  end", ""]
 
 
 def gen_check_sv(spec):
@@ -614,6 +615,7 @@ def gen_check_sv(spec):
            "//   fault_o  first that applies: BAD_OP, BAD_LEN, BAD_FIELD for reserved bits and",
            "//            alignment, then the first field outside its range; else NONE", "//",
            "// Words beyond words_o are not looked at. Same in C: weft_cmd_fault().",
+           "// With opcode 0 (no command yet) a simulator skips the fields.",
            "module weft_cmd_check", "(", f"  input  logic [{bits - 1}:0] cmd_i,",
            "  output logic [7:0] words_o,", "  output logic [7:0] unit_o,", "  output logic [7:0] fault_o", ");", ""]
     sources = [(g, g.upper(), fields) for g, fields in spec.groups.items()]

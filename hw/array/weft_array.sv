@@ -71,14 +71,14 @@ module weft_array (
   logic signed [15:0] skew_a [N][N];
   logic signed [8:0]  skew_w [N][N];
   // Operand registers of PE(r,c). A 16x9 multiplier serves int16 as well.
-  logic signed [15:0] op_a [N][N];
+  logic signed [15:0] op_a [N][N] /*verilator public_flat_rd*/;
   logic signed [8:0]  op_w [N][N];
   // Sums; bits 47:32 count in wide mode only.
   logic signed [31:0] acc_lo [N][N];
   logic [15:0] acc_hi [N][N];
   logic signed [31:0] shadow_lo [N][N];
   logic [15:0] shadow_hi [N][N];
-  logic [LOG2_N-1:0] k;
+  logic [47:0]        out;
   logic signed [31:0] prod;
   logic               carry, sum_top;
 
@@ -104,7 +104,11 @@ module weft_array (
     end else if (adv_i) begin
       if (take_i) begin
         for (int c = 0; c < N; c++) begin
-          row_o[48*c +: 48] <= {shadow_hi[due_row_o][c], shadow_lo[due_row_o][c]};
+          out = '0;
+          for (int r = 0; r < N; r++) begin
+            out = out | ({shadow_hi[r][c], shadow_lo[r][c]} & {48{token_q[N + r]}});
+          end
+          row_o[48*c +: 48] <= out;
         end
       end
 
@@ -156,10 +160,13 @@ module weft_array (
       end
 
       // New words, then the bytes whose turn it is.
-      for (int j = 0; j < N; j++) begin
-        k = phase_i + LOG2_N'(j);
-        skew_a[k][phase_i] = load_i ? 16'($signed(act_i[8*j +: 8])) - 16'($signed(act_zp_i)) : '0;
-        skew_w[k][phase_i] = load_i ? 9'($signed(wgt_i[8*j +: 8])) - 9'($signed(wgt_zp_i)) : '0;
+      for (int r = 0; r < N; r++) begin
+        if (phase_i == LOG2_N'(r)) begin
+          for (int j = 0; j < N; j++) begin
+            skew_a[(r + j) % N][r] = load_i ? 16'($signed(act_i[8*j +: 8])) - 16'($signed(act_zp_i)) : '0;
+            skew_w[(r + j) % N][r] = load_i ? 9'($signed(wgt_i[8*j +: 8])) - 9'($signed(wgt_zp_i)) : '0;
+          end
+        end
       end
       for (int r = 0; r < N; r++) begin
         op_a[r][0] = skew_a[phase_i][r];

@@ -187,8 +187,11 @@ module weft_cmd (
 
   always_ff @(posedge clk_i) begin
     if (take) begin
-      if (leave) asm_q[63:0] <= word;
-      else asm_q[64*n_q[3:0] +: 64] <= word;
+      for (int unsigned i = 0; i < 16; i++) begin
+        if (leave ? i == 0 : n_q == 5'(i)) asm_q[64*i +: 64] <= word;
+      end
+    end else if (leave) begin
+      asm_q[weft_cmd_pkg::HEADER_OP_LSB +: 8] <= '0;  // no command: nothing to check
     end
   end
 
@@ -257,38 +260,39 @@ module weft_cmd (
   logic [23:0] new_index;
   logic [31:0] new_tag, new_info;
   always_comb begin
+    new_code  = bad_code;
     new_unit  = weft_cmd_pkg::UNIT_CP;
     new_index = index_q;
-    if (u_fault_i != '0) begin
-      new_code  = '0;
-      new_tag   = '0;
-      new_info  = '0;
-      for (int unsigned i = 0; i < 4; i++) begin
-        if (u_fault_i[3-i]) begin
-          new_code  = u_fault_code_i[8*(3-i) +: 8];
-          new_unit  = 8'(3-i);
-          new_index = oldest_index[24*(3-i) +: 24];
-          new_tag   = oldest_tag[32*(3-i) +: 32];
-          new_info  = u_fault_info_i[32*(3-i) +: 32];
+    new_tag   = '0;
+    new_info  = '0;
+    if (fault_now) begin
+      if (u_fault_i != '0) begin
+        for (int unsigned i = 0; i < 4; i++) begin
+          if (u_fault_i[3-i]) begin
+            new_code  = u_fault_code_i[8*(3-i) +: 8];
+            new_unit  = 8'(3-i);
+            new_index = oldest_index[24*(3-i) +: 24];
+            new_tag   = oldest_tag[32*(3-i) +: 32];
+            new_info  = u_fault_info_i[32*(3-i) +: 32];
+          end
         end
-      end
-    end else if (deadlock) begin
-      // Of the waiting commands, the first in the stream.
-      new_code  = weft_cmd_pkg::FAULT_DEADLOCK;
-      new_index = '1;
-      new_tag   = '0;
-      new_info  = '0;
-      for (int unsigned i = 0; i < 4; i++) begin
-        if (waiting[i] && head_index[24*i +: 24] <= new_index) begin
-          new_index = head_index[24*i +: 24];
-          new_tag   = head_tag[32*i +: 32];
-          new_info  = head_header[32*i +: 32];
+      end else if (deadlock) begin
+        // Of the waiting commands, the first in the stream.
+        new_code  = weft_cmd_pkg::FAULT_DEADLOCK;
+        new_index = '1;
+        for (int unsigned i = 0; i < 4; i++) begin
+          if (waiting[i] && head_index[24*i +: 24] <= new_index) begin
+            new_index = head_index[24*i +: 24];
+            new_tag   = head_tag[32*i +: 32];
+            new_info  = head_header[32*i +: 32];
+          end
         end
+      end else if (bad_window_q) begin
+        new_info = stream_off_i;
+      end else if (n_q != '0) begin
+        new_tag  = asm_q[weft_cmd_pkg::HEADER_TAG_LSB +: 32];
+        new_info = asm_q[31:0];
       end
-    end else begin
-      new_code = bad_code;
-      new_tag  = n_q == '0 ? '0 : asm_q[weft_cmd_pkg::HEADER_TAG_LSB +: 32];
-      new_info = bad_window_q ? stream_off_i : n_q == '0 ? '0 : asm_q[31:0];
     end
   end
 
@@ -359,7 +363,7 @@ module weft_cmd (
   end
 
 `ifdef WEFT_ASSERT
-  always_ff @(posedge clk_i) begin
+  always_ff @(posedge clk_i or negedge rst_ni) begin
     if (rst_ni) begin
       assert (!(running_o && (u_fault_i & ~active_o) != '0));
       if (fault_pulse_o || done_pulse_o) assert (u_busy_i == '0);

@@ -5,8 +5,8 @@
 // start_i loads the registers; word_valid_o is up to one word a cycle. Bursts
 // of up to 8 beats are asked for as long as the 512-byte buffer has room for
 // them, so the answer never waits. word_error_o marks a word that came with a
-// bus error. end_o: every word was handed out. bad_window_o: the stream does
-// not lie in window 0; nothing is fetched then.
+// bus error. end_o: every word was handed out. bad_window_o: with start_i, the
+// stream does not lie in window 0; nothing is fetched then.
 //
 // While stop_i is high nothing is asked for and what comes is dropped; busy_o
 // is low when nothing is outstanding.
@@ -50,8 +50,14 @@ module weft_cmd_fetch (
 
   // ---- is the stream inside window 0? -----------------------------------------
   logic [35:0] stream_end;
-  assign stream_end   = {4'd0, stream_off_i} + {1'b0, stream_words_i, 3'd0};
-  assign bad_window_o = !win_read_i || stream_end > {4'd0, win_size_i} || stream_off_i[5:0] != '0;
+  always_comb begin
+    stream_end = '0;
+    bad_window_o = 1'b0;
+    if (start_i) begin
+      stream_end = {4'd0, stream_off_i} + {1'b0, stream_words_i, 3'd0};
+      bad_window_o = !win_read_i || stream_end > {4'd0, win_size_i} || stream_off_i[5:0] != '0;
+    end
+  end
 
   // ---- addresses ---------------------------------------------------------------
   logic [39-Log2N:0]    beat_addr_q;   // next beat to ask for
@@ -155,7 +161,7 @@ module weft_cmd_fetch (
   end
 
 `ifdef WEFT_ASSERT
-  always_ff @(posedge clk_i) begin
+  always_ff @(posedge clk_i or negedge rst_ni) begin
     if (rst_ni && r_valid_i && !stop_i) assert (beat_wready);
   end
 `else

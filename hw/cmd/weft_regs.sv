@@ -3,7 +3,8 @@
 // Register file: what the driver reads and writes, and the counters.
 //
 // reg_rdata_o is combinational in the cycle of the request; a write takes
-// effect in the next cycle. Unknown addresses read 0. The base of a window is
+// effect in the next cycle; start_o and reset_o pulse in the cycle after the
+// write. Unknown addresses read 0. The base of a window is
 // a multiple of 64: its low bits read 0.
 module weft_regs (
   input  logic clk_i,
@@ -54,35 +55,47 @@ module weft_regs (
   localparam int unsigned NWindows = weft_cfg_pkg::N_WINDOWS;
   localparam int unsigned WinBits  = $clog2(NWindows);
 
-  logic       write, in_range, is_win;
-  logic [9:0] addr;
-  assign addr     = {reg_addr_i[9:2], 2'b00};
-  assign in_range = reg_addr_i[11:10] == '0;
-  assign write    = reg_req_i && reg_we_i && in_range;
-
-  // Window registers: 16 bytes a window from the first one's base on.
+  // Everything here is looked at only in the cycle of a request, so that the bus
+  // costs a simulator nothing between requests.
+  logic               read, write, start, reset;
+  logic [1:0]         irq_clear;
+  logic [9:0]         addr;
   logic [WinBits-1:0] win;
-  logic [9:0]         win_reg;
-  assign win     = addr[4 +: WinBits];
-  assign is_win  = addr >= weft_regs_pkg::WIN_BASE_LO_ADDR &&
-                   addr < weft_regs_pkg::WIN_BASE_LO_ADDR + 10'(weft_regs_pkg::WIN_BASE_LO_STRIDE * NWindows);
-  assign win_reg = is_win ? weft_regs_pkg::WIN_BASE_LO_ADDR + 10'(addr[3:2]) * 10'd4 : '0;
+  logic [9:0]         win_reg;  // address of this register in window 0, 0 if it is none of a window
+  assign addr = {reg_addr_i[9:2], 2'b00};
+  assign win  = addr[4 +: WinBits];
 
-  logic ctrl;
-  assign ctrl    = write && addr == weft_regs_pkg::CTRL_ADDR;
-  assign start_o = ctrl && reg_wdata_i[weft_regs_pkg::CTRL_START_LSB];
-  assign reset_o = ctrl && reg_wdata_i[weft_regs_pkg::CTRL_RESET_LSB];
+  always_comb begin
+    read = 1'b0;
+    write = 1'b0;
+    start = 1'b0;
+    reset = 1'b0;
+    irq_clear = '0;
+    win_reg = '0;
+    if (reg_req_i && reg_addr_i[11:10] == '0) begin
+      read = !reg_we_i;
+      write = reg_we_i;
+      if (addr >= weft_regs_pkg::WIN_BASE_LO_ADDR &&
+          addr < weft_regs_pkg::WIN_BASE_LO_ADDR + 10'(weft_regs_pkg::WIN_BASE_LO_STRIDE * NWindows))
+        win_reg = weft_regs_pkg::WIN_BASE_LO_ADDR + {6'd0, addr[3:2], 2'b00};
+      if (write && addr == weft_regs_pkg::CTRL_ADDR) begin
+        start = reg_wdata_i[weft_regs_pkg::CTRL_START_LSB];
+        reset = reg_wdata_i[weft_regs_pkg::CTRL_RESET_LSB];
+      end
+      if (write && addr == weft_regs_pkg::IRQ_STATUS_ADDR)
+        irq_clear = {reg_wdata_i[weft_regs_pkg::IRQ_STATUS_FAULT_LSB], reg_wdata_i[weft_regs_pkg::IRQ_STATUS_DONE_LSB]};
+    end
+  end
 
   // ---- software writes -----------------------------------------------------------
 
   logic irq_en_done_q, irq_en_fault_q, irq_done_q, irq_fault_q;
-  logic [1:0] irq_clear;
-  assign irq_clear = write && addr == weft_regs_pkg::IRQ_STATUS_ADDR ?
-    {reg_wdata_i[weft_regs_pkg::IRQ_STATUS_FAULT_LSB], reg_wdata_i[weft_regs_pkg::IRQ_STATUS_DONE_LSB]} : '0;
   assign irq_o = (irq_done_q && irq_en_done_q) || (irq_fault_q && irq_en_fault_q);
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
+      start_o        <= 1'b0;
+      reset_o        <= 1'b0;
       irq_en_done_q  <= 1'b0;
       irq_en_fault_q <= 1'b0;
       irq_done_q     <= 1'b0;
@@ -94,6 +107,8 @@ module weft_regs (
       win_read_o     <= '0;
       win_write_o    <= '0;
     end else begin
+      start_o <= start;
+      reset_o <= reset;
       if (irq_clear[0]) irq_done_q <= 1'b0;
       if (irq_clear[1]) irq_fault_q <= 1'b0;
       if (done_pulse_i) irq_done_q <= 1'b1;
@@ -108,16 +123,21 @@ module weft_regs (
           weft_regs_pkg::STREAM_WORDS_ADDR: stream_words_o <= reg_wdata_i;
           default: ;
         endcase
-        case (win_reg)
-          weft_regs_pkg::WIN_BASE_LO_ADDR: win_base_o[40*win +: 32] <= {reg_wdata_i[31:6], 6'd0};
-          weft_regs_pkg::WIN_BASE_HI_ADDR: win_base_o[40*win+32 +: 8] <= reg_wdata_i[7:0];
-          weft_regs_pkg::WIN_SIZE_ADDR:    win_size_o[32*win +: 32] <= reg_wdata_i;
-          weft_regs_pkg::WIN_CTRL_ADDR: begin
-            win_read_o[win]  <= reg_wdata_i[weft_regs_pkg::WIN_CTRL_READ_LSB];
-            win_write_o[win] <= reg_wdata_i[weft_regs_pkg::WIN_CTRL_WRITE_LSB];
+        // A comparison per window: a slice at a variable place is a shifter.
+        for (int unsigned i = 0; i < NWindows; i++) begin
+          if (win == WinBits'(i)) begin
+            case (win_reg)
+              weft_regs_pkg::WIN_BASE_LO_ADDR: win_base_o[40*i +: 32] <= {reg_wdata_i[31:6], 6'd0};
+              weft_regs_pkg::WIN_BASE_HI_ADDR: win_base_o[40*i+32 +: 8] <= reg_wdata_i[7:0];
+              weft_regs_pkg::WIN_SIZE_ADDR:    win_size_o[32*i +: 32] <= reg_wdata_i;
+              weft_regs_pkg::WIN_CTRL_ADDR: begin
+                win_read_o[i]  <= reg_wdata_i[weft_regs_pkg::WIN_CTRL_READ_LSB];
+                win_write_o[i] <= reg_wdata_i[weft_regs_pkg::WIN_CTRL_WRITE_LSB];
+              end
+              default: ;
+            endcase
           end
-          default: ;
-        endcase
+        end
       end
     end
   end
@@ -173,15 +193,15 @@ module weft_regs (
 
   always_comb begin
     reg_rdata_o = '0;
-    if (reg_req_i && !reg_we_i && in_range) begin
+    if (read) begin
       case (addr)
         weft_regs_pkg::ID_ADDR:       reg_rdata_o = weft_regs_pkg::ID_VALUE;
         weft_regs_pkg::VERSION_ADDR:  reg_rdata_o = weft_regs_pkg::VERSION_VALUE;
         weft_regs_pkg::CONFIG_ADDR:   reg_rdata_o = weft_cfg_pkg::CONFIG_VALUE;
         weft_regs_pkg::FEATURES_ADDR: reg_rdata_o = weft_cfg_pkg::FEATURES_VALUE;
         weft_regs_pkg::STATUS_ADDR: begin
-          reg_rdata_o[weft_regs_pkg::STATUS_BUSY_LSB]  = busy_i;
-          reg_rdata_o[weft_regs_pkg::STATUS_DONE_LSB]  = done_i;
+          reg_rdata_o[weft_regs_pkg::STATUS_BUSY_LSB]  = busy_i || start_o || reset_o;
+          reg_rdata_o[weft_regs_pkg::STATUS_DONE_LSB]  = done_i && !start_o;
           reg_rdata_o[weft_regs_pkg::STATUS_FAULT_LSB] = fault_i;
         end
         weft_regs_pkg::IRQ_ENABLE_ADDR: begin
@@ -218,16 +238,20 @@ module weft_regs (
         weft_regs_pkg::CNT_WR_BYTES_ADDR:      reg_rdata_o = wr_q;
         weft_regs_pkg::CNT_CMDS_ADDR:          reg_rdata_o = cmds_q;
         default: begin
-          case (win_reg)
-            weft_regs_pkg::WIN_BASE_LO_ADDR: reg_rdata_o = win_base_o[40*win +: 32];
-            weft_regs_pkg::WIN_BASE_HI_ADDR: reg_rdata_o = 32'(win_base_o[40*win+32 +: 8]);
-            weft_regs_pkg::WIN_SIZE_ADDR:    reg_rdata_o = win_size_o[32*win +: 32];
-            weft_regs_pkg::WIN_CTRL_ADDR: begin
-              reg_rdata_o[weft_regs_pkg::WIN_CTRL_READ_LSB]  = win_read_o[win];
-              reg_rdata_o[weft_regs_pkg::WIN_CTRL_WRITE_LSB] = win_write_o[win];
+          for (int unsigned i = 0; i < NWindows; i++) begin
+            if (win == WinBits'(i)) begin
+              case (win_reg)
+                weft_regs_pkg::WIN_BASE_LO_ADDR: reg_rdata_o = win_base_o[40*i +: 32];
+                weft_regs_pkg::WIN_BASE_HI_ADDR: reg_rdata_o = 32'(win_base_o[40*i+32 +: 8]);
+                weft_regs_pkg::WIN_SIZE_ADDR:    reg_rdata_o = win_size_o[32*i +: 32];
+                weft_regs_pkg::WIN_CTRL_ADDR: begin
+                  reg_rdata_o[weft_regs_pkg::WIN_CTRL_READ_LSB]  = win_read_o[i];
+                  reg_rdata_o[weft_regs_pkg::WIN_CTRL_WRITE_LSB] = win_write_o[i];
+                end
+                default: ;
+              endcase
             end
-            default: ;
-          endcase
+          end
         end
       endcase
     end

@@ -276,7 +276,7 @@ module weft_dma_load (
   assign busy_o    = rows_busy || split_busy || order_valid || beat_valid || write_q || pending_q != '0;
 
 `ifdef WEFT_ASSERT
-  always_ff @(posedge clk_i) begin
+  always_ff @(posedge clk_i or negedge rst_ni) begin
     if (rst_ni) begin
       assert (!(done_o && fault_o));
       assert (32'(pending_q) <= Outstanding);

@@ -97,7 +97,7 @@ module weft_dma_split (
   assign busy_o = row_valid_q || burst_valid_o;
 
 `ifdef WEFT_ASSERT
-  always_ff @(posedge clk_i) begin
+  always_ff @(posedge clk_i or negedge rst_ni) begin
     if (rst_ni && burst_valid_o && !burst_fault_o) begin
       assert (burst_bytes_o != '0 && burst_len_o < 8'd16);
       assert (13'(burst_addr_o[11:0]) + 13'(burst_bytes_o) <= 13'd4096);

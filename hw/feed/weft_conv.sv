@@ -308,7 +308,7 @@ module weft_conv (
   end
 
 `ifdef WEFT_ASSERT
-  always @(posedge clk_i) begin
+  always @(posedge clk_i or negedge rst_ni) begin
     if (rst_ni && !clr_q) begin
       assert (!(done_o && fault_o));
       assert (!(take && !rows_valid));

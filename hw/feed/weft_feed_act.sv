@@ -282,7 +282,7 @@ module weft_feed_act (
   logic signed [23:0] x_room;
   logic [LOG2_N:0]    lo, hi;
   logic               need;
-  logic [19:0]        first;
+  logic [19:0]        first, last;
   always_comb begin
     x_room = $signed({4'b0, x_limit}) - a_xb_q;
     lo = '0;
@@ -292,6 +292,7 @@ module weft_feed_act (
     else if (x_room < $signed(24'(a_left_q))) hi = (LOG2_N+1)'(x_room);
     need = a_ok_q && a_iy_q >= 20'sd0 && a_iy_q < $signed({4'b0, in_h}) && lo < hi;
     first = a_addr_q + 20'(lo);
+    last = a_addr_q + 20'(hi) - 20'd1;
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -303,9 +304,9 @@ module weft_feed_act (
       b_valid_q <= a_valid_q;
       if (a_valid_q) begin
         b_need_q  <= need;
-        b_bad_q   <= need && (first >> SP_BITS) != 20'd0;
+        b_bad_q   <= need && ((first | last) >> SP_BITS) != 20'd0;
         b_addr_q  <= a_addr_q;
-        b_first_q <= first;
+        b_first_q <= (first >> SP_BITS) != 20'd0 ? first : last;
         b_lo_q    <= lo;
         b_hi_q    <= hi;
         b_ok_q    <= a_ok_q;
@@ -365,7 +366,7 @@ module weft_feed_act (
   assign last_o   = fifo_info_q[fifo_rd_q][9];
 
 `ifdef WEFT_ASSERT
-  always @(posedge clk_i) begin
+  always @(posedge clk_i or negedge rst_ni) begin
     if (rst_ni && !clr_i) begin
       assert (fifo_n_q <= 3'd4);
       assert (!(start_i && run_q));

@@ -134,7 +134,7 @@ module weft_feed_par (
   assign shift_o = rd_sel_q ? shift1_q : shift0_q;
 
 `ifdef WEFT_ASSERT
-  always @(posedge clk_i) begin
+  always @(posedge clk_i or negedge rst_ni) begin
     if (rst_ni && !clr_i) begin
       assert (!(next_i && !valid_o));
       assert (!(start_i && run_q));

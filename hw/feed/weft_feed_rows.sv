@@ -63,7 +63,7 @@ module weft_feed_rows (
 
   // Row waiting for its addend
   logic         r_valid_q, r_tile_last_q, r_cmd_last_q, r_go, r_bad, r_bad_out, r_bad_b, r_room;
-  logic [19:0]  r_addr_q, r_b_q;
+  logic [19:0]  r_addr_q, r_b_q, r_span;
   logic [N-1:0] r_mask_q, mask;
   logic         c_valid_q, c_tile_last_q, c_cmd_last_q;
   logic [19:0]  c_addr_q;
@@ -81,8 +81,13 @@ module weft_feed_rows (
   assign tile_off_next = tile_off_q + 20'(N);
 
   assign r_room    = (fifo_n_q + 3'(c_valid_q)) < 3'd4;
-  assign r_bad_out = (r_addr_q >> SP_BITS) != 20'd0;
-  assign r_bad_b   = add && (r_b_q >> SP_BITS) != 20'd0;
+  // The first and the last byte of what the mask uses.
+  always_comb begin
+    r_span = '0;
+    for (int l = 1; l < N; l++) r_span = r_span + 20'(r_mask_q[l]);
+  end
+  assign r_bad_out = ((r_addr_q | (r_addr_q + r_span)) >> SP_BITS) != 20'd0;
+  assign r_bad_b   = add && ((r_b_q | (r_b_q + r_span)) >> SP_BITS) != 20'd0;
   assign r_bad     = r_bad_out || r_bad_b;
   assign req_o     = r_valid_q && add && !r_bad && r_room;
   assign addr_o    = r_b_q & 20'(weft_cfg_pkg::SP_BYTES - 1);
@@ -183,7 +188,7 @@ module weft_feed_rows (
   assign row_b_o     = fifo_b_q[fifo_rd_q];
 
 `ifdef WEFT_ASSERT
-  always @(posedge clk_i) begin
+  always @(posedge clk_i or negedge rst_ni) begin
     if (rst_ni && !clr_i) begin
       assert (fifo_n_q <= 3'd4);
       assert (!(ready_i && !valid_o));

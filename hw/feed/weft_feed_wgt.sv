@@ -130,7 +130,7 @@ module weft_feed_wgt (
   assign zp_o    = fifo_zp_q[fifo_rd_q];
 
 `ifdef WEFT_ASSERT
-  always @(posedge clk_i) begin
+  always @(posedge clk_i or negedge rst_ni) begin
     if (rst_ni && !clr_i) begin
       assert (fifo_n_q <= 3'd4);
       assert (!(ready_i && !valid_o));

@@ -6,8 +6,8 @@
 // Every row makes one pass through the lanes (A: bias, RESCALE, zero point,
 // clamp). With add it waits in one of N row buffers and makes three more: B
 // and C rescale the two addends, D their sum. A pass takes 4 cycles; a new one
-// starts each cycle. A row without add is requested at the scratchpad 5 cycles
-// after it was taken; with add, N rows take 4N + 15 cycles. Rows of one context
+// starts each cycle. A row without add is requested at the scratchpad 4 cycles
+// after it was taken; with add, N rows take about 4N + 6 cycles. Rows of one context
 // leave in order. Context 0 goes before context 1, new rows before passes B to
 // D; but one cycle in eight is left to who waits for context 0, and context 1
 // and the buffered rows take turns.
@@ -164,13 +164,14 @@ module weft_post (
   logic [32:0]        shifted [N];      // one bit below the result, for rounding
 
   // Row buffers
-  logic [7:0]         q_buf [N][N];
-  logic [7:0]         r_buf [N][N];
-  logic signed [31:0] t_buf [N][N];     // t1, then t1 + t2
-  logic [19:0]        addr_buf [N];
-  logic [N-1:0]       mask_buf [N];
+  logic [8*N-1:0]     q_buf_q [N];
+  logic [8*N-1:0]     r_buf_q [N];
+  logic [32*N-1:0]    t_buf_q [N];      // t1, then t1 + t2
+  logic [N+19:0]      info_buf_q [N];   // mask, address
+  logic [8*N-1:0]     addend;
+  logic [32*N-1:0]    t_in, t_out;
 
-  logic signed [31:0] res, y;
+  logic signed [31:0] y;
   logic signed [63:0] big;
   logic [5:0]         below;
   logic [8*N-1:0]     out_data;
@@ -194,11 +195,11 @@ module weft_post (
     // Stage 3 to row buffer or write queue. Shifts of 2..62 keep one bit below.
     if (s3_valid_q) begin
       if (s3_pass_q == PASS_B || s3_pass_q == PASS_C) begin
+        t_out = s3_pass_q == PASS_B ? '0 : t_buf_q[s3_slot_q];
         for (int l = 0; l < N; l++) begin
-          res = $signed(shifted[l][32:1]) + $signed({31'b0, shifted[l][0]});
-          if (s3_pass_q == PASS_B) t_buf[s3_slot_q][l] = res;
-          else t_buf[s3_slot_q][l] = t_buf[s3_slot_q][l] + res;
+          t_out[32*l +: 32] = t_out[32*l +: 32] + shifted[l][32:1] + 32'(shifted[l][0]);
         end
+        t_buf_q[s3_slot_q] <= t_out;
       end else begin
         for (int l = 0; l < N; l++) begin
           y = $signed(shifted[l][32:1]) + $signed({31'b0, shifted[l][0]}) + 32'(s3_zp_q);
@@ -207,7 +208,7 @@ module weft_post (
           out_data[8*l +: 8] = y[7:0];
         end
         if (s3_add_q && s3_pass_q == PASS_A) begin
-          for (int l = 0; l < N; l++) q_buf[s3_slot_q][l] = out_data[8*l +: 8];
+          q_buf_q[s3_slot_q] <= out_data;
         end else begin
           wr_data_q[wr_in_q] <= out_data;
           wr_info_q[wr_in_q] <= {s3_ctx_q, s3_mask_q, s3_addr_q};
@@ -262,22 +263,22 @@ module weft_post (
         end
       end
       if (add) begin
-        for (int l = 0; l < N; l++) r_buf[slot][l] = ctx ? c1_b_i[8*l +: 8] : c0_b_i[8*l +: 8];
-        addr_buf[slot] = ctx ? c1_addr_i : c0_addr_i;
-        mask_buf[slot] = ctx ? c1_mask_i : c0_mask_i;
+        r_buf_q[slot]    <= ctx ? c1_b_i : c0_b_i;
+        info_buf_q[slot] <= ctx ? {c1_mask_i, c1_addr_i} : {c0_mask_i, c0_addr_i};
       end
     end else if (buffered) begin
+      t_in = t_buf_q[slot];
+      addend = pass == PASS_C ? r_buf_q[slot] : q_buf_q[slot];
       for (int l = 0; l < N; l++) begin
-        if (pass == PASS_D) value[l] = t_buf[slot][l];
-        else if (pass == PASS_C) value[l] = (32'($signed(r_buf[slot][l])) - 32'(in_zp)) <<< pre_shift;
-        else value[l] = (32'($signed(q_buf[slot][l])) - 32'(in_zp)) <<< pre_shift;
+        value[l] = pass == PASS_D ? t_in[32*l +: 32]
+                                  : (32'($signed(addend[8*l +: 8])) - 32'(in_zp)) <<< pre_shift;
         factor[l] = mul;
         shift1[l] = shift;
       end
     end
     if (start) begin
-      s1_addr_q <= pass != PASS_A ? addr_buf[slot] : ctx ? c1_addr_i : c0_addr_i;
-      s1_mask_q <= pass != PASS_A ? mask_buf[slot] : ctx ? c1_mask_i : c0_mask_i;
+      {s1_mask_q, s1_addr_q} <= pass != PASS_A ? info_buf_q[slot]
+                                               : ctx ? {c1_mask_i, c1_addr_i} : {c0_mask_i, c0_addr_i};
     end
   end
   // verilator lint_on BLKSEQ
@@ -414,7 +415,7 @@ module weft_post (
   end
 
 `ifdef WEFT_ASSERT
-  always @(posedge clk_i) begin
+  always @(posedge clk_i or negedge rst_ni) begin
     if (rst_ni && !abort_i) begin
       assert (wr_n_q <= 4'(QUEUE));
       assert (!(take0 && take1));

@@ -54,7 +54,7 @@ module weft_fifo #(
   end
 
 `ifdef WEFT_ASSERT
-  always_ff @(posedge clk_i) begin
+  always_ff @(posedge clk_i or negedge rst_ni) begin
     if (rst_ni) assert (32'(count_o) <= Depth);
   end
 `endif

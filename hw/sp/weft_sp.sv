@@ -12,7 +12,7 @@
 // if no client before it asks for a bank that it needs, granted or not: the
 // grants do not ripple, and a read of two banks is not starved by single ones
 // behind it. Read data is valid in the cycle after the grant and only then.
-// wgt and parv ignore the low address bits: they read whole words.
+// wgt, parc and parv ignore the low address bits: they read whole words.
 //
 // Addresses are below SP_BYTES (the clients check); the word behind the last
 // one is word 0.
@@ -97,32 +97,28 @@ module weft_sp (
   // a word's address without its last bit: of w and w+1 the odd word lies in
   // pair w/2, the even one there too, or in the next pair if w is odd.
 
-  logic [NClients-1:0] req, gnt;
-  logic [WordBits-1:0] word [NClients];  // first word
-  logic [NClients-1:0] use0, use1;       // first word, the word behind it
+  logic [NClients-1:0] req, gnt, wide;
+  logic [19:0]         addr [NClients];
 
   logic [2*N-1:0] pst_mask, ldw_mask;    // over both words
   assign pst_mask = {{N{1'b0}}, pst_mask_i} << pst_addr_i[Log2N-1:0];
   assign ldw_mask = {{N{1'b0}}, ldw_mask_i} << ldw_addr_i[Log2N-1:0];
 
-  assign req        = {str_req_i, ldw_req_i, parv_req_i, parc_req_i, res_req_i, vec_req_i, wgt_req_i, act_req_i, pst_req_i};
-  assign word[Pst]  = pst_addr_i[Log2N +: WordBits];
-  assign word[Act]  = act_addr_i[Log2N +: WordBits];
-  assign word[Wgt]  = wgt_addr_i[Log2N +: WordBits];
-  assign word[Vec]  = vec_addr_i[Log2N +: WordBits];
-  assign word[Res]  = res_addr_i[Log2N +: WordBits];
-  assign word[Parc] = parc_addr_i[Log2N +: WordBits];
-  assign word[Parv] = parv_addr_i[Log2N +: WordBits];
-  assign word[Ldw]  = ldw_addr_i[Log2N +: WordBits];
-  assign word[Str]  = str_addr_i[Log2N +: WordBits];
-  assign use0 = {1'b1, ldw_mask[N-1:0] != '0, 6'b111111, pst_mask[N-1:0] != '0};
-  assign use1 = {str_wide_i || str_addr_i[Log2N-1:0] != '0, ldw_mask[2*N-1:N] != '0, parv_wide_i,
-                 parc_wide_i || parc_addr_i[Log2N-1:0] != '0,
-                 res_wide_i || res_addr_i[Log2N-1:0] != '0, vec_wide_i || vec_addr_i[Log2N-1:0] != '0, wgt_wide_i,
-                 act_wide_i || act_addr_i[Log2N-1:0] != '0, pst_mask[2*N-1:N] != '0};
+  assign req  = {str_req_i, ldw_req_i, parv_req_i, parc_req_i, res_req_i, vec_req_i, wgt_req_i, act_req_i, pst_req_i};
+  assign wide = {str_wide_i, 1'b0, parv_wide_i, parc_wide_i, res_wide_i, vec_wide_i, wgt_wide_i, act_wide_i, 1'b0};
+  assign addr[Pst]  = pst_addr_i;
+  assign addr[Act]  = act_addr_i;
+  assign addr[Wgt]  = {wgt_addr_i[19:Log2N], Log2N'(0)};
+  assign addr[Vec]  = vec_addr_i;
+  assign addr[Res]  = res_addr_i;
+  assign addr[Parc] = {parc_addr_i[19:Log2N], Log2N'(0)};
+  assign addr[Parv] = {parv_addr_i[19:Log2N], Log2N'(0)};
+  assign addr[Ldw]  = ldw_addr_i;
+  assign addr[Str]  = str_addr_i;
 
   // ---- arbitration ----------------------------------------------------------------
 
+  logic                odd, use0, use1;        // first word is an odd one; it is needed; the next is
   logic [PairBits-1:0] pair_even, pair_odd;
   logic [2:0]          region_even [NClients];
   logic [2:0]          region_odd  [NClients];
@@ -144,6 +140,9 @@ module weft_sp (
     pst_odd = '0;
     ldw_even = '0;
     ldw_odd = '0;
+    odd = 1'b0;
+    use0 = 1'b0;
+    use1 = 1'b0;
     need_even = '0;
     need_odd = '0;
     pair_even = '0;
@@ -156,12 +155,16 @@ module weft_sp (
       region_even[k] = '0;
       region_odd[k] = '0;
       if (req[k]) begin
-        pair_odd = word[k][WordBits-1:1];
-        pair_even = word[k][WordBits-1:1] + PairBits'(word[k][0]);
+        odd = addr[k][Log2N];
+        use0 = k == Pst ? pst_mask[N-1:0] != '0 : k == Ldw ? ldw_mask[N-1:0] != '0 : 1'b1;
+        use1 = k == Pst ? pst_mask[2*N-1:N] != '0 : k == Ldw ? ldw_mask[2*N-1:N] != '0 :
+               wide[k] || addr[k][Log2N-1:0] != '0;
+        pair_odd = addr[k][Log2N+1 +: PairBits];
+        pair_even = addr[k][Log2N+1 +: PairBits] + PairBits'(odd);
         region_odd[k] = pair_odd[PairBits-1 -: 3];
         region_even[k] = pair_even[PairBits-1 -: 3];
-        need_even = 8'((word[k][0] && use1[k]) || (!word[k][0] && use0[k])) << region_even[k];
-        need_odd = 8'((word[k][0] && use0[k]) || (!word[k][0] && use1[k])) << region_odd[k];
+        need_even = 8'((odd && use1) || (!odd && use0)) << region_even[k];
+        need_odd = 8'((odd && use0) || (!odd && use1)) << region_odd[k];
         // The first client that asks for a bank owns its address port.
         if ((need_even & ~taken_even) != '0) row_even[region_even[k]] = pair_even[RowBits-1:0];
         if ((need_odd & ~taken_odd) != '0) row_odd[region_odd[k]] = pair_odd[RowBits-1:0];
@@ -242,10 +245,10 @@ module weft_sp (
   );
 
   logic [N-1:0] pst_mask_even, pst_mask_odd, ldw_mask_even, ldw_mask_odd;
-  assign pst_mask_even = word[Pst][0] ? pst_mask[2*N-1:N] : pst_mask[N-1:0];
-  assign pst_mask_odd  = word[Pst][0] ? pst_mask[N-1:0] : pst_mask[2*N-1:N];
-  assign ldw_mask_even = word[Ldw][0] ? ldw_mask[2*N-1:N] : ldw_mask[N-1:0];
-  assign ldw_mask_odd  = word[Ldw][0] ? ldw_mask[N-1:0] : ldw_mask[2*N-1:N];
+  assign pst_mask_even = pst_addr_i[Log2N] ? pst_mask[2*N-1:N] : pst_mask[N-1:0];
+  assign pst_mask_odd  = pst_addr_i[Log2N] ? pst_mask[N-1:0] : pst_mask[2*N-1:N];
+  assign ldw_mask_even = ldw_addr_i[Log2N] ? ldw_mask[2*N-1:N] : ldw_mask[N-1:0];
+  assign ldw_mask_odd  = ldw_addr_i[Log2N] ? ldw_mask[N-1:0] : ldw_mask[2*N-1:N];
 
   // ---- banks --------------------------------------------------------------------------
 
@@ -275,19 +278,8 @@ module weft_sp (
 
   logic [2:0]      even_q [NClients];  // region
   logic [2:0]      odd_q  [NClients];
-  logic [Log2N:0]  lane   [NClients];  // {first word odd, offset}
-  logic [Log2N:0]  lane_q [NClients];
+  logic [Log2N:0]  lane_q [NClients];  // {first word odd, offset}
   logic [16*N-1:0] rdata  [NClients];
-
-  assign lane[Pst]  = '0;
-  assign lane[Act]  = act_addr_i[Log2N:0];
-  assign lane[Wgt]  = {wgt_addr_i[Log2N], Log2N'(0)};
-  assign lane[Vec]  = vec_addr_i[Log2N:0];
-  assign lane[Res]  = res_addr_i[Log2N:0];
-  assign lane[Parc] = parc_addr_i[Log2N:0];
-  assign lane[Parv] = {parv_addr_i[Log2N], Log2N'(0)};
-  assign lane[Ldw]  = '0;
-  assign lane[Str]  = str_addr_i[Log2N:0];
 
   for (genvar k = 0; k < NClients; k++) begin : g_read
     if (k == Pst || k == Ldw) begin : g_no
@@ -295,7 +287,7 @@ module weft_sp (
     end else begin : g_yes
       // Without a grant nothing is rotated: cheap for a simulator, free in gates.
       always_ff @(posedge clk_i) begin
-        lane_q[k] <= gnt[k] ? lane[k] : '0;
+        lane_q[k] <= gnt[k] ? addr[k][Log2N:0] : '0;
         if (gnt[k]) begin
           even_q[k] <= region_even[k];
           odd_q[k]  <= region_odd[k];
@@ -321,7 +313,7 @@ module weft_sp (
   assign str_rdata_o  = rdata[Str];
 
 `ifdef WEFT_ASSERT
-  always_ff @(posedge clk_i) begin
+  always_ff @(posedge clk_i or negedge rst_ni) begin
     if (rst_ni) begin
       assert ((gnt & ~req) == '0);
       if (pst_req_i) assert (32'(pst_addr_i) < weft_cfg_pkg::SP_BYTES);

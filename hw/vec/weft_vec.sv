@@ -4,15 +4,16 @@
 // time, from the scratchpad to context 1 of the post unit.
 //
 // A command is taken with cmd_valid_i and cmd_ready_o. Its first input is read
-// two (pool, elt) or nine (dw) cycles later. done_o pulses two cycles after the
-// post unit holds no row of it any more. A fault pulses fault_o once, with code
-// and address; the unit then waits for abort_i. abort_i drops everything.
+// two (pool, elt) or nine (dw) cycles later. done_o pulses in the cycle after
+// the post unit has written the last row. A fault pulses fault_o once, with
+// code and address; the unit then waits for abort_i. abort_i drops everything.
 //
-// cmd_i has been checked against the ranges in include/spec/cmd.toml, but for
-// what depends on two fields: dw_line, and add in dw and pool.
+// cmd_i has been checked against the ranges in include/spec/cmd.toml. What
+// depends on two fields, dw_line and add in dw and pool, is checked here too.
 //
 // post_cfg_o is stable while the command is under way. post_valid_o does not
-// depend on post_ready_i, vec_req_o and parv_req_o do not depend on a grant.
+// depend on post_ready_i; vec_req_o and parv_req_o do not depend on a grant.
+// Reads of VEC are never wide, reads of PARV always are.
 //
 // Model: sim/model/dw.c pool.c elt.c   Theory: hw/vec/README.md
 module weft_vec (
@@ -36,7 +37,7 @@ module weft_vec (
   input  logic [16*weft_cfg_pkg::N-1:0] vec_rdata_i,
   /* verilator lint_on UNUSEDSIGNAL */
 
-  output logic                          parv_req_o,     // always wide
+  output logic                          parv_req_o,
   output logic [19:0]                   parv_addr_o,
   input  logic                          parv_gnt_i,
   input  logic [16*weft_cfg_pkg::N-1:0] parv_rdata_i,
@@ -227,14 +228,17 @@ module weft_vec (
     .rec_valid_o(rec_valid), .rec_take_i(rec_take), .bias_o(post_bias_o), .mul_o(post_mul_o),
     .shift_o(post_shift_o), .bad_o(par_bad), .bad_addr_o(par_bad_addr));
 
-  // The post unit samples the parameters with the row, so the next block's may
-  // replace them as soon as a block's last row has been taken.
-  assign rec_take = rec_valid && !rec_ok_q;
+  // The post unit samples the parameters with the row, so the next block's
+  // replace them when a block's last row is taken, or as soon as they are there.
+  logic last_row;
+  assign last_row = out_next && out_block;
+  assign rec_take = rec_valid && (!rec_ok_q || last_row);
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) rec_ok_q <= 1'b0;
     else if (flush) rec_ok_q <= 1'b0;
-    else if (start || (out_next && out_block)) rec_ok_q <= !is_dw;
+    else if (start) rec_ok_q <= !is_dw;
+    else if (last_row) rec_ok_q <= !is_dw || rec_valid;
     else if (rec_take) rec_ok_q <= 1'b1;
   end
 

@@ -109,6 +109,7 @@ struct weft_job_result {
 	uint32_t fault_code, fault_unit, fault_cmd, fault_tag, fault_info;
 	struct weft_counters counters;
 	double seconds;            /* host time spent */
+	double cpu_seconds;        /* of it, this thread's processor time */
 	uint64_t sim_cycles;       /* RTL: cycles simulated in that time */
 };
 

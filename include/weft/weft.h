@@ -70,6 +70,16 @@ int weft_net_output(const weft_net *net, int i, struct weft_port *p);
  */
 int weft_net_save(const weft_net *net, const char *config, uint8_t **out, size_t *len_bytes, char *msg);
 
+/**
+ * Write the network as TOSA 1.0. *out comes from malloc. Unsigned bytes become
+ * INT8. Operators that TOSA cannot express exactly become CUSTOM of domain
+ * "weft", which only this library reads; with strict they are refused.
+ *
+ * @param note  WEFT_MSG_LEN bytes: names of the operators written as CUSTOM, or "".
+ * @return 0, -ENOTSUP (cannot be expressed; the operator is named), -ENOMEM
+ */
+int weft_net_convert(const weft_net *net, bool strict, uint8_t **out, size_t *len_bytes, char *note, char *msg);
+
 enum weft_device { WEFT_DEVICE_GOLDEN, WEFT_DEVICE_MODEL, WEFT_DEVICE_RTL };
 
 struct weft_session_options {
@@ -84,6 +94,10 @@ struct weft_session_options {
 	int64_t wave_cmd;          /* -1: the whole run */
 	uint64_t wave_cycles;
 	struct weft_plant plant;   /* RTL: a fault to plant, for tests */
+	/* Called now and then while a run is under way: commands retired of all.
+	 * NULL: not. */
+	void (*progress)(void *user, uint64_t done, uint64_t all);
+	void *progress_user;
 	uint64_t reserved[8];      /* zero */
 };
 
@@ -137,6 +151,7 @@ struct weft_report {
 	int n_ops;
 	struct weft_counters counters;
 	double seconds;            /* host time in the device */
+	double cpu_seconds;        /* of it, this thread's processor time */
 	uint64_t sim_cycles;
 };
 

@@ -70,8 +70,8 @@ static inline void compare_report(const struct compare_run *r, const struct weft
 		             f->op, f->op_name, f->tensor, (long long)f->index, (long long)f->expected, (long long)f->got,
 		             (long long)f->cmd, (unsigned long long)f->cycle);
 	if (f->bytes.found)
-		snprintf(line + n, sizeof(line) - (size_t)n, "; model and RTL: command %zu, %s 0x%llx: expected 0x%02x, got 0x%02x",
-		         f->bytes.cmd, f->bytes.in_sp ? "scratchpad" : "memory", (unsigned long long)f->bytes.addr,
+		snprintf(line + n, sizeof(line) - (size_t)n, "%smodel and RTL: command %zu, %s 0x%llx: expected 0x%02x, got 0x%02x",
+		         n ? "; " : "", f->bytes.cmd, f->bytes.in_sp ? "scratchpad" : "memory", (unsigned long long)f->bytes.addr,
 		         f->bytes.expected, f->bytes.got);
 	compare_fail(r, line);
 }
@@ -80,9 +80,9 @@ static inline void compare_report(const struct compare_run *r, const struct weft
 static inline void compare_container(const struct compare_run *r)
 {
 	char msg[WEFT_MSG] = "";
-	weft_program *again;
-	uint8_t *a, *b;
-	size_t na, nb;
+	weft_program *again = NULL;
+	uint8_t *a = NULL, *b = NULL;
+	size_t na = 0, nb = 0;
 
 	if (weft_program_write(r->p, &a, &na, msg) || weft_program_parse(a, na, &again, msg) ||
 	    weft_program_write(again, &b, &nb, msg))

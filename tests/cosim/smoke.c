@@ -12,7 +12,6 @@ static void graphs(enum weft_device device)
 
 	for (uint64_t seed = 1; seed <= N_GRAPHS; seed++) {
 		struct compare_case c = compare_case_of(seed);
-		c.large = false;
 		compare_net(&c, device, &total);
 	}
 	compare_print(&total, N_GRAPHS);

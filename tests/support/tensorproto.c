@@ -99,7 +99,7 @@ static int packed_bits(weft_dtype t)
 static int fill_raw(weft_tensor *t, struct span raw)
 {
 	const int64_t n = weft_tensor_elements(t);
-	const int bits = packed_bits(t->dtype), per_byte = 8 / bits, mask = (1 << bits) - 1;
+	const int bits = packed_bits(t->dtype), per_byte = bits < 8 ? 8 / bits : 1, mask = (1 << bits % 8) - 1;
 
 	if (bits >= 8) {
 		if ((size_t)(raw.end - raw.p) != weft_tensor_bytes(t))

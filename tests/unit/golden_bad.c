@@ -31,8 +31,8 @@ static const int32_t words[] = { 0, 1, 2, 3, 4, -1, -2, 7, 30, 31, 127, 128, -12
 struct call {
 	weft_opcode op;
 	weft_attr attr;
-	int n_x;
-	weft_tensor x[MOST_INPUTS], y;
+	int n_x, n_y;
+	weft_tensor x[MOST_INPUTS], y;  /* a second output is the first again */
 };
 
 static weft_tensor shape(weft_dtype t, int rank, int64_t a, int64_t b, int64_t c, int64_t d)
@@ -41,13 +41,129 @@ static weft_tensor shape(weft_dtype t, int rank, int64_t a, int64_t b, int64_t c
 }
 #define S4(t, a, b, c, d) shape(t, 4, a, b, c, d)
 #define S3(t, a, b, c) shape(t, 3, a, b, c, 1)
+#define S2(t, a, b) shape(t, 2, a, b, 1, 1)
 #define S1(t, a) shape(t, 1, a, 1, 1, 1)
+
+static weft_tensor shape5(weft_dtype t, int64_t a, int64_t b, int64_t c, int64_t d, int64_t e)
+{
+	weft_tensor s = S4(t, a, b, c, d);
+
+	s.rank = 5;
+	s.dim[4] = e;
+	return s;
+}
+
+/* Three tensors of one shape and type. */
+static struct call broadcast(struct call c, weft_dtype t)
+{
+	c.n_x = 2;
+	c.x[0] = S3(t, 2, 1, 4);
+	c.x[1] = S3(t, 1, 3, 4);
+	c.y = S3(t, 2, 3, 4);
+	return c;
+}
+
+/* Operators that TensorFlow Lite's networks do not need. */
+static struct call valid_newer(struct call c)
+{
+	const weft_dtype i8 = WEFT_INT8, i32 = WEFT_INT32, f16 = WEFT_FP16, f32 = WEFT_FP32;
+
+	switch (c.op) {
+	case WEFT_OP_CONV3D:
+		c.n_x = 3;
+		c.x[0] = shape5(f16, 1, 3, 4, 5, 2);
+		c.x[1] = shape5(f16, 3, 2, 2, 3, 2);
+		c.x[2] = S1(f16, 3);
+		c.y = shape5(f16, 1, 2, 2, 3, 3);
+		c.attr.conv3d = (struct weft_attr_conv3d){ .stride = { 1, 2, 1 }, .dilation = { 1, 1, 1 }, .acc = f32 };
+		break;
+	case WEFT_OP_TRANSPOSE_CONV2D:
+		c.n_x = 3;
+		c.x[0] = S4(WEFT_FP8E4M3, 1, 3, 2, 2);
+		c.x[1] = S4(WEFT_FP8E4M3, 4, 3, 2, 2);
+		c.x[2] = S1(f16, 1);
+		c.y = S4(f16, 1, 6, 3, 4);
+		c.attr.conv = (struct weft_attr_conv){ .pad = { -1, 0, 0, 0 }, .stride = { 2, 1 }, .dilation = { 1, 1 }, .acc = f16 };
+		break;
+	case WEFT_OP_FFT2D:
+	case WEFT_OP_RFFT2D:
+		c.n_x = c.op == WEFT_OP_FFT2D ? 2 : 1;
+		c.n_y = 2;
+		c.x[0] = c.x[1] = S3(f32, 2, 4, 2);
+		c.y = S3(f32, 2, 4, 2);
+		break;
+	case WEFT_OP_POW: return broadcast(c, f16);
+	case WEFT_OP_LOGICAL_AND:
+	case WEFT_OP_LOGICAL_OR:
+	case WEFT_OP_LOGICAL_XOR: return broadcast(c, WEFT_BOOL);
+	case WEFT_OP_BITWISE_AND:
+	case WEFT_OP_BITWISE_OR:
+	case WEFT_OP_BITWISE_XOR:
+	case WEFT_OP_INTDIV:
+	case WEFT_OP_ARITHMETIC_RIGHT_SHIFT:
+	case WEFT_OP_LOGICAL_LEFT_SHIFT:
+	case WEFT_OP_LOGICAL_RIGHT_SHIFT: return broadcast(c, i32);
+	case WEFT_OP_EQUAL:
+	case WEFT_OP_GREATER:
+	case WEFT_OP_GREATER_EQUAL:
+		c = broadcast(c, WEFT_BF16);
+		c.y.dtype = WEFT_BOOL;
+		break;
+	case WEFT_OP_SELECT:
+		c.n_x = 3;
+		c.x[0] = S3(WEFT_BOOL, 2, 1, 4);
+		c.x[1] = c.x[2] = S3(i8, 1, 3, 4);
+		break;
+	case WEFT_OP_ABS:
+	case WEFT_OP_CLZ: c.x[0] = c.y = S3(i32, 2, 3, 4); break;
+	case WEFT_OP_LOGICAL_NOT: c.x[0] = c.y = S3(WEFT_BOOL, 2, 3, 4); break;
+	case WEFT_OP_CEIL:
+	case WEFT_OP_COS:
+	case WEFT_OP_ERF:
+	case WEFT_OP_EXP:
+	case WEFT_OP_FLOOR:
+	case WEFT_OP_LOG:
+	case WEFT_OP_RECIPROCAL:
+	case WEFT_OP_RSQRT:
+	case WEFT_OP_SIGMOID:
+	case WEFT_OP_SIN:
+	case WEFT_OP_TANH: c.x[0] = c.y = S3(WEFT_BF16, 2, 3, 4); break;
+	case WEFT_OP_REDUCE_ALL:
+	case WEFT_OP_REDUCE_ANY:
+	case WEFT_OP_REDUCE_PRODUCT:
+		c.x[0] = S3(c.op == WEFT_OP_REDUCE_PRODUCT ? f32 : WEFT_BOOL, 2, 3, 4);
+		c.y = S3(c.x[0].dtype, 2, 1, 4);
+		c.attr.axis.axis = 1;
+		break;
+	case WEFT_OP_TILE:
+		c.y = S3(i8, 2, 6, 12);
+		memcpy(c.attr.tile.multiple, ((int32_t[]){ 1, 2, 3 }), 12);
+		break;
+	case WEFT_OP_GATHER:
+		c.n_x = 2;
+		c.x[1] = S2(i32, 2, 5);
+		c.y = S3(i8, 2, 5, 4);
+		break;
+	case WEFT_OP_SCATTER:
+		c.n_x = 3;
+		c.x[1] = S2(i32, 2, 1);
+		c.x[2] = S3(i8, 2, 1, 4);
+		break;
+	case WEFT_OP_RESIZE:
+		c.x[0] = S4(f16, 1, 2, 3, 2);
+		c.y = S4(f16, 1, 3, 5, 2);
+		c.attr.resize = (struct weft_attr_resize){ 4, 2, 4, 2, 0, 0, 0, 0, WEFT_RESIZE_BILINEAR };
+		break;
+	default: break;
+	}
+	return c;
+}
 
 /* A call that golden takes, for every operator that it has. */
 static struct call valid(weft_opcode op)
 {
-	const weft_dtype i8 = WEFT_INT8, i32 = WEFT_INT32, f32 = WEFT_FP32;
-	struct call c = { .op = op, .n_x = 1, .x = { S3(i8, 2, 3, 4) }, .y = S3(i8, 2, 3, 4) };
+	const weft_dtype i8 = WEFT_INT8, i32 = WEFT_INT32;
+	struct call c = { .op = op, .n_x = 1, .n_y = 1, .x = { S3(i8, 2, 3, 4) }, .y = S3(i8, 2, 3, 4) };
 
 	switch (op) {
 	case WEFT_OP_CONV2D:
@@ -121,92 +237,6 @@ static struct call valid(weft_opcode op)
 		c.x[2] = S1(i8, 4);
 		c.attr.rescale = (struct weft_attr_rescale){ .scale32 = true, .rounding = WEFT_DOUBLE_ROUND, .per_channel = true };
 		break;
-	case WEFT_OP_CONV3D:
-		c.n_x = 3;
-		c.x[0] = (weft_tensor){ .dtype = i8, .rank = 5, .dim = { 1, 3, 3, 4, 2, 1, 1, 1 } };
-		c.x[1] = (weft_tensor){ .dtype = i8, .rank = 5, .dim = { 3, 2, 2, 2, 2, 1, 1, 1 } };
-		c.x[2] = S1(i32, 3);
-		c.y = (weft_tensor){ .dtype = i32, .rank = 5, .dim = { 1, 2, 2, 2, 3, 1, 1, 1 } };
-		c.attr.conv3d = (struct weft_attr_conv3d){ .stride = { 1, 1, 2 }, .dilation = { 1, 1, 1 }, .acc = i32 };
-		break;
-	case WEFT_OP_TRANSPOSE_CONV2D:
-		c.n_x = 3;
-		c.x[0] = S4(i8, 1, 3, 2, 2);
-		c.x[1] = S4(i8, 3, 3, 2, 2);
-		c.x[2] = S1(i32, 1);
-		c.y = S4(i32, 1, 6, 5, 3);
-		c.attr.conv = (struct weft_attr_conv){ .pad = { -1, 0, 1, 0 }, .stride = { 2, 2 }, .dilation = { 1, 1 }, .acc = i32 };
-		break;
-	case WEFT_OP_FFT2D:
-		c.n_x = 2;
-		c.x[0] = c.x[1] = c.y = S3(f32, 2, 4, 2);
-		break;
-	case WEFT_OP_RFFT2D:
-		c.x[0] = S3(f32, 2, 4, 4);
-		c.y = S3(f32, 2, 4, 3);
-		break;
-	case WEFT_OP_ERF: case WEFT_OP_SIGMOID: case WEFT_OP_TANH: case WEFT_OP_CEIL: case WEFT_OP_COS: case WEFT_OP_EXP:
-	case WEFT_OP_FLOOR: case WEFT_OP_LOG: case WEFT_OP_RECIPROCAL: case WEFT_OP_RSQRT: case WEFT_OP_SIN:
-		c.x[0].dtype = c.y.dtype = f32;
-		break;
-	case WEFT_OP_POW:
-		c.n_x = 2;
-		c.x[0] = S3(f32, 2, 1, 4);
-		c.x[1] = S3(f32, 1, 3, 4);
-		c.y = S3(f32, 2, 3, 4);
-		break;
-	case WEFT_OP_BITWISE_AND: case WEFT_OP_BITWISE_OR: case WEFT_OP_BITWISE_XOR: case WEFT_OP_ARITHMETIC_RIGHT_SHIFT:
-	case WEFT_OP_LOGICAL_LEFT_SHIFT: case WEFT_OP_LOGICAL_RIGHT_SHIFT:
-		c.n_x = 2;
-		c.x[1] = S3(i8, 2, 1, 4);
-		break;
-	case WEFT_OP_INTDIV: case WEFT_OP_EQUAL: case WEFT_OP_GREATER: case WEFT_OP_GREATER_EQUAL:
-		c.n_x = 2;
-		c.x[0] = c.y = S3(i32, 2, 3, 4);
-		c.x[1] = S3(i32, 1, 3, 4);
-		if (op != WEFT_OP_INTDIV)
-			c.y.dtype = WEFT_BOOL;
-		break;
-	case WEFT_OP_LOGICAL_AND: case WEFT_OP_LOGICAL_OR: case WEFT_OP_LOGICAL_XOR:
-		c.n_x = 2;
-		c.x[0] = c.x[1] = c.y = S3(WEFT_BOOL, 2, 3, 4);
-		break;
-	case WEFT_OP_LOGICAL_NOT: c.x[0].dtype = c.y.dtype = WEFT_BOOL; break;
-	case WEFT_OP_ABS: case WEFT_OP_CLZ: c.x[0].dtype = c.y.dtype = i32; break;
-	case WEFT_OP_SELECT:
-		c.n_x = 3;
-		c.x[0] = S3(WEFT_BOOL, 2, 1, 4);
-		c.x[1] = S3(i8, 1, 3, 4);
-		c.x[2] = S3(i8, 2, 3, 1);
-		break;
-	case WEFT_OP_REDUCE_ALL: case WEFT_OP_REDUCE_ANY:
-		c.x[0] = S3(WEFT_BOOL, 2, 3, 4);
-		c.y = S3(WEFT_BOOL, 2, 3, 1);
-		c.attr.axis.axis = 2;
-		break;
-	case WEFT_OP_REDUCE_PRODUCT:
-		c.x[0] = S3(f32, 2, 3, 4);
-		c.y = S3(f32, 1, 3, 4);
-		break;
-	case WEFT_OP_TILE:
-		c.y = S3(i8, 2, 6, 12);
-		c.attr.tile.multiple[0] = 1;
-		c.attr.tile.multiple[1] = 2;
-		c.attr.tile.multiple[2] = 3;
-		break;
-	case WEFT_OP_GATHER:
-	case WEFT_OP_SCATTER:
-		c.n_x = op == WEFT_OP_GATHER ? 2 : 3;
-		c.x[1] = shape(i32, 2, 2, 1, 1, 1);
-		c.x[2] = S3(i8, 2, 1, 4);
-		if (op == WEFT_OP_GATHER)
-			c.y = S3(i8, 2, 1, 4);
-		break;
-	case WEFT_OP_RESIZE:
-		c.x[0] = S4(i8, 1, 3, 4, 2);
-		c.y = S4(i32, 1, 5, 7, 2);
-		c.attr.resize = (struct weft_attr_resize){ 2, 1, 2, 1, .mode = WEFT_RESIZE_BILINEAR };
-		break;
 	case WEFT_OP_TFL_SOFTMAX: c.attr.tfl_softmax = (struct weft_attr_tfl_softmax){ 0.1f, 1.0f }; break;
 	case WEFT_OP_TFL_LOGISTIC: c.attr.quant = (struct weft_attr_quant){ 0.1f, 0, 1.0f / 256, -128 }; break;
 	case WEFT_OP_TFL_QUANTIZE:
@@ -236,28 +266,21 @@ static struct call valid(weft_opcode op)
 		}
 		break;
 	case WEFT_OP_TFL_CAST: c.y.dtype = WEFT_INT64; break;
-	case WEFT_OP_TFL_SQRT: c.x[0].dtype = c.y.dtype = f32; break;
+	case WEFT_OP_TFL_SQRT: c.x[0].dtype = c.y.dtype = WEFT_FP32; break;
 	case WEFT_OP_TFL_DIV:
 		c.n_x = 2;
-		c.x[0] = c.y = S3(f32, 2, 3, 4);
-		c.x[1] = S3(f32, 1, 3, 4);
+		c.x[0] = c.y = S3(WEFT_FP32, 2, 3, 4);
+		c.x[1] = S3(WEFT_FP32, 1, 3, 4);
 		break;
-	default: break;
+	default: return valid_newer(c);
 	}
 	return c;
 }
 
-static bool starts_with_bool(weft_opcode op)
+/* Attributes with a bool first, which another byte than 0 or 1 is not. */
+static bool has_bools(weft_opcode op)
 {
-	return op == WEFT_OP_ARITHMETIC_RIGHT_SHIFT || op == WEFT_OP_FFT2D || op == WEFT_OP_RFFT2D ||
-	       op == WEFT_OP_TFL_RESIZE_BILINEAR || op == WEFT_OP_TFL_LSTM;
-}
-
-/* Operand 1 may hold only some values: shifts, indices. 0 is one of them. */
-static bool picky(weft_opcode op)
-{
-	return op == WEFT_OP_ARITHMETIC_RIGHT_SHIFT || op == WEFT_OP_LOGICAL_LEFT_SHIFT || op == WEFT_OP_LOGICAL_RIGHT_SHIFT ||
-	       op == WEFT_OP_GATHER || op == WEFT_OP_SCATTER;
+	return op == WEFT_OP_ARITHMETIC_RIGHT_SHIFT || op == WEFT_OP_FFT2D || op == WEFT_OP_RFFT2D;
 }
 
 /* Change one thing to an awkward value. */
@@ -273,8 +296,11 @@ static void spoil(struct call *c, uint64_t *r)
 	case 3: t->dim[test_random(r) % 4] = 1 + (int64_t)(test_random(r) % 6); break;
 	case 4: c->n_x = (int)(test_random(r) % 5) - 1; break;
 	default: {
-		/* not the bools: another byte than 0 or 1 is no bool */
-		size_t first = c->op == WEFT_OP_RESCALE ? 3 : starts_with_bool(c->op), n = sizeof(weft_attr) / 4;
+		if (has_bools(c->op))
+			break;
+		/* not the bools of these: another byte than 0 or 1 is no bool */
+		bool one_word = c->op == WEFT_OP_TFL_RESIZE_BILINEAR || c->op == WEFT_OP_TFL_LSTM;
+		size_t first = c->op == WEFT_OP_RESCALE ? 3 : one_word, n = sizeof(weft_attr) / 4;
 		int32_t v = PICK(r, words);
 
 		n = test_random(r) % 4 ? 12 : n;
@@ -301,7 +327,22 @@ static size_t usable(const weft_tensor *t)
 	return bytes <= MOST_BYTES ? bytes : 0;
 }
 
-static void allocate(weft_tensor *t, bool scale, uint64_t *r)
+/* A second operand that must be small: multipliers and shifts are mostly legal, indices and divisors small. */
+static bool is_small(const struct call *c, int i)
+{
+	switch (c->op) {
+	case WEFT_OP_RESCALE: return i == 1 || i == 2;
+	case WEFT_OP_INTDIV:
+	case WEFT_OP_ARITHMETIC_RIGHT_SHIFT:
+	case WEFT_OP_LOGICAL_LEFT_SHIFT:
+	case WEFT_OP_LOGICAL_RIGHT_SHIFT:
+	case WEFT_OP_GATHER:
+	case WEFT_OP_SCATTER: return i == 1;
+	default: return false;
+	}
+}
+
+static void allocate(const struct call *c, int i_t, weft_tensor *t, uint64_t *r)
 {
 	const size_t n = usable(t);
 
@@ -309,9 +350,13 @@ static void allocate(weft_tensor *t, bool scale, uint64_t *r)
 	if (!n)
 		return;
 	memset((char *)t->data + n, 0x5a, GUARD);
-	/* multipliers and shifts are mostly legal */
-	for (size_t i = 0; i < n; i++)
-		((uint8_t *)t->data)[i] = (uint8_t)(scale ? 2 + test_random(r) % 61 : test_random(r));
+	for (size_t i = 0; i < n; i++) {
+		uint64_t v = test_random(r);
+
+		if (is_small(c, i_t))
+			v = c->op == WEFT_OP_RESCALE ? 2 + v % 61 : i % 4 ? 0 : 1 + v % 2;
+		((uint8_t *)t->data)[i] = (uint8_t)v;
+	}
 }
 
 static void guard_intact(const weft_tensor *t)
@@ -320,7 +365,7 @@ static void guard_intact(const weft_tensor *t)
 		assert_int_equal(((uint8_t *)t->data)[usable(t) + i], 0x5a);
 }
 
-static int run(struct call *c, bool fast, bool attr, int n_y, bool any_values, uint64_t *r)
+static int run(struct call *c, bool fast, bool attr, int n_y, uint64_t *r)
 {
 	weft_tensor *t[MOST_INPUTS + 1];
 	const weft_tensor *x[MOST_INPUTS + 1] = { NULL };
@@ -332,9 +377,7 @@ static int run(struct call *c, bool fast, bool attr, int n_y, bool any_values, u
 		x[i] = t[i] = &c->x[i];
 	t[MOST_INPUTS] = &c->y;
 	for (int i = 0; i <= MOST_INPUTS; i++)
-		allocate(t[i], c->op == WEFT_OP_RESCALE && i > 0, r);
-	if (picky(c->op) && t[1]->data && !(any_values && test_random(r) % 2))
-		memset(t[1]->data, 0, usable(t[1]));
+		allocate(c, i, t[i], r);
 	err = weft_golden_run(c->op, attr ? &c->attr : NULL, x, c->n_x, y, n_y, fast, msg);
 	assert_true(err == 0 || err == -EINVAL || err == -ENOTSUP);
 	assert_true((err == 0) == (msg[0] == '\0'));
@@ -346,22 +389,17 @@ static int run(struct call *c, bool fast, bool attr, int n_y, bool any_values, u
 	return err;
 }
 
-static int n_results(int op)
-{
-	return op == WEFT_OP_FFT2D || op == WEFT_OP_RFFT2D ? 2 : 1;
-}
-
 static bool implemented(int op)
 {
 	switch (op) {
 	case WEFT_OP_CONST:
+	case WEFT_OP_CONST_SHAPE:
 	case WEFT_OP_CUSTOM:
 	case WEFT_OP_COND_IF:
 	case WEFT_OP_WHILE_LOOP:
 	case WEFT_OP_VARIABLE:
 	case WEFT_OP_VARIABLE_WRITE:
-	case WEFT_OP_VARIABLE_READ:
-	case WEFT_OP_CONST_SHAPE: return false;
+	case WEFT_OP_VARIABLE_READ: return false;
 	default: return true;
 	}
 }
@@ -374,7 +412,7 @@ static void valid_calls(void **state)
 	for (int op = 1; op < WEFT_N_OPS; op++) {
 		struct call c = valid((weft_opcode)op);
 
-		if (run(&c, op & 1, true, n_results(op), false, &r) != (implemented(op) ? 0 : -ENOTSUP))
+		if (run(&c, op & 1, true, c.n_y, &r) != (implemented(op) ? 0 : -ENOTSUP))
 			fail_msg("%s", weft_op_name((weft_opcode)op));
 	}
 }
@@ -393,11 +431,11 @@ static void awkward_calls(void **state)
 		for (uint64_t k = test_random(&r) % 3; k < 3; k++)
 			spoil(&c, &r);
 		if (test_random(&r) % 100 == 0 && c.op != WEFT_OP_RESCALE) {
-			c.op = (weft_opcode)((int)(test_random(&r) % 64) - 8);
-			if (c.op == WEFT_OP_RESCALE)
-				c.attr = valid(WEFT_OP_RESCALE).attr;
+			c.op = (weft_opcode)((int)(test_random(&r) % (WEFT_N_OPS + 16)) - 8);
+			if (c.op == WEFT_OP_RESCALE || has_bools(c.op))
+				c.attr = valid(c.op).attr;
 		}
-		run(&c, test_random(&r) & 1, test_random(&r) % 100 != 0, test_random(&r) % 100 ? n_results(c.op) : 2, true, &r);
+		run(&c, test_random(&r) & 1, test_random(&r) % 100 != 0, test_random(&r) % 100 ? c.n_y : 3 - c.n_y, &r);
 	}
 }
 

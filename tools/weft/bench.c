@@ -44,7 +44,7 @@ static int bench_one(const char *path, const struct weft_session_options *o)
 		printf("%-34s %-5s %10llu %12llu %10llu %6.1f%% %8.2f\n", slash ? slash + 1 : path,
 		       o->memory == WEFT_MEMORY_SRAM ? "sram" : "ddr", (unsigned long long)r->cycles,
 		       (unsigned long long)r->macs, (unsigned long long)(r->macs / (c->n * c->n)),
-		       100 * r->utilization, r->seconds > 0 ? (double)r->sim_cycles / r->seconds * 1e-6 : 0);
+		       100 * r->utilization, r->cpu_seconds > 0 ? (double)r->sim_cycles / r->cpu_seconds * 1e-6 : 0);
 		fflush(stdout);
 	} else {
 		fail(0, "%s: %s", path, msg);

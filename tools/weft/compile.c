@@ -42,24 +42,6 @@ static int load(const struct args *a, weft_net **net)
 	return err ? fail(status_of(err), "%s", msg) : 0;
 }
 
-/* Written to a temporary name first, so that a failure leaves the old file. */
-static int write_file(const char *path, const uint8_t *data, size_t len)
-{
-	char tmp[4096];
-
-	if ((size_t)snprintf(tmp, sizeof(tmp), "%s.part", path) >= sizeof(tmp))
-		return fail(EXIT_USAGE, "%s: path is too long", path);
-	FILE *f = fopen(tmp, "wb");
-	bool ok = f && fwrite(data, 1, len, f) == len;
-	int why = errno;
-	if (f && fclose(f))
-		ok = false;
-	if (ok && !rename(tmp, path))
-		return 0;
-	remove(tmp);
-	return fail(EXIT_USAGE, "%s: %s", path, strerror(why ? why : errno));
-}
-
 static int compile_main(int argc, char **argv)
 {
 	char msg[WEFT_MSG_LEN] = "";

@@ -119,7 +119,7 @@ int print_json(const weft_net *net, const struct weft_session_options *o, const 
 	cJSON_AddItemToObject(j, "ops", ops);
 	cJSON_AddItemToObject(j, "outputs", json_outputs(net, files));
 	cJSON_AddNumberToObject(j, "seconds", r->seconds);
-	cJSON_AddNumberToObject(j, "sim_cycles_per_second", r->seconds > 0 ? (double)r->sim_cycles / r->seconds : 0);
+	cJSON_AddNumberToObject(j, "sim_cycles_per_second", r->cpu_seconds > 0 ? (double)r->sim_cycles / r->cpu_seconds : 0);
 	char *text = cJSON_Print(j);
 	cJSON_Delete(j);
 	if (!text)
@@ -127,6 +127,18 @@ int print_json(const weft_net *net, const struct weft_session_options *o, const 
 	puts(text);
 	free(text);
 	return 0;
+}
+
+/* What the units did, in percent of all cycles. */
+static void print_counters(const struct weft_counters *c)
+{
+	double p = c->cycles ? 100.0 / c->cycles : 0;
+
+	printf("busy: LD %.0f %%, ST %.0f %%, CV %.0f %%, VE %.0f %%; CV waited for activations %.1f %%, weights %.1f %%, "
+	       "post %.1f %%\n", p * c->ld_busy, p * c->st_busy, p * c->cv_busy, p * c->ve_busy, p * c->cv_stall_act,
+	       p * c->cv_stall_wgt, p * c->cv_stall_post);
+	printf("memory: %u bytes read (%.2f a cycle while LD was busy), %u written; %u scratchpad conflicts, %u commands\n",
+	       c->rd_bytes, c->ld_busy ? (double)c->rd_bytes / c->ld_busy : 0, c->wr_bytes, c->sp_conflict, c->cmds);
 }
 
 void print_report(const struct weft_session_options *o, const struct weft_report *r)
@@ -139,9 +151,11 @@ void print_report(const struct weft_session_options *o, const struct weft_report
 		       100 * op_utilization(o, p), p->op);
 	}
 	if (o->device == WEFT_DEVICE_RTL)
-		printf("%llu cycles at %s, memory %s, utilization %.1f %%, %.2f M cycles/s simulated\n",
+		print_counters(&r->counters);
+	if (o->device == WEFT_DEVICE_RTL)
+		printf("%llu cycles at %s, memory %s, utilization %.1f %%, %.2f M cycles a processor second simulated\n",
 		       (unsigned long long)r->cycles, o->config, memory_name(o), 100 * r->utilization,
-		       r->seconds > 0 ? (double)r->sim_cycles / r->seconds * 1e-6 : 0);
+		       r->cpu_seconds > 0 ? (double)r->sim_cycles / r->cpu_seconds * 1e-6 : 0);
 	if (r->checked)
 		printf("checked %llu tensors, %llu elements: %llu mismatches\n", (unsigned long long)r->tensors,
 		       (unsigned long long)r->elements, (unsigned long long)r->mismatches);

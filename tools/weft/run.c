@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "weft_cmd.h"
 
@@ -211,6 +213,37 @@ static void print_mismatch(const struct weft_report *r)
 		        (unsigned long long)d->addr, d->expected, d->got, (unsigned long long)d->cycle);
 }
 
+/* A bar with rate and time left, on a terminal, once the run takes long. */
+struct bar { double start, shown; };
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static void show_progress(void *user, uint64_t done, uint64_t all)
+{
+	struct bar *b = user;
+	double t = now(), spent = t - b->start;
+	static const char full[] = "##############################";
+
+	if (spent < 1 || (t - b->shown < 0.2 && done < all))
+		return;
+	b->shown = t;
+	fprintf(stderr, "\r[%-30.*s] %3.0f %%  %.0f commands/s  %.0f s left ", (int)(30 * done / all), full,
+	        100.0 * (double)done / (double)all, (double)done / spent,
+	        spent * (double)(all - done) / (double)done);
+}
+
+static void end_progress(const struct bar *b)
+{
+	if (b->shown > 0)
+		fprintf(stderr, "\r\033[K");
+}
+
 static int run_once(struct run *r, const weft_net *net, weft_session *s, weft_tensor *in, weft_tensor *out,
                     char **files)
 {
@@ -221,6 +254,8 @@ static int run_once(struct run *r, const weft_net *net, weft_session *s, weft_te
 	if (status)
 		return status;
 	int err = weft_session_run(s, in, out, &rep, msg);
+	if (r->o.progress)
+		end_progress(r->o.progress_user);
 	status = status_of(err);
 	if (!err)
 		status = write_outputs(r, net, out, files);
@@ -245,9 +280,14 @@ static int with_net(struct run *r, const weft_net *net)
 {
 	char msg[WEFT_MSG_LEN] = "";
 	weft_session *s;
+	struct bar bar = { .start = now() };
 	int n_in = weft_net_n_inputs(net), n_out = weft_net_n_outputs(net);
-	int err = weft_session_open(net, &r->o, &s, msg);
 
+	if (isatty(STDERR_FILENO)) {
+		r->o.progress = show_progress;
+		r->o.progress_user = &bar;
+	}
+	int err = weft_session_open(net, &r->o, &s, msg);
 	if (err)
 		return fail(status_of(err), "%s: %s", r->model, msg);
 	weft_tensor *in = calloc((size_t)n_in + 1, sizeof(*in));

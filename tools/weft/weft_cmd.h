@@ -25,7 +25,8 @@ struct subcommand {
 	int (*main)(int argc, char **argv);
 };
 
-extern const struct subcommand cmd_run, cmd_info, cmd_compile, cmd_dump, cmd_verify, cmd_cast, cmd_bench, cmd_conform;
+extern const struct subcommand cmd_run, cmd_info, cmd_compile, cmd_convert, cmd_dump, cmd_verify, cmd_cast,
+	cmd_accuracy, cmd_bench, cmd_conform;
 
 /** "weft: " and the line on standard error; returns status. */
 int fail(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -71,6 +72,9 @@ int read_input(const char *file, const struct weft_port *p, weft_tensor *t);
 /** DIR/<index>_<name>.npy, name made safe for a file. path (len bytes) gets the name. */
 int write_output(const char *dir, int index, const char *name, const weft_tensor *t, char *path, size_t len);
 int make_dir(const char *dir);
+
+/** Written to a temporary name first, so that a failure leaves the old file. 0, or a status with a message. */
+int write_file(const char *path, const uint8_t *data, size_t len);
 
 /** The report as the JSON object that README describes, on standard output. */
 int print_json(const weft_net *net, const struct weft_session_options *o, const char *model, uint64_t seed,

@@ -16,6 +16,7 @@
 struct attempt {
 	char **forbidden;      /* per operator: why not on the device, or NULL */
 	int step_nodes;
+	bool no_strips;
 };
 
 static int cc_start(struct cc *cc, const struct attempt *a)
@@ -24,7 +25,9 @@ static int cc_start(struct cc *cc, const struct attempt *a)
 
 	cc->bad_node = -1;
 	cc->ops = calloc((size_t)g->n_ops + 1, sizeof *cc->ops);
-	cc->ten = calloc((size_t)g->n_tensors + 1, sizeof *cc->ten);
+	cc->n_roots = g->n_tensors;
+	cc->cap_roots = g->n_tensors + 1;
+	cc->ten = calloc((size_t)cc->cap_roots, sizeof *cc->ten);
 	cc->p = calloc(1, sizeof *cc->p);
 	if (!cc->ops || !cc->ten || !cc->p)
 		return -ENOMEM;
@@ -128,6 +131,8 @@ static int run_passes(struct cc *cc, const struct attempt *a)
 
 	if ((err = cc_start(cc, a)) || (err = cc_fold(cc)) || (err = cc_match(cc)))
 		return err;
+	if (!a->no_strips && !cc->o->no_fuse && (err = cc_strips(cc)))
+		return err;
 	cc_shape(cc);
 	if ((err = cc_order(cc)) || (err = cc_layout(cc)) || (err = make_steps(cc, a->step_nodes)) ||
 	    (err = compile_steps(cc)))
@@ -137,7 +142,14 @@ static int run_passes(struct cc *cc, const struct attempt *a)
 
 static int forbid(struct cc *cc, struct attempt *a)
 {
-	int op = cc->nodes[cc->bad_node].op;
+	const struct node *nd = &cc->nodes[cc->bad_node];
+	int op = nd->op;
+
+	/* Without strips first; the convolution itself may be all right. */
+	if (nd->by_columns && !a->no_strips) {
+		a->no_strips = true;
+		return 0;
+	}
 
 	free(a->forbidden[op]);
 	a->forbidden[op] = strdup(cc->bad_why);
@@ -146,7 +158,7 @@ static int forbid(struct cc *cc, struct attempt *a)
 
 static int compile(struct cc *base, weft_program **p)
 {
-	struct attempt a = { calloc((size_t)base->g->n_ops + 1, sizeof(char *)), STEP_NODES };
+	struct attempt a = { calloc((size_t)base->g->n_ops + 1, sizeof(char *)), STEP_NODES, false };
 	struct weft_compile_options host = *base->o;
 	int err = a.forbidden ? -ERANGE : -ENOMEM;
 

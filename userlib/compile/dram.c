@@ -64,20 +64,20 @@ static int by_start(const void *pa, const void *pb)
 
 int cc_dram(struct cc *cc)
 {
-	int n_tensors = cc->g->n_tensors, n = 0, err = 0;
-	struct start *s = malloc(((size_t)n_tensors + 1) * sizeof *s);
-	struct arena a = { .live = malloc(((size_t)n_tensors + 1) * sizeof *a.live) };
+	int n_roots = cc->n_roots, n = 0, err = 0;
+	struct start *s = malloc(((size_t)n_roots + 1) * sizeof *s);
+	struct arena a = { .live = malloc(((size_t)n_roots + 1) * sizeof *a.live) };
 
 	if (!s || !a.live)
 		err = -ENOMEM;
-	for (int i = 0; i < n_tensors && !err; i++)
+	for (int i = 0; i < n_roots && !err; i++)
 		if (cc->ten[i].in_dram)
 			s[n++] = (struct start){ cc->ten[i].src_item, i };
 	if (!err)
 		qsort(s, (size_t)n, sizeof *s, by_start);
 	for (int i = 0; i < n && !err; i++) {
 		struct cten *t = &cc->ten[s[i].root];
-		uint64_t bytes = (weft_tensor_bytes(&cc->g->tensors[s[i].root].t) + 63) / 64 * 64;
+		uint64_t bytes = ((uint64_t)t->bytes + 63) / 64 * 64;
 		expire(&a, t->src_item);
 		t->offset = take(&a, bytes, t->last_item);
 		if (a.top > UINT32_MAX)

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "driver/verify.h"
 #include "emit.h"
 
 #define LOAD_PART      2048    /* bytes */
@@ -189,7 +190,7 @@ static int load_up_to(struct node_emit *m, int64_t need)
 	return 0;
 }
 
-static int compute(struct node_emit *m, const struct job *j, const struct weights *w)
+static int compute_all(struct node_emit *m, const struct job *j, const struct weights *w)
 {
 	switch (m->nd->kind) {
 	case NODE_CONV:
@@ -202,6 +203,35 @@ static int compute(struct node_emit *m, const struct job *j, const struct weight
 	default:
 		return emit_elt(m->e, m->nd, j);
 	}
+}
+
+/* Operands that one command takes, as driver/verify.h counts them. */
+static int64_t work_of(const struct cc *cc, const struct node *nd, const struct job *j)
+{
+	int64_t pixels = j->oh * j->ow;
+
+	if (nd->kind == NODE_CONV)
+		return pixels * nd->tile_bytes / cc->n * ceil_div(j->cn, cc->n);
+	return nd->kind == NODE_POOL ? pixels * nd->kh * nd->kw * j->cn : 0;
+}
+
+/* Half the pixels at a time, until a command is not too long. */
+static int compute(struct node_emit *m, const struct job *j, const struct weights *w)
+{
+	int64_t n = m->e->s->cc->n, oh = (j->oh + 1) / 2, ow = round_up((j->ow + 1) / 2, n);
+
+	if (work_of(m->e->s->cc, m->nd, j) <= (int64_t)(WEFT_VERIFY_MAX_TAPS / 2) || (j->oh == 1 && j->ow <= n))
+		return compute_all(m, j, w);
+	struct job a, b;
+	if (j->oh > 1) {
+		a = job_part(j, j->oy, oh, j->ox, j->ow);
+		b = job_part(j, j->oy + oh, j->oh - oh, j->ox, j->ow);
+	} else {
+		a = job_part(j, j->oy, 1, j->ox, ow);
+		b = job_part(j, j->oy, 1, j->ox + ow, j->ow - ow);
+	}
+	int err = compute(m, &a, w);
+	return err ? err : compute(m, &b, w);
 }
 
 /* The channels [c, +cn) of a job; only its output and, channelwise, its input move. */
@@ -221,10 +251,10 @@ static struct job job_channels(const struct node *nd, const struct job *j, int64
 /* Piece by piece as the weights arrive. */
 static int compute_pieces(struct node_emit *m, const struct job *j)
 {
-	int64_t n = m->e->s->cc->n, step = m->p->piece * n, rec = area_addr(m->e->s, m->p->w[0]);
+	int64_t n = m->e->s->cc->n, rec = area_addr(m->e->s, m->p->w[0]);
 
 	for (int64_t c = j->c; c < j->c + j->cn; ) {
-		int64_t end = min64((c / step + 1) * step, j->c + j->cn), tile = c / n;
+		int64_t tile = c / n, end = min64((tile / m->p->piece + 1) * m->p->piece * n, j->c + j->cn);
 		struct weights w = { tile_addr(m, tile), rec + tile * WEFT_PARAM_BYTES * n, tile, ceil_div(end - c, n) };
 		struct job part = job_channels(m->nd, j, c, end - c);
 		int err = load_up_to(m, ceil_div(end, n));
@@ -333,6 +363,160 @@ static bool loads_input(const struct node_emit *m)
 	return x->resident && x->ext_in && !x->loaded && x->bytes > m->nd->rec_bytes + m->p->piece * m->nd->tile_bytes;
 }
 
+/* ---- stripes ---- */
+
+struct group_emit {
+	struct group_walker w;
+	struct emit *e;
+	struct group *g;
+	struct node_emit *node;
+};
+
+static struct operand ring_rows(const struct group_emit *m, int ring, const struct view *v, struct span rows)
+{
+	const struct ring *r = &m->g->ring[ring];
+
+	return (struct operand){
+		.addr = area_addr(m->e->s, r->area) + rows.lo % r->rows * r->row_bytes,
+		.ys = v->step[1], .xs = v->step[2], .rows = rows, .cols = { 0, v->dim[2] },
+	};
+}
+
+static struct operand group_operand(const struct group_emit *m, int ring, int stor, const struct view *v, struct span rows)
+{
+	if (ring >= 0)
+		return ring_rows(m, ring, v, rows);
+	return resident(m->e->s, stor, v, 0, rows, (struct span){ 0, v->dim[2] }, 0);
+}
+
+/* Rows from y up to end that lie in one turn of the ring. */
+static int64_t turn_end(const struct group_emit *m, int ring, int64_t y, int64_t end)
+{
+	return ring < 0 ? end : min64(end, (y / m->g->ring[ring].rows + 1) * m->g->ring[ring].rows);
+}
+
+/* Output rows from oy whose input windows begin in the same turn. */
+static int64_t window_end(const struct group_emit *m, int k, int64_t oy, int64_t end)
+{
+	const struct node *nd = m->node[k].nd;
+	int ring = m->g->rx[k];
+
+	if (ring < 0)
+		return end;
+	int64_t rows = m->g->ring[ring].rows, turn = input_rows(nd, oy, 1).lo / rows, e = oy + 1;
+	while (e < end && input_rows(nd, e, 1).lo / rows == turn)
+		e++;
+	return e;
+}
+
+/* The ring's first rows once more behind its end, for windows that begin before it. */
+static int copy_over(struct group_emit *m, int ring, const struct view *v, struct span rows)
+{
+	const struct ring *r = &m->g->ring[ring];
+	int64_t at = rows.lo % r->rows, n = min64(rows.n, r->over - at);
+
+	if (rows.lo < r->rows || n <= 0)
+		return 0;
+	struct operand from = ring_rows(m, ring, v, (struct span){ rows.lo, n }), to = from;
+	to.addr += r->rows * r->row_bytes;
+	return emit_copy(m->e, &from, &to, v->dim[2] * v->dim[3]);
+}
+
+static int group_job(struct group_emit *m, int k, int64_t oy, int64_t oh)
+{
+	struct node_emit *n = &m->node[k];
+	const struct node *nd = n->nd;
+	const struct plan *p = n->p;
+	struct span rows = { oy, oh };
+	struct job j = { .oy = oy, .oh = oh, .ow = nd->y.dim[2], .cn = nd->y.dim[3] };
+
+	m->e->node = (int)(nd - m->e->s->cc->nodes);
+	j.x = group_operand(m, m->g->rx[k], p->sx, &nd->x, input_rows(nd, oy, oh));
+	j.y = group_operand(m, m->g->ry[k], p->sy, &nd->y, rows);
+	if (nd->add)
+		j.r = group_operand(m, m->g->rr[k], p->sr, &nd->r, rows);
+	int err = nd->w < 0 ? compute(n, &j, NULL) : compute_pieces(n, &j);
+	int ring = m->g->ry[k];
+	bool store = ring < 0 ? m->e->s->stor[p->sy].ext_out : m->g->ring[ring].store;
+	if (!err && store)
+		err = copy_box(m->e, true, &nd->y, 0, &j.y, 0, nd->y.dim[3]);
+	if (!err && ring >= 0)
+		err = copy_over(m, ring, &nd->y, rows);
+	return err;
+}
+
+static int group_rows(struct group_walker *w, int k, int64_t from, int64_t end)
+{
+	struct group_emit *m = (struct group_emit *)w;
+
+	for (int64_t oy = from; oy < end; ) {
+		int64_t e = turn_end(m, m->g->ry[k], oy, turn_end(m, m->g->rr[k], oy, end));
+		e = window_end(m, k, oy, e);
+		int err = group_job(m, k, oy, e - oy);
+		if (err)
+			return err;
+		oy = e;
+	}
+	return 0;
+}
+
+/* Rows [from, end) of a loaded ring, and those that belong behind its end as well. */
+static int group_load(struct group_walker *w, int ring, int64_t from, int64_t end)
+{
+	struct group_emit *m = (struct group_emit *)w;
+	const struct ring *r = &m->g->ring[ring];
+	int root = m->e->s->stor[r->stor].root;
+	int64_t base = area_addr(m->e->s, r->area);
+
+	for (int64_t y = from; y < end; ) {
+		int64_t e = turn_end(m, ring, y, end), at = y % r->rows, again = min64(e - y, r->over - at);
+		struct dma d = { .root = root, .off = y * r->row_bytes, .sp = base + at * r->row_bytes,
+		                 .row = (e - y) * r->row_bytes, .n = { 1, 1, 1 } };
+		int err = emit_dma(m->e, d);
+		if (!err && y >= r->rows && again > 0) {
+			d.sp += r->rows * r->row_bytes;
+			d.row = again * r->row_bytes;
+			err = emit_dma(m->e, d);
+		}
+		if (err)
+			return err;
+		y = e;
+	}
+	return 0;
+}
+
+static int group_start(struct group_emit *m)
+{
+	int err = 0;
+
+	for (int k = 0; k < m->g->n && !err; k++) {
+		struct seg *s = m->e->s;
+		const struct plan *p = &s->plan[m->g->first + k];
+		m->node[k] = (struct node_emit){ .e = m->e, .nd = seg_node(s, m->g->first + k), .p = p };
+		m->e->node = (int)(m->node[k].nd - s->cc->nodes);
+		if ((err = load_resident(m->e, p->sx)) || (p->sr >= 0 && (err = load_resident(m->e, p->sr))) ||
+		    (err = load_resident(m->e, p->sy)))
+			return err;
+		if (m->node[k].nd->w >= 0)
+			err = load_up_to(&m->node[k], m->node[k].nd->n_tiles);
+	}
+	return err;
+}
+
+static int run_group(struct emit *e, struct group *g)
+{
+	struct group_emit m = { .w = { group_load, group_rows }, .e = e, .g = g };
+
+	m.node = calloc((size_t)g->n, sizeof *m.node);
+	if (!m.node)
+		return -ENOMEM;
+	int err = group_start(&m);
+	if (!err)
+		err = group_walk(e->s, g, &m.w);
+	free(m.node);
+	return err;
+}
+
 static int run_node(struct emit *e, int i)
 {
 	struct seg *s = e->s;
@@ -362,8 +546,13 @@ int seg_emit(struct seg *s)
 	s->cmds.n = s->cmds.n_rec = 0;
 	for (int i = 0; i < s->n_stor; i++)
 		s->stor[i].loaded = false;
-	for (int i = 0; i < s->n && !err; i++)
-		err = run_node(&e, i);
+	for (int i = 0; i < s->n && !err; i++) {
+		struct group *g = s->plan[i].group ? &s->group[s->plan[i].group - 1] : NULL;
+		if (!g)
+			err = run_node(&e, i);
+		else if (g->first == i)
+			err = run_group(&e, g);
+	}
 	hazards_free(e.h);
 	return err;
 }

@@ -63,6 +63,8 @@ int emit_conv_part(struct emit *e, const struct node *nd, const struct job *j, c
                    const struct k_part *k);
 int emit_dw(struct emit *e, const struct node *nd, const struct job *j, const struct weights *w);
 int emit_pool(struct emit *e, const struct node *nd, const struct job *j);
+/* Rows of `bytes` bytes from one place to another, unchanged. */
+int emit_copy(struct emit *e, const struct operand *from, const struct operand *to, int64_t bytes);
 int emit_elt(struct emit *e, const struct node *nd, const struct job *j);
 
 #endif

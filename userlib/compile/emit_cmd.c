@@ -3,9 +3,11 @@
 #include <errno.h>
 #include <string.h>
 
+#include "driver/verify.h"
 #include "emit.h"
 
 #define MAX_RANGES   128       /* of one operand; beyond, all between counts too */
+#define SLOW_BYTES   8         /* a cycle, of the slower memory */
 #define MAX_PER_UNIT 65000     /* wait counts have 16 bits */
 
 struct cmd *emit_new(struct emit *e, unsigned op)
@@ -104,6 +106,9 @@ int emit_record(struct emit *e, struct cmd *c, const struct node *nd, const stru
 {
 	struct cmds *l = &e->s->cmds;
 	void *p = l->rec;
+
+	if (nd->y_tensor < 0)
+		return 0;
 	int err = cc_grow(&p, l->n_rec, &l->cap_rec, sizeof *l->rec);
 
 	l->rec = p;
@@ -193,11 +198,17 @@ int emit_dma(struct emit *e, struct dma d)
 	l->sp_stride1 = (int32_t)d.sp_step[0];
 	l->sp_stride2 = (int32_t)d.sp_step[1];
 	l->sp_stride3 = (int32_t)d.sp_step[2];
+	if ((uint64_t)rows > WEFT_VERIFY_MAX_ROWS) {
+		e->s->cc->bad_node = e->node;
+		e->s->cc->bad_why = "its data lie in too many small pieces";
+		return -ERANGE;
+	}
 	emit_access(c, SPACE_SP, !d.store, d.sp, sp_hi);
 	if (!consts)
 		emit_access(c, SPACE_ARENA, d.store, off, mem_hi);
 	/* A row that is not a multiple of the bus costs part of a beat more. */
 	c->cost = (uint32_t)(rows * ceil_div(d.row, cc->cfg->axi_bytes) + (rows > 1 && d.row % cc->cfg->axi_bytes ? rows / 2 : 0) + 2);
-	c->latency = 30;
+	c->slow = (uint32_t)(rows * ceil_div(d.row, SLOW_BYTES) + (rows > 1 ? 2 * rows : 0) + 4);
+	c->latency = 40;
 	return emit_done(e, c);
 }

@@ -165,6 +165,26 @@ int emit_pool(struct emit *e, const struct node *nd, const struct job *j)
 	return 0;
 }
 
+int emit_copy(struct emit *e, const struct operand *from, const struct operand *to, int64_t bytes)
+{
+	int64_t n = e->s->cc->n, words = bytes / n, tail = bytes % n;
+	struct node copy = { .kind = NODE_ELT, .y_tensor = -1, .y_min = -128, .y_max = 127, .a = { 1u << 30, 30, false } };
+	struct job j = { .oh = from->rows.n, .ow = words, .cn = n, .x = *from, .y = *to };
+	int err = 0;
+
+	/* A word is a pixel. */
+	j.x.xs = j.y.xs = n;
+	if (words)
+		err = emit_elt(e, &copy, &j);
+	if (err || !tail)
+		return err;
+	j.ow = 1;
+	j.cn = tail;
+	j.x.addr += words * n;
+	j.y.addr += words * n;
+	return emit_elt(e, &copy, &j);
+}
+
 int emit_elt(struct emit *e, const struct node *nd, const struct job *j)
 {
 	struct cmd *c = emit_new(e, WEFT_CMD_ELT);

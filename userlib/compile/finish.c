@@ -55,6 +55,9 @@ static int op_reason(struct cc *cc, int i)
 
 	switch (c->state) {
 	case OP_NODE:
+		if (cc->nodes[c->node].op == i && cc->nodes[c->node].by_columns)
+			return cc_reason(cc, i, "%lldx%d on the array, input in strips",
+			                 (long long)cc->nodes[c->node].kw, (int)(cc->g->tensors[cc->g->ops[i].in[1]].t.dim[2]));
 		if (cc->nodes[c->node].op == i)
 			return cc_reason(cc, i, "%s", node_words(&cc->nodes[c->node], text));
 		return cc_reason(cc, i, "fused into operator %d", cc->nodes[c->node].op);
@@ -146,6 +149,23 @@ static void finish_tensor(struct cc *cc, int i)
 	p->last_step = step_of(cc, root->last_item, 0);
 }
 
+/* A CONCAT of which some operands were written in place has records of the others only. */
+static int finish_on_npu(struct cc *cc)
+{
+	weft_program *p = cc->p;
+	int64_t *made = calloc((size_t)p->n_tensors + 1, sizeof *made);
+
+	if (!made)
+		return -ENOMEM;
+	for (int i = 0; i < cc->n_nodes; i++)
+		if (cc->nodes[i].y_tensor >= 0)
+			made[cc->nodes[i].y_tensor] += view_elements(&cc->nodes[i].dbg);
+	for (int i = 0; i < p->n_tensors; i++)
+		p->tensors[i].on_npu = made[i] && made[i] >= weft_tensor_elements(&cc->g->tensors[i].t);
+	free(made);
+	return 0;
+}
+
 static int finish_tensors(struct cc *cc)
 {
 	weft_program *p = cc->p;
@@ -156,9 +176,7 @@ static int finish_tensors(struct cc *cc)
 		return -ENOMEM;
 	for (int i = 0; i < p->n_tensors; i++)
 		finish_tensor(cc, i);
-	for (int i = 0; i < cc->n_nodes; i++)
-		p->tensors[cc->nodes[i].y_tensor].on_npu = true;
-	return 0;
+	return finish_on_npu(cc);
 }
 
 int cc_finish(struct cc *cc)

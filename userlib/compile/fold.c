@@ -42,6 +42,7 @@ static void own_views(struct cc *cc)
 		int64_t dim[4];
 
 		cc->ten[i].v.root = -1;
+		cc->ten[i].bytes = (int64_t)weft_tensor_bytes(&cc->g->tensors[i].t);
 		if (cc->g->tensors[i].t.dtype != WEFT_INT8)
 			continue;
 		view_dims(&cc->g->tensors[i].t, dim);

@@ -48,8 +48,12 @@ struct node {
 	int y_tensor;          /* that output, for debug records */
 	struct view x, r, y;   /* input, second addend (add), output */
 	struct view dbg;       /* the output in y_tensor's own elements */
+	struct views { struct view x, r, y, dbg; } own, flat;   /* the same before and after shape.c; with
+	                        * its own rows, or as one long row where that is possible */
 	int x_t, r_t;          /* tensors that x and r are views of; r_t -1 without add */
 	bool add;
+	int before;            /* a helper's: 1 + the node that it must precede; 0 */
+	bool by_columns;       /* rows and columns are exchanged: cut along columns */
 
 	int kh, kw, sy, sx, dy, dx, pt, pl;   /* kernel, stride, dilation, padding before */
 	int m;                 /* DWCONV: channel multiplier */
@@ -86,8 +90,9 @@ struct cop {
 	char *reason;          /* owned until moved into the program */
 };
 
-struct cten {
+struct cten {                  /* tensors of the graph, then storages that passes have added */
 	struct view v;         /* int8 only; root -1 otherwise */
+	int64_t bytes;         /* of the storage, where it is a root */
 	int first_use, n_uses; /* range in cc.uses: operators that read it */
 	bool host_reads, npu_reads, npu_writes;   /* of any member of the class, at the root */
 	int src_item, last_item;   /* root: items (cc.items) that first write and last read it; src -1: from the start */
@@ -122,6 +127,7 @@ struct cmd {
 	int unit;
 	int node;
 	uint32_t cost;         /* cycles for which it occupies its unit, at least 1 */
+	uint32_t slow;         /* the same where the memory is slow; 0: no different */
 	uint32_t latency;      /* cycles from then to its retirement */
 	uint32_t rows;         /* rows that pass the post unit */
 	uint32_t wait[WEFT_N_UNITS];   /* retired commands of each unit that it needs */
@@ -145,7 +151,7 @@ struct cc {
 	int64_t sp_bytes;      /* usable */
 
 	struct cop *ops;
-	struct cten *ten;
+	struct cten *ten;      int n_roots, cap_roots;
 	int *uses;             /* operators, grouped by tensor */
 	struct node *nodes;    int n_nodes, cap_nodes;
 	struct item *items;    int n_items;
@@ -184,6 +190,9 @@ int cc_order(struct cc *cc);
 /* layout.c */
 int cc_layout(struct cc *cc);
 int blob_reserve(struct blob *b, uint64_t bytes, uint64_t align, uint64_t *off);
+
+/* strips.c: convolutions of few channels, see there */
+int cc_strips(struct cc *cc);
 
 /* shape.c: dense 1x1 convolutions and elementwise nodes become one row of pixels */
 void cc_shape(struct cc *cc);

@@ -141,9 +141,11 @@ static int pack(struct cc *cc, struct node *nd)
 static int pack_tensor(struct cc *cc, int root)
 {
 	struct cten *t = &cc->ten[root];
-	const weft_tensor *data = &cc->g->tensors[root].t;
 	int err;
 
+	if (root >= cc->g->n_tensors)
+		return 0;
+	const weft_tensor *data = &cc->g->tensors[root].t;
 	if (!data->data || t->in_const)
 		return 0;
 	err = blob_reserve(&cc->consts, weft_tensor_bytes(data), 64, &t->offset);

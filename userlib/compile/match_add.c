@@ -76,9 +76,10 @@ static int conv_before(const struct cc *cc, const struct side *s, int add)
 
 static int64_t depth(const struct cc *cc, int node)
 {
+	if (node < 0)
+		return -1;
 	const struct node *nd = &cc->nodes[node];
-
-	return node < 0 ? -1 : nd->kind == NODE_CONV ? (int64_t)nd->kh * nd->kw * nd->x.dim[3] : 1;
+	return nd->kind == NODE_CONV ? (int64_t)nd->kh * nd->kw * nd->x.dim[3] : 1;
 }
 
 int match_add(struct cc *cc, int i)

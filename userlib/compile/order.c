@@ -93,12 +93,13 @@ static void each_edge(const struct cc *cc, struct graph *gr, void (*add)(struct 
 		}
 	for (int i = 0; i < cc->n_nodes; i++) {
 		const struct node *nd = &cc->nodes[i];
-		if (g->ops[nd->op].op != WEFT_OP_CONCAT)
+		bool copy = g->ops[nd->op].op == WEFT_OP_CONCAT;
+		if (!copy && !nd->before)
 			continue;
 		int p = g->tensors[nd->x_t].producer;
 		if (p >= 0)
 			add(gr, vertex(cc, p), i);
-		add(gr, i, cc->n_nodes + nd->op);
+		add(gr, i, copy ? cc->n_nodes + nd->op : nd->before - 1);
 	}
 }
 
@@ -235,7 +236,7 @@ static void note_use(struct cc *cc, int root, int item, bool write)
 /* First writer and last reader of every storage, in items. */
 static void list_lifetimes(struct cc *cc)
 {
-	for (int i = 0; i < cc->g->n_tensors; i++)
+	for (int i = 0; i < cc->n_roots; i++)
 		cc->ten[i].src_item = cc->ten[i].last_item = -1;
 	for (int i = 0; i < cc->n_items; i++) {
 		if (!cc->items[i].host) {

@@ -10,6 +10,9 @@
 
 #include "plan.h"
 
+#define MAX_AHEAD  64          /* nodes that weights may wait on chip */
+#define MAX_DELAYS 300         /* attempts to find how many */
+
 struct node *seg_node(const struct seg *s, int i)
 {
 	return &s->cc->nodes[s->cc->items[s->first_item + i].index];
@@ -29,7 +32,7 @@ static int stor_of(struct seg *s, int *map, int root, int node, bool write)
 	if (k < 0) {
 		k = map[root] = s->n_stor++;
 		s->stor[k] = (struct stor){
-			.root = root, .bytes = (int64_t)weft_tensor_bytes(&s->cc->g->tensors[root].t), .first = node,
+			.root = root, .bytes = t->bytes, .first = node,
 			.ext_in = t->src_item < s->first_item, .ext_out = false, .area = -1,
 		};
 	}
@@ -40,7 +43,7 @@ static int stor_of(struct seg *s, int *map, int root, int node, bool write)
 
 static int list_storages(struct seg *s)
 {
-	int *map = malloc(((size_t)s->cc->g->n_tensors + 1) * sizeof *map);
+	int *map = malloc(((size_t)s->cc->n_roots + 1) * sizeof *map);
 
 	s->stor = calloc((size_t)s->n * 3 + 1, sizeof *s->stor);
 	s->plan = calloc((size_t)s->n + 1, sizeof *s->plan);
@@ -48,7 +51,7 @@ static int list_storages(struct seg *s)
 		free(map);
 		return -ENOMEM;
 	}
-	for (int i = 0; i < s->cc->g->n_tensors; i++)
+	for (int i = 0; i < s->cc->n_roots; i++)
 		map[i] = -1;
 	for (int i = 0; i < s->n; i++) {
 		const struct node *nd = seg_node(s, i);
@@ -91,7 +94,7 @@ static bool fits(const struct seg *s, const int64_t *used, const struct stor *t)
 }
 
 /* used[i]: bytes of residents during node i. */
-static int choose_residents(struct seg *s, int64_t *used)
+static int choose_residents(struct seg *s, int64_t *used, int64_t largest)
 {
 	struct order_key *k = malloc(((size_t)s->n_stor + 1) * sizeof *k);
 
@@ -103,7 +106,7 @@ static int choose_residents(struct seg *s, int64_t *used)
 	for (int j = 0; j < s->n_stor; j++) {
 		struct stor *t = &s->stor[k[j].i];
 		/* Coming from memory for one node alone, in tiles is no worse; whole is simpler where it fits. */
-		t->resident = !s->cc->o->no_fuse && fits(s, used, t);
+		t->resident = !s->cc->o->no_fuse && t->bytes <= largest && fits(s, used, t);
 		if (t->resident)
 			for (int i = t->first; i <= t->last; i++)
 				used[i] += round_up(t->bytes, s->cc->n);
@@ -121,6 +124,7 @@ static int add_area(struct seg *s, int64_t bytes, int t0, int t1, bool weights)
 	if (err)
 		return err;
 	s->area[s->n_area] = (struct area){ .bytes = round_up(max64(bytes, 1), s->cc->n), .addr = -1, .t0 = t0, .t1 = t1,
+	                                    .need = t0,
 	                                    .use0 = weights ? t0 - 1 : t0, .use1 = t1, .weights = weights };
 	return (int)s->n_area++;
 }
@@ -135,6 +139,47 @@ static int add_slots(struct seg *s, int i, int n, int64_t bytes, int *slot, bool
 	return 0;
 }
 
+/* The nodes of a group run at the same time. */
+static int group_first(const struct seg *s, int i)
+{
+	return s->plan[i].group ? s->group[s->plan[i].group - 1].first : i;
+}
+
+static int group_last(const struct seg *s, int i)
+{
+	const struct group *g = s->plan[i].group ? &s->group[s->plan[i].group - 1] : NULL;
+
+	return g ? g->first + g->n - 1 : i;
+}
+
+/* A group's rings and weights are there while any of its nodes runs. */
+static int list_group_areas(struct seg *s, struct group *g)
+{
+	int t0 = g->first, t1 = g->first + g->n - 1;
+
+	for (int i = 0; i < g->n_ring; i++) {
+		struct ring *r = &g->ring[i];
+		r->area = add_area(s, (r->rows + r->over) * r->row_bytes, t0, t1, false);
+		if (r->area < 0)
+			return r->area;
+	}
+	for (int k = 0; k < g->n; k++) {
+		const struct node *nd = seg_node(s, g->first + k);
+		struct plan *p = &s->plan[g->first + k];
+		if (nd->w < 0)
+			continue;
+		p->all_weights = true;
+		p->n_w = 1;
+		p->piece = nd->n_tiles;
+		p->w_bytes = nd->rec_bytes + nd->n_tiles * nd->tile_bytes;
+		p->w[0] = add_area(s, p->w_bytes, t0, t1, true);
+		if (p->w[0] < 0)
+			return p->w[0];
+		s->area[p->w[0]].use0 = t0;
+	}
+	return 0;
+}
+
 static int list_areas(struct seg *s)
 {
 	int err = 0;
@@ -142,12 +187,17 @@ static int list_areas(struct seg *s)
 	s->n_area = 0;
 	for (int i = 0; i < s->n_stor; i++) {
 		struct stor *t = &s->stor[i];
-		t->area = t->resident ? add_area(s, t->bytes, t->first, t->last, false) : -1;
+		t->area = t->resident ? add_area(s, t->bytes, group_first(s, t->first), group_last(s, t->last), false) : -1;
 		if (t->resident && t->area < 0)
 			return t->area;
 	}
+	for (uint32_t i = 0; i < s->n_group; i++)
+		if ((err = list_group_areas(s, &s->group[i])))
+			return err;
 	for (int i = 0; i < s->n && !err; i++) {
 		struct plan *p = &s->plan[i];
+		if (p->group)
+			continue;
 		if ((err = add_slots(s, i, p->n_in, p->in_bytes, p->in, false)) ||
 		    (err = add_slots(s, i, p->n_r, p->r_bytes, p->r, false)) ||
 		    (err = add_slots(s, i, p->n_out, p->out_bytes, p->out, false)))
@@ -169,6 +219,9 @@ static int plan_all(struct seg *s, const int64_t *used)
 		p->xr = s->stor[p->sx].resident;
 		p->rr = p->sr < 0 || s->stor[p->sr].resident;
 		p->yr = s->stor[p->sy].resident;
+		p->can_split = false;
+		if (p->group)
+			continue;
 		int err = plan_node(s->cc, seg_node(s, i), p, budget_all(s) - used[i]);
 		if (err) {
 			s->cc->bad_node = (int)(seg_node(s, i) - s->cc->nodes);
@@ -179,18 +232,61 @@ static int plan_all(struct seg *s, const int64_t *used)
 	return 0;
 }
 
+/* Nothing early any more; false: nothing was. */
+static bool drop_prefetch(struct seg *s)
+{
+	bool any = false;
+
+	for (uint32_t i = 0; i < s->n_area; i++) {
+		struct area *a = &s->area[i];
+		any |= a->weights && a->t0 < a->need;
+		if (a->weights)
+			a->t0 = a->need;
+	}
+	return any;
+}
+
+/* Of the weights that are early and in the way of area x, the largest come half as early. */
+static bool delay_weights(struct seg *s, const struct area *x)
+{
+	struct area *most = NULL;
+
+	for (uint32_t i = 0; i < s->n_area; i++) {
+		struct area *a = &s->area[i];
+		if (!a->weights || a->t0 >= a->need || a->t0 > x->t1 || a->need <= x->t0)
+			continue;
+		if (!most || a->bytes * (a->need - a->t0) > most->bytes * (most->need - most->t0))
+			most = a;
+	}
+	if (most)
+		most->t0 = most->need - (most->need - most->t0) / 2;
+	return most;
+}
+
 /* Weights may come as many nodes ahead as there is room for. */
+static int alloc_mode(struct seg *s, int64_t compact)
+{
+	int err = -ENOSPC, failed;
+
+	for (uint32_t i = 0; i < s->n_area; i++)
+		if (s->area[i].weights)
+			s->area[i].t0 = s->area[i].need > MAX_AHEAD ? s->area[i].need - MAX_AHEAD : 0;
+	for (int k = 0; err == -ENOSPC; k++) {
+		err = alloc_areas(s, s->cc->sp_bytes, s->cc->n, compact, &failed);
+		if (err == -ENOSPC && !(k < MAX_DELAYS ? delay_weights(s, &s->area[failed]) : drop_prefetch(s)))
+			break;
+	}
+	return err;
+}
+
+/* Areas apart from each other are worth more than early weights. */
 static int alloc_with_prefetch(struct seg *s)
 {
-	static const int ahead[] = { 1 << 20, 8, 3, 1, 0 };
+	int64_t region = s->cc->cfg->sp_bytes / WEFT_SP_REGIONS, compact[] = { INT64_MAX, region, region / 4, 0 };
 	int err = -ENOSPC;
 
-	for (size_t k = 0; k < sizeof ahead / sizeof *ahead && err == -ENOSPC; k++) {
-		for (uint32_t i = 0; i < s->n_area; i++)
-			if (s->area[i].weights)
-				s->area[i].t0 = (int)max64(s->area[i].t1 - ahead[k], 0);
-		err = alloc_areas(s, s->cc->sp_bytes, s->cc->n);
-	}
+	for (size_t k = 0; k < sizeof compact / sizeof *compact && err == -ENOSPC; k++)
+		err = alloc_mode(s, compact[k]);
 	return err;
 }
 
@@ -209,14 +305,104 @@ static bool evict(struct seg *s, int64_t *used)
 	return true;
 }
 
+/* Neither loaded nor stored by the group that has it in a ring. */
+static bool only_in_ring(const struct seg *s, int stor)
+{
+	for (uint32_t i = 0; i < s->n_group; i++)
+		for (int k = 0; k < s->group[i].n_ring; k++)
+			if (s->group[i].ring[k].stor == stor)
+				return !s->group[i].ring[k].load && !s->group[i].ring[k].store;
+	return false;
+}
+
+/* Bytes in memory are not used again while a group that reads or writes them runs. */
+static void widen_lifetime(const struct seg *s, struct cten *c)
+{
+	for (uint32_t i = 0; i < s->n_group; i++) {
+		int first = s->first_item + s->group[i].first, last = first + s->group[i].n - 1;
+		if (c->src_item >= first && c->src_item <= last)
+			c->src_item = first;
+		if (c->last_item >= first && c->last_item <= last)
+			c->last_item = last;
+	}
+}
+
 static void note_memory(struct seg *s)
 {
 	for (int i = 0; i < s->n_stor; i++) {
 		const struct stor *t = &s->stor[i];
 		struct cten *c = &s->cc->ten[t->root];
-		if (!c->in_const && (!t->resident || t->ext_in || t->ext_out))
+		if (!c->in_const && (t->ext_in || t->ext_out || (!t->resident && !only_in_ring(s, i))))
 			c->in_dram = true;
+		widen_lifetime(s, c);
 	}
+}
+
+/* With residents of at most `largest` bytes. 0, -ENOSPC, -ERANGE, -ENOMEM */
+static int place_with(struct seg *s, int64_t *used, int64_t largest)
+{
+	memset(used, 0, (size_t)s->n * sizeof *used);
+	int err = choose_residents(s, used, largest);
+
+	while (!err) {
+		if ((!s->cc->o->no_fuse && (err = seg_groups(s))) || (err = plan_all(s, used)) || (err = list_areas(s)))
+			break;
+		err = alloc_with_prefetch(s);
+		if (err != -ENOSPC)
+			break;
+		err = evict(s, used) ? 0 : -ENOSPC;
+	}
+	return err;
+}
+
+static int64_t group_traffic(const struct seg *s, const struct group *g)
+{
+	int64_t sum = 0;
+
+	for (int i = 0; i < g->n_ring; i++)
+		sum += s->stor[g->ring[i].stor].bytes * (g->ring[i].load + g->ring[i].store);
+	return sum;
+}
+
+/* Bytes of tensors, and of weights loaded again, that pass the memory because they do not fit. */
+static int64_t traffic(const struct seg *s)
+{
+	int64_t sum = 0;
+
+	for (uint32_t i = 0; i < s->n_group; i++)
+		sum += group_traffic(s, &s->group[i]);
+	for (int i = 0; i < s->n; i++) {
+		const struct plan *p = &s->plan[i];
+		if (p->group || (p->xr && p->yr && p->rr))
+			continue;
+		sum += p->cost * 8 + (p->yr ? 0 : view_elements(&seg_node(s, i)->y)) +
+		       (p->rr ? 0 : view_elements(&seg_node(s, i)->r));
+	}
+	return sum;
+}
+
+/*
+ * Large residents take the room in which larger neighbours could run in
+ * stripes, so several limits are tried; the least traffic wins.
+ */
+static int place_best(struct seg *s, int64_t *used)
+{
+	static const int eighths[] = { 8, 4, 3, 2, 1 };
+	int64_t best = -1, limit = 0;
+	int err = 0;
+
+	for (size_t k = 0; k < sizeof eighths / sizeof *eighths && best; k++) {
+		int64_t largest = budget_all(s) / 8 * eighths[k];
+		err = place_with(s, used, largest);
+		if (err == -ENOMEM)
+			return err;
+		int64_t t = err ? -1 : traffic(s);
+		if (t >= 0 && (best < 0 || t < best)) {
+			best = t;
+			limit = largest;
+		}
+	}
+	return best == 0 ? 0 : place_with(s, used, best < 0 ? budget_all(s) : limit);
 }
 
 int seg_place(struct seg *s)
@@ -225,15 +411,7 @@ int seg_place(struct seg *s)
 	int err = used ? list_storages(s) : -ENOMEM;
 
 	if (!err)
-		err = choose_residents(s, used);
-	while (!err) {
-		if ((err = plan_all(s, used)) || (err = list_areas(s)))
-			break;
-		err = alloc_with_prefetch(s);
-		if (err != -ENOSPC)
-			break;
-		err = evict(s, used) ? 0 : -ENOSPC;
-	}
+		err = place_best(s, used);
 	free(used);
 	if (err == -ENOSPC) {
 		s->cc->bad_node = s->cc->items[s->first_item].index;
@@ -250,6 +428,7 @@ void seg_clear(struct seg *s)
 	free(s->stor);
 	free(s->plan);
 	free(s->area);
+	free(s->group);
 	free(s->cmds.p);
 	free(s->cmds.rec);
 }

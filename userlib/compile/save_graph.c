@@ -142,7 +142,7 @@ static void lstm(struct io *io, struct weft_attr_tfl_lstm *a)
 	factors(io, &a->hidden, 1);
 }
 
-static void attributes(struct io *io, weft_opcode op, weft_attr *a)
+void save_attributes(struct io *io, weft_opcode op, weft_attr *a)
 {
 	switch (op) {
 	case WEFT_OP_CONV2D:
@@ -337,7 +337,7 @@ static void op_io(struct io *io, struct weft_gop *o, int *in, int *out)
 		return;
 	ints(io, in, o->n_in);
 	ints(io, out, o->n_out);
-	attributes(io, o->op, &o->attr);
+	save_attributes(io, o->op, &o->attr);
 }
 
 static void read_op(struct io *io, weft_graph *g)

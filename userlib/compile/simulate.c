@@ -26,6 +26,7 @@ struct unit {
 
 struct sim {
 	const struct cmds *c;
+	bool slow;             /* memory */
 	struct unit u[WEFT_N_UNITS];
 	uint64_t t, *start, *end;
 };
@@ -61,7 +62,8 @@ static void start_heads(struct sim *s)
 			continue;
 		u->busy = true;
 		u->now = u->cmd[u->next++];
-		u->left = (uint64_t)s->c->p[u->now].cost * ONE;
+		const struct cmd *c = &s->c->p[u->now];
+		u->left = (uint64_t)(s->slow && c->slow ? c->slow : c->cost) * ONE;
 		s->start[u->now] = s->t;
 	}
 }
@@ -131,9 +133,9 @@ static void advance(struct sim *s, uint64_t dt)
 	}
 }
 
-int simulate(const struct cmds *c, uint64_t *start, uint64_t *end, uint64_t *total)
+int simulate(const struct cmds *c, bool slow_memory, uint64_t *start, uint64_t *end, uint64_t *total)
 {
-	struct sim s = { .c = c, .start = start, .end = end };
+	struct sim s = { .c = c, .slow = slow_memory, .start = start, .end = end };
 	int err = open_units(&s);
 
 	while (!err) {

@@ -62,18 +62,18 @@ static struct counts job_counts(const struct node *nd, const struct plan *p)
 static int64_t measure(const struct cc *cc, const struct node *nd, struct plan *p)
 {
 	struct counts k = job_counts(nd, p);
-	int slots = k.pixels * k.channels > 1 ? 2 : 1;
+	int slots = k.pixels * k.channels > 1 ? p->slots : 1;
 	int64_t pixels = p->th * p->tw;
 
-	p->n_in = p->xr ? 0 : k.pixels > 1 || (channelwise(nd) && k.channels > 1) ? 2 : 1;
+	p->n_in = p->xr ? 0 : k.pixels > 1 || (channelwise(nd) && k.channels > 1) ? p->slots : 1;
 	p->n_r = p->rr || !nd->add ? 0 : slots;
 	p->n_out = p->yr ? 0 : slots;
-	p->n_w = nd->w < 0 ? 0 : p->all_weights ? 1 : (int)min64(2, k.channels);
+	p->n_w = nd->w < 0 ? 0 : p->all_weights ? 1 : (int)min64(p->slots, k.channels);
 	p->in_bytes = round_up(rows_for(nd, p->th) * cols_for(nd, p->tw) * (channelwise(nd) ? p->tc : nd->x.dim[3]), cc->n);
 	p->r_bytes = p->out_bytes = round_up(pixels * p->tc, cc->n);
 	p->w_bytes = weights_of(nd, cc, p->all_weights ? nd->y.dim[3] : p->tc);
 	if (p->split_k) {
-		p->n_w = 2;
+		p->n_w = p->slots;
 		p->w_bytes = p->kq * cc->n * cc->n * (nd->joined ? 1 : nd->kw) + WEFT_PARAM_BYTES * cc->n;
 	}
 	return p->n_in * p->in_bytes + p->n_r * p->r_bytes + p->n_out * p->out_bytes + p->n_w * p->w_bytes;
@@ -141,17 +141,14 @@ static void try_tile(const struct cc *cc, const struct node *nd, struct plan p, 
 
 static void try_channels(const struct cc *cc, const struct node *nd, struct plan p, int64_t budget, struct plan *best)
 {
-	int64_t widest = max_width(cc, nd);
-
-	for (int64_t parts = 1; parts <= widest; parts *= 2) {
-		p.tw = ceil_div(widest, parts);
+	for (p.tw = max_width(cc, nd); ; p.tw = ceil_div(p.tw, 2)) {
 		p.by_channel = false;
 		try_tile(cc, nd, p, budget, best);
 		p.by_channel = true;
 		if (p.tc < nd->y.dim[3])
 			try_tile(cc, nd, p, budget, best);
 		/* Nothing but width is gained by narrower tiles. */
-		if (p.xr && p.yr && (p.rr || !nd->add))
+		if (p.tw == 1 || (p.xr && p.yr && (p.rr || !nd->add)))
 			break;
 	}
 }
@@ -166,7 +163,7 @@ static void try_split_k(const struct cc *cc, const struct node *nd, struct plan 
 	p.th = 1;
 	for (p.tw = min64(cc->n, nd->y.dim[2]); p.tw >= 1; p.tw /= 2) {
 		p.kq = 0;
-		int64_t room = budget - measure(cc, nd, &p), word = 2 * cc->n * cc->n * (nd->joined ? 1 : nd->kw);
+		int64_t room = budget - measure(cc, nd, &p), word = p.slots * cc->n * cc->n * (nd->joined ? 1 : nd->kw);
 		p.kq = min64(room / word, nd->chunks);
 		if (p.kq < 1)
 			continue;
@@ -179,14 +176,18 @@ static void try_split_k(const struct cc *cc, const struct node *nd, struct plan 
 	}
 }
 
+static bool few_pixels(const struct cc *cc, const struct node *nd)
+{
+	return view_elements(&nd->y) / nd->y.dim[3] <= 2 * cc->n;
+}
+
 /* Weights that arrive as fast as they are used come in several loads, so that work can start. */
 static void choose_piece(const struct cc *cc, const struct node *nd, struct plan *p)
 {
 	p->piece = nd->n_tiles;
 	if (nd->w < 0 || !p->all_weights)
 		return;
-	int64_t groups = ceil_div(view_elements(&nd->y) / nd->y.dim[3], cc->n);
-	if (groups > 2)
+	if (!few_pixels(cc, nd))
 		return;
 	p->piece = min64(max64(STREAM_PIECE / nd->tile_bytes, 1), nd->n_tiles);
 	if (p->piece == nd->n_tiles)
@@ -204,13 +205,17 @@ void plan_split(const struct cc *cc, const struct node *nd, struct plan *p, int6
 
 	if (!p->can_split)
 		return;
+	if (nd->by_columns) {
+		p->tw = ceil_div(ow, min64(k, ow));
+		return;
+	}
 	p->th = ceil_div(oh, min64(k, oh));
 	p->tw = oh == 1 ? min64(ow, round_up(ceil_div(ow, k), cc->n)) : ow;
 }
 
-int plan_node(const struct cc *cc, const struct node *nd, struct plan *p, int64_t budget)
+static struct plan best_plan(const struct cc *cc, const struct node *nd, struct plan t, int64_t budget)
 {
-	struct plan best = *p, t = *p;
+	struct plan best = t;
 
 	best.cost = -1;
 	t.split_k = false;
@@ -223,8 +228,9 @@ int plan_node(const struct cc *cc, const struct node *nd, struct plan *p, int64_
 		if (t.tc <= cc->n || (nd->w >= 0 && !channelwise(nd)))
 			break;
 	}
-	/* Half of what is free, so that the next node's can come meanwhile. */
-	if (nd->w >= 0 && (best.cost < 0 || best.w_bytes > budget / 2)) {
+	/* Half of what is free, so that the next node's can come meanwhile; but where weights are
+	 * used as fast as they come, all of it, in many loads. */
+	if (nd->w >= 0 && (best.cost < 0 || best.w_bytes > (few_pixels(cc, nd) ? budget : budget / 2))) {
 		t.all_weights = false;
 		best.cost = -1;
 		for (t.tc = round_up(nd->y.dim[3], cc->n); ; t.tc = round_up(ceil_div(t.tc, 2), cc->n)) {
@@ -236,6 +242,15 @@ int plan_node(const struct cc *cc, const struct node *nd, struct plan *p, int64_
 	}
 	if (best.cost < 0)
 		try_split_k(cc, nd, t, budget, &best);
+	return best;
+}
+
+int plan_node(const struct cc *cc, const struct node *nd, struct plan *p, int64_t budget)
+{
+	struct plan best = { .cost = -1 };
+
+	for (p->slots = 2; p->slots >= 1 && best.cost < 0; p->slots--)
+		best = best_plan(cc, nd, *p, budget);
 	if (best.cost < 0)
 		return -ERANGE;
 	*p = best;

@@ -9,13 +9,24 @@
 
 #include "check.h"
 
+/* The source file's index of the operator at hand, if it has one. */
+static int source_index(const struct weft_check *c)
+{
+	int src = c->g->ops[c->i_op].src;
+
+	return src >= 0 && src < c->g->n_srcs ? c->g->srcs[src].index : c->i_op;
+}
+
 int weft_check_fail(const struct weft_check *c, const char *format, ...)
 {
 	int n = 0;
 	va_list ap;
 
+	if (c->i_sub >= 0)
+		n = snprintf(c->msg, WEFT_MSG, "sub-graph %d ", c->i_sub);
 	if (c->i_op >= 0)
-		n = snprintf(c->msg, WEFT_MSG, "operator %d %s: ", c->i_op, weft_op_name(c->g->ops[c->i_op].op));
+		n += snprintf(c->msg + n, WEFT_MSG - (size_t)n, "operator %d %s: ", source_index(c),
+		              weft_op_name(c->g->ops[c->i_op].op));
 	va_start(ap, format);
 	vsnprintf(c->msg + n, WEFT_MSG - (size_t)n, format, ap);
 	va_end(ap);

@@ -92,6 +92,8 @@ static inline int need_zp(const struct weft_check *c, const char *what, weft_dty
 	} else if ((t == WEFT_UINT16 || (t == WEFT_INT16 && is_unsigned)) && zp == 32768) {
 		return 0;
 	}
+	if ((zp < lo || zp > hi) && (t == WEFT_UINT16 || (t == WEFT_INT16 && is_unsigned)))
+		FAIL("%s zero point %d is neither 0 nor 32768", what, (int)zp);
 	if (zp < lo || zp > hi)
 		FAIL("%s zero point %d outside %d..%d", what, (int)zp, lo, hi);
 	return 0;

@@ -37,7 +37,7 @@ static int import(struct tosa_lower *l)
 	l->sub = filled(l->f.n_blocks, TOSA_SUB_NONE);
 	if (!l->outer || !l->gt || !l->maker || !l->var || !l->sub)
 		return tosa_fail(l, -ENOMEM, "out of memory");
-	if ((err = tosa_index_consts(l)))
+	if ((err = tosa_index_consts(l)) || (err = tosa_index_blocks(l)))
 		return err;
 	l->s.g = l->outer;
 	l->sub[entry] = TOSA_SUB_OPEN;
@@ -67,6 +67,7 @@ int weft_import_tosa(const void *data, size_t len, const char *name, weft_graph 
 		*g = l->outer;
 	free(l->s.names.e);
 	free(l->consts.e);
+	free(l->blocks.e);
 	free(l->gt);
 	free(l->maker);
 	free(l->var);

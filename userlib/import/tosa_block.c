@@ -265,8 +265,6 @@ static int check_form(struct tosa_lower *l)
 	if (o->code <= 0 || o->code >= TOSA_N_CODES)
 		return tosa_fail(l, -EINVAL, "code %lld is none of TOSA 1.0, at byte %zu", (long long)o->code, o->at);
 	f = &tosa_infos[o->code];
-	if (f->op == WEFT_OP_CUSTOM)
-		return tosa_fail(l, -ENOTSUP, "not supported");
 	if (o->attr_type != (int)o->code && !(o->attr_type == 0 && f->bare))
 		return tosa_fail(l, -EINVAL, "attributes of kind %d, not %d, at byte %zu", o->attr_type, (int)o->code, o->at);
 	if (o->in.n < (uint32_t)f->in_min || o->in.n > (uint32_t)f->in_max)
@@ -351,6 +349,45 @@ static int ordinary_op(struct tosa_lower *l)
 	return err;
 }
 
+/* The types are already those of the graph: what the file calls int8 may be uint8. */
+static int retype(struct tosa_lower *l, int t, weft_dtype type)
+{
+	weft_tensor *g = &l->s.g->tensors[t].t;
+
+	if (g->dtype != type && weft_dtype_bytes(g->dtype) != weft_dtype_bytes(type))
+		return tosa_fail(l, -EINVAL, "its types are not those of its tensors");
+	g->dtype = type;
+	return 0;
+}
+
+/* One of our own extension operators, as userlib/export writes it. */
+static int custom_op(struct tosa_lower *l)
+{
+	const int n_x = (int)l->op->in.n, n_y = (int)l->op->out.n;
+	weft_dtype types[WEFT_OP_MAX_INPUTS + WEFT_OP_MAX_OUTPUTS];
+	int in[WEFT_OP_MAX_INPUTS], out[WEFT_OP_MAX_OUTPUTS], err;
+	weft_opcode op;
+	weft_attr a;
+
+	if ((err = tosa_custom(l, &op, types, &a)))
+		return err;
+	for (int i = 0; i < n_x; i++)
+		if (l->in[i] < 0)
+			return tosa_fail(l, -EINVAL, "operand %d is a shape", i);
+		else if ((in[i] = tosa_value(l, l->in[i])) < 0)
+			return in[i];
+		else if ((err = retype(l, in[i], types[i])))
+			return err;
+	for (int i = 0; i < n_y; i++)
+		if ((err = result_tensor(l, (uint32_t)i, &out[i])))
+			return err;
+		else if ((out[i] = declare(l, out[i])) < 0)
+			return out[i];
+		else if ((err = retype(l, out[i], types[n_x + i])))
+			return err;
+	return emit(l, op, &a, in, n_x, out, n_y);
+}
+
 static int import_op(struct tosa_lower *l, int i_op)
 {
 	const struct tosa_op *o = &l->f.ops[l->f.blocks[l->s.block].op + i_op];
@@ -367,6 +404,8 @@ static int import_op(struct tosa_lower *l, int i_op)
 	for (uint32_t k = 0; k < o->in.n; k++)
 		if ((err = tosa_lookup(l, tosa_string(&l->f, &o->in, k), &l->in[k])))
 			return err;
+	if (o->code == TOSA_CUSTOM && (err = tosa_custom_known(l)))
+		return err;
 	l->room -= 128;
 	l->src = weft_graph_src(l->s.g, i_op, weft_op_name(tosa_infos[o->code].op));
 	if (l->src < 0)
@@ -374,7 +413,7 @@ static int import_op(struct tosa_lower *l, int i_op)
 	err = variable_op(l);
 	if (err)
 		return err < 0 ? err : 0;
-	return ordinary_op(l);
+	return o->code == TOSA_CUSTOM ? custom_op(l) : ordinary_op(l);
 }
 
 /* ---- order ---- */
@@ -559,13 +598,11 @@ int tosa_block(struct tosa_lower *l, int block)
 /* By the block's name, else the first block of a region of that name; -1: none. */
 static int find_block(const struct tosa_lower *l, struct tosa_name name)
 {
-	for (int i = 0; i < l->f.n_blocks; i++)
-		if (tosa_same_name(l->f.blocks[i].name, name))
-			return i;
-	for (int i = 0; i < l->f.n_regions; i++)
-		if (tosa_same_name(l->f.regions[i].name, name) && l->f.regions[i].n_blocks)
-			return l->f.regions[i].block;
-	return -1;
+	const struct tosa_entry *e = tosa_find(&l->blocks, name);
+
+	if (!e)
+		return -1;
+	return e->index < l->f.n_blocks ? e->index : l->f.regions[e->index - l->f.n_blocks].block;
 }
 
 /* With what is under way put aside. */

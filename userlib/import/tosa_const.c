@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Types, shapes and constant data of file tensors. */
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include <weft/convert.h>
+
 #include "tosa_lower.h"
 
-#define MAX_ELEMENTS ((int64_t)INT32_MAX)
+/* Of one tensor: what a run would have to hold, and more than networks have. */
+#define MAX_ELEMENTS ((int64_t)1 << 28)
 
 weft_dtype tosa_dtype(int type)
 {
@@ -96,28 +98,10 @@ int tosa_const(struct tosa_lower *l, int tensor, weft_tensor *t)
 	return 0;
 }
 
-/* A float of e exponent and m fraction bits, IEEE 754's rules. */
-static double expand(uint32_t bits, int e, int m)
-{
-	uint32_t frac = bits & ((1u << m) - 1), exp = bits >> m & ((1u << e) - 1);
-	int bias = (1 << (e - 1)) - 1;
-	double v = exp ? ldexp(1.0 + ldexp(frac, -m), (int)exp - bias) : ldexp(frac, 1 - bias - m);
-
-	if (exp == (1u << e) - 1)
-		v = frac ? NAN : INFINITY;
-	return bits >> (e + m) & 1 ? -v : v;
-}
-
 double tosa_to_double(weft_dtype t, const void *p)
 {
-	uint16_t h;
-	float f;
+	uint64_t bits = 0;
 
-	memcpy(&h, p, sizeof h);
-	if (t == WEFT_FP16)
-		return expand(h, 5, 10);
-	if (t == WEFT_BF16)
-		return expand(h, 8, 7);
-	memcpy(&f, p, sizeof f);
-	return (double)f;
+	memcpy(&bits, p, weft_dtype_bytes(t));
+	return weft_float_decode(t, bits);
 }

@@ -39,6 +39,7 @@ struct tosa_lower {
 	int64_t activations;       /* bytes of values that may still be declared */
 	weft_graph *outer;         /* owns sub-graphs and variables */
 	struct tosa_names consts;  /* constants of all blocks: what a block may use of others */
+	struct tosa_names blocks;  /* blocks, then regions: index n_blocks + region */
 	int *gt;                   /* per file tensor: its tensor in its block's graph, or -1 */
 	int *maker;                /* per file tensor: the file operator that gives it, -1 none */
 	int *var;                  /* per file tensor: its variable, or -1 */
@@ -73,8 +74,8 @@ int tosa_fail(struct tosa_lower *l, int err, const char *format, ...) __attribut
 /* ---- tosa_names.c ---- */
 int tosa_index_block(struct tosa_lower *l, int block, struct tosa_names *n);
 int tosa_index_consts(struct tosa_lower *l);
+int tosa_index_blocks(struct tosa_lower *l);
 const struct tosa_entry *tosa_find(const struct tosa_names *n, struct tosa_name name);
-bool tosa_same_name(struct tosa_name a, struct tosa_name b);
 /* What a name means here: a file tensor, or -1 - shape. */
 int tosa_lookup(struct tosa_lower *l, struct tosa_name name, int *what);
 
@@ -91,6 +92,11 @@ int tosa_check_types(struct tosa_lower *l, const weft_tensor *x, int n_x, const 
 
 /* ---- tosa_attr.c ---- */
 int tosa_attr(struct tosa_lower *l, const weft_tensor *x, int n_x, const weft_tensor *y, weft_attr *a);
+
+/* ---- tosa_custom.c ---- */
+int tosa_custom_known(struct tosa_lower *l);                      /* 0: one of ours; else refused by its name */
+/* Its opcode, the types of operands then results, its attributes. */
+int tosa_custom(struct tosa_lower *l, weft_opcode *op, weft_dtype *types, weft_attr *a);
 
 /* ---- tosa_block.c ---- */
 int tosa_block(struct tosa_lower *l, int block);                  /* outermost */

@@ -19,11 +19,6 @@ static uint64_t hash(struct tosa_name n)
 	return h;
 }
 
-bool tosa_same_name(struct tosa_name a, struct tosa_name b)
-{
-	return a.n == b.n && !memcmp(a.p, b.p, a.n);
-}
-
 static int compare(const void *pa, const void *pb)
 {
 	const struct tosa_entry *a = pa, *b = pb;
@@ -81,6 +76,23 @@ int tosa_index_consts(struct tosa_lower *l)
 			put(n, l->f.tensors[i].name, false, i);
 	for (int i = 0; i < l->f.n_shapes; i++)
 		put(n, l->f.shapes[i].name, true, i);
+	qsort(n->e, (size_t)n->n, sizeof *n->e, compare_stable);
+	return 0;
+}
+
+int tosa_index_blocks(struct tosa_lower *l)
+{
+	struct tosa_names *n = &l->blocks;
+
+	n->e = malloc(((size_t)l->f.n_blocks + (size_t)l->f.n_regions + 1) * sizeof *n->e);
+	if (!n->e)
+		return tosa_fail(l, -ENOMEM, "out of memory");
+	for (int i = 0; i < l->f.n_blocks; i++)
+		put(n, l->f.blocks[i].name, false, i);
+	/* Regions stand behind all blocks, so that a block of that name is found first. */
+	for (int i = 0; i < l->f.n_regions; i++)
+		if (l->f.regions[i].n_blocks)
+			put(n, l->f.regions[i].name, false, l->f.n_blocks + i);
 	qsort(n->e, (size_t)n->n, sizeof *n->e, compare_stable);
 	return 0;
 }

@@ -268,7 +268,7 @@ static int run_session(struct test *t)
 		return err;
 	err = weft_session_run(s, t->in, t->out, &report, t->why);
 	for (int i = 0; report && i < report->n_ops; i++)
-		t->npu = t->npu || report->ops[i].unit == WEFT_RUN_NPU;
+		t->npu = t->npu || (t->o->session.device != WEFT_DEVICE_GOLDEN && report->ops[i].unit == WEFT_RUN_NPU);
 	weft_report_free(report);
 	weft_session_close(s);
 	return err;

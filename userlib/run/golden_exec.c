@@ -149,12 +149,30 @@ static int copy_input(const weft_graph *g, int i, const weft_tensor *from, weft_
 	return err;
 }
 
+/* Operator i of g on operands x into results y, which have memory. */
+static int run_on(struct run *r, const weft_graph *g, int i, const weft_tensor *const *x, weft_tensor *const *y)
+{
+	const struct weft_gop *o = &g->ops[i];
+	char line[WEFT_GOLDEN_MSG] = "";
+
+	switch (o->op) {
+	case WEFT_OP_COND_IF: return cond_if(r, &o->attr.flow, x, y);
+	case WEFT_OP_WHILE_LOOP: return while_loop(r, &o->attr.flow, x, o->n_in, y);
+	case WEFT_OP_VARIABLE_READ: return read_variable(r, o->attr.variable.id, y[0]);
+	case WEFT_OP_VARIABLE_WRITE: return write_variable(r, o->attr.variable.id, x[0], y[0]);
+	default: break;
+	}
+	int err = weft_golden_run(o->op, &o->attr, x, o->n_in, y, o->n_out, r->fast, line);
+	if (err)
+		snprintf(r->msg, WEFT_MSG, "operator %d: %s", o->src >= 0 ? g->srcs[o->src].index : i, line);
+	return err;
+}
+
 static int run_op(struct run *r, const weft_graph *g, int i, weft_tensor *all)
 {
 	const struct weft_gop *o = &g->ops[i];
 	const weft_tensor *x[WEFT_OP_MAX_INPUTS];
 	weft_tensor *y[WEFT_OP_MAX_OUTPUTS];
-	char line[WEFT_GOLDEN_MSG] = "";
 	int err;
 
 	if (o->op == WEFT_OP_CONST)
@@ -166,17 +184,7 @@ static int run_op(struct run *r, const weft_graph *g, int i, weft_tensor *all)
 		if ((err = allocate(y[k], o->out[k], r->msg)))
 			return err;
 	}
-	switch (o->op) {
-	case WEFT_OP_COND_IF: return cond_if(r, &o->attr.flow, x, y);
-	case WEFT_OP_WHILE_LOOP: return while_loop(r, &o->attr.flow, x, o->n_in, y);
-	case WEFT_OP_VARIABLE_READ: return read_variable(r, o->attr.variable.id, y[0]);
-	case WEFT_OP_VARIABLE_WRITE: return write_variable(r, o->attr.variable.id, x[0], y[0]);
-	default: break;
-	}
-	err = weft_golden_run(o->op, &o->attr, x, o->n_in, y, o->n_out, r->fast, line);
-	if (err)
-		snprintf(r->msg, WEFT_MSG, "operator %d: %s", i, line);
-	return err;
+	return run_on(r, g, i, x, y);
 }
 
 static int run_graph(struct run *r, const weft_graph *g, const weft_tensor *inputs, weft_tensor *all)
@@ -211,6 +219,13 @@ int weft_golden_exec(const weft_graph *g, const weft_tensor *inputs, weft_tensor
 		err = weft_golden_exec_vars(g, &vars, inputs, all, fast, msg);
 	weft_vars_release(&vars);
 	return err;
+}
+
+int weft_golden_exec_op(const weft_graph *g, int i, const weft_tensor *const *x, weft_tensor *const *y, bool fast, char *msg)
+{
+	struct run r = { .fast = fast, .msg = msg };
+
+	return run_on(&r, g, i, x, y);
 }
 
 void weft_golden_release(const weft_graph *g, weft_tensor *all)

@@ -45,6 +45,13 @@ int weft_golden_exec(const weft_graph *g, const weft_tensor *inputs, weft_tensor
 int weft_golden_exec_vars(const weft_graph *g, struct weft_vars *vars, const weft_tensor *inputs, weft_tensor *all,
                           bool fast, char *msg);
 
+/**
+ * One operator of a checked graph without variables: control flow too.
+ * @param x, y  Its operands and results, all with data.
+ */
+int weft_golden_exec_op(const weft_graph *g, int i, const weft_tensor *const *x, weft_tensor *const *y, bool fast,
+                        char *msg);
+
 /** Free what weft_golden_exec() allocated in all; entries then have no data. */
 void weft_golden_release(const weft_graph *g, weft_tensor *all);
 

@@ -53,8 +53,9 @@ struct weft_session {
 	struct weft_op_measure *measure;
 	int i_step;
 	uint64_t cycles_before;    /* of earlier streams */
+	uint64_t work_done, work_all; /* commands, for progress */
 	struct weft_counters counters;
-	double seconds;
+	double seconds, cpu_seconds;
 	uint64_t sim_cycles;
 	char *error;               /* msg of the run under way */
 };

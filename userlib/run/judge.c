@@ -9,22 +9,24 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <weft/convert.h>
+
 #include "judge.h"
 
 /* What the rules need to know of a float type. */
 struct format {
 	double least_normal, greatest;
-	int exp_bits, frac_bits;
+	int frac_bits;
 	bool has_inf;
 };
 
 static const struct format *format_of(weft_dtype t)
 {
-	static const struct format f32 = { 0x1p-126, 0x1.fffffep127, 8, 23, true };
-	static const struct format f16 = { 0x1p-14, 65504, 5, 10, true };
-	static const struct format bf16 = { 0x1p-126, 0x1.fep127, 8, 7, true };
-	static const struct format e4m3 = { 0x1p-6, 448, 4, 3, false };
-	static const struct format e5m2 = { 0x1p-14, 57344, 5, 2, true };
+	static const struct format f32 = { 0x1p-126, 0x1.fffffep127, 23, true };
+	static const struct format f16 = { 0x1p-14, 65504, 10, true };
+	static const struct format bf16 = { 0x1p-126, 0x1.fep127, 7, true };
+	static const struct format e4m3 = { 0x1p-6, 448, 3, false };
+	static const struct format e5m2 = { 0x1p-14, 57344, 2, true };
 
 	switch (t) {
 	case WEFT_FP32: return &f32;
@@ -50,30 +52,14 @@ int weft_judge_mode_of(const char *name)
 
 /* ---- elements ---- */
 
-static double small_float(const struct format *f, uint32_t bits)
-{
-	uint32_t frac = bits & ((1u << f->frac_bits) - 1), exp = bits >> f->frac_bits & ((1u << f->exp_bits) - 1);
-	const uint32_t top = (1u << f->exp_bits) - 1;
-	const int bias = (1 << (f->exp_bits - 1)) - 1;
-	double v;
-
-	if (exp == top && f->has_inf)
-		v = frac ? NAN : INFINITY;
-	else if (exp == top && frac == (1u << f->frac_bits) - 1)
-		v = NAN;
-	else
-		v = exp ? ldexp(1.0 + ldexp(frac, -f->frac_bits), (int)exp - bias) : ldexp(frac, 1 - bias - f->frac_bits);
-	return bits >> (f->exp_bits + f->frac_bits) & 1 ? -v : v;
-}
-
 static double element(const weft_tensor *t, int64_t i)
 {
 	switch (t->dtype) {
 	case WEFT_FP64: return ((const double *)t->data)[i];
 	case WEFT_FP32: return (double)((const float *)t->data)[i];
 	case WEFT_FP16:
-	case WEFT_BF16: return small_float(format_of(t->dtype), ((const uint16_t *)t->data)[i]);
-	default: return small_float(format_of(t->dtype), ((const uint8_t *)t->data)[i]);
+	case WEFT_BF16: return weft_float_decode(t->dtype, ((const uint16_t *)t->data)[i]);
+	default: return weft_float_decode(t->dtype, ((const uint8_t *)t->data)[i]);
 	}
 }
 

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "driver/verify.h"
+#include "userlib/export/tosa.h"
 #include "userlib/import/tflite.h"
 #include "userlib/import/tosa.h"
 #include "weft/gen/cmd.h"
@@ -158,6 +159,13 @@ int weft_net_save(const weft_net *net, const char *config, uint8_t **out, size_t
 		err = weft_program_write(p, out, len_bytes, msg);
 	weft_program_free(own);
 	return err;
+}
+
+int weft_net_convert(const weft_net *net, bool strict, uint8_t **out, size_t *len_bytes, char *note, char *msg)
+{
+	int n_custom;
+
+	return weft_export_tosa(net->g, strict, out, len_bytes, &n_custom, note, msg);
 }
 
 /* ---- streams as text ---- */

@@ -72,13 +72,22 @@ static enum weft_run_unit unit_of(const weft_program *p, const int *group, int l
 	return npu ? WEFT_RUN_NPU : WEFT_RUN_HOST;
 }
 
+/* Of a group's reasons, the one to show: a host operator's, then that of the
+ * operator which multiplies, then any. */
+static int rank_reason(const struct weft_pop *o)
+{
+	if (!o->reason || !*o->reason)
+		return 0;
+	return o->unit == WEFT_ON_HOST ? 4 : o->macs ? 3 : o->unit == WEFT_ON_NPU ? 2 : 1;
+}
+
 static void fill(struct weft_op_report *r, const weft_session *s, int *group, int lead)
 {
 	const weft_program *p = s->p;
 	const weft_graph *g = p->graph;
 	char *names = NULL;
 	const char *reason = "";
-	int last = lead;
+	int last = lead, best = 0;
 
 	for (int i = 0; i < g->n_srcs; i++) {
 		if (find(group, i) != lead)
@@ -95,8 +104,10 @@ static void fill(struct weft_op_report *r, const weft_session *s, int *group, in
 			r->dram_read_bytes += s->measure[i].rd_bytes;
 			r->dram_write_bytes += s->measure[i].wr_bytes;
 		}
-		if (p->ops[i].reason && *p->ops[i].reason && (!*reason || p->ops[i].unit == WEFT_ON_HOST))
+		if (rank_reason(&p->ops[i]) > best) {
+			best = rank_reason(&p->ops[i]);
 			reason = p->ops[i].reason;
+		}
 	}
 	r->index = g->srcs[lead].index;
 	r->op = names ? names : strdup("?");

@@ -77,8 +77,8 @@ int weft_session_open(const weft_net *net, const struct weft_session_options *o,
 		snprintf(msg, WEFT_MSG_LEN, "configuration \"%.40s\" is not known; w8, w16 or w32", config);
 		err = -ENOENT;
 	}
-	if (!err && o->device != WEFT_DEVICE_GOLDEN && (net->g->n_subs || net->g->n_vars)) {
-		snprintf(msg, WEFT_MSG_LEN, "control flow and variables run on golden only");
+	if (!err && o->device != WEFT_DEVICE_GOLDEN && net->g->n_vars) {
+		snprintf(msg, WEFT_MSG_LEN, "networks with variables run on golden only");
 		err = -ENOTSUP;
 	}
 	if (!err && (err = weft_vars_init(&s->vars, net->g)))
@@ -124,7 +124,7 @@ static void forget_run(weft_session *s)
 	s->host = s->golden = NULL;
 	s->measure = NULL;
 	s->cycles_before = s->sim_cycles = 0;
-	s->seconds = 0;
+	s->seconds = s->cpu_seconds = 0;
 	memset(&s->counters, 0, sizeof(s->counters));
 }
 
@@ -243,7 +243,7 @@ static int host_step(weft_session *s, const struct weft_step *step)
 		y[i] = &s->host[op->out[i]];
 	}
 	if (!err)
-		err = weft_golden_run(op->op, &op->attr, x, op->n_in, y, op->n_out, true, s->error);
+		err = weft_golden_exec_op(graph(s), step->op, x, y, true, s->error);
 	for (int i = 0; i < op->n_out && !err; i++)
 		err = to_arena(s, op->out[i]);
 	return err;
@@ -280,6 +280,8 @@ static int on_retire(void *user, const struct weft_retire *r)
 
 	if (r->cmd >= step->n_cmds)
 		return -EINVAL;
+	if (s->o.progress)
+		s->o.progress(s->o.progress_user, ++s->work_done, s->work_all);
 	int op = s->p->cmds[step->first_cmd + r->cmd].op;
 	if (op >= 0 && r->unit != WEFT_UNIT_LD)
 		s->measure[op].retired = s->cycles_before + r->cycle;
@@ -296,6 +298,7 @@ static void add_counters(weft_session *s, const struct weft_job_result *r)
 	s->cycles_before += r->cycles;
 	s->sim_cycles += r->sim_cycles;
 	s->seconds += r->seconds;
+	s->cpu_seconds += r->cpu_seconds;
 }
 
 static int npu_step(weft_session *s, const struct weft_step *step)
@@ -317,7 +320,8 @@ static int npu_step(weft_session *s, const struct weft_step *step)
 		err = r.status;
 	}
 	if (err)
-		snprintf(s->error, WEFT_MSG_LEN, "%s", weft_dev_error(s->dev));
+		snprintf(s->error, WEFT_MSG_LEN, "%s", *weft_dev_error(s->dev) ? weft_dev_error(s->dev)
+		                                      : "the program's debug map does not fit its stream");
 	if (!s->check.first.bytes.found)
 		s->check.first.bytes = *weft_dev_cosim(s->dev);
 	return err;
@@ -343,6 +347,8 @@ static int prepare(weft_session *s, const weft_tensor *inputs)
 	int err;
 
 	forget_run(s);
+	s->work_done = 0;
+	s->work_all = s->p->n_cmds;
 	s->host = calloc((size_t)g->n_tensors + 1, sizeof(*s->host));
 	s->golden = golden ? calloc((size_t)g->n_tensors + 1, sizeof(*s->golden)) : NULL;
 	s->measure = calloc((size_t)g->n_ops + 1, sizeof(*s->measure));
@@ -389,6 +395,7 @@ static struct weft_report *report(weft_session *s)
 	r->utilization = r->cycles ? (double)r->macs / ((double)r->cycles * per_cycle) : 0;
 	r->counters = s->counters;
 	r->seconds = s->seconds;
+	r->cpu_seconds = s->cpu_seconds;
 	r->sim_cycles = s->sim_cycles;
 	if (s->check.g && s->golden) {
 		r->checked = true;
@@ -466,7 +473,7 @@ int weft_session_kept(const weft_session *s, int i, struct weft_kept *k)
 	const weft_tensor *data = NULL;
 	if (!s->dev && s->golden && s->golden[i].data)
 		data = &s->golden[i];
-	else if (s->check.seen && s->check.seen[i].data)
+	else if (s->check.seen && s->check.seen[i].data && s->check.covered[i] >= weft_tensor_elements(&t->t))
 		data = &s->check.seen[i];
 	else if (s->host && s->host[i].data)
 		data = &s->host[i];

@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <setjmp.h>
 #include <cmocka.h>
+#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -172,6 +173,26 @@ static void network(void **state)
 	free(r->lines);
 }
 
+/* A network that reads up to an operator of somebody's own, which the message names. */
+static void custom_operator_bad(void **state)
+{
+	char path[700], msg[WEFT_MSG] = "";
+	weft_graph *g = NULL;
+	size_t n;
+
+	(void)state;
+	snprintf(path, sizeof path, "%s/coral_test_data/posenet_mobilenet_v1_075_353_481_16_quant_decoder.tflite", data_dir());
+	char *file = load(path, &n);
+	if (!file) {
+		print_message("%s is absent\n", path);
+		skip();
+	}
+	assert_int_equal(weft_import_tflite(file, n, "posenet", &g, msg), -ENOTSUP);
+	assert_string_equal(msg, "operator 37 CUSTOM:PosenetDecoderOp: not supported");
+	assert_null(g);
+	free(file);
+}
+
 /* "= model input" starts a run; its lines follow. */
 static int read_runs(struct run *runs)
 {
@@ -195,7 +216,7 @@ static int read_runs(struct run *runs)
 int main(void)
 {
 	static struct run runs[MAX_RUNS];
-	struct CMUnitTest tests[MAX_RUNS];
+	struct CMUnitTest tests[MAX_RUNS + 1];
 	int n = read_runs(runs);
 
 	memset(tests, 0, sizeof tests);
@@ -205,5 +226,6 @@ int main(void)
 		fprintf(stderr, "%s: %d runs\n", EXPECTED, n);
 		return 1;
 	}
-	return _cmocka_run_group_tests("uint8", tests, (size_t)n, NULL, NULL);
+	tests[n] = (struct CMUnitTest)cmocka_unit_test(custom_operator_bad);
+	return _cmocka_run_group_tests("uint8", tests, (size_t)n + 1, NULL, NULL);
 }

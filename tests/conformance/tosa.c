@@ -140,8 +140,15 @@ static int same_after_conversion(const char *path)
 
 	if (weft_net_load_file(path, &a, msg))
 		return 0;
-	if (weft_net_convert(a, false, &file, &len, note, msg))
-		fail_msg("%s: %s", path, msg);
+	int no = weft_net_convert(a, false, &file, &len, note, msg);
+	if (no) {
+		/* What TOSA has no type for is refused by its name; a TOSA network never is. */
+		if (no != -ENOTSUP || strstr(path, ".tosa"))
+			fail_msg("%s: %s", path, msg);
+		printf("%s: %s\n", path, msg);
+		weft_net_free(a);
+		return 0;
+	}
 	if (weft_net_load(file, len, "again", &b, msg))
 		fail_msg("%s: %s", path, msg);
 	int err = run_random(a, &ya, msg), err2 = run_random(b, &yb, msg2);

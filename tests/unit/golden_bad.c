@@ -27,11 +27,13 @@ static const int64_t dims[] = { 0, -1, 1, 2, 3, 5, INT32_MAX, (int64_t)INT32_MAX
 static const int32_t words[] = { 0, 1, 2, 3, 4, -1, -2, 7, 30, 31, 127, 128, -128, 255, 32768, INT32_MAX, INT32_MIN };
 #define PICK(r, list) list[test_random(r) % (sizeof(list) / sizeof(list[0]))]
 
+#define MOST_X 13              /* operands of TFL_LSTM */
+
 struct call {
 	weft_opcode op;
 	weft_attr attr;
 	int n_x, n_y;
-	weft_tensor x[3], y;       /* a second output is the first again */
+	weft_tensor x[MOST_X], y;       /* a second output is the first again */
 };
 
 static weft_tensor shape(weft_dtype t, int rank, int64_t a, int64_t b, int64_t c, int64_t d)
@@ -59,6 +61,46 @@ static struct call broadcast(struct call c, weft_dtype t)
 	c.x[0] = S3(t, 2, 1, 4);
 	c.x[1] = S3(t, 1, 3, 4);
 	c.y = S3(t, 2, 3, 4);
+	return c;
+}
+
+static struct call lstm(struct call c)
+{
+	const struct weft_tfl_factor half = { 1 << 30, 0 };
+	struct weft_attr_tfl_lstm *a = &c.attr.tfl_lstm;
+
+	c.n_x = MOST_X;
+	c.x[0] = S3(WEFT_INT8, 2, 3, 4);
+	c.y = S3(WEFT_INT8, 2, 3, 5);
+	a->cell_power = -11;
+	for (int g = 0; g < 4; g++) {
+		c.x[1 + g] = S2(WEFT_INT8, 5, 4);
+		c.x[5 + g] = S2(WEFT_INT8, 5, 5);
+		c.x[9 + g] = S1(WEFT_INT32, 5);
+		a->x_gate[g] = a->h_gate[g] = half;
+	}
+	a->forget_cell = a->input_cell = a->hidden = half;
+	return c;
+}
+
+/* Further operators of TensorFlow Lite; others pass as they are. */
+static struct call valid_tfl(struct call c)
+{
+	switch (c.op) {
+	case WEFT_OP_TFL_TANH:
+		c.x[0].dtype = c.y.dtype = WEFT_INT16;
+		c.attr.quant = (struct weft_attr_quant){ 1.0f / 4096, 0, 1.0f / 32768, 0 };
+		break;
+	case WEFT_OP_TFL_RESIZE_BILINEAR:
+		c.x[0] = S4(WEFT_INT8, 1, 3, 4, 2);
+		c.y = S4(WEFT_INT8, 1, 5, 6, 2);
+		break;
+	case WEFT_OP_TFL_LSTM: return lstm(c);
+	case WEFT_OP_TFL_CAST: c.y.dtype = WEFT_FP32; break;
+	case WEFT_OP_TFL_SQRT: c.x[0].dtype = c.y.dtype = WEFT_FP32; break;
+	case WEFT_OP_TFL_DIV: return broadcast(c, WEFT_FP32);
+	default: break;
+	}
 	return c;
 }
 
@@ -246,7 +288,7 @@ static struct call valid(weft_opcode op)
 		c.y.dtype = WEFT_FP32;
 		c.attr.quant.x_scale = 1;
 		break;
-	default: return valid_newer(c);
+	default: return valid_newer(valid_tfl(c));
 	}
 	return c;
 }
@@ -254,7 +296,8 @@ static struct call valid(weft_opcode op)
 /* Attributes with a bool first, which another byte than 0 or 1 is not. */
 static bool has_bools(weft_opcode op)
 {
-	return op == WEFT_OP_ARITHMETIC_RIGHT_SHIFT || op == WEFT_OP_FFT2D || op == WEFT_OP_RFFT2D;
+	return op == WEFT_OP_ARITHMETIC_RIGHT_SHIFT || op == WEFT_OP_FFT2D || op == WEFT_OP_RFFT2D ||
+	       op == WEFT_OP_TFL_RESIZE_BILINEAR || op == WEFT_OP_TFL_LSTM;
 }
 
 /* Change one thing to an awkward value. */
@@ -340,19 +383,22 @@ static void guard_intact(const weft_tensor *t)
 
 static int run(struct call *c, bool fast, bool attr, int n_y, uint64_t *r)
 {
-	weft_tensor *t[4] = { &c->x[0], &c->x[1], &c->x[2], &c->y };
-	const weft_tensor *x[4] = { t[0], t[1], t[2], NULL };
+	weft_tensor *t[MOST_X + 1];
+	const weft_tensor *x[MOST_X];
 	weft_tensor *y[2] = { &c->y, &c->y };
 	char msg[WEFT_GOLDEN_MSG] = "";
 	int err;
 
-	for (int i = 0; i < 4; i++)
+	for (int i = 0; i < MOST_X; i++)
+		x[i] = t[i] = &c->x[i];
+	t[MOST_X] = &c->y;
+	for (int i = 0; i <= MOST_X; i++)
 		allocate(c, i, t[i], r);
 	err = weft_golden_run(c->op, attr ? &c->attr : NULL, x, c->n_x, y, n_y, fast, msg);
 	assert_true(err == 0 || err == -EINVAL || err == -ENOTSUP);
 	assert_true((err == 0) == (msg[0] == '\0'));
 	assert_null(strchr(msg, '\n'));
-	for (int i = 0; i < 4; i++) {
+	for (int i = 0; i <= MOST_X; i++) {
 		guard_intact(t[i]);
 		free(t[i]->data);
 	}

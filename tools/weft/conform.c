@@ -155,6 +155,14 @@ static void print_row(const struct row *r)
 	printf("%-24s %-12s %7d %7d %7d %11d\n", r->op, r->types, r->passed, r->refused, r->failed, r->unsupported);
 }
 
+static int by_name(const void *pa, const void *pb)
+{
+	const struct row *a = pa, *b = pb;
+	int c = strcmp(a->op, b->op);
+
+	return c ? c : strcmp(a->types, b->types);
+}
+
 static void print_table(struct tally *t, bool device)
 {
 	printf("%-24s %-12s %7s %7s %7s %11s\n", "operator", "types", "passed", "refused", "failed", "unsupported");
@@ -246,6 +254,8 @@ static int conform(struct args *a, struct tally *t)
 	int err = weft_conform(a->dir, &a->o, seen, t, msg);
 	if (err)
 		return fail(status_of(err), "%s", *msg ? msg : strerror(-err));
+	if (t->n_rows)
+		qsort(t->rows, (size_t)t->n_rows, sizeof *t->rows, by_name);
 	if (t->json)
 		print_json_table(t);
 	else

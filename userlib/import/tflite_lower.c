@@ -157,10 +157,12 @@ int tfl_quant(struct tfl_lower *l, int i, unsigned types, struct tfl_quant *q)
 	if (!isnormal(scale) || scale < 0)
 		return tfl_fail(l, -EINVAL, "tensor %d: scale %g, at byte %zu", i, (double)scale, f->scale.at);
 	int err = check_zp(l, i, types, zp);
+	if (err)
+		return err;
 	q->t = type_of(f->type);
 	q->scale = scale;
 	q->zp = (int32_t)zp - (f->type == TFL_UINT8 ? 128 : 0);
-	return err;
+	return 0;
 }
 
 /* Elements of a constant in the graph's layout; uint8 less 128, int4 unpacked. */
@@ -215,7 +217,8 @@ static void note_quant(struct tfl_lower *l, int i, int tensor, int zp_less)
 	struct weft_quant *q = &l->g->tensors[tensor].q;
 	q->present = true;
 	q->scale = fb_f32_at(&l->m->b, &f->scale, 0);
-	q->zp = (f->zero_point.n ? fb_i64_at(&l->m->b, &f->zero_point, 0) : 0) - zp_less;
+	/* judged only where an operator uses it, so any number; it then wraps */
+	q->zp = (int64_t)((uint64_t)(f->zero_point.n ? fb_i64_at(&l->m->b, &f->zero_point, 0) : 0) - (uint64_t)zp_less);
 }
 
 static int add_const(struct tfl_lower *l, int i, weft_tensor *t)

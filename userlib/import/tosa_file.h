@@ -16,7 +16,7 @@
 #define TOSA_MAX_BLOCKS    4096
 #define TOSA_MAX_TENSORS   65536
 #define TOSA_MAX_OPERATORS 32768
-#define TOSA_MAX_NAMES     (1 << 18)  /* operands and results of all operators, ports of all blocks */
+#define TOSA_MAX_NAMES     (1 << 17)  /* operands and results of all operators, ports of all blocks */
 #define TOSA_MAX_NAME      1024       /* bytes of a name */
 #define TOSA_NAME_SHOWN    48
 

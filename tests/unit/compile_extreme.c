@@ -20,7 +20,7 @@ static int random_const(weft_graph *g, weft_dtype t, int rank, const int64_t *di
 	for (size_t i = 0; i < n; i++) {
 		int64_t v = lo + (int64_t)(test_random(&rng) % (uint64_t)(hi - lo + 1));
 		if (t == WEFT_INT48)
-			((int64_t *)p)[i] = v << 8;
+			((int64_t *)p)[i] = v * 256;
 		else if (t == WEFT_INT32)
 			((int32_t *)p)[i] = (int32_t)v;
 		else if (t == WEFT_INT16)

@@ -375,8 +375,8 @@ static int64_t traffic(const struct seg *s)
 		const struct plan *p = &s->plan[i];
 		if (p->group || (p->xr && p->yr && p->rr))
 			continue;
-		sum += p->cost * 8 + (p->yr ? 0 : view_bytes(&seg_node(s, i)->y)) +
-		       (p->rr ? 0 : view_bytes(&seg_node(s, i)->r));
+		sum += p->cost * 8 + (p->yr ? 0 : view_elements(&seg_node(s, i)->y)) +
+		       (p->rr ? 0 : view_elements(&seg_node(s, i)->r));
 	}
 	return sum;
 }

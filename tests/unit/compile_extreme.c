@@ -32,8 +32,8 @@ static int rescale(weft_graph *g, int x, int64_t channels, int shift, int y_zp)
 	weft_attr a = { .rescale = { .scale32 = true, .rounding = WEFT_DOUBLE_ROUND, .per_channel = channels > 1, .y_zp = y_zp } };
 	int mul = random_const(g, WEFT_INT32, 1, DIMS(channels), 1 << 30, 0x7fffffff);
 	int sh = random_const(g, WEFT_INT8, 1, DIMS(channels), shift, shift + 1);
-	const weft_tensor *t = &g->tensors[x].t;
-	int y = weft_graph_tensor(g, "y", WEFT_INT8, t->rank, t->dim);
+	weft_tensor t = g->tensors[x].t;
+	int y = weft_graph_tensor(g, "y", WEFT_INT8, t.rank, t.dim);
 	assert_true(weft_graph_op(g, WEFT_OP_RESCALE, &a, -1, (int[]){ x, mul, sh }, 3, &y, 1) >= 0);
 	return y;
 }

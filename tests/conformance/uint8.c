@@ -5,7 +5,7 @@
  * CRC-32 that TensorFlow Lite's reference kernels gave, for two inputs.
  *
  * tests/models/uint8_expected/README.md says where the numbers come from, and
- * tools/train/record_networks.py how inputs are made. Within the graph uint8 is
+ * tools/train/record_uint8.py how inputs are made. Within the graph uint8 is
  * int8, 128 less; that is undone before the comparison.
  */
 #include <stdarg.h>

@@ -30,7 +30,7 @@ struct layer {
 static const struct layer layers[] = {
 	{ "conv 1x1", TFL_CONV_2D, 9, 10, 24, 20, 1, 1, 1, 1, TFL_SAME, TFL_NONE, TFL_INT64, false },
 	{ "conv 3x3, 32-bit bias", TFL_CONV_2D, 9, 10, 16, 33, 3, 3, 1, 1, TFL_SAME, TFL_RELU, TFL_INT32, false },
-	{ "conv 3x3 behind PAD", TFL_CONV_2D, 9, 10, 16, 16, 3, 3, 1, 1, TFL_VALID, TFL_RELU6, TFL_INT64, true },
+	{ "conv 3x3 behind PAD", TFL_CONV_2D, 9, 10, 16, 16, 3, 3, 2, 1, TFL_VALID, TFL_RELU6, TFL_INT64, true },
 	{ "conv 5x4, dilated, no bias", TFL_CONV_2D, 14, 13, 3, 8, 5, 4, 1, 2, TFL_SAME, TFL_RELU_N1_TO_1, -1, false },
 	{ "conv of few channels", TFL_CONV_2D, 30, 28, 2, 16, 3, 3, 2, 1, TFL_SAME, TFL_NONE, TFL_INT64, false },
 	{ "depthwise 3x3", TFL_DEPTHWISE_CONV_2D, 11, 9, 40, 1, 3, 3, 1, 1, TFL_SAME, TFL_RELU, TFL_INT64, false },

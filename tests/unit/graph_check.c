@@ -185,6 +185,13 @@ static void keep_bools(weft_graph *g)
 			a[offsetof(struct weft_attr_shift, round)] &= 1;
 		if (g->ops[i].op == WEFT_OP_FFT2D)
 			a[offsetof(struct weft_attr_fft, inverse)] &= 1;
+		if (g->ops[i].op == WEFT_OP_TFL_RESIZE_BILINEAR) {
+			a[offsetof(struct weft_attr_tfl_resize, align_corners)] &= 1;
+			a[offsetof(struct weft_attr_tfl_resize, half_pixel)] &= 1;
+			a[offsetof(struct weft_attr_tfl_resize, raw_uint8)] &= 1;
+		}
+		if (g->ops[i].op == WEFT_OP_TFL_LSTM)
+			a[offsetof(struct weft_attr_tfl_lstm, time_major)] &= 1;
 		if (g->ops[i].op != WEFT_OP_RESCALE)
 			continue;
 		a[offsetof(struct weft_attr_rescale, scale32)] &= 1;

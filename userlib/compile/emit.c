@@ -11,6 +11,7 @@
 
 #define LOAD_PART      2048    /* bytes */
 #define MAX_LOAD_PARTS 8
+#define LONG_LOAD      32768   /* bytes; a single tile's input above that comes in parts as well */
 
 /* A slot and what lies in it, so that jobs do not load twice. */
 struct cache { int64_t key[MAX_SLOTS]; int next; };
@@ -21,6 +22,7 @@ struct node_emit {
 	const struct plan *p;
 	struct cache in, w;
 	int next_r, next_out;
+	int64_t parts;         /* in which the input has just come; not yet used if above 1 */
 	int64_t loaded;        /* all_weights: column tiles that are there */
 };
 
@@ -97,6 +99,39 @@ static int load_resident(struct emit *e, int stor)
 	return 0;
 }
 
+/* The jobs of a node: tiles of pixels in raster order, image after image, times channels. */
+static int64_t n_tiles(const struct node_emit *m)
+{
+	const int64_t *y = m->nd->y.dim;
+
+	return y[0] * ceil_div(y[1], m->p->th) * ceil_div(y[2], m->p->tw);
+}
+
+/* Part i of n of a span. */
+static struct span part_of(struct span s, int64_t i, int64_t n)
+{
+	int64_t lo = s.n * i / n, hi = s.n * (i + 1) / n;
+
+	return (struct span){ s.lo + lo, hi - lo };
+}
+
+/* The job's input, from memory; in parts, so that work on the first can start. */
+static int load_parts(struct node_emit *m, const struct job *j, int64_t c, int64_t cn)
+{
+	const struct operand *x = &j->x;
+	bool by_rows = x->rows.n > 1;
+
+	for (int64_t i = 0; i < m->parts; i++) {
+		struct operand o = *x;
+		*(by_rows ? &o.rows : &o.cols) = part_of(by_rows ? x->rows : x->cols, i, m->parts);
+		o.addr += (o.rows.lo - x->rows.lo) * x->ys + (o.cols.lo - x->cols.lo) * x->xs;
+		int err = o.rows.n && o.cols.n ? copy_box(m->e, false, &m->nd->x, j->n, &o, c, cn) : 0;
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
 static int set_x(struct node_emit *m, struct job *j)
 {
 	const struct node *nd = m->nd;
@@ -111,7 +146,10 @@ static int set_x(struct node_emit *m, struct job *j)
 	int64_t key = ((j->n * nd->y.dim[1] + j->oy) * nd->y.dim[2] + j->ox) * nd->x.dim[3] + c;
 	int slot = cache_find(&m->in, m->p->n_in, key, &fresh);
 	j->x = in_slot(area_addr(m->e->s, m->p->in[slot]), rows, cols, cn, &nd->x);
-	return fresh ? copy_box(m->e, false, &nd->x, j->n, &j->x, c, cn) : 0;
+	if (!fresh)
+		return 0;
+	m->parts = n_tiles(m) == 1 && j->x.ys * rows.n > LONG_LOAD ? 4 : 1;
+	return load_parts(m, j, c, cn);
 }
 
 static int set_r(struct node_emit *m, struct job *j)
@@ -217,11 +255,35 @@ static int64_t work_of(const struct cc *cc, const struct node *nd, const struct 
 	return nd->kind == NODE_POOL ? pixels * nd->kh * nd->kw * j->cn : 0;
 }
 
+static int compute(struct node_emit *m, const struct job *j, const struct weights *w);
+
+/* As the parts of the input come. */
+static int compute_parts_of_input(struct node_emit *m, const struct job *j, const struct weights *w)
+{
+	int64_t parts = m->parts, n = m->e->s->cc->n;
+	bool by_rows = j->oh > 1;
+	int err = 0;
+
+	m->parts = 1;
+	for (int64_t i = 0, at = 0, all = by_rows ? j->oh : j->ow; i < parts && at < all && !err; i++) {
+		int64_t end = i == parts - 1 ? all : min64(all, by_rows ? all * (i + 1) / parts : round_up(all * (i + 1) / parts, n));
+		if (end <= at)
+			continue;
+		struct job k = by_rows ? job_part(j, j->oy + at, end - at, j->ox, j->ow)
+		                       : job_part(j, j->oy, j->oh, j->ox + at, end - at);
+		err = compute(m, &k, w);
+		at = end;
+	}
+	return err;
+}
+
 /* Half the pixels at a time, until a command is not too long. */
 static int compute(struct node_emit *m, const struct job *j, const struct weights *w)
 {
 	int64_t n = m->e->s->cc->n, oh = (j->oh + 1) / 2, ow = round_up((j->ow + 1) / 2, n);
 
+	if (m->parts > 1)
+		return compute_parts_of_input(m, j, w);
 	if (work_of(m->e->s->cc, m->nd, j) <= (int64_t)(WEFT_VERIFY_MAX_TAPS / 2) || (j->oh == 1 && j->ow <= n))
 		return compute_all(m, j, w);
 	struct job a, b;
@@ -318,43 +380,85 @@ static int compute_parts(struct node_emit *m, const struct job *j)
 	return 0;
 }
 
-static int run_job(struct node_emit *m, struct job *j)
+static struct job job_at(const struct node_emit *m, int64_t tile, int64_t c)
+{
+	const int64_t *y = m->nd->y.dim;
+	int64_t nx = ceil_div(y[2], m->p->tw), ny = ceil_div(y[1], m->p->th);
+	int64_t ox = tile % nx * m->p->tw, oy = tile / nx % ny * m->p->th;
+
+	return (struct job){
+		.n = tile / nx / ny, .oy = oy, .oh = min64(m->p->th, y[1] - oy), .ox = ox, .ow = min64(m->p->tw, y[2] - ox),
+		.c = c, .cn = min64(m->p->tc, y[3] - c),
+	};
+}
+
+static int run_job(struct node_emit *m, struct job j)
 {
 	int err;
 
-	if ((err = set_x(m, j)) || (err = set_r(m, j)))
+	if ((err = set_x(m, &j)) || (err = set_r(m, &j)))
 		return err;
-	set_y(m, j);
+	set_y(m, &j);
 	if (m->nd->w < 0)
-		err = compute(m, j, NULL);
+		err = compute(m, &j, NULL);
 	else if (m->p->split_k)
-		err = compute_parts(m, j);
+		err = compute_parts(m, &j);
 	else
-		err = m->p->all_weights ? compute_pieces(m, j) : compute_slot(m, j);
-	return err ? err : store_y(m, j);
+		err = m->p->all_weights ? compute_pieces(m, &j) : compute_slot(m, &j);
+	return err ? err : store_y(m, &j);
 }
 
-static int run_pixels(struct node_emit *m, int64_t c, int64_t cn)
+/*
+ * Loads run in order: the next tile's input must not queue behind weights that
+ * wait for their slot. It comes when this tile's first weights are on their way.
+ */
+static int input_ahead(struct node_emit *m, int64_t tile)
 {
-	const struct node *nd = m->nd;
-	const struct plan *p = m->p;
+	if (m->p->xr || m->p->n_in < 2 || channelwise(m->nd) || tile >= n_tiles(m))
+		return 0;
+	struct job next = job_at(m, tile, 0);
+	return set_x(m, &next);
+}
 
-	for (int64_t n = 0; n < nd->y.dim[0]; n++)
-		for (int64_t oy = 0; oy < nd->y.dim[1]; oy += p->th)
-			for (int64_t ox = 0; ox < nd->y.dim[2]; ox += p->tw) {
-				int64_t step = cn ? cn : p->tc, c0 = cn ? c : 0, c1 = cn ? c + cn : nd->y.dim[3];
-				for (int64_t ch = c0; ch < c1; ch += step) {
-					struct job j = {
-						.n = n, .oy = oy, .oh = min64(p->th, nd->y.dim[1] - oy),
-						.ox = ox, .ow = min64(p->tw, nd->y.dim[2] - ox),
-						.c = ch, .cn = min64(step, c1 - ch),
-					};
-					int err = run_job(m, &j);
-					if (err)
-						return err;
-				}
-			}
-	return 0;
+static int run_by_pixels(struct node_emit *m)
+{
+	int64_t tiles = n_tiles(m), channels = ceil_div(m->nd->y.dim[3], m->p->tc), when = min64(2, channels) - 1;
+	int err = 0;
+
+	for (int64_t t = 0; t < tiles; t++)
+		for (int64_t c = 0; c < channels && !err; c++) {
+			err = run_job(m, job_at(m, t, c * m->p->tc));
+			if (!err && c == when && channels > 1)
+				err = input_ahead(m, t + 1);
+		}
+	return err;
+}
+
+/* The same for the next channels' weights among inputs. */
+static int weights_ahead(struct node_emit *m, int64_t c)
+{
+	bool fresh;
+
+	if (m->nd->w < 0 || m->p->all_weights || m->p->split_k || m->p->n_w < 2 || c >= m->nd->y.dim[3])
+		return 0;
+	int64_t n = m->e->s->cc->n;
+	int slot = cache_find(&m->w, m->p->n_w, c / n, &fresh);
+	return fresh ? load_slot(m, area_addr(m->e->s, m->p->w[slot]), c / n,
+	                         ceil_div(min64(m->p->tc, m->nd->y.dim[3] - c), n)) : 0;
+}
+
+static int run_by_channels(struct node_emit *m)
+{
+	int64_t tiles = n_tiles(m), when = min64(2, tiles) - 1;
+	int err = 0;
+
+	for (int64_t c = 0; c < m->nd->y.dim[3]; c += m->p->tc)
+		for (int64_t t = 0; t < tiles && !err; t++) {
+			err = run_job(m, job_at(m, t, c));
+			if (!err && t == when && tiles > 1)
+				err = weights_ahead(m, c + m->p->tc);
+		}
+	return err;
 }
 
 /* Does the input come from memory as a whole, and is it larger than the first weights? */
@@ -494,7 +598,7 @@ static int group_start(struct group_emit *m)
 	for (int k = 0; k < m->g->n && !err; k++) {
 		struct seg *s = m->e->s;
 		const struct plan *p = &s->plan[m->g->first + k];
-		m->node[k] = (struct node_emit){ .e = m->e, .nd = seg_node(s, m->g->first + k), .p = p };
+		m->node[k] = (struct node_emit){ .e = m->e, .nd = seg_node(s, m->g->first + k), .p = p, .parts = 1 };
 		m->e->node = (int)(m->node[k].nd - s->cc->nodes);
 		if ((err = load_resident(m->e, p->sx)) || (p->sr >= 0 && (err = load_resident(m->e, p->sr))) ||
 		    (err = load_resident(m->e, p->sy)))
@@ -522,7 +626,7 @@ static int run_group(struct emit *e, struct group *g)
 static int run_node(struct emit *e, int i)
 {
 	struct seg *s = e->s;
-	struct node_emit m = { .e = e, .nd = seg_node(s, i), .p = &s->plan[i] };
+	struct node_emit m = { .e = e, .nd = seg_node(s, i), .p = &s->plan[i], .parts = 1 };
 	int err;
 
 	e->node = (int)(m.nd - s->cc->nodes);
@@ -533,11 +637,7 @@ static int run_node(struct emit *e, int i)
 	if ((err = load_resident(e, m.p->sx)) || (m.p->sr >= 0 && (err = load_resident(e, m.p->sr))) ||
 	    (err = load_resident(e, m.p->sy)))
 		return err;
-	if (!m.p->by_channel)
-		return run_pixels(&m, 0, 0);
-	for (int64_t c = 0; c < m.nd->y.dim[3] && !err; c += m.p->tc)
-		err = run_pixels(&m, c, min64(m.p->tc, m.nd->y.dim[3] - c));
-	return err;
+	return m.p->by_channel ? run_by_channels(&m) : run_by_pixels(&m);
 }
 
 int seg_emit(struct seg *s)

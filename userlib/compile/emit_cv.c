@@ -59,6 +59,29 @@ static void set_input(struct weft_cmd_conv *k, const struct node *nd, const stru
 	k->w_zp = nd->w_zp;
 }
 
+static int64_t span_in(int64_t lo, int64_t hi, int64_t from, int64_t to)
+{
+	return max64(0, min64(hi, to) - max64(lo, from));
+}
+
+/*
+ * Slots lost because input and weights lie in one region, whose two banks then
+ * serve both: half a slot each where the input's words are aligned, else one.
+ */
+static int64_t shared_region(const struct cc *cc, const struct cmd *c, int64_t slots)
+{
+	const struct access *x = &c->acc[0], *w = &c->acc[1];
+	int64_t region = cc->cfg->sp_bytes / WEFT_SP_REGIONS, both = 0;
+
+	if (c->n_acc < 2)
+		return 0;
+	int64_t x0 = (int64_t)x->lo, x1 = (int64_t)(x->hi + (x->n - 1) * x->step), w0 = (int64_t)w->lo, w1 = (int64_t)w->hi;
+	for (int64_t r = 0; r < cc->cfg->sp_bytes; r += region)
+		both += span_in(x0, x1, r, r + region) * 64 / (x1 - x0) * (span_in(w0, w1, r, r + region) * 64 / (w1 - w0));
+	bool aligned = (c->c.conv.in_base | c->c.conv.ox_step | c->c.conv.oy_step) % cc->n == 0;
+	return slots * both / (64 * 64) / (aligned ? 2 : 1);
+}
+
 /* Channels [ch, +n_ch) with weights and records at these addresses. */
 static int emit_tiles(struct emit *e, const struct node *nd, const struct job *j, const struct taps *t,
                       int64_t ch, int64_t n_ch, int64_t w, int64_t rec, bool keep)
@@ -88,7 +111,8 @@ static int emit_tiles(struct emit *e, const struct node *nd, const struct job *j
 		k->post.add = 0;
 	}
 	int64_t fed = t->n_ky * t->n_kx * emit_reads(cc, &j->x, t->run) * cc->n;
-	int64_t group = max64(fed, nd->add ? ADD_CYCLES : 0), writes = ceil_div(min64(n_ch, cc->n) * j->y.elem, cc->n);
+	int64_t group = max64(fed + shared_region(cc, c, slots), nd->add ? ADD_CYCLES : 0);
+	int64_t writes = ceil_div(min64(n_ch, cc->n) * j->y.elem, cc->n);
 	group = max64(group, writes * cc->n);
 	int64_t pixels = j->oh * j->ow, cycles = tiles * ceil_div(pixels, cc->n) * group + NEXT_CYCLES;
 	/* Behind a group that is not full, the next command waits for the array to empty. */

@@ -207,13 +207,45 @@ static struct view input_view(const struct cc *cc, int *t)
 	return v;
 }
 
+/*
+ * SLICE i of a PAD, both of y and x: less padding before, and of the image
+ * only the first limit[0] rows and limit[1] columns.
+ */
+static bool slice_of_pad(const struct cc *cc, int i, int value, int pads[4], int *t, int64_t limit[2])
+{
+	const struct weft_gop *o = &cc->g->ops[i];
+	const int64_t *start = o->attr.slice.start;
+	const weft_tensor *in = &cc->g->tensors[o->in[0]].t, *out = &cc->g->tensors[o->out[0]].t;
+	int pad = made_by(cc, o->in[0], WEFT_OP_PAD);
+	int before[4] = { pads[0], pads[1], pads[2], pads[3] };
+
+	if (pad < 0 || in->rank != 4 || start[0] || start[3] || in->dim[0] != out->dim[0] || in->dim[3] != out->dim[3])
+		return false;
+	if (!pad_folds(cc, pad, value, before))
+		return false;
+	int64_t py = before[0] - pads[0] - start[1], px = before[2] - pads[2] - start[2];
+	if (py < 0 || px < 0 || out->dim[1] <= py || out->dim[2] <= px)
+		return false;
+	limit[0] = out->dim[1] - py;
+	limit[1] = out->dim[2] - px;
+	pads[0] += (int)py;
+	pads[2] += (int)px;
+	*t = cc->g->ops[pad].in[0];
+	return true;
+}
+
 void set_input(const struct cc *cc, struct node *nd, int t, int pad_value, int pads[4])
 {
-	int i = pads ? made_by(cc, t, WEFT_OP_PAD) : -1;
+	int pad = pads ? made_by(cc, t, WEFT_OP_PAD) : -1, slice = pads ? made_by(cc, t, WEFT_OP_SLICE) : -1;
+	int64_t limit[2] = { INT64_MAX, INT64_MAX };
 
-	if (i >= 0 && pad_folds(cc, i, pad_value, pads))
-		t = cc->g->ops[i].in[0];
+	if (pad >= 0 && pad_folds(cc, pad, pad_value, pads))
+		t = cc->g->ops[pad].in[0];
+	else if (slice >= 0)
+		slice_of_pad(cc, slice, pad_value, pads, &t, limit);
 	nd->x = input_view(cc, &t);
+	nd->x.dim[1] = min64(nd->x.dim[1], limit[0]);
+	nd->x.dim[2] = min64(nd->x.dim[2], limit[1]);
 	nd->x_t = t;
 }
 

@@ -11,7 +11,9 @@
 #include "plan.h"
 
 #define MAX_AHEAD  64          /* nodes that weights may wait on chip */
+#define MAX_TRIED  300000      /* commands of all trials of a step */
 #define MAX_DELAYS 300         /* attempts to find how many */
+#define ALLOC_WORK 20000000    /* pairs of areas looked at in all of them */
 
 struct node *seg_node(const struct seg *s, int i)
 {
@@ -34,11 +36,31 @@ static int stor_of(struct seg *s, int *map, int root, int node, bool write)
 		s->stor[k] = (struct stor){
 			.root = root, .bytes = t->bytes, .first = node,
 			.ext_in = t->src_item < s->first_item, .ext_out = false, .area = -1,
+			.may_over = -1, .over = -1, .under = -1,
 		};
 	}
 	s->stor[k].last = node;
 	s->stor[k].ext_out |= write && (t->host_reads || t->last_item >= s->first_item + s->n);
 	return k;
+}
+
+static bool is_whole(const struct seg *s, const struct view *v, int stor)
+{
+	return !v->off && view_is_dense(v) && view_bytes(v) == s->stor[stor].bytes;
+}
+
+/* Each element of the second addend is read just before the result's is written. */
+static void note_takeover(struct seg *s, int i)
+{
+	const struct node *nd = seg_node(s, i);
+	const struct plan *p = &s->plan[i];
+
+	if (p->sr < 0 || p->sr == p->sx || p->sr == p->sy || s->stor[p->sr].last != i || s->stor[p->sy].first != i)
+		return;
+	if (s->stor[p->sy].ext_in || s->stor[p->sr].bytes != s->stor[p->sy].bytes)
+		return;
+	if (is_whole(s, &nd->r, p->sr) && is_whole(s, &nd->y, p->sy))
+		s->stor[p->sy].may_over = p->sr;
 }
 
 static int list_storages(struct seg *s)
@@ -60,6 +82,8 @@ static int list_storages(struct seg *s)
 		p->sr = nd->add ? stor_of(s, map, nd->r.root, i, false) : -1;
 		p->sy = stor_of(s, map, nd->y.root, i, true);
 	}
+	for (int i = 0; i < s->n; i++)
+		note_takeover(s, i);
 	free(map);
 	return 0;
 }
@@ -85,31 +109,72 @@ static int smaller(const void *pa, const void *pb)
 	return a->i < b->i ? -1 : 1;
 }
 
-static bool fits(const struct seg *s, const int64_t *used, const struct stor *t)
+static bool fits(const struct seg *s, const int64_t *used, int64_t bytes, int first, int last)
 {
-	for (int i = t->first; i <= t->last; i++)
-		if (used[i] + round_up(t->bytes, s->cc->n) + reserve_of(s, i) > budget_all(s))
+	for (int i = first; i <= last; i++)
+		if (used[i] + round_up(bytes, s->cc->n) + reserve_of(s, i) > budget_all(s))
 			return false;
 	return true;
 }
 
+int stor_last(const struct seg *s, int stor)
+{
+	while (s->stor[stor].under >= 0)
+		stor = s->stor[stor].under;
+	return s->stor[stor].last;
+}
+
+static void use(const struct seg *s, int64_t *used, const struct stor *t, int last, int sign)
+{
+	for (int i = t->first; i <= last; i++)
+		used[i] += sign * round_up(t->bytes, s->cc->n);
+}
+
+/* Storages that take each other over, head first, as one; else each for itself. */
+static void place_chain(struct seg *s, int64_t *used, int head)
+{
+	int last = stor_last(s, head), next;
+	bool all = fits(s, used, s->stor[head].bytes, s->stor[head].first, last);
+
+	if (all)
+		use(s, used, &s->stor[head], last, 1);
+	for (int i = head; i >= 0; i = next) {
+		struct stor *t = &s->stor[i];
+		next = t->under;
+		t->resident = all;
+		if (all)
+			continue;
+		t->over = t->under = -1;
+		t->resident = fits(s, used, t->bytes, t->first, t->last);
+		if (t->resident)
+			use(s, used, t, t->last, 1);
+	}
+}
+
 /* used[i]: bytes of residents during node i. */
-static int choose_residents(struct seg *s, int64_t *used, int64_t largest)
+static int choose_residents(struct seg *s, int64_t *used, int64_t largest, bool in_place)
 {
 	struct order_key *k = malloc(((size_t)s->n_stor + 1) * sizeof *k);
 
 	if (!k)
 		return -ENOMEM;
-	for (int i = 0; i < s->n_stor; i++)
+	for (int i = 0; i < s->n_stor; i++) {
 		k[i] = (struct order_key){ s->stor[i].bytes, i };
+		s->stor[i].over = s->stor[i].under = -1;
+		s->stor[i].resident = false;
+	}
+	for (int i = 0; i < s->n_stor; i++) {
+		int o = s->stor[i].may_over;
+		if (o < 0 || !in_place || s->cc->o->no_fuse)
+			continue;
+		s->stor[i].over = o;
+		s->stor[o].under = i;
+	}
 	qsort(k, (size_t)s->n_stor, sizeof *k, smaller);
 	for (int j = 0; j < s->n_stor; j++) {
-		struct stor *t = &s->stor[k[j].i];
-		/* Coming from memory for one node alone, in tiles is no worse; whole is simpler where it fits. */
-		t->resident = !s->cc->o->no_fuse && t->bytes <= largest && fits(s, used, t);
-		if (t->resident)
-			for (int i = t->first; i <= t->last; i++)
-				used[i] += round_up(t->bytes, s->cc->n);
+		const struct stor *t = &s->stor[k[j].i];
+		if (t->over < 0 && !t->resident && !s->cc->o->no_fuse && t->bytes <= largest)
+			place_chain(s, used, k[j].i);
 	}
 	free(k);
 	return 0;
@@ -187,10 +252,14 @@ static int list_areas(struct seg *s)
 	s->n_area = 0;
 	for (int i = 0; i < s->n_stor; i++) {
 		struct stor *t = &s->stor[i];
-		t->area = t->resident ? add_area(s, t->bytes, group_first(s, t->first), group_last(s, t->last), false) : -1;
-		if (t->resident && t->area < 0)
+		t->area = t->resident && t->over < 0 ? add_area(s, t->bytes, group_first(s, t->first),
+		                                                group_last(s, stor_last(s, i)), false) : -1;
+		if (t->resident && t->over < 0 && t->area < 0)
 			return t->area;
 	}
+	for (int i = 0; i < s->n_stor; i++)
+		for (int k = i; s->stor[i].over < 0 && (k = s->stor[k].under) >= 0; )
+			s->stor[k].area = s->stor[i].area;
 	for (uint32_t i = 0; i < s->n_group; i++)
 		if ((err = list_group_areas(s, &s->group[i])))
 			return err;
@@ -267,13 +336,14 @@ static bool delay_weights(struct seg *s, const struct area *x)
 static int alloc_mode(struct seg *s, int64_t compact)
 {
 	int err = -ENOSPC, failed;
+	int64_t delays = min64(MAX_DELAYS, ALLOC_WORK / ((int64_t)s->n_area * s->n_area + 1));
 
 	for (uint32_t i = 0; i < s->n_area; i++)
 		if (s->area[i].weights)
 			s->area[i].t0 = s->area[i].need > MAX_AHEAD ? s->area[i].need - MAX_AHEAD : 0;
 	for (int k = 0; err == -ENOSPC; k++) {
 		err = alloc_areas(s, s->cc->sp_bytes, s->cc->n, compact, &failed);
-		if (err == -ENOSPC && !(k < MAX_DELAYS ? delay_weights(s, &s->area[failed]) : drop_prefetch(s)))
+		if (err == -ENOSPC && !(k < delays ? delay_weights(s, &s->area[failed]) : drop_prefetch(s)))
 			break;
 	}
 	return err;
@@ -290,18 +360,24 @@ static int alloc_with_prefetch(struct seg *s)
 	return err;
 }
 
+/* The largest resident, wherever: several that are in each other's way would only follow it. */
 static bool evict(struct seg *s, int64_t *used)
 {
-	struct stor *victim = NULL;
+	int victim = -1, next;
 
-	for (int i = 0; i < s->n_stor; i++)
-		if (s->stor[i].resident && (!victim || s->stor[i].bytes > victim->bytes))
-			victim = &s->stor[i];
-	if (!victim)
+	for (int i = 0; i < s->n_stor; i++) {
+		const struct stor *t = &s->stor[i];
+		if (t->resident && t->over < 0 && (victim < 0 || t->bytes > s->stor[victim].bytes))
+			victim = i;
+	}
+	if (victim < 0)
 		return false;
-	victim->resident = false;
-	for (int i = victim->first; i <= victim->last; i++)
-		used[i] -= round_up(victim->bytes, s->cc->n);
+	use(s, used, &s->stor[victim], stor_last(s, victim), -1);
+	for (int i = victim; i >= 0; i = next) {
+		next = s->stor[i].under;
+		s->stor[i].resident = false;
+		s->stor[i].over = s->stor[i].under = -1;
+	}
 	return true;
 }
 
@@ -338,14 +414,18 @@ static void note_memory(struct seg *s)
 	}
 }
 
-/* With residents of at most `largest` bytes. 0, -ENOSPC, -ERANGE, -ENOMEM */
-static int place_with(struct seg *s, int64_t *used, int64_t largest)
+/* Residents of at most `largest` bytes, groups of at most `group` nodes, and whether they work in
+ * whole groups of the array's rows; results in the place of second addends. */
+struct trial { int64_t largest; int group; bool full, in_place; };
+
+/* 0, -ENOSPC, -ERANGE, -ENOMEM */
+static int place_with(struct seg *s, int64_t *used, const struct trial *t)
 {
 	memset(used, 0, (size_t)s->n * sizeof *used);
-	int err = choose_residents(s, used, largest);
+	int err = choose_residents(s, used, t->largest, t->in_place);
 
 	while (!err) {
-		if ((!s->cc->o->no_fuse && (err = seg_groups(s))) || (err = plan_all(s, used)) || (err = list_areas(s)))
+		if ((!s->cc->o->no_fuse && (err = seg_groups(s, t->group, t->full))) || (err = plan_all(s, used)) || (err = list_areas(s)))
 			break;
 		err = alloc_with_prefetch(s);
 		if (err != -ENOSPC)
@@ -355,54 +435,72 @@ static int place_with(struct seg *s, int64_t *used, int64_t largest)
 	return err;
 }
 
-static int64_t group_traffic(const struct seg *s, const struct group *g)
+/* Does anything pass the memory because it does not fit? */
+static bool all_fits(const struct seg *s)
 {
-	int64_t sum = 0;
-
-	for (int i = 0; i < g->n_ring; i++)
-		sum += s->stor[g->ring[i].stor].bytes * (g->ring[i].load + g->ring[i].store);
-	return sum;
-}
-
-/* Bytes of tensors, and of weights loaded again, that pass the memory because they do not fit. */
-static int64_t traffic(const struct seg *s)
-{
-	int64_t sum = 0;
-
-	for (uint32_t i = 0; i < s->n_group; i++)
-		sum += group_traffic(s, &s->group[i]);
 	for (int i = 0; i < s->n; i++) {
 		const struct plan *p = &s->plan[i];
-		if (p->group || (p->xr && p->yr && p->rr))
-			continue;
-		sum += p->cost * 8 + (p->yr ? 0 : view_elements(&seg_node(s, i)->y)) +
-		       (p->rr ? 0 : view_elements(&seg_node(s, i)->r));
+		if (p->group || !p->xr || !p->yr || !p->rr)
+			return false;
 	}
-	return sum;
+	return true;
 }
 
-/*
- * Large residents take the room in which larger neighbours could run in
- * stripes, so several limits are tried; the least traffic wins.
- */
+/* Cycles of the plan as it stands; memory addresses only for telling storages apart. INT64_MAX: not at all */
+static int cycles_of(struct seg *s, int64_t *cycles)
+{
+	uint64_t at = 0;
+
+	for (int i = 0; i < s->n_stor; i++) {
+		struct cten *t = &s->cc->ten[s->stor[i].root];
+		if (!t->in_const)
+			t->offset = at;
+		at += (uint64_t)s->stor[i].bytes;
+	}
+	/* About what tune.c will do. */
+	for (int i = 0; i < s->n; i++)
+		plan_split(s->cc, seg_node(s, i), &s->plan[i], 3);
+	int err = seg_emit(s);
+	*cycles = err ? INT64_MAX : seg_cycles(s);
+	if (*cycles < 0)
+		return -ENOMEM;
+	return err == -ENOMEM ? err : 0;
+}
+
+/* Large residents take room from stripes, long groups from everything: a few of both are tried. */
+static struct trial trial_at(const struct seg *s, int k)
+{
+	static const int eighths[] = { 8, 4, 3, 2, 1 }, nodes[] = { GROUP_NODES, 7, 3, 2, 0 };
+	int n = (int)(sizeof nodes / sizeof *nodes);
+
+	return (struct trial){ budget_all(s) / 8 * eighths[k / 4 / n], nodes[k / 4 % n], k & 1, k & 2 };
+}
+
+#define N_TRIALS 100
+
 static int place_best(struct seg *s, int64_t *used)
 {
-	static const int eighths[] = { 8, 4, 3, 2, 1 };
-	int64_t best = -1, limit = 0;
-	int err = 0;
+	int64_t best = INT64_MAX, cycles;
+	struct trial chosen = trial_at(s, 0);
+	int64_t emitted = 0;
 
-	for (size_t k = 0; k < sizeof eighths / sizeof *eighths && best; k++) {
-		int64_t largest = budget_all(s) / 8 * eighths[k];
-		err = place_with(s, used, largest);
+	for (int k = 0; k < N_TRIALS && emitted < MAX_TRIED; k++) {
+		struct trial t = trial_at(s, k);
+		int err = place_with(s, used, &t);
+		if (!err && k == 0 && all_fits(s))
+			return 0;
+		if (!err)
+			err = cycles_of(s, &cycles);
 		if (err == -ENOMEM)
 			return err;
-		int64_t t = err ? -1 : traffic(s);
-		if (t >= 0 && (best < 0 || t < best)) {
-			best = t;
-			limit = largest;
+		emitted += s->cmds.n;
+		if (!err && cycles < best) {
+			best = cycles;
+			chosen = t;
 		}
 	}
-	return best == 0 ? 0 : place_with(s, used, best < 0 ? budget_all(s) : limit);
+	s->cc->bad_node = -1;
+	return place_with(s, used, &chosen);
 }
 
 int seg_place(struct seg *s)

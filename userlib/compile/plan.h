@@ -24,6 +24,9 @@ struct stor {
 	int first, last;       /* nodes that touch it */
 	bool ext_in, ext_out;  /* comes from memory; is needed in memory afterwards */
 	bool resident;
+	int may_over;          /* storage whose bytes it may take over: the second addend, read for the
+	                        * last time where this one is written; -1 */
+	int over, under;       /* resident: the one it does take over; the one that takes it over; -1 */
 	bool loaded;           /* emit.c: its load is out */
 	int area;              /* resident */
 };
@@ -45,6 +48,7 @@ struct ring {
 struct group {
 	int first, n;
 	int64_t step;          /* rows of the last node in one stripe */
+	bool full;             /* every stripe fills whole groups of the array's rows */
 	int n_ring;
 	struct ring ring[3 * GROUP_NODES];
 	int rx[GROUP_NODES], rr[GROUP_NODES], ry[GROUP_NODES];   /* rings of each node's operands, -1: resident */
@@ -94,6 +98,9 @@ struct seg {
 	int step;              /* in the program */
 };
 
+/* Last node that touches the bytes of a resident, whoever owns them by then. */
+int stor_last(const struct seg *s, int stor);
+
 struct node *seg_node(const struct seg *s, int i);
 
 /* Input rows and columns that output rows/columns [o, o+n) read, clipped to the image. */
@@ -118,8 +125,9 @@ void plan_split(const struct cc *cc, const struct node *nd, struct plan *p, int6
  * area for which there was no room), -ENOMEM */
 int alloc_areas(struct seg *s, int64_t sp_bytes, int64_t align, int64_t compact, int *failed);
 
-/* stripe.c: groups among nodes whose results do not stay on chip */
-int seg_groups(struct seg *s);
+/* stripe.c: groups of at most `most` nodes, among those whose results do not stay on chip; full:
+ * stripes of whole pixel groups only, at the price of more rows */
+int seg_groups(struct seg *s, int most, bool full);
 int group_walk(struct seg *s, struct group *g, struct group_walker *w);
 int64_t group_stripes(const struct seg *s, const struct group *g);
 void group_targets(const struct seg *s, const struct group *g, int64_t stripe, int64_t *target);

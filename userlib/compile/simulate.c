@@ -82,6 +82,9 @@ static uint64_t rows_rate(const struct sim *s, int k)
 
 static uint64_t rate_of(const struct sim *s, int k)
 {
+	/* Slow memory serves one direction at a time. */
+	if (s->slow && ((k == WEFT_UNIT_LD && s->u[WEFT_UNIT_ST].busy) || (k == WEFT_UNIT_ST && s->u[WEFT_UNIT_LD].busy)))
+		return ONE / 2;
 	if (k != WEFT_UNIT_VE)
 		return ONE;
 	uint64_t want = rows_rate(s, WEFT_UNIT_VE), room = ONE - rows_rate(s, WEFT_UNIT_CV);

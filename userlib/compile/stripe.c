@@ -119,6 +119,18 @@ static int64_t input_end(const struct node *nd, int64_t rows)
 	return in.lo + in.n;
 }
 
+/* Rows that fill whole groups of the array; 1 where that would take many. */
+static int64_t grain(const struct seg *s, const struct group *g, const struct node *nd)
+{
+	int64_t q = 1;
+
+	if (!g->full || !on_array(nd))
+		return 1;
+	while (q <= 8 && q * nd->own.y.dim[2] % s->cc->n)
+		q++;
+	return q > 8 ? 1 : q;
+}
+
 /* Rows of every node that stripe `stripe` of the last one asks for. */
 void group_targets(const struct seg *s, const struct group *g, int64_t stripe, int64_t *target)
 {
@@ -131,9 +143,10 @@ void group_targets(const struct seg *s, const struct group *g, int64_t stripe, i
 	}
 	if (stripe < 0 || stripe >= n - 1)
 		return;
-	target[g->n - 1] = (stripe + 1) * g->step;
+	target[g->n - 1] = min64((stripe + 1) * g->step, group_node(s, g, g->n - 1)->own.y.dim[1]);
 	for (int k = g->n - 1; k >= 0; k--) {
 		const struct node *nd = group_node(s, g, k);
+		target[k] = min64(round_up(target[k], grain(s, g, nd)), nd->own.y.dim[1]);
 		int wx = g->rx[k] < 0 ? -1 : g->ring[g->rx[k]].writer, wr = g->rr[k] < 0 ? -1 : g->ring[g->rr[k]].writer;
 		if (wx >= 0)
 			target[wx] = max64(target[wx], input_end(nd, target[k]));
@@ -238,6 +251,9 @@ static void set_over(const struct seg *s, struct group *g)
 	for (int i = 0; i < g->n_ring; i++) {
 		struct ring *r = &g->ring[i];
 		r->over = 0;
+		/* Rows that are written together stay together. */
+		if (r->writer >= 0)
+			r->rows = round_up(r->rows, grain(s, g, group_node(s, g, r->writer)));
 		for (int k = 0; k < g->n; k++)
 			if (g->rx[k] == i)
 				r->over = max64(r->over, (int64_t)(group_node(s, g, k)->kh - 1) * group_node(s, g, k)->dy);
@@ -320,13 +336,32 @@ static int64_t resident_bytes(const struct seg *s, const struct group *g)
 	int64_t sum = 0;
 
 	for (int i = 0; i < s->n_stor; i++)
-		if (s->stor[i].resident && s->stor[i].first < g->first + g->n && s->stor[i].last >= g->first)
+		if (s->stor[i].resident && s->stor[i].over < 0 && s->stor[i].first < g->first + g->n &&
+		    stor_last(s, i) >= g->first)
 			sum += round_up(s->stor[i].bytes, s->cc->n);
 	return sum;
 }
 
+/* A result that is written over rows which another node of the group may still want. */
+static bool overwrites(const struct seg *s, const struct group *g)
+{
+	for (int k = 0; k < g->n; k++) {
+		const struct plan *p = &s->plan[g->first + k];
+		if (p->sr < 0 || !s->stor[p->sy].resident || s->stor[p->sy].over != p->sr)
+			continue;
+		for (int i = 0; i < g->n; i++) {
+			const struct plan *q = &s->plan[g->first + i];
+			if (q->sx == p->sr || (i != k && q->sr == p->sr))
+				return true;
+		}
+	}
+	return false;
+}
+
 static bool plan_group(struct seg *s, struct group *g)
 {
+	if (overwrites(s, g))
+		return false;
 	for (int k = 0; k < g->n; k++)
 		use_views(group_node(s, g, k), &group_node(s, g, k)->own);
 
@@ -338,12 +373,12 @@ static bool plan_group(struct seg *s, struct group *g)
 }
 
 /* Nodes from i on until nothing that was written there and does not fit is still to be read. */
-static int closure(const struct seg *s, int i)
+static int closure(const struct seg *s, int i, int most)
 {
 	int last = i;
 
 	for (int k = i; k <= last && k < s->n; k++) {
-		if (!groupable(s, k) || k - i >= GROUP_NODES)
+		if (!groupable(s, k) || k - i >= most)
 			return k - i;
 		const struct stor *y = &s->stor[s->plan[k].sy];
 		if (!y->resident)
@@ -366,7 +401,7 @@ static int keep_group(struct seg *s, const struct group *g)
 	return 0;
 }
 
-int seg_groups(struct seg *s)
+int seg_groups(struct seg *s, int most, bool full)
 {
 	struct group *g = malloc(sizeof *g);
 	int err = g ? 0 : -ENOMEM;
@@ -378,10 +413,10 @@ int seg_groups(struct seg *s)
 	}
 	for (int i = 0; i < s->n && !err; ) {
 		const struct stor *y = &s->stor[s->plan[i].sy];
-		int n = y->resident ? 0 : closure(s, i);
+		int n = y->resident ? 0 : closure(s, i, most);
 		bool found = false;
 		for (; n >= 2 && !found; n--) {
-			*g = (struct group){ .first = i, .n = n };
+			*g = (struct group){ .first = i, .n = n, .full = full };
 			found = plan_group(s, g);
 			if (found)
 				break;

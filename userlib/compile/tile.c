@@ -2,7 +2,7 @@
 /*
  * Cutting a node into tiles that fit. Every combination of width (halved),
  * channels (halved) and loop order is tried with the greatest height that
- * fits; the one with the least memory traffic wins.
+ * fits, and with halves of that; the one that should take the fewest cycles wins.
  */
 #include <errno.h>
 
@@ -80,7 +80,34 @@ static int64_t measure(const struct cc *cc, const struct node *nd, struct plan *
 	return p->n_in * p->in_bytes + p->n_r * p->r_bytes + p->n_out * p->out_bytes + p->n_w * p->w_bytes;
 }
 
-static int64_t traffic(const struct cc *cc, const struct node *nd, const struct plan *p)
+/* Rows of the array that tiles of h x w fill, in groups of n. */
+static int64_t groups_of(const struct cc *cc, const struct node *nd, const struct plan *p)
+{
+	int64_t oh = nd->y.dim[1], ow = nd->y.dim[2], h[2] = { p->th, oh % p->th }, w[2] = { p->tw, ow % p->tw };
+	int64_t nh[2] = { oh / p->th, 1 }, nw[2] = { ow / p->tw, 1 }, sum = 0;
+
+	for (int i = 0; i < 4; i++)
+		sum += nh[i / 2] * nw[i % 2] * ceil_div(h[i / 2] * w[i % 2], cc->n);
+	return nd->y.dim[0] * sum;
+}
+
+/* Cycles of the array; of the vector engine, roughly. */
+static int64_t work(const struct cc *cc, const struct node *nd, const struct plan *p)
+{
+	int64_t blocks = ceil_div(nd->y.dim[3], cc->n);
+
+	if (nd->kind == NODE_CONV || nd->kind == NODE_DWCONV)
+		return groups_of(cc, nd, p) * blocks * (nd->tile_bytes / cc->n);
+	return view_elements(&nd->x) / cc->n;
+}
+
+/* Weights are used about as fast as they come. */
+static bool few_pixels(const struct cc *cc, const struct node *nd)
+{
+	return view_elements(&nd->y) / nd->y.dim[3] <= 2 * cc->n;
+}
+
+static int64_t expected(const struct cc *cc, const struct node *nd, const struct plan *p)
 {
 	struct counts k = job_counts(nd, p);
 	int64_t once = weights_of(nd, cc, nd->y.dim[3]), bytes = 0;
@@ -90,7 +117,18 @@ static int64_t traffic(const struct cc *cc, const struct node *nd, const struct 
 		bytes += k.pixels * p->in_bytes * (channelwise(nd) ? k.channels : many && p->by_channel ? k.channels : 1);
 	if (nd->w >= 0)
 		bytes += once * (p->all_weights || p->by_channel ? 1 : k.pixels);
-	return bytes / MEM_BYTES_PER_CYCLE + k.pixels * k.channels * JOB_CYCLES;
+	if (!p->rr)
+		bytes += view_bytes(&nd->r);
+	if (!p->yr)
+		bytes += view_bytes(&nd->y);
+	/* What nothing hides: the first tile's load and the last one's store; of weights that come as a
+	 * whole, some have come during the node before. Where they are all that counts, the more of them
+	 * come before the better. */
+	int64_t edge = (p->xr ? 0 : p->in_bytes) + (p->yr ? 0 : p->out_bytes);
+	if (!few_pixels(cc, nd))
+		edge += p->w_bytes / (p->all_weights ? 4 : 1);
+	return max64(bytes / MEM_BYTES_PER_CYCLE, work(cc, nd, p)) + edge / MEM_BYTES_PER_CYCLE +
+	       k.pixels * k.channels * JOB_CYCLES;
 }
 
 /* Greatest th that fits with the other choices made; 0 if none. */
@@ -133,11 +171,17 @@ static int64_t max_width(const struct cc *cc, const struct node *nd)
 
 static void try_tile(const struct cc *cc, const struct node *nd, struct plan p, int64_t budget, struct plan *best)
 {
-	if (!fit_height(cc, nd, &p, budget, max_height(nd)) || measure(cc, nd, &p) > budget)
-		return;
-	p.cost = traffic(cc, nd, &p);
-	if (best->cost < 0 || p.cost < best->cost)
-		*best = p;
+	bool on_chip = p.xr && p.yr && (p.rr || !nd->add);
+
+	for (int64_t most = max_height(nd); fit_height(cc, nd, &p, budget, most); most = p.th / 2) {
+		if (measure(cc, nd, &p) > budget)
+			continue;
+		p.cost = expected(cc, nd, &p);
+		if (best->cost < 0 || p.cost < best->cost)
+			*best = p;
+		if (on_chip || p.th == 1)
+			break;
+	}
 }
 
 static void try_channels(const struct cc *cc, const struct node *nd, struct plan p, int64_t budget, struct plan *best)
@@ -175,11 +219,6 @@ static void try_split_k(const struct cc *cc, const struct node *nd, struct plan 
 			*best = p;
 		return;
 	}
-}
-
-static bool few_pixels(const struct cc *cc, const struct node *nd)
-{
-	return view_elements(&nd->y) / nd->y.dim[3] <= 2 * cc->n;
 }
 
 /* Weights that arrive as fast as they are used come in several loads, so that work can start. */
@@ -229,11 +268,13 @@ static struct plan best_plan(const struct cc *cc, const struct node *nd, struct 
 		if (t.tc <= cc->n || (nd->w >= 0 && !channelwise(nd)))
 			break;
 	}
-	/* Half of what is free, so that the next node's can come meanwhile; but where weights are
-	 * used as fast as they come, all of it, in many loads. */
-	if (nd->w >= 0 && (best.cost < 0 || best.w_bytes > (few_pixels(cc, nd) ? budget : budget / 2))) {
+	/* All on chip, weights take half of what is free, so that the next node's can come meanwhile;
+	 * but where they are used as fast as they come, all of it, in many loads. */
+	bool on_chip = t.xr && t.yr && (t.rr || !nd->add);
+	if (nd->w >= 0 && (best.cost < 0 || !on_chip || best.w_bytes > (few_pixels(cc, nd) ? budget : budget / 2))) {
 		t.all_weights = false;
-		best.cost = -1;
+		if (on_chip)
+			best.cost = -1;
 		for (t.tc = round_up(nd->y.dim[3], cc->n); ; t.tc = round_up(ceil_div(t.tc, 2), cc->n)) {
 			if (t.tc <= 65535 && (weights_of(nd, cc, t.tc) <= budget / 4 || t.tc <= cc->n))
 				try_channels(cc, nd, t, budget, &best);

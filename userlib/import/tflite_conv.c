@@ -110,7 +110,7 @@ static int group(struct tfl_lower *l, const struct conv *c, int x, int w, int b,
 static int grouped(struct tfl_lower *l, const struct conv *c, int x, int w, int b, int64_t ic, int64_t oc)
 {
 	int64_t groups = l->g->tensors[x].t.dim[3] / ic;
-	weft_attr concat = { .axis = { 3 } };
+	weft_attr concat = { .axis = { .axis = 3 } };
 	int y[WEFT_OP_MAX_INPUTS];
 	int32_t lo, hi;
 

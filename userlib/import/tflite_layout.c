@@ -160,7 +160,7 @@ int tfl_lower_concat(struct tfl_lower *l)
 		total += t.dim[axis];
 	}
 	weft_tensor y = l->y;
-	weft_attr a = { .axis = { axis } };
+	weft_attr a = { .axis = { .axis = axis } };
 	y.dim[axis] = total;
 	return tfl_step(l, WEFT_OP_CONCAT, &a, in, n, y.dtype, rank, y.dim, true);
 }

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Records what TensorFlow Lite's reference kernels give for foreign networks.
 
-usage: record_networks.py DATA [file]   default: tests/models/uint8_expected/layers.tsv
+usage: record_uint8.py DATA [file]   default: tests/models/uint8_expected/layers.tsv
 
 For networks of the foreign data (DATA is what WEFT_DATA names) that have no
 stored outputs: the CRC-32 of every operator's first result and of the network's
@@ -12,7 +12,7 @@ counted in the file's order, outputs from -1 down.
 
 Needs packages that the project does not use otherwise:
     python3.11 -m venv /tmp/v && /tmp/v/bin/pip install ai-edge-litert==2.3.0 numpy
-    /tmp/v/bin/python tools/train/record_networks.py ../shared/data
+    /tmp/v/bin/python tools/train/record_uint8.py ../shared/data
 (tflite-runtime 2.14, which record_ops.py uses, computes some results in place of
 others and so cannot show all of them afterwards.)
 

@@ -35,10 +35,14 @@ add ddr "${small[@]}" "${large[@]}"
 # Numbers carry machine, commit and command.
 machine=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1)
 commit=$(git describe --always --dirty 2>/dev/null || echo unknown)
+rm -f "$out/bench.json"
 "$weft" bench --note "${machine:-unknown machine}, one core; commit $commit; make bench" --save "$out/bench.json" "${args[@]}"
 status=$?
 if [ -f "$out/bench.json" ]; then
-	python3 tools/bench_html.py "$out/bench.json" "$out/bench.html" || status=2
-	echo "Drawn, with every operator: $out/bench.html (docs/BENCH.md says how to read it)"
+	if python3 tools/bench_html.py "$out/bench.json" "$out/bench.html"; then
+		echo "Drawn, with every operator: $out/bench.html (docs/BENCH.md says how to read it)"
+	else
+		status=2
+	fi
 fi
 exit $status

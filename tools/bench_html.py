@@ -165,7 +165,7 @@ class Labels:
 
     def put(self, x, y, content):
         width = 6.0 * len(content)
-        for dy in (4, -9, 17, -22, 30, -35, 43, -48, 56, 69, 82):
+        for dy in (4, -9, 17, -22, 30, -35, 43, 56, 69, 82, 95, 108):
             for dx, anchor in ((9, "start"), (-9, "end")):
                 left = x + dx - (width if anchor == "end" else 0)
                 box = (left, y + dy - 10, left + width, y + dy + 3)
@@ -321,6 +321,9 @@ def roofline(networks, memory):
               for n in nets]
     for px, py, _ in points:
         names.block(px, py, 6)
+    for i in range(60):                         # the roof, as a row of squares
+        intensity = low_x * (high_x / low_x) ** (i / 59)
+        names.block(x(intensity), y(inside(intensity * rate, low_y, peak)), 4)
     for px, py, net in sorted(points, key=lambda p: p[0]):
         parts.append(dot(px, py, 5.5, 'class="ours" stroke="var(--back)"', label(net)))
         names.put(px, py, title_of(net))
@@ -411,9 +414,8 @@ def page(bench):
     if rest:
         body.append("<details><summary>The other memory profile</summary>%s</details>" % "".join(layers(n) for n in rest))
     body.append("<h2>Memory or arithmetic: rooflines</h2><p class=soft>Large dots are networks, small ones operators. "
-                ""
                 "The line is what bus and array allow, the broken one what the depthwise engine does. Operators above it "
-                "overlap their predecessors.</p><div class=two>%s%s</div>" % (
+                "overlap their predecessors.</p>" + kinds + "<div class=two>%s%s</div>" % (
                     roofline(networks, "sram"), roofline(networks, "ddr")))
     body += [estimates(networks), micro_table(bench["micro"])]
     return ('<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>Weft: measured cycles</title>'

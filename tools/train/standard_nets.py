@@ -8,8 +8,8 @@ FOLDER gets resnet50_v1.5_224_int8.tflite and mobilenet_v1_1.0_224_int8.tflite;
 with --tiny resnet_tiny_int8.tflite and mobilenet_tiny_int8.tflite, which have
 the same operators and few MACs. What they compute means nothing. Cycles do not
 depend on values, and the quantisation is that of a trained network: scales per
-output channel, and every tensor fills its int8 range. The same bytes every
-time, on any machine. Standard library only.
+output channel, and every tensor fills its int8 range. Every run writes the
+same bytes. Standard library only.
 
 Shapes: He et al., "Deep Residual Learning for Image Recognition", table 1, with
 the stride of a bottleneck in its 3x3 layer (v1.5); Howard et al., "MobileNets",

@@ -152,7 +152,7 @@ export WEFT_SEED='$(SEED)' WEFT_N='$(N)' TIMEOUT=$(or $(TIMEOUT),900); \
 tests/run.sh $(O) $(1) $(2)
 endef
 
-## bench: measure cycles and simulation speed
+## bench: measure cycles and simulation speed; drawn in build/bench.html
 bench: all
 	$(Q)O=$(O) tools/bench.sh
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes .tflite files: a FlatBuffer, built front to back.
 
-Only what an int8 network of CONV_2D, RESHAPE, FULLY_CONNECTED and SOFTMAX
-needs. Every object is placed after the one that refers to it, so that all
+Only what plain int8 networks for images need: convolutions, pooling, addition,
+mean, RESHAPE, FULLY_CONNECTED and SOFTMAX. Every object is placed after the one that refers to it, so that all
 offsets point forward as the format demands; a table's vtable comes right
 before the table. Fields at their default are left out, as other writers do.
 
@@ -12,10 +12,13 @@ Field numbers and enum values: TensorFlow Lite's public schema, version 3.
 import struct
 
 INT32, INT8 = 2, 9                              # TensorType
-CONV_2D, FULLY_CONNECTED, RESHAPE, SOFTMAX = 3, 9, 22, 25   # BuiltinOperator
-OP_VERSION = {CONV_2D: 3, FULLY_CONNECTED: 4, RESHAPE: 1, SOFTMAX: 2}  # first with int8
-OPTIONS_TYPE = {CONV_2D: 1, FULLY_CONNECTED: 8, SOFTMAX: 9, RESHAPE: 17}
-NO_ACTIVATION, RELU = 0, 1                      # ActivationFunctionType
+ADD, AVERAGE_POOL_2D, CONV_2D, DEPTHWISE_CONV_2D = 0, 1, 3, 4   # BuiltinOperator
+FULLY_CONNECTED, MAX_POOL_2D, RESHAPE, SOFTMAX, MEAN = 9, 17, 22, 25, 40
+OP_VERSION = {ADD: 2, AVERAGE_POOL_2D: 2, CONV_2D: 3, DEPTHWISE_CONV_2D: 3, FULLY_CONNECTED: 4,
+              MAX_POOL_2D: 2, RESHAPE: 1, SOFTMAX: 2, MEAN: 2}  # first with int8
+OPTIONS_TYPE = {ADD: 11, AVERAGE_POOL_2D: 5, CONV_2D: 1, DEPTHWISE_CONV_2D: 2, FULLY_CONNECTED: 8,
+                MAX_POOL_2D: 5, RESHAPE: 17, SOFTMAX: 9, MEAN: 27}
+NO_ACTIVATION, RELU, RELU6 = 0, 1, 3            # ActivationFunctionType
 SAME, VALID = 0, 1                              # Padding
 
 
@@ -109,6 +112,24 @@ def flatbuffer(root, identifier):
 def conv_options(stride, activation):
     return Table({0: scalar("b", SAME, SAME), 1: ("i", stride), 2: ("i", stride),
                   3: scalar("b", activation, NO_ACTIVATION)})
+
+
+def depthwise_options(stride, activation):
+    return Table({0: scalar("b", SAME, SAME), 1: ("i", stride), 2: ("i", stride), 3: ("i", 1),
+                  4: scalar("b", activation, NO_ACTIVATION)})
+
+
+def pool_options(size, stride, padding):
+    return Table({0: scalar("b", padding, SAME), 1: ("i", stride), 2: ("i", stride),
+                  3: ("i", size), 4: ("i", size)})
+
+
+def add_options(activation):
+    return Table({0: scalar("b", activation, NO_ACTIVATION)})
+
+
+def mean_options(keep_dims):
+    return Table({0: scalar("B", int(keep_dims), 0)})
 
 
 def fully_connected_options(activation=NO_ACTIVATION):

@@ -80,8 +80,15 @@ int write_file(const char *path, const uint8_t *data, size_t len);
 int print_json(const weft_net *net, const struct weft_session_options *o, const char *model, uint64_t seed,
                const struct weft_report *r, char *const *files);
 
-/** Single operators with operands on chip, a line each; 0 or a status. */
-int micro_benchmarks(const struct weft_session_options *s);
+/** The operators of a report as JSON, an array (cJSON). */
+struct cJSON *json_ops(const struct weft_session_options *o, const struct weft_report *r);
+
+/** "sram" or "ddr". */
+const char *memory_name(const struct weft_session_options *o);
+
+/** Single operators with operands on chip; 0 or a status. */
+typedef void micro_result(void *user, const char *name, uint64_t cycles, uint64_t macs);
+int micro_benchmarks(const struct weft_session_options *s, micro_result *result, void *user);
 
 /** The report as a table. */
 void print_report(const struct weft_session_options *o, const struct weft_report *r);

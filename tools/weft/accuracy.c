@@ -109,7 +109,8 @@ static int judge(struct accuracy *a, const weft_net *net, weft_tensor *in)
 	*in = tensor_for(&p);
 	int64_t n = weft_tensor_elements(&a->y), each = weft_tensor_elements(in);
 	bool bytes = a->x.dtype == WEFT_INT8 || a->x.dtype == WEFT_UINT8;
-	if (bytes && a->x.dtype != in->dtype && weft_image_type(in->dtype) && (status = from_pixels(a, &p)))
+	bool convert = bytes && a->x.dtype != in->dtype && weft_image_type(in->dtype);
+	if (convert && weft_tensor_elements(&a->x) == n * each && (status = from_pixels(a, &p)))
 		return status;
 	if (a->x.dtype != in->dtype || weft_tensor_elements(&a->x) != n * each)
 		return fail(EXIT_USAGE, "%s: %lld elements of %s; %lld inputs of %lld %s are wanted", a->files[1],

@@ -58,7 +58,7 @@ def rectified(mean, variance, limit):
 class Network:
     def __init__(self, name, size):
         self.name = name
-        self.model = tfl.Model("%s, random weights" % name)
+        self.model = tfl.Model("%s, random weights" % name, tfl.INT8)
         self.count = 0
         scale, zero_point = 1 / 127.5, -1
         shape = [1, size, size, 3]

@@ -11,8 +11,8 @@
  *
  * QUANTIZE (QuantizeLinear): the quotient x / scale is rounded once to the type
  * that the attribute names, x first if it is an integer; then to the nearest
- * integer, ties to even, plus zp, clipped. float8 and float4: the quotient is
- * converted, as by Cast; there is no zp. NaN counts as 0 for integers.
+ * integer, ties to even, plus zp, clipped. float8 and float4: the
+ * quotient plus zp, which has to be 0, is converted as by Cast. NaN counts as 0 for integers.
  *
  * DEQUANTIZE (DequantizeLinear): (x - zp) * scale, rounded once to y's type.
  *

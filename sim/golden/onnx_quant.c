@@ -169,6 +169,7 @@ int weft_golden_onnx_quantize(const struct weft_call *c)
 			v = weft_float_decode(t, weft_float_encode(t, v, false));
 		v = weft_float_decode(t, weft_float_encode(t, v / value(c->x[1], s.off[1]), false));
 		if (small_float(y->dtype)) {
+			v += c->n_x == 3 ? value(c->x[2], s.off[2]) : 0;
 			put_code(y, i, weft_float_encode(y->dtype, v, c->attr->onnx.saturate));
 			continue;
 		}

@@ -282,7 +282,9 @@ static int import(struct ox *l)
 	for (int i = 0; i < (int)g->n_node && !err; i++)
 		err = l->fused[i] ? 0 : lower(l, i);
 	l->n = NULL;
-	if (err || (err = ox_outputs(l)))
+	l->src = -1;
+	l->i_node = (int)g->n_node;
+	if (err || (err = ox_outputs(l)) || (err = ox_sweep(l)))
 		return err;
 	return weft_graph_check(l->g, l->msg);
 }

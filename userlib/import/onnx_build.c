@@ -146,10 +146,11 @@ static int declare(struct ox *l, int i)
 
 static int source(struct ox *l)
 {
-	if (l->src >= 0 || !l->n)
+	if (l->src >= 0)
 		return l->src;
 	l->room -= (int64_t)sizeof(struct weft_gsrc) * 3 + 64;
-	l->src = weft_graph_src(l->g, l->i_node, l->n->op_type);
+	/* Outside nodes: what brings the network's outputs into the file's order. */
+	l->src = weft_graph_src(l->g, l->i_node, l->n ? l->n->op_type : "output");
 	return l->src < 0 ? ox_fail(l, -ENOMEM, "out of memory") : l->src;
 }
 
@@ -179,14 +180,13 @@ int ox_op(struct ox *l, weft_opcode op, const weft_attr *a, const int *in, int n
 		return fold(l, op, a ? a : &none, in, n_in, &y);
 	}
 	int i = new_tensor(l, weft_op_name(op), t, rank, y.dim), src = i < 0 ? i : source(l);
-	if (src < -1 || i < 0 || declare(l, i) < 0)
+	if (src < 0 || i < 0 || declare(l, i) < 0)
 		return l->err;
 	l->room -= (int64_t)sizeof(struct weft_gop) * 3 + 4 * (n_in + 1) + 32;
 	int made = weft_graph_op(l->g, op, a ? a : &none, src, in, n_in, &i, 1);
 	if (made < 0)
 		return ox_fail(l, made, made == -ENOMEM ? "out of memory" : "%d inputs to one operator", n_in);
-	if (src >= 0)
-		l->g->srcs[src].out = i;
+	l->g->srcs[src].out = i;
 	return i;
 }
 

@@ -229,25 +229,57 @@ static int transpose_pads(struct ox *l, const struct ox_value *x, struct ox_wind
 	return 0;
 }
 
+/* The same in three dimensions: zeros between the elements, then a convolution by the reversed kernel. */
+static int full_3d(struct ox *l, const struct ox_window *w, int x, int weights, int bias)
+{
+	weft_attr a = { .conv3d = { .stride = { 1, 1, 1 }, .dilation = { 1, 1, 1 }, .acc = WEFT_FP32 } };
+	int64_t dim[5];
+
+	for (int i = 0; i < 3; i++) {
+		weft_attr axis = { .axis = { 1 + i, 0 } };
+
+		x = dilate(l, x, 1 + i, w->stride[i]);
+		if (x < 0 || weights < 0)
+			return l->err;
+		weights = ox_op(l, WEFT_OP_REVERSE, &axis, &weights, 1, ox_t(l, weights)->dtype, 5, ox_t(l, weights)->dim);
+		if (weights < 0)
+			return weights;
+		a.conv3d.pad[2 * i] = a.conv3d.pad[2 * i + 1] = (int32_t)ox_t(l, weights)->dim[1 + i] - 1;
+		dim[1 + i] = ox_t(l, x)->dim[1 + i] + ox_t(l, weights)->dim[1 + i] - 1;
+	}
+	dim[0] = ox_t(l, x)->dim[0];
+	dim[4] = ox_t(l, weights)->dim[0];
+	return ox_op(l, WEFT_OP_CONV3D, &a, (int[]){ x, weights, bias }, 3, ox_t(l, x)->dtype, 5, dim);
+}
+
+static int full_2d(struct ox *l, const struct ox_window *w, int x, int weights, int bias)
+{
+	weft_attr a = { .conv = { .stride = { 1, 1 }, .dilation = { 1, 1 }, .acc = WEFT_FP32 } };
+	int64_t dim[4] = { ox_t(l, x)->dim[0], 1, 1, ox_t(l, weights)->dim[0] };
+
+	for (int i = 0; i < 2; i++) {
+		a.conv.stride[i] = i < 2 - w->n ? 1 : (int32_t)w->stride[i - (2 - w->n)];
+		dim[1 + i] = (ox_t(l, x)->dim[1 + i] - 1) * a.conv.stride[i] + ox_t(l, weights)->dim[1 + i];
+	}
+	return ox_op(l, WEFT_OP_TRANSPOSE_CONV2D, &a, (int[]){ x, weights, bias }, 3, ox_t(l, x)->dtype, 4, dim);
+}
+
 /* x [N,H,W,C/g] with w [OC,KH,KW,C/g], already of one group. */
 static int transpose_group(struct ox *l, const struct ox_window *w, int x, int weights, int bias)
 {
-	weft_attr a = { .conv = { .stride = { 1, 1 }, .dilation = { 1, 1 }, .acc = WEFT_FP32 } };
-	int64_t dim[4], before[WEFT_MAX_RANK] = { 0 }, after[WEFT_MAX_RANK] = { 0 }, start[WEFT_MAX_RANK] = { 0 };
+	int64_t dim[WEFT_MAX_RANK], before[WEFT_MAX_RANK] = { 0 }, after[WEFT_MAX_RANK] = { 0 }, start[WEFT_MAX_RANK] = { 0 };
 
 	x = as_2d(l, x);
 	weights = as_2d(l, weights);
 	if (x < 0 || weights < 0 || bias < 0)
 		return l->err;
-	dim[0] = ox_t(l, x)->dim[0];
-	dim[3] = ox_t(l, weights)->dim[0];
-	for (int i = 0; i < 2; i++) {
-		a.conv.stride[i] = i < 2 - w->n ? 1 : (int32_t)w->stride[i - (2 - w->n)];
-		dim[1 + i] = (ox_t(l, x)->dim[1 + i] - 1) * a.conv.stride[i] + ox_t(l, weights)->dim[1 + i];
-	}
-	int y = ox_op(l, WEFT_OP_TRANSPOSE_CONV2D, &a, (int[]){ x, weights, bias }, 3, ox_t(l, x)->dtype, 4, dim);
+	int y = w->n == 3 ? full_3d(l, w, x, weights, bias) : full_2d(l, w, x, weights, bias);
+	if (y < 0)
+		return y;
+	for (int i = 0; i < ox_t(l, y)->rank; i++)
+		dim[i] = ox_t(l, y)->dim[i];
 	for (int i = 0; i < w->n; i++) {   /* cut, or grow by the bias: which has to be zero there */
-		int d = 3 - w->n + i;
+		int d = w->n == 3 ? 1 + i : 3 - w->n + i;
 
 		start[d] = w->before[i] > 0 ? w->before[i] : 0;
 		before[d] = w->before[i] < 0 ? -w->before[i] : 0;
@@ -261,7 +293,7 @@ int ox_conv_transpose(struct ox *l)
 {
 	struct ox_window win = { 0 };
 	int8_t last[WEFT_MAX_RANK], order[WEFT_MAX_RANK] = { 1, 2, 3, 0 };
-	int err = ox_need_rank(l, 0, 3, 4);
+	int err = ox_need_rank(l, 0, 3, 5);
 	struct ox_value *x = err ? NULL : ox_in(l, 0), *w = x ? ox_in(l, 1) : NULL;
 	int64_t group = w ? ox_attr_i(l, "group", 1) : 1, most[3];
 	int y[MAX_GROUPS];
@@ -285,10 +317,8 @@ int ox_conv_transpose(struct ox *l)
 	if ((err = transpose_pads(l, x, &win)))
 		return err;
 	ox_channels_last(x->t.rank, last);
-	if (x->t.rank == 3) {
-		order[1] = 2;
-		order[2] = 0;
-	}
+	for (int i = 1; i < x->t.rank; i++)   /* [C,OC,...] as [OC,...,C] */
+		order[i] = (int8_t)(i + 1 < x->t.rank ? i + 1 : 0);
 	int xs = ox_get(l, x, last), ws = ox_get(l, w, order);
 	int bias = ox_ramp(l, x->t.dtype, 1, 0);
 	for (int i = 0; i < win.n; i++)
@@ -299,7 +329,7 @@ int ox_conv_transpose(struct ox *l)
 		if (y[g] < 0)
 			return y[g];
 	}
-	int z = ox_concat(l, y, (int)group, 3);
+	int z = ox_concat(l, y, (int)group, x->t.rank == 5 ? 4 : 3);
 	if (ox_has(l, 2) && z >= 0)
 		z = ox_binary(l, WEFT_OP_ADD, z, ox_x(l, 2));
 	if (z >= 0 && x->t.rank == 3)

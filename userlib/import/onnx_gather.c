@@ -31,7 +31,7 @@ static int positive(struct ox *l, int idx, int64_t n)
 }
 
 /* values [K,C] by idx [W]. Types that GATHER has not go through another of their width, or wider. */
-static int rows(struct ox *l, int values, int64_t k, int64_t c, int idx, int64_t w)
+int ox_rows(struct ox *l, int values, int64_t k, int64_t c, int idx, int64_t w)
 {
 	if (values < 0 || idx < 0)
 		return l->err;
@@ -64,7 +64,7 @@ int ox_gather(struct ox *l)
 		front[d] = (int8_t)(d == 0 ? axis : d <= axis ? d - 1 : d);
 	const int64_t k = v->t.dim[axis], c = product(v->t.dim, 0, axis) * product(v->t.dim, axis + 1, v->t.rank);
 	const int64_t w = weft_tensor_elements(&i->t);
-	int y = rows(l, ox_transpose(l, ox_get(l, v, NULL), front), k, c, positive(l, ox_get(l, i, NULL), k), w);
+	int y = ox_rows(l, ox_transpose(l, ox_get(l, v, NULL), front), k, c, positive(l, ox_get(l, i, NULL), k), w);
 	/* [indices, before the axis, behind it] to [before, indices, behind]. */
 	for (int d = 0; d < rank; d++)
 		dim[d] = d < ri ? i->t.dim[d] : d - ri < axis ? v->t.dim[d - ri] : v->t.dim[d - ri + 1];
@@ -110,7 +110,7 @@ int ox_gather_elements(struct ox *l)
 			at = ox_binary(l, WEFT_OP_ADD, at, ladder(l, v->t.rank, i->t.dim, d, stride));
 		stride *= v->t.dim[d];
 	}
-	int y = rows(l, ox_get(l, v, NULL), n, 1, at, w);
+	int y = ox_rows(l, ox_get(l, v, NULL), n, 1, at, w);
 	return ox_result(l, 0, ox_reshape(l, y, i->t.rank, i->t.dim), NULL, false);
 }
 
@@ -143,7 +143,7 @@ int ox_gather_nd(struct ox *l)
 		inner *= v->t.dim[d];
 	}
 	int64_t c = product(v->t.dim, b + m, rv), w = weft_tensor_elements(&part);
-	int y = x < 0 ? x : rows(l, ox_get(l, v, NULL), inner, c, at, w), rank = 0;
+	int y = x < 0 ? x : ox_rows(l, ox_get(l, v, NULL), inner, c, at, w), rank = 0;
 	for (int d = 0; d < ri - 1; d++)
 		dim[rank++] = i->t.dim[d];
 	for (int d = b + m; d < rv; d++)

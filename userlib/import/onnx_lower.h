@@ -151,6 +151,12 @@ int ox_conv_shapes(struct ox *l, int i_w, struct ox_conv_call *c);
 int ox_matmul_sums(struct ox *l, int a, int b);
 int ox_narrow_48(struct ox *l, int x);                                  /* int48 sums that fit int32 */
 
+/* ---- onnx_gather.c: rows idx [w], int32, of values [k,c], any type ---- */
+int ox_rows(struct ox *l, int values, int64_t k, int64_t c, int idx, int64_t w);
+
+/* ---- onnx_sweep.c ---- */
+int ox_sweep(struct ox *l);
+
 /* ---- onnx_requant.c ---- */
 /*
  * Scales and zero point of a requantisation, values of the file, constant or

@@ -47,7 +47,10 @@ int weft_net_load(const void *data, size_t len_bytes, const char *name, weft_net
 int weft_net_load_file(const char *path, weft_net **net, char *msg);
 void weft_net_free(weft_net *net);
 
-/* An input of the file that becomes a constant, such as a shape. */
+/*
+ * An input of the file that becomes a constant, such as a shape. Without data,
+ * only its shape is given: where the file leaves dimensions open.
+ */
 struct weft_bound {
 	const char *name;
 	weft_tensor value;         /* of the file's type; copied */

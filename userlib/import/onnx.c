@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The model's graph, node by node, in the file's order. */
+/* The model's graph, node by node, makers before readers. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -126,8 +126,17 @@ static int initialisers(struct ox *l)
 	return 0;
 }
 
+static const weft_tensor *bound(const struct ox *l, const char *name)
+{
+	for (int i = 0; i < l->o.n_bound; i++)
+		if (!strcmp(l->o.bound[i].name, name))
+			return l->o.bound[i].value;
+	return NULL;
+}
+
 static int port_shape(struct ox *l, const Weft__Onnx__Value *p, weft_tensor *t)
 {
+	const weft_tensor *given = bound(l, p->name);
 	const Weft__Onnx__TensorType *type = p->type ? p->type->tensor_type : NULL;
 
 	if (!type)
@@ -135,8 +144,13 @@ static int port_shape(struct ox *l, const Weft__Onnx__Value *p, weft_tensor *t)
 	*t = (weft_tensor){ .dtype = onnx_dtype(type->elem_type) };
 	if (!t->dtype)
 		return ox_fail(l, -ENOTSUP, "input \"%.60s\": type %s", p->name, onnx_dtype_name(type->elem_type));
-	if (!type->shape)
+	if (!type->shape && !given)
 		return ox_fail(l, -ENOTSUP, "input \"%.60s\" has no shape", p->name);
+	if (given && (!type->shape || type->shape->n_dim != (size_t)given->rank)) {
+		t->rank = given->rank;
+		memcpy(t->dim, given->dim, sizeof t->dim);
+		return type->shape ? ox_fail(l, -EINVAL, "input \"%.60s\" has rank %zu", p->name, type->shape->n_dim) : 0;
+	}
 	if (type->shape->n_dim > WEFT_MAX_RANK)
 		return ox_fail(l, -ENOTSUP, "input \"%.60s\": rank %zu", p->name, type->shape->n_dim);
 	t->rank = (int)type->shape->n_dim;
@@ -144,21 +158,15 @@ static int port_shape(struct ox *l, const Weft__Onnx__Value *p, weft_tensor *t)
 		const Weft__Onnx__Dimension *d = i < t->rank ? type->shape->dim[i] : NULL;
 
 		t->dim[i] = d && d->has_dim_value ? d->dim_value : 1;
-		if (d && !d->has_dim_value && i > 0)   /* the first is the batch: 1 */
+		if (d && !d->has_dim_value && given)
+			t->dim[i] = given->dim[i];
+		else if (d && !d->has_dim_value && i > 0)   /* the first is the batch: 1 */
 			return ox_fail(l, -ENOTSUP, "input \"%.60s\": dimension %d is open (\"%.20s\")", p->name, i,
 			               d->dim_param ? d->dim_param : "");
 		if (t->dim[i] < 1 || t->dim[i] > INT32_MAX)
 			return ox_fail(l, t->dim[i] ? -EINVAL : -ENOTSUP, "input \"%.60s\": dimension %d is %lld", p->name, i, (long long)t->dim[i]);
 	}
 	return weft_tensor_elements(t) > INT32_MAX ? ox_fail(l, -ENOTSUP, "input \"%.60s\" is too large", p->name) : 0;
-}
-
-static const weft_tensor *bound(const struct ox *l, const char *name)
-{
-	for (int i = 0; i < l->o.n_bound; i++)
-		if (!strcmp(l->o.bound[i].name, name))
-			return l->o.bound[i].value;
-	return NULL;
 }
 
 /* A graph tensor for an input, computed or bound to a constant. */
@@ -172,7 +180,7 @@ static int input(struct ox *l, const Weft__Onnx__Value *p)
 		return v < 0 ? v : 0;
 	if (l->values[v].t.dtype)
 		return ox_fail(l, -EINVAL, "input \"%.60s\" is listed twice", p->name);
-	if (fixed) {
+	if (fixed && fixed->data) {
 		size_t bytes = weft_tensor_bytes(fixed);
 		void *data = ox_alloc(l, (int64_t)bytes, 1);
 
@@ -269,6 +277,68 @@ static int lower(struct ox *l, int i)
 	return err < 0 ? err : 0;
 }
 
+/* The node that gives operand k of node i and has not been put in order; -1: none. */
+static int before(const struct ox *l, int i, size_t k)
+{
+	const char *name = l->f.m->graph->node[i]->input[k];
+	int v = *name ? ox_value_find(l, name) : -1;
+
+	return v < 0 ? -1 : l->values[v].maker;
+}
+
+/* The file's order, but makers before readers: a depth-first walk with its own stack. */
+static int sort(struct ox *l, int *order)
+{
+	enum { NEW, OPEN, DONE };
+	const onnx_graph *g = l->f.m->graph;
+	int n = (int)g->n_node, count = 0;
+	int *stack = ox_alloc(l, n, sizeof *stack);
+	size_t *next = stack ? ox_alloc(l, n, sizeof *next) : NULL;
+	uint8_t *state = next ? ox_alloc(l, n, 1) : NULL;
+	int err = state ? 0 : l->err;
+
+	for (int i = 0; i < n && !err; i++) {
+		int depth = 0;
+
+		if (state[i] == NEW) {
+			stack[depth++] = i;
+			state[i] = OPEN;
+		}
+		while (depth && !err) {
+			int at = stack[depth - 1];
+
+			if (next[at] == g->node[at]->n_input) {
+				state[at] = DONE;
+				order[count++] = at;
+				depth--;
+				continue;
+			}
+			int m = before(l, at, next[at]++);
+			if (m >= 0 && state[m] == OPEN)
+				err = ox_fail(l, -EINVAL, "node %d needs its own result", at);
+			else if (m >= 0 && state[m] == NEW) {
+				stack[depth++] = m;
+				state[m] = OPEN;
+			}
+		}
+	}
+	free(stack);
+	free(next);
+	free(state);
+	return err;
+}
+
+static int nodes(struct ox *l)
+{
+	int n = (int)l->f.m->graph->n_node, *order = ox_alloc(l, n, sizeof *order);
+	int err = order ? sort(l, order) : l->err;
+
+	for (int i = 0; i < n && !err; i++)
+		err = l->fused[order[i]] ? 0 : lower(l, order[i]);
+	free(order);
+	return err;
+}
+
 static int import(struct ox *l)
 {
 	const onnx_graph *g = l->f.m->graph;
@@ -279,8 +349,7 @@ static int import(struct ox *l)
 	if ((err = tables(l)) || (err = opsets(l)) || (err = initialisers(l)) || (err = inputs(l)) || (err = wires(l)))
 		return err;
 	ox_find_qdq(l);
-	for (int i = 0; i < (int)g->n_node && !err; i++)
-		err = l->fused[i] ? 0 : lower(l, i);
+	err = nodes(l);
 	l->n = NULL;
 	l->src = -1;
 	l->i_node = (int)g->n_node;

@@ -24,7 +24,7 @@ enum weft_onnx_requant {
 	WEFT_ONNX_REQUANT_RESCALE,
 };
 
-/* An input that becomes a constant, such as a shape. */
+/* An input that becomes a constant, such as a shape; without data: its shape where the file leaves it open. */
 struct weft_onnx_bound {
 	const char *name;
 	const weft_tensor *value;  /* type as the file says; copied */

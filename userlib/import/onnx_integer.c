@@ -260,7 +260,8 @@ int ox_qlinear_conv(struct ox *l)
 		return err;
 	int y = ox_conv_product(l, &p, &c, &most);
 	ox_channels_last(p.x->t.rank, last);
-	return ox_result(l, 0, ox_requant(l, y, &s, most, &flip), last, flip);
+	y = ox_requant(l, y, &s, most, &flip);
+	return ox_result(l, 0, y, last, flip);
 }
 
 int ox_qlinear_matmul(struct ox *l)
@@ -277,7 +278,8 @@ int ox_qlinear_matmul(struct ox *l)
 	if ((err = need_8_bit(l, &p)) || (err = need_8_bit_result(l, s.zp)))
 		return err;
 	int y = ox_matmul_product(l, &p, &most);
-	return ox_result(l, 0, ox_requant(l, y, &s, most, &flip), NULL, flip);
+	y = ox_requant(l, y, &s, most, &flip);
+	return ox_result(l, 0, y, NULL, flip);
 }
 
 int ox_conv_integer(struct ox *l)
@@ -354,5 +356,6 @@ int ox_qgemm(struct ox *l)
 		p.w = &turned;
 	}
 	int y = ox_matmul_product(l, &p, &most);
-	return ox_result(l, 0, ox_requant(l, y, &s, most, &flip), NULL, flip);
+	y = ox_requant(l, y, &s, most, &flip);
+	return ox_result(l, 0, y, NULL, flip);
 }

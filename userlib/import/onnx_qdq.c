@@ -247,7 +247,8 @@ int ox_fold_qdq(struct ox *l)
 		w = turned(l, p.w);
 		p.w = &w;
 	}
-	int y = ox_requant(l, sums(l, &p, &most), &s, most, &flip);
+	int y = sums(l, &p, &most);
+	y = ox_requant(l, y, &s, y < 0 ? 0 : most, &flip);
 	if (relu)
 		y = clamp_at(l, y, zp, flip);
 	bool conv = !strcmp(n->op_type, "Conv");

@@ -128,9 +128,24 @@ static int groups(struct ox *l, const struct ox_conv_call *c, int x)
 	return ox_concat(l, y, (int)c->group, ox_t(l, y[0])->rank - 1);
 }
 
-int ox_conv_sums(struct ox *l, const struct ox_conv_call *c)
+/* Where all windows lie in the padding before, it becomes part of x: nothing of the image may be left over. */
+static int explicit_padding(struct ox *l, struct ox_conv_call *c)
 {
-	int x = ox_trim(l, c->x, &c->win), y;
+	int64_t before[WEFT_MAX_RANK] = { 0 }, after[WEFT_MAX_RANK] = { 0 };
+
+	for (int i = 0; i < c->win.n && c->x >= 0; i++) {
+		if (c->win.trim[i] < ox_t(l, c->x)->dim[1 + i])
+			continue;
+		before[1 + i] = c->win.before[i];
+		c->win.before[i] = 0;
+	}
+	return c->x = ox_pad(l, c->x, before, after, c->x_zp);
+}
+
+int ox_conv_sums(struct ox *l, const struct ox_conv_call *given)
+{
+	struct ox_conv_call call = *given, *c = &call;
+	int x = ox_trim(l, explicit_padding(l, c), &c->win), y;
 
 	if (x < 0 || c->w < 0 || c->bias < 0)
 		return l->err;

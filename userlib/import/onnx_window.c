@@ -81,8 +81,6 @@ static int one(struct ox *l, struct ox_window *w, int i, int64_t in, int same, b
 	int64_t need = (w->out[i] - 1) * stride + reach - w->before[i];  /* of input and padding behind */
 	w->after[i] = need > in ? need - in : 0;
 	w->trim[i] = need < in ? in - need : 0;
-	if (w->trim[i] >= in)
-		return ox_fail(l, -ENOTSUP, "windows that see padding only");
 	return 0;
 }
 
@@ -113,7 +111,10 @@ int ox_trim(struct ox *l, int x, const struct ox_window *w)
 	if (x < 0)
 		return x;
 	t = *ox_t(l, x);
-	for (int i = 0; i < w->n; i++)
+	for (int i = 0; i < w->n; i++) {
+		if (w->trim[i] >= t.dim[1 + i])
+			return ox_fail(l, -ENOTSUP, "windows that see padding only");
 		t.dim[1 + i] -= w->trim[i];
+	}
 	return ox_slice(l, x, start, t.dim);
 }

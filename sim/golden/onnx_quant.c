@@ -126,12 +126,12 @@ int weft_golden_onnx_requant(const struct weft_call *c)
 	return 0;
 }
 
-static int check_quant(const struct weft_call *c, const weft_tensor *q, const weft_tensor *scale)
+static int check_quant(const struct weft_call *c, const weft_tensor *q)
 {
 	if (c->n_x != 2 && c->n_x != 3)
 		return weft_call_fail(c, -EINVAL, "%d inputs, must be 2 or 3", c->n_x);
-	if (!scale_type(scale->dtype) && scale->dtype != WEFT_FP64)
-		return weft_call_fail(c, -EINVAL, "scale is %s", weft_dtype_name(scale->dtype));
+	if (!scale_type(c->x[1]->dtype))
+		return weft_call_fail(c, -EINVAL, "scale is %s", weft_dtype_name(c->x[1]->dtype));
 	if (c->n_x == 3 && c->x[2]->dtype != q->dtype)
 		return weft_call_fail(c, -EINVAL, "zero point is %s, not %s", weft_dtype_name(c->x[2]->dtype),
 		                      weft_dtype_name(q->dtype));
@@ -151,10 +151,10 @@ int weft_golden_onnx_quantize(const struct weft_call *c)
 	const weft_dtype t = c->attr->onnx.type;
 	struct spread s;
 	double lo, hi;
-	int err;
+	int err = check_quant(c, y);
 
-	if (c->n_x < 2 || (err = check_quant(c, y, c->x[1])))
-		return c->n_x < 2 ? weft_call_fail(c, -EINVAL, "scale is missing") : err;
+	if (err)
+		return err;
 	if ((!scale_type(x->dtype) && x->dtype != WEFT_INT32) || !(small_int(y->dtype) || small_float(y->dtype)) ||
 	    !scale_type(t))
 		return weft_call_fail(c, -EINVAL, "types %s -> %s by %s not allowed", weft_dtype_name(x->dtype),
@@ -183,10 +183,10 @@ int weft_golden_onnx_dequantize(const struct weft_call *c)
 {
 	const weft_tensor *y = c->y[0], *x = c->x[0];
 	struct spread s;
-	int err;
+	int err = check_quant(c, x);
 
-	if (c->n_x < 2 || (err = check_quant(c, x, c->x[1])))
-		return c->n_x < 2 ? weft_call_fail(c, -EINVAL, "scale is missing") : err;
+	if (err)
+		return err;
 	if (!(small_int(x->dtype) || small_float(x->dtype) || x->dtype == WEFT_INT32) || !scale_type(y->dtype))
 		return weft_call_fail(c, -EINVAL, "types %s -> %s not allowed", weft_dtype_name(x->dtype),
 		                      weft_dtype_name(y->dtype));

@@ -268,8 +268,8 @@ static int lower(struct ox *l, int i)
 	ox_lowering *fn = lowering(l->n);
 	if (!fn)
 		return ox_fail(l, -ENOTSUP, *l->n->domain ? "is not supported (domain %.60s)" : "is not supported", l->n->domain);
-	if (!l->n->n_output)
-		return ox_fail(l, -EINVAL, "has no results");
+	if (!l->n->n_output || !*l->n->output[0])
+		return ox_fail(l, -EINVAL, "has no first result");
 	for (size_t k = 0; k < l->n->n_attribute; k++)
 		if (l->n->attribute[k]->ref_attr_name && *l->n->attribute[k]->ref_attr_name)
 			return ox_fail(l, -ENOTSUP, "attributes by reference");

@@ -73,16 +73,17 @@ int ox_quantize(struct ox *l)
 int ox_dequantize(struct ox *l)
 {
 	struct ox_value *v = ox_in(l, 0), *y = &l->values[ox_value_find(l, l->n->output[0])];
+	struct ox_value *scale = v ? ox_in(l, 1) : NULL;
 	int64_t to = ox_attr_i(l, "output_dtype", 0);
 
-	if (!v)
+	if (!scale && (!v || y->dequantize != l->i_node))
 		return l->err;
 	if (y->dequantize == l->i_node) {   /* whoever reads it takes what stands before */
 		y->t = v->t;
 		y->t.dtype = WEFT_FP32;
 		return 0;
 	}
-	int in[3], x = ox_get(l, v, v->n_forms && !v->form[0].flip && weft_tensor_elements(&ox_in(l, 1)->t) == 1 ? v->form[0].perm : NULL);
+	int in[3], x = ox_get(l, v, v->n_forms && !v->form[0].flip && weft_tensor_elements(&scale->t) == 1 ? v->form[0].perm : NULL);
 	struct ox_form form = v->n_forms ? v->form[0] : (struct ox_form){ 0 };
 	bool ordered = x >= 0 && v->n_forms && form.tensor == x;
 	int n = x < 0 ? x : parameters(l, x, in);

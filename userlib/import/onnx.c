@@ -42,7 +42,9 @@ static const struct { const char *name; ox_lowering *lower; } table[] = {
 	{ "Unsqueeze", ox_unsqueeze }, { "Where", ox_where }, { "Xor", ox_elementwise },
 }, microsoft[] = {
 	{ "DequantizeLinear", ox_dequantize }, { "DynamicQuantizeMatMul", ox_dynamic_matmul }, { "Gelu", ox_activation },
-	{ "MatMulIntegerToFloat", ox_matmul_to_float }, { "QGemm", ox_qgemm }, { "QuantizeLinear", ox_quantize },
+	{ "MatMulIntegerToFloat", ox_matmul_to_float }, { "QGemm", ox_qgemm }, { "QLinearAdd", ox_qlinear_binary },
+	{ "QLinearConcat", ox_qlinear_concat }, { "QLinearLeakyRelu", ox_qlinear_unary }, { "QLinearMul", ox_qlinear_binary },
+	{ "QLinearSigmoid", ox_qlinear_unary }, { "QuantizeLinear", ox_quantize },
 }, openvino[] = {
 	{ "FakeConvert", ox_fake_convert },
 };
@@ -57,7 +59,7 @@ static ox_lowering *lowering(const onnx_node *n)
 {
 	if (!*n->domain || !strcmp(n->domain, "ai.onnx"))
 		FIND(table, n->op_type);
-	else if (!strcmp(n->domain, "com.microsoft"))
+	if (!*n->domain || !strcmp(n->domain, "com.microsoft"))   /* some writers leave the domain out */
 		FIND(microsoft, n->op_type);
 	else if (!strcmp(n->domain, "org.openvinotoolkit"))
 		FIND(openvino, n->op_type);

@@ -149,8 +149,8 @@ static int source(struct ox *l)
 	if (l->src >= 0)
 		return l->src;
 	l->room -= (int64_t)sizeof(struct weft_gsrc) * 3 + 64;
-	/* Outside nodes: what brings the network's outputs into the file's order. */
-	l->src = weft_graph_src(l->g, l->i_node, l->n ? l->n->op_type : "output");
+	/* Outside nodes: what turns the network's inputs and outputs. */
+	l->src = weft_graph_src(l->g, l->i_node, l->n ? l->n->op_type : "edge");
 	return l->src < 0 ? ox_fail(l, -ENOMEM, "out of memory") : l->src;
 }
 

@@ -346,14 +346,14 @@ int ox_cast_node(struct ox *l)
 		t = ox_attr_is(l, "to", old[i].name, false) ? old[i].t : t;
 	if (n == 2 && ox_in(l, 1))
 		t = ox_in(l, 1)->t.dtype;
+	struct ox_value *v = ox_in(l, 0);
+	if (v && v->t.dtype == t)
+		return ox_alias(l, v, NULL);
 	int rank = operands(l, 1, x, perm);
 	if (rank < 0)
 		return rank;
 	if (!t)
 		return ox_fail(l, -ENOTSUP, "to type %lld (%s)", (long long)to, onnx_dtype_name(to));
-	weft_dtype from = ox_t(l, x[0])->dtype;
-	if (from == t)
-		return ox_result(l, 0, x[0], perm, false);
 	int y = a.onnx.saturate ? ox_cast(l, x[0], t) : ox_op(l, WEFT_OP_ONNX_CAST, &a, x, 1, t, rank, ox_t(l, x[0])->dim);
 	return ox_result(l, 0, y, perm, false);
 }

@@ -119,7 +119,7 @@ ox_lowering ox_conv, ox_conv_transpose, ox_pool, ox_global_pool, ox_gemm, ox_mat
 	ox_gather_nd, ox_tile_node, ox_expand_node, ox_shape, ox_constant, ox_constant_of_shape, ox_identity, ox_cast_node,
 	ox_fake_convert, ox_quantize, ox_dequantize, ox_dynamic_quantize, ox_qlinear_conv, ox_qlinear_matmul, ox_conv_integer,
 	ox_matmul_integer, ox_softmax, ox_layer_norm, ox_batch_norm, ox_depth_to_space, ox_space_to_depth, ox_resize,
-	ox_prelu, ox_pow, ox_div, ox_mod, ox_size, ox_gelu, ox_qgemm, ox_qlinear_add, ox_qlinear_pool, ox_qlinear_unary,
+	ox_prelu, ox_size, ox_qgemm, ox_qlinear_binary, ox_qlinear_unary,
 	ox_qlinear_concat, ox_matmul_to_float, ox_dynamic_matmul;
 
 /* ---- windows of convolutions and pools: onnx_window.c ---- */
@@ -166,6 +166,7 @@ int ox_sweep(struct ox *l);
 struct ox_scaling { struct ox_value *a, *b, *y, *zp; int a_axis, b_axis, y_axis; };
 /* int32 sums, at most `most` in magnitude, to the type of zp; *flip: the result is int8 for uint8. */
 int ox_requant(struct ox *l, int x, const struct ox_scaling *s, int64_t most, bool *flip);
+int ox_before_reshape(const struct ox *l, int x);
 /* A constant of one element; *out as a number. */
 bool ox_scalar(struct ox *l, struct ox_value *v, double *out);
 /* v with x's rank: one element, or spread along axis (counted from the end). */

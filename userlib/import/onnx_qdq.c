@@ -214,7 +214,11 @@ static int clamp_at(struct ox *l, int x, struct ox_value *zp, bool flip)
 	if (!flip && zp->t.dtype == WEFT_UINT8)
 		return z == 0 ? x : ox_cast(l, ox_binary(l, WEFT_OP_MAXIMUM, ox_widen(l, x), ox_ramp(l, WEFT_INT32, ox_t(l, x)->rank, z)), WEFT_UINT8);
 	weft_attr a = { .clamp = { .min = (int64_t)z - (flip ? 128 : 0), .max = 127 } };
-	return a.clamp.min == -128 ? x : ox_op(l, WEFT_OP_CLAMP, &a, &x, 1, WEFT_INT8, ox_t(l, x)->rank, ox_t(l, x)->dim);
+	if (a.clamp.min == -128)
+		return x;
+	weft_tensor t = *ox_t(l, x);
+	x = ox_before_reshape(l, x);
+	return ox_reshape(l, ox_op(l, WEFT_OP_CLAMP, &a, &x, 1, WEFT_INT8, ox_t(l, x)->rank, ox_t(l, x)->dim), t.rank, t.dim);
 }
 
 int ox_fold_qdq(struct ox *l)

@@ -67,7 +67,12 @@ int ox_quantize(struct ox *l)
 	weft_attr a = { .onnx = { ox_attr_i(l, "saturate", 1) != 0, precision ? onnx_dtype(precision) : ox_t(l, in[1])->dtype } };
 	if (!t || !a.onnx.type || (to && onnx_dtype(to) != t))
 		return ox_fail(l, -ENOTSUP, "output_dtype %s, precision %s", onnx_dtype_name(to), onnx_dtype_name(precision));
-	return ox_result(l, 0, ox_op(l, WEFT_OP_ONNX_QUANTIZE, &a, in, n, t, ox_t(l, x)->rank, ox_t(l, x)->dim), NULL, false);
+	/* uint8 on its way to the array is int8, 128 less. */
+	struct ox_value *y = &l->values[ox_value_find(l, l->n->output[0])];
+	bool flip = t == WEFT_UINT8 && n == 3 && !y->is_output && ox_t(l, in[2])->data;
+	if (flip)
+		in[2] = ox_flip_sign(l, in[2], t = WEFT_INT8);
+	return ox_result(l, 0, ox_op(l, WEFT_OP_ONNX_QUANTIZE, &a, in, n, t, ox_t(l, x)->rank, ox_t(l, x)->dim), NULL, flip);
 }
 
 int ox_dequantize(struct ox *l)
@@ -83,17 +88,22 @@ int ox_dequantize(struct ox *l)
 		y->t.dtype = WEFT_FP32;
 		return 0;
 	}
-	int in[3], x = ox_get(l, v, v->n_forms && !v->form[0].flip && weft_tensor_elements(&scale->t) == 1 ? v->form[0].perm : NULL);
+	/* As it is held, if one number scales all; else in the file's order. */
+	bool as_held = v->n_forms && weft_tensor_elements(&scale->t) == 1;
 	struct ox_form form = v->n_forms ? v->form[0] : (struct ox_form){ 0 };
-	bool ordered = x >= 0 && v->n_forms && form.tensor == x;
+	bool flip = as_held && form.flip && ox_has(l, 2) && ox_is_const(l, 2);
+	as_held = as_held && (flip || !form.flip);
+	int in[3], x = as_held ? form.tensor : ox_get(l, v, NULL);
 	int n = x < 0 ? x : parameters(l, x, in);
 	if (n < 0)
 		return n;
 	weft_dtype t = to ? onnx_dtype(to) : ox_t(l, in[1])->dtype;
 	if (!t)
 		return ox_fail(l, -ENOTSUP, "output_dtype %s", onnx_dtype_name(to));
+	if (flip)
+		in[2] = ox_flip_sign(l, in[2], WEFT_INT8);
 	int z = ox_op(l, WEFT_OP_ONNX_DEQUANTIZE, NULL, in, n, t, ox_t(l, x)->rank, ox_t(l, x)->dim);
-	return ox_result(l, 0, z, ordered ? form.perm : NULL, false);
+	return ox_result(l, 0, z, as_held ? form.perm : NULL, false);
 }
 
 /*

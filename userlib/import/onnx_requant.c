@@ -156,13 +156,28 @@ static int64_t factors(struct ox *l, const struct ox_scaling *sc, int64_t n, int
 	return count;
 }
 
+/* What x was before a RESHAPE that leaves the channels alone: the compiler wants operators side by side. */
+int ox_before_reshape(const struct ox *l, int x)
+{
+	int p = l->g->tensors[x].producer;
+
+	if (p < 0 || l->g->ops[p].op != WEFT_OP_RESHAPE)
+		return x;
+	const weft_tensor *t = ox_t(l, x), *from = ox_t(l, l->g->ops[p].in[0]);
+	return t->rank && from->rank && t->dim[t->rank - 1] == from->dim[from->rank - 1] ? l->g->ops[p].in[0] : x;
+}
+
 static int rescale(struct ox *l, int x, int64_t count, int32_t *m, int8_t *s, double zp)
 {
 	weft_attr a = { .rescale = { .scale32 = true, .rounding = WEFT_SINGLE_ROUND, .per_channel = count > 1, .y_zp = (int32_t)zp } };
 	int im = ox_data(l, WEFT_INT32, 1, &count, m), is = ox_data(l, WEFT_INT8, 1, &count, s);
 
-	return im < 0 || is < 0 ? l->err
-	                        : ox_op(l, WEFT_OP_RESCALE, &a, (int[]){ x, im, is }, 3, WEFT_INT8, ox_t(l, x)->rank, ox_t(l, x)->dim);
+	if (im < 0 || is < 0)
+		return l->err;
+	weft_tensor t = *ox_t(l, x);
+	x = ox_before_reshape(l, x);
+	x = ox_op(l, WEFT_OP_RESCALE, &a, (int[]){ x, im, is }, 3, WEFT_INT8, ox_t(l, x)->rank, ox_t(l, x)->dim);
+	return ox_reshape(l, x, t.rank, t.dim);
 }
 
 int ox_along_tensor(struct ox *l, int x, int rank, int axis)

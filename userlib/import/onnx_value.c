@@ -81,7 +81,27 @@ static int reorder(struct ox *l, const struct ox_value *v, const struct ox_form 
 	return ox_transpose(l, f->tensor, step);
 }
 
+static int make(struct ox *l, struct ox_value *v, const int8_t *perm, bool flip);
+
+/* What turns an input of the network is no node's work: a source of its own. */
 static int get(struct ox *l, struct ox_value *v, const int8_t *perm, bool flip)
+{
+	const onnx_node *n = l->n;
+	int src = l->src;
+
+	if (v->maker < 0 && !v->init && v->n_forms && !ox_t(l, v->form[0].tensor)->data) {
+		l->n = NULL;
+		l->src = -1;
+	}
+	int x = make(l, v, perm, flip);
+	if (l->n != n) {
+		l->n = n;
+		l->src = src;
+	}
+	return x;
+}
+
+static int make(struct ox *l, struct ox_value *v, const int8_t *perm, bool flip)
 {
 	int8_t plain[WEFT_MAX_RANK];
 

@@ -115,7 +115,7 @@ typedef enum weft_opcode {
 	/* shape */
 	WEFT_OP_CONST_SHAPE,       /* import resolves it, no graph holds one */
 	/*
-	 * Extensions; sim/golden/tfl_*.c say what they mean.
+	 * Extensions; include/spec/ext_ops.toml says what they mean.
 	 */
 	WEFT_OP_TFL_SOFTMAX,       /* in: x int8|int16; last axis attr: tfl_softmax */
 	WEFT_OP_TFL_LOGISTIC,      /* in: x int8|int16           attr: quant  */

@@ -68,7 +68,7 @@ static void test_foreign(void **state)
 			continue;
 		fclose(f);
 		found++;
-		fuzz_path(path, test_count(20, 500, 2000));
+		fuzz_path(path, test_count(20, 2000, 20000));
 	}
 	if (!found) {
 		printf("no foreign networks in %s\n", test_data());

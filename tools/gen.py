@@ -111,6 +111,7 @@ class Spec:
         self.version, self.common = config["version"], config["common"]
         self.configs = config["config"]
         self.regs = regs["reg"]
+        self.ext_ops = self.load("ext_ops.toml")["op"]
         self.units, self.faults = cmd["units"], cmd["fault"]
         self.elems = cmd["elem"]
         self.header_words = cmd["header"]["words"]
@@ -814,6 +815,20 @@ def gen_isa_md(spec, old):
     return old[:begin] + tables + old[end + len(MARK_END):].removeprefix("\n")
 
 
+def gen_extensions_md(spec):
+    """Every operator of include/weft/op.h that is not TOSA's must be declared, and no other."""
+    named = set(re.findall(r"\bWEFT_OP_((?:TFL|ONNX)_\w+)", read("include/weft/op.h")))
+    need(named == set(spec.ext_ops), "ext_ops.toml",
+         f"not the operators of include/weft/op.h: {', '.join(sorted(named ^ set(spec.ext_ops)))}")
+    for name, op in spec.ext_ops.items():
+        need(os.path.exists(os.path.join(ROOT, op["source"])), f"ext_ops.toml: {name}", f"no file {op['source']}")
+    return "\n".join([f"<!-- {first_line('ext_ops.toml')} -->", "", "# Operators beyond TOSA", "",
+                      "What a framework computes and TOSA 1.0 cannot say with the same result. All run on the host.", "",
+                      "| operator | types | meaning | defined in |", "|---|---|---|---|"]
+                     + [f"| `{n}` | {o['types']} | {md_cell(o['says'])} | `{o['source']}` |"
+                        for n, o in spec.ext_ops.items()]) + "\n"
+
+
 def gen_registers_md(spec):
     body = [f"<!-- {first_line('regs.toml')} -->", "", "# Registers", "",
             f"Each has 32 bits; offsets are bytes. They reset to 0 unless the table says otherwise. "
@@ -859,6 +874,7 @@ def all_files(spec):
         "hw/gen/weft_regs_pkg.sv": gen_regs_sv(spec),
         "docs/registers.md": gen_registers_md(spec),
         "docs/isa.md": gen_isa_md(spec, read("docs/isa.md")),
+        "docs/extensions.md": gen_extensions_md(spec),
     }
     for name in spec.configs:
         files[f"hw/gen/{name}/weft_cfg_pkg.sv"] = gen_cfg_sv(spec, name)

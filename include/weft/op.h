@@ -115,7 +115,7 @@ typedef enum weft_opcode {
 	/* shape */
 	WEFT_OP_CONST_SHAPE,       /* import resolves it, no graph holds one */
 	/*
-	 * Extensions; sim/golden/tfl_*.c say what they mean.
+	 * Extensions; include/spec/ext_ops.toml says what they mean.
 	 */
 	WEFT_OP_TFL_SOFTMAX,       /* in: x int8|int16; last axis attr: tfl_softmax */
 	WEFT_OP_TFL_LOGISTIC,      /* in: x int8|int16           attr: quant  */
@@ -128,6 +128,16 @@ typedef enum weft_opcode {
 	WEFT_OP_TFL_CAST,          /* in: x; as C converts, floats to integers saturating */
 	WEFT_OP_TFL_SQRT,          /* in: x fp32; correctly rounded */
 	WEFT_OP_TFL_DIV,           /* in: a, b fp32, broadcasting; correctly rounded */
+	/*
+	 * ONNX's arithmetic where TOSA has no operator with the same result;
+	 * sim/golden/onnx.h defines it. Ranks equal; operands broadcast to the result.
+	 */
+	WEFT_OP_ONNX_REQUANT,      /* in: acc int32, a_scale, b_scale, y_scale, y_zp; out: 8-bit */
+	WEFT_OP_ONNX_QUANTIZE,     /* in: x, scale, or x, scale, zp  attr: onnx (saturate, type: of the quotient) */
+	WEFT_OP_ONNX_DEQUANTIZE,   /* in: x, scale, or x, scale, zp  */
+	WEFT_OP_ONNX_CAST,         /* in: x                      attr: onnx (saturate) */
+	WEFT_OP_ONNX_FAKE_CONVERT, /* in: x, scale, or x, scale, shift  attr: onnx (type) */
+	WEFT_OP_ONNX_DIV,          /* in: a, b; floats, rounded once */
 	WEFT_N_OPS
 } weft_opcode;
 
@@ -205,6 +215,7 @@ struct weft_attr_tile { int32_t multiple[WEFT_MAX_RANK]; };
 struct weft_attr_flow { struct weft_graph *graph[2]; };      /* owned by the graph that holds the operator */
 struct weft_attr_variable { int32_t id; };                   /* index into the outermost graph's variables */
 struct weft_attr_tfl_softmax { float x_scale, beta; };
+struct weft_attr_onnx { bool saturate; weft_dtype type; };
 struct weft_attr_quant { float x_scale; int32_t x_zp; float y_scale; int32_t y_zp; };
 
 struct weft_attr_tfl_resize {
@@ -247,6 +258,7 @@ typedef union weft_attr {
 	struct weft_attr_quant quant;
 	struct weft_attr_tfl_resize tfl_resize;
 	struct weft_attr_tfl_lstm tfl_lstm;
+	struct weft_attr_onnx onnx;
 } weft_attr;
 
 /** TOSA's (or the extension's) name in capitals, "?" for a bad code. */

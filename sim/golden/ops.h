@@ -117,6 +117,12 @@ int weft_golden_tfl_lstm(const struct weft_call *c);
 int weft_golden_tfl_cast(const struct weft_call *c);
 int weft_golden_tfl_sqrt(const struct weft_call *c);
 int weft_golden_tfl_div(const struct weft_call *c);
+int weft_golden_onnx_requant(const struct weft_call *c);
+int weft_golden_onnx_quantize(const struct weft_call *c);
+int weft_golden_onnx_dequantize(const struct weft_call *c);
+int weft_golden_onnx_cast(const struct weft_call *c);
+int weft_golden_onnx_fake_convert(const struct weft_call *c);
+int weft_golden_onnx_div(const struct weft_call *c);
 
 static inline bool weft_is_float(weft_dtype t)
 {

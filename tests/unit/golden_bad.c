@@ -110,6 +110,38 @@ static struct call valid_newer(struct call c)
 	const weft_dtype i8 = WEFT_INT8, i32 = WEFT_INT32, f16 = WEFT_FP16, f32 = WEFT_FP32;
 
 	switch (c.op) {
+	case WEFT_OP_ONNX_REQUANT:
+		c.n_x = 5;
+		c.x[0] = S3(i32, 2, 3, 4);
+		c.x[1] = S3(f32, 1, 3, 1);
+		c.x[2] = S3(f32, 1, 1, 4);
+		c.x[3] = S3(f16, 1, 1, 1);
+		c.x[4] = S3(i8, 1, 1, 1);
+		break;
+	case WEFT_OP_ONNX_QUANTIZE:
+		c.n_x = 3;
+		c.x[0] = S3(f32, 2, 3, 4);
+		c.x[1] = S3(f32, 1, 3, 1);
+		c.x[2] = S3(i8, 1, 3, 1);
+		c.attr.onnx = (struct weft_attr_onnx){ true, f32 };
+		break;
+	case WEFT_OP_ONNX_DEQUANTIZE:
+		c.n_x = 2;
+		c.x[1] = S3(f32, 1, 1, 4);
+		c.y.dtype = f16;
+		break;
+	case WEFT_OP_ONNX_CAST: c.y.dtype = WEFT_FP8E5M2; break;
+	case WEFT_OP_ONNX_FAKE_CONVERT:
+		c.n_x = 3;
+		c.x[0] = c.y = S3(f16, 2, 3, 4);
+		c.x[1] = c.x[2] = S3(f16, 1, 3, 1);
+		c.attr.onnx = (struct weft_attr_onnx){ false, WEFT_FP8E4M3 };
+		break;
+	case WEFT_OP_ONNX_DIV:
+		c.n_x = 2;
+		c.x[0] = c.y = S3(f32, 2, 3, 4);
+		c.x[1] = S3(f32, 2, 1, 4);
+		break;
 	case WEFT_OP_CONV3D:
 		c.n_x = 3;
 		c.x[0] = shape5(f16, 1, 3, 4, 5, 2);
@@ -297,7 +329,8 @@ static struct call valid(weft_opcode op)
 static bool has_bools(weft_opcode op)
 {
 	return op == WEFT_OP_ARITHMETIC_RIGHT_SHIFT || op == WEFT_OP_FFT2D || op == WEFT_OP_RFFT2D ||
-	       op == WEFT_OP_TFL_RESIZE_BILINEAR || op == WEFT_OP_TFL_LSTM;
+	       op == WEFT_OP_TFL_RESIZE_BILINEAR || op == WEFT_OP_TFL_LSTM || op == WEFT_OP_ONNX_QUANTIZE ||
+	       op == WEFT_OP_ONNX_CAST || op == WEFT_OP_ONNX_FAKE_CONVERT;
 }
 
 /* Change one thing to an awkward value. */
@@ -348,6 +381,7 @@ static bool is_small(const struct call *c, int i)
 {
 	switch (c->op) {
 	case WEFT_OP_RESCALE: return i == 1 || i == 2;
+	case WEFT_OP_ONNX_REQUANT: return i >= 1 && i <= 3;
 	case WEFT_OP_INTDIV:
 	case WEFT_OP_ARITHMETIC_RIGHT_SHIFT:
 	case WEFT_OP_LOGICAL_LEFT_SHIFT:
@@ -370,7 +404,7 @@ static void allocate(const struct call *c, int i_t, weft_tensor *t, uint64_t *r)
 		uint64_t v = test_random(r);
 
 		if (is_small(c, i_t))
-			v = c->op == WEFT_OP_RESCALE ? 2 + v % 61 : i % 4 ? 0 : 1 + v % 2;
+			v = c->op == WEFT_OP_ONNX_REQUANT ? 0x3f : c->op == WEFT_OP_RESCALE ? 2 + v % 61 : i % 4 ? 0 : 1 + v % 2;
 		((uint8_t *)t->data)[i] = (uint8_t)v;
 	}
 }

@@ -29,7 +29,7 @@ from pathlib import Path
 import numpy as np
 from tflite_runtime.interpreter import Interpreter, OpResolverType
 
-from tflite_writer import Table, Tables, flatbuffer, scalars, string
+from flatbuffer import Table, Tables, flatbuffer, scalars, string
 
 F32, I32, U8, I64, I16, I8 = 0, 2, 3, 4, 7, 9
 DTYPE = {F32: np.float32, I32: np.int32, U8: np.uint8, I64: np.int64, I16: np.int16, I8: np.int8}

@@ -7,6 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <weft/convert.h>
+
+#include "userlib/run/image.h"
 #include "userlib/run/npy.h"
 #include "weft_cmd.h"
 
@@ -50,28 +53,65 @@ static int64_t value(const weft_tensor *t, int64_t i)
 	}
 }
 
+static double real(const weft_tensor *t, int64_t i)
+{
+	uint64_t bits = 0;
+
+	memcpy(&bits, (const char *)t->data + i * weft_dtype_bytes(t->dtype), (size_t)weft_dtype_bytes(t->dtype));
+	return weft_float_decode(t->dtype, bits);
+}
+
+/* NaN is never the largest. */
 static int64_t largest(const weft_tensor *t)
 {
+	bool is_float = t->dtype >= WEFT_FP8E4M3;
 	int64_t best = 0;
 
 	for (int64_t i = 1; i < weft_tensor_elements(t); i++) {
-		bool more = t->dtype == WEFT_FP32 ? ((float *)t->data)[i] > ((float *)t->data)[best]
-		                                  : value(t, i) > value(t, best);
+		bool more = is_float ? !(real(t, i) <= real(t, best)) && real(t, i) == real(t, i) : value(t, i) > value(t, best);
 		best = more ? i : best;
 	}
 	return best;
 }
 
+/* 8-bit inputs of another type than the network's are pixels, which it gets as from a picture. */
+static int from_pixels(struct accuracy *a, const struct weft_port *p)
+{
+	const struct weft_quant q = { p->quantised, p->scale, p->zp };
+	weft_tensor as = a->x;
+	int64_t n = weft_tensor_elements(&a->x);
+	uint8_t *pixel = a->x.data;
+
+	as.dtype = p->dtype;
+	as.data = malloc(weft_tensor_bytes(&as) + 1);
+	if (!as.data)
+		return fail(EXIT_DEVICE, "out of memory");
+	for (int64_t i = 0; a->x.dtype == WEFT_INT8 && i < n; i++)
+		pixel[i] ^= 0x80;
+	weft_image_values(&as, &q, pixel);
+	weft_tensor_release(&a->x);
+	a->x = as;
+	return 0;
+}
+
 /* One input and one output; x holds as many inputs as y has labels. */
-static int judge(const struct accuracy *a, const weft_net *net, weft_tensor *in)
+static int judge(struct accuracy *a, const weft_net *net, weft_tensor *in)
 {
 	struct weft_port p;
+	int status;
 
 	if (weft_net_n_inputs(net) != 1 || weft_net_n_outputs(net) != 1)
 		return fail(EXIT_USAGE, "%s: accuracy wants one input and one output", a->files[0]);
+	weft_net_output(net, 0, &p);
+	if (p.dtype > WEFT_FP64)
+		return fail(EXIT_USAGE, "%s: the output is %s; accuracy cannot compare that", a->files[0], weft_dtype_name(p.dtype));
 	weft_net_input(net, 0, &p);
 	*in = tensor_for(&p);
 	int64_t n = weft_tensor_elements(&a->y), each = weft_tensor_elements(in);
+	bool bytes = a->x.dtype == WEFT_INT8 || a->x.dtype == WEFT_UINT8;
+	bool convert = bytes && a->x.dtype != in->dtype && weft_image_type(in->dtype);
+	if (convert && weft_tensor_elements(&a->x) == n * each && (status = from_pixels(a, &p)))
+		return status;
 	if (a->x.dtype != in->dtype || weft_tensor_elements(&a->x) != n * each)
 		return fail(EXIT_USAGE, "%s: %lld elements of %s; %lld inputs of %lld %s are wanted", a->files[1],
 		            (long long)weft_tensor_elements(&a->x), weft_dtype_name(a->x.dtype), (long long)n,
@@ -156,7 +196,9 @@ const struct subcommand cmd_accuracy = {
 	"accuracy", "count what a classifier gets right",
 	"usage: weft accuracy MODEL X.npy Y.npy [options]\n\n"
 	"X.npy holds inputs in the network's own type, Y.npy as many labels; the\n"
-	"answer is the index of the largest output.\n\n"
+	"answer is the index of the largest output. int8 or uint8 inputs for a network\n"
+	"of another type are pixels (int8: less 128) and become what weft run makes of\n"
+	"a picture's.\n\n"
 	"  --device D          golden, model (default) or rtl\n"
 	"  --config C          w8, w16 (default) or w32\n"
 	"  --memory M          rtl: ddr (default) or sram\n"

@@ -115,7 +115,7 @@ static int on_retire(void *user, const struct weft_retire *r)
 	return 0;
 }
 
-static int run(struct micro *m, const struct weft_dev_options *o)
+static int run(struct micro *m, const struct weft_dev_options *o, micro_result *result, void *user)
 {
 	uint64_t words[MAX_CMDS * WEFT_CMD_MAX_WORDS];
 	char msg[WEFT_DEV_MSG] = "";
@@ -148,15 +148,13 @@ static int run(struct micro *m, const struct weft_dev_options *o)
 	if (err)
 		fail(0, "%s: %s", m->name, weft_dev_error(dev));
 	else
-		printf("%-34s %-5s %10llu %12llu %10llu %8.1f MAC a cycle\n", m->name, "chip",
-		       (unsigned long long)(m->done - m->loaded), (unsigned long long)m->macs,
-		       (unsigned long long)(m->macs / 256), (double)m->macs / (double)(m->done - m->loaded));
+		result(user, m->name, m->done - m->loaded, m->macs);
 	weft_buf_free(consts);
 	weft_dev_close(dev);
 	return err ? EXIT_DEVICE : 0;
 }
 
-int micro_benchmarks(const struct weft_session_options *s)
+int micro_benchmarks(const struct weft_session_options *s, micro_result *result, void *user)
 {
 	struct weft_dev_options o = weft_dev_options_default();
 	const struct weft_config *cfg = weft_config_find(s->config);
@@ -178,7 +176,7 @@ int micro_benchmarks(const struct weft_session_options *s)
 	convolution(&m[2], 16, 64, 64, 1, 1, cfg);
 	convolution(&m[3], 16, 64, 64, 3, 2, cfg);
 	for (int i = 0; i < 4; i++) {
-		int one = run(&m[i], &o);
+		int one = run(&m[i], &o, result, user);
 		status = status ? status : one;
 	}
 	return status;

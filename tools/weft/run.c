@@ -21,15 +21,17 @@ struct run {
 	uint64_t seed;
 	bool json;
 	char *wave;                /* owned */
+	struct load_args load;
 };
 
 enum { OPT_INPUT, OPT_OUT, OPT_DEVICE, OPT_CHECK, OPT_STRICT, OPT_CONFIG, OPT_MEMORY, OPT_SEED,
-       OPT_WAVE, OPT_DUMP, OPT_JSON, OPT_PLANT };
+       OPT_WAVE, OPT_DUMP, OPT_JSON, OPT_PLANT, OPT_REQUANT, OPT_BIND };
 
 static const struct option_def defs[] = {
 	{ "-i", true }, { "-o", true }, { "--device", true }, { "--check", false }, { "--strict", false },
 	{ "--config", true }, { "--memory", true }, { "--seed", true }, { "--wave", true },
-	{ "--dump", true }, { "--json", false }, { "--plant", true }, { NULL, false },
+	{ "--dump", true }, { "--json", false }, { "--plant", true },
+	{ "--requant", true }, { "--bind", true }, { NULL, false },
 };
 
 /* F.fst, F.fst:CMD±N, also CMD+-N. */
@@ -92,6 +94,8 @@ static int take(struct run *r, int opt, const char *v)
 	case OPT_DUMP:   r->dump_dir = v; r->o.keep = true; return 0;
 	case OPT_JSON:   r->json = true; return 0;
 	case OPT_PLANT:  return parse_plant(r, v);
+	case OPT_REQUANT: return take_requant(&r->load, v);
+	case OPT_BIND:   return take_bind(&r->load, v);
 	default:
 		if (r->model)
 			return fail(-1, "\"%s\": one model at a time", v);
@@ -319,11 +323,12 @@ static int run_main(int argc, char **argv)
 		bad = opt == -3 ? -1 : take(&r, opt, v);
 	if (!bad && !r.model)
 		bad = fail(-1, "run: no model is named; see weft run --help");
-	int err = bad ? 0 : weft_net_load_file(r.model, &net, msg);
+	int err = bad ? 0 : weft_net_load_file_with(r.model, &r.load.o, &net, msg);
 	if (err)
 		fail(0, "%s", msg);
 	int status = bad ? EXIT_USAGE : err ? status_of(err) : with_net(&r, net);
 	weft_net_free(net);
+	load_release(&r.load);
 	free(r.wave);
 	return status;
 }
@@ -344,6 +349,7 @@ const struct subcommand cmd_run = {
 	"  --wave F.fst[:C±N]  rtl: waveform, whole or N cycles around command C\n"
 	"  --json              one object on standard output\n"
 	"  --plant FAULT       rtl, for tests: pe:ROW,COL,BIT lane:LANE,BIT sp:ADDRESS,BIT\n"
-	"                      stuck at 1\n",
+	"                      stuck at 1\n"
+	LOAD_USAGE,
 	run_main,
 };

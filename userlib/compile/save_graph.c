@@ -233,6 +233,13 @@ void save_attributes(struct io *io, weft_opcode op, weft_attr *a)
 	case WEFT_OP_TFL_DEQUANTIZE:
 		quant(io, &a->quant);
 		break;
+	case WEFT_OP_ONNX_QUANTIZE:
+	case WEFT_OP_ONNX_CAST:
+	case WEFT_OP_ONNX_FAKE_CONVERT:
+		io_bool(io, &a->onnx.saturate);
+		if (op != WEFT_OP_ONNX_CAST)
+			dtype(io, &a->onnx.type);
+		break;
 	default:
 		break;
 	}

@@ -29,4 +29,7 @@ int weft_check_tfl(const struct weft_check *c);
 /* The same for what the networks of this library's compiler do not contain: check_tosa.c. */
 int weft_check_tosa_op(const struct weft_check *c);
 
+/* The same for ONNX's extensions: check_onnx.c. */
+int weft_check_onnx_op(const struct weft_check *c);
+
 #endif

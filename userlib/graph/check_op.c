@@ -94,6 +94,12 @@ static const struct arity arity[WEFT_N_OPS] = {
 	[WEFT_OP_TFL_CAST] = { 1, 1, 1 },
 	[WEFT_OP_TFL_SQRT] = { 1, 1, 1 },
 	[WEFT_OP_TFL_DIV] = { 2, 2, 1 },
+	[WEFT_OP_ONNX_REQUANT] = { 5, 5, 1 },
+	[WEFT_OP_ONNX_QUANTIZE] = { 2, 3, 1 },
+	[WEFT_OP_ONNX_DEQUANTIZE] = { 2, 3, 1 },
+	[WEFT_OP_ONNX_CAST] = { 1, 1, 1 },
+	[WEFT_OP_ONNX_FAKE_CONVERT] = { 2, 3, 1 },
+	[WEFT_OP_ONNX_DIV] = { 2, 2, 1 },
 };
 
 static int check_conv_types(const struct weft_check *c)
@@ -586,6 +592,13 @@ static int check_kind(const struct weft_check *c)
 		if (!result(c)->data)
 			FAIL("without data");
 		return 0;
+	case WEFT_OP_ONNX_REQUANT:
+	case WEFT_OP_ONNX_QUANTIZE:
+	case WEFT_OP_ONNX_DEQUANTIZE:
+	case WEFT_OP_ONNX_CAST:
+	case WEFT_OP_ONNX_FAKE_CONVERT:
+	case WEFT_OP_ONNX_DIV:
+		return weft_check_onnx_op(c);
 	default:
 		if (this_op(c)->op >= WEFT_OP_TFL_SOFTMAX)
 			return weft_check_tfl(c);

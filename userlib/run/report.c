@@ -170,9 +170,11 @@ struct weft_report *weft_report_new(const weft_session *s)
 		entry_of[i] = r->n_ops;
 		fill(&r->ops[r->n_ops++], s, group, i);
 	}
-	for (int i = 0; i < r->n_ops; i++)
-		if (r->ops[i].unit == WEFT_RUN_NPU)
-			r->macs += r->ops[i].macs;
+	/* By the lowered operator: a convolution whose conversion from uint8 the host
+	 * does is a host operator in the list, but its products are the device's. */
+	for (int i = 0; i < g->n_ops; i++)
+		if (s->p->ops[i].unit == WEFT_ON_NPU)
+			r->macs += s->p->ops[i].macs;
 	if (s->measure)
 		share_cycles(r, s, group, entry_of);
 out:

@@ -56,20 +56,19 @@ static char *join(char *old, const char *name)
 	return s;
 }
 
+/* A group of which nothing executes (aliases, what was folded away) counts with
+ * the NPU where anything does: no host work stands in for it. */
 static enum weft_run_unit unit_of(const weft_program *p, const int *group, int lead)
 {
 	const weft_graph *g = p->graph;
-	bool npu = false;
+	bool any_npu = false;
 
-	for (int i = 0; i < g->n_ops; i++) {
-		if (find((int *)(uintptr_t)group, g->ops[i].src) != lead)
-			continue;
-		if (p->ops[i].unit == WEFT_ON_HOST)
+	for (int i = 0; i < p->n_steps; i++)
+		any_npu = any_npu || p->steps[i].kind == WEFT_STEP_NPU;
+	for (int i = 0; i < g->n_ops; i++)
+		if (find((int *)(uintptr_t)group, g->ops[i].src) == lead && p->ops[i].unit == WEFT_ON_HOST)
 			return WEFT_RUN_HOST;
-		npu = npu || p->ops[i].unit == WEFT_ON_NPU ||
-		      p->tensors[g->ops[i].out[0]].place == WEFT_PLACE_ARENA || p->tensors[g->ops[i].out[0]].on_npu;
-	}
-	return npu ? WEFT_RUN_NPU : WEFT_RUN_HOST;
+	return any_npu ? WEFT_RUN_NPU : WEFT_RUN_HOST;
 }
 
 /* Of a group's reasons, the one to show: a host operator's, then that of the

@@ -98,9 +98,11 @@ static void place(struct bench *b, struct weft_cmd_post *p)
 static void random_records(struct bench *b, int32_t at, int32_t n)
 {
 	/* Only the low half of the bias counts. */
-	for (int32_t i = 0; i < n; i++)
-		put_record(b->want + at + 16 * i, (int64_t)((rng_next(&b->rng) & ~UINT64_C(0xffff)) | (unsigned)random_fp16(&b->rng)),
-			   (int32_t)rng_next(&b->rng), rng_int(&b->rng, 0, 255));
+	for (int32_t i = 0; i < n; i++) {
+		uint64_t bias = (rng_next(&b->rng) & ~UINT64_C(0xffff)) | (unsigned)random_fp16(&b->rng);
+
+		put_record(b->want + at + 16 * i, (int64_t)bias, (int32_t)rng_next(&b->rng), rng_int(&b->rng, 0, 255));
+	}
 }
 
 static int bias_of(const struct bench *b, int32_t at, int32_t ch)

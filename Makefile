@@ -55,9 +55,9 @@ override CCACHE := $(notdir $(CCACHE))
 
 OPT      ?= -O2
 CFLAGS   ?= -g -Wall -Wextra -Wshadow
-ALL_CFLAGS   = -std=gnu11 $(OPT) $(CFLAGS) -fPIC -Iinclude -I. -MMD -MP $(SAN_FLAGS) $(EXTRA_CFLAGS)
+ALL_CFLAGS   = -std=gnu11 $(OPT) $(CFLAGS) -fPIC -Iinclude -I. -I$(O)/gen -MMD -MP $(SAN_FLAGS) $(EXTRA_CFLAGS)
 ALL_LDFLAGS  = $(LDFLAGS) $(SAN_FLAGS)
-LDLIBS       = -lz -lpng -ljpeg -lcjson -lm -ldl -lpthread
+LDLIBS       = -lprotobuf-c -lz -lpng -ljpeg -lcjson -lm -ldl -lpthread
 ifeq ($(SAN),1)
   OPT := -O1 -fno-omit-frame-pointer
   SAN_FLAGS := -fsanitize=address,undefined -fno-sanitize-recover=all
@@ -71,7 +71,7 @@ say = @printf '  %-7s %s\n' $(1) $(2)
 # ---- sources ----------------------------------------------------------------
 
 FAST_SRC := $(wildcard sim/golden/fast/*.c)
-LIB_SRC  := $(sort $(wildcard sim/golden/*.c sim/model/*.c sim/cosim/*.c \
+LIB_SRC  := $(sort $(wildcard sim/golden/*.c sim/golden/float/*.c sim/model/*.c sim/cosim/*.c \
               driver/*.c driver/gen/*.c userlib/*/*.c) $(FAST_SRC))
 CMD_SRC  := $(sort $(wildcard tools/weft/*.c))
 TEST_KINDS := unit model cosim conformance fuzz
@@ -82,7 +82,11 @@ RTL_CC   := $(sort $(wildcard sim/rtl/*.cc))
 HW_PKG   := hw/gen/weft_cmd_pkg.sv hw/gen/weft_regs_pkg.sv
 HW_SRC   := $(sort $(wildcard hw/*/*.sv hw/*/*.svh hw/gen/*/*.sv))
 
-LIB_OBJ  := $(LIB_SRC:%.c=$(O)/obj/%.o)
+# ONNX's messages, from our own description of them.
+PROTO    := $(sort $(wildcard userlib/*/*.proto))
+PROTO_C  := $(foreach p,$(PROTO),$(O)/gen/$(notdir $(p:.proto=.pb-c.c)))
+
+LIB_OBJ  := $(LIB_SRC:%.c=$(O)/obj/%.o) $(PROTO_C:$(O)/gen/%.c=$(O)/obj/gen/%.o)
 CMD_OBJ  := $(CMD_SRC:%.c=$(O)/obj/%.o)
 SUPPORT_OBJ := $(SUPPORT_SRC:%.c=$(O)/obj/%.o)
 TEST_OBJ := $(TEST_SRC:%.c=$(O)/obj/%.o)
@@ -152,7 +156,7 @@ export WEFT_SEED='$(SEED)' WEFT_N='$(N)' TIMEOUT=$(or $(TIMEOUT),900); \
 tests/run.sh $(O) $(1) $(2)
 endef
 
-## bench: measure cycles and simulation speed
+## bench: measure cycles and simulation speed; drawn in build/bench.html
 bench: all
 	$(Q)O=$(O) tools/bench.sh
 
@@ -228,6 +232,19 @@ $(O)/flags: FORCE
 
 # Fast twins of golden: long loops, tested bit for bit against the plain ones.
 $(FAST_SRC:%.c=$(O)/obj/%.o): private OPT := $(if $(SAN),$(OPT),-O3) -march=$(MARCH)
+
+# Only the importer's files read the generated header; its own compiler is quick.
+$(O)/gen/%.pb-c.c $(O)/gen/%.pb-c.h: userlib/import/%.proto
+	$(call say,PROTO,$<)
+	@mkdir -p $(@D)
+	$(Q)protoc-c --c_out=$(@D) -I $(<D) $<
+
+$(patsubst %.c,$(O)/obj/%.o,$(wildcard userlib/import/onnx*.c)): | $(PROTO_C:.c=.h)
+
+$(O)/obj/gen/%.o: $(O)/gen/%.c $(O)/gen/%.h $(O)/flags
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CCACHE) $(CC) $(ALL_CFLAGS) -c $< -o $@
 
 $(O)/obj/%.o: %.c $(O)/flags
 	$(call say,CC,$<)

@@ -53,6 +53,8 @@ need libcmocka-dev header cmocka.h
 need libcjson-dev header cjson/cJSON.h
 need libpng-dev header png.h
 need libjpeg-dev header jpeglib.h
+need libprotobuf-c-dev header protobuf-c/protobuf-c.h
+need protobuf-c-compiler have protoc-c
 for set in $sets; do
 	case $set in
 	lint) need yosys have yosys ;;

@@ -111,6 +111,7 @@ class Spec:
         self.version, self.common = config["version"], config["common"]
         self.configs = config["config"]
         self.regs = regs["reg"]
+        self.ext_ops = self.load("ext_ops.toml")["op"]
         self.units, self.faults = cmd["units"], cmd["fault"]
         self.elems = cmd["elem"]
         self.header_words = cmd["header"]["words"]
@@ -659,10 +660,11 @@ def sv_fault_wire(name, prefix, fields):
     tests = [(t, fault) for t, fault in tests if t]
     if not tests:
         return []
-    out = [f"  logic [7:0] {name}_fault;", "  always_comb begin", f"    {name}_fault = weft_cmd_pkg::FAULT_NONE;"]
+    out = [f"  logic [7:0] {name}_fault;", "  always_comb begin", f"    {name}_fault = weft_cmd_pkg::FAULT_NONE;",
+           "    if (cmd_i[weft_cmd_pkg::HEADER_OP_LSB +: weft_cmd_pkg::HEADER_OP_W] != '0) begin"]
     for test, fault in reversed(tests):
-        out.append(f"    if ({test}) {name}_fault = weft_cmd_pkg::FAULT_{fault};")
-    return out + ["  end", ""]
+        out.append(f"      if ({test}) {name}_fault = weft_cmd_pkg::FAULT_{fault};")
+    return out + ["    end", "  end", ""]
 
 
 def gen_check_sv(spec):
@@ -675,6 +677,7 @@ def gen_check_sv(spec):
            "//            alignment and fields that the mode does not have, then the first field",
            "//            outside its range or the configuration; else NONE", "//",
            "// Words beyond words_o are not looked at. Same in C: weft_cmd_fault().",
+           "// With opcode 0 (no command yet) a simulator skips the fields.",
            "module weft_cmd_check", "(", f"  input  logic [{bits - 1}:0] cmd_i,",
            "  output logic [7:0] words_o,", "  output logic [7:0] unit_o,", "  output logic [7:0] fault_o", ");", ""]
     sources = [(g, g.upper(), fields) for g, fields in spec.groups.items()]
@@ -812,6 +815,20 @@ def gen_isa_md(spec, old):
     return old[:begin] + tables + old[end + len(MARK_END):].removeprefix("\n")
 
 
+def gen_extensions_md(spec):
+    """Every operator of include/weft/op.h that is not TOSA's must be declared, and no other."""
+    named = set(re.findall(r"\bWEFT_OP_((?:TFL|ONNX)_\w+)", read("include/weft/op.h")))
+    need(named == set(spec.ext_ops), "ext_ops.toml",
+         f"not the operators of include/weft/op.h: {', '.join(sorted(named ^ set(spec.ext_ops)))}")
+    for name, op in spec.ext_ops.items():
+        need(os.path.exists(os.path.join(ROOT, op["source"])), f"ext_ops.toml: {name}", f"no file {op['source']}")
+    return "\n".join([f"<!-- {first_line('ext_ops.toml')} -->", "", "# Operators beyond TOSA", "",
+                      "What a framework computes and TOSA 1.0 cannot say with the same result. All run on the host.", "",
+                      "| operator | types | meaning | defined in |", "|---|---|---|---|"]
+                     + [f"| `{n}` | {o['types']} | {md_cell(o['says'])} | `{o['source']}` |"
+                        for n, o in spec.ext_ops.items()]) + "\n"
+
+
 def gen_registers_md(spec):
     body = [f"<!-- {first_line('regs.toml')} -->", "", "# Registers", "",
             f"Each has 32 bits; offsets are bytes. They reset to 0 unless the table says otherwise. "
@@ -857,6 +874,7 @@ def all_files(spec):
         "hw/gen/weft_regs_pkg.sv": gen_regs_sv(spec),
         "docs/registers.md": gen_registers_md(spec),
         "docs/isa.md": gen_isa_md(spec, read("docs/isa.md")),
+        "docs/extensions.md": gen_extensions_md(spec),
     }
     for name in spec.configs:
         files[f"hw/gen/{name}/weft_cfg_pkg.sv"] = gen_cfg_sv(spec, name)

@@ -119,7 +119,7 @@ module weft_array (
   logic signed [15:0] skew_a [N][N];
   logic signed [8:0]  skew_w [N][N];
   // Operand registers of PE(r,c). A 16x9 multiplier serves int16 as well.
-  logic signed [15:0] op_a [N][N];
+  logic signed [15:0] op_a [N][N] /*verilator public_flat_rd*/;
   logic signed [8:0]  op_w [N][N];
   // Sums; bits 47:32 count in wide groups only.
   logic signed [31:0] acc_lo [N][N];

@@ -187,8 +187,11 @@ module weft_cmd (
 
   always_ff @(posedge clk_i) begin
     if (take) begin
-      if (leave) asm_q[63:0] <= word;
-      else asm_q[64*n_q[3:0] +: 64] <= word;
+      for (int unsigned i = 0; i < 16; i++) begin
+        if (leave ? i == 0 : n_q == 5'(i)) asm_q[64*i +: 64] <= word;
+      end
+    end else if (leave) begin
+      asm_q[weft_cmd_pkg::HEADER_OP_LSB +: 8] <= '0;  // no command: nothing to check
     end
   end
 

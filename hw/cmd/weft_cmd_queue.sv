@@ -37,58 +37,65 @@ module weft_cmd_queue #(
   output logic [31:0] oldest_tag_o
 );
 
-  logic                head_valid, met, room;
-  logic [64*Words-1:0] head;
+  localparam int unsigned Depth  = weft_cfg_pkg::QUEUE_DEPTH;  // waiting
+  localparam int unsigned Active = 8;                          // issued and not retired
 
-  /* verilator lint_off PINCONNECTEMPTY */
-  weft_fifo #(
-    .Width(24 + 64*Words),
-    .Depth(weft_cfg_pkg::QUEUE_DEPTH)
-  ) u_queue (
-    .clk_i,
-    .rst_ni,
-    .clr_i,
-    .wvalid_i(push_i),
-    .wready_o(ready_o),
-    .wdata_i ({index_i, cmd_i[64*Words-1:0]}),
-    .rvalid_o(head_valid),
-    .rready_i(cmd_valid_o && cmd_ready_i),
-    .rdata_o ({head_index_o, head}),
-    .count_o ()
-  );
+  // One ring: retired .. active .. waiting .. free. The bodies of commands are
+  // kept until they are issued, index and tag until they retire.
+  localparam int unsigned PtrBits  = 4;
+  localparam int unsigned BodyBits = $clog2(Depth);
+  logic [64*Words-1:0] body [Depth];
+  logic [55:0]         name [1 << PtrBits];
+  logic [PtrBits-1:0]  wptr_q, iptr_q, rptr_q, n_waiting, n_active;
+
+  logic push, head_valid, met, issue, retire;
+  logic [64*Words-1:0] head;
+  assign n_waiting  = wptr_q - iptr_q;
+  assign n_active   = iptr_q - rptr_q;
+  assign ready_o    = n_waiting != PtrBits'(Depth);
+  assign head_valid = wptr_q != iptr_q;
+  assign active_o   = iptr_q != rptr_q;
+  assign head       = body[iptr_q[BodyBits-1:0]];
+  assign {head_index_o, head_tag_o}     = name[iptr_q];
+  assign {oldest_index_o, oldest_tag_o} = name[rptr_q];
 
   always_comb begin
     met = 1'b0;
     if (head_valid)
-      met = retired_i[0 +: 32]  >= 32'(head[weft_cmd_pkg::HEADER_WAIT_LD_LSB +: 16]) &&
-            retired_i[32 +: 32] >= 32'(head[weft_cmd_pkg::HEADER_WAIT_ST_LSB +: 16]) &&
-            retired_i[64 +: 32] >= 32'(head[weft_cmd_pkg::HEADER_WAIT_CV_LSB +: 16]) &&
-            retired_i[96 +: 32] >= 32'(head[weft_cmd_pkg::HEADER_WAIT_VE_LSB +: 16]);
+      met = (retired_i[16 +: 16] != '0 || retired_i[0 +: 16] >= head[weft_cmd_pkg::HEADER_WAIT_LD_LSB +: 16]) &&
+            (retired_i[48 +: 16] != '0 || retired_i[32 +: 16] >= head[weft_cmd_pkg::HEADER_WAIT_ST_LSB +: 16]) &&
+            (retired_i[80 +: 16] != '0 || retired_i[64 +: 16] >= head[weft_cmd_pkg::HEADER_WAIT_CV_LSB +: 16]) &&
+            (retired_i[112 +: 16] != '0 || retired_i[96 +: 16] >= head[weft_cmd_pkg::HEADER_WAIT_VE_LSB +: 16]);
   end
 
-  assign cmd_valid_o   = head_valid && met && room;
+  assign cmd_valid_o   = met && n_active != PtrBits'(Active);
   assign cmd_o         = 1024'(head);
   assign waiting_o     = head_valid && !met;
   assign empty_o       = !head_valid;
-  assign head_tag_o    = head[weft_cmd_pkg::HEADER_TAG_LSB +: 32];
   assign head_header_o = head[31:0];
 
-  weft_fifo #(
-    .Width(24 + 32),
-    .Depth(8)
-  ) u_active (
-    .clk_i,
-    .rst_ni,
-    .clr_i,
-    .wvalid_i(cmd_valid_o && cmd_ready_i),
-    .wready_o(room),
-    .wdata_i ({head_index_o, head_tag_o}),
-    .rvalid_o(active_o),
-    .rready_i(done_i),
-    .rdata_o ({oldest_index_o, oldest_tag_o}),
-    .count_o ()
-  );
-  /* verilator lint_on PINCONNECTEMPTY */
+  assign push   = push_i && ready_o;
+  assign issue  = cmd_valid_o && cmd_ready_i;
+  assign retire = done_i && active_o;
+
+  always_ff @(posedge clk_i) begin
+    if (push) begin
+      body[wptr_q[BodyBits-1:0]] <= cmd_i[64*Words-1:0];
+      name[wptr_q]               <= {index_i, cmd_i[weft_cmd_pkg::HEADER_TAG_LSB +: 32]};
+    end
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      wptr_q <= '0;
+      iptr_q <= '0;
+      rptr_q <= '0;
+    end else if (push || issue || retire || clr_i) begin
+      wptr_q <= clr_i ? '0 : wptr_q + PtrBits'(push);
+      iptr_q <= clr_i ? '0 : iptr_q + PtrBits'(issue);
+      rptr_q <= clr_i ? '0 : rptr_q + PtrBits'(retire);
+    end
+  end
 
 `ifdef WEFT_ASSERT
   always_ff @(posedge clk_i or negedge rst_ni) begin

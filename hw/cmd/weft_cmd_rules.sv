@@ -29,23 +29,26 @@ module weft_cmd_rules (
   assign keep     = cmd_i[weft_cmd_pkg::CONV_KEEP_LSB];
   assign stride_x = cmd_i[weft_cmd_pkg::DW_STRIDE_X_LSB +: 4];
 
-  // The products are taken of what passed the comparison before them.
-  logic        few;
-  logic [13:0] pixels;
-  assign few  = ow <= 16'(N) && oh <= 16'(N);
-  assign pixels = 14'(ow[6:0]) * 14'(oh[6:0]);
-
-  logic        narrow;
-  logic [19:0] row, line;
-  assign narrow = ow <= 16'(weft_cfg_pkg::DW_LINE);
-  assign line   = int16 ? 20'(weft_cfg_pkg::DW_LINE / 2) : 20'(weft_cfg_pkg::DW_LINE);
-  assign row    = (20'(ow) - 20'd1) * 20'(stride_x) + 20'd3;
+  // Products against a constant, by the smaller factor: no multiplier.
+  logic few, narrow;
+  always_comb begin
+    few = 1'b0;     // ow*oh <= N
+    for (int unsigned i = 1; i <= N; i++) begin
+      if (ow == 16'(i)) few = oh <= 16'(N / i);
+    end
+    narrow = 1'b0;  // (ow-1)*stride_x + 3 <= DW_LINE, half of that in int16
+    for (int unsigned i = 1; i < 16; i++) begin
+      if (stride_x == 4'(i))
+        narrow = ow <= (int16 ? 16'((weft_cfg_pkg::DW_LINE / 2 - 3) / i + 1)
+                              : 16'((weft_cfg_pkg::DW_LINE - 3) / i + 1));
+    end
+  end
 
   always_comb begin
     ok_o = 1'b1;
     case (cmd_i[weft_cmd_pkg::HEADER_OP_LSB +: 8])
-      weft_cmd_pkg::OP_CONV: ok_o = mac_ok && (!keep || (few && pixels <= 14'(N) && oc <= 16'(N)));
-      weft_cmd_pkg::OP_DW:   ok_o = mac_ok && !add && narrow && row <= line;
+      weft_cmd_pkg::OP_CONV: ok_o = mac_ok && (!keep || (few && oc <= 16'(N)));
+      weft_cmd_pkg::OP_DW:   ok_o = mac_ok && !add && narrow;
       weft_cmd_pkg::OP_POOL: ok_o = !scale16 && !add && !(fp && cmd_i[weft_cmd_pkg::POOL_SUM_LSB]);
       weft_cmd_pkg::OP_ELT:  ok_o = !scale16;
       default: ;

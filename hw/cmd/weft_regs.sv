@@ -77,7 +77,7 @@ module weft_regs (
       write = reg_we_i;
       if (addr >= weft_regs_pkg::WIN_BASE_LO_ADDR &&
           addr < weft_regs_pkg::WIN_BASE_LO_ADDR + 10'(weft_regs_pkg::WIN_BASE_LO_STRIDE * NWindows))
-        win_reg = weft_regs_pkg::WIN_BASE_LO_ADDR + 10'(addr[3:2]) * 10'd4;
+        win_reg = weft_regs_pkg::WIN_BASE_LO_ADDR + {6'd0, addr[3:2], 2'b00};
       if (write && addr == weft_regs_pkg::CTRL_ADDR) begin
         start = reg_wdata_i[weft_regs_pkg::CTRL_START_LSB];
         reset = reg_wdata_i[weft_regs_pkg::CTRL_RESET_LSB];
@@ -123,16 +123,21 @@ module weft_regs (
           weft_regs_pkg::STREAM_WORDS_ADDR: stream_words_o <= reg_wdata_i;
           default: ;
         endcase
-        case (win_reg)
-          weft_regs_pkg::WIN_BASE_LO_ADDR: win_base_o[40*win +: 32] <= {reg_wdata_i[31:6], 6'd0};
-          weft_regs_pkg::WIN_BASE_HI_ADDR: win_base_o[40*win+32 +: 8] <= reg_wdata_i[7:0];
-          weft_regs_pkg::WIN_SIZE_ADDR:    win_size_o[32*win +: 32] <= reg_wdata_i;
-          weft_regs_pkg::WIN_CTRL_ADDR: begin
-            win_read_o[win]  <= reg_wdata_i[weft_regs_pkg::WIN_CTRL_READ_LSB];
-            win_write_o[win] <= reg_wdata_i[weft_regs_pkg::WIN_CTRL_WRITE_LSB];
+        // A comparison per window: a slice at a variable place is a shifter.
+        for (int unsigned i = 0; i < NWindows; i++) begin
+          if (win == WinBits'(i)) begin
+            case (win_reg)
+              weft_regs_pkg::WIN_BASE_LO_ADDR: win_base_o[40*i +: 32] <= {reg_wdata_i[31:6], 6'd0};
+              weft_regs_pkg::WIN_BASE_HI_ADDR: win_base_o[40*i+32 +: 8] <= reg_wdata_i[7:0];
+              weft_regs_pkg::WIN_SIZE_ADDR:    win_size_o[32*i +: 32] <= reg_wdata_i;
+              weft_regs_pkg::WIN_CTRL_ADDR: begin
+                win_read_o[i]  <= reg_wdata_i[weft_regs_pkg::WIN_CTRL_READ_LSB];
+                win_write_o[i] <= reg_wdata_i[weft_regs_pkg::WIN_CTRL_WRITE_LSB];
+              end
+              default: ;
+            endcase
           end
-          default: ;
-        endcase
+        end
       end
     end
   end
@@ -233,16 +238,20 @@ module weft_regs (
         weft_regs_pkg::CNT_WR_BYTES_ADDR:      reg_rdata_o = wr_q;
         weft_regs_pkg::CNT_CMDS_ADDR:          reg_rdata_o = cmds_q;
         default: begin
-          case (win_reg)
-            weft_regs_pkg::WIN_BASE_LO_ADDR: reg_rdata_o = win_base_o[40*win +: 32];
-            weft_regs_pkg::WIN_BASE_HI_ADDR: reg_rdata_o = 32'(win_base_o[40*win+32 +: 8]);
-            weft_regs_pkg::WIN_SIZE_ADDR:    reg_rdata_o = win_size_o[32*win +: 32];
-            weft_regs_pkg::WIN_CTRL_ADDR: begin
-              reg_rdata_o[weft_regs_pkg::WIN_CTRL_READ_LSB]  = win_read_o[win];
-              reg_rdata_o[weft_regs_pkg::WIN_CTRL_WRITE_LSB] = win_write_o[win];
+          for (int unsigned i = 0; i < NWindows; i++) begin
+            if (win == WinBits'(i)) begin
+              case (win_reg)
+                weft_regs_pkg::WIN_BASE_LO_ADDR: reg_rdata_o = win_base_o[40*i +: 32];
+                weft_regs_pkg::WIN_BASE_HI_ADDR: reg_rdata_o = 32'(win_base_o[40*i+32 +: 8]);
+                weft_regs_pkg::WIN_SIZE_ADDR:    reg_rdata_o = win_size_o[32*i +: 32];
+                weft_regs_pkg::WIN_CTRL_ADDR: begin
+                  reg_rdata_o[weft_regs_pkg::WIN_CTRL_READ_LSB]  = win_read_o[i];
+                  reg_rdata_o[weft_regs_pkg::WIN_CTRL_WRITE_LSB] = win_write_o[i];
+                end
+                default: ;
+              endcase
             end
-            default: ;
-          endcase
+          end
         end
       endcase
     end

@@ -2,8 +2,9 @@
 //
 // Shares the AXI read channels between command fetch (first) and load DMA.
 //
-// An address is taken into a register, so that a client may withdraw an
-// address that was not yet taken. All reads have one ID: data comes back in
+// Addresses are taken into a FIFO of two, so that a client may withdraw an
+// address that was not yet taken, and no client's ready depends on the bus in
+// the same cycle. All reads have one ID: data comes back in
 // order, and a FIFO of one bit per burst says whose it is. One address a cycle.
 module weft_axi_read (
   input  logic clk_i,
@@ -34,28 +35,31 @@ module weft_axi_read (
 
   localparam int unsigned Outstanding = 128;
 
-  logic free, order_ready, order_valid, order_load;
-  assign free          = (!m_arvalid_o || m_arready_i) && order_ready;
+  logic free, addr_ready, order_ready, order_valid, order_load;
+  assign free          = addr_ready && order_ready;
   assign fetch_ready_o = free;
   assign load_ready_o  = free && !fetch_valid_i;
 
   logic accept;
   assign accept = free && (fetch_valid_i || load_valid_i);
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) m_arvalid_o <= 1'b0;
-    else if (accept) m_arvalid_o <= 1'b1;
-    else if (m_arready_i) m_arvalid_o <= 1'b0;
-  end
-
-  always_ff @(posedge clk_i) begin
-    if (accept) begin
-      m_araddr_o <= fetch_valid_i ? fetch_addr_i : load_addr_i;
-      m_arlen_o  <= fetch_valid_i ? fetch_len_i : load_len_i;
-    end
-  end
-
   /* verilator lint_off PINCONNECTEMPTY */
+  weft_fifo #(
+    .Width(48),
+    .Depth(2)
+  ) u_addr (
+    .clk_i,
+    .rst_ni,
+    .clr_i   (1'b0),
+    .wvalid_i(accept),
+    .wready_o(addr_ready),
+    .wdata_i (fetch_valid_i ? {fetch_addr_i, fetch_len_i} : {load_addr_i, load_len_i}),
+    .rvalid_o(m_arvalid_o),
+    .rready_i(m_arready_i),
+    .rdata_o ({m_araddr_o, m_arlen_o}),
+    .count_o ()
+  );
+
   weft_fifo #(
     .Width(1),
     .Depth(Outstanding)

@@ -43,6 +43,25 @@ module weft_dma_rows (
   assign c_window = cmd_i[weft_cmd_pkg::LOAD_WINDOW_LSB +: 3];
   assign c_off    = cmd_i[weft_cmd_pkg::LOAD_DRAM_OFF_LSB +: 40];
 
+  // Windows one by one: a slice at a variable place is a shifter.
+  logic [39:0] win_base;
+  logic [31:0] win_size;
+  logic        win_ok;
+  always_comb begin
+    win_base = '0;
+    win_size = '0;
+    win_ok = 1'b0;
+    if (cmd_valid_i) begin
+      for (int unsigned i = 0; i < weft_cfg_pkg::N_WINDOWS; i++) begin
+        if (c_window == 3'(i)) begin
+          win_base = win_base_i[40*i +: 40];
+          win_size = win_size_i[32*i +: 32];
+          win_ok = win_ok_i[i];
+        end
+      end
+    end
+  end
+
   logic               valid_q, halt_q;
   logic [39:0]        base_q;
   logic [31:0]        size_q;
@@ -113,9 +132,9 @@ module weft_dma_rows (
 
   always_ff @(posedge clk_i) begin
     if (load) begin
-      base_q  <= win_base_i[40*c_window +: 40];
-      size_q  <= win_size_i[32*c_window +: 32];
-      ok_q    <= win_ok_i[c_window];
+      base_q  <= win_base;
+      size_q  <= win_size;
+      ok_q    <= win_ok;
       bytes_q <= cmd_i[weft_cmd_pkg::LOAD_ROW_BYTES_LSB +: 20];
       n1_q    <= cmd_i[weft_cmd_pkg::LOAD_N1_LSB +: 16];
       n2_q    <= cmd_i[weft_cmd_pkg::LOAD_N2_LSB +: 16];

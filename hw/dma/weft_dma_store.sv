@@ -129,26 +129,31 @@ module weft_dma_store (
   );
 
   // ---- address out --------------------------------------------------------------------
-  // A burst is committed when it enters the address register: from then on it
-  // will be finished. It leaves an entry for its data and one for its answer.
+  // A burst is committed when it enters the address FIFO: from then on it will
+  // be finished. It leaves an entry for its data and one for its answer.
 
-  logic data_wready, reply_wready, commit, mark;
-  assign commit      = burst_valid && !burst_fault && data_wready && reply_wready && (!aw_valid_o || aw_ready_i) && !stop;
+  logic addr_wready, data_wready, reply_wready, commit, mark;
+  assign commit      = burst_valid && !burst_fault && addr_wready && data_wready && reply_wready && !stop;
   assign mark        = burst_valid && burst_fault && reply_wready && !stop;
   assign burst_ready = commit || mark;
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) aw_valid_o <= 1'b0;
-    else if (commit) aw_valid_o <= 1'b1;
-    else if (aw_ready_i) aw_valid_o <= 1'b0;
-  end
-
-  always_ff @(posedge clk_i) begin
-    if (commit) begin
-      aw_addr_o <= {burst_addr[39:Log2N], Log2N'(0)};
-      aw_len_o  <= burst_len;
-    end
-  end
+  /* verilator lint_off PINCONNECTEMPTY */
+  weft_fifo #(
+    .Width(48),
+    .Depth(2)
+  ) u_addr (
+    .clk_i,
+    .rst_ni,
+    .clr_i   (1'b0),
+    .wvalid_i(commit),
+    .wready_o(addr_wready),
+    .wdata_i ({burst_addr[39:Log2N], Log2N'(0), burst_len}),
+    .rvalid_o(aw_valid_o),
+    .rready_i(aw_ready_i),
+    .rdata_o ({aw_addr_o, aw_len_o}),
+    .count_o ()
+  );
+  /* verilator lint_on PINCONNECTEMPTY */
 
   // ---- scratchpad to data channel ---------------------------------------------------------
 

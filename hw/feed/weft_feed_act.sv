@@ -302,7 +302,7 @@ module weft_feed_act (
   logic signed [23:0] x_room;
   logic [LOG2_N+1:0]  lo, hi, got;          // got: bytes that one narrow read brings
   logic               need, aligned;
-  logic [19:0]        first;
+  logic [19:0]        first, last;
   always_comb begin
     x_room = $signed({4'b0, x_limit}) - a_xb_q;
     lo = '0;
@@ -312,6 +312,7 @@ module weft_feed_act (
     else if (x_room < $signed(24'(a_left_q))) hi = (LOG2_N+2)'(x_room);
     need = a_ok_q && a_iy_q >= 20'sd0 && a_iy_q < $signed({4'b0, in_h}) && lo < hi;
     first = a_addr_q + 20'(lo);
+    last = a_addr_q + 20'(hi) - 20'd1;
     aligned = a_addr_q[LOG2_N-1:0] == '0;
     got = (LOG2_N+2)'(2*N) - (LOG2_N+2)'(a_addr_q[LOG2_N-1:0]);
   end
@@ -328,9 +329,9 @@ module weft_feed_act (
       b_second_q <= 1'b0;
       if (a_valid_q) begin
         b_need_q  <= need;
-        b_bad_q   <= need && (first >> SP_BITS) != 20'd0;
+        b_bad_q   <= need && ((first | last) >> SP_BITS) != 20'd0;
         b_addr_q  <= a_addr_q;
-        b_first_q <= first;
+        b_first_q <= (first >> SP_BITS) != 20'd0 ? first : last;
         b_lo_q    <= lo;
         b_hi_q    <= hi;
         b_ok_q    <= a_ok_q;

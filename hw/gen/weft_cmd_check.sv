@@ -10,6 +10,7 @@
 //            outside its range or the configuration; else NONE
 //
 // Words beyond words_o are not looked at. Same in C: weft_cmd_fault().
+// With opcode 0 (no command yet) a simulator skips the fields.
 module weft_cmd_check
 (
   input  logic [1023:0] cmd_i,
@@ -36,59 +37,69 @@ module weft_cmd_check
   logic [7:0] post_fault;
   always_comb begin
     post_fault = weft_cmd_pkg::FAULT_NONE;
-    if ((cmd_i[weft_cmd_pkg::POST_B_FMT_LSB +: weft_cmd_pkg::POST_B_FMT_W] > weft_cmd_pkg::POST_B_FMT_MAX)) post_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
-    if ((cmd_i[weft_cmd_pkg::POST_X_FMT_LSB +: weft_cmd_pkg::POST_X_FMT_W] > weft_cmd_pkg::POST_X_FMT_MAX)) post_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
-    if ((cmd_i[weft_cmd_pkg::POST_S_SHIFT_LSB +: weft_cmd_pkg::POST_S_SHIFT_W] < weft_cmd_pkg::POST_S_SHIFT_MIN) || (cmd_i[weft_cmd_pkg::POST_S_SHIFT_LSB +: weft_cmd_pkg::POST_S_SHIFT_W] > weft_cmd_pkg::POST_S_SHIFT_MAX)) post_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
-    if ((cmd_i[weft_cmd_pkg::POST_B_SHIFT_LSB +: weft_cmd_pkg::POST_B_SHIFT_W] < weft_cmd_pkg::POST_B_SHIFT_MIN) || (cmd_i[weft_cmd_pkg::POST_B_SHIFT_LSB +: weft_cmd_pkg::POST_B_SHIFT_W] > weft_cmd_pkg::POST_B_SHIFT_MAX)) post_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
-    if ((cmd_i[weft_cmd_pkg::POST_A_SHIFT_LSB +: weft_cmd_pkg::POST_A_SHIFT_W] < weft_cmd_pkg::POST_A_SHIFT_MIN) || (cmd_i[weft_cmd_pkg::POST_A_SHIFT_LSB +: weft_cmd_pkg::POST_A_SHIFT_W] > weft_cmd_pkg::POST_A_SHIFT_MAX)) post_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
-    if ((cmd_i[weft_cmd_pkg::POST_S_MUL_LSB +: weft_cmd_pkg::POST_S_MUL_W] > weft_cmd_pkg::POST_S_MUL_MAX)) post_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
-    if ((cmd_i[weft_cmd_pkg::POST_B_MUL_LSB +: weft_cmd_pkg::POST_B_MUL_W] > weft_cmd_pkg::POST_B_MUL_MAX)) post_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
-    if ((cmd_i[weft_cmd_pkg::POST_A_MUL_LSB +: weft_cmd_pkg::POST_A_MUL_W] > weft_cmd_pkg::POST_A_MUL_MAX)) post_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
-    if ((cmd_i[weft_cmd_pkg::POST_OUT_FMT_LSB +: weft_cmd_pkg::POST_OUT_FMT_W] > weft_cmd_pkg::POST_OUT_FMT_MAX)) post_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
-    if ((cmd_i[weft_cmd_pkg::POST_PRE_SHIFT_LSB +: weft_cmd_pkg::POST_PRE_SHIFT_W] > weft_cmd_pkg::POST_PRE_SHIFT_MAX)) post_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
-    if ((cmd_i[weft_cmd_pkg::POST_MODE_LSB +: weft_cmd_pkg::POST_MODE_W] > weft_cmd_pkg::POST_MODE_MAX) || (((weft_cfg_pkg::FEATURES_VALUE >> cmd_i[weft_cmd_pkg::POST_MODE_LSB +: weft_cmd_pkg::POST_MODE_W]) & 32'd1) == 32'd0)) post_fault = weft_cmd_pkg::FAULT_BAD_MODE;
-    if ((cmd_i[weft_cmd_pkg::POST_OC_LSB +: weft_cmd_pkg::POST_OC_W] < weft_cmd_pkg::POST_OC_MIN)) post_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
-    if ((cmd_i[weft_cmd_pkg::POST_OH_LSB +: weft_cmd_pkg::POST_OH_W] < weft_cmd_pkg::POST_OH_MIN)) post_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
-    if ((cmd_i[weft_cmd_pkg::POST_OW_LSB +: weft_cmd_pkg::POST_OW_W] < weft_cmd_pkg::POST_OW_MIN)) post_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
+    if (cmd_i[weft_cmd_pkg::HEADER_OP_LSB +: weft_cmd_pkg::HEADER_OP_W] != '0) begin
+      if ((cmd_i[weft_cmd_pkg::POST_B_FMT_LSB +: weft_cmd_pkg::POST_B_FMT_W] > weft_cmd_pkg::POST_B_FMT_MAX)) post_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
+      if ((cmd_i[weft_cmd_pkg::POST_X_FMT_LSB +: weft_cmd_pkg::POST_X_FMT_W] > weft_cmd_pkg::POST_X_FMT_MAX)) post_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
+      if ((cmd_i[weft_cmd_pkg::POST_S_SHIFT_LSB +: weft_cmd_pkg::POST_S_SHIFT_W] < weft_cmd_pkg::POST_S_SHIFT_MIN) || (cmd_i[weft_cmd_pkg::POST_S_SHIFT_LSB +: weft_cmd_pkg::POST_S_SHIFT_W] > weft_cmd_pkg::POST_S_SHIFT_MAX)) post_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
+      if ((cmd_i[weft_cmd_pkg::POST_B_SHIFT_LSB +: weft_cmd_pkg::POST_B_SHIFT_W] < weft_cmd_pkg::POST_B_SHIFT_MIN) || (cmd_i[weft_cmd_pkg::POST_B_SHIFT_LSB +: weft_cmd_pkg::POST_B_SHIFT_W] > weft_cmd_pkg::POST_B_SHIFT_MAX)) post_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
+      if ((cmd_i[weft_cmd_pkg::POST_A_SHIFT_LSB +: weft_cmd_pkg::POST_A_SHIFT_W] < weft_cmd_pkg::POST_A_SHIFT_MIN) || (cmd_i[weft_cmd_pkg::POST_A_SHIFT_LSB +: weft_cmd_pkg::POST_A_SHIFT_W] > weft_cmd_pkg::POST_A_SHIFT_MAX)) post_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
+      if ((cmd_i[weft_cmd_pkg::POST_S_MUL_LSB +: weft_cmd_pkg::POST_S_MUL_W] > weft_cmd_pkg::POST_S_MUL_MAX)) post_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
+      if ((cmd_i[weft_cmd_pkg::POST_B_MUL_LSB +: weft_cmd_pkg::POST_B_MUL_W] > weft_cmd_pkg::POST_B_MUL_MAX)) post_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
+      if ((cmd_i[weft_cmd_pkg::POST_A_MUL_LSB +: weft_cmd_pkg::POST_A_MUL_W] > weft_cmd_pkg::POST_A_MUL_MAX)) post_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
+      if ((cmd_i[weft_cmd_pkg::POST_OUT_FMT_LSB +: weft_cmd_pkg::POST_OUT_FMT_W] > weft_cmd_pkg::POST_OUT_FMT_MAX)) post_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
+      if ((cmd_i[weft_cmd_pkg::POST_PRE_SHIFT_LSB +: weft_cmd_pkg::POST_PRE_SHIFT_W] > weft_cmd_pkg::POST_PRE_SHIFT_MAX)) post_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
+      if ((cmd_i[weft_cmd_pkg::POST_MODE_LSB +: weft_cmd_pkg::POST_MODE_W] > weft_cmd_pkg::POST_MODE_MAX) || (((weft_cfg_pkg::FEATURES_VALUE >> cmd_i[weft_cmd_pkg::POST_MODE_LSB +: weft_cmd_pkg::POST_MODE_W]) & 32'd1) == 32'd0)) post_fault = weft_cmd_pkg::FAULT_BAD_MODE;
+      if ((cmd_i[weft_cmd_pkg::POST_OC_LSB +: weft_cmd_pkg::POST_OC_W] < weft_cmd_pkg::POST_OC_MIN)) post_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
+      if ((cmd_i[weft_cmd_pkg::POST_OH_LSB +: weft_cmd_pkg::POST_OH_W] < weft_cmd_pkg::POST_OH_MIN)) post_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
+      if ((cmd_i[weft_cmd_pkg::POST_OW_LSB +: weft_cmd_pkg::POST_OW_W] < weft_cmd_pkg::POST_OW_MIN)) post_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
+    end
   end
 
   logic [7:0] load_fault;
   always_comb begin
     load_fault = weft_cmd_pkg::FAULT_NONE;
-    if ((cmd_i[weft_cmd_pkg::LOAD_N3_LSB +: weft_cmd_pkg::LOAD_N3_W] < weft_cmd_pkg::LOAD_N3_MIN)) load_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
-    if ((cmd_i[weft_cmd_pkg::LOAD_N2_LSB +: weft_cmd_pkg::LOAD_N2_W] < weft_cmd_pkg::LOAD_N2_MIN)) load_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
-    if ((cmd_i[weft_cmd_pkg::LOAD_N1_LSB +: weft_cmd_pkg::LOAD_N1_W] < weft_cmd_pkg::LOAD_N1_MIN)) load_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
-    if ((cmd_i[weft_cmd_pkg::LOAD_ROW_BYTES_LSB +: weft_cmd_pkg::LOAD_ROW_BYTES_W] < weft_cmd_pkg::LOAD_ROW_BYTES_MIN)) load_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
+    if (cmd_i[weft_cmd_pkg::HEADER_OP_LSB +: weft_cmd_pkg::HEADER_OP_W] != '0) begin
+      if ((cmd_i[weft_cmd_pkg::LOAD_N3_LSB +: weft_cmd_pkg::LOAD_N3_W] < weft_cmd_pkg::LOAD_N3_MIN)) load_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
+      if ((cmd_i[weft_cmd_pkg::LOAD_N2_LSB +: weft_cmd_pkg::LOAD_N2_W] < weft_cmd_pkg::LOAD_N2_MIN)) load_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
+      if ((cmd_i[weft_cmd_pkg::LOAD_N1_LSB +: weft_cmd_pkg::LOAD_N1_W] < weft_cmd_pkg::LOAD_N1_MIN)) load_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
+      if ((cmd_i[weft_cmd_pkg::LOAD_ROW_BYTES_LSB +: weft_cmd_pkg::LOAD_ROW_BYTES_W] < weft_cmd_pkg::LOAD_ROW_BYTES_MIN)) load_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
+    end
   end
 
   logic [7:0] conv_fault;
   always_comb begin
     conv_fault = weft_cmd_pkg::FAULT_NONE;
-    if (($signed(cmd_i[weft_cmd_pkg::CONV_W_ZP_LSB +: weft_cmd_pkg::CONV_W_ZP_W]) < weft_cmd_pkg::CONV_W_ZP_MIN) || ($signed(cmd_i[weft_cmd_pkg::CONV_W_ZP_LSB +: weft_cmd_pkg::CONV_W_ZP_W]) > weft_cmd_pkg::CONV_W_ZP_MAX)) conv_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
-    if (($signed(cmd_i[weft_cmd_pkg::CONV_X_ZP_LSB +: weft_cmd_pkg::CONV_X_ZP_W]) < weft_cmd_pkg::CONV_X_ZP_MIN) || ($signed(cmd_i[weft_cmd_pkg::CONV_X_ZP_LSB +: weft_cmd_pkg::CONV_X_ZP_W]) > weft_cmd_pkg::CONV_X_ZP_MAX)) conv_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
-    if ((cmd_i[weft_cmd_pkg::CONV_X_LIMIT_LSB +: weft_cmd_pkg::CONV_X_LIMIT_W] < weft_cmd_pkg::CONV_X_LIMIT_MIN)) conv_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
-    if ((cmd_i[weft_cmd_pkg::CONV_IN_H_LSB +: weft_cmd_pkg::CONV_IN_H_W] < weft_cmd_pkg::CONV_IN_H_MIN)) conv_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
-    if ((cmd_i[weft_cmd_pkg::CONV_DIL_Y_LSB +: weft_cmd_pkg::CONV_DIL_Y_W] < weft_cmd_pkg::CONV_DIL_Y_MIN) || (cmd_i[weft_cmd_pkg::CONV_DIL_Y_LSB +: weft_cmd_pkg::CONV_DIL_Y_W] > weft_cmd_pkg::CONV_DIL_Y_MAX)) conv_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
-    if ((cmd_i[weft_cmd_pkg::CONV_STRIDE_Y_LSB +: weft_cmd_pkg::CONV_STRIDE_Y_W] < weft_cmd_pkg::CONV_STRIDE_Y_MIN) || (cmd_i[weft_cmd_pkg::CONV_STRIDE_Y_LSB +: weft_cmd_pkg::CONV_STRIDE_Y_W] > weft_cmd_pkg::CONV_STRIDE_Y_MAX)) conv_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
-    if ((cmd_i[weft_cmd_pkg::CONV_N_KX_LSB +: weft_cmd_pkg::CONV_N_KX_W] < weft_cmd_pkg::CONV_N_KX_MIN)) conv_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
-    if ((cmd_i[weft_cmd_pkg::CONV_N_KY_LSB +: weft_cmd_pkg::CONV_N_KY_W] < weft_cmd_pkg::CONV_N_KY_MIN)) conv_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
-    if ((cmd_i[weft_cmd_pkg::CONV_RUN_LEN_LSB +: weft_cmd_pkg::CONV_RUN_LEN_W] < weft_cmd_pkg::CONV_RUN_LEN_MIN)) conv_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
+    if (cmd_i[weft_cmd_pkg::HEADER_OP_LSB +: weft_cmd_pkg::HEADER_OP_W] != '0) begin
+      if (($signed(cmd_i[weft_cmd_pkg::CONV_W_ZP_LSB +: weft_cmd_pkg::CONV_W_ZP_W]) < weft_cmd_pkg::CONV_W_ZP_MIN) || ($signed(cmd_i[weft_cmd_pkg::CONV_W_ZP_LSB +: weft_cmd_pkg::CONV_W_ZP_W]) > weft_cmd_pkg::CONV_W_ZP_MAX)) conv_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
+      if (($signed(cmd_i[weft_cmd_pkg::CONV_X_ZP_LSB +: weft_cmd_pkg::CONV_X_ZP_W]) < weft_cmd_pkg::CONV_X_ZP_MIN) || ($signed(cmd_i[weft_cmd_pkg::CONV_X_ZP_LSB +: weft_cmd_pkg::CONV_X_ZP_W]) > weft_cmd_pkg::CONV_X_ZP_MAX)) conv_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
+      if ((cmd_i[weft_cmd_pkg::CONV_X_LIMIT_LSB +: weft_cmd_pkg::CONV_X_LIMIT_W] < weft_cmd_pkg::CONV_X_LIMIT_MIN)) conv_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
+      if ((cmd_i[weft_cmd_pkg::CONV_IN_H_LSB +: weft_cmd_pkg::CONV_IN_H_W] < weft_cmd_pkg::CONV_IN_H_MIN)) conv_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
+      if ((cmd_i[weft_cmd_pkg::CONV_DIL_Y_LSB +: weft_cmd_pkg::CONV_DIL_Y_W] < weft_cmd_pkg::CONV_DIL_Y_MIN) || (cmd_i[weft_cmd_pkg::CONV_DIL_Y_LSB +: weft_cmd_pkg::CONV_DIL_Y_W] > weft_cmd_pkg::CONV_DIL_Y_MAX)) conv_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
+      if ((cmd_i[weft_cmd_pkg::CONV_STRIDE_Y_LSB +: weft_cmd_pkg::CONV_STRIDE_Y_W] < weft_cmd_pkg::CONV_STRIDE_Y_MIN) || (cmd_i[weft_cmd_pkg::CONV_STRIDE_Y_LSB +: weft_cmd_pkg::CONV_STRIDE_Y_W] > weft_cmd_pkg::CONV_STRIDE_Y_MAX)) conv_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
+      if ((cmd_i[weft_cmd_pkg::CONV_N_KX_LSB +: weft_cmd_pkg::CONV_N_KX_W] < weft_cmd_pkg::CONV_N_KX_MIN)) conv_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
+      if ((cmd_i[weft_cmd_pkg::CONV_N_KY_LSB +: weft_cmd_pkg::CONV_N_KY_W] < weft_cmd_pkg::CONV_N_KY_MIN)) conv_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
+      if ((cmd_i[weft_cmd_pkg::CONV_RUN_LEN_LSB +: weft_cmd_pkg::CONV_RUN_LEN_W] < weft_cmd_pkg::CONV_RUN_LEN_MIN)) conv_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
+    end
   end
 
   logic [7:0] dw_fault;
   always_comb begin
     dw_fault = weft_cmd_pkg::FAULT_NONE;
-    if ((cmd_i[weft_cmd_pkg::DW_STRIDE_X_LSB +: weft_cmd_pkg::DW_STRIDE_X_W] < weft_cmd_pkg::DW_STRIDE_X_MIN)) dw_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
-    if ((cmd_i[weft_cmd_pkg::DW_STRIDE_Y_LSB +: weft_cmd_pkg::DW_STRIDE_Y_W] < weft_cmd_pkg::DW_STRIDE_Y_MIN)) dw_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
-    if ((cmd_i[weft_cmd_pkg::DW_IN_W_LSB +: weft_cmd_pkg::DW_IN_W_W] < weft_cmd_pkg::DW_IN_W_MIN)) dw_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
-    if ((cmd_i[weft_cmd_pkg::DW_IN_H_LSB +: weft_cmd_pkg::DW_IN_H_W] < weft_cmd_pkg::DW_IN_H_MIN)) dw_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
+    if (cmd_i[weft_cmd_pkg::HEADER_OP_LSB +: weft_cmd_pkg::HEADER_OP_W] != '0) begin
+      if ((cmd_i[weft_cmd_pkg::DW_STRIDE_X_LSB +: weft_cmd_pkg::DW_STRIDE_X_W] < weft_cmd_pkg::DW_STRIDE_X_MIN)) dw_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
+      if ((cmd_i[weft_cmd_pkg::DW_STRIDE_Y_LSB +: weft_cmd_pkg::DW_STRIDE_Y_W] < weft_cmd_pkg::DW_STRIDE_Y_MIN)) dw_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
+      if ((cmd_i[weft_cmd_pkg::DW_IN_W_LSB +: weft_cmd_pkg::DW_IN_W_W] < weft_cmd_pkg::DW_IN_W_MIN)) dw_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
+      if ((cmd_i[weft_cmd_pkg::DW_IN_H_LSB +: weft_cmd_pkg::DW_IN_H_W] < weft_cmd_pkg::DW_IN_H_MIN)) dw_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
+    end
   end
 
   logic [7:0] pool_fault;
   always_comb begin
     pool_fault = weft_cmd_pkg::FAULT_NONE;
-    if ((cmd_i[weft_cmd_pkg::POOL_N_KX_LSB +: weft_cmd_pkg::POOL_N_KX_W] < weft_cmd_pkg::POOL_N_KX_MIN)) pool_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
-    if ((cmd_i[weft_cmd_pkg::POOL_N_KY_LSB +: weft_cmd_pkg::POOL_N_KY_W] < weft_cmd_pkg::POOL_N_KY_MIN)) pool_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
+    if (cmd_i[weft_cmd_pkg::HEADER_OP_LSB +: weft_cmd_pkg::HEADER_OP_W] != '0) begin
+      if ((cmd_i[weft_cmd_pkg::POOL_N_KX_LSB +: weft_cmd_pkg::POOL_N_KX_W] < weft_cmd_pkg::POOL_N_KX_MIN)) pool_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
+      if ((cmd_i[weft_cmd_pkg::POOL_N_KY_LSB +: weft_cmd_pkg::POOL_N_KY_W] < weft_cmd_pkg::POOL_N_KY_MIN)) pool_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
+    end
   end
 
   logic [7:0] range_fault;

@@ -19,48 +19,125 @@
 extern "C" {
 #endif
 
+struct weft_graph;
+
 typedef enum weft_opcode {
 	WEFT_OP_NONE = 0,
 	/* tensor operators */
 	WEFT_OP_ARGMAX,            /* in: x                      attr: axis   */
 	WEFT_OP_AVG_POOL2D,        /* in: x [N,H,W,C]            attr: pool   */
 	WEFT_OP_CONV2D,            /* in: x, w [OC,KH,KW,IC], bias [OC or 1]  attr: conv */
+	WEFT_OP_CONV3D,            /* in: x [N,D,H,W,C], w [OC,KD,KH,KW,IC], bias [OC or 1]  attr: conv3d */
 	WEFT_OP_DEPTHWISE_CONV2D,  /* in: x, w [KH,KW,C,M], bias [C*M or 1]   attr: conv */
+	WEFT_OP_FFT2D,             /* in: re [N,H,W], im; out: re, im         attr: fft  */
 	WEFT_OP_MATMUL,            /* in: a [N,H,C], b [N,C,W]   attr: matmul */
 	WEFT_OP_MAX_POOL2D,        /* in: x                      attr: pool   */
-	WEFT_OP_TRANSPOSE_CONV2D,
+	WEFT_OP_RFFT2D,            /* in: x [N,H,W]; out: re [N,H,W/2+1], im  attr: fft  */
+	WEFT_OP_TRANSPOSE_CONV2D,  /* in: x, w [OC,KH,KW,IC], bias [OC or 1]  attr: conv; pad is out_pad, dilation 1 */
 	/* activation */
 	WEFT_OP_CLAMP,             /* in: x                      attr: clamp  */
-	/* elementwise, broadcasting as TOSA defines it */
+	WEFT_OP_ERF,
+	WEFT_OP_SIGMOID,
+	WEFT_OP_TANH,
+	/* elementwise on two, broadcasting as TOSA defines it */
 	WEFT_OP_ADD,               /* in: a, b */
-	WEFT_OP_SUB,
+	WEFT_OP_ARITHMETIC_RIGHT_SHIFT,  /* in: a, b             attr: shift  */
+	WEFT_OP_BITWISE_AND,
+	WEFT_OP_BITWISE_OR,
+	WEFT_OP_BITWISE_XOR,
+	WEFT_OP_INTDIV,
+	WEFT_OP_LOGICAL_AND,
+	WEFT_OP_LOGICAL_LEFT_SHIFT,
+	WEFT_OP_LOGICAL_RIGHT_SHIFT,
+	WEFT_OP_LOGICAL_OR,
+	WEFT_OP_LOGICAL_XOR,
+	WEFT_OP_MAXIMUM,           /* in: a, b                   attr: nan    */
+	WEFT_OP_MINIMUM,           /* in: a, b                   attr: nan    */
 	WEFT_OP_MUL,               /* in: a, b                   attr: mul    */
-	WEFT_OP_MAXIMUM,
-	WEFT_OP_MINIMUM,
+	WEFT_OP_POW,
+	WEFT_OP_SUB,
 	WEFT_OP_TABLE,             /* in: x, table [256 int8 | 513 int16] */
+	/* elementwise on one */
+	WEFT_OP_ABS,               /* in: x */
+	WEFT_OP_BITWISE_NOT,
+	WEFT_OP_CEIL,
+	WEFT_OP_CLZ,
+	WEFT_OP_COS,
+	WEFT_OP_EXP,
+	WEFT_OP_FLOOR,
+	WEFT_OP_LOG,
+	WEFT_OP_LOGICAL_NOT,
+	WEFT_OP_NEGATE,            /* in: x                      attr: negate */
+	WEFT_OP_RECIPROCAL,
+	WEFT_OP_RSQRT,
+	WEFT_OP_SIN,
+	/* elementwise on three */
+	WEFT_OP_SELECT,            /* in: condition bool, a, b */
+	/* comparison: result bool */
+	WEFT_OP_EQUAL,             /* in: a, b */
+	WEFT_OP_GREATER,
+	WEFT_OP_GREATER_EQUAL,
 	/* reduction */
-	WEFT_OP_REDUCE_SUM,        /* in: x                      attr: axis   */
+	WEFT_OP_REDUCE_ALL,        /* in: x                      attr: axis   */
+	WEFT_OP_REDUCE_ANY,
 	WEFT_OP_REDUCE_MAX,
 	WEFT_OP_REDUCE_MIN,
+	WEFT_OP_REDUCE_PRODUCT,
+	WEFT_OP_REDUCE_SUM,
 	/* data layout */
 	WEFT_OP_CONCAT,            /* in: 1..n                   attr: axis   */
 	WEFT_OP_PAD,               /* in: x                      attr: pad    */
 	WEFT_OP_RESHAPE,           /* in: x; shape is the output's            */
+	WEFT_OP_REVERSE,           /* in: x                      attr: axis   */
 	WEFT_OP_SLICE,             /* in: x                      attr: slice  */
+	WEFT_OP_TILE,              /* in: x                      attr: tile   */
 	WEFT_OP_TRANSPOSE,         /* in: x                      attr: perm   */
+	/* gather and scatter */
+	WEFT_OP_GATHER,            /* in: values [N,K,C], indices [N,W] int32; out: [N,W,C] */
+	WEFT_OP_SCATTER,           /* in: values [N,K,C], indices [N,W] int32, input [N,W,C]; out: [N,K,C] */
+	/* image */
+	WEFT_OP_RESIZE,            /* in: x [N,H,W,C]            attr: resize */
 	/* conversion */
 	WEFT_OP_CAST,              /* in: x; types are the tensors'           */
 	WEFT_OP_RESCALE,           /* in: x, multiplier [1 or C] int32 (int16 when !scale32),
 	                            *     shift [1 or C] int8    attr: rescale */
+	/* data nodes */
 	WEFT_OP_CONST,             /* no inputs: never executed, data is the tensor's */
 	WEFT_OP_IDENTITY,
+	WEFT_OP_CUSTOM,            /* refused everywhere */
+	/* control flow: run by who runs the graph, not by golden */
+	WEFT_OP_COND_IF,           /* in: condition bool, then n; out: m      attr: flow (then, else) */
+	WEFT_OP_WHILE_LOOP,        /* in: n; out: n                           attr: flow (condition, body) */
+	/* variables: likewise */
+	WEFT_OP_VARIABLE,          /* declaration; import resolves it, no graph holds one */
+	WEFT_OP_VARIABLE_WRITE,    /* in: x                      attr: variable */
+	WEFT_OP_VARIABLE_READ,     /* out: y                     attr: variable */
+	/* shape */
+	WEFT_OP_CONST_SHAPE,       /* import resolves it, no graph holds one */
 	/*
-	 * Extensions (include/spec/ext_ops.toml says what they mean).
+	 * Extensions; include/spec/ext_ops.toml says what they mean.
 	 */
 	WEFT_OP_TFL_SOFTMAX,       /* in: x int8|int16; last axis attr: tfl_softmax */
 	WEFT_OP_TFL_LOGISTIC,      /* in: x int8|int16           attr: quant  */
 	WEFT_OP_TFL_QUANTIZE,      /* in: x fp32 -> int8|uint8|int16    attr: quant (out_*) */
 	WEFT_OP_TFL_DEQUANTIZE,    /* in: x int8|uint8|int16 -> fp32    attr: quant (in_*)  */
+	WEFT_OP_TFL_TANH,          /* in: x int16 -> int16       attr: quant (x_*) */
+	WEFT_OP_TFL_RESIZE_BILINEAR,  /* in: x [N,H,W,C] int8|int16  attr: tfl_resize */
+	WEFT_OP_TFL_LSTM,          /* in: x [N,T,I], 4 wx [S,I], 4 wh [S,S] int8, 4 bias [S] int32;
+	                            *     gates in the order input, forget, cell, output  attr: tfl_lstm */
+	WEFT_OP_TFL_CAST,          /* in: x; as C converts, floats to integers saturating */
+	WEFT_OP_TFL_SQRT,          /* in: x fp32; correctly rounded */
+	WEFT_OP_TFL_DIV,           /* in: a, b fp32, broadcasting; correctly rounded */
+	/*
+	 * ONNX's arithmetic where TOSA has no operator with the same result;
+	 * sim/golden/onnx.h defines it. Ranks equal; operands broadcast to the result.
+	 */
+	WEFT_OP_ONNX_REQUANT,      /* in: acc int32, a_scale, b_scale, y_scale, y_zp; out: 8-bit */
+	WEFT_OP_ONNX_QUANTIZE,     /* in: x, scale, or x, scale, zp  attr: onnx (saturate, type: of the quotient) */
+	WEFT_OP_ONNX_DEQUANTIZE,   /* in: x, scale, or x, scale, zp  */
+	WEFT_OP_ONNX_CAST,         /* in: x                      attr: onnx (saturate) */
+	WEFT_OP_ONNX_FAKE_CONVERT, /* in: x, scale, or x, scale, shift  attr: onnx (type) */
+	WEFT_OP_ONNX_DIV,          /* in: a, b; floats, rounded once */
 	WEFT_N_OPS
 } weft_opcode;
 
@@ -70,12 +147,34 @@ typedef enum weft_rounding {
 	WEFT_DOUBLE_ROUND = 3,
 } weft_rounding;
 
+typedef enum weft_nan_mode {
+	WEFT_NAN_DEFAULT = 0,      /* as PROPAGATE */
+	WEFT_NAN_PROPAGATE = 1,
+	WEFT_NAN_IGNORE = 2,
+} weft_nan_mode;
+
+typedef enum weft_resize_mode {
+	WEFT_RESIZE_NEAREST = 1,
+	WEFT_RESIZE_BILINEAR = 2,
+} weft_resize_mode;
+
 struct weft_attr_conv {
 	int32_t pad[4];            /* top, bottom, left, right; elements, >= 0 */
 	int32_t stride[2];         /* y, x; >= 1 */
 	int32_t dilation[2];       /* y, x; >= 1 */
 	int32_t x_zp, w_zp;        /* within the operand's type */
 	weft_dtype acc;            /* WEFT_INT32, WEFT_INT48, WEFT_FP16, WEFT_FP32 */
+	bool local_bound;          /* how a float result may be judged; no effect on it */
+	int32_t log2_scale;        /* float8: products times 2^log2_scale, -32..31; TOSA: 0 */
+};
+
+struct weft_attr_conv3d {
+	int32_t pad[6];            /* front, back, top, bottom, left, right; >= 0 */
+	int32_t stride[3];         /* d, y, x; >= 1 */
+	int32_t dilation[3];       /* d, y, x; >= 1 */
+	int32_t x_zp, w_zp;
+	weft_dtype acc;
+	bool local_bound;
 };
 
 struct weft_attr_pool {
@@ -83,6 +182,7 @@ struct weft_attr_pool {
 	int32_t pad[4];                /* top, bottom, left, right; < kernel */
 	int32_t x_zp, y_zp;            /* AVG_POOL2D only */
 	weft_dtype acc;                /* AVG_POOL2D only */
+	weft_nan_mode nan;             /* MAX_POOL2D only */
 };
 
 struct weft_attr_rescale {
@@ -93,30 +193,72 @@ struct weft_attr_rescale {
 	int32_t x_zp, y_zp;        /* as the type is read: 0..255 for unsigned bytes */
 };
 
-struct weft_attr_clamp { int64_t min, max; double fmin, fmax; };
-struct weft_attr_axis { int32_t axis; };
+struct weft_attr_resize {
+	int32_t scale_y_n, scale_y_d, scale_x_n, scale_x_d;
+	int32_t offset_y, offset_x, border_y, border_x;
+	weft_resize_mode mode;
+};
+
+struct weft_attr_clamp { int64_t min, max; double fmin, fmax; weft_nan_mode nan; };
+struct weft_attr_axis { int32_t axis; weft_nan_mode nan; };  /* nan: ARGMAX, REDUCE_MAX, REDUCE_MIN */
+struct weft_attr_nan { weft_nan_mode nan; };
+struct weft_attr_shift { bool round; };
+struct weft_attr_negate { int32_t x_zp, y_zp; };
+struct weft_attr_fft { bool inverse, local_bound; };  /* inverse: FFT2D only */
 struct weft_attr_mul { int32_t shift; };
-struct weft_attr_matmul { int32_t a_zp, b_zp; };
+struct weft_attr_matmul { int32_t a_zp, b_zp, log2_scale; };  /* log2_scale as in conv */
 /* value: integers, and the bit pattern of floats below 32 bits; fvalue: float32 and float64. */
 struct weft_attr_pad { int32_t before[WEFT_MAX_RANK], after[WEFT_MAX_RANK]; int64_t value; double fvalue; };
 struct weft_attr_slice { int64_t start[WEFT_MAX_RANK]; };  /* size is the output's shape */
 struct weft_attr_perm { int32_t perm[WEFT_MAX_RANK]; };
+struct weft_attr_tile { int32_t multiple[WEFT_MAX_RANK]; };
+struct weft_attr_flow { struct weft_graph *graph[2]; };      /* owned by the graph that holds the operator */
+struct weft_attr_variable { int32_t id; };                   /* index into the outermost graph's variables */
 struct weft_attr_tfl_softmax { float x_scale, beta; };
+struct weft_attr_onnx { bool saturate; weft_dtype type; };
 struct weft_attr_quant { float x_scale; int32_t x_zp; float y_scale; int32_t y_zp; };
+
+struct weft_attr_tfl_resize {
+	bool align_corners, half_pixel;
+	bool raw_uint8;            /* x is uint8 less 128: TensorFlow Lite computes that type in float32 */
+};
+
+struct weft_tfl_factor { int32_t multiplier, shift; };  /* times multiplier * 2^(shift - 31), in two roundings */
+
+struct weft_attr_tfl_lstm {
+	bool time_major;           /* x [T,N,I] */
+	int32_t x_zp, y_zp;
+	int32_t cell_power;        /* the cell state's scale is 2^cell_power, -30..0 */
+	int32_t cell_clip;         /* 0: none */
+	struct weft_tfl_factor x_gate[4], h_gate[4];  /* to Q3.12 */
+	struct weft_tfl_factor forget_cell, input_cell, hidden;
+};
 
 typedef union weft_attr {
 	struct weft_attr_conv conv;
+	struct weft_attr_conv3d conv3d;
 	struct weft_attr_pool pool;
 	struct weft_attr_rescale rescale;
+	struct weft_attr_resize resize;
 	struct weft_attr_clamp clamp;
 	struct weft_attr_axis axis;
+	struct weft_attr_nan nan;
+	struct weft_attr_shift shift;
+	struct weft_attr_negate negate;
+	struct weft_attr_fft fft;
 	struct weft_attr_mul mul;
 	struct weft_attr_matmul matmul;
 	struct weft_attr_pad pad;
 	struct weft_attr_slice slice;
 	struct weft_attr_perm perm;
+	struct weft_attr_tile tile;
+	struct weft_attr_flow flow;
+	struct weft_attr_variable variable;
 	struct weft_attr_tfl_softmax tfl_softmax;
 	struct weft_attr_quant quant;
+	struct weft_attr_tfl_resize tfl_resize;
+	struct weft_attr_tfl_lstm tfl_lstm;
+	struct weft_attr_onnx onnx;
 } weft_attr;
 
 /** TOSA's (or the extension's) name in capitals, "?" for a bad code. */

@@ -6,7 +6,9 @@
  * than C's are held in the next C type, sign-extended, so that golden code
  * never unpacks:
  *   BOOL 1 byte (0 or 1); INT4 int8_t, -8..7; INT48 int64_t; float8 and float16
- *   and bfloat16 as bit patterns in uint8_t and uint16_t.
+ *   and bfloat16 as bit patterns in uint8_t and uint16_t. INT2, UINT2, UINT4 and
+ *   FP4E2M1 (a bit pattern) take a byte each. These four, UINT32 and UINT64
+ *   exist for conversion (weft/convert.h) and data layout only.
  */
 #ifndef WEFT_TENSOR_H
 #define WEFT_TENSOR_H
@@ -38,6 +40,12 @@ typedef enum weft_dtype {
 	WEFT_BF16,
 	WEFT_FP32,
 	WEFT_FP64,
+	WEFT_UINT32,
+	WEFT_UINT64,
+	WEFT_UINT4,
+	WEFT_INT2,
+	WEFT_UINT2,
+	WEFT_FP4E2M1,
 	WEFT_N_DTYPES
 } weft_dtype;
 

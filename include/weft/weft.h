@@ -36,7 +36,7 @@ typedef struct weft_net weft_net;
 typedef struct weft_session weft_session;
 
 /**
- * Load a network: .tflite, or .weft as weft_net_save() writes it.
+ * Load a network: .tflite, .tosa (TOSA 1.0), .onnx, or .weft as weft_net_save() writes it.
  *
  * @param name      For messages and reports; copied.
  * @param[out] net  Set only on success; weft_net_free() frees it.
@@ -46,6 +46,36 @@ typedef struct weft_session weft_session;
 int weft_net_load(const void *data, size_t len_bytes, const char *name, weft_net **net, char *msg);
 int weft_net_load_file(const char *path, weft_net **net, char *msg);
 void weft_net_free(weft_net *net);
+
+/*
+ * An input of the file that becomes a constant, such as a shape. Without data,
+ * only its shape is given: where the file leaves dimensions open.
+ */
+struct weft_bound {
+	const char *name;
+	weft_tensor value;         /* of the file's type; copied */
+};
+
+/* What an .onnx file leaves open. */
+struct weft_load_options {
+	/*
+	 * How int32 sums become 8 bits. False: ONNX's bits, by RESCALE where that is
+	 * proven equal for every sum, else by an operator on the host. True: the
+	 * nearest RESCALE throughout, which the NPU does; may differ by 1 at ties.
+	 */
+	bool requant_rescale;
+	const char *folder;        /* external data lies here; NULL: nowhere (load_file: beside the file) */
+	const struct weft_bound *bound;
+	int n_bound;
+	uint64_t reserved[4];      /* zero */
+};
+
+struct weft_load_options weft_load_options_default(void);
+
+/** weft_net_load() and weft_net_load_file() with options; NULL: defaults. */
+int weft_net_load_with(const void *data, size_t len_bytes, const char *name, const struct weft_load_options *o,
+                       weft_net **net, char *msg);
+int weft_net_load_file_with(const char *path, const struct weft_load_options *o, weft_net **net, char *msg);
 
 /* A tensor at the network's edge. Strings live as long as the net. */
 struct weft_port {
@@ -70,6 +100,16 @@ int weft_net_output(const weft_net *net, int i, struct weft_port *p);
  */
 int weft_net_save(const weft_net *net, const char *config, uint8_t **out, size_t *len_bytes, char *msg);
 
+/**
+ * Write the network as TOSA 1.0. *out comes from malloc. Unsigned bytes become
+ * INT8. Operators that TOSA cannot express exactly become CUSTOM of domain
+ * "weft", which only this library reads; with strict they are refused.
+ *
+ * @param note  WEFT_MSG_LEN bytes: names of the operators written as CUSTOM, or "".
+ * @return 0, -ENOTSUP (cannot be expressed; the operator is named), -ENOMEM
+ */
+int weft_net_convert(const weft_net *net, bool strict, uint8_t **out, size_t *len_bytes, char *note, char *msg);
+
 enum weft_device { WEFT_DEVICE_GOLDEN, WEFT_DEVICE_MODEL, WEFT_DEVICE_RTL };
 
 struct weft_session_options {
@@ -84,6 +124,10 @@ struct weft_session_options {
 	int64_t wave_cmd;          /* -1: the whole run */
 	uint64_t wave_cycles;
 	struct weft_plant plant;   /* RTL: a fault to plant, for tests */
+	/* Called now and then while a run is under way: commands retired of all.
+	 * NULL: not. */
+	void (*progress)(void *user, uint64_t done, uint64_t all);
+	void *progress_user;
 	uint64_t reserved[8];      /* zero */
 };
 

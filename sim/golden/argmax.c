@@ -5,18 +5,23 @@
  *   x  rank 1 or more; int8 or int16
  *   y  int32, x's shape without the axis: the index of the first largest element
  */
-#include "ops.h"
+#include "float/ops.h"
 
 static int check(const struct weft_call *c)
 {
 	static const struct weft_row rows[] = {
 		{ { WEFT_INT8 }, WEFT_INT32 },
 		{ { WEFT_INT16 }, WEFT_INT32 },
+		{ { WEFT_FP16 }, WEFT_INT32 },
+		{ { WEFT_BF16 }, WEFT_INT32 },
+		{ { WEFT_FP32 }, WEFT_INT32 },
+		{ { WEFT_FP8E4M3 }, WEFT_INT32 },
+		{ { WEFT_FP8E5M2 }, WEFT_INT32 },
 	};
 	const weft_tensor *x = c->x[0], *y = c->y[0];
 	int err;
 
-	if ((err = weft_check_rows(c, rows, 2)) ||
+	if ((err = weft_check_rows(c, rows, sizeof(rows) / sizeof(rows[0]))) ||
 	    (err = weft_check_axis(c)) ||
 	    (err = weft_check_rank(c, "output", y, x->rank - 1)))
 		return err;
@@ -39,6 +44,8 @@ int weft_golden_argmax(const struct weft_call *c)
 
 	if (err)
 		return err;
+	if (weft_is_float(x->dtype))
+		return weft_float_argmax(c);
 	for (int d = 0; d < axis; d++)
 		left *= x->dim[d];
 	for (int d = axis + 1; d < x->rank; d++)

@@ -10,26 +10,43 @@
  * reciprocal; for int8 that equals rounding half away from zero up to counts
  * of two million. The sum wraps at 32 bits, as the accumulator does.
  */
-#include "ops.h"
+#include "float/ops.h"
+
+static bool acc_fits(weft_dtype t, weft_dtype acc)
+{
+	switch (t) {
+	case WEFT_FP16: return acc == WEFT_FP16 || acc == WEFT_FP32;
+	case WEFT_BF16:
+	case WEFT_FP32: return acc == WEFT_FP32;
+	case WEFT_FP8E4M3:
+	case WEFT_FP8E5M2: return acc == WEFT_FP16;
+	default: return acc == WEFT_INT32;
+	}
+}
 
 static int check(const struct weft_call *c)
 {
 	static const struct weft_row rows[] = {
 		{ { WEFT_INT8 }, WEFT_INT8 },
 		{ { WEFT_INT16 }, WEFT_INT16 },
+		{ { WEFT_FP16 }, WEFT_FP16 },
+		{ { WEFT_BF16 }, WEFT_BF16 },
+		{ { WEFT_FP32 }, WEFT_FP32 },
+		{ { WEFT_FP8E4M3 }, WEFT_FP8E4M3 },
+		{ { WEFT_FP8E5M2 }, WEFT_FP8E5M2 },
 	};
 	const struct weft_attr_pool *a = &c->attr->pool;
 	weft_dtype t = c->x[0]->dtype;
 	int err;
 
-	if ((err = weft_check_rows(c, rows, 2)) ||
+	if ((err = weft_check_rows(c, rows, sizeof(rows) / sizeof(rows[0]))) ||
 	    (err = weft_check_pool(c)) ||
 	    (err = weft_check_zp(c, "input zero point", t, a->x_zp)) ||
 	    (err = weft_check_zp(c, "output zero point", t, a->y_zp)))
 		return err;
-	if (a->acc != WEFT_INT32)
-		return weft_call_fail(c, -EINVAL, "accumulator type %s, must be int32",
-		                      weft_dtype_name(a->acc));
+	if (!acc_fits(t, a->acc))
+		return weft_call_fail(c, -EINVAL, "accumulator type %s is not a row of %s",
+		                      weft_dtype_name(a->acc), weft_dtype_name(t));
 	/* Beyond this the reciprocal's multiplier would not fit int32. */
 	if (c->x[0]->dim[1] * c->x[0]->dim[2] > (int64_t)1 << 30)
 		return weft_call_fail(c, -EINVAL, "image above 2^30 pixels");
@@ -74,6 +91,8 @@ int weft_golden_avg_pool2d(const struct weft_call *c)
 
 	if (err)
 		return err;
+	if (weft_is_float(c->y[0]->dtype))
+		return weft_float_avg_pool2d(c);
 	for (int64_t n = 0; n < y->dim[0]; n++)
 		for (int64_t oy = 0; oy < y->dim[1]; oy++)
 			for (int64_t ox = 0; ox < y->dim[2]; ox++)

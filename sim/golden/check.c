@@ -34,7 +34,6 @@ int weft_check_rows(const struct weft_call *c, const struct weft_row *rows, int 
 {
 	char list[96];
 	int n = 0;
-	bool any_float = weft_is_float(c->y[0]->dtype);
 
 	for (int i = 0; i < n_rows; i++) {
 		if (row_matches(c, &rows[i]))
@@ -44,11 +43,9 @@ int weft_check_rows(const struct weft_call *c, const struct weft_row *rows, int 
 	for (int i = 0; i < c->n_x && i < 3; i++) {
 		n += snprintf(list + n, sizeof(list) - (size_t)n, "%s%s", i ? ", " : "",
 		              weft_dtype_name(c->x[i]->dtype));
-		any_float = any_float || weft_is_float(c->x[i]->dtype);
 	}
-	return weft_call_fail(c, any_float ? -ENOTSUP : -EINVAL, "types %s -> %s %s", list,
-	                      weft_dtype_name(c->y[0]->dtype),
-	                      any_float ? "not implemented" : "are not a row of its table");
+	return weft_call_fail(c, -EINVAL, "types %s -> %s are not a row of its table", list,
+	                      weft_dtype_name(c->y[0]->dtype));
 }
 
 bool weft_same_shape(const weft_tensor *a, const weft_tensor *b)
@@ -136,22 +133,62 @@ static int check_bias(const struct weft_call *c, int64_t oc)
 	return err;
 }
 
-int weft_check_conv(const struct weft_call *c, int64_t kh, int64_t kw, int64_t oc)
+static bool is_fnuz(weft_dtype t)
+{
+	return t == WEFT_FP8E4M3FNUZ || t == WEFT_FP8E5M2FNUZ;
+}
+
+/* Accumulators: fp16 has two rows, bf16 adds up in fp32, the others in the result's type. */
+static bool acc_fits(weft_dtype x, weft_dtype y, weft_dtype acc)
+{
+	if (x == WEFT_FP16)
+		return acc == WEFT_FP16 || acc == WEFT_FP32;
+	return acc == (x == WEFT_BF16 ? WEFT_FP32 : y);
+}
+
+int weft_check_conv_rows(const struct weft_call *c, weft_dtype acc)
 {
 	static const struct weft_row rows[] = {
 		{ { WEFT_INT8, WEFT_INT8, WEFT_INT32 }, WEFT_INT32 },
 		{ { WEFT_INT8, WEFT_INT4, WEFT_INT32 }, WEFT_INT32 },
 		{ { WEFT_INT16, WEFT_INT8, WEFT_INT48 }, WEFT_INT48 },
+		{ { WEFT_FP16, WEFT_FP16, WEFT_FP16 }, WEFT_FP16 },
+		{ { WEFT_BF16, WEFT_BF16, WEFT_BF16 }, WEFT_BF16 },
+		{ { WEFT_FP32, WEFT_FP32, WEFT_FP32 }, WEFT_FP32 },
+		{ { WEFT_FP8E4M3, WEFT_FP8E4M3, WEFT_FP16 }, WEFT_FP16 },
+		{ { WEFT_FP8E5M2, WEFT_FP8E5M2, WEFT_FP16 }, WEFT_FP16 },
 	};
+	const weft_dtype x = c->x[0]->dtype, w = c->x[1]->dtype, b = c->x[2]->dtype, y = c->y[0]->dtype;
+	int err = 0;
+
+	/* PopXL's float8 operands may differ; the rest is a row of TOSA. */
+	if (!is_fnuz(x) || !is_fnuz(w) || b != WEFT_FP16 || y != WEFT_FP16)
+		err = weft_check_rows(c, rows, sizeof(rows) / sizeof(rows[0]));
+	if (!err && !acc_fits(x, y, acc))
+		err = weft_call_fail(c, -EINVAL, "accumulator type %s is not a row of %s", weft_dtype_name(acc),
+		                     weft_dtype_name(x));
+	return err;
+}
+
+int weft_check_log2_scale(const struct weft_call *c, int32_t log2_scale)
+{
+	const weft_dtype t = c->x[0]->dtype;
+	const bool fp8 = t >= WEFT_FP8E4M3 && t <= WEFT_FP8E5M2FNUZ;
+
+	if (fp8 ? log2_scale < -32 || log2_scale > 31 : log2_scale != 0)
+		return weft_call_fail(c, -EINVAL, "log2_scale %d, must be %s", (int)log2_scale,
+		                      fp8 ? "-32..31" : "0 but for float8");
+	return 0;
+}
+
+int weft_check_conv(const struct weft_call *c, int64_t kh, int64_t kw, int64_t oc)
+{
 	const struct weft_attr_conv *a = &c->attr->conv;
 	const weft_tensor *x = c->x[0], *y = c->y[0];
-	int err = weft_check_rows(c, rows, 3);
+	int err = weft_check_conv_rows(c, a->acc);
 
 	if (err)
 		return err;
-	if (a->acc != y->dtype)
-		return weft_call_fail(c, -EINVAL, "accumulator type %s, must be %s",
-		                      weft_dtype_name(a->acc), weft_dtype_name(y->dtype));
 	if (a->dilation[0] < 1 || a->dilation[1] < 1)
 		return weft_call_fail(c, -EINVAL, "dilation %d, %d, must be >= 1", a->dilation[0],
 		                      a->dilation[1]);
@@ -161,6 +198,7 @@ int weft_check_conv(const struct weft_call *c, int64_t kh, int64_t kw, int64_t o
 		                      (long long)x->dim[0], (long long)oc);
 	if ((err = weft_check_zp(c, "input zero point", x->dtype, a->x_zp)) ||
 	    (err = weft_check_zp(c, "weight zero point", c->x[1]->dtype, a->w_zp)) ||
+	    (err = weft_check_log2_scale(c, a->log2_scale)) ||
 	    (err = check_bias(c, oc)) ||
 	    (err = weft_check_window(c, "height", x->dim[1], y->dim[1], a->pad[0], a->pad[1],
 	                             (kh - 1) * a->dilation[0] + 1, a->stride[0])) ||

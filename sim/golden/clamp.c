@@ -7,21 +7,29 @@
  * y = min(max(x, min_val), max_val); both limits lie within the type.
  */
 #include "fast/fast.h"
-#include "ops.h"
+#include "float/ops.h"
 
 int weft_golden_clamp(const struct weft_call *c)
 {
 	static const struct weft_row rows[] = {
 		{ { WEFT_INT8 }, WEFT_INT8 },
 		{ { WEFT_INT16 }, WEFT_INT16 },
+		{ { WEFT_FP16 }, WEFT_FP16 },
+		{ { WEFT_BF16 }, WEFT_BF16 },
+		{ { WEFT_FP32 }, WEFT_FP32 },
 	};
 	const struct weft_attr_clamp *a = &c->attr->clamp;
 	const weft_tensor *x = c->x[0], *y = c->y[0];
 	const int64_t n = weft_tensor_elements(x);
 	int err;
 
-	if ((err = weft_check_rows(c, rows, 2)) || (err = weft_check_same(c, true)))
+	if ((err = weft_check_rows(c, rows, sizeof(rows) / sizeof(rows[0]))) || (err = weft_check_same(c, true)))
 		return err;
+	if (weft_is_float(x->dtype)) {
+		if (!(a->fmin <= a->fmax))
+			return weft_call_fail(c, -EINVAL, "limits %g..%g are no range", a->fmin, a->fmax);
+		return weft_float_clamp(c);
+	}
 	if (a->max < a->min || a->min < weft_int_min(x->dtype) || a->max > weft_int_max(x->dtype))
 		return weft_call_fail(c, -EINVAL, "limits %lld..%lld are no range of %s",
 		                      (long long)a->min, (long long)a->max, weft_dtype_name(x->dtype));

@@ -13,7 +13,7 @@
  * whatever order it adds.
  */
 #include "fast/fast.h"
-#include "ops.h"
+#include "float/ops.h"
 
 static int check(const struct weft_call *c)
 {
@@ -63,6 +63,8 @@ int weft_golden_conv2d(const struct weft_call *c)
 
 	if (err)
 		return err;
+	if (weft_is_float(c->y[0]->dtype))
+		return weft_float_conv2d(c);
 	if (c->fast && weft_fast_conv2d(c) == 0)
 		return 0;
 	for (int64_t n = 0; n < y->dim[0]; n++)

@@ -10,7 +10,7 @@
  * Sums as in conv2d.c: modulo 2^64, then cut to the accumulator's width.
  */
 #include "fast/fast.h"
-#include "ops.h"
+#include "float/ops.h"
 
 static int check(const struct weft_call *c)
 {
@@ -58,6 +58,8 @@ int weft_golden_depthwise_conv2d(const struct weft_call *c)
 
 	if (err)
 		return err;
+	if (weft_is_float(c->y[0]->dtype))
+		return weft_float_depthwise_conv2d(c);
 	if (c->fast && weft_fast_depthwise_conv2d(c) == 0)
 		return 0;
 	for (int64_t n = 0; n < y->dim[0]; n++)

@@ -9,6 +9,7 @@
  */
 #include "elementwise.h"
 #include "fast/fast.h"
+#include "float/ops.h"
 
 int weft_check_broadcast(const struct weft_call *c)
 {
@@ -55,13 +56,21 @@ static int64_t combine(weft_opcode op, int64_t a, int64_t b)
 
 int weft_golden_elementwise(const struct weft_call *c)
 {
-	static const struct weft_row rows[] = { { { WEFT_INT32, WEFT_INT32 }, WEFT_INT32 } };
+	static const struct weft_row rows[] = {
+		{ { WEFT_INT32, WEFT_INT32 }, WEFT_INT32 },
+		{ { WEFT_FP16, WEFT_FP16 }, WEFT_FP16 },
+		{ { WEFT_BF16, WEFT_BF16 }, WEFT_BF16 },
+		{ { WEFT_FP32, WEFT_FP32 }, WEFT_FP32 },
+	};
+	const int pow = c->op == WEFT_OP_POW; /* has no int32 row */
 	struct weft_walk w;
 	int64_t o = 0;
 	int err;
 
-	if ((err = weft_check_rows(c, rows, 1)) || (err = weft_check_broadcast(c)))
+	if ((err = weft_check_rows(c, rows + pow, sizeof(rows) / sizeof(rows[0]) - pow)) || (err = weft_check_broadcast(c)))
 		return err;
+	if (weft_is_float(c->x[0]->dtype))
+		return weft_float_binary(c);
 	if (c->fast && weft_fast_elementwise(c) == 0)
 		return 0;
 	w = weft_broadcast_walk(c);

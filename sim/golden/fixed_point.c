@@ -13,3 +13,11 @@ void weft_quantize_multiplier(double real, int32_t *multiplier, int *shift)
 	}
 	*multiplier = (int32_t)q;
 }
+
+bool weft_near_power_of_two(float scale, int *log2)
+{
+	double exact = log((double)scale) / log(2.0);
+
+	*log2 = (int)round(exact);
+	return fabs(exact - *log2) < 1e-3;
+}

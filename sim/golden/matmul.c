@@ -9,23 +9,34 @@
  *
  * Sums modulo 2^64, cut to the accumulator's width at the end (see conv2d.c).
  */
-#include "ops.h"
+#include "float/ops.h"
 
 static int check(const struct weft_call *c)
 {
 	static const struct weft_row rows[] = {
 		{ { WEFT_INT8, WEFT_INT8 }, WEFT_INT32 },
 		{ { WEFT_INT16, WEFT_INT16 }, WEFT_INT48 },
+		{ { WEFT_FP16, WEFT_FP16 }, WEFT_FP16 },
+		{ { WEFT_FP16, WEFT_FP16 }, WEFT_FP32 },
+		{ { WEFT_BF16, WEFT_BF16 }, WEFT_FP32 },
+		{ { WEFT_FP32, WEFT_FP32 }, WEFT_FP32 },
+		{ { WEFT_FP8E4M3, WEFT_FP8E4M3 }, WEFT_FP16 },
+		{ { WEFT_FP8E5M2, WEFT_FP8E5M2 }, WEFT_FP16 },
+		{ { WEFT_FP8E4M3FNUZ, WEFT_FP8E4M3FNUZ }, WEFT_FP16 },
+		{ { WEFT_FP8E4M3FNUZ, WEFT_FP8E5M2FNUZ }, WEFT_FP16 },
+		{ { WEFT_FP8E5M2FNUZ, WEFT_FP8E4M3FNUZ }, WEFT_FP16 },
+		{ { WEFT_FP8E5M2FNUZ, WEFT_FP8E5M2FNUZ }, WEFT_FP16 },
 	};
 	const weft_tensor *a = c->x[0], *b = c->x[1], *y = c->y[0];
 	int err;
 
-	if ((err = weft_check_rows(c, rows, 2)) ||
+	if ((err = weft_check_rows(c, rows, sizeof(rows) / sizeof(rows[0]))) ||
 	    (err = weft_check_rank(c, "input 0", a, 3)) ||
 	    (err = weft_check_rank(c, "input 1", b, 3)) ||
 	    (err = weft_check_rank(c, "output", y, 3)) ||
 	    (err = weft_check_zp(c, "zero point of input 0", a->dtype, c->attr->matmul.a_zp)) ||
-	    (err = weft_check_zp(c, "zero point of input 1", b->dtype, c->attr->matmul.b_zp)))
+	    (err = weft_check_zp(c, "zero point of input 1", b->dtype, c->attr->matmul.b_zp)) ||
+	    (err = weft_check_log2_scale(c, c->attr->matmul.log2_scale)))
 		return err;
 	if (a->dim[0] != b->dim[0] || a->dim[2] != b->dim[1])
 		return weft_call_fail(c, -EINVAL, "inputs %lldx%lldx%lld and %lldx%lldx%lld do not fit",
@@ -46,6 +57,8 @@ int weft_golden_matmul(const struct weft_call *c)
 
 	if (err)
 		return err;
+	if (weft_is_float(c->y[0]->dtype))
+		return weft_float_matmul(c);
 	for (int64_t n = 0; n < a->dim[0]; n++)
 		for (int64_t i = 0; i < h; i++)
 			for (int64_t j = 0; j < w; j++) {

@@ -8,7 +8,7 @@
  * Padding takes no part. Every window holds an element of the image, because
  * padding is smaller than the kernel.
  */
-#include "ops.h"
+#include "float/ops.h"
 
 static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -33,13 +33,20 @@ int weft_golden_max_pool2d(const struct weft_call *c)
 	static const struct weft_row rows[] = {
 		{ { WEFT_INT8 }, WEFT_INT8 },
 		{ { WEFT_INT16 }, WEFT_INT16 },
+		{ { WEFT_FP16 }, WEFT_FP16 },
+		{ { WEFT_BF16 }, WEFT_BF16 },
+		{ { WEFT_FP32 }, WEFT_FP32 },
+		{ { WEFT_FP8E4M3 }, WEFT_FP8E4M3 },
+		{ { WEFT_FP8E5M2 }, WEFT_FP8E5M2 },
 	};
 	const weft_tensor *y = c->y[0];
 	int64_t o = 0;
 	int err;
 
-	if ((err = weft_check_rows(c, rows, 2)) || (err = weft_check_pool(c)))
+	if ((err = weft_check_rows(c, rows, sizeof(rows) / sizeof(rows[0]))) || (err = weft_check_pool(c)))
 		return err;
+	if (weft_is_float(c->y[0]->dtype))
+		return weft_float_max_pool2d(c);
 	for (int64_t n = 0; n < y->dim[0]; n++)
 		for (int64_t oy = 0; oy < y->dim[1]; oy++)
 			for (int64_t ox = 0; ox < y->dim[2]; ox++)

@@ -11,6 +11,7 @@
  * overflow only for shift 63 and a = b = -2^31, where it wraps.
  */
 #include "elementwise.h"
+#include "float/ops.h"
 
 static int64_t product(int64_t a, int64_t b, int shift)
 {
@@ -27,17 +28,22 @@ int weft_golden_mul(const struct weft_call *c)
 		{ { WEFT_INT8, WEFT_INT8 }, WEFT_INT32 },
 		{ { WEFT_INT16, WEFT_INT16 }, WEFT_INT32 },
 		{ { WEFT_INT32, WEFT_INT32 }, WEFT_INT32 },
+		{ { WEFT_FP16, WEFT_FP16 }, WEFT_FP16 },
+		{ { WEFT_BF16, WEFT_BF16 }, WEFT_BF16 },
+		{ { WEFT_FP32, WEFT_FP32 }, WEFT_FP32 },
 	};
 	const int shift = c->attr->mul.shift;
 	struct weft_walk w;
 	int64_t o = 0;
 	int err;
 
-	if ((err = weft_check_rows(c, rows, 3)) || (err = weft_check_broadcast(c)))
+	if ((err = weft_check_rows(c, rows, sizeof(rows) / sizeof(rows[0]))) || (err = weft_check_broadcast(c)))
 		return err;
 	if (shift < 0 || shift > 63 || (shift != 0 && c->x[0]->dtype != WEFT_INT32))
 		return weft_call_fail(c, -EINVAL, "shift %d, must be %s", shift,
 		                      c->x[0]->dtype == WEFT_INT32 ? "0..63" : "0");
+	if (weft_is_float(c->x[0]->dtype))
+		return weft_float_binary(c);
 	w = weft_broadcast_walk(c);
 	do {
 		weft_put(c->y[0], o++, product(weft_get(c->x[0], w.off[0]),

@@ -38,7 +38,7 @@ struct weft_row {
 	uint8_t y;
 };
 
-/* 0 if the call's types are one of the rows; -ENOTSUP for floats, -EINVAL else. */
+/* 0 if the call's types are one of the rows, else -EINVAL. */
 int weft_check_rows(const struct weft_call *c, const struct weft_row *rows, int n_rows);
 
 /* Are a and b of one rank and one shape? */
@@ -63,6 +63,12 @@ int weft_check_window(const struct weft_call *c, const char *axis, int64_t in, i
 /* Zero point within an 8-bit type, or zero for every other type. */
 int weft_check_zp(const struct weft_call *c, const char *what, weft_dtype t, int64_t zp);
 
+/* The integer rows that the four convolutions share, and their accumulator. */
+int weft_check_conv_rows(const struct weft_call *c, weft_dtype acc);
+
+/* float8's log2_scale -32..31, 0 for other types. */
+int weft_check_log2_scale(const struct weft_call *c, int32_t log2_scale);
+
 /* CONV2D's and DEPTHWISE_CONV2D's common rules; oc is the count of output channels. */
 int weft_check_conv(const struct weft_call *c, int64_t kh, int64_t kw, int64_t oc);
 
@@ -72,6 +78,18 @@ int weft_check_pool(const struct weft_call *c);
 int weft_golden_argmax(const struct weft_call *c);
 int weft_golden_avg_pool2d(const struct weft_call *c);
 int weft_golden_conv2d(const struct weft_call *c);
+int weft_golden_conv3d(const struct weft_call *c);
+int weft_golden_transpose_conv2d(const struct weft_call *c);
+int weft_golden_resize(const struct weft_call *c);
+int weft_golden_fft2d(const struct weft_call *c);
+int weft_golden_gather(const struct weft_call *c);
+int weft_golden_scatter(const struct weft_call *c);
+int weft_golden_reverse(const struct weft_call *c);
+int weft_golden_tile(const struct weft_call *c);
+int weft_golden_select(const struct weft_call *c);
+int weft_golden_compare(const struct weft_call *c);
+int weft_golden_bitwise(const struct weft_call *c);
+int weft_golden_unary(const struct weft_call *c);
 int weft_golden_depthwise_conv2d(const struct weft_call *c);
 int weft_golden_matmul(const struct weft_call *c);
 int weft_golden_max_pool2d(const struct weft_call *c);
@@ -86,16 +104,29 @@ int weft_golden_reshape(const struct weft_call *c);
 int weft_golden_slice(const struct weft_call *c);
 int weft_golden_transpose(const struct weft_call *c);
 int weft_golden_cast(const struct weft_call *c);
+int weft_golden_float_unary(const struct weft_call *c);
 int weft_golden_rescale(const struct weft_call *c);
 int weft_golden_identity(const struct weft_call *c);
 int weft_golden_tfl_softmax(const struct weft_call *c);
 int weft_golden_tfl_logistic(const struct weft_call *c);
 int weft_golden_tfl_quantize(const struct weft_call *c);
 int weft_golden_tfl_dequantize(const struct weft_call *c);
+int weft_golden_tfl_tanh(const struct weft_call *c);
+int weft_golden_tfl_resize_bilinear(const struct weft_call *c);
+int weft_golden_tfl_lstm(const struct weft_call *c);
+int weft_golden_tfl_cast(const struct weft_call *c);
+int weft_golden_tfl_sqrt(const struct weft_call *c);
+int weft_golden_tfl_div(const struct weft_call *c);
+int weft_golden_onnx_requant(const struct weft_call *c);
+int weft_golden_onnx_quantize(const struct weft_call *c);
+int weft_golden_onnx_dequantize(const struct weft_call *c);
+int weft_golden_onnx_cast(const struct weft_call *c);
+int weft_golden_onnx_fake_convert(const struct weft_call *c);
+int weft_golden_onnx_div(const struct weft_call *c);
 
 static inline bool weft_is_float(weft_dtype t)
 {
-	return t >= WEFT_FP8E4M3 && t <= WEFT_FP64;
+	return (t >= WEFT_FP8E4M3 && t <= WEFT_FP64) || t == WEFT_FP4E2M1;
 }
 
 /* Smallest and largest value of an integer type; 0 and 0 for floats. */
@@ -108,6 +139,7 @@ static inline int64_t weft_int_min(weft_dtype t)
 	case WEFT_INT32: return INT32_MIN;
 	case WEFT_INT48: return -((int64_t)1 << 47);
 	case WEFT_INT64: return INT64_MIN;
+	case WEFT_INT2: return -2;
 	default: return 0;
 	}
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * REDUCE_SUM, REDUCE_MAX, REDUCE_MIN. TOSA 1.0 sections 2.9.6, 2.9.3, 2.9.4.
+ * REDUCE_SUM, REDUCE_MAX, REDUCE_MIN, REDUCE_ALL, REDUCE_ANY. TOSA 1.0 section 2.9.
  *
- *   x  rank 1 or more; REDUCE_SUM int32, the others int8, int16, int32
+ *   x  rank 1 or more; SUM int32; MAX and MIN int8, int16, int32; ALL and ANY bool
  *   y  x's type and shape with 1 on the reduced axis
  *
  * The sum wraps at 32 bits.
  */
-#include "ops.h"
+#include "float/ops.h"
 
 static int check(const struct weft_call *c)
 {
@@ -15,12 +15,24 @@ static int check(const struct weft_call *c)
 		{ { WEFT_INT32 }, WEFT_INT32 },
 		{ { WEFT_INT8 }, WEFT_INT8 },
 		{ { WEFT_INT16 }, WEFT_INT16 },
+		{ { WEFT_BOOL }, WEFT_BOOL },
 	};
+	static const struct weft_row floats[] = {
+		{ { WEFT_FP16 }, WEFT_FP16 },
+		{ { WEFT_BF16 }, WEFT_BF16 },
+		{ { WEFT_FP32 }, WEFT_FP32 },
+	};
+	const bool truth = c->op == WEFT_OP_REDUCE_ALL || c->op == WEFT_OP_REDUCE_ANY;
 	const weft_tensor *x = c->x[0], *y = c->y[0];
 	int err;
 
-	if ((err = weft_check_rows(c, rows, c->op == WEFT_OP_REDUCE_SUM ? 1 : 3)) ||
-	    (err = weft_check_axis(c)) ||
+	if (weft_is_float(x->dtype) && !truth)
+		err = weft_check_rows(c, floats, 3);
+	else if (c->op == WEFT_OP_REDUCE_PRODUCT)
+		err = weft_call_fail(c, -EINVAL, "no row for %s", weft_dtype_name(x->dtype));
+	else
+		err = weft_check_rows(c, truth ? rows + 3 : rows, truth || c->op == WEFT_OP_REDUCE_SUM ? 1 : 3);
+	if (err || (err = weft_check_axis(c)) ||
 	    (err = weft_check_rank(c, "output", y, x->rank)))
 		return err;
 	for (int d = 0; d < x->rank; d++) {
@@ -37,6 +49,8 @@ static int64_t fold(weft_opcode op, int64_t acc, int64_t v)
 {
 	switch (op) {
 	case WEFT_OP_REDUCE_SUM: return acc + v;
+	case WEFT_OP_REDUCE_ALL: return acc & v;
+	case WEFT_OP_REDUCE_ANY: return acc | v;
 	case WEFT_OP_REDUCE_MAX: return acc > v ? acc : v;
 	default: return acc < v ? acc : v;
 	}
@@ -51,6 +65,8 @@ int weft_golden_reduce(const struct weft_call *c)
 
 	if (err)
 		return err;
+	if (weft_is_float(x->dtype))
+		return weft_float_reduce(c);
 	n = x->dim[axis];
 	for (int d = 0; d < axis; d++)
 		left *= x->dim[d];

@@ -8,6 +8,7 @@ static const struct {
 	int (*run)(const struct weft_call *c);
 	int n_x;                   /* -1: one or more */
 	bool attr;                 /* needs attributes */
+	int n_y;                   /* 0: one */
 } table[WEFT_N_OPS] = {
 	[WEFT_OP_ARGMAX] = { weft_golden_argmax, 1, true },
 	[WEFT_OP_AVG_POOL2D] = { weft_golden_avg_pool2d, 1, true },
@@ -25,6 +26,49 @@ static const struct {
 	[WEFT_OP_REDUCE_SUM] = { weft_golden_reduce, 1, true },
 	[WEFT_OP_REDUCE_MAX] = { weft_golden_reduce, 1, true },
 	[WEFT_OP_REDUCE_MIN] = { weft_golden_reduce, 1, true },
+	[WEFT_OP_CONV3D] = { weft_golden_conv3d, 3, true },
+	[WEFT_OP_TRANSPOSE_CONV2D] = { weft_golden_transpose_conv2d, 3, true },
+	[WEFT_OP_ARITHMETIC_RIGHT_SHIFT] = { weft_golden_bitwise, 2, true },
+	[WEFT_OP_BITWISE_AND] = { weft_golden_bitwise, 2, false },
+	[WEFT_OP_BITWISE_OR] = { weft_golden_bitwise, 2, false },
+	[WEFT_OP_BITWISE_XOR] = { weft_golden_bitwise, 2, false },
+	[WEFT_OP_INTDIV] = { weft_golden_bitwise, 2, false },
+	[WEFT_OP_LOGICAL_AND] = { weft_golden_bitwise, 2, false },
+	[WEFT_OP_LOGICAL_LEFT_SHIFT] = { weft_golden_bitwise, 2, false },
+	[WEFT_OP_LOGICAL_RIGHT_SHIFT] = { weft_golden_bitwise, 2, false },
+	[WEFT_OP_LOGICAL_OR] = { weft_golden_bitwise, 2, false },
+	[WEFT_OP_LOGICAL_XOR] = { weft_golden_bitwise, 2, false },
+	[WEFT_OP_ABS] = { weft_golden_unary, 1, false },
+	[WEFT_OP_BITWISE_NOT] = { weft_golden_unary, 1, false },
+	[WEFT_OP_CLZ] = { weft_golden_unary, 1, false },
+	[WEFT_OP_LOGICAL_NOT] = { weft_golden_unary, 1, false },
+	[WEFT_OP_NEGATE] = { weft_golden_unary, 1, false },
+	[WEFT_OP_SELECT] = { weft_golden_select, 3, false },
+	[WEFT_OP_EQUAL] = { weft_golden_compare, 2, false },
+	[WEFT_OP_GREATER] = { weft_golden_compare, 2, false },
+	[WEFT_OP_GREATER_EQUAL] = { weft_golden_compare, 2, false },
+	[WEFT_OP_REDUCE_ALL] = { weft_golden_reduce, 1, true },
+	[WEFT_OP_REDUCE_ANY] = { weft_golden_reduce, 1, true },
+	[WEFT_OP_REVERSE] = { weft_golden_reverse, 1, true },
+	[WEFT_OP_TILE] = { weft_golden_tile, 1, true },
+	[WEFT_OP_GATHER] = { weft_golden_gather, 2, false },
+	[WEFT_OP_SCATTER] = { weft_golden_scatter, 3, false },
+	[WEFT_OP_RESIZE] = { weft_golden_resize, 1, true },
+	[WEFT_OP_CEIL] = { weft_golden_float_unary, 1, false },
+	[WEFT_OP_COS] = { weft_golden_float_unary, 1, false },
+	[WEFT_OP_ERF] = { weft_golden_float_unary, 1, false },
+	[WEFT_OP_EXP] = { weft_golden_float_unary, 1, false },
+	[WEFT_OP_FLOOR] = { weft_golden_float_unary, 1, false },
+	[WEFT_OP_LOG] = { weft_golden_float_unary, 1, false },
+	[WEFT_OP_RECIPROCAL] = { weft_golden_float_unary, 1, false },
+	[WEFT_OP_RSQRT] = { weft_golden_float_unary, 1, false },
+	[WEFT_OP_SIGMOID] = { weft_golden_float_unary, 1, false },
+	[WEFT_OP_SIN] = { weft_golden_float_unary, 1, false },
+	[WEFT_OP_TANH] = { weft_golden_float_unary, 1, false },
+	[WEFT_OP_POW] = { weft_golden_elementwise, 2, false },
+	[WEFT_OP_REDUCE_PRODUCT] = { weft_golden_reduce, 1, true },
+	[WEFT_OP_FFT2D] = { weft_golden_fft2d, 2, true, 2 },
+	[WEFT_OP_RFFT2D] = { weft_golden_fft2d, 1, true, 2 },
 	[WEFT_OP_CONCAT] = { weft_golden_concat, -1, true },
 	[WEFT_OP_PAD] = { weft_golden_pad, 1, true },
 	[WEFT_OP_RESHAPE] = { weft_golden_reshape, 1, false },
@@ -37,6 +81,18 @@ static const struct {
 	[WEFT_OP_TFL_LOGISTIC] = { weft_golden_tfl_logistic, 1, true },
 	[WEFT_OP_TFL_QUANTIZE] = { weft_golden_tfl_quantize, 1, true },
 	[WEFT_OP_TFL_DEQUANTIZE] = { weft_golden_tfl_dequantize, 1, true },
+	[WEFT_OP_TFL_TANH] = { weft_golden_tfl_tanh, 1, true },
+	[WEFT_OP_TFL_RESIZE_BILINEAR] = { weft_golden_tfl_resize_bilinear, 1, true },
+	[WEFT_OP_TFL_LSTM] = { weft_golden_tfl_lstm, 13, true },
+	[WEFT_OP_TFL_CAST] = { weft_golden_tfl_cast, 1, false },
+	[WEFT_OP_TFL_SQRT] = { weft_golden_tfl_sqrt, 1, false },
+	[WEFT_OP_TFL_DIV] = { weft_golden_tfl_div, 2, false },
+	[WEFT_OP_ONNX_REQUANT] = { weft_golden_onnx_requant, 5, false },
+	[WEFT_OP_ONNX_QUANTIZE] = { weft_golden_onnx_quantize, -1, true },
+	[WEFT_OP_ONNX_DEQUANTIZE] = { weft_golden_onnx_dequantize, -1, false },
+	[WEFT_OP_ONNX_CAST] = { weft_golden_onnx_cast, 1, true },
+	[WEFT_OP_ONNX_FAKE_CONVERT] = { weft_golden_onnx_fake_convert, -1, true },
+	[WEFT_OP_ONNX_DIV] = { weft_golden_onnx_div, 2, false },
 };
 
 static int check_tensor(const struct weft_call *c, const char *what, int i, const weft_tensor *t)
@@ -78,15 +134,17 @@ int weft_golden_run(weft_opcode op, const weft_attr *attr,
 		return weft_call_fail(&c, -EINVAL, "%d inputs, must be %d%s", n_x,
 		                      table[op].n_x < 0 ? 1 : table[op].n_x,
 		                      table[op].n_x < 0 ? " or more" : "");
-	if (n_y != 1)
-		return weft_call_fail(&c, -EINVAL, "%d outputs, must be 1", n_y);
+	if (n_y != (table[op].n_y ? table[op].n_y : 1))
+		return weft_call_fail(&c, -EINVAL, "%d outputs, must be %d", n_y, table[op].n_y ? table[op].n_y : 1);
 	if (table[op].attr && !attr)
 		return weft_call_fail(&c, -EINVAL, "attributes missing");
 	for (int i = 0; i < n_x; i++) {
 		if ((err = check_tensor(&c, "input", i, x[i])))
 			return err;
 	}
-	if ((err = check_tensor(&c, "output", 0, y[0])))
-		return err;
+	for (int i = 0; i < n_y; i++) {
+		if ((err = check_tensor(&c, "output", i, y[i])))
+			return err;
+	}
 	return table[op].run(&c);
 }

@@ -28,6 +28,12 @@ static const struct {
 	[WEFT_BF16] = { "bfloat16", 2 },
 	[WEFT_FP32] = { "float32", 4 },
 	[WEFT_FP64] = { "float64", 8 },
+	[WEFT_UINT32] = { "uint32", 4 },
+	[WEFT_UINT64] = { "uint64", 8 },
+	[WEFT_UINT4] = { "uint4", 1 },
+	[WEFT_INT2] = { "int2", 1 },
+	[WEFT_UINT2] = { "uint2", 1 },
+	[WEFT_FP4E2M1] = { "float4e2m1", 1 },
 };
 
 static int known(weft_dtype t)

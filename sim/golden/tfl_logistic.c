@@ -14,6 +14,33 @@
 
 #include "ops.h"
 #include "quant.h"
+#include "tfl_sigmoid16.h"
+
+/* int16 with zero points 0, result in Q0.15. */
+static int wide(const struct weft_call *c, int16_t (*f)(const struct weft_sigmoid16 *, int16_t))
+{
+	const struct weft_attr_quant *a = &c->attr->quant;
+	const weft_tensor *x = c->x[0], *y = c->y[0];
+	struct weft_sigmoid16 s;
+	int err;
+
+	if (x->dtype != WEFT_INT16 || y->dtype != WEFT_INT16)
+		return weft_call_fail(c, -EINVAL, "types %s -> %s, must be int16 -> int16", weft_dtype_name(x->dtype),
+		                      weft_dtype_name(y->dtype));
+	if ((err = weft_check_same(c, true)) || (err = weft_check_quant(c, "input", a->x_scale, a->x_zp, x->dtype)))
+		return err;
+	if (a->x_zp != 0)
+		return weft_call_fail(c, -EINVAL, "zero point %d of int16", a->x_zp);
+	weft_sigmoid16_scale(&s, a->x_scale, c->op == WEFT_OP_TFL_TANH ? 1 : 0);
+	for (int64_t i = 0; i < weft_tensor_elements(x); i++)
+		((int16_t *)y->data)[i] = f(&s, ((const int16_t *)x->data)[i]);
+	return 0;
+}
+
+int weft_golden_tfl_tanh(const struct weft_call *c)
+{
+	return wide(c, weft_tanh16);
+}
 
 int weft_golden_tfl_logistic(const struct weft_call *c)
 {
@@ -23,8 +50,8 @@ int weft_golden_tfl_logistic(const struct weft_call *c)
 	int8_t lut[256];
 	int err;
 
-	if (x->dtype == WEFT_INT16 && y->dtype == WEFT_INT16)
-		return weft_call_fail(c, -ENOTSUP, "int16 not implemented");
+	if (x->dtype == WEFT_INT16)
+		return wide(c, weft_logistic16);
 	if (x->dtype != WEFT_INT8 || y->dtype != WEFT_INT8)
 		return weft_call_fail(c, -EINVAL, "types %s -> %s, must be int8 -> int8",
 		                      weft_dtype_name(x->dtype), weft_dtype_name(y->dtype));

@@ -7,80 +7,16 @@
  *   y  x's shape; int8 (scale 2^-8, zero point -128) or int16 (2^-16, -32768)
  *
  * The difference to the row's maximum is scaled to Q5.26; exp of it is a Q0.31
- * number (a quarter-interval polynomial, then one factor per set bit of the
- * remainder); the sum is kept in Q12.19; its reciprocal is found by three
- * Newton steps in Q2.29. Differences below -31 in Q5.26 count as 0.
+ * number; the sum is kept in Q12.19. Differences below -31 in Q5.26 count as 0.
  *
  * Source: gemmlowp's fixed-point design as TensorFlow Lite's reference kernel
- * uses it. Constants are round(value * 2^fraction bits), given with the value.
- * No overflow: products are formed in 64 bits; a row of 2^12 ones would fill
- * the sum, so it wraps like theirs beyond that.
+ * uses it. No overflow: products are formed in 64 bits; a row of 2^12 ones
+ * would fill the sum, so it wraps like theirs beyond that.
  */
 #include <math.h>
 
-#include "fixed_point.h"
+#include "fixed_exp.h"
 #include "tfl_softmax16.h"
-
-#define Q31_ONE INT32_MAX
-
-static int32_t add_wrap(int32_t a, int32_t b)
-{
-	return (int32_t)((uint32_t)a + (uint32_t)b);
-}
-
-/*
- * exp(a) for a in [-1/4, 0), Q0.31: Taylor's series around -1/8 to degree 4,
- * in the order ((x^4/4 + x^3)/3 + x^2)/2 + x.
- */
-static int32_t exp_quarter(int32_t a)
-{
-	const int32_t exp_eighth = 1895147668; /* exp(-1/8) */
-	const int32_t third = 715827883;       /* 1/3 */
-	int32_t x = add_wrap(a, 1 << 28);      /* a + 1/8 */
-	int32_t x2 = weft_mul_q31(x, x);
-	int32_t x3 = weft_mul_q31(x2, x);
-	int32_t x4 = weft_mul_q31(x2, x2);
-	int32_t tail = add_wrap(weft_mul_q31(add_wrap(weft_shift_right(x4, 2), x3), third), x2);
-
-	return add_wrap(exp_eighth, weft_mul_q31(exp_eighth, add_wrap(x, weft_shift_right(tail, 1))));
-}
-
-/* exp(a) for a <= 0 in Q5.26; the result in Q0.31. */
-static int32_t exp_negative(int32_t a)
-{
-	/* exp(-2^k) for k = -2..4 */
-	static const int32_t factor[7] = {
-		1672461947, 1302514674, 790015084, 290630308, 39332535, 720401, 242,
-	};
-	const int32_t quarter = 1 << 24;
-	int32_t part = (a & (quarter - 1)) - quarter; /* in [-1/4, 0) */
-	int32_t rest = part - a;                      /* a multiple of 1/4, >= 0 but for a = 0 */
-	int32_t r = exp_quarter(weft_shift_left(part, 5));
-
-	if (a == 0)
-		return Q31_ONE;
-	for (int k = 0; k < 7; k++) {
-		if (rest & (quarter << k))
-			r = weft_mul_q31(r, factor[k]);
-	}
-	return r;
-}
-
-/* 1/(1 + a) for a in [0, 1], both Q0.31. */
-static int32_t reciprocal_1p(int32_t a)
-{
-	const int32_t c48_17 = 1515870810;    /* 48/17 in Q2.29 */
-	const int32_t c32_17 = -1010580540;   /* -32/17 in Q2.29 */
-	int32_t half = (int32_t)(((int64_t)a + Q31_ONE + 1) / 2); /* (1 + a)/2 */
-	int32_t x = add_wrap(c48_17, weft_mul_q31(half, c32_17));
-
-	for (int i = 0; i < 3; i++) {
-		int32_t error = add_wrap(1 << 29, -weft_mul_q31(half, x));
-
-		x = add_wrap(x, weft_shift_left(weft_mul_q31(x, error), 2));
-	}
-	return weft_shift_left(x, 1); /* x is 2/(1 + a); half of it in Q1.30, then Q0.31 */
-}
 
 struct scale {
 	int32_t multiplier;
@@ -105,7 +41,7 @@ static bool make_scale(const struct weft_attr_tfl_softmax *a, struct scale *s)
 static int32_t exp_of_difference(const struct scale *s, int32_t diff)
 {
 	/* least <= diff <= 0, so diff << shift_left stays above -2^31 */
-	return exp_negative(weft_mul_q31((int32_t)((int64_t)diff * ((int64_t)1 << s->shift_left)), s->multiplier));
+	return weft_exp_negative(5, weft_mul_q31((int32_t)((int64_t)diff * ((int64_t)1 << s->shift_left)), s->multiplier));
 }
 
 static void one_row(const struct scale *s, const int8_t *x, const weft_tensor *y, int64_t at, int64_t n)
@@ -119,11 +55,11 @@ static void one_row(const struct scale *s, const int8_t *x, const weft_tensor *y
 		max = x[i] > max ? x[i] : max;
 	for (int64_t i = 0; i < n; i++) {
 		if (x[i] - max >= s->least)
-			sum = add_wrap(sum, weft_shift_right(exp_of_difference(s, x[i] - max), 12));
+			sum = weft_add_wrap(sum, weft_shift_right(exp_of_difference(s, x[i] - max), 12));
 	}
 	shift = sum == 0 ? 0 : __builtin_clz((uint32_t)sum);
 	over_unit = 12 - shift;
-	reciprocal = reciprocal_1p((int32_t)(((uint32_t)sum << shift) - 0x80000000u));
+	reciprocal = weft_reciprocal_1p((int32_t)(((uint32_t)sum << shift) - 0x80000000u));
 	shift = (int)weft_clip(over_unit + drop, 0, 31);
 	for (int64_t i = 0; i < n; i++) {
 		int64_t v = 0;

@@ -239,6 +239,13 @@ int rtl_plant(weft_rtl *r, const weft_rtl_plant *p)
 	return 0;
 }
 
+int32_t rtl_operand(weft_rtl *r, uint32_t row, uint32_t col)
+{
+	auto &op = r->top.rootp->weft_npu__DOT__u_conv__DOT__u_array__DOT__op_a;
+	const uint32_t n = sizeof(op) / sizeof(op[0]);
+	return row < n && col < n ? static_cast<int16_t>(op[row][col]) : 0;
+}
+
 int rtl_wave(weft_rtl *r, const char *file)
 {
 	r->close_wave();
@@ -266,7 +273,7 @@ extern "C" __attribute__((visibility("default"))) const struct weft_rtl_api *wef
 	static const struct weft_rtl_api api = {
 		WEFT_RTL_API_VERSION, STR(WEFT_CONFIG),
 		rtl_open, rtl_close, rtl_map, rtl_reg_write, rtl_reg_read,
-		rtl_step, rtl_peek_sp, rtl_plant, rtl_wave, rtl_cycle,
+		rtl_step, rtl_peek_sp, rtl_plant, rtl_operand, rtl_wave, rtl_cycle,
 	};
 	return &api;
 }

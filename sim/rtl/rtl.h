@@ -17,7 +17,7 @@
 extern "C" {
 #endif
 
-#define WEFT_RTL_API_VERSION 1
+#define WEFT_RTL_API_VERSION 2
 
 enum weft_rtl_profile {
 	WEFT_RTL_SRAM,   /* one bus word a cycle each way, latency 8 */
@@ -66,6 +66,9 @@ struct weft_rtl_api {
 
 	void (*peek_sp)(struct weft_rtl *r, uint32_t addr, uint32_t len, uint8_t *out);
 	int (*plant)(struct weft_rtl *r, const struct weft_rtl_plant *p);
+
+	/* Activation operand that PE(row, col) holds. 0 outside the array. */
+	int32_t (*operand)(struct weft_rtl *r, uint32_t row, uint32_t col);
 
 	/* Waveform to file (FST); NULL closes it. -EIO: cannot be written. */
 	int (*wave)(struct weft_rtl *r, const char *file);

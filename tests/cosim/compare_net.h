@@ -27,16 +27,17 @@ struct compare_total {
 /* What a seed stands for, beside the graph. */
 struct compare_case {
 	uint64_t seed;
+	weft_dtype type;
 	bool large, no_fuse;
 	uint32_t sp_limit;
 	enum weft_memory memory;
 };
 
-static inline struct compare_case compare_case_of(uint64_t seed)
+static inline struct compare_case compare_case_of(uint64_t seed, weft_dtype type)
 {
 	static const uint32_t limits[] = { 16 << 10, 20 << 10, 24 << 10, 32 << 10 };
 
-	return (struct compare_case){ .seed = seed, .large = seed % 8 == 7, .no_fuse = seed % 10 == 4,
+	return (struct compare_case){ .seed = seed, .type = type, .large = seed % 8 == 7, .no_fuse = seed % 10 == 4,
 		.sp_limit = seed % 4 == 3 ? limits[seed / 4 % 4] : 0,
 		.memory = seed % 2 ? WEFT_MEMORY_DDR : WEFT_MEMORY_SRAM };
 }
@@ -51,7 +52,7 @@ struct compare_run {
 
 static inline void compare_fail(const struct compare_run *r, const char *what)
 {
-	printf("seed %llu on %s%s%s, scratchpad %u: %s\n", (unsigned long long)r->c.seed, r->device,
+	printf("seed %llu, %s, on %s%s%s, scratchpad %u: %s\n", (unsigned long long)r->c.seed, weft_dtype_name(r->c.type), r->device,
 	       r->c.large ? ", large" : "", r->c.no_fuse ? ", not fused" : "", r->c.sp_limit, what);
 	random_net_print(&r->net, stdout);
 	printf("again: make check T=cosim/random SEED=%llu N=1\n", (unsigned long long)r->c.seed);
@@ -70,8 +71,8 @@ static inline void compare_report(const struct compare_run *r, const struct weft
 		             f->op, f->op_name, f->tensor, (long long)f->index, (long long)f->expected, (long long)f->got,
 		             (long long)f->cmd, (unsigned long long)f->cycle);
 	if (f->bytes.found)
-		snprintf(line + n, sizeof(line) - (size_t)n, "; model and RTL: command %zu, %s 0x%llx: expected 0x%02x, got 0x%02x",
-		         f->bytes.cmd, f->bytes.in_sp ? "scratchpad" : "memory", (unsigned long long)f->bytes.addr,
+		snprintf(line + n, sizeof(line) - (size_t)n, "%smodel and RTL: command %zu, %s 0x%llx: expected 0x%02x, got 0x%02x",
+		         n ? "; " : "", f->bytes.cmd, f->bytes.in_sp ? "scratchpad" : "memory", (unsigned long long)f->bytes.addr,
 		         f->bytes.expected, f->bytes.got);
 	compare_fail(r, line);
 }
@@ -80,9 +81,9 @@ static inline void compare_report(const struct compare_run *r, const struct weft
 static inline void compare_container(const struct compare_run *r)
 {
 	char msg[WEFT_MSG] = "";
-	weft_program *again;
-	uint8_t *a, *b;
-	size_t na, nb;
+	weft_program *again = NULL;
+	uint8_t *a = NULL, *b = NULL;
+	size_t na = 0, nb = 0;
 
 	if (weft_program_write(r->p, &a, &na, msg) || weft_program_parse(a, na, &again, msg) ||
 	    weft_program_write(again, &b, &nb, msg))
@@ -178,7 +179,7 @@ static inline void compare_net(const struct compare_case *c, enum weft_device de
 	struct compare_run r = { .c = *c, .device = device == WEFT_DEVICE_RTL ? "rtl" : "model" };
 	char msg[WEFT_MSG] = "";
 
-	random_net_make(&r.net, c->seed, (int)cfg->n, c->large);
+	random_net_make(&r.net, c->seed, (int)cfg->n, c->large, c->type);
 	r.want = calloc((size_t)r.net.g->n_tensors, sizeof(*r.want));
 	assert_non_null(r.want);
 	if (weft_graph_check(r.net.g, msg) || weft_golden_exec(r.net.g, r.net.inputs, r.want, false, msg) ||

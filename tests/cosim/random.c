@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Random graphs: plain golden, the model and the RTL agree on every tensor.
- * WEFT_SEED is the first seed, WEFT_N the count. Every fourth seed compiles for
+ * WEFT_SEED is the first seed, WEFT_N the count; of int8 and of int16. Every fourth seed compiles for
  * a small scratchpad, every eighth has tensors that are larger than that.
  */
 #include "compare_net.h"
 
-static void run_all(enum weft_device device)
+static void run_all(enum weft_device device, weft_dtype type)
 {
 	struct compare_total total = { 0 };
 	uint64_t first = test_seed(1000);
-	long n = test_count(20, 500, 5000);
+	long n = type == WEFT_INT8 ? test_count(20, 500, 5000) : test_count(15, 300, 3000);
 
 	for (long i = 0; i < n; i++) {
-		struct compare_case c = compare_case_of(first + (uint64_t)i);
+		struct compare_case c = compare_case_of(first + (uint64_t)i, type);
 		compare_net(&c, device, &total);
 	}
 	compare_print(&total, n);
@@ -25,7 +25,7 @@ static void run_all(enum weft_device device)
 static void test_model(void **state)
 {
 	(void)state;
-	run_all(WEFT_DEVICE_MODEL);
+	run_all(WEFT_DEVICE_MODEL, WEFT_INT8);
 }
 
 static void test_rtl(void **state)
@@ -33,12 +33,29 @@ static void test_rtl(void **state)
 	(void)state;
 	if (!test_have_rtl("w16"))
 		skip();
-	run_all(WEFT_DEVICE_RTL);
+	run_all(WEFT_DEVICE_RTL, WEFT_INT8);
+}
+
+static void test_int16_model(void **state)
+{
+	(void)state;
+	run_all(WEFT_DEVICE_MODEL, WEFT_INT16);
+}
+
+static void random_int16(void **state)
+{
+	(void)state;
+	if (!test_have_rtl("w16"))
+		skip();
+	run_all(WEFT_DEVICE_RTL, WEFT_INT16);
 }
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_model), cmocka_unit_test(test_rtl) };
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_model), cmocka_unit_test(test_rtl),
+		cmocka_unit_test(test_int16_model), cmocka_unit_test(random_int16),
+	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

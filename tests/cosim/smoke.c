@@ -11,8 +11,7 @@ static void graphs(enum weft_device device)
 	struct compare_total total = { 0 };
 
 	for (uint64_t seed = 1; seed <= N_GRAPHS; seed++) {
-		struct compare_case c = compare_case_of(seed);
-		c.large = false;
+		struct compare_case c = compare_case_of(seed, seed % 3 ? WEFT_INT8 : WEFT_INT16);
 		compare_net(&c, device, &total);
 	}
 	compare_print(&total, N_GRAPHS);

@@ -44,9 +44,29 @@ static void test_rtl(void **state)
 	run_all(true, "w16", test_count(100, 300, 3000));
 }
 
+/* Of the other configurations those that are built: make sim CONFIGS="w8 w16 w32". */
+static void test_rtl_others(void **state)
+{
+	int found = 0;
+
+	(void)state;
+	for (int i = 0; i < WEFT_N_CONFIGS; i++) {
+		const char *name = weft_configs[i].name;
+		if (!strcmp(name, "w16") || !test_have_rtl(name))
+			continue;
+		found++;
+		printf("%s: ", name);
+		run_all(true, name, test_count(30, 100, 1000));
+	}
+	if (!found)
+		skip();
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_model), cmocka_unit_test(test_rtl) };
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_model), cmocka_unit_test(test_rtl), cmocka_unit_test(test_rtl_others),
+	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,8 +15,9 @@ struct maker {
 	uint64_t rng;
 	int n;                     /* lanes */
 	int64_t max_elements, max_macs;
-	int x;                     /* where the sequence stands: int8, rank 4 */
-	int live[MAX_LIVE], n_live;/* int8 tensors of rank 4 that may be read again */
+	weft_dtype type;           /* of all tensors between operators: int8 or int16 */
+	int x;                     /* where the sequence stands: rank 4 */
+	int live[MAX_LIVE], n_live;/* tensors of rank 4 that may be read again */
 	int src, n_named;
 	bool has_zp;               /* the next convolution should take this zero point */
 	int zp;
@@ -46,11 +47,49 @@ static int64_t draw_count(struct maker *m, int64_t max)
 	return most(1, least(v, max));
 }
 
-static int draw_zp(struct maker *m)
+static int draw_int8(struct maker *m)
 {
 	static const int edges[] = { 0, 0, -128, 127, -1, 1 };
 
 	return chance(m, 60) ? edges[draw(m, 0, N_OF(edges) - 1)] : (int)draw(m, -128, 127);
+}
+
+/* A value of the tensors' type. */
+static int draw_value(struct maker *m)
+{
+	static const int edges[] = { 0, 0, INT16_MIN, INT16_MAX, -1, 1, -128, 127 };
+
+	if (m->type == WEFT_INT8)
+		return draw_int8(m);
+	return chance(m, 60) ? edges[draw(m, 0, N_OF(edges) - 1)] : (int)draw(m, INT16_MIN, INT16_MAX);
+}
+
+/* TOSA gives int16 none. */
+static int draw_zp(struct maker *m)
+{
+	return m->type == WEFT_INT8 ? draw_int8(m) : 0;
+}
+
+static double half_range(const struct maker *m)
+{
+	return m->type == WEFT_INT8 ? 128 : 32768;
+}
+
+static void fill_int16(struct maker *m, int16_t *v, int64_t n)
+{
+	int style = (int)draw(m, 0, 15);
+	int16_t all = (int16_t)draw(m, INT16_MIN, INT16_MAX);
+
+	for (int64_t i = 0; i < n; i++) {
+		switch (style) {
+		case 0: v[i] = INT16_MIN; break;
+		case 1: v[i] = all; break;
+		case 2: v[i] = draw(m, 0, 1) ? INT16_MAX : INT16_MIN; break;
+		case 3: v[i] = draw(m, 0, 7) ? 0 : (int16_t)draw(m, INT16_MIN, INT16_MAX); break;
+		case 4: v[i] = (int16_t)draw(m, -300, 300); break;
+		default: v[i] = (int16_t)draw(m, INT16_MIN, INT16_MAX); break;
+		}
+	}
 }
 
 static void fill_int8(struct maker *m, int8_t *v, int64_t n)
@@ -128,13 +167,13 @@ static int new_const(struct maker *m, weft_dtype type, int rank, const int64_t *
 
 static void alive(struct maker *m, int t)
 {
-	if (tensor(m, t)->rank == 4 && tensor(m, t)->dtype == WEFT_INT8 && m->n_live < MAX_LIVE)
+	if (tensor(m, t)->rank == 4 && tensor(m, t)->dtype == m->type && m->n_live < MAX_LIVE)
 		m->live[m->n_live++] = t;
 }
 
 static int new_input(struct maker *m, const int64_t *dim)
 {
-	int t = new_tensor(m, WEFT_INT8, 4, dim);
+	int t = new_tensor(m, m->type, 4, dim);
 
 	m->g->tensors[t].is_input = true;
 	m->g->tensors[t].internal = false;
@@ -200,7 +239,7 @@ static void any_scale(struct maker *m, bool narrow, int32_t *mul, int8_t *shift)
 		*mul &= 32767;
 }
 
-/* n pairs for values up to bound; mostly so that the results, about real times as large, fill int8. */
+/* n pairs for values up to bound; mostly so that the results, about real times as large, fill the tensors' type. */
 static struct scales draw_scales(struct maker *m, int64_t n, double real, double bound, bool narrow)
 {
 	struct scales s = { .n = n, .narrow = narrow, .mul = must(calloc((size_t)n, 4)),
@@ -252,13 +291,25 @@ static weft_rounding draw_rounding(struct maker *m)
 	return chance(m, 60) ? WEFT_DOUBLE_ROUND : chance(m, 90) ? WEFT_SINGLE_ROUND : WEFT_INEXACT_ROUND;
 }
 
-/* int32 to int8, values up to bound of which real times as much fills int8. */
+/* Low 32 bits of sums of 48, as frameworks with 32-bit sums are lowered. */
+static int narrow(struct maker *m, int x)
+{
+	struct scales s = one_scale(1 << 14, 14);
+
+	s.narrow = true;
+	return rescale(m, x, s, WEFT_SINGLE_ROUND, 0, 0, WEFT_INT32);
+}
+
+/* Sums, up to bound, to the tensors' type, which real times as much fills. */
 static int requantise(struct maker *m, int x, int64_t channels, double real, double bound)
 {
 	int64_t n = chance(m, 60) ? channels : 1;
-	struct scales s = draw_scales(m, n, real, bound, chance(m, 4));
 
-	return rescale(m, x, s, draw_rounding(m), 0, s.wraps ? 0 : draw_zp(m), WEFT_INT8);
+	if (tensor(m, x)->dtype == WEFT_INT48 && chance(m, 35))
+		x = narrow(m, x);
+	struct scales s = draw_scales(m, n, real, bound, tensor(m, x)->dtype == WEFT_INT48 || chance(m, 4));
+
+	return rescale(m, x, s, draw_rounding(m), 0, s.wraps ? 0 : draw_zp(m), m->type);
 }
 
 static int widen(struct maker *m, int x, int zp, int left)
@@ -268,13 +319,13 @@ static int widen(struct maker *m, int x, int zp, int left)
 
 static int clamp(struct maker *m, int x)
 {
-	int64_t a = draw_zp(m), b = draw_zp(m);
+	int64_t a = draw_value(m), b = draw_value(m);
 	weft_tensor t = *tensor(m, x);
 	weft_attr at = { .clamp = { .min = least(a, b), .max = most(a, b) } };
 
 	if (chance(m, 40))
-		at.clamp.max = 127;
-	return emit(m, WEFT_OP_CLAMP, &at, &x, 1, WEFT_INT8, t.rank, t.dim);
+		at.clamp.max = (int64_t)half_range(m) - 1;
+	return emit(m, WEFT_OP_CLAMP, &at, &x, 1, m->type, t.rank, t.dim);
 }
 
 /* ---- windows ---- */
@@ -342,21 +393,27 @@ static int trim(struct maker *m, int x, const struct axis a[2])
 		return x;
 	t.dim[1] -= a[0].trim;
 	t.dim[2] -= a[1].trim;
-	return emit(m, WEFT_OP_SLICE, &at, &x, 1, WEFT_INT8, 4, t.dim);
+	return emit(m, WEFT_OP_SLICE, &at, &x, 1, m->type, 4, t.dim);
 }
 
 /* ---- convolutions ---- */
 
 static int draw_bias(struct maker *m, int64_t oc, double reach)
 {
-	int64_t n = chance(m, 85) ? oc : 1;
-	int32_t *b = must(calloc((size_t)n, 4));
+	bool wide = m->type == WEFT_INT16;
+	int64_t n = chance(m, 85) ? oc : 1, max = wide ? ((int64_t)1 << 47) - 1 : INT32_MAX;
+	void *b = must(calloc((size_t)n, wide ? 8 : 4));
 	int style = (int)draw(m, 0, 5);
-	int64_t span = style == 0 ? 0 : style == 1 ? INT32_MAX : (int64_t)least((int64_t)reach, INT32_MAX);
+	int64_t span = style == 0 ? 0 : style == 1 ? max : least((int64_t)reach, max);
 
-	for (int64_t i = 0; i < n; i++)
-		b[i] = (int32_t)draw(m, -span - (style == 1), span);
-	return new_const(m, WEFT_INT32, 1, &n, b);
+	for (int64_t i = 0; i < n; i++) {
+		int64_t v = draw(m, -span - (style == 1), span);
+		if (wide)
+			((int64_t *)b)[i] = v;
+		else
+			((int32_t *)b)[i] = (int32_t)v;
+	}
+	return new_const(m, wide ? WEFT_INT48 : WEFT_INT32, 1, &n, b);
 }
 
 static int draw_weights(struct maker *m, const int64_t dim[4])
@@ -380,18 +437,19 @@ static int x_zp(struct maker *m)
 static int convolve(struct maker *m, weft_opcode op, int x, const struct axis a[2], const int64_t w_dim[4], int64_t oc)
 {
 	int64_t k = a[0].kernel * a[1].kernel * (op == WEFT_OP_CONV2D ? w_dim[3] : 1);
-	double noise = sqrt((double)k) * 8000;
+	double noise = sqrt((double)k) * 62.5 * half_range(m);
+	weft_dtype acc = m->type == WEFT_INT8 ? WEFT_INT32 : WEFT_INT48;
 
 	x = trim(m, x, a);
 	weft_attr at = { .conv = {
 		.pad = { (int)a[0].before, (int)a[0].after, (int)a[1].before, (int)a[1].after },
 		.stride = { (int)a[0].stride, (int)a[1].stride }, .dilation = { (int)a[0].dilation, (int)a[1].dilation },
-		.x_zp = x_zp(m), .w_zp = chance(m, 80) ? 0 : draw_zp(m), .acc = WEFT_INT32,
+		.x_zp = x_zp(m), .w_zp = chance(m, 80) ? 0 : draw_int8(m), .acc = acc,
 	} };
 	int w = draw_weights(m, w_dim), b = draw_bias(m, oc, noise);
 	int64_t dim[4] = { tensor(m, x)->dim[0], a[0].out, a[1].out, oc };
-	int y = emit(m, op, &at, (int[]){ x, w, b }, 3, WEFT_INT32, 4, dim);
-	y = requantise(m, y, oc, 60 / noise, 2147483648.0);
+	int y = emit(m, op, &at, (int[]){ x, w, b }, 3, acc, 4, dim);
+	y = requantise(m, y, oc, half_range(m) / 2 / noise, acc == WEFT_INT32 ? 2147483648.0 : ldexp(1, 47));
 	return chance(m, 40) ? clamp(m, y) : y;
 }
 
@@ -464,7 +522,7 @@ static int make_depthwise(struct maker *m, int x)
 
 static int reshape(struct maker *m, int x, int rank, const int64_t *dim)
 {
-	return emit(m, WEFT_OP_RESHAPE, NULL, &x, 1, WEFT_INT8, rank, dim);
+	return emit(m, WEFT_OP_RESHAPE, NULL, &x, 1, m->type, rank, dim);
 }
 
 static int make_dense(struct maker *m, int x)
@@ -518,7 +576,7 @@ static int make_pool(struct maker *m, int x)
 		at.pool.y_zp = draw_zp(m);
 	}
 	int64_t dim[4] = { tensor(m, x)->dim[0], a[0].out, a[1].out, c };
-	int y = emit(m, average ? WEFT_OP_AVG_POOL2D : WEFT_OP_MAX_POOL2D, &at, &x, 1, WEFT_INT8, 4, dim);
+	int y = emit(m, average ? WEFT_OP_AVG_POOL2D : WEFT_OP_MAX_POOL2D, &at, &x, 1, m->type, 4, dim);
 	return end(m, chance(m, 25) ? clamp(m, y) : y);
 }
 
@@ -539,8 +597,8 @@ static int make_mean(struct maker *m, int x)
 		t.dim[i] = 1;
 		y = emit(m, WEFT_OP_REDUCE_SUM, &a, &y, 1, WEFT_INT32, 4, t.dim);
 	}
-	struct scales s = draw_scales(m, 1, 1.0 / (double)n, 255.0 * (double)n, false);
-	y = rescale(m, y, s, draw_rounding(m), 0, s.wraps ? 0 : draw_zp(m), WEFT_INT8);
+	struct scales s = draw_scales(m, 1, 1.0 / (double)n, 2 * half_range(m) * (double)n, false);
+	y = rescale(m, y, s, draw_rounding(m), 0, s.wraps ? 0 : draw_zp(m), m->type);
 	if (axes == 6 && chance(m, 60)) {
 		y = reshape(m, y, 2, (int64_t[]){ t.dim[0], t.dim[3] });
 		y = reshape(m, end(m, y), 4, t.dim);
@@ -553,7 +611,7 @@ static int make_mean(struct maker *m, int x)
 static int add_side(struct maker *m, int x, int left)
 {
 	int wide = widen(m, x, draw_zp(m), left);
-	struct scales s = draw_scales(m, 1, chance(m, 50) ? 0.5 : 0.5 / (double)draw(m, 1, 8), ldexp(255, left), false);
+	struct scales s = draw_scales(m, 1, chance(m, 50) ? 0.5 : 0.5 / (double)draw(m, 1, 8), ldexp(2 * half_range(m), left), false);
 
 	return rescale(m, wide, s, WEFT_DOUBLE_ROUND, 0, 0, WEFT_INT32);
 }
@@ -561,13 +619,14 @@ static int add_side(struct maker *m, int x, int left)
 static int add(struct maker *m, int a, int b)
 {
 	weft_tensor t = *tensor(m, a);
-	int left = chance(m, 85) ? 20 : (int)draw(m, 0, 28);
+	bool wide = m->type == WEFT_INT16;
+	int left = chance(m, 85) ? wide ? 15 : 20 : (int)draw(m, 0, wide ? 20 : 28);
 
 	begin(m, "ADD");
 	int sa = add_side(m, a, left), sb = add_side(m, b, left);
 	int sum = emit(m, WEFT_OP_ADD, NULL, (int[]){ sa, sb }, 2, WEFT_INT32, t.rank, t.dim);
 	struct scales s = draw_scales(m, 1, ldexp(1, 1 - left), 2147483648.0, false);
-	int y = rescale(m, sum, s, WEFT_DOUBLE_ROUND, 0, s.wraps ? 0 : draw_zp(m), WEFT_INT8);
+	int y = rescale(m, sum, s, WEFT_DOUBLE_ROUND, 0, s.wraps ? 0 : draw_zp(m), m->type);
 	return end(m, chance(m, 30) ? clamp(m, y) : y);
 }
 
@@ -617,8 +676,8 @@ static int make_residual(struct maker *m, int x)
 static int make_rescale(struct maker *m, int x)
 {
 	begin(m, "QUANTIZE");
-	struct scales s = draw_scales(m, 1, 1, 256, false);
-	return end(m, rescale(m, x, s, draw_rounding(m), draw_zp(m), s.wraps ? 0 : draw_zp(m), WEFT_INT8));
+	struct scales s = draw_scales(m, 1, 1, 2 * half_range(m), false);
+	return end(m, rescale(m, x, s, draw_rounding(m), draw_zp(m), s.wraps ? 0 : draw_zp(m), m->type));
 }
 
 static int make_clamp(struct maker *m, int x)
@@ -629,7 +688,7 @@ static int make_clamp(struct maker *m, int x)
 
 static int make_pad(struct maker *m, int x)
 {
-	weft_attr a = { .pad = { .value = draw_zp(m) } };
+	weft_attr a = { .pad = { .value = m->type == WEFT_INT16 && chance(m, 20) ? draw_value(m) : draw_zp(m) } };
 	weft_tensor t = *tensor(m, x);
 
 	for (int i = 1; i < 4; i++) {
@@ -641,10 +700,10 @@ static int make_pad(struct maker *m, int x)
 	}
 	if (weft_tensor_elements(&t) > m->max_elements)
 		return -1;
-	m->has_zp = chance(m, 70);
+	m->has_zp = chance(m, 70) && m->type == WEFT_INT8;
 	m->zp = (int)a.pad.value;
 	begin(m, "PAD");
-	return end(m, emit(m, WEFT_OP_PAD, &a, &x, 1, WEFT_INT8, 4, t.dim));
+	return end(m, emit(m, WEFT_OP_PAD, &a, &x, 1, m->type, 4, t.dim));
 }
 
 static int make_slice(struct maker *m, int x)
@@ -660,7 +719,7 @@ static int make_slice(struct maker *m, int x)
 		a.slice.start[i] = draw(m, 0, was - t.dim[i]);
 	}
 	begin(m, "STRIDED_SLICE");
-	return end(m, emit(m, WEFT_OP_SLICE, &a, &x, 1, WEFT_INT8, 4, t.dim));
+	return end(m, emit(m, WEFT_OP_SLICE, &a, &x, 1, m->type, 4, t.dim));
 }
 
 static int make_reshape(struct maker *m, int x)
@@ -708,7 +767,7 @@ static int make_concat(struct maker *m, int x)
 	}
 	weft_attr a = { .axis = { axis } };
 	begin(m, "CONCATENATION");
-	return end(m, emit(m, WEFT_OP_CONCAT, &a, in, n, WEFT_INT8, 4, t.dim));
+	return end(m, emit(m, WEFT_OP_CONCAT, &a, in, n, m->type, 4, t.dim));
 }
 
 /* Two or three convolutions of x, side by side. */
@@ -729,7 +788,7 @@ static int make_branches(struct maker *m, int x)
 		return -1;
 	weft_attr a = { .axis = { 3 } };
 	begin(m, "CONCATENATION");
-	return end(m, emit(m, WEFT_OP_CONCAT, &a, y, n, WEFT_INT8, 4, t.dim));
+	return end(m, emit(m, WEFT_OP_CONCAT, &a, y, n, m->type, 4, t.dim));
 }
 
 static int make_softmax(struct maker *m, int x)
@@ -737,6 +796,8 @@ static int make_softmax(struct maker *m, int x)
 	weft_attr a = { .tfl_softmax = { .x_scale = 0.1f, .beta = 1 } };
 	weft_tensor t = *tensor(m, x);
 
+	if (m->type != WEFT_INT8)
+		return -1;
 	begin(m, "SOFTMAX");
 	return end(m, emit(m, WEFT_OP_TFL_SOFTMAX, &a, &x, 1, WEFT_INT8, 4, t.dim));
 }
@@ -778,13 +839,16 @@ static void fill_inputs(struct maker *m, struct random_net *r)
 	for (int i = 0; i < m->g->n_inputs; i++) {
 		r->inputs[i] = *tensor(m, m->g->inputs[i]);
 		r->inputs[i].data = must(malloc(weft_tensor_bytes(&r->inputs[i])));
-		fill_int8(m, r->inputs[i].data, weft_tensor_elements(&r->inputs[i]));
+		if (m->type == WEFT_INT8)
+			fill_int8(m, r->inputs[i].data, weft_tensor_elements(&r->inputs[i]));
+		else
+			fill_int16(m, r->inputs[i].data, weft_tensor_elements(&r->inputs[i]));
 	}
 }
 
-void random_net_make(struct random_net *r, uint64_t seed, int lanes, bool large)
+void random_net_make(struct random_net *r, uint64_t seed, int lanes, bool large, weft_dtype type)
 {
-	struct maker m = { .g = must(weft_graph_new("random")), .rng = seed * 0x9e3779b97f4a7c15u + large, .n = lanes,
+	struct maker m = { .g = must(weft_graph_new("random")), .rng = seed * 0x9e3779b97f4a7c15u + large, .n = lanes, .type = type,
 		.max_elements = large ? 200000 : 20000, .max_macs = large ? 12000000 : 1500000 };
 	int64_t dim[4] = { chance(&m, 85) ? 1 : draw(&m, 2, 3), draw_count(&m, large ? 48 : 20),
 		draw_count(&m, large ? 48 : 20), draw_count(&m, large ? 80 : 40) };

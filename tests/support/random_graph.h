@@ -21,8 +21,9 @@ struct random_net {
 /*
  * The same seed gives the same graph. lanes: the array's size, around which
  * channel counts are drawn. large: tensors that do not fit a small scratchpad.
+ * type: WEFT_INT8 or WEFT_INT16, of all tensors between operators.
  */
-void random_net_make(struct random_net *r, uint64_t seed, int lanes, bool large);
+void random_net_make(struct random_net *r, uint64_t seed, int lanes, bool large, weft_dtype type);
 void random_net_free(struct random_net *r);
 
 /* One line per operator: what a person needs to see why it failed. */

@@ -34,7 +34,7 @@ struct step {
 
 /* Steps in order; jobs touch disjoint areas and are interleaved. */
 struct job {
-	struct step step[40];
+	struct step step[160];
 	int n, done;
 };
 

@@ -98,6 +98,11 @@ static const struct network networks[] = {
 	{ "mlperf_tiny/kws_ref_model.tflite", 2600000 },
 	{ "mlperf_tiny/vww_96_int8.tflite", 7400000 },
 	{ "mlperf_tiny/ad01_int8.tflite", 260000 },
+	/* between operators of the host: RESIZE, LSTM, SVDF; uint8 */
+	{ "nxp_eiq/yolo_face_detect.tflite", 30000000 },
+	{ "tflite_micro/trained_lstm_int8.tflite", 5600 },
+	{ "tflite_micro/keyword_scrambled.tflite", 4000 },
+	{ "coral_test_data/mobilenet_v1_0.25_128_quant.tflite", 13000000 },
 };
 
 #define N_NETWORKS ((int)(sizeof networks / sizeof *networks))

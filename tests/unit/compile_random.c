@@ -16,40 +16,53 @@ static uint64_t number(const char *name, uint64_t otherwise)
 
 static uint64_t on_device;
 
-static void one(uint64_t seed, const char *config, int lanes, uint32_t limit, bool large)
+static void one(uint64_t seed, const char *config, int lanes, uint32_t limit, bool large, weft_dtype type)
 {
 	struct weft_compile_options o = { .config = config, .sp_limit = limit };
 	struct random_net r;
 	char what[160];
 
-	snprintf(what, sizeof what, "seed %llu, %s, %u bytes%s", (unsigned long long)seed, config, limit, large ? ", large" : "");
-	random_net_make(&r, seed, lanes, large);
+	snprintf(what, sizeof what, "seed %llu, %s, %s, %u bytes%s", (unsigned long long)seed,
+	         weft_dtype_name(type), config, limit, large ? ", large" : "");
+	random_net_make(&r, seed, lanes, large, type);
 	if (getenv("WEFT_PRINT"))
 		random_net_print(&r, stderr);
 	on_device += compile_run(r.g, &o, r.inputs, what);
 	random_net_free(&r);
 }
 
-static void random_graphs(void **state)
+static void run_all(weft_dtype type)
 {
 	static const struct { const char *name; int lanes; uint32_t small; } config[] = {
 		{ "w16", 16, 24 << 10 }, { "w8", 8, 8 << 10 }, { "w32", 32, 64 << 10 },
 	};
 	uint64_t seed = number("WEFT_SEED", 1), n = number("WEFT_N", 300);
 
-	(void)state;
+	on_device = 0;
 	for (uint64_t i = 0; i < n; i++) {
 		int k = (int)((seed + i) % 3);
-		one(seed + i, config[k].name, config[k].lanes, 0, (seed + i) % 16 == 0);
-		one(seed + i, config[k].name, config[k].lanes, config[k].small, false);
+		one(seed + i, config[k].name, config[k].lanes, 0, (seed + i) % 16 == 0, type);
+		one(seed + i, config[k].name, config[k].lanes, config[k].small, false, type);
 	}
 	print_message("%llu elements made on the device\n", (unsigned long long)on_device);
 	assert_true(on_device > 1000);
 }
 
+static void random_graphs(void **state)
+{
+	(void)state;
+	run_all(WEFT_INT8);
+}
+
+static void random_int16(void **state)
+{
+	(void)state;
+	run_all(WEFT_INT16);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(random_graphs) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(random_graphs), cmocka_unit_test(random_int16) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -221,6 +221,123 @@ static void dequantize(void **state)
 	tensor_free(y);
 }
 
+/* int16: within 2 of the real functions, odd or with a centre of symmetry, saturating. */
+static void sigmoids16(void **state)
+{
+	static const float scales[] = { 1.0f / 4096, 1.0f / 2048, 0.0003f, 0.00001f, 1.0f };
+	weft_tensor *x = TENSOR(WEFT_INT16, 65536), *y = TENSOR(WEFT_INT16, 65536);
+
+	(void)state;
+	for (int v = -32768; v < 32768; v++)
+		((int16_t *)x->data)[v + 32768] = (int16_t)v;
+	for (int k = 0; k < 10; k++) {
+		const bool tanh_of = k % 2;
+		weft_attr a = { .quant = { .x_scale = scales[k / 2], .y_scale = 1.0f / 32768 } };
+
+		assert_int_equal(golden(tanh_of ? WEFT_OP_TFL_TANH : WEFT_OP_TFL_LOGISTIC, &a, y, x, NULL, NULL), 0);
+		for (int v = -32768; v < 32768; v++) {
+			double real = (double)scales[k / 2] * v, p = (tanh_of ? tanh(real) : 1 / (1 + exp(-real))) * 32768;
+			int64_t got = tensor_get(y, v + 32768);
+
+			if (fabs(got - p) > 8)
+				fail_msg("scale %g, x %d: %lld, real %g", (double)scales[k / 2], v, (long long)got, p);
+		}
+		assert_int_equal(tensor_get(y, 32768), tanh_of ? 0 : 16384);
+	}
+	weft_attr bad = { .quant = { .x_scale = 1, .x_zp = 1, .y_scale = 1 } };
+	assert_int_equal(golden(WEFT_OP_TFL_TANH, &bad, y, x, NULL, NULL), -EINVAL);
+	tensor_free(x);
+	tensor_free(y);
+}
+
+static void resize_by_hand(void **state)
+{
+	weft_tensor *x = VALUES(TENSOR(WEFT_INT8, 1, 1, 2, 1), -100, 101), *y = TENSOR(WEFT_INT8, 1, 1, 4, 1);
+	static const struct { struct weft_attr_tfl_resize a; int want[4]; } cases[] = {
+		{ { false, false, false }, { -100, 1, 101, 101 } },         /* 0, 1/2, 1, 3/2: half away from zero */
+		{ { true, false, false }, { -100, -33, 34, 101 } },         /* steps of 341/1024 */
+		{ { false, true, false }, { -100, -50, 51, 101 } },         /* -1/4, 1/4, 3/4, 5/4 */
+		{ { false, false, true }, { -100, 1, 101, 101 } },          /* 28 and 229: 128.5 + 0.5 cut off */
+		{ { false, true, true }, { -100, -50, 51, 101 } },
+	};
+
+	(void)state;
+	for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+		weft_attr a = { .tfl_resize = cases[k].a };
+
+		assert_int_equal(golden(WEFT_OP_TFL_RESIZE_BILINEAR, &a, y, x, NULL, NULL), 0);
+		for (int i = 0; i < 4; i++)
+			if (tensor_get(y, i) != cases[k].want[i])
+				fail_msg("case %zu, element %d: %lld, not %d", k, i, (long long)tensor_get(y, i), cases[k].want[i]);
+	}
+	tensor_free(x);
+	tensor_free(y);
+}
+
+static void casts(void **state)
+{
+	weft_tensor *x = TENSOR(WEFT_FP32, 6), *y = TENSOR(WEFT_INT32, 6), *z = TENSOR(WEFT_INT8, 6);
+	const float v[6] = { 1.9f, -1.9f, 3e9f, -3e9f, NAN, 300 };
+	const int64_t want[6] = { 1, -1, INT32_MAX, INT32_MIN, 0, 300 }, low[6] = { 1, -1, -1, 0, 0, 44 };
+
+	(void)state;
+	memcpy(x->data, v, sizeof v);
+	assert_int_equal(golden(WEFT_OP_TFL_CAST, NULL, y, x, NULL, NULL), 0);
+	for (int i = 0; i < 6; i++)
+		assert_int_equal(tensor_get(y, i), want[i]);
+	assert_int_equal(golden(WEFT_OP_TFL_CAST, NULL, z, y, NULL, NULL), 0);
+	for (int i = 0; i < 6; i++)
+		assert_int_equal(tensor_get(z, i), low[i]);
+	z->dtype = WEFT_INT48;
+	assert_int_equal(golden(WEFT_OP_TFL_CAST, NULL, z, y, NULL, NULL), -EINVAL);
+	z->dtype = WEFT_INT8;
+	tensor_free(x);
+	tensor_free(y);
+	tensor_free(z);
+}
+
+/*
+ * One input, one state, two steps, by hand. Biases saturate the gates: input
+ * and output open, forget as given; the cell gate is tanh of the input.
+ */
+static void lstm_by_hand(void **state)
+{
+	const struct weft_tfl_factor one = { 1 << 30, 1 }, to_q15 = { 1 << 30, -14 };
+	weft_attr a = { .tfl_lstm = { .cell_power = -11, .x_zp = 1, .y_zp = -2 } };
+	weft_tensor *t[14];
+
+	(void)state;
+	for (int forget = 0; forget < 2; forget++) {
+		for (int g = 0; g < 4; g++) {
+			t[1 + g] = VALUES(TENSOR(WEFT_INT8, 1, 1), g == 2 ? 1 : 0);
+			t[5 + g] = VALUES(TENSOR(WEFT_INT8, 1, 1), 0);
+			t[9 + g] = VALUES(TENSOR(WEFT_INT32, 1), g == 2 ? 0 : g == 1 && !forget ? -32768 : 32767);
+			a.tfl_lstm.x_gate[g] = g == 2 ? (struct weft_tfl_factor){ 1 << 30, 8 } : one;   /* x * 2^7 */
+			a.tfl_lstm.h_gate[g] = one;
+		}
+		a.tfl_lstm.forget_cell = to_q15;
+		a.tfl_lstm.input_cell = (struct weft_tfl_factor){ 1 << 30, -18 };              /* Q0.30 to Q4.11 */
+		a.tfl_lstm.hidden = (struct weft_tfl_factor){ 1 << 30, -22 };                  /* Q0.30 to 1/128 */
+		t[0] = VALUES(TENSOR(WEFT_INT8, 1, 2, 1), 33, 33);
+		t[13] = TENSOR(WEFT_INT8, 1, 2, 1);
+		const weft_tensor *x[13];
+		char msg[WEFT_GOLDEN_MSG] = "";
+		for (int i = 0; i < 13; i++)
+			x[i] = t[i];
+		assert_int_equal(weft_golden_run(WEFT_OP_TFL_LSTM, &a, x, 13, &t[13], 1, true, msg), 0);
+		/* the cell gate is tanh(32 * 128 / 4096) = tanh(1); the states tanh of that, and of that once more if kept */
+		double c1 = tanh(1), c2 = tanh(1) * (forget ? 2 : 1);
+		assert_true(fabs((tensor_get(t[13], 0) + 2) / 128.0 - tanh(c1)) < 0.006);
+		assert_true(fabs((tensor_get(t[13], 1) + 2) / 128.0 - tanh(c2)) < 0.006);
+		a.tfl_lstm.cell_clip = 1024;                                                   /* 1/2 */
+		assert_int_equal(weft_golden_run(WEFT_OP_TFL_LSTM, &a, x, 13, &t[13], 1, true, msg), 0);
+		assert_true(fabs((tensor_get(t[13], 1) + 2) / 128.0 - tanh(0.5)) < 0.006);
+		a.tfl_lstm.cell_clip = 0;
+		for (int i = 0; i < 14; i++)
+			tensor_free(t[i]);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -232,6 +349,10 @@ int main(void)
 		cmocka_unit_test(logistic),
 		cmocka_unit_test(quantize),
 		cmocka_unit_test(dequantize),
+		cmocka_unit_test(sigmoids16),
+		cmocka_unit_test(resize_by_hand),
+		cmocka_unit_test(casts),
+		cmocka_unit_test(lstm_by_hand),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

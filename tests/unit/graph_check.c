@@ -118,7 +118,9 @@ static void broken_bad(void **state)
 	BREAK(ops[RESCALE].in[0] = R, "operator 1 RESCALE: operand 0: tensor 8 is not computed before");
 	BREAK(ops[CLAMP].out[0] = SUM, "tensor 7: operator 2 does not produce it");
 	BREAK(ops[CLAMP].src = 0, "operator 2 CLAMP: source 0 of 0");
-	BREAK(ops[CLAMP].op = WEFT_N_OPS, "operator 2 ?: opcode 31 is none");
+	char none[64];
+	snprintf(none, sizeof none, "operator 2 ?: opcode %d is none", WEFT_N_OPS);
+	BREAK(ops[CLAMP].op = WEFT_N_OPS, none);
 	BREAK(ops[CONCAT].n_out = 0, "tensor 11: operator 6 does not produce it");
 	BREAK(ops[CONV].n_in = 2, "operator 0 CONV2D: 2 inputs and 1 outputs; wants 3..3 and 1");
 	BREAK(ops[CONV].attr.conv.pad[0] = -1, "operator 0 CONV2D: padding 0 is -1 < 0");
@@ -174,11 +176,22 @@ static void damage(weft_graph *g, uint64_t *rng)
 	}
 }
 
-/* Random bytes may not be read as bool: keep those that RESCALE has to 0 and 1. */
+/* Random bytes may not be read as bool: keep those that golden reads to 0 and 1. */
 static void keep_bools(weft_graph *g)
 {
 	for (int i = 0; i < g->n_ops; i++) {
 		uint8_t *a = (uint8_t *)&g->ops[i].attr;
+		if (g->ops[i].op == WEFT_OP_ARITHMETIC_RIGHT_SHIFT)
+			a[offsetof(struct weft_attr_shift, round)] &= 1;
+		if (g->ops[i].op == WEFT_OP_FFT2D)
+			a[offsetof(struct weft_attr_fft, inverse)] &= 1;
+		if (g->ops[i].op == WEFT_OP_TFL_RESIZE_BILINEAR) {
+			a[offsetof(struct weft_attr_tfl_resize, align_corners)] &= 1;
+			a[offsetof(struct weft_attr_tfl_resize, half_pixel)] &= 1;
+			a[offsetof(struct weft_attr_tfl_resize, raw_uint8)] &= 1;
+		}
+		if (g->ops[i].op == WEFT_OP_TFL_LSTM)
+			a[offsetof(struct weft_attr_tfl_lstm, time_major)] &= 1;
 		if (g->ops[i].op != WEFT_OP_RESCALE)
 			continue;
 		a[offsetof(struct weft_attr_rescale, scale32)] &= 1;
@@ -186,6 +199,12 @@ static void keep_bools(weft_graph *g)
 		a[offsetof(struct weft_attr_rescale, x_unsigned)] &= 1;
 		a[offsetof(struct weft_attr_rescale, y_unsigned)] &= 1;
 	}
+}
+
+/* What depends on a tensor's values only golden can see. */
+static bool about_values(const char *msg)
+{
+	return strstr(msg, ": shift ") || strstr(msg, ": divisor ") || strstr(msg, ": index ");
 }
 
 static void accepted_by_golden(void **state)
@@ -204,7 +223,7 @@ static void accepted_by_golden(void **state)
 			weft_tensor all[N_TENSORS], x = g->tensors[X].t;
 			x.data = calloc(1, weft_tensor_bytes(&x));
 			int err = weft_golden_exec(g, &x, all, i & 1, msg);
-			if (err && err != -ENOTSUP)
+			if (err && err != -ENOTSUP && !about_values(msg))
 				fail_msg("damage %d: check passes, golden says: %s", i, msg);
 			weft_golden_release(g, all);
 			free(x.data);

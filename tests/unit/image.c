@@ -135,11 +135,45 @@ static void quantisation(void **state)
 		assert_int_equal(got[H * W - 1], rows[i].want);
 		free(got);
 	}
+	/* int16: real values up to 100 are p / 255, greater ones p */
+	static const struct { struct weft_quant q; int want; } wide[] = {
+		{ { true, 1.0 / 32640, 0 }, 200 * 128 }, { { true, 1.0 / 32767, 0 }, 25700 },  /* 25699.6 */
+		{ { true, 0.003, 0 }, 261 },             { { true, 1.0 / 128, 0 }, 200 * 128 },
+		{ { true, 1.0 / 64, -5 }, 200 * 64 - 5 }, { { true, 1e-6, 0 }, 32767 },          { { false, 0, 0 }, 200 },
+	};
+	for (size_t i = 0; i < sizeof wide / sizeof *wide; i++) {
+		uint8_t *file = jpeg_of(1, 200, &n);
+		int16_t *got = (int16_t *)decode(file, n, input(WEFT_INT16, 1), wide[i].q);
+		assert_int_equal(got[0], wide[i].want);
+		assert_int_equal(got[H * W - 1], wide[i].want);
+		free(got);
+	}
 	uint8_t *file = jpeg_of(3, 51, &n);
 	float *real = (float *)decode(file, n, input(WEFT_FP32, 3), (struct weft_quant){ 0 });
 	for (int i = 0; i < H * W * 3; i++)
 		assert_true(real[i] == 51.0f / 255.0f);
 	free(real);
+}
+
+/* The nearest code of p / 255: 51 is 1/5, 255 is 1. */
+static void floats(void **state)
+{
+	static const struct { weft_dtype t; int bytes; uint16_t fifth, one; } rows[] = {
+		{ WEFT_FP16, 2, 0x3266, 0x3c00 }, { WEFT_BF16, 2, 0x3e4d, 0x3f80 },
+		{ WEFT_FP8E4M3, 1, 0x25, 0x38 }, { WEFT_FP8E5M2, 1, 0x32, 0x3c },
+	};
+	size_t n;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		for (int k = 0; k < 2; k++) {
+			uint8_t *file = jpeg_of(1, k ? 255 : 51, &n);
+			uint8_t *got = decode(file, n, input(rows[i].t, 1), (struct weft_quant){ 0 });
+			uint16_t last = 0;
+			memcpy(&last, got + (H * W - 1) * rows[i].bytes, (size_t)rows[i].bytes);
+			assert_int_equal(last, k ? rows[i].one : rows[i].fifth);
+			free(got);
+		}
 }
 
 static void refusals_bad(void **state)
@@ -158,6 +192,9 @@ static void refusals_bad(void **state)
 	want.dim[3] = 2;
 	assert_int_equal(weft_image_decode(file, n, &want, &q, &t, msg), -ENOTSUP);
 	want.dim[3] = 3;
+	want.dtype = WEFT_INT32;
+	assert_int_equal(weft_image_decode(file, n, &want, &q, &t, msg), -ENOTSUP);
+	want.dtype = WEFT_INT8;
 	for (size_t cut = 0; cut < n - 12; cut++)    /* the last chunk says only that it ends */
 		if (weft_image_decode(file, cut, &want, &q, &t, msg) != -EINVAL)
 			fail_msg("PNG cut to %zu of %zu", cut, n);
@@ -208,6 +245,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(png_channels),
 		cmocka_unit_test(quantisation),
+		cmocka_unit_test(floats),
 		cmocka_unit_test(refusals_bad),
 		cmocka_unit_test(damage_bad),
 	};

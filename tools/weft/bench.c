@@ -5,31 +5,75 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
-#include "weft/gen/config.h"
-#include "weft_cmd.h"
+#include "bench.h"
 
-static const struct option_def defs[] = { { "--memory", true }, { "--config", true }, { "--micro", false },
-	{ NULL, false } };
+enum { OPT_MEMORY, OPT_CONFIG, OPT_MICRO, OPT_JSON, OPT_SAVE, OPT_TARGETS, OPT_NOTE };
+static const struct option_def defs[] = {
+	[OPT_MEMORY] = { "--memory", true }, [OPT_CONFIG] = { "--config", true }, [OPT_MICRO] = { "--micro", false },
+	[OPT_JSON] = { "--json", false }, [OPT_SAVE] = { "--save", true }, [OPT_TARGETS] = { "--targets", true },
+	[OPT_NOTE] = { "--note", true }, { NULL, false },
+};
 
-/* One network once on the RTL, unchecked, so that the simulation runs alone. */
-static int bench_one(const char *path, const struct weft_session_options *o)
+struct bench {
+	struct weft_session_options o;
+	struct bench_targets targets;
+	const char *save, *note, *targets_file;
+	bool json;
+	int k, n;                  /* network at work, of all */
+	const char *name;          /* its file */
+	double shown;              /* progress, by the monotonic clock */
+	cJSON *networks, *micro;
+};
+
+/* One line on a terminal, rewritten five times a second. */
+static void show_progress(void *user, uint64_t done, uint64_t all)
 {
-	char msg[WEFT_MSG_LEN] = "";
-	weft_net *net;
-	weft_session *s;
-	struct weft_report *r = NULL;
-	int err = weft_net_load_file(path, &net, msg);
+	struct bench *b = user;
+	struct timespec t;
 
-	if (err)
-		return fail(status_of(err), "%s", msg);
-	err = weft_session_open(net, o, &s, msg);
-	if (err) {
-		weft_net_free(net);
-		return fail(status_of(err), "%s: %s", path, msg);
-	}
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	double now = (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+	if (now - b->shown < 0.2)
+		return;
+	b->shown = now;
+	fprintf(stderr, "\r\033[Kbench: network %d of %d: %s, %s, %.0f %%", b->k, b->n, b->name, memory_name(&b->o),
+	        all ? 100.0 * (double)done / (double)all : 0);
+}
+
+static void end_progress(const struct bench *b)
+{
+	if (b->o.progress && b->shown > 0)
+		fprintf(stderr, "\r\033[K");
+}
+
+static void record(struct bench *b, const char *path, const struct weft_report *r)
+{
+	if (!b->json)
+		bench_print(&b->targets, path, &b->o, r);
+	cJSON_AddItemToArray(b->networks, bench_json(&b->targets, path, &b->o, r));
+}
+
+/* A network that could not be measured stays in the record. */
+static int record_failure(struct bench *b, const char *path, int err, const char *msg)
+{
+	cJSON *j = cJSON_CreateObject();
+
+	cJSON_AddStringToObject(j, "model", path);
+	cJSON_AddStringToObject(j, "memory", memory_name(&b->o));
+	cJSON_AddStringToObject(j, "error", msg);
+	cJSON_AddItemToArray(b->networks, j);
+	return fail(status_of(err), "%s", msg);
+}
+
+/* Once, unchecked, so that the simulation runs alone. */
+static int run_once(struct bench *b, const weft_net *net, weft_session *s, struct weft_report **r, char *msg)
+{
 	int n_in = weft_net_n_inputs(net), n_out = weft_net_n_outputs(net);
 	weft_tensor *in = calloc((size_t)n_in + 1, sizeof(*in)), *out = calloc((size_t)n_out + 1, sizeof(*out));
+
 	for (int i = 0; i < n_in; i++) {
 		struct weft_port p;
 		weft_net_input(net, i, &p);
@@ -37,56 +81,155 @@ static int bench_one(const char *path, const struct weft_session_options *o)
 		in[i].data = malloc(weft_tensor_bytes(&in[i]) + 1);
 		fill_random(&in[i], (uint64_t)i);
 	}
-	err = weft_session_run(s, in, out, &r, msg);
-	if (!err) {
-		const struct weft_config *c = weft_config_find(o->config);
-		const char *slash = strrchr(path, '/');
-		printf("%-34s %-5s %10llu %12llu %10llu %6.1f%% %8.2f\n", slash ? slash + 1 : path,
-		       o->memory == WEFT_MEMORY_SRAM ? "sram" : "ddr", (unsigned long long)r->cycles,
-		       (unsigned long long)r->macs, (unsigned long long)(r->macs / (c->n * c->n)),
-		       100 * r->utilization, r->cpu_seconds > 0 ? (double)r->sim_cycles / r->cpu_seconds * 1e-6 : 0);
-		fflush(stdout);
-	} else {
-		fail(0, "%s: %s", path, msg);
-	}
+	int err = weft_session_run(s, in, out, r, msg);
+	end_progress(b);
 	for (int i = 0; i < n_in; i++)
 		weft_tensor_release(&in[i]);
 	for (int i = 0; i < n_out; i++)
 		weft_tensor_release(&out[i]);
 	free(in);
 	free(out);
+	return err;
+}
+
+static int bench_one(struct bench *b, const char *path)
+{
+	char msg[WEFT_MSG_LEN] = "", line[4096 + WEFT_MSG_LEN];
+	struct weft_report *r = NULL;
+	weft_session *s = NULL;
+	weft_net *net = NULL;
+	const char *slash = strrchr(path, '/');
+
+	b->k++;
+	b->name = slash ? slash + 1 : path;
+	b->shown = 0;
+	if (b->o.progress)
+		show_progress(b, 0, 1);
+	int err = weft_net_load_file(path, &net, msg);
+	snprintf(line, sizeof(line), "%s", msg);
+	if (!err) {
+		err = weft_session_open(net, &b->o, &s, msg);
+		if (!err)
+			err = run_once(b, net, s, &r, msg);
+		snprintf(line, sizeof(line), "%s: %s", path, msg);
+	}
+	if (err)
+		end_progress(b);
+	int status = err ? record_failure(b, path, err, line) : 0;
+	if (!err)
+		record(b, path, r);
 	weft_report_free(r);
 	weft_session_close(s);
 	weft_net_free(net);
-	return status_of(err);
+	return status;
+}
+
+static void take_micro(void *user, const char *name, uint64_t cycles, uint64_t macs)
+{
+	struct bench *b = user;
+	cJSON *j = cJSON_CreateObject();
+
+	if (!b->json)
+		printf("%-34s %-5s %10llu %12llu %10llu %6.1f%%\n", name, "chip", (unsigned long long)cycles,
+		       (unsigned long long)macs, (unsigned long long)(macs / 256), 100.0 * (double)macs / (256.0 * (double)cycles));
+	cJSON_AddStringToObject(j, "name", name);
+	cJSON_AddNumberToObject(j, "cycles", (double)cycles);
+	cJSON_AddNumberToObject(j, "macs", (double)macs);
+	cJSON_AddItemToArray(b->micro, j);
+}
+
+/* One argument: a setting, or something to measure if `measure`. */
+static int take(struct bench *b, int opt, const char *v, bool measure)
+{
+	switch (opt) {
+	case OPT_MEMORY:  return parse_memory(v, &b->o.memory) ? EXIT_USAGE : 0;
+	case OPT_CONFIG:  b->o.config = v; return 0;
+	case OPT_MICRO:   return measure ? micro_benchmarks(&b->o, take_micro, b) : 0;
+	case OPT_JSON:    b->json = true; return 0;
+	case OPT_SAVE:    b->save = v; return 0;
+	case OPT_NOTE:    b->note = v; return 0;
+	case OPT_TARGETS: b->targets_file = v; return 0;
+	default:
+		if (measure)
+			return bench_one(b, v);
+		b->n++;
+		return 0;
+	}
+}
+
+/* Every argument in turn; a network that fails does not stop the others. */
+static int walk(struct bench *b, int argc, char **argv, bool measure)
+{
+	const char *v;
+	int at = 0, opt, status = 0;
+
+	while ((opt = next_option(&at, argc, argv, defs, &v)) != -2) {
+		int one = opt == -3 ? EXIT_USAGE : take(b, opt, v, measure);
+		status = status ? status : one;
+		if (one && !measure)
+			return one;
+	}
+	return status;
+}
+
+static int write_record(struct bench *b)
+{
+	cJSON *j = cJSON_CreateObject();
+	int status = 0;
+
+	cJSON_AddStringToObject(j, "note", b->note ? b->note : "");
+	cJSON_AddItemToObject(j, "networks", b->networks);
+	cJSON_AddItemToObject(j, "micro", b->micro);
+	char *text = cJSON_Print(j);
+	cJSON_Delete(j);
+	if (!text)
+		return fail(EXIT_DEVICE, "out of memory");
+	if (b->json)
+		puts(text);
+	if (b->save)
+		status = write_file(b->save, (const uint8_t *)text, strlen(text));
+	free(text);
+	return status;
 }
 
 static int bench_main(int argc, char **argv)
 {
-	struct weft_session_options o = weft_session_options_default();
-	const char *v;
-	int at = 0, opt, status = 0, n = 0;
+	struct bench b = { .o = weft_session_options_default() };
+	bool micro = false;
 
-	o.device = WEFT_DEVICE_RTL;
-	o.memory = WEFT_MEMORY_SRAM;
-	printf("%-34s %-5s %10s %12s %10s %7s %8s\n", "network", "mem", "cycles", "MACs", "bound", "util", "Mcyc/s");
-	while ((opt = next_option(&at, argc, argv, defs, &v)) != -2) {
-		if (opt == -3 || (opt == 0 && parse_memory(v, &o.memory)))
-			return EXIT_USAGE;
-		if (opt == 1)
-			o.config = v;
-		if (opt != -1 && opt != 2)
-			continue;
-		int one = opt == 2 ? micro_benchmarks(&o) : bench_one(v, &o);
-		status = status ? status : one;
-		n++;
+	for (int i = 0; i < argc; i++)
+		micro |= !strcmp(argv[i], "--micro");
+	int status = walk(&b, argc, argv, false);
+	if (!status && !b.n && !micro)
+		status = fail(EXIT_USAGE, "bench: no network is named; make bench runs all");
+	if (!status && b.targets_file)
+		status = bench_targets_read(b.targets_file, &b.targets);
+	if (!status) {
+		b.o = weft_session_options_default();
+		b.o.device = WEFT_DEVICE_RTL;
+		b.o.memory = WEFT_MEMORY_SRAM;
+		b.o.progress = isatty(STDERR_FILENO) ? show_progress : NULL;
+		b.o.progress_user = &b;
+		b.networks = cJSON_CreateArray();
+		b.micro = cJSON_CreateArray();
+		if (!b.json)
+			bench_print_head();
+		status = walk(&b, argc, argv, true);
+		int written = write_record(&b);
+		status = status ? status : written;
 	}
-	return n ? status : fail(EXIT_USAGE, "bench: no network is named; make bench runs all");
+	bench_targets_free(&b.targets);
+	return status;
 }
 
 const struct subcommand cmd_bench = {
 	"bench", "cycles, MACs, utilisation, bound and simulation speed",
-	"usage: weft bench [--memory sram|ddr] [--config w16] [--micro] MODEL...\n\n"
-	"--micro times single operators with their operands on chip.\n"
-	"Options hold for the models that follow them.\n", bench_main,
+	"usage: weft bench [options] MODEL...\n\n"
+	"  --memory M      sram (default) or ddr; holds for the models that follow it\n"
+	"  --config C      w8, w16 (default) or w32; likewise\n"
+	"  --micro         also time single operators with their operands on chip\n"
+	"  --targets FILE  table of targets and peers (tools/bench_targets.tsv)\n"
+	"  --json          one object on standard output, with every operator\n"
+	"  --save FILE     that object into a file, beside the table\n"
+	"  --note TEXT     for the object: which machine, which commit\n", bench_main,
 };

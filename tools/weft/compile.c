@@ -9,9 +9,10 @@
 
 #include "weft_cmd.h"
 
-static const struct option_def defs[] = { { "--config", true }, { "-o", true }, { NULL, false } };
+static const struct option_def defs[] = { { "--config", true }, { "-o", true }, { "--requant", true }, { "--bind", true },
+	{ NULL, false } };
 
-struct args { const char *model, *config, *out; };
+struct args { const char *model, *config, *out; struct load_args load; };
 
 static int take_args(int argc, char **argv, const char *command, struct args *a)
 {
@@ -26,6 +27,10 @@ static int take_args(int argc, char **argv, const char *command, struct args *a)
 			a->config = v;
 		else if (opt == 1)
 			a->out = v;
+		else if (opt == 2 || opt == 3) {
+			if (opt == 2 ? take_requant(&a->load, v) : take_bind(&a->load, v))
+				return EXIT_USAGE;
+		}
 		else if (a->model)
 			return fail(EXIT_USAGE, "%s: \"%s\": one file at a time", command, v);
 		else
@@ -34,30 +39,13 @@ static int take_args(int argc, char **argv, const char *command, struct args *a)
 	return a->model ? 0 : fail(EXIT_USAGE, "%s: no file is named", command);
 }
 
-static int load(const struct args *a, weft_net **net)
+static int load(struct args *a, weft_net **net)
 {
 	char msg[WEFT_MSG_LEN] = "";
-	int err = weft_net_load_file(a->model, net, msg);
+	int err = weft_net_load_file_with(a->model, &a->load.o, net, msg);
 
+	load_release(&a->load);
 	return err ? fail(status_of(err), "%s", msg) : 0;
-}
-
-/* Written to a temporary name first, so that a failure leaves the old file. */
-static int write_file(const char *path, const uint8_t *data, size_t len)
-{
-	char tmp[4096];
-
-	if ((size_t)snprintf(tmp, sizeof(tmp), "%s.part", path) >= sizeof(tmp))
-		return fail(EXIT_USAGE, "%s: path is too long", path);
-	FILE *f = fopen(tmp, "wb");
-	bool ok = f && fwrite(data, 1, len, f) == len;
-	int why = errno;
-	if (f && fclose(f))
-		ok = false;
-	if (ok && !rename(tmp, path))
-		return 0;
-	remove(tmp);
-	return fail(EXIT_USAGE, "%s: %s", path, strerror(why ? why : errno));
 }
 
 static int compile_main(int argc, char **argv)
@@ -120,7 +108,7 @@ static int verify_main(int argc, char **argv)
 
 const struct subcommand cmd_compile = {
 	"compile", "compile a network into a .weft program",
-	"usage: weft compile MODEL -o FILE.weft [--config w16]\n", compile_main,
+	"usage: weft compile MODEL -o FILE.weft [--config w16]\n\n" LOAD_USAGE, compile_main,
 };
 const struct subcommand cmd_dump = {
 	"dump", "print a program's commands",

@@ -126,3 +126,20 @@ int write_output(const char *dir, int index, const char *name, const weft_tensor
 		return fail(EXIT_USAGE, "%s", msg);
 	return 0;
 }
+
+int write_file(const char *path, const uint8_t *data, size_t len)
+{
+	char tmp[4096];
+
+	if ((size_t)snprintf(tmp, sizeof(tmp), "%s.part", path) >= sizeof(tmp))
+		return fail(EXIT_USAGE, "%s: path is too long", path);
+	FILE *f = fopen(tmp, "wb");
+	bool ok = f && fwrite(data, 1, len, f) == len;
+	int why = errno;
+	if (f && fclose(f))
+		ok = false;
+	if (ok && !rename(tmp, path))
+		return 0;
+	remove(tmp);
+	return fail(EXIT_USAGE, "%s: %s", path, strerror(why ? why : errno));
+}

@@ -7,7 +7,8 @@
 
 #include "weft_cmd.h"
 
-static const struct option_def defs[] = { { "--config", true }, { "--strict", false }, { NULL, false } };
+static const struct option_def defs[] = { { "--config", true }, { "--strict", false },
+	{ "--requant", true }, { "--bind", true }, { NULL, false } };
 
 static void print_port(const char *kind, int i, const struct weft_port *p)
 {
@@ -44,6 +45,7 @@ static int info_main(int argc, char **argv)
 	weft_session *s;
 	struct weft_report *r;
 	struct weft_port p;
+	struct load_args load = { 0 };
 	int at = 0, opt;
 
 	while ((opt = next_option(&at, argc, argv, defs, &v)) != -2) {
@@ -53,12 +55,17 @@ static int info_main(int argc, char **argv)
 			o.config = v;
 		else if (opt == 1)
 			o.strict = true;
+		else if (opt == 2 || opt == 3) {
+			if (opt == 2 ? take_requant(&load, v) : take_bind(&load, v))
+				return EXIT_USAGE;
+		}
 		else
 			model = v;
 	}
 	if (!model)
 		return fail(EXIT_USAGE, "info: no model is named");
-	int err = weft_net_load_file(model, &net, msg);
+	int err = weft_net_load_file_with(model, &load.o, &net, msg);
+	load_release(&load);
 	if (err)
 		return fail(status_of(err), "%s", msg);
 	for (int i = 0; i < weft_net_n_inputs(net); i++)
@@ -84,5 +91,5 @@ static int info_main(int argc, char **argv)
 
 const struct subcommand cmd_info = {
 	"info", "operators, types, shapes, where each runs and why",
-	"usage: weft info MODEL [--config w16] [--strict]\n", info_main,
+	"usage: weft info MODEL [--config w16] [--strict]\n\n" LOAD_USAGE, info_main,
 };

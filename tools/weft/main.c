@@ -8,7 +8,8 @@
 #include "weft_cmd.h"
 
 static const struct subcommand *const commands[] = {
-	&cmd_run, &cmd_info, &cmd_compile, &cmd_dump, &cmd_verify, &cmd_bench,
+	&cmd_run, &cmd_info, &cmd_compile, &cmd_dump, &cmd_verify, &cmd_convert, &cmd_cast,
+	&cmd_accuracy, &cmd_conform, &cmd_bench,
 };
 #define N_COMMANDS (sizeof(commands) / sizeof(commands[0]))
 

@@ -72,9 +72,10 @@ static void depthwise(struct micro *m, int size, int channels, const struct weft
 	add(m, WEFT_CMD_END);
 }
 
-static void convolution(struct micro *m, int size, int ic, int oc, int k, const struct weft_config *cfg)
+/* elem: bytes of an element, 2 in mode 1 */
+static void convolution(struct micro *m, int size, int ic, int oc, int k, int elem, const struct weft_config *cfg)
 {
-	uint32_t eighth = cfg->sp_bytes / 8, in_bytes = (uint32_t)(size * size * ic);
+	uint32_t eighth = cfg->sp_bytes / 8, in_bytes = (uint32_t)(size * size * ic * elem);
 	uint32_t run = (uint32_t)(k * ic), chunks = (run + cfg->n - 1) / cfg->n;
 	uint32_t tiles = ((uint32_t)oc + cfg->n - 1) / cfg->n;
 	uint32_t w_bytes = tiles * (uint32_t)k * chunks * cfg->n * cfg->n, w_at = 5 * eighth;
@@ -85,16 +86,19 @@ static void convolution(struct micro *m, int size, int ic, int oc, int k, const 
 	struct weft_cmd *c = add(m, WEFT_CMD_CONV);
 	c->h.wait[WEFT_UNIT_LD] = 2;
 	post(&c->conv.post, 3 * eighth, size, size, oc);
-	int pad = k / 2, row = size * ic;
-	c->conv.in_base = (-pad * (row + ic)) & 0xfffff;
+	c->conv.post.mode = elem - 1;
+	c->conv.post.out_x_stride *= elem;
+	c->conv.post.out_y_stride *= elem;
+	int pad = k / 2, pixel = ic * elem, row = size * pixel;
+	c->conv.in_base = (-pad * (row + pixel)) & 0xfffff;
 	c->conv.oy_step = c->conv.ky_step = row;
-	c->conv.ox_step = ic;
-	c->conv.run_len = (int32_t)run;
+	c->conv.ox_step = pixel;
+	c->conv.run_len = (int32_t)run * elem;
 	c->conv.n_ky = k;
 	c->conv.in_h = size;
 	c->conv.iy_start = -pad;
 	c->conv.x_limit = row;
-	c->conv.xb_start = -pad * ic;
+	c->conv.xb_start = -pad * pixel;
 	c->conv.w_base = (int32_t)w_at;
 	c->conv.p_base = (int32_t)(w_at + w_bytes);
 	add(m, WEFT_CMD_END);
@@ -111,7 +115,7 @@ static int on_retire(void *user, const struct weft_retire *r)
 	return 0;
 }
 
-static int run(struct micro *m, const struct weft_dev_options *o)
+static int run(struct micro *m, const struct weft_dev_options *o, micro_result *result, void *user)
 {
 	uint64_t words[MAX_CMDS * WEFT_CMD_MAX_WORDS];
 	char msg[WEFT_DEV_MSG] = "";
@@ -144,22 +148,21 @@ static int run(struct micro *m, const struct weft_dev_options *o)
 	if (err)
 		fail(0, "%s: %s", m->name, weft_dev_error(dev));
 	else
-		printf("%-34s %-5s %10llu %12llu %10llu %8.1f MAC a cycle\n", m->name, "chip",
-		       (unsigned long long)(m->done - m->loaded), (unsigned long long)m->macs,
-		       (unsigned long long)(m->macs / 256), (double)m->macs / (double)(m->done - m->loaded));
+		result(user, m->name, m->done - m->loaded, m->macs);
 	weft_buf_free(consts);
 	weft_dev_close(dev);
 	return err ? EXIT_DEVICE : 0;
 }
 
-int micro_benchmarks(const struct weft_session_options *s)
+int micro_benchmarks(const struct weft_session_options *s, micro_result *result, void *user)
 {
 	struct weft_dev_options o = weft_dev_options_default();
 	const struct weft_config *cfg = weft_config_find(s->config);
-	struct micro m[3] = {
+	struct micro m[4] = {
 		{ .name = "depthwise 3x3 56x56x64" },
 		{ .name = "conv 3x3 16x16x64 to 64" },
 		{ .name = "conv 1x1 16x16x64 to 64" },
+		{ .name = "conv 3x3 16x16x64 to 64 int16" },
 	};
 	int status = 0;
 
@@ -169,10 +172,11 @@ int micro_benchmarks(const struct weft_session_options *s)
 	o.config = s->config;
 	o.memory = s->memory;
 	depthwise(&m[0], 56, 64, cfg);
-	convolution(&m[1], 16, 64, 64, 3, cfg);
-	convolution(&m[2], 16, 64, 64, 1, cfg);
-	for (int i = 0; i < 3; i++) {
-		int one = run(&m[i], &o);
+	convolution(&m[1], 16, 64, 64, 3, 1, cfg);
+	convolution(&m[2], 16, 64, 64, 1, 1, cfg);
+	convolution(&m[3], 16, 64, 64, 3, 2, cfg);
+	for (int i = 0; i < 4; i++) {
+		int one = run(&m[i], &o, result, user);
 		status = status ? status : one;
 	}
 	return status;

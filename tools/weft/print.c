@@ -18,7 +18,7 @@ static const char *device_name(enum weft_device d)
 	return names[d];
 }
 
-static const char *memory_name(const struct weft_session_options *o)
+const char *memory_name(const struct weft_session_options *o)
 {
 	return o->memory == WEFT_MEMORY_SRAM ? "sram" : "ddr";
 }
@@ -75,6 +75,15 @@ static cJSON *json_op(const struct weft_session_options *o, const struct weft_op
 	return j;
 }
 
+cJSON *json_ops(const struct weft_session_options *o, const struct weft_report *r)
+{
+	cJSON *ops = cJSON_CreateArray();
+
+	for (int i = 0; i < r->n_ops; i++)
+		cJSON_AddItemToArray(ops, json_op(o, &r->ops[i]));
+	return ops;
+}
+
 static cJSON *json_outputs(const weft_net *net, char *const *files)
 {
 	cJSON *list = cJSON_CreateArray();
@@ -97,7 +106,7 @@ static cJSON *json_outputs(const weft_net *net, char *const *files)
 int print_json(const weft_net *net, const struct weft_session_options *o, const char *model, uint64_t seed,
                const struct weft_report *r, char *const *files)
 {
-	cJSON *j = cJSON_CreateObject(), *ops = cJSON_CreateArray();
+	cJSON *j = cJSON_CreateObject();
 
 	cJSON_AddStringToObject(j, "model", model);
 	cJSON_AddStringToObject(j, "device", device_name(o->device));
@@ -114,9 +123,7 @@ int print_json(const weft_net *net, const struct weft_session_options *o, const 
 		cJSON_AddNumberToObject(check, "mismatches", (double)r->mismatches);
 		cJSON_AddItemToObject(check, "first", json_first(r));
 	}
-	for (int i = 0; i < r->n_ops; i++)
-		cJSON_AddItemToArray(ops, json_op(o, &r->ops[i]));
-	cJSON_AddItemToObject(j, "ops", ops);
+	cJSON_AddItemToObject(j, "ops", json_ops(o, r));
 	cJSON_AddItemToObject(j, "outputs", json_outputs(net, files));
 	cJSON_AddNumberToObject(j, "seconds", r->seconds);
 	cJSON_AddNumberToObject(j, "sim_cycles_per_second", r->cpu_seconds > 0 ? (double)r->sim_cycles / r->cpu_seconds : 0);

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "weft_cmd.h"
 
@@ -19,15 +21,17 @@ struct run {
 	uint64_t seed;
 	bool json;
 	char *wave;                /* owned */
+	struct load_args load;
 };
 
 enum { OPT_INPUT, OPT_OUT, OPT_DEVICE, OPT_CHECK, OPT_STRICT, OPT_CONFIG, OPT_MEMORY, OPT_SEED,
-       OPT_WAVE, OPT_DUMP, OPT_JSON, OPT_PLANT };
+       OPT_WAVE, OPT_DUMP, OPT_JSON, OPT_PLANT, OPT_REQUANT, OPT_BIND };
 
 static const struct option_def defs[] = {
 	{ "-i", true }, { "-o", true }, { "--device", true }, { "--check", false }, { "--strict", false },
 	{ "--config", true }, { "--memory", true }, { "--seed", true }, { "--wave", true },
-	{ "--dump", true }, { "--json", false }, { "--plant", true }, { NULL, false },
+	{ "--dump", true }, { "--json", false }, { "--plant", true },
+	{ "--requant", true }, { "--bind", true }, { NULL, false },
 };
 
 /* F.fst, F.fst:CMD±N, also CMD+-N. */
@@ -90,6 +94,8 @@ static int take(struct run *r, int opt, const char *v)
 	case OPT_DUMP:   r->dump_dir = v; r->o.keep = true; return 0;
 	case OPT_JSON:   r->json = true; return 0;
 	case OPT_PLANT:  return parse_plant(r, v);
+	case OPT_REQUANT: return take_requant(&r->load, v);
+	case OPT_BIND:   return take_bind(&r->load, v);
 	default:
 		if (r->model)
 			return fail(-1, "\"%s\": one model at a time", v);
@@ -211,6 +217,37 @@ static void print_mismatch(const struct weft_report *r)
 		        (unsigned long long)d->addr, d->expected, d->got, (unsigned long long)d->cycle);
 }
 
+/* A bar with rate and time left, on a terminal, once the run takes long. */
+struct bar { double start, shown; };
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static void show_progress(void *user, uint64_t done, uint64_t all)
+{
+	struct bar *b = user;
+	double t = now(), spent = t - b->start;
+	static const char full[] = "##############################";
+
+	if (spent < 1 || (t - b->shown < 0.2 && done < all))
+		return;
+	b->shown = t;
+	fprintf(stderr, "\r[%-30.*s] %3.0f %%  %.0f commands/s  %.0f s left ", (int)(30 * done / all), full,
+	        100.0 * (double)done / (double)all, (double)done / spent,
+	        spent * (double)(all - done) / (double)done);
+}
+
+static void end_progress(const struct bar *b)
+{
+	if (b->shown > 0)
+		fprintf(stderr, "\r\033[K");
+}
+
 static int run_once(struct run *r, const weft_net *net, weft_session *s, weft_tensor *in, weft_tensor *out,
                     char **files)
 {
@@ -221,6 +258,8 @@ static int run_once(struct run *r, const weft_net *net, weft_session *s, weft_te
 	if (status)
 		return status;
 	int err = weft_session_run(s, in, out, &rep, msg);
+	if (r->o.progress)
+		end_progress(r->o.progress_user);
 	status = status_of(err);
 	if (!err)
 		status = write_outputs(r, net, out, files);
@@ -245,9 +284,14 @@ static int with_net(struct run *r, const weft_net *net)
 {
 	char msg[WEFT_MSG_LEN] = "";
 	weft_session *s;
+	struct bar bar = { .start = now() };
 	int n_in = weft_net_n_inputs(net), n_out = weft_net_n_outputs(net);
-	int err = weft_session_open(net, &r->o, &s, msg);
 
+	if (isatty(STDERR_FILENO)) {
+		r->o.progress = show_progress;
+		r->o.progress_user = &bar;
+	}
+	int err = weft_session_open(net, &r->o, &s, msg);
 	if (err)
 		return fail(status_of(err), "%s: %s", r->model, msg);
 	weft_tensor *in = calloc((size_t)n_in + 1, sizeof(*in));
@@ -279,11 +323,12 @@ static int run_main(int argc, char **argv)
 		bad = opt == -3 ? -1 : take(&r, opt, v);
 	if (!bad && !r.model)
 		bad = fail(-1, "run: no model is named; see weft run --help");
-	int err = bad ? 0 : weft_net_load_file(r.model, &net, msg);
+	int err = bad ? 0 : weft_net_load_file_with(r.model, &r.load.o, &net, msg);
 	if (err)
 		fail(0, "%s", msg);
 	int status = bad ? EXIT_USAGE : err ? status_of(err) : with_net(&r, net);
 	weft_net_free(net);
+	load_release(&r.load);
 	free(r.wave);
 	return status;
 }
@@ -304,6 +349,7 @@ const struct subcommand cmd_run = {
 	"  --wave F.fst[:C±N]  rtl: waveform, whole or N cycles around command C\n"
 	"  --json              one object on standard output\n"
 	"  --plant FAULT       rtl, for tests: pe:ROW,COL,BIT lane:LANE,BIT sp:ADDRESS,BIT\n"
-	"                      stuck at 1\n",
+	"                      stuck at 1\n"
+	LOAD_USAGE,
 	run_main,
 };

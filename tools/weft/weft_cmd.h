@@ -25,7 +25,8 @@ struct subcommand {
 	int (*main)(int argc, char **argv);
 };
 
-extern const struct subcommand cmd_run, cmd_info, cmd_compile, cmd_dump, cmd_verify, cmd_bench;
+extern const struct subcommand cmd_run, cmd_info, cmd_compile, cmd_dump, cmd_verify, cmd_convert, cmd_cast,
+                               cmd_accuracy, cmd_conform, cmd_bench;
 
 /** "weft: " and the line on standard error; returns status. */
 int fail(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -57,6 +58,24 @@ int parse_number(const char *option, const char *text, uint64_t max, uint64_t *o
 int parse_device(const char *text, enum weft_device *d);
 int parse_memory(const char *text, enum weft_memory *m);
 
+/* ---- loading ---- */
+
+#define MAX_BOUND 16
+
+/* Zeroed to begin with; load_release() frees what was taken. */
+struct load_args { struct weft_load_options o; struct weft_bound bound[MAX_BOUND]; };
+
+/** --requant exact|rescale and --bind NAME=FILE.npy or NAME=1x2x3; 0, or -1 and a message. */
+int take_requant(struct load_args *a, const char *v);
+int take_bind(struct load_args *a, const char *v);
+void load_release(struct load_args *a);
+
+#define LOAD_USAGE \
+	"  --requant R         .onnx: exact (default, ONNX's bits; a few on the host) or\n" \
+	"                      rescale (the nearest RESCALE, which the NPU does)\n" \
+	"  --bind NAME=V       .onnx: an input becomes a constant (V: FILE.npy) or gets the\n" \
+	"                      shape that the file leaves open (V: 1x3x224x224); repeatable\n"
+
 /* ---- inputs and outputs ---- */
 
 /** Fill with pseudo-random elements, full range of the type (float: [-1, 1)). */
@@ -72,12 +91,22 @@ int read_input(const char *file, const struct weft_port *p, weft_tensor *t);
 int write_output(const char *dir, int index, const char *name, const weft_tensor *t, char *path, size_t len);
 int make_dir(const char *dir);
 
+/** Written to a temporary name first, so that a failure leaves the old file. 0, or a status with a message. */
+int write_file(const char *path, const uint8_t *data, size_t len);
+
 /** The report as the JSON object that README describes, on standard output. */
 int print_json(const weft_net *net, const struct weft_session_options *o, const char *model, uint64_t seed,
                const struct weft_report *r, char *const *files);
 
-/** Single operators with operands on chip, a line each; 0 or a status. */
-int micro_benchmarks(const struct weft_session_options *s);
+/** The operators of a report as JSON, an array (cJSON). */
+struct cJSON *json_ops(const struct weft_session_options *o, const struct weft_report *r);
+
+/** "sram" or "ddr". */
+const char *memory_name(const struct weft_session_options *o);
+
+/** Single operators with operands on chip; 0 or a status. */
+typedef void micro_result(void *user, const char *name, uint64_t cycles, uint64_t macs);
+int micro_benchmarks(const struct weft_session_options *s, micro_result *result, void *user);
 
 /** The report as a table. */
 void print_report(const struct weft_session_options *o, const struct weft_report *r);

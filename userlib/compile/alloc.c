@@ -11,6 +11,7 @@
 
 struct alloc {
 	struct seg *s;
+	int64_t compact;       /* areas above so many bytes: lowest address, whatever the regions */
 	int64_t sp_bytes, align, region;
 	int *order;            /* areas, placed ones first */
 	int n_placed;
@@ -89,7 +90,11 @@ static void consider_gap(const struct alloc *al, const struct area *a, int64_t l
 	lo = round_up(lo, al->align);
 	if (hi - lo < a->bytes)
 		return;
+	if (a->bytes > al->compact && c->addr >= 0)
+		return;
 	consider(al, a, lo, hi, lo, c);
+	if (a->bytes > al->compact)
+		return;
 	for (int64_t r = round_up(lo, al->region); r < hi; r += al->region) {
 		consider(al, a, lo, hi, r, c);
 		consider(al, a, lo, hi, r - a->bytes, c);
@@ -140,17 +145,19 @@ static int sort_areas(struct alloc *al)
 	return 0;
 }
 
-int alloc_areas(struct seg *s, int64_t sp_bytes, int64_t align)
+int alloc_areas(struct seg *s, int64_t sp_bytes, int64_t align, int64_t compact, int *failed)
 {
-	struct alloc al = { .s = s, .sp_bytes = sp_bytes, .align = align, .region = s->cc->cfg->sp_bytes / WEFT_SP_REGIONS };
+	struct alloc al = { .s = s, .compact = compact, .sp_bytes = sp_bytes, .align = align, .region = s->cc->cfg->sp_bytes / WEFT_SP_REGIONS };
 	int err;
 
 	al.order = malloc((s->n_area + 1) * sizeof *al.order);
 	al.busy = malloc((s->n_area + 1) * sizeof *al.busy);
 	err = al.order && al.busy ? sort_areas(&al) : -ENOMEM;
 	for (uint32_t i = 0; i < s->n_area && !err; i++) {
-		if (!place_one(&al, &s->area[al.order[i]]))
+		if (!place_one(&al, &s->area[al.order[i]])) {
 			err = -ENOSPC;
+			*failed = al.order[i];
+		}
 		al.n_placed++;
 	}
 	free(al.order);

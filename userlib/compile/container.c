@@ -5,7 +5,7 @@
  *   8 bytes   magic
  *   u32       version
  *   u32       count of sections
- *   sections  u32 name, u32 CRC-32 of the raw bytes, u64 raw bytes, u64 stored bytes
+ *   sections  u32 name, u32 CRC-32 of the stored bytes, u64 raw bytes, u64 stored bytes
  *   u32       CRC-32 of all before
  *   the sections' stored bytes (zlib), in the same order, nothing between or behind
  *
@@ -132,7 +132,7 @@ static int pack_section(const struct io *raw, uint8_t **out, struct section *s)
 		err = compress_at(raw, 0, out, &n);
 	}
 	if (!err)
-		*s = (struct section){ (uint32_t)crc32_z(0, raw->p ? raw->p : (const uint8_t *)"", raw->n), raw->n, n };
+		*s = (struct section){ (uint32_t)crc32_z(0, *out, n), raw->n, n };
 	return err;
 }
 
@@ -187,6 +187,11 @@ int weft_program_write(const weft_program *p, uint8_t **out, size_t *n_out, char
 {
 	uint8_t *packed[N_SECTIONS] = { NULL };
 	struct io io = { .write = true };
+
+	if (p->graph->n_subs || p->graph->n_vars) {
+		snprintf(msg, WEFT_MSG, ".weft cannot hold control flow or variables");
+		return -ENOTSUP;
+	}
 	int err = write_all(p, &io, packed, msg);
 
 	for (int i = 0; i < N_SECTIONS; i++)
@@ -214,6 +219,8 @@ static int unpack(const uint8_t *stored, const struct section *s, const char *na
 {
 	if (s->raw > RATIO_MAX * s->stored + RATIO_FREE)
 		return say(msg, name, "it claims to be larger than its stored bytes allow");
+	if (crc32_z(0, stored, s->stored) != s->crc)
+		return say(msg, name, "checksum mismatch");
 	raw->p = malloc(s->raw ? (size_t)s->raw : 1);
 	if (!raw->p)
 		return -ENOMEM;
@@ -224,8 +231,6 @@ static int unpack(const uint8_t *stored, const struct section *s, const char *na
 	if (err != Z_OK || n != s->raw || used != s->stored)
 		return say(msg, name, "it does not decompress to the size that is stated");
 	raw->n = (size_t)n;
-	if (crc32_z(0, raw->p, raw->n) != s->crc)
-		return say(msg, name, "checksum mismatch");
 	return 0;
 }
 

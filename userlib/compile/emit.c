@@ -6,10 +6,12 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "driver/verify.h"
 #include "emit.h"
 
 #define LOAD_PART      2048    /* bytes */
 #define MAX_LOAD_PARTS 8
+#define LONG_LOAD      32768   /* bytes; a single tile's input above that comes in parts as well */
 
 /* A slot and what lies in it, so that jobs do not load twice. */
 struct cache { int64_t key[MAX_SLOTS]; int next; };
@@ -20,6 +22,7 @@ struct node_emit {
 	const struct plan *p;
 	struct cache in, w;
 	int next_r, next_out;
+	int64_t parts;         /* in which the input has just come; not yet used if above 1 */
 	int64_t loaded;        /* all_weights: column tiles that are there */
 };
 
@@ -47,8 +50,8 @@ static int cache_find(struct cache *c, int n, int64_t key, bool *fresh)
 static int copy_box(struct emit *e, bool store, const struct view *v, int64_t n, const struct operand *o, int64_t c, int64_t cn)
 {
 	struct dma d = {
-		.store = store, .root = v->root, .sp = o->addr, .row = cn,
-		.off = v->off + n * v->step[0] + o->rows.lo * v->step[1] + o->cols.lo * v->step[2] + c,
+		.store = store, .root = v->root, .sp = o->addr, .row = cn * v->step[3],
+		.off = v->off + n * v->step[0] + o->rows.lo * v->step[1] + o->cols.lo * v->step[2] + c * v->step[3],
 		.n = { o->cols.n, o->rows.n, 1 },
 		.mem_step = { v->step[2], v->step[1], 0 },
 		.sp_step = { o->xs, o->ys, 0 },
@@ -63,15 +66,17 @@ static struct operand resident(const struct seg *s, int stor, const struct view 
 	int64_t base = area_addr(s, s->stor[stor].area);
 
 	return (struct operand){
-		.addr = base + v->off + n * v->step[0] + rows.lo * v->step[1] + cols.lo * v->step[2] + c,
-		.ys = v->step[1], .xs = v->step[2], .rows = rows, .cols = cols,
+		.addr = base + v->off + n * v->step[0] + rows.lo * v->step[1] + cols.lo * v->step[2] + c * v->step[3],
+		.ys = v->step[1], .xs = v->step[2], .elem = v->step[3], .rows = rows, .cols = cols,
 	};
 }
 
 /* Box in a slot of its own, dense. */
-static struct operand in_slot(int64_t addr, struct span rows, struct span cols, int64_t cn)
+static struct operand in_slot(int64_t addr, struct span rows, struct span cols, int64_t cn, const struct view *v)
 {
-	return (struct operand){ .addr = addr, .ys = cols.n * cn, .xs = cn, .rows = rows, .cols = cols };
+	int64_t xs = cn * view_elem(v);
+
+	return (struct operand){ .addr = addr, .ys = cols.n * xs, .xs = xs, .elem = view_elem(v), .rows = rows, .cols = cols };
 }
 
 /* A resident that comes from memory: as a whole, before its first use. */
@@ -94,6 +99,39 @@ static int load_resident(struct emit *e, int stor)
 	return 0;
 }
 
+/* The jobs of a node: tiles of pixels in raster order, image after image, times channels. */
+static int64_t n_tiles(const struct node_emit *m)
+{
+	const int64_t *y = m->nd->y.dim;
+
+	return y[0] * ceil_div(y[1], m->p->th) * ceil_div(y[2], m->p->tw);
+}
+
+/* Part i of n of a span. */
+static struct span part_of(struct span s, int64_t i, int64_t n)
+{
+	int64_t lo = s.n * i / n, hi = s.n * (i + 1) / n;
+
+	return (struct span){ s.lo + lo, hi - lo };
+}
+
+/* The job's input, from memory; in parts, so that work on the first can start. */
+static int load_parts(struct node_emit *m, const struct job *j, int64_t c, int64_t cn)
+{
+	const struct operand *x = &j->x;
+	bool by_rows = x->rows.n > 1;
+
+	for (int64_t i = 0; i < m->parts; i++) {
+		struct operand o = *x;
+		*(by_rows ? &o.rows : &o.cols) = part_of(by_rows ? x->rows : x->cols, i, m->parts);
+		o.addr += (o.rows.lo - x->rows.lo) * x->ys + (o.cols.lo - x->cols.lo) * x->xs;
+		int err = o.rows.n && o.cols.n ? copy_box(m->e, false, &m->nd->x, j->n, &o, c, cn) : 0;
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
 static int set_x(struct node_emit *m, struct job *j)
 {
 	const struct node *nd = m->nd;
@@ -107,8 +145,11 @@ static int set_x(struct node_emit *m, struct job *j)
 	}
 	int64_t key = ((j->n * nd->y.dim[1] + j->oy) * nd->y.dim[2] + j->ox) * nd->x.dim[3] + c;
 	int slot = cache_find(&m->in, m->p->n_in, key, &fresh);
-	j->x = in_slot(area_addr(m->e->s, m->p->in[slot]), rows, cols, cn);
-	return fresh ? copy_box(m->e, false, &nd->x, j->n, &j->x, c, cn) : 0;
+	j->x = in_slot(area_addr(m->e->s, m->p->in[slot]), rows, cols, cn, &nd->x);
+	if (!fresh)
+		return 0;
+	m->parts = n_tiles(m) == 1 && j->x.ys * rows.n > LONG_LOAD ? 4 : 1;
+	return load_parts(m, j, c, cn);
 }
 
 static int set_r(struct node_emit *m, struct job *j)
@@ -121,7 +162,7 @@ static int set_r(struct node_emit *m, struct job *j)
 		j->r = resident(m->e->s, m->p->sr, &m->nd->r, j->n, rows, cols, j->c);
 		return 0;
 	}
-	j->r = in_slot(area_addr(m->e->s, m->p->r[m->next_r]), rows, cols, j->cn);
+	j->r = in_slot(area_addr(m->e->s, m->p->r[m->next_r]), rows, cols, j->cn, &m->nd->r);
 	m->next_r = (m->next_r + 1) % m->p->n_r;
 	return copy_box(m->e, false, &m->nd->r, j->n, &j->r, j->c, j->cn);
 }
@@ -134,7 +175,7 @@ static void set_y(struct node_emit *m, struct job *j)
 		j->y = resident(m->e->s, m->p->sy, &m->nd->y, j->n, rows, cols, j->c);
 		return;
 	}
-	j->y = in_slot(area_addr(m->e->s, m->p->out[m->next_out]), rows, cols, j->cn);
+	j->y = in_slot(area_addr(m->e->s, m->p->out[m->next_out]), rows, cols, j->cn, &m->nd->y);
 	m->next_out = (m->next_out + 1) % m->p->n_out;
 }
 
@@ -189,7 +230,7 @@ static int load_up_to(struct node_emit *m, int64_t need)
 	return 0;
 }
 
-static int compute(struct node_emit *m, const struct job *j, const struct weights *w)
+static int compute_all(struct node_emit *m, const struct job *j, const struct weights *w)
 {
 	switch (m->nd->kind) {
 	case NODE_CONV:
@@ -204,15 +245,68 @@ static int compute(struct node_emit *m, const struct job *j, const struct weight
 	}
 }
 
+/* Operands that one command takes, as driver/verify.h counts them. */
+static int64_t work_of(const struct cc *cc, const struct node *nd, const struct job *j)
+{
+	int64_t pixels = j->oh * j->ow;
+
+	if (nd->kind == NODE_CONV)
+		return pixels * nd->tile_bytes / cc->n * ceil_div(j->cn, cc->n);
+	return nd->kind == NODE_POOL ? pixels * nd->kh * nd->kw * j->cn : 0;
+}
+
+static int compute(struct node_emit *m, const struct job *j, const struct weights *w);
+
+/* As the parts of the input come. */
+static int compute_parts_of_input(struct node_emit *m, const struct job *j, const struct weights *w)
+{
+	int64_t parts = m->parts, n = m->e->s->cc->n;
+	bool by_rows = j->oh > 1;
+	int err = 0;
+
+	m->parts = 1;
+	for (int64_t i = 0, at = 0, all = by_rows ? j->oh : j->ow; i < parts && at < all && !err; i++) {
+		int64_t end = i == parts - 1 ? all : min64(all, by_rows ? all * (i + 1) / parts : round_up(all * (i + 1) / parts, n));
+		if (end <= at)
+			continue;
+		struct job k = by_rows ? job_part(j, j->oy + at, end - at, j->ox, j->ow)
+		                       : job_part(j, j->oy, j->oh, j->ox + at, end - at);
+		err = compute(m, &k, w);
+		at = end;
+	}
+	return err;
+}
+
+/* Half the pixels at a time, until a command is not too long. */
+static int compute(struct node_emit *m, const struct job *j, const struct weights *w)
+{
+	int64_t n = m->e->s->cc->n, oh = (j->oh + 1) / 2, ow = round_up((j->ow + 1) / 2, n);
+
+	if (m->parts > 1)
+		return compute_parts_of_input(m, j, w);
+	if (work_of(m->e->s->cc, m->nd, j) <= (int64_t)(WEFT_VERIFY_MAX_TAPS / 2) || (j->oh == 1 && j->ow <= n))
+		return compute_all(m, j, w);
+	struct job a, b;
+	if (j->oh > 1) {
+		a = job_part(j, j->oy, oh, j->ox, j->ow);
+		b = job_part(j, j->oy + oh, j->oh - oh, j->ox, j->ow);
+	} else {
+		a = job_part(j, j->oy, 1, j->ox, ow);
+		b = job_part(j, j->oy, 1, j->ox + ow, j->ow - ow);
+	}
+	int err = compute(m, &a, w);
+	return err ? err : compute(m, &b, w);
+}
+
 /* The channels [c, +cn) of a job; only its output and, channelwise, its input move. */
 static struct job job_channels(const struct node *nd, const struct job *j, int64_t c, int64_t cn)
 {
 	struct job k = *j;
 
-	k.y.addr += c - j->c;
-	k.r.addr += c - j->c;
+	k.y.addr += (c - j->c) * j->y.elem;
+	k.r.addr += (c - j->c) * j->r.elem;
 	if (channelwise(nd))
-		k.x.addr += c - j->c;
+		k.x.addr += (c - j->c) * j->x.elem;
 	k.c = c;
 	k.cn = cn;
 	return k;
@@ -221,10 +315,10 @@ static struct job job_channels(const struct node *nd, const struct job *j, int64
 /* Piece by piece as the weights arrive. */
 static int compute_pieces(struct node_emit *m, const struct job *j)
 {
-	int64_t n = m->e->s->cc->n, step = m->p->piece * n, rec = area_addr(m->e->s, m->p->w[0]);
+	int64_t n = m->e->s->cc->n, rec = area_addr(m->e->s, m->p->w[0]);
 
 	for (int64_t c = j->c; c < j->c + j->cn; ) {
-		int64_t end = min64((c / step + 1) * step, j->c + j->cn), tile = c / n;
+		int64_t tile = c / n, end = min64((tile / m->p->piece + 1) * m->p->piece * n, j->c + j->cn);
 		struct weights w = { tile_addr(m, tile), rec + tile * WEFT_PARAM_BYTES * n, tile, ceil_div(end - c, n) };
 		struct job part = job_channels(m->nd, j, c, end - c);
 		int err = load_up_to(m, ceil_div(end, n));
@@ -286,43 +380,85 @@ static int compute_parts(struct node_emit *m, const struct job *j)
 	return 0;
 }
 
-static int run_job(struct node_emit *m, struct job *j)
+static struct job job_at(const struct node_emit *m, int64_t tile, int64_t c)
+{
+	const int64_t *y = m->nd->y.dim;
+	int64_t nx = ceil_div(y[2], m->p->tw), ny = ceil_div(y[1], m->p->th);
+	int64_t ox = tile % nx * m->p->tw, oy = tile / nx % ny * m->p->th;
+
+	return (struct job){
+		.n = tile / nx / ny, .oy = oy, .oh = min64(m->p->th, y[1] - oy), .ox = ox, .ow = min64(m->p->tw, y[2] - ox),
+		.c = c, .cn = min64(m->p->tc, y[3] - c),
+	};
+}
+
+static int run_job(struct node_emit *m, struct job j)
 {
 	int err;
 
-	if ((err = set_x(m, j)) || (err = set_r(m, j)))
+	if ((err = set_x(m, &j)) || (err = set_r(m, &j)))
 		return err;
-	set_y(m, j);
+	set_y(m, &j);
 	if (m->nd->w < 0)
-		err = compute(m, j, NULL);
+		err = compute(m, &j, NULL);
 	else if (m->p->split_k)
-		err = compute_parts(m, j);
+		err = compute_parts(m, &j);
 	else
-		err = m->p->all_weights ? compute_pieces(m, j) : compute_slot(m, j);
-	return err ? err : store_y(m, j);
+		err = m->p->all_weights ? compute_pieces(m, &j) : compute_slot(m, &j);
+	return err ? err : store_y(m, &j);
 }
 
-static int run_pixels(struct node_emit *m, int64_t c, int64_t cn)
+/*
+ * Loads run in order: the next tile's input must not queue behind weights that
+ * wait for their slot. It comes when this tile's first weights are on their way.
+ */
+static int input_ahead(struct node_emit *m, int64_t tile)
 {
-	const struct node *nd = m->nd;
-	const struct plan *p = m->p;
+	if (m->p->xr || m->p->n_in < 2 || channelwise(m->nd) || tile >= n_tiles(m))
+		return 0;
+	struct job next = job_at(m, tile, 0);
+	return set_x(m, &next);
+}
 
-	for (int64_t n = 0; n < nd->y.dim[0]; n++)
-		for (int64_t oy = 0; oy < nd->y.dim[1]; oy += p->th)
-			for (int64_t ox = 0; ox < nd->y.dim[2]; ox += p->tw) {
-				int64_t step = cn ? cn : p->tc, c0 = cn ? c : 0, c1 = cn ? c + cn : nd->y.dim[3];
-				for (int64_t ch = c0; ch < c1; ch += step) {
-					struct job j = {
-						.n = n, .oy = oy, .oh = min64(p->th, nd->y.dim[1] - oy),
-						.ox = ox, .ow = min64(p->tw, nd->y.dim[2] - ox),
-						.c = ch, .cn = min64(step, c1 - ch),
-					};
-					int err = run_job(m, &j);
-					if (err)
-						return err;
-				}
-			}
-	return 0;
+static int run_by_pixels(struct node_emit *m)
+{
+	int64_t tiles = n_tiles(m), channels = ceil_div(m->nd->y.dim[3], m->p->tc), when = min64(2, channels) - 1;
+	int err = 0;
+
+	for (int64_t t = 0; t < tiles; t++)
+		for (int64_t c = 0; c < channels && !err; c++) {
+			err = run_job(m, job_at(m, t, c * m->p->tc));
+			if (!err && c == when && channels > 1)
+				err = input_ahead(m, t + 1);
+		}
+	return err;
+}
+
+/* The same for the next channels' weights among inputs. */
+static int weights_ahead(struct node_emit *m, int64_t c)
+{
+	bool fresh;
+
+	if (m->nd->w < 0 || m->p->all_weights || m->p->split_k || m->p->n_w < 2 || c >= m->nd->y.dim[3])
+		return 0;
+	int64_t n = m->e->s->cc->n;
+	int slot = cache_find(&m->w, m->p->n_w, c / n, &fresh);
+	return fresh ? load_slot(m, area_addr(m->e->s, m->p->w[slot]), c / n,
+	                         ceil_div(min64(m->p->tc, m->nd->y.dim[3] - c), n)) : 0;
+}
+
+static int run_by_channels(struct node_emit *m)
+{
+	int64_t tiles = n_tiles(m), when = min64(2, tiles) - 1;
+	int err = 0;
+
+	for (int64_t c = 0; c < m->nd->y.dim[3]; c += m->p->tc)
+		for (int64_t t = 0; t < tiles && !err; t++) {
+			err = run_job(m, job_at(m, t, c));
+			if (!err && t == when && tiles > 1)
+				err = weights_ahead(m, c + m->p->tc);
+		}
+	return err;
 }
 
 /* Does the input come from memory as a whole, and is it larger than the first weights? */
@@ -333,10 +469,164 @@ static bool loads_input(const struct node_emit *m)
 	return x->resident && x->ext_in && !x->loaded && x->bytes > m->nd->rec_bytes + m->p->piece * m->nd->tile_bytes;
 }
 
+/* ---- stripes ---- */
+
+struct group_emit {
+	struct group_walker w;
+	struct emit *e;
+	struct group *g;
+	struct node_emit *node;
+};
+
+static struct operand ring_rows(const struct group_emit *m, int ring, const struct view *v, struct span rows)
+{
+	const struct ring *r = &m->g->ring[ring];
+
+	return (struct operand){
+		.addr = area_addr(m->e->s, r->area) + rows.lo % r->rows * r->row_bytes,
+		.ys = v->step[1], .xs = v->step[2], .elem = v->step[3], .rows = rows, .cols = { 0, v->dim[2] },
+	};
+}
+
+static struct operand group_operand(const struct group_emit *m, int ring, int stor, const struct view *v, struct span rows)
+{
+	if (ring >= 0)
+		return ring_rows(m, ring, v, rows);
+	return resident(m->e->s, stor, v, 0, rows, (struct span){ 0, v->dim[2] }, 0);
+}
+
+/* Rows from y up to end that lie in one turn of the ring. */
+static int64_t turn_end(const struct group_emit *m, int ring, int64_t y, int64_t end)
+{
+	return ring < 0 ? end : min64(end, (y / m->g->ring[ring].rows + 1) * m->g->ring[ring].rows);
+}
+
+/* Output rows from oy whose input windows begin in the same turn. */
+static int64_t window_end(const struct group_emit *m, int k, int64_t oy, int64_t end)
+{
+	const struct node *nd = m->node[k].nd;
+	int ring = m->g->rx[k];
+
+	if (ring < 0)
+		return end;
+	int64_t rows = m->g->ring[ring].rows, turn = input_rows(nd, oy, 1).lo / rows, e = oy + 1;
+	while (e < end && input_rows(nd, e, 1).lo / rows == turn)
+		e++;
+	return e;
+}
+
+/* The ring's first rows once more behind its end, for windows that begin before it. */
+static int copy_over(struct group_emit *m, int ring, const struct view *v, struct span rows)
+{
+	const struct ring *r = &m->g->ring[ring];
+	int64_t at = rows.lo % r->rows, n = min64(rows.n, r->over - at);
+
+	if (rows.lo < r->rows || n <= 0)
+		return 0;
+	struct operand from = ring_rows(m, ring, v, (struct span){ rows.lo, n }), to = from;
+	to.addr += r->rows * r->row_bytes;
+	return emit_copy(m->e, &from, &to, v->dim[2] * v->dim[3] * v->step[3]);
+}
+
+static int group_job(struct group_emit *m, int k, int64_t oy, int64_t oh)
+{
+	struct node_emit *n = &m->node[k];
+	const struct node *nd = n->nd;
+	const struct plan *p = n->p;
+	struct span rows = { oy, oh };
+	struct job j = { .oy = oy, .oh = oh, .ow = nd->y.dim[2], .cn = nd->y.dim[3] };
+
+	m->e->node = (int)(nd - m->e->s->cc->nodes);
+	j.x = group_operand(m, m->g->rx[k], p->sx, &nd->x, input_rows(nd, oy, oh));
+	j.y = group_operand(m, m->g->ry[k], p->sy, &nd->y, rows);
+	if (nd->add)
+		j.r = group_operand(m, m->g->rr[k], p->sr, &nd->r, rows);
+	int err = nd->w < 0 ? compute(n, &j, NULL) : compute_pieces(n, &j);
+	int ring = m->g->ry[k];
+	bool store = ring < 0 ? m->e->s->stor[p->sy].ext_out : m->g->ring[ring].store;
+	if (!err && store)
+		err = copy_box(m->e, true, &nd->y, 0, &j.y, 0, nd->y.dim[3]);
+	if (!err && ring >= 0)
+		err = copy_over(m, ring, &nd->y, rows);
+	return err;
+}
+
+static int group_rows(struct group_walker *w, int k, int64_t from, int64_t end)
+{
+	struct group_emit *m = (struct group_emit *)w;
+
+	for (int64_t oy = from; oy < end; ) {
+		int64_t e = turn_end(m, m->g->ry[k], oy, turn_end(m, m->g->rr[k], oy, end));
+		e = window_end(m, k, oy, e);
+		int err = group_job(m, k, oy, e - oy);
+		if (err)
+			return err;
+		oy = e;
+	}
+	return 0;
+}
+
+/* Rows [from, end) of a loaded ring, and those that belong behind its end as well. */
+static int group_load(struct group_walker *w, int ring, int64_t from, int64_t end)
+{
+	struct group_emit *m = (struct group_emit *)w;
+	const struct ring *r = &m->g->ring[ring];
+	int root = m->e->s->stor[r->stor].root;
+	int64_t base = area_addr(m->e->s, r->area);
+
+	for (int64_t y = from; y < end; ) {
+		int64_t e = turn_end(m, ring, y, end), at = y % r->rows, again = min64(e - y, r->over - at);
+		struct dma d = { .root = root, .off = y * r->row_bytes, .sp = base + at * r->row_bytes,
+		                 .row = (e - y) * r->row_bytes, .n = { 1, 1, 1 } };
+		int err = emit_dma(m->e, d);
+		if (!err && y >= r->rows && again > 0) {
+			d.sp += r->rows * r->row_bytes;
+			d.row = again * r->row_bytes;
+			err = emit_dma(m->e, d);
+		}
+		if (err)
+			return err;
+		y = e;
+	}
+	return 0;
+}
+
+static int group_start(struct group_emit *m)
+{
+	int err = 0;
+
+	for (int k = 0; k < m->g->n && !err; k++) {
+		struct seg *s = m->e->s;
+		const struct plan *p = &s->plan[m->g->first + k];
+		m->node[k] = (struct node_emit){ .e = m->e, .nd = seg_node(s, m->g->first + k), .p = p, .parts = 1 };
+		m->e->node = (int)(m->node[k].nd - s->cc->nodes);
+		if ((err = load_resident(m->e, p->sx)) || (p->sr >= 0 && (err = load_resident(m->e, p->sr))) ||
+		    (err = load_resident(m->e, p->sy)))
+			return err;
+		if (m->node[k].nd->w >= 0)
+			err = load_up_to(&m->node[k], m->node[k].nd->n_tiles);
+	}
+	return err;
+}
+
+static int run_group(struct emit *e, struct group *g)
+{
+	struct group_emit m = { .w = { group_load, group_rows }, .e = e, .g = g };
+
+	m.node = calloc((size_t)g->n, sizeof *m.node);
+	if (!m.node)
+		return -ENOMEM;
+	int err = group_start(&m);
+	if (!err)
+		err = group_walk(e->s, g, &m.w);
+	free(m.node);
+	return err;
+}
+
 static int run_node(struct emit *e, int i)
 {
 	struct seg *s = e->s;
-	struct node_emit m = { .e = e, .nd = seg_node(s, i), .p = &s->plan[i] };
+	struct node_emit m = { .e = e, .nd = seg_node(s, i), .p = &s->plan[i], .parts = 1 };
 	int err;
 
 	e->node = (int)(m.nd - s->cc->nodes);
@@ -347,11 +637,7 @@ static int run_node(struct emit *e, int i)
 	if ((err = load_resident(e, m.p->sx)) || (m.p->sr >= 0 && (err = load_resident(e, m.p->sr))) ||
 	    (err = load_resident(e, m.p->sy)))
 		return err;
-	if (!m.p->by_channel)
-		return run_pixels(&m, 0, 0);
-	for (int64_t c = 0; c < m.nd->y.dim[3] && !err; c += m.p->tc)
-		err = run_pixels(&m, c, min64(m.p->tc, m.nd->y.dim[3] - c));
-	return err;
+	return m.p->by_channel ? run_by_channels(&m) : run_by_pixels(&m);
 }
 
 int seg_emit(struct seg *s)
@@ -362,8 +648,13 @@ int seg_emit(struct seg *s)
 	s->cmds.n = s->cmds.n_rec = 0;
 	for (int i = 0; i < s->n_stor; i++)
 		s->stor[i].loaded = false;
-	for (int i = 0; i < s->n && !err; i++)
-		err = run_node(&e, i);
+	for (int i = 0; i < s->n && !err; i++) {
+		struct group *g = s->plan[i].group ? &s->group[s->plan[i].group - 1] : NULL;
+		if (!g)
+			err = run_node(&e, i);
+		else if (g->first == i)
+			err = run_group(&e, g);
+	}
 	hazards_free(e.h);
 	return err;
 }

@@ -11,6 +11,7 @@
 struct operand {
 	int64_t addr;          /* of (rows.lo, cols.lo) and the job's first channel */
 	int64_t ys, xs;        /* bytes from row to row, pixel to pixel */
+	int64_t elem;          /* bytes of an element */
 	struct span rows, cols;
 };
 
@@ -35,6 +36,9 @@ struct cmd *emit_new(struct emit *e, unsigned op);
 void emit_access(struct cmd *c, enum space space, bool write, int64_t lo, int64_t hi);
 /* n ranges, step apart; many or touching ones become one. */
 void emit_access_rows(struct cmd *c, enum space space, bool write, int64_t lo, int64_t hi, int64_t n, int64_t step);
+/* Cycles in which an engine reads `count` elements side by side of o: N of them at once, those of
+ * two bytes only where words are aligned. */
+int64_t emit_reads(const struct cc *cc, const struct operand *o, int64_t count);
 /* Channels [ch, +n_ch) of the job's pixels in o. */
 void emit_rows(struct cmd *c, bool write, const struct operand *o, const struct job *j, int64_t ch, int64_t n_ch);
 /* The post group for channels [ch, +n_ch) of the job. */
@@ -63,6 +67,8 @@ int emit_conv_part(struct emit *e, const struct node *nd, const struct job *j, c
                    const struct k_part *k);
 int emit_dw(struct emit *e, const struct node *nd, const struct job *j, const struct weights *w);
 int emit_pool(struct emit *e, const struct node *nd, const struct job *j);
+/* Rows of `bytes` bytes from one place to another, unchanged. */
+int emit_copy(struct emit *e, const struct operand *from, const struct operand *to, int64_t bytes);
 int emit_elt(struct emit *e, const struct node *nd, const struct job *j);
 
 #endif

@@ -3,9 +3,11 @@
 #include <errno.h>
 #include <string.h>
 
+#include "driver/verify.h"
 #include "emit.h"
 
 #define MAX_RANGES   128       /* of one operand; beyond, all between counts too */
+#define SLOW_BYTES   8         /* a cycle, of the slower memory */
 #define MAX_PER_UNIT 65000     /* wait counts have 16 bits */
 
 struct cmd *emit_new(struct emit *e, unsigned op)
@@ -42,11 +44,18 @@ void emit_access(struct cmd *c, enum space space, bool write, int64_t lo, int64_
 	emit_access_rows(c, space, write, lo, hi, 1, 0);
 }
 
+int64_t emit_reads(const struct cc *cc, const struct operand *o, int64_t count)
+{
+	bool aligned = (o->addr | o->xs | o->ys) % cc->n == 0;
+
+	return ceil_div(aligned ? count : count * o->elem, cc->n);
+}
+
 void emit_rows(struct cmd *c, bool write, const struct operand *o, const struct job *j, int64_t ch, int64_t n_ch)
 {
-	int64_t lo = o->addr + ch - j->c;
+	int64_t lo = o->addr + (ch - j->c) * o->elem;
 
-	emit_access_rows(c, SPACE_SP, write, lo, lo + (j->ow - 1) * o->xs + n_ch, j->oh, o->ys);
+	emit_access_rows(c, SPACE_SP, write, lo, lo + (j->ow - 1) * o->xs + n_ch * o->elem, j->oh, o->ys);
 }
 
 struct job job_part(const struct job *j, int64_t oy, int64_t oh, int64_t ox, int64_t ow)
@@ -65,7 +74,7 @@ struct job job_part(const struct job *j, int64_t oy, int64_t oh, int64_t ox, int
 static void set_sum(struct weft_cmd_post *p, const struct node *nd, const struct job *j, int64_t ch)
 {
 	p->add = 1;
-	p->b_base = (int32_t)(j->r.addr + ch - j->c);
+	p->b_base = (int32_t)(j->r.addr + (ch - j->c) * j->r.elem);
 	p->b_x_stride = j->ow > 1 ? (int32_t)j->r.xs : 0;
 	p->b_y_stride = j->oh > 1 ? (int32_t)j->r.ys : 0;
 	p->b_zp = nd->b_zp;
@@ -80,7 +89,9 @@ static void set_sum(struct weft_cmd_post *p, const struct node *nd, const struct
 
 void emit_post(struct weft_cmd_post *p, const struct node *nd, const struct job *j, int64_t ch, int64_t n_ch)
 {
-	p->out_base = (int32_t)(j->y.addr + ch - j->c);
+	p->mode = nd->mode;
+	p->scale16 = nd->scale16;
+	p->out_base = (int32_t)(j->y.addr + (ch - j->c) * j->y.elem);
 	p->out_x_stride = j->ow > 1 ? (int32_t)j->y.xs : 0;
 	p->out_y_stride = j->oh > 1 ? (int32_t)j->y.ys : 0;
 	p->ow = (int32_t)j->ow;
@@ -112,14 +123,16 @@ int emit_record(struct emit *e, struct cmd *c, const struct node *nd, const stru
 	l->rec = p;
 	if (err)
 		return err;
+	/* Records count elements; every step is a multiple of theirs. */
 	const struct view *v = &nd->dbg;
+	int64_t elem = view_elem(v);
 	l->rec[l->n_rec++] = (struct weft_prec){
 		.tensor = nd->y_tensor,
-		.addr = (uint32_t)(j->y.addr + (ch - j->c)),
+		.addr = (uint32_t)(j->y.addr + (ch - j->c) * j->y.elem),
 		.n_y = (uint32_t)j->oh, .n_x = (uint32_t)j->ow, .n_c = (uint32_t)n_ch,
 		.y_bytes = (uint32_t)j->y.ys, .x_bytes = (uint32_t)j->y.xs,
-		.first = (uint64_t)(v->off + j->n * v->step[0] + j->oy * v->step[1] + j->ox * v->step[2] + ch),
-		.y_elems = (uint64_t)v->step[1], .x_elems = (uint64_t)v->step[2],
+		.first = (uint64_t)((v->off + j->n * v->step[0] + j->oy * v->step[1] + j->ox * v->step[2]) / elem + ch),
+		.y_elems = (uint64_t)(v->step[1] / elem), .x_elems = (uint64_t)(v->step[2] / elem),
 	};
 	c->n_recs++;
 	return 0;
@@ -196,11 +209,17 @@ int emit_dma(struct emit *e, struct dma d)
 	l->sp_stride1 = (int32_t)d.sp_step[0];
 	l->sp_stride2 = (int32_t)d.sp_step[1];
 	l->sp_stride3 = (int32_t)d.sp_step[2];
+	if ((uint64_t)rows > WEFT_VERIFY_MAX_ROWS) {
+		e->s->cc->bad_node = e->node;
+		e->s->cc->bad_why = "its data lie in too many small pieces";
+		return -ERANGE;
+	}
 	emit_access(c, SPACE_SP, !d.store, d.sp, sp_hi);
 	if (!consts)
 		emit_access(c, SPACE_ARENA, d.store, off, mem_hi);
 	/* A row that is not a multiple of the bus costs part of a beat more. */
 	c->cost = (uint32_t)(rows * ceil_div(d.row, cc->cfg->axi_bytes) + (rows > 1 && d.row % cc->cfg->axi_bytes ? rows / 2 : 0) + 2);
-	c->latency = 30;
+	c->slow = (uint32_t)(rows * ceil_div(d.row, SLOW_BYTES) + (rows > 1 ? 2 * rows : 0) + 4);
+	c->latency = 40;
 	return emit_done(e, c);
 }

@@ -16,8 +16,8 @@
 #define DRAIN_CYCLES 44        /* from the last word fed to retirement */
 
 /*
- * Taps of a command: n_ky kernel rows from ky; of every run the bytes [j0, +run).
- * Runs begin c0 bytes into the input's pixels, of which `width` bytes count.
+ * Taps of a command: n_ky kernel rows from ky; of every run the elements [j0, +run).
+ * Runs begin at channel c0 of the input's pixels, of which `width` channels count.
  */
 struct taps { int64_t ky, n_ky, n_kx, c0, width, j0, run; };
 
@@ -30,11 +30,10 @@ static void access_input(struct cmd *c, const struct operand *x, const struct ta
 	                                  (int64_t)(k->n_ky - 1) * k->dil_y);
 	int64_t xb = k->xb_start;
 	int64_t end = xb + (int64_t)(k->post.ow - 1) * k->ox_step + (int64_t)(k->n_kx - 1) * k->kx_step + k->run_len;
-	int64_t lo = max64(0, xb), hi = min64(k->x_limit, end);
+	int64_t lo = max64(0, xb), hi = min64(k->x_limit, end), base = x->addr + t->c0 * x->elem + first * x->ys;
 
 	if (first <= last && lo < hi)
-		emit_access_rows(c, SPACE_SP, false, x->addr + t->c0 + first * x->ys + lo, x->addr + t->c0 + first * x->ys + hi,
-		                 last - first + 1, x->ys);
+		emit_access_rows(c, SPACE_SP, false, base + lo, base + hi, last - first + 1, x->ys);
 }
 
 static void set_input(struct weft_cmd_conv *k, const struct node *nd, const struct job *j, const struct taps *t)
@@ -42,22 +41,45 @@ static void set_input(struct weft_cmd_conv *k, const struct node *nd, const stru
 	const struct operand *x = &j->x;
 	int64_t iy = j->oy * nd->sy - nd->pt + t->ky * nd->dy - x->rows.lo, ix = j->ox * nd->sx - nd->pl - x->cols.lo;
 
-	k->in_base = (int32_t)((x->addr + t->c0 + t->j0 + iy * x->ys + ix * x->xs) & SP_MASK);
+	k->in_base = (int32_t)((x->addr + (t->c0 + t->j0) * x->elem + iy * x->ys + ix * x->xs) & SP_MASK);
 	k->oy_step = j->oh > 1 ? (int32_t)(nd->sy * x->ys & SP_MASK) : 0;
 	k->ox_step = j->ow > 1 ? (int32_t)min64(nd->sx * x->xs, SP_MASK + 1) : 0;
 	k->ky_step = t->n_ky > 1 ? (int32_t)(nd->dy * x->ys & SP_MASK) : 0;
 	k->kx_step = t->n_kx > 1 ? (int32_t)min64(nd->dx * x->xs, SP_MASK + 1) : 0;
-	k->run_len = (int32_t)t->run;
+	k->run_len = (int32_t)(t->run * x->elem);
 	k->n_ky = (int32_t)t->n_ky;
 	k->n_kx = (int32_t)t->n_kx;
 	k->stride_y = j->oh > 1 ? nd->sy : 1;
 	k->dil_y = t->n_ky > 1 ? nd->dy : 1;
 	k->in_h = (int32_t)x->rows.n;
 	k->iy_start = (int32_t)iy;
-	k->x_limit = (int32_t)((x->cols.n - 1) * x->xs + t->width);
-	k->xb_start = (int32_t)(ix * x->xs + t->j0);
+	k->x_limit = (int32_t)((x->cols.n - 1) * x->xs + t->width * x->elem);
+	k->xb_start = (int32_t)(ix * x->xs + t->j0 * x->elem);
 	k->x_zp = nd->x_zp;
 	k->w_zp = nd->w_zp;
+}
+
+static int64_t span_in(int64_t lo, int64_t hi, int64_t from, int64_t to)
+{
+	return max64(0, min64(hi, to) - max64(lo, from));
+}
+
+/*
+ * Slots lost because input and weights lie in one region, whose two banks then
+ * serve both: half a slot each where the input's words are aligned, else one.
+ */
+static int64_t shared_region(const struct cc *cc, const struct cmd *c, int64_t slots)
+{
+	const struct access *x = &c->acc[0], *w = &c->acc[1];
+	int64_t region = cc->cfg->sp_bytes / WEFT_SP_REGIONS, both = 0;
+
+	if (c->n_acc < 2)
+		return 0;
+	int64_t x0 = (int64_t)x->lo, x1 = (int64_t)(x->hi + (x->n - 1) * x->step), w0 = (int64_t)w->lo, w1 = (int64_t)w->hi;
+	for (int64_t r = 0; r < cc->cfg->sp_bytes; r += region)
+		both += span_in(x0, x1, r, r + region) * 64 / (x1 - x0) * (span_in(w0, w1, r, r + region) * 64 / (w1 - w0));
+	bool aligned = (c->c.conv.in_base | c->c.conv.ox_step | c->c.conv.oy_step) % cc->n == 0;
+	return slots * both / (64 * 64) / (aligned ? 2 : 1);
 }
 
 /* Channels [ch, +n_ch) with weights and records at these addresses. */
@@ -88,14 +110,17 @@ static int emit_tiles(struct emit *e, const struct node *nd, const struct job *j
 	} else {
 		k->post.add = 0;
 	}
-	int64_t group = max64(slots, nd->add ? ADD_CYCLES : 0);
+	int64_t fed = t->n_ky * t->n_kx * emit_reads(cc, &j->x, t->run) * cc->n;
+	int64_t group = max64(fed + shared_region(cc, c, slots), nd->add ? ADD_CYCLES : 0);
+	int64_t writes = ceil_div(min64(n_ch, cc->n) * j->y.elem, cc->n);
+	group = max64(group, writes * cc->n);
 	int64_t pixels = j->oh * j->ow, cycles = tiles * ceil_div(pixels, cc->n) * group + NEXT_CYCLES;
 	/* Behind a group that is not full, the next command waits for the array to empty. */
 	if (pixels % cc->n)
 		cycles += PART_CYCLES;
 	c->cost = (uint32_t)min64(cycles, UINT32_MAX);
 	c->latency = DRAIN_CYCLES;
-	c->rows = keep ? 0 : (uint32_t)(tiles * pixels * (nd->add ? ADD_PASSES : 1));
+	c->rows = keep ? 0 : (uint32_t)(tiles * pixels * max64(nd->add ? ADD_PASSES : 1, writes));
 	return err ? err : emit_done(e, c);
 }
 

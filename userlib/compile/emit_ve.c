@@ -12,28 +12,33 @@
 #define ADD_PASSES 4           /* lane passes of an addition */
 #define MAX_REGIONS 4096       /* commands of one pooling job */
 
+/* cycles: of reading, at least */
 static int finish(struct emit *e, struct cmd *c, const struct node *nd, const struct job *j, int64_t cycles)
 {
+	int64_t n = e->s->cc->n, rows = j->oh * j->ow * ceil_div(j->cn * j->y.elem, n);
 	int err;
+
+	if (nd->add)
+		rows = max64(rows, j->oh * j->ow * ceil_div(j->cn, n) * ADD_PASSES);
 
 	if (nd->add)
 		emit_rows(c, false, &j->r, j, j->c, j->cn);
 	emit_rows(c, true, &j->y, j, j->c, j->cn);
-	c->cost = (uint32_t)min64(cycles + START_CYCLES, UINT32_MAX);
+	c->cost = (uint32_t)min64(max64(cycles, rows) + START_CYCLES, UINT32_MAX);
 	c->latency = 4;
-	c->rows = (uint32_t)(ceil_div(j->cn, e->s->cc->n) * j->oh * j->ow * (nd->add ? ADD_PASSES : 1));
+	c->rows = (uint32_t)rows;
 	err = emit_record(e, c, nd, j, j->c, j->cn);
 	return err ? err : emit_done(e, c);
 }
 
 /* The virtual rows and columns that the engine streams, of those that are there. */
-static void access_dw(struct cmd *c, const struct weft_cmd_dw *d, int64_t addr, const struct operand *x, int64_t cn)
+static void access_dw(struct cmd *c, const struct weft_cmd_dw *d, int64_t addr, const struct operand *x, int64_t bytes)
 {
 	int64_t r0 = max64(0, d->iy_start), r1 = min64(d->in_h - 1, (int64_t)d->iy_start + (d->post.oh - 1) * d->stride_y + 2);
 	int64_t c0 = max64(0, d->ix_start), c1 = min64(d->in_w - 1, (int64_t)d->ix_start + (d->post.ow - 1) * d->stride_x + 2);
 
 	if (r0 <= r1 && c0 <= c1)
-		emit_access_rows(c, SPACE_SP, false, addr + r0 * x->ys + c0 * x->xs, addr + r0 * x->ys + c1 * x->xs + cn,
+		emit_access_rows(c, SPACE_SP, false, addr + r0 * x->ys + c0 * x->xs, addr + r0 * x->ys + c1 * x->xs + bytes,
 		                 r1 - r0 + 1, x->ys);
 }
 
@@ -68,15 +73,15 @@ static int emit_dw_part(struct emit *e, const struct node *nd, const struct job 
 		d->in_y_stride = 0;
 	if (d->in_w == 1)
 		d->in_x_stride = 0;
-	access_dw(c, d, addr, &j->x, j->cn);
+	access_dw(c, d, addr, &j->x, j->cn * j->x.elem);
 	emit_access(c, SPACE_SP, false, wa, wa + blocks * nd->tile_bytes);
 	emit_access(c, SPACE_SP, false, rec, rec + blocks * WEFT_PARAM_BYTES * n);
-	return finish(e, c, nd, j, blocks * ((j->oh - 1) * d->stride_y + 3) * ((j->ow - 1) * d->stride_x + 3));
+	return finish(e, c, nd, j, emit_reads(e->s->cc, &j->x, j->cn) * ((j->oh - 1) * d->stride_y + 3) * ((j->ow - 1) * d->stride_x + 3));
 }
 
 int emit_dw(struct emit *e, const struct node *nd, const struct job *j, const struct weights *w)
 {
-	int64_t most = (e->s->cc->cfg->dw_line - 3) / nd->sx + 1, parts = ceil_div(j->ow, most);
+	int64_t most = (e->s->cc->cfg->dw_line / j->x.elem - 3) / nd->sx + 1, parts = ceil_div(j->ow, most);
 	int64_t step = ceil_div(j->ow, parts);
 
 	for (int64_t ox = 0; ox < j->ow; ox += step) {
@@ -125,7 +130,8 @@ static int emit_region(struct emit *e, const struct node *nd, const struct job *
 	struct weft_cmd_pool *p = &c->c.pool;
 	int64_t row = y->o * nd->sy - nd->pt + y->k - in->rows.lo, col = x->o * nd->sx - nd->pl + x->k - in->cols.lo;
 	int64_t base = in->addr + row * in->ys + col * in->xs;
-	int64_t end = base + ((y->n - 1) * nd->sy + y->n_k - 1) * in->ys + ((x->n - 1) * nd->sx + x->n_k - 1) * in->xs + j->cn;
+	int64_t end = base + ((y->n - 1) * nd->sy + y->n_k - 1) * in->ys + ((x->n - 1) * nd->sx + x->n_k - 1) * in->xs +
+	              j->cn * in->elem;
 
 	emit_post(&p->post, nd, &part, j->c, j->cn);
 	if (nd->average) {
@@ -144,7 +150,7 @@ static int emit_region(struct emit *e, const struct node *nd, const struct job *
 	p->n_ky = (int32_t)y->n_k;
 	p->n_kx = (int32_t)x->n_k;
 	emit_access(c, SPACE_SP, false, base, end);
-	return finish(e, c, nd, &part, ceil_div(j->cn, e->s->cc->n) * y->n * x->n * y->n_k * x->n_k);
+	return finish(e, c, nd, &part, emit_reads(e->s->cc, in, j->cn) * y->n * x->n * y->n_k * x->n_k);
 }
 
 int emit_pool(struct emit *e, const struct node *nd, const struct job *j)
@@ -165,6 +171,27 @@ int emit_pool(struct emit *e, const struct node *nd, const struct job *j)
 	return 0;
 }
 
+int emit_copy(struct emit *e, const struct operand *from, const struct operand *to, int64_t bytes)
+{
+	int64_t n = e->s->cc->n, words = bytes / n, tail = bytes % n;
+	struct node copy = { .kind = NODE_ELT, .y_tensor = -1, .y_min = -128, .y_max = 127, .a = { 1u << 30, 30, false } };
+	struct job j = { .oh = from->rows.n, .ow = words, .cn = n, .x = *from, .y = *to };
+	int err = 0;
+
+	/* A word is a pixel. */
+	j.x.xs = j.y.xs = n;
+	j.x.elem = j.y.elem = 1;
+	if (words)
+		err = emit_elt(e, &copy, &j);
+	if (err || !tail)
+		return err;
+	j.ow = 1;
+	j.cn = tail;
+	j.x.addr += words * n;
+	j.y.addr += words * n;
+	return emit_elt(e, &copy, &j);
+}
+
 int emit_elt(struct emit *e, const struct node *nd, const struct job *j)
 {
 	struct cmd *c = emit_new(e, WEFT_CMD_ELT);
@@ -178,5 +205,5 @@ int emit_elt(struct emit *e, const struct node *nd, const struct job *j)
 	k->in_x_stride = j->ow > 1 ? (int32_t)x->xs : 0;
 	k->in_y_stride = j->oh > 1 ? (int32_t)x->ys : 0;
 	emit_rows(c, false, x, j, j->c, j->cn);
-	return finish(e, c, nd, j, ceil_div(j->cn, e->s->cc->n) * j->oh * j->ow * (nd->add ? ADD_PASSES : 1));
+	return finish(e, c, nd, j, emit_reads(e->s->cc, x, j->cn) * j->oh * j->ow);
 }

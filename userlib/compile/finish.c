@@ -149,6 +149,23 @@ static void finish_tensor(struct cc *cc, int i)
 	p->last_step = step_of(cc, root->last_item, 0);
 }
 
+/* A CONCAT of which some operands were written in place has records of the others only. */
+static int finish_on_npu(struct cc *cc)
+{
+	weft_program *p = cc->p;
+	int64_t *made = calloc((size_t)p->n_tensors + 1, sizeof *made);
+
+	if (!made)
+		return -ENOMEM;
+	for (int i = 0; i < cc->n_nodes; i++)
+		if (cc->nodes[i].y_tensor >= 0)
+			made[cc->nodes[i].y_tensor] += view_elements(&cc->nodes[i].dbg);
+	for (int i = 0; i < p->n_tensors; i++)
+		p->tensors[i].on_npu = made[i] && made[i] >= weft_tensor_elements(&cc->g->tensors[i].t);
+	free(made);
+	return 0;
+}
+
 static int finish_tensors(struct cc *cc)
 {
 	weft_program *p = cc->p;
@@ -159,10 +176,7 @@ static int finish_tensors(struct cc *cc)
 		return -ENOMEM;
 	for (int i = 0; i < p->n_tensors; i++)
 		finish_tensor(cc, i);
-	for (int i = 0; i < cc->n_nodes; i++)
-		if (cc->nodes[i].y_tensor >= 0)
-			p->tensors[cc->nodes[i].y_tensor].on_npu = true;
-	return 0;
+	return finish_on_npu(cc);
 }
 
 int cc_finish(struct cc *cc)

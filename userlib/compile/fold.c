@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Who reads what, and which tensors are the same bytes under another shape:
- * RESHAPE and IDENTITY of dense int8 tensors cost nothing on the device.
+ * RESHAPE and IDENTITY of dense int8 and int16 tensors cost nothing on the device.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -39,14 +39,15 @@ static int list_uses(struct cc *cc)
 static void own_views(struct cc *cc)
 {
 	for (int i = 0; i < cc->g->n_tensors; i++) {
+		weft_dtype type = cc->g->tensors[i].t.dtype;
 		int64_t dim[4];
 
 		cc->ten[i].v.root = -1;
 		cc->ten[i].bytes = (int64_t)weft_tensor_bytes(&cc->g->tensors[i].t);
-		if (cc->g->tensors[i].t.dtype != WEFT_INT8)
+		if (type != WEFT_INT8 && type != WEFT_INT16)
 			continue;
 		view_dims(&cc->g->tensors[i].t, dim);
-		cc->ten[i].v = view_dense(i, dim);
+		cc->ten[i].v = view_dense(i, dim, (int64_t)weft_dtype_bytes(type));
 	}
 }
 

@@ -17,13 +17,13 @@
 
 /*
  * Where the elements of a tensor lie in the storage of its root tensor, which
- * is dense row-major. Elements are bytes: only int8 tensors have views.
+ * is dense row-major. Only int8 and int16 tensors have views.
  */
 struct view {
 	int root;              /* tensor */
-	int64_t off;           /* element (0,0,0,0) */
+	int64_t off;           /* bytes before element (0,0,0,0) */
 	int64_t dim[4];        /* n, y, x, c */
-	int64_t step[4];       /* elements; step[3] is 1 */
+	int64_t step[4];       /* bytes; step[3] is an element's */
 };
 
 enum node_kind {
@@ -48,8 +48,11 @@ struct node {
 	int y_tensor;          /* that output, for debug records */
 	struct view x, r, y;   /* input, second addend (add), output */
 	struct view dbg;       /* the output in y_tensor's own elements */
+	struct views { struct view x, r, y, dbg; } own, flat;   /* the same before and after shape.c; with
+	                        * its own rows, or as one long row where that is possible */
 	int x_t, r_t;          /* tensors that x and r are views of; r_t -1 without add */
 	bool add;
+	int mode;              /* arithmetic of its command */
 	int before;            /* a helper's: 1 + the node that it must precede; 0 */
 	bool by_columns;       /* rows and columns are exchanged: cut along columns */
 
@@ -58,7 +61,7 @@ struct node {
 	int x_zp, w_zp;
 	int w, bias;           /* constant tensors, or -1 */
 	int scale_mul, scale_shift;   /* CONV, DW*: constant tensors of the RESCALE */
-	bool scale32;
+	bool scale16;          /* sums of 48 bits by 16-bit multipliers */
 	bool sum, average;     /* POOL: sum, and divided by the taps in the image */
 	bool twice;            /* rounding of the first stage */
 	int y_zp, y_min, y_max;
@@ -72,7 +75,7 @@ struct node {
 	int64_t rec_bytes;     /* records of all */
 	bool joined;           /* CONV: kx and channels are one run */
 	bool w_by_tap;         /* CONV with one input channel: weights lie as a depthwise's */
-	int64_t run_len;       /* CONV, DWCONV: bytes of one run (DWCONV: the longest) */
+	int64_t run_len;       /* CONV, DWCONV: elements of one run (DWCONV: the longest) */
 	int64_t n_runs;        /* runs of one output */
 	int64_t chunks;        /* of one run */
 
@@ -89,7 +92,7 @@ struct cop {
 };
 
 struct cten {                  /* tensors of the graph, then storages that passes have added */
-	struct view v;         /* int8 only; root -1 otherwise */
+	struct view v;         /* int8 and int16; root -1 otherwise */
 	int64_t bytes;         /* of the storage, where it is a root */
 	int first_use, n_uses; /* range in cc.uses: operators that read it */
 	bool host_reads, npu_reads, npu_writes;   /* of any member of the class, at the root */
@@ -125,6 +128,7 @@ struct cmd {
 	int unit;
 	int node;
 	uint32_t cost;         /* cycles for which it occupies its unit, at least 1 */
+	uint32_t slow;         /* the same where the memory is slow; 0: no different */
 	uint32_t latency;      /* cycles from then to its retirement */
 	uint32_t rows;         /* rows that pass the post unit */
 	uint32_t wait[WEFT_N_UNITS];   /* retired commands of each unit that it needs */
@@ -168,10 +172,12 @@ static inline int64_t max64(int64_t a, int64_t b) { return a > b ? a : b; }
 
 /* view.c */
 void view_dims(const weft_tensor *t, int64_t dim[4]);
-struct view view_dense(int root, const int64_t dim[4]);
+struct view view_dense(int root, const int64_t dim[4], int64_t elem_bytes);
 bool view_is_dense(const struct view *v);
 int64_t view_elements(const struct view *v);
-/* Same bytes with other dimensions; v is dense and the counts agree. */
+static inline int64_t view_elem(const struct view *v) { return v->step[3]; }
+static inline int64_t view_bytes(const struct view *v) { return view_elements(v) * v->step[3]; }
+/* The same elements with other dimensions; v is dense and the counts agree. */
 struct view view_reshape(const struct view *v, int64_t n, int64_t y, int64_t x, int64_t c);
 
 /* fold.c */

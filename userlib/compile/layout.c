@@ -19,7 +19,7 @@ static void measure_conv(const struct cc *cc, struct node *nd)
 {
 	int64_t ic = nd->x.dim[3];
 
-	nd->joined = nd->dx == 1 && nd->x.step[2] == ic;
+	nd->joined = nd->dx == 1 && nd->x.step[2] == ic * view_elem(&nd->x);
 	if (nd->kind == NODE_DWCONV) {
 		nd->joined = false;
 		ic = min64(ic, (cc->n - 1) / nd->m + 2);   /* channels that N outputs can touch */
@@ -58,7 +58,8 @@ static void pack_record(const struct cc *cc, const struct node *nd, int64_t c, u
 	rec[10] = 2;           /* lanes without a channel: legal all the same */
 	if (c >= nd->y.dim[3])
 		return;
-	int64_t bias = ((const int32_t *)b->data)[weft_tensor_elements(b) > 1 ? c : 0];
+	int64_t at = weft_tensor_elements(b) > 1 ? c : 0;
+	int64_t bias = b->dtype == WEFT_INT48 ? ((const int64_t *)b->data)[at] : ((const int32_t *)b->data)[at];
 	int64_t mul = scale_mul(cc, nd, c);
 	for (int i = 0; i < 6; i++)
 		rec[i] = (uint8_t)((uint64_t)bias >> (8 * i));
@@ -67,7 +68,7 @@ static void pack_record(const struct cc *cc, const struct node *nd, int64_t c, u
 	rec[10] = ((const uint8_t *)s->data)[weft_tensor_elements(s) > 1 ? c : 0];
 }
 
-/* Up to n bytes of run `run` from byte j, output channel oc. */
+/* Weights of up to n elements of run `run` from element j on, output channel oc. */
 static void conv_word(const struct cc *cc, const struct node *nd, int64_t oc, int64_t run, int64_t j, uint8_t *word)
 {
 	const uint8_t *w = cc->g->tensors[nd->w].t.data;

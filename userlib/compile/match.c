@@ -24,6 +24,11 @@ int cc_reason(struct cc *cc, int op, const char *format, ...)
 	return cc->ops[op].reason ? 0 : -ENOMEM;
 }
 
+bool npu_type(const struct cc *cc, weft_dtype t)
+{
+	return (t == WEFT_INT8 && cc->cfg->has_int8) || (t == WEFT_INT16 && cc->cfg->has_int16);
+}
+
 int made_by(const struct cc *cc, int t, weft_opcode op)
 {
 	int i = cc->g->tensors[t].producer;
@@ -100,10 +105,11 @@ void take_clamp(const struct cc *cc, int *last, int *lo, int *hi)
 {
 	int i = only_reader(cc, cc->g->ops[*last].out[0], WEFT_OP_CLAMP);
 
-	if (i < 0 || cc->g->tensors[cc->g->ops[i].out[0]].t.dtype != WEFT_INT8)
+	if (i < 0)
 		return;
 	const struct weft_attr_clamp *a = &cc->g->ops[i].attr.clamp;
-	int64_t l = max64(min64(a->min, 127), -128), h = max64(min64(a->max, 127), -128);
+	int64_t lowest = type_lowest(type_of(cc, cc->g->ops[i].out[0])), highest = -1 - lowest;
+	int64_t l = max64(min64(a->min, highest), lowest), h = max64(min64(a->max, highest), lowest);
 	/* clamp(clamp(v, lo, hi), l, h) is one clamp with both limits taken into l..h */
 	*lo = (int)max64(l, min64(*lo, h));
 	*hi = (int)max64(l, min64(*hi, h));
@@ -118,7 +124,7 @@ void set_output(const struct cc *cc, struct node *nd, int last)
 	nd->y_tensor = cc->g->ops[last].out[0];
 	nd->y = cc->ten[nd->y_tensor].v;
 	view_dims(&cc->g->tensors[nd->y_tensor].t, dim);
-	nd->dbg = view_dense(nd->y_tensor, dim);
+	nd->dbg = view_dense(nd->y_tensor, dim, view_elem(&nd->y));
 }
 
 struct node *new_node(struct cc *cc, enum node_kind kind, int op, int last)
@@ -132,10 +138,13 @@ struct node *new_node(struct cc *cc, enum node_kind kind, int op, int last)
 	if (err)
 		return NULL;
 	struct node *nd = &cc->nodes[cc->n_nodes++];
+	weft_dtype type = type_of(cc, cc->g->ops[last].out[0]);
+	int lowest = type_lowest(type);
 	*nd = (struct node){
 		.kind = kind, .op = op,
 		.kh = 1, .kw = 1, .sy = 1, .sx = 1, .dy = 1, .dx = 1, .m = 1, .w = -1, .bias = -1,
-		.scale_mul = -1, .scale_shift = -1, .y_min = -128, .y_max = 127, .s_min = -128, .s_max = 127,
+		.mode = type == WEFT_INT16, .scale_mul = -1, .scale_shift = -1,
+		.y_min = lowest, .y_max = -1 - lowest, .s_min = lowest, .s_max = -1 - lowest,
 		.a = { 1u << 30, 30, false }, .b = { 1u << 30, 30, false }, .s = { 1u << 30, 30, false },
 	};
 	nd->r_t = -1;
@@ -167,7 +176,7 @@ static bool slice_view(const struct cc *cc, int i, struct view *v)
 	return true;
 }
 
-/* PAD i of y and x only, with this value, int8. */
+/* PAD i of y and x only, with this value. */
 static bool pad_folds(const struct cc *cc, int i, int value, int pads[4])
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -198,13 +207,45 @@ static struct view input_view(const struct cc *cc, int *t)
 	return v;
 }
 
+/*
+ * SLICE i of a PAD, both of y and x: less padding before, and of the image
+ * only the first limit[0] rows and limit[1] columns.
+ */
+static bool slice_of_pad(const struct cc *cc, int i, int value, int pads[4], int *t, int64_t limit[2])
+{
+	const struct weft_gop *o = &cc->g->ops[i];
+	const int64_t *start = o->attr.slice.start;
+	const weft_tensor *in = &cc->g->tensors[o->in[0]].t, *out = &cc->g->tensors[o->out[0]].t;
+	int pad = made_by(cc, o->in[0], WEFT_OP_PAD);
+	int before[4] = { pads[0], pads[1], pads[2], pads[3] };
+
+	if (pad < 0 || in->rank != 4 || start[0] || start[3] || in->dim[0] != out->dim[0] || in->dim[3] != out->dim[3])
+		return false;
+	if (!pad_folds(cc, pad, value, before))
+		return false;
+	int64_t py = before[0] - pads[0] - start[1], px = before[2] - pads[2] - start[2];
+	if (py < 0 || px < 0 || out->dim[1] <= py || out->dim[2] <= px)
+		return false;
+	limit[0] = out->dim[1] - py;
+	limit[1] = out->dim[2] - px;
+	pads[0] += (int)py;
+	pads[2] += (int)px;
+	*t = cc->g->ops[pad].in[0];
+	return true;
+}
+
 void set_input(const struct cc *cc, struct node *nd, int t, int pad_value, int pads[4])
 {
-	int i = pads ? made_by(cc, t, WEFT_OP_PAD) : -1;
+	int pad = pads ? made_by(cc, t, WEFT_OP_PAD) : -1, slice = pads ? made_by(cc, t, WEFT_OP_SLICE) : -1;
+	int64_t limit[2] = { INT64_MAX, INT64_MAX };
 
-	if (i >= 0 && pad_folds(cc, i, pad_value, pads))
-		t = cc->g->ops[i].in[0];
+	if (pad >= 0 && pad_folds(cc, pad, pad_value, pads))
+		t = cc->g->ops[pad].in[0];
+	else if (slice >= 0)
+		slice_of_pad(cc, slice, pad_value, pads, &t, limit);
 	nd->x = input_view(cc, &t);
+	nd->x.dim[1] = min64(nd->x.dim[1], limit[0]);
+	nd->x.dim[2] = min64(nd->x.dim[2], limit[1]);
 	nd->x_t = t;
 }
 

@@ -14,6 +14,11 @@ struct rescale {
 	struct scale s;        /* element 0 */
 };
 
+/* Does this configuration compute with elements of this type? */
+bool npu_type(const struct cc *cc, weft_dtype t);
+static inline int type_lowest(weft_dtype t) { return t == WEFT_INT16 ? INT16_MIN : INT8_MIN; }
+static inline weft_dtype type_of(const struct cc *cc, int t) { return cc->g->tensors[t].t.dtype; }
+
 /* Operator that computes t with this opcode, or -1. */
 int made_by(const struct cc *cc, int t, weft_opcode op);
 
@@ -29,7 +34,7 @@ bool is_left_shift(const struct rescale *r, int *left);
 /* Every reader of t is operator i. */
 bool read_only_by(const struct cc *cc, int t, int i);
 
-/* Take a CLAMP behind *last into lo, hi; moves *last on. */
+/* Take a CLAMP behind *last into lo, hi, which have the type of *last's result; moves *last on. */
 void take_clamp(const struct cc *cc, int *last, int *lo, int *hi);
 
 /* New node that covers op and writes the output of last; claims only those two. */

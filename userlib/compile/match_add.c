@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The int8 addition: each side RESCALEd to int32, ADD, RESCALE to int8.
+ * The addition of int8 or int16: each side RESCALEd to int32, ADD, RESCALE back.
  *
  * A side is RESCALE (exact left shift) then RESCALE with double rounding, or
  * one of the two alone. Where a side is the result of a convolution that
@@ -11,7 +11,7 @@
 #include "match.h"
 
 struct side {
-	int x;                 /* int8 tensor */
+	int x;                 /* tensor before them */
 	int ops[2];            /* RESCALEs, outermost last; -1 none */
 	int zp, left;
 	struct scale s;
@@ -76,9 +76,10 @@ static int conv_before(const struct cc *cc, const struct side *s, int add)
 
 static int64_t depth(const struct cc *cc, int node)
 {
+	if (node < 0)
+		return -1;
 	const struct node *nd = &cc->nodes[node];
-
-	return node < 0 ? -1 : nd->kind == NODE_CONV ? (int64_t)nd->kh * nd->kw * nd->x.dim[3] : 1;
+	return nd->kind == NODE_CONV ? (int64_t)nd->kh * nd->kw * nd->x.dim[3] : 1;
 }
 
 int match_add(struct cc *cc, int i)
@@ -88,17 +89,20 @@ int match_add(struct cc *cc, int i)
 	struct rescale out;
 
 	if (!read_side(cc, o->in[0], &a) || !read_side(cc, o->in[1], &b) || a.left != b.left)
-		return cc_reason(cc, i, "its operands are not int8 tensors behind exact RESCALEs");
+		return cc_reason(cc, i, "its operands are not int8 or int16 tensors behind exact RESCALEs");
+	weft_dtype type = type_of(cc, a.x);
+	if (!npu_type(cc, type) || type_of(cc, b.x) != type)
+		return cc_reason(cc, i, "%s and %s", weft_dtype_name(type), weft_dtype_name(type_of(cc, b.x)));
 	const struct view *va = &cc->ten[a.x].v, *vb = &cc->ten[b.x].v;
 	for (int k = 0; k < 4; k++)
 		if (va->dim[k] != vb->dim[k])
 			return cc_reason(cc, i, "broadcast");
 	int k = only_reader(cc, o->out[0], WEFT_OP_RESCALE);
-	if (k < 0 || cc->g->tensors[cc->g->ops[k].out[0]].t.dtype != WEFT_INT8 || !read_rescale(cc, k, &out) ||
+	if (k < 0 || type_of(cc, cc->g->ops[k].out[0]) != type || !read_rescale(cc, k, &out) ||
 	    out.x_zp || out.per_channel || !rounds_as_hardware(&out.s))
-		return cc_reason(cc, i, "the sum is not read by one RESCALE to int8 alone");
+		return cc_reason(cc, i, "the sum is not read by one RESCALE to %s alone", weft_dtype_name(type));
 
-	int last = k, lo = -128, hi = 127;
+	int last = k, lo = type_lowest(type), hi = -1 - lo;
 	take_clamp(cc, &last, &lo, &hi);
 	/* The longer sum hides the addition better. */
 	int ca = conv_before(cc, &a, i), cb = conv_before(cc, &b, i);

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * CONV2D and DEPTHWISE_CONV2D, int8 by constant int8, with the RESCALE behind
- * them and, where it follows, the CLAMP.
+ * CONV2D and DEPTHWISE_CONV2D, int8 or int16 by constant int8, with the RESCALE
+ * behind them and, where it follows, the CLAMP.
+ *
+ * Sums of int16 have 48 bits. Their RESCALE has 16-bit multipliers; or, where the
+ * framework sums in 32 bits, it takes the low 32 bits and a second one follows.
  *
  * Source: TOSA 1.0, CONV2D, DEPTHWISE_CONV2D, RESCALE; include/spec/cmd.toml.
  */
@@ -53,6 +56,16 @@ static void set_shape(struct node *nd, const struct weft_gop *o, const weft_tens
 		nd->kind = is_dw_engine(nd) ? NODE_DW : NODE_DWCONV;
 }
 
+/* 1: low 32 bits of a sum of 48. */
+static bool is_narrowing(const struct cc *cc, int i)
+{
+	struct rescale r;
+
+	return type_of(cc, cc->g->ops[i].in[0]) == WEFT_INT48 && type_of(cc, cc->g->ops[i].out[0]) == WEFT_INT32 &&
+	       read_rescale(cc, i, &r) && !r.per_channel && !r.x_zp && !r.y_zp &&
+	       r.s.shift < 31 && r.s.mul == (uint32_t)1 << r.s.shift;
+}
+
 int match_conv(struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -62,15 +75,20 @@ int match_conv(struct cc *cc, int i)
 	struct rescale r;
 	int pads[4] = { a->pad[0], a->pad[1], a->pad[2], a->pad[3] };
 
-	if (x->dtype != WEFT_INT8 || (w->dtype != WEFT_INT8 && w->dtype != WEFT_INT4))
-		NO("%s by %s: the array takes int8", weft_dtype_name(x->dtype), weft_dtype_name(w->dtype));
+	if (!npu_type(cc, x->dtype) || (w->dtype != WEFT_INT8 && w->dtype != WEFT_INT4))
+		NO("%s by %s: the array takes int8 and int16 by int8", weft_dtype_name(x->dtype), weft_dtype_name(w->dtype));
 	if (!w->data || !b->data)
 		NO("weights or bias are not constant");
 	int k = only_reader(cc, o->out[0], WEFT_OP_RESCALE);
 	if (k < 0)
-		NO("the int32 sums are not read by one RESCALE alone");
-	if (cc->g->tensors[cc->g->ops[k].out[0]].t.dtype != WEFT_INT8 || !read_rescale(cc, k, &r) || r.x_zp)
-		NO("the RESCALE behind it does not make int8 with constant, legal scales");
+		NO("the sums are not read by one RESCALE alone");
+	int narrow = is_narrowing(cc, k) ? k : -1;
+	if (narrow >= 0 && (k = only_reader(cc, cc->g->ops[k].out[0], WEFT_OP_RESCALE)) < 0)
+		NO("the sums are not read by one RESCALE alone");
+	if (type_of(cc, cc->g->ops[k].out[0]) != x->dtype || !read_rescale(cc, k, &r) || r.x_zp)
+		NO("the RESCALE behind it does not make %s with constant, legal scales", weft_dtype_name(x->dtype));
+	if (x->dtype == WEFT_INT16 && a->x_zp)
+		NO("int16 with a zero point");
 
 	struct node nd = { 0 };
 	set_shape(&nd, o, w, pads);
@@ -78,7 +96,7 @@ int match_conv(struct cc *cc, int i)
 	if (why)
 		NO("%s", why);
 
-	int last = k, lo = -128, hi = 127;
+	int last = k, lo = type_lowest(x->dtype), hi = -1 - lo;
 	take_clamp(cc, &last, &lo, &hi);
 	struct node *to = new_node(cc, nd.kind, i, last);
 	if (!to)
@@ -86,6 +104,9 @@ int match_conv(struct cc *cc, int i)
 	set_input(cc, to, o->in[0], a->x_zp, pads);
 	set_shape(to, o, w, pads);
 	claim(cc, k, to);
+	if (narrow >= 0)
+		claim(cc, narrow, to);
+	to->scale16 = x->dtype == WEFT_INT16 && narrow < 0;
 	to->w = o->in[1];
 	to->bias = o->in[2];
 	to->scale_mul = r.mul;

@@ -14,12 +14,14 @@ int match_pool(struct cc *cc, int i)
 	const struct weft_gop *o = &cc->g->ops[i];
 	const struct weft_attr_pool *a = &o->attr.pool;
 
-	if (cc->g->tensors[o->in[0]].t.dtype != WEFT_INT8)
-		return cc_reason(cc, i, "%s: the engine takes int8", weft_dtype_name(cc->g->tensors[o->in[0]].t.dtype));
+	weft_dtype type = type_of(cc, o->in[0]);
+
+	if (!npu_type(cc, type))
+		return cc_reason(cc, i, "%s: the engine takes int8 and int16", weft_dtype_name(type));
 	if (a->kernel[0] > 65535 || a->kernel[1] > 65535)
 		return cc_reason(cc, i, "kernel above 65535");
 	/* A sum of 2^31/255 elements may wrap; TOSA forbids it, we need not decide. */
-	int last = i, lo = -128, hi = 127;
+	int last = i, lo = type_lowest(type), hi = -1 - lo;
 	take_clamp(cc, &last, &lo, &hi);
 	struct node *nd = new_node(cc, NODE_POOL, i, last);
 	if (!nd)
@@ -61,21 +63,24 @@ int match_mean(struct cc *cc, int i)
 	int first = made_by(cc, o->in[0], WEFT_OP_RESCALE);
 	if (first < 0 || cc->ten[cc->g->ops[first].in[0]].v.root < 0 || !read_rescale(cc, first, &wide) ||
 	    !is_left_shift(&wide, &left) || left)
-		return cc_reason(cc, i, "not the sum of an int8 tensor");
+		return cc_reason(cc, i, "not the sum of an int8 or int16 tensor");
+	weft_dtype type = type_of(cc, cc->g->ops[first].in[0]);
+	if (!npu_type(cc, type))
+		return cc_reason(cc, i, "%s", weft_dtype_name(type));
 	int end = i, next = only_reader(cc, o->out[0], WEFT_OP_REDUCE_SUM);
 	if (next >= 0)
 		end = sums[1] = next;
 	int k = only_reader(cc, cc->g->ops[end].out[0], WEFT_OP_RESCALE);
-	if (k < 0 || cc->g->tensors[cc->g->ops[k].out[0]].t.dtype != WEFT_INT8 || !read_rescale(cc, k, &narrow) ||
+	if (k < 0 || type_of(cc, cc->g->ops[k].out[0]) != type || !read_rescale(cc, k, &narrow) ||
 	    narrow.x_zp || narrow.per_channel)
-		return cc_reason(cc, i, "the sum is not read by one RESCALE to int8 alone");
+		return cc_reason(cc, i, "the sum is not read by one RESCALE to %s alone", weft_dtype_name(type));
 	bool over[4] = { false };
 	for (int s = 0; s < 2 && sums[s] >= 0; s++)
 		over[axis4(cc, sums[s])] = true;
 	if (over[0] || over[3])
 		return cc_reason(cc, i, "sum over batch or channels");
 
-	int last = k, lo = -128, hi = 127;
+	int last = k, lo = type_lowest(type), hi = -1 - lo;
 	take_clamp(cc, &last, &lo, &hi);
 	const int64_t *dim = cc->ten[cc->g->ops[first].in[0]].v.dim;
 	if ((over[1] && dim[1] > 65535) || (over[2] && dim[2] > 65535))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * RESCALE and CLAMP of one int8 tensor, and CONCAT.
+ * RESCALE and CLAMP of one int8 or int16 tensor, and CONCAT.
  */
 #include <errno.h>
 
@@ -20,10 +20,11 @@ int match_unary(struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
 	struct rescale r = { .s = { 1u << 30, 30, false } };
-	int first = -1, left = 0, last = i, lo = -128, hi = 127, x = o->in[0];
+	weft_dtype type = type_of(cc, o->out[0]);
+	int lowest = type_lowest(type), first = -1, left = 0, last = i, lo = lowest, hi = -1 - lowest, x = o->in[0];
 
-	if (cc->g->tensors[o->out[0]].t.dtype != WEFT_INT8)
-		return cc_reason(cc, i, "result is %s", weft_dtype_name(cc->g->tensors[o->out[0]].t.dtype));
+	if (!npu_type(cc, type))
+		return cc_reason(cc, i, "result is %s", weft_dtype_name(type));
 	if (o->op == WEFT_OP_RESCALE) {
 		struct rescale wide;
 		if (!read_rescale(cc, i, &r) || r.per_channel)
@@ -36,11 +37,11 @@ int match_unary(struct cc *cc, int i)
 			r.x_zp = wide.x_zp;
 		}
 	} else {
-		lo = (int)max64(o->attr.clamp.min, -128);
-		hi = (int)min64(o->attr.clamp.max, 127);
+		lo = (int)max64(o->attr.clamp.min, lowest);
+		hi = (int)min64(o->attr.clamp.max, -1 - lowest);
 	}
-	if (cc->ten[x].v.root < 0)
-		return cc_reason(cc, i, "operand is %s", weft_dtype_name(cc->g->tensors[x].t.dtype));
+	if (cc->ten[x].v.root < 0 || type_of(cc, x) != type)
+		return cc_reason(cc, i, "operand is %s", weft_dtype_name(type_of(cc, x)));
 	if (!near_npu(cc, x))
 		return cc_reason(cc, i, "nothing before it runs on the device");
 	take_clamp(cc, &last, &lo, &hi);
@@ -75,7 +76,7 @@ static void move_root(struct cc *cc, int root, const struct view *to)
 				continue;
 			int64_t rest = v->off, off = to->off;
 			/* off in the dense root becomes coordinates, then steps of the new one */
-			struct view own = view_dense(root, to->dim);
+			struct view own = view_dense(root, to->dim, view_elem(to));
 			for (int d = 0; d < 4; d++) {
 				off += rest / own.step[d] * to->step[d];
 				rest %= own.step[d];
@@ -124,7 +125,7 @@ int match_concat(struct cc *cc, int i)
 	const weft_tensor *y = &cc->g->tensors[o->out[0]].t;
 	bool near = false;
 
-	if (y->dtype != WEFT_INT8 || y->rank > 4)
+	if (!npu_type(cc, y->dtype) || y->rank > 4)
 		return cc_reason(cc, i, "%s, rank %d", weft_dtype_name(y->dtype), y->rank);
 	for (int k = 0; k < o->n_in; k++)
 		near |= near_npu(cc, o->in[k]);

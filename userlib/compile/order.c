@@ -28,7 +28,7 @@ static void drop_host_aliases(struct cc *cc)
 			continue;
 		int64_t dim[4];
 		view_dims(&cc->g->tensors[o->out[0]].t, dim);
-		cc->ten[o->out[0]].v = view_dense(o->out[0], dim);
+		cc->ten[o->out[0]].v = view_dense(o->out[0], dim, view_elem(&cc->ten[o->out[0]].v));
 		cc->ops[i].state = OP_TODO;
 	}
 }

@@ -10,6 +10,11 @@
 
 #include "plan.h"
 
+#define MAX_AHEAD  64          /* nodes that weights may wait on chip */
+#define MAX_TRIED  120000      /* commands of all trials of a step */
+#define MAX_DELAYS 300         /* attempts to find how many */
+#define ALLOC_WORK 20000000    /* pairs of areas looked at in all of them */
+
 struct node *seg_node(const struct seg *s, int i)
 {
 	return &s->cc->nodes[s->cc->items[s->first_item + i].index];
@@ -31,11 +36,31 @@ static int stor_of(struct seg *s, int *map, int root, int node, bool write)
 		s->stor[k] = (struct stor){
 			.root = root, .bytes = t->bytes, .first = node,
 			.ext_in = t->src_item < s->first_item, .ext_out = false, .area = -1,
+			.may_over = -1, .over = -1, .under = -1,
 		};
 	}
 	s->stor[k].last = node;
 	s->stor[k].ext_out |= write && (t->host_reads || t->last_item >= s->first_item + s->n);
 	return k;
+}
+
+static bool is_whole(const struct seg *s, const struct view *v, int stor)
+{
+	return !v->off && view_is_dense(v) && view_bytes(v) == s->stor[stor].bytes;
+}
+
+/* Each element of the second addend is read just before the result's is written. */
+static void note_takeover(struct seg *s, int i)
+{
+	const struct node *nd = seg_node(s, i);
+	const struct plan *p = &s->plan[i];
+
+	if (p->sr < 0 || p->sr == p->sx || p->sr == p->sy || s->stor[p->sr].last != i || s->stor[p->sy].first != i)
+		return;
+	if (s->stor[p->sy].ext_in || s->stor[p->sr].bytes != s->stor[p->sy].bytes)
+		return;
+	if (is_whole(s, &nd->r, p->sr) && is_whole(s, &nd->y, p->sy))
+		s->stor[p->sy].may_over = p->sr;
 }
 
 static int list_storages(struct seg *s)
@@ -57,6 +82,8 @@ static int list_storages(struct seg *s)
 		p->sr = nd->add ? stor_of(s, map, nd->r.root, i, false) : -1;
 		p->sy = stor_of(s, map, nd->y.root, i, true);
 	}
+	for (int i = 0; i < s->n; i++)
+		note_takeover(s, i);
 	free(map);
 	return 0;
 }
@@ -82,31 +109,72 @@ static int smaller(const void *pa, const void *pb)
 	return a->i < b->i ? -1 : 1;
 }
 
-static bool fits(const struct seg *s, const int64_t *used, const struct stor *t)
+static bool fits(const struct seg *s, const int64_t *used, int64_t bytes, int first, int last)
 {
-	for (int i = t->first; i <= t->last; i++)
-		if (used[i] + round_up(t->bytes, s->cc->n) + reserve_of(s, i) > budget_all(s))
+	for (int i = first; i <= last; i++)
+		if (used[i] + round_up(bytes, s->cc->n) + reserve_of(s, i) > budget_all(s))
 			return false;
 	return true;
 }
 
+int stor_last(const struct seg *s, int stor)
+{
+	while (s->stor[stor].under >= 0)
+		stor = s->stor[stor].under;
+	return s->stor[stor].last;
+}
+
+static void use(const struct seg *s, int64_t *used, const struct stor *t, int last, int sign)
+{
+	for (int i = t->first; i <= last; i++)
+		used[i] += sign * round_up(t->bytes, s->cc->n);
+}
+
+/* Storages that take each other over, head first, as one; else each for itself. */
+static void place_chain(struct seg *s, int64_t *used, int head)
+{
+	int last = stor_last(s, head), next;
+	bool all = fits(s, used, s->stor[head].bytes, s->stor[head].first, last);
+
+	if (all)
+		use(s, used, &s->stor[head], last, 1);
+	for (int i = head; i >= 0; i = next) {
+		struct stor *t = &s->stor[i];
+		next = t->under;
+		t->resident = all;
+		if (all)
+			continue;
+		t->over = t->under = -1;
+		t->resident = fits(s, used, t->bytes, t->first, t->last);
+		if (t->resident)
+			use(s, used, t, t->last, 1);
+	}
+}
+
 /* used[i]: bytes of residents during node i. */
-static int choose_residents(struct seg *s, int64_t *used)
+static int choose_residents(struct seg *s, int64_t *used, int64_t largest, bool in_place)
 {
 	struct order_key *k = malloc(((size_t)s->n_stor + 1) * sizeof *k);
 
 	if (!k)
 		return -ENOMEM;
-	for (int i = 0; i < s->n_stor; i++)
+	for (int i = 0; i < s->n_stor; i++) {
 		k[i] = (struct order_key){ s->stor[i].bytes, i };
+		s->stor[i].over = s->stor[i].under = -1;
+		s->stor[i].resident = false;
+	}
+	for (int i = 0; i < s->n_stor; i++) {
+		int o = s->stor[i].may_over;
+		if (o < 0 || !in_place || s->cc->o->no_fuse)
+			continue;
+		s->stor[i].over = o;
+		s->stor[o].under = i;
+	}
 	qsort(k, (size_t)s->n_stor, sizeof *k, smaller);
 	for (int j = 0; j < s->n_stor; j++) {
-		struct stor *t = &s->stor[k[j].i];
-		/* Coming from memory for one node alone, in tiles is no worse; whole is simpler where it fits. */
-		t->resident = !s->cc->o->no_fuse && fits(s, used, t);
-		if (t->resident)
-			for (int i = t->first; i <= t->last; i++)
-				used[i] += round_up(t->bytes, s->cc->n);
+		const struct stor *t = &s->stor[k[j].i];
+		if (t->over < 0 && !t->resident && !s->cc->o->no_fuse && t->bytes <= largest)
+			place_chain(s, used, k[j].i);
 	}
 	free(k);
 	return 0;
@@ -121,6 +189,7 @@ static int add_area(struct seg *s, int64_t bytes, int t0, int t1, bool weights)
 	if (err)
 		return err;
 	s->area[s->n_area] = (struct area){ .bytes = round_up(max64(bytes, 1), s->cc->n), .addr = -1, .t0 = t0, .t1 = t1,
+	                                    .need = t0,
 	                                    .use0 = weights ? t0 - 1 : t0, .use1 = t1, .weights = weights };
 	return (int)s->n_area++;
 }
@@ -135,6 +204,47 @@ static int add_slots(struct seg *s, int i, int n, int64_t bytes, int *slot, bool
 	return 0;
 }
 
+/* The nodes of a group run at the same time. */
+static int group_first(const struct seg *s, int i)
+{
+	return s->plan[i].group ? s->group[s->plan[i].group - 1].first : i;
+}
+
+static int group_last(const struct seg *s, int i)
+{
+	const struct group *g = s->plan[i].group ? &s->group[s->plan[i].group - 1] : NULL;
+
+	return g ? g->first + g->n - 1 : i;
+}
+
+/* A group's rings and weights are there while any of its nodes runs. */
+static int list_group_areas(struct seg *s, struct group *g)
+{
+	int t0 = g->first, t1 = g->first + g->n - 1;
+
+	for (int i = 0; i < g->n_ring; i++) {
+		struct ring *r = &g->ring[i];
+		r->area = add_area(s, (r->rows + r->over) * r->row_bytes, t0, t1, false);
+		if (r->area < 0)
+			return r->area;
+	}
+	for (int k = 0; k < g->n; k++) {
+		const struct node *nd = seg_node(s, g->first + k);
+		struct plan *p = &s->plan[g->first + k];
+		if (nd->w < 0)
+			continue;
+		p->all_weights = true;
+		p->n_w = 1;
+		p->piece = nd->n_tiles;
+		p->w_bytes = nd->rec_bytes + nd->n_tiles * nd->tile_bytes;
+		p->w[0] = add_area(s, p->w_bytes, t0, t1, true);
+		if (p->w[0] < 0)
+			return p->w[0];
+		s->area[p->w[0]].use0 = t0;
+	}
+	return 0;
+}
+
 static int list_areas(struct seg *s)
 {
 	int err = 0;
@@ -142,12 +252,21 @@ static int list_areas(struct seg *s)
 	s->n_area = 0;
 	for (int i = 0; i < s->n_stor; i++) {
 		struct stor *t = &s->stor[i];
-		t->area = t->resident ? add_area(s, t->bytes, t->first, t->last, false) : -1;
-		if (t->resident && t->area < 0)
+		t->area = t->resident && t->over < 0 ? add_area(s, t->bytes, group_first(s, t->first),
+		                                                group_last(s, stor_last(s, i)), false) : -1;
+		if (t->resident && t->over < 0 && t->area < 0)
 			return t->area;
 	}
+	for (int i = 0; i < s->n_stor; i++)
+		for (int k = i; s->stor[i].over < 0 && (k = s->stor[k].under) >= 0; )
+			s->stor[k].area = s->stor[i].area;
+	for (uint32_t i = 0; i < s->n_group; i++)
+		if ((err = list_group_areas(s, &s->group[i])))
+			return err;
 	for (int i = 0; i < s->n && !err; i++) {
 		struct plan *p = &s->plan[i];
+		if (p->group)
+			continue;
 		if ((err = add_slots(s, i, p->n_in, p->in_bytes, p->in, false)) ||
 		    (err = add_slots(s, i, p->n_r, p->r_bytes, p->r, false)) ||
 		    (err = add_slots(s, i, p->n_out, p->out_bytes, p->out, false)))
@@ -169,6 +288,9 @@ static int plan_all(struct seg *s, const int64_t *used)
 		p->xr = s->stor[p->sx].resident;
 		p->rr = p->sr < 0 || s->stor[p->sr].resident;
 		p->yr = s->stor[p->sy].resident;
+		p->can_split = false;
+		if (p->group)
+			continue;
 		int err = plan_node(s->cc, seg_node(s, i), p, budget_all(s) - used[i]);
 		if (err) {
 			s->cc->bad_node = (int)(seg_node(s, i) - s->cc->nodes);
@@ -179,34 +301,106 @@ static int plan_all(struct seg *s, const int64_t *used)
 	return 0;
 }
 
-/* Weights may come as many nodes ahead as there is room for. */
-static int alloc_with_prefetch(struct seg *s)
+/* Nothing early any more; false: nothing was. */
+static bool drop_prefetch(struct seg *s)
 {
-	static const int ahead[] = { 1 << 20, 8, 3, 1, 0 };
-	int err = -ENOSPC;
+	bool any = false;
 
-	for (size_t k = 0; k < sizeof ahead / sizeof *ahead && err == -ENOSPC; k++) {
-		for (uint32_t i = 0; i < s->n_area; i++)
-			if (s->area[i].weights)
-				s->area[i].t0 = (int)max64(s->area[i].t1 - ahead[k], 0);
-		err = alloc_areas(s, s->cc->sp_bytes, s->cc->n);
+	for (uint32_t i = 0; i < s->n_area; i++) {
+		struct area *a = &s->area[i];
+		any |= a->weights && a->t0 < a->need;
+		if (a->weights)
+			a->t0 = a->need;
+	}
+	return any;
+}
+
+/* Of the weights that are early and in the way of area x, the largest come half as early. */
+static bool delay_weights(struct seg *s, const struct area *x)
+{
+	struct area *most = NULL;
+
+	for (uint32_t i = 0; i < s->n_area; i++) {
+		struct area *a = &s->area[i];
+		if (!a->weights || a->t0 >= a->need || a->t0 > x->t1 || a->need <= x->t0)
+			continue;
+		if (!most || a->bytes * (a->need - a->t0) > most->bytes * (most->need - most->t0))
+			most = a;
+	}
+	if (most)
+		most->t0 = most->need - (most->need - most->t0) / 2;
+	return most;
+}
+
+/* Weights may come as many nodes ahead as there is room for. */
+static int alloc_mode(struct seg *s, int64_t compact)
+{
+	int err = -ENOSPC, failed;
+	int64_t delays = min64(MAX_DELAYS, ALLOC_WORK / ((int64_t)s->n_area * s->n_area + 1));
+
+	for (uint32_t i = 0; i < s->n_area; i++)
+		if (s->area[i].weights)
+			s->area[i].t0 = s->area[i].need > MAX_AHEAD ? s->area[i].need - MAX_AHEAD : 0;
+	for (int k = 0; err == -ENOSPC; k++) {
+		err = alloc_areas(s, s->cc->sp_bytes, s->cc->n, compact, &failed);
+		if (err == -ENOSPC && !(k < delays ? delay_weights(s, &s->area[failed]) : drop_prefetch(s)))
+			break;
 	}
 	return err;
 }
 
+/* Areas apart from each other are worth more than early weights. */
+static int alloc_with_prefetch(struct seg *s)
+{
+	int64_t region = s->cc->cfg->sp_bytes / WEFT_SP_REGIONS, compact[] = { INT64_MAX, region, region / 4, 0 };
+	int err = -ENOSPC;
+
+	for (size_t k = 0; k < sizeof compact / sizeof *compact && err == -ENOSPC; k++)
+		err = alloc_mode(s, compact[k]);
+	return err;
+}
+
+/* The largest resident, wherever: several that are in each other's way would only follow it. */
 static bool evict(struct seg *s, int64_t *used)
 {
-	struct stor *victim = NULL;
+	int victim = -1, next;
 
-	for (int i = 0; i < s->n_stor; i++)
-		if (s->stor[i].resident && (!victim || s->stor[i].bytes > victim->bytes))
-			victim = &s->stor[i];
-	if (!victim)
+	for (int i = 0; i < s->n_stor; i++) {
+		const struct stor *t = &s->stor[i];
+		if (t->resident && t->over < 0 && (victim < 0 || t->bytes > s->stor[victim].bytes))
+			victim = i;
+	}
+	if (victim < 0)
 		return false;
-	victim->resident = false;
-	for (int i = victim->first; i <= victim->last; i++)
-		used[i] -= round_up(victim->bytes, s->cc->n);
+	use(s, used, &s->stor[victim], stor_last(s, victim), -1);
+	for (int i = victim; i >= 0; i = next) {
+		next = s->stor[i].under;
+		s->stor[i].resident = false;
+		s->stor[i].over = s->stor[i].under = -1;
+	}
 	return true;
+}
+
+/* Neither loaded nor stored by the group that has it in a ring. */
+static bool only_in_ring(const struct seg *s, int stor)
+{
+	for (uint32_t i = 0; i < s->n_group; i++)
+		for (int k = 0; k < s->group[i].n_ring; k++)
+			if (s->group[i].ring[k].stor == stor)
+				return !s->group[i].ring[k].load && !s->group[i].ring[k].store;
+	return false;
+}
+
+/* Bytes in memory are not used again while a group that reads or writes them runs. */
+static void widen_lifetime(const struct seg *s, struct cten *c)
+{
+	for (uint32_t i = 0; i < s->n_group; i++) {
+		int first = s->first_item + s->group[i].first, last = first + s->group[i].n - 1;
+		if (c->src_item >= first && c->src_item <= last)
+			c->src_item = first;
+		if (c->last_item >= first && c->last_item <= last)
+			c->last_item = last;
+	}
 }
 
 static void note_memory(struct seg *s)
@@ -214,9 +408,99 @@ static void note_memory(struct seg *s)
 	for (int i = 0; i < s->n_stor; i++) {
 		const struct stor *t = &s->stor[i];
 		struct cten *c = &s->cc->ten[t->root];
-		if (!c->in_const && (!t->resident || t->ext_in || t->ext_out))
+		if (!c->in_const && (t->ext_in || t->ext_out || (!t->resident && !only_in_ring(s, i))))
 			c->in_dram = true;
+		widen_lifetime(s, c);
 	}
+}
+
+/* Residents of at most `largest` bytes, groups of at most `group` nodes, and whether they work in
+ * whole groups of the array's rows; results in the place of second addends. */
+struct trial { int64_t largest; int group; bool full, in_place; };
+
+/* 0, -ENOSPC, -ERANGE, -ENOMEM */
+static int place_with(struct seg *s, int64_t *used, const struct trial *t)
+{
+	memset(used, 0, (size_t)s->n * sizeof *used);
+	int err = choose_residents(s, used, t->largest, t->in_place);
+
+	while (!err) {
+		if ((!s->cc->o->no_fuse && (err = seg_groups(s, t->group, t->full))) || (err = plan_all(s, used)) || (err = list_areas(s)))
+			break;
+		err = alloc_with_prefetch(s);
+		if (err != -ENOSPC)
+			break;
+		err = evict(s, used) ? 0 : -ENOSPC;
+	}
+	return err;
+}
+
+/* Does anything pass the memory because it does not fit? */
+static bool all_fits(const struct seg *s)
+{
+	for (int i = 0; i < s->n; i++) {
+		const struct plan *p = &s->plan[i];
+		if (p->group || !p->xr || !p->yr || !p->rr)
+			return false;
+	}
+	return true;
+}
+
+/* Cycles of the plan as it stands; memory addresses only for telling storages apart. INT64_MAX: not at all */
+static int cycles_of(struct seg *s, int64_t *cycles)
+{
+	uint64_t at = 0;
+
+	for (int i = 0; i < s->n_stor; i++) {
+		struct cten *t = &s->cc->ten[s->stor[i].root];
+		if (!t->in_const)
+			t->offset = at;
+		at += (uint64_t)s->stor[i].bytes;
+	}
+	/* About what tune.c will do. */
+	for (int i = 0; i < s->n; i++)
+		plan_split(s->cc, seg_node(s, i), &s->plan[i], 3);
+	int err = seg_emit(s);
+	*cycles = err ? INT64_MAX : seg_cycles(s);
+	if (*cycles < 0)
+		return -ENOMEM;
+	return err == -ENOMEM ? err : 0;
+}
+
+/* Large residents take room from stripes, long groups from everything: a few of both are tried. */
+static struct trial trial_at(const struct seg *s, int k)
+{
+	static const int eighths[] = { 8, 4, 3, 2, 1 }, nodes[] = { GROUP_NODES, 7, 3, 2, 0 };
+	int n = (int)(sizeof nodes / sizeof *nodes);
+
+	return (struct trial){ budget_all(s) / 8 * eighths[k / 4 / n], nodes[k / 4 % n], k & 1, k & 2 };
+}
+
+#define N_TRIALS 100
+
+static int place_best(struct seg *s, int64_t *used)
+{
+	int64_t best = INT64_MAX, cycles;
+	struct trial chosen = trial_at(s, 0);
+	int64_t emitted = 0;
+
+	for (int k = 0; k < N_TRIALS && emitted < MAX_TRIED; k++) {
+		struct trial t = trial_at(s, k);
+		int err = place_with(s, used, &t);
+		if (!err && k == 0 && all_fits(s))
+			return 0;
+		if (!err)
+			err = cycles_of(s, &cycles);
+		if (err == -ENOMEM)
+			return err;
+		emitted += s->cmds.n;
+		if (!err && cycles < best) {
+			best = cycles;
+			chosen = t;
+		}
+	}
+	s->cc->bad_node = -1;
+	return place_with(s, used, &chosen);
 }
 
 int seg_place(struct seg *s)
@@ -225,15 +509,7 @@ int seg_place(struct seg *s)
 	int err = used ? list_storages(s) : -ENOMEM;
 
 	if (!err)
-		err = choose_residents(s, used);
-	while (!err) {
-		if ((err = plan_all(s, used)) || (err = list_areas(s)))
-			break;
-		err = alloc_with_prefetch(s);
-		if (err != -ENOSPC)
-			break;
-		err = evict(s, used) ? 0 : -ENOSPC;
-	}
+		err = place_best(s, used);
 	free(used);
 	if (err == -ENOSPC) {
 		s->cc->bad_node = s->cc->items[s->first_item].index;
@@ -250,6 +526,7 @@ void seg_clear(struct seg *s)
 	free(s->stor);
 	free(s->plan);
 	free(s->area);
+	free(s->group);
 	free(s->cmds.p);
 	free(s->cmds.rec);
 }

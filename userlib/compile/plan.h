@@ -12,6 +12,7 @@
 struct area {
 	int64_t bytes, addr;
 	int t0, t1;            /* occupied */
+	int need;              /* node before which it must be there */
 	int use0, use1;        /* nodes that access it */
 	bool weights;          /* may be filled ahead: t0 moves down where there is room */
 };
@@ -23,21 +24,56 @@ struct stor {
 	int first, last;       /* nodes that touch it */
 	bool ext_in, ext_out;  /* comes from memory; is needed in memory afterwards */
 	bool resident;
+	int may_over;          /* storage whose bytes it may take over: the second addend, read for the
+	                        * last time where this one is written; -1 */
+	int over, under;       /* resident: the one it does take over; the one that takes it over; -1 */
 	bool loaded;           /* emit.c: its load is out */
 	int area;              /* resident */
 };
 
 #define MAX_SLOTS 4
 
+/* Rows of one storage, kept while a group works on them; see stripe.c. */
+struct ring {
+	int stor;
+	int64_t rows, over, row_bytes, height;
+	int writer;            /* node of the group, or -1: loaded */
+	bool load, store;      /* comes from memory; goes there */
+	int area;
+};
+
+#define GROUP_NODES 24
+
+/* Nodes [first, +n) of the step, run in stripes. */
+struct group {
+	int first, n;
+	int64_t step;          /* rows of the last node in one stripe */
+	bool full;             /* every stripe fills whole groups of the array's rows */
+	int n_ring;
+	struct ring ring[3 * GROUP_NODES];
+	int rx[GROUP_NODES], rr[GROUP_NODES], ry[GROUP_NODES];   /* rings of each node's operands, -1: resident */
+	int ahead[GROUP_NODES];   /* stripes that it runs before the last node */
+	bool read[GROUP_NODES];   /* a node of the group reads its result */
+};
+
+/* What group_walk() meets, in order. */
+struct group_walker {
+	int (*load)(struct group_walker *w, int ring, int64_t from, int64_t end);
+	int (*rows)(struct group_walker *w, int k, int64_t from, int64_t end);
+};
+
 /*
  * Output tiles of one node. A job is one tile of th x tw pixels and tc
  * channels. Jobs run pixels outermost, or channels outermost (by_channel).
  */
 struct plan {
+	int group;             /* 1 + the stripe group that the node is in, 0 none; then nothing below the
+	                        * storages counts but the weights */
 	int sx, sr, sy;        /* storages of x, r (-1), y */
 	bool xr, rr, yr;       /* resident */
 	int64_t th, tw, tc;
 	bool by_channel;
+	int slots;             /* 2; 1 where only that fits: nothing then overlaps */
 	bool all_weights;      /* records and weights of the node in one area; else slots of tc channels */
 	bool split_k;          /* jobs of one column tile and at most n pixels, weights in parts of kq chunks */
 	int64_t kq;
@@ -57,9 +93,13 @@ struct seg {
 	struct stor *stor;     int n_stor;
 	struct plan *plan;     /* one per node */
 	struct area *area;     uint32_t n_area, cap_area;
+	struct group *group;   uint32_t n_group, cap_group;
 	struct cmds cmds;
 	int step;              /* in the program */
 };
+
+/* Last node that touches the bytes of a resident, whoever owns them by then. */
+int stor_last(const struct seg *s, int stor);
 
 struct node *seg_node(const struct seg *s, int i);
 
@@ -80,8 +120,17 @@ int plan_node(const struct cc *cc, const struct node *nd, struct plan *p, int64_
 /* Cut a node that is all on chip into about k jobs, so that its neighbours can start earlier. */
 void plan_split(const struct cc *cc, const struct node *nd, struct plan *p, int64_t k);
 
-/* alloc.c: addresses for all areas. 0, -ENOSPC, -ENOMEM */
-int alloc_areas(struct seg *s, int64_t sp_bytes, int64_t align);
+/* alloc.c: addresses for all areas; apart from each other, those above `compact` bytes just
+ * packed. 0, -ENOSPC (*failed: the
+ * area for which there was no room), -ENOMEM */
+int alloc_areas(struct seg *s, int64_t sp_bytes, int64_t align, int64_t compact, int *failed);
+
+/* stripe.c: groups of at most `most` nodes, among those whose results do not stay on chip; full:
+ * stripes of whole pixel groups only, at the price of more rows */
+int seg_groups(struct seg *s, int most, bool full);
+int group_walk(struct seg *s, struct group *g, struct group_walker *w);
+int64_t group_stripes(const struct seg *s, const struct group *g);
+void group_targets(const struct seg *s, const struct group *g, int64_t stripe, int64_t *target);
 
 /* place.c: residency, plans, areas. 0 or negative errno; -ERANGE with cc->bad_node */
 int seg_place(struct seg *s);
@@ -100,9 +149,10 @@ int hazards_add(struct hazards *h, struct cmd *c, uint32_t unit_index);
 int seg_tune(struct seg *s);
 
 /* simulate.c: start and retirement of every command, and when all is done. 0 or -ENOMEM */
-int simulate(const struct cmds *c, uint64_t *start, uint64_t *end, uint64_t *total);
+int simulate(const struct cmds *c, bool slow_memory, uint64_t *start, uint64_t *end, uint64_t *total);
 
-/* sched.c: cycles that the emitted commands should take; -1: out of memory */
+/* sched.c: cycles that the emitted commands should take, with fast and with slow memory
+ * together; -1: out of memory */
 int64_t seg_cycles(const struct seg *s);
 /* Interleave the units and append the stream to the program. */
 int seg_sched(struct seg *s);

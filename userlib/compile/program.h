@@ -29,7 +29,7 @@
 extern "C" {
 #endif
 
-#define WEFT_PROGRAM_VERSION 1
+#define WEFT_PROGRAM_VERSION 2
 
 enum weft_place {
 	WEFT_PLACE_NONE = 0,   /* never in memory: fused away, or only in the scratchpad */
@@ -78,7 +78,7 @@ struct weft_step {
  * What a command is for. When it retires, for each of its records, all
  *   iy < n_y, ix < n_x, c < n_c:
  *   element first + iy*y_elems + ix*x_elems + c (row-major) of the tensor
- *   == sp[(addr + iy*y_bytes + ix*x_bytes + c) mod 2^20]
+ *   == sp[(addr + iy*y_bytes + ix*x_bytes + c*E) mod 2^20], E: bytes of an element
  */
 struct weft_pcmd {
 	int32_t op;            /* graph operator it works for, or -1 */

@@ -13,6 +13,9 @@
 /* save_graph.c. Writing: *g is read. Reading: *g is made, checked; freed on failure. */
 void save_graph(struct io *io, weft_graph **g, char *msg);
 
+/* save_graph.c. The attributes that an operator has; nothing for those without. */
+void save_attributes(struct io *io, weft_opcode op, weft_attr *a);
+
 /* save_program.c. Reading: arrays are made. */
 void save_head(struct io *io, weft_program *p);
 void save_steps(struct io *io, weft_program *p);

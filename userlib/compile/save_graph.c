@@ -45,6 +45,43 @@ static void conv(struct io *io, struct weft_attr_conv *a)
 	io_i32(io, &a->x_zp);
 	io_i32(io, &a->w_zp);
 	dtype(io, &a->acc);
+	io_bool(io, &a->local_bound);
+	io_i32(io, &a->log2_scale);
+}
+
+static void nan_mode(struct io *io, weft_nan_mode *m)
+{
+	int32_t v = (int32_t)*m;
+
+	io_i32(io, &v);
+	*m = (weft_nan_mode)v;
+}
+
+static void conv3d(struct io *io, struct weft_attr_conv3d *a)
+{
+	ints(io, a->pad, 6);
+	ints(io, a->stride, 3);
+	ints(io, a->dilation, 3);
+	io_i32(io, &a->x_zp);
+	io_i32(io, &a->w_zp);
+	dtype(io, &a->acc);
+	io_bool(io, &a->local_bound);
+}
+
+static void resize(struct io *io, struct weft_attr_resize *a)
+{
+	int32_t mode = (int32_t)a->mode;
+
+	io_i32(io, &a->scale_y_n);
+	io_i32(io, &a->scale_y_d);
+	io_i32(io, &a->scale_x_n);
+	io_i32(io, &a->scale_x_d);
+	io_i32(io, &a->offset_y);
+	io_i32(io, &a->offset_x);
+	io_i32(io, &a->border_y);
+	io_i32(io, &a->border_x);
+	io_i32(io, &mode);
+	a->mode = (weft_resize_mode)mode;
 }
 
 static void pool(struct io *io, struct weft_attr_pool *a)
@@ -55,6 +92,7 @@ static void pool(struct io *io, struct weft_attr_pool *a)
 	io_i32(io, &a->x_zp);
 	io_i32(io, &a->y_zp);
 	dtype(io, &a->acc);
+	nan_mode(io, &a->nan);
 }
 
 static void pad(struct io *io, struct weft_attr_pad *a)
@@ -71,6 +109,7 @@ static void clamp(struct io *io, struct weft_attr_clamp *a)
 	io_i64(io, &a->max);
 	io_f64(io, &a->fmin);
 	io_f64(io, &a->fmax);
+	nan_mode(io, &a->nan);
 }
 
 static void quant(struct io *io, struct weft_attr_quant *a)
@@ -81,7 +120,29 @@ static void quant(struct io *io, struct weft_attr_quant *a)
 	io_i32(io, &a->y_zp);
 }
 
-static void attributes(struct io *io, weft_opcode op, weft_attr *a)
+static void factors(struct io *io, struct weft_tfl_factor *f, int n)
+{
+	for (int i = 0; i < n; i++) {
+		io_i32(io, &f[i].multiplier);
+		io_i32(io, &f[i].shift);
+	}
+}
+
+static void lstm(struct io *io, struct weft_attr_tfl_lstm *a)
+{
+	io_bool(io, &a->time_major);
+	io_i32(io, &a->x_zp);
+	io_i32(io, &a->y_zp);
+	io_i32(io, &a->cell_power);
+	io_i32(io, &a->cell_clip);
+	factors(io, a->x_gate, 4);
+	factors(io, a->h_gate, 4);
+	factors(io, &a->forget_cell, 1);
+	factors(io, &a->input_cell, 1);
+	factors(io, &a->hidden, 1);
+}
+
+void save_attributes(struct io *io, weft_opcode op, weft_attr *a)
 {
 	switch (op) {
 	case WEFT_OP_CONV2D:
@@ -93,16 +154,47 @@ static void attributes(struct io *io, weft_opcode op, weft_attr *a)
 	case WEFT_OP_MAX_POOL2D:
 		pool(io, &a->pool);
 		break;
+	case WEFT_OP_CONV3D:
+		conv3d(io, &a->conv3d);
+		break;
+	case WEFT_OP_FFT2D:
+	case WEFT_OP_RFFT2D:
+		io_bool(io, &a->fft.inverse);
+		io_bool(io, &a->fft.local_bound);
+		break;
 	case WEFT_OP_ARGMAX:
-	case WEFT_OP_REDUCE_SUM:
+	case WEFT_OP_REDUCE_ALL:
+	case WEFT_OP_REDUCE_ANY:
 	case WEFT_OP_REDUCE_MAX:
 	case WEFT_OP_REDUCE_MIN:
+	case WEFT_OP_REDUCE_PRODUCT:
+	case WEFT_OP_REDUCE_SUM:
 	case WEFT_OP_CONCAT:
+	case WEFT_OP_REVERSE:
 		io_i32(io, &a->axis.axis);
+		nan_mode(io, &a->axis.nan);
+		break;
+	case WEFT_OP_MAXIMUM:
+	case WEFT_OP_MINIMUM:
+		nan_mode(io, &a->nan.nan);
+		break;
+	case WEFT_OP_ARITHMETIC_RIGHT_SHIFT:
+		io_bool(io, &a->shift.round);
+		break;
+	case WEFT_OP_NEGATE:
+		io_i32(io, &a->negate.x_zp);
+		io_i32(io, &a->negate.y_zp);
+		break;
+	case WEFT_OP_TILE:
+		ints(io, a->tile.multiple, WEFT_MAX_RANK);
+		break;
+	case WEFT_OP_RESIZE:
+		resize(io, &a->resize);
 		break;
 	case WEFT_OP_MATMUL:
 		io_i32(io, &a->matmul.a_zp);
 		io_i32(io, &a->matmul.b_zp);
+		io_i32(io, &a->matmul.log2_scale);
 		break;
 	case WEFT_OP_CLAMP:
 		clamp(io, &a->clamp);
@@ -127,10 +219,26 @@ static void attributes(struct io *io, weft_opcode op, weft_attr *a)
 		io_f32(io, &a->tfl_softmax.x_scale);
 		io_f32(io, &a->tfl_softmax.beta);
 		break;
+	case WEFT_OP_TFL_RESIZE_BILINEAR:
+		io_bool(io, &a->tfl_resize.align_corners);
+		io_bool(io, &a->tfl_resize.half_pixel);
+		io_bool(io, &a->tfl_resize.raw_uint8);
+		break;
+	case WEFT_OP_TFL_LSTM:
+		lstm(io, &a->tfl_lstm);
+		break;
 	case WEFT_OP_TFL_LOGISTIC:
+	case WEFT_OP_TFL_TANH:
 	case WEFT_OP_TFL_QUANTIZE:
 	case WEFT_OP_TFL_DEQUANTIZE:
 		quant(io, &a->quant);
+		break;
+	case WEFT_OP_ONNX_QUANTIZE:
+	case WEFT_OP_ONNX_CAST:
+	case WEFT_OP_ONNX_FAKE_CONVERT:
+		io_bool(io, &a->onnx.saturate);
+		if (op != WEFT_OP_ONNX_CAST)
+			dtype(io, &a->onnx.type);
 		break;
 	default:
 		break;
@@ -221,7 +329,7 @@ static void read_tensor(struct io *io, weft_graph *g)
 	free(t.name);
 }
 
-static void op_io(struct io *io, struct weft_gop *o, int *in)
+static void op_io(struct io *io, struct weft_gop *o, int *in, int *out)
 {
 	int32_t code = (int32_t)o->op;
 
@@ -230,24 +338,24 @@ static void op_io(struct io *io, struct weft_gop *o, int *in)
 	io_i32(io, &o->src);
 	io_count(io, &o->n_in, 4);
 	io_count(io, &o->n_out, 4);
-	if (o->n_in > WEFT_OP_MAX_INPUTS || o->n_out > 4)
+	if (o->n_in > WEFT_OP_MAX_INPUTS || o->n_out > WEFT_OP_MAX_OUTPUTS)
 		io_fail(io, "an operator has too many operands");
 	if (io->err)
 		return;
 	ints(io, in, o->n_in);
-	ints(io, o->out, o->n_out);
-	attributes(io, o->op, &o->attr);
+	ints(io, out, o->n_out);
+	save_attributes(io, o->op, &o->attr);
 }
 
 static void read_op(struct io *io, weft_graph *g)
 {
 	struct weft_gop o = { 0 };
-	int in[WEFT_OP_MAX_INPUTS];
+	int in[WEFT_OP_MAX_INPUTS], out[WEFT_OP_MAX_OUTPUTS];
 
-	op_io(io, &o, in);
+	op_io(io, &o, in, out);
 	if (io->err)
 		return;
-	int i = weft_graph_op(g, o.op, &o.attr, o.src, in, o.n_in, o.out, o.n_out);
+	int i = weft_graph_op(g, o.op, &o.attr, o.src, in, o.n_in, out, o.n_out);
 	if (i == -EINVAL)
 		io_fail(io, "an operator has no result");
 	else if (i < 0)
@@ -311,7 +419,7 @@ static void body(struct io *io, weft_graph *g)
 		io_fail(io, "more operators than a container holds");
 	for (int i = 0; i < n && !io->err; i++) {
 		if (io->write)
-			op_io(io, &g->ops[i], g->ops[i].in);
+			op_io(io, &g->ops[i], g->ops[i].in, g->ops[i].out);
 		else
 			read_op(io, g);
 	}

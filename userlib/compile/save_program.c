@@ -163,10 +163,12 @@ static void check_tensor(struct io *io, const weft_program *p, int i)
 
 	if (t->place > WEFT_PLACE_CONST)
 		io_fail(io, "a tensor is at no known place");
-	/* Aliases point at what comes before them, so that following them ends. */
+	/* No chains, so that following one ends. */
 	if (t->alias_of < -1 || t->alias_of >= p->n_tensors || t->alias_of == i ||
-	    (t->alias_of >= 0 && p->tensors[t->alias_of].alias_of >= 0))
+	    (t->alias_of >= 0 && p->tensors[t->alias_of].alias_of >= 0)) {
 		io_fail(io, "a tensor shares the bytes of one that is none itself");
+		return;
+	}
 	if (t->bytes != weft_tensor_bytes(&p->graph->tensors[i].t))
 		io_fail(io, "a tensor has not the bytes of its shape");
 	if (t->alias_of >= 0 && p->tensors[t->alias_of].bytes != t->bytes)
@@ -202,8 +204,9 @@ static void check_rec(struct io *io, const weft_program *p, const struct weft_pr
 		io_fail(io, "a record names elements beyond its tensor");
 	if ((uint64_t)r->n_y * r->n_x > all || (uint64_t)r->n_y * r->n_x * r->n_c > all)
 		io_fail(io, "a record names more elements than its tensor has");
-	if (weft_dtype_bytes(p->graph->tensors[r->tensor].t.dtype) != 1)
-		io_fail(io, "a record names a tensor that is not of bytes");
+	size_t size = weft_dtype_bytes(p->graph->tensors[r->tensor].t.dtype);
+	if (size != 1 && size != 2)
+		io_fail(io, "a record names a tensor that the device does not make");
 }
 
 void save_check(struct io *io, const weft_program *p)

@@ -58,16 +58,16 @@ void cc_shape(struct cc *cc)
 	for (int i = 0; i < cc->n_nodes; i++) {
 		struct node *nd = &cc->nodes[i];
 
+		nd->own = (struct views){ nd->x, nd->r, nd->y, nd->dbg };
 		/* One input channel: an ordinary convolution. */
 		if (nd->kind == NODE_DWCONV && nd->x.dim[3] == 1) {
 			nd->kind = NODE_CONV;
 			nd->w_by_tap = true;
 		}
-		if (!all_dense(nd))
-			continue;
-		if (nd->kind == NODE_CONV)
+		if (nd->kind == NODE_CONV && all_dense(nd))
 			flatten_conv(nd);
-		else if (nd->kind == NODE_ELT)
+		else if (nd->kind == NODE_ELT && all_dense(nd))
 			flatten_elt(cc, nd);
+		nd->flat = (struct views){ nd->x, nd->r, nd->y, nd->dbg };
 	}
 }

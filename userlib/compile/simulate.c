@@ -26,6 +26,7 @@ struct unit {
 
 struct sim {
 	const struct cmds *c;
+	bool slow;             /* memory */
 	struct unit u[WEFT_N_UNITS];
 	uint64_t t, *start, *end;
 };
@@ -61,7 +62,8 @@ static void start_heads(struct sim *s)
 			continue;
 		u->busy = true;
 		u->now = u->cmd[u->next++];
-		u->left = (uint64_t)s->c->p[u->now].cost * ONE;
+		const struct cmd *c = &s->c->p[u->now];
+		u->left = (uint64_t)(s->slow && c->slow ? c->slow : c->cost) * ONE;
 		s->start[u->now] = s->t;
 	}
 }
@@ -80,6 +82,9 @@ static uint64_t rows_rate(const struct sim *s, int k)
 
 static uint64_t rate_of(const struct sim *s, int k)
 {
+	/* Slow memory serves one direction at a time. */
+	if (s->slow && ((k == WEFT_UNIT_LD && s->u[WEFT_UNIT_ST].busy) || (k == WEFT_UNIT_ST && s->u[WEFT_UNIT_LD].busy)))
+		return ONE / 2;
 	if (k != WEFT_UNIT_VE)
 		return ONE;
 	uint64_t want = rows_rate(s, WEFT_UNIT_VE), room = ONE - rows_rate(s, WEFT_UNIT_CV);
@@ -131,9 +136,9 @@ static void advance(struct sim *s, uint64_t dt)
 	}
 }
 
-int simulate(const struct cmds *c, uint64_t *start, uint64_t *end, uint64_t *total)
+int simulate(const struct cmds *c, bool slow_memory, uint64_t *start, uint64_t *end, uint64_t *total)
 {
-	struct sim s = { .c = c, .start = start, .end = end };
+	struct sim s = { .c = c, .slow = slow_memory, .start = start, .end = end };
 	int err = open_units(&s);
 
 	while (!err) {

@@ -22,16 +22,17 @@ struct strips {
 	struct cc *cc;
 	int conv;              /* node */
 	int root;              /* the strips' storage */
-	int64_t h, w, ow, ic, kw, width;   /* width: bytes of a strip's row */
+	int64_t h, w, ow, ic, kw, width;   /* width: elements of a strip's row */
+	int64_t elem;          /* bytes of one */
 };
 
 static bool shape_fits(const struct cc *cc, const struct node *nd)
 {
 	const struct view *x = &nd->x, *y = &nd->y;
-	int64_t bytes = y->dim[2] * x->dim[1] * nd->kw * x->dim[3];
+	int64_t bytes = y->dim[2] * x->dim[1] * nd->kw * x->dim[3] * view_elem(x);
 
 	return nd->kind == NODE_CONV && nd->kh > 1 && nd->dx == 1 && nd->dy == 1 && x->dim[0] == 1 &&
-	       x->step[2] == x->dim[3] && nd->kw <= x->dim[2] && bytes <= cc->sp_bytes / 6 &&
+	       x->step[2] == x->dim[3] * view_elem(x) && nd->kw <= x->dim[2] && bytes <= cc->sp_bytes / 6 &&
 	       y->dim[1] <= 4096 && y->dim[2] <= 4096 && x->dim[1] <= 8192;
 }
 
@@ -52,7 +53,7 @@ static bool worth_it(const struct cc *cc, const struct node *nd)
 	int64_t groups = ceil_div(y->dim[1] * y->dim[2], cc->n) * tiles;
 	int64_t before = groups * nd->kh * ceil_div(run, cc->n) * cc->n;
 	int64_t after = groups * ceil_div(nd->kh * run, cc->n) * cc->n;
-	int64_t copies = y->dim[2] * x->dim[1];
+	int64_t copies = y->dim[2] * x->dim[1] * view_elem(x);
 
 	edges(nd, &left, &right);
 	return left + right <= MAX_EDGES && left + right < y->dim[2] && run <= 4 * cc->n &&
@@ -87,17 +88,19 @@ static struct node *new_copy(const struct strips *s)
 		return NULL;
 	const struct node *conv = &cc->nodes[s->conv];
 	struct node *nd = &cc->nodes[cc->n_nodes++];
+	int64_t lowest = -((int64_t)1 << (8 * s->elem - 1));
 	*nd = (struct node){
 		.kind = NODE_ELT, .op = conv->op, .last = conv->last, .y_tensor = -1, .x_t = conv->x_t, .r_t = -1,
 		.before = s->conv + 1, .by_columns = true,
 		.kh = 1, .kw = 1, .sy = 1, .sx = 1, .dy = 1, .dx = 1, .m = 1, .w = -1, .bias = -1,
-		.scale_mul = -1, .scale_shift = -1, .y_min = -128, .y_max = 127, .s_min = -128, .s_max = 127,
+		.scale_mul = -1, .scale_shift = -1, .mode = conv->mode,
+		.y_min = (int)lowest, .y_max = (int)(-1 - lowest), .s_min = (int)lowest, .s_max = (int)(-1 - lowest),
 		.a = { 1u << 30, 30, false }, .b = { 1u << 30, 30, false }, .s = { 1u << 30, 30, false },
 	};
 	return nd;
 }
 
-/* Strips [ox, +n): n bytes [from, +len) of every row, out of column byte `at` of the input. */
+/* Strips [ox, +n): elements [from, +len) of every row, out of the input's row from element `at` on. */
 static int copy(const struct strips *s, int64_t ox, int64_t n, int64_t from, int64_t len, int64_t at, bool fill)
 {
 	struct node *nd = new_copy(s);
@@ -106,14 +109,14 @@ static int copy(const struct strips *s, int64_t ox, int64_t n, int64_t from, int
 		return -ENOMEM;
 	const struct node *conv = &s->cc->nodes[s->conv];
 	nd->x = conv->x;
-	nd->x.off += at;
+	nd->x.off += at * s->elem;
 	nd->x.dim[1] = n;
 	nd->x.dim[2] = s->h;
 	nd->x.dim[3] = len;
-	nd->x.step[1] = conv->sx * s->ic;
+	nd->x.step[1] = conv->sx * s->ic * s->elem;
 	nd->x.step[2] = conv->x.step[1];
-	nd->y = view_dense(s->root, (int64_t[4]){ 1, s->ow, s->h, s->width });
-	nd->y.off = ox * s->h * s->width + from;
+	nd->y = view_dense(s->root, (int64_t[4]){ 1, s->ow, s->h, s->width }, s->elem);
+	nd->y.off = (ox * s->h * s->width + from) * s->elem;
 	nd->y.dim[1] = n;
 	nd->y.dim[3] = len;
 	nd->dbg = nd->y;
@@ -153,7 +156,7 @@ static void turn_conv(const struct strips *s)
 {
 	struct node *nd = &s->cc->nodes[s->conv];
 
-	nd->x = view_dense(s->root, (int64_t[4]){ 1, s->ow, s->h, s->width });
+	nd->x = view_dense(s->root, (int64_t[4]){ 1, s->ow, s->h, s->width }, s->elem);
 	swap_yx(&nd->y);
 	swap_yx(&nd->dbg);
 	if (nd->add)
@@ -171,11 +174,11 @@ static int make_strips(struct cc *cc, int i)
 {
 	const struct node *nd = &cc->nodes[i];
 	struct strips s = { .cc = cc, .conv = i, .h = nd->x.dim[1], .w = nd->x.dim[2], .ow = nd->y.dim[2],
-	                    .ic = nd->x.dim[3], .kw = nd->kw, .width = nd->kw * nd->x.dim[3] };
+	                    .ic = nd->x.dim[3], .kw = nd->kw, .width = nd->kw * nd->x.dim[3], .elem = view_elem(&nd->x) };
 	int64_t left, right, sx = nd->sx, pl = nd->pl;
 	int err = 0;
 
-	s.root = new_root(cc, s.ow * s.h * s.width);
+	s.root = new_root(cc, s.ow * s.h * s.width * s.elem);
 	if (s.root < 0)
 		return s.root;
 	edges(nd, &left, &right);

@@ -2,7 +2,7 @@
 /*
  * Cutting a node into tiles that fit. Every combination of width (halved),
  * channels (halved) and loop order is tried with the greatest height that
- * fits; the one with the least memory traffic wins.
+ * fits, and with halves of that; the one that should take the fewest cycles wins.
  */
 #include <errno.h>
 
@@ -62,24 +62,52 @@ static struct counts job_counts(const struct node *nd, const struct plan *p)
 static int64_t measure(const struct cc *cc, const struct node *nd, struct plan *p)
 {
 	struct counts k = job_counts(nd, p);
-	int slots = k.pixels * k.channels > 1 ? 2 : 1;
+	int slots = k.pixels * k.channels > 1 ? p->slots : 1;
 	int64_t pixels = p->th * p->tw;
 
-	p->n_in = p->xr ? 0 : k.pixels > 1 || (channelwise(nd) && k.channels > 1) ? 2 : 1;
+	p->n_in = p->xr ? 0 : k.pixels > 1 || (channelwise(nd) && k.channels > 1) ? p->slots : 1;
 	p->n_r = p->rr || !nd->add ? 0 : slots;
 	p->n_out = p->yr ? 0 : slots;
-	p->n_w = nd->w < 0 ? 0 : p->all_weights ? 1 : (int)min64(2, k.channels);
-	p->in_bytes = round_up(rows_for(nd, p->th) * cols_for(nd, p->tw) * (channelwise(nd) ? p->tc : nd->x.dim[3]), cc->n);
-	p->r_bytes = p->out_bytes = round_up(pixels * p->tc, cc->n);
+	p->n_w = nd->w < 0 ? 0 : p->all_weights ? 1 : (int)min64(p->slots, k.channels);
+	p->in_bytes = round_up(rows_for(nd, p->th) * cols_for(nd, p->tw) * (channelwise(nd) ? p->tc : nd->x.dim[3]) *
+	                       view_elem(&nd->x), cc->n);
+	p->r_bytes = p->out_bytes = round_up(pixels * p->tc * view_elem(&nd->y), cc->n);
 	p->w_bytes = weights_of(nd, cc, p->all_weights ? nd->y.dim[3] : p->tc);
 	if (p->split_k) {
-		p->n_w = 2;
+		p->n_w = p->slots;
 		p->w_bytes = p->kq * cc->n * cc->n * (nd->joined ? 1 : nd->kw) + WEFT_PARAM_BYTES * cc->n;
 	}
 	return p->n_in * p->in_bytes + p->n_r * p->r_bytes + p->n_out * p->out_bytes + p->n_w * p->w_bytes;
 }
 
-static int64_t traffic(const struct cc *cc, const struct node *nd, const struct plan *p)
+/* Rows of the array that tiles of h x w fill, in groups of n. */
+static int64_t groups_of(const struct cc *cc, const struct node *nd, const struct plan *p)
+{
+	int64_t oh = nd->y.dim[1], ow = nd->y.dim[2], h[2] = { p->th, oh % p->th }, w[2] = { p->tw, ow % p->tw };
+	int64_t nh[2] = { oh / p->th, 1 }, nw[2] = { ow / p->tw, 1 }, sum = 0;
+
+	for (int i = 0; i < 4; i++)
+		sum += nh[i / 2] * nw[i % 2] * ceil_div(h[i / 2] * w[i % 2], cc->n);
+	return nd->y.dim[0] * sum;
+}
+
+/* Cycles of the array; of the vector engine, roughly. */
+static int64_t work(const struct cc *cc, const struct node *nd, const struct plan *p)
+{
+	int64_t blocks = ceil_div(nd->y.dim[3], cc->n);
+
+	if (nd->kind == NODE_CONV || nd->kind == NODE_DWCONV)
+		return groups_of(cc, nd, p) * blocks * (nd->tile_bytes / cc->n);
+	return view_elements(&nd->x) / cc->n;
+}
+
+/* Weights are used about as fast as they come. */
+static bool few_pixels(const struct cc *cc, const struct node *nd)
+{
+	return view_elements(&nd->y) / nd->y.dim[3] <= 2 * cc->n;
+}
+
+static int64_t expected(const struct cc *cc, const struct node *nd, const struct plan *p)
 {
 	struct counts k = job_counts(nd, p);
 	int64_t once = weights_of(nd, cc, nd->y.dim[3]), bytes = 0;
@@ -89,7 +117,18 @@ static int64_t traffic(const struct cc *cc, const struct node *nd, const struct 
 		bytes += k.pixels * p->in_bytes * (channelwise(nd) ? k.channels : many && p->by_channel ? k.channels : 1);
 	if (nd->w >= 0)
 		bytes += once * (p->all_weights || p->by_channel ? 1 : k.pixels);
-	return bytes / MEM_BYTES_PER_CYCLE + k.pixels * k.channels * JOB_CYCLES;
+	if (!p->rr)
+		bytes += view_bytes(&nd->r);
+	if (!p->yr)
+		bytes += view_bytes(&nd->y);
+	/* What nothing hides: the first tile's load and the last one's store; of weights that come as a
+	 * whole, some have come during the node before. Where they are all that counts, the more of them
+	 * come before the better. */
+	int64_t edge = (p->xr ? 0 : p->in_bytes) + (p->yr ? 0 : p->out_bytes);
+	if (!few_pixels(cc, nd))
+		edge += p->w_bytes / (p->all_weights ? 4 : 1);
+	return max64(bytes / MEM_BYTES_PER_CYCLE, work(cc, nd, p)) + edge / MEM_BYTES_PER_CYCLE +
+	       k.pixels * k.channels * JOB_CYCLES;
 }
 
 /* Greatest th that fits with the other choices made; 0 if none. */
@@ -126,32 +165,35 @@ static int64_t max_width(const struct cc *cc, const struct node *nd)
 	int64_t tw = min64(nd->y.dim[2], 65535);
 
 	if (nd->kind == NODE_DW && nd->x.dim[2] > 16384)
-		tw = min64(tw, (cc->cfg->dw_line - 3) / nd->sx + 1);
+		tw = min64(tw, (cc->cfg->dw_line / view_elem(&nd->x) - 3) / nd->sx + 1);
 	return tw;
 }
 
 static void try_tile(const struct cc *cc, const struct node *nd, struct plan p, int64_t budget, struct plan *best)
 {
-	if (!fit_height(cc, nd, &p, budget, max_height(nd)) || measure(cc, nd, &p) > budget)
-		return;
-	p.cost = traffic(cc, nd, &p);
-	if (best->cost < 0 || p.cost < best->cost)
-		*best = p;
+	bool on_chip = p.xr && p.yr && (p.rr || !nd->add);
+
+	for (int64_t most = max_height(nd); fit_height(cc, nd, &p, budget, most); most = p.th / 2) {
+		if (measure(cc, nd, &p) > budget)
+			continue;
+		p.cost = expected(cc, nd, &p);
+		if (best->cost < 0 || p.cost < best->cost)
+			*best = p;
+		if (on_chip || p.th == 1)
+			break;
+	}
 }
 
 static void try_channels(const struct cc *cc, const struct node *nd, struct plan p, int64_t budget, struct plan *best)
 {
-	int64_t widest = max_width(cc, nd);
-
-	for (int64_t parts = 1; parts <= widest; parts *= 2) {
-		p.tw = ceil_div(widest, parts);
+	for (p.tw = max_width(cc, nd); ; p.tw = ceil_div(p.tw, 2)) {
 		p.by_channel = false;
 		try_tile(cc, nd, p, budget, best);
 		p.by_channel = true;
 		if (p.tc < nd->y.dim[3])
 			try_tile(cc, nd, p, budget, best);
 		/* Nothing but width is gained by narrower tiles. */
-		if (p.xr && p.yr && (p.rr || !nd->add))
+		if (p.tw == 1 || (p.xr && p.yr && (p.rr || !nd->add)))
 			break;
 	}
 }
@@ -166,7 +208,7 @@ static void try_split_k(const struct cc *cc, const struct node *nd, struct plan 
 	p.th = 1;
 	for (p.tw = min64(cc->n, nd->y.dim[2]); p.tw >= 1; p.tw /= 2) {
 		p.kq = 0;
-		int64_t room = budget - measure(cc, nd, &p), word = 2 * cc->n * cc->n * (nd->joined ? 1 : nd->kw);
+		int64_t room = budget - measure(cc, nd, &p), word = p.slots * cc->n * cc->n * (nd->joined ? 1 : nd->kw);
 		p.kq = min64(room / word, nd->chunks);
 		if (p.kq < 1)
 			continue;
@@ -185,8 +227,7 @@ static void choose_piece(const struct cc *cc, const struct node *nd, struct plan
 	p->piece = nd->n_tiles;
 	if (nd->w < 0 || !p->all_weights)
 		return;
-	int64_t groups = ceil_div(view_elements(&nd->y) / nd->y.dim[3], cc->n);
-	if (groups > 2)
+	if (!few_pixels(cc, nd))
 		return;
 	p->piece = min64(max64(STREAM_PIECE / nd->tile_bytes, 1), nd->n_tiles);
 	if (p->piece == nd->n_tiles)
@@ -212,9 +253,9 @@ void plan_split(const struct cc *cc, const struct node *nd, struct plan *p, int6
 	p->tw = oh == 1 ? min64(ow, round_up(ceil_div(ow, k), cc->n)) : ow;
 }
 
-int plan_node(const struct cc *cc, const struct node *nd, struct plan *p, int64_t budget)
+static struct plan best_plan(const struct cc *cc, const struct node *nd, struct plan t, int64_t budget)
 {
-	struct plan best = *p, t = *p;
+	struct plan best = t;
 
 	best.cost = -1;
 	t.split_k = false;
@@ -227,10 +268,13 @@ int plan_node(const struct cc *cc, const struct node *nd, struct plan *p, int64_
 		if (t.tc <= cc->n || (nd->w >= 0 && !channelwise(nd)))
 			break;
 	}
-	/* Half of what is free, so that the next node's can come meanwhile. */
-	if (nd->w >= 0 && (best.cost < 0 || best.w_bytes > budget / 2)) {
+	/* All on chip, weights take half of what is free, so that the next node's can come meanwhile;
+	 * but where they are used as fast as they come, all of it, in many loads. */
+	bool on_chip = t.xr && t.yr && (t.rr || !nd->add);
+	if (nd->w >= 0 && (best.cost < 0 || !on_chip || best.w_bytes > (few_pixels(cc, nd) ? budget : budget / 2))) {
 		t.all_weights = false;
-		best.cost = -1;
+		if (on_chip)
+			best.cost = -1;
 		for (t.tc = round_up(nd->y.dim[3], cc->n); ; t.tc = round_up(ceil_div(t.tc, 2), cc->n)) {
 			if (t.tc <= 65535 && (weights_of(nd, cc, t.tc) <= budget / 4 || t.tc <= cc->n))
 				try_channels(cc, nd, t, budget, &best);
@@ -240,6 +284,15 @@ int plan_node(const struct cc *cc, const struct node *nd, struct plan *p, int64_
 	}
 	if (best.cost < 0)
 		try_split_k(cc, nd, t, budget, &best);
+	return best;
+}
+
+int plan_node(const struct cc *cc, const struct node *nd, struct plan *p, int64_t budget)
+{
+	struct plan best = { .cost = -1 };
+
+	for (p->slots = 2; p->slots >= 1 && best.cost < 0; p->slots--)
+		best = best_plan(cc, nd, *p, budget);
 	if (best.cost < 0)
 		return -ERANGE;
 	*p = best;

@@ -11,7 +11,7 @@
 
 #include "plan.h"
 
-#define MAX_EMITTED 400000     /* commands of all trials of a step */
+#define MAX_EMITTED 200000     /* commands of all trials of a step */
 
 struct tune {
 	struct seg *s;

@@ -15,13 +15,13 @@ void view_dims(const weft_tensor *t, int64_t dim[4])
 		dim[4 - t->rank + i] *= t->dim[i];
 }
 
-struct view view_dense(int root, const int64_t dim[4])
+struct view view_dense(int root, const int64_t dim[4], int64_t elem_bytes)
 {
 	struct view v = { .root = root };
 
 	for (int i = 0; i < 4; i++)
 		v.dim[i] = dim[i];
-	v.step[3] = 1;
+	v.step[3] = elem_bytes;
 	for (int i = 2; i >= 0; i--)
 		v.step[i] = v.step[i + 1] * v.dim[i + 1];
 	return v;
@@ -35,7 +35,7 @@ int64_t view_elements(const struct view *v)
 /* Steps of dimensions with one element do not matter. */
 bool view_is_dense(const struct view *v)
 {
-	int64_t want = 1;
+	int64_t want = v->step[3];
 
 	for (int i = 3; i >= 0; i--) {
 		if (v->dim[i] != 1 && v->step[i] != want)
@@ -47,7 +47,7 @@ bool view_is_dense(const struct view *v)
 
 struct view view_reshape(const struct view *v, int64_t n, int64_t y, int64_t x, int64_t c)
 {
-	struct view r = view_dense(v->root, (int64_t[4]){ n, y, x, c });
+	struct view r = view_dense(v->root, (int64_t[4]){ n, y, x, c }, v->step[3]);
 
 	r.off = v->off;
 	return r;

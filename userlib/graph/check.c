@@ -9,13 +9,24 @@
 
 #include "check.h"
 
+/* The source file's index of the operator at hand, if it has one. */
+static int source_index(const struct weft_check *c)
+{
+	int src = c->g->ops[c->i_op].src;
+
+	return src >= 0 && src < c->g->n_srcs ? c->g->srcs[src].index : c->i_op;
+}
+
 int weft_check_fail(const struct weft_check *c, const char *format, ...)
 {
 	int n = 0;
 	va_list ap;
 
+	if (c->i_sub >= 0)
+		n = snprintf(c->msg, WEFT_MSG, "sub-graph %d ", c->i_sub);
 	if (c->i_op >= 0)
-		n = snprintf(c->msg, WEFT_MSG, "operator %d %s: ", c->i_op, weft_op_name(c->g->ops[c->i_op].op));
+		n += snprintf(c->msg + n, WEFT_MSG - (size_t)n, "operator %d %s: ", source_index(c),
+		              weft_op_name(c->g->ops[c->i_op].op));
 	va_start(ap, format);
 	vsnprintf(c->msg + n, WEFT_MSG - (size_t)n, format, ap);
 	va_end(ap);
@@ -23,20 +34,19 @@ int weft_check_fail(const struct weft_check *c, const char *format, ...)
 }
 
 /* Product of the dimensions stays within the limit; so does every partial one. */
-static int check_size(const struct weft_check *c, int i)
+static int check_shape(const struct weft_check *c, const char *what, int i, const weft_tensor *t)
 {
-	const weft_tensor *t = &c->g->tensors[i].t;
 	int64_t n = 1;
 
 	if ((int)t->dtype < WEFT_BOOL || (int)t->dtype >= WEFT_N_DTYPES)
-		return weft_check_fail(c, "tensor %d: type %d is none", i, (int)t->dtype);
+		return weft_check_fail(c, "%s %d: type %d is none", what, i, (int)t->dtype);
 	if (t->rank < 0 || t->rank > WEFT_MAX_RANK)
-		return weft_check_fail(c, "tensor %d: rank %d > %d", i, t->rank, WEFT_MAX_RANK);
+		return weft_check_fail(c, "%s %d: rank %d > %d", what, i, t->rank, WEFT_MAX_RANK);
 	for (int k = 0; k < t->rank; k++) {
 		if (t->dim[k] < 1)
-			return weft_check_fail(c, "tensor %d: dimension %d is %lld < 1", i, k, (long long)t->dim[k]);
+			return weft_check_fail(c, "%s %d: dimension %d is %lld < 1", what, i, k, (long long)t->dim[k]);
 		if (t->dim[k] > WEFT_GRAPH_MAX_ELEMENTS / n)
-			return weft_check_fail(c, "tensor %d: more than %lld elements", i,
+			return weft_check_fail(c, "%s %d: more than %lld elements", what, i,
 			                       (long long)WEFT_GRAPH_MAX_ELEMENTS);
 		n *= t->dim[k];
 	}
@@ -89,7 +99,7 @@ static int check_wires(const struct weft_check *c)
 
 	if (o->op <= WEFT_OP_NONE || o->op >= WEFT_N_OPS)
 		return weft_check_fail(c, "opcode %d is none", (int)o->op);
-	if (o->n_in < 0 || o->n_in > WEFT_OP_MAX_INPUTS || o->n_out < 1 || o->n_out > 4)
+	if (o->n_in < 0 || o->n_in > WEFT_OP_MAX_INPUTS || o->n_out < 1 || o->n_out > WEFT_OP_MAX_OUTPUTS)
 		return weft_check_fail(c, "%d inputs, %d outputs", o->n_in, o->n_out);
 	if (o->src < -1 || o->src >= g->n_srcs)
 		return weft_check_fail(c, "source %d of %d", o->src, g->n_srcs);
@@ -112,13 +122,13 @@ static int check_wires(const struct weft_check *c)
 	return 0;
 }
 
-int weft_graph_check(const weft_graph *g, char *msg)
+static int check_graph(struct weft_check c)
 {
-	struct weft_check c = { .g = g, .i_op = -1, .msg = msg };
+	const weft_graph *g = c.g;
 	int err;
 
 	for (int i = 0; i < g->n_tensors; i++) {
-		err = check_size(&c, i);
+		err = check_shape(&c, "tensor", i, &g->tensors[i].t);
 		if (!err)
 			err = check_origin(&c, i);
 		if (err)
@@ -136,4 +146,27 @@ int weft_graph_check(const weft_graph *g, char *msg)
 			return err;
 	}
 	return err;
+}
+
+static int check_variables(const struct weft_check *c)
+{
+	for (int i = 0; i < c->g->n_vars; i++) {
+		int err = check_shape(c, "variable", i, &c->g->vars[i].t);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+int weft_graph_check(const weft_graph *g, char *msg)
+{
+	struct weft_check c = { .g = g, .outer = g, .i_sub = -1, .i_op = -1, .msg = msg };
+	int err = check_variables(&c);
+
+	/* Sub-graphs first: who refers to one may rely on it. */
+	for (int i = 0; !err && i < g->n_subs; i++) {
+		struct weft_check s = { .g = g->subs[i], .outer = g, .i_sub = i, .i_op = -1, .msg = msg };
+		err = check_graph(s);
+	}
+	return err ? err : check_graph(c);
 }

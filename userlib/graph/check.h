@@ -9,7 +9,9 @@
 #define WEFT_GRAPH_MAX_ELEMENTS ((int64_t)INT32_MAX)
 
 struct weft_check {
-	const weft_graph *g;
+	const weft_graph *g;       /* at hand: the outermost or one of its sub-graphs */
+	const weft_graph *outer;
+	int i_sub;                 /* which of them, or -1 */
 	int i_op;                  /* operator at hand, or -1 */
 	char *msg;                 /* WEFT_MSG bytes */
 };
@@ -20,5 +22,14 @@ int weft_check_fail(const struct weft_check *c, const char *format, ...)
 
 /* Arity, types, shapes and attributes of the operator at hand. */
 int weft_check_op(const struct weft_check *c);
+
+/* The same for TensorFlow Lite's operators; arity has been checked. */
+int weft_check_tfl(const struct weft_check *c);
+
+/* The same for what the networks of this library's compiler do not contain: check_tosa.c. */
+int weft_check_tosa_op(const struct weft_check *c);
+
+/* The same for ONNX's extensions: check_onnx.c. */
+int weft_check_onnx_op(const struct weft_check *c);
 
 #endif

@@ -5,18 +5,9 @@
  * Source: TOSA 1.0, the argument tables and ERROR_IF lines of each operator;
  * include/weft/op.h for the order of operands and for the extensions.
  */
-#include <math.h>
 #include <stdbool.h>
 
-#include "check.h"
-
-/* Sets of types, one bit each. */
-#define T(t)    (1u << (t))
-#define FP8     (T(WEFT_FP8E4M3) | T(WEFT_FP8E5M2) | T(WEFT_FP8E4M3FNUZ) | T(WEFT_FP8E5M2FNUZ))
-#define FLOATS  (T(WEFT_FP16) | T(WEFT_BF16) | T(WEFT_FP32))
-#define ANY     (~0u)
-
-#define FAIL(...) return weft_check_fail(c, __VA_ARGS__)
+#include "check_need.h"
 
 struct arity { signed char in_min, in_max, out; };
 
@@ -47,107 +38,69 @@ static const struct arity arity[WEFT_N_OPS] = {
 	[WEFT_OP_RESCALE] = { 3, 3, 1 },
 	[WEFT_OP_CONST] = { 0, 0, 1 },
 	[WEFT_OP_IDENTITY] = { 1, 1, 1 },
+	[WEFT_OP_CONV3D] = { 3, 3, 1 },
+	[WEFT_OP_FFT2D] = { 2, 2, 2 },
+	[WEFT_OP_RFFT2D] = { 1, 1, 2 },
+	[WEFT_OP_ERF] = { 1, 1, 1 },
+	[WEFT_OP_SIGMOID] = { 1, 1, 1 },
+	[WEFT_OP_TANH] = { 1, 1, 1 },
+	[WEFT_OP_ARITHMETIC_RIGHT_SHIFT] = { 2, 2, 1 },
+	[WEFT_OP_BITWISE_AND] = { 2, 2, 1 },
+	[WEFT_OP_BITWISE_OR] = { 2, 2, 1 },
+	[WEFT_OP_BITWISE_XOR] = { 2, 2, 1 },
+	[WEFT_OP_INTDIV] = { 2, 2, 1 },
+	[WEFT_OP_LOGICAL_AND] = { 2, 2, 1 },
+	[WEFT_OP_LOGICAL_LEFT_SHIFT] = { 2, 2, 1 },
+	[WEFT_OP_LOGICAL_RIGHT_SHIFT] = { 2, 2, 1 },
+	[WEFT_OP_LOGICAL_OR] = { 2, 2, 1 },
+	[WEFT_OP_LOGICAL_XOR] = { 2, 2, 1 },
+	[WEFT_OP_POW] = { 2, 2, 1 },
+	[WEFT_OP_ABS] = { 1, 1, 1 },
+	[WEFT_OP_BITWISE_NOT] = { 1, 1, 1 },
+	[WEFT_OP_CEIL] = { 1, 1, 1 },
+	[WEFT_OP_CLZ] = { 1, 1, 1 },
+	[WEFT_OP_COS] = { 1, 1, 1 },
+	[WEFT_OP_EXP] = { 1, 1, 1 },
+	[WEFT_OP_FLOOR] = { 1, 1, 1 },
+	[WEFT_OP_LOG] = { 1, 1, 1 },
+	[WEFT_OP_LOGICAL_NOT] = { 1, 1, 1 },
+	[WEFT_OP_NEGATE] = { 1, 1, 1 },
+	[WEFT_OP_RECIPROCAL] = { 1, 1, 1 },
+	[WEFT_OP_RSQRT] = { 1, 1, 1 },
+	[WEFT_OP_SIN] = { 1, 1, 1 },
+	[WEFT_OP_SELECT] = { 3, 3, 1 },
+	[WEFT_OP_EQUAL] = { 2, 2, 1 },
+	[WEFT_OP_GREATER] = { 2, 2, 1 },
+	[WEFT_OP_GREATER_EQUAL] = { 2, 2, 1 },
+	[WEFT_OP_REDUCE_ALL] = { 1, 1, 1 },
+	[WEFT_OP_REDUCE_ANY] = { 1, 1, 1 },
+	[WEFT_OP_REDUCE_PRODUCT] = { 1, 1, 1 },
+	[WEFT_OP_REVERSE] = { 1, 1, 1 },
+	[WEFT_OP_TILE] = { 1, 1, 1 },
+	[WEFT_OP_GATHER] = { 2, 2, 1 },
+	[WEFT_OP_SCATTER] = { 3, 3, 1 },
+	[WEFT_OP_RESIZE] = { 1, 1, 1 },
+	[WEFT_OP_COND_IF] = { 1, WEFT_OP_MAX_INPUTS, -1 },
+	[WEFT_OP_WHILE_LOOP] = { 1, WEFT_OP_MAX_INPUTS - 1, -1 },
+	[WEFT_OP_VARIABLE_WRITE] = { 1, 1, 1 },
+	[WEFT_OP_VARIABLE_READ] = { 0, 0, 1 },
 	[WEFT_OP_TFL_SOFTMAX] = { 1, 1, 1 },
 	[WEFT_OP_TFL_LOGISTIC] = { 1, 1, 1 },
 	[WEFT_OP_TFL_QUANTIZE] = { 1, 1, 1 },
 	[WEFT_OP_TFL_DEQUANTIZE] = { 1, 1, 1 },
+	[WEFT_OP_TFL_TANH] = { 1, 1, 1 },
+	[WEFT_OP_TFL_RESIZE_BILINEAR] = { 1, 1, 1 },
+	[WEFT_OP_TFL_LSTM] = { 13, 13, 1 },
+	[WEFT_OP_TFL_CAST] = { 1, 1, 1 },
+	[WEFT_OP_TFL_SQRT] = { 1, 1, 1 },
+	[WEFT_OP_TFL_DIV] = { 2, 2, 1 },
+	[WEFT_OP_ONNX_REQUANT] = { 5, 5, 1 },
+	[WEFT_OP_ONNX_QUANTIZE] = { 2, 3, 1 },
+	[WEFT_OP_ONNX_DEQUANTIZE] = { 2, 3, 1 },
+	[WEFT_OP_ONNX_CAST] = { 1, 1, 1 },
+	[WEFT_OP_ONNX_FAKE_CONVERT] = { 2, 3, 1 },
+	[WEFT_OP_ONNX_DIV] = { 2, 2, 1 },
 };
-
-static const struct weft_gop *this_op(const struct weft_check *c)
-{
-	return &c->g->ops[c->i_op];
-}
-
-static const weft_tensor *operand(const struct weft_check *c, int k)
-{
-	return &c->g->tensors[this_op(c)->in[k]].t;
-}
-
-static const weft_tensor *result(const struct weft_check *c)
-{
-	return &c->g->tensors[this_op(c)->out[0]].t;
-}
-
-static bool same_shape(const weft_tensor *a, const weft_tensor *b)
-{
-	if (a->rank != b->rank)
-		return false;
-	for (int i = 0; i < a->rank; i++)
-		if (a->dim[i] != b->dim[i])
-			return false;
-	return true;
-}
-
-static int need_type(const struct weft_check *c, const char *what, const weft_tensor *t, uint32_t allowed)
-{
-	if (!(allowed & T(t->dtype)))
-		FAIL("%s is %s, which has no row", what, weft_dtype_name(t->dtype));
-	return 0;
-}
-
-static int need_rank(const struct weft_check *c, const char *what, const weft_tensor *t, int rank)
-{
-	if (t->rank != rank)
-		FAIL("%s has rank %d, not %d", what, t->rank, rank);
-	return 0;
-}
-
-static int need_dim(const struct weft_check *c, const char *what, const weft_tensor *t, int k, int64_t want)
-{
-	if (t->dim[k] != want)
-		FAIL("%s dimension %d is %lld, not %lld", what, k, (long long)t->dim[k], (long long)want);
-	return 0;
-}
-
-/* One operand in, the same type out. */
-static int need_same_type(const struct weft_check *c, uint32_t allowed)
-{
-	int err = need_type(c, "operand 0", operand(c, 0), allowed);
-
-	if (err)
-		return err;
-	if (operand(c, 0)->dtype != result(c)->dtype)
-		FAIL("%s in, %s out", weft_dtype_name(operand(c, 0)->dtype), weft_dtype_name(result(c)->dtype));
-	return 0;
-}
-
-static int need_same_shape(const struct weft_check *c)
-{
-	if (!same_shape(operand(c, 0), result(c)))
-		FAIL("result's shape is not the operand's");
-	return 0;
-}
-
-/* Zero points: within int8 or uint8; 0 or 32768 for uint16; else 0. */
-static int need_zp(const struct weft_check *c, const char *what, weft_dtype t, bool is_unsigned, int32_t zp)
-{
-	int lo = 0, hi = 0;
-
-	if (t == WEFT_INT8 || t == WEFT_UINT8) {
-		bool u = is_unsigned || t == WEFT_UINT8;
-		lo = u ? 0 : -128;
-		hi = u ? 255 : 127;
-	} else if ((t == WEFT_UINT16 || (t == WEFT_INT16 && is_unsigned)) && zp == 32768) {
-		return 0;
-	}
-	if (zp < lo || zp > hi)
-		FAIL("%s zero point %d outside %d..%d", what, (int)zp, lo, hi);
-	return 0;
-}
-
-/* One output extent: (in + room - reach) / stride + 1, exact. */
-static int need_extent(const struct weft_check *c, const char *axis, int64_t in, int64_t reach, int64_t stride, int64_t out)
-{
-	int64_t span = in - reach;
-
-	if (span < 0)
-		FAIL("%s: kernel reaches %lld beyond the padded input", axis, (long long)-span);
-	if (span % stride)
-		FAIL("%s: %lld is no multiple of stride %lld", axis, (long long)span, (long long)stride);
-	if (span / stride + 1 != out)
-		FAIL("%s: output is %lld, not %lld", axis, (long long)out, (long long)(span / stride + 1));
-	return 0;
-}
 
 static int check_conv_types(const struct weft_check *c)
 {
@@ -378,10 +331,15 @@ static int check_axis(const struct weft_check *c)
 static int check_reduce(const struct weft_check *c)
 {
 	const weft_tensor *x = operand(c, 0), *y = result(c);
+	weft_opcode op = this_op(c)->op;
 	uint32_t in = T(WEFT_INT32) | FLOATS;
 	int err;
 
-	if (this_op(c)->op != WEFT_OP_REDUCE_SUM)
+	if (op == WEFT_OP_REDUCE_ALL || op == WEFT_OP_REDUCE_ANY)
+		in = T(WEFT_BOOL);
+	else if (op == WEFT_OP_REDUCE_PRODUCT)
+		in = FLOATS;
+	else if (op != WEFT_OP_REDUCE_SUM)
 		in |= T(WEFT_INT8) | T(WEFT_INT16);
 	if ((err = check_axis(c)) || (err = need_same_type(c, in)) || (err = need_rank(c, "result", y, x->rank)))
 		return err;
@@ -580,49 +538,6 @@ static int check_rescale(const struct weft_check *c)
 	return 0;
 }
 
-static bool good_scale(float s)
-{
-	return isfinite(s) && s > 0;
-}
-
-/* The framework's own operators: 8 and 16 bits, same shape. */
-static int check_tfl(const struct weft_check *c)
-{
-	const weft_tensor *x = operand(c, 0), *y = result(c);
-	const weft_attr *a = &this_op(c)->attr;
-	uint32_t ints = T(WEFT_INT8) | T(WEFT_INT16), edge = ints | T(WEFT_UINT8);
-	int err = need_same_shape(c);
-
-	if (err)
-		return err;
-	switch (this_op(c)->op) {
-	case WEFT_OP_TFL_SOFTMAX:
-		/* The fixed-point factor beta * scale * 2^26 is above 1. */
-		if (x->rank < 1 || !good_scale(a->tfl_softmax.x_scale) || !isfinite(a->tfl_softmax.beta) ||
-		    (double)a->tfl_softmax.beta * (double)a->tfl_softmax.x_scale * (1 << 26) <= 1)
-			FAIL("rank %d, scale %g, beta %g", x->rank, (double)a->tfl_softmax.x_scale, (double)a->tfl_softmax.beta);
-		if ((err = need_type(c, "operand 0", x, ints)))
-			return err;
-		return need_type(c, "result", y, T(x->dtype) | (x->dtype == WEFT_INT8 ? T(WEFT_INT16) : 0));
-	case WEFT_OP_TFL_LOGISTIC:
-		if (!good_scale(a->quant.x_scale) || !good_scale(a->quant.y_scale))
-			FAIL("scales %g and %g", (double)a->quant.x_scale, (double)a->quant.y_scale);
-		return need_same_type(c, ints);
-	case WEFT_OP_TFL_QUANTIZE:
-		if (!good_scale(a->quant.y_scale))
-			FAIL("scale %g", (double)a->quant.y_scale);
-		if ((err = need_type(c, "operand 0", x, T(WEFT_FP32))) || (err = need_type(c, "result", y, edge)))
-			return err;
-		return need_zp(c, "result", y->dtype, false, a->quant.y_zp);
-	default:
-		if (!good_scale(a->quant.x_scale))
-			FAIL("scale %g", (double)a->quant.x_scale);
-		if ((err = need_type(c, "operand 0", x, edge)) || (err = need_type(c, "result", y, T(WEFT_FP32))))
-			return err;
-		return need_zp(c, "operand 0", x->dtype, false, a->quant.x_zp);
-	}
-}
-
 static int check_kind(const struct weft_check *c)
 {
 	int err;
@@ -647,9 +562,12 @@ static int check_kind(const struct weft_check *c)
 		return check_elementwise(c);
 	case WEFT_OP_TABLE:
 		return check_table(c);
-	case WEFT_OP_REDUCE_SUM:
+	case WEFT_OP_REDUCE_ALL:
+	case WEFT_OP_REDUCE_ANY:
 	case WEFT_OP_REDUCE_MAX:
 	case WEFT_OP_REDUCE_MIN:
+	case WEFT_OP_REDUCE_PRODUCT:
+	case WEFT_OP_REDUCE_SUM:
 		return check_reduce(c);
 	case WEFT_OP_ARGMAX:
 		return check_argmax(c);
@@ -674,13 +592,17 @@ static int check_kind(const struct weft_check *c)
 		if (!result(c)->data)
 			FAIL("without data");
 		return 0;
-	case WEFT_OP_TFL_SOFTMAX:
-	case WEFT_OP_TFL_LOGISTIC:
-	case WEFT_OP_TFL_QUANTIZE:
-	case WEFT_OP_TFL_DEQUANTIZE:
-		return check_tfl(c);
+	case WEFT_OP_ONNX_REQUANT:
+	case WEFT_OP_ONNX_QUANTIZE:
+	case WEFT_OP_ONNX_DEQUANTIZE:
+	case WEFT_OP_ONNX_CAST:
+	case WEFT_OP_ONNX_FAKE_CONVERT:
+	case WEFT_OP_ONNX_DIV:
+		return weft_check_onnx_op(c);
 	default:
-		FAIL("has no rules here");
+		if (this_op(c)->op >= WEFT_OP_TFL_SOFTMAX)
+			return weft_check_tfl(c);
+		return weft_check_tosa_op(c);
 	}
 }
 
@@ -689,7 +611,7 @@ int weft_check_op(const struct weft_check *c)
 	const struct weft_gop *o = this_op(c);
 	const struct arity *a = &arity[o->op];
 
-	if (o->n_in < a->in_min || o->n_in > a->in_max || o->n_out != a->out)
+	if (o->n_in < a->in_min || o->n_in > a->in_max || (a->out >= 0 && o->n_out != a->out))
 		FAIL("%d inputs and %d outputs; wants %d..%d and %d", o->n_in, o->n_out, a->in_min, a->in_max, a->out);
 	return check_kind(c);
 }

@@ -57,6 +57,14 @@ void weft_graph_free(weft_graph *g)
 		free(g->ops[i].in);
 	for (int i = 0; i < g->n_srcs; i++)
 		free(g->srcs[i].name);
+	for (int i = 0; i < g->n_subs; i++)
+		weft_graph_free(g->subs[i]);
+	for (int i = 0; i < g->n_vars; i++) {
+		free(g->vars[i].name);
+		free(g->vars[i].t.data);
+	}
+	free(g->subs);
+	free(g->vars);
 	free(g->tensors);
 	free(g->ops);
 	free(g->srcs);
@@ -116,6 +124,38 @@ int weft_graph_src(weft_graph *g, int index, const char *name)
 	return g->n_srcs++;
 }
 
+int weft_graph_sub(weft_graph *g, weft_graph *sub)
+{
+	void *array = g->subs;
+	int err = grow(&array, g->n_subs, &g->cap_subs, sizeof(weft_graph *));
+
+	g->subs = array;
+	if (err) {
+		weft_graph_free(sub);
+		return err;
+	}
+	g->subs[g->n_subs] = sub;
+	return g->n_subs++;
+}
+
+int weft_graph_var(weft_graph *g, const char *name, weft_dtype t, int rank, const int64_t *dim, void *data)
+{
+	void *array = g->vars;
+	int err = grow(&array, g->n_vars, &g->cap_vars, sizeof *g->vars);
+
+	g->vars = array;
+	char *own = err ? NULL : copy_string(name);
+	if (!own) {
+		free(data);
+		return -ENOMEM;
+	}
+	struct weft_gvar *v = &g->vars[g->n_vars];
+	*v = (struct weft_gvar){ .name = own, .t = { .dtype = t, .rank = rank, .data = data } };
+	for (int i = 0; i < WEFT_MAX_RANK; i++)
+		v->t.dim[i] = i < rank ? dim[i] : 1;
+	return g->n_vars++;
+}
+
 int weft_graph_op(weft_graph *g, weft_opcode op, const weft_attr *attr, int src,
                   const int *in, int n_in, const int *out, int n_out)
 {
@@ -125,9 +165,9 @@ int weft_graph_op(weft_graph *g, weft_opcode op, const weft_attr *attr, int src,
 	g->ops = array;
 	if (err)
 		return err;
-	if (n_in < 0 || n_in > WEFT_OP_MAX_INPUTS || n_out < 1 || n_out > 4)
+	if (n_in < 0 || n_in > WEFT_OP_MAX_INPUTS || n_out < 1 || n_out > WEFT_OP_MAX_OUTPUTS)
 		return -EINVAL;
-	int *own = malloc((size_t)(n_in ? n_in : 1) * sizeof *own);
+	int *own = malloc((size_t)(n_in + n_out) * sizeof *own);
 	if (!own)
 		return -ENOMEM;
 
@@ -140,6 +180,7 @@ int weft_graph_op(weft_graph *g, weft_opcode op, const weft_attr *attr, int src,
 	o->n_in = n_in;
 	o->n_out = n_out;
 	o->in = own;
+	o->out = own + n_in;
 	for (int i = 0; i < n_in; i++)
 		own[i] = in[i];
 	for (int i = 0; i < n_out; i++) {

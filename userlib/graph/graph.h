@@ -18,7 +18,9 @@
 extern "C" {
 #endif
 
-#define WEFT_OP_MAX_INPUTS 64
+#define WEFT_OP_MAX_INPUTS 65      /* 64 of a list (TOSA's level 8K) and COND_IF's condition */
+#define WEFT_OP_MAX_OUTPUTS 64
+#define WEFT_GRAPH_MAX_NESTING 256 /* sub-graphs within sub-graphs; TOSA's level none */
 #define WEFT_MSG 256
 
 struct weft_quant {            /* what the source said of the values; for people and images */
@@ -42,7 +44,7 @@ struct weft_gop {
 	int src;                   /* index into srcs, or -1: from no source operator */
 	int n_in, n_out;
 	int *in;                   /* owned; tensor indices */
-	int out[4];
+	int *out;                  /* in the same allocation */
 };
 
 struct weft_gsrc {             /* one operator of the source file */
@@ -51,6 +53,17 @@ struct weft_gsrc {             /* one operator of the source file */
 	int out;                   /* its (first) output tensor */
 };
 
+struct weft_gvar {             /* a value that outlives a run */
+	char *name;                /* owned */
+	weft_tensor t;             /* t.data: initial value, owned, or NULL: none until written */
+};
+
+/*
+ * A network is one graph, or an outermost graph and its sub-graphs: the bodies
+ * of COND_IF and WHILE_LOOP. The outermost owns them all, and the variables. A
+ * sub-graph sees only its inputs and its own constants, and refers only to
+ * sub-graphs that stand before it.
+ */
 typedef struct weft_graph {
 	char *name;                /* the model's, for people */
 	struct weft_gtensor *tensors; int n_tensors, cap_tensors;
@@ -58,6 +71,8 @@ typedef struct weft_graph {
 	struct weft_gsrc *srcs;       int n_srcs, cap_srcs;
 	int *inputs;  int n_inputs;   /* tensor indices, in the file's order */
 	int *outputs; int n_outputs;
+	struct weft_graph **subs;     int n_subs, cap_subs;
+	struct weft_gvar *vars;       int n_vars, cap_vars;
 } weft_graph;
 
 weft_graph *weft_graph_new(const char *name);       /* NULL: out of memory */
@@ -71,6 +86,8 @@ void weft_graph_free(weft_graph *g);
 int weft_graph_tensor(weft_graph *g, const char *name, weft_dtype t, int rank, const int64_t *dim);
 int weft_graph_const(weft_graph *g, const char *name, weft_dtype t, int rank, const int64_t *dim, void *data);
 int weft_graph_src(weft_graph *g, int index, const char *name);
+int weft_graph_sub(weft_graph *g, weft_graph *sub);  /* takes sub over, also if the call fails */
+int weft_graph_var(weft_graph *g, const char *name, weft_dtype t, int rank, const int64_t *dim, void *data);
 int weft_graph_op(weft_graph *g, weft_opcode op, const weft_attr *attr, int src,
                   const int *in, int n_in, const int *out, int n_out);
 

@@ -139,6 +139,18 @@ int fb_sub(const struct fb *b, const struct fb_table *t, int field, struct fb_ta
 	return err ? err : 1;
 }
 
+/* The vector whose count stands at `at`, where 4 bytes are inside. */
+static int open_vector(const struct fb *b, size_t at, size_t elem_bytes, struct fb_vec *v)
+{
+	uint32_t n = (uint32_t)get(b, at, 4);
+
+	if (n > (b->len - at - 4) / elem_bytes)
+		return fb_fail(b, at, "vector of %u elements of %zu bytes, %zu left", (unsigned)n, elem_bytes, b->len - at - 4);
+	v->at = at + 4;
+	v->n = n;
+	return 0;
+}
+
 int fb_vector(const struct fb *b, const struct fb_table *t, int field, size_t elem_bytes, struct fb_vec *v)
 {
 	size_t at, to;
@@ -149,14 +161,17 @@ int fb_vector(const struct fb *b, const struct fb_table *t, int field, size_t el
 	if (found <= 0)
 		return found;
 	int err = follow(b, at, 4, &to);
-	if (err)
-		return err;
-	uint32_t n = (uint32_t)get(b, to, 4);
-	if (n > (b->len - to - 4) / elem_bytes)
-		return fb_fail(b, to, "vector of %u elements of %zu bytes, %zu left", (unsigned)n, elem_bytes, b->len - to - 4);
-	v->at = to + 4;
-	v->n = n;
-	return 1;
+	if (!err)
+		err = open_vector(b, to, elem_bytes, v);
+	return err ? err : 1;
+}
+
+int fb_vector_string(const struct fb *b, const struct fb_vec *v, uint32_t i, struct fb_vec *s)
+{
+	size_t to;
+	int err = follow(b, v->at + 4 * (size_t)i, 4, &to);
+
+	return err ? err : open_vector(b, to, 1, s);
 }
 
 int fb_vector_table(const struct fb *b, const struct fb_vec *v, uint32_t i, struct fb_table *t)

@@ -60,6 +60,9 @@ int fb_vector(const struct fb *b, const struct fb_table *t, int field, size_t el
 /* Element i of a vector of tables. Returns 0 or -EINVAL. i < v->n. */
 int fb_vector_table(const struct fb *b, const struct fb_vec *v, uint32_t i, struct fb_table *t);
 
+/* Element i of a vector of strings: its bytes as a vector. Returns 0 or -EINVAL. i < v->n. */
+int fb_vector_string(const struct fb *b, const struct fb_vec *v, uint32_t i, struct fb_vec *s);
+
 /* Elements of vectors that fb_vector() has checked. i < v->n. */
 int32_t fb_i32_at(const struct fb *b, const struct fb_vec *v, uint32_t i);
 int64_t fb_i64_at(const struct fb *b, const struct fb_vec *v, uint32_t i);

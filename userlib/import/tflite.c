@@ -21,22 +21,68 @@ static int (*const lowerings[])(struct tfl_lower *) = {
 	[TFL_CONCATENATION] = tfl_lower_concat,
 	[TFL_CONV_2D] = tfl_lower_conv,
 	[TFL_DEPTHWISE_CONV_2D] = tfl_lower_depthwise,
+	[TFL_DEPTH_TO_SPACE] = tfl_lower_space_depth,
 	[TFL_DEQUANTIZE] = tfl_lower_dequantize,
 	[TFL_FULLY_CONNECTED] = tfl_lower_fully_connected,
-	[TFL_LOGISTIC] = tfl_lower_logistic,
+	[TFL_LOGISTIC] = tfl_lower_table,
 	[TFL_MAX_POOL_2D] = tfl_lower_pool,
 	[TFL_MUL] = tfl_lower_mul,
 	[TFL_CODE_RELU] = tfl_lower_relu,
 	[TFL_CODE_RELU_N1_TO_1] = tfl_lower_relu,
 	[TFL_CODE_RELU6] = tfl_lower_relu,
 	[TFL_RESHAPE] = tfl_lower_reshape,
+	[TFL_RESIZE_BILINEAR] = tfl_lower_resize_bilinear,
 	[TFL_SOFTMAX] = tfl_lower_softmax,
+	[TFL_SPACE_TO_DEPTH] = tfl_lower_space_depth,
+	[TFL_SVDF] = tfl_lower_svdf,
+	[TFL_CODE_TANH] = tfl_lower_table,
 	[TFL_PAD] = tfl_lower_pad,
+	[TFL_GATHER] = tfl_lower_gather,
+	[TFL_BATCH_TO_SPACE] = tfl_lower_batch_to_space,
+	[TFL_SPACE_TO_BATCH] = tfl_lower_space_to_batch,
 	[TFL_TRANSPOSE] = tfl_lower_transpose,
 	[TFL_MEAN] = tfl_lower_mean,
+	[TFL_SUB] = tfl_lower_sub,
+	[TFL_DIV] = tfl_lower_div,
 	[TFL_SQUEEZE] = tfl_lower_reshape,
+	[TFL_SEQUENCE_LSTM] = tfl_lower_sequence_lstm,
+	[TFL_STRIDED_SLICE] = tfl_lower_strided_slice,
+	[TFL_EXP] = tfl_lower_table,
+	[TFL_SPLIT] = tfl_lower_split,
+	[TFL_CAST] = tfl_lower_cast,
+	[TFL_PRELU] = tfl_lower_prelu,
+	[TFL_MAXIMUM] = tfl_lower_extremum,
+	[TFL_ARG_MAX] = tfl_lower_arg_max,
+	[TFL_MINIMUM] = tfl_lower_extremum,
+	[TFL_PAD_V2] = tfl_lower_pad_v2,
+	[TFL_SLICE] = tfl_lower_slice,
+	[TFL_TRANSPOSE_CONV] = tfl_lower_transpose_conv,
+	[TFL_TILE] = tfl_lower_tile,
 	[TFL_EXPAND_DIMS] = tfl_lower_reshape,
+	[TFL_SUM] = tfl_lower_reduce,
+	[TFL_SQRT] = tfl_lower_sqrt,
+	[TFL_RSQRT] = tfl_lower_table,
+	[TFL_ARG_MIN] = tfl_lower_arg_max,
+	[TFL_REDUCE_MAX] = tfl_lower_reduce,
+	[TFL_PACK] = tfl_lower_pack,
+	[TFL_UNPACK] = tfl_lower_unpack,
+	[TFL_REDUCE_MIN] = tfl_lower_reduce,
+	[TFL_FLOOR_DIV] = tfl_lower_floor_div,
+	[TFL_FLOOR_MOD] = tfl_lower_floor_div,
+	[TFL_RESIZE_NEAREST] = tfl_lower_resize_nearest,
+	[TFL_LEAKY_RELU] = tfl_lower_table,
+	[TFL_SQUARED_DIFFERENCE] = tfl_lower_squared_difference,
+	[TFL_MIRROR_PAD] = tfl_lower_mirror_pad,
+	[TFL_ABS] = tfl_lower_table,
+	[TFL_SPLIT_V] = tfl_lower_split_v,
+	[TFL_REVERSE] = tfl_lower_reverse,
+	[TFL_GATHER_ND] = tfl_lower_gather_nd,
+	[TFL_ELU] = tfl_lower_table,
 	[TFL_QUANTIZE] = tfl_lower_quantize,
+	[TFL_HARD_SWISH] = tfl_lower_table,
+	[TFL_BATCH_MATMUL] = tfl_lower_batch_matmul,
+	[TFL_BROADCAST_TO] = tfl_lower_broadcast_to,
+	[TFL_GELU] = tfl_lower_table,
 };
 
 /* "CUSTOM:<its name>" for custom operators; printable. */
@@ -55,12 +101,10 @@ static void op_name(const struct tfl_op *o, char *name, size_t bytes)
 			*p = '?';
 }
 
-/* The operator's result: one tensor that nothing else gives. */
-static int begin_result(struct tfl_lower *l)
+/* Result k: a tensor that nothing else gives. */
+int tfl_result(struct tfl_lower *l, int k)
 {
-	if (l->op->out.n != 1)
-		return tfl_fail(l, -ENOTSUP, "%u results, not 1, at byte %zu", (unsigned)l->op->out.n, l->op->at);
-	int i = fb_i32_at(&l->m->b, &l->op->out, 0);
+	int i = fb_i32_at(&l->m->b, &l->op->out, (uint32_t)k);
 	if (i < 0 || i >= l->m->n_tensors)
 		return tfl_fail(l, -EINVAL, "result: tensor %d of %d, at byte %zu", i, l->m->n_tensors, l->op->at);
 	if (l->raw[i] >= 0 || l->seen[i] >= 0)
@@ -69,6 +113,17 @@ static int begin_result(struct tfl_lower *l)
 		return tfl_fail(l, -EINVAL, "result: tensor %d is constant, at byte %zu", i, l->op->at);
 	l->i_y = i;
 	return tfl_shape(l, i, &l->y);
+}
+
+static int check_results(struct tfl_lower *l)
+{
+	int code = l->op->code;
+	uint32_t most = code == TFL_SPLIT || code == TFL_SPLIT_V || code == TFL_UNPACK ? TFL_MAX_PARTS : 1;
+
+	if (l->op->out.n >= 1 && l->op->out.n <= most)
+		return tfl_result(l, 0);
+	return tfl_fail(l, -ENOTSUP, "%u results, not 1%s, at byte %zu", (unsigned)l->op->out.n, most > 1 ? "..1024" : "",
+	                l->op->at);
 }
 
 static int lower_op(struct tfl_lower *l, int i)
@@ -86,7 +141,7 @@ static int lower_op(struct tfl_lower *l, int i)
 		snprintf(l->msg, WEFT_MSG, "operator %d %s: not supported", i, name);
 		return -ENOTSUP;
 	}
-	if ((err = begin_result(l)))
+	if ((err = check_results(l)))
 		return err;
 	l->src = weft_graph_src(l->g, i, name);
 	if (l->src < 0)

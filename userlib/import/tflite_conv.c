@@ -18,6 +18,8 @@ struct conv {
 	int64_t kernel[2];
 	struct tfl_window window[2];
 	struct tfl_weights w;
+	weft_dtype acc;
+	bool narrow;                           /* sums of 32 bits though acc has 48 */
 };
 
 /* 4-D operands: x in the graph, w as the file has it. */
@@ -26,17 +28,20 @@ static int operands(struct tfl_lower *l, struct conv *c, int *x, weft_tensor *w)
 	int i_w;
 	int err;
 
-	if ((err = tfl_need_int8_result(l, &c->y)))
+	if ((err = tfl_need_result(l, TFL_Q8_16, &c->y)))
 		return err;
-	*x = tfl_int8_value(l, 0, &c->x);
+	*x = tfl_quant_value(l, 0, TFL_Q8_16, &c->x);
 	if (*x < 0)
 		return *x;
+	if (c->x.t != c->y.t)
+		return tfl_fail(l, -ENOTSUP, "%s into %s", weft_dtype_name(c->x.t), weft_dtype_name(c->y.t));
+	c->acc = c->x.t == WEFT_INT16 ? WEFT_INT48 : WEFT_INT32;
 	i_w = tfl_operand(l, 1);
 	if (i_w < 0 || (err = tfl_shape(l, i_w, w)))
 		return i_w < 0 ? i_w : err;
 	if (l->g->tensors[*x].t.rank != 4 || w->rank != 4 || l->y.rank != 4)
 		return tfl_fail(l, -EINVAL, "ranks %d, %d and %d, not 4", l->g->tensors[*x].t.rank, w->rank, l->y.rank);
-	if (w->dtype != WEFT_INT8 && w->dtype != WEFT_INT4)
+	if (w->dtype != WEFT_INT8 && (w->dtype != WEFT_INT4 || c->x.t == WEFT_INT16))
 		return tfl_fail(l, -ENOTSUP, "weights are %s, not int8", weft_dtype_name(w->dtype));
 	c->kernel[0] = w->dim[1];
 	c->kernel[1] = w->dim[2];
@@ -59,7 +64,7 @@ static weft_attr attributes(const struct conv *c)
 		.pad = { c->window[0].before, c->window[0].after, c->window[1].before, c->window[1].after },
 		.stride = { c->stride[0], c->stride[1] },
 		.dilation = { c->dilation[0], c->dilation[1] },
-		.x_zp = c->x.zp, .w_zp = c->w.zp, .acc = WEFT_INT32,
+		.x_zp = c->x.zp, .w_zp = c->w.zp, .acc = c->acc,
 	} };
 }
 
@@ -86,16 +91,18 @@ static int group(struct tfl_lower *l, const struct conv *c, int x, int w, int b,
 	weft_tensor t = l->g->tensors[x].t;
 
 	t.dim[3] = ic;
-	int xs = tfl_step(l, WEFT_OP_SLICE, &slice, &x, 1, WEFT_INT8, 4, t.dim, false);
+	int xs = tfl_step(l, WEFT_OP_SLICE, &slice, &x, 1, t.dtype, 4, t.dim, false);
 	int ws = xs < 0 ? xs : part(l, w, "weights", g * oc, oc);
 	int bs = ws < 0 ? ws : l->g->tensors[b].t.dim[0] == 1 ? b : part(l, b, "bias", g * oc, oc);
 	if (bs < 0)
 		return bs;
 	int64_t dim[4] = { l->y.dim[0], l->y.dim[1], l->y.dim[2], oc };
-	int y = tfl_step(l, WEFT_OP_CONV2D, &conv, (int[]){ xs, ws, bs }, 3, WEFT_INT32, 4, dim, false);
+	int y = tfl_step(l, WEFT_OP_CONV2D, &conv, (int[]){ xs, ws, bs }, 3, c->acc, 4, dim, false);
+	if (y >= 0 && c->narrow)
+		y = tfl_narrow(l, y);
 	if (y < 0)
 		return y;
-	struct tfl_rescale r = { .to = WEFT_INT8, .rounding = WEFT_DOUBLE_ROUND, .y_zp = c->y.zp,
+	struct tfl_rescale r = { .to = c->y.t, .rounding = WEFT_DOUBLE_ROUND, .y_zp = c->y.zp,
 	                         .n = c->w.n > 1 ? oc : 1, .f = c->w.n > 1 ? c->w.f + g * oc : c->w.f };
 	return tfl_rescale(l, y, &r, false);
 }
@@ -103,7 +110,7 @@ static int group(struct tfl_lower *l, const struct conv *c, int x, int w, int b,
 static int grouped(struct tfl_lower *l, const struct conv *c, int x, int w, int b, int64_t ic, int64_t oc)
 {
 	int64_t groups = l->g->tensors[x].t.dim[3] / ic;
-	weft_attr concat = { .axis = { 3 } };
+	weft_attr concat = { .axis = { .axis = 3 } };
 	int y[WEFT_OP_MAX_INPUTS];
 	int32_t lo, hi;
 
@@ -116,8 +123,8 @@ static int grouped(struct tfl_lower *l, const struct conv *c, int x, int w, int 
 	}
 	if (err)
 		return err;
-	bool clamp = tfl_tighter(lo, hi);
-	int z = tfl_step(l, WEFT_OP_CONCAT, &concat, y, (int)groups, WEFT_INT8, 4, l->y.dim, !clamp);
+	bool clamp = tfl_tighter(c->y.t, lo, hi);
+	int z = tfl_step(l, WEFT_OP_CONCAT, &concat, y, (int)groups, c->y.t, 4, l->y.dim, !clamp);
 	return z < 0 || !clamp ? z : tfl_clamp(l, z, lo, hi, true);
 }
 
@@ -140,8 +147,10 @@ static int conv_operator(struct tfl_lower *l, const struct conv *c, weft_opcode 
 {
 	weft_attr a = attributes(c);
 	int64_t dim[4] = { l->g->tensors[x].t.dim[0], c->window[0].out, c->window[1].out, oc };
-	int y = tfl_step(l, op, &a, (int[]){ x, w, b }, 3, WEFT_INT32, 4, dim, false);
+	int y = tfl_step(l, op, &a, (int[]){ x, w, b }, 3, c->acc, 4, dim, false);
 
+	if (y >= 0 && c->narrow)
+		y = tfl_narrow(l, y);
 	return y < 0 ? y : tfl_requantise(l, y, c->w.n, c->w.f, c->activation, true);
 }
 
@@ -166,7 +175,7 @@ int tfl_lower_conv(struct tfl_lower *l)
 	if ((err = tfl_weight_factors(l, 0, oc, c.x.scale, c.y.scale, false, &c.w)))
 		return err;
 	int iw = tfl_const_as(l, 1, 4, w.dim);
-	int ib = iw < 0 ? iw : tfl_bias(l, oc);
+	int ib = iw < 0 ? iw : tfl_bias(l, 2, oc, c.acc, &c.narrow);
 	int y = ib < 0 ? ib : tfl_trim(l, x, c.window);
 	if (y >= 0 && w.dim[3] == ic) {
 		y = conv_operator(l, &c, WEFT_OP_CONV2D, y, iw, ib, oc);
@@ -202,7 +211,7 @@ int tfl_lower_depthwise(struct tfl_lower *l)
 	if ((err = tfl_weight_factors(l, 3, oc, c.x.scale, c.y.scale, false, &c.w)))
 		return err;
 	int iw = tfl_const_as(l, 1, 4, (int64_t[]){ w.dim[1], w.dim[2], ic, oc / ic });
-	int ib = iw < 0 ? iw : tfl_bias(l, oc);
+	int ib = iw < 0 ? iw : tfl_bias(l, 2, oc, c.acc, &c.narrow);
 	int y = ib < 0 ? ib : tfl_trim(l, x, c.window);
 	if (y >= 0)
 		y = conv_operator(l, &c, WEFT_OP_DEPTHWISE_CONV2D, y, iw, ib, oc);

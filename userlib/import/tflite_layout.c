@@ -2,22 +2,22 @@
 /*
  * Operators that only move values: RESHAPE and its kin, TRANSPOSE, PAD,
  * CONCATENATION. Values keep their bits, so operand and result must have the
- * same quantisation where they have one.
+ * same quantisation where they have one (but see CONCATENATION of uint8).
  */
 #include <errno.h>
+#include <math.h>
 
 #include "tflite_lower.h"
 
 int tfl_same_quant(struct tfl_lower *l, const struct tfl_quant *x, const struct tfl_quant *y)
 {
-	if (x->scale == y->scale && x->zp == y->zp)
+	if (x->t == y->t && x->scale == y->scale && x->zp == y->zp)
 		return 0;
 	return tfl_fail(l, -ENOTSUP, "operand (scale %g, zero point %d) and result (%g, %d) are quantised differently",
 	                (double)x->scale, (int)x->zp, (double)y->scale, (int)y->zp);
 }
 
-/* Operand k: float32, or 8-bit and quantised like the result. */
-static int moved(struct tfl_lower *l, int k)
+int tfl_moved(struct tfl_lower *l, int k)
 {
 	struct tfl_quant xq, yq;
 	int i = tfl_operand(l, k), err;
@@ -27,15 +27,16 @@ static int moved(struct tfl_lower *l, int k)
 	if (tfl_file_tensor(l, i)->type != tfl_file_tensor(l, l->i_y)->type)
 		return tfl_fail(l, -EINVAL, "operand %d and result have types %d and %d", k, tfl_file_tensor(l, i)->type,
 		                tfl_file_tensor(l, l->i_y)->type);
-	if (l->y.dtype == WEFT_INT8 && tfl_file_tensor(l, i)->scale.n == 1 &&
-	    ((err = tfl_quant(l, i, &xq)) || (err = tfl_quant(l, l->i_y, &yq)) || (err = tfl_same_quant(l, &xq, &yq))))
+	if ((l->y.dtype == WEFT_INT8 || l->y.dtype == WEFT_INT16) && tfl_file_tensor(l, i)->scale.n == 1 &&
+	    ((err = tfl_quant(l, i, TFL_Q8_16 | TFL_QZP, &xq)) || (err = tfl_quant(l, l->i_y, TFL_Q8_16 | TFL_QZP, &yq)) ||
+	      (err = tfl_same_quant(l, &xq, &yq))))
 		return err;
 	return tfl_value(l, k);
 }
 
 int tfl_lower_reshape(struct tfl_lower *l)
 {
-	int x = moved(l, 0);
+	int x = tfl_moved(l, 0);
 
 	if (x < 0)
 		return x;
@@ -50,7 +51,7 @@ int tfl_lower_transpose(struct tfl_lower *l)
 	weft_attr a = { .perm = { { 0 } } };
 	int64_t v[TFL_MAX_RANK], dim[TFL_MAX_RANK];
 	unsigned seen = 0;
-	int x = moved(l, 0);
+	int x = tfl_moved(l, 0);
 
 	if (x < 0)
 		return x;
@@ -77,7 +78,7 @@ int tfl_lower_pad(struct tfl_lower *l)
 	weft_attr a = { .pad = { .value = 0 } };
 	struct tfl_quant yq;
 	int64_t v[2 * TFL_MAX_RANK];
-	int x = moved(l, 0), err;
+	int x = tfl_moved(l, 0), err;
 
 	if (x < 0)
 		return x;
@@ -95,15 +96,45 @@ int tfl_lower_pad(struct tfl_lower *l)
 		a.pad.after[i] = (int32_t)after;
 		t.dim[i] += before + after;
 	}
-	if (t.dtype == WEFT_INT8) {
-		if ((err = tfl_quant(l, l->i_y, &yq)))
+	if (t.dtype == WEFT_INT8 || t.dtype == WEFT_INT16) {
+		if ((err = tfl_need_result(l, TFL_Q8_16 | TFL_QZP, &yq)))
 			return err;
 		a.pad.value = yq.zp;
 	}
 	return tfl_step(l, WEFT_OP_PAD, &a, &x, 1, t.dtype, t.rank, t.dim, true);
 }
 
-/* TFLite's int8 kernel copies bytes and wants equal scales; so do we for uint8. */
+/* TFLite scales uint8 operands of other quantisation in float32: a table of 256 values. */
+static int requantised(struct tfl_lower *l, int k)
+{
+	struct tfl_quant xq, yq;
+	int i = tfl_operand(l, k), err;
+	int64_t n = 256;
+
+	if (i < 0 || tfl_file_tensor(l, i)->type != TFL_UINT8 || l->y.dtype != WEFT_INT8)
+		return tfl_moved(l, k);
+	if ((err = tfl_quant(l, i, TFL_Q8, &xq)) || (err = tfl_need_result(l, TFL_Q8, &yq)))
+		return err;
+	if (xq.scale == yq.scale && xq.zp == yq.zp)
+		return tfl_moved(l, k);
+	if (tfl_file_tensor(l, l->i_y)->type != TFL_UINT8)
+		return tfl_fail(l, -EINVAL, "operand %d is uint8, the result int8", k);
+	int x = tfl_value(l, k);
+	int8_t *table = x < 0 ? NULL : tfl_alloc(l, n, 1);
+	if (!table)
+		return x < 0 ? x : l->err;
+	float inverse = 1.0f / yq.scale, scale = xq.scale * inverse, bias = -(float)(xq.zp + 128) * scale;
+	for (int v = 0; v < 256; v++) {
+		float product = (float)v * scale;
+		float y = roundf(product + bias) + (float)yq.zp;
+		table[v] = (int8_t)(y < -128 ? -128 : y > 127 ? 127 : y);
+	}
+	int t = tfl_data(l, "table", WEFT_INT8, 1, &n, table);
+	weft_tensor s = l->g->tensors[x].t;
+	return t < 0 ? t : tfl_step(l, WEFT_OP_TABLE, NULL, (int[]){ x, t }, 2, WEFT_INT8, s.rank, s.dim, false);
+}
+
+/* TFLite's int8 kernel copies bytes and wants equal scales. */
 int tfl_lower_concat(struct tfl_lower *l)
 {
 	int n = (int)l->op->in.n, in[WEFT_OP_MAX_INPUTS], axis, activation, err;
@@ -121,7 +152,7 @@ int tfl_lower_concat(struct tfl_lower *l)
 		return tfl_fail(l, -EINVAL, "axis %d of rank %d", axis, rank);
 	axis = axis < 0 ? axis + rank : axis;
 	for (int k = 0; k < n; k++) {
-		if ((in[k] = moved(l, k)) < 0)
+		if ((in[k] = requantised(l, k)) < 0)
 			return in[k];
 		weft_tensor t = l->g->tensors[in[k]].t;
 		if (t.rank != rank)
@@ -129,7 +160,7 @@ int tfl_lower_concat(struct tfl_lower *l)
 		total += t.dim[axis];
 	}
 	weft_tensor y = l->y;
-	weft_attr a = { .axis = { axis } };
+	weft_attr a = { .axis = { .axis = axis } };
 	y.dim[axis] = total;
 	return tfl_step(l, WEFT_OP_CONCAT, &a, in, n, y.dtype, rank, y.dim, true);
 }

@@ -80,6 +80,11 @@ static weft_dtype type_of(int tfl)
 	}
 }
 
+int64_t tfl_type_min(weft_dtype t)
+{
+	return t == WEFT_INT8 ? INT8_MIN : t == WEFT_INT16 ? INT16_MIN : INT32_MIN;
+}
+
 int tfl_shape(struct tfl_lower *l, int i, weft_tensor *t)
 {
 	const struct tfl_tensor *f = tfl_file_tensor(l, i);
@@ -105,27 +110,58 @@ int tfl_shape(struct tfl_lower *l, int i, weft_tensor *t)
 	return 0;
 }
 
-int tfl_quant(struct tfl_lower *l, int i, struct tfl_quant *q)
+/* Which of the sets of types a file's type is in. */
+static unsigned quant_type(int tfl)
+{
+	switch (tfl) {
+	case TFL_INT8:
+	case TFL_UINT8:
+		return TFL_Q8;
+	case TFL_INT16:
+		return TFL_Q16;
+	case TFL_INT32:
+		return TFL_Q32;
+	default:
+		return 0;
+	}
+}
+
+static int check_zp(struct tfl_lower *l, int i, unsigned types, int64_t zp)
+{
+	const struct tfl_tensor *f = tfl_file_tensor(l, i);
+	int64_t low = f->type == TFL_UINT8 ? 0 : tfl_type_min(type_of(f->type));
+	int64_t high = f->type == TFL_UINT8 ? 255 : -1 - low;
+
+	if (quant_type(f->type) != TFL_Q8 && !(types & TFL_QZP))
+		low = high = 0;
+	if (zp >= low && zp <= high)
+		return 0;
+	return tfl_fail(l, -EINVAL, "tensor %d: zero point %lld outside %lld..%lld, at byte %zu", i, (long long)zp,
+	                (long long)low, (long long)high, f->zero_point.at);
+}
+
+int tfl_quant(struct tfl_lower *l, int i, unsigned types, struct tfl_quant *q)
 {
 	const struct tfl_tensor *f = tfl_file_tensor(l, i);
 
-	if (f->type != TFL_INT8 && f->type != TFL_UINT8)
-		return tfl_fail(l, -ENOTSUP, "tensor %d is %s: only int8 and uint8 here%s", i,
+	if (!(quant_type(f->type) & types))
+		return tfl_fail(l, -ENOTSUP, "tensor %d is %s: only %s here%s", i,
 		                type_of(f->type) ? weft_dtype_name(type_of(f->type)) : "of another type",
+		                !(types & TFL_Q16) ? "int8 and uint8" : !(types & TFL_Q8) ? "int16" : "int8, uint8 and int16",
 		                f->type == TFL_FLOAT32 ? "; quantise the network first" : "");
 	if (f->scale.n != 1 || f->zero_point.n > 1)
 		return tfl_fail(l, -EINVAL, "tensor %d: %u scales and %u zero points, not 1, at byte %zu", i,
 		                (unsigned)f->scale.n, (unsigned)f->zero_point.n, f->at);
 	float scale = fb_f32_at(&l->m->b, &f->scale, 0);
 	int64_t zp = f->zero_point.n ? fb_i64_at(&l->m->b, &f->zero_point, 0) : 0;
-	int low = f->type == TFL_UINT8 ? 0 : -128;
 	if (!isnormal(scale) || scale < 0)
 		return tfl_fail(l, -EINVAL, "tensor %d: scale %g, at byte %zu", i, (double)scale, f->scale.at);
-	if (zp < low || zp > low + 255)
-		return tfl_fail(l, -EINVAL, "tensor %d: zero point %lld outside %d..%d, at byte %zu", i, (long long)zp, low,
-		                low + 255, f->zero_point.at);
+	int err = check_zp(l, i, types, zp);
+	if (err)
+		return err;
+	q->t = type_of(f->type);
 	q->scale = scale;
-	q->zp = (int32_t)zp - low - 128;
+	q->zp = (int32_t)zp - (f->type == TFL_UINT8 ? 128 : 0);
 	return 0;
 }
 
@@ -181,7 +217,8 @@ static void note_quant(struct tfl_lower *l, int i, int tensor, int zp_less)
 	struct weft_quant *q = &l->g->tensors[tensor].q;
 	q->present = true;
 	q->scale = fb_f32_at(&l->m->b, &f->scale, 0);
-	q->zp = (f->zero_point.n ? fb_i64_at(&l->m->b, &f->zero_point, 0) : 0) - zp_less;
+	/* judged only where an operator uses it, so any number; it then wraps */
+	q->zp = (int64_t)((uint64_t)(f->zero_point.n ? fb_i64_at(&l->m->b, &f->zero_point, 0) : 0) - (uint64_t)zp_less);
 }
 
 static int add_const(struct tfl_lower *l, int i, weft_tensor *t)
@@ -327,17 +364,17 @@ int tfl_value(struct tfl_lower *l, int k)
 	return l->seen[i];
 }
 
-int tfl_int8_value(struct tfl_lower *l, int k, struct tfl_quant *q)
+int tfl_quant_value(struct tfl_lower *l, int k, unsigned types, struct tfl_quant *q)
 {
 	int i = tfl_operand(l, k);
-	int err = i < 0 ? i : tfl_quant(l, i, q);
+	int err = i < 0 ? i : tfl_quant(l, i, types, q);
 
 	return err ? err : tfl_value(l, k);
 }
 
-int tfl_need_int8_result(struct tfl_lower *l, struct tfl_quant *q)
+int tfl_need_result(struct tfl_lower *l, unsigned types, struct tfl_quant *q)
 {
-	return tfl_quant(l, l->i_y, q);
+	return tfl_quant(l, l->i_y, types, q);
 }
 
 int tfl_ints(struct tfl_lower *l, int k, int max, int64_t *v)
@@ -364,17 +401,32 @@ int tfl_ints(struct tfl_lower *l, int k, int max, int64_t *v)
 	return (int)n;
 }
 
+/* Reader of the operator's options, or false: there are none of that type. */
+static bool options(const struct tfl_lower *l, int type, struct fb *b)
+{
+	*b = l->m->b;
+	b->what = "operator";
+	b->index = l->i_op;
+	b->msg = l->msg;
+	return l->op->has_options && l->op->options_type == type;
+}
+
+int tfl_option_float(struct tfl_lower *l, int type, int field, float absent_value, float *value)
+{
+	struct fb b;
+
+	*value = absent_value;
+	return options(l, type, &b) ? fb_float(&b, &l->op->options, field, absent_value, value) : 0;
+}
+
 int tfl_option(struct tfl_lower *l, int type, int field, int bytes, int absent_value, int *value)
 {
 	int64_t v = absent_value;
+	struct fb b;
 
 	*value = absent_value;
-	if (!l->op->has_options || l->op->options_type != type)
+	if (!options(l, type, &b))
 		return 0;
-	struct fb b = l->m->b;
-	b.what = "operator";
-	b.index = l->i_op;
-	b.msg = l->msg;
 	int err = fb_int(&b, &l->op->options, field, bytes, true, absent_value, &v);
 	*value = (int)v;
 	return err;
@@ -534,6 +586,19 @@ int tfl_copy(struct tfl_lower *l, int x)
 		return y;
 	l->g->tensors[y].q = q;
 	return emit(l, WEFT_OP_IDENTITY, NULL, &x, 1, y);
+}
+
+int tfl_add_int(struct tfl_lower *l, int x, int64_t v, bool last)
+{
+	weft_tensor t = l->g->tensors[x].t;
+	int64_t dim[WEFT_MAX_RANK] = { 1, 1, 1, 1, 1, 1, 1, 1 };
+	int32_t *p = tfl_alloc(l, 1, sizeof *p);
+
+	if (!p)
+		return l->err;
+	*p = (int32_t)(uint32_t)v;
+	int c = tfl_data(l, "constant", WEFT_INT32, t.rank, dim, p);
+	return c < 0 ? c : tfl_step(l, WEFT_OP_ADD, NULL, (int[]){ x, c }, 2, WEFT_INT32, t.rank, t.dim, last);
 }
 
 int tfl_reshape(struct tfl_lower *l, int x, int rank, const int64_t *dim)

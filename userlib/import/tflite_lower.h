@@ -29,15 +29,23 @@ struct tfl_lower {
 	const struct tfl_op *op;   /* NULL outside operators */
 	int i_op;
 	int src;
-	int i_y;                   /* its result, file tensor */
+	int i_y;                   /* its result at hand, file tensor */
 	weft_tensor y;             /* type and shape of it, as operators see it */
 	uint8_t used[WEFT_N_OPS];  /* TOSA operators emitted for it, per kind */
 };
 
 struct tfl_quant {
+	weft_dtype t;              /* as operators see it: INT8, INT16 or INT32 */
 	float scale;               /* finite, > 0 */
-	int32_t zp;                /* within int8 */
+	int32_t zp;                /* within the type */
 };
+
+/* Sets of quantised types that a lowering takes. */
+#define TFL_Q8   1u            /* int8, uint8 */
+#define TFL_Q16  2u            /* int16, zero point 0 */
+#define TFL_QZP  4u            /* int16 and int32 may have a zero point */
+#define TFL_Q32  8u            /* int32, zero point 0 */
+#define TFL_Q8_16 (TFL_Q8 | TFL_Q16)
 
 /* One line "operator 3 ADD: ..."; returns err. */
 int tfl_fail(struct tfl_lower *l, int err, const char *format, ...) __attribute__((format(printf, 3, 4)));
@@ -48,15 +56,17 @@ int tfl_operand(struct tfl_lower *l, int k);                     /* file tensor 
 const struct tfl_tensor *tfl_file_tensor(const struct tfl_lower *l, int i);
 bool tfl_is_const(const struct tfl_lower *l, int k);
 int tfl_shape(struct tfl_lower *l, int i, weft_tensor *t);       /* type and shape of a file tensor, judged */
-int tfl_quant(struct tfl_lower *l, int i, struct tfl_quant *q);  /* per-tensor quantisation of a file tensor */
+int tfl_quant(struct tfl_lower *l, int i, unsigned types, struct tfl_quant *q);  /* of a file tensor, for all of it */
 int tfl_value(struct tfl_lower *l, int k);                       /* graph tensor as operators see it */
-int tfl_int8_value(struct tfl_lower *l, int k, struct tfl_quant *q);  /* same; must be quantised 8-bit */
-int tfl_need_int8_result(struct tfl_lower *l, struct tfl_quant *q);
+int tfl_quant_value(struct tfl_lower *l, int k, unsigned types, struct tfl_quant *q);  /* same; must be quantised */
+int tfl_need_result(struct tfl_lower *l, unsigned types, struct tfl_quant *q);
+int64_t tfl_type_min(weft_dtype t);                              /* of int8, int16, int32 */
 int tfl_ints(struct tfl_lower *l, int k, int max, int64_t *v);   /* constant int32 or int64; returns the count */
 int tfl_const_as(struct tfl_lower *l, int k, int rank, const int64_t *dim);  /* constant operand, in another shape */
 
 /* Options; absent fields give the format's defaults. */
 int tfl_option(struct tfl_lower *l, int type, int field, int bytes, int absent_value, int *value);
+int tfl_option_float(struct tfl_lower *l, int type, int field, float absent_value, float *value);
 
 /* Graph building; counted against room. Names of constants hang below the result's name. */
 int tfl_tensor(struct tfl_lower *l, const char *name, weft_dtype t, int rank, const int64_t *dim);
@@ -77,6 +87,10 @@ int tfl_step(struct tfl_lower *l, weft_opcode op, const weft_attr *attr, const i
 struct tfl_factor { int32_t multiplier; int8_t shift; };
 int tfl_factor(struct tfl_lower *l, double real, struct tfl_factor *f);
 
+/*
+ * Of an int48 tensor: TFLite's rule for 64-bit sums, one rounding with the
+ * multiplier cut to 16 bits, (m + 2^15) >> 16, 0x7FFF at the top.
+ */
 struct tfl_rescale {
 	weft_dtype to;
 	weft_rounding rounding;
@@ -86,15 +100,15 @@ struct tfl_rescale {
 };
 int tfl_rescale(struct tfl_lower *l, int x, const struct tfl_rescale *r, bool last);
 
-/* Exact int8 -> int32: (x - zp) << left, left 0..20. */
+/* Exact int8 or int16 -> int32: (x - zp) << left, left 0..20 for int8, 0..15 for int16. */
 int tfl_widen(struct tfl_lower *l, int x, int32_t zp, int left);
 
-/* Activation limits in the result's quantisation, within int8. */
+/* Activation limits in the result's quantisation, within its type. */
 int tfl_limits(struct tfl_lower *l, int activation, const struct tfl_quant *y, int32_t *lo, int32_t *hi);
-bool tfl_tighter(int32_t lo, int32_t hi);
+bool tfl_tighter(weft_dtype t, int32_t lo, int32_t hi);
 int tfl_clamp(struct tfl_lower *l, int x, int32_t lo, int32_t hi, bool last);
 
-/* int32 sums to the int8 result: RESCALE, and CLAMP where the activation asks for one. */
+/* int32 or int48 sums to the result: RESCALE, and CLAMP where the activation asks for one. */
 int tfl_requantise(struct tfl_lower *l, int x, int64_t n, const struct tfl_factor *f, int activation, bool last);
 
 /* Weights are operand 1, the bias operand 2 of whatever multiplies. */
@@ -111,10 +125,32 @@ struct tfl_weights {
  */
 int tfl_weight_factors(struct tfl_lower *l, int axis, int64_t oc, float x_scale, float y_scale, bool dense,
                        struct tfl_weights *out);
-int tfl_bias(struct tfl_lower *l, int64_t oc);  /* or one zero where there is none */
+
+/*
+ * Operand k as a bias for sums of type acc, or one zero where there is none.
+ * narrow: TFLite sums in 32 bits, since the file's bias has 32 though the
+ * operands are 16-bit; tfl_narrow() then brings the sums back to that.
+ */
+int tfl_bias(struct tfl_lower *l, int k, int64_t oc, weft_dtype acc, bool *narrow);
+int tfl_narrow(struct tfl_lower *l, int x);
+
+/* int32 x plus v, which wraps. */
+int tfl_add_int(struct tfl_lower *l, int x, int64_t v, bool last);
 
 /* RESHAPE x unless it has that shape. */
 int tfl_reshape(struct tfl_lower *l, int x, int rank, const int64_t *dim);
+
+/* The same with leading ones: TOSA broadcasts only between equal ranks. */
+int tfl_match_rank(struct tfl_lower *l, int x, int rank);
+
+/* Make result k the one at hand; the first is so from the start. */
+int tfl_result(struct tfl_lower *l, int k);
+
+/* Operand k of one that only moves values: of the result's type, and quantised like it. */
+int tfl_moved(struct tfl_lower *l, int k);
+
+/* TFLite fixes the result's quantisation where the real range is known. */
+int tfl_need_range(struct tfl_lower *l, const struct tfl_quant *y, float scale, int32_t zp);
 
 /* Fails unless both are equal. */
 int tfl_same_quant(struct tfl_lower *l, const struct tfl_quant *x, const struct tfl_quant *y);
@@ -133,9 +169,41 @@ int tfl_lower_pad(struct tfl_lower *l);
 int tfl_lower_concat(struct tfl_lower *l);
 int tfl_lower_relu(struct tfl_lower *l);
 int tfl_lower_softmax(struct tfl_lower *l);
-int tfl_lower_logistic(struct tfl_lower *l);
 int tfl_lower_quantize(struct tfl_lower *l);
 int tfl_lower_dequantize(struct tfl_lower *l);
+int tfl_lower_sub(struct tfl_lower *l);
+int tfl_lower_extremum(struct tfl_lower *l);
+int tfl_lower_prelu(struct tfl_lower *l);
+int tfl_lower_squared_difference(struct tfl_lower *l);
+int tfl_lower_batch_matmul(struct tfl_lower *l);
+int tfl_lower_reduce(struct tfl_lower *l);
+int tfl_lower_space_depth(struct tfl_lower *l);
+int tfl_lower_space_to_batch(struct tfl_lower *l);
+int tfl_lower_batch_to_space(struct tfl_lower *l);
+int tfl_lower_pad_v2(struct tfl_lower *l);
+int tfl_lower_mirror_pad(struct tfl_lower *l);
+int tfl_lower_tile(struct tfl_lower *l);
+int tfl_lower_broadcast_to(struct tfl_lower *l);
+int tfl_lower_reverse(struct tfl_lower *l);
+int tfl_lower_table(struct tfl_lower *l);
+int tfl_lower_slice(struct tfl_lower *l);
+int tfl_lower_strided_slice(struct tfl_lower *l);
+int tfl_lower_split(struct tfl_lower *l);
+int tfl_lower_split_v(struct tfl_lower *l);
+int tfl_lower_pack(struct tfl_lower *l);
+int tfl_lower_unpack(struct tfl_lower *l);
+int tfl_lower_gather(struct tfl_lower *l);
+int tfl_lower_gather_nd(struct tfl_lower *l);
+int tfl_lower_resize_nearest(struct tfl_lower *l);
+int tfl_lower_resize_bilinear(struct tfl_lower *l);
+int tfl_lower_transpose_conv(struct tfl_lower *l);
+int tfl_lower_svdf(struct tfl_lower *l);
+int tfl_lower_sequence_lstm(struct tfl_lower *l);
+int tfl_lower_cast(struct tfl_lower *l);
+int tfl_lower_arg_max(struct tfl_lower *l);
+int tfl_lower_floor_div(struct tfl_lower *l);
+int tfl_lower_sqrt(struct tfl_lower *l);
+int tfl_lower_div(struct tfl_lower *l);
 
 /* Input extents against a sliding window: padding, and what no window reaches. */
 struct tfl_window { int64_t out; int32_t before, after; int64_t trim; };

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * MEAN of int8 tensors over any axes.
+ * MEAN of quantised tensors over any axes, their largest and smallest elements,
+ * and SUM of int32.
  *
- * sum (x - zx) over the N elements, times sx / sy divided by N in the
+ * MEAN: sum (x - zx) over the N elements, times sx / sy divided by N in the
  * multiplier: with k = min(floor(log2 N), 32, 31 + s), m' = (m << k) / N
  * truncated and s' = s - k.
  */
@@ -10,7 +11,7 @@
 
 #include "tflite_lower.h"
 
-/* Bit i set: axis i is averaged. */
+/* Bit i set: axis i is reduced. */
 static int axes(struct tfl_lower *l, int rank, unsigned *set)
 {
 	int64_t v[16];
@@ -37,20 +38,21 @@ static void divide(struct tfl_factor *f, int64_t n)
 	f->shift = (int8_t)(f->shift + k);
 }
 
-static int reduce(struct tfl_lower *l, int x, unsigned set)
+static int reduce(struct tfl_lower *l, weft_opcode op, int x, unsigned set)
 {
 	weft_tensor t = l->g->tensors[x].t;
 
 	for (int i = 0; i < t.rank && x >= 0; i++) {
-		weft_attr a = { .axis = { i } };
+		weft_attr a = { .axis = { .axis = i } };
 		if (!(set & 1u << i) || t.dim[i] == 1)
 			continue;
 		t.dim[i] = 1;
-		x = tfl_step(l, WEFT_OP_REDUCE_SUM, &a, &x, 1, WEFT_INT32, t.rank, t.dim, false);
+		x = tfl_step(l, op, &a, &x, 1, t.dtype, t.rank, t.dim, false);
 	}
 	return x;
 }
 
+/* MEAN, and SUM of quantised tensors, which only leaves the division out. */
 int tfl_lower_mean(struct tfl_lower *l)
 {
 	struct tfl_quant xq, yq;
@@ -59,20 +61,49 @@ int tfl_lower_mean(struct tfl_lower *l)
 	int64_t n = 1;
 	int x, keep, err;
 
-	if ((err = tfl_option(l, OPTIONS_REDUCE, REDUCE_KEEP_DIMS, 1, 0, &keep)) || (err = tfl_need_int8_result(l, &yq)))
+	if ((err = tfl_option(l, OPTIONS_REDUCE, REDUCE_KEEP_DIMS, 1, 0, &keep)) || (err = tfl_need_result(l, TFL_Q8_16, &yq)))
 		return err;
-	if ((x = tfl_int8_value(l, 0, &xq)) < 0)
+	if ((x = tfl_quant_value(l, 0, TFL_Q8_16, &xq)) < 0)
 		return x;
 	weft_tensor t = l->g->tensors[x].t;
 	if ((err = axes(l, t.rank, &set)) || (err = tfl_factor(l, (double)xq.scale / (double)yq.scale, &f)))
 		return err;
 	for (int i = 0; i < t.rank; i++)
 		n *= set & 1u << i ? t.dim[i] : 1;
-	if (n > INT32_MAX / 255)
-		return tfl_fail(l, -ENOTSUP, "mean of %lld elements > %d", (long long)n, INT32_MAX / 255);
-	divide(&f, n);
+	int most = xq.t == WEFT_INT8 ? INT32_MAX / 255 : INT32_MAX / 65535;
+	if (n > most)
+		return tfl_fail(l, -ENOTSUP, "%lld elements > %d", (long long)n, most);
+	if (l->op->code == TFL_MEAN)
+		divide(&f, n);
 	x = tfl_widen(l, x, xq.zp, 0);
-	x = x < 0 ? x : reduce(l, x, set);
+	x = x < 0 ? x : reduce(l, WEFT_OP_REDUCE_SUM, x, set);
 	int y = x < 0 ? x : tfl_requantise(l, x, 1, &f, TFL_NONE, keep != 0);
-	return y < 0 || keep ? y : tfl_step(l, WEFT_OP_RESHAPE, NULL, &y, 1, WEFT_INT8, l->y.rank, l->y.dim, true);
+	return y < 0 || keep ? y : tfl_step(l, WEFT_OP_RESHAPE, NULL, &y, 1, l->y.dtype, l->y.rank, l->y.dim, true);
+}
+
+/* What needs no scales: SUM of int32, REDUCE_MAX and REDUCE_MIN quantised alike. */
+int tfl_lower_reduce(struct tfl_lower *l)
+{
+	weft_opcode op = l->op->code == TFL_SUM ? WEFT_OP_REDUCE_SUM : l->op->code == TFL_REDUCE_MAX ? WEFT_OP_REDUCE_MAX
+	                                                                                             : WEFT_OP_REDUCE_MIN;
+	int i = tfl_operand(l, 0), x, err;
+	unsigned set;
+
+	if (i < 0)
+		return i;
+	if (op == WEFT_OP_REDUCE_SUM && tfl_file_tensor(l, i)->type != TFL_INT32)
+		return tfl_lower_mean(l);
+	if ((x = tfl_moved(l, 0)) < 0)
+		return x;
+	weft_tensor t = l->g->tensors[x].t;
+	if (t.dtype != WEFT_INT32 && (op == WEFT_OP_REDUCE_SUM || (t.dtype != WEFT_INT8 && t.dtype != WEFT_INT16)))
+		return tfl_fail(l, -ENOTSUP, "%s is not supported", weft_dtype_name(t.dtype));
+	if ((err = axes(l, t.rank, &set)))
+		return err;
+	if ((x = reduce(l, op, x, set)) < 0)
+		return x;
+	if (weft_tensor_elements(&l->g->tensors[x].t) != weft_tensor_elements(&l->y))
+		return tfl_fail(l, -EINVAL, "tensor %d: %lld elements after reduction", l->i_y,
+		                (long long)weft_tensor_elements(&l->g->tensors[x].t));
+	return tfl_step(l, WEFT_OP_RESHAPE, NULL, &x, 1, t.dtype, l->y.rank, l->y.dim, true);
 }

@@ -29,7 +29,7 @@ static int read_options(struct tfl_lower *l, struct options *o)
 
 static int pool(struct tfl_lower *l, int x, const struct options *o, const struct tfl_window w[2], int32_t lo, int32_t hi)
 {
-	bool average = l->op->code == TFL_AVERAGE_POOL_2D, clamp = tfl_tighter(lo, hi);
+	bool average = l->op->code == TFL_AVERAGE_POOL_2D, clamp = tfl_tighter(l->y.dtype, lo, hi);
 	int zp = average && tfl_file_tensor(l, l->i_y)->type == TFL_UINT8 ? -128 : 0;
 	weft_attr a = { .pool = {
 		.kernel = { o->filter[0], o->filter[1] }, .stride = { o->stride[0], o->stride[1] },
@@ -38,7 +38,7 @@ static int pool(struct tfl_lower *l, int x, const struct options *o, const struc
 	} };
 	int64_t dim[4] = { l->g->tensors[x].t.dim[0], w[0].out, w[1].out, l->g->tensors[x].t.dim[3] };
 	weft_opcode op = average ? WEFT_OP_AVG_POOL2D : WEFT_OP_MAX_POOL2D;
-	int y = tfl_step(l, op, &a, &x, 1, WEFT_INT8, 4, dim, !clamp);
+	int y = tfl_step(l, op, &a, &x, 1, l->y.dtype, 4, dim, !clamp);
 
 	return y < 0 || !clamp ? y : tfl_clamp(l, y, lo, hi, true);
 }
@@ -51,9 +51,9 @@ int tfl_lower_pool(struct tfl_lower *l)
 	int32_t lo, hi;
 	int x, err;
 
-	if ((err = read_options(l, &o)) || (err = tfl_need_int8_result(l, &yq)))
+	if ((err = read_options(l, &o)) || (err = tfl_need_result(l, TFL_Q8_16, &yq)))
 		return err;
-	if ((x = tfl_int8_value(l, 0, &xq)) < 0)
+	if ((x = tfl_quant_value(l, 0, TFL_Q8_16, &xq)) < 0)
 		return x;
 	if ((err = tfl_same_quant(l, &xq, &yq)) || (err = tfl_limits(l, o.activation, &yq, &lo, &hi)))
 		return err;

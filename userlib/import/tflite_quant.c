@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Between quantisations, and the operators that TOSA cannot say exactly:
- * QUANTIZE, DEQUANTIZE, RELU and its kin, SOFTMAX, LOGISTIC.
+ * QUANTIZE, DEQUANTIZE, RELU and its kin, SOFTMAX.
  */
 #include <errno.h>
 #include <math.h>
@@ -9,11 +9,18 @@
 #include "tflite_lower.h"
 
 /* Same result shape as the operand's; the quantisations of both. */
-static int unary(struct tfl_lower *l, struct tfl_quant *xq, struct tfl_quant *yq)
+static int unary(struct tfl_lower *l, unsigned types, struct tfl_quant *xq, struct tfl_quant *yq)
 {
-	int err = tfl_need_int8_result(l, yq);
+	int err = tfl_need_result(l, types, yq);
 
-	return err ? err : tfl_int8_value(l, 0, xq);
+	return err ? err : tfl_quant_value(l, 0, types, xq);
+}
+
+static int need_same_type(struct tfl_lower *l, const struct tfl_quant *x, const struct tfl_quant *y)
+{
+	if (x->t == y->t)
+		return 0;
+	return tfl_fail(l, -ENOTSUP, "%s into %s", weft_dtype_name(x->t), weft_dtype_name(y->t));
 }
 
 int tfl_lower_relu(struct tfl_lower *l)
@@ -22,16 +29,17 @@ int tfl_lower_relu(struct tfl_lower *l)
 	struct tfl_quant xq, yq;
 	struct tfl_factor f;
 	int32_t lo, hi;
-	int x = unary(l, &xq, &yq), err;
+	int x = unary(l, TFL_Q8_16, &xq, &yq), err;
 
 	if (x < 0)
 		return x;
-	if ((err = tfl_limits(l, activation[l->op->code - TFL_CODE_RELU], &yq, &lo, &hi)))
+	if ((err = need_same_type(l, &xq, &yq)) ||
+	    (err = tfl_limits(l, activation[l->op->code - TFL_CODE_RELU], &yq, &lo, &hi)))
 		return err;
-	if (xq.scale != yq.scale || xq.zp != yq.zp) {
-		if ((err = tfl_factor(l, (double)xq.scale / (double)yq.scale, &f)))
+	if (xq.scale != yq.scale || xq.zp != yq.zp) {   /* TFLite divides in float32 here */
+		if ((err = tfl_factor(l, (double)(xq.scale / yq.scale), &f)))
 			return err;
-		struct tfl_rescale r = { .to = WEFT_INT8, .rounding = WEFT_DOUBLE_ROUND, .x_zp = xq.zp, .y_zp = yq.zp,
+		struct tfl_rescale r = { .to = xq.t, .rounding = WEFT_DOUBLE_ROUND, .x_zp = xq.zp, .y_zp = yq.zp,
 		                         .n = 1, .f = &f };
 		if ((x = tfl_rescale(l, x, &r, false)) < 0)
 			return x;
@@ -39,13 +47,27 @@ int tfl_lower_relu(struct tfl_lower *l)
 	return tfl_clamp(l, x, lo, hi, true);
 }
 
-/* TFLite fixes the result's quantisation: 1/256, lowest value for 0. */
-static int need_256th(struct tfl_lower *l, const struct tfl_quant *y)
+int tfl_need_range(struct tfl_lower *l, const struct tfl_quant *y, float scale, int32_t zp)
 {
-	if (y->scale == 1.0f / 256 && y->zp == -128)
+	if (y->scale == scale && y->zp == zp)
 		return 0;
-	return tfl_fail(l, -EINVAL, "result has scale %g and zero point %d (as int8); wants 1/256 and -128", (double)y->scale,
-	                (int)y->zp);
+	return tfl_fail(l, -EINVAL, "result has scale %g and zero point %d (as %s); wants 1/%g and %d", (double)y->scale,
+	                (int)y->zp, weft_dtype_name(y->t), 1 / (double)scale, (int)zp);
+}
+
+/* int8 to int8 or int16; int16 to int16. */
+static int softmax_result(struct tfl_lower *l, const struct tfl_quant *x, const struct tfl_quant *y)
+{
+	if (x->t == WEFT_INT8 && y->t == WEFT_INT8)
+		return tfl_need_range(l, y, 1.0f / 256, -128);
+	if (y->t == WEFT_INT8)
+		return need_same_type(l, x, y);
+	if (x->t == WEFT_INT16)
+		return tfl_need_range(l, y, 1.0f / 32768, 0);
+	/* Writers differ: 1/65536 as the kernel has it, or 1/65535. */
+	if (y->zp == -32768 && (y->scale == 1.0f / 65536 || y->scale == 1.0f / 65535))
+		return 0;
+	return tfl_need_range(l, y, 1.0f / 65536, -32768);
 }
 
 int tfl_lower_softmax(struct tfl_lower *l)
@@ -53,45 +75,25 @@ int tfl_lower_softmax(struct tfl_lower *l)
 	struct tfl_quant xq, yq;
 	weft_attr a;
 	float beta = 0;
-	int x = unary(l, &xq, &yq), err;
+	int err = tfl_need_result(l, TFL_Q8_16 | TFL_QZP, &yq);
+	int x = err ? err : tfl_quant_value(l, 0, TFL_Q8_16, &xq);
 
 	if (x < 0)
 		return x;
-	if (l->op->has_options && l->op->options_type == OPTIONS_SOFTMAX) {
-		struct fb b = l->m->b;
-		b.what = "operator";
-		b.index = l->i_op;
-		b.msg = l->msg;
-		if ((err = fb_float(&b, &l->op->options, SOFTMAX_BETA, 0, &beta)))
-			return err;
-	}
-	if ((err = need_256th(l, &yq)))
+	if ((err = tfl_option_float(l, OPTIONS_SOFTMAX, SOFTMAX_BETA, 0, &beta)) || (err = softmax_result(l, &xq, &yq)))
 		return err;
 	if (!((double)beta * (double)xq.scale * (1 << 26) > 1) || !isfinite(beta))
 		return tfl_fail(l, -EINVAL, "beta %g times scale %g; above 2^-26", (double)beta, (double)xq.scale);
 	a.tfl_softmax = (struct weft_attr_tfl_softmax){ .x_scale = xq.scale, .beta = beta };
 	weft_tensor t = l->g->tensors[x].t;
-	return tfl_step(l, WEFT_OP_TFL_SOFTMAX, &a, &x, 1, WEFT_INT8, t.rank, t.dim, true);
-}
-
-int tfl_lower_logistic(struct tfl_lower *l)
-{
-	struct tfl_quant xq, yq;
-	weft_attr a;
-	int x = unary(l, &xq, &yq), err;
-
-	if (x < 0 || (err = need_256th(l, &yq)))
-		return x < 0 ? x : err;
-	a.quant = (struct weft_attr_quant){ .x_scale = xq.scale, .x_zp = xq.zp, .y_scale = yq.scale, .y_zp = yq.zp };
-	weft_tensor t = l->g->tensors[x].t;
-	return tfl_step(l, WEFT_OP_TFL_LOGISTIC, &a, &x, 1, WEFT_INT8, t.rank, t.dim, true);
+	return tfl_step(l, WEFT_OP_TFL_SOFTMAX, &a, &x, 1, yq.t, t.rank, t.dim, true);
 }
 
 /* The operand in the file's own type where the graph has it so, or as int8. */
 static int edge_value(struct tfl_lower *l, struct tfl_quant *q)
 {
 	int i = tfl_operand(l, 0);
-	int err = i < 0 ? i : tfl_quant(l, i, q);
+	int err = i < 0 ? i : tfl_quant(l, i, TFL_Q8_16 | TFL_Q32 | TFL_QZP, q);
 
 	if (err)
 		return err;
@@ -108,6 +110,31 @@ static bool raw_result(const struct tfl_lower *l)
 	return tfl_file_tensor(l, l->i_y)->type == TFL_UINT8 && l->is_output[l->i_y];
 }
 
+/*
+ * With zero points that RESCALE does not take (of 16 and 32 bits), by way of
+ * int32: subtract, scale, add, and clip by a RESCALE that leaves values alone.
+ */
+static int requantise_around(struct tfl_lower *l, int x, const struct tfl_quant *xq, const struct tfl_quant *yq,
+                             const struct tfl_factor *f)
+{
+	struct tfl_factor one = { .multiplier = 1 << 30, .shift = 30 };
+	struct tfl_rescale r = { .to = WEFT_INT32, .rounding = WEFT_DOUBLE_ROUND, .n = 1, .f = f };
+	struct tfl_rescale clip = { .to = yq->t, .rounding = WEFT_SINGLE_ROUND, .n = 1, .f = &one,
+	                            .y_zp = yq->t == WEFT_INT8 ? yq->zp : 0 };
+
+	if (xq->t == WEFT_INT8)
+		x = tfl_widen(l, x, xq->zp, 0);
+	else if (xq->t == WEFT_INT16)
+		x = tfl_widen(l, x, 0, 0);
+	if (x >= 0 && xq->t != WEFT_INT8 && xq->zp)
+		x = tfl_add_int(l, x, -(int64_t)xq->zp, false);
+	if (x >= 0)
+		x = tfl_rescale(l, x, &r, yq->t == WEFT_INT32 && !yq->zp);
+	if (x >= 0 && yq->t != WEFT_INT8 && yq->zp)
+		x = tfl_add_int(l, x, yq->zp, yq->t == WEFT_INT32);
+	return x < 0 || yq->t == WEFT_INT32 ? x : tfl_rescale(l, x, &clip, true);
+}
+
 /* RESCALE cannot be unsigned on both sides: then the result goes by way of int8. */
 static int requantise(struct tfl_lower *l, const struct tfl_quant *yq)
 {
@@ -117,8 +144,13 @@ static int requantise(struct tfl_lower *l, const struct tfl_quant *yq)
 
 	if (x < 0 || (err = tfl_factor(l, (double)xq.scale / (double)yq->scale, &f)))
 		return x < 0 ? x : err;
-	bool raw = raw_result(l) && l->g->tensors[x].t.dtype != WEFT_UINT8;
-	struct tfl_rescale r = { .to = raw ? WEFT_UINT8 : WEFT_INT8, .rounding = WEFT_DOUBLE_ROUND,
+	if ((xq.t != WEFT_INT8 && xq.zp) || (yq->t != WEFT_INT8 && yq->zp))
+		return requantise_around(l, x, &xq, yq, &f);
+	weft_dtype from = l->g->tensors[x].t.dtype;
+	if (from == WEFT_UINT8 && yq->t == WEFT_INT32)
+		return tfl_fail(l, -ENOTSUP, "uint8 into int32");
+	bool raw = raw_result(l) && (from == WEFT_INT8 || from == WEFT_INT16);
+	struct tfl_rescale r = { .to = raw ? WEFT_UINT8 : yq->t, .rounding = WEFT_DOUBLE_ROUND,
 	                         .x_zp = xq.zp, .y_zp = yq->zp + (raw ? 128 : 0), .n = 1, .f = &f };
 	return tfl_rescale(l, x, &r, true);
 }
@@ -128,17 +160,19 @@ int tfl_lower_quantize(struct tfl_lower *l)
 	struct tfl_quant yq;
 	int i = tfl_operand(l, 0), err;
 
-	if (i < 0 || (err = tfl_need_int8_result(l, &yq)))
+	if (i < 0 || (err = tfl_need_result(l, TFL_Q8_16 | TFL_Q32 | TFL_QZP, &yq)))
 		return i < 0 ? i : err;
 	if (tfl_file_tensor(l, i)->type != TFL_FLOAT32)
 		return requantise(l, &yq);
+	if (yq.t == WEFT_INT32 || (yq.t == WEFT_INT16 && yq.zp))
+		return tfl_fail(l, -ENOTSUP, "float32 into %s with zero point %d", weft_dtype_name(yq.t), (int)yq.zp);
 	int x = tfl_value(l, 0);
 	if (x < 0)
 		return x;
 	bool raw = raw_result(l);
 	weft_attr a = { .quant = { .y_scale = yq.scale, .y_zp = yq.zp + (raw ? 128 : 0) } };
 	weft_tensor t = l->g->tensors[x].t;
-	return tfl_step(l, WEFT_OP_TFL_QUANTIZE, &a, &x, 1, raw ? WEFT_UINT8 : WEFT_INT8, t.rank, t.dim, true);
+	return tfl_step(l, WEFT_OP_TFL_QUANTIZE, &a, &x, 1, raw ? WEFT_UINT8 : yq.t, t.rank, t.dim, true);
 }
 
 int tfl_lower_dequantize(struct tfl_lower *l)
@@ -148,6 +182,8 @@ int tfl_lower_dequantize(struct tfl_lower *l)
 
 	if (x < 0)
 		return x;
+	if (xq.t == WEFT_INT32 || (xq.t == WEFT_INT16 && xq.zp))
+		return tfl_fail(l, -ENOTSUP, "%s with zero point %d", weft_dtype_name(xq.t), (int)xq.zp);
 	weft_attr a = { .quant = { .x_scale = xq.scale, .x_zp = xq.zp } };
 	weft_tensor t = l->g->tensors[x].t;
 	return tfl_step(l, WEFT_OP_TFL_DEQUANTIZE, &a, &x, 1, WEFT_FP32, t.rank, t.dim, true);

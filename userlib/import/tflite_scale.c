@@ -34,24 +34,39 @@ int tfl_factor(struct tfl_lower *l, double real, struct tfl_factor *f)
 	return 0;
 }
 
+/* Multipliers and shifts, for int48 sums with 16 bits. */
+static int fill(struct tfl_lower *l, const struct tfl_rescale *r, bool wide, void *m, int8_t *s)
+{
+	for (int64_t i = 0; i < r->n; i++) {
+		int32_t v = r->f[i].multiplier;
+		s[i] = (int8_t)(r->f[i].shift - (wide ? 16 : 0));
+		if (s[i] < 2)
+			return tfl_fail(l, -ENOTSUP, "factor of the scales >= 2^13");
+		if (wide)
+			((int16_t *)m)[i] = (int16_t)(v < 0x7FFF0000 ? (v + (1 << 15)) >> 16 : 0x7FFF);
+		else
+			((int32_t *)m)[i] = v;
+	}
+	return 0;
+}
+
 int tfl_rescale(struct tfl_lower *l, int x, const struct tfl_rescale *r, bool last)
 {
-	weft_attr a = { .rescale = { .scale32 = true, .rounding = r->rounding, .per_channel = r->n > 1,
-	                             .x_zp = r->x_zp, .y_zp = r->y_zp,
+	bool wide = l->g->tensors[x].t.dtype == WEFT_INT48;
+	weft_attr a = { .rescale = { .scale32 = !wide, .rounding = wide ? WEFT_SINGLE_ROUND : r->rounding,
+	                             .per_channel = r->n > 1, .x_zp = r->x_zp, .y_zp = r->y_zp,
 	                             .x_unsigned = l->g->tensors[x].t.dtype == WEFT_UINT8,
 	                             .y_unsigned = r->to == WEFT_UINT8 } };
-	int32_t *m = tfl_alloc(l, r->n, sizeof *m);
+	void *m = tfl_alloc(l, r->n, wide ? 2 : 4);
 	int8_t *s = m ? tfl_alloc(l, r->n, sizeof *s) : NULL;
+	int err = s ? fill(l, r, wide, m, s) : l->err;
 
-	if (!s) {
+	if (err) {
 		free(m);
-		return l->err;
+		free(s);
+		return err;
 	}
-	for (int64_t i = 0; i < r->n; i++) {
-		m[i] = r->f[i].multiplier;
-		s[i] = r->f[i].shift;
-	}
-	int im = tfl_data(l, "multiplier", WEFT_INT32, 1, &r->n, m);
+	int im = tfl_data(l, "multiplier", wide ? WEFT_INT16 : WEFT_INT32, 1, &r->n, m);
 	if (im < 0) {
 		free(s);
 		return im;
@@ -71,18 +86,20 @@ int tfl_widen(struct tfl_lower *l, int x, int32_t zp, int left)
 	                                                .n = 1, .f = &f }, false);
 }
 
-/* zp + round(real / scale) in float32, kept within int8. */
+/* zp + round(real / scale) in float32, kept within the type. */
 static int32_t quantised(float real, const struct tfl_quant *y)
 {
 	double q = y->zp + (double)roundf(real / y->scale);
 
-	return q < -128 ? -128 : q > 127 ? 127 : (int32_t)q;
+	double low = (double)tfl_type_min(y->t), high = -1 - low;
+
+	return (int32_t)(q < low ? low : q > high ? high : q);
 }
 
 int tfl_limits(struct tfl_lower *l, int activation, const struct tfl_quant *y, int32_t *lo, int32_t *hi)
 {
-	*lo = -128;
-	*hi = 127;
+	*lo = (int32_t)tfl_type_min(y->t);
+	*hi = -1 - *lo;
 	switch (activation) {
 	case TFL_NONE:
 		return 0;
@@ -102,9 +119,9 @@ int tfl_limits(struct tfl_lower *l, int activation, const struct tfl_quant *y, i
 	}
 }
 
-bool tfl_tighter(int32_t lo, int32_t hi)
+bool tfl_tighter(weft_dtype t, int32_t lo, int32_t hi)
 {
-	return lo > -128 || hi < 127;
+	return lo > tfl_type_min(t) || hi < -1 - tfl_type_min(t);
 }
 
 int tfl_clamp(struct tfl_lower *l, int x, int32_t lo, int32_t hi, bool last)
@@ -112,19 +129,19 @@ int tfl_clamp(struct tfl_lower *l, int x, int32_t lo, int32_t hi, bool last)
 	weft_attr a = { .clamp = { .min = lo, .max = hi } };
 	weft_tensor t = l->g->tensors[x].t;
 
-	return tfl_step(l, WEFT_OP_CLAMP, &a, &x, 1, WEFT_INT8, t.rank, t.dim, last);
+	return tfl_step(l, WEFT_OP_CLAMP, &a, &x, 1, t.dtype, t.rank, t.dim, last);
 }
 
 int tfl_requantise(struct tfl_lower *l, int x, int64_t n, const struct tfl_factor *f, int activation, bool last)
 {
 	struct tfl_quant q;
 	int32_t lo, hi;
-	int err = tfl_need_int8_result(l, &q);
+	int err = tfl_need_result(l, TFL_Q8_16, &q);
 
 	if (err || (err = tfl_limits(l, activation, &q, &lo, &hi)))
 		return err;
-	bool clamp = tfl_tighter(lo, hi);
-	struct tfl_rescale r = { .to = WEFT_INT8, .rounding = WEFT_DOUBLE_ROUND, .y_zp = q.zp, .n = n, .f = f };
+	bool clamp = tfl_tighter(q.t, lo, hi);
+	struct tfl_rescale r = { .to = q.t, .rounding = WEFT_DOUBLE_ROUND, .y_zp = q.zp, .n = n, .f = f };
 	int y = tfl_rescale(l, x, &r, last && !clamp);
 	return y < 0 || !clamp ? y : tfl_clamp(l, y, lo, hi, last);
 }

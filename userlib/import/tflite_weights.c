@@ -2,6 +2,7 @@
 /* Scales and zero points of weights, and the bias, for whatever multiplies by them. */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "tflite_lower.h"
 
@@ -55,23 +56,68 @@ int tfl_weight_factors(struct tfl_lower *l, int axis, int64_t oc, float x_scale,
 	return err;
 }
 
-int tfl_bias(struct tfl_lower *l, int64_t oc)
+/* The bias of 16-bit operators as int48; the file has int32 or int64. */
+static int wide_bias(struct tfl_lower *l, int i, const weft_tensor *t, int64_t oc)
+{
+	const struct tfl_tensor *f = tfl_file_tensor(l, i);
+	const int64_t top = INT64_C(1) << 47;
+	size_t elem = weft_dtype_bytes(t->dtype);
+
+	if (!f->data)
+		return tfl_fail(l, -ENOTSUP, "tensor %d: a bias that is not constant", i);
+	if (weft_tensor_elements(t) != oc || f->data_len != (size_t)oc * elem)
+		return tfl_fail(l, -EINVAL, "tensor %d: bias of %zu bytes, not %lld elements of %zu, at byte %zu", i, f->data_len,
+		                (long long)oc, elem, f->at);
+	int64_t *v = tfl_alloc(l, oc, sizeof *v);
+	if (!v)
+		return l->err;
+	struct fb_vec vec = { .at = (size_t)(f->data - l->m->b.p), .n = (uint32_t)oc };
+	for (int64_t k = 0; k < oc; k++) {
+		v[k] = elem == 4 ? fb_i32_at(&l->m->b, &vec, (uint32_t)k) : fb_i64_at(&l->m->b, &vec, (uint32_t)k);
+		if (v[k] >= -top && v[k] < top)
+			continue;
+		int err = tfl_fail(l, -ENOTSUP, "tensor %d: bias %lld exceeds 48 bits", i, (long long)v[k]);
+		free(v);
+		return err;
+	}
+	return tfl_data(l, "bias", WEFT_INT48, 1, &oc, v);
+}
+
+static int no_bias(struct tfl_lower *l, weft_dtype acc)
+{
+	int64_t one = 1;
+	void *zero = tfl_alloc(l, 1, weft_dtype_bytes(acc));
+
+	if (!zero)
+		return l->err;
+	memset(zero, 0, weft_dtype_bytes(acc));
+	return tfl_data(l, "bias", acc, 1, &one, zero);
+}
+
+int tfl_bias(struct tfl_lower *l, int k, int64_t oc, weft_dtype acc, bool *narrow)
 {
 	weft_tensor t;
-	int64_t one = 1;
 
-	if (!tfl_has(l, 2)) {
-		int32_t *zero = tfl_alloc(l, 1, sizeof *zero);
-		if (!zero)
-			return l->err;
-		*zero = 0;
-		return tfl_data(l, "bias", WEFT_INT32, 1, &one, zero);
-	}
-	int i = tfl_operand(l, 2);
+	/* Without a bias TFLite's dense kernels and plain convolutions sum in 32 bits, the others in 64. */
+	*narrow = acc == WEFT_INT48 && (l->op->code == TFL_CONV_2D || l->op->code == TFL_FULLY_CONNECTED);
+	if (!tfl_has(l, k))
+		return no_bias(l, acc);
+	int i = tfl_operand(l, k);
 	int err = i < 0 ? i : tfl_shape(l, i, &t);
 	if (err)
 		return err;
-	if (t.dtype != WEFT_INT32)
+	if (t.dtype != WEFT_INT32 && !(t.dtype == WEFT_INT64 && acc == WEFT_INT48))
 		return tfl_fail(l, -ENOTSUP, "bias is %s, not int32", weft_dtype_name(t.dtype));
-	return tfl_const_as(l, 2, 1, &oc);
+	*narrow = acc == WEFT_INT48 && t.dtype == WEFT_INT32;
+	if (acc == WEFT_INT32)
+		return tfl_const_as(l, k, 1, &oc);
+	return wide_bias(l, i, &t, oc);
+}
+
+int tfl_narrow(struct tfl_lower *l, int x)
+{
+	struct tfl_factor one = { .multiplier = 1 << 30, .shift = 30 };
+	struct tfl_rescale r = { .to = WEFT_INT32, .n = 1, .f = &one };
+
+	return tfl_rescale(l, x, &r, false);
 }

@@ -7,6 +7,16 @@
 #include "golden_exec.h"
 #include "../../sim/golden/golden.h"
 
+/* One run: what all graphs of a network share. */
+struct run {
+	struct weft_vars *vars;
+	int sub_runs;              /* so far */
+	bool fast;
+	char *msg;
+};
+
+static int run_graph(struct run *r, const weft_graph *g, const weft_tensor *inputs, weft_tensor *all);
+
 static int allocate(weft_tensor *t, int i, char *msg)
 {
 	size_t n = weft_tensor_bytes(t);
@@ -17,6 +27,110 @@ static int allocate(weft_tensor *t, int i, char *msg)
 	snprintf(msg, WEFT_MSG, "tensor %d: out of memory for %zu bytes", i, n);
 	return -ENOMEM;
 }
+
+/* ---- variables ---- */
+
+int weft_vars_init(struct weft_vars *v, const weft_graph *g)
+{
+	v->n = g->n_vars;
+	v->t = calloc((size_t)g->n_vars + 1, sizeof *v->t);
+	v->written = calloc((size_t)g->n_vars + 1, sizeof *v->written);
+	for (int i = 0; v->t && v->written && i < v->n; i++) {
+		const weft_tensor *from = &g->vars[i].t;
+		v->t[i] = *from;
+		v->t[i].data = calloc(1, weft_tensor_bytes(from) + 1);
+		if (!v->t[i].data)
+			break;
+		if (from->data)
+			memcpy(v->t[i].data, from->data, weft_tensor_bytes(from));
+		v->written[i] = from->data;
+	}
+	if (v->t && v->written && (!v->n || v->t[v->n - 1].data))
+		return 0;
+	weft_vars_release(v);
+	return -ENOMEM;
+}
+
+void weft_vars_release(struct weft_vars *v)
+{
+	for (int i = 0; v->t && i < v->n; i++)
+		free(v->t[i].data);
+	free(v->t);
+	free(v->written);
+	*v = (struct weft_vars){ 0 };
+}
+
+static int read_variable(struct run *r, int id, weft_tensor *y)
+{
+	if (!r->vars->written[id]) {
+		snprintf(r->msg, WEFT_MSG, "VARIABLE_READ: variable %d has not been written", id);
+		return -EINVAL;
+	}
+	memcpy(y->data, r->vars->t[id].data, weft_tensor_bytes(y));
+	return 0;
+}
+
+static int write_variable(struct run *r, int id, const weft_tensor *x, weft_tensor *y)
+{
+	memcpy(r->vars->t[id].data, x->data, weft_tensor_bytes(x));
+	memcpy(y->data, x->data, weft_tensor_bytes(x));
+	r->vars->written[id] = true;
+	return 0;
+}
+
+/* ---- control flow ---- */
+
+/* Run a sub-graph on x; its outputs into y, which has memory and may be x's. */
+static int run_sub(struct run *r, const weft_graph *g, const weft_tensor *const *x, weft_tensor *const *y)
+{
+	weft_tensor *all = calloc((size_t)g->n_tensors + 1, sizeof *all);
+	weft_tensor *in = calloc((size_t)g->n_inputs + 1, sizeof *in);
+	int err = all && in ? 0 : -ENOMEM;
+
+	for (int i = 0; !err && i < g->n_inputs; i++)
+		in[i] = *x[i];
+	if (!err && ++r->sub_runs > WEFT_MAX_SUB_RUNS) {
+		snprintf(r->msg, WEFT_MSG, "control flow: more than %d runs of sub-graphs", WEFT_MAX_SUB_RUNS);
+		err = -EINVAL;
+	} else if (!err) {
+		err = run_graph(r, g, in, all);
+		for (int i = 0; !err && i < g->n_outputs; i++)
+			memcpy(y[i]->data, all[g->outputs[i]].data, weft_tensor_bytes(y[i]));
+		weft_golden_release(g, all);
+	} else {
+		snprintf(r->msg, WEFT_MSG, "out of memory");
+	}
+	free(all);
+	free(in);
+	return err;
+}
+
+static int cond_if(struct run *r, const struct weft_attr_flow *a, const weft_tensor *const *x, weft_tensor *const *y)
+{
+	return run_sub(r, a->graph[*(const uint8_t *)x[0]->data ? 0 : 1], x + 1, y);
+}
+
+/* y holds the values of the iteration under way. */
+static int while_loop(struct run *r, const struct weft_attr_flow *a, const weft_tensor *const *x, int n, weft_tensor *const *y)
+{
+	const weft_tensor *now[WEFT_OP_MAX_OUTPUTS];
+	uint8_t go = 0;
+	weft_tensor cond = { .dtype = WEFT_BOOL, .dim = { 1, 1, 1, 1, 1, 1, 1, 1 }, .data = &go }, *out = &cond;
+
+	for (int i = 0; i < n; i++) {
+		memcpy(y[i]->data, x[i]->data, weft_tensor_bytes(y[i]));
+		now[i] = y[i];
+	}
+	for (;;) {
+		int err = run_sub(r, a->graph[0], now, &out);
+		if (err || !go)
+			return err;
+		if ((err = run_sub(r, a->graph[1], now, y)))
+			return err;
+	}
+}
+
+/* ---- graphs ---- */
 
 static int copy_input(const weft_graph *g, int i, const weft_tensor *from, weft_tensor *all, char *msg)
 {
@@ -35,12 +149,30 @@ static int copy_input(const weft_graph *g, int i, const weft_tensor *from, weft_
 	return err;
 }
 
-static int run_op(const weft_graph *g, int i, weft_tensor *all, bool fast, char *msg)
+/* Operator i of g on operands x into results y, which have memory. */
+static int run_on(struct run *r, const weft_graph *g, int i, const weft_tensor *const *x, weft_tensor *const *y)
+{
+	const struct weft_gop *o = &g->ops[i];
+	char line[WEFT_GOLDEN_MSG] = "";
+
+	switch (o->op) {
+	case WEFT_OP_COND_IF: return cond_if(r, &o->attr.flow, x, y);
+	case WEFT_OP_WHILE_LOOP: return while_loop(r, &o->attr.flow, x, o->n_in, y);
+	case WEFT_OP_VARIABLE_READ: return read_variable(r, o->attr.variable.id, y[0]);
+	case WEFT_OP_VARIABLE_WRITE: return write_variable(r, o->attr.variable.id, x[0], y[0]);
+	default: break;
+	}
+	int err = weft_golden_run(o->op, &o->attr, x, o->n_in, y, o->n_out, r->fast, line);
+	if (err)
+		snprintf(r->msg, WEFT_MSG, "operator %d: %s", o->src >= 0 ? g->srcs[o->src].index : i, line);
+	return err;
+}
+
+static int run_op(struct run *r, const weft_graph *g, int i, weft_tensor *all)
 {
 	const struct weft_gop *o = &g->ops[i];
 	const weft_tensor *x[WEFT_OP_MAX_INPUTS];
-	weft_tensor *y[4];
-	char line[WEFT_GOLDEN_MSG] = "";
+	weft_tensor *y[WEFT_OP_MAX_OUTPUTS];
 	int err;
 
 	if (o->op == WEFT_OP_CONST)
@@ -49,26 +181,51 @@ static int run_op(const weft_graph *g, int i, weft_tensor *all, bool fast, char 
 		x[k] = &all[o->in[k]];
 	for (int k = 0; k < o->n_out; k++) {
 		y[k] = &all[o->out[k]];
-		if ((err = allocate(y[k], o->out[k], msg)))
+		if ((err = allocate(y[k], o->out[k], r->msg)))
 			return err;
 	}
-	err = weft_golden_run(o->op, &o->attr, x, o->n_in, y, o->n_out, fast, line);
-	if (err)
-		snprintf(msg, WEFT_MSG, "operator %d: %s", i, line);
-	return err;
+	return run_on(r, g, i, x, y);
 }
 
-int weft_golden_exec(const weft_graph *g, const weft_tensor *inputs, weft_tensor *all, bool fast, char *msg)
+static int run_graph(struct run *r, const weft_graph *g, const weft_tensor *inputs, weft_tensor *all)
 {
 	int err = 0;
 
 	for (int i = 0; i < g->n_tensors; i++)
 		all[i] = g->tensors[i].t;
 	for (int i = 0; !err && i < g->n_inputs; i++)
-		err = copy_input(g, i, &inputs[i], all, msg);
+		err = copy_input(g, i, &inputs[i], all, r->msg);
 	for (int i = 0; !err && i < g->n_ops; i++)
-		err = run_op(g, i, all, fast, msg);
+		err = run_op(r, g, i, all);
 	return err;
+}
+
+int weft_golden_exec_vars(const weft_graph *g, struct weft_vars *vars, const weft_tensor *inputs, weft_tensor *all,
+                          bool fast, char *msg)
+{
+	struct run r = { .vars = vars, .fast = fast, .msg = msg };
+
+	return run_graph(&r, g, inputs, all);
+}
+
+int weft_golden_exec(const weft_graph *g, const weft_tensor *inputs, weft_tensor *all, bool fast, char *msg)
+{
+	struct weft_vars vars;
+	int err = weft_vars_init(&vars, g);
+
+	if (err)
+		snprintf(msg, WEFT_MSG, "out of memory");
+	else
+		err = weft_golden_exec_vars(g, &vars, inputs, all, fast, msg);
+	weft_vars_release(&vars);
+	return err;
+}
+
+int weft_golden_exec_op(const weft_graph *g, int i, const weft_tensor *const *x, weft_tensor *const *y, bool fast, char *msg)
+{
+	struct run r = { .fast = fast, .msg = msg };
+
+	return run_on(&r, g, i, x, y);
 }
 
 void weft_golden_release(const weft_graph *g, weft_tensor *all)

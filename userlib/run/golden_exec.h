@@ -11,8 +11,22 @@
 extern "C" {
 #endif
 
+/* Sub-graphs that one run may execute: a loop that never ends is an error, not a hang. */
+#define WEFT_MAX_SUB_RUNS (1 << 20)
+
+/* Values of a graph's variables between runs. */
+struct weft_vars {
+	weft_tensor *t;            /* by variable */
+	bool *written;             /* has a value */
+	int n;
+};
+
+/** Initial values. @return 0, -ENOMEM */
+int weft_vars_init(struct weft_vars *v, const weft_graph *g);
+void weft_vars_release(struct weft_vars *v);
+
 /**
- * Run a checked graph and keep every tensor.
+ * Run a checked graph and keep every tensor. Variables start from their initial values.
  *
  * @param g       Passed weft_graph_check().
  * @param inputs  g->n_inputs tensors in the graph's order; type and shape as
@@ -26,6 +40,17 @@ extern "C" {
  * @return 0, -EINVAL, -ENOTSUP (no golden row), -ENOMEM
  */
 int weft_golden_exec(const weft_graph *g, const weft_tensor *inputs, weft_tensor *all, bool fast, char *msg);
+
+/** The same with variables that outlive the run; vars from weft_vars_init() on g. */
+int weft_golden_exec_vars(const weft_graph *g, struct weft_vars *vars, const weft_tensor *inputs, weft_tensor *all,
+                          bool fast, char *msg);
+
+/**
+ * One operator of a checked graph without variables: control flow too.
+ * @param x, y  Its operands and results, all with data.
+ */
+int weft_golden_exec_op(const weft_graph *g, int i, const weft_tensor *const *x, weft_tensor *const *y, bool fast,
+                        char *msg);
 
 /** Free what weft_golden_exec() allocated in all; entries then have no data. */
 void weft_golden_release(const weft_graph *g, weft_tensor *all);

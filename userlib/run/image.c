@@ -10,6 +10,8 @@
 #include <jpeglib.h>
 #include <png.h>
 
+#include <weft/convert.h>
+
 #include "image.h"
 
 #define MAX_FILE (1l << 30)
@@ -178,7 +180,7 @@ static int read_jpeg(struct pixels *x, const void *bytes, size_t len)
 
 /* ---- values ---- */
 
-/* p-th value of the type; see image.h. */
+/* Whether p goes to the p-th value of an 8-bit type; see image.h. */
 static bool is_pixel_range(const struct weft_quant *q, int64_t least)
 {
 	double span = q->scale * 255;
@@ -190,12 +192,49 @@ static bool is_pixel_range(const struct weft_quant *q, int64_t least)
 	return fabs(span - 2) < 0.06 && llabs(q->zp - (least + 128)) <= 1;
 }
 
-static int quantised(uint8_t p, const struct weft_quant *q, int least, bool direct)
+static int64_t quantised(double real, const struct weft_quant *q, int64_t least, int64_t most)
 {
-	if (direct)
-		return p + least;
-	double v = round(p / 255.0 / q->scale) + (double)q->zp;
-	return v < least ? least : v > least + 255 ? least + 255 : (int)v;
+	double v = q->present ? round(real / q->scale) + (double)q->zp : real;
+
+	return v < (double)least ? least : v > (double)most ? most : (int64_t)v;
+}
+
+/* Bits of what pixel p becomes. */
+static uint64_t code_of(weft_dtype t, const struct weft_quant *q, int p)
+{
+	int64_t least = t == WEFT_INT8 ? -128 : 0;
+
+	if (t == WEFT_INT16)
+		return (uint64_t)quantised(q->present && q->scale * 32767 < 100 ? p / 255.0 : p, q, -32768, 32767);
+	if (t != WEFT_INT8 && t != WEFT_UINT8)
+		return weft_float_encode(t, p / 255.0, true);
+	return (uint64_t)(is_pixel_range(q, least) ? p + least : quantised(p / 255.0, q, least, least + 255));
+}
+
+bool weft_image_type(weft_dtype t)
+{
+	switch (t) {
+	case WEFT_INT8: case WEFT_UINT8: case WEFT_INT16: case WEFT_FP32: case WEFT_FP16: case WEFT_BF16:
+	case WEFT_FP8E4M3: case WEFT_FP8E5M2:
+		return true;
+	default:
+		return false;
+	}
+}
+
+void weft_image_values(const weft_tensor *t, const struct weft_quant *q, const uint8_t *p)
+{
+	size_t n = (size_t)weft_tensor_elements(t);
+	uint64_t code[256];
+
+	for (int i = 0; i < 256; i++)
+		code[i] = code_of(t->dtype, q, i);
+	for (size_t i = 0; i < n; i++)
+		switch (weft_dtype_bytes(t->dtype)) {
+		case 1:  ((uint8_t *)t->data)[i] = (uint8_t)code[p[i]]; break;
+		case 2:  ((uint16_t *)t->data)[i] = (uint16_t)code[p[i]]; break;
+		default: ((uint32_t *)t->data)[i] = (uint32_t)code[p[i]]; break;
+		}
 }
 
 static uint8_t channel(const struct pixels *x, size_t i, int c, int channels)
@@ -209,20 +248,19 @@ static uint8_t channel(const struct pixels *x, size_t i, int c, int channels)
 	return (uint8_t)((19595u * p[0] + 38470u * p[1] + 7471u * p[2] + 32768u) >> 16);
 }
 
-static void fill(const struct pixels *x, const weft_tensor *t, const struct weft_quant *q, int channels)
+/* The file's pixels with the input's channels, then its values; 0 or -ENOMEM. */
+static int fill(const struct pixels *x, const weft_tensor *t, const struct weft_quant *q, int channels)
 {
-	int least = t->dtype == WEFT_INT8 ? -128 : 0;
-	bool direct = is_pixel_range(q, least);
+	size_t n = (size_t)x->h * x->w * (size_t)channels;
+	uint8_t *p = malloc(n);
 
-	for (size_t i = 0; i < (size_t)x->h * x->w; i++)
-		for (int c = 0; c < channels; c++) {
-			size_t k = i * (size_t)channels + (size_t)c;
-			uint8_t p = channel(x, i, c, channels);
-			if (t->dtype == WEFT_FP32)
-				((float *)t->data)[k] = (float)p / 255.0f;
-			else
-				((uint8_t *)t->data)[k] = (uint8_t)quantised(p, q, least, direct);
-		}
+	if (!p)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++)
+		p[i] = channel(x, i / (size_t)channels, (int)(i % (size_t)channels), channels);
+	weft_image_values(t, q, p);
+	free(p);
+	return 0;
 }
 
 bool weft_image_is(const void *bytes, size_t len)
@@ -237,8 +275,8 @@ static int geometry(const weft_tensor *want, struct pixels *x, int *channels)
 
 	if ((want->rank != 3 && want->rank != 4) || (want->rank == 4 && want->dim[0] != 1) || d[0] < 1 || d[0] > 65536 ||
 	    d[1] < 1 || d[1] > 65536 || (d[2] != 1 && d[2] != 3) ||
-	    (want->dtype != WEFT_INT8 && want->dtype != WEFT_UINT8 && want->dtype != WEFT_FP32))
-		return complain(x, -ENOTSUP, "the input is no image: wants 8-bit or float32 [1,H,W,1 or 3]");
+	    !weft_image_type(want->dtype))
+		return complain(x, -ENOTSUP, "the input is no image: wants int8, uint8, int16 or float [1,H,W,1 or 3]");
 	x->h = (uint32_t)d[0];
 	x->w = (uint32_t)d[1];
 	*channels = (int)d[2];
@@ -259,10 +297,10 @@ int weft_image_decode(const void *bytes, size_t len, const weft_tensor *want, co
 	if (!err) {
 		weft_tensor out = *want;
 		out.data = malloc(weft_tensor_bytes(&out));
-		if (out.data) {
-			fill(&x, &out, q, channels);
+		if (out.data && !fill(&x, &out, q, channels)) {
 			*t = out;
 		} else {
+			free(out.data);
 			err = complain(&x, -ENOMEM, "out of memory");
 		}
 	}

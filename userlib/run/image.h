@@ -15,7 +15,13 @@
  *     on (0..255 or -128..127).
  *   - Otherwise the real value is p / 255: round(p / 255 / scale) + zero point,
  *     half away from zero, saturated.
- * Without a scale an 8-bit input gets the first rule. float32 inputs get p / 255.
+ * Without a scale an 8-bit input gets the first rule.
+ *
+ * int16 inputs: the real value is p where the positive half of the range is 100
+ * or more wide (or there is no scale), otherwise p / 255; it is quantised as
+ * above. A range of -1..1 cannot be told from one of 0..1, and counts as the
+ * latter. fp32, fp16, bf16, E4M3 and E5M2 inputs get p / 255, rounded once to
+ * nearest even.
  */
 #ifndef WEFT_RUN_IMAGE_H
 #define WEFT_RUN_IMAGE_H
@@ -29,10 +35,21 @@ extern "C" {
 /** Whether the file starts like a PNG or a JPEG. */
 bool weft_image_is(const void *bytes, size_t len);
 
+/** Whether 8-bit pixels have a meaning as input values of that type. */
+bool weft_image_type(weft_dtype t);
+
+/**
+ * Input values of 8-bit pixels, by the rules above.
+ *
+ * @param t  Of such a type, with data to write to.
+ * @param p  One pixel for every element.
+ */
+void weft_image_values(const weft_tensor *t, const struct weft_quant *q, const uint8_t *p);
+
 /**
  * Decode and quantise a file held in memory.
  *
- * @param want  Type (int8, uint8, float32) and shape [1,H,W,C] or [H,W,C], C 1
+ * @param want  Type (of weft_image_type()) and shape [1,H,W,C] or [H,W,C], C 1
  *              or 3, of the input.
  * @param q     Its quantisation.
  * @param[out] t  Set only on success; t->data is from malloc, the caller's.

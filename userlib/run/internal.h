@@ -10,6 +10,7 @@
 
 #include "userlib/compile/program.h"
 #include "userlib/graph/graph.h"
+#include "userlib/run/golden_exec.h"
 
 struct weft_net {
 	weft_graph *graph;         /* owned, unless loaded is set */
@@ -44,6 +45,7 @@ struct weft_session {
 	weft_program *own_program;
 	weft_dev *dev;
 	weft_buf *consts, *arena;
+	struct weft_vars vars;     /* the network's variables */
 	/* of the run under way */
 	weft_tensor *host;         /* by graph tensor: the host's copies; data NULL where none */
 	weft_tensor *golden;       /* all of golden's tensors; data NULL unless checking */
@@ -51,6 +53,7 @@ struct weft_session {
 	struct weft_op_measure *measure;
 	int i_step;
 	uint64_t cycles_before;    /* of earlier streams */
+	uint64_t work_done, work_all; /* commands, for progress */
 	struct weft_counters counters;
 	double seconds, cpu_seconds;
 	uint64_t sim_cycles;

@@ -10,16 +10,53 @@
 #include <string.h>
 
 #include "driver/verify.h"
+#include "userlib/export/tosa.h"
+#include "userlib/import/onnx.h"
 #include "userlib/import/tflite.h"
+#include "userlib/import/tosa.h"
 #include "weft/gen/cmd.h"
 
 #define FILE_MAX ((size_t)1 << 31)
 
-static int import(const void *data, size_t len, const char *name, weft_net *n, char *msg)
+struct weft_load_options weft_load_options_default(void)
+{
+	return (struct weft_load_options){ 0 };
+}
+
+static int import_onnx(const void *data, size_t len, const char *name, const struct weft_load_options *o, weft_graph **g, char *msg)
+{
+	struct weft_onnx_bound *bound = calloc((size_t)o->n_bound + 1, sizeof(*bound));
+	struct weft_onnx_options x = {
+		.requant = o->requant_rescale ? WEFT_ONNX_REQUANT_RESCALE : WEFT_ONNX_REQUANT_EXACT,
+		.folder = o->folder, .bound = bound, .n_bound = o->n_bound,
+	};
+
+	if (!bound) {
+		snprintf(msg, WEFT_MSG_LEN, "out of memory");
+		return -ENOMEM;
+	}
+	for (int i = 0; i < o->n_bound; i++)
+		bound[i] = (struct weft_onnx_bound){ o->bound[i].name, &o->bound[i].value };
+	int err = weft_import_onnx(data, len, name, &x, g, msg);
+	free(bound);
+	return err;
+}
+
+static int import(const void *data, size_t len, const char *name, const struct weft_load_options *o, weft_net *n, char *msg)
 {
 	if (weft_program_is(data, len)) {
 		int err = weft_program_parse(data, len, &n->loaded, msg);
 		n->g = err ? NULL : n->loaded->graph;
+		return err;
+	}
+	if (weft_tosa_is(data, len)) {
+		int err = weft_import_tosa(data, len, name, &n->graph, msg);
+		n->g = n->graph;
+		return err;
+	}
+	if (weft_onnx_is(data, len)) {
+		int err = import_onnx(data, len, name, o, &n->graph, msg);
+		n->g = n->graph;
 		return err;
 	}
 	int err = weft_import_tflite(data, len, name, &n->graph, msg);
@@ -29,13 +66,20 @@ static int import(const void *data, size_t len, const char *name, weft_net *n, c
 
 int weft_net_load(const void *data, size_t len_bytes, const char *name, weft_net **net, char *msg)
 {
+	return weft_net_load_with(data, len_bytes, name, NULL, net, msg);
+}
+
+int weft_net_load_with(const void *data, size_t len_bytes, const char *name, const struct weft_load_options *o,
+                       weft_net **net, char *msg)
+{
+	const struct weft_load_options none = { 0 };
 	weft_net *n = calloc(1, sizeof(*n));
 
 	if (!n) {
 		snprintf(msg, WEFT_MSG_LEN, "%s: out of memory", name);
 		return -ENOMEM;
 	}
-	int err = import(data, len_bytes, name, n, msg);
+	int err = import(data, len_bytes, name, o ? o : &none, n, msg);
 	if (err) {
 		free(n);
 		return err;
@@ -72,7 +116,14 @@ static int read_file(const char *path, void **data, size_t *len, char *msg)
 
 int weft_net_load_file(const char *path, weft_net **net, char *msg)
 {
+	return weft_net_load_file_with(path, NULL, net, msg);
+}
+
+int weft_net_load_file_with(const char *path, const struct weft_load_options *given, weft_net **net, char *msg)
+{
+	struct weft_load_options o = given ? *given : weft_load_options_default();
 	const char *slash = strrchr(path, '/');
+	char folder[4096];
 	char why[WEFT_MSG_LEN] = "";
 	void *data;
 	size_t len;
@@ -80,7 +131,10 @@ int weft_net_load_file(const char *path, weft_net **net, char *msg)
 
 	if (err)
 		return err;
-	err = weft_net_load(data, len, slash ? slash + 1 : path, net, why);
+	snprintf(folder, sizeof(folder), "%.*s", slash ? (int)(slash - path) : 1, slash ? path : ".");
+	if (!o.folder)
+		o.folder = folder;
+	err = weft_net_load_with(data, len, slash ? slash + 1 : path, &o, net, why);
 	free(data);
 	if (err)
 		snprintf(msg, WEFT_MSG_LEN, "%.100s: %.150s", path, why);
@@ -152,6 +206,13 @@ int weft_net_save(const weft_net *net, const char *config, uint8_t **out, size_t
 		err = weft_program_write(p, out, len_bytes, msg);
 	weft_program_free(own);
 	return err;
+}
+
+int weft_net_convert(const weft_net *net, bool strict, uint8_t **out, size_t *len_bytes, char *note, char *msg)
+{
+	int n_custom;
+
+	return weft_export_tosa(net->g, strict, out, len_bytes, &n_custom, note, msg);
 }
 
 /* ---- streams as text ---- */

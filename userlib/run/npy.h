@@ -2,9 +2,10 @@
 /*
  * NumPy's .npy files: versions 1 to 3, C order, little-endian.
  *
- * Types map by width and kind: b1, i1..i8, u1, u2, f2, f4, f8. What NumPy has no
+ * Types map by width and kind: b1, i1..i8, u1..u8, f2, f4, f8. What NumPy has no
  * name for is written as the integer that holds it: float8 as uint8, bfloat16
- * as uint16, int48 as int64, int4 as int8.
+ * as uint16, int48 as int64, int4 and int2 as int8, uint4, uint2 and float4 as
+ * uint8.
  */
 #ifndef WEFT_RUN_NPY_H
 #define WEFT_RUN_NPY_H

@@ -56,20 +56,19 @@ static char *join(char *old, const char *name)
 	return s;
 }
 
+/* A group of which nothing executes (aliases, what was folded away) counts with
+ * the NPU where anything does: no host work stands in for it. */
 static enum weft_run_unit unit_of(const weft_program *p, const int *group, int lead)
 {
 	const weft_graph *g = p->graph;
-	bool npu = false;
+	bool any_npu = false;
 
-	for (int i = 0; i < g->n_ops; i++) {
-		if (find((int *)(uintptr_t)group, g->ops[i].src) != lead)
-			continue;
-		if (p->ops[i].unit == WEFT_ON_HOST)
+	for (int i = 0; i < p->n_steps; i++)
+		any_npu = any_npu || p->steps[i].kind == WEFT_STEP_NPU;
+	for (int i = 0; i < g->n_ops; i++)
+		if (find((int *)(uintptr_t)group, g->ops[i].src) == lead && p->ops[i].unit == WEFT_ON_HOST)
 			return WEFT_RUN_HOST;
-		npu = npu || p->ops[i].unit == WEFT_ON_NPU ||
-		      p->tensors[g->ops[i].out[0]].place == WEFT_PLACE_ARENA || p->tensors[g->ops[i].out[0]].on_npu;
-	}
-	return npu ? WEFT_RUN_NPU : WEFT_RUN_HOST;
+	return any_npu ? WEFT_RUN_NPU : WEFT_RUN_HOST;
 }
 
 /* Of a group's reasons, the one to show: a host operator's, then that of the
@@ -170,9 +169,11 @@ struct weft_report *weft_report_new(const weft_session *s)
 		entry_of[i] = r->n_ops;
 		fill(&r->ops[r->n_ops++], s, group, i);
 	}
-	for (int i = 0; i < r->n_ops; i++)
-		if (r->ops[i].unit == WEFT_RUN_NPU)
-			r->macs += r->ops[i].macs;
+	/* By the lowered operator: a convolution whose conversion from uint8 the host
+	 * does is a host operator in the list, but its products are the device's. */
+	for (int i = 0; i < g->n_ops; i++)
+		if (s->p->ops[i].unit == WEFT_ON_NPU)
+			r->macs += s->p->ops[i].macs;
 	if (s->measure)
 		share_cycles(r, s, group, entry_of);
 out:

@@ -77,6 +77,12 @@ int weft_session_open(const weft_net *net, const struct weft_session_options *o,
 		snprintf(msg, WEFT_MSG_LEN, "configuration \"%.40s\" is not known; w8, w16 or w32", config);
 		err = -ENOENT;
 	}
+	if (!err && o->device != WEFT_DEVICE_GOLDEN && net->g->n_vars) {
+		snprintf(msg, WEFT_MSG_LEN, "networks with variables run on golden only");
+		err = -ENOTSUP;
+	}
+	if (!err && (err = weft_vars_init(&s->vars, net->g)))
+		snprintf(msg, WEFT_MSG_LEN, "out of memory");
 	if (!err)
 		err = get_program(s, msg);
 	if (!err && o->strict && weft_plan_breaks_strict(s->p, msg))
@@ -127,6 +133,7 @@ void weft_session_close(weft_session *s)
 	if (!s)
 		return;
 	forget_run(s);
+	weft_vars_release(&s->vars);
 	weft_buf_free(s->consts);
 	weft_buf_free(s->arena);
 	weft_dev_close(s->dev);
@@ -222,7 +229,7 @@ static int host_step(weft_session *s, const struct weft_step *step)
 {
 	const struct weft_gop *op = &graph(s)->ops[step->op];
 	const weft_tensor *x[WEFT_OP_MAX_INPUTS];
-	weft_tensor *y[4];
+	weft_tensor *y[WEFT_OP_MAX_OUTPUTS];
 	int err = 0;
 
 	for (int i = 0; i < op->n_in && !err; i++) {
@@ -236,7 +243,7 @@ static int host_step(weft_session *s, const struct weft_step *step)
 		y[i] = &s->host[op->out[i]];
 	}
 	if (!err)
-		err = weft_golden_run(op->op, &op->attr, x, op->n_in, y, op->n_out, true, s->error);
+		err = weft_golden_exec_op(graph(s), step->op, x, y, true, s->error);
 	for (int i = 0; i < op->n_out && !err; i++)
 		err = to_arena(s, op->out[i]);
 	return err;
@@ -273,6 +280,8 @@ static int on_retire(void *user, const struct weft_retire *r)
 
 	if (r->cmd >= step->n_cmds)
 		return -EINVAL;
+	if (s->o.progress)
+		s->o.progress(s->o.progress_user, ++s->work_done, s->work_all);
 	int op = s->p->cmds[step->first_cmd + r->cmd].op;
 	if (op >= 0 && r->unit != WEFT_UNIT_LD)
 		s->measure[op].retired = s->cycles_before + r->cycle;
@@ -311,7 +320,8 @@ static int npu_step(weft_session *s, const struct weft_step *step)
 		err = r.status;
 	}
 	if (err)
-		snprintf(s->error, WEFT_MSG_LEN, "%s", weft_dev_error(s->dev));
+		snprintf(s->error, WEFT_MSG_LEN, "%s", *weft_dev_error(s->dev) ? weft_dev_error(s->dev)
+		                                      : "the program's debug map does not fit its stream");
 	if (!s->check.first.bytes.found)
 		s->check.first.bytes = *weft_dev_cosim(s->dev);
 	return err;
@@ -337,6 +347,8 @@ static int prepare(weft_session *s, const weft_tensor *inputs)
 	int err;
 
 	forget_run(s);
+	s->work_done = 0;
+	s->work_all = s->p->n_cmds;
 	s->host = calloc((size_t)g->n_tensors + 1, sizeof(*s->host));
 	s->golden = golden ? calloc((size_t)g->n_tensors + 1, sizeof(*s->golden)) : NULL;
 	s->measure = calloc((size_t)g->n_ops + 1, sizeof(*s->measure));
@@ -344,7 +356,7 @@ static int prepare(weft_session *s, const weft_tensor *inputs)
 		return -ENOMEM;
 	err = take_inputs(s, inputs);
 	if (!err && golden)
-		err = weft_golden_exec(g, inputs, s->golden, true, s->error);
+		err = weft_golden_exec_vars(g, &s->vars, inputs, s->golden, true, s->error);
 	if (!err && s->dev && (s->o.check || s->o.keep))
 		err = weft_checker_begin(&s->check, g, s->p, s->golden, s->o.keep);
 	return err;
@@ -461,7 +473,7 @@ int weft_session_kept(const weft_session *s, int i, struct weft_kept *k)
 	const weft_tensor *data = NULL;
 	if (!s->dev && s->golden && s->golden[i].data)
 		data = &s->golden[i];
-	else if (s->check.seen && s->check.seen[i].data)
+	else if (s->check.seen && s->check.seen[i].data && s->check.covered[i] >= weft_tensor_elements(&t->t))
 		data = &s->check.seen[i];
 	else if (s->host && s->host[i].data)
 		data = &s->host[i];

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Conversion between number formats: float8 in its four encodings, fp16, bf16,
+ * fp32, fp64, float4e2m1 and integers.
+ *
+ * Every conversion rounds once, from the exact value. Four descriptions of the
+ * same conversions differ in what happens at the edges; enum weft_cast_rules
+ * names whose to follow. All functions are thread-safe and touch nothing but
+ * their arguments.
+ *
+ *	struct weft_cast_options o = weft_cast_options_default(WEFT_CAST_ONNX);
+ *	o.saturate = false;
+ *	err = weft_cast(&x, &y, &o, msg);
+ */
+#ifndef WEFT_CONVERT_H
+#define WEFT_CONVERT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <weft/tensor.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define WEFT_CONVERT_MSG 160
+
+enum weft_cast_rules {
+	/*
+	 * ONNX Cast-23, every pair of types. float8 by its two tables; other floats
+	 * round to nearest even and overflow to infinity. float to integer: towards
+	 * zero, then the low bits (ONNX leaves what does not fit undefined); NaN and
+	 * infinity give 0. Integers keep the low bits. To bool: not zero.
+	 */
+	WEFT_CAST_ONNX = 0,
+	/*
+	 * TOSA 1.0 CAST, the rows of its table. Rounds to nearest even; float8
+	 * overflow is OCP's non-saturating one; float to integer rounds to nearest
+	 * even and saturates, NaN gives 0.
+	 */
+	WEFT_CAST_TOSA,
+	/*
+	 * PopXL's pow2scale casts, between float8_143 or float8_152 (FNUZ) and fp16,
+	 * fp32, fp64: to float8 is cast(x * 2^log2_scale), from float8 is
+	 * cast(x) * 2^log2_scale, the scaling exact. saturate is the opposite of
+	 * nan_on_overflow; infinity gives NaN in both.
+	 */
+	WEFT_CAST_POPXL,
+	/*
+	 * OpenVINO's f8e4m3 and f8e5m2, to and from fp16, bf16, fp32: nearest even,
+	 * saturating, NaN kept. FakeConvert is weft_fake_convert().
+	 */
+	WEFT_CAST_OPENVINO,
+};
+
+struct weft_cast_options {
+	enum weft_cast_rules rules;
+	bool saturate;             /* float8: what is too large becomes the largest finite value */
+	/*
+	 * ONNX with saturate: infinity to FNUZ float8 gives the largest finite value,
+	 * as ONNX's published node tests have it, and not NaN, as Cast's text says.
+	 */
+	bool fnuz_inf_max;
+	int32_t log2_scale;        /* PopXL only, -32..31; else 0 */
+	uint8_t reserved[16];      /* zero */
+};
+
+/** ONNX and OpenVINO saturate, TOSA and PopXL (nan_on_overflow) do not. */
+struct weft_cast_options weft_cast_options_default(enum weft_cast_rules rules);
+
+/**
+ * Convert a tensor.
+ *
+ * @param x       Any shape; data in the layout of weft/tensor.h.
+ * @param[out] y  The caller's: same shape, type and data set; written only on success.
+ *                May not overlap x unless both are of one width and begin together.
+ * @param msg     WEFT_CONVERT_MSG bytes; one line on failure.
+ * @return 0, -EINVAL (shapes differ, pair or option outside the rules)
+ */
+int weft_cast(const weft_tensor *x, weft_tensor *y, const struct weft_cast_options *o, char *msg);
+
+/**
+ * OpenVINO FakeConvert-13: y = (f8(x * scale - shift) + shift) / scale.
+ *
+ * Each of the four operations and the conversion rounds once in x's type.
+ * Conversion to `type` is to nearest even and saturates; NaN stays NaN.
+ *
+ * @param x      fp16, bf16 or fp32
+ * @param[out] y x's type and shape; may be x
+ * @param type   WEFT_FP8E4M3 (f8e4m3) or WEFT_FP8E5M2 (f8e5m2)
+ * @param scale  x's type; broadcasts to x as NumPy does
+ * @param shift  x's type, scale's shape; or NULL, which leaves out both steps
+ * @return 0, -EINVAL
+ */
+int weft_fake_convert(const weft_tensor *x, weft_tensor *y, weft_dtype type,
+                      const weft_tensor *scale, const weft_tensor *shift, char *msg);
+
+/**
+ * Type of a name: what weft_dtype_name() gives, ONNX's "float" and "double",
+ * PopXL's "half", "float8_143" and "float8_152", OpenVINO's "f8e4m3" and
+ * "f8e5m2", TOSA's "fp8e4m3" and "fp8e5m2".
+ *
+ * @return 0, -EINVAL (*t untouched)
+ */
+int weft_dtype_of_name(const char *name, weft_dtype *t);
+
+/**
+ * Value of a code. Exact: fp64 holds every value of every format. NaN for an
+ * integer type.
+ */
+double weft_float_decode(weft_dtype t, uint64_t bits);
+
+/**
+ * Nearest code, ties to even; saturate concerns float8 only (infinity to FNUZ
+ * is NaN in any case). 0 for an integer type.
+ */
+uint64_t weft_float_encode(weft_dtype t, double v, bool saturate);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

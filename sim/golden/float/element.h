@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Elements of floating-point tensors, as bits and as fp64.
+ *
+ * Every format's values are values of fp64, so operators compute on double and
+ * round once when they store. That single rounding is the correctly rounded
+ * result for one +, -, *, / or square root of operands of p <= 24 bits: fp64's
+ * 53 bits are at least 2p + 2, so rounding twice is rounding once.
+ */
+#ifndef WEFT_GOLDEN_FLOAT_ELEMENT_H
+#define WEFT_GOLDEN_FLOAT_ELEMENT_H
+
+#include <string.h>
+
+#include "format.h"
+
+static inline uint64_t weft_load_bits(const weft_tensor *t, int64_t i)
+{
+	switch (weft_dtype_bytes(t->dtype)) {
+	case 1: return ((const uint8_t *)t->data)[i];
+	case 2: return ((const uint16_t *)t->data)[i];
+	case 4: return ((const uint32_t *)t->data)[i];
+	default: return ((const uint64_t *)t->data)[i];
+	}
+}
+
+static inline void weft_store_bits(const weft_tensor *t, int64_t i, uint64_t bits)
+{
+	switch (weft_dtype_bytes(t->dtype)) {
+	case 1: ((uint8_t *)t->data)[i] = (uint8_t)bits; break;
+	case 2: ((uint16_t *)t->data)[i] = (uint16_t)bits; break;
+	case 4: ((uint32_t *)t->data)[i] = (uint32_t)bits; break;
+	default: ((uint64_t *)t->data)[i] = bits; break;
+	}
+}
+
+static inline double weft_double_of_bits(uint64_t bits)
+{
+	double v;
+
+	memcpy(&v, &bits, sizeof(v));
+	return v;
+}
+
+static inline uint64_t weft_bits_of_double(double v)
+{
+	uint64_t bits;
+
+	memcpy(&bits, &v, sizeof(bits));
+	return bits;
+}
+
+/* Exact; NaN's payload is not kept. */
+double weft_real_to_double(struct weft_real r);
+struct weft_real weft_real_of_double(double v);
+
+/* Element i as fp64, exact. */
+double weft_get_f(const weft_tensor *t, int64_t i);
+
+/* v rounded to the type: nearest even, float8 non-saturating (TOSA). */
+uint64_t weft_round_bits(weft_dtype t, double v);
+double weft_round_f(weft_dtype t, double v);
+void weft_put_f(const weft_tensor *t, int64_t i, double v);
+
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Maximum and minimum with NaN modes: TOSA 1.0 section 4.5.1. */
+#include <math.h>
+
+#include "ops.h"
+
+static double of_nan(double a, double b, weft_nan_mode nan)
+{
+	if (nan != WEFT_NAN_IGNORE)
+		return NAN;
+	return isnan(a) ? b : a;
+}
+
+double weft_float_max(double a, double b, weft_nan_mode nan)
+{
+	if (isnan(a) || isnan(b))
+		return of_nan(a, b, nan);
+	return a >= b ? a : b;
+}
+
+double weft_float_min(double a, double b, weft_nan_mode nan)
+{
+	if (isnan(a) || isnan(b))
+		return of_nan(a, b, nan);
+	return a < b ? a : b;
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Float rows of REDUCE_SUM, REDUCE_PRODUCT, REDUCE_MAX, REDUCE_MIN and ARGMAX.
+ * TOSA 1.0 sections 2.9 and 2.3.1.
+ *
+ *   x  fp16, bf16, fp32; ARGMAX also float8
+ *   y  x's type; int32 for ARGMAX
+ *
+ * REDUCE_SUM accumulates bf16 in fp32, the others in their own type: the sum in
+ * fp64 is rounded once to it. REDUCE_PRODUCT is rounded once.
+ */
+#include <math.h>
+
+#include "element.h"
+#include "ops.h"
+
+/* Elements of x along the axis begin at first and lie step apart. */
+struct line { int64_t first, step, n; };
+
+static double fold(const struct weft_call *c, const struct line *l)
+{
+	const weft_nan_mode nan = c->attr->axis.nan;
+	double acc = weft_get_f(c->x[0], l->first);
+
+	for (int64_t i = 1; i < l->n; i++) {
+		double v = weft_get_f(c->x[0], l->first + i * l->step);
+
+		switch (c->op) {
+		case WEFT_OP_REDUCE_SUM: acc += v; break;
+		case WEFT_OP_REDUCE_PRODUCT: acc *= v; break;
+		case WEFT_OP_REDUCE_MAX: acc = weft_float_max(acc, v, nan); break;
+		default: acc = weft_float_min(acc, v, nan); break;
+		}
+	}
+	if (c->op == WEFT_OP_REDUCE_SUM && c->x[0]->dtype == WEFT_BF16)
+		acc = weft_round_f(WEFT_FP32, acc);
+	return acc;
+}
+
+/*
+ * PROPAGATE: a NaN is greater than every number. IGNORE: less. The first of
+ * equal ones, also of NaNs.
+ */
+static int64_t argmax(const struct weft_call *c, const struct line *l)
+{
+	const bool ignore = c->attr->axis.nan == WEFT_NAN_IGNORE;
+	double best = weft_get_f(c->x[0], l->first);
+	int64_t at = 0;
+
+	for (int64_t i = 1; i < l->n; i++) {
+		double v = weft_get_f(c->x[0], l->first + i * l->step);
+
+		if (v > best || (isnan(v) && !isnan(best) && !ignore) || (isnan(best) && !isnan(v) && ignore)) {
+			best = v;
+			at = i;
+		}
+	}
+	return at;
+}
+
+static void along_axis(const struct weft_call *c)
+{
+	const weft_tensor *x = c->x[0], *y = c->y[0];
+	const int axis = c->attr->axis.axis;
+	int64_t left = 1, right = 1;
+
+	for (int d = 0; d < axis; d++)
+		left *= x->dim[d];
+	for (int d = axis + 1; d < x->rank; d++)
+		right *= x->dim[d];
+	for (int64_t l = 0; l < left; l++)
+		for (int64_t r = 0; r < right; r++) {
+			struct line line = { l * x->dim[axis] * right + r, right, x->dim[axis] };
+
+			if (c->op == WEFT_OP_ARGMAX)
+				weft_put(y, l * right + r, argmax(c, &line));
+			else
+				weft_put_f(y, l * right + r, fold(c, &line));
+		}
+}
+
+int weft_float_reduce(const struct weft_call *c)
+{
+	along_axis(c);
+	return 0;
+}
+
+int weft_float_argmax(const struct weft_call *c)
+{
+	along_axis(c);
+	return 0;
+}

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ONNX_REQUANT, ONNX_QUANTIZE, ONNX_DEQUANTIZE; onnx.h says what they compute. */
+#include <math.h>
+
+#include <weft/convert.h>
+
+#include "onnx.h"
+#include "ops.h"
+
+#define MAX_OPERANDS 5
+
+/* Offsets into operands that broadcast to the result. */
+struct spread {
+	int n;
+	int64_t stride[MAX_OPERANDS][WEFT_MAX_RANK], off[MAX_OPERANDS], idx[WEFT_MAX_RANK];
+};
+
+static int spread_start(const struct weft_call *c, struct spread *s)
+{
+	const weft_tensor *y = c->y[0];
+
+	*s = (struct spread){ .n = c->n_x };
+	for (int k = 0; k < c->n_x; k++) {
+		int err = weft_check_rank(c, "operand", c->x[k], y->rank);
+		if (err)
+			return err;
+		weft_strides(c->x[k], s->stride[k]);
+		for (int d = 0; d < y->rank; d++) {
+			int64_t n = c->x[k]->dim[d];
+
+			if (n != y->dim[d] && n != 1)
+				return weft_call_fail(c, -EINVAL, "operand %d: dimension %d is %lld, result's is %lld", k, d,
+				                      (long long)n, (long long)y->dim[d]);
+			if (n == 1)
+				s->stride[k][d] = 0;
+		}
+	}
+	return 0;
+}
+
+static void spread_next(const struct weft_call *c, struct spread *s)
+{
+	for (int d = c->y[0]->rank - 1; d >= 0; d--) {
+		bool more = ++s->idx[d] < c->y[0]->dim[d];
+
+		for (int k = 0; k < s->n; k++)
+			s->off[k] += more ? s->stride[k][d] : -s->stride[k][d] * (c->y[0]->dim[d] - 1);
+		if (more)
+			return;
+		s->idx[d] = 0;
+	}
+}
+
+static bool scale_type(weft_dtype t)
+{
+	return t == WEFT_FP32 || t == WEFT_FP16 || t == WEFT_BF16;
+}
+
+static uint64_t code(const weft_tensor *t, int64_t i)
+{
+	switch (weft_dtype_bytes(t->dtype)) {
+	case 1: return ((const uint8_t *)t->data)[i];
+	case 2: return ((const uint16_t *)t->data)[i];
+	case 4: return ((const uint32_t *)t->data)[i];
+	default: return ((const uint64_t *)t->data)[i];
+	}
+}
+
+static void put_code(const weft_tensor *t, int64_t i, uint64_t v)
+{
+	switch (weft_dtype_bytes(t->dtype)) {
+	case 1: ((uint8_t *)t->data)[i] = (uint8_t)v; break;
+	case 2: ((uint16_t *)t->data)[i] = (uint16_t)v; break;
+	default: ((uint32_t *)t->data)[i] = (uint32_t)v; break;
+	}
+}
+
+static bool narrow_unsigned(weft_dtype t)
+{
+	return t == WEFT_UINT4 || t == WEFT_UINT2;
+}
+
+static bool small_int(weft_dtype t)
+{
+	return t == WEFT_INT8 || t == WEFT_UINT8 || t == WEFT_INT16 || t == WEFT_UINT16 || t == WEFT_INT4 ||
+	       t == WEFT_INT2 || narrow_unsigned(t);
+}
+
+static bool small_float(weft_dtype t)
+{
+	return (t >= WEFT_FP8E4M3 && t <= WEFT_FP8E5M2FNUZ) || t == WEFT_FP4E2M1;
+}
+
+/* Any element as a number. */
+static double value(const weft_tensor *t, int64_t i)
+{
+	if (weft_is_float(t->dtype))
+		return weft_float_decode(t->dtype, code(t, i));
+	if (narrow_unsigned(t->dtype))
+		return ((const uint8_t *)t->data)[i];
+	if (t->dtype == WEFT_INT2)
+		return ((const int8_t *)t->data)[i];
+	return (double)weft_get(t, i);
+}
+
+int weft_golden_onnx_requant(const struct weft_call *c)
+{
+	const weft_tensor *y = c->y[0];
+	struct weft_onnx_ratio r;
+	struct spread s;
+	int err;
+
+	if (c->x[0]->dtype != WEFT_INT32 || !scale_type(c->x[1]->dtype) || !scale_type(c->x[2]->dtype) ||
+	    !scale_type(c->x[3]->dtype) || (y->dtype != WEFT_INT8 && y->dtype != WEFT_UINT8) || c->x[4]->dtype != y->dtype)
+		return weft_call_fail(c, -EINVAL, "types are not int32, three float scales, zero point and result of 8 bits");
+	if ((err = spread_start(c, &s)))
+		return err;
+	for (int64_t i = 0, n = weft_tensor_elements(y); i < n; i++, spread_next(c, &s)) {
+		double a = value(c->x[1], s.off[1]), b = value(c->x[2], s.off[2]), d = value(c->x[3], s.off[3]);
+
+		if (!weft_onnx_ratio(a, b, d, &r))
+			return weft_call_fail(c, -EINVAL, "scales %g, %g, %g must be finite and above 0", a, b, d);
+		weft_put(y, i, weft_clip(weft_onnx_scale(weft_get(c->x[0], s.off[0]), &r) + weft_get(c->x[4], s.off[4]),
+		                         weft_int_min(y->dtype), weft_int_max(y->dtype)));
+	}
+	return 0;
+}
+
+static int check_quant(const struct weft_call *c, const weft_tensor *q)
+{
+	if (c->n_x != 2 && c->n_x != 3)
+		return weft_call_fail(c, -EINVAL, "%d inputs, must be 2 or 3", c->n_x);
+	if (!scale_type(c->x[1]->dtype))
+		return weft_call_fail(c, -EINVAL, "scale is %s", weft_dtype_name(c->x[1]->dtype));
+	if (c->n_x == 3 && c->x[2]->dtype != q->dtype)
+		return weft_call_fail(c, -EINVAL, "zero point is %s, not %s", weft_dtype_name(c->x[2]->dtype),
+		                      weft_dtype_name(q->dtype));
+	return 0;
+}
+
+/* Limits of the types that ops.h does not know. */
+static void limits(weft_dtype t, double *lo, double *hi)
+{
+	*lo = (double)weft_int_min(t);
+	*hi = t == WEFT_UINT4 ? 15 : t == WEFT_UINT2 ? 3 : t == WEFT_INT2 ? 1 : (double)weft_int_max(t);
+}
+
+int weft_golden_onnx_quantize(const struct weft_call *c)
+{
+	const weft_tensor *y = c->y[0], *x = c->x[0];
+	const weft_dtype t = c->attr->onnx.type;
+	struct spread s;
+	double lo, hi;
+	int err = check_quant(c, y);
+
+	if (err)
+		return err;
+	if ((!scale_type(x->dtype) && x->dtype != WEFT_INT32) || !(small_int(y->dtype) || small_float(y->dtype)) ||
+	    !scale_type(t))
+		return weft_call_fail(c, -EINVAL, "types %s -> %s by %s not allowed", weft_dtype_name(x->dtype),
+		                      weft_dtype_name(y->dtype), weft_dtype_name(t));
+	if ((err = spread_start(c, &s)))
+		return err;
+	limits(y->dtype, &lo, &hi);
+	for (int64_t i = 0, n = weft_tensor_elements(y); i < n; i++, spread_next(c, &s)) {
+		double v = value(x, s.off[0]);
+
+		if (!weft_is_float(x->dtype))
+			v = weft_float_decode(t, weft_float_encode(t, v, false));
+		v = weft_float_decode(t, weft_float_encode(t, v / value(c->x[1], s.off[1]), false));
+		if (small_float(y->dtype)) {
+			v += c->n_x == 3 ? value(c->x[2], s.off[2]) : 0;
+			put_code(y, i, weft_float_encode(y->dtype, v, c->attr->onnx.saturate));
+			continue;
+		}
+		v = isnan(v) ? 0 : rint(v) + (c->n_x == 3 ? value(c->x[2], s.off[2]) : 0);
+		put_code(y, i, (uint64_t)(int64_t)fmax(lo, fmin(hi, v)));
+	}
+	return 0;
+}
+
+int weft_golden_onnx_dequantize(const struct weft_call *c)
+{
+	const weft_tensor *y = c->y[0], *x = c->x[0];
+	struct spread s;
+	int err = check_quant(c, x);
+
+	if (err)
+		return err;
+	if (!(small_int(x->dtype) || small_float(x->dtype) || x->dtype == WEFT_INT32) || !scale_type(y->dtype))
+		return weft_call_fail(c, -EINVAL, "types %s -> %s not allowed", weft_dtype_name(x->dtype),
+		                      weft_dtype_name(y->dtype));
+	if ((err = spread_start(c, &s)))
+		return err;
+	for (int64_t i = 0, n = weft_tensor_elements(y); i < n; i++, spread_next(c, &s)) {
+		double v = value(x, s.off[0]) - (c->n_x == 3 ? value(c->x[2], s.off[2]) : 0);
+
+		put_code(y, i, weft_float_encode(y->dtype, v * value(c->x[1], s.off[1]), false));
+	}
+	return 0;
+}
+
+int weft_golden_onnx_div(const struct weft_call *c)
+{
+	const weft_tensor *y = c->y[0];
+	struct spread s;
+	int err;
+
+	if (!scale_type(y->dtype) || c->x[0]->dtype != y->dtype || c->x[1]->dtype != y->dtype)
+		return weft_call_fail(c, -EINVAL, "types %s, %s -> %s not allowed", weft_dtype_name(c->x[0]->dtype),
+		                      weft_dtype_name(c->x[1]->dtype), weft_dtype_name(y->dtype));
+	if ((err = spread_start(c, &s)))
+		return err;
+	for (int64_t i = 0, n = weft_tensor_elements(y); i < n; i++, spread_next(c, &s))
+		put_code(y, i, weft_float_encode(y->dtype, value(c->x[0], s.off[0]) / value(c->x[1], s.off[1]), false));
+	return 0;
+}

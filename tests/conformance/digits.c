@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The digits network in its three modes, over all held-out images: the number
+ * of right answers, and every output bit for bit as numpy computed it.
+ *
+ * Counts and CRC-32s are what tools/train/digits.py prints; its arithmetic shares
+ * nothing with golden's. Pixels become inputs as weft run's pictures do.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <zlib.h>
+
+#include <weft/convert.h>
+#include <weft/weft.h>
+
+#include "tests/support/level.h"
+#include "userlib/run/image.h"
+#include "userlib/run/npy.h"
+
+#define N_IMAGES 360
+#define PIXELS   64
+#define CLASSES  10
+#define X_FILE   "tests/models/digits_test_x.npy"
+#define Y_FILE   "tests/models/digits_test_y.npy"
+
+struct mode {
+	const char *file;
+	weft_dtype x, y;
+	int right;
+	uint32_t crc;
+};
+
+static const struct mode modes[] = {
+	{ "tests/models/digits_int8.tflite", WEFT_INT8, WEFT_INT8, 359, 0xc81c2455 },
+	{ "tests/models/digits_int16x8.tflite", WEFT_INT16, WEFT_INT16, 359, 0x67f7cc97 },
+	{ "tests/models/digits_fp8.tosa", WEFT_FP8E4M3, WEFT_FP16, 357, 0x4f6d0a67 },
+};
+
+static weft_tensor x_all, y_all;
+
+static int setup(void **state)
+{
+	char msg[WEFT_NPY_MSG];
+
+	(void)state;
+	if (weft_npy_read(X_FILE, &x_all, msg) || weft_npy_read(Y_FILE, &y_all, msg)) {
+		fprintf(stderr, "%s\n", msg);
+		return -1;
+	}
+	return x_all.dtype == WEFT_INT8 && weft_tensor_elements(&x_all) == N_IMAGES * PIXELS &&
+	       y_all.dtype == WEFT_UINT8 && weft_tensor_elements(&y_all) == N_IMAGES ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	weft_tensor_release(&x_all);
+	weft_tensor_release(&y_all);
+	return 0;
+}
+
+static double score(const weft_tensor *t, int i)
+{
+	if (t->dtype == WEFT_INT8)
+		return ((const int8_t *)t->data)[i];
+	if (t->dtype == WEFT_INT16)
+		return ((const int16_t *)t->data)[i];
+	return weft_float_decode(t->dtype, ((const uint16_t *)t->data)[i]);
+}
+
+static int best(const weft_tensor *t)
+{
+	int b = 0;
+
+	for (int i = 1; i < CLASSES; i++)
+		b = score(t, i) > score(t, b) ? i : b;
+	return b;
+}
+
+static void one_mode(const struct mode *m, enum weft_device device)
+{
+	struct weft_session_options o = weft_session_options_default();
+	char msg[WEFT_MSG_LEN] = "";
+	uint64_t held[PIXELS];
+	weft_session *s;
+	weft_net *net;
+	struct weft_port p;
+	uint32_t crc = 0;
+	int right = 0;
+
+	o.device = device;
+	if (weft_net_load_file(m->file, &net, msg) || weft_session_open(net, &o, &s, msg))
+		fail_msg("%s: %s", m->file, msg);
+	assert_int_equal(weft_net_input(net, 0, &p), 0);
+	assert_int_equal(p.dtype, m->x);
+	const struct weft_quant q = { p.quantised, p.scale, p.zp };
+	weft_tensor in = { .dtype = p.dtype, .rank = 4, .dim = { 1, 8, 8, 1 }, .data = held }, out;
+	for (int i = 0; i < N_IMAGES; i++) {
+		uint8_t gray[PIXELS];
+		for (int k = 0; k < PIXELS; k++)
+			gray[k] = (uint8_t)(((int8_t *)x_all.data)[i * PIXELS + k] + 128);
+		weft_image_values(&in, &q, gray);
+		if (weft_session_run(s, &in, &out, NULL, msg))
+			fail_msg("%s: image %d: %s", m->file, i, msg);
+		assert_int_equal(out.dtype, m->y);
+		assert_int_equal(weft_tensor_elements(&out), CLASSES);
+		right += best(&out) == ((uint8_t *)y_all.data)[i];
+		crc = (uint32_t)crc32(crc, out.data, (unsigned)weft_tensor_bytes(&out));
+		weft_tensor_release(&out);
+	}
+	weft_session_close(s);
+	weft_net_free(net);
+	assert_int_equal(right, m->right);
+	assert_int_equal(crc, m->crc);
+}
+
+static void on_golden(void **state)
+{
+	one_mode(*state, WEFT_DEVICE_GOLDEN);
+}
+
+static void on_model(void **state)
+{
+	one_mode(*state, WEFT_DEVICE_MODEL);
+}
+
+/* weft accuracy makes the same inputs of the same file. */
+static void command(void **state)
+{
+	for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
+		char line[200] = "", want[40];
+		int right = modes[i].right;
+		snprintf(line, sizeof line, "%s/weft accuracy %s " X_FILE " " Y_FILE " --device golden",
+		         test_env("WEFT_BUILD", "build"), modes[i].file);
+		FILE *f = popen(line, "r");
+		assert_non_null(f);
+		assert_non_null(fgets(line, sizeof line, f));
+		assert_int_equal(pclose(f), 0);
+		snprintf(want, sizeof want, "%d of %d right, %.2f %%\n", right, N_IMAGES, 100.0 * right / N_IMAGES);
+		assert_string_equal(line, want);
+	}
+	(void)state;
+}
+
+/* Pictures of another type only where they mean pixels: not for labels as inputs, nor too few. */
+static void command_bad(void **state)
+{
+	char line[300];
+
+	(void)state;
+	snprintf(line, sizeof line, "%s/weft accuracy %s " Y_FILE " " Y_FILE " 2>&1", test_env("WEFT_BUILD", "build"),
+	         modes[1].file);
+	FILE *f = popen(line, "r");
+	assert_non_null(f);
+	assert_non_null(fgets(line, sizeof line, f));
+	assert_string_equal(line, "weft: " Y_FILE ": 360 elements of uint8; 360 inputs of 64 int16 are wanted\n");
+	int status = pclose(f);
+	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 2);
+}
+
+int main(void)
+{
+	void *int8 = (void *)&modes[0], *int16 = (void *)&modes[1], *fp8 = (void *)&modes[2];
+	const struct CMUnitTest tests[] = {
+		{ "int8_golden", on_golden, NULL, NULL, int8 },     { "int8_model", on_model, NULL, NULL, int8 },
+		{ "int16x8_golden", on_golden, NULL, NULL, int16 }, { "int16x8_model", on_model, NULL, NULL, int16 },
+		{ "fp8_golden", on_golden, NULL, NULL, fp8 },       { "fp8_model", on_model, NULL, NULL, fp8 },
+		cmocka_unit_test(command),                          cmocka_unit_test(command_bad),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}

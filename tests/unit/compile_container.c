@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The .weft container: repeatable, survives a round trip, and damaged or
+ * hostile files give one line.
+ */
+#include "tests/unit/compile_run.h"
+
+#include <errno.h>
+#include <zlib.h>
+
+#include "tests/support/random_graph.h"
+
+#define HEAD 16
+#define ENTRY 24
+#define SECTIONS 9
+
+static uint64_t rng = 5;
+
+static void make(uint64_t seed, struct random_net *r, uint8_t **file, size_t *n)
+{
+	weft_program *p;
+	char msg[WEFT_MSG];
+
+	random_net_make(r, seed, 16, false, seed % 3 ? WEFT_INT8 : WEFT_INT16);
+	if (weft_compile(r->g, NULL, &p, msg) || weft_program_write(p, file, n, msg))
+		fail_msg("%s", msg);
+	weft_program_free(p);
+}
+
+static void round_trip(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 60; seed++) {
+		struct random_net r, again;
+		uint8_t *a, *b, *c;
+		size_t na, nb, nc;
+		weft_program *p;
+		char msg[WEFT_MSG];
+
+		make(seed, &r, &a, &na);
+		make(seed, &again, &b, &nb);
+		assert_int_equal(na, nb);
+		assert_memory_equal(a, b, na);
+		assert_true(weft_program_is(a, na));
+		if (weft_program_parse(a, na, &p, msg))
+			fail_msg("%s", msg);
+		assert_int_equal(p->graph->n_ops, r.g->n_ops);
+		assert_int_equal(weft_program_write(p, &c, &nc, msg), 0);
+		assert_int_equal(na, nc);
+		assert_memory_equal(a, c, na);
+		weft_program_free(p);
+		free(a);
+		free(b);
+		free(c);
+		random_net_free(&r);
+		random_net_free(&again);
+	}
+}
+
+/* Parse what must be refused, with one line. */
+static void refuse(const uint8_t *file, size_t n)
+{
+	uint8_t *copy = malloc(n ? n : 1);   /* exact, so that a sanitizer sees reads beyond */
+	weft_program *p;
+	char msg[WEFT_MSG] = "";
+
+	memcpy(copy, file, n);
+	assert_int_equal(weft_program_parse(copy, n, &p, msg), -EINVAL);
+	assert_true(*msg && !strchr(msg, '\n'));
+	free(copy);
+}
+
+static void damaged_bad(void **state)
+{
+	struct random_net r;
+	uint8_t *file;
+	size_t n;
+
+	(void)state;
+	make(11, &r, &file, &n);
+	for (size_t k = 0; k < n; k += k < 400 ? 1 : 37)
+		refuse(file, k);
+	for (int k = 0; k < 3000; k++) {
+		size_t at = test_random(&rng) % n;
+		uint8_t bit = (uint8_t)(1u << (test_random(&rng) % 8));
+		file[at] ^= bit;
+		refuse(file, n);
+		file[at] ^= bit;
+	}
+	free(file);
+	random_net_free(&r);
+}
+
+static uint64_t get(const uint8_t *p, int bytes)
+{
+	uint64_t v = 0;
+
+	for (int i = bytes - 1; i >= 0; i--)
+		v = v << 8 | p[i];
+	return v;
+}
+
+static void put(uint8_t *p, uint64_t v, int bytes)
+{
+	for (int i = 0; i < bytes; i++)
+		p[i] = (uint8_t)(v >> (8 * i));
+}
+
+struct unpacked { uint8_t *raw[SECTIONS]; size_t n[SECTIONS]; };
+
+static void unpack(const uint8_t *file, struct unpacked *u)
+{
+	size_t at = HEAD + ENTRY * SECTIONS + 4;
+
+	for (int i = 0; i < SECTIONS; i++) {
+		const uint8_t *e = file + HEAD + ENTRY * i;
+		uLongf n = get(e + 8, 8);
+		u->n[i] = n;
+		u->raw[i] = malloc(n + 16);
+		assert_int_equal(uncompress(u->raw[i], &n, file + at, get(e + 16, 8)), Z_OK);
+		at += get(e + 16, 8);
+	}
+}
+
+/* A file whose checksums are right. */
+static uint8_t *repack(const struct unpacked *u, const uint8_t *head, size_t *n)
+{
+	size_t at = HEAD + ENTRY * SECTIONS + 4, cap = at;
+
+	for (int i = 0; i < SECTIONS; i++)
+		cap += compressBound(u->n[i]);
+	uint8_t *f = malloc(cap);
+	memcpy(f, head, HEAD + ENTRY * SECTIONS);
+	for (int i = 0; i < SECTIONS; i++) {
+		uint8_t *e = f + HEAD + ENTRY * i;
+		uLongf len = cap - at;
+		assert_int_equal(compress2(f + at, &len, u->raw[i], u->n[i], 1), Z_OK);
+		put(e + 4, crc32(0, f + at, (uInt)len), 4);
+		put(e + 8, u->n[i], 8);
+		put(e + 16, len, 8);
+		at += len;
+	}
+	put(f + HEAD + ENTRY * SECTIONS, crc32(0, f, HEAD + ENTRY * SECTIONS), 4);
+	*n = at;
+	return f;
+}
+
+/* Well-formed outside, nonsense inside. Either is refused, or is a program that can be used. */
+static void hostile_bad(void **state)
+{
+	struct random_net r;
+	struct unpacked u;
+	uint8_t *file;
+	size_t n, taken = 0;
+
+	(void)state;
+	for (uint64_t seed = 20; seed < 32; seed++) {
+		make(seed, &r, &file, &n);
+		unpack(file, &u);
+		for (int k = 0; k < 400; k++) {
+			int s = (int)(test_random(&rng) % SECTIONS);
+			if (!u.n[s])
+				continue;
+			size_t at = test_random(&rng) % u.n[s], was = u.n[s];
+			uint8_t old = u.raw[s][at];
+			switch (test_random(&rng) % 4) {
+			case 0: u.raw[s][at] = 0xff; break;
+			case 1: u.raw[s][at] ^= (uint8_t)(1u << (test_random(&rng) % 8)); break;
+			case 2: u.raw[s][at] = (uint8_t)test_random(&rng); break;
+			default: u.n[s] = at; break;
+			}
+			size_t bad_n;
+			uint8_t *bad = repack(&u, file, &bad_n), *again;
+			weft_program *p;
+			char msg[WEFT_MSG] = "";
+			int err = weft_program_parse(bad, bad_n, &p, msg);
+			if (err) {
+				assert_int_equal(err, -EINVAL);
+				assert_true(*msg && !strchr(msg, '\n'));
+			} else {
+				taken++;
+				assert_int_equal(weft_program_write(p, &again, &bad_n, msg), 0);
+				free(again);
+				weft_program_free(p);
+			}
+			free(bad);
+			u.raw[s][at] = old;
+			u.n[s] = was;
+		}
+		for (int s = 0; s < SECTIONS; s++)
+			free(u.raw[s]);
+		free(file);
+		random_net_free(&r);
+	}
+	assert_true(taken > 0);
+}
+
+/* A small file must not ask for much memory. */
+static void bomb_bad(void **state)
+{
+	struct random_net r;
+	uint8_t *file;
+	size_t n;
+
+	(void)state;
+	make(3, &r, &file, &n);
+	for (int s = 0; s < SECTIONS; s++) {
+		uint8_t *e = file + HEAD + ENTRY * s;
+		uint64_t was = get(e + 8, 8);
+		put(e + 8, UINT64_C(1) << 40, 8);
+		put(file + HEAD + ENTRY * SECTIONS, crc32(0, file, HEAD + ENTRY * SECTIONS), 4);
+		refuse(file, n);
+		put(e + 8, was, 8);
+	}
+	free(file);
+	random_net_free(&r);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(round_trip), cmocka_unit_test(damaged_bad), cmocka_unit_test(hostile_bad), cmocka_unit_test(bomb_bad),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

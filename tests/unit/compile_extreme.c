@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Single operators whose size or shape is awkward: wider than the line buffer,
+ * sums that do not fit the scratchpad, strides beyond the kernel, many
+ * channels per channel, several images. Of int8 and of int16.
+ */
+#include "tests/unit/compile_run.h"
+
+#include <errno.h>
+
+static uint64_t rng = 99;
+
+static int random_const(weft_graph *g, weft_dtype t, int rank, const int64_t *dim, int lo, int hi)
+{
+	weft_tensor shape = { .dtype = t, .rank = rank };
+	for (int i = 0; i < WEFT_MAX_RANK; i++)
+		shape.dim[i] = i < rank ? dim[i] : 1;
+	size_t n = (size_t)weft_tensor_elements(&shape);
+	uint8_t *p = calloc(n, weft_dtype_bytes(t));
+	for (size_t i = 0; i < n; i++) {
+		int64_t v = lo + (int64_t)(test_random(&rng) % (uint64_t)(hi - lo + 1));
+		if (t == WEFT_INT48)
+			((int64_t *)p)[i] = v * 256;
+		else if (t == WEFT_INT32)
+			((int32_t *)p)[i] = (int32_t)v;
+		else if (t == WEFT_INT16)
+			((int16_t *)p)[i] = (int16_t)v;
+		else
+			((int8_t *)p)[i] = (int8_t)v;
+	}
+	return weft_graph_const(g, "", t, rank, dim, p);
+}
+
+static int rescale(weft_graph *g, int x, int64_t channels, int shift, int y_zp)
+{
+	weft_attr a = { .rescale = { .scale32 = true, .rounding = WEFT_DOUBLE_ROUND, .per_channel = channels > 1, .y_zp = y_zp } };
+	int mul = random_const(g, WEFT_INT32, 1, DIMS(channels), 1 << 30, 0x7fffffff);
+	int sh = random_const(g, WEFT_INT8, 1, DIMS(channels), shift, shift + 1);
+	weft_tensor t = g->tensors[x].t;
+	int y = weft_graph_tensor(g, "y", WEFT_INT8, t.rank, t.dim);
+	assert_true(weft_graph_op(g, WEFT_OP_RESCALE, &a, -1, (int[]){ x, mul, sh }, 3, &y, 1) >= 0);
+	return y;
+}
+
+/* Sums of 48 bits to int16. */
+static int rescale16(weft_graph *g, int x, int64_t channels, int shift)
+{
+	weft_attr a = { .rescale = { .rounding = WEFT_SINGLE_ROUND, .per_channel = channels > 1 } };
+	int mul = random_const(g, WEFT_INT16, 1, DIMS(channels), 1 << 14, 0x7fff);
+	int sh = random_const(g, WEFT_INT8, 1, DIMS(channels), shift, shift + 1);
+	weft_tensor t = g->tensors[x].t;
+	int y = weft_graph_tensor(g, "y", WEFT_INT16, t.rank, t.dim);
+	assert_true(weft_graph_op(g, WEFT_OP_RESCALE, &a, -1, (int[]){ x, mul, sh }, 3, &y, 1) >= 0);
+	return y;
+}
+
+static void as_output(weft_graph *g, int t)
+{
+	g->tensors[t].is_output = true;
+	g->outputs = malloc(sizeof(int));
+	g->outputs[0] = t;
+	g->n_outputs = 1;
+}
+
+static int input(weft_graph *g, weft_dtype type, const int64_t *dim)
+{
+	int x = weft_graph_tensor(g, "x", type, 4, dim);
+	g->tensors[x].is_input = true;
+	g->inputs = malloc(sizeof(int));
+	g->inputs[0] = x;
+	g->n_inputs = 1;
+	return x;
+}
+
+struct shape {
+	const char *name;
+	int64_t n, h, w, c;        /* input */
+	int64_t oc;                /* depthwise: multiplier */
+	int kh, kw, sy, sx, dy, dx, pad[4];
+	bool depthwise;
+};
+
+static int64_t extent(int64_t in, int k, int s, int d, int before, int after)
+{
+	return (in - 1 + before + after - (int64_t)(k - 1) * d) / s + 1;
+}
+
+/* The same with as much more padding behind as the strides ask for. */
+static struct shape exact(struct shape s)
+{
+	int64_t y = s.h - 1 + s.pad[0] + s.pad[1] - (int64_t)(s.kh - 1) * s.dy;
+	int64_t x = s.w - 1 + s.pad[2] + s.pad[3] - (int64_t)(s.kw - 1) * s.dx;
+
+	s.pad[1] += (int)((s.sy - y % s.sy) % s.sy);
+	s.pad[3] += (int)((s.sx - x % s.sx) % s.sx);
+	return s;
+}
+
+static weft_graph *conv_graph(const struct shape *given, weft_dtype type)
+{
+	weft_dtype sum = type == WEFT_INT8 ? WEFT_INT32 : WEFT_INT48;
+	const struct shape fixed = exact(*given), *s = &fixed;
+	weft_graph *g = weft_graph_new(s->name);
+	int64_t oh = extent(s->h, s->kh, s->sy, s->dy, s->pad[0], s->pad[1]);
+	int64_t ow = extent(s->w, s->kw, s->sx, s->dx, s->pad[2], s->pad[3]);
+	int64_t oc = s->depthwise ? s->c * s->oc : s->oc;
+	weft_attr a = { .conv = { .pad = { s->pad[0], s->pad[1], s->pad[2], s->pad[3] }, .stride = { s->sy, s->sx },
+	                          .dilation = { s->dy, s->dx }, .x_zp = type == WEFT_INT8 ? -7 : 0, .w_zp = 3, .acc = sum } };
+	int x = input(g, type, DIMS(s->n, s->h, s->w, s->c));
+	int w = s->depthwise ? random_const(g, WEFT_INT8, 4, DIMS(s->kh, s->kw, s->c, s->oc), -128, 127)
+	                     : random_const(g, WEFT_INT8, 4, DIMS(s->oc, s->kh, s->kw, s->c), -128, 127);
+	int b = random_const(g, sum, 1, DIMS(oc), -100000, 100000);
+	int acc = weft_graph_tensor(g, "acc", sum, 4, DIMS(s->n, oh, ow, oc));
+	char msg[WEFT_MSG];
+
+	assert_true(weft_graph_op(g, s->depthwise ? WEFT_OP_DEPTHWISE_CONV2D : WEFT_OP_CONV2D, &a, -1,
+	                          (int[]){ x, w, b }, 3, &acc, 1) >= 0);
+	as_output(g, type == WEFT_INT8 ? rescale(g, acc, oc, 40, 5) : rescale16(g, acc, oc, 24));
+	if (weft_graph_check(g, msg))
+		fail_msg("%s: %s", s->name, msg);
+	return g;
+}
+
+static const char *why_not(const weft_graph *g, const struct weft_compile_options *o)
+{
+	static char text[256];
+	char msg[WEFT_MSG];
+	weft_program *p;
+
+	assert_int_equal(weft_compile(g, o, &p, msg), 0);
+	snprintf(text, sizeof text, "%s", p->ops[0].reason);
+	weft_program_free(p);
+	return text;
+}
+
+static void must_run(weft_graph *g, const char *name, const char *config, uint32_t limit)
+{
+	struct weft_compile_options o = { .config = config, .sp_limit = limit };
+	weft_tensor *in = make_inputs(g, 3);
+	char what[160];
+
+	snprintf(what, sizeof what, "%s on %s, %u bytes", name, config, limit);
+	if (!compile_run(g, &o, in, what))
+		fail_msg("%s: nothing ran on the device: %s", what, why_not(g, &o));
+	free_inputs(g, in);
+}
+
+static const struct shape shapes[] = {
+	{ "wide depthwise", 1, 5, 700, 20, 1, 3, 3, 1, 1, 1, 1, { 1, 1, 1, 1 }, true },
+	{ "wide depthwise, stride 2", 1, 7, 1201, 9, 1, 3, 3, 2, 2, 1, 1, { 1, 1, 1, 1 }, true },
+	{ "depthwise 1x3", 1, 6, 30, 33, 1, 1, 3, 1, 1, 1, 1, { 0, 0, 1, 1 }, true },
+	{ "depthwise 3x1", 1, 30, 6, 33, 1, 3, 1, 1, 2, 1, 1, { 2, 0, 0, 1 }, true },
+	{ "depthwise 2x2", 1, 9, 9, 40, 1, 2, 2, 1, 1, 1, 1, { 0, 1, 1, 0 }, true },
+	{ "depthwise 5x5", 1, 12, 13, 40, 1, 5, 5, 1, 1, 1, 1, { 2, 2, 2, 2 }, true },
+	{ "depthwise 7x3, dilated", 1, 25, 13, 18, 1, 7, 3, 1, 2, 2, 3, { 4, 4, 2, 2 }, true },
+	{ "depthwise, 3 per channel", 1, 9, 8, 21, 3, 3, 3, 1, 1, 1, 1, { 1, 1, 1, 1 }, true },
+	{ "depthwise, 40 per channel", 1, 6, 6, 3, 40, 3, 3, 2, 2, 1, 1, { 1, 0, 1, 0 }, true },
+	{ "depthwise of one channel", 1, 20, 20, 1, 8, 5, 4, 2, 2, 1, 1, { 2, 1, 1, 1 }, true },
+	{ "depthwise, stride 16", 1, 49, 33, 17, 1, 3, 3, 16, 15, 1, 1, { 1, 1, 1, 1 }, true },
+	{ "three images", 3, 9, 7, 19, 37, 3, 3, 1, 1, 1, 1, { 1, 1, 1, 1 }, false },
+	{ "three images, depthwise", 3, 9, 7, 19, 1, 3, 3, 1, 1, 1, 1, { 1, 1, 1, 1 }, true },
+	{ "many images, one pixel", 300, 1, 1, 40, 24, 1, 1, 1, 1, 1, 1, { 0, 0, 0, 0 }, false },
+	{ "stride above the kernel", 1, 40, 50, 6, 10, 2, 3, 5, 7, 1, 1, { 0, 0, 1, 3 }, false },
+	{ "dilated", 1, 30, 28, 5, 20, 3, 3, 1, 1, 5, 4, { 5, 5, 4, 4 }, false },
+	{ "padding beyond the kernel", 1, 4, 4, 16, 16, 3, 3, 1, 1, 1, 1, { 9, 8, 7, 6 }, false },
+	{ "kernel larger than the image", 1, 3, 4, 10, 12, 9, 11, 1, 1, 1, 1, { 4, 4, 5, 5 }, false },
+	{ "few channels", 1, 40, 31, 3, 24, 5, 5, 2, 2, 1, 1, { 2, 2, 2, 2 }, false },
+	{ "one channel", 1, 49, 10, 1, 64, 10, 4, 2, 2, 1, 1, { 4, 5, 1, 1 }, false },
+	{ "one output channel", 1, 20, 20, 50, 1, 3, 3, 1, 1, 1, 1, { 1, 1, 1, 1 }, false },
+	{ "one long row", 1, 1, 3000, 8, 8, 1, 9, 1, 3, 1, 1, { 0, 0, 4, 4 }, false },
+	{ "one long column", 1, 3000, 1, 8, 8, 9, 1, 3, 1, 1, 1, { 4, 4, 0, 0 }, false },
+	{ "long sum", 1, 1, 1, 30000, 20, 1, 1, 1, 1, 1, 1, { 0, 0, 0, 0 }, false },
+	{ "long sum, 20 pixels", 1, 1, 20, 3000, 20, 1, 1, 1, 1, 1, 1, { 0, 0, 0, 0 }, false },
+	{ "long sum, taps", 1, 6, 7, 700, 18, 5, 5, 1, 1, 1, 1, { 2, 2, 2, 2 }, false },
+	{ "long sum, odd channels", 1, 6, 7, 333, 18, 5, 7, 1, 1, 1, 1, { 2, 2, 3, 3 }, false },
+	{ "many output channels", 1, 3, 3, 40, 3000, 3, 3, 1, 1, 1, 1, { 1, 1, 1, 1 }, false },
+	{ "a large layer", 1, 60, 60, 96, 80, 3, 3, 1, 1, 1, 1, { 1, 1, 1, 1 }, false },
+};
+
+static void convolve_all(weft_dtype type)
+{
+	for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+		weft_graph *g = conv_graph(&shapes[i], type);
+		must_run(g, shapes[i].name, "w16", 0);
+		must_run(g, shapes[i].name, "w16", 128 << 10);
+		if (type == WEFT_INT8) {
+			must_run(g, shapes[i].name, "w8", 0);
+			must_run(g, shapes[i].name, "w32", 0);
+		}
+		if (!strstr(shapes[i].name, "long sum"))
+			must_run(g, shapes[i].name, "w8", 24 << 10);
+		weft_graph_free(g);
+	}
+}
+
+static void convolutions(void **state)
+{
+	(void)state;
+	convolve_all(WEFT_INT8);
+}
+
+static void convolutions_int16(void **state)
+{
+	(void)state;
+	convolve_all(WEFT_INT16);
+}
+
+static weft_graph *pool_graph(weft_dtype type, bool average, int64_t n, int64_t h, int64_t w, int64_t c, int kh, int kw, int sy, int sx, const int pad[4])
+{
+	weft_graph *g = weft_graph_new("pool");
+	weft_attr a = { .pool = { .kernel = { kh, kw }, .stride = { sy, sx }, .pad = { pad[0], pad[1], pad[2], pad[3] }, .acc = WEFT_INT32 } };
+	int x = input(g, type, DIMS(n, h, w, c));
+	int y = weft_graph_tensor(g, "y", type, 4,
+	                          DIMS(n, extent(h, kh, sy, 1, pad[0], pad[1]), extent(w, kw, sx, 1, pad[2], pad[3]), c));
+	char msg[WEFT_MSG];
+
+	if (average && type == WEFT_INT8) {
+		a.pool.x_zp = -9;
+		a.pool.y_zp = 4;
+	}
+	assert_true(weft_graph_op(g, average ? WEFT_OP_AVG_POOL2D : WEFT_OP_MAX_POOL2D, &a, -1, &x, 1, &y, 1) >= 0);
+	as_output(g, y);
+	if (weft_graph_check(g, msg))
+		fail_msg("pool: %s", msg);
+	return g;
+}
+
+static void pool_all(weft_dtype type)
+{
+	static const struct { int64_t n, h, w, c; int kh, kw, sy, sx, pad[4]; } p[] = {
+		{ 1, 8, 8, 64, 8, 8, 1, 1, { 0, 0, 0, 0 } },
+		{ 1, 9, 11, 20, 3, 3, 2, 2, { 1, 1, 1, 1 } },
+		{ 2, 9, 11, 5, 3, 3, 1, 1, { 1, 1, 1, 1 } },
+		{ 1, 6, 6, 17, 5, 4, 1, 1, { 4, 4, 3, 3 } },
+		{ 1, 100, 90, 40, 2, 2, 2, 2, { 0, 0, 0, 0 } },
+		{ 1, 200, 200, 16, 60, 60, 10, 8, { 20, 20, 10, 10 } },
+		{ 1, 400, 3, 16, 390, 3, 1, 1, { 0, 0, 0, 0 } },
+		{ 1, 1, 70000, 1, 1, 3, 1, 1, { 0, 0, 1, 1 } },
+	};
+
+	for (size_t i = 0; i < sizeof p / sizeof *p; i++)
+		for (int average = 0; average < 2; average++) {
+			weft_graph *g = pool_graph(type, average, p[i].n, p[i].h, p[i].w, p[i].c, p[i].kh, p[i].kw, p[i].sy, p[i].sx, p[i].pad);
+			char name[64];
+			snprintf(name, sizeof name, "pool %zu", i);
+			must_run(g, name, "w16", 0);
+			must_run(g, name, "w16", (uint32_t)(64 << 10) * (uint32_t)weft_dtype_bytes(type));
+			must_run(g, name, "w8", 0);
+			weft_graph_free(g);
+		}
+}
+
+static void pools(void **state)
+{
+	(void)state;
+	pool_all(WEFT_INT8);
+}
+
+static void pools_int16(void **state)
+{
+	(void)state;
+	pool_all(WEFT_INT16);
+}
+
+/* What no device could hold is the host's work, found without ado. */
+static void enormous(void **state)
+{
+	static const struct shape s[] = {
+		{ "enormous image", 1, 40000, 40000, 1, 1, 3, 3, 1, 1, 1, 1, { 1, 1, 1, 1 }, false },
+		{ "enormous row", 1, 1, 2000000000, 1, 1, 1, 1, 1, 1, 1, 1, { 0, 0, 0, 0 }, false },
+		{ "enormous batch", 1000000000, 1, 1, 1, 1, 3, 3, 1, 1, 1, 1, { 1, 1, 1, 1 }, false },
+		{ "enormous batch, depthwise", 500000, 3, 3, 100, 1, 3, 3, 1, 1, 1, 1, { 1, 1, 1, 1 }, true },
+		{ "enormous channels", 1, 1, 1, 8000000, 1, 1, 1, 1, 1, 1, 1, { 0, 0, 0, 0 }, false },
+		{ "enormous padding", 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, { 30000, 0, 60000, 0 }, false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof s / sizeof *s; i++) {
+		weft_graph *g = conv_graph(&s[i], i % 2 ? WEFT_INT16 : WEFT_INT8);
+		weft_program *p;
+		char msg[WEFT_MSG];
+		int err = weft_compile(g, NULL, &p, msg);
+		if (err)
+			fail_msg("%s: %s", s[i].name, msg);
+		assert_true(p->n_steps > 0);
+		assert_true(p->n_cmds < 1000000);
+		weft_program_free(p);
+		weft_graph_free(g);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(convolutions), cmocka_unit_test(pools), cmocka_unit_test(enormous),
+		cmocka_unit_test(convolutions_int16), cmocka_unit_test(pools_int16),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

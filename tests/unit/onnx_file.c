@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What concerns ONNX files rather than operators: external data, order of
+ * nodes, files made to take memory; and FakeConvert, which no foreign test has.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include <weft/convert.h>
+#include <weft/weft.h>
+
+#include "../support/mutate.h"
+#include "../support/onnx_build.h"
+#include "../support/tensors.h"
+
+static const int64_t four[] = { 4 };
+
+static void node(struct ob *g, const char *type, const char *domain, int n, const char *const *in, const char *out)
+{
+	struct ob b = { 0 };
+
+	for (int i = 0; i < n; i++)
+		ob_text(&b, 1, in[i]);
+	ob_text(&b, 2, out);
+	ob_text(&b, 4, type);
+	ob_text(&b, 7, domain);
+	if (!strcmp(type, "FakeConvert"))
+		ob_attr_text(&b, "destination_type", "f8e4m3");
+	ob_sub(g, 1, &b);
+}
+
+/* y = op(x, c), c a constant of four floats in a file. */
+static int load_external(const char *folder, const char *location, weft_net **net, char *msg)
+{
+	static const char *const in[] = { "x", "c" };
+	struct weft_load_options o = weft_load_options_default();
+	struct ob g = { 0 }, t = { 0 }, pair = { 0 }, model = { 0 };
+
+	node(&g, "Add", "", 2, in, "y");
+	ob_int(&t, 1, 4);
+	ob_int(&t, 2, 1);
+	ob_text(&t, 8, "c");
+	ob_text(&pair, 1, "location");
+	ob_text(&pair, 2, location);
+	ob_sub(&t, 13, &pair);
+	ob_int(&t, 14, 1);
+	ob_sub(&g, 5, &t);
+	ob_port(&g, 11, "x", 1, 1, four);
+	ob_port(&g, 12, "y", 1, 1, four);
+	ob_model(&model, &g, 13);
+	o.folder = folder;
+	int err = weft_net_load_with(model.p, model.n, "external", &o, net, msg);
+	free(model.p);
+	return err;
+}
+
+static void run(weft_net *net, const float *x, float *y, int n)
+{
+	struct weft_session_options o = weft_session_options_default();
+	weft_tensor in = { .dtype = WEFT_FP32, .rank = 1, .dim = { n, 1, 1, 1, 1, 1, 1, 1 }, .data = (void *)(uintptr_t)x }, out = { 0 };
+	char msg[WEFT_MSG_LEN] = "";
+	weft_session *s;
+
+	o.device = WEFT_DEVICE_GOLDEN;
+	assert_int_equal(weft_session_open(net, &o, &s, msg), 0);
+	assert_int_equal(weft_session_run(s, &in, &out, NULL, msg), 0);
+	memcpy(y, out.data, (size_t)n * sizeof *y);
+	weft_tensor_release(&out);
+	weft_session_close(s);
+}
+
+static void external_data(void **state)
+{
+	const float c[4] = { 1, 2, 3, 4 }, x[4] = { 10, 20, 30, 40 };
+	char folder[] = "/tmp/weft-onnx-XXXXXX", path[64], msg[WEFT_MSG_LEN] = "";
+	weft_net *net = NULL;
+	float y[4];
+
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	snprintf(path, sizeof path, "%s/c.bin", folder);
+	FILE *f = fopen(path, "wb");
+	assert_non_null(f);
+	assert_int_equal(fwrite(c, 1, sizeof c, f), sizeof c);
+	fclose(f);
+	assert_int_equal(load_external(folder, "c.bin", &net, msg), 0);
+	run(net, x, y, 4);
+	for (int i = 0; i < 4; i++)
+		assert_true(y[i] == x[i] + c[i]);
+	weft_net_free(net);
+	char around[64];
+	snprintf(around, sizeof around, "..%s/c.bin", strrchr(folder, '/'));
+	assert_int_equal(load_external(folder, around, &net, msg), -EINVAL);
+	assert_int_equal(load_external(folder, path, &net, msg), -EINVAL);
+	assert_int_equal(load_external(folder, "d.bin", &net, msg), -EINVAL);
+	assert_int_equal(load_external(NULL, "c.bin", &net, msg), -EINVAL);
+	unlink(path);
+	rmdir(folder);
+}
+
+/* z = Neg(y), y = Abs(x), the wrong way round in the file; and a circle. */
+static void order_of_nodes(void **state)
+{
+	static const char *const x[] = { "x" }, *const y[] = { "y" }, *const z[] = { "z" };
+	const float in[4] = { -1, 2, -3, 0.5f };
+	char msg[WEFT_MSG_LEN] = "";
+	weft_net *net = NULL;
+	float out[4];
+
+	(void)state;
+	for (int circle = 0; circle < 2; circle++) {
+		struct ob g = { 0 }, model = { 0 };
+
+		node(&g, "Neg", "", 1, y, "z");
+		node(&g, "Abs", "", 1, circle ? z : x, "y");
+		ob_port(&g, 11, "x", 1, 1, four);
+		ob_port(&g, 12, "z", 1, 1, four);
+		ob_model(&model, &g, 13);
+		assert_int_equal(weft_net_load(model.p, model.n, "order", &net, msg), circle ? -EINVAL : 0);
+		free(model.p);
+		if (circle)
+			break;
+		run(net, in, out, 4);
+		for (int i = 0; i < 4; i++)
+			assert_true(out[i] == -(in[i] < 0 ? -in[i] : in[i]));
+		weft_net_free(net);
+	}
+}
+
+/* Two bytes of file for each node, and not what they would take. */
+static void memory_bad(void **state)
+{
+	static uint8_t empty[1 << 20];
+	char msg[WEFT_MSG_LEN] = "";
+	struct ob g = { 0 }, model = { 0 };
+	weft_net *net = NULL;
+
+	(void)state;
+	for (size_t i = 0; i + 1 < sizeof empty; i += 2)
+		empty[i] = 1 << 3 | 2;
+	ob_bytes(&g, empty, sizeof empty);
+	ob_model(&model, &g, 13);
+	heap_peak(1);
+	assert_true(weft_net_load(model.p, model.n, "memory", &net, msg) < 0);
+	assert_non_null(strstr(msg, "memory"));
+	assert_true(heap_peak(0) <= ((size_t)64 << 20) + 8 * model.n);
+	free(model.p);
+}
+
+static void fake_convert(void **state)
+{
+	static const char *const in[] = { "x", "s", "z" };
+	const float scale[1] = { 3.3f }, shift[1] = { 0.7f }, x[4] = { 0.1f, -250, 7.77f, 1e-3f };
+	weft_tensor tx = { .dtype = WEFT_FP32, .rank = 1, .dim = { 4 }, .data = (void *)(uintptr_t)x };
+	weft_tensor ts = { .dtype = WEFT_FP32, .rank = 1, .dim = { 1 }, .data = (void *)(uintptr_t)scale }, tz = ts, ty = tx;
+	char msg[WEFT_MSG_LEN] = "";
+	struct ob g = { 0 }, model = { 0 };
+	weft_net *net = NULL;
+	float y[4], want[4];
+	int64_t one = 1;
+
+	(void)state;
+	node(&g, "FakeConvert", "org.openvinotoolkit", 3, in, "y");
+	ob_tensor(&g, "s", 1, 1, &one, scale, 4);
+	ob_tensor(&g, "z", 1, 1, &one, shift, 4);
+	ob_port(&g, 11, "x", 1, 1, four);
+	ob_port(&g, 12, "y", 1, 1, four);
+	ob_model(&model, &g, 13);
+	assert_int_equal(weft_net_load(model.p, model.n, "fake", &net, msg), 0);
+	run(net, x, y, 4);
+	tz.data = (void *)(uintptr_t)shift;
+	ty.data = want;
+	assert_int_equal(weft_fake_convert(&tx, &ty, WEFT_FP8E4M3, &ts, &tz, msg), 0);
+	assert_memory_equal(y, want, sizeof y);
+	assert_true(y[0] != x[0]);
+	weft_net_free(net);
+	free(model.p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(external_data), cmocka_unit_test(order_of_nodes), cmocka_unit_test(memory_bad),
+		cmocka_unit_test(fake_convert),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

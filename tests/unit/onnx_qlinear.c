@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * QLinearConv against a plain loop over ONNX's definition: types, zero points
+ * and scales per tensor and per channel, bias, groups, pads, auto_pad, strides
+ * that do not divide, dilations, 1 to 3 dimensions; parameters constant, so
+ * that RESCALE and the array take part, and as inputs. On golden and on the
+ * functional model. Ties: scales have few bits in every third case.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <math.h>
+
+#include <weft/weft.h>
+
+#include "../support/level.h"
+#include "../support/onnx_build.h"
+#include "../support/tensors.h"
+
+struct conv {
+	int n, x_type, w_type, y_type;         /* spatial dimensions; ONNX's 2: uint8, 3: int8 */
+	int64_t batch, in[3], k[3], stride[3], dil[3], before[3], after[3], out[3];
+	int64_t group, icg, ocg;
+	int auto_pad;                          /* 0: pads; 1: VALID, 2: SAME_UPPER, 3: SAME_LOWER */
+	bool kernel_given, channel_scale, channel_zp, bias, runtime;
+	float xs, ys, ws[16];
+	int xz, yz, wz[16];
+	int32_t b[16];
+	int x[4096], w[8192];
+};
+
+static const char *const pads[] = { "NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER" };
+
+static int64_t upto(uint64_t *r, int64_t n)
+{
+	return (int64_t)(test_random(r) % (uint64_t)n);
+}
+
+static int value(uint64_t *r, int type)
+{
+	return (int)(test_random(r) & 255) - (type == 3 ? 128 : 0);
+}
+
+static float scale(uint64_t *r, bool power)
+{
+	float s = 1 + (float)upto(r, 1 << 23) / (1 << 23);
+
+	static const float few[] = { 1, 1, 1.5f, 1.25f, 1.75f };
+
+	return ldexpf(power ? few[upto(r, 5)] : s, -(int)upto(r, 3));
+}
+
+static bool window(struct conv *c, int i)
+{
+	int64_t reach = (c->k[i] - 1) * c->dil[i] + 1;
+
+	if (c->auto_pad >= 2) {
+		c->out[i] = (c->in[i] + c->stride[i] - 1) / c->stride[i];
+		int64_t p = (c->out[i] - 1) * c->stride[i] + reach - c->in[i];
+		p = p < 0 ? 0 : p;
+		c->before[i] = c->auto_pad == 2 ? p / 2 : p - p / 2;
+		c->after[i] = p - c->before[i];
+		return true;
+	}
+	if (c->auto_pad == 1)
+		c->before[i] = c->after[i] = 0;
+	int64_t span = c->in[i] + c->before[i] + c->after[i] - reach;
+	c->out[i] = span / c->stride[i] + 1;
+	return span >= 0;
+}
+
+static bool make(struct conv *c, uint64_t *r)
+{
+	bool power = upto(r, 3) == 0;
+
+	*c = (struct conv){ .n = 1 + (int)upto(r, 3), .x_type = 2 + (int)upto(r, 2), .w_type = 2 + (int)upto(r, 2),
+		.y_type = 2 + (int)upto(r, 2), .batch = 1 + upto(r, 2), .group = 1 + upto(r, 3), .icg = 1 + upto(r, 3),
+		.ocg = 1 + upto(r, 3), .auto_pad = (int)upto(r, 4), .kernel_given = upto(r, 2), .channel_scale = upto(r, 2),
+		.channel_zp = upto(r, 2), .bias = upto(r, 2), .runtime = upto(r, 3) == 0 };
+	for (int i = 0; i < 3; i++) {
+		bool used = i < c->n;
+		c->in[i] = used ? 1 + upto(r, c->n == 3 ? 4 : 7) : 1;
+		c->k[i] = used ? 1 + upto(r, 3) : 1;
+		c->stride[i] = used ? 1 + upto(r, 3) : 1;
+		c->dil[i] = used ? 1 + upto(r, 2) : 1;
+		c->before[i] = used ? upto(r, 3) : 0;
+		c->after[i] = used ? upto(r, 3) : 0;
+		if (!window(c, i))
+			return false;
+	}
+	c->xs = scale(r, power);
+	c->ys = scale(r, power) * ldexpf(1, 4 + (int)upto(r, 5));
+	c->xz = value(r, c->x_type);
+	c->yz = value(r, c->y_type);
+	for (int i = 0; i < 16; i++) {
+		c->ws[i] = i && !c->channel_scale ? c->ws[0] : scale(r, power);
+		c->wz[i] = i && !c->channel_zp ? c->wz[0] : upto(r, 2) ? value(r, c->w_type) : c->w_type == 2 ? 128 : 0;
+		c->b[i] = (int32_t)upto(r, 100000) - 50000;
+	}
+	for (int i = 0; i < 4096; i++)
+		c->x[i] = value(r, c->x_type);
+	for (int i = 0; i < 8192; i++)
+		c->w[i] = value(r, c->w_type);
+	return true;
+}
+
+/* ---- the definition ---- */
+
+static int64_t sum(const struct conv *c, int64_t b, int64_t o, const int64_t *at)
+{
+	int64_t acc = c->bias ? c->b[o] : 0, k[3];
+
+	for (int64_t i = 0; i < c->icg; i++) {
+		for (k[0] = 0; k[0] < c->k[0]; k[0]++)
+			for (k[1] = 0; k[1] < c->k[1]; k[1]++)
+				for (k[2] = 0; k[2] < c->k[2]; k[2]++) {
+					int64_t ix = b * c->group * c->icg + o / c->ocg * c->icg + i, iw = o * c->icg + i;
+					bool inside = true;
+
+					for (int d = 0; d < 3; d++) {
+						int64_t p = at[d] * c->stride[d] - c->before[d] + k[d] * c->dil[d];
+						inside = inside && p >= 0 && p < c->in[d];
+						ix = ix * c->in[d] + p;
+						iw = iw * c->k[d] + k[d];
+					}
+					if (inside)
+						acc += (int64_t)(c->x[ix] - c->xz) * (c->w[iw] - c->wz[o]);
+				}
+	}
+	return acc;
+}
+
+/* long double holds sum * a * b exactly here (17 + 24 + 24 bits at most 65 needs care): ratio of exact products. */
+static int quantised(const struct conv *c, int64_t acc, int64_t o)
+{
+	int ea, eb, ey;
+	int64_t a = (int64_t)ldexp(frexp((double)c->xs, &ea), 24), b = (int64_t)ldexp(frexp((double)c->ws[o], &eb), 24);
+	int64_t y = (int64_t)ldexp(frexp((double)c->ys, &ey), 24);
+	__int128 num = (__int128)acc * a * b, den = y;
+	int e = ea + eb - ey - 24;
+
+	if (e < 0)
+		den <<= -e;
+	else
+		num <<= e;
+	__int128 q = num / den, rest = num % den;
+	if (rest < 0) {
+		q--;
+		rest += den;
+	}
+	if (2 * rest > den || (2 * rest == den && (q & 1)))
+		q++;
+	q += c->yz;
+	int lo = c->y_type == 3 ? -128 : 0;
+	return q < lo ? lo : q > lo + 255 ? lo + 255 : (int)q;
+}
+
+/* ---- the model ---- */
+
+static void param(struct ob *g, const struct conv *c, const char *name, int type, int rank, const int64_t *dim, const void *p, size_t n)
+{
+	if (c->runtime)
+		ob_port(g, 11, name, type, rank, dim);
+	else
+		ob_tensor(g, name, type, rank, dim, p, n);
+}
+
+struct params { uint8_t w[8192], xz, yz, wz[16]; int64_t wdim[5], n_w, oc; };
+
+static void bytes(const struct conv *c, struct params *p)
+{
+	p->oc = c->group * c->ocg;
+	p->wdim[0] = p->oc;
+	p->wdim[1] = c->icg;
+	p->n_w = p->oc * c->icg;
+	for (int i = 0; i < c->n; i++) {
+		p->wdim[2 + i] = c->k[i];
+		p->n_w *= c->k[i];
+	}
+	for (int64_t i = 0; i < p->n_w; i++)
+		p->w[i] = (uint8_t)c->w[i];
+	p->xz = (uint8_t)c->xz;
+	p->yz = (uint8_t)c->yz;
+	for (int i = 0; i < 16; i++)
+		p->wz[i] = (uint8_t)c->wz[i];
+}
+
+static void attributes(struct ob *node, const struct conv *c)
+{
+	int64_t v[6];
+
+	if (c->auto_pad)
+		ob_attr_text(node, "auto_pad", pads[c->auto_pad]);
+	for (int i = 0; i < c->n; i++) {
+		v[i] = c->before[i];
+		v[c->n + i] = c->after[i];
+	}
+	if (!c->auto_pad)
+		ob_attr_ints(node, "pads", 2 * c->n, v);
+	if (c->kernel_given)
+		ob_attr_ints(node, "kernel_shape", c->n, c->k);
+	ob_attr_ints(node, "strides", c->n, c->stride);
+	ob_attr_ints(node, "dilations", c->n, c->dil);
+	ob_attr_int(node, "group", c->group);
+}
+
+static void build(struct ob *model, const struct conv *c, const struct params *p)
+{
+	static const char *const in[] = { "x", "xs", "xz", "w", "ws", "wz", "ys", "yz", "b" };
+	struct ob g = { 0 }, node = { 0 };
+	int64_t dim[5] = { c->batch, c->group * c->icg, c->in[0], c->in[1], c->in[2] };
+	int64_t y[5] = { c->batch, p->oc, c->out[0], c->out[1], c->out[2] };
+
+	for (int i = 0; i < 8 + c->bias; i++)
+		ob_text(&node, 1, in[i]);
+	ob_text(&node, 2, "y");
+	ob_text(&node, 4, "QLinearConv");
+	attributes(&node, c);
+	ob_sub(&g, 1, &node);
+	ob_port(&g, 11, "x", c->x_type, 2 + c->n, dim);
+	param(&g, c, "xs", 1, 0, NULL, &c->xs, 4);
+	param(&g, c, "xz", c->x_type, 0, NULL, &p->xz, 1);
+	param(&g, c, "w", c->w_type, 2 + c->n, p->wdim, p->w, (size_t)p->n_w);
+	param(&g, c, "ws", 1, c->channel_scale, &p->oc, c->ws, c->channel_scale ? (size_t)p->oc * 4 : 4);
+	param(&g, c, "wz", c->w_type, c->channel_zp, &p->oc, p->wz, c->channel_zp ? (size_t)p->oc : 1);
+	param(&g, c, "ys", 1, 0, NULL, &c->ys, 4);
+	param(&g, c, "yz", c->y_type, 0, NULL, &p->yz, 1);
+	if (c->bias)
+		param(&g, c, "b", 6, 1, &p->oc, c->b, (size_t)p->oc * 4);
+	ob_port(&g, 12, "y", c->y_type, 2 + c->n, y);
+	ob_model(model, &g, 10);
+}
+
+static void fill(weft_tensor *t, const char *name, const struct conv *c, struct params *p, uint8_t *x)
+{
+	const struct { const char *name; const void *p; } all[] = {
+		{ "x", x }, { "xs", &c->xs }, { "xz", &p->xz }, { "w", p->w }, { "ws", c->ws }, { "wz", p->wz }, { "ys", &c->ys },
+		{ "yz", &p->yz }, { "b", c->b },
+	};
+
+	for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+		if (!strcmp(all[i].name, name))
+			t->data = (void *)(uintptr_t)all[i].p;
+}
+
+static void compare(const struct conv *c, const struct params *p, const weft_tensor *y, long id, int device)
+{
+	int64_t at[3], i = 0;
+
+	for (int64_t b = 0; b < c->batch; b++)
+		for (int64_t o = 0; o < p->oc; o++)
+			for (at[0] = 0; at[0] < c->out[0]; at[0]++)
+				for (at[1] = 0; at[1] < c->out[1]; at[1]++)
+					for (at[2] = 0; at[2] < c->out[2]; at[2]++, i++) {
+						int want = quantised(c, sum(c, b, o, at), o), got = (int)tensor_get(y, i);
+						if (want != got)
+							fail_msg("seed %ld device %d element %lld: %d, not %d", id, device, (long long)i, got, want);
+					}
+	assert_int_equal(i, weft_tensor_elements(y));
+}
+
+static void one(const struct conv *c, long id)
+{
+	static uint8_t x[4096];
+	static struct params p;
+	struct ob model = { 0 };
+	char msg[WEFT_MSG_LEN] = "";
+	weft_net *net = NULL;
+
+	bytes(c, &p);
+	for (int i = 0; i < 4096; i++)
+		x[i] = (uint8_t)c->x[i];
+	build(&model, c, &p);
+	if (weft_net_load(model.p, model.n, "qlinear", &net, msg))
+		fail_msg("seed %ld: %s", id, msg);
+	for (int device = WEFT_DEVICE_GOLDEN; device <= WEFT_DEVICE_MODEL; device++) {
+		struct weft_session_options o = weft_session_options_default();
+		weft_tensor in[9] = { 0 }, y = { 0 };
+		struct weft_port port;
+		weft_session *s;
+
+		o.device = (enum weft_device)device;
+		o.check = device == WEFT_DEVICE_MODEL;
+		for (int i = 0; i < weft_net_n_inputs(net); i++) {
+			weft_net_input(net, i, &port);
+			in[i] = (weft_tensor){ .dtype = port.dtype, .rank = port.rank };
+			memcpy(in[i].dim, port.dim, sizeof port.dim);
+			fill(&in[i], port.name, c, &p, x);
+		}
+		if (weft_session_open(net, &o, &s, msg) || weft_session_run(s, in, &y, NULL, msg))
+			fail_msg("seed %ld device %d: %s", id, device, msg);
+		compare(c, &p, &y, id, device);
+		weft_tensor_release(&y);
+		weft_session_close(s);
+	}
+	weft_net_free(net);
+	free(model.p);
+}
+
+static void random_convs(void **state)
+{
+	static struct conv c;
+	long n = test_count(300, 3000, 30000), done = 0;
+	uint64_t first = test_seed(1);
+
+	(void)state;
+	for (long i = 0; done < n; i++) {
+		uint64_t r = first + (uint64_t)i;
+
+		test_random(&r);
+		if (!make(&c, &r)) {
+			assert_true(i < 100 * n + 100);
+			continue;
+		}
+		one(&c, (long)first + i);
+		done++;
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(random_convs) };
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Options for what an .onnx file leaves open: --requant, --bind. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "userlib/run/npy.h"
+#include "weft_cmd.h"
+
+int take_requant(struct load_args *a, const char *v)
+{
+	if (strcmp(v, "exact") && strcmp(v, "rescale"))
+		return fail(-1, "--requant: \"%s\" is not exact or rescale", v);
+	a->o.requant_rescale = v[0] == 'r';
+	return 0;
+}
+
+/* NAME=1x3x224x224: a shape. */
+static int shape(struct weft_bound *b, const char *text)
+{
+	char *end = (char *)text;
+
+	b->value = (weft_tensor){ .rank = 0 };
+	for (int i = 0; i < WEFT_MAX_RANK; i++)
+		b->value.dim[i] = 1;
+	while (b->value.rank < WEFT_MAX_RANK) {
+		b->value.dim[b->value.rank++] = strtoll(text, &end, 10);
+		if (end == text || *end != 'x')
+			break;
+		text = end + 1;
+	}
+	return *end || end == text ? -1 : 0;
+}
+
+int take_bind(struct load_args *a, const char *v)
+{
+	const char *eq = strchr(v, '=');
+	char msg[WEFT_MSG_LEN] = "";
+
+	if (!eq || eq == v || a->o.n_bound == MAX_BOUND)
+		return fail(-1, "--bind: \"%s\" is not NAME=FILE.npy or NAME=1x2x3 (at most %d)", v, MAX_BOUND);
+	struct weft_bound *b = &a->bound[a->o.n_bound];
+	if (shape(b, eq + 1) && weft_npy_read(eq + 1, &b->value, msg))
+		return fail(-1, "--bind: %s", msg);
+	b->name = strndup(v, (size_t)(eq - v));
+	if (!b->name)
+		return fail(-1, "out of memory");
+	a->o.n_bound++;
+	a->o.bound = a->bound;
+	return 0;
+}
+
+void load_release(struct load_args *a)
+{
+	for (int i = 0; i < a->o.n_bound; i++) {
+		free((char *)a->bound[i].name);
+		weft_tensor_release(&a->bound[i].value);
+	}
+}

@@ -1,0 +1,432 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Groups of nodes whose tensors are too large to stay on chip run depth first,
+ * a stripe of rows at a time: of every tensor between them only a ring of rows
+ * is kept, and none of it goes to memory.
+ *
+ * Row y of a tensor lies at ring position y mod rows. Windows that begin near
+ * the ring's end read on into `over` extra rows behind it, where the rows of
+ * the ring's beginning are kept a second time.
+ *
+ * A node works `ahead` stripes before the last one where an engine change lies
+ * between: while the vector engine works on one stripe, the array has another.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan.h"
+
+static bool on_array(const struct node *nd)
+{
+	return nd->kind == NODE_CONV || nd->kind == NODE_DWCONV;
+}
+
+/* The storage as rows: whole, dense, one image, in the node's own rows. */
+static bool whole_rows(const struct seg *s, const struct view *v, int stor)
+{
+	return v->dim[0] == 1 && !v->off && view_is_dense(v) && view_bytes(v) == s->stor[stor].bytes;
+}
+
+/* Views as they were before shape.c; rows and columns in their places. */
+static bool groupable(const struct seg *s, int i)
+{
+	const struct node *nd = seg_node(s, i);
+	const struct plan *p = &s->plan[i];
+
+	if (nd->by_columns || nd->own.y.dim[0] != 1)
+		return false;
+	if (!s->stor[p->sx].resident && !whole_rows(s, &nd->own.x, p->sx))
+		return false;
+	if (!s->stor[p->sy].resident && !whole_rows(s, &nd->own.y, p->sy))
+		return false;
+	return p->sr < 0 || s->stor[p->sr].resident || whole_rows(s, &nd->own.r, p->sr);
+}
+
+static struct node *group_node(const struct seg *s, const struct group *g, int k)
+{
+	return seg_node(s, g->first + k);
+}
+
+/* Ring of this storage, made on first sight; -1: resident. */
+static int ring_of(struct seg *s, struct group *g, int stor, const struct view *v)
+{
+	if (stor < 0 || s->stor[stor].resident)
+		return -1;
+	for (int i = 0; i < g->n_ring; i++)
+		if (g->ring[i].stor == stor)
+			return i;
+	g->ring[g->n_ring] = (struct ring){ .stor = stor, .row_bytes = v->step[1], .height = v->dim[1], .writer = -1, .area = -1 };
+	return g->n_ring++;
+}
+
+/* Rings of all operands; false where a tensor is not used row by row. */
+static bool list_rings(struct seg *s, struct group *g)
+{
+	g->n_ring = 0;
+	for (int k = 0; k < g->n; k++) {
+		const struct node *nd = group_node(s, g, k);
+		struct plan *p = &s->plan[g->first + k];
+		g->rx[k] = ring_of(s, g, p->sx, &nd->own.x);
+		g->rr[k] = nd->add ? ring_of(s, g, p->sr, &nd->own.r) : -1;
+		g->ry[k] = ring_of(s, g, p->sy, &nd->own.y);
+		if (g->rx[k] >= 0 && (g->ring[g->rx[k]].row_bytes != nd->own.x.step[1] || g->ring[g->rx[k]].height != nd->own.x.dim[1]))
+			return false;
+		if (g->rr[k] >= 0 && (g->ring[g->rr[k]].row_bytes != nd->own.r.step[1] || g->ring[g->rr[k]].height != nd->own.r.dim[1]))
+			return false;
+		if (g->ry[k] < 0)
+			continue;
+		struct ring *y = &g->ring[g->ry[k]];
+		if (y->writer >= 0 || g->ry[k] == g->rx[k] || g->ry[k] == g->rr[k] || y->row_bytes != nd->own.y.step[1])
+			return false;
+		y->writer = k;
+	}
+	for (int i = 0; i < g->n_ring; i++) {
+		struct ring *r = &g->ring[i];
+		const struct stor *t = &s->stor[r->stor];
+		bool inside = t->first >= g->first && t->last < g->first + g->n;
+		r->load = r->writer < 0;
+		r->store = r->writer >= 0 && (t->ext_out || !inside);
+		/* Half written before, or read before it is written: memory is the better place. */
+		if (r->writer >= 0 && (t->ext_in || t->first < g->first))
+			return false;
+	}
+	return true;
+}
+
+/* Engine changes back to the array between node k and the end. */
+static void set_ahead(const struct seg *s, struct group *g)
+{
+	int ahead = 0;
+
+	for (int k = g->n - 1; k >= 0; k--) {
+		g->ahead[k] = ahead;
+		if (k && on_array(group_node(s, g, k)) && !on_array(group_node(s, g, k - 1)))
+			ahead++;
+	}
+}
+
+int64_t group_stripes(const struct seg *s, const struct group *g)
+{
+	return ceil_div(group_node(s, g, g->n - 1)->own.y.dim[1], g->step);
+}
+
+static int64_t input_end(const struct node *nd, int64_t rows)
+{
+	if (!rows)
+		return 0;
+	struct span in = input_rows(nd, rows - 1, 1);
+	return in.lo + in.n;
+}
+
+/* Rows that fill whole groups of the array; 1 where that would take many. */
+static int64_t grain(const struct seg *s, const struct group *g, const struct node *nd)
+{
+	int64_t q = 1;
+
+	if (!g->full || !on_array(nd))
+		return 1;
+	while (q <= 8 && q * nd->own.y.dim[2] % s->cc->n)
+		q++;
+	return q > 8 ? 1 : q;
+}
+
+/* Rows of every node that stripe `stripe` of the last one asks for. */
+void group_targets(const struct seg *s, const struct group *g, int64_t stripe, int64_t *target)
+{
+	int64_t n = group_stripes(s, g);
+
+	for (int k = 0; k < g->n; k++) {
+		int64_t h = group_node(s, g, k)->own.y.dim[1];
+		/* A result that nobody here reads keeps pace. */
+		target[k] = stripe < 0 ? 0 : stripe >= n - 1 ? h : g->read[k] ? 0 : ceil_div(h * (stripe + 1), n);
+	}
+	if (stripe < 0 || stripe >= n - 1)
+		return;
+	target[g->n - 1] = min64((stripe + 1) * g->step, group_node(s, g, g->n - 1)->own.y.dim[1]);
+	for (int k = g->n - 1; k >= 0; k--) {
+		const struct node *nd = group_node(s, g, k);
+		target[k] = min64(round_up(target[k], grain(s, g, nd)), nd->own.y.dim[1]);
+		int wx = g->rx[k] < 0 ? -1 : g->ring[g->rx[k]].writer, wr = g->rr[k] < 0 ? -1 : g->ring[g->rr[k]].writer;
+		if (wx >= 0)
+			target[wx] = max64(target[wx], input_end(nd, target[k]));
+		if (wr >= 0)
+			target[wr] = max64(target[wr], target[k]);
+	}
+}
+
+/* Lowest row of ring i that a node has still to read. */
+static int64_t lowest_needed(const struct seg *s, const struct group *g, int i, const int64_t *done)
+{
+	int64_t low = g->ring[i].height;
+
+	for (int k = 0; k < g->n; k++) {
+		const struct node *nd = group_node(s, g, k);
+		if (done[k] >= nd->own.y.dim[1])
+			continue;
+		if (g->rx[k] == i)
+			low = min64(low, input_rows(nd, done[k], 1).lo);
+		if (g->rr[k] == i)
+			low = min64(low, done[k]);
+	}
+	return low;
+}
+
+static void grow_ring(const struct seg *s, struct group *g, int i, int64_t end, int64_t from, const int64_t *done)
+{
+	struct ring *r = &g->ring[i];
+	/* Rows in the making take part, whoever may still read them. */
+	int64_t low = min64(lowest_needed(s, g, i, done), from);
+
+	r->rows = max64(r->rows, end - low);
+}
+
+/* Rows of input ring i that node k needs for its first `rows`. */
+static int64_t load_target(const struct node *nd, bool second, int64_t rows)
+{
+	return second ? rows : input_end(nd, rows);
+}
+
+struct walk { struct seg *s; struct group *g; struct group_walker *w; int64_t *done, *loaded, *now, *next; };
+
+static int walk_loads(struct walk *w, int k)
+{
+	const struct node *nd = group_node(w->s, w->g, k);
+	int ring[2] = { w->g->rx[k], w->g->rr[k] };
+
+	for (int o = 0; o < 2; o++) {
+		if (ring[o] < 0 || !w->g->ring[ring[o]].load)
+			continue;
+		int64_t end = load_target(nd, o, w->next[k]), from = w->loaded[ring[o]];
+		if (end <= from)
+			continue;
+		if (!w->w)
+			grow_ring(w->s, w->g, ring[o], end, from, w->done);
+		w->loaded[ring[o]] = end;
+		int err = w->w ? w->w->load(w->w, ring[o], from, end) : 0;
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static int walk_node(struct walk *w, int k)
+{
+	int64_t from = w->done[k], end = w->now[k];
+
+	if (end <= from)
+		return 0;
+	if (!w->w && w->g->ry[k] >= 0)
+		grow_ring(w->s, w->g, w->g->ry[k], end, from, w->done);
+	int err = w->w ? w->w->rows(w->w, k, from, end) : 0;
+	w->done[k] = end;
+	return err;
+}
+
+/* w NULL: find out how many rows each ring must hold. */
+int group_walk(struct seg *s, struct group *g, struct group_walker *gw)
+{
+	struct walk w = { s, g, gw, NULL, NULL, NULL, NULL };
+	int64_t *mem = calloc((size_t)(3 * g->n + g->n_ring + 1), sizeof *mem), n = group_stripes(s, g);
+	int err = mem ? 0 : -ENOMEM;
+
+	w.done = mem;
+	w.now = mem + g->n;
+	w.next = mem + 2 * g->n;
+	w.loaded = mem + 3 * g->n;
+	for (int64_t t = -g->ahead[0]; t < n && !err; t++)
+		for (int k = 0; k < g->n && !err; k++) {
+			group_targets(s, g, t + g->ahead[k] + 1, w.next);
+			err = walk_loads(&w, k);
+			group_targets(s, g, t + g->ahead[k], w.now);
+			if (!err)
+				err = walk_node(&w, k);
+		}
+	free(mem);
+	return err;
+}
+
+static void set_over(const struct seg *s, struct group *g)
+{
+	for (int i = 0; i < g->n_ring; i++) {
+		struct ring *r = &g->ring[i];
+		r->over = 0;
+		/* Rows that are written together stay together. */
+		if (r->writer >= 0)
+			r->rows = round_up(r->rows, grain(s, g, group_node(s, g, r->writer)));
+		for (int k = 0; k < g->n; k++)
+			if (g->rx[k] == i)
+				r->over = max64(r->over, (int64_t)(group_node(s, g, k)->kh - 1) * group_node(s, g, k)->dy);
+		/* All of it: nothing ever wraps. */
+		if (r->rows >= r->height) {
+			r->rows = r->height;
+			r->over = 0;
+		}
+		/* A window longer than the ring reads nothing twice. */
+		r->over = min64(r->over, r->rows);
+	}
+}
+
+static int64_t group_bytes(const struct seg *s, const struct group *g)
+{
+	int64_t sum = 0, n = s->cc->n;
+
+	for (int i = 0; i < g->n_ring; i++)
+		sum += round_up((g->ring[i].rows + g->ring[i].over) * g->ring[i].row_bytes, n);
+	for (int k = 0; k < g->n; k++) {
+		const struct node *nd = group_node(s, g, k);
+		sum += nd->w < 0 ? 0 : nd->rec_bytes + nd->n_tiles * nd->tile_bytes;
+	}
+	return sum;
+}
+
+/* Bytes with stripes of `step` rows; INT64_MAX without memory. */
+static int64_t try_step(struct seg *s, struct group *g, int64_t step)
+{
+	g->step = step;
+	for (int i = 0; i < g->n_ring; i++)
+		g->ring[i].rows = 0;
+	if (group_walk(s, g, NULL))
+		return INT64_MAX;
+	set_over(s, g);
+	return group_bytes(s, g);
+}
+
+/* Full groups of array rows first, then long stripes; some stripes there must be, so that engines overlap. */
+static bool choose_step(struct seg *s, struct group *g, int64_t budget)
+{
+	const struct node *last = group_node(s, g, g->n - 1);
+	int64_t h = last->own.y.dim[1], ow = last->own.y.dim[2], best = 0;
+
+	for (int64_t step = min64(ceil_div(h, 4), 64); step >= 1; step--) {
+		if (step * ow < 2 * s->cc->n)
+			break;
+		bool full = step * ow % s->cc->n == 0;
+		if ((best && !full) || try_step(s, g, step) > budget)
+			continue;
+		best = step;
+		if (full)
+			break;
+	}
+	return best && try_step(s, g, best) <= budget;
+}
+
+static void mark_read(struct group *g)
+{
+	memset(g->read, 0, sizeof g->read);
+	for (int k = 0; k < g->n; k++)
+		for (int o = 0; o < 2; o++) {
+			int r = o ? g->rr[k] : g->rx[k];
+			if (r >= 0 && g->ring[r].writer >= 0)
+				g->read[g->ring[r].writer] = true;
+		}
+}
+
+static void use_views(struct node *nd, const struct views *v)
+{
+	nd->x = v->x;
+	nd->r = v->r;
+	nd->y = v->y;
+	nd->dbg = v->dbg;
+}
+
+/* Every resident that some node of the group touches or leaves alone is there all the time. */
+static int64_t resident_bytes(const struct seg *s, const struct group *g)
+{
+	int64_t sum = 0;
+
+	for (int i = 0; i < s->n_stor; i++)
+		if (s->stor[i].resident && s->stor[i].over < 0 && s->stor[i].first < g->first + g->n &&
+		    stor_last(s, i) >= g->first)
+			sum += round_up(s->stor[i].bytes, s->cc->n);
+	return sum;
+}
+
+/* A result that is written over rows which another node of the group may still want. */
+static bool overwrites(const struct seg *s, const struct group *g)
+{
+	for (int k = 0; k < g->n; k++) {
+		const struct plan *p = &s->plan[g->first + k];
+		if (p->sr < 0 || !s->stor[p->sy].resident || s->stor[p->sy].over != p->sr)
+			continue;
+		for (int i = 0; i < g->n; i++) {
+			const struct plan *q = &s->plan[g->first + i];
+			if (q->sx == p->sr || (i != k && q->sr == p->sr))
+				return true;
+		}
+	}
+	return false;
+}
+
+static bool plan_group(struct seg *s, struct group *g)
+{
+	if (overwrites(s, g))
+		return false;
+	for (int k = 0; k < g->n; k++)
+		use_views(group_node(s, g, k), &group_node(s, g, k)->own);
+
+	if (!list_rings(s, g))
+		return false;
+	mark_read(g);
+	set_ahead(s, g);
+	return choose_step(s, g, s->cc->sp_bytes - resident_bytes(s, g));
+}
+
+/* Nodes from i on until nothing that was written there and does not fit is still to be read. */
+static int closure(const struct seg *s, int i, int most)
+{
+	int last = i;
+
+	for (int k = i; k <= last && k < s->n; k++) {
+		if (!groupable(s, k) || k - i >= most)
+			return k - i;
+		const struct stor *y = &s->stor[s->plan[k].sy];
+		if (!y->resident)
+			last = (int)max64(last, min64(y->last, s->n - 1));
+	}
+	return last - i + 1;
+}
+
+static int keep_group(struct seg *s, const struct group *g)
+{
+	void *p = s->group;
+	int err = cc_grow(&p, s->n_group, &s->cap_group, sizeof *s->group);
+
+	s->group = p;
+	if (err)
+		return err;
+	for (int k = 0; k < g->n; k++)
+		s->plan[g->first + k].group = (int)s->n_group + 1;
+	s->group[s->n_group++] = *g;
+	return 0;
+}
+
+int seg_groups(struct seg *s, int most, bool full)
+{
+	struct group *g = malloc(sizeof *g);
+	int err = g ? 0 : -ENOMEM;
+
+	s->n_group = 0;
+	for (int i = 0; i < s->n; i++) {
+		s->plan[i].group = 0;
+		use_views(seg_node(s, i), &seg_node(s, i)->flat);
+	}
+	for (int i = 0; i < s->n && !err; ) {
+		const struct stor *y = &s->stor[s->plan[i].sy];
+		int n = y->resident ? 0 : closure(s, i, most);
+		bool found = false;
+		for (; n >= 2 && !found; n--) {
+			*g = (struct group){ .first = i, .n = n, .full = full };
+			found = plan_group(s, g);
+			if (found)
+				break;
+			for (int k = 0; k < n; k++)
+				use_views(seg_node(s, i + k), &seg_node(s, i + k)->flat);
+		}
+		if (found)
+			err = keep_group(s, g);
+		i += found ? n : 1;
+	}
+	free(g);
+	return err;
+}

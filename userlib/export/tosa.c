@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../import/tosa.h"
+#include "tosa.h"
+#include "tosa_out.h"
+
+/* ---- names ---- */
+
+/* Which tensors the graph uses at all. */
+static void mark_used(const weft_graph *g, bool *used)
+{
+	for (int i = 0; i < g->n_inputs; i++)
+		used[g->inputs[i]] = true;
+	for (int i = 0; i < g->n_outputs; i++)
+		used[g->outputs[i]] = true;
+	for (int i = 0; i < g->n_ops; i++) {
+		for (int k = 0; k < g->ops[i].n_in; k++)
+			used[g->ops[i].in[k]] = true;
+		for (int k = 0; k < g->ops[i].n_out; k++)
+			used[g->ops[i].out[k]] = true;
+	}
+}
+
+struct named { char *name; int i; };
+
+static int by_name(const void *pa, const void *pb)
+{
+	const struct named *a = pa, *b = pb;
+	int c = strcmp(a->name, b->name);
+
+	return c ? c : (a->i > b->i) - (a->i < b->i);
+}
+
+static int rename_one(char **name, int i)
+{
+	size_t len = strlen(*name) + 16;
+	char *longer = malloc(len);
+
+	if (!longer)
+		return -ENOMEM;
+	snprintf(longer, len, "%s~%d", *name, i);
+	free(*name);
+	*name = longer;
+	return 0;
+}
+
+/* Of equal names all but the first get their index behind them, until none are equal. */
+static int make_unique(char **names, int n)
+{
+	struct named *s = malloc(((size_t)n + 1) * sizeof *s);
+	bool *again = calloc((size_t)n + 1, sizeof *again);
+	int err = s && again ? 0 : -ENOMEM, changed = 1;
+
+	while (!err && changed) {
+		int m = 0;
+		for (int i = 0; i < n; i++)
+			if (names[i])
+				s[m++] = (struct named){ names[i], i };
+		qsort(s, (size_t)m, sizeof *s, by_name);
+		for (int k = 1; k < m; k++)
+			again[s[k].i] = !strcmp(s[k].name, s[k - 1].name);
+		changed = 0;
+		for (int i = 0; i < n && !err; i++) {
+			if (again[i])
+				err = rename_one(&names[i], i);
+			changed += again[i];
+			again[i] = false;
+		}
+	}
+	free(s);
+	free(again);
+	return err;
+}
+
+static int name_tensors(struct xout *x)
+{
+	const weft_graph *g = x->g;
+	bool *used = calloc((size_t)g->n_tensors + 1, sizeof *used);
+	char own[32];
+
+	x->names = calloc((size_t)g->n_tensors + 1, sizeof *x->names);
+	if (!used || !x->names) {
+		free(used);
+		return -ENOMEM;
+	}
+	mark_used(g, used);
+	int err = 0;
+	for (int i = 0; i < g->n_tensors && !err; i++) {
+		if (!used[i])
+			continue;
+		snprintf(own, sizeof own, "tensor.%d", i);
+		x->names[i] = strdup(*g->tensors[i].name ? g->tensors[i].name : own);
+		if (!x->names[i])
+			err = -ENOMEM;
+		else if (!strncmp(x->names[i], "weft.", 5))
+			x->clash = true;
+	}
+	free(used);
+	return err ? err : make_unique(x->names, g->n_tensors);
+}
+
+/* ---- blocks ---- */
+
+/* A shape that is an output: the one place where a graph holds int64. */
+static bool is_shape(const struct weft_gtensor *t)
+{
+	return t->t.dtype == WEFT_INT64 && t->t.rank == 1 && t->t.data && t->t.dim[0] <= 2 * WEFT_MAX_RANK;
+}
+
+static bool written_here(const weft_graph *g, int i)
+{
+	return g->tensors[i].producer >= 0 && g->ops[g->tensors[i].producer].op == WEFT_OP_VARIABLE_WRITE;
+}
+
+/* Tensors and the constants' operators. What VARIABLE_WRITE gives is no tensor of the file. */
+static int add_tensors(struct xout *x)
+{
+	const weft_graph *g = x->g;
+	int err = 0;
+
+	for (int i = 0; i < g->n_tensors && !err; i++) {
+		const struct weft_gtensor *t = &g->tensors[i];
+		if (!x->names[i] || written_here(g, i))
+			continue;
+		if (is_shape(t))
+			err = x_const_shape(x, x->names[i], t->t.data, (int)t->t.dim[0]);
+		else if (!x_file_type(t->t.dtype))
+			return x_fail(x, -ENOTSUP, "tensor \"%.60s\": TOSA has no %s", t->name, weft_dtype_name(t->t.dtype));
+		else
+			err = t->t.data ? x_const(x, x->names[i], &t->t) : x_tensor(x, x->names[i], &t->t, false);
+	}
+	return err;
+}
+
+static int add_variables(struct xout *x)
+{
+	int err = 0;
+
+	for (int i = 0; i < x->outer->n_vars && !err; i++) {
+		struct xop o = { .code = TOSA_VARIABLE };
+		err = x_tensor(x, x->outer->vars[i].name, &x->outer->vars[i].t, true);
+		if (!err)
+			err = x_out(&o, x->outer->vars[i].name);
+		if (!err)
+			err = x_op(x, &o);
+		else
+			x_drop(&o);
+	}
+	return err;
+}
+
+static int add_ports(struct xout *x)
+{
+	struct xop ports = { 0 };
+	int err = 0;
+
+	for (int i = 0; i < x->g->n_inputs && !err; i++)
+		err = x_in(&ports, x->names[x->g->inputs[i]]);
+	for (int i = 0; i < x->g->n_outputs && !err; i++)
+		err = x_out(&ports, x->names[x->g->outputs[i]]);
+	x->b->in = ports.in;
+	x->b->n_in = ports.n_in;
+	x->b->out = ports.out;
+	x->b->n_out = ports.n_out;
+	return err;
+}
+
+static int convert_graph(struct xout *x, const weft_graph *g, struct xblock *b)
+{
+	x->g = g;
+	x->b = b;
+	x->i_op = -1;
+	x->clash = false;
+	int err = name_tensors(x);
+
+	if (!err && g == x->outer)
+		err = add_variables(x);
+	if (!err)
+		err = add_tensors(x);
+	if (!err)
+		err = add_ports(x);
+	for (x->i_op = 0; !err && x->i_op < g->n_ops; x->i_op++)
+		if (g->ops[x->i_op].op != WEFT_OP_CONST)
+			err = x_convert_op(x);
+	for (int i = 0; x->names && i < g->n_tensors; i++)
+		free(x->names[i]);
+	free(x->names);
+	x->names = NULL;
+	if (err == -ENOMEM)
+		snprintf(x->msg, WEFT_MSG, "out of memory");
+	return err;
+}
+
+static int convert(struct xout *x)
+{
+	char name[32] = "main";
+
+	x->n_blocks = 1 + x->outer->n_subs;
+	x->blocks = calloc((size_t)x->n_blocks, sizeof *x->blocks);
+	for (int i = 0; x->blocks && i < x->n_blocks; i++) {
+		if (i)
+			snprintf(name, sizeof name, "sub%d", i - 1);
+		x->blocks[i].name = strdup(name);
+		if (!x->blocks[i].name)
+			return snprintf(x->msg, WEFT_MSG, "out of memory"), -ENOMEM;
+	}
+	if (!x->blocks)
+		return snprintf(x->msg, WEFT_MSG, "out of memory"), -ENOMEM;
+	int err = convert_graph(x, x->outer, &x->blocks[0]);
+	for (int i = 0; i < x->outer->n_subs && !err; i++)
+		err = convert_graph(x, x->outer->subs[i], &x->blocks[1 + i]);
+	return err;
+}
+
+/* What we write must be what we read: the importer is the strictest check there is. */
+static int read_back(const struct fbw *w, char *msg)
+{
+	char why[WEFT_MSG];
+	weft_graph *g;
+	int err = weft_import_tosa(w->p, w->n, "", &g, why);
+
+	if (err)
+		snprintf(msg, WEFT_MSG, "TOSA cannot express it: %.220s", why);
+	else
+		weft_graph_free(g);
+	return err == -ENOMEM ? err : err ? -ENOTSUP : 0;
+}
+
+int weft_export_tosa(const weft_graph *g, bool strict, uint8_t **out, size_t *len, int *n_custom, char *custom, char *msg)
+{
+	struct xout x = { .outer = g, .strict = strict, .custom = custom, .msg = msg, .i_op = -1 };
+	struct fbw w = { 0 };
+
+	custom[0] = '\0';
+	int err = convert(&x);
+	if (!err && x_write(&x, &w)) {
+		snprintf(msg, WEFT_MSG, "out of memory, or a file above 2 GB");
+		err = -ENOMEM;
+	}
+	if (!err)
+		err = read_back(&w, msg);
+	x_release(&x);
+	if (err) {
+		free(w.p);
+		return err;
+	}
+	*out = w.p;
+	*len = w.n;
+	*n_custom = x.n_custom;
+	return 0;
+}

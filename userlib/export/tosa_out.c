@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tosa_out.h"
+
+int x_fail(struct xout *x, int err, const char *format, ...)
+{
+	int n = 0;
+	va_list ap;
+
+	if (x->i_op >= 0) {
+		const struct weft_gop *o = &x->g->ops[x->i_op];
+		const struct weft_gsrc *s = o->src >= 0 ? &x->g->srcs[o->src] : NULL;
+		n = snprintf(x->msg, WEFT_MSG, "operator %d %s: ", s ? s->index : x->i_op, weft_op_name(o->op));
+	}
+	va_start(ap, format);
+	vsnprintf(x->msg + n, WEFT_MSG - (size_t)n, format, ap);
+	va_end(ap);
+	return err;
+}
+
+/* Room for one more; NULL if there is none. The new element is zero. */
+static void *grow(void *array, int *n, int *cap, size_t elem_bytes, void **now)
+{
+	if (*n == *cap) {
+		int want = *cap ? 2 * *cap : 32;
+		void *p = realloc(array, (size_t)want * elem_bytes);
+		if (!p)
+			return NULL;
+		array = p;
+		*cap = want;
+	}
+	*now = array;
+	memset((char *)array + (size_t)*n * elem_bytes, 0, elem_bytes);
+	return (char *)array + (size_t)(*n)++ * elem_bytes;
+}
+
+static int add_name(char ***list, int *n, const char *name)
+{
+	char **p = realloc(*list, ((size_t)*n + 1) * sizeof *p), *own = strdup(name);
+
+	if (p)
+		*list = p;
+	if (!p || !own) {
+		free(own);
+		return -ENOMEM;
+	}
+	p[(*n)++] = own;
+	return 0;
+}
+
+int x_in(struct xop *o, const char *name)
+{
+	return add_name(&o->in, &o->n_in, name);
+}
+
+int x_out(struct xop *o, const char *name)
+{
+	return add_name(&o->out, &o->n_out, name);
+}
+
+/* Data as the file holds it: INT4 two to a byte, INT48 six bytes. */
+static int pack(const weft_tensor *t, struct xtensor *x)
+{
+	const int64_t n = weft_tensor_elements(t);
+	const size_t bytes = t->dtype == WEFT_INT4 ? ((size_t)n + 1) / 2 : t->dtype == WEFT_INT48 ? (size_t)n * 6 :
+	                     weft_tensor_bytes(t);
+
+	x->data = calloc(1, bytes + 1);
+	if (!x->data)
+		return -ENOMEM;
+	x->data_len = bytes;
+	if (t->dtype != WEFT_INT4 && t->dtype != WEFT_INT48)
+		memcpy(x->data, t->data, bytes);
+	for (int64_t i = 0; t->dtype == WEFT_INT4 && i < n; i++)
+		x->data[i / 2] |= (uint8_t)((((const int8_t *)t->data)[i] & 15) << (i % 2 ? 4 : 0));
+	for (int64_t i = 0; t->dtype == WEFT_INT48 && i < n; i++)
+		for (int k = 0; k < 6; k++)
+			x->data[6 * i + k] = (uint8_t)((uint64_t)((const int64_t *)t->data)[i] >> (8 * k));
+	return 0;
+}
+
+int x_tensor(struct xout *x, const char *name, const weft_tensor *t, bool variable)
+{
+	struct xblock *b = x->b;
+	void *now = b->tensors;
+	struct xtensor *e = grow(b->tensors, &b->n_tensors, &b->cap_tensors, sizeof *e, &now);
+
+	b->tensors = now;
+	if (!e)
+		return -ENOMEM;
+	e->name = strdup(name);
+	e->type = x_file_type(t->dtype);
+	e->rank = t->rank;
+	e->variable = variable;
+	for (int i = 0; i < t->rank; i++)
+		e->dim[i] = (int32_t)t->dim[i];
+	if (!e->name)
+		return -ENOMEM;
+	return t->data ? pack(t, e) : 0;
+}
+
+int x_shape(struct xout *x, const char *name, const int64_t *v, int n)
+{
+	struct xblock *b = x->b;
+	void *now = b->shapes;
+	struct xshape *e = grow(b->shapes, &b->n_shapes, &b->cap_shapes, sizeof *e, &now);
+
+	b->shapes = now;
+	if (!e || !(e->name = strdup(name)))
+		return -ENOMEM;
+	e->n = n;
+	for (int i = 0; i < n; i++)
+		e->v[i] = v[i];
+	return 0;
+}
+
+int x_op(struct xout *x, struct xop *o)
+{
+	struct xblock *b = x->b;
+	void *now = b->ops;
+	struct xop *e = grow(b->ops, &b->n_ops, &b->cap_ops, sizeof *e, &now);
+
+	b->ops = now;
+	if (!e) {
+		x_drop(o);
+		return -ENOMEM;
+	}
+	*e = *o;
+	return 0;
+}
+
+int x_number(struct xop *o, int id, int64_t v)
+{
+	o->field[o->n_fields++] = (struct xfield){ .id = id, .kind = X_I32, .value = v };
+	return 0;
+}
+
+int x_flag(struct xop *o, int id, bool v)
+{
+	o->field[o->n_fields++] = (struct xfield){ .id = id, .kind = X_BOOL, .value = v };
+	return 0;
+}
+
+int x_list(struct xop *o, int id, const int32_t *v, int n)
+{
+	struct xfield *f = &o->field[o->n_fields++];
+
+	*f = (struct xfield){ .id = id, .kind = X_LIST, .n = n };
+	for (int i = 0; i < n; i++)
+		f->list[i] = v[i];
+	return 0;
+}
+
+int x_bytes(struct xop *o, int id, const void *p, int n)
+{
+	struct xfield *f = &o->field[o->n_fields++];
+
+	*f = (struct xfield){ .id = id, .kind = X_BYTES, .n = n, .bytes = malloc((size_t)n + 1) };
+	if (!f->bytes)
+		return -ENOMEM;
+	memcpy(f->bytes, p, (size_t)n);
+	return 0;
+}
+
+static void free_names(char **list, int n)
+{
+	for (int i = 0; i < n; i++)
+		free(list[i]);
+	free(list);
+}
+
+void x_drop(struct xop *o)
+{
+	for (int k = 0; k < o->n_fields; k++)
+		free(o->field[k].bytes);
+	free_names(o->in, o->n_in);
+	free_names(o->out, o->n_out);
+}
+
+static void release_block(struct xblock *b)
+{
+	for (int i = 0; i < b->n_tensors; i++) {
+		free(b->tensors[i].name);
+		free(b->tensors[i].data);
+	}
+	for (int i = 0; i < b->n_shapes; i++)
+		free(b->shapes[i].name);
+	for (int i = 0; i < b->n_ops; i++)
+		x_drop(&b->ops[i]);
+	free_names(b->in, b->n_in);
+	free_names(b->out, b->n_out);
+	free(b->tensors);
+	free(b->shapes);
+	free(b->ops);
+	free(b->name);
+}
+
+void x_release(struct xout *x)
+{
+	for (int i = 0; x->blocks && i < x->n_blocks; i++)
+		release_block(&x->blocks[i]);
+	free(x->blocks);
+}

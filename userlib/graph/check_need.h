@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Small demands on operands and results that the operators' rules are made of. */
+#ifndef WEFT_GRAPH_CHECK_NEED_H
+#define WEFT_GRAPH_CHECK_NEED_H
+
+#include <stdbool.h>
+
+#include "check.h"
+
+/* Sets of types, one bit each. */
+#define T(t)    (1u << (t))
+#define FP8     (T(WEFT_FP8E4M3) | T(WEFT_FP8E5M2) | T(WEFT_FP8E4M3FNUZ) | T(WEFT_FP8E5M2FNUZ))
+#define FLOATS  (T(WEFT_FP16) | T(WEFT_BF16) | T(WEFT_FP32))
+#define ANY     (~0u)
+
+#define FAIL(...) return weft_check_fail(c, __VA_ARGS__)
+
+static inline const struct weft_gop *this_op(const struct weft_check *c)
+{
+	return &c->g->ops[c->i_op];
+}
+
+static inline const weft_tensor *operand(const struct weft_check *c, int k)
+{
+	return &c->g->tensors[this_op(c)->in[k]].t;
+}
+
+static inline const weft_tensor *result(const struct weft_check *c)
+{
+	return &c->g->tensors[this_op(c)->out[0]].t;
+}
+
+static inline bool same_shape(const weft_tensor *a, const weft_tensor *b)
+{
+	if (a->rank != b->rank)
+		return false;
+	for (int i = 0; i < a->rank; i++)
+		if (a->dim[i] != b->dim[i])
+			return false;
+	return true;
+}
+
+static inline int need_type(const struct weft_check *c, const char *what, const weft_tensor *t, uint32_t allowed)
+{
+	if (!(allowed & T(t->dtype)))
+		FAIL("%s is %s, which has no row", what, weft_dtype_name(t->dtype));
+	return 0;
+}
+
+static inline int need_rank(const struct weft_check *c, const char *what, const weft_tensor *t, int rank)
+{
+	if (t->rank != rank)
+		FAIL("%s has rank %d, not %d", what, t->rank, rank);
+	return 0;
+}
+
+static inline int need_dim(const struct weft_check *c, const char *what, const weft_tensor *t, int k, int64_t want)
+{
+	if (t->dim[k] != want)
+		FAIL("%s dimension %d is %lld, not %lld", what, k, (long long)t->dim[k], (long long)want);
+	return 0;
+}
+
+/* One operand in, the same type out. */
+static inline int need_same_type(const struct weft_check *c, uint32_t allowed)
+{
+	int err = need_type(c, "operand 0", operand(c, 0), allowed);
+
+	if (err)
+		return err;
+	if (operand(c, 0)->dtype != result(c)->dtype)
+		FAIL("%s in, %s out", weft_dtype_name(operand(c, 0)->dtype), weft_dtype_name(result(c)->dtype));
+	return 0;
+}
+
+static inline int need_same_shape(const struct weft_check *c)
+{
+	if (!same_shape(operand(c, 0), result(c)))
+		FAIL("result's shape is not the operand's");
+	return 0;
+}
+
+/* Zero points: within int8 or uint8; 0 or 32768 for uint16; else 0. */
+static inline int need_zp(const struct weft_check *c, const char *what, weft_dtype t, bool is_unsigned, int32_t zp)
+{
+	int lo = 0, hi = 0;
+
+	if (t == WEFT_INT8 || t == WEFT_UINT8) {
+		bool u = is_unsigned || t == WEFT_UINT8;
+		lo = u ? 0 : -128;
+		hi = u ? 255 : 127;
+	} else if ((t == WEFT_UINT16 || (t == WEFT_INT16 && is_unsigned)) && zp == 32768) {
+		return 0;
+	}
+	if ((zp < lo || zp > hi) && (t == WEFT_UINT16 || (t == WEFT_INT16 && is_unsigned)))
+		FAIL("%s zero point %d is neither 0 nor 32768", what, (int)zp);
+	if (zp < lo || zp > hi)
+		FAIL("%s zero point %d outside %d..%d", what, (int)zp, lo, hi);
+	return 0;
+}
+
+/* One output extent: (in + room - reach) / stride + 1, exact. */
+static inline int need_extent(const struct weft_check *c, const char *axis, int64_t in, int64_t reach, int64_t stride, int64_t out)
+{
+	int64_t span = in - reach;
+
+	if (span < 0)
+		FAIL("%s: kernel reaches %lld beyond the padded input", axis, (long long)-span);
+	if (span % stride)
+		FAIL("%s: %lld is no multiple of stride %lld", axis, (long long)span, (long long)stride);
+	if (span / stride + 1 != out)
+		FAIL("%s: output is %lld, not %lld", axis, (long long)out, (long long)(span / stride + 1));
+	return 0;
+}
+
+#endif

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rules of ONNX's extensions; sim/golden/onnx.h says what they compute. */
+#include "check_need.h"
+
+#define SCALES FLOATS
+#define SMALL_INTS (T(WEFT_INT8) | T(WEFT_UINT8) | T(WEFT_INT16) | T(WEFT_UINT16) | T(WEFT_INT4) | T(WEFT_UINT4) | \
+                    T(WEFT_INT2) | T(WEFT_UINT2))
+#define SMALL (SMALL_INTS | FP8 | T(WEFT_FP4E2M1))
+
+/* Operands have the result's rank, and each of their dimensions is the result's or 1. */
+static int check_spread(const struct weft_check *c)
+{
+	const weft_tensor *y = result(c);
+	int64_t most[WEFT_MAX_RANK] = { 0 };
+
+	for (int k = 0; k < this_op(c)->n_in; k++) {
+		const weft_tensor *x = operand(c, k);
+		int err = need_rank(c, "operand", x, y->rank);
+
+		if (err)
+			return err;
+		for (int d = 0; d < y->rank; d++) {
+			if (x->dim[d] != y->dim[d] && x->dim[d] != 1)
+				FAIL("operand %d: dimension %d is %lld, result's %lld", k, d, (long long)x->dim[d], (long long)y->dim[d]);
+			most[d] = x->dim[d] > most[d] ? x->dim[d] : most[d];
+		}
+	}
+	for (int d = 0; d < y->rank; d++)
+		if (most[d] != y->dim[d])
+			FAIL("no operand has the result's dimension %d", d);
+	return 0;
+}
+
+static int check_requant(const struct weft_check *c)
+{
+	int err = need_type(c, "operand 0", operand(c, 0), T(WEFT_INT32));
+
+	for (int k = 1; k < 4 && !err; k++)
+		err = need_type(c, "scale", operand(c, k), SCALES);
+	if (err || (err = need_type(c, "result", result(c), T(WEFT_INT8) | T(WEFT_UINT8))))
+		return err;
+	return need_type(c, "zero point", operand(c, 4), T(result(c)->dtype));
+}
+
+static int check_quantize(const struct weft_check *c, const weft_tensor *wide, uint32_t wides, const weft_tensor *narrow,
+                          uint32_t narrows)
+{
+	int err = need_type(c, "float side", wide, wides);
+
+	if (err || (err = need_type(c, "quantised side", narrow, narrows)) || (err = need_type(c, "scale", operand(c, 1), SCALES)))
+		return err;
+	return this_op(c)->n_in == 3 ? need_type(c, "zero point", operand(c, 2), T(narrow->dtype)) : 0;
+}
+
+static int check_fake_convert(const struct weft_check *c)
+{
+	weft_dtype t = this_op(c)->attr.onnx.type;
+	int err = need_same_type(c, FLOATS);
+
+	if (t != WEFT_FP8E4M3 && t != WEFT_FP8E5M2)
+		FAIL("to %s, not float8", weft_dtype_name(t));
+	for (int k = 1; k < this_op(c)->n_in && !err; k++)
+		err = need_type(c, "scale or shift", operand(c, k), T(operand(c, 0)->dtype));
+	return err ? err : need_same_shape(c);
+}
+
+int weft_check_onnx_op(const struct weft_check *c)
+{
+	const weft_attr *a = &this_op(c)->attr;
+	int err;
+
+	if (this_op(c)->op == WEFT_OP_ONNX_CAST)
+		return need_same_shape(c);
+	if ((err = check_spread(c)))
+		return err;
+	switch (this_op(c)->op) {
+	case WEFT_OP_ONNX_REQUANT: return check_requant(c);
+	case WEFT_OP_ONNX_QUANTIZE:
+		if (a->onnx.type != WEFT_FP32 && a->onnx.type != WEFT_FP16 && a->onnx.type != WEFT_BF16)
+			FAIL("quotient in %s", weft_dtype_name(a->onnx.type));
+		return check_quantize(c, operand(c, 0), FLOATS | T(WEFT_INT32), result(c), SMALL);
+	case WEFT_OP_ONNX_DEQUANTIZE:
+		return check_quantize(c, result(c), FLOATS, operand(c, 0), SMALL | T(WEFT_INT32));
+	case WEFT_OP_ONNX_DIV:
+		err = need_same_type(c, FLOATS);
+		return err ? err : need_type(c, "divisor", operand(c, 1), T(operand(c, 0)->dtype));
+	default: return check_fake_convert(c);
+	}
+}

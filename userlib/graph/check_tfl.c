@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the extension operators of TensorFlow Lite ask of their operands; include/weft/op.h lists them. */
+#include <math.h>
+
+#include "check_need.h"
+
+static bool good_scale(float s)
+{
+	return isfinite(s) && s > 0;
+}
+
+/* Operand 0 is of an allowed type, and so is the result. */
+static int need_types(const struct weft_check *c, uint32_t x, uint32_t y)
+{
+	int err = need_type(c, "operand 0", operand(c, 0), x);
+
+	return err ? err : need_type(c, "result", result(c), y);
+}
+
+/* The fixed-point factor beta * scale * 2^26 is above 1; in int16's arithmetic, the factor has a shift below 31. */
+static int check_softmax(const struct weft_check *c)
+{
+	const struct weft_attr_tfl_softmax *a = &this_op(c)->attr.tfl_softmax;
+	const weft_tensor *x = operand(c, 0);
+	double f = (double)a->beta * (double)a->x_scale;
+
+	if (x->rank < 1 || !good_scale(a->x_scale) || !isfinite(a->beta) || !(f * (1 << 26) > 1) ||
+	    (x->dtype == WEFT_INT16 && !(f < 65536)))
+		FAIL("rank %d, scale %g, beta %g", x->rank, (double)a->x_scale, (double)a->beta);
+	return need_types(c, T(WEFT_INT8) | T(WEFT_INT16), T(x->dtype) | T(WEFT_INT16));
+}
+
+static int check_sigmoid(const struct weft_check *c)
+{
+	const struct weft_attr_quant *a = &this_op(c)->attr.quant;
+	const weft_tensor *x = operand(c, 0);
+	bool tanh = this_op(c)->op == WEFT_OP_TFL_TANH;
+	int err = need_types(c, T(WEFT_INT16) | (tanh ? 0 : T(WEFT_INT8)), T(x->dtype));
+
+	if (err)
+		return err;
+	if (!good_scale(a->x_scale) || (!tanh && !good_scale(a->y_scale)))
+		FAIL("scales %g and %g", (double)a->x_scale, (double)a->y_scale);
+	err = need_zp(c, "operand 0", x->dtype, false, a->x_zp);
+	return err || tanh ? err : need_zp(c, "result", x->dtype, false, a->y_zp);
+}
+
+static int check_edge(const struct weft_check *c)
+{
+	const struct weft_attr_quant *a = &this_op(c)->attr.quant;
+	uint32_t edge = T(WEFT_INT8) | T(WEFT_INT16) | T(WEFT_UINT8);
+	bool in = this_op(c)->op == WEFT_OP_TFL_QUANTIZE;
+	int err = in ? need_types(c, T(WEFT_FP32), edge) : need_types(c, edge, T(WEFT_FP32));
+
+	if (err)
+		return err;
+	if (!good_scale(in ? a->y_scale : a->x_scale))
+		FAIL("scale %g", (double)(in ? a->y_scale : a->x_scale));
+	return in ? need_zp(c, "result", result(c)->dtype, false, a->y_zp) : need_zp(c, "operand 0", operand(c, 0)->dtype, false, a->x_zp);
+}
+
+static int check_resize(const struct weft_check *c)
+{
+	const weft_tensor *x = operand(c, 0), *y = result(c);
+	bool raw = this_op(c)->attr.tfl_resize.raw_uint8;
+	int err = need_types(c, T(WEFT_INT8) | (raw ? 0 : T(WEFT_INT16)), T(x->dtype));
+
+	if (err)
+		return err;
+	if (x->rank != 4 || y->rank != 4 || x->dim[0] != y->dim[0] || x->dim[3] != y->dim[3])
+		FAIL("ranks %d and %d, not 4, or other batches or channels", x->rank, y->rank);
+	for (int d = 1; d < 3; d++)
+		if (x->dim[d] > 1 << 20 || y->dim[d] > 1 << 20)
+			FAIL("extents above 2^20");
+	return 0;
+}
+
+static int need_matrix(const struct weft_check *c, int k, weft_dtype t, int rank, int64_t d0, int64_t d1)
+{
+	const weft_tensor *x = operand(c, k);
+
+	if (x->dtype != t || x->rank != rank || x->dim[0] != d0 || x->dim[1] != d1)
+		FAIL("operand %d is not %s of rank %d with dimensions %lld, %lld", k, weft_dtype_name(t), rank, (long long)d0,
+		     (long long)d1);
+	return 0;
+}
+
+static int need_factor(const struct weft_check *c, const struct weft_tfl_factor *f, int n)
+{
+	for (int i = 0; i < n; i++)
+		if (f[i].multiplier < 0 || f[i].shift < -31 || f[i].shift > 30)
+			FAIL("factor %d * 2^(%d - 31)", (int)f[i].multiplier, (int)f[i].shift);
+	return 0;
+}
+
+static int check_lstm(const struct weft_check *c)
+{
+	const struct weft_attr_tfl_lstm *a = &this_op(c)->attr.tfl_lstm;
+	const weft_tensor *x = operand(c, 0), *y = result(c);
+	int err = need_types(c, T(WEFT_INT8), T(WEFT_INT8));
+
+	if (err)
+		return err;
+	if (x->rank != 3 || y->rank != 3 || x->dim[0] != y->dim[0] || x->dim[1] != y->dim[1])
+		FAIL("ranks %d and %d, not 3, or other leading dimensions", x->rank, y->rank);
+	for (int g = 0; g < 4; g++)
+		if ((err = need_matrix(c, 1 + g, WEFT_INT8, 2, y->dim[2], x->dim[2])) ||
+		    (err = need_matrix(c, 5 + g, WEFT_INT8, 2, y->dim[2], y->dim[2])) ||
+		    (err = need_matrix(c, 9 + g, WEFT_INT32, 1, y->dim[2], 1)))
+			return err;
+	if ((err = need_factor(c, a->x_gate, 4)) || (err = need_factor(c, a->h_gate, 4)) ||
+	    (err = need_factor(c, &a->forget_cell, 1)) || (err = need_factor(c, &a->input_cell, 1)) ||
+	    (err = need_factor(c, &a->hidden, 1)) || (err = need_zp(c, "input", WEFT_INT8, false, a->x_zp)) ||
+	    (err = need_zp(c, "result", WEFT_INT8, false, a->y_zp)))
+		return err;
+	if (a->cell_power < -30 || a->cell_power > 0 || a->cell_clip < 0 || a->cell_clip > INT16_MAX)
+		FAIL("cell scale 2^%d, clip %d", (int)a->cell_power, (int)a->cell_clip);
+	return 0;
+}
+
+static int check_cast(const struct weft_check *c)
+{
+	uint32_t any = T(WEFT_BOOL) | T(WEFT_INT8) | T(WEFT_UINT8) | T(WEFT_INT16) | T(WEFT_INT32) | T(WEFT_INT64) | T(WEFT_FP32);
+
+	return need_types(c, any, any);
+}
+
+static int check_div(const struct weft_check *c)
+{
+	const weft_tensor *a = operand(c, 0), *b = operand(c, 1), *y = result(c);
+	int err = need_types(c, T(WEFT_FP32), T(WEFT_FP32));
+
+	if (err || (err = need_type(c, "operand 1", b, T(WEFT_FP32))))
+		return err;
+	if (a->rank != b->rank || a->rank != y->rank)
+		FAIL("ranks %d, %d and %d differ", a->rank, b->rank, y->rank);
+	for (int i = 0; i < a->rank; i++) {
+		int64_t n = a->dim[i] > b->dim[i] ? a->dim[i] : b->dim[i];
+		if ((a->dim[i] != n && a->dim[i] != 1) || (b->dim[i] != n && b->dim[i] != 1) || y->dim[i] != n)
+			FAIL("dimension %d: %lld and %lld into %lld", i, (long long)a->dim[i], (long long)b->dim[i],
+			     (long long)y->dim[i]);
+	}
+	return 0;
+}
+
+int weft_check_tfl(const struct weft_check *c)
+{
+	weft_opcode op = this_op(c)->op;
+	int err = op == WEFT_OP_TFL_RESIZE_BILINEAR || op == WEFT_OP_TFL_LSTM || op == WEFT_OP_TFL_DIV ? 0 : need_same_shape(c);
+
+	if (err)
+		return err;
+	switch (op) {
+	case WEFT_OP_TFL_SOFTMAX:
+		return check_softmax(c);
+	case WEFT_OP_TFL_LOGISTIC:
+	case WEFT_OP_TFL_TANH:
+		return check_sigmoid(c);
+	case WEFT_OP_TFL_QUANTIZE:
+	case WEFT_OP_TFL_DEQUANTIZE:
+		return check_edge(c);
+	case WEFT_OP_TFL_RESIZE_BILINEAR:
+		return check_resize(c);
+	case WEFT_OP_TFL_LSTM:
+		return check_lstm(c);
+	case WEFT_OP_TFL_CAST:
+		return check_cast(c);
+	case WEFT_OP_TFL_SQRT:
+		return need_types(c, T(WEFT_FP32), T(WEFT_FP32));
+	case WEFT_OP_TFL_DIV:
+		return check_div(c);
+	default:
+		FAIL("has no rules here");
+	}
+}

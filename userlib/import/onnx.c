@@ -1,0 +1,431 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The model's graph, node by node, makers before readers. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "onnx_lower.h"
+
+/* With onnx_file.c's, below 64 MB + 8 * file. */
+#define ROOM_FIXED  ((int64_t)16 << 20)
+#define ROOM_FACTOR 3
+#define MAX_DECLARED ((int64_t)1 << 30)
+#define MAX_WORK     ((int64_t)1 << 26)
+#define MAX_OPSET 25
+
+static const struct { const char *name; ox_lowering *lower; } table[] = {
+	{ "Abs", ox_unary_node }, { "Add", ox_elementwise }, { "And", ox_elementwise }, { "ArgMax", ox_argmax }, { "ArgMin", ox_argmax },
+	{ "AveragePool", ox_pool }, { "BatchNormalization", ox_batch_norm }, { "BitwiseAnd", ox_elementwise },
+	{ "BitwiseNot", ox_unary_node }, { "BitwiseOr", ox_elementwise }, { "BitwiseXor", ox_elementwise }, { "Cast", ox_cast_node },
+	{ "CastLike", ox_cast_node }, { "Ceil", ox_unary_node }, { "Clip", ox_clip }, { "Concat", ox_concat_node },
+	{ "Constant", ox_constant }, { "ConstantOfShape", ox_constant_of_shape }, { "Conv", ox_conv }, { "ConvInteger", ox_conv_integer },
+	{ "ConvTranspose", ox_conv_transpose }, { "Cos", ox_unary_node }, { "DepthToSpace", ox_depth_to_space },
+	{ "DequantizeLinear", ox_dequantize }, { "Div", ox_elementwise }, { "Dropout", ox_identity },
+	{ "DynamicQuantizeLinear", ox_dynamic_quantize }, { "Elu", ox_activation }, { "Equal", ox_compare }, { "Erf", ox_unary_node },
+	{ "Exp", ox_unary_node }, { "Expand", ox_expand_node }, { "Flatten", ox_flatten }, { "Floor", ox_unary_node },
+	{ "Gather", ox_gather }, { "GatherElements", ox_gather_elements }, { "GatherND", ox_gather_nd }, { "Gelu", ox_activation },
+	{ "Gemm", ox_gemm }, { "GlobalAveragePool", ox_global_pool }, { "GlobalMaxPool", ox_global_pool }, { "Greater", ox_compare },
+	{ "GreaterOrEqual", ox_compare }, { "HardSigmoid", ox_activation }, { "HardSwish", ox_activation }, { "Identity", ox_identity },
+	{ "LayerNormalization", ox_layer_norm }, { "LeakyRelu", ox_activation }, { "Less", ox_compare }, { "LessOrEqual", ox_compare },
+	{ "Log", ox_unary_node }, { "LogSoftmax", ox_softmax }, { "MatMul", ox_matmul }, { "MatMulInteger", ox_matmul_integer },
+	{ "Max", ox_variadic }, { "MaxPool", ox_pool }, { "Mean", ox_variadic }, { "Min", ox_variadic }, { "Mul", ox_elementwise },
+	{ "Neg", ox_unary_node }, { "Not", ox_unary_node }, { "Or", ox_elementwise }, { "PRelu", ox_prelu }, { "Pad", ox_pad_node },
+	{ "Pow", ox_elementwise }, { "QLinearConv", ox_qlinear_conv }, { "QLinearMatMul", ox_qlinear_matmul },
+	{ "QuantizeLinear", ox_quantize }, { "Reciprocal", ox_unary_node }, { "ReduceL1", ox_reduce_node }, { "ReduceMax", ox_reduce_node },
+	{ "ReduceMean", ox_reduce_node }, { "ReduceMin", ox_reduce_node }, { "ReduceProd", ox_reduce_node }, { "ReduceSum", ox_reduce_node },
+	{ "ReduceSumSquare", ox_reduce_node }, { "Relu", ox_unary_node }, { "Reshape", ox_reshape_node }, { "Resize", ox_resize },
+	{ "Selu", ox_activation }, { "Shape", ox_shape }, { "Sigmoid", ox_unary_node }, { "Sin", ox_unary_node }, { "Size", ox_size },
+	{ "Slice", ox_slice_node }, { "Softmax", ox_softmax }, { "Softplus", ox_activation }, { "SpaceToDepth", ox_space_to_depth },
+	{ "Split", ox_split }, { "Sqrt", ox_unary_node }, { "Squeeze", ox_squeeze }, { "Sub", ox_elementwise }, { "Sum", ox_variadic },
+	{ "Swish", ox_activation }, { "Tanh", ox_unary_node }, { "Tile", ox_tile_node }, { "Transpose", ox_transpose_node },
+	{ "Unsqueeze", ox_unsqueeze }, { "Where", ox_where }, { "Xor", ox_elementwise },
+}, microsoft[] = {
+	{ "DequantizeLinear", ox_dequantize }, { "DynamicQuantizeMatMul", ox_dynamic_matmul }, { "Gelu", ox_activation },
+	{ "MatMulIntegerToFloat", ox_matmul_to_float }, { "QGemm", ox_qgemm }, { "QLinearAdd", ox_qlinear_binary },
+	{ "QLinearConcat", ox_qlinear_concat }, { "QLinearLeakyRelu", ox_qlinear_unary }, { "QLinearMul", ox_qlinear_binary },
+	{ "QLinearSigmoid", ox_qlinear_unary }, { "QuantizeLinear", ox_quantize },
+}, openvino[] = {
+	{ "FakeConvert", ox_fake_convert },
+};
+
+#define FIND(list, wanted) do { \
+	for (size_t i_ = 0; i_ < sizeof(list) / sizeof((list)[0]); i_++) \
+		if (!strcmp((list)[i_].name, wanted)) \
+			return (list)[i_].lower; \
+} while (0)
+
+static ox_lowering *lowering(const onnx_node *n)
+{
+	if (!*n->domain || !strcmp(n->domain, "ai.onnx"))
+		FIND(table, n->op_type);
+	if (!*n->domain || !strcmp(n->domain, "com.microsoft"))   /* some writers leave the domain out */
+		FIND(microsoft, n->op_type);
+	else if (!strcmp(n->domain, "org.openvinotoolkit"))
+		FIND(openvino, n->op_type);
+	return NULL;
+}
+
+/* ---- tables ---- */
+
+static int tables(struct ox *l)
+{
+	const onnx_graph *g = l->f.m->graph;
+	size_t n = g->n_initializer + g->n_input + g->n_output + 1;
+
+	for (size_t i = 0; i < g->n_node; i++)
+		n += g->node[i]->n_input + g->node[i]->n_output;
+	if (n > 1 << 22)
+		return ox_fail(l, -ENOTSUP, "more than 2^22 names");
+	for (l->n_hash = 16; l->n_hash < 2 * n; l->n_hash *= 2)
+		;
+	l->cap_values = (int)n;
+	l->values = ox_alloc(l, (int64_t)n, sizeof *l->values);
+	l->hash = l->values ? ox_alloc(l, l->n_hash, sizeof *l->hash) : NULL;
+	l->fused = l->hash ? ox_alloc(l, (int64_t)g->n_node + 1, 1) : NULL;
+	for (uint32_t i = 0; l->hash && i < l->n_hash; i++)
+		l->hash[i] = -1;
+	return l->fused ? 0 : l->err;
+}
+
+static int opsets(struct ox *l)
+{
+	const onnx_model *m = l->f.m;
+
+	for (size_t i = 0; i < m->n_opset_import; i++) {
+		const char *domain = m->opset_import[i]->domain;
+
+		if (*domain && strcmp(domain, "ai.onnx"))
+			continue;
+		int64_t v = m->opset_import[i]->version;
+		if (v < 1 || v > MAX_OPSET)
+			return ox_fail(l, -ENOTSUP, "onnx: opset %lld, 1 to %d are supported", (long long)v, MAX_OPSET);
+		l->opset = (int)v;
+	}
+	if (m->n_functions)
+		return ox_fail(l, -ENOTSUP, "onnx: functions of the model's own");
+	return 0;
+}
+
+/* ---- values of the file ---- */
+
+static int initialisers(struct ox *l)
+{
+	const onnx_graph *g = l->f.m->graph;
+
+	if (g->n_sparse_initializer)
+		return ox_fail(l, -ENOTSUP, "onnx: sparse constants");
+	for (size_t i = 0; i < g->n_initializer; i++) {
+		char why[160] = "";
+		int v = ox_value_new(l, g->initializer[i]->name);
+		if (v < 0)
+			return v;
+		int err = onnx_tensor_shape(g->initializer[i], &l->values[v].t, why, sizeof why);
+		if (err)
+			return ox_fail(l, err, "constant \"%.60s\": %s", g->initializer[i]->name, why);
+		l->values[v].init = g->initializer[i];
+	}
+	return 0;
+}
+
+static const weft_tensor *bound(const struct ox *l, const char *name)
+{
+	for (int i = 0; i < l->o.n_bound; i++)
+		if (!strcmp(l->o.bound[i].name, name))
+			return l->o.bound[i].value;
+	return NULL;
+}
+
+static int port_shape(struct ox *l, const Weft__Onnx__Value *p, weft_tensor *t)
+{
+	const weft_tensor *given = bound(l, p->name);
+	const Weft__Onnx__TensorType *type = p->type ? p->type->tensor_type : NULL;
+
+	if (!type)
+		return ox_fail(l, -ENOTSUP, "input \"%.60s\" is no tensor", p->name);
+	*t = (weft_tensor){ .dtype = onnx_dtype(type->elem_type) };
+	if (!t->dtype)
+		return ox_fail(l, -ENOTSUP, "input \"%.60s\": type %s", p->name, onnx_dtype_name(type->elem_type));
+	if (!type->shape && !given)
+		return ox_fail(l, -ENOTSUP, "input \"%.60s\" has no shape", p->name);
+	if (given && (!type->shape || type->shape->n_dim != (size_t)given->rank)) {
+		t->rank = given->rank;
+		memcpy(t->dim, given->dim, sizeof t->dim);
+		return type->shape ? ox_fail(l, -EINVAL, "input \"%.60s\" has rank %zu", p->name, type->shape->n_dim) : 0;
+	}
+	if (type->shape->n_dim > WEFT_MAX_RANK)
+		return ox_fail(l, -ENOTSUP, "input \"%.60s\": rank %zu", p->name, type->shape->n_dim);
+	t->rank = (int)type->shape->n_dim;
+	for (int i = 0; i < WEFT_MAX_RANK; i++) {
+		const Weft__Onnx__Dimension *d = i < t->rank ? type->shape->dim[i] : NULL;
+
+		t->dim[i] = d && d->has_dim_value ? d->dim_value : 1;
+		if (d && !d->has_dim_value && given)
+			t->dim[i] = given->dim[i];
+		else if (d && !d->has_dim_value && i > 0)   /* the first is the batch: 1 */
+			return ox_fail(l, -ENOTSUP, "input \"%.60s\": dimension %d is open (\"%.20s\")", p->name, i,
+			               d->dim_param ? d->dim_param : "");
+		if (t->dim[i] < 1 || t->dim[i] > INT32_MAX)
+			return ox_fail(l, t->dim[i] ? -EINVAL : -ENOTSUP, "input \"%.60s\": dimension %d is %lld", p->name, i, (long long)t->dim[i]);
+	}
+	return weft_tensor_elements(t) > INT32_MAX ? ox_fail(l, -ENOTSUP, "input \"%.60s\" is too large", p->name) : 0;
+}
+
+/* A graph tensor for an input, computed or bound to a constant. */
+static int input(struct ox *l, const Weft__Onnx__Value *p)
+{
+	const weft_tensor *fixed = bound(l, p->name);
+	int v = ox_value_new(l, p->name), x;
+	weft_tensor t;
+
+	if (v < 0 || l->values[v].init)           /* before IR version 4 constants are listed, too */
+		return v < 0 ? v : 0;
+	if (l->values[v].t.dtype)
+		return ox_fail(l, -EINVAL, "input \"%.60s\" is listed twice", p->name);
+	if (fixed && fixed->data) {
+		size_t bytes = weft_tensor_bytes(fixed);
+		void *data = ox_alloc(l, (int64_t)bytes, 1);
+
+		if (data && bytes)
+			memcpy(data, fixed->data, bytes);
+		t = *fixed;
+		t.data = NULL;
+		x = ox_data(l, fixed->dtype, fixed->rank, fixed->dim, data);
+	} else {
+		int err = port_shape(l, p, &t);
+		if (err)
+			return err;
+		size_t bytes = weft_tensor_bytes(&t);
+		if (bytes > (size_t)l->activations)
+			return ox_fail(l, -ENOTSUP, "values of more than 2^30 bytes");
+		l->activations -= (int64_t)bytes;
+		l->room -= 3 * (int64_t)sizeof(struct weft_gtensor) + (int64_t)strlen(p->name) + 32;
+		x = l->room < 0 ? ox_fail(l, -EINVAL, "the graph outgrows the memory allowed") : weft_graph_tensor(l->g, p->name, t.dtype, t.rank, t.dim);
+		if (x >= 0) {
+			l->g->tensors[x].is_input = true;
+			l->g->inputs[l->g->n_inputs++] = x;
+		}
+	}
+	if (x < 0)
+		return x == -ENOMEM ? ox_fail(l, -ENOMEM, "out of memory") : x;
+	l->values[v].t = t;
+	l->values[v].n_forms = 1;
+	l->values[v].form[0] = (struct ox_form){ .tensor = x, .perm = { 0, 1, 2, 3, 4, 5, 6, 7 } };
+	return 0;
+}
+
+static int inputs(struct ox *l)
+{
+	const onnx_graph *g = l->f.m->graph;
+
+	l->g->inputs = ox_alloc(l, (int64_t)g->n_input, sizeof *l->g->inputs);
+	if (!l->g->inputs)
+		return l->err;
+	for (size_t i = 0; i < g->n_input; i++) {
+		int err = input(l, g->input[i]);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* Who makes and who reads each value. */
+static int wires(struct ox *l)
+{
+	const onnx_graph *g = l->f.m->graph;
+
+	for (size_t i = 0; i < g->n_node; i++) {
+		for (size_t k = 0; k < g->node[i]->n_output; k++) {
+			int v = *g->node[i]->output[k] ? ox_value_new(l, g->node[i]->output[k]) : 0;
+			if (v < 0)
+				return v;
+			if (!*g->node[i]->output[k])
+				continue;
+			if (l->values[v].maker >= 0 || l->values[v].t.dtype)
+				return ox_fail(l, -EINVAL, "\"%.60s\" is computed twice", l->values[v].name);
+			l->values[v].maker = (int)i;
+		}
+		for (size_t k = 0; k < g->node[i]->n_input; k++) {
+			int v = *g->node[i]->input[k] ? ox_value_new(l, g->node[i]->input[k]) : -1;
+			if (v >= 0)
+				l->values[v].n_uses++;
+		}
+	}
+	for (size_t i = 0; i < g->n_output; i++) {
+		int v = g->output[i]->name ? ox_value_find(l, g->output[i]->name) : -1;
+		if (v >= 0)
+			l->values[v].is_output = true;
+	}
+	return 0;
+}
+
+/* ---- nodes ---- */
+
+static int lower(struct ox *l, int i)
+{
+	l->n = l->f.m->graph->node[i];
+	l->i_node = i;
+	l->src = -1;
+	l->made = 0;
+	ox_lowering *fn = lowering(l->n);
+	if (!fn)
+		return ox_fail(l, -ENOTSUP, *l->n->domain ? "is not supported (domain %.60s)" : "is not supported", l->n->domain);
+	if (!l->n->n_output || !*l->n->output[0])
+		return ox_fail(l, -EINVAL, "has no first result");
+	for (size_t k = 0; k < l->n->n_attribute; k++)
+		if (l->n->attribute[k]->ref_attr_name && *l->n->attribute[k]->ref_attr_name)
+			return ox_fail(l, -ENOTSUP, "attributes by reference");
+	int err = fn(l);
+	return err < 0 ? err : 0;
+}
+
+/* The node that gives operand k of node i and has not been put in order; -1: none. */
+static int before(const struct ox *l, int i, size_t k)
+{
+	const char *name = l->f.m->graph->node[i]->input[k];
+	int v = *name ? ox_value_find(l, name) : -1;
+
+	return v < 0 ? -1 : l->values[v].maker;
+}
+
+/* The file's order, but makers before readers: a depth-first walk with its own stack. */
+static int sort(struct ox *l, int *order)
+{
+	enum { NEW, OPEN, DONE };
+	const onnx_graph *g = l->f.m->graph;
+	int n = (int)g->n_node, count = 0;
+	int *stack = ox_alloc(l, n, sizeof *stack);
+	size_t *next = stack ? ox_alloc(l, n, sizeof *next) : NULL;
+	uint8_t *state = next ? ox_alloc(l, n, 1) : NULL;
+	int err = state ? 0 : l->err;
+
+	for (int i = 0; i < n && !err; i++) {
+		int depth = 0;
+
+		if (state[i] == NEW) {
+			stack[depth++] = i;
+			state[i] = OPEN;
+		}
+		while (depth && !err) {
+			int at = stack[depth - 1];
+
+			if (next[at] == g->node[at]->n_input) {
+				state[at] = DONE;
+				order[count++] = at;
+				depth--;
+				continue;
+			}
+			int m = before(l, at, next[at]++);
+			if (m >= 0 && state[m] == OPEN)
+				err = ox_fail(l, -EINVAL, "node %d needs its own result", at);
+			else if (m >= 0 && state[m] == NEW) {
+				stack[depth++] = m;
+				state[m] = OPEN;
+			}
+		}
+	}
+	free(stack);
+	free(next);
+	free(state);
+	return err;
+}
+
+static int nodes(struct ox *l)
+{
+	int n = (int)l->f.m->graph->n_node, *order = ox_alloc(l, n, sizeof *order);
+	int err = order ? sort(l, order) : l->err;
+
+	for (int i = 0; i < n && !err; i++)
+		err = l->fused[order[i]] ? 0 : lower(l, order[i]);
+	free(order);
+	return err;
+}
+
+static int import(struct ox *l)
+{
+	const onnx_graph *g = l->f.m->graph;
+	int err;
+
+	if (!l->g)
+		return ox_fail(l, -ENOMEM, "out of memory");
+	if ((err = tables(l)) || (err = opsets(l)) || (err = initialisers(l)) || (err = inputs(l)) || (err = wires(l)))
+		return err;
+	ox_find_qdq(l);
+	err = nodes(l);
+	l->n = NULL;
+	l->src = -1;
+	l->i_node = (int)g->n_node;
+	if (err || (err = ox_outputs(l)) || (err = ox_sweep(l)))
+		return err;
+	return weft_graph_check(l->g, l->msg);
+}
+
+static char none[] = "";
+
+static void swap(char **p, char *from, char *to)
+{
+	if (*p == from)
+		*p = to;
+}
+
+/* Names that are absent read as empty; and back, before protobuf-c frees them. */
+static void settle(onnx_model *m, char *from, char *to)
+{
+	onnx_graph *g = m->graph;
+
+	for (size_t i = 0; i < m->n_opset_import; i++)
+		swap(&m->opset_import[i]->domain, from, to);
+	for (size_t i = 0; i < g->n_node; i++) {
+		swap(&g->node[i]->op_type, from, to);
+		swap(&g->node[i]->domain, from, to);
+	}
+	for (size_t i = 0; i < g->n_initializer; i++)
+		swap(&g->initializer[i]->name, from, to);
+	for (size_t i = 0; i < g->n_input; i++)
+		swap(&g->input[i]->name, from, to);
+}
+
+/* The first field of a model is nearly always ir_version; none of the other formats starts so. */
+bool weft_onnx_is(const void *data, size_t len)
+{
+	const uint8_t *p = data;
+
+	return len >= 4 && p[0] == 0x08 && p[1] >= 1 && p[1] < 64 && (p[2] & 7) == 2;
+}
+
+int weft_import_onnx(const void *data, size_t len, const char *name, const struct weft_onnx_options *o, weft_graph **g,
+                     char msg[WEFT_MSG])
+{
+	struct ox *l = calloc(1, sizeof *l);
+
+	if (!l) {
+		snprintf(msg, WEFT_MSG, "out of memory");
+		return -ENOMEM;
+	}
+	l->msg = msg;
+	l->opset = 1;
+	if (o)
+		l->o = *o;
+	int err = onnx_read(&l->f, data, len, msg, WEFT_MSG);
+	if (!err) {
+		settle(l->f.m, NULL, none);
+		l->f.folder = l->o.folder;
+		l->room = ROOM_FIXED + ROOM_FACTOR * (int64_t)len + (int64_t)l->f.room;
+		l->activations = MAX_DECLARED;
+		l->work = MAX_WORK;
+		l->g = weft_graph_new(name);
+		err = import(l);
+	}
+	if (err)
+		weft_graph_free(l->g);
+	else
+		*g = l->g;
+	free(l->values);
+	free(l->hash);
+	free(l->fused);
+	if (l->f.m)
+		settle(l->f.m, none, NULL);
+	onnx_release(&l->f);
+	free(l);
+	return err;
+}

@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Sums of convolutions, Conv and ConvTranspose.
+ *
+ * One spatial dimension is two, the first of 1. Groups become a depthwise
+ * operator where each has one channel, else one operator each.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "onnx_lower.h"
+
+#define MAX_GROUPS 1024
+
+static weft_dtype sum_type(weft_dtype x)
+{
+	switch (x) {
+	case WEFT_INT8: return WEFT_INT32;
+	case WEFT_INT16: return WEFT_INT48;
+	case WEFT_FP8E4M3: case WEFT_FP8E5M2: case WEFT_FP8E4M3FNUZ: case WEFT_FP8E5M2FNUZ: return WEFT_FP16;
+	default: return x;
+	}
+}
+
+static weft_dtype acc_type(weft_dtype x)
+{
+	return x == WEFT_INT8 || x == WEFT_INT16 || sum_type(x) != x ? sum_type(x) : WEFT_FP32;
+}
+
+static weft_attr attr_2d(const struct ox_conv_call *c, weft_dtype x)
+{
+	const struct ox_window *w = &c->win;
+	weft_attr a = { .conv = { .stride = { 1, 1 }, .dilation = { 1, 1 }, .x_zp = c->x_zp, .w_zp = c->w_zp, .acc = acc_type(x) } };
+
+	for (int i = 0; i < w->n; i++) {
+		int d = 2 - w->n + i;
+
+		a.conv.pad[2 * d] = (int32_t)w->before[i];
+		a.conv.pad[2 * d + 1] = (int32_t)w->after[i];
+		a.conv.stride[d] = (int32_t)w->stride[i];
+		a.conv.dilation[d] = (int32_t)w->dilation[i];
+	}
+	return a;
+}
+
+static weft_attr attr_3d(const struct ox_conv_call *c, weft_dtype x)
+{
+	weft_attr a = { .conv3d = { .x_zp = c->x_zp, .w_zp = c->w_zp, .acc = acc_type(x) } };
+
+	for (int i = 0; i < 3; i++) {
+		a.conv3d.pad[2 * i] = (int32_t)c->win.before[i];
+		a.conv3d.pad[2 * i + 1] = (int32_t)c->win.after[i];
+		a.conv3d.stride[i] = (int32_t)c->win.stride[i];
+		a.conv3d.dilation[i] = (int32_t)c->win.dilation[i];
+	}
+	return a;
+}
+
+/* [N,W,C] as [N,1,W,C]. */
+static int as_2d(struct ox *l, int x)
+{
+	if (x < 0 || ox_t(l, x)->rank != 3)
+		return x;
+	const int64_t *d = ox_t(l, x)->dim;
+	return ox_reshape(l, x, 4, (int64_t[]){ d[0], 1, d[1], d[2] });
+}
+
+static int one_group(struct ox *l, const struct ox_conv_call *c, int x, int w, int bias)
+{
+	const bool is_3d = c->win.n == 3;
+
+	x = as_2d(l, x);
+	w = as_2d(l, w);
+	if (x < 0 || w < 0 || bias < 0)
+		return l->err;
+	weft_attr a = is_3d ? attr_3d(c, ox_t(l, x)->dtype) : attr_2d(c, ox_t(l, x)->dtype);
+	int64_t dim[5] = { ox_t(l, x)->dim[0], 1, 1, 1, 1 };
+	int r = is_3d ? 5 : 4;
+	for (int i = 0; i < c->win.n; i++)
+		dim[r - 1 - c->win.n + i] = c->win.out[i];
+	dim[r - 1] = ox_t(l, w)->dim[0];
+	return ox_op(l, is_3d ? WEFT_OP_CONV3D : WEFT_OP_CONV2D, &a, (int[]){ x, w, bias }, 3, sum_type(ox_t(l, x)->dtype), r, dim);
+}
+
+static int depthwise(struct ox *l, const struct ox_conv_call *c, int x)
+{
+	static const int8_t perm[WEFT_MAX_RANK] = { 2, 3, 0, 1 };
+	int w = as_2d(l, c->w);
+
+	x = as_2d(l, x);
+	if (x < 0 || w < 0)
+		return l->err;
+	weft_attr a = attr_2d(c, ox_t(l, x)->dtype);
+	const int64_t *d = ox_t(l, w)->dim, oc = d[0];
+	w = ox_transpose(l, ox_reshape(l, w, 4, (int64_t[]){ c->group, oc / c->group, d[1], d[2] }), perm);
+	int64_t dim[4] = { ox_t(l, x)->dim[0], c->win.n == 2 ? c->win.out[0] : 1, c->win.out[c->win.n - 1], oc };
+	return ox_op(l, WEFT_OP_DEPTHWISE_CONV2D, &a, (int[]){ x, w, c->bias }, 3, sum_type(ox_t(l, x)->dtype), 4, dim);
+}
+
+/* Elements [from, from + n) along one axis. */
+static int part(struct ox *l, int x, int axis, int64_t from, int64_t n)
+{
+	int64_t start[WEFT_MAX_RANK] = { 0 };
+	weft_tensor t;
+
+	if (x < 0)
+		return x;
+	t = *ox_t(l, x);
+	start[axis] = from;
+	t.dim[axis] = n;
+	return ox_slice(l, x, start, t.dim);
+}
+
+static int groups(struct ox *l, const struct ox_conv_call *c, int x)
+{
+	int64_t oc = ox_t(l, c->w)->dim[0] / c->group, ic = ox_t(l, x)->dim[c->win.n + 1] / c->group;
+	int y[MAX_GROUPS];
+
+	if (c->group > MAX_GROUPS)
+		return ox_fail(l, -ENOTSUP, "%lld groups > %d", (long long)c->group, MAX_GROUPS);
+	for (int64_t g = 0; g < c->group; g++) {
+		int b = ox_t(l, c->bias)->dim[0] == 1 ? c->bias : part(l, c->bias, 0, g * oc, oc);
+
+		y[g] = one_group(l, c, part(l, x, c->win.n + 1, g * ic, ic), part(l, c->w, 0, g * oc, oc), b);
+		if (y[g] < 0)
+			return y[g];
+	}
+	return ox_concat(l, y, (int)c->group, ox_t(l, y[0])->rank - 1);
+}
+
+/* Where all windows lie in the padding before, it becomes part of x: nothing of the image may be left over. */
+static int explicit_padding(struct ox *l, struct ox_conv_call *c)
+{
+	int64_t before[WEFT_MAX_RANK] = { 0 }, after[WEFT_MAX_RANK] = { 0 };
+
+	for (int i = 0; i < c->win.n && c->x >= 0; i++) {
+		if (c->win.trim[i] < ox_t(l, c->x)->dim[1 + i])
+			continue;
+		before[1 + i] = c->win.before[i];
+		c->win.before[i] = 0;
+	}
+	return c->x = ox_pad(l, c->x, before, after, c->x_zp);
+}
+
+int ox_conv_sums(struct ox *l, const struct ox_conv_call *given)
+{
+	struct ox_conv_call call = *given, *c = &call;
+	int x = ox_trim(l, explicit_padding(l, c), &c->win), y;
+
+	if (x < 0 || c->w < 0 || c->bias < 0)
+		return l->err;
+	if (c->group == 1)
+		y = one_group(l, c, x, c->w, c->bias);
+	else if (c->win.n < 3 && ox_t(l, x)->dim[c->win.n + 1] == c->group)
+		y = depthwise(l, c, x);
+	else
+		y = groups(l, c, x);
+	if (y < 0 || c->win.n != 1)
+		return y;
+	const int64_t *d = ox_t(l, y)->dim;
+	return ox_reshape(l, y, 3, (int64_t[]){ d[0], d[2], d[3] });
+}
+
+/* Ranks, channels and groups of x [N,C,...] and w [OC,C/group,...]; i_w: which operand w is. */
+int ox_conv_shapes(struct ox *l, int i_w, struct ox_conv_call *c)
+{
+	int err = ox_need_rank(l, 0, 3, 5);
+	struct ox_value *x = err ? NULL : ox_in(l, 0), *w = x ? ox_in(l, i_w) : NULL;
+
+	if (!w)
+		return l->err;
+	c->group = ox_attr_i(l, "group", 1);
+	if (w->t.rank != x->t.rank)
+		return ox_fail(l, -EINVAL, "input of rank %d, weights of rank %d", x->t.rank, w->t.rank);
+	if (c->group < 1 || w->t.dim[1] < 1 || w->t.dim[0] < 1 || x->t.dim[1] / c->group != w->t.dim[1] || x->t.dim[1] % c->group ||
+	    w->t.dim[0] % c->group)
+		return ox_fail(l, -EINVAL, "%lld input channels, weights for %lld, %lld outputs, %lld groups", (long long)x->t.dim[1],
+		               (long long)w->t.dim[1], (long long)w->t.dim[0], (long long)c->group);
+	return ox_window(l, &c->win, x->t.rank - 2, x->t.dim + 2, w->t.dim + 2, false);
+}
+
+int ox_conv(struct ox *l)
+{
+	struct ox_conv_call c = { 0 };
+	int8_t last[WEFT_MAX_RANK];
+	int err = ox_conv_shapes(l, 1, &c);
+
+	if (err)
+		return err;
+	struct ox_value *x = ox_in(l, 0);
+	ox_channels_last(x->t.rank, last);
+	c.x = ox_get(l, x, last);
+	c.w = ox_get(l, ox_in(l, 1), last);
+	c.bias = ox_has(l, 2) ? ox_x(l, 2) : ox_ramp(l, sum_type(x->t.dtype), 1, 0);
+	if (c.bias >= 0 && sum_type(x->t.dtype) != x->t.dtype)
+		c.bias = ox_cast(l, c.bias, sum_type(x->t.dtype));
+	int y = ox_conv_sums(l, &c);
+	return ox_result(l, 0, y < 0 ? y : ox_cast(l, y, x->t.dtype), last, false);
+}
+
+/* ---- ConvTranspose ---- */
+
+/* Zeros between the weights' taps along axis: [.., k, ..] to [.., (k-1)*d+1, ..]. */
+static int dilate(struct ox *l, int w, int axis, int64_t d)
+{
+	int64_t before[WEFT_MAX_RANK] = { 0 }, after[WEFT_MAX_RANK] = { 0 }, dim[WEFT_MAX_RANK], cut[WEFT_MAX_RANK] = { 0 };
+
+	if (w < 0 || d == 1)
+		return w;
+	weft_tensor t = *ox_t(l, w);
+	for (int i = 0; i <= t.rank; i++)
+		dim[i] = i <= axis ? t.dim[i] : i == axis + 1 ? 1 : t.dim[i - 1];
+	after[axis + 1] = d - 1;
+	w = ox_pad(l, ox_reshape(l, w, t.rank + 1, dim), before, after, 0);
+	t.dim[axis] *= d;
+	w = ox_reshape(l, w, t.rank, t.dim);
+	t.dim[axis] -= d - 1;
+	return ox_slice(l, w, cut, t.dim);
+}
+
+/* Padding that is cut off the full result, from pads, output_padding, output_shape or auto_pad. */
+static int transpose_pads(struct ox *l, const struct ox_value *x, struct ox_window *w)
+{
+	int64_t extra[3] = { 0 }, shape[5];
+	bool same = ox_attr_is(l, "auto_pad", "SAME_UPPER", false), lower = ox_attr_is(l, "auto_pad", "SAME_LOWER", false);
+	int n = ox_attr_ints(l, "output_padding", 3, extra), m = ox_attr_ints(l, "output_shape", 5, shape);
+
+	if (n < 0 || m < 0)
+		return l->err;
+	for (int i = 0; i < w->n; i++) {
+		int64_t full = w->stride[i] * (x->t.dim[2 + i] - 1) + extra[i] + (w->kernel[i] - 1) * w->dilation[i] + 1;
+		int64_t want = m ? shape[m - w->n + i] : same || lower ? x->t.dim[2 + i] * w->stride[i] : 0;
+
+		if (want) {
+			int64_t total = full - want;
+			w->before[i] = lower ? total - total / 2 : total / 2;
+			w->after[i] = total - w->before[i];
+		}
+		w->after[i] -= extra[i];   /* the result grows behind */
+		w->out[i] = full - extra[i] - w->before[i] - w->after[i];
+		if (w->out[i] < 1 || w->out[i] > INT32_MAX || (m && m < w->n))
+			return ox_fail(l, -EINVAL, "an output extent of %lld", (long long)w->out[i]);
+	}
+	return 0;
+}
+
+/* The same in three dimensions: zeros between the elements, then a convolution by the reversed kernel. */
+static int full_3d(struct ox *l, const struct ox_window *w, int x, int weights, int bias)
+{
+	weft_attr a = { .conv3d = { .stride = { 1, 1, 1 }, .dilation = { 1, 1, 1 }, .acc = WEFT_FP32 } };
+	int64_t dim[5];
+
+	for (int i = 0; i < 3; i++) {
+		weft_attr axis = { .axis = { 1 + i, 0 } };
+
+		x = dilate(l, x, 1 + i, w->stride[i]);
+		if (x < 0 || weights < 0)
+			return l->err;
+		weights = ox_op(l, WEFT_OP_REVERSE, &axis, &weights, 1, ox_t(l, weights)->dtype, 5, ox_t(l, weights)->dim);
+		if (weights < 0)
+			return weights;
+		a.conv3d.pad[2 * i] = a.conv3d.pad[2 * i + 1] = (int32_t)ox_t(l, weights)->dim[1 + i] - 1;
+		dim[1 + i] = ox_t(l, x)->dim[1 + i] + ox_t(l, weights)->dim[1 + i] - 1;
+	}
+	dim[0] = ox_t(l, x)->dim[0];
+	dim[4] = ox_t(l, weights)->dim[0];
+	return ox_op(l, WEFT_OP_CONV3D, &a, (int[]){ x, weights, bias }, 3, ox_t(l, x)->dtype, 5, dim);
+}
+
+static int full_2d(struct ox *l, const struct ox_window *w, int x, int weights, int bias)
+{
+	weft_attr a = { .conv = { .stride = { 1, 1 }, .dilation = { 1, 1 }, .acc = WEFT_FP32 } };
+	int64_t dim[4] = { ox_t(l, x)->dim[0], 1, 1, ox_t(l, weights)->dim[0] };
+
+	for (int i = 0; i < 2; i++) {
+		a.conv.stride[i] = i < 2 - w->n ? 1 : (int32_t)w->stride[i - (2 - w->n)];
+		dim[1 + i] = (ox_t(l, x)->dim[1 + i] - 1) * a.conv.stride[i] + ox_t(l, weights)->dim[1 + i];
+	}
+	return ox_op(l, WEFT_OP_TRANSPOSE_CONV2D, &a, (int[]){ x, weights, bias }, 3, ox_t(l, x)->dtype, 4, dim);
+}
+
+/* x [N,H,W,C/g] with w [OC,KH,KW,C/g], already of one group. */
+static int transpose_group(struct ox *l, const struct ox_window *w, int x, int weights, int bias)
+{
+	int64_t dim[WEFT_MAX_RANK], before[WEFT_MAX_RANK] = { 0 }, after[WEFT_MAX_RANK] = { 0 }, start[WEFT_MAX_RANK] = { 0 };
+
+	x = as_2d(l, x);
+	weights = as_2d(l, weights);
+	if (x < 0 || weights < 0 || bias < 0)
+		return l->err;
+	int y = w->n == 3 ? full_3d(l, w, x, weights, bias) : full_2d(l, w, x, weights, bias);
+	if (y < 0)
+		return y;
+	for (int i = 0; i < ox_t(l, y)->rank; i++)
+		dim[i] = ox_t(l, y)->dim[i];
+	for (int i = 0; i < w->n; i++) {   /* cut, or grow by the bias: which has to be zero there */
+		int d = w->n == 3 ? 1 + i : 3 - w->n + i;
+
+		start[d] = w->before[i] > 0 ? w->before[i] : 0;
+		before[d] = w->before[i] < 0 ? -w->before[i] : 0;
+		after[d] = w->after[i] < 0 ? -w->after[i] : 0;
+		dim[d] -= start[d] + (w->after[i] > 0 ? w->after[i] : 0);
+	}
+	return ox_pad(l, ox_slice(l, y, start, dim), before, after, 0);
+}
+
+int ox_conv_transpose(struct ox *l)
+{
+	struct ox_window win = { 0 };
+	int8_t last[WEFT_MAX_RANK], order[WEFT_MAX_RANK] = { 1, 2, 3, 0 };
+	int err = ox_need_rank(l, 0, 3, 5);
+	struct ox_value *x = err ? NULL : ox_in(l, 0), *w = x ? ox_in(l, 1) : NULL;
+	int64_t group = w ? ox_attr_i(l, "group", 1) : 1, most[3];
+	int y[MAX_GROUPS];
+
+	if (!w)
+		return l->err;
+	if (w->t.rank != x->t.rank || group < 1 || group > MAX_GROUPS || w->t.dim[0] != x->t.dim[1] || x->t.dim[1] % group)
+		return ox_fail(l, -EINVAL, "%lld channels, weights for %lld, %lld groups", (long long)x->t.dim[1], (long long)w->t.dim[0],
+		               (long long)group);
+	for (int i = 0; i < 3; i++)
+		most[i] = i < x->t.rank - 2 ? w->t.dim[2 + i] << 20 : 1;
+	/* The lists are a convolution's; extents are large enough for any kernel. */
+	if ((err = ox_window(l, &win, x->t.rank - 2, most, w->t.dim + 2, false)))
+		return err;
+	int64_t v[6];
+	int n = ox_attr_ints(l, "pads", 6, v);
+	for (int i = 0; i < win.n; i++) {
+		win.before[i] = n ? v[i] : 0;
+		win.after[i] = n ? v[win.n + i] : 0;
+	}
+	if ((err = transpose_pads(l, x, &win)))
+		return err;
+	ox_channels_last(x->t.rank, last);
+	for (int i = 1; i < x->t.rank; i++)   /* [C,OC,...] as [OC,...,C] */
+		order[i] = (int8_t)(i + 1 < x->t.rank ? i + 1 : 0);
+	int xs = ox_get(l, x, last), ws = ox_get(l, w, order);
+	int bias = ox_ramp(l, x->t.dtype, 1, 0);
+	for (int i = 0; i < win.n; i++)
+		ws = dilate(l, ws, 1 + i, win.dilation[i]);
+	int64_t ic = x->t.dim[1] / group;
+	for (int64_t g = 0; g < group; g++) {
+		y[g] = transpose_group(l, &win, part(l, xs, x->t.rank - 1, g * ic, ic), part(l, ws, x->t.rank - 1, g * ic, ic), bias);
+		if (y[g] < 0)
+			return y[g];
+	}
+	int z = ox_concat(l, y, (int)group, x->t.rank == 5 ? 4 : 3);
+	if (ox_has(l, 2) && z >= 0)
+		z = ox_binary(l, WEFT_OP_ADD, z, ox_x(l, 2));
+	if (z >= 0 && x->t.rank == 3)
+		z = ox_reshape(l, z, 3, (int64_t[]){ ox_t(l, z)->dim[0], ox_t(l, z)->dim[2], ox_t(l, z)->dim[3] });
+	return ox_result(l, 0, z, last, false);
+}

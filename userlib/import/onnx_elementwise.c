@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Elementwise operators.
+ *
+ * Small integers are computed as int32 and cut down again, which is what ONNX's
+ * wrapping types do. Values keep the order of dimensions of the first operand
+ * that has the result's rank and is computed.
+ */
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "onnx_lower.h"
+
+#define MAX_OPERANDS 64
+
+static bool is(const struct ox *l, const char *type)
+{
+	return !strcmp(l->n->op_type, type);
+}
+
+/* The order in which to compute, and the rank. */
+static int order(struct ox *l, int n, int8_t *perm)
+{
+	int rank = 0;
+
+	for (int k = 0; k < n; k++) {
+		struct ox_value *v = ox_in(l, k);
+		if (!v)
+			return l->err;
+		rank = v->t.rank > rank ? v->t.rank : rank;
+	}
+	for (int i = 0; i < WEFT_MAX_RANK; i++)
+		perm[i] = (int8_t)i;
+	for (int k = 0; k < n; k++) {
+		struct ox_value *v = ox_in(l, k);
+		if (v->t.rank == rank && v->n_forms && !ox_is_const(l, k)) {
+			memcpy(perm, v->form[0].perm, WEFT_MAX_RANK);
+			break;
+		}
+	}
+	return rank;
+}
+
+/* Operand k with this rank and order. */
+static int operand(struct ox *l, int k, int rank, const int8_t *perm)
+{
+	struct ox_value *v = ox_in(l, k);
+	int64_t dim[WEFT_MAX_RANK];
+
+	if (!v)
+		return l->err;
+	if (v->t.rank == rank)
+		return ox_get(l, v, perm);
+	for (int i = 0; i < rank; i++)
+		dim[i] = i < rank - v->t.rank ? 1 : v->t.dim[i - (rank - v->t.rank)];
+	return ox_transpose(l, ox_reshape(l, ox_get(l, v, NULL), rank, dim), perm);
+}
+
+/* Up to three operands side by side; the rank. */
+static int operands(struct ox *l, int n, int *x, int8_t *perm)
+{
+	int rank = order(l, n, perm);
+
+	for (int k = 0; k < n && rank >= 0; k++) {
+		x[k] = operand(l, k, rank, perm);
+		if (x[k] < 0)
+			return x[k];
+	}
+	return rank;
+}
+
+static bool is_float(weft_dtype t)
+{
+	return t == WEFT_FP32 || t == WEFT_FP16 || t == WEFT_BF16;
+}
+
+static int combine(struct ox *l, weft_opcode op, int a, int b)
+{
+	if (a < 0 || b < 0)
+		return a < 0 ? a : b;
+	weft_dtype t = ox_t(l, a)->dtype;
+
+	if (t != ox_t(l, b)->dtype)
+		return ox_fail(l, -EINVAL, "%s and %s", weft_dtype_name(t), weft_dtype_name(ox_t(l, b)->dtype));
+	if (op == WEFT_OP_INTDIV && is_float(t))
+		op = WEFT_OP_ONNX_DIV;
+	return ox_cast(l, ox_binary(l, op, ox_widen(l, a), ox_widen(l, b)), t);
+}
+
+static int logical(struct ox *l, weft_opcode op, int a, int b)
+{
+	return ox_binary(l, op, a, b);
+}
+
+int ox_elementwise(struct ox *l)
+{
+	static const struct { const char *name; weft_opcode op; bool logical; } ops[] = {
+		{ "Add", WEFT_OP_ADD, false }, { "Sub", WEFT_OP_SUB, false }, { "Mul", WEFT_OP_MUL, false }, { "Div", WEFT_OP_INTDIV, false },
+		{ "And", WEFT_OP_LOGICAL_AND, true }, { "Or", WEFT_OP_LOGICAL_OR, true }, { "Xor", WEFT_OP_LOGICAL_XOR, true },
+		{ "BitwiseAnd", WEFT_OP_BITWISE_AND, false }, { "BitwiseOr", WEFT_OP_BITWISE_OR, false },
+		{ "BitwiseXor", WEFT_OP_BITWISE_XOR, false }, { "Pow", WEFT_OP_POW, false },
+	};
+	int8_t perm[WEFT_MAX_RANK];
+	int x[2], rank = operands(l, 2, x, perm);
+
+	if (rank < 0)
+		return rank;
+	if (ox_attr(l, "axis"))
+		return ox_fail(l, -ENOTSUP, "broadcasting along an axis, as before opset 7");
+	for (size_t i = 0; i < sizeof ops / sizeof ops[0]; i++) {
+		if (!is(l, ops[i].name))
+			continue;
+		if (ops[i].op == WEFT_OP_POW && !is_float(ox_t(l, x[0])->dtype))
+			return ox_fail(l, -ENOTSUP, "powers of %s", weft_dtype_name(ox_t(l, x[0])->dtype));
+		if (ops[i].op == WEFT_OP_POW)
+			x[1] = ox_cast(l, x[1], ox_t(l, x[0])->dtype);
+		return ox_result(l, 0, ops[i].logical ? logical(l, ops[i].op, x[0], x[1]) : combine(l, ops[i].op, x[0], x[1]), perm, false);
+	}
+	return ox_fail(l, -ENOTSUP, "not supported");
+}
+
+int ox_compare(struct ox *l)
+{
+	int8_t perm[WEFT_MAX_RANK];
+	int x[2], rank = operands(l, 2, x, perm);
+
+	if (rank < 0)
+		return rank;
+	int a = ox_widen(l, x[0]), b = ox_widen(l, x[1]);
+	if (is(l, "Equal"))
+		return ox_result(l, 0, ox_binary(l, WEFT_OP_EQUAL, a, b), perm, false);
+	if (is(l, "Greater"))
+		return ox_result(l, 0, ox_binary(l, WEFT_OP_GREATER, a, b), perm, false);
+	if (is(l, "GreaterOrEqual"))
+		return ox_result(l, 0, ox_binary(l, WEFT_OP_GREATER_EQUAL, a, b), perm, false);
+	return ox_result(l, 0, ox_binary(l, is(l, "Less") ? WEFT_OP_GREATER : WEFT_OP_GREATER_EQUAL, b, a), perm, false);
+}
+
+/* Max, Min, Sum, Mean of any count. */
+int ox_variadic(struct ox *l)
+{
+	weft_opcode op = is(l, "Max") ? WEFT_OP_MAXIMUM : is(l, "Min") ? WEFT_OP_MINIMUM : WEFT_OP_ADD;
+	int n = (int)l->n->n_input, x[MAX_OPERANDS];
+	int8_t perm[WEFT_MAX_RANK];
+
+	if (n < 1 || n > MAX_OPERANDS)
+		return ox_fail(l, n ? -ENOTSUP : -EINVAL, "%d inputs", n);
+	int err = operands(l, n, x, perm), y = x[0];
+	if (err < 0)
+		return err;
+	for (int k = 1; k < n; k++)
+		y = combine(l, op, y, x[k]);
+	if (is(l, "Mean") && y >= 0)
+		y = combine(l, WEFT_OP_INTDIV, y, ox_ramp(l, ox_t(l, y)->dtype, ox_t(l, y)->rank, n));
+	return ox_result(l, 0, y, perm, false);
+}
+
+int ox_where(struct ox *l)
+{
+	int8_t perm[WEFT_MAX_RANK];
+	int x[3], rank = operands(l, 3, x, perm);
+
+	return rank < 0 ? rank : ox_result(l, 0, ox_select(l, x[0], x[1], x[2]), perm, false);
+}
+
+int ox_prelu(struct ox *l)
+{
+	int8_t perm[WEFT_MAX_RANK];
+	int x[2], rank = operands(l, 2, x, perm);
+
+	if (rank < 0)
+		return rank;
+	int zero = ox_ramp(l, ox_t(l, x[0])->dtype, rank, 0), less = ox_binary(l, WEFT_OP_GREATER, zero, x[0]);
+	return ox_result(l, 0, ox_select(l, less, ox_binary(l, WEFT_OP_MUL, x[0], x[1]), x[0]), perm, false);
+}
+
+/* ---- one operand ---- */
+
+static int clamp(struct ox *l, int x, double lo, double hi)
+{
+	weft_attr a = { .clamp = { .fmin = lo, .fmax = hi, .nan = WEFT_NAN_PROPAGATE } };
+
+	return x < 0 ? x : ox_op(l, WEFT_OP_CLAMP, &a, &x, 1, ox_t(l, x)->dtype, ox_t(l, x)->rank, ox_t(l, x)->dim);
+}
+
+static double limit(weft_dtype t)
+{
+	return t == WEFT_FP16 ? 65504 : t == WEFT_BF16 ? 0x1.fep127 : 0x1.fffffep127;
+}
+
+static int at_least_zero(struct ox *l, int x)
+{
+	if (x < 0)
+		return x;
+	weft_dtype t = ox_t(l, x)->dtype;
+	if (is_float(t))
+		return ox_binary(l, WEFT_OP_MAXIMUM, x, ox_ramp(l, t, ox_t(l, x)->rank, 0));
+	int y = ox_widen(l, x);
+	return ox_cast(l, ox_binary(l, WEFT_OP_MAXIMUM, y, ox_ramp(l, WEFT_INT32, ox_t(l, x)->rank, 0)), t);
+}
+
+/* x where x is above zero (or not below), else other. */
+static int positive_or(struct ox *l, int x, int other)
+{
+	if (x < 0 || other < 0)
+		return x < 0 ? x : other;
+	int zero = ox_ramp(l, ox_t(l, x)->dtype, ox_t(l, x)->rank, 0);
+
+	return ox_select(l, ox_binary(l, WEFT_OP_GREATER, zero, x), other, x);
+}
+
+static int plain_unary(struct ox *l, int x)
+{
+	static const struct { const char *name; weft_opcode op; bool any; } ops[] = {
+		{ "Ceil", WEFT_OP_CEIL, 0 }, { "Cos", WEFT_OP_COS, 0 }, { "Erf", WEFT_OP_ERF, 0 }, { "Exp", WEFT_OP_EXP, 0 },
+		{ "Floor", WEFT_OP_FLOOR, 0 }, { "Log", WEFT_OP_LOG, 0 }, { "Reciprocal", WEFT_OP_RECIPROCAL, 0 },
+		{ "Sigmoid", WEFT_OP_SIGMOID, 0 }, { "Sin", WEFT_OP_SIN, 0 }, { "Tanh", WEFT_OP_TANH, 0 }, { "Abs", WEFT_OP_ABS, 1 },
+		{ "Not", WEFT_OP_LOGICAL_NOT, 1 }, { "BitwiseNot", WEFT_OP_BITWISE_NOT, 1 },
+	};
+
+	for (size_t i = 0; i < sizeof ops / sizeof ops[0]; i++) {
+		weft_dtype t = ox_t(l, x)->dtype;
+
+		if (!is(l, ops[i].name))
+			continue;
+		if (!ops[i].any && !is_float(t))
+			return ox_fail(l, -ENOTSUP, "%s", weft_dtype_name(t));
+		return ops[i].op == WEFT_OP_ABS ? ox_cast(l, ox_unary(l, ops[i].op, ox_widen(l, x)), t) : ox_unary(l, ops[i].op, x);
+	}
+	return ox_fail(l, -ENOTSUP, "not supported");
+}
+
+static int negate(struct ox *l, int x)
+{
+	weft_dtype t = ox_t(l, x)->dtype;
+	int y = ox_widen(l, x);
+
+	return y < 0 ? y : ox_cast(l, ox_binary(l, WEFT_OP_SUB, ox_ramp(l, ox_t(l, y)->dtype, ox_t(l, y)->rank, is_float(t) ? -0.0 : 0), y), t);
+}
+
+int ox_unary_node(struct ox *l)
+{
+	int8_t perm[WEFT_MAX_RANK];
+	int x[1], rank = operands(l, 1, x, perm), y;
+
+	if (rank < 0)
+		return rank;
+	if (is(l, "Sqrt"))       /* POW's 0 ^ 0.5 and RSQRT's 0 both have an end; x ^ 0.5 is the plain one */
+		y = ox_binary(l, WEFT_OP_POW, x[0], ox_ramp(l, ox_t(l, x[0])->dtype, rank, 0.5));
+	else if (is(l, "Neg"))
+		y = negate(l, x[0]);
+	else if (is(l, "Relu"))
+		y = at_least_zero(l, x[0]);
+	else
+		y = plain_unary(l, x[0]);
+	return ox_result(l, 0, y, perm, false);
+}
+
+static int elu(struct ox *l, int x, double alpha, double gamma)
+{
+	int low = ox_unary(l, WEFT_OP_EXP, ox_binary(l, WEFT_OP_MINIMUM, x, ox_ramp(l, ox_t(l, x)->dtype, ox_t(l, x)->rank, 0)));
+
+	return ox_scale(l, positive_or(l, x, ox_scale(l, ox_shift(l, low, -1), alpha)), gamma);
+}
+
+static int gelu(struct ox *l, int x)
+{
+	int inner;
+
+	if (ox_attr_is(l, "approximate", "tanh", false)) {
+		int cube = ox_binary(l, WEFT_OP_MUL, x, ox_binary(l, WEFT_OP_MUL, x, x));
+		inner = ox_unary(l, WEFT_OP_TANH, ox_scale(l, ox_binary(l, WEFT_OP_ADD, x, ox_scale(l, cube, 0.044715)), sqrt(M_2_PI)));
+	} else {
+		inner = ox_unary(l, WEFT_OP_ERF, ox_scale(l, x, M_SQRT1_2));
+	}
+	return ox_binary(l, WEFT_OP_MUL, ox_scale(l, x, 0.5), ox_shift(l, inner, 1));
+}
+
+static int activation(struct ox *l, int x)
+{
+	if (is(l, "LeakyRelu"))
+		return positive_or(l, x, ox_scale(l, x, ox_attr_f(l, "alpha", 0.01)));
+	if (is(l, "Elu"))
+		return elu(l, x, ox_attr_f(l, "alpha", 1), 1);
+	if (is(l, "Selu"))
+		return elu(l, x, ox_attr_f(l, "alpha", 1.6732632423543772), ox_attr_f(l, "gamma", 1.0507009873554805));
+	if (is(l, "HardSigmoid"))
+		return clamp(l, ox_shift(l, ox_scale(l, x, ox_attr_f(l, "alpha", 0.2)), ox_attr_f(l, "beta", 0.5)), 0, 1);
+	if (is(l, "HardSwish"))
+		return ox_binary(l, WEFT_OP_MUL, x, clamp(l, ox_shift(l, ox_scale(l, x, 1.0 / 6), 0.5), 0, 1));
+	if (is(l, "Swish"))
+		return ox_binary(l, WEFT_OP_MUL, x, ox_unary(l, WEFT_OP_SIGMOID, ox_scale(l, x, ox_attr_f(l, "alpha", 1))));
+	if (is(l, "Softplus"))
+		return ox_unary(l, WEFT_OP_LOG, ox_shift(l, ox_unary(l, WEFT_OP_EXP, x), 1));
+	return gelu(l, x);
+}
+
+int ox_activation(struct ox *l)
+{
+	int8_t perm[WEFT_MAX_RANK];
+	int x[1], rank = operands(l, 1, x, perm);
+
+	if (rank < 0)
+		return rank;
+	if (!is_float(ox_t(l, x[0])->dtype))
+		return ox_fail(l, -ENOTSUP, "%s", weft_dtype_name(ox_t(l, x[0])->dtype));
+	return ox_result(l, 0, activation(l, x[0]), perm, false);
+}
+
+/* Limits are attributes before opset 11, operands of one element since. */
+static int bound(struct ox *l, int x, int k, const char *name, weft_opcode op)
+{
+	if (x < 0 || (!ox_has(l, k) && !ox_attr(l, name)))
+		return x;
+	weft_dtype t = ox_t(l, x)->dtype;
+	int b = ox_has(l, k) ? ox_x(l, k) : ox_ramp(l, t, 0, fmax(-limit(t), fmin(limit(t), ox_attr_f(l, name, 0))));
+	return combine(l, op, x, b);
+}
+
+int ox_clip(struct ox *l)
+{
+	int8_t perm[WEFT_MAX_RANK];
+	int x[1], rank = operands(l, 1, x, perm);
+
+	if (rank < 0)
+		return rank;
+	int y = bound(l, bound(l, x[0], 1, "min", WEFT_OP_MAXIMUM), 2, "max", WEFT_OP_MINIMUM);
+	return ox_result(l, 0, y, perm, false);
+}
+
+int ox_cast_node(struct ox *l)
+{
+	static const struct { const char *name; weft_dtype t; } old[] = {
+		{ "FLOAT", WEFT_FP32 }, { "UINT8", WEFT_UINT8 }, { "INT8", WEFT_INT8 }, { "UINT16", WEFT_UINT16 }, { "INT16", WEFT_INT16 },
+		{ "INT32", WEFT_INT32 }, { "INT64", WEFT_INT64 }, { "BOOL", WEFT_BOOL }, { "FLOAT16", WEFT_FP16 }, { "DOUBLE", WEFT_FP64 },
+		{ "UINT32", WEFT_UINT32 }, { "UINT64", WEFT_UINT64 },
+	};
+	weft_attr a = { .onnx = { ox_attr_i(l, "saturate", 1) != 0, 0 } };
+	int64_t to = ox_attr_i(l, "to", 0);
+	weft_dtype t = onnx_dtype(to);
+	int8_t perm[WEFT_MAX_RANK];
+	int x[1], n = is(l, "CastLike") ? 2 : 1;
+
+	for (size_t i = 0; i < sizeof old / sizeof old[0]; i++)   /* Cast-1 names the type */
+		t = ox_attr_is(l, "to", old[i].name, false) ? old[i].t : t;
+	if (n == 2 && ox_in(l, 1))
+		t = ox_in(l, 1)->t.dtype;
+	struct ox_value *v = ox_in(l, 0);
+	if (v && v->t.dtype == t)
+		return ox_alias(l, v, NULL);
+	int rank = operands(l, 1, x, perm);
+	if (rank < 0)
+		return rank;
+	if (!t)
+		return ox_fail(l, -ENOTSUP, "to type %lld (%s)", (long long)to, onnx_dtype_name(to));
+	int y = a.onnx.saturate ? ox_cast(l, x[0], t) : ox_op(l, WEFT_OP_ONNX_CAST, &a, x, 1, t, rank, ox_t(l, x[0])->dim);
+	return ox_result(l, 0, y, perm, false);
+}
+
+/* org.openvinotoolkit FakeConvert. */
+int ox_fake_convert(struct ox *l)
+{
+	bool e5 = ox_attr_is(l, "destination_type", "f8e5m2", false);
+	weft_attr a = { .onnx = { false, e5 ? WEFT_FP8E5M2 : WEFT_FP8E4M3 } };
+	int in[3], n = ox_has(l, 2) ? 3 : 2, rank;
+
+	if (!e5 && !ox_attr_is(l, "destination_type", "f8e4m3", false))
+		return ox_fail(l, -EINVAL, "destination_type is neither f8e4m3 nor f8e5m2");
+	in[0] = ox_x(l, 0);
+	rank = in[0] < 0 ? 0 : ox_t(l, in[0])->rank;
+	for (int k = 1; k < n; k++) {
+		int64_t dim[WEFT_MAX_RANK];
+		struct ox_value *v = ox_in(l, k);
+
+		if (!v || in[0] < 0)
+			return l->err;
+		for (int i = 0; i < rank; i++)
+			dim[i] = i < rank - v->t.rank ? 1 : v->t.dim[i - (rank - v->t.rank)];
+		if (v->t.rank > rank)
+			return ox_fail(l, -EINVAL, "input %d has a higher rank than the data", k);
+		in[k] = ox_reshape(l, ox_get(l, v, NULL), rank, dim);
+	}
+	return ox_result(l, 0, ox_op(l, WEFT_OP_ONNX_FAKE_CONVERT, &a, in, n, in[0] < 0 ? 0 : ox_t(l, in[0])->dtype, rank,
+	                             in[0] < 0 ? NULL : ox_t(l, in[0])->dim), NULL, false);
+}

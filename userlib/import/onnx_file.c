@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "onnx.h"
+#include "onnx_file.h"
+
+/* With the graph's share in onnx.c, below 64 MB + 8 * file. */
+#define ROOM_FIXED  ((size_t)20 << 20)
+#define ROOM_FACTOR 4
+
+/* Before each block, its size; 16 bytes keep what follows aligned. */
+#define HEAD 16
+
+static void *take(void *data, size_t n)
+{
+	struct onnx_file *f = data;
+
+	if (n > f->room || f->room - n < HEAD) {
+		f->out_of_room = true;
+		return NULL;
+	}
+	char *p = malloc(n + HEAD);
+	if (!p)
+		return NULL;
+	f->room -= n + HEAD;
+	memcpy(p, &n, sizeof n);
+	return p + HEAD;
+}
+
+static void give(void *data, void *block)
+{
+	struct onnx_file *f = data;
+	size_t n;
+
+	if (!block)
+		return;
+	memcpy(&n, (char *)block - HEAD, sizeof n);
+	f->room += n + HEAD;
+	free((char *)block - HEAD);
+}
+
+static void start(struct onnx_file *f, size_t len)
+{
+	f->allocator = (ProtobufCAllocator){ .alloc = take, .free = give, .allocator_data = f };
+	f->room = ROOM_FIXED + ROOM_FACTOR * len;
+	f->out_of_room = false;
+	f->len = len;
+}
+
+int onnx_read(struct onnx_file *f, const void *data, size_t len, char *msg, size_t msg_bytes)
+{
+	start(f, len);
+	f->m = weft__onnx__model__unpack(&f->allocator, len, data);
+	if (f->m && f->m->graph)
+		return 0;
+	if (f->out_of_room)
+		snprintf(msg, msg_bytes, "onnx: reading takes more memory than allowed for a file of %zu bytes", len);
+	else
+		snprintf(msg, msg_bytes, f->m ? "onnx: the model has no graph" : "onnx: not a model in protocol buffers' format");
+	onnx_release(f);
+	return -EINVAL;
+}
+
+void onnx_release(struct onnx_file *f)
+{
+	if (f->m)
+		weft__onnx__model__free_unpacked(f->m, &f->allocator);
+	f->m = NULL;
+}
+
+static const struct { const char *name; weft_dtype t; } types[] = {
+	{ "undefined", 0 }, { "float", WEFT_FP32 }, { "uint8", WEFT_UINT8 }, { "int8", WEFT_INT8 }, { "uint16", WEFT_UINT16 },
+	{ "int16", WEFT_INT16 }, { "int32", WEFT_INT32 }, { "int64", WEFT_INT64 }, { "string", 0 }, { "bool", WEFT_BOOL },
+	{ "float16", WEFT_FP16 }, { "double", WEFT_FP64 }, { "uint32", WEFT_UINT32 }, { "uint64", WEFT_UINT64 },
+	{ "complex64", 0 }, { "complex128", 0 }, { "bfloat16", WEFT_BF16 }, { "float8e4m3fn", WEFT_FP8E4M3 },
+	{ "float8e4m3fnuz", WEFT_FP8E4M3FNUZ }, { "float8e5m2", WEFT_FP8E5M2 }, { "float8e5m2fnuz", WEFT_FP8E5M2FNUZ },
+	{ "uint4", WEFT_UINT4 }, { "int4", WEFT_INT4 }, { "float4e2m1", WEFT_FP4E2M1 }, { "float8e8m0", 0 },
+	{ "uint2", WEFT_UINT2 }, { "int2", WEFT_INT2 },
+};
+#define N_TYPES ((int64_t)(sizeof types / sizeof types[0]))
+
+weft_dtype onnx_dtype(int64_t type)
+{
+	return type > 0 && type < N_TYPES ? types[type].t : 0;
+}
+
+const char *onnx_dtype_name(int64_t type)
+{
+	return type >= 0 && type < N_TYPES ? types[type].name : "unknown";
+}
+
+int onnx_tensor_shape(const onnx_tensor *p, weft_tensor *t, char *msg, size_t msg_bytes)
+{
+	*t = (weft_tensor){ .dtype = onnx_dtype(p->data_type), .rank = (int)p->n_dims };
+	if (!t->dtype) {
+		snprintf(msg, msg_bytes, "type %d (%s) is not supported", p->data_type, onnx_dtype_name(p->data_type));
+		return -ENOTSUP;
+	}
+	if (p->n_dims > WEFT_MAX_RANK) {
+		snprintf(msg, msg_bytes, "rank %zu > %d", p->n_dims, WEFT_MAX_RANK);
+		return -ENOTSUP;
+	}
+	for (int i = 0; i < WEFT_MAX_RANK; i++) {
+		t->dim[i] = i < t->rank ? p->dims[i] : 1;
+		if (t->dim[i] < 0 || t->dim[i] > INT32_MAX) {
+			snprintf(msg, msg_bytes, "dimension %d is %lld", i, (long long)t->dim[i]);
+			return -EINVAL;
+		}
+	}
+	if (weft_tensor_elements(t) > INT32_MAX) {
+		snprintf(msg, msg_bytes, "more than 2^31 elements");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+/* ---- data ---- */
+
+/* Bits of an element as raw_data packs it: several to a byte, lowest bits first. */
+static int packed_bits(weft_dtype t)
+{
+	switch (t) {
+	case WEFT_UINT2: case WEFT_INT2: return 2;
+	case WEFT_UINT4: case WEFT_INT4: case WEFT_FP4E2M1: return 4;
+	default: return 8 * (int)weft_dtype_bytes(t);
+	}
+}
+
+static int wrong_size(char *msg, size_t msg_bytes, const char *what, uint64_t have, uint64_t want)
+{
+	snprintf(msg, msg_bytes, "%s has %llu elements or bytes, not %llu", what, (unsigned long long)have,
+	         (unsigned long long)want);
+	return -EINVAL;
+}
+
+static void unpack_small(weft_tensor *t, const uint8_t *p, int bits)
+{
+	const int per_byte = 8 / bits, mask = (1 << bits) - 1;
+	const bool is_signed = t->dtype == WEFT_INT4 || t->dtype == WEFT_INT2;
+	int8_t *y = t->data;
+
+	for (int64_t i = 0, n = weft_tensor_elements(t); i < n; i++) {
+		int v = p[i / per_byte] >> (i % per_byte * bits) & mask;
+		y[i] = (int8_t)(is_signed && v > mask / 2 ? v - mask - 1 : v);
+	}
+}
+
+static int from_raw(weft_tensor *t, const uint8_t *p, size_t n, char *msg, size_t msg_bytes)
+{
+	const int bits = packed_bits(t->dtype);
+	const size_t want = bits < 8 ? ((size_t)weft_tensor_elements(t) * (size_t)bits + 7) / 8 : weft_tensor_bytes(t);
+
+	if (n != want)
+		return wrong_size(msg, msg_bytes, "raw_data", n, want);
+	if (bits < 8)
+		unpack_small(t, p, bits);
+	else if (n)
+		memcpy(t->data, p, n);
+	for (size_t i = 0; t->dtype == WEFT_BOOL && i < n; i++)
+		((uint8_t *)t->data)[i] = p[i] != 0;
+	return 0;
+}
+
+/* int32_data: one element each, but below 8 bits packed in bytes, one of these each. */
+static int from_int32(weft_tensor *t, const int32_t *v, size_t n, char *msg, size_t msg_bytes)
+{
+	const int bits = packed_bits(t->dtype);
+	const size_t elements = (size_t)weft_tensor_elements(t);
+
+	if (bits < 8) {
+		const size_t per_byte = 8 / (size_t)bits, want = (elements + per_byte - 1) / per_byte;
+		uint8_t *bytes = malloc(want + 1);
+
+		if (n != want || !bytes) {
+			free(bytes);
+			return n != want ? wrong_size(msg, msg_bytes, "int32_data", n, want) : -ENOMEM;
+		}
+		for (size_t i = 0; i < n; i++)
+			bytes[i] = (uint8_t)v[i];
+		unpack_small(t, bytes, bits);
+		free(bytes);
+		return 0;
+	}
+	if (n != elements)
+		return wrong_size(msg, msg_bytes, "int32_data", n, elements);
+	for (size_t i = 0; i < n; i++) {
+		switch (weft_dtype_bytes(t->dtype)) {
+		case 1: ((uint8_t *)t->data)[i] = (uint8_t)(t->dtype == WEFT_BOOL ? v[i] != 0 : v[i]); break;
+		case 2: ((uint16_t *)t->data)[i] = (uint16_t)v[i]; break;
+		default: ((int32_t *)t->data)[i] = v[i]; break;
+		}
+	}
+	return 0;
+}
+
+/* The field of numbers that belongs to the type. */
+static int from_numbers(const onnx_tensor *p, weft_tensor *t, char *msg, size_t msg_bytes)
+{
+	const size_t n = (size_t)weft_tensor_elements(t);
+	const void *data;
+	size_t have;
+
+	switch (t->dtype) {
+	case WEFT_FP32: data = p->float_data; have = p->n_float_data; break;
+	case WEFT_FP64: data = p->double_data; have = p->n_double_data; break;
+	case WEFT_INT64: data = p->int64_data; have = p->n_int64_data; break;
+	case WEFT_UINT64: data = p->uint64_data; have = p->n_uint64_data; break;
+	case WEFT_UINT32:
+		if (p->n_uint64_data != n)
+			return wrong_size(msg, msg_bytes, "uint64_data", p->n_uint64_data, n);
+		for (size_t i = 0; i < n; i++)
+			((uint32_t *)t->data)[i] = (uint32_t)p->uint64_data[i];
+		return 0;
+	default: return from_int32(t, p->int32_data, p->n_int32_data, msg, msg_bytes);
+	}
+	if (have != n)
+		return wrong_size(msg, msg_bytes, "data", have, n);
+	if (n)
+		memcpy(t->data, data, weft_tensor_bytes(t));
+	return 0;
+}
+
+/* ---- external data ---- */
+
+struct external { const char *location; long long offset, length; };
+
+static int read_keys(const onnx_tensor *p, struct external *e, char *msg, size_t msg_bytes)
+{
+	*e = (struct external){ .length = -1 };
+	for (size_t i = 0; i < p->n_external_data; i++) {
+		const char *key = p->external_data[i]->key, *value = p->external_data[i]->value;
+		long long *number = NULL;
+		char *end = "";
+
+		if (!key || !value)
+			continue;
+		if (!strcmp(key, "location"))
+			e->location = value;
+		else if (!strcmp(key, "offset"))
+			number = &e->offset;
+		else if (!strcmp(key, "length"))
+			number = &e->length;
+		if (number)
+			*number = strtoll(value, &end, 10);
+		if (*end || (number && *number < 0)) {
+			snprintf(msg, msg_bytes, "external data: %s is no number", key);
+			return -EINVAL;
+		}
+	}
+	return 0;
+}
+
+/* A plain name: data lies in the model's folder, never elsewhere. */
+static bool plain(const char *name)
+{
+	return name && *name && !strchr(name, '/') && !strchr(name, '\\') && strcmp(name, ".") && strcmp(name, "..") &&
+	       strlen(name) < 256;
+}
+
+static int from_external(const struct onnx_file *f, const onnx_tensor *p, weft_tensor *t, char *msg, size_t msg_bytes)
+{
+	const int bits = packed_bits(t->dtype);
+	const size_t n = bits < 8 ? ((size_t)weft_tensor_elements(t) * (size_t)bits + 7) / 8 : weft_tensor_bytes(t);
+	struct external e;
+	char path[4096];
+	int err = read_keys(p, &e, msg, msg_bytes);
+
+	if (err)
+		return err;
+	if (!f->folder || !plain(e.location)) {
+		snprintf(msg, msg_bytes, f->folder ? "external data outside the model's folder"
+		                                   : "external data, but the model does not come from a folder");
+		return -EINVAL;
+	}
+	if (e.length >= 0 && (size_t)e.length != n)
+		return wrong_size(msg, msg_bytes, "external data", (uint64_t)e.length, n);
+	if (snprintf(path, sizeof path, "%s/%s", f->folder, e.location) >= (int)sizeof path)
+		return -ENAMETOOLONG;
+	FILE *file = fopen(path, "rb");
+	if (!file || fseek(file, 0, SEEK_END) || ftell(file) < e.offset || (size_t)(ftell(file) - e.offset) < n ||
+	    fseek(file, (long)e.offset, SEEK_SET)) {
+		snprintf(msg, msg_bytes, "external data: there are no %zu bytes at %lld of its file", n, e.offset);
+		err = -EINVAL;
+	}
+	uint8_t *bytes = err ? NULL : malloc(n + 1);
+	t->data = err ? NULL : calloc(1, weft_tensor_bytes(t) + 1);
+	if (!err && (!bytes || !t->data || fread(bytes, 1, n, file) != n)) {
+		snprintf(msg, msg_bytes, "external data cannot be read");
+		err = -EIO;
+	}
+	if (!err)
+		err = from_raw(t, bytes, n, msg, msg_bytes);
+	free(bytes);
+	if (file)
+		fclose(file);
+	return err;
+}
+
+/* Not part of the file whose size bounds memory: its own file has as many bytes. */
+static bool external(const onnx_tensor *p)
+{
+	return p->data_location == 1;
+}
+
+int onnx_tensor_data(const struct onnx_file *f, const onnx_tensor *p, weft_tensor *t, int64_t *room, char *msg, size_t msg_bytes)
+{
+	int err = onnx_tensor_shape(p, t, msg, msg_bytes);
+
+	if (err)
+		return err;
+	const int64_t bytes = (int64_t)weft_tensor_bytes(t);
+	if (p->segment || (!external(p) && bytes > *room)) {
+		snprintf(msg, msg_bytes, p->segment ? "data in segments" : "its data exceeds the memory allowed for the file");
+		return p->segment ? -ENOTSUP : -EINVAL;
+	}
+	t->data = external(p) ? NULL : calloc(1, (size_t)bytes + 1);
+	if (!t->data && !external(p)) {
+		snprintf(msg, msg_bytes, "out of memory");
+		return -ENOMEM;
+	}
+	if (external(p))
+		err = from_external(f, p, t, msg, msg_bytes);
+	else if (p->has_raw_data)
+		err = from_raw(t, p->raw_data.data, p->raw_data.len, msg, msg_bytes);
+	else
+		err = from_numbers(p, t, msg, msg_bytes);
+	if (err) {
+		free(t->data);
+		t->data = NULL;
+	} else if (!external(p)) {
+		*room -= bytes;
+	}
+	return err;
+}
+
+int weft_onnx_tensor(const void *data, size_t len, weft_tensor *t, char msg[WEFT_MSG])
+{
+	struct onnx_file f = { 0 };
+	int64_t room = (int64_t)8 * (int64_t)len + 4096;
+
+	start(&f, len);
+	onnx_tensor *p = weft__onnx__tensor__unpack(&f.allocator, len, data);
+	if (!p) {
+		snprintf(msg, WEFT_MSG, "onnx: not a tensor in protocol buffers' format");
+		return -EINVAL;
+	}
+	int err = onnx_tensor_data(&f, p, t, &room, msg, WEFT_MSG);
+	weft__onnx__tensor__free_unpacked(p, &f.allocator);
+	return err;
+}

@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Sums of 8-bit products: QLinearConv, QLinearMatMul, ConvInteger,
+ * MatMulInteger and what folds into them.
+ *
+ * The array multiplies int8 by int8 with one zero point each, known beforehand;
+ * uint8 is taken as int8, 128 less, and weights whose zero points differ per
+ * channel are stored without them where they then fit. Everything else is
+ * computed in 16 bits: x - x_zp by w, less w_zp times the sum of x - x_zp under
+ * the window.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "onnx_integer.h"
+
+bool ox_is_8_bit(const struct ox_value *v)
+{
+	return v && (v->t.dtype == WEFT_INT8 || v->t.dtype == WEFT_UINT8);
+}
+
+static bool const_value(const struct ox *l, const struct ox_value *v)
+{
+	return v->init || (v->n_forms && ox_t(l, v->form[0].tensor)->data);
+}
+
+/* Zero point as the int8 form has it. False: not one constant. */
+static bool one_zp(struct ox *l, const struct ox_value *v, struct ox_value *zp, int32_t *out)
+{
+	const int32_t flip = v->t.dtype == WEFT_UINT8 ? 128 : 0;
+
+	*out = -flip;
+	if (!zp)
+		return true;
+	if (!const_value(l, zp))
+		return false;
+	int x = ox_cast(l, ox_get(l, zp, NULL), WEFT_INT32);
+	if (x < 0)
+		return false;
+	const int32_t *z = ox_t(l, x)->data;
+	for (int64_t i = 1, n = weft_tensor_elements(ox_t(l, x)); i < n; i++)
+		if (z[i] != z[0])
+			return false;
+	*out = z[0] - flip;
+	return weft_tensor_elements(ox_t(l, x)) > 0;
+}
+
+/* int32 without zero points; axis counted from the end. */
+static int centred(struct ox *l, struct ox_value *v, struct ox_value *zp, const int8_t *perm, int axis)
+{
+	int x = ox_widen(l, ox_get(l, v, perm));
+
+	if (!zp || x < 0)
+		return x;
+	return ox_binary(l, WEFT_OP_SUB, x, ox_along_tensor(l, ox_widen(l, ox_get(l, zp, NULL)), ox_t(l, x)->rank, axis));
+}
+
+/* Constant weights less their zero points, if int8 holds that; else -1. */
+static int without_zps(struct ox *l, struct ox_value *w, struct ox_value *zp, const int8_t *perm, int axis)
+{
+	if (!const_value(l, w) || !const_value(l, zp))
+		return -1;
+	int x = centred(l, w, zp, perm, axis);
+	const int32_t *v = x < 0 ? NULL : ox_t(l, x)->data;
+	if (!v)
+		return -1;
+	for (int64_t i = 0, n = weft_tensor_elements(ox_t(l, x)); i < n; i++)
+		if (v[i] < -128 || v[i] > 127)
+			return -1;
+	return ox_cast(l, x, WEFT_INT8);
+}
+
+/* Weights for the array and their zero point. False: there are none. */
+static bool array_weights(struct ox *l, const struct ox_product *p, const int8_t *perm, int axis, int *w, int32_t *zp)
+{
+	if (one_zp(l, p->w, p->w_zp, zp)) {
+		*w = ox_get_int8(l, p->w, perm);
+		return true;
+	}
+	*zp = 0;
+	*w = without_zps(l, p->w, p->w_zp, perm, axis);
+	return *w >= 0;
+}
+
+int ox_narrow_48(struct ox *l, int x)
+{
+	weft_attr a = { .rescale = { .rounding = WEFT_SINGLE_ROUND } };
+	int16_t *m = x < 0 ? NULL : ox_alloc(l, 1, 2);
+	int8_t *s = m ? ox_alloc(l, 1, 1) : NULL;
+
+	if (x < 0 || !s) {
+		free(m);
+		return l->err;
+	}
+	*m = 1 << 14;
+	*s = 14;
+	int im = ox_data(l, WEFT_INT16, 1, (int64_t[]){ 1 }, m), is = ox_data(l, WEFT_INT8, 1, (int64_t[]){ 1 }, s);
+	return im < 0 ? im : ox_op(l, WEFT_OP_RESCALE, &a, (int[]){ x, im, is }, 3, WEFT_INT32, ox_t(l, x)->rank, ox_t(l, x)->dim);
+}
+
+static int ones(struct ox *l, int rank, const int64_t *dim)
+{
+	weft_tensor t = { .dtype = WEFT_INT8, .rank = rank };
+
+	memcpy(t.dim, dim, (size_t)rank * sizeof *dim);
+	int64_t n = weft_tensor_elements(&t);
+	void *p = ox_alloc(l, n, 1);
+	if (p)
+		memset(p, 1, (size_t)n);
+	return ox_data(l, WEFT_INT8, rank, dim, p);
+}
+
+/* ---- convolution ---- */
+
+/* w_zp as int8 weights have it, [OC] of int32, times the sums of x under each group's windows. */
+static int zp_part(struct ox *l, const struct ox_product *p, struct ox_conv_call c)
+{
+	int64_t dim[WEFT_MAX_RANK], oc = ox_t(l, c.w)->dim[0];
+	int rank = ox_t(l, c.w)->rank;
+	int zp = p->w_zp ? ox_widen(l, ox_get(l, p->w_zp, NULL)) : ox_ramp(l, WEFT_INT32, 0, 0);
+
+	if (p->w->t.dtype == WEFT_UINT8)
+		zp = ox_shift(l, zp, -128);
+	memcpy(dim, ox_t(l, c.w)->dim, sizeof dim);
+	dim[0] = c.group;
+	c.w = ones(l, rank, dim);
+	int x = ox_narrow_48(l, ox_conv_sums(l, &c));
+	if (x < 0 || zp < 0)
+		return l->err;
+	weft_tensor s = *ox_t(l, x);
+	zp = ox_reshape(l, ox_expand(l, zp, 1, &oc), 2, (int64_t[]){ c.group, oc / c.group });
+	memcpy(dim, s.dim, sizeof dim);
+	dim[s.rank] = 1;
+	int y = ox_binary(l, WEFT_OP_MUL, ox_reshape(l, x, s.rank + 1, dim), zp);
+	dim[s.rank - 1] = oc;
+	return ox_reshape(l, y, s.rank, dim);
+}
+
+int ox_conv_product(struct ox *l, const struct ox_product *p, struct ox_conv_call *c, int64_t *most)
+{
+	int8_t last[WEFT_MAX_RANK];
+	int bias = p->bias ? ox_get(l, p->bias, NULL) : ox_ramp(l, WEFT_INT32, 1, 0);
+	int64_t taps = 1;
+
+	if (bias < 0)
+		return bias;
+	if (ox_t(l, bias)->dtype != WEFT_INT32 || ox_t(l, bias)->rank != 1 ||
+	    (ox_t(l, bias)->dim[0] != 1 && ox_t(l, bias)->dim[0] != p->w->t.dim[0]))
+		return ox_fail(l, -EINVAL, "the bias is not int32 with one element for each output channel");
+	for (int i = 1; i < p->w->t.rank; i++)
+		taps *= p->w->t.dim[i];
+	*most = taps * 255 * 255;
+	if (p->bias && !ox_t(l, bias)->data)
+		*most = (int64_t)1 << 31;
+	for (int64_t i = 0, n = weft_tensor_elements(ox_t(l, bias)), base = *most; ox_t(l, bias)->data && i < n; i++) {
+		int64_t b = llabs((int64_t)((const int32_t *)ox_t(l, bias)->data)[i]);
+		*most = base + b > *most ? base + b : *most;
+	}
+	ox_channels_last(p->x->t.rank, last);
+	c->bias = bias;
+	if (one_zp(l, p->x, p->x_zp, &c->x_zp) && array_weights(l, p, last, p->w->t.rank, &c->w, &c->w_zp)) {
+		c->x = ox_get_int8(l, p->x, last);
+		return ox_conv_sums(l, c);
+	}
+	c->x = ox_cast(l, centred(l, p->x, p->x_zp, last, 1), WEFT_INT16);
+	c->w = ox_get_int8(l, p->w, last);
+	c->bias = ox_ramp(l, WEFT_INT48, 1, 0);
+	c->x_zp = c->w_zp = 0;
+	int y = ox_narrow_48(l, ox_conv_sums(l, c));
+	y = y < 0 ? y : ox_binary(l, WEFT_OP_SUB, y, zp_part(l, p, *c));
+	return y < 0 || !p->bias ? y : ox_binary(l, WEFT_OP_ADD, y, bias);
+}
+
+/* ---- matrices ---- */
+
+/* Rows as images of one pixel: the array's convolution of 1 by 1. */
+static int as_conv(struct ox *l, const struct ox_product *p, int w, int32_t x_zp, int32_t w_zp, const int64_t *y, int rank)
+{
+	const int64_t k = p->w->t.dim[0], n = p->w->t.dim[1];
+	int x = ox_get_int8(l, p->x, NULL);
+	struct ox_conv_call c = { .group = 1, .x_zp = x_zp, .w_zp = w_zp };
+	int64_t rows = x < 0 ? 0 : weft_tensor_elements(ox_t(l, x)) / k;
+
+	c.win = (struct ox_window){ .n = 2, .kernel = { 1, 1 }, .stride = { 1, 1 }, .dilation = { 1, 1 }, .out = { 1, 1 } };
+	c.x = ox_reshape(l, x, 4, (int64_t[]){ rows, 1, 1, k });
+	c.w = ox_reshape(l, w, 4, (int64_t[]){ n, 1, 1, k });
+	c.bias = p->bias ? ox_get(l, p->bias, NULL) : ox_ramp(l, WEFT_INT32, 1, 0);
+	return ox_reshape(l, ox_conv_sums(l, &c), rank, y);
+}
+
+int ox_matmul_product(struct ox *l, const struct ox_product *p, int64_t *most)
+{
+	static const int8_t swap[WEFT_MAX_RANK] = { 1, 0 }, plain[WEFT_MAX_RANK] = { 0, 1, 2, 3, 4, 5, 6, 7 };
+	const weft_tensor *a = &p->x->t, *b = &p->w->t;
+	int32_t x_zp, w_zp;
+	int w, y;
+
+	if (a->rank < 1 || b->rank < 1)
+		return ox_fail(l, -EINVAL, "a factor of rank 0");
+	if (a->rank < 2 || b->rank < 2)
+		return ox_fail(l, -ENOTSUP, "integer products of vectors");
+	*most = a->dim[a->rank - 1] * 255 * 255;
+	if (p->bias)
+		*most = (int64_t)1 << 31;
+	if (b->rank == 2 && a->dim[a->rank - 1] == b->dim[0] && one_zp(l, p->x, p->x_zp, &x_zp) &&
+	    array_weights(l, p, swap, 2, &w, &w_zp)) {
+		int64_t dim[WEFT_MAX_RANK];
+
+		memcpy(dim, a->dim, sizeof dim);
+		dim[a->rank - 1] = b->dim[1];
+		return as_conv(l, p, w, x_zp, w_zp, dim, a->rank);
+	}
+	int left = ox_cast(l, centred(l, p->x, p->x_zp, plain, p->x_axis), WEFT_INT16);
+	int right = ox_cast(l, centred(l, p->w, p->w_zp, plain, 1), WEFT_INT16);
+	y = ox_narrow_48(l, ox_matmul_sums(l, left, right));
+	return y < 0 || !p->bias ? y : ox_binary(l, WEFT_OP_ADD, y, ox_get(l, p->bias, NULL));
+}
+
+/* ---- operators ---- */
+
+static struct ox_value *optional(struct ox *l, int k)
+{
+	return ox_has(l, k) ? ox_in(l, k) : NULL;
+}
+
+static int need_8_bit(struct ox *l, const struct ox_product *p)
+{
+	if (!p->x || !p->w)
+		return l->err;
+	if (!ox_is_8_bit(p->x) || !ox_is_8_bit(p->w))
+		return ox_fail(l, p->x->t.dtype == WEFT_FP32 ? -EINVAL : -ENOTSUP, "%s by %s", weft_dtype_name(p->x->t.dtype),
+		               weft_dtype_name(p->w->t.dtype));
+	if ((p->x_zp && p->x_zp->t.dtype != p->x->t.dtype) || (p->w_zp && p->w_zp->t.dtype != p->w->t.dtype))
+		return ox_fail(l, -EINVAL, "a zero point's type is not its tensor's");
+	return 0;
+}
+
+/* zp is y's: int8 or uint8. */
+static int need_8_bit_result(struct ox *l, const struct ox_value *zp)
+{
+	if (zp && !ox_is_8_bit(zp))
+		return ox_fail(l, -ENOTSUP, "a result of %s", weft_dtype_name(zp->t.dtype));
+	return zp ? 0 : l->err;
+}
+
+int ox_qlinear_conv(struct ox *l)
+{
+	struct ox_product p = { .x = ox_in(l, 0), .x_zp = ox_in(l, 2), .w = ox_in(l, 3), .w_zp = ox_in(l, 5), .bias = optional(l, 8) };
+	struct ox_scaling s = { .a = ox_in(l, 1), .b = ox_in(l, 4), .y = ox_in(l, 6), .zp = ox_in(l, 7), .b_axis = 1 };
+	struct ox_conv_call c = { 0 };
+	int8_t last[WEFT_MAX_RANK];
+	int64_t most;
+	bool flip = false;
+	int err;
+
+	if (!p.x || !p.x_zp || !p.w || !p.w_zp || !s.a || !s.b || !s.y || !s.zp)
+		return l->err;
+	if ((err = need_8_bit(l, &p)) || (err = need_8_bit_result(l, s.zp)) || (err = ox_conv_shapes(l, 3, &c)))
+		return err;
+	int y = ox_conv_product(l, &p, &c, &most);
+	ox_channels_last(p.x->t.rank, last);
+	y = ox_requant(l, y, &s, most, &flip);
+	return ox_result(l, 0, y, last, flip);
+}
+
+int ox_qlinear_matmul(struct ox *l)
+{
+	struct ox_product p = { .x = ox_in(l, 0), .x_zp = ox_in(l, 2), .w = ox_in(l, 3), .w_zp = ox_in(l, 5), .x_axis = 2 };
+	struct ox_scaling s = { .a = ox_in(l, 1), .b = ox_in(l, 4), .y = ox_in(l, 6), .zp = ox_in(l, 7), .a_axis = 2, .b_axis = 1,
+	                        .y_axis = 2 };
+	int64_t most;
+	bool flip = false;
+	int err;
+
+	if (!p.x || !p.x_zp || !p.w || !p.w_zp || !s.a || !s.b || !s.y || !s.zp)
+		return l->err;
+	if ((err = need_8_bit(l, &p)) || (err = need_8_bit_result(l, s.zp)))
+		return err;
+	int y = ox_matmul_product(l, &p, &most);
+	y = ox_requant(l, y, &s, most, &flip);
+	return ox_result(l, 0, y, NULL, flip);
+}
+
+int ox_conv_integer(struct ox *l)
+{
+	struct ox_product p = { .x = ox_in(l, 0), .w = ox_in(l, 1), .x_zp = optional(l, 2), .w_zp = optional(l, 3) };
+	struct ox_conv_call c = { 0 };
+	int8_t last[WEFT_MAX_RANK];
+	int64_t most;
+	int err = need_8_bit(l, &p);
+
+	if (err || (err = ox_conv_shapes(l, 1, &c)))
+		return err;
+	ox_channels_last(p.x->t.rank, last);
+	return ox_result(l, 0, ox_conv_product(l, &p, &c, &most), last, false);
+}
+
+int ox_matmul_integer(struct ox *l)
+{
+	struct ox_product p = { .x = ox_in(l, 0), .w = ox_in(l, 1), .x_zp = optional(l, 2), .w_zp = optional(l, 3), .x_axis = 2 };
+	int64_t most;
+	int err = need_8_bit(l, &p);
+
+	return err ? err : ox_result(l, 0, ox_matmul_product(l, &p, &most), NULL, false);
+}
+
+/* com.microsoft MatMulIntegerToFloat: the sums times both scales, plus a bias. */
+int ox_matmul_to_float(struct ox *l)
+{
+	struct ox_product p = { .x = ox_in(l, 0), .w = ox_in(l, 1), .x_zp = optional(l, 4), .w_zp = optional(l, 5), .x_axis = 2 };
+	int64_t most;
+	int err = need_8_bit(l, &p), y = err ? err : ox_matmul_product(l, &p, &most);
+
+	if (y < 0)
+		return y;
+	int rank = ox_t(l, y)->rank;
+	int a = ox_along(l, ox_in(l, 2), rank, 2), b = ox_along(l, ox_in(l, 3), rank, 1);
+	y = a < 0 ? a : ox_cast(l, y, ox_t(l, a)->dtype);
+	y = ox_binary(l, WEFT_OP_MUL, y, ox_binary(l, WEFT_OP_MUL, a, b));
+	if (y >= 0 && ox_has(l, 6))
+		y = ox_binary(l, WEFT_OP_ADD, y, ox_x(l, 6));
+	return ox_result(l, 0, y, NULL, false);
+}
+
+/* com.microsoft QGemm: A, scale, zp, B, scale, zp, C, y scale, y zp. */
+int ox_qgemm(struct ox *l)
+{
+	struct ox_product p = { .x = ox_in(l, 0), .x_zp = ox_in(l, 2), .w = ox_in(l, 3), .w_zp = ox_in(l, 5), .bias = optional(l, 6),
+	                        .x_axis = 2 };
+	struct ox_scaling s = { .a = ox_in(l, 1), .b = ox_in(l, 4), .y = optional(l, 7), .zp = optional(l, 8), .a_axis = 2, .b_axis = 1,
+	                        .y_axis = 1 };
+	struct ox_value turned;
+	int64_t most;
+	bool flip = false;
+	int err;
+
+	if (!p.x || !p.x_zp || !p.w || !p.w_zp || !s.a || !s.b)
+		return l->err;
+	if ((err = need_8_bit(l, &p)) || (err = ox_need_rank(l, 0, 2, 2)) || (err = ox_need_rank(l, 3, 2, 2)))
+		return err;
+	if (ox_attr_i(l, "transA", 0) || ox_attr_f(l, "alpha", 1) != 1 || !s.y || !s.zp || !ox_is_8_bit(s.zp))
+		return ox_fail(l, -ENOTSUP, "transA, alpha other than 1, and results other than 8 bits");
+	if (ox_attr_i(l, "transB", 0)) {
+		static const int8_t swap[WEFT_MAX_RANK] = { 1, 0, 2, 3, 4, 5, 6, 7 };
+		int w = ox_get(l, p.w, swap);
+
+		if (w < 0)
+			return w;
+		turned = *p.w;
+		turned.t = *ox_t(l, w);
+		turned.t.data = NULL;
+		turned.init = NULL;
+		turned.n_forms = 1;
+		turned.form[0] = (struct ox_form){ .tensor = w, .perm = { 0, 1, 2, 3, 4, 5, 6, 7 } };
+		p.w = &turned;
+	}
+	int y = ox_matmul_product(l, &p, &most);
+	y = ox_requant(l, y, &s, most, &flip);
+	return ox_result(l, 0, y, NULL, flip);
+}

@@ -1,0 +1,475 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Operators that move elements, and those that make or describe tensors. */
+#include <errno.h>
+#include <string.h>
+
+#include "onnx_lower.h"
+
+static int done(struct ox *l, int y)
+{
+	return ox_result(l, 0, y, NULL, false);
+}
+
+int ox_identity(struct ox *l)
+{
+	if (l->n->n_output > 1 && *l->n->output[1])
+		return ox_fail(l, -ENOTSUP, "a second result");
+	return ox_alias(l, ox_in(l, 0), NULL);
+}
+
+int ox_transpose_node(struct ox *l)
+{
+	struct ox_value *v = ox_in(l, 0);
+	int64_t list[WEFT_MAX_RANK];
+	int8_t perm[WEFT_MAX_RANK] = { 0 };
+	unsigned seen = 0;
+	int n = v ? ox_attr_ints(l, "perm", WEFT_MAX_RANK, list) : -1;
+
+	if (n < 0)
+		return l->err;
+	for (int i = 0; i < v->t.rank; i++) {
+		int64_t p = n ? list[i] : v->t.rank - 1 - i;
+		if ((n && n != v->t.rank) || p < 0 || p >= v->t.rank || (seen & 1u << p))
+			return ox_fail(l, -EINVAL, "perm is no order of %d dimensions", v->t.rank);
+		seen |= 1u << p;
+		perm[i] = (int8_t)p;
+	}
+	return ox_alias(l, v, perm);
+}
+
+int ox_reshape_node(struct ox *l)
+{
+	struct ox_value *v = ox_in(l, 0);
+	int64_t dim[WEFT_MAX_RANK], known = 1, have;
+	int n = v ? ox_list(l, "shape", 1, WEFT_MAX_RANK, dim) : -1, free_dim = -1;
+
+	if (n < 0)
+		return l->err;
+	have = weft_tensor_elements(&v->t);
+	for (int i = 0; i < n; i++) {
+		if (dim[i] == 0 && !ox_attr_i(l, "allowzero", 0) && i < v->t.rank)
+			dim[i] = v->t.dim[i];
+		if (dim[i] == -1 && free_dim < 0) {
+			free_dim = i;
+			continue;
+		}
+		if (dim[i] < 0 || dim[i] > INT32_MAX || (known && dim[i] > INT64_MAX / 2 / known))
+			return ox_fail(l, -EINVAL, "dimension %d of the shape is %lld", i, (long long)dim[i]);
+		known *= dim[i];
+	}
+	if (free_dim >= 0)
+		dim[free_dim] = known ? have / known : 0;
+	if (known == 0 && !have)
+		return ox_fail(l, -ENOTSUP, "tensors without elements");
+	if (known * (free_dim >= 0 ? dim[free_dim] : 1) != have)
+		return ox_fail(l, -EINVAL, "%lld elements do not have that shape", (long long)have);
+	return done(l, ox_reshape(l, ox_get(l, v, NULL), n, dim));
+}
+
+int ox_flatten(struct ox *l)
+{
+	struct ox_value *v = ox_in(l, 0);
+	int64_t axis = ox_attr_i(l, "axis", 1), dim[2] = { 1, 1 };
+
+	if (!v)
+		return l->err;
+	if (axis < -v->t.rank || axis > v->t.rank)
+		return ox_fail(l, -EINVAL, "axis %lld of rank %d", (long long)axis, v->t.rank);
+	axis = axis < 0 ? axis + v->t.rank : axis;
+	for (int i = 0; i < v->t.rank; i++)
+		dim[i >= axis] *= v->t.dim[i];
+	return done(l, ox_reshape(l, ox_get(l, v, NULL), 2, dim));
+}
+
+int ox_squeeze(struct ox *l)
+{
+	struct ox_value *v = ox_in(l, 0);
+	int64_t list[WEFT_MAX_RANK], dim[WEFT_MAX_RANK];
+	int n = v ? ox_list(l, "axes", 1, WEFT_MAX_RANK, list) : -1, rank = 0;
+	unsigned gone = 0;
+
+	if (n < 0)
+		return l->err;
+	for (int i = 0; i < n; i++) {
+		int axis = ox_axis(l, list[i], v->t.rank);
+		if (axis < 0 || v->t.dim[axis] != 1)
+			return axis < 0 ? axis : ox_fail(l, -EINVAL, "dimension %d is %lld", axis, (long long)v->t.dim[axis]);
+		gone |= 1u << axis;
+	}
+	for (int i = 0; i < v->t.rank; i++)
+		if (n ? !(gone & 1u << i) : v->t.dim[i] != 1)
+			dim[rank++] = v->t.dim[i];
+	return done(l, ox_reshape(l, ox_get(l, v, NULL), rank, dim));
+}
+
+int ox_unsqueeze(struct ox *l)
+{
+	struct ox_value *v = ox_in(l, 0);
+	int64_t list[WEFT_MAX_RANK], dim[WEFT_MAX_RANK];
+	int n = v ? ox_list(l, "axes", 1, WEFT_MAX_RANK, list) : -1, from = 0;
+	unsigned fresh = 0;
+
+	if (n < 0)
+		return l->err;
+	int rank = v->t.rank + n;
+	if (rank > WEFT_MAX_RANK)
+		return ox_fail(l, -ENOTSUP, "rank %d", rank);
+	for (int i = 0; i < n; i++) {
+		int axis = ox_axis(l, list[i], rank);
+		if (axis < 0 || (fresh & 1u << axis))
+			return axis < 0 ? axis : ox_fail(l, -EINVAL, "axis %d twice", axis);
+		fresh |= 1u << axis;
+	}
+	for (int i = 0; i < rank; i++)
+		dim[i] = fresh & 1u << i ? 1 : v->t.dim[from++];
+	return done(l, ox_reshape(l, ox_get(l, v, NULL), rank, dim));
+}
+
+int ox_concat_node(struct ox *l)
+{
+	int x[4096], n = (int)l->n->n_input;
+	struct ox_value *v = ox_in(l, 0);
+	int axis = v ? ox_axis(l, ox_attr_i(l, "axis", l->opset < 4 ? 1 : INT32_MAX), v->t.rank) : -1;
+	int8_t perm[WEFT_MAX_RANK], *order = NULL;
+	bool flip = true;
+
+	if (axis < 0)
+		return l->err;
+	if (n < 1 || n > 4096)
+		return ox_fail(l, -ENOTSUP, "%d inputs", n);
+	if (v->n_forms && !ox_is_const(l, 0)) {
+		memcpy(perm, v->form[0].perm, sizeof perm);
+		order = perm;
+		for (int i = 0; i < v->t.rank; i++)
+			if (perm[i] == axis) {
+				axis = i;
+				break;
+			}
+	}
+	for (int k = 0; k < n; k++) {
+		struct ox_value *o = ox_in(l, k);
+		if (!o || o->t.rank != v->t.rank)
+			return o ? ox_fail(l, -EINVAL, "ranks %d and %d", v->t.rank, o->t.rank) : l->err;
+		flip = flip && o->t.dtype == WEFT_UINT8 && o->n_forms && o->form[0].flip;
+	}
+	for (int k = 0; k < n; k++) {
+		x[k] = flip ? ox_get_int8(l, ox_in(l, k), order) : ox_get(l, ox_in(l, k), order);
+		if (x[k] < 0)
+			return x[k];
+	}
+	return ox_result(l, 0, ox_concat(l, x, n, axis), order, flip);
+}
+
+int ox_split(struct ox *l)
+{
+	struct ox_value *v = ox_in(l, 0);
+	int64_t size[256], start[WEFT_MAX_RANK] = { 0 }, total = 0;
+	int axis = v ? ox_axis(l, ox_attr_i(l, "axis", 0), v->t.rank) : -1;
+	int n = axis < 0 ? -1 : ox_list(l, "split", 1, 256, size), parts = (int)l->n->n_output;
+
+	if (n < 0)
+		return l->err;
+	if (parts > 256 || parts < 1 || (n && n != parts))
+		return ox_fail(l, -EINVAL, "%d parts, %d results", n, parts);
+	int64_t each = (v->t.dim[axis] + parts - 1) / parts;
+	for (int i = 0; i < parts; i++) {
+		if (!n)
+			size[i] = v->t.dim[axis] - total < each ? v->t.dim[axis] - total : each;
+		if (size[i] < 0 || size[i] > INT32_MAX)
+			return ox_fail(l, -EINVAL, "part %d of %lld", i, (long long)size[i]);
+		total += size[i];
+	}
+	if (total != v->t.dim[axis])
+		return ox_fail(l, -EINVAL, "parts of %lld in all, of %lld", (long long)total, (long long)v->t.dim[axis]);
+	int x = ox_get(l, v, NULL);
+	for (int i = 0; i < parts && x >= 0; i++) {
+		weft_tensor t = v->t;
+
+		t.dim[axis] = size[i];
+		if (!size[i])
+			return ox_fail(l, -ENOTSUP, "tensors without elements");
+		int y = ox_slice(l, x, start, t.dim), err = ox_result(l, i, y, NULL, false);
+		if (err < 0)
+			return err;
+		start[axis] += size[i];
+	}
+	return x < 0 ? x : 0;
+}
+
+/* ---- Slice ---- */
+
+/* Elements first, first + step, ... count of them, along axis. */
+static int take(struct ox *l, int x, int axis, int64_t first, int64_t step, int64_t count)
+{
+	int64_t start[WEFT_MAX_RANK] = { 0 }, pad[WEFT_MAX_RANK] = { 0 }, none[WEFT_MAX_RANK] = { 0 }, dim[WEFT_MAX_RANK];
+	weft_attr a = { .axis = { axis, 0 } };
+
+	if (x < 0)
+		return x;
+	if (step < 0) {
+		x = ox_op(l, WEFT_OP_REVERSE, &a, &x, 1, ox_t(l, x)->dtype, ox_t(l, x)->rank, ox_t(l, x)->dim);
+		if (x < 0)
+			return x;
+		first = ox_t(l, x)->dim[axis] - 1 - first;
+		step = -step;
+	}
+	weft_tensor t = *ox_t(l, x);
+	int64_t reach = (count - 1) * step + 1;
+	start[axis] = first;
+	t.dim[axis] = reach;
+	x = ox_slice(l, x, start, t.dim);
+	if (step == 1 || x < 0)
+		return x;
+	if (t.rank + 1 > WEFT_MAX_RANK)
+		return ox_fail(l, -ENOTSUP, "steps in rank %d", t.rank);
+	pad[axis] = count * step - reach;
+	x = ox_pad(l, x, none, pad, 0);
+	for (int i = 0; i <= t.rank; i++)
+		dim[i] = i < axis ? t.dim[i] : i == axis ? count : i == axis + 1 ? step : t.dim[i - 1];
+	x = ox_reshape(l, x, t.rank + 1, dim);
+	dim[axis + 1] = 1;
+	x = ox_slice(l, x, none, dim);
+	t.dim[axis] = count;
+	return ox_reshape(l, x, t.rank, t.dim);
+}
+
+int ox_slice_node(struct ox *l)
+{
+	struct ox_value *v = ox_in(l, 0);
+	int64_t from[WEFT_MAX_RANK], to[WEFT_MAX_RANK], axes[WEFT_MAX_RANK], steps[WEFT_MAX_RANK];
+	int n = v ? ox_list(l, "starts", 1, WEFT_MAX_RANK, from) : -1;
+	int m = n < 0 ? n : ox_list(l, "ends", 2, WEFT_MAX_RANK, to), a = m < 0 ? m : ox_list(l, "axes", 3, WEFT_MAX_RANK, axes);
+	int s = a < 0 ? a : ox_list(l, "steps", 4, WEFT_MAX_RANK, steps);
+
+	if (s < 0)
+		return l->err;
+	if (m != n || (a && a != n) || (s && s != n))
+		return ox_fail(l, -EINVAL, "%d starts, %d ends, %d axes, %d steps", n, m, a, s);
+	int x = ox_get(l, v, NULL);
+	for (int i = 0; i < n && x >= 0; i++) {
+		int axis = ox_axis(l, a ? axes[i] : i, v->t.rank);
+		if (axis < 0)
+			return axis;
+		int64_t step = s ? steps[i] : 1, d = v->t.dim[axis];
+		if (!step || step < -INT32_MAX || step > INT32_MAX)
+			return ox_fail(l, -EINVAL, "step %lld", (long long)step);
+		int64_t lo = step > 0 ? 0 : -1, hi = step > 0 ? d : d - 1;
+		int64_t p = from[i] < 0 ? (from[i] < -d ? (step > 0 ? 0 : -1) : from[i] + d) : from[i];
+		int64_t q = to[i] < 0 ? (to[i] < -d ? lo : to[i] + d) : to[i];
+		p = p < (step > 0 ? 0 : 0) ? (step > 0 ? 0 : p) : p > hi ? hi : p;
+		q = q < lo ? lo : q > hi ? hi : q;
+		int64_t count = step > 0 ? (q - p + step - 1) / step : (p - q - step - 1) / -step;
+		if (count < 1 || p < 0)
+			return ox_fail(l, -ENOTSUP, "tensors without elements");
+		x = take(l, x, axis, p, step, count);
+	}
+	return done(l, x);
+}
+
+/* ---- Pad ---- */
+
+/* Element i of the axis lies where a mirror, an edge or the other side has it. */
+static int pad_by_index(struct ox *l, int x, int axis, int64_t before, int64_t after)
+{
+	int64_t n = ox_t(l, x)->dim[axis], total = n + before + after;
+	bool edge = ox_attr_is(l, "mode", "edge", false), wrap = ox_attr_is(l, "mode", "wrap", false);
+	int part[4096], k = 0;
+
+	if (total > 4096)
+		return ox_fail(l, -ENOTSUP, "%lld elements after such padding", (long long)total);
+	for (int64_t i = 0; i < total && k < 4096;) {
+		int64_t p = i - before, len = 1;
+		int64_t start[WEFT_MAX_RANK] = { 0 };
+		weft_tensor t = *ox_t(l, x);
+
+		if (p >= 0 && p < n)
+			len = n - p;                    /* the middle in one piece */
+		else if (edge)
+			p = p < 0 ? 0 : n - 1;
+		else if (wrap)
+			p = (p % n + n) % n;
+		else
+			for (int guard = 0; n > 1 && (p < 0 || p >= n) && guard < 8192; guard++)
+				p = p < 0 ? -p : 2 * (n - 1) - p;
+		if (p < 0 || p >= n)
+			return ox_fail(l, -EINVAL, "reflection of one element");
+		start[axis] = p;
+		t.dim[axis] = len;
+		part[k] = ox_slice(l, x, start, t.dim);
+		if (part[k++] < 0)
+			return l->err;
+		i += len;
+	}
+	return ox_concat(l, part, k, axis);
+}
+
+static int pad_constant(struct ox *l, int x, const int64_t *before, const int64_t *after)
+{
+	double v = ox_attr_f(l, "value", 0);
+
+	if (ox_has(l, 2)) {
+		const weft_tensor *t = ox_const(l, 2);
+		if (!t || !ox_scalar(l, ox_in(l, 2), &v))
+			return t ? ox_fail(l, -EINVAL, "constant_value is not one number") : l->err;
+	}
+	return ox_pad(l, x, before, after, v);
+}
+
+int ox_pad_node(struct ox *l)
+{
+	struct ox_value *v = ox_in(l, 0);
+	int64_t pads[2 * WEFT_MAX_RANK], axes[WEFT_MAX_RANK], before[WEFT_MAX_RANK] = { 0 }, after[WEFT_MAX_RANK] = { 0 };
+	int n = v ? ox_list(l, ox_attr(l, "paddings") ? "paddings" : "pads", 1, 2 * WEFT_MAX_RANK, pads) : -1;
+	int a = n < 0 ? n : ox_has(l, 3) ? ox_ints(l, 3, WEFT_MAX_RANK, axes) : 0;
+
+	if (a < 0)
+		return l->err;
+	if (n != 2 * (a ? a : v->t.rank))
+		return ox_fail(l, -EINVAL, "%d pads for rank %d", n, v->t.rank);
+	for (int i = 0; i < n / 2; i++) {
+		int axis = ox_axis(l, a ? axes[i] : i, v->t.rank);
+		if (axis < 0)
+			return axis;
+		before[axis] = pads[i];
+		after[axis] = pads[n / 2 + i];
+	}
+	int64_t start[WEFT_MAX_RANK] = { 0 };
+	weft_tensor t = v->t;
+	for (int i = 0; i < v->t.rank; i++) {     /* negative padding cuts off */
+		int64_t front = before[i] < 0 ? -before[i] : 0, back = after[i] < 0 ? -after[i] : 0;
+
+		if (front + back >= t.dim[i] || front > INT32_MAX || back > INT32_MAX)
+			return ox_fail(l, -ENOTSUP, "tensors without elements");
+		start[i] = front;
+		t.dim[i] -= front + back;
+		before[i] += front;
+		after[i] += back;
+		if (before[i] > INT32_MAX || after[i] > INT32_MAX)
+			return ox_fail(l, -EINVAL, "padding of %lld", (long long)before[i]);
+	}
+	int x = ox_slice(l, ox_get(l, v, NULL), start, t.dim);
+	if (x < 0 || ox_attr_is(l, "mode", "constant", true))
+		return x < 0 ? x : done(l, pad_constant(l, x, before, after));
+	for (int i = 0; i < v->t.rank && x >= 0; i++)
+		if (before[i] || after[i])
+			x = pad_by_index(l, x, i, before[i], after[i]);
+	return done(l, x);
+}
+
+int ox_tile_node(struct ox *l)
+{
+	struct ox_value *v = ox_in(l, 0);
+	int64_t multiple[WEFT_MAX_RANK];
+	int n = v ? ox_ints(l, 1, WEFT_MAX_RANK, multiple) : -1;
+
+	if (n < 0)
+		return l->err;
+	if (n != v->t.rank)
+		return ox_fail(l, -EINVAL, "%d repetitions for rank %d", n, v->t.rank);
+	return done(l, ox_tile(l, ox_get(l, v, NULL), multiple));
+}
+
+int ox_expand_node(struct ox *l)
+{
+	struct ox_value *v = ox_in(l, 0);
+	int64_t shape[WEFT_MAX_RANK], dim[WEFT_MAX_RANK];
+	int n = v ? ox_ints(l, 1, WEFT_MAX_RANK, shape) : -1;
+
+	if (n < 0)
+		return l->err;
+	int rank = n > v->t.rank ? n : v->t.rank;
+	for (int i = 0; i < rank; i++) {
+		int64_t s = i >= rank - n ? shape[i - (rank - n)] : 1, d = i >= rank - v->t.rank ? v->t.dim[i - (rank - v->t.rank)] : 1;
+		if (s == 0)
+			return ox_fail(l, -ENOTSUP, "tensors without elements");
+		dim[i] = s == 1 ? d : s;
+	}
+	return done(l, ox_expand(l, ox_get(l, v, NULL), rank, dim));
+}
+
+/* ---- constants ---- */
+
+static int int64s(struct ox *l, int n, const int64_t *v, int rank)
+{
+	int64_t *p = ox_alloc(l, n, sizeof *p), dim = n;
+
+	for (int i = 0; p && i < n; i++)
+		p[i] = v[i];
+	return ox_data(l, WEFT_INT64, rank, &dim, p);
+}
+
+int ox_shape(struct ox *l)
+{
+	struct ox_value *v = ox_in(l, 0);
+
+	if (!v)
+		return l->err;
+	int64_t from = ox_attr_i(l, "start", 0), to = ox_attr_i(l, "end", v->t.rank);
+	from = from < 0 ? from + v->t.rank : from;
+	to = to < 0 ? to + v->t.rank : to;
+	from = from < 0 ? 0 : from > v->t.rank ? v->t.rank : from;
+	to = to < from ? from : to > v->t.rank ? v->t.rank : to;
+	return done(l, int64s(l, (int)(to - from), v->t.dim + from, 1));
+}
+
+int ox_size(struct ox *l)
+{
+	struct ox_value *v = ox_in(l, 0);
+	int64_t n = v ? weft_tensor_elements(&v->t) : 0;
+
+	return v ? done(l, int64s(l, 1, &n, 0)) : l->err;
+}
+
+int ox_constant(struct ox *l)
+{
+	const onnx_attribute *a;
+
+	if ((a = ox_attr(l, "value")) && a->t) {
+		struct ox_value *y = &l->values[ox_value_find(l, l->n->output[0])];
+		char why[160] = "";
+		int err = onnx_tensor_shape(a->t, &y->t, why, sizeof why);
+
+		if (err)
+			return ox_fail(l, err, "%s", why);
+		y->init = a->t;
+		return 0;
+	}
+	if ((a = ox_attr(l, "value_int")))
+		return done(l, int64s(l, 1, &a->i, 0));
+	if ((a = ox_attr(l, "value_ints")))
+		return done(l, a->n_ints > 1 << 20 ? ox_fail(l, -ENOTSUP, "%zu values", a->n_ints) : int64s(l, (int)a->n_ints, a->ints, 1));
+	if ((a = ox_attr(l, "value_float")))
+		return done(l, ox_ramp(l, WEFT_FP32, 0, (double)a->f));
+	if ((a = ox_attr(l, "value_floats"))) {
+		int64_t n = (int64_t)a->n_floats;
+		float *p = ox_alloc(l, n, sizeof *p);
+
+		if (p && n)
+			memcpy(p, a->floats, (size_t)n * sizeof *p);
+		return done(l, ox_data(l, WEFT_FP32, 1, &n, p));
+	}
+	return ox_fail(l, -ENOTSUP, "a constant of another kind");
+}
+
+int ox_constant_of_shape(struct ox *l)
+{
+	const onnx_attribute *a = ox_attr(l, "value");
+	int64_t dim[WEFT_MAX_RANK];
+	int n = ox_ints(l, 0, WEFT_MAX_RANK, dim), x;
+	weft_tensor t;
+	char why[160] = "";
+
+	if (n < 0)
+		return n;
+	if (a && a->t) {
+		int err = onnx_tensor_data(&l->f, a->t, &t, &l->room, why, sizeof why);
+		if (err)
+			return ox_fail(l, err, "%s", why);
+		x = ox_data(l, t.dtype, t.rank, t.dim, t.data);
+	} else {
+		x = ox_ramp(l, WEFT_FP32, 0, 0);
+	}
+	if (x >= 0 && weft_tensor_elements(ox_t(l, x)) != 1)
+		return ox_fail(l, -EINVAL, "value has not one element");
+	return done(l, ox_expand(l, ox_reshape(l, x, 0, NULL), n, dim));
+}

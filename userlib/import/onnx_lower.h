@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the lowerings of single operators share.
+ *
+ * A value of the file is held in one or more forms: graph tensors with its
+ * dimensions in some order, and for uint8 perhaps as int8, 128 less. Lowerings
+ * ask for the form that they want; TRANSPOSE appears only where no form fits.
+ *
+ * Functions that return int give a graph tensor (or 0), or a negative errno
+ * after writing one line into msg. A negative tensor passes through the
+ * functions that build operators, so that a chain needs one check at its end.
+ * Operators on constants are computed at once.
+ */
+#ifndef WEFT_IMPORT_ONNX_LOWER_H
+#define WEFT_IMPORT_ONNX_LOWER_H
+
+#include "../graph/graph.h"
+#include "onnx.h"
+#include "onnx_file.h"
+
+#define OX_MAX_FORMS 6
+
+struct ox_form {
+	int tensor;
+	bool flip;                 /* int8 for uint8, 128 less */
+	int8_t perm[WEFT_MAX_RANK]; /* the tensor's dimension i is the value's perm[i] */
+};
+
+struct ox_value {
+	const char *name;
+	weft_tensor t;             /* type and shape as the file's order; dtype 0: not known yet */
+	const onnx_tensor *init;   /* constant, not in the graph yet */
+	struct ox_form form[OX_MAX_FORMS];
+	int n_forms;
+	int maker;                 /* node, or -1 */
+	int n_uses, user;          /* by nodes; the last of them */
+	bool is_output;
+	int dequantize;            /* node that would give it, not lowered yet; or -1 */
+};
+
+struct ox {
+	struct onnx_file f;
+	struct weft_onnx_options o;
+	weft_graph *g;
+	char *msg;
+	int err;                   /* what the last failure returned */
+	int64_t room;              /* bytes that the graph may still take */
+	int64_t activations;       /* bytes of values that may still be declared */
+	int64_t work;              /* multiplications that constants may still cost */
+	int opset;
+
+	struct ox_value *values; int n_values, cap_values;
+	int *hash; uint32_t n_hash;  /* power of two; -1: free */
+	int8_t *fused;             /* per node: 1 if the QuantizeLinear behind it does its work */
+
+	/* the node at hand */
+	const onnx_node *n;        /* NULL outside nodes */
+	int i_node, src, made;
+};
+
+/* ---- onnx_names.c ---- */
+int ox_fail(struct ox *l, int err, const char *format, ...) __attribute__((format(printf, 3, 4)));
+int ox_value_new(struct ox *l, const char *name);               /* its index; the old one if there is one */
+int ox_value_find(const struct ox *l, const char *name);        /* -1: none */
+
+/* ---- onnx_node.c: operands and attributes of the node at hand ---- */
+bool ox_has(const struct ox *l, int k);
+struct ox_value *ox_in(struct ox *l, int k);                    /* NULL after a failure */
+bool ox_is_const(struct ox *l, int k);
+const weft_tensor *ox_const(struct ox *l, int k);               /* with data; NULL after a failure */
+int ox_ints(struct ox *l, int k, int max, int64_t *v);          /* constant int32 or int64; the count */
+int ox_need_rank(struct ox *l, int k, int min, int max);
+const onnx_attribute *ox_attr(const struct ox *l, const char *name);
+int64_t ox_attr_i(const struct ox *l, const char *name, int64_t otherwise);
+double ox_attr_f(const struct ox *l, const char *name, double otherwise);
+int ox_attr_ints(struct ox *l, const char *name, int max, int64_t *v);  /* the count; 0: absent */
+bool ox_attr_is(const struct ox *l, const char *name, const char *value, bool absent);
+/* Attribute in old opsets, operand k in newer ones: the count, 0 if absent. */
+int ox_list(struct ox *l, const char *name, int k, int max, int64_t *v);
+int ox_axis(struct ox *l, int64_t axis, int rank);              /* negative ones counted from the end */
+
+/* ---- onnx_value.c: forms ---- */
+int ox_get(struct ox *l, struct ox_value *v, const int8_t *perm);       /* perm NULL: as in the file */
+int ox_get_int8(struct ox *l, struct ox_value *v, const int8_t *perm);  /* uint8 as int8, 128 less */
+int ox_x(struct ox *l, int k);                                          /* operand k as in the file */
+int ox_result(struct ox *l, int k, int tensor, const int8_t *perm, bool flip);
+int ox_alias(struct ox *l, struct ox_value *x, const int8_t *perm);     /* result 0 is x with its dimensions permuted */
+void ox_channels_last(int rank, int8_t *perm);                          /* [N,C,...] as [N,...,C] */
+int ox_outputs(struct ox *l);
+
+/* ---- onnx_build.c: operators ---- */
+void *ox_alloc(struct ox *l, int64_t n, size_t bytes);
+int ox_data(struct ox *l, weft_dtype t, int rank, const int64_t *dim, void *data);  /* data from ox_alloc */
+int ox_ramp(struct ox *l, weft_dtype t, int rank, double v);            /* one element, rank dimensions of 1 */
+int ox_op(struct ox *l, weft_opcode op, const weft_attr *a, const int *in, int n_in, weft_dtype t, int rank, const int64_t *dim);
+int ox_reshape(struct ox *l, int x, int rank, const int64_t *dim);
+int ox_transpose(struct ox *l, int x, const int8_t *perm);
+int ox_cast(struct ox *l, int x, weft_dtype to);                        /* ONNX's Cast, saturating */
+int ox_binary(struct ox *l, weft_opcode op, int a, int b);              /* NumPy's broadcasting; bool if it compares */
+int ox_unary(struct ox *l, weft_opcode op, int x);
+int ox_scale(struct ox *l, int x, double v);                            /* x * v, x + v: float x */
+int ox_shift(struct ox *l, int x, double v);
+int ox_select(struct ox *l, int cond, int a, int b);
+int ox_reduce(struct ox *l, weft_opcode op, int x, int axis);           /* keeps the dimension */
+int ox_slice(struct ox *l, int x, const int64_t *start, const int64_t *dim);
+int ox_concat(struct ox *l, const int *x, int n, int axis);
+int ox_pad(struct ox *l, int x, const int64_t *before, const int64_t *after, double v);
+int ox_tile(struct ox *l, int x, const int64_t *multiple);
+int ox_expand(struct ox *l, int x, int rank, const int64_t *dim);       /* NumPy's broadcast_to */
+int ox_flip_sign(struct ox *l, int x, weft_dtype to);                   /* uint8 <-> int8 */
+int ox_widen(struct ox *l, int x);                                      /* small integers and bool to int32 */
+const weft_tensor *ox_t(const struct ox *l, int x);
+
+/* ---- lowerings: each sets its node's results ---- */
+typedef int ox_lowering(struct ox *l);
+ox_lowering ox_conv, ox_conv_transpose, ox_pool, ox_global_pool, ox_gemm, ox_matmul, ox_elementwise, ox_compare, ox_unary_node,
+	ox_activation, ox_clip, ox_where, ox_variadic, ox_reduce_node, ox_argmax, ox_reshape_node, ox_flatten, ox_squeeze,
+	ox_unsqueeze, ox_transpose_node, ox_concat_node, ox_split, ox_slice_node, ox_pad_node, ox_gather, ox_gather_elements,
+	ox_gather_nd, ox_tile_node, ox_expand_node, ox_shape, ox_constant, ox_constant_of_shape, ox_identity, ox_cast_node,
+	ox_fake_convert, ox_quantize, ox_dequantize, ox_dynamic_quantize, ox_qlinear_conv, ox_qlinear_matmul, ox_conv_integer,
+	ox_matmul_integer, ox_softmax, ox_layer_norm, ox_batch_norm, ox_depth_to_space, ox_space_to_depth, ox_resize,
+	ox_prelu, ox_size, ox_qgemm, ox_qlinear_binary, ox_qlinear_unary,
+	ox_qlinear_concat, ox_matmul_to_float, ox_dynamic_matmul;
+
+/* ---- windows of convolutions and pools: onnx_window.c ---- */
+struct ox_window {
+	int n;                     /* spatial dimensions, 1..3 */
+	int64_t kernel[3], stride[3], dilation[3], before[3], after[3], out[3];
+	int64_t trim[3];           /* what no window reaches, cut off at the end */
+};
+/* From the attributes; in and kernel are extents. ceil: pools may round up, which after then makes room for. */
+int ox_window(struct ox *l, struct ox_window *w, int n, const int64_t *in, const int64_t *kernel, bool ceil);
+/* x [N,spatial...,C] without what no window reaches. */
+int ox_trim(struct ox *l, int x, const struct ox_window *w);
+
+/* ---- onnx_conv.c ---- */
+struct ox_conv_call {
+	int x;                     /* [N,spatial...,C] */
+	int w;                     /* [OC,spatial...,C/group] */
+	int bias;                  /* [OC] or [1], of the accumulator's type */
+	int64_t group;
+	int32_t x_zp, w_zp;
+	struct ox_window win;
+};
+/* The sums [N,spatial...,OC]: int32 for int8, int48 for int16 by int8, else x's type. */
+int ox_conv_sums(struct ox *l, const struct ox_conv_call *c);
+/* Groups and windows of x, operand 0, with weights, operand i_w. */
+int ox_conv_shapes(struct ox *l, int i_w, struct ox_conv_call *c);
+
+/* ---- onnx_matmul.c: [...,M,K] by [...,K,N], leading dimensions broadcast; the sums as of convolutions ---- */
+int ox_matmul_sums(struct ox *l, int a, int b);
+int ox_narrow_48(struct ox *l, int x);                                  /* int48 sums that fit int32 */
+
+/* ---- onnx_gather.c: rows idx [w], int32, of values [k,c], any type ---- */
+int ox_rows(struct ox *l, int values, int64_t k, int64_t c, int idx, int64_t w);
+
+/* ---- onnx_sweep.c ---- */
+int ox_sweep(struct ox *l);
+
+/* ---- onnx_requant.c ---- */
+/*
+ * Scales and zero point of a requantisation, values of the file, constant or
+ * not. One number each, or along an axis of the sums counted from the end, or
+ * of the sums' rank.
+ */
+struct ox_scaling { struct ox_value *a, *b, *y, *zp; int a_axis, b_axis, y_axis; };
+/* int32 sums, at most `most` in magnitude, to the type of zp; *flip: the result is int8 for uint8. */
+int ox_requant(struct ox *l, int x, const struct ox_scaling *s, int64_t most, bool *flip);
+int ox_before_reshape(const struct ox *l, int x);
+/* A constant of one element; *out as a number. */
+bool ox_scalar(struct ox *l, struct ox_value *v, double *out);
+/* v with x's rank: one element, or spread along axis (counted from the end). */
+int ox_along(struct ox *l, struct ox_value *v, int rank, int axis);
+int ox_along_tensor(struct ox *l, int x, int rank, int axis);
+
+/* ---- onnx_quant.c ---- */
+/* QDQ: the node at hand is a QuantizeLinear; lowers what stands before it in integers. 1: done; 0: not of that kind. */
+int ox_fold_qdq(struct ox *l);
+void ox_find_qdq(struct ox *l);
+
+#endif

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* MatMul and Gemm. */
+#include <errno.h>
+#include <string.h>
+
+#include "onnx_lower.h"
+
+static weft_dtype product_type(weft_dtype t)
+{
+	switch (t) {
+	case WEFT_INT8: return WEFT_INT32;
+	case WEFT_INT16: return WEFT_INT48;
+	case WEFT_BF16: return WEFT_FP32;
+	case WEFT_FP8E4M3: case WEFT_FP8E5M2: case WEFT_FP8E4M3FNUZ: case WEFT_FP8E5M2FNUZ: return WEFT_FP16;
+	default: return t == WEFT_FP16 ? WEFT_FP32 : t;
+	}
+}
+
+/* [...,M,K] by one [K,N]: the leading dimensions are rows. Else both as [B,M,K]. */
+int ox_matmul_sums(struct ox *l, int a, int b)
+{
+	static const weft_attr none;
+	int64_t lead[WEFT_MAX_RANK], y[WEFT_MAX_RANK], batch = 1;
+
+	if (a < 0 || b < 0)
+		return a < 0 ? a : b;
+	weft_tensor s = *ox_t(l, a), t = *ox_t(l, b);
+	int rank = s.rank > t.rank ? s.rank : t.rank;
+	if (s.rank < 2 || t.rank < 2 || s.dim[s.rank - 1] != t.dim[t.rank - 2])
+		return ox_fail(l, -EINVAL, "rows of %lld by columns of %lld", (long long)s.dim[s.rank - 1], (long long)t.dim[t.rank - 2]);
+	const int64_t m = s.dim[s.rank - 2], k = s.dim[s.rank - 1], n = t.dim[t.rank - 1];
+	for (int i = 0; i < rank - 2; i++) {
+		int64_t p = i - (rank - s.rank) >= 0 ? s.dim[i - (rank - s.rank)] : 1;
+		int64_t q = i - (rank - t.rank) >= 0 ? t.dim[i - (rank - t.rank)] : 1;
+		lead[i] = p > q ? p : q;
+		if ((p != lead[i] && p != 1) || (q != lead[i] && q != 1))
+			return ox_fail(l, -EINVAL, "dimension %d: %lld and %lld do not broadcast", i, (long long)p, (long long)q);
+		batch *= lead[i];
+		y[i] = lead[i];
+	}
+	y[rank - 2] = m;
+	y[rank - 1] = n;
+	int64_t full[WEFT_MAX_RANK], rows = t.rank == 2 ? batch * m : m;
+	memcpy(full, lead, sizeof full);
+	int64_t outer = t.rank == 2 ? 1 : batch;
+	if (t.rank > 2) {
+		full[rank - 2] = m;
+		full[rank - 1] = k;
+		a = ox_expand(l, a, rank, full);
+		full[rank - 2] = k;
+		full[rank - 1] = n;
+		b = ox_expand(l, b, rank, full);
+	}
+	a = ox_reshape(l, a, 3, (int64_t[]){ outer, rows, k });
+	b = ox_reshape(l, b, 3, (int64_t[]){ outer, k, n });
+	int z = ox_op(l, WEFT_OP_MATMUL, &none, (int[]){ a, b }, 2, product_type(s.dtype), 3, (int64_t[]){ outer, rows, n });
+	return ox_reshape(l, z, rank, y);
+}
+
+/* Vectors take part as a row or a column, which then goes. */
+static int matmul(struct ox *l, int a, int b)
+{
+	if (a < 0 || b < 0)
+		return a < 0 ? a : b;
+	bool row = ox_t(l, a)->rank == 1, column = ox_t(l, b)->rank == 1;
+	weft_dtype t = ox_t(l, a)->dtype;
+
+	if (ox_t(l, b)->dtype != t || !ox_t(l, a)->rank || !ox_t(l, b)->rank)
+		return ox_fail(l, -EINVAL, "%s by %s", weft_dtype_name(t), weft_dtype_name(ox_t(l, b)->dtype));
+	if (t != WEFT_FP32 && t != WEFT_FP16 && t != WEFT_BF16 && product_type(t) != WEFT_FP16)
+		return ox_fail(l, -ENOTSUP, "products of %s", weft_dtype_name(t));
+	if (row)
+		a = ox_reshape(l, a, 2, (int64_t[]){ 1, ox_t(l, a)->dim[0] });
+	if (column)
+		b = ox_reshape(l, b, 2, (int64_t[]){ ox_t(l, b)->dim[0], 1 });
+	int y = ox_matmul_sums(l, a, b);
+	if (y < 0)
+		return y;
+	weft_tensor s = *ox_t(l, y);
+	int64_t dim[WEFT_MAX_RANK];
+	int rank = 0;
+	for (int i = 0; i < s.rank; i++)
+		if (!(row && i == s.rank - 2) && !(column && i == s.rank - 1))
+			dim[rank++] = s.dim[i];
+	return ox_cast(l, ox_reshape(l, y, rank, dim), t);
+}
+
+int ox_matmul(struct ox *l)
+{
+	return ox_result(l, 0, matmul(l, ox_x(l, 0), ox_x(l, 1)), NULL, false);
+}
+
+int ox_gemm(struct ox *l)
+{
+	static const int8_t swap[WEFT_MAX_RANK] = { 1, 0 };
+	int err = ox_need_rank(l, 0, 2, 2);
+
+	if (err || (err = ox_need_rank(l, 1, 2, 2)))
+		return err;
+	int a = ox_get(l, ox_in(l, 0), ox_attr_i(l, "transA", 0) ? swap : NULL);
+	int b = ox_get(l, ox_in(l, 1), ox_attr_i(l, "transB", 0) ? swap : NULL);
+	int y = ox_scale(l, matmul(l, a, b), ox_attr_f(l, "alpha", 1));
+	if (y >= 0 && ox_has(l, 2))
+		y = ox_binary(l, WEFT_OP_ADD, y, ox_scale(l, ox_x(l, 2), ox_attr_f(l, "beta", 1)));
+	return ox_result(l, 0, y, NULL, false);
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Values by name, and messages. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "onnx_lower.h"
+
+/* Names come from the file: what is no printable ASCII or UTF-8 becomes '?'. */
+static void clean(char *msg)
+{
+	for (unsigned char *p = (unsigned char *)msg; *p; p++)
+		if (*p < ' ' || *p == 127)
+			*p = '?';
+}
+
+int ox_fail(struct ox *l, int err, const char *format, ...)
+{
+	int n = 0;
+	va_list ap;
+
+	l->err = err;
+	if (l->n)
+		n = snprintf(l->msg, WEFT_MSG, "node %d %.40s: ", l->i_node, l->n->op_type);
+	va_start(ap, format);
+	vsnprintf(l->msg + n, WEFT_MSG - (size_t)n, format, ap);
+	va_end(ap);
+	clean(l->msg);
+	return err;
+}
+
+static uint32_t hash_of(const char *name)
+{
+	uint32_t h = 2166136261u;      /* FNV-1a */
+
+	for (; *name; name++)
+		h = (h ^ (unsigned char)*name) * 16777619u;
+	return h;
+}
+
+static uint32_t slot(const struct ox *l, const char *name)
+{
+	uint32_t i = hash_of(name) & (l->n_hash - 1);
+
+	while (l->hash[i] >= 0 && strcmp(l->values[l->hash[i]].name, name))
+		i = (i + 1) & (l->n_hash - 1);
+	return i;
+}
+
+int ox_value_find(const struct ox *l, const char *name)
+{
+	return l->hash[slot(l, name)];
+}
+
+/* The tables were made for every name of the file, so there is room. */
+int ox_value_new(struct ox *l, const char *name)
+{
+	uint32_t i = slot(l, name);
+
+	if (l->hash[i] >= 0)
+		return l->hash[i];
+	if (l->n_values == l->cap_values)
+		return ox_fail(l, -EINVAL, "more values than names");
+	l->values[l->n_values] = (struct ox_value){ .name = name, .maker = -1, .user = -1, .dequantize = -1 };
+	return l->hash[i] = l->n_values++;
+}

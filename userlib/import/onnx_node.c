@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Operands and attributes of the node at hand. */
+#include <errno.h>
+#include <string.h>
+
+#include "onnx_lower.h"
+
+bool ox_has(const struct ox *l, int k)
+{
+	return (size_t)k < l->n->n_input && *l->n->input[k];
+}
+
+struct ox_value *ox_in(struct ox *l, int k)
+{
+	if (!ox_has(l, k)) {
+		ox_fail(l, -EINVAL, "input %d is missing", k);
+		return NULL;
+	}
+	int i = ox_value_find(l, l->n->input[k]);
+	if (i < 0 || !l->values[i].t.dtype) {
+		ox_fail(l, -EINVAL, "input %d, \"%.60s\", is not known here", k, l->n->input[k]);
+		return NULL;
+	}
+	return &l->values[i];
+}
+
+bool ox_is_const(struct ox *l, int k)
+{
+	int i = ox_has(l, k) ? ox_value_find(l, l->n->input[k]) : -1;
+
+	return i >= 0 && (l->values[i].init || (l->values[i].n_forms && ox_t(l, l->values[i].form[0].tensor)->data));
+}
+
+const weft_tensor *ox_const(struct ox *l, int k)
+{
+	struct ox_value *v = ox_in(l, k);
+
+	if (!v)
+		return NULL;
+	if (!ox_is_const(l, k)) {
+		ox_fail(l, -ENOTSUP, "input %d, \"%.60s\", has to be constant", k, v->name);
+		return NULL;
+	}
+	int x = ox_get(l, v, NULL);
+	return x < 0 ? NULL : ox_t(l, x);
+}
+
+int ox_ints(struct ox *l, int k, int max, int64_t *v)
+{
+	const weft_tensor *t = ox_const(l, k);
+
+	if (!t)
+		return l->err;
+	int64_t n = weft_tensor_elements(t);
+	if ((t->dtype != WEFT_INT32 && t->dtype != WEFT_INT64) || t->rank > 1 || n > max)
+		return ox_fail(l, -EINVAL, "input %d: %lld elements of %s, rank %d; at most %d of int32 or int64 in one dimension", k,
+		               (long long)n, weft_dtype_name(t->dtype), t->rank, max);
+	for (int64_t i = 0; i < n; i++)
+		v[i] = t->dtype == WEFT_INT32 ? ((const int32_t *)t->data)[i] : ((const int64_t *)t->data)[i];
+	return (int)n;
+}
+
+int ox_need_rank(struct ox *l, int k, int min, int max)
+{
+	struct ox_value *v = ox_in(l, k);
+
+	if (!v)
+		return l->err;
+	if (v->t.rank < min || v->t.rank > max)
+		return ox_fail(l, v->t.rank < min ? -EINVAL : -ENOTSUP, "input %d has rank %d, not %d to %d", k, v->t.rank, min, max);
+	return 0;
+}
+
+const onnx_attribute *ox_attr(const struct ox *l, const char *name)
+{
+	for (size_t i = 0; i < l->n->n_attribute; i++)
+		if (l->n->attribute[i]->name && !strcmp(l->n->attribute[i]->name, name))
+			return l->n->attribute[i];
+	return NULL;
+}
+
+int64_t ox_attr_i(const struct ox *l, const char *name, int64_t otherwise)
+{
+	const onnx_attribute *a = ox_attr(l, name);
+
+	return a && a->has_i ? a->i : otherwise;
+}
+
+double ox_attr_f(const struct ox *l, const char *name, double otherwise)
+{
+	const onnx_attribute *a = ox_attr(l, name);
+
+	return a && a->has_f ? (double)a->f : otherwise;
+}
+
+int ox_attr_ints(struct ox *l, const char *name, int max, int64_t *v)
+{
+	const onnx_attribute *a = ox_attr(l, name);
+
+	if (!a)
+		return 0;
+	if (a->n_ints > (size_t)max)
+		return ox_fail(l, -EINVAL, "attribute %s has %zu values, at most %d fit", name, a->n_ints, max);
+	for (size_t i = 0; i < a->n_ints; i++)
+		v[i] = a->ints[i];
+	return (int)a->n_ints;
+}
+
+bool ox_attr_is(const struct ox *l, const char *name, const char *value, bool absent)
+{
+	const onnx_attribute *a = ox_attr(l, name);
+
+	if (!a || !a->has_s)
+		return absent;
+	return a->s.len == strlen(value) && !memcmp(a->s.data, value, a->s.len);
+}
+
+int ox_list(struct ox *l, const char *name, int k, int max, int64_t *v)
+{
+	if (ox_attr(l, name))
+		return ox_attr_ints(l, name, max, v);
+	return ox_has(l, k) ? ox_ints(l, k, max, v) : 0;
+}
+
+int ox_axis(struct ox *l, int64_t axis, int rank)
+{
+	if (axis < -rank || axis >= rank)
+		return ox_fail(l, -EINVAL, "axis %lld of rank %d", (long long)axis, rank);
+	return (int)(axis < 0 ? axis + rank : axis);
+}

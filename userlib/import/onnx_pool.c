@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * MaxPool, AveragePool and their global forms.
+ *
+ * TOSA's pools have no dilation, and padding smaller than the kernel. A dilated
+ * kernel is taken apart: the maximum, or sum, of one strided slice per tap.
+ */
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "onnx_lower.h"
+
+/* Taps that a kernel may be taken apart into. */
+#define MAX_TAPS 1024
+
+static int as_image(struct ox *l, int x)
+{
+	if (x < 0 || ox_t(l, x)->rank != 3)
+		return x;
+	const int64_t *d = ox_t(l, x)->dim;
+	return ox_reshape(l, x, 4, (int64_t[]){ d[0], 1, d[1], d[2] });
+}
+
+static int as_row(struct ox *l, int x, int n)
+{
+	if (x < 0 || n != 1)
+		return x;
+	const int64_t *d = ox_t(l, x)->dim;
+	return ox_reshape(l, x, 3, (int64_t[]){ d[0], d[2], d[3] });
+}
+
+/* TOSA's operator on [N,H,W,C]; windows of one or two dimensions without dilation. */
+static int pool(struct ox *l, weft_opcode op, int x, const struct ox_window *w)
+{
+	weft_attr a = { .pool = { .kernel = { 1, 1 }, .stride = { 1, 1 }, .acc = WEFT_FP32, .nan = WEFT_NAN_PROPAGATE } };
+	int64_t dim[4];
+
+	x = as_image(l, ox_trim(l, x, w));
+	if (x < 0)
+		return x;
+	dim[0] = ox_t(l, x)->dim[0];
+	dim[1] = 1;
+	dim[3] = ox_t(l, x)->dim[3];
+	for (int i = 0; i < w->n; i++) {
+		int d = 2 - w->n + i;
+
+		a.pool.kernel[d] = (int32_t)w->kernel[i];
+		a.pool.stride[d] = (int32_t)w->stride[i];
+		a.pool.pad[2 * d] = (int32_t)w->before[i];
+		a.pool.pad[2 * d + 1] = (int32_t)w->after[i];
+		dim[1 + d] = w->out[i];
+	}
+	return as_row(l, ox_op(l, op, &a, &x, 1, ox_t(l, x)->dtype, 4, dim), w->n);
+}
+
+/* Every stride-th element along axis. */
+static int stride_axis(struct ox *l, int x, int axis, int64_t out, int64_t stride)
+{
+	int64_t before[WEFT_MAX_RANK] = { 0 }, after[WEFT_MAX_RANK] = { 0 }, dim[WEFT_MAX_RANK], start[WEFT_MAX_RANK] = { 0 };
+
+	if (x < 0 || stride == 1)
+		return x;
+	weft_tensor t = *ox_t(l, x);
+	if (t.rank + 1 > WEFT_MAX_RANK)
+		return ox_fail(l, -ENOTSUP, "rank %d", t.rank + 1);
+	after[axis] = out * stride - t.dim[axis];
+	if (after[axis] < 0)
+		after[axis] = 0;
+	x = ox_pad(l, x, before, after, 0);
+	for (int i = 0; i <= t.rank; i++)
+		dim[i] = i < axis ? t.dim[i] : i == axis ? out : i == axis + 1 ? stride : t.dim[i - 1];
+	x = ox_reshape(l, x, t.rank + 1, dim);
+	dim[axis + 1] = 1;
+	x = ox_slice(l, x, start, dim);
+	memmove(dim + axis + 1, dim + axis + 2, (size_t)(t.rank - axis - 1) * sizeof *dim);
+	return ox_reshape(l, x, t.rank, dim);
+}
+
+/* Combines one slice per tap of the padded input. */
+static int taken_apart(struct ox *l, weft_opcode op, int x, const struct ox_window *w, double fill)
+{
+	int64_t before[WEFT_MAX_RANK] = { 0 }, after[WEFT_MAX_RANK] = { 0 }, tap[3] = { 0 }, taps = 1;
+	int y = -1;
+
+	for (int i = 0; i < w->n; i++) {
+		before[1 + i] = w->before[i];
+		after[1 + i] = w->after[i];
+		taps = w->kernel[i] > MAX_TAPS || taps > MAX_TAPS ? MAX_TAPS + 1 : taps * w->kernel[i];
+	}
+	if (taps > MAX_TAPS)
+		return ox_fail(l, -ENOTSUP, "a kernel of more than %d taps, dilated, of three dimensions, or padded by its own extent", MAX_TAPS);
+	x = ox_pad(l, ox_trim(l, x, w), before, after, fill);
+	for (int64_t k = 0; k < taps && x >= 0; k++) {
+		int64_t start[WEFT_MAX_RANK] = { 0 };
+		weft_tensor t = *ox_t(l, x);
+		int part;
+
+		for (int i = 0; i < w->n; i++) {
+			start[1 + i] = tap[i] * w->dilation[i];
+			t.dim[1 + i] = (w->out[i] - 1) * w->stride[i] + 1;
+		}
+		part = ox_slice(l, x, start, t.dim);
+		for (int i = 0; i < w->n; i++)
+			part = stride_axis(l, part, 1 + i, w->out[i], w->stride[i]);
+		y = k ? ox_binary(l, op, y, part) : part;
+		if (y < 0)
+			return y;
+		for (int i = w->n - 1; i >= 0 && ++tap[i] == w->kernel[i]; i--)
+			tap[i] = 0;
+	}
+	return x < 0 ? x : y;
+}
+
+static bool simple(const struct ox_window *w)
+{
+	for (int i = 0; i < w->n; i++)
+		if ((w->dilation[i] > 1 && w->kernel[i] > 1) || w->before[i] >= w->kernel[i] || w->after[i] >= w->kernel[i])
+			return false;
+	return w->n < 3;
+}
+
+static int max_pool(struct ox *l, struct ox_value *v, const int8_t *last, const struct ox_window *w)
+{
+	bool flip = v->t.dtype == WEFT_UINT8;
+	int x = flip ? ox_get_int8(l, v, last) : ox_get(l, v, last), y;
+	weft_dtype t = flip ? WEFT_INT8 : v->t.dtype;
+
+	if (t != WEFT_INT8 && t != WEFT_FP32 && t != WEFT_FP16 && t != WEFT_BF16)
+		return ox_fail(l, -ENOTSUP, "%s", weft_dtype_name(t));
+	if (simple(w)) {
+		y = pool(l, WEFT_OP_MAX_POOL2D, x, w);
+	} else {
+		y = taken_apart(l, WEFT_OP_MAXIMUM, t == WEFT_INT8 ? ox_widen(l, x) : x, w, t == WEFT_INT8 ? -128 : -INFINITY);
+		y = y < 0 ? y : ox_cast(l, y, t);
+	}
+	return ox_result(l, 0, y, last, flip);
+}
+
+/* How many elements of the image, or of the padded image, each window has: [1,out...,1]. */
+static int counts(struct ox *l, const struct ox_window *w, const int64_t *in, bool padding, const int64_t *behind)
+{
+	weft_tensor t = { .dtype = WEFT_FP32, .rank = w->n + 2, .dim = { 1, 1, 1, 1, 1, 1, 1, 1 } };
+
+	for (int i = 0; i < w->n; i++)
+		t.dim[1 + i] = w->out[i];
+	int64_t n = weft_tensor_elements(&t);
+	float *p = ox_alloc(l, n, sizeof *p);
+	for (int64_t e = 0; p && e < n; e++) {
+		int64_t rest = e, count = 1;
+
+		for (int i = w->n - 1; i >= 0; i--) {
+			int64_t at = rest % w->out[i] * w->stride[i] - w->before[i], seen = 0;
+
+			rest /= w->out[i];
+			for (int64_t k = 0; k < w->kernel[i]; k++) {
+				int64_t pos = at + k * w->dilation[i];
+				seen += padding ? pos < in[i] + behind[i] : pos >= 0 && pos < in[i];
+			}
+			count *= seen;
+		}
+		p[e] = (float)count;
+	}
+	return ox_data(l, WEFT_FP32, t.rank, t.dim, p);
+}
+
+static int average_pool(struct ox *l, struct ox_value *v, const int8_t *last, const struct ox_window *w, const int64_t *behind)
+{
+	const bool padding = ox_attr_i(l, "count_include_pad", 0) != 0;
+	bool pads = false;
+	int x = ox_get(l, v, last);
+
+	if (v->t.dtype != WEFT_FP32 && v->t.dtype != WEFT_FP16 && v->t.dtype != WEFT_BF16)
+		return ox_fail(l, -EINVAL, "%s", weft_dtype_name(v->t.dtype));
+	for (int i = 0; i < w->n; i++)
+		pads = pads || w->before[i] || w->after[i];
+	if (simple(w) && !(padding && pads))
+		return ox_result(l, 0, pool(l, WEFT_OP_AVG_POOL2D, x, w), last, false);
+	int count = counts(l, w, v->t.dim + 2, padding, behind);
+	int sum = ox_cast(l, taken_apart(l, WEFT_OP_ADD, ox_cast(l, x, WEFT_FP32), w, 0), WEFT_FP32);
+	int y = ox_binary(l, WEFT_OP_ONNX_DIV, sum, count);
+	return ox_result(l, 0, y < 0 ? y : ox_cast(l, y, v->t.dtype), last, false);
+}
+
+int ox_pool(struct ox *l)
+{
+	struct ox_window w;
+	int8_t last[WEFT_MAX_RANK];
+	int64_t behind[3] = { 0 }, pads[6];
+	int err = ox_need_rank(l, 0, 3, 5);
+	struct ox_value *v = err ? NULL : ox_in(l, 0);
+
+	if (!v)
+		return l->err;
+	if (!ox_attr(l, "kernel_shape"))
+		return ox_fail(l, -EINVAL, "kernel_shape is missing");
+	if (l->n->n_output > 1 && *l->n->output[1])
+		return ox_fail(l, -ENOTSUP, "the indices of the maxima");
+	if ((err = ox_window(l, &w, v->t.rank - 2, v->t.dim + 2, NULL, ox_attr_i(l, "ceil_mode", 0) != 0)))
+		return err;
+	int n = ox_attr_ints(l, "pads", 6, pads);
+	for (int i = 0; i < w.n; i++)   /* padding of the file's own: what ceil_mode adds does not count */
+		behind[i] = n && ox_attr_is(l, "auto_pad", "NOTSET", true) ? pads[w.n + i] : ox_attr_is(l, "auto_pad", "NOTSET", true) ? 0 : w.after[i];
+	ox_channels_last(v->t.rank, last);
+	return strcmp(l->n->op_type, "MaxPool") ? average_pool(l, v, last, &w, behind) : max_pool(l, v, last, &w);
+}
+
+int ox_global_pool(struct ox *l)
+{
+	int8_t last[WEFT_MAX_RANK];
+	int err = ox_need_rank(l, 0, 3, WEFT_MAX_RANK);
+	struct ox_value *v = err ? NULL : ox_in(l, 0);
+	bool max = !strcmp(l->n->op_type, "GlobalMaxPool");
+	int64_t n = 1;
+
+	if (!v)
+		return l->err;
+	ox_channels_last(v->t.rank, last);
+	int x = ox_get(l, v, last);
+	if (v->t.dtype != WEFT_FP32 && v->t.dtype != WEFT_FP16 && v->t.dtype != WEFT_BF16)
+		return ox_fail(l, -ENOTSUP, "%s", weft_dtype_name(v->t.dtype));
+	for (int i = 1; i < v->t.rank - 1 && x >= 0; i++) {
+		n *= ox_t(l, x)->dim[i];
+		x = ox_reduce(l, max ? WEFT_OP_REDUCE_MAX : WEFT_OP_REDUCE_SUM, x, i);
+	}
+	if (!max && x >= 0)
+		x = ox_binary(l, WEFT_OP_ONNX_DIV, x, ox_ramp(l, v->t.dtype, v->t.rank, (double)n));
+	return ox_result(l, 0, x, last, false);
+}

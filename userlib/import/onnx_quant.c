@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* QuantizeLinear, DequantizeLinear, DynamicQuantizeLinear. */
+#include <errno.h>
+#include <string.h>
+
+#include "onnx_lower.h"
+
+/* A scale or zero point with x's rank: one number, along the axis, or in blocks along the axis. */
+static int parameter(struct ox *l, int k, const weft_tensor *x, int axis, int64_t block)
+{
+	struct ox_value *v = ox_in(l, k);
+	int64_t dim[WEFT_MAX_RANK + 1], multiple[WEFT_MAX_RANK + 1], start[WEFT_MAX_RANK] = { 0 };
+
+	if (!v)
+		return l->err;
+	if (weft_tensor_elements(&v->t) == 1 && v->t.rank <= 1)
+		return ox_along(l, v, x->rank, 0 + (x->rank ? 1 : 0));
+	if (v->t.rank == 1)
+		return ox_along(l, v, x->rank, x->rank - axis);
+	if (v->t.rank != x->rank || x->rank + 1 > WEFT_MAX_RANK)
+		return ox_fail(l, -EINVAL, "input %d has rank %d, input 0 has %d", k, v->t.rank, x->rank);
+	int64_t n = v->t.dim[axis], need = block > 0 ? (x->dim[axis] + block - 1) / block : n;
+	if (block <= 0)
+		block = n ? (x->dim[axis] + n - 1) / n : 1;
+	if (n != need)
+		return ox_fail(l, -EINVAL, "%lld blocks of %lld for %lld", (long long)n, (long long)block, (long long)x->dim[axis]);
+	for (int i = 0; i <= x->rank; i++) {
+		dim[i] = i <= axis ? v->t.dim[i] : i == axis + 1 ? 1 : v->t.dim[i - 1];
+		multiple[i] = i == axis + 1 ? block : 1;
+	}
+	int s = ox_tile(l, ox_reshape(l, ox_get(l, v, NULL), x->rank + 1, dim), multiple);
+	memcpy(dim, v->t.dim, sizeof v->t.dim);
+	dim[axis] = n * block;
+	s = ox_reshape(l, s, x->rank, dim);
+	dim[axis] = x->dim[axis];
+	return ox_slice(l, s, start, dim);
+}
+
+/* Operands as the operators of the graph want them; the count. */
+static int parameters(struct ox *l, int x, int *in)
+{
+	const weft_tensor t = *ox_t(l, x);
+	int64_t block = ox_attr_i(l, "block_size", 0), raw = ox_attr_i(l, "axis", 1);
+	/* One number needs no axis, and the default may lie outside. */
+	int axis = raw == 1 && t.rank < 2 ? 0 : ox_axis(l, raw, t.rank);
+
+	if (axis < 0)
+		return axis;
+	in[0] = x;
+	in[1] = parameter(l, 1, &t, axis, block);
+	in[2] = ox_has(l, 2) ? parameter(l, 2, &t, axis, block) : 0;
+	if (in[1] < 0 || in[2] < 0)
+		return l->err;
+	return ox_has(l, 2) ? 3 : 2;
+}
+
+int ox_quantize(struct ox *l)
+{
+	int folded = ox_fold_qdq(l);
+	if (folded)
+		return folded < 0 ? folded : 0;
+	int in[3], x = ox_x(l, 0), n = x < 0 ? x : parameters(l, x, in);
+	int64_t to = ox_attr_i(l, "output_dtype", 0), precision = ox_attr_i(l, "precision", 0);
+	if (n < 0)
+		return n;
+	weft_dtype t = n == 3 ? ox_t(l, in[2])->dtype : to ? onnx_dtype(to) : WEFT_UINT8;
+	weft_attr a = { .onnx = { ox_attr_i(l, "saturate", 1) != 0, precision ? onnx_dtype(precision) : ox_t(l, in[1])->dtype } };
+	if (!t || !a.onnx.type || (to && onnx_dtype(to) != t))
+		return ox_fail(l, -ENOTSUP, "output_dtype %s, precision %s", onnx_dtype_name(to), onnx_dtype_name(precision));
+	/* uint8 on its way to the array is int8, 128 less. */
+	struct ox_value *y = &l->values[ox_value_find(l, l->n->output[0])];
+	bool flip = t == WEFT_UINT8 && n == 3 && !y->is_output && ox_t(l, in[2])->data;
+	if (flip)
+		in[2] = ox_flip_sign(l, in[2], t = WEFT_INT8);
+	return ox_result(l, 0, ox_op(l, WEFT_OP_ONNX_QUANTIZE, &a, in, n, t, ox_t(l, x)->rank, ox_t(l, x)->dim), NULL, flip);
+}
+
+int ox_dequantize(struct ox *l)
+{
+	struct ox_value *v = ox_in(l, 0), *y = &l->values[ox_value_find(l, l->n->output[0])];
+	struct ox_value *scale = v ? ox_in(l, 1) : NULL;
+	int64_t to = ox_attr_i(l, "output_dtype", 0);
+
+	if (!scale && (!v || y->dequantize != l->i_node))
+		return l->err;
+	if (y->dequantize == l->i_node) {   /* whoever reads it takes what stands before */
+		y->t = v->t;
+		y->t.dtype = WEFT_FP32;
+		return 0;
+	}
+	/* As it is held, if one number scales all; else in the file's order. */
+	bool as_held = v->n_forms && weft_tensor_elements(&scale->t) == 1;
+	struct ox_form form = v->n_forms ? v->form[0] : (struct ox_form){ 0 };
+	bool flip = as_held && form.flip && ox_has(l, 2) && ox_is_const(l, 2);
+	as_held = as_held && (flip || !form.flip);
+	int in[3], x = as_held ? form.tensor : ox_get(l, v, NULL);
+	int n = x < 0 ? x : parameters(l, x, in);
+	if (n < 0)
+		return n;
+	weft_dtype t = to ? onnx_dtype(to) : ox_t(l, in[1])->dtype;
+	if (!t)
+		return ox_fail(l, -ENOTSUP, "output_dtype %s", onnx_dtype_name(to));
+	if (flip)
+		in[2] = ox_flip_sign(l, in[2], WEFT_INT8);
+	int z = ox_op(l, WEFT_OP_ONNX_DEQUANTIZE, NULL, in, n, t, ox_t(l, x)->rank, ox_t(l, x)->dim);
+	return ox_result(l, 0, z, as_held ? form.perm : NULL, false);
+}
+
+/*
+ * y_scale = (max(0, x) - min(0, x)) / 255, y_zp = sat(round(0 - min / scale)),
+ * y = QuantizeLinear; uint8.
+ */
+static int range(struct ox *l, int x, int *scale, int *zp)
+{
+	weft_attr a = { .onnx = { true, WEFT_FP32 } };
+	int64_t n = x < 0 ? 0 : weft_tensor_elements(ox_t(l, x));
+	int flat = ox_reshape(l, x, 1, &n), zero = ox_ramp(l, WEFT_FP32, 1, 0);
+	int hi = ox_binary(l, WEFT_OP_MAXIMUM, ox_reduce(l, WEFT_OP_REDUCE_MAX, flat, 0), zero);
+	int lo = ox_binary(l, WEFT_OP_MINIMUM, ox_reduce(l, WEFT_OP_REDUCE_MIN, flat, 0), zero);
+
+	*scale = ox_binary(l, WEFT_OP_ONNX_DIV, ox_binary(l, WEFT_OP_SUB, hi, lo), ox_ramp(l, WEFT_FP32, 1, 255));
+	int in[2] = { ox_binary(l, WEFT_OP_SUB, zero, lo), *scale };
+	*zp = ox_op(l, WEFT_OP_ONNX_QUANTIZE, &a, in, 2, WEFT_UINT8, 1, (int64_t[]){ 1 });
+	return *zp;
+}
+
+static int dynamic(struct ox *l, int x, int scale, int zp)
+{
+	weft_attr a = { .onnx = { true, WEFT_FP32 } };
+	int in[3];
+
+	if (x < 0 || scale < 0 || zp < 0)
+		return l->err;
+	in[0] = x;
+	in[1] = ox_along_tensor(l, scale, ox_t(l, x)->rank, ox_t(l, x)->rank ? 1 : 0);
+	in[2] = ox_along_tensor(l, zp, ox_t(l, x)->rank, ox_t(l, x)->rank ? 1 : 0);
+	return ox_op(l, WEFT_OP_ONNX_QUANTIZE, &a, in, 3, WEFT_UINT8, ox_t(l, x)->rank, ox_t(l, x)->dim);
+}
+
+int ox_dynamic_quantize(struct ox *l)
+{
+	int x = ox_x(l, 0), scale, zp;
+
+	if (x < 0 || ox_t(l, x)->dtype != WEFT_FP32)
+		return x < 0 ? x : ox_fail(l, -EINVAL, "input is %s", weft_dtype_name(ox_t(l, x)->dtype));
+	if (range(l, x, &scale, &zp) < 0)
+		return l->err;
+	int err = ox_result(l, 0, dynamic(l, x, scale, zp), NULL, false);
+	if (err < 0 || (err = ox_result(l, 1, ox_reshape(l, scale, 0, NULL), NULL, false)) < 0)
+		return err;
+	return ox_result(l, 2, ox_reshape(l, zp, 0, NULL), NULL, false);
+}
+
+/* com.microsoft DynamicQuantizeMatMul: A float, B, b_scale, b_zp, bias. */
+int ox_dynamic_matmul(struct ox *l)
+{
+	int x = ox_x(l, 0), b = ox_x(l, 1), scale, zp;
+
+	if (x < 0 || b < 0 || range(l, x, &scale, &zp) < 0)
+		return l->err;
+	int a = ox_widen(l, dynamic(l, x, scale, zp));
+	if (a < 0)
+		return a;
+	a = ox_cast(l, ox_binary(l, WEFT_OP_SUB, a, ox_along_tensor(l, ox_widen(l, zp), ox_t(l, a)->rank, 1)), WEFT_INT16);
+	b = ox_widen(l, b);
+	if (ox_has(l, 3))
+		b = b < 0 ? b : ox_binary(l, WEFT_OP_SUB, b, ox_along_tensor(l, ox_widen(l, ox_x(l, 3)), ox_t(l, b)->rank, 1));
+	int y = ox_matmul_sums(l, a, ox_cast(l, b, WEFT_INT16));
+	y = ox_cast(l, ox_narrow_48(l, y), WEFT_FP32);
+	if (y < 0)
+		return y;
+	int rank = ox_t(l, y)->rank;
+	y = ox_binary(l, WEFT_OP_MUL, y, ox_binary(l, WEFT_OP_MUL, ox_along_tensor(l, scale, rank, 1), ox_along(l, ox_in(l, 2), rank, 1)));
+	if (y >= 0 && ox_has(l, 4))
+		y = ox_binary(l, WEFT_OP_ADD, y, ox_x(l, 4));
+	return ox_result(l, 0, y, NULL, false);
+}

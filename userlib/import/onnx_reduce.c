@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reductions, ArgMax, Softmax and normalisations. */
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "onnx_lower.h"
+
+static bool is(const struct ox *l, const char *type)
+{
+	return !strcmp(l->n->op_type, type);
+}
+
+static bool is_float(weft_dtype t)
+{
+	return t == WEFT_FP32 || t == WEFT_FP16 || t == WEFT_BF16;
+}
+
+/* Sum over the axes of a set, or the mean. */
+static int over(struct ox *l, weft_opcode op, int x, unsigned axes, bool mean)
+{
+	int64_t n = 1;
+
+	for (int i = 0; x >= 0 && i < ox_t(l, x)->rank; i++) {
+		if (!(axes & 1u << i))
+			continue;
+		n *= ox_t(l, x)->dim[i];
+		x = ox_reduce(l, op, x, i);
+	}
+	if (!mean || x < 0)
+		return x;
+	int count = ox_ramp(l, ox_t(l, x)->dtype, ox_t(l, x)->rank, (double)n);
+	return ox_binary(l, is_float(ox_t(l, x)->dtype) ? WEFT_OP_ONNX_DIV : WEFT_OP_INTDIV, x, count);
+}
+
+static int sum_kind(struct ox *l, int x, unsigned axes)
+{
+	if (is(l, "ReduceSumSquare"))
+		x = ox_binary(l, WEFT_OP_MUL, x, x);
+	else if (is(l, "ReduceL1"))
+		x = ox_unary(l, WEFT_OP_ABS, x);
+	return over(l, is(l, "ReduceProd") ? WEFT_OP_REDUCE_PRODUCT : WEFT_OP_REDUCE_SUM, x, axes, is(l, "ReduceMean"));
+}
+
+static int reduced(struct ox *l, int x, unsigned axes)
+{
+	weft_dtype t = ox_t(l, x)->dtype;
+	bool max = is(l, "ReduceMax");
+
+	if (!max && !is(l, "ReduceMin")) {
+		int y = ox_widen(l, x);
+		return y < 0 ? y : ox_cast(l, sum_kind(l, y, axes), t);
+	}
+	if (t == WEFT_BOOL)
+		return over(l, max ? WEFT_OP_REDUCE_ANY : WEFT_OP_REDUCE_ALL, x, axes, false);
+	if (t == WEFT_UINT8)
+		return ox_flip_sign(l, over(l, max ? WEFT_OP_REDUCE_MAX : WEFT_OP_REDUCE_MIN, ox_flip_sign(l, x, WEFT_INT8), axes, false), WEFT_UINT8);
+	int y = t == WEFT_INT8 ? x : ox_widen(l, x);
+	y = over(l, max ? WEFT_OP_REDUCE_MAX : WEFT_OP_REDUCE_MIN, y, axes, false);
+	return y < 0 ? y : ox_cast(l, y, t);
+}
+
+/* x without the dimensions of a set, which are 1. */
+static int drop(struct ox *l, int x, unsigned axes)
+{
+	int64_t dim[WEFT_MAX_RANK];
+	int rank = 0;
+
+	for (int i = 0; x >= 0 && i < ox_t(l, x)->rank; i++)
+		if (!(axes & 1u << i))
+			dim[rank++] = ox_t(l, x)->dim[i];
+	return ox_reshape(l, x, rank, dim);
+}
+
+int ox_reduce_node(struct ox *l)
+{
+	struct ox_value *v = ox_in(l, 0);
+	int64_t list[WEFT_MAX_RANK];
+	int n = v ? ox_list(l, "axes", 1, WEFT_MAX_RANK, list) : -1;
+	unsigned axes = 0, turned = 0;
+
+	if (n < 0)
+		return l->err;
+	if (!n && ox_attr_i(l, "noop_with_empty_axes", 0))
+		return is(l, "ReduceSumSquare") ? ox_result(l, 0, ox_binary(l, WEFT_OP_MUL, ox_x(l, 0), ox_x(l, 0)), NULL, false)
+		                                : ox_alias(l, v, NULL);
+	for (int i = 0; i < n; i++) {
+		int axis = ox_axis(l, list[i], v->t.rank);
+		if (axis < 0)
+			return axis;
+		axes |= 1u << axis;
+	}
+	if (!n)
+		axes = (1u << v->t.rank) - 1;
+	/* In the order that the value has: the result keeps it, or loses the dimensions of 1. */
+	int8_t perm[WEFT_MAX_RANK];
+	bool keep = ox_attr_i(l, "keepdims", 1) != 0, ordered = keep && v->n_forms && !v->form[0].flip;
+	for (int i = 0; i < WEFT_MAX_RANK; i++)
+		perm[i] = ordered ? v->form[0].perm[i] : (int8_t)i;
+	for (int i = 0; i < v->t.rank; i++)
+		if (axes & 1u << perm[i])
+			turned |= 1u << i;
+	int x = ox_get(l, v, perm), y = x < 0 ? x : reduced(l, x, turned);
+	return ox_result(l, 0, keep ? y : drop(l, y, axes), perm, false);
+}
+
+int ox_argmax(struct ox *l)
+{
+	struct ox_value *v = ox_in(l, 0);
+	int axis = v ? ox_axis(l, ox_attr_i(l, "axis", 0), v->t.rank) : -1, x;
+	weft_attr a = { .axis = { axis, WEFT_NAN_PROPAGATE } };
+	int64_t dim[WEFT_MAX_RANK];
+
+	if (axis < 0)
+		return l->err;
+	if (ox_attr_i(l, "select_last_index", 0))
+		return ox_fail(l, -ENOTSUP, "the last of equal maxima");
+	x = ox_get(l, v, NULL);
+	if (x >= 0 && v->t.dtype == WEFT_UINT8)
+		x = ox_flip_sign(l, x, WEFT_INT8);
+	if (x >= 0 && is(l, "ArgMin")) {
+		if (!is_float(ox_t(l, x)->dtype))
+			return ox_fail(l, -ENOTSUP, "the least of %s", weft_dtype_name(v->t.dtype));
+		x = ox_scale(l, x, -1);
+	}
+	if (x < 0 || (!is_float(ox_t(l, x)->dtype) && ox_t(l, x)->dtype != WEFT_INT8))
+		return x < 0 ? x : ox_fail(l, -ENOTSUP, "%s", weft_dtype_name(v->t.dtype));
+	for (int i = 0; i + 1 < v->t.rank; i++)
+		dim[i] = v->t.dim[i < axis ? i : i + 1];
+	int y = ox_cast(l, ox_op(l, WEFT_OP_ARGMAX, &a, &x, 1, WEFT_INT32, v->t.rank - 1, dim), WEFT_INT64);
+	memcpy(dim, v->t.dim, sizeof dim);
+	dim[axis] = 1;
+	return ox_result(l, 0, ox_attr_i(l, "keepdims", 1) ? ox_reshape(l, y, v->t.rank, dim) : y, NULL, false);
+}
+
+/* ---- softmax ---- */
+
+static int softmax(struct ox *l, int x, unsigned axes)
+{
+	int top = over(l, WEFT_OP_REDUCE_MAX, x, axes, false), d = ox_binary(l, WEFT_OP_SUB, x, top);
+	int e = ox_unary(l, WEFT_OP_EXP, d), s = over(l, WEFT_OP_REDUCE_SUM, e, axes, false);
+
+	if (is(l, "LogSoftmax"))
+		return ox_binary(l, WEFT_OP_SUB, d, ox_unary(l, WEFT_OP_LOG, s));
+	return ox_binary(l, WEFT_OP_ONNX_DIV, e, s);
+}
+
+int ox_softmax(struct ox *l)
+{
+	struct ox_value *v = ox_in(l, 0);
+	int axis = v ? ox_axis(l, ox_attr_i(l, "axis", l->opset < 13 ? 1 : -1), v->t.rank) : -1;
+
+	if (axis < 0)
+		return l->err;
+	if (!is_float(v->t.dtype))
+		return ox_fail(l, -ENOTSUP, "%s", weft_dtype_name(v->t.dtype));
+	/* Before opset 13 all dimensions from the axis on are one. */
+	unsigned axes = l->opset < 13 ? ((1u << v->t.rank) - 1) & ~((1u << axis) - 1) : 1u << axis;
+	return ox_result(l, 0, softmax(l, ox_get(l, v, NULL), axes), NULL, false);
+}
+
+/* ---- normalisations ---- */
+
+static int rsqrt(struct ox *l, int variance, double epsilon)
+{
+	return ox_unary(l, WEFT_OP_RSQRT, ox_shift(l, variance, epsilon));
+}
+
+int ox_layer_norm(struct ox *l)
+{
+	struct ox_value *v = ox_in(l, 0);
+	int axis = v ? ox_axis(l, ox_attr_i(l, "axis", -1), v->t.rank) : -1;
+
+	if (axis < 0)
+		return l->err;
+	if (!is_float(v->t.dtype))
+		return ox_fail(l, -ENOTSUP, "%s", weft_dtype_name(v->t.dtype));
+	unsigned axes = ((1u << v->t.rank) - 1) & ~((1u << axis) - 1);
+	int x = ox_cast(l, ox_get(l, v, NULL), WEFT_FP32), mean = over(l, WEFT_OP_REDUCE_SUM, x, axes, true);
+	int d = ox_binary(l, WEFT_OP_SUB, x, mean);
+	int variance = over(l, WEFT_OP_REDUCE_SUM, ox_binary(l, WEFT_OP_MUL, d, d), axes, true);
+	int inverse = rsqrt(l, variance, ox_attr_f(l, "epsilon", 1e-5)), y = ox_binary(l, WEFT_OP_MUL, d, inverse);
+	y = y < 0 ? y : ox_binary(l, WEFT_OP_MUL, ox_cast(l, y, v->t.dtype), ox_x(l, 1));
+	if (y >= 0 && ox_has(l, 2))
+		y = ox_binary(l, WEFT_OP_ADD, y, ox_x(l, 2));
+	int err = ox_result(l, 0, y, NULL, false);
+	if (err < 0 || (err = ox_result(l, 1, mean, NULL, false)) < 0)
+		return err;
+	return ox_result(l, 2, inverse, NULL, false);
+}
+
+/* Inference: (x - mean) / sqrt(variance + epsilon) * scale + bias, by channel. */
+int ox_batch_norm(struct ox *l)
+{
+	struct ox_value *v = ox_in(l, 0);
+	int8_t last[WEFT_MAX_RANK];
+	int p[5];
+
+	if (!v || ox_attr_i(l, "training_mode", 0) || !is_float(v->t.dtype) || v->t.rank < 2)
+		return v ? ox_fail(l, -ENOTSUP, "training, or %s of rank %d", weft_dtype_name(v->t.dtype), v->t.rank) : l->err;
+	for (int k = 1; k < 5; k++) {
+		p[k] = ox_x(l, k);
+		if (p[k] < 0)
+			return p[k];
+	}
+	ox_channels_last(v->t.rank, last);
+	int factor = ox_binary(l, WEFT_OP_MUL, p[1], rsqrt(l, p[4], ox_attr_f(l, "epsilon", 1e-5)));
+	int y = ox_binary(l, WEFT_OP_SUB, ox_get(l, v, last), p[3]);
+	y = ox_binary(l, WEFT_OP_ADD, ox_binary(l, WEFT_OP_MUL, y, factor), p[2]);
+	return ox_result(l, 0, y, last, false);
+}

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Resize, one axis at a time: sizes are known, so each axis is a constant
+ * choice of rows (nearest) or a constant matrix (linear, cubic).
+ *
+ * Element i of the input weighs k((i - at) * s) in the output whose place in
+ * the input is `at`, divided by the sum of weights; k is the triangle or the
+ * cubic, s is the scale where antialias asks for it and it is below 1, else 1.
+ * The output's extent in these formulas is scale * input, not rounded, as in
+ * ONNX's node tests.
+ * Source: ONNX Resize-19.
+ */
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "onnx_lower.h"
+
+struct axis {
+	int64_t in, out;
+	double scale, from, to;    /* from, to: the region of tf_crop_and_resize */
+};
+
+static double place(const struct ox *l, const struct axis *a, int64_t i)
+{
+	const double x = (double)i, half = (x + 0.5) / a->scale - 0.5, out = a->scale * (double)a->in;
+
+	if (l->opset < 11 || ox_attr_is(l, "coordinate_transformation_mode", "asymmetric", false))
+		return x / a->scale;
+	if (ox_attr_is(l, "coordinate_transformation_mode", "half_pixel_symmetric", false)) {
+		double middle = (double)a->in / 2;
+		return middle * (1 - (double)a->out / (a->scale * (double)a->in)) + half;
+	}
+	if (ox_attr_is(l, "coordinate_transformation_mode", "pytorch_half_pixel", false))
+		return a->out > 1 ? half : 0;
+	if (ox_attr_is(l, "coordinate_transformation_mode", "align_corners", false))
+		return out != 1 ? x * (double)(a->in - 1) / (out - 1) : 0;
+	if (ox_attr_is(l, "coordinate_transformation_mode", "tf_crop_and_resize", false))
+		return out > 1 ? a->from * (double)(a->in - 1) + x * (a->to - a->from) * (double)(a->in - 1) / (out - 1)
+		                  : 0.5 * (a->from + a->to) * (double)(a->in - 1);
+	return half;
+}
+
+static bool crops(const struct ox *l)
+{
+	return ox_attr_is(l, "coordinate_transformation_mode", "tf_crop_and_resize", false);
+}
+
+static bool outside(const struct ox *l, const struct axis *a, double at)
+{
+	return crops(l) && (at < 0 || at > (double)(a->in - 1));
+}
+
+static double clip(double v, double hi)
+{
+	return v < 0 ? 0 : v > hi ? hi : v;
+}
+
+static int64_t nearest(const struct ox *l, const struct axis *a, double at)
+{
+	double v = ceil(at - 0.5);
+
+	if (l->opset < 11 || ox_attr_is(l, "nearest_mode", "floor", false))
+		v = floor(at);
+	else if (ox_attr_is(l, "nearest_mode", "ceil", false))
+		v = ceil(at);
+	else if (ox_attr_is(l, "nearest_mode", "round_prefer_ceil", false))
+		v = floor(at + 0.5);
+	return (int64_t)clip(v, (double)(a->in - 1));
+}
+
+static double weight(bool cubic, double c, double d)
+{
+	d = fabs(d);
+	if (!cubic)
+		return d < 1 ? 1 - d : 0;
+	if (d <= 1)
+		return ((c + 2) * d - (c + 3)) * d * d + 1;
+	return d < 2 ? ((c * d - 5 * c) * d + 8 * c) * d - 4 * c : 0;
+}
+
+/* Column i of the matrix [in,out]. */
+static void column(const struct ox *l, const struct axis *a, int64_t i, double at, float *m)
+{
+	const bool cubic = ox_attr_is(l, "mode", "cubic", false), drop = ox_attr_i(l, "exclude_outside", 0) != 0;
+	const double c = ox_attr_f(l, "cubic_coeff_a", -0.75), s = ox_attr_i(l, "antialias", 0) ? fmin(a->scale, 1) : 1;
+	const double reach = (cubic ? 2 : 1) / s;
+	double sum = 0;
+
+	for (double k = ceil(at - reach); k <= at + reach; k++)
+		if (!drop || (k >= 0 && k < (double)a->in))
+			sum += weight(cubic, c, (k - at) * s);
+	for (double k = ceil(at - reach); k <= at + reach; k++)
+		if (!drop || (k >= 0 && k < (double)a->in))
+			m[(int64_t)clip(k, (double)(a->in - 1)) * a->out + i] += (float)(weight(cubic, c, (k - at) * s) / sum);
+}
+
+/* x [rest,in] by the matrix. */
+static int by_matrix(struct ox *l, int x, const struct axis *a, int64_t rest)
+{
+	float *m = a->in > INT32_MAX / a->out ? NULL : ox_alloc(l, a->in * a->out, sizeof *m);
+
+	if (a->in > INT32_MAX / a->out)
+		return ox_fail(l, -ENOTSUP, "%lld to %lld", (long long)a->in, (long long)a->out);
+	if (a->scale < 1e-4)
+		return ox_fail(l, -ENOTSUP, "a scale of %g", a->scale);
+	for (int64_t i = 0; m && i < a->out; i++) {
+		double at = place(l, a, i);
+
+		if (!outside(l, a, at))
+			column(l, a, i, clip(at + 1e6, 1e9) - 1e6, m);
+	}
+	int w = ox_data(l, WEFT_FP32, 2, (int64_t[]){ a->in, a->out }, m);
+	return ox_matmul_sums(l, ox_reshape(l, x, 2, (int64_t[]){ rest, a->in }), w);
+}
+
+/* x [rest,in]: columns that are nearest. */
+static int by_choice(struct ox *l, int x, const struct axis *a, int64_t rest)
+{
+	static const int8_t swap[WEFT_MAX_RANK] = { 1, 0 };
+	int32_t *p = ox_alloc(l, a->out, sizeof *p);
+
+	for (int64_t i = 0; p && i < a->out; i++)
+		p[i] = (int32_t)nearest(l, a, place(l, a, i));
+	int idx = ox_data(l, WEFT_INT32, 1, &a->out, p);
+	x = ox_transpose(l, ox_reshape(l, x, 2, (int64_t[]){ rest, a->in }), swap);
+	x = ox_rows(l, x, a->in, rest, idx, a->out);
+	return ox_transpose(l, ox_reshape(l, x, 2, (int64_t[]){ a->out, rest }), swap);
+}
+
+/* What lies outside the region gets the extrapolation's value: x * (1 - mask) + v * mask. */
+static int extrapolate(struct ox *l, int x, const struct axis *a)
+{
+	float *keep = x < 0 ? NULL : ox_alloc(l, a->out, sizeof *keep);
+	float *fill = keep ? ox_alloc(l, a->out, sizeof *fill) : NULL;
+	double v = ox_attr_f(l, "extrapolation_value", 0);
+	bool any = false;
+
+	for (int64_t i = 0; fill && i < a->out; i++) {
+		bool out = outside(l, a, place(l, a, i));
+
+		any = any || out;
+		keep[i] = out ? 0 : 1;
+		fill[i] = out ? (float)v : 0;
+	}
+	int k = x < 0 ? x : ox_data(l, WEFT_FP32, 1, &a->out, keep), f = k < 0 ? k : ox_data(l, WEFT_FP32, 1, &a->out, fill);
+	return !any || f < 0 ? (f < 0 ? f : x) : ox_binary(l, WEFT_OP_ADD, ox_binary(l, WEFT_OP_MUL, x, k), f);
+}
+
+static int one_axis(struct ox *l, int x, int axis, const struct axis *a)
+{
+	int8_t to[WEFT_MAX_RANK], back[WEFT_MAX_RANK];
+	const bool choose = ox_attr_is(l, "mode", "nearest", true);
+
+	if (x < 0)
+		return x;
+	weft_tensor t = *ox_t(l, x);
+	int64_t rest = weft_tensor_elements(&t) / a->in, dim[WEFT_MAX_RANK];
+	for (int i = 0, n = 0; i < t.rank; i++) {
+		if (i != axis)
+			to[n++] = (int8_t)i;
+		back[i] = (int8_t)(i < axis ? i : i == axis ? t.rank - 1 : i - 1);
+	}
+	to[t.rank - 1] = (int8_t)axis;
+	x = ox_transpose(l, x, to);
+	x = extrapolate(l, choose ? by_choice(l, x, a, rest) : by_matrix(l, x, a, rest), a);
+	for (int i = 0; i < t.rank; i++)
+		dim[i] = i + 1 < t.rank ? t.dim[to[i]] : a->out;
+	x = ox_reshape(l, x, t.rank, dim);
+	return x < 0 ? x : ox_transpose(l, x, back);
+}
+
+/* Constant floats of operand k; the count. */
+static int floats(struct ox *l, int k, int max, double *v)
+{
+	const weft_tensor *t = ox_has(l, k) ? ox_const(l, k) : NULL;
+
+	if (!ox_has(l, k))
+		return 0;
+	int64_t n = t ? weft_tensor_elements(t) : 0;
+	if (!t || !n)
+		return t ? 0 : l->err;
+	int x = ox_cast(l, ox_x(l, k), WEFT_FP64);
+	if (x < 0 || n > max)
+		return x < 0 ? x : ox_fail(l, -EINVAL, "input %d has %lld elements", k, (long long)n);
+	memcpy(v, ox_t(l, x)->data, (size_t)n * sizeof *v);
+	return (int)n;
+}
+
+static int scales(struct ox *l, const struct ox_value *v, const int *axes, int n, struct axis *a)
+{
+	const bool old = l->opset < 11;
+	double s[WEFT_MAX_RANK], roi[2 * WEFT_MAX_RANK];
+	int64_t size[WEFT_MAX_RANK];
+	int ns = floats(l, old ? 1 : 2, WEFT_MAX_RANK, s), nz = ns < 0 ? ns : !old && ox_has(l, 3) ? ox_ints(l, 3, WEFT_MAX_RANK, size) : 0;
+	int nr = nz < 0 ? nz : crops(l) ? floats(l, 1, 2 * WEFT_MAX_RANK, roi) : 0;
+	bool larger = ox_attr_is(l, "keep_aspect_ratio_policy", "not_smaller", false);
+	bool smaller = ox_attr_is(l, "keep_aspect_ratio_policy", "not_larger", false);
+	double common = larger ? 0 : INFINITY;
+
+	if (nr < 0)
+		return nr;
+	if ((ns && nz) || (ns ? ns : nz) != n || (crops(l) && nr != 2 * n))
+		return ox_fail(l, -EINVAL, "%d scales, %d sizes, %d limits of the region for %d axes", ns, nz, nr, n);
+	for (int i = 0; i < n && nz; i++) {
+		double r = (double)size[i] / (double)v->t.dim[axes[i]];
+		common = larger ? fmax(common, r) : fmin(common, r);
+	}
+	for (int i = 0; i < n; i++) {
+		double in = (double)v->t.dim[axes[i]];
+
+		a[i].in = v->t.dim[axes[i]];
+		a[i].scale = ns ? s[i] : larger || smaller ? common : (double)size[i] / in;
+		double out = ns ? floor(in * (double)(float)s[i]) : larger || smaller ? floor(common * in + 0.5) : (double)size[i];
+		a[i].from = crops(l) ? roi[i] : 0;
+		a[i].to = crops(l) ? roi[n + i] : 1;
+		if (!(out >= 1) || out > INT32_MAX || !(a[i].scale > 0) || !isfinite(a[i].scale) || !isfinite(a[i].from) || !isfinite(a[i].to))
+			return ox_fail(l, -EINVAL, "an extent of %g", out);
+		a[i].out = (int64_t)out;
+	}
+	return 0;
+}
+
+int ox_resize(struct ox *l)
+{
+	struct ox_value *v = ox_in(l, 0);
+	int64_t list[WEFT_MAX_RANK];
+	struct axis a[WEFT_MAX_RANK];
+	int axes[WEFT_MAX_RANK], n = v ? ox_attr_ints(l, "axes", WEFT_MAX_RANK, list) : -1;
+	const bool choose = ox_attr_is(l, "mode", "nearest", true);
+
+	if (n < 0)
+		return l->err;
+	int count = n ? n : v->t.rank;
+	for (int i = 0; i < count; i++) {
+		axes[i] = n ? ox_axis(l, list[i], v->t.rank) : i;
+		if (axes[i] < 0)
+			return axes[i];
+	}
+	int err = scales(l, v, axes, count, a), x = err ? err : ox_get(l, v, NULL);
+	if (x < 0)
+		return x;
+	if (!choose && v->t.dtype != WEFT_FP32 && v->t.dtype != WEFT_FP16 && v->t.dtype != WEFT_BF16)
+		return ox_fail(l, -ENOTSUP, "interpolation of %s", weft_dtype_name(v->t.dtype));
+	if (!choose || crops(l))
+		x = ox_cast(l, x, WEFT_FP32);
+	for (int i = 0; i < count; i++)
+		if (a[i].in != a[i].out || a[i].scale != 1 || crops(l))
+			x = one_axis(l, x, axes[i], &a[i]);
+	return ox_result(l, 0, x < 0 ? x : ox_cast(l, x, v->t.dtype), NULL, false);
+}

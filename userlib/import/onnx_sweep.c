@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What nobody reads goes: operators whose results end nowhere, and constants
+ * that only served to compute others. Inputs stay.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "onnx_lower.h"
+
+/* Which tensors lead to an output; operators stand in order, so one pass backwards. */
+static void mark(const weft_graph *g, bool *live)
+{
+	for (int i = 0; i < g->n_tensors; i++)
+		live[i] = g->tensors[i].is_input || g->tensors[i].is_output;
+	for (int i = g->n_ops - 1; i >= 0; i--) {
+		const struct weft_gop *o = &g->ops[i];
+		bool used = false;
+
+		for (int k = 0; k < o->n_out; k++)
+			used = used || live[o->out[k]];
+		for (int k = 0; used && k < o->n_in; k++)
+			live[o->in[k]] = true;
+		for (int k = 0; used && k < o->n_out; k++)
+			live[o->out[k]] = true;
+	}
+}
+
+static void renumber(int *list, int n, const int *to)
+{
+	for (int i = 0; i < n; i++)
+		list[i] = to[list[i]];
+}
+
+static void sweep_ops(weft_graph *g, const bool *live, const int *to)
+{
+	int n = 0;
+
+	for (int i = 0; i < g->n_ops; i++) {
+		struct weft_gop o = g->ops[i];
+
+		if (!live[o.out[0]]) {
+			free(o.in);
+			continue;
+		}
+		for (int k = 0; k < o.n_out; k++)
+			g->tensors[to[o.out[k]]].producer = n;
+		renumber(o.in, o.n_in, to);
+		renumber(o.out, o.n_out, to);
+		g->ops[n++] = o;
+	}
+	g->n_ops = n;
+}
+
+static void sweep_srcs(weft_graph *g, int *to)
+{
+	int n = 0;
+
+	for (int i = 0; i < g->n_srcs; i++)
+		to[i] = -1;
+	for (int i = 0; i < g->n_ops; i++)
+		to[g->ops[i].src] = 0;
+	for (int i = 0; i < g->n_srcs; i++) {
+		if (to[i] < 0) {
+			free(g->srcs[i].name);
+			continue;
+		}
+		to[i] = n;
+		g->srcs[n++] = g->srcs[i];
+	}
+	g->n_srcs = n;
+	for (int i = 0; i < g->n_ops; i++) {
+		g->ops[i].src = to[g->ops[i].src];
+		g->srcs[g->ops[i].src].out = g->ops[i].out[0];
+	}
+}
+
+int ox_sweep(struct ox *l)
+{
+	weft_graph *g = l->g;
+	size_t most = (size_t)(g->n_tensors > g->n_srcs ? g->n_tensors : g->n_srcs) + 1;
+	bool *live = ox_alloc(l, (int64_t)most, sizeof *live);
+	int *to = live ? ox_alloc(l, (int64_t)most, sizeof *to) : NULL;
+	int n = 0;
+
+	if (!to) {
+		free(live);
+		return l->err;
+	}
+	mark(g, live);
+	for (int i = 0; i < g->n_tensors; i++) {
+		to[i] = live[i] ? n : -1;
+		if (live[i]) {
+			g->tensors[n++] = g->tensors[i];
+			continue;
+		}
+		free(g->tensors[i].name);
+		free(g->tensors[i].t.data);
+	}
+	g->n_tensors = n;
+	renumber(g->inputs, g->n_inputs, to);
+	renumber(g->outputs, g->n_outputs, to);
+	sweep_ops(g, live, to);
+	sweep_srcs(g, to);
+	free(live);
+	free(to);
+	return 0;
+}

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Forms of values: which tensors of the graph hold them, and in what order. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "onnx_lower.h"
+
+static void identity(int8_t *perm)
+{
+	for (int i = 0; i < WEFT_MAX_RANK; i++)
+		perm[i] = (int8_t)i;
+}
+
+void ox_channels_last(int rank, int8_t *perm)
+{
+	identity(perm);
+	for (int i = 1; i + 1 < rank; i++)
+		perm[i] = (int8_t)(i + 1);
+	if (rank > 1)
+		perm[rank - 1] = 1;
+}
+
+static bool same_perm(int rank, const int8_t *a, const int8_t *b)
+{
+	return !memcmp(a, b, (size_t)rank);
+}
+
+static const struct ox_form *find(const struct ox_value *v, const int8_t *perm, bool flip)
+{
+	for (int i = 0; i < v->n_forms; i++)
+		if (v->form[i].flip == flip && same_perm(v->t.rank, v->form[i].perm, perm))
+			return &v->form[i];
+	return NULL;
+}
+
+static int add_form(struct ox_value *v, int tensor, const int8_t *perm, bool flip)
+{
+	if (tensor >= 0 && v->n_forms < OX_MAX_FORMS) {
+		struct ox_form *f = &v->form[v->n_forms++];
+
+		f->tensor = tensor;
+		f->flip = flip;
+		memcpy(f->perm, perm, sizeof f->perm);
+	}
+	return tensor;
+}
+
+/* The file's own data enters the graph under its own name. */
+static int from_init(struct ox *l, struct ox_value *v)
+{
+	char why[WEFT_MSG - 100] = "";
+	weft_tensor t;
+	int8_t perm[WEFT_MAX_RANK];
+	int err = onnx_tensor_data(&l->f, v->init, &t, &l->room, why, sizeof why);
+
+	if (err)
+		return ox_fail(l, err, "constant \"%.40s\": %s", v->name, why);
+	int i = ox_data(l, t.dtype, t.rank, t.dim, t.data);
+	if (i < 0)
+		return i;
+	char *name = strdup(v->name);
+	if (!name)
+		return ox_fail(l, -ENOMEM, "out of memory");
+	l->room -= (int64_t)strlen(name) + 32;
+	free(l->g->tensors[i].name);
+	l->g->tensors[i].name = name;
+	identity(perm);
+	return add_form(v, i, perm, false);
+}
+
+/* From form f to the order perm. */
+static int reorder(struct ox *l, const struct ox_value *v, const struct ox_form *f, const int8_t *perm)
+{
+	int8_t step[WEFT_MAX_RANK] = { 0 };
+
+	for (int i = 0; i < v->t.rank; i++)
+		for (int k = 0; k < v->t.rank; k++)
+			if (f->perm[k] == perm[i])
+				step[i] = (int8_t)k;
+	return ox_transpose(l, f->tensor, step);
+}
+
+static int make(struct ox *l, struct ox_value *v, const int8_t *perm, bool flip);
+
+/* What turns an input of the network is no node's work: a source of its own. */
+static int get(struct ox *l, struct ox_value *v, const int8_t *perm, bool flip)
+{
+	const onnx_node *n = l->n;
+	int src = l->src;
+
+	if (v->maker < 0 && !v->init && v->n_forms && !ox_t(l, v->form[0].tensor)->data) {
+		l->n = NULL;
+		l->src = -1;
+	}
+	int x = make(l, v, perm, flip);
+	if (l->n != n) {
+		l->n = n;
+		l->src = src;
+	}
+	return x;
+}
+
+static int make(struct ox *l, struct ox_value *v, const int8_t *perm, bool flip)
+{
+	int8_t plain[WEFT_MAX_RANK];
+
+	identity(plain);
+	perm = perm ? perm : plain;
+	if (!v->n_forms && v->dequantize >= 0)
+		return ox_fail(l, -EINVAL, "\"%.60s\" was left out", v->name);
+	if (!v->n_forms) {
+		int i = v->init ? from_init(l, v) : ox_fail(l, -EINVAL, "\"%.60s\" has no value", v->name);
+		if (i < 0)
+			return i;
+	}
+	const struct ox_form *f = find(v, perm, flip);
+	if (f)
+		return f->tensor;
+	f = find(v, perm, !flip);      /* other sign, right order */
+	if (f)
+		return add_form(v, ox_flip_sign(l, f->tensor, flip ? WEFT_INT8 : WEFT_UINT8), perm, flip);
+	for (int i = 0; i < v->n_forms; i++)
+		if (v->form[i].flip == flip)
+			return add_form(v, reorder(l, v, &v->form[i], perm), perm, flip);
+	struct ox_form first = v->form[0];
+	int x = ox_flip_sign(l, first.tensor, flip ? WEFT_INT8 : WEFT_UINT8);
+	if (x < 0)
+		return x;
+	add_form(v, x, first.perm, flip);
+	first.tensor = x;
+	return add_form(v, reorder(l, v, &first, perm), perm, flip);
+}
+
+int ox_get(struct ox *l, struct ox_value *v, const int8_t *perm)
+{
+	return v ? get(l, v, perm, false) : l->err;
+}
+
+int ox_get_int8(struct ox *l, struct ox_value *v, const int8_t *perm)
+{
+	return v ? get(l, v, perm, v->t.dtype == WEFT_UINT8) : l->err;
+}
+
+int ox_x(struct ox *l, int k)
+{
+	return ox_get(l, ox_in(l, k), NULL);
+}
+
+/* ---- results ---- */
+
+static int rename_tensor(struct ox *l, int tensor, const char *name)
+{
+	char *copy = strdup(name);
+
+	if (!copy)
+		return ox_fail(l, -ENOMEM, "out of memory");
+	l->room -= (int64_t)strlen(name);
+	free(l->g->tensors[tensor].name);
+	l->g->tensors[tensor].name = copy;
+	l->g->tensors[tensor].internal = false;
+	return tensor;
+}
+
+int ox_result(struct ox *l, int k, int tensor, const int8_t *perm, bool flip)
+{
+	int8_t plain[WEFT_MAX_RANK];
+
+	if (tensor < 0)
+		return tensor;
+	if ((size_t)k >= l->n->n_output || !*l->n->output[k])
+		return 0;
+	struct ox_value *v = &l->values[ox_value_find(l, l->n->output[k])];
+	const weft_tensor *t = ox_t(l, tensor);
+	identity(plain);
+	perm = perm ? perm : plain;
+	v->t = *t;
+	v->t.data = NULL;
+	v->t.dtype = flip ? WEFT_UINT8 : t->dtype;
+	for (int i = 0; i < t->rank; i++)
+		v->t.dim[perm[i]] = t->dim[i];
+	add_form(v, tensor, perm, flip);
+	bool as_is = !flip && same_perm(t->rank, perm, plain);
+	if (l->g->tensors[tensor].internal && (as_is || !v->is_output))
+		return rename_tensor(l, tensor, v->name) < 0 ? l->err : 0;
+	return 0;
+}
+
+int ox_alias(struct ox *l, struct ox_value *x, const int8_t *perm)
+{
+	int8_t plain[WEFT_MAX_RANK], inverse[WEFT_MAX_RANK];
+
+	if (!x || ox_get(l, x, x->n_forms ? x->form[0].perm : NULL) < 0)
+		if (!x || !x->n_forms)
+			return l->err;
+	identity(plain);
+	identity(inverse);
+	perm = perm ? perm : plain;
+	for (int i = 0; i < x->t.rank; i++)
+		inverse[perm[i]] = (int8_t)i;
+	struct ox_value *y = &l->values[ox_value_find(l, l->n->output[0])];
+	y->t = x->t;
+	for (int i = 0; i < x->t.rank; i++)
+		y->t.dim[i] = x->t.dim[perm[i]];
+	for (int i = 0; i < x->n_forms; i++) {
+		struct ox_form f = x->form[i];
+
+		for (int d = 0; d < x->t.rank; d++)
+			f.perm[d] = inverse[x->form[i].perm[d]];
+		add_form(y, f.tensor, f.perm, f.flip);
+	}
+	return 0;
+}
+
+/* Each of the network's outputs is a tensor of its own, with its name. */
+static int output(struct ox *l, struct ox_value *v)
+{
+	int x = ox_get(l, v, NULL);
+
+	if (x < 0)
+		return x;
+	const struct weft_gtensor *t = &l->g->tensors[x];
+	if (t->producer < 0 || t->is_input || t->is_output || (!t->internal && strcmp(t->name, v->name))) {
+		weft_tensor shape = t->t;
+		x = ox_op(l, WEFT_OP_IDENTITY, NULL, &x, 1, shape.dtype, shape.rank, shape.dim);
+	}
+	if (x < 0 || rename_tensor(l, x, v->name) < 0)
+		return l->err;
+	l->g->tensors[x].is_output = true;
+	l->g->outputs[l->g->n_outputs++] = x;
+	return 0;
+}
+
+int ox_outputs(struct ox *l)
+{
+	onnx_graph *g = l->f.m->graph;
+
+	l->g->outputs = ox_alloc(l, (int64_t)g->n_output, sizeof *l->g->outputs);
+	if (!l->g->outputs)
+		return l->err;
+	for (size_t i = 0; i < g->n_output; i++) {
+		const char *name = g->output[i]->name ? g->output[i]->name : "";
+		int v = ox_value_find(l, name);
+		if (v < 0 || !l->values[v].t.dtype)
+			return ox_fail(l, -EINVAL, "output \"%.60s\" is not computed", name);
+		int err = output(l, &l->values[v]);
+		if (err < 0)
+			return err;
+	}
+	return 0;
+}

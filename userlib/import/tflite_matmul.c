@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * BATCH_MATMUL: [...,M,K] by [...,K,N] as TOSA's MATMUL over flattened batches.
+ * Either matrix may be stored transposed. One of the two may have a single
+ * batch for all of the other's.
+ *
+ * int16 by constant int8, which TOSA's MATMUL has not, is a 1x1 convolution
+ * with the columns as output channels, perhaps with a scale each.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "tflite_lower.h"
+
+struct product {
+	struct tfl_quant a, b, y;
+	int64_t batches[2], m, k, n;
+	int adj[2];
+};
+
+/* x [...,R,C] as [batches,R,C], transposed where that is how it is stored. */
+static int matrix(struct tfl_lower *l, int x, int64_t batches, int64_t rows, int64_t columns, bool transposed)
+{
+	weft_attr a = { .perm = { { 0, 2, 1 } } };
+	weft_dtype t = l->g->tensors[x].t.dtype;
+
+	x = tfl_reshape(l, x, 3, (int64_t[]){ batches, transposed ? columns : rows, transposed ? rows : columns });
+	if (x < 0 || !transposed)
+		return x;
+	return tfl_step(l, WEFT_OP_TRANSPOSE, &a, &x, 1, t, 3, (int64_t[]){ batches, rows, columns }, false);
+}
+
+static int extents(struct tfl_lower *l, const weft_tensor *a, const weft_tensor *b, struct product *p)
+{
+	if (a->rank < 2 || b->rank < 2 || l->y.rank < 2)
+		return tfl_fail(l, -EINVAL, "ranks %d and %d into %d", a->rank, b->rank, l->y.rank);
+	p->m = a->dim[a->rank - (p->adj[0] ? 1 : 2)];
+	p->k = a->dim[a->rank - (p->adj[0] ? 2 : 1)];
+	p->n = b->dim[b->rank - (p->adj[1] ? 2 : 1)];
+	int64_t k = b->dim[b->rank - (p->adj[1] ? 1 : 2)], total = weft_tensor_elements(&l->y);
+	p->batches[0] = weft_tensor_elements(a) / (p->m * p->k);
+	p->batches[1] = weft_tensor_elements(b) / (k * p->n);
+	int64_t most = p->batches[0] > p->batches[1] ? p->batches[0] : p->batches[1];
+	if (k != p->k || total % (p->m * p->n) || total / (p->m * p->n) != most || l->y.dim[l->y.rank - 1] != p->n ||
+	    l->y.dim[l->y.rank - 2] != p->m)
+		return tfl_fail(l, -EINVAL, "%lldx%lld by %lldx%lld into %lld elements", (long long)p->m, (long long)p->k,
+		                (long long)k, (long long)p->n, (long long)total);
+	if (p->batches[0] == p->batches[1] || p->batches[1] == 1)
+		return 0;
+	if (p->batches[0] != 1)
+		return tfl_fail(l, -ENOTSUP, "%lld by %lld batches", (long long)p->batches[0], (long long)p->batches[1]);
+	return 0;
+}
+
+/* Batches side by side: equal in both, or the rows of all of them below each other. */
+static int align(struct tfl_lower *l, struct product *p, int x[2])
+{
+	weft_attr a = { .tile = { { (int32_t)p->batches[1], 1, 1 } } };
+	weft_dtype t = l->g->tensors[x[0]].t.dtype;
+
+	if (p->batches[1] == 1) {
+		p->m *= p->batches[0];
+		p->batches[0] = 1;
+		x[0] = tfl_reshape(l, x[0], 3, (int64_t[]){ 1, p->m, p->k });
+	} else if (p->batches[0] == 1) {
+		p->batches[0] = p->batches[1];
+		x[0] = tfl_step(l, WEFT_OP_TILE, &a, x, 1, t, 3, (int64_t[]){ p->batches[1], p->m, p->k }, false);
+	}
+	return x[0] < 0 ? x[0] : 0;
+}
+
+static int finish(struct tfl_lower *l, int y, int64_t n, const struct tfl_factor *f)
+{
+	if (y >= 0)
+		y = tfl_requantise(l, y, n, f, TFL_NONE, false);
+	return y < 0 ? y : tfl_step(l, WEFT_OP_RESHAPE, NULL, &y, 1, l->y.dtype, l->y.rank, l->y.dim, true);
+}
+
+static int multiply(struct tfl_lower *l, struct product *p, int x[2])
+{
+	weft_attr a = { .matmul = { .a_zp = p->a.zp, .b_zp = p->b.zp } };
+	weft_dtype acc = p->a.t == WEFT_INT16 ? WEFT_INT48 : WEFT_INT32;
+	struct tfl_factor f;
+	int err;
+
+	if ((x[0] = matrix(l, x[0], p->batches[0], p->m, p->k, p->adj[0])) < 0 ||
+	    (x[1] = matrix(l, x[1], p->batches[1], p->k, p->n, p->adj[1])) < 0)
+		return x[0] < 0 ? x[0] : x[1];
+	if ((err = align(l, p, x)) ||
+	    (err = tfl_factor(l, (double)p->a.scale * (double)p->b.scale / (double)p->y.scale, &f)))
+		return err;
+	return finish(l, tfl_step(l, WEFT_OP_MATMUL, &a, x, 2, acc, 3, (int64_t[]){ p->batches[0], p->m, p->n }, false), 1, &f);
+}
+
+/* Constant [K,N] or, stored transposed, [N,K] as weights [N,1,1,K]. */
+static int columns(struct tfl_lower *l, const struct product *p)
+{
+	int w = tfl_const_as(l, 1, 4, (int64_t[]){ p->n, 1, 1, p->k });
+
+	if (w < 0 || p->adj[1])
+		return w;
+	int8_t *data = tfl_alloc(l, p->n * p->k, 1);
+	if (!data)
+		return l->err;
+	const int8_t *from = l->g->tensors[w].t.data;
+	for (int64_t i = 0; i < p->n; i++)
+		for (int64_t j = 0; j < p->k; j++)
+			data[i * p->k + j] = from[j * p->n + i];
+	return tfl_data(l, "weights", WEFT_INT8, 4, (int64_t[]){ p->n, 1, 1, p->k }, data);
+}
+
+static int by_weights(struct tfl_lower *l, struct product *p, int x)
+{
+	weft_attr a = { .conv = { .stride = { 1, 1 }, .dilation = { 1, 1 }, .acc = WEFT_INT48 } };
+	const struct tfl_tensor *w = tfl_file_tensor(l, tfl_operand(l, 1));
+	struct tfl_weights wq;
+	bool narrow;
+
+	if (p->batches[1] != 1 || w->type != TFL_INT8)
+		return tfl_fail(l, -ENOTSUP, "int16 by %lld batches of type %d", (long long)p->batches[1], w->type);
+	int axis = w->scale.n > 1 ? (int)w->shape.n - (p->adj[1] ? 2 : 1) : 0;
+	int err = tfl_weight_factors(l, axis, p->n, p->a.scale, p->y.scale, false, &wq);
+	if (err)
+		return err;
+	int64_t m = p->batches[0] * p->m;
+	int y = matrix(l, x, p->batches[0], p->m, p->k, p->adj[0]), iw = y < 0 ? y : columns(l, p);
+	int ib = iw < 0 ? iw : tfl_bias(l, 2, p->n, WEFT_INT48, &narrow);
+	if (ib >= 0 && (y = tfl_reshape(l, y, 4, (int64_t[]){ m, 1, 1, p->k })) >= 0)
+		y = tfl_step(l, WEFT_OP_CONV2D, &a, (int[]){ y, iw, ib }, 3, WEFT_INT48, 4, (int64_t[]){ m, 1, 1, p->n }, false);
+	y = ib < 0 ? ib : finish(l, y, wq.n, wq.f);
+	free(wq.f);
+	return y;
+}
+
+int tfl_lower_batch_matmul(struct tfl_lower *l)
+{
+	struct product p = { .m = 0 };
+	weft_tensor b;
+	int x[2], err, i;
+
+	if ((err = tfl_option(l, OPTIONS_BATCH_MATMUL, MATMUL_ADJ_X, 1, 0, &p.adj[0])) ||
+	    (err = tfl_option(l, OPTIONS_BATCH_MATMUL, MATMUL_ADJ_Y, 1, 0, &p.adj[1])) ||
+	    (err = tfl_need_result(l, TFL_Q8_16, &p.y)))
+		return err;
+	if ((x[0] = tfl_quant_value(l, 0, TFL_Q8_16, &p.a)) < 0)
+		return x[0];
+	if (tfl_has(l, 2))
+		return tfl_fail(l, -EINVAL, "three operands");
+	if ((i = tfl_operand(l, 1)) < 0 || (err = tfl_shape(l, i, &b)) ||
+	    (err = extents(l, &l->g->tensors[x[0]].t, &b, &p)))
+		return i < 0 ? i : err;
+	if (p.a.t != p.y.t)
+		return tfl_fail(l, -ENOTSUP, "%s into %s", weft_dtype_name(p.a.t), weft_dtype_name(p.y.t));
+	if (p.a.t == WEFT_INT16 && b.dtype == WEFT_INT8 && tfl_is_const(l, 1))
+		return by_weights(l, &p, x[0]);
+	if ((x[1] = tfl_quant_value(l, 1, TFL_Q8_16, &p.b)) < 0)
+		return x[1];
+	if (p.b.t != p.a.t)
+		return tfl_fail(l, -ENOTSUP, "%s by %s", weft_dtype_name(p.a.t), weft_dtype_name(p.b.t));
+	return multiply(l, &p, x);
+}

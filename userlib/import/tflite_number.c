@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Operators around quantised networks: CAST, ARG_MAX, ARG_MIN, and arithmetic
+ * of int32 and float32 on indices and coordinates.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "tflite_lower.h"
+
+static bool is_plain_int(weft_dtype t)
+{
+	return t == WEFT_INT8 || t == WEFT_INT16 || t == WEFT_INT32;
+}
+
+/* The operand as numbers: uint8 is not moved by 128 here. */
+static int number(struct tfl_lower *l, int k)
+{
+	int i = tfl_operand(l, k);
+
+	if (i < 0 || tfl_file_tensor(l, i)->type != TFL_UINT8)
+		return i < 0 ? i : tfl_value(l, k);
+	if (l->raw[i] >= 0)
+		return l->raw[i];
+	int x = tfl_value(l, k);
+	return x < 0 ? x : tfl_widen(l, x, -128, 0);
+}
+
+int tfl_lower_cast(struct tfl_lower *l)
+{
+	int x = number(l, 0);
+
+	if (x < 0)
+		return x;
+	weft_tensor t = l->g->tensors[x].t;
+	weft_dtype to = l->y.dtype;
+	if (tfl_file_tensor(l, l->i_y)->type == TFL_UINT8) {
+		if (!l->is_output[l->i_y])
+			return tfl_fail(l, -ENOTSUP, "to uint8 within the network");
+		to = WEFT_UINT8;
+	}
+	weft_opcode op = to == t.dtype ? WEFT_OP_IDENTITY : is_plain_int(to) && is_plain_int(t.dtype) ? WEFT_OP_CAST
+	                                                                                              : WEFT_OP_TFL_CAST;
+	return tfl_step(l, op, NULL, &x, 1, to, t.rank, t.dim, true);
+}
+
+/* TOSA has no ARGMIN: of the complement, -1 - x, which keeps the first of equals first. */
+static int complement(struct tfl_lower *l, int x)
+{
+	weft_tensor t = l->g->tensors[x].t;
+
+	if (!is_plain_int(t.dtype))
+		return tfl_fail(l, -ENOTSUP, "%s is not supported", weft_dtype_name(t.dtype));
+	return tfl_step(l, WEFT_OP_BITWISE_NOT, NULL, &x, 1, t.dtype, t.rank, t.dim, false);
+}
+
+int tfl_lower_arg_max(struct tfl_lower *l)
+{
+	weft_attr a = { .axis = { 0 } };
+	int64_t axis, dim[WEFT_MAX_RANK];
+	int x = tfl_value(l, 0), n = x < 0 ? x : tfl_ints(l, 1, 1, &axis);
+
+	if (n < 0)
+		return n;
+	weft_tensor t = l->g->tensors[x].t;
+	if (n != 1 || axis < -t.rank || axis >= t.rank)
+		return tfl_fail(l, -EINVAL, "axis %lld of rank %d", (long long)(n ? axis : 0), t.rank);
+	if (t.dtype != WEFT_INT8 && t.dtype != WEFT_INT16)
+		return tfl_fail(l, -ENOTSUP, "%s is not supported", weft_dtype_name(t.dtype));
+	a.axis.axis = (int32_t)(axis < 0 ? axis + t.rank : axis);
+	for (int i = 0; i < t.rank - 1; i++)
+		dim[i] = t.dim[i < a.axis.axis ? i : i + 1];
+	if (l->op->code == TFL_ARG_MIN && (x = complement(l, x)) < 0)
+		return x;
+	bool wide = l->y.dtype == WEFT_INT64;
+	x = tfl_step(l, WEFT_OP_ARGMAX, &a, &x, 1, WEFT_INT32, t.rank - 1, dim, !wide);
+	return x < 0 || !wide ? x : tfl_step(l, WEFT_OP_TFL_CAST, NULL, &x, 1, WEFT_INT64, t.rank - 1, dim, true);
+}
+
+/* Operand k, int32, with the result's rank. */
+static int int_operand(struct tfl_lower *l, int k)
+{
+	int x = tfl_value(l, k);
+
+	if (x < 0)
+		return x;
+	if (l->g->tensors[x].t.dtype != WEFT_INT32 || l->y.dtype != WEFT_INT32)
+		return tfl_fail(l, -ENOTSUP, "operand %d is %s, not int32", k, weft_dtype_name(l->g->tensors[x].t.dtype));
+	return tfl_match_rank(l, x, l->y.rank);
+}
+
+/* Divisors are constants above 0: nothing then traps, and only negative rests count. */
+static int check_divisors(struct tfl_lower *l)
+{
+	int i = tfl_operand(l, 1);
+	weft_tensor t;
+	int err = i < 0 ? i : tfl_shape(l, i, &t);
+
+	if (err)
+		return err;
+	int64_t n = weft_tensor_elements(&t), *v = n <= 65536 ? tfl_alloc(l, n, sizeof *v) : NULL;
+	if (!v)
+		return n <= 65536 ? l->err : tfl_fail(l, -ENOTSUP, "%lld divisors", (long long)n);
+	err = tfl_ints(l, 1, 65536, v);
+	for (int64_t k = 0; k < n && err >= 0; k++)
+		if (v[k] < 1)
+			err = tfl_fail(l, -ENOTSUP, "divisor %lld < 1", (long long)v[k]);
+	free(v);
+	return err < 0 ? err : 0;
+}
+
+/* a/b cut off, the rest a - q*b, and whether that is negative as 0 or 1. */
+int tfl_lower_floor_div(struct tfl_lower *l)
+{
+	weft_attr mul = { .mul = { 0 } };
+	int err = check_divisors(l), a = err ? err : int_operand(l, 0), b = a < 0 ? a : int_operand(l, 1), q, y;
+	bool mod = l->op->code == TFL_FLOOR_MOD;
+	int rank = l->y.rank;
+	const int64_t *dim = l->y.dim;
+
+	if (b < 0)
+		return b;
+	if ((q = tfl_step(l, WEFT_OP_INTDIV, NULL, (int[]){ a, b }, 2, WEFT_INT32, rank, dim, false)) < 0 ||
+	    (y = tfl_step(l, WEFT_OP_MUL, &mul, (int[]){ q, b }, 2, WEFT_INT32, rank, dim, false)) < 0 ||
+	    (y = tfl_step(l, WEFT_OP_SUB, NULL, (int[]){ a, y }, 2, WEFT_INT32, rank, dim, false)) < 0)
+		return q < 0 ? q : y;
+	int rest = y, one = 1;
+	int64_t ones[WEFT_MAX_RANK] = { 1, 1, 1, 1, 1, 1, 1, 1 };
+	int32_t *zero = tfl_alloc(l, 1, sizeof *zero);
+	if (!zero)
+		return l->err;
+	*zero = 0;
+	if ((one = tfl_data(l, "zero", WEFT_INT32, rank, ones, zero)) < 0 ||
+	    (y = tfl_step(l, WEFT_OP_GREATER, NULL, (int[]){ one, rest }, 2, WEFT_BOOL, rank, dim, false)) < 0 ||
+	    (y = tfl_step(l, WEFT_OP_TFL_CAST, NULL, &y, 1, WEFT_INT32, rank, dim, false)) < 0)
+		return one < 0 ? one : y;
+	if (!mod)
+		return tfl_step(l, WEFT_OP_SUB, NULL, (int[]){ q, y }, 2, WEFT_INT32, rank, dim, true);
+	y = tfl_step(l, WEFT_OP_MUL, &mul, (int[]){ y, b }, 2, WEFT_INT32, rank, dim, false);
+	return y < 0 ? y : tfl_step(l, WEFT_OP_ADD, NULL, (int[]){ rest, y }, 2, WEFT_INT32, rank, dim, true);
+}
+
+static int need_float(struct tfl_lower *l, int x)
+{
+	if (l->g->tensors[x].t.dtype == WEFT_FP32 && l->y.dtype == WEFT_FP32)
+		return 0;
+	return tfl_fail(l, -ENOTSUP, "%s into %s: only float32 here", weft_dtype_name(l->g->tensors[x].t.dtype),
+	                weft_dtype_name(l->y.dtype));
+}
+
+int tfl_lower_sqrt(struct tfl_lower *l)
+{
+	int x = tfl_value(l, 0), err = x < 0 ? x : need_float(l, x);
+
+	if (err)
+		return err;
+	weft_tensor t = l->g->tensors[x].t;
+	return tfl_step(l, WEFT_OP_TFL_SQRT, NULL, &x, 1, WEFT_FP32, t.rank, t.dim, true);
+}
+
+int tfl_lower_div(struct tfl_lower *l)
+{
+	int x[2], activation, err = tfl_option(l, OPTIONS_DIV, DIV_ACTIVATION, 1, 0, &activation);
+
+	if (err)
+		return err;
+	if (activation)
+		return tfl_fail(l, -ENOTSUP, "activation %d is not supported", activation);
+	for (int k = 0; k < 2; k++) {
+		if ((x[k] = tfl_value(l, k)) < 0)
+			return x[k];
+		if ((err = need_float(l, x[k])))
+			return err;
+		if ((x[k] = tfl_match_rank(l, x[k], l->y.rank)) < 0)
+			return x[k];
+	}
+	return tfl_step(l, WEFT_OP_TFL_DIV, NULL, x, 2, WEFT_FP32, l->y.rank, l->y.dim, true);
+}

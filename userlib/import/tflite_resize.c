@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * RESIZE_NEAREST_NEIGHBOR and RESIZE_BILINEAR.
+ *
+ * TensorFlow Lite finds the nearest element in float32, so the element that it
+ * takes is found here in the same way. Where TOSA's RESIZE takes the same
+ * element everywhere, it is a RESIZE; else one GATHER per axis.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "tflite_lower.h"
+
+#define MAX_EXTENT 16383       /* TOSA's, and more than any real network has */
+
+struct axis {
+	int64_t in, out;
+	bool align, half;
+	int64_t n, d, offset, border;    /* TOSA's; n 0: TOSA cannot */
+};
+
+static int64_t nearest(const struct axis *a, int64_t o)
+{
+	bool align = a->align && a->out > 1;
+	float scale = align ? (float)(a->in - 1) / (float)(a->out - 1) : (float)a->in / (float)a->out;
+	float v = ((float)o + (a->half ? 0.5f : 0.0f)) * scale;
+	int64_t i = (int64_t)(a->align ? roundf(v) : floorf(v));
+
+	return i > a->in - 1 ? a->in - 1 : i;
+}
+
+static int64_t divisor(int64_t a, int64_t b)
+{
+	return b ? divisor(b, a % b) : a;
+}
+
+/* The element that RESIZE takes. */
+static int64_t tosa_nearest(const struct axis *a, int64_t o)
+{
+	int64_t v = o * a->d + a->offset;
+	int64_t i = v >= 0 ? v / a->n : -((a->n - 1 - v) / a->n);
+
+	i += 2 * (v - i * a->n) >= a->n;
+	return i < 0 ? 0 : i > a->in - 1 ? a->in - 1 : i;
+}
+
+/* Numbers that stand for the exact positions; rounding to nearest, so floor is half an element earlier. */
+static void choose(struct axis *a)
+{
+	int64_t in = a->in, out = a->out, g;
+
+	if (a->align && out > 1) {
+		g = divisor(in - 1, out - 1);
+		*a = (struct axis){ in, out, a->align, a->half, (out - 1) / g, (in - 1) / g, 0, 0 };
+		if (a->d < 1)
+			a->n = 0;
+	} else {
+		g = divisor(in, out);
+		a->n = 2 * out / g;
+		a->d = 2 * in / g;
+		a->offset = a->half ? (in - out) / g : -out / g;
+		a->border = (out - 1) * a->d - (in - 1) * a->n + a->offset;
+	}
+	if (a->n > 2048 || a->d >= 16 * a->n || a->offset < -a->n || a->offset >= 16 * a->n || a->border < -16 * a->n ||
+	    a->border >= a->n)
+		a->n = 0;
+	for (int64_t o = 0; a->n && o < out; o++)
+		if (nearest(a, o) != tosa_nearest(a, o))
+			a->n = 0;
+}
+
+/* Elements along axis 1 of x [N,K,C] by their indices. */
+static int pick(struct tfl_lower *l, int x, int64_t n, int64_t c, const struct axis *a)
+{
+	weft_dtype t = l->g->tensors[x].t.dtype;
+	int32_t *v = tfl_alloc(l, n * a->out, sizeof *v);
+
+	if (!v)
+		return l->err;
+	for (int64_t i = 0; i < n * a->out; i++)
+		v[i] = (int32_t)nearest(a, i % a->out);
+	int at = tfl_data(l, "rows", WEFT_INT32, 2, (int64_t[]){ n, a->out }, v);
+	if (at < 0 || (x = tfl_reshape(l, x, 3, (int64_t[]){ n, a->in, c })) < 0)
+		return at < 0 ? at : x;
+	return tfl_step(l, WEFT_OP_GATHER, NULL, (int[]){ x, at }, 2, t, 3, (int64_t[]){ n, a->out, c }, false);
+}
+
+/* x [N,H,W,C], its extents and options into two axes. */
+static int operand(struct tfl_lower *l, int options, int align, int half, struct axis a[2])
+{
+	int64_t size[2];
+	int x = tfl_moved(l, 0), aligned, halved, err;
+
+	if (x < 0)
+		return x;
+	if ((err = tfl_option(l, options, align, 1, 0, &aligned)) || (err = tfl_option(l, options, half, 1, 0, &halved)))
+		return err;
+	if ((err = tfl_ints(l, 1, 2, size)) < 0)
+		return err;
+	weft_tensor t = l->g->tensors[x].t;
+	if (err != 2 || t.rank != 4)
+		return tfl_fail(l, -EINVAL, "%d sizes for rank %d", err, t.rank);
+	if (aligned && halved)
+		return tfl_fail(l, -EINVAL, "corners aligned and pixels centred");
+	for (int i = 0; i < 2; i++) {
+		if (size[i] < 1 || size[i] > MAX_EXTENT || t.dim[1 + i] > MAX_EXTENT)
+			return tfl_fail(l, -ENOTSUP, "from %lld to %lld elements; 1..%d", (long long)t.dim[1 + i], (long long)size[i],
+			                MAX_EXTENT);
+		a[i] = (struct axis){ .in = t.dim[1 + i], .out = size[i], .align = aligned, .half = halved };
+	}
+	return x;
+}
+
+int tfl_lower_resize_nearest(struct tfl_lower *l)
+{
+	struct axis a[2];
+	int x = operand(l, OPTIONS_RESIZE_NEAREST, RESIZE_NEAREST_ALIGN, RESIZE_NEAREST_HALF, a);
+
+	if (x < 0)
+		return x;
+	weft_tensor t = l->g->tensors[x].t;
+	int64_t n = t.dim[0], dim[4] = { n, a[0].out, a[1].out, t.dim[3] };
+	choose(&a[0]);
+	choose(&a[1]);
+	if (a[0].n && a[1].n && (t.dtype == WEFT_INT8 || t.dtype == WEFT_INT16)) {
+		weft_attr r = { .resize = {
+			(int32_t)a[0].n, (int32_t)a[0].d, (int32_t)a[1].n, (int32_t)a[1].d, (int32_t)a[0].offset, (int32_t)a[1].offset,
+			(int32_t)a[0].border, (int32_t)a[1].border, WEFT_RESIZE_NEAREST,
+		} };
+		return tfl_step(l, WEFT_OP_RESIZE, &r, &x, 1, t.dtype, 4, dim, true);
+	}
+	if ((x = pick(l, x, n, t.dim[2] * t.dim[3], &a[0])) < 0 || (x = pick(l, x, n * a[0].out, t.dim[3], &a[1])) < 0)
+		return x;
+	return tfl_step(l, WEFT_OP_RESHAPE, NULL, &x, 1, t.dtype, 4, dim, true);
+}
+
+int tfl_lower_resize_bilinear(struct tfl_lower *l)
+{
+	struct axis a[2];
+	int x = operand(l, OPTIONS_RESIZE_BILINEAR, RESIZE_BILINEAR_ALIGN, RESIZE_BILINEAR_HALF, a);
+
+	if (x < 0)
+		return x;
+	weft_tensor t = l->g->tensors[x].t;
+	if (t.dtype != WEFT_INT8 && t.dtype != WEFT_INT16)
+		return tfl_fail(l, -ENOTSUP, "%s is not supported", weft_dtype_name(t.dtype));
+	weft_attr r = { .tfl_resize = { .align_corners = a[0].align, .half_pixel = a[0].half,
+	                                .raw_uint8 = tfl_file_tensor(l, l->i_y)->type == TFL_UINT8 } };
+	return tfl_step(l, WEFT_OP_TFL_RESIZE_BILINEAR, &r, &x, 1, t.dtype, 4,
+	                (int64_t[]){ t.dim[0], a[0].out, a[1].out, t.dim[3] }, true);
+}

@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Operators that take tensors apart and put them together: SLICE,
+ * STRIDED_SLICE, SPLIT, SPLIT_V, UNPACK, PACK. All but moves are shapes.
+ *
+ * TOSA's SLICE has no strides. Every s-th element along an axis: the axis cut
+ * or padded to n*s elements, folded into n by s, and the first column kept.
+ */
+#include <errno.h>
+
+#include "tflite_lower.h"
+
+/* One axis of a slice: n elements from begin, stride apart; stride < 0 backwards. */
+struct range { int64_t begin, n, stride; };
+
+static int reverse(struct tfl_lower *l, int x, int axis)
+{
+	weft_tensor t = l->g->tensors[x].t;
+	weft_attr a = { .axis = { .axis = axis } };
+
+	return tfl_step(l, WEFT_OP_REVERSE, &a, &x, 1, t.dtype, t.rank, t.dim, false);
+}
+
+/* SLICE to dim from start, unless that is all of x. */
+static int cut(struct tfl_lower *l, int x, const int64_t *start, const int64_t *dim)
+{
+	weft_tensor t = l->g->tensors[x].t;
+	weft_attr a = { .slice = { { 0 } } };
+	bool same = true;
+
+	for (int i = 0; i < t.rank; i++) {
+		a.slice.start[i] = start[i];
+		same = same && dim[i] == t.dim[i];
+	}
+	return same ? x : tfl_step(l, WEFT_OP_SLICE, &a, &x, 1, t.dtype, t.rank, dim, false);
+}
+
+/* Every stride-th of the axis, which has more than (n - 1) * stride elements. */
+static int thin(struct tfl_lower *l, int x, int axis, int64_t n, int64_t stride)
+{
+	weft_tensor t = l->g->tensors[x].t;
+	weft_attr pad = { .pad = { .value = 0 } };
+	int64_t dim[WEFT_MAX_RANK], start[WEFT_MAX_RANK] = { 0 };
+
+	if (t.rank >= WEFT_MAX_RANK || stride > INT32_MAX / 2 || n > INT32_MAX / stride)
+		return tfl_fail(l, -ENOTSUP, "%lld elements %lld apart, rank %d", (long long)n, (long long)stride, t.rank);
+	if (t.dim[axis] < n * stride) {
+		pad.pad.after[axis] = (int32_t)(n * stride - t.dim[axis]);
+		t.dim[axis] = n * stride;
+		x = tfl_step(l, WEFT_OP_PAD, &pad, &x, 1, t.dtype, t.rank, t.dim, false);
+	} else {
+		t.dim[axis] = n * stride;
+		x = cut(l, x, start, t.dim);
+	}
+	if (x < 0)
+		return x;
+	for (int i = 0, k = 0; i < t.rank; i++) {
+		dim[k++] = i == axis ? n : t.dim[i];
+		if (i == axis)
+			dim[k++] = stride;
+	}
+	if ((x = tfl_reshape(l, x, t.rank + 1, dim)) < 0)
+		return x;
+	dim[axis + 1] = 1;
+	if ((x = cut(l, x, start, dim)) < 0)
+		return x;
+	t.dim[axis] = n;
+	return tfl_reshape(l, x, t.rank, t.dim);
+}
+
+/* The ranges of x; what remains has the shape of their counts. */
+static int take(struct tfl_lower *l, int x, const struct range *r)
+{
+	weft_tensor t = l->g->tensors[x].t;
+	int64_t start[WEFT_MAX_RANK], dim[WEFT_MAX_RANK];
+
+	for (int i = 0; i < t.rank && x >= 0; i++) {
+		int64_t step = r[i].stride < 0 ? -r[i].stride : r[i].stride;
+		bool back = r[i].stride < 0 && r[i].n > 1;
+		start[i] = back ? t.dim[i] - 1 - r[i].begin : r[i].begin;
+		dim[i] = (r[i].n - 1) * step + 1;
+		if (back)
+			x = reverse(l, x, i);
+	}
+	x = x < 0 ? x : cut(l, x, start, dim);
+	for (int i = 0; i < t.rank && x >= 0; i++) {
+		int64_t step = r[i].stride < 0 ? -r[i].stride : r[i].stride;
+		if (step > 1 && r[i].n > 1)
+			x = thin(l, x, i, r[i].n, step);
+	}
+	return x;
+}
+
+/* What was taken, in the result's shape and under its name. */
+static int finish(struct tfl_lower *l, int x)
+{
+	weft_tensor t = l->g->tensors[x].t;
+	int64_t n = weft_tensor_elements(&t), m = weft_tensor_elements(&l->y);
+
+	if (n != m)
+		return tfl_fail(l, -EINVAL, "tensor %d: file says %lld elements, operator gives %lld", l->i_y, (long long)m,
+		                (long long)n);
+	return tfl_step(l, WEFT_OP_RESHAPE, NULL, &x, 1, t.dtype, l->y.rank, l->y.dim, true);
+}
+
+int tfl_lower_slice(struct tfl_lower *l)
+{
+	int64_t begin[TFL_MAX_RANK], size[TFL_MAX_RANK];
+	weft_attr a = { .slice = { { 0 } } };
+	int x = tfl_moved(l, 0), n, m;
+
+	if (x < 0)
+		return x;
+	if ((n = tfl_ints(l, 1, TFL_MAX_RANK, begin)) < 0 || (m = tfl_ints(l, 2, TFL_MAX_RANK, size)) < 0)
+		return n < 0 ? n : m;
+	weft_tensor t = l->g->tensors[x].t;
+	if (n != t.rank || m != t.rank)
+		return tfl_fail(l, -EINVAL, "%d starts and %d sizes for rank %d", n, m, t.rank);
+	for (int i = 0; i < t.rank; i++) {
+		if (begin[i] < 0 || begin[i] >= t.dim[i] || size[i] > t.dim[i] - begin[i] || (size[i] < 1 && size[i] != -1))
+			return tfl_fail(l, -EINVAL, "dimension %d: %lld from %lld of %lld", i, (long long)size[i], (long long)begin[i],
+			                (long long)t.dim[i]);
+		a.slice.start[i] = begin[i];
+		t.dim[i] = size[i] < 0 ? t.dim[i] - begin[i] : size[i];
+	}
+	return tfl_step(l, WEFT_OP_SLICE, &a, &x, 1, t.dtype, t.rank, t.dim, true);
+}
+
+struct strided {
+	int64_t begin[TFL_MAX_RANK], end[TFL_MAX_RANK], stride[TFL_MAX_RANK];
+	int n, begin_mask, end_mask, ellipsis, new_axis, shrink, offset;
+};
+
+static int read_strided(struct tfl_lower *l, struct strided *s)
+{
+	int err, n;
+
+	if ((err = tfl_option(l, OPTIONS_STRIDED_SLICE, STRIDED_BEGIN_MASK, 4, 0, &s->begin_mask)) ||
+	    (err = tfl_option(l, OPTIONS_STRIDED_SLICE, STRIDED_END_MASK, 4, 0, &s->end_mask)) ||
+	    (err = tfl_option(l, OPTIONS_STRIDED_SLICE, STRIDED_ELLIPSIS_MASK, 4, 0, &s->ellipsis)) ||
+	    (err = tfl_option(l, OPTIONS_STRIDED_SLICE, STRIDED_NEW_AXIS_MASK, 4, 0, &s->new_axis)) ||
+	    (err = tfl_option(l, OPTIONS_STRIDED_SLICE, STRIDED_SHRINK_MASK, 4, 0, &s->shrink)) ||
+	    (err = tfl_option(l, OPTIONS_STRIDED_SLICE, STRIDED_OFFSET, 1, 0, &s->offset)))
+		return err;
+	if (s->ellipsis || s->new_axis)
+		return tfl_fail(l, -ENOTSUP, "ellipsis and new axes are not supported");
+	if ((s->n = tfl_ints(l, 1, TFL_MAX_RANK, s->begin)) < 0)
+		return s->n;
+	if ((n = tfl_ints(l, 2, TFL_MAX_RANK, s->end)) != s->n || (n = tfl_ints(l, 3, TFL_MAX_RANK, s->stride)) != s->n)
+		return n < 0 ? n : tfl_fail(l, -EINVAL, "%d starts, %d ends or strides", s->n, n);
+	return 0;
+}
+
+static int64_t clip(int64_t v, int64_t lo, int64_t hi)
+{
+	return v < lo ? lo : v > hi ? hi : v;
+}
+
+/* Axis i of extent d, as Python slices. */
+static int strided_axis(struct tfl_lower *l, const struct strided *s, int i, int64_t d, struct range *r)
+{
+	int64_t stride = i < s->n ? s->stride[i] : 1, begin, end;
+	bool open_begin = i >= s->n || (s->begin_mask >> i & 1), open_end = i >= s->n || (s->end_mask >> i & 1);
+
+	if (!stride || stride < -INT32_MAX || stride > INT32_MAX)
+		return tfl_fail(l, -EINVAL, "dimension %d: stride %lld", i, (long long)stride);
+	begin = open_begin ? (stride > 0 ? 0 : d - 1) : s->begin[i] < 0 ? s->begin[i] + d : s->begin[i];
+	begin = stride > 0 ? clip(begin, 0, d) : clip(begin, -1, d - 1);
+	if (i < s->n && (s->shrink >> i & 1)) {
+		*r = (struct range){ begin, 1, 1 };
+		return begin < d && begin >= 0 ? 0 : tfl_fail(l, -EINVAL, "dimension %d: element %lld of %lld", i, (long long)begin,
+		                                              (long long)d);
+	}
+	if (open_end)
+		end = stride > 0 ? d : -1;
+	else
+		end = s->offset ? begin + s->end[i] : s->end[i] < 0 ? s->end[i] + d : s->end[i];
+	end = stride > 0 ? clip(end, 0, d) : clip(end, -1, d - 1);
+	*r = (struct range){ begin, stride > 0 ? (end - begin + stride - 1) / stride : (begin - end - stride - 1) / -stride,
+	                     stride };
+	return r->n > 0 ? 0 : tfl_fail(l, -ENOTSUP, "dimension %d: an empty result", i);
+}
+
+int tfl_lower_strided_slice(struct tfl_lower *l)
+{
+	struct strided s = { .n = 0 };
+	struct range r[WEFT_MAX_RANK];
+	int x = tfl_moved(l, 0), err;
+
+	if (x < 0)
+		return x;
+	if ((err = read_strided(l, &s)))
+		return err;
+	weft_tensor t = l->g->tensors[x].t;
+	if (s.n > t.rank)
+		return tfl_fail(l, -EINVAL, "%d starts for rank %d", s.n, t.rank);
+	for (int i = 0; i < t.rank && !err; i++)
+		err = strided_axis(l, &s, i, t.dim[i], &r[i]);
+	x = err ? err : take(l, x, r);
+	return x < 0 ? x : finish(l, x);
+}
+
+/* Axis from an option or operand, 0..rank-1. */
+static int in_rank(struct tfl_lower *l, int64_t axis, int rank)
+{
+	if (axis < -rank || axis >= rank)
+		return tfl_fail(l, -EINVAL, "axis %lld of rank %d", (long long)axis, rank);
+	return (int)(axis < 0 ? axis + rank : axis);
+}
+
+/* Result k: size elements of x from begin along the axis. */
+static int part(struct tfl_lower *l, int from, int k, int axis, int64_t begin, int64_t size)
+{
+	weft_attr a = { .slice = { { 0 } } };
+	int err = tfl_result(l, k);
+	int x = err ? err : tfl_moved(l, from);
+
+	if (x < 0)
+		return x;
+	weft_tensor t = l->g->tensors[x].t;
+	a.slice.start[axis] = begin;
+	t.dim[axis] = size;
+	return tfl_step(l, WEFT_OP_SLICE, &a, &x, 1, t.dtype, t.rank, t.dim, true);
+}
+
+int tfl_lower_split(struct tfl_lower *l)
+{
+	int n = (int)l->op->out.n, x = tfl_value(l, 1), first = -1;
+	int64_t v[1];
+	int err = x < 0 ? x : tfl_ints(l, 0, 1, v);
+
+	if (err < 0)
+		return err;
+	weft_tensor t = l->g->tensors[x].t;
+	int axis = in_rank(l, v[0], t.rank);
+	if (axis < 0)
+		return axis;
+	if (t.dim[axis] % n)
+		return tfl_fail(l, -EINVAL, "%lld elements in %d parts", (long long)t.dim[axis], n);
+	for (int k = 0; k < n; k++) {
+		int y = part(l, 1, k, axis, t.dim[axis] / n * k, t.dim[axis] / n);
+		if (y < 0)
+			return y;
+		first = k ? first : y;
+	}
+	return first;
+}
+
+int tfl_lower_split_v(struct tfl_lower *l)
+{
+	int64_t size[TFL_MAX_PARTS], v[1], at = 0, open = 0, total = 0;
+	int n = (int)l->op->out.n, x = tfl_value(l, 0), m = x < 0 ? x : tfl_ints(l, 1, TFL_MAX_PARTS, size), first = -1;
+	int err = m < 0 ? m : tfl_ints(l, 2, 1, v);
+
+	if (err < 0)
+		return err;
+	weft_tensor t = l->g->tensors[x].t;
+	int axis = in_rank(l, v[0], t.rank);
+	if (axis < 0)
+		return axis;
+	for (int k = 0; k < m; k++) {
+		open += size[k] == -1;
+		total += size[k] == -1 ? 0 : size[k];
+		if (size[k] < -1 || size[k] > t.dim[axis])
+			total = INT32_MAX;
+	}
+	if (m != n || open > 1 || (open ? total >= t.dim[axis] : total != t.dim[axis]))
+		return tfl_fail(l, -EINVAL, "%d parts of together %lld in %d results, of %lld elements", m, (long long)total, n,
+		                (long long)t.dim[axis]);
+	for (int k = 0; k < n; k++) {
+		int64_t take_n = size[k] < 0 ? t.dim[axis] - total : size[k];
+		int y = part(l, 0, k, axis, at, take_n);
+		if (y < 0)
+			return y;
+		first = k ? first : y;
+		at += take_n;
+	}
+	return first;
+}
+
+int tfl_lower_unpack(struct tfl_lower *l)
+{
+	int n = (int)l->op->out.n, first = -1, option, axis, err;
+
+	for (int k = 0; k < n; k++) {
+		int64_t start[WEFT_MAX_RANK] = { 0 };
+		if ((err = tfl_option(l, OPTIONS_UNPACK, UNPACK_AXIS, 4, 0, &option)) || (err = tfl_result(l, k)))
+			return err;
+		int x = tfl_moved(l, 0);
+		if (x < 0)
+			return x;
+		weft_tensor t = l->g->tensors[x].t;
+		if ((axis = in_rank(l, option, t.rank)) < 0)
+			return axis;
+		if (t.dim[axis] != n)
+			return tfl_fail(l, -EINVAL, "%lld elements into %d results", (long long)t.dim[axis], n);
+		start[axis] = k;
+		t.dim[axis] = 1;
+		x = cut(l, x, start, t.dim);
+		x = x < 0 ? x : finish(l, x);
+		if (x < 0)
+			return x;
+		first = k ? first : x;
+	}
+	return first;
+}
+
+int tfl_lower_pack(struct tfl_lower *l)
+{
+	int n = (int)l->op->in.n, in[WEFT_OP_MAX_INPUTS], axis, err = tfl_option(l, OPTIONS_PACK, PACK_AXIS, 4, 0, &axis);
+	int64_t dim[WEFT_MAX_RANK];
+
+	if (err || (axis = in_rank(l, axis, l->y.rank)) < 0)
+		return err ? err : axis;
+	if (n < 1 || n > WEFT_OP_MAX_INPUTS || n != l->y.dim[axis])
+		return tfl_fail(l, -ENOTSUP, "%d operands, not 1..%d, into %lld", n, WEFT_OP_MAX_INPUTS,
+		                (long long)l->y.dim[axis]);
+	for (int i = 0; i < l->y.rank; i++)
+		dim[i] = i == axis ? 1 : l->y.dim[i];
+	for (int k = 0; k < n; k++) {
+		int x = tfl_moved(l, k);
+		if (x < 0)
+			return x;
+		weft_tensor want = { .rank = l->y.rank };
+		for (int i = 0; i < want.rank; i++)
+			want.dim[i] = dim[i];
+		if (weft_tensor_elements(&l->g->tensors[x].t) != weft_tensor_elements(&want))
+			return tfl_fail(l, -EINVAL, "operand %d has %lld elements, not %lld", k,
+			                (long long)weft_tensor_elements(&l->g->tensors[x].t), (long long)weft_tensor_elements(&want));
+		if ((in[k] = tfl_reshape(l, x, l->y.rank, dim)) < 0)
+			return in[k];
+	}
+	weft_attr a = { .axis = { .axis = axis } };
+	return tfl_step(l, WEFT_OP_CONCAT, &a, in, n, l->y.dtype, l->y.rank, l->y.dim, true);
+}

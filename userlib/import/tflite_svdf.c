@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * SVDF of int8: a dense layer into a memory of int16, then a weighted sum over
+ * each filter's memory.
+ *
+ *   x  [N,I] int8, feature weights [F,I] int8, time weights [F,M] int16,
+ *   bias [U] int32, memory [N,F*M] int16 (a variable), y [N,U] int8, F = U*rank
+ *
+ * new = scale1 * sum w * (x - zx), clipped to int16, is the memory's last
+ * column; y = scale2 * (bias + sum over rank and memory) + zy. The scale
+ * ratios are float32. The memory is zero at the start of every run: with
+ * nothing kept between runs, its older columns are constant.
+ */
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "tflite_lower.h"
+
+struct svdf {
+	struct tfl_quant x, y;
+	float feature, time, state;      /* scales */
+	int64_t n, in, filters, memory, units, rank;
+};
+
+/* Scale of operand k, of a type and a count of elements. */
+static int scale_of(struct tfl_lower *l, int k, int type, int64_t elements, float *scale)
+{
+	int i = tfl_operand(l, k);
+
+	if (i < 0)
+		return i;
+	const struct tfl_tensor *f = tfl_file_tensor(l, i);
+	int64_t n = 1;
+	for (uint32_t d = 0; d < f->shape.n && n > 0 && n <= INT32_MAX; d++)
+		n *= fb_i32_at(&l->m->b, &f->shape, d);
+	if (f->type != type || n != elements)
+		return tfl_fail(l, -ENOTSUP, "operand %d: type %d with %lld elements, not type %d with %lld", k, f->type,
+		                (long long)n, type, (long long)elements);
+	if (f->scale.n != 1 || (f->zero_point.n && fb_i64_at(&l->m->b, &f->zero_point, 0)))
+		return tfl_fail(l, -EINVAL, "operand %d: %u scales, not 1, or a zero point", k, (unsigned)f->scale.n);
+	*scale = fb_f32_at(&l->m->b, &f->scale, 0);
+	if (!isnormal(*scale) || *scale < 0)
+		return tfl_fail(l, -EINVAL, "operand %d: scale %g", k, (double)*scale);
+	return 0;
+}
+
+static int operands(struct tfl_lower *l, struct svdf *s)
+{
+	int activation, rank, err, x;
+	weft_tensor w, t;
+
+	if ((err = tfl_option(l, OPTIONS_SVDF, SVDF_RANK, 4, 0, &rank)) ||
+	    (err = tfl_option(l, OPTIONS_SVDF, SVDF_ACTIVATION, 1, 0, &activation)) ||
+	    (err = tfl_need_result(l, TFL_Q8, &s->y)))
+		return err;
+	if (activation != TFL_NONE && activation != TFL_RELU)
+		return tfl_fail(l, -ENOTSUP, "activation %d is not supported", activation);
+	if ((x = tfl_quant_value(l, 0, TFL_Q8, &s->x)) < 0)
+		return x;
+	int i = tfl_operand(l, 1), k = i < 0 ? i : tfl_operand(l, 2);
+	if (k < 0 || (err = tfl_shape(l, i, &w)) || (err = tfl_shape(l, k, &t)))
+		return k < 0 ? k : err;
+	weft_tensor xt = l->g->tensors[x].t;
+	if (xt.rank != 2 || w.rank != 2 || t.rank != 2 || l->y.rank != 2 || rank < 1 || w.dim[0] % rank ||
+	    w.dim[1] != xt.dim[1] || t.dim[0] != w.dim[0] || l->y.dim[0] != xt.dim[0] || l->y.dim[1] != w.dim[0] / rank ||
+	    xt.dim[0] > INT32_MAX / (t.dim[0] * t.dim[1]))
+		return tfl_fail(l, -EINVAL, "weights %lldx%lld and %lldx%lld for %lld inputs, rank %d", (long long)w.dim[0],
+		                (long long)w.dim[1], (long long)t.dim[0], (long long)t.dim[1], (long long)xt.dim[1], rank);
+	s->n = xt.dim[0];
+	s->in = xt.dim[1];
+	s->filters = w.dim[0];
+	s->memory = t.dim[1];
+	s->rank = rank;
+	s->units = s->filters / rank;
+	if ((err = scale_of(l, 1, TFL_INT8, s->filters * s->in, &s->feature)) ||
+	    (err = scale_of(l, 2, TFL_INT16, s->filters * s->memory, &s->time)) ||
+	    (err = scale_of(l, 4, TFL_INT16, s->n * s->filters * s->memory, &s->state)))
+		return err;
+	return x;
+}
+
+/* The memory's new column: [N,F,1] int16. */
+static int features(struct tfl_lower *l, const struct svdf *s, int x)
+{
+	weft_attr conv = { .conv = { .stride = { 1, 1 }, .dilation = { 1, 1 }, .x_zp = s->x.zp, .acc = WEFT_INT32 } };
+	int32_t *zero = tfl_alloc(l, 1, sizeof *zero);
+	struct tfl_factor f;
+	int err = tfl_factor(l, (double)(s->x.scale * s->feature / s->state), &f), w, b;
+	struct tfl_rescale r = { .to = WEFT_INT16, .rounding = WEFT_DOUBLE_ROUND, .n = 1, .f = &f };
+
+	if (!zero)
+		return l->err;
+	*zero = 0;
+	if ((b = tfl_data(l, "bias", WEFT_INT32, 1, (int64_t[]){ 1 }, zero)) < 0 || err)
+		return err ? err : b;
+	if ((w = tfl_const_as(l, 1, 4, (int64_t[]){ s->filters, 1, 1, s->in })) < 0 ||
+	    (x = tfl_reshape(l, x, 4, (int64_t[]){ s->n, 1, 1, s->in })) < 0 ||
+	    (x = tfl_step(l, WEFT_OP_CONV2D, &conv, (int[]){ x, w, b }, 3, WEFT_INT32, 4,
+	                  (int64_t[]){ s->n, 1, 1, s->filters }, false)) < 0 ||
+	    (x = tfl_rescale(l, x, &r, false)) < 0)
+		return w < 0 ? w : x;
+	return tfl_reshape(l, x, 3, (int64_t[]){ s->n, s->filters, 1 });
+}
+
+/* [N,F,M]: the older columns, zero, and the new one. */
+static int remember(struct tfl_lower *l, const struct svdf *s, int x)
+{
+	int64_t old = s->n * s->filters * (s->memory - 1);
+	weft_attr a = { .axis = { .axis = 2 } };
+
+	if (s->memory == 1)
+		return x;
+	int16_t *zero = tfl_alloc(l, old, sizeof *zero);
+	if (!zero)
+		return l->err;
+	memset(zero, 0, (size_t)old * sizeof *zero);
+	int c = tfl_data(l, "memory", WEFT_INT16, 3, (int64_t[]){ s->n, s->filters, s->memory - 1 }, zero);
+	return c < 0 ? c : tfl_step(l, WEFT_OP_CONCAT, &a, (int[]){ c, x }, 2, WEFT_INT16, 3,
+	                            (int64_t[]){ s->n, s->filters, s->memory }, false);
+}
+
+static int sum_last(struct tfl_lower *l, int x, int64_t a, int64_t b, int64_t c)
+{
+	weft_attr sum = { .axis = { .axis = 2 } };
+
+	if ((x = tfl_reshape(l, x, 3, (int64_t[]){ a, b, c })) < 0 || c == 1)
+		return x;
+	return tfl_step(l, WEFT_OP_REDUCE_SUM, &sum, &x, 1, WEFT_INT32, 3, (int64_t[]){ a, b, 1 }, false);
+}
+
+int tfl_lower_svdf(struct tfl_lower *l)
+{
+	struct svdf s = { .n = 0 };
+	weft_attr mul = { .mul = { 0 } };
+	struct tfl_factor f;
+	int x = operands(l, &s), w, err;
+
+	if (x < 0)
+		return x;
+	if ((x = features(l, &s, x)) < 0 || (x = remember(l, &s, x)) < 0)
+		return x;
+	if ((w = tfl_const_as(l, 2, 3, (int64_t[]){ 1, s.filters, s.memory })) < 0)
+		return w;
+	x = tfl_step(l, WEFT_OP_MUL, &mul, (int[]){ x, w }, 2, WEFT_INT32, 3, (int64_t[]){ s.n, s.filters, s.memory }, false);
+	if (x < 0 || (x = sum_last(l, x, s.n, s.filters, s.memory)) < 0 || (x = sum_last(l, x, s.n, s.units, s.rank)) < 0 ||
+	    (x = tfl_reshape(l, x, 2, (int64_t[]){ s.n, s.units })) < 0)
+		return x;
+	if (tfl_has(l, 3)) {
+		if ((w = tfl_const_as(l, 3, 2, (int64_t[]){ 1, s.units })) < 0)
+			return w;
+		if (l->g->tensors[w].t.dtype != WEFT_INT32)
+			return tfl_fail(l, -ENOTSUP, "bias is %s, not int32", weft_dtype_name(l->g->tensors[w].t.dtype));
+		x = tfl_step(l, WEFT_OP_ADD, NULL, (int[]){ x, w }, 2, WEFT_INT32, 2, l->y.dim, false);
+	}
+	if (x < 0 || (err = tfl_factor(l, (double)(s.state * s.time / s.y.scale), &f)))
+		return x < 0 ? x : err;
+	return tfl_requantise(l, x, 1, &f, TFL_NONE, true);
+}

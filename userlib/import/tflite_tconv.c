@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * TRANSPOSE_CONV: operands are the result's shape, weights [OC,KH,KW,IC], the
+ * input, and perhaps a bias.
+ *
+ * TFLite pads as the convolution from the result to the input would: input
+ * element i adds to results i*stride - before + k. In TOSA's words the result
+ * is padded by -before, and behind by what the stated extent needs.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "tflite_lower.h"
+
+struct tconv {
+	struct tfl_quant x, y;
+	struct tfl_weights w;
+	int padding, stride[2], activation;
+	weft_dtype acc;
+	weft_tensor wt;
+};
+
+static int operands(struct tfl_lower *l, struct tconv *c)
+{
+	int err = tfl_need_result(l, TFL_Q8_16, &c->y), x = err ? err : tfl_quant_value(l, 2, TFL_Q8_16, &c->x), i_w;
+
+	if (x < 0)
+		return x;
+	if (c->x.t != c->y.t)
+		return tfl_fail(l, -ENOTSUP, "%s into %s", weft_dtype_name(c->x.t), weft_dtype_name(c->y.t));
+	if ((i_w = tfl_operand(l, 1)) < 0 || (err = tfl_shape(l, i_w, &c->wt)))
+		return i_w < 0 ? i_w : err;
+	weft_tensor t = l->g->tensors[x].t;
+	if (t.rank != 4 || c->wt.rank != 4 || l->y.rank != 4 || c->wt.dim[3] != t.dim[3])
+		return tfl_fail(l, -EINVAL, "ranks %d, %d and %d, not 4, or %lld weight channels for %lld", t.rank, c->wt.rank,
+		                l->y.rank, (long long)c->wt.dim[3], (long long)t.dim[3]);
+	if (c->wt.dtype != WEFT_INT8)
+		return tfl_fail(l, -ENOTSUP, "weights are %s, not int8", weft_dtype_name(c->wt.dtype));
+	c->acc = c->x.t == WEFT_INT16 ? WEFT_INT48 : WEFT_INT32;
+	return x;
+}
+
+/* A constant shape operand says what the result's tensor says. */
+static int check_shape(struct tfl_lower *l)
+{
+	int64_t v[4];
+
+	if (!tfl_is_const(l, 0))
+		return 0;
+	int n = tfl_ints(l, 0, 4, v);
+	for (int i = 0; i < n; i++)
+		if (i < l->y.rank && v[i] != l->y.dim[i])
+			n = tfl_fail(l, -EINVAL, "tensor %d: file says dimension %d is %lld, operand 0 %lld", l->i_y, i,
+			             (long long)l->y.dim[i], (long long)v[i]);
+	return n < 0 ? n : 0;
+}
+
+static int paddings(struct tfl_lower *l, const struct tconv *c, const int64_t *x, int32_t pad[4])
+{
+	for (int i = 0; i < 2; i++) {
+		struct tfl_window w;
+		int64_t k = c->wt.dim[1 + i], stride = c->stride[i], out = l->y.dim[1 + i];
+		int err = tfl_window(l, c->padding, out, k, stride, 1, &w);
+		if (err)
+			return err;
+		int64_t after = out - (x[1 + i] - 1) * stride - k + w.before;
+		if (w.before >= k || after <= -k || after > INT32_MAX / 2)
+			return tfl_fail(l, -ENOTSUP, "axis %d: %lld elements, kernel %lld, stride %lld into %lld", i,
+			                (long long)x[1 + i], (long long)k, (long long)stride, (long long)out);
+		pad[2 * i] = -w.before;
+		pad[2 * i + 1] = (int32_t)after;
+	}
+	return 0;
+}
+
+static int tconv_operator(struct tfl_lower *l, const struct tconv *c, int x, const int32_t pad[4])
+{
+	int64_t oc = c->wt.dim[0], dim[4] = { l->g->tensors[x].t.dim[0], l->y.dim[1], l->y.dim[2], oc };
+	weft_attr a = { .conv = { .pad = { pad[0], pad[1], pad[2], pad[3] }, .stride = { c->stride[0], c->stride[1] },
+	                          .dilation = { 1, 1 }, .x_zp = c->x.zp, .w_zp = c->w.zp, .acc = c->acc } };
+	bool narrow;
+	int w = tfl_const_as(l, 1, 4, c->wt.dim), b = w < 0 ? w : tfl_bias(l, 3, oc, c->acc, &narrow);
+
+	if (b < 0)
+		return b;
+	int y = tfl_step(l, WEFT_OP_TRANSPOSE_CONV2D, &a, (int[]){ x, w, b }, 3, c->acc, 4, dim, false);
+	if (y >= 0 && narrow)
+		y = tfl_narrow(l, y);
+	return y < 0 ? y : tfl_requantise(l, y, c->w.n, c->w.f, c->activation, true);
+}
+
+int tfl_lower_transpose_conv(struct tfl_lower *l)
+{
+	struct tconv c = { 0 };
+	int32_t pad[4];
+	int x, err;
+
+	if ((err = tfl_option(l, OPTIONS_TRANSPOSE_CONV, TCONV_PADDING, 1, 0, &c.padding)) ||
+	    (err = tfl_option(l, OPTIONS_TRANSPOSE_CONV, TCONV_STRIDE_H, 4, 0, &c.stride[0])) ||
+	    (err = tfl_option(l, OPTIONS_TRANSPOSE_CONV, TCONV_STRIDE_W, 4, 0, &c.stride[1])) ||
+	    (err = tfl_option(l, OPTIONS_TRANSPOSE_CONV, TCONV_ACTIVATION, 1, 0, &c.activation)))
+		return err;
+	if ((x = operands(l, &c)) < 0)
+		return x;
+	if ((err = check_shape(l)) || (err = paddings(l, &c, l->g->tensors[x].t.dim, pad)) ||
+	    (err = tfl_weight_factors(l, 0, c.wt.dim[0], c.x.scale, c.y.scale, false, &c.w)))
+		return err;
+	int y = tconv_operator(l, &c, x, pad);
+	free(c.w.f);
+	return y;
+}

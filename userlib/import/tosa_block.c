@@ -1,0 +1,658 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One block to one graph. Operators are put in an order in which every value
+ * exists before it is used; a file that is in such an order keeps it. A block
+ * that COND_IF or WHILE_LOOP names becomes a sub-graph once, whoever names it.
+ *
+ * Of other blocks a block may use constants, shapes and variables by name,
+ * nothing that is computed there.
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tosa_lower.h"
+
+#define MAX_PORTS 1024
+
+int tosa_fail(struct tosa_lower *l, int err, const char *format, ...)
+{
+	const struct tosa_block *k = l->s.g && l->s.g != l->outer ? &l->f.blocks[l->s.block] : NULL;
+	int n = 0;
+	va_list ap;
+
+	if (k)
+		n = snprintf(l->msg, WEFT_MSG, "block \"%.*s\" ", (int)(k->name.n < 40 ? k->name.n : 40), k->name.p);
+	if (l->op)
+		n += snprintf(l->msg + n, WEFT_MSG - (size_t)n, "operator %d %s: ", l->i_op,
+		              l->op->code > 0 && l->op->code < TOSA_N_CODES ? weft_op_name(tosa_infos[l->op->code].op) : "?");
+	va_start(ap, format);
+	vsnprintf(l->msg + n, WEFT_MSG - (size_t)n, format, ap);
+	va_end(ap);
+	for (char *p = l->msg; *p; p++)
+		if (*p < ' ' || *p > '~')
+			*p = '?';
+	return err;
+}
+
+/* ---- tensors of the graph ---- */
+
+/* Take t (and its data) into the graph under the file tensor's name. */
+static int add_tensor(struct tosa_lower *l, struct tosa_name name, weft_tensor *t)
+{
+	char own[TOSA_MAX_NAME + 1];
+
+	memcpy(own, name.p, name.n);
+	own[name.n] = '\0';
+	for (char *p = own; p < own + name.n; p++)
+		if (*p < ' ' || *p > '~')
+			*p = '?';
+	l->room -= 3 * (int64_t)sizeof(struct weft_gtensor) + (int64_t)name.n + 32;
+	if (!t->data)
+		l->activations -= (int64_t)weft_tensor_bytes(t);
+	if (l->room < 0 || l->activations < 0) {
+		free(t->data);
+		return tosa_fail(l, -EINVAL, "tensors take more memory than allowed");
+	}
+	int i = weft_graph_const(l->s.g, own, t->dtype, t->rank, t->dim, t->data);
+	return i < 0 ? tosa_fail(l, -ENOMEM, "out of memory") : i;
+}
+
+/* A new graph tensor for a file tensor that is computed or an input. */
+static int declare(struct tosa_lower *l, int tensor)
+{
+	weft_tensor t;
+	int err = tosa_declared(l, tensor, &t);
+
+	if (err)
+		return err;
+	int i = add_tensor(l, l->f.tensors[tensor].name, &t);
+	if (i >= 0)
+		l->gt[tensor] = i;
+	return i;
+}
+
+static bool is_local(const struct tosa_lower *l, int tensor)
+{
+	const struct tosa_block *k = &l->f.blocks[l->s.block];
+
+	return tensor >= k->tensor && tensor < k->tensor + k->n_tensors;
+}
+
+int tosa_value(struct tosa_lower *l, int tensor)
+{
+	const struct tosa_tensor *ft = &l->f.tensors[tensor];
+	weft_tensor t;
+	int err;
+
+	if (is_local(l, tensor) && l->gt[tensor] >= 0)
+		return l->gt[tensor];
+	if (!ft->data || ft->variable)
+		return tosa_fail(l, -EINVAL, "nothing gives \"%.*s\" a value", (int)(ft->name.n < 40 ? ft->name.n : 40), ft->name.p);
+	if ((err = tosa_const(l, tensor, &t)))
+		return err;
+	int i = add_tensor(l, ft->name, &t);
+	if (i >= 0 && is_local(l, tensor))
+		l->gt[tensor] = i;
+	return i;
+}
+
+/* A shape as an int64 constant: only where it is an output. */
+static int shape_value(struct tosa_lower *l, int shape)
+{
+	const struct tosa_shape *s = &l->f.shapes[shape];
+	weft_tensor t = { .dtype = WEFT_INT64, .rank = 1, .dim = { s->rank, 1, 1, 1, 1, 1, 1, 1 } };
+
+	if (s->rank < 1)
+		return tosa_fail(l, -ENOTSUP, "a shape of rank 0 as an output");
+	l->room -= 8 * s->rank;
+	t.data = l->room < 0 ? NULL : malloc((size_t)s->rank * 8);
+	if (!t.data)
+		return tosa_fail(l, -ENOMEM, "out of memory");
+	for (uint32_t i = 0; i < s->data.n; i++)
+		((int64_t *)t.data)[i] = fb_i64_at(&l->f.b, &s->data, i);
+	return add_tensor(l, s->name, &t);
+}
+
+/* ---- operators ---- */
+
+static int emit(struct tosa_lower *l, weft_opcode op, const weft_attr *a, const int *in, int n_in, const int *out, int n_out)
+{
+	l->room -= 3 * (int64_t)sizeof(struct weft_gop) + 4 * (n_in + n_out) + 64;
+	if (l->room < 0)
+		return tosa_fail(l, -EINVAL, "operators take more memory than allowed");
+	int i = weft_graph_op(l->s.g, op, a, l->src, in, n_in, out, n_out);
+	if (i == -EINVAL)
+		return tosa_fail(l, -EINVAL, "%d operands and %d results", n_in, n_out);
+	if (i < 0)
+		return tosa_fail(l, -ENOMEM, "out of memory");
+	l->s.g->srcs[l->src].out = out[0];
+	return 0;
+}
+
+/* Variable of a file tensor: declared, or -1 after failing. */
+static int variable_of(struct tosa_lower *l, int tensor)
+{
+	if (l->var[tensor] >= 0)
+		return l->var[tensor];
+	/* Another block's tensor for the same variable. */
+	const struct tosa_entry *e = tosa_find(&l->consts, l->f.tensors[tensor].name);
+	if (e && !e->is_shape && l->var[e->index] >= 0)
+		return l->var[e->index];
+	return tosa_fail(l, -EINVAL, "variable is not declared before");
+}
+
+static int new_variable(struct tosa_lower *l, int tensor)
+{
+	const struct tosa_tensor *ft = &l->f.tensors[tensor];
+	char name[TOSA_MAX_NAME + 1];
+	weft_tensor t;
+	int err = ft->data ? tosa_const(l, tensor, &t) : tosa_declared(l, tensor, &t);
+
+	if (err)
+		return err;
+	struct tosa_name n = ft->variable_name.n ? ft->variable_name : ft->name;
+	memcpy(name, n.p, n.n);
+	name[n.n] = '\0';
+	l->room -= 3 * (int64_t)sizeof(struct weft_gvar) + (int64_t)n.n + 32;
+	l->activations -= (int64_t)weft_tensor_bytes(&t);
+	if (l->room < 0 || l->activations < 0) {
+		free(t.data);
+		return tosa_fail(l, -EINVAL, "variables take more memory than allowed");
+	}
+	int i = weft_graph_var(l->outer, name, t.dtype, t.rank, t.dim, t.data);
+	if (i < 0)
+		return tosa_fail(l, -ENOMEM, "out of memory");
+	l->var[tensor] = i;
+	return 0;
+}
+
+/* VARIABLE: its result names a variable tensor. */
+static int declare_variable(struct tosa_lower *l)
+{
+	int t, err = tosa_lookup(l, tosa_string(&l->f, &l->op->out, 0), &t);
+
+	if (err)
+		return err;
+	if (t < 0 || !l->f.tensors[t].variable)
+		return tosa_fail(l, -EINVAL, "result is no variable");
+	weft_dtype type = tosa_dtype(l->f.tensors[t].type);
+	if (type != WEFT_INT8 && type != WEFT_FP16 && type != WEFT_FP32)
+		return tosa_fail(l, -EINVAL, "%s: not a row of its table", weft_dtype_name(type));
+	if (l->var[t] >= 0)
+		return tosa_fail(l, -EINVAL, "variable is declared twice");
+	return new_variable(l, t);
+}
+
+static int read_variable(struct tosa_lower *l, int var_tensor, int out_tensor)
+{
+	int id = variable_of(l, var_tensor);
+	weft_attr a = { .variable = { id } };
+	int y = id < 0 ? id : declare(l, out_tensor);
+
+	return y < 0 ? y : emit(l, WEFT_OP_VARIABLE_READ, &a, NULL, 0, &y, 1);
+}
+
+/* The graph's operator also gives the value that it wrote: an internal tensor. */
+static int write_variable(struct tosa_lower *l, int value_tensor, int var_tensor)
+{
+	int id = variable_of(l, var_tensor);
+	weft_attr a = { .variable = { id } };
+	int x = id < 0 ? id : tosa_value(l, value_tensor);
+
+	if (x < 0)
+		return x;
+	weft_tensor t = l->s.g->tensors[x].t;
+	t.data = NULL;
+	int y = add_tensor(l, (struct tosa_name){ "", 0 }, &t);
+	if (y < 0)
+		return y;
+	l->s.g->tensors[y].internal = true;
+	return emit(l, WEFT_OP_VARIABLE_WRITE, &a, &x, 1, &y, 1);
+}
+
+static int result_tensor(struct tosa_lower *l, uint32_t i, int *t)
+{
+	int err = tosa_lookup(l, tosa_string(&l->f, &l->op->out, i), t);
+
+	if (!err && *t < 0)
+		err = tosa_fail(l, -EINVAL, "result %u is a shape", (unsigned)i);
+	return err;
+}
+
+static bool is_variable(const struct tosa_lower *l, int t)
+{
+	return t >= 0 && l->f.tensors[t].variable;
+}
+
+/*
+ * VARIABLE_READ, VARIABLE_WRITE, and IDENTITY from or to a variable tensor, by
+ * which writers express the same. 1: done, 0: not such an operator.
+ */
+static int variable_op(struct tosa_lower *l)
+{
+	const int n_in = (int)l->op->in.n, n_out = (int)l->op->out.n;
+	int y = -1, err = n_out ? result_tensor(l, 0, &y) : 0;
+
+	if (err)
+		return err;
+	if (l->op->code == TOSA_VARIABLE_READ || (l->op->code == TOSA_IDENTITY && n_in == 1 && is_variable(l, l->in[0]))) {
+		if (n_in != 1 || n_out != 1 || !is_variable(l, l->in[0]) || is_variable(l, y))
+			return tosa_fail(l, -EINVAL, "wants a variable and one result");
+		err = read_variable(l, l->in[0], y);
+	} else if (l->op->code == TOSA_VARIABLE_WRITE && n_in == 2 && !n_out) {
+		int v = is_variable(l, l->in[0]) ? 0 : 1;
+		if (!is_variable(l, l->in[v]) || l->in[1 - v] < 0)
+			return tosa_fail(l, -EINVAL, "wants a variable and a value");
+		err = write_variable(l, l->in[1 - v], l->in[v]);
+	} else if (l->op->code == TOSA_VARIABLE_WRITE || (l->op->code == TOSA_IDENTITY && is_variable(l, y))) {
+		if (n_in != 1 || n_out != 1 || l->in[0] < 0 || !is_variable(l, y))
+			return tosa_fail(l, -EINVAL, "wants a value and a variable");
+		err = write_variable(l, l->in[0], y);
+	} else {
+		return 0;
+	}
+	return err ? err : 1;
+}
+
+static int check_form(struct tosa_lower *l)
+{
+	const struct tosa_op *o = l->op;
+	const struct tosa_info *f;
+
+	if (o->code <= 0 || o->code >= TOSA_N_CODES)
+		return tosa_fail(l, -EINVAL, "code %lld is none of TOSA 1.0, at byte %zu", (long long)o->code, o->at);
+	f = &tosa_infos[o->code];
+	if (o->attr_type != (int)o->code && !(o->attr_type == 0 && f->bare))
+		return tosa_fail(l, -EINVAL, "attributes of kind %d, not %d, at byte %zu", o->attr_type, (int)o->code, o->at);
+	if (o->in.n < (uint32_t)f->in_min || o->in.n > (uint32_t)f->in_max)
+		return tosa_fail(l, -EINVAL, "%u operands, wants %d..%d, at byte %zu", (unsigned)o->in.n, f->in_min, f->in_max, o->at);
+	if (f->n_out >= 0 ? o->out.n != (uint32_t)f->n_out : o->out.n > WEFT_OP_MAX_OUTPUTS)
+		return tosa_fail(l, -EINVAL, "%u results, wants %d, at byte %zu", (unsigned)o->out.n,
+		                 f->n_out < 0 ? WEFT_OP_MAX_OUTPUTS : f->n_out, o->at);
+	return 0;
+}
+
+/* CONST and CONST_SHAPE: only that what they name is there. */
+static int data_node(struct tosa_lower *l)
+{
+	int t, err = tosa_lookup(l, tosa_string(&l->f, &l->op->out, 0), &t);
+
+	if (err)
+		return err;
+	if (l->op->code == TOSA_CONST_SHAPE)
+		return t < 0 ? 0 : tosa_fail(l, -EINVAL, "result is no shape");
+	if (t < 0 || !l->f.tensors[t].data || l->f.tensors[t].variable)
+		return tosa_fail(l, -EINVAL, "result has no data");
+	return 0;
+}
+
+static weft_dtype accumulator(weft_opcode op, const weft_attr *a)
+{
+	switch (op) {
+	case WEFT_OP_AVG_POOL2D: return a->pool.acc;
+	case WEFT_OP_CONV3D: return a->conv3d.acc;
+	case WEFT_OP_CONV2D:
+	case WEFT_OP_DEPTHWISE_CONV2D:
+	case WEFT_OP_TRANSPOSE_CONV2D: return a->conv.acc;
+	default: return 0;
+	}
+}
+
+/* On the heap: attributes of control flow import further blocks, 256 deep. */
+struct operands {
+	int in[WEFT_OP_MAX_INPUTS], out[WEFT_OP_MAX_OUTPUTS];
+	weft_tensor x[WEFT_OP_MAX_INPUTS], y[WEFT_OP_MAX_OUTPUTS];
+	weft_attr a;
+};
+
+/* Operand types, results and attributes into the graph. */
+static int convert_op(struct tosa_lower *l, struct operands *w)
+{
+	const struct tosa_info *f = &tosa_infos[l->op->code];
+	const int n_x = f->n_data < 0 ? (int)l->op->in.n : f->n_data, n_y = (int)l->op->out.n;
+	int *in = w->in, *out = w->out, err;
+	weft_tensor *x = w->x, *y = w->y;
+
+	for (int i = 0; i < n_x; i++) {
+		if (l->in[i] < 0)
+			return tosa_fail(l, -EINVAL, "operand %d is a shape", i);
+		if ((err = tosa_declared(l, l->in[i], &x[i])))
+			return err;
+	}
+	for (int i = 0; i < n_y; i++) {
+		if ((err = result_tensor(l, (uint32_t)i, &out[i])) || (err = tosa_declared(l, out[i], &y[i])))
+			return err;
+	}
+	if ((err = tosa_attr(l, x, n_x, y, &w->a)) ||
+	    (err = tosa_check_types(l, x, n_x, y, n_y, accumulator(f->op, &w->a), f->op == WEFT_OP_RESIZE ? w->a.resize.mode : 0)))
+		return err;
+	for (int i = 0; i < n_x; i++)
+		if ((in[i] = tosa_value(l, l->in[i])) < 0)
+			return in[i];
+	if (f->op == WEFT_OP_TABLE && !l->s.g->tensors[in[1]].t.data)
+		return tosa_fail(l, -ENOTSUP, "the table is not constant; EXT-DYNAMIC is not supported");
+	for (int i = 0; i < n_y; i++)
+		if ((out[i] = declare(l, out[i])) < 0)
+			return out[i];
+	return emit(l, f->op, &w->a, in, n_x, out, n_y);
+}
+
+static int ordinary_op(struct tosa_lower *l)
+{
+	struct operands *w = calloc(1, sizeof *w);
+	int err = w ? convert_op(l, w) : tosa_fail(l, -ENOMEM, "out of memory");
+
+	free(w);
+	return err;
+}
+
+/* The types are already those of the graph: what the file calls int8 may be uint8. */
+static int retype(struct tosa_lower *l, int t, weft_dtype type)
+{
+	weft_tensor *g = &l->s.g->tensors[t].t;
+
+	if (g->dtype != type && weft_dtype_bytes(g->dtype) != weft_dtype_bytes(type))
+		return tosa_fail(l, -EINVAL, "its types are not those of its tensors");
+	g->dtype = type;
+	return 0;
+}
+
+/* One of our own extension operators, as userlib/export writes it. */
+static int custom_op(struct tosa_lower *l)
+{
+	const int n_x = (int)l->op->in.n, n_y = (int)l->op->out.n;
+	weft_dtype types[WEFT_OP_MAX_INPUTS + WEFT_OP_MAX_OUTPUTS];
+	int in[WEFT_OP_MAX_INPUTS], out[WEFT_OP_MAX_OUTPUTS], err;
+	weft_opcode op;
+	weft_attr a;
+
+	if ((err = tosa_custom(l, &op, types, &a)))
+		return err;
+	for (int i = 0; i < n_x; i++)
+		if (l->in[i] < 0)
+			return tosa_fail(l, -EINVAL, "operand %d is a shape", i);
+		else if ((in[i] = tosa_value(l, l->in[i])) < 0)
+			return in[i];
+		else if ((err = retype(l, in[i], types[i])))
+			return err;
+	for (int i = 0; i < n_y; i++)
+		if ((err = result_tensor(l, (uint32_t)i, &out[i])))
+			return err;
+		else if ((out[i] = declare(l, out[i])) < 0)
+			return out[i];
+		else if ((err = retype(l, out[i], types[n_x + i])))
+			return err;
+	return emit(l, op, &a, in, n_x, out, n_y);
+}
+
+static int import_op(struct tosa_lower *l, int i_op)
+{
+	const struct tosa_op *o = &l->f.ops[l->f.blocks[l->s.block].op + i_op];
+	int err;
+
+	l->op = o;
+	l->i_op = i_op;
+	if ((err = check_form(l)))
+		return err;
+	if (o->code == TOSA_CONST || o->code == TOSA_CONST_SHAPE)
+		return data_node(l);
+	if (o->code == TOSA_VARIABLE)
+		return declare_variable(l);
+	for (uint32_t k = 0; k < o->in.n; k++)
+		if ((err = tosa_lookup(l, tosa_string(&l->f, &o->in, k), &l->in[k])))
+			return err;
+	if (o->code == TOSA_CUSTOM && (err = tosa_custom_known(l)))
+		return err;
+	l->room -= 128;
+	l->src = weft_graph_src(l->s.g, i_op, weft_op_name(tosa_infos[o->code].op));
+	if (l->src < 0)
+		return tosa_fail(l, -ENOMEM, "out of memory");
+	err = variable_op(l);
+	if (err)
+		return err < 0 ? err : 0;
+	return o->code == TOSA_CUSTOM ? custom_op(l) : ordinary_op(l);
+}
+
+/* ---- order ---- */
+
+/* Note which operator of the block gives each tensor; every tensor has one origin. */
+static int note_makers(struct tosa_lower *l)
+{
+	const struct tosa_block *k = &l->f.blocks[l->s.block];
+
+	for (int i = 0; i < k->n_ops; i++) {
+		const struct tosa_op *o = &l->f.ops[k->op + i];
+		l->op = o;
+		l->i_op = i;
+		for (uint32_t j = 0; j < o->out.n; j++) {
+			const struct tosa_entry *e = tosa_find(&l->s.names, tosa_string(&l->f, &o->out, j));
+			if (!e && o->code != TOSA_VARIABLE_WRITE && o->code != TOSA_IDENTITY && o->code != TOSA_VARIABLE)
+				return tosa_fail(l, -EINVAL, "result %u is no tensor of its block", (unsigned)j);
+			if (!e || e->is_shape || l->f.tensors[e->index].variable || o->code == TOSA_CONST)
+				continue;
+			if (l->maker[e->index] >= 0 || l->gt[e->index] >= 0 || l->f.tensors[e->index].data)
+				return tosa_fail(l, -EINVAL, "result \"%.*s\" already has a value",
+				                 (int)(e->name.n < 40 ? e->name.n : 40), e->name.p);
+			l->maker[e->index] = i;
+		}
+	}
+	l->op = NULL;
+	return 0;
+}
+
+enum { NEW, OPEN, DONE };
+
+/* The operator that must come before operator i and has not, from operand *at on; -1: none left. */
+static int missing(const struct tosa_lower *l, int i, uint32_t *at, const uint8_t *state)
+{
+	const struct tosa_op *o = &l->f.ops[l->f.blocks[l->s.block].op + i];
+
+	for (; *at < o->in.n; ++*at) {
+		const struct tosa_entry *e = tosa_find(&l->s.names, tosa_string(&l->f, &o->in, *at));
+		if (e && !e->is_shape && l->maker[e->index] >= 0 && state[l->maker[e->index]] != DONE)
+			return l->maker[e->index];
+	}
+	return -1;
+}
+
+struct visit { int op; uint32_t at; };
+
+/* Import operator first, and before it what it needs. The stack holds each operator once. */
+static int import_from(struct tosa_lower *l, int first, uint8_t *state, struct visit *stack)
+{
+	int n = 0;
+
+	stack[n++] = (struct visit){ first, 0 };
+	state[first] = OPEN;
+	while (n) {
+		struct visit *v = &stack[n - 1];
+		int next = missing(l, v->op, &v->at, state);
+		if (next >= 0 && state[next] == OPEN) {
+			l->op = &l->f.ops[l->f.blocks[l->s.block].op + v->op];
+			l->i_op = v->op;
+			return tosa_fail(l, -EINVAL, "needs its own result: the block has a cycle");
+		}
+		if (next >= 0) {
+			state[next] = OPEN;
+			stack[n++] = (struct visit){ next, 0 };
+			continue;
+		}
+		int err = import_op(l, v->op);
+		if (err)
+			return err;
+		state[v->op] = DONE;
+		n--;
+	}
+	return 0;
+}
+
+static int import_ops(struct tosa_lower *l)
+{
+	const int n = l->f.blocks[l->s.block].n_ops;
+	uint8_t *state = calloc((size_t)n + 1, 1);
+	struct visit *stack = malloc(((size_t)n + 1) * sizeof *stack);
+	int err = state && stack ? 0 : tosa_fail(l, -ENOMEM, "out of memory");
+
+	for (int i = 0; i < n && !err; i++)
+		if (state[i] == NEW)
+			err = import_from(l, i, state, stack);
+	free(state);
+	free(stack);
+	return err;
+}
+
+/* ---- inputs and outputs ---- */
+
+static int import_inputs(struct tosa_lower *l)
+{
+	const struct tosa_block *k = &l->f.blocks[l->s.block];
+	weft_graph *g = l->s.g;
+
+	for (uint32_t i = 0; i < k->in.n; i++) {
+		const struct tosa_entry *e = tosa_find(&l->s.names, tosa_string(&l->f, &k->in, i));
+		if (!e || e->is_shape)
+			return tosa_fail(l, -EINVAL, "input %u is no tensor of its block", (unsigned)i);
+		if (l->gt[e->index] >= 0)
+			return tosa_fail(l, -EINVAL, "input %u is an input twice", (unsigned)i);
+		int t = declare(l, e->index);
+		if (t < 0)
+			return t;
+		g->tensors[t].is_input = true;
+		g->inputs[g->n_inputs++] = t;
+	}
+	return 0;
+}
+
+/* An output that is an input, or an output twice, becomes a tensor of its own. */
+static int own_output(struct tosa_lower *l, uint32_t i, int t)
+{
+	weft_graph *g = l->s.g;
+	weft_tensor copy = g->tensors[t].t;
+
+	if (!g->tensors[t].is_input && !g->tensors[t].is_output)
+		return t;
+	copy.data = NULL;
+	struct tosa_name name = tosa_string(&l->f, &l->f.blocks[l->s.block].out, i);
+	int y = add_tensor(l, name, &copy);
+	if (y < 0)
+		return y;
+	g->tensors[y].internal = true;
+	l->src = weft_graph_src(g, l->f.blocks[l->s.block].n_ops + (int)i, "OUTPUT");
+	if (l->src < 0)
+		return tosa_fail(l, -ENOMEM, "out of memory");
+	int err = emit(l, WEFT_OP_IDENTITY, NULL, &t, 1, &y, 1);
+	return err ? err : y;
+}
+
+static int import_outputs(struct tosa_lower *l)
+{
+	const struct tosa_block *k = &l->f.blocks[l->s.block];
+	weft_graph *g = l->s.g;
+
+	l->op = NULL;
+	for (uint32_t i = 0; i < k->out.n; i++) {
+		int what, t, err = tosa_lookup(l, tosa_string(&l->f, &k->out, i), &what);
+		if (err)
+			return err;
+		t = what < 0 ? shape_value(l, -1 - what) : tosa_value(l, what);
+		t = t < 0 ? t : own_output(l, i, t);
+		if (t < 0)
+			return t;
+		g->tensors[t].is_output = true;
+		g->outputs[g->n_outputs++] = t;
+	}
+	return 0;
+}
+
+static int open_block(struct tosa_lower *l)
+{
+	const struct tosa_block *k = &l->f.blocks[l->s.block];
+	weft_graph *g = l->s.g;
+
+	if (k->in.n > MAX_PORTS || k->out.n > MAX_PORTS || !k->out.n)
+		return tosa_fail(l, -EINVAL, "%u inputs and %u outputs; at most %d, and at least one output", (unsigned)k->in.n,
+		                 (unsigned)k->out.n, MAX_PORTS);
+	g->inputs = calloc(k->in.n + 1u, sizeof *g->inputs);
+	g->outputs = calloc(k->out.n + 1u, sizeof *g->outputs);
+	if (!g->inputs || !g->outputs)
+		return tosa_fail(l, -ENOMEM, "out of memory");
+	return tosa_index_block(l, l->s.block, &l->s.names);
+}
+
+int tosa_block(struct tosa_lower *l, int block)
+{
+	int err;
+
+	l->s.block = block;
+	l->op = NULL;
+	if ((err = open_block(l)) || (err = import_inputs(l)) || (err = note_makers(l)) || (err = import_ops(l)))
+		return err;
+	return import_outputs(l);
+}
+
+/* ---- sub-graphs ---- */
+
+/* By the block's name, else the first block of a region of that name; -1: none. */
+static int find_block(const struct tosa_lower *l, struct tosa_name name)
+{
+	const struct tosa_entry *e = tosa_find(&l->blocks, name);
+
+	if (!e)
+		return -1;
+	return e->index < l->f.n_blocks ? e->index : l->f.regions[e->index - l->f.n_blocks].block;
+}
+
+/* With what is under way put aside. */
+static int import_sub(struct tosa_lower *l, int block)
+{
+	struct tosa_lower *save = malloc(sizeof *save);
+	weft_graph *g = weft_graph_new("");
+
+	if (!save || !g) {
+		free(save);
+		weft_graph_free(g);
+		return tosa_fail(l, -ENOMEM, "out of memory");
+	}
+	*save = *l;
+	l->s = (struct tosa_scope){ .g = g };
+	int err = tosa_block(l, block);
+	free(l->s.names.e);
+	l->s = save->s;
+	l->op = save->op;
+	l->i_op = save->i_op;
+	l->src = save->src;
+	memcpy(l->in, save->in, sizeof l->in);
+	free(save);
+	if (err) {
+		weft_graph_free(g);
+		return err;
+	}
+	int i = weft_graph_sub(l->outer, g);
+	return i < 0 ? tosa_fail(l, -ENOMEM, "out of memory") : i;
+}
+
+int tosa_sub(struct tosa_lower *l, struct tosa_name name, struct weft_graph **sub)
+{
+	int b = find_block(l, name);
+
+	if (b < 0)
+		return tosa_fail(l, -EINVAL, "no block is called \"%.*s\"", (int)(name.n < TOSA_NAME_SHOWN ? name.n : TOSA_NAME_SHOWN),
+		                 name.p);
+	if (l->sub[b] == TOSA_SUB_OPEN)
+		return tosa_fail(l, -EINVAL, "block \"%.*s\" contains itself", (int)(name.n < 40 ? name.n : 40), name.p);
+	if (l->sub[b] == TOSA_SUB_NONE) {
+		if (++l->nesting > WEFT_GRAPH_MAX_NESTING)
+			return tosa_fail(l, -EINVAL, "nesting deeper than %d", WEFT_GRAPH_MAX_NESTING);
+		l->sub[b] = TOSA_SUB_OPEN;
+		int i = import_sub(l, b);
+		if (i < 0)
+			return i;
+		l->sub[b] = i;
+		l->nesting--;
+	}
+	*sub = l->outer->subs[l->sub[b]];
+	return 0;
+}

@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tosa_file.h"
+#include "tosa_ids.h"
+
+struct counts {
+	int blocks, tensors, shapes, ops, names;
+};
+
+static void enter(struct fb *b, const char *what, long index)
+{
+	b->what = what;
+	b->index = index;
+}
+
+static int bool_field(const struct fb *b, const struct fb_table *t, int field, bool absent, bool *v)
+{
+	int64_t i;
+	int err = fb_int(b, t, field, 1, false, absent, &i);
+
+	*v = i != 0;
+	return err;
+}
+
+static int name_field(const struct fb *b, const struct fb_table *t, int field, struct tosa_name *name)
+{
+	struct fb_vec v;
+	int err = fb_vector(b, t, field, 1, &v);
+
+	if (err < 0)
+		return err;
+	if (v.n > TOSA_MAX_NAME)
+		return fb_fail(b, v.at, "name of %u bytes > %d", (unsigned)v.n, TOSA_MAX_NAME);
+	*name = (struct tosa_name){ v.n ? (const char *)b->p + v.at : "", v.n };
+	return 0;
+}
+
+/* A vector of strings, each of them read once, so that tosa_string() cannot fail. */
+static int strings_field(const struct fb *b, const struct fb_table *t, int field, struct fb_vec *v, struct counts *n)
+{
+	int err = fb_vector(b, t, field, 4, v);
+
+	if (err < 0)
+		return err;
+	if (v->n > (uint32_t)(TOSA_MAX_NAMES - n->names))
+		return fb_fail(b, v->at, "more than %d names in the file's lists", TOSA_MAX_NAMES);
+	n->names += (int)v->n;
+	for (uint32_t i = 0; i < v->n; i++) {
+		struct fb_vec s;
+		if ((err = fb_vector_string(b, v, i, &s)))
+			return err;
+		if (s.n > TOSA_MAX_NAME)
+			return fb_fail(b, s.at, "name of %u bytes > %d", (unsigned)s.n, TOSA_MAX_NAME);
+	}
+	return 0;
+}
+
+struct tosa_name tosa_string(const struct tosa_file *f, const struct fb_vec *v, uint32_t i)
+{
+	struct fb_vec s = { 0 };
+
+	if (fb_vector_string(&f->b, v, i, &s) || !s.n)
+		return (struct tosa_name){ "", 0 };
+	return (struct tosa_name){ (const char *)f->b.p + s.at, s.n };
+}
+
+static int read_tensor(struct tosa_file *f, const struct fb_vec *v, uint32_t i)
+{
+	struct fb *b = &f->b;
+	struct tosa_tensor *t = &f->tensors[f->n_tensors];
+	struct fb_table table;
+	struct fb_vec data;
+	int64_t type;
+	int err;
+
+	enter(b, "tensor", f->n_tensors);
+	if ((err = fb_vector_table(b, v, i, &table)))
+		return err;
+	t->at = table.at;
+	if ((err = name_field(b, &table, TOSA_TENSOR_NAME, &t->name)) ||
+	    (err = fb_vector(b, &table, TOSA_TENSOR_SHAPE, 4, &t->shape)) < 0 ||
+	    (err = fb_int(b, &table, TOSA_TENSOR_TYPE, 4, false, 0, &type)) ||
+	    (err = fb_vector(b, &table, TOSA_TENSOR_DATA, 1, &data)) < 0 ||
+	    (err = bool_field(b, &table, TOSA_TENSOR_VARIABLE, false, &t->variable)) ||
+	    (err = bool_field(b, &table, TOSA_TENSOR_UNRANKED, false, &t->unranked)) ||
+	    (err = name_field(b, &table, TOSA_TENSOR_VARIABLE_NAME, &t->variable_name)))
+		return err;
+	t->type = type > 0 && type < TOSA_N_TYPES ? (int)type : 0;
+	t->data = data.n ? b->p + data.at : NULL;
+	t->data_len = data.n;
+	f->n_tensors++;
+	return 0;
+}
+
+static int read_shape(struct tosa_file *f, const struct fb_vec *v, uint32_t i)
+{
+	struct fb *b = &f->b;
+	struct tosa_shape *s = &f->shapes[f->n_shapes];
+	struct fb_table table;
+	struct fb_vec bytes;
+	int err;
+
+	enter(b, "shape", f->n_shapes);
+	if ((err = fb_vector_table(b, v, i, &table)))
+		return err;
+	s->at = table.at;
+	if ((err = name_field(b, &table, TOSA_SHAPE_NAME, &s->name)) ||
+	    (err = fb_int(b, &table, TOSA_SHAPE_RANK, 4, false, 0, &s->rank)) ||
+	    (err = fb_vector(b, &table, TOSA_SHAPE_DATA, 1, &bytes)) < 0)
+		return err;
+	if (bytes.n != 8 * s->rank)
+		return fb_fail(b, table.at, "%u bytes for a shape of %lld values", (unsigned)bytes.n, (long long)s->rank);
+	s->data = (struct fb_vec){ bytes.at, (uint32_t)s->rank };
+	f->n_shapes++;
+	return 0;
+}
+
+static int read_op(struct tosa_file *f, const struct fb_vec *v, uint32_t i, struct counts *n)
+{
+	struct fb *b = &f->b;
+	struct tosa_op *o = &f->ops[f->n_ops];
+	struct fb_table table;
+	int64_t type;
+	int err;
+
+	enter(b, "operator", f->n_ops);
+	if ((err = fb_vector_table(b, v, i, &table)))
+		return err;
+	o->at = table.at;
+	if ((err = fb_int(b, &table, TOSA_OP_OP, 4, false, 0, &o->code)) ||
+	    (err = fb_int(b, &table, TOSA_OP_ATTRIBUTE_TYPE, 1, false, 0, &type)) ||
+	    (err = fb_sub(b, &table, TOSA_OP_ATTRIBUTE, &o->attr)) < 0)
+		return err;
+	o->attr_type = (int)type;
+	if (!err)
+		o->attr = (struct fb_table){ .at = table.at };
+	if ((err = strings_field(b, &table, TOSA_OP_INPUTS, &o->in, n)) ||
+	    (err = strings_field(b, &table, TOSA_OP_OUTPUTS, &o->out, n)))
+		return err;
+	f->n_ops++;
+	return 0;
+}
+
+/* What a block contains, as vectors of tables. */
+struct parts {
+	struct fb_vec tensors, shapes, ops;
+};
+
+static int read_parts(const struct fb *b, const struct fb_table *block, struct parts *p)
+{
+	int err;
+
+	if ((err = fb_vector(b, block, TOSA_BLOCK_TENSORS, 4, &p->tensors)) < 0 ||
+	    (err = fb_vector(b, block, TOSA_BLOCK_SHAPES, 4, &p->shapes)) < 0 ||
+	    (err = fb_vector(b, block, TOSA_BLOCK_OPERATORS, 4, &p->ops)) < 0)
+		return err;
+	return 0;
+}
+
+static int read_block(struct tosa_file *f, const struct fb_vec *v, uint32_t i, struct counts *n)
+{
+	struct fb *b = &f->b;
+	struct tosa_block *k = &f->blocks[f->n_blocks];
+	struct fb_table table;
+	struct parts p;
+	int err;
+
+	enter(b, "block", f->n_blocks);
+	if ((err = fb_vector_table(b, v, i, &table)))
+		return err;
+	k->at = table.at;
+	if ((err = name_field(b, &table, TOSA_BLOCK_NAME, &k->name)) || (err = read_parts(b, &table, &p)) ||
+	    (err = strings_field(b, &table, TOSA_BLOCK_INPUTS, &k->in, n)) ||
+	    (err = strings_field(b, &table, TOSA_BLOCK_OUTPUTS, &k->out, n)))
+		return err;
+	k->tensor = f->n_tensors;
+	k->shape = f->n_shapes;
+	k->op = f->n_ops;
+	for (uint32_t j = 0; !err && j < p.tensors.n; j++)
+		err = read_tensor(f, &p.tensors, j);
+	for (uint32_t j = 0; !err && j < p.shapes.n; j++)
+		err = read_shape(f, &p.shapes, j);
+	for (uint32_t j = 0; !err && j < p.ops.n; j++)
+		err = read_op(f, &p.ops, j, n);
+	k->n_tensors = f->n_tensors - k->tensor;
+	k->n_shapes = f->n_shapes - k->shape;
+	k->n_ops = f->n_ops - k->op;
+	f->n_blocks++;
+	return err;
+}
+
+static int count(const struct fb *b, const struct fb_vec *v, const char *what, int *total, int max)
+{
+	if (v->n > (uint32_t)(max - *total))
+		return fb_fail(b, v->at, "more than %d %s", max, what);
+	*total += (int)v->n;
+	return 0;
+}
+
+/* Sizes of all lists, before memory is taken for them. */
+static int count_region(const struct fb *b, const struct fb_table *region, struct counts *n, struct fb_vec *blocks)
+{
+	int err = fb_vector(b, region, TOSA_REGION_BLOCKS, 4, blocks);
+
+	if (err < 0 || (err = count(b, blocks, "blocks", &n->blocks, TOSA_MAX_BLOCKS)))
+		return err;
+	for (uint32_t i = 0; i < blocks->n; i++) {
+		struct fb_table block;
+		struct parts p;
+		if ((err = fb_vector_table(b, blocks, i, &block)) || (err = read_parts(b, &block, &p)) ||
+		    (err = count(b, &p.tensors, "tensors", &n->tensors, TOSA_MAX_TENSORS)) ||
+		    (err = count(b, &p.shapes, "shapes", &n->shapes, TOSA_MAX_TENSORS)) ||
+		    (err = count(b, &p.ops, "operators", &n->ops, TOSA_MAX_OPERATORS)))
+			return err;
+	}
+	return 0;
+}
+
+static int allocate(struct tosa_file *f, const struct counts *n, uint32_t n_regions)
+{
+	f->regions = calloc(n_regions + 1u, sizeof *f->regions);
+	f->blocks = calloc((size_t)n->blocks + 1, sizeof *f->blocks);
+	f->tensors = calloc((size_t)n->tensors + 1, sizeof *f->tensors);
+	f->shapes = calloc((size_t)n->shapes + 1, sizeof *f->shapes);
+	f->ops = calloc((size_t)n->ops + 1, sizeof *f->ops);
+	if (f->regions && f->blocks && f->tensors && f->shapes && f->ops)
+		return 0;
+	fb_fail(&f->b, 0, "out of memory");
+	return -ENOMEM;
+}
+
+static int read_regions(struct tosa_file *f, const struct fb_vec *regions)
+{
+	struct fb *b = &f->b;
+	struct counts n = { 0 };
+	struct fb_table region;
+	struct fb_vec blocks;
+	int err = 0;
+
+	for (uint32_t i = 0; i < regions->n; i++) {
+		enter(b, "region", (long)i);
+		if ((err = fb_vector_table(b, regions, i, &region)) || (err = count_region(b, &region, &n, &blocks)))
+			return err;
+	}
+	if ((err = allocate(f, &n, regions->n)))
+		return err;
+	for (uint32_t i = 0; i < regions->n; i++) {
+		struct tosa_region *r = &f->regions[i];
+		struct counts again = { .names = n.names };
+		enter(b, "region", (long)i);
+		if ((err = fb_vector_table(b, regions, i, &region)) || (err = name_field(b, &region, TOSA_REGION_NAME, &r->name)) ||
+		    (err = count_region(b, &region, &again, &blocks)))
+			return err;
+		r->block = f->n_blocks;
+		for (uint32_t j = 0; !err && j < blocks.n; j++)
+			err = read_block(f, &blocks, j, &n);
+		if (err)
+			return err;
+		r->n_blocks = f->n_blocks - r->block;
+		f->n_regions++;
+	}
+	return 0;
+}
+
+/* Version 1.0.x, and no draft of it. */
+static int check_version(struct fb *b, const struct fb_table *root)
+{
+	struct fb_table v;
+	int64_t major, minor;
+	bool draft;
+	int err = fb_sub(b, root, TOSA_GRAPH_VERSION, &v);
+
+	if (err < 0)
+		return err;
+	if (!err)
+		return fb_fail(b, root->at, "no version");
+	if ((err = fb_int(b, &v, TOSA_VERSION_MAJOR, 4, true, -1, &major)) ||
+	    (err = fb_int(b, &v, TOSA_VERSION_MINOR, 4, true, -1, &minor)) ||
+	    (err = bool_field(b, &v, TOSA_VERSION_DRAFT, true, &draft)))
+		return err;
+	if (major == 1 && minor == 0 && !draft)
+		return 0;
+	fb_fail(b, v.at, "version %lld.%lld%s, not 1.0", (long long)major, (long long)minor, draft ? " draft" : "");
+	return -ENOTSUP;
+}
+
+static int read_all(struct tosa_file *f)
+{
+	struct fb *b = &f->b;
+	struct fb_table root;
+	struct fb_vec regions;
+	int err;
+
+	if (b->len < 8 || memcmp(b->p + 4, "TOSA", 4))
+		return fb_fail(b, 4, "no TOSA identifier");
+	if ((err = fb_root(b, &root)) || (err = check_version(b, &root)) ||
+	    (err = fb_vector(b, &root, TOSA_GRAPH_REGIONS, 4, &regions)) < 0)
+		return err;
+	if (regions.n > TOSA_MAX_REGIONS)
+		return fb_fail(b, regions.at, "%u regions > %d", (unsigned)regions.n, TOSA_MAX_REGIONS);
+	if ((err = read_regions(f, &regions)))
+		return err;
+	enter(b, "TOSA file", -1);
+	if (!f->n_blocks)
+		return fb_fail(b, root.at, "no block");
+	return 0;
+}
+
+int tosa_read(struct tosa_file *f, const void *data, size_t len, char *msg, size_t msg_bytes)
+{
+	memset(f, 0, sizeof *f);
+	f->b = (struct fb){ .p = data, .len = len, .what = "TOSA file", .index = -1, .msg = msg, .msg_bytes = msg_bytes };
+	int err = read_all(f);
+	if (err)
+		tosa_release(f);
+	return err;
+}
+
+void tosa_release(struct tosa_file *f)
+{
+	free(f->regions);
+	free(f->blocks);
+	free(f->tensors);
+	free(f->shapes);
+	free(f->ops);
+	f->regions = NULL;
+	f->blocks = NULL;
+	f->tensors = NULL;
+	f->shapes = NULL;
+	f->ops = NULL;
+}

@@ -71,7 +71,7 @@ module weft_feed_rows (
 
   // Row waiting for its addend
   logic         r_valid_q, r_tile_last_q, r_cmd_last_q, r_go, r_bad, r_bad_out, r_bad_b, r_room;
-  logic [19:0]  r_addr_q, r_b_q, r_span;
+  logic [19:0]  r_addr_q, r_b_q, r_span, o_span, b_span;
   logic [N-1:0] r_mask_q, mask;
   logic         r_aligned, r_first, r_second_q;   // two reads
   logic         c_valid_q, c_tile_last_q, c_cmd_last_q;
@@ -97,10 +97,11 @@ module weft_feed_rows (
   always_comb begin
     r_span = '0;
     for (int l = 1; l < N; l++) r_span = r_span + 20'(r_mask_q[l]);
-    if (two) r_span = {r_span[18:0], 1'b1};
   end
-  assign r_bad_out = ((r_addr_q | (r_addr_q + r_span)) >> SP_BITS) != 20'd0;
-  assign r_bad_b   = add && ((r_b_q | (r_b_q + r_span)) >> SP_BITS) != 20'd0;
+  assign o_span    = out_two ? {r_span[18:0], 1'b1} : r_span;
+  assign b_span    = b_two ? {r_span[18:0], 1'b1} : r_span;
+  assign r_bad_out = ((r_addr_q | (r_addr_q + o_span)) >> SP_BITS) != 20'd0;
+  assign r_bad_b   = add && ((r_b_q | (r_b_q + b_span)) >> SP_BITS) != 20'd0;
   assign r_bad     = r_bad_out || r_bad_b;
   assign req_o     = r_valid_q && add && !r_bad && r_room;
   assign addr_o    = (r_b_q + (r_second_q ? 20'(N) : 20'd0)) & 20'(weft_cfg_pkg::SP_BYTES - 1);

@@ -228,7 +228,7 @@ static void conv_random(void **state)
 	for (long i = 0; i < env_number("WEFT_N", 60); i++) {
 		struct weft_cmd c;
 
-		bench_open_config(&b, float_config(names[i % 3]));
+		bench_open_config(&b, weft_config_find(names[i % 3]));
 		random_conv(&b, &c);
 		bench_load(&b);
 		want_conv(&b, &c.conv, NULL);
@@ -248,7 +248,7 @@ static void conv_keep(void **state)
 	for (long i = 0; i < env_number("WEFT_N", 60); i++) {
 		struct weft_cmd c, c2;
 
-		bench_open_config(&b, float_config("w8"));
+		bench_open_config(&b, weft_config_find("w8"));
 		random_conv(&b, &c);
 		c.conv.post.oc = rng_int(&b.rng, 1, 8);
 		c.conv.post.oh = rng_int(&b.rng, 1, 2);
@@ -306,7 +306,7 @@ static void sums_at_the_edges(void **state)
 	static const uint8_t one[] = {0x3c, 0x3c, 0x3c}, inf[] = {0x7c, 0xfc, 0x3c};
 
 	(void)state;
-	bench_open_config(&b, float_config("w8"));
+	bench_open_config(&b, weft_config_find("w8"));
 #define SUM(scale, x, w, k) sum_of(&b, E5M2, scale, (const uint8_t[])x, (const uint8_t[])w, k)
 #define C(...) {__VA_ARGS__}
 	assert_int_equal(SUM(0, C(0x3c), C(0x3c), 1), 0x3c00);
@@ -407,7 +407,7 @@ static void dw_random(void **state)
 		struct weft_cmd c;
 		const struct weft_cmd_post *p = &c.dw.post;
 
-		bench_open_config(&b, float_config(i % 2 ? "w8" : "w16"));
+		bench_open_config(&b, weft_config_find(i % 2 ? "w8" : "w16"));
 		random_dw(&b, &c);
 		bench_load(&b);
 		for (int32_t oy = 0; oy < p->oh; oy++)
@@ -449,7 +449,7 @@ static void pool_random(void **state)
 		struct weft_cmd_pool *k = &c.pool;
 		int32_t e;
 
-		bench_open_config(&b, float_config(i % 2 ? "w8" : "w16"));
+		bench_open_config(&b, weft_config_find(i % 2 ? "w8" : "w16"));
 		weft_cmd_init(&c, WEFT_CMD_POOL);
 		random_float_post(&b.rng, &k->post);
 		place(&b, &k->post);
@@ -494,7 +494,7 @@ static void elt_random(void **state)
 		struct weft_cmd c;
 		struct weft_cmd_elt *e = &c.elt;
 
-		bench_open_config(&b, float_config(i % 2 ? "w8" : "w16"));
+		bench_open_config(&b, weft_config_find(i % 2 ? "w8" : "w16"));
 		weft_cmd_init(&c, WEFT_CMD_ELT);
 		random_float_post(&b.rng, &e->post);
 		place(&b, &e->post);
@@ -566,7 +566,7 @@ static void every_fp16_encoded(void **state)
 	struct bench b = {.rng = {1}};
 
 	(void)state;
-	bench_open_config(&b, float_config("w32"));
+	bench_open_config(&b, weft_config_find("w32"));
 	for (int h = 0; h < 65536; h++)
 		put_u16(b.want + 2 * h, h);
 	for (int fmt = 0; fmt < 4; fmt++)
@@ -586,7 +586,7 @@ static void every_code_decoded(void **state)
 	struct bench b = {.rng = {1}};
 
 	(void)state;
-	bench_open_config(&b, float_config("w16"));
+	bench_open_config(&b, weft_config_find("w16"));
 	for (int code = 0; code < 256; code++)
 		b.want[code] = (uint8_t)code;
 	for (int fmt = 0; fmt < 4; fmt++) {
@@ -629,7 +629,7 @@ static void fp16_differences(void **state)
 		print_message("no float_vectors in WEFT_DATA\n");
 		skip();
 	}
-	bench_open_config(&b, float_config("w16"));
+	bench_open_config(&b, weft_config_find("w16"));
 	for (int more = 1; more;) {
 		unsigned x[8192], y[8192], z[8192];
 		const uint8_t *got;
@@ -684,7 +684,7 @@ static void fp16_corners(void **state)
 	struct bench b = {.rng = {1}};
 
 	(void)state;
-	bench_open_config(&b, float_config("w16"));
+	bench_open_config(&b, weft_config_find("w16"));
 #define ADD(x, r, sum) assert_int_equal(one_elt(&b, x, r, 0xfc00, 0x7c00), sum)
 	ADD(0x8000, 0x8000, 0x8000);
 	ADD(0x8000, 0, 0);
@@ -722,7 +722,11 @@ static enum weft_fault fault_of(struct weft_model *m, const struct weft_cmd *c)
 
 static void fields_bad(void **state)
 {
-	struct weft_model *with = weft_model_new(float_config("w16")), *without = weft_model_new(weft_config_find("w16"));
+	const struct weft_config *w16 = weft_config_find("w16");
+	struct weft_config ints = *w16;
+
+	ints.features &= ~WEFT_FEATURE_FP8;
+	struct weft_model *with = weft_model_new(w16), *without = weft_model_new(&ints);
 	struct weft_cmd good, c;
 
 	(void)state;

@@ -313,6 +313,10 @@ static void sums_at_the_edges(void **state)
 	/* An empty and a cancelled sum are +0. */
 	assert_int_equal(SUM(0, C(0), C(0x80), 1), 0);
 	assert_int_equal(SUM(0, C(0x3c, 0x3c), C(0x3c, 0xbc), 2), 0);
+	/* Infinity times 0 is NaN; times -0 it is no product. */
+	assert_int_equal(SUM(0, C(0x7c), C(0), 1), 0x7e00);
+	assert_int_equal(SUM(0, C(0x7c), C(0x80), 1), 0);
+	assert_int_equal(SUM(0, C(0x7e, 0x3c), C(0x80, 0x3c), 2), 0x3c00);
 	/* 2^-29 rounds up, -2^-29 to 0; 128 of them make 2^-21. */
 	assert_int_equal(SUM(-29, C(0x3c), C(0x3c), 1), 0);
 	assert_int_equal(sum_of(&b, E5M2, -29, one, one, 3), 0);

@@ -233,7 +233,7 @@ module weft_array (
         for (int r = 0; r < N; r++) begin
           for (int c = 0; c < N; c++) begin
             flags[r][c] = {30'd0, op_ax[r][c][8:7] | op_wx[r][c][6:5]}
-                          & {32{op_ax[r][c][8:7] != weft_float_pkg::NOTHING}};
+                          & {32{op_ax[r][c][8:7] != weft_float_pkg::NOTHING && op_wx[r][c][6:5] != weft_float_pkg::NOTHING}};
           end
         end
         for (int r = 0; r < N; r++) begin
@@ -372,7 +372,7 @@ module weft_array (
             if (act_i[16*j + 8]) {kind, significand} = {weft_float_pkg::NOTHING, 5'd0};
             in_a[j] = 16'($signed(significand));
             in_ax[j] = {kind, 7'(exponent) + 7'($signed(act_zp_i[7:2])) + 7'd2};
-            {kind, exponent, significand} = weft_float_pkg::operand(wgt_i[8*j +: 8], wgt_zp_i[1:0]);
+            {kind, exponent, significand} = weft_float_pkg::weight(wgt_i[8*j +: 8], wgt_zp_i[1:0]);
             in_w[j] = 9'($signed(significand));
             in_wx[j] = {kind, exponent};
           end

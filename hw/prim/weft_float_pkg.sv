@@ -32,6 +32,12 @@ package weft_float_pkg;
     operand = {flags, exponent, code[7] ? -significand : significand};
   endfunction
 
+  // The same of a weight: -0 makes no product.
+  function automatic logic [11:0] weight(input logic [7:0] code, input logic [1:0] fmt);
+    weight = operand(code, fmt);
+    if (code == 8'h80 && !fmt[1]) weight[11:10] = NOTHING;
+  endfunction
+
   // Product of two operands: {state that it brings, place, significand}. Its value is
   // significand * 2^(place - 36), that is, bit 8 of the significand shifted left by
   // the place is 2^-28.
@@ -44,7 +50,7 @@ package weft_float_pkg;
     inf         = a[11:10] == INF || b[11:10] == INF;
     nan         = a[11:10] == NAN || b[11:10] == NAN || (inf && significand == '0);
     product     = {nan ? STATE_NAN : !inf ? STATE_FINITE : significand[8] ? STATE_NINF : STATE_PINF, place, significand};
-    if (a[11:10] == NOTHING) product = '0;
+    if (a[11:10] == NOTHING || b[11:10] == NOTHING) product = '0;
   endfunction
 
   // {state, sum} with a product added. hw/array does the same in its own loops.

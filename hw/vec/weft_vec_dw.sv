@@ -175,7 +175,7 @@ module weft_vec_dw (
         tap = tap_q == 4'd9 ? 4'd0 : tap_q;
         for (int c = 0; c < N; c++) begin
           fprod[c] = weft_float_pkg::product(weft_float_pkg::operand(win[N*tap + c][7:0], x_fmt_i),
-                                             weft_float_pkg::operand(wgt[N*tap + c][7:0], w_fmt_i), log2_scale_i);
+                                             weft_float_pkg::weight(wgt[N*tap + c][7:0], w_fmt_i), log2_scale_i);
           if (!s2_on_q[tap]) fprod[c] = '0;
         end
       end

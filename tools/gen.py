@@ -14,31 +14,14 @@ import re
 import sys
 import tomllib
 
+sys.dont_write_bytecode = True
+import gen_card  # noqa: E402
+from gen_text import SpecError, c_enum, c_file, c_string, first_line, md_cell, need, one_line, sv_package, sv_uint  # noqa: E402
+
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 MARK_BEGIN = "<!-- generated from include/spec/cmd.toml by tools/gen.py: begin -->"
 MARK_END = "<!-- generated: end -->"
 ELEM_GROUP = "post"  # its fields decide how many bytes an element has; "mode" is one of them
-
-
-class SpecError(Exception):
-    pass
-
-
-def need(condition, where, text):
-    if not condition:
-        raise SpecError(f"include/spec/{where}: {text}")
-
-
-def first_line(source):
-    return f"Generated from include/spec/{source} by tools/gen.py; edit that and run `make gen`."
-
-
-def one_line(text):
-    return " ".join(text.split())
-
-
-def c_string(text):
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
 
 
 def log2_exact(value, where):
@@ -247,22 +230,6 @@ class Spec:
 
 
 # ---- C -----------------------------------------------------------------------
-
-def c_file(source, name, body, header=True, includes=()):
-    lines = [f"/* {first_line(source)} */", "/* SPDX-License-Identifier: Apache-2.0 */"]
-    if not header:
-        return "\n".join(lines + body) + "\n"
-    guard = f"WEFT_GEN_{name.upper()}_H"
-    return "\n".join(lines + [f"#ifndef {guard}", f"#define {guard}", "", "#include <stddef.h>",
-                              "#include <stdint.h>", "", *includes, "#ifdef __cplusplus", 'extern "C" {', "#endif", ""]
-                     + body + ["", "#ifdef __cplusplus", "}", "#endif", "#endif"]) + "\n"
-
-
-def c_enum(tag, entries):
-    width = max(len(n) for n, _, _ in entries)
-    return [f"enum {tag} {{"] + [f"\t{n:<{width}} = {v}," + (f" /* {d} */" if d else "")
-                                for n, v, d in entries] + ["};", ""]
-
 
 def field_doc(f):
     return f.doc + (f"; mode {' or '.join(map(str, f.modes))} only" if f.modes else "")
@@ -598,18 +565,6 @@ def gen_config_c(spec):
 
 # ---- SystemVerilog -----------------------------------------------------------
 
-def sv_package(source, name, body):
-    # Nobody uses every constant of a package.
-    return "\n".join([f"// {first_line(source)}", "// SPDX-License-Identifier: Apache-2.0",
-                      "/* verilator lint_off UNUSEDPARAM */", f"package {name};",
-                      *(f"  {line}" if line else "" for line in body), "endpackage",
-                      "/* verilator lint_on UNUSEDPARAM */"]) + "\n"
-
-
-def sv_uint(name, value):
-    return f"localparam int unsigned {name} = {value};"
-
-
 def sv_fields(prefix, fields):
     out = []
     for f in fields:
@@ -764,10 +719,6 @@ def gen_cfg_sv(spec, name):
 
 # ---- Markdown ----------------------------------------------------------------
 
-def md_cell(text):
-    return text.replace("|", "\\|")
-
-
 def md_fields(fields):
     out = ["| field | word | bits | range | unit | meaning |", "|---|---|---|---|---|---|"]
     for f in fields:
@@ -878,6 +829,7 @@ def all_files(spec):
     }
     for name in spec.configs:
         files[f"hw/gen/{name}/weft_cfg_pkg.sv"] = gen_cfg_sv(spec, name)
+    files |= gen_card.files(Spec.load)
     return files
 
 

@@ -196,14 +196,9 @@ static void int16_stream(struct stream *s)
 	s->c[ST].load.row_bytes *= 2;
 }
 
-/* The same in float8, on a configuration that has it. */
+/* The same in float8. */
 static void float_stream(struct stream *s)
 {
-	static struct weft_config cfg;
-
-	cfg = *weft_config_find("w16");
-	cfg.features |= WEFT_FEATURE_FP8;
-	s->cfg = &cfg;
 	for (size_t i = CONV; i <= POOL; i++) {
 		struct weft_cmd_post *p = &s->c[i].conv.post;
 
@@ -280,9 +275,12 @@ static void odd_addend(struct stream *s, bool bad)
 
 static void absent_float(struct stream *s, bool bad)
 {
+	static struct weft_config cfg;
+
 	float_stream(s);
-	if (bad)
-		s->cfg = weft_config_find("w16");
+	cfg = *weft_config_find("w16");
+	cfg.features &= ~(bad ? WEFT_FEATURE_FP8 : 0);
+	s->cfg = &cfg;
 }
 
 static void odd_fp16(struct stream *s, bool bad)

@@ -98,6 +98,7 @@ static int emit_tiles(struct emit *e, const struct node *nd, const struct job *j
 	k->w_base = (int32_t)w;
 	k->p_base = (int32_t)rec;
 	k->keep = keep;
+	k->log2_scale = nd->log2_scale;
 	int64_t pixels = j->oh * j->ow, groups = ceil_div(pixels, cc->n);
 	int64_t reads = t->n_ky * t->n_kx * emit_reads(cc, &j->x, t->run);
 	access_input(c, &j->x, t);

@@ -1,3 +1,4 @@
+hw/prim/weft_float_pkg.sv
 hw/gen/weft_cmd_check.sv
 hw/prim/weft_fifo.sv
 hw/prim/weft_ram.sv

@@ -18,10 +18,13 @@
 // leaving_o: row 0 is due in the next slot.
 // Groups may follow each other every N slots, the length of one chunk.
 //
-// A word of row elements is N bytes minus act_zp_i, or with wide_i N int16 and
-// no zero point. Groups of wide words have sums of 48 bits, others of 32, of
-// which only the low half of row_o counts. They may follow each other at will,
-// but a group is of one kind.
+// kind_i says what a word of row elements holds: N bytes minus act_zp_i; N int16;
+// or N float8, 16 bits apart, with bit 8 set where there is no product (padding).
+// Then act_zp_i is {log2_scale, format} and wgt_zp_i the weights' format. Sums
+// have 32 bits, of which only the low part of row_o counts, or 48, or 48 and
+// two that say infinite or NaN (row_state_o). A group is of one kind. Groups of
+// bytes and int16 may follow each other at will, but between float8 and others
+// the array must be empty: 2N slots without load_i.
 //
 // All of it is one flat block with blocking assignments in dependency order,
 // because that simulates an order of magnitude faster than PE modules.
@@ -36,7 +39,7 @@ module weft_array (
   input  logic                              adv_i,
   input  logic                              load_i,
   input  logic                              last_i,
-  input  logic                              wide_i,    // the row word is int16
+  input  logic [1:0]                        kind_i,    // 0 int8, 1 int16, 2 float8
   input  logic [weft_cfg_pkg::LOG2_N-1:0]   phase_i,
   input  logic [16*weft_cfg_pkg::N-1:0]     act_i,     // bytes in the low half
   input  logic [7:0]                        act_zp_i,
@@ -47,7 +50,8 @@ module weft_array (
   output logic                              due_o,
   output logic [weft_cfg_pkg::LOG2_N-1:0]   due_row_o,
   input  logic                              take_i,
-  output logic [48*weft_cfg_pkg::N-1:0]     row_o
+  output logic [48*weft_cfg_pkg::N-1:0]     row_o,
+  output logic [2*weft_cfg_pkg::N-1:0]      row_state_o  // 0 finite, 1 +inf, 2 -inf, 3 NaN
 );
   localparam int N = weft_cfg_pkg::N;
   localparam int LOG2_N = weft_cfg_pkg::LOG2_N;
@@ -72,6 +76,19 @@ module weft_array (
     end
   end
 
+  // Configurations without float8 leave all of it out.
+  localparam logic HAS_FP8 = weft_cfg_pkg::HAS_FP8;
+
+  // What the array works on is float8. It changes only while the array is empty.
+  logic float_q, fp;
+  assign fp = HAS_FP8 && (float_q || (load_i && kind_i == 2'd2));
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni)              float_q <= 1'b0;
+    else if (clr_i)           float_q <= 1'b0;
+    else if (adv_i && load_i) float_q <= HAS_FP8 && kind_i == 2'd2;
+  end
+
   // The upper parts of the sums work from the first wide word on, until a token
   // that followed none has left: then every sum belongs to narrow groups, and
   // the upper parts start from zero.
@@ -85,8 +102,8 @@ module weft_array (
     end else if (clr_i) begin
       hi_q      <= 1'b0;
       hi_left_q <= '0;
-    end else if (adv_i && (hi_q || wide_i)) begin
-      if (load_i && wide_i) begin
+    end else if (adv_i && (hi_q || kind_i != 2'd0)) begin
+      if (load_i && kind_i != 2'd0) begin
         hi_q      <= 1'b1;
         hi_left_q <= '0;
       end else if (hi_left_q != '0) begin
@@ -110,10 +127,35 @@ module weft_array (
   logic signed [31:0] shadow_lo [N][N];
   logic [15:0] shadow_hi [N][N];
   logic signed [15:0] in_a [N];    // elements of the word that enters
+  logic signed [8:0]  in_w [N];
   logic signed [31:0] out_lo;
   logic [15:0]        out_hi;
-  logic signed [31:0] prod;
-  logic               carry, sum_top;
+  logic               carry, top;
+  logic signed [31:0] add_lo [N][N];   // what is added to the sums
+  logic [15:0]        add_hi [N][N];
+  logic [31:0]        half [N][N];     // and one more
+  logic [15:0]        sum_hi [N][N];
+  // float8: significands are in op_a and op_w; beside them flags and exponents,
+  // that of the row with log2_scale and the bias that makes their sum the place
+  // of the product: bit 8 of the shifted product is 2^-28.
+  logic [8:0]         skew_ax [N][N];
+  logic [6:0]         skew_wx [N][N];
+  logic [8:0]         op_ax [N][N];
+  logic [6:0]         op_wx [N][N];
+  logic [8:0]         in_ax [N];
+  logic [6:0]         in_wx [N];
+  logic [4:0]         significand;
+  logic [4:0]         exponent;
+  logic [1:0]         kind;
+  // Steps of a multiplication. What holds less is as wide as the others, for vectors.
+  logic signed [31:0] place [N][N];
+  logic [63:0]        term [N][N];
+  logic [31:0]        far [N][N];
+  logic [31:0]        flags [N][N];
+  logic [31:0]        brings [N][N];
+  logic [31:0]        state [N][N];
+  logic [31:0]        shadow_state [N][N];
+  logic [1:0]         out_state;
 
 `ifdef WEFT_FAULT_HOOK
   // [31] enable, [15:8] row, [23:16] column, [5:0] bit of the sum stuck at 1
@@ -132,6 +174,13 @@ module weft_array (
           op_w[r][c] = '0;
           acc_lo[r][c] = '0;
           acc_hi[r][c] = '0;
+          if (HAS_FP8) begin
+            skew_ax[r][c] = '0;
+            skew_wx[r][c] = '0;
+            op_ax[r][c] = '0;
+            op_wx[r][c] = '0;
+            state[r][c] = '0;
+          end
         end
       end
     end else if (adv_i) begin
@@ -148,23 +197,104 @@ module weft_array (
             row_o[48*c + 32 +: 16] <= out_hi;
           end
         end
+        if (HAS_FP8 && fp) begin
+          for (int c = 0; c < N; c++) begin
+            out_state = '0;
+            for (int r = 0; r < N; r++) out_state = out_state | (shadow_state[r][c][1:0] & {2{token_q[N + r]}});
+            row_state_o[2*c +: 2] <= out_state;
+          end
+        end
       end
 
-      // Multiply and add. For the upper part the carry out of bit 31 is the majority
-      // of the two addends' top bits and the inverted top bit of their sum.
+      // Multiply. A float8 product goes to its place; beyond 48 bits it is infinite.
+      // Small steps over the whole array, because compilers make vectors of these.
+      if (HAS_FP8 && fp) begin
+        for (int r = 0; r < N; r++) begin
+          for (int c = 0; c < N; c++) begin
+            place[r][c] = 32'($signed(op_ax[r][c][6:0])) + $signed({27'd0, op_wx[r][c][4:0]});
+            add_lo[r][c] = op_a[r][c] * op_w[r][c];
+          end
+        end
+        for (int r = 0; r < N; r++) begin
+          for (int c = 0; c < N; c++) term[r][c] = 64'($signed(add_lo[r][c][8:0])) << place[r][c][5:0];
+        end
+        // Bits 63..55 are not all the same: does not fit. Places above 55 do not fit unless 0.
+        for (int r = 0; r < N; r++) begin
+          for (int c = 0; c < N; c++) far[r][c] = 32'((term[r][c] ^ (term[r][c] << 1)) >> 56);
+        end
+        for (int r = 0; r < N; r++) begin
+          for (int c = 0; c < N; c++) begin
+            far[r][c] = ((far[r][c] & {32{place[r][c] <= 32'sd55}}) | ({23'd0, add_lo[r][c][8:0]} & {32{place[r][c] > 32'sd55}}))
+                        & {32{!place[r][c][31]}};
+            term[r][c] = term[r][c] & {64{!place[r][c][31]}};
+          end
+        end
+        // INF and NAN are one bit each; the states of an infinity are one bit each, NaN is both.
+        for (int r = 0; r < N; r++) begin
+          for (int c = 0; c < N; c++) begin
+            flags[r][c] = {30'd0, op_ax[r][c][8:7] | op_wx[r][c][6:5]}
+                          & {32{op_ax[r][c][8:7] != weft_float_pkg::NOTHING && op_wx[r][c][6:5] != weft_float_pkg::NOTHING}};
+          end
+        end
+        for (int r = 0; r < N; r++) begin
+          for (int c = 0; c < N; c++) begin
+            brings[r][c] = {30'd0, add_lo[r][c][31], !add_lo[r][c][31]} & {32{far[r][c] != '0 || flags[r][c][0]}};
+          end
+        end
+        for (int r = 0; r < N; r++) begin
+          for (int c = 0; c < N; c++) begin
+            brings[r][c] = brings[r][c] | {30'd0, {2{flags[r][c][1] || (flags[r][c][0] && add_lo[r][c] == '0)}}};
+          end
+        end
+        for (int r = 0; r < N; r++) begin
+          for (int c = 0; c < N; c++) begin
+            add_lo[r][c] = $signed(term[r][c][39:8]);
+            add_hi[r][c] = term[r][c][55:40];
+            half[r][c] = {31'd0, term[r][c][7]};
+          end
+        end
+      end else begin
+        for (int r = 0; r < N; r++) begin
+          for (int c = 0; c < N; c++) add_lo[r][c] = op_a[r][c] * op_w[r][c];
+        end
+        if (HAS_FP8) begin
+          for (int r = 0; r < N; r++) begin
+            for (int c = 0; c < N; c++) half[r][c] = '0;
+          end
+        end
+      end
+
+      // Add; a float8 product rounded half up, and a sum that leaves 48 bits infinite
+      // for good. The carry out of bit 31 is the majority of the two addends' top
+      // bits and the inverted top bit of their sum.
       if (hi_q) begin
         for (int r = 0; r < N; r++) begin
           for (int c = 0; c < N; c++) begin
-            prod = op_a[r][c] * op_w[r][c];
-            sum_top = 1'((acc_lo[r][c] + prod) >> 31);
-            carry = (acc_lo[r][c][31] & prod[31]) | ((acc_lo[r][c][31] | prod[31]) & ~sum_top);
-            acc_hi[r][c] = acc_hi[r][c] + {16{prod[31]}} + 16'(carry);
+            top = 1'((acc_lo[r][c] + add_lo[r][c] + (HAS_FP8 ? half[r][c] : 32'd0)) >> 31);
+            carry = (acc_lo[r][c][31] & add_lo[r][c][31]) | ((acc_lo[r][c][31] | add_lo[r][c][31]) & ~top);
+            sum_hi[r][c] = acc_hi[r][c] + (HAS_FP8 && fp ? add_hi[r][c] : {16{add_lo[r][c][31]}}) + 16'(carry);
           end
+        end
+        if (HAS_FP8 && fp) begin
+          for (int r = 0; r < N; r++) begin
+            for (int c = 0; c < N; c++) begin
+              flags[r][c] = {30'd0, acc_hi[r][c][15], !acc_hi[r][c][15]}
+                            & {32{acc_hi[r][c][15] == add_hi[r][c][15] && acc_hi[r][c][15] != sum_hi[r][c][15]}};
+            end
+          end
+          for (int r = 0; r < N; r++) begin
+            for (int c = 0; c < N; c++) begin
+              state[r][c] = state[r][c] | brings[r][c] | (flags[r][c] & {32{(state[r][c] | brings[r][c]) == '0}});
+            end
+          end
+        end
+        for (int r = 0; r < N; r++) begin
+          for (int c = 0; c < N; c++) acc_hi[r][c] = sum_hi[r][c];
         end
       end
       for (int r = 0; r < N; r++) begin
         for (int c = 0; c < N; c++) begin
-          acc_lo[r][c] = acc_lo[r][c] + op_a[r][c] * op_w[r][c];
+          acc_lo[r][c] = HAS_FP8 ? acc_lo[r][c] + add_lo[r][c] + half[r][c] : acc_lo[r][c] + add_lo[r][c];
         end
       end
 `ifdef WEFT_FAULT_HOOK
@@ -204,6 +334,19 @@ module weft_array (
         end
       end
 
+      if (HAS_FP8 && fp) begin
+        for (int d = 0; d < 2*N - 1; d++) begin
+          if (token_q[d]) begin
+            for (int r = 0; r < N; r++) begin
+              if (d >= r && d - r < N) begin
+                shadow_state[r][d - r] = state[r][d - r];
+                state[r][d - r] = '0;
+              end
+            end
+          end
+        end
+      end
+
       // Operands move on.
       for (int r = 0; r < N; r++) begin
         for (int c = N - 1; c > 0; c--) op_a[r][c] = op_a[r][c - 1];
@@ -212,27 +355,70 @@ module weft_array (
         for (int c = 0; c < N; c++) op_w[r][c] = op_w[r - 1][c];
       end
 
+      if (HAS_FP8 && fp) begin
+        for (int r = 0; r < N; r++) begin
+          for (int c = N - 1; c > 0; c--) op_ax[r][c] = op_ax[r][c - 1];
+        end
+        for (int r = N - 1; r > 0; r--) begin
+          for (int c = 0; c < N; c++) op_wx[r][c] = op_wx[r - 1][c];
+        end
+      end
+
       // New words, then the elements whose turn it is.
       if (load_i) begin
-        if (wide_i) begin
-          for (int j = 0; j < N; j++) in_a[j] = $signed(act_i[16*j +: 16]);
+        if (HAS_FP8 && kind_i == 2'd2) begin
+          for (int j = 0; j < N; j++) begin
+            {kind, exponent, significand} = weft_float_pkg::operand(act_i[16*j +: 8], act_zp_i[1:0]);
+            if (act_i[16*j + 8]) {kind, significand} = {weft_float_pkg::NOTHING, 5'd0};
+            in_a[j] = 16'($signed(significand));
+            in_ax[j] = {kind, 7'(exponent) + 7'($signed(act_zp_i[7:2])) + 7'd2};
+            {kind, exponent, significand} = weft_float_pkg::weight(wgt_i[8*j +: 8], wgt_zp_i[1:0]);
+            in_w[j] = 9'($signed(significand));
+            in_wx[j] = {kind, exponent};
+          end
         end else begin
-          for (int j = 0; j < N; j++) in_a[j] = 16'($signed(act_i[8*j +: 8])) - 16'($signed(act_zp_i));
+          if (kind_i[0]) begin
+            for (int j = 0; j < N; j++) in_a[j] = $signed(act_i[16*j +: 16]);
+          end else begin
+            for (int j = 0; j < N; j++) in_a[j] = 16'($signed(act_i[8*j +: 8])) - 16'($signed(act_zp_i));
+          end
+          for (int j = 0; j < N; j++) in_w[j] = 9'($signed(wgt_i[8*j +: 8])) - 9'($signed(wgt_zp_i));
         end
       end else begin
-        for (int j = 0; j < N; j++) in_a[j] = '0;
+        for (int j = 0; j < N; j++) begin
+          in_a[j] = '0;
+          in_w[j] = '0;
+        end
+        if (HAS_FP8 && fp) begin
+          for (int j = 0; j < N; j++) begin
+            in_ax[j] = '0;
+            in_wx[j] = '0;
+          end
+        end
       end
       for (int r = 0; r < N; r++) begin
         if (phase_i == LOG2_N'(r)) begin
           for (int j = 0; j < N; j++) begin
             skew_a[(r + j) % N][r] = in_a[j];
-            skew_w[(r + j) % N][r] = load_i ? 9'($signed(wgt_i[8*j +: 8])) - 9'($signed(wgt_zp_i)) : '0;
+            skew_w[(r + j) % N][r] = in_w[j];
+          end
+          if (HAS_FP8 && fp) begin
+            for (int j = 0; j < N; j++) begin
+              skew_ax[(r + j) % N][r] = in_ax[j];
+              skew_wx[(r + j) % N][r] = in_wx[j];
+            end
           end
         end
       end
       for (int r = 0; r < N; r++) begin
         op_a[r][0] = skew_a[phase_i][r];
         op_w[0][r] = skew_w[phase_i][r];
+      end
+      if (HAS_FP8 && fp) begin
+        for (int r = 0; r < N; r++) begin
+          op_ax[r][0] = skew_ax[phase_i][r];
+          op_wx[0][r] = skew_wx[phase_i][r];
+        end
       end
     end
   end

@@ -4,8 +4,8 @@
 //
 // conv with keep has one column tile and one pixel group; dw and pool have no
 // second addend; a row of dw, padding included, fits the line buffer, which
-// holds half as many int16. scale16 is for conv and dw of mode 1 and rounds
-// once; these have no zero point of the input in mode 1.
+// holds half as many int16. scale16 is for conv and dw and rounds once. In mode 2
+// these have no input of fp16, and pool has no sum.
 module weft_cmd_rules (
   /* verilator lint_off UNUSEDSIGNAL */  // fields without such a rule
   input  logic [1023:0] cmd_i,
@@ -17,17 +17,15 @@ module weft_cmd_rules (
 
   logic [15:0] ow, oh, oc;
   logic [3:0]  stride_x;
-  logic        add, keep, int16, scale16, scale16_ok;
-  logic        conv_zp, dw_zp;
+  logic        add, keep, int16, fp, scale16, mac_ok;
   assign ow       = cmd_i[weft_cmd_pkg::POST_OW_LSB +: 16];
   assign oh       = cmd_i[weft_cmd_pkg::POST_OH_LSB +: 16];
   assign oc       = cmd_i[weft_cmd_pkg::POST_OC_LSB +: 16];
   assign add      = cmd_i[weft_cmd_pkg::POST_ADD_LSB];
   assign int16    = cmd_i[weft_cmd_pkg::POST_MODE_LSB +: weft_cmd_pkg::POST_MODE_W] == 3'd1;
   assign scale16  = cmd_i[weft_cmd_pkg::POST_SCALE16_LSB];
-  assign scale16_ok = !scale16 || (int16 && !cmd_i[weft_cmd_pkg::POST_DOUBLE_ROUND_LSB]);
-  assign conv_zp  = cmd_i[weft_cmd_pkg::CONV_X_ZP_LSB +: weft_cmd_pkg::CONV_X_ZP_W] != '0;
-  assign dw_zp    = cmd_i[weft_cmd_pkg::DW_X_ZP_LSB +: weft_cmd_pkg::DW_X_ZP_W] != '0;
+  assign fp       = cmd_i[weft_cmd_pkg::POST_MODE_LSB +: weft_cmd_pkg::POST_MODE_W] == 3'd2;
+  assign mac_ok   = !(scale16 && cmd_i[weft_cmd_pkg::POST_DOUBLE_ROUND_LSB]) && !(fp && cmd_i[weft_cmd_pkg::POST_X_FMT_LSB + 2]);
   assign keep     = cmd_i[weft_cmd_pkg::CONV_KEEP_LSB];
   assign stride_x = cmd_i[weft_cmd_pkg::DW_STRIDE_X_LSB +: 4];
 
@@ -49,9 +47,9 @@ module weft_cmd_rules (
   always_comb begin
     ok_o = 1'b1;
     case (cmd_i[weft_cmd_pkg::HEADER_OP_LSB +: 8])
-      weft_cmd_pkg::OP_CONV: ok_o = scale16_ok && !(int16 && conv_zp) && (!keep || (few && oc <= 16'(N)));
-      weft_cmd_pkg::OP_DW:   ok_o = scale16_ok && !(int16 && dw_zp) && !add && narrow;
-      weft_cmd_pkg::OP_POOL: ok_o = !scale16 && !add;
+      weft_cmd_pkg::OP_CONV: ok_o = mac_ok && (!keep || (few && oc <= 16'(N)));
+      weft_cmd_pkg::OP_DW:   ok_o = mac_ok && !add && narrow;
+      weft_cmd_pkg::OP_POOL: ok_o = !scale16 && !add && !(fp && cmd_i[weft_cmd_pkg::POOL_SUM_LSB]);
       weft_cmd_pkg::OP_ELT:  ok_o = !scale16;
       default: ;
     endcase

@@ -56,6 +56,7 @@ module weft_conv (
   output logic                          row_valid_o,
   input  logic                          row_ready_i,
   output logic [48*weft_cfg_pkg::N-1:0] row_acc_o,
+  output logic [2*weft_cfg_pkg::N-1:0]  row_state_o,
   output logic [16*weft_cfg_pkg::N-1:0] row_b_o,
   output logic [19:0]                   row_addr_o,
   output logic [weft_cfg_pkg::N-1:0]    row_mask_o,
@@ -134,7 +135,8 @@ module weft_conv (
   // ---- feeders
 
   logic              step, step_ready, step_odd, group_end, tile_end;
-  logic              act_valid, act_row_ok, act_last, act_two, wgt_valid, word_ready;
+  logic              act_valid, act_row_ok, act_last, wgt_valid, word_ready;
+  logic [1:0]        act_kind;
   logic [16*N-1:0]   act_word;
   logic [8*N-1:0]    wgt_word;
   logic [7:0]        act_zp, wgt_zp;
@@ -147,7 +149,7 @@ module weft_conv (
     .step_o(step), .step_ready_i(step_ready), .step_odd_o(step_odd),
     .group_end_o(group_end), .tile_end_o(tile_end),
     .req_o(act_req_o), .addr_o(act_addr_o), .wide_o(act_wide_o), .gnt_i(act_gnt_i), .rdata_i(act_rdata_i),
-    .valid_o(act_valid), .ready_i(word_ready), .word_o(act_word), .two_o(act_two), .zp_o(act_zp),
+    .valid_o(act_valid), .ready_i(word_ready), .word_o(act_word), .kind_o(act_kind), .zp_o(act_zp),
     .row_ok_o(act_row_ok), .last_o(act_last),
     .fault_o(act_fault), .fault_addr_o(act_fault_addr)
   );
@@ -195,14 +197,19 @@ module weft_conv (
   logic [LOG2_N:0]   n_ok_q, n_ok;   // pixels in the group being fed
   logic [LOG2_N:0]   n_fed_q;        // in the group whose token is before row 0's exit
   logic [LOG2_N:0]   n_out_q;        // in the group on its way out
+  logic              fp_q;           // what is in the array is float8
+  logic              act_fp, blocked;
   logic              at_chunk, words, want, load, bubble, adv, last, due, leaving, row_due, row_can;
   logic [LOG2_N-1:0] due_row;
 
-  assign words    = act_valid && wgt_valid;
+  // Float8 waits until everything else has left the array, and the other way round.
+  assign act_fp   = weft_cfg_pkg::HAS_FP8 && act_kind == 2'd2;
+  assign blocked  = act_valid && act_fp != fp_q && live_q != '0;
+  assign words    = act_valid && wgt_valid && !blocked;
   assign want     = (f_start_q || !act_empty) && !f_fault;  // words are on their way
   assign at_chunk = phase_q == '0 || chunk_q;
   assign load     = at_chunk && words;
-  assign bubble   = live_q != '0 && (at_chunk ? !words && !want : 1'b1);
+  assign bubble   = live_q != '0 && (at_chunk ? blocked || (!words && !want) : 1'b1);
   assign row_due  = due && {1'b0, due_row} < n_out_q;
   assign row_can  = rows_valid && (!row_valid_q || (row_valid_o && row_ready_i));
   assign adv      = (load || bubble) && (!row_due || row_can) && !clr_q;
@@ -220,6 +227,7 @@ module weft_conv (
       phase_q <= '0;
       chunk_q <= 1'b0;
       live_q  <= '0;
+      fp_q    <= 1'b0;
       n_ok_q  <= '0;
       n_fed_q <= '0;
       n_out_q <= '0;
@@ -227,6 +235,7 @@ module weft_conv (
       phase_q <= '0;
       chunk_q <= 1'b0;
       live_q  <= '0;
+      fp_q    <= 1'b0;
       n_ok_q  <= '0;
       n_fed_q <= '0;
       n_out_q <= '0;
@@ -236,6 +245,7 @@ module weft_conv (
       live_q  <= load ? (LOG2_N+2)'(2*N) : live_q - (LOG2_N+2)'(1);
       if (load) begin
         n_ok_q <= n_ok;
+        fp_q   <= act_fp;
         if (last) n_fed_q <= n_ok;
       end
       if (leaving) n_out_q <= n_fed_q;
@@ -248,9 +258,9 @@ module weft_conv (
   weft_array u_array (
     .clk_i, .rst_ni, .clr_i(clr_q),
     .adv_i(adv), .load_i(load), .last_i(last),
-    .wide_i(act_two),
+    .kind_i(act_kind),
     .phase_i(phase_q), .act_i(act_word), .act_zp_i(act_zp), .wgt_i(wgt_word), .wgt_zp_i(wgt_zp),
-    .leaving_o(leaving), .due_o(due), .due_row_o(due_row), .take_i(take), .row_o(row_acc_o)
+    .leaving_o(leaving), .due_o(due), .due_row_o(due_row), .take_i(take), .row_o(row_acc_o), .row_state_o(row_state_o)
   );
 
   // ---- the row on its way to the post unit

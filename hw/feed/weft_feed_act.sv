@@ -2,7 +2,8 @@
 //
 // Activation feeder: walks a conv command's column tiles, pixel groups, taps
 // and chunks, and offers one word for each row of each chunk: N bytes, or in
-// mode 1 N int16.
+// mode 1 N int16, or in mode 2 N float8, 16 bits apart, with bit 8 set where there
+// is no product.
 //
 // start_i is a pulse; cmd_i is stable from then until idle_o. Bytes outside
 // the input or the run are replaced by the zero point, and words without any
@@ -40,9 +41,9 @@ module weft_feed_act (
 
   output logic                             valid_o,
   input  logic                             ready_i,
-  output logic [16*weft_cfg_pkg::N-1:0]    word_o,     // bytes in the low half, or int16
-  output logic                             two_o,      // int16
-  output logic [7:0]                       zp_o,
+  output logic [16*weft_cfg_pkg::N-1:0]    word_o,     // bytes in the low half, int16, or float8
+  output logic [1:0]                       kind_o,     // 0 int8, 1 int16, 2 float8
+  output logic [7:0]                       zp_o,       // float8: {log2_scale, format}
   output logic                             row_ok_o,  // the row is a pixel
   output logic                             last_o,    // last word of a pixel group whose sums leave the array
 
@@ -61,7 +62,9 @@ module weft_feed_act (
   logic [20:0] xb_start;
   logic [15:0] iy_start;
   logic [7:0]  x_zp;
-  logic        keep, two;
+  logic [5:0]  log2_scale;
+  logic [1:0]  x_fmt;
+  logic        keep, two, fp;
   assign in_base  = cmd_i[weft_cmd_pkg::CONV_IN_BASE_LSB +: 20];
   assign oy_step  = cmd_i[weft_cmd_pkg::CONV_OY_STEP_LSB +: 20];
   assign ox_step  = cmd_i[weft_cmd_pkg::CONV_OX_STEP_LSB +: 20];
@@ -81,7 +84,10 @@ module weft_feed_act (
   assign iy_start = cmd_i[weft_cmd_pkg::CONV_IY_START_LSB +: 16];
   assign keep     = cmd_i[weft_cmd_pkg::CONV_KEEP_LSB];
   assign x_zp     = cmd_i[weft_cmd_pkg::CONV_X_ZP_LSB +: 8];
+  assign log2_scale = cmd_i[weft_cmd_pkg::CONV_LOG2_SCALE_LSB +: 6];
+  assign x_fmt    = cmd_i[weft_cmd_pkg::POST_X_FMT_LSB +: 2];
   assign two      = cmd_i[weft_cmd_pkg::POST_MODE_LSB +: weft_cmd_pkg::POST_MODE_W] == 3'd1;
+  assign fp       = weft_cfg_pkg::HAS_FP8 && cmd_i[weft_cmd_pkg::POST_MODE_LSB +: weft_cmd_pkg::POST_MODE_W] == 3'd2;
   // verilator lint_off UNUSEDSIGNAL
   logic unused_cmd;  // fields of other modules
   assign unused_cmd = ^cmd_i;
@@ -117,23 +123,22 @@ module weft_feed_act (
   logic signed [23:0] a_xb_q;
   logic signed [19:0] a_iy_q;
   logic [LOG2_N+1:0]  a_left_q;             // bytes of the run in this chunk, at most 2N
-  logic               a_two_q;
   // Stage B: request, once or twice
   logic               b_valid_q, b_need_q, b_ok_q, b_last_q, b_bad_q;
   logic [19:0]        b_addr_q, b_first_q;
   logic [LOG2_N+1:0]  b_lo_q, b_hi_q;
-  logic               b_two_q, b_wide_q, b_split_q, b_second_q;
+  logic               b_two_q, b_fp_q, b_wide_q, b_split_q, b_second_q;
   logic [7:0]         b_zp_q;
   // Stage C: data
   logic               c_valid_q, c_need_q, c_ok_q, c_last_q;
   logic [LOG2_N+1:0]  c_lo_q, c_hi_q;
-  logic               c_two_q, c_split_q;
+  logic               c_two_q, c_fp_q, c_split_q;
   logic               c_first_q;            // the first of two reads comes
   logic [8*N-1:0]     c_low_q;              // what it brought
   logic [7:0]         c_zp_q;
   // Words
   logic [16*N-1:0]    fifo_word_q [4];
-  logic [10:0]        fifo_info_q [4];
+  logic [11:0]        fifo_info_q [4];
   logic [1:0]         fifo_wr_q, fifo_rd_q;
   logic [2:0]         fifo_n_q;
 
@@ -288,7 +293,6 @@ module weft_feed_act (
         a_iy_q   <= 20'(base_iy) + $signed({2'b0, off_iy_q});
         a_ok_q   <= first_chunk_q ? px_ok_q : ctx_ok_q[row_q];
         a_left_q <= run_end ? (LOG2_N+2)'(left_q) : (LOG2_N+2)'(chunk);
-        a_two_q  <= two;
         a_last_q <= group_end_o && !keep;
       end
     end
@@ -332,10 +336,11 @@ module weft_feed_act (
         b_hi_q    <= hi;
         b_ok_q    <= a_ok_q;
         b_last_q  <= a_last_q;
-        b_two_q   <= a_two_q;
+        b_two_q   <= two;
+        b_fp_q    <= fp;
         b_wide_q  <= aligned && hi > (LOG2_N+2)'(N);
         b_split_q <= need && !aligned && hi > got;
-        b_zp_q    <= x_zp;
+        b_zp_q    <= fp ? {log2_scale, x_fmt} : x_zp;
       end
     end else if (b_first && req_o && gnt_i) begin
       b_second_q <= 1'b1;
@@ -369,13 +374,19 @@ module weft_feed_act (
         c_lo_q    <= b_lo_q;
         c_hi_q    <= b_hi_q;
         c_two_q   <= b_two_q;
+        c_fp_q    <= b_fp_q;
         c_split_q <= b_split_q;
         c_zp_q    <= b_zp_q;
       end
       if (c_valid_q) begin
         word = rdata_i;
         if (c_split_q) word = {rdata_i[8*N-1:0], c_low_q};
-        if (!c_need_q) begin
+        if (weft_cfg_pkg::HAS_FP8 && c_fp_q) begin
+          for (int j = 0; j < N; j++) begin
+            word[16*j +: 16] = {8'd0, rdata_i[8*j +: 8]};
+            if (!c_need_q || (LOG2_N+2)'(j) < c_lo_q || (LOG2_N+2)'(j) >= c_hi_q) word[16*j + 8] = 1'b1;
+          end
+        end else if (!c_need_q) begin
           word = {(2*N){c_zp_q}};
         end else if (c_lo_q != '0 || c_hi_q != (c_two_q ? (LOG2_N+2)'(2*N) : (LOG2_N+2)'(N))) begin
           for (int j = 0; j < N; j++) begin
@@ -388,7 +399,7 @@ module weft_feed_act (
           end
         end
         fifo_word_q[fifo_wr_q] <= word;
-        fifo_info_q[fifo_wr_q] <= {c_two_q, c_last_q, c_ok_q, c_zp_q};
+        fifo_info_q[fifo_wr_q] <= {c_fp_q, c_two_q, c_last_q, c_ok_q, c_zp_q};
         fifo_wr_q <= fifo_wr_q + 2'd1;
       end
       if (valid_o && ready_i) fifo_rd_q <= fifo_rd_q + 2'd1;
@@ -402,7 +413,7 @@ module weft_feed_act (
   assign zp_o     = fifo_info_q[fifo_rd_q][7:0];
   assign row_ok_o = fifo_info_q[fifo_rd_q][8];
   assign last_o   = fifo_info_q[fifo_rd_q][9];
-  assign two_o    = fifo_info_q[fifo_rd_q][10];
+  assign kind_o   = fifo_info_q[fifo_rd_q][11:10];
 
 `ifdef WEFT_ASSERT
   always @(posedge clk_i or negedge rst_ni) begin

@@ -40,7 +40,7 @@ module weft_feed_rows (
 
   logic [19:0] out_base, out_x, out_y, b_base, b_x, b_y;
   logic [15:0] ow, oh, oc;
-  logic        add, two;
+  logic        add, b_two, out_two;   // elements of two bytes
   assign out_base = cmd_i[weft_cmd_pkg::POST_OUT_BASE_LSB +: 20];
   assign out_x    = cmd_i[weft_cmd_pkg::POST_OUT_X_STRIDE_LSB +: 20];
   assign out_y    = cmd_i[weft_cmd_pkg::POST_OUT_Y_STRIDE_LSB +: 20];
@@ -51,7 +51,11 @@ module weft_feed_rows (
   assign oh       = cmd_i[weft_cmd_pkg::POST_OH_LSB +: 16];
   assign oc       = cmd_i[weft_cmd_pkg::POST_OC_LSB +: 16];
   assign add      = cmd_i[weft_cmd_pkg::POST_ADD_LSB];
-  assign two      = cmd_i[weft_cmd_pkg::POST_MODE_LSB +: weft_cmd_pkg::POST_MODE_W] == 3'd1;
+  logic        int16, fp;
+  assign int16    = cmd_i[weft_cmd_pkg::POST_MODE_LSB +: weft_cmd_pkg::POST_MODE_W] == 3'd1;
+  assign fp       = weft_cfg_pkg::HAS_FP8 && cmd_i[weft_cmd_pkg::POST_MODE_LSB +: weft_cmd_pkg::POST_MODE_W] == 3'd2;
+  assign b_two    = int16 || (fp && cmd_i[weft_cmd_pkg::POST_B_FMT_LSB + 2]);
+  assign out_two  = int16 || (fp && cmd_i[weft_cmd_pkg::POST_OUT_FMT_LSB + 2]);
   // verilator lint_off UNUSEDSIGNAL
   logic unused_cmd;  // fields of other modules
   assign unused_cmd = ^cmd_i;
@@ -60,14 +64,14 @@ module weft_feed_rows (
   // Walker
   logic        run_q;
   logic [15:0] ox_q, oy_q, oc_left_q;
-  logic [19:0] tile_off_q;             // bytes of the column tiles before
+  logic [19:0] o_off_q, b_off_q;       // bytes of the column tiles before
   logic [19:0] o_addr_q, o_row_q, b_addr_q, b_row_q;
   logic        x_end, y_end, tile_end, cmd_end, step;
-  logic [19:0] tile_off_next;
+  logic [19:0] o_off_next, b_off_next;
 
   // Row waiting for its addend
   logic         r_valid_q, r_tile_last_q, r_cmd_last_q, r_go, r_bad, r_bad_out, r_bad_b, r_room;
-  logic [19:0]  r_addr_q, r_b_q, r_span;
+  logic [19:0]  r_addr_q, r_b_q, r_span, o_span, b_span;
   logic [N-1:0] r_mask_q, mask;
   logic         r_aligned, r_first, r_second_q;   // two reads
   logic         c_valid_q, c_tile_last_q, c_cmd_last_q;
@@ -85,23 +89,25 @@ module weft_feed_rows (
   assign y_end    = oy_q + 16'd1 == oh;
   assign tile_end = x_end && y_end;
   assign cmd_end  = tile_end && oc_left_q <= 16'(N);
-  assign tile_off_next = tile_off_q + (two ? 20'(2*N) : 20'(N));
+  assign o_off_next = o_off_q + (out_two ? 20'(2*N) : 20'(N));
+  assign b_off_next = b_off_q + (b_two ? 20'(2*N) : 20'(N));
 
   assign r_room    = (fifo_n_q + 3'(c_valid_q)) < 3'd4;
   // The first and the last byte of what the mask uses.
   always_comb begin
     r_span = '0;
     for (int l = 1; l < N; l++) r_span = r_span + 20'(r_mask_q[l]);
-    if (two) r_span = {r_span[18:0], 1'b1};
   end
-  assign r_bad_out = ((r_addr_q | (r_addr_q + r_span)) >> SP_BITS) != 20'd0;
-  assign r_bad_b   = add && ((r_b_q | (r_b_q + r_span)) >> SP_BITS) != 20'd0;
+  assign o_span    = out_two ? {r_span[18:0], 1'b1} : r_span;
+  assign b_span    = b_two ? {r_span[18:0], 1'b1} : r_span;
+  assign r_bad_out = ((r_addr_q | (r_addr_q + o_span)) >> SP_BITS) != 20'd0;
+  assign r_bad_b   = add && ((r_b_q | (r_b_q + b_span)) >> SP_BITS) != 20'd0;
   assign r_bad     = r_bad_out || r_bad_b;
   assign req_o     = r_valid_q && add && !r_bad && r_room;
   assign addr_o    = (r_b_q + (r_second_q ? 20'(N) : 20'd0)) & 20'(weft_cfg_pkg::SP_BYTES - 1);
   assign r_aligned = r_b_q[LOG2_N-1:0] == '0;
-  assign wide_o    = two && r_aligned;
-  assign r_first   = two && !r_aligned && !r_second_q;
+  assign wide_o    = b_two && r_aligned;
+  assign r_first   = b_two && !r_aligned && !r_second_q;
   assign r_go      = r_valid_q && !r_bad && r_room && ((gnt_i && !r_first) || !add);
   assign step      = run_q && (!r_valid_q || r_go);
   assign fault_o   = r_valid_q && r_bad;
@@ -121,7 +127,8 @@ module weft_feed_rows (
       ox_q       <= '0;
       oy_q       <= '0;
       oc_left_q  <= oc;
-      tile_off_q <= '0;
+      o_off_q    <= '0;
+      b_off_q    <= '0;
       o_addr_q   <= out_base;
       o_row_q    <= out_base;
       b_addr_q   <= b_base;
@@ -143,11 +150,12 @@ module weft_feed_rows (
         ox_q       <= '0;
         oy_q       <= '0;
         oc_left_q  <= oc_left_q - 16'(N);
-        tile_off_q <= tile_off_next;
-        o_addr_q   <= out_base + tile_off_next;
-        o_row_q    <= out_base + tile_off_next;
-        b_addr_q   <= b_base + tile_off_next;
-        b_row_q    <= b_base + tile_off_next;
+        o_off_q    <= o_off_next;
+        b_off_q    <= b_off_next;
+        o_addr_q   <= out_base + o_off_next;
+        o_row_q    <= out_base + o_off_next;
+        b_addr_q   <= b_base + b_off_next;
+        b_row_q    <= b_base + b_off_next;
       end
     end
   end

@@ -34,7 +34,7 @@ module weft_feed_wgt (
   output logic                         valid_o,
   input  logic                         ready_i,
   output logic [8*weft_cfg_pkg::N-1:0] word_o,
-  output logic [7:0]                   zp_o,
+  output logic [7:0]                   zp_o,     // float8: the format
 
   output logic                         fault_o,
   output logic [19:0]                  fault_addr_o
@@ -45,7 +45,9 @@ module weft_feed_wgt (
   logic [19:0] w_base;
   logic [7:0]  w_zp;
   assign w_base = cmd_i[weft_cmd_pkg::CONV_W_BASE_LSB +: 20];
-  assign w_zp   = cmd_i[weft_cmd_pkg::CONV_W_ZP_LSB +: 8];
+  assign w_zp   = weft_cfg_pkg::HAS_FP8 && cmd_i[weft_cmd_pkg::POST_MODE_LSB +: weft_cmd_pkg::POST_MODE_W] == 3'd2
+                  ? 8'(cmd_i[weft_cmd_pkg::POST_W_FMT_LSB +: weft_cmd_pkg::POST_W_FMT_W])
+                  : cmd_i[weft_cmd_pkg::CONV_W_ZP_LSB +: 8];
   // verilator lint_off UNUSEDSIGNAL
   logic unused_cmd;  // fields of other modules
   assign unused_cmd = ^cmd_i;

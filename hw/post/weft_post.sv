@@ -12,6 +12,10 @@
 // D; but one cycle in eight is left to who waits for context 0, and context 1
 // and the buffered rows take turns.
 //
+// Mode 2: pass A rounds a sum to fp16, C adds the bias, D the second addend; B is
+// left out, and so is D without add. A row that is not a sum makes pass A only,
+// or A and D with an addend. What a pass rounds is an integer in units of 2^-28.
+//
 // cX_ready_o does not depend on cX_valid_i, and falls only when row buffers or
 // the write queue are full or the other context is served. The configuration
 // is words 2..8 of the command; it must be stable while cX_idle_o is low.
@@ -29,6 +33,7 @@ module weft_post (
   output logic                          c0_ready_o,
   input  logic [1:0]                    c0_stage_i,
   input  logic [48*weft_cfg_pkg::N-1:0] c0_acc_i,
+  input  logic [2*weft_cfg_pkg::N-1:0]  c0_state_i,
   input  logic [16*weft_cfg_pkg::N-1:0] c0_b_i,
   input  logic [48*weft_cfg_pkg::N-1:0] c0_bias_i,
   input  logic [32*weft_cfg_pkg::N-1:0] c0_mul_i,
@@ -42,6 +47,7 @@ module weft_post (
   output logic                          c1_ready_o,
   input  logic [1:0]                    c1_stage_i,
   input  logic [48*weft_cfg_pkg::N-1:0] c1_acc_i,
+  input  logic [2*weft_cfg_pkg::N-1:0]  c1_state_i,
   input  logic [16*weft_cfg_pkg::N-1:0] c1_b_i,
   input  logic [48*weft_cfg_pkg::N-1:0] c1_bias_i,
   input  logic [32*weft_cfg_pkg::N-1:0] c1_mul_i,
@@ -62,7 +68,9 @@ module weft_post (
   localparam int BASE = 128;           // bit of the command at cfg bit 0
   localparam int QUEUE = N;            // write queue: more than the lanes' latency, and N/2 rows that wait for their second write
 
-  localparam logic [1:0] STAGE_RESCALE = 2'd0, STAGE_NONE = 2'd2;
+  localparam logic HAS_FP8 = weft_cfg_pkg::HAS_FP8;   // without it, all of mode 2 is left out
+
+  localparam logic [1:0] STAGE_RESCALE = 2'd0, STAGE_CLAMP = 2'd1, STAGE_NONE = 2'd2;
   localparam logic [1:0] PASS_A = 2'd0, PASS_B = 2'd1, PASS_C = 2'd2, PASS_D = 2'd3;
 
   // ---- which pass starts
@@ -70,26 +78,36 @@ module weft_post (
   logic [LOG2_N:0]   alloc_q, b_q, c_q, d_q;   // rows that started pass A, B, C, D
   logic [LOG2_N:0]   a_done_q, c_done_q;       // rows that finished pass A, C
   logic [N-1:0]      row_ctx_q;                // of the buffered rows
+  logic [N-1:0]      row_fp_q;                 // mode 2: no pass B
+  logic [N-1:0]      row_sum_q;                // mode 2: pass C writes, no pass D
+  logic [N-1:0]      row_none_q;               // mode 2: pass C changes nothing
   logic [LOG2_N:0]   queued_q;                 // rows with a place in the write queue
   logic              turn_q;                   // buffered rows go before context 1
   logic [2:0]        owed_q;                   // rows of context 0 that others waited for
   logic              room, buf_room, can0, can1, take0, take1;
   logic              can_b, can_c, can_d, buffered, start;
   logic [1:0]        pass;
-  logic              add0, add1, ctx, add;
+  logic              add0, add1, fp0, fp1, buf0, buf1;
+  logic              ctx, fp, buffers, writes, skip_b, skip_d;
   logic [LOG2_N-1:0] slot;
   logic [1:0]        stage;
 
   assign add0     = c0_cfg_i[weft_cmd_pkg::POST_ADD_LSB - BASE];
   assign add1     = c1_cfg_i[weft_cmd_pkg::POST_ADD_LSB - BASE];
+  assign fp0      = HAS_FP8 && c0_cfg_i[weft_cmd_pkg::POST_MODE_LSB - BASE +: weft_cmd_pkg::POST_MODE_W] == 3'd2;
+  assign fp1      = HAS_FP8 && c1_cfg_i[weft_cmd_pkg::POST_MODE_LSB - BASE +: weft_cmd_pkg::POST_MODE_W] == 3'd2;
+  assign buf0     = add0 || (fp0 && c0_stage_i != STAGE_CLAMP);
+  assign buf1     = add1 || (fp1 && c1_stage_i != STAGE_CLAMP);
   assign room     = queued_q < (LOG2_N+1)'(QUEUE);
   assign buf_room = (alloc_q - d_q) != (LOG2_N+1)'(N);
-  assign can_b    = b_q != a_done_q;
-  assign can_c    = c_q != b_q;
-  assign can_d    = d_q != c_done_q && room;
+  assign skip_b   = HAS_FP8 && b_q != a_done_q && row_fp_q[LOG2_N'(b_q)];
+  assign skip_d   = HAS_FP8 && d_q != c_done_q && row_sum_q[LOG2_N'(d_q)];
+  assign can_b    = b_q != a_done_q && !skip_b;
+  assign can_c    = c_q != b_q && (room || !(HAS_FP8 && row_sum_q[LOG2_N'(c_q)]));
+  assign can_d    = d_q != c_done_q && room && !skip_d;
   assign buffered = can_b || can_c || can_d;
-  assign can0     = add0 ? buf_room : room;
-  assign can1     = add1 ? buf_room : room;
+  assign can0     = buf0 ? buf_room : room;
+  assign can1     = buf1 ? buf_room : room;
   assign c0_ready_o = can0 && owed_q != 3'd7;
   assign c1_ready_o = can1 && !(c0_valid_i && c0_ready_o) && !(turn_q && buffered);
   assign take0    = c0_valid_i && c0_ready_o;
@@ -113,7 +131,9 @@ module weft_post (
       end
       ctx = row_ctx_q[slot];
     end
-    add = ctx ? add1 : add0;
+    fp = ctx ? fp1 : fp0;
+    buffers = ctx ? buf1 : buf0;
+    writes = pass == PASS_D || (pass == PASS_A && !buffers) || (HAS_FP8 && pass == PASS_C && row_sum_q[slot]);
   end
 
   // ---- scalars of the pass that starts
@@ -125,10 +145,12 @@ module weft_post (
   logic [4:0]        pre_shift;
   logic [31:0]       mul;
   logic [5:0]        shift;
-  logic              two;            // elements are int16
+  logic              int16;
+  logic              two;            // elements of the output are two bytes
   logic              wide;           // 48 x 16 multiplication
-  assign two       = cfg[weft_cmd_pkg::POST_MODE_LSB - BASE +: weft_cmd_pkg::POST_MODE_W] == 3'd1;
-  assign wide      = cfg[weft_cmd_pkg::POST_SCALE16_LSB - BASE] && pass == PASS_A && stage == STAGE_RESCALE;
+  assign two       = int16 || (fp && cfg[weft_cmd_pkg::POST_OUT_FMT_LSB - BASE + 2]);
+  assign int16     = cfg[weft_cmd_pkg::POST_MODE_LSB - BASE +: weft_cmd_pkg::POST_MODE_W] == 3'd1;
+  assign wide      = cfg[weft_cmd_pkg::POST_SCALE16_LSB - BASE] && pass == PASS_A && stage == STAGE_RESCALE && !fp;
   assign stage     = ctx ? c1_stage_i : c0_stage_i;
   assign cfg       = ctx ? c1_cfg_i : c0_cfg_i;
   assign pre_shift = cfg[weft_cmd_pkg::POST_PRE_SHIFT_LSB - BASE +: 5];
@@ -152,7 +174,9 @@ module weft_post (
   // Pass in each stage: 1 operands, 2 product, 3 shifted
   logic              s1_valid_q, s2_valid_q, s3_valid_q;
   logic [1:0]        s1_pass_q, s2_pass_q, s3_pass_q;
-  logic              s1_add_q, s2_add_q, s3_add_q;      // result goes to a row buffer
+  logic              s1_out_q, s2_out_q, s3_out_q;      // result is written, else buffered
+  logic              s1_fp_q, s2_fp_q, s3_fp_q;
+  logic [3:0]        s1_fmt_q, s2_fmt_q, s3_fmt_q;      // saturate, format of the output
   logic              s1_ctx_q, s2_ctx_q, s3_ctx_q;
   logic              s1_dr_q, s2_dr_q;                  // double rounding
   logic              s1_wide_q;
@@ -178,6 +202,12 @@ module weft_post (
   logic [5:0]         shift2 [N];
   logic               negative [N];
   logic [32:0]        shifted [N];      // one bit below the result, for rounding
+  // Mode 2 beside it. In a row buffer: the bias above the value, fp16 both.
+  logic [1:0]         state1 [N], state2 [N], state3 [N];
+  logic               minus1 [N], minus2 [N], minus3 [N];   // sign of a zero and of NaN, then of any
+  logic [15:0]        bias1 [N], bias2 [N], bias3 [N];
+  logic               below3 [N];       // a bit is lost by the shift
+  logic [5:0]         excess3 [N];
 
   // Row buffers
   logic [16*N-1:0]    q_buf_q [N];      // 16 bits a lane in any mode
@@ -190,6 +220,9 @@ module weft_post (
   logic               carry, top;
   logic signed [31:0] y;
   logic signed [15:0] y16 [N];
+  logic               to_t;
+  logic [47:0]        fx;
+  logic [15:0]        fa, fb;
   logic signed [63:0] big;
   logic [5:0]         below;
   logic [16*N-1:0]    out_data;
@@ -207,18 +240,38 @@ module weft_post (
   initial fault_hook_q = '0;
 `endif
 
-  assign out_valid = s3_valid_q && (s3_pass_q == PASS_D || (s3_pass_q == PASS_A && !s3_add_q));
+  assign out_valid = s3_valid_q && s3_out_q;
 
   // verilator lint_off BLKSEQ
   always_ff @(posedge clk_i) begin
     // Stage 3 to row buffer or write queue. Shifts of 2..62 keep one bit below.
     if (s3_valid_q) begin
-      if (s3_pass_q == PASS_B || s3_pass_q == PASS_C) begin
+      to_t = s3_pass_q == PASS_B || s3_pass_q == PASS_C;
+      if (HAS_FP8 && s3_fp_q) begin
+        to_t = 1'b1;
+        for (int l = 0; l < N; l++) begin
+          fa = ({10'd0, excess3[l]} - 16'd4) << 10;
+          fa = fa + shifted[l][16:1] + 16'(shifted[l][0] && (below3[l] || shifted[l][1]));
+          if (fa > 16'h7c00 || state3[l] != weft_float_pkg::STATE_FINITE) fa = 16'h7c00;
+          if (state3[l] == weft_float_pkg::STATE_NAN) fa = 16'h7e00;
+          fa[15] = minus3[l];
+          y16[l] = weft_float_pkg::order(fa);
+          if (state3[l] != weft_float_pkg::STATE_NAN) begin
+            if (y16[l] < s3_min_q) y16[l] = s3_min_q;
+            if (y16[l] > s3_max_q) y16[l] = s3_max_q;
+          end
+          fa = weft_float_pkg::order(y16[l]);
+          y16[l] = fa;
+          t_out[32*l +: 32] = {bias3[l], fa};
+        end
+        if (!s3_fmt_q[2] && s3_out_q) begin
+          for (int l = 0; l < N; l++) y16[l] = {8'd0, weft_float_pkg::from_half(y16[l], s3_fmt_q[1:0], s3_fmt_q[3])};
+        end
+      end else if (to_t) begin
         t_out = s3_pass_q == PASS_B ? '0 : t_buf_q[s3_slot_q];
         for (int l = 0; l < N; l++) begin
           t_out[32*l +: 32] = t_out[32*l +: 32] + shifted[l][32:1] + 32'(shifted[l][0]);
         end
-        t_buf_q[s3_slot_q] <= t_out;
       end else begin
         for (int l = 0; l < N; l++) begin
           y = $signed(shifted[l][32:1]) + $signed({31'b0, shifted[l][0]}) + 32'(s3_zp_q);
@@ -226,22 +279,34 @@ module weft_post (
           if (y > 32'(s3_max_q)) y = 32'(s3_max_q);
           y16[l] = y[15:0];
         end
-        if (s3_two_q || (s3_add_q && s3_pass_q == PASS_A)) begin
+      end
+      if (s3_out_q) begin
+        if (s3_two_q) begin
           for (int l = 0; l < N; l++) out_data[16*l +: 16] = y16[l];
         end else begin
           for (int l = 0; l < N; l++) out_data[8*l +: 8] = y16[l][7:0];
         end
-        if (s3_add_q && s3_pass_q == PASS_A) begin
-          q_buf_q[s3_slot_q] <= out_data;
-        end else begin
-          wr_data_q[wr_in_q] <= out_data;
-          wr_info_q[wr_in_q] <= {s3_two_q, s3_ctx_q, s3_mask_q, s3_addr_q};
-        end
+        wr_data_q[wr_in_q] <= out_data;
+        wr_info_q[wr_in_q] <= {s3_two_q, s3_ctx_q, s3_mask_q, s3_addr_q};
+      end else if (to_t) begin
+        t_buf_q[s3_slot_q] <= t_out;
+      end else begin
+        for (int l = 0; l < N; l++) out_data[16*l +: 16] = y16[l];
+        q_buf_q[s3_slot_q] <= out_data;
       end
     end
 
     // Stage 2 to 3: second rounding, shift
     if (s2_valid_q) begin
+      if (HAS_FP8 && s2_fp_q) begin
+        for (int l = 0; l < N; l++) begin
+          below3[l] = (prod[l] & ~(64'hffff_ffff_ffff_ffff << (shift2[l] - 6'd1))) != '0;
+          excess3[l] = shift2[l];
+          state3[l] = state2[l];
+          minus3[l] = minus2[l];
+          bias3[l] = bias2[l];
+        end
+      end
       for (int l = 0; l < N; l++) begin
         big = prod[l];
         below = shift2[l] - 6'd1;
@@ -272,13 +337,54 @@ module weft_post (
         shift2[l] = shift1[l];
         negative[l] = value[l] < 0;
       end
+      if (HAS_FP8 && s1_fp_q) begin
+        for (int l = 0; l < N; l++) begin
+          fx = {value_hi[l], value[l]};
+          minus2[l] = state1[l] == weft_float_pkg::STATE_NINF || (state1[l] != weft_float_pkg::STATE_PINF
+                      && (fx == '0 || state1[l] == weft_float_pkg::STATE_NAN ? minus1[l] : fx[47]));
+          if (fx[47]) fx = -fx;
+          prod[l] = $signed({16'd0, fx});
+          shift2[l] = weft_float_pkg::excess(fx);
+          state2[l] = state1[l];
+          bias2[l] = bias1[l];
+        end
+      end
 `ifdef WEFT_FAULT_HOOK
       if (fault_hook_q[31]) prod[fault_hook_q[8 +: LOG2_N]][fault_hook_q[5:0]] = 1'b1;
 `endif
     end
 
     // Operands of the pass that starts
-    if (take0 || take1) begin
+    if (HAS_FP8 && start && fp) begin
+      t_in = t_buf_q[slot];
+      r_in = r_buf_q[slot];
+      for (int l = 0; l < N; l++) begin
+        bias1[l] = '0;
+        if (pass == PASS_A && stage == STAGE_RESCALE) begin
+          fx = ctx ? c1_acc_i[48*l +: 48] : c0_acc_i[48*l +: 48];
+          state1[l] = ctx ? c1_state_i[2*l +: 2] : c0_state_i[2*l +: 2];
+          minus1[l] = 1'b0;
+          bias1[l] = ctx ? c1_bias_i[48*l +: 16] : c0_bias_i[48*l +: 16];
+        end else if (pass == PASS_A) begin
+          fa = ctx ? c1_acc_i[48*l +: 16] : c0_acc_i[48*l +: 16];
+          fx = weft_float_pkg::units(fa);
+          state1[l] = weft_float_pkg::state(fa);
+          minus1[l] = fa[15];
+        end else begin
+          fa = t_in[32*l +: 16];
+          fb = t_in[32*l + 16 +: 16];
+          if (row_none_q[slot]) fb = 16'h8000;
+          if (pass == PASS_D) begin
+            fb = cfg[weft_cmd_pkg::POST_B_FMT_LSB - BASE + 2] ? r_in[16*l +: 16]
+                 : weft_float_pkg::to_half(r_in[8*l +: 8], cfg[weft_cmd_pkg::POST_B_FMT_LSB - BASE +: 2]);
+          end
+          fx = weft_float_pkg::units(fa) + weft_float_pkg::units(fb);
+          state1[l] = weft_float_pkg::state(fa) | weft_float_pkg::state(fb);
+          minus1[l] = fa[15] && fb[15] && state1[l] != weft_float_pkg::STATE_NAN;
+        end
+        {value_hi[l], value[l]} = fx;
+      end
+    end else if (take0 || take1) begin
       if (ctx ? c1_stage_i == STAGE_RESCALE : c0_stage_i == STAGE_RESCALE) begin
         if (ctx) begin
           for (int l = 0; l < N; l++) begin
@@ -310,17 +416,13 @@ module weft_post (
           shift1[l] = 6'd2;
         end
       end
-      if (add) begin
-        r_buf_q[slot]    <= ctx ? c1_b_i : c0_b_i;
-        info_buf_q[slot] <= ctx ? {c1_mask_i, c1_addr_i} : {c0_mask_i, c0_addr_i};
-      end
     end else if (buffered) begin
       t_in = t_buf_q[slot];
       q_in = q_buf_q[slot];
       r_in = r_buf_q[slot];
       if (pass == PASS_D) begin
         for (int l = 0; l < N; l++) value[l] = t_in[32*l +: 32];
-      end else if (pass == PASS_C && !two) begin
+      end else if (pass == PASS_C && !int16) begin
         for (int l = 0; l < N; l++) value[l] = (32'($signed(r_in[8*l +: 8])) - 32'(in_zp)) <<< pre_shift;
       end else begin
         if (pass == PASS_C) q_in = r_in;
@@ -330,6 +432,10 @@ module weft_post (
         factor[l] = mul;
         shift1[l] = shift;
       end
+    end
+    if ((take0 || take1) && buffers) begin
+      r_buf_q[slot]    <= ctx ? c1_b_i : c0_b_i;
+      info_buf_q[slot] <= ctx ? {c1_mask_i, c1_addr_i} : {c0_mask_i, c0_addr_i};
     end
     if (start) begin
       {s1_mask_q, s1_addr_q} <= pass != PASS_A ? info_buf_q[slot]
@@ -343,7 +449,9 @@ module weft_post (
   always_ff @(posedge clk_i) begin
     if (start) begin
       s1_pass_q <= pass;
-      s1_add_q  <= add;
+      s1_out_q  <= writes;
+      s1_fp_q   <= fp;
+      s1_fmt_q  <= {cfg[weft_cmd_pkg::POST_SATURATE_LSB - BASE], cfg[weft_cmd_pkg::POST_OUT_FMT_LSB - BASE +: 3]};
       s1_ctx_q  <= ctx;
       s1_slot_q <= slot;
       s1_dr_q   <= 1'b1;
@@ -363,10 +471,26 @@ module weft_post (
           s1_max_q <= 16'h7fff;
         end
       end
+      if (HAS_FP8 && fp) begin
+        s1_dr_q  <= 1'b0;
+        // The sum in pass A is not clamped; with an addend pass C clamps it, in D its sum.
+        s1_min_q <= weft_float_pkg::order(cfg[weft_cmd_pkg::POST_Y_MIN_LSB - BASE +: 16]);
+        s1_max_q <= weft_float_pkg::order(cfg[weft_cmd_pkg::POST_Y_MAX_LSB - BASE +: 16]);
+        if (pass == PASS_D) begin
+          s1_min_q <= weft_float_pkg::order(cfg[weft_cmd_pkg::POST_S_MIN_LSB - BASE +: 16]);
+          s1_max_q <= weft_float_pkg::order(cfg[weft_cmd_pkg::POST_S_MAX_LSB - BASE +: 16]);
+        end
+        if ((pass == PASS_A && stage != STAGE_CLAMP) || (pass == PASS_C && row_none_q[slot])) begin
+          s1_min_q <= 16'h8000;
+          s1_max_q <= 16'h7fff;
+        end
+      end
     end
     if (s1_valid_q) begin
       s2_pass_q <= s1_pass_q;
-      s2_add_q  <= s1_add_q;
+      s2_out_q  <= s1_out_q;
+      s2_fp_q   <= s1_fp_q;
+      s2_fmt_q  <= s1_fmt_q;
       s2_ctx_q  <= s1_ctx_q;
       s2_slot_q <= s1_slot_q;
       s2_dr_q   <= s1_dr_q;
@@ -379,7 +503,9 @@ module weft_post (
     end
     if (s2_valid_q) begin
       s3_pass_q <= s2_pass_q;
-      s3_add_q  <= s2_add_q;
+      s3_out_q  <= s2_out_q;
+      s3_fp_q   <= s2_fp_q;
+      s3_fmt_q  <= s2_fmt_q;
       s3_ctx_q  <= s2_ctx_q;
       s3_slot_q <= s2_slot_q;
       s3_two_q  <= s2_two_q;
@@ -436,6 +562,9 @@ module weft_post (
       flying0_q  <= '0;
       flying1_q  <= '0;
       row_ctx_q  <= '0;
+      row_fp_q   <= '0;
+      row_sum_q  <= '0;
+      row_none_q <= '0;
     end else if (abort_i) begin
       s1_valid_q <= 1'b0;
       s2_valid_q <= 1'b0;
@@ -456,6 +585,9 @@ module weft_post (
       flying0_q  <= '0;
       flying1_q  <= '0;
       row_ctx_q  <= '0;
+      row_fp_q   <= '0;
+      row_sum_q  <= '0;
+      row_none_q <= '0;
     end else begin
       s1_valid_q <= start;
       s2_valid_q <= s1_valid_q;
@@ -463,8 +595,11 @@ module weft_post (
       turn_q     <= take1;
       if (!take0) owed_q <= '0;
       else if (c1_valid_i || buffered) owed_q <= owed_q + 3'd1;
-      if ((take0 || take1) && add) begin
-        row_ctx_q[slot] <= ctx;
+      if ((take0 || take1) && buffers) begin
+        row_ctx_q[slot]  <= ctx;
+        row_fp_q[slot]   <= fp;
+        row_sum_q[slot]  <= fp && !(ctx ? add1 : add0);
+        row_none_q[slot] <= fp && stage == STAGE_NONE;
         alloc_q         <= alloc_q + (LOG2_N+1)'(1);
       end
       if (!take0 && !take1 && buffered) begin
@@ -472,9 +607,11 @@ module weft_post (
         if (pass == PASS_C) c_q <= c_q + (LOG2_N+1)'(1);
         if (pass == PASS_D) d_q <= d_q + (LOG2_N+1)'(1);
       end
-      if (s3_valid_q && s3_add_q && s3_pass_q == PASS_A) a_done_q <= a_done_q + (LOG2_N+1)'(1);
+      if (skip_b) b_q <= b_q + (LOG2_N+1)'(1);
+      if (skip_d) d_q <= d_q + (LOG2_N+1)'(1);
+      if (s3_valid_q && !s3_out_q && s3_pass_q == PASS_A) a_done_q <= a_done_q + (LOG2_N+1)'(1);
       if (s3_valid_q && s3_pass_q == PASS_C) c_done_q <= c_done_q + (LOG2_N+1)'(1);
-      queued_q  <= queued_q + (LOG2_N+1)'(start && (pass == PASS_D || (pass == PASS_A && !add))) - (LOG2_N+1)'(wr_go);
+      queued_q  <= queued_q + (LOG2_N+1)'(start && writes) - (LOG2_N+1)'(wr_go);
       wr_n_q    <= wr_n_q + (LOG2_N+1)'(out_valid) - (LOG2_N+1)'(wr_go);
       if (out_valid) wr_in_q <= wr_in_q + LOG2_N'(1);
       if (pst_req_o && pst_gnt_i) wr_second_q <= wr_more;

@@ -335,6 +335,7 @@ module weft_npu (
   logic            c0_valid, c0_ready, c0_idle, c1_valid, c1_ready, c1_idle;
   logic [1:0]      c1_stage;
   logic [48*N-1:0] c0_acc, c1_acc, c0_bias, c1_bias;
+  logic [2*N-1:0]  c0_state, c1_state;
   logic [16*N-1:0] c0_b, c1_b;
   logic [32*N-1:0] c0_mul, c1_mul;
   logic [6*N-1:0]  c0_shift, c1_shift;
@@ -375,6 +376,7 @@ module weft_npu (
     .row_valid_o (c0_valid),
     .row_ready_i (c0_ready),
     .row_acc_o   (c0_acc),
+    .row_state_o (c0_state),
     .row_b_o     (c0_b),
     .row_addr_o  (c0_addr),
     .row_mask_o  (c0_mask),
@@ -414,6 +416,7 @@ module weft_npu (
     .post_ready_i(c1_ready),
     .post_stage_o(c1_stage),
     .post_acc_o  (c1_acc),
+    .post_state_o(c1_state),
     .post_b_o    (c1_b),
     .post_bias_o (c1_bias),
     .post_mul_o  (c1_mul),
@@ -431,6 +434,7 @@ module weft_npu (
     .c0_ready_o(c0_ready),
     .c0_stage_i(2'd0),
     .c0_acc_i  (c0_acc),
+    .c0_state_i(c0_state),
     .c0_b_i    (c0_b),
     .c0_bias_i (c0_bias),
     .c0_mul_i  (c0_mul),
@@ -443,6 +447,7 @@ module weft_npu (
     .c1_ready_o(c1_ready),
     .c1_stage_i(c1_stage),
     .c1_acc_i  (c1_acc),
+    .c1_state_i(c1_state),
     .c1_b_i    (c1_b),
     .c1_bias_i (c1_bias),
     .c1_mul_i  (c1_mul),

@@ -46,6 +46,7 @@ module weft_vec (
   input  logic                          post_ready_i,
   output logic [1:0]                    post_stage_o,
   output logic [48*weft_cfg_pkg::N-1:0] post_acc_o,
+  output logic [2*weft_cfg_pkg::N-1:0]  post_state_o,
   output logic [16*weft_cfg_pkg::N-1:0] post_b_o,
   output logic [48*weft_cfg_pkg::N-1:0] post_bias_o,
   output logic [32*weft_cfg_pkg::N-1:0] post_mul_o,
@@ -67,7 +68,10 @@ module weft_vec (
   /* verilator lint_off UNUSEDSIGNAL */  // the header and reserved bits
   logic [1023:0] cmd_q;
   /* verilator lint_on UNUSEDSIGNAL */
-  logic is_dw, is_pool, is_elt, add, two, pool_sum, int16;
+  logic is_dw, is_pool, is_elt, add, two, pool_sum;
+  logic int16, fp;                  // mode 1, mode 2
+  logic x_two, b_two, out_two;      // elements of two bytes
+  logic [2:0] x_fmt;
 
   assign is_dw    = cmd_q[weft_cmd_pkg::HEADER_OP_LSB +: weft_cmd_pkg::HEADER_OP_W] == weft_cmd_pkg::OP_DW;
   assign is_pool  = cmd_q[weft_cmd_pkg::HEADER_OP_LSB +: weft_cmd_pkg::HEADER_OP_W] == weft_cmd_pkg::OP_POOL;
@@ -75,6 +79,11 @@ module weft_vec (
   assign add      = cmd_q[weft_cmd_pkg::POST_ADD_LSB];
   assign two      = is_elt && add;
   assign int16    = cmd_q[weft_cmd_pkg::POST_MODE_LSB +: weft_cmd_pkg::POST_MODE_W] == 3'd1;
+  assign fp       = weft_cfg_pkg::HAS_FP8 && cmd_q[weft_cmd_pkg::POST_MODE_LSB +: weft_cmd_pkg::POST_MODE_W] == 3'd2;
+  assign x_fmt    = cmd_q[weft_cmd_pkg::POST_X_FMT_LSB +: weft_cmd_pkg::POST_X_FMT_W];
+  assign x_two    = int16 || (fp && x_fmt[2]);
+  assign b_two    = int16 || (fp && cmd_q[weft_cmd_pkg::POST_B_FMT_LSB + 2]);
+  assign out_two  = int16 || (fp && cmd_q[weft_cmd_pkg::POST_OUT_FMT_LSB + 2]);
   assign pool_sum = cmd_q[weft_cmd_pkg::POOL_SUM_LSB];
 
   logic [15:0] ow, oh, oc;
@@ -150,7 +159,7 @@ module weft_vec (
 
   logic        scan_valid, scan_skip, scan_row, scan_emit, scan_block;
   logic [2:0]  scan_col_on, scan_row_on;
-  logic        tap_valid, tap_first, tap_last;
+  logic        tap_valid, tap_first, tap_last, tap_second;
   logic        addr_ready;
   logic [19:0] scan_addr, tap_addr;
   logic [6:0]  scan_lanes, tap_lanes;
@@ -191,7 +200,7 @@ module weft_vec (
     .b_base_i(cmd_q[weft_cmd_pkg::POST_B_BASE_LSB +: weft_cmd_pkg::POST_B_BASE_W]),
     .b_oy_step_i(cmd_q[weft_cmd_pkg::POST_B_Y_STRIDE_LSB +: weft_cmd_pkg::POST_B_Y_STRIDE_W]),
     .b_ox_step_i(cmd_q[weft_cmd_pkg::POST_B_X_STRIDE_LSB +: weft_cmd_pkg::POST_B_X_STRIDE_W]),
-    .ow_i(ow), .oh_i(oh), .oc_i(oc), .int16_i(int16),
+    .ow_i(ow), .oh_i(oh), .oc_i(oc), .x_two_i(x_two), .b_two_i(b_two), .second_o(tap_second),
     .valid_o(tap_valid), .ready_i(addr_ready), .addr_o(tap_addr), .lanes_o(tap_lanes), .first_o(tap_first),
     .last_o(tap_last));
 
@@ -205,7 +214,7 @@ module weft_vec (
   weft_vec_rd u_rd (
     .clk_i(clk_i), .rst_ni(rst_ni), .flush_i(flush),
     .addr_valid_i(scan_valid || tap_valid), .addr_ready_o(addr_ready), .addr_i(is_dw ? scan_addr : tap_addr),
-    .bytes_i(int16 ? lanes << 1 : lanes), .skip_i(is_dw && scan_skip),
+    .bytes_i((tap_second && !is_dw ? b_two : x_two) ? lanes << 1 : lanes), .skip_i(is_dw && scan_skip),
     .tag_i(is_dw ? {scan_row_on, scan_col_on, scan_block, scan_emit, scan_row} : {7'd0, tap_last, tap_first}),
     .bad_o(rd_bad), .bad_addr_o(rd_bad_addr),
     .vec_req_o(vec_req_o), .vec_addr_o(vec_addr_o), .vec_wide_o(vec_wide_o), .vec_gnt_i(vec_gnt_i),
@@ -251,27 +260,30 @@ module weft_vec (
   logic dw_ready, pool_ready, elt_ready;
   logic dw_row_valid, pool_row_valid, elt_row_valid, row_valid;
   logic [48*N-1:0] dw_row, pool_row, elt_row;
+  logic [2*N-1:0] dw_state;
 
   assign word_ready = is_dw ? dw_ready : is_pool ? pool_ready : elt_ready;
 
   weft_vec_dw u_dw (
     .clk_i(clk_i), .rst_ni(rst_ni), .flush_i(flush),
-    .x_zp_i(cmd_q[weft_cmd_pkg::DW_X_ZP_LSB +: weft_cmd_pkg::DW_X_ZP_W]), .int16_i(int16),
+    .x_zp_i(cmd_q[weft_cmd_pkg::DW_X_ZP_LSB +: weft_cmd_pkg::DW_X_ZP_W]), .int16_i(int16), .fp_i(fp), .x_fmt_i(x_fmt[1:0]),
+    .w_fmt_i(cmd_q[weft_cmd_pkg::POST_W_FMT_LSB +: weft_cmd_pkg::POST_W_FMT_W]),
+    .log2_scale_i(cmd_q[weft_cmd_pkg::DW_LOG2_SCALE_LSB +: weft_cmd_pkg::DW_LOG2_SCALE_W]),
     .pix_valid_i(word_valid && is_dw), .pix_ready_o(dw_ready), .pix_i(word),
     .row_i(word_tag[0]), .emit_i(word_tag[1]), .block_i(word_tag[2]), .col_on_i(word_tag[5:3]),
     .row_on_i(word_tag[8:6]),
     .wts_valid_i(wts_valid), .wts_take_o(wts_take), .wts_i(wts),
-    .row_valid_o(dw_row_valid), .row_ready_i(out_next), .row_o(dw_row));
+    .row_valid_o(dw_row_valid), .row_ready_i(out_next), .row_o(dw_row), .row_state_o(dw_state));
 
   weft_vec_pool u_pool (
     .clk_i(clk_i), .rst_ni(rst_ni), .flush_i(flush), .sum_i(pool_sum),
-    .x_zp_i(cmd_q[weft_cmd_pkg::POOL_X_ZP_LSB +: weft_cmd_pkg::POOL_X_ZP_W]), .int16_i(int16),
+    .x_zp_i(cmd_q[weft_cmd_pkg::POOL_X_ZP_LSB +: weft_cmd_pkg::POOL_X_ZP_W]), .int16_i(x_two), .fp_i(fp), .x_fmt_i(x_fmt),
     .word_valid_i(word_valid && is_pool), .word_ready_o(pool_ready), .word_i(word),
     .first_i(word_tag[0]), .last_i(word_tag[1]),
     .row_valid_o(pool_row_valid), .row_ready_i(out_next), .row_o(pool_row));
 
   weft_vec_elt u_elt (
-    .clk_i(clk_i), .rst_ni(rst_ni), .flush_i(flush), .two_i(two), .int16_i(int16),
+    .clk_i(clk_i), .rst_ni(rst_ni), .flush_i(flush), .two_i(two), .int16_i(x_two), .fp_i(fp), .x_fmt_i(x_fmt),
     .a_zp_i(cmd_q[weft_cmd_pkg::POST_A_ZP_LSB +: weft_cmd_pkg::POST_A_ZP_W]),
     .pre_shift_i(cmd_q[weft_cmd_pkg::POST_PRE_SHIFT_LSB +: weft_cmd_pkg::POST_PRE_SHIFT_W]),
     .word_valid_i(word_valid && is_elt), .word_ready_o(elt_ready), .word_i(word),
@@ -285,7 +297,7 @@ module weft_vec (
     .base_i(cmd_q[weft_cmd_pkg::POST_OUT_BASE_LSB +: weft_cmd_pkg::POST_OUT_BASE_W]),
     .x_step_i(cmd_q[weft_cmd_pkg::POST_OUT_X_STRIDE_LSB +: weft_cmd_pkg::POST_OUT_X_STRIDE_W]),
     .y_step_i(cmd_q[weft_cmd_pkg::POST_OUT_Y_STRIDE_LSB +: weft_cmd_pkg::POST_OUT_Y_STRIDE_W]),
-    .ow_i(ow), .oh_i(oh), .oc_i(oc), .int16_i(int16),
+    .ow_i(ow), .oh_i(oh), .oc_i(oc), .two_i(out_two),
     .valid_o(out_valid), .next_i(out_next), .addr_o(post_addr_o), .mask_o(post_mask_o), .block_o(out_block),
     .bad_o(out_bad), .bad_addr_o(out_bad_addr));
 
@@ -293,7 +305,8 @@ module weft_vec (
   assign post_valid_o = row_valid && rec_ok_q && !out_bad && !flush;
   assign out_next     = post_valid_o && post_ready_i;
   assign post_acc_o   = is_dw ? dw_row : is_pool ? pool_row : elt_row;
-  assign post_stage_o = two ? StageNone : is_pool && !pool_sum ? StageClamp : StageRescale;
+  assign post_state_o = dw_state;     // looked at with sums of mode 2 only
+  assign post_stage_o = two ? StageNone : (is_pool && !pool_sum) || (is_elt && fp) ? StageClamp : StageRescale;
 
 `ifdef WEFT_ASSERT
   always_ff @(posedge clk_i or negedge rst_ni) begin

@@ -10,6 +10,9 @@
 // weights are there (wts_valid_i), and takes them. A row that is not taken
 // stops everything.
 //
+// float8 (fp_i) sums its taps one after the other, because infinities and sums out
+// of range depend on the order: a wanted window takes 11 cycles, others one.
+//
 // Behind the line buffers everything is one block with blocking assignments,
 // from the last stage to the first: see hw/array. Products and sums are
 // computed for wanted windows only.
@@ -21,7 +24,12 @@ module weft_vec_dw (
   input  logic flush_i,
 
   input  logic [7:0] x_zp_i,
-  input  logic       int16_i,   // else bytes, in the low half of the pixel; stable while pixels are in flight
+  // Stable while pixels are in flight:
+  input  logic       int16_i,   // else bytes, in the low half of the pixel
+  input  logic       fp_i,
+  input  logic [1:0] x_fmt_i,
+  input  logic [1:0] w_fmt_i,
+  input  logic [5:0] log2_scale_i,
 
   input  logic                         pix_valid_i,
   output logic                         pix_ready_o,
@@ -38,7 +46,8 @@ module weft_vec_dw (
 
   output logic                          row_valid_o,
   input  logic                          row_ready_i,
-  output logic [48*weft_cfg_pkg::N-1:0] row_o
+  output logic [48*weft_cfg_pkg::N-1:0] row_o,
+  output logic [2*weft_cfg_pkg::N-1:0]  row_state_o
 );
 
   localparam int N        = weft_cfg_pkg::N;
@@ -54,8 +63,14 @@ module weft_vec_dw (
 
   logic adv, s1_go, s0_go;
 
+  logic       fp, hold, whole;
+  logic [3:0] tap_q;             // of the window in stage 2, float8
+
+  assign fp          = weft_cfg_pkg::HAS_FP8 && fp_i;
+  assign whole       = fp && s2_emit_q && tap_q == 4'd10;
+  assign hold        = fp && s2_emit_q && !whole;
   assign adv         = !s5_valid_q || row_ready_i;
-  assign s1_go       = s1_valid_q && adv && (!s1_block_q || wts_valid_i);
+  assign s1_go       = s1_valid_q && adv && !hold && (!s1_block_q || wts_valid_i);
   assign pix_ready_o = !s1_valid_q || s1_go;
   assign s0_go       = pix_valid_i && pix_ready_o;
   assign wts_take_o  = s1_go && s1_block_q;
@@ -95,20 +110,24 @@ module weft_vec_dw (
       s3_valid_q <= 1'b0;
       s4_valid_q <= 1'b0;
       s5_valid_q <= 1'b0;
+      tap_q      <= '0;
     end else if (flush_i) begin
       s1_valid_q <= 1'b0;
       s2_emit_q  <= 1'b0;
       s3_valid_q <= 1'b0;
       s4_valid_q <= 1'b0;
       s5_valid_q <= 1'b0;
+      tap_q      <= '0;
     end else begin
       if (s0_go) s1_valid_q <= 1'b1;
       else if (s1_go) s1_valid_q <= 1'b0;
+      if (hold) tap_q <= tap_q + 4'd1;
+      else if (adv) tap_q <= '0;
       if (adv) begin
-        s2_emit_q  <= s1_go && s1_emit_q;
-        s3_valid_q <= s2_emit_q;
+        if (!hold) s2_emit_q <= s1_go && s1_emit_q;
+        s3_valid_q <= s2_emit_q && !fp;
         s4_valid_q <= s3_valid_q;
-        s5_valid_q <= s4_valid_q;
+        s5_valid_q <= s4_valid_q || whole;
       end
     end
   end
@@ -130,6 +149,9 @@ module weft_vec_dw (
   logic signed [24:0] prod [9*N];
   logic signed [26:0] part [3*N];
   logic signed [28:0] sum;
+  logic [18:0]        fprod [N];    // float8: the product of the tap before
+  logic [49:0]        fsum [N];     // and the sum of those before that
+  logic [3:0]         tap;
 
   /* verilator lint_off BLKSEQ */  // this block owns the arrays
   always @(posedge clk_i) begin
@@ -137,6 +159,25 @@ module weft_vec_dw (
       for (int c = 0; c < N; c++) begin
         sum = 29'(part[c]) + 29'(part[N + c]) + 29'(part[2*N + c]);
         row_o[48*c +: 48] <= 48'(sum);
+      end
+    end
+    if (weft_cfg_pkg::HAS_FP8 && fp_i && s2_emit_q) begin
+      if (whole && adv) begin
+        for (int c = 0; c < N; c++) begin
+          row_o[48*c +: 48] <= fsum[c][47:0];
+          row_state_o[2*c +: 2] <= fsum[c][49:48];
+        end
+      end
+      if (hold) begin
+        for (int c = 0; c < N; c++) begin
+          fsum[c] = tap_q == '0 ? 50'd0 : weft_float_pkg::accumulate(fsum[c], fprod[c]);
+        end
+        tap = tap_q == 4'd9 ? 4'd0 : tap_q;
+        for (int c = 0; c < N; c++) begin
+          fprod[c] = weft_float_pkg::product(weft_float_pkg::operand(win[N*tap + c][7:0], x_fmt_i),
+                                             weft_float_pkg::weight(wgt[N*tap + c][7:0], w_fmt_i), log2_scale_i);
+          if (!s2_on_q[tap]) fprod[c] = '0;
+        end
       end
     end
     if (adv && s3_valid_q) begin

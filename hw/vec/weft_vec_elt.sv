@@ -4,6 +4,7 @@
 //
 // two_i: words q and r alternate; a row holds q in each lane, sign-extended,
 // and r as it came in b_o. Else a row for each word, (q - a_zp) << pre_shift modulo 2^32.
+// Float elements (fp_i) become fp16 in the low bits of a lane, r does not.
 // One word a cycle; the row is there in the cycle behind its last word.
 //
 // Model: sim/model/elt.c   Theory: hw/vec/README.md
@@ -13,7 +14,9 @@ module weft_vec_elt (
   input  logic flush_i,
 
   input  logic        two_i,
-  input  logic        int16_i,   // else bytes, in the low half of the word
+  input  logic        int16_i,   // two bytes an element of q, else one, in the low half of the word
+  input  logic        fp_i,
+  input  logic [2:0]  x_fmt_i,
   input  logic [15:0] a_zp_i,
   input  logic [4:0]  pre_shift_i,
 
@@ -55,8 +58,14 @@ module weft_vec_elt (
       end else begin
         for (int c = 0; c < N; c++) v[c] = 32'($signed(word_i[8*c +: 8]));
       end
+      if (weft_cfg_pkg::HAS_FP8 && fp_i) begin
+        for (int c = 0; c < N; c++) begin
+          if (!x_fmt_i[2]) v[c][15:0] = weft_float_pkg::to_half(v[c][7:0], x_fmt_i[1:0]);
+          else if (weft_float_pkg::state(v[c][15:0]) == weft_float_pkg::STATE_NAN) v[c][9:0] = 10'h200;
+        end
+      end
       for (int c = 0; c < N; c++) begin
-        if (!two_i) v[c] = (v[c] - 32'($signed(a_zp_i))) << pre_shift_i;
+        if (!two_i && !fp_i) v[c] = (v[c] - 32'($signed(a_zp_i))) << pre_shift_i;
         row_o[48*c +: 48] <= {16'd0, v[c]};
       end
     end

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Pooling: N accumulators, one word of a window a cycle; maximum, or sum of
-// (element - zero point) in 32 bits.
+// (element - zero point) in 32 bits. Of float elements (fp_i) the maximum in fp16.
 //
 // The row is there in the cycle behind the window's last word. It is held
 // while the next window runs; that one's last word waits until it is taken.
@@ -14,7 +14,9 @@ module weft_vec_pool (
 
   input  logic       sum_i,     // else maximum
   input  logic [7:0] x_zp_i,
-  input  logic       int16_i,   // else bytes, in the low half of the word
+  input  logic       int16_i,   // two bytes an element, else one, in the low half of the word
+  input  logic       fp_i,
+  input  logic [2:0] x_fmt_i,
 
   input  logic                         word_valid_i,
   output logic                         word_ready_o,
@@ -44,6 +46,8 @@ module weft_vec_pool (
 
   logic signed [31:0] acc [N];
   logic signed [31:0] v [N];
+  logic [N-1:0]       nan;
+  logic [15:0]        h;
 
   /* verilator lint_off BLKSEQ */  // this block owns the arrays
   always @(posedge clk_i) begin
@@ -53,10 +57,23 @@ module weft_vec_pool (
       end else begin
         for (int c = 0; c < N; c++) v[c] = 32'($signed(word_i[8*c +: 8]));
       end
+      if (weft_cfg_pkg::HAS_FP8 && fp_i) begin
+        // The pattern as a number of the same order, and beside it: has there been a NaN?
+        for (int c = 0; c < N; c++) begin
+          h = x_fmt_i[2] ? v[c][15:0] : weft_float_pkg::to_half(v[c][7:0], x_fmt_i[1:0]);
+          nan[c] = (nan[c] && !first_i) || weft_float_pkg::state(h) == weft_float_pkg::STATE_NAN;
+          v[c] = 32'($signed(weft_float_pkg::order(h)));
+        end
+      end
       for (int c = 0; c < N; c++) begin
         if (sum_i) acc[c] = (first_i ? 32'sd0 : acc[c]) + (v[c] - 32'($signed(x_zp_i)));
         else if (first_i || v[c] > acc[c]) acc[c] = v[c];
         if (last_i) row_o[48*c +: 48] <= 48'(acc[c]);
+      end
+      if (weft_cfg_pkg::HAS_FP8 && fp_i && last_i) begin
+        for (int c = 0; c < N; c++) begin
+          row_o[48*c +: 16] <= nan[c] ? 16'h7e00 : weft_float_pkg::order(acc[c][15:0]);
+        end
       end
     end
   end

@@ -21,7 +21,8 @@ module weft_vec_tap (
   input  logic [15:0] n_ky_i,
   input  logic [15:0] n_kx_i,
   input  logic        two_i,
-  input  logic        int16_i,       // channels are two bytes apart, else one
+  input  logic        x_two_i,       // channels are two bytes apart, else one
+  input  logic        b_two_i,       // the same of the second tensor
   input  logic [19:0] b_base_i,
   input  logic [19:0] b_oy_step_i,
   input  logic [19:0] b_ox_step_i,
@@ -33,6 +34,7 @@ module weft_vec_tap (
   input  logic        ready_i,
   output logic [19:0] addr_o,
   output logic [6:0]  lanes_o,
+  output logic        second_o,      // it is the second tensor's
   output logic        first_o,
   output logic        last_o
 );
@@ -57,6 +59,7 @@ module weft_vec_tap (
   assign valid_o = run_q;
   assign addr_o  = second_q ? b_pixel_q : tap_q;
   assign lanes_o = last_block ? chans_q[6:0] : 7'(N);
+  assign second_o = second_q;
   assign first_o = !second_q && kx_q == '0 && ky_q == '0;
   assign last_o  = second_q == two_i && end_kx && end_ky;
 
@@ -68,15 +71,14 @@ module weft_vec_tap (
   end
 
   // Where the next pixel begins: start_i, or all taps of this one are through.
-  logic [19:0] block_step, next_block, next_line, next_pixel, next_tap_row;
+  logic [19:0] next_block, next_line, next_pixel, next_tap_row;
   logic [19:0] b_next_block, b_next_line, b_next_pixel;
 
-  assign block_step   = int16_i ? 20'(2*N) : 20'(N);
-  assign next_block   = block_q + block_step;
+  assign next_block   = block_q + (x_two_i ? 20'(2*N) : 20'(N));
   assign next_line    = end_y ? next_block : line_q + oy_step_i;
   assign next_pixel   = end_x ? next_line : pixel_q + ox_step_i;
   assign next_tap_row = tap_row_q + ky_step_i;
-  assign b_next_block = b_block_q + block_step;
+  assign b_next_block = b_block_q + (b_two_i ? 20'(2*N) : 20'(N));
   assign b_next_line  = end_y ? b_next_block : b_line_q + b_oy_step_i;
   assign b_next_pixel = end_x ? b_next_line : b_pixel_q + b_ox_step_i;
 

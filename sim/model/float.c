@@ -198,6 +198,10 @@ static int64_t product(const struct format *fx, uint8_t x, const struct format *
 	bool x_finite = split(fx, x, &sx, &ex), w_finite = split(fw, w, &sw, &ew);
 	bool x_inf = !x_finite && is_code_inf(fx, x), w_inf = !w_finite && is_code_inf(fw, w);
 
+	/* A weight of -0 makes no product. */
+	if (w == 0x80 && !fw->fnuz)
+		return 0;
+
 	if (x_finite && w_finite)
 		return finite_product(sx * sw, ex + ew + scale);
 	if ((!x_finite && !x_inf) || (!w_finite && !w_inf) || (x_finite && !sx) || (w_finite && !sw))

@@ -35,7 +35,7 @@ static void test_graphs_rtl(void **state)
 
 static void test_streams_rtl(void **state)
 {
-	unsigned count[256] = { 0 };
+	unsigned count[256] = { 0 }, modes[3] = { 0 };
 	uint64_t cycles = 0;
 
 	(void)state;
@@ -44,8 +44,8 @@ static void test_streams_rtl(void **state)
 	weft_dev *devices[2] = { stream_device(WEFT_DEV_MODEL, WEFT_MEMORY_SRAM, "w16"),
 		stream_device(WEFT_DEV_RTL, WEFT_MEMORY_SRAM, "w16") };
 	for (uint64_t seed = 1; seed <= N_STREAMS; seed++)
-		cycles += stream_compare(seed, devices, weft_config_find("w16"), count);
-	stream_print_count(count, N_STREAMS, cycles);
+		cycles += stream_compare(seed, devices, weft_config_find("w16"), count, modes);
+	stream_print_count(count, modes, N_STREAMS, cycles);
 	assert_true(cycles > 0);
 	weft_dev_close(devices[0]);
 	weft_dev_close(devices[1]);

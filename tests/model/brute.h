@@ -227,16 +227,6 @@ static inline void put_record(uint8_t *at, int64_t bias, int32_t mul, int32_t sh
 	at[10] = (uint8_t)shift;
 }
 
-/* The named configuration, with float8. */
-static inline const struct weft_config *float_config(const char *name)
-{
-	static struct weft_config cfg;
-
-	cfg = *weft_config_find(name);
-	cfg.features |= WEFT_FEATURE_FP8;
-	return &cfg;
-}
-
 /* A model, and a copy of what its scratchpad should hold. */
 struct bench {
 	struct rng rng;

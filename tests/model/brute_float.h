@@ -134,6 +134,8 @@ static inline double bf_product(int x_fmt, int x, int w_fmt, int w, int scale)
 {
 	double p = ldexp(bf_value(x_fmt, x) * bf_value(w_fmt, w), scale + 28);
 
+	if (w == 128 && (w_fmt == E4M3FN || w_fmt == E5M2))
+		return 0;          /* no product */
 	if (isnan(p) || isinf(p))
 		return p;
 	p = fabs(p) < ldexp(1, 50) ? floor(p + 0.5) : p;

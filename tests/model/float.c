@@ -98,9 +98,11 @@ static void place(struct bench *b, struct weft_cmd_post *p)
 static void random_records(struct bench *b, int32_t at, int32_t n)
 {
 	/* Only the low half of the bias counts. */
-	for (int32_t i = 0; i < n; i++)
-		put_record(b->want + at + 16 * i, (int64_t)((rng_next(&b->rng) & ~UINT64_C(0xffff)) | (unsigned)random_fp16(&b->rng)),
-			   (int32_t)rng_next(&b->rng), rng_int(&b->rng, 0, 255));
+	for (int32_t i = 0; i < n; i++) {
+		uint64_t bias = (rng_next(&b->rng) & ~UINT64_C(0xffff)) | (unsigned)random_fp16(&b->rng);
+
+		put_record(b->want + at + 16 * i, (int64_t)bias, (int32_t)rng_next(&b->rng), rng_int(&b->rng, 0, 255));
+	}
 }
 
 static int bias_of(const struct bench *b, int32_t at, int32_t ch)
@@ -226,7 +228,7 @@ static void conv_random(void **state)
 	for (long i = 0; i < env_number("WEFT_N", 60); i++) {
 		struct weft_cmd c;
 
-		bench_open_config(&b, float_config(names[i % 3]));
+		bench_open_config(&b, weft_config_find(names[i % 3]));
 		random_conv(&b, &c);
 		bench_load(&b);
 		want_conv(&b, &c.conv, NULL);
@@ -246,7 +248,7 @@ static void conv_keep(void **state)
 	for (long i = 0; i < env_number("WEFT_N", 60); i++) {
 		struct weft_cmd c, c2;
 
-		bench_open_config(&b, float_config("w8"));
+		bench_open_config(&b, weft_config_find("w8"));
 		random_conv(&b, &c);
 		c.conv.post.oc = rng_int(&b.rng, 1, 8);
 		c.conv.post.oh = rng_int(&b.rng, 1, 2);
@@ -304,13 +306,17 @@ static void sums_at_the_edges(void **state)
 	static const uint8_t one[] = {0x3c, 0x3c, 0x3c}, inf[] = {0x7c, 0xfc, 0x3c};
 
 	(void)state;
-	bench_open_config(&b, float_config("w8"));
+	bench_open_config(&b, weft_config_find("w8"));
 #define SUM(scale, x, w, k) sum_of(&b, E5M2, scale, (const uint8_t[])x, (const uint8_t[])w, k)
 #define C(...) {__VA_ARGS__}
 	assert_int_equal(SUM(0, C(0x3c), C(0x3c), 1), 0x3c00);
 	/* An empty and a cancelled sum are +0. */
 	assert_int_equal(SUM(0, C(0), C(0x80), 1), 0);
 	assert_int_equal(SUM(0, C(0x3c, 0x3c), C(0x3c, 0xbc), 2), 0);
+	/* Infinity times 0 is NaN; times -0 it is no product. */
+	assert_int_equal(SUM(0, C(0x7c), C(0), 1), 0x7e00);
+	assert_int_equal(SUM(0, C(0x7c), C(0x80), 1), 0);
+	assert_int_equal(SUM(0, C(0x7e, 0x3c), C(0x80, 0x3c), 2), 0x3c00);
 	/* 2^-29 rounds up, -2^-29 to 0; 128 of them make 2^-21. */
 	assert_int_equal(SUM(-29, C(0x3c), C(0x3c), 1), 0);
 	assert_int_equal(sum_of(&b, E5M2, -29, one, one, 3), 0);
@@ -405,7 +411,7 @@ static void dw_random(void **state)
 		struct weft_cmd c;
 		const struct weft_cmd_post *p = &c.dw.post;
 
-		bench_open_config(&b, float_config(i % 2 ? "w8" : "w16"));
+		bench_open_config(&b, weft_config_find(i % 2 ? "w8" : "w16"));
 		random_dw(&b, &c);
 		bench_load(&b);
 		for (int32_t oy = 0; oy < p->oh; oy++)
@@ -447,7 +453,7 @@ static void pool_random(void **state)
 		struct weft_cmd_pool *k = &c.pool;
 		int32_t e;
 
-		bench_open_config(&b, float_config(i % 2 ? "w8" : "w16"));
+		bench_open_config(&b, weft_config_find(i % 2 ? "w8" : "w16"));
 		weft_cmd_init(&c, WEFT_CMD_POOL);
 		random_float_post(&b.rng, &k->post);
 		place(&b, &k->post);
@@ -492,7 +498,7 @@ static void elt_random(void **state)
 		struct weft_cmd c;
 		struct weft_cmd_elt *e = &c.elt;
 
-		bench_open_config(&b, float_config(i % 2 ? "w8" : "w16"));
+		bench_open_config(&b, weft_config_find(i % 2 ? "w8" : "w16"));
 		weft_cmd_init(&c, WEFT_CMD_ELT);
 		random_float_post(&b.rng, &e->post);
 		place(&b, &e->post);
@@ -564,7 +570,7 @@ static void every_fp16_encoded(void **state)
 	struct bench b = {.rng = {1}};
 
 	(void)state;
-	bench_open_config(&b, float_config("w32"));
+	bench_open_config(&b, weft_config_find("w32"));
 	for (int h = 0; h < 65536; h++)
 		put_u16(b.want + 2 * h, h);
 	for (int fmt = 0; fmt < 4; fmt++)
@@ -584,7 +590,7 @@ static void every_code_decoded(void **state)
 	struct bench b = {.rng = {1}};
 
 	(void)state;
-	bench_open_config(&b, float_config("w16"));
+	bench_open_config(&b, weft_config_find("w16"));
 	for (int code = 0; code < 256; code++)
 		b.want[code] = (uint8_t)code;
 	for (int fmt = 0; fmt < 4; fmt++) {
@@ -627,7 +633,7 @@ static void fp16_differences(void **state)
 		print_message("no float_vectors in WEFT_DATA\n");
 		skip();
 	}
-	bench_open_config(&b, float_config("w16"));
+	bench_open_config(&b, weft_config_find("w16"));
 	for (int more = 1; more;) {
 		unsigned x[8192], y[8192], z[8192];
 		const uint8_t *got;
@@ -682,7 +688,7 @@ static void fp16_corners(void **state)
 	struct bench b = {.rng = {1}};
 
 	(void)state;
-	bench_open_config(&b, float_config("w16"));
+	bench_open_config(&b, weft_config_find("w16"));
 #define ADD(x, r, sum) assert_int_equal(one_elt(&b, x, r, 0xfc00, 0x7c00), sum)
 	ADD(0x8000, 0x8000, 0x8000);
 	ADD(0x8000, 0, 0);
@@ -720,7 +726,11 @@ static enum weft_fault fault_of(struct weft_model *m, const struct weft_cmd *c)
 
 static void fields_bad(void **state)
 {
-	struct weft_model *with = weft_model_new(float_config("w16")), *without = weft_model_new(weft_config_find("w16"));
+	const struct weft_config *w16 = weft_config_find("w16");
+	struct weft_config ints = *w16;
+
+	ints.features &= ~WEFT_FEATURE_FP8;
+	struct weft_model *with = weft_model_new(w16), *without = weft_model_new(&ints);
 	struct weft_cmd good, c;
 
 	(void)state;

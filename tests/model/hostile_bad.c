@@ -96,7 +96,7 @@ static double effort(const struct weft_cmd *c)
 static void model_stays_inside(void **state)
 {
 	static uint8_t mem[GUARD + MEM + GUARD], outside[GUARD];
-	const struct weft_config *cfg = float_config("w8");
+	const struct weft_config *cfg = weft_config_find("w8");
 	struct weft_model *m = weft_model_new(cfg);
 	struct rng r = rng_start();
 	long ran = 0, ok = 0;
@@ -224,7 +224,7 @@ static size_t loaded_and(const struct weft_config *cfg, const struct weft_cmd *c
 static void verifier_agrees_with_model(void **state)
 {
 	static uint8_t mem[MEM];
-	const struct weft_config *cfg = float_config("w8");
+	const struct weft_config *cfg = weft_config_find("w8");
 	struct weft_model *m = weft_model_new(cfg);
 	struct rng r = rng_start();
 	long passed = 0, of_mode[3] = {0}, out = 0, rounds = env_number("WEFT_N", 30000);

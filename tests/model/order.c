@@ -331,7 +331,7 @@ static void verified_is_deterministic(void **state)
 	static struct stream s;
 	static struct device a, b, copy;
 	static uint8_t garbage[SP_USED];
-	const struct weft_config *cfg = float_config("w8");
+	const struct weft_config *cfg = weft_config_find("w8");
 	struct weft_verify_windows win = {.w = {[1] = {MEM, true, false}, [2] = {MEM, true, true}}};
 	struct weft_verify_result res;
 	struct rng r = rng_start();

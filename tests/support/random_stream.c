@@ -48,7 +48,14 @@ struct maker {
 	uint64_t cap_consts, cap_words;
 	int count[WEFT_N_UNITS];
 	int style;                 /* of waits */
+	/* Of the job that is drawn: */
+	int mode, x_fmt, w_fmt, b_fmt, out_fmt;
 };
+
+enum { INT8, INT16, FLOAT };
+
+/* What bytes stand for: float8 as in the commands' fields, or anything. */
+enum { FMT_E4M3FN, FMT_E5M2, FMT_E4M3FNUZ, FMT_E5M2FNUZ, FMT_FP16, FMT_ANY };
 
 /* ---- drawing ---- */
 
@@ -101,6 +108,65 @@ static void *must(void *p)
 		exit(1);
 	}
 	return p;
+}
+
+/* ---- numbers ---- */
+
+static int elem_bytes(const struct maker *m, int fmt)
+{
+	return m->mode == INT16 || (m->mode == FLOAT && fmt == FMT_FP16) ? 2 : 1;
+}
+
+static uint16_t draw_fp16(struct maker *m)
+{
+	static const uint16_t edges[] = { 0, 0x8000, 0x7c00, 0xfc00, 0x7e00, 1, 0x8001, 0x7bff, 0xfbff, 0x3c00 };
+
+	return chance(m, 20) ? edges[draw(m, 0, N_OF(edges) - 1)]
+	                     : (uint16_t)(draw(m, 0, 0xffff) & (chance(m, 80) ? 0xdfff : 0xffff));
+}
+
+/* A limit is a number. */
+static int16_t draw_limit(struct maker *m)
+{
+	uint16_t h = draw_fp16(m);
+
+	return (int16_t)((h & 0x7fff) > 0x7c00 ? h & 0xfc00 : h);
+}
+
+/* How large the values of an area are, so that not all sums end as NaN. */
+enum { ALL, NO_NAN, SMALL, SMALLER };
+
+static uint8_t draw_code(struct maker *m, int fmt, int size)
+{
+	uint8_t c = (uint8_t)draw(m, 0, 255);
+
+	if (size == ALL)
+		return c;
+	if (fmt == FMT_E5M2 && (c & 0x7c) == 0x7c)
+		c &= 0xbf;
+	if (fmt == FMT_E4M3FN && (c & 0x7f) == 0x7f)
+		c &= 0xbf;
+	if (size >= SMALL)
+		c = size == SMALL ? c & 0xbf : (c & 0x8f) | 0x30;
+	return c == 0x80 && fmt >= FMT_E4M3FNUZ ? 0 : c;
+}
+
+static void draw_values(struct maker *m, int fmt, uint8_t *data, int64_t len)
+{
+	int size = (int)draw(m, 0, 9), rare = (int)draw(m, 0, 40);
+
+	size = size < 2 ? ALL : size < 5 ? NO_NAN : size < 8 ? SMALL : SMALLER;
+	for (int64_t i = 0; i < len; i++) {
+		if (fmt == FMT_FP16) {
+			uint16_t h = draw_fp16(m);
+			data[i] = (uint8_t)h;
+			if (++i < len)
+				data[i] = (uint8_t)(h >> 8);
+		} else {
+			/* Now and then one that is not like the others. */
+			data[i] = draw_code(m, fmt, size && draw(m, 0, 999) < rare ? ALL : size);
+		}
+	}
 }
 
 /* ---- memory ---- */
@@ -257,9 +323,17 @@ static void load_exactly(struct maker *m, struct job *j, int area, int64_t at, i
 }
 
 /* Random contents for a whole area. */
-static void fill(struct maker *m, struct job *j, int area)
+static void fill(struct maker *m, struct job *j, int area, int fmt)
 {
-	load_exactly(m, j, area, m->area[area].at, m->area[area].len, NULL);
+	const struct area *a = &m->area[area];
+	uint8_t *data = NULL;
+
+	if (m->mode == FLOAT && fmt != FMT_ANY) {
+		data = must(malloc((size_t)a->len));
+		draw_values(m, fmt, data, a->len);
+	}
+	load_exactly(m, j, area, a->at, a->len, data);
+	free(data);
 }
 
 static void store(struct maker *m, struct job *j, int area, int64_t at, int64_t len)
@@ -281,11 +355,17 @@ static void store(struct maker *m, struct job *j, int area, int64_t at, int64_t 
 
 /* ---- tensors in the scratchpad ---- */
 
-struct ten { int64_t at, ys, xs, h, w, c; int area; };
+/* c channels of e bytes, steps in bytes. */
+struct ten { int64_t at, ys, xs, h, w, c, e; int fmt, area; };
+
+static struct ten new_ten(const struct maker *m, int64_t h, int64_t w, int64_t c, int fmt)
+{
+	return (struct ten){ .h = h, .w = w, .c = c, .e = elem_bytes(m, fmt), .fmt = fmt };
+}
 
 static int64_t extent(const struct ten *t)
 {
-	return (t->h - 1) * t->ys + (t->w - 1) * t->xs + t->c;
+	return (t->h - 1) * t->ys + (t->w - 1) * t->xs + t->c * t->e;
 }
 
 /* Strides: dense, with gaps, or x outermost. */
@@ -293,18 +373,18 @@ static void draw_strides(struct maker *m, struct ten *t)
 {
 	int64_t gap = chance(m, 50) ? 0 : draw(m, 0, 19), gap2 = chance(m, 60) ? 0 : draw(m, 0, 40);
 
-	t->xs = t->c + gap;
-	t->ys = t->w * t->xs + gap2;
+	t->xs = t->e * (t->c + gap);
+	t->ys = t->w * t->xs + t->e * gap2;
 	if (chance(m, 15)) {
-		t->ys = t->c + gap;
-		t->xs = t->h * t->ys + gap2;
+		t->ys = t->e * (t->c + gap);
+		t->xs = t->h * t->ys + t->e * gap2;
 	}
 }
 
 static bool place(struct maker *m, struct ten *t)
 {
 	draw_strides(m, t);
-	t->area = new_area(m, extent(t), 1);
+	t->area = new_area(m, extent(t), t->e);
 	t->at = t->area < 0 ? 0 : m->area[t->area].at;
 	return t->area >= 0;
 }
@@ -313,14 +393,24 @@ static bool place_filled(struct maker *m, struct job *j, struct ten *t)
 {
 	if (!place(m, t))
 		return false;
-	fill(m, j, t->area);
+	fill(m, j, t->area, t->fmt);
 	return true;
 }
 
 /* ---- what post wants ---- */
 
-static void order(int32_t *lo, int32_t *hi)
+/* A limit or a zero point of the elements' type. */
+static int draw_value(struct maker *m)
 {
+	return m->mode == INT16 && chance(m, 70) ? (int)draw(m, INT16_MIN, INT16_MAX) : draw_zp(m);
+}
+
+static void draw_limits(struct maker *m, int32_t *lo, int32_t *hi)
+{
+	int bits = m->mode == INT16 ? 15 : 7;
+
+	*lo = chance(m, 50) ? -(1 << bits) : draw_value(m);
+	*hi = chance(m, 50) ? (1 << bits) - 1 : draw_value(m);
 	if (*lo > *hi) {
 		int32_t t = *lo;
 
@@ -329,26 +419,59 @@ static void order(int32_t *lo, int32_t *hi)
 	}
 }
 
-static void draw_post(struct maker *m, struct weft_cmd_post *p)
+static int32_t fp16_order(int32_t v)
 {
-	p->double_round = (int32_t)draw(m, 0, 1);
-	p->y_zp = draw_zp(m);
-	p->y_min = chance(m, 50) ? -128 : draw_zp(m);
-	p->y_max = chance(m, 50) ? 127 : draw_zp(m);
-	order(&p->y_min, &p->y_max);
-	p->pre_shift = chance(m, 50) ? 20 : (int32_t)draw(m, 0, 30);
-	p->a_zp = draw_zp(m);
-	p->b_zp = draw_zp(m);
-	p->s_zp = draw_zp(m);
-	p->s_min = chance(m, 50) ? -128 : draw_zp(m);
-	p->s_max = chance(m, 50) ? 127 : draw_zp(m);
-	order(&p->s_min, &p->s_max);
-	p->a_mul = draw_mul(m);
-	p->b_mul = draw_mul(m);
-	p->s_mul = draw_mul(m);
+	return v < 0 ? -1 - (v & 0x7fff) : v;
+}
+
+static void draw_float_limits(struct maker *m, int32_t *lo, int32_t *hi)
+{
+	*lo = chance(m, 60) ? (int16_t)0xfc00 : draw_limit(m);
+	*hi = chance(m, 60) ? 0x7c00 : draw_limit(m);
+	if (fp16_order(*lo) > fp16_order(*hi)) {
+		int32_t t = *lo;
+
+		*lo = *hi;
+		*hi = t;
+	}
+}
+
+static void draw_float_post(struct maker *m, struct weft_cmd_post *p)
+{
+	p->out_fmt = m->out_fmt;
+	p->x_fmt = m->x_fmt;
+	p->w_fmt = m->w_fmt;
+	p->b_fmt = m->b_fmt;
+	p->saturate = (int32_t)draw(m, 0, 1);
+	draw_float_limits(m, &p->y_min, &p->y_max);
+	draw_float_limits(m, &p->s_min, &p->s_max);
+}
+
+/* sums: of products, of which int16 ones may be 48 bits wide behind them. */
+static void draw_post(struct maker *m, struct weft_cmd_post *p, bool sums)
+{
+	p->mode = m->mode;
 	p->a_shift = draw_shift(m);
 	p->b_shift = draw_shift(m);
 	p->s_shift = draw_shift(m);
+	if (m->mode == FLOAT) {
+		draw_float_post(m, p);
+		return;
+	}
+	p->scale16 = m->mode == INT16 && sums && chance(m, 50);
+	p->double_round = p->scale16 ? 0 : (int32_t)draw(m, 0, 1);
+	p->y_zp = draw_value(m);
+	draw_limits(m, &p->y_min, &p->y_max);
+	p->pre_shift = chance(m, 50) ? 20 : (int32_t)draw(m, 0, 30);
+	if (m->mode == INT16 && chance(m, 50))
+		p->pre_shift = (int32_t)draw(m, 0, 15);
+	p->a_zp = draw_value(m);
+	p->b_zp = draw_value(m);
+	p->s_zp = draw_value(m);
+	draw_limits(m, &p->s_min, &p->s_max);
+	p->a_mul = draw_mul(m);
+	p->b_mul = draw_mul(m);
+	p->s_mul = draw_mul(m);
 	if (chance(m, 70)) {
 		/* Scales at which the sum does not only clamp. */
 		p->a_shift = p->b_shift = 31;
@@ -357,10 +480,17 @@ static void draw_post(struct maker *m, struct weft_cmd_post *p)
 	}
 }
 
+static int draw_log2_scale(struct maker *m)
+{
+	static const int edges[] = { -32, 31, -1, 1, -28, 16 };
+
+	return m->mode != FLOAT || chance(m, 50) ? 0 : chance(m, 40) ? edges[draw(m, 0, N_OF(edges) - 1)] : (int)draw(m, -12, 12);
+}
+
 /* Place of the output; prefilled if other bytes between its pixels shall be seen to stay. */
 static bool place_output(struct maker *m, struct job *j, struct weft_cmd_post *p, struct ten *y, bool *whole)
 {
-	*y = (struct ten){ .h = p->oh, .w = p->ow, .c = p->oc };
+	*y = new_ten(m, p->oh, p->ow, p->oc, m->out_fmt);
 	*whole = chance(m, 60);
 	if (*whole ? !place_filled(m, j, y) : !place(m, y))
 		return false;
@@ -373,9 +503,9 @@ static bool place_output(struct maker *m, struct job *j, struct weft_cmd_post *p
 static bool place_addend(struct maker *m, struct job *j, struct weft_cmd_post *p, const struct ten *y, bool whole,
                          struct ten *b)
 {
-	*b = (struct ten){ .h = p->oh, .w = p->ow, .c = p->oc };
+	*b = new_ten(m, p->oh, p->ow, p->oc, m->b_fmt);
 	p->add = 1;
-	if (whole && chance(m, 20))
+	if (whole && y->e == b->e && chance(m, 20))
 		*b = *y;
 	else if (!place_filled(m, j, b))
 		return false;
@@ -396,7 +526,7 @@ static void store_output(struct maker *m, struct job *j, const struct ten *y, bo
 	int64_t first;
 	l->window = WEFT_WIN_ARENA;
 	l->sp_addr = (int32_t)y->at;
-	l->row_bytes = (int32_t)y->c;
+	l->row_bytes = (int32_t)(y->c * y->e);
 	l->n1 = (int32_t)y->w;
 	l->sp_stride1 = (int32_t)y->xs;
 	l->n2 = (int32_t)y->h;
@@ -417,6 +547,8 @@ static int new_records(struct maker *m, struct job *j, int64_t n)
 		int64_t bias = chance(m, 70) ? draw(m, -200000, 200000) : chance(m, 60) ? draw(m, INT32_MIN, INT32_MAX)
 		                                                                        : draw(m, -(1ll << 47), (1ll << 47) - 1);
 		uint32_t mul = draw_mul(m);
+		if (m->mode == FLOAT)
+			bias = chance(m, 30) ? 0 : draw_fp16(m) | (bias & ~0xffffll);
 		for (int k = 0; k < 6; k++)
 			at[k] = (uint8_t)((uint64_t)bias >> 8 * k);
 		for (int k = 0; k < 4; k++)
@@ -460,16 +592,17 @@ static void conv_fields(struct maker *m, const struct conv *v, const struct ten 
 	c->ky_step = (int32_t)(v->y.dilation * x->ys);
 	c->n_ky = (int32_t)v->y.kernel;
 	c->n_kx = v->joined ? 1 : (int32_t)v->x.kernel;
-	c->kx_step = v->joined ? (int32_t)draw(m, 0, 99) : (int32_t)(v->x.dilation * x->xs);
-	c->run_len = (int32_t)(v->joined ? v->x.kernel * v->ic : v->ic);
+	c->kx_step = v->joined ? (int32_t)(x->e * draw(m, 0, 49)) : (int32_t)(v->x.dilation * x->xs);
+	c->run_len = (int32_t)(x->e * (v->joined ? v->x.kernel * v->ic : v->ic));
 	c->stride_y = (int32_t)v->y.stride;
 	c->dil_y = (int32_t)v->y.dilation;
 	c->in_h = (int32_t)x->h;
 	c->iy_start = (int32_t)v->y.start;
 	c->x_limit = (int32_t)(x->w * x->xs);
 	c->xb_start = (int32_t)(v->x.start * x->xs);
-	c->x_zp = draw_zp(m);
-	c->w_zp = chance(m, 60) ? 0 : draw_zp(m);
+	c->x_zp = m->mode == INT8 ? draw_zp(m) : 0;
+	c->w_zp = m->mode == FLOAT || chance(m, 60) ? 0 : draw_zp(m);
+	c->log2_scale = draw_log2_scale(m);
 	c->post.ow = (int32_t)v->x.out;
 	c->post.oh = (int32_t)v->y.out;
 	c->post.oc = (int32_t)v->oc;
@@ -485,26 +618,26 @@ static bool steps_fit(const struct weft_cmd_conv *c)
 /* Input, weights and the fields that say where they are. */
 static bool conv_operands(struct maker *m, struct job *j, const struct conv *v, struct weft_cmd_conv *c, struct ten *x, int *w)
 {
-	*x = (struct ten){ .h = v->y.in, .w = v->x.in, .c = v->ic };
+	*x = new_ten(m, v->y.in, v->x.in, v->ic, m->x_fmt);
 	if (v->joined) {
-		x->xs = v->ic;
-		x->ys = x->w * x->xs + (chance(m, 60) ? 0 : draw(m, 0, 40));
-		x->area = new_area(m, extent(x), 1);
+		x->xs = x->e * v->ic;
+		x->ys = x->w * x->xs + (chance(m, 60) ? 0 : x->e * draw(m, 0, 40));
+		x->area = new_area(m, extent(x), x->e);
 		if (x->area < 0)
 			return false;
 		x->at = m->area[x->area].at;
-		fill(m, j, x->area);
+		fill(m, j, x->area, x->fmt);
 	} else if (!place_filled(m, j, x)) {
 		return false;
 	}
 	conv_fields(m, v, x, c);
 	if (!steps_fit(c))
 		return false;
-	int64_t chunks = ceil_div(c->run_len, m->n) * c->n_ky * c->n_kx;
+	int64_t chunks = ceil_div(c->run_len / x->e, m->n) * c->n_ky * c->n_kx;
 	*w = new_area(m, ceil_div(v->oc, m->n) * chunks * m->n * m->n, m->n);
 	if (*w < 0)
 		return false;
-	fill(m, j, *w);
+	fill(m, j, *w, m->w_fmt);
 	c->w_base = (int32_t)m->area[*w].at;
 	return true;
 }
@@ -541,7 +674,7 @@ static bool conv_job(struct maker *m, struct job *j)
 		weft_cmd_init(&c[i], WEFT_CMD_CONV);
 		if (!conv_operands(m, j, &v, &c[i].conv, &x[i], &w[i]))
 			return false;
-		draw_post(m, &c[i].conv.post);
+		draw_post(m, &c[i].conv.post, true);
 		c[i].conv.keep = i < n - 1;
 	}
 	struct weft_cmd_conv *last = &c[n - 1].conv;
@@ -576,18 +709,19 @@ static bool dw_job(struct maker *m, struct job *j)
 	struct ten x, y;
 	bool whole;
 	int64_t oc = draw_count(m, 3 * m->n), blocks = ceil_div(oc, m->n);
+	int64_t line = m->cfg->dw_line / elem_bytes(m, m->x_fmt);
 
 	draw_axis(m, &ay, 12, 40);
-	draw_axis(m, &ax, chance(m, 10) ? m->cfg->dw_line : 30, m->cfg->dw_line);
-	ax.out = least(ax.out, (m->cfg->dw_line - 3) / ax.stride + 1);
-	x = (struct ten){ .h = ay.in, .w = ax.in, .c = oc };
+	draw_axis(m, &ax, chance(m, 10) ? line : 30, line);
+	ax.out = least(ax.out, (line - 3) / ax.stride + 1);
+	x = new_ten(m, ay.in, ax.in, oc, m->x_fmt);
 	weft_cmd_init(&c, WEFT_CMD_DW);
 	if (!place_filled(m, j, &x))
 		return false;
 	int w = new_area(m, blocks * WEFT_DW_TAPS * m->n, m->n), records = new_records(m, j, blocks * m->n);
 	if (w < 0 || records < 0)
 		return false;
-	fill(m, j, w);
+	fill(m, j, w, m->w_fmt);
 	c.dw.in_base = (int32_t)x.at;
 	c.dw.in_x_stride = (int32_t)x.xs;
 	c.dw.in_y_stride = (int32_t)x.ys;
@@ -597,11 +731,12 @@ static bool dw_job(struct maker *m, struct job *j)
 	c.dw.ix_start = (int32_t)ax.start;
 	c.dw.stride_y = (int32_t)ay.stride;
 	c.dw.stride_x = (int32_t)ax.stride;
-	c.dw.x_zp = draw_zp(m);
-	c.dw.w_zp = chance(m, 60) ? 0 : draw_zp(m);
+	c.dw.x_zp = m->mode == INT8 ? draw_zp(m) : 0;
+	c.dw.w_zp = m->mode == FLOAT || chance(m, 60) ? 0 : draw_zp(m);
+	c.dw.log2_scale = draw_log2_scale(m);
 	c.dw.w_base = (int32_t)m->area[w].at;
 	c.dw.p_base = (int32_t)m->area[records].at;
-	draw_post(m, &c.dw.post);
+	draw_post(m, &c.dw.post, true);
 	c.dw.post.ow = (int32_t)ax.out;
 	c.dw.post.oh = (int32_t)ay.out;
 	c.dw.post.oc = (int32_t)oc;
@@ -617,10 +752,17 @@ static bool dw_job(struct maker *m, struct job *j)
 	return true;
 }
 
+static struct ten draw_ten(struct maker *m)
+{
+	int64_t h = draw_count(m, 14), w = draw_count(m, 14), c = draw_count(m, 3 * m->n);
+
+	return new_ten(m, h, w, c, m->x_fmt);
+}
+
 static bool pool_job(struct maker *m, struct job *j)
 {
 	struct weft_cmd c;
-	struct ten x = { .h = draw_count(m, 14), .w = draw_count(m, 14), .c = draw_count(m, 3 * m->n) }, y;
+	struct ten x = draw_ten(m), y;
 	int64_t ky = draw(m, 1, least(x.h, 6)), kx = draw(m, 1, least(x.w, 6));
 	int64_t sy = draw(m, 1, 4), sx = draw(m, 1, 4);
 	bool whole;
@@ -640,11 +782,11 @@ static bool pool_job(struct maker *m, struct job *j)
 		c.pool.oy_step = 0;
 		c.pool.ky_step = c.pool.kx_step = (int32_t)(x.w >= ky + kx ? x.xs : 0);
 	}
-	c.pool.x_zp = draw_zp(m);
-	c.pool.sum = (int32_t)draw(m, 0, 1);
+	c.pool.x_zp = m->mode == FLOAT ? 0 : draw_zp(m);
+	c.pool.sum = m->mode == FLOAT ? 0 : (int32_t)draw(m, 0, 1);
 	c.pool.n_ky = (int32_t)ky;
 	c.pool.n_kx = (int32_t)kx;
-	draw_post(m, &c.pool.post);
+	draw_post(m, &c.pool.post, false);
 	c.pool.post.a_shift = chance(m, 70) ? (int32_t)draw(m, 30, 36) : draw_shift(m);
 	c.pool.post.oh = (int32_t)((x.h - ky) / sy + 1);
 	c.pool.post.ow = (int32_t)((x.w - kx) / sx + 1);
@@ -664,17 +806,17 @@ static bool pool_job(struct maker *m, struct job *j)
 static bool elt_job(struct maker *m, struct job *j)
 {
 	struct weft_cmd c;
-	struct ten x = { .h = draw_count(m, 14), .w = draw_count(m, 14), .c = draw_count(m, 3 * m->n) }, y, b;
+	struct ten x = draw_ten(m), y, b;
 	bool whole, add = chance(m, 60);
 
 	weft_cmd_init(&c, WEFT_CMD_ELT);
-	draw_post(m, &c.elt.post);
+	draw_post(m, &c.elt.post, false);
 	c.elt.post.oh = (int32_t)x.h;
 	c.elt.post.ow = (int32_t)x.w;
 	c.elt.post.oc = (int32_t)x.c;
 	if (!place_output(m, j, &c.elt.post, &y, &whole))
 		return false;
-	if (whole && chance(m, 20))
+	if (whole && x.e == y.e && chance(m, 20))
 		x = y;
 	else if (!place_filled(m, j, &x))
 		return false;
@@ -696,7 +838,7 @@ static bool elt_job(struct maker *m, struct job *j)
 /* A block with gaps on both sides, out to memory, and back to another place. */
 static bool copy_job(struct maker *m, struct job *j)
 {
-	struct ten t = { .h = draw_count(m, 12), .w = draw_count(m, 12), .c = draw_count(m, 400) }, u = t;
+	struct ten t = { .h = draw_count(m, 12), .w = draw_count(m, 12), .c = draw_count(m, 400), .e = 1, .fmt = FMT_ANY }, u = t;
 
 	if (!place_filled(m, j, &t) || !place(m, &u))
 		return false;
@@ -714,6 +856,18 @@ static bool copy_job(struct maker *m, struct job *j)
 	return true;
 }
 
+/* Mode and formats; sums of products have no input of fp16. */
+static void draw_mode(struct maker *m, bool sums)
+{
+	do
+		m->mode = chance(m, 40) ? INT8 : chance(m, 45) ? INT16 : FLOAT;
+	while (!(m->cfg->features >> m->mode & 1));
+	m->x_fmt = (int)draw(m, 0, sums ? FMT_E5M2FNUZ : FMT_FP16);
+	m->w_fmt = (int)draw(m, 0, FMT_E5M2FNUZ);
+	m->b_fmt = (int)draw(m, 0, FMT_FP16);
+	m->out_fmt = (int)draw(m, 0, FMT_FP16);
+}
+
 static void draw_job(struct maker *m, struct job *j)
 {
 	static bool (*const make[])(struct maker *, struct job *) = {
@@ -721,9 +875,10 @@ static void draw_job(struct maker *m, struct job *j)
 	};
 
 	for (int tries = 0; tries < 8; tries++) {
-		int n_areas = m->n_areas;
+		int n_areas = m->n_areas, kind = (int)draw(m, 0, N_OF(make) - 1);
 		memset(j, 0, sizeof(*j));
-		if (make[draw(m, 0, N_OF(make) - 1)](m, j))
+		draw_mode(m, make[kind] == conv_job || make[kind] == dw_job);
+		if (make[kind](m, j))
 			return;
 		m->n_areas = n_areas;
 	}
@@ -778,6 +933,9 @@ static void put(struct maker *m, struct step *s)
 	m->s->count[s->c.h.op & 0xff]++;
 	if (s->c.h.op == WEFT_CMD_END)
 		return;
+	/* post is the first member of all commands that have it. */
+	if (unit == WEFT_UNIT_CV || unit == WEFT_UNIT_VE)
+		m->s->modes[s->c.conv.post.mode]++;
 	m->count[unit]++;
 	for (int i = 0; i < s->n_in + s->n_out; i++) {
 		struct area *a = &m->area[s->area[i]];

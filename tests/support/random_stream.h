@@ -2,7 +2,8 @@
 /*
  * Random legal command streams, without a compiler: unaligned bases, odd and
  * transposed strides, gaps, partial padding on every side, kept sums, runs of
- * one tap, commands of all units side by side with no more waits than needed.
+ * one tap, commands of all units and modes side by side with no more waits than
+ * needed.
  * Every stream passes the verifier and brings all that it wrote back to memory.
  */
 #ifndef WEFT_TESTS_RANDOM_STREAM_H
@@ -20,6 +21,7 @@ struct random_stream {
 	uint64_t n_consts;
 	uint64_t n_arena;          /* bytes of window WEFT_WIN_ARENA, zero before the run */
 	unsigned count[256];       /* commands by opcode */
+	unsigned modes[3];         /* those of CV and VE by mode */
 };
 
 /* The same seed gives the same stream. */

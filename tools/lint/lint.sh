@@ -58,7 +58,7 @@ select -assert-count 16 c:u_sp.g_bank*.u_ram.mem t:\$mem_v2 %i"
 
 step_operands() {
 	say YOSYS 'w8: fan-out of operand registers'
-	run_yosys array "read_verilog -sv $(pkgs w8) hw/array/weft_array.sv
+	run_yosys array "read_verilog -sv $(pkgs w8) hw/prim/weft_float_pkg.sv hw/array/weft_array.sv
 hierarchy -top weft_array
 proc
 opt -mux_undef -undriven

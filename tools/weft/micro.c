@@ -38,20 +38,26 @@ static void load(struct micro *m, uint32_t addr, uint32_t len)
 	c->load.row_bytes = (int32_t)len;
 }
 
-static void post(struct weft_cmd_post *p, uint32_t out, int ow, int oh, int oc)
+enum { INT8, INT16, FLOAT8 };
+
+/* float8 comes and goes as E4M3FN. */
+static void post(struct weft_cmd_post *p, int mode, uint32_t out, int ow, int oh, int oc)
 {
+	int elem = mode == INT16 ? 2 : 1;
+
+	p->mode = mode;
 	p->out_base = (int32_t)out;
-	p->out_x_stride = oc;
-	p->out_y_stride = oc * ow;
+	p->out_x_stride = oc * elem;
+	p->out_y_stride = oc * ow * elem;
 	p->ow = ow;
 	p->oh = oh;
 	p->oc = oc;
-	p->y_min = -128;
-	p->y_max = 127;
+	p->y_min = mode == FLOAT8 ? (int16_t)0xfc00 : -128;
+	p->y_max = mode == FLOAT8 ? 0x7c00 : 127;
 }
 
 /* Input, output and weights in regions of their own, as far as they fit. */
-static void depthwise(struct micro *m, int size, int channels, const struct weft_config *cfg)
+static void depthwise(struct micro *m, int mode, int size, int channels, const struct weft_config *cfg)
 {
 	uint32_t half = cfg->sp_bytes / 2, in_bytes = (uint32_t)(size * size * channels);
 	uint32_t w_bytes = (uint32_t)channels * (9 + WEFT_PARAM_BYTES), w_at = cfg->sp_bytes - cfg->sp_bytes / 8;
@@ -62,7 +68,7 @@ static void depthwise(struct micro *m, int size, int channels, const struct weft
 	load(m, w_at, w_bytes);
 	struct weft_cmd *c = add(m, WEFT_CMD_DW);
 	c->h.wait[WEFT_UNIT_LD] = 2;
-	post(&c->dw.post, half, size, size, channels);
+	post(&c->dw.post, mode, half, size, size, channels);
 	c->dw.in_x_stride = channels;
 	c->dw.in_y_stride = channels * size;
 	c->dw.in_h = c->dw.in_w = size;
@@ -72,9 +78,9 @@ static void depthwise(struct micro *m, int size, int channels, const struct weft
 	add(m, WEFT_CMD_END);
 }
 
-/* elem: bytes of an element, 2 in mode 1 */
-static void convolution(struct micro *m, int size, int ic, int oc, int k, int elem, const struct weft_config *cfg)
+static void convolution(struct micro *m, int mode, int size, int ic, int oc, int k, const struct weft_config *cfg)
 {
+	int elem = mode == INT16 ? 2 : 1;
 	uint32_t eighth = cfg->sp_bytes / 8, in_bytes = (uint32_t)(size * size * ic * elem);
 	uint32_t run = (uint32_t)(k * ic), chunks = (run + cfg->n - 1) / cfg->n;
 	uint32_t tiles = ((uint32_t)oc + cfg->n - 1) / cfg->n;
@@ -85,10 +91,7 @@ static void convolution(struct micro *m, int size, int ic, int oc, int k, int el
 	load(m, w_at, w_bytes + tiles * cfg->n * WEFT_PARAM_BYTES);
 	struct weft_cmd *c = add(m, WEFT_CMD_CONV);
 	c->h.wait[WEFT_UNIT_LD] = 2;
-	post(&c->conv.post, 3 * eighth, size, size, oc);
-	c->conv.post.mode = elem - 1;
-	c->conv.post.out_x_stride *= elem;
-	c->conv.post.out_y_stride *= elem;
+	post(&c->conv.post, mode, 3 * eighth, size, size, oc);
 	int pad = k / 2, pixel = ic * elem, row = size * pixel;
 	c->conv.in_base = (-pad * (row + pixel)) & 0xfffff;
 	c->conv.oy_step = c->conv.ky_step = row;
@@ -158,11 +161,13 @@ int micro_benchmarks(const struct weft_session_options *s, micro_result *result,
 {
 	struct weft_dev_options o = weft_dev_options_default();
 	const struct weft_config *cfg = weft_config_find(s->config);
-	struct micro m[4] = {
+	struct micro m[] = {
 		{ .name = "depthwise 3x3 56x56x64" },
 		{ .name = "conv 3x3 16x16x64 to 64" },
 		{ .name = "conv 1x1 16x16x64 to 64" },
 		{ .name = "conv 3x3 16x16x64 to 64 int16" },
+		{ .name = "conv 3x3 16x16x64 to 64 float8" },
+		{ .name = "depthwise 3x3 56x56x64 float8" },
 	};
 	int status = 0;
 
@@ -171,11 +176,13 @@ int micro_benchmarks(const struct weft_session_options *s, micro_result *result,
 	o.kind = WEFT_DEV_RTL;
 	o.config = s->config;
 	o.memory = s->memory;
-	depthwise(&m[0], 56, 64, cfg);
-	convolution(&m[1], 16, 64, 64, 3, 1, cfg);
-	convolution(&m[2], 16, 64, 64, 1, 1, cfg);
-	convolution(&m[3], 16, 64, 64, 3, 2, cfg);
-	for (int i = 0; i < 4; i++) {
+	depthwise(&m[0], INT8, 56, 64, cfg);
+	convolution(&m[1], INT8, 16, 64, 64, 3, cfg);
+	convolution(&m[2], INT8, 16, 64, 64, 1, cfg);
+	convolution(&m[3], INT16, 16, 64, 64, 3, cfg);
+	convolution(&m[4], FLOAT8, 16, 64, 64, 3, cfg);
+	depthwise(&m[5], FLOAT8, 56, 64, cfg);
+	for (int i = 0; i < (int)(sizeof(m) / sizeof(m[0])); i++) {
 		int one = run(&m[i], &o, result, user);
 		status = status ? status : one;
 	}

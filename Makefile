@@ -112,7 +112,7 @@ CMD := $(if $(CMD_SRC),$(O)/weft)
 
 # ---- targets ----------------------------------------------------------------
 
-.PHONY: all help demo check test test-full bench lint lint-verilator lint-yosys \
+.PHONY: all help demo check test test-full bench conformance lint lint-verilator lint-yosys \
         gen check-gen sim install clean deps tests compile_commands.json FORCE
 
 ## all: library, command and RTL simulator of CONFIGS (the default)
@@ -159,6 +159,17 @@ endef
 ## bench: measure cycles and simulation speed; drawn in build/bench.html
 bench: all
 	$(Q)O=$(O) tools/bench.sh
+
+## conformance: run TOSA's vectors and write docs/CONFORMANCE.md
+conformance: $(O)/weft
+	$(Q)mkdir -p $(O)/conformance
+	$(Q)$(O)/weft conform $(CONFORMANCE_DATA) --json -v > $(O)/conformance/golden.json
+	$(Q)$(O)/weft conform $(CONFORMANCE_DATA) --device model --json -v > $(O)/conformance/model.json
+	$(Q)$(PYTHON) tools/conformance.py $(CONFORMANCE_DATA) $(CONFORMANCE_DATA)/../../spec \
+		$(O)/conformance/golden.json $(O)/conformance/model.json > $(O)/conformance/page.md
+	$(Q)mv $(O)/conformance/page.md docs/CONFORMANCE.md
+
+CONFORMANCE_DATA = $(or $(WEFT_DATA),../shared/data)/tosa_1_0
 
 ## lint: Verilator on every configuration, Yosys on the file list
 lint: lint-verilator lint-yosys

@@ -206,10 +206,24 @@ int weft_cmd_check_reserved(const uint64_t *w, size_t *word, uint64_t *bits)
 	return 0;
 }
 
+int weft_field_lacks(const struct weft_field_info *f, int64_t value, const struct weft_config *cfg)
+{
+	return (f->is_feature && !(cfg->features >> value & 1)) ||
+	       (f->needs && value && !(cfg->features >> (f->needs - 1) & 1));
+}
+
+int weft_cmd_lacks(const struct weft_cmd_info *info, const struct weft_config *cfg)
+{
+	return info->needs && !(cfg->features >> (info->needs - 1) & 1);
+}
+
 unsigned weft_cmd_fault(const uint64_t *w, size_t n_left, const struct weft_config *cfg)
 {
 	struct weft_cmd c;
 	int fault = weft_cmd_decode(w, n_left, &c);
+	if (n_left && fault != WEFT_FAULT_BAD_OP &&
+	    weft_cmd_lacks(weft_cmd_info(w[WEFT_CMD_HEADER_OP_WORD] & WEFT_CMD_HEADER_OP_MASK), cfg))
+		return WEFT_FAULT_BAD_OP;
 	if (fault)
 		return (unsigned)fault;
 	if (weft_cmd_check_reserved(w, NULL, NULL) || weft_cmd_check_align(&c, cfg->n, NULL, NULL) ||
@@ -219,7 +233,7 @@ unsigned weft_cmd_fault(const uint64_t *w, size_t n_left, const struct weft_conf
 	for (size_t i = 0; i < info->n_fields; i++) {
 		const struct weft_field_info *f = &info->fields[i];
 		int64_t v = weft_cmd_get(&c, f);
-		if (v < f->min || v > f->max || (f->is_feature && !(cfg->features >> v & 1)))
+		if (v < f->min || v > f->max || weft_field_lacks(f, v, cfg))
 			return f->fault;
 	}
 	return WEFT_FAULT_NONE;

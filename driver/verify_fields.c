@@ -4,6 +4,22 @@
 
 #include "driver/verify_state.h"
 
+/* Commands and fields of features that the configuration has not. */
+static int features(struct verify *v)
+{
+	if (weft_cmd_lacks(v->info, v->cfg))
+		return verify_fail(v, WEFT_VERIFY_BAD_OP, "not in %s", v->cfg->name);
+	for (size_t i = 0; i < v->info->n_fields; i++) {
+		const struct weft_field_info *f = &v->info->fields[i];
+		int64_t value = f->needs ? weft_cmd_get(&v->c, f) : 0;
+
+		if (value && weft_field_lacks(f, value, v->cfg))
+			return verify_fail(v, WEFT_VERIFY_MODE, "%s %lld is not in %s", f->name, (long long)value,
+					   v->cfg->name);
+	}
+	return 0;
+}
+
 static int ranges(struct verify *v)
 {
 	const char *field = "?";
@@ -38,6 +54,10 @@ static int mode_fields(struct verify *v)
 				   (long long)value, p->mode);
 	if (p->scale16 && !sums)
 		return verify_fail(v, WEFT_VERIFY_MODE_FIELD, "scale16 1 > 0");
+	if (p->raw && !sums)
+		return verify_fail(v, WEFT_VERIFY_MODE_FIELD, "raw 1 > 0");
+	if (p->raw && p->add)
+		return verify_fail(v, WEFT_VERIFY_ADD_NOT_ALLOWED, "add 1 > 0 with raw");
 	if (p->scale16 && p->double_round)
 		return verify_fail(v, WEFT_VERIFY_MODE_FIELD, "double_round 1 > 0 with scale16");
 	if (p->mode == MODE_FLOAT && sums && p->x_fmt == FMT_FP16)
@@ -201,6 +221,8 @@ static int dma(struct verify *v, const struct weft_cmd_load *c)
 	uint64_t rows = (uint64_t)c->n1 * (uint64_t)c->n2 * (uint64_t)c->n3;
 	uint64_t bytes = rows * (uint64_t)c->row_bytes;
 
+	if (c->int4 && v->unit == WEFT_UNIT_ST)
+		return verify_fail(v, WEFT_VERIFY_MODE_FIELD, "int4 1 > 0");
 	/* rows < 2^48 and row_bytes < 2^20, so their product may wrap. */
 	if (rows > WEFT_VERIFY_MAX_ROWS)
 		return verify_fail(v, WEFT_VERIFY_TOO_LARGE, "rows %llu > %llu", (unsigned long long)rows,
@@ -209,6 +231,17 @@ static int dma(struct verify *v, const struct weft_cmd_load *c)
 		return verify_fail(v, WEFT_VERIFY_TOO_LARGE, "bytes %llu > %llu", (unsigned long long)bytes,
 				   (unsigned long long)WEFT_VERIFY_MAX_BYTES);
 	return 0;
+}
+
+static int alu(struct verify *v, const struct weft_cmd_alu *c)
+{
+	if (c->clamp && c->lo > c->hi)
+		return verify_fail(v, WEFT_VERIFY_CLAMP_ORDER, "lo %d > hi %d", c->lo, c->hi);
+	if ((c->func == ALU_LOOKUP || c->func == ALU_INTERP) && c->b_s1)
+		return verify_fail(v, WEFT_VERIFY_MODE_FIELD, "b_s1 %d != 0", c->b_s1);
+	if (c->func == ALU_SCATTER && c->out_s1)
+		return verify_fail(v, WEFT_VERIFY_MODE_FIELD, "out_s1 %d != 0", c->out_s1);
+	return taps(v, (uint64_t)c->n0 * (uint64_t)c->n1, (uint64_t)c->n2 * (uint64_t)c->n3, 1);
 }
 
 static bool has_post(const struct weft_cmd *c)
@@ -225,6 +258,8 @@ int verify_fields(struct verify *v)
 	int ret = has_post(c) ? mode(v, &c->conv.post) : 0;
 
 	if (!ret)
+		ret = features(v);
+	if (!ret)
 		ret = ranges(v);
 	if (ret)
 		return ret;
@@ -240,6 +275,8 @@ int verify_fields(struct verify *v)
 		return pool(v, &c->pool);
 	case WEFT_CMD_ELT:
 		return elt(v, &c->elt);
+	case WEFT_CMD_ALU:
+		return alu(v, &c->alu);
 	}
 	return 0;
 }

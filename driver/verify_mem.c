@@ -19,7 +19,7 @@ static void describe(const struct weft_cmd_load *c, struct dma *d)
 	const int32_t stride[3] = {c->dram_stride1, c->dram_stride2, c->dram_stride3};
 	uint32_t dims = 0;
 
-	*d = (struct dma){.off = c->dram_off, .row = (uint32_t)c->row_bytes, .n = {1, 1, 1},
+	*d = (struct dma){.off = c->dram_off, .row = (uint32_t)(c->int4 ? (c->row_bytes + 1) / 2 : c->row_bytes), .n = {1, 1, 1},
 			  .window = (uint8_t)c->window};
 	for (unsigned i = 0; i < 3; i++) {
 		if (n[i] == 1)

@@ -39,6 +39,8 @@ static int tensor(struct verify *v, const struct weft_cmd_post *p, const char *o
 
 static uint32_t out_bytes(const struct weft_cmd_post *p)
 {
+	if (p->raw)
+		return p->mode == MODE_INT16 ? 8 : 4;
 	return elem_bytes(p, p->out_fmt);
 }
 
@@ -148,6 +150,94 @@ static int elt(struct verify *v, const struct weft_cmd_elt *c)
 	return ret;
 }
 
+/* Where one operand of alu lies. */
+struct alu_operand {
+	const char *object;
+	int32_t base, step[4], type;
+};
+
+static uint32_t alu_bytes(int32_t type)
+{
+	static const uint8_t bytes[] = {1, 2, 4, 8, 1, 2, 4};
+
+	return bytes[type];
+}
+
+/* Steps are modulo 2^20; the smaller number joins neighbours. */
+static int64_t alu_step(int32_t step)
+{
+	return step >= 1 << (WEFT_SP_ADDR_BITS - 1) ? (int64_t)step - SP_SIZE : step;
+}
+
+/* n1 and step[1] may stand for the places that an index chooses from. */
+static int alu_box(struct verify *v, const struct weft_cmd_alu *c, const struct alu_operand *o, uint32_t n1,
+		   enum use use)
+{
+	uint32_t bytes = alu_bytes(o->type);
+	bool dense = o->step[0] == (int32_t)bytes;
+	struct box b = {
+		.object = o->object, .use = use, .base = (uint32_t)o->base,
+		.y = {.n1 = (uint32_t)c->n3, .n2 = (uint32_t)c->n2, .a1 = alu_step(o->step[3]), .a2 = alu_step(o->step[2])},
+		.x = {.n1 = n1, .n2 = dense ? 1 : (uint32_t)c->n0, .a1 = alu_step(o->step[1]), .a2 = alu_step(o->step[0])},
+		.len = dense ? bytes * (uint32_t)c->n0 : bytes,
+	};
+
+	return verify_box(v, &b);
+}
+
+/* Does an operand lie exactly where the output goes? */
+static bool alu_in_place(const struct weft_cmd_alu *c, const struct alu_operand *o, const struct alu_operand *out)
+{
+	const int32_t n[4] = {c->n0, c->n1, c->n2, c->n3};
+
+	if (c->func > ALU_RESCALE || o->base != out->base || alu_bytes(o->type) != alu_bytes(out->type))
+		return false;
+	for (int i = 0; i < 4; i++)
+		if (n[i] > 1 && o->step[i] != out->step[i])
+			return false;
+	return true;
+}
+
+#define ALU_OPERAND(name, text) 	{text, c->name##_base, {c->name##_s0, c->name##_s1, c->name##_s2, c->name##_s3}, c->name##_type}
+
+static bool alu_has_b(int32_t func)
+{
+	return (func >= ALU_ADD && func <= ALU_SELECT && func != ALU_ADD + 6) || func == ALU_RESCALE ||
+	       func == ALU_SCATTER || func == ALU_DOT;
+}
+
+static int alu_inputs(struct verify *v, const struct weft_cmd_alu *c, const struct alu_operand *out)
+{
+	struct alu_operand a = ALU_OPERAND(a, "operand a"), b = ALU_OPERAND(b, "operand b"), x = ALU_OPERAND(c, "operand c");
+	bool indexed = c->func == ALU_LOOKUP || c->func == ALU_INTERP;
+	uint32_t n1 = (uint32_t)c->n1;
+	int ret = alu_box(v, c, &a, n1, alu_in_place(c, &a, out) ? USE_READ_IN_PLACE : USE_READ);
+
+	if (!ret && indexed) {
+		b.step[1] = c->idx_step;
+		ret = alu_box(v, c, &b, (uint32_t)c->idx_last + (c->func == ALU_INTERP ? 2 : 1), USE_READ);
+	} else if (!ret && alu_has_b(c->func) && !c->b_imm) {
+		ret = alu_box(v, c, &b, n1, alu_in_place(c, &b, out) ? USE_READ_IN_PLACE : USE_READ);
+	}
+	if (!ret && (c->func == ALU_SELECT || c->func == ALU_RESCALE) && !c->c_imm)
+		ret = alu_box(v, c, &x, n1, alu_in_place(c, &x, out) ? USE_READ_IN_PLACE : USE_READ);
+	return ret;
+}
+
+static int alu(struct verify *v, const struct weft_cmd_alu *c)
+{
+	struct alu_operand out = ALU_OPERAND(out, "output");
+	uint32_t n1 = c->func >= ALU_SUM ? 1 : (uint32_t)c->n1;
+	int ret = alu_inputs(v, c, &out);
+
+	if (ret || c->func != ALU_SCATTER)
+		return ret ? ret : alu_box(v, c, &out, n1, USE_WRITE);
+	/* Anywhere among bytes that must have been written; some stay as they are. */
+	out.step[1] = c->idx_step;
+	ret = alu_box(v, c, &out, (uint32_t)c->idx_last + 1, USE_READ_IN_PLACE);
+	return ret ? ret : alu_box(v, c, &out, (uint32_t)c->idx_last + 1, USE_WRITE);
+}
+
 static int dma(struct verify *v, const struct weft_cmd_load *c)
 {
 	struct box b = {
@@ -175,6 +265,8 @@ int verify_use(struct verify *v)
 		return pool(v, &v->c.pool);
 	case WEFT_CMD_ELT:
 		return elt(v, &v->c.elt);
+	case WEFT_CMD_ALU:
+		return alu(v, &v->c.alu);
 	}
 	return 0;
 }

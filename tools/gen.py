@@ -14,31 +14,14 @@ import re
 import sys
 import tomllib
 
+sys.dont_write_bytecode = True
+import gen_card  # noqa: E402
+from gen_text import SpecError, c_enum, c_file, c_string, first_line, md_cell, need, one_line, sv_package, sv_uint  # noqa: E402
+
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 MARK_BEGIN = "<!-- generated from include/spec/cmd.toml by tools/gen.py: begin -->"
 MARK_END = "<!-- generated: end -->"
 ELEM_GROUP = "post"  # its fields decide how many bytes an element has; "mode" is one of them
-
-
-class SpecError(Exception):
-    pass
-
-
-def need(condition, where, text):
-    if not condition:
-        raise SpecError(f"include/spec/{where}: {text}")
-
-
-def first_line(source):
-    return f"Generated from include/spec/{source} by tools/gen.py; edit that and run `make gen`."
-
-
-def one_line(text):
-    return " ".join(text.split())
-
-
-def c_string(text):
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
 
 
 def log2_exact(value, where):
@@ -52,7 +35,7 @@ class Field:
     """One bit field of a command: place, range and meaning."""
 
     KEYS = {"name", "at", "doc", "unit", "min", "max", "signed", "align", "elem", "modes", "feature",
-            "fault"}
+            "needs", "fault"}
 
     def __init__(self, raw, where):
         need("name" in raw and "at" in raw, where, f"a field needs name and at: {raw}")
@@ -77,6 +60,7 @@ class Field:
         self.modes = raw.get("modes", [])
         need(self.min <= 0 <= self.max or not self.modes, where, "modes needs a field that may be 0")
         self.feature = raw.get("feature", False)
+        self.needs = raw.get("needs", "")
         self.fault = raw.get("fault", "BAD_FIELD")
         self.unit = raw.get("unit", "")
         self.doc = one_line(raw.get("doc", ""))
@@ -100,7 +84,8 @@ class Command:
         self.brief, self.doc = one_line(raw.get("brief", "")), raw.get("doc", "").strip()
         self.groups = raw.get("groups", [])
         self.fields_of = raw.get("fields_of")
-        unknown = set(raw) - {"op", "unit", "words", "brief", "doc", "groups", "fields_of", "field"}
+        self.needs = raw.get("needs", "")
+        unknown = set(raw) - {"op", "unit", "words", "brief", "doc", "groups", "fields_of", "needs", "field"}
         need(not unknown, f"cmd.toml: cmd.{name}", f"unknown key {sorted(unknown)}")
         self.own = [Field(f, f"cmd.toml: cmd.{name}") for f in raw.get("field", [])]
 
@@ -169,6 +154,7 @@ class Spec:
     def check_command(self, c):
         where = f"cmd.toml: cmd.{c.name}"
         need(c.unit in self.units, where, f"no unit is called {c.unit}")
+        need(not c.needs or c.needs in self.regs["features"]["fields"], where, f"no feature is called {c.needs}")
         need(self.header_words <= c.words <= self.common["cmd_max_words"], where,
              f"{c.words} words; the most is cmd_max_words = {self.common['cmd_max_words']}")
         for g in c.groups:
@@ -178,6 +164,7 @@ class Spec:
             need(f.word < c.words, where, f"{f.name} lies in word {f.word} of {c.words}")
             need(f.fault in self.faults, where, f"{f.name}: no fault is called {f.fault}")
             need(not f.elem or f.elem in self.elems, where, f"{f.name}: no elem is called {f.elem}")
+            need(not f.needs or f.needs in self.regs["features"]["fields"], where, f"{f.name}: no feature is called {f.needs}")
             need(f.name not in names, where, f"{f.name} appears twice")
             names.add(f.name)
             for bit in range(f.flat_lsb, f.flat_lsb + f.bits):
@@ -221,7 +208,7 @@ class Spec:
     def derive(self, name):
         """All constants of one configuration: given, common and computed."""
         where, given = f"config.toml: config.{name}", dict(self.configs[name])
-        modes = given.pop("modes")
+        modes, in_model = given.pop("modes"), given.pop("in_model", [])
         given.pop("brief")
         out = given | self.common
         out["log2_n"] = log2_exact(out["n"], where)
@@ -232,6 +219,10 @@ class Spec:
         for mode, (lsb, _) in self.regs["features"]["fields"].items():
             out[f"has_{mode}"] = int(mode in modes)
             out["features"] |= (mode in modes) << lsb
+        out["model_features"] = out["features"]
+        for mode in in_model:
+            need(mode in self.regs["features"]["fields"], where, f"in_model {mode} is no field of reg.features")
+            out["model_features"] |= 1 << self.regs["features"]["fields"][mode][0]
         need(not set(modes) - set(self.regs["features"]["fields"]), where,
              f"modes {modes} are not all fields of reg.features")
         need(out["sp_bytes"] <= 1 << out["sp_addr_bits"], where, "sp_bytes exceeds sp_addr_bits")
@@ -246,26 +237,16 @@ class Spec:
         return word
 
 
+def needs_code(spec, what):
+    """1 + the feature's bit, 0 where none is needed."""
+    return spec.regs["features"]["fields"][what.needs][0] + 1 if what.needs else 0
+
+
 # ---- C -----------------------------------------------------------------------
 
-def c_file(source, name, body, header=True, includes=()):
-    lines = [f"/* {first_line(source)} */", "/* SPDX-License-Identifier: Apache-2.0 */"]
-    if not header:
-        return "\n".join(lines + body) + "\n"
-    guard = f"WEFT_GEN_{name.upper()}_H"
-    return "\n".join(lines + [f"#ifndef {guard}", f"#define {guard}", "", "#include <stddef.h>",
-                              "#include <stdint.h>", "", *includes, "#ifdef __cplusplus", 'extern "C" {', "#endif", ""]
-                     + body + ["", "#ifdef __cplusplus", "}", "#endif", "#endif"]) + "\n"
-
-
-def c_enum(tag, entries):
-    width = max(len(n) for n, _, _ in entries)
-    return [f"enum {tag} {{"] + [f"\t{n:<{width}} = {v}," + (f" /* {d} */" if d else "")
-                                for n, v, d in entries] + ["};", ""]
-
-
 def field_doc(f):
-    return f.doc + (f"; mode {' or '.join(map(str, f.modes))} only" if f.modes else "")
+    return (f.doc + (f"; mode {' or '.join(map(str, f.modes))} only" if f.modes else "")
+            + (f"; needs the feature {f.needs}" if f.needs else ""))
 
 
 def mode_mask(f):
@@ -313,6 +294,7 @@ struct weft_field_info {
 	uint8_t elem;            /* enum weft_elem of whose bytes the value is a multiple */
 	uint8_t modes;           /* bit m: may differ from 0 in mode m */
 	uint8_t is_feature;      /* value is the number of a bit of weft_config.features */
+	uint8_t needs;           /* 1 + the bit of weft_config.features that a value other than 0 needs; 0: none */
 	uint8_t is_address;      /* reads best in hexadecimal */
 	uint8_t fault;           /* enum weft_fault of a value outside min..max */
 	uint8_t c_bytes;         /* size of the member, 4 or 8 */
@@ -326,6 +308,7 @@ struct weft_cmd_info {
 	const char *name;
 	uint8_t op, unit, n_words;
 	uint8_t n_fields;        /* header included */
+	uint8_t needs;           /* 1 + the bit of weft_config.features that the command needs; 0: none */
 	const struct weft_field_info *fields;
 	const uint64_t *used;    /* n_words masks of the bits that belong to a field */
 	const char *brief;
@@ -353,7 +336,7 @@ void weft_cmd_init(struct weft_cmd *c, unsigned op);
  * Decode the command at @p w, of which @p n words may be read.
  *
  * @return WEFT_FAULT_NONE (0); the command took out->h.n_words words. Or
- *   WEFT_FAULT_BAD_OP      no such opcode
+ *   WEFT_FAULT_BAD_OP      no such opcode (whether a configuration has it: weft_cmd_fault())
  *   WEFT_FAULT_BAD_LEN     the header's word count is not the opcode's
  *   WEFT_FAULT_STREAM_END  fewer words are left than the command has
  * and then *out is untouched. Ranges and reserved bits are not checked here.
@@ -408,6 +391,12 @@ int weft_cmd_check_reserved(const uint64_t *w, size_t *word, uint64_t *bits);
  * @return an enum weft_fault, WEFT_FAULT_NONE if it is taken.
  */
 unsigned weft_cmd_fault(const uint64_t *w, size_t n_left, const struct weft_config *cfg);
+
+/** Does a configuration lack the feature that a field's value needs? */
+int weft_field_lacks(const struct weft_field_info *f, int64_t value, const struct weft_config *cfg);
+
+/** Does it lack the command? */
+int weft_cmd_lacks(const struct weft_cmd_info *info, const struct weft_config *cfg);
 
 /**
  * One line of text: name, tag, waits, then every field that is not zero.
@@ -479,7 +468,7 @@ def gen_cmd_c(spec):
         body.append(f"static const struct weft_field_info {c.name}_fields[] = {{")
         for member, _, f in spec.parts(c):
             body.append(f"\t{{{c_string(f.name)}, {f.word}, {f.lsb}, {f.bits}, {int(f.signed)}, {int(f.align_n)}, "
-                        f"WEFT_ELEM_{f.elem.upper() or 'NONE'}, {mode_mask(f):#x}, {int(f.feature)}, {int(f.hex)}, WEFT_FAULT_{f.fault}, MEMBER({member}), {c_int(f.min)}, {c_int(f.max)},\n"
+                        f"WEFT_ELEM_{f.elem.upper() or 'NONE'}, {mode_mask(f):#x}, {int(f.feature)}, {needs_code(spec, f)}, {int(f.hex)}, WEFT_FAULT_{f.fault}, MEMBER({member}), {c_int(f.min)}, {c_int(f.max)},\n"
                         f"\t\t{c_string(f.unit)}, {c_string(f.doc)}}},")
         body += ["};", ""]
         body += [f"static const uint64_t {c.name}_used[] = {{"]
@@ -487,7 +476,7 @@ def gen_cmd_c(spec):
         body += [f"\tUINT64_C({used >> 64 * i & 0xFFFFFFFFFFFFFFFF:#018x})," for i in range(c.words)] + ["};", ""]
     body.append("const struct weft_cmd_info weft_cmd_infos[WEFT_N_CMDS] = {")
     for c in spec.cmds:
-        body.append(f"\t{{{c_string(c.name)}, {c.op:#04x}, WEFT_UNIT_{c.unit}, {c.words}, {len(spec.parts(c))}, "
+        body.append(f"\t{{{c_string(c.name)}, {c.op:#04x}, WEFT_UNIT_{c.unit}, {c.words}, {len(spec.parts(c))}, {needs_code(spec, c)}, "
                     f"{c.like.name}_fields, {c.like.name}_used,\n\t\t{c_string(c.brief)}}},")
     body += ["};", ""]
     body += ["unsigned weft_cmd_elem_bytes(const struct weft_cmd *c, enum weft_elem elem)", "{",
@@ -568,7 +557,7 @@ def gen_config_h(spec):
         body.append(f"#define WEFT_{name.upper()} {value}")
     body += ["", "/* Version of registers and commands. */"]
     body += [f"#define WEFT_HW_{k.upper()} {spec.version[k]}" for k in ("major", "minor")]
-    body += ["", "/* Bits of weft_config.features: arithmetic modes. */"]
+    body += ["", "/* Bits of weft_config.features: arithmetic modes, commands. */"]
     body += [f"#define WEFT_FEATURE_{m.upper()} {1 << lsb:#x}u" for m, (lsb, _) in spec.regs["features"]["fields"].items()]
     body += ["", "/** One named configuration; see include/spec/config.toml. */", "struct weft_config {",
              "\tconst char *name, *brief;"]
@@ -576,39 +565,35 @@ def gen_config_h(spec):
     body += ["};", "", f"#define WEFT_N_CONFIGS {len(spec.configs)}",
              "extern const struct weft_config weft_configs[WEFT_N_CONFIGS];", "",
              "/** The configuration of that name, NULL if there is none. */",
-             "const struct weft_config *weft_config_find(const char *name);"]
+             "const struct weft_config *weft_config_find(const char *name);", "",
+             "/** The same with all that the functional model can do as its features; NULL if there is none. */",
+             "const struct weft_config *weft_config_of_model(const char *name);"]
     return c_file("config.toml", "config", body)
 
 
 def gen_config_c(spec):
-    body = ["#include <string.h>", "", "#include <weft/gen/config.h>", "",
-            "const struct weft_config weft_configs[WEFT_N_CONFIGS] = {"]
-    for name, raw in spec.configs.items():
-        values = spec.derive(name)
-        body += ["\t{", f"\t\t.name = {c_string(name)},", f"\t\t.brief = {c_string(raw['brief'])},"]
-        for m in config_members(spec):
-            text = f"{values[m]:#x}" if m in ("reg_config", "features") else str(values[m])
-            body.append(f"\t\t.{m} = {text},")
-        body.append("\t},")
-    body += ["};", "", "const struct weft_config *weft_config_find(const char *name)", "{",
-             "\tfor (size_t i = 0; i < WEFT_N_CONFIGS; i++)", "\t\tif (strcmp(weft_configs[i].name, name) == 0)",
-             "\t\t\treturn &weft_configs[i];", "\treturn NULL;", "}"]
+    body = ["#include <string.h>", "", "#include <weft/gen/config.h>", ""]
+    for table, features in (("const struct weft_config weft_configs", "features"),
+                            ("static const struct weft_config model_configs", "model_features")):
+        body.append(f"{table}[WEFT_N_CONFIGS] = {{")
+        for name, raw in spec.configs.items():
+            values = spec.derive(name)
+            body += ["\t{", f"\t\t.name = {c_string(name)},", f"\t\t.brief = {c_string(raw['brief'])},"]
+            for m in config_members(spec):
+                value = values[features if m == "features" else m]
+                text = f"{value:#x}" if m in ("reg_config", "features", "model_features") else str(value)
+                body.append(f"\t\t.{m} = {text},")
+            body.append("\t},")
+        body += ["};", ""]
+    for function, table in (("find", "weft_configs"), ("of_model", "model_configs")):
+        body += [f"const struct weft_config *weft_config_{function}(const char *name)", "{",
+                 "\tfor (size_t i = 0; i < WEFT_N_CONFIGS; i++)", f"\t\tif (strcmp({table}[i].name, name) == 0)",
+                 f"\t\t\treturn &{table}[i];", "\treturn NULL;", "}", ""]
+    body.pop()
     return c_file("config.toml", "config", body, header=False)
 
 
 # ---- SystemVerilog -----------------------------------------------------------
-
-def sv_package(source, name, body):
-    # Nobody uses every constant of a package.
-    return "\n".join([f"// {first_line(source)}", "// SPDX-License-Identifier: Apache-2.0",
-                      "/* verilator lint_off UNUSEDPARAM */", f"package {name};",
-                      *(f"  {line}" if line else "" for line in body), "endpackage",
-                      "/* verilator lint_on UNUSEDPARAM */"]) + "\n"
-
-
-def sv_uint(name, value):
-    return f"localparam int unsigned {name} = {value};"
-
 
 def sv_fields(prefix, fields):
     out = []
@@ -651,6 +636,7 @@ def sv_range_test(f, prefix):
     out = [f"({value} < {p}_MIN)"] if f.min > low else []
     out += [f"({value} > {p}_MAX)"] if f.max < high else []
     out += [f"(((weft_cfg_pkg::FEATURES_VALUE >> {value}) & 32'd1) == 32'd0)"] if f.feature else []
+    out += [f"({value} != '0 && !weft_cfg_pkg::HAS_{f.needs.upper()})"] if f.needs else []
     return " || ".join(out) or None
 
 
@@ -709,7 +695,8 @@ def gen_check_sv(spec):
         tests += [f"{f.elem}_two && cmd_i[{f.flat_lsb}]" for _, _, f in spec.parts(c) if f.elem]
         tests += [f"not_{mode_mask(f):x} && cmd_i[{f.flat_lsb} +: {f.bits}] != '0" for _, _, f in spec.parts(c) if f.modes]
         names = [f"{n}_fault" for n in [*c.like.groups, c.like.name] if n in faulty]
-        out += [f"      weft_cmd_pkg::OP_{c.name.upper()}: begin",
+        has = f" if (weft_cfg_pkg::HAS_{c.needs.upper()})" if c.needs else ""
+        out += [f"      weft_cmd_pkg::OP_{c.name.upper()}:{has} begin",
                 f"        words_o = weft_cmd_pkg::{c.name.upper()}_WORDS;",
                 f"        unit_o = weft_cmd_pkg::UNIT_{c.unit};"]
         out += ["        bad_bits = " + "\n          || ".join(f"({t})" for t in tests) + ";"] if tests else []
@@ -753,6 +740,8 @@ def gen_cfg_sv(spec, name):
     for key, value in values.items():
         if key == "reg_config":
             body.append(f"localparam logic [31:0] CONFIG_VALUE = 32'h{value:08x};")
+        elif key == "model_features":
+            pass
         elif key == "features":
             body.append(f"localparam logic [31:0] FEATURES_VALUE = 32'h{value:08x};")
         elif key.startswith("has_"):
@@ -763,10 +752,6 @@ def gen_cfg_sv(spec, name):
 
 
 # ---- Markdown ----------------------------------------------------------------
-
-def md_cell(text):
-    return text.replace("|", "\\|")
-
 
 def md_fields(fields):
     out = ["| field | word | bits | range | unit | meaning |", "|---|---|---|---|---|---|"]
@@ -794,7 +779,8 @@ def isa_tables(spec):
         users = ", ".join(c.name for c in spec.cmds if name in c.groups)
         body += [f"### {name}", "", f"Part of {users}.", ""] + md_doc(spec.group_docs[name]) + md_fields(fields)
     for c in spec.cmds:
-        body += [f"### {c.name}", "", f"{c.brief}. Opcode {c.op:#04x}, {c.words} words, unit {c.unit}.", ""] + md_doc(c.doc)
+        needs = f" Needs the feature {c.needs}, else BAD_OP." if c.needs else ""
+        body += [f"### {c.name}", "", f"{c.brief}. Opcode {c.op:#04x}, {c.words} words, unit {c.unit}.{needs}", ""] + md_doc(c.doc)
         if c.groups:
             body += [f"Besides the fields of {', '.join(f'[{g}](#{g})' for g in c.groups)}:", ""]
         if c.fields_of:
@@ -878,6 +864,7 @@ def all_files(spec):
     }
     for name in spec.configs:
         files[f"hw/gen/{name}/weft_cfg_pkg.sv"] = gen_cfg_sv(spec, name)
+    files |= gen_card.files(Spec.load)
     return files
 
 

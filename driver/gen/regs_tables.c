@@ -18,6 +18,9 @@ static const struct weft_reg_field_info features_fields[] = {
 	{"int8", 0, 1},
 	{"int16", 1, 1},
 	{"fp8", 2, 1},
+	{"alu", 8, 1},
+	{"raw", 9, 1},
+	{"int4", 10, 1},
 };
 
 static const struct weft_reg_field_info ctrl_fields[] = {
@@ -58,8 +61,8 @@ const struct weft_reg_info weft_regs[WEFT_N_REGS] = {
 		"Version of registers and commands; the driver refuses another major"},
 	{"config", 0x008, 0x0, 1, 4, "ro", config_fields,
 		"Configuration"},
-	{"features", 0x00c, 0x0, 1, 3, "ro", features_fields,
-		"Arithmetic modes present"},
+	{"features", 0x00c, 0x0, 1, 6, "ro", features_fields,
+		"Arithmetic modes present; alu: that command; raw: sums written as they are; int4: loads that widen"},
 	{"ctrl", 0x010, 0x0, 1, 2, "w1s", ctrl_fields,
 		"start: run the stream. reset: abandon everything, clear fault, counters and queues; bus transactions under way are finished first"},
 	{"status", 0x014, 0x0, 1, 3, "ro", status_fields,

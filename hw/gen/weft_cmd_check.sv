@@ -46,6 +46,7 @@ module weft_cmd_check
       if ((cmd_i[weft_cmd_pkg::POST_S_MUL_LSB +: weft_cmd_pkg::POST_S_MUL_W] > weft_cmd_pkg::POST_S_MUL_MAX)) post_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
       if ((cmd_i[weft_cmd_pkg::POST_B_MUL_LSB +: weft_cmd_pkg::POST_B_MUL_W] > weft_cmd_pkg::POST_B_MUL_MAX)) post_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
       if ((cmd_i[weft_cmd_pkg::POST_A_MUL_LSB +: weft_cmd_pkg::POST_A_MUL_W] > weft_cmd_pkg::POST_A_MUL_MAX)) post_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
+      if ((cmd_i[weft_cmd_pkg::POST_RAW_LSB +: weft_cmd_pkg::POST_RAW_W] != '0 && !weft_cfg_pkg::HAS_RAW)) post_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
       if ((cmd_i[weft_cmd_pkg::POST_OUT_FMT_LSB +: weft_cmd_pkg::POST_OUT_FMT_W] > weft_cmd_pkg::POST_OUT_FMT_MAX)) post_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
       if ((cmd_i[weft_cmd_pkg::POST_PRE_SHIFT_LSB +: weft_cmd_pkg::POST_PRE_SHIFT_W] > weft_cmd_pkg::POST_PRE_SHIFT_MAX)) post_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
       if ((cmd_i[weft_cmd_pkg::POST_MODE_LSB +: weft_cmd_pkg::POST_MODE_W] > weft_cmd_pkg::POST_MODE_MAX) || (((weft_cfg_pkg::FEATURES_VALUE >> cmd_i[weft_cmd_pkg::POST_MODE_LSB +: weft_cmd_pkg::POST_MODE_W]) & 32'd1) == 32'd0)) post_fault = weft_cmd_pkg::FAULT_BAD_MODE;
@@ -59,6 +60,7 @@ module weft_cmd_check
   always_comb begin
     load_fault = weft_cmd_pkg::FAULT_NONE;
     if (cmd_i[weft_cmd_pkg::HEADER_OP_LSB +: weft_cmd_pkg::HEADER_OP_W] != '0) begin
+      if ((cmd_i[weft_cmd_pkg::LOAD_INT4_LSB +: weft_cmd_pkg::LOAD_INT4_W] != '0 && !weft_cfg_pkg::HAS_INT4)) load_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
       if ((cmd_i[weft_cmd_pkg::LOAD_N3_LSB +: weft_cmd_pkg::LOAD_N3_W] < weft_cmd_pkg::LOAD_N3_MIN)) load_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
       if ((cmd_i[weft_cmd_pkg::LOAD_N2_LSB +: weft_cmd_pkg::LOAD_N2_W] < weft_cmd_pkg::LOAD_N2_MIN)) load_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
       if ((cmd_i[weft_cmd_pkg::LOAD_N1_LSB +: weft_cmd_pkg::LOAD_N1_W] < weft_cmd_pkg::LOAD_N1_MIN)) load_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
@@ -102,6 +104,22 @@ module weft_cmd_check
     end
   end
 
+  logic [7:0] alu_fault;
+  always_comb begin
+    alu_fault = weft_cmd_pkg::FAULT_NONE;
+    if (cmd_i[weft_cmd_pkg::HEADER_OP_LSB +: weft_cmd_pkg::HEADER_OP_W] != '0) begin
+      if ((cmd_i[weft_cmd_pkg::ALU_FUNC_LSB +: weft_cmd_pkg::ALU_FUNC_W] > weft_cmd_pkg::ALU_FUNC_MAX)) alu_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
+      if ((cmd_i[weft_cmd_pkg::ALU_OUT_TYPE_LSB +: weft_cmd_pkg::ALU_OUT_TYPE_W] > weft_cmd_pkg::ALU_OUT_TYPE_MAX)) alu_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
+      if ((cmd_i[weft_cmd_pkg::ALU_C_TYPE_LSB +: weft_cmd_pkg::ALU_C_TYPE_W] > weft_cmd_pkg::ALU_C_TYPE_MAX)) alu_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
+      if ((cmd_i[weft_cmd_pkg::ALU_B_TYPE_LSB +: weft_cmd_pkg::ALU_B_TYPE_W] > weft_cmd_pkg::ALU_B_TYPE_MAX)) alu_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
+      if ((cmd_i[weft_cmd_pkg::ALU_A_TYPE_LSB +: weft_cmd_pkg::ALU_A_TYPE_W] > weft_cmd_pkg::ALU_A_TYPE_MAX)) alu_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
+      if ((cmd_i[weft_cmd_pkg::ALU_N3_LSB +: weft_cmd_pkg::ALU_N3_W] < weft_cmd_pkg::ALU_N3_MIN)) alu_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
+      if ((cmd_i[weft_cmd_pkg::ALU_N2_LSB +: weft_cmd_pkg::ALU_N2_W] < weft_cmd_pkg::ALU_N2_MIN)) alu_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
+      if ((cmd_i[weft_cmd_pkg::ALU_N1_LSB +: weft_cmd_pkg::ALU_N1_W] < weft_cmd_pkg::ALU_N1_MIN)) alu_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
+      if ((cmd_i[weft_cmd_pkg::ALU_N0_LSB +: weft_cmd_pkg::ALU_N0_W] < weft_cmd_pkg::ALU_N0_MIN)) alu_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
+    end
+  end
+
   logic [7:0] range_fault;
   logic bad_bits;
 
@@ -119,19 +137,19 @@ module weft_cmd_check
       weft_cmd_pkg::OP_LOAD: begin
         words_o = weft_cmd_pkg::LOAD_WORDS;
         unit_o = weft_cmd_pkg::UNIT_LD;
-        bad_bits = ((cmd_i[447:0] & 448'hf00000000000000000000000000000000000000000000000ff00000000000000ffff0000000000f8000000000000000000000000ffff0000) != '0);
+        bad_bits = ((cmd_i[447:0] & 448'hf00000000000000000000000000000000000000000000000ff00000000000000fffe0000000000f8000000000000000000000000ffff0000) != '0);
         range_fault = load_fault;
       end
       weft_cmd_pkg::OP_STORE: begin
         words_o = weft_cmd_pkg::STORE_WORDS;
         unit_o = weft_cmd_pkg::UNIT_ST;
-        bad_bits = ((cmd_i[447:0] & 448'hf00000000000000000000000000000000000000000000000ff00000000000000ffff0000000000f8000000000000000000000000ffff0000) != '0);
+        bad_bits = ((cmd_i[447:0] & 448'hf00000000000000000000000000000000000000000000000ff00000000000000fffe0000000000f8000000000000000000000000ffff0000) != '0);
         range_fault = load_fault;
       end
       weft_cmd_pkg::OP_CONV: begin
         words_o = weft_cmd_pkg::CONV_WORDS;
         unit_o = weft_cmd_pkg::UNIT_CV;
-        bad_bits = ((cmd_i[1023:0] & 1024'hffffffffffffffc0ffffff0000000000fffe000000e00000fff0000000000000fec000c000000000f000000000000000f000000000000000c000c0c00000000000000000000000000000000000000000f00000000000000000000000000000008000000000000000f000000000000000000000000000000000000000ffff0000) != '0)
+        bad_bits = ((cmd_i[1023:0] & 1024'hffffffffffffffc0ffffff0000000000fffe000000e00000fff0000000000000fec000c000000000f000000000000000f000000000000000c000c0c00000000000000000000000000000000000000000f00000000000000000000000000000000000000000000000f000000000000000000000000000000000000000ffff0000) != '0)
           || (cmd_i[896 +: weft_cfg_pkg::LOG2_N] != '0)
           || (cmd_i[916 +: weft_cfg_pkg::LOG2_N] != '0)
           || (out_two && cmd_i[128])
@@ -153,6 +171,7 @@ module weft_cmd_check
           || (not_3 && cmd_i[246 +: 5] != '0)
           || (not_4 && cmd_i[251 +: 3] != '0)
           || (not_4 && cmd_i[254 +: 1] != '0)
+          || (not_3 && cmd_i[255 +: 1] != '0)
           || (not_3 && cmd_i[256 +: 16] != '0)
           || (not_3 && cmd_i[304 +: 16] != '0)
           || (not_3 && cmd_i[384 +: 16] != '0)
@@ -171,7 +190,7 @@ module weft_cmd_check
       weft_cmd_pkg::OP_DW: begin
         words_o = weft_cmd_pkg::DW_WORDS;
         unit_o = weft_cmd_pkg::UNIT_VE;
-        bad_bits = ((cmd_i[831:0] & 832'hffffffffffffffc000000000000000000000000000000000f000000000000000c000c0c00000000000000000000000000000000000000000f00000000000000000000000000000008000000000000000f000000000000000000000000000000000000000ffff0000) != '0)
+        bad_bits = ((cmd_i[831:0] & 832'hffffffffffffffc000000000000000000000000000000000f000000000000000c000c0c00000000000000000000000000000000000000000f00000000000000000000000000000000000000000000000f000000000000000000000000000000000000000ffff0000) != '0)
           || (cmd_i[704 +: weft_cfg_pkg::LOG2_N] != '0)
           || (cmd_i[724 +: weft_cfg_pkg::LOG2_N] != '0)
           || (out_two && cmd_i[128])
@@ -188,6 +207,7 @@ module weft_cmd_check
           || (not_3 && cmd_i[246 +: 5] != '0)
           || (not_4 && cmd_i[251 +: 3] != '0)
           || (not_4 && cmd_i[254 +: 1] != '0)
+          || (not_3 && cmd_i[255 +: 1] != '0)
           || (not_3 && cmd_i[256 +: 16] != '0)
           || (not_3 && cmd_i[304 +: 16] != '0)
           || (not_3 && cmd_i[384 +: 16] != '0)
@@ -206,7 +226,7 @@ module weft_cmd_check
       weft_cmd_pkg::OP_POOL: begin
         words_o = weft_cmd_pkg::POOL_WORDS;
         unit_o = weft_cmd_pkg::UNIT_VE;
-        bad_bits = ((cmd_i[767:0] & 768'hffffffff00000000fffe000000000000f000000000000000c000c0c00000000000000000000000000000000000000000f00000000000000000000000000000008000000000000000f000000000000000000000000000000000000000ffff0000) != '0)
+        bad_bits = ((cmd_i[767:0] & 768'hffffffff00000000fffe000000000000f000000000000000c000c0c00000000000000000000000000000000000000000f00000000000000000000000000000000000000000000000f000000000000000000000000000000000000000ffff0000) != '0)
           || (out_two && cmd_i[128])
           || (out_two && cmd_i[148])
           || (out_two && cmd_i[168])
@@ -223,6 +243,7 @@ module weft_cmd_check
           || (not_3 && cmd_i[246 +: 5] != '0)
           || (not_4 && cmd_i[251 +: 3] != '0)
           || (not_4 && cmd_i[254 +: 1] != '0)
+          || (not_3 && cmd_i[255 +: 1] != '0)
           || (not_3 && cmd_i[256 +: 16] != '0)
           || (not_3 && cmd_i[304 +: 16] != '0)
           || (not_3 && cmd_i[384 +: 16] != '0)
@@ -239,7 +260,7 @@ module weft_cmd_check
       weft_cmd_pkg::OP_ELT: begin
         words_o = weft_cmd_pkg::ELT_WORDS;
         unit_o = weft_cmd_pkg::UNIT_VE;
-        bad_bits = ((cmd_i[639:0] & 640'hf000000000000000c000c0c00000000000000000000000000000000000000000f00000000000000000000000000000008000000000000000f000000000000000000000000000000000000000ffff0000) != '0)
+        bad_bits = ((cmd_i[639:0] & 640'hf000000000000000c000c0c00000000000000000000000000000000000000000f00000000000000000000000000000000000000000000000f000000000000000000000000000000000000000ffff0000) != '0)
           || (out_two && cmd_i[128])
           || (out_two && cmd_i[148])
           || (out_two && cmd_i[168])
@@ -254,6 +275,7 @@ module weft_cmd_check
           || (not_3 && cmd_i[246 +: 5] != '0)
           || (not_4 && cmd_i[251 +: 3] != '0)
           || (not_4 && cmd_i[254 +: 1] != '0)
+          || (not_3 && cmd_i[255 +: 1] != '0)
           || (not_3 && cmd_i[256 +: 16] != '0)
           || (not_3 && cmd_i[304 +: 16] != '0)
           || (not_3 && cmd_i[384 +: 16] != '0)
@@ -265,6 +287,12 @@ module weft_cmd_check
           || (not_4 && cmd_i[569 +: 2] != '0)
           || (not_4 && cmd_i[571 +: 3] != '0);
         range_fault = post_fault;
+      end
+      weft_cmd_pkg::OP_ALU: if (weft_cfg_pkg::HAS_ALU) begin
+        words_o = weft_cmd_pkg::ALU_WORDS;
+        unit_o = weft_cmd_pkg::UNIT_VE;
+        bad_bits = ((cmd_i[895:0] & 896'hff8000000000000000000000000000000000000000000000fe000000000000008000000000000000ffffff00000000008000000000000000fe000000000000008000000000000000fe0000000000000080000000000000000000000000000000000000000000000000000000ffff0000) != '0);
+        range_fault = alu_fault;
       end
       default: ;
     endcase

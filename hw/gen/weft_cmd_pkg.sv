@@ -20,6 +20,8 @@ package weft_cmd_pkg;
   localparam logic [7:0] POOL_WORDS = 8'd12;
   localparam logic [7:0] OP_ELT = 8'h32;  // Elementwise: RESCALE and clamp of one tensor, or of the sum of two
   localparam logic [7:0] ELT_WORDS = 8'd10;
+  localparam logic [7:0] OP_ALU = 8'h33;  // Integer operation on each element of up to four dimensions
+  localparam logic [7:0] ALU_WORDS = 8'd14;
 
   localparam logic [7:0] UNIT_LD = 8'd0;  // DMA, memory to scratchpad
   localparam logic [7:0] UNIT_ST = 8'd1;  // DMA, scratchpad to memory
@@ -112,6 +114,9 @@ package weft_cmd_pkg;
   // Values beyond the output's format become its largest finite
   localparam int unsigned POST_SATURATE_LSB = 254;
   localparam int unsigned POST_SATURATE_W = 1;
+  // Write the sum with its bias, unscaled; conv and dw only
+  localparam int unsigned POST_RAW_LSB = 255;
+  localparam int unsigned POST_RAW_W = 1;
   // Zero point added behind the first stage
   localparam int unsigned POST_Y_ZP_LSB = 256;
   localparam int unsigned POST_Y_ZP_W = 16;
@@ -237,6 +242,9 @@ package weft_cmd_pkg;
   // Scratchpad step of the outermost dimension, bytes
   localparam int unsigned LOAD_SP_STRIDE3_LSB = 424;
   localparam int unsigned LOAD_SP_STRIDE3_W = 20;
+  // Widen int4 to int8
+  localparam int unsigned LOAD_INT4_LSB = 176;
+  localparam int unsigned LOAD_INT4_W = 1;
 
   // Of conv.
   // Scratchpad address of output pixel (0,0), tap (0,0), byte 0, modulo 2^20, bytes
@@ -413,5 +421,154 @@ package weft_cmd_pkg;
   // Step to the next row, bytes
   localparam int unsigned ELT_IN_Y_STRIDE_LSB = 616;
   localparam int unsigned ELT_IN_Y_STRIDE_W = 20;
+
+  // Of alu.
+  // Count of the innermost dimension
+  localparam int unsigned ALU_N0_LSB = 128;
+  localparam int unsigned ALU_N0_W = 16;
+  localparam logic [15:0] ALU_N0_MIN = 16'd1;
+  localparam logic [15:0] ALU_N0_MAX = 16'd65535;
+  // Count of the second
+  localparam int unsigned ALU_N1_LSB = 144;
+  localparam int unsigned ALU_N1_W = 16;
+  localparam logic [15:0] ALU_N1_MIN = 16'd1;
+  localparam logic [15:0] ALU_N1_MAX = 16'd65535;
+  // Count of the third
+  localparam int unsigned ALU_N2_LSB = 160;
+  localparam int unsigned ALU_N2_W = 16;
+  localparam logic [15:0] ALU_N2_MIN = 16'd1;
+  localparam logic [15:0] ALU_N2_MAX = 16'd65535;
+  // Count of the outermost
+  localparam int unsigned ALU_N3_LSB = 176;
+  localparam int unsigned ALU_N3_W = 16;
+  localparam logic [15:0] ALU_N3_MIN = 16'd1;
+  localparam logic [15:0] ALU_N3_MAX = 16'd65535;
+  // Scratchpad address of the first operand, bytes
+  localparam int unsigned ALU_A_BASE_LSB = 192;
+  localparam int unsigned ALU_A_BASE_W = 20;
+  // Its step in dimension 0, bytes
+  localparam int unsigned ALU_A_S0_LSB = 212;
+  localparam int unsigned ALU_A_S0_W = 20;
+  // Its step in dimension 1, bytes
+  localparam int unsigned ALU_A_S1_LSB = 232;
+  localparam int unsigned ALU_A_S1_W = 20;
+  // Its step in dimension 2, bytes
+  localparam int unsigned ALU_A_S2_LSB = 256;
+  localparam int unsigned ALU_A_S2_W = 20;
+  // Its step in dimension 3, bytes
+  localparam int unsigned ALU_A_S3_LSB = 276;
+  localparam int unsigned ALU_A_S3_W = 20;
+  // Type of its elements
+  localparam int unsigned ALU_A_TYPE_LSB = 252;
+  localparam int unsigned ALU_A_TYPE_W = 3;
+  localparam logic [2:0] ALU_A_TYPE_MIN = 3'd0;
+  localparam logic [2:0] ALU_A_TYPE_MAX = 3'd6;
+  // Subtracted from its elements
+  localparam int unsigned ALU_A_ZP_LSB = 296;
+  localparam int unsigned ALU_A_ZP_W = 17;
+  // Scratchpad address of the second operand, bytes
+  localparam int unsigned ALU_B_BASE_LSB = 320;
+  localparam int unsigned ALU_B_BASE_W = 20;
+  // Its step in dimension 0, bytes
+  localparam int unsigned ALU_B_S0_LSB = 340;
+  localparam int unsigned ALU_B_S0_W = 20;
+  // Its step in dimension 1, bytes
+  localparam int unsigned ALU_B_S1_LSB = 360;
+  localparam int unsigned ALU_B_S1_W = 20;
+  // Its step in dimension 2, bytes
+  localparam int unsigned ALU_B_S2_LSB = 384;
+  localparam int unsigned ALU_B_S2_W = 20;
+  // Its step in dimension 3, bytes
+  localparam int unsigned ALU_B_S3_LSB = 404;
+  localparam int unsigned ALU_B_S3_W = 20;
+  // Type of its elements
+  localparam int unsigned ALU_B_TYPE_LSB = 380;
+  localparam int unsigned ALU_B_TYPE_W = 3;
+  localparam logic [2:0] ALU_B_TYPE_MIN = 3'd0;
+  localparam logic [2:0] ALU_B_TYPE_MAX = 3'd6;
+  // Subtracted from its elements
+  localparam int unsigned ALU_B_ZP_LSB = 424;
+  localparam int unsigned ALU_B_ZP_W = 17;
+  // Scratchpad address of the third operand, bytes
+  localparam int unsigned ALU_C_BASE_LSB = 448;
+  localparam int unsigned ALU_C_BASE_W = 20;
+  // Its step in dimension 0, bytes
+  localparam int unsigned ALU_C_S0_LSB = 468;
+  localparam int unsigned ALU_C_S0_W = 20;
+  // Its step in dimension 1, bytes
+  localparam int unsigned ALU_C_S1_LSB = 488;
+  localparam int unsigned ALU_C_S1_W = 20;
+  // Its step in dimension 2, bytes
+  localparam int unsigned ALU_C_S2_LSB = 512;
+  localparam int unsigned ALU_C_S2_W = 20;
+  // Its step in dimension 3, bytes
+  localparam int unsigned ALU_C_S3_LSB = 532;
+  localparam int unsigned ALU_C_S3_W = 20;
+  // Type of its elements
+  localparam int unsigned ALU_C_TYPE_LSB = 508;
+  localparam int unsigned ALU_C_TYPE_W = 3;
+  localparam logic [2:0] ALU_C_TYPE_MIN = 3'd0;
+  localparam logic [2:0] ALU_C_TYPE_MAX = 3'd6;
+  // Scratchpad address of the output, bytes
+  localparam int unsigned ALU_OUT_BASE_LSB = 576;
+  localparam int unsigned ALU_OUT_BASE_W = 20;
+  // Its step in dimension 0, bytes
+  localparam int unsigned ALU_OUT_S0_LSB = 596;
+  localparam int unsigned ALU_OUT_S0_W = 20;
+  // Its step in dimension 1, bytes
+  localparam int unsigned ALU_OUT_S1_LSB = 616;
+  localparam int unsigned ALU_OUT_S1_W = 20;
+  // Its step in dimension 2, bytes
+  localparam int unsigned ALU_OUT_S2_LSB = 640;
+  localparam int unsigned ALU_OUT_S2_W = 20;
+  // Its step in dimension 3, bytes
+  localparam int unsigned ALU_OUT_S3_LSB = 660;
+  localparam int unsigned ALU_OUT_S3_W = 20;
+  // Type of its elements
+  localparam int unsigned ALU_OUT_TYPE_LSB = 636;
+  localparam int unsigned ALU_OUT_TYPE_W = 3;
+  localparam logic [2:0] ALU_OUT_TYPE_MIN = 3'd0;
+  localparam logic [2:0] ALU_OUT_TYPE_MAX = 3'd6;
+  // Added to the result
+  localparam int unsigned ALU_OUT_ZP_LSB = 680;
+  localparam int unsigned ALU_OUT_ZP_W = 17;
+  // Second operand where b_imm is 1
+  localparam int unsigned ALU_B_VALUE_LSB = 704;
+  localparam int unsigned ALU_B_VALUE_W = 32;
+  // Third operand where c_imm is 1
+  localparam int unsigned ALU_C_VALUE_LSB = 736;
+  localparam int unsigned ALU_C_VALUE_W = 32;
+  // Lower clamp
+  localparam int unsigned ALU_LO_LSB = 768;
+  localparam int unsigned ALU_LO_W = 32;
+  // Upper clamp
+  localparam int unsigned ALU_HI_LSB = 800;
+  localparam int unsigned ALU_HI_W = 32;
+  // Step of an index, bytes
+  localparam int unsigned ALU_IDX_STEP_LSB = 832;
+  localparam int unsigned ALU_IDX_STEP_W = 20;
+  // Largest index
+  localparam int unsigned ALU_IDX_LAST_LSB = 852;
+  localparam int unsigned ALU_IDX_LAST_W = 20;
+  // Operation, see above
+  localparam int unsigned ALU_FUNC_LSB = 872;
+  localparam int unsigned ALU_FUNC_W = 5;
+  localparam logic [4:0] ALU_FUNC_MIN = 5'd0;
+  localparam logic [4:0] ALU_FUNC_MAX = 5'd28;
+  // The second operand is b_value
+  localparam int unsigned ALU_B_IMM_LSB = 877;
+  localparam int unsigned ALU_B_IMM_W = 1;
+  // The third operand is c_value
+  localparam int unsigned ALU_C_IMM_LSB = 878;
+  localparam int unsigned ALU_C_IMM_W = 1;
+  // Clamp the result
+  localparam int unsigned ALU_CLAMP_LSB = 879;
+  localparam int unsigned ALU_CLAMP_W = 1;
+  // Rounding of shr and rescale
+  localparam int unsigned ALU_ROUND_LSB = 880;
+  localparam int unsigned ALU_ROUND_W = 1;
+  // Shift of mul
+  localparam int unsigned ALU_SHIFT_LSB = 881;
+  localparam int unsigned ALU_SHIFT_W = 6;
 endpackage
 /* verilator lint_on UNUSEDPARAM */

@@ -25,7 +25,7 @@ package weft_regs_pkg;
   localparam int unsigned CONFIG_N_WINDOWS_LSB = 24;
   localparam int unsigned CONFIG_N_WINDOWS_W = 8;
 
-  // Arithmetic modes present (ro)
+  // Arithmetic modes present; alu: that command; raw: sums written as they are; int4: loads that widen (ro)
   localparam logic [9:0] FEATURES_ADDR = 10'hc;
   localparam int unsigned FEATURES_INT8_LSB = 0;
   localparam int unsigned FEATURES_INT8_W = 1;
@@ -33,6 +33,12 @@ package weft_regs_pkg;
   localparam int unsigned FEATURES_INT16_W = 1;
   localparam int unsigned FEATURES_FP8_LSB = 2;
   localparam int unsigned FEATURES_FP8_W = 1;
+  localparam int unsigned FEATURES_ALU_LSB = 8;
+  localparam int unsigned FEATURES_ALU_W = 1;
+  localparam int unsigned FEATURES_RAW_LSB = 9;
+  localparam int unsigned FEATURES_RAW_W = 1;
+  localparam int unsigned FEATURES_INT4_LSB = 10;
+  localparam int unsigned FEATURES_INT4_W = 1;
 
   // start: run the stream. reset: abandon everything, clear fault, counters and queues; bus transactions under way are finished first (w1s)
   localparam logic [9:0] CTRL_ADDR = 10'h10;
@@ -167,6 +173,6 @@ package weft_regs_pkg;
 
   // What the constant registers read; the others of that kind are in weft_cfg_pkg.
   localparam logic [31:0] ID_VALUE = 32'h57454654;
-  localparam logic [31:0] VERSION_VALUE = 32'h00010000;
+  localparam logic [31:0] VERSION_VALUE = 32'h00010001;
 endpackage
 /* verilator lint_on UNUSEDPARAM */

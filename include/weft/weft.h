@@ -56,7 +56,7 @@ struct weft_bound {
 	weft_tensor value;         /* of the file's type; copied */
 };
 
-/* What an .onnx file leaves open. */
+/* What an .onnx file leaves open; and the level. */
 struct weft_load_options {
 	/*
 	 * How int32 sums become 8 bits. False: ONNX's bits, by RESCALE where that is
@@ -67,6 +67,7 @@ struct weft_load_options {
 	const char *folder;        /* external data lies here; NULL: nowhere (load_file: beside the file) */
 	const struct weft_bound *bound;
 	int n_bound;
+	bool level_8k;             /* any format: refuse what exceeds TOSA's level 8K */
 	uint64_t reserved[4];      /* zero */
 };
 

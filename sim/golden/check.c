@@ -133,9 +133,14 @@ static int check_bias(const struct weft_call *c, int64_t oc)
 	return err;
 }
 
-static bool is_fnuz(weft_dtype t)
+static bool is_float8(weft_dtype t)
 {
-	return t == WEFT_FP8E4M3FNUZ || t == WEFT_FP8E5M2FNUZ;
+	return t >= WEFT_FP8E4M3 && t <= WEFT_FP8E5M2FNUZ;
+}
+
+bool weft_float8_pair(weft_dtype a, weft_dtype b)
+{
+	return is_float8(a) && is_float8(b);
 }
 
 /* Accumulators: fp16 has two rows, bf16 adds up in fp32, the others in the result's type. */
@@ -155,14 +160,12 @@ int weft_check_conv_rows(const struct weft_call *c, weft_dtype acc)
 		{ { WEFT_FP16, WEFT_FP16, WEFT_FP16 }, WEFT_FP16 },
 		{ { WEFT_BF16, WEFT_BF16, WEFT_BF16 }, WEFT_BF16 },
 		{ { WEFT_FP32, WEFT_FP32, WEFT_FP32 }, WEFT_FP32 },
-		{ { WEFT_FP8E4M3, WEFT_FP8E4M3, WEFT_FP16 }, WEFT_FP16 },
-		{ { WEFT_FP8E5M2, WEFT_FP8E5M2, WEFT_FP16 }, WEFT_FP16 },
 	};
 	const weft_dtype x = c->x[0]->dtype, w = c->x[1]->dtype, b = c->x[2]->dtype, y = c->y[0]->dtype;
 	int err = 0;
 
-	/* PopXL's float8 operands may differ; the rest is a row of TOSA. */
-	if (!is_fnuz(x) || !is_fnuz(w) || b != WEFT_FP16 || y != WEFT_FP16)
+	/* float8 operands may differ, as PopXL's may; the rest is a row of TOSA. */
+	if (!weft_float8_pair(x, w) || b != WEFT_FP16 || y != WEFT_FP16)
 		err = weft_check_rows(c, rows, sizeof(rows) / sizeof(rows[0]));
 	if (!err && !acc_fits(x, y, acc))
 		err = weft_call_fail(c, -EINVAL, "accumulator type %s is not a row of %s", weft_dtype_name(acc),
@@ -173,7 +176,7 @@ int weft_check_conv_rows(const struct weft_call *c, weft_dtype acc)
 int weft_check_log2_scale(const struct weft_call *c, int32_t log2_scale)
 {
 	const weft_dtype t = c->x[0]->dtype;
-	const bool fp8 = t >= WEFT_FP8E4M3 && t <= WEFT_FP8E5M2FNUZ;
+	const bool fp8 = is_float8(t);
 
 	if (fp8 ? log2_scale < -32 || log2_scale > 31 : log2_scale != 0)
 		return weft_call_fail(c, -EINVAL, "log2_scale %d, must be %s", (int)log2_scale,

@@ -63,7 +63,10 @@ int weft_check_window(const struct weft_call *c, const char *axis, int64_t in, i
 /* Zero point within an 8-bit type, or zero for every other type. */
 int weft_check_zp(const struct weft_call *c, const char *what, weft_dtype t, int64_t zp);
 
-/* The integer rows that the four convolutions share, and their accumulator. */
+/* Two float8 types, equal or not. */
+bool weft_float8_pair(weft_dtype a, weft_dtype b);
+
+/* The rows that the four convolutions share, and their accumulator. */
 int weft_check_conv_rows(const struct weft_call *c, weft_dtype acc);
 
 /* float8's log2_scale -32..31, 0 for other types. */

@@ -210,6 +210,11 @@ static int conv_group(struct weft_model *m, const struct weft_cmd_conv *c,
 	if (c->keep)
 		return 0;
 	for (uint32_t r = 0; !ret && r < rows; r++) {
+		if (c->post.raw) {
+			ret = post_write_raw(m, &c->post, (first + r) / ow, (first + r) % ow, tile * m->n, cols,
+					     m->acc + r * m->n, lanes);
+			continue;
+		}
 		for (uint32_t ch = 0; ch < cols; ch++)
 			q[ch] = post_first(&c->post, &lanes[ch], &m->acc[r * m->n + ch]);
 		ret = post_write(m, &c->post, (first + r) / ow, (first + r) % ow, tile * m->n, cols, q);

@@ -71,6 +71,8 @@ static int dw_pixel(struct weft_model *m, const struct weft_cmd_dw *c, const str
 		if (ret)
 			return ret;
 	}
+	if (c->post.raw)
+		return post_write_raw(m, &c->post, (uint32_t)oy, (uint32_t)ox, b->c0, b->lanes, acc, b->post);
 	for (uint32_t i = 0; i < b->lanes; i++)
 		q[i] = post_first(&c->post, &b->post[i], &acc[i]);
 	return post_write(m, &c->post, (uint32_t)oy, (uint32_t)ox, b->c0, b->lanes, q);

@@ -4,14 +4,29 @@
 
 #include "state.h"
 
+/* Two elements a byte, the first in the low half. */
+static int load_int4(struct weft_model *m, uint32_t sp, const uint8_t *from, uint32_t n)
+{
+	int ret = 0;
+
+	for (uint32_t i = 0; !ret && i < n; i++) {
+		uint8_t half = i & 1 ? from[i / 2] >> 4 : from[i / 2] & 15;
+		uint8_t wide = half & 8 ? half | 0xf0 : half;
+
+		ret = model_write(m, (sp + i) & SP_ADDR_MASK, &wide, 1);
+	}
+	return ret;
+}
+
 static int load_row(struct weft_model *m, const struct weft_cmd_load *c, uint32_t sp, int64_t off)
 {
 	const struct weft_model_window *w = &m->win[c->window];
-	uint64_t len = (uint64_t)c->row_bytes;
+	uint64_t len = c->int4 ? ((uint64_t)c->row_bytes + 1) / 2 : (uint64_t)c->row_bytes;
 
 	if (!w->rd || off < 0 || (uint64_t)off > w->size || w->size - (uint64_t)off < len)
 		return model_fault(m, WEFT_FAULT_WINDOW, (uint64_t)off);
-	return model_write(m, sp, w->data + off, (uint32_t)len);
+	return c->int4 ? load_int4(m, sp, w->data + off, (uint32_t)c->row_bytes)
+		       : model_write(m, sp, w->data + off, (uint32_t)len);
 }
 
 int model_load(struct weft_model *m, const struct weft_cmd_load *c)

@@ -210,7 +210,7 @@ static int check_fields(struct weft_model *m, const struct weft_cmd *c)
 {
 	const struct weft_cmd_info *info = weft_cmd_info((unsigned)c->h.op);
 
-	if (!info)
+	if (!info || weft_cmd_lacks(info, m->cfg))
 		return model_bad(m, c, WEFT_FAULT_BAD_OP);
 	if (weft_cmd_check_align(c, m->n, NULL, NULL) || weft_cmd_check_elems(c, NULL, NULL) ||
 	    weft_cmd_check_modes(c, NULL, NULL))
@@ -219,7 +219,7 @@ static int check_fields(struct weft_model *m, const struct weft_cmd *c)
 		const struct weft_field_info *f = &info->fields[i];
 		int64_t value = weft_cmd_get(c, f);
 
-		if (value < f->min || value > f->max || (f->is_feature && !(m->cfg->features >> value & 1)))
+		if (value < f->min || value > f->max || weft_field_lacks(f, value, m->cfg))
 			return model_bad(m, c, (enum weft_fault)f->fault);
 	}
 	return 0;
@@ -237,6 +237,8 @@ static int execute(struct weft_model *m, const struct weft_cmd *c)
 	case WEFT_CMD_LOAD:
 		return model_load(m, &c->load);
 	case WEFT_CMD_STORE:
+		if (c->load.int4)
+			return model_bad(m, c, WEFT_FAULT_BAD_FIELD);
 		return model_store(m, &c->load);
 	case WEFT_CMD_CONV:
 		return model_conv(m, c);
@@ -246,6 +248,8 @@ static int execute(struct weft_model *m, const struct weft_cmd *c)
 		return model_pool(m, c);
 	case WEFT_CMD_ELT:
 		return model_elt(m, c);
+	case WEFT_CMD_ALU:
+		return model_alu(m, c);
 	}
 	return model_bad(m, c, WEFT_FAULT_BAD_OP);
 }

@@ -39,6 +39,8 @@ bool post_legal(const struct weft_cmd_post *p, bool sums)
 {
 	if (p->scale16 && (!sums || p->double_round))
 		return false;
+	if (p->raw && (!sums || p->add))
+		return false;
 	return !sums || x_elem(p) != ELEM_FP16;
 }
 
@@ -134,4 +136,20 @@ int post_write(struct weft_model *m, const struct weft_cmd_post *p, uint32_t oy,
 			q[i] = post_add(p, q[i], r[i]);
 	}
 	return model_write_elems(m, out_elem, p->saturate, at, q, lanes);
+}
+
+int post_write_raw(struct weft_model *m, const struct weft_cmd_post *p, uint32_t oy, uint32_t ox,
+		   uint32_t c0, uint32_t lanes, const struct model_sum *acc, const struct post_lane *l)
+{
+	uint32_t size = p->mode == MODE_INT16 ? 8 : 4;
+	uint32_t at = sp_at(p->out_base, p->out_y_stride, oy, p->out_x_stride, ox) + c0 * size;
+	uint8_t raw[8 * LANES_MAX];
+
+	for (uint32_t i = 0; i < lanes; i++) {
+		uint64_t v = (uint64_t)wrap48(acc[i].v + l[i].bias);
+
+		for (uint32_t k = 0; k < size; k++)
+			raw[i * size + k] = (uint8_t)(v >> (8 * k));
+	}
+	return model_write(m, at, raw, lanes * size);
 }

@@ -141,6 +141,10 @@ int16_t post_first(const struct weft_cmd_post *p, const struct post_lane *l, con
 int post_write(struct weft_model *m, const struct weft_cmd_post *p, uint32_t oy, uint32_t ox,
 	       uint32_t c0, uint32_t lanes, int16_t *q);
 
+/* raw: the sums of one output pixel with their biases. */
+int post_write_raw(struct weft_model *m, const struct weft_cmd_post *p, uint32_t oy, uint32_t ox,
+		   uint32_t c0, uint32_t lanes, const struct model_sum *acc, const struct post_lane *l);
+
 /* float.c: patterns of fp16; fmt 0..3 is a float8 format */
 uint16_t float_decode(int32_t fmt, uint8_t code);
 uint8_t float_encode(int32_t fmt, bool saturate, uint16_t h);
@@ -161,5 +165,6 @@ int model_conv(struct weft_model *m, const struct weft_cmd *cmd);
 int model_dw(struct weft_model *m, const struct weft_cmd *cmd);
 int model_pool(struct weft_model *m, const struct weft_cmd *cmd);
 int model_elt(struct weft_model *m, const struct weft_cmd *cmd);
+int model_alu(struct weft_model *m, const struct weft_cmd *cmd);
 
 #endif

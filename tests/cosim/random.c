@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Random graphs: plain golden, the model and the RTL agree on every tensor.
- * WEFT_SEED is the first seed, WEFT_N the count; of int8 and of int16. Every fourth seed compiles for
+ * WEFT_SEED is the first seed, WEFT_N the count; of int8, int16 and float8. Every fourth seed compiles for
  * a small scratchpad, every eighth has tensors that are larger than that.
  */
 #include "compare_net.h"
@@ -50,11 +50,37 @@ static void random_int16(void **state)
 	run_all(WEFT_DEVICE_RTL, WEFT_INT16);
 }
 
+static bool have_float8(void)
+{
+	if (weft_config_find("w16")->has_fp8)
+		return true;
+	printf("w16 has no float8\n");
+	fflush(stdout);
+	return false;
+}
+
+static void float8_model(void **state)
+{
+	(void)state;
+	if (!have_float8())
+		skip();
+	run_all(WEFT_DEVICE_MODEL, WEFT_FP8E4M3);
+}
+
+static void random_float8(void **state)
+{
+	(void)state;
+	if (!have_float8() || !test_have_rtl("w16"))
+		skip();
+	run_all(WEFT_DEVICE_RTL, WEFT_FP8E4M3);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_model), cmocka_unit_test(test_rtl),
 		cmocka_unit_test(test_int16_model), cmocka_unit_test(random_int16),
+		cmocka_unit_test(float8_model), cmocka_unit_test(random_float8),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

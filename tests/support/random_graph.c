@@ -15,7 +15,7 @@ struct maker {
 	uint64_t rng;
 	int n;                     /* lanes */
 	int64_t max_elements, max_macs;
-	weft_dtype type;           /* of all tensors between operators: int8 or int16 */
+	weft_dtype type;           /* of all tensors between operators: int8 or int16; WEFT_FP8E4M3: float */
 	int x;                     /* where the sequence stands: rank 4 */
 	int live[MAX_LIVE], n_live;/* tensors of rank 4 that may be read again */
 	int src, n_named;
@@ -165,15 +165,27 @@ static int new_const(struct maker *m, weft_dtype type, int rank, const int64_t *
 	return must_index(weft_graph_const(m->g, name, type, rank, dim, data));
 }
 
+static bool is_float(const struct maker *m)
+{
+	return m->type == WEFT_FP8E4M3;
+}
+
 static void alive(struct maker *m, int t)
 {
-	if (tensor(m, t)->rank == 4 && tensor(m, t)->dtype == m->type && m->n_live < MAX_LIVE)
+	if (tensor(m, t)->rank == 4 && (is_float(m) || tensor(m, t)->dtype == m->type) && m->n_live < MAX_LIVE)
 		m->live[m->n_live++] = t;
+}
+
+static weft_dtype draw_type(struct maker *m)
+{
+	static const weft_dtype t[] = { WEFT_FP8E4M3, WEFT_FP8E5M2, WEFT_FP8E4M3FNUZ, WEFT_FP8E5M2FNUZ, WEFT_FP16 };
+
+	return is_float(m) ? t[draw(m, 0, N_OF(t) - 1)] : m->type;
 }
 
 static int new_input(struct maker *m, const int64_t *dim)
 {
-	int t = new_tensor(m, m->type, 4, dim);
+	int t = new_tensor(m, draw_type(m), 4, dim);
 
 	m->g->tensors[t].is_input = true;
 	m->g->tensors[t].internal = false;
@@ -393,8 +405,10 @@ static int trim(struct maker *m, int x, const struct axis a[2])
 		return x;
 	t.dim[1] -= a[0].trim;
 	t.dim[2] -= a[1].trim;
-	return emit(m, WEFT_OP_SLICE, &at, &x, 1, m->type, 4, t.dim);
+	return emit(m, WEFT_OP_SLICE, &at, &x, 1, t.dtype, 4, t.dim);
 }
+
+#include "random_float.h"
 
 /* ---- convolutions ---- */
 
@@ -440,6 +454,8 @@ static int convolve(struct maker *m, weft_opcode op, int x, const struct axis a[
 	double noise = sqrt((double)k) * 62.5 * half_range(m);
 	weft_dtype acc = m->type == WEFT_INT8 ? WEFT_INT32 : WEFT_INT48;
 
+	if (is_float(m))
+		return float_convolve(m, op, x, a, w_dim, oc);
 	x = trim(m, x, a);
 	weft_attr at = { .conv = {
 		.pad = { (int)a[0].before, (int)a[0].after, (int)a[1].before, (int)a[1].after },
@@ -522,7 +538,7 @@ static int make_depthwise(struct maker *m, int x)
 
 static int reshape(struct maker *m, int x, int rank, const int64_t *dim)
 {
-	return emit(m, WEFT_OP_RESHAPE, NULL, &x, 1, m->type, rank, dim);
+	return emit(m, WEFT_OP_RESHAPE, NULL, &x, 1, tensor(m, x)->dtype, rank, dim);
 }
 
 static int make_dense(struct maker *m, int x)
@@ -552,6 +568,8 @@ static int make_dense(struct maker *m, int x)
 static int make_pool(struct maker *m, int x)
 {
 	bool average = chance(m, 50);
+	if (is_float(m) && average)
+		return make_float_average(m, x);
 	struct axis a[2];
 	int64_t c = tensor(m, x)->dim[3];
 
@@ -576,12 +594,18 @@ static int make_pool(struct maker *m, int x)
 		at.pool.y_zp = draw_zp(m);
 	}
 	int64_t dim[4] = { tensor(m, x)->dim[0], a[0].out, a[1].out, c };
+	if (is_float(m)) {
+		at.pool.nan = chance(m, 5) ? WEFT_NAN_IGNORE : WEFT_NAN_PROPAGATE;
+		return end(m, float_max_pool(m, x, &at, dim));
+	}
 	int y = emit(m, average ? WEFT_OP_AVG_POOL2D : WEFT_OP_MAX_POOL2D, &at, &x, 1, m->type, 4, dim);
 	return end(m, chance(m, 25) ? clamp(m, y) : y);
 }
 
 static int make_mean(struct maker *m, int x)
 {
+	if (is_float(m))
+		return make_float_average(m, x);
 	int kind = (int)draw(m, 0, 9);
 	unsigned axes = kind < 6 ? 6 : kind == 6 ? 2 : kind == 7 ? 4 : kind == 8 ? 8 : 14;
 	weft_tensor t = *tensor(m, x);
@@ -618,6 +642,8 @@ static int add_side(struct maker *m, int x, int left)
 
 static int add(struct maker *m, int a, int b)
 {
+	if (is_float(m))
+		return float_add(m, a, b);
 	weft_tensor t = *tensor(m, a);
 	bool wide = m->type == WEFT_INT16;
 	int left = chance(m, 85) ? wide ? 15 : 20 : (int)draw(m, 0, wide ? 20 : 28);
@@ -675,6 +701,8 @@ static int make_residual(struct maker *m, int x)
 
 static int make_rescale(struct maker *m, int x)
 {
+	if (is_float(m))
+		return make_float_cast(m, x);
 	begin(m, "QUANTIZE");
 	struct scales s = draw_scales(m, 1, 1, 2 * half_range(m), false);
 	return end(m, rescale(m, x, s, draw_rounding(m), draw_zp(m), s.wraps ? 0 : draw_zp(m), m->type));
@@ -682,13 +710,15 @@ static int make_rescale(struct maker *m, int x)
 
 static int make_clamp(struct maker *m, int x)
 {
+	if (is_float(m))
+		return make_float_clamp(m, x);
 	begin(m, "RELU");
 	return end(m, clamp(m, x));
 }
 
 static int make_pad(struct maker *m, int x)
 {
-	weft_attr a = { .pad = { .value = m->type == WEFT_INT16 && chance(m, 20) ? draw_value(m) : draw_zp(m) } };
+	weft_attr a = { .pad = { .value = is_float(m) ? 0 : m->type == WEFT_INT16 && chance(m, 20) ? draw_value(m) : draw_zp(m) } };
 	weft_tensor t = *tensor(m, x);
 
 	for (int i = 1; i < 4; i++) {
@@ -703,7 +733,7 @@ static int make_pad(struct maker *m, int x)
 	m->has_zp = chance(m, 70) && m->type == WEFT_INT8;
 	m->zp = (int)a.pad.value;
 	begin(m, "PAD");
-	return end(m, emit(m, WEFT_OP_PAD, &a, &x, 1, m->type, 4, t.dim));
+	return end(m, emit(m, WEFT_OP_PAD, &a, &x, 1, t.dtype, 4, t.dim));
 }
 
 static int make_slice(struct maker *m, int x)
@@ -719,7 +749,7 @@ static int make_slice(struct maker *m, int x)
 		a.slice.start[i] = draw(m, 0, was - t.dim[i]);
 	}
 	begin(m, "STRIDED_SLICE");
-	return end(m, emit(m, WEFT_OP_SLICE, &a, &x, 1, m->type, 4, t.dim));
+	return end(m, emit(m, WEFT_OP_SLICE, &a, &x, 1, t.dtype, 4, t.dim));
 }
 
 static int make_reshape(struct maker *m, int x)
@@ -742,7 +772,7 @@ static bool may_concat(const struct maker *m, int a, int b, int axis)
 	for (int i = 0; i < 4; i++)
 		if (i != axis && tensor(m, a)->dim[i] != tensor(m, b)->dim[i])
 			return false;
-	return true;
+	return tensor(m, a)->dtype == tensor(m, b)->dtype;
 }
 
 static int make_concat(struct maker *m, int x)
@@ -767,7 +797,7 @@ static int make_concat(struct maker *m, int x)
 	}
 	weft_attr a = { .axis = { axis } };
 	begin(m, "CONCATENATION");
-	return end(m, emit(m, WEFT_OP_CONCAT, &a, in, n, m->type, 4, t.dim));
+	return end(m, emit(m, WEFT_OP_CONCAT, &a, in, n, t.dtype, 4, t.dim));
 }
 
 /* Two or three convolutions of x, side by side. */
@@ -781,6 +811,8 @@ static int make_branches(struct maker *m, int x)
 		int b = same_size(m, x, chance(m, 50) ? 3 : 1, draw_count(m, 2 * m->n), false);
 		if (b < 0)
 			break;
+		if (n && tensor(m, b)->dtype != tensor(m, y[0])->dtype)
+			b = cast_to(m, b, tensor(m, y[0])->dtype);
 		y[n++] = b;
 		t.dim[3] += tensor(m, b)->dim[3];
 	}
@@ -788,7 +820,7 @@ static int make_branches(struct maker *m, int x)
 		return -1;
 	weft_attr a = { .axis = { 3 } };
 	begin(m, "CONCATENATION");
-	return end(m, emit(m, WEFT_OP_CONCAT, &a, y, n, m->type, 4, t.dim));
+	return end(m, emit(m, WEFT_OP_CONCAT, &a, y, n, tensor(m, y[0])->dtype, 4, t.dim));
 }
 
 static int make_softmax(struct maker *m, int x)
@@ -839,7 +871,9 @@ static void fill_inputs(struct maker *m, struct random_net *r)
 	for (int i = 0; i < m->g->n_inputs; i++) {
 		r->inputs[i] = *tensor(m, m->g->inputs[i]);
 		r->inputs[i].data = must(malloc(weft_tensor_bytes(&r->inputs[i])));
-		if (m->type == WEFT_INT8)
+		if (is_float(m))
+			fill_float(m, r->inputs[i].dtype, r->inputs[i].data, weft_tensor_elements(&r->inputs[i]));
+		else if (m->type == WEFT_INT8)
 			fill_int8(m, r->inputs[i].data, weft_tensor_elements(&r->inputs[i]));
 		else
 			fill_int16(m, r->inputs[i].data, weft_tensor_elements(&r->inputs[i]));
@@ -880,7 +914,7 @@ void random_net_free(struct random_net *r)
 
 static void print_tensor(const weft_graph *g, int t, FILE *f)
 {
-	fprintf(f, " %s[", g->tensors[t].name);
+	fprintf(f, " %s %s[", g->tensors[t].name, weft_dtype_name(g->tensors[t].t.dtype));
 	for (int i = 0; i < g->tensors[t].t.rank; i++)
 		fprintf(f, "%s%lld", i ? "," : "", (long long)g->tensors[t].t.dim[i]);
 	fprintf(f, "]");
@@ -893,8 +927,8 @@ static void print_attr(const weft_graph *g, const struct weft_gop *o, FILE *f)
 	const struct weft_attr_rescale *s = &o->attr.rescale;
 
 	if (o->op == WEFT_OP_CONV2D || o->op == WEFT_OP_DEPTHWISE_CONV2D)
-		fprintf(f, " pad %d,%d,%d,%d stride %d,%d dilation %d,%d zp %d,%d", c->pad[0], c->pad[1], c->pad[2],
-		        c->pad[3], c->stride[0], c->stride[1], c->dilation[0], c->dilation[1], c->x_zp, c->w_zp);
+		fprintf(f, " pad %d,%d,%d,%d stride %d,%d dilation %d,%d zp %d,%d log2 %d", c->pad[0], c->pad[1], c->pad[2],
+		        c->pad[3], c->stride[0], c->stride[1], c->dilation[0], c->dilation[1], c->x_zp, c->w_zp, c->log2_scale);
 	if (o->op == WEFT_OP_AVG_POOL2D || o->op == WEFT_OP_MAX_POOL2D)
 		fprintf(f, " kernel %d,%d stride %d,%d pad %d,%d,%d,%d zp %d,%d", p->kernel[0], p->kernel[1],
 		        p->stride[0], p->stride[1], p->pad[0], p->pad[1], p->pad[2], p->pad[3], p->x_zp, p->y_zp);
@@ -902,7 +936,8 @@ static void print_attr(const weft_graph *g, const struct weft_gop *o, FILE *f)
 		fprintf(f, " round %d zp %d,%d mul[0] %lld shift[0] %lld", s->rounding, s->x_zp, s->y_zp,
 		        (long long)tensor_get(&g->tensors[o->in[1]].t, 0), (long long)tensor_get(&g->tensors[o->in[2]].t, 0));
 	if (o->op == WEFT_OP_CLAMP)
-		fprintf(f, " %lld..%lld", (long long)o->attr.clamp.min, (long long)o->attr.clamp.max);
+		fprintf(f, " %lld..%lld or %g..%g", (long long)o->attr.clamp.min, (long long)o->attr.clamp.max,
+		        o->attr.clamp.fmin, o->attr.clamp.fmax);
 	if (o->op == WEFT_OP_CONCAT || o->op == WEFT_OP_REDUCE_SUM)
 		fprintf(f, " axis %d", o->attr.axis.axis);
 	for (int i = 0; i < 4 && o->op == WEFT_OP_PAD; i++)

@@ -21,7 +21,8 @@ struct random_net {
 /*
  * The same seed gives the same graph. lanes: the array's size, around which
  * channel counts are drawn. large: tensors that do not fit a small scratchpad.
- * type: WEFT_INT8 or WEFT_INT16, of all tensors between operators.
+ * type: WEFT_INT8 or WEFT_INT16, of all tensors between operators; WEFT_FP8E4M3: they
+ * are float8 of any encoding, or fp16.
  */
 void random_net_make(struct random_net *r, uint64_t seed, int lanes, bool large, weft_dtype type);
 void random_net_free(struct random_net *r);

@@ -267,6 +267,48 @@ static void unwritten_variable_bad(void **state)
 	free(w.p);
 }
 
+/* y = variable + x, kept; 1.5 + 0.25 + 0.25 in a type of n bytes. */
+static void float_variable(weft_dtype type, const void *first, const void *step, const void *sum, size_t n)
+{
+	struct tosa_build t;
+	weft_tensor v = { .dtype = type, .dim = { 1, 1, 1, 1, 1, 1, 1, 1 }, .data = (void *)first }, out = { 0 };
+	const weft_tensor in = { .dtype = type, .dim = { 1, 1, 1, 1, 1, 1, 1, 1 }, .data = (void *)step };
+	char msg[WEFT_MSG_LEN] = "";
+
+	tb_begin(&t, 1);
+	tb_tensor(&t, "x", type, 0, 1, 1, NULL);
+	tb_tensor(&t, "v", type, 0, 1, 1, NULL);
+	tb_tensor(&t, "y", type, 0, 1, 1, NULL);
+	x_tensor(&t.x, "var", &v, true);
+	tb_add(&t, TOSA_VARIABLE, "", "var");
+	tb_add(&t, TOSA_VARIABLE_READ, "var", "v");
+	tb_add(&t, TOSA_ADD, "v x", "y");
+	tb_add(&t, TOSA_VARIABLE_WRITE, "y", "var");
+	tb_ports(&t, "x", "y");
+	struct fbw w = tb_end(&t);
+	weft_net *net = load(&w);
+	weft_session *s = open_session(net, WEFT_DEVICE_GOLDEN);
+	for (int i = 0; i < 2; i++) {
+		weft_tensor_release(&out);
+		assert_int_equal(weft_session_run(s, &in, &out, NULL, msg), 0);
+	}
+	assert_memory_equal(out.data, sum, n);
+	weft_tensor_release(&out);
+	weft_session_close(s);
+	weft_net_free(net);
+	free(w.p);
+}
+
+static void float_variables(void **state)
+{
+	const float f[3] = { 1.5f, 0.25f, 2.0f };
+	const uint16_t h[3] = { 0x3e00, 0x3400, 0x4000 };
+
+	(void)state;
+	float_variable(WEFT_FP32, &f[0], &f[1], &f[2], 4);
+	float_variable(WEFT_FP16, &h[0], &h[1], &h[2], 2);
+}
+
 static void variables_on_device_bad(void **state)
 {
 	struct fbw w = build_variable(true, true);
@@ -289,6 +331,7 @@ int main(void)
 		cmocka_unit_test(endless_loop_bad),
 		cmocka_unit_test(nested),
 		cmocka_unit_test(variable_persists),
+		cmocka_unit_test(float_variables),
 		cmocka_unit_test(unwritten_variable_bad),
 		cmocka_unit_test(variables_on_device_bad),
 	};

@@ -926,6 +926,180 @@ static void unwritten_addend_fp16(struct stream *s, bool bad)
 	s->c[ELT].elt.post.b_fmt = bad ? 4 : 0;
 }
 
+/* ---- cases: alu, behind the good stream's store; the model has it ---- */
+
+enum { ALU = ST + 1, ALU_END };
+
+static struct weft_cmd_alu *alu_stream(struct stream *s, int32_t func)
+{
+	struct weft_cmd *c = &s->c[END];
+
+	s->cfg = weft_config_of_model("w16");
+	weft_cmd_init(c, WEFT_CMD_ALU);
+	c->alu.func = func;
+	c->alu.n0 = 16;
+	c->alu.n1 = 4;
+	c->alu.a_base = AT_X;
+	c->alu.b_base = AT_X + 512;
+	c->alu.a_s0 = c->alu.out_s0 = 1;
+	c->alu.a_s1 = c->alu.out_s1 = 16;
+	c->alu.out_base = 0x10000;
+	c->h.wait[WEFT_UNIT_LD] = 3;
+	c->h.wait[WEFT_UNIT_CV] = 1;
+	add(s, WEFT_CMD_END);
+	return &c->alu;
+}
+
+static void alu_absent(struct stream *s, bool bad)
+{
+	alu_stream(s, 0);
+	if (bad)
+		s->cfg = weft_config_find("w16");
+}
+
+static void alu_type(struct stream *s, bool bad)
+{
+	alu_stream(s, 0)->c_type = bad ? 7 : 6;
+}
+
+static void alu_func(struct stream *s, bool bad)
+{
+	alu_stream(s, bad ? 29 : 28)->out_s1 = 0;
+}
+
+static void alu_clamp(struct stream *s, bool bad)
+{
+	struct weft_cmd_alu *c = alu_stream(s, 0);
+
+	c->clamp = bad;
+	c->lo = 1;
+}
+
+static void alu_table_step(struct stream *s, bool bad)
+{
+	alu_stream(s, 19)->b_s1 = bad;
+}
+
+static void alu_scatter_step(struct stream *s, bool bad)
+{
+	struct weft_cmd_alu *c = alu_stream(s, 21);
+
+	c->out_base = AT_Z;
+	c->out_s1 = bad ? 16 : 0;
+}
+
+static void alu_unwritten(struct stream *s, bool bad)
+{
+	alu_stream(s, 0)->a_base = bad ? 1024 - 63 : 1024 - 64;
+}
+
+static void alu_table_unwritten(struct stream *s, bool bad)
+{
+	struct weft_cmd_alu *c = alu_stream(s, 20);
+
+	c->b_type = 1;
+	c->idx_step = 2;
+	c->idx_last = bad ? 255 : 254;
+}
+
+static void alu_scatter_unwritten(struct stream *s, bool bad)
+{
+	struct weft_cmd_alu *c = alu_stream(s, 21);
+
+	c->out_s1 = 0;
+	c->out_base = AT_X + 64;
+	c->b_base = AT_W;
+	c->a_base = AT_W;
+	c->idx_step = 16;
+	c->idx_last = bad ? 60 : 59;
+}
+
+static void alu_twice(struct stream *s, bool bad)
+{
+	alu_stream(s, 0)->out_s1 = bad ? 15 : 16;
+}
+
+static void alu_reversed_in_place(struct stream *s, bool bad)
+{
+	struct weft_cmd_alu *c = alu_stream(s, 0);
+
+	c->out_base = AT_X + (bad ? 15 : 0);
+	c->out_s0 = bad ? 0xfffff : 1;
+}
+
+static void alu_reduced_twice(struct stream *s, bool bad)
+{
+	alu_stream(s, 22)->out_s0 = bad ? 0 : 1;
+}
+
+static void alu_large(struct stream *s, bool bad)
+{
+	struct weft_cmd_alu *c = alu_stream(s, 22);
+
+	c->n0 = 1 << 3;
+	c->n1 = 65535;
+	c->n2 = 512;
+	c->a_s0 = c->a_s1 = c->a_s2 = 0;
+	c->out_s2 = 32;
+	c->n3 = bad ? 2 : 1;
+	c->out_s3 = 32 * 512;
+}
+
+static void alu_beyond(struct stream *s, bool bad)
+{
+	alu_stream(s, 0)->out_base = 0x80000 - (bad ? 63 : 64);
+}
+
+static void raw_elt(struct stream *s, bool bad)
+{
+	s->cfg = weft_config_of_model("w16");
+	s->c[ELT].elt.post.raw = bad;
+}
+
+static void raw_adds(struct stream *s, bool bad)
+{
+	struct weft_cmd_post *p = &s->c[CONV].conv.post;
+
+	s->cfg = weft_config_of_model("w16");
+	p->out_x_stride = 64;
+	p->out_y_stride = 512;
+	p->out_base = 0x10000;
+	p->raw = 1;
+	p->add = bad;
+	p->b_base = AT_X;
+	s->n = ELT;
+	add(s, WEFT_CMD_END);
+}
+
+static void raw_overlap(struct stream *s, bool bad)
+{
+	raw_adds(s, false);
+	s->c[CONV].conv.post.out_x_stride = bad ? 63 : 64;
+}
+
+static void raw_absent(struct stream *s, bool bad)
+{
+	raw_adds(s, false);
+	if (bad)
+		s->cfg = weft_config_find("w16");
+}
+
+static void int4_store(struct stream *s, bool bad)
+{
+	s->cfg = weft_config_of_model("w16");
+	s->c[LD_X].load.int4 = 1;
+	s->c[ST].load.int4 = bad;
+}
+
+static void int4_window(struct stream *s, bool bad)
+{
+	struct weft_cmd_load *c = &s->c[LD_X].load;
+
+	s->cfg = weft_config_of_model("w16");
+	c->int4 = 1;
+	c->dram_off = WINDOW_BYTES - (bad ? 511 : 512);
+}
+
 struct bad_case {
 	const char *name;
 	void (*commands)(struct stream *s, bool bad);
@@ -1033,6 +1207,26 @@ static const struct bad_case cases[] = {
 	COMMANDS(overlap_rows, OVERLAP_SELF, CONV),
 	COMMANDS(unwritten_fp16, USE_BEFORE_LOAD, ELT),
 	COMMANDS(unwritten_addend_fp16, USE_BEFORE_LOAD, ELT),
+	COMMANDS(alu_absent, BAD_OP, ALU),
+	COMMANDS(alu_type, BAD_FIELD, ALU),
+	COMMANDS(alu_func, BAD_FIELD, ALU),
+	COMMANDS(alu_clamp, CLAMP_ORDER, ALU),
+	COMMANDS(alu_table_step, MODE_FIELD, ALU),
+	COMMANDS(alu_scatter_step, MODE_FIELD, ALU),
+	COMMANDS(alu_unwritten, USE_BEFORE_LOAD, ALU),
+	COMMANDS(alu_table_unwritten, USE_BEFORE_LOAD, ALU),
+	COMMANDS(alu_scatter_unwritten, USE_BEFORE_LOAD, ALU),
+	COMMANDS(alu_twice, OVERLAP_SELF, ALU),
+	COMMANDS(alu_reversed_in_place, OVERLAP_SELF, ALU),
+	COMMANDS(alu_reduced_twice, OVERLAP_SELF, ALU),
+	COMMANDS(alu_large, TOO_LARGE, ALU),
+	COMMANDS(alu_beyond, SP_RANGE, ALU),
+	COMMANDS(raw_elt, MODE_FIELD, ELT),
+	COMMANDS(raw_adds, ADD_NOT_ALLOWED, CONV),
+	COMMANDS(raw_overlap, OVERLAP_SELF, CONV),
+	COMMANDS(raw_absent, MODE, CONV),
+	COMMANDS(int4_store, MODE_FIELD, ST),
+	COMMANDS(int4_window, WINDOW, LD_X),
 };
 
 #define N_CASES (sizeof(cases) / sizeof(cases[0]))

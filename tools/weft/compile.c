@@ -9,7 +9,7 @@
 
 #include "weft_cmd.h"
 
-static const struct option_def defs[] = { { "--config", true }, { "-o", true }, { "--requant", true }, { "--bind", true },
+static const struct option_def defs[] = { { "--config", true }, { "-o", true }, { "--requant", true }, { "--bind", true }, { "--level", true },
 	{ NULL, false } };
 
 struct args { const char *model, *config, *out; struct load_args load; };
@@ -27,8 +27,8 @@ static int take_args(int argc, char **argv, const char *command, struct args *a)
 			a->config = v;
 		else if (opt == 1)
 			a->out = v;
-		else if (opt == 2 || opt == 3) {
-			if (opt == 2 ? take_requant(&a->load, v) : take_bind(&a->load, v))
+		else if (opt >= 2 && opt <= 4) {
+			if (opt == 4 ? take_level(&a->load, v) : opt == 2 ? take_requant(&a->load, v) : take_bind(&a->load, v))
 				return EXIT_USAGE;
 		}
 		else if (a->model)

@@ -30,7 +30,7 @@ struct tally {
 	struct known *known;
 	int n_known;
 	bool json, verbose;
-	cJSON *failures;
+	cJSON *failures, *tests;
 };
 
 /* ---- tests/expected ---- */
@@ -129,6 +129,13 @@ static void tell(struct tally *t, const struct weft_conform_case *c, const struc
 	} else if (bad && !t->json) {
 		printf("FAIL %s: %s\n", c->path, why);
 	}
+	if (t->json && t->verbose) {
+		cJSON *o = cJSON_CreateObject();
+		cJSON_AddStringToObject(o, "test", c->path);
+		cJSON_AddStringToObject(o, "verdict", bad ? "failed" : k ? "unsupported" : c->error_expected ? "refused" : "passed");
+		cJSON_AddBoolToObject(o, "npu", c->npu);
+		cJSON_AddItemToArray(t->tests, o);
+	}
 	if (!bad && t->verbose && !t->json)
 		printf("%-4s %s%s%s\n", k ? "skip" : "ok", c->path, k || c->error_expected ? ": " : "",
 		       k ? k->reason : c->error_expected ? c->why : "");
@@ -198,7 +205,11 @@ static void print_json_table(struct tally *t)
 		cJSON_AddItemToArray(rows, r);
 	}
 	cJSON_AddItemToObject(j, "failures", t->failures);
-	t->failures = NULL;
+	if (t->verbose)
+		cJSON_AddItemToObject(j, "tests", t->tests);
+	else
+		cJSON_Delete(t->tests);
+	t->failures = t->tests = NULL;
 	char *s = cJSON_Print(j);
 	if (s)
 		puts(s);
@@ -251,6 +262,7 @@ static int conform(struct args *a, struct tally *t)
 	if (status)
 		return status;
 	t->failures = cJSON_CreateArray();
+	t->tests = cJSON_CreateArray();
 	int err = weft_conform(a->dir, &a->o, seen, t, msg);
 	if (err)
 		return fail(status_of(err), "%s", *msg ? msg : strerror(-err));
@@ -279,6 +291,7 @@ static int run(int argc, char **argv)
 	free(t.known);
 	free(t.rows);
 	cJSON_Delete(t.failures);
+	cJSON_Delete(t.tests);
 	return status;
 }
 
@@ -293,7 +306,7 @@ const struct subcommand cmd_conform = {
 	"  --expected FILE            tests known not to pass: path, tab, reason; * matches\n"
 	"                             (" EXPECTED " if it is there)\n"
 	"  --json                     the counts as one JSON object\n"
-	"  -v                         a line for every test\n\n"
+	"  -v                         a line for every test; with --json an object for each\n\n"
 	"Exit status: 0 only if no test failed. A listed test that passes has failed.\n",
 	run,
 };

@@ -8,7 +8,7 @@
 #include "weft_cmd.h"
 
 static const struct option_def defs[] = { { "--config", true }, { "--strict", false },
-	{ "--requant", true }, { "--bind", true }, { NULL, false } };
+	{ "--requant", true }, { "--bind", true }, { "--level", true }, { NULL, false } };
 
 static void print_port(const char *kind, int i, const struct weft_port *p)
 {
@@ -55,8 +55,8 @@ static int info_main(int argc, char **argv)
 			o.config = v;
 		else if (opt == 1)
 			o.strict = true;
-		else if (opt == 2 || opt == 3) {
-			if (opt == 2 ? take_requant(&load, v) : take_bind(&load, v))
+		else if (opt >= 2 && opt <= 4) {
+			if (opt == 4 ? take_level(&load, v) : opt == 2 ? take_requant(&load, v) : take_bind(&load, v))
 				return EXIT_USAGE;
 		}
 		else

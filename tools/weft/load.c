@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Options for what an .onnx file leaves open: --requant, --bind. */
+/* Options of loading a model: --requant, --bind, --level. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,6 +29,14 @@ static int shape(struct weft_bound *b, const char *text)
 		text = end + 1;
 	}
 	return *end || end == text ? -1 : 0;
+}
+
+int take_level(struct load_args *a, const char *v)
+{
+	if (strcmp(v, "none") && strcmp(v, "8K"))
+		return fail(-1, "--level: \"%s\" is not none or 8K", v);
+	a->o.level_8k = v[0] == '8';
+	return 0;
 }
 
 int take_bind(struct load_args *a, const char *v)

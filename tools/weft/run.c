@@ -25,13 +25,13 @@ struct run {
 };
 
 enum { OPT_INPUT, OPT_OUT, OPT_DEVICE, OPT_CHECK, OPT_STRICT, OPT_CONFIG, OPT_MEMORY, OPT_SEED,
-       OPT_WAVE, OPT_DUMP, OPT_JSON, OPT_PLANT, OPT_REQUANT, OPT_BIND };
+       OPT_WAVE, OPT_DUMP, OPT_JSON, OPT_PLANT, OPT_REQUANT, OPT_BIND, OPT_LEVEL };
 
 static const struct option_def defs[] = {
 	{ "-i", true }, { "-o", true }, { "--device", true }, { "--check", false }, { "--strict", false },
 	{ "--config", true }, { "--memory", true }, { "--seed", true }, { "--wave", true },
 	{ "--dump", true }, { "--json", false }, { "--plant", true },
-	{ "--requant", true }, { "--bind", true }, { NULL, false },
+	{ "--requant", true }, { "--bind", true }, { "--level", true }, { NULL, false },
 };
 
 /* F.fst, F.fst:CMD±N, also CMD+-N. */
@@ -96,6 +96,7 @@ static int take(struct run *r, int opt, const char *v)
 	case OPT_PLANT:  return parse_plant(r, v);
 	case OPT_REQUANT: return take_requant(&r->load, v);
 	case OPT_BIND:   return take_bind(&r->load, v);
+	case OPT_LEVEL:  return take_level(&r->load, v);
 	default:
 		if (r->model)
 			return fail(-1, "\"%s\": one model at a time", v);

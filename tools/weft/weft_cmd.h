@@ -68,13 +68,16 @@ struct load_args { struct weft_load_options o; struct weft_bound bound[MAX_BOUND
 /** --requant exact|rescale and --bind NAME=FILE.npy or NAME=1x2x3; 0, or -1 and a message. */
 int take_requant(struct load_args *a, const char *v);
 int take_bind(struct load_args *a, const char *v);
+/** --level none|8K */
+int take_level(struct load_args *a, const char *v);
 void load_release(struct load_args *a);
 
 #define LOAD_USAGE \
 	"  --requant R         .onnx: exact (default, ONNX's bits; a few on the host) or\n" \
 	"                      rescale (the nearest RESCALE, which the NPU does)\n" \
 	"  --bind NAME=V       .onnx: an input becomes a constant (V: FILE.npy) or gets the\n" \
-	"                      shape that the file leaves open (V: 1x3x224x224); repeatable\n"
+	"                      shape that the file leaves open (V: 1x3x224x224); repeatable\n" \
+	"  --level L           none (default), or 8K: refuse what exceeds TOSA's level 8K\n"
 
 /* ---- inputs and outputs ---- */
 

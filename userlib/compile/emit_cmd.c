@@ -77,10 +77,13 @@ static void set_sum(struct weft_cmd_post *p, const struct node *nd, const struct
 	p->b_base = (int32_t)(j->r.addr + (ch - j->c) * j->r.elem);
 	p->b_x_stride = j->ow > 1 ? (int32_t)j->r.xs : 0;
 	p->b_y_stride = j->oh > 1 ? (int32_t)j->r.ys : 0;
-	p->b_zp = nd->b_zp;
-	p->s_zp = nd->s_zp;
 	p->s_min = nd->s_min;
 	p->s_max = nd->s_max;
+	p->b_fmt = nd->b_fmt;
+	if (nd->mode == 2)
+		return;
+	p->b_zp = nd->b_zp;
+	p->s_zp = nd->s_zp;
 	p->b_mul = nd->b.mul;
 	p->b_shift = nd->b.shift;
 	p->s_mul = nd->s.mul;
@@ -101,7 +104,11 @@ void emit_post(struct weft_cmd_post *p, const struct node *nd, const struct job 
 	p->y_zp = nd->y_zp;
 	p->y_min = nd->y_min;
 	p->y_max = nd->y_max;
-	if (nd->add || nd->kind == NODE_POOL || nd->kind == NODE_ELT) {
+	p->x_fmt = nd->x_fmt;
+	p->w_fmt = nd->w_fmt;
+	p->out_fmt = nd->out_fmt;
+	p->saturate = nd->saturate;
+	if (nd->mode != 2 && (nd->add || nd->kind == NODE_POOL || nd->kind == NODE_ELT)) {
 		p->pre_shift = nd->pre_shift;
 		p->a_zp = nd->a_zp;
 		p->a_mul = nd->a.mul;

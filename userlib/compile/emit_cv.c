@@ -99,6 +99,7 @@ static int emit_tiles(struct emit *e, const struct node *nd, const struct job *j
 	k->w_base = (int32_t)w;
 	k->p_base = (int32_t)rec;
 	k->keep = keep;
+	k->log2_scale = nd->log2_scale;
 	access_input(c, &j->x, t);
 	emit_access(c, SPACE_SP, false, w, w + tiles * slots * cc->n);
 	if (!keep) {

@@ -69,6 +69,7 @@ static int emit_dw_part(struct emit *e, const struct node *nd, const struct job 
 	d->stride_x = j->ow > 1 ? nd->sx : 1;
 	d->x_zp = nd->x_zp;
 	d->w_zp = nd->w_zp;
+	d->log2_scale = nd->log2_scale;
 	if (d->in_h == 1)
 		d->in_y_stride = 0;
 	if (d->in_w == 1)

@@ -30,10 +30,10 @@ static const char *node_words(const struct node *nd, char text[96])
 {
 	switch (nd->kind) {
 	case NODE_CONV:
-		snprintf(text, 96, "%dx%d on the array%s", nd->kh, nd->kw, nd->add ? ", addition behind it" : "");
+		snprintf(text, 96, "%s%dx%d on the array%s", nd->average ? "average over " : "", nd->kh, nd->kw, nd->add ? ", addition behind it" : "");
 		break;
 	case NODE_DW:
-		snprintf(text, 96, "%dx%d on the depthwise engine", nd->kh, nd->kw);
+		snprintf(text, 96, "%s%dx%d on the depthwise engine", nd->average ? "average over " : "", nd->kh, nd->kw);
 		break;
 	case NODE_DWCONV:
 		snprintf(text, 96, "%dx%d, %d per channel, block diagonal on the array%s", nd->kh, nd->kw, nd->m,

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Who reads what, and which tensors are the same bytes under another shape:
- * RESHAPE and IDENTITY of dense int8 and int16 tensors cost nothing on the device.
+ * RESHAPE and IDENTITY of dense tensors of its types cost nothing on the device.
  */
 #include <errno.h>
 #include <stdlib.h>
 
-#include "ir.h"
+#include "match.h"
 
 /* cc->uses: the operators that read each tensor, once per operand. */
 static int list_uses(struct cc *cc)
@@ -44,7 +44,7 @@ static void own_views(struct cc *cc)
 
 		cc->ten[i].v.root = -1;
 		cc->ten[i].bytes = (int64_t)weft_tensor_bytes(&cc->g->tensors[i].t);
-		if (type != WEFT_INT8 && type != WEFT_INT16)
+		if (type != WEFT_INT8 && type != WEFT_INT16 && !(float_format(type) >= 0 && cc->cfg->has_fp8))
 			continue;
 		view_dims(&cc->g->tensors[i].t, dim);
 		cc->ten[i].v = view_dense(i, dim, (int64_t)weft_dtype_bytes(type));

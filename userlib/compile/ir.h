@@ -9,6 +9,8 @@
 #ifndef WEFT_COMPILE_IR_H
 #define WEFT_COMPILE_IR_H
 
+#include <limits.h>
+
 #include <weft/dev.h>
 #include <weft/gen/cmd.h>
 #include <weft/gen/config.h>
@@ -17,7 +19,7 @@
 
 /*
  * Where the elements of a tensor lie in the storage of its root tensor, which
- * is dense row-major. Only int8 and int16 tensors have views.
+ * is dense row-major. Only tensors of types that the device has have views.
  */
 struct view {
 	int root;              /* tensor */
@@ -41,6 +43,8 @@ struct scale {
 	bool twice;            /* double rounding */
 };
 
+#define WEIGHTS_ONE INT_MAX    /* float8 weights that are all 1 */
+
 /* One NPU operation: a group of graph operators. */
 struct node {
 	enum node_kind kind;
@@ -59,7 +63,7 @@ struct node {
 	int kh, kw, sy, sx, dy, dx, pt, pl;   /* kernel, stride, dilation, padding before */
 	int m;                 /* DWCONV: channel multiplier */
 	int x_zp, w_zp;
-	int w, bias;           /* constant tensors, or -1 */
+	int w, bias;           /* constant tensors, or -1; w: or WEIGHTS_ONE */
 	int scale_mul, scale_shift;   /* CONV, DW*: constant tensors of the RESCALE */
 	bool scale16;          /* sums of 48 bits by 16-bit multipliers */
 	bool sum, average;     /* POOL: sum, and divided by the taps in the image */
@@ -67,6 +71,8 @@ struct node {
 	int y_zp, y_min, y_max;
 	int pre_shift, a_zp, b_zp, s_zp, s_min, s_max;
 	struct scale a, b, s;
+	int x_fmt, w_fmt, b_fmt, out_fmt, log2_scale;   /* mode 2; limits are patterns of fp16 there */
+	bool saturate, w_finite;
 
 	/* layout.c */
 	uint64_t blob;         /* offset in consts: records of all tiles, then the weights */

@@ -7,6 +7,7 @@
  * Source: include/spec/cmd.toml, conv, dw, group post.
  */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "ir.h"
@@ -14,6 +15,16 @@
 /* A node whose weights grow without measure stays on the host. */
 #define GROWTH_FREE (16 << 20)
 #define GROWTH_MAX  4
+
+#define E4M3_ONE    0x38
+#define NO_PRODUCT  0x80       /* E4M3FN and E5M2 */
+
+static int64_t weight_bytes(const struct cc *cc, const struct node *nd)
+{
+	if (nd->w == WEIGHTS_ONE)
+		return (int64_t)nd->kh * nd->kw * nd->y.dim[3];
+	return (int64_t)weft_tensor_bytes(&cc->g->tensors[nd->w].t);
+}
 
 static void measure_conv(const struct cc *cc, struct node *nd)
 {
@@ -51,13 +62,25 @@ static int64_t scale_mul(const struct cc *cc, const struct node *nd, int64_t c)
 	return t->dtype == WEFT_INT16 ? ((const int16_t *)t->data)[c] : ((const int32_t *)t->data)[c];
 }
 
+static void pack_float_record(const struct cc *cc, const struct node *nd, int64_t c, uint8_t *rec)
+{
+	const weft_tensor *b = nd->bias < 0 ? NULL : &cc->g->tensors[nd->bias].t;
+	uint16_t bias = b ? ((const uint16_t *)b->data)[weft_tensor_elements(b) > 1 ? c : 0] : 0;
+
+	rec[0] = (uint8_t)bias;
+	rec[1] = (uint8_t)(bias >> 8);
+}
+
 static void pack_record(const struct cc *cc, const struct node *nd, int64_t c, uint8_t *rec)
 {
-	const weft_tensor *b = &cc->g->tensors[nd->bias].t, *s = &cc->g->tensors[nd->scale_shift].t;
-
 	rec[10] = 2;           /* lanes without a channel: legal all the same */
 	if (c >= nd->y.dim[3])
 		return;
+	if (nd->mode == 2) {
+		pack_float_record(cc, nd, c, rec);
+		return;
+	}
+	const weft_tensor *b = &cc->g->tensors[nd->bias].t, *s = &cc->g->tensors[nd->scale_shift].t;
 	int64_t at = weft_tensor_elements(b) > 1 ? c : 0;
 	int64_t bias = b->dtype == WEFT_INT48 ? ((const int64_t *)b->data)[at] : ((const int32_t *)b->data)[at];
 	int64_t mul = scale_mul(cc, nd, c);
@@ -69,9 +92,9 @@ static void pack_record(const struct cc *cc, const struct node *nd, int64_t c, u
 }
 
 /* Weights of up to n elements of run `run` from element j on, output channel oc. */
-static void conv_word(const struct cc *cc, const struct node *nd, int64_t oc, int64_t run, int64_t j, uint8_t *word)
+static void conv_word(const struct cc *cc, const struct node *nd, const uint8_t *w, int64_t oc, int64_t run, int64_t j,
+                      uint8_t *word)
 {
-	const uint8_t *w = cc->g->tensors[nd->w].t.data;
 	int64_t len = min64(cc->n, nd->run_len - j);
 
 	if (!nd->w_by_tap) {
@@ -82,21 +105,19 @@ static void conv_word(const struct cc *cc, const struct node *nd, int64_t oc, in
 		word[i] = w[(run * nd->run_len + j + i) * nd->y.dim[3] + oc];
 }
 
-static void pack_conv(const struct cc *cc, const struct node *nd, uint8_t *to)
+static void pack_conv(const struct cc *cc, const struct node *nd, const uint8_t *w, uint8_t *to)
 {
 	for (int64_t t = 0; t < nd->n_tiles; t++)
 		for (int64_t run = 0; run < nd->n_runs; run++)
 			for (int64_t q = 0; q < nd->chunks; q++)
 				for (int64_t c = 0; c < cc->n; c++, to += cc->n)
 					if (t * cc->n + c < nd->y.dim[3])
-						conv_word(cc, nd, t * cc->n + c, run, q * cc->n, to);
+						conv_word(cc, nd, w, t * cc->n + c, run, q * cc->n, to);
 }
 
-/* Off the diagonal stays w_zp: those products are zero. */
-static void pack_diagonal(const struct cc *cc, const struct node *nd, uint8_t *to)
+/* Off the diagonal stays what makes no product. */
+static void pack_diagonal(const struct cc *cc, const struct node *nd, const uint8_t *w, uint8_t *to)
 {
-	const uint8_t *w = cc->g->tensors[nd->w].t.data;
-
 	for (int64_t t = 0; t < nd->n_tiles; t++)
 		for (int64_t tap = 0; tap < nd->n_runs; tap++)
 			for (int64_t c = 0; c < cc->n; c++, to += cc->n) {
@@ -106,9 +127,8 @@ static void pack_diagonal(const struct cc *cc, const struct node *nd, uint8_t *t
 			}
 }
 
-static void pack_dw(const struct cc *cc, const struct node *nd, uint8_t *to)
+static void pack_dw(const struct cc *cc, const struct node *nd, const uint8_t *w, uint8_t *to)
 {
-	const uint8_t *w = cc->g->tensors[nd->w].t.data;
 	int64_t channels = nd->y.dim[3];
 
 	for (int64_t t = 0; t < nd->n_tiles; t++, to += nd->tile_bytes)
@@ -118,6 +138,25 @@ static void pack_dw(const struct cc *cc, const struct node *nd, uint8_t *to)
 				       (size_t)min64(cc->n, channels - t * cc->n));
 }
 
+/* What float8 weights are for the array: -0 would be no product, and adds what +0 adds. */
+static uint8_t *float_weights(const struct cc *cc, const struct node *nd)
+{
+	int64_t n = weight_bytes(cc, nd);
+	uint8_t *w = malloc((size_t)n);
+
+	if (!w)
+		return NULL;
+	if (nd->w == WEIGHTS_ONE) {
+		memset(w, E4M3_ONE, (size_t)n);
+		return w;
+	}
+	memcpy(w, cc->g->tensors[nd->w].t.data, (size_t)n);
+	for (int64_t i = 0; i < n; i++)
+		if (w[i] == NO_PRODUCT && nd->w_fmt < 2)
+			w[i] = 0;
+	return w;
+}
+
 static int pack(struct cc *cc, struct node *nd)
 {
 	int64_t weights = nd->n_tiles * nd->tile_bytes;
@@ -125,16 +164,21 @@ static int pack(struct cc *cc, struct node *nd)
 
 	if (err)
 		return err;
+	uint8_t *changed = nd->mode == 2 ? float_weights(cc, nd) : NULL;
+	if (nd->mode == 2 && !changed)
+		return -ENOMEM;
+	const uint8_t *w = changed ? changed : cc->g->tensors[nd->w].t.data;
 	uint8_t *to = cc->consts.p + nd->blob;
 	for (int64_t c = 0; c < nd->n_tiles * cc->n; c++, to += WEFT_PARAM_BYTES)
 		pack_record(cc, nd, c, to);
-	memset(to, (uint8_t)nd->w_zp, (size_t)weights);
+	memset(to, nd->mode == 2 && nd->w_fmt < 2 ? NO_PRODUCT : (uint8_t)nd->w_zp, (size_t)weights);
 	if (nd->kind == NODE_CONV)
-		pack_conv(cc, nd, to);
+		pack_conv(cc, nd, w, to);
 	else if (nd->kind == NODE_DWCONV)
-		pack_diagonal(cc, nd, to);
+		pack_diagonal(cc, nd, w, to);
 	else
-		pack_dw(cc, nd, to);
+		pack_dw(cc, nd, w, to);
+	free(changed);
 	return 0;
 }
 
@@ -166,7 +210,7 @@ static int pack_node(struct cc *cc, struct node *nd, int64_t *raw, int64_t *pack
 	if (err || nd->w < 0)
 		return err;
 	measure(cc, nd);
-	*raw += (int64_t)weft_tensor_bytes(&cc->g->tensors[nd->w].t);
+	*raw += weight_bytes(cc, nd);
 	*packed += nd->rec_bytes + nd->n_tiles * nd->tile_bytes;
 	if (*packed > GROWTH_FREE + GROWTH_MAX * *raw) {
 		cc->bad_node = (int)(nd - cc->nodes);

@@ -26,7 +26,8 @@ int cc_reason(struct cc *cc, int op, const char *format, ...)
 
 bool npu_type(const struct cc *cc, weft_dtype t)
 {
-	return (t == WEFT_INT8 && cc->cfg->has_int8) || (t == WEFT_INT16 && cc->cfg->has_int16);
+	return (t == WEFT_INT8 && cc->cfg->has_int8) || (t == WEFT_INT16 && cc->cfg->has_int16) ||
+	       (float_format(t) >= 0 && cc->cfg->has_fp8);
 }
 
 int made_by(const struct cc *cc, int t, weft_opcode op)
@@ -143,7 +144,7 @@ struct node *new_node(struct cc *cc, enum node_kind kind, int op, int last)
 	*nd = (struct node){
 		.kind = kind, .op = op,
 		.kh = 1, .kw = 1, .sy = 1, .sx = 1, .dy = 1, .dx = 1, .m = 1, .w = -1, .bias = -1,
-		.mode = type == WEFT_INT16, .scale_mul = -1, .scale_shift = -1,
+		.mode = weft_dtype_bytes(type) == 2, .scale_mul = -1, .scale_shift = -1,
 		.y_min = lowest, .y_max = -1 - lowest, .s_min = lowest, .s_max = -1 - lowest,
 		.a = { 1u << 30, 30, false }, .b = { 1u << 30, 30, false }, .s = { 1u << 30, 30, false },
 	};
@@ -255,9 +256,32 @@ void set_second(const struct cc *cc, struct node *nd, int t)
 	nd->r_t = t;
 }
 
+static bool is_float(const struct cc *cc, int i)
+{
+	return cc->g->ops[i].n_in && float_format(type_of(cc, cc->g->ops[i].in[0])) >= 0;
+}
+
+static int match_float(struct cc *cc, int i)
+{
+	switch (cc->g->ops[i].op) {
+	case WEFT_OP_CONV2D:
+	case WEFT_OP_DEPTHWISE_CONV2D:
+		return match_float_conv(cc, i);
+	case WEFT_OP_AVG_POOL2D:
+	case WEFT_OP_MAX_POOL2D:
+		return match_float_pool(cc, i);
+	case WEFT_OP_ADD:
+		return match_float_add(cc, i);
+	default:
+		return 0;
+	}
+}
+
 /* In an order in which the larger patterns come first. */
 static int match_one(struct cc *cc, int i)
 {
+	if (is_float(cc, i))
+		return match_float(cc, i);
 	switch (cc->g->ops[i].op) {
 	case WEFT_OP_CONV2D:
 	case WEFT_OP_DEPTHWISE_CONV2D:
@@ -277,12 +301,21 @@ static int match_one(struct cc *cc, int i)
 static int match_rest(struct cc *cc, int i)
 {
 	switch (cc->g->ops[i].op) {
-	case WEFT_OP_RESCALE:
 	case WEFT_OP_CLAMP:
+		return is_float(cc, i) ? match_float_unary(cc, i) : match_unary(cc, i);
+	case WEFT_OP_RESCALE:
 		return match_unary(cc, i);
 	default:
 		return 0;
 	}
+}
+
+/* Those that no operation reads through. */
+static int match_casts(struct cc *cc, int i)
+{
+	weft_opcode op = cc->g->ops[i].op;
+
+	return op == WEFT_OP_CAST || op == WEFT_OP_ONNX_CAST ? match_float_unary(cc, i) : 0;
 }
 
 static int run_pass(struct cc *cc, int (*fn)(struct cc *, int))
@@ -309,7 +342,7 @@ int cc_match(struct cc *cc)
 
 	if (cc->o->host_only)
 		return 0;
-	if ((err = run_pass(cc, match_one)) || (err = run_pass(cc, match_rest)))
+	if ((err = run_pass(cc, match_one)) || (err = run_pass(cc, match_rest)) || (err = run_pass(cc, match_casts)))
 		return err;
 	return run_pass(cc, match_concats);
 }

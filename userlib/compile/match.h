@@ -16,8 +16,12 @@ struct rescale {
 
 /* Does this configuration compute with elements of this type? */
 bool npu_type(const struct cc *cc, weft_dtype t);
-static inline int type_lowest(weft_dtype t) { return t == WEFT_INT16 ? INT16_MIN : INT8_MIN; }
+/* Of the integer with as many bytes. */
+static inline int type_lowest(weft_dtype t) { return weft_dtype_bytes(t) == 2 ? INT16_MIN : INT8_MIN; }
 static inline weft_dtype type_of(const struct cc *cc, int t) { return cc->g->tensors[t].t.dtype; }
+
+/* Number of a float8 type or fp16 in commands, else -1. */
+int float_format(weft_dtype t);
 
 /* Operator that computes t with this opcode, or -1. */
 int made_by(const struct cc *cc, int t, weft_opcode op);
@@ -53,5 +57,15 @@ int match_mean(struct cc *cc, int i);
 int match_add(struct cc *cc, int i);
 int match_unary(struct cc *cc, int i);
 int match_concat(struct cc *cc, int i);
+int match_float_conv(struct cc *cc, int i);
+int match_float_pool(struct cc *cc, int i);
+int match_float_add(struct cc *cc, int i);
+int match_float_unary(struct cc *cc, int i);
+
+/* match_conv.c: kernel, stride, padding and kind of a CONV2D or DEPTHWISE_CONV2D; NULL or what
+ * no command can hold; can the depthwise engine do it? */
+void conv_shape(struct node *nd, const struct weft_gop *o, const weft_tensor *w, const int pads[4]);
+const char *conv_limit(const struct node *nd);
+bool conv_is_dw(const struct node *nd);
 
 #endif

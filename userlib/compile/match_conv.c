@@ -15,7 +15,7 @@
 #define NO(...) do { int e_ = cc_reason(cc, i, __VA_ARGS__); return e_; } while (0)
 
 /* Fields of the command bound these; larger ones stay on the host. */
-static const char *geometry_limit(const struct node *nd)
+const char *conv_limit(const struct node *nd)
 {
 	if (nd->kh > 4095 || nd->kw > 4095)
 		return "kernel above 4095";
@@ -26,13 +26,13 @@ static const char *geometry_limit(const struct node *nd)
 	return NULL;
 }
 
-static bool is_dw_engine(const struct node *nd)
+bool conv_is_dw(const struct node *nd)
 {
 	return nd->m == 1 && nd->kh <= 3 && nd->kw <= 3 && nd->sy <= 15 && nd->sx <= 15 &&
 	       (nd->dy == 1 || nd->kh == 1) && (nd->dx == 1 || nd->kw == 1);
 }
 
-static void set_shape(struct node *nd, const struct weft_gop *o, const weft_tensor *w, const int pads[4])
+void conv_shape(struct node *nd, const struct weft_gop *o, const weft_tensor *w, const int pads[4])
 {
 	const struct weft_attr_conv *a = &o->attr.conv;
 	bool depthwise = o->op == WEFT_OP_DEPTHWISE_CONV2D;
@@ -53,7 +53,7 @@ static void set_shape(struct node *nd, const struct weft_gop *o, const weft_tens
 	else if (w->dim[2] == 1)
 		nd->kind = NODE_DWCONV;
 	else
-		nd->kind = is_dw_engine(nd) ? NODE_DW : NODE_DWCONV;
+		nd->kind = conv_is_dw(nd) ? NODE_DW : NODE_DWCONV;
 }
 
 /* 1: low 32 bits of a sum of 48. */
@@ -91,8 +91,8 @@ int match_conv(struct cc *cc, int i)
 		NO("int16 with a zero point");
 
 	struct node nd = { 0 };
-	set_shape(&nd, o, w, pads);
-	const char *why = geometry_limit(&nd);
+	conv_shape(&nd, o, w, pads);
+	const char *why = conv_limit(&nd);
 	if (why)
 		NO("%s", why);
 
@@ -102,7 +102,7 @@ int match_conv(struct cc *cc, int i)
 	if (!to)
 		return -ENOMEM;
 	set_input(cc, to, o->in[0], a->x_zp, pads);
-	set_shape(to, o, w, pads);
+	conv_shape(to, o, w, pads);
 	claim(cc, k, to);
 	if (narrow >= 0)
 		claim(cc, narrow, to);

@@ -31,7 +31,7 @@ static bool shape_fits(const struct cc *cc, const struct node *nd)
 	const struct view *x = &nd->x, *y = &nd->y;
 	int64_t bytes = y->dim[2] * x->dim[1] * nd->kw * x->dim[3] * view_elem(x);
 
-	return nd->kind == NODE_CONV && nd->kh > 1 && nd->dx == 1 && nd->dy == 1 && x->dim[0] == 1 &&
+	return nd->kind == NODE_CONV && nd->w != WEIGHTS_ONE && nd->kh > 1 && nd->dx == 1 && nd->dy == 1 && x->dim[0] == 1 &&
 	       x->step[2] == x->dim[3] * view_elem(x) && nd->kw <= x->dim[2] && bytes <= cc->sp_bytes / 6 &&
 	       y->dim[1] <= 4096 && y->dim[2] <= 4096 && x->dim[1] <= 8192;
 }
@@ -56,6 +56,9 @@ static bool worth_it(const struct cc *cc, const struct node *nd)
 	int64_t copies = y->dim[2] * x->dim[1] * view_elem(x);
 
 	edges(nd, &left, &right);
+	/* Padding becomes zeros, which make products of their own with infinities. */
+	if (nd->mode == 2 && !nd->w_finite && left + right)
+		return false;
 	return left + right <= MAX_EDGES && left + right < y->dim[2] && run <= 4 * cc->n &&
 	       20 * max64(after, copies + y->dim[1] * y->dim[2] * tiles) < 17 * before;
 }
@@ -93,7 +96,7 @@ static struct node *new_copy(const struct strips *s)
 		.kind = NODE_ELT, .op = conv->op, .last = conv->last, .y_tensor = -1, .x_t = conv->x_t, .r_t = -1,
 		.before = s->conv + 1, .by_columns = true,
 		.kh = 1, .kw = 1, .sy = 1, .sx = 1, .dy = 1, .dx = 1, .m = 1, .w = -1, .bias = -1,
-		.scale_mul = -1, .scale_shift = -1, .mode = conv->mode,
+		.scale_mul = -1, .scale_shift = -1, .mode = s->elem == 2,
 		.y_min = (int)lowest, .y_max = (int)(-1 - lowest), .s_min = (int)lowest, .s_max = (int)(-1 - lowest),
 		.a = { 1u << 30, 30, false }, .b = { 1u << 30, 30, false }, .s = { 1u << 30, 30, false },
 	};

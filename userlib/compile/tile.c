@@ -71,7 +71,8 @@ static int64_t measure(const struct cc *cc, const struct node *nd, struct plan *
 	p->n_w = nd->w < 0 ? 0 : p->all_weights ? 1 : (int)min64(p->slots, k.channels);
 	p->in_bytes = round_up(rows_for(nd, p->th) * cols_for(nd, p->tw) * (channelwise(nd) ? p->tc : nd->x.dim[3]) *
 	                       view_elem(&nd->x), cc->n);
-	p->r_bytes = p->out_bytes = round_up(pixels * p->tc * view_elem(&nd->y), cc->n);
+	p->out_bytes = round_up(pixels * p->tc * view_elem(&nd->y), cc->n);
+	p->r_bytes = nd->add ? round_up(pixels * p->tc * view_elem(&nd->r), cc->n) : 0;
 	p->w_bytes = weights_of(nd, cc, p->all_weights ? nd->y.dim[3] : p->tc);
 	if (p->split_k) {
 		p->n_w = p->slots;
@@ -210,7 +211,8 @@ static void try_split_k(const struct cc *cc, const struct node *nd, struct plan 
 		p.kq = 0;
 		int64_t room = budget - measure(cc, nd, &p), word = p.slots * cc->n * cc->n * (nd->joined ? 1 : nd->kw);
 		p.kq = min64(room / word, nd->chunks);
-		if (p.kq < 1)
+		/* The order of float8 sums is kernel columns, then channels. */
+		if (p.kq < 1 || (nd->mode == 2 && !nd->joined && nd->kw > 1 && p.kq < nd->chunks))
 			continue;
 		p.cost = nd->n_tiles * nd->y.dim[0] * nd->y.dim[1] * ceil_div(nd->y.dim[2], p.tw) *
 		         nd->tile_bytes / MEM_BYTES_PER_CYCLE;

@@ -13,6 +13,7 @@
 #include "userlib/export/tosa.h"
 #include "userlib/import/onnx.h"
 #include "userlib/import/tflite.h"
+#include "userlib/graph/level.h"
 #include "userlib/import/tosa.h"
 #include "weft/gen/cmd.h"
 
@@ -80,6 +81,10 @@ int weft_net_load_with(const void *data, size_t len_bytes, const char *name, con
 		return -ENOMEM;
 	}
 	int err = import(data, len_bytes, name, o ? o : &none, n, msg);
+	if (!err && o && o->level_8k && (err = weft_graph_check_8k(n->g, msg))) {
+		weft_net_free(n);
+		return err;
+	}
 	if (err) {
 		free(n);
 		return err;

@@ -4,7 +4,7 @@
 package weft_cfg_pkg;
   // w16: 16x16, the default
   localparam int unsigned VERSION_MAJOR = 1;
-  localparam int unsigned VERSION_MINOR = 0;
+  localparam int unsigned VERSION_MINOR = 1;
   localparam int unsigned N = 16;
   localparam int unsigned SP_BYTES = 524288;
   localparam int unsigned AXI_BITS = 128;
@@ -28,6 +28,9 @@ package weft_cfg_pkg;
   localparam logic HAS_INT8 = 1'b1;
   localparam logic HAS_INT16 = 1'b1;
   localparam logic HAS_FP8 = 1'b1;
+  localparam logic HAS_ALU = 1'b0;
+  localparam logic HAS_RAW = 1'b0;
+  localparam logic HAS_INT4 = 1'b0;
   localparam logic [31:0] CONFIG_VALUE = 32'h08101310;
 endpackage
 /* verilator lint_on UNUSEDPARAM */

@@ -21,6 +21,7 @@ enum weft_cmd_op {
 	WEFT_CMD_DW    = 0x30, /* Depthwise convolution 3x3, channel multiplier 1 */
 	WEFT_CMD_POOL  = 0x31, /* Maximum or sum over a window without padding, per channel */
 	WEFT_CMD_ELT   = 0x32, /* Elementwise: RESCALE and clamp of one tensor, or of the sum of two */
+	WEFT_CMD_ALU   = 0x33, /* Integer operation on each element of up to four dimensions */
 };
 
 /* Units that execute commands; wait[] of the header is indexed by the first ones. */
@@ -54,7 +55,7 @@ enum weft_elem {
 	WEFT_ELEM_OUT  = 3,
 };
 
-#define WEFT_N_CMDS 7
+#define WEFT_N_CMDS 8
 #define WEFT_CMD_HEADER_WORDS 2
 #define WEFT_CMD_END_WORDS 2
 #define WEFT_CMD_LOAD_WORDS 7
@@ -63,6 +64,7 @@ enum weft_elem {
 #define WEFT_CMD_DW_WORDS 13
 #define WEFT_CMD_POOL_WORDS 12
 #define WEFT_CMD_ELT_WORDS 10
+#define WEFT_CMD_ALU_WORDS 14
 
 #define WEFT_CMD_HEADER_OP_WORD 0
 #define WEFT_CMD_HEADER_OP_LSB 0
@@ -185,6 +187,12 @@ enum weft_elem {
 #define WEFT_CMD_POST_SATURATE_MASK UINT64_C(0x4000000000000000)
 #define WEFT_CMD_POST_SATURATE_MIN 0
 #define WEFT_CMD_POST_SATURATE_MAX 1
+#define WEFT_CMD_POST_RAW_WORD 3
+#define WEFT_CMD_POST_RAW_LSB 63
+#define WEFT_CMD_POST_RAW_BITS 1
+#define WEFT_CMD_POST_RAW_MASK UINT64_C(0x8000000000000000)
+#define WEFT_CMD_POST_RAW_MIN 0
+#define WEFT_CMD_POST_RAW_MAX 1
 #define WEFT_CMD_POST_Y_ZP_WORD 4
 #define WEFT_CMD_POST_Y_ZP_LSB 0
 #define WEFT_CMD_POST_Y_ZP_BITS 16
@@ -384,6 +392,12 @@ enum weft_elem {
 #define WEFT_CMD_LOAD_SP_STRIDE3_MASK UINT64_C(0xfffff0000000000)
 #define WEFT_CMD_LOAD_SP_STRIDE3_MIN 0
 #define WEFT_CMD_LOAD_SP_STRIDE3_MAX 1048575
+#define WEFT_CMD_LOAD_INT4_WORD 2
+#define WEFT_CMD_LOAD_INT4_LSB 48
+#define WEFT_CMD_LOAD_INT4_BITS 1
+#define WEFT_CMD_LOAD_INT4_MASK UINT64_C(0x1000000000000)
+#define WEFT_CMD_LOAD_INT4_MIN 0
+#define WEFT_CMD_LOAD_INT4_MAX 1
 
 #define WEFT_CMD_CONV_IN_BASE_WORD 9
 #define WEFT_CMD_CONV_IN_BASE_LSB 0
@@ -665,6 +679,265 @@ enum weft_elem {
 #define WEFT_CMD_ELT_IN_Y_STRIDE_MIN 0
 #define WEFT_CMD_ELT_IN_Y_STRIDE_MAX 1048575
 
+#define WEFT_CMD_ALU_N0_WORD 2
+#define WEFT_CMD_ALU_N0_LSB 0
+#define WEFT_CMD_ALU_N0_BITS 16
+#define WEFT_CMD_ALU_N0_MASK UINT64_C(0xffff)
+#define WEFT_CMD_ALU_N0_MIN 1
+#define WEFT_CMD_ALU_N0_MAX 65535
+#define WEFT_CMD_ALU_N1_WORD 2
+#define WEFT_CMD_ALU_N1_LSB 16
+#define WEFT_CMD_ALU_N1_BITS 16
+#define WEFT_CMD_ALU_N1_MASK UINT64_C(0xffff0000)
+#define WEFT_CMD_ALU_N1_MIN 1
+#define WEFT_CMD_ALU_N1_MAX 65535
+#define WEFT_CMD_ALU_N2_WORD 2
+#define WEFT_CMD_ALU_N2_LSB 32
+#define WEFT_CMD_ALU_N2_BITS 16
+#define WEFT_CMD_ALU_N2_MASK UINT64_C(0xffff00000000)
+#define WEFT_CMD_ALU_N2_MIN 1
+#define WEFT_CMD_ALU_N2_MAX 65535
+#define WEFT_CMD_ALU_N3_WORD 2
+#define WEFT_CMD_ALU_N3_LSB 48
+#define WEFT_CMD_ALU_N3_BITS 16
+#define WEFT_CMD_ALU_N3_MASK UINT64_C(0xffff000000000000)
+#define WEFT_CMD_ALU_N3_MIN 1
+#define WEFT_CMD_ALU_N3_MAX 65535
+#define WEFT_CMD_ALU_A_BASE_WORD 3
+#define WEFT_CMD_ALU_A_BASE_LSB 0
+#define WEFT_CMD_ALU_A_BASE_BITS 20
+#define WEFT_CMD_ALU_A_BASE_MASK UINT64_C(0xfffff)
+#define WEFT_CMD_ALU_A_BASE_MIN 0
+#define WEFT_CMD_ALU_A_BASE_MAX 1048575
+#define WEFT_CMD_ALU_A_S0_WORD 3
+#define WEFT_CMD_ALU_A_S0_LSB 20
+#define WEFT_CMD_ALU_A_S0_BITS 20
+#define WEFT_CMD_ALU_A_S0_MASK UINT64_C(0xfffff00000)
+#define WEFT_CMD_ALU_A_S0_MIN 0
+#define WEFT_CMD_ALU_A_S0_MAX 1048575
+#define WEFT_CMD_ALU_A_S1_WORD 3
+#define WEFT_CMD_ALU_A_S1_LSB 40
+#define WEFT_CMD_ALU_A_S1_BITS 20
+#define WEFT_CMD_ALU_A_S1_MASK UINT64_C(0xfffff0000000000)
+#define WEFT_CMD_ALU_A_S1_MIN 0
+#define WEFT_CMD_ALU_A_S1_MAX 1048575
+#define WEFT_CMD_ALU_A_S2_WORD 4
+#define WEFT_CMD_ALU_A_S2_LSB 0
+#define WEFT_CMD_ALU_A_S2_BITS 20
+#define WEFT_CMD_ALU_A_S2_MASK UINT64_C(0xfffff)
+#define WEFT_CMD_ALU_A_S2_MIN 0
+#define WEFT_CMD_ALU_A_S2_MAX 1048575
+#define WEFT_CMD_ALU_A_S3_WORD 4
+#define WEFT_CMD_ALU_A_S3_LSB 20
+#define WEFT_CMD_ALU_A_S3_BITS 20
+#define WEFT_CMD_ALU_A_S3_MASK UINT64_C(0xfffff00000)
+#define WEFT_CMD_ALU_A_S3_MIN 0
+#define WEFT_CMD_ALU_A_S3_MAX 1048575
+#define WEFT_CMD_ALU_A_TYPE_WORD 3
+#define WEFT_CMD_ALU_A_TYPE_LSB 60
+#define WEFT_CMD_ALU_A_TYPE_BITS 3
+#define WEFT_CMD_ALU_A_TYPE_MASK UINT64_C(0x7000000000000000)
+#define WEFT_CMD_ALU_A_TYPE_MIN 0
+#define WEFT_CMD_ALU_A_TYPE_MAX 6
+#define WEFT_CMD_ALU_A_ZP_WORD 4
+#define WEFT_CMD_ALU_A_ZP_LSB 40
+#define WEFT_CMD_ALU_A_ZP_BITS 17
+#define WEFT_CMD_ALU_A_ZP_MASK UINT64_C(0x1ffff0000000000)
+#define WEFT_CMD_ALU_A_ZP_MIN -65536
+#define WEFT_CMD_ALU_A_ZP_MAX 65535
+#define WEFT_CMD_ALU_B_BASE_WORD 5
+#define WEFT_CMD_ALU_B_BASE_LSB 0
+#define WEFT_CMD_ALU_B_BASE_BITS 20
+#define WEFT_CMD_ALU_B_BASE_MASK UINT64_C(0xfffff)
+#define WEFT_CMD_ALU_B_BASE_MIN 0
+#define WEFT_CMD_ALU_B_BASE_MAX 1048575
+#define WEFT_CMD_ALU_B_S0_WORD 5
+#define WEFT_CMD_ALU_B_S0_LSB 20
+#define WEFT_CMD_ALU_B_S0_BITS 20
+#define WEFT_CMD_ALU_B_S0_MASK UINT64_C(0xfffff00000)
+#define WEFT_CMD_ALU_B_S0_MIN 0
+#define WEFT_CMD_ALU_B_S0_MAX 1048575
+#define WEFT_CMD_ALU_B_S1_WORD 5
+#define WEFT_CMD_ALU_B_S1_LSB 40
+#define WEFT_CMD_ALU_B_S1_BITS 20
+#define WEFT_CMD_ALU_B_S1_MASK UINT64_C(0xfffff0000000000)
+#define WEFT_CMD_ALU_B_S1_MIN 0
+#define WEFT_CMD_ALU_B_S1_MAX 1048575
+#define WEFT_CMD_ALU_B_S2_WORD 6
+#define WEFT_CMD_ALU_B_S2_LSB 0
+#define WEFT_CMD_ALU_B_S2_BITS 20
+#define WEFT_CMD_ALU_B_S2_MASK UINT64_C(0xfffff)
+#define WEFT_CMD_ALU_B_S2_MIN 0
+#define WEFT_CMD_ALU_B_S2_MAX 1048575
+#define WEFT_CMD_ALU_B_S3_WORD 6
+#define WEFT_CMD_ALU_B_S3_LSB 20
+#define WEFT_CMD_ALU_B_S3_BITS 20
+#define WEFT_CMD_ALU_B_S3_MASK UINT64_C(0xfffff00000)
+#define WEFT_CMD_ALU_B_S3_MIN 0
+#define WEFT_CMD_ALU_B_S3_MAX 1048575
+#define WEFT_CMD_ALU_B_TYPE_WORD 5
+#define WEFT_CMD_ALU_B_TYPE_LSB 60
+#define WEFT_CMD_ALU_B_TYPE_BITS 3
+#define WEFT_CMD_ALU_B_TYPE_MASK UINT64_C(0x7000000000000000)
+#define WEFT_CMD_ALU_B_TYPE_MIN 0
+#define WEFT_CMD_ALU_B_TYPE_MAX 6
+#define WEFT_CMD_ALU_B_ZP_WORD 6
+#define WEFT_CMD_ALU_B_ZP_LSB 40
+#define WEFT_CMD_ALU_B_ZP_BITS 17
+#define WEFT_CMD_ALU_B_ZP_MASK UINT64_C(0x1ffff0000000000)
+#define WEFT_CMD_ALU_B_ZP_MIN -65536
+#define WEFT_CMD_ALU_B_ZP_MAX 65535
+#define WEFT_CMD_ALU_C_BASE_WORD 7
+#define WEFT_CMD_ALU_C_BASE_LSB 0
+#define WEFT_CMD_ALU_C_BASE_BITS 20
+#define WEFT_CMD_ALU_C_BASE_MASK UINT64_C(0xfffff)
+#define WEFT_CMD_ALU_C_BASE_MIN 0
+#define WEFT_CMD_ALU_C_BASE_MAX 1048575
+#define WEFT_CMD_ALU_C_S0_WORD 7
+#define WEFT_CMD_ALU_C_S0_LSB 20
+#define WEFT_CMD_ALU_C_S0_BITS 20
+#define WEFT_CMD_ALU_C_S0_MASK UINT64_C(0xfffff00000)
+#define WEFT_CMD_ALU_C_S0_MIN 0
+#define WEFT_CMD_ALU_C_S0_MAX 1048575
+#define WEFT_CMD_ALU_C_S1_WORD 7
+#define WEFT_CMD_ALU_C_S1_LSB 40
+#define WEFT_CMD_ALU_C_S1_BITS 20
+#define WEFT_CMD_ALU_C_S1_MASK UINT64_C(0xfffff0000000000)
+#define WEFT_CMD_ALU_C_S1_MIN 0
+#define WEFT_CMD_ALU_C_S1_MAX 1048575
+#define WEFT_CMD_ALU_C_S2_WORD 8
+#define WEFT_CMD_ALU_C_S2_LSB 0
+#define WEFT_CMD_ALU_C_S2_BITS 20
+#define WEFT_CMD_ALU_C_S2_MASK UINT64_C(0xfffff)
+#define WEFT_CMD_ALU_C_S2_MIN 0
+#define WEFT_CMD_ALU_C_S2_MAX 1048575
+#define WEFT_CMD_ALU_C_S3_WORD 8
+#define WEFT_CMD_ALU_C_S3_LSB 20
+#define WEFT_CMD_ALU_C_S3_BITS 20
+#define WEFT_CMD_ALU_C_S3_MASK UINT64_C(0xfffff00000)
+#define WEFT_CMD_ALU_C_S3_MIN 0
+#define WEFT_CMD_ALU_C_S3_MAX 1048575
+#define WEFT_CMD_ALU_C_TYPE_WORD 7
+#define WEFT_CMD_ALU_C_TYPE_LSB 60
+#define WEFT_CMD_ALU_C_TYPE_BITS 3
+#define WEFT_CMD_ALU_C_TYPE_MASK UINT64_C(0x7000000000000000)
+#define WEFT_CMD_ALU_C_TYPE_MIN 0
+#define WEFT_CMD_ALU_C_TYPE_MAX 6
+#define WEFT_CMD_ALU_OUT_BASE_WORD 9
+#define WEFT_CMD_ALU_OUT_BASE_LSB 0
+#define WEFT_CMD_ALU_OUT_BASE_BITS 20
+#define WEFT_CMD_ALU_OUT_BASE_MASK UINT64_C(0xfffff)
+#define WEFT_CMD_ALU_OUT_BASE_MIN 0
+#define WEFT_CMD_ALU_OUT_BASE_MAX 1048575
+#define WEFT_CMD_ALU_OUT_S0_WORD 9
+#define WEFT_CMD_ALU_OUT_S0_LSB 20
+#define WEFT_CMD_ALU_OUT_S0_BITS 20
+#define WEFT_CMD_ALU_OUT_S0_MASK UINT64_C(0xfffff00000)
+#define WEFT_CMD_ALU_OUT_S0_MIN 0
+#define WEFT_CMD_ALU_OUT_S0_MAX 1048575
+#define WEFT_CMD_ALU_OUT_S1_WORD 9
+#define WEFT_CMD_ALU_OUT_S1_LSB 40
+#define WEFT_CMD_ALU_OUT_S1_BITS 20
+#define WEFT_CMD_ALU_OUT_S1_MASK UINT64_C(0xfffff0000000000)
+#define WEFT_CMD_ALU_OUT_S1_MIN 0
+#define WEFT_CMD_ALU_OUT_S1_MAX 1048575
+#define WEFT_CMD_ALU_OUT_S2_WORD 10
+#define WEFT_CMD_ALU_OUT_S2_LSB 0
+#define WEFT_CMD_ALU_OUT_S2_BITS 20
+#define WEFT_CMD_ALU_OUT_S2_MASK UINT64_C(0xfffff)
+#define WEFT_CMD_ALU_OUT_S2_MIN 0
+#define WEFT_CMD_ALU_OUT_S2_MAX 1048575
+#define WEFT_CMD_ALU_OUT_S3_WORD 10
+#define WEFT_CMD_ALU_OUT_S3_LSB 20
+#define WEFT_CMD_ALU_OUT_S3_BITS 20
+#define WEFT_CMD_ALU_OUT_S3_MASK UINT64_C(0xfffff00000)
+#define WEFT_CMD_ALU_OUT_S3_MIN 0
+#define WEFT_CMD_ALU_OUT_S3_MAX 1048575
+#define WEFT_CMD_ALU_OUT_TYPE_WORD 9
+#define WEFT_CMD_ALU_OUT_TYPE_LSB 60
+#define WEFT_CMD_ALU_OUT_TYPE_BITS 3
+#define WEFT_CMD_ALU_OUT_TYPE_MASK UINT64_C(0x7000000000000000)
+#define WEFT_CMD_ALU_OUT_TYPE_MIN 0
+#define WEFT_CMD_ALU_OUT_TYPE_MAX 6
+#define WEFT_CMD_ALU_OUT_ZP_WORD 10
+#define WEFT_CMD_ALU_OUT_ZP_LSB 40
+#define WEFT_CMD_ALU_OUT_ZP_BITS 17
+#define WEFT_CMD_ALU_OUT_ZP_MASK UINT64_C(0x1ffff0000000000)
+#define WEFT_CMD_ALU_OUT_ZP_MIN -65536
+#define WEFT_CMD_ALU_OUT_ZP_MAX 65535
+#define WEFT_CMD_ALU_B_VALUE_WORD 11
+#define WEFT_CMD_ALU_B_VALUE_LSB 0
+#define WEFT_CMD_ALU_B_VALUE_BITS 32
+#define WEFT_CMD_ALU_B_VALUE_MASK UINT64_C(0xffffffff)
+#define WEFT_CMD_ALU_B_VALUE_MIN INT64_C(-2147483648)
+#define WEFT_CMD_ALU_B_VALUE_MAX 2147483647
+#define WEFT_CMD_ALU_C_VALUE_WORD 11
+#define WEFT_CMD_ALU_C_VALUE_LSB 32
+#define WEFT_CMD_ALU_C_VALUE_BITS 32
+#define WEFT_CMD_ALU_C_VALUE_MASK UINT64_C(0xffffffff00000000)
+#define WEFT_CMD_ALU_C_VALUE_MIN INT64_C(-2147483648)
+#define WEFT_CMD_ALU_C_VALUE_MAX 2147483647
+#define WEFT_CMD_ALU_LO_WORD 12
+#define WEFT_CMD_ALU_LO_LSB 0
+#define WEFT_CMD_ALU_LO_BITS 32
+#define WEFT_CMD_ALU_LO_MASK UINT64_C(0xffffffff)
+#define WEFT_CMD_ALU_LO_MIN INT64_C(-2147483648)
+#define WEFT_CMD_ALU_LO_MAX 2147483647
+#define WEFT_CMD_ALU_HI_WORD 12
+#define WEFT_CMD_ALU_HI_LSB 32
+#define WEFT_CMD_ALU_HI_BITS 32
+#define WEFT_CMD_ALU_HI_MASK UINT64_C(0xffffffff00000000)
+#define WEFT_CMD_ALU_HI_MIN INT64_C(-2147483648)
+#define WEFT_CMD_ALU_HI_MAX 2147483647
+#define WEFT_CMD_ALU_IDX_STEP_WORD 13
+#define WEFT_CMD_ALU_IDX_STEP_LSB 0
+#define WEFT_CMD_ALU_IDX_STEP_BITS 20
+#define WEFT_CMD_ALU_IDX_STEP_MASK UINT64_C(0xfffff)
+#define WEFT_CMD_ALU_IDX_STEP_MIN 0
+#define WEFT_CMD_ALU_IDX_STEP_MAX 1048575
+#define WEFT_CMD_ALU_IDX_LAST_WORD 13
+#define WEFT_CMD_ALU_IDX_LAST_LSB 20
+#define WEFT_CMD_ALU_IDX_LAST_BITS 20
+#define WEFT_CMD_ALU_IDX_LAST_MASK UINT64_C(0xfffff00000)
+#define WEFT_CMD_ALU_IDX_LAST_MIN 0
+#define WEFT_CMD_ALU_IDX_LAST_MAX 1048575
+#define WEFT_CMD_ALU_FUNC_WORD 13
+#define WEFT_CMD_ALU_FUNC_LSB 40
+#define WEFT_CMD_ALU_FUNC_BITS 5
+#define WEFT_CMD_ALU_FUNC_MASK UINT64_C(0x1f0000000000)
+#define WEFT_CMD_ALU_FUNC_MIN 0
+#define WEFT_CMD_ALU_FUNC_MAX 28
+#define WEFT_CMD_ALU_B_IMM_WORD 13
+#define WEFT_CMD_ALU_B_IMM_LSB 45
+#define WEFT_CMD_ALU_B_IMM_BITS 1
+#define WEFT_CMD_ALU_B_IMM_MASK UINT64_C(0x200000000000)
+#define WEFT_CMD_ALU_B_IMM_MIN 0
+#define WEFT_CMD_ALU_B_IMM_MAX 1
+#define WEFT_CMD_ALU_C_IMM_WORD 13
+#define WEFT_CMD_ALU_C_IMM_LSB 46
+#define WEFT_CMD_ALU_C_IMM_BITS 1
+#define WEFT_CMD_ALU_C_IMM_MASK UINT64_C(0x400000000000)
+#define WEFT_CMD_ALU_C_IMM_MIN 0
+#define WEFT_CMD_ALU_C_IMM_MAX 1
+#define WEFT_CMD_ALU_CLAMP_WORD 13
+#define WEFT_CMD_ALU_CLAMP_LSB 47
+#define WEFT_CMD_ALU_CLAMP_BITS 1
+#define WEFT_CMD_ALU_CLAMP_MASK UINT64_C(0x800000000000)
+#define WEFT_CMD_ALU_CLAMP_MIN 0
+#define WEFT_CMD_ALU_CLAMP_MAX 1
+#define WEFT_CMD_ALU_ROUND_WORD 13
+#define WEFT_CMD_ALU_ROUND_LSB 48
+#define WEFT_CMD_ALU_ROUND_BITS 1
+#define WEFT_CMD_ALU_ROUND_MASK UINT64_C(0x1000000000000)
+#define WEFT_CMD_ALU_ROUND_MIN 0
+#define WEFT_CMD_ALU_ROUND_MAX 1
+#define WEFT_CMD_ALU_SHIFT_WORD 13
+#define WEFT_CMD_ALU_SHIFT_LSB 49
+#define WEFT_CMD_ALU_SHIFT_BITS 6
+#define WEFT_CMD_ALU_SHIFT_MASK UINT64_C(0x7e000000000000)
+#define WEFT_CMD_ALU_SHIFT_MIN 0
+#define WEFT_CMD_ALU_SHIFT_MAX 63
+
 struct weft_cmd_header {
 	int32_t wait[4]; /* by unit: commands of it that must have retired; 0..65535 */
 	int32_t op; /* Opcode; 0..255 */
@@ -687,6 +960,7 @@ struct weft_cmd_post {
 	int32_t pre_shift; /* Left shift of both addends before their RESCALE; mode 0 or 1 only; 0..30 bits */
 	int32_t out_fmt; /* Format of the output; mode 2 only; 0..4 */
 	int32_t saturate; /* Values beyond the output's format become its largest finite; mode 2 only; 0..1 */
+	int32_t raw; /* Write the sum with its bias, unscaled; conv and dw only; mode 0 or 1 only; needs the feature raw; 0..1 */
 	int32_t y_zp; /* Zero point added behind the first stage; mode 0 or 1 only; -32768..32767 */
 	int32_t y_min; /* Lower clamp of the first stage; -32768..32767 */
 	int32_t y_max; /* Upper clamp of the first stage; -32768..32767 */
@@ -724,6 +998,7 @@ struct weft_cmd_load {
 	int32_t sp_stride1; /* Scratchpad step of the second dimension; 0..1048575 bytes */
 	int32_t sp_stride2; /* Scratchpad step of the third dimension; 0..1048575 bytes */
 	int32_t sp_stride3; /* Scratchpad step of the outermost dimension; 0..1048575 bytes */
+	int32_t int4; /* Widen int4 to int8; needs the feature int4; 0..1 */
 };
 
 /* conv: Convolution of an input tile with all its taps: systolic array and post unit. */
@@ -792,6 +1067,53 @@ struct weft_cmd_elt {
 	int32_t in_y_stride; /* Step to the next row; 0..1048575 bytes, whole elements of x */
 };
 
+/* alu: Integer operation on each element of up to four dimensions. */
+struct weft_cmd_alu {
+	int32_t n0; /* Count of the innermost dimension; 1..65535 */
+	int32_t n1; /* Count of the second; 1..65535 */
+	int32_t n2; /* Count of the third; 1..65535 */
+	int32_t n3; /* Count of the outermost; 1..65535 */
+	int32_t a_base; /* Scratchpad address of the first operand; 0..1048575 bytes */
+	int32_t a_s0; /* Its step in dimension 0; 0..1048575 bytes */
+	int32_t a_s1; /* Its step in dimension 1; 0..1048575 bytes */
+	int32_t a_s2; /* Its step in dimension 2; 0..1048575 bytes */
+	int32_t a_s3; /* Its step in dimension 3; 0..1048575 bytes */
+	int32_t a_type; /* Type of its elements; 0..6 */
+	int32_t a_zp; /* Subtracted from its elements; -65536..65535 */
+	int32_t b_base; /* Scratchpad address of the second operand; 0..1048575 bytes */
+	int32_t b_s0; /* Its step in dimension 0; 0..1048575 bytes */
+	int32_t b_s1; /* Its step in dimension 1; 0..1048575 bytes */
+	int32_t b_s2; /* Its step in dimension 2; 0..1048575 bytes */
+	int32_t b_s3; /* Its step in dimension 3; 0..1048575 bytes */
+	int32_t b_type; /* Type of its elements; 0..6 */
+	int32_t b_zp; /* Subtracted from its elements; -65536..65535 */
+	int32_t c_base; /* Scratchpad address of the third operand; 0..1048575 bytes */
+	int32_t c_s0; /* Its step in dimension 0; 0..1048575 bytes */
+	int32_t c_s1; /* Its step in dimension 1; 0..1048575 bytes */
+	int32_t c_s2; /* Its step in dimension 2; 0..1048575 bytes */
+	int32_t c_s3; /* Its step in dimension 3; 0..1048575 bytes */
+	int32_t c_type; /* Type of its elements; 0..6 */
+	int32_t out_base; /* Scratchpad address of the output; 0..1048575 bytes */
+	int32_t out_s0; /* Its step in dimension 0; 0..1048575 bytes */
+	int32_t out_s1; /* Its step in dimension 1; 0..1048575 bytes */
+	int32_t out_s2; /* Its step in dimension 2; 0..1048575 bytes */
+	int32_t out_s3; /* Its step in dimension 3; 0..1048575 bytes */
+	int32_t out_type; /* Type of its elements; 0..6 */
+	int32_t out_zp; /* Added to the result; -65536..65535 */
+	int32_t b_value; /* Second operand where b_imm is 1; -2147483648..2147483647 */
+	int32_t c_value; /* Third operand where c_imm is 1; -2147483648..2147483647 */
+	int32_t lo; /* Lower clamp; -2147483648..2147483647 */
+	int32_t hi; /* Upper clamp; -2147483648..2147483647 */
+	int32_t idx_step; /* Step of an index; 0..1048575 bytes */
+	int32_t idx_last; /* Largest index; 0..1048575 */
+	int32_t func; /* Operation, see above; 0..28 */
+	int32_t b_imm; /* The second operand is b_value; 0..1 */
+	int32_t c_imm; /* The third operand is c_value; 0..1 */
+	int32_t clamp; /* Clamp the result; 0..1 */
+	int32_t round; /* Rounding of shr and rescale; 0..1 */
+	int32_t shift; /* Shift of mul; 0..63 */
+};
+
 /** A decoded command; h.op says which member of the union is meant. */
 struct weft_cmd {
 	struct weft_cmd_header h;
@@ -801,6 +1123,7 @@ struct weft_cmd {
 		struct weft_cmd_dw dw;
 		struct weft_cmd_pool pool;
 		struct weft_cmd_elt elt;
+		struct weft_cmd_alu alu;
 	};
 };
 
@@ -813,6 +1136,7 @@ struct weft_field_info {
 	uint8_t elem;            /* enum weft_elem of whose bytes the value is a multiple */
 	uint8_t modes;           /* bit m: may differ from 0 in mode m */
 	uint8_t is_feature;      /* value is the number of a bit of weft_config.features */
+	uint8_t needs;           /* 1 + the bit of weft_config.features that a value other than 0 needs; 0: none */
 	uint8_t is_address;      /* reads best in hexadecimal */
 	uint8_t fault;           /* enum weft_fault of a value outside min..max */
 	uint8_t c_bytes;         /* size of the member, 4 or 8 */
@@ -826,6 +1150,7 @@ struct weft_cmd_info {
 	const char *name;
 	uint8_t op, unit, n_words;
 	uint8_t n_fields;        /* header included */
+	uint8_t needs;           /* 1 + the bit of weft_config.features that the command needs; 0: none */
 	const struct weft_field_info *fields;
 	const uint64_t *used;    /* n_words masks of the bits that belong to a field */
 	const char *brief;
@@ -853,7 +1178,7 @@ void weft_cmd_init(struct weft_cmd *c, unsigned op);
  * Decode the command at @p w, of which @p n words may be read.
  *
  * @return WEFT_FAULT_NONE (0); the command took out->h.n_words words. Or
- *   WEFT_FAULT_BAD_OP      no such opcode
+ *   WEFT_FAULT_BAD_OP      no such opcode (whether a configuration has it: weft_cmd_fault())
  *   WEFT_FAULT_BAD_LEN     the header's word count is not the opcode's
  *   WEFT_FAULT_STREAM_END  fewer words are left than the command has
  * and then *out is untouched. Ranges and reserved bits are not checked here.
@@ -908,6 +1233,12 @@ int weft_cmd_check_reserved(const uint64_t *w, size_t *word, uint64_t *bits);
  * @return an enum weft_fault, WEFT_FAULT_NONE if it is taken.
  */
 unsigned weft_cmd_fault(const uint64_t *w, size_t n_left, const struct weft_config *cfg);
+
+/** Does a configuration lack the feature that a field's value needs? */
+int weft_field_lacks(const struct weft_field_info *f, int64_t value, const struct weft_config *cfg);
+
+/** Does it lack the command? */
+int weft_cmd_lacks(const struct weft_cmd_info *info, const struct weft_config *cfg);
 
 /**
  * One line of text: name, tag, waits, then every field that is not zero.

@@ -25,12 +25,15 @@ extern "C" {
 
 /* Version of registers and commands. */
 #define WEFT_HW_MAJOR 1
-#define WEFT_HW_MINOR 0
+#define WEFT_HW_MINOR 1
 
-/* Bits of weft_config.features: arithmetic modes. */
+/* Bits of weft_config.features: arithmetic modes, commands. */
 #define WEFT_FEATURE_INT8 0x1u
 #define WEFT_FEATURE_INT16 0x2u
 #define WEFT_FEATURE_FP8 0x4u
+#define WEFT_FEATURE_ALU 0x100u
+#define WEFT_FEATURE_RAW 0x200u
+#define WEFT_FEATURE_INT4 0x400u
 
 /** One named configuration; see include/spec/config.toml. */
 struct weft_config {
@@ -47,6 +50,10 @@ struct weft_config {
 	uint32_t has_int8;
 	uint32_t has_int16;
 	uint32_t has_fp8;
+	uint32_t has_alu;
+	uint32_t has_raw;
+	uint32_t has_int4;
+	uint32_t model_features;
 	uint32_t reg_config;
 };
 
@@ -55,6 +62,9 @@ extern const struct weft_config weft_configs[WEFT_N_CONFIGS];
 
 /** The configuration of that name, NULL if there is none. */
 const struct weft_config *weft_config_find(const char *name);
+
+/** The same with all that the functional model can do as its features; NULL if there is none. */
+const struct weft_config *weft_config_of_model(const char *name);
 
 #ifdef __cplusplus
 }

@@ -37,7 +37,7 @@ extern "C" {
 #define WEFT_REG_CONFIG_N_WINDOWS_BITS 8
 #define WEFT_REG_CONFIG_N_WINDOWS_MASK 0xff000000u
 
-/* Arithmetic modes present (ro) */
+/* Arithmetic modes present; alu: that command; raw: sums written as they are; int4: loads that widen (ro) */
 #define WEFT_REG_FEATURES 0x00c
 #define WEFT_REG_FEATURES_INT8_LSB 0
 #define WEFT_REG_FEATURES_INT8_BITS 1
@@ -48,6 +48,15 @@ extern "C" {
 #define WEFT_REG_FEATURES_FP8_LSB 2
 #define WEFT_REG_FEATURES_FP8_BITS 1
 #define WEFT_REG_FEATURES_FP8_MASK 0x00000004u
+#define WEFT_REG_FEATURES_ALU_LSB 8
+#define WEFT_REG_FEATURES_ALU_BITS 1
+#define WEFT_REG_FEATURES_ALU_MASK 0x00000100u
+#define WEFT_REG_FEATURES_RAW_LSB 9
+#define WEFT_REG_FEATURES_RAW_BITS 1
+#define WEFT_REG_FEATURES_RAW_MASK 0x00000200u
+#define WEFT_REG_FEATURES_INT4_LSB 10
+#define WEFT_REG_FEATURES_INT4_BITS 1
+#define WEFT_REG_FEATURES_INT4_MASK 0x00000400u
 
 /* start: run the stream. reset: abandon everything, clear fault, counters and queues; bus transactions under way are finished first (w1s) */
 #define WEFT_REG_CTRL 0x010
@@ -180,7 +189,7 @@ extern "C" {
 
 /* Values that hardware reports and the driver compares. */
 #define WEFT_REG_ID_VALUE 0x57454654u
-#define WEFT_REG_VERSION_VALUE 0x00010000u
+#define WEFT_REG_VERSION_VALUE 0x00010001u
 
 #define WEFT_REG_SPACE 0x400 /* bytes of addresses */
 #define WEFT_N_REGS 34

@@ -42,6 +42,8 @@ int weft_float_binary(const struct weft_call *c)
 	do {
 		double v = binary(c, weft_get_f(c->x[0], w.off[0]), weft_get_f(c->x[1], w.off[1]));
 
+		if (isnan(v))
+			v = NAN;   /* one NaN, whatever the machine makes */
 		if (y->dtype == WEFT_BOOL)
 			weft_put(y, o++, v != 0);
 		else
@@ -84,9 +86,12 @@ int weft_float_clamp(const struct weft_call *c)
 	const int64_t n = weft_tensor_elements(c->x[0]);
 
 	for (int64_t i = 0; i < n; i++) {
-		double v = weft_float_max(weft_get_f(c->x[0], i), a->fmin, a->nan);
+		double v = weft_get_f(c->x[0], i);
 
-		weft_put_f(c->y[0], i, weft_float_min(v, a->fmax, a->nan));
+		/* NaN that stays keeps its sign. */
+		if (!isnan(v) || a->nan == WEFT_NAN_IGNORE)
+			v = weft_float_min(weft_float_max(v, a->fmin, a->nan), a->fmax, a->nan);
+		weft_put_f(c->y[0], i, v);
 	}
 	return 0;
 }

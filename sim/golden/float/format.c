@@ -54,6 +54,8 @@ struct weft_real weft_real_decode(const struct weft_float_format *f, uint64_t bi
 	else if (f->kind == WEFT_FLOAT_FN ? code > max_code(f)
 	                                  : f->kind == WEFT_FLOAT_FNUZ && !code && r.neg)
 		r.kind = WEFT_REAL_NAN;
+	if (f->kind == WEFT_FLOAT_FNUZ && r.kind == WEFT_REAL_NAN)
+		r.neg = false;     /* its NaN has no sign */
 	if (e)
 		r.sig |= hidden;
 	r.exp = (e ? e : 1) - f->bias - f->m_bits;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Maximum and minimum with NaN modes: TOSA 1.0 section 4.5.1. */
+/*
+ * Maximum and minimum with NaN modes: TOSA 1.0 section 4.5.1. Of two zeros, -0 is
+ * the smaller (IEEE 754-2019, maximum); TOSA leaves the order of operands to decide.
+ */
 #include <math.h>
 
 #include "ops.h"
@@ -15,12 +18,16 @@ double weft_float_max(double a, double b, weft_nan_mode nan)
 {
 	if (isnan(a) || isnan(b))
 		return of_nan(a, b, nan);
-	return a >= b ? a : b;
+	if (a == b)
+		return signbit(a) ? b : a;
+	return a > b ? a : b;
 }
 
 double weft_float_min(double a, double b, weft_nan_mode nan)
 {
 	if (isnan(a) || isnan(b))
 		return of_nan(a, b, nan);
+	if (a == b)
+		return signbit(a) ? a : b;
 	return a < b ? a : b;
 }

@@ -6,10 +6,14 @@
  *   acc   AVG_POOL2D: fp16 or fp32 for fp16, fp32 for bf16 and fp32, fp16 for float8
  *
  * Average: the sum of the window's elements inside the image, rounded once to
- * acc, divided by their count in acc, then converted to the type (for float8
- * without saturation, as CAST). TOSA's text turns the count into the element
- * type first, which cannot hold 17 in E4M3; here it stays exact.
+ * acc, divided by their count in acc, then converted to the type. TOSA's text
+ * turns the count into the element type first, which cannot hold 17 in E4M3; here
+ * it stays exact. Of float8 the exact sum is divided and the quotient rounded once
+ * to acc, then to the type as CAST does, without saturation: hardware scales
+ * before it rounds.
  */
+#include <math.h>
+
 #include "element.h"
 #include "ops.h"
 
@@ -43,7 +47,11 @@ static double average(const struct weft_call *c, const int64_t *o)
 	for (int64_t py = w.y0; py < w.y1; py++)
 		for (int64_t px = w.x0; px < w.x1; px++)
 			sum += element(c, o, py, px);
-	return weft_round_f(acc, weft_round_f(acc, sum) / (double)count);
+	/* A sum of float8 has at most 49 bits, so that dividing it in fp64 first changes no rounding. */
+	if (weft_dtype_bytes(c->x[0]->dtype) > 1)
+		sum = weft_round_f(acc, sum);
+	sum = weft_round_f(acc, sum / (double)count);
+	return isnan(sum) ? NAN : sum;
 }
 
 static double maximum(const struct weft_call *c, const int64_t *o)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sums of products; see sum.h. */
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "element.h"
@@ -55,5 +56,7 @@ void weft_sum_store(const struct weft_sum *s, const weft_tensor *y, int64_t i_y,
 {
 	double v = weft_round_f(y->dtype, weft_sum_end(s));
 
-	weft_put_f(y, i_y, bias ? v + weft_get_f(bias, i_bias) : v);
+	if (bias)
+		v += weft_get_f(bias, i_bias);
+	weft_put_f(y, i_y, isnan(v) ? NAN : v);
 }

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * alu: an integer operation on each element.
+ *
+ * Source: include/spec/cmd.toml, cmd.alu; the operations are TOSA 1.0's.
+ */
+#include <errno.h>
+
+#include "state.h"
+
+/* Values of the field func, in the order of the spec. */
+enum func {
+	MOVE, ADD, SUB, RSUB, MUL, MAX, MIN, ABS, AND, OR, XOR, SHL, SHR, EQ, GT, GE, SELECT, CLZ,
+	RESCALE, LOOKUP, INTERP, SCATTER, SUM, RMAX, RMIN, RAND, ROR, DOT, ARGMAX,
+};
+
+enum type { T_INT8, T_INT16, T_INT32, T_INT48, T_UINT8, T_UINT16, T_UINT32 };
+
+/* Place in the four dimensions. */
+struct place { uint32_t i[4]; };
+
+struct operand {
+	uint32_t base, step[4];
+	enum type type;
+};
+
+static uint32_t type_bytes(enum type t)
+{
+	static const uint8_t bytes[] = { 1, 2, 4, 8, 1, 2, 4 };
+
+	return bytes[t];
+}
+
+static int64_t wrap48(uint64_t v)
+{
+	return (int64_t)(v << 16) >> 16;
+}
+
+static uint32_t address(const struct operand *o, const struct place *p)
+{
+	uint32_t at = o->base;
+
+	for (int k = 0; k < 4; k++)
+		at += p->i[k] * o->step[k];
+	return at & SP_ADDR_MASK;
+}
+
+static int64_t widen(enum type t, uint64_t v)
+{
+	switch (t) {
+	case T_INT8:
+		return (int8_t)v;
+	case T_INT16:
+		return (int16_t)v;
+	case T_INT32:
+		return (int32_t)v;
+	case T_INT48:
+		return wrap48(v);
+	default:
+		return (int64_t)v;
+	}
+}
+
+static int get(struct weft_model *m, enum type t, uint32_t at, int64_t *v)
+{
+	uint8_t raw[8];
+	uint32_t n = t == T_INT48 ? 6 : type_bytes(t);
+	uint64_t bits = 0;
+	int ret = model_read(m, at, raw, n);
+
+	for (uint32_t i = n; !ret && i-- > 0; )
+		bits = bits << 8 | raw[i];
+	*v = widen(t, bits);
+	return ret;
+}
+
+static int put(struct weft_model *m, enum type t, uint32_t at, int64_t v)
+{
+	uint8_t raw[8];
+
+	for (uint32_t i = 0; i < 8; i++)
+		raw[i] = (uint8_t)((uint64_t)v >> (8 * i));
+	return model_write(m, at, raw, type_bytes(t));
+}
+
+struct alu {
+	struct weft_model *m;
+	const struct weft_cmd_alu *c;
+	struct operand a, b, x, out;          /* x is the third operand */
+};
+
+/* Operands that a function names. */
+static bool uses_b(enum func f)
+{
+	return (f >= ADD && f <= MIN) || (f >= AND && f <= GE) || f == SELECT || f == RESCALE || f == SCATTER || f == DOT;
+}
+
+static bool uses_c(enum func f)
+{
+	return f == SELECT || f == RESCALE;
+}
+
+static int get_a(const struct alu *u, const struct place *p, int64_t *v)
+{
+	int ret = get(u->m, u->a.type, address(&u->a, p), v);
+
+	*v = wrap48((uint64_t)(*v - u->c->a_zp));
+	return ret;
+}
+
+static int get_b(const struct alu *u, const struct place *p, int64_t *v)
+{
+	int ret = 0;
+
+	*v = u->c->b_value;
+	if (!u->c->b_imm) {
+		ret = get(u->m, u->b.type, address(&u->b, p), v);
+		*v = wrap48((uint64_t)(*v - u->c->b_zp));
+	}
+	return ret;
+}
+
+static int get_c(const struct alu *u, const struct place *p, int64_t *v)
+{
+	*v = u->c->c_value;
+	return u->c->c_imm ? 0 : get(u->m, u->x.type, address(&u->x, p), v);
+}
+
+/* lookup, interp: the element of b at an index. */
+static int get_indexed(const struct alu *u, const struct place *p, int64_t index, int64_t *v)
+{
+	uint32_t at = address(&u->b, p) + (uint32_t)index * (uint32_t)u->c->idx_step;
+	int ret = get(u->m, u->b.type, at & SP_ADDR_MASK, v);
+
+	*v = wrap48((uint64_t)(*v - u->c->b_zp));
+	return ret;
+}
+
+static int64_t clip_index(const struct alu *u, int64_t i)
+{
+	return i < 0 ? 0 : i > u->c->idx_last ? u->c->idx_last : i;
+}
+
+static int interpolate(const struct alu *u, const struct place *p, int64_t a, int64_t *v)
+{
+	uint32_t j = (uint32_t)a & 0xffff;
+	int64_t i = clip_index(u, j >> 7), t0 = 0, t1 = 0;
+	int ret = get_indexed(u, p, i, &t0);
+
+	if (!ret)
+		ret = get_indexed(u, p, i + 1, &t1);
+	*v = t0 * 128 + (t1 - t0) * (int64_t)(j & 127);
+	return ret;
+}
+
+static int64_t multiply(int64_t a, int64_t b, unsigned shift)
+{
+	/* Two int32: below 2^63 also with the rounding. */
+	int64_t p = (int64_t)(int32_t)a * (int32_t)b;
+
+	return shift ? (int64_t)((uint64_t)p + (UINT64_C(1) << (shift - 1))) >> shift : p;
+}
+
+static int64_t shift_right(int64_t a, unsigned n, bool round)
+{
+	int64_t v = a >> n;
+
+	return round && n ? v + (a >> (n - 1) & 1) : v;
+}
+
+static int64_t zeros(uint32_t v)
+{
+	int64_t n = 32;
+
+	for (; v; v >>= 1)
+		n--;
+	return n;
+}
+
+static int64_t rescale(const struct alu *u, int64_t a, int64_t b, int64_t c)
+{
+	bool wide = u->a.type == T_INT48;
+
+	return post_rescale(wide ? a : (int32_t)a, wide ? (int16_t)b : (int32_t)b, (unsigned)c & 63, u->c->round);
+}
+
+static int64_t combine(const struct alu *u, int64_t a, int64_t b, int64_t c)
+{
+	switch ((enum func)u->c->func) {
+	case ADD:
+		return a + b;
+	case SUB:
+		return a - b;
+	case RSUB:
+		return b - a;
+	case MUL:
+		return multiply(a, b, (unsigned)u->c->shift);
+	case MAX:
+		return a > b ? a : b;
+	case MIN:
+		return a < b ? a : b;
+	case ABS:
+		return a < 0 ? -a : a;
+	case AND:
+		return a & b;
+	case OR:
+		return a | b;
+	case XOR:
+		return a ^ b;
+	case SHL:
+		return (int64_t)((uint64_t)a << (b & 63));
+	case SHR:
+		return shift_right(a, (unsigned)b & 63, u->c->round);
+	case EQ:
+		return a == b;
+	case GT:
+		return a > b;
+	case GE:
+		return a >= b;
+	case SELECT:
+		return c ? a : b;
+	case CLZ:
+		return zeros((uint32_t)a);
+	case RESCALE:
+		return rescale(u, a, b, c);
+	default:
+		return a;
+	}
+}
+
+static int64_t finish(const struct alu *u, int64_t v)
+{
+	const struct weft_cmd_alu *c = u->c;
+
+	v = wrap48((uint64_t)wrap48((uint64_t)v) + (uint64_t)(int64_t)c->out_zp);
+	if (c->clamp) {
+		v = v < c->lo ? c->lo : v;
+		v = v > c->hi ? c->hi : v;
+	}
+	return v;
+}
+
+static int element(const struct alu *u, const struct place *p)
+{
+	enum func f = (enum func)u->c->func;
+	uint32_t at = address(&u->out, p);
+	int64_t a, b = 0, c = 0, v;
+	int ret = get_a(u, p, &a);
+
+	if (!ret && uses_b(f))
+		ret = get_b(u, p, &b);
+	if (!ret && uses_c(f))
+		ret = get_c(u, p, &c);
+	if (ret)
+		return ret;
+	v = combine(u, a, b, c);
+	if (f == LOOKUP)
+		ret = get_indexed(u, p, clip_index(u, a), &v);
+	else if (f == INTERP)
+		ret = interpolate(u, p, a, &v);
+	if (f == SCATTER)
+		at += (uint32_t)clip_index(u, b) * (uint32_t)u->c->idx_step;
+	return ret ? ret : put(u->m, u->out.type, at & SP_ADDR_MASK, finish(u, v));
+}
+
+/* What a reduction knows so far. */
+static int64_t fold(enum func f, int64_t acc, int64_t v)
+{
+	switch (f) {
+	case RMAX:
+	case ARGMAX:
+		return v > acc ? v : acc;
+	case RMIN:
+		return v < acc ? v : acc;
+	case RAND:
+		return acc & v;
+	case ROR:
+		return acc | v;
+	default:
+		return wrap48((uint64_t)acc + (uint64_t)v);
+	}
+}
+
+/* One element of out from all along dimension 1. */
+static int reduce(const struct alu *u, struct place p)
+{
+	enum func f = (enum func)u->c->func;
+	int64_t acc = 0, best = 0, a, b = 0;
+	uint32_t at;
+
+	for (p.i[1] = 0; p.i[1] < (uint32_t)u->c->n1; p.i[1]++) {
+		int ret = get_a(u, &p, &a);
+
+		if (!ret && f == DOT) {
+			ret = get_b(u, &p, &b);
+			a = (int64_t)(int32_t)a * (int32_t)b;
+		}
+		if (ret)
+			return ret;
+		if (p.i[1] && a > acc)
+			best = p.i[1];
+		acc = p.i[1] ? fold(f, acc, a) : wrap48((uint64_t)a);
+	}
+	p.i[1] = 0;
+	at = address(&u->out, &p);
+	return put(u->m, u->out.type, at, finish(u, f == ARGMAX ? best : acc));
+}
+
+#define OPERAND(name) \
+	(struct operand){ (uint32_t)c->name##_base, { (uint32_t)c->name##_s0, (uint32_t)c->name##_s1, \
+			  (uint32_t)c->name##_s2, (uint32_t)c->name##_s3 }, (enum type)c->name##_type }
+
+int model_alu(struct weft_model *m, const struct weft_cmd *cmd)
+{
+	const struct weft_cmd_alu *c = &cmd->alu;
+	struct alu u = { m, c, OPERAND(a), OPERAND(b), OPERAND(c), OPERAND(out) };
+	bool reduces = c->func >= SUM;
+	struct place p;
+	int ret = 0;
+
+	for (p.i[3] = 0; !ret && p.i[3] < (uint32_t)c->n3; p.i[3]++)
+	for (p.i[2] = 0; !ret && p.i[2] < (uint32_t)c->n2; p.i[2]++)
+	for (p.i[1] = 0; !ret && p.i[1] < (reduces ? 1 : (uint32_t)c->n1); p.i[1]++)
+	for (p.i[0] = 0; !ret && p.i[0] < (uint32_t)c->n0; p.i[0]++)
+		ret = reduces ? reduce(&u, p) : element(&u, &p);
+	return ret;
+}

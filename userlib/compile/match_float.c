@@ -1,0 +1,443 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * float8 and fp16: convolutions of float8 with what follows them in fp16, pooling,
+ * ADD, CLAMP and CAST.
+ *
+ * Whatever reads a float8 tensor turns it into fp16 first, exactly, so that a CAST
+ * in front of an operation costs nothing; the CAST of its result to float8 is part
+ * of the write.
+ *
+ * Source: TOSA 1.0, float rows; include/spec/cmd.toml, mode 2.
+ */
+#include <errno.h>
+#include <math.h>
+
+#include <weft/convert.h>
+
+#include "match.h"
+
+#define NO(...) do { int e_ = cc_reason(cc, i, __VA_ARGS__); return e_; } while (0)
+
+/* Elements are multiples of 2^-17, sums of 2^-28: up to here a scaled sum is exact. */
+#define MAX_LOG2_COUNT 11
+
+#define FP16_INF  0x7c00
+#define FP16_NINF (-0x400)     /* fc00 as the fields hold it */
+
+int float_format(weft_dtype t)
+{
+	switch (t) {
+	case WEFT_FP8E4M3: return 0;
+	case WEFT_FP8E5M2: return 1;
+	case WEFT_FP8E4M3FNUZ: return 2;
+	case WEFT_FP8E5M2FNUZ: return 3;
+	case WEFT_FP16: return 4;
+	default: return -1;
+	}
+}
+
+static bool is_float8(weft_dtype t)
+{
+	return float_format(t) >= 0 && t != WEFT_FP16;
+}
+
+static bool is_cast(const struct weft_gop *o)
+{
+	return o->op == WEFT_OP_CAST || o->op == WEFT_OP_ONNX_CAST;
+}
+
+static int fp16_bits(double v)
+{
+	return (int16_t)weft_float_encode(WEFT_FP16, v, false);
+}
+
+/* What happens to a node's fp16 result before it is written. */
+struct tail {
+	int last;
+	int lo, hi;
+	bool saturate;
+};
+
+/* A CLAMP that reads t alone, and whose NaN the hardware's clamp has too. */
+static int clamp_behind(const struct cc *cc, int t)
+{
+	int i = only_reader(cc, t, WEFT_OP_CLAMP);
+
+	if (i < 0)
+		return -1;
+	const struct weft_attr_clamp *a = &cc->g->ops[i].attr.clamp;
+	return a->nan != WEFT_NAN_IGNORE && a->fmin <= a->fmax ? i : -1;
+}
+
+static int cast_behind(const struct cc *cc, int t)
+{
+	int i = only_reader(cc, t, WEFT_OP_CAST);
+
+	if (i < 0)
+		i = only_reader(cc, t, WEFT_OP_ONNX_CAST);
+	return i >= 0 && is_float8(type_of(cc, cc->g->ops[i].out[0])) ? i : -1;
+}
+
+static void take_cast_behind(const struct cc *cc, struct tail *t)
+{
+	const struct weft_gop *ops = cc->g->ops;
+	int next = type_of(cc, ops[t->last].out[0]) == WEFT_FP16 ? cast_behind(cc, ops[t->last].out[0]) : -1;
+
+	if (next < 0)
+		return;
+	t->saturate = ops[next].op == WEFT_OP_ONNX_CAST && ops[next].attr.onnx.saturate;
+	t->last = next;
+}
+
+static void set_limits(struct tail *t, const struct weft_attr_clamp *a)
+{
+	t->lo = fp16_bits(a->fmin);
+	t->hi = fp16_bits(a->fmax);
+}
+
+/* What operator i computes, and behind an fp16 result the CLAMP and the CAST. */
+static struct tail tail_of(const struct cc *cc, int i)
+{
+	struct tail t = { i, FP16_NINF, FP16_INF, false };
+	int next = type_of(cc, cc->g->ops[i].out[0]) == WEFT_FP16 ? clamp_behind(cc, cc->g->ops[i].out[0]) : -1;
+
+	if (next >= 0) {
+		set_limits(&t, &cc->g->ops[next].attr.clamp);
+		t.last = next;
+	}
+	take_cast_behind(cc, &t);
+	return t;
+}
+
+static void set_format(const struct cc *cc, struct node *nd)
+{
+	nd->x_fmt = float_format(type_of(cc, nd->x_t));
+	nd->b_fmt = nd->add ? float_format(type_of(cc, nd->r_t)) : 0;
+	nd->out_fmt = float_format(type_of(cc, nd->y_tensor));
+}
+
+static struct node *new_float(struct cc *cc, enum node_kind kind, int i, const struct tail *t)
+{
+	struct node *nd = new_node(cc, kind, i, t->last);
+
+	if (!nd)
+		return NULL;
+	for (int k = i; k != t->last; ) {
+		k = cc->uses[cc->ten[cc->g->ops[k].out[0]].first_use];
+		claim(cc, k, nd);
+	}
+	nd->mode = 2;
+	nd->y_min = t->lo;
+	nd->y_max = t->hi;
+	nd->s_min = FP16_NINF;
+	nd->s_max = FP16_INF;
+	nd->saturate = t->saturate;
+	return nd;
+}
+
+/* The float8 tensor of which t is the CAST to fp16, else t. */
+static int before_cast(const struct cc *cc, int t)
+{
+	int i = cc->g->tensors[t].producer;
+
+	if (type_of(cc, t) != WEFT_FP16 || i < 0 || !is_cast(&cc->g->ops[i]))
+		return t;
+	int x = cc->g->ops[i].in[0];
+	return is_float8(type_of(cc, x)) && npu_type(cc, type_of(cc, x)) ? x : t;
+}
+
+/* The CAST in front of operator `reader`, if that is its only use. */
+static void claim_before(struct cc *cc, int t, int reader, const struct node *nd)
+{
+	if (before_cast(cc, t) != t && read_only_by(cc, t, reader))
+		claim(cc, cc->g->tensors[t].producer, nd);
+}
+
+/* ---- convolutions */
+
+static bool all_finite(const weft_tensor *w)
+{
+	const uint8_t *p = w->data;
+	int64_t n = weft_tensor_elements(w);
+
+	for (int64_t k = 0; k < n; k++)
+		if (!isfinite(weft_float_decode(w->dtype, p[k])))
+			return false;
+	return true;
+}
+
+/* A code of an FNUZ encoding that is not half of the value it has without FNUZ. */
+static bool is_odd_one(weft_dtype t, uint8_t code)
+{
+	return code == 0x80 || (code & 0x7f) >= (t == WEFT_FP8E4M3FNUZ ? 0x7f : 0x7c);
+}
+
+static bool as_ocp(const weft_tensor *w)
+{
+	const uint8_t *p = w->data;
+	int64_t n = weft_tensor_elements(w);
+
+	for (int64_t k = 0; k < n; k++)
+		if (is_odd_one(w->dtype, p[k]))
+			return false;
+	return true;
+}
+
+/*
+ * Taps that are no products exist only without FNUZ, where code 80 says so. A FNUZ
+ * code is half of what it is there.
+ */
+static const char *weight_format(struct node *nd, const weft_tensor *w)
+{
+	bool gaps = nd->kind == NODE_DWCONV || (nd->kind == NODE_DW && (nd->kh < 3 || nd->kw < 3));
+
+	nd->w_fmt = float_format(w->dtype);
+	if (!gaps || nd->w_fmt < 2)
+		return NULL;
+	if (nd->log2_scale == -32 || !as_ocp(w))
+		return "weights that only the FNUZ encoding has, in a kernel that does not fill the engine";
+	nd->w_fmt -= 2;
+	nd->log2_scale--;
+	return NULL;
+}
+
+int match_float_conv(struct cc *cc, int i)
+{
+	const struct weft_gop *o = &cc->g->ops[i];
+	const weft_tensor *x = &cc->g->tensors[o->in[0]].t, *w = &cc->g->tensors[o->in[1]].t;
+	const weft_tensor *b = &cc->g->tensors[o->in[2]].t;
+	const struct weft_attr_conv *a = &o->attr.conv;
+	int pads[4] = { a->pad[0], a->pad[1], a->pad[2], a->pad[3] };
+
+	if (!is_float8(x->dtype) || !npu_type(cc, x->dtype) || !is_float8(w->dtype))
+		NO("%s by %s: not a mode of the array in %s", weft_dtype_name(x->dtype), weft_dtype_name(w->dtype), cc->cfg->name);
+	if (!w->data || !b->data)
+		NO("weights or bias are not constant");
+	struct node nd = { 0 };
+	conv_shape(&nd, o, w, pads);
+	nd.log2_scale = a->log2_scale;
+	const char *why = conv_limit(&nd);
+	if (!why)
+		why = weight_format(&nd, w);
+	if (why)
+		NO("%s", why);
+
+	struct tail t = tail_of(cc, i);
+	struct node *to = new_float(cc, nd.kind, i, &t);
+	if (!to)
+		return -ENOMEM;
+	to->w_finite = all_finite(w);
+	/* A PAD's zeros make products, which padding does not. */
+	set_input(cc, to, o->in[0], 0, to->w_finite ? pads : NULL);
+	conv_shape(to, o, w, pads);
+	to->w = o->in[1];
+	to->bias = o->in[2];
+	to->w_fmt = nd.w_fmt;
+	to->log2_scale = nd.log2_scale;
+	set_format(cc, to);
+	return 1;
+}
+
+/* ---- pooling */
+
+/* log2 of a power of two, else -1 */
+static int log2_of(int64_t n)
+{
+	int k = 0;
+
+	while (((int64_t)1 << k) < n)
+		k++;
+	return (int64_t)1 << k == n ? k : -1;
+}
+
+/* A sum of products with ones, scaled by 1/count. */
+static int match_average(struct cc *cc, int i)
+{
+	const struct weft_gop *o = &cc->g->ops[i];
+	const struct weft_attr_pool *a = &o->attr.pool;
+	int k = log2_of((int64_t)a->kernel[0] * a->kernel[1]);
+	struct node nd = { .kh = a->kernel[0], .kw = a->kernel[1], .sy = a->stride[0], .sx = a->stride[1], .dy = 1, .dx = 1, .m = 1 };
+	const char *why = conv_limit(&nd);
+
+	if (!is_float8(type_of(cc, o->in[0])))
+		NO("averages of %s", weft_dtype_name(type_of(cc, o->in[0])));
+	if (k < 0 || k > MAX_LOG2_COUNT || a->pad[0] || a->pad[1] || a->pad[2] || a->pad[3])
+		NO("the number of elements in a window is not a power of two up to %d", 1 << MAX_LOG2_COUNT);
+	if (why)
+		NO("%s", why);
+	struct tail t = { i, FP16_NINF, FP16_INF, false };
+	struct node *to = new_float(cc, conv_is_dw(&nd) ? NODE_DW : NODE_DWCONV, i, &t);
+	if (!to)
+		return -ENOMEM;
+	set_input(cc, to, o->in[0], 0, NULL);
+	to->kh = nd.kh;
+	to->kw = nd.kw;
+	to->sy = nd.sy;
+	to->sx = nd.sx;
+	to->w = WEIGHTS_ONE;
+	to->w_finite = true;
+	to->w_fmt = 0;
+	to->log2_scale = -k;
+	to->average = true;
+	set_format(cc, to);
+	return 1;
+}
+
+int match_float_pool(struct cc *cc, int i)
+{
+	const struct weft_gop *o = &cc->g->ops[i];
+	const struct weft_attr_pool *a = &o->attr.pool;
+	weft_dtype type = type_of(cc, o->in[0]);
+
+	if (!npu_type(cc, type))
+		NO("%s: not a mode of the engine in %s", weft_dtype_name(type), cc->cfg->name);
+	if (o->op == WEFT_OP_AVG_POOL2D)
+		return match_average(cc, i);
+	if (a->nan == WEFT_NAN_IGNORE)
+		NO("NaN is ignored");
+	if (a->kernel[0] > 65535 || a->kernel[1] > 65535)
+		NO("kernel above 65535");
+	struct tail t = tail_of(cc, i);
+	struct node *nd = new_float(cc, NODE_POOL, i, &t);
+	if (!nd)
+		return -ENOMEM;
+	set_input(cc, nd, before_cast(cc, o->in[0]), 0, NULL);
+	claim_before(cc, o->in[0], i, nd);
+	nd->kh = a->kernel[0];
+	nd->kw = a->kernel[1];
+	nd->sy = a->stride[0];
+	nd->sx = a->stride[1];
+	nd->pt = a->pad[0];
+	nd->pl = a->pad[2];
+	set_format(cc, nd);
+	return 1;
+}
+
+/* ---- addition */
+
+/* Node of a convolution whose fp16 result only operator `add` reads, or -1. */
+static int conv_before(const struct cc *cc, int t, int add)
+{
+	int i = cc->g->tensors[t].producer;
+
+	if (cc->o->no_fuse || i < 0 || cc->ops[i].state != OP_NODE || !read_only_by(cc, t, add))
+		return -1;
+	const struct node *nd = &cc->nodes[cc->ops[i].node];
+	bool plain = (nd->kind == NODE_CONV || nd->kind == NODE_DWCONV) && nd->mode == 2 && !nd->add && nd->last == i;
+	return plain ? cc->ops[i].node : -1;
+}
+
+static int64_t depth(const struct cc *cc, int node)
+{
+	if (node < 0)
+		return -1;
+	const struct node *nd = &cc->nodes[node];
+	return nd->kind == NODE_CONV ? (int64_t)nd->kh * nd->kw * nd->x.dim[3] : 1;
+}
+
+/* The node of an addition whose first operand is a, behind the convolution that makes a if there is one. */
+static struct node *add_node(struct cc *cc, int i, int conv, int a, const struct tail *t)
+{
+	struct tail none = { t->last, FP16_NINF, FP16_INF, t->saturate };
+
+	if (conv < 0) {
+		struct node *nd = new_float(cc, NODE_ELT, i, &none);
+		if (!nd)
+			return NULL;
+		set_input(cc, nd, before_cast(cc, a), 0, NULL);
+		claim_before(cc, a, i, nd);
+		return nd;
+	}
+	struct node *nd = &cc->nodes[conv];
+	set_output(cc, nd, t->last);
+	nd->saturate = t->saturate;
+	claim(cc, i, nd);
+	for (int k = i; k != t->last; ) {
+		k = cc->uses[cc->ten[cc->g->ops[k].out[0]].first_use];
+		claim(cc, k, nd);
+	}
+	return nd;
+}
+
+int match_float_add(struct cc *cc, int i)
+{
+	const struct weft_gop *o = &cc->g->ops[i];
+	int a = o->in[0], b = o->in[1];
+
+	if (type_of(cc, a) != WEFT_FP16 || !npu_type(cc, WEFT_FP16) || cc->ten[a].v.root < 0 || cc->ten[b].v.root < 0)
+		NO("%s", weft_dtype_name(type_of(cc, a)));
+	for (int k = 0; k < 4; k++)
+		if (cc->ten[a].v.dim[k] != cc->ten[b].v.dim[k])
+			NO("broadcast");
+	/* The longer sum hides the addition better. */
+	int ca = conv_before(cc, a, i), cb = conv_before(cc, b, i);
+	if (a == b)
+		ca = cb = -1;
+	if (depth(cc, cb) > depth(cc, ca)) {
+		int swap = a;
+		a = b;
+		b = swap;
+		ca = cb;
+	}
+	struct tail t = tail_of(cc, i);
+	struct node *nd = add_node(cc, i, ca, a, &t);
+	if (!nd)
+		return -ENOMEM;
+	nd->add = true;
+	nd->s_min = t.lo;
+	nd->s_max = t.hi;
+	set_second(cc, nd, before_cast(cc, b));
+	claim_before(cc, b, i, nd);
+	set_format(cc, nd);
+	return 1;
+}
+
+/* ---- CLAMP and CAST on their own */
+
+static bool on_npu(const struct cc *cc, int i)
+{
+	return i >= 0 && (cc->ops[i].state == OP_NODE || cc->ops[i].state == OP_ALIAS);
+}
+
+/* Something that the device does makes x or reads y. */
+static bool beside_npu(const struct cc *cc, int x, int y)
+{
+	const struct cten *c = &cc->ten[y];
+
+	if (on_npu(cc, cc->g->tensors[x].producer))
+		return true;
+	for (int k = 0; k < c->n_uses; k++)
+		if (on_npu(cc, cc->uses[c->first_use + k]))
+			return true;
+	return false;
+}
+
+int match_float_unary(struct cc *cc, int i)
+{
+	const struct weft_gop *o = &cc->g->ops[i];
+	weft_dtype from = type_of(cc, o->in[0]), to = type_of(cc, o->out[0]);
+	struct tail t = { i, FP16_NINF, FP16_INF, false };
+	int x = o->in[0];
+
+	if (!npu_type(cc, from) || !npu_type(cc, to) || float_format(from) < 0 || float_format(to) < 0)
+		NO("%s to %s", weft_dtype_name(from), weft_dtype_name(to));
+	if (o->op == WEFT_OP_CLAMP) {
+		if (o->attr.clamp.nan == WEFT_NAN_IGNORE || !(o->attr.clamp.fmin <= o->attr.clamp.fmax))
+			NO("NaN is ignored, or is a limit");
+		set_limits(&t, &o->attr.clamp);
+		take_cast_behind(cc, &t);
+		x = before_cast(cc, x);
+	} else {
+		t.saturate = o->op == WEFT_OP_ONNX_CAST && o->attr.onnx.saturate && is_float8(to);
+	}
+	if (!beside_npu(cc, x, cc->g->ops[t.last].out[0]))
+		NO("nothing beside it runs on the device");
+	struct node *nd = new_float(cc, NODE_ELT, i, &t);
+	if (!nd)
+		return -ENOMEM;
+	set_input(cc, nd, x, 0, NULL);
+	if (x != o->in[0])
+		claim_before(cc, o->in[0], i, nd);
+	set_format(cc, nd);
+	return 1;
+}

@@ -132,7 +132,8 @@ typedef enum weft_opcode {
 	 * ONNX's arithmetic where TOSA has no operator with the same result;
 	 * sim/golden/onnx.h defines it. Ranks equal; operands broadcast to the result.
 	 */
-	WEFT_OP_ONNX_REQUANT,      /* in: acc int32, a_scale, b_scale, y_scale, y_zp; out: 8-bit */
+	WEFT_OP_ONNX_REQUANT,      /* in: acc int32, a_scale, b_scale, y_scale, y_zp; or also a count
+	                            * to divide by, int32 1..65535; out: 8-bit */
 	WEFT_OP_ONNX_QUANTIZE,     /* in: x, scale, or x, scale, zp  attr: onnx (saturate, type: of the quotient) */
 	WEFT_OP_ONNX_DEQUANTIZE,   /* in: x, scale, or x, scale, zp  */
 	WEFT_OP_ONNX_CAST,         /* in: x                      attr: onnx (saturate) */

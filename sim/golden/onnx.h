@@ -4,7 +4,7 @@
  *
  * REQUANT (QLinearConv, QLinearMatMul):
  *   y = clip(round(acc * a_scale * b_scale / y_scale) + y_zp)
- * where the argument of round is the real number, and round goes to the nearest
+ * (averages: divided by a count, too) where the argument of round is the real number, and round goes to the nearest
  * integer, ties to even. ONNX's pages define no intermediate precision; ONNX
  * Runtime computes rint(float32(acc) * float32(a_scale * b_scale / y_scale)),
  * which differs where the real number lies within 2^-24 of its magnitude of a tie.
@@ -29,7 +29,7 @@
 extern "C" {
 #endif
 
-/* The real number num / den * 2^exp, num below 2^48, den below 2^24 and above 0. */
+/* The real number num / den * 2^exp, num below 2^48; den above 0, below 2^24, or 2^40 after a division by a count. */
 struct weft_onnx_ratio {
 	uint64_t num, den;
 	int32_t exp;

@@ -7,7 +7,7 @@
 #include "onnx.h"
 #include "ops.h"
 
-#define MAX_OPERANDS 5
+#define MAX_OPERANDS 6
 
 /* Offsets into operands that broadcast to the result. */
 struct spread {
@@ -110,6 +110,10 @@ int weft_golden_onnx_requant(const struct weft_call *c)
 	struct spread s;
 	int err;
 
+	if (c->n_x != 5 && c->n_x != 6)
+		return weft_call_fail(c, -EINVAL, "%d inputs, must be 5 or 6", c->n_x);
+	if (c->n_x == 6 && c->x[5]->dtype != WEFT_INT32)
+		return weft_call_fail(c, -EINVAL, "the count is %s", weft_dtype_name(c->x[5]->dtype));
 	if (c->x[0]->dtype != WEFT_INT32 || !scale_type(c->x[1]->dtype) || !scale_type(c->x[2]->dtype) ||
 	    !scale_type(c->x[3]->dtype) || (y->dtype != WEFT_INT8 && y->dtype != WEFT_UINT8) || c->x[4]->dtype != y->dtype)
 		return weft_call_fail(c, -EINVAL, "types are not int32, three float scales, zero point and result of 8 bits");
@@ -120,6 +124,10 @@ int weft_golden_onnx_requant(const struct weft_call *c)
 
 		if (!weft_onnx_ratio(a, b, d, &r))
 			return weft_call_fail(c, -EINVAL, "scales %g, %g, %g must be finite and above 0", a, b, d);
+		int64_t count = c->n_x == 6 ? weft_get(c->x[5], s.off[5]) : 1;
+		if (count < 1 || count > 65535)
+			return weft_call_fail(c, -EINVAL, "a count of %lld, must be 1 to 65535", (long long)count);
+		r.den *= (uint64_t)count;
 		weft_put(y, i, weft_clip(weft_onnx_scale(weft_get(c->x[0], s.off[0]), &r) + weft_get(c->x[4], s.off[4]),
 		                         weft_int_min(y->dtype), weft_int_max(y->dtype)));
 	}

@@ -2,8 +2,8 @@
 /*
  * The scaling of REQUANT, in integers.
  *
- * |acc| * num < 2^79. Shifts are cut off where the result is decided anyway:
- * from 2^40 upwards it exceeds 2^15, from 2^-102 downwards it is below 1/2.
+ * |acc| * num < 2^79 and den < 2^40. Shifts are cut off where the result is decided
+ * anyway: from 2^40 upwards it exceeds 2^15, from 2^-81 downwards it is below 1/2.
  */
 #include <math.h>
 
@@ -39,7 +39,7 @@ int32_t weft_onnx_scale(int64_t acc, const struct weft_onnx_ratio *r)
 {
 	wide num = (wide)(uint64_t)(acc < 0 ? -acc : acc) * r->num, den = r->den;
 
-	if (!acc || r->exp < -102)
+	if (!acc || r->exp < -80)
 		return 0;
 	if (r->exp > 40)
 		return acc < 0 ? -SATURATED : SATURATED;

@@ -87,7 +87,7 @@ static const struct {
 	[WEFT_OP_TFL_CAST] = { weft_golden_tfl_cast, 1, false },
 	[WEFT_OP_TFL_SQRT] = { weft_golden_tfl_sqrt, 1, false },
 	[WEFT_OP_TFL_DIV] = { weft_golden_tfl_div, 2, false },
-	[WEFT_OP_ONNX_REQUANT] = { weft_golden_onnx_requant, 5, false },
+	[WEFT_OP_ONNX_REQUANT] = { weft_golden_onnx_requant, -1, false },
 	[WEFT_OP_ONNX_QUANTIZE] = { weft_golden_onnx_quantize, -1, true },
 	[WEFT_OP_ONNX_DEQUANTIZE] = { weft_golden_onnx_dequantize, -1, false },
 	[WEFT_OP_ONNX_CAST] = { weft_golden_onnx_cast, 1, true },

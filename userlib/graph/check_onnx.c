@@ -39,6 +39,8 @@ static int check_requant(const struct weft_check *c)
 		err = need_type(c, "scale", operand(c, k), SCALES);
 	if (err || (err = need_type(c, "result", result(c), T(WEFT_INT8) | T(WEFT_UINT8))))
 		return err;
+	if (this_op(c)->n_in == 6 && (err = need_type(c, "count", operand(c, 5), T(WEFT_INT32))))
+		return err;
 	return need_type(c, "zero point", operand(c, 4), T(result(c)->dtype));
 }
 

@@ -43,7 +43,8 @@ static const struct { const char *name; ox_lowering *lower; } table[] = {
 }, microsoft[] = {
 	{ "DequantizeLinear", ox_dequantize }, { "DynamicQuantizeMatMul", ox_dynamic_matmul }, { "Gelu", ox_activation },
 	{ "MatMulIntegerToFloat", ox_matmul_to_float }, { "QGemm", ox_qgemm }, { "QLinearAdd", ox_qlinear_binary },
-	{ "QLinearConcat", ox_qlinear_concat }, { "QLinearLeakyRelu", ox_qlinear_unary }, { "QLinearMul", ox_qlinear_binary },
+	{ "QLinearAveragePool", ox_qlinear_average }, { "QLinearConcat", ox_qlinear_concat },
+	{ "QLinearGlobalAveragePool", ox_qlinear_average }, { "QLinearLeakyRelu", ox_qlinear_unary }, { "QLinearMul", ox_qlinear_binary },
 	{ "QLinearSigmoid", ox_qlinear_unary }, { "QuantizeLinear", ox_quantize },
 }, openvino[] = {
 	{ "FakeConvert", ox_fake_convert },
@@ -73,8 +74,8 @@ static int tables(struct ox *l)
 	const onnx_graph *g = l->f.m->graph;
 	size_t n = g->n_initializer + g->n_input + g->n_output + 1;
 
-	for (size_t i = 0; i < g->n_node; i++)
-		n += g->node[i]->n_input + g->node[i]->n_output;
+	for (size_t i = 0; i < g->n_node; i++)   /* results may have a second value, without a name, that holds integers */
+		n += g->node[i]->n_input + 2 * g->node[i]->n_output;
 	if (n > 1 << 22)
 		return ox_fail(l, -ENOTSUP, "more than 2^22 names");
 	for (l->n_hash = 16; l->n_hash < 2 * n; l->n_hash *= 2)
@@ -82,10 +83,9 @@ static int tables(struct ox *l)
 	l->cap_values = (int)n;
 	l->values = ox_alloc(l, (int64_t)n, sizeof *l->values);
 	l->hash = l->values ? ox_alloc(l, l->n_hash, sizeof *l->hash) : NULL;
-	l->fused = l->hash ? ox_alloc(l, (int64_t)g->n_node + 1, 1) : NULL;
 	for (uint32_t i = 0; l->hash && i < l->n_hash; i++)
 		l->hash[i] = -1;
-	return l->fused ? 0 : l->err;
+	return l->hash ? 0 : l->err;
 }
 
 static int opsets(struct ox *l)
@@ -261,12 +261,17 @@ static int wires(struct ox *l)
 
 /* ---- nodes ---- */
 
-static int lower(struct ox *l, int i)
+static void start(struct ox *l, int i)
 {
 	l->n = l->f.m->graph->node[i];
 	l->i_node = i;
 	l->src = -1;
 	l->made = 0;
+}
+
+int ox_lower_now(struct ox *l, int i)
+{
+	start(l, i);
 	ox_lowering *fn = lowering(l->n);
 	if (!fn)
 		return ox_fail(l, -ENOTSUP, *l->n->domain ? "is not supported (domain %.60s)" : "is not supported", l->n->domain);
@@ -277,6 +282,13 @@ static int lower(struct ox *l, int i)
 			return ox_fail(l, -ENOTSUP, "attributes by reference");
 	int err = fn(l);
 	return err < 0 ? err : 0;
+}
+
+static int lower(struct ox *l, int i)
+{
+	start(l, i);
+	int deferred = ox_defer(l);
+	return deferred ? (deferred < 0 ? deferred : 0) : ox_lower_now(l, i);
 }
 
 /* The node that gives operand k of node i and has not been put in order; -1: none. */
@@ -336,7 +348,7 @@ static int nodes(struct ox *l)
 	int err = order ? sort(l, order) : l->err;
 
 	for (int i = 0; i < n && !err; i++)
-		err = l->fused[order[i]] ? 0 : lower(l, order[i]);
+		err = lower(l, order[i]);
 	free(order);
 	return err;
 }
@@ -350,7 +362,6 @@ static int import(struct ox *l)
 		return ox_fail(l, -ENOMEM, "out of memory");
 	if ((err = tables(l)) || (err = opsets(l)) || (err = initialisers(l)) || (err = inputs(l)) || (err = wires(l)))
 		return err;
-	ox_find_qdq(l);
 	err = nodes(l);
 	l->n = NULL;
 	l->src = -1;
@@ -422,7 +433,6 @@ int weft_import_onnx(const void *data, size_t len, const char *name, const struc
 		*g = l->g;
 	free(l->values);
 	free(l->hash);
-	free(l->fused);
 	if (l->f.m)
 		settle(l->f.m, none, NULL);
 	onnx_release(&l->f);

@@ -111,6 +111,28 @@ static int ones(struct ox *l, int rank, const int64_t *dim)
 	return ox_data(l, WEFT_INT8, rank, dim, p);
 }
 
+bool ox_symmetric(struct ox *l, const struct ox_product *p)
+{
+	int32_t zp;
+
+	return p->w->t.dtype == WEFT_INT8 && const_value(l, p->w) && one_zp(l, p->w, p->w_zp, &zp) && zp == 0;
+}
+
+/* An int32 bias for sums of 48 bits. */
+static int widened_bias(struct ox *l, struct ox_value *v)
+{
+	int x = v ? ox_get(l, v, NULL) : ox_ramp(l, WEFT_INT32, 1, 0);
+
+	if (x < 0)
+		return x;
+	if (!ox_t(l, x)->data || ox_t(l, x)->dtype != WEFT_INT32 || ox_t(l, x)->rank != 1)
+		return ox_fail(l, -ENOTSUP, "a bias that is not constant int32");
+	int64_t n = weft_tensor_elements(ox_t(l, x)), *p = ox_alloc(l, n, sizeof *p);
+	for (int64_t i = 0; p && i < n; i++)
+		p[i] = ((const int32_t *)ox_t(l, x)->data)[i];
+	return ox_data(l, WEFT_INT48, 1, &n, p);
+}
+
 /* ---- convolution ---- */
 
 /* w_zp as int8 weights have it, [OC] of int32, times the sums of x under each group's windows. */
@@ -159,6 +181,11 @@ int ox_conv_product(struct ox *l, const struct ox_product *p, struct ox_conv_cal
 	}
 	ox_channels_last(p->x->t.rank, last);
 	c->bias = bias;
+	if (p->x->t.dtype == WEFT_INT16) {
+		*c = (struct ox_conv_call){ .x = ox_get(l, p->x, last), .w = ox_get(l, p->w, last), .bias = widened_bias(l, p->bias),
+		                            .group = c->group, .win = c->win };
+		return ox_narrow_48(l, ox_conv_sums(l, c));
+	}
 	if (one_zp(l, p->x, p->x_zp, &c->x_zp) && array_weights(l, p, last, p->w->t.rank, &c->w, &c->w_zp)) {
 		c->x = ox_get_int8(l, p->x, last);
 		return ox_conv_sums(l, c);
@@ -178,15 +205,17 @@ int ox_conv_product(struct ox *l, const struct ox_product *p, struct ox_conv_cal
 static int as_conv(struct ox *l, const struct ox_product *p, int w, int32_t x_zp, int32_t w_zp, const int64_t *y, int rank)
 {
 	const int64_t k = p->w->t.dim[0], n = p->w->t.dim[1];
-	int x = ox_get_int8(l, p->x, NULL);
+	const bool wide = p->x->t.dtype == WEFT_INT16;
+	int x = wide ? ox_get(l, p->x, NULL) : ox_get_int8(l, p->x, NULL);
 	struct ox_conv_call c = { .group = 1, .x_zp = x_zp, .w_zp = w_zp };
 	int64_t rows = x < 0 ? 0 : weft_tensor_elements(ox_t(l, x)) / k;
 
 	c.win = (struct ox_window){ .n = 2, .kernel = { 1, 1 }, .stride = { 1, 1 }, .dilation = { 1, 1 }, .out = { 1, 1 } };
 	c.x = ox_reshape(l, x, 4, (int64_t[]){ rows, 1, 1, k });
 	c.w = ox_reshape(l, w, 4, (int64_t[]){ n, 1, 1, k });
-	c.bias = p->bias ? ox_get(l, p->bias, NULL) : ox_ramp(l, WEFT_INT32, 1, 0);
-	return ox_reshape(l, ox_conv_sums(l, &c), rank, y);
+	c.bias = wide ? widened_bias(l, p->bias) : p->bias ? ox_get(l, p->bias, NULL) : ox_ramp(l, WEFT_INT32, 1, 0);
+	int sums = ox_conv_sums(l, &c);
+	return ox_reshape(l, wide ? ox_narrow_48(l, sums) : sums, rank, y);
 }
 
 int ox_matmul_product(struct ox *l, const struct ox_product *p, int64_t *most)
@@ -203,6 +232,13 @@ int ox_matmul_product(struct ox *l, const struct ox_product *p, int64_t *most)
 	*most = a->dim[a->rank - 1] * 255 * 255;
 	if (p->bias)
 		*most = (int64_t)1 << 31;
+	if (p->x->t.dtype == WEFT_INT16 && b->rank == 2 && a->dim[a->rank - 1] == b->dim[0]) {
+		int64_t dim[WEFT_MAX_RANK];
+
+		memcpy(dim, a->dim, sizeof dim);
+		dim[a->rank - 1] = b->dim[1];
+		return as_conv(l, p, ox_get(l, p->w, swap), 0, 0, dim, a->rank);
+	}
 	if (b->rank == 2 && a->dim[a->rank - 1] == b->dim[0] && one_zp(l, p->x, p->x_zp, &x_zp) &&
 	    array_weights(l, p, swap, 2, &w, &w_zp)) {
 		int64_t dim[WEFT_MAX_RANK];

@@ -13,6 +13,9 @@ struct ox_product {
 
 bool ox_is_8_bit(const struct ox_value *v);
 
+/* Weights without zero points, as int16 activations need them. */
+bool ox_symmetric(struct ox *l, const struct ox_product *p);
+
 /* int32 sums [N,spatial...,OC]; *most: what they cannot exceed in magnitude. c has windows and group. */
 int ox_conv_product(struct ox *l, const struct ox_product *p, struct ox_conv_call *c, int64_t *most);
 

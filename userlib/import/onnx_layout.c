@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "onnx_lower.h"
+#include "onnx_integer.h"
 
 static int done(struct ox *l, int y)
 {
@@ -312,7 +312,9 @@ static int pad_constant(struct ox *l, int x, const int64_t *before, const int64_
 		if (!t || !ox_scalar(l, ox_in(l, 2), &v))
 			return t ? ox_fail(l, -EINVAL, "constant_value is not one number") : l->err;
 	}
-	return ox_pad(l, x, before, after, v);
+	if (l->zero && v != 0 && !(ox_has(l, 2) && ox_is_8_bit(ox_in(l, 2))))
+		return ox_fail(l, -ENOTSUP, "padding by %g", v);
+	return ox_pad(l, x, before, after, l->zero ? v + *l->zero : v);
 }
 
 int ox_pad_node(struct ox *l)

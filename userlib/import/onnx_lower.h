@@ -33,9 +33,12 @@ struct ox_value {
 	struct ox_form form[OX_MAX_FORMS];
 	int n_forms;
 	int maker;                 /* node, or -1 */
-	int n_uses, user;          /* by nodes; the last of them */
+	int n_uses;                /* by nodes */
 	bool is_output;
-	int dequantize;            /* node that would give it, not lowered yet; or -1 */
+	int pending;               /* node that gives it once somebody asks; or -1: onnx_lazy.c */
+	int carrier;               /* value of 8 or 16 bits whose elements it is a function of; or -1 */
+	int depth;                 /* that function's nodes behind the DequantizeLinear dq */
+	int dq;
 };
 
 struct ox {
@@ -51,11 +54,14 @@ struct ox {
 
 	struct ox_value *values; int n_values, cap_values;
 	int *hash; uint32_t n_hash;  /* power of two; -1: free */
-	int8_t *fused;             /* per node: 1 if the QuantizeLinear behind it does its work */
 
 	/* the node at hand */
 	const onnx_node *n;        /* NULL outside nodes */
 	int i_node, src, made;
+	struct ox_value *subst[2]; /* operands 0 and 1 in their place, unless NULL */
+	struct ox_value *results;  /* where results go; NULL: to their names */
+	const double *zero;        /* Pad's 0 stands for this code; NULL: for itself */
+	struct ox_value zeros[3];  /* absent zero points: uint8, int8, int16 */
 };
 
 /* ---- onnx_names.c ---- */
@@ -78,6 +84,9 @@ bool ox_attr_is(const struct ox *l, const char *name, const char *value, bool ab
 /* Attribute in old opsets, operand k in newer ones: the count, 0 if absent. */
 int ox_list(struct ox *l, const char *name, int k, int max, int64_t *v);
 int ox_axis(struct ox *l, int64_t axis, int rank);              /* negative ones counted from the end */
+
+struct ox_value *ox_raw(struct ox *l, int k);                    /* as it is, perhaps pending; NULL: absent */
+bool ox_is_const_value(const struct ox *l, const struct ox_value *v);
 
 /* ---- onnx_value.c: forms ---- */
 int ox_get(struct ox *l, struct ox_value *v, const int8_t *perm);       /* perm NULL: as in the file */
@@ -120,7 +129,7 @@ ox_lowering ox_conv, ox_conv_transpose, ox_pool, ox_global_pool, ox_gemm, ox_mat
 	ox_fake_convert, ox_quantize, ox_dequantize, ox_dynamic_quantize, ox_qlinear_conv, ox_qlinear_matmul, ox_conv_integer,
 	ox_matmul_integer, ox_softmax, ox_layer_norm, ox_batch_norm, ox_depth_to_space, ox_space_to_depth, ox_resize,
 	ox_prelu, ox_size, ox_qgemm, ox_qlinear_binary, ox_qlinear_unary,
-	ox_qlinear_concat, ox_matmul_to_float, ox_dynamic_matmul;
+	ox_qlinear_concat, ox_qlinear_average, ox_matmul_to_float, ox_dynamic_matmul;
 
 /* ---- windows of convolutions and pools: onnx_window.c ---- */
 struct ox_window {
@@ -130,6 +139,8 @@ struct ox_window {
 };
 /* From the attributes; in and kernel are extents. ceil: pools may round up, which after then makes room for. */
 int ox_window(struct ox *l, struct ox_window *w, int n, const int64_t *in, const int64_t *kernel, bool ceil);
+/* A pool's, and its padding behind, without what ceil_mode adds. */
+int ox_pool_window(struct ox *l, struct ox_value *v, struct ox_window *w, int64_t *behind);
 /* x [N,spatial...,C] without what no window reaches. */
 int ox_trim(struct ox *l, int x, const struct ox_window *w);
 
@@ -163,8 +174,13 @@ int ox_sweep(struct ox *l);
  * not. One number each, or along an axis of the sums counted from the end, or
  * of the sums' rank.
  */
-struct ox_scaling { struct ox_value *a, *b, *y, *zp; int a_axis, b_axis, y_axis; };
-/* int32 sums, at most `most` in magnitude, to the type of zp; *flip: the result is int8 for uint8. */
+struct ox_scaling {
+	struct ox_value *a, *b, *y, *zp;   /* b NULL: 1 */
+	int a_axis, b_axis, y_axis;
+	int64_t count;             /* divides; 0: 1 */
+	int counts;                /* tensor of counts, or 0 */
+};
+/* int32 sums, at most `most` in magnitude, to the type of zp; *flip: the result is int8 for uint8. int16: the nearest RESCALE. */
 int ox_requant(struct ox *l, int x, const struct ox_scaling *s, int64_t most, bool *flip);
 int ox_before_reshape(const struct ox *l, int x);
 /* A constant of one element; *out as a number. */
@@ -173,9 +189,9 @@ bool ox_scalar(struct ox *l, struct ox_value *v, double *out);
 int ox_along(struct ox *l, struct ox_value *v, int rank, int axis);
 int ox_along_tensor(struct ox *l, int x, int rank, int axis);
 
-/* ---- onnx_quant.c ---- */
-/* QDQ: the node at hand is a QuantizeLinear; lowers what stands before it in integers. 1: done; 0: not of that kind. */
-int ox_fold_qdq(struct ox *l);
-void ox_find_qdq(struct ox *l);
+/* ---- onnx_lazy.c ---- */
+int ox_lower_now(struct ox *l, int i);                                  /* onnx.c: node i, in full */
+int ox_settle(struct ox *l, struct ox_value *v);                        /* lowers what gives v, if it is pending */
+int ox_defer(struct ox *l);                                             /* 1: the node at hand waits, or is done; 0: lower it */
 
 #endif

@@ -63,6 +63,6 @@ int ox_value_new(struct ox *l, const char *name)
 		return l->hash[i];
 	if (l->n_values == l->cap_values)
 		return ox_fail(l, -EINVAL, "more values than names");
-	l->values[l->n_values] = (struct ox_value){ .name = name, .maker = -1, .user = -1, .dequantize = -1 };
+	l->values[l->n_values] = (struct ox_value){ .name = name, .maker = -1, .pending = -1, .carrier = -1, .dq = -1 };
 	return l->hash[i] = l->n_values++;
 }

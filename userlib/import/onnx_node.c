@@ -16,7 +16,11 @@ struct ox_value *ox_in(struct ox *l, int k)
 		ox_fail(l, -EINVAL, "input %d is missing", k);
 		return NULL;
 	}
+	if (k < 2 && l->subst[k])
+		return l->subst[k];
 	int i = ox_value_find(l, l->n->input[k]);
+	if (i >= 0 && ox_settle(l, &l->values[i]) < 0)
+		return NULL;
 	if (i < 0 || !l->values[i].t.dtype) {
 		ox_fail(l, -EINVAL, "input %d, \"%.60s\", is not known here", k, l->n->input[k]);
 		return NULL;
@@ -26,9 +30,21 @@ struct ox_value *ox_in(struct ox *l, int k)
 
 bool ox_is_const(struct ox *l, int k)
 {
+	struct ox_value *v = k < 2 && l->subst[k] ? l->subst[k] : ox_raw(l, k);
+
+	return v && (v->carrier >= 0 || ox_settle(l, v) >= 0) && ox_is_const_value(l, v);
+}
+
+struct ox_value *ox_raw(struct ox *l, int k)
+{
 	int i = ox_has(l, k) ? ox_value_find(l, l->n->input[k]) : -1;
 
-	return i >= 0 && (l->values[i].init || (l->values[i].n_forms && ox_t(l, l->values[i].form[0].tensor)->data));
+	return i < 0 ? NULL : &l->values[i];
+}
+
+bool ox_is_const_value(const struct ox *l, const struct ox_value *v)
+{
+	return v->init || (v->n_forms && ox_t(l, v->form[0].tensor)->data);
 }
 
 const weft_tensor *ox_const(struct ox *l, int k)

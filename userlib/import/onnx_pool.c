@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "onnx_lower.h"
+#include "onnx_qdq.h"
 
 /* Taps that a kernel may be taken apart into. */
 #define MAX_TAPS 1024
@@ -126,26 +126,26 @@ static int max_pool(struct ox *l, struct ox_value *v, const int8_t *last, const 
 	int x = flip ? ox_get_int8(l, v, last) : ox_get(l, v, last), y;
 	weft_dtype t = flip ? WEFT_INT8 : v->t.dtype;
 
-	if (t != WEFT_INT8 && t != WEFT_FP32 && t != WEFT_FP16 && t != WEFT_BF16)
+	if (t != WEFT_INT8 && t != WEFT_INT16 && t != WEFT_FP32 && t != WEFT_FP16 && t != WEFT_BF16)
 		return ox_fail(l, -ENOTSUP, "%s", weft_dtype_name(t));
 	if (simple(w)) {
 		y = pool(l, WEFT_OP_MAX_POOL2D, x, w);
 	} else {
-		y = taken_apart(l, WEFT_OP_MAXIMUM, t == WEFT_INT8 ? ox_widen(l, x) : x, w, t == WEFT_INT8 ? -128 : -INFINITY);
+		y = taken_apart(l, WEFT_OP_MAXIMUM, ox_widen(l, x), w, t == WEFT_INT8 ? INT8_MIN : t == WEFT_INT16 ? INT16_MIN : -INFINITY);
 		y = y < 0 ? y : ox_cast(l, y, t);
 	}
 	return ox_result(l, 0, y, last, flip);
 }
 
-/* How many elements of the image, or of the padded image, each window has: [1,out...,1]. */
-static int counts(struct ox *l, const struct ox_window *w, const int64_t *in, bool padding, const int64_t *behind)
+int ox_window_counts(struct ox *l, const struct ox_window *w, const int64_t *in, bool padding, const int64_t *behind, weft_dtype type)
 {
-	weft_tensor t = { .dtype = WEFT_FP32, .rank = w->n + 2, .dim = { 1, 1, 1, 1, 1, 1, 1, 1 } };
+	weft_tensor t = { .dtype = type, .rank = w->n + 2, .dim = { 1, 1, 1, 1, 1, 1, 1, 1 } };
 
 	for (int i = 0; i < w->n; i++)
 		t.dim[1 + i] = w->out[i];
 	int64_t n = weft_tensor_elements(&t);
 	float *p = ox_alloc(l, n, sizeof *p);
+	int32_t *whole = (int32_t *)p;
 	for (int64_t e = 0; p && e < n; e++) {
 		int64_t rest = e, count = 1;
 
@@ -159,9 +159,12 @@ static int counts(struct ox *l, const struct ox_window *w, const int64_t *in, bo
 			}
 			count *= seen;
 		}
-		p[e] = (float)count;
+		if (type == WEFT_INT32)
+			whole[e] = (int32_t)count;
+		else
+			p[e] = (float)count;
 	}
-	return ox_data(l, WEFT_FP32, t.rank, t.dim, p);
+	return ox_data(l, type, t.rank, t.dim, p);
 }
 
 static int average_pool(struct ox *l, struct ox_value *v, const int8_t *last, const struct ox_window *w, const int64_t *behind)
@@ -176,31 +179,42 @@ static int average_pool(struct ox *l, struct ox_value *v, const int8_t *last, co
 		pads = pads || w->before[i] || w->after[i];
 	if (simple(w) && !(padding && pads))
 		return ox_result(l, 0, pool(l, WEFT_OP_AVG_POOL2D, x, w), last, false);
-	int count = counts(l, w, v->t.dim + 2, padding, behind);
+	int count = ox_window_counts(l, w, v->t.dim + 2, padding, behind, WEFT_FP32);
 	int sum = ox_cast(l, taken_apart(l, WEFT_OP_ADD, ox_cast(l, x, WEFT_FP32), w, 0), WEFT_FP32);
 	int y = ox_binary(l, WEFT_OP_ONNX_DIV, sum, count);
 	return ox_result(l, 0, y < 0 ? y : ox_cast(l, y, v->t.dtype), last, false);
+}
+
+int ox_pool_window(struct ox *l, struct ox_value *v, struct ox_window *w, int64_t *behind)
+{
+	bool explicit = ox_attr_is(l, "auto_pad", "NOTSET", true);
+	int64_t pads[6];
+
+	if (!ox_attr(l, "kernel_shape"))
+		return ox_fail(l, -EINVAL, "kernel_shape is missing");
+	int err = ox_window(l, w, v->t.rank - 2, v->t.dim + 2, NULL, ox_attr_i(l, "ceil_mode", 0) != 0);
+	if (err)
+		return err;
+	int n = ox_attr_ints(l, "pads", 6, pads);
+	for (int i = 0; i < w->n; i++)   /* padding of the file's own: what ceil_mode adds does not count */
+		behind[i] = n && explicit ? pads[w->n + i] : explicit ? 0 : w->after[i];
+	return 0;
 }
 
 int ox_pool(struct ox *l)
 {
 	struct ox_window w;
 	int8_t last[WEFT_MAX_RANK];
-	int64_t behind[3] = { 0 }, pads[6];
+	int64_t behind[3] = { 0 };
 	int err = ox_need_rank(l, 0, 3, 5);
 	struct ox_value *v = err ? NULL : ox_in(l, 0);
 
 	if (!v)
 		return l->err;
-	if (!ox_attr(l, "kernel_shape"))
-		return ox_fail(l, -EINVAL, "kernel_shape is missing");
 	if (l->n->n_output > 1 && *l->n->output[1])
 		return ox_fail(l, -ENOTSUP, "the indices of the maxima");
-	if ((err = ox_window(l, &w, v->t.rank - 2, v->t.dim + 2, NULL, ox_attr_i(l, "ceil_mode", 0) != 0)))
+	if ((err = ox_pool_window(l, v, &w, behind)))
 		return err;
-	int n = ox_attr_ints(l, "pads", 6, pads);
-	for (int i = 0; i < w.n; i++)   /* padding of the file's own: what ceil_mode adds does not count */
-		behind[i] = n && ox_attr_is(l, "auto_pad", "NOTSET", true) ? pads[w.n + i] : ox_attr_is(l, "auto_pad", "NOTSET", true) ? 0 : w.after[i];
 	ox_channels_last(v->t.rank, last);
 	return strcmp(l->n->op_type, "MaxPool") ? average_pool(l, v, last, &w, behind) : max_pool(l, v, last, &w);
 }

@@ -1,195 +1,133 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * QDQ: DequantizeLinear, Conv or Gemm or MatMul, perhaps Relu, QuantizeLinear.
- *
- * Scales and zero points are constants of the file, one number each but for the
- * weights'. The QuantizeLinear then does it all in integers; the nodes before
- * it do nothing. The bias is int32, dequantised by x's scale times the weights'.
+ * QuantizeLinear behind nodes that wait: Conv, Gemm, MatMul with constant
+ * weights, sums of two, averages, Concat, functions; perhaps Relu or Clip
+ * between. onnx_qdq.h says how they come to wait.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "onnx_integer.h"
+#include "onnx_qdq.h"
 
 static const onnx_node *node(const struct ox *l, int i)
 {
 	return i < 0 ? NULL : l->f.m->graph->node[i];
 }
 
-static struct ox_value *value(const struct ox *l, const char *name)
+static struct ox_value *value(const struct ox *l, const onnx_node *n, size_t k)
 {
-	int i = *name ? ox_value_find(l, name) : -1;
+	int i = k < n->n_input && *n->input[k] ? ox_value_find(l, n->input[k]) : -1;
 
 	return i < 0 ? NULL : &l->values[i];
 }
 
-static const onnx_node *maker(const struct ox *l, const char *name, const char *type)
-{
-	struct ox_value *v = value(l, name);
-	const onnx_node *n = v ? node(l, v->maker) : NULL;
+/* ---- products with constant weights ---- */
 
-	return n && !strcmp(n->op_type, type) ? n : NULL;
+/* The DequantizeLinear of constants behind operand k, or NULL. */
+static const onnx_node *constants(const struct ox *l, const onnx_node *n, size_t k)
+{
+	struct ox_value *v = value(l, n, k);
+
+	return v && v->pending >= 0 && v->dq >= 0 && v->carrier < 0 ? node(l, v->dq) : NULL;
 }
 
-static int64_t init_elements(const struct ox *l, const char *name)
+static const onnx_attribute *attribute(const onnx_node *n, const char *name)
 {
-	struct ox_value *v = value(l, name);
-	int64_t n = 1;
-
-	if (!v || !v->init)
-		return 0;
-	for (size_t i = 0; i < v->init->n_dims; i++)
-		n = v->init->dims[i] >= 0 && v->init->dims[i] < 1 << 20 && n < 1 << 20 ? n * v->init->dims[i] : 0;
-	return n;
+	for (size_t k = 0; k < n->n_attribute; k++)
+		if (n->attribute[k]->name && !strcmp(n->attribute[k]->name, name))
+			return n->attribute[k];
+	return NULL;
 }
 
-static bool int8_init(const struct ox *l, const char *name)
+static int64_t integer(const onnx_node *n, const char *name, int64_t otherwise)
 {
-	struct ox_value *v = value(l, name);
+	const onnx_attribute *a = attribute(n, name);
 
-	return v && v->init && (v->init->data_type == 2 || v->init->data_type == 3);
+	return a && a->has_i ? a->i : otherwise;
 }
 
-/* One constant scale and zero point of 8 bits. */
-static bool plain(const struct ox *l, const onnx_node *q)
+static bool is_one(const onnx_node *n, const char *name)
 {
-	return q->n_input == 3 && init_elements(l, q->input[1]) == 1 && init_elements(l, q->input[2]) == 1 &&
-	       int8_init(l, q->input[2]);
+	const onnx_attribute *a = attribute(n, name);
+
+	return !a || (a->has_f && a->f == 1);
 }
 
-/* The DequantizeLinear behind operand k, if it may go. */
-static const onnx_node *dequantized(const struct ox *l, const onnx_node *n, size_t k)
+/* Operand k of a DequantizeLinear, constant and of that many elements at most. */
+static const weft_tensor *constant(struct ox *l, const onnx_node *d, size_t k)
 {
-	return k < n->n_input ? maker(l, n->input[k], "DequantizeLinear") : NULL;
+	struct ox_value *v = value(l, d, k);
+
+	return v && ox_settle(l, v) >= 0 && ox_is_const_value(l, v) ? &v->t : NULL;
 }
 
-/* Read by one node only, and no output. */
-static bool private(const struct ox *l, const char *name)
+/* 8-bit weights scaled as one or along an axis. */
+static bool weights(struct ox *l, const onnx_node *d, int axis)
 {
-	struct ox_value *v = value(l, name);
+	const weft_tensor *w = d ? constant(l, d, 0) : NULL, *s = w ? constant(l, d, 1) : NULL;
 
-	return v && !v->is_output && v->n_uses == 1;
-}
-
-static bool attribute_is(const onnx_node *n, const char *name, int64_t i, float f)
-{
-	for (size_t k = 0; k < n->n_attribute; k++) {
-		const onnx_attribute *a = n->attribute[k];
-
-		if (a->name && !strcmp(a->name, name))
-			return a->has_f ? a->f == f : a->i == i;
-	}
-	return true;
-}
-
-static bool weights(const struct ox *l, const onnx_node *n, int axis)
-{
-	const onnx_node *d = dequantized(l, n, 1);
-	struct ox_value *w = d ? value(l, d->input[0]) : NULL;
-
-	if (!d || d->n_input < 2 || !w || !w->init || !int8_init(l, d->input[0]) || !init_elements(l, d->input[1]))
+	if (!s || (w->dtype != WEFT_INT8 && w->dtype != WEFT_UINT8) || s->dtype != WEFT_FP32 || s->rank > 1 ||
+	    integer(d, "output_dtype", 1) != 1 || w->rank < 2)
 		return false;
-	if (d->n_input > 2 && *d->input[2] && !int8_init(l, d->input[2]))
+	if (value(l, d, 2) && (!constant(l, d, 2) || constant(l, d, 2)->dtype != w->dtype || constant(l, d, 2)->rank > 1))
 		return false;
-	if (init_elements(l, d->input[1]) > 1 && attribute_is(d, "axis", axis, 0) == false)
-		return false;
-	/* Absent means axis 1. */
-	bool has_axis = false;
-	for (size_t k = 0; k < d->n_attribute; k++)
-		has_axis = has_axis || (d->attribute[k]->name && !strcmp(d->attribute[k]->name, "axis"));
-	return init_elements(l, d->input[1]) == 1 || has_axis || axis == 1;
+	int64_t given = integer(d, "axis", 1);
+	return weft_tensor_elements(s) == 1 || (given < 0 ? given + w->rank : given) == axis;
 }
 
-static bool bias(const struct ox *l, const onnx_node *n)
+/* An element of a constant of floats. */
+static float real_at(struct ox *l, struct ox_value *v, int64_t i)
 {
-	if (n->n_input < 3 || !*n->input[2])
+	int x = ox_get(l, v, NULL);
+
+	int64_t n = x < 0 ? 0 : weft_tensor_elements(ox_t(l, x));
+
+	return n == 0 || (n > 1 && i >= n) ? 0 : ((const float *)ox_t(l, x)->data)[n == 1 ? 0 : i];
+}
+
+/* int32 in units of x's scale times the weights', without a zero point. */
+static bool bias(struct ox *l, const onnx_node *n, const struct ox_q *x, const onnx_node *dw)
+{
+	const onnx_node *d = constants(l, n, 2);
+	const weft_tensor *b = d ? constant(l, d, 0) : NULL, *s = b ? constant(l, d, 1) : NULL;
+	struct ox_value *sw = value(l, dw, 1), *zp = d ? value(l, d, 2) : NULL;
+
+	if (!value(l, n, 2))
 		return true;
-	const onnx_node *d = dequantized(l, n, 2);
-	struct ox_value *b = d ? value(l, d->input[0]) : NULL;
-
-	return b && b->init && b->init->data_type == 6 && b->init->n_dims == 1 && d->n_input >= 2;
-}
-
-static bool foldable(const struct ox *l, const onnx_node *n)
-{
-	const onnx_node *x = dequantized(l, n, 0);
-	struct ox_value *w;
-
-	if (!x || !plain(l, x) || n->n_input < 2)
+	if (!s || b->dtype != WEFT_INT32 || b->rank != 1 || s->dtype != WEFT_FP32)
 		return false;
-	if (!strcmp(n->op_type, "Conv"))
-		return weights(l, n, 0) && bias(l, n);
-	w = dequantized(l, n, 1) ? value(l, dequantized(l, n, 1)->input[0]) : NULL;
-	if (!w || !w->init || w->init->n_dims != 2)
+	for (int64_t i = 0, k = weft_tensor_elements(s); i < k; i++) {
+		float want = (float)x->s * real_at(l, sw, i), have = real_at(l, value(l, d, 1), i);
+		if (!(have >= want * 0.999999f && have <= want * 1.000001f))
+			return false;
+	}
+	int z = zp ? ox_get(l, zp, NULL) : 0;
+	for (int64_t i = 0, k = z > 0 ? weft_tensor_elements(ox_t(l, z)) : 0; i < k; i++)
+		if (!ox_t(l, z)->data || ox_t(l, z)->dtype != WEFT_INT32 || ((const int32_t *)ox_t(l, z)->data)[i])
+			return false;
+	return z >= 0;
+}
+
+bool ox_foldable(struct ox *l, const onnx_node *n)
+{
+	const onnx_node *dw = constants(l, n, 1);
+	struct ox_side x;
+
+	if (!dw || n->n_input < 2 || !ox_side_of(l, value(l, n, 0), &x))
 		return false;
-	if (!strcmp(n->op_type, "MatMul"))
-		return weights(l, n, 1);
-	if (strcmp(n->op_type, "Gemm") || !attribute_is(n, "transA", 0, 0) || !attribute_is(n, "alpha", 1, 1) ||
-	    !attribute_is(n, "beta", 1, 1))
+	if (ox_node_is(n, "Conv"))
+		return weights(l, dw, 0) && bias(l, n, &x.q, dw);
+	bool turned = ox_node_is(n, "Gemm") && integer(n, "transB", 0);
+	if (!weights(l, dw, turned ? 0 : 1) || constant(l, dw, 0)->rank != 2 || x.v->t.rank < 2)
 		return false;
-	return weights(l, n, attribute_is(n, "transB", 1, 0) && !attribute_is(n, "transB", 0, 0) ? 0 : 1) && bias(l, n);
+	if (ox_node_is(n, "MatMul"))
+		return true;
+	return !integer(n, "transA", 0) && is_one(n, "alpha") && is_one(n, "beta") && x.v->t.rank == 2 && bias(l, n, &x.q, dw);
 }
 
-/* What the QuantizeLinear q takes in: the node that multiplies, and the Relu between, or NULL. */
-static const onnx_node *before(const struct ox *l, const onnx_node *q, const onnx_node **relu)
-{
-	*relu = NULL;
-	if (strcmp(q->op_type, "QuantizeLinear") || !plain(l, q) || !private(l, q->input[0]))
-		return NULL;
-	struct ox_value *v = value(l, q->input[0]);
-	const onnx_node *n = node(l, v->maker);
-	if (n && !strcmp(n->op_type, "Relu") && n->n_input == 1 && private(l, n->input[0])) {
-		*relu = n;
-		n = node(l, value(l, n->input[0])->maker);
-	}
-	return n && n->n_output == 1 && foldable(l, n) ? n : NULL;
-}
-
-/* Marks nodes that a QuantizeLinear does, and DequantizeLinears that only those read. */
-void ox_find_qdq(struct ox *l)
-{
-	const onnx_graph *g = l->f.m->graph;
-	int *left = ox_alloc(l, l->n_values, sizeof *left);
-
-	if (!left)
-		return;
-	for (int i = 0; i < l->n_values; i++)
-		left[i] = l->values[i].n_uses;
-	for (size_t i = 0; i < g->n_node; i++) {
-		const onnx_node *relu, *n = before(l, g->node[i], &relu);
-
-		if (!n)
-			continue;
-		l->fused[value(l, n->output[0])->maker] = 1;
-		if (relu)
-			l->fused[value(l, relu->output[0])->maker] = 1;
-		for (size_t k = 0; k < n->n_input && k < 3; k++)
-			if (dequantized(l, n, k))
-				left[ox_value_find(l, n->input[k])]--;
-	}
-	for (int i = 0; i < l->n_values; i++) {
-		const onnx_node *d = node(l, l->values[i].maker);
-
-		if (d && !strcmp(d->op_type, "DequantizeLinear") && !left[i] && l->values[i].n_uses && !l->values[i].is_output)
-			l->values[i].dequantize = l->values[i].maker;
-	}
-	l->room += (int64_t)l->n_values * (int64_t)sizeof *left;
-	free(left);
-}
-
-/* The bias's scale has to be the product's: the sums are in these units. */
-static int sums(struct ox *l, struct ox_product *p, int64_t *most)
-{
-	struct ox_conv_call c = { 0 };
-
-	if (strcmp(l->n->op_type, "Conv"))
-		return ox_matmul_product(l, p, most);
-	int err = ox_conv_shapes(l, 1, &c);
-	return err ? err : ox_conv_product(l, p, &c, most);
-}
-
-static struct ox_value turned(struct ox *l, struct ox_value *w)
+static struct ox_value turned_value(struct ox *l, struct ox_value *w)
 {
 	static const int8_t swap[WEFT_MAX_RANK] = { 1, 0, 2, 3, 4, 5, 6, 7 };
 	struct ox_value v = *w;
@@ -205,59 +143,182 @@ static struct ox_value turned(struct ox *l, struct ox_value *w)
 	return v;
 }
 
-static int clamp_at(struct ox *l, int x, struct ox_value *zp, bool flip)
+int ox_fold_product(struct ox *l, const onnx_node *n, const struct ox_q *q, int8_t *perm, bool *done)
 {
-	double z;
+	const onnx_node *outer = l->n, *dw = constants(l, n, 1), *db = constants(l, n, 2);
+	bool conv = ox_node_is(n, "Conv"), flip = false;
+	struct ox_conv_call c = { 0 };
+	struct ox_value turned;
+	struct ox_side x;
+	int64_t most = 0;
+	int y;
 
-	if (x < 0 || !ox_scalar(l, zp, &z))
-		return x < 0 ? x : l->err;
-	if (!flip && zp->t.dtype == WEFT_UINT8)
-		return z == 0 ? x : ox_cast(l, ox_binary(l, WEFT_OP_MAXIMUM, ox_widen(l, x), ox_ramp(l, WEFT_INT32, ox_t(l, x)->rank, z)), WEFT_UINT8);
-	weft_attr a = { .clamp = { .min = (int64_t)z - (flip ? 128 : 0), .max = 127 } };
-	if (a.clamp.min == -128)
-		return x;
-	weft_tensor t = *ox_t(l, x);
-	x = ox_before_reshape(l, x);
-	return ox_reshape(l, ox_op(l, WEFT_OP_CLAMP, &a, &x, 1, WEFT_INT8, ox_t(l, x)->rank, ox_t(l, x)->dim), t.rank, t.dim);
+	if (!dw || !ox_side_of(l, value(l, n, 0), &x) || (q->zp->t.dtype == WEFT_INT16) != (x.v->t.dtype == WEFT_INT16))
+		return 0;
+	struct ox_product p = { .x = x.v, .x_zp = x.q.zp, .w = value(l, dw, 0), .w_zp = value(l, dw, 2), .bias = db ? value(l, db, 0) : NULL,
+	                        .x_axis = 1 };
+	struct ox_scaling s = { .a = x.q.scale, .b = value(l, dw, 1), .y = q->scale, .zp = q->zp, .b_axis = 1 };
+	if (ox_get(l, p.w, NULL) < 0 || (p.w_zp && ox_get(l, p.w_zp, NULL) < 0))
+		return l->err;
+	if (x.v->t.dtype == WEFT_INT16 && (x.q.z || q->z || !ox_symmetric(l, &p)))
+		return 0;
+	l->n = n;                        /* its attributes */
+	if (integer(n, "transB", 0) && ox_node_is(n, "Gemm")) {
+		turned = turned_value(l, p.w);
+		p.w = &turned;
+	}
+	l->subst[0] = p.x;
+	l->subst[1] = p.w;
+	int err = conv ? ox_conv_shapes(l, 1, &c) : 0;
+	y = err ? err : conv ? ox_conv_product(l, &p, &c, &most) : ox_matmul_product(l, &p, &most);
+	l->subst[0] = l->subst[1] = NULL;
+	y = ox_requant(l, y, &s, y < 0 ? 0 : most, &flip);
+	if (y < 0)
+		return y;
+	l->n = outer;
+	for (int i = 0; i < WEFT_MAX_RANK; i++)
+		perm[i] = (int8_t)i;
+	if (conv)
+		ox_channels_last(x.v->t.rank, perm);
+	*done = true;
+	/* ONNX_REQUANT gives uint8 as it is */
+	return q->flip && !flip ? ox_flip_sign(l, y, WEFT_INT8) : y;
+}
+
+/* ---- Concat ---- */
+
+int ox_fold_concat(struct ox *l, const onnx_node *n, const struct ox_q *q, int8_t *perm, bool *done)
+{
+	int x[WEFT_OP_MAX_INPUTS], rank = 0;
+	int8_t own[WEFT_MAX_RANK];
+
+	if (n->n_input > WEFT_OP_MAX_INPUTS || !n->n_input)
+		return 0;
+	for (size_t k = 0; k < n->n_input; k++) {
+		struct ox_value *v = value(l, n, k);
+
+		x[k] = ox_map(l, v, q, k ? own : perm, done);
+		if (x[k] < 0 || !*done)
+			return x[k] < 0 ? x[k] : 0;
+		if (k && v->t.rank != rank)
+			return ox_fail(l, -EINVAL, "ranks %d and %d", rank, v->t.rank);
+		rank = v->t.rank;
+		if (k && memcmp(own, perm, (size_t)rank)) {
+			int8_t step[WEFT_MAX_RANK] = { 0 };
+			for (int i = 0; i < rank; i++)
+				for (int j = 0; j < rank; j++)
+					if (own[j] == perm[i])
+						step[i] = (int8_t)j;
+			x[k] = ox_transpose(l, x[k], step);
+		}
+	}
+	const onnx_attribute *a = attribute(n, "axis");
+	int axis = ox_axis(l, a && a->has_i ? a->i : l->opset < 4 ? 1 : INT32_MAX, rank);
+	if (axis < 0)
+		return axis;
+	for (int i = 0; i < rank; i++)
+		if (perm[i] == axis) {
+			axis = i;
+			break;
+		}
+	return ox_concat(l, x, (int)n->n_input, axis);
+}
+
+/* ---- QuantizeLinear ---- */
+
+static bool read_q(struct ox *l, struct ox_q *q)
+{
+	struct ox_value *scale = ox_raw(l, 1), *zp = ox_raw(l, 2);
+	int64_t to = ox_attr_i(l, "output_dtype", 0);
+
+	if (!scale || ox_settle(l, scale) < 0 || (zp && ox_settle(l, zp) < 0) || ox_attr_i(l, "precision", 0))
+		return false;
+	weft_dtype t = zp ? zp->t.dtype : to ? onnx_dtype(to) : WEFT_UINT8;
+	return (t == WEFT_INT8 || t == WEFT_UINT8 || t == WEFT_INT16) && (!to || onnx_dtype(to) == t) && ox_q_read(l, scale, zp, t, q);
+}
+
+static bool limit(struct ox *l, const onnx_node *n, size_t k, const char *name, float *out)
+{
+	const onnx_attribute *a = attribute(n, name);
+	struct ox_value *v = value(l, n, k);
+	int x;
+
+	if (a)
+		*out = a->f;
+	if (v) {
+		if (!ox_is_const_value(l, v) || weft_tensor_elements(&v->t) != 1 || v->t.dtype != WEFT_FP32 || (x = ox_get(l, v, NULL)) < 0)
+			return false;
+		*out = *(const float *)ox_t(l, x)->data;
+	}
+	return true;
+}
+
+/* Relu or Clip: QuantizeLinear is monotonic, so its limits' codes limit the codes. */
+static bool code_limits(struct ox *l, const onnx_node *n, const struct ox_q *q, int32_t *lim)
+{
+	static const int64_t two = 2;
+	bool clip = ox_node_is(n, "Clip");
+	float *p = ox_alloc(l, 2, sizeof *p);
+
+	if (!p)
+		return false;
+	p[0] = clip ? -0x1.fffffep127f : 0;
+	p[1] = 0x1.fffffep127f;
+	if (clip && (!limit(l, n, 1, "min", &p[0]) || !limit(l, n, 2, "max", &p[1]) || !(p[0] <= p[1]))) {
+		l->room += 2 * (int64_t)sizeof *p;
+		free(p);
+		return false;
+	}
+	return ox_quantised(l, ox_data(l, WEFT_FP32, 1, &two, p), q, lim, 2);
+}
+
+static int fold_node(struct ox *l, const onnx_node *n, const struct ox_q *q, int8_t *perm, bool *done)
+{
+	struct ox_side a, b;
+
+	if (ox_node_is(n, "Concat"))
+		return ox_fold_concat(l, n, q, perm, done);
+	if (ox_node_is(n, "Conv") || ox_node_is(n, "Gemm") || ox_node_is(n, "MatMul"))
+		return ox_fold_product(l, n, q, perm, done);
+	if (ox_node_is(n, "AveragePool") || ox_node_is(n, "GlobalAveragePool") || ox_node_is(n, "ReduceMean"))
+		return ox_fold_average(l, n, q, perm, done);
+	if (!value(l, n, 0) || !value(l, n, 1) || !ox_side_of(l, value(l, n, 0), &a) || !ox_side_of(l, value(l, n, 1), &b))
+		return 0;
+	return ox_fold_pair(l, ox_node_is(n, "Mul") ? WEFT_OP_MUL : ox_node_is(n, "Sub") ? WEFT_OP_SUB : WEFT_OP_ADD, &a, &b, q, perm, done);
 }
 
 int ox_fold_qdq(struct ox *l)
 {
-	const onnx_node *relu, *n = before(l, l->n, &relu), *q = l->n;
-	struct ox_value w, *zp;
-	int8_t last[WEFT_MAX_RANK];
-	bool flip = false;
-	int64_t most;
+	struct ox_value *v = ox_raw(l, 0);
+	int8_t perm[WEFT_MAX_RANK];
+	int32_t lim[2];
+	bool done = false, limited = false;
+	struct ox_q q;
+	int y;
 
-	if (!n)
+	if (!v || v->init || (v->carrier < 0 && v->pending < 0) || !read_q(l, &q))
 		return 0;
-	const onnx_node *dx = dequantized(l, n, 0), *dw = dequantized(l, n, 1), *db = dequantized(l, n, 2);
-	struct ox_product p = { .x = value(l, dx->input[0]), .x_zp = value(l, dx->input[2]), .w = value(l, dw->input[0]),
-	                        .w_zp = dw->n_input > 2 ? value(l, dw->input[2]) : NULL, .bias = db ? value(l, db->input[0]) : NULL,
-	                        .x_axis = 1 };
-	struct ox_scaling s = { .a = value(l, dx->input[1]), .b = value(l, dw->input[1]), .y = value(l, q->input[1]),
-	                        .zp = zp = value(l, q->input[2]), .b_axis = 1 };
-	for (int k = 0; k < 5; k++) {
-		struct ox_value *v = k == 0 ? p.x : k == 1 ? p.w : k == 2 ? s.a : k == 3 ? s.b : s.y;
-		if (v && v->init && !v->n_forms && ox_get(l, v, NULL) < 0)
-			return l->err;
-		if (v && v->n_forms && !v->t.dtype)
-			return ox_fail(l, -EINVAL, "\"%.60s\" is not known here", v->name);
+	if (v->carrier >= 0) {
+		y = ox_map(l, v, &q, perm, &done);
+	} else {
+		const onnx_node *n = node(l, v->pending);
+
+		if (v->dq >= 0)
+			return 0;               /* constants: golden folds them */
+		if (ox_node_is(n, "Relu") || ox_node_is(n, "Clip")) {
+			struct ox_value *inner = value(l, n, 0);
+
+			if (!inner || inner->pending < 0 || !code_limits(l, n, &q, lim))
+				return 0;
+			limited = true;
+			n = node(l, inner->pending);
+		}
+		y = fold_node(l, n, &q, perm, &done);
 	}
-	if (!ox_is_8_bit(p.x) || !ox_is_8_bit(p.w))
-		return ox_fail(l, -ENOTSUP, "%s by %s", weft_dtype_name(p.x->t.dtype), weft_dtype_name(p.w->t.dtype));
-	l->n = n;                        /* its attributes and shapes */
-	if (ox_attr_i(l, "transB", 0)) {
-		w = turned(l, p.w);
-		p.w = &w;
-	}
-	int y = sums(l, &p, &most);
-	y = ox_requant(l, y, &s, y < 0 ? 0 : most, &flip);
-	if (relu)
-		y = clamp_at(l, y, zp, flip);
-	bool conv = !strcmp(n->op_type, "Conv");
-	l->n = q;
-	ox_channels_last(p.x->t.rank, last);
-	int err = ox_result(l, 0, y, conv ? last : NULL, flip);
+	if (y < 0 || !done)
+		return y < 0 ? y : 0;
+	if (limited)
+		y = ox_clamp_codes(l, y, lim[0], lim[1]);
+	int err = ox_result(l, 0, y, perm, q.flip);
 	return err < 0 ? err : 1;
 }

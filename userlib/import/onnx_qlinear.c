@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * com.microsoft's QLinearAdd, QLinearMul, QLinearSigmoid, QLinearLeakyRelu and
- * QLinearConcat: DequantizeLinear, the operator in float32, QuantizeLinear.
+ * QLinearConcat: DequantizeLinear, the operator in float32, QuantizeLinear, or
+ * integers that give the same; and the averages.
  */
 #include <errno.h>
 #include <string.h>
 
-#include "onnx_lower.h"
+#include "onnx_integer.h"
+#include "onnx_qdq.h"
 
 /* Operands k, k + 1, k + 2: value, scale, zero point. */
 static int dequantised(struct ox *l, int k)
@@ -37,12 +39,61 @@ static int quantised(struct ox *l, int x, int k)
 	return ox_op(l, WEFT_OP_ONNX_QUANTIZE, &a, in, 3, z->t.dtype, rank, ox_t(l, x)->dim);
 }
 
+/* The same operands as integers; false: not constant, or not of 8 bits. */
+static bool side(struct ox *l, int k, struct ox_side *s)
+{
+	s->v = ox_in(l, k);
+	return s->v && ox_is_8_bit(s->v) && !ox_is_const_value(l, s->v) &&
+	       ox_q_read(l, ox_in(l, k + 1), ox_has(l, k + 2) ? ox_in(l, k + 2) : NULL, s->v->t.dtype, &s->q);
+}
+
+static bool result_q(struct ox *l, int k, weft_dtype t, struct ox_q *q)
+{
+	struct ox_value *zp = ox_has(l, k + 1) ? ox_in(l, k + 1) : NULL;
+
+	return ox_q_read(l, ox_in(l, k), zp, zp ? zp->t.dtype : t, q);
+}
+
 int ox_qlinear_binary(struct ox *l)
 {
 	weft_opcode op = strcmp(l->n->op_type, "QLinearMul") ? WEFT_OP_ADD : WEFT_OP_MUL;
-	int a = dequantised(l, 0), b = a < 0 ? a : dequantised(l, 3);
+	int8_t perm[WEFT_MAX_RANK];
+	struct ox_side x, y;
+	bool done = false;
+	struct ox_q q;
 
+	if (side(l, 0, &x) && side(l, 3, &y) && result_q(l, 6, x.v->t.dtype, &q)) {
+		int z = ox_fold_pair(l, op, &x, &y, &q, perm, &done);
+		if (z < 0 || done)
+			return ox_result(l, 0, z, perm, q.flip);
+	}
+	int a = dequantised(l, 0), b = a < 0 ? a : dequantised(l, 3);
 	return ox_result(l, 0, quantised(l, ox_binary(l, op, a, b), 6), NULL, false);
+}
+
+/* QLinearAveragePool and QLinearGlobalAveragePool: onnx_average.c says what they compute. */
+int ox_qlinear_average(struct ox *l)
+{
+	bool global = !strcmp(l->n->op_type, "QLinearGlobalAveragePool"), done = false;
+	int err = ox_need_rank(l, 0, 3, global ? WEFT_MAX_RANK : 5);
+	int8_t perm[WEFT_MAX_RANK];
+	struct ox_window w;
+	int64_t behind[3];
+	struct ox_side x;
+	struct ox_q q;
+
+	if (err)
+		return err;
+	if (ox_attr_i(l, "channels_last", 0))
+		return ox_fail(l, -ENOTSUP, "channels_last");
+	if (!side(l, 0, &x) || !result_q(l, 3, x.v->t.dtype, &q))
+		return ox_fail(l, -ENOTSUP, "operands that are not of 8 bits with constant scales");
+	if (!global && (err = ox_pool_window(l, x.v, &w, behind)))
+		return err;
+	int y = ox_average(l, &x, global ? NULL : &w, behind, ox_attr_i(l, "count_include_pad", 0) != 0, &q, perm, &done);
+	if (y >= 0 && !done)
+		return ox_fail(l, -ENOTSUP, "windows of three dimensions, of more than 65535 elements, or of padding alone");
+	return ox_result(l, 0, y, perm, q.flip);
 }
 
 int ox_qlinear_unary(struct ox *l)

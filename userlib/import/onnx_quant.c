@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "onnx_lower.h"
+#include "onnx_qdq.h"
 
 /* A scale or zero point with x's rank: one number, along the axis, or in blocks along the axis. */
 static int parameter(struct ox *l, int k, const weft_tensor *x, int axis, int64_t block)
@@ -77,17 +77,12 @@ int ox_quantize(struct ox *l)
 
 int ox_dequantize(struct ox *l)
 {
-	struct ox_value *v = ox_in(l, 0), *y = &l->values[ox_value_find(l, l->n->output[0])];
+	struct ox_value *v = ox_in(l, 0);
 	struct ox_value *scale = v ? ox_in(l, 1) : NULL;
 	int64_t to = ox_attr_i(l, "output_dtype", 0);
 
-	if (!scale && (!v || y->dequantize != l->i_node))
+	if (!scale)
 		return l->err;
-	if (y->dequantize == l->i_node) {   /* whoever reads it takes what stands before */
-		y->t = v->t;
-		y->t.dtype = WEFT_FP32;
-		return 0;
-	}
 	/* As it is held, if one number scales all; else in the file's order. */
 	bool as_held = v->n_forms && weft_tensor_elements(&scale->t) == 1;
 	struct ox_form form = v->n_forms ? v->form[0] : (struct ox_form){ 0 };

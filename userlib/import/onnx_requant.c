@@ -19,7 +19,7 @@
 #include <weft/convert.h>
 
 #include "../../sim/golden/onnx.h"
-#include "onnx_lower.h"
+#include "onnx_qdq.h"
 
 typedef __int128 wide;
 
@@ -60,36 +60,13 @@ static bool bound(wide v, wide c, bool less, wide *lo, wide *hi)
 	return *lo <= *hi;
 }
 
-struct factor { int32_t mul; int8_t shift; };
-
-/* Multiplier of 31 bits nearest to the ratio. */
-static bool nearest(double real, int64_t most, struct factor *f)
-{
-	int e;
-
-	if (!(real > 0) || !isfinite(real) || real * (double)most >= (double)(1 << 30))
-		return false;
-	(void)frexp(real, &e);
-	int s = 31 - e;
-	if (s < 2)
-		return false;
-	s = s > 62 ? 62 : s;
-	double m = rint(ldexp(real, s));
-	if (m >= 2147483648.0) {
-		m /= 2;
-		s--;
-	}
-	*f = (struct factor){ (int32_t)m, (int8_t)s };
-	return true;
-}
-
 /* lo..hi: the result's limits less its zero point. */
-static bool exact(const struct weft_onnx_ratio *r, int lo, int hi, int64_t most, struct factor *f)
+static bool exact(const struct weft_onnx_ratio *r, int lo, int hi, int64_t most, struct ox_factor *f)
 {
 	double real = ldexp((double)r->num / (double)r->den, r->exp);
 	wide from = 0, to = INT32_MAX;
 
-	if (!nearest(real, most, f))
+	if (!ox_nearest(real, (double)most, f))
 		return false;
 	for (int k = lo; k < hi; k++) {
 		double about = ((double)k + 0.5) / real;
@@ -134,20 +111,23 @@ static const double *numbers(struct ox *l, struct ox_value *v, int64_t n, int64_
 static int64_t factors(struct ox *l, const struct ox_scaling *sc, int64_t n, int64_t most, int32_t *m, int8_t *s)
 {
 	double a, y, zp;
-	int64_t count;
-	const double *b = numbers(l, sc->b, n, &count);
+	static const double one = 1;
+	int64_t count = 1;
+	const double *b = sc->b ? numbers(l, sc->b, n, &count) : &one;
+	const bool is_16 = sc->zp->t.dtype == WEFT_INT16;
 	struct weft_onnx_ratio r;
-	struct factor f = { 0, 0 };
+	struct ox_factor f = { 0, 0 };
 
-	if (!b || (count > 1 && sc->b_axis != 1) || !ox_scalar(l, sc->a, &a) || !ox_scalar(l, sc->y, &y) || !ox_scalar(l, sc->zp, &zp))
+	if (!b || sc->counts || (count > 1 && sc->b_axis != 1) || !ox_scalar(l, sc->a, &a) || !ox_scalar(l, sc->y, &y) || !ox_scalar(l, sc->zp, &zp))
 		return 0;
-	b = numbers(l, sc->b, n, &count);
+	b = sc->b ? numbers(l, sc->b, n, &count) : &one;
 	for (int64_t i = 0; i < count; i++) {
 		int lo = sc->zp->t.dtype == WEFT_UINT8 ? 0 : -128;
 
 		if (!weft_onnx_ratio(a, b[i], y, &r))
 			return 0;
-		if (l->o.requant == WEFT_ONNX_REQUANT_RESCALE ? !nearest(ldexp((double)r.num / (double)r.den, r.exp), most, &f)
+		r.den *= (uint64_t)(sc->count ? sc->count : 1);
+		if (is_16 || l->o.requant == WEFT_ONNX_REQUANT_RESCALE ? !ox_nearest(ldexp((double)r.num / (double)r.den, r.exp), (double)most, &f)
 		                                              : !exact(&r, lo - (int)zp, lo + 255 - (int)zp, most, &f))
 			return 0;
 		m[i] = f.mul;
@@ -167,7 +147,7 @@ int ox_before_reshape(const struct ox *l, int x)
 	return t->rank && from->rank && t->dim[t->rank - 1] == from->dim[from->rank - 1] ? l->g->ops[p].in[0] : x;
 }
 
-static int rescale(struct ox *l, int x, int64_t count, int32_t *m, int8_t *s, double zp)
+static int rescale(struct ox *l, int x, weft_dtype to, int64_t count, int32_t *m, int8_t *s, double zp)
 {
 	weft_attr a = { .rescale = { .scale32 = true, .rounding = WEFT_SINGLE_ROUND, .per_channel = count > 1, .y_zp = (int32_t)zp } };
 	int im = ox_data(l, WEFT_INT32, 1, &count, m), is = ox_data(l, WEFT_INT8, 1, &count, s);
@@ -176,7 +156,7 @@ static int rescale(struct ox *l, int x, int64_t count, int32_t *m, int8_t *s, do
 		return l->err;
 	weft_tensor t = *ox_t(l, x);
 	x = ox_before_reshape(l, x);
-	x = ox_op(l, WEFT_OP_RESCALE, &a, (int[]){ x, im, is }, 3, WEFT_INT8, ox_t(l, x)->rank, ox_t(l, x)->dim);
+	x = ox_op(l, WEFT_OP_RESCALE, &a, (int[]){ x, im, is }, 3, to, ox_t(l, x)->rank, ox_t(l, x)->dim);
 	return ox_reshape(l, x, t.rank, t.dim);
 }
 
@@ -204,7 +184,7 @@ int ox_along(struct ox *l, struct ox_value *v, int rank, int axis)
 
 int ox_requant(struct ox *l, int x, const struct ox_scaling *sc, int64_t most, bool *flip)
 {
-	if (x < 0 || !sc->a || !sc->b || !sc->y || !sc->zp)
+	if (x < 0 || !sc->a || !sc->y || !sc->zp)
 		return l->err;
 	const int rank = ox_t(l, x)->rank;
 	int64_t n = rank ? ox_t(l, x)->dim[rank - 1] : 1;
@@ -222,11 +202,16 @@ int ox_requant(struct ox *l, int x, const struct ox_scaling *sc, int64_t most, b
 
 		ox_scalar(l, sc->zp, &zp);
 		*flip = sc->zp->t.dtype == WEFT_UINT8;
-		return rescale(l, x, count, m, s, *flip ? zp - 128 : zp);
+		return rescale(l, x, sc->zp->t.dtype == WEFT_INT16 ? WEFT_INT16 : WEFT_INT8, count, m, s, *flip ? zp - 128 : zp);
 	}
 	free(m);
 	free(s);
-	int in[5] = { x, ox_along(l, sc->a, rank, sc->a_axis), ox_along(l, sc->b, rank, sc->b_axis), ox_along(l, sc->y, rank, sc->y_axis),
-	              ox_along(l, sc->zp, rank, sc->y_axis) };
-	return ox_op(l, WEFT_OP_ONNX_REQUANT, NULL, in, 5, sc->zp->t.dtype, rank, ox_t(l, x)->dim);
+	if (sc->zp->t.dtype == WEFT_INT16)
+		return ox_fail(l, -ENOTSUP, "scales that no multiplier of 31 bits holds");
+	int in[6] = { x, ox_along(l, sc->a, rank, sc->a_axis), sc->b ? ox_along(l, sc->b, rank, sc->b_axis) : ox_ramp(l, WEFT_FP32, rank, 1),
+	              ox_along(l, sc->y, rank, sc->y_axis), ox_along(l, sc->zp, rank, sc->y_axis), sc->counts };
+	bool divided = sc->counts || sc->count > 1;
+	if (!sc->counts)
+		in[5] = divided ? ox_ramp(l, WEFT_INT32, rank, (double)sc->count) : 0;
+	return ox_op(l, WEFT_OP_ONNX_REQUANT, NULL, in, divided ? 6 : 5, sc->zp->t.dtype, rank, ox_t(l, x)->dim);
 }

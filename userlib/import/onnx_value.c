@@ -107,8 +107,8 @@ static int make(struct ox *l, struct ox_value *v, const int8_t *perm, bool flip)
 
 	identity(plain);
 	perm = perm ? perm : plain;
-	if (!v->n_forms && v->dequantize >= 0)
-		return ox_fail(l, -EINVAL, "\"%.60s\" was left out", v->name);
+	if (ox_settle(l, v) < 0)
+		return l->err;
 	if (!v->n_forms) {
 		int i = v->init ? from_init(l, v) : ox_fail(l, -EINVAL, "\"%.60s\" has no value", v->name);
 		if (i < 0)
@@ -170,7 +170,7 @@ int ox_result(struct ox *l, int k, int tensor, const int8_t *perm, bool flip)
 		return tensor;
 	if ((size_t)k >= l->n->n_output || !*l->n->output[k])
 		return 0;
-	struct ox_value *v = &l->values[ox_value_find(l, l->n->output[k])];
+	struct ox_value *v = l->results ? &l->results[k] : &l->values[ox_value_find(l, l->n->output[k])];
 	const weft_tensor *t = ox_t(l, tensor);
 	identity(plain);
 	perm = perm ? perm : plain;
@@ -181,7 +181,7 @@ int ox_result(struct ox *l, int k, int tensor, const int8_t *perm, bool flip)
 		v->t.dim[perm[i]] = t->dim[i];
 	add_form(v, tensor, perm, flip);
 	bool as_is = !flip && same_perm(t->rank, perm, plain);
-	if (l->g->tensors[tensor].internal && (as_is || !v->is_output))
+	if (l->g->tensors[tensor].internal && *v->name && (as_is || !v->is_output))
 		return rename_tensor(l, tensor, v->name) < 0 ? l->err : 0;
 	return 0;
 }
@@ -198,7 +198,7 @@ int ox_alias(struct ox *l, struct ox_value *x, const int8_t *perm)
 	perm = perm ? perm : plain;
 	for (int i = 0; i < x->t.rank; i++)
 		inverse[perm[i]] = (int8_t)i;
-	struct ox_value *y = &l->values[ox_value_find(l, l->n->output[0])];
+	struct ox_value *y = l->results ? l->results : &l->values[ox_value_find(l, l->n->output[0])];
 	y->t = x->t;
 	for (int i = 0; i < x->t.rank; i++)
 		y->t.dim[i] = x->t.dim[perm[i]];
@@ -241,6 +241,8 @@ int ox_outputs(struct ox *l)
 	for (size_t i = 0; i < g->n_output; i++) {
 		const char *name = g->output[i]->name ? g->output[i]->name : "";
 		int v = ox_value_find(l, name);
+		if (v >= 0 && ox_settle(l, &l->values[v]) < 0)
+			return l->err;
 		if (v < 0 || !l->values[v].t.dtype)
 			return ox_fail(l, -EINVAL, "output \"%.60s\" is not computed", name);
 		int err = output(l, &l->values[v]);

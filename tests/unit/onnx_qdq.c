@@ -1,0 +1,434 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * QDQ graphs: what is folded into integers gives the bits of the float
+ * operators. The same nodes are imported twice; in the second model the floats
+ * between are outputs of the network, which keeps every node as it stands.
+ * Averages have no such bits (float32 sums); a plain loop has their definition.
+ * On golden and on the functional model, every tensor checked.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <math.h>
+
+#include <weft/weft.h>
+
+#include "../support/level.h"
+#include "../support/onnx_build.h"
+#include "../support/tensors.h"
+
+enum { C = 5, H = 6, W = 7, N = C * H * W };
+
+struct q { float s; int z, type; };       /* ONNX's 2: uint8, 3: int8 */
+
+static int64_t upto(uint64_t *r, int64_t n)
+{
+	return (int64_t)(test_random(r) % (uint64_t)n);
+}
+
+static struct q scale(uint64_t *r)
+{
+	static const float few[] = { 0.5f, 0.25f, 1, 0.75f };
+	struct q q = { .type = 2 + (int)upto(r, 2) };
+
+	q.s = upto(r, 4) == 0 ? few[upto(r, 4)] : 0.01f + (float)upto(r, 1 << 20) / (1 << 23);
+	q.z = (int)upto(r, 256) - (q.type == 3 ? 128 : 0);
+	if (upto(r, 3) == 0)
+		q.z = q.type == 3 ? 0 : 128;
+	return q;
+}
+
+/* ---- models ---- */
+
+static void node(struct ob *g, const char *type, const char *a, const char *b, const char *c, const char *y, struct ob *attributes)
+{
+	struct ob n = { 0 };
+
+	ob_text(&n, 1, a);
+	if (b)
+		ob_text(&n, 1, b);
+	if (c)
+		ob_text(&n, 1, c);
+	ob_text(&n, 2, y);
+	ob_text(&n, 4, type);
+	if (attributes) {
+		ob_bytes(&n, attributes->p, attributes->n);
+		free(attributes->p);
+		*attributes = (struct ob){ 0 };
+	}
+	ob_sub(g, 1, &n);
+}
+
+static void parameters(struct ob *g, const char *s, const char *z, const struct q *q)
+{
+	int8_t byte = (int8_t)q->z;
+
+	ob_tensor(g, s, 1, 0, NULL, &q->s, 4);
+	ob_tensor(g, z, q->type, 0, NULL, &byte, 1);
+}
+
+static void number(struct ob *g, const char *name, float v)
+{
+	ob_tensor(g, name, 1, 0, NULL, &v, 4);
+}
+
+static void int64s(struct ob *g, const char *name, int n, const int64_t *v)
+{
+	int64_t dim = n;
+
+	ob_tensor(g, name, 7, 1, &dim, v, (size_t)n * 8);
+}
+
+static const char *const kinds[] = {
+	"same", "Relu", "LeakyRelu", "Sigmoid", "Tanh", "HardSwish", "Elu", "Clip", "silu", "add1", "Reshape", "Transpose", "MaxPool",
+	"Slice", "Pad", "Flatten", "Gather", "Unsqueeze", "Split", "Concat", "Add", "Sub", "Mul", "AddRelu", "AddClip", "Expand",
+};
+#define KINDS ((int)(sizeof kinds / sizeof kinds[0]))
+
+/* From fa (and fb) to f; returns how many values stand between that may be outputs. */
+static int operators(struct ob *g, const char *kind, const int64_t *shape, int64_t *out, int *rank, uint64_t *r)
+{
+	struct ob a = { 0 };
+
+	memcpy(out, shape, 4 * sizeof *out);
+	*rank = 4;
+	if (!strcmp(kind, "same")) {
+		node(g, "Identity", "fa", NULL, NULL, "f", NULL);
+	} else if (!strcmp(kind, "Clip")) {
+		number(g, "lo", -0.3f);
+		number(g, "hi", 1.1f);
+		node(g, "Clip", "fa", "lo", "hi", "f", NULL);
+	} else if (!strcmp(kind, "silu")) {
+		node(g, "Sigmoid", "fa", NULL, NULL, "m", NULL);
+		node(g, "Mul", "fa", "m", NULL, "f", NULL);
+	} else if (!strcmp(kind, "add1")) {
+		number(g, "one", 0.37f);
+		node(g, "Add", "one", "fa", NULL, "f", NULL);
+	} else if (!strcmp(kind, "Reshape")) {
+		int64s(g, "to", 2, (int64_t[]){ C, H * W });
+		node(g, "Reshape", "fa", "to", NULL, "f", NULL);
+		*rank = 2;
+		out[0] = C;
+		out[1] = H * W;
+	} else if (!strcmp(kind, "Transpose")) {
+		ob_attr_ints(&a, "perm", 4, (int64_t[]){ 0, 2, 3, 1 });
+		node(g, "Transpose", "fa", NULL, NULL, "f", &a);
+		memcpy(out, (int64_t[]){ 1, H, W, C }, 4 * sizeof *out);
+	} else if (!strcmp(kind, "MaxPool")) {
+		ob_attr_ints(&a, "kernel_shape", 2, (int64_t[]){ 3, 2 });
+		ob_attr_ints(&a, "strides", 2, (int64_t[]){ 2, 1 });
+		ob_attr_ints(&a, "pads", 4, (int64_t[]){ 1, 0, 1, 1 });
+		node(g, "MaxPool", "fa", NULL, NULL, "f", &a);
+		out[2] = 3;
+		out[3] = W;
+	} else if (!strcmp(kind, "Slice")) {
+		int64s(g, "from", 2, (int64_t[]){ 1, 5 });
+		int64s(g, "to", 2, (int64_t[]){ 4, -8 });
+		int64s(g, "axes", 2, (int64_t[]){ 1, 2 });
+		int64s(g, "steps", 2, (int64_t[]){ 2, -2 });
+		struct ob n = { 0 };
+		const char *in[] = { "fa", "from", "to", "axes", "steps" };
+		for (int i = 0; i < 5; i++)
+			ob_text(&n, 1, in[i]);
+		ob_text(&n, 2, "f");
+		ob_text(&n, 4, "Slice");
+		ob_sub(g, 1, &n);
+		out[1] = 2;
+		out[2] = 3;
+	} else if (!strcmp(kind, "Pad")) {
+		int64s(g, "pads", 8, (int64_t[]){ 0, 1, 2, 0, 0, 0, 1, 1 });
+		node(g, "Pad", "fa", "pads", NULL, "f", NULL);
+		out[1] = C + 1;
+		out[2] = H + 3;
+		out[3] = W + 1;
+	} else if (!strcmp(kind, "Flatten")) {
+		node(g, "Flatten", "fa", NULL, NULL, "f", NULL);
+		*rank = 2;
+		out[1] = N;
+	} else if (!strcmp(kind, "Gather")) {
+		int64s(g, "rows", 3, (int64_t[]){ 2, 0, 2 });
+		ob_attr_int(&a, "axis", 2);
+		node(g, "Gather", "fa", "rows", NULL, "f", &a);
+		out[2] = 3;
+	} else if (!strcmp(kind, "Unsqueeze")) {
+		int64s(g, "axes", 1, (int64_t[]){ 2 });
+		node(g, "Unsqueeze", "fa", "axes", NULL, "f", NULL);
+		*rank = 5;
+		memcpy(out, (int64_t[]){ 1, C, 1, H, W }, 5 * sizeof *out);
+	} else if (!strcmp(kind, "Split")) {
+		struct ob n = { 0 };
+		int64s(g, "parts", 2, (int64_t[]){ 2, 4 });
+		ob_attr_int(&a, "axis", 2);
+		ob_text(&n, 1, "fa");
+		ob_text(&n, 1, "parts");
+		ob_text(&n, 2, "unused");
+		ob_text(&n, 2, "f");
+		ob_text(&n, 4, "Split");
+		ob_bytes(&n, a.p, a.n);
+		free(a.p);
+		ob_sub(g, 1, &n);
+		out[2] = 4;
+	} else if (!strcmp(kind, "Expand")) {
+		int64s(g, "to", 4, (int64_t[]){ 2, C, H, W });
+		node(g, "Expand", "fa", "to", NULL, "f", NULL);
+		out[0] = 2;
+	} else if (!strcmp(kind, "Concat")) {
+		ob_attr_int(&a, "axis", 1);
+		node(g, upto(r, 2) ? "Relu" : "Identity", "fb", NULL, NULL, "m", NULL);
+		node(g, "Concat", "fa", "m", NULL, "f", &a);
+		out[1] = 2 * C;
+	} else if (!strcmp(kind, "AddRelu")) {
+		node(g, "Add", "fa", "fb", NULL, "m", NULL);
+		node(g, "Relu", "m", NULL, NULL, "f", NULL);
+	} else if (!strcmp(kind, "AddClip")) {
+		number(g, "lo", 0);
+		number(g, "hi", 6);
+		node(g, "Add", "fa", "fb", NULL, "m", NULL);
+		node(g, "Clip", "m", "lo", "hi", "f", NULL);
+	} else if (!strcmp(kind, "Add") || !strcmp(kind, "Sub") || !strcmp(kind, "Mul")) {
+		node(g, kind, "fa", "fb", NULL, "f", NULL);
+	} else {
+		node(g, kind, "fa", NULL, NULL, "f", NULL);
+	}
+	return 0;
+}
+
+/* Floats are outputs if kept. A convolution by one stands before the QDQ part, so that the device has neighbours. */
+static void build(struct ob *model, const char *kind, const struct q *a, const struct q *b, const struct q *y, uint64_t r, bool kept)
+{
+	static const int64_t shape[4] = { 1, C, H, W };
+	int64_t out[WEFT_MAX_RANK] = { 0 };
+	struct ob g = { 0 };
+	int rank;
+
+	ob_port(&g, 11, "a", a->type, 4, shape);
+	ob_port(&g, 11, "b", b->type, 4, shape);
+	parameters(&g, "sa", "za", a);
+	parameters(&g, "sb", "zb", b);
+	parameters(&g, "sy", "zy", y);
+	node(&g, "DequantizeLinear", "a", "sa", "za", "fa", NULL);
+	node(&g, "DequantizeLinear", "b", "sb", "zb", "fb", NULL);
+	operators(&g, kind, shape, out, &rank, &r);
+	node(&g, "QuantizeLinear", "f", "sy", "zy", "y", NULL);
+	ob_port(&g, 12, "y", y->type, rank, out);
+	if (kept) {
+		ob_port(&g, 12, "f", 1, rank, out);
+		ob_port(&g, 12, "fa", 1, 4, shape);
+		ob_port(&g, 12, "fb", 1, 4, shape);
+	}
+	ob_model(model, &g, 19);
+}
+
+/* ---- runs ---- */
+
+static weft_net *load(struct ob *model, long id)
+{
+	char msg[WEFT_MSG_LEN] = "";
+	weft_net *net = NULL;
+
+	if (weft_net_load(model->p, model->n, "qdq", &net, msg))
+		fail_msg("seed %ld: %s", id, msg);
+	free(model->p);
+	*model = (struct ob){ 0 };
+	return net;
+}
+
+static void run(weft_net *net, enum weft_device device, uint8_t *const *x, weft_tensor *y, long id)
+{
+	struct weft_session_options o = weft_session_options_default();
+	char msg[WEFT_MSG_LEN] = "";
+	weft_tensor in[2] = { 0 };
+	struct weft_port p;
+	weft_session *s;
+
+	o.device = device;
+	o.check = device == WEFT_DEVICE_MODEL;
+	for (int i = 0; i < weft_net_n_inputs(net); i++) {
+		weft_net_input(net, i, &p);
+		in[i] = (weft_tensor){ .dtype = p.dtype, .rank = p.rank, .data = x[i] };
+		memcpy(in[i].dim, p.dim, sizeof p.dim);
+	}
+	if (weft_session_open(net, &o, &s, msg) || weft_session_run(s, in, y, NULL, msg))
+		fail_msg("seed %ld device %d: %s", id, (int)device, msg);
+	weft_session_close(s);
+}
+
+static void fill(uint8_t *p, int n, uint64_t *r)
+{
+	for (int i = 0; i < n; i++)
+		p[i] = (uint8_t)test_random(r);
+}
+
+static void random_graphs(void **state)
+{
+	long n = test_count(520, 5200, 52000);
+	uint64_t first = test_seed(1);
+
+	(void)state;
+	for (long i = 0; i < n; i++) {
+		const char *kind = kinds[i % KINDS];
+		uint8_t xa[N], xb[N], *x[2] = { xa, xb };
+		uint64_t r = first + (uint64_t)i;
+		weft_tensor want[4] = { 0 }, got[1] = { 0 };
+		struct ob plain = { 0 }, kept = { 0 };
+		struct q a, b, y;
+
+		test_random(&r);
+		a = scale(&r);
+		b = scale(&r);
+		y = upto(&r, 3) ? scale(&r) : a;
+		fill(xa, N, &r);
+		fill(xb, N, &r);
+		build(&plain, kind, &a, &b, &y, r, false);
+		build(&kept, kind, &a, &b, &y, r, true);
+		weft_net *whole = load(&kept, (long)first + i), *folded = load(&plain, (long)first + i);
+		run(whole, WEFT_DEVICE_GOLDEN, x, want, (long)first + i);
+		for (int d = WEFT_DEVICE_GOLDEN; d <= WEFT_DEVICE_MODEL; d++) {
+			run(folded, (enum weft_device)d, x, got, (long)first + i);
+			assert_int_equal(weft_tensor_elements(&got[0]), weft_tensor_elements(&want[0]));
+			for (int64_t e = 0; e < weft_tensor_elements(&got[0]); e++)
+				if (tensor_get(&got[0], e) != tensor_get(&want[0], e))
+					fail_msg("seed %ld %s device %d element %lld: %d, not %d", (long)first + i, kind, d, (long long)e,
+					         (int)tensor_get(&got[0], e), (int)tensor_get(&want[0], e));
+			weft_tensor_release(&got[0]);
+		}
+		for (int k = 0; k < 4; k++)
+			weft_tensor_release(&want[k]);
+		weft_net_free(whole);
+		weft_net_free(folded);
+	}
+}
+
+/* ---- averages ---- */
+
+struct pool { bool global, padding; int64_t k[2], stride[2], before[2], after[2], out[2]; };
+
+/* The nearest integer to num / den * 2^e, ties to even. */
+static int rounded(int64_t num, const struct q *a, const struct q *y, int64_t count)
+{
+	int ea, ey;
+	int64_t ma = (int64_t)ldexp(frexp((double)a->s, &ea), 24), my = (int64_t)ldexp(frexp((double)y->s, &ey), 24);
+	__int128 n = (__int128)num * ma, d = (__int128)my * count;
+
+	if (ea > ey)
+		n *= (__int128)1 << (ea - ey);
+	else
+		d *= (__int128)1 << (ey - ea);
+	__int128 v = n / d, rest = n % d;
+	if (rest < 0) {
+		v--;
+		rest += d;
+	}
+	v += 2 * rest > d || (2 * rest == d && (v & 1));
+	v += y->z;
+	int lo = y->type == 3 ? -128 : 0;
+	return v < lo ? lo : v > lo + 255 ? lo + 255 : (int)v;
+}
+
+static int average(const struct pool *p, const uint8_t *x, const struct q *a, const struct q *y, int c, int64_t oy, int64_t ox)
+{
+	int64_t sum = 0, count = 0;
+
+	for (int64_t ky = 0; ky < p->k[0]; ky++)
+		for (int64_t kx = 0; kx < p->k[1]; kx++) {
+			int64_t iy = oy * p->stride[0] - p->before[0] + ky, ix = ox * p->stride[1] - p->before[1] + kx;
+			bool in = iy >= 0 && iy < H && ix >= 0 && ix < W;
+
+			count += in || p->padding;
+			if (in)
+				sum += (a->type == 3 ? (int8_t)x[(c * H + iy) * W + ix] : x[(c * H + iy) * W + ix]) - a->z;
+		}
+	return rounded(sum, a, y, count);
+}
+
+static void build_pool(struct ob *model, const struct pool *p, const struct q *a, const struct q *y, bool qlinear)
+{
+	static const int64_t shape[4] = { 1, C, H, W };
+	int64_t out[4] = { 1, C, p->out[0], p->out[1] };
+	struct ob g = { 0 }, at = { 0 };
+
+	ob_port(&g, 11, "a", a->type, 4, shape);
+	parameters(&g, "sa", "za", a);
+	parameters(&g, "sy", "zy", y);
+	if (!p->global) {
+		ob_attr_ints(&at, "kernel_shape", 2, p->k);
+		ob_attr_ints(&at, "strides", 2, p->stride);
+		ob_attr_ints(&at, "pads", 4, (int64_t[]){ p->before[0], p->before[1], p->after[0], p->after[1] });
+		ob_attr_int(&at, "count_include_pad", p->padding);
+	}
+	if (qlinear) {
+		static const char *const in[] = { "a", "sa", "za", "sy", "zy" };
+		struct ob n = { 0 };
+		for (int i = 0; i < 5; i++)
+			ob_text(&n, 1, in[i]);
+		ob_text(&n, 2, "y");
+		ob_text(&n, 4, p->global ? "QLinearGlobalAveragePool" : "QLinearAveragePool");
+		ob_bytes(&n, at.p, at.n);
+		free(at.p);
+		ob_text(&n, 7, "com.microsoft");
+		ob_sub(&g, 1, &n);
+	} else {
+		node(&g, "DequantizeLinear", "a", "sa", "za", "fa", NULL);
+		node(&g, p->global ? "GlobalAveragePool" : "AveragePool", "fa", NULL, NULL, "f", &at);
+		node(&g, "QuantizeLinear", "f", "sy", "zy", "y", NULL);
+	}
+	ob_port(&g, 12, "y", y->type, 4, out);
+	ob_model(model, &g, 19);
+}
+
+static struct pool random_pool(uint64_t *r)
+{
+	struct pool p = { .global = upto(r, 3) == 0, .padding = upto(r, 2) };
+
+	for (int i = 0; i < 2; i++) {
+		int64_t in = i ? W : H;
+		p.k[i] = p.global ? in : 1 + upto(r, 3);
+		p.stride[i] = p.global ? 1 : 1 + upto(r, 2);
+		p.before[i] = p.global ? 0 : upto(r, p.k[i]);
+		p.after[i] = p.global ? 0 : upto(r, p.k[i]);
+		p.out[i] = (in + p.before[i] + p.after[i] - p.k[i]) / p.stride[i] + 1;
+	}
+	p.padding = p.padding && !p.global;
+	return p;
+}
+
+static void averages(void **state)
+{
+	long n = test_count(150, 1500, 15000);
+	uint64_t first = test_seed(1);
+
+	(void)state;
+	for (long i = 0; i < n; i++) {
+		uint8_t xa[N], *x[1] = { xa };
+		uint64_t r = first + (uint64_t)i;
+		struct ob model = { 0 };
+		weft_tensor y = { 0 };
+
+		test_random(&r);
+		struct q qa = scale(&r), qy = upto(&r, 2) ? qa : scale(&r);
+		struct pool p = random_pool(&r);
+		fill(xa, N, &r);
+		build_pool(&model, &p, &qa, &qy, i & 1);
+		weft_net *net = load(&model, (long)first + i);
+		for (int d = WEFT_DEVICE_GOLDEN; d <= WEFT_DEVICE_MODEL; d++) {
+			run(net, (enum weft_device)d, x, &y, (long)first + i);
+			for (int64_t e = 0; e < weft_tensor_elements(&y); e++) {
+				int64_t ox = e % p.out[1], oy = e / p.out[1] % p.out[0], c = e / p.out[1] / p.out[0];
+				int want = average(&p, xa, &qa, &qy, (int)c, oy, ox);
+				if (want != tensor_get(&y, e))
+					fail_msg("seed %ld device %d element %lld: %d, not %d", (long)first + i, d, (long long)e, (int)tensor_get(&y, e), want);
+			}
+			weft_tensor_release(&y);
+		}
+		weft_net_free(net);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(random_graphs), cmocka_unit_test(averages) };
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

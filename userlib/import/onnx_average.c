@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Averages of quantised elements, in integers:
+ *
+ *   y = clip(round((sum of (x - x_zp)) * x_scale / (y_scale * count)) + y_zp)
+ *
+ * with the real number under round and ties to even. float32 sums have no
+ * defined order, so ONNX names no bits here; this is the value that they
+ * approximate. Sums over the whole image are REDUCE_SUM, over windows a
+ * depthwise convolution by ones.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "onnx_qdq.h"
+
+/* x - x_zp as int32, in the shape that the compiler takes for the beginning of a mean. */
+static int centred(struct ox *l, int x, int32_t zp)
+{
+	return ox_rescale(l, x, WEFT_INT32, (struct ox_factor){ 1 << 30, 30 }, zp, 0);
+}
+
+static int sum_all(struct ox *l, const struct ox_side *x, int8_t *perm, int64_t *count)
+{
+	ox_channels_last(x->v->t.rank, perm);
+	int y = centred(l, ox_side_in(l, x->v, perm), ox_q_zp(&x->q));
+
+	*count = 1;
+	for (int i = 1; i + 1 < x->v->t.rank && y >= 0; i++) {
+		*count = *count > 65535 ? *count : *count * ox_t(l, y)->dim[i];
+		y = ox_reduce(l, WEFT_OP_REDUCE_SUM, y, i);
+	}
+	return y;
+}
+
+static int sum_windows(struct ox *l, const struct ox_side *x, const struct ox_window *w, int8_t *perm)
+{
+	struct ox_conv_call c = { .group = x->v->t.dim[1], .x_zp = ox_q_zp(&x->q), .win = *w };
+	int64_t dim[WEFT_MAX_RANK] = { c.group, 1, 1, 1, 1, 1, 1, 1 }, n = c.group;
+
+	ox_channels_last(x->v->t.rank, perm);
+	for (int i = 0; i < w->n; i++) {
+		dim[1 + i] = w->kernel[i];
+		n *= w->kernel[i];
+	}
+	int8_t *p = ox_alloc(l, n, 1);
+	if (p)
+		memset(p, 1, (size_t)n);
+	c.w = ox_data(l, WEFT_INT8, w->n + 2, dim, p);
+	c.bias = ox_ramp(l, WEFT_INT32, 1, 0);
+	c.x = ox_side_in(l, x->v, perm);
+	return ox_conv_sums(l, &c);
+}
+
+int ox_average(struct ox *l, const struct ox_side *x, const struct ox_window *w, const int64_t *behind, bool padding,
+               const struct ox_q *q, int8_t *perm, bool *done)
+{
+	struct ox_scaling s = { .a = x->q.scale, .y = q->scale, .zp = q->zp, .count = 1 };
+	int64_t count = 1, taps = 1;
+	bool flip = false;
+	int y;
+
+	for (int i = 0; w && i < w->n; i++)
+		taps *= w->kernel[i];
+	if (x->v->t.dtype == WEFT_INT16 || q->zp->t.dtype == WEFT_INT16 || taps > 65535 || (w && w->n > 2))
+		return 0;
+	if (w) {
+		int counts = ox_window_counts(l, w, x->v->t.dim + 2, padding, behind, WEFT_INT32);
+		if (counts < 0)
+			return counts;
+		const int32_t *c = ox_t(l, counts)->data;
+		bool same = true;
+		for (int64_t i = 0, n = weft_tensor_elements(ox_t(l, counts)); i < n; i++) {
+			if (c[i] < 1)
+				return 0;
+			same = same && c[i] == c[0];
+		}
+		count = c[0];
+		s.counts = same ? 0 : counts;
+		y = sum_windows(l, x, w, perm);
+	} else {
+		y = sum_all(l, x, perm, &count);
+		taps = count;
+	}
+	if (y < 0 || count > 65535)
+		return y < 0 ? y : 0;
+	s.count = s.counts ? 1 : count;
+	y = ox_requant(l, y, &s, taps * 255, &flip);
+	*done = y >= 0;
+	return y >= 0 && q->flip && !flip ? ox_flip_sign(l, y, WEFT_INT8) : y;
+}
+
+/* ReduceMean over all dimensions but two; those may go. 0: of another kind. */
+static int mean(struct ox *l, const struct ox_side *x, const struct ox_q *q, int8_t *perm, bool *done)
+{
+	int64_t axes[WEFT_MAX_RANK];
+	int n = ox_list(l, "axes", 1, WEFT_MAX_RANK, axes), rank = x->v->t.rank;
+	unsigned set = 0;
+
+	for (int i = 0; i < n; i++) {
+		int axis = ox_axis(l, axes[i], rank);
+		if (axis < 0)
+			return axis;
+		set |= 1u << axis;
+	}
+	if (n < 0 || rank < 3 || set != ((1u << rank) - 1 - 3))
+		return n < 0 ? n : 0;
+	int y = ox_average(l, x, NULL, NULL, false, q, perm, done);
+	if (y < 0 || !*done || ox_attr_i(l, "keepdims", 1))
+		return y;
+	perm[1] = 1;
+	return ox_reshape(l, y, 2, x->v->t.dim);
+}
+
+int ox_fold_average(struct ox *l, const onnx_node *n, const struct ox_q *q, int8_t *perm, bool *done)
+{
+	const onnx_node *outer = l->n;
+	struct ox_window w;
+	int64_t behind[3];
+	struct ox_side x;
+	int y, i = ox_value_find(l, n->input[0]);
+
+	if (i < 0 || !ox_side_of(l, &l->values[i], &x) || x.v->t.rank < 3)
+		return 0;
+	l->n = n;
+	l->subst[0] = x.v;
+	if (ox_node_is(n, "ReduceMean"))
+		y = mean(l, &x, q, perm, done);
+	else if (ox_node_is(n, "GlobalAveragePool"))
+		y = ox_average(l, &x, NULL, NULL, false, q, perm, done);
+	else if ((y = ox_pool_window(l, x.v, &w, behind)) == 0)
+		y = ox_average(l, &x, &w, behind, ox_attr_i(l, "count_include_pad", 0) != 0, q, perm, done);
+	l->subst[0] = NULL;
+	if (y >= 0)
+		l->n = outer;
+	return y;
+}

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Nodes that wait until somebody asks for their result: onnx_qdq.h. */
+#include <errno.h>
+#include <string.h>
+
+#include "onnx_qdq.h"
+
+/* Longest chain of functions of one carrier. */
+#define MAX_DEPTH 6
+
+enum kind { NONE, MOVE, FUNCTION, PRODUCT, AVERAGE };
+
+static const struct { const char *name; enum kind kind; } table[] = {
+	{ "Abs", FUNCTION }, { "Add", FUNCTION }, { "AveragePool", AVERAGE }, { "Ceil", FUNCTION }, { "Clip", FUNCTION },
+	{ "Conv", PRODUCT }, { "Cos", FUNCTION }, { "DepthToSpace", MOVE }, { "Div", FUNCTION }, { "Dropout", MOVE },
+	{ "Elu", FUNCTION }, { "Erf", FUNCTION }, { "Exp", FUNCTION }, { "Expand", MOVE }, { "Flatten", MOVE }, { "Floor", FUNCTION },
+	{ "Gather", MOVE }, { "GatherElements", MOVE }, { "Gelu", FUNCTION }, { "Gemm", PRODUCT }, { "GlobalAveragePool", AVERAGE },
+	{ "HardSigmoid", FUNCTION }, { "HardSwish", FUNCTION }, { "Identity", MOVE }, { "LeakyRelu", FUNCTION }, { "Log", FUNCTION },
+	{ "MatMul", PRODUCT }, { "Max", FUNCTION }, { "MaxPool", MOVE }, { "Min", FUNCTION }, { "Mul", FUNCTION }, { "Neg", FUNCTION },
+	{ "PRelu", FUNCTION }, { "Pad", MOVE }, { "Pow", FUNCTION }, { "Reciprocal", FUNCTION }, { "ReduceMax", MOVE },
+	{ "ReduceMean", AVERAGE }, { "ReduceMin", MOVE }, { "Relu", FUNCTION }, { "Reshape", MOVE }, { "Selu", FUNCTION },
+	{ "Sigmoid", FUNCTION }, { "Sin", FUNCTION }, { "Slice", MOVE }, { "Softplus", FUNCTION }, { "SpaceToDepth", MOVE },
+	{ "Split", MOVE }, { "Sqrt", FUNCTION }, { "Squeeze", MOVE }, { "Sub", FUNCTION }, { "Sum", FUNCTION }, { "Swish", FUNCTION },
+	{ "Tanh", FUNCTION }, { "Tile", MOVE }, { "Transpose", MOVE }, { "Unsqueeze", MOVE },
+};
+
+bool ox_node_is(const onnx_node *n, const char *type)
+{
+	return !strcmp(n->op_type, type);
+}
+
+static enum kind kind_of(const onnx_node *n)
+{
+	for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
+		if (ox_node_is(n, table[i].name))
+			return table[i].kind;
+	return NONE;
+}
+
+/* The node at hand while another is lowered. */
+struct place { const onnx_node *n; int i_node, src, made; struct ox_value *subst[2], *results; const double *zero; };
+
+static struct place leave(struct ox *l)
+{
+	struct place p = { l->n, l->i_node, l->src, l->made, { l->subst[0], l->subst[1] }, l->results, l->zero };
+
+	l->subst[0] = l->subst[1] = l->results = NULL;
+	l->zero = NULL;
+	return p;
+}
+
+static void back(struct ox *l, const struct place *p)
+{
+	l->n = p->n;
+	l->i_node = p->i_node;
+	l->src = p->src;
+	l->made = p->made;
+	l->subst[0] = p->subst[0];
+	l->subst[1] = p->subst[1];
+	l->results = p->results;
+	l->zero = p->zero;
+}
+
+int ox_settle(struct ox *l, struct ox_value *v)
+{
+	if (v->pending < 0 || v->n_forms || v->init)
+		return 0;
+	struct place p = leave(l);
+	int node = v->pending;
+
+	v->pending = -1;
+	int err = ox_lower_now(l, node);
+	if (!err)                        /* a failure is told of the node that failed */
+		back(l, &p);
+	return err;
+}
+
+static struct ox_value *result(struct ox *l, size_t k)
+{
+	return k < l->n->n_output && *l->n->output[k] ? &l->values[ox_value_find(l, l->n->output[k])] : NULL;
+}
+
+/* Read by one node only, and no output. */
+static bool private(const struct ox_value *v)
+{
+	return v && !v->is_output && v->n_uses == 1;
+}
+
+/* ---- DequantizeLinear ---- */
+
+static int defer_dequantize(struct ox *l)
+{
+	struct ox_value *x = ox_raw(l, 0), *y = result(l, 0), *scale = ox_raw(l, 1), *zp = ox_raw(l, 2);
+	struct ox_q q;
+
+	if (!x || !y || y->is_output || (l->n->domain && *l->n->domain && strcmp(l->n->domain, "ai.onnx") && strcmp(l->n->domain, "com.microsoft")))
+		return 0;
+	if (!x->init && ox_settle(l, x) < 0)
+		return l->err;
+	if (x->init || (x->n_forms && ox_is_const_value(l, x))) {   /* weights: whoever multiplies by them looks for them here */
+		y->pending = y->dq = l->i_node;
+		return 1;
+	}
+	if (!x->t.dtype || !scale || ox_attr_i(l, "output_dtype", 1) != 1 || ox_settle(l, scale) < 0 || (zp && ox_settle(l, zp) < 0))
+		return 0;
+	if ((x->t.dtype != WEFT_INT8 && x->t.dtype != WEFT_UINT8 && x->t.dtype != WEFT_INT16) ||
+	    !ox_q_read(l, scale, zp, x->t.dtype, &q))
+		return 0;
+	y->pending = y->dq = l->i_node;
+	y->carrier = (int)(x - l->values);
+	y->depth = 0;
+	y->t = x->t;
+	y->t.dtype = WEFT_FP32;
+	return 1;
+}
+
+/* ---- operators that move elements ---- */
+
+/* v as integers whose order of signed and unsigned is settled: uint8 as int8. */
+static int signed_value(struct ox *l, struct ox_value *v, struct ox_value *to)
+{
+	int8_t perm[WEFT_MAX_RANK];
+	int x = ox_side_tensor(l, v, perm);
+
+	*to = *v;
+	to->n_forms = 0;
+	if (v->t.dtype != WEFT_UINT8) {
+		to->n_forms = v->n_forms;
+		return x;
+	}
+	to->t.dtype = WEFT_INT8;
+	for (int i = 0; i < v->n_forms; i++)
+		if (v->form[i].flip) {
+			to->form[to->n_forms] = v->form[i];
+			to->form[to->n_forms++].flip = false;
+		}
+	return x;
+}
+
+static void unsigned_value(struct ox_value *v)
+{
+	v->t.dtype = WEFT_UINT8;
+	for (int i = 0; i < v->n_forms; i++)
+		v->form[i].flip = true;
+}
+
+/* The node at hand on from, results in to[]; 0: it would not. */
+static int move(struct ox *l, struct ox_value *from, struct ox_value *to, double zero)
+{
+	struct place p = leave(l);
+	struct ox_value x;
+	int node = l->i_node, err;
+
+	if (l->n->n_input > 1 && ox_raw(l, 1) == from)
+		return 0;
+	if (signed_value(l, from, &x) < 0)
+		return l->err;
+	l->subst[0] = &x;
+	l->results = to;
+	l->zero = &zero;
+	err = ox_lower_now(l, node);
+	if (err && err != -ENOTSUP)
+		return err;
+	back(l, &p);
+	l->err = 0;
+	if (err)
+		return 0;
+	for (size_t k = 0; k < l->n->n_output; k++)
+		if (from->t.dtype == WEFT_UINT8)
+			unsigned_value(&to[k]);
+	return 1;
+}
+
+static int defer_move(struct ox *l)
+{
+	struct ox_value *v = ox_raw(l, 0);
+	int n = (int)l->n->n_output, first = l->n_values;
+	struct ox_side s;
+
+	if (!v || !ox_side_of(l, v, &s) || l->n_values + n > l->cap_values)
+		return 0;
+	for (int k = 0; k < n; k++)
+		l->values[first + k] = (struct ox_value){ .name = "", .maker = -1, .pending = -1, .carrier = -1, .dq = -1 };
+	int done = move(l, s.v, &l->values[first], ox_q_zp(&s.q));
+	if (done <= 0)
+		return done;
+	l->n_values += n;
+	for (int k = 0; k < n; k++) {
+		struct ox_value *y = result(l, (size_t)k);
+
+		if (!y)
+			continue;
+		y->pending = l->i_node;
+		y->carrier = first + k;
+		y->depth = 0;
+		y->dq = v->dq;
+		y->t = l->values[first + k].t;
+		y->t.dtype = WEFT_FP32;
+	}
+	return 1;
+}
+
+/* uint8 that is held as int8 stays so. */
+static int move_bytes(struct ox *l)
+{
+	struct ox_value *v = ox_raw(l, 0), to[4];
+
+	if (!v || v->t.dtype != WEFT_UINT8 || !v->n_forms || !v->form[0].flip || l->n->n_output > 4)
+		return 0;
+	for (int k = 0; k < 4; k++)
+		to[k] = (struct ox_value){ .name = "", .maker = -1, .pending = -1, .carrier = -1, .dq = -1 };
+	int done = move(l, v, to, -128);
+	for (size_t k = 0; done > 0 && k < l->n->n_output; k++) {
+		struct ox_value *y = result(l, k);
+
+		if (!y)
+			continue;
+		y->t = to[k].t;
+		y->n_forms = to[k].n_forms;
+		memcpy(y->form, to[k].form, sizeof y->form);
+	}
+	return done;
+}
+
+/* ---- functions of one element ---- */
+
+static bool one_element(const struct ox *l, const struct ox_value *v, int rank)
+{
+	return ox_is_const_value(l, v) && v->t.rank <= rank && weft_tensor_elements(&v->t) == 1;
+}
+
+/* Relu or Clip behind something that waits. */
+static int defer_behind(struct ox *l)
+{
+	struct ox_value *v = ox_raw(l, 0), *y = result(l, 0);
+	bool relu = ox_node_is(l->n, "Relu");
+
+	if ((!relu && !ox_node_is(l->n, "Clip")) || !v || v->pending < 0 || v->carrier >= 0 || v->depth || !private(v) || !private(y))
+		return 0;
+	for (size_t k = 1; k < l->n->n_input; k++)
+		if (ox_has(l, (int)k) && !ox_is_const(l, (int)k))
+			return 0;
+	y->pending = l->i_node;
+	y->depth = 1;
+	return 1;
+}
+
+/* Add, Sub, Mul of two carriers. */
+static int defer_pair(struct ox *l)
+{
+	struct ox_value *a = ox_raw(l, 0), *b = ox_raw(l, 1), *y = result(l, 0);
+	struct ox_side s;
+
+	if (l->n->n_input != 2 || (!ox_node_is(l->n, "Add") && !ox_node_is(l->n, "Sub") && !ox_node_is(l->n, "Mul") && !ox_node_is(l->n, "Sum")))
+		return 0;
+	if (!a || !b || !private(y) || a->carrier < 0 || b->carrier < 0 || a->carrier == b->carrier || !ox_side_of(l, a, &s) ||
+	    !ox_side_of(l, b, &s))
+		return 0;
+	y->pending = l->i_node;
+	return 1;
+}
+
+static int defer_function(struct ox *l)
+{
+	struct ox_value *y = result(l, 0), *of = NULL;
+	int depth = 0;
+
+	for (size_t k = 0; k < l->n->n_input && k < 8; k++) {
+		struct ox_value *v = ox_raw(l, (int)k);
+
+		if (v && v->carrier >= 0 && !of)
+			of = v;
+		if (v && v->carrier >= 0 && of && v->carrier != of->carrier)
+			return defer_pair(l);
+		if (v && v->carrier >= 0 && v->depth > depth)
+			depth = v->depth;
+	}
+	if (!of)
+		return defer_behind(l);
+	bool relu_only = l->values[of->carrier].t.dtype == WEFT_INT16;   /* no tables of 2^16 */
+	if (!y || depth + 1 > (relu_only ? 1 : MAX_DEPTH) || l->n->n_input > 8 || (relu_only && !ox_node_is(l->n, "Relu")))
+		return 0;
+	for (size_t k = 0; k < l->n->n_input; k++) {
+		struct ox_value *v = ox_raw(l, (int)k);
+
+		if (!v || v->carrier >= 0)
+			continue;
+		if (v->dq < 0 && v->pending >= 0)      /* a sum, say */
+			return 0;
+		if (ox_settle(l, v) < 0)
+			return l->err;
+		if (!one_element(l, v, of->t.rank))
+			return 0;
+	}
+	y->pending = l->i_node;
+	y->carrier = of->carrier;
+	y->depth = depth + 1;
+	y->dq = -1;
+	y->t = of->t;
+	return 1;
+}
+
+/* ---- sums ---- */
+
+static int defer_sum(struct ox *l, enum kind kind)
+{
+	struct ox_value *v = ox_raw(l, 0), *y = result(l, 0);
+	struct ox_side s;
+
+	if (!v || !private(y) || l->n->n_output != 1 || !ox_side_of(l, v, &s) || (kind == PRODUCT && !ox_foldable(l, l->n)))
+		return 0;
+	y->pending = l->i_node;
+	return 1;
+}
+
+static int defer_concat(struct ox *l)
+{
+	struct ox_value *y = result(l, 0);
+
+	if (!private(y))
+		return 0;
+	for (size_t k = 0; k < l->n->n_input; k++) {
+		struct ox_value *v = ox_raw(l, (int)k);
+
+		if (!v || v->carrier < 0)
+			return 0;
+	}
+	y->pending = l->i_node;
+	return 1;
+}
+
+int ox_defer(struct ox *l)
+{
+	if (l->n->n_output == 0 || !result(l, 0))
+		return 0;
+	if (ox_node_is(l->n, "DequantizeLinear"))
+		return defer_dequantize(l);
+	if (*l->n->domain && strcmp(l->n->domain, "ai.onnx"))
+		return 0;
+	if (ox_node_is(l->n, "Concat"))
+		return defer_concat(l);
+	enum kind kind = kind_of(l->n);
+	if (kind == MOVE) {
+		int done = defer_move(l);
+		return done ? done : move_bytes(l);
+	}
+	if (kind == FUNCTION && l->n->n_output == 1)
+		return defer_function(l);
+	return kind == PRODUCT || kind == AVERAGE ? defer_sum(l, kind) : 0;
+}

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Functions of one 8-bit element: golden computes them, DequantizeLinear and
+ * QuantizeLinear included, for all 256 codes. What results is no operator at
+ * all, a CLAMP, a RESCALE or a TABLE.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "onnx_qdq.h"
+
+static const onnx_node *node(const struct ox *l, int i)
+{
+	return l->f.m->graph->node[i];
+}
+
+static struct ox_value *named(const struct ox *l, const char *name)
+{
+	int i = *name ? ox_value_find(l, name) : -1;
+
+	return i < 0 ? NULL : &l->values[i];
+}
+
+/* ---- scales ---- */
+
+static struct ox_value *zero_of(struct ox *l, weft_dtype t)
+{
+	struct ox_value *v = &l->zeros[t == WEFT_UINT8 ? 0 : t == WEFT_INT8 ? 1 : 2];
+
+	if (!v->n_forms) {
+		int x = ox_ramp(l, t, 0, 0);
+		if (x < 0)
+			return NULL;
+		*v = (struct ox_value){ .name = "", .t = { .dtype = t }, .maker = -1, .pending = -1, .carrier = -1, .dq = -1, .n_forms = 1,
+		                        .form = { { .tensor = x, .perm = { 0, 1, 2, 3, 4, 5, 6, 7 } } } };
+	}
+	return v;
+}
+
+static const void *number(struct ox *l, struct ox_value *v)
+{
+	int x = ox_is_const_value(l, v) && weft_tensor_elements(&v->t) == 1 && v->t.rank <= 1 ? ox_get(l, v, NULL) : -1;
+
+	return x < 0 ? NULL : ox_t(l, x)->data;
+}
+
+bool ox_q_read(struct ox *l, struct ox_value *scale, struct ox_value *zp, weft_dtype t, struct ox_q *q)
+{
+	zp = zp ? zp : zero_of(l, t);
+	const void *s = scale && scale->t.dtype == WEFT_FP32 ? number(l, scale) : NULL, *z = s && zp && zp->t.dtype == t ? number(l, zp) : NULL;
+
+	if (!z)
+		return false;
+	*q = (struct ox_q){ .scale = scale, .zp = zp, .s = (double)*(const float *)s, .flip = t == WEFT_UINT8 };
+	q->z = t == WEFT_UINT8 ? *(const uint8_t *)z : t == WEFT_INT8 ? *(const int8_t *)z : *(const int16_t *)z;
+	return isfinite(q->s) && q->s > 0;
+}
+
+bool ox_side_of(struct ox *l, const struct ox_value *v, struct ox_side *s)
+{
+	if (v->carrier < 0 || v->depth || v->dq < 0)
+		return false;
+	const onnx_node *d = node(l, v->dq);
+	s->v = &l->values[v->carrier];
+	return ox_q_read(l, named(l, d->input[1]), d->n_input > 2 ? named(l, d->input[2]) : NULL, s->v->t.dtype, &s->q);
+}
+
+int ox_side_in(struct ox *l, struct ox_value *v, const int8_t *perm)
+{
+	return v->t.dtype == WEFT_UINT8 ? ox_get_int8(l, v, perm) : ox_get(l, v, perm);
+}
+
+int ox_side_tensor(struct ox *l, struct ox_value *v, int8_t *perm)
+{
+	int x = v->n_forms ? 0 : ox_get(l, v, NULL);
+
+	if (x < 0)
+		return x;
+	const struct ox_form *f = &v->form[0];
+	for (int i = 1; i < v->n_forms && f->flip != (v->t.dtype == WEFT_UINT8); i++)
+		f = &v->form[i];
+	memcpy(perm, f->perm, WEFT_MAX_RANK);
+	return ox_side_in(l, v, perm);
+}
+
+/* ---- all codes ---- */
+
+int ox_codes(struct ox *l, weft_dtype t)
+{
+	int8_t *p = ox_alloc(l, 256, 1);
+	int64_t n = 256;
+
+	for (int i = 0; p && i < 256; i++)
+		p[i] = (int8_t)(t == WEFT_UINT8 ? i : i - 128);
+	return ox_data(l, t, 1, &n, p);
+}
+
+int ox_dequantised(struct ox *l, int codes, const struct ox_q *q)
+{
+	int rank = codes < 0 ? 0 : ox_t(l, codes)->rank;
+	int in[3] = { codes, ox_along(l, q->scale, rank, rank ? 1 : 0), ox_along(l, q->zp, rank, rank ? 1 : 0) };
+
+	return codes < 0 ? codes : ox_op(l, WEFT_OP_ONNX_DEQUANTIZE, NULL, in, 3, WEFT_FP32, rank, ox_t(l, codes)->dim);
+}
+
+bool ox_quantised(struct ox *l, int x, const struct ox_q *q, int32_t *out, int n)
+{
+	weft_attr a = { .onnx = { true, WEFT_FP32 } };
+
+	if (x < 0)
+		return false;
+	int rank = ox_t(l, x)->rank;
+	int in[3] = { x, ox_along(l, q->scale, rank, rank ? 1 : 0), ox_along(l, q->zp, rank, rank ? 1 : 0) };
+	int y = ox_op(l, WEFT_OP_ONNX_QUANTIZE, &a, in, 3, q->zp->t.dtype, rank, ox_t(l, x)->dim);
+	const weft_tensor *t = y < 0 ? NULL : ox_t(l, y);
+	if (!t || !t->data || weft_tensor_elements(t) != n)
+		return false;
+	for (int i = 0; i < n; i++)
+		out[i] = q->zp->t.dtype == WEFT_INT16 ? ((const int16_t *)t->data)[i]
+		         : q->flip ? ((const uint8_t *)t->data)[i] - 128 : ((const int8_t *)t->data)[i];
+	return true;
+}
+
+static int apply(struct ox *l, struct ox_value *v, int codes);
+
+/* Node i, whose operands of x[] stand for those of its inputs that have a carrier. */
+static int apply_node(struct ox *l, int i, struct ox_value *y, const int *x)
+{
+	const onnx_node *n = node(l, i), *outer = l->n;
+	struct ox_value *v[8] = { NULL }, kept[8], kept_y = *y;
+	int i_outer = l->i_node, src = l->src, made = l->made;
+
+	for (size_t k = 0; k < n->n_input; k++) {
+		v[k] = named(l, n->input[k]);
+		if (!v[k] || v[k]->carrier < 0) {
+			v[k] = NULL;
+			continue;
+		}
+		kept[k] = *v[k];
+	}
+	for (size_t k = 0; k < n->n_input; k++)
+		if (v[k])
+			*v[k] = (struct ox_value){ .name = kept[k].name, .t = *ox_t(l, x[k]), .maker = -1, .pending = -1, .carrier = -1, .dq = -1, .n_forms = 1,
+			                           .form = { { .tensor = x[k], .perm = { 0, 1, 2, 3, 4, 5, 6, 7 } } } };
+	*y = (struct ox_value){ .name = kept_y.name, .maker = -1, .pending = -1, .carrier = -1, .dq = -1 };
+	int err = ox_lower_now(l, i), z = err ? err : y->n_forms ? y->form[0].tensor : -EINVAL;
+	for (size_t k = n->n_input; k-- > 0;)
+		if (v[k])
+			*v[k] = kept[k];
+	*y = kept_y;
+	l->n = outer;
+	l->i_node = i_outer;
+	l->src = src;
+	l->made = made;
+	return z;
+}
+
+/* The function that v is, of a tensor of codes. */
+static int apply(struct ox *l, struct ox_value *v, int codes)
+{
+	struct ox_side s;
+	int x[8] = { 0 };
+
+	if (codes < 0)
+		return codes;
+	if (!v->depth)
+		return ox_side_of(l, v, &s) ? ox_dequantised(l, codes, &s.q) : -ENOTSUP;
+	const onnx_node *n = node(l, v->maker);
+	for (size_t k = 0; k < n->n_input; k++) {
+		struct ox_value *in = named(l, n->input[k]);
+
+		if (in && in->carrier >= 0 && (x[k] = apply(l, in, codes)) < 0)
+			return x[k];
+	}
+	return apply_node(l, v->maker, v, x);
+}
+
+/* ---- what it amounts to ---- */
+
+bool ox_nearest(double real, double most, struct ox_factor *f)
+{
+	int e;
+
+	if (!(real > 0) || !isfinite(real) || real * most >= (double)(1 << 30))
+		return false;
+	(void)frexp(real, &e);
+	int s = 31 - e;
+	if (s < 2)
+		return false;
+	s = s > 62 ? 62 : s;
+	double m = rint(ldexp(real, s));
+	if (m >= 2147483648.0) {
+		m /= 2;
+		s--;
+	}
+	*f = (struct ox_factor){ (int32_t)m, (int8_t)s };
+	return true;
+}
+
+int ox_rescale(struct ox *l, int x, weft_dtype to, struct ox_factor f, int32_t x_zp, int32_t y_zp)
+{
+	weft_attr a = { .rescale = { .scale32 = true, .rounding = WEFT_SINGLE_ROUND, .x_zp = x_zp, .y_zp = y_zp } };
+	int32_t *m = x < 0 ? NULL : ox_alloc(l, 1, 4);
+	int8_t *s = m ? ox_alloc(l, 1, 1) : NULL;
+
+	if (!s) {
+		free(m);
+		return x < 0 ? x : l->err;
+	}
+	*m = f.mul;
+	*s = f.shift;
+	int im = ox_data(l, WEFT_INT32, 1, (int64_t[]){ 1 }, m), is = ox_data(l, WEFT_INT8, 1, (int64_t[]){ 1 }, s);
+	return im < 0 ? im : ox_op(l, WEFT_OP_RESCALE, &a, (int[]){ x, im, is }, 3, to, ox_t(l, x)->rank, ox_t(l, x)->dim);
+}
+
+int ox_clamp_codes(struct ox *l, int x, int32_t lo, int32_t hi)
+{
+	weft_attr a = { .clamp = { .min = lo, .max = hi } };
+
+	if (x < 0)
+		return x;
+	weft_tensor t = *ox_t(l, x);
+	int64_t least = t.dtype == WEFT_INT16 ? INT16_MIN : INT8_MIN;
+	if (lo <= least && hi >= -1 - least)
+		return x;
+	x = ox_before_reshape(l, x);
+	return ox_reshape(l, ox_op(l, WEFT_OP_CLAMP, &a, &x, 1, t.dtype, ox_t(l, x)->rank, ox_t(l, x)->dim), t.rank, t.dim);
+}
+
+static int32_t clip(int64_t v, int32_t lo, int32_t hi)
+{
+	return (int32_t)(v < lo ? lo : v > hi ? hi : v);
+}
+
+static void limits(const int32_t *f, int32_t *lo, int32_t *hi)
+{
+	*lo = *hi = f[0];
+	for (int i = 1; i < 256; i++) {
+		*lo = f[i] < *lo ? f[i] : *lo;
+		*hi = f[i] > *hi ? f[i] : *hi;
+	}
+}
+
+static bool is_clamp(const int32_t *f, int32_t lo, int32_t hi)
+{
+	for (int i = 0; i < 256; i++)
+		if (f[i] != clip(i - 128, lo, hi))
+			return false;
+	return true;
+}
+
+static bool is_rescale(const int32_t *f, int32_t lo, int32_t hi, struct ox_factor r, int32_t x_zp, int32_t y_zp)
+{
+	for (int i = 0; i < 256; i++)
+		if (f[i] != clip((((int64_t)(i - 128 - x_zp) * r.mul + ((int64_t)1 << (r.shift - 1))) >> r.shift) + y_zp, lo, hi))
+			return false;
+	return true;
+}
+
+static int table(struct ox *l, int x, const int32_t *f)
+{
+	int8_t *p = ox_alloc(l, 256, 1);
+
+	for (int i = 0; p && i < 256; i++)
+		p[i] = (int8_t)f[i];
+	int in[2] = { x, ox_data(l, WEFT_INT8, 1, (int64_t[]){ 256 }, p) };
+	return ox_op(l, WEFT_OP_TABLE, NULL, in, 2, WEFT_INT8, ox_t(l, x)->rank, ox_t(l, x)->dim);
+}
+
+static bool same_q(const struct ox_q *a, const struct ox_q *b)
+{
+	return a->s == b->s && a->z == b->z && a->zp->t.dtype == b->zp->t.dtype;
+}
+
+/* No table has 2^16 entries: nothing at all, or Relu. */
+static int map_16(struct ox *l, struct ox_value *v, const struct ox_q *q, int x, bool *done)
+{
+	struct ox_side s;
+	struct ox_value *in = v->depth ? named(l, node(l, v->maker)->input[0]) : v;
+
+	*done = in && ox_side_of(l, in, &s) && same_q(&s.q, q);
+	return *done && v->depth ? ox_clamp_codes(l, x, q->z, INT16_MAX) : x;
+}
+
+int ox_map(struct ox *l, struct ox_value *v, const struct ox_q *q, int8_t *perm, bool *done)
+{
+	struct ox_value *c = &l->values[v->carrier];
+	int x = ox_side_tensor(l, c, perm);
+	struct ox_factor r;
+	struct ox_side s;
+	int32_t f[256], lo, hi;
+
+	*done = false;
+	if (x < 0)
+		return x;
+	if (c->t.dtype == WEFT_INT16)
+		return map_16(l, v, q, x, done);
+	if (q->zp->t.dtype == WEFT_INT16)
+		return 0;
+	int y = apply(l, v, ox_codes(l, c->t.dtype));
+	if (!ox_quantised(l, y, q, f, 256)) {
+		l->err = 0;
+		return 0;
+	}
+	*done = true;
+	limits(f, &lo, &hi);
+	if (is_clamp(f, lo, hi))
+		return ox_clamp_codes(l, x, lo, hi);
+	if (ox_side_of(l, v, &s) && ox_nearest(s.q.s / q->s, 256, &r) && is_rescale(f, -128, 127, r, ox_q_zp(&s.q), ox_q_zp(q)))
+		return ox_rescale(l, x, WEFT_INT8, r, ox_q_zp(&s.q), ox_q_zp(q));
+	return table(l, x, f);
+}

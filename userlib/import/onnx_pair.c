@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Two quantised tensors added, subtracted or multiplied.
+ *
+ * The result is a function of two codes: golden computes it for all 65 536
+ * pairs, in float32 as the file's operators say. Where an integer form gives
+ * the same for each of them, it is taken:
+ *
+ *   ADD  each side shifted left and RESCALEd, the sum RESCALEd back
+ *   MUL  the product of (x - zp) and (y - zp), RESCALEd
+ *
+ * int16 has too many pairs. There the ADD form is taken as it is: float32 holds
+ * 24 bits of a sum of which the form keeps more.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "onnx_qdq.h"
+
+#define CODES 256
+
+struct form { struct ox_factor a, b, out; int left; };
+
+static int64_t rescaled(int64_t v, struct ox_factor f)
+{
+	return (v * f.mul + ((int64_t)1 << (f.shift - 1))) >> f.shift;
+}
+
+static int32_t clip8(int64_t v)
+{
+	return (int32_t)(v < -128 ? -128 : v > 127 ? 127 : v);
+}
+
+/* What golden makes of every pair, a's codes in rows. */
+static bool every_pair(struct ox *l, weft_opcode op, const struct ox_side *a, const struct ox_side *b, const struct ox_q *q, int32_t *f)
+{
+	int64_t col[2] = { CODES, 1 }, row[2] = { 1, CODES };
+	int x = ox_dequantised(l, ox_reshape(l, ox_codes(l, a->v->t.dtype), 2, col), &a->q);
+	int y = ox_dequantised(l, ox_reshape(l, ox_codes(l, b->v->t.dtype), 2, row), &b->q);
+
+	return ox_quantised(l, ox_binary(l, op, x, y), q, f, CODES * CODES);
+}
+
+/* multiplier = ratio * 2^31, with that shift: below 1 */
+static struct ox_factor fraction(double ratio, int32_t off)
+{
+	double m = rint(ldexp(ratio, 31)) + off;
+
+	return (struct ox_factor){ m > INT32_MAX ? INT32_MAX : (int32_t)m, 31 };
+}
+
+static bool is_sum(const int32_t *f, const struct form *t, const struct ox_side *a, const struct ox_side *b, const struct ox_q *q, int sign)
+{
+	int64_t x[CODES], y[CODES];
+
+	for (int i = 0; i < CODES; i++) {
+		x[i] = rescaled((int64_t)(i - 128 - ox_q_zp(&a->q)) * ((int64_t)1 << t->left), t->a);
+		y[i] = sign * rescaled((int64_t)(i - 128 - ox_q_zp(&b->q)) * ((int64_t)1 << t->left), t->b);
+	}
+	for (int i = 0; i < CODES; i++)
+		for (int k = 0; k < CODES; k++)
+			if (f[i * CODES + k] != clip8(rescaled(x[i] + y[k], t->out) + ox_q_zp(q)))
+				return false;
+	return true;
+}
+
+/* Sides as fractions of a power of two, which the last RESCALE takes back: 2^31 holds both sums. */
+static bool sum_form(double ra, double rb, int left, int off_a, int off_b, struct form *t)
+{
+	double most = fmax(ra, rb);
+	int e;
+
+	(void)frexp(most, &e);           /* most < 2^e */
+	int back = left - e;             /* the sum has 2^back to one of the result */
+	if (back < 1 || back > 31)
+		return false;
+	*t = (struct form){ fraction(ldexp(ra, -e), off_a), fraction(ldexp(rb, -e), off_b), { (int32_t)1 << (31 - back), 31 }, left };
+	if (back == 31)
+		t->out = (struct ox_factor){ 1, 31 };
+	return t->a.mul > 0 && t->b.mul > 0;
+}
+
+static int emit_side(struct ox *l, const struct ox_side *s, const int8_t *perm, int left, struct ox_factor f)
+{
+	int x = ox_rescale(l, ox_side_in(l, s->v, perm), WEFT_INT32, (struct ox_factor){ (int32_t)1 << 30, (int8_t)(30 - left) }, ox_q_zp(&s->q), 0);
+
+	return ox_rescale(l, x, WEFT_INT32, f, 0, 0);
+}
+
+static int emit_sum(struct ox *l, const struct form *t, weft_opcode op, const struct ox_side *a, const struct ox_side *b,
+                    const struct ox_q *q, const int8_t *perm)
+{
+	int x = emit_side(l, a, perm, t->left, t->a), y = emit_side(l, b, perm, t->left, t->b);
+
+	return ox_rescale(l, ox_binary(l, op, x, y), q->zp->t.dtype == WEFT_INT16 ? WEFT_INT16 : WEFT_INT8, t->out, 0, ox_q_zp(q));
+}
+
+static int fold_sum(struct ox *l, weft_opcode op, const struct ox_side *a, const struct ox_side *b, const struct ox_q *q,
+                    const int8_t *perm, const int32_t *f, bool *done)
+{
+	static const int8_t nudge[9][2] = { { 0, 0 }, { 1, 0 }, { -1, 0 }, { 0, 1 }, { 0, -1 }, { 1, 1 }, { -1, -1 }, { 1, -1 }, { -1, 1 } };
+	double ra = a->q.s / q->s, rb = b->q.s / q->s;
+	struct form t;
+
+	for (int left = 21; left >= 19; left--)
+		for (int i = 0; i < 9; i++) {
+			if (!sum_form(ra, rb, left, nudge[i][0] * 64, nudge[i][1] * 64, &t))
+				continue;
+			if (l->o.requant == WEFT_ONNX_REQUANT_EXACT && !is_sum(f, &t, a, b, q, op == WEFT_OP_SUB ? -1 : 1))
+				continue;
+			*done = true;
+			return emit_sum(l, &t, op, a, b, q, perm);
+		}
+	return 0;
+}
+
+static bool is_product(const int32_t *f, struct ox_factor r, const struct ox_side *a, const struct ox_side *b, const struct ox_q *q)
+{
+	for (int i = 0; i < CODES; i++)
+		for (int k = 0; k < CODES; k++) {
+			int64_t v = (int64_t)(i - 128 - ox_q_zp(&a->q)) * (k - 128 - ox_q_zp(&b->q));
+			if (f[i * CODES + k] != clip8(rescaled(v, r) + ox_q_zp(q)))
+				return false;
+		}
+	return true;
+}
+
+static int fold_product(struct ox *l, const struct ox_side *a, const struct ox_side *b, const struct ox_q *q, const int8_t *perm,
+                        const int32_t *f, bool *done)
+{
+	struct ox_factor r, one = { 1 << 30, 30 };
+
+	if (!ox_nearest(a->q.s * b->q.s / q->s, 65536, &r) || (l->o.requant == WEFT_ONNX_REQUANT_EXACT && !is_product(f, r, a, b, q)))
+		return 0;
+	*done = true;
+	int x = ox_rescale(l, ox_side_in(l, a->v, perm), WEFT_INT32, one, ox_q_zp(&a->q), 0);
+	int y = ox_rescale(l, ox_side_in(l, b->v, perm), WEFT_INT32, one, ox_q_zp(&b->q), 0);
+	return ox_rescale(l, ox_binary(l, WEFT_OP_MUL, x, y), WEFT_INT8, r, 0, ox_q_zp(q));
+}
+
+int ox_fold_pair(struct ox *l, weft_opcode op, const struct ox_side *a, const struct ox_side *b, const struct ox_q *q, int8_t *perm,
+                 bool *done)
+{
+	bool wide = q->zp->t.dtype == WEFT_INT16;
+	struct form t;
+
+	if ((a->v->t.dtype == WEFT_INT16) != wide || (b->v->t.dtype == WEFT_INT16) != wide || a->v->t.rank != b->v->t.rank)
+		return 0;
+	if (ox_side_tensor(l, a->v, perm) < 0)
+		return l->err;
+	if (wide) {
+		*done = op != WEFT_OP_MUL && !a->q.z && !b->q.z && !q->z && sum_form(a->q.s / q->s, b->q.s / q->s, 14, 0, 0, &t);
+		return *done ? emit_sum(l, &t, op, a, b, q, perm) : 0;
+	}
+	int32_t *f = ox_alloc(l, CODES * CODES, sizeof *f);
+	if (!f)
+		return l->err;
+	int y = 0;
+	if (!every_pair(l, op, a, b, q, f))
+		l->err = 0;
+	else
+		y = op == WEFT_OP_MUL ? fold_product(l, a, b, q, perm, f, done) : fold_sum(l, op, a, b, q, perm, f, done);
+	l->room += CODES * CODES * (int64_t)sizeof *f;
+	free(f);
+	return y;
+}

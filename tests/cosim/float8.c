@@ -385,7 +385,7 @@ static void sums(struct bench *b, int pair)
 
 struct conversion {
 	int x_fmt, out_fmt, saturate, lo, hi;
-	bool add;
+	bool add, plus_nothing;    /* r is random, or -0 */
 	int b_fmt;
 };
 
@@ -438,7 +438,7 @@ static void convert(struct bench *b, const struct conversion *v, uint32_t first,
 	if (v->add) {
 		r = load(b, at_b, count * b_bytes);
 		for (uint32_t i = 0; i < count * b_bytes; i++)
-			r[i] = (uint8_t)test_random(&b->rng);
+			r[i] = !v->plus_nothing ? (uint8_t)test_random(&b->rng) : i % b_bytes == b_bytes - 1 ? 0x80 : 0;
 		c.elt.post.add = 1;
 		c.elt.post.b_fmt = v->b_fmt;
 		c.elt.post.b_base = (int32_t)at_b;
@@ -477,6 +477,7 @@ static void conversions(struct bench *b)
 		convert_all(b, &(struct conversion){ .x_fmt = fmt, .out_fmt = FP16, .lo = 0xfc00, .hi = 0x7c00 });
 		convert_all(b, &(struct conversion){ .x_fmt = FP16, .out_fmt = FP16, .lo = range[fmt][0], .hi = range[fmt][1] });
 	}
+	convert_all(b, &(struct conversion){ .x_fmt = FP16, .out_fmt = FP16, .lo = 0xfc00, .hi = 0x7c00, .add = true, .plus_nothing = true, .b_fmt = FP16 });
 	for (int fmt = E4M3FN; fmt <= FP16; fmt++)
 		convert_all(b, &(struct conversion){ .x_fmt = FP16, .out_fmt = FP16, .lo = 0xfc00, .hi = 0x7c00, .add = true, .b_fmt = fmt });
 }

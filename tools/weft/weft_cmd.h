@@ -108,7 +108,8 @@ struct cJSON *json_ops(const struct weft_session_options *o, const struct weft_r
 const char *memory_name(const struct weft_session_options *o);
 
 /** Single operators with operands on chip; 0 or a status. */
-typedef void micro_result(void *user, const char *name, uint64_t cycles, uint64_t macs);
+/* speed: simulated cycles a processor second */
+typedef void micro_result(void *user, const char *name, uint64_t cycles, uint64_t macs, double speed);
 int micro_benchmarks(const struct weft_session_options *s, micro_result *result, void *user);
 
 /** The report as a table. */

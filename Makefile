@@ -29,9 +29,10 @@ endif
 # only then are compilers looked for below.
 QUIET_GOALS := help clean gen check-gen deps
 GOALS       := $(or $(MAKECMDGOALS),all)
+CARD_GOALS  := firmware check test test-full tests install
 ifneq ($(filter-out $(QUIET_GOALS),$(GOALS)),)
   ifeq ($(findstring n,$(firstword -$(MAKEFLAGS))),) # not with make -n
-    DEPS_SAID := $(shell tools/deps.sh $(filter lint,$(GOALS)) >&2 || echo failed)
+    DEPS_SAID := $(shell tools/deps.sh $(filter lint,$(GOALS)) $(if $(filter $(CARD_GOALS),$(GOALS)),firmware) >&2 || echo failed)
     ifneq ($(DEPS_SAID),)
       $(error packages are missing, see above)
     endif
@@ -74,7 +75,7 @@ FAST_SRC := $(wildcard sim/golden/fast/*.c)
 LIB_SRC  := $(sort $(wildcard sim/golden/*.c sim/golden/float/*.c sim/model/*.c sim/cosim/*.c \
               driver/*.c driver/gen/*.c userlib/*/*.c) $(FAST_SRC))
 CMD_SRC  := $(sort $(wildcard tools/weft/*.c))
-TEST_KINDS := unit model cosim conformance fuzz
+TEST_KINDS := unit model cosim conformance fuzz card
 TEST_SRC := $(sort $(wildcard $(TEST_KINDS:%=tests/%/*.c)))
 SUPPORT_SRC := $(sort $(wildcard tests/support/*.c))
 RTL_CC   := $(sort $(wildcard sim/rtl/*.cc))
@@ -97,6 +98,7 @@ ALL_TESTS   := $(TEST_SRC:tests/%.c=%)
 SELECTED    := $(if $(T),$(filter $(subst *,%,$(T)),$(ALL_TESTS)),$(ALL_TESTS))
 CHECK_TESTS := $(if $(T),$(SELECTED),$(filter unit/% model/% fuzz/% cosim/smoke%,$(SELECTED)))
 test_bins    = $(1:%=$(O)/tests/%)
+card_needs   = $(if $(filter card/%,$(1)),$(FIRMWARE))
 
 # RTL simulators are always the plain build's: sanitizers watch the C around
 # them. Without hw/ or the harness there is nothing to build yet.
@@ -108,11 +110,18 @@ endif
 # The configuration's package comes before what all configurations share.
 rtl_files = hw/gen/$(1)/weft_cfg_pkg.sv $(HW_PKG) -f hw/files.f
 
+# The control core's programs: the boot ROM and the firmware.
+FW_DIR    := $(O)/firmware
+FW_SHARED := crc32 flash image record link hello update memory
+BOOT_OBJ  := $(addprefix $(FW_DIR)/boot/,boot.S.o boot.o $(FW_SHARED:=.o))
+MAIN_OBJ  := $(addprefix $(FW_DIR)/main/,start.S.o main.o jobs.o npu.o log.o selftest.o $(FW_SHARED:=.o))
+FIRMWARE  := $(addprefix $(FW_DIR)/,boot.bin boot.hex weft-fw.img)
+
 CMD := $(if $(CMD_SRC),$(O)/weft)
 
 # ---- targets ----------------------------------------------------------------
 
-.PHONY: all help demo check test test-full bench conformance lint lint-verilator lint-yosys \
+.PHONY: firmware all help demo check test test-full bench conformance lint lint-verilator lint-yosys \
         gen check-gen sim install clean deps tests compile_commands.json FORCE
 
 ## all: library, command and RTL simulator of CONFIGS (the default)
@@ -134,16 +143,16 @@ demo: all
 
 ## check: the tests that need about a minute
 check: TIMEOUT ?= 300
-check: check-gen sim $(call test_bins,$(CHECK_TESTS))
+check: check-gen sim $(call card_needs,$(CHECK_TESTS)) $(call test_bins,$(CHECK_TESTS))
 	@$(call run_tests,check,$(CHECK_TESTS))
 
 ## test: all kinds of tests, at most 20 minutes; T=kind/name for one of them
-test: check-gen all $(call test_bins,$(SELECTED))
+test: check-gen all $(call card_needs,$(SELECTED)) $(call test_bins,$(SELECTED))
 	@$(call run_tests,test,$(SELECTED))
 
 ## test-full: everything, however long
 test-full: TIMEOUT ?= 14400
-test-full: check-gen all $(call test_bins,$(SELECTED))
+test-full: check-gen all $(call card_needs,$(SELECTED)) $(call test_bins,$(SELECTED))
 	@$(call run_tests,test-full,$(SELECTED))
 
 ## tests: build the test programs without running them
@@ -195,6 +204,10 @@ gen:
 check-gen:
 	$(Q)if ls include/spec/*.toml >/dev/null 2>&1; then $(PYTHON) tools/gen.py --check; fi
 
+## firmware: boot ROM and firmware of the card's control core, and their sizes
+firmware: $(FIRMWARE)
+	@$(RISCV)size $(FW_DIR)/boot.elf $(FW_DIR)/main.elf
+
 ## sim: the Verilated RTL of CONFIGS (w8, w16, w32) as shared objects
 sim: $(RTL_SO)
 ifeq ($(RTL_SO),)
@@ -203,7 +216,7 @@ endif
 
 ## deps: install the Debian packages that are missing
 deps:
-	@tools/deps.sh lint
+	@tools/deps.sh lint firmware
 
 ## install: library, headers, command and RTL simulators under DESTDIR/PREFIX
 install: all
@@ -287,6 +300,49 @@ $(O)/tests/%: $(O)/obj/tests/%.o $(SUPPORT_OBJ) $(O)/libweft.a
 
 .SECONDARY: $(TEST_OBJ) $(SUPPORT_OBJ)
 
+# ---- firmware ---------------------------------------------------------------
+
+RISCV     ?= riscv64-unknown-elf-
+FW_CFLAGS  = -std=gnu11 -march=rv32im_zicsr_zifencei -mabi=ilp32 -ffreestanding -fno-builtin -nostdlib -g -Wall -Wextra -Wshadow \
+	-fno-tree-loop-distribute-patterns -ffunction-sections -Iinclude -Ifirmware -MMD -MP
+
+# Two programs of some of the same sources: small in the ROM, fast in RAM.
+define fw_rules
+$$(FW_DIR)/$(1)/%.o: firmware/%.c Makefile
+	$$(call say,RISCV,$$@)
+	@mkdir -p $$(@D)
+	$$(Q)$$(RISCV)gcc $$(FW_CFLAGS) $(2) -c $$< -o $$@
+
+$$(FW_DIR)/$(1)/%.S.o: firmware/%.S Makefile
+	$$(call say,RISCV,$$@)
+	@mkdir -p $$(@D)
+	$$(Q)$$(RISCV)gcc $$(FW_CFLAGS) -c $$< -o $$@
+endef
+$(eval $(call fw_rules,boot,-Os))
+$(eval $(call fw_rules,main,-O2))
+
+$(FW_DIR)/%.ld: firmware/%.ld.in firmware/layout.h
+	@mkdir -p $(@D)
+	$(Q)$(RISCV)gcc -E -P -x c -Ifirmware $< -o $@
+
+$(FW_DIR)/boot.elf: $(BOOT_OBJ)
+$(FW_DIR)/main.elf: $(MAIN_OBJ)
+$(FW_DIR)/%.elf: $(FW_DIR)/%.ld
+	$(call say,LD,$@)
+	$(Q)$(RISCV)gcc $(FW_CFLAGS) -Wl,--gc-sections,--no-warn-rwx-segments -T $< $(filter %.o,$^) -lgcc -o $@
+
+$(FW_DIR)/%.bin: $(FW_DIR)/%.elf
+	$(Q)$(RISCV)objcopy -O binary $< $@
+
+$(FW_DIR)/boot.hex: $(FW_DIR)/boot.bin tools/fw_image.py
+	$(Q)$(PYTHON) tools/fw_image.py hex $< $@
+
+$(FW_DIR)/weft-fw.img: $(FW_DIR)/main.bin tools/fw_image.py include/spec/chip.toml include/spec/msg.toml
+	$(call say,IMAGE,$@)
+	$(Q)$(PYTHON) tools/fw_image.py image $< $@ $(VERSION)
+
+.SECONDARY: $(FW_DIR)/boot.ld $(FW_DIR)/main.ld $(BOOT_OBJ) $(MAIN_OBJ) $(FW_DIR)/boot.elf $(FW_DIR)/main.elf $(FW_DIR)/main.bin
+
 # ---- RTL --------------------------------------------------------------------
 
 # Measured: clang++ with -O3 -march=native runs the array twice as fast as g++.
@@ -315,4 +371,5 @@ $(RTL_DIR)/weft-rtl-%.so: $(RTL_DIR)/%/verilated.stamp $(wildcard sim/rtl/*.h in
 
 .SECONDARY: $(CONFIGS:%=$(RTL_DIR)/%/verilated.stamp)
 
+-include $(BOOT_OBJ:.o=.d) $(MAIN_OBJ:.o=.d)
 -include $(LIB_OBJ:.o=.d) $(CMD_OBJ:.o=.d) $(SUPPORT_OBJ:.o=.d) $(TEST_OBJ:.o=.d)

@@ -3,8 +3,8 @@
 #
 # Check for the Debian packages that a build needs; install what is missing.
 #
-#   tools/deps.sh [lint] [usb]     the build's packages, and those named
-#   tools/deps.sh --missing ...    only print what is missing
+#   tools/deps.sh [lint] [usb] [firmware]   the build's packages, and those named
+#   tools/deps.sh --missing ...             only print what is missing
 #
 # Each package is probed by a file or command that it brings, so that the same
 # thing installed by other means counts, and a complete machine is not asked
@@ -35,8 +35,8 @@ sets=
 for arg in "$@"; do
 	case $arg in
 	--missing) only_print=1 ;;
-	lint|usb) sets="$sets $arg" ;;
-	*) echo "deps.sh: unknown argument '$arg' (lint, usb, --missing)" >&2; exit 2 ;;
+	lint|usb|firmware) sets="$sets $arg" ;;
+	*) echo "deps.sh: unknown argument '$arg' (lint, usb, firmware, --missing)" >&2; exit 2 ;;
 	esac
 done
 
@@ -59,6 +59,7 @@ for set in $sets; do
 	case $set in
 	lint) need yosys have yosys ;;
 	usb) need libusb-1.0-0-dev header libusb-1.0/libusb.h ;;
+	firmware) need gcc-riscv64-unknown-elf have riscv64-unknown-elf-gcc ;;
 	esac
 done
 

@@ -185,7 +185,8 @@ static void check_network(const cJSON *n)
 		estimate += number(op, "estimate");
 	}
 	assert_true(macs == number(n, "macs"));
-	assert_true(estimate == number(n, "estimate") && estimate > 0);
+	/* The stream's end comes a little after the last operator's. */
+	assert_true(estimate > 0 && estimate <= number(n, "estimate") && estimate >= number(n, "estimate") - 100);
 }
 
 static void says_what_it_measured(void **state)

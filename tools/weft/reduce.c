@@ -35,7 +35,7 @@ static int take(struct args *a, int opt, const char *v)
 		a->inputs[a->n_inputs++] = v;
 		return 0;
 	case 1: a->dir = v; return 0;
-	case 2: return parse_device(v, &a->o.device);
+	case 2: return parse_device(v, &a->o);
 	case 3: a->o.config = v; return 0;
 	case 4: return parse_memory(v, &a->o.memory);
 	case 5: return parse_number("--seed", v, UINT64_MAX, &a->seed);

@@ -32,7 +32,8 @@ GOALS       := $(or $(MAKECMDGOALS),all)
 CARD_GOALS  := firmware check test test-full tests install
 ifneq ($(filter-out $(QUIET_GOALS),$(GOALS)),)
   ifeq ($(findstring n,$(firstword -$(MAKEFLAGS))),) # not with make -n
-    DEPS_SAID := $(shell tools/deps.sh $(filter lint,$(GOALS)) $(if $(filter $(CARD_GOALS),$(GOALS)),firmware) >&2 || echo failed)
+    DEPS_SAID := $(shell tools/deps.sh $(filter lint,$(GOALS)) $(if $(filter $(CARD_GOALS),$(GOALS)),firmware) \
+                           $(if $(filter test-full,$(GOALS))$(filter card/qemu,$(T)),qemu) >&2 || echo failed)
     ifneq ($(DEPS_SAID),)
       $(error packages are missing, see above)
     endif
@@ -58,7 +59,7 @@ OPT      ?= -O2
 CFLAGS   ?= -g -Wall -Wextra -Wshadow
 ALL_CFLAGS   = -std=gnu11 $(OPT) $(CFLAGS) -fPIC -Iinclude -I. -I$(O)/gen -MMD -MP $(SAN_FLAGS) $(EXTRA_CFLAGS)
 ALL_LDFLAGS  = $(LDFLAGS) $(SAN_FLAGS)
-LDLIBS       = -lprotobuf-c -lz -lpng -ljpeg -lcjson -lm -ldl -lpthread
+LDLIBS       = -lusb-1.0 -lusbredirparser -lprotobuf-c -lz -lpng -ljpeg -lcjson -lm -ldl -lpthread
 ifeq ($(SAN),1)
   OPT := -O1 -fno-omit-frame-pointer
   SAN_FLAGS := -fsanitize=address,undefined -fno-sanitize-recover=all
@@ -75,6 +76,7 @@ FAST_SRC := $(wildcard sim/golden/fast/*.c)
 LIB_SRC  := $(sort $(wildcard sim/golden/*.c sim/golden/float/*.c sim/model/*.c sim/cosim/*.c \
               driver/*.c driver/gen/*.c userlib/*/*.c) $(FAST_SRC))
 CMD_SRC  := $(sort $(wildcard tools/weft/*.c))
+CARD_SRC := $(sort $(wildcard tools/card/*.c))
 TEST_KINDS := unit model cosim conformance fuzz card
 TEST_SRC := $(sort $(wildcard $(TEST_KINDS:%=tests/%/*.c)))
 SUPPORT_SRC := $(sort $(wildcard tests/support/*.c))
@@ -90,6 +92,8 @@ PROTO_C  := $(foreach p,$(PROTO),$(O)/gen/$(notdir $(p:.proto=.pb-c.c)))
 
 LIB_OBJ  := $(LIB_SRC:%.c=$(O)/obj/%.o) $(PROTO_C:$(O)/gen/%.c=$(O)/obj/gen/%.o)
 CMD_OBJ  := $(CMD_SRC:%.c=$(O)/obj/%.o)
+CARD_OBJ := $(CARD_SRC:%.c=$(O)/obj/%.o)
+CARD_PARTS := $(filter-out %/main.o,$(CARD_OBJ))   # tests use them too
 SUPPORT_OBJ := $(SUPPORT_SRC:%.c=$(O)/obj/%.o)
 TEST_OBJ := $(TEST_SRC:%.c=$(O)/obj/%.o)
 
@@ -97,9 +101,12 @@ TEST_OBJ := $(TEST_SRC:%.c=$(O)/obj/%.o)
 # T='unit/*'. `make check` leaves out what needs minutes.
 ALL_TESTS   := $(TEST_SRC:tests/%.c=%)
 SELECTED    := $(if $(T),$(filter $(subst *,%,$(T)),$(ALL_TESTS)),$(ALL_TESTS))
-CHECK_TESTS := $(if $(T),$(SELECTED),$(filter unit/% model/% fuzz/% cosim/smoke%,$(SELECTED)))
+CHECK_TESTS := $(if $(T),$(SELECTED),$(filter unit/% model/% fuzz/% cosim/smoke% card/faults card/socket,$(SELECTED)))
 test_bins    = $(1:%=$(O)/tests/%)
-card_needs   = $(if $(filter card/%,$(1)),$(FIRMWARE) $(CHIP_SO))
+# The guest is worth building where there is a machine to run it.
+HAVE_QEMU    = $(shell command -v qemu-system-x86_64)
+card_needs   = $(if $(filter card/%,$(1)),$(FIRMWARE) $(CHIP_SO) $(O)/weft-card $(O)/weft) \
+               $(if $(filter card/qemu,$(1)),$(if $(HAVE_QEMU),$(O)/guest/weft $(O)/guest/guest))
 
 # RTL simulators are always the plain build's: sanitizers watch the C around
 # them. Without hw/ or the harness there is nothing to build yet.
@@ -129,7 +136,7 @@ BOOT_OBJ  := $(addprefix $(FW_DIR)/boot/,boot.S.o boot.o $(FW_SHARED:=.o))
 MAIN_OBJ  := $(addprefix $(FW_DIR)/main/,start.S.o main.o jobs.o npu.o log.o selftest.o $(FW_SHARED:=.o))
 FIRMWARE  := $(addprefix $(FW_DIR)/,boot.bin boot.hex weft-fw.img)
 
-CMD := $(if $(CMD_SRC),$(O)/weft)
+CMD := $(if $(CMD_SRC),$(O)/weft) $(O)/weft-card
 
 # ---- targets ----------------------------------------------------------------
 
@@ -250,7 +257,7 @@ install: all
 		'Name: weft' 'Description: Open NPU: compile and run quantised networks' \
 		'Version: $(VERSION)' 'Cflags: -I$${includedir}' 'Libs: -L$${libdir} -lweft' \
 		'Libs.private: $(LDLIBS)' > $(DESTDIR)$(PREFIX)/lib/pkgconfig/weft.pc
-	$(if $(CMD),install -m 755 $(O)/weft $(DESTDIR)$(PREFIX)/bin)
+	$(if $(CMD),install -m 755 $(CMD) $(DESTDIR)$(PREFIX)/bin)
 	$(if $(RTL_SO),install -m 755 $(RTL_SO) $(DESTDIR)$(PREFIX)/lib/weft)
 
 ## clean: remove everything that was built
@@ -260,7 +267,7 @@ clean:
 ## compile_commands.json: for editors and analysers
 compile_commands.json:
 	$(Q){ echo '['; sep=; \
-	for f in $(LIB_SRC) $(CMD_SRC) $(SUPPORT_SRC) $(TEST_SRC); do \
+	for f in $(LIB_SRC) $(CMD_SRC) $(CARD_SRC) $(SUPPORT_SRC) $(TEST_SRC); do \
 		printf '%s{"directory":"%s","file":"%s","command":"%s"}' "$$sep" '$(CURDIR)' "$$f" \
 			"$(CC) $(filter-out -MMD -MP,$(ALL_CFLAGS)) -c $$f"; \
 		sep=$$',\n'; \
@@ -308,14 +315,18 @@ $(O)/weft: $(CMD_OBJ) $(O)/libweft.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(ALL_LDFLAGS) $(CMD_OBJ) $(O)/libweft.a $(LDLIBS) -o $@
 
+$(O)/weft-card: $(CARD_OBJ) $(O)/libweft.a
+	$(call say,LD,$@)
+	$(Q)$(CC) $(ALL_LDFLAGS) $(CARD_OBJ) $(O)/libweft.a $(LDLIBS) -o $@
+
 # ---- tests ------------------------------------------------------------------
 
 # The RTL backend looks in rtl/ beside the program; so does a test.
-$(O)/tests/%: $(O)/obj/tests/%.o $(SUPPORT_OBJ) $(O)/libweft.a
+$(O)/tests/%: $(O)/obj/tests/%.o $(SUPPORT_OBJ) $(CARD_PARTS) $(O)/libweft.a
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
 	@ln -sfn $(abspath $(RTL_DIR)) $(@D)/rtl
-	$(Q)$(CC) $(ALL_LDFLAGS) $< $(SUPPORT_OBJ) $(O)/libweft.a $(TEST_LIBS) -lcmocka $(LDLIBS) -o $@
+	$(Q)$(CC) $(ALL_LDFLAGS) $< $(SUPPORT_OBJ) $(CARD_PARTS) $(O)/libweft.a $(TEST_LIBS) -lcmocka $(LDLIBS) -o $@
 
 # Waveforms are read with the FST library that Verilator carries.
 FST_DIR = $(shell verilator --getenv VERILATOR_ROOT 2>/dev/null || echo /usr/share/verilator)/include/gtkwave
@@ -331,7 +342,23 @@ $(O)/obj/tests/cosim/replay.o: ALL_CFLAGS += -isystem $(FST_DIR)
 $(O)/tests/cosim/replay: $(O)/obj/fst.a
 $(O)/tests/cosim/replay: TEST_LIBS = $(O)/obj/fst.a
 
-.SECONDARY: $(TEST_OBJ) $(SUPPORT_OBJ)
+.SECONDARY: $(TEST_OBJ) $(SUPPORT_OBJ) $(CARD_OBJ)
+
+# For the guest of card/qemu: its emulated processor has not all that this one has.
+GUEST_FAST := $(FAST_SRC:%.c=$(O)/guest/obj/%.o)
+GUEST_OBJ  := $(GUEST_FAST) $(filter-out $(FAST_SRC:%.c=$(O)/obj/%.o),$(LIB_OBJ))
+$(GUEST_FAST): $(O)/guest/obj/%.o: %.c $(O)/flags
+	$(call say,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CCACHE) $(CC) $(ALL_CFLAGS) -O3 -march=x86-64-v2 -c $< -o $@
+
+$(O)/guest/weft: $(CMD_OBJ) $(GUEST_OBJ)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(ALL_LDFLAGS) $^ $(LDLIBS) -o $@
+
+$(O)/guest/guest: $(O)/obj/tests/card/guest/guest.o $(GUEST_OBJ)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(ALL_LDFLAGS) $^ $(LDLIBS) -o $@
 
 # ---- firmware ---------------------------------------------------------------
 
@@ -444,4 +471,4 @@ $(RV32_SO): $(RV32_SV) $(wildcard sim/rtl/rv32/*) Makefile
 	@touch $@
 
 -include $(BOOT_OBJ:.o=.d) $(MAIN_OBJ:.o=.d)
--include $(LIB_OBJ:.o=.d) $(CMD_OBJ:.o=.d) $(SUPPORT_OBJ:.o=.d) $(TEST_OBJ:.o=.d)
+-include $(LIB_OBJ:.o=.d) $(CMD_OBJ:.o=.d) $(CARD_OBJ:.o=.d) $(SUPPORT_OBJ:.o=.d) $(TEST_OBJ:.o=.d)

@@ -103,9 +103,22 @@ extern uint32_t msg_words;             /* of msg_in */
 bool msg_take(void);                   /* false: none there */
 /* Only while tx is free. */
 void reply_begin(uint32_t type, enum weft_msg_error error);
-void reply_put(uint32_t word);
 void reply_send(uint32_t seq);
+extern volatile uint32_t *reply_at;    /* next word of the message */
 uint32_t msg_seq(void);
+
+static inline void reply_put(uint32_t word)
+{
+	*reply_at++ = word;
+}
+
+/* Words between registers, buffers and RAM; n is a small number. */
+static inline void copy_words(volatile uint32_t *to, const volatile uint32_t *from, uint32_t n)
+{
+	#pragma GCC unroll 8
+	for (uint32_t i = 0; i < n; i++)
+		to[i] = from[i];
+}
 
 static inline bool tx_free(void)
 {

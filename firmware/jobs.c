@@ -13,17 +13,26 @@ _Static_assert(WEFT_REG_CNT_CMDS == WEFT_REG_CNT_CYCLES + 4 * (N_COUNTERS - 1), 
 _Static_assert(WEFT_REG_RETIRED_VE == WEFT_REG_RETIRED_LD + 4 * (N_RETIRED - 1), "counters are in a row");
 _Static_assert(WEFT_REG_FAULT_INFO == WEFT_REG_FAULT + 12, "fault registers are in a row");
 
-struct job {
+/* What a DONE says behind its head, in its order. */
+struct outcome {
 	uint32_t id;                   /* 0: free */
 	uint32_t state, result;        /* enum weft_msg_state, enum weft_msg_result */
-	bool unreported;
-	uint32_t order;                /* counts jobs as they end */
+	uint32_t fault[4];
+	uint32_t time[2];
+	uint32_t counters[N_COUNTERS], retired[N_RETIRED];
+};
+
+#define OUTCOME_WORDS (sizeof(struct outcome) / 4)
+
+_Static_assert(sizeof(struct outcome) + 4 == sizeof(struct weft_msg_done_reply) &&
+               offsetof(struct outcome, counters) + 4 == offsetof(struct weft_msg_done_reply, counters), "DONE");
+
+struct job {
+	struct outcome out;            /* behind state only once it has ended */
+	bool unreported;               /* it stands in reports[] */
 	uint64_t deadline;             /* cycles; 0: none */
 	uint32_t stream_base, stream_words, n_windows;
 	struct weft_msg_window windows[WEFT_MSG_WINDOWS_MAX];
-	uint32_t fault[4];
-	uint64_t cycles;
-	uint32_t counters[N_COUNTERS], retired[N_RETIRED];
 };
 
 static struct job jobs[WEFT_MSG_JOBS_KEPT];
@@ -31,7 +40,9 @@ static uint8_t queue[WEFT_MSG_JOBS_MAX];   /* indexes, oldest first; the first o
 static uint32_t n_queued;                  /* the running one included */
 static bool running;
 static uint64_t started, must_end;
-static uint32_t n_ended, n_unreported;
+static uint8_t reports[WEFT_MSG_JOBS_KEPT]; /* indexes whose DONE is due, oldest first */
+static uint32_t n_reports;
+static uint32_t next_record;
 
 bool jobs_any(void)
 {
@@ -40,7 +51,7 @@ bool jobs_any(void)
 
 bool jobs_report_due(void)
 {
-	return n_unreported;
+	return n_reports;
 }
 
 uint64_t jobs_deadline(void)
@@ -51,40 +62,41 @@ uint64_t jobs_deadline(void)
 static struct job *find(uint32_t id)
 {
 	for (uint32_t i = 0; i < WEFT_MSG_JOBS_KEPT; i++)
-		if (jobs[i].id == id)
+		if (jobs[i].out.id == id)
 			return &jobs[i];
 	return NULL;
 }
 
-/* A free record, or that of the job which ended first. There is one: at most
- * eight are queued, and ends are reported before messages are taken. */
+/* Records are used in turn, so that the youngest jobs are remembered. Among sixteen
+ * there is one to take: at most eight are queued, and ends are reported before
+ * messages are taken. */
 static struct job *take_record(void)
 {
-	struct job *best = NULL;
+	struct job *j;
 
-	for (uint32_t i = 0; i < WEFT_MSG_JOBS_KEPT; i++) {
-		struct job *j = &jobs[i];
-
-		if (!j->id)
-			return j;
-		if (j->state == WEFT_MSG_STATE_DONE && !j->unreported && (!best || j->order - best->order > 1u << 31))
-			best = j;
-	}
-	return best;
+	do {
+		j = &jobs[next_record];
+		next_record = (next_record + 1) % WEFT_MSG_JOBS_KEPT;
+	} while (j->out.id && j->out.state != WEFT_MSG_STATE_DONE);
+	return j;
 }
 
 /* ---- checks: nothing of a message is believed ---- */
 
-static enum weft_msg_error check_range(uint32_t base, uint64_t bytes)
+/* No sum here can overflow once base lies in memory: that has at most 1 GiB. */
+static enum weft_msg_error check_range(uint32_t base, uint32_t bytes)
 {
+	uint32_t end = CHIP(WEFT_CHIP_SYS_DRAM_BYTES);
+
 	if (base % 64)
 		return WEFT_MSG_ERR_ALIGN;
-	if (base < HOST_BASE || base + bytes > CHIP(WEFT_CHIP_SYS_DRAM_BYTES))
+	if (base < HOST_BASE || base > end || bytes > end - base)
 		return WEFT_MSG_ERR_WINDOW;
 	return WEFT_MSG_ERR_OK;
 }
 
-static bool overlap(uint32_t a, uint64_t a_bytes, uint32_t b, uint64_t b_bytes)
+/* Both have passed check_range(). */
+static bool overlap(uint32_t a, uint32_t a_bytes, uint32_t b, uint32_t b_bytes)
 {
 	return a < b + b_bytes && b < a + a_bytes;
 }
@@ -101,7 +113,7 @@ static enum weft_msg_error check_window(const struct weft_msg_submit *m, const s
 	if (!w->perm || w->perm > (WEFT_MSG_PERM_READ | WEFT_MSG_PERM_WRITE))
 		return WEFT_MSG_ERR_PERM;
 	bool writes = w->perm & WEFT_MSG_PERM_WRITE;
-	if (writes && overlap(w->base, w->size, m->stream_base, 8ull * m->stream_words))
+	if (writes && overlap(w->base, w->size, m->stream_base, 8 * m->stream_words))
 		return WEFT_MSG_ERR_OVERLAP;
 	for (uint32_t k = 0; k < i; k++)
 		if (all[k].size && (writes || (all[k].perm & WEFT_MSG_PERM_WRITE)) &&
@@ -116,13 +128,21 @@ static enum weft_msg_error check_submit(const struct weft_msg_submit *m, const s
 		return WEFT_MSG_ERR_JOB_ID;
 	if (!m->stream_words || m->stream_words >= 1u << 29)
 		return WEFT_MSG_ERR_STREAM;
-	enum weft_msg_error error = check_range(m->stream_base, 8ull * m->stream_words);
+	enum weft_msg_error error = check_range(m->stream_base, 8 * m->stream_words);
 	for (uint32_t i = 0; i < m->n_windows && !error; i++)
 		error = check_window(m, w, i);
 	return error;
 }
 
 /* ---- running ---- */
+
+static void report(struct job *j)
+{
+	if (j->unreported)
+		return;
+	j->unreported = true;
+	reports[n_reports++] = (uint8_t)(j - jobs);
+}
 
 /* Take place `at` out of the queue; the job has ended. */
 static void leave_queue(uint32_t at, enum weft_msg_result result)
@@ -132,43 +152,47 @@ static void leave_queue(uint32_t at, enum weft_msg_result result)
 	n_queued--;
 	for (uint32_t i = at; i < n_queued; i++)
 		queue[i] = queue[i + 1];
-	j->state = WEFT_MSG_STATE_DONE;
-	j->result = result;
-	j->order = n_ended++;
-	j->unreported = true;
-	n_unreported++;
+	j->out.state = WEFT_MSG_STATE_DONE;
+	j->out.result = result;
+	report(j);
+}
+
+static void never_ran(struct job *j)
+{
+	uint32_t *out = &j->out.id;
+
+	for (uint32_t i = 2; i < OUTCOME_WORDS; i++)
+		out[i] = 0;
 }
 
 static void start_next(void)
 {
 	if (running || !n_queued)
 		return;
+	struct job *j = &jobs[queue[0]];
 	if (npu_dead) {
+		never_ran(j);
 		leave_queue(0, WEFT_MSG_RESULT_HUNG);
 		return;
 	}
-	struct job *j = &jobs[queue[0]];
-	j->state = WEFT_MSG_STATE_RUNNING;
+	j->out.state = WEFT_MSG_STATE_RUNNING;
 	running = true;
 	started = time_now();
 	must_end = j->deadline && started + j->deadline > started ? started + j->deadline : ~0ull;
 	npu_start(j->windows, j->n_windows, j->stream_base, j->stream_words);
 }
 
-static void copy_regs(uint32_t *to, uint32_t reg, uint32_t n)
-{
-	const volatile uint32_t *from = &NPU(reg);
-
-	for (uint32_t i = 0; i < n; i++)
-		to[i] = from[i];
-}
-
 /* What the NPU says of the job that has just ended, before it forgets. */
 static void note_result(struct job *j)
 {
-	j->cycles = time_now() - started;
-	copy_regs(j->counters, WEFT_REG_CNT_CYCLES, N_COUNTERS);
-	copy_regs(j->retired, WEFT_REG_RETIRED_LD, N_RETIRED);
+	uint64_t cycles = time_now() - started;
+
+	j->out.time[0] = (uint32_t)cycles;
+	j->out.time[1] = (uint32_t)(cycles >> 32);
+	for (int i = 0; i < 4; i++)
+		j->out.fault[i] = 0;
+	copy_words(j->out.counters, &NPU(WEFT_REG_CNT_CYCLES), N_COUNTERS);
+	copy_words(j->out.retired, &NPU(WEFT_REG_RETIRED_LD), N_RETIRED);
 }
 
 static void end_running(enum weft_msg_result result)
@@ -185,9 +209,9 @@ static void on_done(uint32_t status)
 	if (status & WEFT_REG_STATUS_FAULT_MASK) {
 		bool forced;
 
-		copy_regs(j->fault, WEFT_REG_FAULT, 4);
+		copy_words(j->out.fault, &NPU(WEFT_REG_FAULT), 4);
 		stats.jobs_fault++;
-		log_add(WEFT_LOG_JOB_FAULT, j->id, j->fault[0]);
+		log_add(WEFT_LOG_JOB_FAULT, j->out.id, j->out.fault[0]);
 		npu_stop(&forced);
 		end_running(WEFT_MSG_RESULT_FAULT);
 	} else {
@@ -205,7 +229,7 @@ static void stop_running(enum weft_msg_result result)
 	note_result(j);
 	npu_stop(&forced);
 	result = forced ? WEFT_MSG_RESULT_HUNG : result;
-	log_add(WEFT_LOG_JOB_STOPPED, j->id, result);
+	log_add(WEFT_LOG_JOB_STOPPED, j->out.id, result);
 	end_running(result);
 }
 
@@ -241,9 +265,8 @@ static struct job *enqueue(const struct weft_msg_submit *m, const struct weft_ms
 {
 	struct job *j = take_record();
 
-	j->id = m->job;
-	j->state = WEFT_MSG_STATE_QUEUED;
-	j->result = 0;
+	j->out.id = m->job;
+	j->out.state = WEFT_MSG_STATE_QUEUED;
 	j->unreported = false;
 	j->deadline = (uint64_t)m->deadline_hi << 32 | m->deadline_lo;
 	j->stream_base = m->stream_base;
@@ -251,13 +274,6 @@ static struct job *enqueue(const struct weft_msg_submit *m, const struct weft_ms
 	j->n_windows = m->n_windows;
 	for (uint32_t i = 0; i < m->n_windows; i++)
 		j->windows[i] = w[i];
-	for (int i = 0; i < 4; i++)
-		j->fault[i] = 0;
-	j->cycles = 0;
-	for (int i = 0; i < N_COUNTERS; i++)
-		j->counters[i] = 0;
-	for (int i = 0; i < N_RETIRED; i++)
-		j->retired[i] = 0;
 	queue[n_queued++] = (uint8_t)(j - jobs);
 	return j;
 }
@@ -292,8 +308,8 @@ void jobs_submit(void)
 	}
 	start_next();
 	reply_begin(WEFT_MSG_SUBMIT, WEFT_MSG_ERR_OK);
-	reply_put(j->id);
-	reply_put(j->state);
+	reply_put(j->out.id);
+	reply_put(j->out.state);
 	reply_put(WEFT_MSG_JOBS_MAX - n_queued);
 	reply_send(msg_seq());
 }
@@ -301,20 +317,16 @@ void jobs_submit(void)
 /* All that is known of a job. */
 static void send_done(const struct job *j, uint32_t seq)
 {
-	bool ended = j->state == WEFT_MSG_STATE_DONE;
-
 	reply_begin(WEFT_MSG_DONE, WEFT_MSG_ERR_OK);
-	reply_put(j->id);
-	reply_put(j->state);
-	reply_put(ended ? j->result : 0);
-	for (int i = 0; i < 4; i++)
-		reply_put(j->fault[i]);
-	reply_put((uint32_t)j->cycles);
-	reply_put((uint32_t)(j->cycles >> 32));
-	for (int i = 0; i < N_COUNTERS; i++)
-		reply_put(j->counters[i]);
-	for (int i = 0; i < N_RETIRED; i++)
-		reply_put(j->retired[i]);
+	if (j->out.state == WEFT_MSG_STATE_DONE) {
+		copy_words(reply_at, &j->out.id, OUTCOME_WORDS);
+		reply_at += OUTCOME_WORDS;
+	} else {
+		reply_put(j->out.id);
+		reply_put(j->out.state);
+		for (uint32_t i = 2; i < OUTCOME_WORDS; i++)
+			reply_put(0);
+	}
 	reply_send(seq);
 }
 
@@ -337,13 +349,14 @@ void jobs_query(void)
 
 static void cancel(struct job *j)
 {
-	if (j->state == WEFT_MSG_STATE_RUNNING) {
+	if (j->out.state == WEFT_MSG_STATE_RUNNING) {
 		stop_running(WEFT_MSG_RESULT_CANCELLED);
 	} else {
 		uint32_t at = 0;
 
 		while (queue[at] != j - jobs)
 			at++;
+		never_ran(j);
 		leave_queue(at, WEFT_MSG_RESULT_CANCELLED);
 	}
 	stats.jobs_cancelled++;
@@ -357,16 +370,14 @@ void jobs_cancel(void)
 		no_job(WEFT_MSG_CANCEL);
 		return;
 	}
-	uint32_t was = j->state;
-	if (was != WEFT_MSG_STATE_DONE) {
+	uint32_t was = j->out.state;
+	if (was != WEFT_MSG_STATE_DONE)
 		cancel(j);
-	} else if (!j->unreported) {
-		j->unreported = true;
-		n_unreported++;
-	}
+	else
+		report(j);
 	start_next();
 	reply_begin(WEFT_MSG_CANCEL, WEFT_MSG_ERR_OK);
-	reply_put(j->id);
+	reply_put(j->out.id);
 	reply_put(was);
 	reply_send(msg_seq());
 }
@@ -378,8 +389,8 @@ void jobs_abort_all(void)
 	while (n_queued)
 		cancel(&jobs[queue[n_queued - 1]]);
 	for (uint32_t i = 0; i < WEFT_MSG_JOBS_KEPT; i++)
-		jobs[i].id = 0;
-	n_unreported = 0;
+		jobs[i] = (struct job){ 0 };
+	n_reports = 0;
 	reply_begin(WEFT_MSG_ABORT_ALL, WEFT_MSG_ERR_OK);
 	reply_put(n);
 	reply_send(msg_seq());
@@ -387,18 +398,13 @@ void jobs_abort_all(void)
 
 bool jobs_report(void)
 {
-	struct job *first = NULL;
-
-	if (!n_unreported)
+	if (!n_reports)
 		return false;
-	for (uint32_t i = 0; i < WEFT_MSG_JOBS_KEPT; i++) {
-		struct job *j = &jobs[i];
-
-		if (j->id && j->unreported && (!first || j->order - first->order > 1u << 31))
-			first = j;
-	}
-	send_done(first, 0);
-	first->unreported = false;
-	n_unreported--;
+	struct job *j = &jobs[reports[0]];
+	n_reports--;
+	for (uint32_t i = 0; i < n_reports; i++)
+		reports[i] = reports[i + 1];
+	j->unreported = false;
+	send_done(j, 0);
 	return true;
 }

@@ -6,7 +6,7 @@ uint32_t msg_in[WEFT_FRAME_MSG_MAX / 4];
 uint32_t msg_words;
 
 static uint32_t seq_in;
-static volatile uint32_t *out;
+volatile uint32_t *reply_at;
 
 bool msg_take(void)
 {
@@ -16,8 +16,7 @@ bool msg_take(void)
 	uint32_t n = CHIP(WEFT_CHIP_LINK_RX_LEN) / 4;
 	if (n > sizeof(msg_in) / 4)
 		n = sizeof(msg_in) / 4;
-	for (uint32_t i = 0; i < n; i++)
-		msg_in[i] = from[i];
+	copy_words(msg_in, from, n);
 	msg_words = n;
 	seq_in = CHIP(WEFT_CHIP_LINK_RX_SEQ);
 	CHIP(WEFT_CHIP_LINK_RX_DONE) = WEFT_CHIP_LINK_RX_DONE_DONE_MASK;
@@ -31,18 +30,13 @@ uint32_t msg_seq(void)
 
 void reply_begin(uint32_t type, enum weft_msg_error error)
 {
-	out = &CHIP(WEFT_CHIP_LINK_TX);
-	*out++ = (type & 0x7fff) | WEFT_MSG_REPLY | (uint32_t)error << 16;
-}
-
-void reply_put(uint32_t word)
-{
-	*out++ = word;
+	reply_at = &CHIP(WEFT_CHIP_LINK_TX);
+	reply_put((type & 0x7fff) | WEFT_MSG_REPLY | (uint32_t)error << 16);
 }
 
 void reply_send(uint32_t seq)
 {
-	CHIP(WEFT_CHIP_LINK_TX_LEN) = (uint32_t)((uintptr_t)out - (uintptr_t)&CHIP(WEFT_CHIP_LINK_TX));
+	CHIP(WEFT_CHIP_LINK_TX_LEN) = (uint32_t)((uintptr_t)reply_at - (uintptr_t)&CHIP(WEFT_CHIP_LINK_TX));
 	CHIP(WEFT_CHIP_LINK_TX_SEQ) = seq;
 	CHIP(WEFT_CHIP_LINK_TX_SEND) = WEFT_CHIP_LINK_TX_SEND_SEND_MASK;
 }

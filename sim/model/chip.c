@@ -219,6 +219,7 @@ static int chip_plant(void *chip, const struct weft_chip_plant *p)
 	switch (p->kind) {
 	case WEFT_CHIP_PLANT_NONE:
 		c->hung = c->npu.hang_next = c->npu.hung = false;
+		c->npu.fault_at = c->flash.cut = -1;
 		return 0;
 	case WEFT_CHIP_PLANT_HANG:
 		c->hung = true;

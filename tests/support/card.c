@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "card.h"
 
+#include <dlfcn.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -31,6 +32,24 @@ uint8_t *card_file(const char *name, size_t *bytes)
 	assert_int_equal(fread(data, 1, *bytes, f), *bytes);
 	fclose(f);
 	return data;
+}
+
+const struct weft_chip_ops *card_rtl(const char *config)
+{
+	char path[512];
+	const struct weft_chip_ops *(*get)(void);
+
+	snprintf(path, sizeof(path), "%s/tests/card/rtl/weft-chip-%s.so", test_env("WEFT_BUILD", "build"), config);
+	void *so = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	if (!so) {
+		printf("%s is not built (make sim)\n", path);
+		fflush(stdout);
+		return NULL;
+	}
+	*(void **)&get = dlsym(so, "weft_chip_api");
+	assert_non_null(get);
+	assert_int_equal(get()->version, WEFT_CHIP_API_VERSION);
+	return get();
 }
 
 static void open_chip(struct card *c, const char *config, uint64_t dram_bytes)
@@ -303,19 +322,25 @@ bool card_wait(struct card *c, uint32_t job, uint64_t cycles, struct weft_msg_do
 	return true;
 }
 
-enum weft_msg_error card_update(struct card *c, const uint8_t *image, size_t bytes)
+static int ask(struct card *c, const uint32_t *words, unsigned n)
 {
-	enum weft_msg_error error = card_ask(c, WEFT_MSG_FW_BEGIN, (uint32_t)bytes, 0, 1, NULL, 0);
+	enum weft_msg_error error;
+
+	return card_message(c, words, n, NULL, 0, &error) ? (int)error : -1;
+}
+
+int card_update(struct card *c, const uint8_t *image, size_t bytes)
+{
+	int error = ask(c, (uint32_t[]){ WEFT_MSG_FW_BEGIN, (uint32_t)bytes }, 2);
 
 	for (size_t at = 0; at < bytes && !error; at += WEFT_MSG_FW_CHUNK) {
 		uint32_t words[2 + WEFT_MSG_FW_CHUNK / 4] = { WEFT_MSG_FW_DATA, (uint32_t)at };
 		size_t n = bytes - at < WEFT_MSG_FW_CHUNK ? bytes - at : WEFT_MSG_FW_CHUNK;
 
 		memcpy(words + 2, image + at, n);
-		if (!card_message(c, words, (unsigned)(2 + n / 4), NULL, 0, &error))
-			return WEFT_MSG_ERR_FLASH;
+		error = ask(c, words, (unsigned)(2 + n / 4));
 	}
 	if (!error)
-		error = card_ask(c, WEFT_MSG_FW_END, 0, 0, 0, NULL, 0);
-	return error ? error : card_ask(c, WEFT_MSG_FW_SWITCH, 0, 0, 0, NULL, 0);
+		error = ask(c, (uint32_t[]){ WEFT_MSG_FW_END }, 1);
+	return error ? error : ask(c, (uint32_t[]){ WEFT_MSG_FW_SWITCH }, 1);
 }

@@ -73,8 +73,12 @@ enum weft_msg_error card_submit(struct card *c, uint32_t job, uint64_t deadline,
 /* Wait for this job's DONE; false: it did not come within cycles. */
 bool card_wait(struct card *c, uint32_t job, uint64_t cycles, struct weft_msg_done_reply *d);
 
-/* A whole firmware update, up to and without the reboot. The first error. */
-enum weft_msg_error card_update(struct card *c, const uint8_t *image, size_t bytes);
+/* A whole firmware update, up to and without the reboot: 0, the first error, or -1:
+ * no answer. */
+int card_update(struct card *c, const uint8_t *image, size_t bytes);
+
+/* The Verilated chip; NULL, said on standard output: not built. */
+const struct weft_chip_ops *card_rtl(const char *config);
 
 /* Whole file; fails the test where it is missing. */
 uint8_t *card_file(const char *name, size_t *bytes);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The digits network in its three modes, over all held-out images: the number
+ * The digits network in its modes and formats, over all held-out images: the number
  * of right answers, and every output bit for bit as numpy computed it.
  *
  * Counts and CRC-32s are what tools/train/digits.py prints; its arithmetic shares
@@ -41,6 +41,9 @@ static const struct mode modes[] = {
 	{ "tests/models/digits_int8.tflite", WEFT_INT8, WEFT_INT8, 359, 0xc81c2455 },
 	{ "tests/models/digits_int16x8.tflite", WEFT_INT16, WEFT_INT16, 359, 0x67f7cc97 },
 	{ "tests/models/digits_fp8.tosa", WEFT_FP8E4M3, WEFT_FP16, 357, 0x4f6d0a67 },
+	/* The same network twice: the bits are the same. */
+	{ "tests/models/digits_qdq.onnx", WEFT_FP32, WEFT_FP32, 359, 0xcbdbb6aa },
+	{ "tests/models/digits_qlinear.onnx", WEFT_FP32, WEFT_FP32, 359, 0xcbdbb6aa },
 };
 
 static weft_tensor x_all, y_all;
@@ -72,6 +75,8 @@ static double score(const weft_tensor *t, int i)
 		return ((const int8_t *)t->data)[i];
 	if (t->dtype == WEFT_INT16)
 		return ((const int16_t *)t->data)[i];
+	if (t->dtype == WEFT_FP32)
+		return ((const float *)t->data)[i];
 	return weft_float_decode(t->dtype, ((const uint16_t *)t->data)[i]);
 }
 
@@ -84,7 +89,7 @@ static int best(const weft_tensor *t)
 	return b;
 }
 
-static void one_mode(const struct mode *m, enum weft_device device)
+static uint32_t outputs(const struct mode *m, enum weft_device device, int n_images, int *right)
 {
 	struct weft_session_options o = weft_session_options_default();
 	char msg[WEFT_MSG_LEN] = "";
@@ -93,16 +98,19 @@ static void one_mode(const struct mode *m, enum weft_device device)
 	weft_net *net;
 	struct weft_port p;
 	uint32_t crc = 0;
-	int right = 0;
 
+	*right = 0;
 	o.device = device;
+	o.check = device == WEFT_DEVICE_RTL;
 	if (weft_net_load_file(m->file, &net, msg) || weft_session_open(net, &o, &s, msg))
 		fail_msg("%s: %s", m->file, msg);
 	assert_int_equal(weft_net_input(net, 0, &p), 0);
 	assert_int_equal(p.dtype, m->x);
 	const struct weft_quant q = { p.quantised, p.scale, p.zp };
-	weft_tensor in = { .dtype = p.dtype, .rank = 4, .dim = { 1, 8, 8, 1 }, .data = held }, out;
-	for (int i = 0; i < N_IMAGES; i++) {
+	weft_tensor in = { .dtype = p.dtype, .rank = 4, .data = held }, out;
+	memcpy(in.dim, p.dim, sizeof in.dim);
+	assert_int_equal(weft_tensor_elements(&in), PIXELS);
+	for (int i = 0; i < n_images; i++) {
 		uint8_t gray[PIXELS];
 		for (int k = 0; k < PIXELS; k++)
 			gray[k] = (uint8_t)(((int8_t *)x_all.data)[i * PIXELS + k] + 128);
@@ -111,12 +119,20 @@ static void one_mode(const struct mode *m, enum weft_device device)
 			fail_msg("%s: image %d: %s", m->file, i, msg);
 		assert_int_equal(out.dtype, m->y);
 		assert_int_equal(weft_tensor_elements(&out), CLASSES);
-		right += best(&out) == ((uint8_t *)y_all.data)[i];
+		*right += best(&out) == ((uint8_t *)y_all.data)[i];
 		crc = (uint32_t)crc32(crc, out.data, (unsigned)weft_tensor_bytes(&out));
 		weft_tensor_release(&out);
 	}
 	weft_session_close(s);
 	weft_net_free(net);
+	return crc;
+}
+
+static void one_mode(const struct mode *m, enum weft_device device)
+{
+	int right;
+	uint32_t crc = outputs(m, device, N_IMAGES, &right);
+
 	assert_int_equal(right, m->right);
 	assert_int_equal(crc, m->crc);
 }
@@ -165,13 +181,32 @@ static void command_bad(void **state)
 	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 2);
 }
 
+/* An image of each digit, on the RTL, every tensor checked. */
+static void onnx_rtl(void **state)
+{
+	int right[3];
+
+	(void)state;
+	if (!test_have_rtl("w16"))
+		skip();
+	const int n = (int)test_count(1, 3, N_IMAGES);
+	uint32_t golden = outputs(&modes[3], WEFT_DEVICE_GOLDEN, n, &right[0]);
+	assert_int_equal(outputs(&modes[3], WEFT_DEVICE_RTL, n, &right[1]), golden);
+	assert_int_equal(outputs(&modes[4], WEFT_DEVICE_RTL, n, &right[2]), golden);
+	assert_true(right[1] == right[0] && right[2] == right[0]);
+}
+
 int main(void)
 {
+	void *qdq = (void *)&modes[3], *qlinear = (void *)&modes[4];
 	void *int8 = (void *)&modes[0], *int16 = (void *)&modes[1], *fp8 = (void *)&modes[2];
 	const struct CMUnitTest tests[] = {
 		{ "int8_golden", on_golden, NULL, NULL, int8 },     { "int8_model", on_model, NULL, NULL, int8 },
 		{ "int16x8_golden", on_golden, NULL, NULL, int16 }, { "int16x8_model", on_model, NULL, NULL, int16 },
 		{ "fp8_golden", on_golden, NULL, NULL, fp8 },       { "fp8_model", on_model, NULL, NULL, fp8 },
+		{ "qdq_golden", on_golden, NULL, NULL, qdq },         { "qdq_model", on_model, NULL, NULL, qdq },
+		{ "qlinear_golden", on_golden, NULL, NULL, qlinear }, { "qlinear_model", on_model, NULL, NULL, qlinear },
+		cmocka_unit_test(onnx_rtl),
 		cmocka_unit_test(command),                          cmocka_unit_test(command_bad),
 	};
 

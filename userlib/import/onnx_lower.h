@@ -33,6 +33,11 @@ struct ox_value {
 	struct ox_form form[OX_MAX_FORMS];
 	int n_forms;
 	int maker;                 /* node, or -1 */
+	/*
+	 * A matrix [N,K] made of a tensor whose dimensions were in another order:
+	 * that tensor, and its form. A product may turn its weights instead.
+	 */
+	struct { int rank; int64_t dim[WEFT_MAX_RANK]; struct ox_form form; } flat;   /* rank 0: none; dim in the file's order */
 	int n_uses;                /* by nodes */
 	bool is_output;
 	int pending;               /* node that gives it once somebody asks; or -1: onnx_lazy.c */

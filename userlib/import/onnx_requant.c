@@ -1,87 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * int32 sums to 8 bits.
- *
- * ONNX rounds the real number sum * a * b / y to nearest, ties to even. RESCALE
- * computes (sum * m + 2^(s-1)) >> s. Both are monotonic in the sum, so they are
- * equal for every sum if each of the at most 255 steps of the result happens at
- * the same sum. Step k, from k to k+1, at sum t, demands
- *
- *   m * t >= c  and  m * (t - 1) < c,  c = (2k + 1) * 2^(s-1)
- *
- * which bounds m. Where the bounds of all steps leave an m, RESCALE gives
- * ONNX's bits; where they do not (ties on both sides of zero), a host operator.
+ * int32 sums to 8 bits: RESCALE where it is proven equal for every sum that the
+ * weights allow, else a host operator.
  */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 
-#include <weft/convert.h>
-
-#include "../../sim/golden/onnx.h"
 #include "onnx_qdq.h"
-
-typedef __int128 wide;
-
-static wide floor_div(wide a, wide b)
-{
-	wide q = a / b;
-
-	return q * b != a && (a < 0) != (b < 0) ? q - 1 : q;
-}
-
-/* Least sum whose result is above k. */
-static int64_t step_at(const struct weft_onnx_ratio *r, double real, int k)
-{
-	int64_t t = (int64_t)ceil(((double)k + 0.5) / real);
-
-	while (weft_onnx_scale(t - 1, r) > k)
-		t--;
-	while (weft_onnx_scale(t, r) <= k)
-		t++;
-	return t;
-}
-
-/* Bounds that v * m >= c (or < c if less) sets to m; v may be 0. False: none does. */
-static bool bound(wide v, wide c, bool less, wide *lo, wide *hi)
-{
-	wide edge;
-
-	if (!v)
-		return less ? 0 < c : 0 >= c;
-	/* less than c: v*m <= c-1 */
-	if ((v > 0) != less) {
-		edge = less ? -floor_div(c - 1, -v) : -floor_div(-c, v);
-		*lo = edge > *lo ? edge : *lo;
-	} else {
-		edge = less ? floor_div(c - 1, v) : floor_div(-c, -v);
-		*hi = edge < *hi ? edge : *hi;
-	}
-	return *lo <= *hi;
-}
-
-/* lo..hi: the result's limits less its zero point. */
-static bool exact(const struct weft_onnx_ratio *r, int lo, int hi, int64_t most, struct ox_factor *f)
-{
-	double real = ldexp((double)r->num / (double)r->den, r->exp);
-	wide from = 0, to = INT32_MAX;
-
-	if (!ox_nearest(real, (double)most, f))
-		return false;
-	for (int k = lo; k < hi; k++) {
-		double about = ((double)k + 0.5) / real;
-		wide c = ((wide)2 * k + 1) * ((wide)1 << (f->shift - 1));
-
-		if (fabs(about) > (double)most + 2)
-			continue;
-		int64_t t = step_at(r, real, k);
-		if (!bound(t, c, false, &from, &to) || !bound((wide)t - 1, c, true, &from, &to))
-			return false;
-	}
-	if (f->mul < from || f->mul > to)
-		f->mul = (int32_t)(f->mul < from ? from : to);
-	return true;
-}
 
 bool ox_scalar(struct ox *l, struct ox_value *v, double *out)
 {
@@ -107,8 +33,45 @@ static const double *numbers(struct ox *l, struct ox_value *v, int64_t n, int64_
 	return y < 0 ? NULL : ox_t(l, y)->data;
 }
 
+/*
+ * What the sums of x, a convolution's, can be: least and most of each channel,
+ * or of all if together. NULL: unknown. int64 arithmetic holds 2^31 products.
+ */
+static int64_t *sum_ranges(struct ox *l, int x, bool together)
+{
+	int p = l->g->tensors[x].producer;
+	const struct weft_gop *o;
+
+	while (p >= 0 && l->g->ops[p].op == WEFT_OP_RESHAPE)
+		p = l->g->tensors[l->g->ops[p].in[0]].producer;
+	if (p < 0)
+		return NULL;
+	o = &l->g->ops[p];
+	bool depthwise = o->op == WEFT_OP_DEPTHWISE_CONV2D;
+	if ((o->op != WEFT_OP_CONV2D && !depthwise) || ox_t(l, o->in[0])->dtype != WEFT_INT8 || !ox_t(l, o->in[1])->data || !ox_t(l, o->in[2])->data)
+		return NULL;
+	const weft_tensor *w = ox_t(l, o->in[1]), *b = ox_t(l, o->in[2]);
+	int64_t n = ox_t(l, o->out[0])->dim[3], elements = weft_tensor_elements(w), taps = elements / n;
+	int64_t lowest = -128 - o->attr.conv.x_zp, highest = 127 - o->attr.conv.x_zp, *r = ox_alloc(l, 2 * n, sizeof *r);
+	for (int64_t c = 0; r && c < n; c++) {
+		int64_t bias = ((const int32_t *)b->data)[weft_tensor_elements(b) == 1 ? 0 : c];
+
+		r[2 * c] = r[2 * c + 1] = bias;
+		for (int64_t i = 0; i < taps; i++) {
+			int64_t v = ((const int8_t *)w->data)[depthwise ? i * n + c : c * taps + i] - o->attr.conv.w_zp;
+			r[2 * c] += v * (v > 0 ? lowest : highest);
+			r[2 * c + 1] += v * (v > 0 ? highest : lowest);
+		}
+		if (together && c) {
+			r[0] = r[2 * c] < r[0] ? r[2 * c] : r[0];
+			r[1] = r[2 * c + 1] > r[1] ? r[2 * c + 1] : r[1];
+		}
+	}
+	return r;
+}
+
 /* All constant, and one scale, or one per last axis for b: the factors, in m and s. */
-static int64_t factors(struct ox *l, const struct ox_scaling *sc, int64_t n, int64_t most, int32_t *m, int8_t *s)
+static int64_t factors(struct ox *l, const struct ox_scaling *sc, int64_t n, int64_t most, const int64_t *range, int32_t *m, int8_t *s)
 {
 	double a, y, zp;
 	static const double one = 1;
@@ -128,7 +91,7 @@ static int64_t factors(struct ox *l, const struct ox_scaling *sc, int64_t n, int
 			return 0;
 		r.den *= (uint64_t)(sc->count ? sc->count : 1);
 		if (is_16 || l->o.requant == WEFT_ONNX_REQUANT_RESCALE ? !ox_nearest(ldexp((double)r.num / (double)r.den, r.exp), (double)most, &f)
-		                                              : !exact(&r, lo - (int)zp, lo + 255 - (int)zp, most, &f))
+		                                              : !ox_exact(&r, lo - (int)zp, lo + 255 - (int)zp, range ? range[2 * i] : -most, range ? range[2 * i + 1] : most, &f))
 			return 0;
 		m[i] = f.mul;
 		s[i] = f.shift;
@@ -150,7 +113,20 @@ int ox_before_reshape(const struct ox *l, int x)
 static int rescale(struct ox *l, int x, weft_dtype to, int64_t count, int32_t *m, int8_t *s, double zp)
 {
 	weft_attr a = { .rescale = { .scale32 = true, .rounding = WEFT_SINGLE_ROUND, .per_channel = count > 1, .y_zp = (int32_t)zp } };
-	int im = ox_data(l, WEFT_INT32, 1, &count, m), is = ox_data(l, WEFT_INT8, 1, &count, s);
+	/* TOSA has multipliers of 16 bits for sums of 48. */
+	if (ox_t(l, x)->dtype == WEFT_INT48) {
+		int16_t *half = ox_alloc(l, count, sizeof *half);
+
+		for (int64_t i = 0; half && i < count; i++) {
+			int64_t v = ((int64_t)m[i] + (1 << 15)) >> 16;
+			half[i] = (int16_t)(v > INT16_MAX ? INT16_MAX : v);
+			s[i] = (int8_t)(s[i] - 16);
+		}
+		a.rescale.scale32 = false;
+		free(m);
+		m = (int32_t *)half;
+	}
+	int im = ox_data(l, a.rescale.scale32 ? WEFT_INT32 : WEFT_INT16, 1, &count, m), is = ox_data(l, WEFT_INT8, 1, &count, s);
 
 	if (im < 0 || is < 0)
 		return l->err;
@@ -196,7 +172,12 @@ int ox_requant(struct ox *l, int x, const struct ox_scaling *sc, int64_t most, b
 		return l->err;
 	}
 	*flip = false;
-	int64_t count = factors(l, sc, n, most < ((int64_t)1 << 31) ? most : (int64_t)1 << 31, m, s);
+	int64_t *range = sum_ranges(l, x, !sc->b || weft_tensor_elements(&sc->b->t) == 1);
+	int64_t count = factors(l, sc, n, most < ((int64_t)1 << 31) ? most : (int64_t)1 << 31, range, m, s);
+	if (range) {
+		l->room += 2 * n * (int64_t)sizeof *range;
+		free(range);
+	}
 	if (count) {
 		double zp = 0;
 

@@ -77,7 +77,7 @@ CMD_SRC  := $(sort $(wildcard tools/weft/*.c))
 TEST_KINDS := unit model cosim conformance fuzz
 TEST_SRC := $(sort $(wildcard $(TEST_KINDS:%=tests/%/*.c)))
 SUPPORT_SRC := $(sort $(wildcard tests/support/*.c))
-RTL_CC   := $(sort $(wildcard sim/rtl/*.cc))
+RTL_CC   := sim/rtl/memory.cc sim/rtl/rtl.cc
 # Packages come before the modules of hw/files.f; that of the configuration first.
 HW_PKG   := hw/gen/weft_cmd_pkg.sv hw/gen/weft_regs_pkg.sv
 HW_SRC   := $(sort $(wildcard hw/*/*.sv hw/*/*.svh hw/gen/*/*.sv))
@@ -104,6 +104,11 @@ RTL_DIR := $(patsubst %/san,%,$(O))/rtl
 ifneq ($(and $(wildcard hw/files.f),$(RTL_CC)),)
   RTL_SO := $(CONFIGS:%=$(RTL_DIR)/weft-rtl-%.so)
 endif
+
+# The control core alone, for its own tests.
+RV32_SV := hw/ctrl/weft_rv32_pkg.sv hw/ctrl/weft_rv32_decode.sv hw/ctrl/weft_rv32_csr.sv \
+           hw/ctrl/weft_rv32_muldiv.sv hw/ctrl/weft_rv32.sv hw/ctrl/weft_ctrl.sv hw/prim/weft_ram_2p.sv
+RV32_SO := $(RTL_DIR)/weft-rv32.so
 
 # The configuration's package comes before what all configurations share.
 rtl_files = hw/gen/$(1)/weft_cfg_pkg.sv $(HW_PKG) -f hw/files.f
@@ -195,8 +200,8 @@ gen:
 check-gen:
 	$(Q)if ls include/spec/*.toml >/dev/null 2>&1; then $(PYTHON) tools/gen.py --check; fi
 
-## sim: the Verilated RTL of CONFIGS (w8, w16, w32) as shared objects
-sim: $(RTL_SO)
+## sim: the Verilated RTL of CONFIGS (w8, w16, w32) and the control core as shared objects
+sim: $(RTL_SO) $(RV32_SO)
 ifeq ($(RTL_SO),)
 	@echo '  skip    sim: hw/files.f or sim/rtl/*.cc is not there'
 endif
@@ -283,7 +288,21 @@ $(O)/tests/%: $(O)/obj/tests/%.o $(SUPPORT_OBJ) $(O)/libweft.a
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
 	@ln -sfn $(abspath $(RTL_DIR)) $(@D)/rtl
-	$(Q)$(CC) $(ALL_LDFLAGS) $< $(SUPPORT_OBJ) $(O)/libweft.a -lcmocka $(LDLIBS) -o $@
+	$(Q)$(CC) $(ALL_LDFLAGS) $< $(SUPPORT_OBJ) $(O)/libweft.a $(TEST_LIBS) -lcmocka $(LDLIBS) -o $@
+
+# Waveforms are read with the FST library that Verilator carries.
+FST_DIR = $(shell verilator --getenv VERILATOR_ROOT 2>/dev/null || echo /usr/share/verilator)/include/gtkwave
+
+$(O)/obj/fst.a:
+	$(call say,CC,$@)
+	@mkdir -p $(@D)/fst
+	$(Q)for f in fstapi lz4 fastlz; do \
+		$(CC) -O2 -fPIC -w -DFST_CONFIG_INCLUDE='"fst_config.h"' -I$(FST_DIR) -c $(FST_DIR)/$$f.c -o $(@D)/fst/$$f.o || exit 1; done
+	$(Q)rm -f $@ && ar rcs $@ $(@D)/fst/*.o
+
+$(O)/obj/tests/cosim/replay.o: ALL_CFLAGS += -isystem $(FST_DIR)
+$(O)/tests/cosim/replay: $(O)/obj/fst.a
+$(O)/tests/cosim/replay: TEST_LIBS = $(O)/obj/fst.a
 
 .SECONDARY: $(TEST_OBJ) $(SUPPORT_OBJ)
 
@@ -314,5 +333,18 @@ $(RTL_DIR)/weft-rtl-%.so: $(RTL_DIR)/%/verilated.stamp $(wildcard sim/rtl/*.h in
 	@touch $@
 
 .SECONDARY: $(CONFIGS:%=$(RTL_DIR)/%/verilated.stamp)
+
+# Small: Verilator's makefile and ours in one step.
+$(RV32_SO): $(RV32_SV) $(wildcard sim/rtl/rv32/*) Makefile
+	$(call say,VERILOG,$@)
+	@mkdir -p $(@D)/rv32
+	$(Q)verilator --cc --exe --top-module weft_rv32_bench -Wall -Wno-fatal --no-timing --assert -DWEFT_ASSERT \
+		--x-assign unique --x-initial unique --prefix Vweft_rv32_bench --Mdir $(@D)/rv32 \
+		-CFLAGS "-fPIC -std=gnu++17 -I$(CURDIR)" -LDFLAGS "-shared" -o ../weft-rv32.so \
+		$(RV32_SV) sim/rtl/rv32/weft_rv32_bench.sv $(abspath sim/rtl/rv32/rv32.cc)
+	$(Q)+$(MAKE) --no-print-directory -C $(@D)/rv32 -f Vweft_rv32_bench.mk \
+		CXX="$(CLANGXX)" LINK="$(CLANGXX)" OBJCACHE="$(CCACHE)" OPT_FAST="-O2" \
+		$(if $(Q),>$(abspath $(@D))/rv32/build.log 2>&1 || { tail -40 $(abspath $(@D))/rv32/build.log; exit 1; })
+	@touch $@
 
 -include $(LIB_OBJ:.o=.d) $(CMD_OBJ:.o=.d) $(SUPPORT_OBJ:.o=.d) $(TEST_OBJ:.o=.d)

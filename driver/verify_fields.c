@@ -237,9 +237,9 @@ static int alu(struct verify *v, const struct weft_cmd_alu *c)
 {
 	if (c->clamp && c->lo > c->hi)
 		return verify_fail(v, WEFT_VERIFY_CLAMP_ORDER, "lo %d > hi %d", c->lo, c->hi);
-	if ((c->func == ALU_LOOKUP || c->func == ALU_INTERP) && c->b_s1)
+	if ((c->func == WEFT_ALU_FUNC_LOOKUP || c->func == WEFT_ALU_FUNC_INTERP) && c->b_s1)
 		return verify_fail(v, WEFT_VERIFY_MODE_FIELD, "b_s1 %d != 0", c->b_s1);
-	if (c->func == ALU_SCATTER && c->out_s1)
+	if (c->func == WEFT_ALU_FUNC_SCATTER && c->out_s1)
 		return verify_fail(v, WEFT_VERIFY_MODE_FIELD, "out_s1 %d != 0", c->out_s1);
 	return taps(v, (uint64_t)c->n0 * (uint64_t)c->n1, (uint64_t)c->n2 * (uint64_t)c->n3, 1);
 }

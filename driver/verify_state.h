@@ -31,9 +31,6 @@ static inline uint32_t elem_bytes(const struct weft_cmd_post *p, int32_t fmt)
 	return p->mode == MODE_INT16 || (p->mode == MODE_FLOAT && fmt == FMT_FP16) ? 2 : 1;
 }
 
-/* Values of alu's field func that the rules name; the spec has them all. */
-enum { ALU_MOVE, ALU_ADD, ALU_SELECT = 16, ALU_CLZ, ALU_RESCALE, ALU_LOOKUP, ALU_INTERP, ALU_SCATTER, ALU_SUM, ALU_DOT = 27, ALU_ARGMAX };
-
 static inline uint32_t x_bytes(const struct weft_cmd_post *p)
 {
 	return elem_bytes(p, p->x_fmt);

@@ -190,7 +190,7 @@ static bool alu_in_place(const struct weft_cmd_alu *c, const struct alu_operand 
 {
 	const int32_t n[4] = {c->n0, c->n1, c->n2, c->n3};
 
-	if (c->func > ALU_RESCALE || o->base != out->base || alu_bytes(o->type) != alu_bytes(out->type))
+	if (c->func > WEFT_ALU_FUNC_RESCALE || o->base != out->base || alu_bytes(o->type) != alu_bytes(out->type))
 		return false;
 	for (int i = 0; i < 4; i++)
 		if (n[i] > 1 && o->step[i] != out->step[i])
@@ -202,24 +202,24 @@ static bool alu_in_place(const struct weft_cmd_alu *c, const struct alu_operand 
 
 static bool alu_has_b(int32_t func)
 {
-	return (func >= ALU_ADD && func <= ALU_SELECT && func != ALU_ADD + 6) || func == ALU_RESCALE ||
-	       func == ALU_SCATTER || func == ALU_DOT;
+	return (func >= WEFT_ALU_FUNC_ADD && func <= WEFT_ALU_FUNC_SELECT && func != WEFT_ALU_FUNC_ABS) || func == WEFT_ALU_FUNC_RESCALE ||
+	       func == WEFT_ALU_FUNC_SCATTER || func == WEFT_ALU_FUNC_DOT;
 }
 
 static int alu_inputs(struct verify *v, const struct weft_cmd_alu *c, const struct alu_operand *out)
 {
 	struct alu_operand a = ALU_OPERAND(a, "operand a"), b = ALU_OPERAND(b, "operand b"), x = ALU_OPERAND(c, "operand c");
-	bool indexed = c->func == ALU_LOOKUP || c->func == ALU_INTERP;
+	bool indexed = c->func == WEFT_ALU_FUNC_LOOKUP || c->func == WEFT_ALU_FUNC_INTERP;
 	uint32_t n1 = (uint32_t)c->n1;
 	int ret = alu_box(v, c, &a, n1, alu_in_place(c, &a, out) ? USE_READ_IN_PLACE : USE_READ);
 
 	if (!ret && indexed) {
 		b.step[1] = c->idx_step;
-		ret = alu_box(v, c, &b, (uint32_t)c->idx_last + (c->func == ALU_INTERP ? 2 : 1), USE_READ);
+		ret = alu_box(v, c, &b, (uint32_t)c->idx_last + (c->func == WEFT_ALU_FUNC_INTERP ? 2 : 1), USE_READ);
 	} else if (!ret && alu_has_b(c->func) && !c->b_imm) {
 		ret = alu_box(v, c, &b, n1, alu_in_place(c, &b, out) ? USE_READ_IN_PLACE : USE_READ);
 	}
-	if (!ret && (c->func == ALU_SELECT || c->func == ALU_RESCALE) && !c->c_imm)
+	if (!ret && (c->func == WEFT_ALU_FUNC_SELECT || c->func == WEFT_ALU_FUNC_RESCALE) && !c->c_imm)
 		ret = alu_box(v, c, &x, n1, alu_in_place(c, &x, out) ? USE_READ_IN_PLACE : USE_READ);
 	return ret;
 }
@@ -227,10 +227,10 @@ static int alu_inputs(struct verify *v, const struct weft_cmd_alu *c, const stru
 static int alu(struct verify *v, const struct weft_cmd_alu *c)
 {
 	struct alu_operand out = ALU_OPERAND(out, "output");
-	uint32_t n1 = c->func >= ALU_SUM ? 1 : (uint32_t)c->n1;
+	uint32_t n1 = c->func >= WEFT_ALU_FUNC_SUM ? 1 : (uint32_t)c->n1;
 	int ret = alu_inputs(v, c, &out);
 
-	if (ret || c->func != ALU_SCATTER)
+	if (ret || c->func != WEFT_ALU_FUNC_SCATTER)
 		return ret ? ret : alu_box(v, c, &out, n1, USE_WRITE);
 	/* Anywhere among bytes that must have been written; some stay as they are. */
 	out.step[1] = c->idx_step;

@@ -35,7 +35,7 @@ class Field:
     """One bit field of a command: place, range and meaning."""
 
     KEYS = {"name", "at", "doc", "unit", "min", "max", "signed", "align", "elem", "modes", "feature",
-            "needs", "fault"}
+            "needs", "values", "fault"}
 
     def __init__(self, raw, where):
         need("name" in raw and "at" in raw, where, f"a field needs name and at: {raw}")
@@ -61,6 +61,10 @@ class Field:
         need(self.min <= 0 <= self.max or not self.modes, where, "modes needs a field that may be 0")
         self.feature = raw.get("feature", False)
         self.needs = raw.get("needs", "")
+        self.values = raw.get("values", [])    # names of 0, 1, ...; others are refused
+        if self.values:
+            self.ranged, self.min, self.max = True, 0, len(self.values) - 1
+            need(self.max <= high and "max" not in raw, where, "more values than bits, or max as well")
         self.fault = raw.get("fault", "BAD_FIELD")
         self.unit = raw.get("unit", "")
         self.doc = one_line(raw.get("doc", ""))
@@ -281,6 +285,7 @@ def c_macros(prefix, fields):
         out.append(f"#define {p}_MASK UINT64_C({((1 << f.bits) - 1) << f.lsb:#x})")
         out.append(f"#define {p}_MIN {c_int(f.min)}")
         out.append(f"#define {p}_MAX {c_int(f.max)}")
+        out += [f"#define WEFT_{prefix}_{f.name.upper()}_{v.upper()} {i}" for i, v in enumerate(f.values)]
     return out + [""]
 
 
@@ -606,6 +611,7 @@ def sv_fields(prefix, fields):
                 sign, base = (" signed", "sd") if f.signed else ("", "d")
                 minus = "-" if value < 0 else ""
                 out.append(f"localparam logic{sign} [{f.bits - 1}:0] {p}_{suffix} = {minus}{f.bits}'{base}{abs(value)};")
+        out += [f"localparam logic [{f.bits - 1}:0] {p}_V_{v.upper()} = {f.bits}'d{i};" for i, v in enumerate(f.values)]
     return out + [""]
 
 

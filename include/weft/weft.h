@@ -151,7 +151,7 @@ enum weft_device { WEFT_DEVICE_GOLDEN, WEFT_DEVICE_MODEL, WEFT_DEVICE_RTL };
 struct weft_session_options {
 	enum weft_device device;
 	const char *config;        /* "w16" */
-	enum weft_memory memory;   /* RTL: profile of the simulated memory */
+	enum weft_memory memory;   /* profile of the simulated memory (RTL) and of estimates */
 	bool check;                /* compare every tensor that the device makes with golden */
 	bool strict;               /* refuse host operators in the middle of the network */
 	bool keep;                 /* keep every tensor for weft_report_tensor() */
@@ -160,6 +160,7 @@ struct weft_session_options {
 	int64_t wave_cmd;          /* -1: the whole run */
 	uint64_t wave_cycles;
 	struct weft_plant plant;   /* RTL: a fault to plant, for tests */
+	const char *capture;       /* where a job that fails or differs is kept (.wcap), or NULL */
 	/* Called now and then while a run is under way: commands retired of all.
 	 * NULL: not. */
 	void (*progress)(void *user, uint64_t done, uint64_t all);
@@ -182,7 +183,7 @@ void weft_session_close(weft_session *s);
 
 enum weft_run_unit { WEFT_RUN_HOST, WEFT_RUN_NPU };
 
-/* One operator of the source network, or a group that was fused. */
+/* One operator of the source network, or a group that was fused or runs in stripes. */
 struct weft_op_report {
 	int index;                 /* in the source file; the first of a group */
 	const char *name;          /* its output tensor */
@@ -191,7 +192,7 @@ struct weft_op_report {
 	const char *reason;        /* why there */
 	uint64_t macs;
 	uint64_t cycles;           /* from the previous operator's retirement; 0 on host and model */
-	uint64_t estimate;         /* the compiler's; 0 on the host */
+	uint64_t estimate;         /* the compiler's, of cycles; 0 on the host */
 	uint64_t dram_read_bytes, dram_write_bytes;
 };
 
@@ -208,6 +209,7 @@ struct weft_mismatch {
 
 struct weft_report {
 	uint64_t cycles;           /* RTL: sum over streams */
+	uint64_t estimate;         /* what the compiler expects of cycles, in the session's memory profile */
 	uint64_t macs;             /* of operators on the NPU */
 	double utilization;        /* macs / (cycles * MACs a cycle of the configuration) */
 	bool checked;
@@ -240,6 +242,9 @@ void weft_tensor_release(weft_tensor *t);
 
 /* What would run where, without running: ops of weft_report, no measurements. */
 int weft_session_plan(weft_session *s, struct weft_report **report, char *msg);
+
+/** Has a run of this session written options.capture? The first failure is kept. */
+bool weft_session_captured(const weft_session *s);
 
 /* Tensors of the last run, if options said keep. */
 struct weft_kept {

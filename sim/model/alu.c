@@ -8,23 +8,18 @@
 
 #include "state.h"
 
-/* Values of the field func, in the order of the spec. */
-enum func {
-	MOVE, ADD, SUB, RSUB, MUL, MAX, MIN, ABS, AND, OR, XOR, SHL, SHR, EQ, GT, GE, SELECT, CLZ,
-	RESCALE, LOOKUP, INTERP, SCATTER, SUM, RMAX, RMIN, RAND, ROR, DOT, ARGMAX,
-};
-
-enum type { T_INT8, T_INT16, T_INT32, T_INT48, T_UINT8, T_UINT16, T_UINT32 };
+#define FUNC(name) WEFT_ALU_FUNC_##name
+#define TYPE(name) WEFT_ALU_A_TYPE_##name   /* of all operands */
 
 /* Place in the four dimensions. */
 struct place { uint32_t i[4]; };
 
 struct operand {
 	uint32_t base, step[4];
-	enum type type;
+	int32_t type;
 };
 
-static uint32_t type_bytes(enum type t)
+static uint32_t type_bytes(int32_t t)
 {
 	static const uint8_t bytes[] = { 1, 2, 4, 8, 1, 2, 4 };
 
@@ -45,26 +40,26 @@ static uint32_t address(const struct operand *o, const struct place *p)
 	return at & SP_ADDR_MASK;
 }
 
-static int64_t widen(enum type t, uint64_t v)
+static int64_t widen(int32_t t, uint64_t v)
 {
 	switch (t) {
-	case T_INT8:
+	case TYPE(INT8):
 		return (int8_t)v;
-	case T_INT16:
+	case TYPE(INT16):
 		return (int16_t)v;
-	case T_INT32:
+	case TYPE(INT32):
 		return (int32_t)v;
-	case T_INT48:
+	case TYPE(INT48):
 		return wrap48(v);
 	default:
 		return (int64_t)v;
 	}
 }
 
-static int get(struct weft_model *m, enum type t, uint32_t at, int64_t *v)
+static int get(struct weft_model *m, int32_t t, uint32_t at, int64_t *v)
 {
 	uint8_t raw[8];
-	uint32_t n = t == T_INT48 ? 6 : type_bytes(t);
+	uint32_t n = t == TYPE(INT48) ? 6 : type_bytes(t);
 	uint64_t bits = 0;
 	int ret = model_read(m, at, raw, n);
 
@@ -74,7 +69,7 @@ static int get(struct weft_model *m, enum type t, uint32_t at, int64_t *v)
 	return ret;
 }
 
-static int put(struct weft_model *m, enum type t, uint32_t at, int64_t v)
+static int put(struct weft_model *m, int32_t t, uint32_t at, int64_t v)
 {
 	uint8_t raw[8];
 
@@ -90,14 +85,14 @@ struct alu {
 };
 
 /* Operands that a function names. */
-static bool uses_b(enum func f)
+static bool uses_b(int32_t f)
 {
-	return (f >= ADD && f <= MIN) || (f >= AND && f <= GE) || f == SELECT || f == RESCALE || f == SCATTER || f == DOT;
+	return (f >= FUNC(ADD) && f <= FUNC(MIN)) || (f >= FUNC(AND) && f <= FUNC(GE)) || f == FUNC(SELECT) || f == FUNC(RESCALE) || f == FUNC(SCATTER) || f == FUNC(DOT);
 }
 
-static bool uses_c(enum func f)
+static bool uses_c(int32_t f)
 {
-	return f == SELECT || f == RESCALE;
+	return f == FUNC(SELECT) || f == FUNC(RESCALE);
 }
 
 static int get_a(const struct alu *u, const struct place *p, int64_t *v)
@@ -179,49 +174,49 @@ static int64_t zeros(uint32_t v)
 
 static int64_t rescale(const struct alu *u, int64_t a, int64_t b, int64_t c)
 {
-	bool wide = u->a.type == T_INT48;
+	bool wide = u->a.type == TYPE(INT48);
 
 	return post_rescale(wide ? a : (int32_t)a, wide ? (int16_t)b : (int32_t)b, (unsigned)c & 63, u->c->round);
 }
 
 static int64_t combine(const struct alu *u, int64_t a, int64_t b, int64_t c)
 {
-	switch ((enum func)u->c->func) {
-	case ADD:
+	switch (u->c->func) {
+	case FUNC(ADD):
 		return a + b;
-	case SUB:
+	case FUNC(SUB):
 		return a - b;
-	case RSUB:
+	case FUNC(RSUB):
 		return b - a;
-	case MUL:
+	case FUNC(MUL):
 		return multiply(a, b, (unsigned)u->c->shift);
-	case MAX:
+	case FUNC(MAX):
 		return a > b ? a : b;
-	case MIN:
+	case FUNC(MIN):
 		return a < b ? a : b;
-	case ABS:
+	case FUNC(ABS):
 		return a < 0 ? -a : a;
-	case AND:
+	case FUNC(AND):
 		return a & b;
-	case OR:
+	case FUNC(OR):
 		return a | b;
-	case XOR:
+	case FUNC(XOR):
 		return a ^ b;
-	case SHL:
+	case FUNC(SHL):
 		return (int64_t)((uint64_t)a << (b & 63));
-	case SHR:
+	case FUNC(SHR):
 		return shift_right(a, (unsigned)b & 63, u->c->round);
-	case EQ:
+	case FUNC(EQ):
 		return a == b;
-	case GT:
+	case FUNC(GT):
 		return a > b;
-	case GE:
+	case FUNC(GE):
 		return a >= b;
-	case SELECT:
+	case FUNC(SELECT):
 		return c ? a : b;
-	case CLZ:
+	case FUNC(CLZ):
 		return zeros((uint32_t)a);
-	case RESCALE:
+	case FUNC(RESCALE):
 		return rescale(u, a, b, c);
 	default:
 		return a;
@@ -242,7 +237,7 @@ static int64_t finish(const struct alu *u, int64_t v)
 
 static int element(const struct alu *u, const struct place *p)
 {
-	enum func f = (enum func)u->c->func;
+	int32_t f = u->c->func;
 	uint32_t at = address(&u->out, p);
 	int64_t a, b = 0, c = 0, v;
 	int ret = get_a(u, p, &a);
@@ -254,27 +249,27 @@ static int element(const struct alu *u, const struct place *p)
 	if (ret)
 		return ret;
 	v = combine(u, a, b, c);
-	if (f == LOOKUP)
+	if (f == FUNC(LOOKUP))
 		ret = get_indexed(u, p, clip_index(u, a), &v);
-	else if (f == INTERP)
+	else if (f == FUNC(INTERP))
 		ret = interpolate(u, p, a, &v);
-	if (f == SCATTER)
+	if (f == FUNC(SCATTER))
 		at += (uint32_t)clip_index(u, b) * (uint32_t)u->c->idx_step;
 	return ret ? ret : put(u->m, u->out.type, at & SP_ADDR_MASK, finish(u, v));
 }
 
 /* What a reduction knows so far. */
-static int64_t fold(enum func f, int64_t acc, int64_t v)
+static int64_t fold(int32_t f, int64_t acc, int64_t v)
 {
 	switch (f) {
-	case RMAX:
-	case ARGMAX:
+	case FUNC(RMAX):
+	case FUNC(ARGMAX):
 		return v > acc ? v : acc;
-	case RMIN:
+	case FUNC(RMIN):
 		return v < acc ? v : acc;
-	case RAND:
+	case FUNC(RAND):
 		return acc & v;
-	case ROR:
+	case FUNC(ROR):
 		return acc | v;
 	default:
 		return wrap48((uint64_t)acc + (uint64_t)v);
@@ -284,14 +279,14 @@ static int64_t fold(enum func f, int64_t acc, int64_t v)
 /* One element of out from all along dimension 1. */
 static int reduce(const struct alu *u, struct place p)
 {
-	enum func f = (enum func)u->c->func;
+	int32_t f = u->c->func;
 	int64_t acc = 0, best = 0, a, b = 0;
 	uint32_t at;
 
 	for (p.i[1] = 0; p.i[1] < (uint32_t)u->c->n1; p.i[1]++) {
 		int ret = get_a(u, &p, &a);
 
-		if (!ret && f == DOT) {
+		if (!ret && f == FUNC(DOT)) {
 			ret = get_b(u, &p, &b);
 			a = (int64_t)(int32_t)a * (int32_t)b;
 		}
@@ -303,18 +298,18 @@ static int reduce(const struct alu *u, struct place p)
 	}
 	p.i[1] = 0;
 	at = address(&u->out, &p);
-	return put(u->m, u->out.type, at, finish(u, f == ARGMAX ? best : acc));
+	return put(u->m, u->out.type, at, finish(u, f == FUNC(ARGMAX) ? best : acc));
 }
 
 #define OPERAND(name) \
 	(struct operand){ (uint32_t)c->name##_base, { (uint32_t)c->name##_s0, (uint32_t)c->name##_s1, \
-			  (uint32_t)c->name##_s2, (uint32_t)c->name##_s3 }, (enum type)c->name##_type }
+			  (uint32_t)c->name##_s2, (uint32_t)c->name##_s3 }, c->name##_type }
 
 int model_alu(struct weft_model *m, const struct weft_cmd *cmd)
 {
 	const struct weft_cmd_alu *c = &cmd->alu;
 	struct alu u = { m, c, OPERAND(a), OPERAND(b), OPERAND(c), OPERAND(out) };
-	bool reduces = c->func >= SUM;
+	bool reduces = c->func >= FUNC(SUM);
 	struct place p;
 	int ret = 0;
 

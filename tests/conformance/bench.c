@@ -185,7 +185,8 @@ static void check_network(const cJSON *n)
 		estimate += number(op, "estimate");
 	}
 	assert_true(macs == number(n, "macs"));
-	assert_true(estimate == number(n, "estimate") && estimate > 0);
+	/* The stream's end comes a little after the last operator's. */
+	assert_true(estimate > 0 && estimate <= number(n, "estimate") && estimate >= number(n, "estimate") - 100);
 }
 
 static void says_what_it_measured(void **state)
@@ -213,6 +214,14 @@ static void says_what_it_measured(void **state)
 	cJSON_Delete(j);
 }
 
+/* MACs a cycle of the i-th. */
+static double rate(const cJSON *micro, int i)
+{
+	const cJSON *m = cJSON_GetArrayItem(micro, i);
+
+	return number(m, "macs") / number(m, "cycles");
+}
+
 /* The table and the file at once; then the page, which fetches nothing. */
 static void draws_it(void **state)
 {
@@ -224,7 +233,12 @@ static void draws_it(void **state)
 	assert_non_null(strstr(table, "resnet_tiny_int8.tflite"));
 	free(table);
 	cJSON *j = json_of("s.json");
-	assert_true(number(cJSON_GetArrayItem(list(j, "micro", 4), 0), "cycles") > 7056);  /* its bound */
+	const cJSON *micro = list(j, "micro", 7);
+	assert_true(number(cJSON_GetArrayItem(micro, 0), "cycles") > 7056);  /* its bound */
+	/* The array works at one rate in all modes; int16 fills two words. */
+	assert_true(rate(micro, 4) > 0.99 * rate(micro, 1));
+	assert_true(rate(micro, 6) > 0.99 * rate(micro, 1));
+	assert_true(rate(micro, 3) >= 0.5 * rate(micro, 0));
 	cJSON_Delete(j);
 	assert_int_equal(sh("python3 tools/bench_html.py $D/s.json $D/page.html"), 0);
 	char *page = slurp("page.html");

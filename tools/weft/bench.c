@@ -124,17 +124,19 @@ static int bench_one(struct bench *b, const char *path)
 	return status;
 }
 
-static void take_micro(void *user, const char *name, uint64_t cycles, uint64_t macs)
+static void take_micro(void *user, const char *name, uint64_t cycles, uint64_t macs, double speed)
 {
 	struct bench *b = user;
 	cJSON *j = cJSON_CreateObject();
 
 	if (!b->json)
-		printf("%-34s %-5s %10llu %12llu %10llu %6.1f%%\n", name, "chip", (unsigned long long)cycles,
-		       (unsigned long long)macs, (unsigned long long)(macs / 256), 100.0 * (double)macs / (256.0 * (double)cycles));
+		printf("%-34s %-5s %10llu %12llu %10llu %6.1f%%  %.1f MACs a cycle, simulated at %.2f M cycles/s\n", name, "chip",
+		       (unsigned long long)cycles, (unsigned long long)macs, (unsigned long long)(macs / 256),
+		       100.0 * (double)macs / (256.0 * (double)cycles), (double)macs / (double)cycles, speed * 1e-6);
 	cJSON_AddStringToObject(j, "name", name);
 	cJSON_AddNumberToObject(j, "cycles", (double)cycles);
 	cJSON_AddNumberToObject(j, "macs", (double)macs);
+	cJSON_AddNumberToObject(j, "sim_cycles_per_second", speed);
 	cJSON_AddItemToArray(b->micro, j);
 }
 

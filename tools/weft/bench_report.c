@@ -73,18 +73,16 @@ cJSON *bench_json(const struct bench_targets *t, const char *model, const struct
                   const struct weft_report *r)
 {
 	const struct bench_target *l = bench_target_find(t, base_name(model), memory_name(o));
-	uint64_t estimate = 0, peak = macs_per_cycle(o);
+	uint64_t peak = macs_per_cycle(o);
 	cJSON *j = cJSON_CreateObject();
 
-	for (int i = 0; i < r->n_ops; i++)
-		estimate += r->ops[i].estimate;
 	cJSON_AddStringToObject(j, "model", model);
 	cJSON_AddStringToObject(j, "name", bench_name(t, base_name(model)));
 	cJSON_AddStringToObject(j, "config", o->config);
 	cJSON_AddStringToObject(j, "memory", memory_name(o));
 	cJSON_AddNumberToObject(j, "macs_per_cycle", (double)peak);
 	cJSON_AddNumberToObject(j, "cycles", (double)r->cycles);
-	cJSON_AddNumberToObject(j, "estimate", (double)estimate);
+	cJSON_AddNumberToObject(j, "estimate", (double)r->estimate);
 	cJSON_AddNumberToObject(j, "macs", (double)r->macs);
 	cJSON_AddNumberToObject(j, "bound", (double)(r->macs / peak));
 	cJSON_AddNumberToObject(j, "utilization", r->utilization);

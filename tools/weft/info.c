@@ -8,7 +8,7 @@
 #include "weft_cmd.h"
 
 static const struct option_def defs[] = { { "--config", true }, { "--strict", false },
-	{ "--requant", true }, { "--bind", true }, { "--level", true }, { NULL, false } };
+	{ "--requant", true }, { "--bind", true }, { "--level", true }, { "--memory", true }, { NULL, false } };
 
 static void print_port(const char *kind, int i, const struct weft_port *p)
 {
@@ -21,19 +21,16 @@ static void print_port(const char *kind, int i, const struct weft_port *p)
 	printf("\n");
 }
 
-static void print_plan(const struct weft_report *r)
+static void print_plan(const struct weft_session_options *so, const struct weft_report *r)
 {
-	uint64_t estimate = 0;
-
 	printf("%4s %-4s %12s %10s  %-28s %s\n", "op", "unit", "MACs", "estimate", "operator", "why");
 	for (int i = 0; i < r->n_ops; i++) {
 		const struct weft_op_report *o = &r->ops[i];
 		printf("%4d %-4s %12llu %10llu  %-28s %s\n", o->index, o->unit == WEFT_RUN_NPU ? "npu" : "host",
 		       (unsigned long long)o->macs, (unsigned long long)o->estimate, o->op, o->reason);
-		estimate += o->estimate;
 	}
-	printf("%llu MACs on the NPU, estimate %llu cycles\n", (unsigned long long)r->macs,
-	       (unsigned long long)estimate);
+	printf("%llu MACs on the NPU, estimate %llu cycles, memory %s\n", (unsigned long long)r->macs,
+	       (unsigned long long)r->estimate, memory_name(so));
 }
 
 static int info_main(int argc, char **argv)
@@ -59,7 +56,10 @@ static int info_main(int argc, char **argv)
 			if (opt == 4 ? take_level(&load, v) : opt == 2 ? take_requant(&load, v) : take_bind(&load, v))
 				return EXIT_USAGE;
 		}
-		else
+		else if (opt == 5) {
+			if (parse_memory(v, &o.memory))
+				return EXIT_USAGE;
+		} else
 			model = v;
 	}
 	if (!model)
@@ -78,7 +78,7 @@ static int info_main(int argc, char **argv)
 	if (!err) {
 		err = weft_session_plan(s, &r, msg);
 		if (!err) {
-			print_plan(r);
+			print_plan(&o, r);
 			weft_report_free(r);
 		}
 		weft_session_close(s);
@@ -91,5 +91,5 @@ static int info_main(int argc, char **argv)
 
 const struct subcommand cmd_info = {
 	"info", "operators, types, shapes, where each runs and why",
-	"usage: weft info MODEL [--config w16] [--strict]\n\n" LOAD_USAGE, info_main,
+	"usage: weft info MODEL [--config w16] [--memory ddr|sram] [--strict]\n\n" LOAD_USAGE, info_main,
 };

@@ -12,8 +12,13 @@
 
 #define MAX_CMDS 8
 
+/* Arithmetic modes as commands number them; bytes of an element of the input. */
+enum mode { MODE_INT8, MODE_INT16, MODE_FP8, N_MODES };
+static const int elem_bytes[N_MODES] = { 1, 2, 1 };
+
 struct micro {
 	const char *name;
+	enum mode mode;
 	uint64_t macs;
 	struct weft_cmd cmds[MAX_CMDS];
 	int n_cmds;
@@ -38,33 +43,36 @@ static void load(struct micro *m, uint32_t addr, uint32_t len)
 	c->load.row_bytes = (int32_t)len;
 }
 
-static void post(struct weft_cmd_post *p, uint32_t out, int ow, int oh, int oc)
+/* Results have the input's type; of float8 that is E4M3. */
+static void post(struct weft_cmd_post *p, enum mode mode, uint32_t out, int ow, int oh, int oc)
 {
+	p->mode = mode;
 	p->out_base = (int32_t)out;
-	p->out_x_stride = oc;
-	p->out_y_stride = oc * ow;
+	p->out_x_stride = oc * elem_bytes[mode];
+	p->out_y_stride = oc * ow * elem_bytes[mode];
 	p->ow = ow;
 	p->oh = oh;
 	p->oc = oc;
-	p->y_min = -128;
-	p->y_max = 127;
+	p->y_min = mode == MODE_FP8 ? -0x400 : -128;   /* the pattern of minus infinity */
+	p->y_max = mode == MODE_FP8 ? 0x7c00 : 127;
 }
 
 /* Input, output and weights in regions of their own, as far as they fit. */
 static void depthwise(struct micro *m, int size, int channels, const struct weft_config *cfg)
 {
-	uint32_t half = cfg->sp_bytes / 2, in_bytes = (uint32_t)(size * size * channels);
+	int elem = elem_bytes[m->mode];
+	uint32_t half = cfg->sp_bytes / 2, in_bytes = (uint32_t)(size * size * channels * elem);
 	uint32_t w_bytes = (uint32_t)channels * (9 + WEFT_PARAM_BYTES), w_at = cfg->sp_bytes - cfg->sp_bytes / 8;
 
 	w_at = half + in_bytes > w_at ? cfg->sp_bytes - 4096 : w_at;
-	m->macs = (uint64_t)in_bytes * 9;
+	m->macs = (uint64_t)(size * size * channels) * 9;
 	load(m, 0, in_bytes);
 	load(m, w_at, w_bytes);
 	struct weft_cmd *c = add(m, WEFT_CMD_DW);
 	c->h.wait[WEFT_UNIT_LD] = 2;
-	post(&c->dw.post, half, size, size, channels);
-	c->dw.in_x_stride = channels;
-	c->dw.in_y_stride = channels * size;
+	post(&c->dw.post, m->mode, half, size, size, channels);
+	c->dw.in_x_stride = channels * elem;
+	c->dw.in_y_stride = channels * size * elem;
 	c->dw.in_h = c->dw.in_w = size;
 	c->dw.iy_start = c->dw.ix_start = -1;
 	c->dw.w_base = (int32_t)w_at;
@@ -72,9 +80,9 @@ static void depthwise(struct micro *m, int size, int channels, const struct weft
 	add(m, WEFT_CMD_END);
 }
 
-/* elem: bytes of an element, 2 in mode 1 */
-static void convolution(struct micro *m, int size, int ic, int oc, int k, int elem, const struct weft_config *cfg)
+static void convolution(struct micro *m, int size, int ic, int oc, int k, const struct weft_config *cfg)
 {
+	int elem = elem_bytes[m->mode];
 	uint32_t eighth = cfg->sp_bytes / 8, in_bytes = (uint32_t)(size * size * ic * elem);
 	uint32_t run = (uint32_t)(k * ic), chunks = (run + cfg->n - 1) / cfg->n;
 	uint32_t tiles = ((uint32_t)oc + cfg->n - 1) / cfg->n;
@@ -85,10 +93,7 @@ static void convolution(struct micro *m, int size, int ic, int oc, int k, int el
 	load(m, w_at, w_bytes + tiles * cfg->n * WEFT_PARAM_BYTES);
 	struct weft_cmd *c = add(m, WEFT_CMD_CONV);
 	c->h.wait[WEFT_UNIT_LD] = 2;
-	post(&c->conv.post, 3 * eighth, size, size, oc);
-	c->conv.post.mode = elem - 1;
-	c->conv.post.out_x_stride *= elem;
-	c->conv.post.out_y_stride *= elem;
+	post(&c->conv.post, m->mode, 3 * eighth, size, size, oc);
 	int pad = k / 2, pixel = ic * elem, row = size * pixel;
 	c->conv.in_base = (-pad * (row + pixel)) & 0xfffff;
 	c->conv.oy_step = c->conv.ky_step = row;
@@ -148,7 +153,8 @@ static int run(struct micro *m, const struct weft_dev_options *o, micro_result *
 	if (err)
 		fail(0, "%s: %s", m->name, weft_dev_error(dev));
 	else
-		result(user, m->name, m->done - m->loaded, m->macs);
+		result(user, m->name, m->done - m->loaded, m->macs,
+		       r.cpu_seconds > 0 ? (double)r.sim_cycles / r.cpu_seconds : 0);
 	weft_buf_free(consts);
 	weft_dev_close(dev);
 	return err ? EXIT_DEVICE : 0;
@@ -158,11 +164,14 @@ int micro_benchmarks(const struct weft_session_options *s, micro_result *result,
 {
 	struct weft_dev_options o = weft_dev_options_default();
 	const struct weft_config *cfg = weft_config_find(s->config);
-	struct micro m[4] = {
+	struct micro m[] = {
 		{ .name = "depthwise 3x3 56x56x64" },
 		{ .name = "conv 3x3 16x16x64 to 64" },
 		{ .name = "conv 1x1 16x16x64 to 64" },
-		{ .name = "conv 3x3 16x16x64 to 64 int16" },
+		{ .name = "depthwise 3x3 40x40x64 int16", .mode = MODE_INT16 },
+		{ .name = "conv 3x3 16x16x64 to 64 int16", .mode = MODE_INT16 },
+		{ .name = "depthwise 3x3 56x56x64 fp8", .mode = MODE_FP8 },
+		{ .name = "conv 3x3 16x16x64 to 64 fp8", .mode = MODE_FP8 },
 	};
 	int status = 0;
 
@@ -172,10 +181,15 @@ int micro_benchmarks(const struct weft_session_options *s, micro_result *result,
 	o.config = s->config;
 	o.memory = s->memory;
 	depthwise(&m[0], 56, 64, cfg);
-	convolution(&m[1], 16, 64, 64, 3, 1, cfg);
-	convolution(&m[2], 16, 64, 64, 1, 1, cfg);
-	convolution(&m[3], 16, 64, 64, 3, 2, cfg);
-	for (int i = 0; i < 4; i++) {
+	convolution(&m[1], 16, 64, 64, 3, cfg);
+	convolution(&m[2], 16, 64, 64, 1, cfg);
+	depthwise(&m[3], 40, 64, cfg);
+	convolution(&m[4], 16, 64, 64, 3, cfg);
+	depthwise(&m[5], 56, 64, cfg);
+	convolution(&m[6], 16, 64, 64, 3, cfg);
+	for (size_t i = 0; i < sizeof m / sizeof *m; i++) {
+		if (!(cfg->features >> m[i].mode & 1))
+			continue;
 		int one = run(&m[i], &o, result, user);
 		status = status ? status : one;
 	}

@@ -114,6 +114,7 @@ int print_json(const weft_net *net, const struct weft_session_options *o, const 
 	cJSON_AddStringToObject(j, "memory", memory_name(o));
 	cJSON_AddNumberToObject(j, "seed", (double)seed);
 	cJSON_AddNumberToObject(j, "cycles", (double)r->cycles);
+	cJSON_AddNumberToObject(j, "estimate", (double)r->estimate);
 	cJSON_AddNumberToObject(j, "macs", (double)r->macs);
 	cJSON_AddNumberToObject(j, "utilization", r->utilization);
 	cJSON *check = r->checked ? cJSON_AddObjectToObject(j, "check") : cJSON_AddNullToObject(j, "check");
@@ -160,8 +161,8 @@ void print_report(const struct weft_session_options *o, const struct weft_report
 	if (o->device == WEFT_DEVICE_RTL)
 		print_counters(&r->counters);
 	if (o->device == WEFT_DEVICE_RTL)
-		printf("%llu cycles at %s, memory %s, utilization %.1f %%, %.2f M cycles a processor second simulated\n",
-		       (unsigned long long)r->cycles, o->config, memory_name(o), 100 * r->utilization,
+		printf("%llu cycles (estimate %llu) at %s, memory %s, utilization %.1f %%, %.2f M cycles a processor second simulated\n",
+		       (unsigned long long)r->cycles, (unsigned long long)r->estimate, o->config, memory_name(o), 100 * r->utilization,
 		       r->cpu_seconds > 0 ? (double)r->sim_cycles / r->cpu_seconds * 1e-6 : 0);
 	if (r->checked)
 		printf("checked %llu tensors, %llu elements: %llu mismatches\n", (unsigned long long)r->tensors,

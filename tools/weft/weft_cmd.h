@@ -26,7 +26,7 @@ struct subcommand {
 };
 
 extern const struct subcommand cmd_run, cmd_info, cmd_compile, cmd_dump, cmd_verify, cmd_convert, cmd_cast,
-                               cmd_accuracy, cmd_conform, cmd_bench, cmd_quantize;
+                               cmd_accuracy, cmd_conform, cmd_bench, cmd_replay, cmd_quantize;
 
 /** "weft: " and the line on standard error; returns status. */
 int fail(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -112,7 +112,8 @@ struct cJSON *json_ops(const struct weft_session_options *o, const struct weft_r
 const char *memory_name(const struct weft_session_options *o);
 
 /** Single operators with operands on chip; 0 or a status. */
-typedef void micro_result(void *user, const char *name, uint64_t cycles, uint64_t macs);
+/* speed: simulated cycles a processor second */
+typedef void micro_result(void *user, const char *name, uint64_t cycles, uint64_t macs, double speed);
 int micro_benchmarks(const struct weft_session_options *s, micro_result *result, void *user);
 
 /** The report as a table. */

@@ -35,21 +35,45 @@ static int64_t lopsided(const struct alloc *al, const struct area *a, int64_t ad
 	return max64(most - a->bytes / 2, 0);
 }
 
-/* Bytes of [addr, addr+bytes) in regions where a partner lies. */
+/* How much of each of two areas lies in the same region, of 64 * 64 if both do as a whole. */
+static int64_t shared(const struct alloc *al, const struct area *a, int64_t addr, const struct area *b)
+{
+	int64_t sum = 0, first = max64(addr, b->addr) / al->region, end = min64(addr + a->bytes, b->addr + b->bytes);
+
+	for (int64_t r = first; r * al->region < end; r++) {
+		int64_t lo = r * al->region, hi = lo + al->region;
+		int64_t in_a = min64(addr + a->bytes, hi) - max64(addr, lo), in_b = min64(b->addr + b->bytes, hi) - max64(b->addr, lo);
+		sum += (in_a * 64 / a->bytes) * (in_b * 64 / b->bytes);
+	}
+	return sum;
+}
+
+/* Cycles of the nodes that use both; a node runs while its neighbour still does. */
+static int64_t together(const struct alloc *al, const struct area *a, const struct area *b)
+{
+	int64_t from = max64(a->use0, b->use0), to = min64(a->use1, b->use1);
+
+	if (from <= to)
+		return 4 * (al->s->work[to + 1] - al->s->work[max64(from, 0)]);
+	if (from > to + 1)
+		return 0;
+	return al->s->neighbours * min64(al->s->work[from + 1] - al->s->work[from], al->s->work[to + 1] - al->s->work[max64(to, 0)]);
+}
+
+/* Cycles in which a at this address and what is placed already are in each other's way, roughly. */
 static int64_t conflicts(const struct alloc *al, const struct area *a, int64_t addr)
 {
 	int64_t sum = 0;
 
 	for (int i = 0; i < al->n_placed; i++) {
 		const struct area *b = &al->s->area[al->order[i]];
-		if (!overlap(a->use0, a->use1, b->use0, b->use1))
+		if (!overlap(a->use0, a->use1 + 1, b->use0, b->use1 + 1))
 			continue;
-		int64_t lo = b->addr / al->region * al->region, hi = round_up(b->addr + b->bytes, al->region);
-		int64_t from = max64(addr, lo), to = min64(addr + a->bytes, hi);
-		if (to > from)
-			sum += min64(to - from, b->bytes);
+		int64_t k = shared(al, a, addr, b);
+		if (k)
+			sum += k * together(al, a, b);
 	}
-	return 4 * sum + (a->weights ? 0 : lopsided(al, a, addr));
+	return sum + (a->weights || !al->s->halves ? 0 : lopsided(al, a, addr));
 }
 
 static int by_address(const void *pa, const void *pb)

@@ -11,6 +11,7 @@
 #include "plan.h"
 
 #define MAX_ATTEMPTS 64
+#define MAX_TUNED 200000       /* commands of all trials of a step */
 #define STEP_NODES 512         /* nodes of one NPU step at most */
 
 struct attempt {
@@ -98,6 +99,13 @@ static int list_segs(struct cc *cc, struct seg **segs, int *n_segs)
 	return 0;
 }
 
+static void note_stripes(struct seg *s)
+{
+	for (uint32_t i = 0; i < s->n_group; i++)
+		for (int k = 0; k < s->group[i].n; k++)
+			seg_node(s, s->group[i].first + k)->stripes = 1 + seg_node(s, s->group[i].first)->last;
+}
+
 static int compile_steps(struct cc *cc)
 {
 	struct seg *segs;
@@ -108,7 +116,8 @@ static int compile_steps(struct cc *cc)
 	if (!err)
 		err = cc_dram(cc);
 	for (int i = 0; i < n && !err; i++) {
-		err = seg_tune(&segs[i]);
+		int64_t cycles;
+		err = seg_tune(&segs[i], MAX_TUNED, &cycles);
 		if (!err)
 			err = seg_sched(&segs[i]);
 		if (err == -E2BIG && segs[i].n == 1) {
@@ -116,6 +125,7 @@ static int compile_steps(struct cc *cc)
 			cc->bad_why = "it would take more commands than a stream can count";
 			err = -ERANGE;
 		}
+		note_stripes(&segs[i]);
 		seg_clear(&segs[i]);
 		memset(&segs[i], 0, sizeof segs[i]);
 	}

@@ -36,6 +36,11 @@ struct cmd *emit_new(struct emit *e, unsigned op);
 void emit_access(struct cmd *c, enum space space, bool write, int64_t lo, int64_t hi);
 /* n ranges, step apart; many or touching ones become one. */
 void emit_access_rows(struct cmd *c, enum space space, bool write, int64_t lo, int64_t hi, int64_t n, int64_t step);
+/* The accesses of c from number `first` on that are not yet counted: so many, at that port. */
+void emit_traffic(struct cmd *c, int first, enum port port, int64_t count, enum banks banks);
+/* Reads of pixels of o; writes of so many bytes at each. */
+enum banks emit_read_banks(const struct cc *cc, const struct operand *o);
+enum banks emit_write_banks(const struct cc *cc, const struct operand *o, int64_t bytes);
 /* Cycles in which an engine reads `count` elements side by side of o: N of them at once, those of
  * two bytes only where words are aligned. */
 int64_t emit_reads(const struct cc *cc, const struct operand *o, int64_t count);

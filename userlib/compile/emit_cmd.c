@@ -7,7 +7,8 @@
 #include "emit.h"
 
 #define MAX_RANGES   128       /* of one operand; beyond, all between counts too */
-#define SLOW_BYTES   8         /* a cycle, of the slower memory */
+#define BURST_BEATS  16
+#define BURSTS       16        /* that the memory has under way */
 #define MAX_PER_UNIT 65000     /* wait counts have 16 bits */
 
 struct cmd *emit_new(struct emit *e, unsigned op)
@@ -36,12 +37,47 @@ void emit_access_rows(struct cmd *c, enum space space, bool write, int64_t lo, i
 		hi += (n - 1) * step;
 		n = 1;
 	}
-	c->acc[c->n_acc++] = (struct access){ space, write, (uint32_t)n, (uint64_t)lo, (uint64_t)hi, (uint64_t)step };
+	c->acc[c->n_acc++] = (struct access){ .space = space, .write = write, .n = (uint32_t)n,
+	                                       .lo = (uint64_t)lo, .hi = (uint64_t)hi, .step = (uint64_t)step };
 }
 
 void emit_access(struct cmd *c, enum space space, bool write, int64_t lo, int64_t hi)
 {
 	emit_access_rows(c, space, write, lo, hi, 1, 0);
+}
+
+void emit_traffic(struct cmd *c, int first, enum port port, int64_t count, enum banks banks)
+{
+	int64_t bytes = 0;
+
+	for (int i = first; i < c->n_acc; i++)
+		if (!c->acc[i].count)
+			bytes += (int64_t)(c->acc[i].hi - c->acc[i].lo) * c->acc[i].n;
+	for (int i = first; i < c->n_acc; i++) {
+		struct access *a = &c->acc[i];
+		if (a->count)
+			continue;
+		a->port = (uint8_t)port;
+		a->banks = (uint8_t)banks;
+		a->count = (uint32_t)min64(count * (int64_t)(a->hi - a->lo) / bytes * a->n, UINT32_MAX);
+	}
+}
+
+enum banks emit_read_banks(const struct cc *cc, const struct operand *o)
+{
+	if ((o->addr | o->xs | o->ys) % cc->n)
+		return BANKS_BOTH;
+	return o->xs % (2 * cc->n) ? BANKS_TURN : BANKS_SAME;
+}
+
+enum banks emit_write_banks(const struct cc *cc, const struct operand *o, int64_t bytes)
+{
+	/* The largest power of two that divides all addresses. */
+	int64_t all = o->addr | o->xs | o->ys | cc->n, grid = all & -all;
+
+	if (bytes > grid)
+		return BANKS_BOTH;
+	return o->xs % (2 * cc->n) ? BANKS_TURN : BANKS_SAME;
 }
 
 int64_t emit_reads(const struct cc *cc, const struct operand *o, int64_t count)
@@ -186,6 +222,21 @@ static void tidy(struct dma *d)
 	}
 }
 
+/* Beats of the bus and of the scratchpad; the slower memory moves one every other cycle, and has
+ * only so many bursts under way. */
+static void cost_dma(const struct cc *cc, struct cmd *c, const struct dma *d, int64_t off, int64_t rows)
+{
+	int64_t bus = cc->cfg->axi_bytes, in = d->mem_step[0] | d->mem_step[1] | d->mem_step[2] ? bus / 2 : off % bus;
+	int64_t beats = ceil_div(d->row + (rows > 1 && !((off | d->mem_step[0] | d->mem_step[1] | d->mem_step[2]) % bus) ? 0 : in), bus);
+	int64_t bursts = rows * ceil_div(beats, BURST_BEATS);
+	bool both = (d->sp | d->sp_step[0] | d->sp_step[1] | d->sp_step[2] | off | d->mem_step[0] | d->mem_step[1] | d->mem_step[2]) % cc->n;
+
+	c->cost = (uint32_t)(rows * beats + 1);
+	c->slow = (uint32_t)max64(2 * rows * beats, bursts * (MEMORY_FAR + 8) / BURSTS) + 1;
+	c->latency = d->store ? 12 : 10;
+	emit_traffic(c, 0, d->store ? PORT_X : PORT_WRITE, rows * beats, both ? BANKS_BOTH : BANKS_TURN);
+}
+
 int emit_dma(struct emit *e, struct dma d)
 {
 	const struct cc *cc = e->s->cc;
@@ -224,9 +275,6 @@ int emit_dma(struct emit *e, struct dma d)
 	emit_access(c, SPACE_SP, !d.store, d.sp, sp_hi);
 	if (!consts)
 		emit_access(c, SPACE_ARENA, d.store, off, mem_hi);
-	/* A row that is not a multiple of the bus costs part of a beat more. */
-	c->cost = (uint32_t)(rows * ceil_div(d.row, cc->cfg->axi_bytes) + (rows > 1 && d.row % cc->cfg->axi_bytes ? rows / 2 : 0) + 2);
-	c->slow = (uint32_t)(rows * ceil_div(d.row, SLOW_BYTES) + (rows > 1 ? 2 * rows : 0) + 4);
-	c->latency = 40;
+	cost_dma(cc, c, &d, off, rows);
 	return emit_done(e, c);
 }

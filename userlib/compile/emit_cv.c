@@ -12,7 +12,6 @@
 #define ADD_PASSES 4
 /* Measured at w16. */
 #define NEXT_CYCLES  4         /* between two commands */
-#define PART_CYCLES  80
 #define DRAIN_CYCLES 44        /* from the last word fed to retirement */
 
 /*
@@ -100,25 +99,33 @@ static int emit_tiles(struct emit *e, const struct node *nd, const struct job *j
 	k->p_base = (int32_t)rec;
 	k->keep = keep;
 	k->log2_scale = nd->log2_scale;
+	int64_t pixels = j->oh * j->ow, groups = ceil_div(pixels, cc->n);
+	int64_t reads = t->n_ky * t->n_kx * emit_reads(cc, &j->x, t->run);
 	access_input(c, &j->x, t);
+	bool unaligned = (k->in_base | k->ox_step | k->oy_step | k->kx_step | k->ky_step) % cc->n;
+	emit_traffic(c, 0, PORT_X, tiles * pixels * reads, unaligned ? BANKS_BOTH : k->ox_step % (2 * cc->n) ? BANKS_TURN : BANKS_SAME);
 	emit_access(c, SPACE_SP, false, w, w + tiles * slots * cc->n);
+	emit_traffic(c, c->n_acc - 1, PORT_W, tiles * groups * slots / 2, BANKS_BOTH);
 	if (!keep) {
 		emit_access(c, SPACE_SP, false, rec, rec + tiles * WEFT_PARAM_BYTES * cc->n);
-		if (nd->add)
+		int first = c->n_acc;
+		if (nd->add) {
 			emit_rows(c, false, &j->r, j, ch, n_ch);
+			emit_traffic(c, first, PORT_R, tiles * pixels, emit_read_banks(cc, &j->r));
+		}
+		first = c->n_acc;
 		emit_rows(c, true, &j->y, j, ch, n_ch);
+		emit_traffic(c, first, PORT_WRITE, tiles * pixels * ceil_div(min64(n_ch, cc->n) * j->y.elem, cc->n),
+		             emit_write_banks(cc, &j->y, min64(min64(n_ch, cc->n) * j->y.elem, cc->n)));
 		err = emit_record(e, c, nd, j, ch, n_ch);
 	} else {
 		k->post.add = 0;
 	}
-	int64_t fed = t->n_ky * t->n_kx * emit_reads(cc, &j->x, t->run) * cc->n;
+	int64_t fed = reads * cc->n;
 	int64_t group = max64(fed + shared_region(cc, c, slots), nd->add ? ADD_CYCLES : 0);
 	int64_t writes = ceil_div(min64(n_ch, cc->n) * j->y.elem, cc->n);
 	group = max64(group, writes * cc->n);
-	int64_t pixels = j->oh * j->ow, cycles = tiles * ceil_div(pixels, cc->n) * group + NEXT_CYCLES;
-	/* Behind a group that is not full, the next command waits for the array to empty. */
-	if (pixels % cc->n)
-		cycles += PART_CYCLES;
+	int64_t cycles = tiles * groups * group + NEXT_CYCLES;
 	c->cost = (uint32_t)min64(cycles, UINT32_MAX);
 	c->latency = DRAIN_CYCLES;
 	c->rows = keep ? 0 : (uint32_t)(tiles * pixels * max64(nd->add ? ADD_PASSES : 1, writes));

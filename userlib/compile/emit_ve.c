@@ -10,6 +10,7 @@
 
 #define START_CYCLES 30
 #define ADD_PASSES 4           /* lane passes of an addition */
+#define WEIGHT_READS 13        /* of weights and records, a block of channels */
 #define MAX_REGIONS 4096       /* commands of one pooling job */
 
 /* cycles: of reading, at least */
@@ -21,9 +22,16 @@ static int finish(struct emit *e, struct cmd *c, const struct node *nd, const st
 	if (nd->add)
 		rows = max64(rows, j->oh * j->ow * ceil_div(j->cn, n) * ADD_PASSES);
 
-	if (nd->add)
+	int64_t word = min64(n, j->cn * j->y.elem), words = j->oh * j->ow * ceil_div(j->cn * j->y.elem, n);
+	emit_traffic(c, 0, PORT_X, cycles, j->x.elem > 1 ? BANKS_BOTH : emit_read_banks(e->s->cc, &j->x));
+	int first = c->n_acc;
+	if (nd->add) {
 		emit_rows(c, false, &j->r, j, j->c, j->cn);
+		emit_traffic(c, first, PORT_R, words, emit_read_banks(e->s->cc, &j->r));
+	}
+	first = c->n_acc;
 	emit_rows(c, true, &j->y, j, j->c, j->cn);
+	emit_traffic(c, first, PORT_WRITE, words, emit_write_banks(e->s->cc, &j->y, word));
 	c->cost = (uint32_t)min64(max64(cycles, rows) + START_CYCLES, UINT32_MAX);
 	c->latency = 4;
 	c->rows = (uint32_t)rows;
@@ -40,6 +48,14 @@ static void access_dw(struct cmd *c, const struct weft_cmd_dw *d, int64_t addr, 
 	if (r0 <= r1 && c0 <= c1)
 		emit_access_rows(c, SPACE_SP, false, addr + r0 * x->ys + c0 * x->xs, addr + r0 * x->ys + c1 * x->xs + bytes,
 		                 r1 - r0 + 1, x->ys);
+}
+
+/* Of n rows or columns from `start` on, those that the engine streams: up to two of padding it leaves out. */
+static int64_t streamed(int64_t start, int64_t n, int64_t there)
+{
+	int64_t padding = max64(0, -start) + max64(0, start + n - there);
+
+	return n - min64(padding, 2);
 }
 
 static int emit_dw_part(struct emit *e, const struct node *nd, const struct job *j, const struct weights *w)
@@ -75,9 +91,12 @@ static int emit_dw_part(struct emit *e, const struct node *nd, const struct job 
 	if (d->in_w == 1)
 		d->in_x_stride = 0;
 	access_dw(c, d, addr, &j->x, j->cn * j->x.elem);
+	int first = c->n_acc;
 	emit_access(c, SPACE_SP, false, wa, wa + blocks * nd->tile_bytes);
 	emit_access(c, SPACE_SP, false, rec, rec + blocks * WEFT_PARAM_BYTES * n);
-	return finish(e, c, nd, j, emit_reads(e->s->cc, &j->x, j->cn) * ((j->oh - 1) * d->stride_y + 3) * ((j->ow - 1) * d->stride_x + 3));
+	emit_traffic(c, first, PORT_W, blocks * WEIGHT_READS, BANKS_BOTH);
+	return finish(e, c, nd, j, emit_reads(e->s->cc, &j->x, j->cn) * streamed(d->iy_start, (j->oh - 1) * d->stride_y + 3, d->in_h) *
+	              streamed(d->ix_start, (j->ow - 1) * d->stride_x + 3, d->in_w));
 }
 
 int emit_dw(struct emit *e, const struct node *nd, const struct job *j, const struct weights *w)

@@ -70,6 +70,17 @@ static int op_reason(struct cc *cc, int i)
 	}
 }
 
+/* Several nodes may make one operator's result. */
+static void finish_estimate(struct cc *cc, const struct node *nd)
+{
+	struct weft_pop *o = &cc->p->ops[nd->last];
+
+	for (int m = 0; m < WEFT_N_MEMORIES; m++)
+		o->done[m] = nd->done[m] > o->done[m] ? nd->done[m] : o->done[m];
+	if (nd->stripes)
+		o->stripes = nd->stripes - 1;
+}
+
 static int finish_ops(struct cc *cc)
 {
 	weft_program *p = cc->p;
@@ -90,7 +101,7 @@ static int finish_ops(struct cc *cc)
 		struct weft_pop *o = &p->ops[i];
 
 		err = op_reason(cc, i);
-		*o = (struct weft_pop){ .into = -1, .step = -1, .macs = macs_of(cc->g, &cc->g->ops[i]) };
+		*o = (struct weft_pop){ .into = -1, .step = -1, .stripes = -1, .macs = macs_of(cc->g, &cc->g->ops[i]) };
 		o->reason = cc->ops[i].reason;
 		cc->ops[i].reason = NULL;
 		if (c->state == OP_HOST)
@@ -102,7 +113,7 @@ static int finish_ops(struct cc *cc)
 		o->step = step[c->node];
 	}
 	for (int i = 0; i < cc->n_nodes && !err; i++)
-		p->ops[cc->nodes[i].last].estimate += cc->nodes[i].estimate;
+		finish_estimate(cc, &cc->nodes[i]);
 	for (int i = 0; i < cc->n_items && !err; i++)
 		if (cc->items[i].host)
 			p->ops[cc->items[i].index].step = cc->items[i].step;

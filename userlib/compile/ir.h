@@ -85,7 +85,9 @@ struct node {
 	int64_t n_runs;        /* runs of one output */
 	int64_t chunks;        /* of one run */
 
-	uint64_t macs, estimate;
+	uint64_t macs;
+	uint64_t done[WEFT_N_MEMORIES];   /* cycle of the step in which it should be, by memory */
+	int stripes;           /* 1 + operator that leads the nodes which run in stripes with this one, 0 none */
 };
 
 enum op_state { OP_TODO = 0, OP_NONE, OP_ALIAS, OP_NODE, OP_HOST };
@@ -125,7 +127,18 @@ struct access {
 	uint32_t n;
 	uint64_t lo, hi;       /* the first: [lo, hi) */
 	uint64_t step;
+	/* SPACE_SP: */
+	uint8_t port;          /* enum port */
+	uint8_t banks;         /* enum banks */
+	uint32_t count;        /* accesses of the whole command; 0: too few to count */
 };
+
+/* Of its region's two banks, an access takes one and the next one the other; one, the next ones the same;
+ * both. */
+enum banks { BANKS_TURN, BANKS_SAME, BANKS_BOTH };
+
+/* What a command does in the scratchpad: writes results or what it loads; reads x, weights, the second addend. */
+enum port { PORT_WRITE, PORT_X, PORT_W, PORT_R, N_PORTS };
 
 #define CMD_MAX_ACCESSES 8
 
@@ -135,7 +148,7 @@ struct cmd {
 	int node;
 	uint32_t cost;         /* cycles for which it occupies its unit, at least 1 */
 	uint32_t slow;         /* the same where the memory is slow; 0: no different */
-	uint32_t latency;      /* cycles from then to its retirement */
+	uint32_t latency;      /* cycles from then to its retirement; DMA: beside the memory's */
 	uint32_t rows;         /* rows that pass the post unit */
 	uint32_t wait[WEFT_N_UNITS];   /* retired commands of each unit that it needs */
 	int n_acc;

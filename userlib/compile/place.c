@@ -415,12 +415,14 @@ static void note_memory(struct seg *s)
 }
 
 /* Residents of at most `largest` bytes, groups of at most `group` nodes, and whether they work in
- * whole groups of the array's rows; results in the place of second addends. */
-struct trial { int64_t largest; int group; bool full, in_place; };
+ * whole groups of the array's rows; results in the place of second addends; how addresses are chosen. */
+struct trial { int64_t largest; int group; bool full, in_place; int neighbours; bool halves; };
 
 /* 0, -ENOSPC, -ERANGE, -ENOMEM */
 static int place_with(struct seg *s, int64_t *used, const struct trial *t)
 {
+	s->neighbours = t->neighbours;
+	s->halves = t->halves;
 	memset(used, 0, (size_t)s->n * sizeof *used);
 	int err = choose_residents(s, used, t->largest, t->in_place);
 
@@ -446,8 +448,9 @@ static bool all_fits(const struct seg *s)
 	return true;
 }
 
-/* Cycles of the plan as it stands; memory addresses only for telling storages apart. INT64_MAX: not at all */
-static int cycles_of(struct seg *s, int64_t *cycles)
+/* Cycles of the plan as it stands; memory addresses only for telling storages apart. INT64_MAX: not at all.
+ * most: tune.c with so many commands; 0: about what it would do */
+static int cycles_of(struct seg *s, int64_t most, int64_t *cycles)
 {
 	uint64_t at = 0;
 
@@ -457,11 +460,13 @@ static int cycles_of(struct seg *s, int64_t *cycles)
 			t->offset = at;
 		at += (uint64_t)s->stor[i].bytes;
 	}
-	/* About what tune.c will do. */
-	for (int i = 0; i < s->n; i++)
+	for (int i = 0; i < s->n && !most; i++)
 		plan_split(s->cc, seg_node(s, i), &s->plan[i], 3);
-	int err = seg_emit(s);
-	*cycles = err ? INT64_MAX : seg_cycles(s);
+	int err = most ? seg_tune(s, most, cycles) : seg_emit(s);
+	if (err)
+		*cycles = INT64_MAX;
+	else if (!most)
+		*cycles = seg_cycles(s);
 	if (*cycles < 0)
 		return -ENOMEM;
 	return err == -ENOMEM ? err : 0;
@@ -473,34 +478,66 @@ static struct trial trial_at(const struct seg *s, int k)
 	static const int eighths[] = { 8, 4, 3, 2, 1 }, nodes[] = { GROUP_NODES, 7, 3, 2, 0 };
 	int n = (int)(sizeof nodes / sizeof *nodes);
 
-	return (struct trial){ budget_all(s) / 8 * eighths[k / 4 / n], nodes[k / 4 % n], k & 1, k & 2 };
+	return (struct trial){ budget_all(s) / 8 * eighths[k / 4 / n], nodes[k / 4 % n], k & 1, k & 2, 2, true };
 }
 
 #define N_TRIALS 100
+#define N_ADDRESSES 10
 
+struct search { struct trial best; int64_t cycles, emitted, tuned; };
+
+/* 0 unless out of memory */
+static int try_one(struct seg *s, int64_t *used, const struct trial *t, struct search *b)
+{
+	int64_t cycles = INT64_MAX;
+	int err = place_with(s, used, t);
+
+	if (!err)
+		err = cycles_of(s, b->tuned, &cycles);
+	b->emitted += s->cmds.n;
+	if (!err && cycles < b->cycles) {
+		b->cycles = cycles;
+		b->best = *t;
+	}
+	return err == -ENOMEM ? err : 0;
+}
+
+/* Where nothing passes the memory, only addresses are left to choose. */
 static int place_best(struct seg *s, int64_t *used)
 {
-	int64_t best = INT64_MAX, cycles;
-	struct trial chosen = trial_at(s, 0);
-	int64_t emitted = 0;
+	struct search b = { .best = trial_at(s, 0), .cycles = INT64_MAX };
+	int err = 0, n = N_TRIALS;
 
-	for (int k = 0; k < N_TRIALS && emitted < MAX_TRIED; k++) {
+	for (int k = 0; k < n && b.emitted < MAX_TRIED && !err; k++) {
 		struct trial t = trial_at(s, k);
-		int err = place_with(s, used, &t);
-		if (!err && k == 0 && all_fits(s))
-			return 0;
-		if (!err)
-			err = cycles_of(s, &cycles);
-		if (err == -ENOMEM)
-			return err;
-		emitted += s->cmds.n;
-		if (!err && cycles < best) {
-			best = cycles;
-			chosen = t;
-		}
+		err = try_one(s, used, &t, &b);
+		if (k == 0 && b.cycles < INT64_MAX && all_fits(s))
+			n = 1;
+	}
+	if (n == 1) {
+		b.tuned = MAX_TRIED / N_ADDRESSES * 2;
+		b.cycles = INT64_MAX;
+	}
+	for (int k = 0; k < N_ADDRESSES && !err; k++) {
+		struct trial t = b.best;
+		t.neighbours = k % (N_ADDRESSES / 2);
+		t.halves = k >= N_ADDRESSES / 2;
+		if (b.tuned || t.neighbours != b.best.neighbours || t.halves != b.best.halves)
+			err = try_one(s, used, &t, &b);
 	}
 	s->cc->bad_node = -1;
-	return place_with(s, used, &chosen);
+	return err ? err : place_with(s, used, &b.best);
+}
+
+static int list_work(struct seg *s)
+{
+	s->work = calloc((size_t)s->n + 2, sizeof *s->work);
+	if (!s->work)
+		return -ENOMEM;
+	for (int i = 0; i < s->n; i++)
+		s->work[i + 1] = s->work[i] + node_work(s->cc, seg_node(s, i)) + 1;
+	s->work[s->n + 1] = s->work[s->n];
+	return 0;
 }
 
 int seg_place(struct seg *s)
@@ -508,6 +545,8 @@ int seg_place(struct seg *s)
 	int64_t *used = calloc((size_t)s->n + 1, sizeof *used);
 	int err = used ? list_storages(s) : -ENOMEM;
 
+	if (!err)
+		err = list_work(s);
 	if (!err)
 		err = place_best(s, used);
 	free(used);
@@ -526,6 +565,7 @@ void seg_clear(struct seg *s)
 	free(s->stor);
 	free(s->plan);
 	free(s->area);
+	free(s->work);
 	free(s->group);
 	free(s->cmds.p);
 	free(s->cmds.rec);

@@ -94,6 +94,9 @@ struct seg {
 	struct plan *plan;     /* one per node */
 	struct area *area;     uint32_t n_area, cap_area;
 	struct group *group;   uint32_t n_group, cap_group;
+	int64_t *work;         /* cycles of the nodes before each, roughly */
+	int neighbours;        /* alloc.c: how much areas of consecutive nodes should be apart, of 4 */
+	bool halves;           /* alloc.c: halves of a tensor in two regions, where that costs nothing else */
 	struct cmds cmds;
 	int step;              /* in the program */
 };
@@ -113,6 +116,9 @@ static inline bool channelwise(const struct node *nd)
 {
 	return nd->kind == NODE_DW || nd->kind == NODE_POOL || nd->kind == NODE_ELT;
 }
+
+/* tile.c: cycles that the array or the vector engine needs at least */
+int64_t node_work(const struct cc *cc, const struct node *nd);
 
 /* tile.c: cheapest tiles within budget bytes. 0 or -ERANGE */
 int plan_node(const struct cc *cc, const struct node *nd, struct plan *p, int64_t budget);
@@ -145,11 +151,15 @@ void hazards_free(struct hazards *h);
 /* Account for command c, the unit_index-th of its unit; raises its waits. 0 or -ENOMEM */
 int hazards_add(struct hazards *h, struct cmd *c, uint32_t unit_index);
 
-/* tune.c: choose the splits of all nodes, then emit */
-int seg_tune(struct seg *s);
+/* tune.c: choose the splits of all nodes, in trials of at most so many commands; then emit.
+ * *cycles: as seg_cycles() */
+int seg_tune(struct seg *s, int64_t most, int64_t *cycles);
 
-/* simulate.c: start and retirement of every command, and when all is done. 0 or -ENOMEM */
-int simulate(const struct cmds *c, bool slow_memory, uint64_t *start, uint64_t *end, uint64_t *total);
+/* simulate.c: start and retirement of every emitted command, and when all is done. order: of the
+ * stream, or NULL: every unit for itself. 0 or -ENOMEM */
+#define MEMORY_NEAR 8          /* cycles of latency: fast memory, slow memory (sim/rtl/memory.cc) */
+#define MEMORY_FAR  100
+int simulate(const struct seg *s, const uint32_t *order, bool slow_memory, uint64_t *start, uint64_t *end, uint64_t *total);
 
 /* sched.c: cycles that the emitted commands should take, with fast and with slow memory
  * together; -1: out of memory */

@@ -23,13 +23,16 @@
 #ifndef WEFT_COMPILE_PROGRAM_H
 #define WEFT_COMPILE_PROGRAM_H
 
+#include <weft/dev.h>
+
 #include "userlib/graph/graph.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-#define WEFT_PROGRAM_VERSION 2
+#define WEFT_PROGRAM_VERSION 3
+#define WEFT_N_MEMORIES 2
 
 enum weft_place {
 	WEFT_PLACE_NONE = 0,   /* never in memory: fused away, or only in the scratchpad */
@@ -59,7 +62,10 @@ struct weft_pop {              /* one per graph operator, same index */
 	                        * one that this is fused into); else -1 */
 	int32_t step;          /* step that executes it, or -1 */
 	uint64_t macs;         /* multiplications of the operator as the graph states it */
-	uint64_t estimate;     /* NPU: cycles expected of the group, at `into`; else 0 */
+	uint64_t done[WEFT_N_MEMORIES]; /* NPU, at `into`: cycle of the step in which the group should be
+	                        * done, by enum weft_memory; else 0 */
+	int32_t stripes;       /* NPU, at `into`: first operator of those that run in stripes with
+	                        * it, so that only their sum says anything; else -1 */
 	char *reason;          /* owned; why there, for people: "conv 3x3 on the array" */
 };
 
@@ -72,6 +78,7 @@ struct weft_step {
 	uint32_t n_words;      /* NPU: 64-bit words, END included */
 	uint32_t first_cmd;    /* NPU: index in cmds of the stream's command 0 */
 	uint32_t n_cmds;       /* NPU: END included */
+	uint64_t estimate[WEFT_N_MEMORIES]; /* NPU: cycles expected */
 };
 
 /*

@@ -40,7 +40,7 @@ void save_steps(struct io *io, weft_program *p)
 {
 	void *v = p->steps;
 
-	io_count(io, &p->n_steps, 21);
+	io_count(io, &p->n_steps, 37);
 	if (!room(io, &v, (size_t)p->n_steps, sizeof *p->steps))
 		return;
 	p->steps = v;
@@ -52,6 +52,8 @@ void save_steps(struct io *io, weft_program *p)
 		io_u32(io, &s->n_words);
 		io_u32(io, &s->first_cmd);
 		io_u32(io, &s->n_cmds);
+		for (int m = 0; m < WEFT_N_MEMORIES; m++)
+			io_u64(io, &s->estimate[m]);
 	}
 }
 
@@ -81,7 +83,7 @@ void save_ops(struct io *io, weft_program *p)
 {
 	void *v = p->ops;
 
-	io_count(io, &p->n_ops, 29);
+	io_count(io, &p->n_ops, 41);
 	if (p->n_ops > SAVE_MAX_OPS)
 		io_fail(io, "more operators than a container holds");
 	if (!room(io, &v, (size_t)p->n_ops, sizeof *p->ops))
@@ -93,7 +95,9 @@ void save_ops(struct io *io, weft_program *p)
 		io_i32(io, &o->into);
 		io_i32(io, &o->step);
 		io_u64(io, &o->macs);
-		io_u64(io, &o->estimate);
+		for (int m = 0; m < WEFT_N_MEMORIES; m++)
+			io_u64(io, &o->done[m]);
+		io_i32(io, &o->stripes);
 		io_string(io, &o->reason);
 	}
 }
@@ -181,7 +185,8 @@ static void check_tensor(struct io *io, const weft_program *p, int i)
 
 static void check_op(struct io *io, const weft_program *p, const struct weft_pop *o)
 {
-	if (o->unit > WEFT_ON_HOST || o->into < -1 || o->into >= p->n_ops || o->step < -1 || o->step >= p->n_steps)
+	if (o->unit > WEFT_ON_HOST || o->into < -1 || o->into >= p->n_ops || o->step < -1 || o->step >= p->n_steps ||
+	    o->stripes < -1 || o->stripes >= p->n_ops)
 		io_fail(io, "an operator's entry is out of range");
 }
 

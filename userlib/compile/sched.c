@@ -34,10 +34,10 @@ int64_t seg_cycles(const struct seg *s)
 {
 	uint64_t *start = malloc((s->cmds.n + 1) * sizeof *start), *end = malloc((s->cmds.n + 1) * sizeof *end);
 	uint64_t fast = 0, slow = 0;
-	int err = start && end ? simulate(&s->cmds, false, start, end, &fast) : -ENOMEM;
+	int err = start && end ? simulate(s, NULL, false, start, end, &fast) : -ENOMEM;
 
 	if (!err)
-		err = simulate(&s->cmds, true, start, end, &slow);
+		err = simulate(s, NULL, true, start, end, &slow);
 	free(start);
 	free(end);
 	return err ? -1 : (int64_t)(fast + slow);
@@ -106,51 +106,57 @@ static int append_recs(struct seg *s, uint32_t *base)
 	return 0;
 }
 
-/* Cycles of a node: from the end of what ran before it to its own end. */
-static void note_estimates(struct seg *s, const uint64_t *end)
+/* When each node is done in the stream as it is, with either memory. */
+static int note_estimates(struct seg *s, const uint32_t *order, uint64_t *start, uint64_t *end)
 {
-	uint64_t done = 0;
+	struct weft_step *step = &s->cc->p->steps[s->step];
 
-	for (uint32_t i = 0; i < s->cmds.n; i++) {
-		const struct cmd *k = &s->cmds.p[i];
-		if (k->node < 0 || end[i] <= done)
-			continue;
-		s->cc->nodes[k->node].estimate += end[i] - done;
-		done = end[i];
+	for (int m = 0; m < WEFT_N_MEMORIES; m++) {
+		int err = simulate(s, order, m != WEFT_MEMORY_SRAM, start, end, &step->estimate[m]);
+		if (err)
+			return err;
+		for (uint32_t i = 0; i < s->cmds.n; i++) {
+			const struct cmd *k = &s->cmds.p[i];
+			if (k->node < 0 || k->unit == WEFT_UNIT_LD)
+				continue;
+			uint64_t *done = &s->cc->nodes[k->node].done[m];
+			*done = end[i] > *done ? end[i] : *done;
+		}
 	}
+	return 0;
 }
 
-static int merge(struct seg *s, struct line line[WEFT_N_UNITS], const uint64_t *start)
+static int merge(struct seg *s, struct line line[WEFT_N_UNITS], const uint64_t *start, uint32_t *order)
 {
 	struct cmd end = { .node = -1 };
-	uint32_t base;
+	uint32_t base, n = 0;
 	int err = append_recs(s, &base), u;
 
-	while (!err && (u = next_unit(line, start)) >= 0)
-		err = append_cmd(s, &s->cmds.p[line[u].cmd[line[u].at++]], base);
+	while (!err && (u = next_unit(line, start)) >= 0) {
+		order[n] = line[u].cmd[line[u].at++];
+		err = append_cmd(s, &s->cmds.p[order[n++]], base);
+	}
 	if (err)
 		return err;
 	weft_cmd_init(&end.c, WEFT_CMD_END);
 	return append_cmd(s, &end, base);
 }
 
-static int interleave(struct seg *s, struct line line[WEFT_N_UNITS], uint64_t *start, uint64_t *end)
+static int interleave(struct seg *s, struct line line[WEFT_N_UNITS], uint32_t *order, uint64_t *start, uint64_t *end)
 {
 	uint64_t total;
 	int err = split_units(&s->cmds, line);
 
-	if (!err)
-		err = simulate(&s->cmds, false, start, end, &total);
-	if (err)
-		return err;
-	note_estimates(s, end);
 	/*
 	 * Where memory is slower than the order assumes, the command processor
 	 * waits with loads in its hands and other units run dry; where it is
 	 * faster, nothing is lost.
 	 */
-	err = simulate(&s->cmds, true, start, end, &total);
-	return err ? err : merge(s, line, start);
+	if (!err)
+		err = simulate(s, NULL, true, start, end, &total);
+	if (!err)
+		err = merge(s, line, start, order);
+	return err ? err : note_estimates(s, order, start, end);
 }
 
 int seg_sched(struct seg *s)
@@ -159,14 +165,16 @@ int seg_sched(struct seg *s)
 	weft_program *p = s->cc->p;
 	struct weft_step *step = &p->steps[s->step];
 	uint64_t *start = malloc((s->cmds.n + 1) * sizeof *start), *end = malloc((s->cmds.n + 1) * sizeof *end);
+	uint32_t *order = malloc((s->cmds.n + 1) * sizeof *order);
 
 	step->first_word = p->n_words;
 	step->first_cmd = p->n_cmds;
-	int err = start && end ? interleave(s, line, start, end) : -ENOMEM;
+	int err = start && end && order ? interleave(s, line, order, start, end) : -ENOMEM;
 	step->n_words = p->n_words - step->first_word;
 	step->n_cmds = p->n_cmds - step->first_cmd;
 	for (int u = 0; u < WEFT_N_UNITS; u++)
 		free(line[u].cmd);
+	free(order);
 	free(start);
 	free(end);
 	return err;

@@ -289,6 +289,13 @@ static struct plan best_plan(const struct cc *cc, const struct node *nd, struct 
 	return best;
 }
 
+int64_t node_work(const struct cc *cc, const struct node *nd)
+{
+	struct plan all = { .th = nd->y.dim[1], .tw = nd->y.dim[2], .tc = nd->y.dim[3] };
+
+	return work(cc, nd, &all);
+}
+
 int plan_node(const struct cc *cc, const struct node *nd, struct plan *p, int64_t budget)
 {
 	struct plan best = { .cost = -1 };

@@ -11,13 +11,11 @@
 
 #include "plan.h"
 
-#define MAX_EMITTED 200000     /* commands of all trials of a step */
-
 struct tune {
 	struct seg *s;
 	uint8_t *split;        /* per node: best so far */
 	int64_t best;          /* cycles */
-	int64_t emitted;
+	int64_t emitted, most; /* commands of all trials so far, at most */
 };
 
 static const uint8_t choices[] = { 1, 2, 3, 4, 6, 8, 12 };
@@ -49,7 +47,7 @@ static int try_uniform(struct tune *t)
 {
 	uint8_t best = 1;
 
-	for (size_t k = 1; k < N_CHOICES && t->emitted < MAX_EMITTED; k++) {
+	for (size_t k = 1; k < N_CHOICES && t->emitted < t->most; k++) {
 		int64_t cycles;
 		memset(t->split, choices[k], (size_t)t->s->n);
 		int err = try_splits(t, &cycles);
@@ -68,7 +66,7 @@ static int try_node(struct tune *t, int i, bool *better)
 {
 	uint8_t best = t->split[i];
 
-	for (size_t k = 0; k < N_CHOICES && t->emitted < MAX_EMITTED; k++) {
+	for (size_t k = 0; k < N_CHOICES && t->emitted < t->most; k++) {
 		int64_t cycles;
 		if (choices[k] == best)
 			continue;
@@ -93,16 +91,16 @@ static int search(struct tune *t)
 
 	for (int round = 0; round < 3 && better && !err; round++) {
 		better = false;
-		for (int i = 0; i < t->s->n && !err && t->emitted < MAX_EMITTED; i++)
+		for (int i = 0; i < t->s->n && !err && t->emitted < t->most; i++)
 			if (t->s->plan[i].can_split)
 				err = try_node(t, i, &better);
 	}
 	return err;
 }
 
-int seg_tune(struct seg *s)
+int seg_tune(struct seg *s, int64_t most, int64_t *cycles)
 {
-	struct tune t = { .s = s, .split = malloc((size_t)s->n + 1) };
+	struct tune t = { .s = s, .most = most, .split = malloc((size_t)s->n + 1) };
 
 	if (!t.split)
 		return -ENOMEM;
@@ -119,6 +117,7 @@ int seg_tune(struct seg *s)
 		apply(&t);
 		err = seg_emit(s);
 	}
+	*cycles = t.best;
 	free(t.split);
 	return err;
 }

@@ -6,6 +6,7 @@
 #define WEFT_RUN_INTERNAL_H
 
 #include <weft/gen/config.h>
+#include <weft/gen/regs.h>
 #include <weft/weft.h>
 
 #include "userlib/compile/program.h"
@@ -57,6 +58,8 @@ struct weft_session {
 	struct weft_counters counters;
 	double seconds, cpu_seconds;
 	uint64_t sim_cycles;
+	uint8_t *before;           /* the arena as the step began, or NULL: no capture */
+	bool captured;
 	char *error;               /* msg of the run under way */
 };
 
@@ -78,6 +81,18 @@ void weft_checker_tensor(struct weft_checker *c, int tensor, const void *data);
 
 /** Tensors of which every element was compared; one that was compared in part counts as different. */
 uint64_t weft_checker_tensors(struct weft_checker *c);
+
+/* ---- capture_session.c ---- */
+
+/** An NPU step is about to start. @return 0 or a negative errno */
+int weft_session_remember(weft_session *s);
+
+/**
+ * A step went wrong: write options.capture, once.
+ * @param r  What the device said, or NULL.
+ * @return 0 (also without a capture asked for), or a negative errno
+ */
+int weft_session_capture(weft_session *s, int step, int status, const char *why, const struct weft_job_result *r);
 
 /* ---- report.c ---- */
 

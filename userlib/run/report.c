@@ -20,6 +20,17 @@ static int find(int *group, int i)
 	return i;
 }
 
+/* The smaller index leads, so groups are reported in file order. */
+static void unite(int *group, int i, int k)
+{
+	int a = find(group, i), b = find(group, k);
+
+	if (a < b)
+		group[b] = a;
+	else
+		group[a] = b;
+}
+
 static int *groups(const weft_program *p)
 {
 	const weft_graph *g = p->graph;
@@ -32,12 +43,9 @@ static int *groups(const weft_program *p)
 	for (int i = 0; i < g->n_ops; i++) {
 		if (p->ops[i].unit != WEFT_ON_NPU || p->ops[i].into < 0)
 			continue;
-		int a = find(group, g->ops[i].src), b = find(group, g->ops[p->ops[i].into].src);
-		/* The smaller index leads, so groups are reported in file order. */
-		if (a < b)
-			group[b] = a;
-		else
-			group[a] = b;
+		unite(group, g->ops[i].src, g->ops[p->ops[i].into].src);
+		if (p->ops[i].stripes >= 0)
+			unite(group, g->ops[i].src, g->ops[p->ops[i].stripes].src);
 	}
 	return group;
 }
@@ -98,7 +106,6 @@ static void fill(struct weft_op_report *r, const weft_session *s, int *group, in
 		if (find(group, g->ops[i].src) != lead)
 			continue;
 		r->macs += p->ops[i].macs;
-		r->estimate += p->ops[i].estimate;
 		if (s->measure) {
 			r->dram_read_bytes += s->measure[i].rd_bytes;
 			r->dram_write_bytes += s->measure[i].wr_bytes;
@@ -126,28 +133,47 @@ static int by_time(const void *a, const void *b)
 	return x->at < y->at ? -1 : x->at > y->at;
 }
 
-static void share_cycles(struct weft_report *r, const weft_session *s, int *group, const int *entry_of)
+/* When graph operator i should be done; 0 where it makes nothing. */
+static uint64_t expected_at(const weft_session *s, int i, const uint64_t *begin)
+{
+	const struct weft_pop *o = &s->p->ops[i];
+
+	return o->done[s->o.memory] ? begin[o->step] + o->done[s->o.memory] : 0;
+}
+
+/* Where each step should begin. */
+static uint64_t *step_begins(const weft_session *s)
+{
+	uint64_t *begin = calloc((size_t)s->p->n_steps + 1, sizeof(*begin));
+
+	for (int i = 0; begin && i < s->p->n_steps; i++)
+		begin[i + 1] = begin[i] + s->p->steps[i].estimate[s->o.memory];
+	return begin;
+}
+
+static void share_cycles(struct weft_report *r, const weft_session *s, int *group, const int *entry_of, bool expected)
 {
 	const weft_graph *g = s->p->graph;
 	struct done *d = calloc((size_t)r->n_ops + 1, sizeof(*d));
-	uint64_t before = 0;
+	uint64_t before = 0, *begin = step_begins(s);
 
-	if (!d)
-		return;
-	for (int i = 0; i < r->n_ops; i++)
+	for (int i = 0; d && begin && i < r->n_ops; i++)
 		d[i].entry = i;
-	for (int i = 0; i < g->n_ops; i++) {
+	for (int i = 0; d && begin && i < g->n_ops; i++) {
 		int e = entry_of[find(group, g->ops[i].src)];
-		if (s->measure[i].retired > d[e].at)
-			d[e].at = s->measure[i].retired;
+		uint64_t at = expected ? expected_at(s, i, begin) : s->measure[i].retired;
+		if (at > d[e].at)
+			d[e].at = at;
 	}
-	qsort(d, (size_t)r->n_ops, sizeof(*d), by_time);
-	for (int i = 0; i < r->n_ops; i++) {
+	if (d && begin)
+		qsort(d, (size_t)r->n_ops, sizeof(*d), by_time);
+	for (int i = 0; d && begin && i < r->n_ops; i++) {
 		if (!d[i].at)
 			continue;
-		r->ops[d[i].entry].cycles = d[i].at - before;
+		*(expected ? &r->ops[d[i].entry].estimate : &r->ops[d[i].entry].cycles) = d[i].at - before;
 		before = d[i].at;
 	}
+	free(begin);
 	free(d);
 }
 
@@ -174,8 +200,11 @@ struct weft_report *weft_report_new(const weft_session *s)
 	for (int i = 0; i < g->n_ops; i++)
 		if (s->p->ops[i].unit == WEFT_ON_NPU)
 			r->macs += s->p->ops[i].macs;
+	share_cycles(r, s, group, entry_of, true);
 	if (s->measure)
-		share_cycles(r, s, group, entry_of);
+		share_cycles(r, s, group, entry_of, false);
+	for (int i = 0; i < s->p->n_steps; i++)
+		r->estimate += s->p->steps[i].estimate[s->o.memory];
 out:
 	free(group);
 	free(entry_of);

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Finds the Verilated control core and runs small programs on it. */
+#ifndef WEFT_TESTS_RV32_BENCH_H
+#define WEFT_TESTS_RV32_BENCH_H
+
+#include <dlfcn.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <cmocka.h>
+
+#include "sim/rtl/rv32/rv32.h"
+#include "tests/support/level.h"
+#include "tests/support/rv32_asm.h"
+
+#define RAM WEFT_RV32_BENCH_RAM
+#define BUS WEFT_RV32_BENCH_BUS
+
+/* NULL, said on standard output: not built. The library stays loaded. */
+static inline const struct weft_rv32_bench_api *bench_api(void)
+{
+	char path[512];
+	const char *dir = test_env("WEFT_BUILD", "build");
+
+	snprintf(path, sizeof(path), "%s/tests/cosim/rtl/weft-rv32.so", dir);
+	void *so = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	if (!so) {
+		printf("%s is not built (make sim)\n", path);
+		fflush(stdout);
+		return NULL;
+	}
+	const struct weft_rv32_bench_api *(*get)(void);
+	*(void **)&get = dlsym(so, "weft_rv32_bench_api");
+	assert_non_null(get);
+	return get();
+}
+
+/* The ROM jumps to RAM; the program stands there. Out of reset. */
+static inline void bench_start(const struct weft_rv32_bench_api *api, struct weft_rv32_bench *b,
+                               const struct rv_program *p)
+{
+	const uint32_t rom[] = { rv_lui(31, RAM), rv_jalr(0, 31, 0) };
+	uint32_t pc;
+
+	assert_true(api->load(b, 0, rom, sizeof(rom)));
+	assert_true(api->load(b, RAM, p->word, 4 * p->n));
+	api->irq(b, false, false);
+	api->reset(b);
+	assert_int_equal(api->step(b, 20, &pc), 1);
+	assert_int_equal(api->step(b, 20, &pc), 1);
+	assert_int_equal(pc, 4);
+}
+
+/* Until something traps; the pc of that. */
+static inline uint32_t bench_run(const struct weft_rv32_bench_api *api, struct weft_rv32_bench *b, unsigned max)
+{
+	uint32_t pc = 0;
+
+	for (unsigned i = 0; i < max; i++) {
+		int r = api->step(b, 1000, &pc);
+		assert_int_not_equal(r, 0);
+		if (r == 2)
+			return pc;
+	}
+	fail_msg("no trap within %u instructions", max);
+	return 0;
+}
+
+#endif

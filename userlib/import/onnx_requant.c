@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "onnx_qdq.h"
 
@@ -33,41 +34,67 @@ static const double *numbers(struct ox *l, struct ox_value *v, int64_t n, int64_
 	return y < 0 ? NULL : ox_t(l, y)->data;
 }
 
-/*
- * What the sums of x, a convolution's, can be: least and most of each channel,
- * or of all if together. NULL: unknown. int64 arithmetic holds 2^31 products.
- */
-static int64_t *sum_ranges(struct ox *l, int x, bool together)
+/* The operator behind x, RESHAPEs aside; NULL: none. */
+static const struct weft_gop *behind(const struct ox *l, int x)
 {
 	int p = l->g->tensors[x].producer;
-	const struct weft_gop *o;
 
 	while (p >= 0 && l->g->ops[p].op == WEFT_OP_RESHAPE)
 		p = l->g->tensors[l->g->ops[p].in[0]].producer;
-	if (p < 0)
-		return NULL;
-	o = &l->g->ops[p];
-	bool depthwise = o->op == WEFT_OP_DEPTHWISE_CONV2D;
-	if ((o->op != WEFT_OP_CONV2D && !depthwise) || ox_t(l, o->in[0])->dtype != WEFT_INT8 || !ox_t(l, o->in[1])->data || !ox_t(l, o->in[2])->data)
-		return NULL;
-	const weft_tensor *w = ox_t(l, o->in[1]), *b = ox_t(l, o->in[2]);
-	int64_t n = ox_t(l, o->out[0])->dim[3], elements = weft_tensor_elements(w), taps = elements / n;
-	int64_t lowest = -128 - o->attr.conv.x_zp, highest = 127 - o->attr.conv.x_zp, *r = ox_alloc(l, 2 * n, sizeof *r);
-	for (int64_t c = 0; r && c < n; c++) {
-		int64_t bias = ((const int32_t *)b->data)[weft_tensor_elements(b) == 1 ? 0 : c];
+	return p < 0 ? NULL : &l->g->ops[p];
+}
 
-		r[2 * c] = r[2 * c + 1] = bias;
+/* x is made of groups' convolutions side by side. */
+static const struct weft_gop *groups_of(const struct ox *l, int x)
+{
+	const struct weft_gop *o = behind(l, x);
+
+	return o && o->op == WEFT_OP_CONCAT && o->attr.axis.axis == ox_t(l, o->out[0])->rank - 1 ? o : NULL;
+}
+
+/* Least and most that the sums of each channel of a convolution can be, in r. int64 holds 2^31 products. False: no such thing. */
+static bool conv_ranges(const struct ox *l, const struct weft_gop *o, int64_t *r)
+{
+	bool depthwise = o && o->op == WEFT_OP_DEPTHWISE_CONV2D;
+
+	if (!o || (o->op != WEFT_OP_CONV2D && !depthwise) || ox_t(l, o->in[0])->dtype != WEFT_INT8 || !ox_t(l, o->in[1])->data ||
+	    !ox_t(l, o->in[2])->data)
+		return false;
+	const weft_tensor *w = ox_t(l, o->in[1]), *b = ox_t(l, o->in[2]);
+	int64_t n = ox_t(l, o->out[0])->dim[3], taps = weft_tensor_elements(w) / n;
+	int64_t lowest = -128 - o->attr.conv.x_zp, highest = 127 - o->attr.conv.x_zp;
+	for (int64_t c = 0; c < n; c++) {
+		r[2 * c] = r[2 * c + 1] = ((const int32_t *)b->data)[weft_tensor_elements(b) == 1 ? 0 : c];
 		for (int64_t i = 0; i < taps; i++) {
 			int64_t v = ((const int8_t *)w->data)[depthwise ? i * n + c : c * taps + i] - o->attr.conv.w_zp;
 			r[2 * c] += v * (v > 0 ? lowest : highest);
 			r[2 * c + 1] += v * (v > 0 ? highest : lowest);
 		}
-		if (together && c) {
-			r[0] = r[2 * c] < r[0] ? r[2 * c] : r[0];
-			r[1] = r[2 * c + 1] > r[1] ? r[2 * c + 1] : r[1];
-		}
 	}
-	return r;
+	return true;
+}
+
+/* The same of x with n channels; together: all within the first pair. NULL: unknown. */
+static int64_t *sum_ranges(struct ox *l, int x, int64_t n, bool together)
+{
+	const struct weft_gop *g = groups_of(l, x);
+	int64_t *r = ox_alloc(l, 2 * n, sizeof *r), at = 0;
+	bool known = r;
+
+	for (int k = 0; known && k < (g ? g->n_in : 1); k++) {
+		int from = g ? g->in[k] : x;
+		known = conv_ranges(l, behind(l, from), r + 2 * at);
+		at += ox_t(l, from)->dim[ox_t(l, from)->rank - 1];
+	}
+	for (int64_t c = 1; known && together && c < n; c++) {
+		r[0] = r[2 * c] < r[0] ? r[2 * c] : r[0];
+		r[1] = r[2 * c + 1] > r[1] ? r[2 * c + 1] : r[1];
+	}
+	if (known)
+		return r;
+	l->room += 2 * n * (int64_t)sizeof *r;
+	free(r);
+	return NULL;
 }
 
 /* All constant, and one scale, or one per last axis for b: the factors, in m and s. */
@@ -136,6 +163,33 @@ static int rescale(struct ox *l, int x, weft_dtype to, int64_t count, int32_t *m
 	return ox_reshape(l, x, t.rank, t.dim);
 }
 
+/* Each group for itself, so that the convolution before it takes it in. */
+static int rescale_groups(struct ox *l, int x, const struct weft_gop *g, weft_dtype to, int64_t count, const int32_t *m, const int8_t *s, double zp)
+{
+	int n = g->n_in, part[WEFT_OP_MAX_INPUTS], in[WEFT_OP_MAX_INPUTS];
+	weft_tensor t = *ox_t(l, x);
+	int64_t at = 0;
+
+	memcpy(in, g->in, (size_t)n * sizeof *in);         /* g moves as operators are added */
+	for (int k = 0; k < n; k++) {
+		int64_t c = count > 1 ? ox_t(l, in[k])->dim[ox_t(l, in[k])->rank - 1] : 1;
+		int32_t *mk = ox_alloc(l, c, sizeof *mk);
+		int8_t *sk = mk ? ox_alloc(l, c, 1) : NULL;
+
+		if (!sk) {
+			free(mk);
+			return l->err;
+		}
+		memcpy(mk, m + at, (size_t)c * sizeof *mk);
+		memcpy(sk, s + at, (size_t)c);
+		at += count > 1 ? c : 0;
+		part[k] = rescale(l, in[k], to, c, mk, sk, zp);
+		if (part[k] < 0)
+			return part[k];
+	}
+	return ox_reshape(l, ox_concat(l, part, n, ox_t(l, part[0])->rank - 1), t.rank, t.dim);
+}
+
 int ox_along_tensor(struct ox *l, int x, int rank, int axis)
 {
 	int64_t dim[WEFT_MAX_RANK];
@@ -172,7 +226,7 @@ int ox_requant(struct ox *l, int x, const struct ox_scaling *sc, int64_t most, b
 		return l->err;
 	}
 	*flip = false;
-	int64_t *range = sum_ranges(l, x, !sc->b || weft_tensor_elements(&sc->b->t) == 1);
+	int64_t *range = sum_ranges(l, x, n, !sc->b || weft_tensor_elements(&sc->b->t) == 1);
 	int64_t count = factors(l, sc, n, most < ((int64_t)1 << 31) ? most : (int64_t)1 << 31, range, m, s);
 	if (range) {
 		l->room += 2 * n * (int64_t)sizeof *range;
@@ -183,6 +237,13 @@ int ox_requant(struct ox *l, int x, const struct ox_scaling *sc, int64_t most, b
 
 		ox_scalar(l, sc->zp, &zp);
 		*flip = sc->zp->t.dtype == WEFT_UINT8;
+		const struct weft_gop *g = groups_of(l, x);
+		if (g) {
+			int y = rescale_groups(l, x, g, sc->zp->t.dtype == WEFT_INT16 ? WEFT_INT16 : WEFT_INT8, count, m, s, *flip ? zp - 128 : zp);
+			free(m);
+			free(s);
+			return y;
+		}
 		return rescale(l, x, sc->zp->t.dtype == WEFT_INT16 ? WEFT_INT16 : WEFT_INT8, count, m, s, *flip ? zp - 128 : zp);
 	}
 	free(m);

@@ -134,20 +134,21 @@ module weft_array #(
   // Operand registers of PE(r,c). A 16x9 multiplier serves int16 as well.
   logic signed [A_BITS-1:0] op_a [N][N] /*verilator public_flat_rd*/;
   logic signed [8:0]  op_w [N][N];
-  // Sums; bits 47:32 count in wide groups only.
+  // Sums; bits 47:32 count in wide groups only, and those above never: they are there
+  // because simulators work best on words of one size.
   logic signed [31:0] acc_lo [N][N];
-  logic [15:0] acc_hi [N][N];
+  logic [31:0] acc_hi [N][N];
   logic signed [31:0] shadow_lo [N][N];
   logic [15:0] shadow_hi [N][N];
   logic signed [A_BITS-1:0] in_a [N];    // elements of the word that enters
   logic signed [8:0]  in_w [N];
   logic signed [31:0] out_lo;
   logic [15:0]        out_hi;
-  logic               carry, top;
+  logic [31:0]        carry;
   logic signed [31:0] add_lo [N][N];   // what is added to the sums
-  logic [15:0]        add_hi [N][N];
+  logic [31:0]        add_hi [N][N];
   logic [31:0]        half [N][N];     // and one more
-  logic [15:0]        sum_hi [N][N];
+  logic [31:0]        sum_hi [N][N];
   logic [48:0]        total [N][N];    // and that bit twice below
   // float8: significands are in op_a and op_w; beside them flags and exponents,
   // that of the row with log2_scale and the bias that makes their sum the place
@@ -274,20 +275,20 @@ module weft_array #(
           for (int r = 0; r < N; r++) begin
             for (int c = 0; c < N; c++) begin
               add_lo[r][c] = Lazy || fp ? $signed(term[r][c][39:8]) : add_lo[r][c];
-              add_hi[r][c] = Lazy || fp ? term[r][c][55:40] : {16{add_lo[r][c][31]}};
+              add_hi[r][c] = Lazy || fp ? 32'($signed(term[r][c][55:40])) : {32{add_lo[r][c][31]}};
               half[r][c] = {31'd0, fp && term[r][c][7]};
             end
           end
         end
         if (!HAS_FP8 || (Lazy && !fp)) begin
           for (int r = 0; r < N; r++) begin
-            for (int c = 0; c < N; c++) add_hi[r][c] = {16{add_lo[r][c][31]}};
+            for (int c = 0; c < N; c++) add_hi[r][c] = {32{add_lo[r][c][31]}};
           end
         end
         if (!Lazy) begin
           for (int r = 0; r < N; r++) begin
             for (int c = 0; c < N; c++) begin
-              total[r][c] = {acc_hi[r][c], acc_lo[r][c], 1'b1} + {add_hi[r][c], add_lo[r][c], HAS_FP8 && half[r][c][0]};
+              total[r][c] = {acc_hi[r][c][15:0], acc_lo[r][c], 1'b1} + {add_hi[r][c][15:0], add_lo[r][c], HAS_FP8 && half[r][c][0]};
             end
           end
         end
@@ -295,9 +296,9 @@ module weft_array #(
         // bits and the inverted top bit of their sum.
         for (int r = 0; r < N; r++) begin
           for (int c = 0; c < N; c++) begin
-            top = 1'((acc_lo[r][c] + add_lo[r][c] + (HAS_FP8 ? half[r][c] : 32'd0)) >> 31);
-            carry = (acc_lo[r][c][31] & add_lo[r][c][31]) | ((acc_lo[r][c][31] | add_lo[r][c][31]) & ~top);
-            sum_hi[r][c] = Lazy ? acc_hi[r][c] + add_hi[r][c] + 16'(carry) : total[r][c][48:33];
+            carry = acc_lo[r][c] + add_lo[r][c] + (HAS_FP8 ? half[r][c] : 32'd0);
+            carry = (acc_lo[r][c] & add_lo[r][c]) | ((acc_lo[r][c] | add_lo[r][c]) & ~carry);
+            sum_hi[r][c] = Lazy ? acc_hi[r][c] + add_hi[r][c] + (carry >> 31) : {16'd0, total[r][c][48:33]};
           end
         end
         // A float8 sum that leaves 48 bits is infinite for good.
@@ -351,7 +352,7 @@ module weft_array #(
           if (token_q[d]) begin
             for (int r = 0; r < N; r++) begin
               if (d >= r && d - r < N) begin
-                shadow_hi[r][d - r] = acc_hi[r][d - r];
+                shadow_hi[r][d - r] = acc_hi[r][d - r][15:0];
                 acc_hi[r][d - r] = '0;
               end
             end

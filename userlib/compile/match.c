@@ -339,6 +339,21 @@ static int run_pass(struct cc *cc, int (*fn)(struct cc *, int))
 	return 0;
 }
 
+/* Operators that nobody reads through already; those that nobody needs any more cost nothing. */
+static int match_rest_on_alu(struct cc *cc)
+{
+	bool *needed = cc_needed(cc);
+	int err = needed ? 0 : -ENOMEM;
+
+	for (int i = 0; i < cc->g->n_ops && err >= 0; i++) {
+		const struct weft_gop *o = &cc->g->ops[i];
+		if (cc->ops[i].state == OP_TODO && !cc->ops[i].forbidden && o->n_out && needed[o->out[0]])
+			err = match_alu(cc, i);
+	}
+	free(needed);
+	return err < 0 ? err : 0;
+}
+
 /* A network of nothing but shapes is a copy all the same. */
 static int match_shapes(struct cc *cc)
 {
@@ -368,7 +383,7 @@ int cc_match(struct cc *cc)
 		return 0;
 	if ((err = run_pass(cc, match_one)) || (err = run_pass(cc, match_rest)) || (err = run_pass(cc, match_casts)))
 		return err;
-	if (cc->has_alu && ((err = run_pass(cc, match_alu)) || (err = match_shapes(cc))))
+	if (cc->has_alu && ((err = match_rest_on_alu(cc)) || (err = match_shapes(cc))))
 		return err;
 	return run_pass(cc, match_concats);
 }

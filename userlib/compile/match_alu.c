@@ -304,12 +304,27 @@ static struct alu_operand scale_operand(const struct cc *cc, int t, int rank)
 	return o;
 }
 
+/* Between unsigned and signed at the edge of a network that has array work to do: an element takes the
+ * alu four times as long as the host's copy, which happens anyway. */
+static bool is_edge(const struct cc *cc, const struct weft_gop *o)
+{
+	const struct weft_attr_rescale *a = &o->attr.rescale;
+	bool edge = (a->x_unsigned && cc->g->tensors[o->in[0]].is_input) || (a->y_unsigned && cc->g->tensors[o->out[0]].is_output);
+
+	for (int i = 0; edge && i < cc->n_nodes; i++)
+		if (cc->nodes[i].kind != NODE_ALU)
+			return true;
+	return false;
+}
+
 static int rescale(struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
 	const struct weft_attr_rescale *a = &o->attr.rescale;
 	struct alu_stmt s = { .func = FUNC(RESCALE) };
 
+	if (is_edge(cc, o))
+		return cc_reason(cc, i, "from or to unsigned at the network's edge");
 	alu_over(cc, &s, o->out[0]);
 	s.y.type = alu_type(type_of(cc, o->out[0]), a->y_unsigned);
 	s.a = broadcast(cc, o->in[0], s.n_dims, a->x_unsigned);

@@ -234,8 +234,6 @@ int cc_reason(struct cc *cc, int op, const char *format, ...) __attribute__((for
 
 /* order.c */
 int cc_order(struct cc *cc);
-/* Which tensors have to exist, as things stand; from malloc, NULL: out of memory. */
-bool *cc_needed(const struct cc *cc);
 
 /* layout.c */
 int cc_layout(struct cc *cc);

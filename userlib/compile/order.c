@@ -36,7 +36,7 @@ static void drop_host_aliases(struct cc *cc)
 }
 
 /* Tensors that outputs, nodes and, by way of them, operators that are in no node read. */
-bool *cc_needed(const struct cc *cc)
+static bool *list_needed(const struct cc *cc)
 {
 	const weft_graph *g = cc->g;
 	bool *needed = calloc((size_t)g->n_tensors + 1, 1);
@@ -70,7 +70,7 @@ bool *cc_needed(const struct cc *cc)
 /* Operators left over run on the host if anything reads them. */
 static int find_host_work(struct cc *cc)
 {
-	bool *needed = cc_needed(cc);
+	bool *needed = list_needed(cc);
 
 	if (!needed)
 		return -ENOMEM;

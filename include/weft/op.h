@@ -139,6 +139,9 @@ typedef enum weft_opcode {
 	WEFT_OP_ONNX_CAST,         /* in: x                      attr: onnx (saturate) */
 	WEFT_OP_ONNX_FAKE_CONVERT, /* in: x, scale, or x, scale, shift  attr: onnx (type) */
 	WEFT_OP_ONNX_DIV,          /* in: a, b; floats, rounded once */
+	/* PopXL's; float8 of its two encodings, log2_scale int32, one element, -32..31; out: fp16 */
+	WEFT_OP_POPXL_CONV_POW2SCALED,    /* in: x [N,H,W,C], w [OC,KH,KW,C], log2_scale  attr: conv */
+	WEFT_OP_POPXL_MATMUL_POW2SCALED,  /* in: a [N,H,C], b [N,C,W], log2_scale */
 	WEFT_N_OPS
 } weft_opcode;
 

@@ -191,6 +191,15 @@ static int load_bytes(struct emit *e, int64_t off, int64_t sp, int64_t bytes)
 	return emit_dma(e, (struct dma){ .root = -1, .off = off, .sp = sp, .row = bytes, .n = { 1, 1, 1 } });
 }
 
+/* Weights [off, +bytes) of the node, all its tiles counted. */
+static struct dma weights_dma(const struct node *nd, int64_t off, int64_t sp, int64_t bytes)
+{
+	bool late = nd->w_late;
+
+	return (struct dma){ .root = nd->w_late - 1, .off = off + (late ? 0 : (int64_t)nd->blob + nd->rec_bytes), .sp = sp,
+	                     .row = bytes, .n = { 1, 1, 1 } };
+}
+
 /* Records and weights of column tiles [tile, +n) into a slot, records first. */
 static int load_slot(struct node_emit *m, int64_t addr, int64_t tile, int64_t n)
 {
@@ -200,7 +209,7 @@ static int load_slot(struct node_emit *m, int64_t addr, int64_t tile, int64_t n)
 
 	if (err)
 		return err;
-	return load_bytes(m->e, blob + nd->rec_bytes + tile * nd->tile_bytes, addr + n * rec, n * nd->tile_bytes);
+	return emit_dma(m->e, weights_dma(nd, tile * nd->tile_bytes, addr + n * rec, n * nd->tile_bytes));
 }
 
 /* all_weights: where column tile t lies. */
@@ -221,8 +230,17 @@ static int load_up_to(struct node_emit *m, int64_t need)
 
 	while (m->loaded < need) {
 		int64_t n = min64(m->p->piece, nd->n_tiles - m->loaded), rec = m->loaded ? 0 : nd->rec_bytes;
-		int64_t off = (int64_t)nd->blob + nd->rec_bytes - rec + m->loaded * nd->tile_bytes;
-		int err = load_bytes(m->e, off, tile_addr(m, m->loaded) - rec, rec + n * nd->tile_bytes);
+		struct dma d = weights_dma(nd, m->loaded * nd->tile_bytes, tile_addr(m, m->loaded), n * nd->tile_bytes);
+		int err = 0;
+		if (rec && nd->w_late) {
+			err = load_bytes(m->e, (int64_t)nd->blob, d.sp - rec, rec);
+		} else {
+			d.off -= rec;
+			d.sp -= rec;
+			d.row += rec;
+		}
+		if (!err)
+			err = emit_dma(m->e, d);
 		if (err)
 			return err;
 		m->loaded += n;
@@ -348,15 +366,16 @@ static int load_part(struct node_emit *m, int64_t addr, int64_t tile, const stru
 {
 	const struct node *nd = m->nd;
 	int64_t n = m->e->s->cc->n, word = n * n, rec = WEFT_PARAM_BYTES * n, taps = nd->joined ? 1 : nd->kw;
-	int64_t off = (int64_t)nd->blob + nd->rec_bytes + tile * nd->tile_bytes + (k->ky * taps * nd->chunks + k->q) * word;
+	int64_t off = tile * nd->tile_bytes + (k->ky * taps * nd->chunks + k->q) * word;
 	int err = k->last ? load_bytes(m->e, (int64_t)nd->blob + tile * rec, addr, rec) : 0;
 
 	if (err)
 		return err;
-	return emit_dma(m->e, (struct dma){
-		.root = -1, .off = off, .sp = addr + rec, .row = k->nq * word,
-		.n = { taps, 1, 1 }, .mem_step = { nd->chunks * word, 0, 0 }, .sp_step = { k->nq * word, 0, 0 },
-	});
+	struct dma d = weights_dma(nd, off, addr + rec, k->nq * word);
+	d.n[0] = taps;
+	d.mem_step[0] = nd->chunks * word;
+	d.sp_step[0] = k->nq * word;
+	return emit_dma(m->e, d);
 }
 
 static int compute_parts(struct node_emit *m, const struct job *j)

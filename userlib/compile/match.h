@@ -58,6 +58,7 @@ int match_add(struct cc *cc, int i);
 int match_unary(struct cc *cc, int i);
 int match_concat(struct cc *cc, int i);
 int match_float_conv(struct cc *cc, int i);
+int match_float_matmul(struct cc *cc, int i);
 int match_float_pool(struct cc *cc, int i);
 int match_float_add(struct cc *cc, int i);
 int match_float_unary(struct cc *cc, int i);

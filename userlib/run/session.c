@@ -138,6 +138,7 @@ void weft_session_close(weft_session *s)
 	weft_buf_free(s->arena);
 	weft_dev_close(s->dev);
 	weft_program_free(s->own_program);
+	free(s->words);
 	free(s);
 }
 
@@ -189,6 +190,12 @@ static int fetch(weft_session *s, int t)
 static const weft_tensor *operand(weft_session *s, int t)
 {
 	return s->host[t].data ? &s->host[t] : &graph(s)->tensors[t].t;
+}
+
+const weft_tensor *weft_session_tensor(weft_session *s, int tensor, int *err)
+{
+	*err = fetch(s, tensor);
+	return operand(s, tensor);
 }
 
 static int to_arena(weft_session *s, int t)
@@ -310,8 +317,11 @@ static int npu_step(weft_session *s, const struct weft_step *step)
 	struct weft_job_result r;
 	weft_job job;
 
+	int err = weft_session_late(s, s->i_step);
+	if (err)
+		return err;
 	weft_dev_observe(s->dev, on_retire, s);
-	int err = weft_submit(s->dev, s->p->words + step->first_word, step->n_words, win, 2, &job);
+	err = weft_submit(s->dev, (s->words ? s->words : s->p->words) + step->first_word, step->n_words, win, 2, &job);
 	if (!err)
 		err = weft_wait(s->dev, job, 0, &r);
 	if (!err) {

@@ -288,7 +288,21 @@ $(O)/tests/%: $(O)/obj/tests/%.o $(SUPPORT_OBJ) $(O)/libweft.a
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
 	@ln -sfn $(abspath $(RTL_DIR)) $(@D)/rtl
-	$(Q)$(CC) $(ALL_LDFLAGS) $< $(SUPPORT_OBJ) $(O)/libweft.a -lcmocka $(LDLIBS) -o $@
+	$(Q)$(CC) $(ALL_LDFLAGS) $< $(SUPPORT_OBJ) $(O)/libweft.a $(TEST_LIBS) -lcmocka $(LDLIBS) -o $@
+
+# Waveforms are read with the FST library that Verilator carries.
+FST_DIR = $(shell verilator --getenv VERILATOR_ROOT 2>/dev/null || echo /usr/share/verilator)/include/gtkwave
+
+$(O)/obj/fst.a:
+	$(call say,CC,$@)
+	@mkdir -p $(@D)/fst
+	$(Q)for f in fstapi lz4 fastlz; do \
+		$(CC) -O2 -fPIC -w -DFST_CONFIG_INCLUDE='"fst_config.h"' -I$(FST_DIR) -c $(FST_DIR)/$$f.c -o $(@D)/fst/$$f.o || exit 1; done
+	$(Q)rm -f $@ && ar rcs $@ $(@D)/fst/*.o
+
+$(O)/obj/tests/cosim/replay.o: ALL_CFLAGS += -isystem $(FST_DIR)
+$(O)/tests/cosim/replay: $(O)/obj/fst.a
+$(O)/tests/cosim/replay: TEST_LIBS = $(O)/obj/fst.a
 
 .SECONDARY: $(TEST_OBJ) $(SUPPORT_OBJ)
 

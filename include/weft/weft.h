@@ -125,6 +125,7 @@ struct weft_session_options {
 	int64_t wave_cmd;          /* -1: the whole run */
 	uint64_t wave_cycles;
 	struct weft_plant plant;   /* RTL: a fault to plant, for tests */
+	const char *capture;       /* where a job that fails or differs is kept (.wcap), or NULL */
 	/* Called now and then while a run is under way: commands retired of all.
 	 * NULL: not. */
 	void (*progress)(void *user, uint64_t done, uint64_t all);
@@ -206,6 +207,9 @@ void weft_tensor_release(weft_tensor *t);
 
 /* What would run where, without running: ops of weft_report, no measurements. */
 int weft_session_plan(weft_session *s, struct weft_report **report, char *msg);
+
+/** Has a run of this session written options.capture? The first failure is kept. */
+bool weft_session_captured(const weft_session *s);
 
 /* Tensors of the last run, if options said keep. */
 struct weft_kept {

@@ -21,17 +21,19 @@ struct run {
 	uint64_t seed;
 	bool json;
 	char *wave;                /* owned */
+	bool no_capture;
+	char capture[256];         /* the default name */
 	struct load_args load;
 };
 
 enum { OPT_INPUT, OPT_OUT, OPT_DEVICE, OPT_CHECK, OPT_STRICT, OPT_CONFIG, OPT_MEMORY, OPT_SEED,
-       OPT_WAVE, OPT_DUMP, OPT_JSON, OPT_PLANT, OPT_REQUANT, OPT_BIND, OPT_LEVEL };
+       OPT_WAVE, OPT_DUMP, OPT_JSON, OPT_PLANT, OPT_REQUANT, OPT_BIND, OPT_LEVEL, OPT_CAPTURE, OPT_NO_CAPTURE };
 
 static const struct option_def defs[] = {
 	{ "-i", true }, { "-o", true }, { "--device", true }, { "--check", false }, { "--strict", false },
 	{ "--config", true }, { "--memory", true }, { "--seed", true }, { "--wave", true },
 	{ "--dump", true }, { "--json", false }, { "--plant", true },
-	{ "--requant", true }, { "--bind", true }, { "--level", true }, { NULL, false },
+	{ "--requant", true }, { "--bind", true }, { "--level", true }, { "--capture", true }, { "--no-capture", false }, { NULL, false },
 };
 
 /* F.fst, F.fst:CMD±N, also CMD+-N. */
@@ -97,6 +99,8 @@ static int take(struct run *r, int opt, const char *v)
 	case OPT_REQUANT: return take_requant(&r->load, v);
 	case OPT_BIND:   return take_bind(&r->load, v);
 	case OPT_LEVEL:  return take_level(&r->load, v);
+	case OPT_CAPTURE: r->o.capture = v; return 0;
+	case OPT_NO_CAPTURE: r->no_capture = true; return 0;
 	default:
 		if (r->model)
 			return fail(-1, "\"%s\": one model at a time", v);
@@ -277,8 +281,23 @@ static int run_once(struct run *r, const weft_net *net, weft_session *s, weft_te
 		print_mismatch(rep);
 	if (err)
 		fail(0, "%s: %s", r->model, msg);
+	if (err && weft_session_captured(s))
+		fprintf(stderr, "weft: kept in %s; weft replay %s says where\n", r->o.capture, r->o.capture);
 	weft_report_free(rep);
 	return status;
+}
+
+/* Without --capture a failure is kept in <model>.wcap here. */
+static void name_capture(struct run *r)
+{
+	const char *slash = strrchr(r->model, '/'), *name = slash ? slash + 1 : r->model;
+	const char *dot = strrchr(name, '.');
+
+	snprintf(r->capture, sizeof r->capture, "%.*s.wcap", (int)(dot && dot > name ? dot - name : (long)strlen(name)), name);
+	if (r->no_capture)
+		r->o.capture = NULL;
+	else if (!r->o.capture && r->o.device != WEFT_DEVICE_GOLDEN)
+		r->o.capture = r->capture;
 }
 
 static int with_net(struct run *r, const weft_net *net)
@@ -292,6 +311,7 @@ static int with_net(struct run *r, const weft_net *net)
 		r->o.progress = show_progress;
 		r->o.progress_user = &bar;
 	}
+	name_capture(r);
 	int err = weft_session_open(net, &r->o, &s, msg);
 	if (err)
 		return fail(status_of(err), "%s: %s", r->model, msg);
@@ -349,6 +369,8 @@ const struct subcommand cmd_run = {
 	"                      those that lowering made in DIR/lowered\n"
 	"  --wave F.fst[:C±N]  rtl: waveform, whole or N cycles around command C\n"
 	"  --json              one object on standard output\n"
+	"  --capture F.wcap    where a run that fails or differs is kept for weft replay\n"
+	"                      (<model>.wcap in this folder); --no-capture: nowhere\n"
 	"  --plant FAULT       rtl, for tests: pe:ROW,COL,BIT lane:LANE,BIT sp:ADDRESS,BIT\n"
 	"                      stuck at 1\n"
 	LOAD_USAGE,

@@ -6,6 +6,7 @@
 #define WEFT_RUN_INTERNAL_H
 
 #include <weft/gen/config.h>
+#include <weft/gen/regs.h>
 #include <weft/weft.h>
 
 #include "userlib/compile/program.h"
@@ -58,6 +59,8 @@ struct weft_session {
 	struct weft_counters counters;
 	double seconds, cpu_seconds;
 	uint64_t sim_cycles;
+	uint8_t *before;           /* the arena as the step began, or NULL: no capture */
+	bool captured;
 	char *error;               /* msg of the run under way */
 };
 
@@ -87,6 +90,24 @@ const weft_tensor *weft_session_tensor(weft_session *s, int tensor, int *err);
 /* ---- late.c: what this step needs and is not in the program. 0 or negative errno ---- */
 
 int weft_session_late(weft_session *s, int step);
+
+/* The program's streams as this session runs them. */
+static inline const uint64_t *weft_session_words(const weft_session *s)
+{
+	return s->words ? s->words : s->p->words;
+}
+
+/* ---- capture_session.c ---- */
+
+/** An NPU step is about to start. @return 0 or a negative errno */
+int weft_session_remember(weft_session *s);
+
+/**
+ * A step went wrong: write options.capture, once.
+ * @param r  What the device said, or NULL.
+ * @return 0 (also without a capture asked for), or a negative errno
+ */
+int weft_session_capture(weft_session *s, int step, int status, const char *why, const struct weft_job_result *r);
 
 /* ---- report.c ---- */
 

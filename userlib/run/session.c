@@ -137,6 +137,7 @@ void weft_session_close(weft_session *s)
 	weft_buf_free(s->consts);
 	weft_buf_free(s->arena);
 	weft_dev_close(s->dev);
+	free(s->before);
 	weft_program_free(s->own_program);
 	free(s->words);
 	free(s);
@@ -314,14 +315,16 @@ static int npu_step(weft_session *s, const struct weft_step *step)
 		{ .buf = s->consts, .rd = true },
 		{ .buf = s->arena, .rd = true, .wr = true },
 	};
-	struct weft_job_result r;
+	struct weft_job_result r = { 0 };
 	weft_job job;
-
 	int err = weft_session_late(s, s->i_step);
+
+	if (!err)
+		err = weft_session_remember(s);
 	if (err)
 		return err;
 	weft_dev_observe(s->dev, on_retire, s);
-	err = weft_submit(s->dev, (s->words ? s->words : s->p->words) + step->first_word, step->n_words, win, 2, &job);
+	err = weft_submit(s->dev, weft_session_words(s) + step->first_word, step->n_words, win, 2, &job);
 	if (!err)
 		err = weft_wait(s->dev, job, 0, &r);
 	if (!err) {
@@ -334,6 +337,8 @@ static int npu_step(weft_session *s, const struct weft_step *step)
 		                                      : "the program's debug map does not fit its stream");
 	if (!s->check.first.bytes.found)
 		s->check.first.bytes = *weft_dev_cosim(s->dev);
+	if (err || s->check.mismatches || s->check.first.bytes.found)
+		weft_session_capture(s, s->i_step, err ? err : -EBADMSG, err ? s->error : "tensors differ from golden", &r);
 	return err;
 }
 
@@ -417,6 +422,21 @@ static struct weft_report *report(weft_session *s)
 	return r;
 }
 
+/* A difference that only the outputs show is the last stream's as far as anyone can say. */
+static int last_npu_step(const weft_session *s)
+{
+	int i = s->p->n_steps - 1;
+
+	while (i > 0 && s->p->steps[i].kind != WEFT_STEP_NPU)
+		i--;
+	return i;
+}
+
+bool weft_session_captured(const weft_session *s)
+{
+	return s->captured;
+}
+
 int weft_session_run(weft_session *s, const weft_tensor *inputs, weft_tensor *outputs,
                      struct weft_report **rep, char *msg)
 {
@@ -437,6 +457,7 @@ int weft_session_run(weft_session *s, const weft_tensor *inputs, weft_tensor *ou
 	if (!err && r->mismatches) {
 		snprintf(msg, WEFT_MSG_LEN, "%llu elements differ from golden", (unsigned long long)r->mismatches);
 		err = -EBADMSG;
+		weft_session_capture(s, last_npu_step(s), err, msg, NULL);
 	}
 	for (int i = 0; out && i < n_out; i++) {
 		if (err)

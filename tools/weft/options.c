@@ -46,17 +46,22 @@ int parse_number(const char *option, const char *text, uint64_t max, uint64_t *o
 	return 0;
 }
 
-int parse_device(const char *text, enum weft_device *d)
+int parse_device(const char *text, struct weft_session_options *o)
 {
-	static const char *const names[] = { "golden", "model", "rtl" };
+	static const char *const names[] = { "golden", "model", "rtl", "usb" };
 
-	for (int i = 0; i < 3; i++) {
+	for (int i = 0; i < 4; i++) {
 		if (!strcmp(text, names[i])) {
-			*d = (enum weft_device)i;
+			o->device = (enum weft_device)i;
 			return 0;
 		}
 	}
-	fail(0, "--device: \"%s\" is not golden, model or rtl", text);
+	if (!strncmp(text, "usb:", 4) && text[4]) {
+		o->device = WEFT_DEVICE_USB;
+		o->usb = text + 4;
+		return 0;
+	}
+	fail(0, "--device: \"%s\" is not golden, model, rtl, usb, usb:SERIAL or usb:@SOCKET", text);
 	return -1;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -73,4 +74,19 @@ int parse_memory(const char *text, enum weft_memory *m)
 	}
 	fail(0, "--memory: \"%s\" is not sram or ddr", text);
 	return -1;
+}
+
+int parse_plant(const char *text, struct weft_plant *p)
+{
+	int n = 0;
+
+	if (sscanf(text, "pe:%u,%u,%u%n", &p->row, &p->col, &p->bit, &n) == 3 && !text[n])
+		p->kind = WEFT_PLANT_PE;
+	else if (sscanf(text, "lane:%u,%u%n", &p->lane, &p->bit, &n) == 2 && !text[n])
+		p->kind = WEFT_PLANT_LANE;
+	else if (sscanf(text, "sp:%i,%u%n", (int *)&p->addr, &p->bit, &n) == 2 && !text[n])
+		p->kind = WEFT_PLANT_SP;
+	else
+		return fail(-1, "--plant: \"%s\" is not pe:ROW,COL,BIT, lane:LANE,BIT or sp:ADDRESS,BIT", text);
+	return 0;
 }

@@ -62,23 +62,6 @@ static int parse_wave(struct run *r, const char *text)
 	return 0;
 }
 
-/* pe:ROW,COL,BIT  lane:LANE,BIT  sp:ADDR,BIT */
-static int parse_plant(struct run *r, const char *text)
-{
-	struct weft_plant *p = &r->o.plant;
-	int n = 0;
-
-	if (sscanf(text, "pe:%u,%u,%u%n", &p->row, &p->col, &p->bit, &n) == 3 && !text[n])
-		p->kind = WEFT_PLANT_PE;
-	else if (sscanf(text, "lane:%u,%u%n", &p->lane, &p->bit, &n) == 2 && !text[n])
-		p->kind = WEFT_PLANT_LANE;
-	else if (sscanf(text, "sp:%i,%u%n", (int *)&p->addr, &p->bit, &n) == 2 && !text[n])
-		p->kind = WEFT_PLANT_SP;
-	else
-		return fail(-1, "--plant: \"%s\" is not pe:ROW,COL,BIT, lane:LANE,BIT or sp:ADDRESS,BIT", text);
-	return 0;
-}
-
 static int parse_ms(const char *option, const char *text, unsigned *ms)
 {
 	uint64_t n;
@@ -106,7 +89,7 @@ static int take(struct run *r, int opt, const char *v)
 	case OPT_WAVE:   return parse_wave(r, v);
 	case OPT_DUMP:   r->dump_dir = v; r->o.keep = true; return 0;
 	case OPT_JSON:   r->json = true; return 0;
-	case OPT_PLANT:  return parse_plant(r, v);
+	case OPT_PLANT:  return parse_plant(v, &r->o.plant);
 	case OPT_REQUANT: return take_requant(&r->load, v);
 	case OPT_BIND:   return take_bind(&r->load, v);
 	case OPT_WAIT:   return parse_ms("--wait", v, &r->o.usb_wait_ms);

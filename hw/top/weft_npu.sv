@@ -17,6 +17,7 @@ module weft_npu (
   input  logic [31:0] reg_wdata_i,
   output logic [31:0] reg_rdata_o,
   output logic        irq_o,
+  output logic        busy_o,     // as status.busy
   output logic [3:0]  retire_o,
 
   output logic [39:0]                  m_araddr_o,
@@ -165,6 +166,8 @@ module weft_npu (
     .retire_o,
     .retired_o     (retired)
   );
+
+  assign busy_o = busy;
 
   // ---- memory ------------------------------------------------------------------------
 

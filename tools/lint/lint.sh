@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Static checks of the RTL. Arguments select steps; without, all of them, of
-# which area takes Yosys some ten minutes.
+# which area and board take Yosys some twenty minutes.
 #
 #   verilator  -Wall is clean in w8, w16, w32, plain and with assertions and
 #              fault hook
@@ -11,6 +11,10 @@
 #   operands   each operand register of the array feeds its own PE and one
 #              neighbour only (netlist)
 #   area       LUT, FF, DSP and BRAM at w8 after synth_ecp5 and synth_xilinx
+#   chip       what stands around the NPU, which is a black box: no latch, no
+#              driver conflict, no combinational loop; the same figures
+#   board      the ULX3S's top at w8 after synth_ecp5: all of it, and whether its
+#              part has as much
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 out=${O:-build}/lint
@@ -18,6 +22,7 @@ mkdir -p "$out"
 
 pkgs() { echo "hw/gen/$1/weft_cfg_pkg.sv hw/gen/weft_cmd_pkg.sv hw/gen/weft_regs_pkg.sv"; }
 files=$(grep -v '^ *#' hw/files.f | tr '\n' ' ')
+chip_files=$(grep -v '^ *#' hw/chip.f | tr '\n' ' ')
 say() { printf '  %-7s %s\n' "$1" "$2"; }
 
 run_yosys() { # name, script
@@ -85,9 +90,47 @@ tee -o $out/xilinx.txt stat -top weft_npu"
 		lut, c, ff, dsp, b36, b18, lr }' "$out/xilinx.txt"
 }
 
-for step in ${*:-verilator yosys operands area}; do
+ecp5_figures() { # stat
+	awk '{ n[$1] += $2 } END {
+		printf "          LUT4 %d  CCU2C %d  FF %d  MULT18X18D %d  DP16KD %d  DPR16X4 %d\n",
+		n["LUT4"], n["CCU2C"], n["TRELLIS_FF"], n["MULT18X18D"], n["DP16KD"], n["TRELLIS_DPR16X4"] }' "$1"
+}
+
+step_chip() {
+	say YOSYS 'w8: the chip around the NPU'
+	run_yosys chip "read_verilog -sv $(pkgs w8) hw/prim/weft_fifo.sv $chip_files
+read_verilog -sv -lib hw/top/weft_npu.sv
+hierarchy -check -top weft_chip
+proc
+select -assert-none t:\$dlatch t:\$adlatch t:\$dlatchsr t:\$sr
+opt_expr
+opt_clean
+check -assert
+design -save read
+flatten
+opt_clean
+scc -expect 0
+design -load read
+synth_ecp5 -top weft_chip -run begin:check
+tee -o $out/chip.txt stat -top weft_chip"
+	ecp5_figures "$out/chip.txt"
+}
+
+step_board() {
+	local hex=${O:-build}/firmware/boot.hex
+	[ -f "$hex" ] || make --no-print-directory firmware >/dev/null
+	say YOSYS 'w8: synth_ecp5 of the ULX3S'
+	run_yosys board "read_verilog -sv $(pkgs w8) $files $chip_files hw/board/ulx3s/weft_sdram.sv hw/board/ulx3s/weft_fx2.sv hw/board/ulx3s/weft_ulx3s.sv
+chparam -set RomFile \"$hex\" weft_ulx3s
+synth_ecp5 -top weft_ulx3s -run begin:check
+check -assert
+tee -o $out/board.txt stat -top weft_ulx3s"
+	ecp5_figures "$out/board.txt"
+}
+
+for step in ${*:-verilator yosys operands area chip board}; do
 	case $step in
-	verilator|yosys|operands|area) "step_$step" ;;
-	*) echo "lint: no step '$step' (verilator, yosys, operands, area)" >&2; exit 2 ;;
+	verilator|yosys|operands|area|chip|board) "step_$step" ;;
+	*) echo "lint: no step '$step' (verilator, yosys, operands, area, chip, board)" >&2; exit 2 ;;
 	esac
 done

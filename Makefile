@@ -295,7 +295,7 @@ $(O)/gen/%.pb-c.c $(O)/gen/%.pb-c.h: userlib/import/%.proto
 	@mkdir -p $(@D)
 	$(Q)protoc-c --c_out=$(@D) -I $(<D) $<
 
-$(patsubst %.c,$(O)/obj/%.o,$(wildcard userlib/import/onnx*.c)): | $(PROTO_C:.c=.h)
+$(patsubst %.c,$(O)/obj/%.o,$(wildcard userlib/import/onnx*.c userlib/quantize/*.c)): | $(PROTO_C:.c=.h)
 
 $(O)/obj/gen/%.o: $(O)/gen/%.c $(O)/gen/%.h $(O)/flags
 	$(call say,CC,$<)

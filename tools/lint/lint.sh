@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Static checks of the RTL. Arguments select steps; without, all of them, of
-# which area and board take Yosys some twenty minutes.
+# which area takes Yosys some ten minutes.
 #
 #   verilator  -Wall is clean in w8, w16, w32, plain and with assertions and
 #              fault hook
@@ -13,8 +13,8 @@
 #   area       LUT, FF, DSP and BRAM at w8 after synth_ecp5 and synth_xilinx
 #   chip       what stands around the NPU, which is a black box: no latch, no
 #              driver conflict, no combinational loop; the same figures
-#   board      the ULX3S's top at w8 after synth_ecp5: all of it, and whether its
-#              part has as much
+#   board      the ULX3S's top around the NPU at w8 after synth_ecp5; with area's
+#              NPU, how much of the part
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 out=${O:-build}/lint
@@ -116,16 +116,26 @@ tee -o $out/chip.txt stat -top weft_chip"
 	ecp5_figures "$out/chip.txt"
 }
 
+# The NPU is synthesised in step area and a black box here; the board's top around
+# it comes out complete, and the two are added where area has run.
 step_board() {
 	local hex=${O:-build}/firmware/boot.hex
-	[ -f "$hex" ] || make --no-print-directory firmware >/dev/null
-	say YOSYS 'w8: synth_ecp5 of the ULX3S'
-	run_yosys board "read_verilog -sv $(pkgs w8) $files $chip_files hw/board/ulx3s/weft_sdram.sv hw/board/ulx3s/weft_fx2.sv hw/board/ulx3s/weft_ulx3s.sv
+	[ -f "$hex" ] || make --no-print-directory "$hex" >/dev/null
+	say YOSYS 'w8: synth_ecp5 of the ULX3S around the NPU'
+	run_yosys board "read_verilog -sv $(pkgs w8) hw/prim/weft_fifo.sv $chip_files hw/board/ulx3s/weft_sdram.sv hw/board/ulx3s/weft_fx2.sv
+read_verilog -sv hw/board/ulx3s/weft_ulx3s.sv
+read_verilog -sv -lib hw/top/weft_npu.sv
 chparam -set RomFile \"$hex\" weft_ulx3s
 synth_ecp5 -top weft_ulx3s -run begin:check
+select -assert-count 1 t:weft_npu
 check -assert
 tee -o $out/board.txt stat -top weft_ulx3s"
 	ecp5_figures "$out/board.txt"
+	[ -f "$out/ecp5.txt" ] || { echo '          (with the NPU: run step area first)'; return; }
+	cat "$out/board.txt" "$out/ecp5.txt" | awk '{ n[$1] += $2 } END {
+		lut = n["LUT4"] + 2 * n["CCU2C"] + 6 * n["TRELLIS_DPR16X4"]
+		printf "          with the NPU, of an LFE5U-85F: LUT4 %d of 83640, FF %d of 83640, MULT18X18D %d of 156, DP16KD %d of 208\n",
+		lut, n["TRELLIS_FF"], n["MULT18X18D"], n["DP16KD"] }'
 }
 
 for step in ${*:-verilator yosys operands area chip board}; do

@@ -384,6 +384,82 @@ static void test_hang(void **state)
 	stop(&c);
 }
 
+/* weft run on such a card; its exit status, and what it said. */
+static int run_command(const char *name, const char *fault, char *text, size_t len)
+{
+	char *const extra[] = { "--fault", (char *)fault, NULL };
+	char line[512];
+	struct card c;
+
+	start(&c, name, extra);
+	snprintf(line, sizeof(line), "%s/weft run tests/models/digits_int8.tflite --device usb:%s --wait 5000 --check 2>&1",
+	         test_env("WEFT_BUILD", "build"), c.where);
+	FILE *f = popen(line, "r");
+	assert_non_null(f);
+	size_t n = fread(text, 1, len - 1, f);
+	text[n] = '\0';
+	int status = pclose(f);
+	stop(&c);
+	return WEXITSTATUS(status);
+}
+
+/* One bit of card memory is wrong, before the stream runs or between that and the check: found and named. */
+static void test_memory_error(void **state)
+{
+	char text[8192], fault[64];
+
+	(void)state;
+	for (int at = 9; at < 13; at++) {
+		snprintf(fault, sizeof(fault), "memory@%d,%u", at, 0x12000 * 8 + 3);
+		int status = run_command("BITS", fault, text, sizeof(text));
+		if (status != 1 || !strstr(text, "first difference: operator 2 CONV_2D, tensor conv3"))
+			fail_msg("%s: exit status %d: %s", fault, status, text);
+	}
+}
+
+/* Firmware hangs at some transfer of a network's run: the run starts over if it has to, and is right. */
+static void test_hang_in_run(void **state)
+{
+	char text[8192], fault[64];
+
+	(void)state;
+	for (int at = 6; at < 24; at += test_level() ? 1 : 5) {
+		snprintf(fault, sizeof(fault), "hang@%d", at);
+		int status = run_command("HUNG", fault, text, sizeof(text));
+		if (status || !strstr(text, " 0 mismatches"))
+			fail_msg("%s: exit status %d: %s", fault, status, text);
+	}
+}
+
+/* What the commands refuse: one line, exit status 2 or 3. */
+static void test_bad(void **state)
+{
+	static const struct { const char *line, *says; int status; } bad[] = {
+		{ "weft-card", "neither --listen nor --usbip", 2 },
+		{ "weft-card --listen /tmp/x --chip gold", "\"gold\" is not model or rtl", 2 },
+		{ "weft-card --listen /tmp/x --fault burn@1", "\"burn@1\" is not KIND@N", 2 },
+		{ "weft-card --listen /tmp/x --serial 12345678901234567", "is not 1 to 16 characters", 2 },
+		{ "weft-card --listen /nowhere/x", "/nowhere/x: No such file", 2 },
+		{ "weft-card --usbip 99999", "\"99999\" is not a port", 2 },
+		{ "weft run tests/models/digits_int8.tflite --device usb:@/tmp/nobody", "no simulated card answers at /tmp/nobody", 3 },
+		{ "weft run tests/models/digits_int8.tflite --device usb:", "is not golden, model, rtl, usb", 2 },
+		{ "weft devices usb:@/tmp/nobody", "", 3 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		char line[512], text[4096];
+		snprintf(line, sizeof(line), "%s/%s 2>&1", test_env("WEFT_BUILD", "build"), bad[i].line);
+		FILE *f = popen(line, "r");
+		assert_non_null(f);
+		size_t n = fread(text, 1, sizeof(text) - 1, f);
+		text[n] = '\0';
+		int status = WEXITSTATUS(pclose(f));
+		if (status != bad[i].status || !strstr(text, bad[i].says) || !n || strchr(text, '\n') != text + n - 1)
+			fail_msg("%s: exit status %d: %s", bad[i].line, status, text);
+	}
+}
+
 /* ---- USB/IP, as the kernel's vhci speaks it ---- */
 
 static void all(int fd, void *p, size_t n, bool out)
@@ -505,7 +581,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_speed), cmocka_unit_test(test_bulk), cmocka_unit_test(test_in_use),
 		cmocka_unit_test(test_two_cards), cmocka_unit_test(test_unplug), cmocka_unit_test(test_hang),
-		cmocka_unit_test(test_usbip),
+		cmocka_unit_test(test_memory_error), cmocka_unit_test(test_hang_in_run), cmocka_unit_test(test_usbip),
+		cmocka_unit_test(test_bad),
 	};
 
 	signal(SIGPIPE, SIG_IGN);

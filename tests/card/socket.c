@@ -563,6 +563,11 @@ static void test_usbip(void **state)
 	memcpy(&h, buf + 16, sizeof(h));
 	assert_int_equal(h.head, WEFT_MSG_HELLO | WEFT_MSG_REPLY);
 	assert_string_equal((char *)h.serial, "IP");
+	/* Nobody else gets it meanwhile. */
+	char msg[WEFT_DEV_MSG] = "";
+	weft_dev *other = NULL;
+	assert_int_equal(open_card(&c, 0, &other, msg), -EBUSY);
+	assert_non_null(strstr(msg, "in use by a host that came over USB/IP"));
 	/* An IN that is taken back. */
 	submit_urb(fd, 6, 1, true, 512, NULL, NULL);
 	uint32_t unlink_urb[12] = { htonl(2), htonl(7), htonl(1 << 16 | 1), 0, 0, htonl(6) };
@@ -571,8 +576,14 @@ static void test_usbip(void **state)
 	assert_int_equal(ntohl(unlink_urb[0]), 4);
 	assert_int_equal((int)ntohl(unlink_urb[5]), -104);
 	close(fd);
-	/* And afterwards over the other way. */
-	weft_dev_close(must_open(&c));
+	/* And afterwards over the other way, as soon as that is noticed. */
+	int err = -EBUSY;
+	for (int i = 0; i < 250 && err == -EBUSY; i++) {
+		usleep(20000);
+		err = open_card(&c, 0, &other, msg);
+	}
+	assert_int_equal(err, 0);
+	weft_dev_close(other);
 	stop(&c);
 }
 

@@ -83,7 +83,8 @@ SUPPORT_SRC := $(sort $(wildcard tests/support/*.c))
 RTL_CC   := sim/rtl/memory.cc sim/rtl/rtl.cc
 # Packages come before the modules of hw/files.f; that of the configuration first.
 HW_PKG   := hw/gen/weft_cmd_pkg.sv hw/gen/weft_regs_pkg.sv
-HW_SRC   := $(sort $(wildcard hw/*/*.sv hw/*/*.svh hw/gen/*/*.sv))
+HW_SRC   := $(sort $(HW_PKG) $(wildcard hw/gen/*/*.sv) $(shell cat hw/files.f))
+CHIP_SRC := $(shell cat hw/chip.f)
 
 # ONNX's messages, from our own description of them.
 PROTO    := $(sort $(wildcard userlib/*/*.proto))
@@ -104,7 +105,7 @@ CHECK_TESTS := $(if $(T),$(SELECTED),$(filter unit/% model/% fuzz/% cosim/smoke%
 test_bins    = $(1:%=$(O)/tests/%)
 # The guest is worth building where there is a machine to run it.
 HAVE_QEMU    = $(shell command -v qemu-system-x86_64)
-card_needs   = $(if $(filter card/%,$(1)),$(FIRMWARE) $(O)/weft-card $(O)/weft) \
+card_needs   = $(if $(filter card/%,$(1)),$(FIRMWARE) $(CHIP_SO) $(O)/weft-card $(O)/weft) \
                $(if $(filter card/qemu,$(1)),$(if $(HAVE_QEMU),$(O)/guest/weft $(O)/guest/guest))
 
 # RTL simulators are always the plain build's: sanitizers watch the C around
@@ -118,6 +119,12 @@ endif
 RV32_SV := hw/ctrl/weft_rv32_pkg.sv hw/ctrl/weft_rv32_decode.sv hw/ctrl/weft_rv32_csr.sv \
            hw/ctrl/weft_rv32_muldiv.sv hw/ctrl/weft_rv32.sv hw/ctrl/weft_ctrl.sv hw/prim/weft_ram_2p.sv
 RV32_SO := $(RTL_DIR)/weft-rv32.so
+
+# The whole chip: the NPU's files, then hw/chip.f. One configuration: it costs as
+# much as another NPU.
+CHIP_CONFIGS ?= w16
+CHIP_CC      := sim/rtl/memory.cc sim/rtl/chip.cc
+CHIP_SO      := $(CHIP_CONFIGS:%=$(RTL_DIR)/weft-chip-%.so)
 
 # The configuration's package comes before what all configurations share.
 rtl_files = hw/gen/$(1)/weft_cfg_pkg.sv $(HW_PKG) -f hw/files.f
@@ -133,7 +140,7 @@ CMD := $(if $(CMD_SRC),$(O)/weft) $(O)/weft-card
 
 # ---- targets ----------------------------------------------------------------
 
-.PHONY: firmware all help demo check test test-full bench conformance lint lint-verilator lint-yosys \
+.PHONY: firmware chip all help demo check test test-full bench conformance lint lint-verilator lint-yosys \
         gen check-gen sim install clean deps tests compile_commands.json FORCE
 
 ## all: library, command and RTL simulator of CONFIGS (the default)
@@ -203,6 +210,10 @@ lint-verilator:
 			$(call rtl_files,$$config) || exit 1; \
 		verilator --lint-only -Wall --no-timing --assert -DWEFT_ASSERT -DWEFT_FAULT_HOOK \
 			--top-module weft_npu $(call rtl_files,$$config) || exit 1; \
+		verilator --lint-only -Wall --no-timing --top-module weft_chip \
+			$(call rtl_files,$$config) -f hw/chip.f || exit 1; \
+		verilator --lint-only -Wall --no-timing --assert -DWEFT_ASSERT -DWEFT_FAULT_HOOK \
+			--top-module weft_chip $(call rtl_files,$$config) -f hw/chip.f || exit 1; \
 	done
 
 lint-yosys: lint-verilator
@@ -225,6 +236,9 @@ sim: $(RTL_SO) $(RV32_SO)
 ifeq ($(RTL_SO),)
 	@echo '  skip    sim: hw/files.f or sim/rtl/*.cc is not there'
 endif
+
+## chip: the Verilated chip of CHIP_CONFIGS: NPU, control core, host link
+chip: $(CHIP_SO)
 
 ## deps: install the Debian packages that are missing
 deps:
@@ -275,7 +289,7 @@ $(O)/gen/%.pb-c.c $(O)/gen/%.pb-c.h: userlib/import/%.proto
 	@mkdir -p $(@D)
 	$(Q)protoc-c --c_out=$(@D) -I $(<D) $<
 
-$(patsubst %.c,$(O)/obj/%.o,$(wildcard userlib/import/onnx*.c)): | $(PROTO_C:.c=.h)
+$(patsubst %.c,$(O)/obj/%.o,$(wildcard userlib/import/onnx*.c userlib/quantize/*.c)): | $(PROTO_C:.c=.h)
 
 $(O)/obj/gen/%.o: $(O)/gen/%.c $(O)/gen/%.h $(O)/flags
 	$(call say,CC,$<)
@@ -392,10 +406,11 @@ $(FW_DIR)/weft-fw.img: $(FW_DIR)/main.bin tools/fw_image.py include/spec/chip.to
 # ---- RTL --------------------------------------------------------------------
 
 # Measured: clang++ with -O3 -march=native runs the array twice as fast as g++.
+# Lazy: the array computes only what somebody looks at, but with assertions all of it.
 # Verilator's makefile links the harness and the model into one shared object.
 VERILATOR_FLAGS = --cc --exe --top-module weft_npu -Wall -Wno-fatal --no-timing \
 	--x-assign fast --x-initial fast --trace-fst --output-split 20000 -DWEFT_FAULT_HOOK \
-	$(if $(ASSERT),--assert -DWEFT_ASSERT) \
+	$(if $(ASSERT),--assert -DWEFT_ASSERT,"-GLazy=1'b1") \
 	-CFLAGS "-fPIC -std=gnu++17 -I$(CURDIR) -I$(CURDIR)/include" \
 	-LDFLAGS "-shared -lz"
 
@@ -416,6 +431,32 @@ $(RTL_DIR)/weft-rtl-%.so: $(RTL_DIR)/%/verilated.stamp $(wildcard sim/rtl/*.h in
 	@touch $@
 
 .SECONDARY: $(CONFIGS:%=$(RTL_DIR)/%/verilated.stamp)
+
+# The harness brings the flash of the functional model, as plain C.
+$(RTL_DIR)/flash.o: sim/model/flash.c sim/model/flash.h sim/card/chip.h include/weft/gen/chip.h
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu11 -O2 -fPIC -Wall -Wextra -Iinclude -I. -c $< -o $@
+
+$(RTL_DIR)/chip-%/verilated.stamp: hw/files.f hw/chip.f $(HW_SRC) $(CHIP_SRC) $(CHIP_CC) Makefile
+	$(call say,VERILOG,chip $*)
+	@mkdir -p $(@D)
+	$(Q)verilator $(subst --top-module weft_npu,--top-module weft_chip,$(VERILATOR_FLAGS)) \
+		--prefix Vweft_chip_$* --Mdir $(@D) \
+		-CFLAGS "-DWEFT_CONFIG=$* -DVTOP=Vweft_chip_$* -DVTOP_H='\"Vweft_chip_$*.h\"'" \
+		-LDFLAGS "$(abspath $(RTL_DIR))/flash.o" \
+		-o ../weft-chip-$*.so $(call rtl_files,$*) -f hw/chip.f $(abspath $(CHIP_CC))
+	@touch $@
+
+$(RTL_DIR)/weft-chip-%.so: $(RTL_DIR)/chip-%/verilated.stamp $(RTL_DIR)/flash.o \
+		$(wildcard sim/rtl/*.h sim/card/*.h sim/model/flash.h include/weft/*.h include/weft/gen/*.h)
+	$(call say,CXX,$@)
+	$(Q)+$(MAKE) --no-print-directory -C $(<D) -f Vweft_chip_$*.mk \
+		CXX="$(CLANGXX)" LINK="$(CLANGXX)" OBJCACHE="$(CCACHE)" \
+		OPT_FAST="-O3 -march=$(MARCH)" OPT_GLOBAL="-O2 -march=$(MARCH)" \
+		$(if $(Q),>$(abspath $(<D))/build.log 2>&1 || { tail -40 $(abspath $(<D))/build.log; exit 1; })
+	@touch $@
+
+.SECONDARY: $(CHIP_CONFIGS:%=$(RTL_DIR)/chip-%/verilated.stamp)
 
 # Small: Verilator's makefile and ours in one step.
 $(RV32_SO): $(RV32_SV) $(wildcard sim/rtl/rv32/*) Makefile

@@ -67,7 +67,7 @@ struct weft_dev_options weft_dev_options_default(void)
 int weft_dev_open(const struct weft_dev_options *o, weft_dev **out, char *msg)
 {
 	const char *name = o->config ? o->config : "w16";
-	const struct weft_config *cfg = weft_config_find(name);
+	const struct weft_config *cfg = o->kind == WEFT_DEV_RTL ? weft_config_find(name) : weft_config_of_model(name);
 	weft_dev *dev;
 
 	if (!cfg) {

@@ -244,7 +244,7 @@ module weft_rv32 #(
   logic        go;        // X holds an instruction that may start
   logic        irq_here;  // in front of it; a WFI retires first
 
-  assign go       = x_valid_q && state_q == Run && !wait_load;
+  assign go       = x_valid_q && state_q == Run && !wait_load && !hung;
   assign irq_here = irq && (kind != weft_rv32_pkg::KIND_WFI || x_fault_q);
 
   always_comb begin
@@ -482,6 +482,18 @@ module weft_rv32 #(
   always_ff @(posedge clk_i) begin
     if (w_valid_q) regs[w_rd_q] <= w_value;
   end
+
+  // Test hook: the core starts no instruction until its next reset.
+  logic hung;
+`ifdef WEFT_FAULT_HOOK
+  logic fault_hook_q /*verilator public_flat_rw*/;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) fault_hook_q <= 1'b0;
+  end
+  assign hung = fault_hook_q;
+`else
+  assign hung = 1'b0;
+`endif
 
   // What happened in the last cycle, for the bench.
   logic        t_retire_q /*verilator public_flat_rd*/;

@@ -33,7 +33,7 @@ module weft_rv32_csr (
 );
 
   logic        mie_q, mpie_q;      // of mstatus
-  logic        msie_q, mtie_q, meie_q;   // of mie; nothing raises the first
+  logic        mtie_q, meie_q;     // of mie
   logic [29:0] mtvec_q, mepc_q;
   logic [31:0] mscratch_q, mtval_q;
   logic [31:0] cause_q;
@@ -55,7 +55,7 @@ module weft_rv32_csr (
     case (addr_i)
       weft_rv32_pkg::CSR_MSTATUS:   read_o = {19'b0, 2'b11, 3'b0, mpie_q, 3'b0, mie_q, 3'b0};
       weft_rv32_pkg::CSR_MISA:      read_o = Misa;
-      weft_rv32_pkg::CSR_MIE:       read_o = {20'b0, meie_q, 3'b0, mtie_q, 3'b0, msie_q, 3'b0};
+      weft_rv32_pkg::CSR_MIE:       read_o = {20'b0, meie_q, 3'b0, mtie_q, 7'b0};
       weft_rv32_pkg::CSR_MTVEC:     read_o = mtvec_o;
       weft_rv32_pkg::CSR_MSCRATCH:  read_o = mscratch_q;
       weft_rv32_pkg::CSR_MEPC:      read_o = mepc_o;
@@ -74,7 +74,6 @@ module weft_rv32_csr (
     if (!rst_ni) begin
       mie_q       <= 1'b0;
       mpie_q      <= 1'b0;
-      msie_q      <= 1'b0;
       mtie_q      <= 1'b0;
       meie_q      <= 1'b0;
       mtvec_q     <= '0;
@@ -103,7 +102,6 @@ module weft_rv32_csr (
             mpie_q <= wdata_i[7];
           end
           weft_rv32_pkg::CSR_MIE: begin
-            msie_q <= wdata_i[3];
             mtie_q <= wdata_i[7];
             meie_q <= wdata_i[11];
           end

@@ -139,6 +139,8 @@ typedef enum weft_opcode {
 	WEFT_OP_ONNX_CAST,         /* in: x                      attr: onnx (saturate) */
 	WEFT_OP_ONNX_FAKE_CONVERT, /* in: x, scale, or x, scale, shift  attr: onnx (type) */
 	WEFT_OP_ONNX_DIV,          /* in: a, b; floats, rounded once */
+	/* Deeploy's and quantlib's RequantShift; ranks equal, operands broadcast to x. */
+	WEFT_OP_ONNX_REQUANT_SHIFT,     /* in: x, mul, add int32; out: int32  attr: requant_shift */
 	WEFT_N_OPS
 } weft_opcode;
 
@@ -217,6 +219,7 @@ struct weft_attr_flow { struct weft_graph *graph[2]; };      /* owned by the gra
 struct weft_attr_variable { int32_t id; };                   /* index into the outermost graph's variables */
 struct weft_attr_tfl_softmax { float x_scale, beta; };
 struct weft_attr_onnx { bool saturate; weft_dtype type; };
+struct weft_attr_requant_shift { int32_t shift, min, max; };  /* shift 0..62, min <= max */
 struct weft_attr_quant { float x_scale; int32_t x_zp; float y_scale; int32_t y_zp; };
 
 struct weft_attr_tfl_resize {
@@ -260,6 +263,7 @@ typedef union weft_attr {
 	struct weft_attr_tfl_resize tfl_resize;
 	struct weft_attr_tfl_lstm tfl_lstm;
 	struct weft_attr_onnx onnx;
+	struct weft_attr_requant_shift requant_shift;
 } weft_attr;
 
 /** TOSA's (or the extension's) name in capitals, "?" for a bad code. */

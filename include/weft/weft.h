@@ -111,6 +111,41 @@ int weft_net_save(const weft_net *net, const char *config, uint8_t **out, size_t
  */
 int weft_net_convert(const weft_net *net, bool strict, uint8_t **out, size_t *len_bytes, char *note, char *msg);
 
+enum weft_quantize_type {
+	WEFT_QUANTIZE_INT8,        /* activations int8 with a zero point, weights int8 by channel */
+	WEFT_QUANTIZE_INT16X8,     /* activations int16 without, weights int8 by channel */
+	WEFT_QUANTIZE_FP8,         /* both float8 E4M3 */
+};
+
+struct weft_quantize_options {
+	enum weft_quantize_type type;
+	double percentile;         /* share of the values that ranges cover at each end, 50..100; 100: all */
+	const char *folder;        /* of external data; NULL: nowhere */
+	const struct weft_bound *bound;
+	int n_bound;
+	/*
+	 * Sample i: fills in the data of the n inputs, whose types and shapes are
+	 * given, from malloc. Returns 1; 0 if there is none (any more); or a negative
+	 * errno with msg. Called twice for each sample with a percentile below 100.
+	 */
+	int (*sample)(void *user, int i, weft_tensor *inputs, int n, char *msg);
+	void *user;
+	uint64_t reserved[4];      /* zero */
+};
+
+struct weft_quantize_options weft_quantize_options_default(void);
+
+/**
+ * Quantise a float32 .onnx network: the same with QuantizeLinear and
+ * DequantizeLinear around convolutions, matrix products and what lies between
+ * them. *out comes from malloc.
+ *
+ * @return 0; -EINVAL (bad file or option, or quantised already); -ENOTSUP (an
+ *         operator that golden does not run, or nothing to quantise); -ENOMEM
+ */
+int weft_quantize(const void *data, size_t len_bytes, const struct weft_quantize_options *o, uint8_t **out,
+                  size_t *len_out, char *msg);
+
 enum weft_device { WEFT_DEVICE_GOLDEN, WEFT_DEVICE_MODEL, WEFT_DEVICE_RTL, WEFT_DEVICE_USB };
 
 struct weft_session_options {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ONNX_REQUANT, ONNX_QUANTIZE, ONNX_DEQUANTIZE; onnx.h says what they compute. */
+/* ONNX_REQUANT, ONNX_QUANTIZE, ONNX_DEQUANTIZE, ONNX_REQUANT_SHIFT; onnx.h says what they compute. */
 #include <math.h>
 
 #include <weft/convert.h>
@@ -204,6 +204,34 @@ int weft_golden_onnx_dequantize(const struct weft_call *c)
 		double v = value(x, s.off[0]) - (c->n_x == 3 ? value(c->x[2], s.off[2]) : 0);
 
 		put_code(y, i, weft_float_encode(y->dtype, v * value(c->x[1], s.off[1]), false));
+	}
+	return 0;
+}
+
+/*
+ * RequantShift of Deeploy's and quantlib's integer networks, half up:
+ * y = (x * mul + add + 2^(shift-1)) >> shift, in min..max. |x * mul| <= 2^62, so
+ * that int64 holds the sum; shift 0 adds no half.
+ */
+int weft_golden_onnx_requant_shift(const struct weft_call *c)
+{
+	const struct weft_attr_requant_shift *a = &c->attr->requant_shift;
+	const weft_tensor *y = c->y[0];
+	struct spread s;
+	int err;
+
+	for (int k = 0; k < 3; k++)
+		if (c->x[k]->dtype != WEFT_INT32 || y->dtype != WEFT_INT32)
+			return weft_call_fail(c, -EINVAL, "types are not int32");
+	if (a->shift < 0 || a->shift > 62 || a->min > a->max)
+		return weft_call_fail(c, -EINVAL, "shift %d, limits %d to %d", a->shift, a->min, a->max);
+	if ((err = spread_start(c, &s)))
+		return err;
+	const int64_t half = a->shift ? (int64_t)1 << (a->shift - 1) : 0;
+	for (int64_t i = 0, n = weft_tensor_elements(y); i < n; i++, spread_next(c, &s)) {
+		int64_t v = weft_get(c->x[0], s.off[0]) * weft_get(c->x[1], s.off[1]);
+
+		weft_put(y, i, weft_clip((v + weft_get(c->x[2], s.off[2]) + half) >> a->shift, a->min, a->max));
 	}
 	return 0;
 }

@@ -91,6 +91,7 @@ static const struct {
 	[WEFT_OP_ONNX_QUANTIZE] = { weft_golden_onnx_quantize, -1, true },
 	[WEFT_OP_ONNX_DEQUANTIZE] = { weft_golden_onnx_dequantize, -1, false },
 	[WEFT_OP_ONNX_CAST] = { weft_golden_onnx_cast, 1, true },
+	[WEFT_OP_ONNX_REQUANT_SHIFT] = { weft_golden_onnx_requant_shift, 3, true },
 	[WEFT_OP_ONNX_FAKE_CONVERT] = { weft_golden_onnx_fake_convert, -1, true },
 	[WEFT_OP_ONNX_DIV] = { weft_golden_onnx_div, 2, false },
 };

@@ -58,7 +58,7 @@ static uint64_t mul(uint64_t a, int64_t b)
 static uint64_t estimate(const struct npu *n, const struct weft_cmd *c)
 {
 	uint64_t lanes = n->cfg->n, pixels, blocks;
-	const struct weft_cmd_post *p = &c->conv.post; /* first member of all but load */
+	const struct weft_cmd_post *p = &c->conv.post; /* first member of most */
 
 	switch (c->h.op) {
 	case WEFT_CMD_LOAD:
@@ -77,6 +77,8 @@ static uint64_t estimate(const struct npu *n, const struct weft_cmd *c)
 		if (c->h.op == WEFT_CMD_POOL)
 			return 40 + mul(mul(pixels, (int64_t)blocks), (int64_t)c->pool.n_ky * c->pool.n_kx);
 		return 40 + mul(pixels, (int64_t)blocks);
+	case WEFT_CMD_ALU:
+		return 40 + mul(mul(mul((uint64_t)c->alu.n0, c->alu.n1), c->alu.n2), c->alu.n3) / lanes;
 	}
 	return 1;
 }

@@ -200,7 +200,10 @@ static void csr_write(struct rv32 *c, uint32_t n, uint32_t v)
 		break;
 	case 0xb02:
 	case 0xb82:
+		/* This instruction counts first, then writes; retire() must not count again. */
+		c->instret++;
 		set_half(&c->instret, n == 0xb82, v);
+		c->instret--;
 		break;
 	}
 	c->limit = 0; /* an interrupt may be possible now */

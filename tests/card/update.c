@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Firmware updates on the functional chip: broken images are refused, by the
- * running firmware and by the boot ROM, and power may fail at any step.
+ * running firmware and by the boot ROM, and power may fail at any step. One
+ * update there and back on the Verilated chip.
  *
  * At level test-full every bit of the image is flipped; otherwise every bit of
  * the header and a sample of the rest.
@@ -25,11 +26,19 @@
 #define HEADER_BITS (8 * sizeof(struct weft_flash_image))
 
 static struct card card;
+static const struct weft_chip_ops *rtl;
 
 static int setup(void **state)
 {
 	(void)state;
-	card_open(&card, NULL, "w16", DRAM);
+	card_open(&card, &weft_chip_model, "w16", DRAM);
+	return 0;
+}
+
+static int setup_rtl(void **state)
+{
+	(void)state;
+	card_open(&card, rtl, "w16", DRAM);
 	return 0;
 }
 
@@ -427,5 +436,9 @@ int main(void)
 		cmocka_unit_test(survives_power_cuts_with_a_dead_image),
 	};
 
-	return cmocka_run_group_tests(tests, setup, teardown);
+	const struct CMUnitTest rtl_tests[] = { cmocka_unit_test(updates) };
+	int failed = cmocka_run_group_tests_name("functional", tests, setup, teardown);
+
+	rtl = test_level() ? card_rtl("w16") : NULL;
+	return rtl ? failed + cmocka_run_group_tests_name("rtl", rtl_tests, setup_rtl, teardown) : failed;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The digits network in its three modes, over all held-out images: the number
+ * The digits network in its modes and formats, over all held-out images: the number
  * of right answers, also against the float network's, and every output bit for bit
  * as numpy computed it. On the RTL every tensor is compared with golden (48 images;
  * all of them at level test-full), and every operator runs there.
@@ -46,6 +46,9 @@ static const struct mode modes[] = {
 	{ "tests/models/digits_int8.tflite", WEFT_INT8, WEFT_INT8, 359, 0xc81c2455, 0 },
 	{ "tests/models/digits_int16x8.tflite", WEFT_INT16, WEFT_INT16, 359, 0x67f7cc97, 0 },
 	{ "tests/models/digits_fp8.tosa", WEFT_FP8E4M3, WEFT_FP16, 357, 0x4f6d0a67, N_IMAGES / 100 },
+	/* The same network twice: the bits are the same. */
+	{ "tests/models/digits_qdq.onnx", WEFT_FP32, WEFT_FP32, 359, 0xcbdbb6aa, 0 },
+	{ "tests/models/digits_qlinear.onnx", WEFT_FP32, WEFT_FP32, 359, 0xcbdbb6aa, 0 },
 };
 
 static weft_tensor x_all, y_all;
@@ -77,6 +80,8 @@ static double score(const weft_tensor *t, int i)
 		return ((const int8_t *)t->data)[i];
 	if (t->dtype == WEFT_INT16)
 		return ((const int16_t *)t->data)[i];
+	if (t->dtype == WEFT_FP32)
+		return ((const float *)t->data)[i];
 	return weft_float_decode(t->dtype, ((const uint16_t *)t->data)[i]);
 }
 
@@ -118,7 +123,9 @@ static void one_mode(const struct mode *m, enum weft_device device, int n_images
 	assert_int_equal(weft_net_input(net, 0, &p), 0);
 	assert_int_equal(p.dtype, m->x);
 	const struct weft_quant q = { p.quantised, p.scale, p.zp };
-	weft_tensor in = { .dtype = p.dtype, .rank = 4, .dim = { 1, 8, 8, 1 }, .data = held }, out;
+	weft_tensor in = { .dtype = p.dtype, .rank = 4, .data = held }, out;
+	memcpy(in.dim, p.dim, sizeof in.dim);
+	assert_int_equal(weft_tensor_elements(&in), PIXELS);
 	for (int i = 0; i < n_images; i++) {
 		struct weft_report *r = NULL;
 		uint8_t gray[PIXELS];
@@ -197,6 +204,7 @@ static void command_bad(void **state)
 
 int main(void)
 {
+	void *qdq = (void *)&modes[3], *qlinear = (void *)&modes[4];
 	void *int8 = (void *)&modes[0], *int16 = (void *)&modes[1], *fp8 = (void *)&modes[2];
 	const struct CMUnitTest tests[] = {
 		{ "int8_golden", on_golden, NULL, NULL, int8 },     { "int8_model", on_model, NULL, NULL, int8 },
@@ -204,6 +212,9 @@ int main(void)
 		{ "fp8_golden", on_golden, NULL, NULL, fp8 },       { "fp8_model", on_model, NULL, NULL, fp8 },
 		{ "int8_rtl", on_rtl, NULL, NULL, int8 },           { "int16x8_rtl", on_rtl, NULL, NULL, int16 },
 		{ "fp8_rtl", on_rtl, NULL, NULL, fp8 },
+		{ "qdq_golden", on_golden, NULL, NULL, qdq },         { "qdq_model", on_model, NULL, NULL, qdq },
+		{ "qlinear_golden", on_golden, NULL, NULL, qlinear }, { "qlinear_model", on_model, NULL, NULL, qlinear },
+		{ "qdq_rtl", on_rtl, NULL, NULL, qdq },               { "qlinear_rtl", on_rtl, NULL, NULL, qlinear },
 		cmocka_unit_test(command),                          cmocka_unit_test(command_bad),
 	};
 

@@ -61,9 +61,23 @@ static void test_foreign(void **state)
 	}
 }
 
+/* QDQ and QLinear operators. */
+static void test_own(void **state)
+{
+	static const char *const own[] = { "tests/models/digits_qdq.onnx", "tests/models/digits_qlinear.onnx" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
+		struct bytes b = bytes_read(own[i]);
+		assert_non_null(b.p);
+		fuzz_file("onnx_mutate", own[i], &b, test_count(50, 500, 20000), load_and_compile);
+		free(b.p);
+	}
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_foreign) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_own), cmocka_unit_test(test_foreign) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

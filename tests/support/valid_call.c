@@ -104,6 +104,12 @@ static struct call valid_newer(struct call c)
 		c.x[1] = c.x[2] = S3(f16, 1, 3, 1);
 		c.attr.onnx = (struct weft_attr_onnx){ false, WEFT_FP8E4M3 };
 		break;
+	case WEFT_OP_ONNX_REQUANT_SHIFT:
+		c.n_x = 3;
+		c.x[0] = c.y = S3(i32, 2, 3, 4);
+		c.x[1] = c.x[2] = S3(i32, 1, 3, 1);
+		c.attr.requant_shift = (struct weft_attr_requant_shift){ 3, -128, 127 };
+		break;
 	case WEFT_OP_ONNX_DIV:
 		c.n_x = 2;
 		c.x[0] = c.y = S3(f32, 2, 3, 4);

@@ -115,6 +115,21 @@ static void png_channels(void **state)
 	free(got);
 }
 
+static void channels_first(void **state)
+{
+	const struct weft_quant unit = { true, 1.0 / 255, 0 };
+	const weft_tensor want = { .dtype = WEFT_UINT8, .rank = 4, .dim = { 1, 3, H, W, 1, 1, 1, 1 } };
+	uint8_t rgb[H * W * 3];
+	size_t n;
+
+	(void)state;
+	pixels(rgb, 3);
+	uint8_t *file = png_of(3, &n), *got = decode(file, n, want, unit);
+	for (int i = 0; i < H * W * 3; i++)
+		assert_int_equal(got[i], rgb[i % (H * W) * 3 + i / (H * W)]);
+	free(got);
+}
+
 /* One rule per row: scale, zero point, and the int8 that pixel 200 becomes. */
 static void quantisation(void **state)
 {
@@ -244,6 +259,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(png_channels),
+		cmocka_unit_test(channels_first),
 		cmocka_unit_test(quantisation),
 		cmocka_unit_test(floats),
 		cmocka_unit_test(refusals_bad),

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Trains the demo network, 8x8 handwritten digits, and writes it as int8,
-int16x8 and float8.
+int16x8, float8 and float32.
 
 usage: digits.py [folder]        default: tests/models
 
@@ -22,6 +22,7 @@ from pathlib import Path
 import numpy as np
 from sklearn.datasets import load_digits
 
+import digits_onnx
 import float_net
 import fp8_net
 import int16_net
@@ -51,11 +52,11 @@ def write_pngs(folder, x, labels):
         (folder / ("%03d_label%d.png" % (i, digit))).write_bytes(png)
 
 
-def percent(name, scores, labels):
-    """scores: float32 for the float network, else the file's outputs, whose CRC-32 is shown."""
+def percent(name, scores, labels, crc=False):
+    """The CRC-32 is shown of a file's own outputs."""
     n_right = int((scores.argmax(axis=1) == labels).sum())
-    crc = "" if scores.dtype == np.float32 else "   outputs' CRC-32 %08x" % zlib.crc32(scores.tobytes())
-    print("%-20s %d/%d = %.2f %%%s" % (name, n_right, len(labels), 100 * n_right / len(labels), crc))
+    text = "   outputs' CRC-32 %08x" % zlib.crc32(scores.tobytes()) if crc or scores.dtype != np.float32 else ""
+    print("%-20s %d/%d = %.2f %%%s" % (name, n_right, len(labels), 100 * n_right / len(labels), text))
 
 
 def write(path, network):
@@ -70,6 +71,10 @@ def quantise_int8(folder, params, acts, test_x, test_y):
     percent("int8, held out", int8_net.forward(layers, x)[1], test_y)
     write(folder / "digits_int8.tflite",
           tflite_bytes("8x8 handwritten digits, int8", tfl.INT8, layers, int8_net.OUTPUT))
+    scores = digits_onnx.forward(layers, (np.float32(x) + 128) / np.float32(255))
+    percent("ONNX, held out", scores, test_y, crc=True)
+    write(folder / "digits_qdq.onnx", digits_onnx.qdq_bytes(layers))
+    write(folder / "digits_qlinear.onnx", digits_onnx.qlinear_bytes(layers))
     return x
 
 
@@ -97,6 +102,7 @@ def main(folder):
     percent("float, training", acts[-1], train_y)
     percent("float, held out", float_net.forward(params, test_x)[-1], test_y)
 
+    write(folder / "digits_float.onnx", digits_onnx.float_bytes(params))
     test_q = quantise_int8(folder, params, acts, test_x, test_y)
     # The other two get what a PNG holds: 8-bit pixels g, of which each takes g / 255.
     pixels = (np.float32(test_q) + 128) / np.float32(255)

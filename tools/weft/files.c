@@ -112,14 +112,41 @@ int make_dir(const char *dir)
 	return 0;
 }
 
+void safe_name(const char *name, char *safe, size_t len)
+{
+	size_t k = 0;
+
+	for (; name[k] && k < len - 1; k++)
+		safe[k] = isalnum((unsigned char)name[k]) || strchr("._-", name[k]) ? name[k] : '_';
+	safe[k] = '\0';
+}
+
+int read_whole(const char *path, uint8_t **data, size_t *len)
+{
+	FILE *f = fopen(path, "rb");
+	long n = -1;
+
+	*data = NULL;
+	/* A folder opens too, and claims to be huge. */
+	if (f && !fseek(f, 0, SEEK_END) && (n = ftell(f)) >= 0 && n <= INT32_MAX && !fseek(f, 0, SEEK_SET))
+		*data = malloc((size_t)n + 1);
+	bool ok = *data && fread(*data, 1, (size_t)n, f) == (size_t)n;
+	int why = errno;
+	if (f)
+		fclose(f);
+	*len = ok ? (size_t)n : 0;
+	if (ok)
+		return 0;
+	free(*data);
+	*data = NULL;
+	return fail(EXIT_USAGE, "%s: %s", path, strerror(why ? why : EIO));
+}
+
 int write_output(const char *dir, int index, const char *name, const weft_tensor *t, char *path, size_t len)
 {
 	char safe[128], msg[WEFT_MSG_LEN];
-	size_t k = 0;
 
-	for (; name[k] && k < sizeof(safe) - 1; k++)
-		safe[k] = isalnum((unsigned char)name[k]) || strchr("._-", name[k]) ? name[k] : '_';
-	safe[k] = '\0';
+	safe_name(name, safe, sizeof(safe));
 	if ((size_t)snprintf(path, len, "%s/%d_%s.npy", dir, index, safe) >= len)
 		return fail(EXIT_USAGE, "%s: path is too long", dir);
 	if (weft_npy_write(path, t, msg))

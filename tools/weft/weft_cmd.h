@@ -26,7 +26,7 @@ struct subcommand {
 };
 
 extern const struct subcommand cmd_run, cmd_info, cmd_compile, cmd_dump, cmd_verify, cmd_convert, cmd_cast,
-                               cmd_accuracy, cmd_conform, cmd_bench, cmd_devices, cmd_replay, cmd_reduce;
+                               cmd_accuracy, cmd_conform, cmd_bench, cmd_devices, cmd_replay, cmd_reduce, cmd_quantize;
 
 /** "weft: " and the line on standard error; returns status. */
 int fail(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -95,6 +95,10 @@ int read_input(const char *file, const struct weft_port *p, weft_tensor *t);
 /** DIR/<index>_<name>.npy, name made safe for a file. path (len bytes) gets the name. */
 int write_output(const char *dir, int index, const char *name, const weft_tensor *t, char *path, size_t len);
 int make_dir(const char *dir);
+/** A tensor's name as part of a file's. */
+void safe_name(const char *name, char *safe, size_t len);
+/** The whole file, from malloc. 0, or a status with a message. */
+int read_whole(const char *path, uint8_t **data, size_t *len);
 
 /** Written to a temporary name first, so that a failure leaves the old file. 0, or a status with a message. */
 int write_file(const char *path, const uint8_t *data, size_t len);

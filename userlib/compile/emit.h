@@ -75,5 +75,6 @@ int emit_pool(struct emit *e, const struct node *nd, const struct job *j);
 /* Rows of `bytes` bytes from one place to another, unchanged. */
 int emit_copy(struct emit *e, const struct operand *from, const struct operand *to, int64_t bytes);
 int emit_elt(struct emit *e, const struct node *nd, const struct job *j);
+int emit_alu(struct emit *e, const struct node *nd, const struct plan *p);
 
 #endif

@@ -130,6 +130,7 @@ void emit_post(struct weft_cmd_post *p, const struct node *nd, const struct job 
 {
 	p->mode = nd->mode;
 	p->scale16 = nd->scale16;
+	p->raw = nd->raw;
 	p->out_base = (int32_t)(j->y.addr + (ch - j->c) * j->y.elem);
 	p->out_x_stride = j->ow > 1 ? (int32_t)j->y.xs : 0;
 	p->out_y_stride = j->oh > 1 ? (int32_t)j->y.ys : 0;

@@ -240,6 +240,11 @@ void save_attributes(struct io *io, weft_opcode op, weft_attr *a)
 		if (op != WEFT_OP_ONNX_CAST)
 			dtype(io, &a->onnx.type);
 		break;
+	case WEFT_OP_ONNX_REQUANT_SHIFT:
+		io_i32(io, &a->requant_shift.shift);
+		io_i32(io, &a->requant_shift.min);
+		io_i32(io, &a->requant_shift.max);
+		break;
 	default:
 		break;
 	}

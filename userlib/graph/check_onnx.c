@@ -66,6 +66,18 @@ static int check_fake_convert(const struct weft_check *c)
 	return err ? err : need_same_shape(c);
 }
 
+static int check_requant_shift(const struct weft_check *c)
+{
+	const struct weft_attr_requant_shift *a = &this_op(c)->attr.requant_shift;
+	int err = need_type(c, "result", result(c), T(WEFT_INT32));
+
+	for (int k = 0; k < 3 && !err; k++)
+		err = need_type(c, "operand", operand(c, k), T(WEFT_INT32));
+	if (!err && (a->shift < 0 || a->shift > 62 || a->min > a->max))
+		FAIL("shift %d, limits %d to %d", a->shift, a->min, a->max);
+	return err;
+}
+
 int weft_check_onnx_op(const struct weft_check *c)
 {
 	const weft_attr *a = &this_op(c)->attr;
@@ -77,6 +89,7 @@ int weft_check_onnx_op(const struct weft_check *c)
 		return err;
 	switch (this_op(c)->op) {
 	case WEFT_OP_ONNX_REQUANT: return check_requant(c);
+	case WEFT_OP_ONNX_REQUANT_SHIFT: return check_requant_shift(c);
 	case WEFT_OP_ONNX_QUANTIZE:
 		if (a->onnx.type != WEFT_FP32 && a->onnx.type != WEFT_FP16 && a->onnx.type != WEFT_BF16)
 			FAIL("quotient in %s", weft_dtype_name(a->onnx.type));

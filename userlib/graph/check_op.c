@@ -99,6 +99,7 @@ static const struct arity arity[WEFT_N_OPS] = {
 	[WEFT_OP_ONNX_DEQUANTIZE] = { 2, 3, 1 },
 	[WEFT_OP_ONNX_CAST] = { 1, 1, 1 },
 	[WEFT_OP_ONNX_FAKE_CONVERT] = { 2, 3, 1 },
+	[WEFT_OP_ONNX_REQUANT_SHIFT] = { 3, 3, 1 },
 	[WEFT_OP_ONNX_DIV] = { 2, 2, 1 },
 };
 
@@ -597,6 +598,7 @@ static int check_kind(const struct weft_check *c)
 	case WEFT_OP_ONNX_DEQUANTIZE:
 	case WEFT_OP_ONNX_CAST:
 	case WEFT_OP_ONNX_FAKE_CONVERT:
+	case WEFT_OP_ONNX_REQUANT_SHIFT:
 	case WEFT_OP_ONNX_DIV:
 		return weft_check_onnx_op(c);
 	default:

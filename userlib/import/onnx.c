@@ -46,6 +46,8 @@ static const struct { const char *name; ox_lowering *lower; } table[] = {
 	{ "QLinearAveragePool", ox_qlinear_average }, { "QLinearConcat", ox_qlinear_concat },
 	{ "QLinearGlobalAveragePool", ox_qlinear_average }, { "QLinearLeakyRelu", ox_qlinear_unary }, { "QLinearMul", ox_qlinear_binary },
 	{ "QLinearSigmoid", ox_qlinear_unary }, { "QuantizeLinear", ox_quantize },
+}, deeploy[] = {
+	{ "RequantShift", ox_requant_shift },
 }, openvino[] = {
 	{ "FakeConvert", ox_fake_convert },
 };
@@ -62,7 +64,9 @@ static ox_lowering *lowering(const onnx_node *n)
 		FIND(table, n->op_type);
 	if (!*n->domain || !strcmp(n->domain, "com.microsoft"))   /* some writers leave the domain out */
 		FIND(microsoft, n->op_type);
-	else if (!strcmp(n->domain, "org.openvinotoolkit"))
+	if (!*n->domain || !strcmp(n->domain, "PACTOps") || !strcmp(n->domain, "ai.onnx.contrib"))
+		FIND(deeploy, n->op_type);
+	if (!strcmp(n->domain, "org.openvinotoolkit"))
 		FIND(openvino, n->op_type);
 	return NULL;
 }

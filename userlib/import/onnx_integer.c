@@ -133,6 +133,26 @@ static int widened_bias(struct ox *l, struct ox_value *v)
 	return ox_data(l, WEFT_INT48, 1, &n, p);
 }
 
+/* Sums of int16 by weights [OC,...]: as int32 if that holds all of them. */
+static int narrow_if_it_fits(struct ox *l, int sums, int w, int bias)
+{
+	if (sums < 0)
+		return sums;
+	const weft_tensor *t = ox_t(l, w), *b = ox_t(l, bias);
+	int64_t n = t->dim[0], taps = weft_tensor_elements(t) / n;
+
+	if (!t->data || !b->data)
+		return sums;
+	for (int64_t c = 0; c < n; c++) {
+		int64_t top = llabs(((const int64_t *)b->data)[weft_tensor_elements(b) == 1 ? 0 : c]);
+		for (int64_t i = 0; i < taps; i++)
+			top += (int64_t)abs(((const int8_t *)t->data)[c * taps + i]) << 15;
+		if (top > INT32_MAX)
+			return sums;
+	}
+	return ox_narrow_48(l, sums);
+}
+
 /* ---- convolution ---- */
 
 /* w_zp as int8 weights have it, [OC] of int32, times the sums of x under each group's windows. */
@@ -184,7 +204,7 @@ int ox_conv_product(struct ox *l, const struct ox_product *p, struct ox_conv_cal
 	if (p->x->t.dtype == WEFT_INT16) {
 		*c = (struct ox_conv_call){ .x = ox_get(l, p->x, last), .w = ox_get(l, p->w, last), .bias = widened_bias(l, p->bias),
 		                            .group = c->group, .win = c->win };
-		return ox_narrow_48(l, ox_conv_sums(l, c));
+		return narrow_if_it_fits(l, ox_conv_sums(l, c), c->w, c->bias);
 	}
 	if (one_zp(l, p->x, p->x_zp, &c->x_zp) && array_weights(l, p, last, p->w->t.rank, &c->w, &c->w_zp)) {
 		c->x = ox_get_int8(l, p->x, last);
@@ -201,21 +221,34 @@ int ox_conv_product(struct ox *l, const struct ox_product *p, struct ox_conv_cal
 
 /* ---- matrices ---- */
 
+/* Constant weights [N,K] for x's elements in the order in which its tensor has them. */
+static int turned_weights(struct ox *l, const struct ox_value *x, int w)
+{
+	int64_t dim[WEFT_MAX_RANK], n = w < 0 ? 0 : ox_t(l, w)->dim[0], k = w < 0 ? 0 : ox_t(l, w)->dim[1];
+
+	memcpy(dim, x->flat.dim, sizeof dim);
+	dim[0] = n;
+	return ox_reshape(l, ox_transpose(l, ox_reshape(l, w, x->flat.rank, dim), x->flat.form.perm), 2, (int64_t[]){ n, k });
+}
+
 /* Rows as images of one pixel: the array's convolution of 1 by 1. */
 static int as_conv(struct ox *l, const struct ox_product *p, int w, int32_t x_zp, int32_t w_zp, const int64_t *y, int rank)
 {
 	const int64_t k = p->w->t.dim[0], n = p->w->t.dim[1];
 	const bool wide = p->x->t.dtype == WEFT_INT16;
-	int x = wide ? ox_get(l, p->x, NULL) : ox_get_int8(l, p->x, NULL);
+	bool flat = w >= 0 && ox_t(l, w)->data && p->x->flat.rank && ox_t(l, p->x->flat.form.tensor)->dtype == (wide ? WEFT_INT16 : WEFT_INT8);
+	int x = flat ? p->x->flat.form.tensor : wide ? ox_get(l, p->x, NULL) : ox_get_int8(l, p->x, NULL);
 	struct ox_conv_call c = { .group = 1, .x_zp = x_zp, .w_zp = w_zp };
 	int64_t rows = x < 0 ? 0 : weft_tensor_elements(ox_t(l, x)) / k;
 
 	c.win = (struct ox_window){ .n = 2, .kernel = { 1, 1 }, .stride = { 1, 1 }, .dilation = { 1, 1 }, .out = { 1, 1 } };
+	if (flat)
+		w = turned_weights(l, p->x, w);
 	c.x = ox_reshape(l, x, 4, (int64_t[]){ rows, 1, 1, k });
 	c.w = ox_reshape(l, w, 4, (int64_t[]){ n, 1, 1, k });
 	c.bias = wide ? widened_bias(l, p->bias) : p->bias ? ox_get(l, p->bias, NULL) : ox_ramp(l, WEFT_INT32, 1, 0);
 	int sums = ox_conv_sums(l, &c);
-	return ox_reshape(l, wide ? ox_narrow_48(l, sums) : sums, rank, y);
+	return ox_reshape(l, wide ? narrow_if_it_fits(l, sums, c.w, c.bias) : sums, rank, y);
 }
 
 int ox_matmul_product(struct ox *l, const struct ox_product *p, int64_t *most)

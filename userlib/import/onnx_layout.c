@@ -37,6 +37,20 @@ int ox_transpose_node(struct ox *l)
 	return ox_alias(l, v, perm);
 }
 
+/* y is v as a matrix of N rows. */
+static int done_flat(struct ox *l, const struct ox_value *v, int y)
+{
+	struct ox_value *to = l->results ? l->results : &l->values[ox_value_find(l, l->n->output[0])];
+	int err = done(l, y);
+
+	if (err < 0 || v->t.rank < 3 || to->t.rank != 2 || to->t.dim[0] != v->t.dim[0] || !v->n_forms || v->form[0].perm[0])
+		return err;
+	to->flat.rank = v->t.rank;
+	memcpy(to->flat.dim, v->t.dim, sizeof to->flat.dim);
+	to->flat.form = v->form[0];
+	return err;
+}
+
 int ox_reshape_node(struct ox *l)
 {
 	struct ox_value *v = ox_in(l, 0);
@@ -63,7 +77,7 @@ int ox_reshape_node(struct ox *l)
 		return ox_fail(l, -ENOTSUP, "tensors without elements");
 	if (known * (free_dim >= 0 ? dim[free_dim] : 1) != have)
 		return ox_fail(l, -EINVAL, "%lld elements do not have that shape", (long long)have);
-	return done(l, ox_reshape(l, ox_get(l, v, NULL), n, dim));
+	return done_flat(l, v, ox_reshape(l, ox_get(l, v, NULL), n, dim));
 }
 
 int ox_flatten(struct ox *l)
@@ -78,7 +92,7 @@ int ox_flatten(struct ox *l)
 	axis = axis < 0 ? axis + v->t.rank : axis;
 	for (int i = 0; i < v->t.rank; i++)
 		dim[i >= axis] *= v->t.dim[i];
-	return done(l, ox_reshape(l, ox_get(l, v, NULL), 2, dim));
+	return done_flat(l, v, ox_reshape(l, ox_get(l, v, NULL), 2, dim));
 }
 
 int ox_squeeze(struct ox *l)

@@ -218,6 +218,7 @@ static int move_bytes(struct ox *l)
 		y->t = to[k].t;
 		y->n_forms = to[k].n_forms;
 		memcpy(y->form, to[k].form, sizeof y->form);
+		y->flat = to[k].flat;
 	}
 	return done;
 }

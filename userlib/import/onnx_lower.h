@@ -33,6 +33,11 @@ struct ox_value {
 	struct ox_form form[OX_MAX_FORMS];
 	int n_forms;
 	int maker;                 /* node, or -1 */
+	/*
+	 * A matrix [N,K] made of a tensor whose dimensions were in another order:
+	 * that tensor, and its form. A product may turn its weights instead.
+	 */
+	struct { int rank; int64_t dim[WEFT_MAX_RANK]; struct ox_form form; } flat;   /* rank 0: none; dim in the file's order */
 	int n_uses;                /* by nodes */
 	bool is_output;
 	int pending;               /* node that gives it once somebody asks; or -1: onnx_lazy.c */
@@ -129,7 +134,7 @@ ox_lowering ox_conv, ox_conv_transpose, ox_pool, ox_global_pool, ox_gemm, ox_mat
 	ox_fake_convert, ox_quantize, ox_dequantize, ox_dynamic_quantize, ox_qlinear_conv, ox_qlinear_matmul, ox_conv_integer,
 	ox_matmul_integer, ox_softmax, ox_layer_norm, ox_batch_norm, ox_depth_to_space, ox_space_to_depth, ox_resize,
 	ox_prelu, ox_size, ox_qgemm, ox_qlinear_binary, ox_qlinear_unary,
-	ox_qlinear_concat, ox_qlinear_average, ox_matmul_to_float, ox_dynamic_matmul;
+	ox_qlinear_concat, ox_qlinear_average, ox_requant_shift, ox_matmul_to_float, ox_dynamic_matmul;
 
 /* ---- windows of convolutions and pools: onnx_window.c ---- */
 struct ox_window {

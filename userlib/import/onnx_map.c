@@ -179,26 +179,6 @@ static int apply(struct ox *l, struct ox_value *v, int codes)
 
 /* ---- what it amounts to ---- */
 
-bool ox_nearest(double real, double most, struct ox_factor *f)
-{
-	int e;
-
-	if (!(real > 0) || !isfinite(real) || real * most >= (double)(1 << 30))
-		return false;
-	(void)frexp(real, &e);
-	int s = 31 - e;
-	if (s < 2)
-		return false;
-	s = s > 62 ? 62 : s;
-	double m = rint(ldexp(real, s));
-	if (m >= 2147483648.0) {
-		m /= 2;
-		s--;
-	}
-	*f = (struct ox_factor){ (int32_t)m, (int8_t)s };
-	return true;
-}
-
 int ox_rescale(struct ox *l, int x, weft_dtype to, struct ox_factor f, int32_t x_zp, int32_t y_zp)
 {
 	weft_attr a = { .rescale = { .scale32 = true, .rounding = WEFT_SINGLE_ROUND, .x_zp = x_zp, .y_zp = y_zp } };

@@ -57,6 +57,31 @@ int ox_matmul_sums(struct ox *l, int a, int b)
 	return ox_reshape(l, z, rank, y);
 }
 
+/* Factors of integers other than 8 and 16 bits: all products side by side as int32, wrapping, then their sums. */
+static int wide_sums(struct ox *l, int a, int b)
+{
+	int64_t ad[WEFT_MAX_RANK], bd[WEFT_MAX_RANK], y[WEFT_MAX_RANK];
+	weft_tensor s = *ox_t(l, a), t = *ox_t(l, b);
+	int rank = s.rank > t.rank ? s.rank : t.rank;
+
+	if (rank + 1 > WEFT_MAX_RANK || s.dim[s.rank - 1] != t.dim[t.rank - 2])
+		return ox_fail(l, -EINVAL, "rows of %lld by columns of %lld", (long long)s.dim[s.rank - 1], (long long)t.dim[t.rank - 2]);
+	for (int i = 0; i < rank; i++) {
+		ad[i] = i < rank - s.rank ? 1 : s.dim[i - (rank - s.rank)];
+		bd[i] = i < rank - t.rank ? 1 : t.dim[i - (rank - t.rank)];
+	}
+	ad[rank] = 1;
+	bd[rank] = bd[rank - 1];
+	bd[rank - 1] = bd[rank - 2];
+	bd[rank - 2] = 1;
+	int z = ox_reduce(l, WEFT_OP_REDUCE_SUM, ox_binary(l, WEFT_OP_MUL, ox_reshape(l, a, rank + 1, ad), ox_reshape(l, b, rank + 1, bd)), rank - 1);
+	if (z < 0)
+		return z;
+	memcpy(y, ox_t(l, z)->dim, sizeof y);
+	y[rank - 1] = y[rank];
+	return ox_reshape(l, z, rank, y);
+}
+
 /* Vectors take part as a row or a column, which then goes. */
 static int matmul(struct ox *l, int a, int b)
 {
@@ -67,13 +92,13 @@ static int matmul(struct ox *l, int a, int b)
 
 	if (ox_t(l, b)->dtype != t || !ox_t(l, a)->rank || !ox_t(l, b)->rank)
 		return ox_fail(l, -EINVAL, "%s by %s", weft_dtype_name(t), weft_dtype_name(ox_t(l, b)->dtype));
-	if (t != WEFT_FP32 && t != WEFT_FP16 && t != WEFT_BF16 && product_type(t) != WEFT_FP16)
+	if (t != WEFT_INT32 && t != WEFT_FP32 && t != WEFT_FP16 && t != WEFT_BF16 && product_type(t) != WEFT_FP16)
 		return ox_fail(l, -ENOTSUP, "products of %s", weft_dtype_name(t));
 	if (row)
 		a = ox_reshape(l, a, 2, (int64_t[]){ 1, ox_t(l, a)->dim[0] });
 	if (column)
 		b = ox_reshape(l, b, 2, (int64_t[]){ ox_t(l, b)->dim[0], 1 });
-	int y = ox_matmul_sums(l, a, b);
+	int y = t == WEFT_INT32 && a >= 0 && b >= 0 ? wide_sums(l, a, b) : ox_matmul_sums(l, a, b);
 	if (y < 0)
 		return y;
 	weft_tensor s = *ox_t(l, y);

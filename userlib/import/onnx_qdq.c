@@ -320,5 +320,7 @@ int ox_fold_qdq(struct ox *l)
 	if (limited)
 		y = ox_clamp_codes(l, y, lim[0], lim[1]);
 	int err = ox_result(l, 0, y, perm, q.flip);
+	if (err >= 0 && v->carrier >= 0 && l->values[v->carrier].n_forms && l->values[v->carrier].form[0].tensor == y)
+		l->values[ox_value_find(l, l->n->output[0])].flat = l->values[v->carrier].flat;
 	return err < 0 ? err : 1;
 }

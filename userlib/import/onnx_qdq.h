@@ -12,6 +12,7 @@
 #ifndef WEFT_IMPORT_ONNX_QDQ_H
 #define WEFT_IMPORT_ONNX_QDQ_H
 
+#include "onnx_exact.h"
 #include "onnx_lower.h"
 
 /* One scale and zero point, constant. */
@@ -68,9 +69,6 @@ int ox_dequantised(struct ox *l, int codes, const struct ox_q *q);
 /* A clamp of the result's integers, around which a RESHAPE may stand. */
 int ox_clamp_codes(struct ox *l, int x, int32_t lo, int32_t hi);
 /* RESCALE of the integers of one tensor. */
-struct ox_factor { int32_t mul; int8_t shift; };
 int ox_rescale(struct ox *l, int x, weft_dtype to, struct ox_factor f, int32_t x_zp, int32_t y_zp);
-/* Multiplier of 31 bits nearest to real; false where none fits, sums being at most `most`. */
-bool ox_nearest(double real, double most, struct ox_factor *f);
 
 #endif

@@ -249,15 +249,16 @@ static uint8_t channel(const struct pixels *x, size_t i, int c, int channels)
 }
 
 /* The file's pixels with the input's channels, then its values; 0 or -ENOMEM. */
-static int fill(const struct pixels *x, const weft_tensor *t, const struct weft_quant *q, int channels)
+static int fill(const struct pixels *x, const weft_tensor *t, const struct weft_quant *q, int channels, bool first)
 {
-	size_t n = (size_t)x->h * x->w * (size_t)channels;
+	size_t area = (size_t)x->h * x->w, n = area * (size_t)channels;
 	uint8_t *p = malloc(n);
 
 	if (!p)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++)
-		p[i] = channel(x, i / (size_t)channels, (int)(i % (size_t)channels), channels);
+		p[i] = first ? channel(x, i % area, (int)(i / area), channels)
+		             : channel(x, i / (size_t)channels, (int)(i % (size_t)channels), channels);
 	weft_image_values(t, q, p);
 	free(p);
 	return 0;
@@ -268,18 +269,24 @@ bool weft_image_is(const void *bytes, size_t len)
 	return len >= 8 && (!memcmp(bytes, "\x89PNG\r\n\x1a\n", 8) || !memcmp(bytes, "\xff\xd8\xff", 3));
 }
 
-/* Height, width and channels of an image input. */
-static int geometry(const weft_tensor *want, struct pixels *x, int *channels)
+static bool gray_or_colour(int64_t channels)
+{
+	return channels == 1 || channels == 3;
+}
+
+/* Height, width and channels of an image input; channels come first where only that is possible. */
+static int geometry(const weft_tensor *want, struct pixels *x, int *channels, bool *first)
 {
 	const int64_t *d = want->dim + (want->rank == 4);
 
-	if ((want->rank != 3 && want->rank != 4) || (want->rank == 4 && want->dim[0] != 1) || d[0] < 1 || d[0] > 65536 ||
-	    d[1] < 1 || d[1] > 65536 || (d[2] != 1 && d[2] != 3) ||
-	    !weft_image_type(want->dtype))
-		return complain(x, -ENOTSUP, "the input is no image: wants int8, uint8, int16 or float [1,H,W,1 or 3]");
-	x->h = (uint32_t)d[0];
-	x->w = (uint32_t)d[1];
-	*channels = (int)d[2];
+	*first = want->rank >= 3 && !gray_or_colour(d[2]) && gray_or_colour(d[0]);
+	const int64_t *area = d + *first, c = *first ? d[0] : d[2];
+	if ((want->rank != 3 && want->rank != 4) || (want->rank == 4 && want->dim[0] != 1) || area[0] < 1 || area[0] > 65536 ||
+	    area[1] < 1 || area[1] > 65536 || !gray_or_colour(c) || !weft_image_type(want->dtype))
+		return complain(x, -ENOTSUP, "the input is no image: wants int8, uint8, int16 or float [1,H,W,1 or 3] or [1,1 or 3,H,W]");
+	x->h = (uint32_t)area[0];
+	x->w = (uint32_t)area[1];
+	*channels = (int)c;
 	return 0;
 }
 
@@ -288,16 +295,17 @@ int weft_image_decode(const void *bytes, size_t len, const weft_tensor *want, co
 {
 	struct pixels x = { .msg = msg };
 	int channels = 0;
+	bool first = false;
 
 	if (!weft_image_is(bytes, len))
 		return complain(&x, -EINVAL, "neither PNG nor JPEG");
-	if (geometry(want, &x, &channels))
+	if (geometry(want, &x, &channels, &first))
 		return x.err;
 	int err = *(const uint8_t *)bytes == 0x89 ? read_png(&x, bytes, len) : read_jpeg(&x, bytes, len);
 	if (!err) {
 		weft_tensor out = *want;
 		out.data = malloc(weft_tensor_bytes(&out));
-		if (out.data && !fill(&x, &out, q, channels)) {
+		if (out.data && !fill(&x, &out, q, channels, first)) {
 			*t = out;
 		} else {
 			free(out.data);

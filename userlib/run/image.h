@@ -2,7 +2,8 @@
 /*
  * PNG and JPEG files as network inputs.
  *
- * The image must have the input's height and width; nothing is resized. One
+ * The image must have the input's height and width; nothing is resized. Inputs are
+ * [1,H,W,C], or [1,C,H,W] where the last dimension is no number of channels. One
  * channel and three convert into each other: gray is repeated, colour becomes
  * (19595 R + 38470 G + 7471 B + 2^15) >> 16. Alpha is dropped, 16 bits become 8,
  * stored values are taken as they are (no gamma).
@@ -49,8 +50,8 @@ void weft_image_values(const weft_tensor *t, const struct weft_quant *q, const u
 /**
  * Decode and quantise a file held in memory.
  *
- * @param want  Type (of weft_image_type()) and shape [1,H,W,C] or [H,W,C], C 1
- *              or 3, of the input.
+ * @param want  Type (of weft_image_type()) and shape of the input: [1,H,W,C],
+ *              [H,W,C], [1,C,H,W] or [C,H,W], C 1 or 3.
  * @param q     Its quantisation.
  * @param[out] t  Set only on success; t->data is from malloc, the caller's.
  * @param msg   WEFT_MSG bytes; one line on failure.

@@ -57,7 +57,7 @@ static int open_device(weft_session *s, char *msg)
 
 static int get_program(weft_session *s, char *msg)
 {
-	struct weft_compile_options c = { .config = s->cfg->name };
+	struct weft_compile_options c = { .config = s->cfg->name, .of_model = s->o.device == WEFT_DEVICE_MODEL };
 
 	s->p = s->net->loaded;
 	if (s->p && !strcmp(s->p->config, s->cfg->name))

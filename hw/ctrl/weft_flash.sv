@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// SPI controller for the flash: mode 0, half the clock, one or four bytes a
+// write (docs/chip.md, flash_*). MOSI changes with SCK's fall, MISO is taken
+// with its rise; 16 cycles a byte. reg_ready_o is low while bytes move, for
+// reads and writes alike.
+module weft_flash (
+  input  logic        clk_i,
+  input  logic        rst_ni,
+
+  input  logic        reg_req_i,
+  input  logic        reg_write_i,
+  input  logic [11:0] reg_addr_i,
+  input  logic [31:0] reg_wdata_i,
+  output logic [31:0] reg_rdata_o,
+  output logic        reg_ready_o,
+
+  output logic        spi_cs_no,
+  output logic        spi_sck_o,
+  output logic        spi_mosi_o,
+  input  logic        spi_miso_i
+);
+
+  logic        cs_q, word_q;
+  logic [6:0]  left_q;        // half periods
+  logic [31:0] shift_q;       // first byte in the top byte
+  assign spi_cs_no   = !cs_q;
+  assign spi_sck_o   = left_q[0];
+  assign spi_mosi_o  = shift_q[31];
+  assign reg_ready_o = left_q == '0;
+
+  // left_q is even with SCK low; the bit goes in as SCK rises, out as it falls.
+  logic in_q;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      cs_q    <= 1'b0;
+      word_q  <= 1'b0;
+      left_q  <= '0;
+      shift_q <= '0;
+      in_q    <= 1'b0;
+    end else if (left_q != '0) begin
+      left_q <= left_q - 7'd1;
+      if (left_q[0]) shift_q <= {shift_q[30:0], in_q};
+      else in_q <= spi_miso_i;
+    end else if (reg_req_i && reg_write_i) begin
+      case (reg_addr_i)
+        weft_chip_pkg::FLASH_CONTROL_ADDR: cs_q <= reg_wdata_i[0];
+        weft_chip_pkg::FLASH_BYTE_ADDR: begin
+          shift_q <= {reg_wdata_i[7:0], 24'd0};
+          left_q  <= 7'd16;
+          word_q  <= 1'b0;
+        end
+        weft_chip_pkg::FLASH_WORD_ADDR: begin
+          shift_q <= {reg_wdata_i[7:0], reg_wdata_i[15:8], reg_wdata_i[23:16], reg_wdata_i[31:24]};
+          left_q  <= 7'd64;
+          word_q  <= 1'b1;
+        end
+        default: ;
+      endcase
+    end
+  end
+
+  logic [31:0] got;
+  assign got = word_q ? {shift_q[7:0], shift_q[15:8], shift_q[23:16], shift_q[31:24]} : {24'd0, shift_q[7:0]};
+  always_comb begin
+    case (reg_addr_i)
+      weft_chip_pkg::FLASH_CONTROL_ADDR: reg_rdata_o = {31'd0, cs_q};
+      weft_chip_pkg::FLASH_BYTE_ADDR:    reg_rdata_o = {24'd0, got[7:0]};
+      weft_chip_pkg::FLASH_WORD_ADDR:    reg_rdata_o = got;
+      default:                           reg_rdata_o = '0;
+    endcase
+  end
+
+endmodule

@@ -1,0 +1,409 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The Verilated chip behind the C interface of sim/card/chip.h: memory, flash
+// and the two byte streams around it. Compiled once per configuration.
+#include "sim/card/chip.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <new>
+#include <vector>
+
+#include <sys/mman.h>
+
+#include <weft/gen/msg.h>
+
+#include "verilated.h"
+#include "verilated_fst_c.h"
+
+#include "sim/rtl/memory.h"
+
+extern "C" {
+#include "sim/model/flash.h"
+}
+
+#define STR_(x) #x
+#define STR(x) STR_(x)
+#define CAT_(a, b) a##b
+#define CAT(a, b) CAT_(a, b)
+#include VTOP_H
+#include STR(CAT(VTOP, ___024root).h)
+
+#define INSIDE(name) top.rootp->weft_chip__DOT__##name
+#define CORE(name) INSIDE(u_ctrl__DOT__u_core__DOT__##name)
+
+namespace {
+
+constexpr uint64_t kDramDefault = 64ull << 20;
+constexpr uint64_t kDramUnit = 65536;
+constexpr size_t kQueue = 1 << 16;        // bytes that wait on either side
+constexpr unsigned kClockKhz = 100000;
+constexpr unsigned kIdleSlice = 64;       // cycles that run() lets pass when nothing happens
+
+// A SPI flash at its pins, around the model of its commands.
+struct Spi {
+	struct flash f;
+	bool selected = false, clock = false;
+	unsigned n_bits = 0;
+	uint8_t out = 0, in = 0xff;
+
+	// What the flash answers never depends on the byte that goes out meanwhile.
+	void next_byte()
+	{
+		struct flash guess = f;
+		n_bits = 0;
+		in = flash_byte(&guess, 0);
+	}
+
+	void pins(bool cs_n, bool sck, bool mosi)
+	{
+		if (selected == cs_n) {
+			selected = !cs_n;
+			flash_select(&f, selected);
+			if (selected)
+				next_byte();
+		}
+		if (selected && sck && !clock) {
+			out = static_cast<uint8_t>(out << 1 | mosi);
+			if (++n_bits == 8) {
+				flash_byte(&f, out);
+				next_byte();
+			}
+		}
+		clock = sck;
+	}
+
+	bool miso() const { return in >> (7 - n_bits) & 1; }
+};
+
+struct Chip {
+	// A context that may trace; the default one would dangle after close().
+	struct Context : VerilatedContext {
+		Context() { traceEverOn(true); }
+	} ctx;
+	VTOP top;
+	Memory memory;
+	std::unique_ptr<VerilatedFstC> wave;
+	Spi spi;
+	uint8_t *dram = nullptr;
+	uint64_t dram_bytes;
+	uint64_t cycle = 0, n_instr = 0;
+	std::deque<uint8_t> in;
+	std::deque<uint16_t> out;     // bit 8: last of its frame
+
+	Chip(weft_rtl_profile profile, uint64_t bytes)
+		: top(&ctx, "chip"), memory(profile, sizeof(top.m_wdata_o)), dram_bytes(bytes)
+	{
+	}
+
+	~Chip()
+	{
+		if (wave)
+			wave->close();
+		top.final();
+		if (dram)
+			munmap(dram, dram_bytes);
+	}
+
+	void drive()
+	{
+		const Memory::ToChip &m = memory.out();
+		top.m_arready_i = m.arready;
+		top.m_rvalid_i = m.rvalid;
+		if (m.rvalid) {
+			std::memcpy(&top.m_rdata_i, m.rdata, sizeof(top.m_rdata_i));
+			top.m_rresp_i = m.rresp;
+			top.m_rlast_i = m.rlast;
+		}
+		top.m_awready_i = m.awready;
+		top.m_wready_i = m.wready;
+		top.m_bvalid_i = m.bvalid;
+		top.m_bresp_i = m.bresp;
+		top.in_valid_i = !in.empty();
+		if (!in.empty())
+			top.in_data_i = in.front();
+		top.out_ready_i = out.size() < kQueue;
+	}
+
+	void streams()
+	{
+		if (top.in_valid_i && top.in_ready_o)
+			in.pop_front();
+		if (top.out_valid_o && top.out_ready_i)
+			out.push_back(static_cast<uint16_t>(top.out_data_o | top.out_last_o << 8));
+	}
+
+	void memory_port()
+	{
+		Memory::FromChip c;
+		c.arvalid = top.m_arvalid_o;
+		c.araddr = top.m_araddr_o;
+		c.arlen = top.m_arlen_o;
+		c.rready = top.m_rready_o;
+		c.awvalid = top.m_awvalid_o;
+		c.awaddr = top.m_awaddr_o;
+		c.awlen = top.m_awlen_o;
+		c.wvalid = top.m_wvalid_o;
+		c.wlast = top.m_wlast_o;
+		c.wdata = reinterpret_cast<const uint8_t *>(&top.m_wdata_o);
+		c.wstrb = top.m_wstrb_o;
+		c.bready = top.m_bready_o;
+		memory.clock(c);
+	}
+
+	// One whole cycle: settle, look, clock edge, next inputs.
+	void tick()
+	{
+		top.clk_i = 0;
+		top.clk_npu_i = 0;
+		top.eval();
+		if (wave)
+			wave->dump(2 * cycle);
+		streams();
+		memory_port();
+		if (!top.spi_cs_no || spi.selected)
+			spi.pins(top.spi_cs_no, top.spi_sck_o, top.spi_mosi_o);
+		top.clk_i = 1;
+		top.clk_npu_i = !top.npu_quiet_o;   // an NPU at rest costs most of the time otherwise
+		top.eval();
+		if (wave)
+			wave->dump(2 * cycle + 1);
+		top.spi_miso_i = spi.miso();
+		n_instr += CORE(t_retire_q);
+		drive();
+		cycle++;
+	}
+
+	void ticks(unsigned n)
+	{
+		while (n--)
+			tick();
+	}
+
+	// Nothing but time, or a byte in or out, would change anything.
+	bool idle()
+	{
+		return top.idle_o && !(top.in_valid_i && top.in_ready_o) && !top.out_valid_o;
+	}
+
+	void forget_streams()
+	{
+		in.clear();
+		out.clear();
+		drive();
+	}
+
+	void power()
+	{
+		madvise(dram, dram_bytes, MADV_DONTNEED);
+		auto &ram = INSIDE(u_ctrl__DOT__u_ram__DOT__mem);
+		for (size_t i = 0; i < sizeof(ram) / sizeof(ram[0]); i++)
+			ram[i] = static_cast<uint32_t>(i * 2654435761u);
+		memory.reset();
+		forget_streams();
+		top.rst_ni = 0;
+		ticks(4);
+		top.rst_ni = 1;
+		flash_power(&spi.f);
+		forget_streams();
+	}
+
+	void pulse(CData &line)
+	{
+		forget_streams();
+		line = 1;
+		tick();
+		line = 0;
+		ticks(2);
+		forget_streams();
+	}
+};
+
+int refuse(char *msg, const char *what, unsigned long long got)
+{
+	std::snprintf(msg, WEFT_DEV_MSG, "chip: %s: %llu", what, got);
+	return -EINVAL;
+}
+
+int check_options(const weft_chip_options *o, char *msg)
+{
+	if (!o->config || std::strcmp(o->config, STR(WEFT_CONFIG)) != 0) {
+		std::snprintf(msg, WEFT_DEV_MSG, "chip: this simulator is of configuration " STR(WEFT_CONFIG) ", not %s",
+		              o->config ? o->config : "(none)");
+		return -EINVAL;
+	}
+	if (!o->rom || o->rom_bytes > WEFT_CHIP_ROM_SIZE || o->rom_bytes % 4)
+		return refuse(msg, "bytes of boot ROM, a multiple of 4 up to 8192", o->rom_bytes);
+	if (!o->flash || o->flash_bytes != WEFT_FLASH_BYTES)
+		return refuse(msg, "bytes of flash, must be 4194304", o->flash_bytes);
+	if (o->dram_bytes % kDramUnit || o->dram_bytes > WEFT_CHIP_DRAM_SIZE)
+		return refuse(msg, "bytes of card memory, a multiple of 65536 up to 1073741824", o->dram_bytes);
+	return 0;
+}
+
+int open_wave(Chip *c, const char *file, char *msg)
+{
+	FILE *f = std::fopen(file, "wb");
+	if (!f) {
+		std::snprintf(msg, WEFT_DEV_MSG, "chip: %s cannot be written", file);
+		return -EINVAL;
+	}
+	std::fclose(f);
+	c->wave.reset(new VerilatedFstC);
+	c->top.trace(c->wave.get(), 99);
+	c->wave->open(file);
+	return 0;
+}
+
+int chip_open(const weft_chip_options *o, void **out, char *msg)
+{
+	int err = check_options(o, msg);
+	if (err)
+		return err;
+	const uint64_t bytes = o->dram_bytes ? o->dram_bytes : kDramDefault;
+	std::unique_ptr<Chip> c(new (std::nothrow) Chip(o->memory == WEFT_MEMORY_SRAM ? WEFT_RTL_SRAM : WEFT_RTL_DDR, bytes));
+	void *dram = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (!c || dram == MAP_FAILED) {
+		std::snprintf(msg, WEFT_DEV_MSG, "chip: out of memory");
+		return -ENOMEM;
+	}
+	c->dram = static_cast<uint8_t *>(dram);
+	c->memory.map(0, c->dram, bytes);
+	std::memcpy(&c->top.rootp->weft_chip__DOT__u_ctrl__DOT__u_rom__DOT__mem[0], o->rom, o->rom_bytes);
+	flash_init(&c->spi.f, o->flash);
+	if (o->wave && (err = open_wave(c.get(), o->wave, msg)))
+		return err;
+	c->top.dram_bytes_i = static_cast<uint32_t>(bytes);
+	c->top.clock_khz_i = kClockKhz;
+	c->top.link_reset_i = 0;
+	c->top.chip_reset_i = 0;
+	c->top.spi_miso_i = 1;
+	c->power();
+	*out = c.release();
+	return 0;
+}
+
+void chip_close(void *chip)
+{
+	delete static_cast<Chip *>(chip);
+}
+
+size_t chip_put(void *chip, const uint8_t *data, size_t len)
+{
+	auto *c = static_cast<Chip *>(chip);
+	const size_t room = c->in.size() < kQueue ? kQueue - c->in.size() : 0;
+	const size_t n = len < room ? len : room;
+	c->in.insert(c->in.end(), data, data + n);
+	c->drive();
+	return n;
+}
+
+size_t chip_get(void *chip, uint8_t *data, size_t len, bool *frame_end)
+{
+	auto *c = static_cast<Chip *>(chip);
+	size_t n = 0;
+	*frame_end = false;
+	while (n < len && !c->out.empty() && !*frame_end) {
+		data[n++] = static_cast<uint8_t>(c->out.front());
+		*frame_end = c->out.front() >> 8;
+		c->out.pop_front();
+	}
+	c->drive();
+	return n;
+}
+
+bool chip_run(void *chip, uint64_t cycles)
+{
+	auto *c = static_cast<Chip *>(chip);
+	unsigned still = 0;
+	for (uint64_t i = 0; i < cycles; i++) {
+		c->tick();
+		if (c->spi.f.lost_power)
+			c->power();
+		still = c->idle() ? still + 1 : 0;
+		if (still >= kIdleSlice)
+			return false;
+	}
+	return still == 0;
+}
+
+void chip_link_reset(void *chip)
+{
+	auto *c = static_cast<Chip *>(chip);
+	c->pulse(c->top.link_reset_i);
+}
+
+void chip_reset(void *chip, weft_chip_cause cause)
+{
+	auto *c = static_cast<Chip *>(chip);
+	if (cause == WEFT_CHIP_CAUSE_POWER)
+		c->power();
+	else
+		c->pulse(c->top.chip_reset_i);
+}
+
+uint32_t chip_status(void *chip)
+{
+	auto *c = static_cast<Chip *>(chip);
+	return (c->top.link_error_o ? WEFT_USB_STATUS_LINK_ERROR : 0u) | (c->top.link_full_o ? WEFT_USB_STATUS_RX_FULL : 0u) |
+	       (!c->out.empty() || c->top.out_valid_o ? WEFT_USB_STATUS_IN_PENDING : 0u) |
+	       (c->top.core_sleep_o ? WEFT_USB_STATUS_CORE_IDLE : 0u);
+}
+
+int chip_plant(void *chip, const weft_chip_plant *p)
+{
+	auto *c = static_cast<Chip *>(chip);
+	auto &top = c->top;
+	switch (p->kind) {
+	case WEFT_CHIP_PLANT_NONE:
+		CORE(fault_hook_q) = 0;
+		INSIDE(fault_hook_q) = 0;
+		return 0;
+	case WEFT_CHIP_PLANT_HANG:
+		CORE(fault_hook_q) = 1;
+		return 0;
+	case WEFT_CHIP_PLANT_MEMORY:
+		if (p->addr >= c->dram_bytes || p->bit > 7)
+			return -EINVAL;
+		c->dram[p->addr] ^= static_cast<uint8_t>(1u << p->bit);
+		return 0;
+	case WEFT_CHIP_PLANT_NPU_HANG:
+		INSIDE(fault_hook_q) = 1;
+		return 0;
+	case WEFT_CHIP_PLANT_POWER_CUT:
+		c->spi.f.cut = static_cast<int64_t>(p->addr);
+		return 0;
+	case WEFT_CHIP_PLANT_NPU_FAULT:
+		return -ENOTSUP;
+	}
+	return -EINVAL;
+}
+
+uint64_t chip_cycles(void *chip)
+{
+	return static_cast<Chip *>(chip)->cycle;
+}
+
+uint64_t chip_instret(void *chip)
+{
+	return static_cast<Chip *>(chip)->n_instr;
+}
+
+uint8_t *chip_dram(void *chip)
+{
+	return static_cast<Chip *>(chip)->dram;
+}
+
+} // namespace
+
+extern "C" __attribute__((visibility("default"))) const struct weft_chip_ops *weft_chip_api(void)
+{
+	static const struct weft_chip_ops ops = {
+		WEFT_CHIP_API_VERSION, "rtl", chip_open, chip_close, chip_put, chip_get, chip_run, chip_link_reset,
+		chip_reset, chip_status, chip_plant, chip_cycles, chip_instret, chip_dram,
+	};
+	return &ops;
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ONNX rounds the real number sum * a * b / y to nearest, ties to even. RESCALE
+ * computes (sum * m + 2^(s-1)) >> s. Both are monotonic in the sum, so they are
+ * equal for every sum if each of the at most 255 steps of the result happens at
+ * the same sum. Step k, from k to k+1, at sum t, demands
+ *
+ *   m * t >= c  and  m * (t - 1) < c,  c = (2k + 1) * 2^(s-1)
+ *
+ * which bounds m. Sums that do not occur demand nothing. Where the bounds of all
+ * steps leave an m, RESCALE gives ONNX's bits; where they do not (ties on both
+ * sides of zero), there is none.
+ */
+#include <math.h>
+
+#include "onnx_exact.h"
+
+typedef __int128 wide;
+
+static wide floor_div(wide a, wide b)
+{
+	wide q = a / b;
+
+	return q * b != a && (a < 0) != (b < 0) ? q - 1 : q;
+}
+
+/* Least sum whose result is above k. */
+static int64_t step_at(const struct weft_onnx_ratio *r, double real, int k)
+{
+	int64_t t = (int64_t)ceil(((double)k + 0.5) / real);
+
+	while (weft_onnx_scale(t - 1, r) > k)
+		t--;
+	while (weft_onnx_scale(t, r) <= k)
+		t++;
+	return t;
+}
+
+/* Bounds that v * m >= c (or < c if less) sets to m; v may be 0. False: none does. */
+static bool bound(wide v, wide c, bool less, wide *lo, wide *hi)
+{
+	wide edge;
+
+	if (!v)
+		return less ? 0 < c : 0 >= c;
+	/* less than c: v*m <= c-1 */
+	if ((v > 0) != less) {
+		edge = less ? -floor_div(c - 1, -v) : -floor_div(-c, v);
+		*lo = edge > *lo ? edge : *lo;
+	} else {
+		edge = less ? floor_div(c - 1, v) : floor_div(-c, -v);
+		*hi = edge < *hi ? edge : *hi;
+	}
+	return *lo <= *hi;
+}
+
+bool ox_nearest(double real, double most, struct ox_factor *f)
+{
+	int e;
+
+	if (!(real > 0) || !isfinite(real) || real * most >= (double)(1 << 30))
+		return false;
+	(void)frexp(real, &e);
+	int s = 31 - e;
+	if (s < 2)
+		return false;
+	s = s > 62 ? 62 : s;
+	double m = rint(ldexp(real, s));
+	if (m >= 2147483648.0) {
+		m /= 2;
+		s--;
+	}
+	*f = (struct ox_factor){ (int32_t)m, (int8_t)s };
+	return true;
+}
+
+/* Least sum at which the result is above k; just outside where none of the range is. */
+static int64_t step(const struct weft_onnx_ratio *r, double real, int k, int64_t least, int64_t most)
+{
+	double about = ((double)k + 0.5) / real;
+
+	return about < (double)least - 2 ? least - 1 : about > (double)most + 2 ? most + 2 : step_at(r, real, k);
+}
+
+bool ox_exact(const struct weft_onnx_ratio *r, int lo, int hi, int64_t least, int64_t most, struct ox_factor *f)
+{
+	double real = ldexp((double)r->num / (double)r->den, r->exp), top = fmax(-(double)least, (double)most);
+	wide from = 0, to = INT32_MAX;
+
+	if (!ox_nearest(real, top, f))
+		return false;
+	for (int k = lo; k < hi; k++) {
+		wide c = ((wide)2 * k + 1) * ((wide)1 << (f->shift - 1));
+		int64_t t = step(r, real, k, least, most);
+
+		/* The least sum that is to be above k, and the greatest that is not. */
+		int64_t above = t > least ? t : least, below = t - 1 < most ? t - 1 : most;
+		if (above <= most && !bound(above, c, false, &from, &to))
+			return false;
+		if (below >= least && !bound(below, c, true, &from, &to))
+			return false;
+	}
+	if (f->mul < from || f->mul > to)
+		f->mul = (int32_t)(f->mul < from ? from : to);
+	return true;
+}

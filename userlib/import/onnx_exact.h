@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* RESCALE with the result of ONNX's requantisation, for every sum of a range. */
+#ifndef WEFT_IMPORT_ONNX_EXACT_H
+#define WEFT_IMPORT_ONNX_EXACT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "../../sim/golden/onnx.h"
+
+struct ox_factor { int32_t mul; int8_t shift; };
+
+/* Multiplier of 31 bits nearest to real; false where none fits, sums being at most `most` in magnitude. */
+bool ox_nearest(double real, double most, struct ox_factor *f);
+
+/*
+ * A multiplier that rounds as ONNX does for all sums of least..most.
+ *
+ * @param lo, hi  The result's limits less its zero point.
+ */
+bool ox_exact(const struct weft_onnx_ratio *r, int lo, int hi, int64_t least, int64_t most, struct ox_factor *f);
+
+#endif

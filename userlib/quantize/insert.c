@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which nodes compute with integers, and what that takes: weights as constants
+ * behind DequantizeLinear, and a QuantizeLinear with a DequantizeLinear behind
+ * each value that such nodes read or give.
+ *
+ * Products with constant weights are always taken. Sums of two, averages,
+ * Concat and functions of one element are taken where they end in a product, or
+ * come from one through such nodes; nodes that only move elements pass both ways.
+ */
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include <weft/convert.h>
+
+#include "../import/onnx_exact.h"
+#include "quantize.h"
+
+enum kind { OTHER, MOVE, PRODUCT, PAIR, AVERAGE, CONCAT, FUNCTION };
+
+static bool listed(const onnx_node *n, const char *const *list)
+{
+	for (; *list; list++)
+		if (qz_is(n, *list))
+			return true;
+	return false;
+}
+
+/* Another operand that is no constant, of the same shape. */
+static bool two_tensors(struct qz *z, const onnx_node *n)
+{
+	struct qz_value *a = qz_value(z, qz_operand(n, 0)), *b = qz_value(z, qz_operand(n, 1));
+
+	if (n->n_input != 2 || !a || !b || a == b || a->tensor < 0 || b->tensor < 0)
+		return false;
+	const weft_tensor *ta = &z->g->tensors[a->tensor].t, *tb = &z->g->tensors[b->tensor].t;
+	return ta->rank == tb->rank && weft_tensor_elements(ta) == weft_tensor_elements(tb);
+}
+
+static bool constant_weights(struct qz *z, const onnx_node *n)
+{
+	weft_tensor t;
+
+	if (!qz_floats(z, qz_operand(n, 1), &t) || t.rank < 2)
+		return false;
+	if (qz_is(n, "Conv"))
+		return !*qz_operand(n, 2) || qz_floats(z, qz_operand(n, 2), &t);
+	if (t.rank != 2)
+		return false;
+	if (qz_is(n, "MatMul"))
+		return true;
+	if (qz_integer(n, "transA", 0) || qz_real(n, "alpha", 1) != 1 || qz_real(n, "beta", 1) != 1)
+		return false;
+	int64_t outputs = t.dim[qz_integer(n, "transB", 0) ? 0 : 1];
+	return !*qz_operand(n, 2) || (qz_floats(z, qz_operand(n, 2), &t) && t.rank == 1 && t.dim[0] == outputs);
+}
+
+static enum kind kind_of(struct qz *z, const onnx_node *n)
+{
+	static const char *const moves[] = { "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose", "Identity", "Dropout", "Slice",
+	                                     "MaxPool", "Gather", "DepthToSpace", "SpaceToDepth", NULL };
+	static const char *const products[] = { "Conv", "Gemm", "MatMul", NULL };
+	static const char *const pairs[] = { "Add", "Sub", NULL };
+	static const char *const averages[] = { "AveragePool", "GlobalAveragePool", NULL };
+	static const char *const functions[] = { "Relu", "Clip", "LeakyRelu", "Sigmoid", "Tanh", "HardSigmoid", "HardSwish", "Elu", "Selu",
+	                                         "Softplus", "Gelu", NULL };
+	bool bytes = z->o->type == WEFT_QUANTIZE_INT8;
+
+	if (!n || n->n_output != 1)
+		return OTHER;
+	if (listed(n, moves))
+		return MOVE;
+	if (listed(n, products))
+		return constant_weights(z, n) ? PRODUCT : OTHER;
+	if (z->o->type == WEFT_QUANTIZE_FP8)
+		return OTHER;
+	if ((listed(n, pairs) || (bytes && qz_is(n, "Mul"))) && two_tensors(z, n))
+		return PAIR;
+	if (bytes && listed(n, averages))
+		return AVERAGE;
+	if (bytes && qz_is(n, "Concat"))
+		return CONCAT;
+	return listed(n, functions) && (bytes || qz_is(n, "Relu")) ? FUNCTION : OTHER;
+}
+
+/* ---- what is taken ---- */
+
+struct plan { uint8_t kind; bool from, to, taken; };   /* a product before it, or behind it */
+
+static struct plan *plan_of(struct qz *z, struct plan *p, const char *name)
+{
+	struct qz_value *v = qz_value(z, name);
+
+	return v && v->maker >= 0 ? &p[v->maker] : NULL;
+}
+
+/* Nodes stand in the file's order here: sorted by makers. */
+static void spread(struct qz *z, struct plan *p)
+{
+	for (int i = 0; i < z->n_node; i++)
+		for (size_t k = 0; p[i].kind && z->node[i] && k < z->node[i]->n_input; k++) {
+			struct plan *before = plan_of(z, p, z->node[i]->input[k]);
+			p[i].from = p[i].from || p[i].kind == PRODUCT || (before && before->kind && before->from);
+		}
+	for (int i = z->n_node - 1; i >= 0; i--)
+		for (size_t k = 0; p[i].kind && z->node[i] && k < z->node[i]->n_input; k++) {
+			struct plan *before = plan_of(z, p, z->node[i]->input[k]);
+			if (before && before->kind)
+				before->to = before->to || before->kind == PRODUCT || p[i].kind == PRODUCT || p[i].to;
+		}
+	for (int i = 0; i < z->n_node; i++) {
+		/* A function at the end of it all stays float: its result would only be rounded once more. */
+		bool wanted = p[i].kind == FUNCTION ? p[i].to : p[i].from || p[i].to;
+		p[i].taken = p[i].kind == PRODUCT || (p[i].kind > MOVE && wanted);
+	}
+}
+
+/* The value that moves lead from: its elements are v's. */
+static struct qz_value *root(struct qz *z, struct plan *p, struct qz_value *v)
+{
+	for (int guard = 0; v && v->maker >= 0 && p[v->maker].kind == MOVE && guard < 1000; guard++)
+		v = qz_value(z, qz_operand(z->node[v->maker], 0));
+	return v;
+}
+
+static bool activation(const struct qz_value *v)
+{
+	return v && v->tensor >= 0 && v->seen && v->init < 0;
+}
+
+/* Relu or Clip that limits what node i gives: no pair between them. */
+static int limiter(struct qz *z, int i)
+{
+	struct qz_value *v = qz_value(z, z->node[i]->output[0]);
+	const onnx_node *r = v && v->n_uses == 1 && !v->is_output ? z->node[v->reader] : NULL;
+
+	if (!r || (!qz_is(r, "Relu") && !qz_is(r, "Clip")) || r->n_output != 1)
+		return i;
+	for (size_t k = 1; k < r->n_input; k++)
+		if (qz_value(z, r->input[k]) && qz_value(z, r->input[k])->init < 0)
+			return i;
+	return v->reader;
+}
+
+static void mark(struct qz *z, struct plan *p)
+{
+	for (int i = 0; i < z->n_node; i++) {
+		if (!z->node[i] || !p[i].taken)
+			continue;
+		struct qz_value *producer = qz_value(z, qz_operand(z->node[i], 0));
+		bool limits = producer && producer->maker >= 0 && p[producer->maker].taken && p[producer->maker].kind != FUNCTION &&
+		              limiter(z, producer->maker) == i;
+		size_t operands = p[i].kind == PAIR || p[i].kind == CONCAT ? z->node[i]->n_input : 1;
+		for (size_t k = 0; k < operands && !limits; k++) {
+			struct qz_value *v = root(z, p, qz_value(z, z->node[i]->input[k]));
+			if (activation(v))
+				v->paired = true;
+		}
+		int last = p[i].kind == FUNCTION ? i : limiter(z, i);
+		struct qz_value *y = qz_value(z, z->node[last]->output[0]);
+		if (activation(y) && (last == i || p[i].kind != FUNCTION))
+			y->paired = true;
+	}
+}
+
+/* ---- scales ---- */
+
+static int type_code(const struct qz *z)
+{
+	return z->o->type == WEFT_QUANTIZE_INT16X8 ? 5 : z->o->type == WEFT_QUANTIZE_FP8 ? 17 : 3;
+}
+
+/* The range holds 0, which is exact. */
+static float scale_of(const struct qz *z, const struct qz_value *v, int *zp)
+{
+	double lo = fmin(v->lo, 0), hi = fmax(v->hi, 0), top = fmax(-lo, hi);
+	double s = z->o->type == WEFT_QUANTIZE_INT16X8 ? top / 32767 : z->o->type == WEFT_QUANTIZE_FP8 ? top / 448 : (hi - lo) / 255;
+
+	*zp = 0;
+	if (!(s > 1e-30))
+		s = 1.0 / 255;
+	if (z->o->type == WEFT_QUANTIZE_INT8) {
+		double at = rint(-128 - lo / s);
+		*zp = (int)fmax(-128, fmin(127, at));
+	}
+	return (float)s;
+}
+
+static const char *domain(const struct qz *z)
+{
+	int since = z->o->type == WEFT_QUANTIZE_INT16X8 ? 21 : z->o->type == WEFT_QUANTIZE_FP8 ? 19 : 13;
+
+	return z->opset < since ? "com.microsoft" : NULL;
+}
+
+static char *quantiser(struct qz *z, const char *type, char *x, char *scale, char *zp, char *y)
+{
+	char *in[3] = { x, scale, zp };
+
+	return qz_add_node(z, type, domain(z), in, zp ? 3 : 2, y) ? y : NULL;
+}
+
+/* ---- weights ---- */
+
+/* A product's weights: what stands in the file, and what becomes of it. */
+struct weights {
+	weft_tensor t;
+	const float *w, *bias;         /* bias: NULL if there is none */
+	int axis;
+	int64_t inner, channels;       /* elements between two of a channel's; output channels */
+	float *scale;                  /* by channel */
+	uint8_t *codes;
+	int32_t *bias_codes;
+};
+
+static int read_weights(struct qz *z, const onnx_node *n, struct weights *w)
+{
+	const bool fp8 = z->o->type == WEFT_QUANTIZE_FP8;
+	weft_tensor t;
+
+	*w = (struct weights){ .axis = qz_is(n, "Conv") || (qz_is(n, "Gemm") && qz_integer(n, "transB", 0)) ? 0 : 1, .inner = 1 };
+	w->w = qz_floats(z, qz_operand(n, 1), &w->t);
+	if (!w->w)
+		return -ENOMEM;
+	w->channels = w->t.dim[w->axis];
+	for (int d = w->axis + 1; d < w->t.rank; d++)
+		w->inner *= w->t.dim[d];
+	w->bias = *qz_operand(n, 2) ? qz_floats(z, qz_operand(n, 2), &t) : NULL;
+	if (w->bias && weft_tensor_elements(&t) != w->channels)
+		return qz_fail(z, -EINVAL, "%.40s: a bias of %lld elements for %lld channels", n->op_type, (long long)weft_tensor_elements(&t),
+		               (long long)w->channels);
+	float *s = w->scale = qz_alloc(z, (size_t)w->channels * sizeof *s);
+	w->codes = qz_alloc(z, (size_t)weft_tensor_elements(&w->t));
+	w->bias_codes = qz_alloc(z, (size_t)w->channels * sizeof *w->bias_codes);
+	if (!s || !w->codes || !w->bias_codes)
+		return -ENOMEM;
+	for (int64_t i = 0; i < weft_tensor_elements(&w->t); i++) {
+		int64_t c = i / w->inner % w->channels;
+		s[c] = isfinite(w->w[i]) && fabsf(w->w[i]) > s[c] ? fabsf(w->w[i]) : s[c];
+	}
+	for (int64_t c = 0; c < w->channels; c++)
+		s[c] = s[c] > 1e-30f ? s[c] / (fp8 ? 448 : 127) : 1;
+	return 0;
+}
+
+static void encode(const struct qz *z, struct weights *w, float x_scale)
+{
+	for (int64_t i = 0; i < weft_tensor_elements(&w->t); i++) {
+		double v = (double)w->w[i] / (double)w->scale[i / w->inner % w->channels];
+
+		w->codes[i] = z->o->type == WEFT_QUANTIZE_FP8 ? (uint8_t)weft_float_encode(WEFT_FP8E4M3, v, true)
+		                                              : (uint8_t)(int8_t)(isfinite(v) ? fmax(-127, fmin(127, rint(v))) : 0);
+	}
+	for (int64_t c = 0; w->bias && c < w->channels; c++) {
+		double v = rint((double)w->bias[c] / (double)(x_scale * w->scale[c]));
+		w->bias_codes[c] = (int32_t)fmax(-0x1p30, fmin(0x1p30, isfinite(v) ? v : 0));
+	}
+}
+
+/*
+ * Where no RESCALE rounds as ONNX does for all sums of a channel, its scale
+ * moves on by the least there is: the device then computes the layer, exactly.
+ */
+static int settle(struct qz *z, struct weights *w, const struct qz_value *x, const struct qz_value *y)
+{
+	int x_zp, y_zp;
+	float xs = scale_of(z, x, &x_zp), ys = scale_of(z, y, &y_zp);
+	struct weft_onnx_ratio r;
+	struct ox_factor f;
+	struct { int64_t least, most; } *sum = qz_alloc(z, (size_t)w->channels * sizeof *sum);
+
+	for (int64_t i = 0; sum && i < weft_tensor_elements(&w->t); i++) {
+		int64_t c = i / w->inner % w->channels, v = (int8_t)w->codes[i];
+
+		sum[c].least += v * (v > 0 ? -128 - x_zp : 127 - x_zp);
+		sum[c].most += v * (v > 0 ? 127 - x_zp : -128 - x_zp);
+	}
+	for (int64_t c = 0; sum && c < w->channels; c++) {
+		int64_t least = sum[c].least + w->bias_codes[c], most = sum[c].most + w->bias_codes[c];
+
+		for (int i = 0; i < 64 && weft_onnx_ratio((double)xs, (double)w->scale[c], (double)ys, &r) &&
+		                !ox_exact(&r, -128 - y_zp, 127 - y_zp, least - 64, most + 64, &f); i++)
+			w->scale[c] = nextafterf(w->scale[c], INFINITY);
+	}
+	return sum ? 0 : -ENOMEM;
+}
+
+static int set_dequantised(struct qz *z, onnx_node *n, size_t k, const char *suffix, char *codes, char *scale, int axis)
+{
+	char *y = qz_text(z, n->output[0], suffix);
+
+	if (!codes || !scale || !y || !quantiser(z, "DequantizeLinear", codes, scale, NULL, y) ||
+	    qz_set_integer(z, z->node[z->n_node - 1], "axis", axis))
+		return -ENOMEM;
+	return qz_set_operand(z, n, k, y);
+}
+
+static int write_weights(struct qz *z, onnx_node *n, const struct weights *w, float x_scale)
+{
+	const bool fp8 = z->o->type == WEFT_QUANTIZE_FP8;
+	char *base = n->output[0];
+	float *s = qz_alloc(z, (size_t)w->channels * sizeof *s);
+	char *x = qz_add_tensor(z, qz_text(z, base, "/w"), fp8 ? 17 : 3, w->t.rank, w->t.dim, w->codes, (size_t)weft_tensor_elements(&w->t));
+	char *scale = qz_add_tensor(z, qz_text(z, base, "/w/scale"), 1, 1, &w->channels, w->scale, (size_t)w->channels * sizeof *s);
+	int err = set_dequantised(z, n, 1, "/w/real", x, scale, w->axis);
+
+	if (err || !w->bias || fp8)
+		return err;
+	if (!s)
+		return -ENOMEM;
+	for (int64_t c = 0; c < w->channels; c++)
+		s[c] = x_scale * w->scale[c];
+	x = qz_add_tensor(z, qz_text(z, base, "/b"), 6, 1, &w->channels, w->bias_codes, (size_t)w->channels * sizeof *w->bias_codes);
+	scale = qz_add_tensor(z, qz_text(z, base, "/b/scale"), 1, 1, &w->channels, s, (size_t)w->channels * sizeof *s);
+	return set_dequantised(z, n, 2, "/b/real", x, scale, 0);
+}
+
+static int product(struct qz *z, struct plan *p, int i)
+{
+	onnx_node *n = z->node[i];
+	struct qz_value *x = root(z, p, qz_value(z, qz_operand(n, 0))), *y = qz_value(z, z->node[limiter(z, i)]->output[0]);
+	struct weights w;
+	int zp, err;
+
+	if (!activation(x))
+		return qz_fail(z, -ENOTSUP, "node %d %.40s: no values were seen of \"%.80s\"", i, n->op_type, qz_operand(n, 0));
+	if ((err = read_weights(z, n, &w)))
+		return err;
+	float xs = scale_of(z, x, &zp);
+	encode(z, &w, xs);
+	if (z->o->type == WEFT_QUANTIZE_INT8 && activation(y)) {
+		if ((err = settle(z, &w, x, y)))
+			return err;
+		encode(z, &w, xs);
+	}
+	z->n_products++;
+	return write_weights(z, n, &w, xs);
+}
+
+/* ---- pairs ---- */
+
+/* The value keeps its name behind the pair, so that its readers need not change; an input's readers do. */
+static int pair(struct qz *z, struct qz_value *v, int n_before)
+{
+	int zp;
+	float s = scale_of(z, v, &zp);
+	int8_t byte = (int8_t)zp;
+	int16_t wide = (int16_t)zp;
+	bool is_16 = z->o->type == WEFT_QUANTIZE_INT16X8;
+	char *name = qz_text(z, v->name, ""), *codes = qz_text(z, name ? name : "", "/q");
+	char *scale = qz_add_tensor(z, qz_text(z, v->name, "/scale"), 1, 0, NULL, &s, sizeof s);
+	char *zero = qz_add_tensor(z, qz_text(z, v->name, "/zp"), type_code(z), 0, NULL, is_16 ? (void *)&wide : (void *)&byte, is_16 ? 2 : 1);
+	char *real = v->is_input ? name : qz_text(z, v->name, "/float"), *back = v->is_input ? qz_text(z, v->name, "/real") : name;
+
+	if (!name || !codes || !scale || !zero || !real || !back)
+		return -ENOMEM;
+	for (int i = 0; i < n_before; i++)
+		for (size_t k = 0; z->node[i] && k < (v->is_input ? z->node[i]->n_input : z->node[i]->n_output); k++) {
+			char **at = v->is_input ? &z->node[i]->input[k] : &z->node[i]->output[k];
+			if (!strcmp(*at, v->name))
+				*at = v->is_input ? back : real;
+		}
+	return quantiser(z, "QuantizeLinear", real, scale, zero, codes) && quantiser(z, "DequantizeLinear", codes, scale, zero, back) ? 0 : -ENOMEM;
+}
+
+int qz_insert(struct qz *z)
+{
+	struct plan *p = qz_alloc(z, ((size_t)z->n_node + 1) * sizeof *p);
+	int n = z->n_node, err = p ? 0 : -ENOMEM;
+
+	for (int i = 0; i < n && !err; i++)
+		p[i].kind = (uint8_t)kind_of(z, z->node[i]);
+	if (!err) {
+		spread(z, p);
+		mark(z, p);
+	}
+	for (int i = 0; i < n && !err; i++)
+		if (p[i].kind == PRODUCT)
+			err = product(z, p, i);
+	for (int i = 0; i < z->n_value && !err; i++)
+		if (z->value[i].paired)
+			err = pair(z, &z->value[i], n);
+	return err ? err : domain(z) ? qz_add_domain(z, domain(z)) : 0;
+}

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * BatchNormalization behind Conv or Gemm goes into its weights, and an Add of a
+ * constant per channel into its bias. MatMul of matrices plus a constant is a Gemm.
+ */
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "quantize.h"
+
+static onnx_node *maker(struct qz *z, const char *name)
+{
+	struct qz_value *v = qz_value(z, name);
+
+	return v && v->maker >= 0 ? z->node[v->maker] : NULL;
+}
+
+/* The Conv or Gemm whose result only n reads, as operand k. */
+static onnx_node *product_before(struct qz *z, const onnx_node *n, size_t k)
+{
+	struct qz_value *v = qz_value(z, qz_operand(n, k));
+	onnx_node *p = v && v->n_uses == 1 && !v->is_output ? maker(z, v->name) : NULL;
+
+	if (!p || p->n_output != 1)
+		return NULL;
+	if (qz_is(p, "Conv"))
+		return p;
+	bool plain = qz_is(p, "Gemm") && !qz_integer(p, "transA", 0) && qz_real(p, "alpha", 1) == 1 && qz_real(p, "beta", 1) == 1;
+	return plain ? p : NULL;
+}
+
+/* Which dimension of its weights counts p's outputs. */
+static int output_axis(const onnx_node *p)
+{
+	return qz_is(p, "Conv") || qz_integer(p, "transB", 0) ? 0 : 1;
+}
+
+/* p gives n's result, and n is gone. */
+static void replace(struct qz *z, onnx_node *p, int n)
+{
+	p->output[0] = z->node[n]->output[0];
+	z->node[n] = NULL;
+}
+
+/* The bias as n floats that may be changed; zeros if there is none. NULL: not constant. */
+static float *bias_of(struct qz *z, const onnx_node *p, int64_t n)
+{
+	weft_tensor t;
+	float *b = qz_alloc(z, (size_t)n * sizeof *b);
+	const char *name = qz_operand(p, 2);
+
+	if (!b || !*name)
+		return b;
+	const float *have = qz_floats(z, name, &t);
+	if (!have || (weft_tensor_elements(&t) != n && weft_tensor_elements(&t) != 1) || t.dim[t.rank ? t.rank - 1 : 0] != weft_tensor_elements(&t))
+		return NULL;
+	for (int64_t i = 0; i < n; i++)
+		b[i] = have[weft_tensor_elements(&t) == 1 ? 0 : i];
+	return b;
+}
+
+static int set_constant(struct qz *z, onnx_node *p, size_t k, const char *suffix, int rank, const int64_t *dim, const float *v, int64_t n)
+{
+	char *name = qz_add_tensor(z, qz_text(z, p->output[0], suffix), 1, rank, dim, v, (size_t)n * sizeof *v);
+
+	return name ? qz_set_operand(z, p, k, name) : -ENOMEM;
+}
+
+/* Node i is BatchNormalization behind p. 1: folded. */
+static int fold_norm(struct qz *z, onnx_node *p, int i)
+{
+	const onnx_node *n = z->node[i];
+	const int axis = output_axis(p);
+	const float *param[4], *w;
+	weft_tensor t, tw;
+
+	if (!(w = qz_floats(z, qz_operand(p, 1), &tw)) || tw.rank < 2)
+		return 0;
+	int64_t channels = tw.dim[axis], inner = 1;
+	for (int d = axis + 1; d < tw.rank; d++)
+		inner *= tw.dim[d];
+	for (size_t k = 0; k < 4; k++)
+		if (!(param[k] = qz_floats(z, qz_operand(n, k + 1), &t)) || weft_tensor_elements(&t) != channels)
+			return 0;
+	float *b = bias_of(z, p, channels), *scaled = qz_alloc(z, weft_tensor_bytes(&tw));
+	if (!b || !scaled || qz_integer(n, "training_mode", 0) || n->n_output != 1)
+		return 0;
+	double epsilon = qz_real(n, "epsilon", 1e-5);
+	for (int64_t e = 0; e < weft_tensor_elements(&tw); e++) {
+		int64_t c = e / inner % channels;
+		scaled[e] = (float)((double)w[e] * (double)param[0][c] / sqrt((double)param[3][c] + epsilon));
+	}
+	for (int64_t c = 0; c < channels; c++)
+		b[c] = (float)(((double)b[c] - (double)param[2][c]) * (double)param[0][c] / sqrt((double)param[3][c] + epsilon) + (double)param[1][c]);
+	replace(z, p, i);
+	int err = set_constant(z, p, 1, "/weights", tw.rank, tw.dim, scaled, weft_tensor_elements(&tw));
+	err = err ? err : set_constant(z, p, 2, "/bias", 1, &channels, b, channels);
+	return err ? err : 1;
+}
+
+/* Node i adds a constant per output channel to p's result. 1: folded. */
+static int fold_add(struct qz *z, onnx_node *p, int i, const char *constant)
+{
+	const int axis = output_axis(p);
+	const float *w, *add;
+	weft_tensor t, tw;
+
+	if (!(w = qz_floats(z, qz_operand(p, 1), &tw)) || !(add = qz_floats(z, constant, &t)) || tw.rank < 2)
+		return 0;
+	int64_t channels = tw.dim[axis], n = weft_tensor_elements(&t);
+	int at = qz_is(p, "Conv") ? t.rank - (tw.rank - 1) : t.rank - 1;   /* where channels stand in the constant */
+	if (n != channels || (channels > 1 && (at < 0 || t.dim[at] != channels)) || t.rank > tw.rank)
+		return 0;
+	float *b = bias_of(z, p, channels);
+	if (!b)
+		return 0;
+	for (int64_t c = 0; c < channels; c++)
+		b[c] += add[c];
+	replace(z, p, i);
+	int err = set_constant(z, p, 2, "/bias", 1, &channels, b, channels);
+	return err ? err : 1;
+}
+
+/* RESHAPEs of constants, as some exporters leave them, are computed. */
+static int fold_reshape(struct qz *z, int i)
+{
+	onnx_node *n = z->node[i];
+	weft_tensor t, ts;
+	struct qz_value *s = qz_value(z, qz_operand(n, 1));
+	int64_t room = 1 << 20, dim[WEFT_MAX_RANK], known = 1;
+	char why[160];
+	int open = -1;
+
+	const float *p = qz_floats(z, qz_operand(n, 0), &t);
+	if (!p || !s || s->init < 0 || z->init[s->init]->data_type != 7 || onnx_tensor_data(&z->f, z->init[s->init], &ts, &room, why, sizeof why))
+		return 0;
+	int rank = (int)weft_tensor_elements(&ts);
+	bool fits = rank <= WEFT_MAX_RANK;
+	for (int k = 0; fits && k < rank; k++) {
+		dim[k] = ((const int64_t *)ts.data)[k];
+		fits = dim[k] > 0 || (dim[k] == -1 && open < 0);
+		if (dim[k] == -1)
+			open = k;
+		else if (fits)
+			known = known > (1 << 30) / dim[k] ? 0 : known * dim[k];
+	}
+	weft_tensor_release(&ts);
+	int64_t have = weft_tensor_elements(&t);
+	if (!fits || known < 1 || have % known || (open < 0 && known != have))
+		return 0;
+	if (open >= 0)
+		dim[open] = have / known;
+	char *name = n->output[0];
+	z->node[i] = NULL;
+	return qz_add_tensor(z, name, 1, rank, dim, p, (size_t)have * sizeof *p) ? 1 : -ENOMEM;
+}
+
+static int rank_of(struct qz *z, const char *name)
+{
+	for (int i = 0; i < z->g->n_tensors; i++)
+		if (!strcmp(z->g->tensors[i].name, name))
+			return z->g->tensors[i].t.rank;
+	return -1;
+}
+
+/* MatMul of matrices by constants becomes Gemm. */
+static int as_gemm(struct qz *z, onnx_node *n)
+{
+	weft_tensor t;
+
+	/* A tensor may be missing from the graph, when only its shape differed from another's. */
+	if (!qz_floats(z, qz_operand(n, 1), &t) || t.rank != 2 || (rank_of(z, qz_operand(n, 0)) != 2 && rank_of(z, n->output[0]) != 2))
+		return 0;
+	n->op_type = qz_text(z, "Gemm", "");
+	return n->op_type ? 1 : -ENOMEM;
+}
+
+static int one(struct qz *z, int i)
+{
+	onnx_node *n = z->node[i], *p;
+
+	if (!n)
+		return 0;
+	if (qz_is(n, "Reshape"))
+		return fold_reshape(z, i);
+	if (qz_is(n, "BatchNormalization"))
+		return (p = product_before(z, n, 0)) ? fold_norm(z, p, i) : 0;
+	if (qz_is(n, "MatMul"))
+		return as_gemm(z, n);
+	if (!qz_is(n, "Add") || n->n_input != 2)
+		return 0;
+	for (size_t k = 0; k < 2; k++)
+		if ((p = product_before(z, n, k))) {
+			int done = fold_add(z, p, i, n->input[1 - k]);
+			if (done)
+				return done;
+		}
+	return 0;
+}
+
+int qz_prepare(struct qz *z)
+{
+	for (int i = 0; i < z->n_node; i++) {
+		int done = one(z, i), err = done > 0 ? qz_index(z) : done;
+
+		if (err)
+			return err;
+	}
+	return 0;
+}

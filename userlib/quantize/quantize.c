@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../run/golden_exec.h"
+#include "quantize.h"
+
+struct weft_quantize_options weft_quantize_options_default(void)
+{
+	return (struct weft_quantize_options){ .type = WEFT_QUANTIZE_INT8, .percentile = 100 };
+}
+
+/* The network as it stands, for golden. */
+static int import(struct qz *z, weft_graph **g)
+{
+	struct weft_onnx_bound bound[16];
+	struct weft_onnx_options o = { .folder = z->o->folder, .bound = bound };
+	uint8_t *data;
+	size_t len;
+	int err = qz_pack(z, &data, &len);
+
+	if (err)
+		return err;
+	for (int i = 0; i < z->o->n_bound && i < 16; i++)
+		bound[o.n_bound++] = (struct weft_onnx_bound){ z->o->bound[i].name, &z->o->bound[i].value };
+	err = weft_import_onnx(data, len, "float", &o, g, z->msg);
+	free(data);
+	return err;
+}
+
+static int check_options(const struct weft_quantize_options *o, char *msg)
+{
+	if (!o->sample || o->n_bound > 16 || (o->type != WEFT_QUANTIZE_INT8 && o->type != WEFT_QUANTIZE_INT16X8 && o->type != WEFT_QUANTIZE_FP8) ||
+	    !(o->percentile > 50 && o->percentile <= 100)) {
+		snprintf(msg, WEFT_MSG_LEN, "quantize: no samples, more than 16 bound inputs, no such type, or a percentile outside 50..100");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int already(struct qz *z)
+{
+	for (int i = 0; i < z->n_node; i++)
+		if (!strncmp(z->node[i]->op_type, "QLinear", 7) || !strcmp(z->node[i]->op_type, "QuantizeLinear"))
+			return qz_fail(z, -EINVAL, "node %d is %.40s: the network is quantised already", i, z->node[i]->op_type);
+	return 0;
+}
+
+static int all(struct qz *z, const void *data, size_t len, uint8_t **out, size_t *len_out)
+{
+	int err = qz_open(z, data, len);
+
+	if (err || (err = already(z)) || (err = import(z, &z->g)) || (err = qz_prepare(z)))
+		return err;
+	weft_graph_free(z->g);
+	z->g = NULL;
+	if ((err = qz_index(z)) || (err = import(z, &z->g)) || (err = qz_index(z)) || (err = qz_ranges(z)) || (err = qz_insert(z)))
+		return err;
+	if (!z->n_products)
+		return qz_fail(z, -ENOTSUP, "there is no Conv, Gemm or MatMul with constant float32 weights");
+	return qz_pack(z, out, len_out);
+}
+
+int weft_quantize(const void *data, size_t len_bytes, const struct weft_quantize_options *o, uint8_t **out, size_t *len_out, char *msg)
+{
+	struct qz z = { .o = o, .msg = msg };
+	int err = check_options(o, msg);
+
+	if (err)
+		return err;
+	if (!weft_onnx_is(data, len_bytes)) {
+		snprintf(msg, WEFT_MSG_LEN, "not an .onnx file");
+		return -EINVAL;
+	}
+	err = all(&z, data, len_bytes, out, len_out);
+	qz_close(&z);
+	return err;
+}

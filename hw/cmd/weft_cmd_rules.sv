@@ -5,7 +5,7 @@
 // conv with keep has one column tile and one pixel group; dw and pool have no
 // second addend; a row of dw, padding included, fits the line buffer, which
 // holds half as many int16. scale16 is for conv and dw and rounds once. In mode 2
-// these have no input of fp16, and pool has no sum.
+// these have no input of fp16, and pool has no sum. store does not narrow to int4.
 module weft_cmd_rules (
   /* verilator lint_off UNUSEDSIGNAL */  // fields without such a rule
   input  logic [1023:0] cmd_i,
@@ -51,6 +51,7 @@ module weft_cmd_rules (
       weft_cmd_pkg::OP_DW:   ok_o = mac_ok && !add && narrow;
       weft_cmd_pkg::OP_POOL: ok_o = !scale16 && !add && !(fp && cmd_i[weft_cmd_pkg::POOL_SUM_LSB]);
       weft_cmd_pkg::OP_ELT:  ok_o = !scale16;
+      weft_cmd_pkg::OP_STORE: ok_o = !cmd_i[weft_cmd_pkg::LOAD_INT4_LSB];
       default: ;
     endcase
   end

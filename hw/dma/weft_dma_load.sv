@@ -5,7 +5,8 @@
 // Takes the next command while data of earlier ones is under way; up to 64
 // bursts are outstanding. Read addresses are aligned to the bus; one burst
 // address a cycle, the first three cycles after the command is taken. Each beat
-// is one scratchpad write at any byte address. done_o comes in the cycle after
+// is one scratchpad write at any byte address, or two where it widens more than
+// N int4. done_o comes in the cycle after
 // the command's last write was granted, in order of commands.
 //
 // A fault comes in order too: every earlier command has retired, the faulty
@@ -49,7 +50,7 @@ module weft_dma_load (
   output logic [weft_cfg_pkg::N-1:0]    ldw_mask_o,
   input  logic                          ldw_gnt_i,
 
-  output logic [weft_cfg_pkg::LOG2_N:0] bytes_o        // written this cycle
+  output logic [weft_cfg_pkg::LOG2_N:0] bytes_o        // written this cycle, widened
 );
 
   localparam int unsigned N           = weft_cfg_pkg::N;
@@ -65,7 +66,7 @@ module weft_dma_load (
 
   // ---- rows and bursts -----------------------------------------------------------
 
-  logic        row_valid, row_ready, row_last, row_fault, rows_busy;
+  logic        row_valid, row_ready, row_last, row_fault, row_int4, row_odd, rows_busy;
   logic [39:0] row_addr;
   logic [19:0] row_sp, row_bytes;
   logic [7:0]  row_code;
@@ -86,6 +87,8 @@ module weft_dma_load (
     .row_addr_o (row_addr),
     .row_sp_o   (row_sp),
     .row_bytes_o(row_bytes),
+    .row_int4_o (row_int4),
+    .row_odd_o  (row_odd),
     .row_last_o (row_last),
     .row_fault_o(row_fault),
     .row_code_o (row_code),
@@ -93,7 +96,7 @@ module weft_dma_load (
     .busy_o     (rows_busy)
   );
 
-  logic                 burst_valid, burst_ready, burst_last, burst_fault, split_busy;
+  logic                 burst_valid, burst_ready, burst_last, burst_fault, burst_int4, burst_odd, split_busy;
   logic [39:0]          burst_addr;
   logic [7:0]           burst_len;
   logic [BytesBits-1:0] burst_bytes;
@@ -110,6 +113,8 @@ module weft_dma_load (
     .row_addr_i   (row_addr),
     .row_sp_i     (row_sp),
     .row_bytes_i  (row_bytes),
+    .row_int4_i   (row_int4),
+    .row_odd_i    (row_odd),
     .row_last_i   (row_last),
     .row_fault_i  (row_fault),
     .row_code_i   (row_code),
@@ -120,6 +125,8 @@ module weft_dma_load (
     .burst_len_o  (burst_len),
     .burst_bytes_o(burst_bytes),
     .burst_sp_o   (burst_sp),
+    .burst_int4_o (burst_int4),
+    .burst_odd_o  (burst_odd),
     .burst_last_o (burst_last),
     .burst_fault_o(burst_fault),
     .fault_code_o (row_fault_code),
@@ -129,7 +136,7 @@ module weft_dma_load (
 
   // ---- address out, and what to do with the data ------------------------------------
 
-  localparam int unsigned OrderBits = 32 + 20 + BytesBits + 2;
+  localparam int unsigned OrderBits = 32 + 20 + BytesBits + 4;
   logic                   order_wready, order_valid, order_pop;
   logic [OrderBits-1:0]   order_in, order_out;
 
@@ -137,7 +144,7 @@ module weft_dma_load (
   assign ar_addr_o   = {burst_addr[39:Log2N], Log2N'(0)};
   assign ar_len_o    = burst_len;
   assign burst_ready = order_wready && (burst_fault || ar_ready_i);
-  assign order_in    = {burst_addr[31:0], burst_sp, burst_bytes, burst_last, burst_fault};
+  assign order_in    = {burst_addr[31:0], burst_sp, burst_bytes, burst_int4, burst_odd, burst_last, burst_fault};
 
   /* verilator lint_off PINCONNECTEMPTY */
   weft_fifo #(
@@ -194,8 +201,8 @@ module weft_dma_load (
   logic [31:0]          head_addr;
   logic [19:0]          head_sp;
   logic [BytesBits-1:0] head_bytes;
-  logic                 head_last, head_fault;
-  assign {head_addr, head_sp, head_bytes, head_last, head_fault} = order_out;
+  logic                 head_int4, head_odd, head_last, head_fault;
+  assign {head_addr, head_sp, head_bytes, head_int4, head_odd, head_last, head_fault} = order_out;
 
   logic                 inside_q;  // first beat of the burst was taken
   logic [19:0]          sp_q;
@@ -205,18 +212,27 @@ module weft_dma_load (
   logic [19:0]          sp;
   logic [BytesBits-1:0] left;
   logic [Log2N:0]       room, n_bytes;
-  logic                 final_beat;
+  logic                 final_beat, int4;
+  logic [Log2N+1:0]     n_elems;   // bytes in the scratchpad that the beat becomes
+  logic                 second_q;  // the first N of them are written
+  logic                 twice;     // there are more
+  logic [Log2N:0]       n_write;
+  assign int4       = weft_cfg_pkg::HAS_INT4 && head_int4;
   assign skip       = inside_q ? '0 : head_addr[Log2N-1:0];
   assign sp         = inside_q ? sp_q : head_sp;
   assign left       = inside_q ? left_q : head_bytes;
   assign room       = {1'b1, Log2N'(0)} - {1'b0, skip};
   assign final_beat = left <= BytesBits'(room);
   assign n_bytes    = final_beat ? left[Log2N:0] : room;
+  assign n_elems    = int4 ? {n_bytes, 1'b0} - (Log2N+2)'(final_beat && head_odd) : {1'b0, n_bytes};
+  assign twice      = n_elems > (Log2N+2)'(N) && !second_q;
+  assign n_write    = twice ? (Log2N+1)'(N) : second_q ? (Log2N+1)'(n_elems - (Log2N+2)'(N)) : n_elems[Log2N:0];
 
-  logic write_q, write_last_q, fault_now;
+  logic write_q, write_last_q, fault_now, write_go;
   assign fault_now = order_valid && (head_fault ? !write_q : beat_valid && beat_error && !write_q) && !stop;
-  assign beat_pop  = order_valid && !head_fault && !beat_error && (!write_q || ldw_gnt_i);
-  assign order_pop = beat_pop && beat_valid && final_beat;
+  assign write_go  = order_valid && beat_valid && !head_fault && !beat_error && (!write_q || ldw_gnt_i);
+  assign beat_pop  = write_go && !twice;
+  assign order_pop = beat_pop && final_beat;
 
   // Lanes that no wanted byte comes to are masked.
   logic [8*N-1:0] shifted;
@@ -228,11 +244,23 @@ module weft_dma_load (
     .data_o(shifted)
   );
 
+  // The half of the beat whose int4 are written, widened.
+  logic [4*N-1:0] half;
+  logic [8*N-1:0] wide;
+  assign half = second_q ? shifted[8*N-1:4*N] : shifted[4*N-1:0];
+  always_comb begin
+    wide = shifted;
+    if (int4) begin
+      for (int unsigned i = 0; i < N; i++) wide[8*i +: 8] = {{4{half[4*i + 3]}}, half[4*i +: 4]};
+    end
+  end
+
   logic [Log2N:0] write_bytes_q;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       inside_q <= 1'b0;
+      second_q <= 1'b0;
       write_q  <= 1'b0;
       dead_q   <= 1'b0;
       done_o   <= 1'b0;
@@ -242,28 +270,32 @@ module weft_dma_load (
       fault_o <= fault_now;
       if (stop) begin
         inside_q <= 1'b0;
+        second_q <= 1'b0;
         write_q  <= 1'b0;
         if (abort_i && !busy_o) dead_q <= 1'b0;
       end else begin
         if (fault_now) dead_q <= 1'b1;
         if (ldw_gnt_i) write_q <= 1'b0;
-        if (beat_pop && beat_valid) begin
+        if (write_go) begin
           write_q  <= 1'b1;
-          inside_q <= !final_beat;
+          second_q <= twice;
         end
+        if (beat_pop) inside_q <= !final_beat;
       end
     end
   end
 
   always_ff @(posedge clk_i) begin
-    if (beat_pop && beat_valid) begin
-      sp_q          <= sp + 20'(n_bytes);
+    if (beat_pop) begin
+      sp_q          <= sp + 20'(n_elems);
       left_q        <= left - BytesBits'(n_bytes);
-      ldw_addr_o    <= sp;
-      ldw_data_o    <= shifted;
-      ldw_mask_o    <= N'((33'd1 << n_bytes) - 33'd1);
-      write_bytes_q <= n_bytes;
-      write_last_q  <= final_beat && head_last;
+    end
+    if (write_go) begin
+      ldw_addr_o    <= sp + (second_q ? 20'(N) : 20'd0);
+      ldw_data_o    <= wide;
+      ldw_mask_o    <= N'((33'd1 << n_write) - 33'd1);
+      write_bytes_q <= n_write;
+      write_last_q  <= final_beat && head_last && !twice;
     end
     if (fault_now) begin
       fault_code_o <= head_fault ? row_fault_code : weft_cmd_pkg::FAULT_BUS;

@@ -7,6 +7,10 @@
 // inside comes out with row_fault_o; none follows until clear_i. row_* stand
 // until row_ready_i.
 //
+// A row of int4 takes half as many bytes in memory, rounded up, as in the
+// scratchpad: row_bytes_o counts those in memory, row_odd_o says that the last
+// of them is half used. The window is checked for them, the scratchpad for all.
+//
 // Offsets are 34-bit signed: a row is only stepped from after it was found
 // inside its window (below 2^32), and a stride is 32 bits, so no step wraps.
 module weft_dma_rows (
@@ -28,7 +32,9 @@ module weft_dma_rows (
   input  logic        row_ready_i,
   output logic [39:0] row_addr_o,   // on the bus
   output logic [19:0] row_sp_o,
-  output logic [19:0] row_bytes_o,
+  output logic [19:0] row_bytes_o,  // in memory
+  output logic        row_int4_o,
+  output logic        row_odd_o,
   output logic        row_last_o,   // of its command
   output logic        row_fault_o,
   output logic [7:0]  row_code_o,
@@ -40,8 +46,12 @@ module weft_dma_rows (
   // Field positions of load; store has the same.
   logic [2:0]  c_window;
   logic [39:0] c_off;
+  logic        c_int4;
+  logic [19:0] c_bytes;
   assign c_window = cmd_i[weft_cmd_pkg::LOAD_WINDOW_LSB +: 3];
   assign c_off    = cmd_i[weft_cmd_pkg::LOAD_DRAM_OFF_LSB +: 40];
+  assign c_int4   = weft_cfg_pkg::HAS_INT4 && cmd_i[weft_cmd_pkg::LOAD_INT4_LSB];
+  assign c_bytes  = cmd_i[weft_cmd_pkg::LOAD_ROW_BYTES_LSB +: 20];
 
   // Windows one by one: a slice at a variable place is a shifter.
   logic [39:0] win_base;
@@ -66,7 +76,8 @@ module weft_dma_rows (
   logic [39:0]        base_q;
   logic [31:0]        size_q;
   logic               ok_q;
-  logic [19:0]        bytes_q;
+  logic [19:0]        bytes_q, mem_q;        // in the scratchpad, in memory
+  logic               int4_q;
   logic [15:0]        n1_q, n2_q;            // of the command
   logic [15:0]        i1_q, i2_q, i3_q;      // left, this one included
   logic signed [33:0] off1_q, off2_q, off3_q;  // row; start of its plane; of its block
@@ -96,7 +107,7 @@ module weft_dma_rows (
   logic        in_window, in_sp;
   logic [32:0] off_end;
   logic [20:0] sp_end;
-  assign off_end   = {1'b0, off1_q[31:0]} + 33'(bytes_q);
+  assign off_end   = {1'b0, off1_q[31:0]} + 33'(mem_q);
   assign in_window = ok_q && off1_q[33:32] == 2'b00 && off_end <= {1'b0, size_q};
   assign sp_end    = {1'b0, sp1_q} + {1'b0, bytes_q};
   // Where the scratchpad fills the address space an access wraps instead.
@@ -105,7 +116,9 @@ module weft_dma_rows (
   assign row_valid_o = valid_q;
   assign row_addr_o  = base_q + 40'(off1_q[31:0]);
   assign row_sp_o    = sp1_q;
-  assign row_bytes_o = bytes_q;
+  assign row_bytes_o = mem_q;
+  assign row_int4_o  = int4_q;
+  assign row_odd_o   = int4_q && bytes_q[0];
   assign row_last_o  = last1 && last2 && last3;
   assign row_fault_o = !in_window || !in_sp;
   assign row_code_o  = in_window ? weft_cmd_pkg::FAULT_SP_RANGE : weft_cmd_pkg::FAULT_WINDOW;
@@ -135,7 +148,9 @@ module weft_dma_rows (
       base_q  <= win_base;
       size_q  <= win_size;
       ok_q    <= win_ok;
-      bytes_q <= cmd_i[weft_cmd_pkg::LOAD_ROW_BYTES_LSB +: 20];
+      bytes_q <= c_bytes;
+      mem_q   <= c_int4 ? {1'b0, c_bytes[19:1]} + 20'(c_bytes[0]) : c_bytes;
+      int4_q  <= c_int4;
       n1_q    <= cmd_i[weft_cmd_pkg::LOAD_N1_LSB +: 16];
       n2_q    <= cmd_i[weft_cmd_pkg::LOAD_N2_LSB +: 16];
       i1_q    <= cmd_i[weft_cmd_pkg::LOAD_N1_LSB +: 16];

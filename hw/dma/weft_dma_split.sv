@@ -5,7 +5,8 @@
 // Cuts lie at multiples of 16 beats of the bus address; 16 beats divide 4 KiB,
 // so no burst crosses one. One burst a cycle, also from row to row; the first
 // two cycles after its row. burst_* stand until burst_ready_i. A faulty row
-// becomes one burst with burst_fault_o, for order only.
+// becomes one burst with burst_fault_o, for order only. Of int4, a byte in memory
+// is two in the scratchpad; in a burst with burst_odd_o the last one is one.
 module weft_dma_split (
   input  logic clk_i,
   input  logic rst_ni,
@@ -16,6 +17,8 @@ module weft_dma_split (
   input  logic [39:0] row_addr_i,
   input  logic [19:0] row_sp_i,
   input  logic [19:0] row_bytes_i,
+  input  logic        row_int4_i,
+  input  logic        row_odd_i,
   input  logic        row_last_i,
   input  logic        row_fault_i,
   input  logic [7:0]  row_code_i,
@@ -27,6 +30,8 @@ module weft_dma_split (
   output logic [7:0]                      burst_len_o,    // beats - 1
   output logic [weft_cfg_pkg::LOG2_N+4:0] burst_bytes_o,  // 1..16N
   output logic [19:0]                     burst_sp_o,
+  output logic                            burst_int4_o,
+  output logic                            burst_odd_o,
   output logic                            burst_last_o,   // of its command
   output logic                            burst_fault_o,
 
@@ -39,7 +44,7 @@ module weft_dma_split (
   localparam int unsigned Log2N     = weft_cfg_pkg::LOG2_N;
   localparam int unsigned Log2Burst = Log2N + 4;
 
-  logic        row_valid_q, row_last_q, row_fault_q;
+  logic        row_valid_q, row_last_q, row_fault_q, row_int4_q, row_odd_q;
   logic [39:0] row_addr_q;
   logic [19:0] row_sp_q, row_left_q;
 
@@ -74,6 +79,8 @@ module weft_dma_split (
       row_sp_q    <= row_sp_i;
       row_left_q  <= row_bytes_i;
       row_last_q  <= row_last_i;
+      row_int4_q  <= row_int4_i;
+      row_odd_q   <= row_odd_i;
       row_fault_q <= row_fault_i;
       if (row_fault_i) begin
         fault_code_o <= row_code_i;
@@ -81,7 +88,7 @@ module weft_dma_split (
       end
     end else if (emit) begin
       row_addr_q <= row_addr_q + 40'(room);
-      row_sp_q   <= row_sp_q + 20'(room);
+      row_sp_q   <= row_sp_q + (row_int4_q ? {19'(room), 1'b0} : 20'(room));
       row_left_q <= row_left_q - 20'(room);
     end
     if (emit) begin
@@ -89,6 +96,8 @@ module weft_dma_split (
       burst_len_o   <= 8'(span >> Log2N);
       burst_bytes_o <= bytes;
       burst_sp_o    <= row_sp_q;
+      burst_int4_o  <= row_int4_q;
+      burst_odd_o   <= final_burst && row_odd_q;
       burst_last_o  <= final_burst && row_last_q;
       burst_fault_o <= row_fault_q;
     end

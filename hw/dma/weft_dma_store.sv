@@ -72,6 +72,7 @@ module weft_dma_store (
   logic [7:0]  row_code;
   logic [31:0] row_info;
 
+  /* verilator lint_off PINCONNECTEMPTY */  // int4 is for load only
   weft_dma_rows u_rows (
     .clk_i,
     .rst_ni,
@@ -87,6 +88,8 @@ module weft_dma_store (
     .row_addr_o (row_addr),
     .row_sp_o   (row_sp),
     .row_bytes_o(row_bytes),
+    .row_int4_o (),
+    .row_odd_o  (),
     .row_last_o (row_last),
     .row_fault_o(row_fault),
     .row_code_o (row_code),
@@ -111,6 +114,8 @@ module weft_dma_store (
     .row_addr_i   (row_addr),
     .row_sp_i     (row_sp),
     .row_bytes_i  (row_bytes),
+    .row_int4_i   (1'b0),
+    .row_odd_i    (1'b0),
     .row_last_i   (row_last),
     .row_fault_i  (row_fault),
     .row_code_i   (row_code),
@@ -121,12 +126,15 @@ module weft_dma_store (
     .burst_len_o  (burst_len),
     .burst_bytes_o(burst_bytes),
     .burst_sp_o   (burst_sp),
+    .burst_int4_o (),
+    .burst_odd_o  (),
     .burst_last_o (burst_last),
     .burst_fault_o(burst_fault),
     .fault_code_o (row_fault_code),
     .fault_info_o (row_fault_info),
     .busy_o       (split_busy)
   );
+  /* verilator lint_on PINCONNECTEMPTY */
 
   // ---- address out --------------------------------------------------------------------
   // A burst is committed when it enters the address FIFO: from then on it will

@@ -80,7 +80,7 @@ static inline uint64_t stream_run(uint64_t seed, weft_dev *dev, const char *devi
 
 /* devices[1] may be NULL. */
 static inline uint64_t stream_compare(uint64_t seed, weft_dev *const devices[2], const struct weft_config *cfg,
-                                      unsigned count[256], unsigned modes[3])
+                                      unsigned count[256], unsigned modes[RANDOM_STREAM_MODES])
 {
 	struct random_stream s;
 	uint64_t cycles = 0;
@@ -103,7 +103,7 @@ static inline uint64_t stream_compare(uint64_t seed, weft_dev *const devices[2],
 	}
 	for (int i = 0; i < 256; i++)
 		count[i] += s.count[i];
-	for (int i = 0; i < 3; i++)
+	for (int i = 0; i < RANDOM_STREAM_MODES; i++)
 		modes[i] += s.modes[i];
 	free(want);
 	free(got);
@@ -111,12 +111,14 @@ static inline uint64_t stream_compare(uint64_t seed, weft_dev *const devices[2],
 	return cycles;
 }
 
-static inline void stream_print_count(const unsigned count[256], const unsigned modes[3], long n, uint64_t cycles)
+static inline void stream_print_count(const unsigned count[256], const unsigned modes[RANDOM_STREAM_MODES],
+                                      long n, uint64_t cycles)
 {
 	printf("%ld streams, %llu cycles; commands:", n, (unsigned long long)cycles);
 	for (int i = 0; i < WEFT_N_CMDS; i++)
 		printf(" %s %u", weft_cmd_infos[i].name, count[weft_cmd_infos[i].op]);
-	printf("; modes: int8 %u, int16 %u, float8 %u\n", modes[0], modes[1], modes[2]);
+	printf("; modes: int8 %u, int16 %u, float8 %u; raw sums %u, int4 loads %u\n", modes[0], modes[1], modes[2], modes[3],
+	       modes[4]);
 	fflush(stdout);
 }
 

@@ -67,6 +67,13 @@ static void load_forbidden(struct weft_cmd *c) { c->load.window = 3; }
 static void load_closed(struct weft_cmd *c) { c->load.window = 5; }
 static void store_read_only(struct weft_cmd *c) { c->load.window = WEFT_WIN_CONST; }
 static void store_stream(struct weft_cmd *c) { c->load.window = WEFT_WIN_STREAM; }
+static void store_int4(struct weft_cmd *c) { c->load.int4 = 1; }
+static void load_int4_beyond(struct weft_cmd *c)
+{
+	c->load.int4 = 1;
+	c->load.row_bytes = 17;
+	c->load.dram_off = WIN_BYTES - 8;
+}
 static void store_beyond(struct weft_cmd *c) { c->load.dram_off = WIN_BYTES - 8; }
 static void store_forbidden(struct weft_cmd *c) { c->load.window = 3; }
 static void dma_sp(struct weft_cmd *c) { c->load.sp_addr = (int32_t)sp_bytes() - 8; }
@@ -206,6 +213,7 @@ static const struct bad bads[] = {
 	CHANGED(pool_input, POOL, SP_RANGE, VE), CHANGED(pool_output, POOL, SP_RANGE, VE),
 	CHANGED(elt_input, ELT, SP_RANGE, VE), CHANGED(elt_output, ELT, SP_RANGE, VE),
 	CHANGED(elt_addend, ELT, SP_RANGE, VE),
+	CHANGED(store_int4, STORE, BAD_FIELD, CP), CHANGED(load_int4_beyond, LOAD, WINDOW, LD),
 	CHANGED(row_zero, LOAD, BAD_FIELD, CP), CHANGED(row_zero, STORE, BAD_FIELD, CP),
 	CHANGED(shift_small, POOL, BAD_FIELD, CP), CHANGED(zp_large, CONV, BAD_FIELD, CP),
 	CHANGED(not_aligned, CONV, BAD_FIELD, CP), CHANGED(keep_pixels, CONV, BAD_FIELD, CP),

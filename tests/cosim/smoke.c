@@ -35,7 +35,7 @@ static void test_graphs_rtl(void **state)
 
 static void test_streams_rtl(void **state)
 {
-	unsigned count[256] = { 0 }, modes[3] = { 0 };
+	unsigned count[256] = { 0 }, modes[RANDOM_STREAM_MODES] = { 0 };
 	uint64_t cycles = 0;
 
 	(void)state;

@@ -10,7 +10,7 @@ static void run_all(bool rtl, const char *config, long n)
 	const struct weft_config *cfg = weft_config_find(config);
 	weft_dev *model = stream_device(WEFT_DEV_MODEL, WEFT_MEMORY_SRAM, config);
 	weft_dev *chips[2] = { NULL, NULL };
-	unsigned count[256] = { 0 }, modes[3] = { 0 };
+	unsigned count[256] = { 0 }, modes[RANDOM_STREAM_MODES] = { 0 };
 	uint64_t first = test_seed(1), cycles = 0;
 
 	for (int i = 0; i < 2 && rtl; i++)
@@ -23,8 +23,9 @@ static void run_all(bool rtl, const char *config, long n)
 	stream_print_count(count, modes, n, cycles);
 	for (int i = 0; i < WEFT_N_CMDS && !test_count_given(); i++)
 		assert_true(count[weft_cmd_infos[i].op] > 0 || weft_cmd_infos[i].needs);
-	for (int i = 0; i < 3 && !test_count_given(); i++)
-		assert_true(modes[i] > 0 || !(cfg->features >> i & 1));
+	const uint32_t has[RANDOM_STREAM_MODES] = { cfg->has_int8, cfg->has_int16, cfg->has_fp8, cfg->has_raw, cfg->has_int4 };
+	for (int i = 0; i < RANDOM_STREAM_MODES && !test_count_given(); i++)
+		assert_true(modes[i] > 0 || !has[i]);
 	weft_dev_close(model);
 	weft_dev_close(chips[0]);
 	weft_dev_close(chips[1]);

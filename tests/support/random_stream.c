@@ -285,7 +285,8 @@ static int64_t cut_rows(struct maker *m, int64_t len, struct weft_cmd_load *l)
 /* Memory strides for the rows: gaps, or backwards. Returns the bytes that they span. */
 static int64_t spread(struct maker *m, struct weft_cmd_load *l, int64_t *first)
 {
-	int64_t gap = chance(m, 50) ? 0 : draw(m, 0, 300), stride = l->row_bytes + gap;
+	int64_t row = l->int4 ? ceil_div(l->row_bytes, 2) : l->row_bytes;
+	int64_t gap = chance(m, 50) ? 0 : draw(m, 0, 300), stride = row + gap;
 	int64_t s2 = stride * l->n1 + (chance(m, 50) ? 0 : draw(m, 0, 50)), s3 = s2 * l->n2 + (chance(m, 50) ? 0 : 7);
 	bool back = chance(m, 15);
 
@@ -303,6 +304,7 @@ static void load_exactly(struct maker *m, struct job *j, int area, int64_t at, i
 		struct step *s = new_step(j, WEFT_CMD_LOAD);
 		struct weft_cmd_load *l = &s->c.load;
 		int64_t first, done = cut_rows(m, len, l);
+		l->int4 = !data && m->cfg->has_int4 && chance(m, 25);
 		int64_t span = spread(m, l, &first);
 		uint64_t base = new_consts(m, span, NULL);
 
@@ -846,6 +848,8 @@ static bool copy_job(struct maker *m, struct job *j)
 	struct weft_cmd_load out = j->step[j->n - 1].c.load;
 	struct step *s = new_step(j, WEFT_CMD_LOAD);
 	s->c.load = out;
+	/* What was stored, or of each row the first half, widened. */
+	s->c.load.int4 = m->cfg->has_int4 && chance(m, 30);
 	s->c.load.sp_addr = (int32_t)u.at;
 	s->c.load.sp_stride1 = (int32_t)u.xs;
 	s->c.load.sp_stride2 = (int32_t)u.ys;
@@ -936,6 +940,8 @@ static void put(struct maker *m, struct step *s)
 	/* post is the first member of all commands that have it. */
 	if (unit == WEFT_UNIT_CV || unit == WEFT_UNIT_VE)
 		m->s->modes[s->c.conv.post.mode]++;
+	if (s->c.h.op == WEFT_CMD_LOAD && s->c.load.int4)
+		m->s->modes[4]++;
 	m->count[unit]++;
 	for (int i = 0; i < s->n_in + s->n_out; i++) {
 		struct area *a = &m->area[s->area[i]];

@@ -14,6 +14,8 @@
 #include <weft/gen/cmd.h>
 #include <weft/gen/config.h>
 
+#define RANDOM_STREAM_MODES 5
+
 struct random_stream {
 	uint64_t *words;
 	size_t n_words, n_cmds;    /* END included */
@@ -21,7 +23,8 @@ struct random_stream {
 	uint64_t n_consts;
 	uint64_t n_arena;          /* bytes of window WEFT_WIN_ARENA, zero before the run */
 	unsigned count[256];       /* commands by opcode */
-	unsigned modes[3];         /* those of CV and VE by mode */
+	/* Those of CV and VE by mode; that write raw sums; loads of int4. */
+	unsigned modes[RANDOM_STREAM_MODES];
 };
 
 /* The same seed gives the same stream. */

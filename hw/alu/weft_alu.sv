@@ -221,7 +221,7 @@ module weft_alu (
   assign last_lane = shared || lane_q == lanes - 7'd1;
   assign emit      = !reduce_f || end1;
 
-  weft_vec_range u_rd_range (.addr_i(rd_at), .bytes_i(rd_bytes), .bad_o(rd_bad), .bad_addr_o(rd_bad_addr));
+  weft_vec_range u_rd_range (.addr_i(rd_at), .bytes_i({2'd0, rd_bytes}), .bad_o(rd_bad), .bad_addr_o(rd_bad_addr));
 
   logic asks;
   assign asks      = (state_q == Issue && room) || fetch;
@@ -585,7 +585,7 @@ module weft_alu (
   assign wr_req_o  = q_valid && !wr_bad;
   assign q_pop     = wr_req_o && wr_gnt_i;
 
-  weft_vec_range u_wr_range (.addr_i(wr_addr_o), .bytes_i(q_bytes), .bad_o(wr_bad), .bad_addr_o(wr_bad_addr));
+  weft_vec_range u_wr_range (.addr_i(wr_addr_o), .bytes_i({2'd0, q_bytes}), .bad_o(wr_bad), .bad_addr_o(wr_bad_addr));
 
   always_comb begin
     for (int unsigned i = 0; i < N; i++) wr_mask_o[i] = 7'(i) < q_bytes;

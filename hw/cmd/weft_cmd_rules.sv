@@ -5,7 +5,8 @@
 // conv with keep has one column tile and one pixel group; dw and pool have no
 // second addend; a row of dw, padding included, fits the line buffer, which
 // holds half as many int16. scale16 is for conv and dw and rounds once. In mode 2
-// these have no input of fp16, and pool has no sum. store does not narrow to int4.
+// these have no input of fp16, and pool has no sum. store does not narrow to int4. raw is for
+// conv and dw without add.
 module weft_cmd_rules (
   /* verilator lint_off UNUSEDSIGNAL */  // fields without such a rule
   input  logic [1023:0] cmd_i,
@@ -17,7 +18,7 @@ module weft_cmd_rules (
 
   logic [15:0] ow, oh, oc;
   logic [3:0]  stride_x;
-  logic        add, keep, int16, fp, scale16, mac_ok;
+  logic        add, raw, keep, int16, fp, scale16, mac_ok;
   assign ow       = cmd_i[weft_cmd_pkg::POST_OW_LSB +: 16];
   assign oh       = cmd_i[weft_cmd_pkg::POST_OH_LSB +: 16];
   assign oc       = cmd_i[weft_cmd_pkg::POST_OC_LSB +: 16];
@@ -26,6 +27,7 @@ module weft_cmd_rules (
   assign scale16  = cmd_i[weft_cmd_pkg::POST_SCALE16_LSB];
   assign fp       = cmd_i[weft_cmd_pkg::POST_MODE_LSB +: weft_cmd_pkg::POST_MODE_W] == 3'd2;
   assign mac_ok   = !(scale16 && cmd_i[weft_cmd_pkg::POST_DOUBLE_ROUND_LSB]) && !(fp && cmd_i[weft_cmd_pkg::POST_X_FMT_LSB + 2]);
+  assign raw      = cmd_i[weft_cmd_pkg::POST_RAW_LSB];
   assign keep     = cmd_i[weft_cmd_pkg::CONV_KEEP_LSB];
   assign stride_x = cmd_i[weft_cmd_pkg::DW_STRIDE_X_LSB +: 4];
 
@@ -47,10 +49,10 @@ module weft_cmd_rules (
   always_comb begin
     ok_o = 1'b1;
     case (cmd_i[weft_cmd_pkg::HEADER_OP_LSB +: 8])
-      weft_cmd_pkg::OP_CONV: ok_o = mac_ok && (!keep || (few && oc <= 16'(N)));
+      weft_cmd_pkg::OP_CONV: ok_o = mac_ok && !(raw && add) && (!keep || (few && oc <= 16'(N)));
       weft_cmd_pkg::OP_DW:   ok_o = mac_ok && !add && narrow;
-      weft_cmd_pkg::OP_POOL: ok_o = !scale16 && !add && !(fp && cmd_i[weft_cmd_pkg::POOL_SUM_LSB]);
-      weft_cmd_pkg::OP_ELT:  ok_o = !scale16;
+      weft_cmd_pkg::OP_POOL: ok_o = !scale16 && !raw && !add && !(fp && cmd_i[weft_cmd_pkg::POOL_SUM_LSB]);
+      weft_cmd_pkg::OP_ELT:  ok_o = !scale16 && !raw;
       weft_cmd_pkg::OP_STORE: ok_o = !cmd_i[weft_cmd_pkg::LOAD_INT4_LSB];
       default: ;
     endcase

@@ -41,6 +41,8 @@ module weft_feed_rows (
   logic [19:0] out_base, out_x, out_y, b_base, b_x, b_y;
   logic [15:0] ow, oh, oc;
   logic        add, b_two, out_two;   // elements of two bytes
+  logic        raw;                   // output of four, in mode 1 of eight
+  logic [1:0]  out_log;               // log2 of the output's
   assign out_base = cmd_i[weft_cmd_pkg::POST_OUT_BASE_LSB +: 20];
   assign out_x    = cmd_i[weft_cmd_pkg::POST_OUT_X_STRIDE_LSB +: 20];
   assign out_y    = cmd_i[weft_cmd_pkg::POST_OUT_Y_STRIDE_LSB +: 20];
@@ -56,6 +58,8 @@ module weft_feed_rows (
   assign fp       = weft_cfg_pkg::HAS_FP8 && cmd_i[weft_cmd_pkg::POST_MODE_LSB +: weft_cmd_pkg::POST_MODE_W] == 3'd2;
   assign b_two    = int16 || (fp && cmd_i[weft_cmd_pkg::POST_B_FMT_LSB + 2]);
   assign out_two  = int16 || (fp && cmd_i[weft_cmd_pkg::POST_OUT_FMT_LSB + 2]);
+  assign raw      = weft_cfg_pkg::HAS_RAW && cmd_i[weft_cmd_pkg::POST_RAW_LSB];
+  assign out_log  = raw ? {1'b1, int16} : {1'b0, out_two};
   // verilator lint_off UNUSEDSIGNAL
   logic unused_cmd;  // fields of other modules
   assign unused_cmd = ^cmd_i;
@@ -89,7 +93,7 @@ module weft_feed_rows (
   assign y_end    = oy_q + 16'd1 == oh;
   assign tile_end = x_end && y_end;
   assign cmd_end  = tile_end && oc_left_q <= 16'(N);
-  assign o_off_next = o_off_q + (out_two ? 20'(2*N) : 20'(N));
+  assign o_off_next = o_off_q + (20'(N) << out_log);
   assign b_off_next = b_off_q + (b_two ? 20'(2*N) : 20'(N));
 
   assign r_room    = (fifo_n_q + 3'(c_valid_q)) < 3'd4;
@@ -98,7 +102,7 @@ module weft_feed_rows (
     r_span = '0;
     for (int l = 1; l < N; l++) r_span = r_span + 20'(r_mask_q[l]);
   end
-  assign o_span    = out_two ? {r_span[18:0], 1'b1} : r_span;
+  assign o_span    = ((r_span + 20'd1) << out_log) - 20'd1;
   assign b_span    = b_two ? {r_span[18:0], 1'b1} : r_span;
   assign r_bad_out = ((r_addr_q | (r_addr_q + o_span)) >> SP_BITS) != 20'd0;
   assign r_bad_b   = add && ((r_b_q | (r_b_q + b_span)) >> SP_BITS) != 20'd0;

@@ -281,13 +281,18 @@ module weft_npu #(
   logic [8*N-1:0]  pst_data;
   logic [N-1:0]    pst_mask;
 
-  // alu's results take the post unit's port when that has none.
+  // Raw sums, and behind them alu's results, take the post unit's port when that has none.
+  logic            raw_req, raw_gnt;
+  logic [19:0]     raw_addr;
+  logic [8*N-1:0]  raw_data;
+  logic [N-1:0]    raw_mask;
   logic            alu_req, alu_gnt, out_gnt;
   logic [19:0]     alu_addr;
   logic [8*N-1:0]  alu_data;
   logic [N-1:0]    alu_mask;
   assign pst_gnt = out_gnt && pst_req;
-  assign alu_gnt = out_gnt && !pst_req;
+  assign raw_gnt = out_gnt && !pst_req && raw_req;
+  assign alu_gnt = out_gnt && !pst_req && !raw_req;
 
   logic unused_wide;
   assign unused_wide = ^str_rdata[16*N-1:8*N];
@@ -295,10 +300,10 @@ module weft_npu #(
   weft_sp u_sp (
     .clk_i,
     .rst_ni,
-    .pst_req_i   (pst_req || alu_req),
-    .pst_addr_i  (pst_req ? pst_addr : alu_addr),
-    .pst_data_i  (pst_req ? pst_data : alu_data),
-    .pst_mask_i  (pst_req ? pst_mask : alu_mask),
+    .pst_req_i   (pst_req || raw_req || alu_req),
+    .pst_addr_i  (pst_req ? pst_addr : raw_req ? raw_addr : alu_addr),
+    .pst_data_i  (pst_req ? pst_data : raw_req ? raw_data : alu_data),
+    .pst_mask_i  (pst_req ? pst_mask : raw_req ? raw_mask : alu_mask),
     .pst_gnt_o   (out_gnt),
     .ldw_req_i   (ldw_req),
     .ldw_addr_i  (ldw_addr),
@@ -355,6 +360,16 @@ module weft_npu #(
   logic [19:0]     c0_addr, c1_addr;
   logic [N-1:0]    c0_mask, c1_mask;
   logic [447:0]    c0_cfg, c1_cfg;
+
+  // Rows of a command with raw go to weft_post_raw, the others to weft_post.
+  logic c0_raw, c1_raw, c0_post_ready, c1_post_ready, c0_post_idle, c1_post_idle;
+  logic c0_raw_ready, c1_raw_ready, c0_raw_idle, c1_raw_idle;
+  assign c0_raw   = weft_cfg_pkg::HAS_RAW && c0_cfg[weft_cmd_pkg::POST_RAW_LSB - 128];
+  assign c1_raw   = weft_cfg_pkg::HAS_RAW && c1_cfg[weft_cmd_pkg::POST_RAW_LSB - 128];
+  assign c0_ready = c0_raw ? c0_raw_ready : c0_post_ready;
+  assign c1_ready = c1_raw ? c1_raw_ready : c1_post_ready;
+  assign c0_idle  = c0_post_idle && c0_raw_idle;
+  assign c1_idle  = c1_post_idle && c1_raw_idle;
 
   weft_conv #(.Lazy(Lazy)) u_conv (
     .clk_i,
@@ -448,8 +463,8 @@ module weft_npu #(
     .clk_i,
     .rst_ni,
     .abort_i   (abort),
-    .c0_valid_i(c0_valid),
-    .c0_ready_o(c0_ready),
+    .c0_valid_i(c0_valid && !c0_raw),
+    .c0_ready_o(c0_post_ready),
     .c0_stage_i(2'd0),
     .c0_acc_i  (c0_acc),
     .c0_state_i(c0_state),
@@ -460,9 +475,9 @@ module weft_npu #(
     .c0_addr_i (c0_addr),
     .c0_mask_i (c0_mask),
     .c0_cfg_i  (c0_cfg),
-    .c0_idle_o (c0_idle),
-    .c1_valid_i(c1_valid),
-    .c1_ready_o(c1_ready),
+    .c0_idle_o (c0_post_idle),
+    .c1_valid_i(c1_valid && !c1_raw),
+    .c1_ready_o(c1_post_ready),
     .c1_stage_i(c1_stage),
     .c1_acc_i  (c1_acc),
     .c1_state_i(c1_state),
@@ -473,12 +488,39 @@ module weft_npu #(
     .c1_addr_i (c1_addr),
     .c1_mask_i (c1_mask),
     .c1_cfg_i  (c1_cfg),
-    .c1_idle_o (c1_idle),
+    .c1_idle_o (c1_post_idle),
     .pst_req_o (pst_req),
     .pst_addr_o(pst_addr),
     .pst_data_o(pst_data),
     .pst_mask_o(pst_mask),
     .pst_gnt_i (pst_gnt)
+  );
+
+  weft_post_raw u_post_raw (
+    .clk_i,
+    .rst_ni,
+    .abort_i   (abort),
+    .c0_valid_i(c0_valid && c0_raw),
+    .c0_ready_o(c0_raw_ready),
+    .c0_int16_i(c0_cfg[weft_cmd_pkg::POST_MODE_LSB - 128]),
+    .c0_acc_i  (c0_acc),
+    .c0_bias_i (c0_bias),
+    .c0_addr_i (c0_addr),
+    .c0_mask_i (c0_mask),
+    .c0_idle_o (c0_raw_idle),
+    .c1_valid_i(c1_valid && c1_raw),
+    .c1_ready_o(c1_raw_ready),
+    .c1_int16_i(c1_cfg[weft_cmd_pkg::POST_MODE_LSB - 128]),
+    .c1_acc_i  (c1_acc),
+    .c1_bias_i (c1_bias),
+    .c1_addr_i (c1_addr),
+    .c1_mask_i (c1_mask),
+    .c1_idle_o (c1_raw_idle),
+    .wr_req_o  (raw_req),
+    .wr_addr_o (raw_addr),
+    .wr_data_o (raw_data),
+    .wr_mask_o (raw_mask),
+    .wr_gnt_i  (raw_gnt)
   );
 
 endmodule

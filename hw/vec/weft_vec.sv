@@ -78,6 +78,7 @@ module weft_vec (
   logic is_dw, is_pool, is_elt, is_alu, add, two, pool_sum;
   logic int16, fp;                  // mode 1, mode 2
   logic x_two, b_two, out_two;      // elements of two bytes
+  logic raw;                        // output of four, in mode 1 of eight
   logic [2:0] x_fmt;
 
   assign is_dw    = cmd_q[weft_cmd_pkg::HEADER_OP_LSB +: weft_cmd_pkg::HEADER_OP_W] == weft_cmd_pkg::OP_DW;
@@ -93,6 +94,7 @@ module weft_vec (
   assign x_two    = int16 || (fp && x_fmt[2]);
   assign b_two    = int16 || (fp && cmd_q[weft_cmd_pkg::POST_B_FMT_LSB + 2]);
   assign out_two  = int16 || (fp && cmd_q[weft_cmd_pkg::POST_OUT_FMT_LSB + 2]);
+  assign raw      = weft_cfg_pkg::HAS_RAW && is_dw && cmd_q[weft_cmd_pkg::POST_RAW_LSB];
   assign pool_sum = cmd_q[weft_cmd_pkg::POOL_SUM_LSB];
 
   logic [15:0] ow, oh, oc;
@@ -319,7 +321,7 @@ module weft_vec (
     .base_i(cmd_q[weft_cmd_pkg::POST_OUT_BASE_LSB +: weft_cmd_pkg::POST_OUT_BASE_W]),
     .x_step_i(cmd_q[weft_cmd_pkg::POST_OUT_X_STRIDE_LSB +: weft_cmd_pkg::POST_OUT_X_STRIDE_W]),
     .y_step_i(cmd_q[weft_cmd_pkg::POST_OUT_Y_STRIDE_LSB +: weft_cmd_pkg::POST_OUT_Y_STRIDE_W]),
-    .ow_i(ow), .oh_i(oh), .oc_i(oc), .two_i(out_two),
+    .ow_i(ow), .oh_i(oh), .oc_i(oc), .log_i(raw ? {1'b1, int16} : {1'b0, out_two}),
     .valid_o(out_valid), .next_i(out_next), .addr_o(post_addr_o), .mask_o(post_mask_o), .block_o(out_block),
     .bad_o(out_bad), .bad_addr_o(out_bad_addr));
 

@@ -18,7 +18,7 @@ module weft_vec_out (
   input  logic [15:0] ow_i,
   input  logic [15:0] oh_i,
   input  logic [15:0] oc_i,
-  input  logic        two_i,         // channels are two bytes apart, else one
+  input  logic [1:0]  log_i,         // channels are 1 << log_i bytes apart
 
   output logic                       valid_o,
   input  logic                       next_i,
@@ -45,12 +45,12 @@ module weft_vec_out (
   assign end_y      = oy_q + 16'd1 == oh_i;
   assign last_block = chans_q <= 16'(N);
   assign next_chans = start_i ? oc_i : chans_q - 16'(N);
-  assign next_block = start_i ? base_i : block_q + (two_i ? 20'(2*N) : 20'(N));
+  assign next_block = start_i ? base_i : block_q + (20'(N) << log_i);
   assign next_line  = line_q + y_step_i;
 
   assign lanes      = last_block ? chans_q[6:0] : 7'(N);
 
-  weft_vec_range u_range (.addr_i(addr_q), .bytes_i(two_i ? lanes << 1 : lanes), .bad_o(range_bad),
+  weft_vec_range u_range (.addr_i(addr_q), .bytes_i({2'd0, lanes} << log_i), .bad_o(range_bad),
                           .bad_addr_o(bad_addr_o));
 
   assign valid_o = run_q;

@@ -64,7 +64,7 @@ module weft_vec_par (
 
   logic       room, range_bad, accept, last_pair, single;
 
-  weft_vec_range u_range (.addr_i(parv_addr_o), .bytes_i(single ? 7'(N) : 7'(2*N)), .bad_o(range_bad), .bad_addr_o(bad_addr_o));
+  weft_vec_range u_range (.addr_i(parv_addr_o), .bytes_i(single ? 9'(N) : 9'(2*N)), .bad_o(range_bad), .bad_addr_o(bad_addr_o));
 
   assign room        = rec_q ? !rec_full_q : !wts_full_q;
   assign parv_addr_o = rec_q ? p_addr_q : w_addr_q;

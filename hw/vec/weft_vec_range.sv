@@ -5,7 +5,7 @@
 // that has all of them, none is bad. bad_addr_o is the first such byte.
 module weft_vec_range (
   input  logic [19:0] addr_i,
-  input  logic [6:0]  bytes_i,     // 1..2N
+  input  logic [8:0]  bytes_i,     // 1..8N
   output logic        bad_o,
   output logic [19:0] bad_addr_o
 );
@@ -15,7 +15,7 @@ module weft_vec_range (
 
   logic [20:0] behind;  // first byte that is not used
 
-  assign behind     = {1'b0, addr_i} + {14'd0, bytes_i};
+  assign behind     = {1'b0, addr_i} + {12'd0, bytes_i};
   assign bad_o      = !HasAll && behind > 21'(SpBytes);
   assign bad_addr_o = {1'b0, addr_i} >= 21'(SpBytes) ? addr_i : 20'(SpBytes);
 

@@ -56,7 +56,7 @@ module weft_vec_rd (
 
   logic room, range_bad, accept, pop, aligned, first;
 
-  weft_vec_range u_range (.addr_i(addr_i), .bytes_i(bytes_i), .bad_o(range_bad), .bad_addr_o(bad_addr_o));
+  weft_vec_range u_range (.addr_i(addr_i), .bytes_i({2'd0, bytes_i}), .bad_o(range_bad), .bad_addr_o(bad_addr_o));
 
   assign room         = !used_q[2];
   assign bad_o        = addr_valid_i && !skip_i && range_bad;

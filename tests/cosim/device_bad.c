@@ -74,6 +74,10 @@ static void load_int4_beyond(struct weft_cmd *c)
 	c->load.row_bytes = 17;
 	c->load.dram_off = WIN_BYTES - 8;
 }
+static void raw_add(struct weft_cmd *c) { c->conv.post.raw = c->conv.post.add = 1; }
+static void raw_set(struct weft_cmd *c) { c->pool.post.raw = 1; }
+static void raw_dw_beyond(struct weft_cmd *c) { c->dw.post.raw = 1; c->dw.post.out_base = (int32_t)sp_bytes() - 63; }
+static void raw_conv_beyond(struct weft_cmd *c) { c->conv.post.raw = 1; c->conv.post.out_base = (int32_t)sp_bytes() - 63; }
 static void store_beyond(struct weft_cmd *c) { c->load.dram_off = WIN_BYTES - 8; }
 static void store_forbidden(struct weft_cmd *c) { c->load.window = 3; }
 static void dma_sp(struct weft_cmd *c) { c->load.sp_addr = (int32_t)sp_bytes() - 8; }
@@ -214,6 +218,8 @@ static const struct bad bads[] = {
 	CHANGED(elt_input, ELT, SP_RANGE, VE), CHANGED(elt_output, ELT, SP_RANGE, VE),
 	CHANGED(elt_addend, ELT, SP_RANGE, VE),
 	CHANGED(store_int4, STORE, BAD_FIELD, CP), CHANGED(load_int4_beyond, LOAD, WINDOW, LD),
+	CHANGED(raw_add, CONV, BAD_FIELD, CP), CHANGED(raw_set, POOL, BAD_FIELD, CP), CHANGED(raw_set, ELT, BAD_FIELD, CP),
+	CHANGED(raw_dw_beyond, DW, SP_RANGE, VE), CHANGED(raw_conv_beyond, CONV, SP_RANGE, CV),
 	CHANGED(row_zero, LOAD, BAD_FIELD, CP), CHANGED(row_zero, STORE, BAD_FIELD, CP),
 	CHANGED(shift_small, POOL, BAD_FIELD, CP), CHANGED(zp_large, CONV, BAD_FIELD, CP),
 	CHANGED(not_aligned, CONV, BAD_FIELD, CP), CHANGED(keep_pixels, CONV, BAD_FIELD, CP),

@@ -383,12 +383,17 @@ static void draw_strides(struct maker *m, struct ten *t)
 	}
 }
 
-static bool place(struct maker *m, struct ten *t)
+static bool place_at(struct maker *m, struct ten *t, int64_t align)
 {
 	draw_strides(m, t);
-	t->area = new_area(m, extent(t), t->e);
+	t->area = new_area(m, extent(t), align);
 	t->at = t->area < 0 ? 0 : m->area[t->area].at;
 	return t->area >= 0;
+}
+
+static bool place(struct maker *m, struct ten *t)
+{
+	return place_at(m, t, t->e);
 }
 
 static bool place_filled(struct maker *m, struct job *j, struct ten *t)
@@ -460,6 +465,7 @@ static void draw_post(struct maker *m, struct weft_cmd_post *p, bool sums)
 		draw_float_post(m, p);
 		return;
 	}
+	p->raw = sums && m->cfg->has_raw && chance(m, 30);
 	p->scale16 = m->mode == INT16 && sums && chance(m, 50);
 	p->double_round = p->scale16 ? 0 : (int32_t)draw(m, 0, 1);
 	p->y_zp = draw_value(m);
@@ -493,9 +499,13 @@ static int draw_log2_scale(struct maker *m)
 static bool place_output(struct maker *m, struct job *j, struct weft_cmd_post *p, struct ten *y, bool *whole)
 {
 	*y = new_ten(m, p->oh, p->ow, p->oc, m->out_fmt);
+	if (p->raw)
+		y->e = m->mode == INT16 ? 8 : 4;
 	*whole = chance(m, 60);
-	if (*whole ? !place_filled(m, j, y) : !place(m, y))
+	if (!place_at(m, y, elem_bytes(m, m->out_fmt)))
 		return false;
+	if (*whole)
+		fill(m, j, y->area, y->fmt);
 	p->out_base = (int32_t)y->at;
 	p->out_y_stride = (int32_t)y->ys;
 	p->out_x_stride = (int32_t)y->xs;
@@ -684,7 +694,7 @@ static bool conv_job(struct maker *m, struct job *j)
 	if (records < 0 || !place_output(m, j, &last->post, &y, &whole))
 		return false;
 	last->p_base = (int32_t)m->area[records].at;
-	bool add = chance(m, 35);
+	bool add = !last->post.raw && chance(m, 35);
 	if (add && !place_addend(m, j, &last->post, &y, whole, &b))
 		return false;
 	for (int i = 0; i < n; i++) {
@@ -940,6 +950,8 @@ static void put(struct maker *m, struct step *s)
 	/* post is the first member of all commands that have it. */
 	if (unit == WEFT_UNIT_CV || unit == WEFT_UNIT_VE)
 		m->s->modes[s->c.conv.post.mode]++;
+	if ((unit == WEFT_UNIT_CV || unit == WEFT_UNIT_VE) && s->c.conv.post.raw && !(unit == WEFT_UNIT_CV && s->c.conv.keep))
+		m->s->modes[3]++;
 	if (s->c.h.op == WEFT_CMD_LOAD && s->c.load.int4)
 		m->s->modes[4]++;
 	m->count[unit]++;

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Writes rows of sums as they are, with their biases: commands with raw. Beside
+// weft_post, which gets the other rows.
+//
+// A row leaves as words of N bytes, one a cycle: four of int32, in mode 1 eight of
+// int48 sign extended to 64 bits; those behind its last channel are left out. The
+// row itself is not kept: ready comes with its last word, so ready depends on
+// valid, and a row that is offered must stay until then. A word is requested at
+// the scratchpad in the cycle after it was formed. Contexts take turns by rows.
+//
+// Model: sim/model/post.c   Theory: hw/post/README.md
+module weft_post_raw (
+  input  logic clk_i,
+  input  logic rst_ni,
+  input  logic abort_i,
+
+  input  logic                          c0_valid_i,
+  output logic                          c0_ready_o,
+  input  logic                          c0_int16_i,   // mode 1
+  input  logic [48*weft_cfg_pkg::N-1:0] c0_acc_i,
+  input  logic [48*weft_cfg_pkg::N-1:0] c0_bias_i,
+  input  logic [19:0]                   c0_addr_i,
+  input  logic [weft_cfg_pkg::N-1:0]    c0_mask_i,    // the first channels, one at least
+  output logic                          c0_idle_o,
+
+  input  logic                          c1_valid_i,
+  output logic                          c1_ready_o,
+  input  logic                          c1_int16_i,
+  input  logic [48*weft_cfg_pkg::N-1:0] c1_acc_i,
+  input  logic [48*weft_cfg_pkg::N-1:0] c1_bias_i,
+  input  logic [19:0]                   c1_addr_i,
+  input  logic [weft_cfg_pkg::N-1:0]    c1_mask_i,
+  output logic                          c1_idle_o,
+
+  output logic                          wr_req_o,
+  output logic [19:0]                   wr_addr_o,
+  output logic [8*weft_cfg_pkg::N-1:0]  wr_data_o,
+  output logic [weft_cfg_pkg::N-1:0]    wr_mask_o,
+  input  logic                          wr_gnt_i
+);
+  localparam int N = weft_cfg_pkg::N;
+  localparam int Quarter = N / 4;   // int32 in a word
+  localparam int Eighth  = N / 8;   // int64 in a word
+
+  logic       ctx, ctx_q;           // of the row, of the word
+  logic [2:0] word_q;               // of the row, the next one
+  logic       int16, go, last;
+  assign ctx   = word_q != '0 || (c0_valid_i && c1_valid_i) ? ctx_q ^ (word_q == '0) : c1_valid_i;
+  assign int16 = weft_cfg_pkg::HAS_INT16 && (ctx ? c1_int16_i : c0_int16_i);
+  assign go    = (ctx ? c1_valid_i : c0_valid_i) && (!wr_req_o || wr_gnt_i);
+
+  logic [48*N-1:0] acc, bias;
+  logic [19:0]     addr;
+  logic [N-1:0]    mask;
+  assign acc  = ctx ? c1_acc_i : c0_acc_i;
+  assign bias = ctx ? c1_bias_i : c0_bias_i;
+  assign addr = ctx ? c1_addr_i : c0_addr_i;
+  assign mask = ctx ? c1_mask_i : c0_mask_i;
+
+  // The word's channels. Of mode 1 only the first half of them are.
+  logic [48*Quarter-1:0] word_acc, word_bias;
+  logic [Quarter-1:0]    word_mask;
+  logic                  more;      // channels behind them
+  always_comb begin
+    word_acc  = '0;
+    word_bias = '0;
+    word_mask = '0;
+    more      = 1'b0;
+    if (go) begin
+      for (int k = 0; k < 8; k++) begin
+        if (word_q == 3'(k)) begin
+          if (int16) begin
+            word_acc[48*Eighth-1:0]  = acc[48*Eighth*k +: 48*Eighth];
+            word_bias[48*Eighth-1:0] = bias[48*Eighth*k +: 48*Eighth];
+            word_mask[Eighth-1:0]    = mask[Eighth*k +: Eighth];
+            more = k < 7 && mask[(Eighth*(k + 1)) % N];
+          end else if (k < 4) begin
+            word_acc  = acc[48*Quarter*(k % 4) +: 48*Quarter];
+            word_bias = bias[48*Quarter*(k % 4) +: 48*Quarter];
+            word_mask = mask[Quarter*(k % 4) +: Quarter];
+            more = k < 3 && mask[(Quarter*(k + 1)) % N];
+          end
+        end
+      end
+    end
+  end
+
+  logic [48*Quarter-1:0] sums;
+  logic [8*N-1:0]        data;
+  logic [N-1:0]          bytes;
+  always_comb begin
+    for (int i = 0; i < Quarter; i++) sums[48*i +: 48] = word_acc[48*i +: 48] + word_bias[48*i +: 48];
+    for (int i = 0; i < Quarter; i++) begin
+      data[32*i +: 32] = sums[48*i +: 32];
+      bytes[4*i +: 4]  = {4{word_mask[i]}};
+    end
+    if (int16) begin
+      for (int i = 0; i < Eighth; i++) begin
+        data[64*i +: 64] = {{16{sums[48*i + 47]}}, sums[48*i +: 48]};
+        bytes[8*i +: 8]  = {8{word_mask[i]}};
+      end
+    end
+  end
+
+  assign last       = go && !more;
+  assign c0_ready_o = last && !ctx;
+  assign c1_ready_o = last && ctx;
+  assign c0_idle_o  = !(wr_req_o && !ctx_q);
+  assign c1_idle_o  = !(wr_req_o && ctx_q);
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      wr_req_o <= 1'b0;
+      word_q   <= '0;
+      ctx_q    <= 1'b0;
+    end else if (abort_i) begin
+      wr_req_o <= 1'b0;
+      word_q   <= '0;
+    end else begin
+      if (go) begin
+        wr_req_o <= 1'b1;
+        word_q   <= last ? '0 : word_q + 3'd1;
+        ctx_q    <= ctx;
+      end else if (wr_gnt_i) begin
+        wr_req_o <= 1'b0;
+      end
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (go) begin
+      wr_addr_o <= addr + 20'(N) * 20'(word_q);
+      wr_data_o <= data;
+      wr_mask_o <= bytes;
+    end
+  end
+
+`ifdef WEFT_ASSERT
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (rst_ni && go) assert (mask[0] && (int16 || word_q < 3'd4));
+  end
+`endif
+endmodule

@@ -212,7 +212,7 @@ lint-verilator:
 			--top-module weft_npu $(call rtl_files,$$config) || exit 1; \
 		verilator --lint-only -Wall --no-timing --top-module weft_chip \
 			$(call rtl_files,$$config) -f hw/chip.f || exit 1; \
-		verilator --lint-only -Wall --no-timing --assert -DWEFT_ASSERT -DWEFT_FAULT_HOOK \
+		verilator --lint-only -Wall --no-timing -GLazy="1'b1" --assert -DWEFT_ASSERT -DWEFT_FAULT_HOOK \
 			--top-module weft_chip $(call rtl_files,$$config) -f hw/chip.f || exit 1; \
 	done
 

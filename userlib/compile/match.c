@@ -271,7 +271,11 @@ static int match_float(struct cc *cc, int i)
 	switch (cc->g->ops[i].op) {
 	case WEFT_OP_CONV2D:
 	case WEFT_OP_DEPTHWISE_CONV2D:
+	case WEFT_OP_POPXL_CONV_POW2SCALED:
 		return match_float_conv(cc, i);
+	case WEFT_OP_MATMUL:
+	case WEFT_OP_POPXL_MATMUL_POW2SCALED:
+		return match_float_matmul(cc, i);
 	case WEFT_OP_AVG_POOL2D:
 	case WEFT_OP_MAX_POOL2D:
 		return match_float_pool(cc, i);

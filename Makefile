@@ -32,7 +32,7 @@ GOALS       := $(or $(MAKECMDGOALS),all)
 CARD_GOALS  := firmware check test test-full tests install
 ifneq ($(filter-out $(QUIET_GOALS),$(GOALS)),)
   ifeq ($(findstring n,$(firstword -$(MAKEFLAGS))),) # not with make -n
-    DEPS_SAID := $(shell tools/deps.sh $(filter lint,$(GOALS)) $(if $(filter $(CARD_GOALS),$(GOALS)),firmware) \
+    DEPS_SAID := $(shell tools/deps.sh $(if $(filter lint area,$(GOALS)),lint) $(if $(filter $(CARD_GOALS),$(GOALS)),firmware) \
                            $(if $(filter test-full,$(GOALS))$(filter card/qemu,$(T)),qemu) >&2 || echo failed)
     ifneq ($(DEPS_SAID),)
       $(error packages are missing, see above)
@@ -144,7 +144,7 @@ CMD := $(if $(CMD_SRC),$(O)/weft) $(O)/weft-card
 
 # ---- targets ----------------------------------------------------------------
 
-.PHONY: firmware chip all help demo check test test-full bench conformance lint lint-verilator lint-yosys \
+.PHONY: firmware chip all help demo check test test-full bench conformance lint lint-verilator lint-yosys area \
         gen check-gen sim install clean deps tests compile_commands.json FORCE
 
 ## all: library, command and RTL simulator of CONFIGS (the default)
@@ -224,6 +224,10 @@ lint-verilator:
 
 lint-yosys: lint-verilator
 	$(Q)tools/lint/lint.sh
+
+## area: what the array costs with each set of modes (Yosys); SIZES="2 4"
+area:
+	$(Q)O=$(O) tools/lint/area.sh
 
 ## gen: write the generated files from include/spec
 gen:

@@ -239,9 +239,6 @@ static void check_rec(struct io *io, const weft_program *p, const struct weft_pr
 		io_fail(io, "a record names elements beyond its tensor");
 	if ((uint64_t)r->n_y * r->n_x > all || (uint64_t)r->n_y * r->n_x * r->n_c > all)
 		io_fail(io, "a record names more elements than its tensor has");
-	size_t size = weft_dtype_bytes(p->graph->tensors[r->tensor].t.dtype);
-	if (size != 1 && size != 2)
-		io_fail(io, "a record names a tensor that the device does not make");
 }
 
 static const struct weft_step *npu_step(const weft_program *p, int32_t step)

@@ -68,6 +68,7 @@ struct weft_load_options {
 	const struct weft_bound *bound;
 	int n_bound;
 	bool level_8k;             /* any format: refuse what exceeds TOSA's level 8K */
+	bool backbone;             /* .tflite: leave out a custom operator at the end; its operands are the outputs */
 	uint64_t reserved[4];      /* zero */
 };
 

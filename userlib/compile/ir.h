@@ -233,6 +233,8 @@ int cc_reason(struct cc *cc, int op, const char *format, ...) __attribute__((for
 
 /* order.c */
 int cc_order(struct cc *cc);
+/* Operators whose results anything reads, now that nodes read through some; from malloc, NULL: no memory. */
+bool *cc_wanted(const struct cc *cc);
 
 /* layout.c */
 int cc_layout(struct cc *cc);

@@ -360,6 +360,19 @@ static int match_concats(struct cc *cc, int i)
 	return match_concat(cc, i);
 }
 
+/* What the nodes so far read through, a PAD say, is nobody's work. */
+static int match_wanted(struct cc *cc)
+{
+	bool *wanted = cc_wanted(cc);
+	int err = wanted ? 0 : -ENOMEM;
+
+	for (int i = 0; i < cc->g->n_ops && err >= 0; i++)
+		if (wanted[i] && cc->ops[i].state == OP_TODO && !cc->ops[i].forbidden)
+			err = match_alu(cc, i);
+	free(wanted);
+	return err < 0 ? err : 0;
+}
+
 int cc_match(struct cc *cc)
 {
 	int err = 0;
@@ -368,7 +381,7 @@ int cc_match(struct cc *cc)
 		return 0;
 	if ((err = run_pass(cc, match_one)) || (err = run_pass(cc, match_rest)) || (err = run_pass(cc, match_casts)))
 		return err;
-	if (cc->has_alu && ((err = run_pass(cc, match_alu)) || (err = match_shapes(cc))))
+	if (cc->has_alu && ((err = match_wanted(cc)) || (err = match_shapes(cc))))
 		return err;
 	return run_pass(cc, match_concats);
 }

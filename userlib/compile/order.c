@@ -35,14 +35,16 @@ static void drop_host_aliases(struct cc *cc)
 	}
 }
 
-/* Operators left over run on the host if anything reads them. */
-static int find_host_work(struct cc *cc)
+bool *cc_wanted(const struct cc *cc)
 {
 	const weft_graph *g = cc->g;
-	bool *needed = calloc((size_t)g->n_tensors + 1, 1);
+	bool *needed = calloc((size_t)g->n_tensors + 1, 1), *wanted = calloc((size_t)g->n_ops + 1, 1);
 
-	if (!needed)
-		return -ENOMEM;
+	if (!needed || !wanted) {
+		free(needed);
+		free(wanted);
+		return NULL;
+	}
 	for (int i = 0; i < g->n_outputs; i++)
 		needed[g->outputs[i]] = true;
 	for (int i = 0; i < cc->n_nodes; i++) {
@@ -56,19 +58,28 @@ static int find_host_work(struct cc *cc)
 	}
 	for (int i = g->n_ops - 1; i >= 0; i--) {
 		const struct weft_gop *o = &g->ops[i];
-		struct cop *c = &cc->ops[i];
-		bool wanted = false;
+		enum op_state state = cc->ops[i].state;
 
 		for (int k = 0; k < o->n_out; k++)
-			wanted |= needed[o->out[k]];
-		if (c->state == OP_TODO)
-			c->state = wanted ? OP_HOST : OP_NONE;
-		if (wanted && (c->state == OP_HOST || c->state == OP_ALIAS))
+			wanted[i] |= needed[o->out[k]];
+		if (wanted[i] && (state == OP_TODO || state == OP_HOST || state == OP_ALIAS))
 			for (int k = 0; k < o->n_in; k++)
 				needed[o->in[k]] = true;
 	}
 	free(needed);
-	return 0;
+	return wanted;
+}
+
+/* Operators left over run on the host if anything reads them. */
+static int find_host_work(struct cc *cc)
+{
+	bool *wanted = cc_wanted(cc);
+
+	for (int i = 0; wanted && i < cc->g->n_ops; i++)
+		if (cc->ops[i].state == OP_TODO)
+			cc->ops[i].state = wanted[i] ? OP_HOST : OP_NONE;
+	free(wanted);
+	return wanted ? 0 : -ENOMEM;
 }
 
 /* Vertices: nodes, then operators that are in no node. */

@@ -120,6 +120,10 @@ RV32_SV := hw/ctrl/weft_rv32_pkg.sv hw/ctrl/weft_rv32_decode.sv hw/ctrl/weft_rv3
            hw/ctrl/weft_rv32_muldiv.sv hw/ctrl/weft_rv32.sv hw/ctrl/weft_ctrl.sv hw/prim/weft_ram_2p.sv
 RV32_SO := $(RTL_DIR)/weft-rv32.so
 
+# What a board puts between the chip and its pins, for its own tests.
+BOARD_SV := hw/prim/weft_fifo.sv hw/board/ulx3s/weft_sdram.sv hw/board/ulx3s/weft_fx2.sv
+BOARD_SO := $(RTL_DIR)/weft-board.so
+
 # The whole chip: the NPU's files, then hw/chip.f. One configuration: it costs as
 # much as another NPU.
 CHIP_CONFIGS ?= w16
@@ -215,6 +219,8 @@ lint-verilator:
 		verilator --lint-only -Wall --no-timing --assert -DWEFT_ASSERT -DWEFT_FAULT_HOOK \
 			--top-module weft_chip $(call rtl_files,$$config) -f hw/chip.f || exit 1; \
 	done
+	$(Q)verilator --lint-only -Wall --no-timing --assert -DWEFT_ASSERT --top-module weft_sdram $(BOARD_SV)
+	$(Q)verilator --lint-only -Wall --no-timing --assert -DWEFT_ASSERT --top-module weft_fx2 $(BOARD_SV)
 
 lint-yosys: lint-verilator
 	$(Q)tools/lint/lint.sh
@@ -231,8 +237,8 @@ check-gen:
 firmware: $(FIRMWARE)
 	@$(RISCV)size $(FW_DIR)/boot.elf $(FW_DIR)/main.elf
 
-## sim: the Verilated RTL of CONFIGS (w8, w16, w32) and the control core as shared objects
-sim: $(RTL_SO) $(RV32_SO)
+## sim: the Verilated RTL of CONFIGS (w8, w16, w32), control core and board parts as shared objects
+sim: $(RTL_SO) $(RV32_SO) $(BOARD_SO)
 ifeq ($(RTL_SO),)
 	@echo '  skip    sim: hw/files.f or sim/rtl/*.cc is not there'
 endif
@@ -458,18 +464,22 @@ $(RTL_DIR)/weft-chip-%.so: $(RTL_DIR)/chip-%/verilated.stamp $(RTL_DIR)/flash.o 
 
 .SECONDARY: $(CHIP_CONFIGS:%=$(RTL_DIR)/chip-%/verilated.stamp)
 
-# Small: Verilator's makefile and ours in one step.
-$(RV32_SO): $(RV32_SV) $(wildcard sim/rtl/rv32/*) Makefile
-	$(call say,VERILOG,$@)
-	@mkdir -p $(@D)/rv32
-	$(Q)verilator --cc --exe --top-module weft_rv32_bench -Wall -Wno-fatal --no-timing --assert -DWEFT_ASSERT \
-		--x-assign unique --x-initial unique --prefix Vweft_rv32_bench --Mdir $(@D)/rv32 \
-		-CFLAGS "-fPIC -std=gnu++17 -I$(CURDIR)" -LDFLAGS "-shared" -o ../weft-rv32.so \
-		$(RV32_SV) sim/rtl/rv32/weft_rv32_bench.sv $(abspath sim/rtl/rv32/rv32.cc)
-	$(Q)+$(MAKE) --no-print-directory -C $(@D)/rv32 -f Vweft_rv32_bench.mk \
-		CXX="$(CLANGXX)" LINK="$(CLANGXX)" OBJCACHE="$(CCACHE)" OPT_FAST="-O2" \
-		$(if $(Q),>$(abspath $(@D))/rv32/build.log 2>&1 || { tail -40 $(abspath $(@D))/rv32/build.log; exit 1; })
-	@touch $@
+# Small: Verilator's makefile and ours in one step. Target, name, modules.
+define bench_rule
+$(1): $(3) $(wildcard sim/rtl/$(2)/*) Makefile
+	$$(call say,VERILOG,$$@)
+	@mkdir -p $$(@D)/$(2)
+	$$(Q)verilator --cc --exe --top-module weft_$(2)_bench -Wall -Wno-fatal --no-timing --assert -DWEFT_ASSERT \
+		--x-assign unique --x-initial unique --prefix Vweft_$(2)_bench --Mdir $$(@D)/$(2) \
+		-CFLAGS "-fPIC -std=gnu++17 -I$$(CURDIR)" -LDFLAGS "-shared" -o ../weft-$(2).so \
+		$(3) sim/rtl/$(2)/weft_$(2)_bench.sv $$(abspath sim/rtl/$(2)/$(2).cc)
+	$$(Q)+$$(MAKE) --no-print-directory -C $$(@D)/$(2) -f Vweft_$(2)_bench.mk \
+		CXX="$$(CLANGXX)" LINK="$$(CLANGXX)" OBJCACHE="$$(CCACHE)" OPT_FAST="-O2" \
+		$$(if $$(Q),>$$(abspath $$(@D))/$(2)/build.log 2>&1 || { tail -40 $$(abspath $$(@D))/$(2)/build.log; exit 1; })
+	@touch $$@
+endef
+$(eval $(call bench_rule,$(RV32_SO),rv32,$(RV32_SV)))
+$(eval $(call bench_rule,$(BOARD_SO),board,$(BOARD_SV)))
 
 -include $(BOOT_OBJ:.o=.d) $(MAIN_OBJ:.o=.d)
 -include $(LIB_OBJ:.o=.d) $(CMD_OBJ:.o=.d) $(CARD_OBJ:.o=.d) $(SUPPORT_OBJ:.o=.d) $(TEST_OBJ:.o=.d)

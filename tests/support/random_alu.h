@@ -309,8 +309,17 @@ static int make_cast(struct maker *m, int x)
 	return end(m, t == m->type ? one(m, WEFT_OP_IDENTITY, NULL, x, t) : one(m, WEFT_OP_CAST, NULL, y, m->type));
 }
 
-/* Weights that are an input of the network, or constant. */
-static int any_weights(struct maker *m, int rank, const int64_t *dim)
+static int int4_weights(struct maker *m, int rank, const int64_t *dim, int64_t n)
+{
+	int8_t *w = must(malloc((size_t)n));
+
+	for (int64_t i = 0; i < n; i++)
+		w[i] = (int8_t)draw(m, -7, 7);
+	return new_const(m, WEFT_INT4, rank, dim, w);
+}
+
+/* Weights that are an input of the network, or constant; of int4 only where they have no zero point. */
+static int any_weights(struct maker *m, int rank, const int64_t *dim, bool may_int4)
 {
 	int64_t n = 1;
 
@@ -322,6 +331,8 @@ static int any_weights(struct maker *m, int rank, const int64_t *dim)
 		list_add(&m->g->inputs, &m->g->n_inputs, t);
 		return t;
 	}
+	if (may_int4 && chance(m, 40))
+		return int4_weights(m, rank, dim, n);
 	int8_t *w = must(malloc((size_t)n));
 	fill_int8(m, w, n);
 	return new_const(m, WEFT_INT8, rank, dim, w);
@@ -358,7 +369,7 @@ static int make_transposed(struct maker *m, int x)
 	if (weft_tensor_elements(&t) > m->max_elements || weft_tensor_elements(&t) * k[0] * k[1] * ic > m->max_macs)
 		return -1;
 	begin(m, "TRANSPOSE_CONV");
-	int w = any_weights(m, 4, (int64_t[]){ oc, k[0], k[1], ic });
+	int w = any_weights(m, 4, (int64_t[]){ oc, k[0], k[1], ic }, m->type == WEFT_INT8 && !a.conv.w_zp);
 	double noise = sqrt((double)(k[0] * k[1] * ic)) * 62.5 * half_range(m);
 	int y = emit(m, WEFT_OP_TRANSPOSE_CONV2D, &a, (int[]){ x, w, draw_bias(m, oc, noise) }, 3, sum_type(m), 4, t.dim);
 	return end(m, use_sums(m, y, oc, noise));
@@ -394,7 +405,7 @@ static int make_conv3d(struct maker *m, int x)
 		return -1;
 	begin(m, "CONV_3D");
 	int v = reshape(m, x, 5, (int64_t[]){ t.dim[0], in[0], in[1], in[2], t.dim[3] });
-	int w = any_weights(m, 5, (int64_t[]){ oc, k[0], k[1], k[2], t.dim[3] });
+	int w = any_weights(m, 5, (int64_t[]){ oc, k[0], k[1], k[2], t.dim[3] }, m->type == WEFT_INT8 && !a.conv3d.w_zp);
 	double noise = sqrt((double)(k[0] * k[1] * k[2] * t.dim[3])) * 62.5 * half_range(m);
 	int y = emit(m, WEFT_OP_CONV3D, &a, (int[]){ v, w, draw_bias(m, oc, noise) }, 3, sum_type(m), 5, y_dim);
 	y = use_sums(m, y, oc, noise);
@@ -422,8 +433,9 @@ static int make_loose_conv(struct maker *m, int x)
 		.x_zp = draw_zp(m), .w_zp = chance(m, 70) ? 0 : draw_int8(m), .acc = sum_type(m),
 	} };
 	double noise = sqrt((double)k) * 62.5 * half_range(m);
-	int w = depthwise ? any_weights(m, 4, (int64_t[]){ a[0].kernel, a[1].kernel, c, mult })
-	                  : any_weights(m, 4, (int64_t[]){ oc, a[0].kernel, a[1].kernel, c });
+	bool may_int4 = m->type == WEFT_INT8 && !at.conv.w_zp;
+	int w = depthwise ? any_weights(m, 4, (int64_t[]){ a[0].kernel, a[1].kernel, c, mult }, may_int4)
+	                  : any_weights(m, 4, (int64_t[]){ oc, a[0].kernel, a[1].kernel, c }, may_int4);
 	int b = draw_bias(m, oc, noise);
 	if (sum_type(m) == WEFT_INT32 && chance(m, 25))
 		b = one(m, WEFT_OP_ABS, NULL, b, WEFT_INT32);

@@ -26,6 +26,7 @@ static int cc_start(struct cc *cc, const struct attempt *a)
 
 	cc->bad_node = -1;
 	cc->has_alu = cc->cfg->features & WEFT_FEATURE_ALU;
+	cc->has_int4 = cc->cfg->features & WEFT_FEATURE_INT4;
 	cc->has_raw = cc->cfg->features & WEFT_FEATURE_RAW;
 	cc->ops = calloc((size_t)g->n_ops + 1, sizeof *cc->ops);
 	cc->n_roots = g->n_tensors;

@@ -216,7 +216,8 @@ static int64_t weights_at(const struct node *nd)
 
 static int load_weights(struct emit *e, const struct node *nd, int64_t tile, int64_t n, int64_t sp)
 {
-	return emit_dma(e, (struct dma){ .root = nd->w_computed ? nd->z.root : -1, .off = weights_at(nd) + tile * nd->tile_bytes,
+	return emit_dma(e, (struct dma){ .root = nd->w_computed ? nd->z.root : -1, .int4 = nd->w_int4,
+	                                 .off = weights_at(nd) + tile * nd->tile_bytes / (nd->w_int4 ? 2 : 1),
 	                                 .sp = sp, .row = n * nd->tile_bytes, .n = { 1, 1, 1 } });
 }
 
@@ -253,7 +254,7 @@ static int load_piece(struct node_emit *m, const struct piece *k)
 	int err = 0;
 
 	/* All of them lie beside the first weights in memory as well. */
-	if (all && !nd->w_computed)
+	if (all && !nd->w_computed && !nd->w_int4)
 		return load_bytes(m->e, (int64_t)nd->blob, to - nd->rec_bytes, nd->rec_bytes + k->n * nd->tile_bytes);
 	if (all)
 		err = load_records(m->e, nd, 0, nd->n_tiles, rec_addr(m, k, 0));
@@ -398,14 +399,15 @@ static int load_part(struct node_emit *m, int64_t addr, int64_t tile, const stru
 {
 	const struct node *nd = m->nd;
 	int64_t n = m->e->s->cc->n, word = n * n, rec = WEFT_PARAM_BYTES * n, taps = nd->joined ? 1 : nd->kw;
-	int64_t off = weights_at(nd) + tile * nd->tile_bytes + (k->ky * taps * nd->chunks + k->q) * word;
+	int64_t per = nd->w_int4 ? 2 : 1;      /* weights in a byte */
+	int64_t off = weights_at(nd) + (tile * nd->tile_bytes + (k->ky * taps * nd->chunks + k->q) * word) / per;
 	int err = k->last ? load_records(m->e, nd, tile, 1, addr) : 0;
 
 	if (err)
 		return err;
 	return emit_dma(m->e, (struct dma){
-		.root = nd->w_computed ? nd->z.root : -1, .off = off, .sp = addr + rec, .row = k->nq * word,
-		.n = { taps, 1, 1 }, .mem_step = { nd->chunks * word, 0, 0 }, .sp_step = { k->nq * word, 0, 0 },
+		.root = nd->w_computed ? nd->z.root : -1, .int4 = nd->w_int4, .off = off, .sp = addr + rec, .row = k->nq * word,
+		.n = { taps, 1, 1 }, .mem_step = { nd->chunks * word / per, 0, 0 }, .sp_step = { k->nq * word, 0, 0 },
 	});
 }
 

@@ -81,6 +81,7 @@ struct node {
 	int w, bias;           /* constant tensors, or -1; w: or WEIGHTS_ONE */
 	struct wview wv;
 	bool w_computed, rec_computed;   /* weights, and records too, lie in z: records of all tiles, weights */
+	bool w_int4;           /* two weights a byte in memory, widened as they are loaded */
 	bool raw;              /* CONV, DW*: sums as they are */
 	bool part;             /* one of several nodes of its operator, or with input of its own */
 	int scale_mul, scale_shift;   /* CONV, DW*: constant tensors of the RESCALE */
@@ -192,7 +193,7 @@ struct cc {
 	char *msg;
 	int64_t n;             /* cfg->n */
 	int64_t sp_bytes;      /* usable */
-	bool has_alu, has_raw;
+	bool has_alu, has_raw, has_int4;
 
 	struct cop *ops;
 	struct cten *ten;      int n_roots, cap_roots;

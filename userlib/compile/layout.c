@@ -184,6 +184,21 @@ static uint8_t *float_weights(const struct cc *cc, const struct node *nd)
 	return w;
 }
 
+/* Two in a byte, the first in the low half. */
+static void halve(uint8_t *to, int64_t n)
+{
+	for (int64_t i = 0; i < n / 2; i++)
+		to[i] = (uint8_t)((to[2 * i] & 15) | to[2 * i + 1] << 4);
+	memset(to + n / 2, 0, (size_t)(n / 2));
+}
+
+/* Does every byte that the array reads fit 4 bits? */
+static bool is_int4(const struct cc *cc, const struct node *nd)
+{
+	return cc->has_int4 && nd->w != WEIGHTS_ONE && cc->g->tensors[nd->w].t.dtype == WEFT_INT4 && !nd->w_computed &&
+	       nd->w_zp >= -8 && nd->w_zp < 8;
+}
+
 static int pack(struct cc *cc, struct node *nd)
 {
 	/* What is computed has a storage of its own. */
@@ -211,6 +226,11 @@ static int pack(struct cc *cc, struct node *nd)
 	else
 		pack_dw(cc, nd, w, to);
 	free(changed);
+	nd->w_int4 = is_int4(cc, nd);
+	if (nd->w_int4) {
+		halve(to, weights);
+		cc->consts.n -= (uint64_t)(weights / 2);
+	}
 	return 0;
 }
 

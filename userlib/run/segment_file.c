@@ -51,7 +51,8 @@ static int pack(const char magic[8], struct io *io, const uint8_t *tail, uint64_
 	if (!err && compress2(z, &room, io->p, (uLong)io->n, 1) != Z_OK)
 		err = -ENOMEM;
 	if (!err) {
-		uint32_t crc = (uint32_t)crc32_z(crc32_z(0, z, room), tail, n_tail);
+		uLong sum = crc32_z(0, z, room);
+		uint32_t crc = (uint32_t)(n_tail ? crc32_z(sum, tail, n_tail) : sum);
 		uint64_t raw = io->n, stored = room;
 		io_raw(&head, (void *)(uintptr_t)magic, 8);
 		io_u32(&head, &crc);

@@ -348,6 +348,7 @@ static int with_net(struct run *r, const weft_net *net)
 	struct weft_session_options o = r->o;
 	/* In segments the functional model runs first. */
 	if (r->jobs.n) {
+		o.for_rtl = o.device == WEFT_DEVICE_RTL;
 		o.device = WEFT_DEVICE_MODEL;
 		o.plant.kind = WEFT_PLANT_NONE;
 		o.capture = NULL;

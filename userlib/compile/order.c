@@ -35,16 +35,14 @@ static void drop_host_aliases(struct cc *cc)
 	}
 }
 
-bool *cc_wanted(const struct cc *cc)
+/* Tensors that outputs, nodes and, by way of them, operators that are in no node read. */
+static bool *list_needed(const struct cc *cc)
 {
 	const weft_graph *g = cc->g;
-	bool *needed = calloc((size_t)g->n_tensors + 1, 1), *wanted = calloc((size_t)g->n_ops + 1, 1);
+	bool *needed = calloc((size_t)g->n_tensors + 1, 1);
 
-	if (!needed || !wanted) {
-		free(needed);
-		free(wanted);
+	if (!needed)
 		return NULL;
-	}
 	for (int i = 0; i < g->n_outputs; i++)
 		needed[g->outputs[i]] = true;
 	for (int i = 0; i < cc->n_nodes; i++) {
@@ -58,28 +56,35 @@ bool *cc_wanted(const struct cc *cc)
 	}
 	for (int i = g->n_ops - 1; i >= 0; i--) {
 		const struct weft_gop *o = &g->ops[i];
-		enum op_state state = cc->ops[i].state;
+		bool wanted = false;
 
 		for (int k = 0; k < o->n_out; k++)
-			wanted[i] |= needed[o->out[k]];
-		if (wanted[i] && (state == OP_TODO || state == OP_HOST || state == OP_ALIAS))
+			wanted |= needed[o->out[k]];
+		if (wanted && (cc->ops[i].state == OP_TODO || cc->ops[i].state == OP_ALIAS))
 			for (int k = 0; k < o->n_in; k++)
 				needed[o->in[k]] = true;
 	}
-	free(needed);
-	return wanted;
+	return needed;
 }
 
 /* Operators left over run on the host if anything reads them. */
 static int find_host_work(struct cc *cc)
 {
-	bool *wanted = cc_wanted(cc);
+	bool *needed = list_needed(cc);
 
-	for (int i = 0; wanted && i < cc->g->n_ops; i++)
+	if (!needed)
+		return -ENOMEM;
+	for (int i = 0; i < cc->g->n_ops; i++) {
+		const struct weft_gop *o = &cc->g->ops[i];
+		bool wanted = false;
+
+		for (int k = 0; k < o->n_out; k++)
+			wanted |= needed[o->out[k]];
 		if (cc->ops[i].state == OP_TODO)
-			cc->ops[i].state = wanted[i] ? OP_HOST : OP_NONE;
-	free(wanted);
-	return wanted ? 0 : -ENOMEM;
+			cc->ops[i].state = wanted ? OP_HOST : OP_NONE;
+	}
+	free(needed);
+	return 0;
 }
 
 /* Vertices: nodes, then operators that are in no node. */

@@ -239,6 +239,7 @@ static void draws_it(void **state)
 	assert_true(rate(micro, 4) > 0.99 * rate(micro, 1));
 	assert_true(rate(micro, 6) > 0.99 * rate(micro, 1));
 	assert_true(rate(micro, 3) >= 0.5 * rate(micro, 0));
+	assert_true(rate(micro, 5) >= 0.5 * rate(micro, 0));
 	/* Depthwise; few channels; few pixels; what an addition behind a convolution may cost. */
 	assert_true(rate(micro, 0) >= 120);
 	assert_true(rate(micro, 7) >= 100);

@@ -9,7 +9,7 @@ VERSION := 0.1.0
 SONAME  := libweft.so.0
 
 # RTL configurations to build a simulator of (include/spec/config.toml).
-CONFIGS      ?= w16
+CONFIGS      ?= $(if $(filter test-full,$(MAKECMDGOALS)),w8 w16 w32,w16)
 LINT_CONFIGS ?= w8 w16 w32
 
 MARCH   ?= native

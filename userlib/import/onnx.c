@@ -170,7 +170,8 @@ static int port_shape(struct ox *l, const Weft__Onnx__Value *p, weft_tensor *t)
 			return ox_fail(l, -ENOTSUP, "input \"%.60s\": dimension %d is open (\"%.20s\")", p->name, i,
 			               d->dim_param ? d->dim_param : "");
 		if (t->dim[i] < 1 || t->dim[i] > INT32_MAX)
-			return ox_fail(l, t->dim[i] ? -EINVAL : -ENOTSUP, "input \"%.60s\": dimension %d is %lld", p->name, i, (long long)t->dim[i]);
+			return ox_fail(l, t->dim[i] ? -EINVAL : -ENOTSUP, "input \"%.60s\": dimension %d is %lld%s", p->name, i, (long long)t->dim[i],
+			               t->dim[i] ? "" : ": tensors without elements");
 	}
 	return weft_tensor_elements(t) > INT32_MAX ? ox_fail(l, -ENOTSUP, "input \"%.60s\" is too large", p->name) : 0;
 }

@@ -175,9 +175,102 @@ static void float8_crcs(void **state)
 		}
 }
 
+/* A constant of strings. */
+static void texts(struct ob *g, const char *name, int n, const char *const *v)
+{
+	struct ob t = { 0 };
+
+	ob_int(&t, 1, n);
+	ob_int(&t, 2, T_STRING);
+	for (int i = 0; i < n; i++)
+		ob_text(&t, 6, v[i]);
+	ob_text(&t, 8, name);
+	ob_sub(g, 5, &t);
+}
+
+static void cast_to(struct ob *g, const char *x, const char *y, int type)
+{
+	struct ob a = { 0 };
+
+	ob_attr_int(&a, "to", type);
+	node(g, "Cast", 1, &x, y, &a);
+}
+
+/* x + constants that were strings; then x + constants that became strings and numbers again. */
+static void strings(void **state)
+{
+	static const char *const v[] = { "3.14", "1e-5", "-INF", "1000" };
+	static const float third[] = { 1.0f / 3, 1e20f, -7, 0.1f };
+	const float zeros[4] = { 0 };
+	const weft_tensor x = { .dtype = WEFT_FP32, .rank = 1, .dim = { 4, 1, 1, 1, 1, 1, 1, 1 }, .data = (void *)(uintptr_t)zeros };
+	char msg[WEFT_MSG_LEN] = "";
+
+	(void)state;
+	for (int pass = 0; pass < 2; pass++) {
+		struct ob model = { 0 }, g = { 0 };
+		weft_tensor y = { 0 };
+
+		ob_port(&g, 11, "x", T_FLOAT, 1, (int64_t[]){ 4 });
+		if (pass) {
+			ob_tensor(&g, "n", T_FLOAT, 1, (int64_t[]){ 4 }, third, sizeof third);
+			cast_to(&g, "n", "s", T_STRING);
+		} else {
+			texts(&g, "s", 4, v);
+		}
+		cast_to(&g, "s", "f", T_FLOAT);
+		node(&g, "Add", 2, (const char *const[]){ "x", "f" }, "y", NULL);
+		ob_port(&g, 12, "y", T_FLOAT, 1, (int64_t[]){ 4 });
+		ob_model(&model, &g, 13);
+		weft_net *net = load(&model, msg);
+		if (!net)
+			fail_msg("%s", msg);
+		run(net, &x, &y);
+		for (int i = 0; i < 4; i++)
+			assert_true(((float *)y.data)[i] == (pass ? third[i] : strtof(v[i], NULL)));
+		weft_tensor_release(&y);
+	}
+}
+
+/* Each is one line that names what it is about. */
+static void refused(void **state)
+{
+	static const char *const words[] = { "one", "2" };
+	char msg[WEFT_MSG_LEN];
+
+	(void)state;
+	for (int i = 0; i < 6; i++) {
+		static const char *const says[] = { "\"one\" is no number", "strings of what is not constant", "type string", "output \"y\": strings",
+		                                    "\"s\": strings", "to type 24 (float8e8m0)" };
+		struct ob model = { 0 }, g = { 0 };
+
+		ob_port(&g, 11, "x", i == 2 ? T_STRING : T_FLOAT, 1, (int64_t[]){ 2 });
+		if (i == 0 || i == 4)
+			texts(&g, "s", 2, words);
+		if (i == 0)
+			cast_to(&g, "s", "y", T_FLOAT);
+		else if (i == 1)
+			cast_to(&g, "x", "y", T_STRING);
+		else if (i == 2)
+			cast_to(&g, "x", "y", T_FLOAT);
+		else if (i == 3)
+			texts(&g, "y", 2, words);
+		else if (i == 4)
+			node(&g, "Add", 2, (const char *const[]){ "x", "s" }, "y", NULL);
+		else
+			cast_to(&g, "x", "y", T_E8M0);
+		ob_port(&g, 12, "y", T_FLOAT, 1, (int64_t[]){ 2 });
+		ob_model(&model, &g, 13);
+		*msg = 0;
+		assert_null(load(&model, msg));
+		if (!strstr(msg, says[i]) || strchr(msg, '\n'))
+			fail_msg("%d: %s", i, msg);
+	}
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(rescale_counts), cmocka_unit_test(float8_crcs) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(rescale_counts), cmocka_unit_test(float8_crcs), cmocka_unit_test(strings),
+		cmocka_unit_test(refused) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

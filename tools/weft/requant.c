@@ -19,7 +19,7 @@ static double element(const weft_tensor *t, int64_t i)
 	case WEFT_INT16:  return (int16_t)bits;
 	case WEFT_INT32:  return (int32_t)bits;
 	case WEFT_INT64:  return (double)(int64_t)bits;
-	default:          return t->dtype >= WEFT_FP8E4M3 ? weft_float_decode(t->dtype, bits) : (double)bits;
+	default:          return t->dtype >= WEFT_FP8E4M3 && t->dtype <= WEFT_FP64 ? weft_float_decode(t->dtype, bits) : (double)bits;
 	}
 }
 

@@ -124,6 +124,12 @@ static int initialisers(struct ox *l)
 		int v = ox_value_new(l, g->initializer[i]->name);
 		if (v < 0)
 			return v;
+		if (g->initializer[i]->data_type == ONNX_STRING) {
+			l->values[v].text = g->initializer[i];
+			if (ox_text_shape(l, g->initializer[i], &l->values[v].t) < 0)
+				return l->err;
+			continue;
+		}
 		int err = onnx_tensor_shape(g->initializer[i], &l->values[v].t, why, sizeof why);
 		if (err)
 			return ox_fail(l, err, "constant \"%.60s\": %s", g->initializer[i]->name, why);

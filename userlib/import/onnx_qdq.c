@@ -5,6 +5,7 @@
  * between. onnx_qdq.h says how they come to wait.
  */
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -96,6 +97,10 @@ static bool bias(struct ox *l, const onnx_node *n, const struct ox_q *x, const o
 
 	if (!value(l, n, 2))
 		return true;
+	if (!d && l->o.requant == WEFT_ONNX_REQUANT_RESCALE) {      /* floats, which round_bias() makes integers of */
+		const weft_tensor *f = constant(l, n, 2);
+		return f && f->dtype == WEFT_FP32 && f->rank == 1;
+	}
 	if (!s || b->dtype != WEFT_INT32 || b->rank != 1 || s->dtype != WEFT_FP32)
 		return false;
 	for (int64_t i = 0, k = weft_tensor_elements(s); i < k; i++) {
@@ -127,6 +132,23 @@ bool ox_foldable(struct ox *l, const onnx_node *n)
 	return !integer(n, "transA", 0) && is_one(n, "alpha") && is_one(n, "beta") && x.v->t.rank == 2 && bias(l, n, &x.q, dw);
 }
 
+/* A bias of floats in units of the sums, rounded: that is no more what the file says, exactly. */
+static bool round_bias(struct ox *l, struct ox_value *b, const struct ox_q *x, struct ox_value *scale, struct ox_value *to)
+{
+	int64_t n = weft_tensor_elements(&b->t);
+	int32_t *p = ox_alloc(l, n, sizeof *p);
+
+	for (int64_t i = 0; p && i < n; i++) {
+		double v = rint((double)real_at(l, b, i) / (x->s * (double)real_at(l, scale, i)));
+		p[i] = (int32_t)(v > 0x1p30 ? 0x1p30 : v < -0x1p30 ? -0x1p30 : v == v ? v : 0);
+	}
+	int t = ox_data(l, WEFT_INT32, 1, &n, p);
+	*to = (struct ox_value){ .name = "", .t = { .dtype = WEFT_INT32, .rank = 1, .dim = { n, 1, 1, 1, 1, 1, 1, 1 } }, .maker = -1,
+	                         .pending = -1, .carrier = -1, .dq = -1, .n_forms = 1,
+	                         .form = { { .tensor = t, .perm = { 0, 1, 2, 3, 4, 5, 6, 7 } } } };
+	return t >= 0;
+}
+
 static struct ox_value turned_value(struct ox *l, struct ox_value *w)
 {
 	static const int8_t swap[WEFT_MAX_RANK] = { 1, 0, 2, 3, 4, 5, 6, 7 };
@@ -148,7 +170,7 @@ int ox_fold_product(struct ox *l, const onnx_node *n, const struct ox_q *q, int8
 	const onnx_node *outer = l->n, *dw = constants(l, n, 1), *db = constants(l, n, 2);
 	bool conv = ox_node_is(n, "Conv"), flip = false;
 	struct ox_conv_call c = { 0 };
-	struct ox_value turned;
+	struct ox_value turned, rounded;
 	struct ox_side x;
 	int64_t most = 0;
 	int y;
@@ -158,6 +180,11 @@ int ox_fold_product(struct ox *l, const onnx_node *n, const struct ox_q *q, int8
 	struct ox_product p = { .x = x.v, .x_zp = x.q.zp, .w = value(l, dw, 0), .w_zp = value(l, dw, 2), .bias = db ? value(l, db, 0) : NULL,
 	                        .x_axis = 1 };
 	struct ox_scaling s = { .a = x.q.scale, .b = value(l, dw, 1), .y = q->scale, .zp = q->zp, .b_axis = 1 };
+	if (!db && value(l, n, 2)) {
+		if (!round_bias(l, value(l, n, 2), &x.q, s.b, &rounded))
+			return l->err;
+		p.bias = &rounded;
+	}
 	if (ox_get(l, p.w, NULL) < 0 || (p.w_zp && ox_get(l, p.w_zp, NULL) < 0))
 		return l->err;
 	if (x.v->t.dtype == WEFT_INT16 && (x.q.z || q->z || !ox_symmetric(l, &p)))

@@ -29,9 +29,11 @@ endif
 # only then are compilers looked for below.
 QUIET_GOALS := help clean gen check-gen deps
 GOALS       := $(or $(MAKECMDGOALS),all)
+CARD_GOALS  := firmware check test test-full tests install
 ifneq ($(filter-out $(QUIET_GOALS),$(GOALS)),)
   ifeq ($(findstring n,$(firstword -$(MAKEFLAGS))),) # not with make -n
-    DEPS_SAID := $(shell tools/deps.sh $(filter lint,$(GOALS)) >&2 || echo failed)
+    DEPS_SAID := $(shell tools/deps.sh $(filter lint,$(GOALS)) $(if $(filter $(CARD_GOALS),$(GOALS)),firmware) \
+                           $(if $(filter test-full,$(GOALS))$(filter card/qemu,$(T)),qemu) >&2 || echo failed)
     ifneq ($(DEPS_SAID),)
       $(error packages are missing, see above)
     endif
@@ -57,7 +59,7 @@ OPT      ?= -O2
 CFLAGS   ?= -g -Wall -Wextra -Wshadow
 ALL_CFLAGS   = -std=gnu11 $(OPT) $(CFLAGS) -fPIC -Iinclude -I. -I$(O)/gen -MMD -MP $(SAN_FLAGS) $(EXTRA_CFLAGS)
 ALL_LDFLAGS  = $(LDFLAGS) $(SAN_FLAGS)
-LDLIBS       = -lprotobuf-c -lz -lpng -ljpeg -lcjson -lm -ldl -lpthread
+LDLIBS       = -lusb-1.0 -lusbredirparser -lprotobuf-c -lz -lpng -ljpeg -lcjson -lm -ldl -lpthread
 ifeq ($(SAN),1)
   OPT := -O1 -fno-omit-frame-pointer
   SAN_FLAGS := -fsanitize=address,undefined -fno-sanitize-recover=all
@@ -74,7 +76,8 @@ FAST_SRC := $(wildcard sim/golden/fast/*.c)
 LIB_SRC  := $(sort $(wildcard sim/golden/*.c sim/golden/float/*.c sim/model/*.c sim/cosim/*.c \
               driver/*.c driver/gen/*.c userlib/*/*.c) $(FAST_SRC))
 CMD_SRC  := $(sort $(wildcard tools/weft/*.c))
-TEST_KINDS := unit model cosim conformance fuzz
+CARD_SRC := $(sort $(wildcard tools/card/*.c))
+TEST_KINDS := unit model cosim conformance fuzz card
 TEST_SRC := $(sort $(wildcard $(TEST_KINDS:%=tests/%/*.c)))
 SUPPORT_SRC := $(sort $(wildcard tests/support/*.c))
 RTL_CC   := sim/rtl/memory.cc sim/rtl/rtl.cc
@@ -88,6 +91,8 @@ PROTO_C  := $(foreach p,$(PROTO),$(O)/gen/$(notdir $(p:.proto=.pb-c.c)))
 
 LIB_OBJ  := $(LIB_SRC:%.c=$(O)/obj/%.o) $(PROTO_C:$(O)/gen/%.c=$(O)/obj/gen/%.o)
 CMD_OBJ  := $(CMD_SRC:%.c=$(O)/obj/%.o)
+CARD_OBJ := $(CARD_SRC:%.c=$(O)/obj/%.o)
+CARD_PARTS := $(filter-out %/main.o,$(CARD_OBJ))   # tests use them too
 SUPPORT_OBJ := $(SUPPORT_SRC:%.c=$(O)/obj/%.o)
 TEST_OBJ := $(TEST_SRC:%.c=$(O)/obj/%.o)
 
@@ -95,8 +100,12 @@ TEST_OBJ := $(TEST_SRC:%.c=$(O)/obj/%.o)
 # T='unit/*'. `make check` leaves out what needs minutes.
 ALL_TESTS   := $(TEST_SRC:tests/%.c=%)
 SELECTED    := $(if $(T),$(filter $(subst *,%,$(T)),$(ALL_TESTS)),$(ALL_TESTS))
-CHECK_TESTS := $(if $(T),$(SELECTED),$(filter unit/% model/% fuzz/% cosim/smoke%,$(SELECTED)))
+CHECK_TESTS := $(if $(T),$(SELECTED),$(filter unit/% model/% fuzz/% cosim/smoke% card/faults card/socket,$(SELECTED)))
 test_bins    = $(1:%=$(O)/tests/%)
+# The guest is worth building where there is a machine to run it.
+HAVE_QEMU    = $(shell command -v qemu-system-x86_64)
+card_needs   = $(if $(filter card/%,$(1)),$(FIRMWARE) $(O)/weft-card $(O)/weft) \
+               $(if $(filter card/qemu,$(1)),$(if $(HAVE_QEMU),$(O)/guest/weft $(O)/guest/guest))
 
 # RTL simulators are always the plain build's: sanitizers watch the C around
 # them. Without hw/ or the harness there is nothing to build yet.
@@ -113,11 +122,18 @@ RV32_SO := $(RTL_DIR)/weft-rv32.so
 # The configuration's package comes before what all configurations share.
 rtl_files = hw/gen/$(1)/weft_cfg_pkg.sv $(HW_PKG) -f hw/files.f
 
-CMD := $(if $(CMD_SRC),$(O)/weft)
+# The control core's programs: the boot ROM and the firmware.
+FW_DIR    := $(O)/firmware
+FW_SHARED := crc32 flash image record link hello update memory
+BOOT_OBJ  := $(addprefix $(FW_DIR)/boot/,boot.S.o boot.o $(FW_SHARED:=.o))
+MAIN_OBJ  := $(addprefix $(FW_DIR)/main/,start.S.o main.o jobs.o npu.o log.o selftest.o $(FW_SHARED:=.o))
+FIRMWARE  := $(addprefix $(FW_DIR)/,boot.bin boot.hex weft-fw.img)
+
+CMD := $(if $(CMD_SRC),$(O)/weft) $(O)/weft-card
 
 # ---- targets ----------------------------------------------------------------
 
-.PHONY: all help demo check test test-full bench conformance lint lint-verilator lint-yosys \
+.PHONY: firmware all help demo check test test-full bench conformance lint lint-verilator lint-yosys \
         gen check-gen sim install clean deps tests compile_commands.json FORCE
 
 ## all: library, command and RTL simulator of CONFIGS (the default)
@@ -139,16 +155,16 @@ demo: all
 
 ## check: the tests that need about a minute
 check: TIMEOUT ?= 300
-check: check-gen sim $(call test_bins,$(CHECK_TESTS))
+check: check-gen sim $(call card_needs,$(CHECK_TESTS)) $(call test_bins,$(CHECK_TESTS))
 	@$(call run_tests,check,$(CHECK_TESTS))
 
 ## test: all kinds of tests, at most 20 minutes; T=kind/name for one of them
-test: check-gen all $(call test_bins,$(SELECTED))
+test: check-gen all $(call card_needs,$(SELECTED)) $(call test_bins,$(SELECTED))
 	@$(call run_tests,test,$(SELECTED))
 
 ## test-full: everything, however long
 test-full: TIMEOUT ?= 14400
-test-full: check-gen all $(call test_bins,$(SELECTED))
+test-full: check-gen all $(call card_needs,$(SELECTED)) $(call test_bins,$(SELECTED))
 	@$(call run_tests,test-full,$(SELECTED))
 
 ## tests: build the test programs without running them
@@ -200,6 +216,10 @@ gen:
 check-gen:
 	$(Q)if ls include/spec/*.toml >/dev/null 2>&1; then $(PYTHON) tools/gen.py --check; fi
 
+## firmware: boot ROM and firmware of the card's control core, and their sizes
+firmware: $(FIRMWARE)
+	@$(RISCV)size $(FW_DIR)/boot.elf $(FW_DIR)/main.elf
+
 ## sim: the Verilated RTL of CONFIGS (w8, w16, w32) and the control core as shared objects
 sim: $(RTL_SO) $(RV32_SO)
 ifeq ($(RTL_SO),)
@@ -208,7 +228,7 @@ endif
 
 ## deps: install the Debian packages that are missing
 deps:
-	@tools/deps.sh lint
+	@tools/deps.sh lint firmware
 
 ## install: library, headers, command and RTL simulators under DESTDIR/PREFIX
 install: all
@@ -223,7 +243,7 @@ install: all
 		'Name: weft' 'Description: Open NPU: compile and run quantised networks' \
 		'Version: $(VERSION)' 'Cflags: -I$${includedir}' 'Libs: -L$${libdir} -lweft' \
 		'Libs.private: $(LDLIBS)' > $(DESTDIR)$(PREFIX)/lib/pkgconfig/weft.pc
-	$(if $(CMD),install -m 755 $(O)/weft $(DESTDIR)$(PREFIX)/bin)
+	$(if $(CMD),install -m 755 $(CMD) $(DESTDIR)$(PREFIX)/bin)
 	$(if $(RTL_SO),install -m 755 $(RTL_SO) $(DESTDIR)$(PREFIX)/lib/weft)
 
 ## clean: remove everything that was built
@@ -233,7 +253,7 @@ clean:
 ## compile_commands.json: for editors and analysers
 compile_commands.json:
 	$(Q){ echo '['; sep=; \
-	for f in $(LIB_SRC) $(CMD_SRC) $(SUPPORT_SRC) $(TEST_SRC); do \
+	for f in $(LIB_SRC) $(CMD_SRC) $(CARD_SRC) $(SUPPORT_SRC) $(TEST_SRC); do \
 		printf '%s{"directory":"%s","file":"%s","command":"%s"}' "$$sep" '$(CURDIR)' "$$f" \
 			"$(CC) $(filter-out -MMD -MP,$(ALL_CFLAGS)) -c $$f"; \
 		sep=$$',\n'; \
@@ -281,14 +301,18 @@ $(O)/weft: $(CMD_OBJ) $(O)/libweft.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(ALL_LDFLAGS) $(CMD_OBJ) $(O)/libweft.a $(LDLIBS) -o $@
 
+$(O)/weft-card: $(CARD_OBJ) $(O)/libweft.a
+	$(call say,LD,$@)
+	$(Q)$(CC) $(ALL_LDFLAGS) $(CARD_OBJ) $(O)/libweft.a $(LDLIBS) -o $@
+
 # ---- tests ------------------------------------------------------------------
 
 # The RTL backend looks in rtl/ beside the program; so does a test.
-$(O)/tests/%: $(O)/obj/tests/%.o $(SUPPORT_OBJ) $(O)/libweft.a
+$(O)/tests/%: $(O)/obj/tests/%.o $(SUPPORT_OBJ) $(CARD_PARTS) $(O)/libweft.a
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
 	@ln -sfn $(abspath $(RTL_DIR)) $(@D)/rtl
-	$(Q)$(CC) $(ALL_LDFLAGS) $< $(SUPPORT_OBJ) $(O)/libweft.a $(TEST_LIBS) -lcmocka $(LDLIBS) -o $@
+	$(Q)$(CC) $(ALL_LDFLAGS) $< $(SUPPORT_OBJ) $(CARD_PARTS) $(O)/libweft.a $(TEST_LIBS) -lcmocka $(LDLIBS) -o $@
 
 # Waveforms are read with the FST library that Verilator carries.
 FST_DIR = $(shell verilator --getenv VERILATOR_ROOT 2>/dev/null || echo /usr/share/verilator)/include/gtkwave
@@ -304,7 +328,66 @@ $(O)/obj/tests/cosim/replay.o: ALL_CFLAGS += -isystem $(FST_DIR)
 $(O)/tests/cosim/replay: $(O)/obj/fst.a
 $(O)/tests/cosim/replay: TEST_LIBS = $(O)/obj/fst.a
 
-.SECONDARY: $(TEST_OBJ) $(SUPPORT_OBJ)
+.SECONDARY: $(TEST_OBJ) $(SUPPORT_OBJ) $(CARD_OBJ)
+
+# For the guest of card/qemu: its emulated processor has not all that this one has.
+GUEST_FAST := $(FAST_SRC:%.c=$(O)/guest/obj/%.o)
+GUEST_OBJ  := $(GUEST_FAST) $(filter-out $(FAST_SRC:%.c=$(O)/obj/%.o),$(LIB_OBJ))
+$(GUEST_FAST): $(O)/guest/obj/%.o: %.c $(O)/flags
+	$(call say,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CCACHE) $(CC) $(ALL_CFLAGS) -O3 -march=x86-64-v2 -c $< -o $@
+
+$(O)/guest/weft: $(CMD_OBJ) $(GUEST_OBJ)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(ALL_LDFLAGS) $^ $(LDLIBS) -o $@
+
+$(O)/guest/guest: $(O)/obj/tests/card/guest/guest.o $(GUEST_OBJ)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(ALL_LDFLAGS) $^ $(LDLIBS) -o $@
+
+# ---- firmware ---------------------------------------------------------------
+
+RISCV     ?= riscv64-unknown-elf-
+FW_CFLAGS  = -std=gnu11 -march=rv32im_zicsr_zifencei -mabi=ilp32 -ffreestanding -fno-builtin -nostdlib -g -Wall -Wextra -Wshadow \
+	-fno-tree-loop-distribute-patterns -ffunction-sections -Iinclude -Ifirmware -MMD -MP
+
+# Two programs of some of the same sources: small in the ROM, fast in RAM.
+define fw_rules
+$$(FW_DIR)/$(1)/%.o: firmware/%.c Makefile
+	$$(call say,RISCV,$$@)
+	@mkdir -p $$(@D)
+	$$(Q)$$(RISCV)gcc $$(FW_CFLAGS) $(2) -c $$< -o $$@
+
+$$(FW_DIR)/$(1)/%.S.o: firmware/%.S Makefile
+	$$(call say,RISCV,$$@)
+	@mkdir -p $$(@D)
+	$$(Q)$$(RISCV)gcc $$(FW_CFLAGS) -c $$< -o $$@
+endef
+$(eval $(call fw_rules,boot,-Os))
+$(eval $(call fw_rules,main,-O2))
+
+$(FW_DIR)/%.ld: firmware/%.ld.in firmware/layout.h
+	@mkdir -p $(@D)
+	$(Q)$(RISCV)gcc -E -P -x c -Ifirmware $< -o $@
+
+$(FW_DIR)/boot.elf: $(BOOT_OBJ)
+$(FW_DIR)/main.elf: $(MAIN_OBJ)
+$(FW_DIR)/%.elf: $(FW_DIR)/%.ld
+	$(call say,LD,$@)
+	$(Q)$(RISCV)gcc $(FW_CFLAGS) -Wl,--gc-sections,--no-warn-rwx-segments -T $< $(filter %.o,$^) -lgcc -o $@
+
+$(FW_DIR)/%.bin: $(FW_DIR)/%.elf
+	$(Q)$(RISCV)objcopy -O binary $< $@
+
+$(FW_DIR)/boot.hex: $(FW_DIR)/boot.bin tools/fw_image.py
+	$(Q)$(PYTHON) tools/fw_image.py hex $< $@
+
+$(FW_DIR)/weft-fw.img: $(FW_DIR)/main.bin tools/fw_image.py include/spec/chip.toml include/spec/msg.toml
+	$(call say,IMAGE,$@)
+	$(Q)$(PYTHON) tools/fw_image.py image $< $@ $(VERSION)
+
+.SECONDARY: $(FW_DIR)/boot.ld $(FW_DIR)/main.ld $(BOOT_OBJ) $(MAIN_OBJ) $(FW_DIR)/boot.elf $(FW_DIR)/main.elf $(FW_DIR)/main.bin
 
 # ---- RTL --------------------------------------------------------------------
 
@@ -347,4 +430,5 @@ $(RV32_SO): $(RV32_SV) $(wildcard sim/rtl/rv32/*) Makefile
 		$(if $(Q),>$(abspath $(@D))/rv32/build.log 2>&1 || { tail -40 $(abspath $(@D))/rv32/build.log; exit 1; })
 	@touch $@
 
--include $(LIB_OBJ:.o=.d) $(CMD_OBJ:.o=.d) $(SUPPORT_OBJ:.o=.d) $(TEST_OBJ:.o=.d)
+-include $(BOOT_OBJ:.o=.d) $(MAIN_OBJ:.o=.d)
+-include $(LIB_OBJ:.o=.d) $(CMD_OBJ:.o=.d) $(CARD_OBJ:.o=.d) $(SUPPORT_OBJ:.o=.d) $(TEST_OBJ:.o=.d)

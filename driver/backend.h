@@ -17,10 +17,33 @@ struct weft_backend_job {
 		uint8_t *data;         /* NULL: closed */
 		uint64_t len;
 		bool rd, wr;
+		void *buf;             /* backends with async: theirs */
 	} win[WEFT_N_WINDOWS];     /* win[0] is the stream */
 	weft_observer *observer;   /* or NULL */
 	void *user;
 	uint64_t deadline_ns;      /* CLOCK_MONOTONIC; 0: none */
+};
+
+/*
+ * Devices with memory of their own, which work while the host does other
+ * things. All negative returns leave one line in msg (WEFT_DEV_MSG bytes).
+ */
+struct weft_backend_async {
+	/* shadow: len bytes of the host's, there until buf_free(). */
+	int (*buf_new)(void *state, uint8_t *shadow, uint64_t len, void **buf, char *msg);
+	void (*buf_free)(void *state, void *buf);
+	/* The host is about to write the shadow there. */
+	int (*buf_write)(void *state, void *buf, uint64_t off, uint64_t len, char *msg);
+	/* Make the shadow true there. */
+	int (*buf_read)(void *state, void *buf, uint64_t off, uint64_t len, char *msg);
+	int (*buf_discard)(void *state, void *buf, char *msg);
+
+	/* job->words are the backend's to copy. */
+	int (*submit)(void *state, weft_job id, const struct weft_backend_job *job, char *msg);
+	/* As weft_wait(); the job is forgotten afterwards. */
+	int (*wait)(void *state, weft_job id, uint64_t deadline_ns, struct weft_job_result *r, char *msg);
+	int (*cancel)(void *state, weft_job id);
+	void (*info)(void *state, struct weft_card_info *out);
 };
 
 struct weft_backend {
@@ -40,9 +63,11 @@ struct weft_backend {
 	int (*reset)(void *state);
 	uint32_t (*reg_read)(void *state, uint32_t addr);
 	const struct weft_cosim_diff *(*cosim)(void *state);
+
+	const struct weft_backend_async *async;   /* or NULL; then run is */
 };
 
-extern const struct weft_backend weft_backend_model, weft_backend_rtl;
+extern const struct weft_backend weft_backend_model, weft_backend_rtl, weft_backend_usb;
 
 /* Monotonic time in nanoseconds. */
 uint64_t weft_now_ns(void);

@@ -9,18 +9,22 @@
 #include <time.h>
 
 #include "driver/backend.h"
+#include "driver/usb.h"
 #include "driver/verify.h"
 
-#define QUEUE_MAX 16
+#define QUEUE_MAX 16   /* jobs; devices that run in weft_wait() */
 #define STREAM_ALIGN_WORDS 8   /* the stream's window is padded to 64 bytes */
 
 struct weft_buf {
+	weft_dev *dev;
 	uint8_t *data;
 	size_t len;
+	void *card;                /* the backend's, if it has memory of its own */
 };
 
 struct job {
 	weft_job id;
+	bool cancelled;
 	uint64_t *words;           /* owned; padded with zero words */
 	size_t n_words;
 	struct weft_window win[WEFT_N_WINDOWS];
@@ -77,7 +81,8 @@ int weft_dev_open(const struct weft_dev_options *o, weft_dev **out, char *msg)
 	}
 	dev->cfg = cfg;
 	dev->next_id = 1;
-	dev->be = o->kind == WEFT_DEV_RTL ? &weft_backend_rtl : &weft_backend_model;
+	dev->be = o->kind == WEFT_DEV_RTL ? &weft_backend_rtl : o->kind == WEFT_DEV_USB ? &weft_backend_usb
+	                                                                              : &weft_backend_model;
 	int err = dev->be->open(o, cfg, &dev->state, msg);
 	if (err) {
 		free(dev);
@@ -108,14 +113,20 @@ int weft_buf_alloc(weft_dev *dev, size_t len_bytes, weft_buf **buf)
 {
 	weft_buf *b = calloc(1, sizeof(*b));
 
-	(void)dev;
 	if (b)
 		b->data = calloc(1, len_bytes ? len_bytes : 1);
 	if (!b || !b->data) {
 		free(b);
 		return -ENOMEM;
 	}
+	b->dev = dev;
 	b->len = len_bytes;
+	int err = dev->be->async ? dev->be->async->buf_new(dev->state, b->data, len_bytes, &b->card, dev->error) : 0;
+	if (err) {
+		free(b->data);
+		free(b);
+		return err;
+	}
 	*buf = b;
 	return 0;
 }
@@ -124,6 +135,8 @@ void weft_buf_free(weft_buf *buf)
 {
 	if (!buf)
 		return;
+	if (buf->card)
+		buf->dev->be->async->buf_free(buf->dev->state, buf->card);
 	free(buf->data);
 	free(buf);
 }
@@ -135,20 +148,33 @@ static bool outside(const weft_buf *buf, size_t off, size_t len)
 
 int weft_buf_write(weft_buf *buf, size_t off_bytes, const void *data, size_t len_bytes)
 {
+	int err = 0;
+
 	if (outside(buf, off_bytes, len_bytes))
 		return -ERANGE;
-	if (len_bytes)
+	if (buf->card)
+		err = buf->dev->be->async->buf_write(buf->dev->state, buf->card, off_bytes, len_bytes, buf->dev->error);
+	if (!err && len_bytes)
 		memcpy(buf->data + off_bytes, data, len_bytes);
-	return 0;
+	return err;
 }
 
 int weft_buf_read(weft_buf *buf, size_t off_bytes, void *data, size_t len_bytes)
 {
+	int err = 0;
+
 	if (outside(buf, off_bytes, len_bytes))
 		return -ERANGE;
-	if (len_bytes)
+	if (buf->card)
+		err = buf->dev->be->async->buf_read(buf->dev->state, buf->card, off_bytes, len_bytes, buf->dev->error);
+	if (!err && len_bytes)
 		memcpy(data, buf->data + off_bytes, len_bytes);
-	return 0;
+	return err;
+}
+
+int weft_buf_discard(weft_buf *buf)
+{
+	return buf->card ? buf->dev->be->async->buf_discard(buf->dev->state, buf->card, buf->dev->error) : 0;
 }
 
 /* ---- jobs ---- */
@@ -172,6 +198,21 @@ static int verify(weft_dev *dev, const uint64_t *words, size_t n_words,
 	return err;
 }
 
+static int submit_async(weft_dev *dev, const uint64_t *words, size_t n_words,
+                        const struct weft_window *windows, size_t n_windows, weft_job *job)
+{
+	struct weft_backend_job b = { .words = words, .n_words = n_words };
+
+	for (size_t i = 0; i < n_windows; i++)
+		if (windows[i].buf)
+			b.win[i + 1] = (struct weft_backend_window){ windows[i].buf->data, windows[i].buf->len,
+				windows[i].rd, windows[i].wr, windows[i].buf->card };
+	int err = dev->be->async->submit(dev->state, dev->next_id, &b, dev->error);
+	if (!err)
+		*job = dev->next_id++;
+	return err;
+}
+
 int weft_submit(weft_dev *dev, const uint64_t *words, size_t n_words,
                 const struct weft_window *windows, size_t n_windows, weft_job *job)
 {
@@ -189,6 +230,8 @@ int weft_submit(weft_dev *dev, const uint64_t *words, size_t n_words,
 	int err = dev->trusted ? 0 : verify(dev, words, n_words, windows, n_windows);
 	if (err)
 		return err;
+	if (dev->be->async)
+		return submit_async(dev, words, n_words, windows, n_windows, job);
 	struct job *j = &dev->queue[dev->n_queued];
 	memset(j, 0, sizeof(*j));
 	j->words = calloc(padded ? padded : 1, sizeof(uint64_t));
@@ -216,7 +259,7 @@ static void run(weft_dev *dev, const struct job *j, unsigned timeout_ms, struct 
 		if (!j->win[i].buf)
 			continue;
 		b.win[i] = (struct weft_backend_window){ j->win[i].buf->data, j->win[i].buf->len,
-			j->win[i].rd, j->win[i].wr };
+			j->win[i].rd, j->win[i].wr, NULL };
 	}
 	b.deadline_ns = timeout_ms ? weft_now_ns() + (uint64_t)timeout_ms * 1000000u : 0;
 	dev->be->run(dev->state, &b, r, dev->error);
@@ -228,6 +271,9 @@ int weft_wait(weft_dev *dev, weft_job job, unsigned timeout_ms, struct weft_job_
 	size_t at = 0;
 
 	dev->error[0] = '\0';
+	if (dev->be->async)
+		return dev->be->async->wait(dev->state, job, timeout_ms ? weft_now_ns() + (uint64_t)timeout_ms * 1000000u : 0,
+		                            result, dev->error);
 	while (at < dev->n_queued && dev->queue[at].id != job)
 		at++;
 	if (at == dev->n_queued) {
@@ -235,11 +281,42 @@ int weft_wait(weft_dev *dev, weft_job job, unsigned timeout_ms, struct weft_job_
 		return -ENOENT;
 	}
 	for (size_t i = 0; i <= at; i++) {
-		run(dev, &dev->queue[i], timeout_ms, result);
+		if (dev->queue[i].cancelled)
+			*result = (struct weft_job_result){ .status = -ECANCELED };
+		else
+			run(dev, &dev->queue[i], timeout_ms, result);
 		free(dev->queue[i].words);
 	}
 	memmove(dev->queue, dev->queue + at + 1, (dev->n_queued - at - 1) * sizeof(dev->queue[0]));
 	dev->n_queued -= at + 1;
+	return 0;
+}
+
+int weft_cancel(weft_dev *dev, weft_job job)
+{
+	if (dev->be->async)
+		return dev->be->async->cancel(dev->state, job);
+	for (size_t i = 0; i < dev->n_queued; i++) {
+		if (dev->queue[i].id == job) {
+			dev->queue[i].cancelled = true;
+			return 0;
+		}
+	}
+	return -ENOENT;
+}
+
+/* ---- cards ---- */
+
+int weft_dev_list(struct weft_dev_info *out, size_t max, size_t *n, char *msg)
+{
+	return weft_usb_list(out, max, n, msg);
+}
+
+int weft_dev_card(const weft_dev *dev, struct weft_card_info *out)
+{
+	if (!dev->be->async)
+		return -ENOTSUP;
+	dev->be->async->info(dev->state, out);
 	return 0;
 }
 

@@ -3,8 +3,8 @@
 #
 # Check for the Debian packages that a build needs; install what is missing.
 #
-#   tools/deps.sh [lint] [usb]     the build's packages, and those named
-#   tools/deps.sh --missing ...    only print what is missing
+#   tools/deps.sh [lint] [firmware] [qemu]   the build's packages, and those named
+#   tools/deps.sh --missing ...              only print what is missing
 #
 # Each package is probed by a file or command that it brings, so that the same
 # thing installed by other means counts, and a complete machine is not asked
@@ -35,8 +35,8 @@ sets=
 for arg in "$@"; do
 	case $arg in
 	--missing) only_print=1 ;;
-	lint|usb) sets="$sets $arg" ;;
-	*) echo "deps.sh: unknown argument '$arg' (lint, usb, --missing)" >&2; exit 2 ;;
+	lint|firmware|qemu) sets="$sets $arg" ;;
+	*) echo "deps.sh: unknown argument '$arg' (lint, firmware, qemu, --missing)" >&2; exit 2 ;;
 	esac
 done
 
@@ -55,10 +55,17 @@ need libpng-dev header png.h
 need libjpeg-dev header jpeglib.h
 need libprotobuf-c-dev header protobuf-c/protobuf-c.h
 need protobuf-c-compiler have protoc-c
+need libusb-1.0-0-dev header libusb-1.0/libusb.h
+need libusbredirparser-dev header usbredirparser.h
 for set in $sets; do
 	case $set in
 	lint) need yosys have yosys ;;
-	usb) need libusb-1.0-0-dev header libusb-1.0/libusb.h ;;
+	firmware) need gcc-riscv64-unknown-elf have riscv64-unknown-elf-gcc ;;
+	qemu)
+		need qemu-system-x86 have qemu-system-x86_64
+		need busybox-static have busybox
+		need cpio have cpio
+		need xz-utils have xz ;;
 	esac
 done
 

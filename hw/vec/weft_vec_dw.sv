@@ -11,7 +11,9 @@
 // stops everything.
 //
 // float8 (fp_i) sums its taps one after the other, because infinities and sums out
-// of range depend on the order: a wanted window takes 11 cycles, others one.
+// of range depend on the order: a chain of five links, two taps each, that take
+// two cycles. A wanted window takes two cycles, and begins in an even one; a row
+// leaves twelve cycles after its pixel.
 //
 // Behind the line buffers everything is one block with blocking assignments,
 // from the last stage to the first: see hw/array. Products and sums are
@@ -63,12 +65,13 @@ module weft_vec_dw (
 
   logic adv, s1_go, s0_go;
 
-  logic       fp, hold, whole;
-  logic [3:0] tap_q;             // of the window in stage 2, float8
+  logic       fp, hold;
+  logic       odd_q;             // float8: second cycle of the links
+  logic       begun_q;           // link 0 has added a tap of the window in stage 2
+  logic [4:1] link_q;            // the others that are in use
 
   assign fp          = weft_cfg_pkg::HAS_FP8 && fp_i;
-  assign whole       = fp && s2_emit_q && tap_q == 4'd10;
-  assign hold        = fp && s2_emit_q && !whole;
+  assign hold        = fp && s2_emit_q && !(odd_q && begun_q);
   assign adv         = !s5_valid_q || row_ready_i;
   assign s1_go       = s1_valid_q && adv && !hold && (!s1_block_q || wts_valid_i);
   assign pix_ready_o = !s1_valid_q || s1_go;
@@ -110,24 +113,31 @@ module weft_vec_dw (
       s3_valid_q <= 1'b0;
       s4_valid_q <= 1'b0;
       s5_valid_q <= 1'b0;
-      tap_q      <= '0;
+      odd_q      <= 1'b0;
+      begun_q    <= 1'b0;
+      link_q     <= '0;
     end else if (flush_i) begin
       s1_valid_q <= 1'b0;
       s2_emit_q  <= 1'b0;
       s3_valid_q <= 1'b0;
       s4_valid_q <= 1'b0;
       s5_valid_q <= 1'b0;
-      tap_q      <= '0;
+      odd_q      <= 1'b0;
+      begun_q    <= 1'b0;
+      link_q     <= '0;
     end else begin
       if (s0_go) s1_valid_q <= 1'b1;
       else if (s1_go) s1_valid_q <= 1'b0;
-      if (hold) tap_q <= tap_q + 4'd1;
-      else if (adv) tap_q <= '0;
+      if (fp && adv) begin
+        odd_q   <= !odd_q && (s2_emit_q || link_q != '0);
+        begun_q <= !odd_q && s2_emit_q;
+        if (odd_q) link_q <= {link_q[3:1], begun_q};
+      end
       if (adv) begin
         if (!hold) s2_emit_q <= s1_go && s1_emit_q;
         s3_valid_q <= s2_emit_q && !fp;
         s4_valid_q <= s3_valid_q;
-        s5_valid_q <= s4_valid_q || whole;
+        s5_valid_q <= s4_valid_q || (odd_q && link_q[4]);
       end
     end
   end
@@ -149,9 +159,13 @@ module weft_vec_dw (
   logic signed [24:0] prod [9*N];
   logic signed [26:0] part [3*N];
   logic signed [28:0] sum;
-  logic [18:0]        fprod [N];    // float8: the product of the tap before
-  logic [49:0]        fsum [N];     // and the sum of those before that
-  logic [3:0]         tap;
+  // float8: link k of lane c is element N*k + c.
+  logic [18:0]        fprod [5*N];    // the product of the tap before
+  logic [49:0]        fsum  [5*N];    // and the sum of those before that
+  logic [8:0]         fx    [4][9*N]; // behind link k: taps to come, bit 8: no product
+  logic [7:0]         fw    [4][9*N];
+  logic [8:0]         x_now;
+  logic [7:0]         w_now;
 
   /* verilator lint_off BLKSEQ */  // this block owns the arrays
   always @(posedge clk_i) begin
@@ -161,22 +175,47 @@ module weft_vec_dw (
         row_o[48*c +: 48] <= 48'(sum);
       end
     end
-    if (weft_cfg_pkg::HAS_FP8 && fp_i && s2_emit_q) begin
-      if (whole && adv) begin
+    if (weft_cfg_pkg::HAS_FP8 && fp_i && adv && (s2_emit_q || link_q != '0)) begin
+      // Link k adds tap 2k-1, then tap 2k, and multiplies one tap ahead.
+      for (int i = 0; i < 5*N; i++) begin
+        fsum[i] = i < N && !odd_q ? 50'd0 : weft_float_pkg::accumulate(fsum[i], fprod[i]);
+      end
+      for (int k = 0; k < 5; k++) begin
         for (int c = 0; c < N; c++) begin
-          row_o[48*c +: 48] <= fsum[c][47:0];
-          row_state_o[2*c +: 2] <= fsum[c][49:48];
+          if (k == 0) begin
+            x_now = odd_q ? {!s2_on_q[1], win[N + c][7:0]} : {!s2_on_q[0], win[c][7:0]};
+            w_now = odd_q ? wgt[N + c][7:0] : wgt[c][7:0];
+          end else if (k == 4) begin
+            x_now = fx[3][8*N + c];
+            w_now = fw[3][8*N + c];
+          end else begin
+            x_now = odd_q ? fx[k-1][N*(2*k + 1) + c] : fx[k-1][2*N*k + c];
+            w_now = odd_q ? fw[k-1][N*(2*k + 1) + c] : fw[k-1][2*N*k + c];
+          end
+          fprod[N*k + c] = weft_float_pkg::product(weft_float_pkg::operand(x_now[7:0], x_fmt_i),
+                                                   weft_float_pkg::weight(w_now, w_fmt_i), log2_scale_i);
+          if (x_now[8]) fprod[N*k + c] = '0;
         end
       end
-      if (hold) begin
+      if (odd_q) begin
         for (int c = 0; c < N; c++) begin
-          fsum[c] = tap_q == '0 ? 50'd0 : weft_float_pkg::accumulate(fsum[c], fprod[c]);
+          row_o[48*c +: 48] <= fsum[4*N + c][47:0];
+          row_state_o[2*c +: 2] <= fsum[4*N + c][49:48];
         end
-        tap = tap_q == 4'd9 ? 4'd0 : tap_q;
-        for (int c = 0; c < N; c++) begin
-          fprod[c] = weft_float_pkg::product(weft_float_pkg::operand(win[N*tap + c][7:0], x_fmt_i),
-                                             weft_float_pkg::weight(wgt[N*tap + c][7:0], w_fmt_i), log2_scale_i);
-          if (!s2_on_q[tap]) fprod[c] = '0;
+        // The windows move on by a link.
+        for (int i = 5*N - 1; i >= N; i--) begin
+          fsum[i] = fsum[i - N];
+          fprod[i] = fprod[i - N];
+        end
+        for (int k = 3; k > 0; k--) begin
+          for (int i = 2*N*(k + 1); i < 9*N; i++) begin
+            fx[k][i] = fx[k-1][i];
+            fw[k][i] = fw[k-1][i];
+          end
+        end
+        for (int i = 2*N; i < 9*N; i++) begin
+          fx[0][i] = {!s2_on_q[i / N], win[i][7:0]};
+          fw[0][i] = wgt[i][7:0];
         end
       end
     end

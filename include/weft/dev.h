@@ -33,7 +33,7 @@ typedef uint64_t weft_job;
 /* What the DMA windows are for. */
 enum { WEFT_WIN_STREAM = 0, WEFT_WIN_CONST = 1, WEFT_WIN_ARENA = 2 };
 
-enum weft_dev_kind { WEFT_DEV_MODEL, WEFT_DEV_RTL };
+enum weft_dev_kind { WEFT_DEV_MODEL, WEFT_DEV_RTL, WEFT_DEV_USB };
 enum weft_memory { WEFT_MEMORY_DDR, WEFT_MEMORY_SRAM };
 
 struct weft_dev_options {
@@ -47,7 +47,15 @@ struct weft_dev_options {
 	const char *wave;          /* RTL only: FST file, or NULL */
 	int64_t wave_cmd;          /* command index around which to record, or -1: the whole run */
 	uint64_t wave_cycles;      /* cycles before and after that command's retirement */
-	uint64_t reserved[8];      /* zero */
+	const char *usb;           /* USB only: which card. NULL or "": any that is free; its serial;
+	                            * or @PATH, the socket of a simulated card (weft-card --listen) */
+	unsigned usb_timeout_ms;   /* USB only: without an answer for so long the card counts as stuck
+	                            * and is put right; 0: 2000 */
+	unsigned usb_boot_ms;      /* USB only: how long it may take to start; 0: 30000 */
+	unsigned usb_wait_ms;      /* USB only: wait so long for the card to appear */
+	unsigned reserved0;        /* zero */
+	const struct weft_usb_ops *usb_ops;    /* tests: another transport (driver/usb.h), or NULL */
+	uint64_t reserved[4];      /* zero */
 };
 
 /** Defaults: the model, w16, ddr, nothing recorded. */
@@ -59,7 +67,9 @@ struct weft_dev_options weft_dev_options_default(void);
  * @param[out] dev  Set only on success; weft_dev_close() frees it.
  * @param msg       WEFT_DEV_MSG bytes; one line on failure.
  * @return 0, -EINVAL (option), -ENOENT (no such configuration or simulator),
- *         -EPROTO (device of another version or configuration), -ENOMEM
+ *         -EPROTO (device of another version or configuration), -ENOMEM;
+ *         USB: -ENODEV (no such card), -EBUSY (in use; msg says by whom),
+ *         -EACCES (no permission), -EIO, -ETIMEDOUT (it does not answer)
  */
 int weft_dev_open(const struct weft_dev_options *o, weft_dev **dev, char *msg);
 void weft_dev_close(weft_dev *dev);
@@ -67,13 +77,23 @@ void weft_dev_close(weft_dev *dev);
 /** The last error in words, "" if none. Valid until the next call on dev. */
 const char *weft_dev_error(const weft_dev *dev);
 
-/** Device memory, zeroed. @return 0, -ENOMEM */
+/**
+ * Device memory, zeroed. On a card, what the host writes is sent with the next
+ * job that uses the buffer, and what jobs wrote is fetched when it is read.
+ * @return 0, -ENOMEM, -ENODEV
+ */
 int weft_buf_alloc(weft_dev *dev, size_t len_bytes, weft_buf **buf);
-/** Jobs that were submitted with the buffer must have been waited for. */
+/** Before weft_dev_close(). Jobs that were submitted with the buffer must have been waited for. */
 void weft_buf_free(weft_buf *buf);
-/** @return 0, -ERANGE (outside the buffer; nothing copied) */
+/**
+ * @return 0, -ERANGE (outside the buffer; nothing copied), -EBUSY (write: a
+ *         job that was not waited for uses it); a card also: -EIO, -ENODEV,
+ *         -ETIMEDOUT, -ECONNRESET (read: the card was reset since, the contents are gone)
+ */
 int weft_buf_write(weft_buf *buf, size_t off_bytes, const void *data, size_t len_bytes);
 int weft_buf_read(weft_buf *buf, size_t off_bytes, void *data, size_t len_bytes);
+/** What the buffer holds does not matter any more: nothing of it needs to be sent or kept. @return 0, -EBUSY */
+int weft_buf_discard(weft_buf *buf);
 
 /* What a job may reach. windows[i] is DMA window i+1; window 0 is the stream. */
 struct weft_window {
@@ -90,8 +110,11 @@ struct weft_window {
  * @param words    Commands, little-endian 64-bit words; copied before return.
  * @param windows  Windows 1..n_windows; buffers must outlive weft_wait().
  * @param[out] job Set only on success.
+ * A card starts at once and works through its jobs in order while the host does
+ * other things; all other devices run in weft_wait().
+ *
  * @return 0; -EINVAL: breaks a rule, weft_dev_error() names command and rule;
- *         -EAGAIN: queue full, retry after weft_wait(); -ENOMEM
+ *         -EAGAIN: queue full, retry after weft_wait(); -ENOMEM; -ENODEV
  */
 int weft_submit(weft_dev *dev, const uint64_t *words, size_t n_words,
                 const struct weft_window *windows, size_t n_windows, weft_job *job);
@@ -104,7 +127,9 @@ struct weft_counters {
 };
 
 struct weft_job_result {
-	int status;                /* 0, -EIO: fault, -ETIMEDOUT, -EBADMSG: model and RTL differ */
+	int status;                /* 0, -EIO: fault, -ETIMEDOUT, -ECANCELED, -EBADMSG: model and RTL
+	                            * differ; a card: -ENODEV, unplugged; -ECONNRESET, it was reset
+	                            * and what earlier jobs left in its memory is gone */
 	uint64_t cycles;           /* from start to END; 0 on the model */
 	uint32_t fault_code, fault_unit, fault_cmd, fault_tag, fault_info;
 	struct weft_counters counters;
@@ -120,6 +145,36 @@ struct weft_job_result {
  * @return 0 (see result->status), -ENOENT: no such job
  */
 int weft_wait(weft_dev *dev, weft_job job, unsigned timeout_ms, struct weft_job_result *result);
+
+/** Give a job up; weft_wait() then reports -ECANCELED, or how it had ended. @return 0, -ENOENT */
+int weft_cancel(weft_dev *dev, weft_job job);
+
+/* ---- cards ---- */
+
+/* A card on the USB. */
+struct weft_dev_info {
+	char serial[24];           /* for options.usb */
+	char product[48];
+	char where[32];            /* "bus 1 device 4" */
+	char used_by[64];          /* "weft (pid 123)", "" if free or unknown */
+	int access;                /* 0, -EACCES: not for this user, -EBUSY */
+};
+
+/** Cards that are plugged in. @return 0 with *n found, at most max written; -EIO, -ENOTSUP */
+int weft_dev_list(struct weft_dev_info *out, size_t max, size_t *n, char *msg);
+
+/* An open card, and what has happened on the way to it. */
+struct weft_card_info {
+	char serial[24];
+	char config[8];
+	uint32_t fw_version, protocol, chip_version;   /* major << 16 | minor ... */
+	uint64_t dram_bytes;
+	uint32_t clock_khz, slot, boot_count, reset_cause;
+	/* since it was opened */
+	uint64_t frames_repeated, link_resets, chip_resets, jobs_repeated, jobs;
+};
+/** @return 0, -ENOTSUP: not a card */
+int weft_dev_card(const weft_dev *dev, struct weft_card_info *out);
 
 /* One command has just retired. */
 struct weft_retire {

@@ -147,7 +147,7 @@ struct weft_quantize_options weft_quantize_options_default(void);
 int weft_quantize(const void *data, size_t len_bytes, const struct weft_quantize_options *o, uint8_t **out,
                   size_t *len_out, char *msg);
 
-enum weft_device { WEFT_DEVICE_GOLDEN, WEFT_DEVICE_MODEL, WEFT_DEVICE_RTL };
+enum weft_device { WEFT_DEVICE_GOLDEN, WEFT_DEVICE_MODEL, WEFT_DEVICE_RTL, WEFT_DEVICE_USB };
 
 struct weft_session_options {
 	enum weft_device device;
@@ -166,7 +166,10 @@ struct weft_session_options {
 	 * NULL: not. */
 	void (*progress)(void *user, uint64_t done, uint64_t all);
 	void *progress_user;
-	uint64_t reserved[8];      /* zero */
+	const char *usb;           /* USB: which card; see weft/dev.h */
+	unsigned usb_wait_ms;      /* USB: wait so long for it to be plugged in */
+	unsigned timeout_ms;       /* of each stream; 0: none */
+	uint64_t reserved[6];      /* zero */
 };
 
 /** Defaults: the functional model, w16, ddr, no checks. */
@@ -233,7 +236,8 @@ struct weft_report {
  * @param report   May be NULL; weft_report_free() frees it. Set on success and
  *                 on -EBADMSG.
  * @return 0; -EINVAL (input); -EBADMSG (checked, and something differs; report
- *         says what); -EIO (device fault; msg names it); -ETIMEDOUT; -ENOMEM
+ *         says what); -EIO (device fault; msg names it); -ETIMEDOUT; -ENOMEM;
+ *         -ENODEV (card unplugged: close the session and open another)
  */
 int weft_session_run(weft_session *s, const weft_tensor *inputs, weft_tensor *outputs,
                      struct weft_report **report, char *msg);

@@ -42,7 +42,7 @@ struct weft_chip_options {
 
 /* Faults on command. */
 enum weft_chip_plant_kind {
-	WEFT_CHIP_PLANT_NONE,      /* undo HANG and NPU_HANG */
+	WEFT_CHIP_PLANT_NONE,      /* undo what was planted and lasts, or has not happened yet */
 	WEFT_CHIP_PLANT_HANG,      /* the core executes nothing until its next reset */
 	WEFT_CHIP_PLANT_MEMORY,    /* flip bit `bit` of the card memory's byte `addr`, once */
 	WEFT_CHIP_PLANT_NPU_FAULT, /* the next stream ends with fault BUS of unit LD at command `addr` */

@@ -308,7 +308,129 @@ static void test_scratchpad(void **state)
 	bench_close(&b);
 }
 
-/* The same in a network from a file, with the fault as an option of the session. */
+/*
+ * float8: a hand-made convolution of ones in E4M3FN, fp16 out, one pixel a row of
+ * the array and one channel a column; the model beside the RTL sees the bytes.
+ */
+#define ONE 0x38
+#define RIGHT_FP16 0x5880      /* 144 */
+#define X_AT 0
+#define W_AT 0x20000
+#define P_AT 0x40000
+#define Y_AT 0x60000
+
+static size_t float_stream(uint64_t *words)
+{
+	static const struct { int32_t at, bytes, from; } loads[] = {
+		{ X_AT, N * SUM, 0 }, { W_AT, N * SUM, 0 }, { P_AT, N * WEFT_PARAM_BYTES, N * SUM },
+	};
+	struct weft_cmd c;
+	size_t n = 0;
+
+	for (int i = 0; i < 3; i++) {
+		weft_cmd_init(&c, WEFT_CMD_LOAD);
+		c.load.window = WEFT_WIN_CONST;
+		c.load.dram_off = loads[i].from;
+		c.load.sp_addr = loads[i].at;
+		c.load.row_bytes = loads[i].bytes;
+		n += weft_cmd_encode(&c, words + n);
+	}
+	weft_cmd_init(&c, WEFT_CMD_CONV);
+	c.h.wait[WEFT_UNIT_LD] = 3;
+	c.conv.post.mode = 2;
+	c.conv.post.out_fmt = 4;
+	c.conv.post.y_min = (int16_t)0xfc00;
+	c.conv.post.y_max = 0x7c00;
+	c.conv.post.out_base = Y_AT;
+	c.conv.post.out_x_stride = 2 * N;
+	c.conv.post.ow = N;
+	c.conv.post.oc = N;
+	c.conv.ox_step = c.conv.run_len = SUM;
+	c.conv.x_limit = N * SUM;
+	c.conv.w_base = W_AT;
+	c.conv.p_base = P_AT;
+	n += weft_cmd_encode(&c, words + n);
+	weft_cmd_init(&c, WEFT_CMD_STORE);
+	c.h.wait[WEFT_UNIT_CV] = 1;
+	c.load.window = WEFT_WIN_ARENA;
+	c.load.sp_addr = Y_AT;
+	c.load.row_bytes = 2 * N * N;
+	n += weft_cmd_encode(&c, words + n);
+	weft_cmd_init(&c, WEFT_CMD_END);
+	return n + weft_cmd_encode(&c, words + n);
+}
+
+/* The first difference, and all results in fp16. */
+static struct weft_cosim_diff float_run(weft_dev *dev, const struct weft_plant *p, uint16_t y[N][N])
+{
+	struct weft_window win[2] = { { .rd = true }, { .rd = true, .wr = true } };
+	uint64_t words[6 * WEFT_CMD_MAX_WORDS];
+	uint8_t data[N * SUM + N * WEFT_PARAM_BYTES] = { 0 };
+	struct weft_job_result r;
+	weft_job job;
+
+	memset(data, ONE, N * SUM);
+	assert_int_equal(weft_buf_alloc(dev, sizeof(data), &win[0].buf), 0);
+	assert_int_equal(weft_buf_alloc(dev, 2 * N * N, &win[1].buf), 0);
+	assert_int_equal(weft_buf_write(win[0].buf, 0, data, sizeof(data)), 0);
+	assert_int_equal(weft_dev_plant(dev, p), 0);
+	if (weft_submit(dev, words, float_stream(words), win, 2, &job))
+		fail_msg("%s", weft_dev_error(dev));
+	assert_int_equal(weft_wait(dev, job, 0, &r), 0);
+	assert_int_equal(weft_buf_read(win[1].buf, 0, y, 2 * N * N), 0);
+	weft_buf_free(win[0].buf);
+	weft_buf_free(win[1].buf);
+	return *weft_dev_cosim(dev);
+}
+
+static void test_float8(void **state)
+{
+	/* Units are 2^-28. Above the sum a bit is added to it; +-2^19 is infinite in fp16. */
+	static const struct { struct weft_plant p; uint16_t got; } at[] = {
+		{ { .kind = WEFT_PLANT_PE, .row = 0, .col = 0, .bit = 36 }, 0x5e40 },    /* 400 */
+		{ { .kind = WEFT_PLANT_PE, .row = 15, .col = 15, .bit = 37 }, 0x6120 },  /* 656 */
+		{ { .kind = WEFT_PLANT_PE, .row = 3, .col = 9, .bit = 46 }, 0x7c00 },
+		{ { .kind = WEFT_PLANT_PE, .row = 12, .col = 2, .bit = 47 }, 0xfc00 },
+		/* In each pass, below the significand's top: 144 | 8, 144 | 32. */
+		{ { .kind = WEFT_PLANT_LANE, .lane = 0, .bit = 31 }, 0x58c0 },
+		{ { .kind = WEFT_PLANT_LANE, .lane = 13, .bit = 33 }, 0x5980 },
+		{ { .kind = WEFT_PLANT_SP, .addr = Y_AT + 2 * (5 * N + 7) + 1, .bit = 2 }, 0x5c80 },
+	};
+	const struct weft_plant none = { .kind = WEFT_PLANT_NONE };
+	struct weft_dev_options o = weft_dev_options_default();
+	char msg[WEFT_DEV_MSG] = "";
+	uint16_t y[N][N];
+	weft_dev *dev;
+
+	(void)state;
+	if (!test_have_rtl("w16"))
+		skip();
+	o.kind = WEFT_DEV_RTL;
+	o.memory = WEFT_MEMORY_SRAM;
+	o.cosim = true;
+	if (weft_dev_open(&o, &dev, msg))
+		fail_msg("%s", msg);
+	for (size_t i = 0; i < sizeof(at) / sizeof(at[0]); i++) {
+		const struct weft_plant *p = &at[i].p;
+		bool lane = p->kind == WEFT_PLANT_LANE, sp = p->kind == WEFT_PLANT_SP;
+		uint32_t row = lane ? 0 : sp ? 5 : p->row, col = lane ? p->lane : sp ? 7 : p->col;
+		assert_false(float_run(dev, &none, y).found);
+		struct weft_cosim_diff d = float_run(dev, p, y);
+		uint64_t first = Y_AT + 2 * (row * N + col) + !((RIGHT_FP16 ^ at[i].got) & 0xff);
+		if (!d.found || !d.in_sp || d.cmd != 3 || d.addr != first)
+			fail_msg("fault %zu: found %d, command %zu, address 0x%llx, not 0x%llx", i, d.found, d.cmd,
+			         (unsigned long long)d.addr, (unsigned long long)first);
+		for (uint32_t r = 0; r < N; r++)
+			for (uint32_t c = 0; c < N; c++) {
+				bool hit = c == col && (lane || r == row);
+				if (y[r][c] != (hit ? at[i].got : RIGHT_FP16))
+					fail_msg("fault %zu: pixel %u, channel %u is 0x%04x", i, r, c, y[r][c]);
+			}
+	}
+	weft_dev_close(dev);
+}
+
+/* In a network from a file, with the fault as an option of the session. */
 static weft_session *open_digits(const weft_net *net, const struct weft_plant *p)
 {
 	struct weft_session_options o = weft_session_options_default();
@@ -382,7 +504,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_pe), cmocka_unit_test(test_lane), cmocka_unit_test(test_scratchpad),
-		cmocka_unit_test(test_digits),
+		cmocka_unit_test(test_float8), cmocka_unit_test(test_digits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Operand and result rows of riscv-tests (data/riscv_vectors) on the Verilated
- * control core, each as a program with the registers and the distances between
- * instructions that its macro's name says.
+ * control core and on that of the functional chip, each as a program with the
+ * registers and the distances between instructions that its macro's name says.
  *
  * The rows are stored for 64 bits. What is expected here is computed for 32 by
  * the plain C below; where a row's operands and result are sign-extended words,
  * or its operation only looks at low halves, the stored result must say the same.
  */
 #include "rv32_bench.h"
+#include "tests/support/rv32_model.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -452,6 +453,14 @@ static int setup(void **state)
 	return 0;
 }
 
+static int setup_model(void **state)
+{
+	(void)state;
+	api = rv32_model_api();
+	bench = api->open(4096, 1);
+	return 0;
+}
+
 static int teardown(void **state)
 {
 	(void)state;
@@ -470,5 +479,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_there), cmocka_unit_test(test_vectors) };
 
-	return cmocka_run_group_tests(tests, setup, teardown);
+	int failed = cmocka_run_group_tests_name("functional", tests, setup_model, teardown);
+
+	return failed + cmocka_run_group_tests_name("rtl", tests, setup, teardown);
 }

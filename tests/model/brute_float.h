@@ -10,8 +10,6 @@
 
 #include <math.h>
 
-#include "brute.h"
-
 enum { E4M3FN, E5M2, E4M3FNUZ, E5M2FNUZ, FP16 };
 
 /* By the words of the format: exponent bits, mantissa bits, bias. */

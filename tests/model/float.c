@@ -5,6 +5,7 @@
  */
 #include <zlib.h>
 
+#include "brute.h"
 #include "brute_float.h"
 
 #define PART(b, i) ((int32_t)(b)->cfg->sp_bytes / 8 * (i))

@@ -29,7 +29,7 @@ static const struct option_def defs[] = {
 static int take(struct accuracy *a, int opt, const char *v)
 {
 	switch (opt) {
-	case OPT_DEVICE: return parse_device(v, &a->o.device);
+	case OPT_DEVICE: return parse_device(v, &a->o);
 	case OPT_CONFIG: a->o.config = v; return 0;
 	case OPT_MEMORY: return parse_memory(v, &a->o.memory);
 	case OPT_CHECK:  a->o.check = true; return 0;

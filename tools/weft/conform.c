@@ -234,7 +234,7 @@ static int take_args(int argc, char **argv, struct args *a, struct tally *t)
 	while ((opt = next_option(&at, argc, argv, defs, &v)) != -2) {
 		int bad = opt == -3;
 		switch (opt) {
-		case 0: bad = parse_device(v, &a->o.session.device); break;
+		case 0: bad = parse_device(v, &a->o.session); break;
 		case 1: a->o.session.config = v; break;
 		case 2: bad = parse_memory(v, &a->o.session.memory); break;
 		case 3: a->o.out_dir = v; break;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,17 +47,22 @@ int parse_number(const char *option, const char *text, uint64_t max, uint64_t *o
 	return 0;
 }
 
-int parse_device(const char *text, enum weft_device *d)
+int parse_device(const char *text, struct weft_session_options *o)
 {
-	static const char *const names[] = { "golden", "model", "rtl" };
+	static const char *const names[] = { "golden", "model", "rtl", "usb" };
 
-	for (int i = 0; i < 3; i++) {
+	for (int i = 0; i < 4; i++) {
 		if (!strcmp(text, names[i])) {
-			*d = (enum weft_device)i;
+			o->device = (enum weft_device)i;
 			return 0;
 		}
 	}
-	fail(0, "--device: \"%s\" is not golden, model or rtl", text);
+	if (!strncmp(text, "usb:", 4) && text[4]) {
+		o->device = WEFT_DEVICE_USB;
+		o->usb = text + 4;
+		return 0;
+	}
+	fail(0, "--device: \"%s\" is not golden, model, rtl, usb, usb:SERIAL or usb:@SOCKET", text);
 	return -1;
 }
 
@@ -68,4 +74,19 @@ int parse_memory(const char *text, enum weft_memory *m)
 	}
 	fail(0, "--memory: \"%s\" is not sram or ddr", text);
 	return -1;
+}
+
+int parse_plant(const char *text, struct weft_plant *p)
+{
+	int n = 0;
+
+	if (sscanf(text, "pe:%u,%u,%u%n", &p->row, &p->col, &p->bit, &n) == 3 && !text[n])
+		p->kind = WEFT_PLANT_PE;
+	else if (sscanf(text, "lane:%u,%u%n", &p->lane, &p->bit, &n) == 2 && !text[n])
+		p->kind = WEFT_PLANT_LANE;
+	else if (sscanf(text, "sp:%i,%u%n", (int *)&p->addr, &p->bit, &n) == 2 && !text[n])
+		p->kind = WEFT_PLANT_SP;
+	else
+		return fail(-1, "--plant: \"%s\" is not pe:ROW,COL,BIT, lane:LANE,BIT or sp:ADDRESS,BIT", text);
+	return 0;
 }

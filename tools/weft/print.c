@@ -13,7 +13,7 @@
 
 static const char *device_name(enum weft_device d)
 {
-	static const char *const names[] = { "golden", "model", "rtl" };
+	static const char *const names[] = { "golden", "model", "rtl", "usb" };
 
 	return names[d];
 }

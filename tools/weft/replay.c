@@ -22,6 +22,7 @@ struct args { const char *file; struct weft_replay_options o; bool json; };
 
 static int take_args(int argc, char **argv, struct args *a)
 {
+	struct weft_session_options device;
 	const char *v;
 	int at = 0, opt;
 
@@ -30,9 +31,10 @@ static int take_args(int argc, char **argv, struct args *a)
 		int bad = opt == -3;
 		switch (opt) {
 		case 0:
-			bad = parse_device(v, &a->o.device);
-			if (!bad && a->o.device == WEFT_DEVICE_GOLDEN)
+			bad = parse_device(v, &device);
+			if (!bad && device.device != WEFT_DEVICE_MODEL && device.device != WEFT_DEVICE_RTL)
 				return fail(EXIT_USAGE, "replay: --device model or rtl");
+			a->o.device = bad ? a->o.device : device.device;
 			break;
 		case 1: a->o.wave = v; break;
 		case 2: bad = parse_number("--cycles", v, UINT32_MAX, &a->o.wave_cycles); break;

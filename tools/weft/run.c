@@ -27,13 +27,15 @@ struct run {
 };
 
 enum { OPT_INPUT, OPT_OUT, OPT_DEVICE, OPT_CHECK, OPT_STRICT, OPT_CONFIG, OPT_MEMORY, OPT_SEED,
-       OPT_WAVE, OPT_DUMP, OPT_JSON, OPT_PLANT, OPT_REQUANT, OPT_BIND, OPT_LEVEL, OPT_CAPTURE, OPT_NO_CAPTURE };
+       OPT_WAVE, OPT_DUMP, OPT_JSON, OPT_PLANT, OPT_REQUANT, OPT_BIND, OPT_LEVEL, OPT_CAPTURE, OPT_NO_CAPTURE,
+       OPT_WAIT, OPT_TIMEOUT };
 
 static const struct option_def defs[] = {
 	{ "-i", true }, { "-o", true }, { "--device", true }, { "--check", false }, { "--strict", false },
 	{ "--config", true }, { "--memory", true }, { "--seed", true }, { "--wave", true },
 	{ "--dump", true }, { "--json", false }, { "--plant", true },
-	{ "--requant", true }, { "--bind", true }, { "--level", true }, { "--capture", true }, { "--no-capture", false }, { NULL, false },
+	{ "--requant", true }, { "--bind", true }, { "--level", true }, { "--capture", true }, { "--no-capture", false },
+	{ "--wait", true }, { "--timeout", true }, { NULL, false },
 };
 
 /* F.fst, F.fst:CMD±N, also CMD+-N. */
@@ -60,21 +62,13 @@ static int parse_wave(struct run *r, const char *text)
 	return 0;
 }
 
-/* pe:ROW,COL,BIT  lane:LANE,BIT  sp:ADDR,BIT */
-static int parse_plant(struct run *r, const char *text)
+static int parse_ms(const char *option, const char *text, unsigned *ms)
 {
-	struct weft_plant *p = &r->o.plant;
-	int n = 0;
+	uint64_t n;
+	int err = parse_number(option, text, 86400000, &n);
 
-	if (sscanf(text, "pe:%u,%u,%u%n", &p->row, &p->col, &p->bit, &n) == 3 && !text[n])
-		p->kind = WEFT_PLANT_PE;
-	else if (sscanf(text, "lane:%u,%u%n", &p->lane, &p->bit, &n) == 2 && !text[n])
-		p->kind = WEFT_PLANT_LANE;
-	else if (sscanf(text, "sp:%i,%u%n", (int *)&p->addr, &p->bit, &n) == 2 && !text[n])
-		p->kind = WEFT_PLANT_SP;
-	else
-		return fail(-1, "--plant: \"%s\" is not pe:ROW,COL,BIT, lane:LANE,BIT or sp:ADDRESS,BIT", text);
-	return 0;
+	*ms = err ? 0 : (unsigned)n;
+	return err;
 }
 
 static int take(struct run *r, int opt, const char *v)
@@ -86,7 +80,7 @@ static int take(struct run *r, int opt, const char *v)
 		r->inputs[r->n_inputs++] = v;
 		return 0;
 	case OPT_OUT:    r->out_dir = v; return 0;
-	case OPT_DEVICE: return parse_device(v, &r->o.device);
+	case OPT_DEVICE: return parse_device(v, &r->o);
 	case OPT_CHECK:  r->o.check = true; return 0;
 	case OPT_STRICT: r->o.strict = true; return 0;
 	case OPT_CONFIG: r->o.config = v; return 0;
@@ -95,9 +89,11 @@ static int take(struct run *r, int opt, const char *v)
 	case OPT_WAVE:   return parse_wave(r, v);
 	case OPT_DUMP:   r->dump_dir = v; r->o.keep = true; return 0;
 	case OPT_JSON:   r->json = true; return 0;
-	case OPT_PLANT:  return parse_plant(r, v);
+	case OPT_PLANT:  return parse_plant(v, &r->o.plant);
 	case OPT_REQUANT: return take_requant(&r->load, v);
 	case OPT_BIND:   return take_bind(&r->load, v);
+	case OPT_WAIT:   return parse_ms("--wait", v, &r->o.usb_wait_ms);
+	case OPT_TIMEOUT: return parse_ms("--timeout", v, &r->o.timeout_ms);
 	case OPT_LEVEL:  return take_level(&r->load, v);
 	case OPT_CAPTURE: r->o.capture = v; return 0;
 	case OPT_NO_CAPTURE: r->no_capture = true; return 0;
@@ -365,7 +361,10 @@ const struct subcommand cmd_run = {
 	"usage: weft run MODEL [options]\n\n"
 	"  -i [NAME=]FILE      input: .npy, .bin (raw), .png, .jpg; repeat for more inputs\n"
 	"  -o DIR              write outputs as DIR/<index>_<name>.npy\n"
-	"  --device D          golden, model (default) or rtl\n"
+	"  --device D          golden, model (default), rtl, or a card: usb (any), usb:SERIAL,\n"
+	"                      usb:@SOCKET (simulated: weft-card --listen SOCKET)\n"
+	"  --wait MS           card: wait so long for it to be plugged in\n"
+	"  --timeout MS        give up a stream that takes longer\n"
 	"  --check             compare every tensor that the device makes with golden\n"
 	"  --strict            refuse host operators in the middle of the network\n"
 	"  --config C          w8, w16 (default) or w32\n"

@@ -26,7 +26,7 @@ struct subcommand {
 };
 
 extern const struct subcommand cmd_run, cmd_info, cmd_compile, cmd_dump, cmd_verify, cmd_convert, cmd_cast,
-                               cmd_accuracy, cmd_conform, cmd_bench, cmd_replay, cmd_quantize;
+                               cmd_accuracy, cmd_conform, cmd_bench, cmd_devices, cmd_replay, cmd_reduce, cmd_quantize;
 
 /** "weft: " and the line on standard error; returns status. */
 int fail(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -54,8 +54,10 @@ int next_option(int *at, int argc, char **argv, const struct option_def *defs, c
 /** Decimal number within limits; 0, or -1 and a message. */
 int parse_number(const char *option, const char *text, uint64_t max, uint64_t *out);
 
-/** "golden", "model", "rtl"; 0, or -1 and a message. */
-int parse_device(const char *text, enum weft_device *d);
+/** "pe:ROW,COL,BIT", "lane:LANE,BIT", "sp:ADDRESS,BIT": stuck at 1. */
+int parse_plant(const char *text, struct weft_plant *p);
+/** "golden", "model", "rtl", "usb[:SERIAL]"; 0, or -1 and a message. */
+int parse_device(const char *text, struct weft_session_options *o);
 int parse_memory(const char *text, enum weft_memory *m);
 
 /* ---- loading ---- */

@@ -24,6 +24,7 @@ struct node_emit {
 	int next_r, next_out;
 	int64_t parts;         /* in which the input has just come; not yet used if above 1 */
 	int64_t loaded;        /* all_weights: column tiles that are there */
+	int64_t stored;        /* channels of the job that are in memory */
 };
 
 static int64_t area_addr(const struct seg *s, int area)
@@ -179,11 +180,17 @@ static void set_y(struct node_emit *m, struct job *j)
 	m->next_out = (m->next_out + 1) % m->p->n_out;
 }
 
-static int store_y(struct node_emit *m, const struct job *j)
+/* Channels before c that are not yet in memory. */
+static int store_y(struct node_emit *m, const struct job *j, int64_t c)
 {
+	struct operand y = j->y;
+	int64_t from = m->stored;
+
+	m->stored = c;
 	if (m->p->yr && !m->e->s->stor[m->p->sy].ext_out)
 		return 0;
-	return copy_box(m->e, true, &m->nd->y, j->n, &j->y, j->c, j->cn);
+	y.addr += (from - j->c) * y.elem;
+	return copy_box(m->e, true, &m->nd->y, j->n, &y, from, c - from);
 }
 
 static int load_bytes(struct emit *e, int64_t off, int64_t sp, int64_t bytes)
@@ -203,29 +210,46 @@ static int load_slot(struct node_emit *m, int64_t addr, int64_t tile, int64_t n)
 	return load_bytes(m->e, blob + nd->rec_bytes + tile * nd->tile_bytes, addr + n * rec, n * nd->tile_bytes);
 }
 
-/* all_weights: where column tile t lies. */
-static int64_t tile_addr(const struct node_emit *m, int64_t t)
+/* all_weights: where column tile t of piece k lies. */
+static int64_t tile_addr(const struct node_emit *m, const struct piece *k, int64_t t)
 {
-	int64_t load = t / m->p->piece, within = t % m->p->piece;
+	int64_t base = area_addr(m->e->s, m->p->w[k->slot]) + m->p->w_recs[k->slot];
 
-	if (m->p->n_w == 1)
-		return area_addr(m->e->s, m->p->w[0]) + m->nd->rec_bytes + t * m->nd->tile_bytes;
-	return area_addr(m->e->s, m->p->w[load & 1]) + (load & 1 ? 0 : m->nd->rec_bytes) +
-	       (load / 2 * m->p->piece + within) * m->nd->tile_bytes;
+	return base + (k->before + t - k->first) * m->nd->tile_bytes;
 }
 
-/* all_weights: column tiles before `need` must be there. Records come with the first. */
-static int load_up_to(struct node_emit *m, int64_t need)
+/* Its records: all in area 0, or beside the weights. */
+static int64_t rec_addr(const struct node_emit *m, const struct piece *k, int64_t t)
+{
+	int64_t at = m->p->own_recs ? k->before + t - k->first : t;
+
+	return area_addr(m->e->s, m->p->w[m->p->own_recs ? k->slot : 0]) + at * WEFT_PARAM_BYTES * m->e->s->cc->n;
+}
+
+static int load_piece(struct node_emit *m, const struct piece *k)
 {
 	const struct node *nd = m->nd;
+	int64_t rec = WEFT_PARAM_BYTES * m->e->s->cc->n, blob = (int64_t)nd->blob;
+	int64_t w = blob + nd->rec_bytes + k->first * nd->tile_bytes, to = tile_addr(m, k, k->first);
+	int err = 0;
 
+	/* All of them lie beside the first weights in memory as well. */
+	if (!m->p->own_recs && !k->first)
+		return load_bytes(m->e, blob, to - nd->rec_bytes, nd->rec_bytes + k->n * nd->tile_bytes);
+	if (m->p->own_recs)
+		err = load_bytes(m->e, blob + k->first * rec, rec_addr(m, k, k->first), k->n * rec);
+	return err ? err : load_bytes(m->e, w, to, k->n * nd->tile_bytes);
+}
+
+/* all_weights: column tiles before `need` must be there. */
+static int load_up_to(struct node_emit *m, int64_t need)
+{
 	while (m->loaded < need) {
-		int64_t n = min64(m->p->piece, nd->n_tiles - m->loaded), rec = m->loaded ? 0 : nd->rec_bytes;
-		int64_t off = (int64_t)nd->blob + nd->rec_bytes - rec + m->loaded * nd->tile_bytes;
-		int err = load_bytes(m->e, off, tile_addr(m, m->loaded) - rec, rec + n * nd->tile_bytes);
+		struct piece k = plan_piece(m->p, m->nd, m->loaded);
+		int err = load_piece(m, &k);
 		if (err)
 			return err;
-		m->loaded += n;
+		m->loaded += k.n;
 	}
 	return 0;
 }
@@ -315,13 +339,18 @@ static struct job job_channels(const struct node *nd, const struct job *j, int64
 /* Piece by piece as the weights arrive. */
 static int compute_pieces(struct node_emit *m, const struct job *j)
 {
-	int64_t n = m->e->s->cc->n, rec = area_addr(m->e->s, m->p->w[0]);
+	int64_t n = m->e->s->cc->n;
 
 	for (int64_t c = j->c; c < j->c + j->cn; ) {
-		int64_t tile = c / n, end = min64((tile / m->p->piece + 1) * m->p->piece * n, j->c + j->cn);
-		struct weights w = { tile_addr(m, tile), rec + tile * WEFT_PARAM_BYTES * n, tile, ceil_div(end - c, n) };
+		int64_t tile = c / n;
+		struct piece k = plan_piece(m->p, m->nd, tile);
+		int64_t end = min64((k.first + k.n) * n, j->c + j->cn);
+		struct weights w = { tile_addr(m, &k, tile), rec_addr(m, &k, tile), tile, ceil_div(end - c, n) };
 		struct job part = job_channels(m->nd, j, c, end - c);
 		int err = load_up_to(m, ceil_div(end, n));
+		/* The less is left to store in the end the better. */
+		if (!err && !m->p->behind && k.first && end == j->c + j->cn)
+			err = store_y(m, j, c);
 		if (!err)
 			err = compute(m, &part, &w);
 		if (err)
@@ -399,13 +428,14 @@ static int run_job(struct node_emit *m, struct job j)
 	if ((err = set_x(m, &j)) || (err = set_r(m, &j)))
 		return err;
 	set_y(m, &j);
+	m->stored = j.c;
 	if (m->nd->w < 0)
 		err = compute(m, &j, NULL);
 	else if (m->p->split_k)
 		err = compute_parts(m, &j);
 	else
 		err = m->p->all_weights ? compute_pieces(m, &j) : compute_slot(m, &j);
-	return err ? err : store_y(m, &j);
+	return err ? err : store_y(m, &j, j.c + j.cn);
 }
 
 /*

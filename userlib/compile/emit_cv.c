@@ -108,6 +108,7 @@ static int emit_tiles(struct emit *e, const struct node *nd, const struct job *j
 	emit_traffic(c, c->n_acc - 1, PORT_W, tiles * groups * slots / 2, BANKS_BOTH);
 	if (!keep) {
 		emit_access(c, SPACE_SP, false, rec, rec + tiles * WEFT_PARAM_BYTES * cc->n);
+		emit_traffic(c, c->n_acc - 1, PORT_P, tiles * cc->n, BANKS_TURN);
 		int first = c->n_acc;
 		if (nd->add) {
 			emit_rows(c, false, &j->r, j, ch, n_ch);

@@ -17,7 +17,17 @@ struct interval {
 	uint32_t wr[WEFT_N_UNITS], rd[WEFT_N_UNITS];   /* wr: one unit is set at most */
 };
 
-struct map { struct interval *v; uint32_t n, cap; };
+/*
+ * Intervals in order, in chunks: a network's commands touch memory in several
+ * places at once, so that one array would be moved about at every insertion.
+ * No chunk is empty.
+ */
+#define CHUNK 256
+struct chunk { uint32_t n; struct interval v[CHUNK]; };
+struct map { struct chunk **c; uint32_t n, cap; };
+
+/* Position of an interval; behind the last one c is the map's n. */
+struct at { uint32_t c, i; };
 
 struct hazards { struct map space[2]; };
 
@@ -30,70 +40,141 @@ void hazards_free(struct hazards *h)
 {
 	if (!h)
 		return;
-	free(h->space[0].v);
-	free(h->space[1].v);
+	for (int s = 0; s < 2; s++) {
+		for (uint32_t i = 0; i < h->space[s].n; i++)
+			free(h->space[s].c[i]);
+		free(h->space[s].c);
+	}
 	free(h);
 }
 
+/* NULL behind the last. */
+static struct interval *item(const struct map *m, struct at p)
+{
+	return p.c < m->n ? &m->c[p.c]->v[p.i] : NULL;
+}
+
+static void next(const struct map *m, struct at *p)
+{
+	if (++p->i == m->c[p->c]->n)
+		*p = (struct at){ p->c + 1, 0 };
+}
+
 /* First interval that ends above at. */
-static uint32_t find(const struct map *m, uint64_t at)
+static struct at find(const struct map *m, uint64_t at)
 {
 	uint32_t lo = 0, hi = m->n;
 
 	while (lo < hi) {
 		uint32_t mid = (lo + hi) / 2;
-		if (m->v[mid].hi > at)
+		if (m->c[mid]->v[m->c[mid]->n - 1].hi > at)
 			hi = mid;
 		else
 			lo = mid + 1;
 	}
-	return lo;
+	struct at p = { lo, 0 };
+	if (lo == m->n)
+		return p;
+	for (lo = 0, hi = m->c[p.c]->n - 1; lo < hi;) {
+		uint32_t mid = (lo + hi) / 2;
+		if (m->c[p.c]->v[mid].hi > at)
+			hi = mid;
+		else
+			lo = mid + 1;
+	}
+	p.i = lo;
+	return p;
 }
 
-static int insert(struct map *m, uint32_t i, const struct interval *v)
+/* A new chunk at index i with the upper n intervals of the one before it. */
+static int add_chunk(struct map *m, uint32_t i, uint32_t n)
 {
-	void *p = m->v;
-	int err = cc_grow(&p, m->n, &m->cap, sizeof *m->v);
+	void *p = m->c;
+	int err = cc_grow(&p, m->n, &m->cap, sizeof *m->c);
+	struct chunk *k = err ? NULL : malloc(sizeof *k);
 
-	m->v = p;
-	if (err)
-		return err;
-	memmove(&m->v[i + 1], &m->v[i], (m->n - i) * sizeof *m->v);
-	m->v[i] = *v;
+	m->c = p;
+	if (!k)
+		return -ENOMEM;
+	k->n = n;
+	if (n) {
+		m->c[i - 1]->n -= n;
+		memcpy(k->v, &m->c[i - 1]->v[m->c[i - 1]->n], n * sizeof k->v[0]);
+	}
+	memmove(&m->c[i + 1], &m->c[i], (m->n - i) * sizeof *m->c);
+	m->c[i] = k;
 	m->n++;
 	return 0;
+}
+
+/* Before *p; *p is then the new one. */
+static int insert(struct map *m, struct at *p, const struct interval *v)
+{
+	int err = 0;
+
+	if (!m->n)
+		err = add_chunk(m, 0, 0);
+	else if (p->c == m->n)
+		*p = (struct at){ m->n - 1, m->c[m->n - 1]->n };
+	if (!err && m->c[p->c]->n == CHUNK) {
+		err = add_chunk(m, p->c + 1, CHUNK / 2);
+		if (!err && p->i > CHUNK / 2)
+			*p = (struct at){ p->c + 1, p->i - CHUNK / 2 };
+	}
+	if (err)
+		return err;
+	struct chunk *k = m->c[p->c];
+	memmove(&k->v[p->i + 1], &k->v[p->i], (k->n - p->i) * sizeof k->v[0]);
+	k->v[p->i] = *v;
+	k->n++;
+	return 0;
+}
+
+static void erase(struct map *m, struct at p)
+{
+	struct chunk *k = m->c[p.c];
+
+	k->n--;
+	memmove(&k->v[p.i], &k->v[p.i + 1], (k->n - p.i) * sizeof k->v[0]);
+	if (k->n)
+		return;
+	free(k);
+	m->n--;
+	memmove(&m->c[p.c], &m->c[p.c + 1], (m->n - p.c) * sizeof *m->c);
 }
 
 /* Make `at` a border. */
 static int split(struct map *m, uint64_t at)
 {
-	uint32_t i = find(m, at);
+	struct at p = find(m, at);
+	struct interval *v = item(m, p);
 
-	if (i == m->n || m->v[i].lo >= at)
+	if (!v || v->lo >= at)
 		return 0;
-	struct interval left = m->v[i];
+	struct interval left = *v;
 	left.hi = at;
-	m->v[i].lo = at;
-	return insert(m, i, &left);
+	v->lo = at;
+	return insert(m, &p, &left);
 }
 
 /* Intervals for bytes not yet touched. */
 static int fill(struct map *m, uint64_t lo, uint64_t hi)
 {
-	uint32_t i = find(m, lo);
+	struct at p = find(m, lo);
 
 	while (lo < hi) {
-		uint64_t end = i < m->n && m->v[i].lo < hi ? m->v[i].lo : hi;
+		const struct interval *v = item(m, p);
+		uint64_t end = v && v->lo < hi ? v->lo : hi;
 		if (end > lo) {
-			struct interval v = { .lo = lo, .hi = end };
-			int err = insert(m, i, &v);
+			struct interval fresh = { .lo = lo, .hi = end };
+			int err = insert(m, &p, &fresh);
 			if (err)
 				return err;
 		} else {
-			end = m->v[i].hi;
+			end = v->hi;
 		}
 		lo = end;
-		i++;
+		next(m, &p);
 	}
 	return 0;
 }
@@ -113,23 +194,26 @@ static void depend(struct interval *v, const struct access *a, uint32_t wait[WEF
 	}
 }
 
-/* Neighbours that became equal again; keeps the map as small as the truth is. */
-static void join(struct map *m, uint32_t from, uint32_t to)
+static bool same(const struct interval *a, const struct interval *b)
 {
-	uint32_t out = from;
+	return a->hi == b->lo && !memcmp(a->wr, b->wr, sizeof a->wr) && !memcmp(a->rd, b->rd, sizeof a->rd);
+}
 
-	if (to >= m->n)
-		to = m->n - 1;
-	for (uint32_t i = from + 1; i <= to; i++) {
-		struct interval *a = &m->v[out], *b = &m->v[i];
-		if (a->hi == b->lo && !memcmp(a->wr, b->wr, sizeof a->wr) && !memcmp(a->rd, b->rd, sizeof a->rd))
+/* Neighbours that became equal again, around [lo, hi); keeps the map as small as the truth is. */
+static void join(struct map *m, uint64_t lo, uint64_t hi)
+{
+	struct at p = find(m, lo ? lo - 1 : 0);
+
+	for (struct interval *a = item(m, p); a && a->lo < hi; a = item(m, p)) {
+		struct at q = p;
+		next(m, &q);
+		struct interval *b = item(m, q);
+		if (b && same(a, b)) {
 			a->hi = b->hi;
-		else
-			m->v[++out] = *b;
-	}
-	if (out < to) {
-		memmove(&m->v[out + 1], &m->v[to + 1], (m->n - to - 1) * sizeof *m->v);
-		m->n -= to - out;
+			erase(m, q);
+		} else {
+			p = q;
+		}
 	}
 }
 
@@ -140,9 +224,8 @@ static int account_range(struct map *m, const struct access *a, int unit, uint32
 
 	if ((err = split(m, a->lo)) || (err = split(m, a->hi)) || (err = fill(m, a->lo, a->hi)))
 		return err;
-	uint32_t first = find(m, a->lo), i = first;
-	for (; i < m->n && m->v[i].lo < a->hi; i++) {
-		struct interval *v = &m->v[i];
+	struct at p = find(m, a->lo);
+	for (struct interval *v = item(m, p); v && v->lo < a->hi; next(m, &p), v = item(m, p)) {
 		if (!record) {
 			depend(v, a, wait);
 			continue;
@@ -156,7 +239,7 @@ static int account_range(struct map *m, const struct access *a, int unit, uint32
 		}
 	}
 	if (record)
-		join(m, first ? first - 1 : 0, i);
+		join(m, a->lo, a->hi);
 	return 0;
 }
 

@@ -137,8 +137,9 @@ struct access {
  * both. */
 enum banks { BANKS_TURN, BANKS_SAME, BANKS_BOTH };
 
-/* What a command does in the scratchpad: writes results or what it loads; reads x, weights, the second addend. */
-enum port { PORT_WRITE, PORT_X, PORT_W, PORT_R, N_PORTS };
+/* What a command does in the scratchpad: writes results or what it loads; reads x, weights, the second addend,
+ * parameters (the vector engine: with the weights). */
+enum port { PORT_WRITE, PORT_X, PORT_W, PORT_R, PORT_P, N_PORTS };
 
 #define CMD_MAX_ACCESSES 8
 

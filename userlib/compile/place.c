@@ -236,6 +236,8 @@ static int list_group_areas(struct seg *s, struct group *g)
 		p->all_weights = true;
 		p->n_w = 1;
 		p->piece = nd->n_tiles;
+		p->own_recs = false;
+		p->w_recs[0] = nd->rec_bytes;
 		p->w_bytes = nd->rec_bytes + nd->n_tiles * nd->tile_bytes;
 		p->w[0] = add_area(s, p->w_bytes, t0, t1, true);
 		if (p->w[0] < 0)
@@ -271,12 +273,10 @@ static int list_areas(struct seg *s)
 		    (err = add_slots(s, i, p->n_r, p->r_bytes, p->r, false)) ||
 		    (err = add_slots(s, i, p->n_out, p->out_bytes, p->out, false)))
 			return err;
-		if (p->all_weights && p->n_w == 2) {
-			if (!(err = add_slots(s, i, 1, p->w_bytes, p->w, true)))
-				err = add_slots(s, i, 1, p->w1_bytes, p->w + 1, true);
-		} else {
+		for (int k = 0; p->all_weights && p->n_w > 1 && k < p->n_w && !err; k++)
+			err = add_slots(s, i, 1, p->piece_bytes[k], p->w + k, true);
+		if (!err && !(p->all_weights && p->n_w > 1))
 			err = add_slots(s, i, p->n_w, p->w_bytes, p->w, true);
-		}
 	}
 	return err;
 }
@@ -289,6 +289,8 @@ static int plan_all(struct seg *s, const int64_t *used)
 		p->rr = p->sr < 0 || s->stor[p->sr].resident;
 		p->yr = s->stor[p->sy].resident;
 		p->can_split = false;
+		p->behind = s->n - 1 - i;
+		p->only_loads = s->only_loads;
 		if (p->group)
 			continue;
 		int err = plan_node(s->cc, seg_node(s, i), p, budget_all(s) - used[i]);
@@ -415,14 +417,16 @@ static void note_memory(struct seg *s)
 }
 
 /* Residents of at most `largest` bytes, groups of at most `group` nodes, and whether they work in
- * whole groups of the array's rows; results in the place of second addends; how addresses are chosen. */
-struct trial { int64_t largest; int group; bool full, in_place; int neighbours; bool halves; };
+ * whole groups of the array's rows; results in the place of second addends; how addresses are chosen;
+ * how weights are loaded. */
+struct trial { int64_t largest; int group; bool full, in_place; int neighbours; bool halves, only_loads; };
 
 /* 0, -ENOSPC, -ERANGE, -ENOMEM */
 static int place_with(struct seg *s, int64_t *used, const struct trial *t)
 {
 	s->neighbours = t->neighbours;
 	s->halves = t->halves;
+	s->only_loads = t->only_loads;
 	memset(used, 0, (size_t)s->n * sizeof *used);
 	int err = choose_residents(s, used, t->largest, t->in_place);
 
@@ -478,7 +482,7 @@ static struct trial trial_at(const struct seg *s, int k)
 	static const int eighths[] = { 8, 4, 3, 2, 1 }, nodes[] = { GROUP_NODES, 7, 3, 2, 0 };
 	int n = (int)(sizeof nodes / sizeof *nodes);
 
-	return (struct trial){ budget_all(s) / 8 * eighths[k / 4 / n], nodes[k / 4 % n], k & 1, k & 2, 2, true };
+	return (struct trial){ budget_all(s) / 8 * eighths[k / 4 / n], nodes[k / 4 % n], k & 1, k & 2, 2, true, false };
 }
 
 #define N_TRIALS 100
@@ -518,11 +522,12 @@ static int place_best(struct seg *s, int64_t *used)
 		b.tuned = MAX_TRIED / N_ADDRESSES * 2;
 		b.cycles = INT64_MAX;
 	}
-	for (int k = 0; k < N_ADDRESSES && !err; k++) {
+	for (int k = 0; k < 2 * N_ADDRESSES && !err; k++) {
 		struct trial t = b.best;
 		t.neighbours = k % (N_ADDRESSES / 2);
-		t.halves = k >= N_ADDRESSES / 2;
-		if (b.tuned || t.neighbours != b.best.neighbours || t.halves != b.best.halves)
+		t.halves = k / (N_ADDRESSES / 2) % 2;
+		t.only_loads = k >= N_ADDRESSES;
+		if (b.tuned || t.neighbours != b.best.neighbours || t.halves != b.best.halves || t.only_loads != b.best.only_loads)
 			err = try_one(s, used, &t, &b);
 	}
 	s->cc->bad_node = -1;

@@ -32,6 +32,7 @@ struct stor {
 };
 
 #define MAX_SLOTS 4
+#define PIECE_AREAS 3          /* one is read, one waits, one is filled */
 
 /* Rows of one storage, kept while a group works on them; see stripe.c. */
 struct ring {
@@ -74,15 +75,18 @@ struct plan {
 	int64_t th, tw, tc;
 	bool by_channel;
 	int slots;             /* 2; 1 where only that fits: nothing then overlaps */
+	int behind;            /* nodes of the step after this one */
+	bool only_loads;       /* they are all that counts, for the network as a whole */
 	bool all_weights;      /* records and weights of the node in one area; else slots of tc channels */
 	bool split_k;          /* jobs of one column tile and at most n pixels, weights in parts of kq chunks */
 	int64_t kq;
-	int64_t piece;         /* all_weights: tiles of one load */
+	int64_t piece;         /* all_weights: tiles of one load, at most */
+	bool own_recs;         /* all_weights: records come with their weights; else all with the first */
+	int64_t w_recs[PIECE_AREAS];   /* all_weights: bytes of records before the weights of each area */
 	bool can_split;        /* all on chip: jobs may be as small as one likes */
 	int n_in, n_r, n_out, n_w;
 	int64_t in_bytes, r_bytes, out_bytes, w_bytes;   /* one slot */
-	int64_t w1_bytes;      /* all_weights in several loads: odd loads go to a second area, so that one
-	                        * is read while the other is filled; records lie before the even ones */
+	int64_t piece_bytes[PIECE_AREAS];   /* all_weights in several loads, which take turns: n_w of them */
 	int in[MAX_SLOTS], r[MAX_SLOTS], out[MAX_SLOTS], w[MAX_SLOTS];   /* areas */
 	int64_t cost;
 };
@@ -96,6 +100,7 @@ struct seg {
 	struct group *group;   uint32_t n_group, cap_group;
 	int64_t *work;         /* cycles of the nodes before each, roughly */
 	int neighbours;        /* alloc.c: how much areas of consecutive nodes should be apart, of 4 */
+	bool only_loads;       /* tile.c: loads are all that counts */
 	bool halves;           /* alloc.c: halves of a tensor in two regions, where that costs nothing else */
 	struct cmds cmds;
 	int step;              /* in the program */
@@ -122,6 +127,14 @@ int64_t node_work(const struct cc *cc, const struct node *nd);
 
 /* tile.c: cheapest tiles within budget bytes. 0 or -ERANGE */
 int plan_node(const struct cc *cc, const struct node *nd, struct plan *p, int64_t budget);
+
+/* all_weights: the load that brings column tile t. */
+struct piece {
+	int64_t first, n;      /* tiles */
+	int slot;              /* area */
+	int64_t before;        /* tiles before it in that area */
+};
+struct piece plan_piece(const struct plan *p, const struct node *nd, int64_t t);
 
 /* Cut a node that is all on chip into about k jobs, so that its neighbours can start earlier. */
 void plan_split(const struct cc *cc, const struct node *nd, struct plan *p, int64_t k);

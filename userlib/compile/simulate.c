@@ -97,7 +97,7 @@ static uint64_t taken(const struct heat *h, int p, int r, uint8_t banks, uint64_
 	if (banks == BANKS_BOTH || h->banks[p] == BANKS_BOTH || banks != h->banks[p])
 		return d;
 	/* Both stay in one bank, which is the same or not; or take turns, which they soon do in step. */
-	return banks == BANKS_SAME ? d / 2 : d / 4;
+	return banks == BANKS_SAME ? 5 * d / 8 : d / 4;
 }
 
 /* Of region r's cycles, those that ports in `before` (bits, per unit) take. */
@@ -144,7 +144,10 @@ static uint64_t array_delay(const struct sim *s, int p)
 		uint64_t d = h->of[p][r];
 		if (!d)
 			continue;
-		uint64_t own = taken(h, PORT_WRITE, r, h->banks[p], ONE), other = ve ? taken(ve, PORT_WRITE, r, h->banks[p], s->rate[WEFT_UNIT_VE]) : 0;
+		uint64_t own = taken(h, PORT_WRITE, r, h->banks[p], ONE), other = 0;
+		/* The vector engine writes to one bank for long, and the array soon needs that one. */
+		if (ve)
+			other = taken(ve, PORT_WRITE, r, h->banks[p] == BANKS_SAME ? BANKS_BOTH : h->banks[p], s->rate[WEFT_UNIT_VE]);
 		uint64_t room = other + LEAST < ONE ? ONE - other : LEAST;
 		sum += d * (own + other * ONE / room);
 		all += d;
@@ -152,37 +155,41 @@ static uint64_t array_delay(const struct sim *s, int p)
 	return all ? sum / all : 0;
 }
 
-/* A few reads of weights, but without them the vector engine stands. */
-static uint64_t starved(const struct sim *s, const uint8_t before[WEFT_N_UNITS])
+/* A few reads of parameters, but without them unit k stands. */
+static uint64_t starved(const struct sim *s, int k, int p, const uint8_t before[WEFT_N_UNITS])
 {
-	const struct heat *h = heat_of(s, WEFT_UNIT_VE);
+	const struct heat *h = heat_of(s, k);
 	uint64_t sum = 0, all = 0;
 
 	for (int r = 0; r < WEFT_SP_REGIONS; r++) {
-		if (!h->of[PORT_W][r])
+		if (!h->of[p][r])
 			continue;
-		uint64_t lost = lost_in(s, r, BANKS_BOTH, before);
-		sum += h->of[PORT_W][r] * (lost > ONE - ONE / 8 ? ONE * ONE / LEAST : 0);
-		all += h->of[PORT_W][r];
+		uint64_t lost = lost_in(s, r, h->banks[p], before);
+		sum += h->of[p][r] * (lost > ONE - ONE / 8 ? ONE * ONE / LEAST : 0);
+		all += h->of[p][r];
 	}
 	return all ? sum / all : 0;
 }
 
 #define BIT(p) (1 << PORT_##p)
+#define ALL    ((1 << N_PORTS) - 1)
 
 /* Rate at which unit k gets at its operands. */
 static uint64_t scratchpad_rate(const struct sim *s, int k)
 {
+	/* Aligned words of the array change banks often enough for its own records. */
+	static const uint8_t ve_par[WEFT_N_UNITS] = { [WEFT_UNIT_VE] = BIT(WRITE) | BIT(X) };
+	static const uint8_t par[WEFT_N_UNITS] = { [WEFT_UNIT_CV] = BIT(X), [WEFT_UNIT_VE] = BIT(WRITE) | BIT(X) };
 	static const uint8_t ve[WEFT_N_UNITS] = { [WEFT_UNIT_CV] = BIT(WRITE) | BIT(X) | BIT(W), [WEFT_UNIT_VE] = BIT(WRITE) };
-	static const uint8_t ld[WEFT_N_UNITS] = { [WEFT_UNIT_CV] = 15, [WEFT_UNIT_VE] = 15 };
-	static const uint8_t st[WEFT_N_UNITS] = { [WEFT_UNIT_CV] = 15, [WEFT_UNIT_VE] = 15, [WEFT_UNIT_LD] = BIT(WRITE) };
+	static const uint8_t ld[WEFT_N_UNITS] = { [WEFT_UNIT_CV] = ALL, [WEFT_UNIT_VE] = ALL };
+	static const uint8_t st[WEFT_N_UNITS] = { [WEFT_UNIT_CV] = ALL, [WEFT_UNIT_VE] = ALL, [WEFT_UNIT_LD] = BIT(WRITE) };
 	uint64_t more = 0;
 
 	if (!heat_of(s, k))
 		return ONE;
 	switch (k) {
-	case WEFT_UNIT_CV: more = array_delay(s, PORT_X) + array_delay(s, PORT_W); break;
-	case WEFT_UNIT_VE: more = delay(s, k, PORT_X, ve) + delay(s, k, PORT_R, ve) + starved(s, ve); break;
+	case WEFT_UNIT_CV: more = array_delay(s, PORT_X) + array_delay(s, PORT_W) + starved(s, k, PORT_P, heat_of(s, k)->banks[PORT_X] == BANKS_BOTH ? par : ve_par); break;
+	case WEFT_UNIT_VE: more = delay(s, k, PORT_X, ve) + delay(s, k, PORT_R, ve) + starved(s, k, PORT_W, ve); break;
 	case WEFT_UNIT_LD: more = delay(s, k, PORT_WRITE, ld); break;
 	default:           more = delay(s, k, PORT_X, st);
 	}

@@ -10,7 +10,14 @@
 
 #define MEM_BYTES_PER_CYCLE 8   /* the slower memory profile decides */
 #define JOB_CYCLES 80           /* what a job costs beside its bytes */
-#define STREAM_PIECE 8192       /* bytes of weights in one load where loads are the bottleneck */
+
+/* Weights in one load where loads are the bottleneck. The more in one, the less the stream's own words
+ * take of the bus; the less in one, the sooner work begins and the less is left to do behind the last. */
+#define PIECE        8192       /* bytes */
+#define LARGE_PIECE  24576      /* where nothing but loads counts */
+#define LAST_PIECE   10240      /* there, for a step's last nodes */
+#define LAST_NODES   2
+#define LAST_SHARE   6          /* and of what is left of the last node that part at most */
 
 static struct span clip(int64_t lo, int64_t hi, int64_t limit)
 {
@@ -223,21 +230,66 @@ static void try_split_k(const struct cc *cc, const struct node *nd, struct plan 
 	}
 }
 
-/* Weights that arrive as fast as they are used come in several loads, so that work can start. */
+/* Tiles from `first` on that come in one load. */
+static int64_t piece_tiles(const struct plan *p, const struct node *nd, int64_t first)
+{
+	int64_t left = nd->n_tiles - first;
+
+	if (!p->own_recs)
+		return min64(left, p->piece);
+	return max64(1, min64((left + 4) / LAST_SHARE, p->piece));
+}
+
+struct piece plan_piece(const struct plan *p, const struct node *nd, int64_t t)
+{
+	struct piece k = { 0 };
+	int64_t in_area[PIECE_AREAS] = { 0 };
+
+	for (;;) {
+		k.n = piece_tiles(p, nd, k.first);
+		k.before = in_area[k.slot];
+		if (t < k.first + k.n)
+			return k;
+		in_area[k.slot] += k.n;
+		k.first += k.n;
+		k.slot = (k.slot + 1) % p->n_w;
+	}
+}
+
+/*
+ * Weights that arrive as fast as they are used come in several loads, so that
+ * work can start. The array catches up with them only while something else
+ * comes: so where nothing but loads counts, the records of a step's last node
+ * come with their weights, and its loads get smaller towards the end, since
+ * nothing hides the work on the last.
+ */
 static void choose_piece(const struct cc *cc, const struct node *nd, struct plan *p)
 {
+	int64_t rec = WEFT_PARAM_BYTES * cc->n;
+
 	p->piece = nd->n_tiles;
-	if (nd->w < 0 || !p->all_weights)
+	p->own_recs = false;
+	p->w_recs[0] = nd->rec_bytes;
+	if (nd->w < 0 || !p->all_weights || !few_pixels(cc, nd))
 		return;
-	if (!few_pixels(cc, nd))
-		return;
-	p->piece = min64(max64(STREAM_PIECE / nd->tile_bytes, 1), nd->n_tiles);
+	int64_t most = !p->only_loads ? PIECE : p->behind < LAST_NODES ? LAST_PIECE : LARGE_PIECE;
+	p->piece = min64(max64(most / nd->tile_bytes, 1), nd->n_tiles);
 	if (p->piece == nd->n_tiles)
 		return;
-	int64_t odd = nd->n_tiles / (2 * p->piece) * p->piece + max64(nd->n_tiles % (2 * p->piece) - p->piece, 0);
-	p->n_w = 2;
-	p->w1_bytes = odd * nd->tile_bytes;
-	p->w_bytes = nd->rec_bytes + (nd->n_tiles - odd) * nd->tile_bytes;
+	p->n_w = p->only_loads ? PIECE_AREAS : 2;
+	p->own_recs = p->only_loads && !p->behind;
+	for (int i = 0; i < PIECE_AREAS; i++)
+		p->w_recs[i] = p->piece_bytes[i] = 0;
+	for (struct piece k = { 0 }; k.first < nd->n_tiles; k.first += k.n) {
+		k = plan_piece(p, nd, k.first);
+		p->piece_bytes[k.slot] += k.n * nd->tile_bytes;
+		if (p->own_recs)
+			p->w_recs[k.slot] += k.n * rec;
+	}
+	if (!p->own_recs)
+		p->w_recs[0] = nd->rec_bytes;
+	for (int i = 0; i < PIECE_AREAS; i++)
+		p->piece_bytes[i] += p->w_recs[i];
 }
 
 /* Rows, or pixels where there is one long row; pixels in whole groups of the array. */

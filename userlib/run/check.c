@@ -149,6 +149,30 @@ int weft_checker_retire(struct weft_checker *c, weft_dev *dev, const struct weft
 	return 0;
 }
 
+int weft_checker_record(struct weft_checker *c, const struct weft_prec *q, const uint8_t *data, uint32_t cmd)
+{
+	size_t size = weft_dtype_bytes(c->g->tensors[q->tensor].t.dtype);
+
+	for (uint32_t y = 0; y < q->n_y; y++) {
+		for (uint32_t x = 0; x < q->n_x; x++, data += q->n_c * size) {
+			int64_t first = (int64_t)(q->first + y * q->y_elems + x * q->x_elems);
+			c->covered[q->tensor] += q->n_c;
+			if (c->golden)
+				compare(c, q->tensor, first, q->n_c, data, cmd, 0);
+			if (c->seen && capture(c, q->tensor, first, q->n_c, data))
+				return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
+void weft_checker_byte(struct weft_checker *c, uint64_t addr, uint8_t expected, uint8_t got)
+{
+	if (!c->first.bytes.found)
+		c->first.bytes = (struct weft_cosim_diff){ .found = true, .window = WEFT_WIN_ARENA, .addr = addr,
+			.expected = expected, .got = got };
+}
+
 void weft_checker_tensor(struct weft_checker *c, int tensor, const void *data)
 {
 	if (c->golden)

@@ -76,11 +76,24 @@ void weft_checker_end(struct weft_checker *c);
 int weft_checker_retire(struct weft_checker *c, weft_dev *dev, const struct weft_step *step,
                         const struct weft_retire *r);
 
+/** The same for one record whose elements lie in data, row after row. */
+int weft_checker_record(struct weft_checker *c, const struct weft_prec *q, const uint8_t *data, uint32_t cmd);
+
+/** A byte of memory that is not what the run with added stores left there. */
+void weft_checker_byte(struct weft_checker *c, uint64_t addr, uint8_t expected, uint8_t got);
+
 /** Compare a tensor that is wholly in memory. cmd -1. */
 void weft_checker_tensor(struct weft_checker *c, int tensor, const void *data);
 
 /** Tensors of which every element was compared; one that was compared in part counts as different. */
 uint64_t weft_checker_tensors(struct weft_checker *c);
+
+/* ---- trace.c ---- */
+
+/** Check a step that has run, by running it again with stores added. before: the arena as it was. */
+int weft_trace_step(weft_session *s, const struct weft_step *step, const uint8_t *before);
+/** Compare the arena with another buffer of its size. */
+int weft_trace_same(weft_session *s, weft_buf *other);
 
 /* ---- capture_session.c ---- */
 

@@ -13,6 +13,8 @@
 #include "userlib/run/golden_exec.h"
 #include "weft/gen/cmd.h"
 
+#define RUN_TRIES 3
+
 struct weft_session_options weft_session_options_default(void)
 {
 	return (struct weft_session_options){ .device = WEFT_DEVICE_MODEL, .config = "w16", .wave_cmd = -1 };
@@ -26,7 +28,10 @@ static int open_device(weft_session *s, char *msg)
 
 	if (s->o.device == WEFT_DEVICE_GOLDEN)
 		return 0;
-	d.kind = s->o.device == WEFT_DEVICE_RTL ? WEFT_DEV_RTL : WEFT_DEV_MODEL;
+	d.kind = s->o.device == WEFT_DEVICE_RTL ? WEFT_DEV_RTL : s->o.device == WEFT_DEVICE_USB ? WEFT_DEV_USB
+	                                                                                  : WEFT_DEV_MODEL;
+	d.usb = s->o.usb;
+	d.usb_wait_ms = s->o.usb_wait_ms;
 	d.config = s->o.config;
 	d.memory = s->o.memory;
 	d.rtl_dir = s->o.rtl_dir;
@@ -302,7 +307,7 @@ static void add_counters(weft_session *s, const struct weft_job_result *r)
 	s->cpu_seconds += r->cpu_seconds;
 }
 
-static int npu_step(weft_session *s, const struct weft_step *step)
+static int submit_step(weft_session *s, const struct weft_step *step)
 {
 	const struct weft_window win[] = {
 		{ .buf = s->consts, .rd = true },
@@ -316,7 +321,7 @@ static int npu_step(weft_session *s, const struct weft_step *step)
 	if (!err)
 		err = weft_submit(s->dev, s->p->words + step->first_word, step->n_words, win, 2, &job);
 	if (!err)
-		err = weft_wait(s->dev, job, 0, &r);
+		err = weft_wait(s->dev, job, s->o.timeout_ms, &r);
 	if (!err) {
 		add_counters(s, &r);
 		count_bytes(s, step);
@@ -329,6 +334,27 @@ static int npu_step(weft_session *s, const struct weft_step *step)
 		s->check.first.bytes = *weft_dev_cosim(s->dev);
 	if (err || s->check.mismatches || s->check.first.bytes.found)
 		weft_session_capture(s, s->i_step, err ? err : -EBADMSG, err ? s->error : "tensors differ from golden", &r);
+	return err;
+}
+
+/* A card shows nothing while it runs: the step runs again with stores added. */
+static int npu_step(weft_session *s, const struct weft_step *step)
+{
+	uint8_t *before = NULL;
+	bool trace = s->o.device == WEFT_DEVICE_USB && s->check.g;
+	int err = 0;
+
+	if (trace) {
+		before = malloc(s->p->arena_bytes + 1);
+		err = before ? weft_buf_read(s->arena, 0, before, s->p->arena_bytes) : -ENOMEM;
+	}
+	if (!err)
+		err = submit_step(s, step);
+	if (!err && trace)
+		err = weft_trace_step(s, step, before);
+	if (err && !*s->error)
+		snprintf(s->error, WEFT_MSG_LEN, "%s", weft_dev_error(s->dev));
+	free(before);
 	return err;
 }
 
@@ -359,7 +385,12 @@ static int prepare(weft_session *s, const weft_tensor *inputs)
 	s->measure = calloc((size_t)g->n_ops + 1, sizeof(*s->measure));
 	if (!s->host || !s->measure || (golden && !s->golden))
 		return -ENOMEM;
-	err = take_inputs(s, inputs);
+	/* Everything in memory is made from the inputs. */
+	err = s->dev ? weft_buf_discard(s->arena) : 0;
+	if (err)
+		snprintf(s->error, WEFT_MSG_LEN, "%s", weft_dev_error(s->dev));
+	if (!err)
+		err = take_inputs(s, inputs);
 	if (!err && golden)
 		err = weft_golden_exec_vars(g, &s->vars, inputs, s->golden, true, s->error);
 	if (!err && s->dev && (s->o.check || s->o.keep))
@@ -435,9 +466,14 @@ int weft_session_run(weft_session *s, const weft_tensor *inputs, weft_tensor *ou
 	weft_tensor *out = calloc((size_t)n_out + 1, sizeof(*out));
 
 	s->error = msg;
-	int err = out ? prepare(s, inputs) : -ENOMEM;
-	if (!err && s->dev)
-		err = run_steps(s);
+	int err = out ? 0 : -ENOMEM;
+	/* A card that was reset in the middle starts over: all comes from the inputs. */
+	for (int tries = 0; out && tries < RUN_TRIES && (!tries || err == -ECONNRESET); tries++) {
+		msg[0] = '\0';
+		err = prepare(s, inputs);
+		if (!err && s->dev)
+			err = run_steps(s);
+	}
 	if (!err)
 		err = give_outputs(s, out);
 	if (!err && !(r = report(s)))

@@ -1,0 +1,441 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Transport: libusb, asynchronous transfers. No call here waits for the device:
+ * what libusb does only synchronously (clear halt) runs in a thread of its own.
+ * Each open card has its own context, so that a device plugged in again is
+ * found by the next open.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <libusb-1.0/libusb.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "driver/backend.h"
+#include "driver/usb.h"
+#include "weft/gen/msg.h"
+
+#define INTERFACE 0
+
+struct lib {
+	libusb_context *ctx;
+	libusb_device_handle *h;
+	int n_busy;
+	bool gone, closing;
+	struct flight *flights;    /* under way */
+	/* The one clear-halt under way. */
+	pthread_t thread;
+	bool thread_runs;
+	volatile bool thread_done;
+	int thread_status;
+	struct weft_xfer *halt;
+};
+
+/* A transfer while it is under way; freed when libusb gives it back. */
+struct flight {
+	struct flight *next;
+	struct lib *t;
+	struct weft_xfer *x;
+	struct libusb_transfer *lt;
+	uint8_t *data;             /* setup and data of a control request, or the transfer's own */
+};
+
+static int status_of(enum libusb_transfer_status s)
+{
+	switch (s) {
+	case LIBUSB_TRANSFER_COMPLETED: return 0;
+	case LIBUSB_TRANSFER_STALL:     return -EPIPE;
+	case LIBUSB_TRANSFER_CANCELLED: return -ECANCELED;
+	case LIBUSB_TRANSFER_NO_DEVICE: return -ENODEV;
+	default:                        return -EIO;
+	}
+}
+
+static int errno_of(int err)
+{
+	switch (err) {
+	case 0:                         return 0;
+	case LIBUSB_ERROR_NO_DEVICE:    return -ENODEV;
+	case LIBUSB_ERROR_NOT_FOUND:    return -ENODEV;
+	case LIBUSB_ERROR_BUSY:         return -EBUSY;
+	case LIBUSB_ERROR_ACCESS:       return -EACCES;
+	case LIBUSB_ERROR_NO_MEM:       return -ENOMEM;
+	case LIBUSB_ERROR_PIPE:         return -EPIPE;
+	default:                        return -EIO;
+	}
+}
+
+/* ---- finding ---- */
+
+static bool is_card(libusb_device *dev, struct libusb_device_descriptor *desc)
+{
+	return !libusb_get_device_descriptor(dev, desc) && desc->idVendor == WEFT_USB_VENDOR_ID &&
+	       desc->idProduct == WEFT_USB_PRODUCT_ID;
+}
+
+/* Who has the device's node open, as far as we may see it: "weft (pid 12)". */
+static void used_by(libusb_device *dev, char *out, size_t len)
+{
+	char node[64], path[300], to[64];
+	DIR *proc = opendir("/proc");
+	struct dirent *e;
+
+	out[0] = '\0';
+	snprintf(node, sizeof(node), "/dev/bus/usb/%03u/%03u", libusb_get_bus_number(dev),
+	         libusb_get_device_address(dev));
+	while (proc && !out[0] && (e = readdir(proc))) {
+		int pid = atoi(e->d_name);
+		snprintf(path, sizeof(path), "/proc/%d/fd", pid);
+		DIR *fds = pid > 0 && pid != getpid() ? opendir(path) : NULL;
+		struct dirent *f;
+		while (fds && !out[0] && (f = readdir(fds))) {
+			snprintf(path, sizeof(path), "/proc/%d/fd/%.20s", pid, f->d_name);
+			ssize_t n = readlink(path, to, sizeof(to) - 1);
+			if (n <= 0)
+				continue;
+			to[n] = '\0';
+			if (strcmp(to, node))
+				continue;
+			char name[32] = "";
+			snprintf(path, sizeof(path), "/proc/%d/comm", pid);
+			FILE *comm = fopen(path, "r");
+			if (comm && fgets(name, sizeof(name), comm))
+				name[strcspn(name, "\n")] = '\0';
+			if (comm)
+				fclose(comm);
+			snprintf(out, len, "%s (pid %d)", name[0] ? name : "a process", pid);
+		}
+		if (fds)
+			closedir(fds);
+	}
+	if (proc)
+		closedir(proc);
+}
+
+/* Serial and product come from the device, so it has to be opened; sysfs knows them without. */
+static void sysfs_string(libusb_device *dev, const char *what, char *out, size_t len)
+{
+	char path[256], num[8];
+	uint8_t ports[8];
+	int n = libusb_get_port_numbers(dev, ports, sizeof(ports));
+	size_t at;
+
+	out[0] = '\0';
+	if (n <= 0)
+		return;
+	at = (size_t)snprintf(path, sizeof(path), "/sys/bus/usb/devices/%u-", libusb_get_bus_number(dev));
+	for (int i = 0; i < n; i++)
+		at += (size_t)snprintf(path + at, sizeof(path) - at, "%s%u", i ? "." : "", ports[i]);
+	snprintf(num, sizeof(num), "/");
+	snprintf(path + at, sizeof(path) - at, "%s%s", num, what);
+	FILE *f = fopen(path, "r");
+	if (f && fgets(out, (int)len, f))
+		out[strcspn(out, "\n")] = '\0';
+	if (f)
+		fclose(f);
+}
+
+static void describe(libusb_device *dev, const struct libusb_device_descriptor *desc, struct weft_dev_info *i)
+{
+	libusb_device_handle *h = NULL;
+
+	memset(i, 0, sizeof(*i));
+	snprintf(i->where, sizeof(i->where), "bus %u device %u", libusb_get_bus_number(dev),
+	         libusb_get_device_address(dev));
+	sysfs_string(dev, "serial", i->serial, sizeof(i->serial));
+	sysfs_string(dev, "product", i->product, sizeof(i->product));
+	used_by(dev, i->used_by, sizeof(i->used_by));
+	i->access = errno_of(libusb_open(dev, &h));
+	if (!i->access && !i->serial[0])
+		libusb_get_string_descriptor_ascii(h, desc->iSerialNumber, (uint8_t *)i->serial, sizeof(i->serial));
+	if (!i->access && !i->product[0])
+		libusb_get_string_descriptor_ascii(h, desc->iProduct, (uint8_t *)i->product, sizeof(i->product));
+	if (!i->access && libusb_kernel_driver_active(h, INTERFACE) == 1)
+		i->access = -EBUSY;
+	if (h)
+		libusb_close(h);
+	if (i->used_by[0])
+		i->access = -EBUSY;
+}
+
+static int start(libusb_context **ctx, char *msg)
+{
+	int err = libusb_init(ctx);
+
+	if (err)
+		snprintf(msg, WEFT_DEV_MSG, "usb: libusb cannot start: %s", libusb_strerror(err));
+	return err ? -EIO : 0;
+}
+
+int weft_usb_list(struct weft_dev_info *out, size_t max, size_t *n, char *msg)
+{
+	struct libusb_device_descriptor desc;
+	libusb_context *ctx;
+	libusb_device **list = NULL;
+	int err = start(&ctx, msg);
+
+	*n = 0;
+	if (err)
+		return err;
+	ssize_t all = libusb_get_device_list(ctx, &list);
+	for (ssize_t i = 0; i < all; i++) {
+		if (!is_card(list[i], &desc))
+			continue;
+		if (*n < max)
+			describe(list[i], &desc, &out[*n]);
+		++*n;
+	}
+	if (list)
+		libusb_free_device_list(list, 1);
+	libusb_exit(ctx);
+	if (all < 0)
+		snprintf(msg, WEFT_DEV_MSG, "usb: %s", libusb_strerror((int)all));
+	return all < 0 ? -EIO : 0;
+}
+
+/* ---- opening ---- */
+
+static int refuse(int err, const struct weft_dev_info *i, char *msg)
+{
+	if (err == -EBUSY)
+		snprintf(msg, WEFT_DEV_MSG, "usb: card %s is in use by %s", i->serial,
+		         i->used_by[0] ? i->used_by : "another process");
+	else if (err == -EACCES)
+		snprintf(msg, WEFT_DEV_MSG, "usb: no permission for card %s (%s); install the udev rule and be in group "
+		         "plugdev", i->serial, i->where);
+	else
+		snprintf(msg, WEFT_DEV_MSG, "usb: card %s (%s) cannot be opened: %s", i->serial, i->where, strerror(-err));
+	return err;
+}
+
+static int claim(struct lib *t, libusb_device *dev, struct weft_dev_info *i, char *msg)
+{
+	int config = 0, err = libusb_open(dev, &t->h);
+
+	if (!err)
+		err = libusb_get_configuration(t->h, &config);
+	if (!err && config != 1)
+		err = libusb_set_configuration(t->h, 1);
+	if (!err)
+		err = libusb_claim_interface(t->h, INTERFACE);
+	if (!err)
+		return 0;
+	if (t->h)
+		libusb_close(t->h);
+	t->h = NULL;
+	return refuse(errno_of(err), i, msg);
+}
+
+/* The one with that serial, else the first that can be had. */
+static int find_and_claim(struct lib *t, const char *serial, char *msg)
+{
+	struct libusb_device_descriptor desc;
+	libusb_device **list = NULL;
+	ssize_t n = libusb_get_device_list(t->ctx, &list);
+	int err = -ENODEV;
+
+	if (serial[0])
+		snprintf(msg, WEFT_DEV_MSG, "usb: no card with serial \"%.40s\" is plugged in", serial);
+	else
+		snprintf(msg, WEFT_DEV_MSG, "usb: no card is plugged in");
+	for (ssize_t i = 0; i < n && err; i++) {
+		struct weft_dev_info info;
+		if (!is_card(list[i], &desc))
+			continue;
+		describe(list[i], &desc, &info);
+		if (!serial[0] || !strcmp(serial, info.serial))
+			err = claim(t, list[i], &info, msg);
+	}
+	if (list)
+		libusb_free_device_list(list, 1);
+	return err;
+}
+
+static int lib_open(const char *where, uint64_t deadline_ns, void **out, char *msg)
+{
+	struct lib *t = calloc(1, sizeof(*t));
+	int err;
+
+	(void)deadline_ns;
+	if (!t) {
+		snprintf(msg, WEFT_DEV_MSG, "usb: out of memory");
+		return -ENOMEM;
+	}
+	err = start(&t->ctx, msg);
+	if (!err && (err = find_and_claim(t, where ? where : "", msg)))
+		libusb_exit(t->ctx);
+	if (err) {
+		free(t);
+		return err;
+	}
+	*out = t;
+	return 0;
+}
+
+/* ---- transfers ---- */
+
+static void LIBUSB_CALL completed(struct libusb_transfer *lt)
+{
+	struct flight *f = lt->user_data;
+	struct weft_xfer *x = f->x;
+
+	struct flight **p = &f->t->flights;
+	while (*p != f)
+		p = &(*p)->next;
+	*p = f->next;
+	f->t->n_busy--;
+	if (lt->status == LIBUSB_TRANSFER_NO_DEVICE)
+		f->t->gone = true;
+	x->status = status_of(lt->status);
+	x->actual = (uint32_t)lt->actual_length;
+	if (x->kind == WEFT_XFER_CONTROL && x->request_type & 0x80)
+		memcpy(x->data, libusb_control_transfer_get_data(lt), x->actual);
+	x->busy = false;
+	x->priv = NULL;
+	bool closing = f->t->closing;
+	if (f->data != x->data)
+		free(f->data);
+	libusb_free_transfer(lt);
+	free(f);
+	if (!closing)
+		x->done(x);
+}
+
+static void *clear_halt(void *arg)
+{
+	struct lib *t = arg;
+
+	t->thread_status = errno_of(libusb_clear_halt(t->h, (unsigned char)t->halt->value));
+	t->thread_done = true;
+	libusb_interrupt_event_handler(t->ctx);
+	return NULL;
+}
+
+static int submit_halt(struct lib *t, struct weft_xfer *x)
+{
+	if (t->thread_runs)
+		return -EBUSY;
+	t->halt = x;
+	t->thread_done = false;
+	if (pthread_create(&t->thread, NULL, clear_halt, t))
+		return -ENOMEM;
+	t->thread_runs = x->busy = true;
+	return 0;
+}
+
+static void reap_halt(struct lib *t)
+{
+	struct weft_xfer *x = t->halt;
+
+	if (!t->thread_runs || !t->thread_done)
+		return;
+	pthread_join(t->thread, NULL);
+	t->thread_runs = false;
+	if (!x)
+		return;
+	x->status = t->thread_status;
+	x->busy = false;
+	x->done(x);
+}
+
+static int lib_submit(void *tt, struct weft_xfer *x)
+{
+	struct lib *t = tt;
+
+	if (t->gone)
+		return -ENODEV;
+	if (x->kind == WEFT_XFER_CLEAR_HALT)
+		return submit_halt(t, x);
+	struct flight *f = calloc(1, sizeof(*f));
+	struct libusb_transfer *lt = libusb_alloc_transfer(0);
+	if (f && lt && x->kind == WEFT_XFER_CONTROL)
+		f->data = calloc(1, LIBUSB_CONTROL_SETUP_SIZE + x->len);
+	if (!f || !lt || (x->kind == WEFT_XFER_CONTROL && !f->data)) {
+		libusb_free_transfer(lt);
+		free(f);
+		return -ENOMEM;
+	}
+	f->t = t;
+	f->x = x;
+	f->lt = lt;
+	if (x->kind == WEFT_XFER_CONTROL) {
+		libusb_fill_control_setup(f->data, x->request_type, x->request, x->value, 0, (uint16_t)x->len);
+		if (!(x->request_type & 0x80) && x->len)
+			memcpy(f->data + LIBUSB_CONTROL_SETUP_SIZE, x->data, x->len);
+		libusb_fill_control_transfer(lt, t->h, f->data, completed, f, 0);
+	} else {
+		f->data = x->data;
+		libusb_fill_bulk_transfer(lt, t->h, x->kind == WEFT_XFER_IN ? WEFT_USB_EP_IN : WEFT_USB_EP_OUT, x->data,
+		                          (int)x->len, completed, f, 0);
+	}
+	int err = errno_of(libusb_submit_transfer(lt));
+	if (err) {
+		if (f->data != x->data)
+			free(f->data);
+		libusb_free_transfer(lt);
+		free(f);
+		t->gone = t->gone || err == -ENODEV;
+		return err;
+	}
+	f->next = t->flights;
+	t->flights = f;
+	t->n_busy++;
+	x->busy = true;
+	x->priv = f;
+	return 0;
+}
+
+static void lib_cancel(void *tt, struct weft_xfer *x)
+{
+	struct flight *f = x->priv;
+
+	(void)tt;
+	if (x->busy && f)
+		libusb_cancel_transfer(f->lt);
+}
+
+static int lib_poll(void *tt, uint64_t until_ns)
+{
+	struct lib *t = tt;
+	uint64_t now = weft_now_ns(), left = until_ns > now ? until_ns - now : 0;
+
+	if (left > 1000000000)
+		left = 1000000000;
+	struct timeval tv = { (time_t)(left / 1000000000), (suseconds_t)(left % 1000000000 / 1000) };
+	libusb_handle_events_timeout_completed(t->ctx, &tv, NULL);
+	reap_halt(t);
+	return 0;
+}
+
+/* The kernel gives every transfer back, whatever the device does. */
+static void lib_close(void *tt)
+{
+	struct lib *t = tt;
+	uint64_t until = weft_now_ns() + 1000000000;
+
+	if (t->thread_runs) {
+		t->halt = NULL;
+		pthread_join(t->thread, NULL);     /* the kernel bounds it */
+	}
+	t->closing = true;
+	for (struct flight *f = t->flights; f; f = f->next)
+		libusb_cancel_transfer(f->lt);
+	while (t->n_busy && weft_now_ns() < until)
+		lib_poll(t, until);
+	libusb_release_interface(t->h, INTERFACE);
+	libusb_close(t->h);
+	libusb_exit(t->ctx);
+	free(t);
+}
+
+const struct weft_usb_ops weft_usb_libusb = {
+	.name = "usb",
+	.open = lib_open,
+	.close = lib_close,
+	.submit = lib_submit,
+	.cancel = lib_cancel,
+	.poll = lib_poll,
+};

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The boot ROM: choose a slot, check its image, load it into RAM, jump. Where no
+ * slot has a good image it answers HELLO itself and takes a firmware update.
+ */
+#include "chip.h"
+
+/* Slots in the order to try; an image on trial costs a try. */
+static void choose(uint32_t order[2], struct boot_info *b)
+{
+	struct boot_choice c;
+
+	record_choose(&c);
+	b->record = c.record;
+	b->record_seq = c.seq;
+	order[0] = 0;
+	if (c.record != ~0u) {
+		order[0] = c.slot;
+		if (c.trial && !c.tries_left)
+			order[0] = !c.slot;
+		else if (c.trial)
+			record_burn_try(c.record);
+		b->trial = c.trial && c.tries_left;
+	}
+	order[1] = !order[0];
+}
+
+static void count_starts(struct boot_info *b)
+{
+	b->cause = CHIP(WEFT_CHIP_SYS_RESET_CAUSE);
+	b->boot_count = CHIP(WEFT_CHIP_SYS_SCRATCH(SCRATCH_BOOTS)) + 1;
+	CHIP(WEFT_CHIP_SYS_SCRATCH(SCRATCH_BOOTS)) = b->boot_count;
+	if (b->cause == WEFT_CHIP_CAUSE_WATCHDOG)
+		CHIP(WEFT_CHIP_SYS_SCRATCH(SCRATCH_BITES)) = CHIP(WEFT_CHIP_SYS_SCRATCH(SCRATCH_BITES)) + 1;
+}
+
+static void start_watchdog(void)
+{
+	CHIP(WEFT_CHIP_WDT_PERIOD) = WEFT_CHIP_BOOT_PERIOD;
+	CHIP(WEFT_CHIP_WDT_CONTROL) = WEFT_CHIP_WDT_CONTROL_ENABLE_MASK;
+}
+
+static void rescue_message(void)
+{
+	uint32_t type = msg_in[0] & 0xffff;
+
+	if (type == WEFT_MSG_HELLO && msg_words == 2) {
+		hello();
+	} else if (!update_message(type)) {
+		bool reboot = type == WEFT_MSG_REBOOT && msg_words == 1;
+
+		reply_begin(type, reboot ? WEFT_MSG_ERR_OK : WEFT_MSG_ERR_TYPE);
+		reply_send(msg_seq());
+		while (reboot && !tx_free())
+			;
+		if (reboot)
+			CHIP(WEFT_CHIP_SYS_RESET) = WEFT_CHIP_SYS_RESET_CHIP_MASK;
+	}
+}
+
+/* Sleep until a message is there or one can go; or long enough for a kick. */
+static void rescue_wait(void)
+{
+	uint64_t wake = time_now() + WEFT_CHIP_BOOT_PERIOD / 4;
+
+	CHIP(WEFT_CHIP_TIMER_CMP_HI) = (uint32_t)(wake >> 32);
+	CHIP(WEFT_CHIP_TIMER_CMP_LO) = (uint32_t)wake;
+	CHIP(WEFT_CHIP_IRQ_PENDING) = WEFT_CHIP_IRQ_PENDING_LINK_RESET_MASK;
+	CHIP(WEFT_CHIP_IRQ_ENABLE) = tx_free() ? WEFT_CHIP_IRQ_ENABLE_LINK_RX_MASK : WEFT_CHIP_IRQ_ENABLE_LINK_TX_MASK;
+	csr_write(mie, MIE_TIMER | MIE_EXT);
+	__asm__ volatile("wfi");
+}
+
+static void rescue(void)
+{
+	BOOT_INFO->slot = SLOT_RESCUE;
+	BOOT_INFO->trial = 0;
+	for (;;) {
+		wdt_kick();
+		if (tx_free() && msg_take())
+			rescue_message();
+		rescue_wait();
+	}
+}
+
+void update_log(enum weft_log code, uint32_t a, uint32_t b)
+{
+	(void)code, (void)a, (void)b;
+}
+
+void boot_main(void)
+{
+	struct boot_info *b = BOOT_INFO;
+	uint32_t order[2];
+
+	*b = (struct boot_info){ .magic = BOOT_INFO_MAGIC };
+	count_starts(b);
+	start_watchdog();
+	choose(order, b);
+	for (int i = 0; i < 2; i++) {
+		struct weft_flash_image h;
+
+		b->refused[order[i]] = image_check(order[i], &h, true);
+		if (b->refused[order[i]])
+			continue;
+		b->slot = order[i];
+		b->trial = b->trial && i == 0;
+		b->fw_version = h.fw_version;
+		b->fw_crc = h.image_crc;
+		wdt_kick();
+		__asm__ volatile("fence.i" : : : "memory");
+		((void (*)(void))(uintptr_t)h.entry)();
+	}
+	rescue();
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Registers, CSRs and the few things that all of boot ROM and firmware need. */
+#ifndef WEFT_FIRMWARE_CHIP_H
+#define WEFT_FIRMWARE_CHIP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <weft/gen/chip.h>
+#include <weft/gen/config.h>
+#include <weft/gen/msg.h>
+#include <weft/gen/regs.h>
+
+#include "layout.h"
+
+#define CHIP(reg) (*(volatile uint32_t *)(WEFT_CHIP_CHIP_BASE + (reg)))
+#define NPU(reg)  (*(volatile uint32_t *)(WEFT_CHIP_NPU_BASE + (reg)))
+
+#define csr_read(name)         ({ uint32_t v_; __asm__ volatile("csrr %0, " #name : "=r"(v_) : : "memory"); v_; })
+#define csr_write(name, value) __asm__ volatile("csrw " #name ", %0" : : "rK"(value) : "memory")
+#define csr_set(name, bits)    __asm__ volatile("csrs " #name ", %0" : : "rK"(bits) : "memory")
+#define csr_clear(name, bits)  __asm__ volatile("csrc " #name ", %0" : : "rK"(bits) : "memory")
+
+#define MSTATUS_MIE 8u
+#define MIE_TIMER   (1u << 7)
+#define MIE_EXT     (1u << 11)
+
+/* Slot number of the rescue code. */
+#define SLOT_RESCUE 2
+
+#define BOOT_INFO_MAGIC 0x4f464e49u
+
+/* Left in RAM by the boot ROM. */
+struct boot_info {
+	uint32_t magic;
+	uint32_t slot;         /* that runs */
+	uint32_t trial;        /* it is on trial */
+	uint32_t record;       /* flash address of the boot record that counted; 0xffffffff: none valid */
+	uint32_t record_seq;   /* highest seq of a valid record; 0: none */
+	uint32_t boot_count, cause;
+	uint32_t refused[2];   /* enum weft_msg_error per slot; 0: not tried, or good */
+	uint32_t fw_version, fw_crc;
+};
+
+#define BOOT_INFO ((struct boot_info *)RAM_BOOT_INFO)
+
+/* sys_scratch: what survives a reset. */
+enum { SCRATCH_BOOTS = 0, SCRATCH_BITES = 1, SCRATCH_TRAPS = 2 };
+
+static inline void wdt_kick(void)
+{
+	CHIP(WEFT_CHIP_WDT_KICK) = WEFT_CHIP_KICK_VALUE;
+}
+
+static inline uint64_t time_now(void)
+{
+	uint32_t hi, lo;
+
+	do {
+		hi = CHIP(WEFT_CHIP_TIMER_HI);
+		lo = CHIP(WEFT_CHIP_TIMER_LO);
+	} while (CHIP(WEFT_CHIP_TIMER_HI) != hi);
+	return (uint64_t)hi << 32 | lo;
+}
+
+/* crc32.c: crc of words, going on from crc (0 at the start). */
+uint32_t crc32_words(uint32_t crc, const uint32_t *words, uint32_t n);
+uint32_t crc32_word(uint32_t crc, uint32_t word);
+
+/* flash.c. Addresses and lengths are multiples of 4. */
+uint32_t flash_id(void);
+void flash_read(uint32_t addr, uint32_t *to, uint32_t n_words);
+/* Each reads back what it wrote. n_words stay within a page. */
+bool flash_program(uint32_t addr, const uint32_t *words, uint32_t n_words);
+bool flash_erase_sector(uint32_t addr);
+
+/* Read n_words and give the crc of them; to may be NULL. Kicks the watchdog. */
+uint32_t flash_read_crc(uint32_t addr, uint32_t *to, uint32_t n_words);
+
+/* image.c: is this slot's image whole and ours? Loads it where to != NULL. */
+enum weft_msg_error image_check(uint32_t slot, struct weft_flash_image *header, bool load);
+uint32_t slot_address(uint32_t slot);
+
+/* record.c: boot records. */
+struct boot_choice {
+	uint32_t record;       /* address of the valid record with the highest seq, or 0xffffffff */
+	uint32_t seq;          /* its seq, or 0 */
+	uint32_t slot;
+	bool trial;            /* it is not confirmed yet */
+	uint32_t tries_left;
+};
+void record_choose(struct boot_choice *c);
+/* Use up one try of the record at this address. */
+void record_burn_try(uint32_t record);
+bool record_confirm(uint32_t record);
+/* Let slot be the one that starts, on trial. The record at `keep` is left alone. */
+bool record_write(uint32_t keep, uint32_t seq, uint32_t slot);
+
+/* link.c: one message in, one message out. */
+extern uint32_t msg_in[WEFT_FRAME_MSG_MAX / 4];
+extern uint32_t msg_words;             /* of msg_in */
+bool msg_take(void);                   /* false: none there */
+/* Only while tx is free. */
+void reply_begin(uint32_t type, enum weft_msg_error error);
+void reply_send(uint32_t seq);
+extern volatile uint32_t *reply_at;    /* next word of the message */
+uint32_t msg_seq(void);
+
+static inline void reply_put(uint32_t word)
+{
+	*reply_at++ = word;
+}
+
+/* Words between registers, buffers and RAM; n is a small number. */
+static inline void copy_words(volatile uint32_t *to, const volatile uint32_t *from, uint32_t n)
+{
+	#pragma GCC unroll 8
+	for (uint32_t i = 0; i < n; i++)
+		to[i] = from[i];
+}
+
+static inline bool tx_free(void)
+{
+	return !(CHIP(WEFT_CHIP_LINK_STATUS) & WEFT_CHIP_LINK_STATUS_TX_BUSY_MASK);
+}
+
+/* hello.c: the answer to HELLO, by whichever code runs. */
+void hello(void);
+
+/* update.c: the FW_* messages. False: not one of them. */
+bool update_message(uint32_t type);
+/* Called as things happen; the boot ROM has no log. */
+void update_log(enum weft_log code, uint32_t a, uint32_t b);
+
+#endif

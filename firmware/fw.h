@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of the firmware proper share; the boot ROM has none of it. */
+#ifndef WEFT_FIRMWARE_FW_H
+#define WEFT_FIRMWARE_FW_H
+
+#include "chip.h"
+
+/* Counters since start: the words of struct weft_msg_stats_reply that nobody else counts. */
+struct stats {
+	uint32_t jobs_ok, jobs_fault, jobs_deadline, jobs_cancelled, jobs_refused;
+	uint32_t npu_resets, npu_hard_resets;
+	uint32_t messages, messages_bad, link_resets;
+};
+extern struct stats stats;
+
+/* log.c */
+void log_init(bool keep);
+void log_add(enum weft_log code, uint32_t a, uint32_t b);
+uint32_t log_next(void);
+void log_reply(uint32_t index);
+
+/* npu.c: the NPU's registers and how to stop it. */
+void npu_init(void);
+/* End what runs, by force if it must be. False: it does not answer any more. */
+bool npu_stop(bool *forced);
+/* Windows and stream registers may hold anything: the next job sets all of them. */
+void npu_forget(void);
+void npu_start(const struct weft_msg_window *windows, uint32_t n_windows, uint32_t stream_base, uint32_t stream_words);
+extern bool npu_dead;
+
+/* jobs.c */
+void jobs_submit(void);
+void jobs_query(void);
+void jobs_cancel(void);
+void jobs_abort_all(void);
+bool jobs_any(void);                   /* queued or running */
+/* Let what runs end, start the next. True: something changed. */
+void jobs_poll(void);
+uint64_t jobs_deadline(void);          /* when the running job must end; all ones: never */
+bool jobs_report(void);                /* send one DONE that is due, tx being free */
+bool jobs_report_due(void);
+
+/* selftest.c */
+void self_test(void);
+
+#endif

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the guest does that the weft command does not: measure bulk transfers,
+ * hold a card, and lose one in the middle of a job.
+ *
+ *	guest bulk | guest hold SECONDS | guest unplug MODEL
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <weft/gen/cmd.h>
+#include <weft/weft.h>
+
+#define DEADLINE_MS 20000
+#define N_LONG 10000           /* copies of so many bytes: gigabytes */
+#define LONG_BYTES (256 << 10)
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static int say(const char *what, int status, const char *msg)
+{
+	printf("guest: %s: %d %s\n", what, status, msg);
+	fflush(stdout);
+	return status != 0;
+}
+
+static weft_dev *open_card(unsigned wait_ms)
+{
+	struct weft_dev_options o = weft_dev_options_default();
+	char msg[WEFT_DEV_MSG] = "";
+	weft_dev *dev = NULL;
+
+	o.kind = WEFT_DEV_USB;
+	o.usb_wait_ms = wait_ms;
+	int err = weft_dev_open(&o, &dev, msg);
+	if (err)
+		say("open", err, msg);
+	return dev;
+}
+
+/* n pairs of a load and a store of so many bytes. */
+static size_t stream(uint64_t *words, int n, int bytes)
+{
+	struct weft_cmd c;
+	size_t at = 0;
+
+	for (int i = 0; i < 2 * n; i++) {
+		weft_cmd_init(&c, i & 1 ? WEFT_CMD_STORE : WEFT_CMD_LOAD);
+		c.load.window = i & 1 ? WEFT_WIN_ARENA : WEFT_WIN_CONST;
+		c.load.row_bytes = bytes;
+		c.h.wait[WEFT_UNIT_LD] = (i + 1) / 2;
+		c.h.wait[WEFT_UNIT_ST] = i / 2;
+		at += weft_cmd_encode(&c, words + at);
+	}
+	weft_cmd_init(&c, WEFT_CMD_END);
+	return at + weft_cmd_encode(&c, words + at);
+}
+
+static int run(weft_dev *dev, struct weft_window *win, int n, int bytes, unsigned timeout_ms, bool pull,
+               struct weft_job_result *r)
+{
+	uint64_t *words = malloc(sizeof(*words) * (size_t)(n + 1) * 2 * WEFT_CMD_MAX_WORDS);
+	size_t n_words = stream(words, n, bytes);
+	weft_job job;
+	int err = weft_submit(dev, words, n_words, win, 2, &job);
+
+	free(words);
+	if (pull) {
+		printf("guest: pull\n");
+		fflush(stdout);
+	}
+	if (!err)
+		err = weft_wait(dev, job, timeout_ms, r);
+	return err ? err : r->status;
+}
+
+static int bulk(void)
+{
+	weft_dev *dev = open_card(0);
+	struct weft_window win[2] = { { .rd = true }, { .rd = true, .wr = true } };
+	size_t n = 24u << 20;
+	struct weft_job_result r;
+
+	if (!dev)
+		return 1;
+	uint8_t *a = malloc(n), *b = malloc(n);
+	int err = weft_buf_alloc(dev, 4096, &win[0].buf);
+	if (!err)
+		err = weft_buf_alloc(dev, n, &win[1].buf);
+	for (size_t i = 0; i < n; i++)
+		a[i] = (uint8_t)(i * 2654435761u >> 11);
+	memset(a, 0, 4096);        /* what the job copies there */
+	if (!err)
+		err = weft_buf_write(win[1].buf, 0, a, n);
+	double t0 = now();
+	if (!err)
+		err = run(dev, win, 1, 4096, 60000, false, &r);
+	double t1 = now();
+	if (!err)
+		err = weft_buf_read(win[1].buf, 0, b, n);
+	double t2 = now();
+	if (!err && memcmp(a, b, n))
+		err = -EBADMSG;
+	printf("guest: bulk MB/s: %.0f out, %.0f in\n", (double)n / (t1 - t0) * 1e-6, (double)n / (t2 - t1) * 1e-6);
+	say("bulk", err, err ? weft_dev_error(dev) : "ok");
+	weft_buf_free(win[0].buf);
+	weft_buf_free(win[1].buf);
+	weft_dev_close(dev);
+	return err != 0;
+}
+
+static int hold(int seconds)
+{
+	weft_dev *dev = open_card(0);
+
+	if (!dev)
+		return 1;
+	say("hold", 0, "ok");
+	sleep((unsigned)seconds);
+	weft_dev_close(dev);
+	return 0;
+}
+
+/* A job that takes long; the cable goes in the middle of it. */
+static int lose(void)
+{
+	weft_dev *dev = open_card(0);
+	struct weft_window win[2] = { { .rd = true }, { .rd = true, .wr = true } };
+	struct weft_job_result r;
+
+	if (!dev)
+		return 1;
+	int err = weft_buf_alloc(dev, LONG_BYTES, &win[0].buf);
+	if (!err)
+		err = weft_buf_alloc(dev, LONG_BYTES, &win[1].buf);
+	double begin = now();
+	if (!err)
+		err = run(dev, win, N_LONG, LONG_BYTES, DEADLINE_MS, true, &r);
+	double took = now() - begin;
+	char line[64];
+	snprintf(line, sizeof(line), "after %.2f s, %s", took, took < DEADLINE_MS * 1e-3 + 1 ? "in time" : "too late");
+	printf("guest: gone\n");
+	say("unplugged", err, line);
+	weft_buf_free(win[0].buf);
+	weft_buf_free(win[1].buf);
+	weft_dev_close(dev);
+	return err != -ENODEV;
+}
+
+static int infer(const char *model)
+{
+	struct weft_session_options o = weft_session_options_default();
+	char msg[WEFT_MSG_LEN] = "ok";
+	weft_session *s = NULL;
+	weft_net *net = NULL;
+	weft_tensor in = { 0 }, out = { 0 };
+	struct weft_port p;
+
+	o.device = WEFT_DEVICE_USB;
+	o.check = true;
+	o.usb_wait_ms = 60000;
+	int err = weft_net_load_file(model, &net, msg);
+	if (!err)
+		err = weft_session_open(net, &o, &s, msg);
+	if (!err) {
+		weft_net_input(net, 0, &p);
+		in = (weft_tensor){ .dtype = p.dtype, .rank = p.rank };
+		memcpy(in.dim, p.dim, sizeof(in.dim));
+		in.data = calloc(1, weft_tensor_bytes(&in) + 1);
+		err = weft_session_run(s, &in, &out, NULL, msg);
+	}
+	say("infer", err, msg);
+	weft_tensor_release(&in);
+	weft_tensor_release(&out);
+	weft_session_close(s);
+	weft_net_free(net);
+	return err != 0;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc == 2 && !strcmp(argv[1], "bulk"))
+		return bulk();
+	if (argc == 3 && !strcmp(argv[1], "hold"))
+		return hold(atoi(argv[2]));
+	if (argc == 3 && !strcmp(argv[1], "unplug"))
+		return infer(argv[2]) || lose() || infer(argv[2]);
+	return 2;
+}

@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The card as a process of its own, reached over its socket: the driver
+ * unmodified, the firmware that was built, the functional chip. What two
+ * processes and two cards do, and how fast it is.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../support/level.h"
+#include "../support/random_stream.h"
+#include "driver/backend.h"
+#include "weft/gen/cmd.h"
+
+#define BYTES 256
+
+struct card { pid_t pid; char path[108], where[120]; };
+
+static void start(struct card *c, const char *name, char *const extra[])
+{
+	char *argv[24] = { NULL };
+	char program[256];
+	int n = 0;
+
+	snprintf(program, sizeof(program), "%s/weft-card", test_env("WEFT_BUILD", "build"));
+	snprintf(c->path, sizeof(c->path), "/tmp/weft-%s-%d.sock", name, (int)getpid());
+	snprintf(c->where, sizeof(c->where), "@%s", c->path);
+	argv[n++] = program;
+	argv[n++] = "--listen";
+	argv[n++] = c->path;
+	argv[n++] = "--serial";
+	argv[n++] = (char *)name;
+	for (int i = 0; extra && extra[i]; i++)
+		argv[n++] = extra[i];
+	c->pid = fork();
+	if (!c->pid) {
+		execv(program, argv);
+		_exit(127);
+	}
+	assert_true(c->pid > 0);
+}
+
+static void stop(struct card *c)
+{
+	kill(c->pid, SIGTERM);
+	waitpid(c->pid, NULL, 0);
+	unlink(c->path);
+}
+
+static int open_card(const struct card *c, unsigned wait_ms, weft_dev **dev, char *msg)
+{
+	struct weft_dev_options o = weft_dev_options_default();
+
+	o.kind = WEFT_DEV_USB;
+	o.usb = c->where;
+	o.usb_wait_ms = wait_ms;
+	o.usb_timeout_ms = 300;
+	return weft_dev_open(&o, dev, msg);
+}
+
+static weft_dev *must_open(const struct card *c)
+{
+	char msg[WEFT_DEV_MSG] = "";
+	weft_dev *dev = NULL;
+
+	if (open_card(c, 5000, &dev, msg))
+		fail_msg("%s", msg);
+	return dev;
+}
+
+/* Copies BYTES from the constants to the arena. */
+struct copy {
+	uint64_t words[64];
+	size_t n;
+	struct weft_window win[2];
+};
+
+static void copy_make(struct copy *k, weft_dev *dev)
+{
+	struct weft_cmd c;
+
+	memset(k, 0, sizeof(*k));
+	for (int i = 0; i < 2; i++) {
+		weft_cmd_init(&c, i ? WEFT_CMD_STORE : WEFT_CMD_LOAD);
+		c.load.window = i ? WEFT_WIN_ARENA : WEFT_WIN_CONST;
+		c.load.row_bytes = BYTES;
+		c.h.wait[WEFT_UNIT_LD] = i;
+		k->n += weft_cmd_encode(&c, k->words + k->n);
+	}
+	weft_cmd_init(&c, WEFT_CMD_END);
+	k->n += weft_cmd_encode(&c, k->words + k->n);
+	k->win[0].rd = k->win[1].rd = k->win[1].wr = true;
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(weft_buf_alloc(dev, BYTES, &k->win[i].buf), 0);
+}
+
+static void copy_free(struct copy *k)
+{
+	weft_buf_free(k->win[0].buf);
+	weft_buf_free(k->win[1].buf);
+}
+
+static weft_job copy_submit(struct copy *k, weft_dev *dev, uint8_t value)
+{
+	uint8_t in[BYTES];
+	weft_job job = 0;
+
+	memset(in, value, sizeof(in));
+	int err = weft_buf_write(k->win[0].buf, 0, in, sizeof(in));
+	if (!err)
+		err = weft_submit(dev, k->words, k->n, k->win, 2, &job);
+	if (err)
+		fail_msg("submit: %d %s", err, weft_dev_error(dev));
+	return job;
+}
+
+static void copy_wait(struct copy *k, weft_dev *dev, weft_job job, uint8_t value)
+{
+	struct weft_job_result r;
+	uint8_t out[BYTES];
+
+	assert_int_equal(weft_wait(dev, job, 10000, &r), 0);
+	if (r.status)
+		fail_msg("job: %d %s", r.status, weft_dev_error(dev));
+	assert_int_equal(weft_buf_read(k->win[1].buf, 0, out, sizeof(out)), 0);
+	for (int i = 0; i < BYTES; i++)
+		assert_int_equal(out[i], value);
+}
+
+static double seconds_since(uint64_t begin)
+{
+	return (double)(weft_now_ns() - begin) * 1e-9;
+}
+
+/* Input written, job run, output read and compared: N times, and several in flight. */
+static void test_speed(void **state)
+{
+	struct card c;
+	struct copy k[8];
+	weft_job job[8] = { 0 };
+	long n = test_count(500, 2000, 20000);
+
+	(void)state;
+	start(&c, "SPEED", NULL);
+	weft_dev *dev = must_open(&c);
+	for (int i = 0; i < 8; i++)
+		copy_make(&k[i], dev);
+	copy_wait(&k[0], dev, copy_submit(&k[0], dev, 7), 7);
+	uint64_t begin = weft_now_ns(), cpu = weft_cpu_ns();
+	for (long i = 0; i < n; i++)
+		copy_wait(&k[0], dev, copy_submit(&k[0], dev, (uint8_t)i), (uint8_t)i);
+	double one = seconds_since(begin), own = (double)(weft_cpu_ns() - cpu) * 1e-9;
+	begin = weft_now_ns();
+	for (long i = 0; i < n + 8; i++) {
+		if (i >= 8)
+			copy_wait(&k[i % 8], dev, job[i % 8], (uint8_t)(i - 8));
+		if (i < n)
+			job[i % 8] = copy_submit(&k[i % 8], dev, (uint8_t)i);
+	}
+	double many = seconds_since(begin);
+	begin = weft_now_ns();
+	for (long i = 0; i < n + 8; i++) {
+		struct weft_job_result r;
+		if (i >= 8) {
+			assert_int_equal(weft_wait(dev, job[i % 8], 10000, &r), 0);
+			assert_int_equal(r.status, 0);
+		}
+		if (i < n)
+			assert_int_equal(weft_submit(dev, k[i % 8].words, k[i % 8].n, k[i % 8].win, 2, &job[i % 8]), 0);
+	}
+	double bare = seconds_since(begin);
+	printf("jobs/s over the socket: %.0f one at a time, %.0f with eight in flight, %.0f without input and output; "
+	       "the driver itself %.1f us a job\n", (double)n / one, (double)n / many, (double)n / bare, own / (double)n * 1e6);
+	fflush(stdout);
+	for (int i = 0; i < 8; i++)
+		copy_free(&k[i]);
+	weft_dev_close(dev);
+	stop(&c);
+}
+
+/* Buffers of some megabytes there and back. */
+static void test_bulk(void **state)
+{
+	size_t n = 8u << 20;
+	uint8_t *a = malloc(n), *b = calloc(1, n);
+	struct card c;
+	struct copy k;
+	weft_buf *big;
+	struct weft_job_result r;
+	weft_job job;
+
+	(void)state;
+	start(&c, "BULK", NULL);
+	weft_dev *dev = must_open(&c);
+	copy_make(&k, dev);
+	for (size_t i = 0; i < n; i++)
+		a[i] = (uint8_t)(i * 2654435761u >> 13);
+	assert_int_equal(weft_buf_alloc(dev, n, &big), 0);
+	assert_int_equal(weft_buf_write(big, 0, a, n), 0);
+	/* A window that the job may write: all of it is the card's afterwards. */
+	const struct weft_window win[3] = { k.win[0], k.win[1], { .buf = big, .rd = true, .wr = true } };
+	uint64_t begin = weft_now_ns();
+	assert_int_equal(weft_submit(dev, k.words, k.n, win, 3, &job), 0);
+	assert_int_equal(weft_wait(dev, job, 20000, &r), 0);
+	assert_int_equal(r.status, 0);
+	double out = seconds_since(begin);
+	begin = weft_now_ns();
+	assert_int_equal(weft_buf_read(big, 0, b, n), 0);
+	double in = seconds_since(begin);
+	assert_memory_equal(a, b, n);
+	printf("MB/s over the socket: %.0f to the card, %.0f from it\n", (double)n / out * 1e-6, (double)n / in * 1e-6);
+	fflush(stdout);
+	weft_buf_free(big);
+	copy_free(&k);
+	weft_dev_close(dev);
+	stop(&c);
+	free(a);
+	free(b);
+}
+
+/* One card, two who want it: the second is told who has it, and gets it afterwards. */
+static void test_in_use(void **state)
+{
+	struct card c;
+	struct copy k;
+	char msg[WEFT_DEV_MSG] = "", want[64];
+	weft_dev *other = NULL;
+	int pipes[2][2];
+	char byte;
+
+	(void)state;
+	start(&c, "SHARED", NULL);
+	assert_int_equal(pipe(pipes[0]) | pipe(pipes[1]), 0);
+	pid_t pid = fork();
+	if (!pid) {
+		weft_dev *dev = NULL;
+		int bad = open_card(&c, 5000, &dev, msg);
+		if (write(pipes[0][1], "x", 1) != 1 || read(pipes[1][0], &byte, 1) != 1)
+			bad = 1;
+		weft_dev_close(dev);
+		_exit(bad != 0);
+	}
+	assert_int_equal(read(pipes[0][0], &byte, 1), 1);
+	assert_int_equal(open_card(&c, 0, &other, msg), -EBUSY);
+	snprintf(want, sizeof(want), "(pid %d)", (int)pid);
+	if (!strstr(msg, "in use by") || !strstr(msg, want))
+		fail_msg("message is \"%s\", process %d", msg, (int)pid);
+	int status;
+	assert_int_equal(write(pipes[1][1], "x", 1), 1);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	other = must_open(&c);
+	copy_make(&k, other);
+	copy_wait(&k, other, copy_submit(&k, other, 9), 9);
+	copy_free(&k);
+	weft_dev_close(other);
+	stop(&c);
+}
+
+/* Two cards, two processes, at the same time; each gets its own bytes. */
+static void test_two_cards(void **state)
+{
+	struct card c[2];
+	pid_t pid[2];
+
+	(void)state;
+	start(&c[0], "LEFT", NULL);
+	start(&c[1], "RIGHT", NULL);
+	for (int i = 0; i < 2; i++) {
+		pid[i] = fork();
+		if (pid[i])
+			continue;
+		char msg[WEFT_DEV_MSG] = "";
+		struct weft_card_info info;
+		struct copy k;
+		weft_dev *dev;
+		if (open_card(&c[i], 5000, &dev, msg) || weft_dev_card(dev, &info) ||
+		    strcmp(info.serial, i ? "RIGHT" : "LEFT"))
+			_exit(1);
+		copy_make(&k, dev);
+		for (int n = 0; n < 100; n++)
+			copy_wait(&k, dev, copy_submit(&k, dev, (uint8_t)(n + 100 * i)), (uint8_t)(n + 100 * i));
+		copy_free(&k);
+		weft_dev_close(dev);
+		_exit(0);
+	}
+	for (int i = 0; i < 2; i++) {
+		int status = -1;
+		assert_int_equal(waitpid(pid[i], &status, 0), pid[i]);
+		assert_int_equal(status, 0);
+	}
+	stop(&c[0]);
+	stop(&c[1]);
+}
+
+/* The cable is pulled while jobs are on their way: an error in time; then the same process goes on. */
+static void test_unplug(void **state)
+{
+	struct card c;
+	struct copy k;
+	struct weft_job_result r;
+	char msg[WEFT_DEV_MSG] = "";
+	weft_dev *dev, *again = NULL;
+
+	(void)state;
+	start(&c, "PULLED", NULL);
+	dev = must_open(&c);
+	copy_make(&k, dev);
+	copy_wait(&k, dev, copy_submit(&k, dev, 1), 1);
+	kill(c.pid, SIGUSR1);
+	usleep(200000);
+	uint64_t begin = weft_now_ns();
+	weft_job job = 0;
+	int err = weft_submit(dev, k.words, k.n, k.win, 2, &job);
+	if (!err) {
+		assert_int_equal(weft_wait(dev, job, 1000, &r), 0);
+		err = r.status;
+	}
+	assert_int_equal(err, -ENODEV);
+	assert_true(seconds_since(begin) < 1);
+	assert_int_equal(weft_submit(dev, k.words, k.n, k.win, 2, &job), -ENODEV);
+	copy_free(&k);
+	weft_dev_close(dev);
+	assert_int_equal(open_card(&c, 0, &again, msg), -ENODEV);
+	kill(c.pid, SIGUSR2);
+	again = must_open(&c);
+	copy_make(&k, again);
+	copy_wait(&k, again, copy_submit(&k, again, 2), 2);
+	copy_free(&k);
+	weft_dev_close(again);
+	stop(&c);
+}
+
+/* Firmware that hangs, again and again: the watchdog starts it anew, the driver repeats what was lost. */
+static void test_hang(void **state)
+{
+	char *const extra[] = { "--fault", "hang@40", "--fault", "hang@51", "--fault", "hang@62", "--fault", "hang@73",
+		"--fault", "hang@84", "--fault", "hang@95", NULL };
+	struct weft_card_info info, later;
+	struct card c;
+	struct copy k;
+
+	(void)state;
+	start(&c, "HANGS", extra);
+	weft_dev *dev = must_open(&c);
+	copy_make(&k, dev);
+	for (int i = 0; i < 40; i++)
+		copy_wait(&k, dev, copy_submit(&k, dev, (uint8_t)(i + 1)), (uint8_t)(i + 1));
+	assert_int_equal(weft_dev_card(dev, &info), 0);
+	copy_free(&k);
+	weft_dev_close(dev);
+	dev = must_open(&c);
+	assert_int_equal(weft_dev_card(dev, &later), 0);
+	printf("%u starts; %llu link resets, %llu chip resets, %llu jobs repeated\n", later.boot_count,
+	       (unsigned long long)info.link_resets, (unsigned long long)info.chip_resets,
+	       (unsigned long long)info.jobs_repeated);
+	fflush(stdout);
+	assert_int_equal(later.boot_count, 7);
+	weft_dev_close(dev);
+	stop(&c);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_speed), cmocka_unit_test(test_bulk), cmocka_unit_test(test_in_use),
+		cmocka_unit_test(test_two_cards), cmocka_unit_test(test_unplug), cmocka_unit_test(test_hang),
+	};
+
+	signal(SIGPIPE, SIG_IGN);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

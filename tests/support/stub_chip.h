@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A chip without a core: link and messages written straight from the prose of
+ * msg.toml, around the functional model of the NPU. Quick, and a second opinion
+ * on the protocol beside the firmware's.
+ */
+#ifndef WEFT_TESTS_STUB_CHIP_H
+#define WEFT_TESTS_STUB_CHIP_H
+
+#include "sim/card/chip.h"
+
+extern const struct weft_chip_ops stub_chip;
+
+/* Jobs that it has run since it was opened. */
+unsigned stub_chip_jobs(void *chip);
+
+#endif

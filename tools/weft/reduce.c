@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * weft reduce: a failing network made small, and written as a test case.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "userlib/export/tosa.h"
+#include "userlib/run/npy.h"
+#include "userlib/run/reduce.h"
+#include "weft_cmd.h"
+
+#define MAX_INPUTS 64
+
+static const struct option_def defs[] = {
+	{ "-i", true }, { "-o", true }, { "--device", true }, { "--config", true }, { "--memory", true }, { "--seed", true },
+	{ "--plant", true }, { NULL, false },
+};
+
+struct args {
+	struct weft_session_options o;
+	const char *model, *dir, *plant, *inputs[MAX_INPUTS];
+	int n_inputs;
+	uint64_t seed;
+};
+
+static int take(struct args *a, int opt, const char *v)
+{
+	switch (opt) {
+	case 0:
+		if (a->n_inputs == MAX_INPUTS)
+			return fail(-1, "more than %d inputs", MAX_INPUTS);
+		a->inputs[a->n_inputs++] = v;
+		return 0;
+	case 1: a->dir = v; return 0;
+	case 2: return parse_device(v, &a->o);
+	case 3: a->o.config = v; return 0;
+	case 4: return parse_memory(v, &a->o.memory);
+	case 5: return parse_number("--seed", v, UINT64_MAX, &a->seed);
+	case 6: a->plant = v; return parse_plant(v, &a->o.plant);
+	default:
+		if (a->model)
+			return fail(-1, "reduce: \"%s\": one model at a time", v);
+		a->model = v;
+		return 0;
+	}
+}
+
+static int take_args(int argc, char **argv, struct args *a)
+{
+	const char *v;
+	int at = 0, opt;
+
+	while ((opt = next_option(&at, argc, argv, defs, &v)) != -2)
+		if (opt == -3 || take(a, opt, v))
+			return EXIT_USAGE;
+	if (!a->model || !a->dir)
+		return fail(EXIT_USAGE, "reduce: wants MODEL and -o DIR");
+	return 0;
+}
+
+static int get_inputs(const struct args *a, const weft_net *net, weft_tensor *in)
+{
+	struct weft_port p;
+
+	if (a->n_inputs > weft_net_n_inputs(net))
+		return fail(EXIT_USAGE, "reduce: %d inputs given, the network has %d", a->n_inputs, weft_net_n_inputs(net));
+	for (int i = 0; i < weft_net_n_inputs(net); i++) {
+		weft_net_input(net, i, &p);
+		if (i < a->n_inputs) {
+			int status = read_input(a->inputs[i], &p, &in[i]);
+			if (status)
+				return status;
+			continue;
+		}
+		in[i] = tensor_for(&p);
+		in[i].data = malloc(weft_tensor_bytes(&in[i]) + 1);
+		if (!in[i].data)
+			return fail(EXIT_DEVICE, "out of memory");
+		fill_random(&in[i], a->seed + (uint64_t)i);
+	}
+	return 0;
+}
+
+/* DIR/net.tosa, DIR/input-<k>.npy, and how to run them. */
+static int write_case(const struct args *a, const struct weft_reduction *r)
+{
+	static const char *const devices[] = { "golden", "model", "rtl" };
+	char custom[WEFT_MSG_LEN] = "", msg[WEFT_MSG_LEN] = "", path[4096];
+	uint8_t *data;
+	size_t len;
+	int n_custom, status = make_dir(a->dir);
+	int err = status ? 0 : weft_export_tosa(r->graph, false, &data, &len, &n_custom, custom, msg);
+
+	if (status)
+		return status;
+	if (err)
+		return fail(status_of(err), "%s", msg);
+	snprintf(path, sizeof path, "%s/net.tosa", a->dir);
+	status = write_file(path, data, len);
+	free(data);
+	for (int i = 0; !status && i < r->graph->n_inputs; i++) {
+		snprintf(path, sizeof path, "%s/input-%d.npy", a->dir, i);
+		if (weft_npy_write(path, &r->inputs[i], msg))
+			status = fail(EXIT_USAGE, "%s", msg);
+	}
+	if (status)
+		return status;
+	printf("%d of %d operators still fail (%d networks tried): %s\n", r->ops, r->ops_before, r->runs, r->why);
+	for (int i = 0; i < r->graph->n_ops; i++)
+		printf("  %s\n", weft_op_name(r->graph->ops[i].op));
+	printf("weft run %s/net.tosa --check --device %s --config %s", a->dir, devices[a->o.device], a->o.config);
+	for (int i = 0; i < r->graph->n_inputs; i++)
+		printf(" -i %s/input-%d.npy", a->dir, i);
+	printf("%s%s\n", a->plant ? " --plant " : "", a->plant ? a->plant : "");
+	return 0;
+}
+
+static int with_net(const struct args *a, const weft_net *net)
+{
+	const int n = weft_net_n_inputs(net);
+	weft_tensor *in = calloc((size_t)n + 1, sizeof *in);
+	char msg[WEFT_MSG_LEN] = "";
+	struct weft_reduction r;
+	int status = in ? get_inputs(a, net, in) : fail(EXIT_DEVICE, "out of memory");
+
+	if (!status) {
+		int err = weft_reduce(net, in, &a->o, &r, msg);
+		status = err == -ENOENT ? fail(EXIT_USAGE, "%s: %s", a->model, msg)
+		       : err ? fail(status_of(err), "%s: %s", a->model, msg) : write_case(a, &r);
+		if (!err)
+			weft_reduction_release(&r);
+	}
+	for (int i = 0; in && i < n; i++)
+		weft_tensor_release(&in[i]);
+	free(in);
+	return status;
+}
+
+static int run(int argc, char **argv)
+{
+	struct args a = { .o = weft_session_options_default() };
+	char msg[WEFT_MSG_LEN] = "";
+	weft_net *net;
+	int status;
+
+	a.o.device = WEFT_DEVICE_RTL;
+	status = take_args(argc, argv, &a);
+	if (status)
+		return status;
+	int err = weft_net_load_file(a.model, &net, msg);
+	if (err)
+		return fail(status_of(err), "%s", msg);
+	status = with_net(&a, net);
+	weft_net_free(net);
+	return status;
+}
+
+const struct subcommand cmd_reduce = {
+	"reduce", "make a failing network small",
+	"usage: weft reduce MODEL -o DIR [options]\n\n"
+	"Finds the fewest operators that still fail, fed with what golden computes in\n"
+	"front of them, and writes DIR/net.tosa and DIR/input-<k>.npy.\n\n"
+	"  -i FILE          input: .npy, .bin, .png, .jpg; repeat for more inputs\n"
+	"  --device D       rtl (default) or model\n"
+	"  --config C       w8, w16 (default) or w32\n"
+	"  --memory M       rtl: ddr (default) or sram\n"
+	"  --seed N         inputs without -i are pseudo-random from N (default 0)\n"
+	"  --plant FAULT    for tests, as in weft run\n",
+	run,
+};

@@ -163,6 +163,7 @@ struct ox_conv_call {
 	int bias;                  /* [OC] or [1], of the accumulator's type */
 	int64_t group;
 	int32_t x_zp, w_zp;
+	int32_t log2_scale;        /* float8 */
 	struct ox_window win;
 };
 /* The sums [N,spatial...,OC]: int32 for int8, int48 for int16 by int8, else x's type. */

@@ -42,7 +42,7 @@ static const onnx_attribute *attribute(const onnx_node *n, const char *name)
 	return NULL;
 }
 
-static int64_t integer(const onnx_node *n, const char *name, int64_t otherwise)
+int64_t ox_attr_of(const onnx_node *n, const char *name, int64_t otherwise)
 {
 	const onnx_attribute *a = attribute(n, name);
 
@@ -70,11 +70,11 @@ static bool weights(struct ox *l, const onnx_node *d, int axis)
 	const weft_tensor *w = d ? constant(l, d, 0) : NULL, *s = w ? constant(l, d, 1) : NULL;
 
 	if (!s || (w->dtype != WEFT_INT8 && w->dtype != WEFT_UINT8) || s->dtype != WEFT_FP32 || s->rank > 1 ||
-	    integer(d, "output_dtype", 1) != 1 || w->rank < 2)
+	    ox_attr_of(d, "output_dtype", 1) != 1 || w->rank < 2)
 		return false;
 	if (value(l, d, 2) && (!constant(l, d, 2) || constant(l, d, 2)->dtype != w->dtype || constant(l, d, 2)->rank > 1))
 		return false;
-	int64_t given = integer(d, "axis", 1);
+	int64_t given = ox_attr_of(d, "axis", 1);
 	return weft_tensor_elements(s) == 1 || (given < 0 ? given + w->rank : given) == axis;
 }
 
@@ -115,21 +115,35 @@ static bool bias(struct ox *l, const onnx_node *n, const struct ox_q *x, const o
 	return z >= 0;
 }
 
+/* Both factors float8: whether it folds is seen at the QuantizeLinear. */
+static bool float8_product(struct ox *l, const onnx_node *n, const onnx_node *dw)
+{
+	struct ox_value *x = value(l, n, 0);
+	const weft_tensor *w = constant(l, dw, 0);
+	weft_dtype t = x && x->carrier >= 0 && !x->depth ? l->values[x->carrier].t.dtype : 0;
+
+	return l->o.requant == WEFT_ONNX_REQUANT_RESCALE && t >= WEFT_FP8E4M3 && t <= WEFT_FP8E5M2FNUZ && w && w->dtype >= WEFT_FP8E4M3 &&
+	       w->dtype <= WEFT_FP8E5M2FNUZ && (ox_node_is(n, "Conv") || (w->rank == 2 && x->t.rank >= 2 &&
+	       (ox_node_is(n, "MatMul") || (!ox_attr_of(n, "transA", 0) && is_one(n, "alpha") && is_one(n, "beta")))));
+}
+
 bool ox_foldable(struct ox *l, const onnx_node *n)
 {
 	const onnx_node *dw = constants(l, n, 1);
 	struct ox_side x;
 
+	if (dw && n->n_input >= 2 && float8_product(l, n, dw))
+		return true;
 	if (!dw || n->n_input < 2 || !ox_side_of(l, value(l, n, 0), &x))
 		return false;
 	if (ox_node_is(n, "Conv"))
 		return weights(l, dw, 0) && bias(l, n, &x.q, dw);
-	bool turned = ox_node_is(n, "Gemm") && integer(n, "transB", 0);
+	bool turned = ox_node_is(n, "Gemm") && ox_attr_of(n, "transB", 0);
 	if (!weights(l, dw, turned ? 0 : 1) || constant(l, dw, 0)->rank != 2 || x.v->t.rank < 2)
 		return false;
 	if (ox_node_is(n, "MatMul"))
 		return true;
-	return !integer(n, "transA", 0) && is_one(n, "alpha") && is_one(n, "beta") && x.v->t.rank == 2 && bias(l, n, &x.q, dw);
+	return !ox_attr_of(n, "transA", 0) && is_one(n, "alpha") && is_one(n, "beta") && x.v->t.rank == 2 && bias(l, n, &x.q, dw);
 }
 
 /* A bias of floats in units of the sums, rounded: that is no more what the file says, exactly. */
@@ -190,7 +204,7 @@ int ox_fold_product(struct ox *l, const onnx_node *n, const struct ox_q *q, int8
 	if (x.v->t.dtype == WEFT_INT16 && (x.q.z || q->z || !ox_symmetric(l, &p)))
 		return 0;
 	l->n = n;                        /* its attributes */
-	if (integer(n, "transB", 0) && ox_node_is(n, "Gemm")) {
+	if (ox_attr_of(n, "transB", 0) && ox_node_is(n, "Gemm")) {
 		turned = turned_value(l, p.w);
 		p.w = &turned;
 	}
@@ -314,6 +328,31 @@ static int fold_node(struct ox *l, const onnx_node *n, const struct ox_q *q, int
 	return ox_fold_pair(l, ox_node_is(n, "Mul") ? WEFT_OP_MUL : ox_node_is(n, "Sub") ? WEFT_OP_SUB : WEFT_OP_ADD, &a, &b, q, perm, done);
 }
 
+/* In float8; 0: of another kind. */
+static int fold_float8(struct ox *l, struct ox_value *v)
+{
+	struct ox_value *zp = ox_raw(l, 2), *scale = ox_raw(l, 1), *inner;
+	const onnx_node *n = node(l, v->pending);
+	int64_t to = ox_attr_i(l, "output_dtype", 0);
+	int8_t perm[WEFT_MAX_RANK];
+	bool done = false, relu = n && ox_node_is(n, "Relu");
+
+	if (l->o.requant != WEFT_ONNX_REQUANT_RESCALE || v->carrier >= 0 || v->dq >= 0 || !n || !scale || ox_attr_i(l, "saturate", 1) != 1 ||
+	    ox_attr_i(l, "precision", 0) || (zp && ox_settle(l, zp) < 0))
+		return 0;
+	if (relu) {
+		inner = value(l, n, 0);
+		n = inner && inner->pending >= 0 && inner->dq < 0 ? node(l, inner->pending) : NULL;
+	}
+	if (!n || (!ox_node_is(n, "Conv") && !ox_node_is(n, "Gemm") && !ox_node_is(n, "MatMul")))
+		return 0;
+	int y = ox_fold_float8(l, n, scale, zp ? zp->t.dtype : onnx_dtype(to), relu, perm, &done);
+	if (y < 0 || !done)
+		return y < 0 ? y : 0;
+	int err = ox_result(l, 0, y, perm, false);
+	return err < 0 ? err : 1;
+}
+
 int ox_fold_qdq(struct ox *l)
 {
 	struct ox_value *v = ox_raw(l, 0);
@@ -323,8 +362,10 @@ int ox_fold_qdq(struct ox *l)
 	struct ox_q q;
 	int y;
 
-	if (!v || v->init || (v->carrier < 0 && v->pending < 0) || !read_q(l, &q))
+	if (!v || v->init || (v->carrier < 0 && v->pending < 0))
 		return 0;
+	if (!read_q(l, &q))
+		return fold_float8(l, v);
 	if (v->carrier >= 0) {
 		y = ox_map(l, v, &q, perm, &done);
 	} else {

@@ -243,6 +243,8 @@ int ox_outputs(struct ox *l)
 		int v = ox_value_find(l, name);
 		if (v >= 0 && ox_settle(l, &l->values[v]) < 0)
 			return l->err;
+		if (v >= 0 && ox_is_text(&l->values[v]))
+			return ox_fail(l, -ENOTSUP, "output \"%.60s\": strings", name);
 		if (v < 0 || !l->values[v].t.dtype)
 			return ox_fail(l, -EINVAL, "output \"%.60s\" is not computed", name);
 		int err = output(l, &l->values[v]);

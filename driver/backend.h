@@ -59,6 +59,8 @@ struct weft_backend {
 
 	/* Each may be NULL where the device cannot. */
 	int (*peek_sp)(void *state, uint32_t addr, uint32_t len, uint8_t *out);
+	/* The next job begins with this in the scratchpad. */
+	int (*poke_sp)(void *state, uint32_t addr, uint32_t len, const uint8_t *data);
 	int (*plant)(void *state, const struct weft_plant *p);
 	int (*reset)(void *state);
 	uint32_t (*reg_read)(void *state, uint32_t addr);

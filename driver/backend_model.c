@@ -17,6 +17,7 @@ struct state {
 	const struct weft_config *cfg;
 	struct weft_model *model;
 	uint32_t retired[WEFT_N_UNITS];   /* of the stream under way */
+	bool poked;                /* the next job begins with the scratchpad as it is */
 };
 
 static int model_open(const struct weft_dev_options *o, const struct weft_config *cfg, void **out, char *msg)
@@ -116,7 +117,9 @@ static int model_run(void *state, const struct weft_backend_job *job, struct wef
 	size_t i_word = 0;
 
 	memset(r, 0, sizeof(*r));
-	weft_model_reset(s->model);
+	if (!s->poked)
+		weft_model_reset(s->model);
+	s->poked = false;
 	memset(s->retired, 0, sizeof(s->retired));
 	for (unsigned i = 0; i < WEFT_N_WINDOWS; i++) {
 		struct weft_model_window w = { .data = job->win[i].data, .size = job->win[i].len,
@@ -149,6 +152,17 @@ static int model_peek_sp(void *state, uint32_t addr, uint32_t len, uint8_t *out)
 	return 0;
 }
 
+static int model_poke_sp(void *state, uint32_t addr, uint32_t len, const uint8_t *data)
+{
+	struct state *s = state;
+
+	if (addr > s->cfg->sp_bytes || len > s->cfg->sp_bytes - addr)
+		return -ERANGE;
+	weft_model_poke_sp(s->model, addr, data, len);
+	s->poked = true;
+	return 0;
+}
+
 static int model_reset(void *state)
 {
 	struct state *s = state;
@@ -163,5 +177,6 @@ const struct weft_backend weft_backend_model = {
 	.close = model_close,
 	.run = model_run,
 	.peek_sp = model_peek_sp,
+	.poke_sp = model_poke_sp,
 	.reset = model_reset,
 };

@@ -30,6 +30,7 @@ struct state {
 	const struct weft_rtl_api *api;
 	struct weft_rtl *rtl;
 	bool want_cosim;
+	bool poked;                /* the next job's model begins with the scratchpad as it is */
 	char *wave;
 	int64_t wave_cmd;
 	uint64_t wave_cycles;
@@ -420,7 +421,17 @@ static struct weft_cosim *start_cosim(struct state *s, const struct weft_backend
 	for (unsigned i = 0; i < WEFT_N_WINDOWS; i++)
 		w[i] = (struct weft_cosim_window){ job->win[i].data, job->win[i].data ? job->win[i].len : 0,
 			job->win[i].rd, job->win[i].wr };
-	return weft_cosim_new(s->cfg, job->words, job->n_words, w, peek, s);
+	struct weft_cosim *c = weft_cosim_new(s->cfg, job->words, job->n_words, w, peek, s);
+	uint8_t *sp = s->poked && c ? malloc(s->cfg->sp_bytes) : NULL;
+	if (sp) {
+		s->api->peek_sp(s->rtl, 0, s->cfg->sp_bytes, sp);
+		weft_cosim_poke_sp(c, sp, s->cfg->sp_bytes);
+	} else if (s->poked && c) {
+		weft_cosim_free(c);
+		c = NULL;
+	}
+	free(sp);
+	return c;
 }
 
 static int rtl_run(void *state, const struct weft_backend_job *job, struct weft_job_result *r, char *msg)
@@ -444,6 +455,7 @@ static int rtl_run(void *state, const struct weft_backend_job *job, struct weft_
 		read_result(s, r, msg);
 		rtl_reset(s);
 	}
+	s->poked = false;
 	weft_cosim_free(cosim);
 	index_free(&x);
 	for (unsigned i = 0; i < WEFT_N_WINDOWS; i++)
@@ -464,6 +476,17 @@ static int rtl_peek_sp(void *state, uint32_t addr, uint32_t len, uint8_t *out)
 	if (addr > s->cfg->sp_bytes || len > s->cfg->sp_bytes - addr)
 		return -ERANGE;
 	s->api->peek_sp(s->rtl, addr, len, out);
+	return 0;
+}
+
+static int rtl_poke_sp(void *state, uint32_t addr, uint32_t len, const uint8_t *data)
+{
+	struct state *s = state;
+
+	if (addr > s->cfg->sp_bytes || len > s->cfg->sp_bytes - addr)
+		return -ERANGE;
+	s->api->poke_sp(s->rtl, addr, len, data);
+	s->poked = true;
 	return 0;
 }
 
@@ -491,6 +514,7 @@ const struct weft_backend weft_backend_rtl = {
 	.close = rtl_close,
 	.run = rtl_run,
 	.peek_sp = rtl_peek_sp,
+	.poke_sp = rtl_poke_sp,
 	.plant = rtl_plant,
 	.reset = rtl_reset,
 	.reg_read = rtl_reg_read,

@@ -67,7 +67,7 @@ struct weft_dev_options weft_dev_options_default(void)
 int weft_dev_open(const struct weft_dev_options *o, weft_dev **out, char *msg)
 {
 	const char *name = o->config ? o->config : "w16";
-	const struct weft_config *cfg = weft_config_find(name);
+	const struct weft_config *cfg = o->kind == WEFT_DEV_RTL ? weft_config_find(name) : weft_config_of_model(name);
 	weft_dev *dev;
 
 	if (!cfg) {
@@ -196,6 +196,12 @@ static int verify(weft_dev *dev, const uint64_t *words, size_t n_words,
 	if (err)
 		snprintf(dev->error, sizeof(dev->error), "%s", r.text);
 	return err;
+}
+
+int weft_dev_verify(weft_dev *dev, const uint64_t *words, size_t n_words, const struct weft_window *windows,
+                    size_t n_windows)
+{
+	return verify(dev, words, n_words, windows, n_windows);
 }
 
 static int submit_async(weft_dev *dev, const uint64_t *words, size_t n_words,
@@ -331,6 +337,11 @@ void weft_dev_observe(weft_dev *dev, weft_observer *fn, void *user)
 int weft_dev_peek_sp(weft_dev *dev, uint32_t addr, uint32_t len_bytes, void *out)
 {
 	return dev->be->peek_sp ? dev->be->peek_sp(dev->state, addr, len_bytes, out) : -ENOTSUP;
+}
+
+int weft_dev_poke_sp(weft_dev *dev, uint32_t addr, uint32_t len_bytes, const void *data)
+{
+	return dev->be->poke_sp ? dev->be->poke_sp(dev->state, addr, len_bytes, data) : -ENOTSUP;
 }
 
 const struct weft_cosim_diff *weft_dev_cosim(const weft_dev *dev)

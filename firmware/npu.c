@@ -47,6 +47,7 @@ bool npu_stop(bool *forced)
 	stats.npu_resets++;
 	NPU(WEFT_REG_CTRL) = WEFT_REG_CTRL_RESET_MASK;
 	*forced = !idle();
+	NPU(WEFT_REG_IRQ_STATUS) = WEFT_REG_IRQ_STATUS_DONE_MASK | WEFT_REG_IRQ_STATUS_FAULT_MASK;
 	if (*forced)
 		hard_reset();
 	return !npu_dead;

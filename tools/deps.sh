@@ -56,6 +56,7 @@ need libjpeg-dev header jpeglib.h
 need libprotobuf-c-dev header protobuf-c/protobuf-c.h
 need protobuf-c-compiler have protoc-c
 need libusb-1.0-0-dev header libusb-1.0/libusb.h
+need parallel have parallel
 need libusbredirparser-dev header usbredirparser.h
 for set in $sets; do
 	case $set in

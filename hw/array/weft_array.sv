@@ -30,8 +30,13 @@
 // because that simulates an order of magnitude faster than PE modules.
 // Registers read outside the block are assigned without blocking.
 //
+// Lazy = 1 is for simulators: upper parts and float8 are computed only where a
+// group needs them, and sums are added in two parts. The same rows leave.
+//
 // Theory: hw/array/README.md
-module weft_array (
+module weft_array #(
+  parameter logic Lazy = 1'b0
+) (
   input  logic clk_i,
   input  logic rst_ni,
 
@@ -76,8 +81,11 @@ module weft_array (
     end
   end
 
-  // Configurations without float8 leave all of it out.
+  // What a configuration has no mode for is left out.
   localparam logic HAS_FP8 = weft_cfg_pkg::HAS_FP8;
+  localparam logic HAS_INT16 = weft_cfg_pkg::HAS_INT16;
+  localparam logic HAS_WIDE = HAS_FP8 || HAS_INT16;
+  localparam int A_BITS = HAS_INT16 ? 16 : 9;
 
   // What the array works on is float8. It changes only while the array is empty.
   logic float_q, fp;
@@ -88,6 +96,11 @@ module weft_array (
     else if (clr_i)           float_q <= 1'b0;
     else if (adv_i && load_i) float_q <= HAS_FP8 && kind_i == 2'd2;
   end
+
+  // Are they computed in this slot?
+  logic fp_on, hi_on;
+  assign fp_on = HAS_FP8 && (!Lazy || fp);
+  assign hi_on = HAS_WIDE && (!Lazy || hi_q);
 
   // The upper parts of the sums work from the first wide word on, until a token
   // that followed none has left: then every sum belongs to narrow groups, and
@@ -102,7 +115,7 @@ module weft_array (
     end else if (clr_i) begin
       hi_q      <= 1'b0;
       hi_left_q <= '0;
-    end else if (adv_i && (hi_q || kind_i != 2'd0)) begin
+    end else if (HAS_WIDE && adv_i && (hi_q || kind_i != 2'd0)) begin
       if (load_i && kind_i != 2'd0) begin
         hi_q      <= 1'b1;
         hi_left_q <= '0;
@@ -116,25 +129,27 @@ module weft_array (
   end
 
   // skew_x[k][r]: what row r passes on in the slots whose phase is k.
-  logic signed [15:0] skew_a [N][N];
+  logic signed [A_BITS-1:0] skew_a [N][N];
   logic signed [8:0]  skew_w [N][N];
   // Operand registers of PE(r,c). A 16x9 multiplier serves int16 as well.
-  logic signed [15:0] op_a [N][N] /*verilator public_flat_rd*/;
+  logic signed [A_BITS-1:0] op_a [N][N] /*verilator public_flat_rd*/;
   logic signed [8:0]  op_w [N][N];
-  // Sums; bits 47:32 count in wide groups only.
+  // Sums; bits 47:32 count in wide groups only, and those above never: they are there
+  // because simulators work best on words of one size.
   logic signed [31:0] acc_lo [N][N];
-  logic [15:0] acc_hi [N][N];
+  logic [31:0] acc_hi [N][N];
   logic signed [31:0] shadow_lo [N][N];
   logic [15:0] shadow_hi [N][N];
-  logic signed [15:0] in_a [N];    // elements of the word that enters
+  logic signed [A_BITS-1:0] in_a [N];    // elements of the word that enters
   logic signed [8:0]  in_w [N];
   logic signed [31:0] out_lo;
   logic [15:0]        out_hi;
-  logic               carry, top;
+  logic [31:0]        carry;
   logic signed [31:0] add_lo [N][N];   // what is added to the sums
-  logic [15:0]        add_hi [N][N];
+  logic [31:0]        add_hi [N][N];
   logic [31:0]        half [N][N];     // and one more
-  logic [15:0]        sum_hi [N][N];
+  logic [31:0]        sum_hi [N][N];
+  logic [48:0]        total [N][N];    // and that bit twice below
   // float8: significands are in op_a and op_w; beside them flags and exponents,
   // that of the row with log2_scale and the bias that makes their sum the place
   // of the product: bit 8 of the shifted product is 2^-28.
@@ -150,6 +165,7 @@ module weft_array (
   // Steps of a multiplication. What holds less is as wide as the others, for vectors.
   logic signed [31:0] place [N][N];
   logic [63:0]        term [N][N];
+  logic [31:0]        near [N][N];   // the product, unless it is below the least bit
   logic [31:0]        far [N][N];
   logic [31:0]        flags [N][N];
   logic [31:0]        brings [N][N];
@@ -190,14 +206,14 @@ module weft_array (
           for (int r = 0; r < N; r++) out_lo = out_lo | (shadow_lo[r][c] & {32{token_q[N + r]}});
           row_o[48*c +: 32] <= out_lo;
         end
-        if (hi_q) begin
+        if (hi_on) begin
           for (int c = 0; c < N; c++) begin
             out_hi = '0;
             for (int r = 0; r < N; r++) out_hi = out_hi | (shadow_hi[r][c] & {16{token_q[N + r]}});
             row_o[48*c + 32 +: 16] <= out_hi;
           end
         end
-        if (HAS_FP8 && fp) begin
+        if (fp_on) begin
           for (int c = 0; c < N; c++) begin
             out_state = '0;
             for (int r = 0; r < N; r++) out_state = out_state | (shadow_state[r][c][1:0] & {2{token_q[N + r]}});
@@ -206,76 +222,87 @@ module weft_array (
         end
       end
 
-      // Multiply. A float8 product goes to its place; beyond 48 bits it is infinite.
-      // Small steps over the whole array, because compilers make vectors of these.
-      if (HAS_FP8 && fp) begin
+      // Multiply.
+      for (int r = 0; r < N; r++) begin
+        for (int c = 0; c < N; c++) add_lo[r][c] = op_a[r][c] * op_w[r][c];
+      end
+      if (HAS_FP8) begin
         for (int r = 0; r < N; r++) begin
-          for (int c = 0; c < N; c++) begin
-            place[r][c] = 32'($signed(op_ax[r][c][6:0])) + $signed({27'd0, op_wx[r][c][4:0]});
-            add_lo[r][c] = op_a[r][c] * op_w[r][c];
-          end
-        end
-        for (int r = 0; r < N; r++) begin
-          for (int c = 0; c < N; c++) term[r][c] = 64'($signed(add_lo[r][c][8:0])) << place[r][c][5:0];
-        end
-        // Bits 63..55 are not all the same: does not fit. Places above 55 do not fit unless 0.
-        for (int r = 0; r < N; r++) begin
-          for (int c = 0; c < N; c++) far[r][c] = 32'((term[r][c] ^ (term[r][c] << 1)) >> 56);
-        end
-        for (int r = 0; r < N; r++) begin
-          for (int c = 0; c < N; c++) begin
-            far[r][c] = ((far[r][c] & {32{place[r][c] <= 32'sd55}}) | ({23'd0, add_lo[r][c][8:0]} & {32{place[r][c] > 32'sd55}}))
-                        & {32{!place[r][c][31]}};
-            term[r][c] = term[r][c] & {64{!place[r][c][31]}};
-          end
-        end
-        // INF and NAN are one bit each; the states of an infinity are one bit each, NaN is both.
-        for (int r = 0; r < N; r++) begin
-          for (int c = 0; c < N; c++) begin
-            flags[r][c] = {30'd0, op_ax[r][c][8:7] | op_wx[r][c][6:5]}
-                          & {32{op_ax[r][c][8:7] != weft_float_pkg::NOTHING && op_wx[r][c][6:5] != weft_float_pkg::NOTHING}};
-          end
-        end
-        for (int r = 0; r < N; r++) begin
-          for (int c = 0; c < N; c++) begin
-            brings[r][c] = {30'd0, add_lo[r][c][31], !add_lo[r][c][31]} & {32{far[r][c] != '0 || flags[r][c][0]}};
-          end
-        end
-        for (int r = 0; r < N; r++) begin
-          for (int c = 0; c < N; c++) begin
-            brings[r][c] = brings[r][c] | {30'd0, {2{flags[r][c][1] || (flags[r][c][0] && add_lo[r][c] == '0)}}};
-          end
-        end
-        for (int r = 0; r < N; r++) begin
-          for (int c = 0; c < N; c++) begin
-            add_lo[r][c] = $signed(term[r][c][39:8]);
-            add_hi[r][c] = term[r][c][55:40];
-            half[r][c] = {31'd0, term[r][c][7]};
-          end
-        end
-      end else begin
-        for (int r = 0; r < N; r++) begin
-          for (int c = 0; c < N; c++) add_lo[r][c] = op_a[r][c] * op_w[r][c];
-        end
-        if (HAS_FP8) begin
-          for (int r = 0; r < N; r++) begin
-            for (int c = 0; c < N; c++) half[r][c] = '0;
-          end
+          for (int c = 0; c < N; c++) half[r][c] = '0;
         end
       end
 
-      // Add; a float8 product rounded half up, and a sum that leaves 48 bits infinite
-      // for good. The carry out of bit 31 is the majority of the two addends' top
-      // bits and the inverted top bit of their sum.
-      if (hi_q) begin
-        for (int r = 0; r < N; r++) begin
-          for (int c = 0; c < N; c++) begin
-            top = 1'((acc_lo[r][c] + add_lo[r][c] + (HAS_FP8 ? half[r][c] : 32'd0)) >> 31);
-            carry = (acc_lo[r][c][31] & add_lo[r][c][31]) | ((acc_lo[r][c][31] | add_lo[r][c][31]) & ~top);
-            sum_hi[r][c] = acc_hi[r][c] + (HAS_FP8 && fp ? add_hi[r][c] : {16{add_lo[r][c][31]}}) + 16'(carry);
+      // Upper parts. A float8 product goes to its place; beyond 48 bits it is infinite.
+      // Small steps over the whole array, because compilers make vectors of these.
+      if (hi_on) begin
+        if (fp_on) begin
+          for (int r = 0; r < N; r++) begin
+            for (int c = 0; c < N; c++) place[r][c] = 32'($signed(op_ax[r][c][6:0])) + $signed({27'd0, op_wx[r][c][4:0]});
+          end
+          for (int r = 0; r < N; r++) begin
+            for (int c = 0; c < N; c++) near[r][c] = {23'd0, add_lo[r][c][8:0]} & {32{!place[r][c][31]}};
+          end
+          for (int r = 0; r < N; r++) begin
+            for (int c = 0; c < N; c++) begin
+              term[r][c] = Lazy ? 64'($signed(near[r][c][8:0])) << place[r][c][5:0]
+                                : weft_float_pkg::shifted(near[r][c][8:0], place[r][c][5:0]);
+            end
+          end
+          // Bits 63..55 are not all the same: does not fit. Places above 55 do not fit unless 0.
+          for (int r = 0; r < N; r++) begin
+            for (int c = 0; c < N; c++) far[r][c] = 32'((term[r][c] ^ (term[r][c] << 1)) >> 56);
+          end
+          for (int r = 0; r < N; r++) begin
+            for (int c = 0; c < N; c++) far[r][c] = far[r][c] | (near[r][c] & {32{place[r][c] > 32'sd55}});
+          end
+          // INF and NAN are one bit each; the states of an infinity are one bit each, NaN is both.
+          for (int r = 0; r < N; r++) begin
+            for (int c = 0; c < N; c++) begin
+              flags[r][c] = {30'd0, op_ax[r][c][8:7] | op_wx[r][c][6:5]}
+                            & {32{op_ax[r][c][8:7] != weft_float_pkg::NOTHING && op_wx[r][c][6:5] != weft_float_pkg::NOTHING}};
+            end
+          end
+          for (int r = 0; r < N; r++) begin
+            for (int c = 0; c < N; c++) begin
+              brings[r][c] = {30'd0, add_lo[r][c][8], !add_lo[r][c][8]} & {32{far[r][c] != '0 || flags[r][c][0]}};
+            end
+          end
+          for (int r = 0; r < N; r++) begin
+            for (int c = 0; c < N; c++) begin
+              brings[r][c] = brings[r][c] | {30'd0, {2{flags[r][c][1] || (flags[r][c][0] && add_lo[r][c][8:0] == '0)}}};
+            end
+          end
+          for (int r = 0; r < N; r++) begin
+            for (int c = 0; c < N; c++) begin
+              add_lo[r][c] = Lazy || fp ? $signed(term[r][c][39:8]) : add_lo[r][c];
+              add_hi[r][c] = Lazy || fp ? 32'($signed(term[r][c][55:40])) : {32{add_lo[r][c][31]}};
+              half[r][c] = {31'd0, fp && term[r][c][7]};
+            end
           end
         end
-        if (HAS_FP8 && fp) begin
+        if (!HAS_FP8 || (Lazy && !fp)) begin
+          for (int r = 0; r < N; r++) begin
+            for (int c = 0; c < N; c++) add_hi[r][c] = {32{add_lo[r][c][31]}};
+          end
+        end
+        if (!Lazy) begin
+          for (int r = 0; r < N; r++) begin
+            for (int c = 0; c < N; c++) begin
+              total[r][c] = {acc_hi[r][c][15:0], acc_lo[r][c], 1'b1} + {add_hi[r][c][15:0], add_lo[r][c], HAS_FP8 && half[r][c][0]};
+            end
+          end
+        end
+        // In two parts: the carry out of bit 31 is the majority of the two addends' top
+        // bits and the inverted top bit of their sum.
+        for (int r = 0; r < N; r++) begin
+          for (int c = 0; c < N; c++) begin
+            carry = acc_lo[r][c] + add_lo[r][c] + (HAS_FP8 ? half[r][c] : 32'd0);
+            carry = (acc_lo[r][c] & add_lo[r][c]) | ((acc_lo[r][c] | add_lo[r][c]) & ~carry);
+            sum_hi[r][c] = Lazy ? acc_hi[r][c] + add_hi[r][c] + (carry >> 31) : {16'd0, total[r][c][48:33]};
+          end
+        end
+        // A float8 sum that leaves 48 bits is infinite for good.
+        if (fp_on) begin
           for (int r = 0; r < N; r++) begin
             for (int c = 0; c < N; c++) begin
               flags[r][c] = {30'd0, acc_hi[r][c][15], !acc_hi[r][c][15]}
@@ -284,7 +311,8 @@ module weft_array (
           end
           for (int r = 0; r < N; r++) begin
             for (int c = 0; c < N; c++) begin
-              state[r][c] = state[r][c] | brings[r][c] | (flags[r][c] & {32{(state[r][c] | brings[r][c]) == '0}});
+              brings[r][c] = brings[r][c] | (flags[r][c] & {32{(state[r][c] | brings[r][c]) == '0}});
+              if (Lazy || fp) state[r][c] = state[r][c] | brings[r][c];
             end
           end
         end
@@ -292,9 +320,12 @@ module weft_array (
           for (int c = 0; c < N; c++) acc_hi[r][c] = sum_hi[r][c];
         end
       end
+
+      // Add; a float8 product is rounded half up.
       for (int r = 0; r < N; r++) begin
         for (int c = 0; c < N; c++) begin
-          acc_lo[r][c] = HAS_FP8 ? acc_lo[r][c] + add_lo[r][c] + half[r][c] : acc_lo[r][c] + add_lo[r][c];
+          acc_lo[r][c] = !Lazy && HAS_WIDE ? total[r][c][32:1]
+                       : HAS_FP8 ? acc_lo[r][c] + add_lo[r][c] + half[r][c] : acc_lo[r][c] + add_lo[r][c];
         end
       end
 `ifdef WEFT_FAULT_HOOK
@@ -316,12 +347,12 @@ module weft_array (
           end
         end
       end
-      if (hi_q) begin
+      if (hi_on) begin
         for (int d = 0; d < 2*N - 1; d++) begin
           if (token_q[d]) begin
             for (int r = 0; r < N; r++) begin
               if (d >= r && d - r < N) begin
-                shadow_hi[r][d - r] = acc_hi[r][d - r];
+                shadow_hi[r][d - r] = acc_hi[r][d - r][15:0];
                 acc_hi[r][d - r] = '0;
               end
             end
@@ -334,7 +365,7 @@ module weft_array (
         end
       end
 
-      if (HAS_FP8 && fp) begin
+      if (fp_on) begin
         for (int d = 0; d < 2*N - 1; d++) begin
           if (token_q[d]) begin
             for (int r = 0; r < N; r++) begin
@@ -355,7 +386,7 @@ module weft_array (
         for (int c = 0; c < N; c++) op_w[r][c] = op_w[r - 1][c];
       end
 
-      if (HAS_FP8 && fp) begin
+      if (fp_on) begin
         for (int r = 0; r < N; r++) begin
           for (int c = N - 1; c > 0; c--) op_ax[r][c] = op_ax[r][c - 1];
         end
@@ -370,26 +401,32 @@ module weft_array (
           for (int j = 0; j < N; j++) begin
             {kind, exponent, significand} = weft_float_pkg::operand(act_i[16*j +: 8], act_zp_i[1:0]);
             if (act_i[16*j + 8]) {kind, significand} = {weft_float_pkg::NOTHING, 5'd0};
-            in_a[j] = 16'($signed(significand));
+            in_a[j] = A_BITS'($signed(significand));
             in_ax[j] = {kind, 7'(exponent) + 7'($signed(act_zp_i[7:2])) + 7'd2};
             {kind, exponent, significand} = weft_float_pkg::weight(wgt_i[8*j +: 8], wgt_zp_i[1:0]);
             in_w[j] = 9'($signed(significand));
             in_wx[j] = {kind, exponent};
           end
         end else begin
-          if (kind_i[0]) begin
-            for (int j = 0; j < N; j++) in_a[j] = $signed(act_i[16*j +: 16]);
+          if (HAS_INT16 && kind_i[0]) begin
+            for (int j = 0; j < N; j++) in_a[j] = A_BITS'($signed(act_i[16*j +: 16]));
           end else begin
-            for (int j = 0; j < N; j++) in_a[j] = 16'($signed(act_i[8*j +: 8])) - 16'($signed(act_zp_i));
+            for (int j = 0; j < N; j++) in_a[j] = A_BITS'($signed(act_i[8*j +: 8])) - A_BITS'($signed(act_zp_i));
           end
           for (int j = 0; j < N; j++) in_w[j] = 9'($signed(wgt_i[8*j +: 8])) - 9'($signed(wgt_zp_i));
+          if (fp_on) begin
+            for (int j = 0; j < N; j++) begin
+              in_ax[j] = '0;
+              in_wx[j] = '0;
+            end
+          end
         end
       end else begin
         for (int j = 0; j < N; j++) begin
           in_a[j] = '0;
           in_w[j] = '0;
         end
-        if (HAS_FP8 && fp) begin
+        if (fp_on) begin
           for (int j = 0; j < N; j++) begin
             in_ax[j] = '0;
             in_wx[j] = '0;
@@ -402,7 +439,7 @@ module weft_array (
             skew_a[(r + j) % N][r] = in_a[j];
             skew_w[(r + j) % N][r] = in_w[j];
           end
-          if (HAS_FP8 && fp) begin
+          if (fp_on) begin
             for (int j = 0; j < N; j++) begin
               skew_ax[(r + j) % N][r] = in_ax[j];
               skew_wx[(r + j) % N][r] = in_wx[j];
@@ -414,7 +451,7 @@ module weft_array (
         op_a[r][0] = skew_a[phase_i][r];
         op_w[0][r] = skew_w[phase_i][r];
       end
-      if (HAS_FP8 && fp) begin
+      if (fp_on) begin
         for (int r = 0; r < N; r++) begin
           op_ax[r][0] = skew_ax[phase_i][r];
           op_wx[0][r] = skew_wx[phase_i][r];

@@ -17,7 +17,9 @@
 // until the faulting command is the oldest.
 //
 // Model: sim/model/conv.c   Theory: hw/feed/README.md
-module weft_conv (
+module weft_conv #(
+  parameter logic Lazy = 1'b0   // see hw/array; 1 to simulate
+) (
   input  logic clk_i,
   input  logic rst_ni,
 
@@ -255,7 +257,7 @@ module weft_conv (
     end
   end
 
-  weft_array u_array (
+  weft_array #(.Lazy(Lazy)) u_array (
     .clk_i, .rst_ni, .clr_i(clr_q),
     .adv_i(adv), .load_i(load), .last_i(last),
     .kind_i(act_kind),

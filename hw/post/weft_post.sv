@@ -149,8 +149,8 @@ module weft_post (
   logic              two;            // elements of the output are two bytes
   logic              wide;           // 48 x 16 multiplication
   assign two       = int16 || (fp && cfg[weft_cmd_pkg::POST_OUT_FMT_LSB - BASE + 2]);
-  assign int16     = cfg[weft_cmd_pkg::POST_MODE_LSB - BASE +: weft_cmd_pkg::POST_MODE_W] == 3'd1;
-  assign wide      = cfg[weft_cmd_pkg::POST_SCALE16_LSB - BASE] && pass == PASS_A && stage == STAGE_RESCALE && !fp;
+  assign int16     = weft_cfg_pkg::HAS_INT16 && cfg[weft_cmd_pkg::POST_MODE_LSB - BASE +: weft_cmd_pkg::POST_MODE_W] == 3'd1;
+  assign wide      = weft_cfg_pkg::HAS_INT16 && cfg[weft_cmd_pkg::POST_SCALE16_LSB - BASE] && pass == PASS_A && stage == STAGE_RESCALE && !fp;
   assign stage     = ctx ? c1_stage_i : c0_stage_i;
   assign cfg       = ctx ? c1_cfg_i : c0_cfg_i;
   assign pre_shift = cfg[weft_cmd_pkg::POST_PRE_SHIFT_LSB - BASE +: 5];

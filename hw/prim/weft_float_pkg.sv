@@ -45,12 +45,41 @@ package weft_float_pkg;
     logic [8:0] significand;
     logic [7:0] place;
     logic       inf, nan;
-    significand = 9'($signed(a[4:0])) * 9'($signed(b[4:0]));
+    // Too small for a multiplier block.
+    significand = b[4] ? -(9'($signed(a[4:0])) << 4) : 9'd0;
+    for (int i = 0; i < 4; i++) begin
+      if (b[i]) significand = significand + (9'($signed(a[4:0])) << i);
+    end
     place       = 8'(a[9:5]) + 8'(b[9:5]) + 8'($signed(log2_scale)) + 8'd2;
     inf         = a[11:10] == INF || b[11:10] == INF;
     nan         = a[11:10] == NAN || b[11:10] == NAN || (inf && significand == '0);
     product     = {nan ? STATE_NAN : !inf ? STATE_FINITE : significand[8] ? STATE_NINF : STATE_PINF, place, significand};
     if (a[11:10] == NOTHING || b[11:10] == NOTHING) product = '0;
+  endfunction
+
+  // A significand shifted left, in steps of which each is as wide as it must be:
+  // less logic than <<, where the sign fills what is above.
+  function automatic logic [63:0] shifted(input logic [8:0] p, input logic [5:0] place);
+    logic signed [11:0] by3;
+    logic signed [23:0] by15;
+    case (place[1:0])
+      2'd0:    by3 = 12'($signed(p));
+      2'd1:    by3 = 12'($signed({p, 1'd0}));
+      2'd2:    by3 = 12'($signed({p, 2'd0}));
+      default: by3 = {p, 3'd0};
+    endcase
+    case (place[3:2])
+      2'd0:    by15 = 24'(by3);
+      2'd1:    by15 = 24'($signed({by3, 4'd0}));
+      2'd2:    by15 = 24'($signed({by3, 8'd0}));
+      default: by15 = {by3, 12'd0};
+    endcase
+    case (place[5:4])
+      2'd0:    shifted = 64'(by15);
+      2'd1:    shifted = 64'($signed({by15, 16'd0}));
+      2'd2:    shifted = 64'($signed({by15, 32'd0}));
+      default: shifted = {by15[15:0], 48'd0};
+    endcase
   endfunction
 
   // {state, sum} with a product added. hw/array does the same in its own loops.

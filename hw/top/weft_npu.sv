@@ -7,7 +7,9 @@
 // port has one ID and INCR bursts of at most 16 beats; addresses are aligned
 // to the bus. retire_o pulses once per retired command, bit = unit index, in a
 // cycle in which all its writes are in the scratchpad or acknowledged.
-module weft_npu (
+module weft_npu #(
+  parameter bit Lazy = 1'b0   // see hw/array; 1 to simulate
+) (
   input  logic clk_i,
   input  logic rst_ni,
 
@@ -346,7 +348,7 @@ module weft_npu (
   logic [N-1:0]    c0_mask, c1_mask;
   logic [447:0]    c0_cfg, c1_cfg;
 
-  weft_conv u_conv (
+  weft_conv #(.Lazy(Lazy)) u_conv (
     .clk_i,
     .rst_ni,
     .cmd_valid_i (u_valid[2]),

@@ -78,7 +78,7 @@ module weft_vec (
   assign is_elt   = !is_dw && !is_pool;
   assign add      = cmd_q[weft_cmd_pkg::POST_ADD_LSB];
   assign two      = is_elt && add;
-  assign int16    = cmd_q[weft_cmd_pkg::POST_MODE_LSB +: weft_cmd_pkg::POST_MODE_W] == 3'd1;
+  assign int16    = weft_cfg_pkg::HAS_INT16 && cmd_q[weft_cmd_pkg::POST_MODE_LSB +: weft_cmd_pkg::POST_MODE_W] == 3'd1;
   assign fp       = weft_cfg_pkg::HAS_FP8 && cmd_q[weft_cmd_pkg::POST_MODE_LSB +: weft_cmd_pkg::POST_MODE_W] == 3'd2;
   assign x_fmt    = cmd_q[weft_cmd_pkg::POST_X_FMT_LSB +: weft_cmd_pkg::POST_X_FMT_W];
   assign x_two    = int16 || (fp && x_fmt[2]);

@@ -13,7 +13,8 @@
 // float8 (fp_i) sums its taps one after the other, because infinities and sums out
 // of range depend on the order: a chain of five links, two taps each, that take
 // two cycles. A wanted window takes two cycles, and begins in an even one; a row
-// leaves twelve cycles after its pixel.
+// leaves twelve cycles after its pixel. At w8, where area counts, it is one link,
+// and a wanted window takes ten cycles.
 //
 // Behind the line buffers everything is one block with blocking assignments,
 // from the last stage to the first: see hw/array. Products and sums are
@@ -66,12 +67,17 @@ module weft_vec_dw (
   logic adv, s1_go, s0_go;
 
   logic       fp, hold;
-  logic       odd_q;             // float8: second cycle of the links
-  logic       begun_q;           // link 0 has added a tap of the window in stage 2
-  logic [4:1] link_q;            // the others that are in use
+  localparam int Links = N <= 8 ? 1 : 5;
+  localparam int Each  = 10 / Links;   // cycles of a link: a tap each, and one to add the last
+  localparam int Second = Links > 1 ? 1 : 0;
+  logic [3:0]       turn_q;      // of those
+  logic             begun_q;     // link 0 has the window in stage 2
+  logic [Links-1:0] link_q;      // links in use, but link 0 by begun_q
+  logic             turn_end;
 
   assign fp          = weft_cfg_pkg::HAS_FP8 && fp_i;
-  assign hold        = fp && s2_emit_q && !(odd_q && begun_q);
+  assign turn_end    = turn_q == 4'(Each - 1);
+  assign hold        = fp && s2_emit_q && !(turn_end && begun_q);
   assign adv         = !s5_valid_q || row_ready_i;
   assign s1_go       = s1_valid_q && adv && !hold && (!s1_block_q || wts_valid_i);
   assign pix_ready_o = !s1_valid_q || s1_go;
@@ -113,7 +119,7 @@ module weft_vec_dw (
       s3_valid_q <= 1'b0;
       s4_valid_q <= 1'b0;
       s5_valid_q <= 1'b0;
-      odd_q      <= 1'b0;
+      turn_q     <= '0;
       begun_q    <= 1'b0;
       link_q     <= '0;
     end else if (flush_i) begin
@@ -122,22 +128,22 @@ module weft_vec_dw (
       s3_valid_q <= 1'b0;
       s4_valid_q <= 1'b0;
       s5_valid_q <= 1'b0;
-      odd_q      <= 1'b0;
+      turn_q     <= '0;
       begun_q    <= 1'b0;
       link_q     <= '0;
     end else begin
       if (s0_go) s1_valid_q <= 1'b1;
       else if (s1_go) s1_valid_q <= 1'b0;
       if (fp && adv) begin
-        odd_q   <= !odd_q && (s2_emit_q || link_q != '0);
-        begun_q <= !odd_q && s2_emit_q;
-        if (odd_q) link_q <= {link_q[3:1], begun_q};
+        turn_q  <= turn_end || !(s2_emit_q || link_q != '0) ? 4'd0 : turn_q + 4'd1;
+        begun_q <= !turn_end && (begun_q || (turn_q == 4'd0 && s2_emit_q));
+        if (turn_end) link_q <= (link_q | Links'(begun_q)) << 1;
       end
       if (adv) begin
         if (!hold) s2_emit_q <= s1_go && s1_emit_q;
         s3_valid_q <= s2_emit_q && !fp;
         s4_valid_q <= s3_valid_q;
-        s5_valid_q <= s4_valid_q || (odd_q && link_q[4]);
+        s5_valid_q <= s4_valid_q || (turn_end && (Links == 1 ? begun_q : link_q[Links-1]));
       end
     end
   end
@@ -153,6 +159,16 @@ module weft_vec_dw (
     if (s1_go) s2_on_q <= s1_on_q;
   end
 
+  // Taps without multiplier blocks: at w8 the other 150 are what a mid-size ECP5 has.
+  localparam int Fabric = N <= 8 ? 3 : 0;
+
+  function automatic logic signed [24:0] times(input logic signed [15:0] a, input logic signed [8:0] b);
+    times = b[8] ? -(25'(a) << 8) : 25'sd0;
+    for (int i = 0; i < 8; i++) begin
+      if (b[i]) times = times + (25'(a) << i);
+    end
+  endfunction
+
   // Tap t = 3*ky + kx of lane c is element N*t + c.
   logic signed [15:0] win  [9*N];   // pixel minus zero point
   logic signed [8:0]  wgt  [9*N];   // weight minus zero point, within +-255
@@ -160,12 +176,12 @@ module weft_vec_dw (
   logic signed [26:0] part [3*N];
   logic signed [28:0] sum;
   // float8: link k of lane c is element N*k + c.
-  logic [18:0]        fprod [5*N];    // the product of the tap before
-  logic [49:0]        fsum  [5*N];    // and the sum of those before that
-  logic [8:0]         fx    [4][9*N]; // behind link k: taps to come, bit 8: no product
-  logic [7:0]         fw    [4][9*N];
-  logic [8:0]         x_now;
-  logic [7:0]         w_now;
+  logic [18:0]        fprod [Links*N];      // the product of the tap before
+  logic [49:0]        fsum  [Links*N];      // and the sum of those before that
+  logic [8:0]         fx    [Links][9*N];   // of link k: taps to come, bit 8: no product
+  logic [7:0]         fw    [Links][9*N];
+  logic [8:0]         x_now [Links*N];
+  logic [7:0]         w_now [Links*N];
 
   /* verilator lint_off BLKSEQ */  // this block owns the arrays
   always @(posedge clk_i) begin
@@ -176,46 +192,47 @@ module weft_vec_dw (
       end
     end
     if (weft_cfg_pkg::HAS_FP8 && fp_i && adv && (s2_emit_q || link_q != '0)) begin
-      // Link k adds tap 2k-1, then tap 2k, and multiplies one tap ahead.
-      for (int i = 0; i < 5*N; i++) begin
-        fsum[i] = i < N && !odd_q ? 50'd0 : weft_float_pkg::accumulate(fsum[i], fprod[i]);
+      // Link k adds the last tap of the link before, then its own, and multiplies one
+      // tap ahead. Link 0's taps are the window.
+      for (int i = 0; i < Links*N; i++) begin
+        fsum[i] = i < N && turn_q == 4'd0 ? 50'd0 : weft_float_pkg::accumulate(fsum[i], fprod[i]);
       end
-      for (int k = 0; k < 5; k++) begin
-        for (int c = 0; c < N; c++) begin
-          if (k == 0) begin
-            x_now = odd_q ? {!s2_on_q[1], win[N + c][7:0]} : {!s2_on_q[0], win[c][7:0]};
-            w_now = odd_q ? wgt[N + c][7:0] : wgt[c][7:0];
-          end else if (k == 4) begin
-            x_now = fx[3][8*N + c];
-            w_now = fw[3][8*N + c];
-          end else begin
-            x_now = odd_q ? fx[k-1][N*(2*k + 1) + c] : fx[k-1][2*N*k + c];
-            w_now = odd_q ? fw[k-1][N*(2*k + 1) + c] : fw[k-1][2*N*k + c];
+      for (int k = 0; k < Links; k++) begin
+        for (int j = 0; j < Each; j++) begin
+          if (turn_q == 4'(j) && Each*k + j < 9) begin
+            for (int c = 0; c < N; c++) begin
+              x_now[N*k + c] = k == 0 ? {!s2_on_q[j], win[N*j + c][7:0]} : fx[k][N*(Each*k + j) + c];
+              w_now[N*k + c] = k == 0 ? wgt[N*j + c][7:0] : fw[k][N*(Each*k + j) + c];
+            end
           end
-          fprod[N*k + c] = weft_float_pkg::product(weft_float_pkg::operand(x_now[7:0], x_fmt_i),
-                                                   weft_float_pkg::weight(w_now, w_fmt_i), log2_scale_i);
-          if (x_now[8]) fprod[N*k + c] = '0;
         end
       end
-      if (odd_q) begin
+      for (int i = 0; i < Links*N; i++) begin
+        fprod[i] = weft_float_pkg::product(weft_float_pkg::operand(x_now[i][7:0], x_fmt_i),
+                                           weft_float_pkg::weight(w_now[i], w_fmt_i), log2_scale_i);
+        if (x_now[i][8]) fprod[i] = '0;
+      end
+      if (turn_end) begin
         for (int c = 0; c < N; c++) begin
-          row_o[48*c +: 48] <= fsum[4*N + c][47:0];
-          row_state_o[2*c +: 2] <= fsum[4*N + c][49:48];
+          row_o[48*c +: 48] <= fsum[(Links - 1)*N + c][47:0];
+          row_state_o[2*c +: 2] <= fsum[(Links - 1)*N + c][49:48];
         end
         // The windows move on by a link.
-        for (int i = 5*N - 1; i >= N; i--) begin
+        for (int i = Links*N - 1; i >= N; i--) begin
           fsum[i] = fsum[i - N];
           fprod[i] = fprod[i - N];
         end
-        for (int k = 3; k > 0; k--) begin
-          for (int i = 2*N*(k + 1); i < 9*N; i++) begin
+        for (int k = Links - 1; k > 1; k--) begin
+          for (int i = Each*N*k; i < 9*N; i++) begin
             fx[k][i] = fx[k-1][i];
             fw[k][i] = fw[k-1][i];
           end
         end
-        for (int i = 2*N; i < 9*N; i++) begin
-          fx[0][i] = {!s2_on_q[i / N], win[i][7:0]};
-          fw[0][i] = wgt[i][7:0];
+        if (Links > 1) begin
+          for (int i = Each*N; i < 9*N; i++) begin
+            fx[Second][i] = {!s2_on_q[i / N], win[i][7:0]};
+            fw[Second][i] = wgt[i][7:0];
+          end
         end
       end
     end
@@ -229,7 +246,10 @@ module weft_vec_dw (
     if (adv && s2_emit_q) begin
       for (int k = 0; k < 9; k++) begin
         if (s2_on_q[k]) begin
-          for (int c = 0; c < N; c++) prod[N*k + c] = 25'(win[N*k + c]) * 25'(wgt[N*k + c]);
+          for (int c = 0; c < N; c++) begin
+            if (k < Fabric) prod[N*k + c] = times(win[N*k + c], wgt[N*k + c]);
+            else            prod[N*k + c] = 25'(win[N*k + c]) * 25'(wgt[N*k + c]);
+          end
         end else begin
           for (int c = 0; c < N; c++) prod[N*k + c] = '0;
         end

@@ -119,6 +119,10 @@ struct weft_window {
 int weft_submit(weft_dev *dev, const uint64_t *words, size_t n_words,
                 const struct weft_window *windows, size_t n_windows, weft_job *job);
 
+/** Would weft_submit() take this stream? @return 0, -EINVAL (weft_dev_error() says why), -ENOMEM */
+int weft_dev_verify(weft_dev *dev, const uint64_t *words, size_t n_words, const struct weft_window *windows,
+                    size_t n_windows);
+
 /* The device's counters (include/spec/regs.toml, cnt_*). All in cycles but the named ones. */
 struct weft_counters {
 	uint32_t cycles, ld_busy, st_busy, cv_busy, ve_busy;
@@ -193,6 +197,13 @@ void weft_dev_observe(weft_dev *dev, weft_observer *fn, void *user);
 
 /** Scratchpad bytes. @return 0, -ERANGE, -ENOTSUP: this device cannot show them */
 int weft_dev_peek_sp(weft_dev *dev, uint32_t addr, uint32_t len_bytes, void *out);
+
+/**
+ * Scratchpad bytes for the next job to begin with; simulated devices only. That
+ * job finds the rest as the job before it left it.
+ * @return 0, -ERANGE, -ENOTSUP
+ */
+int weft_dev_poke_sp(weft_dev *dev, uint32_t addr, uint32_t len_bytes, const void *data);
 
 /* Difference that co-simulation found. */
 struct weft_cosim_diff {

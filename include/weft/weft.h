@@ -227,6 +227,45 @@ struct weft_report {
 	uint64_t sim_cycles;
 };
 
+/* How weft_session_run_segments() runs them. */
+struct weft_segments {
+	int n;                     /* segments of about equal estimated cycles, at most */
+	enum weft_memory memory;   /* profile in which they shall run */
+	bool check;                /* with --check */
+	const char *dir;           /* checkpoints go there: 000.seg, 001.seg, ... */
+	/*
+	 * Run weft_segment_run() on each file, in any order, in any process, on any
+	 * machine; its result goes to result[i]. NULL: only write the files.
+	 * @return 0; -EBADMSG: ran, and something differs; else a negative errno
+	 */
+	int (*run)(void *user, const char *const *file, const char *const *result, int n);
+	void *user;
+};
+
+/**
+ * Run in segments: the functional model, for which the session was opened,
+ * runs ahead and leaves a checkpoint at the end of operators, where nothing is
+ * under way; segments begin there, and prove that they end in the state where
+ * the next begins. The report is that of one run but for cycles: there is no
+ * overlap from one segment to the next.
+ *
+ * @param report  Without segments->run there is none.
+ * @return as weft_session_run(); also -EIO with msg: a file, or a segment that did not run
+ */
+int weft_session_run_segments(weft_session *s, const weft_tensor *inputs, weft_tensor *outputs,
+                              const struct weft_segments *segments, int *n_files, struct weft_report **report, char *msg);
+
+/**
+ * Run one segment from its checkpoint, which holds everything.
+ *
+ * @param o       device, rtl_dir, plant; the rest comes from the file
+ * @param result  File to write for weft_session_run_segments(), or NULL.
+ * @param line    WEFT_MSG_LEN bytes: what was run and compared, for people.
+ * @return 0; -EBADMSG: something differs, or the segment does not end where the next one begins; -EINVAL: the
+ *         file; else as weft_session_run()
+ */
+int weft_segment_run(const char *file, const struct weft_session_options *o, const char *result, char *line, char *msg);
+
 /**
  * Run once.
  *

@@ -209,6 +209,11 @@ static int compare(struct weft_cosim *c, const struct written *w, size_t cmd, st
 	return 0;
 }
 
+void weft_cosim_poke_sp(struct weft_cosim *c, const uint8_t *data, size_t len)
+{
+	weft_model_poke_sp(c->model, 0, data, len);
+}
+
 int weft_cosim_retire(struct weft_cosim *c, size_t cmd, struct weft_cosim_found *d)
 {
 	while (c->n_done <= cmd) {

@@ -53,6 +53,9 @@ struct weft_cosim *weft_cosim_new(const struct weft_config *cfg, const uint64_t 
                                   weft_cosim_peek *peek, void *user);
 void weft_cosim_free(struct weft_cosim *c);
 
+/** The scratchpad as the stream finds it; without, zeros. */
+void weft_cosim_poke_sp(struct weft_cosim *c, const uint8_t *data, size_t len);
+
 /**
  * Command number cmd has just retired on the device.
  * @return 0: same bytes; 1: *d says where they differ; -ENOMEM

@@ -22,12 +22,11 @@ void npu_free(struct npu *n)
 	weft_model_free(n->model);
 }
 
-/* ctrl.reset: everything but windows, stream registers and interrupt enables. */
+/* ctrl.reset: everything but windows, stream registers and what concerns interrupts. */
 static void soft_reset(struct npu *n)
 {
 	n->running = n->done = n->fault = false;
 	n->fault_code = n->fault_unit = n->fault_cmd = n->fault_tag = n->fault_info = 0;
-	n->irq_status = 0;
 	n->event = NEVER;
 	memset(n->retired, 0, sizeof(n->retired));
 	memset(&n->reg[WEFT_REG_CNT_CYCLES / 4], 0, WEFT_REG_CNT_CMDS + 4 - WEFT_REG_CNT_CYCLES);
@@ -37,6 +36,7 @@ void npu_hard_reset(struct npu *n)
 {
 	soft_reset(n);
 	n->hung = false;
+	n->irq_status = 0;
 	memset(n->reg, 0, sizeof(n->reg));
 	weft_model_reset(n->model);
 }

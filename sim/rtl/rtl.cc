@@ -115,13 +115,17 @@ struct weft_rtl {
 		top.m_bresp_i = m.bresp;
 	}
 
-	// One whole cycle: settle, look, clock edge, next inputs.
+	// One whole cycle: settle, look, clock edge, next inputs. No output depends on an
+	// input of the same cycle, so without a waveform nobody sees the clock fall.
 	uint32_t tick()
 	{
-		top.clk_i = 0;
-		top.eval();
-		if (wave)
+		if (wave) {
+			top.clk_i = 0;
+			top.eval();
 			wave->dump(2 * cycle);
+		} else {
+			top.rootp->__Vtrigrprev__TOP__clk_i = 0;
+		}
 		const uint32_t retired = top.retire_o;
 		Memory::FromChip c;
 		c.arvalid = top.m_arvalid_o;
@@ -225,6 +229,13 @@ void rtl_peek_sp(weft_rtl *r, uint32_t addr, uint32_t len, uint8_t *out)
 	}
 }
 
+void rtl_poke_sp(weft_rtl *r, uint32_t addr, uint32_t len, const uint8_t *data)
+{
+	for (uint32_t i = 0; i < len; i++)
+		if (uint8_t *p = r->sp(addr + i))
+			*p = data[i];
+}
+
 int rtl_plant(weft_rtl *r, const weft_rtl_plant *p)
 {
 	auto *root = r->top.rootp;
@@ -273,7 +284,7 @@ extern "C" __attribute__((visibility("default"))) const struct weft_rtl_api *wef
 	static const struct weft_rtl_api api = {
 		WEFT_RTL_API_VERSION, STR(WEFT_CONFIG),
 		rtl_open, rtl_close, rtl_map, rtl_reg_write, rtl_reg_read,
-		rtl_step, rtl_peek_sp, rtl_plant, rtl_operand, rtl_wave, rtl_cycle,
+		rtl_step, rtl_peek_sp, rtl_poke_sp, rtl_plant, rtl_operand, rtl_wave, rtl_cycle,
 	};
 	return &api;
 }

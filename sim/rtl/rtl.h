@@ -17,7 +17,7 @@
 extern "C" {
 #endif
 
-#define WEFT_RTL_API_VERSION 2
+#define WEFT_RTL_API_VERSION 3
 
 enum weft_rtl_profile {
 	WEFT_RTL_SRAM,   /* one bus word a cycle each way, latency 8 */
@@ -65,6 +65,7 @@ struct weft_rtl_api {
 	uint64_t (*step)(struct weft_rtl *r, uint64_t max_cycles, struct weft_rtl_event *ev);
 
 	void (*peek_sp)(struct weft_rtl *r, uint32_t addr, uint32_t len, uint8_t *out);
+	void (*poke_sp)(struct weft_rtl *r, uint32_t addr, uint32_t len, const uint8_t *data);
 	int (*plant)(struct weft_rtl *r, const struct weft_rtl_plant *p);
 
 	/* Activation operand that PE(row, col) holds. 0 outside the array. */

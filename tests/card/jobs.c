@@ -124,6 +124,14 @@ static struct weft_msg_done_reply finish(uint32_t job)
 	return d;
 }
 
+/* With nothing to do the core sleeps: no interrupt is left behind. */
+static void sleeps(void)
+{
+	card_run(&card, 20000);
+	assert_false(card.ops->run(card.chip, 1000));
+	assert_true(card.ops->status(card.chip) & WEFT_USB_STATUS_CORE_IDLE);
+}
+
 static void good_job(uint32_t job)
 {
 	uint32_t n = put_copy();
@@ -142,6 +150,7 @@ static void good_job(uint32_t job)
 	assert_true(d.counters[0] > 0 && d.time_lo >= d.counters[0] && !d.time_hi);
 	assert_int_equal(card_read(&card, ARENA, arena, BYTES), 0);
 	assert_memory_equal(arena + 64, consts, 1000);
+	sleeps();
 	for (size_t i = 0; i < BYTES; i++)
 		assert_true((i >= 64 && i < 1064) || !arena[i]);
 }
@@ -226,6 +235,7 @@ static void reports_faults(void **state)
 	assert_int_equal(d.fault, WEFT_FAULT_WINDOW | WEFT_UNIT_LD << WEFT_REG_FAULT_UNIT_LSB);
 	assert_int_equal(d.fault_cmd, 0);
 	assert_int_equal(d.fault_info, BYTES - 10);
+	sleeps();
 	good_job(301);
 	stream_copy(&s, WEFT_WIN_CONST, 0, WEFT_WIN_CONST, 0, 100);
 	put_stream(&s);

@@ -19,6 +19,7 @@ struct maker {
 	int x;                     /* where the sequence stands: rank 4 */
 	int live[MAX_LIVE], n_live;/* tensors of rank 4 that may be read again */
 	int src, n_named;
+	bool alu;                  /* draw what only the command alu makes too */
 	bool has_zp;               /* the next convolution should take this zero point */
 	int zp;
 };
@@ -834,6 +835,8 @@ static int make_softmax(struct maker *m, int x)
 	return end(m, emit(m, WEFT_OP_TFL_SOFTMAX, &a, &x, 1, WEFT_INT8, 4, t.dim));
 }
 
+#include "random_alu.h"
+
 /* ---- the whole ---- */
 
 static const struct { int (*make)(struct maker *, int); int weight; bool heavy; } kinds[] = {
@@ -846,6 +849,9 @@ static const struct { int (*make)(struct maker *, int); int weight; bool heavy; 
 static int one_operator(struct maker *m, bool heavy)
 {
 	for (int tries = 0; tries < 100; tries++) {
+		int z = m->alu && chance(m, 70) ? alu_kinds[draw(m, 0, N_OF(alu_kinds) - 1)](m, m->x) : -1;
+		if (z >= 0)
+			return z;
 		int at = (int)draw(m, 0, 101), k = 0;
 		while (k < N_OF(kinds) - 1 && at >= kinds[k].weight)
 			at -= kinds[k++].weight;
@@ -873,16 +879,16 @@ static void fill_inputs(struct maker *m, struct random_net *r)
 		r->inputs[i].data = must(malloc(weft_tensor_bytes(&r->inputs[i])));
 		if (is_float(m))
 			fill_float(m, r->inputs[i].dtype, r->inputs[i].data, weft_tensor_elements(&r->inputs[i]));
-		else if (m->type == WEFT_INT8)
+		else if (m->type == WEFT_INT8 || r->inputs[i].dtype == WEFT_INT8)
 			fill_int8(m, r->inputs[i].data, weft_tensor_elements(&r->inputs[i]));
 		else
 			fill_int16(m, r->inputs[i].data, weft_tensor_elements(&r->inputs[i]));
 	}
 }
 
-void random_net_make(struct random_net *r, uint64_t seed, int lanes, bool large, weft_dtype type)
+static void make(struct random_net *r, uint64_t seed, int lanes, bool large, weft_dtype type, bool alu)
 {
-	struct maker m = { .g = must(weft_graph_new("random")), .rng = seed * 0x9e3779b97f4a7c15u + large, .n = lanes, .type = type,
+	struct maker m = { .alu = alu, .g = must(weft_graph_new("random")), .rng = seed * 0x9e3779b97f4a7c15u + large, .n = lanes, .type = type,
 		.max_elements = large ? 200000 : 20000, .max_macs = large ? 12000000 : 1500000 };
 	int64_t dim[4] = { chance(&m, 85) ? 1 : draw(&m, 2, 3), draw_count(&m, large ? 48 : 20),
 		draw_count(&m, large ? 48 : 20), draw_count(&m, large ? 80 : 40) };
@@ -901,6 +907,16 @@ void random_net_make(struct random_net *r, uint64_t seed, int lanes, bool large,
 		output(&m, other);
 	r->g = m.g;
 	fill_inputs(&m, r);
+}
+
+void random_net_make(struct random_net *r, uint64_t seed, int lanes, bool large, weft_dtype type)
+{
+	make(r, seed, lanes, large, type, false);
+}
+
+void random_net_make_alu(struct random_net *r, uint64_t seed, int lanes, bool large, weft_dtype type)
+{
+	make(r, seed, lanes, large, type, true);
 }
 
 void random_net_free(struct random_net *r)

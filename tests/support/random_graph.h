@@ -25,6 +25,8 @@ struct random_net {
  * are float8 of any encoding, or fp16.
  */
 void random_net_make(struct random_net *r, uint64_t seed, int lanes, bool large, weft_dtype type);
+/* The same with operators that only a device with the command alu runs. int8 or int16. */
+void random_net_make_alu(struct random_net *r, uint64_t seed, int lanes, bool large, weft_dtype type);
 void random_net_free(struct random_net *r);
 
 /* One line per operator: what a person needs to see why it failed. */

@@ -16,33 +16,33 @@ static uint64_t number(const char *name, uint64_t otherwise)
 
 static uint64_t on_device;
 
-static void one(uint64_t seed, const char *config, int lanes, uint32_t limit, bool large, weft_dtype type)
+static void one(uint64_t seed, const char *config, int lanes, uint32_t limit, bool large, weft_dtype type, bool alu)
 {
-	struct weft_compile_options o = { .config = config, .sp_limit = limit };
+	struct weft_compile_options o = { .config = config, .sp_limit = limit, .of_model = alu };
 	struct random_net r;
 	char what[160];
 
-	snprintf(what, sizeof what, "seed %llu, %s, %s, %u bytes%s", (unsigned long long)seed,
-	         weft_dtype_name(type), config, limit, large ? ", large" : "");
-	random_net_make(&r, seed, lanes, large, type);
+	snprintf(what, sizeof what, "seed %llu, %s, %s, %u bytes%s%s", (unsigned long long)seed,
+	         weft_dtype_name(type), config, limit, large ? ", large" : "", alu ? ", alu" : "");
+	(alu ? random_net_make_alu : random_net_make)(&r, seed, lanes, large, type);
 	if (getenv("WEFT_PRINT"))
 		random_net_print(&r, stderr);
 	on_device += compile_run(r.g, &o, r.inputs, what);
 	random_net_free(&r);
 }
 
-static void run_all(weft_dtype type)
+static void run_all(weft_dtype type, bool alu)
 {
 	static const struct { const char *name; int lanes; uint32_t small; } config[] = {
 		{ "w16", 16, 24 << 10 }, { "w8", 8, 8 << 10 }, { "w32", 32, 64 << 10 },
 	};
-	uint64_t seed = number("WEFT_SEED", 1), n = number("WEFT_N", 300);
+	uint64_t seed = number("WEFT_SEED", 1), n = number("WEFT_N", 300) / (alu ? 6 : 1);
 
 	on_device = 0;
 	for (uint64_t i = 0; i < n; i++) {
 		int k = (int)((seed + i) % 3);
-		one(seed + i, config[k].name, config[k].lanes, 0, (seed + i) % 16 == 0, type);
-		one(seed + i, config[k].name, config[k].lanes, config[k].small, false, type);
+		one(seed + i, config[k].name, config[k].lanes, 0, (seed + i) % 16 == 0, type, alu);
+		one(seed + i, config[k].name, config[k].lanes, config[k].small, false, type, alu);
 	}
 	print_message("%llu elements made on the device\n", (unsigned long long)on_device);
 	assert_true(on_device > 1000);
@@ -51,18 +51,32 @@ static void run_all(weft_dtype type)
 static void random_graphs(void **state)
 {
 	(void)state;
-	run_all(WEFT_INT8);
+	run_all(WEFT_INT8, false);
 }
 
 static void random_int16(void **state)
 {
 	(void)state;
-	run_all(WEFT_INT16);
+	run_all(WEFT_INT16, false);
+}
+
+/* For devices with the command alu. */
+static void random_alu(void **state)
+{
+	(void)state;
+	run_all(WEFT_INT8, true);
+}
+
+static void random_alu_int16(void **state)
+{
+	(void)state;
+	run_all(WEFT_INT16, true);
 }
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(random_graphs), cmocka_unit_test(random_int16) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(random_graphs), cmocka_unit_test(random_int16),
+		cmocka_unit_test(random_alu), cmocka_unit_test(random_alu_int16) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -49,7 +49,11 @@ static void check_rec(struct compile_run *c, const struct weft_prec *r, uint32_t
 			for (uint64_t k = 0; k < r->n_c; k++) {
 				uint64_t e = r->first + y * r->y_elems + x * r->x_elems + k;
 				uint32_t a = (uint32_t)((r->addr + y * r->y_bytes + x * r->x_bytes + k * size) & 0xfffff);
-				int64_t got = size == 2 ? (int16_t)(sp[a] | sp[(a + 1) & 0xfffff] << 8) : (int8_t)sp[a];
+				uint64_t bits = 0;
+				for (uint64_t i = size; i-- > 0; )
+					bits = bits << 8 | sp[(a + i) & 0xfffff];
+				int64_t got = want->dtype == WEFT_BOOL ? (int64_t)bits
+				              : (int64_t)(bits << (64 - 8 * size)) >> (64 - 8 * size);
 				c->checked++;
 				c->checked_of[r->tensor]++;
 				if (got != tensor_get(want, (int64_t)e))
@@ -169,7 +173,8 @@ static inline uint64_t compile_run(const weft_graph *g, const struct weft_compil
 	char msg[WEFT_MSG] = "";
 
 	snprintf(c.what, sizeof c.what, "%s", what);
-	c.cfg = weft_config_find(o && o->config ? o->config : "w16");
+	const char *config = o && o->config ? o->config : "w16";
+	c.cfg = o && o->of_model ? weft_config_of_model(config) : weft_config_find(config);
 	if (weft_compile(g, o, &c.p, msg))
 		fail_msg("%s: %s", what, msg);
 	c.all = calloc((size_t)g->n_tensors + 1, sizeof *c.all);

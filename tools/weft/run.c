@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "weft_cmd.h"
+#include "segments.h"
 
 #define MAX_INPUTS 64
 
@@ -24,18 +24,21 @@ struct run {
 	bool no_capture;
 	char capture[256];         /* the default name */
 	struct load_args load;
+	struct jobs jobs;
+	const char *segment, *result;
 };
 
 enum { OPT_INPUT, OPT_OUT, OPT_DEVICE, OPT_CHECK, OPT_STRICT, OPT_CONFIG, OPT_MEMORY, OPT_SEED,
        OPT_WAVE, OPT_DUMP, OPT_JSON, OPT_PLANT, OPT_REQUANT, OPT_BIND, OPT_LEVEL, OPT_CAPTURE, OPT_NO_CAPTURE,
-       OPT_WAIT, OPT_TIMEOUT };
+       OPT_WAIT, OPT_TIMEOUT, OPT_JOBS, OPT_SEGMENT, OPT_CHECKPOINTS, OPT_RESULT };
 
 static const struct option_def defs[] = {
 	{ "-i", true }, { "-o", true }, { "--device", true }, { "--check", false }, { "--strict", false },
 	{ "--config", true }, { "--memory", true }, { "--seed", true }, { "--wave", true },
 	{ "--dump", true }, { "--json", false }, { "--plant", true },
 	{ "--requant", true }, { "--bind", true }, { "--level", true }, { "--capture", true }, { "--no-capture", false },
-	{ "--wait", true }, { "--timeout", true }, { NULL, false },
+	{ "--wait", true }, { "--timeout", true }, { "--jobs", true }, { "--segment", true }, { "--checkpoints", true },
+	{ "--result", true }, { NULL, false },
 };
 
 /* F.fst, F.fst:CMD±N, also CMD+-N. */
@@ -71,6 +74,17 @@ static int parse_ms(const char *option, const char *text, unsigned *ms)
 	return err;
 }
 
+static int parse_jobs(struct run *r, const char *text)
+{
+	uint64_t n;
+	int err = parse_number("--jobs", text, 999, &n);
+
+	if (!err && !n)
+		return fail(-1, "--jobs: 1 to 999");
+	r->jobs.n = err ? 0 : (int)n;
+	return err;
+}
+
 static int take(struct run *r, int opt, const char *v)
 {
 	switch (opt) {
@@ -80,7 +94,7 @@ static int take(struct run *r, int opt, const char *v)
 		r->inputs[r->n_inputs++] = v;
 		return 0;
 	case OPT_OUT:    r->out_dir = v; return 0;
-	case OPT_DEVICE: return parse_device(v, &r->o);
+	case OPT_DEVICE: r->jobs.device = v; return parse_device(v, &r->o);
 	case OPT_CHECK:  r->o.check = true; return 0;
 	case OPT_STRICT: r->o.strict = true; return 0;
 	case OPT_CONFIG: r->o.config = v; return 0;
@@ -89,7 +103,11 @@ static int take(struct run *r, int opt, const char *v)
 	case OPT_WAVE:   return parse_wave(r, v);
 	case OPT_DUMP:   r->dump_dir = v; r->o.keep = true; return 0;
 	case OPT_JSON:   r->json = true; return 0;
-	case OPT_PLANT:  return parse_plant(v, &r->o.plant);
+	case OPT_PLANT:  r->jobs.plant = v; return parse_plant(v, &r->o.plant);
+	case OPT_JOBS:   return parse_jobs(r, v);
+	case OPT_SEGMENT: r->segment = v; return 0;
+	case OPT_CHECKPOINTS: r->jobs.dir = v; r->jobs.only_files = true; return 0;
+	case OPT_RESULT: r->result = v; return 0;
 	case OPT_REQUANT: return take_requant(&r->load, v);
 	case OPT_BIND:   return take_bind(&r->load, v);
 	case OPT_WAIT:   return parse_ms("--wait", v, &r->o.usb_wait_ms);
@@ -249,6 +267,24 @@ static void end_progress(const struct bar *b)
 		fprintf(stderr, "\r\033[K");
 }
 
+/* The model runs ahead; then the segments, unless only their files are wanted. */
+static int run_segments(struct run *r, weft_session *s, const weft_tensor *in, weft_tensor *out, struct weft_report **rep,
+                        char *msg)
+{
+	struct weft_segments g = { .n = r->jobs.n, .memory = r->o.memory, .check = r->o.check,
+		.run = r->jobs.only_files ? NULL : run_jobs, .user = &r->jobs };
+	int n = 0;
+
+	if (jobs_dir(&r->jobs))
+		return -EINVAL;
+	g.dir = r->jobs.dir;
+	int err = weft_session_run_segments(s, in, out, &g, &n, rep, msg);
+	if (!err && r->jobs.only_files)
+		printf("%d checkpoints in %s; each: weft run --device rtl --segment FILE\n", n, g.dir);
+	jobs_clean(&r->jobs, n);
+	return err;
+}
+
 static int run_once(struct run *r, const weft_net *net, weft_session *s, weft_tensor *in, weft_tensor *out,
                     char **files)
 {
@@ -259,7 +295,7 @@ static int run_once(struct run *r, const weft_net *net, weft_session *s, weft_te
 
 	if (status)
 		return status;
-	int err = weft_session_run(s, in, out, &rep, msg);
+	int err = r->jobs.n ? run_segments(r, s, in, out, &rep, msg) : weft_session_run(s, in, out, &rep, msg);
 	if (r->o.progress)
 		end_progress(r->o.progress_user);
 	status = status_of(err);
@@ -314,7 +350,14 @@ static int with_net(struct run *r, const weft_net *net)
 		r->o.progress_user = &bar;
 	}
 	name_capture(r);
-	int err = weft_session_open(net, &r->o, &s, msg);
+	struct weft_session_options o = r->o;
+	/* In segments the functional model runs first. */
+	if (r->jobs.n) {
+		o.device = WEFT_DEVICE_MODEL;
+		o.plant.kind = WEFT_PLANT_NONE;
+		o.capture = NULL;
+	}
+	int err = weft_session_open(net, &o, &s, msg);
 	if (err)
 		return fail(status_of(err), "%s: %s", r->model, msg);
 	weft_tensor *in = calloc((size_t)n_in + 1, sizeof(*in));
@@ -334,6 +377,19 @@ static int with_net(struct run *r, const weft_net *net)
 	return status;
 }
 
+static int check_segments(struct run *r)
+{
+	if (r->segment && (r->model || r->jobs.n || r->jobs.dir))
+		return fail(-1, "--segment: the checkpoint holds the network and all that belongs to it");
+	if (r->o.device != WEFT_DEVICE_RTL && r->o.device != WEFT_DEVICE_MODEL)
+		return fail(-1, "segments run on --device rtl or model");
+	if (r->wave || r->dump_dir)
+		return fail(-1, "segments: no --wave and no --dump");
+	if (r->jobs.dir && !r->jobs.n)
+		return fail(-1, "--checkpoints: --jobs says how many");
+	return 0;
+}
+
 static int run_main(int argc, char **argv)
 {
 	struct run r = { .o = weft_session_options_default() };
@@ -344,6 +400,12 @@ static int run_main(int argc, char **argv)
 
 	while (!bad && (opt = next_option(&at, argc, argv, defs, &v)) != -2)
 		bad = opt == -3 ? -1 : take(&r, opt, v);
+	if (!bad && (r.jobs.n || r.jobs.dir || r.segment))
+		bad = check_segments(&r);
+	if (!bad && r.segment) {
+		free(r.wave);
+		return run_one_segment(r.segment, &r.o, r.result);
+	}
 	if (!bad && !r.model)
 		bad = fail(-1, "run: no model is named; see weft run --help");
 	int err = bad ? 0 : weft_net_load_file_with(r.model, &r.load.o, &net, msg);
@@ -374,6 +436,9 @@ const struct subcommand cmd_run = {
 	"                      those that lowering made in DIR/lowered\n"
 	"  --wave F.fst[:C±N]  rtl: waveform, whole or N cycles around command C\n"
 	"  --json              one object on standard output\n"
+	"  --jobs N            rtl: in N segments, each a process; same report but for cycles\n"
+	"  --checkpoints DIR   with --jobs: only write the segments' checkpoints there\n"
+	"  --segment FILE      rtl: run one segment from its checkpoint (docs/segments.md)\n"
 	"  --capture F.wcap    where a run that fails or differs is kept for weft replay\n"
 	"                      (<model>.wcap in this folder); --no-capture: nowhere\n"
 	"  --plant FAULT       rtl, for tests: pe:ROW,COL,BIT lane:LANE,BIT sp:ADDRESS,BIT\n"

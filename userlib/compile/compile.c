@@ -25,6 +25,9 @@ static int cc_start(struct cc *cc, const struct attempt *a)
 	const weft_graph *g = cc->g;
 
 	cc->bad_node = -1;
+	cc->has_alu = cc->cfg->features & WEFT_FEATURE_ALU;
+	cc->has_int4 = cc->cfg->features & WEFT_FEATURE_INT4;
+	cc->has_raw = cc->cfg->features & WEFT_FEATURE_RAW;
 	cc->ops = calloc((size_t)g->n_ops + 1, sizeof *cc->ops);
 	cc->n_roots = g->n_tensors;
 	cc->cap_roots = g->n_tensors + 1;
@@ -50,6 +53,7 @@ static void cc_clear(struct cc *cc)
 	free(cc->ten);
 	free(cc->uses);
 	free(cc->nodes);
+	free(cc->alu);
 	free(cc->items);
 	free(cc->consts.p);
 	weft_program_free(cc->p);
@@ -205,7 +209,7 @@ int weft_compile(const weft_graph *g, const struct weft_compile_options *o, weft
 	struct cc cc = { .g = g, .o = o ? o : &none, .msg = msg };
 	const char *name = cc.o->config ? cc.o->config : "w16";
 
-	cc.cfg = weft_config_find(name);
+	cc.cfg = cc.o->of_model ? weft_config_of_model(name) : weft_config_find(name);
 	if (!cc.cfg) {
 		snprintf(msg, WEFT_MSG, "no configuration is called \"%s\"", name);
 		return -EINVAL;

@@ -198,16 +198,36 @@ static int load_bytes(struct emit *e, int64_t off, int64_t sp, int64_t bytes)
 	return emit_dma(e, (struct dma){ .root = -1, .off = off, .sp = sp, .row = bytes, .n = { 1, 1, 1 } });
 }
 
+static int load_records(struct emit *e, const struct node *nd, int64_t tile, int64_t n, int64_t sp)
+{
+	int64_t rec = WEFT_PARAM_BYTES * e->s->cc->n, base = nd->rec_computed ? 0 : (int64_t)nd->blob;
+
+	return emit_dma(e, (struct dma){ .root = nd->rec_computed ? nd->z.root : -1, .off = base + tile * rec, .sp = sp,
+	                                 .row = n * rec, .n = { 1, 1, 1 } });
+}
+
+/* Where the weights begin in their storage, or in the constants. */
+static int64_t weights_at(const struct node *nd)
+{
+	if (nd->w_computed)
+		return nd->rec_computed ? nd->rec_bytes : 0;
+	return (int64_t)nd->blob + nd->rec_bytes;
+}
+
+static int load_weights(struct emit *e, const struct node *nd, int64_t tile, int64_t n, int64_t sp)
+{
+	return emit_dma(e, (struct dma){ .root = nd->w_computed ? nd->z.root : -1, .int4 = nd->w_int4,
+	                                 .off = weights_at(nd) + tile * nd->tile_bytes / (nd->w_int4 ? 2 : 1),
+	                                 .sp = sp, .row = n * nd->tile_bytes, .n = { 1, 1, 1 } });
+}
+
 /* Records and weights of column tiles [tile, +n) into a slot, records first. */
 static int load_slot(struct node_emit *m, int64_t addr, int64_t tile, int64_t n)
 {
 	const struct node *nd = m->nd;
-	int64_t rec = WEFT_PARAM_BYTES * m->e->s->cc->n, blob = (int64_t)nd->blob;
-	int err = load_bytes(m->e, blob + tile * rec, addr, n * rec);
+	int err = load_records(m->e, nd, tile, n, addr);
 
-	if (err)
-		return err;
-	return load_bytes(m->e, blob + nd->rec_bytes + tile * nd->tile_bytes, addr + n * rec, n * nd->tile_bytes);
+	return err ? err : load_weights(m->e, nd, tile, n, addr + n * WEFT_PARAM_BYTES * m->e->s->cc->n);
 }
 
 /* all_weights: where column tile t of piece k lies. */
@@ -229,16 +249,18 @@ static int64_t rec_addr(const struct node_emit *m, const struct piece *k, int64_
 static int load_piece(struct node_emit *m, const struct piece *k)
 {
 	const struct node *nd = m->nd;
-	int64_t rec = WEFT_PARAM_BYTES * m->e->s->cc->n, blob = (int64_t)nd->blob;
-	int64_t w = blob + nd->rec_bytes + k->first * nd->tile_bytes, to = tile_addr(m, k, k->first);
+	int64_t to = tile_addr(m, k, k->first);
+	bool all = !m->p->own_recs && !k->first;
 	int err = 0;
 
 	/* All of them lie beside the first weights in memory as well. */
-	if (!m->p->own_recs && !k->first)
-		return load_bytes(m->e, blob, to - nd->rec_bytes, nd->rec_bytes + k->n * nd->tile_bytes);
-	if (m->p->own_recs)
-		err = load_bytes(m->e, blob + k->first * rec, rec_addr(m, k, k->first), k->n * rec);
-	return err ? err : load_bytes(m->e, w, to, k->n * nd->tile_bytes);
+	if (all && !nd->w_computed && !nd->w_int4)
+		return load_bytes(m->e, (int64_t)nd->blob, to - nd->rec_bytes, nd->rec_bytes + k->n * nd->tile_bytes);
+	if (all)
+		err = load_records(m->e, nd, 0, nd->n_tiles, rec_addr(m, k, 0));
+	else if (m->p->own_recs)
+		err = load_records(m->e, nd, k->first, k->n, rec_addr(m, k, k->first));
+	return err ? err : load_weights(m->e, nd, k->first, k->n, to);
 }
 
 /* all_weights: column tiles before `need` must be there. */
@@ -377,14 +399,15 @@ static int load_part(struct node_emit *m, int64_t addr, int64_t tile, const stru
 {
 	const struct node *nd = m->nd;
 	int64_t n = m->e->s->cc->n, word = n * n, rec = WEFT_PARAM_BYTES * n, taps = nd->joined ? 1 : nd->kw;
-	int64_t off = (int64_t)nd->blob + nd->rec_bytes + tile * nd->tile_bytes + (k->ky * taps * nd->chunks + k->q) * word;
-	int err = k->last ? load_bytes(m->e, (int64_t)nd->blob + tile * rec, addr, rec) : 0;
+	int64_t per = nd->w_int4 ? 2 : 1;      /* weights in a byte */
+	int64_t off = weights_at(nd) + (tile * nd->tile_bytes + (k->ky * taps * nd->chunks + k->q) * word) / per;
+	int err = k->last ? load_records(m->e, nd, tile, 1, addr) : 0;
 
 	if (err)
 		return err;
 	return emit_dma(m->e, (struct dma){
-		.root = -1, .off = off, .sp = addr + rec, .row = k->nq * word,
-		.n = { taps, 1, 1 }, .mem_step = { nd->chunks * word, 0, 0 }, .sp_step = { k->nq * word, 0, 0 },
+		.root = nd->w_computed ? nd->z.root : -1, .int4 = nd->w_int4, .off = off, .sp = addr + rec, .row = k->nq * word,
+		.n = { taps, 1, 1 }, .mem_step = { nd->chunks * word / per, 0, 0 }, .sp_step = { k->nq * word, 0, 0 },
 	});
 }
 
@@ -665,8 +688,10 @@ static int run_node(struct emit *e, int i)
 	    (err = load_up_to(&m, m.p->piece)))
 		return err;
 	if ((err = load_resident(e, m.p->sx)) || (m.p->sr >= 0 && (err = load_resident(e, m.p->sr))) ||
-	    (err = load_resident(e, m.p->sy)))
+	    (m.p->sz >= 0 && (err = load_resident(e, m.p->sz))) || (err = load_resident(e, m.p->sy)))
 		return err;
+	if (m.nd->kind == NODE_ALU)
+		return emit_alu(e, m.nd, m.p);
 	return m.p->by_channel ? run_by_channels(&m) : run_by_pixels(&m);
 }
 

@@ -58,6 +58,7 @@ int emit_done(struct emit *e, struct cmd *c);
 /* Rows of bytes between memory and scratchpad; dimension 0 is the innermost repeat. */
 struct dma {
 	bool store;
+	bool int4;             /* two elements a byte in memory; then row counts elements */
 	int root;              /* tensor whose place in memory is meant; -1: consts */
 	int64_t off;           /* in that place, or in consts */
 	int64_t sp, row;
@@ -75,5 +76,6 @@ int emit_pool(struct emit *e, const struct node *nd, const struct job *j);
 /* Rows of `bytes` bytes from one place to another, unchanged. */
 int emit_copy(struct emit *e, const struct operand *from, const struct operand *to, int64_t bytes);
 int emit_elt(struct emit *e, const struct node *nd, const struct job *j);
+int emit_alu(struct emit *e, const struct node *nd, const struct plan *p);
 
 #endif

@@ -130,6 +130,7 @@ void emit_post(struct weft_cmd_post *p, const struct node *nd, const struct job 
 {
 	p->mode = nd->mode;
 	p->scale16 = nd->scale16;
+	p->raw = nd->raw;
 	p->out_base = (int32_t)(j->y.addr + (ch - j->c) * j->y.elem);
 	p->out_x_stride = j->ow > 1 ? (int32_t)j->y.xs : 0;
 	p->out_y_stride = j->oh > 1 ? (int32_t)j->y.ys : 0;
@@ -208,7 +209,7 @@ static void tidy(struct dma *d)
 	for (int k = 0; k < 3; k++) {
 		if (d->n[k] <= 1)
 			continue;
-		if (!out && d->mem_step[k] == d->row && d->sp_step[k] == d->row && d->row * d->n[k] <= SP_MASK) {
+		if (!out && !d->int4 && d->mem_step[k] == d->row && d->sp_step[k] == d->row && d->row * d->n[k] <= SP_MASK) {
 			d->row *= d->n[k];
 			continue;
 		}
@@ -247,7 +248,8 @@ int emit_dma(struct emit *e, struct dma d)
 	if (!c)
 		return -ENOMEM;
 	tidy(&d);
-	int64_t off = d.off + (t ? (int64_t)t->offset : 0), mem_hi = off + d.row, sp_hi = d.sp + d.row, rows = 1;
+	int64_t bytes = d.int4 ? ceil_div(d.row, 2) : d.row;     /* in memory */
+	int64_t off = d.off + (t ? (int64_t)t->offset : 0), mem_hi = off + bytes, sp_hi = d.sp + d.row, rows = 1;
 	for (int k = 0; k < 3; k++) {
 		mem_hi += (d.n[k] - 1) * d.mem_step[k];
 		sp_hi += (d.n[k] - 1) * d.sp_step[k];
@@ -258,6 +260,7 @@ int emit_dma(struct emit *e, struct dma d)
 	l->dram_off = off;
 	l->sp_addr = (int32_t)d.sp;
 	l->row_bytes = (int32_t)d.row;
+	l->int4 = d.int4;
 	l->n1 = (int32_t)d.n[0];
 	l->n2 = (int32_t)d.n[1];
 	l->n3 = (int32_t)d.n[2];

@@ -17,6 +17,8 @@ static uint64_t macs_of(const weft_graph *g, const struct weft_gop *o)
 		return y * (uint64_t)(w->dim[1] * w->dim[2] * w->dim[3]);
 	case WEFT_OP_DEPTHWISE_CONV2D:
 		return y * (uint64_t)(w->dim[0] * w->dim[1]);
+	case WEFT_OP_CONV3D:
+		return y * (uint64_t)(w->dim[1] * w->dim[2] * w->dim[3] * w->dim[4]);
 	case WEFT_OP_TRANSPOSE_CONV2D:
 		return (uint64_t)weft_tensor_elements(&g->tensors[o->in[0]].t) * (uint64_t)(w->dim[0] * w->dim[1] * w->dim[2]);
 	case WEFT_OP_MATMUL:
@@ -41,6 +43,9 @@ static const char *node_words(const struct node *nd, char text[96])
 		break;
 	case NODE_POOL:
 		snprintf(text, 96, "%s over %dx%d", nd->average ? "average" : nd->sum ? "mean" : "maximum", nd->kh, nd->kw);
+		break;
+	case NODE_ALU:
+		snprintf(text, 96, "on the alu");
 		break;
 	default:
 		snprintf(text, 96, "elementwise%s", nd->add ? " addition" : "");

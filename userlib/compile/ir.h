@@ -34,6 +34,7 @@ enum node_kind {
 	NODE_DWCONV,           /* depthwise on the array, block diagonal */
 	NODE_POOL,
 	NODE_ELT,
+	NODE_ALU,              /* a statement, see alu.h */
 };
 
 /* multiplier and shift of one RESCALE */
@@ -41,6 +42,16 @@ struct scale {
 	uint32_t mul;
 	int32_t shift;
 	bool twice;            /* double rounding */
+};
+
+/*
+ * Where a convolution's weights lie in their tensor, in elements: output channel,
+ * kernel row, kernel column, input channel, which is kd * n_ic + ic.
+ */
+struct wview {
+	bool on;               /* else [oc][ky][kx][ic] */
+	bool none;             /* none at all: only biases */
+	int64_t off, oc, ky, kx, kd, ic, n_ic;
 };
 
 #define WEIGHTS_ONE INT_MAX    /* float8 weights that are all 1 */
@@ -56,6 +67,10 @@ struct node {
 	                        * its own rows, or as one long row where that is possible */
 	int x_t, r_t;          /* tensors that x and r are views of; r_t -1 without add */
 	bool add;
+	int alu;               /* ALU: index of its statement; x, r, y and z then only name storages */
+	bool third;            /* it has a third operand, in storage z.root, */
+	struct view z;
+	int z_t;               /* or from this tensor. -1 here and in x_t: storage of a node of the same operator */
 	int mode;              /* arithmetic of its command */
 	int before;            /* a helper's: 1 + the node that it must precede; 0 */
 	bool by_columns;       /* rows and columns are exchanged: cut along columns */
@@ -64,6 +79,11 @@ struct node {
 	int m;                 /* DWCONV: channel multiplier */
 	int x_zp, w_zp;
 	int w, bias;           /* constant tensors, or -1; w: or WEIGHTS_ONE */
+	struct wview wv;
+	bool w_computed, rec_computed;   /* weights, and records too, lie in z: records of all tiles, weights */
+	bool w_int4;           /* two weights a byte in memory, widened as they are loaded */
+	bool raw;              /* CONV, DW*: sums as they are */
+	bool part;             /* one of several nodes of its operator, or with input of its own */
 	int scale_mul, scale_shift;   /* CONV, DW*: constant tensors of the RESCALE */
 	bool scale16;          /* sums of 48 bits by 16-bit multipliers */
 	bool sum, average;     /* POOL: sum, and divided by the taps in the image */
@@ -100,7 +120,8 @@ struct cop {
 };
 
 struct cten {                  /* tensors of the graph, then storages that passes have added */
-	struct view v;         /* int8 and int16; root -1 otherwise */
+	struct view v;         /* root -1: of a type that the device does not know */
+	bool pinned;           /* root: a statement takes it as it is, so it cannot become part of another */
 	int64_t bytes;         /* of the storage, where it is a root */
 	int first_use, n_uses; /* range in cc.uses: operators that read it */
 	bool host_reads, npu_reads, npu_writes;   /* of any member of the class, at the root */
@@ -118,6 +139,8 @@ struct item {
 };
 
 struct blob { uint8_t *p; uint64_t n, cap; };
+
+struct alu_stmt;
 
 /* Byte ranges that a command touches: n of them, step apart. */
 enum space { SPACE_SP, SPACE_ARENA };
@@ -170,11 +193,13 @@ struct cc {
 	char *msg;
 	int64_t n;             /* cfg->n */
 	int64_t sp_bytes;      /* usable */
+	bool has_alu, has_raw, has_int4;
 
 	struct cop *ops;
 	struct cten *ten;      int n_roots, cap_roots;
 	int *uses;             /* operators, grouped by tensor */
 	struct node *nodes;    int n_nodes, cap_nodes;
+	struct alu_stmt *alu;  int n_alu, cap_alu;
 	struct item *items;    int n_items;
 	struct blob consts;
 	uint32_t cap_cmds, cap_words;   /* of the program's arrays */

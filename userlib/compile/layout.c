@@ -30,7 +30,7 @@ static void measure_conv(const struct cc *cc, struct node *nd)
 {
 	int64_t ic = nd->x.dim[3];
 
-	nd->joined = nd->dx == 1 && nd->x.step[2] == ic * view_elem(&nd->x);
+	nd->joined = !nd->w_computed && nd->dx == 1 && nd->x.step[2] == ic * view_elem(&nd->x);
 	if (nd->kind == NODE_DWCONV) {
 		nd->joined = false;
 		ic = min64(ic, (cc->n - 1) / nd->m + 2);   /* channels that N outputs can touch */
@@ -71,6 +71,15 @@ static void pack_float_record(const struct cc *cc, const struct node *nd, int64_
 	rec[1] = (uint8_t)(bias >> 8);
 }
 
+static int64_t bias_at(const struct cc *cc, const struct node *nd, int64_t c)
+{
+	if (nd->bias < 0)
+		return 0;
+	const weft_tensor *b = &cc->g->tensors[nd->bias].t;
+	int64_t at = weft_tensor_elements(b) > 1 ? c : 0;
+	return b->dtype == WEFT_INT48 ? ((const int64_t *)b->data)[at] : ((const int32_t *)b->data)[at];
+}
+
 static void pack_record(const struct cc *cc, const struct node *nd, int64_t c, uint8_t *rec)
 {
 	rec[10] = 2;           /* lanes without a channel: legal all the same */
@@ -80,15 +89,29 @@ static void pack_record(const struct cc *cc, const struct node *nd, int64_t c, u
 		pack_float_record(cc, nd, c, rec);
 		return;
 	}
-	const weft_tensor *b = &cc->g->tensors[nd->bias].t, *s = &cc->g->tensors[nd->scale_shift].t;
-	int64_t at = weft_tensor_elements(b) > 1 ? c : 0;
-	int64_t bias = b->dtype == WEFT_INT48 ? ((const int64_t *)b->data)[at] : ((const int32_t *)b->data)[at];
-	int64_t mul = scale_mul(cc, nd, c);
+	int64_t bias = bias_at(cc, nd, c);
 	for (int i = 0; i < 6; i++)
 		rec[i] = (uint8_t)((uint64_t)bias >> (8 * i));
+	if (nd->raw)
+		return;
+	const weft_tensor *s = &cc->g->tensors[nd->scale_shift].t;
+	int64_t mul = scale_mul(cc, nd, c);
 	for (int i = 0; i < 4; i++)
 		rec[6 + i] = (uint8_t)((uint64_t)mul >> (8 * i));
 	rec[10] = ((const uint8_t *)s->data)[weft_tensor_elements(s) > 1 ? c : 0];
+}
+
+/* The same where they lie otherwise than the array reads them. */
+static void viewed_word(const struct cc *cc, const struct node *nd, const uint8_t *w, int64_t oc, int64_t run, int64_t j,
+                        uint8_t *word)
+{
+	const struct wview *v = &nd->wv;
+	int64_t ic = nd->joined ? nd->run_len / nd->kw : nd->run_len, len = min64(cc->n, nd->run_len - j);
+
+	for (int64_t i = 0; i < len && !v->none; i++) {
+		int64_t c = (j + i) % ic, ky = nd->joined ? run : run / nd->kw, kx = nd->joined ? (j + i) / ic : run % nd->kw;
+		word[i] = w[v->off + oc * v->oc + ky * v->ky + kx * v->kx + c / v->n_ic * v->kd + c % v->n_ic * v->ic];
+	}
 }
 
 /* Weights of up to n elements of run `run` from element j on, output channel oc. */
@@ -97,6 +120,10 @@ static void conv_word(const struct cc *cc, const struct node *nd, const uint8_t 
 {
 	int64_t len = min64(cc->n, nd->run_len - j);
 
+	if (nd->wv.on) {
+		viewed_word(cc, nd, w, oc, run, j, word);
+		return;
+	}
 	if (!nd->w_by_tap) {
 		memcpy(word, w + (oc * nd->n_runs + run) * nd->run_len + j, (size_t)len);
 		return;
@@ -157,9 +184,27 @@ static uint8_t *float_weights(const struct cc *cc, const struct node *nd)
 	return w;
 }
 
+/* Two in a byte, the first in the low half. */
+static void halve(uint8_t *to, int64_t n)
+{
+	for (int64_t i = 0; i < n / 2; i++)
+		to[i] = (uint8_t)((to[2 * i] & 15) | to[2 * i + 1] << 4);
+	memset(to + n / 2, 0, (size_t)(n / 2));
+}
+
+/* Does every byte that the array reads fit 4 bits? */
+static bool is_int4(const struct cc *cc, const struct node *nd)
+{
+	return cc->has_int4 && nd->w != WEIGHTS_ONE && cc->g->tensors[nd->w].t.dtype == WEFT_INT4 && !nd->w_computed &&
+	       nd->w_zp >= -8 && nd->w_zp < 8;
+}
+
 static int pack(struct cc *cc, struct node *nd)
 {
-	int64_t weights = nd->n_tiles * nd->tile_bytes;
+	/* What is computed has a storage of its own. */
+	int64_t weights = nd->w_computed ? 0 : nd->n_tiles * nd->tile_bytes;
+	if (nd->rec_computed)
+		return 0;
 	int err = blob_reserve(&cc->consts, (uint64_t)(nd->rec_bytes + weights), 64, &nd->blob);
 
 	if (err)
@@ -171,6 +216,8 @@ static int pack(struct cc *cc, struct node *nd)
 	uint8_t *to = cc->consts.p + nd->blob;
 	for (int64_t c = 0; c < nd->n_tiles * cc->n; c++, to += WEFT_PARAM_BYTES)
 		pack_record(cc, nd, c, to);
+	if (nd->w_computed)
+		return 0;
 	memset(to, nd->mode == 2 && nd->w_fmt < 2 ? NO_PRODUCT : (uint8_t)nd->w_zp, (size_t)weights);
 	if (nd->kind == NODE_CONV)
 		pack_conv(cc, nd, w, to);
@@ -179,6 +226,11 @@ static int pack(struct cc *cc, struct node *nd)
 	else
 		pack_dw(cc, nd, w, to);
 	free(changed);
+	nd->w_int4 = is_int4(cc, nd);
+	if (nd->w_int4) {
+		halve(to, weights);
+		cc->consts.n -= (uint64_t)(weights / 2);
+	}
 	return 0;
 }
 
@@ -207,6 +259,8 @@ static int pack_node(struct cc *cc, struct node *nd, int64_t *raw, int64_t *pack
 
 	if (!err && nd->add)
 		err = pack_tensor(cc, nd->r.root);
+	if (!err && nd->third)
+		err = pack_tensor(cc, nd->z.root);
 	if (err || nd->w < 0)
 		return err;
 	measure(cc, nd);

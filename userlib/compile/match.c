@@ -30,6 +30,11 @@ bool npu_type(const struct cc *cc, weft_dtype t)
 	       (float_format(t) >= 0 && cc->cfg->has_fp8);
 }
 
+bool npu_int(const struct cc *cc, weft_dtype t)
+{
+	return (t == WEFT_INT8 || t == WEFT_INT16) && npu_type(cc, t);
+}
+
 int made_by(const struct cc *cc, int t, weft_opcode op)
 {
 	int i = cc->g->tensors[t].producer;
@@ -286,6 +291,12 @@ static int match_one(struct cc *cc, int i)
 	case WEFT_OP_CONV2D:
 	case WEFT_OP_DEPTHWISE_CONV2D:
 		return match_conv(cc, i);
+	case WEFT_OP_TRANSPOSE_CONV2D:
+		return match_transpose_conv(cc, i);
+	case WEFT_OP_CONV3D:
+		return match_conv3d(cc, i);
+	case WEFT_OP_MATMUL:
+		return match_matmul(cc, i);
 	case WEFT_OP_AVG_POOL2D:
 	case WEFT_OP_MAX_POOL2D:
 		return match_pool(cc, i);
@@ -328,6 +339,19 @@ static int run_pass(struct cc *cc, int (*fn)(struct cc *, int))
 	return 0;
 }
 
+/* A network of nothing but shapes is a copy all the same. */
+static int match_shapes(struct cc *cc)
+{
+	int err = 0;
+
+	for (int i = 0; i < cc->g->n_ops; i++)
+		if (cc->ops[i].state != OP_NONE && cc->g->ops[i].op != WEFT_OP_RESHAPE && cc->g->ops[i].op != WEFT_OP_IDENTITY)
+			return 0;
+	for (int i = 0; i < cc->g->n_ops && err >= 0; i++)
+		err = cc->ops[i].forbidden ? 0 : match_same(cc, i);
+	return err < 0 ? err : 0;
+}
+
 static int match_concats(struct cc *cc, int i)
 {
 	/* Moving one operand looks at every node. */
@@ -343,6 +367,8 @@ int cc_match(struct cc *cc)
 	if (cc->o->host_only)
 		return 0;
 	if ((err = run_pass(cc, match_one)) || (err = run_pass(cc, match_rest)) || (err = run_pass(cc, match_casts)))
+		return err;
+	if (cc->has_alu && ((err = run_pass(cc, match_alu)) || (err = match_shapes(cc))))
 		return err;
 	return run_pass(cc, match_concats);
 }

@@ -16,6 +16,8 @@ struct rescale {
 
 /* Does this configuration compute with elements of this type? */
 bool npu_type(const struct cc *cc, weft_dtype t);
+/* The same of int8 and int16. */
+bool npu_int(const struct cc *cc, weft_dtype t);
 /* Of the integer with as many bytes. */
 static inline int type_lowest(weft_dtype t) { return weft_dtype_bytes(t) == 2 ? INT16_MIN : INT8_MIN; }
 static inline weft_dtype type_of(const struct cc *cc, int t) { return cc->g->tensors[t].t.dtype; }
@@ -57,6 +59,11 @@ int match_mean(struct cc *cc, int i);
 int match_add(struct cc *cc, int i);
 int match_unary(struct cc *cc, int i);
 int match_concat(struct cc *cc, int i);
+int match_transpose_conv(struct cc *cc, int i);
+int match_conv3d(struct cc *cc, int i);
+int match_matmul(struct cc *cc, int i);
+int match_same(struct cc *cc, int i);
+int match_alu(struct cc *cc, int i);
 int match_float_conv(struct cc *cc, int i);
 int match_float_pool(struct cc *cc, int i);
 int match_float_add(struct cc *cc, int i);

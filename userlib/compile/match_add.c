@@ -32,7 +32,7 @@ static bool read_side(const struct cc *cc, int t, struct side *s)
 		return false;
 	int x = cc->g->ops[i].in[0];
 	*s = (struct side){ .x = x, .ops = { -1, i }, .zp = outer.x_zp, .s = { 1u << 30, 30, false } };
-	if (cc->ten[x].v.root >= 0) {
+	if (npu_int(cc, type_of(cc, x))) {
 		if (is_left_shift(&outer, &left) && left)
 			s->left = left;
 		else
@@ -42,7 +42,7 @@ static bool read_side(const struct cc *cc, int t, struct side *s)
 	int k = made_by(cc, x, WEFT_OP_RESCALE);
 	if (k < 0 || outer.x_zp || !read_rescale(cc, k, &inner) || inner.y_zp || !is_left_shift(&inner, &left))
 		return false;
-	if (cc->ten[cc->g->ops[k].in[0]].v.root < 0)
+	if (!npu_int(cc, type_of(cc, cc->g->ops[k].in[0])))
 		return false;
 	*s = (struct side){ .x = cc->g->ops[k].in[0], .ops = { k, i }, .zp = inner.x_zp, .left = left, .s = outer.s };
 	return rounds_as_hardware(&s->s);
@@ -70,7 +70,7 @@ static int conv_before(const struct cc *cc, const struct side *s, int add)
 	    (s->ops[0] >= 0 && !read_only_by(cc, cc->g->ops[s->ops[0]].out[0], s->ops[1])))
 		return -1;
 	const struct node *nd = &cc->nodes[cc->ops[i].node];
-	bool plain = (nd->kind == NODE_CONV || nd->kind == NODE_DWCONV) && !nd->add && nd->last == i;
+	bool plain = (nd->kind == NODE_CONV || nd->kind == NODE_DWCONV) && !nd->add && !nd->raw && !nd->part && nd->last == i;
 	return plain ? cc->ops[i].node : -1;
 }
 

@@ -1,16 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * CONV2D and DEPTHWISE_CONV2D, int8 or int16 by constant int8, with the RESCALE
- * behind them and, where it follows, the CLAMP.
+ * CONV2D, DEPTHWISE_CONV2D, TRANSPOSE_CONV2D, CONV3D and MATMUL, int8 or int16 by
+ * int8, on the array: with the RESCALE behind them and, where it follows, the
+ * CLAMP; else, where the configuration can, with sums written as they are.
  *
  * Sums of int16 have 48 bits. Their RESCALE has 16-bit multipliers; or, where the
  * framework sums in 32 bits, it takes the low 32 bits and a second one follows.
  *
- * Source: TOSA 1.0, CONV2D, DEPTHWISE_CONV2D, RESCALE; include/spec/cmd.toml.
+ * A TRANSPOSE_CONV2D is one convolution for each place within its strides: of the
+ * kernel it takes every stride-th tap, backwards, and writes every stride-th pixel.
+ * A CONV3D is a convolution of as many images as the result is deep; what its
+ * taps along the depth read lies side by side as channels. MATMUL is a 1x1
+ * convolution with weights that are computed.
+ *
+ * Source: TOSA 1.0, the operators and RESCALE; include/spec/cmd.toml.
  */
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
-#include "match.h"
+#include "match_weights.h"
 
 #define NO(...) do { int e_ = cc_reason(cc, i, __VA_ARGS__); return e_; } while (0)
 
@@ -21,7 +30,7 @@ const char *conv_limit(const struct node *nd)
 		return "kernel above 4095";
 	if (nd->sy > 8192 || nd->sx > 8192 || nd->dy > 8192 || nd->dx > 8192)
 		return "stride or dilation above 8192";
-	if (nd->pt > 16384 || nd->pl > 16384)
+	if (nd->pt > 16384 || nd->pl > 16384 || nd->pt < -16384 || nd->pl < -16384)
 		return "padding above 16384";
 	return NULL;
 }
@@ -66,54 +75,441 @@ static bool is_narrowing(const struct cc *cc, int i)
 	       r.s.shift < 31 && r.s.mul == (uint32_t)1 << r.s.shift;
 }
 
+/* What becomes of the sums. */
+struct tail {
+	int last;              /* operator whose result is written */
+	int narrow, rescale;   /* operators, -1: none */
+	bool raw;
+	struct rescale r;
+	int lo, hi;
+};
+
+/* NULL, or why there is none. */
+static const char *scaled_tail(const struct cc *cc, int i, weft_dtype type, struct tail *t)
+{
+	int k = only_reader(cc, cc->g->ops[i].out[0], WEFT_OP_RESCALE);
+
+	if (k < 0)
+		return "the sums are not read by one RESCALE alone";
+	t->narrow = is_narrowing(cc, k) ? k : -1;
+	if (t->narrow >= 0 && (k = only_reader(cc, cc->g->ops[k].out[0], WEFT_OP_RESCALE)) < 0)
+		return "the sums are not read by one RESCALE alone";
+	if (type_of(cc, cc->g->ops[k].out[0]) != type || !read_rescale(cc, k, &t->r) || t->r.x_zp)
+		return "the RESCALE behind it does not make its input's type with constant, legal scales";
+	t->last = t->rescale = k;
+	t->lo = type_lowest(type);
+	t->hi = -1 - t->lo;
+	take_clamp(cc, &t->last, &t->lo, &t->hi);
+	return NULL;
+}
+
+static const char *find_tail(const struct cc *cc, int i, weft_dtype type, bool fixed, struct tail *t)
+{
+	*t = (struct tail){ .narrow = -1, .rescale = -1 };
+	const char *why = fixed ? scaled_tail(cc, i, type, t) : "its biases are computed";
+
+	if (!why || !cc->has_raw)
+		return why;
+	*t = (struct tail){ .last = i, .narrow = -1, .rescale = -1, .raw = true };
+	return NULL;
+}
+
+/* A node that writes the tail's result; kernel and views are the caller's. */
+static struct node *conv_node(struct cc *cc, int i, enum node_kind kind, const struct tail *t)
+{
+	weft_dtype type = type_of(cc, cc->g->ops[i].in[0]);
+	struct node *nd = new_node(cc, kind, i, t->last);
+
+	if (!nd)
+		return NULL;
+	nd->mode = type == WEFT_INT16;
+	nd->raw = t->raw;
+	if (t->raw)
+		return nd;
+	claim(cc, t->rescale, nd);
+	if (t->narrow >= 0)
+		claim(cc, t->narrow, nd);
+	nd->scale16 = type == WEFT_INT16 && t->narrow < 0;
+	nd->scale_mul = t->r.mul;
+	nd->scale_shift = t->r.shift;
+	nd->twice = t->r.twice;
+	nd->y_zp = t->r.y_zp;
+	nd->y_min = t->lo;
+	nd->y_max = t->hi;
+	return nd;
+}
+
+/* Kernel, weights and all else that does not depend on the node's place in the graph. */
+static void take_kernel(struct node *nd, const struct node *from)
+{
+	nd->kind = from->kind;
+	nd->kh = from->kh;
+	nd->kw = from->kw;
+	nd->sy = from->sy;
+	nd->sx = from->sx;
+	nd->dy = from->dy;
+	nd->dx = from->dx;
+	nd->pt = from->pt;
+	nd->pl = from->pl;
+	nd->m = from->m;
+	nd->x_zp = from->x_zp;
+	nd->w_zp = from->w_zp;
+	nd->w = from->w;
+	nd->bias = from->bias;
+	nd->wv = from->wv;
+	nd->w_computed = from->w_computed;
+	nd->rec_computed = from->rec_computed;
+	nd->part = from->part;
+}
+
+/* The weights' storage, where they are computed. */
+static void take_storage(struct cc *cc, struct node *nd, int root)
+{
+	if (!nd->w_computed)
+		return;
+	nd->third = true;
+	nd->z = (struct view){ .root = root };
+	nd->z_t = -1;
+	if (nd->x.root >= 0)
+		cc->ten[nd->x.root].pinned = true;
+}
+
+/* Not the last one of its operator: what comes next waits for it. */
+static void precede(struct cc *cc, struct node *nd)
+{
+	nd->before = (int)(nd - cc->nodes) + 2;
+}
+
+static const char *bad_types(const struct cc *cc, int i)
+{
+	const struct weft_gop *o = &cc->g->ops[i];
+	weft_dtype x = type_of(cc, o->in[0]), w = type_of(cc, o->in[1]);
+	bool computed = !cc->g->tensors[o->in[1]].t.data || (o->n_in > 2 && !cc->g->tensors[o->in[2]].t.data);
+
+	if (!npu_int(cc, x) || (w != WEFT_INT8 && w != WEFT_INT4))
+		return "the array takes int8 and int16 by int8";
+	return computed && !(cc->has_alu && cc->has_raw) ? "weights or bias are not constant" : NULL;
+}
+
+/* Which operands come as the graph runs. */
+static void note_computed(const struct cc *cc, int i, struct node *s)
+{
+	const struct weft_gop *o = &cc->g->ops[i];
+
+	s->w = o->in[1];
+	s->bias = o->n_in > 2 ? o->in[2] : -1;
+	s->rec_computed = o->n_in > 2 && !cc->g->tensors[o->in[2]].t.data;
+	s->w_computed = s->rec_computed || !cc->g->tensors[o->in[1]].t.data;
+}
+
+static struct wview usual(int64_t kh, int64_t kw, int64_t ic)
+{
+	return (struct wview){ .oc = kh * kw * ic, .ky = kw * ic, .kx = ic, .ic = 1, .n_ic = ic };
+}
+
+/* Computed depthwise weights lie block diagonal; one channel is no block. */
+static void lay_out_depthwise(struct node *s, const weft_tensor *w)
+{
+	if (s->kind == NODE_CONV || !s->w_computed)
+		return;
+	s->kind = NODE_DWCONV;
+	if (w->dim[2] != 1)
+		return;
+	s->kind = NODE_CONV;
+	s->wv = (struct wview){ .on = true, .oc = 1, .ky = s->kw * w->dim[3], .kx = w->dim[3], .n_ic = 1 };
+	s->m = 1;
+}
+
 int match_conv(struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
 	const weft_tensor *x = &cc->g->tensors[o->in[0]].t, *w = &cc->g->tensors[o->in[1]].t;
-	const weft_tensor *b = &cc->g->tensors[o->in[2]].t;
 	const struct weft_attr_conv *a = &o->attr.conv;
-	struct rescale r;
-	int pads[4] = { a->pad[0], a->pad[1], a->pad[2], a->pad[3] };
+	int pads[4] = { a->pad[0], a->pad[1], a->pad[2], a->pad[3] }, root = -1;
+	struct node s = { 0 };
+	struct tail t;
+	const char *why = bad_types(cc, i);
 
-	if (!npu_type(cc, x->dtype) || (w->dtype != WEFT_INT8 && w->dtype != WEFT_INT4))
-		NO("%s by %s: the array takes int8 and int16 by int8", weft_dtype_name(x->dtype), weft_dtype_name(w->dtype));
-	if (!w->data || !b->data)
-		NO("weights or bias are not constant");
-	int k = only_reader(cc, o->out[0], WEFT_OP_RESCALE);
-	if (k < 0)
-		NO("the sums are not read by one RESCALE alone");
-	int narrow = is_narrowing(cc, k) ? k : -1;
-	if (narrow >= 0 && (k = only_reader(cc, cc->g->ops[k].out[0], WEFT_OP_RESCALE)) < 0)
-		NO("the sums are not read by one RESCALE alone");
-	if (type_of(cc, cc->g->ops[k].out[0]) != x->dtype || !read_rescale(cc, k, &r) || r.x_zp)
-		NO("the RESCALE behind it does not make %s with constant, legal scales", weft_dtype_name(x->dtype));
+	if (why)
+		NO("%s by %s: %s", weft_dtype_name(x->dtype), weft_dtype_name(w->dtype), why);
 	if (x->dtype == WEFT_INT16 && a->x_zp)
 		NO("int16 with a zero point");
+	note_computed(cc, i, &s);
+	conv_shape(&s, o, w, pads);
+	if ((why = conv_limit(&s)) || (why = find_tail(cc, i, x->dtype, !s.rec_computed, &t)))
+		NO("%s", why);
+	s.wv = usual(s.kh, s.kw, x->dim[3]);
+	lay_out_depthwise(&s, w);
+	if (s.w_computed)
+		root = weights_computed(cc, i, &s, cc->g->tensors[o->out[0]].t.dim[3], x->dim[3]);
+	if (s.w_computed && root < 0)
+		return root;
+	struct node *nd = conv_node(cc, i, s.kind, &t);
+	if (!nd)
+		return -ENOMEM;
+	set_input(cc, nd, o->in[0], a->x_zp, pads);
+	take_kernel(nd, &s);
+	nd->pt = pads[0];
+	nd->pl = pads[2];
+	take_storage(cc, nd, root);
+	return 1;
+}
 
-	struct node nd = { 0 };
-	conv_shape(&nd, o, w, pads);
-	const char *why = conv_limit(&nd);
+/* ---- TRANSPOSE_CONV2D ---- */
+
+/* Along one axis, the results at `place`, place + stride, ...: taps first, first + stride, ... backwards. */
+struct phase { int64_t first, taps, pad; };
+
+static struct phase phase_at(int64_t place, int64_t stride, int64_t kernel, int64_t out_pad)
+{
+	int64_t first = ((place - out_pad) % stride + stride) % stride, ahead = (place - out_pad - first) / stride;
+	int64_t taps = kernel > first ? ceil_div(kernel - first, stride) : 0;
+
+	/* Result q reads inputs q + ahead - j with tap j. */
+	return (struct phase){ first, taps, taps ? taps - 1 - ahead : 0 };
+}
+
+/* Every stride-th row and column of a view of the result. */
+static void thin(struct view *v, int64_t py, int64_t px, const struct weft_attr_conv *a)
+{
+	v->off += py * v->step[1] + px * v->step[2];
+	v->dim[1] = ceil_div(v->dim[1] - py, a->stride[0]);
+	v->dim[2] = ceil_div(v->dim[2] - px, a->stride[1]);
+	v->step[1] *= a->stride[0];
+	v->step[2] *= a->stride[1];
+}
+
+static struct node phase_shape(const struct node *s, const struct phase *y, const struct phase *x, const struct weft_attr_conv *a)
+{
+	struct node p = *s;
+
+	p.kh = (int)max64(y->taps, 1);
+	p.kw = (int)max64(x->taps, 1);
+	p.pt = (int)y->pad;
+	p.pl = (int)x->pad;
+	/* Between the taps of a kernel smaller than the stride there is only the bias. */
+	p.wv.none = !y->taps || !x->taps;
+	p.wv.off = (y->first + (p.kh - 1) * a->stride[0]) * s->wv.ky + (x->first + (p.kw - 1) * a->stride[1]) * s->wv.kx;
+	p.wv.ky *= -a->stride[0];
+	p.wv.kx *= -a->stride[1];
+	return p;
+}
+
+static int add_phase(struct cc *cc, int i, const struct node *s, const struct tail *t, int64_t py, int64_t px, bool last)
+{
+	const struct weft_gop *o = &cc->g->ops[i];
+	const weft_tensor *x = &cc->g->tensors[o->in[0]].t, *w = &cc->g->tensors[o->in[1]].t;
+	const struct weft_attr_conv *a = &o->attr.conv;
+	struct phase qy = phase_at(py, a->stride[0], w->dim[1], a->pad[0]), qx = phase_at(px, a->stride[1], w->dim[2], a->pad[2]);
+	struct node p = phase_shape(s, &qy, &qx, a);
+	int root = s->w_computed ? weights_computed(cc, i, &p, w->dim[0], x->dim[3]) : -1;
+
+	if (s->w_computed && root < 0)
+		return root;
+	struct node *nd = conv_node(cc, i, NODE_CONV, t);
+	if (!nd)
+		return -ENOMEM;
+	set_input(cc, nd, o->in[0], 0, NULL);
+	take_kernel(nd, &p);
+	thin(&nd->y, py, px, a);
+	thin(&nd->dbg, py, px, a);
+	take_storage(cc, nd, root);
+	if (!last)
+		precede(cc, nd);
+	return 1;
+}
+
+int match_transpose_conv(struct cc *cc, int i)
+{
+	const struct weft_gop *o = &cc->g->ops[i];
+	const weft_tensor *x = &cc->g->tensors[o->in[0]].t, *w = &cc->g->tensors[o->in[1]].t, *y = &cc->g->tensors[o->out[0]].t;
+	const struct weft_attr_conv *a = &o->attr.conv;
+	struct node s = { .kind = NODE_CONV, .sy = 1, .sx = 1, .dy = 1, .dx = 1, .m = 1, .x_zp = a->x_zp, .w_zp = a->w_zp, .part = true };
+	struct tail t;
+	const char *why = bad_types(cc, i);
+
+	if (why)
+		NO("%s by %s: %s", weft_dtype_name(x->dtype), weft_dtype_name(w->dtype), why);
+	int64_t ny = min64(a->stride[0], y->dim[1]), nx = min64(a->stride[1], y->dim[2]);
+	if (ny * nx > 256 || w->dim[1] > 4095 || w->dim[2] > 4095 || abs(a->pad[0]) > 8192 || abs(a->pad[2]) > 8192)
+		NO("stride, kernel or padding too large");
+	note_computed(cc, i, &s);
+	if ((why = find_tail(cc, i, x->dtype, !s.rec_computed, &t)))
+		NO("%s", why);
+	s.wv = usual(w->dim[1], w->dim[2], x->dim[3]);
+	s.wv.on = true;
+	int err = 1;
+	for (int64_t k = 0; k < ny * nx && err > 0; k++)
+		err = add_phase(cc, i, &s, &t, k / nx, k % nx, k == ny * nx - 1);
+	return err;
+}
+
+/* ---- CONV3D ---- */
+
+/* Statement of a copy into the storage that has the depth's taps side by side. */
+static int depth_copy(struct cc *cc, int i, int root, int64_t kd, int64_t from, int64_t to, int64_t first, int value)
+{
+	const struct weft_gop *o = &cc->g->ops[i];
+	const struct weft_attr_conv3d *a = &o->attr.conv3d;
+	const weft_tensor *x = &cc->g->tensors[o->in[0]].t, *w = &cc->g->tensors[o->in[1]].t, *y = &cc->g->tensors[o->out[0]].t;
+	struct alu_operand in = alu_tensor(cc, o->in[0], false);
+	int64_t elem = alu_bytes(in.type), c = x->dim[4], plane = x->dim[2] * x->dim[3], wide = w->dim[1] * c * elem;
+	struct alu_stmt s = { .func = WEFT_ALU_FUNC_MOVE, .axis = -1, .n_dims = 4, .a = value < 0 ? in : alu_storage(value, in.type),
+	                      .b = alu_number(0), .c = alu_number(0), .y = alu_storage(root, in.type) };
+
+	if (from >= to)
+		return 1;
+	s.dim[0] = x->dim[0];
+	s.dim[1] = to - from;
+	s.dim[2] = plane;
+	s.dim[3] = c;
+	s.y.off = from * plane * wide + kd * c * elem;
+	s.y.step[0] = y->dim[1] * plane * wide;
+	s.y.step[1] = plane * wide;
+	s.y.step[2] = wide;
+	s.y.step[3] = elem;
+	if (value < 0) {
+		s.a.off += first * plane * c * elem;
+		s.a.step[0] = x->dim[1] * plane * c * elem;
+		s.a.step[1] = a->stride[0] * plane * c * elem;
+		s.a.step[2] = c * elem;
+		s.a.step[3] = elem;
+	}
+	return alu_add(cc, i, &s, false, false);
+}
+
+/* One tap along the depth: zero points where it is outside, the input's planes elsewhere. */
+static int depth_tap(struct cc *cc, int i, int root, int64_t kd, int value)
+{
+	const struct weft_gop *o = &cc->g->ops[i];
+	const struct weft_attr_conv3d *a = &o->attr.conv3d;
+	int64_t depth = cc->g->tensors[o->in[0]].t.dim[1], out = cc->g->tensors[o->out[0]].t.dim[1];
+	int64_t at = kd * a->dilation[0] - a->pad[0], lo = 0, hi = out;
+
+	while (lo < out && at + lo * a->stride[0] < 0)
+		lo++;
+	while (hi > lo && at + (hi - 1) * a->stride[0] >= depth)
+		hi--;
+	int err = depth_copy(cc, i, root, kd, 0, lo, 0, value);
+	if (err > 0)
+		err = depth_copy(cc, i, root, kd, lo, hi, at + lo * a->stride[0], -1);
+	return err > 0 ? depth_copy(cc, i, root, kd, hi, out, 0, value) : err;
+}
+
+/* The input with the depth's taps as channels: N*OD images. */
+static int join_depth(struct cc *cc, int i)
+{
+	const struct weft_gop *o = &cc->g->ops[i];
+	const weft_tensor *x = &cc->g->tensors[o->in[0]].t, *w = &cc->g->tensors[o->in[1]].t, *y = &cc->g->tensors[o->out[0]].t;
+	int64_t elem = (int64_t)weft_dtype_bytes(x->dtype);
+	int root = alu_new_root(cc, x->dim[0] * y->dim[1] * x->dim[2] * x->dim[3] * w->dim[1] * x->dim[4] * elem);
+	int16_t zp = (int16_t)o->attr.conv3d.x_zp;
+	int value = alu_const(cc, &zp, sizeof zp), err = root < 0 ? root : value < 0 ? value : 1;
+
+	for (int64_t kd = 0; kd < w->dim[1] && err > 0; kd++)
+		err = depth_tap(cc, i, root, kd, value);
+	return err < 0 ? err : root;
+}
+
+static struct node conv3d_shape(const struct cc *cc, int i)
+{
+	const struct weft_gop *o = &cc->g->ops[i];
+	const struct weft_attr_conv3d *a = &o->attr.conv3d;
+	const weft_tensor *w = &cc->g->tensors[o->in[1]].t;
+	struct node s = {
+		.kind = NODE_CONV, .kh = (int)w->dim[2], .kw = (int)w->dim[3], .sy = a->stride[1], .sx = a->stride[2],
+		.dy = a->dilation[1], .dx = a->dilation[2], .pt = a->pad[2], .pl = a->pad[4], .m = 1,
+		.x_zp = a->x_zp, .w_zp = a->w_zp, .part = true,
+	};
+	int64_t ic = w->dim[4];
+
+	s.wv = (struct wview){ .on = true, .oc = w->dim[1] * s.kh * s.kw * ic, .kd = (int64_t)s.kh * s.kw * ic,
+	                       .ky = s.kw * ic, .kx = ic, .ic = 1, .n_ic = ic };
+	return s;
+}
+
+int match_conv3d(struct cc *cc, int i)
+{
+	const struct weft_gop *o = &cc->g->ops[i];
+	const weft_tensor *x = &cc->g->tensors[o->in[0]].t, *w = &cc->g->tensors[o->in[1]].t, *y = &cc->g->tensors[o->out[0]].t;
+	struct node s = conv3d_shape(cc, i);
+	struct tail t;
+	const char *why = bad_types(cc, i);
+
+	if (why || !cc->has_alu)
+		NO("%s by %s: %s", weft_dtype_name(x->dtype), weft_dtype_name(w->dtype), why ? why : "the depth cannot be joined");
+	note_computed(cc, i, &s);
+	if ((why = conv_limit(&s)) || (why = find_tail(cc, i, x->dtype, !s.rec_computed, &t)))
+		NO("%s", why);
+	int64_t ic = w->dim[1] * x->dim[4];
+	int in = join_depth(cc, i), root = in >= 0 && s.w_computed ? weights_computed(cc, i, &s, w->dim[0], ic) : in;
+	if (root < 0)
+		return root;
+	struct node *nd = conv_node(cc, i, NODE_CONV, &t);
+	if (!nd)
+		return -ENOMEM;
+	nd->x = view_dense(in, (int64_t[4]){ x->dim[0] * y->dim[1], x->dim[2], x->dim[3], ic }, (int64_t)weft_dtype_bytes(x->dtype));
+	nd->x_t = -1;
+	take_kernel(nd, &s);
+	take_storage(cc, nd, root);
+	return 1;
+}
+
+/* ---- MATMUL ---- */
+
+/* The n-th of a rank 3 tensor's matrices as one row of pixels. */
+static struct view matrix(const struct view *v, int64_t n)
+{
+	struct view m = *v;
+
+	m.off += n * v->step[1];
+	m.dim[1] = 1;
+	return m;
+}
+
+static int add_product(struct cc *cc, int i, const struct tail *t, int64_t n, bool last)
+{
+	const struct weft_gop *o = &cc->g->ops[i];
+	const weft_tensor *a = &cc->g->tensors[o->in[0]].t, *b = &cc->g->tensors[o->in[1]].t;
+	struct node s = { .kind = NODE_CONV, .kh = 1, .kw = 1, .sy = 1, .sx = 1, .dy = 1, .dx = 1, .m = 1, .bias = -1,
+	                  .x_zp = o->attr.matmul.a_zp, .w_zp = o->attr.matmul.b_zp, .part = a->dim[0] > 1 };
+
+	note_computed(cc, i, &s);
+	s.wv = (struct wview){ .on = true, .off = n * b->dim[1] * b->dim[2], .oc = 1, .ic = b->dim[2], .n_ic = b->dim[1] };
+	int root = s.w_computed ? weights_computed(cc, i, &s, b->dim[2], b->dim[1]) : -1;
+	if (s.w_computed && root < 0)
+		return root;
+	struct node *nd = conv_node(cc, i, NODE_CONV, t);
+	if (!nd)
+		return -ENOMEM;
+	set_input(cc, nd, o->in[0], 0, NULL);
+	nd->x = matrix(&nd->x, n);
+	nd->y = matrix(&nd->y, n);
+	nd->dbg = matrix(&nd->dbg, n);
+	take_kernel(nd, &s);
+	take_storage(cc, nd, root);
+	if (!last)
+		precede(cc, nd);
+	return 1;
+}
+
+#define MAX_PRODUCTS 64        /* more become dot products of the alu */
+
+int match_matmul(struct cc *cc, int i)
+{
+	const struct weft_gop *o = &cc->g->ops[i];
+	const weft_tensor *a = &cc->g->tensors[o->in[0]].t, *b = &cc->g->tensors[o->in[1]].t;
+	struct tail t;
+	int err = 1;
+
+	if (a->dtype != WEFT_INT8 || b->dtype != WEFT_INT8)
+		NO("%s by %s: the array takes int8 and int16 by int8", weft_dtype_name(a->dtype), weft_dtype_name(b->dtype));
+	const char *why = !b->data && !cc->has_alu ? "both operands are computed" : find_tail(cc, i, a->dtype, true, &t);
 	if (why)
 		NO("%s", why);
-
-	int last = k, lo = type_lowest(x->dtype), hi = -1 - lo;
-	take_clamp(cc, &last, &lo, &hi);
-	struct node *to = new_node(cc, nd.kind, i, last);
-	if (!to)
-		return -ENOMEM;
-	set_input(cc, to, o->in[0], a->x_zp, pads);
-	conv_shape(to, o, w, pads);
-	claim(cc, k, to);
-	if (narrow >= 0)
-		claim(cc, narrow, to);
-	to->scale16 = x->dtype == WEFT_INT16 && narrow < 0;
-	to->w = o->in[1];
-	to->bias = o->in[2];
-	to->scale_mul = r.mul;
-	to->scale_shift = r.shift;
-	to->twice = r.twice;
-	to->y_zp = r.y_zp;
-	to->y_min = lo;
-	to->y_max = hi;
-	return 1;
+	if (a->dim[0] > MAX_PRODUCTS || (t.raw && a->dim[1] < cc->n / 2))
+		NO("too many or too small matrices for the array");
+	for (int64_t n = 0; n < a->dim[0] && err > 0; n++)
+		err = add_product(cc, i, &t, n, n == a->dim[0] - 1);
+	return err;
 }

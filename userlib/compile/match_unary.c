@@ -29,7 +29,7 @@ int match_unary(struct cc *cc, int i)
 		struct rescale wide;
 		if (!read_rescale(cc, i, &r) || r.per_channel)
 			return cc_reason(cc, i, "scales are not constant, signed, legal and one for all channels");
-		if (cc->ten[x].v.root < 0) {
+		if (!npu_int(cc, type_of(cc, x))) {
 			first = made_by(cc, x, WEFT_OP_RESCALE);
 			if (first < 0 || r.x_zp || !read_rescale(cc, first, &wide) || !is_left_shift(&wide, &left))
 				return cc_reason(cc, i, "operand is %s", weft_dtype_name(cc->g->tensors[x].t.dtype));
@@ -42,7 +42,7 @@ int match_unary(struct cc *cc, int i)
 	}
 	if (cc->ten[x].v.root < 0 || type_of(cc, x) != type)
 		return cc_reason(cc, i, "operand is %s", weft_dtype_name(type_of(cc, x)));
-	if (!near_npu(cc, x))
+	if (!near_npu(cc, x) && !cc->has_alu)
 		return cc_reason(cc, i, "nothing before it runs on the device");
 	take_clamp(cc, &last, &lo, &hi);
 	struct node *nd = new_node(cc, NODE_ELT, i, last);
@@ -95,7 +95,7 @@ static bool can_move(const struct cc *cc, int t, int concat)
 	const struct cten *c = &cc->ten[t];
 	int made = cc->g->tensors[t].producer;
 
-	if (cc->o->no_fuse || c->v.root != t || cc->g->tensors[t].is_output || made < 0 || cc->ops[made].state != OP_NODE)
+	if (cc->o->no_fuse || c->pinned || c->v.root != t || cc->g->tensors[t].is_output || made < 0 || cc->ops[made].state != OP_NODE)
 		return false;
 	int times = 0;
 	for (int k = 0; k < c->n_uses; k++) {
@@ -129,7 +129,7 @@ int match_concat(struct cc *cc, int i)
 		return cc_reason(cc, i, "%s, rank %d", weft_dtype_name(y->dtype), y->rank);
 	for (int k = 0; k < o->n_in; k++)
 		near |= near_npu(cc, o->in[k]);
-	if (!near)
+	if (!near && !cc->has_alu)
 		return cc_reason(cc, i, "nothing before it runs on the device");
 	int axis = 4 - y->rank + o->attr.axis.axis;
 	int64_t at = 0;

@@ -18,6 +18,8 @@ static void drop_host_aliases(struct cc *cc)
 		cc->ten[nd->y.root].npu_writes = true;
 		if (nd->add)
 			cc->ten[nd->r.root].npu_reads = true;
+		if (nd->third)
+			cc->ten[nd->z.root].npu_reads = true;
 	}
 	for (int i = 0; i < cc->g->n_ops; i++) {
 		const struct weft_gop *o = &cc->g->ops[i];
@@ -44,9 +46,13 @@ static int find_host_work(struct cc *cc)
 	for (int i = 0; i < g->n_outputs; i++)
 		needed[g->outputs[i]] = true;
 	for (int i = 0; i < cc->n_nodes; i++) {
-		needed[cc->nodes[i].x_t] = true;
-		if (cc->nodes[i].add)
-			needed[cc->nodes[i].r_t] = true;
+		const struct node *nd = &cc->nodes[i];
+		if (nd->x_t >= 0)
+			needed[nd->x_t] = true;
+		if (nd->add && nd->r_t >= 0)
+			needed[nd->r_t] = true;
+		if (nd->third && nd->z_t >= 0)
+			needed[nd->z_t] = true;
 	}
 	for (int i = g->n_ops - 1; i >= 0; i--) {
 		const struct weft_gop *o = &g->ops[i];
@@ -96,9 +102,12 @@ static void each_edge(const struct cc *cc, struct graph *gr, void (*add)(struct 
 		bool copy = g->ops[nd->op].op == WEFT_OP_CONCAT;
 		if (!copy && !nd->before)
 			continue;
-		int p = g->tensors[nd->x_t].producer;
-		if (p >= 0)
-			add(gr, vertex(cc, p), i);
+		const int in[] = { nd->x_t, nd->add ? nd->r_t : -1, nd->third ? nd->z_t : -1 };
+		for (int k = 0; k < 3; k++) {
+			int p = in[k] < 0 ? -1 : g->tensors[in[k]].producer;
+			if (p >= 0 && vertex(cc, p) != i)
+				add(gr, vertex(cc, p), i);
+		}
 		add(gr, i, copy ? cc->n_nodes + nd->op : nd->before - 1);
 	}
 }
@@ -244,6 +253,8 @@ static void list_lifetimes(struct cc *cc)
 			note_use(cc, nd->x.root, i, false);
 			if (nd->add)
 				note_use(cc, nd->r.root, i, false);
+			if (nd->third)
+				note_use(cc, nd->z.root, i, false);
 			note_use(cc, nd->y.root, i, true);
 			continue;
 		}

@@ -55,7 +55,7 @@ static void note_takeover(struct seg *s, int i)
 	const struct node *nd = seg_node(s, i);
 	const struct plan *p = &s->plan[i];
 
-	if (p->sr < 0 || p->sr == p->sx || p->sr == p->sy || s->stor[p->sr].last != i || s->stor[p->sy].first != i)
+	if (nd->kind == NODE_ALU || p->sr < 0 || p->sr == p->sx || p->sr == p->sy || s->stor[p->sr].last != i || s->stor[p->sy].first != i)
 		return;
 	if (s->stor[p->sy].ext_in || s->stor[p->sr].bytes != s->stor[p->sy].bytes)
 		return;
@@ -67,7 +67,7 @@ static int list_storages(struct seg *s)
 {
 	int *map = malloc(((size_t)s->cc->n_roots + 1) * sizeof *map);
 
-	s->stor = calloc((size_t)s->n * 3 + 1, sizeof *s->stor);
+	s->stor = calloc((size_t)s->n * 4 + 1, sizeof *s->stor);
 	s->plan = calloc((size_t)s->n + 1, sizeof *s->plan);
 	if (!map || !s->stor || !s->plan) {
 		free(map);
@@ -80,7 +80,14 @@ static int list_storages(struct seg *s)
 		struct plan *p = &s->plan[i];
 		p->sx = stor_of(s, map, nd->x.root, i, false);
 		p->sr = nd->add ? stor_of(s, map, nd->r.root, i, false) : -1;
+		p->sz = nd->third ? stor_of(s, map, nd->z.root, i, false) : -1;
 		p->sy = stor_of(s, map, nd->y.root, i, true);
+		/* Computed weights come tile by tile, as constant ones do. */
+		if (nd->third && nd->kind != NODE_ALU)
+			s->stor[p->sz].in_memory = true;
+		/* The old values are brought to the result's place piece by piece. */
+		if (nd->kind == NODE_ALU && s->cc->alu[nd->alu].func == WEFT_ALU_FUNC_SCATTER)
+			s->stor[p->sy].in_memory = s->stor[p->sz].in_memory = true;
 	}
 	for (int i = 0; i < s->n; i++)
 		note_takeover(s, i);
@@ -134,7 +141,7 @@ static void use(const struct seg *s, int64_t *used, const struct stor *t, int la
 static void place_chain(struct seg *s, int64_t *used, int head)
 {
 	int last = stor_last(s, head), next;
-	bool all = fits(s, used, s->stor[head].bytes, s->stor[head].first, last);
+	bool all = !s->stor[head].in_memory && fits(s, used, s->stor[head].bytes, s->stor[head].first, last);
 
 	if (all)
 		use(s, used, &s->stor[head], last, 1);
@@ -145,7 +152,7 @@ static void place_chain(struct seg *s, int64_t *used, int head)
 		if (all)
 			continue;
 		t->over = t->under = -1;
-		t->resident = fits(s, used, t->bytes, t->first, t->last);
+		t->resident = !t->in_memory && fits(s, used, t->bytes, t->first, t->last);
 		if (t->resident)
 			use(s, used, t, t->last, 1);
 	}
@@ -293,7 +300,9 @@ static int plan_all(struct seg *s, const int64_t *used)
 		p->only_loads = s->only_loads;
 		if (p->group)
 			continue;
-		int err = plan_node(s->cc, seg_node(s, i), p, budget_all(s) - used[i]);
+		const struct node *nd = seg_node(s, i);
+		int err = nd->kind == NODE_ALU ? plan_alu(s, nd, p, budget_all(s) - used[i])
+		                               : plan_node(s->cc, nd, p, budget_all(s) - used[i]);
 		if (err) {
 			s->cc->bad_node = (int)(seg_node(s, i) - s->cc->nodes);
 			s->cc->bad_why = "no tile of it fits the scratchpad";
@@ -446,7 +455,7 @@ static bool all_fits(const struct seg *s)
 {
 	for (int i = 0; i < s->n; i++) {
 		const struct plan *p = &s->plan[i];
-		if (p->group || !p->xr || !p->yr || !p->rr)
+		if (p->group || !p->xr || !p->yr || !p->rr || (p->sz >= 0 && !s->stor[p->sz].resident && !s->stor[p->sz].in_memory))
 			return false;
 	}
 	return true;

@@ -6,7 +6,7 @@
 #ifndef WEFT_COMPILE_PLAN_H
 #define WEFT_COMPILE_PLAN_H
 
-#include "ir.h"
+#include "alu.h"
 
 /* A piece of the scratchpad during nodes t0..t1 of the step. */
 struct area {
@@ -24,6 +24,7 @@ struct stor {
 	int first, last;       /* nodes that touch it */
 	bool ext_in, ext_out;  /* comes from memory; is needed in memory afterwards */
 	bool resident;
+	bool in_memory;        /* never resident */
 	int may_over;          /* storage whose bytes it may take over: the second addend, read for the
 	                        * last time where this one is written; -1 */
 	int over, under;       /* resident: the one it does take over; the one that takes it over; -1 */
@@ -70,7 +71,7 @@ struct group_walker {
 struct plan {
 	int group;             /* 1 + the stripe group that the node is in, 0 none; then nothing below the
 	                        * storages counts but the weights */
-	int sx, sr, sy;        /* storages of x, r (-1), y */
+	int sx, sr, sz, sy;    /* storages of x, r (-1), z (-1), y */
 	bool xr, rr, yr;       /* resident */
 	int64_t th, tw, tc;
 	bool by_channel;
@@ -88,6 +89,7 @@ struct plan {
 	int64_t in_bytes, r_bytes, out_bytes, w_bytes;   /* one slot */
 	int64_t piece_bytes[PIECE_AREAS];   /* all_weights in several loads, which take turns: n_w of them */
 	int in[MAX_SLOTS], r[MAX_SLOTS], out[MAX_SLOTS], w[MAX_SLOTS];   /* areas */
+	int64_t alu_n[ALU_DIMS];   /* ALU: sizes of a piece; then only the input's slots count, for all operands */
 	int64_t cost;
 };
 
@@ -127,6 +129,9 @@ int64_t node_work(const struct cc *cc, const struct node *nd);
 
 /* tile.c: cheapest tiles within budget bytes. 0 or -ERANGE */
 int plan_node(const struct cc *cc, const struct node *nd, struct plan *p, int64_t budget);
+
+/* emit_alu.c: pieces of a statement. 0 or -ERANGE */
+int plan_alu(const struct seg *s, const struct node *nd, struct plan *p, int64_t budget);
 
 /* all_weights: the load that brings column tile t. */
 struct piece {

@@ -121,7 +121,8 @@ struct weft_compile_options {
 	bool host_only;        /* everything on the host: for comparison */
 	bool no_fuse;          /* one NPU group per operator, nothing kept across: for finding faults */
 	uint32_t sp_limit;     /* use only so many bytes of the scratchpad; 0: all. For tests */
-	uint8_t reserved[48];
+	bool of_model;         /* for the functional model, which may have more features than the RTL */
+	uint8_t reserved[47];
 };
 
 /**

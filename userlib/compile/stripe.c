@@ -34,7 +34,7 @@ static bool groupable(const struct seg *s, int i)
 	const struct node *nd = seg_node(s, i);
 	const struct plan *p = &s->plan[i];
 
-	if (nd->by_columns || nd->own.y.dim[0] != 1)
+	if (nd->kind == NODE_ALU || nd->third || nd->by_columns || nd->own.y.dim[0] != 1)
 		return false;
 	if (!s->stor[p->sx].resident && !whole_rows(s, &nd->own.x, p->sx))
 		return false;

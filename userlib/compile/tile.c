@@ -343,6 +343,9 @@ static struct plan best_plan(const struct cc *cc, const struct node *nd, struct 
 
 int64_t node_work(const struct cc *cc, const struct node *nd)
 {
+	/* A statement's views are storages; as roughly, an element takes a lane. */
+	if (nd->kind == NODE_ALU)
+		return nd->dbg.dim[3] / cc->n;
 	struct plan all = { .th = nd->y.dim[1], .tw = nd->y.dim[2], .tc = nd->y.dim[3] };
 
 	return work(cc, nd, &all);

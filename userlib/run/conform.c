@@ -35,6 +35,7 @@ struct test {
 	int n_in, n_out;
 	char why[WEFT_MSG_LEN];
 	bool npu;
+	char host[64];             /* an operator of the host, "" none */
 };
 
 static int join(char *path, const char *dir, const char *name)
@@ -267,8 +268,11 @@ static int run_session(struct test *t)
 	if (err)
 		return err;
 	err = weft_session_run(s, t->in, t->out, &report, t->why);
-	for (int i = 0; report && i < report->n_ops; i++)
+	for (int i = 0; report && i < report->n_ops; i++) {
 		t->npu = t->npu || (t->o->session.device != WEFT_DEVICE_GOLDEN && report->ops[i].unit == WEFT_RUN_NPU);
+		if (report->ops[i].unit == WEFT_RUN_HOST && strcmp(report->ops[i].op, "CONST"))
+			snprintf(t->host, sizeof t->host, "%s", report->ops[i].op);
+	}
 	weft_report_free(report);
 	weft_session_close(s);
 	return err;
@@ -335,6 +339,7 @@ static int test_folder(struct walk *w, const char *folder)
 		c.error_expected = truth(t.json, "error_expected");
 		c.verdict = run_test(&t);
 		c.npu = t.npu;
+		c.host = t.host[0] ? t.host : NULL;
 	} else {
 		snprintf(t.why, sizeof t.why, "test.json is not readable");
 	}

@@ -27,6 +27,7 @@ struct weft_conform_case {
 	bool error_expected;
 	enum weft_verdict verdict;
 	bool npu;                  /* some of it ran on the NPU */
+	const char *host;          /* an operator that then still ran on the host, or NULL */
 	const char *why;           /* of a verdict other than passed; what refused a broken graph */
 };
 

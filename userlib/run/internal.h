@@ -38,6 +38,11 @@ struct weft_checker {
 	size_t cap_row;
 };
 
+/* Before command cmd of a step. */
+struct weft_point { int32_t step; uint32_t cmd; };
+
+struct weft_state;
+
 struct weft_session {
 	const weft_net *net;
 	struct weft_session_options o;
@@ -53,6 +58,13 @@ struct weft_session {
 	struct weft_checker check;
 	struct weft_op_measure *measure;
 	int i_step;
+	uint32_t first_cmd;        /* of the stream under way, where it is part of a step's */
+	struct weft_point from, to; /* what to run; to 0, 0: all of it */
+	bool clean;                /* steps begin with a scratchpad of zeros */
+	/* States to be taken at n_points points, in order. */
+	const struct weft_point *points;
+	struct weft_state *states;
+	int n_points, i_point;
 	uint64_t cycles_before;    /* of earlier streams */
 	uint64_t work_done, work_all; /* commands, for progress */
 	struct weft_counters counters;
@@ -62,6 +74,19 @@ struct weft_session {
 	bool captured;
 	char *error;               /* msg of the run under way */
 };
+
+/* ---- session.c, for segments ---- */
+
+int weft_session_prepare(weft_session *s, const weft_tensor *inputs);
+int weft_session_steps(weft_session *s);
+int weft_session_outputs(weft_session *s, weft_tensor *outputs);
+struct weft_report *weft_session_report(weft_session *s);
+
+/* ---- segment.c ---- */
+
+/** The state as it is, if one is wanted at this point. */
+int weft_session_take_state(weft_session *s, int step, uint32_t cmd);
+int weft_session_clean_sp(weft_session *s);
 
 /* ---- check.c ---- */
 

@@ -275,7 +275,8 @@ int weft_net_disassemble(const weft_net *net, const char *config, char **text, c
 
 static int verify_steps(const weft_program *p, char *msg)
 {
-	const struct weft_config *cfg = weft_config_find(p->config);
+	/* What the device at hand lacks it refuses itself. */
+	const struct weft_config *cfg = weft_config_of_model(p->config);
 	struct weft_verify_result r;
 
 	for (int i = 0; i < p->n_steps; i++) {

@@ -11,6 +11,7 @@
 
 #include "sim/golden/golden.h"
 #include "userlib/run/golden_exec.h"
+#include "userlib/run/segment.h"
 #include "weft/gen/cmd.h"
 
 #define RUN_TRIES 3
@@ -57,7 +58,7 @@ static int open_device(weft_session *s, char *msg)
 
 static int get_program(weft_session *s, char *msg)
 {
-	struct weft_compile_options c = { .config = s->cfg->name };
+	struct weft_compile_options c = { .config = s->cfg->name, .of_model = s->o.device == WEFT_DEVICE_MODEL };
 
 	s->p = s->net->loaded;
 	if (s->p && !strcmp(s->p->config, s->cfg->name))
@@ -263,15 +264,17 @@ static uint64_t moved_bytes(const struct weft_cmd *c)
 }
 
 /* Bytes moved to and from memory, by operator: the stream says. */
-static void count_bytes(weft_session *s, const struct weft_step *step)
+static void count_bytes(weft_session *s, const struct weft_step *step, uint32_t from, uint32_t to)
 {
 	const uint64_t *w = s->p->words + step->first_word;
 	struct weft_cmd c;
 
-	for (size_t at = 0, k = 0; at < step->n_words && k < step->n_cmds; at += (size_t)c.h.n_words, k++) {
+	for (size_t at = 0, k = 0; at < step->n_words && k < to; at += (size_t)c.h.n_words, k++) {
 		int op = s->p->cmds[step->first_cmd + k].op;
 		if (weft_cmd_decode(w + at, step->n_words - at, &c))
 			return;
+		if (k < from)
+			continue;
 		if (op >= 0 && c.h.op == WEFT_CMD_LOAD)
 			s->measure[op].rd_bytes += moved_bytes(&c);
 		if (op >= 0 && c.h.op == WEFT_CMD_STORE)
@@ -279,11 +282,13 @@ static void count_bytes(weft_session *s, const struct weft_step *step)
 	}
 }
 
-static int on_retire(void *user, const struct weft_retire *r)
+static int on_retire(void *user, const struct weft_retire *part)
 {
 	weft_session *s = user;
 	const struct weft_step *step = &s->p->steps[s->i_step];
+	struct weft_retire whole = *part, *r = &whole;
 
+	r->cmd += s->first_cmd;
 	if (r->cmd >= step->n_cmds)
 		return -EINVAL;
 	if (s->o.progress)
@@ -291,7 +296,8 @@ static int on_retire(void *user, const struct weft_retire *r)
 	int op = s->p->cmds[step->first_cmd + r->cmd].op;
 	if (op >= 0 && r->unit != WEFT_UNIT_LD)
 		s->measure[op].retired = s->cycles_before + r->cycle;
-	return s->check.g ? weft_checker_retire(&s->check, s->dev, step, r) : 0;
+	int err = s->check.g ? weft_checker_retire(&s->check, s->dev, step, r) : 0;
+	return err ? err : weft_session_take_state(s, s->i_step, (uint32_t)r->cmd + 1);
 }
 
 static void add_counters(weft_session *s, const struct weft_job_result *r)
@@ -307,7 +313,29 @@ static void add_counters(weft_session *s, const struct weft_job_result *r)
 	s->cpu_seconds += r->cpu_seconds;
 }
 
-static int submit_step(weft_session *s, const struct weft_step *step)
+/* Commands [from, to) of a step. A part of one is no program that a verifier would take: the whole is. */
+static int submit_part(weft_session *s, const struct weft_step *step, uint32_t from, uint32_t to,
+                       const struct weft_window *win, weft_job *job)
+{
+	const uint64_t *words = s->p->words + step->first_word;
+	size_t n_words = step->n_words;
+
+	if (!from && to == step->n_cmds)
+		return weft_submit(s->dev, words, n_words, win, 2, job);
+	int err = weft_dev_verify(s->dev, words, n_words, win, 2);
+	if (err)
+		return err;
+	uint64_t *part = weft_cut_stream(s->p, step, from, to, &n_words);
+	if (!part)
+		return -ENOMEM;
+	weft_dev_trust(s->dev, true);
+	err = weft_submit(s->dev, part, n_words, win, 2, job);
+	weft_dev_trust(s->dev, false);
+	free(part);
+	return err;
+}
+
+static int submit_step(weft_session *s, const struct weft_step *step, uint32_t from, uint32_t to)
 {
 	const struct weft_window win[] = {
 		{ .buf = s->consts, .rd = true },
@@ -315,30 +343,36 @@ static int submit_step(weft_session *s, const struct weft_step *step)
 	};
 	struct weft_job_result r = { 0 };
 	weft_job job;
-	int err = weft_session_remember(s);
+	int err = from ? 0 : weft_session_remember(s);
+
+	s->first_cmd = from;
+	if (!err && s->clean && !from)
+		err = weft_session_clean_sp(s);
 
 	weft_dev_observe(s->dev, on_retire, s);
 	if (!err)
-		err = weft_submit(s->dev, s->p->words + step->first_word, step->n_words, win, 2, &job);
+		err = submit_part(s, step, from, to, win, &job);
 	if (!err)
 		err = weft_wait(s->dev, job, s->o.timeout_ms, &r);
 	if (!err) {
 		add_counters(s, &r);
-		count_bytes(s, step);
+		count_bytes(s, step, from, to);
 		err = r.status;
 	}
 	if (err)
 		snprintf(s->error, WEFT_MSG_LEN, "%s", *weft_dev_error(s->dev) ? weft_dev_error(s->dev)
 		                                      : "the program's debug map does not fit its stream");
-	if (!s->check.first.bytes.found)
+	if (!s->check.first.bytes.found) {
 		s->check.first.bytes = *weft_dev_cosim(s->dev);
-	if (err || s->check.mismatches || s->check.first.bytes.found)
+		s->check.first.bytes.cmd += from;
+	}
+	if (!from && (err || s->check.mismatches || s->check.first.bytes.found))
 		weft_session_capture(s, s->i_step, err ? err : -EBADMSG, err ? s->error : "tensors differ from golden", &r);
 	return err;
 }
 
 /* A card shows nothing while it runs: the step runs again with stores added. */
-static int npu_step(weft_session *s, const struct weft_step *step)
+static int npu_step(weft_session *s, const struct weft_step *step, uint32_t from, uint32_t to)
 {
 	uint8_t *before = NULL;
 	bool trace = s->o.device == WEFT_DEVICE_USB && s->check.g;
@@ -349,7 +383,7 @@ static int npu_step(weft_session *s, const struct weft_step *step)
 		err = before ? weft_buf_read(s->arena, 0, before, s->p->arena_bytes) : -ENOMEM;
 	}
 	if (!err)
-		err = submit_step(s, step);
+		err = submit_step(s, step, from, to);
 	if (!err && trace)
 		err = weft_trace_step(s, step, before);
 	if (err && !*s->error)
@@ -358,20 +392,27 @@ static int npu_step(weft_session *s, const struct weft_step *step)
 	return err;
 }
 
-static int run_steps(weft_session *s)
+int weft_session_steps(weft_session *s)
 {
-	for (s->i_step = 0; s->i_step < s->p->n_steps; s->i_step++) {
+	const struct weft_point end = s->to.step || s->to.cmd ? s->to : (struct weft_point){ s->p->n_steps, 0 };
+	int err = 0;
+
+	for (s->i_step = s->from.step; !err && s->i_step < s->p->n_steps; s->i_step++) {
 		const struct weft_step *step = &s->p->steps[s->i_step];
-		int err = step->kind == WEFT_STEP_HOST ? host_step(s, step) : npu_step(s, step);
-		if (err)
-			return err;
+		uint32_t from = s->i_step == s->from.step ? s->from.cmd : 0;
+		uint32_t to = s->i_step == end.step ? end.cmd : step->n_cmds;
+		if (s->i_step > end.step || (s->i_step == end.step && !end.cmd))
+			break;
+		if ((err = weft_session_take_state(s, s->i_step, 0)))
+			break;
+		err = step->kind == WEFT_STEP_HOST ? host_step(s, step) : npu_step(s, step, from, to);
 	}
-	return 0;
+	return err ? err : weft_session_take_state(s, s->p->n_steps, 0);
 }
 
 /* ---- a run ---- */
 
-static int prepare(weft_session *s, const weft_tensor *inputs)
+int weft_session_prepare(weft_session *s, const weft_tensor *inputs)
 {
 	const weft_graph *g = graph(s);
 	bool golden = s->o.check || s->o.device == WEFT_DEVICE_GOLDEN;
@@ -398,7 +439,7 @@ static int prepare(weft_session *s, const weft_tensor *inputs)
 	return err;
 }
 
-static int give_outputs(weft_session *s, weft_tensor *outputs)
+int weft_session_outputs(weft_session *s, weft_tensor *outputs)
 {
 	const weft_graph *g = graph(s);
 
@@ -420,7 +461,7 @@ static int give_outputs(weft_session *s, weft_tensor *outputs)
 	return 0;
 }
 
-static struct weft_report *report(weft_session *s)
+struct weft_report *weft_session_report(weft_session *s)
 {
 	struct weft_report *r = weft_report_new(s);
 	double per_cycle = (double)s->cfg->n * s->cfg->n;
@@ -470,13 +511,13 @@ int weft_session_run(weft_session *s, const weft_tensor *inputs, weft_tensor *ou
 	/* A card that was reset in the middle starts over: all comes from the inputs. */
 	for (int tries = 0; out && tries < RUN_TRIES && (!tries || err == -ECONNRESET); tries++) {
 		msg[0] = '\0';
-		err = prepare(s, inputs);
+		err = weft_session_prepare(s, inputs);
 		if (!err && s->dev)
-			err = run_steps(s);
+			err = weft_session_steps(s);
 	}
 	if (!err)
-		err = give_outputs(s, out);
-	if (!err && !(r = report(s)))
+		err = weft_session_outputs(s, out);
+	if (!err && !(r = weft_session_report(s)))
 		err = -ENOMEM;
 	if (err == -ENOMEM)
 		snprintf(msg, WEFT_MSG_LEN, "out of memory");

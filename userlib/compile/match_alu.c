@@ -1,0 +1,498 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Operators on single elements, reductions, tables: statements of the alu.
+ *
+ * Source: TOSA 1.0; include/spec/cmd.toml, alu.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "match_alu.h"
+
+#define FUNC(name) WEFT_ALU_FUNC_##name
+#define TYPE(name) WEFT_ALU_A_TYPE_##name
+
+int alu_type(weft_dtype t, bool is_unsigned)
+{
+	switch (t) {
+	case WEFT_BOOL:
+	case WEFT_UINT8:
+		return TYPE(UINT8);
+	case WEFT_INT4:
+	case WEFT_INT8:
+	case WEFT_FP8E4M3:
+	case WEFT_FP8E5M2:
+	case WEFT_FP8E4M3FNUZ:
+	case WEFT_FP8E5M2FNUZ:
+		return is_unsigned ? TYPE(UINT8) : TYPE(INT8);
+	case WEFT_UINT16:
+		return TYPE(UINT16);
+	case WEFT_INT16:
+	case WEFT_FP16:
+	case WEFT_BF16:
+		return is_unsigned ? TYPE(UINT16) : TYPE(INT16);
+	case WEFT_INT32:
+	case WEFT_FP32:
+		return is_unsigned ? TYPE(UINT32) : TYPE(INT32);
+	case WEFT_INT48:
+		return TYPE(INT48);
+	default:
+		return -1;
+	}
+}
+
+struct alu_operand alu_tensor(const struct cc *cc, int t, bool is_unsigned)
+{
+	const struct view *v = &cc->ten[t].v;
+
+	return (struct alu_operand){ .root = v->root, .t = t, .off = v->off, .type = alu_type(type_of(cc, t), is_unsigned) };
+}
+
+struct alu_operand alu_number(int32_t v)
+{
+	return (struct alu_operand){ .root = -1, .t = -1, .imm = v };
+}
+
+struct alu_operand alu_storage(int root, int type)
+{
+	return (struct alu_operand){ .root = root, .t = -1, .type = type };
+}
+
+void alu_strides(const struct cc *cc, int t, int64_t stride[WEFT_MAX_RANK])
+{
+	const weft_tensor *x = &cc->g->tensors[t].t;
+	int64_t step = (int64_t)weft_dtype_bytes(x->dtype);
+
+	for (int d = x->rank - 1; d >= 0; d--) {
+		stride[d] = step;
+		step *= x->dim[d];
+	}
+}
+
+/* A constant of one element as a number, where 32 bits hold it. */
+static bool is_number(const struct cc *cc, int t, int32_t *v)
+{
+	const weft_tensor *x = &cc->g->tensors[t].t;
+
+	if (!x->data || weft_tensor_elements(x) != 1)
+		return false;
+	switch (x->dtype) {
+	case WEFT_INT8:
+		*v = *(const int8_t *)x->data;
+		return true;
+	case WEFT_BOOL:
+		*v = *(const uint8_t *)x->data;
+		return true;
+	case WEFT_INT16:
+		*v = *(const int16_t *)x->data;
+		return true;
+	case WEFT_INT32:
+		memcpy(v, x->data, sizeof *v);
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* t over the dimensions of a result, the last ones first, broadcast where it has one element. */
+static struct alu_operand broadcast(const struct cc *cc, int t, int rank, bool is_unsigned)
+{
+	struct alu_operand o = alu_tensor(cc, t, is_unsigned);
+	const weft_tensor *x = &cc->g->tensors[t].t;
+	int64_t stride[WEFT_MAX_RANK];
+
+	alu_strides(cc, t, stride);
+	for (int d = 0; d < x->rank; d++)
+		o.step[rank - x->rank + d] = x->dim[d] == 1 ? 0 : stride[d];
+	return o;
+}
+
+static struct alu_operand second(const struct cc *cc, int t, int rank)
+{
+	int32_t v;
+
+	return is_number(cc, t, &v) ? alu_number(v) : broadcast(cc, t, rank, false);
+}
+
+void alu_over(const struct cc *cc, struct alu_stmt *s, int t)
+{
+	const weft_tensor *y = &cc->g->tensors[t].t;
+	int64_t stride[WEFT_MAX_RANK];
+
+	alu_strides(cc, t, stride);
+	s->n_dims = y->rank;
+	s->axis = -1;
+	s->b = s->c = alu_number(0);
+	s->y = alu_tensor(cc, t, false);
+	for (int d = 0; d < y->rank; d++) {
+		s->dim[d] = y->dim[d];
+		s->y.step[d] = stride[d];
+	}
+}
+
+int alu_new_root(struct cc *cc, int64_t bytes)
+{
+	void *p = cc->ten;
+	uint32_t cap = (uint32_t)cc->cap_roots;
+	int err = cc_grow(&p, (uint32_t)cc->n_roots, &cap, sizeof *cc->ten);
+
+	cc->ten = p;
+	cc->cap_roots = (int)cap;
+	if (err)
+		return err;
+	cc->ten[cc->n_roots] = (struct cten){ .v = { .root = cc->n_roots }, .bytes = bytes };
+	return cc->n_roots++;
+}
+
+int alu_const(struct cc *cc, const void *data, int64_t bytes)
+{
+	uint64_t at;
+	int root = alu_new_root(cc, bytes), err = blob_reserve(&cc->consts, (uint64_t)bytes, 64, &at);
+
+	if (root < 0 || err)
+		return root < 0 ? root : err;
+	memcpy(cc->consts.p + at, data, (size_t)bytes);
+	cc->ten[root].in_const = true;
+	cc->ten[root].offset = at;
+	return root;
+}
+
+static int64_t elements(const struct alu_stmt *s)
+{
+	int64_t n = alu_entries(s, ALU_Y);
+
+	for (int d = 0; d < s->n_dims; d++)
+		if (s->y.step[d])
+			n *= s->dim[d];
+	return n;
+}
+
+int alu_add(struct cc *cc, int i, const struct alu_stmt *stmt, bool last, bool recorded)
+{
+	struct node *nd = new_node(cc, NODE_ALU, i, i);
+	void *p = cc->alu;
+	uint32_t cap = (uint32_t)cc->cap_alu;
+	int err = nd ? cc_grow(&p, (uint32_t)cc->n_alu, &cap, sizeof *cc->alu) : -ENOMEM;
+
+	cc->alu = p;
+	cc->cap_alu = (int)cap;
+	if (err)
+		return err;
+	struct alu_stmt *s = &cc->alu[cc->n_alu];
+	*s = *stmt;
+	nd->alu = cc->n_alu++;
+	nd->x = (struct view){ .root = s->a.root };
+	nd->x_t = s->a.t;
+	nd->add = s->b.root >= 0;
+	nd->r = (struct view){ .root = s->b.root };
+	nd->r_t = s->b.t;
+	nd->third = s->c.root >= 0;
+	nd->z = (struct view){ .root = s->c.root };
+	nd->z_t = s->c.t;
+	nd->y = (struct view){ .root = s->y.root };
+	nd->dbg = (struct view){ .dim = { 1, 1, 1, elements(s) } };
+	if (!recorded)
+		nd->y_tensor = -1;
+	if (!last)
+		nd->before = (int)(nd - cc->nodes) + 2;
+	for (int k = 0; k < ALU_OPERANDS; k++)
+		if (alu_operand(s, k)->root >= 0)
+			cc->ten[alu_operand(s, k)->root].pinned = true;
+	/* A pass may have left dimensions that nothing distinguishes. */
+	alu_tidy(s);
+	return 1;
+}
+
+/* ---- one element at a time ---- */
+
+static void limits_of(struct alu_stmt *s)
+{
+	static const int32_t lo[] = { INT8_MIN, INT16_MIN, 0, 0, 0, 0 }, hi[] = { INT8_MAX, INT16_MAX, 0, 0, UINT8_MAX, UINT16_MAX };
+
+	/* Wider results are cut to 32 bits anyway. */
+	s->clamp = s->y.type != TYPE(INT32) && s->y.type != TYPE(INT48);
+	s->lo = s->clamp ? lo[s->y.type] : 0;
+	s->hi = s->clamp ? hi[s->y.type] : 0;
+}
+
+static int binary(struct cc *cc, int i, int func, bool is_unsigned)
+{
+	const struct weft_gop *o = &cc->g->ops[i];
+	struct alu_stmt s = { .func = func };
+	int32_t v;
+
+	if (weft_is_float_type(type_of(cc, o->in[0])) || alu_type(type_of(cc, o->in[0]), false) < 0)
+		return cc_reason(cc, i, "%s", weft_dtype_name(type_of(cc, o->in[0])));
+	alu_over(cc, &s, o->out[0]);
+	s.a = broadcast(cc, o->in[0], s.n_dims, is_unsigned);
+	s.b = second(cc, o->in[1], s.n_dims);
+	if (o->op == WEFT_OP_MUL)
+		s.shift = o->attr.mul.shift;
+	if (o->op == WEFT_OP_ARITHMETIC_RIGHT_SHIFT)
+		s.round = o->attr.shift.round;
+	/* Both constant: nothing is lost by reading one of them as a tensor. */
+	(void)v;
+	return alu_add(cc, i, &s, true, true);
+}
+
+static int unary(struct cc *cc, int i, int func, int32_t imm)
+{
+	const struct weft_gop *o = &cc->g->ops[i];
+	struct alu_stmt s = { .func = func };
+
+	if (weft_is_float_type(type_of(cc, o->in[0])) || alu_type(type_of(cc, o->in[0]), false) < 0)
+		return cc_reason(cc, i, "%s", weft_dtype_name(type_of(cc, o->in[0])));
+	alu_over(cc, &s, o->out[0]);
+	s.a = broadcast(cc, o->in[0], s.n_dims, false);
+	s.b = alu_number(imm);
+	if (o->op == WEFT_OP_NEGATE) {
+		s.a.zp = o->attr.negate.x_zp;
+		s.y.zp = o->attr.negate.y_zp;
+		limits_of(&s);
+		/* What does not fit int32 is clipped as well. */
+		if (s.y.type == TYPE(INT32)) {
+			s.clamp = true;
+			s.lo = INT32_MIN;
+			s.hi = INT32_MAX;
+		}
+	}
+	if (o->op == WEFT_OP_CLAMP) {
+		s.clamp = true;
+		s.lo = (int32_t)o->attr.clamp.min;
+		s.hi = (int32_t)o->attr.clamp.max;
+	}
+	return alu_add(cc, i, &s, true, true);
+}
+
+/* Between integers; to bool, whatever is not 0. */
+static int cast(struct cc *cc, int i)
+{
+	const struct weft_gop *o = &cc->g->ops[i];
+	weft_dtype from = type_of(cc, o->in[0]), to = type_of(cc, o->out[0]);
+	struct alu_stmt s = { .func = to == WEFT_BOOL ? FUNC(GT) : FUNC(MOVE) };
+
+	if (weft_is_float_type(from) || weft_is_float_type(to) || alu_type(from, false) < 0 || alu_type(to, false) < 0)
+		return cc_reason(cc, i, "%s to %s: floats are cast on the host", weft_dtype_name(from), weft_dtype_name(to));
+	alu_over(cc, &s, o->out[0]);
+	s.a = broadcast(cc, o->in[0], s.n_dims, to == WEFT_BOOL);
+	return alu_add(cc, i, &s, true, true);
+}
+
+static int select(struct cc *cc, int i)
+{
+	const struct weft_gop *o = &cc->g->ops[i];
+	struct alu_stmt s = { .func = FUNC(SELECT) };
+
+	if (alu_type(type_of(cc, o->out[0]), false) < 0)
+		return cc_reason(cc, i, "%s", weft_dtype_name(type_of(cc, o->out[0])));
+	alu_over(cc, &s, o->out[0]);
+	s.c = second(cc, o->in[0], s.n_dims);
+	s.a = broadcast(cc, o->in[1], s.n_dims, false);
+	s.b = second(cc, o->in[2], s.n_dims);
+	return alu_add(cc, i, &s, true, true);
+}
+
+/* Along the last dimension where there are several. */
+static struct alu_operand scale_operand(const struct cc *cc, int t, int rank)
+{
+	struct alu_operand o = second(cc, t, 1);
+
+	if (o.root >= 0 && weft_tensor_elements(&cc->g->tensors[t].t) > 1) {
+		o.step[0] = 0;
+		o.step[rank - 1] = alu_bytes(o.type);
+	}
+	return o;
+}
+
+static int rescale(struct cc *cc, int i)
+{
+	const struct weft_gop *o = &cc->g->ops[i];
+	const struct weft_attr_rescale *a = &o->attr.rescale;
+	struct alu_stmt s = { .func = FUNC(RESCALE) };
+
+	alu_over(cc, &s, o->out[0]);
+	s.y.type = alu_type(type_of(cc, o->out[0]), a->y_unsigned);
+	s.a = broadcast(cc, o->in[0], s.n_dims, a->x_unsigned);
+	if (s.a.type < 0 || s.y.type < 0)
+		return cc_reason(cc, i, "%s to %s", weft_dtype_name(type_of(cc, o->in[0])), weft_dtype_name(type_of(cc, o->out[0])));
+	s.b = scale_operand(cc, o->in[1], s.n_dims);
+	s.c = scale_operand(cc, o->in[2], s.n_dims);
+	s.a.zp = a->x_zp;
+	s.y.zp = a->y_zp;
+	s.round = a->rounding == WEFT_DOUBLE_ROUND;
+	limits_of(&s);
+	return alu_add(cc, i, &s, true, true);
+}
+
+/* int8: 256 bytes. int16: 513 entries, interpolated. */
+static int table(struct cc *cc, int i)
+{
+	const struct weft_gop *o = &cc->g->ops[i];
+	bool wide = type_of(cc, o->in[0]) == WEFT_INT16;
+	struct alu_stmt s = { .func = wide ? FUNC(INTERP) : FUNC(LOOKUP) };
+
+	alu_over(cc, &s, o->out[0]);
+	s.a = broadcast(cc, o->in[0], s.n_dims, false);
+	s.b = alu_tensor(cc, o->in[1], false);
+	s.a.zp = wide ? INT16_MIN : INT8_MIN;
+	s.idx_step = alu_bytes(s.b.type);
+	s.idx_last = wide ? 511 : 255;
+	return alu_add(cc, i, &s, true, true);
+}
+
+/* ---- along an axis ---- */
+
+static int reduce(struct cc *cc, int i, int func)
+{
+	const struct weft_gop *o = &cc->g->ops[i];
+	const weft_tensor *x = &cc->g->tensors[o->in[0]].t;
+	int axis = o->attr.axis.axis;
+	int64_t stride[WEFT_MAX_RANK];
+	struct alu_stmt s = { .func = func };
+
+	if (weft_is_float_type(x->dtype) || alu_type(x->dtype, false) < 0)
+		return cc_reason(cc, i, "%s", weft_dtype_name(x->dtype));
+	alu_over(cc, &s, o->out[0]);
+	/* ARGMAX's result lacks the dimension. */
+	if (func == FUNC(ARGMAX)) {
+		for (int d = x->rank - 1; d > axis; d--)
+			s.y.step[d] = s.y.step[d - 1];
+		s.n_dims = x->rank;
+	}
+	s.y.step[axis] = 0;
+	alu_strides(cc, o->in[0], stride);
+	s.a = alu_tensor(cc, o->in[0], false);
+	s.axis = axis;
+	for (int d = 0; d < x->rank; d++) {
+		s.dim[d] = x->dim[d];
+		s.a.step[d] = stride[d];
+	}
+	return alu_add(cc, i, &s, true, true);
+}
+
+/* As dot products, what match_conv.c leaves. */
+static int matmul(struct cc *cc, int i)
+{
+	const struct weft_gop *o = &cc->g->ops[i];
+	const weft_tensor *y = &cc->g->tensors[o->out[0]].t;
+	struct alu_stmt s = { .func = FUNC(DOT) };
+	int64_t a[WEFT_MAX_RANK], b[WEFT_MAX_RANK];
+
+	if (weft_is_float_type(type_of(cc, o->in[0])))
+		return cc_reason(cc, i, "%s", weft_dtype_name(type_of(cc, o->in[0])));
+	alu_over(cc, &s, o->out[0]);
+	alu_strides(cc, o->in[0], a);
+	alu_strides(cc, o->in[1], b);
+	s.a = alu_tensor(cc, o->in[0], false);
+	s.b = alu_tensor(cc, o->in[1], false);
+	s.a.zp = o->attr.matmul.a_zp;
+	s.b.zp = o->attr.matmul.b_zp;
+	s.n_dims = 4;
+	s.axis = 3;
+	s.dim[3] = cc->g->tensors[o->in[0]].t.dim[2];
+	s.a.step[0] = y->dim[0] > 1 ? a[0] : 0;
+	s.a.step[1] = a[1];
+	s.a.step[3] = a[2];
+	s.b.step[0] = y->dim[0] > 1 ? b[0] : 0;
+	s.b.step[2] = b[2];
+	s.b.step[3] = b[1];
+	return alu_add(cc, i, &s, true, true);
+}
+
+/* 1 where the operator has no float and no odd type, and its operands are tensors of storage. */
+static bool may_be(const struct cc *cc, int i)
+{
+	const struct weft_gop *o = &cc->g->ops[i];
+
+	for (int k = 0; k < o->n_in; k++)
+		if (cc->ten[o->in[k]].v.root < 0)
+			return false;
+	return o->n_out == 1 && cc->ten[o->out[0]].v.root >= 0 && weft_tensor_elements(&cc->g->tensors[o->out[0]].t) > 0;
+}
+
+static int match_elements(struct cc *cc, int i)
+{
+	switch (cc->g->ops[i].op) {
+	case WEFT_OP_ADD:
+		return binary(cc, i, FUNC(ADD), false);
+	case WEFT_OP_SUB:
+		return binary(cc, i, FUNC(SUB), false);
+	case WEFT_OP_MUL:
+		return binary(cc, i, FUNC(MUL), false);
+	case WEFT_OP_MAXIMUM:
+		return binary(cc, i, FUNC(MAX), false);
+	case WEFT_OP_MINIMUM:
+		return binary(cc, i, FUNC(MIN), false);
+	case WEFT_OP_BITWISE_AND:
+	case WEFT_OP_LOGICAL_AND:
+		return binary(cc, i, FUNC(AND), false);
+	case WEFT_OP_BITWISE_OR:
+	case WEFT_OP_LOGICAL_OR:
+		return binary(cc, i, FUNC(OR), false);
+	case WEFT_OP_BITWISE_XOR:
+	case WEFT_OP_LOGICAL_XOR:
+		return binary(cc, i, FUNC(XOR), false);
+	case WEFT_OP_LOGICAL_LEFT_SHIFT:
+		return binary(cc, i, FUNC(SHL), false);
+	case WEFT_OP_LOGICAL_RIGHT_SHIFT:
+		return binary(cc, i, FUNC(SHR), true);
+	case WEFT_OP_ARITHMETIC_RIGHT_SHIFT:
+		return binary(cc, i, FUNC(SHR), false);
+	case WEFT_OP_EQUAL:
+		return binary(cc, i, FUNC(EQ), false);
+	case WEFT_OP_GREATER:
+		return binary(cc, i, FUNC(GT), false);
+	case WEFT_OP_GREATER_EQUAL:
+		return binary(cc, i, FUNC(GE), false);
+	case WEFT_OP_ABS:
+		return unary(cc, i, FUNC(ABS), 0);
+	case WEFT_OP_NEGATE:
+		return unary(cc, i, FUNC(RSUB), 0);
+	case WEFT_OP_BITWISE_NOT:
+		return unary(cc, i, FUNC(XOR), -1);
+	case WEFT_OP_LOGICAL_NOT:
+		return unary(cc, i, FUNC(EQ), 0);
+	case WEFT_OP_CLZ:
+		return unary(cc, i, FUNC(CLZ), 0);
+	case WEFT_OP_CLAMP:
+		return unary(cc, i, FUNC(MOVE), 0);
+	default:
+		return 0;
+	}
+}
+
+int match_alu(struct cc *cc, int i)
+{
+	int err;
+
+	if (!may_be(cc, i))
+		return 0;
+	if ((err = match_elements(cc, i)) || (err = match_move(cc, i)))
+		return err;
+	switch (cc->g->ops[i].op) {
+	case WEFT_OP_CAST:
+		return cast(cc, i);
+	case WEFT_OP_SELECT:
+		return select(cc, i);
+	case WEFT_OP_RESCALE:
+		return rescale(cc, i);
+	case WEFT_OP_TABLE:
+		return table(cc, i);
+	case WEFT_OP_REDUCE_SUM:
+		return reduce(cc, i, FUNC(SUM));
+	case WEFT_OP_REDUCE_MAX:
+		return reduce(cc, i, FUNC(RMAX));
+	case WEFT_OP_REDUCE_MIN:
+		return reduce(cc, i, FUNC(RMIN));
+	case WEFT_OP_REDUCE_ALL:
+		return reduce(cc, i, FUNC(RAND));
+	case WEFT_OP_REDUCE_ANY:
+		return reduce(cc, i, FUNC(ROR));
+	case WEFT_OP_ARGMAX:
+		return reduce(cc, i, FUNC(ARGMAX));
+	case WEFT_OP_MATMUL:
+		return matmul(cc, i);
+	default:
+		return 0;
+	}
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Segments of a run: what a checkpoint holds, and what a segment leaves.
+ */
+#ifndef WEFT_RUN_SEGMENT_H
+#define WEFT_RUN_SEGMENT_H
+
+#include "userlib/run/internal.h"
+
+/* State at a point of the program, between two commands with nothing under way. */
+struct weft_state {
+	struct weft_point at;
+	uint8_t *sp, *arena;
+	uint8_t *host;             /* host tensors one after another: index, bytes, data */
+	uint64_t n_host;
+};
+
+/* One checkpoint file. Everything owned. */
+struct weft_segment {
+	uint32_t k, n;             /* this one, of so many */
+	uint8_t memory;            /* enum weft_memory */
+	bool check;
+	uint8_t *program;          /* a .weft container */
+	uint64_t n_program;
+	uint8_t *inputs;           /* all of them, one after another */
+	uint64_t n_inputs;
+	uint64_t sp_bytes, arena_bytes;
+	struct weft_state from, to;
+};
+
+void weft_state_free(struct weft_state *s);
+void weft_segment_free(struct weft_segment *s);
+
+/** The file's bytes, from malloc. @return 0 or -ENOMEM */
+int weft_segment_write(struct weft_segment *s, uint8_t **out, size_t *n);
+/** Trusts nothing. @return 0, -EINVAL (msg says why), -ENOMEM */
+int weft_segment_read(const uint8_t *data, size_t n, struct weft_segment *s, char *msg);
+
+/** What a segment measured and compared, of a session; written, or added to what the session has. */
+int weft_segment_result_write(weft_session *s, uint8_t **out, size_t *n);
+int weft_segment_result_add(weft_session *s, const uint8_t *data, size_t n, char *msg);
+
+/** Commands [from, to) of a step as a stream of its own. NULL: out of memory. */
+uint64_t *weft_cut_stream(const weft_program *p, const struct weft_step *step, uint32_t from, uint32_t to, size_t *n_words);
+
+/**
+ * Points that cut the program into about n parts of equal estimated cycles:
+ * where an operator's last command stands, and no sum is kept in the array.
+ * points[0] is the start; room for n + 1. @return how many parts
+ */
+int weft_cut_points(const weft_program *p, enum weft_memory memory, int n, struct weft_point *points);
+
+#endif

@@ -33,6 +33,7 @@ CARD_GOALS  := firmware check test test-full tests install
 ifneq ($(filter-out $(QUIET_GOALS),$(GOALS)),)
   ifeq ($(findstring n,$(firstword -$(MAKEFLAGS))),) # not with make -n
     DEPS_SAID := $(shell tools/deps.sh $(filter lint,$(GOALS)) $(if $(filter $(CARD_GOALS),$(GOALS)),firmware) \
+                           $(if $(filter check test test-full tests,$(GOALS)),umockdev) \
                            $(if $(filter test-full,$(GOALS))$(filter card/qemu,$(T)),qemu) >&2 || echo failed)
     ifneq ($(DEPS_SAID),)
       $(error packages are missing, see above)
@@ -120,6 +121,10 @@ RV32_SV := hw/ctrl/weft_rv32_pkg.sv hw/ctrl/weft_rv32_decode.sv hw/ctrl/weft_rv3
            hw/ctrl/weft_rv32_muldiv.sv hw/ctrl/weft_rv32.sv hw/ctrl/weft_ctrl.sv hw/prim/weft_ram_2p.sv
 RV32_SO := $(RTL_DIR)/weft-rv32.so
 
+# What a board puts between the chip and its pins, for its own tests.
+BOARD_SV := hw/prim/weft_fifo.sv hw/board/ulx3s/weft_sdram.sv hw/board/ulx3s/weft_fx2.sv
+BOARD_SO := $(RTL_DIR)/weft-board.so
+
 # The whole chip: the NPU's files, then hw/chip.f. One configuration: it costs as
 # much as another NPU.
 CHIP_CONFIGS ?= w16
@@ -141,7 +146,7 @@ CMD := $(if $(CMD_SRC),$(O)/weft) $(O)/weft-card
 # ---- targets ----------------------------------------------------------------
 
 .PHONY: firmware chip all help demo check test test-full bench conformance lint lint-verilator lint-yosys \
-        gen check-gen sim install clean deps tests compile_commands.json FORCE
+        gen check-gen sim install man clean deps tests compile_commands.json FORCE
 
 ## all: library, command and RTL simulator of CONFIGS (the default)
 all: $(O)/libweft.a $(O)/libweft.so $(CMD) sim
@@ -215,6 +220,8 @@ lint-verilator:
 		verilator --lint-only -Wall --no-timing --assert -DWEFT_ASSERT -DWEFT_FAULT_HOOK \
 			--top-module weft_chip $(call rtl_files,$$config) -f hw/chip.f || exit 1; \
 	done
+	$(Q)verilator --lint-only -Wall --no-timing --assert -DWEFT_ASSERT --top-module weft_sdram $(BOARD_SV)
+	$(Q)verilator --lint-only -Wall --no-timing --assert -DWEFT_ASSERT --top-module weft_fx2 $(BOARD_SV)
 
 lint-yosys: lint-verilator
 	$(Q)tools/lint/lint.sh
@@ -231,8 +238,8 @@ check-gen:
 firmware: $(FIRMWARE)
 	@$(RISCV)size $(FW_DIR)/boot.elf $(FW_DIR)/main.elf
 
-## sim: the Verilated RTL of CONFIGS (w8, w16, w32) and the control core as shared objects
-sim: $(RTL_SO) $(RV32_SO)
+## sim: the Verilated RTL of CONFIGS (w8, w16, w32), control core and board parts as shared objects
+sim: $(RTL_SO) $(RV32_SO) $(BOARD_SO)
 ifeq ($(RTL_SO),)
 	@echo '  skip    sim: hw/files.f or sim/rtl/*.cc is not there'
 endif
@@ -244,21 +251,38 @@ chip: $(CHIP_SO)
 deps:
 	@tools/deps.sh lint firmware
 
-## install: library, headers, command and RTL simulators under DESTDIR/PREFIX
-install: all
-	install -d $(addprefix $(DESTDIR)$(PREFIX)/,bin lib/pkgconfig lib/weft include/weft/gen)
+# What is installed has Debian's places; UDEVDIR's rules are read from /usr and /usr/local alike.
+LIBDIR  ?= $(PREFIX)/lib$(if $(filter /usr,$(PREFIX)),/$(shell $(CC) -print-multiarch))
+UDEVDIR ?= $(PREFIX)/lib/udev/rules.d
+MANDIR  ?= $(PREFIX)/share/man
+
+## man: manual pages, in build/man
+man: $(CMD)
+	$(Q)rm -rf $(O)/man && $(PYTHON) tools/man.py $(O) $(O)/man $(VERSION)
+
+# The numbers are the ones of include/spec/msg.toml.
+$(O)/70-weft.rules: tools/card/70-weft.rules.in include/spec/msg.toml
+	$(Q)$(PYTHON) -c 'import tomllib; u = tomllib.load(open("include/spec/msg.toml", "rb"))["usb"]; \
+		print(open("$<").read().replace("@VENDOR@", "%04x" % u["vendor_id"]).replace("@PRODUCT@", "%04x" % u["product_id"]), end="")' > $@
+
+## install: all of it under DESTDIR and PREFIX, where Debian would put it
+install: all man $(FIRMWARE) $(O)/70-weft.rules
+	install -d $(addprefix $(DESTDIR),$(PREFIX)/bin $(LIBDIR)/pkgconfig $(PREFIX)/lib/weft $(PREFIX)/include/weft/gen \
+		$(PREFIX)/lib/firmware/weft $(UDEVDIR) $(MANDIR)/man1 $(MANDIR)/man3 $(MANDIR)/man7)
 	install -m 644 include/weft/*.h $(DESTDIR)$(PREFIX)/include/weft
-	if ls include/weft/gen/*.h >/dev/null 2>&1; then \
-		install -m 644 include/weft/gen/*.h $(DESTDIR)$(PREFIX)/include/weft/gen; fi
-	install -m 644 $(O)/libweft.a $(DESTDIR)$(PREFIX)/lib
-	install -m 755 $(O)/$(SONAME) $(DESTDIR)$(PREFIX)/lib
-	ln -sf $(SONAME) $(DESTDIR)$(PREFIX)/lib/libweft.so
-	printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$${prefix}/lib' 'includedir=$${prefix}/include' '' \
+	install -m 644 include/weft/gen/*.h $(DESTDIR)$(PREFIX)/include/weft/gen
+	install -m 644 $(O)/libweft.a $(DESTDIR)$(LIBDIR)
+	install -m 644 $(O)/$(SONAME) $(DESTDIR)$(LIBDIR)
+	ln -sf $(SONAME) $(DESTDIR)$(LIBDIR)/libweft.so
+	printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$(LIBDIR)' 'includedir=$${prefix}/include' '' \
 		'Name: weft' 'Description: Open NPU: compile and run quantised networks' \
 		'Version: $(VERSION)' 'Cflags: -I$${includedir}' 'Libs: -L$${libdir} -lweft' \
-		'Libs.private: $(LDLIBS)' > $(DESTDIR)$(PREFIX)/lib/pkgconfig/weft.pc
+		'Libs.private: $(LDLIBS)' > $(DESTDIR)$(LIBDIR)/pkgconfig/weft.pc
 	$(if $(CMD),install -m 755 $(CMD) $(DESTDIR)$(PREFIX)/bin)
-	$(if $(RTL_SO),install -m 755 $(RTL_SO) $(DESTDIR)$(PREFIX)/lib/weft)
+	$(if $(RTL_SO),install -m 644 $(RTL_SO) $(wildcard $(CHIP_SO)) $(DESTDIR)$(PREFIX)/lib/weft)
+	install -m 644 $(FW_DIR)/boot.bin $(FW_DIR)/weft-fw.img $(DESTDIR)$(PREFIX)/lib/firmware/weft
+	install -m 644 $(O)/70-weft.rules $(DESTDIR)$(UDEVDIR)
+	for section in 1 3 7; do install -m 644 $(O)/man/man$$section/* $(DESTDIR)$(MANDIR)/man$$section; done
 
 ## clean: remove everything that was built
 clean:
@@ -343,6 +367,13 @@ $(O)/tests/cosim/replay: $(O)/obj/fst.a
 $(O)/tests/cosim/replay: TEST_LIBS = $(O)/obj/fst.a
 
 .SECONDARY: $(TEST_OBJ) $(SUPPORT_OBJ) $(CARD_OBJ)
+
+# Where umockdev is not there the test says so.
+HAVE_UMOCKDEV := $(shell pkg-config --exists umockdev-1.0 2>/dev/null && echo 1)
+ifeq ($(HAVE_UMOCKDEV),1)
+  $(O)/obj/tests/card/umockdev.o: ALL_CFLAGS += -DHAVE_UMOCKDEV $(shell pkg-config --cflags umockdev-1.0)
+  $(O)/tests/card/umockdev: TEST_LIBS = $(shell pkg-config --libs umockdev-1.0)
+endif
 
 # For the guest of card/qemu: its emulated processor has not all that this one has.
 GUEST_FAST := $(FAST_SRC:%.c=$(O)/guest/obj/%.o)
@@ -458,18 +489,23 @@ $(RTL_DIR)/weft-chip-%.so: $(RTL_DIR)/chip-%/verilated.stamp $(RTL_DIR)/flash.o 
 
 .SECONDARY: $(CHIP_CONFIGS:%=$(RTL_DIR)/chip-%/verilated.stamp)
 
-# Small: Verilator's makefile and ours in one step.
-$(RV32_SO): $(RV32_SV) $(wildcard sim/rtl/rv32/*) Makefile
-	$(call say,VERILOG,$@)
-	@mkdir -p $(@D)/rv32
-	$(Q)verilator --cc --exe --top-module weft_rv32_bench -Wall -Wno-fatal --no-timing --assert -DWEFT_ASSERT \
-		--x-assign unique --x-initial unique --prefix Vweft_rv32_bench --Mdir $(@D)/rv32 \
-		-CFLAGS "-fPIC -std=gnu++17 -I$(CURDIR)" -LDFLAGS "-shared" -o ../weft-rv32.so \
-		$(RV32_SV) sim/rtl/rv32/weft_rv32_bench.sv $(abspath sim/rtl/rv32/rv32.cc)
-	$(Q)+$(MAKE) --no-print-directory -C $(@D)/rv32 -f Vweft_rv32_bench.mk \
-		CXX="$(CLANGXX)" LINK="$(CLANGXX)" OBJCACHE="$(CCACHE)" OPT_FAST="-O2" \
-		$(if $(Q),>$(abspath $(@D))/rv32/build.log 2>&1 || { tail -40 $(abspath $(@D))/rv32/build.log; exit 1; })
-	@touch $@
+# Small: Verilator's makefile and ours in one step. Target, name, modules.
+define bench_rule
+$(1): $(3) $(wildcard sim/rtl/$(2)/*) Makefile
+	$$(call say,VERILOG,$$@)
+	@mkdir -p $$(@D)/$(2)
+	$$(Q)verilator --cc --exe --top-module weft_$(2)_bench -Wall -Wno-fatal --no-timing --assert -DWEFT_ASSERT \
+		--x-assign unique --x-initial unique --prefix Vweft_$(2)_bench --Mdir $$(@D)/$(2) \
+		-CFLAGS "-fPIC -std=gnu++17 -I$$(CURDIR)" -LDFLAGS "-shared" -o ../weft-$(2).so \
+		$(3) sim/rtl/$(2)/weft_$(2)_bench.sv $$(abspath sim/rtl/$(2)/$(2).cc)
+	$$(Q)+$$(MAKE) --no-print-directory -C $$(@D)/$(2) -f Vweft_$(2)_bench.mk \
+		CXX="$$(CLANGXX)" LINK="$$(CLANGXX)" OBJCACHE="$$(CCACHE)" OPT_FAST="-O2" \
+		$$(if $$(Q),>$$(abspath $$(@D))/$(2)/build.log 2>&1 || { tail -40 $$(abspath $$(@D))/$(2)/build.log; exit 1; })
+	@touch $$@
+endef
+$(eval $(call bench_rule,$(RV32_SO),rv32,$(RV32_SV)))
+$(eval $(call bench_rule,$(BOARD_SO),board,$(BOARD_SV)))
 
 -include $(BOOT_OBJ:.o=.d) $(MAIN_OBJ:.o=.d)
+-include $(O)/obj/tests/card/guest/guest.d $(GUEST_FAST:.o=.d)
 -include $(LIB_OBJ:.o=.d) $(CMD_OBJ:.o=.d) $(CARD_OBJ:.o=.d) $(SUPPORT_OBJ:.o=.d) $(TEST_OBJ:.o=.d)

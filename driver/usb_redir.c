@@ -71,10 +71,7 @@ static int on_write(void *priv, uint8_t *data, int count)
 
 	if (n >= 0)
 		return (int)n;
-	if (errno == EAGAIN || errno == EINTR)
-		return 0;
-	t->gone = true;
-	return -1;
+	return errno == EAGAIN || errno == EINTR ? 0 : -1;
 }
 
 /* The card's server says so in its greeting when another client is there. */
@@ -166,10 +163,11 @@ static void turn(struct redir *t, uint64_t until_ns)
 {
 	for (;;) {
 		unsigned before = t->n_done;
-		if (usbredirparser_has_data_to_write(t->p) && usbredirparser_do_write(t->p))
+		/* What it said before it closed, such as who is there, is still to be read. */
+		bool closed = usbredirparser_has_data_to_write(t->p) && usbredirparser_do_write(t->p);
+		if (!t->gone && usbredirparser_do_read(t->p) == usbredirparser_read_parse_error)
 			t->gone = true;
-		if (t->gone || usbredirparser_do_read(t->p) == usbredirparser_read_parse_error)
-			t->gone = true;
+		t->gone = t->gone || closed;
 		uint64_t now = weft_now_ns();
 		if (t->gone || t->n_done != before || now >= until_ns)
 			return;

@@ -3,8 +3,8 @@
 #
 # Check for the Debian packages that a build needs; install what is missing.
 #
-#   tools/deps.sh [lint] [firmware] [qemu]   the build's packages, and those named
-#   tools/deps.sh --missing ...              only print what is missing
+#   tools/deps.sh [lint] [firmware] [umockdev] [qemu]   the build's packages, and those named
+#   tools/deps.sh --missing ...                         only print what is missing
 #
 # Each package is probed by a file or command that it brings, so that the same
 # thing installed by other means counts, and a complete machine is not asked
@@ -35,8 +35,8 @@ sets=
 for arg in "$@"; do
 	case $arg in
 	--missing) only_print=1 ;;
-	lint|firmware|qemu) sets="$sets $arg" ;;
-	*) echo "deps.sh: unknown argument '$arg' (lint, firmware, qemu, --missing)" >&2; exit 2 ;;
+	lint|firmware|umockdev|qemu) sets="$sets $arg" ;;
+	*) echo "deps.sh: unknown argument '$arg' (lint, firmware, umockdev, qemu, --missing)" >&2; exit 2 ;;
 	esac
 done
 
@@ -62,6 +62,9 @@ for set in $sets; do
 	case $set in
 	lint) need yosys have yosys ;;
 	firmware) need gcc-riscv64-unknown-elf have riscv64-unknown-elf-gcc ;;
+	umockdev)
+		need libumockdev-dev header umockdev-1.0/umockdev.h
+		need umockdev have umockdev-wrapper ;;
 	qemu)
 		need qemu-system-x86 have qemu-system-x86_64
 		need busybox-static have busybox

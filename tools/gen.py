@@ -833,13 +833,13 @@ def gen_onnx_cases_md():
 
 def gen_extensions_md(spec):
     """Every operator of include/weft/op.h that is not TOSA's must be declared, and no other."""
-    named = set(re.findall(r"\bWEFT_OP_((?:TFL|ONNX)_\w+)", read("include/weft/op.h")))
+    named = set(re.findall(r"\bWEFT_OP_((?:TFL|ONNX|POPXL)_\w+)", read("include/weft/op.h")))
     need(named == set(spec.ext_ops), "ext_ops.toml",
          f"not the operators of include/weft/op.h: {', '.join(sorted(named ^ set(spec.ext_ops)))}")
     for name, op in spec.ext_ops.items():
         need(os.path.exists(os.path.join(ROOT, op["source"])), f"ext_ops.toml: {name}", f"no file {op['source']}")
     return "\n".join([f"<!-- {first_line('ext_ops.toml')} -->", "", "# Operators beyond TOSA", "",
-                      "What a framework computes and TOSA 1.0 cannot say with the same result. All run on the host.", "",
+                      "What a framework computes and TOSA 1.0 cannot say with the same result. They run on the host, but where the table says otherwise.", "",
                       "| operator | types | meaning | defined in |", "|---|---|---|---|"]
                      + [f"| `{n}` | {o['types']} | {md_cell(o['says'])} | `{o['source']}` |"
                         for n, o in spec.ext_ops.items()]) + "\n"

@@ -4,7 +4,7 @@
 //
 // Read data comes in the cycle after the enable and stays until the next read
 // of that port. A read of A in the cycle in which B writes the same word gets
-// the old one. File: initial contents ($readmemh), "" for none.
+// either of the two (in simulation the old one). File: initial contents ($readmemh), "" for none.
 module weft_ram_2p #(
   parameter int unsigned Depth = 1024,  // words, a power of two
   parameter              File  = ""
@@ -23,6 +23,8 @@ module weft_ram_2p #(
   output logic [31:0]              b_rdata_o
 );
 
+  // What block RAM of FPGAs leaves open is left open here too.
+  (* no_rw_check *)
   logic [31:0] mem [Depth] /*verilator public_flat_rw*/;
 
   if (File != "") begin : g_file

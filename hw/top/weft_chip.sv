@@ -12,7 +12,8 @@
 // first byte of card memory. idle_o: the core waits for an interrupt, the NPU
 // does nothing, and without a byte from outside nothing will change but time.
 module weft_chip #(
-  parameter RomFile = ""    // boot ROM, $readmemh
+  parameter     RomFile = "",   // boot ROM, $readmemh
+  parameter bit Lazy    = 1'b0  // of the NPU
 ) (
   input  logic clk_i,
   input  logic clk_npu_i,
@@ -293,7 +294,9 @@ module weft_chip #(
   logic       npu_busy;
   logic [3:0] unused_retire;
   logic       unused_npu_wlast;
-  weft_npu u_npu (
+  weft_npu #(
+    .Lazy(Lazy)
+  ) u_npu (
     .clk_i       (clk_npu_i),
     .rst_ni      (rst_npu_n),
     .reg_req_i   (bus_valid && at_npu && words),

@@ -141,6 +141,9 @@ typedef enum weft_opcode {
 	WEFT_OP_ONNX_DIV,          /* in: a, b; floats, rounded once */
 	/* Deeploy's and quantlib's RequantShift; ranks equal, operands broadcast to x. */
 	WEFT_OP_ONNX_REQUANT_SHIFT,     /* in: x, mul, add int32; out: int32  attr: requant_shift */
+	/* PopXL's; float8 of its two encodings, log2_scale int32, one element, -32..31; out: fp16 */
+	WEFT_OP_POPXL_CONV_POW2SCALED,    /* in: x [N,H,W,C], w [OC,KH,KW,C], log2_scale  attr: conv */
+	WEFT_OP_POPXL_MATMUL_POW2SCALED,  /* in: a [N,H,C], b [N,C,W], log2_scale */
 	WEFT_N_OPS
 } weft_opcode;
 

@@ -127,6 +127,8 @@ int weft_golden_onnx_cast(const struct weft_call *c);
 int weft_golden_onnx_fake_convert(const struct weft_call *c);
 int weft_golden_onnx_requant_shift(const struct weft_call *c);
 int weft_golden_onnx_div(const struct weft_call *c);
+int weft_golden_popxl_conv(const struct weft_call *c);
+int weft_golden_popxl_matmul(const struct weft_call *c);
 
 static inline bool weft_is_float(weft_dtype t)
 {

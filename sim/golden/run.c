@@ -94,6 +94,8 @@ static const struct {
 	[WEFT_OP_ONNX_REQUANT_SHIFT] = { weft_golden_onnx_requant_shift, 3, true },
 	[WEFT_OP_ONNX_FAKE_CONVERT] = { weft_golden_onnx_fake_convert, -1, true },
 	[WEFT_OP_ONNX_DIV] = { weft_golden_onnx_div, 2, false },
+	[WEFT_OP_POPXL_CONV_POW2SCALED] = { weft_golden_popxl_conv, 3, true },
+	[WEFT_OP_POPXL_MATMUL_POW2SCALED] = { weft_golden_popxl_matmul, 3, false },
 };
 
 static int check_tensor(const struct weft_call *c, const char *what, int i, const weft_tensor *t)

@@ -149,13 +149,33 @@ static uint64_t clean(const struct plan *p)
 	return n;
 }
 
-struct tally { unsigned injected, recovered, reported, not_met; double slowest; };
-
-static void inject(const struct plan *p, uint64_t seed, enum usbdev_fault_kind kind, uint64_t at, struct tally *t)
+static void make_plan(struct plan *p, uint64_t seed)
 {
-	/* Longer than the driver waits; a pulled card stays away. */
-	struct usbdev_fault f = { .kind = kind, .at = at, .arg = kind == USBDEV_DELAY ? 15 : 0 };
-	struct usbdev *d = usbdev_new(ops, chip, "FAULTY", &f, 1);
+	for (int i = 0; i < N_JOBS - 1; i++)
+		random_stream_make(&p->s[i], 2 * seed + (uint64_t)i, weft_config_find("w16"));
+	expect(p);
+}
+
+static void free_plan(struct plan *p)
+{
+	for (int i = 0; i < N_JOBS - 1; i++) {
+		random_stream_free(&p->s[i]);
+		free(p->want[i]);
+	}
+}
+
+struct tally { unsigned injected, recovered, reported; double slowest; };
+
+/* A fault longer than the driver waits; a pulled card stays away. */
+static struct usbdev_fault fault(enum usbdev_fault_kind kind, uint64_t at)
+{
+	return (struct usbdev_fault){ .kind = kind, .at = at, .arg = kind == USBDEV_DELAY ? 15 : 0 };
+}
+
+static void inject(const struct plan *p, uint64_t seed, struct usbdev_fault *f, size_t n, struct tally *t)
+{
+	struct usbdev *d = usbdev_new(ops, chip, "FAULTY", f, n);
+	char what[64];
 	struct outcome o;
 	uint64_t begin = weft_now_ns();
 
@@ -164,51 +184,40 @@ static void inject(const struct plan *p, uint64_t seed, enum usbdev_fault_kind k
 	double s = (double)(weft_now_ns() - begin) * 1e-9;
 	if (s > t->slowest)
 		t->slowest = s;
-	t->injected += f.done;
-	t->not_met += !f.done;
-	t->recovered += f.done && !o.status;
-	t->reported += f.done && o.status;
+	bool met = f[0].done;
+	t->injected += met;
+	t->recovered += met && !o.status;
+	t->reported += met && o.status;
+	snprintf(what, sizeof(what), "seed %llu, %s@%llu", (unsigned long long)seed, usbdev_fault_name(f[0].kind),
+	         (unsigned long long)f[0].at);
 	if (getenv("WEFT_FAULTS_VERBOSE"))
-		printf("%s@%llu: %d %s (%.3f s)\n", usbdev_fault_name(kind), (unsigned long long)at, o.status, o.what, s);
+		printf("%s: %d %s (%.3f s)\n", what, o.status, o.what, s);
 	if (o.wrong)
-		fail_msg("seed %llu, %s@%llu: wrong bytes and no error", (unsigned long long)seed, usbdev_fault_name(kind),
-		         (unsigned long long)at);
+		fail_msg("%s: wrong bytes and no error", what);
 	if (s > N_JOBS * JOB_MS * 1e-3)
-		fail_msg("seed %llu, %s@%llu: took %.1f s", (unsigned long long)seed, usbdev_fault_name(kind),
-		         (unsigned long long)at, s);
+		fail_msg("%s: took %.1f s", what, s);
 	if (o.status > 0 || (o.status && !o.what[0]))
-		fail_msg("seed %llu, %s@%llu: status %d and no message", (unsigned long long)seed,
-		         usbdev_fault_name(kind), (unsigned long long)at, o.status);
+		fail_msg("%s: status %d and no message", what, o.status);
 	usbdev_free(d);
 	clean(p);
 }
 
-static void test_every_transfer(void **state)
+static void every_transfer(long n)
 {
-	const struct weft_config *cfg = weft_config_find("w16");
-	struct weft_chip_options co = { .config = "w16" };
-	char msg[WEFT_DEV_MSG] = "";
 	struct tally t = { 0 };
 	uint64_t first = test_seed(1);
-	long n = test_count(400, 1100, 6000);
 
-	(void)state;
-	assert_int_equal(ops->open(&co, &chip, msg), 0);
 	for (uint64_t seed = first; (long)t.injected < n; seed++) {
 		struct plan p;
-		for (int i = 0; i < N_JOBS - 1; i++)
-			random_stream_make(&p.s[i], 2 * seed + (uint64_t)i, cfg);
-		expect(&p);
+		make_plan(&p, seed);
 		uint64_t n_transfers = clean(&p);
 		for (int kind = 0; kind < N_KINDS; kind++)
-			for (uint64_t at = 0; at < n_transfers; at++)
-				inject(&p, seed, (enum usbdev_fault_kind)kind, at, &t);
-		for (int i = 0; i < N_JOBS - 1; i++) {
-			random_stream_free(&p.s[i]);
-			free(p.want[i]);
-		}
+			for (uint64_t at = 0; at < n_transfers; at++) {
+				struct usbdev_fault f = fault((enum usbdev_fault_kind)kind, at);
+				inject(&p, seed, &f, 1, &t);
+			}
+		free_plan(&p);
 	}
-	ops->close(chip);
 	printf("injected %u, recovered %u, reported %u; slowest run %.2f s\n", t.injected, t.recovered, t.reported,
 	       t.slowest);
 	fflush(stdout);
@@ -217,11 +226,193 @@ static void test_every_transfer(void **state)
 	assert_true(t.recovered >= t.injected * 4 / 5);
 }
 
+static void test_every_transfer(void **state)
+{
+	(void)state;
+	every_transfer(test_count(400, 1100, 6000));
+}
+
+static uint8_t *read_file(const char *name, size_t *len)
+{
+	char path[256];
+
+	snprintf(path, sizeof(path), "%s/firmware/%s", test_env("WEFT_BUILD", "build"), name);
+	FILE *f = fopen(path, "rb");
+	if (!f)
+		fail_msg("%s is not there: make firmware", path);
+	uint8_t *data = malloc(1 << 20);
+	*len = fread(data, 1, 1 << 20, f);
+	fclose(f);
+	return data;
+}
+
+/* The same on the chip whose core runs the firmware. */
+static void test_firmware(void **state)
+{
+	struct weft_chip_options co = { .config = "w16", .flash_bytes = WEFT_FLASH_BYTES };
+	char msg[WEFT_DEV_MSG] = "";
+	void *stub = chip;
+	size_t n_image;
+
+	(void)state;
+	uint8_t *rom = read_file("boot.bin", &co.rom_bytes), *image = read_file("weft-fw.img", &n_image);
+	co.rom = rom;
+	co.flash = malloc(WEFT_FLASH_BYTES);
+	assert_int_equal(weft_flash_format(co.flash, WEFT_FLASH_BYTES, "FAULTS", image, n_image), 0);
+	ops = &weft_chip_model;
+	if (ops->open(&co, &chip, msg))
+		fail_msg("%s", msg);
+	every_transfer(test_count(150, 180, 1000));
+	ops->close(chip);
+	ops = &stub_chip;
+	chip = stub;
+	free(rom);
+	free(image);
+	free(co.flash);
+}
+
+/* Two to five at a time, so that recovery itself is disturbed. */
+static void test_several(void **state)
+{
+	uint64_t seed = test_seed(1), x = seed * 2654435761u;
+	struct tally t = { 0 };
+	long n = test_count(100, 250, 4000);
+	struct plan p;
+
+	(void)state;
+	make_plan(&p, seed);
+	uint64_t n_transfers = clean(&p);
+	for (long i = 0; i < n; i++) {
+		struct usbdev_fault f[5];
+		x = x * 6364136223846793005u + 1442695040888963407u;
+		size_t k = 2 + (x >> 60) % 4;
+		uint64_t at = (x >> 33) % n_transfers;
+		for (size_t j = 0; j < k; j++, at += (x >> (8 * j)) % 4)
+			f[j] = fault((enum usbdev_fault_kind)((x >> (5 * j + 20)) % (N_KINDS - 1)), at + (j ? 1 : 0));
+		inject(&p, seed, f, k, &t);
+	}
+	free_plan(&p);
+	printf("runs with two to five %u, recovered %u, reported %u; slowest run %.2f s\n", t.injected, t.recovered,
+	       t.reported, t.slowest);
+	fflush(stdout);
+	assert_int_equal(t.injected, n);
+	assert_true(t.recovered >= t.injected * 4 / 5);
+}
+
+/* A device that takes everything and answers nothing: the call comes back when it said, each time. */
+static void test_deadline(void **state)
+{
+	struct usbdev_fault f[64];
+	struct weft_dev_options o = weft_dev_options_default();
+	struct weft_window win[2] = { { .rd = true }, { .rd = true, .wr = true } };
+	struct weft_job_result r;
+	char msg[WEFT_DEV_MSG] = "";
+	weft_dev *dev = NULL;
+	struct plan p;
+	weft_job job;
+
+	(void)state;
+	make_plan(&p, 3);
+	for (int i = 0; i < 64; i++)
+		f[i] = fault(USBDEV_DROP, 8 + (uint64_t)i);
+	struct usbdev *d = usbdev_new(ops, chip, "DEAF", f, 64);
+	inproc_plug(d);
+	o.kind = WEFT_DEV_USB;
+	o.usb_ops = &inproc_ops;
+	o.usb_timeout_ms = 40;
+	if (weft_dev_open(&o, &dev, msg))
+		fail_msg("%s", msg);
+	assert_int_equal(weft_buf_alloc(dev, p.s[0].n_consts, &win[0].buf), 0);
+	assert_int_equal(weft_buf_alloc(dev, p.s[0].n_arena, &win[1].buf), 0);
+	assert_int_equal(weft_buf_write(win[0].buf, 0, p.s[0].consts, p.s[0].n_consts), 0);
+	for (int i = 0; i < 3; i++) {
+		uint64_t begin = weft_now_ns();
+		assert_int_equal(weft_submit(dev, p.s[0].words, p.s[0].n_words, win, 2, &job), 0);
+		assert_int_equal(weft_wait(dev, job, 100, &r), 0);
+		double s = (double)(weft_now_ns() - begin) * 1e-9;
+		assert_int_equal(r.status, -ETIMEDOUT);
+		if (s > 0.2)
+			fail_msg("waited %.2f s, the limit was 0.1", s);
+	}
+	/* Those are used up some time; then all is well again. */
+	for (int i = 0; i < 64; i++)
+		f[i].done = true;
+	assert_int_equal(weft_submit(dev, p.s[0].words, p.s[0].n_words, win, 2, &job), 0);
+	assert_int_equal(weft_wait(dev, job, 5000, &r), 0);
+	assert_int_equal(r.status, 0);
+	struct outcome out = { 0 };
+	compare(&out, dev, win[1].buf, &p, 0);
+	assert_false(out.wrong);
+	weft_buf_free(win[0].buf);
+	weft_buf_free(win[1].buf);
+	weft_dev_close(dev);
+	usbdev_free(d);
+	free_plan(&p);
+}
+
+/* Cancelled before it runs: said so, and the next one runs. */
+static void test_cancel(void **state)
+{
+	struct weft_dev_options o = weft_dev_options_default();
+	struct weft_window win[2] = { { .rd = true }, { .rd = true, .wr = true } };
+	struct usbdev *d = usbdev_new(ops, chip, "CANCEL", NULL, 0);
+	struct weft_job_result r;
+	char msg[WEFT_DEV_MSG] = "";
+	weft_dev *dev = NULL;
+	struct plan p;
+	weft_job job[2];
+
+	(void)state;
+	make_plan(&p, 4);
+	inproc_plug(d);
+	o.kind = WEFT_DEV_USB;
+	o.usb_ops = &inproc_ops;
+	assert_int_equal(weft_dev_open(&o, &dev, msg), 0);
+	assert_int_equal(weft_buf_alloc(dev, p.s[0].n_consts, &win[0].buf), 0);
+	assert_int_equal(weft_buf_alloc(dev, p.s[0].n_arena, &win[1].buf), 0);
+	assert_int_equal(weft_buf_write(win[0].buf, 0, p.s[0].consts, p.s[0].n_consts), 0);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(weft_submit(dev, p.s[0].words, p.s[0].n_words, win, 2, &job[i]), 0);
+	assert_int_equal(weft_buf_write(win[0].buf, 0, p.s[0].consts, 1), -EBUSY);
+	assert_int_equal(weft_cancel(dev, job[1] + 1), -ENOENT);
+	assert_int_equal(weft_cancel(dev, job[0]), 0);
+	assert_int_equal(weft_wait(dev, job[0], 2000, &r), 0);
+	assert_int_equal(r.status, -ECANCELED);
+	assert_int_equal(weft_wait(dev, job[0], 2000, &r), -ENOENT);
+	assert_int_equal(weft_wait(dev, job[1], 2000, &r), 0);
+	assert_int_equal(r.status, 0);
+	struct outcome out = { 0 };
+	compare(&out, dev, win[1].buf, &p, 0);
+	assert_false(out.wrong);
+	weft_buf_free(win[0].buf);
+	weft_buf_free(win[1].buf);
+	weft_dev_close(dev);
+	usbdev_free(d);
+	free_plan(&p);
+}
+
+static int set_up(void **state)
+{
+	struct weft_chip_options co = { .config = "w16" };
+	char msg[WEFT_DEV_MSG] = "";
+
+	(void)state;
+	return ops->open(&co, &chip, msg);
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	ops->close(chip);
+	return 0;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_every_transfer),
+		cmocka_unit_test(test_every_transfer), cmocka_unit_test(test_firmware), cmocka_unit_test(test_several), cmocka_unit_test(test_deadline),
+		cmocka_unit_test(test_cancel),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, set_up, tear_down);
 }

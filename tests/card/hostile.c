@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a host could do on purpose: jobs whose windows reach where they may not,
- * and streams that no verifier has seen. Nothing outside a job's windows may
+ * What a host could do on purpose: messages of any words, jobs whose windows reach
+ * where they may not, and streams that no verifier has seen. Nothing outside a job's windows may
  * change, nor decide what the job does: each stream runs twice with different
  * bytes around its windows and must leave the same bytes inside.
  *
@@ -118,6 +118,78 @@ static void submits(void **state)
 	assert_int_equal(after.jobs_ok + after.jobs_fault + after.jobs_deadline, 0);
 	assert_int_equal(after.jobs_refused, sizeof(bad) / sizeof(bad[0]) + 40);
 	assert_int_equal(after.traps, 0);
+	card_close(&card);
+}
+
+/* ---- messages ---- */
+
+/* Words that mean something somewhere. */
+static uint32_t draw_word(uint64_t *rng)
+{
+	const uint32_t some[] = { 0, 1, 2, 7, 8, 63, 64, 256, 0x1000, HOST_BASE, 0x20000, DRAM, DRAM - 64, 0x10000, 0x7fffffff,
+		0x80000000, 0xffffffff, 0xfffffffc, (uint32_t)below(rng, 0x440), (uint32_t)below(rng, 1000) };
+
+	return below(rng, 3) ? some[below(rng, sizeof(some) / sizeof(some[0]))] : (uint32_t)test_random(rng);
+}
+
+/* Words that a message of this type has. */
+static unsigned draw_length(uint32_t type, uint64_t *rng)
+{
+	static const uint8_t fixed[WEFT_MSG_REBOOT + 1] = { [WEFT_MSG_HELLO] = 2, [WEFT_MSG_DONE] = 2, [WEFT_MSG_CANCEL] = 2,
+		[WEFT_MSG_ABORT_ALL] = 1, [WEFT_MSG_STATS] = 1, [WEFT_MSG_LOG_READ] = 2, [WEFT_MSG_REG_READ] = 3,
+		[WEFT_MSG_REG_WRITE] = 3, [WEFT_MSG_SELF_TEST] = 2, [WEFT_MSG_FW_BEGIN] = 2, [WEFT_MSG_FW_END] = 1,
+		[WEFT_MSG_FW_SWITCH] = 1, [WEFT_MSG_FW_DATA] = 2 + WEFT_MSG_FW_CHUNK / 4 };
+
+	if (type <= WEFT_MSG_REBOOT && fixed[type] && below(rng, 8))
+		return fixed[type];
+	if (type == WEFT_MSG_SUBMIT)
+		return 7 + 3 * (unsigned)below(rng, WEFT_MSG_WINDOWS_MAX + 1);
+	return 1 + (unsigned)below(rng, 128);
+}
+
+/* Any words as messages: each is answered, the firmware never traps or hangs, and the
+ * boot record in the flash is never touched. */
+static void messages(void **state)
+{
+	uint64_t rng = test_seed(5);
+	const long n = test_count(2000, 20000, 1000000);
+	struct weft_msg_stats_reply s;
+	struct weft_msg_hello_reply h;
+	unsigned errors[32] = { 0 };
+	uint8_t *records = malloc(2 * WEFT_FLASH_SECTOR_BYTES);
+
+	(void)state;
+	open_card(NULL);
+	memcpy(records, card.flash, 2 * WEFT_FLASH_SECTOR_BYTES);
+	for (long i = 0; i < n; i++) {
+		uint32_t words[WEFT_FRAME_MSG_MAX / 4], type = 1 + (uint32_t)below(&rng, WEFT_MSG_REBOOT + 2);
+		unsigned len = draw_length(type, &rng);
+		enum weft_msg_error error;
+
+		if (type == WEFT_MSG_REBOOT || (type == WEFT_MSG_SELF_TEST && below(&rng, 50)))
+			continue;
+		words[0] = below(&rng, 20) ? type : draw_word(&rng) | 0x100;
+		for (unsigned k = 1; k < len; k++)
+			words[k] = draw_word(&rng);
+		if (type == WEFT_MSG_SUBMIT && below(&rng, 8))
+			words[6] = (len - 7) / 3;
+		card.n_done = 0;
+		if (!card_message(&card, words, len, NULL, 0, &error))
+			fail_msg("message %ld, type %u, %u words: no answer", i, words[0], len);
+		assert_non_null(weft_msg_error_name(error));
+		errors[error & 31]++;
+	}
+	card_ask(&card, WEFT_MSG_ABORT_ALL, 0, 0, 0, NULL, 0);
+	card.n_done = 0;
+	card_ask(&card, WEFT_MSG_STATS, 0, 0, 0, &s, sizeof(s));
+	assert_int_equal(s.traps, 0);
+	assert_true(card_hello(&card, &h));
+	assert_int_equal(h.boot_count, 1);
+	assert_memory_equal(records, card.flash, 2 * WEFT_FLASH_SECTOR_BYTES);
+	printf("%u messages: %u taken, %u wrong lengths, %u unknown, %u other errors\n", s.messages, errors[0],
+	       errors[WEFT_MSG_ERR_LENGTH], errors[WEFT_MSG_ERR_TYPE],
+	       s.messages - errors[0] - errors[WEFT_MSG_ERR_LENGTH] - errors[WEFT_MSG_ERR_TYPE]);
+	free(records);
 	card_close(&card);
 }
 
@@ -372,6 +444,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(submits),
+		cmocka_unit_test(messages),
 		cmocka_unit_test(streams),
 		cmocka_unit_test(streams_rtl),
 	};

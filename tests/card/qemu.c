@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 #include <poll.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -68,7 +69,7 @@ static bool have_chip(void)
 {
 	if (!shell("test -e %s/rtl/weft-chip-w16.so", build()))
 		return true;
-	printf("%s/rtl/weft-chip-w16.so is not built: make sim\n", build());
+	printf("%s/rtl/weft-chip-w16.so is not built: make chip\n", build());
 	fflush(stdout);
 	return false;
 }
@@ -79,6 +80,7 @@ static pid_t spawn(char *const argv[], int out)
 
 	if (pid)
 		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (out >= 0) {
 		dup2(out, 1);
 		dup2(out, 2);
@@ -88,7 +90,7 @@ static pid_t spawn(char *const argv[], int out)
 }
 
 /* Networks, and what they give on the functional model. */
-static void prepare(struct run *r)
+static void prepare(struct run *r, unsigned bulk_kib)
 {
 	snprintf(r->dir, sizeof(r->dir), "/tmp/weft-qemu-%d", (int)getpid());
 	assert_int_equal(shell("rm -rf %s && mkdir -p %s/nets %s/want && cp tests/models/digits_int8.tflite %s/nets",
@@ -97,6 +99,7 @@ static void prepare(struct run *r)
 		printf("%s/" RESNET " is not there; without it\n", test_data());
 	assert_int_equal(shell("for net in %s/nets/*; do %s/weft run $net --device model --seed 5 -o %s/want/${net##*/} >/dev/null "
 	                       "|| exit 1; done", r->dir, build(), r->dir), 0);
+	assert_int_equal(shell("echo %u >%s/want/bulk", bulk_kib, r->dir), 0);
 	assert_int_equal(shell("tests/card/guest/image.sh %s %s/guest.cpio tests/card/guest/test %s/nets %s/want", build(),
 	                       r->dir, r->dir, r->dir), 0);
 }
@@ -150,6 +153,9 @@ static bool until(struct run *r, const char *text, int seconds)
 		if (now >= end || poll(&p, 1, (int)((end - now) / 1000000)) <= 0)
 			return false;
 		ssize_t n = read(r->serial, r->text + r->n, sizeof(r->text) - 1 - r->n);
+		for (ssize_t i = 0; i < n; i++)
+			if (!r->text[r->n + (size_t)i])
+				r->text[r->n + (size_t)i] = ' ';
 		if (n <= 0)
 			return false;
 		r->n += (size_t)n;
@@ -177,11 +183,11 @@ static void print_lines(const struct run *r, const char *with)
 	free(copy);
 }
 
-static void whole(const char *chip, int seconds)
+static void whole(const char *chip, unsigned bulk_kib, int seconds)
 {
 	struct run r;
 
-	prepare(&r);
+	prepare(&r, bulk_kib);
 	start(&r, chip);
 	if (until(&r, "guest: pull", seconds))
 		kill(r.card, SIGUSR1);
@@ -218,7 +224,7 @@ static void test_model(void **state)
 	(void)state;
 	if (!ready())
 		skip();
-	whole("model", 120);
+	whole("model", 24 << 10, 120);
 }
 
 static void test_rtl(void **state)
@@ -226,7 +232,7 @@ static void test_rtl(void **state)
 	(void)state;
 	if (!ready() || !have_chip())
 		skip();
-	whole("rtl", 900);
+	whole("rtl", 512, 600);
 }
 
 int main(void)

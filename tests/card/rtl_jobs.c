@@ -14,7 +14,6 @@
 #include <cmocka.h>
 #include <zlib.h>
 
-#include "rtl_chip.h"
 #include "tests/cosim/compare_stream.h"
 #include "tests/support/card.h"
 
@@ -265,7 +264,7 @@ static void test_resets(void **state)
 
 static int setup(void **state)
 {
-	const struct weft_chip_ops *ops = rtl_chip("w16");
+	const struct weft_chip_ops *ops = card_rtl("w16");
 
 	(void)state;
 	rng = test_seed(1) * 0x9e3779b97f4a7c15u + 1;

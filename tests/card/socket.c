@@ -11,18 +11,34 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include "../support/level.h"
 #include "../support/random_stream.h"
 #include "driver/backend.h"
 #include "weft/gen/cmd.h"
+#include "weft/gen/msg.h"
 
 #define BYTES 256
 
 struct card { pid_t pid; char path[108], where[120]; };
+
+/* A child that ends with its parent, also when that one fails. */
+static pid_t child(void)
+{
+	pid_t pid = fork();
+
+	if (!pid)
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+	return pid;
+}
 
 static void start(struct card *c, const char *name, char *const extra[])
 {
@@ -40,7 +56,7 @@ static void start(struct card *c, const char *name, char *const extra[])
 	argv[n++] = (char *)name;
 	for (int i = 0; extra && extra[i]; i++)
 		argv[n++] = extra[i];
-	c->pid = fork();
+	c->pid = child();
 	if (!c->pid) {
 		execv(program, argv);
 		_exit(127);
@@ -146,7 +162,7 @@ static void test_speed(void **state)
 	struct card c;
 	struct copy k[8];
 	weft_job job[8] = { 0 };
-	long n = test_count(500, 2000, 20000);
+	long n = test_count(200, 500, 20000);
 
 	(void)state;
 	start(&c, "SPEED", NULL);
@@ -239,7 +255,7 @@ static void test_in_use(void **state)
 	(void)state;
 	start(&c, "SHARED", NULL);
 	assert_int_equal(pipe(pipes[0]) | pipe(pipes[1]), 0);
-	pid_t pid = fork();
+	pid_t pid = child();
 	if (!pid) {
 		weft_dev *dev = NULL;
 		int bad = open_card(&c, 5000, &dev, msg);
@@ -275,7 +291,7 @@ static void test_two_cards(void **state)
 	start(&c[0], "LEFT", NULL);
 	start(&c[1], "RIGHT", NULL);
 	for (int i = 0; i < 2; i++) {
-		pid[i] = fork();
+		pid[i] = child();
 		if (pid[i])
 			continue;
 		char msg[WEFT_DEV_MSG] = "";
@@ -368,11 +384,216 @@ static void test_hang(void **state)
 	stop(&c);
 }
 
+/* weft run on such a card; its exit status, and what it said. */
+static int run_command(const char *name, const char *fault, char *text, size_t len)
+{
+	char *const extra[] = { "--fault", (char *)fault, NULL };
+	char line[512];
+	struct card c;
+
+	start(&c, name, extra);
+	snprintf(line, sizeof(line), "%s/weft run tests/models/digits_int8.tflite --device usb:%s --wait 5000 --check 2>&1",
+	         test_env("WEFT_BUILD", "build"), c.where);
+	FILE *f = popen(line, "r");
+	assert_non_null(f);
+	size_t n = fread(text, 1, len - 1, f);
+	text[n] = '\0';
+	int status = pclose(f);
+	stop(&c);
+	return WEXITSTATUS(status);
+}
+
+/* One bit of card memory is wrong, before the stream runs or between that and the check: found and named. */
+static void test_memory_error(void **state)
+{
+	char text[8192], fault[64];
+
+	(void)state;
+	for (int at = 9; at < 13; at++) {
+		snprintf(fault, sizeof(fault), "memory@%d,%u", at, 0x12000 * 8 + 3);
+		int status = run_command("BITS", fault, text, sizeof(text));
+		if (status != 1 || !strstr(text, "first difference: operator 2 CONV_2D, tensor conv3"))
+			fail_msg("%s: exit status %d: %s", fault, status, text);
+	}
+}
+
+/* Firmware hangs at some transfer of a network's run: the run starts over if it has to, and is right. */
+static void test_hang_in_run(void **state)
+{
+	char text[8192], fault[64];
+
+	(void)state;
+	for (int at = 6; at < 24; at += test_level() ? 1 : 5) {
+		snprintf(fault, sizeof(fault), "hang@%d", at);
+		int status = run_command("HUNG", fault, text, sizeof(text));
+		if (status || !strstr(text, " 0 mismatches"))
+			fail_msg("%s: exit status %d: %s", fault, status, text);
+	}
+}
+
+/* What the commands refuse: one line, exit status 2 or 3. */
+static void test_bad(void **state)
+{
+	static const struct { const char *line, *says; int status; } bad[] = {
+		{ "weft-card", "neither --listen nor --usbip", 2 },
+		{ "weft-card --listen /tmp/x --chip gold", "\"gold\" is not model or rtl", 2 },
+		{ "weft-card --listen /tmp/x --fault burn@1", "\"burn@1\" is not KIND@N", 2 },
+		{ "weft-card --listen /tmp/x --serial 12345678901234567", "is not 1 to 16 characters", 2 },
+		{ "weft-card --listen /nowhere/x", "/nowhere/x: No such file", 2 },
+		{ "weft-card --usbip 99999", "\"99999\" is not a port", 2 },
+		{ "weft run tests/models/digits_int8.tflite --device usb:@/tmp/nobody", "no simulated card answers at /tmp/nobody", 3 },
+		{ "weft run tests/models/digits_int8.tflite --device usb:", "is not golden, model, rtl, usb", 2 },
+		{ "weft devices usb:@/tmp/nobody", "", 3 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		char line[512], text[4096];
+		snprintf(line, sizeof(line), "%s/%s 2>&1", test_env("WEFT_BUILD", "build"), bad[i].line);
+		FILE *f = popen(line, "r");
+		assert_non_null(f);
+		size_t n = fread(text, 1, sizeof(text) - 1, f);
+		text[n] = '\0';
+		int status = WEXITSTATUS(pclose(f));
+		if (status != bad[i].status || !strstr(text, bad[i].says) || !n || strchr(text, '\n') != text + n - 1)
+			fail_msg("%s: exit status %d: %s", bad[i].line, status, text);
+	}
+}
+
+/* ---- USB/IP, as the kernel's vhci speaks it ---- */
+
+static void all(int fd, void *p, size_t n, bool out)
+{
+	for (size_t at = 0; at < n; ) {
+		ssize_t k = out ? write(fd, (char *)p + at, n - at) : read(fd, (char *)p + at, n - at);
+		if (k <= 0)
+			fail_msg("USB/IP: the connection ended");
+		at += (size_t)k;
+	}
+}
+
+static int usbip_connect(unsigned port)
+{
+	struct sockaddr_in a = { .sin_family = AF_INET, .sin_port = htons((uint16_t)port),
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+
+	for (int i = 0; i < 100; i++) {
+		int fd = socket(AF_INET, SOCK_STREAM, 0);
+		if (!connect(fd, (struct sockaddr *)&a, sizeof(a)))
+			return fd;
+		close(fd);
+		usleep(50000);
+	}
+	fail_msg("USB/IP: nobody listens on port %u", port);
+	return -1;
+}
+
+static void submit_urb(int fd, uint32_t seq, uint32_t ep, bool in, uint32_t len, const uint8_t *setup, void *data)
+{
+	uint32_t h[12] = { htonl(1), htonl(seq), htonl(1 << 16 | 1), htonl(in), htonl(ep), 0, htonl(len) };
+
+	if (setup)
+		memcpy(h + 10, setup, 8);
+	all(fd, h, sizeof(h), true);
+	if (!in && len)
+		all(fd, data, len, true);
+}
+
+/* Returns the status; the data of an IN. */
+static int urb_ret(int fd, uint32_t seq, bool in, void *data, uint32_t *actual)
+{
+	uint32_t h[12];
+
+	all(fd, h, sizeof(h), false);
+	assert_int_equal(ntohl(h[0]), 3);
+	assert_int_equal(ntohl(h[1]), seq);
+	*actual = ntohl(h[6]);
+	if (in && *actual)
+		all(fd, data, *actual, false);
+	return (int)ntohl(h[5]);
+}
+
+static void test_usbip(void **state)
+{
+	static const uint8_t get_device[8] = { 0x80, 6, 0, 1, 0, 0, 64, 0 }, reset[8] = { 0x40, WEFT_USB_REQ_LINK_RESET };
+	static const uint8_t unknown[8] = { 0xc0, 0x77, 0, 0, 0, 0, 4, 0 };
+	unsigned port = 20000 + (unsigned)getpid() % 20000;
+	char text[8];
+	char *const extra[] = { "--usbip", text, NULL };
+	uint8_t buf[512], list[8 + 4 + 312 + 4], ask[40] = { 1, 0x11, 0x80, 3 };
+	struct weft_msg_hello m = { WEFT_MSG_HELLO, WEFT_MSG_VERSION_VALUE };
+	struct weft_msg_hello_reply h;
+	uint32_t n, w[4];
+	struct card c;
+
+	(void)state;
+	snprintf(text, sizeof(text), "%u", port);
+	start(&c, "IP", extra);
+	int fd = usbip_connect(port);
+	all(fd, (uint8_t[]){ 1, 0x11, 0x80, 5, 0, 0, 0, 0 }, 8, true);
+	all(fd, list, sizeof(list), false);
+	assert_int_equal(list[11], 1);
+	assert_string_equal((char *)list + 12 + 256, "1-1");
+	strcpy((char *)ask + 8, "1-1");
+	all(fd, ask, sizeof(ask), true);
+	all(fd, list, 8 + 312, false);
+	assert_int_equal(list[7], 0);
+	submit_urb(fd, 1, 0, true, 64, get_device, NULL);
+	assert_int_equal(urb_ret(fd, 1, true, buf, &n), 0);
+	assert_int_equal(n, sizeof(weft_usb_device));
+	assert_memory_equal(buf, weft_usb_device, n);
+	submit_urb(fd, 2, 0, true, 4, unknown, NULL);
+	assert_int_equal(urb_ret(fd, 2, true, buf, &n), -EPIPE);
+	submit_urb(fd, 3, 0, false, 0, reset, NULL);
+	assert_int_equal(urb_ret(fd, 3, false, NULL, &n), 0);
+	/* HELLO, as a frame. */
+	w[0] = WEFT_FRAME_MAGIC | WEFT_FRAME_MSG << 8 | 7 << 16;
+	w[1] = 0;
+	w[2] = sizeof(m);
+	w[3] = (uint32_t)crc32(0, (uint8_t *)w, 12);
+	memcpy(buf, w, 16);
+	memcpy(buf + 16, &m, sizeof(m));
+	w[0] = (uint32_t)crc32(0, (uint8_t *)&m, sizeof(m));
+	memcpy(buf + 16 + sizeof(m), w, 4);
+	submit_urb(fd, 4, 1, true, 512, NULL, NULL);
+	submit_urb(fd, 5, 1, false, 20 + sizeof(m), NULL, buf);
+	assert_int_equal(urb_ret(fd, 5, false, NULL, &n), 0);
+	assert_int_equal(urb_ret(fd, 4, true, buf, &n), 0);
+	assert_int_equal(n, 20 + sizeof(h));
+	memcpy(&h, buf + 16, sizeof(h));
+	assert_int_equal(h.head, WEFT_MSG_HELLO | WEFT_MSG_REPLY);
+	assert_string_equal((char *)h.serial, "IP");
+	/* Nobody else gets it meanwhile. */
+	char msg[WEFT_DEV_MSG] = "";
+	weft_dev *other = NULL;
+	assert_int_equal(open_card(&c, 0, &other, msg), -EBUSY);
+	assert_non_null(strstr(msg, "in use by a host that came over USB/IP"));
+	/* An IN that is taken back. */
+	submit_urb(fd, 6, 1, true, 512, NULL, NULL);
+	uint32_t unlink_urb[12] = { htonl(2), htonl(7), htonl(1 << 16 | 1), 0, 0, htonl(6) };
+	all(fd, unlink_urb, sizeof(unlink_urb), true);
+	all(fd, unlink_urb, sizeof(unlink_urb), false);
+	assert_int_equal(ntohl(unlink_urb[0]), 4);
+	assert_int_equal((int)ntohl(unlink_urb[5]), -104);
+	close(fd);
+	/* And afterwards over the other way, as soon as that is noticed. */
+	int err = -EBUSY;
+	for (int i = 0; i < 250 && err == -EBUSY; i++) {
+		usleep(20000);
+		err = open_card(&c, 0, &other, msg);
+	}
+	assert_int_equal(err, 0);
+	weft_dev_close(other);
+	stop(&c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_speed), cmocka_unit_test(test_bulk), cmocka_unit_test(test_in_use),
 		cmocka_unit_test(test_two_cards), cmocka_unit_test(test_unplug), cmocka_unit_test(test_hang),
+		cmocka_unit_test(test_memory_error), cmocka_unit_test(test_hang_in_run), cmocka_unit_test(test_usbip),
+		cmocka_unit_test(test_bad),
 	};
 
 	signal(SIGPIPE, SIG_IGN);

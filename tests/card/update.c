@@ -72,24 +72,9 @@ static void fresh(void)
 	assert_int_equal(greet().slot, 0);
 }
 
-/* Another version of the same code, or with other header fields; sealed again. */
-static uint8_t *image_with(size_t offset, uint32_t value)
-{
-	uint8_t *copy = malloc(card.image_bytes);
-	struct weft_flash_image h;
-
-	assert_non_null(copy);
-	memcpy(copy, card.image, card.image_bytes);
-	memcpy(copy + offset, &value, 4);
-	memcpy(&h, copy, sizeof(h));
-	h.crc = (uint32_t)crc32(0, copy, offsetof(struct weft_flash_image, crc));
-	memcpy(copy, &h, sizeof(h));
-	return copy;
-}
-
 static uint8_t *newer(void)
 {
-	return image_with(offsetof(struct weft_flash_image, fw_version), 0x020304);
+	return card_image_with(card.image, card.image_bytes, offsetof(struct weft_flash_image, fw_version), 0x020304);
 }
 
 static void updates(void **state)
@@ -182,7 +167,7 @@ static void refuses_other_versions(void **state)
 	(void)state;
 	fresh();
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		uint8_t *image = image_with(cases[i].offset, cases[i].value);
+		uint8_t *image = card_image_with(card.image, card.image_bytes, cases[i].offset, cases[i].value);
 
 		refuse(image, card.image_bytes, cases[i].error);
 		free(image);
@@ -294,25 +279,10 @@ static void rescues(void **state)
 	assert_int_equal(greet().slot, 2);
 }
 
-/* j . as first instruction: the watchdog ends it. Sound otherwise. */
-static uint8_t *dead(void)
-{
-	uint8_t *image = newer();
-	struct weft_flash_image h;
-
-	memcpy(image + sizeof(h), &(uint32_t){ 0x0000006f }, 4);
-	memcpy(&h, image, sizeof(h));
-	h.image_crc = (uint32_t)crc32(0, image + sizeof(h), (uInt)h.image_bytes);
-	memcpy(image, &h, sizeof(h));
-	h.crc = (uint32_t)crc32(0, image, offsetof(struct weft_flash_image, crc));
-	memcpy(image, &h, sizeof(h));
-	return image;
-}
-
 /* A sound image whose code never answers is given up after its tries. */
 static void falls_back_from_a_dead_image(void **state)
 {
-	uint8_t *image = dead();
+	uint8_t *image = card_dead_image(card.image, card.image_bytes);
 	struct weft_msg_hello_reply r;
 
 	(void)state;
@@ -382,7 +352,7 @@ static void survives_power_cuts(void **state)
  * before can come back, so its boot record has to outlive every moment. */
 static void survives_power_cuts_with_a_dead_image(void **state)
 {
-	uint8_t *good = newer(), *image = dead(), *flash = malloc(WEFT_FLASH_BYTES);
+	uint8_t *good = newer(), *image = card_dead_image(card.image, card.image_bytes), *flash = malloc(WEFT_FLASH_BYTES);
 	uint64_t n_parts = (card.image_bytes + 255) / 256 + (card.image_bytes + 4095) / 4096;
 	bool cut = true;
 	unsigned n = 0;

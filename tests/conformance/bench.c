@@ -239,6 +239,7 @@ static void draws_it(void **state)
 	assert_true(rate(micro, 4) > 0.99 * rate(micro, 1));
 	assert_true(rate(micro, 6) > 0.99 * rate(micro, 1));
 	assert_true(rate(micro, 3) >= 0.5 * rate(micro, 0));
+	assert_true(rate(micro, 5) >= 0.5 * rate(micro, 0));
 	cJSON_Delete(j);
 	assert_int_equal(sh("python3 tools/bench_html.py $D/s.json $D/page.html"), 0);
 	char *page = slurp("page.html");

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* weft cast on files: what it writes, and how it refuses. */
+#include <glob.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,6 +13,8 @@
 #include <unistd.h>
 
 #include <cmocka.h>
+
+#include <weft/convert.h>
 
 #include "tests/support/level.h"
 #include "tests/support/tensors.h"
@@ -109,6 +113,87 @@ static void reads_codes(void **state)
 	expect(WEFT_FP16, 2, (uint16_t[]){ 0x5400, 0x57f0 });
 }
 
+static weft_tensor *file_of(const char *path)
+{
+	static weft_tensor t;
+	char msg[WEFT_NPY_MSG];
+
+	if (weft_npy_read(path, &t, msg))
+		fail_msg("%s", msg);
+	return &t;
+}
+
+/* cast_<which>_<from>_to_<to>_x, in the file's short names. */
+static weft_dtype type_in(const char *s)
+{
+	static const struct { const char *name; weft_dtype t; } types[] = {
+		{ "f8e4m3", WEFT_FP8E4M3 }, { "f8e5m2", WEFT_FP8E5M2 }, { "bf16", WEFT_BF16 }, { "f16", WEFT_FP16 }, { "f32", WEFT_FP32 },
+	};
+
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+		if (!strncmp(s, types[i].name, strlen(types[i].name)))
+			return types[i].t;
+	fail_msg("no type in %s", s);
+	return 0;
+}
+
+/* Elements of one vector; any NaN equals any NaN. */
+static int64_t vector(const char *folder)
+{
+	const char *name = strrchr(folder, '/') + 1, *from = strchr(strchr(name, '_') + 1, '_') + 1, *to = strstr(name, "_to_") + 4;
+	char command[1400], path[700];
+	int64_t n;
+
+	snprintf(command, sizeof(command), "%s/weft cast %s/input-0.npy -o %s/y.npy --from %s --to %s --rules tosa",
+	         test_env("WEFT_BUILD", "build"), folder, dir, weft_dtype_name(type_in(from)), weft_dtype_name(type_in(to)));
+	assert_int_equal(system(command), 0);
+	snprintf(path, sizeof(path), "%s/expected-0.npy", folder);
+	weft_tensor want = *file_of(path);
+	snprintf(path, sizeof(path), "%s/y.npy", dir);
+	weft_tensor got = *file_of(path);
+	n = weft_tensor_elements(&want);
+	assert_int_equal(weft_tensor_elements(&got), n);
+	assert_int_equal(weft_dtype_bytes(got.dtype), weft_dtype_bytes(want.dtype));
+	for (int64_t i = 0; i < n; i++) {
+		size_t size = weft_dtype_bytes(want.dtype);
+		uint64_t a = 0, b = 0;
+		memcpy(&a, (char *)got.data + (size_t)i * size, size);
+		memcpy(&b, (char *)want.data + (size_t)i * size, size);
+		if (a != b && !(isnan(weft_float_decode(type_in(to), a)) && isnan(weft_float_decode(type_in(to), b))))
+			fail_msg("%s: element %lld: %llx, expected %llx", name, (long long)i, (unsigned long long)a, (unsigned long long)b);
+	}
+	free(got.data);
+	free(want.data);
+	return n;
+}
+
+/* TOSA's exhaustive and boundary vectors of float8, fp16, bf16 and fp32. */
+static void tosa_vectors(void **state)
+{
+	static const char *const kinds[] = { "all", "part", "round" };
+	int64_t elements = 0;
+	char pattern[600];
+	int cases = 0;
+
+	(void)state;
+	for (int k = 0; k < 3; k++) {
+		glob_t found;
+		snprintf(pattern, sizeof(pattern), "%s/tosa_1_0/cast/cast_%s_*_to_*", test_data(), kinds[k]);
+		if (glob(pattern, 0, NULL, &found))
+			continue;
+		for (size_t i = 0; i < found.gl_pathc; i++, cases++)
+			elements += vector(found.gl_pathv[i]);
+		globfree(&found);
+	}
+	if (!cases) {
+		printf("no %s/tosa_1_0/cast\n", test_data());
+		fflush(stdout);
+		skip();
+	}
+	printf("%d vectors, %lld elements\n", cases, (long long)elements);
+	fflush(stdout);
+}
+
 static void fake_converts(void **state)
 {
 	(void)state;
@@ -172,8 +257,8 @@ static void refuses_bad(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(converts), cmocka_unit_test(reads_codes), cmocka_unit_test(fake_converts),
-		cmocka_unit_test(strings),          cmocka_unit_test(refuses_bad),
+		cmocka_unit_test(converts), cmocka_unit_test(reads_codes), cmocka_unit_test(tosa_vectors), cmocka_unit_test(fake_converts),
+		cmocka_unit_test(strings), cmocka_unit_test(refuses_bad),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

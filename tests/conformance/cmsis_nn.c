@@ -2,7 +2,9 @@
 /*
  * CMSIS-NN's single operators, whose expected outputs TensorFlow Lite made:
  * each goes through golden as the TOSA operators that it is lowered to, and
- * every element must match, in the plain loops and in the fast ones.
+ * every element must match, in the plain loops and in the fast ones. The same
+ * operators then are a graph, which runs on the RTL (else on the model) as far as
+ * the NPU has them.
  *
  * A case is <name>.npz (arrays) and <name>.json (numbers). Which operator it
  * is follows from the keys and arrays that it has, not from its name.
@@ -20,7 +22,9 @@
 #include <cjson/cJSON.h>
 
 #include "sim/golden/golden.h"
+#include "tests/support/level.h"
 #include "tests/support/npz.h"
+#include "tests/support/record_graph.h"
 #include "tests/support/tensors.h"
 
 enum kind { OTHER, CONV, GROUPED, DEPTHWISE, FULLY, AVG, MAX, ADD, MUL, EXTREME, MATMUL, PAD, SOFTMAX, N_KINDS };
@@ -41,6 +45,7 @@ struct test_case {
 };
 
 static struct { int total, passed; } tally[N_KINDS][N_TYPES];
+static struct { int cases; struct record_run run; } device[N_KINDS][N_TYPES];
 static int n_left_out;
 static char **names;
 static int n_names;
@@ -159,7 +164,11 @@ static weft_tensor *run(weft_opcode op, const weft_attr *attr, weft_tensor *y,
 	if (!a || weft_golden_run(op, attr, x, n, out, 1, fast, why) != 0) {
 		tensor_free(y);
 		y = NULL;
+	} else {
+		record_op(op, attr, x, n, y);
 	}
+	for (int i = 0; i < n; i++)
+		record_forget(x[i]);
 	tensor_free(a);
 	tensor_free(b);
 	tensor_free(c);
@@ -746,6 +755,41 @@ static bool contradictory(const struct test_case *t)
 	       (has(t, "_OUT_ACTIVATION_MIN") && num(t, "_OUT_ACTIVATION_MIN") > num(t, "_OUT_ACTIVATION_MAX"));
 }
 
+static enum weft_device best_device(void)
+{
+	static int have = -1;
+
+	if (have < 0)
+		have = test_have_rtl("w16");
+	return have ? WEFT_DEVICE_RTL : WEFT_DEVICE_MODEL;
+}
+
+/* The recorded operators on the device, where there is a result. */
+static weft_tensor *and_on_device(const struct test_case *t, weft_tensor *y)
+{
+	const char *bad = NULL;
+
+	if (y) {
+		struct record_run r = { 0 };
+		bad = record_run(y, best_device(), &r);
+		device[t->kind][t->type].run.npu_ops += r.npu_ops;
+		device[t->kind][t->type].run.host_ops += r.host_ops;
+		device[t->kind][t->type].cases += r.npu_ops > 0;
+	}
+	if (bad) {
+		print_message("%s on the device: %s\n", t->name, bad);
+		tensor_free(y);
+		y = NULL;
+	}
+	return y;
+}
+
+/* MATMUL puts its results together by hand; int16 softmax is the host's. */
+static bool recordable(const struct test_case *t)
+{
+	return t->kind != MATMUL && t->kind != SOFTMAX;
+}
+
 static bool passes(const struct test_case *t)
 {
 	if (contradictory(t)) {
@@ -757,7 +801,12 @@ static bool passes(const struct test_case *t)
 	}
 	if (mixed_set(t))
 		return equal(t, mixed_case(t, 0), false) || equal(t, mixed_case(t, -128), true);
-	return equal(t, run_case(t), true);
+	if (fast || !recordable(t))
+		return equal(t, run_case(t), true);
+	record_begin();
+	bool good = equal(t, and_on_device(t, run_case(t)), true);
+	record_end();
+	return good;
 }
 
 /* All cases of one kind; fails if one differs. */
@@ -840,8 +889,9 @@ static int print_table(void **state)
 	for (int k = CONV; k < N_KINDS; k++) {
 		for (int t = 0; t < N_TYPES; t++) {
 			if (tally[k][t].total)
-				printf("# %-20s %-12s %d/%d\n", kind_names[k], type_names[t],
-				       tally[k][t].passed, tally[k][t].total);
+				printf("# %-20s %-12s %d/%d, %d of them on the NPU (%d operators, %d on the host)\n",
+				       kind_names[k], type_names[t], tally[k][t].passed, tally[k][t].total,
+				       device[k][t].cases, device[k][t].run.npu_ops, device[k][t].run.host_ops);
 		}
 	}
 	printf("# other operators, not run here: %d of %d cases\n", n_left_out, n_names);

@@ -2,7 +2,7 @@
 /*
  * TOSA's dot product check on float8: data sets 0 to 5 of its appendix, both of
  * its encodings, sums of 1 to 4608 products, 1024 results each; in golden, and on
- * the RTL (else on the model) as the compiled program of a convolution.
+ * the RTL (else on the model) as compiled programs.
  *
  * The limits are the stricter reading of the text: every bound is of the result's
  * own operands, and where all products are zero the result must be 0. Reference and
@@ -312,8 +312,7 @@ static void sets(weft_dtype type, enum weft_device device)
 			reference(o);
 			weft_graph *g = graph_of(o);
 			on_golden(o, g, &golden);
-			if (o->shape.kind != MATMUL)
-				on_device(o, g, device, &npu);
+			on_device(o, g, device, &npu);
 			weft_graph_free(g);
 			free(o->x.data);
 			free(o->w.data);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Single int16x8 operators of a speech network through importer and golden:
- * the outputs that TensorFlow Lite Micro's authors stored, bit for bit. SUB
+ * Single int16x8 operators of a speech network through importer and golden, and
+ * those of them that run on the NPU on the RTL (else the model) as well: the
+ * outputs that TensorFlow Lite Micro's authors stored, bit for bit. SUB
  * agrees with the scale ratios taken in double, as TensorFlow Lite has it
  * (TensorFlow Lite Micro takes them in float32, which these files do not follow).
  *
@@ -19,8 +20,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/support/level.h"
 #include "userlib/import/tflite.h"
 #include "userlib/run/golden_exec.h"
+#include "userlib/run/internal.h"
 
 #define MAX_FILES 256
 
@@ -87,6 +90,52 @@ static bool read_csv(const char *name, const char *what, weft_tensor *t)
 	return true;
 }
 
+static void judge(const char *file, const weft_tensor *got, const weft_tensor *want, const char *where)
+{
+	const int16_t *g = got->data, *e = want->data;
+
+	for (int64_t i = 0; i < weft_tensor_elements(want); i++)
+		if (g[i] != e[i])
+			fail_msg("%s: on %s, element %lld: expected %d, got %d", file, where, (long long)i, e[i], g[i]);
+}
+
+static int n_files, n_on_npu;
+
+/* Every tensor that the NPU makes is compared with golden as well. */
+static void on_device(const char *file, weft_graph *g, const weft_tensor *in, const weft_tensor *want)
+{
+	struct weft_session_options o = weft_session_options_default();
+	struct weft_compile_options c = { .config = "w16" };
+	struct weft_net net = { .g = g };
+	char msg[WEFT_MSG_LEN] = "";
+	bool npu = false;
+	weft_session *s;
+	weft_tensor out;
+
+	assert_int_equal(weft_compile(g, &c, &net.loaded, msg), 0);
+	for (int i = 0; i < net.loaded->n_ops; i++)
+		npu |= net.loaded->ops[i].unit == WEFT_ON_NPU;
+	n_files++;
+	n_on_npu += npu;
+	o.device = test_have_rtl("w16") ? WEFT_DEVICE_RTL : WEFT_DEVICE_MODEL;
+	o.check = true;
+	if (npu) {
+		if (weft_session_open(&net, &o, &s, msg) || weft_session_run(s, in, &out, NULL, msg))
+			fail_msg("%s: %s", file, msg);
+		judge(file, &out, want, o.device == WEFT_DEVICE_RTL ? "RTL" : "model");
+		weft_tensor_release(&out);
+		weft_session_close(s);
+	}
+	weft_program_free(net.loaded);
+}
+
+static int say_how_many(void **state)
+{
+	(void)state;
+	printf("# %d of %d operators have a part on the NPU\n", n_on_npu, n_files);
+	return 0;
+}
+
 static void operator(void **state)
 {
 	const char *file = *state;
@@ -118,13 +167,11 @@ static void operator(void **state)
 		assert_non_null(all);
 		if (weft_golden_exec(g, in, all, fast, msg))
 			fail_msg("%s: %s", file, msg);
-		const int16_t *got = all[g->outputs[0]].data, *expected = want.data;
-		for (int64_t i = 0; i < weft_tensor_elements(&want); i++)
-			if (got[i] != expected[i])
-				fail_msg("%s: element %lld: expected %d, got %d", file, (long long)i, expected[i], got[i]);
+		judge(file, &all[g->outputs[0]], &want, "golden");
 		weft_golden_release(g, all);
 		free(all);
 	}
+	on_device(file, g, in, &want);
 	free(want.data);
 	for (int i = 0; i < g->n_inputs; i++)
 		free(in[i].data);
@@ -154,7 +201,7 @@ int main(void)
 	} else {
 		tests[n++] = (struct CMUnitTest){ .name = "no_data", .test_func = no_data };
 	}
-	int failed = _cmocka_run_group_tests("seanet", tests, n, NULL, NULL);
+	int failed = _cmocka_run_group_tests("seanet", tests, n, NULL, say_how_many);
 	globfree(&found);
 	return failed;
 }

@@ -174,18 +174,22 @@ static inline void compare_session(const struct compare_run *r, enum weft_device
 
 static inline void compare_net(const struct compare_case *c, enum weft_device device, struct compare_total *total)
 {
-	const struct weft_config *cfg = weft_config_find("w16");
-	struct weft_compile_options o = { .config = "w16", .sp_limit = c->sp_limit, .no_fuse = c->no_fuse };
+	bool model = device == WEFT_DEVICE_MODEL;
+	const struct weft_config *cfg = model ? weft_config_of_model("w16") : weft_config_find("w16");
+	struct weft_compile_options o = { .config = "w16", .sp_limit = c->sp_limit, .no_fuse = c->no_fuse, .of_model = model };
+	/* Where there is an alu, half of the integer graphs use it. */
+	bool alu = cfg->features & WEFT_FEATURE_ALU && cfg->features & WEFT_FEATURE_RAW && c->seed % 2 &&
+	           (c->type == WEFT_INT8 || c->type == WEFT_INT16);
 	struct compare_run r = { .c = *c, .device = device == WEFT_DEVICE_RTL ? "rtl" : "model" };
 	char msg[WEFT_MSG] = "";
 
-	random_net_make(&r.net, c->seed, (int)cfg->n, c->large, c->type);
+	(alu ? random_net_make_alu : random_net_make)(&r.net, c->seed, (int)cfg->n, c->large, c->type);
 	r.want = calloc((size_t)r.net.g->n_tensors, sizeof(*r.want));
 	assert_non_null(r.want);
 	if (weft_graph_check(r.net.g, msg) || weft_golden_exec(r.net.g, r.net.inputs, r.want, false, msg) ||
 	    weft_compile(r.net.g, &o, &r.p, msg))
 		compare_fail(&r, msg);
-	if (device == WEFT_DEVICE_MODEL)
+	if (model)
 		compare_container(&r);
 	compare_count(&r, total);
 	compare_session(&r, device, total);

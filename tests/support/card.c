@@ -34,6 +34,37 @@ uint8_t *card_file(const char *name, size_t *bytes)
 	return data;
 }
 
+static void seal(uint8_t *image)
+{
+	struct weft_flash_image h;
+
+	memcpy(&h, image, sizeof(h));
+	h.crc = (uint32_t)crc32(0, image, offsetof(struct weft_flash_image, crc));
+	memcpy(image, &h, sizeof(h));
+}
+
+uint8_t *card_image_with(const uint8_t *image, size_t bytes, size_t offset, uint32_t value)
+{
+	uint8_t *copy = malloc(bytes);
+
+	assert_non_null(copy);
+	memcpy(copy, image, bytes);
+	memcpy(copy + offset, &value, 4);
+	seal(copy);
+	return copy;
+}
+
+uint8_t *card_dead_image(const uint8_t *image, size_t bytes)
+{
+	const size_t code = sizeof(struct weft_flash_image);
+	uint8_t *copy = card_image_with(image, bytes, code, 0x0000006f); /* j . */
+	uint32_t crc = (uint32_t)crc32(0, copy + code, (uInt)(bytes - code));
+
+	memcpy(copy + offsetof(struct weft_flash_image, image_crc), &crc, 4);
+	seal(copy);
+	return copy;
+}
+
 const struct weft_chip_ops *card_rtl(const char *config)
 {
 	char path[512];

@@ -83,4 +83,9 @@ const struct weft_chip_ops *card_rtl(const char *config);
 /* Whole file; fails the test where it is missing. */
 uint8_t *card_file(const char *name, size_t *bytes);
 
+/* A copy of an image with another word in its header, sealed again; free it. */
+uint8_t *card_image_with(const uint8_t *image, size_t bytes, size_t offset, uint32_t value);
+/* A sound image whose code only jumps to itself: the watchdog ends it. */
+uint8_t *card_dead_image(const uint8_t *image, size_t bytes);
+
 #endif

@@ -176,6 +176,19 @@ static int float_add(struct maker *m, int a, int b)
 	return end(m, float_tail(m, emit(m, WEFT_OP_ADD, NULL, (int[]){ a, b }, 2, WEFT_FP16, t.rank, t.dim)));
 }
 
+/* x as one matrix of `rows` by a constant one. */
+static int make_float_matmul(struct maker *m, int x, int64_t rows, int64_t k, int64_t columns)
+{
+	weft_attr at = { .matmul = { .log2_scale = chance(m, 60) ? 0 : (int)draw(m, -6, 4) } };
+
+	begin(m, "MATMUL");
+	x = as_float8(m, x);
+	x = emit(m, WEFT_OP_RESHAPE, NULL, &x, 1, tensor(m, x)->dtype, 3, (int64_t[]){ 1, rows, k });
+	int b = float_const(m, other_float8(m, tensor(m, x)->dtype), 3, (int64_t[]){ 1, k, columns });
+	int y = float_tail(m, emit(m, WEFT_OP_MATMUL, &at, (int[]){ x, b }, 2, WEFT_FP16, 3, (int64_t[]){ 1, rows, columns }));
+	return end(m, emit(m, WEFT_OP_RESHAPE, NULL, &y, 1, tensor(m, y)->dtype, 4, (int64_t[]){ 1, rows, 1, columns }));
+}
+
 /* CASTs to and fro, and CLAMPs. */
 static int make_float_cast(struct maker *m, int x)
 {

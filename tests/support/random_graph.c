@@ -552,6 +552,8 @@ static int make_dense(struct maker *m, int x)
 
 	if (rows * k * oc > m->max_macs || k * oc > m->max_elements * 8)
 		return -1;
+	if (is_float(m) && chance(m, 40))
+		return make_float_matmul(m, x, rows, k, oc);
 	begin(m, "FULLY_CONNECTED");
 	if (t.dim[0] != rows || t.dim[3] != k)
 		x = reshape(m, x, 4, (int64_t[]){ rows, 1, 1, k });

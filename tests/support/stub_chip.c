@@ -263,7 +263,7 @@ static size_t stub_put(void *chip, const uint8_t *data, size_t len)
 {
 	struct chip *c = chip;
 
-	if (c->error)
+	if (c->error || !len)
 		return len;
 	/* No more than a message ahead while the core does not take it. */
 	if (c->hung && c->n_in > 4096)
@@ -279,6 +279,9 @@ static size_t stub_get(void *chip, uint8_t *data, size_t len, bool *frame_end)
 	struct chip *c = chip;
 	size_t to = c->n_out;
 
+	*frame_end = false;
+	if (to == c->at_out)
+		return 0;
 	for (unsigned i = c->n_end > 64 ? c->n_end - 64 : 0; i < c->n_end; i++) {
 		if (c->end[i % 64] > c->at_out) {
 			to = c->end[i % 64];
@@ -307,7 +310,8 @@ static bool stub_run(void *chip, uint64_t cycles)
 	}
 	if (c->error)
 		used = c->n_in;
-	memmove(c->in, c->in + used, c->n_in - used);
+	if (used)
+		memmove(c->in, c->in + used, c->n_in - used);
 	c->n_in -= used;
 	if (c->hung)
 		return false;

@@ -115,6 +115,21 @@ static struct call valid_newer(struct call c)
 		c.x[0] = c.y = S3(f32, 2, 3, 4);
 		c.x[1] = S3(f32, 2, 1, 4);
 		break;
+	case WEFT_OP_POPXL_CONV_POW2SCALED:
+		c.n_x = 3;
+		c.x[0] = S4(WEFT_FP8E4M3FNUZ, 1, 3, 4, 2);
+		c.x[1] = S4(WEFT_FP8E5M2FNUZ, 3, 2, 1, 2);
+		c.x[2] = S1(i32, 1);
+		c.y = S4(f16, 1, 2, 4, 3);
+		c.attr.conv = (struct weft_attr_conv){ .stride = { 1, 1 }, .dilation = { 1, 1 } };
+		break;
+	case WEFT_OP_POPXL_MATMUL_POW2SCALED:
+		c.n_x = 3;
+		c.x[0] = S3(WEFT_FP8E5M2FNUZ, 2, 3, 4);
+		c.x[1] = S3(WEFT_FP8E4M3FNUZ, 2, 4, 5);
+		c.x[2] = shape(i32, 0, 1, 1, 1, 1);
+		c.y = S3(f16, 2, 3, 5);
+		break;
 	case WEFT_OP_CONV3D:
 		c.n_x = 3;
 		c.x[0] = shape5(f16, 1, 3, 4, 5, 2);

@@ -12,7 +12,7 @@
 
 #define HEAD 16
 #define ENTRY 24
-#define SECTIONS 9
+#define SECTIONS 10
 
 static uint64_t rng = 5;
 

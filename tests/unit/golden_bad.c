@@ -85,6 +85,8 @@ static bool is_small(const struct call *c, int i)
 	switch (c->op) {
 	case WEFT_OP_RESCALE: return i == 1 || i == 2;
 	case WEFT_OP_ONNX_REQUANT: return i >= 1 && i <= 3;
+	case WEFT_OP_POPXL_CONV_POW2SCALED:
+	case WEFT_OP_POPXL_MATMUL_POW2SCALED: return i == 2;
 	case WEFT_OP_INTDIV:
 	case WEFT_OP_ARITHMETIC_RIGHT_SHIFT:
 	case WEFT_OP_LOGICAL_LEFT_SHIFT:

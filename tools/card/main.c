@@ -184,7 +184,7 @@ static const struct weft_chip_ops *rtl_ops(const char *config)
 	const struct weft_chip_ops *ops = get ? get() : NULL;
 	if (!ops || ops->version != WEFT_CHIP_API_VERSION) {
 		const char *why = ops ? "of another build" : dlerror();
-		fprintf(stderr, "weft-card: weft-chip-%s.so cannot be used (%s); build it with: make sim CONFIGS=%s\n", config,
+		fprintf(stderr, "weft-card: weft-chip-%s.so cannot be used (%s); build it with: make chip CHIP_CONFIGS=%s\n", config,
 		        why ? why : "not found", config);
 		return NULL;
 	}

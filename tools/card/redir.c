@@ -264,6 +264,7 @@ static void hang_up(struct redir *r)
 	close(r->host);
 	r->host = -1;
 	r->shown = r->lost = false;
+	usbdev_release(r->d, r);
 	usbdev_port_reset(r->d);
 }
 
@@ -334,13 +335,16 @@ static void greet(struct redir *r)
 
 	if (fd < 0)
 		return;
-	if (r->host >= 0) {
+	if (r->host < 0 && !usbdev_claim(r->d, r))
+		snprintf(r->who, sizeof(r->who), "a host that came over USB/IP");
+	else if (r->host < 0)
+		name_peer(fd, r->who, sizeof(r->who));
+	if (r->host >= 0 || !usbdev_claim(r->d, r)) {
 		refuse(r, fd);
 		return;
 	}
 	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
 	r->host = fd;
-	name_peer(fd, r->who, sizeof(r->who));
 	r->p = new_parser(r, "weft-card");
 }
 

@@ -25,6 +25,7 @@ struct usbdev {
 	bool attached, configured;
 	uint64_t back_ns;          /* comes back then; 0: not by itself */
 	uint32_t n_link_resets;
+	const void *owner;
 };
 
 static uint64_t now_ns(void)
@@ -56,6 +57,19 @@ struct usbdev *usbdev_new(const struct weft_chip_ops *ops, void *chip, const cha
 void usbdev_free(struct usbdev *d)
 {
 	free(d);
+}
+
+bool usbdev_claim(struct usbdev *d, const void *who)
+{
+	if (!d->owner)
+		d->owner = who;
+	return d->owner == who;
+}
+
+void usbdev_release(struct usbdev *d, const void *who)
+{
+	if (d->owner == who)
+		d->owner = NULL;
 }
 
 uint64_t usbdev_n_transfers(const struct usbdev *d)

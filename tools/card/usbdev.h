@@ -81,6 +81,10 @@ void usbdev_attach(struct usbdev *d, bool attached);
 /** The host resets the port. */
 void usbdev_port_reset(struct usbdev *d);
 
+/** One host at a time, whichever way it comes. @return false: another has it */
+bool usbdev_claim(struct usbdev *d, const void *who);
+void usbdev_release(struct usbdev *d, const void *who);
+
 uint64_t usbdev_n_transfers(const struct usbdev *d);
 const char *usbdev_serial(const struct usbdev *d);
 

@@ -133,7 +133,7 @@ static size_t op_request(struct usbip *s, const uint8_t *p, size_t n)
 	}
 	if (n < 40)
 		return 0;
-	bool ok = there && !strncmp((const char *)p + 8, "1-1", 32);
+	bool ok = there && !strncmp((const char *)p + 8, "1-1", 32) && usbdev_claim(s->d, s);
 	be32(head + 4, !ok);
 	put(s, head, sizeof(head));
 	if (ok) {
@@ -252,11 +252,15 @@ static void hang_up(struct usbip *s)
 		usbdev_cancel(s->d, &s->all->u);
 		release(s->all);
 	}
+	bool had = s->imported;
 	close(s->host);
 	s->host = -1;
 	s->imported = s->lost = false;
 	s->n_in = s->n_out = s->at_out = 0;
-	usbdev_port_reset(s->d);
+	/* Who only asked for the list has no business with the device. */
+	if (had)
+		usbdev_port_reset(s->d);
+	usbdev_release(s->d, s);
 }
 
 static void receive(struct usbip *s)

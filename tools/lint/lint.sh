@@ -11,6 +11,10 @@
 #   operands   each operand register of the array feeds its own PE and one
 #              neighbour only (netlist)
 #   area       LUT, FF, DSP and BRAM at w8 after synth_ecp5 and synth_xilinx
+#   chip       what stands around the NPU, which is a black box: no latch, no
+#              driver conflict, no combinational loop; the same figures
+#   board      the ULX3S's top around the NPU at w8 after synth_ecp5; with area's
+#              NPU, how much of the part
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 out=${O:-build}/lint
@@ -18,6 +22,7 @@ mkdir -p "$out"
 
 pkgs() { echo "hw/gen/$1/weft_cfg_pkg.sv hw/gen/weft_cmd_pkg.sv hw/gen/weft_regs_pkg.sv"; }
 files=$(grep -v '^ *#' hw/files.f | tr '\n' ' ')
+chip_files=$(grep -v '^ *#' hw/chip.f | tr '\n' ' ')
 say() { printf '  %-7s %s\n' "$1" "$2"; }
 
 run_yosys() { # name, script
@@ -85,9 +90,57 @@ tee -o $out/xilinx.txt stat -top weft_npu"
 		lut, c, ff, dsp, b36, b18, lr }' "$out/xilinx.txt"
 }
 
-for step in ${*:-verilator yosys operands area}; do
+ecp5_figures() { # stat
+	awk '{ n[$1] += $2 } END {
+		printf "          LUT4 %d  CCU2C %d  FF %d  MULT18X18D %d  DP16KD %d  DPR16X4 %d\n",
+		n["LUT4"], n["CCU2C"], n["TRELLIS_FF"], n["MULT18X18D"], n["DP16KD"], n["TRELLIS_DPR16X4"] }' "$1"
+}
+
+step_chip() {
+	say YOSYS 'w8: the chip around the NPU'
+	run_yosys chip "read_verilog -sv $(pkgs w8) hw/prim/weft_fifo.sv $chip_files
+read_verilog -sv -lib hw/top/weft_npu.sv
+hierarchy -check -top weft_chip
+proc
+select -assert-none t:\$dlatch t:\$adlatch t:\$dlatchsr t:\$sr
+opt_expr
+opt_clean
+check -assert
+design -save read
+flatten
+opt_clean
+scc -expect 0
+design -load read
+synth_ecp5 -top weft_chip -run begin:check
+tee -o $out/chip.txt stat -top weft_chip"
+	ecp5_figures "$out/chip.txt"
+}
+
+# The NPU is synthesised in step area and a black box here; the board's top around
+# it comes out complete, and the two are added where area has run.
+step_board() {
+	local hex=${O:-build}/firmware/boot.hex
+	[ -f "$hex" ] || make --no-print-directory "$hex" >/dev/null
+	say YOSYS 'w8: synth_ecp5 of the ULX3S around the NPU'
+	run_yosys board "read_verilog -sv $(pkgs w8) hw/prim/weft_fifo.sv $chip_files hw/board/ulx3s/weft_sdram.sv hw/board/ulx3s/weft_fx2.sv
+read_verilog -sv hw/board/ulx3s/weft_ulx3s.sv
+read_verilog -sv -lib hw/top/weft_npu.sv
+chparam -set RomFile \"$hex\" weft_ulx3s
+synth_ecp5 -top weft_ulx3s -run begin:check
+select -assert-count 1 t:weft_npu
+check -assert
+tee -o $out/board.txt stat -top weft_ulx3s"
+	ecp5_figures "$out/board.txt"
+	[ -f "$out/ecp5.txt" ] || { echo '          (with the NPU: run step area first)'; return; }
+	cat "$out/board.txt" "$out/ecp5.txt" | awk '{ n[$1] += $2 } END {
+		lut = n["LUT4"] + 2 * n["CCU2C"] + 6 * n["TRELLIS_DPR16X4"]
+		printf "          with the NPU, of an LFE5U-85F: LUT4 %d of 83640, FF %d of 83640, MULT18X18D %d of 156, DP16KD %d of 208\n",
+		lut, n["TRELLIS_FF"], n["MULT18X18D"], n["DP16KD"] }'
+}
+
+for step in ${*:-verilator yosys operands area chip board}; do
 	case $step in
-	verilator|yosys|operands|area) "step_$step" ;;
-	*) echo "lint: no step '$step' (verilator, yosys, operands, area)" >&2; exit 2 ;;
+	verilator|yosys|operands|area|chip|board) "step_$step" ;;
+	*) echo "lint: no step '$step' (verilator, yosys, operands, area, chip, board)" >&2; exit 2 ;;
 	esac
 done

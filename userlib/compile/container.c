@@ -27,10 +27,10 @@ static const uint8_t magic[8] = { 'W', 'E', 'F', 'T', '\r', '\n', 0x1a, '\n' };
 #define RATIO_FREE (1u << 20)
 #define HEAD_BYTES 16
 
-enum { SEC_HEAD, SEC_GRAPH, SEC_CONSTS, SEC_WORDS, SEC_STEPS, SEC_TENSORS, SEC_OPS, SEC_CMDS, SEC_RECS, N_SECTIONS };
+enum { SEC_HEAD, SEC_GRAPH, SEC_CONSTS, SEC_WORDS, SEC_STEPS, SEC_TENSORS, SEC_OPS, SEC_CMDS, SEC_RECS, SEC_LATE, N_SECTIONS };
 
 static const char section_name[N_SECTIONS][5] = {
-	"HEAD", "GRPH", "CNST", "CMDW", "STEP", "TENS", "OPER", "DBGC", "DBGR",
+	"HEAD", "GRPH", "CNST", "CMDW", "STEP", "TENS", "OPER", "DBGC", "DBGR", "LATE",
 };
 
 struct section { uint32_t crc; uint64_t raw, stored; };
@@ -99,8 +99,11 @@ static void section_io(struct io *io, int which, weft_program *p, char *msg)
 	case SEC_CMDS:
 		save_cmds(io, p);
 		break;
-	default:
+	case SEC_RECS:
 		save_recs(io, p);
+		break;
+	default:
+		save_late(io, p);
 		break;
 	}
 	if (!io->write && !io->err && io->at != io->n)

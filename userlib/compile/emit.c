@@ -206,9 +206,17 @@ static int load_records(struct emit *e, const struct node *nd, int64_t tile, int
 	                                 .row = n * rec, .n = { 1, 1, 1 } });
 }
 
+/* Storage of weights that are no constants: packed by the host, or computed. */
+static int weights_root(const struct node *nd)
+{
+	return nd->w_late ? nd->w_late - 1 : nd->w_computed ? nd->z.root : -1;
+}
+
 /* Where the weights begin in their storage, or in the constants. */
 static int64_t weights_at(const struct node *nd)
 {
+	if (nd->w_late)
+		return 0;
 	if (nd->w_computed)
 		return nd->rec_computed ? nd->rec_bytes : 0;
 	return (int64_t)nd->blob + nd->rec_bytes;
@@ -216,7 +224,7 @@ static int64_t weights_at(const struct node *nd)
 
 static int load_weights(struct emit *e, const struct node *nd, int64_t tile, int64_t n, int64_t sp)
 {
-	return emit_dma(e, (struct dma){ .root = nd->w_computed ? nd->z.root : -1, .int4 = nd->w_int4,
+	return emit_dma(e, (struct dma){ .root = weights_root(nd), .int4 = nd->w_int4,
 	                                 .off = weights_at(nd) + tile * nd->tile_bytes / (nd->w_int4 ? 2 : 1),
 	                                 .sp = sp, .row = n * nd->tile_bytes, .n = { 1, 1, 1 } });
 }
@@ -254,7 +262,7 @@ static int load_piece(struct node_emit *m, const struct piece *k)
 	int err = 0;
 
 	/* All of them lie beside the first weights in memory as well. */
-	if (all && !nd->w_computed && !nd->w_int4)
+	if (all && weights_root(nd) < 0 && !nd->w_int4)
 		return load_bytes(m->e, (int64_t)nd->blob, to - nd->rec_bytes, nd->rec_bytes + k->n * nd->tile_bytes);
 	if (all)
 		err = load_records(m->e, nd, 0, nd->n_tiles, rec_addr(m, k, 0));
@@ -406,7 +414,7 @@ static int load_part(struct node_emit *m, int64_t addr, int64_t tile, const stru
 	if (err)
 		return err;
 	return emit_dma(m->e, (struct dma){
-		.root = nd->w_computed ? nd->z.root : -1, .int4 = nd->w_int4, .off = off, .sp = addr + rec, .row = k->nq * word,
+		.root = weights_root(nd), .int4 = nd->w_int4, .off = off, .sp = addr + rec, .row = k->nq * word,
 		.n = { taps, 1, 1 }, .mem_step = { nd->chunks * word / per, 0, 0 }, .sp_step = { k->nq * word, 0, 0 },
 	});
 }

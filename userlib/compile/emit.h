@@ -41,6 +41,8 @@ void emit_traffic(struct cmd *c, int first, enum port port, int64_t count, enum 
 /* Reads of pixels of o; writes of so many bytes at each. */
 enum banks emit_read_banks(const struct cc *cc, const struct operand *o);
 enum banks emit_write_banks(const struct cc *cc, const struct operand *o, int64_t bytes);
+/* Lane passes of the post unit for a row: float8 sums are rounded, then take their bias. */
+int64_t emit_passes(const struct node *nd);
 /* Cycles in which an engine reads `count` elements side by side of o: N of them at once, those of
  * two bytes only where words are aligned. */
 int64_t emit_reads(const struct cc *cc, const struct operand *o, int64_t count);

@@ -80,6 +80,13 @@ enum banks emit_write_banks(const struct cc *cc, const struct operand *o, int64_
 	return o->xs % (2 * cc->n) ? BANKS_TURN : BANKS_SAME;
 }
 
+int64_t emit_passes(const struct node *nd)
+{
+	if (nd->mode != 2)
+		return nd->add ? 4 : 1;
+	return nd->add ? 3 : nd->kind == NODE_POOL || nd->kind == NODE_ELT ? 1 : 2;
+}
+
 int64_t emit_reads(const struct cc *cc, const struct operand *o, int64_t count)
 {
 	bool aligned = (o->addr | o->xs | o->ys) % cc->n == 0;

@@ -9,7 +9,6 @@
 #include "emit.h"
 
 #define ADD_CYCLES 72          /* what the post unit needs for a group of rows with an addition */
-#define ADD_PASSES 4
 /* Measured at w16. */
 #define NEXT_CYCLES  4         /* between two commands */
 #define DRAIN_CYCLES 44        /* from the last word fed to retirement */
@@ -123,13 +122,13 @@ static int emit_tiles(struct emit *e, const struct node *nd, const struct job *j
 		k->post.add = 0;
 	}
 	int64_t fed = reads * cc->n;
-	int64_t group = max64(fed + shared_region(cc, c, slots), nd->add ? ADD_CYCLES : 0);
-	int64_t writes = ceil_div(min64(n_ch, cc->n) * j->y.elem, cc->n);
-	group = max64(group, writes * cc->n);
+	int64_t group = max64(fed + shared_region(cc, c, slots), nd->add && nd->mode != 2 ? ADD_CYCLES : 0);
+	int64_t writes = ceil_div(min64(n_ch, cc->n) * j->y.elem, cc->n), passes = max64(emit_passes(nd), writes);
+	group = max64(group, (nd->add && nd->mode != 2 ? writes : passes) * cc->n);
 	int64_t cycles = tiles * groups * group + NEXT_CYCLES;
 	c->cost = (uint32_t)min64(cycles, UINT32_MAX);
 	c->latency = DRAIN_CYCLES;
-	c->rows = keep ? 0 : (uint32_t)(tiles * pixels * max64(nd->add ? ADD_PASSES : 1, writes));
+	c->rows = keep ? 0 : (uint32_t)(tiles * pixels * passes);
 	return err ? err : emit_done(e, c);
 }
 

@@ -9,7 +9,6 @@
 #include "emit.h"
 
 #define START_CYCLES 30
-#define ADD_PASSES 4           /* lane passes of an addition */
 #define WEIGHT_READS 13        /* of weights and records, a block of channels */
 #define MAX_REGIONS 4096       /* commands of one pooling job */
 
@@ -19,9 +18,7 @@ static int finish(struct emit *e, struct cmd *c, const struct node *nd, const st
 	int64_t n = e->s->cc->n, rows = j->oh * j->ow * ceil_div(j->cn * j->y.elem, n);
 	int err;
 
-	if (nd->add)
-		rows = max64(rows, j->oh * j->ow * ceil_div(j->cn, n) * ADD_PASSES);
-
+	rows = max64(rows, j->oh * j->ow * ceil_div(j->cn, n) * emit_passes(nd));
 	int64_t word = min64(n, j->cn * j->y.elem), words = j->oh * j->ow * ceil_div(j->cn * j->y.elem, n);
 	emit_traffic(c, 0, PORT_X, cycles, j->x.elem > 1 ? BANKS_BOTH : emit_read_banks(e->s->cc, &j->x));
 	int first = c->n_acc;

@@ -13,6 +13,7 @@ static uint64_t macs_of(const weft_graph *g, const struct weft_gop *o)
 	uint64_t y = (uint64_t)weft_tensor_elements(&g->tensors[o->out[0]].t);
 
 	switch (o->op) {
+	case WEFT_OP_POPXL_CONV_POW2SCALED:
 	case WEFT_OP_CONV2D:
 		return y * (uint64_t)(w->dim[1] * w->dim[2] * w->dim[3]);
 	case WEFT_OP_DEPTHWISE_CONV2D:
@@ -21,6 +22,7 @@ static uint64_t macs_of(const weft_graph *g, const struct weft_gop *o)
 		return y * (uint64_t)(w->dim[1] * w->dim[2] * w->dim[3] * w->dim[4]);
 	case WEFT_OP_TRANSPOSE_CONV2D:
 		return (uint64_t)weft_tensor_elements(&g->tensors[o->in[0]].t) * (uint64_t)(w->dim[0] * w->dim[1] * w->dim[2]);
+	case WEFT_OP_POPXL_MATMUL_POW2SCALED:
 	case WEFT_OP_MATMUL:
 		return y * (uint64_t)w->dim[1];
 	default:
@@ -195,6 +197,24 @@ static int finish_tensors(struct cc *cc)
 	return finish_on_npu(cc);
 }
 
+static int finish_packs(struct cc *cc)
+{
+	weft_program *p = cc->p;
+
+	p->packs = calloc((size_t)cc->n_nodes + 1, sizeof *p->packs);
+	if (!p->packs)
+		return -ENOMEM;
+	for (int i = 0; i < cc->n_items; i++) {
+		const struct node *nd = &cc->nodes[cc->items[i].index];
+		if (cc->items[i].host || !nd->w_late)
+			continue;
+		p->packs[p->n_packs++] = (struct weft_ppack){
+			.step = cc->items[i].step, .tensor = nd->w, .k = (uint32_t)nd->run_len, .cols = (uint32_t)nd->y.dim[3],
+			.offset = cc->ten[nd->w_late - 1].offset };
+	}
+	return 0;
+}
+
 int cc_finish(struct cc *cc)
 {
 	weft_program *p = cc->p;
@@ -202,7 +222,7 @@ int cc_finish(struct cc *cc)
 
 	snprintf(p->config, sizeof p->config, "%s", cc->cfg->name);
 	p->graph = cc->g;
-	if ((err = finish_tensors(cc)) || (err = finish_ops(cc)))
+	if ((err = finish_tensors(cc)) || (err = finish_ops(cc)) || (err = finish_packs(cc)))
 		return err;
 	p->consts = cc->consts.p;
 	p->n_consts = cc->consts.n;

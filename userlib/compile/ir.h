@@ -92,6 +92,8 @@ struct node {
 	int pre_shift, a_zp, b_zp, s_zp, s_min, s_max;
 	struct scale a, b, s;
 	int x_fmt, w_fmt, b_fmt, out_fmt, log2_scale;   /* mode 2; limits are patterns of fp16 there */
+	int scale_t;           /* 1 + the tensor that holds log2_scale, known when it runs; 0: log2_scale */
+	int w_late;            /* 1 + the root into which the host packs the weights when it runs; 0: consts */
 	bool saturate, w_finite;
 
 	/* layout.c */
@@ -100,7 +102,7 @@ struct node {
 	int64_t tile_bytes;    /* weights of one */
 	int64_t rec_bytes;     /* records of all */
 	bool joined;           /* CONV: kx and channels are one run */
-	bool w_by_tap;         /* CONV with one input channel: weights lie as a depthwise's */
+	bool w_by_tap;         /* CONV with one input channel, or of a matrix: weights lie as a depthwise's */
 	int64_t run_len;       /* CONV, DWCONV: elements of one run (DWCONV: the longest) */
 	int64_t n_runs;        /* runs of one output */
 	int64_t chunks;        /* of one run */
@@ -202,7 +204,7 @@ struct cc {
 	struct alu_stmt *alu;  int n_alu, cap_alu;
 	struct item *items;    int n_items;
 	struct blob consts;
-	uint32_t cap_cmds, cap_words;   /* of the program's arrays */
+	uint32_t cap_cmds, cap_words, cap_scales;   /* of the program's arrays */
 	int bad_node;          /* set with -ERANGE: this node cannot be expressed */
 	const char *bad_why;
 };
@@ -244,6 +246,9 @@ int cc_strips(struct cc *cc);
 
 /* shape.c: dense 1x1 convolutions and elementwise nodes become one row of pixels */
 void cc_shape(struct cc *cc);
+
+/* A storage of no tensor; its index or -ENOMEM. */
+int cc_new_root(struct cc *cc, int64_t bytes);
 
 /* finish.c: the program's tables */
 int cc_finish(struct cc *cc);

@@ -65,7 +65,8 @@ static int64_t scale_mul(const struct cc *cc, const struct node *nd, int64_t c)
 static void pack_float_record(const struct cc *cc, const struct node *nd, int64_t c, uint8_t *rec)
 {
 	const weft_tensor *b = nd->bias < 0 ? NULL : &cc->g->tensors[nd->bias].t;
-	uint16_t bias = b ? ((const uint16_t *)b->data)[weft_tensor_elements(b) > 1 ? c : 0] : 0;
+	/* -0 leaves everything as it is, also -0. */
+	uint16_t bias = b ? ((const uint16_t *)b->data)[weft_tensor_elements(b) > 1 ? c : 0] : 0x8000;
 
 	rec[0] = (uint8_t)bias;
 	rec[1] = (uint8_t)(bias >> 8);
@@ -199,23 +200,40 @@ static bool is_int4(const struct cc *cc, const struct node *nd)
 	       nd->w_zp >= -8 && nd->w_zp < 8;
 }
 
-static int pack(struct cc *cc, struct node *nd)
+/* Room in the arena, from the start to the node. */
+static int late_weights(struct cc *cc, struct node *nd, int item)
 {
-	/* What is computed has a storage of its own. */
-	int64_t weights = nd->w_computed ? 0 : nd->n_tiles * nd->tile_bytes;
+	int root = cc_new_root(cc, nd->n_tiles * nd->tile_bytes);
+
+	if (root < 0)
+		return root;
+	cc->ten[root].src_item = -1;
+	cc->ten[root].last_item = item;
+	cc->ten[root].in_dram = true;
+	nd->w_late = 1 + root;
+	return 0;
+}
+
+static int pack(struct cc *cc, struct node *nd, int item)
+{
+	/* What is computed has a storage of its own, and so has what the host packs. */
+	bool late = nd->mode == 2 && nd->w != WEIGHTS_ONE && !cc->g->tensors[nd->w].t.data;
+	int64_t weights = nd->w_computed || late ? 0 : nd->n_tiles * nd->tile_bytes;
 	if (nd->rec_computed)
 		return 0;
 	int err = blob_reserve(&cc->consts, (uint64_t)(nd->rec_bytes + weights), 64, &nd->blob);
 
 	if (err)
 		return err;
-	uint8_t *changed = nd->mode == 2 ? float_weights(cc, nd) : NULL;
-	if (nd->mode == 2 && !changed)
+	uint8_t *changed = nd->mode == 2 && !late ? float_weights(cc, nd) : NULL;
+	if (nd->mode == 2 && !late && !changed)
 		return -ENOMEM;
-	const uint8_t *w = changed ? changed : cc->g->tensors[nd->w].t.data;
+	const uint8_t *w = changed || late ? changed : cc->g->tensors[nd->w].t.data;
 	uint8_t *to = cc->consts.p + nd->blob;
 	for (int64_t c = 0; c < nd->n_tiles * cc->n; c++, to += WEFT_PARAM_BYTES)
 		pack_record(cc, nd, c, to);
+	if (late)
+		return late_weights(cc, nd, item);
 	if (nd->w_computed)
 		return 0;
 	memset(to, nd->mode == 2 && nd->w_fmt < 2 ? NO_PRODUCT : (uint8_t)nd->w_zp, (size_t)weights);
@@ -253,7 +271,7 @@ static int pack_tensor(struct cc *cc, int root)
 	return 0;
 }
 
-static int pack_node(struct cc *cc, struct node *nd, int64_t *raw, int64_t *packed)
+static int pack_node(struct cc *cc, struct node *nd, int item, int64_t *raw, int64_t *packed)
 {
 	int err = pack_tensor(cc, nd->x.root);
 
@@ -271,7 +289,7 @@ static int pack_node(struct cc *cc, struct node *nd, int64_t *raw, int64_t *pack
 		cc->bad_why = "its weights would take too much memory when packed for the array";
 		return -ERANGE;
 	}
-	return pack(cc, nd);
+	return pack(cc, nd, item);
 }
 
 int cc_layout(struct cc *cc)
@@ -281,6 +299,6 @@ int cc_layout(struct cc *cc)
 
 	for (int i = 0; i < cc->n_items && !err; i++)
 		if (!cc->items[i].host)
-			err = pack_node(cc, &cc->nodes[cc->items[i].index], &raw, &packed);
+			err = pack_node(cc, &cc->nodes[cc->items[i].index], i, &raw, &packed);
 	return err;
 }

@@ -271,7 +271,11 @@ static int match_float(struct cc *cc, int i)
 	switch (cc->g->ops[i].op) {
 	case WEFT_OP_CONV2D:
 	case WEFT_OP_DEPTHWISE_CONV2D:
+	case WEFT_OP_POPXL_CONV_POW2SCALED:
 		return match_float_conv(cc, i);
+	case WEFT_OP_MATMUL:
+	case WEFT_OP_POPXL_MATMUL_POW2SCALED:
+		return match_float_matmul(cc, i);
 	case WEFT_OP_AVG_POOL2D:
 	case WEFT_OP_MAX_POOL2D:
 		return match_float_pool(cc, i);
@@ -339,6 +343,51 @@ static int run_pass(struct cc *cc, int (*fn)(struct cc *, int))
 	return 0;
 }
 
+/* What nodes [from, ...) read. */
+static void need_operands(const struct cc *cc, int from, bool *needed)
+{
+	for (int i = from; i < cc->n_nodes; i++) {
+		const struct node *nd = &cc->nodes[i];
+		const int in[] = { nd->x_t, nd->add ? nd->r_t : -1, nd->third ? nd->z_t : -1 };
+		for (int k = 0; k < 3; k++)
+			if (in[k] >= 0)
+				needed[in[k]] = true;
+	}
+}
+
+static int match_needed(struct cc *cc, int i, bool *needed)
+{
+	const struct weft_gop *o = &cc->g->ops[i];
+	int nodes = cc->n_nodes;
+	bool wanted = false;
+
+	for (int k = 0; k < o->n_out; k++)
+		wanted |= needed[o->out[k]];
+	if (!wanted || (cc->ops[i].state != OP_TODO && cc->ops[i].state != OP_ALIAS))
+		return 0;
+	int err = cc->ops[i].state == OP_TODO && !cc->ops[i].forbidden ? match_alu(cc, i) : 0;
+	need_operands(cc, nodes, needed);
+	for (int k = 0; k < o->n_in && cc->ops[i].state != OP_NODE; k++)
+		needed[o->in[k]] = true;
+	return err;
+}
+
+/* Readers first, so that what they read through is left alone unless others need it. */
+static int match_rest_on_alu(struct cc *cc)
+{
+	bool *needed = calloc((size_t)cc->g->n_tensors + 1, 1);
+	int err = needed ? 0 : -ENOMEM;
+
+	for (int i = 0; i < cc->g->n_outputs && needed; i++)
+		needed[cc->g->outputs[i]] = true;
+	if (needed)
+		need_operands(cc, 0, needed);
+	for (int i = cc->g->n_ops - 1; i >= 0 && err >= 0; i--)
+		err = match_needed(cc, i, needed);
+	free(needed);
+	return err < 0 ? err : 0;
+}
+
 /* A network of nothing but shapes is a copy all the same. */
 static int match_shapes(struct cc *cc)
 {
@@ -368,7 +417,7 @@ int cc_match(struct cc *cc)
 		return 0;
 	if ((err = run_pass(cc, match_one)) || (err = run_pass(cc, match_rest)) || (err = run_pass(cc, match_casts)))
 		return err;
-	if (cc->has_alu && ((err = run_pass(cc, match_alu)) || (err = match_shapes(cc))))
+	if (cc->has_alu && ((err = match_rest_on_alu(cc)) || (err = match_shapes(cc))))
 		return err;
 	return run_pass(cc, match_concats);
 }

@@ -65,6 +65,7 @@ int match_matmul(struct cc *cc, int i);
 int match_same(struct cc *cc, int i);
 int match_alu(struct cc *cc, int i);
 int match_float_conv(struct cc *cc, int i);
+int match_float_matmul(struct cc *cc, int i);
 int match_float_pool(struct cc *cc, int i);
 int match_float_add(struct cc *cc, int i);
 int match_float_unary(struct cc *cc, int i);

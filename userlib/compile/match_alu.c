@@ -107,11 +107,36 @@ static struct alu_operand broadcast(const struct cc *cc, int t, int rank, bool i
 	return o;
 }
 
+/* The tensor of which t is the int32, a zero point less; t itself if it is something else. */
+static int narrow_source(const struct cc *cc, int t, int32_t *zp)
+{
+	int i = made_by(cc, t, WEFT_OP_RESCALE), left;
+	struct rescale r;
+
+	*zp = 0;
+	if (i < 0 || !read_rescale(cc, i, &r) || r.y_zp || !is_left_shift(&r, &left) || left ||
+	    !npu_int(cc, type_of(cc, cc->g->ops[i].in[0])) || type_of(cc, t) != WEFT_INT32)
+		return t;
+	*zp = r.x_zp;
+	return cc->g->ops[i].in[0];
+}
+
+/* The same, read from there. */
+static struct alu_operand number(const struct cc *cc, int t, int rank, bool is_unsigned)
+{
+	int32_t zp;
+	int from = is_unsigned ? t : narrow_source(cc, t, &zp);
+	struct alu_operand o = broadcast(cc, from, rank, is_unsigned);
+
+	o.zp = from == t ? 0 : zp;
+	return o;
+}
+
 static struct alu_operand second(const struct cc *cc, int t, int rank)
 {
 	int32_t v;
 
-	return is_number(cc, t, &v) ? alu_number(v) : broadcast(cc, t, rank, false);
+	return is_number(cc, t, &v) ? alu_number(v) : number(cc, t, rank, false);
 }
 
 void alu_over(const struct cc *cc, struct alu_stmt *s, int t)
@@ -219,19 +244,16 @@ static int binary(struct cc *cc, int i, int func, bool is_unsigned)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
 	struct alu_stmt s = { .func = func };
-	int32_t v;
 
 	if (weft_is_float_type(type_of(cc, o->in[0])) || alu_type(type_of(cc, o->in[0]), false) < 0)
 		return cc_reason(cc, i, "%s", weft_dtype_name(type_of(cc, o->in[0])));
 	alu_over(cc, &s, o->out[0]);
-	s.a = broadcast(cc, o->in[0], s.n_dims, is_unsigned);
+	s.a = number(cc, o->in[0], s.n_dims, is_unsigned);
 	s.b = second(cc, o->in[1], s.n_dims);
 	if (o->op == WEFT_OP_MUL)
 		s.shift = o->attr.mul.shift;
 	if (o->op == WEFT_OP_ARITHMETIC_RIGHT_SHIFT)
 		s.round = o->attr.shift.round;
-	/* Both constant: nothing is lost by reading one of them as a tensor. */
-	(void)v;
 	return alu_add(cc, i, &s, true, true);
 }
 
@@ -287,7 +309,7 @@ static int select(struct cc *cc, int i)
 		return cc_reason(cc, i, "%s", weft_dtype_name(type_of(cc, o->out[0])));
 	alu_over(cc, &s, o->out[0]);
 	s.c = second(cc, o->in[0], s.n_dims);
-	s.a = broadcast(cc, o->in[1], s.n_dims, false);
+	s.a = number(cc, o->in[1], s.n_dims, false);
 	s.b = second(cc, o->in[2], s.n_dims);
 	return alu_add(cc, i, &s, true, true);
 }
@@ -304,13 +326,29 @@ static struct alu_operand scale_operand(const struct cc *cc, int t, int rank)
 	return o;
 }
 
-static int rescale(struct cc *cc, int i)
+/* Between unsigned and signed at the edge of a network that has array work to do: an element takes the
+ * alu four times as long as the host's copy, which happens anyway. */
+static bool is_edge(const struct cc *cc, const struct weft_gop *o)
+{
+	const struct weft_attr_rescale *a = &o->attr.rescale;
+	bool edge = (a->x_unsigned && cc->g->tensors[o->in[0]].is_input) || (a->y_unsigned && cc->g->tensors[o->out[0]].is_output);
+
+	for (int i = 0; edge && i < cc->n_nodes; i++)
+		if (cc->nodes[i].kind != NODE_ALU)
+			return true;
+	return false;
+}
+
+/* last: the RESCALE itself, or the CLAMP of its result that nothing else reads. */
+static int rescale(struct cc *cc, int i, int last)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
 	const struct weft_attr_rescale *a = &o->attr.rescale;
 	struct alu_stmt s = { .func = FUNC(RESCALE) };
 
-	alu_over(cc, &s, o->out[0]);
+	if (is_edge(cc, o))
+		return cc_reason(cc, i, "from or to unsigned at the network's edge");
+	alu_over(cc, &s, cc->g->ops[last].out[0]);
 	s.y.type = alu_type(type_of(cc, o->out[0]), a->y_unsigned);
 	s.a = broadcast(cc, o->in[0], s.n_dims, a->x_unsigned);
 	if (s.a.type < 0 || s.y.type < 0)
@@ -321,7 +359,28 @@ static int rescale(struct cc *cc, int i)
 	s.y.zp = a->y_zp;
 	s.round = a->rounding == WEFT_DOUBLE_ROUND;
 	limits_of(&s);
-	return alu_add(cc, i, &s, true, true);
+	if (last != i) {
+		/* The type's limits first, then the CLAMP's, which lie within them. */
+		s.lo = (int32_t)cc->g->ops[last].attr.clamp.min;
+		s.hi = (int32_t)cc->g->ops[last].attr.clamp.max;
+	}
+	int err = alu_add(cc, last, &s, true, true);
+	if (err > 0)
+		claim(cc, i, &cc->nodes[cc->n_nodes - 1]);
+	return err;
+}
+
+/* The RESCALE before CLAMP i that can take it in; -1 */
+static int rescale_before(const struct cc *cc, int i)
+{
+	const struct weft_gop *o = &cc->g->ops[i];
+	int k = o->op == WEFT_OP_CLAMP ? made_by(cc, o->in[0], WEFT_OP_RESCALE) : -1;
+
+	if (k < 0 || is_edge(cc, &cc->g->ops[k]) || cc->ops[k].state != OP_TODO || cc->ops[k].forbidden || !read_only_by(cc, o->in[0], i))
+		return -1;
+	/* What is stored unsigned compares otherwise in a CLAMP. */
+	return cc->g->ops[k].attr.rescale.y_unsigned || cc->ten[cc->g->ops[k].in[0]].v.root < 0 ||
+	       alu_type(type_of(cc, cc->g->ops[k].in[0]), false) < 0 ? -1 : k;
 }
 
 /* int8: 256 bytes. int16: 513 entries, interpolated. */
@@ -467,6 +526,9 @@ int match_alu(struct cc *cc, int i)
 
 	if (!may_be(cc, i))
 		return 0;
+	int before = rescale_before(cc, i);
+	if (before >= 0)
+		return rescale(cc, before, i);
 	if ((err = match_elements(cc, i)) || (err = match_move(cc, i)))
 		return err;
 	switch (cc->g->ops[i].op) {
@@ -475,7 +537,7 @@ int match_alu(struct cc *cc, int i)
 	case WEFT_OP_SELECT:
 		return select(cc, i);
 	case WEFT_OP_RESCALE:
-		return rescale(cc, i);
+		return rescale(cc, i, i);
 	case WEFT_OP_TABLE:
 		return table(cc, i);
 	case WEFT_OP_REDUCE_SUM:

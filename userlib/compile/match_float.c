@@ -201,21 +201,41 @@ static const char *weight_format(struct node *nd, const weft_tensor *w)
 	return NULL;
 }
 
+/* What comes from outside is there before the program starts. */
+static bool from_outside(const struct cc *cc, int t)
+{
+	return cc->g->tensors[t].t.data || cc->g->tensors[t].producer < 0;
+}
+
+/* An operand that is one int32: its value, or where it will be. */
+static void set_scale(const struct cc *cc, struct node *nd, int t)
+{
+	const weft_tensor *s = &cc->g->tensors[t].t;
+
+	if (s->data)
+		nd->log2_scale = *(const int32_t *)s->data;
+	else
+		nd->scale_t = 1 + t;
+}
+
 int match_float_conv(struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
+	const bool scaled = o->op == WEFT_OP_POPXL_CONV_POW2SCALED;
 	const weft_tensor *x = &cc->g->tensors[o->in[0]].t, *w = &cc->g->tensors[o->in[1]].t;
-	const weft_tensor *b = &cc->g->tensors[o->in[2]].t;
+	const weft_tensor *b = scaled ? NULL : &cc->g->tensors[o->in[2]].t;
 	const struct weft_attr_conv *a = &o->attr.conv;
 	int pads[4] = { a->pad[0], a->pad[1], a->pad[2], a->pad[3] };
 
 	if (!is_float8(x->dtype) || !npu_type(cc, x->dtype) || !is_float8(w->dtype))
 		NO("%s by %s: not a mode of the array in %s", weft_dtype_name(x->dtype), weft_dtype_name(w->dtype), cc->cfg->name);
-	if (!w->data || !b->data)
+	if (!w->data || (b && !b->data))
 		NO("weights or bias are not constant");
+	if (scaled && !from_outside(cc, o->in[2]))
+		NO("log2_scale is computed");
 	struct node nd = { 0 };
 	conv_shape(&nd, o, w, pads);
-	nd.log2_scale = a->log2_scale;
+	nd.log2_scale = scaled ? 0 : a->log2_scale;
 	const char *why = conv_limit(&nd);
 	if (!why)
 		why = weight_format(&nd, w);
@@ -231,10 +251,44 @@ int match_float_conv(struct cc *cc, int i)
 	set_input(cc, to, o->in[0], 0, to->w_finite ? pads : NULL);
 	conv_shape(to, o, w, pads);
 	to->w = o->in[1];
-	to->bias = o->in[2];
 	to->w_fmt = nd.w_fmt;
 	to->log2_scale = nd.log2_scale;
+	if (scaled)
+		set_scale(cc, to, o->in[2]);
+	else
+		to->bias = o->in[2];
 	set_format(cc, to);
+	return 1;
+}
+
+/* A 1x1 convolution whose weights are the second matrix, transposed; the host does that if they are no constant. */
+int match_float_matmul(struct cc *cc, int i)
+{
+	const struct weft_gop *o = &cc->g->ops[i];
+	const weft_tensor *a = &cc->g->tensors[o->in[0]].t, *b = &cc->g->tensors[o->in[1]].t;
+
+	if (!is_float8(a->dtype) || !npu_type(cc, a->dtype) || !is_float8(b->dtype))
+		NO("%s by %s: not a mode of the array in %s", weft_dtype_name(a->dtype), weft_dtype_name(b->dtype), cc->cfg->name);
+	if (a->dim[0] != 1)
+		NO("a batch of %lld", (long long)a->dim[0]);
+	if (!from_outside(cc, o->in[1]))
+		NO("the second matrix is computed");
+	if (o->op == WEFT_OP_POPXL_MATMUL_POW2SCALED && !from_outside(cc, o->in[2]))
+		NO("log2_scale is computed");
+	if (b->dim[1] > 1 << 16 || b->dim[2] > 65535)
+		NO("a matrix of %lld by %lld", (long long)b->dim[1], (long long)b->dim[2]);
+	struct tail t = tail_of(cc, i);
+	struct node *nd = new_float(cc, NODE_CONV, i, &t);
+	if (!nd)
+		return -ENOMEM;
+	set_input(cc, nd, o->in[0], 0, NULL);
+	nd->w = o->in[1];
+	nd->w_by_tap = true;
+	nd->w_fmt = float_format(b->dtype);
+	nd->log2_scale = o->attr.matmul.log2_scale;
+	if (o->op == WEFT_OP_POPXL_MATMUL_POW2SCALED)
+		set_scale(cc, nd, o->in[2]);
+	set_format(cc, nd);
 	return 1;
 }
 

@@ -35,14 +35,14 @@ static void drop_host_aliases(struct cc *cc)
 	}
 }
 
-/* Operators left over run on the host if anything reads them. */
-static int find_host_work(struct cc *cc)
+/* Tensors that outputs, nodes and, by way of them, operators that are in no node read. */
+static bool *list_needed(const struct cc *cc)
 {
 	const weft_graph *g = cc->g;
 	bool *needed = calloc((size_t)g->n_tensors + 1, 1);
 
 	if (!needed)
-		return -ENOMEM;
+		return NULL;
 	for (int i = 0; i < g->n_outputs; i++)
 		needed[g->outputs[i]] = true;
 	for (int i = 0; i < cc->n_nodes; i++) {
@@ -56,16 +56,32 @@ static int find_host_work(struct cc *cc)
 	}
 	for (int i = g->n_ops - 1; i >= 0; i--) {
 		const struct weft_gop *o = &g->ops[i];
-		struct cop *c = &cc->ops[i];
 		bool wanted = false;
 
 		for (int k = 0; k < o->n_out; k++)
 			wanted |= needed[o->out[k]];
-		if (c->state == OP_TODO)
-			c->state = wanted ? OP_HOST : OP_NONE;
-		if (wanted && (c->state == OP_HOST || c->state == OP_ALIAS))
+		if (wanted && (cc->ops[i].state == OP_TODO || cc->ops[i].state == OP_ALIAS))
 			for (int k = 0; k < o->n_in; k++)
 				needed[o->in[k]] = true;
+	}
+	return needed;
+}
+
+/* Operators left over run on the host if anything reads them. */
+static int find_host_work(struct cc *cc)
+{
+	bool *needed = list_needed(cc);
+
+	if (!needed)
+		return -ENOMEM;
+	for (int i = 0; i < cc->g->n_ops; i++) {
+		const struct weft_gop *o = &cc->g->ops[i];
+		bool wanted = false;
+
+		for (int k = 0; k < o->n_out; k++)
+			wanted |= needed[o->out[k]];
+		if (cc->ops[i].state == OP_TODO)
+			cc->ops[i].state = wanted ? OP_HOST : OP_NONE;
 	}
 	free(needed);
 	return 0;

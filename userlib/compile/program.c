@@ -16,6 +16,8 @@ void weft_program_free(weft_program *p)
 	free(p->ops);
 	free(p->cmds);
 	free(p->recs);
+	free(p->scales);
+	free(p->packs);
 	weft_graph_free(p->own_graph);
 	free(p);
 }

@@ -31,7 +31,7 @@
 extern "C" {
 #endif
 
-#define WEFT_PROGRAM_VERSION 3
+#define WEFT_PROGRAM_VERSION 4
 #define WEFT_N_MEMORIES 2
 
 enum weft_place {
@@ -100,6 +100,24 @@ struct weft_prec {
 	uint64_t first, y_elems, x_elems;
 };
 
+/* log2_scale of the convolution command at a word: the value of a tensor. */
+struct weft_pscale {
+	int32_t step;
+	uint32_t word;         /* index in words */
+	int32_t tensor;        /* one int32 */
+};
+
+/*
+ * Weights that are a tensor [k][cols] of bytes: before the step, the host writes
+ * them into the arena at offset in the array's order: per tile of N columns, per
+ * chunk of N rows, per column, N bytes; 0 where there is no element.
+ */
+struct weft_ppack {
+	int32_t step, tensor;
+	uint32_t k, cols;
+	uint64_t offset;
+};
+
 typedef struct weft_program {
 	char config[16];       /* name of the configuration it was compiled for */
 	uint64_t arena_bytes;
@@ -112,6 +130,8 @@ typedef struct weft_program {
 	struct weft_pop *ops;         int n_ops;
 	struct weft_pcmd *cmds;       uint32_t n_cmds;
 	struct weft_prec *recs;       uint32_t n_recs;
+	struct weft_pscale *scales;   int n_scales;
+	struct weft_ppack *packs;     int n_packs;
 	const weft_graph *graph;      /* borrowed from weft_compile's caller, or own_graph */
 	weft_graph *own_graph;        /* weft_program_parse: freed with the program */
 } weft_program;

@@ -23,6 +23,7 @@ void save_tensors(struct io *io, weft_program *p);
 void save_ops(struct io *io, weft_program *p);
 void save_cmds(struct io *io, weft_program *p);
 void save_recs(struct io *io, weft_program *p);
+void save_late(struct io *io, weft_program *p);
 /* Everything read: do the parts fit each other? */
 void save_check(struct io *io, const weft_program *p);
 

@@ -148,6 +148,7 @@ void save_attributes(struct io *io, weft_opcode op, weft_attr *a)
 	case WEFT_OP_CONV2D:
 	case WEFT_OP_DEPTHWISE_CONV2D:
 	case WEFT_OP_TRANSPOSE_CONV2D:
+	case WEFT_OP_POPXL_CONV_POW2SCALED:
 		conv(io, &a->conv);
 		break;
 	case WEFT_OP_AVG_POOL2D:

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <weft/gen/config.h>
+
 #include "save.h"
 
 /* Reading: room for n, zeroed. False after a failure. */
@@ -144,6 +146,34 @@ void save_recs(struct io *io, weft_program *p)
 	}
 }
 
+/* What a program gets to know when it runs. */
+void save_late(struct io *io, weft_program *p)
+{
+	void *v = p->scales;
+
+	io_count(io, &p->n_scales, 12);
+	if (!room(io, &v, (size_t)p->n_scales, sizeof *p->scales))
+		return;
+	p->scales = v;
+	for (int i = 0; i < p->n_scales; i++) {
+		io_i32(io, &p->scales[i].step);
+		io_u32(io, &p->scales[i].word);
+		io_i32(io, &p->scales[i].tensor);
+	}
+	v = p->packs;
+	io_count(io, &p->n_packs, 24);
+	if (!room(io, &v, (size_t)p->n_packs, sizeof *p->packs))
+		return;
+	p->packs = v;
+	for (int i = 0; i < p->n_packs; i++) {
+		io_i32(io, &p->packs[i].step);
+		io_i32(io, &p->packs[i].tensor);
+		io_u32(io, &p->packs[i].k);
+		io_u32(io, &p->packs[i].cols);
+		io_u64(io, &p->packs[i].offset);
+	}
+}
+
 static bool within(uint64_t first, uint64_t n, uint64_t all)
 {
 	return first <= all && n <= all - first;
@@ -209,9 +239,35 @@ static void check_rec(struct io *io, const weft_program *p, const struct weft_pr
 		io_fail(io, "a record names elements beyond its tensor");
 	if ((uint64_t)r->n_y * r->n_x > all || (uint64_t)r->n_y * r->n_x * r->n_c > all)
 		io_fail(io, "a record names more elements than its tensor has");
-	size_t size = weft_dtype_bytes(p->graph->tensors[r->tensor].t.dtype);
-	if (size != 1 && size != 2)
-		io_fail(io, "a record names a tensor that the device does not make");
+}
+
+static const struct weft_step *npu_step(const weft_program *p, int32_t step)
+{
+	return step >= 0 && step < p->n_steps && p->steps[step].kind == WEFT_STEP_NPU ? &p->steps[step] : NULL;
+}
+
+static void check_scale(struct io *io, const weft_program *p, const struct weft_pscale *s)
+{
+	const struct weft_step *step = npu_step(p, s->step);
+
+	if (!step || s->word < step->first_word || s->word - step->first_word >= step->n_words)
+		io_fail(io, "a scale belongs to no command of its step");
+	else if (s->tensor < 0 || s->tensor >= p->n_tensors || p->graph->tensors[s->tensor].t.dtype != WEFT_INT32)
+		io_fail(io, "a scale is no int32");
+}
+
+static void check_pack(struct io *io, const weft_program *p, const struct weft_ppack *k)
+{
+	const struct weft_config *cfg = weft_config_find(p->config);
+	uint64_t n = cfg ? cfg->n : 1;
+
+	if (!npu_step(p, k->step) || k->tensor < 0 || k->tensor >= p->n_tensors || !k->k || !k->cols)
+		io_fail(io, "weights that come late belong nowhere");
+	else if ((uint64_t)k->k * k->cols != weft_tensor_bytes(&p->graph->tensors[k->tensor].t))
+		io_fail(io, "weights that come late have not the bytes of their tensor");
+	/* Both below 2^32, so that no product wraps. */
+	else if (!within(k->offset, (k->cols + n - 1) / n * ((k->k + n - 1) / n) * n * n, p->arena_bytes))
+		io_fail(io, "weights that come late lie beyond the arena");
 }
 
 void save_check(struct io *io, const weft_program *p)
@@ -229,4 +285,8 @@ void save_check(struct io *io, const weft_program *p)
 			io_fail(io, "a command's entry is out of range");
 	for (uint32_t i = 0; i < p->n_recs && !io->err; i++)
 		check_rec(io, p, &p->recs[i]);
+	for (int i = 0; i < p->n_scales && !io->err; i++)
+		check_scale(io, p, &p->scales[i]);
+	for (int i = 0; i < p->n_packs && !io->err; i++)
+		check_pack(io, p, &p->packs[i]);
 }

@@ -71,6 +71,19 @@ static int append_words(weft_program *p, const struct weft_cmd *c, uint32_t *cap
 	return 0;
 }
 
+/* The command that comes next takes its log2_scale from a tensor. */
+static int append_scale(struct seg *s, const struct cmd *k)
+{
+	weft_program *p = s->cc->p;
+	void *q = p->scales;
+	int err = cc_grow(&q, (uint32_t)p->n_scales, &s->cc->cap_scales, sizeof *p->scales);
+
+	p->scales = q;
+	if (!err)
+		p->scales[p->n_scales++] = (struct weft_pscale){ s->step, p->n_words, s->cc->nodes[k->node].scale_t - 1 };
+	return err;
+}
+
 static int append_cmd(struct seg *s, const struct cmd *k, uint32_t rec_base)
 {
 	weft_program *p = s->cc->p;
@@ -86,6 +99,8 @@ static int append_cmd(struct seg *s, const struct cmd *k, uint32_t rec_base)
 	int op = k->node < 0 ? -1 : s->cc->nodes[k->node].last;
 	c.h.tag = (uint32_t)op;
 	p->cmds[p->n_cmds++] = (struct weft_pcmd){ op, rec_base + k->first_rec, k->n_recs };
+	if (k->node >= 0 && s->cc->nodes[k->node].scale_t && c.h.op == WEFT_CMD_CONV && (err = append_scale(s, k)))
+		return err;
 	return append_words(p, &c, &s->cc->cap_words);
 }
 

@@ -63,7 +63,7 @@ static bool worth_it(const struct cc *cc, const struct node *nd)
 	       20 * max64(after, copies + y->dim[1] * y->dim[2] * tiles) < 17 * before;
 }
 
-static int new_root(struct cc *cc, int64_t bytes)
+int cc_new_root(struct cc *cc, int64_t bytes)
 {
 	void *p = cc->ten;
 	uint32_t cap = (uint32_t)cc->cap_roots;
@@ -181,7 +181,7 @@ static int make_strips(struct cc *cc, int i)
 	int64_t left, right, sx = nd->sx, pl = nd->pl;
 	int err = 0;
 
-	s.root = new_root(cc, s.ow * s.h * s.width * s.elem);
+	s.root = cc_new_root(cc, s.ow * s.h * s.width * s.elem);
 	if (s.root < 0)
 		return s.root;
 	edges(nd, &left, &right);

@@ -20,7 +20,9 @@ int x_file_type(weft_dtype t)
 	case WEFT_BOOL: return TOSA_BOOL;
 	case WEFT_INT4: return TOSA_INT4;
 	case WEFT_INT8:
-	case WEFT_UINT8: return TOSA_INT8;
+	case WEFT_UINT8:
+	case WEFT_FP8E4M3FNUZ:     /* our own operators alone say so */
+	case WEFT_FP8E5M2FNUZ: return TOSA_INT8;
 	case WEFT_INT16:
 	case WEFT_UINT16: return TOSA_INT16;
 	case WEFT_INT32: return TOSA_INT32;
@@ -45,6 +47,11 @@ static int code_of(weft_opcode op)
 static bool is_unsigned(weft_dtype t)
 {
 	return t == WEFT_UINT8 || t == WEFT_UINT16;
+}
+
+static bool is_fnuz(weft_dtype t)
+{
+	return t == WEFT_FP8E4M3FNUZ || t == WEFT_FP8E5M2FNUZ;
 }
 
 static bool is_float(weft_dtype t)
@@ -361,13 +368,13 @@ static bool moves_bits(weft_opcode op)
 	}
 }
 
-static int check_types(struct xout *x, bool any_sign)
+static int check_types(struct xout *x, bool any_sign, bool own)
 {
 	const struct weft_gop *op = gop(x);
 
 	for (int i = 0; i < op->n_in + op->n_out; i++) {
 		const weft_tensor *t = i < op->n_in ? operand(x, i) : &x->g->tensors[op->out[i - op->n_in]].t;
-		if (!x_file_type(t->dtype) || (is_unsigned(t->dtype) && !any_sign))
+		if (!x_file_type(t->dtype) || (is_unsigned(t->dtype) && !any_sign) || (is_fnuz(t->dtype) && !own))
 			return x_fail(x, -ENOTSUP, "TOSA has no %s there", weft_dtype_name(t->dtype));
 		if (t->rank > TOSA_MAX_RANK)
 			return x_fail(x, -ENOTSUP, "rank %d > %d", t->rank, TOSA_MAX_RANK);
@@ -395,7 +402,7 @@ static int names(struct xout *x, struct xop *o)
 int x_convert_op(struct xout *x)
 {
 	struct xop o = { .code = code_of(gop(x)->op) };
-	int err = check_types(x, !o.code || moves_bits(gop(x)->op));
+	int err = check_types(x, !o.code || moves_bits(gop(x)->op), !o.code);
 
 	if (!err)
 		err = names(x, &o);

@@ -101,7 +101,26 @@ static const struct arity arity[WEFT_N_OPS] = {
 	[WEFT_OP_ONNX_FAKE_CONVERT] = { 2, 3, 1 },
 	[WEFT_OP_ONNX_REQUANT_SHIFT] = { 3, 3, 1 },
 	[WEFT_OP_ONNX_DIV] = { 2, 2, 1 },
+	[WEFT_OP_POPXL_CONV_POW2SCALED] = { 3, 3, 1 },
+	[WEFT_OP_POPXL_MATMUL_POW2SCALED] = { 3, 3, 1 },
 };
+
+/* PopXL's two: operands of its float8, a scalar, fp16. */
+static int check_pow2scaled(const struct weft_check *c)
+{
+	const uint32_t fnuz = T(WEFT_FP8E4M3FNUZ) | T(WEFT_FP8E5M2FNUZ);
+	const weft_tensor *s = operand(c, 2);
+	int err;
+
+	if ((err = need_type(c, "operand 0", operand(c, 0), fnuz)) || (err = need_type(c, "operand 1", operand(c, 1), fnuz)) ||
+	    (err = need_type(c, "log2_scale", s, T(WEFT_INT32))) || (err = need_type(c, "result", result(c), T(WEFT_FP16))))
+		return err;
+	if (weft_tensor_elements(s) != 1)
+		FAIL("log2_scale has %lld elements, not 1", (long long)weft_tensor_elements(s));
+	if (s->data && (*(const int32_t *)s->data < -32 || *(const int32_t *)s->data > 31))
+		FAIL("log2_scale %d outside -32..31", (int)*(const int32_t *)s->data);
+	return 0;
+}
 
 static int check_conv_types(const struct weft_check *c)
 {
@@ -179,13 +198,13 @@ static int check_transpose_extents(const struct weft_check *c, int64_t kh, int64
 static int check_conv(const struct weft_check *c)
 {
 	const weft_tensor *x = operand(c, 0), *w = operand(c, 1), *b = operand(c, 2), *y = result(c);
-	bool depthwise = this_op(c)->op == WEFT_OP_DEPTHWISE_CONV2D;
+	bool depthwise = this_op(c)->op == WEFT_OP_DEPTHWISE_CONV2D, scaled = this_op(c)->op == WEFT_OP_POPXL_CONV_POW2SCALED;
 	int64_t oc, kh, kw;
 	int err;
 
 	if ((err = need_rank(c, "input", x, 4)) || (err = need_rank(c, "weight", w, 4)) ||
-	    (err = need_rank(c, "bias", b, 1)) || (err = need_rank(c, "result", y, 4)) ||
-	    (err = check_conv_types(c)) || (err = check_conv_attr(c)))
+	    (!scaled && (err = need_rank(c, "bias", b, 1))) || (err = need_rank(c, "result", y, 4)) ||
+	    (err = scaled ? check_pow2scaled(c) : check_conv_types(c)) || (err = check_conv_attr(c)))
 		return err;
 	if (depthwise) {
 		kh = w->dim[0];
@@ -200,7 +219,7 @@ static int check_conv(const struct weft_check *c)
 	}
 	if (err || (err = need_dim(c, "result", y, 0, x->dim[0])) || (err = need_dim(c, "result", y, 3, oc)))
 		return err;
-	if (b->dim[0] != 1 && b->dim[0] != oc)
+	if (!scaled && b->dim[0] != 1 && b->dim[0] != oc)
 		FAIL("bias has %lld elements, not 1 or %lld", (long long)b->dim[0], (long long)oc);
 	if (this_op(c)->op == WEFT_OP_TRANSPOSE_CONV2D)
 		return check_transpose_extents(c, kh, kw);
@@ -241,6 +260,8 @@ static int check_matmul(const struct weft_check *c)
 	uint32_t out;
 	int err;
 
+	if (this_op(c)->op == WEFT_OP_POPXL_MATMUL_POW2SCALED && (err = check_pow2scaled(c)))
+		return err;
 	if ((err = need_rank(c, "a", a, 3)) || (err = need_rank(c, "b", b, 3)) || (err = need_rank(c, "result", y, 3)) ||
 	    (err = need_type(c, "a", a, T(WEFT_INT8) | T(WEFT_INT16) | FP8 | FLOATS)))
 		return err;
@@ -547,11 +568,13 @@ static int check_kind(const struct weft_check *c)
 	case WEFT_OP_CONV2D:
 	case WEFT_OP_DEPTHWISE_CONV2D:
 	case WEFT_OP_TRANSPOSE_CONV2D:
+	case WEFT_OP_POPXL_CONV_POW2SCALED:
 		return check_conv(c);
 	case WEFT_OP_AVG_POOL2D:
 	case WEFT_OP_MAX_POOL2D:
 		return check_pool(c);
 	case WEFT_OP_MATMUL:
+	case WEFT_OP_POPXL_MATMUL_POW2SCALED:
 		return check_matmul(c);
 	case WEFT_OP_CLAMP:
 		return check_clamp(c);

@@ -50,7 +50,10 @@ static void describe(const weft_session *s, struct weft_capture *c)
 static int read_memory(weft_session *s, struct weft_capture *c, char *msg)
 {
 	size_t n;
-	int err = weft_program_write(s->p, &c->program, &n, msg);
+	weft_program as_run = *s->p;
+	/* With what the fields held that are known only when it runs. */
+	as_run.words = (uint64_t *)(uintptr_t)weft_session_words(s);
+	int err = weft_program_write(&as_run, &c->program, &n, msg);
 
 	if (err)
 		return err;

@@ -51,6 +51,7 @@ struct weft_session {
 	weft_program *own_program;
 	weft_dev *dev;
 	weft_buf *consts, *arena;
+	uint64_t *words;           /* own streams, where some fields are known only now; else NULL */
 	struct weft_vars vars;     /* the network's variables */
 	/* of the run under way */
 	weft_tensor *host;         /* by graph tensor: the host's copies; data NULL where none */
@@ -112,6 +113,20 @@ void weft_checker_tensor(struct weft_checker *c, int tensor, const void *data);
 
 /** Tensors of which every element was compared; one that was compared in part counts as different. */
 uint64_t weft_checker_tensors(struct weft_checker *c);
+
+/* ---- session.c: the host's copy of a tensor, fetched if need be. *err: 0 or negative errno ---- */
+
+const weft_tensor *weft_session_tensor(weft_session *s, int tensor, int *err);
+
+/* ---- late.c: what this step needs and is not in the program. 0 or negative errno ---- */
+
+int weft_session_late(weft_session *s, int step);
+
+/* The program's streams as this session runs them. */
+static inline const uint64_t *weft_session_words(const weft_session *s)
+{
+	return s->words ? s->words : s->p->words;
+}
 
 /* ---- trace.c ---- */
 

@@ -145,6 +145,7 @@ void weft_session_close(weft_session *s)
 	weft_dev_close(s->dev);
 	free(s->before);
 	weft_program_free(s->own_program);
+	free(s->words);
 	free(s);
 }
 
@@ -196,6 +197,12 @@ static int fetch(weft_session *s, int t)
 static const weft_tensor *operand(weft_session *s, int t)
 {
 	return s->host[t].data ? &s->host[t] : &graph(s)->tensors[t].t;
+}
+
+const weft_tensor *weft_session_tensor(weft_session *s, int tensor, int *err)
+{
+	*err = fetch(s, tensor);
+	return operand(s, tensor);
 }
 
 static int to_arena(weft_session *s, int t)
@@ -317,15 +324,17 @@ static void add_counters(weft_session *s, const struct weft_job_result *r)
 static int submit_part(weft_session *s, const struct weft_step *step, uint32_t from, uint32_t to,
                        const struct weft_window *win, weft_job *job)
 {
-	const uint64_t *words = s->p->words + step->first_word;
+	const uint64_t *words = weft_session_words(s) + step->first_word;
 	size_t n_words = step->n_words;
+	weft_program as_run = *s->p;
 
+	as_run.words = (uint64_t *)(uintptr_t)weft_session_words(s);
 	if (!from && to == step->n_cmds)
 		return weft_submit(s->dev, words, n_words, win, 2, job);
 	int err = weft_dev_verify(s->dev, words, n_words, win, 2);
 	if (err)
 		return err;
-	uint64_t *part = weft_cut_stream(s->p, step, from, to, &n_words);
+	uint64_t *part = weft_cut_stream(&as_run, step, from, to, &n_words);
 	if (!part)
 		return -ENOMEM;
 	weft_dev_trust(s->dev, true);
@@ -376,9 +385,9 @@ static int npu_step(weft_session *s, const struct weft_step *step, uint32_t from
 {
 	uint8_t *before = NULL;
 	bool trace = s->o.device == WEFT_DEVICE_USB && s->check.g;
-	int err = 0;
+	int err = weft_session_late(s, s->i_step);
 
-	if (trace) {
+	if (!err && trace) {
 		before = malloc(s->p->arena_bytes + 1);
 		err = before ? weft_buf_read(s->arena, 0, before, s->p->arena_bytes) : -ENOMEM;
 	}

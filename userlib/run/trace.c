@@ -91,7 +91,7 @@ static int add_store(const struct weft_session *s, struct pass *p, const struct 
 static int build(const struct weft_session *s, const struct weft_step *step, uint32_t from, uint32_t *to,
                  struct pass *p)
 {
-	const uint64_t *w = s->p->words + step->first_word;
+	const uint64_t *w = weft_session_words(s) + step->first_word;
 	struct weft_cmd c;
 	size_t at = 0;
 	int err = 0;

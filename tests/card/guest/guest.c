@@ -3,7 +3,7 @@
  * What the guest does that the weft command does not: measure bulk transfers,
  * hold a card, and lose one in the middle of a job.
  *
- *	guest bulk | guest hold SECONDS | guest unplug MODEL
+ *	guest bulk KIB | guest hold SECONDS | guest unplug MODEL
  */
 #include <errno.h>
 #include <stdio.h>
@@ -84,11 +84,10 @@ static int run(weft_dev *dev, struct weft_window *win, int n, int bytes, unsigne
 	return err ? err : r->status;
 }
 
-static int bulk(void)
+static int bulk(size_t n)
 {
 	weft_dev *dev = open_card(0);
 	struct weft_window win[2] = { { .rd = true }, { .rd = true, .wr = true } };
-	size_t n = 24u << 20;
 	struct weft_job_result r;
 
 	if (!dev)
@@ -111,7 +110,8 @@ static int bulk(void)
 	double t2 = now();
 	if (!err && memcmp(a, b, n))
 		err = -EBADMSG;
-	printf("guest: bulk MB/s: %.0f out, %.0f in\n", (double)n / (t1 - t0) * 1e-6, (double)n / (t2 - t1) * 1e-6);
+	if (!err)
+		printf("guest: bulk MB/s: %.1f out, %.1f in\n", (double)n / (t1 - t0) * 1e-6, (double)n / (t2 - t1) * 1e-6);
 	say("bulk", err, err ? weft_dev_error(dev) : "ok");
 	weft_buf_free(win[0].buf);
 	weft_buf_free(win[1].buf);
@@ -189,8 +189,8 @@ static int infer(const char *model)
 
 int main(int argc, char **argv)
 {
-	if (argc == 2 && !strcmp(argv[1], "bulk"))
-		return bulk();
+	if (argc == 3 && !strcmp(argv[1], "bulk"))
+		return bulk((size_t)atoi(argv[2]) << 10);
 	if (argc == 3 && !strcmp(argv[1], "hold"))
 		return hold(atoi(argv[2]));
 	if (argc == 3 && !strcmp(argv[1], "unplug"))

@@ -1,0 +1,397 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// An SDR SDRAM and an FX2LP in slave FIFO mode at their pins, as their data
+// sheets have them, and random traffic through the controllers in front.
+#include "sim/rtl/board/board.h"
+
+#include <cstdarg>
+#include <cstdio>
+#include <cstring>
+#include <deque>
+#include <vector>
+
+#include "Vweft_board_bench.h"
+#include "verilated.h"
+
+namespace {
+
+constexpr uint32_t kBytes = 32u << 20;
+
+struct Random {
+	uint64_t s;
+	explicit Random(uint64_t seed) : s(seed * 0x9e3779b97f4a7c15u + 1) {}
+	uint32_t below(uint32_t n)
+	{
+		s ^= s << 13;
+		s ^= s >> 7;
+		s ^= s << 17;
+		return static_cast<uint32_t>((s >> 32) * n >> 32);
+	}
+};
+
+struct Failure {
+	char *msg;
+	bool failed = false;
+	void operator()(const char *format, ...) __attribute__((format(printf, 2, 3)))
+	{
+		if (failed)
+			return;
+		failed = true;
+		va_list args;
+		va_start(args, format);
+		std::vsnprintf(msg, WEFT_BOARD_MSG, format, args);
+		va_end(args);
+	}
+};
+
+// Takes commands at the rising edge of its clock, the falling one of ours.
+struct Sdram {
+	std::vector<uint16_t> mem = std::vector<uint16_t>(kBytes / 2, 0xdead);
+	bool open[4] = {};
+	uint32_t row[4] = {};
+	int64_t opened[4] = {}, closed[4] = {}, written = -100, refreshed = -100, now = 0;
+	bool ready = false;           // the mode register was set
+	unsigned n_init = 0;
+	bool pending = false;         // CAS latency 2: data of the read one edge ago
+	uint16_t data = 0;
+	Failure &fail;
+
+	explicit Sdram(Failure &f) : fail(f) {}
+
+	bool all_closed() const { return !open[0] && !open[1] && !open[2] && !open[3]; }
+
+	void need(bool condition, const char *what)
+	{
+		if (!condition)
+			fail("sdram: %s at cycle %lld", what, static_cast<long long>(now));
+	}
+
+	void edge(Vweft_board_bench &t, Random &r)
+	{
+		now++;
+		t.sdram_d_i = pending ? data : static_cast<uint16_t>(r.below(65536));
+		pending = false;
+		const unsigned b = t.sdram_ba_o, a = t.sdram_a_o;
+		switch (t.sdram_cmd_no) {
+		case 0x7: break;
+		case 0x3:
+			need(ready && !open[b], "row opened in a bank that is open");
+			need(now - closed[b] >= 1 && now - refreshed >= 4, "row opened too soon");
+			open[b] = true;
+			row[b] = a;
+			opened[b] = now;
+			break;
+		case 0x5:
+		case 0x4: {
+			need(open[b] && now - opened[b] >= 1, "column of a row that is not open");
+			need(!(a & 0x400), "auto precharge");
+			uint16_t &w = mem[(row[b] << 2 | b) << 9 | (a & 0x1ff)];
+			if (t.sdram_cmd_no == 0x5) {
+				need(!t.sdram_oe_o, "two on the data bus");
+				pending = true;
+				data = w;
+			} else {
+				need(t.sdram_oe_o, "nobody on the data bus");
+				const uint16_t mask = static_cast<uint16_t>((t.sdram_dqm_o & 1 ? 0 : 0xff) | (t.sdram_dqm_o & 2 ? 0 : 0xff00));
+				w = static_cast<uint16_t>((w & ~mask) | (t.sdram_d_o & mask));
+				written = now;
+			}
+			break;
+		}
+		case 0x2:
+			need(now - written >= 2, "row closed before its data was written");
+			for (unsigned i = 0; i < 4; i++) {
+				if (!(a & 0x400) && i != b)
+					continue;
+				need(!open[i] || now - opened[i] >= 2, "row closed too soon");
+				open[i] = false;
+				closed[i] = now;
+			}
+			n_init++;
+			break;
+		case 0x1:
+			need(all_closed() && now - refreshed >= 4, "refresh with a row open, or too soon");
+			need(!ready || now - refreshed <= 280, "refresh too late");
+			refreshed = now;
+			n_init++;
+			break;
+		case 0x0:
+			need(n_init >= 3 && a == 0x20 && b == 0, "wrong initialisation");
+			ready = true;
+			break;
+		default: need(false, "unknown command");
+		}
+	}
+};
+
+struct Burst {
+	uint32_t addr, beats;
+};
+
+struct SdramBench {
+	VerilatedContext ctx;
+	Vweft_board_bench t;
+	Random r;
+	Failure fail;
+	Sdram sdram;
+	std::vector<uint8_t> shadow = std::vector<uint8_t>(kBytes);
+	std::deque<Burst> ar, aw, reading;
+	std::deque<std::pair<uint64_t, uint8_t>> w;
+	unsigned answers = 0;
+	uint64_t cycles = 0, beats = 0;
+
+	SdramBench(uint64_t seed, char *msg) : t(&ctx, "board"), r(seed), fail{ msg }, sdram(fail)
+	{
+		for (uint32_t i = 0; i < kBytes; i++)
+			shadow[i] = static_cast<uint8_t>(i & 1 ? 0xde : 0xad);
+		t.clk_i = 0;
+		t.rst_ni = 0;
+		t.eval();
+		tick();
+		t.rst_ni = 1;
+	}
+
+	~SdramBench() { t.final(); }
+
+	void check_beat()
+	{
+		Burst &b = reading.front();
+		uint64_t want;
+		std::memcpy(&want, &shadow[b.addr], 8);
+		if (t.rdata_o != want)
+			fail("sdram: 0x%07x expected %016llx, got %016llx", b.addr, static_cast<unsigned long long>(want),
+			     static_cast<unsigned long long>(t.rdata_o));
+		b.addr += 8;
+		beats++;
+		if (t.rlast_o != (--b.beats == 0))
+			fail("sdram: last at 0x%07x is %d", b.addr - 8, t.rlast_o);
+		if (b.beats == 0)
+			reading.pop_front();
+	}
+
+	void tick()
+	{
+		t.arvalid_i = !ar.empty();
+		if (!ar.empty()) {
+			t.araddr_i = ar.front().addr;
+			t.arlen_i = static_cast<uint8_t>(ar.front().beats - 1);
+		}
+		t.awvalid_i = !aw.empty();
+		if (!aw.empty()) {
+			t.awaddr_i = aw.front().addr;
+			t.awlen_i = static_cast<uint8_t>(aw.front().beats - 1);
+		}
+		t.wvalid_i = !w.empty() && r.below(4);
+		if (!w.empty()) {
+			t.wdata_i = w.front().first;
+			t.wstrb_i = w.front().second;
+		}
+		t.rready_i = r.below(4) != 0;
+		t.bready_i = r.below(2);
+		t.eval();
+		const bool ar_taken = t.arvalid_i && t.arready_o, aw_taken = t.awvalid_i && t.awready_o;
+		const bool w_taken = t.wvalid_i && t.wready_o, b_taken = t.bvalid_o && t.bready_i;
+		if (t.rvalid_o && t.rready_i) {
+			if (reading.empty())
+				fail("sdram: data that nobody asked for");
+			else
+				check_beat();
+		}
+		if (ar_taken) {
+			reading.push_back(ar.front());
+			ar.pop_front();
+		}
+		if (aw_taken)
+			aw.pop_front();
+		if (w_taken)
+			w.pop_front();
+		answers -= b_taken;
+		t.clk_i = 1;
+		t.eval();
+		t.clk_i = 0;
+		t.eval();
+		sdram.edge(t, r);
+		cycles++;
+	}
+
+	// Reads in one half of memory while the other is written; halves change.
+	void round(uint32_t half)
+	{
+		const uint32_t near = r.below(kBytes / 2 - 0x2000) & ~7u;
+		for (unsigned i = 0; i < 4; i++) {
+			const Burst rd{ half + (r.below(2) ? near + 8 * r.below(0x300) : r.below(kBytes / 16 - 32) * 8), 1 + r.below(16) };
+			ar.push_back(rd);
+			const uint32_t other = half ^ kBytes / 2;
+			Burst wr{ other + (r.below(2) ? near + 8 * r.below(0x300) : r.below(kBytes / 16 - 32) * 8), 1 + r.below(16) };
+			aw.push_back(wr);
+			answers++;
+			for (; wr.beats; wr.beats--, wr.addr += 8) {
+				const uint64_t data = static_cast<uint64_t>(r.below(~0u)) << 32 | r.below(~0u);
+				const auto strb = static_cast<uint8_t>(r.below(3) ? 0xff : r.below(256));
+				w.emplace_back(data, strb);
+				for (unsigned k = 0; k < 8; k++)
+					if (strb >> k & 1)
+						shadow[wr.addr + k] = static_cast<uint8_t>(data >> 8 * k);
+				beats++;
+			}
+		}
+		const uint64_t begin = cycles;
+		while ((!ar.empty() || !reading.empty() || answers) && !fail.failed) {
+			tick();
+			if (cycles - begin > 20000)
+				fail("sdram: nothing moves");
+		}
+	}
+};
+
+int bench_sdram(uint64_t seed, unsigned n, uint64_t *cycles, uint64_t *beats, char *msg)
+{
+	SdramBench b(seed, msg);
+	for (unsigned i = 0; i < n && !b.fail.failed; i++)
+		b.round(i & 1 ? kBytes / 2 : 0);
+	*cycles = b.cycles;
+	*beats = b.beats;
+	return b.fail.failed ? -1 : 0;
+}
+
+// EP2 to the card, EP6 from it, packets of 512 bytes.
+struct Fx2Bench {
+	VerilatedContext ctx;
+	Vweft_board_bench t;
+	Random r;
+	Failure fail;
+	std::deque<uint8_t> to_card, expected_in;
+	std::deque<uint16_t> to_host;       // bit 8: last of a frame
+	std::vector<uint8_t> packet, transfer;
+	std::deque<std::vector<uint8_t>> expected_out;
+	uint64_t cycles = 0, bytes = 0;
+	bool offered = false;
+
+	Fx2Bench(uint64_t seed, char *msg) : t(&ctx, "board"), r(seed), fail{ msg }
+	{
+		t.clk_i = 0;
+		t.rst_ni = 0;
+		t.flag_empty_ni = t.flag_full_ni = 0;
+		t.eval();
+		tick();
+		t.rst_ni = 1;
+	}
+
+	~Fx2Bench() { t.final(); }
+
+	// A packet goes to the host; a short one ends the transfer, which is a frame.
+	void commit()
+	{
+		transfer.insert(transfer.end(), packet.begin(), packet.end());
+		const bool is_short = packet.size() < 512;
+		packet.clear();
+		if (!is_short)
+			return;
+		if (expected_out.empty() || transfer != expected_out.front())
+			fail("fx2: a transfer of %zu bytes is not the frame", transfer.size());
+		else
+			expected_out.pop_front();
+		transfer.clear();
+	}
+
+	void bridge()
+	{
+		const bool rd = !t.slrd_no, wr = !t.slwr_no, end = !t.pktend_no;
+		if (rd && (t.sloe_no || t.fifoadr_o != 0 || to_card.empty() || !t.flag_empty_ni))
+			fail("fx2: read without data or output enable");
+		if ((wr || end) && (t.fifoadr_o != 2 || !t.flag_full_ni))
+			fail("fx2: write into a full FIFO or the wrong one");
+		if (wr && !t.fd_oe_o)
+			fail("fx2: nobody on the bus");
+		if (t.fd_oe_o && !t.sloe_no)
+			fail("fx2: two on the bus");
+		if (rd)
+			to_card.pop_front();
+		if (wr)
+			packet.push_back(t.fd_o);
+		if (wr && packet.size() == 512) {
+			if (end)
+				fail("fx2: PKTEND with the byte that fills a packet");
+			commit();
+		} else if (end) {
+			commit();
+		}
+	}
+
+	void tick()
+	{
+		if (!offered)
+			offered = !to_host.empty() && r.below(8);
+		t.out_valid_i = offered;
+		if (offered) {
+			t.out_data_i = static_cast<uint8_t>(to_host.front());
+			t.out_last_i = to_host.front() >> 8 & 1;
+		}
+		t.in_ready_i = r.below(8) != 0;
+		t.eval();
+		t.fd_i = !t.sloe_no && t.fifoadr_o == 0 && !to_card.empty() ? to_card.front() : static_cast<uint8_t>(r.below(256));
+		t.eval();
+		if (t.in_valid_o && t.in_ready_i) {
+			bytes++;
+			if (expected_in.empty() || t.in_data_o != expected_in.front())
+				fail("fx2: byte %llu to the card is wrong", static_cast<unsigned long long>(bytes));
+			else
+				expected_in.pop_front();
+		}
+		const bool sent = t.out_valid_i && t.out_ready_o;
+		if (t.rst_ni)
+			bridge();
+		t.clk_i = 1;
+		t.eval();
+		t.clk_i = 0;
+		t.eval();
+		if (sent) {
+			bytes++;
+			to_host.pop_front();
+			offered = false;
+		}
+		t.flag_empty_ni = !to_card.empty();
+		t.flag_full_ni = r.below(16) != 0;
+		cycles++;
+	}
+
+	void frame()
+	{
+		// Around whole packets most of all.
+		const uint32_t len = r.below(3) ? 512 * r.below(3) + r.below(5) + 510 : 16 + r.below(600);
+		std::vector<uint8_t> f;
+		for (uint32_t i = 0; i < len; i++) {
+			f.push_back(static_cast<uint8_t>(r.below(256)));
+			to_host.push_back(static_cast<uint16_t>(f.back() | (i + 1 == len) << 8));
+		}
+		expected_out.push_back(f);
+		for (uint32_t i = r.below(2 * len); i; i--) {
+			to_card.push_back(static_cast<uint8_t>(r.below(256)));
+			expected_in.push_back(to_card.back());
+		}
+		const uint64_t begin = cycles;
+		while ((!expected_out.empty() || !expected_in.empty()) && !fail.failed) {
+			tick();
+			if (cycles - begin > 50000)
+				fail("fx2: nothing moves");
+		}
+	}
+};
+
+int bench_fx2(uint64_t seed, unsigned n, uint64_t *cycles, uint64_t *bytes, char *msg)
+{
+	Fx2Bench b(seed, msg);
+	for (unsigned i = 0; i < n && !b.fail.failed; i++)
+		b.frame();
+	*cycles = b.cycles;
+	*bytes = b.bytes;
+	return b.fail.failed ? -1 : 0;
+}
+
+} // namespace
+
+extern "C" __attribute__((visibility("default"))) const struct weft_board_bench_api *weft_board_bench_api(void)
+{
+	static const struct weft_board_bench_api api = { bench_sdram, bench_fx2 };
+	return &api;
+}

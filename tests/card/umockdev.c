@@ -1,0 +1,500 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The driver and libusb as they are, over a usbfs that umockdev pretends: each
+ * ioctl arrives here and is answered by the simulated card in this process.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <stdio.h>
+
+/* The sanitizers' library wants to be preloaded first, and so does umockdev's. */
+#if !defined(HAVE_UMOCKDEV) || defined(__SANITIZE_ADDRESS__)
+
+static void test_absent(void **state)
+{
+	(void)state;
+#ifdef HAVE_UMOCKDEV
+	printf("not under sanitizers\n");
+#else
+	printf("libumockdev-dev is not installed: tools/deps.sh umockdev\n");
+#endif
+	fflush(stdout);
+	skip();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_absent) };
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
+#else
+
+#include <linux/usbdevice_fs.h>
+#include <pthread.h>
+#include <sys/ioctl.h>
+#include <umockdev.h>
+#include <unistd.h>
+
+#include "../support/level.h"
+#include "../support/random_stream.h"
+#include "../support/stub_chip.h"
+#include "driver/backend.h"
+#include "tools/card/usbdev.h"
+#include "weft/gen/msg.h"
+
+#define SYSPATH "/sys/devices/pci0000:00/0000:00:14.0/usb1/1-1"
+#define SERIAL "MOCK0001"
+
+struct urb {
+	struct usbdev_xfer x;      /* first */
+	struct urb *next;
+	UMockdevIoctlData *data, *buffer;
+	int status;
+	uint32_t actual;
+	bool over;
+};
+
+static struct {
+	pthread_mutex_t lock;
+	UMockdevTestbed *bed;
+	UMockdevIoctlBase *handler;
+	const char *node;
+	struct usbdev *d;
+	void *chip;
+	struct urb *urbs, **last;
+	bool busy_elsewhere;       /* CLAIM fails */
+	int refuse_submits;        /* so many SUBMITURBs fail with ENOMEM */
+} bus = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+/* ---- usbfs ---- */
+
+static void on_done(struct usbdev_xfer *x)
+{
+	struct urb *u = (struct urb *)x;
+
+	u->over = true;
+	u->status = x->status == -ENODEV ? -ESHUTDOWN : x->status;
+	u->actual = x->actual;
+	if (x->in && x->actual)
+		umockdev_ioctl_data_update(u->buffer, 0, x->data, (gint)x->actual);
+}
+
+static void control(struct urb *u)
+{
+	uint8_t *p = u->buffer->data;
+	bool in = p[0] & 0x80;
+	int n = usbdev_control(bus.d, p, p + 8);
+
+	if (n == -ETIMEDOUT)       /* never answered */
+		return;
+	u->over = true;
+	u->status = n == -ENODEV ? -ESHUTDOWN : n < 0 ? n : 0;
+	u->actual = n < 0 ? 0 : (uint32_t)n;
+	if (in && n > 0)
+		umockdev_ioctl_data_update(u->buffer, 8, p + 8, n);
+}
+
+static int submit(UMockdevIoctlData *arg)
+{
+	struct urb *u;
+
+	if (!usbdev_attached(bus.d))
+		return -ENODEV;
+	if (bus.refuse_submits && bus.refuse_submits--)
+		return -ENOMEM;
+	u = calloc(1, sizeof(*u));
+	u->data = umockdev_ioctl_data_resolve(arg, 0, sizeof(struct usbdevfs_urb), NULL);
+	struct usbdevfs_urb *k = (struct usbdevfs_urb *)u->data->data;
+	u->buffer = umockdev_ioctl_data_resolve(u->data, offsetof(struct usbdevfs_urb, buffer), k->buffer_length, NULL);
+	*bus.last = u;
+	bus.last = &u->next;
+	if (k->type == USBDEVFS_URB_TYPE_CONTROL) {
+		control(u);
+		return 0;
+	}
+	u->x = (struct usbdev_xfer){ .in = k->endpoint & 0x80, .data = u->buffer->data, .len = (uint32_t)k->buffer_length,
+		.done = on_done };
+	usbdev_bulk(bus.d, &u->x);
+	return 0;
+}
+
+static int reap(UMockdevIoctlData *arg)
+{
+	uint64_t wake;
+
+	for (int i = 0; i < 4; i++)
+		usbdev_step(bus.d, &wake);
+	for (struct urb **p = &bus.urbs; *p; p = &(*p)->next) {
+		struct urb *u = *p;
+		if (!u->over)
+			continue;
+		umockdev_ioctl_data_update(u->data, offsetof(struct usbdevfs_urb, status), (guint8 *)&u->status,
+		                           sizeof(u->status));
+		umockdev_ioctl_data_update(u->data, offsetof(struct usbdevfs_urb, actual_length), (guint8 *)&u->actual,
+		                           sizeof(u->actual));
+		UMockdevIoctlData *out = umockdev_ioctl_data_resolve(arg, 0, sizeof(gpointer), NULL);
+		umockdev_ioctl_data_set_ptr(out, 0, u->data);
+		umockdev_ioctl_data_unref(out);
+		*p = u->next;
+		if (!*p)
+			bus.last = p;
+		umockdev_ioctl_data_unref(u->data);
+		umockdev_ioctl_data_unref(u->buffer);
+		free(u);
+		return 0;
+	}
+	return usbdev_attached(bus.d) ? -EAGAIN : -ENODEV;
+}
+
+static int discard(UMockdevIoctlData *arg)
+{
+	gulong which = *(gulong *)arg->data;
+
+	for (struct urb *u = bus.urbs; u; u = u->next) {
+		if (u->data->client_addr != which || u->over)
+			continue;
+		usbdev_cancel(bus.d, &u->x);
+		u->over = true;
+		u->status = -ENOENT;
+		return 0;
+	}
+	return -EINVAL;
+}
+
+static int clear_halt(UMockdevIoctlData *arg)
+{
+	UMockdevIoctlData *ep = umockdev_ioctl_data_resolve(arg, 0, sizeof(unsigned), NULL);
+	const uint8_t setup[8] = { 2, 1, 0, 0, ep->data[0] };
+
+	umockdev_ioctl_data_unref(ep);
+	int n = usbdev_control(bus.d, setup, NULL);
+	return n;
+}
+
+static int one(gulong request, UMockdevIoctlData *arg)
+{
+	switch (request) {
+	case USBDEVFS_GET_CAPABILITIES: {
+		UMockdevIoctlData *d = umockdev_ioctl_data_resolve(arg, 0, sizeof(guint32), NULL);
+		guint32 caps = USBDEVFS_CAP_BULK_SCATTER_GATHER | USBDEVFS_CAP_NO_PACKET_SIZE_LIM | USBDEVFS_CAP_ZERO_PACKET;
+		umockdev_ioctl_data_update(d, 0, (guint8 *)&caps, sizeof(caps));
+		umockdev_ioctl_data_unref(d);
+		return 0;
+	}
+	case USBDEVFS_CLAIMINTERFACE:
+		return bus.busy_elsewhere ? -EBUSY : 0;
+	case USBDEVFS_RELEASEINTERFACE:
+	case USBDEVFS_SETCONFIGURATION:
+		return 0;
+	case USBDEVFS_CLEAR_HALT:
+		return clear_halt(arg);
+	case USBDEVFS_SUBMITURB:
+		return submit(arg);
+	case USBDEVFS_REAPURB:
+	case USBDEVFS_REAPURBNDELAY:
+		return reap(arg);
+	case USBDEVFS_DISCARDURB:
+		return discard(arg);
+	case USBDEVFS_GETDRIVER:
+		return -ENODATA;
+	default:
+		return -ENOTTY;
+	}
+}
+
+static gboolean on_ioctl(UMockdevIoctlBase *handler, UMockdevIoctlClient *client, gpointer user)
+{
+	UMockdevIoctlData *arg = umockdev_ioctl_client_get_arg(client);
+
+	(void)handler;
+	(void)user;
+	pthread_mutex_lock(&bus.lock);
+	int r = one(umockdev_ioctl_client_get_request(client), arg);
+	pthread_mutex_unlock(&bus.lock);
+	umockdev_ioctl_client_complete(client, r < 0 ? -1 : 0, r < 0 ? -r : 0);
+	return TRUE;
+}
+
+/* ---- the bus ---- */
+
+static void plug(int number)
+{
+	char text[2048], hex[256] = "", *p = hex;
+	GError *err = NULL;
+
+	for (size_t i = 0; i < sizeof(weft_usb_device); i++)
+		p += sprintf(p, "%02X", weft_usb_device[i]);
+	for (size_t i = 0; i < sizeof(weft_usb_config); i++)
+		p += sprintf(p, "%02X", weft_usb_config[i]);
+	snprintf(text, sizeof(text),
+	         "P: /devices/pci0000:00/0000:00:14.0/usb1/1-1\nN: bus/usb/001/%03d=%s\nE: DEVTYPE=usb_device\nE: DRIVER=usb\nE: BUSNUM=001\nE: DEVNUM=%03d\n"
+	         "E: DEVNAME=/dev/bus/usb/001/%03d\nE: MAJOR=189\nE: MINOR=%d\nE: SUBSYSTEM=usb\nE: PRODUCT=1209/1/100\n"
+	         "E: TYPE=255/0/0\nA: bConfigurationValue=1\\n\nA: bNumConfigurations=1\\n\nA: busnum=1\\n\nA: devnum=%d\\n\n"
+	         "A: speed=480\\n\nA: serial=" SERIAL "\\n\nA: product=" WEFT_USB_PRODUCT "\\n\nH: descriptors=%s\n\n",
+	         number, hex, number, number, number - 1, number, hex);
+	if (!umockdev_testbed_add_from_string(bus.bed, text, &err))
+		fail_msg("%s", err->message);
+	bus.node = number == 2 ? "/dev/bus/usb/001/002" : "/dev/bus/usb/001/003";
+	if (!umockdev_testbed_attach_ioctl(bus.bed, bus.node, bus.handler, &err))
+		fail_msg("%s", err->message);
+}
+
+static void unplug(void)
+{
+	pthread_mutex_lock(&bus.lock);
+	usbdev_attach(bus.d, false);
+	pthread_mutex_unlock(&bus.lock);
+	umockdev_testbed_uevent(bus.bed, SYSPATH, "remove");
+	umockdev_testbed_detach_ioctl(bus.bed, bus.node, NULL);
+	umockdev_testbed_remove_device(bus.bed, SYSPATH);
+}
+
+static int set_up(void **state)
+{
+	struct weft_chip_options o = { .config = "w16" };
+	char msg[WEFT_DEV_MSG];
+
+	(void)state;
+	bus.bed = umockdev_testbed_new();
+	bus.handler = umockdev_ioctl_base_new();
+	g_signal_connect(bus.handler, "handle-ioctl", G_CALLBACK(on_ioctl), NULL);
+	bus.last = &bus.urbs;
+	if (stub_chip.open(&o, &bus.chip, msg))
+		return -1;
+	bus.d = usbdev_new(&stub_chip, bus.chip, SERIAL, NULL, 0);
+	plug(2);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	usbdev_free(bus.d);
+	stub_chip.close(bus.chip);
+	g_object_unref(bus.handler);
+	g_object_unref(bus.bed);
+	return 0;
+}
+
+/* Another card in the same place, with a fault. */
+static void swap_card(struct usbdev_fault *f, size_t n)
+{
+	pthread_mutex_lock(&bus.lock);
+	usbdev_free(bus.d);
+	bus.d = usbdev_new(&stub_chip, bus.chip, SERIAL, f, n);
+	pthread_mutex_unlock(&bus.lock);
+}
+
+/* ---- the driver ---- */
+
+static int open_card(const char *serial, weft_dev **dev, char *msg)
+{
+	struct weft_dev_options o = weft_dev_options_default();
+
+	o.kind = WEFT_DEV_USB;
+	o.usb = serial;
+	o.usb_timeout_ms = 100;
+	o.usb_boot_ms = 500;
+	return weft_dev_open(&o, dev, msg);
+}
+
+/* One random stream; 0 if its bytes are right, an error, or 1 if they are wrong. */
+static int run_stream(weft_dev *dev, uint64_t seed, uint8_t *want)
+{
+	struct random_stream s;
+	struct weft_window win[2] = { { .rd = true }, { .rd = true, .wr = true } };
+	struct weft_job_result r = { 0 };
+	weft_job job;
+
+	random_stream_make(&s, seed, weft_config_find("w16"));
+	uint8_t *got = malloc(s.n_arena);
+	int err = weft_buf_alloc(dev, s.n_consts, &win[0].buf);
+	if (!err)
+		err = weft_buf_alloc(dev, s.n_arena, &win[1].buf);
+	if (!err)
+		err = weft_buf_write(win[0].buf, 0, s.consts, s.n_consts);
+	if (!err)
+		err = weft_submit(dev, s.words, s.n_words, win, 2, &job);
+	if (!err)
+		err = weft_wait(dev, job, 5000, &r);
+	if (!err)
+		err = r.status;
+	if (!err)
+		err = weft_buf_read(win[1].buf, 0, got, s.n_arena);
+	if (!err && want[0])
+		err = memcmp(want + 1, got, s.n_arena) != 0;
+	if (!err && !want[0])
+		memcpy(want + 1, got, s.n_arena);
+	weft_buf_free(win[0].buf);
+	weft_buf_free(win[1].buf);
+	random_stream_free(&s);
+	free(got);
+	return err;
+}
+
+static uint8_t want[1 << 20];      /* [0]: is the rest there? */
+
+static void expect(uint64_t seed)
+{
+	struct weft_dev_options o = weft_dev_options_default();
+	char msg[WEFT_DEV_MSG];
+	weft_dev *dev;
+
+	assert_int_equal(weft_dev_open(&o, &dev, msg), 0);
+	want[0] = 0;
+	assert_int_equal(run_stream(dev, seed, want), 0);
+	want[0] = 1;
+	weft_dev_close(dev);
+}
+
+static void good_run(void)
+{
+	char msg[WEFT_DEV_MSG] = "";
+	weft_dev *dev = NULL;
+
+	if (open_card("", &dev, msg))
+		fail_msg("%s", msg);
+	int err = run_stream(dev, 3, want);
+	if (err)
+		fail_msg("%d %s", err, weft_dev_error(dev));
+	weft_dev_close(dev);
+}
+
+static void test_list(void **state)
+{
+	struct weft_dev_info info[4];
+	char msg[WEFT_DEV_MSG] = "";
+	weft_dev *dev = NULL;
+	size_t n = 0;
+
+	(void)state;
+	assert_int_equal(weft_dev_list(info, 4, &n, msg), 0);
+	assert_int_equal(n, 1);
+	assert_string_equal(info[0].serial, SERIAL);
+	assert_string_equal(info[0].product, WEFT_USB_PRODUCT);
+	assert_int_equal(info[0].access, 0);
+	assert_int_equal(open_card("OTHER", &dev, msg), -ENODEV);
+	assert_non_null(strstr(msg, "OTHER"));
+	bus.busy_elsewhere = true;
+	assert_int_equal(open_card(SERIAL, &dev, msg), -EBUSY);
+	assert_non_null(strstr(msg, "in use by"));
+	bus.busy_elsewhere = false;
+}
+
+static void test_run(void **state)
+{
+	(void)state;
+	expect(3);
+	good_run();
+	good_run();
+}
+
+/* Six kinds at some transfers; all of them are tests/card/faults. */
+static void test_faults(void **state)
+{
+	unsigned recovered = 0, reported = 0, n = 0;
+	long step = test_count(7, 3, 1);
+
+	(void)state;
+	expect(3);
+	for (int kind = USBDEV_DROP; kind <= USBDEV_DELAY; kind++) {
+		for (uint64_t at = (uint64_t)kind % 3; at < 12; at += (uint64_t)step, n++) {
+			struct usbdev_fault f = { .kind = (enum usbdev_fault_kind)kind, .at = at, .arg = 130 };
+			char msg[WEFT_DEV_MSG] = "";
+			weft_dev *dev = NULL;
+			swap_card(&f, 1);
+			int err = open_card("", &dev, msg);
+			if (!err)
+				err = run_stream(dev, 3, want);
+			if (err > 0)
+				fail_msg("%s@%d: wrong bytes", usbdev_fault_name(f.kind), (int)at);
+			weft_dev_close(dev);
+			recovered += !err;
+			reported += err != 0;
+			swap_card(NULL, 0);
+			good_run();
+		}
+	}
+	printf("injected %u, recovered %u, reported %u\n", n, recovered, reported);
+	fflush(stdout);
+	assert_true(recovered >= n * 4 / 5);
+}
+
+/* usbfs has no memory for a while. */
+static void test_no_memory(void **state)
+{
+	char msg[WEFT_DEV_MSG] = "";
+	weft_dev *dev = NULL;
+
+	(void)state;
+	expect(3);
+	assert_int_equal(open_card("", &dev, msg), 0);
+	bus.refuse_submits = 3;
+	assert_int_equal(run_stream(dev, 3, want), 0);
+	bus.refuse_submits = 1 << 30;
+	int err = run_stream(dev, 3, want);
+	bus.refuse_submits = 0;
+	assert_true(err < 0);
+	assert_true(weft_dev_error(dev)[0]);
+	weft_dev_close(dev);
+	good_run();
+}
+
+/* Pulled while a job waits; back under another number; the same process goes on. */
+static void test_unplug(void **state)
+{
+	struct usbdev_fault f = { .kind = USBDEV_DELAY, .at = 5, .arg = 60000 };
+	struct random_stream s;
+	struct weft_window win[2] = { { .rd = true }, { .rd = true, .wr = true } };
+	struct weft_job_result r = { 0 };
+	char msg[WEFT_DEV_MSG] = "";
+	weft_dev *dev = NULL;
+	weft_job job;
+
+	(void)state;
+	expect(3);
+	swap_card(&f, 1);
+	assert_int_equal(open_card("", &dev, msg), 0);
+	random_stream_make(&s, 3, weft_config_find("w16"));
+	assert_int_equal(weft_buf_alloc(dev, s.n_consts, &win[0].buf), 0);
+	assert_int_equal(weft_buf_alloc(dev, s.n_arena, &win[1].buf), 0);
+	assert_int_equal(weft_submit(dev, s.words, s.n_words, win, 2, &job), 0);
+	unplug();
+	uint64_t begin = weft_now_ns();
+	assert_int_equal(weft_wait(dev, job, 2000, &r), 0);
+	assert_int_equal(r.status, -ENODEV);
+	assert_true(weft_now_ns() - begin < 1000000000);
+	assert_int_equal(weft_submit(dev, s.words, s.n_words, win, 2, &job), -ENODEV);
+	weft_buf_free(win[0].buf);
+	weft_buf_free(win[1].buf);
+	weft_dev_close(dev);
+	random_stream_free(&s);
+	assert_int_equal(open_card("", &dev, msg), -ENODEV);
+	swap_card(NULL, 0);
+	plug(3);
+	good_run();
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_list), cmocka_unit_test(test_run), cmocka_unit_test(test_faults),
+		cmocka_unit_test(test_no_memory), cmocka_unit_test(test_unplug),
+	};
+
+	(void)argc;
+	if (!getenv("WEFT_UMOCKDEV")) {
+		setenv("LD_PRELOAD", "libumockdev-preload.so.0", 1);
+		setenv("WEFT_UMOCKDEV", "1", 1);
+		execv("/proc/self/exe", argv);
+		return 1;
+	}
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}
+
+#endif

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a board adds to the chip, against models of the parts at its pins: SDRAM
+ * controller (random bursts, strobes, rows crossed, refresh) and USB bridge
+ * (frames around whole packets, bytes both ways).
+ */
+#include <dlfcn.h>
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <cmocka.h>
+
+#include "sim/rtl/board/board.h"
+#include "tests/support/level.h"
+
+static const struct weft_board_bench_api *api;
+static char msg[WEFT_BOARD_MSG];
+
+static int setup(void **state)
+{
+	char path[512];
+	const struct weft_board_bench_api *(*get)(void);
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/tests/cosim/rtl/weft-board.so", test_env("WEFT_BUILD", "build"));
+	void *so = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	if (!so) {
+		printf("%s is not built (make sim)\n", path);
+		return -1;
+	}
+	*(void **)&get = dlsym(so, "weft_board_bench_api");
+	api = get();
+	return 0;
+}
+
+static void test_sdram(void **state)
+{
+	uint64_t cycles = 0, beats = 0;
+
+	(void)state;
+	if (api->sdram(test_seed(1), (unsigned)test_count(300, 1500, 50000), &cycles, &beats, msg))
+		fail_msg("%s", msg);
+	print_message("%" PRIu64 " beats of 8 bytes in %" PRIu64 " cycles\n", beats, cycles);
+	assert_true(beats > 1000);
+}
+
+static void test_fx2(void **state)
+{
+	uint64_t cycles = 0, bytes = 0;
+
+	(void)state;
+	if (api->fx2(test_seed(1), (unsigned)test_count(100, 500, 20000), &cycles, &bytes, msg))
+		fail_msg("%s", msg);
+	print_message("%" PRIu64 " bytes in %" PRIu64 " cycles\n", bytes, cycles);
+	assert_true(bytes > 10000);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_sdram), cmocka_unit_test(test_fx2) };
+
+	return cmocka_run_group_tests(tests, setup, NULL);
+}

@@ -110,8 +110,95 @@ static void rescale_counts(void **state)
 	snprintf(args, sizeof args, "run %s -i %s", model, input);
 	assert_int_equal(command(args, "--requant", &found), 0);
 	assert_int_equal(found, 0);
+	/* ties on both sides of zero: no RESCALE has ONNX's bits, and the convolution stays on the host */
+	snprintf(args, sizeof args, "run %s --strict", model);
+	assert_int_equal(command(args, "strict: operator 0 QLinearConv runs on the host", &found), 2);
+	assert_int_equal(found, 1);
+	snprintf(args, sizeof args, "run %s --strict --requant rescale", model);
+	assert_int_equal(command(args, "strict", &found), 0);
 	remove(model);
 	remove(input);
+}
+
+/* Only what stands at the edges is the host's. */
+static void strict(void **state)
+{
+	int found;
+
+	(void)state;
+	assert_int_equal(command("run tests/models/digits_qdq.onnx --strict --check", "0 mismatches", &found), 0);
+	assert_int_equal(found, 1);
+	assert_int_equal(command("run tests/models/digits_qlinear.onnx --strict --check", "0 mismatches", &found), 0);
+	assert_int_equal(command("run tests/models/digits_float.onnx --strict", "strict: operator", &found), 2);
+	assert_int_equal(found, 1);
+}
+
+/* ---- a bias of floats ---- */
+
+static void biased(struct ob *model)
+{
+	const float sx = 0.0137f, sw = 0.0071f, sy = 0.031f, bias[2] = { 0.4321f, -0.1234f };
+	const int8_t zero = 0, w[2] = { 101, -77 };
+	struct ob g = { 0 };
+
+	ob_port(&g, 11, "x", T_INT8, 4, (int64_t[]){ 1, 1, 16, 16 });
+	ob_tensor(&g, "sx", T_FLOAT, 0, NULL, &sx, 4);
+	ob_tensor(&g, "sw", T_FLOAT, 0, NULL, &sw, 4);
+	ob_tensor(&g, "sy", T_FLOAT, 0, NULL, &sy, 4);
+	ob_tensor(&g, "z", T_INT8, 0, NULL, &zero, 1);
+	ob_tensor(&g, "w", T_INT8, 4, (int64_t[]){ 2, 1, 1, 1 }, w, 2);
+	ob_tensor(&g, "b", T_FLOAT, 1, (int64_t[]){ 2 }, bias, sizeof bias);
+	node(&g, "DequantizeLinear", 3, (const char *const[]){ "x", "sx", "z" }, "xr", NULL);
+	node(&g, "DequantizeLinear", 3, (const char *const[]){ "w", "sw", "z" }, "wr", NULL);
+	node(&g, "Conv", 3, (const char *const[]){ "xr", "wr", "b" }, "c", NULL);
+	node(&g, "Relu", 1, (const char *const[]){ "c" }, "r", NULL);
+	node(&g, "QuantizeLinear", 3, (const char *const[]){ "r", "sy", "z" }, "y", NULL);
+	ob_port(&g, 12, "y", T_INT8, 4, (int64_t[]){ 1, 2, 16, 16 });
+	ob_model(model, &g, 13);
+}
+
+/* Exactly as floats on the host; with the option on the device, a few codes off by one. */
+static void float_bias(void **state)
+{
+	int8_t x[256], y[2][512];
+	uint64_t macs[2];
+	int differ = 0;
+
+	(void)state;
+	for (int i = 0; i < 256; i++)
+		x[i] = (int8_t)(i - 128);
+	for (int rescale = 0; rescale < 2; rescale++) {
+		struct weft_load_options lo = weft_load_options_default();
+		struct weft_session_options o = weft_session_options_default();
+		const weft_tensor in = { .dtype = WEFT_INT8, .rank = 4, .dim = { 1, 1, 16, 16, 1, 1, 1, 1 }, .data = x };
+		struct weft_report *report = NULL;
+		weft_tensor out = { 0 };
+		struct ob model = { 0 };
+		char msg[WEFT_MSG_LEN] = "";
+		weft_net *net = NULL;
+		weft_session *s;
+
+		biased(&model);
+		lo.requant_rescale = rescale;
+		o.check = true;
+		if (weft_net_load_with(model.p, model.n, "biased", &lo, &net, msg) || weft_session_open(net, &o, &s, msg) ||
+		    weft_session_run(s, &in, &out, &report, msg))
+			fail_msg("%s", msg);
+		macs[rescale] = report->macs;
+		memcpy(y[rescale], out.data, 512);
+		weft_report_free(report);
+		weft_tensor_release(&out);
+		weft_session_close(s);
+		weft_net_free(net);
+		free(model.p);
+	}
+	for (int i = 0; i < 512; i++) {
+		assert_true(abs(y[0][i] - y[1][i]) <= 1);
+		differ += y[0][i] != y[1][i];
+	}
+	assert_true(differ < 10);
+	assert_int_equal(macs[0], 0);
+	assert_int_equal(macs[1], 512);
 }
 
 /* ---- Cast ---- */
@@ -269,7 +356,7 @@ static void refused(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(rescale_counts), cmocka_unit_test(float8_crcs), cmocka_unit_test(strings),
+	const struct CMUnitTest tests[] = { cmocka_unit_test(rescale_counts), cmocka_unit_test(strict), cmocka_unit_test(float_bias), cmocka_unit_test(float8_crcs), cmocka_unit_test(strings),
 		cmocka_unit_test(refused) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -21,6 +21,7 @@ hw/feed/weft_feed_wgt.sv
 hw/feed/weft_feed_par.sv
 hw/feed/weft_conv.sv
 hw/post/weft_post.sv
+hw/alu/weft_alu.sv
 hw/vec/weft_vec.sv
 hw/vec/weft_vec_dw.sv
 hw/vec/weft_vec_elt.sv

@@ -206,8 +206,9 @@ module weft_cmd (
   assign retire_o      = unit_done;
 
   for (genvar u = 0; u < 4; u++) begin : g_queue
-    // Of VE the longest is dw (and pool).
+    // Of VE the longest is alu, else dw (and pool).
     localparam int unsigned Words = u == 2 ? 32'(weft_cmd_pkg::CONV_WORDS) :
+                                    u == 3 && weft_cfg_pkg::HAS_ALU ? 32'(weft_cmd_pkg::ALU_WORDS) :
                                     u == 3 ? 32'(weft_cmd_pkg::DW_WORDS) : 32'(weft_cmd_pkg::LOAD_WORDS);
     logic [1023:0] cmd;
     weft_cmd_queue #(

@@ -281,17 +281,25 @@ module weft_npu #(
   logic [8*N-1:0]  pst_data;
   logic [N-1:0]    pst_mask;
 
+  // alu's results take the post unit's port when that has none.
+  logic            alu_req, alu_gnt, out_gnt;
+  logic [19:0]     alu_addr;
+  logic [8*N-1:0]  alu_data;
+  logic [N-1:0]    alu_mask;
+  assign pst_gnt = out_gnt && pst_req;
+  assign alu_gnt = out_gnt && !pst_req;
+
   logic unused_wide;
   assign unused_wide = ^str_rdata[16*N-1:8*N];
 
   weft_sp u_sp (
     .clk_i,
     .rst_ni,
-    .pst_req_i   (pst_req),
-    .pst_addr_i  (pst_addr),
-    .pst_data_i  (pst_data),
-    .pst_mask_i  (pst_mask),
-    .pst_gnt_o   (pst_gnt),
+    .pst_req_i   (pst_req || alu_req),
+    .pst_addr_i  (pst_req ? pst_addr : alu_addr),
+    .pst_data_i  (pst_req ? pst_data : alu_data),
+    .pst_mask_i  (pst_req ? pst_mask : alu_mask),
+    .pst_gnt_o   (out_gnt),
     .ldw_req_i   (ldw_req),
     .ldw_addr_i  (ldw_addr),
     .ldw_data_i  (ldw_data),
@@ -412,6 +420,11 @@ module weft_npu #(
     .vec_wide_o  (vec_wide),
     .vec_gnt_i   (vec_gnt),
     .vec_rdata_i (vec_rdata),
+    .alu_req_o   (alu_req),
+    .alu_addr_o  (alu_addr),
+    .alu_data_o  (alu_data),
+    .alu_mask_o  (alu_mask),
+    .alu_gnt_i   (alu_gnt),
     .parv_req_o  (parv_req),
     .parv_addr_o (parv_addr),
     .parv_gnt_i  (parv_gnt),

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The vector engine: depthwise 3x3, pooling and elementwise commands, one at a
-// time, from the scratchpad to context 1 of the post unit.
+// time, from the scratchpad to context 1 of the post unit; and alu commands,
+// from the scratchpad to the scratchpad (alu_*_o: a write port of its own).
 //
 // A command is taken with cmd_valid_i and cmd_ready_o. Its first input is read
 // two (pool, elt) or nine (dw) cycles later. done_o pulses in the cycle after
@@ -36,6 +37,12 @@ module weft_vec (
   input  logic                          vec_gnt_i,
   input  logic [16*weft_cfg_pkg::N-1:0] vec_rdata_i,
 
+  output logic                         alu_req_o,
+  output logic [19:0]                  alu_addr_o,
+  output logic [8*weft_cfg_pkg::N-1:0] alu_data_o,
+  output logic [weft_cfg_pkg::N-1:0]   alu_mask_o,
+  input  logic                         alu_gnt_i,
+
   output logic                          parv_req_o,
   output logic [19:0]                   parv_addr_o,
   input  logic                          parv_gnt_i,
@@ -68,14 +75,16 @@ module weft_vec (
   /* verilator lint_off UNUSEDSIGNAL */  // the header and reserved bits
   logic [1023:0] cmd_q;
   /* verilator lint_on UNUSEDSIGNAL */
-  logic is_dw, is_pool, is_elt, add, two, pool_sum;
+  logic is_dw, is_pool, is_elt, is_alu, add, two, pool_sum;
   logic int16, fp;                  // mode 1, mode 2
   logic x_two, b_two, out_two;      // elements of two bytes
   logic [2:0] x_fmt;
 
   assign is_dw    = cmd_q[weft_cmd_pkg::HEADER_OP_LSB +: weft_cmd_pkg::HEADER_OP_W] == weft_cmd_pkg::OP_DW;
   assign is_pool  = cmd_q[weft_cmd_pkg::HEADER_OP_LSB +: weft_cmd_pkg::HEADER_OP_W] == weft_cmd_pkg::OP_POOL;
-  assign is_elt   = !is_dw && !is_pool;
+  assign is_alu   = weft_cfg_pkg::HAS_ALU &&
+                    cmd_q[weft_cmd_pkg::HEADER_OP_LSB +: weft_cmd_pkg::HEADER_OP_W] == weft_cmd_pkg::OP_ALU;
+  assign is_elt   = !is_dw && !is_pool && !is_alu;
   assign add      = cmd_q[weft_cmd_pkg::POST_ADD_LSB];
   assign two      = is_elt && add;
   assign int16    = weft_cfg_pkg::HAS_INT16 && cmd_q[weft_cmd_pkg::POST_MODE_LSB +: weft_cmd_pkg::POST_MODE_W] == 3'd1;
@@ -100,12 +109,12 @@ module weft_vec (
 
   logic start, flush, finished, scan_ready, scan_wide;
   logic out_valid, out_next, out_block, out_bad;
-  logic rd_bad, par_bad;
-  logic [19:0] rd_bad_addr, par_bad_addr, out_bad_addr;
+  logic rd_bad, par_bad, alu_done, alu_bad;
+  logic [19:0] rd_bad_addr, par_bad_addr, out_bad_addr, alu_bad_addr;
 
   assign start    = state_q == Start;
   assign flush    = abort_i || state_q == Stop;
-  assign finished = !out_valid && post_idle_i;
+  assign finished = is_alu ? alu_done : !out_valid && post_idle_i;
 
   assign cmd_ready_o = state_q == Idle && !abort_i;
   assign busy_o      = state_q != Idle && state_q != Stop;
@@ -127,7 +136,7 @@ module weft_vec (
           Start: state_q <= Plan;
           Plan: begin
             if (scan_ready) state_q <= Run;
-            if ((!is_elt && add) || (is_dw && scan_ready && scan_wide)) begin
+            if (((is_dw || is_pool) && add) || (is_dw && scan_ready && scan_wide)) begin
               state_q      <= Stop;
               fault_o      <= 1'b1;
               fault_code_o <= weft_cmd_pkg::FAULT_BAD_FIELD;
@@ -135,11 +144,11 @@ module weft_vec (
             end
           end
           Run: begin
-            if (rd_bad || par_bad || out_bad) begin
+            if (rd_bad || par_bad || out_bad || alu_bad) begin
               state_q      <= Stop;
               fault_o      <= 1'b1;
               fault_code_o <= weft_cmd_pkg::FAULT_SP_RANGE;
-              fault_info_o <= {12'd0, rd_bad ? rd_bad_addr : par_bad ? par_bad_addr : out_bad_addr};
+              fault_info_o <= {12'd0, alu_bad ? alu_bad_addr : rd_bad ? rd_bad_addr : par_bad ? par_bad_addr : out_bad_addr};
             end else if (finished) begin
               state_q <= Idle;
               done_o  <= 1'b1;
@@ -188,7 +197,7 @@ module weft_vec (
                               : cmd_q[weft_cmd_pkg::POOL_OX_STEP_LSB +: weft_cmd_pkg::POOL_OX_STEP_W];
 
   weft_vec_tap u_tap (
-    .clk_i(clk_i), .rst_ni(rst_ni), .flush_i(flush), .start_i(start && !is_dw),
+    .clk_i(clk_i), .rst_ni(rst_ni), .flush_i(flush), .start_i(start && !is_dw && !is_alu),
     .base_i(is_elt ? cmd_q[weft_cmd_pkg::ELT_IN_BASE_LSB +: weft_cmd_pkg::ELT_IN_BASE_W]
                    : cmd_q[weft_cmd_pkg::POOL_IN_BASE_LSB +: weft_cmd_pkg::POOL_IN_BASE_W]),
     .oy_step_i(tap_oy_step), .ox_step_i(tap_ox_step),
@@ -211,15 +220,28 @@ module weft_vec (
 
   assign lanes = is_dw ? scan_lanes : tap_lanes;
 
+  logic        rd_req, rd_wide, alu_rd_req;
+  logic [19:0] rd_addr, alu_rd_addr;
+  assign vec_req_o  = is_alu ? alu_rd_req : rd_req;
+  assign vec_addr_o = is_alu ? alu_rd_addr : rd_addr;
+  assign vec_wide_o = !is_alu && rd_wide;
+
   weft_vec_rd u_rd (
     .clk_i(clk_i), .rst_ni(rst_ni), .flush_i(flush),
     .addr_valid_i(scan_valid || tap_valid), .addr_ready_o(addr_ready), .addr_i(is_dw ? scan_addr : tap_addr),
     .bytes_i((tap_second && !is_dw ? b_two : x_two) ? lanes << 1 : lanes), .skip_i(is_dw && scan_skip),
     .tag_i(is_dw ? {scan_row_on, scan_col_on, scan_block, scan_emit, scan_row} : {7'd0, tap_last, tap_first}),
     .bad_o(rd_bad), .bad_addr_o(rd_bad_addr),
-    .vec_req_o(vec_req_o), .vec_addr_o(vec_addr_o), .vec_wide_o(vec_wide_o), .vec_gnt_i(vec_gnt_i),
+    .vec_req_o(rd_req), .vec_addr_o(rd_addr), .vec_wide_o(rd_wide), .vec_gnt_i(vec_gnt_i && !is_alu),
     .vec_rdata_i(vec_rdata_i),
     .word_valid_o(word_valid), .word_ready_i(word_ready), .word_o(word), .tag_o(word_tag));
+
+  weft_alu u_alu (
+    .clk_i(clk_i), .rst_ni(rst_ni), .flush_i(flush), .start_i(start && is_alu), .cmd_i(cmd_q), .done_o(alu_done),
+    .bad_o(alu_bad), .bad_addr_o(alu_bad_addr),
+    .rd_req_o(alu_rd_req), .rd_addr_o(alu_rd_addr), .rd_gnt_i(vec_gnt_i && is_alu), .rd_data_i(vec_rdata_i),
+    .wr_req_o(alu_req_o), .wr_addr_o(alu_addr_o), .wr_data_o(alu_data_o), .wr_mask_o(alu_mask_o),
+    .wr_gnt_i(alu_gnt_i));
 
   // ---- weights and lane parameters ----------------------------------------------
 
@@ -232,7 +254,7 @@ module weft_vec (
     .w_base_i(cmd_q[weft_cmd_pkg::DW_W_BASE_LSB +: weft_cmd_pkg::DW_W_BASE_W]),
     .p_base_i(cmd_q[weft_cmd_pkg::DW_P_BASE_LSB +: weft_cmd_pkg::DW_P_BASE_W]),
     .oc_i(oc), .w_zp_i(cmd_q[weft_cmd_pkg::DW_W_ZP_LSB +: weft_cmd_pkg::DW_W_ZP_W]),
-    .scalar_i(start && !is_dw),
+    .scalar_i(start && !is_dw && !is_alu),
     .scalar_mul_i(cmd_q[weft_cmd_pkg::POST_A_MUL_LSB +: weft_cmd_pkg::POST_A_MUL_W]),
     .scalar_shift_i(cmd_q[weft_cmd_pkg::POST_A_SHIFT_LSB +: weft_cmd_pkg::POST_A_SHIFT_W]),
     .parv_req_o(parv_req_o), .parv_addr_o(parv_addr_o), .parv_gnt_i(parv_gnt_i),
@@ -293,7 +315,7 @@ module weft_vec (
   // ---- rows to the post unit ----------------------------------------------------
 
   weft_vec_out u_out (
-    .clk_i(clk_i), .rst_ni(rst_ni), .flush_i(flush), .start_i(start),
+    .clk_i(clk_i), .rst_ni(rst_ni), .flush_i(flush), .start_i(start && !is_alu),
     .base_i(cmd_q[weft_cmd_pkg::POST_OUT_BASE_LSB +: weft_cmd_pkg::POST_OUT_BASE_W]),
     .x_step_i(cmd_q[weft_cmd_pkg::POST_OUT_X_STRIDE_LSB +: weft_cmd_pkg::POST_OUT_X_STRIDE_W]),
     .y_step_i(cmd_q[weft_cmd_pkg::POST_OUT_Y_STRIDE_LSB +: weft_cmd_pkg::POST_OUT_Y_STRIDE_W]),

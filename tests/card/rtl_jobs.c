@@ -17,6 +17,12 @@
 #include "tests/cosim/compare_stream.h"
 #include "tests/support/card.h"
 
+/* WEFT_CONFIG=w8 runs the chip of another configuration, once `make chip CHIP_CONFIGS=w8` has built it. */
+static const char *config(void)
+{
+	return test_env("WEFT_CONFIG", "w16");
+}
+
 /* What the firmware may add to a job, from the last byte of SUBMIT to the last of DONE. */
 #define FIRMWARE_CYCLES 2000
 
@@ -50,7 +56,7 @@ static uint32_t up64(uint32_t v)
 static void job_make(struct job *j, uint64_t seed)
 {
 	j->seed = seed;
-	random_stream_make(&j->s, seed, weft_config_find("w16"));
+	random_stream_make(&j->s, seed, weft_config_find(config()));
 	j->want = malloc(j->s.n_arena);
 	j->got = malloc(j->s.n_arena);
 	assert_non_null(j->want);
@@ -264,14 +270,14 @@ static void test_resets(void **state)
 
 static int setup(void **state)
 {
-	const struct weft_chip_ops *ops = card_rtl("w16");
+	const struct weft_chip_ops *ops = card_rtl(config());
 
 	(void)state;
 	rng = test_seed(1) * 0x9e3779b97f4a7c15u + 1;
 	if (!ops)
 		return -1;
-	model = stream_device(WEFT_DEV_MODEL, WEFT_MEMORY_SRAM, "w16");
-	card_open(&card, ops, "w16", 0);
+	model = stream_device(WEFT_DEV_MODEL, WEFT_MEMORY_SRAM, config());
+	card_open(&card, ops, config(), 0);
 	card.patience = 2000000;
 	return card_hello(&card, &hello) ? 0 : -1;
 }

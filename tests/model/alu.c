@@ -4,28 +4,7 @@
  * small tensors. The arithmetic is written once more, in 128-bit integers.
  */
 #include "brute.h"
-
-static const char *const names[] = {
-	"move", "add", "sub", "rsub", "mul", "max", "min", "abs", "and", "or", "xor", "shl", "shr", "eq", "gt", "ge",
-	"select", "clz", "rescale", "lookup", "interp", "scatter", "sum", "rmax", "rmin", "rand", "ror", "dot", "argmax",
-};
-#define N_FUNCS (sizeof(names) / sizeof(names[0]))
-
-static int func_of(const char *name)
-{
-	int i = 0;
-
-	while (strcmp(names[i], name))
-		i++;
-	return i;
-}
-
-static bool is(const struct weft_cmd_alu *c, const char *name)
-{
-	return !strcmp(names[c->func], name);
-}
-
-static const int32_t sizes[] = {1, 2, 4, 8, 1, 2, 4};
+#include "random_alu.h"
 
 /* Two's complement of so many bits. */
 static wide cut(wide v, int bits)
@@ -52,13 +31,7 @@ static wide read_at(const struct bench *b, const uint8_t *sp, int32_t at, int32_
 	return type >= 4 ? v : cut(v, type == 3 ? 48 : 8 * sizes[type]);
 }
 
-static int32_t step_of(int32_t s)
-{
-	return s >= 1 << 19 ? s - (1 << 20) : s;
-}
 
-/* One operand of the test: the fields of c, by hand. */
-struct side { int32_t base, s[4], type, zp; };
 
 static struct side side_a(const struct weft_cmd_alu *c)
 {
@@ -264,98 +237,6 @@ static void want_all(struct bench *b, const uint8_t *before, const struct weft_c
 	}
 }
 
-/* An operand of dense, broadcast, reversed or strided dimensions that stays in its quarter. */
-static void random_side(struct rng *r, struct side *s, const int32_t n[4], int32_t base, bool out)
-{
-	int32_t step, order[4] = {0, 1, 2, 3};
-
-	s->type = rng_int(r, 0, 6);
-	s->zp = rng_int(r, 0, 2) ? 0 : rng_int(r, -65536, 65535);
-	s->base = base + rng_int(r, 0, 31);
-	step = sizes[s->type];
-	for (int k = 3; k > 0; k--) {
-		int j = rng_int(r, 0, 5) ? k : rng_int(r, 0, k), t = order[k];
-		order[k] = order[j];
-		order[j] = t;
-	}
-	for (int k = 0; k < 4; k++) {
-		int32_t d = order[k], how = rng_int(r, 0, 9);
-
-		s->s[d] = step;
-		if (!out && how == 0)
-			s->s[d] = 0;
-		if (how == 1 && n[d] > 1) {
-			s->base += (n[d] - 1) * step;
-			s->s[d] = (1 << 20) - step;
-		}
-		step = step * n[d] + (how == 2 ? rng_int(r, 0, 9) : 0);
-	}
-}
-
-static void set_counts(struct rng *r, struct weft_cmd_alu *c)
-{
-	c->n0 = rng_int(r, 1, 40);
-	c->n1 = rng_int(r, 1, 7);
-	c->n2 = rng_int(r, 1, 5);
-	c->n3 = rng_int(r, 1, 3);
-}
-
-static void set_sides(struct bench *b, struct weft_cmd_alu *c)
-{
-	int32_t n[4] = {c->n0, c->n1, c->n2, c->n3}, part = (int32_t)b->cfg->sp_bytes / 4, span = c->idx_last + 2;
-	int32_t flat[4] = {c->n0, span, c->n2, c->n3}, one_row[4] = {c->n0, 1, c->n2, c->n3};
-	bool reads_index = is(c, "lookup") || is(c, "interp"), reduces = c->func >= func_of("sum");
-	struct side s;
-
-	random_side(&b->rng, &s, n, 0, false);
-	c->a_base = s.base, c->a_s0 = s.s[0], c->a_s1 = s.s[1], c->a_s2 = s.s[2], c->a_s3 = s.s[3];
-	c->a_type = s.type, c->a_zp = s.zp;
-	random_side(&b->rng, &s, reads_index ? flat : n, part, false);
-	c->b_base = s.base, c->b_s0 = s.s[0], c->b_s1 = s.s[1], c->b_s2 = s.s[2], c->b_s3 = s.s[3];
-	c->b_type = s.type, c->b_zp = s.zp;
-	if (reads_index) {
-		c->idx_step = step_of(c->b_s1) < 0 ? 0 : c->b_s1;
-		c->b_s1 = 0;
-	}
-	random_side(&b->rng, &s, n, 2 * part, false);
-	c->c_base = s.base, c->c_s0 = s.s[0], c->c_s1 = s.s[1], c->c_s2 = s.s[2], c->c_s3 = s.s[3], c->c_type = s.type;
-	random_side(&b->rng, &s, is(c, "scatter") ? flat : reduces ? one_row : n, 3 * part, true);
-	c->out_base = s.base, c->out_s0 = s.s[0], c->out_s1 = s.s[1], c->out_s2 = s.s[2], c->out_s3 = s.s[3];
-	c->out_type = s.type, c->out_zp = s.zp;
-	if (is(c, "scatter")) {
-		c->idx_step = step_of(c->out_s1) < 0 ? 0 : c->out_s1;
-		c->out_s1 = 0;
-		if (!c->idx_step)
-			c->n1 = c->n2 = c->n3 = 1;
-	}
-}
-
-static void random_alu(struct bench *b, struct weft_cmd *cmd, int func)
-{
-	struct weft_cmd_alu *c = &cmd->alu;
-	struct rng *r = &b->rng;
-
-	weft_cmd_init(cmd, WEFT_CMD_ALU);
-	c->func = func;
-	set_counts(r, c);
-	c->idx_last = rng_int(r, 0, is(c, "interp") ? 511 : 20);
-	if (is(c, "interp"))
-		c->n0 = rng_int(r, 1, 3), c->n2 = c->n3 = 1;
-	set_sides(b, c);
-	c->b_imm = rng_int(r, 0, 3) == 0;
-	c->c_imm = rng_int(r, 0, 3) == 0;
-	c->b_value = rng_int(r, 0, 1) ? rng_int(r, -40, 40) : (int32_t)rng_next(r);
-	c->c_value = rng_int(r, -2, 70);
-	c->lo = (int32_t)rng_next(r) >> rng_int(r, 0, 31);
-	c->hi = (int32_t)rng_next(r) >> rng_int(r, 0, 31);
-	brute_order(&c->lo, &c->hi);
-	c->clamp = rng_int(r, 0, 1);
-	c->round = rng_int(r, 0, 1);
-	c->shift = rng_int(r, 0, 63);
-	if (func_of("interp") == func && rng_int(r, 0, 3))
-		c->a_type = 1, c->a_zp = -32768, c->b_type = 1;
-}
-
 static void alu_random(void **state)
 {
 	struct bench b = {.rng = rng_start()};
@@ -366,7 +247,7 @@ static void alu_random(void **state)
 		uint8_t *before;
 
 		bench_open_config(&b, weft_config_of_model(i % 2 ? "w8" : "w16"));
-		random_alu(&b, &c, (int)(i % (long)N_FUNCS));
+		random_alu(&b.rng, (int32_t)b.cfg->sp_bytes, &c, (int)(i % (long)N_FUNCS));
 		bench_load(&b);
 		before = malloc(b.cfg->sp_bytes);
 		assert_non_null(before);

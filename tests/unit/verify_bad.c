@@ -952,9 +952,12 @@ static struct weft_cmd_alu *alu_stream(struct stream *s, int32_t func)
 
 static void alu_absent(struct stream *s, bool bad)
 {
+	static struct weft_config cfg;
+
 	alu_stream(s, 0);
-	if (bad)
-		s->cfg = weft_config_find("w16");
+	cfg = *s->cfg;
+	cfg.features &= ~(bad ? WEFT_FEATURE_ALU : 0);
+	s->cfg = &cfg;
 }
 
 static void alu_type(struct stream *s, bool bad)

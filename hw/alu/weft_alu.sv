@@ -1,0 +1,616 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The alu command: an operation on each element of up to four dimensions, from
+// the scratchpad to the scratchpad.
+//
+// start_i takes cmd_i, which is stable until done_o. The first read is asked for
+// two cycles later. done_o pulses in the cycle after the last write was granted.
+// An access beyond the scratchpad raises bad_o, with the address, and is never
+// asked for; flush_i then forgets everything. Neither request depends on a grant.
+//
+// Elements go in blocks along dimension 0: a word where bytes are only moved, N/4
+// (N/8 with int48) where every operand is dense or still there, else one. A block
+// costs a cycle for each operand that it reads; with tables about 2.5 cycles an
+// element. Reductions run along dimension 1 inside a block.
+//
+// Model: sim/model/alu.c   Theory: hw/alu/README.md
+module weft_alu (
+  input  logic clk_i,
+  input  logic rst_ni,
+  input  logic flush_i,
+
+  input  logic          start_i,
+  /* verilator lint_off UNUSEDSIGNAL */  // the header and reserved bits
+  input  logic [1023:0] cmd_i,
+  /* verilator lint_on UNUSEDSIGNAL */
+  output logic          done_o,
+  output logic          bad_o,
+  output logic [19:0]   bad_addr_o,
+
+  output logic                          rd_req_o,
+  output logic [19:0]                   rd_addr_o,
+  input  logic                          rd_gnt_i,
+  input  logic [16*weft_cfg_pkg::N-1:0] rd_data_i,   // in the cycle after the grant
+
+  output logic                         wr_req_o,
+  output logic [19:0]                  wr_addr_o,
+  output logic [8*weft_cfg_pkg::N-1:0] wr_data_o,
+  output logic [weft_cfg_pkg::N-1:0]   wr_mask_o,
+  input  logic                         wr_gnt_i
+);
+
+  localparam int unsigned N     = weft_cfg_pkg::N;
+  localparam int unsigned Log2N = weft_cfg_pkg::LOG2_N;
+  localparam int unsigned Lanes = N / 4;
+  localparam int unsigned Depth = 8;    // blocks between issue and write
+
+  // ---- the command --------------------------------------------------------------
+
+  logic [4:0] func;
+  assign func = cmd_i[weft_cmd_pkg::ALU_FUNC_LSB +: weft_cmd_pkg::ALU_FUNC_W];
+
+  localparam logic [4:0] Move = 5'd0, Add = 5'd1, Sub = 5'd2, Rsub = 5'd3, Mul = 5'd4, Max = 5'd5, Min = 5'd6,
+    Abs = 5'd7, And = 5'd8, Or = 5'd9, Xor = 5'd10, Shl = 5'd11, Shr = 5'd12, Eq = 5'd13, Gt = 5'd14, Ge = 5'd15,
+    Select = 5'd16, Clz = 5'd17, Rescale = 5'd18, Lookup = 5'd19, Interp = 5'd20, Scatter = 5'd21, Sum = 5'd22,
+    RMax = 5'd23, RMin = 5'd24, RAnd = 5'd25, ROr = 5'd26, Dot = 5'd27, ArgMax = 5'd28;
+
+  logic [2:0]  a_type, b_type, c_type;
+  logic [1:0]  a_log, b_log, c_log, out_log;   // bytes of an element
+  logic [15:0] n0, n1, n2, n3;
+  logic [16:0] a_zp, b_zp, out_zp;
+  logic        b_imm, c_imm, clamp, rounded;
+  logic [5:0]  shift;
+  logic [31:0] b_value, c_value, lo, hi;
+  logic [19:0] idx_step, idx_last, a_s0, b_s0, c_s0, out_s0;
+
+  assign a_type   = cmd_i[weft_cmd_pkg::ALU_A_TYPE_LSB +: 3];
+  assign b_type   = cmd_i[weft_cmd_pkg::ALU_B_TYPE_LSB +: 3];
+  assign c_type   = cmd_i[weft_cmd_pkg::ALU_C_TYPE_LSB +: 3];
+  assign a_log    = a_type[1:0];               // 0..3 and 4..6 are 1, 2, 4, 8 and 1, 2, 4 bytes
+  assign b_log    = b_type[1:0];
+  assign c_log    = c_type[1:0];
+  assign out_log  = cmd_i[weft_cmd_pkg::ALU_OUT_TYPE_LSB +: 2];   // signed or not, the same bytes
+  assign n0       = cmd_i[weft_cmd_pkg::ALU_N0_LSB +: 16];
+  assign n1       = cmd_i[weft_cmd_pkg::ALU_N1_LSB +: 16];
+  assign n2       = cmd_i[weft_cmd_pkg::ALU_N2_LSB +: 16];
+  assign n3       = cmd_i[weft_cmd_pkg::ALU_N3_LSB +: 16];
+  assign a_zp     = cmd_i[weft_cmd_pkg::ALU_A_ZP_LSB +: 17];
+  assign b_zp     = cmd_i[weft_cmd_pkg::ALU_B_ZP_LSB +: 17];
+  assign out_zp   = cmd_i[weft_cmd_pkg::ALU_OUT_ZP_LSB +: 17];
+  assign b_imm    = cmd_i[weft_cmd_pkg::ALU_B_IMM_LSB];
+  assign c_imm    = cmd_i[weft_cmd_pkg::ALU_C_IMM_LSB];
+  assign clamp    = cmd_i[weft_cmd_pkg::ALU_CLAMP_LSB];
+  assign rounded  = cmd_i[weft_cmd_pkg::ALU_ROUND_LSB];
+  assign shift    = cmd_i[weft_cmd_pkg::ALU_SHIFT_LSB +: 6];
+  assign b_value  = cmd_i[weft_cmd_pkg::ALU_B_VALUE_LSB +: 32];
+  assign c_value  = cmd_i[weft_cmd_pkg::ALU_C_VALUE_LSB +: 32];
+  assign lo       = cmd_i[weft_cmd_pkg::ALU_LO_LSB +: 32];
+  assign hi       = cmd_i[weft_cmd_pkg::ALU_HI_LSB +: 32];
+  assign idx_step = cmd_i[weft_cmd_pkg::ALU_IDX_STEP_LSB +: 20];
+  assign idx_last = cmd_i[weft_cmd_pkg::ALU_IDX_LAST_LSB +: 20];
+  assign a_s0     = cmd_i[weft_cmd_pkg::ALU_A_S0_LSB +: 20];
+  assign b_s0     = cmd_i[weft_cmd_pkg::ALU_B_S0_LSB +: 20];
+  assign c_s0     = cmd_i[weft_cmd_pkg::ALU_C_S0_LSB +: 20];
+  assign out_s0   = cmd_i[weft_cmd_pkg::ALU_OUT_S0_LSB +: 20];
+
+  logic table_f, reduce_f, use_b, use_c;
+  assign table_f  = func == Lookup || func == Interp;
+  assign reduce_f = func >= Sum;
+  assign use_c    = (func == Select || func == Rescale) && !c_imm;
+
+  always_comb begin
+    use_b = !b_imm;
+    case (func)
+      Move, Abs, Clz, Sum, RMax, RMin, RAnd, ROr, ArgMax: use_b = 1'b0;
+      Lookup, Interp: use_b = 1'b0;            // its elements are read by index
+      default: ;
+    endcase
+  end
+
+  // ---- how a block is made up -----------------------------------------------------
+
+  logic a_dense, a_still, b_dense, b_still, c_dense, c_still, out_dense, wide, word, vector, shared;
+  assign a_dense   = a_s0 == 20'd1 << a_log;
+  assign b_dense   = b_s0 == 20'd1 << b_log;
+  assign c_dense   = c_s0 == 20'd1 << c_log;
+  assign out_dense = out_s0 == 20'd1 << out_log;
+  assign a_still   = a_s0 == '0;
+  assign b_still   = b_s0 == '0;
+  assign c_still   = c_s0 == '0;
+  assign wide      = a_log == 2'd3 || out_log == 2'd3 || ((use_b || table_f) && b_log == 2'd3) || (use_c && c_log == 2'd3);
+  assign word      = func == Move && a_log == out_log && a_log != 2'd3 && a_zp == '0 && out_zp == '0 && !clamp &&
+                     a_dense && out_dense;
+  // A table whose index is one for the whole block is read once.
+  assign shared    = table_f && a_still && (b_dense || b_still);
+  assign vector    = out_dense && (a_dense || a_still) && (!use_b || (func == Scatter ? b_still : b_dense || b_still)) &&
+                     (!use_c || c_dense || c_still) && (!table_f || a_dense || shared);
+
+  logic [2:0] log_d, log_q;      // elements of a block
+  assign log_d = word ? 3'(Log2N) - {1'b0, a_log} : !vector ? 3'd0 : wide ? 3'(Log2N - 3) : 3'(Log2N - 2);
+
+  // ---- loops ------------------------------------------------------------------------
+
+  // Level 0 is the innermost: blocks of dimension 0, or dimension 1 in reductions.
+  // Operands: 0 a, 1 b, 2 c, 3 out.
+  typedef enum logic [2:0] {Idle, Plan, Issue, Wait, Index, Fetch, Settle, Drain} state_e;
+  state_e state_q;
+
+  logic [19:0] step  [4][4];     // [operand][level]
+  logic [19:0] at_q  [4];
+  logic [19:0] hold_q[4][4];     // [operand][level 1..3]: where the level's iteration began
+  logic [16:0] left_q;           // elements of dimension 0
+  logic [15:0] i1_q, i2_q, i3_q;
+  logic        end0, end1, end2, end3, first1;
+  logic        lev0, lev1, lev2, advance;
+  logic [1:0]  level;
+  logic [6:0]  lanes;
+
+  assign end0   = left_q <= 17'd1 << log_q;
+  assign end1   = i1_q == n1 - 16'd1;
+  assign first1 = i1_q == '0;
+  assign end2   = i2_q == n2 - 16'd1;
+  assign end3   = i3_q == n3 - 16'd1;
+  assign lev0   = reduce_f ? end1 : end0;
+  assign lev1   = reduce_f ? end0 : end1;
+  assign lev2   = end2;
+  assign level  = !lev0 ? 2'd0 : !lev1 ? 2'd1 : !lev2 ? 2'd2 : 2'd3;
+  assign lanes  = end0 ? left_q[6:0] : 7'd1 << log_q;
+
+  // Fields of an operand's steps: base, s0, s1 in its first word, s2, s3 in the second.
+  always_comb begin
+    for (int unsigned x = 0; x < 4; x++) begin
+      step[x][reduce_f ? 1 : 0] = cmd_i[weft_cmd_pkg::ALU_A_S0_LSB + 128*x +: 20] << log_q;
+      step[x][reduce_f ? 0 : 1] = reduce_f && x == 3 ? '0 : cmd_i[weft_cmd_pkg::ALU_A_S1_LSB + 128*x +: 20];
+      step[x][2] = cmd_i[weft_cmd_pkg::ALU_A_S2_LSB + 128*x +: 20];
+      step[x][3] = cmd_i[weft_cmd_pkg::ALU_A_S3_LSB + 128*x +: 20];
+    end
+  end
+
+  logic [19:0] next_at [4];
+  always_comb begin
+    for (int unsigned x = 0; x < 4; x++) next_at[x] = (level == 2'd0 ? at_q[x] : hold_q[x][level]) + step[x][level];
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (start_i) begin
+      for (int unsigned x = 0; x < 4; x++) begin
+        at_q[x] <= cmd_i[weft_cmd_pkg::ALU_A_BASE_LSB + 128*x +: 20];
+        for (int unsigned l = 1; l < 4; l++) hold_q[x][l] <= cmd_i[weft_cmd_pkg::ALU_A_BASE_LSB + 128*x +: 20];
+      end
+      left_q <= {1'b0, n0};
+      i1_q   <= '0;
+      i2_q   <= '0;
+      i3_q   <= '0;
+      log_q  <= log_d;
+    end else if (advance) begin
+      for (int unsigned x = 0; x < 4; x++) begin
+        at_q[x] <= next_at[x];
+        if (level >= 2'd1) hold_q[x][1] <= next_at[x];
+        if (level >= 2'd2) hold_q[x][2] <= next_at[x];
+        if (level == 2'd3) hold_q[x][3] <= next_at[x];
+      end
+      if (reduce_f ? lev0 : 1'b1) left_q <= end0 ? {1'b0, n0} : left_q - (17'd1 << log_q);
+      if (reduce_f ? 1'b1 : lev0) i1_q <= end1 ? '0 : i1_q + 16'd1;
+      if (lev0 && lev1) i2_q <= end2 ? '0 : i2_q + 16'd1;
+      if (lev0 && lev1 && lev2) i3_q <= i3_q + 16'd1;
+    end
+  end
+
+  // ---- reads --------------------------------------------------------------------------
+
+  logic [1:0]  op_q;             // operand that is asked for
+  logic [3:0]  flying_q;         // blocks from their issue to their write
+  logic        room, granted, last_op, rd_bad, emit, fetch;
+  logic [19:0] rd_at, rd_bad_addr;
+  logic [6:0]  rd_bytes;
+  logic [1:0]  op_log;
+  logic        op_dense;
+
+  // Tables: the element of the block whose entry is fetched.
+  logic [6:0]  lane_q;
+  logic        second_q, last_lane;
+  logic [19:0] table_q, walk_q;  // address of the entry; b's step so far
+
+  assign fetch     = state_q == Fetch;
+  assign room      = flying_q < 4'(Depth);
+  assign op_log    = fetch || op_q == 2'd1 ? b_log : op_q == 2'd0 ? a_log : c_log;
+  assign op_dense  = fetch ? shared && b_dense : op_q == 2'd0 ? a_dense : op_q == 2'd1 ? b_dense : c_dense;
+  assign rd_at     = fetch ? table_q : at_q[op_q];
+  assign rd_bytes  = (op_dense ? lanes : 7'd1) << op_log;
+  assign last_op   = op_q == 2'd0 ? !use_b && !use_c : op_q == 2'd1 ? !use_c : 1'b1;
+  assign last_lane = shared || lane_q == lanes - 7'd1;
+  assign emit      = !reduce_f || end1;
+
+  weft_vec_range u_rd_range (.addr_i(rd_at), .bytes_i(rd_bytes), .bad_o(rd_bad), .bad_addr_o(rd_bad_addr));
+
+  logic asks;
+  assign asks      = (state_q == Issue && room) || fetch;
+  assign rd_req_o  = asks && !rd_bad;
+  assign rd_addr_o = rd_at;
+  assign granted   = rd_req_o && rd_gnt_i;
+
+  // The block is complete when its last read is granted.
+  logic complete, all_done, empty;
+  assign complete = granted && (fetch ? last_lane && (second_q || func != Interp) : last_op && !table_f);
+  assign advance  = complete;
+  assign all_done = end3 && lev2 && lev1 && lev0;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) state_q <= Idle;
+    else if (flush_i) state_q <= Idle;
+    else begin
+      case (state_q)
+        Idle:    if (start_i) state_q <= Plan;
+        Plan:    state_q <= Issue;
+        Issue:   if (granted && last_op) state_q <= table_f ? Wait : all_done ? Drain : Issue;
+        Wait:    state_q <= Settle;                   // a is on its way into its registers
+        Settle:  state_q <= Index;
+        Index:   state_q <= Fetch;
+        Fetch: begin
+          if (granted && func == Interp && !second_q) state_q <= Index;
+          else if (granted) state_q <= !last_lane ? Index : all_done ? Drain : Issue;
+        end
+        default: if (empty) state_q <= Idle;          // Drain
+      endcase
+    end
+  end
+
+  assign done_o = state_q == Drain && empty;
+
+  always_ff @(posedge clk_i) begin
+    if (state_q == Plan) op_q <= 2'd0;
+    else if (granted && state_q == Issue)
+      op_q <= last_op ? 2'd0 : op_q == 2'd0 && use_b ? 2'd1 : 2'd2;
+  end
+
+  // ---- operands -------------------------------------------------------------------------
+
+  logic        t_valid_q, t_last_q, t_dense_q, t_one_q, t_emit_q, t_first_q;
+  logic [1:0]  t_op_q;
+  logic [6:0]  t_lane_q, t_lanes_q;
+  logic [19:0] t_at_q;
+  logic [15:0] t_i1_q;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) t_valid_q <= 1'b0;
+    else t_valid_q <= granted && !flush_i;
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (granted) begin
+      t_last_q  <= complete;
+      t_op_q    <= fetch ? (second_q ? 2'd2 : 2'd1) : op_q;
+      t_dense_q <= op_dense;
+      t_one_q   <= fetch && !shared;            // into lane t_lane_q only
+      t_lane_q  <= lane_q;
+      t_lanes_q <= lanes;
+      t_emit_q  <= emit;
+      t_first_q <= first1;
+      t_at_q    <= at_q[3];
+      t_i1_q    <= i1_q;
+    end
+  end
+
+  logic [1:0] t_log;
+  logic [2:0] t_type;
+  assign t_type = t_op_q == 2'd0 ? a_type : t_op_q == 2'd1 || table_f ? b_type : c_type;
+  assign t_log  = t_type[1:0];
+
+  // Element l of what was read, extended.
+  logic [47:0] got [Lanes];
+  always_comb begin
+    for (int unsigned l = 0; l < Lanes; l++) begin
+      got[l] = '0;
+      if (t_valid_q) begin
+        case (t_log)
+          2'd0: got[l] = {{40{!t_type[2] && rd_data_i[t_dense_q ? 8*l + 7 : 7]}}, rd_data_i[t_dense_q ? 8*l : 0 +: 8]};
+          2'd1: got[l] = {{32{!t_type[2] && rd_data_i[t_dense_q ? 16*l + 15 : 15]}}, rd_data_i[t_dense_q ? 16*l : 0 +: 16]};
+          2'd2: got[l] = {{16{!t_type[2] && rd_data_i[t_dense_q ? 32*l + 31 : 31]}}, rd_data_i[t_dense_q ? 32*l : 0 +: 32]};
+          default: got[l] = rd_data_i[t_dense_q && l < Lanes / 2 ? 64*(l % (N / 8)) : 0 +: 48];
+        endcase
+      end
+    end
+  end
+
+  logic [47:0]    a_q [Lanes], b_q [Lanes], c_q [Lanes];
+  logic [8*N-1:0] word_q;
+
+  always_ff @(posedge clk_i) begin
+    if (t_valid_q) begin
+      for (int unsigned l = 0; l < Lanes; l++) begin
+        if (t_op_q == 2'd0) a_q[l] <= got[l];
+        if (t_op_q == 2'd1 && (!t_one_q || t_lane_q == 7'(l))) b_q[l] <= got[t_one_q ? 0 : l];
+        if (t_op_q == 2'd2 && (!t_one_q || t_lane_q == 7'(l))) c_q[l] <= got[t_one_q ? 0 : l];
+      end
+      if (word) word_q <= rd_data_i[8*N-1:0];
+    end
+  end
+
+  // ---- indices of tables --------------------------------------------------------------------
+
+  logic [47:0] pick, index_wide;
+  logic [19:0] index;
+  always_comb begin
+    pick = '0;
+    for (int unsigned l = 0; l < Lanes; l++) begin
+      if (lane_q == 7'(l)) pick = a_q[l] - {{31{a_zp[16]}}, a_zp};
+    end
+    index_wide = func == Interp ? {39'd0, pick[15:7]} : pick;
+    index      = index_wide[47] ? '0 : index_wide > {28'd0, idx_last} ? idx_last : index_wide[19:0];
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (state_q == Settle) begin
+      lane_q   <= '0;
+      second_q <= 1'b0;
+      walk_q   <= '0;
+    end else if (granted && fetch) begin
+      if (func == Interp && !second_q) second_q <= 1'b1;
+      else begin
+        second_q <= 1'b0;
+        lane_q   <= lane_q + 7'd1;
+        walk_q   <= walk_q + b_s0;
+      end
+    end
+    if (state_q == Index) table_q <= at_q[1] + walk_q + 20'((index + 20'(second_q)) * idx_step);
+  end
+
+  // ---- first stage: what needs no product, and the factors ------------------------------------
+
+  logic        p_valid_q, p_emit_q, p_first_q;
+  logic [6:0]  p_lanes_q;
+  logic [19:0] p_at_q;
+  logic [15:0] p_i1_q;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) p_valid_q <= 1'b0;
+    else p_valid_q <= t_valid_q && t_last_q && !flush_i;
+  end
+  always_ff @(posedge clk_i) begin
+    if (t_valid_q) begin
+      p_emit_q  <= t_emit_q;
+      p_first_q <= t_first_q;
+      p_lanes_q <= t_lanes_q;
+      p_at_q    <= t_at_q;
+      p_i1_q    <= t_i1_q;
+    end
+  end
+
+  logic [47:0] a_v [Lanes], b_v [Lanes], c_v [Lanes];
+  always_comb begin
+    for (int unsigned l = 0; l < Lanes; l++) begin
+      a_v[l] = '0;
+      b_v[l] = '0;
+      c_v[l] = '0;
+      if (p_valid_q) begin
+        a_v[l] = a_q[l] - {{31{a_zp[16]}}, a_zp};
+        b_v[l] = b_imm && !table_f ? {{16{b_value[31]}}, b_value} : b_q[l] - {{31{b_zp[16]}}, b_zp};
+        c_v[l] = func == Interp ? c_q[l] - {{31{b_zp[16]}}, b_zp} : c_imm ? {{16{c_value[31]}}, c_value} : c_q[l];
+      end
+    end
+  end
+
+  logic        x_valid_q, x_emit_q, x_first_q;
+  logic [6:0]  x_lanes_q;
+  logic [19:0] x_at_q;
+  logic [15:0] x_i1_q;
+  logic [47:0] x_v_q [Lanes];
+  logic [63:0] x_p_q [Lanes];
+  logic [63:0] x_r_q [Lanes];         // rounding to add to the product
+  logic [5:0]  x_s_q [Lanes];
+  logic [8*N-1:0] x_word_q;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) x_valid_q <= 1'b0;
+    else x_valid_q <= p_valid_q && !flush_i;
+  end
+
+  // scatter: out moves by its index
+  logic [19:0] scatter_idx;
+  assign scatter_idx = b_v[0][47] ? '0 : b_v[0] > {28'd0, idx_last} ? idx_last : b_v[0][19:0];
+
+  function automatic logic [5:0] zeros(input logic [31:0] v);
+    zeros = 6'd32;
+    for (int i = 0; i < 32; i++) begin
+      if (v[i]) zeros = 6'(31 - i);
+    end
+  endfunction
+
+  logic        long_x;                 // rescale of int48
+  logic        has_product;
+  assign long_x      = func == Rescale && a_type == 3'd3;
+  assign has_product = func == Mul || func == Rescale || func == Interp || func == Dot;
+
+  logic signed [47:0] fx;
+  logic signed [31:0] fy;
+  logic [5:0]         s;
+  logic [63:0]        half;
+  logic [47:0]        v;
+  logic               up;
+  /* verilator lint_off BLKSEQ */  // fx, fy, s, half, v, up only
+  always @(posedge clk_i) begin
+    if (p_valid_q) begin
+      x_emit_q  <= p_emit_q;
+      x_first_q <= p_first_q;
+      x_lanes_q <= p_lanes_q;
+      x_at_q    <= func == Scatter ? p_at_q + 20'(scatter_idx * idx_step) : p_at_q;
+      x_i1_q    <= p_i1_q;
+      if (word) x_word_q <= word_q;
+      else begin
+        for (int unsigned l = 0; l < Lanes; l++) begin
+          v = a_v[l];
+          case (func)
+            Add: v = a_v[l] + b_v[l];
+            Sub: v = a_v[l] - b_v[l];
+            Rsub: v = b_v[l] - a_v[l];
+            Max: v = $signed(a_v[l]) > $signed(b_v[l]) ? a_v[l] : b_v[l];
+            Min: v = $signed(a_v[l]) < $signed(b_v[l]) ? a_v[l] : b_v[l];
+            Abs: v = a_v[l][47] ? -a_v[l] : a_v[l];
+            And: v = a_v[l] & b_v[l];
+            Or:  v = a_v[l] | b_v[l];
+            Xor: v = a_v[l] ^ b_v[l];
+            Shl: v = a_v[l] << b_v[l][5:0];
+            Shr: begin
+              up = rounded && b_v[l][5:0] != '0 && 1'({{16{a_v[l][47]}}, a_v[l]} >> (b_v[l][5:0] - 6'd1));
+              v  = 48'($signed({{16{a_v[l][47]}}, a_v[l]}) >>> b_v[l][5:0]) + 48'(up);
+            end
+            Eq: v = 48'(a_v[l] == b_v[l]);
+            Gt: v = 48'($signed(a_v[l]) > $signed(b_v[l]));
+            Ge: v = 48'($signed(a_v[l]) >= $signed(b_v[l]));
+            Select: v = c_v[l] != '0 ? a_v[l] : b_v[l];
+            Clz: v = {42'd0, zeros(a_v[l][31:0])};
+            Lookup: v = b_v[l];
+            Interp: v = b_v[l] << 7;
+            default: ;
+          endcase
+          x_v_q[l] <= v;
+          if (has_product) begin
+            fx = long_x ? a_v[l] : {{16{a_v[l][31]}}, a_v[l][31:0]};
+            fy = long_x ? {{16{b_v[l][15]}}, b_v[l][15:0]} : b_v[l][31:0];
+            if (func == Interp) begin
+              fx = c_v[l] - b_v[l];
+              fy = {25'd0, a_v[l][6:0]};
+            end
+            s    = func == Rescale ? c_v[l][5:0] : func == Mul ? shift : 6'd0;
+            half = s == '0 ? '0 : 64'd1 << (s - 6'd1);
+            if (func == Rescale && rounded && s > 6'd31)
+              half = half + (fx[47] ? -(64'd1 << 30) : 64'd1 << 30);
+            x_p_q[l] <= 64'(fx) * 64'(fy);
+            x_r_q[l] <= half;
+            x_s_q[l] <= s;
+          end
+        end
+      end
+    end
+  end
+  /* verilator lint_on BLKSEQ */
+
+  // ---- second stage: shift, sums along dimension 1 -----------------------------------------------
+
+  logic        y_valid_q;
+  logic [6:0]  y_lanes_q;
+  logic [19:0] y_at_q;
+  logic [47:0] y_v_q [Lanes];          // also the running results of reductions
+  logic [47:0] y_i_q [Lanes];          // argmax
+  logic [8*N-1:0] y_word_q;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) y_valid_q <= 1'b0;
+    else y_valid_q <= x_valid_q && x_emit_q && !flush_i;
+  end
+
+  /* verilator lint_off UNUSEDSIGNAL */  // the upper bits
+  logic [63:0] shifted;
+  /* verilator lint_on UNUSEDSIGNAL */
+  logic [47:0] w;
+  /* verilator lint_off BLKSEQ */  // shifted, w only
+  always @(posedge clk_i) begin
+    if (x_valid_q) begin
+      y_lanes_q <= x_lanes_q;
+      y_at_q    <= x_at_q;
+      if (word) y_word_q <= x_word_q;
+      else begin
+        for (int unsigned l = 0; l < Lanes; l++) begin
+          w = x_v_q[l];
+          if (has_product) begin
+            shifted = $signed(x_p_q[l] + x_r_q[l]) >>> x_s_q[l];
+            w = func == Rescale ? {{16{shifted[31]}}, shifted[31:0]} : func == Interp ? w + shifted[47:0] : shifted[47:0];
+          end
+          if (!reduce_f || x_first_q) begin
+            y_v_q[l] <= w;
+            y_i_q[l] <= '0;
+          end else begin
+            case (func)
+              RMax: if ($signed(w) > $signed(y_v_q[l])) y_v_q[l] <= w;
+              RMin: if ($signed(w) < $signed(y_v_q[l])) y_v_q[l] <= w;
+              RAnd: y_v_q[l] <= y_v_q[l] & w;
+              ROr:  y_v_q[l] <= y_v_q[l] | w;
+              ArgMax: begin
+                if ($signed(w) > $signed(y_v_q[l])) begin
+                  y_v_q[l] <= w;
+                  y_i_q[l] <= {32'd0, x_i1_q};
+                end
+              end
+              default: y_v_q[l] <= y_v_q[l] + w;      // sum, dot
+            endcase
+          end
+        end
+      end
+    end
+  end
+  /* verilator lint_on BLKSEQ */
+
+  // ---- writes ---------------------------------------------------------------------------------------
+
+  logic [8*N-1:0] packed_word;
+  logic [47:0]    r;
+  always_comb begin
+    packed_word = '0;
+    r           = '0;
+    if (y_valid_q) begin
+      if (word) packed_word = y_word_q;
+      else begin
+        for (int unsigned l = 0; l < Lanes; l++) begin
+          r = (func == ArgMax ? y_i_q[l] : y_v_q[l]) + {{31{out_zp[16]}}, out_zp};
+          if (clamp && $signed(r) < $signed({{16{lo[31]}}, lo})) r = {{16{lo[31]}}, lo};
+          else if (clamp && $signed(r) > $signed({{16{hi[31]}}, hi})) r = {{16{hi[31]}}, hi};
+          case (out_log)
+            2'd0: packed_word[8*l +: 8] = r[7:0];
+            2'd1: packed_word[16*l +: 16] = r[15:0];
+            2'd2: packed_word[32*l +: 32] = r[31:0];
+            default: if (l < N / 8) packed_word[64*(l % (N / 8)) +: 64] = {{16{r[47]}}, r};
+          endcase
+        end
+      end
+    end
+  end
+
+  logic        q_valid, q_pop, wr_bad;
+  logic [6:0]  q_bytes;
+  logic [19:0] wr_bad_addr;
+  logic [8*N+26:0] q_data;
+  /* verilator lint_off UNUSEDSIGNAL */  // there is always room: flying_q counts
+  logic        q_ready;
+  logic [3:0]  q_count;
+  /* verilator lint_on UNUSEDSIGNAL */
+
+  weft_fifo #(.Width(8*N + 27), .Depth(Depth)) u_out (
+    .clk_i(clk_i), .rst_ni(rst_ni), .clr_i(flush_i),
+    .wvalid_i(y_valid_q), .wready_o(q_ready), .wdata_i({y_lanes_q << out_log, y_at_q, packed_word}),
+    .rvalid_o(q_valid), .rready_i(q_pop), .rdata_o(q_data), .count_o(q_count));
+
+  assign q_bytes   = q_data[8*N+20 +: 7];
+  assign wr_addr_o = q_data[8*N +: 20];
+  assign wr_data_o = q_data[8*N-1:0];
+  assign wr_req_o  = q_valid && !wr_bad;
+  assign q_pop     = wr_req_o && wr_gnt_i;
+
+  weft_vec_range u_wr_range (.addr_i(wr_addr_o), .bytes_i(q_bytes), .bad_o(wr_bad), .bad_addr_o(wr_bad_addr));
+
+  always_comb begin
+    for (int unsigned i = 0; i < N; i++) wr_mask_o[i] = 7'(i) < q_bytes;
+  end
+
+  assign bad_o      = (asks && rd_bad) || (q_valid && wr_bad);
+  assign bad_addr_o = q_valid && wr_bad ? wr_bad_addr : rd_bad_addr;
+
+  logic takes;
+  assign takes = complete && emit;
+  assign empty = flying_q == '0 && !t_valid_q && !p_valid_q && !x_valid_q && !y_valid_q;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) flying_q <= '0;
+    else if (flush_i) flying_q <= '0;
+    else if (takes != q_pop) flying_q <= takes ? flying_q + 4'd1 : flying_q - 4'd1;
+  end
+
+`ifdef WEFT_ASSERT
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (rst_ni && !flush_i) begin
+      assert (!(y_valid_q && !q_ready));
+      assert (flying_q <= 4'(Depth));
+    end
+  end
+`endif
+
+endmodule

@@ -69,6 +69,7 @@ struct weft_load_options {
 	const struct weft_bound *bound;
 	int n_bound;
 	bool level_8k;             /* any format: refuse what exceeds TOSA's level 8K */
+	bool backbone;             /* .tflite: leave out a custom operator at the end; its operands are the outputs */
 	uint64_t reserved[4];      /* zero */
 };
 
@@ -154,6 +155,7 @@ struct weft_session_options {
 	const char *config;        /* "w16" */
 	enum weft_memory memory;   /* profile of the simulated memory (RTL) and of estimates */
 	bool check;                /* compare every tensor that the device makes with golden */
+	bool for_rtl;              /* model: compile for what the RTL has, which may be less */
 	bool strict;               /* refuse host operators in the middle of the network */
 	bool keep;                 /* keep every tensor for weft_report_tensor() */
 	const char *rtl_dir;       /* see weft/dev.h */
@@ -243,8 +245,8 @@ struct weft_segments {
 };
 
 /**
- * Run in segments: the functional model, for which the session was opened,
- * runs ahead and leaves a checkpoint at the end of operators, where nothing is
+ * Run in segments: the functional model, for which the session was opened
+ * (with for_rtl, if they shall run on the RTL), runs ahead and leaves a checkpoint at the end of operators, where nothing is
  * under way; segments begin there, and prove that they end in the state where
  * the next begins. The report is that of one run but for cycles: there is no
  * overlap from one segment to the next.

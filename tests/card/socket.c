@@ -385,15 +385,15 @@ static void test_hang(void **state)
 }
 
 /* weft run on such a card; its exit status, and what it said. */
-static int run_command(const char *name, const char *fault, char *text, size_t len)
+static int run_command(const char *name, const char *fault, const char *more, char *text, size_t len)
 {
 	char *const extra[] = { "--fault", (char *)fault, NULL };
 	char line[512];
 	struct card c;
 
 	start(&c, name, extra);
-	snprintf(line, sizeof(line), "%s/weft run tests/models/digits_int8.tflite --device usb:%s --wait 5000 --check 2>&1",
-	         test_env("WEFT_BUILD", "build"), c.where);
+	snprintf(line, sizeof(line), "%s/weft run tests/models/digits_int8.tflite --device usb:%s --wait 5000 --check %s 2>&1",
+	         test_env("WEFT_BUILD", "build"), c.where, more);
 	FILE *f = popen(line, "r");
 	assert_non_null(f);
 	size_t n = fread(text, 1, len - 1, f);
@@ -406,15 +406,26 @@ static int run_command(const char *name, const char *fault, char *text, size_t l
 /* One bit of card memory is wrong, before the stream runs or between that and the check: found and named. */
 static void test_memory_error(void **state)
 {
-	char text[8192], fault[64];
+	char text[8192], fault[64], file[64], capture[96], line[256];
 
 	(void)state;
+	snprintf(file, sizeof(file), "/tmp/weft-bits-%d.wcap", (int)getpid());
+	snprintf(capture, sizeof(capture), "--capture %s", file);
 	for (int at = 9; at < 13; at++) {
 		snprintf(fault, sizeof(fault), "memory@%d,%u", at, 0x12000 * 8 + 3);
-		int status = run_command("BITS", fault, text, sizeof(text));
+		int status = run_command("BITS", fault, at == 9 ? capture : "", text, sizeof(text));
 		if (status != 1 || !strstr(text, "first difference: operator 2 CONV_2D, tensor conv3"))
 			fail_msg("%s: exit status %d: %s", fault, status, text);
 	}
+	/* The capture, replayed in simulation, says where the card was wrong. */
+	snprintf(line, sizeof(line), "%s/weft replay %s --device model 2>&1", test_env("WEFT_BUILD", "build"), file);
+	FILE *f = popen(line, "r");
+	assert_non_null(f);
+	text[fread(text, 1, sizeof(text) - 1, f)] = '\0';
+	pclose(f);
+	unlink(file);
+	if (!strstr(text, "\"conv3\"") || !strstr(text, "the simulation is right, the device was not"))
+		fail_msg("replay: %s", text);
 }
 
 /* Firmware hangs at some transfer of a network's run: the run starts over if it has to, and is right. */
@@ -425,7 +436,7 @@ static void test_hang_in_run(void **state)
 	(void)state;
 	for (int at = 6; at < 24; at += test_level() ? 1 : 5) {
 		snprintf(fault, sizeof(fault), "hang@%d", at);
-		int status = run_command("HUNG", fault, text, sizeof(text));
+		int status = run_command("HUNG", fault, "", text, sizeof(text));
 		if (status || !strstr(text, " 0 mismatches"))
 			fail_msg("%s: exit status %d: %s", fault, status, text);
 	}

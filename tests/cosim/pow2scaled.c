@@ -5,6 +5,7 @@
  * log2_scale in every run. Expected results come from fp64 here: the operands' codes
  * are such that every sum is exact there.
  */
+#include <errno.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -271,6 +272,65 @@ static void network_forms(void **state)
 	free(b.data);
 }
 
+static void refuse(const weft_program *p)
+{
+	char msg[WEFT_MSG] = "";
+	weft_program *again;
+	uint8_t *file;
+	size_t n;
+
+	assert_int_equal(weft_program_write(p, &file, &n, msg), 0);
+	assert_int_equal(weft_program_parse(file, n, &again, msg), -EINVAL);
+	assert_non_null(strstr(msg, ".weft"));
+	free(file);
+}
+#define BREAK(field, value) do { __typeof__(field) was_ = field; field = (value); refuse(p); field = was_; } while (0)
+
+/* What a container says of scales and of weights that come late is not believed. */
+static void late_bad(void **state)
+{
+	weft_tensor x = codes(types[0], false, 3, 1, 21, 50, 1), b = codes(types[1], false, 3, 1, 50, 19, 1);
+	struct weft_compile_options o = { .config = "w16" };
+	weft_graph *g = network(&x, &b);
+	char msg[WEFT_MSG] = "";
+	weft_program *p, *again;
+	uint8_t *file;
+	size_t n;
+
+	(void)state;
+	if (!weft_config_find("w16")->has_fp8)
+		skip();
+	/* The second matrix becomes an input. */
+	free(g->tensors[1].t.data);
+	g->tensors[1].t.data = NULL;
+	g->tensors[put(&g->inputs, &g->n_inputs, 1)].is_input = true;
+	assert_int_equal(weft_graph_check(g, msg), 0);
+	assert_int_equal(weft_compile(g, &o, &p, msg), 0);
+	assert_int_equal(p->n_packs, 1);
+	assert_true(p->n_scales > 0);
+	assert_int_equal(weft_program_write(p, &file, &n, msg), 0);
+	assert_int_equal(weft_program_parse(file, n, &again, msg), 0);
+	assert_int_equal(again->n_packs, 1);
+	weft_program_free(again);
+	free(file);
+	BREAK(p->scales[0].step, -1);
+	BREAK(p->scales[0].step, p->n_steps);
+	BREAK(p->scales[0].word, p->n_words);
+	BREAK(p->scales[0].tensor, 0);
+	BREAK(p->scales[0].tensor, p->n_tensors);
+	BREAK(p->packs[0].step, p->n_steps);
+	BREAK(p->packs[0].tensor, -1);
+	BREAK(p->packs[0].k, 0);
+	BREAK(p->packs[0].k, 51);
+	BREAK(p->packs[0].cols, UINT32_MAX);
+	BREAK(p->packs[0].offset, p->arena_bytes);
+	BREAK(p->packs[0].offset, UINT64_MAX);
+	weft_program_free(p);
+	weft_graph_free(g);
+	free(x.data);
+	free(b.data);
+}
+
 static void refused_bad(void **state)
 {
 	const struct weft_attr_conv a = { .stride = { 1, 1 }, .dilation = { 1, 1 } }, no_stride = { .dilation = { 1, 1 } };
@@ -298,7 +358,8 @@ static void refused_bad(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(matmul_call), cmocka_unit_test(conv_call), cmocka_unit_test(network_forms), cmocka_unit_test(refused_bad),
+		cmocka_unit_test(matmul_call), cmocka_unit_test(conv_call), cmocka_unit_test(network_forms),
+		cmocka_unit_test(late_bad), cmocka_unit_test(refused_bad),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -36,7 +36,7 @@ static void run_all(weft_dtype type, bool alu)
 	static const struct { const char *name; int lanes; uint32_t small; } config[] = {
 		{ "w16", 16, 24 << 10 }, { "w8", 8, 8 << 10 }, { "w32", 32, 64 << 10 },
 	};
-	uint64_t seed = number("WEFT_SEED", 1), n = number("WEFT_N", 300) / (alu ? 6 : 1);
+	uint64_t seed = number("WEFT_SEED", 1), n = number("WEFT_N", 300) / (alu ? 6 : type == WEFT_FP8E4M3 ? 3 : 1);
 
 	on_device = 0;
 	for (uint64_t i = 0; i < n; i++) {
@@ -60,6 +60,12 @@ static void random_int16(void **state)
 	run_all(WEFT_INT16, false);
 }
 
+static void random_float8(void **state)
+{
+	(void)state;
+	run_all(WEFT_FP8E4M3, false);
+}
+
 /* For devices with the command alu. */
 static void random_alu(void **state)
 {
@@ -75,7 +81,7 @@ static void random_alu_int16(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(random_graphs), cmocka_unit_test(random_int16),
+	const struct CMUnitTest tests[] = { cmocka_unit_test(random_graphs), cmocka_unit_test(random_int16), cmocka_unit_test(random_float8),
 		cmocka_unit_test(random_alu), cmocka_unit_test(random_alu_int16) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

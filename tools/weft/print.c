@@ -170,6 +170,11 @@ void print_report(const struct weft_session_options *o, const struct weft_report
 		printf("%llu cycles (estimate %llu) at %s, memory %s, utilization %.1f %%, %.2f M cycles a processor second simulated\n",
 		       (unsigned long long)r->cycles, (unsigned long long)r->estimate, o->config, memory_name(o), 100 * r->utilization,
 		       r->cpu_seconds > 0 ? (double)r->sim_cycles / r->cpu_seconds * 1e-6 : 0);
+	if (o->device == WEFT_DEVICE_USB) {
+		print_counters(&r->counters);
+		printf("%llu cycles on the card (estimate %llu), utilization %.1f %%, %.4f s with transfers\n",
+		       (unsigned long long)r->cycles, (unsigned long long)r->estimate, 100 * r->utilization, r->seconds);
+	}
 	if (r->checked)
 		printf("checked %llu tensors, %llu elements: %llu mismatches\n", (unsigned long long)r->tensors,
 		       (unsigned long long)r->elements, (unsigned long long)r->mismatches);

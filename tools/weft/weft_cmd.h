@@ -81,6 +81,8 @@ void load_release(struct load_args *a);
 	"                      then counts the elements that differ)\n" \
 	"  --bind NAME=V       .onnx: an input becomes a constant (V: FILE.npy) or gets the\n" \
 	"                      shape that the file leaves open (V: 1x3x224x224); repeatable\n" \
+	"  --backbone          .tflite: without a custom operator at the end, which is named;\n" \
+	"                      its operands are the outputs\n" \
 	"  --level L           none (default), or 8K: refuse what exceeds TOSA's level 8K\n"
 
 /* ---- inputs and outputs ---- */

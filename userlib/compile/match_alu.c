@@ -48,6 +48,56 @@ struct alu_operand alu_tensor(const struct cc *cc, int t, bool is_unsigned)
 	return (struct alu_operand){ .root = v->root, .t = t, .off = v->off, .type = alu_type(type_of(cc, t), is_unsigned) };
 }
 
+static bool one_reader(const struct cc *cc, int t)
+{
+	return cc->ten[t].n_uses == 1 && !cc->g->tensors[t].is_output;
+}
+
+/* The operator that a reader of t reads through, -1. Elements in another order are worth a copy where
+ * several read them. */
+static int seen_through(const struct cc *cc, int t)
+{
+	int i = cc->g->tensors[t].producer;
+
+	if (i < 0 || cc->ops[i].state != OP_TODO || cc->ten[cc->g->ops[i].in[0]].v.root < 0)
+		return -1;
+	switch (cc->g->ops[i].op) {
+	case WEFT_OP_SLICE:
+		return i;
+	case WEFT_OP_TRANSPOSE:
+	case WEFT_OP_REVERSE:
+		return one_reader(cc, t) ? i : -1;
+	default:
+		return -1;
+	}
+}
+
+struct alu_operand alu_view(const struct cc *cc, int t, bool is_unsigned, int64_t stride[WEFT_MAX_RANK])
+{
+	int i = seen_through(cc, t);
+
+	if (i < 0) {
+		alu_strides(cc, t, stride);
+		return alu_tensor(cc, t, is_unsigned);
+	}
+	const struct weft_gop *o = &cc->g->ops[i];
+	const weft_tensor *y = &cc->g->tensors[t].t;
+	int64_t x[WEFT_MAX_RANK];
+	/* Operators stand behind what they read, so this ends. */
+	struct alu_operand v = alu_view(cc, o->in[0], is_unsigned, x);
+
+	for (int d = 0; d < y->rank; d++)
+		stride[d] = o->op == WEFT_OP_TRANSPOSE ? x[o->attr.perm.perm[d]] : x[d];
+	for (int d = 0; d < y->rank && o->op == WEFT_OP_SLICE; d++)
+		v.off += o->attr.slice.start[d] * x[d];
+	if (o->op == WEFT_OP_REVERSE) {
+		int axis = o->attr.axis.axis;
+		v.off += (y->dim[axis] - 1) * x[axis];
+		stride[axis] = -x[axis];
+	}
+	return v;
+}
+
 struct alu_operand alu_number(int32_t v)
 {
 	return (struct alu_operand){ .root = -1, .t = -1, .imm = v };
@@ -97,11 +147,10 @@ static bool is_number(const struct cc *cc, int t, int32_t *v)
 /* t over the dimensions of a result, the last ones first, broadcast where it has one element. */
 static struct alu_operand broadcast(const struct cc *cc, int t, int rank, bool is_unsigned)
 {
-	struct alu_operand o = alu_tensor(cc, t, is_unsigned);
 	const weft_tensor *x = &cc->g->tensors[t].t;
 	int64_t stride[WEFT_MAX_RANK];
+	struct alu_operand o = alu_view(cc, t, is_unsigned, stride);
 
-	alu_strides(cc, t, stride);
 	for (int d = 0; d < x->rank; d++)
 		o.step[rank - x->rank + d] = x->dim[d] == 1 ? 0 : stride[d];
 	return o;
@@ -419,8 +468,7 @@ static int reduce(struct cc *cc, int i, int func)
 		s.n_dims = x->rank;
 	}
 	s.y.step[axis] = 0;
-	alu_strides(cc, o->in[0], stride);
-	s.a = alu_tensor(cc, o->in[0], false);
+	s.a = alu_view(cc, o->in[0], false, stride);
 	s.axis = axis;
 	for (int d = 0; d < x->rank; d++) {
 		s.dim[d] = x->dim[d];
@@ -440,10 +488,8 @@ static int matmul(struct cc *cc, int i)
 	if (weft_is_float_type(type_of(cc, o->in[0])))
 		return cc_reason(cc, i, "%s", weft_dtype_name(type_of(cc, o->in[0])));
 	alu_over(cc, &s, o->out[0]);
-	alu_strides(cc, o->in[0], a);
-	alu_strides(cc, o->in[1], b);
-	s.a = alu_tensor(cc, o->in[0], false);
-	s.b = alu_tensor(cc, o->in[1], false);
+	s.a = alu_view(cc, o->in[0], false, a);
+	s.b = alu_view(cc, o->in[1], false, b);
 	s.a.zp = o->attr.matmul.a_zp;
 	s.b.zp = o->attr.matmul.b_zp;
 	s.n_dims = 4;

@@ -22,6 +22,10 @@ struct alu_operand alu_storage(int root, int type);
 /* Steps of a dense tensor in bytes. */
 void alu_strides(const struct cc *cc, int t, int64_t stride[WEFT_MAX_RANK]);
 
+/* The tensor with the steps of its dimensions: where it lies, or as part of what SLICE, TRANSPOSE
+ * and REVERSE have made it from, as far as these have no node. */
+struct alu_operand alu_view(const struct cc *cc, int t, bool is_unsigned, int64_t stride[WEFT_MAX_RANK]);
+
 /* Begin a statement over all of t, its result; operands b and c are numbers. */
 void alu_over(const struct cc *cc, struct alu_stmt *s, int t);
 

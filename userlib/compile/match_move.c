@@ -19,24 +19,23 @@ static const weft_tensor *tensor(const struct cc *cc, int t)
 	return &cc->g->tensors[t].t;
 }
 
-/* All of the result, the operand beside it still without steps. */
-static struct alu_stmt move(const struct cc *cc, int i)
+/* All of the result; the operand still without steps, which are in x. */
+static struct alu_stmt move(const struct cc *cc, int i, int64_t x[WEFT_MAX_RANK])
 {
 	const struct weft_gop *o = &cc->g->ops[i];
 	struct alu_stmt s = { .func = FUNC(MOVE) };
 
 	alu_over(cc, &s, o->out[0]);
-	s.a = alu_tensor(cc, o->in[0], false);
+	s.a = alu_view(cc, o->in[0], false, x);
 	return s;
 }
 
 static int slice(struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
-	struct alu_stmt s = move(cc, i);
 	int64_t x[WEFT_MAX_RANK];
+	struct alu_stmt s = move(cc, i, x);
 
-	alu_strides(cc, o->in[0], x);
 	for (int d = 0; d < s.n_dims; d++) {
 		s.a.step[d] = x[d];
 		s.a.off += o->attr.slice.start[d] * x[d];
@@ -47,10 +46,9 @@ static int slice(struct cc *cc, int i)
 static int transpose(struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
-	struct alu_stmt s = move(cc, i);
 	int64_t x[WEFT_MAX_RANK];
+	struct alu_stmt s = move(cc, i, x);
 
-	alu_strides(cc, o->in[0], x);
 	for (int d = 0; d < s.n_dims; d++)
 		s.a.step[d] = x[o->attr.perm.perm[d]];
 	return alu_add(cc, i, &s, true, true);
@@ -59,11 +57,10 @@ static int transpose(struct cc *cc, int i)
 static int reverse(struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
-	struct alu_stmt s = move(cc, i);
 	int64_t x[WEFT_MAX_RANK];
+	struct alu_stmt s = move(cc, i, x);
 	int axis = o->attr.axis.axis;
 
-	alu_strides(cc, o->in[0], x);
 	for (int d = 0; d < s.n_dims; d++)
 		s.a.step[d] = x[d];
 	s.a.off += (s.dim[axis] - 1) * x[axis];
@@ -76,12 +73,11 @@ static int tile(struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
 	const weft_tensor *x = tensor(cc, o->in[0]);
-	struct alu_stmt s = move(cc, i);
 	int64_t in[WEFT_MAX_RANK], out[WEFT_MAX_RANK];
+	struct alu_stmt s = move(cc, i, in);
 
 	if (2 * x->rank > ALU_DIMS)
 		return cc_reason(cc, i, "rank %d", x->rank);
-	alu_strides(cc, o->in[0], in);
 	alu_strides(cc, o->out[0], out);
 	s.n_dims = 2 * x->rank;
 	for (int d = 0; d < x->rank; d++) {
@@ -108,8 +104,8 @@ static int pad(struct cc *cc, int i)
 	const struct weft_gop *o = &cc->g->ops[i];
 	const struct weft_attr_pad *p = &o->attr.pad;
 	const weft_tensor *x = tensor(cc, o->in[0]);
-	struct alu_stmt s = move(cc, i), rest = s;
 	int64_t stride[WEFT_MAX_RANK];
+	struct alu_stmt s = move(cc, i, stride), rest = s;
 	uint64_t bits = (uint64_t)p->value;
 	float f = (float)p->fvalue;
 	int err = 1;
@@ -134,7 +130,6 @@ static int pad(struct cc *cc, int i)
 		}
 		restrict_to(&rest, d, p->before[d], x->dim[d]);
 	}
-	alu_strides(cc, o->in[0], stride);
 	for (int d = 0; d < s.n_dims; d++)
 		rest.a.step[d] = stride[d];
 	return err > 0 ? alu_add(cc, i, &rest, true, true) : err;
@@ -147,13 +142,16 @@ static int gather(struct cc *cc, int i)
 	int64_t x[WEFT_MAX_RANK], index[WEFT_MAX_RANK];
 
 	alu_over(cc, &s, o->out[0]);
-	alu_strides(cc, o->in[0], x);
-	alu_strides(cc, o->in[1], index);
 	s.axis = 1;
-	s.a = alu_tensor(cc, o->in[1], false);
+	s.a = alu_view(cc, o->in[1], false, index);
 	s.a.step[0] = index[0];
 	s.a.step[1] = index[1];
-	s.b = alu_tensor(cc, o->in[0], false);
+	s.b = alu_view(cc, o->in[0], false, x);
+	/* Indices count forwards. */
+	if (x[1] < 0) {
+		s.b = alu_tensor(cc, o->in[0], false);
+		alu_strides(cc, o->in[0], x);
+	}
 	s.b.step[0] = x[0];
 	s.b.step[2] = x[2];
 	s.idx_step = x[1];
@@ -194,11 +192,10 @@ static int concat(struct cc *cc, int i)
 
 	for (int k = 0; k < o->n_in && err > 0; k++) {
 		const weft_tensor *x = tensor(cc, o->in[k]);
-		struct alu_stmt s = move(cc, i);
 		int64_t stride[WEFT_MAX_RANK];
+		struct alu_stmt s = move(cc, i, stride);
 
-		s.a = alu_tensor(cc, o->in[k], false);
-		alu_strides(cc, o->in[k], stride);
+		s.a = alu_view(cc, o->in[k], false, stride);
 		restrict_to(&s, axis, at, x->dim[axis]);
 		for (int d = 0; d < s.n_dims; d++)
 			s.a.step[d] = stride[d];
@@ -325,8 +322,9 @@ static int resize_both(struct cc *cc, int i, const struct sampling *py, const st
 	int type = smooth ? WEFT_ALU_A_TYPE_INT32 : in.type;
 
 	if (px->same && py->same) {
-		struct alu_stmt s = move(cc, i);
-		memcpy(s.a.step, s.y.step, sizeof s.a.step);
+		int64_t step[WEFT_MAX_RANK];
+		struct alu_stmt s = move(cc, i, step);
+		memcpy(s.a.step, step, 4 * sizeof *step);
 		return alu_add(cc, i, &s, true, true);
 	}
 	if (py->same)
@@ -373,7 +371,9 @@ int match_same(struct cc *cc, int i)
 		return 0;
 	view_dims(tensor(cc, o->out[0]), dim);
 	cc->ten[o->out[0]].v = view_dense(o->out[0], dim, (int64_t)weft_dtype_bytes(type_of(cc, o->out[0])));
-	struct alu_stmt s = move(cc, i);
+	struct alu_stmt s = { .func = FUNC(MOVE) };
+	alu_over(cc, &s, o->out[0]);
+	s.a = alu_tensor(cc, o->in[0], false);
 	memcpy(s.a.step, s.y.step, sizeof s.a.step);
 	return alu_add(cc, i, &s, true, true);
 }

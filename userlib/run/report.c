@@ -115,11 +115,12 @@ static void fill(struct weft_op_report *r, const weft_session *s, int *group, in
 			reason = p->ops[i].reason;
 		}
 	}
+	bool left_out = g->srcs[lead].out < 0 && !strncmp(g->srcs[lead].name, "CUSTOM:", 7);
 	r->index = g->srcs[lead].index;
 	r->op = names ? names : strdup("?");
 	r->name = g->srcs[last].out >= 0 ? g->tensors[g->srcs[last].out].name : "";
-	r->unit = unit_of(p, group, lead);
-	r->reason = reason;
+	r->unit = left_out ? WEFT_RUN_HOST : unit_of(p, group, lead);
+	r->reason = left_out ? "not supported: left out, its operands are outputs" : reason;
 }
 
 /* ---- cycles: from the previous operator's retirement ---- */

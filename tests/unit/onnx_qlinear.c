@@ -302,7 +302,7 @@ static void one(const struct conv *c, long id)
 static void random_convs(void **state)
 {
 	static struct conv c;
-	long n = test_count(300, 3000, 30000), done = 0;
+	long n = test_count(300, 1500, 30000), done = 0;
 	uint64_t first = test_seed(1);
 
 	(void)state;

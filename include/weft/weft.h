@@ -61,7 +61,8 @@ struct weft_load_options {
 	/*
 	 * How int32 sums become 8 bits. False: ONNX's bits, by RESCALE where that is
 	 * proven equal for every sum, else by an operator on the host. True: the
-	 * nearest RESCALE throughout, which the NPU does; may differ by 1 at ties.
+	 * nearest RESCALE throughout, which the NPU does; may differ by 1 at ties. Biases of
+	 * floats between DequantizeLinear and QuantizeLinear become the nearest integers.
 	 */
 	bool requant_rescale;
 	const char *folder;        /* external data lies here; NULL: nowhere (load_file: beside the file) */

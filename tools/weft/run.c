@@ -291,6 +291,7 @@ static int run_once(struct run *r, const weft_net *net, weft_session *s, weft_te
 {
 	char msg[WEFT_MSG_LEN] = "";
 	struct weft_report *rep = NULL;
+	struct requant_report requant = { 0 };
 	int status = get_inputs(r, net, in);
 
 	if (status)
@@ -303,12 +304,17 @@ static int run_once(struct run *r, const weft_net *net, weft_session *s, weft_te
 		status = write_outputs(r, net, out, files);
 	if ((!err || err == -EBADMSG) && r->dump_dir && write_dump(r, s))
 		status = EXIT_USAGE;
+	if (!err && r->load.o.requant_rescale && requant_compare(r->model, &r->load, in, out, weft_net_n_outputs(net), &requant))
+		status = EXIT_USAGE;
 	if (rep && r->json)
-		print_json(net, &r->o, r->model, r->seed, rep, files);
+		print_json(net, &r->o, r->model, r->seed, rep, &requant, files);
 	if (rep && !r->json) {
 		print_report(&r->o, rep);
 		if (!err)
 			print_outputs(net, out);
+		if (requant.done)
+			printf("--requant rescale: %lld of %lld elements of outputs differ from ONNX's, by %g at most\n", requant.differ,
+			       requant.elements, requant.most);
 	}
 	if (rep && rep->mismatches)
 		print_mismatch(rep);

@@ -9,7 +9,7 @@ VERSION := 0.1.0
 SONAME  := libweft.so.0
 
 # RTL configurations to build a simulator of (include/spec/config.toml).
-CONFIGS      ?= w16
+CONFIGS      ?= $(if $(filter test-full,$(MAKECMDGOALS)),w8 w16 w32,w16)
 LINT_CONFIGS ?= w8 w16 w32
 
 MARCH   ?= native
@@ -32,7 +32,7 @@ GOALS       := $(or $(MAKECMDGOALS),all)
 CARD_GOALS  := firmware check test test-full tests install
 ifneq ($(filter-out $(QUIET_GOALS),$(GOALS)),)
   ifeq ($(findstring n,$(firstword -$(MAKEFLAGS))),) # not with make -n
-    DEPS_SAID := $(shell tools/deps.sh $(filter lint,$(GOALS)) $(if $(filter $(CARD_GOALS),$(GOALS)),firmware) \
+    DEPS_SAID := $(shell tools/deps.sh $(if $(filter lint area,$(GOALS)),lint) $(if $(filter $(CARD_GOALS),$(GOALS)),firmware) \
                            $(if $(filter check test test-full tests,$(GOALS)),umockdev) \
                            $(if $(filter test-full,$(GOALS))$(filter card/qemu,$(T)),qemu) >&2 || echo failed)
     ifneq ($(DEPS_SAID),)
@@ -145,7 +145,7 @@ CMD := $(if $(CMD_SRC),$(O)/weft) $(O)/weft-card
 
 # ---- targets ----------------------------------------------------------------
 
-.PHONY: firmware chip all help demo check test test-full bench conformance lint lint-verilator lint-yosys \
+.PHONY: firmware chip all help demo check test test-full bench conformance lint lint-verilator lint-yosys area \
         gen check-gen sim install man clean deps tests compile_commands.json FORCE
 
 ## all: library, command and RTL simulator of CONFIGS (the default)
@@ -217,7 +217,7 @@ lint-verilator:
 			--top-module weft_npu $(call rtl_files,$$config) || exit 1; \
 		verilator --lint-only -Wall --no-timing --top-module weft_chip \
 			$(call rtl_files,$$config) -f hw/chip.f || exit 1; \
-		verilator --lint-only -Wall --no-timing --assert -DWEFT_ASSERT -DWEFT_FAULT_HOOK \
+		verilator --lint-only -Wall --no-timing -GLazy="1'b1" --assert -DWEFT_ASSERT -DWEFT_FAULT_HOOK \
 			--top-module weft_chip $(call rtl_files,$$config) -f hw/chip.f || exit 1; \
 	done
 	$(Q)verilator --lint-only -Wall --no-timing --assert -DWEFT_ASSERT --top-module weft_sdram $(BOARD_SV)
@@ -225,6 +225,10 @@ lint-verilator:
 
 lint-yosys: lint-verilator
 	$(Q)tools/lint/lint.sh
+
+## area: what the array costs with each set of modes (Yosys); SIZES="2 4"
+area:
+	$(Q)O=$(O) tools/lint/area.sh
 
 ## gen: write the generated files from include/spec
 gen:

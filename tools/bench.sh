@@ -9,7 +9,7 @@ out=${O:-build}
 weft=$out/weft
 data=${WEFT_DATA:-../shared/data}
 nets=$out/nets
-args=(--targets tools/bench_targets.tsv --micro --memory sram tests/models/digits_int8.tflite)
+args=(--targets tools/bench_targets.tsv --micro --host --memory sram tests/models/digits_int8.tflite)
 
 add() { # add PROFILE FILE...
 	local profile=$1 f
@@ -31,6 +31,8 @@ large=("$data"/hapv3/mobilenet_v2_224_int8.tflite "$nets"/mobilenet_v1_1.0_224_i
 python3 tools/train/standard_nets.py "$nets" || exit 2
 add sram "${small[@]}"
 add ddr "${small[@]}" "${large[@]}"
+
+[ -f "$data/hapv3/mobilenet_v2_224_int8.tflite" ] && args+=(--compile "$data/hapv3/mobilenet_v2_224_int8.tflite")
 
 # Numbers carry machine, commit and command.
 machine=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1)

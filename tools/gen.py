@@ -807,6 +807,30 @@ def gen_isa_md(spec, old):
     return old[:begin] + tables + old[end + len(MARK_END):].removeprefix("\n")
 
 
+def listed(path):
+    """Rows of a list of expectations: fields separated by tabs."""
+    return [line.split("\t") for line in read(path).splitlines() if line and not line.startswith("#")]
+
+
+def gen_onnx_cases_md():
+    """What of the foreign ONNX data is refused or differs, from tests/expected."""
+    out = ["<!-- Generated from tests/expected by tools/gen.py. Do not edit. -->", "", "# ONNX: what is refused, and what differs"]
+    for title, path, names in (
+            ("ONNX's node tests", "tests/expected/onnx_node.tsv", ["case", "the refusal says", "because"]),
+            ("ONNX Runtime's results", "tests/expected/ort.tsv", ["model", "elements that differ", "because"]),
+            ("Deeploy's networks", "tests/expected/deeploy.tsv", ["network", "refused for, or differs", "because"])):
+        rows = listed(path)
+        out += ["", f"## {title}", "", f"`{path}`; everything else passes." + ("" if rows else " None.")]
+        if rows:
+            out += ["", "| " + " | ".join(names) + " |", "|" + "---|" * len(names)]
+            out += ["| " + " | ".join(md_cell(v) for v in row) + " |" for row in rows]
+    rows = [re.split(r"\s{2,}", r[0], maxsplit=1) for r in listed("tests/expected/onnx_cast.txt")]
+    out += ["", "## Cast: the text of its page against its node tests", "", "`tests/expected/onnx_cast.txt`; the text is followed.", "",
+            "| case | difference |", "|---|---|"]
+    out += ["| " + " | ".join(md_cell(v) for v in row) + " |" for row in rows]
+    return "\n".join(out) + "\n"
+
+
 def gen_extensions_md(spec):
     """Every operator of include/weft/op.h that is not TOSA's must be declared, and no other."""
     named = set(re.findall(r"\bWEFT_OP_((?:TFL|ONNX|POPXL)_\w+)", read("include/weft/op.h")))
@@ -867,6 +891,7 @@ def all_files(spec):
         "docs/registers.md": gen_registers_md(spec),
         "docs/isa.md": gen_isa_md(spec, read("docs/isa.md")),
         "docs/extensions.md": gen_extensions_md(spec),
+        "docs/onnx-cases.md": gen_onnx_cases_md(),
     }
     for name in spec.configs:
         files[f"hw/gen/{name}/weft_cfg_pkg.sv"] = gen_cfg_sv(spec, name)

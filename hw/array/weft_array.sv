@@ -331,7 +331,7 @@ module weft_array #(
 `ifdef WEFT_FAULT_HOOK
       if (fault_hook_q[31]) begin
         if (fault_hook_q[5])
-          acc_hi[fault_hook_q[8 +: LOG2_N]][fault_hook_q[16 +: LOG2_N]][fault_hook_q[3:0]] = 1'b1;
+          acc_hi[fault_hook_q[8 +: LOG2_N]][fault_hook_q[16 +: LOG2_N]][{1'b0, fault_hook_q[3:0]}] = 1'b1;
         else
           acc_lo[fault_hook_q[8 +: LOG2_N]][fault_hook_q[16 +: LOG2_N]][fault_hook_q[4:0]] = 1'b1;
       end

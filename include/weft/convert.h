@@ -111,6 +111,28 @@ int weft_dtype_of_name(const char *name, weft_dtype *t);
  */
 double weft_float_decode(weft_dtype t, uint64_t bits);
 
+/* Room that weft_number_format() needs for any number. */
+#define WEFT_NUMBER_TEXT 400
+
+/**
+ * Number of a text, as ONNX's Cast from string: plain or scientific notation,
+ * INF, +INF, -INF and NaN in any case. Floats are rounded once, to nearest even
+ * (float8 saturates); integers get what stands before the point, and its low bits.
+ *
+ * @param[out] bits  The code, in the low bits.
+ * @return 0, -EINVAL (no number), -ENOMEM
+ */
+int weft_number_parse(const char *text, weft_dtype t, uint64_t *bits);
+
+/**
+ * Text of a number, as ONNX's Cast to string: plain notation with the fewest
+ * digits that read back as the same fp16, fp32 or fp64 (smaller floats: as the
+ * same fp32); INF, -INF, NaN. bool: 0 or 1.
+ *
+ * @return 0, -ERANGE (does not fit n bytes)
+ */
+int weft_number_format(weft_dtype t, uint64_t bits, char *text, size_t n);
+
 /**
  * Nearest code, ties to even; saturate concerns float8 only (infinity to FNUZ
  * is NaN in any case). 0 for an integer type.

@@ -61,13 +61,15 @@ struct weft_load_options {
 	/*
 	 * How int32 sums become 8 bits. False: ONNX's bits, by RESCALE where that is
 	 * proven equal for every sum, else by an operator on the host. True: the
-	 * nearest RESCALE throughout, which the NPU does; may differ by 1 at ties.
+	 * nearest RESCALE throughout, which the NPU does; may differ by 1 at ties. Biases of
+	 * floats between DequantizeLinear and QuantizeLinear become the nearest integers.
 	 */
 	bool requant_rescale;
 	const char *folder;        /* external data lies here; NULL: nowhere (load_file: beside the file) */
 	const struct weft_bound *bound;
 	int n_bound;
 	bool level_8k;             /* any format: refuse what exceeds TOSA's level 8K */
+	bool backbone;             /* .tflite: leave out a custom operator at the end; its operands are the outputs */
 	uint64_t reserved[4];      /* zero */
 };
 
@@ -153,6 +155,7 @@ struct weft_session_options {
 	const char *config;        /* "w16" */
 	enum weft_memory memory;   /* profile of the simulated memory (RTL) and of estimates */
 	bool check;                /* compare every tensor that the device makes with golden */
+	bool for_rtl;              /* model: compile for what the RTL has, which may be less */
 	bool strict;               /* refuse host operators in the middle of the network */
 	bool keep;                 /* keep every tensor for weft_report_tensor() */
 	const char *rtl_dir;       /* see weft/dev.h */
@@ -242,8 +245,8 @@ struct weft_segments {
 };
 
 /**
- * Run in segments: the functional model, for which the session was opened,
- * runs ahead and leaves a checkpoint at the end of operators, where nothing is
+ * Run in segments: the functional model, for which the session was opened
+ * (with for_rtl, if they shall run on the RTL), runs ahead and leaves a checkpoint at the end of operators, where nothing is
  * under way; segments begin there, and prove that they end in the state where
  * the next begins. The report is that of one run but for cycles: there is no
  * overlap from one segment to the next.

@@ -206,6 +206,33 @@ static void fake_converts(void **state)
 	expect(WEFT_FP32, 3, (float[]){ (0.1015625f + 0.5f) / 2, 1, -223.75f });
 }
 
+/* Out to text and back in; what is no number is refused. */
+static void strings(void **state)
+{
+	char path[64], to[64], msg[WEFT_NPY_MSG], *text;
+	weft_tensor t;
+	size_t each;
+
+	(void)state;
+	write_npy("x.npy", FP32(3.14f, -0.5f, 1e20f));
+	assert_int_equal(cast("x.npy", "--to string"), 0);
+	snprintf(path, sizeof(path), "%s/y.npy", dir);
+	snprintf(to, sizeof(to), "%s/text.npy", dir);
+	assert_int_equal(rename(path, to), 0);
+	assert_int_equal(weft_npy_read_text(to, &t, &text, &each, msg), 0);
+	assert_string_equal(text, "3.14");
+	assert_string_equal(text + each, "-0.5");
+	assert_string_equal(text + 2 * each, "100000000000000000000");
+	free(text);
+	assert_int_equal(cast("text.npy", "--from string --to float32"), 0);
+	expect(WEFT_FP32, 3, (const float[]){ 3.14f, -0.5f, 1e20f });
+	assert_int_equal(cast("text.npy", "--from string --to int64"), 0);
+	assert_int_equal(cast("x.npy", "--from string --to int64"), 2);
+	assert_int_equal(cast("text.npy", "--from string --to float32 --rules tosa"), 2);
+	assert_int_equal(weft_npy_write_text(to, &t, "1\0002\000x", 2, msg), 0);
+	assert_int_equal(cast("text.npy", "--from string --to int8"), 2);
+}
+
 static void refuses_bad(void **state)
 {
 	static const char *const bad[] = {
@@ -231,7 +258,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(converts), cmocka_unit_test(reads_codes), cmocka_unit_test(tosa_vectors), cmocka_unit_test(fake_converts),
-		cmocka_unit_test(refuses_bad),
+		cmocka_unit_test(strings), cmocka_unit_test(refuses_bad),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

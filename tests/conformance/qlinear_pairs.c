@@ -168,7 +168,7 @@ static void run(const struct one *c, enum weft_device device, bool rescale, stru
 static void pairs(void **state)
 {
 	const char *const names[] = { "golden", "model", "rtl" };
-	long count = test_count(60, 2000, 10000);
+	long count = test_count(60, 500, 2000);
 	bool rtl = test_have_rtl("w16");
 	struct file f = generated(count, test_seed(1));
 	struct tally t[4] = { 0 };

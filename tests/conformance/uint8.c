@@ -190,6 +190,12 @@ static void custom_operator_bad(void **state)
 	assert_int_equal(weft_import_tflite(file, n, "posenet", &g, msg), -ENOTSUP);
 	assert_string_equal(msg, "operator 37 CUSTOM:PosenetDecoderOp: not supported");
 	assert_null(g);
+	/* What comes before it runs. */
+	assert_int_equal(weft_import_tflite_backbone(file, n, "posenet", &g, msg), 0);
+	assert_int_equal(g->n_outputs, 3);
+	assert_string_equal(g->srcs[g->n_srcs - 1].name, "CUSTOM:PosenetDecoderOp");
+	assert_int_equal(g->srcs[g->n_srcs - 1].out, -1);
+	weft_graph_free(g);
 	free(file);
 }
 

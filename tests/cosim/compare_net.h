@@ -31,6 +31,7 @@ struct compare_case {
 	bool large, no_fuse;
 	uint32_t sp_limit;
 	enum weft_memory memory;
+	const char *config;        /* NULL: w16 */
 };
 
 static inline struct compare_case compare_case_of(uint64_t seed, weft_dtype type)
@@ -153,6 +154,8 @@ static inline void compare_session(const struct compare_run *r, enum weft_device
 	assert_non_null(out);
 	o.device = device;
 	o.memory = r->c.memory;
+	if (r->c.config)
+		o.config = r->c.config;
 	o.check = o.keep = true;
 	if (weft_session_open(&net, &o, &s, msg))
 		compare_fail(r, msg);
@@ -175,8 +178,9 @@ static inline void compare_session(const struct compare_run *r, enum weft_device
 static inline void compare_net(const struct compare_case *c, enum weft_device device, struct compare_total *total)
 {
 	bool model = device == WEFT_DEVICE_MODEL;
-	const struct weft_config *cfg = model ? weft_config_of_model("w16") : weft_config_find("w16");
-	struct weft_compile_options o = { .config = "w16", .sp_limit = c->sp_limit, .no_fuse = c->no_fuse, .of_model = model };
+	const char *config = c->config ? c->config : "w16";
+	const struct weft_config *cfg = model ? weft_config_of_model(config) : weft_config_find(config);
+	struct weft_compile_options o = { .config = config, .sp_limit = c->sp_limit, .no_fuse = c->no_fuse, .of_model = model };
 	/* Where there is an alu, half of the integer graphs use it. */
 	bool alu = cfg->features & WEFT_FEATURE_ALU && cfg->features & WEFT_FEATURE_RAW && c->seed % 2 &&
 	           (c->type == WEFT_INT8 || c->type == WEFT_INT16);

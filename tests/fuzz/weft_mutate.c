@@ -10,7 +10,7 @@
 #include "userlib/run/internal.h"
 
 /* The layout is described in userlib/compile/container.c. */
-#define N_SECTIONS 9
+#define N_SECTIONS 10
 #define ENTRY_BYTES 24
 #define TABLE_AT 16
 #define HEAD_BYTES (TABLE_AT + N_SECTIONS * ENTRY_BYTES)

@@ -216,6 +216,45 @@ static void damage_bad(void **state)
 	}
 }
 
+/* Texts of 1 and 4 bytes a character, written as U; damage as above. */
+static void texts(void **state)
+{
+	static const char at[] = "/tmp/weft_npy_text.npy";
+	const char all[3][8] = { "3.14", "", "-1e-5" };
+	weft_tensor t = { .rank = 1, .dim = { 3, 1, 1, 1, 1, 1, 1, 1 } }, back;
+	char msg[WEFT_NPY_MSG] = "", *text = NULL;
+	uint8_t file[256];
+	uint32_t rng = 1;
+	size_t each = 0;
+
+	(void)state;
+	assert_int_equal(weft_npy_write_text(at, &t, all[0], 8, msg), 0);
+	assert_int_equal(weft_npy_read_text(at, &back, &text, &each, msg), 0);
+	assert_int_equal(each, 6);
+	assert_memory_equal(back.dim, t.dim, sizeof t.dim);
+	for (size_t i = 0; i < 3; i++)
+		assert_string_equal(text + i * each, all[i]);
+	free(text);
+	assert_true(weft_npy_read(at, &back, msg) < 0);
+	remove(at);
+	for (int i = 0; i < 20000; i++) {
+		size_t n = make(file, 1 + i % 3, i & 1 ? "{'descr': '|S4', 'fortran_order': False, 'shape': (2, 3), }\n"
+		                                       : "{'descr': '<U2', 'fortran_order': False, 'shape': (3,), }\n", 24);
+		for (int k = 0; k < i % 4; k++) {
+			rng = rng * 1664525u + 1013904223u;
+			file[(rng >> 16) % n] ^= (uint8_t)(1u << (rng >> 8) % 8);
+		}
+		uint8_t *exact = malloc(n);
+		assert_non_null(exact);
+		memcpy(exact, file, n);
+		int err = weft_npy_parse_text(exact, n, &back, &text, &each, msg);
+		free(exact);
+		assert_true(err <= 0 && (i % 4 || !err));
+		if (!err)
+			free(text);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -224,6 +263,7 @@ int main(void)
 		cmocka_unit_test(spellings),
 		cmocka_unit_test(refusals_bad),
 		cmocka_unit_test(damage_bad),
+		cmocka_unit_test(texts),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

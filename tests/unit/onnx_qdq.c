@@ -263,7 +263,7 @@ static void fill(uint8_t *p, int n, uint64_t *r)
 
 static void random_graphs(void **state)
 {
-	long n = test_count(520, 5200, 52000);
+	long n = test_count(520, 1560, 52000);
 	uint64_t first = test_seed(1);
 
 	(void)state;
@@ -396,7 +396,7 @@ static struct pool random_pool(uint64_t *r)
 
 static void averages(void **state)
 {
-	long n = test_count(150, 1500, 15000);
+	long n = test_count(150, 600, 15000);
 	uint64_t first = test_seed(1);
 
 	(void)state;

@@ -10,11 +10,11 @@
 
 #include "bench.h"
 
-enum { OPT_MEMORY, OPT_CONFIG, OPT_MICRO, OPT_JSON, OPT_SAVE, OPT_TARGETS, OPT_NOTE };
+enum { OPT_MEMORY, OPT_CONFIG, OPT_MICRO, OPT_JSON, OPT_SAVE, OPT_TARGETS, OPT_NOTE, OPT_HOST, OPT_COMPILE };
 static const struct option_def defs[] = {
 	[OPT_MEMORY] = { "--memory", true }, [OPT_CONFIG] = { "--config", true }, [OPT_MICRO] = { "--micro", false },
 	[OPT_JSON] = { "--json", false }, [OPT_SAVE] = { "--save", true }, [OPT_TARGETS] = { "--targets", true },
-	[OPT_NOTE] = { "--note", true }, { NULL, false },
+	[OPT_NOTE] = { "--note", true }, [OPT_HOST] = { "--host", false }, [OPT_COMPILE] = { "--compile", true }, { NULL, false },
 };
 
 struct bench {
@@ -25,7 +25,7 @@ struct bench {
 	int k, n;                  /* network at work, of all */
 	const char *name;          /* its file */
 	double shown;              /* progress, by the monotonic clock */
-	cJSON *networks, *micro;
+	cJSON *networks, *micro, *host;
 };
 
 /* One line on a terminal, rewritten five times a second. */
@@ -147,6 +147,8 @@ static int take(struct bench *b, int opt, const char *v, bool measure)
 	case OPT_MEMORY:  return parse_memory(v, &b->o.memory) ? EXIT_USAGE : 0;
 	case OPT_CONFIG:  b->o.config = v; return 0;
 	case OPT_MICRO:   return measure ? micro_benchmarks(&b->o, take_micro, b) : 0;
+	case OPT_HOST:    return measure ? bench_golden(!b->json, b->host) : 0;
+	case OPT_COMPILE: return measure ? bench_compile(v, !b->json, b->host) : 0;
 	case OPT_JSON:    b->json = true; return 0;
 	case OPT_SAVE:    b->save = v; return 0;
 	case OPT_NOTE:    b->note = v; return 0;
@@ -182,6 +184,7 @@ static int write_record(struct bench *b)
 	cJSON_AddStringToObject(j, "note", b->note ? b->note : "");
 	cJSON_AddItemToObject(j, "networks", b->networks);
 	cJSON_AddItemToObject(j, "micro", b->micro);
+	cJSON_AddItemToObject(j, "host", b->host);
 	char *text = cJSON_Print(j);
 	cJSON_Delete(j);
 	if (!text)
@@ -200,7 +203,7 @@ static int bench_main(int argc, char **argv)
 	bool micro = false;
 
 	for (int i = 0; i < argc; i++)
-		micro |= !strcmp(argv[i], "--micro");
+		micro |= !strcmp(argv[i], "--micro") || !strcmp(argv[i], "--host") || !strncmp(argv[i], "--compile", 9);
 	int status = walk(&b, argc, argv, false);
 	if (!status && !b.n && !micro)
 		status = fail(EXIT_USAGE, "bench: no network is named; make bench runs all");
@@ -214,6 +217,7 @@ static int bench_main(int argc, char **argv)
 		b.o.progress_user = &b;
 		b.networks = cJSON_CreateArray();
 		b.micro = cJSON_CreateArray();
+		b.host = cJSON_CreateArray();
 		if (!b.json)
 			bench_print_head();
 		status = walk(&b, argc, argv, true);
@@ -230,6 +234,8 @@ const struct subcommand cmd_bench = {
 	"  --memory M      sram (default) or ddr; holds for the models that follow it\n"
 	"  --config C      w8, w16 (default) or w32; likewise\n"
 	"  --micro         also time single operators with their operands on chip\n"
+	"  --host          also time golden's convolutions\n"
+	"  --compile F     also time compiling F, and take its memory\n"
 	"  --targets FILE  table of targets and peers (tools/bench_targets.tsv)\n"
 	"  --json          one object on standard output, with every operator\n"
 	"  --save FILE     that object into a file, beside the table\n"

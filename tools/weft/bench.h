@@ -49,4 +49,9 @@ void bench_print(const struct bench_targets *t, const char *file, const struct w
 cJSON *bench_json(const struct bench_targets *t, const char *model, const struct weft_session_options *o,
                   const struct weft_report *r);
 
+/* ---- bench_host.c: lines of print and entries of list ---- */
+
+int bench_golden(bool print, cJSON *list);
+int bench_compile(const char *path, bool print, cJSON *list);
+
 #endif

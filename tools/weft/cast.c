@@ -29,11 +29,12 @@ static const char usage[] =
 	"\n"
 	"TYPE: float8e4m3fn float8e4m3fnuz float8e5m2 float8e5m2fnuz float8_143 float8_152\n"
 	"f8e4m3 f8e5m2 float4e2m1 float16 bfloat16 float32 float64 bool int2 uint2 int4\n"
-	"uint4 int8 uint8 int16 uint16 int32 uint32 int48 int64 uint64\n";
+	"uint4 int8 uint8 int16 uint16 int32 uint32 int48 int64 uint64; string with the\n"
+	"rules onnx: NumPy's U, as --to or --from\n";
 
 struct job {
 	const char *in, *out, *to_name, *from_name, *rules_name, *scale_file, *shift_file;
-	weft_dtype to, from;               /* from: 0 if not given */
+	weft_dtype to, from;               /* from: 0 if not given; both: 0 for string */
 	int saturate;                      /* -1: by the rules */
 	bool fnuz_inf_max, scaled;         /* scaled: --log2-scale was given */
 	int32_t log2_scale;
@@ -42,6 +43,10 @@ struct job {
 
 static int parse_type(const char *option, const char *name, weft_dtype *t)
 {
+	if (!strcmp(name, "string")) {
+		*t = 0;
+		return 0;
+	}
 	return weft_dtype_of_name(name, t) ? fail(EXIT_USAGE, "%s: \"%s\" is not a type; see weft cast --help", option, name) : 0;
 }
 
@@ -202,6 +207,56 @@ static int convert(const struct job *j, const weft_tensor *x, weft_tensor *y)
 	return weft_cast(x, y, &o, msg) ? fail(EXIT_USAGE, "%s: %s", j->in, msg) : 0;
 }
 
+static bool is_string(const char *name)
+{
+	return name && !strcmp(name, "string");
+}
+
+static int from_text(const struct job *j)
+{
+	char msg[WEFT_NPY_MSG] = "", *text = NULL;
+	weft_tensor y = { 0 };
+	size_t each = 0, size = weft_dtype_bytes(j->to);
+	uint64_t bits;
+
+	if (weft_npy_read_text(j->in, &y, &text, &each, msg))
+		return fail(EXIT_USAGE, "%s", msg);
+	int64_t n = weft_tensor_elements(&y);
+	int status = 0;
+	y.dtype = j->to;
+	y.data = calloc((size_t)n, size ? size : 1);
+	for (int64_t i = 0; y.data && size && i < n && !status; i++) {
+		if (weft_number_parse(text + (size_t)i * each, j->to, &bits))
+			status = fail(EXIT_USAGE, "%s: element %lld, \"%.40s\", is no number", j->in, (long long)i, text + (size_t)i * each);
+		memcpy((char *)y.data + (size_t)i * size, &bits, size);
+	}
+	if (!status && !size)                /* text to text */
+		status = weft_npy_write_text(j->out, &y, text, each, msg) ? fail(EXIT_USAGE, "%s", msg) : 0;
+	else if (!status)
+		status = weft_npy_write(j->out, &y, msg) ? fail(EXIT_USAGE, "%s", msg) : 0;
+	free(y.data);
+	free(text);
+	return status;
+}
+
+static int to_text(const struct job *j, const weft_tensor *x)
+{
+	size_t n = (size_t)weft_tensor_elements(x), size = weft_dtype_bytes(x->dtype);
+	char msg[WEFT_NPY_MSG] = "", *text = calloc(n, WEFT_NUMBER_TEXT);
+	int status = text ? 0 : fail(EXIT_DEVICE, "out of memory for %zu texts", n);
+
+	for (size_t i = 0; i < n && !status; i++) {
+		uint64_t bits = 0;
+		memcpy(&bits, (const char *)x->data + i * size, size);
+		if (weft_number_format(x->dtype, bits, text + i * WEFT_NUMBER_TEXT, WEFT_NUMBER_TEXT))
+			status = fail(EXIT_USAGE, "%s: element %zu", j->in, i);
+	}
+	if (!status && weft_npy_write_text(j->out, x, text, WEFT_NUMBER_TEXT, msg))
+		status = fail(EXIT_USAGE, "%s", msg);
+	free(text);
+	return status;
+}
+
 static int cast_main(int argc, char **argv)
 {
 	struct job j = { .saturate = -1 };
@@ -209,8 +264,17 @@ static int cast_main(int argc, char **argv)
 	char msg[WEFT_NPY_MSG];
 	int status = parse_args(&j, argc, argv);
 
+	if (!status && (is_string(j.to_name) || is_string(j.from_name)) && j.rules != WEFT_CAST_ONNX)
+		return fail(EXIT_USAGE, "cast: strings are for --rules onnx");
+	if (!status && is_string(j.from_name))
+		return from_text(&j);
 	if (status || (status = read_as(j.in, j.from, &x)))
 		return status;
+	if (is_string(j.to_name)) {
+		status = to_text(&j, &x);
+		free(x.data);
+		return status;
+	}
 	y = x;
 	y.dtype = j.scale_file ? x.dtype : j.to;
 	y.data = malloc(weft_tensor_bytes(&y));

@@ -8,7 +8,7 @@
 #include "weft_cmd.h"
 
 static const struct option_def defs[] = { { "--config", true }, { "--strict", false },
-	{ "--requant", true }, { "--bind", true }, { "--level", true }, { "--memory", true }, { NULL, false } };
+	{ "--requant", true }, { "--bind", true }, { "--level", true }, { "--memory", true }, { "--backbone", false }, { NULL, false } };
 
 static void print_port(const char *kind, int i, const struct weft_port *p)
 {
@@ -56,7 +56,9 @@ static int info_main(int argc, char **argv)
 			if (opt == 4 ? take_level(&load, v) : opt == 2 ? take_requant(&load, v) : take_bind(&load, v))
 				return EXIT_USAGE;
 		}
-		else if (opt == 5) {
+		else if (opt == 6) {
+			load.o.backbone = true;
+		} else if (opt == 5) {
 			if (parse_memory(v, &o.memory))
 				return EXIT_USAGE;
 		} else

@@ -80,7 +80,8 @@ static void depthwise(struct micro *m, int size, int channels, const struct weft
 	add(m, WEFT_CMD_END);
 }
 
-static void convolution(struct micro *m, int size, int ic, int oc, int k, const struct weft_config *cfg)
+/* sum: an addition behind it, mode 0 */
+static void convolution(struct micro *m, int size, int ic, int oc, int k, bool sum, const struct weft_config *cfg)
 {
 	int elem = elem_bytes[m->mode];
 	uint32_t eighth = cfg->sp_bytes / 8, in_bytes = (uint32_t)(size * size * ic * elem);
@@ -106,6 +107,22 @@ static void convolution(struct micro *m, int size, int ic, int oc, int k, const 
 	c->conv.xb_start = -pad * pixel;
 	c->conv.w_base = (int32_t)w_at;
 	c->conv.p_base = (int32_t)(w_at + w_bytes);
+	if (sum) {
+		c->conv.post.add = 1;
+		c->conv.post.b_base = (int32_t)(7 * eighth);
+		c->conv.post.b_x_stride = oc;
+		c->conv.post.b_y_stride = oc * size;
+		c->conv.post.a_shift = c->conv.post.b_shift = c->conv.post.s_shift = 31;
+		c->conv.post.a_mul = c->conv.post.b_mul = c->conv.post.s_mul = 1 << 30;
+		c->conv.post.s_min = -128;
+		c->conv.post.s_max = 127;
+		/* Before the command: its second addend. */
+		struct weft_cmd conv = *c;
+		m->n_cmds--;
+		load(m, 7 * eighth, (uint32_t)(size * size * oc));
+		conv.h.wait[WEFT_UNIT_LD] = 3;
+		m->cmds[m->n_cmds++] = conv;
+	}
 	add(m, WEFT_CMD_END);
 }
 
@@ -172,6 +189,10 @@ int micro_benchmarks(const struct weft_session_options *s, micro_result *result,
 		{ .name = "conv 3x3 16x16x64 to 64 int16", .mode = MODE_INT16 },
 		{ .name = "depthwise 3x3 56x56x64 fp8", .mode = MODE_FP8 },
 		{ .name = "conv 3x3 16x16x64 to 64 fp8", .mode = MODE_FP8 },
+		{ .name = "conv 1x1 48x48x8 to 16" },
+		{ .name = "conv 1x1 3x3x256 to 256" },
+		{ .name = "conv 3x3 32x32x16 to 16" },
+		{ .name = "conv 3x3 32x32x16 to 16, add" },
 	};
 	int status = 0;
 
@@ -181,12 +202,16 @@ int micro_benchmarks(const struct weft_session_options *s, micro_result *result,
 	o.config = s->config;
 	o.memory = s->memory;
 	depthwise(&m[0], 56, 64, cfg);
-	convolution(&m[1], 16, 64, 64, 3, cfg);
-	convolution(&m[2], 16, 64, 64, 1, cfg);
+	convolution(&m[1], 16, 64, 64, 3, false, cfg);
+	convolution(&m[2], 16, 64, 64, 1, false, cfg);
 	depthwise(&m[3], 40, 64, cfg);
-	convolution(&m[4], 16, 64, 64, 3, cfg);
+	convolution(&m[4], 16, 64, 64, 3, false, cfg);
 	depthwise(&m[5], 56, 64, cfg);
-	convolution(&m[6], 16, 64, 64, 3, cfg);
+	convolution(&m[6], 16, 64, 64, 3, false, cfg);
+	convolution(&m[7], 48, 8, 16, 1, false, cfg);
+	convolution(&m[8], 3, 256, 256, 1, false, cfg);
+	convolution(&m[9], 32, 16, 16, 3, false, cfg);
+	convolution(&m[10], 32, 16, 16, 3, true, cfg);
 	for (size_t i = 0; i < sizeof m / sizeof *m; i++) {
 		if (!(cfg->features >> m[i].mode & 1))
 			continue;

@@ -104,7 +104,7 @@ static cJSON *json_outputs(const weft_net *net, char *const *files)
 }
 
 int print_json(const weft_net *net, const struct weft_session_options *o, const char *model, uint64_t seed,
-               const struct weft_report *r, char *const *files)
+               const struct weft_report *r, const struct requant_report *requant, char *const *files)
 {
 	cJSON *j = cJSON_CreateObject();
 
@@ -123,6 +123,12 @@ int print_json(const weft_net *net, const struct weft_session_options *o, const 
 		cJSON_AddNumberToObject(check, "elements", (double)r->elements);
 		cJSON_AddNumberToObject(check, "mismatches", (double)r->mismatches);
 		cJSON_AddItemToObject(check, "first", json_first(r));
+	}
+	if (requant->done) {
+		cJSON *q = cJSON_AddObjectToObject(j, "requant");
+		cJSON_AddNumberToObject(q, "elements", (double)requant->elements);
+		cJSON_AddNumberToObject(q, "differ", (double)requant->differ);
+		cJSON_AddNumberToObject(q, "most", requant->most);
 	}
 	cJSON_AddItemToObject(j, "ops", json_ops(o, r));
 	cJSON_AddItemToObject(j, "outputs", json_outputs(net, files));

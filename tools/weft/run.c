@@ -30,7 +30,7 @@ struct run {
 
 enum { OPT_INPUT, OPT_OUT, OPT_DEVICE, OPT_CHECK, OPT_STRICT, OPT_CONFIG, OPT_MEMORY, OPT_SEED,
        OPT_WAVE, OPT_DUMP, OPT_JSON, OPT_PLANT, OPT_REQUANT, OPT_BIND, OPT_LEVEL, OPT_CAPTURE, OPT_NO_CAPTURE,
-       OPT_WAIT, OPT_TIMEOUT, OPT_JOBS, OPT_SEGMENT, OPT_CHECKPOINTS, OPT_RESULT };
+       OPT_WAIT, OPT_TIMEOUT, OPT_JOBS, OPT_SEGMENT, OPT_CHECKPOINTS, OPT_RESULT, OPT_BACKBONE };
 
 static const struct option_def defs[] = {
 	{ "-i", true }, { "-o", true }, { "--device", true }, { "--check", false }, { "--strict", false },
@@ -38,7 +38,7 @@ static const struct option_def defs[] = {
 	{ "--dump", true }, { "--json", false }, { "--plant", true },
 	{ "--requant", true }, { "--bind", true }, { "--level", true }, { "--capture", true }, { "--no-capture", false },
 	{ "--wait", true }, { "--timeout", true }, { "--jobs", true }, { "--segment", true }, { "--checkpoints", true },
-	{ "--result", true }, { NULL, false },
+	{ "--result", true }, { "--backbone", false }, { NULL, false },
 };
 
 /* F.fst, F.fst:CMD±N, also CMD+-N. */
@@ -108,6 +108,7 @@ static int take(struct run *r, int opt, const char *v)
 	case OPT_SEGMENT: r->segment = v; return 0;
 	case OPT_CHECKPOINTS: r->jobs.dir = v; r->jobs.only_files = true; return 0;
 	case OPT_RESULT: r->result = v; return 0;
+	case OPT_BACKBONE: r->load.o.backbone = true; return 0;
 	case OPT_REQUANT: return take_requant(&r->load, v);
 	case OPT_BIND:   return take_bind(&r->load, v);
 	case OPT_WAIT:   return parse_ms("--wait", v, &r->o.usb_wait_ms);
@@ -290,6 +291,7 @@ static int run_once(struct run *r, const weft_net *net, weft_session *s, weft_te
 {
 	char msg[WEFT_MSG_LEN] = "";
 	struct weft_report *rep = NULL;
+	struct requant_report requant = { 0 };
 	int status = get_inputs(r, net, in);
 
 	if (status)
@@ -302,12 +304,17 @@ static int run_once(struct run *r, const weft_net *net, weft_session *s, weft_te
 		status = write_outputs(r, net, out, files);
 	if ((!err || err == -EBADMSG) && r->dump_dir && write_dump(r, s))
 		status = EXIT_USAGE;
+	if (!err && r->load.o.requant_rescale && requant_compare(r->model, &r->load, in, out, weft_net_n_outputs(net), &requant))
+		status = EXIT_USAGE;
 	if (rep && r->json)
-		print_json(net, &r->o, r->model, r->seed, rep, files);
+		print_json(net, &r->o, r->model, r->seed, rep, &requant, files);
 	if (rep && !r->json) {
 		print_report(&r->o, rep);
 		if (!err)
 			print_outputs(net, out);
+		if (requant.done)
+			printf("--requant rescale: %lld of %lld elements of outputs differ from ONNX's, by %g at most\n", requant.differ,
+			       requant.elements, requant.most);
 	}
 	if (rep && rep->mismatches)
 		print_mismatch(rep);
@@ -347,6 +354,7 @@ static int with_net(struct run *r, const weft_net *net)
 	struct weft_session_options o = r->o;
 	/* In segments the functional model runs first. */
 	if (r->jobs.n) {
+		o.for_rtl = o.device == WEFT_DEVICE_RTL;
 		o.device = WEFT_DEVICE_MODEL;
 		o.plant.kind = WEFT_PLANT_NONE;
 		o.capture = NULL;

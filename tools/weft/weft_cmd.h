@@ -77,9 +77,12 @@ void load_release(struct load_args *a);
 
 #define LOAD_USAGE \
 	"  --requant R         .onnx: exact (default, ONNX's bits; a few on the host) or\n" \
-	"                      rescale (the nearest RESCALE, which the NPU does)\n" \
+	"                      rescale (the nearest RESCALE, which the NPU does; weft run\n" \
+	"                      then counts the elements that differ)\n" \
 	"  --bind NAME=V       .onnx: an input becomes a constant (V: FILE.npy) or gets the\n" \
 	"                      shape that the file leaves open (V: 1x3x224x224); repeatable\n" \
+	"  --backbone          .tflite: without a custom operator at the end, which is named;\n" \
+	"                      its operands are the outputs\n" \
 	"  --level L           none (default), or 8K: refuse what exceeds TOSA's level 8K\n"
 
 /* ---- inputs and outputs ---- */
@@ -104,9 +107,16 @@ int read_whole(const char *path, uint8_t **data, size_t *len);
 /** Written to a temporary name first, so that a failure leaves the old file. 0, or a status with a message. */
 int write_file(const char *path, const uint8_t *data, size_t len);
 
+/* How outputs differ from those of --requant exact; done: that was asked. */
+struct requant_report { bool done; long long elements, differ; double most; };
+
+/** Runs the model again on golden with ONNX's rounding; 0, or a status with a message. */
+int requant_compare(const char *model, const struct load_args *load, const weft_tensor *in, const weft_tensor *out,
+                    int n_out, struct requant_report *r);
+
 /** The report as the JSON object that README describes, on standard output. */
 int print_json(const weft_net *net, const struct weft_session_options *o, const char *model, uint64_t seed,
-               const struct weft_report *r, char *const *files);
+               const struct weft_report *r, const struct requant_report *requant, char *const *files);
 
 /** The operators of a report as JSON, an array (cJSON). */
 struct cJSON *json_ops(const struct weft_session_options *o, const struct weft_report *r);

@@ -13,7 +13,7 @@ struct alloc {
 	struct seg *s;
 	int64_t compact;       /* areas above so many bytes: lowest address, whatever the regions */
 	int64_t sp_bytes, align, region;
-	int *order;            /* areas, placed ones first */
+	const int *order;      /* areas, placed ones first */
 	int n_placed;
 	struct { int64_t lo, hi; } *busy;   /* of the area at hand, sorted */
 	int n_busy;
@@ -153,18 +153,22 @@ static int by_bytes(const void *pa, const void *pb)
 	return a->i < b->i ? -1 : 1;
 }
 
-static int sort_areas(struct alloc *al)
+int sort_areas(struct seg *s)
 {
-	uint32_t n = al->s->n_area;
+	uint32_t n = s->n_area;
 	struct sort_key *k = malloc((n + 1) * sizeof *k);
 
-	if (!k)
+	free(s->by_size);
+	s->by_size = malloc((n + 1) * sizeof *s->by_size);
+	if (!k || !s->by_size) {
+		free(k);
 		return -ENOMEM;
+	}
 	for (uint32_t i = 0; i < n; i++)
-		k[i] = (struct sort_key){ al->s->area[i].bytes, (int)i };
+		k[i] = (struct sort_key){ s->area[i].bytes, (int)i };
 	qsort(k, n, sizeof *k, by_bytes);
 	for (uint32_t i = 0; i < n; i++)
-		al->order[i] = k[i].i;
+		s->by_size[i] = k[i].i;
 	free(k);
 	return 0;
 }
@@ -174,9 +178,9 @@ int alloc_areas(struct seg *s, int64_t sp_bytes, int64_t align, int64_t compact,
 	struct alloc al = { .s = s, .compact = compact, .sp_bytes = sp_bytes, .align = align, .region = s->cc->cfg->sp_bytes / WEFT_SP_REGIONS };
 	int err;
 
-	al.order = malloc((s->n_area + 1) * sizeof *al.order);
+	al.order = s->by_size;
 	al.busy = malloc((s->n_area + 1) * sizeof *al.busy);
-	err = al.order && al.busy ? sort_areas(&al) : -ENOMEM;
+	err = al.busy ? 0 : -ENOMEM;
 	for (uint32_t i = 0; i < s->n_area && !err; i++) {
 		if (!place_one(&al, &s->area[al.order[i]])) {
 			err = -ENOSPC;
@@ -184,7 +188,6 @@ int alloc_areas(struct seg *s, int64_t sp_bytes, int64_t align, int64_t compact,
 		}
 		al.n_placed++;
 	}
-	free(al.order);
 	free(al.busy);
 	return err;
 }

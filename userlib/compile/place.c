@@ -364,7 +364,7 @@ static int alloc_mode(struct seg *s, int64_t compact)
 static int alloc_with_prefetch(struct seg *s)
 {
 	int64_t region = s->cc->cfg->sp_bytes / WEFT_SP_REGIONS, compact[] = { INT64_MAX, region, region / 4, 0 };
-	int err = -ENOSPC;
+	int err = sort_areas(s) ? -ENOMEM : -ENOSPC;
 
 	for (size_t k = 0; k < sizeof compact / sizeof *compact && err == -ENOSPC; k++)
 		err = alloc_mode(s, compact[k]);
@@ -531,6 +531,7 @@ static int place_best(struct seg *s, int64_t *used)
 		b.tuned = MAX_TRIED / N_ADDRESSES * 2;
 		b.cycles = INT64_MAX;
 	}
+	/* Larger loads are for networks that wait for nothing else. */
 	for (int k = 0; k < 2 * N_ADDRESSES && !err; k++) {
 		struct trial t = b.best;
 		t.neighbours = k % (N_ADDRESSES / 2);
@@ -579,6 +580,7 @@ void seg_clear(struct seg *s)
 	free(s->stor);
 	free(s->plan);
 	free(s->area);
+	free(s->by_size);
 	free(s->work);
 	free(s->group);
 	free(s->cmds.p);

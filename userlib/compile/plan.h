@@ -99,6 +99,7 @@ struct seg {
 	struct stor *stor;     int n_stor;
 	struct plan *plan;     /* one per node */
 	struct area *area;     uint32_t n_area, cap_area;
+	int *by_size;          /* areas, largest first */
 	struct group *group;   uint32_t n_group, cap_group;
 	int64_t *work;         /* cycles of the nodes before each, roughly */
 	int neighbours;        /* alloc.c: how much areas of consecutive nodes should be apart, of 4 */
@@ -144,9 +145,10 @@ struct piece plan_piece(const struct plan *p, const struct node *nd, int64_t t);
 /* Cut a node that is all on chip into about k jobs, so that its neighbours can start earlier. */
 void plan_split(const struct cc *cc, const struct node *nd, struct plan *p, int64_t k);
 
-/* alloc.c: addresses for all areas; apart from each other, those above `compact` bytes just
+/* alloc.c: addresses for all areas, once sorted; apart from each other, those above `compact` bytes just
  * packed. 0, -ENOSPC (*failed: the
  * area for which there was no room), -ENOMEM */
+int sort_areas(struct seg *s);
 int alloc_areas(struct seg *s, int64_t sp_bytes, int64_t align, int64_t compact, int *failed);
 
 /* stripe.c: groups of at most `most` nodes, among those whose results do not stay on chip; full:

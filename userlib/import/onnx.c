@@ -124,6 +124,12 @@ static int initialisers(struct ox *l)
 		int v = ox_value_new(l, g->initializer[i]->name);
 		if (v < 0)
 			return v;
+		if (g->initializer[i]->data_type == ONNX_STRING) {
+			l->values[v].text = g->initializer[i];
+			if (ox_text_shape(l, g->initializer[i], &l->values[v].t) < 0)
+				return l->err;
+			continue;
+		}
 		int err = onnx_tensor_shape(g->initializer[i], &l->values[v].t, why, sizeof why);
 		if (err)
 			return ox_fail(l, err, "constant \"%.60s\": %s", g->initializer[i]->name, why);
@@ -170,7 +176,8 @@ static int port_shape(struct ox *l, const Weft__Onnx__Value *p, weft_tensor *t)
 			return ox_fail(l, -ENOTSUP, "input \"%.60s\": dimension %d is open (\"%.20s\")", p->name, i,
 			               d->dim_param ? d->dim_param : "");
 		if (t->dim[i] < 1 || t->dim[i] > INT32_MAX)
-			return ox_fail(l, t->dim[i] ? -EINVAL : -ENOTSUP, "input \"%.60s\": dimension %d is %lld", p->name, i, (long long)t->dim[i]);
+			return ox_fail(l, t->dim[i] ? -EINVAL : -ENOTSUP, "input \"%.60s\": dimension %d is %lld%s", p->name, i, (long long)t->dim[i],
+			               t->dim[i] ? "" : ": tensors without elements");
 	}
 	return weft_tensor_elements(t) > INT32_MAX ? ox_fail(l, -ENOTSUP, "input \"%.60s\" is too large", p->name) : 0;
 }

@@ -30,7 +30,8 @@ static weft_dtype acc_type(weft_dtype x)
 static weft_attr attr_2d(const struct ox_conv_call *c, weft_dtype x)
 {
 	const struct ox_window *w = &c->win;
-	weft_attr a = { .conv = { .stride = { 1, 1 }, .dilation = { 1, 1 }, .x_zp = c->x_zp, .w_zp = c->w_zp, .acc = acc_type(x) } };
+	weft_attr a = { .conv = { .stride = { 1, 1 }, .dilation = { 1, 1 }, .x_zp = c->x_zp, .w_zp = c->w_zp, .acc = acc_type(x),
+	                          .log2_scale = c->log2_scale } };
 
 	for (int i = 0; i < w->n; i++) {
 		int d = 2 - w->n + i;

@@ -346,7 +346,14 @@ int ox_cast_node(struct ox *l)
 		t = ox_attr_is(l, "to", old[i].name, false) ? old[i].t : t;
 	if (n == 2 && ox_in(l, 1))
 		t = ox_in(l, 1)->t.dtype;
-	struct ox_value *v = ox_in(l, 0);
+	struct ox_value *v = ox_raw(l, 0), *y0 = &l->values[ox_value_find(l, l->n->output[0])];
+	if (n == 1 && (to == ONNX_STRING || ox_attr_is(l, "to", "STRING", false)))
+		return ox_to_text(l, v && ox_is_text(v) ? v : ox_in(l, 0), y0);
+	if (v && ox_is_text(v) && t) {
+		int x0 = ox_from_text(l, v, t);
+		return ox_result(l, 0, x0, NULL, false);
+	}
+	v = ox_in(l, 0);
 	if (v && v->t.dtype == t)
 		return ox_alias(l, v, NULL);
 	int rank = operands(l, 1, x, perm);

@@ -35,6 +35,8 @@ struct onnx_file {
 int onnx_read(struct onnx_file *f, const void *data, size_t len, char *msg, size_t msg_bytes);
 void onnx_release(struct onnx_file *f);
 
+#define ONNX_STRING 8
+
 /* ONNX's TensorProto.DataType as ours; 0: none (string, complex, float8e8m0). */
 weft_dtype onnx_dtype(int64_t type);
 const char *onnx_dtype_name(int64_t type);

@@ -221,8 +221,7 @@ int ox_conv_product(struct ox *l, const struct ox_product *p, struct ox_conv_cal
 
 /* ---- matrices ---- */
 
-/* Constant weights [N,K] for x's elements in the order in which its tensor has them. */
-static int turned_weights(struct ox *l, const struct ox_value *x, int w)
+int ox_turned_weights(struct ox *l, const struct ox_value *x, int w)
 {
 	int64_t dim[WEFT_MAX_RANK], n = w < 0 ? 0 : ox_t(l, w)->dim[0], k = w < 0 ? 0 : ox_t(l, w)->dim[1];
 
@@ -243,7 +242,7 @@ static int as_conv(struct ox *l, const struct ox_product *p, int w, int32_t x_zp
 
 	c.win = (struct ox_window){ .n = 2, .kernel = { 1, 1 }, .stride = { 1, 1 }, .dilation = { 1, 1 }, .out = { 1, 1 } };
 	if (flat)
-		w = turned_weights(l, p->x, w);
+		w = ox_turned_weights(l, p->x, w);
 	c.x = ox_reshape(l, x, 4, (int64_t[]){ rows, 1, 1, k });
 	c.w = ox_reshape(l, w, 4, (int64_t[]){ n, 1, 1, k });
 	c.bias = wide ? widened_bias(l, p->bias) : p->bias ? ox_get(l, p->bias, NULL) : ox_ramp(l, WEFT_INT32, 1, 0);

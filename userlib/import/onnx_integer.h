@@ -13,6 +13,9 @@ struct ox_product {
 
 bool ox_is_8_bit(const struct ox_value *v);
 
+/* Constant weights [N,K] for x's elements in the order in which its tensor has them (x->flat). */
+int ox_turned_weights(struct ox *l, const struct ox_value *x, int w);
+
 /* Weights without zero points, as int16 activations need them. */
 bool ox_symmetric(struct ox *l, const struct ox_product *p);
 

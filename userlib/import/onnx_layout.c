@@ -443,6 +443,10 @@ int ox_constant(struct ox *l)
 	if ((a = ox_attr(l, "value")) && a->t) {
 		struct ox_value *y = &l->values[ox_value_find(l, l->n->output[0])];
 		char why[160] = "";
+		if (a->t->data_type == ONNX_STRING) {
+			y->text = a->t;
+			return ox_text_shape(l, a->t, &y->t);
+		}
 		int err = onnx_tensor_shape(a->t, &y->t, why, sizeof why);
 
 		if (err)

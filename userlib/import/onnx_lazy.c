@@ -88,6 +88,14 @@ static bool private(const struct ox_value *v)
 
 /* ---- DequantizeLinear ---- */
 
+/* A zero point of float8 is 0. */
+static bool no_offset(struct ox *l, struct ox_value *zp)
+{
+	int x = ox_is_const_value(l, zp) && weft_tensor_elements(&zp->t) == 1 ? ox_get(l, zp, NULL) : -1;
+
+	return x >= 0 && weft_dtype_bytes(ox_t(l, x)->dtype) == 1 && !*(const uint8_t *)ox_t(l, x)->data;
+}
+
 static int defer_dequantize(struct ox *l)
 {
 	struct ox_value *x = ox_raw(l, 0), *y = result(l, 0), *scale = ox_raw(l, 1), *zp = ox_raw(l, 2);
@@ -103,8 +111,10 @@ static int defer_dequantize(struct ox *l)
 	}
 	if (!x->t.dtype || !scale || ox_attr_i(l, "output_dtype", 1) != 1 || ox_settle(l, scale) < 0 || (zp && ox_settle(l, zp) < 0))
 		return 0;
-	if ((x->t.dtype != WEFT_INT8 && x->t.dtype != WEFT_UINT8 && x->t.dtype != WEFT_INT16) ||
-	    !ox_q_read(l, scale, zp, x->t.dtype, &q))
+	bool float8 = x->t.dtype >= WEFT_FP8E4M3 && x->t.dtype <= WEFT_FP8E5M2FNUZ && l->o.requant == WEFT_ONNX_REQUANT_RESCALE;
+	if (float8 ? scale->t.dtype != WEFT_FP32 || weft_tensor_elements(&scale->t) != 1 || (zp && !no_offset(l, zp))
+	           : (x->t.dtype != WEFT_INT8 && x->t.dtype != WEFT_UINT8 && x->t.dtype != WEFT_INT16) ||
+	             !ox_q_read(l, scale, zp, x->t.dtype, &q))
 		return 0;
 	y->pending = y->dq = l->i_node;
 	y->carrier = (int)(x - l->values);
@@ -171,13 +181,22 @@ static int move(struct ox *l, struct ox_value *from, struct ox_value *to, double
 	return 1;
 }
 
+/* The carrier of v if it is float8; 0 is its code of 0. */
+static bool float8_side(struct ox *l, const struct ox_value *v, struct ox_side *s)
+{
+	weft_dtype t = v->carrier >= 0 && !v->depth ? l->values[v->carrier].t.dtype : 0;
+
+	*s = (struct ox_side){ .v = v->carrier >= 0 ? &l->values[v->carrier] : NULL };
+	return t >= WEFT_FP8E4M3 && t <= WEFT_FP8E5M2FNUZ;
+}
+
 static int defer_move(struct ox *l)
 {
 	struct ox_value *v = ox_raw(l, 0);
 	int n = (int)l->n->n_output, first = l->n_values;
 	struct ox_side s;
 
-	if (!v || !ox_side_of(l, v, &s) || l->n_values + n > l->cap_values)
+	if (!v || (!ox_side_of(l, v, &s) && !float8_side(l, v, &s)) || l->n_values + n > l->cap_values)
 		return 0;
 	for (int k = 0; k < n; k++)
 		l->values[first + k] = (struct ox_value){ .name = "", .maker = -1, .pending = -1, .carrier = -1, .dq = -1 };
@@ -278,7 +297,10 @@ static int defer_function(struct ox *l)
 	}
 	if (!of)
 		return defer_behind(l);
-	bool relu_only = l->values[of->carrier].t.dtype == WEFT_INT16;   /* no tables of 2^16 */
+	weft_dtype carried = l->values[of->carrier].t.dtype;
+	if (carried >= WEFT_FP8E4M3)
+		return 0;
+	bool relu_only = carried == WEFT_INT16;   /* no tables of 2^16 */
 	if (!y || depth + 1 > (relu_only ? 1 : MAX_DEPTH) || l->n->n_input > 8 || (relu_only && !ox_node_is(l->n, "Relu")))
 		return 0;
 	for (size_t k = 0; k < l->n->n_input; k++) {
@@ -308,7 +330,8 @@ static int defer_sum(struct ox *l, enum kind kind)
 	struct ox_value *v = ox_raw(l, 0), *y = result(l, 0);
 	struct ox_side s;
 
-	if (!v || !private(y) || l->n->n_output != 1 || !ox_side_of(l, v, &s) || (kind == PRODUCT && !ox_foldable(l, l->n)))
+	if (!v || !private(y) || l->n->n_output != 1 || (!ox_side_of(l, v, &s) && !(kind == PRODUCT && float8_side(l, v, &s))) ||
+	    (kind == PRODUCT && !ox_foldable(l, l->n)))
 		return 0;
 	y->pending = l->i_node;
 	return 1;
@@ -323,7 +346,7 @@ static int defer_concat(struct ox *l)
 	for (size_t k = 0; k < l->n->n_input; k++) {
 		struct ox_value *v = ox_raw(l, (int)k);
 
-		if (!v || v->carrier < 0)
+		if (!v || v->carrier < 0 || l->values[v->carrier].t.dtype >= WEFT_FP8E4M3)
 			return 0;
 	}
 	y->pending = l->i_node;

@@ -30,6 +30,9 @@ struct ox_value {
 	const char *name;
 	weft_tensor t;             /* type and shape as the file's order; dtype 0: not known yet */
 	const onnx_tensor *init;   /* constant, not in the graph yet */
+	/* A constant of strings, dtype 0: the file's own, or the numbers that a Cast wrote out (a constant of the graph; else 0). */
+	const onnx_tensor *text;
+	int written;
 	struct ox_form form[OX_MAX_FORMS];
 	int n_forms;
 	int maker;                 /* node, or -1 */
@@ -99,6 +102,10 @@ int ox_get_int8(struct ox *l, struct ox_value *v, const int8_t *perm);  /* uint8
 int ox_x(struct ox *l, int k);                                          /* operand k as in the file */
 int ox_result(struct ox *l, int k, int tensor, const int8_t *perm, bool flip);
 int ox_alias(struct ox *l, struct ox_value *x, const int8_t *perm);     /* result 0 is x with its dimensions permuted */
+int ox_text_shape(struct ox *l, const onnx_tensor *p, weft_tensor *t);  /* onnx_text.c: strings; without a type */
+bool ox_is_text(const struct ox_value *v);
+int ox_from_text(struct ox *l, struct ox_value *v, weft_dtype to);      /* Cast from string */
+int ox_to_text(struct ox *l, struct ox_value *x, struct ox_value *y);   /* Cast to string */
 void ox_channels_last(int rank, int8_t *perm);                          /* [N,C,...] as [N,...,C] */
 int ox_outputs(struct ox *l);
 
@@ -156,6 +163,7 @@ struct ox_conv_call {
 	int bias;                  /* [OC] or [1], of the accumulator's type */
 	int64_t group;
 	int32_t x_zp, w_zp;
+	int32_t log2_scale;        /* float8 */
 	struct ox_window win;
 };
 /* The sums [N,spatial...,OC]: int32 for int8, int48 for int16 by int8, else x's type. */

@@ -22,7 +22,10 @@ struct ox_value *ox_in(struct ox *l, int k)
 	if (i >= 0 && ox_settle(l, &l->values[i]) < 0)
 		return NULL;
 	if (i < 0 || !l->values[i].t.dtype) {
-		ox_fail(l, -EINVAL, "input %d, \"%.60s\", is not known here", k, l->n->input[k]);
+		if (i >= 0 && ox_is_text(&l->values[i]))
+			ox_fail(l, -ENOTSUP, "input %d, \"%.60s\": strings", k, l->n->input[k]);
+		else
+			ox_fail(l, -EINVAL, "input %d, \"%.60s\", is not known here", k, l->n->input[k]);
 		return NULL;
 	}
 	return &l->values[i];

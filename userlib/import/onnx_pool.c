@@ -126,7 +126,8 @@ static int max_pool(struct ox *l, struct ox_value *v, const int8_t *last, const 
 	int x = flip ? ox_get_int8(l, v, last) : ox_get(l, v, last), y;
 	weft_dtype t = flip ? WEFT_INT8 : v->t.dtype;
 
-	if (t != WEFT_INT8 && t != WEFT_INT16 && t != WEFT_FP32 && t != WEFT_FP16 && t != WEFT_BF16)
+	bool float8 = (t == WEFT_FP8E4M3 || t == WEFT_FP8E5M2) && simple(w);
+	if (!float8 && t != WEFT_INT8 && t != WEFT_INT16 && t != WEFT_FP32 && t != WEFT_FP16 && t != WEFT_BF16)
 		return ox_fail(l, -ENOTSUP, "%s", weft_dtype_name(t));
 	if (simple(w)) {
 		y = pool(l, WEFT_OP_MAX_POOL2D, x, w);

@@ -48,6 +48,9 @@ int ox_fold_average(struct ox *l, const onnx_node *n, const struct ox_q *q, int8
 int ox_fold_concat(struct ox *l, const onnx_node *n, const struct ox_q *q, int8_t *perm, bool *done);
 int ox_fold_pair(struct ox *l, weft_opcode op, const struct ox_side *a, const struct ox_side *b, const struct ox_q *q, int8_t *perm,
                  bool *done);
+int64_t ox_attr_of(const onnx_node *n, const char *name, int64_t otherwise);   /* an integer attribute */
+/* The product n, QuantizeLinear by scale to float8: onnx_float8.c. As above. */
+int ox_fold_float8(struct ox *l, const onnx_node *n, struct ox_value *scale, weft_dtype to, bool relu, int8_t *perm, bool *done);
 /* The node at hand is a QuantizeLinear. 1: done. */
 int ox_fold_qdq(struct ox *l);
 

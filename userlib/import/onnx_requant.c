@@ -74,8 +74,8 @@ static bool conv_ranges(const struct ox *l, const struct weft_gop *o, int64_t *r
 	return true;
 }
 
-/* The same of x with n channels; together: all within the first pair. NULL: unknown. */
-static int64_t *sum_ranges(struct ox *l, int x, int64_t n, bool together)
+/* The same of x with n channels. NULL: unknown. */
+static int64_t *sum_ranges(struct ox *l, int x, int64_t n)
 {
 	const struct weft_gop *g = groups_of(l, x);
 	int64_t *r = ox_alloc(l, 2 * n, sizeof *r), at = 0;
@@ -86,10 +86,6 @@ static int64_t *sum_ranges(struct ox *l, int x, int64_t n, bool together)
 		known = conv_ranges(l, behind(l, from), r + 2 * at);
 		at += ox_t(l, from)->dim[ox_t(l, from)->rank - 1];
 	}
-	for (int64_t c = 1; known && together && c < n; c++) {
-		r[0] = r[2 * c] < r[0] ? r[2 * c] : r[0];
-		r[1] = r[2 * c + 1] > r[1] ? r[2 * c + 1] : r[1];
-	}
 	if (known)
 		return r;
 	l->room += 2 * n * (int64_t)sizeof *r;
@@ -97,33 +93,82 @@ static int64_t *sum_ranges(struct ox *l, int x, int64_t n, bool together)
 	return NULL;
 }
 
-/* All constant, and one scale, or one per last axis for b: the factors, in m and s. */
-static int64_t factors(struct ox *l, const struct ox_scaling *sc, int64_t n, int64_t most, const int64_t *range, int32_t *m, int8_t *s)
+/* How sums become codes: multipliers and shifts, one or one for each channel; and for which channels they are not exact. */
+struct factors {
+	int64_t count;             /* 0: none */
+	int32_t *m;
+	int8_t *s;
+	bool *inexact;
+	int n_inexact;
+};
+
+static struct ox_factor zero_factor;
+
+/* The exact multiplier for sums of least..most, or the nearest: *is_exact. False: there is none. */
+static bool one_factor(struct ox *l, const struct weft_onnx_ratio *r, int lo, int hi, int64_t least, int64_t most, struct ox_factor *f,
+                       bool *is_exact)
 {
-	double a, y, zp;
+	*f = zero_factor;
+	*is_exact = true;
+	if (l->o.requant != WEFT_ONNX_REQUANT_RESCALE && ox_exact(r, lo, hi, least, most, f))
+		return true;
+	*is_exact = l->o.requant == WEFT_ONNX_REQUANT_RESCALE;
+	return ox_nearest(ldexp((double)r->num / (double)r->den, r->exp), fmax(-(double)least, (double)most), f);
+}
+
+/* For channels from..to-1, of scale b each; 16 bits have no exact form. */
+static bool factors_of(struct ox *l, const struct ox_scaling *sc, const struct weft_onnx_ratio *r, int zp, int64_t least, int64_t most,
+                       struct factors *f, int64_t at)
+{
+	const int lo = sc->zp->t.dtype == WEFT_UINT8 ? 0 : -128;
+	struct ox_factor one;
+	bool is_exact = true;
+
+	if (sc->zp->t.dtype == WEFT_INT16 ? !ox_nearest(ldexp((double)r->num / (double)r->den, r->exp), (double)most, &one)
+	                                  : !one_factor(l, r, lo - zp, lo + 255 - zp, least, most, &one, &is_exact))
+		return false;
+	f->m[at] = one.mul;
+	f->s[at] = one.shift;
+	f->inexact[at] = !is_exact;
+	f->n_inexact += !is_exact;
+	return true;
+}
+
+/* All scales constant, and one, or one per last axis for b. range: of each channel's sums, or NULL: -most..most. */
+static void find_factors(struct ox *l, const struct ox_scaling *sc, int64_t n, int64_t most, const int64_t *range, struct factors *f)
+{
 	static const double one = 1;
+	double a, y, zp;
 	int64_t count = 1;
 	const double *b = sc->b ? numbers(l, sc->b, n, &count) : &one;
-	const bool is_16 = sc->zp->t.dtype == WEFT_INT16;
 	struct weft_onnx_ratio r;
-	struct ox_factor f = { 0, 0 };
 
 	if (!b || sc->counts || (count > 1 && sc->b_axis != 1) || !ox_scalar(l, sc->a, &a) || !ox_scalar(l, sc->y, &y) || !ox_scalar(l, sc->zp, &zp))
-		return 0;
+		return;
 	b = sc->b ? numbers(l, sc->b, n, &count) : &one;
+	int64_t least = -most, top = most;
+	for (int64_t i = 0; range && count == 1 && i < n; i++) {
+		least = i && least < range[2 * i] ? least : range[2 * i];
+		top = i && top > range[2 * i + 1] ? top : range[2 * i + 1];
+	}
 	for (int64_t i = 0; i < count; i++) {
-		int lo = sc->zp->t.dtype == WEFT_UINT8 ? 0 : -128;
+		bool own = range && count > 1;
 
 		if (!weft_onnx_ratio(a, b[i], y, &r))
-			return 0;
+			return;
 		r.den *= (uint64_t)(sc->count ? sc->count : 1);
-		if (is_16 || l->o.requant == WEFT_ONNX_REQUANT_RESCALE ? !ox_nearest(ldexp((double)r.num / (double)r.den, r.exp), (double)most, &f)
-		                                              : !ox_exact(&r, lo - (int)zp, lo + 255 - (int)zp, range ? range[2 * i] : -most, range ? range[2 * i + 1] : most, &f))
-			return 0;
-		m[i] = f.mul;
-		s[i] = f.shift;
+		if (!factors_of(l, sc, &r, (int)zp, own ? range[2 * i] : least, own ? range[2 * i + 1] : top, f, i))
+			return;
 	}
-	return count;
+	f->count = count;
+	/* One scale for all channels: for each by itself there may be an exact multiplier. */
+	if (count == 1 && n > 1 && f->n_inexact && range) {
+		f->n_inexact = 0;
+		for (int64_t i = 0; i < n; i++)
+			if (!factors_of(l, sc, &r, (int)zp, range[2 * i], range[2 * i + 1], f, i))
+				f->count = 0;
+		f->count = f->count ? n : 0;
+	}
 }
 
 /* What x was before a RESHAPE that leaves the channels alone: the compiler wants operators side by side. */
@@ -212,48 +257,151 @@ int ox_along(struct ox *l, struct ox_value *v, int rank, int axis)
 	return ox_along_tensor(l, ox_get(l, v, NULL), rank, axis);
 }
 
+/* The host's operator: ONNX's rounding of any sums. */
+static int on_host(struct ox *l, int x, const struct ox_scaling *sc, int b)
+{
+	const int rank = ox_t(l, x)->rank;
+	int in[6] = { x, ox_along(l, sc->a, rank, sc->a_axis), b, ox_along(l, sc->y, rank, sc->y_axis), ox_along(l, sc->zp, rank, sc->y_axis),
+	              sc->counts };
+	bool divided = sc->counts || sc->count > 1;
+
+	if (!sc->counts)
+		in[5] = divided ? ox_ramp(l, WEFT_INT32, rank, (double)sc->count) : 0;
+	return ox_op(l, WEFT_OP_ONNX_REQUANT, NULL, in, divided ? 6 : 5, sc->zp->t.dtype, rank, ox_t(l, x)->dim);
+}
+
+/* Channels that the device cannot round exactly, once more on the host: few of a plain convolution's. */
+#define MAX_PATCHED 24
+
+/* Rows of w [OC,...] or elements of a bias or scale, of the inexact channels. */
+static int rows(struct ox *l, int x, const struct factors *f, int64_t channels)
+{
+	const weft_tensor *t = ox_t(l, x);
+	weft_tensor y = *t;
+	size_t each = weft_dtype_bytes(t->dtype) * (size_t)(weft_tensor_elements(t) / channels);
+	char *p = ox_alloc(l, f->n_inexact, each), *at = p;
+
+	for (int64_t c = 0; p && c < channels; c++)
+		if (f->inexact[c]) {
+			memcpy(at, (const char *)t->data + (size_t)c * each, each);
+			at += each;
+		}
+	y.dim[0] = f->n_inexact;
+	return ox_data(l, y.dtype, y.rank, y.dim, p);
+}
+
+/* The convolution behind x that can be done again for some channels, or NULL. */
+static const struct weft_gop *patchable(const struct ox *l, int x, const struct ox_scaling *sc, const struct factors *f, int64_t n)
+{
+	const struct weft_gop *o = behind(l, x);
+
+	if (!o || o->op != WEFT_OP_CONV2D || f->count != n || f->n_inexact > MAX_PATCHED || f->n_inexact > n / 8 || sc->counts || sc->count > 1 ||
+	    !ox_t(l, o->in[1])->data || !ox_t(l, o->in[2])->data || !sc->b || sc->a_axis > 2)
+		return NULL;
+	return o;
+}
+
+/* y, but for the inexact channels, which are computed again and put in their places. */
+static int patch(struct ox *l, const struct weft_gop *o, int y, const struct ox_scaling *sc, const struct factors *f)
+{
+	int part[2 * MAX_PATCHED + 1], n_parts = 0, k = 0, last = ox_before_reshape(l, y);
+	const weft_attr a = o->attr;
+	int in[3] = { o->in[0], o->in[1], o->in[2] };
+	weft_tensor whole = *ox_t(l, o->out[0]), shape = *ox_t(l, y);
+	int64_t n = whole.dim[3], start[WEFT_MAX_RANK] = { 0 }, dim[WEFT_MAX_RANK], from = 0;
+
+	if (ox_t(l, last)->rank != 4)
+		return ox_fail(l, -ENOTSUP, "rank %d", ox_t(l, last)->rank);
+	in[1] = rows(l, in[1], f, n);
+	if (weft_tensor_elements(ox_t(l, in[2])) > 1)
+		in[2] = rows(l, in[2], f, n);
+	whole.dim[3] = f->n_inexact;
+	int b = ox_get(l, sc->b, NULL), x = in[1] < 0 || in[2] < 0 ? l->err : ox_op(l, WEFT_OP_CONV2D, &a, in, 3, WEFT_INT32, 4, whole.dim);
+	if (b >= 0 && weft_tensor_elements(ox_t(l, b)) > 1)
+		b = rows(l, ox_reshape(l, b, 1, &n), f, n);
+	if (x < 0 || b < 0)
+		return l->err;
+	struct ox_scaling one = *sc;
+	one.a_axis = one.y_axis = 1;
+	x = on_host(l, x, &one, ox_along_tensor(l, b, 4, 1));
+	if (x >= 0 && sc->zp->t.dtype == WEFT_UINT8)
+		x = ox_flip_sign(l, x, WEFT_INT8);
+	memcpy(dim, whole.dim, sizeof dim);
+	for (int64_t c = 0; c <= n && x >= 0; c++) {
+		if (c < n && !f->inexact[c])
+			continue;
+		start[3] = from;
+		dim[3] = c - from;
+		if (c > from)
+			part[n_parts++] = ox_slice(l, last, start, dim);
+		start[3] = k++;
+		dim[3] = 1;
+		if (c < n)
+			part[n_parts++] = ox_slice(l, x, start, dim);
+		from = c + 1;
+	}
+	return x < 0 ? x : ox_reshape(l, ox_concat(l, part, n_parts, 3), shape.rank, shape.dim);
+}
+
+static int on_device(struct ox *l, int x, const struct ox_scaling *sc, const struct factors *f, bool flip)
+{
+	const weft_dtype to = sc->zp->t.dtype == WEFT_INT16 ? WEFT_INT16 : WEFT_INT8;
+	const struct weft_gop *g = groups_of(l, x);
+	int64_t n = f->count;
+	double zp = 0;
+
+	ox_scalar(l, sc->zp, &zp);
+	zp -= flip ? 128 : 0;
+	if (g)
+		return rescale_groups(l, x, g, to, n, f->m, f->s, zp);
+	int32_t *m = ox_alloc(l, n, sizeof *m);          /* the graph's own */
+	int8_t *s = m ? ox_alloc(l, n, 1) : NULL;
+	if (!s) {
+		free(m);
+		return l->err;
+	}
+	memcpy(m, f->m, (size_t)n * sizeof *m);
+	memcpy(s, f->s, (size_t)n);
+	return rescale(l, x, to, n, m, s, zp);
+}
+
+static int requant(struct ox *l, int x, const struct ox_scaling *sc, int64_t n, struct factors *f, bool *flip)
+{
+	*flip = sc->zp->t.dtype == WEFT_UINT8;
+	if (f->count && !f->n_inexact)
+		return on_device(l, x, sc, f, *flip);
+	const struct weft_gop *o = f->count ? patchable(l, x, sc, f, n) : NULL;
+	if (o) {
+		int i = (int)(o - l->g->ops), y = on_device(l, x, sc, f, *flip);
+		return y < 0 ? y : patch(l, &l->g->ops[i], y, sc, f);
+	}
+	*flip = false;
+	if (sc->zp->t.dtype == WEFT_INT16)
+		return ox_fail(l, -ENOTSUP, "scales that no multiplier of 31 bits holds");
+	const int rank = ox_t(l, x)->rank;
+	return on_host(l, x, sc, sc->b ? ox_along(l, sc->b, rank, sc->b_axis) : ox_ramp(l, WEFT_FP32, rank, 1));
+}
+
 int ox_requant(struct ox *l, int x, const struct ox_scaling *sc, int64_t most, bool *flip)
 {
 	if (x < 0 || !sc->a || !sc->y || !sc->zp)
 		return l->err;
 	const int rank = ox_t(l, x)->rank;
-	int64_t n = rank ? ox_t(l, x)->dim[rank - 1] : 1;
-	int32_t *m = ox_alloc(l, n, 4);
-	int8_t *s = m ? ox_alloc(l, n, 1) : NULL;
+	int64_t n = rank ? ox_t(l, x)->dim[rank - 1] : 1, *range = NULL;
+	struct factors f = { .m = ox_alloc(l, n, 4) };
+	int y = l->err;
 
-	if (!s) {
-		free(m);
-		return l->err;
+	f.s = f.m ? ox_alloc(l, n, 1) : NULL;
+	f.inexact = f.s ? ox_alloc(l, n, 1) : NULL;
+	if (f.inexact) {
+		range = sum_ranges(l, x, n);
+		find_factors(l, sc, n, most < ((int64_t)1 << 31) ? most : (int64_t)1 << 31, range, &f);
+		y = requant(l, x, sc, n, &f, flip);
 	}
-	*flip = false;
-	int64_t *range = sum_ranges(l, x, n, !sc->b || weft_tensor_elements(&sc->b->t) == 1);
-	int64_t count = factors(l, sc, n, most < ((int64_t)1 << 31) ? most : (int64_t)1 << 31, range, m, s);
-	if (range) {
-		l->room += 2 * n * (int64_t)sizeof *range;
-		free(range);
-	}
-	if (count) {
-		double zp = 0;
-
-		ox_scalar(l, sc->zp, &zp);
-		*flip = sc->zp->t.dtype == WEFT_UINT8;
-		const struct weft_gop *g = groups_of(l, x);
-		if (g) {
-			int y = rescale_groups(l, x, g, sc->zp->t.dtype == WEFT_INT16 ? WEFT_INT16 : WEFT_INT8, count, m, s, *flip ? zp - 128 : zp);
-			free(m);
-			free(s);
-			return y;
-		}
-		return rescale(l, x, sc->zp->t.dtype == WEFT_INT16 ? WEFT_INT16 : WEFT_INT8, count, m, s, *flip ? zp - 128 : zp);
-	}
-	free(m);
-	free(s);
-	if (sc->zp->t.dtype == WEFT_INT16)
-		return ox_fail(l, -ENOTSUP, "scales that no multiplier of 31 bits holds");
-	int in[6] = { x, ox_along(l, sc->a, rank, sc->a_axis), sc->b ? ox_along(l, sc->b, rank, sc->b_axis) : ox_ramp(l, WEFT_FP32, rank, 1),
-	              ox_along(l, sc->y, rank, sc->y_axis), ox_along(l, sc->zp, rank, sc->y_axis), sc->counts };
-	bool divided = sc->counts || sc->count > 1;
-	if (!sc->counts)
-		in[5] = divided ? ox_ramp(l, WEFT_INT32, rank, (double)sc->count) : 0;
-	return ox_op(l, WEFT_OP_ONNX_REQUANT, NULL, in, divided ? 6 : 5, sc->zp->t.dtype, rank, ox_t(l, x)->dim);
+	l->room += n * 6 + (range ? 2 * n * (int64_t)sizeof *range : 0);
+	free(f.m);
+	free(f.s);
+	free(f.inexact);
+	free(range);
+	return y;
 }

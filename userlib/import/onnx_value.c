@@ -83,13 +83,21 @@ static int reorder(struct ox *l, const struct ox_value *v, const struct ox_form 
 
 static int make(struct ox *l, struct ox_value *v, const int8_t *perm, bool flip);
 
+/* Is v the network's input, or that quantised? */
+static bool at_the_edge(const struct ox *l, const struct ox_value *v)
+{
+	if (v->init || !v->n_forms || ox_t(l, v->form[0].tensor)->data)
+		return false;
+	return v->maker < 0 || !strcmp(l->f.m->graph->node[v->maker]->op_type, "QuantizeLinear");
+}
+
 /* What turns an input of the network is no node's work: a source of its own. */
 static int get(struct ox *l, struct ox_value *v, const int8_t *perm, bool flip)
 {
 	const onnx_node *n = l->n;
 	int src = l->src;
 
-	if (v->maker < 0 && !v->init && v->n_forms && !ox_t(l, v->form[0].tensor)->data) {
+	if (at_the_edge(l, v)) {
 		l->n = NULL;
 		l->src = -1;
 	}
@@ -243,6 +251,8 @@ int ox_outputs(struct ox *l)
 		int v = ox_value_find(l, name);
 		if (v >= 0 && ox_settle(l, &l->values[v]) < 0)
 			return l->err;
+		if (v >= 0 && ox_is_text(&l->values[v]))
+			return ox_fail(l, -ENOTSUP, "output \"%.60s\": strings", name);
 		if (v < 0 || !l->values[v].t.dtype)
 			return ox_fail(l, -EINVAL, "output \"%.60s\" is not computed", name);
 		int err = output(l, &l->values[v]);

@@ -126,6 +126,28 @@ static int check_results(struct tfl_lower *l)
 	                l->op->at);
 }
 
+/* A custom operator as the last one, which makes all outputs of the network. */
+static bool may_leave_out(const struct tfl_lower *l, const struct tfl_op *o, int i)
+{
+	uint32_t made = 0;
+
+	if (!l->backbone || o->code != TFL_CUSTOM || i != l->m->n_ops - 1 || !l->g->n_ops)
+		return false;
+	for (uint32_t k = 0; k < l->m->outputs.n; k++)
+		for (uint32_t r = 0; r < o->out.n; r++)
+			if (fb_i32_at(&l->m->b, &o->out, r) == fb_i32_at(&l->m->b, &l->m->outputs, k)) {
+				made++;
+				break;
+			}
+	return made == l->m->outputs.n;
+}
+
+static int leave_out(struct tfl_lower *l, const struct tfl_op *o, int i, const char *name)
+{
+	l->left_out = o;
+	return weft_graph_src(l->g, i, name) < 0 ? -ENOMEM : 0;
+}
+
 static int lower_op(struct tfl_lower *l, int i)
 {
 	const int n_known = sizeof lowerings / sizeof lowerings[0];
@@ -137,6 +159,8 @@ static int lower_op(struct tfl_lower *l, int i)
 	l->i_op = i;
 	memset(l->used, 0, sizeof l->used);
 	op_name(o, name, sizeof name);
+	if (may_leave_out(l, o, i))
+		return leave_out(l, o, i, name);
 	if (o->code < 0 || o->code >= n_known || !lowerings[o->code]) {
 		snprintf(l->msg, WEFT_MSG, "operator %d %s: not supported", i, name);
 		return -ENOTSUP;
@@ -209,9 +233,9 @@ static int own_output(struct tfl_lower *l, uint32_t i, int g)
 	return g;
 }
 
-static int add_output(struct tfl_lower *l, uint32_t i)
+static int add_output(struct tfl_lower *l, const struct fb_vec *of, uint32_t i)
 {
-	int t = port(l, &l->m->outputs, "output", i);
+	int t = port(l, of, "output", i);
 
 	if (t < 0)
 		return t;
@@ -266,12 +290,22 @@ static int import(struct tfl_lower *l)
 	for (int i = 0; !err && i < l->m->n_ops; i++)
 		err = lower_op(l, i);
 	l->op = NULL;
-	for (uint32_t i = 0; !err && i < l->m->outputs.n; i++)
-		err = add_output(l, i);
+	const struct fb_vec *outputs = l->left_out ? &l->left_out->in : &l->m->outputs;
+	if (!err && l->left_out && (outputs->n > MAX_PORTS || !outputs->n)) {
+		snprintf(l->msg, WEFT_MSG, "the operator to be left out has %u operands", (unsigned)outputs->n);
+		err = -EINVAL;
+	}
+	if (!err && l->left_out) {
+		free(l->g->outputs);
+		l->g->outputs = calloc(outputs->n, sizeof *l->g->outputs);
+		err = l->g->outputs ? 0 : -ENOMEM;
+	}
+	for (uint32_t i = 0; !err && i < outputs->n; i++)
+		err = add_output(l, outputs, i);
 	return err ? err : weft_graph_check(l->g, l->msg);
 }
 
-int weft_import_tflite(const void *data, size_t len, const char *name, weft_graph **g, char msg[WEFT_MSG])
+static int import_with(const void *data, size_t len, const char *name, bool backbone, weft_graph **g, char *msg)
 {
 	struct tfl_model m;
 	int err = tfl_read(&m, data, len, msg, WEFT_MSG);
@@ -279,7 +313,7 @@ int weft_import_tflite(const void *data, size_t len, const char *name, weft_grap
 	if (err)
 		return err;
 	struct tfl_lower l = { .m = &m, .msg = msg, .room = ROOM_FIXED + ROOM_FACTOR * (int64_t)len,
-	                       .activations = MAX_DECLARED, .g = weft_graph_new(name) };
+	                       .activations = MAX_DECLARED, .backbone = backbone, .g = weft_graph_new(name) };
 	if (!l.g) {
 		snprintf(msg, WEFT_MSG, "out of memory");
 		err = -ENOMEM;
@@ -295,4 +329,14 @@ int weft_import_tflite(const void *data, size_t len, const char *name, weft_grap
 	free(l.is_output);
 	tfl_release(&m);
 	return err;
+}
+
+int weft_import_tflite(const void *data, size_t len, const char *name, weft_graph **g, char msg[WEFT_MSG])
+{
+	return import_with(data, len, name, false, g, msg);
+}
+
+int weft_import_tflite_backbone(const void *data, size_t len, const char *name, weft_graph **g, char msg[WEFT_MSG])
+{
+	return import_with(data, len, name, true, g, msg);
 }

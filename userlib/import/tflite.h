@@ -34,6 +34,12 @@ extern "C" {
  */
 int weft_import_tflite(const void *data, size_t len, const char *name, weft_graph **g, char msg[WEFT_MSG]);
 
+/**
+ * The same, but a custom operator at the network's end, which nobody can know,
+ * is left out: its operands are the outputs. It stays among the sources, with no result.
+ */
+int weft_import_tflite_backbone(const void *data, size_t len, const char *name, weft_graph **g, char msg[WEFT_MSG]);
+
 #ifdef __cplusplus
 }
 #endif

@@ -25,6 +25,9 @@ struct tfl_lower {
 	int64_t room;              /* bytes that the graph may still take */
 	int64_t activations;       /* bytes of values that may still be declared */
 
+	bool backbone;             /* leave out a custom operator at the end */
+	const struct tfl_op *left_out;
+
 	/* the operator at hand */
 	const struct tfl_op *op;   /* NULL outside operators */
 	int i_op;

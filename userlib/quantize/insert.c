@@ -178,6 +178,8 @@ static float scale_of(const struct qz *z, const struct qz_value *v, int *zp)
 	double s = z->o->type == WEFT_QUANTIZE_INT16X8 ? top / 32767 : z->o->type == WEFT_QUANTIZE_FP8 ? top / 448 : (hi - lo) / 255;
 
 	*zp = 0;
+	if (z->o->type == WEFT_QUANTIZE_FP8 && s > 1e-30)      /* powers of two: the device's products have no other scale */
+		s = exp2(ceil(log2(s)));
 	if (!(s > 1e-30))
 		s = 1.0 / 255;
 	if (z->o->type == WEFT_QUANTIZE_INT8) {
@@ -217,6 +219,7 @@ struct weights {
 static int read_weights(struct qz *z, const onnx_node *n, struct weights *w)
 {
 	const bool fp8 = z->o->type == WEFT_QUANTIZE_FP8;
+	float top = 0;
 	weft_tensor t;
 
 	*w = (struct weights){ .axis = qz_is(n, "Conv") || (qz_is(n, "Gemm") && qz_integer(n, "transB", 0)) ? 0 : 1, .inner = 1 };
@@ -240,7 +243,9 @@ static int read_weights(struct qz *z, const onnx_node *n, struct weights *w)
 		s[c] = isfinite(w->w[i]) && fabsf(w->w[i]) > s[c] ? fabsf(w->w[i]) : s[c];
 	}
 	for (int64_t c = 0; c < w->channels; c++)
-		s[c] = s[c] > 1e-30f ? s[c] / (fp8 ? 448 : 127) : 1;
+		top = s[c] > top ? s[c] : top;
+	for (int64_t c = 0; c < w->channels; c++)              /* float8 has the range for one scale, of a power of two */
+		s[c] = fp8 ? (float)exp2(ceil(log2((top > 1e-30f ? (double)top : 448) / 448))) : s[c] > 1e-30f ? s[c] / 127 : 1;
 	return 0;
 }
 

@@ -60,7 +60,8 @@ static int import(const void *data, size_t len, const char *name, const struct w
 		n->g = n->graph;
 		return err;
 	}
-	int err = weft_import_tflite(data, len, name, &n->graph, msg);
+	int err = o->backbone ? weft_import_tflite_backbone(data, len, name, &n->graph, msg)
+	                      : weft_import_tflite(data, len, name, &n->graph, msg);
 	n->g = n->graph;
 	return err;
 }

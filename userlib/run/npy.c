@@ -17,6 +17,7 @@
 
 #define MAGIC "\x93NUMPY"
 #define MAX_HEADER 65536
+#define MAX_CHARS 4096         /* of a text */
 #define MAX_ELEMENTS ((int64_t)INT32_MAX)
 #define MAX_FILE (8 * MAX_ELEMENTS + MAX_HEADER + 12)
 
@@ -118,7 +119,10 @@ static int shape(struct text *s, weft_tensor *t, char *msg)
 	return 0;
 }
 
-static int descr(struct text *s, weft_tensor *t, char *msg)
+/* What the header says: numbers, or texts of so many characters of 1 or 4 bytes. */
+struct head { weft_tensor t; size_t chars, width; };
+
+static int descr(struct text *s, struct head *h, char *msg)
 {
 	char name[16];
 
@@ -130,13 +134,19 @@ static int descr(struct text *s, weft_tensor *t, char *msg)
 		name[0] = '<';
 	for (size_t i = 0; i < N_TYPES; i++)
 		if (!strcmp(name, types[i].name)) {
-			t->dtype = types[i].t;
+			h->t.dtype = types[i].t;
 			return 0;
 		}
+	if (!strncmp(name, "<U", 2) || !strncmp(name, "|S", 2)) {
+		h->chars = strtoul(name + 2, NULL, 10);
+		h->width = name[1] == 'U' ? 4 : 1;
+		if (h->chars && h->chars <= MAX_CHARS)
+			return 0;
+	}
 	return complain(msg, -ENOTSUP, "npy: type '%s' is not supported", name);
 }
 
-static int entry(struct text *s, weft_tensor *t, unsigned *seen, char *msg)
+static int entry(struct text *s, struct head *h, unsigned *seen, char *msg)
 {
 	char key[24];
 
@@ -144,11 +154,11 @@ static int entry(struct text *s, weft_tensor *t, unsigned *seen, char *msg)
 		return complain(msg, -EINVAL, "npy: header is no dictionary");
 	if (!strcmp(key, "descr")) {
 		*seen |= 1;
-		return descr(s, t, msg);
+		return descr(s, h, msg);
 	}
 	if (!strcmp(key, "shape")) {
 		*seen |= 2;
-		return shape(s, t, msg);
+		return shape(s, &h->t, msg);
 	}
 	if (strcmp(key, "fortran_order"))
 		return complain(msg, -EINVAL, "npy: header has '%s'", key);
@@ -158,14 +168,14 @@ static int entry(struct text *s, weft_tensor *t, unsigned *seen, char *msg)
 	return word(s, "False") ? 0 : complain(msg, -EINVAL, "npy: fortran_order is neither True nor False");
 }
 
-static int header(struct text s, weft_tensor *t, char *msg)
+static int header(struct text s, struct head *h, char *msg)
 {
 	unsigned seen = 0;
 
 	if (!take(&s, '{'))
 		return complain(msg, -EINVAL, "npy: header is no dictionary");
 	while (!take(&s, '}')) {
-		int err = entry(&s, t, &seen, msg);
+		int err = entry(&s, h, &seen, msg);
 		if (err)
 			return err;
 		take(&s, ',');
@@ -175,26 +185,40 @@ static int header(struct text s, weft_tensor *t, char *msg)
 
 /* ---- reading ---- */
 
-int weft_npy_parse(const void *bytes, size_t len, weft_tensor *t, char *msg)
+/* Header and where the values begin. */
+static int begin(const void *bytes, size_t len, struct head *h, size_t *at, char *msg)
 {
 	const uint8_t *p = bytes;
-	weft_tensor got = { 0 };
-	size_t n, at;
+	size_t n;
 
+	*h = (struct head){ .width = 0 };
 	if (len < 10 || memcmp(p, MAGIC, 6))
 		return complain(msg, -EINVAL, "npy: no NUMPY identifier");
 	if (p[6] < 1 || p[6] > 3 || (p[6] > 1 && len < 12))
 		return complain(msg, -EINVAL, "npy: version %d.%d of %zu bytes", p[6], p[7], len);
-	at = p[6] == 1 ? 10 : 12;
+	*at = p[6] == 1 ? 10 : 12;
 	n = (size_t)p[8] | (size_t)p[9] << 8;
 	if (p[6] > 1)
 		n |= (size_t)p[10] << 16 | (size_t)p[11] << 24;
-	if (n > MAX_HEADER || n > len - at)
+	if (n > MAX_HEADER || n > len - *at)
 		return complain(msg, -EINVAL, "npy: header of %zu bytes in a file of %zu", n, len);
-	int err = header((struct text){ (const char *)p + at, (const char *)p + at + n }, &got, msg);
+	int err = header((struct text){ (const char *)p + *at, (const char *)p + *at + n }, h, msg);
+	*at += n;
+	return err;
+}
+
+int weft_npy_parse(const void *bytes, size_t len, weft_tensor *t, char *msg)
+{
+	const uint8_t *p = bytes;
+	struct head h;
+	size_t at;
+	int err = begin(bytes, len, &h, &at, msg);
+
 	if (err)
 		return err;
-	at += n;
+	if (h.chars)
+		return complain(msg, -ENOTSUP, "npy: texts are not supported here");
+	weft_tensor got = h.t;
 	if (weft_tensor_bytes(&got) != len - at)
 		return complain(msg, -EINVAL, "npy: %zu bytes of values, shape wants %zu", len - at, weft_tensor_bytes(&got));
 	uint8_t *data = malloc(len - at);
@@ -205,6 +229,40 @@ int weft_npy_parse(const void *bytes, size_t len, weft_tensor *t, char *msg)
 		data[i] = data[i] != 0;
 	got.data = data;
 	*t = got;
+	return 0;
+}
+
+/* One text; what is not ASCII is no number anyway and becomes '?'. */
+static void take_text(const uint8_t *p, const struct head *h, char *out)
+{
+	for (size_t k = 0; k < h->chars; k++, p += h->width) {
+		uint32_t c = h->width == 1 ? *p : (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+		out[k] = (char)(c < 128 ? c : '?');
+	}
+	out[h->chars] = 0;
+}
+
+int weft_npy_parse_text(const void *bytes, size_t len, weft_tensor *t, char **text, size_t *each, char *msg)
+{
+	struct head h;
+	size_t at;
+	int err = begin(bytes, len, &h, &at, msg);
+
+	if (err)
+		return err;
+	if (!h.chars)
+		return complain(msg, -ENOTSUP, "npy: numbers, not texts");
+	size_t n = (size_t)weft_tensor_elements(&h.t), size = h.chars * h.width;
+	if (n > (len - at) / size || n * size != len - at)
+		return complain(msg, -EINVAL, "npy: %zu bytes of values, shape wants %zu texts of %zu", len - at, n, size);
+	char *out = malloc(n * (h.chars + 1));
+	if (!out)
+		return complain(msg, -ENOMEM, "npy: out of memory for %zu texts", n);
+	for (size_t i = 0; i < n; i++)
+		take_text((const uint8_t *)bytes + at + i * size, &h, out + i * (h.chars + 1));
+	*t = h.t;
+	*text = out;
+	*each = h.chars + 1;
 	return 0;
 }
 
@@ -249,6 +307,22 @@ int weft_npy_read(const char *path, weft_tensor *t, char *msg)
 	return err;
 }
 
+int weft_npy_read_text(const char *path, weft_tensor *t, char **text, size_t *each, char *msg)
+{
+	size_t len = 0;
+	int err = 0;
+	void *p = slurp(path, &len, &err, msg);
+	char line[WEFT_NPY_MSG];
+
+	if (!p)
+		return err;
+	err = weft_npy_parse_text(p, len, t, text, each, line);
+	if (err)
+		complain(msg, err, "%s: %s", path, line);
+	free(p);
+	return err;
+}
+
 /* ---- writing ---- */
 
 /* Dictionary padded with blanks and a newline so that values start at a multiple of 64. */
@@ -266,9 +340,23 @@ static size_t make_header(const weft_tensor *t, const char *name, char *out, siz
 	return n;
 }
 
-int weft_npy_write(const char *path, const weft_tensor *t, char *msg)
+static int write_values(const char *path, const weft_tensor *t, const char *name, const void *data, size_t bytes, char *msg)
 {
 	char text[512] = "";
+	size_t n = make_header(t, name, text, sizeof text);
+	const uint8_t head[10] = { 0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, (uint8_t)n, (uint8_t)(n >> 8) };
+	FILE *f = fopen(path, "wb");
+
+	if (!f)
+		return complain(msg, -errno, "%s: %s", path, strerror(errno));
+	bool good = fwrite(head, 1, sizeof head, f) == sizeof head && fwrite(text, 1, n, f) == n && fwrite(data, 1, bytes, f) == bytes;
+	if (fclose(f) || !good)
+		return complain(msg, -EIO, "%s: cannot write %zu bytes", path, bytes);
+	return 0;
+}
+
+int weft_npy_write(const char *path, const weft_tensor *t, char *msg)
+{
 	const char *name = NULL;
 
 	for (size_t i = 0; i < N_TYPES; i++)
@@ -276,14 +364,24 @@ int weft_npy_write(const char *path, const weft_tensor *t, char *msg)
 			name = types[i].name;
 	if (!name || !t->data || t->rank < 0 || t->rank > WEFT_MAX_RANK)
 		return complain(msg, -EINVAL, "%s: tensor of type %d, rank %d cannot be written", path, (int)t->dtype, t->rank);
-	size_t n = make_header(t, name, text, sizeof text), bytes = weft_tensor_bytes(t);
-	const uint8_t head[10] = { 0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, (uint8_t)n, (uint8_t)(n >> 8) };
-	FILE *f = fopen(path, "wb");
-	if (!f)
-		return complain(msg, -errno, "%s: %s", path, strerror(errno));
-	bool good = fwrite(head, 1, sizeof head, f) == sizeof head && fwrite(text, 1, n, f) == n &&
-	            fwrite(t->data, 1, bytes, f) == bytes;
-	if (fclose(f) || !good)
-		return complain(msg, -EIO, "%s: cannot write %zu bytes", path, bytes);
-	return 0;
+	return write_values(path, t, name, t->data, weft_tensor_bytes(t), msg);
+}
+
+int weft_npy_write_text(const char *path, const weft_tensor *t, const char *text, size_t each, char *msg)
+{
+	size_t n = (size_t)weft_tensor_elements(t), most = 1;
+	char name[32];
+
+	for (size_t i = 0; i < n; i++)
+		most = strlen(text + i * each) > most ? strlen(text + i * each) : most;
+	uint8_t *wide = calloc(n * most + 1, 4);
+	if (!wide)
+		return complain(msg, -ENOMEM, "%s: out of memory", path);
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = 0; text[i * each + k]; k++)
+			wide[4 * (i * most + k)] = (uint8_t)text[i * each + k];
+	snprintf(name, sizeof name, "<U%zu", most);
+	int err = write_values(path, t, name, wide, 4 * n * most, msg);
+	free(wide);
+	return err;
 }

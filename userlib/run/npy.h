@@ -31,6 +31,14 @@ int weft_npy_parse(const void *bytes, size_t len, weft_tensor *t, char *msg);
 /** Read a file. As weft_npy_parse(), and -EIO or what open() says. */
 int weft_npy_read(const char *path, weft_tensor *t, char *msg);
 
+/**
+ * Texts (NumPy's U and S): one after the other, each in *each bytes with a zero
+ * at its end, from malloc; t gets the shape, and no type.
+ */
+int weft_npy_parse_text(const void *bytes, size_t len, weft_tensor *t, char **text, size_t *each, char *msg);
+int weft_npy_read_text(const char *path, weft_tensor *t, char **text, size_t *each, char *msg);
+int weft_npy_write_text(const char *path, const weft_tensor *t, const char *text, size_t each, char *msg);
+
 /** Write a tensor. @return 0, -EINVAL (bad type or no data), -EIO or what open() says */
 int weft_npy_write(const char *path, const weft_tensor *t, char *msg);
 

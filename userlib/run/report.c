@@ -115,11 +115,12 @@ static void fill(struct weft_op_report *r, const weft_session *s, int *group, in
 			reason = p->ops[i].reason;
 		}
 	}
+	bool left_out = g->srcs[lead].out < 0 && !strncmp(g->srcs[lead].name, "CUSTOM:", 7);
 	r->index = g->srcs[lead].index;
 	r->op = names ? names : strdup("?");
 	r->name = g->srcs[last].out >= 0 ? g->tensors[g->srcs[last].out].name : "";
-	r->unit = unit_of(p, group, lead);
-	r->reason = reason;
+	r->unit = left_out ? WEFT_RUN_HOST : unit_of(p, group, lead);
+	r->reason = left_out ? "not supported: left out, its operands are outputs" : reason;
 }
 
 /* ---- cycles: from the previous operator's retirement ---- */
@@ -223,6 +224,18 @@ void weft_report_free(struct weft_report *r)
 
 /* ---- strict ---- */
 
+/* What turns a network's inputs into the device's and results into outputs: scales, layout, and the softmax that TOSA takes apart. */
+static bool is_edge_kind(const struct weft_gop *op, const struct weft_gsrc *src)
+{
+	switch (op->op) {
+	case WEFT_OP_TFL_SOFTMAX: case WEFT_OP_TFL_QUANTIZE: case WEFT_OP_TFL_DEQUANTIZE: case WEFT_OP_ARGMAX: case WEFT_OP_RESCALE:
+	case WEFT_OP_RESHAPE: case WEFT_OP_ONNX_QUANTIZE: case WEFT_OP_ONNX_DEQUANTIZE: case WEFT_OP_TRANSPOSE: case WEFT_OP_IDENTITY:
+		return true;
+	default:
+		return !strcmp(src->name, "Softmax");
+	}
+}
+
 /* Host steps before the first and after the last NPU step are the edge. */
 int weft_plan_breaks_strict(const weft_program *p, char *msg)
 {
@@ -239,12 +252,9 @@ int weft_plan_breaks_strict(const weft_program *p, char *msg)
 		if (s->kind != WEFT_STEP_HOST)
 			continue;
 		const struct weft_gop *op = &p->graph->ops[s->op];
-		bool edge_kind = op->op == WEFT_OP_TFL_SOFTMAX || op->op == WEFT_OP_TFL_QUANTIZE ||
-		                 op->op == WEFT_OP_TFL_DEQUANTIZE || op->op == WEFT_OP_ARGMAX ||
-		                 op->op == WEFT_OP_RESCALE || op->op == WEFT_OP_RESHAPE;
-		if (edge_kind && (i < first || i > last))
-			continue;
 		const struct weft_gsrc *src = &p->graph->srcs[op->src];
+		if (is_edge_kind(op, src) && (i < first || i > last))
+			continue;
 		snprintf(msg, WEFT_MSG_LEN, "strict: operator %d %s runs on the host: %.160s", src->index, src->name,
 		         p->ops[s->op].reason ? p->ops[s->op].reason : weft_op_name(op->op));
 		return 1;

@@ -3,9 +3,11 @@
  * The files of segments: checkpoints, and results.
  *
  *   8 bytes  "WEFTSEG" or "WEFTRES" and a version
- *   u32      CRC-32 of what follows
- *   u64      bytes of what follows, decompressed
+ *   u32      CRC-32 of what follows this head
+ *   u64      bytes of the fields
+ *   u64      bytes of them as they are stored
  *   zlib     the fields, little-endian
+ *   ...      checkpoints: the program, a container that is compressed already
  */
 #include <errno.h>
 #include <stdio.h>
@@ -16,7 +18,7 @@
 #include "userlib/compile/io.h"
 #include "userlib/run/segment.h"
 
-#define HEAD_BYTES 20
+#define HEAD_BYTES 28
 #define MAX_BYTES  (UINT64_C(1) << 34)
 
 static const char segment_magic[8] = { 'W', 'E', 'F', 'T', 'S', 'E', 'G', 1 };
@@ -39,7 +41,7 @@ void weft_segment_free(struct weft_segment *s)
 	memset(s, 0, sizeof(*s));
 }
 
-static int pack(const char magic[8], struct io *io, uint8_t **out, size_t *n)
+static int pack(const char magic[8], struct io *io, const uint8_t *tail, uint64_t n_tail, uint8_t **out, size_t *n)
 {
 	uLongf room = compressBound((uLong)io->n);
 	struct io head = { .write = true };
@@ -49,12 +51,16 @@ static int pack(const char magic[8], struct io *io, uint8_t **out, size_t *n)
 	if (!err && compress2(z, &room, io->p, (uLong)io->n, 1) != Z_OK)
 		err = -ENOMEM;
 	if (!err) {
-		uint32_t crc = (uint32_t)crc32_z(0, z, room);
-		uint64_t raw = io->n;
+		uLong sum = crc32_z(0, z, room);
+		uint32_t crc = (uint32_t)(n_tail ? crc32_z(sum, tail, n_tail) : sum);
+		uint64_t raw = io->n, stored = room;
 		io_raw(&head, (void *)(uintptr_t)magic, 8);
 		io_u32(&head, &crc);
 		io_u64(&head, &raw);
+		io_u64(&head, &stored);
 		io_raw(&head, z, room);
+		if (n_tail)
+			io_raw(&head, (void *)(uintptr_t)tail, n_tail);
 		err = head.err;
 	}
 	free(z);
@@ -68,29 +74,33 @@ static int pack(const char magic[8], struct io *io, uint8_t **out, size_t *n)
 	return 0;
 }
 
-static int unpack(const char magic[8], const char *what, const uint8_t *data, size_t n, struct io *io, char *msg)
+/* *tail: where what is stored behind the fields begins. */
+static int unpack(const char magic[8], const char *what, const uint8_t *data, size_t n, struct io *io, size_t *tail, char *msg)
 {
 	struct io head = { .p = (uint8_t *)(uintptr_t)data, .n = n };
 	char found[8];
 	uint32_t crc = 0;
-	uint64_t raw = 0;
+	uint64_t raw = 0, stored = 0;
 
 	io_raw(&head, found, 8);
 	io_u32(&head, &crc);
 	io_u64(&head, &raw);
+	io_u64(&head, &stored);
 	if (head.err || memcmp(found, magic, 8)) {
 		snprintf(msg, WEFT_MSG_LEN, "not a %s of this version", what);
 		return -EINVAL;
 	}
-	if (crc32_z(0, data + HEAD_BYTES, n - HEAD_BYTES) != crc || raw > MAX_BYTES || raw > 2000 * (uint64_t)n) {
+	if (crc32_z(0, data + HEAD_BYTES, n - HEAD_BYTES) != crc || raw > MAX_BYTES || raw > 2000 * (uint64_t)n ||
+	    stored > n - HEAD_BYTES) {
 		snprintf(msg, WEFT_MSG_LEN, "%s: checksum mismatch", what);
 		return -EINVAL;
 	}
 	*io = (struct io){ .p = malloc((size_t)raw + 1), .n = (size_t)raw };
 	uLongf got = (uLongf)raw;
+	*tail = HEAD_BYTES + (size_t)stored;
 	if (!io->p)
 		return -ENOMEM;
-	if (uncompress(io->p, &got, data + HEAD_BYTES, (uLong)(n - HEAD_BYTES)) == Z_OK && got == raw)
+	if (uncompress(io->p, &got, data + HEAD_BYTES, (uLong)stored) == Z_OK && got == raw)
 		return 0;
 	free(io->p);
 	snprintf(msg, WEFT_MSG_LEN, "%s: does not decompress to the size that is stated", what);
@@ -139,7 +149,7 @@ static void io_segment(struct io *io, struct weft_segment *s)
 	io_u32(io, &s->n);
 	io_u8(io, &s->memory);
 	io_bool(io, &s->check);
-	io_blob(io, &s->program, &s->n_program);
+	io_u64(io, &s->n_program);
 	io_blob(io, &s->inputs, &s->n_inputs);
 	io_u64(io, &s->sp_bytes);
 	io_u64(io, &s->arena_bytes);
@@ -154,18 +164,26 @@ int weft_segment_write(struct weft_segment *s, uint8_t **out, size_t *n)
 	struct io io = { .write = true };
 
 	io_segment(&io, s);
-	return pack(segment_magic, &io, out, n);
+	return pack(segment_magic, &io, s->program, s->n_program, out, n);
 }
 
 int weft_segment_read(const uint8_t *data, size_t n, struct weft_segment *s, char *msg)
 {
 	struct io io;
+	size_t tail = 0;
 
 	memset(s, 0, sizeof(*s));
-	int err = unpack(segment_magic, "checkpoint", data, n, &io, msg);
+	int err = unpack(segment_magic, "checkpoint", data, n, &io, &tail, msg);
 	if (err)
 		return err;
 	io_segment(&io, s);
+	if (!io.err && s->n_program != n - tail)
+		io_fail(&io, "its program has not the size that is stated");
+	s->program = io.err ? NULL : malloc((size_t)s->n_program + 1);
+	if (!io.err && !s->program)
+		io.err = -ENOMEM;
+	if (!io.err)
+		memcpy(s->program, data + tail, (size_t)s->n_program);
 	err = unpacked(&io, "checkpoint", msg);
 	if (err)
 		weft_segment_free(s);
@@ -262,7 +280,7 @@ int weft_segment_result_write(weft_session *s, uint8_t **out, size_t *n)
 		s->check.covered = NULL;
 		free(none);
 	}
-	return pack(result_magic, &io, out, n);
+	return pack(result_magic, &io, NULL, 0, out, n);
 }
 
 static void add_result(weft_session *s, const weft_session *r)
@@ -298,7 +316,8 @@ int weft_segment_result_add(weft_session *s, const uint8_t *data, size_t n, char
 	const weft_graph *g = s->net->g;
 	weft_session r = { .net = s->net };
 	struct io io;
-	int err = unpack(result_magic, "result of a segment", data, n, &io, msg);
+	size_t tail = 0;
+	int err = unpack(result_magic, "result of a segment", data, n, &io, &tail, msg);
 
 	if (err)
 		return err;

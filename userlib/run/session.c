@@ -58,7 +58,7 @@ static int open_device(weft_session *s, char *msg)
 
 static int get_program(weft_session *s, char *msg)
 {
-	struct weft_compile_options c = { .config = s->cfg->name, .of_model = s->o.device == WEFT_DEVICE_MODEL };
+	struct weft_compile_options c = { .config = s->cfg->name, .of_model = s->o.device == WEFT_DEVICE_MODEL && !s->o.for_rtl };
 
 	s->p = s->net->loaded;
 	if (s->p && !strcmp(s->p->config, s->cfg->name))

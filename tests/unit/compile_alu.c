@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Statements at the limits of a command and of the scratchpad: long dimensions,
+ * primes beyond 16 bits, tables that do not fit, high ranks. What cannot be
+ * expressed goes to the host; nothing may differ from golden.
+ */
+#include "tests/unit/compile_run.h"
+
+static int tensor(weft_graph *g, weft_dtype type, int rank, const int64_t *dim, bool input, bool output)
+{
+	int t = weft_graph_tensor(g, "t", type, rank, dim);
+
+	assert_true(t >= 0);
+	if (input) {
+		g->tensors[t].is_input = true;
+		g->inputs = realloc(g->inputs, ((size_t)g->n_inputs + 1) * sizeof *g->inputs);
+		g->inputs[g->n_inputs++] = t;
+	}
+	if (output) {
+		g->tensors[t].is_output = true;
+		g->outputs = realloc(g->outputs, ((size_t)g->n_outputs + 1) * sizeof *g->outputs);
+		g->outputs[g->n_outputs++] = t;
+	}
+	return t;
+}
+
+#define SHAPE(...) (int64_t[]){ __VA_ARGS__ }, (int)(sizeof((int64_t[]){ __VA_ARGS__ }) / sizeof(int64_t))
+
+struct shape { weft_dtype type; const int64_t *dim; int rank; };
+
+/* One operator of up to two inputs; values below `top`. Returns elements that the device made. */
+static uint64_t one(weft_opcode op, const weft_attr *a, struct shape x, struct shape x2, struct shape y, int64_t top,
+                    const char *config)
+{
+	weft_graph *g = weft_graph_new("one");
+	int in[2], n = x2.dim ? 2 : 1, out;
+	struct weft_compile_options o = { .config = config, .of_model = true };
+	weft_tensor data[2];
+	uint64_t seed = 5;
+	char what[64];
+
+	in[0] = tensor(g, x.type, x.rank, x.dim, true, false);
+	in[1] = n == 2 ? tensor(g, x2.type, x2.rank, x2.dim, true, false) : -1;
+	out = tensor(g, y.type, y.rank, y.dim, false, true);
+	int src = weft_graph_src(g, 0, weft_op_name(op));
+	assert_int_equal(weft_graph_op(g, op, a, src, in, n, &out, 1), 0);
+	for (int k = 0; k < n; k++) {
+		data[k] = g->tensors[in[k]].t;
+		data[k].data = calloc(1, weft_tensor_bytes(&data[k]));
+		size_t size = weft_dtype_bytes(data[k].dtype);
+		for (int64_t i = 0; i < weft_tensor_elements(&data[k]); i++) {
+			int64_t v = (int64_t)(test_random(&seed) % (uint64_t)top) - (k ? 0 : data[k].dtype == WEFT_BOOL ? 0 : top / 3);
+			memcpy((char *)data[k].data + (size_t)i * size, &v, size);
+		}
+	}
+	snprintf(what, sizeof what, "%s on %s", weft_op_name(op), config);
+	uint64_t made = compile_run(g, &o, data, what);
+	for (int k = 0; k < n; k++)
+		free(data[k].data);
+	weft_graph_free(g);
+	return made;
+}
+
+static struct shape shape(weft_dtype type, const int64_t *dim, int rank)
+{
+	return (struct shape){ type, dim, rank };
+}
+
+static const struct shape none = { 0 };
+static const char *const configs[] = { "w16", "w8" };
+
+static void long_dimensions(void **state)
+{
+	(void)state;
+	for (int k = 0; k < 2; k++) {
+		weft_attr swap = { .perm = { { 1, 0 } } }, flip = { .axis = { 0 } };
+		assert_int_equal(one(WEFT_OP_ADD, NULL, shape(WEFT_INT32, SHAPE(65537)), shape(WEFT_INT32, SHAPE(1)),
+		                     shape(WEFT_INT32, SHAPE(65537)), 1 << 20, configs[k]), 65537);
+		assert_int_equal(one(WEFT_OP_REVERSE, &flip, shape(WEFT_INT8, SHAPE(300007)), none, shape(WEFT_INT8, SHAPE(300007)), 100,
+		                     configs[k]), 300007);
+		assert_int_equal(one(WEFT_OP_TRANSPOSE, &swap, shape(WEFT_INT16, SHAPE(70001, 3)), none,
+		                     shape(WEFT_INT16, SHAPE(3, 70001)), 100, configs[k]), 3 * 70001);
+		assert_int_equal(one(WEFT_OP_TRANSPOSE, &swap, shape(WEFT_INT8, SHAPE(3, 140002)), none,
+		                     shape(WEFT_INT8, SHAPE(140002, 3)), 100, configs[k]), 3 * 140002);
+	}
+}
+
+static void folds(void **state)
+{
+	weft_attr first = { .axis = { 0 } }, last = { .axis = { 1 } };
+
+	(void)state;
+	for (int k = 0; k < 2; k++) {
+		assert_int_equal(one(WEFT_OP_REDUCE_MAX, &first, shape(WEFT_INT8, SHAPE(65535, 5)), none, shape(WEFT_INT8, SHAPE(1, 5)),
+		                     100, configs[k]), 5);
+		assert_int_equal(one(WEFT_OP_REDUCE_SUM, &last, shape(WEFT_INT32, SHAPE(5, 20011)), none, shape(WEFT_INT32, SHAPE(5, 1)),
+		                     1 << 30, configs[k]), 5);
+		/* Longer than a command counts: the host's. */
+		assert_int_equal(one(WEFT_OP_REDUCE_SUM, &last, shape(WEFT_INT32, SHAPE(2, 65536)), none, shape(WEFT_INT32, SHAPE(2, 1)),
+		                     1 << 30, configs[k]), 0);
+		assert_int_equal(one(WEFT_OP_ARGMAX, &last, shape(WEFT_INT8, SHAPE(3, 65535)), none, shape(WEFT_INT32, SHAPE(3)), 100,
+		                     configs[k]), 3);
+	}
+}
+
+static void indices(void **state)
+{
+	(void)state;
+	for (int k = 0; k < 2; k++) {
+		assert_int_equal(one(WEFT_OP_GATHER, NULL, shape(WEFT_INT8, SHAPE(2, 5000, 90)), shape(WEFT_INT32, SHAPE(2, 700)),
+		                     shape(WEFT_INT8, SHAPE(2, 700, 90)), 5000, configs[k]), 2 * 700 * 90);
+		/* One column of the table is more than the scratchpad. */
+		assert_int_equal(one(WEFT_OP_GATHER, NULL, shape(WEFT_INT32, SHAPE(1, 200000, 1)), shape(WEFT_INT32, SHAPE(1, 9)),
+		                     shape(WEFT_INT32, SHAPE(1, 9, 1)), 200000, configs[k]), 0);
+		assert_int_equal(one(WEFT_OP_GATHER, NULL, shape(WEFT_INT16, SHAPE(1, 40, 3)), shape(WEFT_INT32, SHAPE(1, 90001)),
+		                     shape(WEFT_INT16, SHAPE(1, 90001, 3)), 40, configs[k]), 3 * 90001);
+	}
+}
+
+static void high_ranks(void **state)
+{
+	weft_attr perm = { .perm = { { 5, 3, 1, 4, 2, 0 } } }, times = { .tile = { { 2, 3, 1, 2, 3, 2 } } };
+	weft_attr edges = { .pad = { .before = { 1, 0, 2, 1, 0, 1 }, .after = { 0, 2, 1, 1, 1, 0 }, .value = -3 } };
+	const int64_t x[] = { 3, 4, 5, 2, 3, 7 };
+
+	(void)state;
+	for (int k = 0; k < 2; k++) {
+		assert_int_equal(one(WEFT_OP_TRANSPOSE, &perm, shape(WEFT_INT8, x, 6), none, shape(WEFT_INT8, SHAPE(7, 2, 4, 3, 5, 3)), 100,
+		                     configs[k]), 2520);
+		assert_int_equal(one(WEFT_OP_TILE, &times, shape(WEFT_INT32, x, 6), none, shape(WEFT_INT32, SHAPE(6, 12, 5, 4, 9, 14)), 100,
+		                     configs[k]), 2520 * 72);
+		assert_int_equal(one(WEFT_OP_PAD, &edges, shape(WEFT_INT16, x, 6), none, shape(WEFT_INT16, SHAPE(4, 6, 8, 4, 4, 8)), 100,
+		                     configs[k]), 4 * 6 * 8 * 4 * 4 * 8);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(long_dimensions), cmocka_unit_test(folds), cmocka_unit_test(indices), cmocka_unit_test(high_ranks),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * QDQ in float8, with --requant rescale: DequantizeLinear, Conv, Gemm or MatMul,
+ * perhaps Relu, QuantizeLinear become a product of float8 with sums in fp16, an
+ * fp16 bias, CLAMP and CAST, which the device has.
+ *
+ * All scales are one power of two each; the product's is then log2_scale. The
+ * file's float32 sum is rounded once, to float8; here the sum is rounded to fp16
+ * first: results may differ where it lies near a tie.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "onnx_integer.h"
+#include "onnx_qdq.h"
+
+static bool is_float8(weft_dtype t)
+{
+	return t >= WEFT_FP8E4M3 && t <= WEFT_FP8E5M2FNUZ;
+}
+
+static struct ox_value *value(const struct ox *l, const onnx_node *n, size_t k)
+{
+	int i = k < n->n_input && *n->input[k] ? ox_value_find(l, n->input[k]) : -1;
+
+	return i < 0 ? NULL : &l->values[i];
+}
+
+/* The constant numbers of a float32 value; NULL: none. */
+static const float *floats(struct ox *l, struct ox_value *v, int64_t *n)
+{
+	if (!v || ox_settle(l, v) < 0 || !ox_is_const_value(l, v) || v->t.dtype != WEFT_FP32)
+		return NULL;
+	int x = ox_get(l, v, NULL);
+	*n = x < 0 ? 0 : weft_tensor_elements(ox_t(l, x));
+	return x < 0 ? NULL : ox_t(l, x)->data;
+}
+
+/* One power of two, however often it is written. */
+static bool power(struct ox *l, struct ox_value *v, int *e)
+{
+	int64_t n;
+	const float *s = floats(l, v, &n);
+
+	for (int64_t i = 0; s && i < n; i++)
+		if (s[i] != s[0])
+			return false;
+	if (!s || !n || !(s[0] > 0) || frexpf(s[0], e) != 0.5f)
+		return false;
+	*e -= 1;
+	return true;
+}
+
+/* The DequantizeLinear node behind operand k: its data and the exponent of its scale. */
+static struct ox_value *dequantised(struct ox *l, const onnx_node *n, size_t k, int *e)
+{
+	struct ox_value *v = value(l, n, k);
+	const onnx_node *d = v && v->pending >= 0 && v->dq >= 0 ? l->f.m->graph->node[v->dq] : NULL;
+	struct ox_value *x = !d ? NULL : v->carrier >= 0 ? &l->values[v->carrier] : value(l, d, 0);   /* moved on the way, or weights */
+
+	return x && is_float8(x->t.dtype) && power(l, value(l, d, 1), e) ? x : NULL;
+}
+
+/* The bias in units of the result, [OC] or [1] of fp16; negative: none that fits. */
+static int bias(struct ox *l, const onnx_node *n, int64_t channels, int e)
+{
+	int64_t count = 1;
+	struct ox_value *v = value(l, n, 2);
+	const float *b = floats(l, v, &count);
+
+	if (v && (!b || v->t.rank != 1 || count != channels))
+		return -ENOTSUP;
+	float *p = ox_alloc(l, v ? channels : 1, sizeof *p);
+	for (int64_t i = 0; p && b && i < channels; i++)
+		p[i] = (float)ldexp((double)b[i], -e);
+	count = v ? channels : 1;
+	return ox_cast(l, ox_data(l, WEFT_FP32, 1, &count, p), WEFT_FP16);
+}
+
+static int matrix(struct ox *l, const onnx_node *n, struct ox_conv_call *c, struct ox_value *x, struct ox_value *w)
+{
+	static const int8_t swap[WEFT_MAX_RANK] = { 1, 0, 2, 3, 4, 5, 6, 7 };
+	bool turned = ox_node_is(n, "Gemm") && ox_attr_i(l, "transB", 0);
+	int codes = ox_get(l, w, turned ? NULL : swap);
+	int64_t k = x->t.dim[x->t.rank - 1], rows = weft_tensor_elements(&x->t) / k, oc = codes < 0 ? 0 : ox_t(l, codes)->dim[0], y[WEFT_MAX_RANK];
+
+	if (codes < 0 || ox_t(l, codes)->dim[1] != k)
+		return codes < 0 ? codes : ox_fail(l, -EINVAL, "rows of %lld by columns of %lld", (long long)k, (long long)ox_t(l, codes)->dim[1]);
+	c->win = (struct ox_window){ .n = 2, .kernel = { 1, 1 }, .stride = { 1, 1 }, .dilation = { 1, 1 }, .out = { 1, 1 } };
+	c->group = 1;
+	int in = ox_get(l, x, NULL);
+	if (x->flat.rank && ox_t(l, x->flat.form.tensor)->dtype == x->t.dtype && ox_t(l, codes)->data) {
+		codes = ox_turned_weights(l, x, codes);
+		in = x->flat.form.tensor;
+	}
+	c->x = ox_reshape(l, in, 4, (int64_t[]){ rows, 1, 1, k });
+	c->w = ox_reshape(l, codes, 4, (int64_t[]){ oc, 1, 1, k });
+	for (int i = 0; i < x->t.rank; i++)
+		y[i] = i + 1 < x->t.rank ? x->t.dim[i] : oc;
+	return ox_reshape(l, ox_conv_sums(l, c), x->t.rank, y);
+}
+
+int ox_fold_float8(struct ox *l, const onnx_node *n, struct ox_value *scale, weft_dtype to, bool relu, int8_t *perm, bool *done)
+{
+	const onnx_node *outer = l->n;
+	bool conv = ox_node_is(n, "Conv");
+	struct ox_conv_call c = { 0 };
+	int ex, ew, ey, y;
+	struct ox_value *x = dequantised(l, n, 0, &ex), *w = dequantised(l, n, 1, &ew);
+
+	if (!x || !w || !power(l, scale, &ey) || !is_float8(to) || ox_get(l, w, NULL) < 0 || w->t.rank < 2)
+		return 0;
+	c.log2_scale = ex + ew - ey;
+	c.bias = bias(l, n, w->t.dim[conv || (ox_node_is(n, "Gemm") && ox_attr_of(n, "transB", 0)) ? 0 : 1], ey);
+	if (c.log2_scale < -32 || c.log2_scale > 31 || c.bias < 0) {
+		l->err = 0;
+		return 0;
+	}
+	l->n = n;
+	l->subst[0] = x;
+	l->subst[1] = w;
+	for (int i = 0; i < WEFT_MAX_RANK; i++)
+		perm[i] = (int8_t)i;
+	int err = conv ? ox_conv_shapes(l, 1, &c) : 0;
+	if (conv) {
+		ox_channels_last(x->t.rank, perm);
+		c.x = ox_get(l, x, perm);
+		c.w = ox_get(l, w, perm);
+	}
+	y = err ? err : conv ? ox_conv_sums(l, &c) : matrix(l, n, &c, x, w);
+	l->subst[0] = l->subst[1] = NULL;
+	if (y < 0)
+		return y;
+	l->n = outer;
+	if (relu) {
+		weft_attr a = { .clamp = { .fmin = 0, .fmax = 65504, .nan = WEFT_NAN_PROPAGATE } };
+		weft_tensor t = *ox_t(l, y);
+		y = ox_before_reshape(l, y);
+		y = ox_reshape(l, ox_op(l, WEFT_OP_CLAMP, &a, &y, 1, WEFT_FP16, ox_t(l, y)->rank, ox_t(l, y)->dim), t.rank, t.dim);
+	}
+	*done = y >= 0;
+	if (y < 0)
+		return y;
+	weft_tensor t = *ox_t(l, y);
+	return ox_reshape(l, ox_cast(l, ox_before_reshape(l, y), to), t.rank, t.dim);
+}

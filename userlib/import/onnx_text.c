@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Strings. The graph has none: constants of them become numbers here, by Cast,
+ * and constant numbers may become strings on the way to such a Cast.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <weft/convert.h>
+
+#include "onnx_lower.h"
+
+bool ox_is_text(const struct ox_value *v)
+{
+	return v->text || v->written;
+}
+
+int ox_text_shape(struct ox *l, const onnx_tensor *p, weft_tensor *t)
+{
+	*t = (weft_tensor){ .rank = (int)p->n_dims };
+	if (p->n_dims > WEFT_MAX_RANK)
+		return ox_fail(l, -ENOTSUP, "strings of rank %zu", p->n_dims);
+	for (int i = 0; i < WEFT_MAX_RANK; i++) {
+		t->dim[i] = i < t->rank ? p->dims[i] : 1;
+		if (t->dim[i] < 0 || t->dim[i] > INT32_MAX)
+			return ox_fail(l, -EINVAL, "dimension %d is %lld", i, (long long)t->dim[i]);
+	}
+	if (weft_tensor_elements(t) != (int64_t)p->n_string_data)
+		return ox_fail(l, -EINVAL, "%zu strings for %lld elements", p->n_string_data, (long long)weft_tensor_elements(t));
+	return 0;
+}
+
+/* Element i as text. */
+static int text_of(struct ox *l, const struct ox_value *v, int64_t i, char *text)
+{
+	if (v->text) {
+		const ProtobufCBinaryData *s = &v->text->string_data[i];
+
+		if (s->len >= WEFT_NUMBER_TEXT || (s->len && memchr(s->data, 0, s->len)))
+			return ox_fail(l, -EINVAL, "string %lld is no number", (long long)i);
+		if (s->len)
+			memcpy(text, s->data, s->len);
+		text[s->len] = 0;
+		return 0;
+	}
+	const weft_tensor *t = ox_t(l, v->written);
+	size_t n = weft_dtype_bytes(t->dtype);
+	uint64_t bits = 0;
+	memcpy(&bits, (const char *)t->data + (size_t)i * n, n);
+	return weft_number_format(t->dtype, bits, text, WEFT_NUMBER_TEXT) ? ox_fail(l, -EINVAL, "element %lld", (long long)i) : 0;
+}
+
+int ox_from_text(struct ox *l, struct ox_value *v, weft_dtype to)
+{
+	size_t n = weft_dtype_bytes(to);
+	char *p = ox_alloc(l, weft_tensor_elements(&v->t), n), text[WEFT_NUMBER_TEXT];
+	uint64_t bits;
+
+	for (int64_t i = 0; p && i < weft_tensor_elements(&v->t); i++) {
+		int err = text_of(l, v, i, text);
+		if (!err && weft_number_parse(text, to, &bits))
+			err = ox_fail(l, -EINVAL, "\"%.40s\" is no number", text);
+		if (err) {
+			free(p);
+			return err;
+		}
+		memcpy(p + (size_t)i * n, &bits, n);
+	}
+	return ox_data(l, to, v->t.rank, v->t.dim, p);
+}
+
+int ox_to_text(struct ox *l, struct ox_value *x, struct ox_value *y)
+{
+	if (!x)
+		return l->err;
+	if (!ox_is_text(x)) {
+		int t = ox_get(l, x, NULL);
+		if (t < 0)
+			return t;
+		if (!ox_t(l, t)->data)
+			return ox_fail(l, -ENOTSUP, "strings of what is not constant");
+		y->written = t;
+	} else {
+		y->text = x->text;
+		y->written = x->written;
+	}
+	y->t = x->t;
+	y->t.dtype = 0;
+	return 0;
+}

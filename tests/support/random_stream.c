@@ -847,12 +847,14 @@ static bool elt_job(struct maker *m, struct job *j)
 	return true;
 }
 
-/* A block with gaps on both sides, out to memory, and back to another place. */
+/* A block with gaps on both sides, out to memory, and back to another place, whose gaps shall stay. */
 static bool copy_job(struct maker *m, struct job *j)
 {
 	struct ten t = { .h = draw_count(m, 12), .w = draw_count(m, 12), .c = draw_count(m, 400), .e = 1, .fmt = FMT_ANY }, u = t;
 
-	if (!place_filled(m, j, &t) || !place(m, &u))
+	bool whole = chance(m, 50);
+
+	if (!place_filled(m, j, &t) || !(whole ? place_filled(m, j, &u) : place(m, &u)))
 		return false;
 	store_output(m, j, &t, false);
 	struct weft_cmd_load out = j->step[j->n - 1].c.load;
@@ -866,7 +868,7 @@ static bool copy_job(struct maker *m, struct job *j)
 	/* Standing for the memory: behind the store that made it. */
 	reads(s, t.area);
 	writes(s, u.area);
-	store_output(m, j, &u, false);
+	store_output(m, j, &u, whole);
 	return true;
 }
 

@@ -867,6 +867,8 @@ static bool copy_job(struct maker *m, struct job *j)
 	s->c.load.sp_stride2 = (int32_t)u.ys;
 	/* Standing for the memory: behind the store that made it. */
 	reads(s, t.area);
+	/* What filled it has retired, so that it was compared before it is overwritten. */
+	reads(s, u.area);
 	writes(s, u.area);
 	store_output(m, j, &u, whole);
 	return true;

@@ -1082,9 +1082,13 @@ static void raw_overlap(struct stream *s, bool bad)
 
 static void raw_absent(struct stream *s, bool bad)
 {
+	static struct weft_config without;
+
 	raw_adds(s, false);
+	without = *s->cfg;
+	without.features &= ~WEFT_FEATURE_RAW;
 	if (bad)
-		s->cfg = weft_config_find("w16");
+		s->cfg = &without;
 }
 
 static void int4_store(struct stream *s, bool bad)

@@ -60,6 +60,30 @@ static int ring_of(struct seg *s, struct group *g, int stor, const struct view *
 	return g->n_ring++;
 }
 
+static bool same_rows(const struct view *a, const struct view *b)
+{
+	return a->dim[1] == b->dim[1] && a->step[1] == b->step[1] && a->off == b->off;
+}
+
+/* A resident tensor that a node of the group makes and another reads has the same rows for both. */
+static bool residents_fit(const struct seg *s, const struct group *g)
+{
+	for (int k = 1; k < g->n; k++) {
+		const struct node *nd = group_node(s, g, k);
+		const struct plan *p = &s->plan[g->first + k];
+
+		for (int j = 0; j < k; j++) {
+			const struct view *y = &group_node(s, g, j)->own.y;
+			int stor = s->plan[g->first + j].sy;
+			if (!s->stor[stor].resident)
+				continue;
+			if ((stor == p->sx && !same_rows(&nd->own.x, y)) || (nd->add && stor == p->sr && !same_rows(&nd->own.r, y)))
+				return false;
+		}
+	}
+	return true;
+}
+
 /* Rings of all operands; false where a tensor is not used row by row. */
 static bool list_rings(struct seg *s, struct group *g)
 {
@@ -131,6 +155,14 @@ static int64_t grain(const struct seg *s, const struct group *g, const struct no
 	return q > 8 ? 1 : q;
 }
 
+/* Whoever of the group writes that storage, kept as a ring or resident, must have made so many rows of it. */
+static void ask_writers(const struct seg *s, const struct group *g, int k, int stor, int64_t rows, int64_t *target)
+{
+	for (int j = 0; j < k; j++)
+		if (stor >= 0 && s->plan[g->first + j].sy == stor)
+			target[j] = max64(target[j], min64(rows, group_node(s, g, j)->own.y.dim[1]));
+}
+
 /* Rows of every node that stripe `stripe` of the last one asks for. */
 void group_targets(const struct seg *s, const struct group *g, int64_t stripe, int64_t *target)
 {
@@ -147,11 +179,10 @@ void group_targets(const struct seg *s, const struct group *g, int64_t stripe, i
 	for (int k = g->n - 1; k >= 0; k--) {
 		const struct node *nd = group_node(s, g, k);
 		target[k] = min64(round_up(target[k], grain(s, g, nd)), nd->own.y.dim[1]);
-		int wx = g->rx[k] < 0 ? -1 : g->ring[g->rx[k]].writer, wr = g->rr[k] < 0 ? -1 : g->ring[g->rr[k]].writer;
-		if (wx >= 0)
-			target[wx] = max64(target[wx], input_end(nd, target[k]));
-		if (wr >= 0)
-			target[wr] = max64(target[wr], target[k]);
+		const struct plan *p = &s->plan[g->first + k];
+		ask_writers(s, g, k, p->sx, input_end(nd, target[k]), target);
+		if (nd->add)
+			ask_writers(s, g, k, p->sr, target[k], target);
 	}
 }
 
@@ -365,7 +396,7 @@ static bool plan_group(struct seg *s, struct group *g)
 	for (int k = 0; k < g->n; k++)
 		use_views(group_node(s, g, k), &group_node(s, g, k)->own);
 
-	if (!list_rings(s, g))
+	if (!residents_fit(s, g) || !list_rings(s, g))
 		return false;
 	mark_read(g);
 	set_ahead(s, g);

@@ -44,6 +44,7 @@ struct weft_backend_async {
 	int (*wait)(void *state, weft_job id, uint64_t deadline_ns, struct weft_job_result *r, char *msg);
 	int (*cancel)(void *state, weft_job id);
 	void (*info)(void *state, struct weft_card_info *out);
+	void (*traffic)(void *state, weft_traffic *fn, void *user);
 };
 
 struct weft_backend {
@@ -65,6 +66,7 @@ struct weft_backend {
 	int (*reset)(void *state);
 	uint32_t (*reg_read)(void *state, uint32_t addr);
 	const struct weft_cosim_diff *(*cosim)(void *state);
+	void (*watch)(void *state, weft_watcher *fn, void *user);
 
 	const struct weft_backend_async *async;   /* or NULL; then run is */
 };

@@ -34,6 +34,8 @@ struct state {
 	char *wave;
 	int64_t wave_cmd;
 	uint64_t wave_cycles;
+	weft_watcher *watcher;
+	void *watcher_user;
 	struct weft_cosim_diff diff;
 };
 
@@ -451,7 +453,9 @@ static int rtl_run(void *state, const struct weft_backend_job *job, struct weft_
 	if (!err && s->want_cosim && !(cosim = start_cosim(s, job)))
 		err = -ENOMEM;
 	if (!err) {
+		s->api->watch(s->rtl, s->watcher, s->watcher_user);
 		err = run_stream(s, job, &x, cosim, from, to, r, msg);
+		s->api->watch(s->rtl, NULL, NULL);
 		read_result(s, r, msg);
 		rtl_reset(s);
 	}
@@ -508,6 +512,14 @@ static const struct weft_cosim_diff *rtl_cosim(void *state)
 	return &((struct state *)state)->diff;
 }
 
+static void rtl_watch(void *state, weft_watcher *fn, void *user)
+{
+	struct state *s = state;
+
+	s->watcher = fn;
+	s->watcher_user = user;
+}
+
 const struct weft_backend weft_backend_rtl = {
 	.name = "rtl",
 	.open = rtl_open,
@@ -519,4 +531,5 @@ const struct weft_backend weft_backend_rtl = {
 	.reset = rtl_reset,
 	.reg_read = rtl_reg_read,
 	.cosim = rtl_cosim,
+	.watch = rtl_watch,
 };

@@ -402,3 +402,13 @@ uint32_t weft_dev_reg_read(weft_dev *dev, uint32_t addr)
 {
 	return dev->be->reg_read ? dev->be->reg_read(dev->state, addr) : 0;
 }
+
+bool weft_dev_has_regs(const weft_dev *dev)
+{
+	return dev->be->reg_read != NULL;
+}
+
+int weft_dev_reg_write(weft_dev *dev, uint32_t addr, uint32_t value)
+{
+	return dev->be->reg_write ? dev->be->reg_write(dev->state, addr, value) : -ENOTSUP;
+}

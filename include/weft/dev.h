@@ -274,7 +274,11 @@ int weft_dev_plant(weft_dev *dev, const struct weft_plant *p);
 void weft_dev_trust(weft_dev *dev, bool trusted);
 /** Reset the device after a fault. weft_wait() does so by itself. @return 0, -EIO */
 int weft_dev_reset(weft_dev *dev);
+/** Registers as the last job left them; the model has none, they read 0. */
 uint32_t weft_dev_reg_read(weft_dev *dev, uint32_t addr);
+bool weft_dev_has_regs(const weft_dev *dev);
+/** Between jobs only. @return 0, -ENOTSUP: this device takes no such writes */
+int weft_dev_reg_write(weft_dev *dev, uint32_t addr, uint32_t value);
 
 #ifdef __cplusplus
 }

@@ -288,6 +288,9 @@ int weft_session_run(weft_session *s, const weft_tensor *inputs, weft_tensor *ou
 void weft_report_free(struct weft_report *r);
 void weft_tensor_release(weft_tensor *t);
 
+/** The session's device, for what weft/dev.h shows of it between runs; NULL on golden. */
+weft_dev *weft_session_device(weft_session *s);
+
 /** The last run's profile as a table, from malloc; NULL: options named none. */
 char *weft_session_profile_text(const weft_session *s);
 

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "target.h"
 #include "segments.h"
 
 #define MAX_INPUTS 64
@@ -25,12 +26,12 @@ struct run {
 	char capture[256];         /* the default name */
 	struct load_args load;
 	struct jobs jobs;
-	const char *segment, *result;
+	const char *segment, *result, *regs;
 };
 
 enum { OPT_INPUT, OPT_OUT, OPT_DEVICE, OPT_CHECK, OPT_STRICT, OPT_CONFIG, OPT_MEMORY, OPT_SEED,
        OPT_WAVE, OPT_DUMP, OPT_JSON, OPT_PLANT, OPT_REQUANT, OPT_BIND, OPT_LEVEL, OPT_CAPTURE, OPT_NO_CAPTURE,
-       OPT_WAIT, OPT_TIMEOUT, OPT_JOBS, OPT_SEGMENT, OPT_CHECKPOINTS, OPT_RESULT, OPT_BACKBONE, OPT_PROFILE, OPT_GRAIN };
+       OPT_WAIT, OPT_TIMEOUT, OPT_JOBS, OPT_SEGMENT, OPT_CHECKPOINTS, OPT_RESULT, OPT_BACKBONE, OPT_PROFILE, OPT_GRAIN, OPT_REGS };
 
 static const struct option_def defs[] = {
 	{ "-i", true }, { "-o", true }, { "--device", true }, { "--check", false }, { "--strict", false },
@@ -38,7 +39,7 @@ static const struct option_def defs[] = {
 	{ "--dump", true }, { "--json", false }, { "--plant", true },
 	{ "--requant", true }, { "--bind", true }, { "--level", true }, { "--capture", true }, { "--no-capture", false },
 	{ "--wait", true }, { "--timeout", true }, { "--jobs", true }, { "--segment", true }, { "--checkpoints", true },
-	{ "--result", true }, { "--backbone", false }, { "--profile", true }, { "--grain", true }, { NULL, false },
+	{ "--result", true }, { "--backbone", false }, { "--profile", true }, { "--grain", true }, { "--regs", true }, { NULL, false },
 };
 
 /* F.fst, F.fst:CMD±N, also CMD+-N. */
@@ -110,6 +111,7 @@ static int take(struct run *r, int opt, const char *v)
 	case OPT_RESULT: r->result = v; return 0;
 	case OPT_BACKBONE: r->load.o.backbone = true; return 0;
 	case OPT_PROFILE: r->o.profile = v; return 0;
+	case OPT_REGS:   r->regs = v; return 0;
 	case OPT_GRAIN:  return parse_number("--grain", v, 1u << 20, &r->o.profile_grain);
 	case OPT_REQUANT: return take_requant(&r->load, v);
 	case OPT_BIND:   return take_bind(&r->load, v);
@@ -317,6 +319,12 @@ static int run_once(struct run *r, const weft_net *net, weft_session *s, weft_te
 		status = EXIT_USAGE;
 	if (!err && r->load.o.requant_rescale && requant_compare(r->model, &r->load, in, out, weft_net_n_outputs(net), &requant))
 		status = EXIT_USAGE;
+	if (r->regs && weft_session_device(s)) {
+		struct target t;
+		target_of(&t, "this run's device", weft_session_device(s));
+		int bad = regs_dump(&t, r->regs);
+		status = status ? status : bad;
+	}
 	if (rep && r->json)
 		print_json(net, &r->o, r->model, r->seed, rep, &requant, files);
 	if (rep && !r->json) {
@@ -463,6 +471,7 @@ const struct subcommand cmd_run = {
 	"                      operators, host, USB; and a table (rtl: by cycle, a card: by\n"
 	"                      its counters, for which it runs more than once)\n"
 	"  --grain N           states shorter than N cycles share a slice of the trace\n"
+	"  --regs DUMP         registers as the run left them, for weft regs --diff\n"
 	"  --json              one object on standard output\n"
 	"  --jobs N            rtl: in N segments, each a process; same report but for cycles\n"
 	"  --checkpoints DIR   with --jobs: only write the segments' checkpoints there\n"

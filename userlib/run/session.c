@@ -458,6 +458,11 @@ static int new_profile(weft_session *s)
 	return 0;
 }
 
+weft_dev *weft_session_device(weft_session *s)
+{
+	return s->dev;
+}
+
 char *weft_session_profile_text(const weft_session *s)
 {
 	return s->profile ? weft_profile_text(s->profile) : NULL;

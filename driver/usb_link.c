@@ -8,22 +8,12 @@
 #include <zlib.h>
 
 #include "driver/backend.h"
+#include "sim/card/le.h"
 
 #define FENCE_TRIES 2
 
 /* Bytes that even a slow card moves within one timeout. */
 #define SLOW_BYTES (64u << 10)
-
-static void put32(uint8_t *p, uint32_t v)
-{
-	for (int i = 0; i < 4; i++)
-		p[i] = (uint8_t)(v >> 8 * i);
-}
-
-static uint32_t get32(const uint8_t *p)
-{
-	return p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
-}
 
 static uint32_t crc(const uint8_t *p, size_t n)
 {

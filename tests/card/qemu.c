@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "../support/level.h"
+#include "../support/shell.h"
 #include "driver/backend.h"
 
 #define RESNET "mlperf_tiny/pretrainedResnet_quant.tflite"
@@ -32,19 +33,6 @@ struct run {
 static const char *build(void)
 {
 	return test_env("WEFT_BUILD", "build");
-}
-
-static int shell(const char *format, ...) __attribute__((format(printf, 1, 2)));
-static int shell(const char *format, ...)
-{
-	char line[4096];
-	va_list ap;
-
-	va_start(ap, format);
-	vsnprintf(line, sizeof(line), format, ap);
-	va_end(ap);
-	int status = system(line);
-	return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }
 
 /* Says what is missing. */

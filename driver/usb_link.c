@@ -337,7 +337,10 @@ static int new_xfer(struct weft_xfer *x, struct weft_link *l, enum weft_xfer_kin
                     void (*done)(struct weft_xfer *))
 {
 	*x = (struct weft_xfer){ .kind = kind, .len = len, .done = done, .user = l };
-	x->data = malloc(len);
+	if (l->ops->alloc && kind != WEFT_XFER_CONTROL)
+		x->data = l->ops->alloc(l->t, len);
+	if (!x->data)
+		x->data = l->own[l->n_own++] = malloc(len);
 	return x->data ? 0 : -ENOMEM;
 }
 
@@ -361,11 +364,8 @@ int weft_link_init(struct weft_link *l, const struct weft_usb_ops *ops, void *t,
 
 void weft_link_free(struct weft_link *l)
 {
-	for (int i = 0; i < LINK_N_OUT; i++)
-		free(l->out[i].data);
-	for (int i = 0; i < LINK_N_IN; i++)
-		free(l->in[i].data);
-	free(l->ctrl.data);
+	while (l->n_own)
+		free(l->own[--l->n_own]);
 }
 
 void weft_link_queue(struct weft_link *l, struct weft_req *r)

@@ -67,7 +67,7 @@ struct weft_backend {
 	uint32_t (*reg_read)(void *state, uint32_t addr);
 	int (*reg_write)(void *state, uint32_t addr, uint32_t value);
 	const struct weft_cosim_diff *(*cosim)(void *state);
-	void (*watch)(void *state, weft_watcher *fn, void *user);
+	void (*sample)(void *state, weft_sampler *fn, void *user);
 
 	const struct weft_backend_async *async;   /* or NULL; then run is */
 };

@@ -35,8 +35,8 @@ struct state {
 	char *wave;
 	int64_t wave_cmd;
 	uint64_t wave_cycles;
-	weft_watcher *watcher;
-	void *watcher_user;
+	weft_sampler *sampler;
+	void *sampler_user;
 	struct weft_cosim_diff diff;
 };
 
@@ -457,9 +457,9 @@ static int rtl_run(void *state, const struct weft_backend_job *job, struct weft_
 	if (!err && s->want_cosim && !(cosim = start_cosim(s, job)))
 		err = -ENOMEM;
 	if (!err) {
-		s->api->watch(s->rtl, s->watcher, s->watcher_user);
+		s->api->sample(s->rtl, s->sampler, s->sampler_user);
 		err = run_stream(s, job, &x, cosim, from, to, r, msg);
-		s->api->watch(s->rtl, NULL, NULL);
+		s->api->sample(s->rtl, NULL, NULL);
 		read_result(s, r, msg);
 		/* Until the next job its registers can be read, unless it was stopped in the middle. */
 		s->used = true;
@@ -525,12 +525,12 @@ static const struct weft_cosim_diff *rtl_cosim(void *state)
 	return &((struct state *)state)->diff;
 }
 
-static void rtl_watch(void *state, weft_watcher *fn, void *user)
+static void rtl_sample(void *state, weft_sampler *fn, void *user)
 {
 	struct state *s = state;
 
-	s->watcher = fn;
-	s->watcher_user = user;
+	s->sampler = fn;
+	s->sampler_user = user;
 }
 
 const struct weft_backend weft_backend_rtl = {
@@ -545,5 +545,5 @@ const struct weft_backend weft_backend_rtl = {
 	.reg_read = rtl_reg_read,
 	.reg_write = rtl_reg_write,
 	.cosim = rtl_cosim,
-	.watch = rtl_watch,
+	.sample = rtl_sample,
 };

@@ -348,11 +348,11 @@ void weft_dev_observe(weft_dev *dev, weft_observer *fn, void *user)
 	dev->observer_user = user;
 }
 
-int weft_dev_watch(weft_dev *dev, weft_watcher *fn, void *user)
+int weft_dev_sample(weft_dev *dev, weft_sampler *fn, void *user)
 {
-	if (!dev->be->watch)
+	if (!dev->be->sample)
 		return -ENOTSUP;
-	dev->be->watch(dev->state, fn, user);
+	dev->be->sample(dev->state, fn, user);
 	return 0;
 }
 

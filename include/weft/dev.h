@@ -241,16 +241,16 @@ const char *weft_track_name(unsigned track);
 const char *weft_does_text(unsigned does);
 
 /* One cycle of a running stream. */
-struct weft_watch {
+struct weft_sample {
 	uint64_t cycle;            /* from 0, at the stream's start */
 	uint8_t state[WEFT_N_TRACKS];   /* enum weft_does */
 	uint16_t rd_bytes, wr_bytes;    /* that LD and ST moved */
 	uint8_t issued, retired;   /* bit per enum weft_unit */
 };
-typedef void weft_watcher(void *user, const struct weft_watch *w);
+typedef void weft_sampler(void *user, const struct weft_sample *w);
 
 /** Be called in every cycle of jobs to come; RTL only. fn NULL: no more. @return 0, -ENOTSUP */
-int weft_dev_watch(weft_dev *dev, weft_watcher *fn, void *user);
+int weft_dev_sample(weft_dev *dev, weft_sampler *fn, void *user);
 
 /** Scratchpad bytes. @return 0, -ERANGE, -ENOTSUP: this device cannot show them */
 int weft_dev_peek_sp(weft_dev *dev, uint32_t addr, uint32_t len_bytes, void *out);

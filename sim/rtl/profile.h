@@ -11,7 +11,7 @@
 
 class Profile {
 public:
-	void watch(weft_watcher *fn, void *user)
+	void watch(weft_sampler *fn, void *user)
 	{
 		fn_ = fn;
 		user_ = user;
@@ -26,7 +26,7 @@ public:
 		channels(m, c);
 		if (!r.weft_npu__DOT__running)
 			return;
-		weft_watch w;
+		weft_sample w;
 		w.cycle = cycle_++;
 		w.issued = r.weft_npu__DOT__u_valid & r.weft_npu__DOT__u_ready & 15;
 		w.retired = static_cast<uint8_t>(retired);
@@ -44,7 +44,7 @@ public:
 	}
 
 private:
-	weft_watcher *fn_ = nullptr;
+	weft_sampler *fn_ = nullptr;
 	void *user_ = nullptr;
 	uint64_t cycle_ = 0;
 	unsigned reads_ = 0, writes_ = 0;   // bursts that the memory owes data, or an answer

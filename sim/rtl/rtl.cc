@@ -281,7 +281,7 @@ uint64_t rtl_cycle(weft_rtl *r)
 	return r->cycle;
 }
 
-void rtl_watch(weft_rtl *r, weft_watcher *fn, void *user)
+void rtl_sample(weft_rtl *r, weft_sampler *fn, void *user)
 {
 	r->profile.watch(fn, user);
 }
@@ -293,7 +293,7 @@ extern "C" __attribute__((visibility("default"))) const struct weft_rtl_api *wef
 	static const struct weft_rtl_api api = {
 		WEFT_RTL_API_VERSION, STR(WEFT_CONFIG),
 		rtl_open, rtl_close, rtl_map, rtl_reg_write, rtl_reg_read,
-		rtl_step, rtl_peek_sp, rtl_poke_sp, rtl_plant, rtl_operand, rtl_wave, rtl_cycle, rtl_watch,
+		rtl_step, rtl_peek_sp, rtl_poke_sp, rtl_plant, rtl_operand, rtl_wave, rtl_cycle, rtl_sample,
 	};
 	return &api;
 }

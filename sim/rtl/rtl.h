@@ -78,7 +78,7 @@ struct weft_rtl_api {
 	uint64_t (*cycle)(struct weft_rtl *r);
 
 	/* Be called in every cycle from a stream's start to its END; NULL: no more. */
-	void (*watch)(struct weft_rtl *r, weft_watcher *fn, void *user);
+	void (*sample)(struct weft_rtl *r, weft_sampler *fn, void *user);
 };
 
 const struct weft_rtl_api *weft_rtl_api(void);

@@ -254,7 +254,7 @@ static uint32_t worker(const struct weft_profile *p, unsigned u, uint64_t at)
 	return k > p->retired[u] + 1 && at < p->issued_at[u][k - 1] + FIRST_WORD ? k - 2 : k - 1;
 }
 
-static void count_work(struct weft_profile *p, const struct weft_watch *w, uint64_t at)
+static void count_work(struct weft_profile *p, const struct weft_sample *w, uint64_t at)
 {
 	for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
 		unsigned u = units[i].unit;
@@ -271,7 +271,7 @@ static void count_work(struct weft_profile *p, const struct weft_watch *w, uint6
 	}
 }
 
-static void count_bytes(struct weft_profile *p, const struct weft_watch *w, uint64_t at)
+static void count_bytes(struct weft_profile *p, const struct weft_sample *w, uint64_t at)
 {
 	if (!w->rd_bytes && !w->wr_bytes)
 		return;
@@ -285,7 +285,7 @@ static void count_bytes(struct weft_profile *p, const struct weft_watch *w, uint
 	p->bin[at / p->bin_cycles].wr += w->wr_bytes;
 }
 
-void weft_profile_watch(void *user, const struct weft_watch *w)
+void weft_profile_sample(void *user, const struct weft_sample *w)
 {
 	struct weft_profile *p = user;
 	uint64_t at = p->cycles + w->cycle;

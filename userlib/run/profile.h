@@ -88,9 +88,9 @@ struct weft_profile {
 struct weft_profile *weft_profile_new(const weft_session *s);
 void weft_profile_free(struct weft_profile *p);
 
-/** A stream begins; afterwards weft_profile_watch() is called in each of its cycles. @return 0, -ENOMEM */
+/** A stream begins; afterwards weft_profile_sample() is called in each of its cycles. @return 0, -ENOMEM */
 int weft_profile_begin(struct weft_profile *p, int step);
-void weft_profile_watch(void *user, const struct weft_watch *w);
+void weft_profile_sample(void *user, const struct weft_sample *w);
 /** It has ended. counters: what the device said, where nothing was watched; else NULL. @return 0, -ENOMEM */
 int weft_profile_end(struct weft_profile *p, const struct weft_counters *counters);
 

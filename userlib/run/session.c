@@ -453,7 +453,7 @@ static int new_profile(weft_session *s)
 	if (!(s->profile = weft_profile_new(s)))
 		return -ENOMEM;
 	/* Where neither is there, the host's clock remains. */
-	weft_dev_watch(s->dev, weft_profile_watch, s->profile);
+	weft_dev_sample(s->dev, weft_profile_sample, s->profile);
 	weft_dev_traffic(s->dev, weft_profile_transfer, s->profile);
 	return 0;
 }

@@ -74,9 +74,9 @@ static void print_reg(const struct reg *r)
 	char name[NAME_LEN];
 
 	reg_name(r, name);
-	printf("0x%03x  %-18s 0x%08x", reg_offset(r), name, r->value);
+	printf("0x%03x  0x%08x  %s", reg_offset(r), r->value, name);
 	for (int k = 0; k < r->info->n_fields; k++)
-		printf("%s%s %u", k ? ", " : "  ", r->info->fields[k].name, field(&r->info->fields[k], r->value));
+		printf("%s%s %u", k ? ", " : ": ", r->info->fields[k].name, field(&r->info->fields[k], r->value));
 	printf("\n");
 }
 

@@ -318,6 +318,12 @@ int weft_dev_list(struct weft_dev_info *out, size_t max, size_t *n, char *msg)
 	return weft_usb_list(out, max, n, msg);
 }
 
+int weft_dev_watch(weft_dev_watcher *fn, void *user, unsigned timeout_ms, char *msg)
+{
+	msg[0] = '\0';
+	return weft_usb_watch(fn, user, timeout_ms ? weft_now_ns() + timeout_ms * 1000000ull : UINT64_MAX, msg);
+}
+
 int weft_dev_card(const weft_dev *dev, struct weft_card_info *out)
 {
 	if (!dev->be->async)

@@ -167,6 +167,17 @@ struct weft_dev_info {
 /** Cards that are plugged in. @return 0 with *n found, at most max written; -EIO, -ENOTSUP */
 int weft_dev_list(struct weft_dev_info *out, size_t max, size_t *n, char *msg);
 
+/** A card was plugged in (here), or is gone. A non-zero return ends weft_dev_watch(), which returns it. */
+typedef int weft_dev_watcher(void *user, const struct weft_dev_info *card, bool here);
+
+/**
+ * Be told of the cards on the USB: first of those that are there, then of each
+ * that comes and goes. None is claimed, so others may take them meanwhile.
+ * @param timeout_ms  0: no limit
+ * @return what fn returned; 0: that time is over; -EIO, -ENOMEM
+ */
+int weft_dev_watch(weft_dev_watcher *fn, void *user, unsigned timeout_ms, char *msg);
+
 /* An open card, and what has happened on the way to it. */
 struct weft_card_info {
 	char serial[24];

@@ -463,12 +463,12 @@ wave_flags = $(if $(filter %-wave,$(1)),--trace-fst -CFLAGS -DWEFT_WAVE)
 OPT_SIM     = -O2
 OPT_WAVE    = -O1
 
-$(RTL_DIR)/%/verilated.stamp: hw/files.f $(HW_SRC) $(RTL_CC) Makefile
+$(RTL_DIR)/%/verilated.stamp: hw/files.f $(HW_SRC) $(RTL_CC) sim/rtl/profile.vlt Makefile
 	$(call say,VERILOG,$*)
 	@mkdir -p $(@D)
 	$(Q)verilator $(VERILATOR_FLAGS) $(call wave_flags,$*) --prefix $(call top_of,$*) --Mdir $(@D) \
 		-CFLAGS "-DWEFT_CONFIG=$(call config_of,$*) -DVTOP=$(call top_of,$*) -DVTOP_H='\"$(call top_of,$*).h\"'" \
-		-o ../weft-rtl-$*.so $(call rtl_files,$(call config_of,$*)) $(abspath $(RTL_CC))
+		-o ../weft-rtl-$*.so sim/rtl/profile.vlt $(call rtl_files,$(call config_of,$*)) $(abspath $(RTL_CC))
 	@touch $@
 
 $(RTL_DIR)/weft-rtl-%.so: $(RTL_DIR)/%/verilated.stamp $(wildcard sim/rtl/*.h include/weft/*.h include/weft/gen/*.h)

@@ -64,6 +64,8 @@ struct weft_backend {
 	int (*plant)(void *state, const struct weft_plant *p);
 	int (*reset)(void *state);
 	uint32_t (*reg_read)(void *state, uint32_t addr);
+	int (*reg_write)(void *state, uint32_t addr, uint32_t value);
+	const struct weft_fault_point *(*points)(void *state, uint32_t *n);
 	const struct weft_cosim_diff *(*cosim)(void *state);
 
 	const struct weft_backend_async *async;   /* or NULL; then run is */

@@ -194,7 +194,7 @@ class Spec:
             where = f"regs.toml: reg.{name}"
             need(r["access"] in ("ro", "rw", "w1s", "w1c"), where, f"access {r['access']}")
             need(r["offset"] % 4 == 0, where, "offset is not a multiple of 4")
-            unknown = set(r) - {"offset", "access", "doc", "fields", "array", "stride", "reset"}
+            unknown = set(r) - {"offset", "access", "doc", "fields", "array", "stride", "reset", "writable"}
             need(not unknown, where, f"unknown key {sorted(unknown)}")
             for i in range(self.reg_count(r)):
                 offset = r["offset"] + i * r.get("stride", 0)
@@ -525,6 +525,7 @@ def gen_regs_h(spec):
              "\tuint16_t stride;  /* bytes between them */", "\tuint8_t count;    /* 1, or the array's length */",
              "\tuint8_t n_fields; /* 0: the whole register is one value */",
              '\tconst char *access; /* "ro", "rw", "w1s", "w1c" */',
+             "\tuint32_t writable; /* bits that keep what is written */",
              "\tconst struct weft_reg_field_info *fields;", "\tconst char *doc;", "};", "",
              "/** All registers, in order of the spec. */", "extern const struct weft_reg_info weft_regs[WEFT_N_REGS];"]
     return c_file("regs.toml", "regs", body)
@@ -533,6 +534,14 @@ def gen_regs_h(spec):
 def reg_space(spec):
     top = max(r["offset"] + (spec.reg_count(r) - 1) * r.get("stride", 0) + 4 for r in spec.regs.values())
     return 1 << (top - 1).bit_length()
+
+
+def reg_writable(r):
+    if r["access"] != "rw":
+        return 0
+    if "fields" in r:
+        return sum(((1 << bits) - 1) << lsb for lsb, bits in r["fields"].values())
+    return r.get("writable", 0xffffffff)
 
 
 def gen_regs_c(spec):
@@ -546,7 +555,8 @@ def gen_regs_c(spec):
     for name, r in spec.regs.items():
         fields = f"{name}_fields" if "fields" in r else "NULL"
         body.append(f"\t{{{c_string(name)}, {r['offset']:#05x}, {r.get('stride', 0):#x}, {spec.reg_count(r)}, "
-                    f"{len(r.get('fields', {}))}, {c_string(r['access'])}, {fields},\n\t\t{c_string(r['doc'])}}},")
+                    f"{len(r.get('fields', {}))}, {c_string(r['access'])}, {reg_writable(r):#x}, {fields},\n"
+                    f"\t\t{c_string(r['doc'])}}},")
     return c_file("regs.toml", "regs", body + ["};"], header=False)
 
 

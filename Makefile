@@ -454,12 +454,12 @@ VERILATOR_FLAGS = --cc --exe --top-module weft_npu -Wall -Wno-fatal --no-timing 
 	-CFLAGS "-fPIC -std=gnu++17 -I$(CURDIR) -I$(CURDIR)/include" \
 	-LDFLAGS "-shared -lz"
 
-$(RTL_DIR)/%/verilated.stamp: hw/files.f $(HW_SRC) $(RTL_CC) Makefile
+$(RTL_DIR)/%/verilated.stamp: hw/files.f $(HW_SRC) $(RTL_CC) sim/rtl/profile.vlt Makefile
 	$(call say,VERILOG,$*)
 	@mkdir -p $(@D)
 	$(Q)verilator $(VERILATOR_FLAGS) --prefix Vweft_npu_$* --Mdir $(@D) \
 		-CFLAGS "-DWEFT_CONFIG=$* -DVTOP=Vweft_npu_$* -DVTOP_H='\"Vweft_npu_$*.h\"'" \
-		-o ../weft-rtl-$*.so $(call rtl_files,$*) $(abspath $(RTL_CC))
+		-o ../weft-rtl-$*.so sim/rtl/profile.vlt $(call rtl_files,$*) $(abspath $(RTL_CC))
 	@touch $@
 
 $(RTL_DIR)/weft-rtl-%.so: $(RTL_DIR)/%/verilated.stamp $(wildcard sim/rtl/*.h include/weft/*.h include/weft/gen/*.h)
@@ -477,7 +477,7 @@ $(RTL_DIR)/weft-rtl-%.so: $(RTL_DIR)/%/verilated.stamp $(wildcard sim/rtl/*.h in
 FAULT_DIR := $(RTL_DIR)/fault
 FAULT_SO  := $(FAULT_DIR)/weft-rtl-w8.so
 
-$(FAULT_DIR)/%/verilated.stamp: hw/files.f $(HW_SRC) $(RTL_CC) sim/rtl/fault.vlt tools/fault_points.py Makefile
+$(FAULT_DIR)/%/verilated.stamp: hw/files.f $(HW_SRC) $(RTL_CC) sim/rtl/fault.vlt sim/rtl/profile.vlt tools/fault_points.py Makefile
 	$(call say,VERILOG,fault/$*)
 	@mkdir -p $(@D)
 	$(Q)verilator $(VERILATOR_FLAGS) --prefix Vweft_npu_$* --Mdir $(@D) \

@@ -483,7 +483,7 @@ $(FAULT_DIR)/%/verilated.stamp: hw/files.f $(HW_SRC) $(RTL_CC) sim/rtl/fault.vlt
 	$(Q)verilator $(VERILATOR_FLAGS) --prefix Vweft_npu_$* --Mdir $(@D) \
 		-CFLAGS "-DWEFT_CONFIG=$* -DVTOP=Vweft_npu_$* -DVTOP_H='\"Vweft_npu_$*.h\"'" \
 		-CFLAGS "-DFAULT_POINTS_H='\"fault_points.h\"'" \
-		-o ../weft-rtl-$*.so sim/rtl/fault.vlt $(call rtl_files,$*) $(abspath $(RTL_CC))
+		-o ../weft-rtl-$*.so sim/rtl/fault.vlt sim/rtl/profile.vlt $(call rtl_files,$*) $(abspath $(RTL_CC))
 	$(Q)$(PYTHON) tools/fault_points.py $(@D) Vweft_npu_$* > $(@D)/fault_points.h
 	@touch $@
 

@@ -59,7 +59,9 @@ static void print_place(const struct weft_replay_place *f)
 {
 	printf("first wrong: command %zu, %s\n", f->cmd, f->text);
 	if (f->cycle)
-		printf("  retires at cycle %llu\n", (unsigned long long)f->cycle);
+		printf("  retires at cycle %llu%s", (unsigned long long)f->cycle, f->written ? "" : "\n");
+	if (f->written)
+		printf(", wrote it wrong at cycle %llu\n", (unsigned long long)f->written);
 	if (f->op >= 0)
 		printf("  operator %d %s, tensor \"%s\"\n", f->op, f->op_name, f->tensor);
 	if (f->element) {
@@ -106,6 +108,8 @@ static void json_place(cJSON *j, const struct weft_replay_place *f)
 	cJSON_AddNumberToObject(o, "cmd", (double)f->cmd);
 	cJSON_AddStringToObject(o, "command", f->text);
 	cJSON_AddNumberToObject(o, "cycle", (double)f->cycle);
+	if (f->written)
+		cJSON_AddNumberToObject(o, "written", (double)f->written);
 	cJSON_AddNumberToObject(o, "op", f->op);
 	cJSON_AddStringToObject(o, "op_name", f->op_name);
 	cJSON_AddStringToObject(o, "tensor", f->tensor);
@@ -197,8 +201,9 @@ const struct subcommand cmd_replay = {
 	"replay", "run a captured failure again in simulation and name its place",
 	"usage: weft replay FILE.wcap [options]\n\n"
 	"  --device rtl|model  where to run it (rtl)\n"
-	"  --wave F.fst        record the first wrong command, and F.gtkw for GTKWave\n"
-	"  --cycles N          that many cycles before and after its retirement (1000)\n"
+	"  --wave F.fst        record the moment: from the first wrong byte to the command's\n"
+	"                      retirement; and F.gtkw for GTKWave\n"
+	"  --cycles N          that many cycles before and after (1000)\n"
 	"  --plant             plant the fault that the captured run had planted\n"
 	"  --json              one object on standard output\n\n"
 	"Exit status: 1 where something differs, 0 where all is as it must be.\n",

@@ -153,6 +153,14 @@ static void print_as_json(const struct weft_capture *c, const struct weft_replay
 	cJSON_Delete(j);
 }
 
+/* The first cycles of a job have no --cycles before them. */
+static uint64_t wave_lead(const struct args *a, const struct weft_replay_place *f)
+{
+	uint64_t at = f->written ? f->written : f->cycle;
+
+	return at < a->o.wave_cycles ? at : a->o.wave_cycles;
+}
+
 /* F.fst has F.gtkw beside it. */
 static int signals(const struct args *a, const struct weft_replay_report *r)
 {
@@ -165,7 +173,8 @@ static int signals(const struct args *a, const struct weft_replay_report *r)
 	if (err)
 		return fail(status_of(err), "%s", msg);
 	if (!a->json)
-		printf("waveform: %s, signals: %s (gtkwave %s)\n", a->o.wave, path, path);
+		printf("waveform: %s, the moment is %llu cycles after its start; signals: %s (gtkwave %s)\n", a->o.wave,
+		       (unsigned long long)wave_lead(a, &r->first), path, path);
 	return 0;
 }
 

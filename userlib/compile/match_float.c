@@ -413,7 +413,7 @@ static int match_average(struct cc *cc, int i)
 	struct node *to = scaled_sum(cc, i, &nd, k);
 	if (!to || exact)
 		return to ? 1 : -ENOMEM;
-	int at = (int)(to - cc->nodes), root = alu_new_root(cc, weft_tensor_elements(y) * 2);
+	int at = (int)(to - cc->nodes), root = cc_new_root(cc, weft_tensor_elements(y) * 2);
 	if (root < 0)
 		return root;
 	to = &cc->nodes[at];
@@ -511,7 +511,7 @@ static int spread(struct cc *cc, int i, int t, struct view *v)
 {
 	const weft_tensor *x = &cc->g->tensors[t].t, *y = &cc->g->tensors[cc->g->ops[i].out[0]].t;
 	int64_t step[WEFT_MAX_RANK];
-	int root = alu_new_root(cc, weft_tensor_elements(y) * 2);
+	int root = cc_new_root(cc, weft_tensor_elements(y) * 2);
 	struct alu_stmt s = { .func = WEFT_ALU_FUNC_MOVE };
 
 	if (root < 0)

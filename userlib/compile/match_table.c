@@ -41,7 +41,7 @@ struct alu_operand table_dense(const struct cc *cc, int root, int type, int t)
 /* A storage for as many elements as t has. */
 static struct alu_operand between(struct cc *cc, int type, int t)
 {
-	int root = alu_new_root(cc, weft_tensor_elements(&cc->g->tensors[t].t) * alu_bytes(type));
+	int root = cc_new_root(cc, weft_tensor_elements(&cc->g->tensors[t].t) * alu_bytes(type));
 
 	return table_dense(cc, root, type, t);
 }

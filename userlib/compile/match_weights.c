@@ -183,7 +183,7 @@ int weights_plain(struct cc *cc, int i, struct node *shape)
 		return 1;
 	for (int k = 0; k < 256; k++)
 		table[k] = (uint8_t)(k == NO_PRODUCT ? 0 : k);
-	int root = alu_new_root(cc, bytes), values = alu_const(cc, table, sizeof table);
+	int root = cc_new_root(cc, bytes), values = alu_const(cc, table, sizeof table);
 	if (root < 0 || values < 0)
 		return root < 0 ? root : values;
 	struct alu_stmt s = stmt(FUNC(LOOKUP), alu_tensor(cc, shape->w, true), alu_storage(root, TYPE(UINT8)));

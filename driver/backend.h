@@ -66,6 +66,7 @@ struct weft_backend {
 	int (*reset)(void *state);
 	uint32_t (*reg_read)(void *state, uint32_t addr);
 	int (*reg_write)(void *state, uint32_t addr, uint32_t value);
+	const struct weft_fault_point *(*points)(void *state, uint32_t *n);
 	const struct weft_cosim_diff *(*cosim)(void *state);
 	void (*sample)(void *state, weft_sampler *fn, void *user);
 

@@ -418,3 +418,9 @@ int weft_dev_reg_write(weft_dev *dev, uint32_t addr, uint32_t value)
 {
 	return dev->be->reg_write ? dev->be->reg_write(dev->state, addr, value) : -ENOTSUP;
 }
+
+const struct weft_fault_point *weft_dev_points(weft_dev *dev, uint32_t *n)
+{
+	*n = 0;
+	return dev->be->points ? dev->be->points(dev->state, n) : NULL;
+}

@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "tests/support/file.h"
 #include "tests/support/tensors.h"
 #include "userlib/run/capture.h"
 
@@ -53,12 +54,10 @@ static void round_trip(void **state)
 
 static size_t read_all(uint8_t **p)
 {
-	FILE *f = fopen(path, "rb");
+	size_t n = 0;
 
-	assert_non_null(f);
-	*p = malloc(1 << 20);
-	size_t n = fread(*p, 1, 1 << 20, f);
-	fclose(f);
+	*p = test_file(path, &n);
+	assert_non_null(*p);
 	return n;
 }
 

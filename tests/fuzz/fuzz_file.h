@@ -35,6 +35,25 @@ static inline const char *fuzz_judge(int err, const char *msg)
 	return NULL;
 }
 
+/* Load a network and compile it. *accepted: both went well; *err is the load's. */
+static inline const char *fuzz_compile(const struct bytes *b, int *accepted, int *err)
+{
+	char msg[WEFT_MSG_LEN] = "";
+	uint8_t *out = NULL;
+	size_t len = 0;
+	weft_net *net = NULL;
+	int saved = 0;
+
+	*err = weft_net_load(b->p, b->n, "mutated", &net, msg);
+	if (!*err) {
+		saved = weft_net_save(net, "w16", &out, &len, msg);
+		free(out);
+		weft_net_free(net);
+	}
+	*accepted = !*err && !saved;
+	return fuzz_judge(*err ? *err : saved, msg);
+}
+
 static inline void fuzz_file(const char *test, const char *name, const struct bytes *b, long n, mutate_fn *fn)
 {
 	uint64_t first = test_seed(1);

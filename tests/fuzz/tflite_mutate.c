@@ -20,19 +20,9 @@ static const char *const foreign[] = {
 
 static const char *load_and_compile(const struct bytes *b, int *accepted)
 {
-	char msg[WEFT_MSG_LEN] = "";
-	uint8_t *out = NULL;
-	size_t len = 0;
-	weft_net *net = NULL;
-	int err = weft_net_load(b->p, b->n, "mutated", &net, msg);
+	int err;
 
-	if (!err) {
-		err = weft_net_save(net, "w16", &out, &len, msg);
-		*accepted = !err;
-		free(out);
-		weft_net_free(net);
-	}
-	return fuzz_judge(err, msg);
+	return fuzz_compile(b, accepted, &err);
 }
 
 static void fuzz_path(const char *path, long n)

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "file.h"
 #include "npy.h"
 
 #define MAGIC "\x93NUMPY"
@@ -266,40 +267,22 @@ int weft_npy_parse_text(const void *bytes, size_t len, weft_tensor *t, char **te
 	return 0;
 }
 
-/* The whole file; NULL after a message. */
-static void *slurp(const char *path, size_t *len, int *err, char *msg)
+static int slurp(const char *path, uint8_t **p, size_t *len, char *msg)
 {
-	FILE *f = fopen(path, "rb");
-	char *p = NULL;
-	long n = -1;
+	int err = weft_file_read(path, MAX_FILE, p, len);
 
-	if (!f) {
-		*err = complain(msg, -errno, "%s: %s", path, strerror(errno));
-		return NULL;
-	}
-	/* A folder opens too, and claims to be huge. */
-	if (!fseek(f, 0, SEEK_END) && (n = ftell(f)) >= 0 && n <= MAX_FILE && !fseek(f, 0, SEEK_SET))
-		p = malloc(n ? (size_t)n : 1);
-	if (p && fread(p, 1, (size_t)n, f) != (size_t)n) {
-		free(p);
-		p = NULL;
-	}
-	fclose(f);
-	*len = (size_t)n;
-	if (!p)
-		*err = complain(msg, -EIO, "%s: cannot read", path);
-	return p;
+	return err ? complain(msg, err, "%s: %s", path, strerror(-err)) : 0;
 }
 
 int weft_npy_read(const char *path, weft_tensor *t, char *msg)
 {
-	size_t len = 0;
-	int err = 0;
-	void *p = slurp(path, &len, &err, msg);
-
-	if (!p)
-		return err;
 	char line[WEFT_NPY_MSG];
+	uint8_t *p;
+	size_t len;
+	int err = slurp(path, &p, &len, msg);
+
+	if (err)
+		return err;
 	err = weft_npy_parse(p, len, t, line);
 	if (err)
 		complain(msg, err, "%s: %s", path, line);
@@ -309,12 +292,12 @@ int weft_npy_read(const char *path, weft_tensor *t, char *msg)
 
 int weft_npy_read_text(const char *path, weft_tensor *t, char **text, size_t *each, char *msg)
 {
-	size_t len = 0;
-	int err = 0;
-	void *p = slurp(path, &len, &err, msg);
 	char line[WEFT_NPY_MSG];
+	uint8_t *p;
+	size_t len;
+	int err = slurp(path, &p, &len, msg);
 
-	if (!p)
+	if (err)
 		return err;
 	err = weft_npy_parse_text(p, len, t, text, each, line);
 	if (err)

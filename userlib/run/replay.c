@@ -132,16 +132,6 @@ static int correct_run(struct replay *x)
 
 /* ---- naming what is wrong ---- */
 
-static int64_t value(weft_dtype t, const uint8_t *p)
-{
-	switch (weft_dtype_bytes(t)) {
-	case 1: return t == WEFT_INT8 || t == WEFT_INT4 ? *(const int8_t *)p : *p;
-	case 2: { int16_t v; memcpy(&v, p, 2); return v; }
-	case 4: { int32_t v; memcpy(&v, p, 4); return v; }
-	default: { int64_t v; memcpy(&v, p, 8); return v; }
-	}
-}
-
 static void coordinates(const weft_tensor *t, uint64_t index, int64_t *at)
 {
 	for (int d = t->rank - 1; d >= 0; d--) {
@@ -283,8 +273,8 @@ static void element_values(struct replay *x, const struct write *w, uint64_t byt
 		uint64_t at = byte - byte % size;
 		if (at + size > w->len)
 			return;
-		f->want = value(t->t.dtype, x->t.pool + w->at + at);
-		f->have = value(t->t.dtype, x->row + at);
+		f->want = weft_element_value(t->t.dtype, x->t.pool + w->at + at);
+		f->have = weft_element_value(t->t.dtype, x->row + at);
 		return;
 	}
 }
@@ -448,8 +438,8 @@ static void look_in_memory(struct replay *x)
 		if (strcmp(t->name, f.tensor) || x->p->tensors[i].place != WEFT_PLACE_ARENA)
 			continue;
 		uint64_t at = x->p->tensors[i].offset + f.index * weft_dtype_bytes(t->t.dtype);
-		f.want = value(t->t.dtype, x->arena + at);
-		f.have = value(t->t.dtype, got + at);
+		f.want = weft_element_value(t->t.dtype, x->arena + at);
+		f.have = weft_element_value(t->t.dtype, got + at);
 	}
 	x->r->first = f;
 }

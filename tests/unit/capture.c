@@ -12,6 +12,7 @@
 #include <cmocka.h>
 #include <zlib.h>
 
+#include "sim/card/le.h"
 #include "tests/support/file.h"
 #include "tests/support/tensors.h"
 #include "userlib/run/capture.h"
@@ -100,15 +101,6 @@ static void damaged_bad(void **state)
 	assert_int_equal(weft_capture_read("/tmp/weft-no-such-file", &c, msg), -ENOENT);
 }
 
-/* Puts the checksum right. */
-static void seal(uint8_t *p, size_t n)
-{
-	const uint32_t crc = (uint32_t)crc32_z(0, p + 16, n - 16);
-
-	for (int i = 0; i < 4; i++)
-		p[12 + i] = (uint8_t)(crc >> 8 * i);
-}
-
 /* Bytes changed with the checksum put right: whatever is in them, nothing breaks. */
 static void hostile_bad(void **state)
 {
@@ -124,14 +116,14 @@ static void hostile_bad(void **state)
 		size_t at = 16 + test_random(&seed) % (n - 16);
 		uint8_t old = p[at];
 		p[at] = (uint8_t)test_random(&seed);
-		seal(p, n);
+		put32(p + 12, (uint32_t)crc32_z(0, p + 16, n - 16));
 		int err = with_bytes(p, n, msg);
 		assert_true(err == 0 || err == -EINVAL || err == -ENOMEM);
 		p[at] = old;
 	}
 	/* A section that says it is huge. */
 	memset(p + 16, 0xff, 8);
-	seal(p, n);
+	put32(p + 12, (uint32_t)crc32_z(0, p + 16, n - 16));
 	assert_int_equal(with_bytes(p, n, msg), -EINVAL);
 	assert_non_null(strstr(msg, "larger than the file allows"));
 	free(p);

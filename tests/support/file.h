@@ -11,6 +11,8 @@ static inline void *test_file(const char *path, size_t *n)
 {
 	FILE *f = fopen(path, "rb");
 
+	if (n)
+		*n = 0;
 	if (!f)
 		return NULL;
 	assert_int_equal(fseek(f, 0, SEEK_END), 0);

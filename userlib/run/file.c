@@ -4,11 +4,16 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 static int read_open(FILE *f, uint64_t most, uint8_t **data, size_t *len)
 {
+	struct stat st;
 	long end = -1;
 
+	/* A folder opens too, and claims to be huge. */
+	if (!fstat(fileno(f), &st) && S_ISDIR(st.st_mode))
+		return -EISDIR;
 	if (fseek(f, 0, SEEK_END) || (end = ftell(f)) < 0 || fseek(f, 0, SEEK_SET))
 		return -EIO;
 	if ((uint64_t)end > most)

@@ -10,8 +10,7 @@
  * @param most      Bytes; what is larger is refused before memory is taken.
  * @param[out] data From malloc, also for an empty file; NULL on failure.
  *
- * @return 0, -EFBIG (also a folder, which claims to be huge), -ENOMEM, -EIO,
- *   or what opening it said
+ * @return 0, -EFBIG, -EISDIR, -ENOMEM, -EIO, or what opening it said
  */
 int weft_file_read(const char *path, uint64_t most, uint8_t **data, size_t *len);
 

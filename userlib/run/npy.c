@@ -271,7 +271,8 @@ static int slurp(const char *path, uint8_t **p, size_t *len, char *msg)
 {
 	int err = weft_file_read(path, MAX_FILE, p, len);
 
-	return err ? complain(msg, err, "%s: %s", path, strerror(-err)) : 0;
+	/* A folder is only one more thing that cannot be read. */
+	return err ? complain(msg, err == -EISDIR ? -EIO : err, "%s: %s", path, strerror(-err)) : 0;
 }
 
 int weft_npy_read(const char *path, weft_tensor *t, char *msg)

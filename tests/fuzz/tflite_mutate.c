@@ -41,7 +41,7 @@ static void test_own(void **state)
 	(void)state;
 	assert_int_equal(glob("tests/models/*.tflite", 0, NULL, &g), 0);
 	for (size_t i = 0; i < g.gl_pathc; i++)
-		fuzz_path(g.gl_pathv[i], test_count(100, 500, 20000));
+		fuzz_path(g.gl_pathv[i], test_count(100, 2000, 20000));
 	globfree(&g);
 }
 
@@ -58,7 +58,7 @@ static void test_foreign(void **state)
 			continue;
 		fclose(f);
 		found++;
-		fuzz_path(path, test_count(20, 200, 20000));
+		fuzz_path(path, test_count(20, 2000, 20000));
 	}
 	if (!found) {
 		printf("no foreign networks in %s\n", test_data());

@@ -49,6 +49,7 @@ struct weft_session {
 	const struct weft_config *cfg;
 	const weft_program *p;
 	weft_program *own_program;
+	weft_program *plan;        /* golden: what a device would run, once someone has asked */
 	weft_dev *dev;
 	weft_buf *consts, *arena;
 	uint64_t *words;           /* own streams, where some fields are known only now; else NULL */

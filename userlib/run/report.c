@@ -197,9 +197,9 @@ struct weft_report *weft_report_new(const weft_session *s)
 		fill(&r->ops[r->n_ops++], s, group, i);
 	}
 	/* By the lowered operator: a convolution whose conversion from uint8 the host
-	 * does is a host operator in the list, but its products are the device's. */
+	 * does is a host operator in the list, but its products are the device's. On golden all are the host's. */
 	for (int i = 0; i < g->n_ops; i++)
-		if (s->p->ops[i].unit == WEFT_ON_NPU)
+		if (s->p->ops[i].unit == WEFT_ON_NPU || (s->measure && s->o.device == WEFT_DEVICE_GOLDEN))
 			r->macs += s->p->ops[i].macs;
 	share_cycles(r, s, group, entry_of, true);
 	if (s->measure)

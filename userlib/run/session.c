@@ -56,15 +56,18 @@ static int open_device(weft_session *s, char *msg)
 	return weft_buf_write(s->consts, 0, s->p->consts, s->p->n_consts);
 }
 
-static int get_program(weft_session *s, char *msg)
+/* Golden runs the graph: of a program it needs no more than the list of operators, unless asked for the plan. */
+static int get_program(weft_session *s, bool plan, char *msg)
 {
-	struct weft_compile_options c = { .config = s->cfg->name, .of_model = s->o.device == WEFT_DEVICE_MODEL && !s->o.for_rtl };
+	struct weft_compile_options c = { .config = s->cfg->name, .host_only = !plan,
+	                                  .of_model = s->o.device == WEFT_DEVICE_MODEL && !s->o.for_rtl };
 
 	s->p = s->net->loaded;
 	if (s->p && !strcmp(s->p->config, s->cfg->name))
 		return 0;
-	int err = weft_compile(s->net->g, &c, &s->own_program, msg);
-	s->p = s->own_program;
+	weft_program **own = s->own_program ? &s->plan : &s->own_program;
+	int err = *own ? 0 : weft_compile(s->net->g, &c, own, msg);
+	s->p = *own;
 	return err;
 }
 
@@ -90,7 +93,7 @@ int weft_session_open(const weft_net *net, const struct weft_session_options *o,
 	if (!err && (err = weft_vars_init(&s->vars, net->g)))
 		snprintf(msg, WEFT_MSG_LEN, "out of memory");
 	if (!err)
-		err = get_program(s, msg);
+		err = get_program(s, o->device != WEFT_DEVICE_GOLDEN || o->strict, msg);
 	if (!err && o->strict && weft_plan_breaks_strict(s->p, msg))
 		err = -EINVAL;
 	if (!err)
@@ -145,6 +148,7 @@ void weft_session_close(weft_session *s)
 	weft_dev_close(s->dev);
 	free(s->before);
 	weft_program_free(s->own_program);
+	weft_program_free(s->plan);
 	free(s->words);
 	free(s);
 }
@@ -551,10 +555,16 @@ int weft_session_run(weft_session *s, const weft_tensor *inputs, weft_tensor *ou
 
 int weft_session_plan(weft_session *s, struct weft_report **rep, char *msg)
 {
-	*rep = weft_report_new(s);
-	if (!*rep)
+	const weft_program *p = s->p;
+	int err = s->own_program && s->o.device == WEFT_DEVICE_GOLDEN && !s->o.strict ? get_program(s, true, msg) : 0;
+
+	*rep = err ? NULL : weft_report_new(s);
+	s->p = p;
+	if (!err && !*rep) {
 		snprintf(msg, WEFT_MSG_LEN, "out of memory");
-	return *rep ? 0 : -ENOMEM;
+		err = -ENOMEM;
+	}
+	return err;
 }
 
 void weft_tensor_release(weft_tensor *t)

@@ -104,6 +104,8 @@ ALL_TESTS   := $(TEST_SRC:tests/%.c=%)
 SELECTED    := $(if $(T),$(filter $(subst *,%,$(T)),$(ALL_TESTS)),$(ALL_TESTS))
 CHECK_TESTS := $(if $(T),$(SELECTED),$(filter unit/% model/% fuzz/% cosim/smoke% card/faults card/socket,$(SELECTED)))
 test_bins    = $(1:%=$(O)/tests/%)
+# Tests that disturb the RTL want it built for that.
+fault_needs  = $(if $(filter cosim/diag_coverage,$(1)),$(FAULT_SO))
 # The guest is worth building where there is a machine to run it.
 HAVE_QEMU    = $(shell command -v qemu-system-x86_64)
 card_needs   = $(if $(filter card/%,$(1)),$(FIRMWARE) $(CHIP_SO) $(O)/weft-card $(O)/weft) \
@@ -145,7 +147,7 @@ CMD := $(if $(CMD_SRC),$(O)/weft) $(O)/weft-card
 
 # ---- targets ----------------------------------------------------------------
 
-.PHONY: firmware chip all help demo check test test-full bench conformance lint lint-verilator lint-yosys area \
+.PHONY: firmware chip fault all help demo check test test-full bench conformance lint lint-verilator lint-yosys area \
         gen check-gen sim install man clean deps tests compile_commands.json FORCE
 
 ## all: library, command and RTL simulator of CONFIGS (the default)
@@ -167,16 +169,16 @@ demo: all
 
 ## check: the tests that need about a minute
 check: TIMEOUT ?= 300
-check: check-gen sim $(call card_needs,$(CHECK_TESTS)) $(call test_bins,$(CHECK_TESTS))
+check: check-gen sim $(call card_needs,$(CHECK_TESTS)) $(call fault_needs,$(CHECK_TESTS)) $(call test_bins,$(CHECK_TESTS))
 	@$(call run_tests,check,$(CHECK_TESTS))
 
 ## test: all kinds of tests, at most 20 minutes; T=kind/name for one of them
-test: check-gen all $(call card_needs,$(SELECTED)) $(call test_bins,$(SELECTED))
+test: check-gen all $(call card_needs,$(SELECTED)) $(call fault_needs,$(SELECTED)) $(call test_bins,$(SELECTED))
 	@$(call run_tests,test,$(SELECTED))
 
 ## test-full: everything, however long
 test-full: TIMEOUT ?= 14400
-test-full: check-gen all $(call card_needs,$(SELECTED)) $(call test_bins,$(SELECTED))
+test-full: check-gen all $(call card_needs,$(SELECTED)) $(call fault_needs,$(SELECTED)) $(call test_bins,$(SELECTED))
 	@$(call run_tests,test-full,$(SELECTED))
 
 ## tests: build the test programs without running them
@@ -247,6 +249,9 @@ sim: $(RTL_SO) $(RV32_SO) $(BOARD_SO)
 ifeq ($(RTL_SO),)
 	@echo '  skip    sim: hw/files.f or sim/rtl/*.cc is not there'
 endif
+
+## fault: the Verilated NPU with places for faults, as the tests of weft diag use it
+fault: $(FAULT_SO)
 
 ## chip: the Verilated chip of CHIP_CONFIGS: NPU, control core, host link
 chip: $(CHIP_SO)
@@ -449,12 +454,12 @@ VERILATOR_FLAGS = --cc --exe --top-module weft_npu -Wall -Wno-fatal --no-timing 
 	-CFLAGS "-fPIC -std=gnu++17 -I$(CURDIR) -I$(CURDIR)/include" \
 	-LDFLAGS "-shared -lz"
 
-$(RTL_DIR)/%/verilated.stamp: hw/files.f $(HW_SRC) $(RTL_CC) Makefile
+$(RTL_DIR)/%/verilated.stamp: hw/files.f $(HW_SRC) $(RTL_CC) sim/rtl/profile.vlt Makefile
 	$(call say,VERILOG,$*)
 	@mkdir -p $(@D)
 	$(Q)verilator $(VERILATOR_FLAGS) --prefix Vweft_npu_$* --Mdir $(@D) \
 		-CFLAGS "-DWEFT_CONFIG=$* -DVTOP=Vweft_npu_$* -DVTOP_H='\"Vweft_npu_$*.h\"'" \
-		-o ../weft-rtl-$*.so $(call rtl_files,$*) $(abspath $(RTL_CC))
+		-o ../weft-rtl-$*.so sim/rtl/profile.vlt $(call rtl_files,$*) $(abspath $(RTL_CC))
 	@touch $@
 
 $(RTL_DIR)/weft-rtl-%.so: $(RTL_DIR)/%/verilated.stamp $(wildcard sim/rtl/*.h include/weft/*.h include/weft/gen/*.h)
@@ -466,6 +471,31 @@ $(RTL_DIR)/weft-rtl-%.so: $(RTL_DIR)/%/verilated.stamp $(wildcard sim/rtl/*.h in
 	@touch $@
 
 .SECONDARY: $(CONFIGS:%=$(RTL_DIR)/%/verilated.stamp)
+
+# The same design with places where tests disturb it (sim/rtl/fault.vlt). It is found
+# with rtl_dir, or with --rtl.
+FAULT_DIR := $(RTL_DIR)/fault
+FAULT_SO  := $(FAULT_DIR)/weft-rtl-w8.so
+
+$(FAULT_DIR)/%/verilated.stamp: hw/files.f $(HW_SRC) $(RTL_CC) sim/rtl/fault.vlt sim/rtl/profile.vlt tools/fault_points.py Makefile
+	$(call say,VERILOG,fault/$*)
+	@mkdir -p $(@D)
+	$(Q)verilator $(VERILATOR_FLAGS) --prefix Vweft_npu_$* --Mdir $(@D) \
+		-CFLAGS "-DWEFT_CONFIG=$* -DVTOP=Vweft_npu_$* -DVTOP_H='\"Vweft_npu_$*.h\"'" \
+		-CFLAGS "-DFAULT_POINTS_H='\"fault_points.h\"'" \
+		-o ../weft-rtl-$*.so sim/rtl/fault.vlt sim/rtl/profile.vlt $(call rtl_files,$*) $(abspath $(RTL_CC))
+	$(Q)$(PYTHON) tools/fault_points.py $(@D) Vweft_npu_$* > $(@D)/fault_points.h
+	@touch $@
+
+$(FAULT_DIR)/weft-rtl-%.so: $(FAULT_DIR)/%/verilated.stamp $(wildcard sim/rtl/*.h include/weft/*.h include/weft/gen/*.h)
+	$(call say,CXX,$@)
+	$(Q)+$(MAKE) --no-print-directory -C $(<D) -f Vweft_npu_$*.mk \
+		CXX="$(CLANGXX)" LINK="$(CLANGXX)" OBJCACHE="$(CCACHE)" \
+		OPT_FAST="-O2 -march=$(MARCH)" OPT_SLOW="-O0" OPT_GLOBAL="-O1 -march=$(MARCH)" \
+		$(if $(Q),>$(abspath $(<D))/build.log 2>&1 || { tail -40 $(abspath $(<D))/build.log; exit 1; })
+	@touch $@
+
+.SECONDARY: $(FAULT_DIR)/w8/verilated.stamp $(FAULT_DIR)/w16/verilated.stamp
 
 # The harness brings the flash of the functional model, as plain C.
 $(RTL_DIR)/flash.o: sim/model/flash.c sim/model/flash.h sim/card/chip.h include/weft/gen/chip.h

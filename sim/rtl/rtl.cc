@@ -14,6 +14,7 @@
 #include "verilated_fst_c.h"
 
 #include "sim/rtl/memory.h"
+#include "sim/rtl/profile.h"
 
 #define STR_(x) #x
 #define STR(x) STR_(x)
@@ -21,6 +22,10 @@
 #define CAT(a, b) CAT_(a, b)
 #include VTOP_H
 #include STR(CAT(VTOP, ___024root).h)
+
+#ifdef FAULT_POINTS_H
+#include "sim/rtl/fault.h"
+#endif
 
 // Storage of scratchpad bank b in the Verilated model.
 #define BANK(b) weft_npu__DOT__u_sp__DOT__g_bank__BRA__##b##__KET____DOT__u_ram__DOT__mem
@@ -38,15 +43,20 @@ struct weft_rtl {
 	} ctx;
 	VTOP top;
 	Memory memory;
+	Profile profile;
 	std::unique_ptr<VerilatedFstC> wave;
 	uint64_t cycle = 0;
 	uint8_t *bank[kBanks];
 	uint32_t word_bytes, bank_bytes;
+#ifdef FAULT_POINTS_H
+	Faults faults;
+#endif
 
-	explicit weft_rtl(weft_rtl_profile profile)
-		: top(&ctx, "npu"), memory(profile, sizeof(top.m_wdata_o))
+	explicit weft_rtl(weft_rtl_profile speed)
+		: top(&ctx, "npu"), memory(speed, sizeof(top.m_wdata_o))
 	{
 		find_banks();
+		find_points();
 		reset();
 	}
 
@@ -74,6 +84,28 @@ struct weft_rtl {
 		bank_at(10, r->BANK(10)); bank_at(11, r->BANK(11));
 		bank_at(12, r->BANK(12)); bank_at(13, r->BANK(13));
 		bank_at(14, r->BANK(14)); bank_at(15, r->BANK(15));
+	}
+
+	// tools/fault_points.py wrote the list.
+	void find_points()
+	{
+#ifdef FAULT_POINTS_H
+		auto *r = top.rootp;
+#define FORCE(name, bits, sig, en, val) faults.force(name, bits, sig, en, val);
+#define ARRAY(name, bits, a) faults.array(name, bits, a);
+#define ADDRESS(name, mem) faults.address(name, mem);
+#include FAULT_POINTS_H
+#endif
+	}
+
+	void disturb()
+	{
+#ifdef FAULT_POINTS_H
+		if (faults.active()) {
+			faults.apply(cycle);
+			top.eval();
+		}
+#endif
 	}
 
 	// Byte at a scratchpad address: regions of two word-interleaved banks.
@@ -116,9 +148,13 @@ struct weft_rtl {
 			top.rootp->__Vtrigrprev__TOP__clk_i = 0;
 		}
 		const uint32_t retired = top.retire_o;
-		memory.clock(see_memory_port(top));
+		const Memory::FromChip c = see_memory_port(top);
+		if (profile.on())
+			profile.sample(*top.rootp, memory.out(), c, retired);
+		memory.clock(c);
 		top.clk_i = 1;
 		top.eval();
+		disturb();
 		if (wave)
 			wave->dump(2 * cycle + 1);
 		drive();
@@ -253,6 +289,32 @@ uint64_t rtl_cycle(weft_rtl *r)
 	return r->cycle;
 }
 
+const weft_rtl_point *rtl_points(weft_rtl *r, uint32_t *n)
+{
+#ifdef FAULT_POINTS_H
+	return r->faults.points(n);
+#else
+	(void)r;
+	*n = 0;
+	return nullptr;
+#endif
+}
+
+int rtl_fault(weft_rtl *r, const weft_rtl_fault *f)
+{
+#ifdef FAULT_POINTS_H
+	return r->faults.set(f);
+#else
+	(void)r;
+	return f ? -ENOTSUP : 0;
+#endif
+}
+
+void rtl_sample(weft_rtl *r, weft_sampler *fn, void *user)
+{
+	r->profile.watch(fn, user);
+}
+
 } // namespace
 
 extern "C" __attribute__((visibility("default"))) const struct weft_rtl_api *weft_rtl_api(void)
@@ -260,7 +322,8 @@ extern "C" __attribute__((visibility("default"))) const struct weft_rtl_api *wef
 	static const struct weft_rtl_api api = {
 		WEFT_RTL_API_VERSION, STR(WEFT_CONFIG),
 		rtl_open, rtl_close, rtl_map, rtl_reg_write, rtl_reg_read,
-		rtl_step, rtl_peek_sp, rtl_poke_sp, rtl_plant, rtl_operand, rtl_wave, rtl_cycle,
+		rtl_step, rtl_peek_sp, rtl_poke_sp, rtl_plant, rtl_operand, rtl_wave, rtl_cycle, rtl_sample,
+		rtl_points, rtl_fault,
 	};
 	return &api;
 }

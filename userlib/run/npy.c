@@ -40,7 +40,7 @@ static const struct { weft_dtype t; const char *name; } types[] = {
 	{ WEFT_INT4, "|i1" }, { WEFT_INT48, "<i8" }, { WEFT_BF16, "<u2" },
 	{ WEFT_FP8E4M3, "|u1" }, { WEFT_FP8E5M2, "|u1" }, { WEFT_FP8E4M3FNUZ, "|u1" }, { WEFT_FP8E5M2FNUZ, "|u1" },
 	{ WEFT_UINT32, "<u4" }, { WEFT_UINT64, "<u8" }, { WEFT_INT2, "|i1" }, { WEFT_UINT2, "|u1" },
-	{ WEFT_UINT4, "|u1" }, { WEFT_FP4E2M1, "|u1" },
+	{ WEFT_UINT4, "|u1" }, { WEFT_FP4E2M1, "|u1" }, { WEFT_FP8E8M0, "|u1" },
 };
 #define N_TYPES (sizeof types / sizeof types[0])
 

@@ -133,18 +133,21 @@ static void rtl_close(void *state)
 
 static int load(struct state *s, const struct weft_dev_options *o, char *msg)
 {
-	s->lib = find_lib(o->rtl_dir, s->cfg->name);
+	char name[32];
+
+	snprintf(name, sizeof(name), "%s%s", s->cfg->name, o->wave ? "-wave" : "");
+	s->lib = find_lib(o->rtl_dir, name);
 	if (!s->lib) {
 		const char *why = dlerror();
-		snprintf(msg, WEFT_DEV_MSG, "rtl: weft-rtl-%s.so cannot be loaded (%s); build it with: make sim CONFIGS=%s",
-		         s->cfg->name, why ? why : "not found", s->cfg->name);
+		snprintf(msg, WEFT_DEV_MSG, "rtl: weft-rtl-%s.so cannot be loaded (%s); build it with: make sim CONFIGS=%s%s%s",
+		         name, why ? why : "not found", s->cfg->name, o->wave ? " WAVES=" : "", o->wave ? s->cfg->name : "");
 		return -ENOENT;
 	}
 	const struct weft_rtl_api *(*get)(void);
 	*(void **)&get = dlsym(s->lib, "weft_rtl_api");
 	s->api = get ? get() : NULL;
 	if (!s->api || s->api->version != WEFT_RTL_API_VERSION) {
-		snprintf(msg, WEFT_DEV_MSG, "rtl: weft-rtl-%s.so is of another build; run make sim", s->cfg->name);
+		snprintf(msg, WEFT_DEV_MSG, "rtl: weft-rtl-%s.so is of another build; run make sim", name);
 		return -EPROTO;
 	}
 	s->rtl = s->api->open(o->memory == WEFT_MEMORY_SRAM ? WEFT_RTL_SRAM : WEFT_RTL_DDR);

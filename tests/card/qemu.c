@@ -279,7 +279,7 @@ static void whole(const struct plan *p)
 
 static void test_model(void **state)
 {
-	const struct plan p = { .script = "test", .chip = "model", .two = true, .bulk_kib = 24 << 10, .bulk_mbs = 100, .seconds = 180 };
+	const struct plan p = { .script = "test", .chip = "model", .two = true, .bulk_kib = 16 << 10, .bulk_mbs = 100, .seconds = 180 };
 
 	(void)state;
 	if (!ready())

@@ -449,12 +449,12 @@ VERILATOR_FLAGS = --cc --exe --top-module weft_npu -Wall -Wno-fatal --no-timing 
 	-CFLAGS "-fPIC -std=gnu++17 -I$(CURDIR) -I$(CURDIR)/include" \
 	-LDFLAGS "-shared -lz"
 
-$(RTL_DIR)/%/verilated.stamp: hw/files.f $(HW_SRC) $(RTL_CC) Makefile
+$(RTL_DIR)/%/verilated.stamp: hw/files.f $(HW_SRC) $(RTL_CC) sim/rtl/profile.vlt Makefile
 	$(call say,VERILOG,$*)
 	@mkdir -p $(@D)
 	$(Q)verilator $(VERILATOR_FLAGS) --prefix Vweft_npu_$* --Mdir $(@D) \
 		-CFLAGS "-DWEFT_CONFIG=$* -DVTOP=Vweft_npu_$* -DVTOP_H='\"Vweft_npu_$*.h\"'" \
-		-o ../weft-rtl-$*.so $(call rtl_files,$*) $(abspath $(RTL_CC))
+		-o ../weft-rtl-$*.so sim/rtl/profile.vlt $(call rtl_files,$*) $(abspath $(RTL_CC))
 	@touch $@
 
 $(RTL_DIR)/weft-rtl-%.so: $(RTL_DIR)/%/verilated.stamp $(wildcard sim/rtl/*.h include/weft/*.h include/weft/gen/*.h)

@@ -30,10 +30,13 @@ struct state {
 	const struct weft_rtl_api *api;
 	struct weft_rtl *rtl;
 	bool want_cosim;
+	bool used;                 /* since it was reset: the next job resets it */
 	bool poked;                /* the next job's model begins with the scratchpad as it is */
 	char *wave;
 	int64_t wave_cmd;
 	uint64_t wave_cycles;
+	weft_sampler *sampler;
+	void *sampler_user;
 	struct weft_cosim_diff diff;
 };
 
@@ -352,6 +355,7 @@ static int rtl_reset(void *state)
 	struct state *s = state;
 	struct weft_rtl_event ev;
 
+	s->used = false;
 	wr(s, WEFT_REG_CTRL, WEFT_REG_CTRL_RESET_MASK);
 	for (int i = 0; i < RESET_CYCLES; i++) {
 		s->api->step(s->rtl, 1, &ev);
@@ -444,6 +448,8 @@ static int rtl_run(void *state, const struct weft_backend_job *job, struct weft_
 	memset(r, 0, sizeof(*r));
 	memset(&s->diff, 0, sizeof(s->diff));
 	int err = index_stream(&x, job->words, job->n_words);
+	if (s->used)
+		rtl_reset(s);
 	if (!err)
 		err = open_windows(s, job, msg);
 	if (!err && s->wave && s->wave_cmd >= 0)
@@ -451,9 +457,14 @@ static int rtl_run(void *state, const struct weft_backend_job *job, struct weft_
 	if (!err && s->want_cosim && !(cosim = start_cosim(s, job)))
 		err = -ENOMEM;
 	if (!err) {
+		s->api->sample(s->rtl, s->sampler, s->sampler_user);
 		err = run_stream(s, job, &x, cosim, from, to, r, msg);
+		s->api->sample(s->rtl, NULL, NULL);
 		read_result(s, r, msg);
-		rtl_reset(s);
+		/* Until the next job its registers can be read, unless it was stopped in the middle. */
+		s->used = true;
+		if (err)
+			rtl_reset(s);
 	}
 	s->poked = false;
 	weft_cosim_free(cosim);
@@ -503,9 +514,23 @@ static uint32_t rtl_reg_read(void *state, uint32_t addr)
 	return rd(state, addr);
 }
 
+static int rtl_reg_write(void *state, uint32_t addr, uint32_t value)
+{
+	wr(state, addr, value);
+	return 0;
+}
+
 static const struct weft_cosim_diff *rtl_cosim(void *state)
 {
 	return &((struct state *)state)->diff;
+}
+
+static void rtl_sample(void *state, weft_sampler *fn, void *user)
+{
+	struct state *s = state;
+
+	s->sampler = fn;
+	s->sampler_user = user;
 }
 
 const struct weft_backend weft_backend_rtl = {
@@ -518,5 +543,7 @@ const struct weft_backend weft_backend_rtl = {
 	.plant = rtl_plant,
 	.reset = rtl_reset,
 	.reg_read = rtl_reg_read,
+	.reg_write = rtl_reg_write,
 	.cosim = rtl_cosim,
+	.sample = rtl_sample,
 };

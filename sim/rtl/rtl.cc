@@ -14,6 +14,7 @@
 #include "verilated_fst_c.h"
 
 #include "sim/rtl/memory.h"
+#include "sim/rtl/profile.h"
 
 #define STR_(x) #x
 #define STR(x) STR_(x)
@@ -38,13 +39,14 @@ struct weft_rtl {
 	} ctx;
 	VTOP top;
 	Memory memory;
+	Profile profile;
 	std::unique_ptr<VerilatedFstC> wave;
 	uint64_t cycle = 0;
 	uint8_t *bank[kBanks];
 	uint32_t word_bytes, bank_bytes;
 
-	explicit weft_rtl(weft_rtl_profile profile)
-		: top(&ctx, "npu"), memory(profile, sizeof(top.m_wdata_o))
+	explicit weft_rtl(weft_rtl_profile speed)
+		: top(&ctx, "npu"), memory(speed, sizeof(top.m_wdata_o))
 	{
 		find_banks();
 		reset();
@@ -140,6 +142,8 @@ struct weft_rtl {
 		c.wdata = reinterpret_cast<const uint8_t *>(&top.m_wdata_o);
 		c.wstrb = top.m_wstrb_o;
 		c.bready = top.m_bready_o;
+		if (profile.on())
+			profile.sample(*top.rootp, memory.out(), c, retired);
 		memory.clock(c);
 		top.clk_i = 1;
 		top.eval();
@@ -277,6 +281,11 @@ uint64_t rtl_cycle(weft_rtl *r)
 	return r->cycle;
 }
 
+void rtl_sample(weft_rtl *r, weft_sampler *fn, void *user)
+{
+	r->profile.watch(fn, user);
+}
+
 } // namespace
 
 extern "C" __attribute__((visibility("default"))) const struct weft_rtl_api *weft_rtl_api(void)
@@ -284,7 +293,7 @@ extern "C" __attribute__((visibility("default"))) const struct weft_rtl_api *wef
 	static const struct weft_rtl_api api = {
 		WEFT_RTL_API_VERSION, STR(WEFT_CONFIG),
 		rtl_open, rtl_close, rtl_map, rtl_reg_write, rtl_reg_read,
-		rtl_step, rtl_peek_sp, rtl_poke_sp, rtl_plant, rtl_operand, rtl_wave, rtl_cycle,
+		rtl_step, rtl_peek_sp, rtl_poke_sp, rtl_plant, rtl_operand, rtl_wave, rtl_cycle, rtl_sample,
 	};
 	return &api;
 }

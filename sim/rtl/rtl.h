@@ -13,11 +13,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <weft/dev.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-#define WEFT_RTL_API_VERSION 3
+#define WEFT_RTL_API_VERSION 4
 
 enum weft_rtl_profile {
 	WEFT_RTL_SRAM,   /* one bus word a cycle each way, latency 8 */
@@ -74,6 +76,9 @@ struct weft_rtl_api {
 	/* Waveform to file (FST); NULL closes it. -EIO: cannot be written. */
 	int (*wave)(struct weft_rtl *r, const char *file);
 	uint64_t (*cycle)(struct weft_rtl *r);
+
+	/* Be called in every cycle from a stream's start to its END; NULL: no more. */
+	void (*sample)(struct weft_rtl *r, weft_sampler *fn, void *user);
 };
 
 const struct weft_rtl_api *weft_rtl_api(void);

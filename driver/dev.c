@@ -177,6 +177,11 @@ int weft_buf_discard(weft_buf *buf)
 	return buf->card ? buf->dev->be->async->buf_discard(buf->dev->state, buf->card, buf->dev->error) : 0;
 }
 
+int weft_buf_doubt(weft_buf *buf)
+{
+	return buf->card ? buf->dev->be->async->buf_doubt(buf->dev->state, buf->card, buf->dev->error) : 0;
+}
+
 /* ---- jobs ---- */
 
 static int verify(weft_dev *dev, const uint64_t *words, size_t n_words,
@@ -417,4 +422,10 @@ bool weft_dev_has_regs(const weft_dev *dev)
 int weft_dev_reg_write(weft_dev *dev, uint32_t addr, uint32_t value)
 {
 	return dev->be->reg_write ? dev->be->reg_write(dev->state, addr, value) : -ENOTSUP;
+}
+
+const struct weft_fault_point *weft_dev_points(weft_dev *dev, uint32_t *n)
+{
+	*n = 0;
+	return dev->be->points ? dev->be->points(dev->state, n) : NULL;
 }

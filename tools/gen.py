@@ -195,7 +195,7 @@ class Spec:
             need(r["access"] in ("ro", "rw", "w1s", "w1c"), where, f"access {r['access']}")
             need(r["offset"] % 4 == 0, where, "offset is not a multiple of 4")
             need(r.get("job", "hw") in ("hw", "sw"), where, f"job {r.get('job')}")
-            unknown = set(r) - {"offset", "access", "doc", "fields", "array", "stride", "reset", "job"}
+            unknown = set(r) - {"offset", "access", "doc", "fields", "array", "stride", "reset", "job", "writable"}
             need(not unknown, where, f"unknown key {sorted(unknown)}")
             for i in range(self.reg_count(r)):
                 offset = r["offset"] + i * r.get("stride", 0)
@@ -526,6 +526,7 @@ def gen_regs_h(spec):
              "\tuint16_t stride;  /* bytes between them */", "\tuint8_t count;    /* 1, or the array's length */",
              "\tuint8_t n_fields; /* 0: the whole register is one value */",
              '\tconst char *access; /* "ro", "rw", "w1s", "w1c" */',
+             "\tuint32_t writable; /* bits that keep what is written */",
              '\tconst char *job; /* who changes it for a job: "hw", "sw"; NULL: nobody */',
              "\tuint32_t reset; /* config and features: see weft_reg_reset() */",
              "\tconst struct weft_reg_field_info *fields;", "\tconst char *doc;", "};", "",
@@ -536,6 +537,14 @@ def gen_regs_h(spec):
 def reg_space(spec):
     top = max(r["offset"] + (spec.reg_count(r) - 1) * r.get("stride", 0) + 4 for r in spec.regs.values())
     return 1 << (top - 1).bit_length()
+
+
+def reg_writable(r):
+    if r["access"] != "rw":
+        return 0
+    if "fields" in r:
+        return sum(((1 << bits) - 1) << lsb for lsb, bits in r["fields"].values())
+    return r.get("writable", 0xffffffff)
 
 
 def reg_reset(spec, name, r):
@@ -553,7 +562,7 @@ def gen_regs_c(spec):
     for name, r in spec.regs.items():
         fields = f"{name}_fields" if "fields" in r else "NULL"
         body.append(f"\t{{{c_string(name)}, {r['offset']:#05x}, {r.get('stride', 0):#x}, {spec.reg_count(r)}, "
-                    f"{len(r.get('fields', {}))}, {c_string(r['access'])}, {c_string(r['job']) if 'job' in r else 'NULL'}, "
+                    f"{len(r.get('fields', {}))}, {c_string(r['access'])}, {reg_writable(r):#x}, {c_string(r['job']) if 'job' in r else 'NULL'}, "
                     f"{reg_reset(spec, name, r):#x}, {fields},\n\t\t{c_string(r['doc'])}}},")
     return c_file("regs.toml", "regs", body + ["};"], header=False)
 

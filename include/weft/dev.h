@@ -47,6 +47,7 @@ struct weft_dev_options {
 	const char *wave;          /* RTL only: FST file, or NULL */
 	int64_t wave_cmd;          /* command index around which to record, or -1: the whole run */
 	uint64_t wave_cycles;      /* cycles before and after that command's retirement */
+	uint64_t wave_from, wave_to; /* or, with wave_cmd -1 and wave_to not 0: these cycles, as weft_retire counts */
 	const char *usb;           /* USB only: which card. NULL or "": any that is free; its serial;
 	                            * or @PATH, the socket of a simulated card (weft-card --listen) */
 	unsigned usb_timeout_ms;   /* USB only: without an answer for so long the card counts as stuck
@@ -55,7 +56,8 @@ struct weft_dev_options {
 	unsigned usb_wait_ms;      /* USB only: wait so long for the card to appear */
 	unsigned reserved0;        /* zero */
 	const struct weft_usb_ops *usb_ops;    /* tests: another transport (driver/usb.h), or NULL */
-	uint64_t reserved[4];      /* zero */
+	uint64_t hang_cycles;      /* RTL only: retiring nothing for so long counts as hung; 0: 2^26 */
+	uint64_t reserved[3];      /* zero */
 };
 
 /** Defaults: the model, w16, ddr, nothing recorded. */
@@ -94,6 +96,12 @@ int weft_buf_write(weft_buf *buf, size_t off_bytes, const void *data, size_t len
 int weft_buf_read(weft_buf *buf, size_t off_bytes, void *data, size_t len_bytes);
 /** What the buffer holds does not matter any more: nothing of it needs to be sent or kept. @return 0, -EBUSY */
 int weft_buf_discard(weft_buf *buf);
+
+/**
+ * Look at the device's memory itself: the next read fetches from a card even what the host wrote there and no job
+ * did. For finding out whether that memory is sound. @return 0, -EBUSY, -ENOMEM
+ */
+int weft_buf_doubt(weft_buf *buf);
 
 /* What a job may reach. windows[i] is DMA window i+1; window 0 is the stream. */
 struct weft_window {
@@ -275,13 +283,27 @@ struct weft_cosim_diff {
 const struct weft_cosim_diff *weft_dev_cosim(const weft_dev *dev);
 
 /* For tests: stuck-at-1 faults in the RTL, and streams that skip the verifier. */
-enum weft_plant_kind { WEFT_PLANT_NONE, WEFT_PLANT_PE, WEFT_PLANT_LANE, WEFT_PLANT_SP };
+enum weft_plant_kind { WEFT_PLANT_NONE, WEFT_PLANT_PE, WEFT_PLANT_LANE, WEFT_PLANT_SP, WEFT_PLANT_POINT };
+enum weft_plant_how { WEFT_HOW_STUCK0, WEFT_HOW_STUCK1, WEFT_HOW_AND, WEFT_HOW_OR, WEFT_HOW_FLIP };
 struct weft_plant {
 	enum weft_plant_kind kind;
 	uint32_t row, col, lane, addr, bit;
+	/* POINT: element row, col of weft_dev_points()[point] */
+	uint32_t point, bit2;      /* AND, OR: bit and bit2 are wired together */
+	enum weft_plant_how how;
+	uint64_t cycle;            /* FLIP: bit is inverted once, so many cycles from now */
 };
-/** @return 0, -ENOTSUP */
+/** @return 0, -ENOTSUP, -EINVAL */
 int weft_dev_plant(weft_dev *dev, const struct weft_plant *p);
+
+/* A place of the RTL that can be disturbed: rows x cols elements of so many bits. */
+struct weft_fault_point {
+	const char *name;          /* "u_post.s1_min_q" */
+	uint32_t bits, rows, cols;
+	bool storage;              /* bridges and flips are possible */
+};
+/** Only builds with fault points (make fault) have any. Valid as long as the device. */
+const struct weft_fault_point *weft_dev_points(weft_dev *dev, uint32_t *n);
 void weft_dev_trust(weft_dev *dev, bool trusted);
 /** Reset the device after a fault. weft_wait() does so by itself. @return 0, -EIO */
 int weft_dev_reset(weft_dev *dev);

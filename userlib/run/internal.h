@@ -42,6 +42,7 @@ struct weft_checker {
 struct weft_point { int32_t step; uint32_t cmd; };
 
 struct weft_state;
+struct weft_jobs;
 
 struct weft_session {
 	const weft_net *net;
@@ -67,6 +68,7 @@ struct weft_session {
 	const struct weft_point *points;
 	struct weft_state *states;
 	int n_points, i_point;
+	struct weft_jobs *jobs;    /* that start there, or NULL */
 	uint64_t cycles_before;    /* of earlier streams */
 	uint64_t work_done, work_all; /* commands, for progress */
 	struct weft_counters counters;

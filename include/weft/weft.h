@@ -200,6 +200,9 @@ struct weft_op_report {
 	uint64_t macs;
 	uint64_t cycles;           /* from the previous operator's retirement; 0 on host and model */
 	uint64_t estimate;         /* the compiler's, of cycles; 0 on the host */
+	/* Of it, what runs on the host: processor time expected of golden, in ms of one core of an AMD EPYC; 0 where
+	 * nothing does, negative where that depends on the data (control flow). */
+	double host_ms;
 	uint64_t dram_read_bytes, dram_write_bytes;
 };
 
@@ -218,6 +221,7 @@ struct weft_report {
 	uint64_t cycles;           /* RTL: sum over streams */
 	uint64_t estimate;         /* what the compiler expects of cycles, in the session's memory profile */
 	uint64_t macs;             /* of operators on the NPU */
+	double host_ms;            /* of all operators where it is known */
 	double utilization;        /* macs / (cycles * MACs a cycle of the configuration) */
 	bool checked;
 	uint64_t tensors, elements, mismatches;

@@ -154,6 +154,11 @@ int weft_session_capture(weft_session *s, int step, int status, const char *why,
 
 struct weft_report *weft_report_new(const weft_session *s);
 
+/* ---- host_cost.c ---- */
+
+/** Processor time that an operator takes on the host, roughly, in ms; negative: nobody knows. */
+double weft_host_ms(const weft_graph *g, const struct weft_gop *o, uint64_t macs);
+
 /** Does a host operator stand in the middle? Then 1, and msg names it. */
 int weft_plan_breaks_strict(const weft_program *p, char *msg);
 

@@ -40,16 +40,26 @@ static void usb_info(void *state, struct weft_card_info *out)
 	out->frames_repeated = c->link.n_retried;
 }
 
+static void usb_traffic(void *state, weft_traffic *fn, void *user)
+{
+	struct card *c = state;
+
+	c->link.traffic = fn;
+	c->link.traffic_user = user;
+}
+
 static const struct weft_backend_async async = {
 	.buf_new = weft_card_buf_new,
 	.buf_free = weft_card_buf_free,
 	.buf_write = weft_card_buf_write,
 	.buf_read = weft_card_buf_read,
 	.buf_discard = weft_card_buf_discard,
+	.buf_doubt = weft_card_buf_doubt,
 	.submit = weft_card_submit,
 	.wait = weft_card_wait,
 	.cancel = weft_card_cancel,
 	.info = usb_info,
+	.traffic = usb_traffic,
 };
 
 const struct weft_backend weft_backend_usb = {

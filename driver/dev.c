@@ -177,6 +177,11 @@ int weft_buf_discard(weft_buf *buf)
 	return buf->card ? buf->dev->be->async->buf_discard(buf->dev->state, buf->card, buf->dev->error) : 0;
 }
 
+int weft_buf_doubt(weft_buf *buf)
+{
+	return buf->card ? buf->dev->be->async->buf_doubt(buf->dev->state, buf->card, buf->dev->error) : 0;
+}
+
 /* ---- jobs ---- */
 
 static int verify(weft_dev *dev, const uint64_t *words, size_t n_words,
@@ -332,12 +337,44 @@ int weft_dev_card(const weft_dev *dev, struct weft_card_info *out)
 	return 0;
 }
 
+int weft_dev_traffic(weft_dev *dev, weft_traffic *fn, void *user)
+{
+	if (!dev->be->async)
+		return -ENOTSUP;
+	dev->be->async->traffic(dev->state, fn, user);
+	return 0;
+}
+
 /* ---- looking inside ---- */
 
 void weft_dev_observe(weft_dev *dev, weft_observer *fn, void *user)
 {
 	dev->observer = fn;
 	dev->observer_user = user;
+}
+
+int weft_dev_sample(weft_dev *dev, weft_sampler *fn, void *user)
+{
+	if (!dev->be->sample)
+		return -ENOTSUP;
+	dev->be->sample(dev->state, fn, user);
+	return 0;
+}
+
+const char *weft_track_name(unsigned track)
+{
+	static const char *const names[] = { "CP", "LD", "ST", "CV", "VE", "post", "bus read", "bus write" };
+
+	return track < WEFT_N_TRACKS ? names[track] : "?";
+}
+
+const char *weft_does_text(unsigned does)
+{
+	static const char *const texts[] = { "idle", "busy", "fills or drains", "waits for a command", "waits for a queue",
+		"waits for memory", "waits for an answer", "waits for the scratchpad", "waits for the post unit",
+		"waits for activations", "waits for weights" };
+
+	return does < WEFT_N_DOES ? texts[does] : "?";
 }
 
 int weft_dev_peek_sp(weft_dev *dev, uint32_t addr, uint32_t len_bytes, void *out)
@@ -375,4 +412,20 @@ int weft_dev_reset(weft_dev *dev)
 uint32_t weft_dev_reg_read(weft_dev *dev, uint32_t addr)
 {
 	return dev->be->reg_read ? dev->be->reg_read(dev->state, addr) : 0;
+}
+
+bool weft_dev_has_regs(const weft_dev *dev)
+{
+	return dev->be->reg_read != NULL;
+}
+
+int weft_dev_reg_write(weft_dev *dev, uint32_t addr, uint32_t value)
+{
+	return dev->be->reg_write ? dev->be->reg_write(dev->state, addr, value) : -ENOTSUP;
+}
+
+const struct weft_fault_point *weft_dev_points(weft_dev *dev, uint32_t *n)
+{
+	*n = 0;
+	return dev->be->points ? dev->be->points(dev->state, n) : NULL;
 }

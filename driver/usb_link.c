@@ -50,10 +50,23 @@ static void unlink_req(struct weft_link *l, struct weft_req *r)
 		l->reading -= r->len;
 }
 
+static void tell(const struct weft_link *l, const struct weft_req *r)
+{
+	const char *name = r->type == WEFT_FRAME_MSG ? weft_msg_type_name(get32(r->msg)) : NULL;
+	const struct weft_transfer t = {
+		.what = r->type == WEFT_FRAME_WRITE ? "WRITE" : r->type == WEFT_FRAME_READ ? "READ" : name ? name : "message",
+		.bytes = r->len, .from_ns = r->sent_ns, .to_ns = weft_now_ns(),
+	};
+
+	l->traffic(l->traffic_user, &t);
+}
+
 static void finish(struct weft_link *l, struct weft_req *r, int status)
 {
 	unlink_req(l, r);
 	r->status = status;
+	if (l->traffic)
+		tell(l, r);
 	r->done(r);
 }
 
@@ -313,6 +326,8 @@ static void send_some(struct weft_link *l)
 			if (r == l->first)
 				l->progress_ns = weft_now_ns();
 			r->sent = true;
+			if (l->traffic)
+				r->sent_ns = weft_now_ns();
 			if (r->type == WEFT_FRAME_READ)
 				l->reading += r->len;
 			x->len += put_frame(x->data + x->len, r);

@@ -34,6 +34,7 @@ struct weft_req {
 	int status;                /* 0; -EACCES (fence), -EINVAL, -EIO */
 	int tries;
 	bool sent;
+	uint64_t sent_ns;          /* where somebody wants to know */
 	void (*done)(struct weft_req *r);      /* may free r */
 	void *user;
 };
@@ -58,6 +59,8 @@ struct weft_link {
 	void (*on_msg)(void *user, const uint8_t *msg, uint32_t len);   /* unasked */
 	void *user;
 	uint64_t n_frames_bad, n_retried;
+	weft_traffic *traffic;                 /* told of every answer, or NULL */
+	void *traffic_user;
 };
 
 /** @return 0, -ENOMEM */

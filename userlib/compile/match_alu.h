@@ -39,6 +39,9 @@ int alu_const(struct cc *cc, const void *data, int64_t bytes);
  */
 int alu_add(struct cc *cc, int i, const struct alu_stmt *s, bool last, bool recorded);
 
+/* A reduction, or ARGMAX, of operator i's operand, of which a has the elements. 1 or a negative errno */
+int alu_fold(struct cc *cc, int i, int func, struct alu_operand a);
+
 /* 1 matched, 0 not (reason set), or a negative errno. */
 int match_move(struct cc *cc, int i);
 

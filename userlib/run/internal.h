@@ -43,6 +43,7 @@ struct weft_point { int32_t step; uint32_t cmd; };
 
 struct weft_state;
 struct weft_jobs;
+struct weft_profile;
 
 struct weft_session {
 	const weft_net *net;
@@ -76,6 +77,7 @@ struct weft_session {
 	uint64_t sim_cycles;
 	uint8_t *before;           /* the arena as the step began, or NULL: no capture */
 	bool captured;
+	struct weft_profile *profile;      /* options.profile, or NULL */
 	char *error;               /* msg of the run under way */
 };
 
@@ -158,6 +160,9 @@ struct weft_report *weft_report_new(const weft_session *s);
 
 /** Processor time that an operator takes on the host, roughly, in ms; negative: nobody knows. */
 double weft_host_ms(const weft_graph *g, const struct weft_gop *o, uint64_t macs);
+
+/** By graph operator its entry in a report, of n; from malloc. NULL: out of memory */
+int *weft_report_entries(const weft_program *p, int *n);
 
 /** Does a host operator stand in the middle? Then 1, and msg names it. */
 int weft_plan_breaks_strict(const weft_program *p, char *msg);

@@ -50,6 +50,27 @@ static int *groups(const weft_program *p)
 	return group;
 }
 
+int *weft_report_entries(const weft_program *p, int *n)
+{
+	const weft_graph *g = p->graph;
+	int *group = groups(p), *of_src = malloc(((size_t)g->n_srcs + 1) * sizeof(*of_src));
+	int *of_op = malloc(((size_t)g->n_ops + 1) * sizeof(*of_op));
+
+	*n = 0;
+	for (int i = 0; group && of_src && i < g->n_srcs; i++)
+		if (find(group, i) == i)
+			of_src[i] = (*n)++;
+	for (int i = 0; group && of_src && of_op && i < g->n_ops; i++)
+		of_op[i] = of_src[find(group, g->ops[i].src)];
+	if (!group || !of_src) {
+		free(of_op);
+		of_op = NULL;
+	}
+	free(group);
+	free(of_src);
+	return of_op;
+}
+
 /* ---- one entry ---- */
 
 static char *join(char *old, const char *name)

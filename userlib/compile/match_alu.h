@@ -11,7 +11,7 @@ int alu_type(weft_dtype t, bool is_unsigned);
 
 static inline bool weft_is_float_type(weft_dtype t)
 {
-	return (t >= WEFT_FP8E4M3 && t <= WEFT_FP64) || t == WEFT_FP4E2M1;
+	return (t >= WEFT_FP8E4M3 && t <= WEFT_FP64) || t == WEFT_FP4E2M1 || t == WEFT_FP8E8M0;
 }
 
 /* Operands without steps: a graph's tensor, a number, a storage that a pass has added. */

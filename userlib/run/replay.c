@@ -48,6 +48,7 @@ struct replay {
 	weft_buf *dev_consts, *dev_arena;
 	uint8_t *row;
 	uint64_t cap_row;
+	struct weft_replay_place harmless;     /* the first wrong byte that is no tensor's */
 	/* of the search for the moment */
 	uint64_t sampled, changed; /* running cycles: the last one seen, and when the byte last changed */
 	uint8_t byte;
@@ -140,16 +141,6 @@ static int correct_run(struct replay *x)
 static bool same_name(const char *whole, const char *kept, size_t size)
 {
 	return !strncmp(whole, kept, size - 1);
-}
-
-static int64_t value(weft_dtype t, const uint8_t *p)
-{
-	switch (weft_dtype_bytes(t)) {
-	case 1: return t == WEFT_INT8 || t == WEFT_INT4 ? *(const int8_t *)p : *p;
-	case 2: { int16_t v; memcpy(&v, p, 2); return v; }
-	case 4: { int32_t v; memcpy(&v, p, 4); return v; }
-	default: { int64_t v; memcpy(&v, p, 8); return v; }
-	}
 }
 
 static void coordinates(const weft_tensor *t, uint64_t index, int64_t *at)
@@ -292,8 +283,8 @@ static void element_values(struct replay *x, const struct write *w, uint64_t byt
 
 	if (at + size > w->len)
 		return;
-	f->want = value(t, x->t.pool + w->at + at);
-	f->have = value(t, x->row + at);
+	f->want = weft_element_value(t, x->t.pool + w->at + at);
+	f->have = weft_element_value(t, x->row + at);
 }
 
 static int on_retire(void *user, const struct weft_retire *ret)
@@ -321,6 +312,8 @@ static int on_retire(void *user, const struct weft_retire *ret)
 			element_values(x, w, b, &f);
 			if (f.element)  /* a load of wrong memory makes no tensor: go on to what it spoils */
 				x->r->first = f;
+			else if (!x->harmless.found)
+				x->harmless = f;
 			break;
 		}
 	}
@@ -453,8 +446,8 @@ static void look_in_memory(struct replay *x)
 	if (f.element) {
 		const weft_dtype t = x->p->graph->tensors[f.graph_tensor].t.dtype;
 		uint64_t at = x->p->tensors[f.graph_tensor].offset + f.index * weft_dtype_bytes(t);
-		f.want = value(t, x->arena + at);
-		f.have = value(t, got + at);
+		f.want = weft_element_value(t, x->arena + at);
+		f.have = weft_element_value(t, got + at);
 	}
 	x->r->first = f;
 }
@@ -614,6 +607,8 @@ int weft_replay(const struct weft_capture *c, const struct weft_replay_options *
 	if (!err) {
 		believe_the_run(&x);
 		look_in_memory(&x);
+		if (!r->first.found)
+			r->first = x.harmless;
 		err = record_wave(&x);
 	}
 	weft_model_free(x.model);

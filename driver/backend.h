@@ -44,6 +44,7 @@ struct weft_backend_async {
 	int (*wait)(void *state, weft_job id, uint64_t deadline_ns, struct weft_job_result *r, char *msg);
 	int (*cancel)(void *state, weft_job id);
 	void (*info)(void *state, struct weft_card_info *out);
+	void (*traffic)(void *state, weft_traffic *fn, void *user);
 };
 
 struct weft_backend {
@@ -64,7 +65,10 @@ struct weft_backend {
 	int (*plant)(void *state, const struct weft_plant *p);
 	int (*reset)(void *state);
 	uint32_t (*reg_read)(void *state, uint32_t addr);
+	int (*reg_write)(void *state, uint32_t addr, uint32_t value);
+	const struct weft_fault_point *(*points)(void *state, uint32_t *n);
 	const struct weft_cosim_diff *(*cosim)(void *state);
+	void (*sample)(void *state, weft_sampler *fn, void *user);
 
 	const struct weft_backend_async *async;   /* or NULL; then run is */
 };

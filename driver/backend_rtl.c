@@ -30,11 +30,17 @@ struct state {
 	const struct weft_rtl_api *api;
 	struct weft_rtl *rtl;
 	bool want_cosim;
+	bool used;                 /* since it was reset: the next job resets it */
 	bool poked;                /* the next job's model begins with the scratchpad as it is */
 	char *wave;
 	int64_t wave_cmd;
 	uint64_t wave_cycles;
+	uint64_t hang_cycles;
+	weft_sampler *sampler;
+	void *sampler_user;
 	struct weft_cosim_diff diff;
+	struct weft_fault_point *points;
+	uint32_t n_points;
 };
 
 /* The stream's commands by unit, so that a retirement pulse finds its command. */
@@ -121,23 +127,27 @@ static void rtl_close(void *state)
 		s->api->close(s->rtl);
 	/* The library stays loaded: Verilator's runtime does not survive unloading. */
 	free(s->wave);
+	free(s->points);
 	free(s);
 }
 
 static int load(struct state *s, const struct weft_dev_options *o, char *msg)
 {
-	s->lib = find_lib(o->rtl_dir, s->cfg->name);
+	char name[32];
+
+	snprintf(name, sizeof(name), "%s%s", s->cfg->name, o->wave ? "-wave" : "");
+	s->lib = find_lib(o->rtl_dir, name);
 	if (!s->lib) {
 		const char *why = dlerror();
-		snprintf(msg, WEFT_DEV_MSG, "rtl: weft-rtl-%s.so cannot be loaded (%s); build it with: make sim CONFIGS=%s",
-		         s->cfg->name, why ? why : "not found", s->cfg->name);
+		snprintf(msg, WEFT_DEV_MSG, "rtl: weft-rtl-%s.so cannot be loaded (%s); build it with: make sim CONFIGS=%s%s%s",
+		         name, why ? why : "not found", s->cfg->name, o->wave ? " WAVES=" : "", o->wave ? s->cfg->name : "");
 		return -ENOENT;
 	}
 	const struct weft_rtl_api *(*get)(void);
 	*(void **)&get = dlsym(s->lib, "weft_rtl_api");
 	s->api = get ? get() : NULL;
 	if (!s->api || s->api->version != WEFT_RTL_API_VERSION) {
-		snprintf(msg, WEFT_DEV_MSG, "rtl: weft-rtl-%s.so is of another build; run make sim", s->cfg->name);
+		snprintf(msg, WEFT_DEV_MSG, "rtl: weft-rtl-%s.so is of another build; run make sim", name);
 		return -EPROTO;
 	}
 	s->rtl = s->api->open(o->memory == WEFT_MEMORY_SRAM ? WEFT_RTL_SRAM : WEFT_RTL_DDR);
@@ -155,6 +165,7 @@ static int rtl_open(const struct weft_dev_options *o, const struct weft_config *
 	s->wave = o->wave ? strdup(o->wave) : NULL;
 	s->wave_cmd = o->wave_cmd;
 	s->wave_cycles = o->wave_cycles;
+	s->hang_cycles = o->hang_cycles ? o->hang_cycles : HANG_CYCLES;
 	int err = load(s, o, msg);
 	if (err) {
 		rtl_close(s);
@@ -287,7 +298,7 @@ static int run_stream(struct state *s, const struct weft_backend_job *job, struc
 
 	start(s, job);
 	for (;;) {
-		uint64_t now = s->api->cycle(s->rtl) - begin, limit = 100000;
+		uint64_t now = s->api->cycle(s->rtl) - begin, limit = s->hang_cycles < 100000 ? s->hang_cycles : 100000;
 		if (s->wave && !waving && now >= wave_from && now < wave_to) {
 			if (s->api->wave(s->rtl, s->wave)) {
 				snprintf(msg, WEFT_DEV_MSG, "rtl: %s: cannot be written", s->wave);
@@ -312,9 +323,9 @@ static int run_stream(struct state *s, const struct weft_backend_job *job, struc
 			err = on_retire(s, job, x, cosim, ev.retired, ev.cycle - begin, msg);
 		if (err || ev.irq)
 			break;
-		if (idle > HANG_CYCLES || (job->deadline_ns && weft_now_ns() > job->deadline_ns)) {
+		if (idle >= s->hang_cycles || (job->deadline_ns && weft_now_ns() > job->deadline_ns)) {
 			snprintf(msg, WEFT_DEV_MSG, "rtl: %s after %llu cycles; retired LD %u ST %u CV %u VE %u",
-			         idle > HANG_CYCLES ? "hung" : "time limit reached",
+			         idle >= s->hang_cycles ? "hung" : "time limit reached",
 			         (unsigned long long)(ev.cycle - begin), rd(s, WEFT_REG_RETIRED_LD),
 			         rd(s, WEFT_REG_RETIRED_ST), rd(s, WEFT_REG_RETIRED_CV), rd(s, WEFT_REG_RETIRED_VE));
 			err = -ETIMEDOUT;
@@ -352,6 +363,9 @@ static int rtl_reset(void *state)
 	struct state *s = state;
 	struct weft_rtl_event ev;
 
+	/* With the interrupt pending no cycle would pass. */
+	wr(s, WEFT_REG_IRQ_ENABLE, 0);
+	s->used = false;
 	wr(s, WEFT_REG_CTRL, WEFT_REG_CTRL_RESET_MASK);
 	for (int i = 0; i < RESET_CYCLES; i++) {
 		s->api->step(s->rtl, 1, &ev);
@@ -444,6 +458,8 @@ static int rtl_run(void *state, const struct weft_backend_job *job, struct weft_
 	memset(r, 0, sizeof(*r));
 	memset(&s->diff, 0, sizeof(s->diff));
 	int err = index_stream(&x, job->words, job->n_words);
+	if (s->used)
+		rtl_reset(s);
 	if (!err)
 		err = open_windows(s, job, msg);
 	if (!err && s->wave && s->wave_cmd >= 0)
@@ -451,9 +467,14 @@ static int rtl_run(void *state, const struct weft_backend_job *job, struct weft_
 	if (!err && s->want_cosim && !(cosim = start_cosim(s, job)))
 		err = -ENOMEM;
 	if (!err) {
+		s->api->sample(s->rtl, s->sampler, s->sampler_user);
 		err = run_stream(s, job, &x, cosim, from, to, r, msg);
+		s->api->sample(s->rtl, NULL, NULL);
 		read_result(s, r, msg);
-		rtl_reset(s);
+		/* Until the next job its registers can be read, unless it was stopped in the middle. */
+		s->used = true;
+		if (err)
+			rtl_reset(s);
 	}
 	s->poked = false;
 	weft_cosim_free(cosim);
@@ -493,9 +514,30 @@ static int rtl_poke_sp(void *state, uint32_t addr, uint32_t len, const uint8_t *
 static int rtl_plant(void *state, const struct weft_plant *p)
 {
 	struct state *s = state;
-	const struct weft_rtl_plant q = { (enum weft_rtl_plant_kind)p->kind, p->row, p->col, p->lane, p->addr, p->bit };
+	const bool point = p->kind == WEFT_PLANT_POINT;
+	const struct weft_rtl_plant q = { point ? WEFT_RTL_PLANT_NONE : (enum weft_rtl_plant_kind)p->kind, p->row, p->col,
+		p->lane, p->addr, p->bit };
+	const struct weft_rtl_fault f = { (enum weft_rtl_how)p->how, p->point, p->row, p->col, p->bit, p->bit2,
+		s->api->cycle(s->rtl) + p->cycle };
+	int err = s->api->fault(s->rtl, point ? &f : NULL);
 
-	return s->api->plant(s->rtl, &q);
+	return err ? err : s->api->plant(s->rtl, &q);
+}
+
+static const struct weft_fault_point *rtl_points(void *state, uint32_t *n)
+{
+	struct state *s = state;
+	uint32_t have;
+	const struct weft_rtl_point *p = s->api->points(s->rtl, &have);
+
+	if (!s->points && have) {
+		s->points = calloc(have, sizeof(*s->points));
+		s->n_points = s->points ? have : 0;
+		for (uint32_t i = 0; i < s->n_points; i++)
+			s->points[i] = (struct weft_fault_point){ p[i].name, p[i].bits, p[i].rows, p[i].cols, p[i].storage };
+	}
+	*n = s->n_points;
+	return s->points;
 }
 
 static uint32_t rtl_reg_read(void *state, uint32_t addr)
@@ -503,9 +545,23 @@ static uint32_t rtl_reg_read(void *state, uint32_t addr)
 	return rd(state, addr);
 }
 
+static int rtl_reg_write(void *state, uint32_t addr, uint32_t value)
+{
+	wr(state, addr, value);
+	return 0;
+}
+
 static const struct weft_cosim_diff *rtl_cosim(void *state)
 {
 	return &((struct state *)state)->diff;
+}
+
+static void rtl_sample(void *state, weft_sampler *fn, void *user)
+{
+	struct state *s = state;
+
+	s->sampler = fn;
+	s->sampler_user = user;
 }
 
 const struct weft_backend weft_backend_rtl = {
@@ -518,5 +574,8 @@ const struct weft_backend weft_backend_rtl = {
 	.plant = rtl_plant,
 	.reset = rtl_reset,
 	.reg_read = rtl_reg_read,
+	.reg_write = rtl_reg_write,
+	.points = rtl_points,
 	.cosim = rtl_cosim,
+	.sample = rtl_sample,
 };

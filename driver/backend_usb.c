@@ -40,6 +40,14 @@ static void usb_info(void *state, struct weft_card_info *out)
 	out->frames_repeated = c->link.n_retried;
 }
 
+static void usb_traffic(void *state, weft_traffic *fn, void *user)
+{
+	struct card *c = state;
+
+	c->link.traffic = fn;
+	c->link.traffic_user = user;
+}
+
 static const struct weft_backend_async async = {
 	.buf_new = weft_card_buf_new,
 	.buf_free = weft_card_buf_free,
@@ -50,6 +58,7 @@ static const struct weft_backend_async async = {
 	.wait = weft_card_wait,
 	.cancel = weft_card_cancel,
 	.info = usb_info,
+	.traffic = usb_traffic,
 };
 
 const struct weft_backend weft_backend_usb = {

@@ -318,11 +318,25 @@ int weft_dev_list(struct weft_dev_info *out, size_t max, size_t *n, char *msg)
 	return weft_usb_list(out, max, n, msg);
 }
 
+int weft_dev_watch(weft_dev_watcher *fn, void *user, unsigned timeout_ms, char *msg)
+{
+	msg[0] = '\0';
+	return weft_usb_watch(fn, user, timeout_ms ? weft_now_ns() + timeout_ms * 1000000ull : UINT64_MAX, msg);
+}
+
 int weft_dev_card(const weft_dev *dev, struct weft_card_info *out)
 {
 	if (!dev->be->async)
 		return -ENOTSUP;
 	dev->be->async->info(dev->state, out);
+	return 0;
+}
+
+int weft_dev_traffic(weft_dev *dev, weft_traffic *fn, void *user)
+{
+	if (!dev->be->async)
+		return -ENOTSUP;
+	dev->be->async->traffic(dev->state, fn, user);
 	return 0;
 }
 
@@ -332,6 +346,30 @@ void weft_dev_observe(weft_dev *dev, weft_observer *fn, void *user)
 {
 	dev->observer = fn;
 	dev->observer_user = user;
+}
+
+int weft_dev_sample(weft_dev *dev, weft_sampler *fn, void *user)
+{
+	if (!dev->be->sample)
+		return -ENOTSUP;
+	dev->be->sample(dev->state, fn, user);
+	return 0;
+}
+
+const char *weft_track_name(unsigned track)
+{
+	static const char *const names[] = { "CP", "LD", "ST", "CV", "VE", "post", "bus read", "bus write" };
+
+	return track < WEFT_N_TRACKS ? names[track] : "?";
+}
+
+const char *weft_does_text(unsigned does)
+{
+	static const char *const texts[] = { "idle", "busy", "fills or drains", "waits for a command", "waits for a queue",
+		"waits for memory", "waits for an answer", "waits for the scratchpad", "waits for the post unit",
+		"waits for activations", "waits for weights" };
+
+	return does < WEFT_N_DOES ? texts[does] : "?";
 }
 
 int weft_dev_peek_sp(weft_dev *dev, uint32_t addr, uint32_t len_bytes, void *out)
@@ -369,4 +407,20 @@ int weft_dev_reset(weft_dev *dev)
 uint32_t weft_dev_reg_read(weft_dev *dev, uint32_t addr)
 {
 	return dev->be->reg_read ? dev->be->reg_read(dev->state, addr) : 0;
+}
+
+bool weft_dev_has_regs(const weft_dev *dev)
+{
+	return dev->be->reg_read != NULL;
+}
+
+int weft_dev_reg_write(weft_dev *dev, uint32_t addr, uint32_t value)
+{
+	return dev->be->reg_write ? dev->be->reg_write(dev->state, addr, value) : -ENOTSUP;
+}
+
+const struct weft_fault_point *weft_dev_points(weft_dev *dev, uint32_t *n)
+{
+	*n = 0;
+	return dev->be->points ? dev->be->points(dev->state, n) : NULL;
 }

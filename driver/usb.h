@@ -51,6 +51,12 @@ struct weft_usb_ops {
 	/* No callback comes after this. Busy transfers are abandoned. */
 	void (*close)(void *t);
 
+	/*
+	 * May be NULL. Memory from which the device takes transfers without a copy in
+	 * between, until close(). NULL: there is none; any other memory will do.
+	 */
+	void *(*alloc)(void *t, size_t len);
+
 	/* 0: done() will be called, from poll(). Otherwise nothing happened. */
 	int (*submit)(void *t, struct weft_xfer *x);
 
@@ -65,5 +71,17 @@ extern const struct weft_usb_ops weft_usb_libusb, weft_usb_redir;
 
 /* Cards that libusb sees; see weft_dev_list(). */
 int weft_usb_list(struct weft_dev_info *out, size_t max, size_t *n, char *msg);
+
+/* See weft_dev_watch(). */
+int weft_usb_watch(weft_dev_watcher *fn, void *user, uint64_t until_ns, char *msg);
+
+/*
+ * Waiting for a card to be plugged in or out. Made before looking whether it is
+ * there, it misses nothing. NULL: libusb does not start, or no memory.
+ */
+struct weft_usb_watch *weft_usb_watch_new(void);
+/** Returns when it is worth looking, at that time at the latest. */
+void weft_usb_watch_wait(struct weft_usb_watch *w, uint64_t until_ns);
+void weft_usb_watch_free(struct weft_usb_watch *w);
 
 #endif

@@ -37,17 +37,13 @@ static void over(struct weft_req *r)
 	*(bool *)r->user = true;
 }
 
-/* Bytes of the answer in *r, or a negative errno. */
-static int exchange(weft_admin *a, struct weft_req *r, const uint32_t *words, unsigned n, uint64_t until)
+/* 0 or a negative errno. r: all but done and user. */
+static int answered(weft_admin *a, struct weft_req *r, uint64_t until)
 {
 	bool done = false;
 
-	memset(r, 0, sizeof(*r));
-	r->type = WEFT_FRAME_MSG;
-	r->len = 4 * n;
 	r->done = over;
 	r->user = &done;
-	memcpy(r->msg, words, 4 * n);
 	weft_link_queue(&a->link, r);
 	while (!done && !a->link.gone && !a->link.broken && weft_now_ns() < until)
 		weft_link_poll(&a->link, until);
@@ -55,7 +51,18 @@ static int exchange(weft_admin *a, struct weft_req *r, const uint32_t *words, un
 		weft_link_drop(&a->link, r);
 		return a->link.gone ? -ENODEV : a->link.broken ? -EIO : -ETIMEDOUT;
 	}
-	return r->status ? r->status : (int)r->reply_len;
+	return r->status;
+}
+
+/* Bytes of the answer in *r, or a negative errno. */
+static int exchange(weft_admin *a, struct weft_req *r, const uint32_t *words, unsigned n, uint64_t until)
+{
+	memset(r, 0, sizeof(*r));
+	r->type = WEFT_FRAME_MSG;
+	r->len = 4 * n;
+	memcpy(r->msg, words, 4 * n);
+	int err = answered(a, r, until);
+	return err ? err : (int)r->reply_len;
 }
 
 static int complain(const weft_admin *a, int err, const char *what, char *msg)
@@ -92,6 +99,37 @@ int weft_admin_ask(weft_admin *a, const uint32_t *words, unsigned n, uint32_t *r
 		return -EPROTO;
 	}
 	return len / 4;
+}
+
+static int move(weft_admin *a, uint8_t type, uint32_t addr, uint8_t *in, const uint8_t *out, uint32_t len, char *msg)
+{
+	if (addr < a->hello.host_base || addr > a->hello.host_limit || len > a->hello.host_limit - addr) {
+		snprintf(msg, WEFT_ADMIN_MSG, "card: memory at 0x%x: the host may use 0x%x to 0x%x", addr, a->hello.host_base,
+		         a->hello.host_limit - 1);
+		return -EACCES;
+	}
+	for (uint32_t at = 0, part; at < len; at += part) {
+		struct weft_req r = { .type = type, .addr = addr + at };
+
+		part = len - at < LINK_CHUNK ? len - at : LINK_CHUNK;
+		r.len = part;
+		r.in = in ? in + at : NULL;
+		r.out = out ? out + at : NULL;
+		int err = answered(a, &r, in_ms(a->timeout_ms));
+		if (err)
+			return complain(a, err, type == WEFT_FRAME_READ ? "read" : "write", msg);
+	}
+	return 0;
+}
+
+int weft_admin_read(weft_admin *a, uint32_t addr, void *data, uint32_t len, char *msg)
+{
+	return move(a, WEFT_FRAME_READ, addr, data, NULL, len, msg);
+}
+
+int weft_admin_write(weft_admin *a, uint32_t addr, const void *data, uint32_t len, char *msg)
+{
+	return move(a, WEFT_FRAME_WRITE, addr, NULL, data, len, msg);
 }
 
 /* ---- greeting ---- */

@@ -13,6 +13,7 @@
 #define MS 1000000ull
 #define TIMEOUT_MS 2000
 #define BOOT_MS 30000
+#define UDEV_MS 2000           /* for the udev rule to be applied */
 /* Tries to recover without a request answered in between: that often with the link alone, then with
  * the chip and the link again, and so on. */
 #define LINK_TRIES 3
@@ -304,19 +305,40 @@ int weft_card_pump(struct card *c, uint64_t until_ns)
 
 /* ---- opening ---- */
 
+/* Until then. A socket tells nobody that somebody listens on it. */
+static void wait_for_card(struct weft_usb_watch *w, uint64_t until_ns)
+{
+	uint64_t now = weft_now_ns(), left = until_ns > now ? until_ns - now : 0;
+
+	if (w)
+		weft_usb_watch_wait(w, until_ns);
+	else
+		usleep((useconds_t)sooner(left / 1000 + 1, 50000));
+}
+
 static int open_transport(struct card *c, const struct weft_dev_options *o, char *msg)
 {
 	const char *where = o->usb ? o->usb : "";
-	uint64_t until = weft_now_ns() + o->usb_wait_ms * MS;
+	uint64_t now = weft_now_ns(), until = now + o->usb_wait_ms * MS, barred = 0;
+	struct weft_usb_watch *w = NULL;
 	int err;
 
 	c->ops = o->usb_ops ? o->usb_ops : where[0] == '@' ? &weft_usb_redir : &weft_usb_libusb;
+	if (o->usb_wait_ms && c->ops == &weft_usb_libusb)
+		w = weft_usb_watch_new();
 	for (;;) {
-		err = c->ops->open(where, weft_now_ns() + 5000 * MS, &c->t, msg);
-		if (err != -ENODEV || weft_now_ns() >= until)
-			return err;
-		usleep(50000);
+		err = c->ops->open(where, now + 5000 * MS, &c->t, msg);
+		now = weft_now_ns();
+		/* Its node appears before udev says who may open it. */
+		if (err == -EACCES && !barred)
+			barred = now;
+		bool soon = err == -ENODEV || (err == -EACCES && now - barred < UDEV_MS * MS);
+		if (!soon || now >= until)
+			break;
+		wait_for_card(err == -EACCES ? NULL : w, until);
 	}
+	weft_usb_watch_free(w);
+	return err;
 }
 
 /* A card that somebody else left in any state. */

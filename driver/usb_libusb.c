@@ -5,20 +5,22 @@
  * Each open card has its own context, so that a device plugged in again is
  * found by the next open.
  */
-#include <dirent.h>
 #include <errno.h>
-#include <libusb-1.0/libusb.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #include "driver/backend.h"
-#include "driver/usb.h"
+#include "driver/usb_find.h"
 #include "weft/gen/msg.h"
 
-#define INTERFACE 0
+#define N_AREAS 16
+
+/* Memory of the kernel's, mapped here. */
+struct area { uint8_t *data; size_t len; };
 
 struct lib {
 	libusb_context *ctx;
@@ -26,6 +28,8 @@ struct lib {
 	int n_busy;
 	bool gone, closing;
 	struct flight *flights;    /* under way */
+	struct area areas[N_AREAS];
+	int n_areas;
 	/* The one clear-halt under way. */
 	pthread_t thread;
 	bool thread_runs;
@@ -54,148 +58,6 @@ static int status_of(enum libusb_transfer_status s)
 	}
 }
 
-static int errno_of(int err)
-{
-	switch (err) {
-	case 0:                         return 0;
-	case LIBUSB_ERROR_NO_DEVICE:    return -ENODEV;
-	case LIBUSB_ERROR_NOT_FOUND:    return -ENODEV;
-	case LIBUSB_ERROR_BUSY:         return -EBUSY;
-	case LIBUSB_ERROR_ACCESS:       return -EACCES;
-	case LIBUSB_ERROR_NO_MEM:       return -ENOMEM;
-	case LIBUSB_ERROR_PIPE:         return -EPIPE;
-	default:                        return -EIO;
-	}
-}
-
-/* ---- finding ---- */
-
-static bool is_card(libusb_device *dev, struct libusb_device_descriptor *desc)
-{
-	return !libusb_get_device_descriptor(dev, desc) && desc->idVendor == WEFT_USB_VENDOR_ID &&
-	       desc->idProduct == WEFT_USB_PRODUCT_ID;
-}
-
-/* Who has the device's node open, as far as we may see it: "weft (pid 12)". */
-static void used_by(libusb_device *dev, char *out, size_t len)
-{
-	char node[64], path[300], to[64];
-	DIR *proc = opendir("/proc");
-	struct dirent *e;
-
-	out[0] = '\0';
-	snprintf(node, sizeof(node), "/dev/bus/usb/%03u/%03u", libusb_get_bus_number(dev),
-	         libusb_get_device_address(dev));
-	while (proc && !out[0] && (e = readdir(proc))) {
-		int pid = atoi(e->d_name);
-		snprintf(path, sizeof(path), "/proc/%d/fd", pid);
-		DIR *fds = pid > 0 && pid != getpid() ? opendir(path) : NULL;
-		struct dirent *f;
-		while (fds && !out[0] && (f = readdir(fds))) {
-			snprintf(path, sizeof(path), "/proc/%d/fd/%.20s", pid, f->d_name);
-			ssize_t n = readlink(path, to, sizeof(to) - 1);
-			if (n <= 0)
-				continue;
-			to[n] = '\0';
-			if (strcmp(to, node))
-				continue;
-			char name[32] = "";
-			snprintf(path, sizeof(path), "/proc/%d/comm", pid);
-			FILE *comm = fopen(path, "r");
-			if (comm && fgets(name, sizeof(name), comm))
-				name[strcspn(name, "\n")] = '\0';
-			if (comm)
-				fclose(comm);
-			snprintf(out, len, "%s (pid %d)", name[0] ? name : "a process", pid);
-		}
-		if (fds)
-			closedir(fds);
-	}
-	if (proc)
-		closedir(proc);
-}
-
-/* Serial and product come from the device, so it has to be opened; sysfs knows them without. */
-static void sysfs_string(libusb_device *dev, const char *what, char *out, size_t len)
-{
-	char path[256], num[8];
-	uint8_t ports[8];
-	int n = libusb_get_port_numbers(dev, ports, sizeof(ports));
-	size_t at;
-
-	out[0] = '\0';
-	if (n <= 0)
-		return;
-	at = (size_t)snprintf(path, sizeof(path), "/sys/bus/usb/devices/%u-", libusb_get_bus_number(dev));
-	for (int i = 0; i < n; i++)
-		at += (size_t)snprintf(path + at, sizeof(path) - at, "%s%u", i ? "." : "", ports[i]);
-	snprintf(num, sizeof(num), "/");
-	snprintf(path + at, sizeof(path) - at, "%s%s", num, what);
-	FILE *f = fopen(path, "r");
-	if (f && fgets(out, (int)len, f))
-		out[strcspn(out, "\n")] = '\0';
-	if (f)
-		fclose(f);
-}
-
-static void describe(libusb_device *dev, const struct libusb_device_descriptor *desc, struct weft_dev_info *i)
-{
-	libusb_device_handle *h = NULL;
-
-	memset(i, 0, sizeof(*i));
-	snprintf(i->where, sizeof(i->where), "bus %u device %u", libusb_get_bus_number(dev),
-	         libusb_get_device_address(dev));
-	sysfs_string(dev, "serial", i->serial, sizeof(i->serial));
-	sysfs_string(dev, "product", i->product, sizeof(i->product));
-	used_by(dev, i->used_by, sizeof(i->used_by));
-	i->access = errno_of(libusb_open(dev, &h));
-	if (!i->access && !i->serial[0])
-		libusb_get_string_descriptor_ascii(h, desc->iSerialNumber, (uint8_t *)i->serial, sizeof(i->serial));
-	if (!i->access && !i->product[0])
-		libusb_get_string_descriptor_ascii(h, desc->iProduct, (uint8_t *)i->product, sizeof(i->product));
-	if (!i->access && libusb_kernel_driver_active(h, INTERFACE) == 1)
-		i->access = -EBUSY;
-	if (h)
-		libusb_close(h);
-	if (i->used_by[0])
-		i->access = -EBUSY;
-}
-
-static int start(libusb_context **ctx, char *msg)
-{
-	int err = libusb_init(ctx);
-
-	if (err)
-		snprintf(msg, WEFT_DEV_MSG, "usb: libusb cannot start: %s", libusb_strerror(err));
-	return err ? -EIO : 0;
-}
-
-int weft_usb_list(struct weft_dev_info *out, size_t max, size_t *n, char *msg)
-{
-	struct libusb_device_descriptor desc;
-	libusb_context *ctx;
-	libusb_device **list = NULL;
-	int err = start(&ctx, msg);
-
-	*n = 0;
-	if (err)
-		return err;
-	ssize_t all = libusb_get_device_list(ctx, &list);
-	for (ssize_t i = 0; i < all; i++) {
-		if (!is_card(list[i], &desc))
-			continue;
-		if (*n < max)
-			describe(list[i], &desc, &out[*n]);
-		++*n;
-	}
-	if (list)
-		libusb_free_device_list(list, 1);
-	libusb_exit(ctx);
-	if (all < 0)
-		snprintf(msg, WEFT_DEV_MSG, "usb: %s", libusb_strerror((int)all));
-	return all < 0 ? -EIO : 0;
-}
-
 /* ---- opening ---- */
 
 static int refuse(int err, const struct weft_dev_info *i, char *msg)
@@ -220,13 +82,13 @@ static int claim(struct lib *t, libusb_device *dev, struct weft_dev_info *i, cha
 	if (!err && config != 1)
 		err = libusb_set_configuration(t->h, 1);
 	if (!err)
-		err = libusb_claim_interface(t->h, INTERFACE);
+		err = libusb_claim_interface(t->h, WEFT_USB_INTERFACE);
 	if (!err)
 		return 0;
 	if (t->h)
 		libusb_close(t->h);
 	t->h = NULL;
-	return refuse(errno_of(err), i, msg);
+	return refuse(weft_usb_errno(err), i, msg);
 }
 
 /* The one with that serial, else the first that can be had. */
@@ -243,9 +105,9 @@ static int find_and_claim(struct lib *t, const char *serial, char *msg)
 		snprintf(msg, WEFT_DEV_MSG, "usb: no card is plugged in");
 	for (ssize_t i = 0; i < n && err; i++) {
 		struct weft_dev_info info;
-		if (!is_card(list[i], &desc))
+		if (!weft_usb_is_card(list[i], &desc))
 			continue;
-		describe(list[i], &desc, &info);
+		weft_usb_describe(list[i], &info);
 		if (!serial[0] || !strcmp(serial, info.serial))
 			err = claim(t, list[i], &info, msg);
 	}
@@ -264,7 +126,7 @@ static int lib_open(const char *where, uint64_t deadline_ns, void **out, char *m
 		snprintf(msg, WEFT_DEV_MSG, "usb: out of memory");
 		return -ENOMEM;
 	}
-	err = start(&t->ctx, msg);
+	err = weft_usb_start(&t->ctx, msg);
 	if (!err && (err = find_and_claim(t, where ? where : "", msg)))
 		libusb_exit(t->ctx);
 	if (err) {
@@ -308,7 +170,7 @@ static void *clear_halt(void *arg)
 {
 	struct lib *t = arg;
 
-	t->thread_status = errno_of(libusb_clear_halt(t->h, (unsigned char)t->halt->value));
+	t->thread_status = weft_usb_errno(libusb_clear_halt(t->h, (unsigned char)t->halt->value));
 	t->thread_done = true;
 	libusb_interrupt_event_handler(t->ctx);
 	return NULL;
@@ -371,7 +233,7 @@ static int lib_submit(void *tt, struct weft_xfer *x)
 		libusb_fill_bulk_transfer(lt, t->h, x->kind == WEFT_XFER_IN ? WEFT_USB_EP_IN : WEFT_USB_EP_OUT, x->data,
 		                          (int)x->len, completed, f, 0);
 	}
-	int err = errno_of(libusb_submit_transfer(lt));
+	int err = weft_usb_errno(libusb_submit_transfer(lt));
 	if (err) {
 		if (f->data != x->data)
 			free(f->data);
@@ -410,6 +272,31 @@ static int lib_poll(void *tt, uint64_t until_ns)
 	return 0;
 }
 
+/* Is there memory behind the mapping? Touching it would be a signal; the kernel only says EFAULT. */
+static bool backed(uint8_t *data, size_t len)
+{
+	return getrandom(data + len - 1, 1, GRND_NONBLOCK) == 1;
+}
+
+/*
+ * What lies here the host controller reads and writes itself; the kernel neither
+ * copies nor allocates. Not every kernel has it, and not every usbfs is one: that
+ * of umockdev is a file, which can be mapped too.
+ */
+static void *lib_alloc(void *tt, size_t len)
+{
+	struct lib *t = tt;
+	uint8_t *data = t->n_areas < N_AREAS ? libusb_dev_mem_alloc(t->h, len) : NULL;
+
+	if (data && !backed(data, len)) {
+		libusb_dev_mem_free(t->h, data, len);
+		return NULL;
+	}
+	if (data)
+		t->areas[t->n_areas++] = (struct area){ data, len };
+	return data;
+}
+
 /* The kernel gives every transfer back, whatever the device does. */
 static void lib_close(void *tt)
 {
@@ -425,7 +312,9 @@ static void lib_close(void *tt)
 		libusb_cancel_transfer(f->lt);
 	while (t->n_busy && weft_now_ns() < until)
 		lib_poll(t, until);
-	libusb_release_interface(t->h, INTERFACE);
+	libusb_release_interface(t->h, WEFT_USB_INTERFACE);
+	while (t->n_areas--)
+		libusb_dev_mem_free(t->h, t->areas[t->n_areas].data, t->areas[t->n_areas].len);
 	libusb_close(t->h);
 	libusb_exit(t->ctx);
 	free(t);
@@ -435,6 +324,7 @@ const struct weft_usb_ops weft_usb_libusb = {
 	.name = "usb",
 	.open = lib_open,
 	.close = lib_close,
+	.alloc = lib_alloc,
 	.submit = lib_submit,
 	.cancel = lib_cancel,
 	.poll = lib_poll,

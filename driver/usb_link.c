@@ -8,22 +8,12 @@
 #include <zlib.h>
 
 #include "driver/backend.h"
+#include "sim/card/le.h"
 
 #define FENCE_TRIES 2
 
 /* Bytes that even a slow card moves within one timeout. */
 #define SLOW_BYTES (64u << 10)
-
-static void put32(uint8_t *p, uint32_t v)
-{
-	for (int i = 0; i < 4; i++)
-		p[i] = (uint8_t)(v >> 8 * i);
-}
-
-static uint32_t get32(const uint8_t *p)
-{
-	return p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
-}
 
 static uint32_t crc(const uint8_t *p, size_t n)
 {
@@ -60,10 +50,23 @@ static void unlink_req(struct weft_link *l, struct weft_req *r)
 		l->reading -= r->len;
 }
 
+static void tell(const struct weft_link *l, const struct weft_req *r)
+{
+	const char *name = r->type == WEFT_FRAME_MSG ? weft_msg_type_name(get32(r->msg)) : NULL;
+	const struct weft_transfer t = {
+		.what = r->type == WEFT_FRAME_WRITE ? "WRITE" : r->type == WEFT_FRAME_READ ? "READ" : name ? name : "message",
+		.bytes = r->len, .from_ns = r->sent_ns, .to_ns = weft_now_ns(),
+	};
+
+	l->traffic(l->traffic_user, &t);
+}
+
 static void finish(struct weft_link *l, struct weft_req *r, int status)
 {
 	unlink_req(l, r);
 	r->status = status;
+	if (l->traffic)
+		tell(l, r);
 	r->done(r);
 }
 
@@ -323,6 +326,8 @@ static void send_some(struct weft_link *l)
 			if (r == l->first)
 				l->progress_ns = weft_now_ns();
 			r->sent = true;
+			if (l->traffic)
+				r->sent_ns = weft_now_ns();
 			if (r->type == WEFT_FRAME_READ)
 				l->reading += r->len;
 			x->len += put_frame(x->data + x->len, r);
@@ -347,7 +352,10 @@ static int new_xfer(struct weft_xfer *x, struct weft_link *l, enum weft_xfer_kin
                     void (*done)(struct weft_xfer *))
 {
 	*x = (struct weft_xfer){ .kind = kind, .len = len, .done = done, .user = l };
-	x->data = malloc(len);
+	if (l->ops->alloc && kind != WEFT_XFER_CONTROL)
+		x->data = l->ops->alloc(l->t, len);
+	if (!x->data)
+		x->data = l->own[l->n_own++] = malloc(len);
 	return x->data ? 0 : -ENOMEM;
 }
 
@@ -371,11 +379,8 @@ int weft_link_init(struct weft_link *l, const struct weft_usb_ops *ops, void *t,
 
 void weft_link_free(struct weft_link *l)
 {
-	for (int i = 0; i < LINK_N_OUT; i++)
-		free(l->out[i].data);
-	for (int i = 0; i < LINK_N_IN; i++)
-		free(l->in[i].data);
-	free(l->ctrl.data);
+	while (l->n_own)
+		free(l->own[--l->n_own]);
 }
 
 void weft_link_queue(struct weft_link *l, struct weft_req *r)

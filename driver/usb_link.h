@@ -14,9 +14,9 @@
 #include "driver/usb.h"
 #include "weft/gen/msg.h"
 
-#define LINK_CHUNK    (256u << 10)            /* bytes of one WRITE or READ */
-#define LINK_OUT_BUF  (264u << 10)
-#define LINK_IN_BUF   (LINK_CHUNK + 512)      /* a frame of one chunk, whole packets */
+#define LINK_CHUNK    (252u << 10)            /* bytes of one WRITE or READ */
+#define LINK_OUT_BUF  (256u << 10)           /* a power of two: no page of the kernel's is wasted */
+#define LINK_IN_BUF   (256u << 10)           /* more than a frame of one chunk, whole packets */
 #define LINK_N_OUT    4
 #define LINK_N_IN     4
 #define LINK_READ_MAX (1u << 20)             /* bytes asked for and not yet there */
@@ -34,6 +34,7 @@ struct weft_req {
 	int status;                /* 0; -EACCES (fence), -EINVAL, -EIO */
 	int tries;
 	bool sent;
+	uint64_t sent_ns;          /* where somebody wants to know */
 	void (*done)(struct weft_req *r);      /* may free r */
 	void *user;
 };
@@ -42,6 +43,8 @@ struct weft_link {
 	const struct weft_usb_ops *ops;
 	void *t;
 	struct weft_xfer out[LINK_N_OUT], in[LINK_N_IN], ctrl;
+	uint8_t *own[LINK_N_OUT + LINK_N_IN + 1];      /* their memory, where it is not the transport's */
+	int n_own;
 	struct weft_req *first, **last;        /* sent ones first */
 	uint32_t reading;                      /* bytes asked for */
 	uint16_t next_seq;
@@ -56,6 +59,8 @@ struct weft_link {
 	void (*on_msg)(void *user, const uint8_t *msg, uint32_t len);   /* unasked */
 	void *user;
 	uint64_t n_frames_bad, n_retried;
+	weft_traffic *traffic;                 /* told of every answer, or NULL */
+	void *traffic_user;
 };
 
 /** @return 0, -ENOMEM */

@@ -52,6 +52,14 @@ const struct weft_msg_hello_reply *weft_admin_hello(const weft_admin *a);
 int weft_admin_ask(weft_admin *a, const uint32_t *words, unsigned n_words, uint32_t *reply, unsigned max, char *msg);
 
 /**
+ * Card memory, any address and length that the card lets the host at.
+ *
+ * @return 0; -EACCES: outside of that; or as weft_admin_open()
+ */
+int weft_admin_read(weft_admin *a, uint32_t addr, void *data, uint32_t len, char *msg);
+int weft_admin_write(weft_admin *a, uint32_t addr, const void *data, uint32_t len, char *msg);
+
+/**
  * Load a firmware image, start it, and greet it, which confirms it.
  *
  * @param progress  NULL, or called with bytes sent so far.

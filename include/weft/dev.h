@@ -55,7 +55,8 @@ struct weft_dev_options {
 	unsigned usb_wait_ms;      /* USB only: wait so long for the card to appear */
 	unsigned reserved0;        /* zero */
 	const struct weft_usb_ops *usb_ops;    /* tests: another transport (driver/usb.h), or NULL */
-	uint64_t reserved[4];      /* zero */
+	uint64_t hang_cycles;      /* RTL only: retiring nothing for so long counts as hung; 0: 2^26 */
+	uint64_t reserved[3];      /* zero */
 };
 
 /** Defaults: the model, w16, ddr, nothing recorded. */
@@ -167,6 +168,17 @@ struct weft_dev_info {
 /** Cards that are plugged in. @return 0 with *n found, at most max written; -EIO, -ENOTSUP */
 int weft_dev_list(struct weft_dev_info *out, size_t max, size_t *n, char *msg);
 
+/** A card was plugged in (here), or is gone. A non-zero return ends weft_dev_watch(), which returns it. */
+typedef int weft_dev_watcher(void *user, const struct weft_dev_info *card, bool here);
+
+/**
+ * Be told of the cards on the USB: first of those that are there, then of each
+ * that comes and goes. None is claimed, so others may take them meanwhile.
+ * @param timeout_ms  0: no limit
+ * @return what fn returned; 0: that time is over; -EIO, -ENOMEM
+ */
+int weft_dev_watch(weft_dev_watcher *fn, void *user, unsigned timeout_ms, char *msg);
+
 /* An open card, and what has happened on the way to it. */
 struct weft_card_info {
 	char serial[24];
@@ -179,6 +191,17 @@ struct weft_card_info {
 };
 /** @return 0, -ENOTSUP: not a card */
 int weft_dev_card(const weft_dev *dev, struct weft_card_info *out);
+
+/* One request to a card and its answer. */
+struct weft_transfer {
+	const char *what;          /* "WRITE", "READ", or the message's name */
+	uint32_t bytes;            /* of its payload */
+	uint64_t from_ns, to_ns;   /* sent, answered: CLOCK_MONOTONIC */
+};
+typedef void weft_traffic(void *user, const struct weft_transfer *t);
+
+/** Be called as each request is answered; cards only. fn NULL: no more. @return 0, -ENOTSUP */
+int weft_dev_traffic(weft_dev *dev, weft_traffic *fn, void *user);
 
 /* One command has just retired. */
 struct weft_retire {
@@ -194,6 +217,41 @@ struct weft_retire {
  */
 typedef int weft_observer(void *user, const struct weft_retire *r);
 void weft_dev_observe(weft_dev *dev, weft_observer *fn, void *user);
+
+/* Units and channels of the bus, and what each does in one cycle. */
+enum weft_track {
+	WEFT_TRACK_CP, WEFT_TRACK_LD, WEFT_TRACK_ST, WEFT_TRACK_CV, WEFT_TRACK_VE, WEFT_TRACK_POST,
+	WEFT_TRACK_RD, WEFT_TRACK_WR, WEFT_N_TRACKS
+};
+enum weft_does {
+	WEFT_DOES_IDLE,            /* no command; a channel: nothing outstanding */
+	WEFT_DOES_BUSY,
+	WEFT_DOES_FILL,            /* CV: a command fills or leaves the array */
+	WEFT_DOES_WAIT_COMMAND,    /* its next command waits for others to retire */
+	WEFT_DOES_WAIT_QUEUE,      /* CP: the unit's queue is full */
+	WEFT_DOES_WAIT_MEMORY,     /* data, or room, from the bus */
+	WEFT_DOES_WAIT_ANSWER,     /* WR: written, not yet acknowledged */
+	WEFT_DOES_WAIT_SP,         /* the scratchpad's port went to another */
+	WEFT_DOES_WAIT_POST,
+	WEFT_DOES_WAIT_ACT,        /* CV: an activation word */
+	WEFT_DOES_WAIT_WGT,        /* CV: a weight word */
+	WEFT_N_DOES
+};
+/** "CV"; "waits for the post unit" */
+const char *weft_track_name(unsigned track);
+const char *weft_does_text(unsigned does);
+
+/* One cycle of a running stream. */
+struct weft_sample {
+	uint64_t cycle;            /* from 0, at the stream's start */
+	uint8_t state[WEFT_N_TRACKS];   /* enum weft_does */
+	uint16_t rd_bytes, wr_bytes;    /* that LD and ST moved */
+	uint8_t issued, retired;   /* bit per enum weft_unit */
+};
+typedef void weft_sampler(void *user, const struct weft_sample *w);
+
+/** Be called in every cycle of jobs to come; RTL only. fn NULL: no more. @return 0, -ENOTSUP */
+int weft_dev_sample(weft_dev *dev, weft_sampler *fn, void *user);
 
 /** Scratchpad bytes. @return 0, -ERANGE, -ENOTSUP: this device cannot show them */
 int weft_dev_peek_sp(weft_dev *dev, uint32_t addr, uint32_t len_bytes, void *out);
@@ -218,17 +276,35 @@ struct weft_cosim_diff {
 const struct weft_cosim_diff *weft_dev_cosim(const weft_dev *dev);
 
 /* For tests: stuck-at-1 faults in the RTL, and streams that skip the verifier. */
-enum weft_plant_kind { WEFT_PLANT_NONE, WEFT_PLANT_PE, WEFT_PLANT_LANE, WEFT_PLANT_SP };
+enum weft_plant_kind { WEFT_PLANT_NONE, WEFT_PLANT_PE, WEFT_PLANT_LANE, WEFT_PLANT_SP, WEFT_PLANT_POINT };
+enum weft_plant_how { WEFT_HOW_STUCK0, WEFT_HOW_STUCK1, WEFT_HOW_AND, WEFT_HOW_OR, WEFT_HOW_FLIP };
 struct weft_plant {
 	enum weft_plant_kind kind;
 	uint32_t row, col, lane, addr, bit;
+	/* POINT: element row, col of weft_dev_points()[point] */
+	uint32_t point, bit2;      /* AND, OR: bit and bit2 are wired together */
+	enum weft_plant_how how;
+	uint64_t cycle;            /* FLIP: bit is inverted once, so many cycles from now */
 };
-/** @return 0, -ENOTSUP */
+/** @return 0, -ENOTSUP, -EINVAL */
 int weft_dev_plant(weft_dev *dev, const struct weft_plant *p);
+
+/* A place of the RTL that can be disturbed: rows x cols elements of so many bits. */
+struct weft_fault_point {
+	const char *name;          /* "u_post.s1_min_q" */
+	uint32_t bits, rows, cols;
+	bool storage;              /* bridges and flips are possible */
+};
+/** Only builds with fault points (make fault) have any. Valid as long as the device. */
+const struct weft_fault_point *weft_dev_points(weft_dev *dev, uint32_t *n);
 void weft_dev_trust(weft_dev *dev, bool trusted);
 /** Reset the device after a fault. weft_wait() does so by itself. @return 0, -EIO */
 int weft_dev_reset(weft_dev *dev);
+/** Registers as the last job left them; the model has none, they read 0. */
 uint32_t weft_dev_reg_read(weft_dev *dev, uint32_t addr);
+bool weft_dev_has_regs(const weft_dev *dev);
+/** Between jobs only. @return 0, -ENOTSUP: this device takes no such writes */
+int weft_dev_reg_write(weft_dev *dev, uint32_t addr, uint32_t value);
 
 #ifdef __cplusplus
 }

@@ -144,6 +144,11 @@ typedef enum weft_opcode {
 	/* PopXL's; float8 of its two encodings, log2_scale int32, one element, -32..31; out: fp16 */
 	WEFT_OP_POPXL_CONV_POW2SCALED,    /* in: x [N,H,W,C], w [OC,KH,KW,C], log2_scale  attr: conv */
 	WEFT_OP_POPXL_MATMUL_POW2SCALED,  /* in: a [N,H,C], b [N,C,W], log2_scale */
+	/* Deeploy's and quantlib's, int32; the last three over the last axis (sim/golden/pact.c) */
+	WEFT_OP_PACT_DIV,          /* in: x, d; ranks equal, operands broadcast   attr: pact_div */
+	WEFT_OP_PACT_SOFTMAX,      /* in: x                      attr: pact_softmax */
+	WEFT_OP_PACT_ITA_MAX,      /* in: x                      attr: pact_ita_max */
+	WEFT_OP_PACT_LAYER_NORM,   /* in: x [...,C], weight, bias [C or 1]  attr: requant_shift */
 	WEFT_N_OPS
 } weft_opcode;
 
@@ -223,6 +228,9 @@ struct weft_attr_variable { int32_t id; };                   /* index into the o
 struct weft_attr_tfl_softmax { float x_scale, beta; };
 struct weft_attr_onnx { bool saturate; weft_dtype type; };
 struct weft_attr_requant_shift { int32_t shift, min, max; };  /* shift 0..62, min <= max */
+struct weft_attr_pact_div { int32_t delta, eps, eta; bool truncate; };  /* else half up; delta, eta >= 1, their product < 2^32; eps >= 0 */
+struct weft_attr_pact_softmax { int32_t a, b, log2, n_levels; int64_t c; };  /* 1..2^15, c 0..2^46 */
+struct weft_attr_pact_ita_max { int32_t group, most; };       /* group divides the last dimension; most 1..255 */
 struct weft_attr_quant { float x_scale; int32_t x_zp; float y_scale; int32_t y_zp; };
 
 struct weft_attr_tfl_resize {
@@ -267,6 +275,9 @@ typedef union weft_attr {
 	struct weft_attr_tfl_lstm tfl_lstm;
 	struct weft_attr_onnx onnx;
 	struct weft_attr_requant_shift requant_shift;
+	struct weft_attr_pact_div pact_div;
+	struct weft_attr_pact_softmax pact_softmax;
+	struct weft_attr_pact_ita_max pact_ita_max;
 } weft_attr;
 
 /** TOSA's (or the extension's) name in capitals, "?" for a bad code. */

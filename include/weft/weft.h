@@ -171,7 +171,9 @@ struct weft_session_options {
 	const char *usb;           /* USB: which card; see weft/dev.h */
 	unsigned usb_wait_ms;      /* USB: wait so long for it to be plugged in */
 	unsigned timeout_ms;       /* of each stream; 0: none */
-	uint64_t reserved[6];      /* zero */
+	const char *profile;       /* trace of the run (Trace Event Format: Perfetto), or NULL; not golden */
+	uint64_t profile_grain;    /* states shorter than so many cycles share a slice; 0: as the run's length wants */
+	uint64_t reserved[4];      /* zero */
 };
 
 /** Defaults: the functional model, w16, ddr, no checks. */
@@ -285,6 +287,12 @@ int weft_session_run(weft_session *s, const weft_tensor *inputs, weft_tensor *ou
 
 void weft_report_free(struct weft_report *r);
 void weft_tensor_release(weft_tensor *t);
+
+/** The session's device, for what weft/dev.h shows of it between runs; NULL on golden. */
+weft_dev *weft_session_device(weft_session *s);
+
+/** The last run's profile as a table, from malloc; NULL: options named none. */
+char *weft_session_profile_text(const weft_session *s);
 
 /* What would run where, without running: ops of weft_report, no measurements. */
 int weft_session_plan(weft_session *s, struct weft_report **report, char *msg);

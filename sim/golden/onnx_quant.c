@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ONNX_REQUANT, ONNX_QUANTIZE, ONNX_DEQUANTIZE, ONNX_REQUANT_SHIFT; onnx.h says what they compute. */
+/* ONNX_REQUANT, ONNX_QUANTIZE, ONNX_DEQUANTIZE, ONNX_REQUANT_SHIFT, ONNX_DIV, PACT_DIV; onnx.h says what they compute. */
 #include <math.h>
 
 #include <weft/convert.h>
@@ -232,6 +232,38 @@ int weft_golden_onnx_requant_shift(const struct weft_call *c)
 		int64_t v = weft_get(c->x[0], s.off[0]) * weft_get(c->x[1], s.off[1]);
 
 		weft_put(y, i, weft_clip((v + weft_get(c->x[2], s.off[2]) + half) >> a->shift, a->min, a->max));
+	}
+	return 0;
+}
+
+/*
+ * quantlib's IntegerDiv, half up, and TrueIntegerDiv, truncated:
+ * y = x * delta * eta / (d * eta + eps), limited to int32. delta * eta < 2^32, so
+ * that int64 holds the product; the divisor is above 0.
+ */
+int weft_golden_pact_div(const struct weft_call *c)
+{
+	const struct weft_attr_pact_div *a = &c->attr->pact_div;
+	const weft_tensor *y = c->y[0];
+	struct spread s;
+	int err;
+
+	for (int k = 0; k < 2; k++)
+		if (c->x[k]->dtype != WEFT_INT32 || y->dtype != WEFT_INT32)
+			return weft_call_fail(c, -EINVAL, "types are not int32");
+	if (a->delta < 1 || a->eta < 1 || a->eps < 0 || (int64_t)a->delta * a->eta > UINT32_MAX)
+		return weft_call_fail(c, -EINVAL, "delta %d, eps %d, eta %d", a->delta, a->eps, a->eta);
+	if ((err = spread_start(c, &s)))
+		return err;
+	for (int64_t i = 0, n = weft_tensor_elements(y); i < n; i++, spread_next(c, &s)) {
+		const int64_t num = weft_get(c->x[0], s.off[0]) * ((int64_t)a->delta * a->eta);
+		const int64_t den = weft_get(c->x[1], s.off[1]) * a->eta + a->eps;
+
+		if (den < 1)
+			return weft_call_fail(c, -EINVAL, "a divisor of %lld", (long long)den);
+		const int64_t left = num % den + (num % den < 0 ? den : 0);
+		weft_put(y, i, weft_clip(a->truncate ? num / den : num / den - (num % den < 0) + (left >= den - left), INT32_MIN,
+		                         INT32_MAX));
 	}
 	return 0;
 }

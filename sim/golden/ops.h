@@ -129,6 +129,10 @@ int weft_golden_onnx_requant_shift(const struct weft_call *c);
 int weft_golden_onnx_div(const struct weft_call *c);
 int weft_golden_popxl_conv(const struct weft_call *c);
 int weft_golden_popxl_matmul(const struct weft_call *c);
+int weft_golden_pact_div(const struct weft_call *c);
+int weft_golden_pact_softmax(const struct weft_call *c);
+int weft_golden_pact_ita_max(const struct weft_call *c);
+int weft_golden_pact_layer_norm(const struct weft_call *c);
 
 static inline bool weft_is_float(weft_dtype t)
 {

@@ -96,6 +96,10 @@ static const struct {
 	[WEFT_OP_ONNX_DIV] = { weft_golden_onnx_div, 2, false },
 	[WEFT_OP_POPXL_CONV_POW2SCALED] = { weft_golden_popxl_conv, 3, true },
 	[WEFT_OP_POPXL_MATMUL_POW2SCALED] = { weft_golden_popxl_matmul, 3, false },
+	[WEFT_OP_PACT_DIV] = { weft_golden_pact_div, 2, true },
+	[WEFT_OP_PACT_SOFTMAX] = { weft_golden_pact_softmax, 1, true },
+	[WEFT_OP_PACT_ITA_MAX] = { weft_golden_pact_ita_max, 1, true },
+	[WEFT_OP_PACT_LAYER_NORM] = { weft_golden_pact_layer_norm, 3, true },
 };
 
 static int check_tensor(const struct weft_call *c, const char *what, int i, const weft_tensor *t)

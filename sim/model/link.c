@@ -5,6 +5,8 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "sim/card/le.h"
+
 enum { AT_MAGIC = 0, AT_TYPE = 1, AT_SEQ = 2, AT_ADDR = 4, AT_LEN = 8, AT_CRC = 12 };
 
 void link_init(struct link *l, uint8_t *dram, uint64_t dram_bytes)
@@ -19,17 +21,6 @@ void link_reset(struct link *l)
 	l->error = l->rx_valid = l->tx_busy = l->reading = false;
 	l->n_header = l->n_answers = l->n_crc = 0;
 	l->left = l->out_at = l->out_len = 0;
-}
-
-static uint32_t get32(const uint8_t *p)
-{
-	return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
-}
-
-static void put32(uint8_t *p, uint32_t v)
-{
-	for (unsigned i = 0; i < 4; i++)
-		p[i] = (uint8_t)(v >> 8 * i);
 }
 
 static uint32_t header_seq(const struct link *l)

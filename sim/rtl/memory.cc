@@ -79,6 +79,8 @@ void Memory::accept(const FromChip &c)
 
 void Memory::take_write_beat(const FromChip &c)
 {
+	if (writes_.empty())   // data without an address: only a faulty chip does that
+		return;
 	Burst &b = writes_.front();
 	for (unsigned i = 0; i < bus_bytes_; i++) {
 		if (!(c.wstrb >> i & 1))

@@ -1,19 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The Verilated NPU behind the C interface of rtl.h. Compiled once per
-// configuration; WEFT_CONFIG and VTOP name it.
+// The Verilated NPU behind the C interface of rtl.h. Compiled twice per
+// configuration, which WEFT_CONFIG and VTOP name: as it is, and with WEFT_WAVE to
+// record waveforms. Tracing makes Verilator keep every signal, which costs a quarter
+// of the speed even while nothing is recorded.
 #include "sim/rtl/rtl.h"
 
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <new>
 
 #include "verilated.h"
+#ifdef WEFT_WAVE
 #include "verilated_fst_c.h"
+#endif
 
 #include "sim/rtl/memory.h"
+#include "sim/rtl/profile.h"
 
 #define STR_(x) #x
 #define STR(x) STR_(x)
@@ -22,31 +28,55 @@
 #include VTOP_H
 #include STR(CAT(VTOP, ___024root).h)
 
+#ifdef FAULT_POINTS_H
+#include "sim/rtl/fault.h"
+#endif
+
 // Storage of scratchpad bank b in the Verilated model.
 #define BANK(b) weft_npu__DOT__u_sp__DOT__g_bank__BRA__##b##__KET____DOT__u_ram__DOT__mem
+
+// The units that have clocks of their own.
+#define EACH_UNIT(X) X(ld) X(st) X(cv) X(ve) X(alu) X(post)
 
 namespace {
 
 constexpr unsigned kBanks = 16;
+
+#ifdef WEFT_WAVE
+using Wave = VerilatedFstC;
+#else
+struct Wave {               // never made
+	void dump(uint64_t) {}
+	void close() {}
+};
+#endif
 
 } // namespace
 
 struct weft_rtl {
 	// A context that may trace; the default one would dangle after close().
 	struct Context : VerilatedContext {
+#ifdef WEFT_WAVE
 		Context() { traceEverOn(true); }
+#endif
 	} ctx;
 	VTOP top;
 	Memory memory;
-	std::unique_ptr<VerilatedFstC> wave;
+	Profile profile;
+	std::unique_ptr<Wave> wave;
 	uint64_t cycle = 0;
+	bool all_clocks = true;     // units' clocks never rest
 	uint8_t *bank[kBanks];
 	uint32_t word_bytes, bank_bytes;
+#ifdef FAULT_POINTS_H
+	Faults faults;
+#endif
 
-	explicit weft_rtl(weft_rtl_profile profile)
-		: top(&ctx, "npu"), memory(profile, sizeof(top.m_wdata_o))
+	explicit weft_rtl(weft_rtl_profile speed)
+		: top(&ctx, "npu"), memory(speed, sizeof(top.m_wdata_o))
 	{
 		find_banks();
+		find_points();
 		reset();
 	}
 
@@ -76,6 +106,28 @@ struct weft_rtl {
 		bank_at(14, r->BANK(14)); bank_at(15, r->BANK(15));
 	}
 
+	// tools/fault_points.py wrote the list.
+	void find_points()
+	{
+#ifdef FAULT_POINTS_H
+		auto *r = top.rootp;
+#define FORCE(name, bits, sig, en, val) faults.force(name, bits, sig, en, val);
+#define ARRAY(name, bits, a) faults.array(name, bits, a);
+#define ADDRESS(name, mem) faults.address(name, mem);
+#include FAULT_POINTS_H
+#endif
+	}
+
+	void disturb()
+	{
+#ifdef FAULT_POINTS_H
+		if (faults.active()) {
+			faults.apply(cycle);
+			top.eval();
+		}
+#endif
+	}
+
 	// Byte at a scratchpad address: regions of two word-interleaved banks.
 	uint8_t *sp(uint32_t addr)
 	{
@@ -97,6 +149,7 @@ struct weft_rtl {
 		top.rst_ni = 1;
 		tick();
 		cycle = 0;
+		all_clocks = std::getenv("WEFT_RTL_ALL_CLOCKS") != nullptr;
 	}
 
 	void drive()
@@ -116,16 +169,23 @@ struct weft_rtl {
 	}
 
 	// One whole cycle: settle, look, clock edge, next inputs. No output depends on an
-	// input of the same cycle, so without a waveform nobody sees the clock fall.
+	// input of the same cycle, so without a waveform nobody sees the clocks fall. A unit
+	// that does not need the edge gets none, and costs nothing.
 	uint32_t tick()
 	{
 		if (wave) {
+#define FALL(u) top.clk_##u##_i = 0;
+			EACH_UNIT(FALL)
 			top.clk_i = 0;
 			top.eval();
 			wave->dump(2 * cycle);
 		} else {
+#define LOW(u) top.rootp->__Vtrigrprev__TOP__clk_##u##_i = 0;
+			EACH_UNIT(LOW)
 			top.rootp->__Vtrigrprev__TOP__clk_i = 0;
 		}
+#define RISE(u) top.clk_##u##_i = all_clocks || top.need_##u##_o;
+		EACH_UNIT(RISE)
 		const uint32_t retired = top.retire_o;
 		Memory::FromChip c;
 		c.arvalid = top.m_arvalid_o;
@@ -140,9 +200,12 @@ struct weft_rtl {
 		c.wdata = reinterpret_cast<const uint8_t *>(&top.m_wdata_o);
 		c.wstrb = top.m_wstrb_o;
 		c.bready = top.m_bready_o;
+		if (profile.on())
+			profile.sample(*top.rootp, memory.out(), c, retired);
 		memory.clock(c);
 		top.clk_i = 1;
 		top.eval();
+		disturb();
 		if (wave)
 			wave->dump(2 * cycle + 1);
 		drive();
@@ -257,6 +320,7 @@ int32_t rtl_operand(weft_rtl *r, uint32_t row, uint32_t col)
 	return row < n && col < n ? static_cast<int16_t>(op[row][col]) : 0;
 }
 
+#ifdef WEFT_WAVE
 int rtl_wave(weft_rtl *r, const char *file)
 {
 	r->close_wave();
@@ -266,15 +330,47 @@ int rtl_wave(weft_rtl *r, const char *file)
 	if (!f)
 		return -EIO;
 	std::fclose(f);
-	r->wave.reset(new VerilatedFstC);
+	r->wave.reset(new Wave);
 	r->top.trace(r->wave.get(), 99);
 	r->wave->open(file);
 	return 0;
 }
+#else
+int rtl_wave(weft_rtl *, const char *file)
+{
+	return file ? -ENOTSUP : 0;
+}
+#endif
 
 uint64_t rtl_cycle(weft_rtl *r)
 {
 	return r->cycle;
+}
+
+const weft_rtl_point *rtl_points(weft_rtl *r, uint32_t *n)
+{
+#ifdef FAULT_POINTS_H
+	return r->faults.points(n);
+#else
+	(void)r;
+	*n = 0;
+	return nullptr;
+#endif
+}
+
+int rtl_fault(weft_rtl *r, const weft_rtl_fault *f)
+{
+#ifdef FAULT_POINTS_H
+	return r->faults.set(f);
+#else
+	(void)r;
+	return f ? -ENOTSUP : 0;
+#endif
+}
+
+void rtl_sample(weft_rtl *r, weft_sampler *fn, void *user)
+{
+	r->profile.watch(fn, user);
 }
 
 } // namespace
@@ -284,7 +380,8 @@ extern "C" __attribute__((visibility("default"))) const struct weft_rtl_api *wef
 	static const struct weft_rtl_api api = {
 		WEFT_RTL_API_VERSION, STR(WEFT_CONFIG),
 		rtl_open, rtl_close, rtl_map, rtl_reg_write, rtl_reg_read,
-		rtl_step, rtl_peek_sp, rtl_poke_sp, rtl_plant, rtl_operand, rtl_wave, rtl_cycle,
+		rtl_step, rtl_peek_sp, rtl_poke_sp, rtl_plant, rtl_operand, rtl_wave, rtl_cycle, rtl_sample,
+		rtl_points, rtl_fault,
 	};
 	return &api;
 }

@@ -13,11 +13,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <weft/dev.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-#define WEFT_RTL_API_VERSION 3
+#define WEFT_RTL_API_VERSION 5
 
 enum weft_rtl_profile {
 	WEFT_RTL_SRAM,   /* one bus word a cycle each way, latency 8 */
@@ -40,6 +42,28 @@ struct weft_rtl_plant {
 	uint32_t lane;       /* LANE */
 	uint32_t addr;       /* SP: byte address */
 	uint32_t bit;        /* PE: of the accumulator; LANE: of the product; SP: of the byte */
+};
+
+/*
+ * A place where the build with fault points can be disturbed: rows x cols elements of
+ * so many bits. storage: it can also be read, as bridges and flips need.
+ */
+struct weft_rtl_point {
+	const char *name;    /* path from the NPU's top: "u_post.s1_min_q" */
+	uint32_t bits, rows, cols;
+	bool storage;
+};
+
+enum weft_rtl_how {
+	WEFT_RTL_STUCK0, WEFT_RTL_STUCK1,
+	WEFT_RTL_AND, WEFT_RTL_OR,   /* bit and bit2 are wired together */
+	WEFT_RTL_FLIP,               /* bit is inverted once, in that cycle */
+};
+
+struct weft_rtl_fault {
+	enum weft_rtl_how how;
+	uint32_t point, row, col, bit, bit2;
+	uint64_t cycle;      /* FLIP: cycles since reset */
 };
 
 struct weft_rtl;
@@ -71,9 +95,17 @@ struct weft_rtl_api {
 	/* Activation operand that PE(row, col) holds. 0 outside the array. */
 	int32_t (*operand)(struct weft_rtl *r, uint32_t row, uint32_t col);
 
-	/* Waveform to file (FST); NULL closes it. -EIO: cannot be written. */
+	/* Waveform to file (FST); NULL closes it. -EIO: cannot be written;
+	 * -ENOTSUP: not built to record. */
 	int (*wave)(struct weft_rtl *r, const char *file);
 	uint64_t (*cycle)(struct weft_rtl *r);
+
+	/* Be called in every cycle from a stream's start to its END; NULL: no more. */
+	void (*sample)(struct weft_rtl *r, weft_sampler *fn, void *user);
+
+	/* Fault points; none in the ordinary build. NULL takes a fault away. */
+	const struct weft_rtl_point *(*points)(struct weft_rtl *r, uint32_t *n);
+	int (*fault)(struct weft_rtl *r, const struct weft_rtl_fault *f);
 };
 
 const struct weft_rtl_api *weft_rtl_api(void);

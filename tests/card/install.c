@@ -12,22 +12,10 @@
 #include <unistd.h>
 
 #include "../support/level.h"
+#include "../support/shell.h"
 #include "weft/gen/msg.h"
 
 static char root[64];
-
-static int shell(const char *format, ...) __attribute__((format(printf, 1, 2)));
-static int shell(const char *format, ...)
-{
-	char line[4096];
-	va_list ap;
-
-	va_start(ap, format);
-	vsnprintf(line, sizeof(line), format, ap);
-	va_end(ap);
-	int status = system(line);
-	return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
-}
 
 static int set_up(void **state)
 {

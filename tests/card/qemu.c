@@ -18,12 +18,13 @@
 #include <unistd.h>
 
 #include "../support/level.h"
+#include "../support/shell.h"
 #include "driver/backend.h"
 
 #define RESNET "mlperf_tiny/pretrainedResnet_quant.tflite"
 
 struct run {
-	pid_t card, qemu;
+	pid_t card, second, qemu;
 	int serial;
 	char dir[64], text[65536];
 	size_t n;
@@ -32,19 +33,6 @@ struct run {
 static const char *build(void)
 {
 	return test_env("WEFT_BUILD", "build");
-}
-
-static int shell(const char *format, ...) __attribute__((format(printf, 1, 2)));
-static int shell(const char *format, ...)
-{
-	char line[4096];
-	va_list ap;
-
-	va_start(ap, format);
-	vsnprintf(line, sizeof(line), format, ap);
-	va_end(ap);
-	int status = system(line);
-	return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }
 
 /* Says what is missing. */
@@ -89,8 +77,16 @@ static pid_t spawn(char *const argv[], int out)
 	_exit(127);
 }
 
+/* One run of the guest. */
+struct plan {
+	const char *chip;          /* of the first card; the second is always functional */
+	bool two;
+	unsigned bulk_kib, bulk_mbs;
+	int seconds;
+};
+
 /* Networks, and what they give on the functional model. */
-static void prepare(struct run *r, unsigned bulk_kib)
+static void prepare(struct run *r, const struct plan *p)
 {
 	snprintf(r->dir, sizeof(r->dir), "/tmp/weft-qemu-%d", (int)getpid());
 	assert_int_equal(shell("rm -rf %s && mkdir -p %s/nets %s/want && cp tests/models/digits_int8.tflite %s/nets",
@@ -99,29 +95,43 @@ static void prepare(struct run *r, unsigned bulk_kib)
 		printf("%s/" RESNET " is not there; without it\n", test_data());
 	assert_int_equal(shell("for net in %s/nets/*; do %s/weft run $net --device model --seed 5 -o %s/want/${net##*/} >/dev/null "
 	                       "|| exit 1; done", r->dir, build(), r->dir), 0);
-	assert_int_equal(shell("echo %u >%s/want/bulk", bulk_kib, r->dir), 0);
+	assert_int_equal(shell("echo %u %u >%s/want/bulk; echo QEMU %s >%s/want/cards", p->bulk_kib, p->bulk_mbs, r->dir,
+	                       p->two ? "SECOND" : "", r->dir), 0);
 	assert_int_equal(shell("tests/card/guest/image.sh %s %s/guest.cpio tests/card/guest/test %s/nets %s/want", build(),
 	                       r->dir, r->dir, r->dir), 0);
 }
 
-static void start(struct run *r, const char *chip)
+static pid_t start_card(const struct run *r, const char *serial, const char *chip)
 {
-	char card[256], sock[128], kernel[256], initrd[256], chardev[256];
-	int pipes[2];
+	char card[256], sock[128];
 
 	snprintf(card, sizeof(card), "%s/weft-card", build());
-	snprintf(sock, sizeof(sock), "%s/card.sock", r->dir);
-	snprintf(kernel, sizeof(kernel), "%s/guest/kernel/vmlinux", build());
-	snprintf(initrd, sizeof(initrd), "%s/guest.cpio", r->dir);
-	snprintf(chardev, sizeof(chardev), "socket,id=rc,path=%s,reconnect=1", sock);
-	char *const card_argv[] = { card, "--listen", sock, "--serial", "QEMU", "--chip", (char *)chip, NULL };
-	r->card = spawn(card_argv, -1);
+	snprintf(sock, sizeof(sock), "%s/%s", r->dir, serial);
+	char *const argv[] = { card, "--listen", sock, "--serial", (char *)serial, "--chip", (char *)chip, NULL };
+	pid_t pid = spawn(argv, -1);
 	for (int i = 0; i < 100 && access(sock, F_OK); i++)
 		usleep(50000);
-	char *const argv[] = { "qemu-system-x86_64", "-M", "q35", "-accel", "tcg", "-cpu", "max", "-m", "512", "-nodefaults",
+	return pid;
+}
+
+static void start(struct run *r, const struct plan *p)
+{
+	char kernel[256], initrd[256], first[256], second[256];
+	int pipes[2];
+
+	snprintf(kernel, sizeof(kernel), "%s/guest/kernel/vmlinux", build());
+	snprintf(initrd, sizeof(initrd), "%s/guest.cpio", r->dir);
+	snprintf(first, sizeof(first), "socket,id=c1,path=%s/QEMU,reconnect=1", r->dir);
+	snprintf(second, sizeof(second), "socket,id=c2,path=%s/SECOND,reconnect=1", r->dir);
+	r->card = start_card(r, "QEMU", p->chip);
+	r->second = p->two ? start_card(r, "SECOND", "model") : 0;
+	char *argv[] = { "qemu-system-x86_64", "-M", "q35", "-accel", "tcg", "-cpu", "max", "-m", "512", "-nodefaults",
 		"-no-user-config", "-nographic", "-serial", "stdio", "-no-reboot", "-kernel", kernel, "-initrd", initrd,
 		"-append", "console=ttyS0 quiet panic=-1 mitigations=off no_timer_check tsc=unstable clocksource=hpet",
-		"-device", "qemu-xhci,id=xhci", "-chardev", chardev, "-device", "usb-redir,chardev=rc,bus=xhci.0", NULL };
+		"-device", "qemu-xhci,id=xhci", "-chardev", first, "-device", "usb-redir,chardev=c1,bus=xhci.0",
+		"-chardev", second, "-device", "usb-redir,chardev=c2,bus=xhci.0", NULL };
+	if (!p->two)
+		argv[sizeof(argv) / sizeof(argv[0]) - 5] = NULL;
 	assert_int_equal(pipe(pipes), 0);
 	r->qemu = spawn(argv, pipes[1]);
 	close(pipes[1]);
@@ -135,6 +145,10 @@ static void finish(struct run *r)
 	kill(r->card, SIGTERM);
 	waitpid(r->qemu, NULL, 0);
 	waitpid(r->card, NULL, 0);
+	if (r->second) {
+		kill(r->second, SIGTERM);
+		waitpid(r->second, NULL, 0);
+	}
 	close(r->serial);
 	shell("rm -rf %s", r->dir);
 }
@@ -183,56 +197,91 @@ static void print_lines(const struct run *r, const char *with)
 	free(copy);
 }
 
-static void whole(const char *chip, unsigned bulk_kib, int seconds)
+/* After the bulk transfers' line: what the guest measured. */
+static void need_speed(struct run *r, double mbs)
 {
-	struct run r;
+	double out = 0, in = 0;
+	const char *line = strstr(r->text, "guest: bulk MB/s: ");
 
-	prepare(&r, bulk_kib);
-	start(&r, chip);
-	if (until(&r, "guest: pull", seconds))
+	if (!line || sscanf(line, "guest: bulk MB/s: %lf out, %lf in", &out, &in) != 2 || out < mbs || in < mbs)
+		need(r, "as many MB/s as wanted");
+}
+
+static void need_both(struct run *r)
+{
+	need(r, "usb:SECOND");
+	need(r, "guest: the free one: 0");
+	need(r, "guest: usb refused: ");
+	need(r, "guest: both QEMU digits_int8.tflite: 0 same: yes");
+	need(r, "guest: both SECOND digits_int8.tflite: 0 same: yes");
+}
+
+/* The watcher saw it there, then gone, then there again. */
+static void need_watch(struct run *r)
+{
+	const char *at = strstr(r->text, "guest: watch: usb:QEMU");
+	const char *gone = at ? strstr(at, "unplugged") : NULL;
+
+	if (!gone || !strstr(gone, "guest: watch: usb:QEMU"))
+		need(r, "that the card was unplugged and plugged in again");
+}
+
+static void whole(const struct plan *p)
+{
+	struct run r = { 0 };
+
+	prepare(&r, p);
+	start(&r, p);
+	if (until(&r, "guest: pull", p->seconds))
 		kill(r.card, SIGUSR1);
 	need(&r, "guest: pull");
 	if (until(&r, "guest: gone", 60)) {
 		usleep(500000);
 		kill(r.card, SIGUSR2);
 	}
-	until(&r, "guest: end", seconds);
-	print_lines(&r, "usb:QEMU");
+	until(&r, "guest: end", p->seconds);
+	print_lines(&r, "usb:");
 	print_lines(&r, "checked");
 	print_lines(&r, "guest:");
 	need(&r, "usb:QEMU");
-	need(&r, "guest: run digits_int8.tflite: 0");
-	need(&r, "guest: same digits_int8.tflite: yes");
-	assert_null(strstr(r.text, "same digits_int8.tflite: no"));
-	if (!shell("test -e %s/nets/pretrainedResnet_quant.tflite", r.dir)) {
-		need(&r, "guest: run pretrainedResnet_quant.tflite: 0");
-		need(&r, "guest: same pretrainedResnet_quant.tflite: yes");
-	}
+	need(&r, "guest: run QEMU digits_int8.tflite: 0 same: yes");
+	assert_null(strstr(r.text, "same: no"));
+	if (!shell("test -e %s/nets/pretrainedResnet_quant.tflite", r.dir))
+		need(&r, "guest: run QEMU pretrainedResnet_quant.tflite: 0 same: yes");
+	need(&r, "guest: usb:QEMU refused: ");
 	need(&r, "in use by guest (pid");
+	if (p->two)
+		need_both(&r);
 	need(&r, "guest: bulk: 0 ok");
+	need_speed(&r, p->bulk_mbs);
 	need(&r, "guest: unplugged: -19");
 	need(&r, "in time");
 	/* Before and after. */
 	need(&r, "guest: infer: 0");
 	if (!strstr(strstr(r.text, "guest: unplugged"), "guest: infer: 0"))
 		need(&r, "a run after the card was plugged in again");
+	need_watch(&r);
 	finish(&r);
 }
 
 static void test_model(void **state)
 {
+	const struct plan p = { .chip = "model", .two = true, .bulk_kib = 24 << 10, .bulk_mbs = 100, .seconds = 180 };
+
 	(void)state;
 	if (!ready())
 		skip();
-	whole("model", 24 << 10, 120);
+	whole(&p);
 }
 
 static void test_rtl(void **state)
 {
+	const struct plan p = { .chip = "rtl", .bulk_kib = 512, .seconds = 600 };
+
 	(void)state;
 	if (!ready() || !have_chip())
 		skip();
-	whole("rtl", 512, 600);
+	whole(&p);
 }
 
 int main(void)

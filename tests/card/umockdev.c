@@ -47,8 +47,8 @@ int main(void)
 #include "tools/card/usbdev.h"
 #include "weft/gen/msg.h"
 
-#define SYSPATH "/sys/devices/pci0000:00/0000:00:14.0/usb1/1-1"
 #define SERIAL "MOCK0001"
+#define OTHER "MOCK0002"
 
 struct urb {
 	struct usbdev_xfer x;      /* first */
@@ -59,17 +59,25 @@ struct urb {
 	bool over;
 };
 
-static struct {
-	pthread_mutex_t lock;
-	UMockdevTestbed *bed;
+/* What is plugged into a port of the one bus. */
+struct slot {
+	const char *serial, *port;
 	UMockdevIoctlBase *handler;
-	const char *node;
+	char node[32], syspath[64];
 	struct usbdev *d;
 	void *chip;
 	struct urb *urbs, **last;
 	bool busy_elsewhere;       /* CLAIM fails */
 	int refuse_submits;        /* so many SUBMITURBs fail with ENOMEM */
-} bus = { .lock = PTHREAD_MUTEX_INITIALIZER };
+};
+
+static struct {
+	pthread_mutex_t lock;
+	UMockdevTestbed *bed;
+	struct slot slot[2];
+} bus = { .lock = PTHREAD_MUTEX_INITIALIZER, .slot = { { .serial = SERIAL, .port = "1-1" }, { .serial = OTHER, .port = "1-2" } } };
+
+#define CARD (&bus.slot[0])
 
 /* ---- usbfs ---- */
 
@@ -84,11 +92,11 @@ static void on_done(struct usbdev_xfer *x)
 		umockdev_ioctl_data_update(u->buffer, 0, x->data, (gint)x->actual);
 }
 
-static void control(struct urb *u)
+static void control(struct slot *s, struct urb *u)
 {
 	uint8_t *p = u->buffer->data;
 	bool in = p[0] & 0x80;
-	int n = usbdev_control(bus.d, p, p + 8);
+	int n = usbdev_control(s->d, p, p + 8);
 
 	if (n == -ETIMEDOUT)       /* never answered */
 		return;
@@ -99,37 +107,37 @@ static void control(struct urb *u)
 		umockdev_ioctl_data_update(u->buffer, 8, p + 8, n);
 }
 
-static int submit(UMockdevIoctlData *arg)
+static int submit(struct slot *s, UMockdevIoctlData *arg)
 {
 	struct urb *u;
 
-	if (!usbdev_attached(bus.d))
+	if (!usbdev_attached(s->d))
 		return -ENODEV;
-	if (bus.refuse_submits && bus.refuse_submits--)
+	if (s->refuse_submits && s->refuse_submits--)
 		return -ENOMEM;
 	u = calloc(1, sizeof(*u));
 	u->data = umockdev_ioctl_data_resolve(arg, 0, sizeof(struct usbdevfs_urb), NULL);
 	struct usbdevfs_urb *k = (struct usbdevfs_urb *)u->data->data;
 	u->buffer = umockdev_ioctl_data_resolve(u->data, offsetof(struct usbdevfs_urb, buffer), k->buffer_length, NULL);
-	*bus.last = u;
-	bus.last = &u->next;
+	*s->last = u;
+	s->last = &u->next;
 	if (k->type == USBDEVFS_URB_TYPE_CONTROL) {
-		control(u);
+		control(s, u);
 		return 0;
 	}
 	u->x = (struct usbdev_xfer){ .in = k->endpoint & 0x80, .data = u->buffer->data, .len = (uint32_t)k->buffer_length,
 		.done = on_done };
-	usbdev_bulk(bus.d, &u->x);
+	usbdev_bulk(s->d, &u->x);
 	return 0;
 }
 
-static int reap(UMockdevIoctlData *arg)
+static int reap(struct slot *s, UMockdevIoctlData *arg)
 {
 	uint64_t wake;
 
 	for (int i = 0; i < 4; i++)
-		usbdev_step(bus.d, &wake);
-	for (struct urb **p = &bus.urbs; *p; p = &(*p)->next) {
+		usbdev_step(s->d, &wake);
+	for (struct urb **p = &s->urbs; *p; p = &(*p)->next) {
 		struct urb *u = *p;
 		if (!u->over)
 			continue;
@@ -142,23 +150,23 @@ static int reap(UMockdevIoctlData *arg)
 		umockdev_ioctl_data_unref(out);
 		*p = u->next;
 		if (!*p)
-			bus.last = p;
+			s->last = p;
 		umockdev_ioctl_data_unref(u->data);
 		umockdev_ioctl_data_unref(u->buffer);
 		free(u);
 		return 0;
 	}
-	return usbdev_attached(bus.d) ? -EAGAIN : -ENODEV;
+	return usbdev_attached(s->d) ? -EAGAIN : -ENODEV;
 }
 
-static int discard(UMockdevIoctlData *arg)
+static int discard(struct slot *s, UMockdevIoctlData *arg)
 {
 	gulong which = *(gulong *)arg->data;
 
-	for (struct urb *u = bus.urbs; u; u = u->next) {
+	for (struct urb *u = s->urbs; u; u = u->next) {
 		if (u->data->client_addr != which || u->over)
 			continue;
-		usbdev_cancel(bus.d, &u->x);
+		usbdev_cancel(s->d, &u->x);
 		u->over = true;
 		u->status = -ENOENT;
 		return 0;
@@ -166,17 +174,17 @@ static int discard(UMockdevIoctlData *arg)
 	return -EINVAL;
 }
 
-static int clear_halt(UMockdevIoctlData *arg)
+static int clear_halt(struct slot *s, UMockdevIoctlData *arg)
 {
 	UMockdevIoctlData *ep = umockdev_ioctl_data_resolve(arg, 0, sizeof(unsigned), NULL);
 	const uint8_t setup[8] = { 2, 1, 0, 0, ep->data[0] };
 
 	umockdev_ioctl_data_unref(ep);
-	int n = usbdev_control(bus.d, setup, NULL);
+	int n = usbdev_control(s->d, setup, NULL);
 	return n;
 }
 
-static int one(gulong request, UMockdevIoctlData *arg)
+static int one(struct slot *s, gulong request, UMockdevIoctlData *arg)
 {
 	switch (request) {
 	case USBDEVFS_GET_CAPABILITIES: {
@@ -187,19 +195,19 @@ static int one(gulong request, UMockdevIoctlData *arg)
 		return 0;
 	}
 	case USBDEVFS_CLAIMINTERFACE:
-		return bus.busy_elsewhere ? -EBUSY : 0;
+		return s->busy_elsewhere ? -EBUSY : 0;
 	case USBDEVFS_RELEASEINTERFACE:
 	case USBDEVFS_SETCONFIGURATION:
 		return 0;
 	case USBDEVFS_CLEAR_HALT:
-		return clear_halt(arg);
+		return clear_halt(s, arg);
 	case USBDEVFS_SUBMITURB:
-		return submit(arg);
+		return submit(s, arg);
 	case USBDEVFS_REAPURB:
 	case USBDEVFS_REAPURBNDELAY:
-		return reap(arg);
+		return reap(s, arg);
 	case USBDEVFS_DISCARDURB:
-		return discard(arg);
+		return discard(s, arg);
 	case USBDEVFS_GETDRIVER:
 		return -ENODATA;
 	default:
@@ -212,9 +220,8 @@ static gboolean on_ioctl(UMockdevIoctlBase *handler, UMockdevIoctlClient *client
 	UMockdevIoctlData *arg = umockdev_ioctl_client_get_arg(client);
 
 	(void)handler;
-	(void)user;
 	pthread_mutex_lock(&bus.lock);
-	int r = one(umockdev_ioctl_client_get_request(client), arg);
+	int r = one(user, umockdev_ioctl_client_get_request(client), arg);
 	pthread_mutex_unlock(&bus.lock);
 	umockdev_ioctl_client_complete(client, r < 0 ? -1 : 0, r < 0 ? -r : 0);
 	return TRUE;
@@ -222,7 +229,7 @@ static gboolean on_ioctl(UMockdevIoctlBase *handler, UMockdevIoctlClient *client
 
 /* ---- the bus ---- */
 
-static void plug(int number)
+static void plug(struct slot *s, int number)
 {
 	char text[2048], hex[256] = "", *p = hex;
 	GError *err = NULL;
@@ -231,52 +238,63 @@ static void plug(int number)
 		p += sprintf(p, "%02X", weft_usb_device[i]);
 	for (size_t i = 0; i < sizeof(weft_usb_config); i++)
 		p += sprintf(p, "%02X", weft_usb_config[i]);
+	snprintf(s->node, sizeof(s->node), "/dev/bus/usb/001/%03d", number);
+	snprintf(s->syspath, sizeof(s->syspath), "/sys/devices/pci0000:00/0000:00:14.0/usb1/%s", s->port);
 	snprintf(text, sizeof(text),
-	         "P: /devices/pci0000:00/0000:00:14.0/usb1/1-1\nN: bus/usb/001/%03d=%s\nE: DEVTYPE=usb_device\nE: DRIVER=usb\nE: BUSNUM=001\nE: DEVNUM=%03d\n"
+	         "P: %s\nN: bus/usb/001/%03d=%s\nE: DEVTYPE=usb_device\nE: DRIVER=usb\nE: BUSNUM=001\nE: DEVNUM=%03d\n"
 	         "E: DEVNAME=/dev/bus/usb/001/%03d\nE: MAJOR=189\nE: MINOR=%d\nE: SUBSYSTEM=usb\nE: PRODUCT=1209/1/100\n"
 	         "E: TYPE=255/0/0\nA: bConfigurationValue=1\\n\nA: bNumConfigurations=1\\n\nA: busnum=1\\n\nA: devnum=%d\\n\n"
-	         "A: speed=480\\n\nA: serial=" SERIAL "\\n\nA: product=" WEFT_USB_PRODUCT "\\n\nH: descriptors=%s\n\n",
-	         number, hex, number, number, number - 1, number, hex);
+	         "A: speed=480\\n\nA: serial=%s\\n\nA: product=" WEFT_USB_PRODUCT "\\n\nH: descriptors=%s\n\n",
+	         s->syspath + 4, number, hex, number, number, number - 1, number, s->serial, hex);
 	if (!umockdev_testbed_add_from_string(bus.bed, text, &err))
 		fail_msg("%s", err->message);
-	bus.node = number == 2 ? "/dev/bus/usb/001/002" : "/dev/bus/usb/001/003";
-	if (!umockdev_testbed_attach_ioctl(bus.bed, bus.node, bus.handler, &err))
+	if (!umockdev_testbed_attach_ioctl(bus.bed, s->node, s->handler, &err))
 		fail_msg("%s", err->message);
+	umockdev_testbed_uevent(bus.bed, s->syspath, "add");
 }
 
-static void unplug(void)
+static void unplug(struct slot *s)
 {
 	pthread_mutex_lock(&bus.lock);
-	usbdev_attach(bus.d, false);
+	usbdev_attach(s->d, false);
 	pthread_mutex_unlock(&bus.lock);
-	umockdev_testbed_uevent(bus.bed, SYSPATH, "remove");
-	umockdev_testbed_detach_ioctl(bus.bed, bus.node, NULL);
-	umockdev_testbed_remove_device(bus.bed, SYSPATH);
+	umockdev_testbed_uevent(bus.bed, s->syspath, "remove");
+	umockdev_testbed_detach_ioctl(bus.bed, s->node, NULL);
+	umockdev_testbed_remove_device(bus.bed, s->syspath);
 }
 
-static int set_up(void **state)
+static int make(struct slot *s)
 {
 	struct weft_chip_options o = { .config = "w16" };
 	char msg[WEFT_DEV_MSG];
 
+	s->handler = umockdev_ioctl_base_new();
+	g_signal_connect(s->handler, "handle-ioctl", G_CALLBACK(on_ioctl), s);
+	s->last = &s->urbs;
+	if (stub_chip.open(&o, &s->chip, msg))
+		return -1;
+	s->d = usbdev_new(&stub_chip, s->chip, s->serial, NULL, 0);
+	return 0;
+}
+
+static int set_up(void **state)
+{
 	(void)state;
 	bus.bed = umockdev_testbed_new();
-	bus.handler = umockdev_ioctl_base_new();
-	g_signal_connect(bus.handler, "handle-ioctl", G_CALLBACK(on_ioctl), NULL);
-	bus.last = &bus.urbs;
-	if (stub_chip.open(&o, &bus.chip, msg))
+	if (make(&bus.slot[0]) || make(&bus.slot[1]))
 		return -1;
-	bus.d = usbdev_new(&stub_chip, bus.chip, SERIAL, NULL, 0);
-	plug(2);
+	plug(CARD, 2);
 	return 0;
 }
 
 static int tear_down(void **state)
 {
 	(void)state;
-	usbdev_free(bus.d);
-	stub_chip.close(bus.chip);
-	g_object_unref(bus.handler);
+	for (int i = 0; i < 2; i++) {
+		usbdev_free(bus.slot[i].d);
+		stub_chip.close(bus.slot[i].chip);
+		g_object_unref(bus.slot[i].handler);
+	}
 	g_object_unref(bus.bed);
 	return 0;
 }
@@ -285,8 +303,8 @@ static int tear_down(void **state)
 static void swap_card(struct usbdev_fault *f, size_t n)
 {
 	pthread_mutex_lock(&bus.lock);
-	usbdev_free(bus.d);
-	bus.d = usbdev_new(&stub_chip, bus.chip, SERIAL, f, n);
+	usbdev_free(CARD->d);
+	CARD->d = usbdev_new(&stub_chip, CARD->chip, SERIAL, f, n);
 	pthread_mutex_unlock(&bus.lock);
 }
 
@@ -380,10 +398,10 @@ static void test_list(void **state)
 	assert_int_equal(info[0].access, 0);
 	assert_int_equal(open_card("OTHER", &dev, msg), -ENODEV);
 	assert_non_null(strstr(msg, "OTHER"));
-	bus.busy_elsewhere = true;
+	CARD->busy_elsewhere = true;
 	assert_int_equal(open_card(SERIAL, &dev, msg), -EBUSY);
 	assert_non_null(strstr(msg, "in use by"));
-	bus.busy_elsewhere = false;
+	CARD->busy_elsewhere = false;
 }
 
 static void test_run(void **state)
@@ -434,11 +452,11 @@ static void test_no_memory(void **state)
 	(void)state;
 	expect(3);
 	assert_int_equal(open_card("", &dev, msg), 0);
-	bus.refuse_submits = 3;
+	CARD->refuse_submits = 3;
 	assert_int_equal(run_stream(dev, 3, want), 0);
-	bus.refuse_submits = 1 << 30;
+	CARD->refuse_submits = 1 << 30;
 	int err = run_stream(dev, 3, want);
-	bus.refuse_submits = 0;
+	CARD->refuse_submits = 0;
 	assert_true(err < 0);
 	assert_true(weft_dev_error(dev)[0]);
 	weft_dev_close(dev);
@@ -464,7 +482,7 @@ static void test_unplug(void **state)
 	assert_int_equal(weft_buf_alloc(dev, s.n_consts, &win[0].buf), 0);
 	assert_int_equal(weft_buf_alloc(dev, s.n_arena, &win[1].buf), 0);
 	assert_int_equal(weft_submit(dev, s.words, s.n_words, win, 2, &job), 0);
-	unplug();
+	unplug(CARD);
 	uint64_t begin = weft_now_ns();
 	assert_int_equal(weft_wait(dev, job, 2000, &r), 0);
 	assert_int_equal(r.status, -ENODEV);
@@ -476,15 +494,147 @@ static void test_unplug(void **state)
 	random_stream_free(&s);
 	assert_int_equal(open_card("", &dev, msg), -ENODEV);
 	swap_card(NULL, 0);
-	plug(3);
+	plug(CARD, 3);
 	good_run();
+}
+
+/* Two cards at once in one process, each with its own jobs; one leaves and the other does not mind. */
+static void test_two(void **state)
+{
+	struct weft_dev_info info[4];
+	char msg[WEFT_DEV_MSG] = "";
+	weft_dev *a = NULL, *b = NULL, *c = NULL;
+	size_t n = 0;
+
+	(void)state;
+	expect(3);
+	plug(&bus.slot[1], 7);
+	assert_int_equal(weft_dev_list(info, 4, &n, msg), 0);
+	assert_int_equal(n, 2);
+	assert_int_equal(open_card(OTHER, &b, msg), 0);
+	assert_int_equal(open_card(SERIAL, &a, msg), 0);
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(run_stream(b, 3, want), 0);
+		assert_int_equal(run_stream(a, 3, want), 0);
+	}
+	/* Whoever names none gets the one that is left. */
+	CARD->busy_elsewhere = true;
+	weft_dev_close(b);
+	assert_int_equal(open_card("", &c, msg), 0);
+	struct weft_card_info i;
+	assert_int_equal(weft_dev_card(c, &i), 0);
+	assert_int_equal(run_stream(c, 3, want), 0);
+	bus.slot[1].busy_elsewhere = true;
+	b = NULL;
+	assert_int_equal(open_card("", &b, msg), -EBUSY);
+	CARD->busy_elsewhere = bus.slot[1].busy_elsewhere = false;
+	unplug(&bus.slot[1]);
+	assert_int_equal(run_stream(c, 3, want), -ENODEV);
+	weft_dev_close(c);
+	assert_int_equal(run_stream(a, 3, want), 0);
+	weft_dev_close(a);
+}
+
+/* ---- coming and going ---- */
+
+struct news { char text[256]; int stop_at; };
+
+static int on_news(void *user, const struct weft_dev_info *i, bool here)
+{
+	struct news *news = user;
+	size_t n = strlen(news->text);
+
+	snprintf(news->text + n, sizeof(news->text) - n, "%c%s ", here ? '+' : '-', i->serial);
+	return --news->stop_at ? 0 : 42;
+}
+
+static void *later(void *arg)
+{
+	(void)arg;
+	usleep(50000);
+	plug(&bus.slot[1], 8);
+	usleep(50000);
+	unplug(&bus.slot[1]);
+	return NULL;
+}
+
+/* Milliseconds that it takes to see the other card come and go within a tenth of a second. */
+static int watch_once(void)
+{
+	struct news news = { .stop_at = 3 };
+	char msg[WEFT_DEV_MSG] = "";
+	pthread_t thread;
+
+	usbdev_attach(bus.slot[1].d, true);
+	uint64_t begin = weft_now_ns();
+	pthread_create(&thread, NULL, later, NULL);
+	assert_int_equal(weft_dev_watch(on_news, &news, 5000, msg), 42);
+	uint64_t took = weft_now_ns() - begin;
+	pthread_join(thread, NULL);
+	assert_string_equal(news.text, "+" SERIAL " +" OTHER " -" OTHER " ");
+	return (int)(took / 1000000);
+}
+
+static void test_watch(void **state)
+{
+	struct news news = { .stop_at = 9 };
+	char msg[WEFT_DEV_MSG] = "";
+	int best = 10000;
+
+	(void)state;
+	/* Less than the half second after which the driver looks by itself: libusb has told it. */
+	for (int i = 0; i < 10 && best >= 450; i++) {
+		int ms = watch_once();
+		best = ms < best ? ms : best;
+	}
+	printf("seen after %d ms\n", best);
+	fflush(stdout);
+	assert_true(best < 450);
+	/* Nothing happens: the time is over. */
+	assert_int_equal(weft_dev_watch(on_news, &news, 20, msg), 0);
+	assert_string_equal(news.text, "+" SERIAL " ");
+}
+
+static void *plug_later(void *arg)
+{
+	(void)arg;
+	usleep(100000);
+	plug(CARD, 9);
+	return NULL;
+}
+
+/* A process that waits for its card gets it as soon as it is there. */
+static void test_wait(void **state)
+{
+	struct weft_dev_options o = weft_dev_options_default();
+	char msg[WEFT_DEV_MSG] = "";
+	weft_dev *dev = NULL;
+	pthread_t thread;
+
+	(void)state;
+	expect(3);
+	unplug(CARD);
+	swap_card(NULL, 0);
+	o.kind = WEFT_DEV_USB;
+	o.usb = SERIAL;
+	o.usb_wait_ms = 30;
+	assert_int_equal(weft_dev_open(&o, &dev, msg), -ENODEV);
+	o.usb_wait_ms = 5000;
+	pthread_create(&thread, NULL, plug_later, NULL);
+	int err = weft_dev_open(&o, &dev, msg);
+	pthread_join(thread, NULL);
+	if (err)
+		fail_msg("%s", msg);
+	assert_int_equal(run_stream(dev, 3, want), 0);
+	weft_dev_close(dev);
 }
 
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_list), cmocka_unit_test(test_run), cmocka_unit_test(test_faults),
-		cmocka_unit_test(test_no_memory), cmocka_unit_test(test_unplug),
+		cmocka_unit_test(test_no_memory), cmocka_unit_test(test_unplug), cmocka_unit_test(test_two),
+		cmocka_unit_test(test_watch), cmocka_unit_test(test_wait),
 	};
 
 	(void)argc;

@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "sim/card/le.h"
 #include "level.h"
 
 /* Cycles that a card runs before a test looks again. */
@@ -128,17 +129,6 @@ void card_run(struct card *c, uint64_t cycles)
 }
 
 /* ---- frames ---- */
-
-static void put32(uint8_t *p, uint32_t v)
-{
-	for (unsigned i = 0; i < 4; i++)
-		p[i] = (uint8_t)(v >> 8 * i);
-}
-
-static uint32_t get32(const uint8_t *p)
-{
-	return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
-}
 
 bool card_send_bytes(struct card *c, const uint8_t *bytes, size_t n)
 {

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "sim/card/le.h"
 #include "tensors.h"
 
 static uint64_t draw(uint64_t *rng, uint64_t below)
@@ -46,17 +47,6 @@ static size_t place(const struct bytes *b, uint64_t *rng)
 	case 1: return draw(rng, edge);
 	default: return b->n - 1 - draw(rng, edge);
 	}
-}
-
-static uint32_t get32(const uint8_t *p)
-{
-	return p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
-}
-
-static void put32(uint8_t *p, uint32_t v)
-{
-	for (int i = 0; i < 4; i++)
-		p[i] = (uint8_t)(v >> 8 * i);
 }
 
 /* A word that could be a length or an offset becomes another one. */

@@ -7,6 +7,7 @@
 #include <zlib.h>
 
 #include "driver/backend.h"
+#include "sim/card/le.h"
 #include "weft/gen/msg.h"
 #include "weft/gen/regs.h"
 
@@ -31,17 +32,6 @@ struct chip {
 	unsigned n_jobs, n_run, delay;
 	uint64_t cycles;
 };
-
-static uint32_t get32(const uint8_t *p)
-{
-	return p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
-}
-
-static void put32(uint8_t *p, uint32_t v)
-{
-	for (int i = 0; i < 4; i++)
-		p[i] = (uint8_t)(v >> 8 * i);
-}
 
 static void grow(uint8_t **p, size_t *cap, size_t need)
 {

@@ -110,6 +110,27 @@ static struct call valid_newer(struct call c)
 		c.x[1] = c.x[2] = S3(i32, 1, 3, 1);
 		c.attr.requant_shift = (struct weft_attr_requant_shift){ 3, -128, 127 };
 		break;
+	case WEFT_OP_PACT_DIV:
+		c.n_x = 2;
+		c.x[0] = c.y = S3(i32, 2, 3, 4);
+		c.x[1] = S3(i32, 1, 3, 1);
+		c.attr.pact_div = (struct weft_attr_pact_div){ 300, 1, 20000, false };
+		break;
+	case WEFT_OP_PACT_SOFTMAX:
+		c.x[0] = c.y = S3(i32, 2, 3, 4);
+		c.attr.pact_softmax = (struct weft_attr_pact_softmax){ 1, 345, 255, 256, 62395 };
+		break;
+	case WEFT_OP_PACT_ITA_MAX:
+		c.x[0] = c.y = S3(i32, 2, 3, 4);
+		c.attr.pact_ita_max = (struct weft_attr_pact_ita_max){ 2, 127 };
+		break;
+	case WEFT_OP_PACT_LAYER_NORM:
+		c.n_x = 3;
+		c.x[0] = c.y = S3(i32, 2, 3, 4);
+		c.x[1] = S1(i32, 4);
+		c.x[2] = S1(i32, 1);
+		c.attr.requant_shift = (struct weft_attr_requant_shift){ 3, -128, 127 };
+		break;
 	case WEFT_OP_ONNX_DIV:
 		c.n_x = 2;
 		c.x[0] = c.y = S3(f32, 2, 3, 4);

@@ -33,7 +33,7 @@ static bool has_bools(weft_opcode op)
 {
 	return op == WEFT_OP_ARITHMETIC_RIGHT_SHIFT || op == WEFT_OP_FFT2D || op == WEFT_OP_RFFT2D ||
 	       op == WEFT_OP_TFL_RESIZE_BILINEAR || op == WEFT_OP_TFL_LSTM || op == WEFT_OP_ONNX_QUANTIZE ||
-	       op == WEFT_OP_ONNX_CAST || op == WEFT_OP_ONNX_FAKE_CONVERT;
+	       op == WEFT_OP_ONNX_CAST || op == WEFT_OP_ONNX_FAKE_CONVERT || op == WEFT_OP_PACT_DIV;
 }
 
 /* Change one thing to an awkward value. */
@@ -87,6 +87,8 @@ static bool is_small(const struct call *c, int i)
 	case WEFT_OP_ONNX_REQUANT: return i >= 1 && i <= 3;
 	case WEFT_OP_POPXL_CONV_POW2SCALED:
 	case WEFT_OP_POPXL_MATMUL_POW2SCALED: return i == 2;
+	case WEFT_OP_PACT_LAYER_NORM: return i == 0;
+	case WEFT_OP_PACT_DIV:
 	case WEFT_OP_INTDIV:
 	case WEFT_OP_ARITHMETIC_RIGHT_SHIFT:
 	case WEFT_OP_LOGICAL_LEFT_SHIFT:

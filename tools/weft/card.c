@@ -9,8 +9,8 @@
 
 #include <weft/admin.h>
 #include <weft/gen/chip.h>
-#include <weft/gen/regs.h>
 
+#include "target.h"
 #include "weft_cmd.h"
 
 #define TIMEOUT_MS 10000
@@ -35,7 +35,7 @@ static void show_who(const weft_admin *a)
 		       h->boot_count, weft_chip_cause_text(h->reset_cause));
 }
 
-static int show_log(weft_admin *a, char *msg)
+int card_log(weft_admin *a, char *msg)
 {
 	uint32_t at = 0, next;
 
@@ -98,26 +98,6 @@ static int run_test(weft_admin *a, char *msg)
 	return -EBADMSG;
 }
 
-static int show_regs(weft_admin *a, char *msg)
-{
-	for (size_t i = 0; i < WEFT_N_REGS; i++) {
-		const struct weft_reg_info *g = &weft_regs[i];
-
-		for (unsigned k = 0; k < g->count; k++) {
-			uint32_t words[3] = { WEFT_MSG_REG_READ, (uint32_t)(g->offset + k * g->stride), 1 }, reply[2];
-			int n = weft_admin_ask(a, words, 3, reply, 2, msg);
-
-			if (n < 0)
-				return n;
-			printf("0x%03x  0x%08x  %s", words[1], reply[1], g->name);
-			if (g->count > 1)
-				printf("[%u]", k);
-			printf("\n");
-		}
-	}
-	return 0;
-}
-
 /* NULL and a message: cannot be read. */
 static void *read_file(const char *name, size_t *n, char *msg)
 {
@@ -162,9 +142,9 @@ static int serve(weft_admin *a, const struct wishes *w, char *msg)
 	if (!err && w->stats)
 		err = show_stats(a, msg);
 	if (!err && w->regs)
-		err = show_regs(a, msg);
+		err = regs_print(&(struct target){ .a = a }, msg);
 	if (!err && w->log)
-		err = show_log(a, msg);
+		err = card_log(a, msg);
 	return err;
 }
 
@@ -205,7 +185,7 @@ const struct subcommand cmd_card = {
 	"  --reset          reset the card\n"
 	"  --test           let the card test itself; exit status 1 if a test fails\n"
 	"  --stats          counters since its start\n"
-	"  --regs           registers of the NPU (docs/registers.md)\n"
+	"  --regs           registers of the NPU; weft regs does more with them\n"
 	"  --log            the log, which survives resets: number, cycle, what\n",
 	card_main,
 };

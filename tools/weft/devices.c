@@ -47,25 +47,43 @@ static int show(const char *which, const struct weft_dev_info *i, bool *opened)
 	return err;
 }
 
+static int on_change(void *user, const struct weft_dev_info *i, bool here)
+{
+	(void)user;
+	printf("usb:%-18s %-20s %s%s\n", i->serial, i->where, !here ? "unplugged" : i->used_by[0] ? "in use by " : "plugged in",
+	       here ? i->used_by : "");
+	return fflush(stdout);     /* nobody reads any more: enough */
+}
+
 static int devices_main(int argc, char **argv)
 {
-	static const struct option_def none[] = { { NULL, false } };
+	static const struct option_def options[] = { { "--watch", false }, { NULL, false } };
 	struct weft_dev_info info[MAX_CARDS];
 	char msg[WEFT_DEV_MSG] = "";
 	const char *v;
 	int at = 0, opt, bad = 0, named = 0;
 	size_t n = 0;
-	bool ok;
+	bool ok, watch = false;
 
-	while ((opt = next_option(&at, argc, argv, none, &v)) != -2) {
+	while ((opt = next_option(&at, argc, argv, options, &v)) != -2) {
 		if (opt == -3)
 			return EXIT_USAGE;
+		if (opt == 0) {
+			watch = true;
+			continue;
+		}
 		if (!strncmp(v, "usb:", 4))
 			v += 4;
 		named++;
+		if (watch)
+			continue;
 		show(v, NULL, &ok);
 		bad += !ok;
 	}
+	if (watch && named)
+		return fail(EXIT_USAGE, "--watch is for all cards on the USB");
+	if (watch)
+		return weft_dev_watch(on_change, NULL, 0, msg) < 0 && msg[0] ? fail(EXIT_DEVICE, "%s", msg) : EXIT_DONE;
 	if (named)
 		return bad ? EXIT_DEVICE : EXIT_DONE;
 	if (weft_dev_list(info, MAX_CARDS, &n, msg))
@@ -79,8 +97,11 @@ static int devices_main(int argc, char **argv)
 
 const struct subcommand cmd_devices = {
 	"devices", "list the cards",
-	"usage: weft devices [usb:SERIAL | usb:@SOCKET]...\n\n"
+	"usage: weft devices [usb:SERIAL | usb:@SOCKET]...\n"
+	"       weft devices --watch\n\n"
 	"Without arguments the cards on the USB; with them those that are named, and\n"
-	"exit status 3 if one does not answer.\n",
+	"exit status 3 if one does not answer.\n\n"
+	"  --watch             a line for each card that is there, and then for each that is\n"
+	"                      plugged in or out, until interrupted\n",
 	devices_main,
 };

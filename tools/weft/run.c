@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "target.h"
 #include "segments.h"
 
 #define MAX_INPUTS 64
@@ -25,12 +26,12 @@ struct run {
 	char capture[256];         /* the default name */
 	struct load_args load;
 	struct jobs jobs;
-	const char *segment, *result;
+	const char *segment, *result, *regs;
 };
 
 enum { OPT_INPUT, OPT_OUT, OPT_DEVICE, OPT_CHECK, OPT_STRICT, OPT_CONFIG, OPT_MEMORY, OPT_SEED,
        OPT_WAVE, OPT_DUMP, OPT_JSON, OPT_PLANT, OPT_REQUANT, OPT_BIND, OPT_LEVEL, OPT_CAPTURE, OPT_NO_CAPTURE,
-       OPT_WAIT, OPT_TIMEOUT, OPT_JOBS, OPT_SEGMENT, OPT_CHECKPOINTS, OPT_RESULT, OPT_BACKBONE };
+       OPT_WAIT, OPT_TIMEOUT, OPT_JOBS, OPT_SEGMENT, OPT_CHECKPOINTS, OPT_RESULT, OPT_BACKBONE, OPT_PROFILE, OPT_GRAIN, OPT_REGS };
 
 static const struct option_def defs[] = {
 	{ "-i", true }, { "-o", true }, { "--device", true }, { "--check", false }, { "--strict", false },
@@ -38,7 +39,7 @@ static const struct option_def defs[] = {
 	{ "--dump", true }, { "--json", false }, { "--plant", true },
 	{ "--requant", true }, { "--bind", true }, { "--level", true }, { "--capture", true }, { "--no-capture", false },
 	{ "--wait", true }, { "--timeout", true }, { "--jobs", true }, { "--segment", true }, { "--checkpoints", true },
-	{ "--result", true }, { "--backbone", false }, { NULL, false },
+	{ "--result", true }, { "--backbone", false }, { "--profile", true }, { "--grain", true }, { "--regs", true }, { NULL, false },
 };
 
 /* F.fst, F.fst:CMD±N, also CMD+-N. */
@@ -109,6 +110,9 @@ static int take(struct run *r, int opt, const char *v)
 	case OPT_CHECKPOINTS: r->jobs.dir = v; r->jobs.only_files = true; return 0;
 	case OPT_RESULT: r->result = v; return 0;
 	case OPT_BACKBONE: r->load.o.backbone = true; return 0;
+	case OPT_PROFILE: r->o.profile = v; return 0;
+	case OPT_REGS:   r->regs = v; return 0;
+	case OPT_GRAIN:  return parse_number("--grain", v, 1u << 20, &r->o.profile_grain);
 	case OPT_REQUANT: return take_requant(&r->load, v);
 	case OPT_BIND:   return take_bind(&r->load, v);
 	case OPT_WAIT:   return parse_ms("--wait", v, &r->o.usb_wait_ms);
@@ -286,6 +290,15 @@ static int run_segments(struct run *r, weft_session *s, const weft_tensor *in, w
 	return err;
 }
 
+static void print_profile(const weft_session *s)
+{
+	char *text = weft_session_profile_text(s);
+
+	if (text)
+		fputs(text, stdout);
+	free(text);
+}
+
 static int run_once(struct run *r, const weft_net *net, weft_session *s, weft_tensor *in, weft_tensor *out,
                     char **files)
 {
@@ -306,12 +319,20 @@ static int run_once(struct run *r, const weft_net *net, weft_session *s, weft_te
 		status = EXIT_USAGE;
 	if (!err && r->load.o.requant_rescale && requant_compare(r->model, &r->load, in, out, weft_net_n_outputs(net), &requant))
 		status = EXIT_USAGE;
+	if (r->regs && weft_session_device(s)) {
+		struct target t;
+		target_of(&t, "this run's device", weft_session_device(s));
+		int bad = regs_dump(&t, r->regs);
+		status = status ? status : bad;
+	}
 	if (rep && r->json)
 		print_json(net, &r->o, r->model, r->seed, rep, &requant, files);
 	if (rep && !r->json) {
 		print_report(&r->o, rep);
 		if (!err)
 			print_outputs(net, out);
+		if (!err && r->o.profile)
+			print_profile(s);
 		if (requant.done)
 			printf("--requant rescale: %lld of %lld elements of outputs differ from ONNX's, by %g at most\n", requant.differ,
 			       requant.elements, requant.most);
@@ -379,6 +400,13 @@ static int with_net(struct run *r, const weft_net *net)
 	return status;
 }
 
+static int check_profile(const struct run *r)
+{
+	if (r->o.device == WEFT_DEVICE_GOLDEN)
+		return fail(-1, "--profile: golden has no units; --device rtl, usb or model");
+	return r->jobs.n || r->segment ? fail(-1, "--profile: not in segments") : 0;
+}
+
 static int check_segments(struct run *r)
 {
 	if (r->segment && (r->model || r->jobs.n || r->jobs.dir))
@@ -404,6 +432,8 @@ static int run_main(int argc, char **argv)
 		bad = opt == -3 ? -1 : take(&r, opt, v);
 	if (!bad && (r.jobs.n || r.jobs.dir || r.segment))
 		bad = check_segments(&r);
+	if (!bad && r.o.profile)
+		bad = check_profile(&r);
 	if (!bad && r.segment) {
 		free(r.wave);
 		return run_one_segment(r.segment, &r.o, r.result);
@@ -437,6 +467,11 @@ const struct subcommand cmd_run = {
 	"  --dump DIR          write every tensor as DIR/<operator index>_<name>.npy,\n"
 	"                      those that lowering made in DIR/lowered\n"
 	"  --wave F.fst[:C±N]  rtl: waveform, whole or N cycles around command C\n"
+	"  --profile F.json    trace for ui.perfetto.dev: units, stalls and why, bytes,\n"
+	"                      operators, host, USB; and a table (rtl: by cycle, a card: by\n"
+	"                      its counters, for which it runs more than once)\n"
+	"  --grain N           states shorter than N cycles share a slice of the trace\n"
+	"  --regs DUMP         registers as the run left them, for weft regs --diff\n"
 	"  --json              one object on standard output\n"
 	"  --jobs N            rtl: in N segments, each a process; same report but for cycles\n"
 	"  --checkpoints DIR   with --jobs: only write the segments' checkpoints there\n"

@@ -17,6 +17,9 @@ struct alloc {
 	int n_placed;
 	struct { int64_t lo, hi; } *busy;   /* of the area at hand, sorted */
 	int n_busy;
+	/* Placed areas that the nodes of the area at hand use as well, and cycles of those nodes. */
+	struct near { int64_t lo, bytes, cycles; } *near;
+	int n_near;
 };
 
 static bool overlap(int a0, int a1, int b0, int b1)
@@ -36,13 +39,13 @@ static int64_t lopsided(const struct alloc *al, const struct area *a, int64_t ad
 }
 
 /* How much of each of two areas lies in the same region, of 64 * 64 if both do as a whole. */
-static int64_t shared(const struct alloc *al, const struct area *a, int64_t addr, const struct area *b)
+static int64_t shared(const struct alloc *al, const struct area *a, int64_t addr, const struct near *b)
 {
-	int64_t sum = 0, first = max64(addr, b->addr) / al->region, end = min64(addr + a->bytes, b->addr + b->bytes);
+	int64_t sum = 0, first = max64(addr, b->lo) / al->region, end = min64(addr + a->bytes, b->lo + b->bytes);
 
 	for (int64_t r = first; r * al->region < end; r++) {
 		int64_t lo = r * al->region, hi = lo + al->region;
-		int64_t in_a = min64(addr + a->bytes, hi) - max64(addr, lo), in_b = min64(b->addr + b->bytes, hi) - max64(b->addr, lo);
+		int64_t in_a = min64(addr + a->bytes, hi) - max64(addr, lo), in_b = min64(b->lo + b->bytes, hi) - max64(b->lo, lo);
 		sum += (in_a * 64 / a->bytes) * (in_b * 64 / b->bytes);
 	}
 	return sum;
@@ -65,14 +68,8 @@ static int64_t conflicts(const struct alloc *al, const struct area *a, int64_t a
 {
 	int64_t sum = 0;
 
-	for (int i = 0; i < al->n_placed; i++) {
-		const struct area *b = &al->s->area[al->order[i]];
-		if (!overlap(a->use0, a->use1 + 1, b->use0, b->use1 + 1))
-			continue;
-		int64_t k = shared(al, a, addr, b);
-		if (k)
-			sum += k * together(al, a, b);
-	}
+	for (int i = 0; i < al->n_near; i++)
+		sum += al->near[i].cycles * shared(al, a, addr, &al->near[i]);
 	return sum + (a->weights || !al->s->halves ? 0 : lopsided(al, a, addr));
 }
 
@@ -94,6 +91,17 @@ static void list_busy(struct alloc *al, const struct area *a)
 		al->busy[al->n_busy++].hi = b->addr + b->bytes;
 	}
 	qsort(al->busy, (size_t)al->n_busy, sizeof *al->busy, by_address);
+}
+
+static void list_near(struct alloc *al, const struct area *a)
+{
+	al->n_near = 0;
+	for (int i = 0; i < al->n_placed; i++) {
+		const struct area *b = &al->s->area[al->order[i]];
+		int64_t cycles = overlap(a->use0, a->use1 + 1, b->use0, b->use1 + 1) ? together(al, a, b) : 0;
+		if (cycles)
+			al->near[al->n_near++] = (struct near){ b->addr, b->bytes, cycles };
+	}
 }
 
 struct choice { int64_t addr, conflicts; };
@@ -133,6 +141,7 @@ static bool place_one(struct alloc *al, struct area *a)
 	int64_t at = 0;
 
 	list_busy(al, a);
+	list_near(al, a);
 	for (int i = 0; i < al->n_busy; i++) {
 		consider_gap(al, a, at, al->busy[i].lo, &c);
 		at = max64(at, al->busy[i].hi);
@@ -180,7 +189,8 @@ int alloc_areas(struct seg *s, int64_t sp_bytes, int64_t align, int64_t compact,
 
 	al.order = s->by_size;
 	al.busy = malloc((s->n_area + 1) * sizeof *al.busy);
-	err = al.busy ? 0 : -ENOMEM;
+	al.near = malloc((s->n_area + 1) * sizeof *al.near);
+	err = al.busy && al.near ? 0 : -ENOMEM;
 	for (uint32_t i = 0; i < s->n_area && !err; i++) {
 		if (!place_one(&al, &s->area[al.order[i]])) {
 			err = -ENOSPC;
@@ -189,5 +199,6 @@ int alloc_areas(struct seg *s, int64_t sp_bytes, int64_t align, int64_t compact,
 		al.n_placed++;
 	}
 	free(al.busy);
+	free(al.near);
 	return err;
 }

@@ -124,6 +124,8 @@ static int compile_steps(struct cc *cc)
 		err = seg_tune(&segs[i], MAX_TUNED, &cycles);
 		if (!err)
 			err = seg_sched(&segs[i]);
+		if (!err)
+			err = seg_pack(&segs[i]);
 		if (err == -E2BIG && segs[i].n == 1) {
 			cc->bad_node = cc->items[segs[i].first_item].index;
 			cc->bad_why = "it would take more commands than a stream can count";

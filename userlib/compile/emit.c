@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "driver/verify.h"
 #include "emit.h"
@@ -212,6 +213,12 @@ static int weights_root(const struct node *nd)
 	return nd->w_late ? nd->w_late - 1 : nd->w_computed ? nd->z.root : -1;
 }
 
+/* Are records and weights bytes of the constants, as the scratchpad shall have them? */
+static bool packed_here(const struct node *nd)
+{
+	return weights_root(nd) < 0 && !nd->w_int4;
+}
+
 /* Where the weights begin in their storage, or in the constants. */
 static int64_t weights_at(const struct node *nd)
 {
@@ -238,32 +245,46 @@ static int load_slot(struct node_emit *m, int64_t addr, int64_t tile, int64_t n)
 	return err ? err : load_weights(m->e, nd, tile, n, addr + n * WEFT_PARAM_BYTES * m->e->s->cc->n);
 }
 
+/* all_weights: bytes of a column tile's record. */
+static int64_t rec_size(const struct node_emit *m)
+{
+	return WEFT_PARAM_BYTES * m->e->s->cc->n;
+}
+
+/* own_recs: a piece is its records, then its weights. */
+static int64_t piece_addr(const struct node_emit *m, const struct piece *k)
+{
+	return area_addr(m->e->s, m->p->w[k->slot]) + k->before * (m->nd->tile_bytes + rec_size(m));
+}
+
 /* all_weights: where column tile t of piece k lies. */
 static int64_t tile_addr(const struct node_emit *m, const struct piece *k, int64_t t)
 {
-	int64_t base = area_addr(m->e->s, m->p->w[k->slot]) + m->p->w_recs[k->slot];
-
-	return base + (k->before + t - k->first) * m->nd->tile_bytes;
+	if (m->p->own_recs)
+		return piece_addr(m, k) + k->n * rec_size(m) + (t - k->first) * m->nd->tile_bytes;
+	return area_addr(m->e->s, m->p->w[k->slot]) + m->p->w_recs[k->slot] + (k->before + t - k->first) * m->nd->tile_bytes;
 }
 
-/* Its records: all in area 0, or beside the weights. */
+/* Its records: all in area 0, or before the piece's weights. */
 static int64_t rec_addr(const struct node_emit *m, const struct piece *k, int64_t t)
 {
-	int64_t at = m->p->own_recs ? k->before + t - k->first : t;
-
-	return area_addr(m->e->s, m->p->w[m->p->own_recs ? k->slot : 0]) + at * WEFT_PARAM_BYTES * m->e->s->cc->n;
+	if (m->p->own_recs)
+		return piece_addr(m, k) + (t - k->first) * rec_size(m);
+	return area_addr(m->e->s, m->p->w[0]) + t * rec_size(m);
 }
 
 static int load_piece(struct node_emit *m, const struct piece *k)
 {
 	const struct node *nd = m->nd;
-	int64_t to = tile_addr(m, k, k->first);
+	int64_t to = tile_addr(m, k, k->first), both = nd->tile_bytes + rec_size(m);
 	bool all = !m->p->own_recs && !k->first;
 	int err = 0;
 
-	/* All of them lie beside the first weights in memory as well. */
-	if (all && weights_root(nd) < 0 && !nd->w_int4)
+	/* Records lie beside their weights in memory as well. */
+	if (all && packed_here(nd))
 		return load_bytes(m->e, (int64_t)nd->blob, to - nd->rec_bytes, nd->rec_bytes + k->n * nd->tile_bytes);
+	if (m->p->own_recs && packed_here(nd))
+		return load_bytes(m->e, (int64_t)nd->blob + k->first * both, piece_addr(m, k), k->n * both);
 	if (all)
 		err = load_records(m->e, nd, 0, nd->n_tiles, rec_addr(m, k, 0));
 	else if (m->p->own_recs)
@@ -719,5 +740,35 @@ int seg_emit(struct seg *s)
 			err = run_group(&e, g);
 	}
 	hazards_free(e.h);
+	return err;
+}
+
+static int pack_pieces(struct cc *cc, const struct node *nd, const struct plan *p)
+{
+	int64_t rec = WEFT_PARAM_BYTES * cc->n, bytes = nd->rec_bytes + nd->n_tiles * nd->tile_bytes;
+	uint8_t *to = cc->consts.p + nd->blob, *was = malloc((size_t)bytes);
+
+	if (!was)
+		return -ENOMEM;
+	memcpy(was, to, (size_t)bytes);
+	for (struct piece k = { 0 }; k.first < nd->n_tiles; k.first += k.n) {
+		k = plan_piece(p, nd, k.first);
+		memcpy(to, was + k.first * rec, (size_t)(k.n * rec));
+		memcpy(to + k.n * rec, was + nd->rec_bytes + k.first * nd->tile_bytes, (size_t)(k.n * nd->tile_bytes));
+		to += k.n * (rec + nd->tile_bytes);
+	}
+	free(was);
+	return 0;
+}
+
+int seg_pack(struct seg *s)
+{
+	int err = 0;
+
+	for (int i = 0; i < s->n && !err; i++) {
+		const struct node *nd = seg_node(s, i);
+		if (nd->w >= 0 && s->plan[i].all_weights && s->plan[i].own_recs && packed_here(nd))
+			err = pack_pieces(s->cc, nd, &s->plan[i]);
+	}
 	return err;
 }

@@ -143,55 +143,23 @@ static void erase(struct map *m, struct at p)
 	memmove(&m->c[p.c], &m->c[p.c + 1], (m->n - p.c) * sizeof *m->c);
 }
 
-/* Make `at` a border. */
-static int split(struct map *m, uint64_t at)
-{
-	struct at p = find(m, at);
-	struct interval *v = item(m, p);
-
-	if (!v || v->lo >= at)
-		return 0;
-	struct interval left = *v;
-	left.hi = at;
-	v->lo = at;
-	return insert(m, &p, &left);
-}
-
-/* Intervals for bytes not yet touched. */
-static int fill(struct map *m, uint64_t lo, uint64_t hi)
-{
-	struct at p = find(m, lo);
-
-	while (lo < hi) {
-		const struct interval *v = item(m, p);
-		uint64_t end = v && v->lo < hi ? v->lo : hi;
-		if (end > lo) {
-			struct interval fresh = { .lo = lo, .hi = end };
-			int err = insert(m, &p, &fresh);
-			if (err)
-				return err;
-		} else {
-			end = v->hi;
-		}
-		lo = end;
-		next(m, &p);
-	}
-	return 0;
-}
-
 static void raise_to(uint32_t *to, uint32_t v)
 {
 	if (v > *to)
 		*to = v;
 }
 
-static void depend(struct interval *v, const struct access *a, uint32_t wait[WEFT_N_UNITS])
+/* What whoever touches [a->lo, a->hi) must wait for. */
+static void depend(const struct map *m, const struct access *a, uint32_t wait[WEFT_N_UNITS])
 {
-	for (int u = 0; u < WEFT_N_UNITS; u++) {
-		raise_to(&wait[u], v->wr[u]);
-		if (a->write)
-			raise_to(&wait[u], v->rd[u]);
-	}
+	struct at p = find(m, a->lo);
+
+	for (const struct interval *v = item(m, p); v && v->lo < a->hi; next(m, &p), v = item(m, p))
+		for (int u = 0; u < WEFT_N_UNITS; u++) {
+			raise_to(&wait[u], v->wr[u]);
+			if (a->write)
+				raise_to(&wait[u], v->rd[u]);
+		}
 }
 
 static bool same(const struct interval *a, const struct interval *b)
@@ -217,40 +185,70 @@ static void join(struct map *m, uint64_t lo, uint64_t hi)
 	}
 }
 
-static int account_range(struct map *m, const struct access *a, int unit, uint32_t count, bool record,
-                         uint32_t wait[WEFT_N_UNITS])
+static void note(struct interval *v, const struct access *a, int unit, uint32_t count)
 {
-	int err;
-
-	if ((err = split(m, a->lo)) || (err = split(m, a->hi)) || (err = fill(m, a->lo, a->hi)))
-		return err;
-	struct at p = find(m, a->lo);
-	for (struct interval *v = item(m, p); v && v->lo < a->hi; next(m, &p), v = item(m, p)) {
-		if (!record) {
-			depend(v, a, wait);
-			continue;
-		}
-		if (a->write) {
-			memset(v->wr, 0, sizeof v->wr);
-			memset(v->rd, 0, sizeof v->rd);
-			v->wr[unit] = count;
-		} else {
-			raise_to(&v->rd[unit], count);
-		}
+	if (a->write) {
+		memset(v->wr, 0, sizeof v->wr);
+		memset(v->rd, 0, sizeof v->rd);
+		v->wr[unit] = count;
+	} else {
+		raise_to(&v->rd[unit], count);
 	}
-	if (record)
-		join(m, a->lo, a->hi);
+}
+
+/* Cut the interval at *p in two at `end`; *p is then the lower one. */
+static int cut(struct map *m, struct at *p, uint64_t end)
+{
+	struct interval *v = item(m, *p), left = *v;
+
+	left.hi = end;
+	v->lo = end;
+	return insert(m, p, &left);
+}
+
+/* [a->lo, a->hi) is touched: intervals at its borders are cut, bytes not yet touched get their own. */
+static int record(struct map *m, const struct access *a, int unit, uint32_t count)
+{
+	struct at p = find(m, a->lo);
+	struct interval *v = item(m, p);
+	uint64_t lo = a->lo;
+	int err = 0;
+
+	if (v && v->lo < lo) {
+		if ((err = cut(m, &p, lo)))
+			return err;
+		next(m, &p);
+	}
+	while (lo < a->hi && !err) {
+		v = item(m, p);
+		if (!v || v->lo > lo) {
+			struct interval fresh = { .lo = lo, .hi = v && v->lo < a->hi ? v->lo : a->hi };
+			err = insert(m, &p, &fresh);
+		} else if (v->hi > a->hi) {
+			err = cut(m, &p, a->hi);
+		}
+		if (err)
+			return err;
+		v = item(m, p);
+		note(v, a, unit, count);
+		lo = v->hi;
+		next(m, &p);
+	}
+	join(m, a->lo, a->hi);
 	return 0;
 }
 
-static int account(struct map *m, const struct access *a, int unit, uint32_t count, bool record,
-                   uint32_t wait[WEFT_N_UNITS])
+/* Of every row; wait: only what it depends on. */
+static int account(struct map *m, const struct access *a, int unit, uint32_t count, uint32_t *wait)
 {
 	struct access row = *a;
 	int err = 0;
 
 	for (uint32_t i = 0; i < a->n && !err; i++) {
-		err = account_range(m, &row, unit, count, record, wait);
+		if (wait)
+			depend(m, &row, wait);
+		else
+			err = record(m, &row, unit, count);
 		row.lo += a->step;
 		row.hi += a->step;
 	}
@@ -264,12 +262,12 @@ int hazards_add(struct hazards *h, struct cmd *c, uint32_t unit_index)
 	int err = 0;
 
 	for (int k = 0; k < c->n_acc && !err; k++)
-		err = account(&h->space[c->acc[k].space], &c->acc[k], c->unit, unit_index + 1, false, wait);
+		err = account(&h->space[c->acc[k].space], &c->acc[k], c->unit, unit_index + 1, wait);
 	/* Reads before writes: what a command both reads and writes counts as written. */
 	for (int pass = 0; pass < 2; pass++)
 		for (int k = 0; k < c->n_acc && !err; k++)
 			if (c->acc[k].write == (pass == 1))
-				err = account(&h->space[c->acc[k].space], &c->acc[k], c->unit, unit_index + 1, true, wait);
+				err = account(&h->space[c->acc[k].space], &c->acc[k], c->unit, unit_index + 1, NULL);
 	for (int u = 0; u < WEFT_N_UNITS; u++)
 		c->wait[u] = wait[u];
 	return err;

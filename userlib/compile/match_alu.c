@@ -204,24 +204,10 @@ void alu_over(const struct cc *cc, struct alu_stmt *s, int t)
 	}
 }
 
-int alu_new_root(struct cc *cc, int64_t bytes)
-{
-	void *p = cc->ten;
-	uint32_t cap = (uint32_t)cc->cap_roots;
-	int err = cc_grow(&p, (uint32_t)cc->n_roots, &cap, sizeof *cc->ten);
-
-	cc->ten = p;
-	cc->cap_roots = (int)cap;
-	if (err)
-		return err;
-	cc->ten[cc->n_roots] = (struct cten){ .v = { .root = cc->n_roots }, .bytes = bytes };
-	return cc->n_roots++;
-}
-
 int alu_const(struct cc *cc, const void *data, int64_t bytes)
 {
 	uint64_t at;
-	int root = alu_new_root(cc, bytes), err = blob_reserve(&cc->consts, (uint64_t)bytes, 64, &at);
+	int root = cc_new_root(cc, bytes), err = blob_reserve(&cc->consts, (uint64_t)bytes, 64, &at);
 
 	if (root < 0 || err)
 		return root < 0 ? root : err;

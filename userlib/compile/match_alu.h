@@ -29,8 +29,7 @@ struct alu_operand alu_view(const struct cc *cc, int t, bool is_unsigned, int64_
 /* Begin a statement over all of t, its result; operands b and c are numbers. */
 void alu_over(const struct cc *cc, struct alu_stmt *s, int t);
 
-/* A storage of so many bytes; the same with constant contents. Its number or a negative errno. */
-int alu_new_root(struct cc *cc, int64_t bytes);
+/* A storage with constant contents. Its number or a negative errno. */
 int alu_const(struct cc *cc, const void *data, int64_t bytes);
 
 /*

@@ -402,7 +402,7 @@ static int join_depth(struct cc *cc, int i)
 	const struct weft_gop *o = &cc->g->ops[i];
 	const weft_tensor *x = &cc->g->tensors[o->in[0]].t, *w = &cc->g->tensors[o->in[1]].t, *y = &cc->g->tensors[o->out[0]].t;
 	int64_t elem = (int64_t)weft_dtype_bytes(x->dtype);
-	int root = alu_new_root(cc, x->dim[0] * y->dim[1] * x->dim[2] * x->dim[3] * w->dim[1] * x->dim[4] * elem);
+	int root = cc_new_root(cc, x->dim[0] * y->dim[1] * x->dim[2] * x->dim[3] * w->dim[1] * x->dim[4] * elem);
 	int16_t zp = (int16_t)o->attr.conv3d.x_zp;
 	int value = alu_const(cc, &zp, sizeof zp), err = root < 0 ? root : value < 0 ? value : 1;
 

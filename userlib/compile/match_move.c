@@ -305,7 +305,7 @@ static int along(struct cc *cc, int i, const struct sampling *p, bool smooth, st
 {
 	if (!smooth)
 		return choose(cc, i, p, 1, h, x, y, last);
-	int between = alu_new_root(cc, h.outer * p->out * 2 * h.inner * alu_bytes(x.type));
+	int between = cc_new_root(cc, h.outer * p->out * 2 * h.inner * alu_bytes(x.type));
 	if (between < 0)
 		return between;
 	struct alu_operand b = alu_storage(between, x.type);
@@ -330,7 +330,7 @@ static int resize_both(struct cc *cc, int i, const struct sampling *py, const st
 	if (py->same)
 		return along(cc, i, px, smooth, hx, in, out, true);
 	if (!px->same) {
-		int root = alu_new_root(cc, hx.outer * px->out * hx.inner * alu_bytes(type));
+		int root = cc_new_root(cc, hx.outer * px->out * hx.inner * alu_bytes(type));
 		if (root < 0)
 			return root;
 		mid = alu_storage(root, type);

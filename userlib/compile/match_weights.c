@@ -79,7 +79,7 @@ static int region(struct weights *p, const struct wview *w, struct alu_operand f
 static int join_depth(struct weights *p, struct wview *w, struct alu_operand *from)
 {
 	int64_t depth = p->ic / w->n_ic;
-	int root = alu_new_root(p->cc, p->oc * p->kh * p->kw * p->ic);
+	int root = cc_new_root(p->cc, p->oc * p->kh * p->kw * p->ic);
 	struct alu_stmt s = stmt(FUNC(MOVE), *from, alu_storage(root, TYPE(INT8)));
 
 	if (root < 0)
@@ -136,7 +136,7 @@ static int diagonal_index(struct weights *p, int64_t m)
 static int move_diagonal(struct weights *p, int w_zp, int64_t m, struct alu_operand from)
 {
 	int64_t n = p->cc->n, taps = p->kh * p->kw, row = p->oc + 1;
-	int rows = alu_new_root(p->cc, taps * row), index = diagonal_index(p, m);
+	int rows = cc_new_root(p->cc, taps * row), index = diagonal_index(p, m);
 
 	if (rows < 0 || index < 0)
 		return rows < 0 ? rows : index;
@@ -181,7 +181,7 @@ int weights_computed(struct cc *cc, int i, const struct node *shape, int64_t oc,
 	/* As layout.c has it: the channels that n results can touch. */
 	p.chunks = diagonal ? 1 : ceil_div(ic, n);
 	p.base = shape->rec_computed ? p.tiles * n * WEFT_PARAM_BYTES : 0;
-	p.root = alu_new_root(cc, p.base + p.tiles * p.kh * p.kw * p.chunks * n * n);
+	p.root = cc_new_root(cc, p.base + p.tiles * p.kh * p.kw * p.chunks * n * n);
 	if (p.root < 0)
 		return p.root;
 	int err = shape->rec_computed ? move_bias(&p, shape->bias) : 1;

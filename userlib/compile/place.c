@@ -526,6 +526,8 @@ static int place_best(struct seg *s, int64_t *used)
 		err = try_one(s, used, &t, &b);
 		if (k == 0 && b.cycles < INT64_MAX && all_fits(s))
 			n = 1;
+		if (s->cc->o->quick && b.cycles < INT64_MAX)
+			return err;
 	}
 	if (n == 1) {
 		b.tuned = MAX_TRIED / N_ADDRESSES * 2;

@@ -82,8 +82,8 @@ struct plan {
 	bool split_k;          /* jobs of one column tile and at most n pixels, weights in parts of kq chunks */
 	int64_t kq;
 	int64_t piece;         /* all_weights: tiles of one load, at most */
-	bool own_recs;         /* all_weights: records come with their weights; else all with the first */
-	int64_t w_recs[PIECE_AREAS];   /* all_weights: bytes of records before the weights of each area */
+	bool own_recs;         /* all_weights: records come with their piece's weights; else all with the first */
+	int64_t w_recs[PIECE_AREAS];   /* all_weights, not own_recs: bytes of records before the weights of each area */
 	bool can_split;        /* all on chip: jobs may be as small as one likes */
 	int n_in, n_r, n_out, n_w;
 	int64_t in_bytes, r_bytes, out_bytes, w_bytes;   /* one slot */
@@ -163,6 +163,8 @@ int seg_place(struct seg *s);
 
 /* emit.c: commands in a valid order, waits filled in. -E2BIG: too many for one stream */
 int seg_emit(struct seg *s);
+/* emit.c: constants as the emitted loads of own_recs want them; once. 0 or -ENOMEM */
+int seg_pack(struct seg *s);
 
 /* hazard.c: who last wrote and read which bytes */
 struct hazards;

@@ -142,7 +142,8 @@ struct weft_compile_options {
 	bool no_fuse;          /* one NPU group per operator, nothing kept across: for finding faults */
 	uint32_t sp_limit;     /* use only so many bytes of the scratchpad; 0: all. For tests */
 	bool of_model;         /* for the functional model, which may have more features than the RTL */
-	uint8_t reserved[47];
+	bool quick;            /* the first plan that fits, nothing tuned: for tests of many programs */
+	uint8_t reserved[46];
 };
 
 /**

@@ -242,9 +242,27 @@ void save_attributes(struct io *io, weft_opcode op, weft_attr *a)
 			dtype(io, &a->onnx.type);
 		break;
 	case WEFT_OP_ONNX_REQUANT_SHIFT:
+	case WEFT_OP_PACT_LAYER_NORM:
 		io_i32(io, &a->requant_shift.shift);
 		io_i32(io, &a->requant_shift.min);
 		io_i32(io, &a->requant_shift.max);
+		break;
+	case WEFT_OP_PACT_DIV:
+		io_i32(io, &a->pact_div.delta);
+		io_i32(io, &a->pact_div.eps);
+		io_i32(io, &a->pact_div.eta);
+		io_bool(io, &a->pact_div.truncate);
+		break;
+	case WEFT_OP_PACT_SOFTMAX:
+		io_i32(io, &a->pact_softmax.a);
+		io_i32(io, &a->pact_softmax.b);
+		io_i32(io, &a->pact_softmax.log2);
+		io_i32(io, &a->pact_softmax.n_levels);
+		io_i64(io, &a->pact_softmax.c);
+		break;
+	case WEFT_OP_PACT_ITA_MAX:
+		io_i32(io, &a->pact_ita_max.group);
+		io_i32(io, &a->pact_ita_max.most);
 		break;
 	default:
 		break;

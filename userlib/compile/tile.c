@@ -17,7 +17,8 @@
 #define LARGE_PIECE  24576      /* where nothing but loads counts */
 #define LAST_PIECE   10240      /* there, for a step's last nodes */
 #define LAST_NODES   2
-#define LAST_SHARE   6          /* and of what is left of the last node that part at most */
+#define LAST_SHARE   10         /* and of what is left of the last node, and some, that part at most */
+#define LAST_MORE    18         /* tiles */
 
 static struct span clip(int64_t lo, int64_t hi, int64_t limit)
 {
@@ -237,7 +238,7 @@ static int64_t piece_tiles(const struct plan *p, const struct node *nd, int64_t 
 
 	if (!p->own_recs)
 		return min64(left, p->piece);
-	return max64(1, min64((left + 4) / LAST_SHARE, p->piece));
+	return max64(1, min64(left, min64((left + LAST_MORE) / LAST_SHARE, p->piece)));
 }
 
 struct piece plan_piece(const struct plan *p, const struct node *nd, int64_t t)
@@ -261,7 +262,8 @@ struct piece plan_piece(const struct plan *p, const struct node *nd, int64_t t)
  * work can start. The array catches up with them only while something else
  * comes: so where nothing but loads counts, the records of a step's last node
  * come with their weights, and its loads get smaller towards the end, since
- * nothing hides the work on the last.
+ * nothing hides the work on the last; not faster than the array catches up,
+ * for every load takes its own words of the bus.
  */
 static void choose_piece(const struct cc *cc, const struct node *nd, struct plan *p)
 {
@@ -282,9 +284,7 @@ static void choose_piece(const struct cc *cc, const struct node *nd, struct plan
 		p->w_recs[i] = p->piece_bytes[i] = 0;
 	for (struct piece k = { 0 }; k.first < nd->n_tiles; k.first += k.n) {
 		k = plan_piece(p, nd, k.first);
-		p->piece_bytes[k.slot] += k.n * nd->tile_bytes;
-		if (p->own_recs)
-			p->w_recs[k.slot] += k.n * rec;
+		p->piece_bytes[k.slot] += k.n * (nd->tile_bytes + (p->own_recs ? rec : 0));
 	}
 	if (!p->own_recs)
 		p->w_recs[0] = nd->rec_bytes;

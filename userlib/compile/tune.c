@@ -111,7 +111,7 @@ int seg_tune(struct seg *s, int64_t most, int64_t *cycles)
 	t.best = err ? 0 : seg_cycles(s);
 	if (!err && t.best < 0)
 		err = -ENOMEM;
-	if (!err && !s->cc->o->no_fuse)
+	if (!err && !s->cc->o->no_fuse && !s->cc->o->quick)
 		err = search(&t);
 	if (!err) {
 		apply(&t);

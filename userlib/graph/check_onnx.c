@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rules of ONNX's extensions; sim/golden/onnx.h says what they compute. */
+/* Rules of ONNX's extensions and of PACT_*; sim/golden/onnx.h and pact.c say what they compute. */
 #include "check_need.h"
 
 #define SCALES FLOATS
@@ -66,16 +66,80 @@ static int check_fake_convert(const struct weft_check *c)
 	return err ? err : need_same_shape(c);
 }
 
+static int check_int32(const struct weft_check *c)
+{
+	int err = need_type(c, "result", result(c), T(WEFT_INT32));
+
+	for (int k = 0; k < this_op(c)->n_in && !err; k++)
+		err = need_type(c, "operand", operand(c, k), T(WEFT_INT32));
+	return err;
+}
+
 static int check_requant_shift(const struct weft_check *c)
 {
 	const struct weft_attr_requant_shift *a = &this_op(c)->attr.requant_shift;
-	int err = need_type(c, "result", result(c), T(WEFT_INT32));
 
-	for (int k = 0; k < 3 && !err; k++)
-		err = need_type(c, "operand", operand(c, k), T(WEFT_INT32));
-	if (!err && (a->shift < 0 || a->shift > 62 || a->min > a->max))
+	if (a->shift < 0 || a->shift > 62 || a->min > a->max)
 		FAIL("shift %d, limits %d to %d", a->shift, a->min, a->max);
-	return err;
+	return check_int32(c);
+}
+
+static int check_pact_div(const struct weft_check *c)
+{
+	const struct weft_attr_pact_div *a = &this_op(c)->attr.pact_div;
+
+	if (a->delta < 1 || a->eta < 1 || a->eps < 0 || (int64_t)a->delta * a->eta > UINT32_MAX)
+		FAIL("delta %d, eps %d, eta %d", a->delta, a->eps, a->eta);
+	return check_int32(c);
+}
+
+static int check_pact_softmax(const struct weft_check *c, int64_t n)
+{
+	const struct weft_attr_pact_softmax *a = &this_op(c)->attr.pact_softmax;
+	const int32_t most = 1 << 15;
+
+	if (a->a < 1 || a->a > most || a->b < 1 || a->b > most || a->log2 < 1 || a->log2 > most || a->c < 0 ||
+	    a->c > (int64_t)1 << 46 || a->n_levels < 2 || a->n_levels > most || n > most)
+		FAIL("a %d, b %d, c %lld, log2 %d, %d levels, %lld elements a row", a->a, a->b, (long long)a->c, a->log2, a->n_levels,
+		     (long long)n);
+	return 0;
+}
+
+static int check_pact_layer_norm(const struct weft_check *c, int64_t n)
+{
+	const struct weft_attr_requant_shift *a = &this_op(c)->attr.requant_shift;
+
+	for (int k = 1; k < 3; k++) {
+		int err = need_rank(c, "weight or bias", operand(c, k), 1);
+
+		if (err)
+			return err;
+		if (operand(c, k)->dim[0] != n && operand(c, k)->dim[0] != 1)
+			FAIL("operand %d has %lld elements, a row %lld", k, (long long)operand(c, k)->dim[0], (long long)n);
+	}
+	if (a->shift < 0 || a->shift > 62 || a->min > a->max || n > 1 << 20)
+		FAIL("shift %d, limits %d to %d, %lld elements a row", a->shift, a->min, a->max, (long long)n);
+	return 0;
+}
+
+int weft_check_pact(const struct weft_check *c)
+{
+	const weft_tensor *x = operand(c, 0);
+	int err = check_int32(c);
+
+	if (err || (err = need_same_shape(c)))
+		return err;
+	if (x->rank < 1)
+		FAIL("rank 0 has no last axis");
+	const struct weft_attr_pact_ita_max *a = &this_op(c)->attr.pact_ita_max;
+	const int64_t n = x->dim[x->rank - 1];
+	if (this_op(c)->op == WEFT_OP_PACT_SOFTMAX)
+		return check_pact_softmax(c, n);
+	if (this_op(c)->op == WEFT_OP_PACT_LAYER_NORM)
+		return check_pact_layer_norm(c, n);
+	if (a->group < 1 || n % a->group || a->most < 1 || a->most > 255)
+		FAIL("groups of %d in a row of %lld, up to %d", a->group, (long long)n, a->most);
+	return 0;
 }
 
 int weft_check_onnx_op(const struct weft_check *c)
@@ -90,6 +154,7 @@ int weft_check_onnx_op(const struct weft_check *c)
 	switch (this_op(c)->op) {
 	case WEFT_OP_ONNX_REQUANT: return check_requant(c);
 	case WEFT_OP_ONNX_REQUANT_SHIFT: return check_requant_shift(c);
+	case WEFT_OP_PACT_DIV: return check_pact_div(c);
 	case WEFT_OP_ONNX_QUANTIZE:
 		if (a->onnx.type != WEFT_FP32 && a->onnx.type != WEFT_FP16 && a->onnx.type != WEFT_BF16)
 			FAIL("quotient in %s", weft_dtype_name(a->onnx.type));

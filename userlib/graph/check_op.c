@@ -103,6 +103,10 @@ static const struct arity arity[WEFT_N_OPS] = {
 	[WEFT_OP_ONNX_DIV] = { 2, 2, 1 },
 	[WEFT_OP_POPXL_CONV_POW2SCALED] = { 3, 3, 1 },
 	[WEFT_OP_POPXL_MATMUL_POW2SCALED] = { 3, 3, 1 },
+	[WEFT_OP_PACT_DIV] = { 2, 2, 1 },
+	[WEFT_OP_PACT_SOFTMAX] = { 1, 1, 1 },
+	[WEFT_OP_PACT_ITA_MAX] = { 1, 1, 1 },
+	[WEFT_OP_PACT_LAYER_NORM] = { 3, 3, 1 },
 };
 
 /* PopXL's two: operands of its float8, a scalar, fp16. */
@@ -623,7 +627,12 @@ static int check_kind(const struct weft_check *c)
 	case WEFT_OP_ONNX_FAKE_CONVERT:
 	case WEFT_OP_ONNX_REQUANT_SHIFT:
 	case WEFT_OP_ONNX_DIV:
+	case WEFT_OP_PACT_DIV:
 		return weft_check_onnx_op(c);
+	case WEFT_OP_PACT_SOFTMAX:
+	case WEFT_OP_PACT_ITA_MAX:
+	case WEFT_OP_PACT_LAYER_NORM:
+		return weft_check_pact(c);
 	default:
 		if (this_op(c)->op >= WEFT_OP_TFL_SOFTMAX)
 			return weft_check_tfl(c);

@@ -47,7 +47,9 @@ static const struct { const char *name; ox_lowering *lower; } table[] = {
 	{ "QLinearGlobalAveragePool", ox_qlinear_average }, { "QLinearLeakyRelu", ox_qlinear_unary }, { "QLinearMul", ox_qlinear_binary },
 	{ "QLinearSigmoid", ox_qlinear_unary }, { "QuantizeLinear", ox_quantize },
 }, deeploy[] = {
-	{ "RequantShift", ox_requant_shift },
+	{ "ITAMax", ox_ita_max }, { "ITAPartialMax", ox_ita_max }, { "IntegerDiv", ox_integer_div }, { "IntegerMean", ox_integer_mean },
+	{ "RequantShift", ox_requant_shift }, { "TrueIntegerDiv", ox_integer_div }, { "iGELU", ox_i_gelu },
+	{ "iHardswish", ox_i_hard_swish }, { "iLayerNorm", ox_i_layer_norm }, { "iSoftmax", ox_i_softmax },
 }, openvino[] = {
 	{ "FakeConvert", ox_fake_convert },
 };

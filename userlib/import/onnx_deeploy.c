@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * RequantShift of Deeploy's networks, whose tensors hold integers in float32:
- * (x * mul + add + div / 2) / div, cut to n_levels values, in integers.
+ * Operators of Deeploy's and quantlib's networks, whose tensors hold integers
+ * in float32. They are computed in int32; what TOSA can say becomes TOSA's.
  */
 #include <errno.h>
 #include <math.h>
@@ -47,6 +47,50 @@ static int integers(struct ox *l, int k, int rank)
 	return ox_cast(l, ox_reshape(l, ox_get(l, v, NULL), rank, dim), WEFT_INT32);
 }
 
+/* An integer of int32 from an attribute that has to be there. */
+static int whole(struct ox *l, const char *name, int32_t *v)
+{
+	double d;
+
+	if (!number(l, name, &d))
+		return ox_fail(l, -EINVAL, "attribute %s is missing", name);
+	if (!(d >= -0x1p31 && d <= 0x1p31 - 1) || d != rint(d))
+		return ox_fail(l, -ENOTSUP, "%s %g", name, d);
+	*v = (int32_t)d;
+	return 0;
+}
+
+/* y, int32, as result 0 of input 0's type. */
+static int give(struct ox *l, int y)
+{
+	struct ox_value *v = ox_in(l, 0);
+
+	return !v ? l->err : ox_result(l, 0, y < 0 ? y : ox_cast(l, y, v->t.dtype), NULL, false);
+}
+
+/* Operand 0 as int32. */
+static int x_integers(struct ox *l)
+{
+	struct ox_value *v = ox_in(l, 0);
+
+	return v ? integers(l, 0, v->t.rank) : l->err;
+}
+
+/* An operator of int32 with the operands' first's shape. */
+static int same(struct ox *l, weft_opcode op, const weft_attr *a, const int *x, int n)
+{
+	for (int k = 0; k < n; k++)
+		if (x[k] < 0)
+			return x[k];
+	return ox_op(l, op, a, x, n, WEFT_INT32, ox_t(l, x[0])->rank, ox_t(l, x[0])->dim);
+}
+
+static int constant(struct ox *l, double v)
+{
+	return ox_ramp(l, WEFT_INT32, 1, v);
+}
+
+/* (x * mul + add + div / 2) / div, cut to n_levels values */
 int ox_requant_shift(struct ox *l)
 {
 	double div = 0, levels = 0, is_signed = 0;
@@ -64,6 +108,148 @@ int ox_requant_shift(struct ox *l)
 			return x[k];
 	int32_t n = (int32_t)levels, low = is_signed != 0 ? -(n / 2) : 0;
 	weft_attr a = { .requant_shift = { exponent - 1, low, low + n - 1 } };
-	int y = ox_op(l, WEFT_OP_ONNX_REQUANT_SHIFT, &a, x, 3, WEFT_INT32, v->t.rank, v->t.dim);
-	return ox_result(l, 0, y < 0 ? y : ox_cast(l, y, v->t.dtype), NULL, false);
+	return give(l, ox_op(l, WEFT_OP_ONNX_REQUANT_SHIFT, &a, x, 3, WEFT_INT32, v->t.rank, v->t.dim));
+}
+
+/* x * clamp(x + three, 0, six) * one_over_six */
+int ox_i_hard_swish(struct ox *l)
+{
+	int32_t three, six, factor;
+	int x = x_integers(l);
+
+	if (x < 0 || whole(l, "three", &three) || whole(l, "six", &six) || whole(l, "one_over_six", &factor))
+		return l->err;
+	int y = ox_binary(l, WEFT_OP_MAXIMUM, ox_binary(l, WEFT_OP_ADD, x, constant(l, three)), constant(l, 0));
+	y = ox_binary(l, WEFT_OP_MUL, ox_binary(l, WEFT_OP_MINIMUM, y, constant(l, six)), constant(l, factor));
+	return give(l, ox_binary(l, WEFT_OP_MUL, x, y));
+}
+
+/* x * ((one + L) >> 1), L = one - (min(|x|, -b) + b)^2 with x's sign */
+int ox_i_gelu(struct ox *l)
+{
+	weft_attr floor = { .shift = { false } };
+	int32_t b, one;
+	int x = x_integers(l);
+
+	if (x < 0 || whole(l, "b", &b) || whole(l, "one", &one))
+		return l->err;
+	int top = constant(l, one);
+	int q = ox_binary(l, WEFT_OP_ADD, ox_binary(l, WEFT_OP_MINIMUM, ox_unary(l, WEFT_OP_ABS, x), constant(l, -(double)b)), constant(l, b));
+	int p = ox_binary(l, WEFT_OP_SUB, top, ox_binary(l, WEFT_OP_MUL, q, q));
+	int s = ox_select(l, ox_binary(l, WEFT_OP_GREATER, constant(l, 0), x), ox_binary(l, WEFT_OP_SUB, constant(l, 0), p), p);
+	int half[2] = { ox_binary(l, WEFT_OP_ADD, s, top), ox_ramp(l, WEFT_INT32, ox_t(l, x)->rank, 1) };
+	return give(l, ox_binary(l, WEFT_OP_MUL, x, same(l, WEFT_OP_ARITHMETIC_RIGHT_SHIFT, &floor, half, 2)));
+}
+
+static int divide(struct ox *l, const weft_attr *a, int x, int d)
+{
+	int64_t dim[WEFT_MAX_RANK];
+
+	if (x < 0 || d < 0)
+		return x < 0 ? x : d;
+	const int rank = ox_t(l, x)->rank;
+	for (int i = 0; i < rank; i++) {
+		const int64_t n = ox_t(l, x)->dim[i], m = ox_t(l, d)->dim[i];
+		if (n != m && n != 1 && m != 1)
+			return ox_fail(l, -EINVAL, "dimension %d: %lld and %lld do not broadcast", i, (long long)n, (long long)m);
+		dim[i] = n > m ? n : m;
+	}
+	return ox_op(l, WEFT_OP_PACT_DIV, a, (int[]){ x, d }, 2, WEFT_INT32, rank, dim);
+}
+
+/* x * Delta * eta / (d * eta + eps): TrueIntegerDiv, with d an attribute, truncates; IntegerDiv rounds half up. */
+int ox_integer_div(struct ox *l)
+{
+	struct ox_value *v = ox_in(l, 0);
+	weft_attr a = { .pact_div = { 0, 0, 1, !ox_has(l, 1) } };
+	struct weft_attr_pact_div *p = &a.pact_div;
+	int32_t y;
+
+	if (!v || whole(l, "Delta", &p->delta) || whole(l, "eps", &p->eps) || (ox_attr(l, "eta") && whole(l, "eta", &p->eta)))
+		return l->err;
+	if (p->delta < 1 || p->eta < 1 || p->eps < 0 || (int64_t)p->delta * p->eta > UINT32_MAX)
+		return ox_fail(l, -ENOTSUP, "Delta %d, eps %d, eta %d", p->delta, p->eps, p->eta);
+	if (ox_has(l, 1)) {
+		struct ox_value *w = ox_in(l, 1);
+		const int rank = !w || v->t.rank > w->t.rank ? v->t.rank : w->t.rank;
+		return give(l, divide(l, &a, integers(l, 0, rank), integers(l, 1, rank)));
+	}
+	if (whole(l, "y", &y))
+		return l->err;
+	if ((int64_t)y * p->eta + p->eps < 1)
+		return ox_fail(l, -EINVAL, "y %d, eps %d, eta %d", y, p->eps, p->eta);
+	return give(l, divide(l, &a, x_integers(l), ox_ramp(l, WEFT_INT32, v->t.rank, y)));
+}
+
+/* The mean over axes, half up. */
+int ox_integer_mean(struct ox *l)
+{
+	struct ox_value *v = ox_in(l, 0);
+	weft_attr a = { .pact_div = { 1, 0, 1, false } };
+	int64_t axes[WEFT_MAX_RANK], dim[WEFT_MAX_RANK], n = 1;
+	int count = ox_attr_ints(l, "axes", WEFT_MAX_RANK, axes), x = x_integers(l), rank = 0;
+	bool gone[WEFT_MAX_RANK] = { false };
+
+	if (count < 0 || !v)
+		return l->err;
+	for (int k = 0; k < count && x >= 0; k++) {
+		int axis = ox_axis(l, axes[k], v->t.rank);
+		if (axis < 0)
+			return axis;
+		n *= ox_t(l, x)->dim[axis];
+		gone[axis] = true;
+		x = ox_reduce(l, WEFT_OP_REDUCE_SUM, x, axis);
+	}
+	int y = divide(l, &a, x, ox_ramp(l, WEFT_INT32, v->t.rank, (double)n));
+	for (int i = 0; i < v->t.rank; i++)
+		if (!gone[i] || ox_attr_i(l, "keepdims", 1))
+			dim[rank++] = gone[i] ? 1 : v->t.dim[i];
+	return give(l, ox_reshape(l, y, rank, dim));
+}
+
+int ox_i_softmax(struct ox *l)
+{
+	weft_attr a = { .pact_softmax = { .c = 0 } };
+	struct weft_attr_pact_softmax *p = &a.pact_softmax;
+	double c;
+	int x = x_integers(l);
+
+	if (x < 0 || whole(l, "coeffA", &p->a) || whole(l, "coeffB", &p->b) || whole(l, "log2", &p->log2) || whole(l, "n_levels", &p->n_levels))
+		return l->err;
+	if (!number(l, "coeffC", &c) || !(c >= 0 && c <= 0x1p46) || c != rint(c))
+		return ox_fail(l, -EINVAL, "coeffC is missing, or not 0 to 2^46");
+	p->c = (int64_t)c;
+	return give(l, same(l, WEFT_OP_PACT_SOFTMAX, &a, &x, 1));
+}
+
+/* ITAMax gives up to 255; ITAPartialMax, which has groups, up to 127. */
+int ox_ita_max(struct ox *l)
+{
+	const bool partial = !strcmp(l->n->op_type, "ITAPartialMax");
+	weft_attr a = { .pact_ita_max = { 0, partial ? 127 : 255 } };
+	int32_t levels;
+	int x = x_integers(l);
+
+	if (x < 0 || whole(l, "n_levels", &levels))
+		return l->err;
+	if (levels != 256)
+		return ox_fail(l, -ENOTSUP, "%d levels, ITA has 256", levels);
+	const weft_tensor *t = ox_t(l, x);
+	a.pact_ita_max.group = t->rank ? (int32_t)t->dim[t->rank - 1] : 0;
+	if (partial && whole(l, "group_width", &a.pact_ita_max.group))
+		return l->err;
+	return give(l, same(l, WEFT_OP_PACT_ITA_MAX, &a, &x, 1));
+}
+
+int ox_i_layer_norm(struct ox *l)
+{
+	int32_t d, levels;
+	int exponent, x[3] = { x_integers(l), integers(l, 1, 1), integers(l, 2, 1) };
+
+	if (x[0] < 0 || x[1] < 0 || x[2] < 0 || whole(l, "D", &d) || whole(l, "n_levels", &levels))
+		return l->err;
+	if (d < 1 || frexp(d, &exponent) != 0.5 || levels < 2)
+		return ox_fail(l, -ENOTSUP, "D %d, %d levels", d, levels);
+	weft_attr a = { .requant_shift = { exponent - 1, -(levels / 2), levels - levels / 2 - 1 } };
+	return give(l, same(l, WEFT_OP_PACT_LAYER_NORM, &a, x, 3));
 }

@@ -42,6 +42,7 @@ struct weft_checker {
 struct weft_point { int32_t step; uint32_t cmd; };
 
 struct weft_state;
+struct weft_profile;
 
 struct weft_session {
 	const weft_net *net;
@@ -49,6 +50,7 @@ struct weft_session {
 	const struct weft_config *cfg;
 	const weft_program *p;
 	weft_program *own_program;
+	weft_program *plan;        /* golden: what a device would run, once someone has asked */
 	weft_dev *dev;
 	weft_buf *consts, *arena;
 	uint64_t *words;           /* own streams, where some fields are known only now; else NULL */
@@ -73,6 +75,7 @@ struct weft_session {
 	uint64_t sim_cycles;
 	uint8_t *before;           /* the arena as the step began, or NULL: no capture */
 	bool captured;
+	struct weft_profile *profile;      /* options.profile, or NULL */
 	char *error;               /* msg of the run under way */
 };
 
@@ -150,6 +153,9 @@ int weft_session_capture(weft_session *s, int step, int status, const char *why,
 /* ---- report.c ---- */
 
 struct weft_report *weft_report_new(const weft_session *s);
+
+/** By graph operator its entry in a report, of n; from malloc. NULL: out of memory */
+int *weft_report_entries(const weft_program *p, int *n);
 
 /** Does a host operator stand in the middle? Then 1, and msg names it. */
 int weft_plan_breaks_strict(const weft_program *p, char *msg);

@@ -50,6 +50,27 @@ static int *groups(const weft_program *p)
 	return group;
 }
 
+int *weft_report_entries(const weft_program *p, int *n)
+{
+	const weft_graph *g = p->graph;
+	int *group = groups(p), *of_src = malloc(((size_t)g->n_srcs + 1) * sizeof(*of_src));
+	int *of_op = malloc(((size_t)g->n_ops + 1) * sizeof(*of_op));
+
+	*n = 0;
+	for (int i = 0; group && of_src && i < g->n_srcs; i++)
+		if (find(group, i) == i)
+			of_src[i] = (*n)++;
+	for (int i = 0; group && of_src && of_op && i < g->n_ops; i++)
+		of_op[i] = of_src[find(group, g->ops[i].src)];
+	if (!group || !of_src) {
+		free(of_op);
+		of_op = NULL;
+	}
+	free(group);
+	free(of_src);
+	return of_op;
+}
+
 /* ---- one entry ---- */
 
 static char *join(char *old, const char *name)
@@ -197,9 +218,9 @@ struct weft_report *weft_report_new(const weft_session *s)
 		fill(&r->ops[r->n_ops++], s, group, i);
 	}
 	/* By the lowered operator: a convolution whose conversion from uint8 the host
-	 * does is a host operator in the list, but its products are the device's. */
+	 * does is a host operator in the list, but its products are the device's. On golden all are the host's. */
 	for (int i = 0; i < g->n_ops; i++)
-		if (s->p->ops[i].unit == WEFT_ON_NPU)
+		if (s->p->ops[i].unit == WEFT_ON_NPU || (s->measure && s->o.device == WEFT_DEVICE_GOLDEN))
 			r->macs += s->p->ops[i].macs;
 	share_cycles(r, s, group, entry_of, true);
 	if (s->measure)

@@ -10,7 +10,9 @@
 #include <string.h>
 
 #include "sim/golden/golden.h"
+#include "driver/backend.h"
 #include "userlib/run/golden_exec.h"
+#include "userlib/run/profile.h"
 #include "userlib/run/segment.h"
 #include "weft/gen/cmd.h"
 
@@ -56,15 +58,18 @@ static int open_device(weft_session *s, char *msg)
 	return weft_buf_write(s->consts, 0, s->p->consts, s->p->n_consts);
 }
 
-static int get_program(weft_session *s, char *msg)
+/* Golden runs the graph: of a program it needs no more than the list of operators, unless asked for the plan. */
+static int get_program(weft_session *s, bool plan, char *msg)
 {
-	struct weft_compile_options c = { .config = s->cfg->name, .of_model = s->o.device == WEFT_DEVICE_MODEL && !s->o.for_rtl };
+	struct weft_compile_options c = { .config = s->cfg->name, .host_only = !plan,
+	                                  .of_model = s->o.device == WEFT_DEVICE_MODEL && !s->o.for_rtl };
 
 	s->p = s->net->loaded;
 	if (s->p && !strcmp(s->p->config, s->cfg->name))
 		return 0;
-	int err = weft_compile(s->net->g, &c, &s->own_program, msg);
-	s->p = s->own_program;
+	weft_program **own = s->own_program ? &s->plan : &s->own_program;
+	int err = *own ? 0 : weft_compile(s->net->g, &c, own, msg);
+	s->p = *own;
 	return err;
 }
 
@@ -90,7 +95,7 @@ int weft_session_open(const weft_net *net, const struct weft_session_options *o,
 	if (!err && (err = weft_vars_init(&s->vars, net->g)))
 		snprintf(msg, WEFT_MSG_LEN, "out of memory");
 	if (!err)
-		err = get_program(s, msg);
+		err = get_program(s, o->device != WEFT_DEVICE_GOLDEN || o->strict, msg);
 	if (!err && o->strict && weft_plan_breaks_strict(s->p, msg))
 		err = -EINVAL;
 	if (!err)
@@ -139,12 +144,14 @@ void weft_session_close(weft_session *s)
 	if (!s)
 		return;
 	forget_run(s);
+	weft_profile_free(s->profile);
 	weft_vars_release(&s->vars);
 	weft_buf_free(s->consts);
 	weft_buf_free(s->arena);
 	weft_dev_close(s->dev);
 	free(s->before);
 	weft_program_free(s->own_program);
+	weft_program_free(s->plan);
 	free(s->words);
 	free(s);
 }
@@ -242,6 +249,7 @@ static int take_inputs(weft_session *s, const weft_tensor *inputs)
 static int host_step(weft_session *s, const struct weft_step *step)
 {
 	const struct weft_gop *op = &graph(s)->ops[step->op];
+	const uint64_t begin = weft_now_ns();
 	const weft_tensor *x[WEFT_OP_MAX_INPUTS];
 	weft_tensor *y[WEFT_OP_MAX_OUTPUTS];
 	int err = 0;
@@ -260,6 +268,8 @@ static int host_step(weft_session *s, const struct weft_step *step)
 		err = weft_golden_exec_op(graph(s), step->op, x, y, true, s->error);
 	for (int i = 0; i < op->n_out && !err; i++)
 		err = to_arena(s, op->out[i]);
+	if (!err && s->profile)
+		err = weft_profile_span(s->profile, WEFT_LANE_HOST, graph(s)->srcs[op->src].name, begin, 0);
 	return err;
 }
 
@@ -344,7 +354,20 @@ static int submit_part(weft_session *s, const struct weft_step *step, uint32_t f
 	return err;
 }
 
-static int submit_step(weft_session *s, const struct weft_step *step, uint32_t from, uint32_t to)
+/* A stream has ended, well or not: what the profile says of it. */
+static int profile_step(weft_session *s, const struct weft_step *step, const uint8_t *before, const struct weft_job_result *r,
+                        uint64_t begin)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "step %d", s->i_step);
+	int err = weft_profile_span(s->profile, WEFT_LANE_JOB, name, begin, 0);
+	if (err || r->status || s->profile->by_cycle)
+		return err ? err : weft_profile_end(s->profile, NULL);
+	return before ? weft_profile_card(s, step, before, &r->counters) : weft_profile_end(s->profile, NULL);
+}
+
+static int submit_step(weft_session *s, const struct weft_step *step, uint32_t from, uint32_t to, const uint8_t *before)
 {
 	const struct weft_window win[] = {
 		{ .buf = s->consts, .rd = true },
@@ -352,9 +375,12 @@ static int submit_step(weft_session *s, const struct weft_step *step, uint32_t f
 	};
 	struct weft_job_result r = { 0 };
 	weft_job job;
+	const uint64_t begin = weft_now_ns();
 	int err = from ? 0 : weft_session_remember(s);
 
 	s->first_cmd = from;
+	if (!err && s->profile)
+		err = weft_profile_begin(s->profile, s->i_step);
 	if (!err && s->clean && !from)
 		err = weft_session_clean_sp(s);
 
@@ -366,7 +392,8 @@ static int submit_step(weft_session *s, const struct weft_step *step, uint32_t f
 	if (!err) {
 		add_counters(s, &r);
 		count_bytes(s, step, from, to);
-		err = r.status;
+		err = s->profile ? profile_step(s, step, before, &r, begin) : 0;
+		err = r.status ? r.status : err;
 	}
 	if (err)
 		snprintf(s->error, WEFT_MSG_LEN, "%s", *weft_dev_error(s->dev) ? weft_dev_error(s->dev)
@@ -384,15 +411,15 @@ static int submit_step(weft_session *s, const struct weft_step *step, uint32_t f
 static int npu_step(weft_session *s, const struct weft_step *step, uint32_t from, uint32_t to)
 {
 	uint8_t *before = NULL;
-	bool trace = s->o.device == WEFT_DEVICE_USB && s->check.g;
+	bool card = s->o.device == WEFT_DEVICE_USB, trace = card && s->check.g;
 	int err = weft_session_late(s, s->i_step);
 
-	if (!err && trace) {
+	if (!err && (trace || (card && s->profile))) {
 		before = malloc(s->p->arena_bytes + 1);
 		err = before ? weft_buf_read(s->arena, 0, before, s->p->arena_bytes) : -ENOMEM;
 	}
 	if (!err)
-		err = submit_step(s, step, from, to);
+		err = submit_step(s, step, from, to, before);
 	if (!err && trace)
 		err = weft_trace_step(s, step, before);
 	if (err && !*s->error)
@@ -421,6 +448,30 @@ int weft_session_steps(weft_session *s)
 
 /* ---- a run ---- */
 
+static int new_profile(weft_session *s)
+{
+	weft_profile_free(s->profile);
+	s->profile = NULL;
+	if (!s->o.profile || !s->dev)
+		return 0;
+	if (!(s->profile = weft_profile_new(s)))
+		return -ENOMEM;
+	/* Where neither is there, the host's clock remains. */
+	weft_dev_sample(s->dev, weft_profile_sample, s->profile);
+	weft_dev_traffic(s->dev, weft_profile_transfer, s->profile);
+	return 0;
+}
+
+weft_dev *weft_session_device(weft_session *s)
+{
+	return s->dev;
+}
+
+char *weft_session_profile_text(const weft_session *s)
+{
+	return s->profile ? weft_profile_text(s->profile) : NULL;
+}
+
 int weft_session_prepare(weft_session *s, const weft_tensor *inputs)
 {
 	const weft_graph *g = graph(s);
@@ -436,7 +487,9 @@ int weft_session_prepare(weft_session *s, const weft_tensor *inputs)
 	if (!s->host || !s->measure || (golden && !s->golden))
 		return -ENOMEM;
 	/* Everything in memory is made from the inputs. */
-	err = s->dev ? weft_buf_discard(s->arena) : 0;
+	err = new_profile(s);
+	if (!err && s->dev)
+		err = weft_buf_discard(s->arena);
 	if (err)
 		snprintf(s->error, WEFT_MSG_LEN, "%s", weft_dev_error(s->dev));
 	if (!err)
@@ -526,6 +579,8 @@ int weft_session_run(weft_session *s, const weft_tensor *inputs, weft_tensor *ou
 	}
 	if (!err)
 		err = weft_session_outputs(s, out);
+	if (!err && s->profile)
+		err = weft_profile_write(s->profile, s->o.profile, msg);
 	if (!err && !(r = weft_session_report(s)))
 		err = -ENOMEM;
 	if (err == -ENOMEM)
@@ -551,10 +606,16 @@ int weft_session_run(weft_session *s, const weft_tensor *inputs, weft_tensor *ou
 
 int weft_session_plan(weft_session *s, struct weft_report **rep, char *msg)
 {
-	*rep = weft_report_new(s);
-	if (!*rep)
+	const weft_program *p = s->p;
+	int err = s->own_program && s->o.device == WEFT_DEVICE_GOLDEN && !s->o.strict ? get_program(s, true, msg) : 0;
+
+	*rep = err ? NULL : weft_report_new(s);
+	s->p = p;
+	if (!err && !*rep) {
 		snprintf(msg, WEFT_MSG_LEN, "out of memory");
-	return *rep ? 0 : -ENOMEM;
+		err = -ENOMEM;
+	}
+	return err;
 }
 
 void weft_tensor_release(weft_tensor *t)

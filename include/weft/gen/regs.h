@@ -206,6 +206,9 @@ struct weft_reg_info {
 	uint8_t count;    /* 1, or the array's length */
 	uint8_t n_fields; /* 0: the whole register is one value */
 	const char *access; /* "ro", "rw", "w1s", "w1c" */
+	uint32_t writable; /* bits that keep what is written */
+	const char *job; /* who changes it for a job: "hw", "sw"; NULL: nobody */
+	uint32_t reset; /* config and features: see weft_reg_reset() */
 	const struct weft_reg_field_info *fields;
 	const char *doc;
 };

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * weft-card as a process of its own, behind a socket; and commands whose output a
+ * test reads.
+ */
+#ifndef WEFT_TESTS_CARD_PROCESS_H
+#define WEFT_TESTS_CARD_PROCESS_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+struct card_process {
+	pid_t pid;
+	char path[108], where[120], device[128];       /* socket, "@socket", "usb:@socket" */
+};
+
+/* Fails the test if it cannot be started. extra: more arguments, NULL at the end, or NULL. */
+void card_process_start(struct card_process *c, const char *serial, char *const extra[]);
+void card_process_stop(struct card_process *c);
+
+/* weft with these arguments: its exit status and what it printed, both streams. */
+int run_line(char *text, size_t len, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+#endif

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Sessions on golden: they compile nothing unless someone asks what a device
+ * would do, and answer then what a session on a device answers.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <weft/weft.h>
+
+#include "../support/level.h"
+
+#define DIGITS "tests/models/digits_int8.tflite"
+
+static weft_net *load(const char *path)
+{
+	char msg[WEFT_MSG_LEN] = "";
+	weft_net *net;
+
+	if (weft_net_load_file(path, &net, msg))
+		fail_msg("%s", msg);
+	return net;
+}
+
+static weft_session *open_on(const weft_net *net, enum weft_device device)
+{
+	struct weft_session_options o = weft_session_options_default();
+	char msg[WEFT_MSG_LEN] = "";
+	weft_session *s;
+
+	o.device = device;
+	if (weft_session_open(net, &o, &s, msg))
+		fail_msg("%s", msg);
+	return s;
+}
+
+static struct weft_report *run(const weft_net *net, weft_session *s)
+{
+	char msg[WEFT_MSG_LEN] = "";
+	struct weft_report *r;
+	struct weft_port p;
+	weft_tensor in = { 0 }, out;
+
+	assert_int_equal(weft_net_input(net, 0, &p), 0);
+	in.dtype = p.dtype;
+	in.rank = p.rank;
+	memcpy(in.dim, p.dim, sizeof(in.dim));
+	in.data = calloc(1, weft_tensor_bytes(&in) + 1);
+	if (weft_session_run(s, &in, &out, &r, msg))
+		fail_msg("%s", msg);
+	weft_tensor_release(&in);
+	weft_tensor_release(&out);
+	return r;
+}
+
+/* An estimate only a compiler can give; products the graph itself says. */
+static void test_golden_compiles_nothing(void **state)
+{
+	weft_net *net = load(DIGITS);
+	weft_session *g = open_on(net, WEFT_DEVICE_GOLDEN), *m = open_on(net, WEFT_DEVICE_MODEL);
+	struct weft_report *rg = run(net, g), *rm = run(net, m);
+
+	(void)state;
+	assert_int_equal(rg->estimate, 0);
+	assert_true(rm->estimate > 0);
+	assert_int_equal(rg->macs, rm->macs);
+	assert_int_equal(rg->n_ops, 6);
+	weft_report_free(rg);
+	weft_report_free(rm);
+	weft_session_close(g);
+	weft_session_close(m);
+	weft_net_free(net);
+}
+
+/* Asked twice, and before and after a run. */
+static void test_golden_plans_as_a_device(void **state)
+{
+	weft_net *net = load(DIGITS);
+	weft_session *g = open_on(net, WEFT_DEVICE_GOLDEN), *m = open_on(net, WEFT_DEVICE_MODEL);
+	struct weft_report *pg, *pm;
+	char msg[WEFT_MSG_LEN] = "";
+
+	(void)state;
+	assert_int_equal(weft_session_plan(m, &pm, msg), 0);
+	for (int k = 0; k < 2; k++) {
+		assert_int_equal(weft_session_plan(g, &pg, msg), 0);
+		assert_int_equal(pg->estimate, pm->estimate);
+		assert_int_equal(pg->n_ops, pm->n_ops);
+		for (int i = 0; i < pg->n_ops; i++) {
+			assert_string_equal(pg->ops[i].reason, pm->ops[i].reason);
+			assert_int_equal(pg->ops[i].unit, pm->ops[i].unit);
+		}
+		weft_report_free(pg);
+		weft_report_free(run(net, g));
+	}
+	weft_report_free(pm);
+	weft_session_close(g);
+	weft_session_close(m);
+	weft_net_free(net);
+}
+
+/* What a device could not run in one piece golden refuses as well, if asked to. */
+static void test_golden_strict_bad(void **state)
+{
+	struct weft_session_options o = weft_session_options_default();
+	char msg[WEFT_MSG_LEN] = "", path[512];
+	weft_session *s;
+	weft_net *net;
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/tflite_micro/trained_lstm_int8.tflite", test_data());
+	if (weft_net_load_file(path, &net, msg)) {
+		printf("%s\n", msg);
+		fflush(stdout);
+		skip();
+	}
+	o.device = WEFT_DEVICE_GOLDEN;
+	assert_int_equal(weft_session_open(net, &o, &s, msg), 0);
+	weft_session_close(s);
+	o.strict = true;
+	assert_int_equal(weft_session_open(net, &o, &s, msg), -EINVAL);
+	assert_non_null(strstr(msg, "strict: operator"));
+	weft_net_free(net);
+	net = load(DIGITS);
+	assert_int_equal(weft_session_open(net, &o, &s, msg), 0);
+	weft_session_close(s);
+	weft_net_free(net);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_golden_compiles_nothing),
+		cmocka_unit_test(test_golden_plans_as_a_device),
+		cmocka_unit_test(test_golden_strict_bad),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The array in the modes whose sums can be written raw. Operands and sums take patterns
+ * in which every bit is 0 and 1, and differs from its neighbour.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "userlib/diag/array.h"
+#include "userlib/diag/ops.h"
+
+struct array_conv *array_add(struct array_set *s, int k, int groups, int x_zp, int w_zp)
+{
+	struct array_conv *c = &s->conv[s->n_convs];
+
+	if (s->n_convs == ARRAY_CONVS)
+		abort();               /* a set is fixed: it fits or it never did */
+	*c = (struct array_conv){ k, groups, x_zp, w_zp, calloc((size_t)(groups * s->n * k), sizeof(*c->a)),
+		calloc((size_t)(s->n * k), sizeof(*c->w)), 0 };
+	s->n_convs++;
+	if (!c->a || !c->w)
+		s->failed = true;
+	return s->failed ? NULL : c;
+}
+
+void array_free(struct array_set *s)
+{
+	for (int i = 0; i < s->n_convs; i++) {
+		free(s->conv[i].a);
+		free(s->conv[i].w);
+	}
+	s->n_convs = 0;
+}
+
+void array_fill_a(const struct array_set *s, struct array_conv *c, int group, int value)
+{
+	for (int i = 0; c && i < s->n * c->k; i++)
+		c->a[group * s->n * c->k + i] = (int16_t)value;
+}
+
+void array_fill_w(const struct array_set *s, struct array_conv *c, int value)
+{
+	for (int i = 0; c && i < s->n * c->k; i++)
+		c->w[i] = (int8_t)value;
+}
+
+void array_random(const struct array_set *s, struct array_conv *c, uint64_t *seed)
+{
+	for (int i = 0; c && i < c->groups * s->n * c->k; i++)
+		c->a[i] = (int16_t)(s->mode ? (int16_t)diag_random(seed) : (int8_t)diag_random(seed));
+	for (int i = 0; c && i < s->n * c->k; i++)
+		c->w[i] = (int8_t)diag_random(seed);
+}
+
+int64_t array_sum(const struct array_set *s, const struct array_conv *c, const uint8_t *results, int group, int row, int col)
+{
+	int bytes = s->mode ? 8 : 4;
+	const uint8_t *p = results + c->out + (size_t)(((group * s->n + row) * s->n + col) * bytes);
+	uint64_t v = 0;
+
+	for (int i = 0; i < bytes; i++)
+		v |= (uint64_t)p[i] << 8 * i;
+	return s->mode ? (int64_t)v : (int32_t)v;
+}
+
+/* ---- to the device ---- */
+
+/* Weights lie by chunk of N elements, in each a word per channel. */
+static void put_weights(uint8_t *to, const struct array_set *s, const struct array_conv *c)
+{
+	for (int chunk = 0; chunk < c->k / s->n; chunk++)
+		for (int ch = 0; ch < s->n; ch++)
+			for (int j = 0; j < s->n; j++)
+				*to++ = (uint8_t)c->w[ch * c->k + chunk * s->n + j];
+}
+
+static int add_conv(struct diag_stream *st, const struct weft_config *cfg, const struct array_set *s, struct array_conv *c)
+{
+	const uint32_t at_w = cfg->sp_bytes / 4, at_p = cfg->sp_bytes / 2 - 64 * cfg->n, at_out = cfg->sp_bytes / 2;
+	int bytes = s->mode ? 2 : 1, n_a = c->groups * s->n * c->k, n_w = s->n * c->k;
+	uint8_t *data = malloc((size_t)(n_a * bytes + n_w));
+
+	if (!data)
+		return -ENOMEM;
+	for (int i = 0; i < n_a; i++) {
+		data[i * bytes] = (uint8_t)c->a[i];
+		if (bytes == 2)
+			data[i * 2 + 1] = (uint8_t)((uint16_t)c->a[i] >> 8);
+	}
+	put_weights(data + n_a * bytes, s, c);
+	diag_put(st, 0, data, (size_t)(n_a * bytes));
+	diag_put(st, at_w, data + n_a * bytes, (size_t)n_w);
+	free(data);
+	struct weft_cmd cmd = diag_conv(cfg, 0, at_w, at_p, at_out, s->mode, c->groups * s->n, (uint32_t)(c->k * bytes));
+	cmd.conv.x_zp = c->x_zp;
+	cmd.conv.w_zp = c->w_zp;
+	diag_raw(&cmd, cfg);
+	diag_add(st, &cmd);
+	c->out = diag_store(st, at_out, (uint32_t)(c->groups * s->n * s->n * (s->mode ? 8 : 4)));
+	return 0;
+}
+
+static int run(struct weft_diag *d, struct array_set *s, const char *mode)
+{
+	struct diag_stream st = { 0 };
+	struct diag_out out = { 0 };
+	int err = s->failed ? -ENOMEM : 0;
+
+	diag_params(&st, d->cfg->sp_bytes / 2 - 64 * d->cfg->n, d->cfg->n, 1 << 30, 30, 0);
+	for (int i = 0; i < s->n_convs && !err; i++)
+		err = add_conv(&st, d->cfg, s, &s->conv[i]);
+	if (err)
+		diag_stream_free(&st);
+	else
+		err = diag_exec(d, &st, &out);
+	if (err == DIAG_STOPPED)
+		diag_stopped(d, &out, mode);
+	if (err == DIAG_RAN)
+		array_judge(d, s, &out, mode);
+	diag_out_free(&out);
+	array_free(s);
+	return err < 0 ? err : 0;
+}
+
+/* ---- patterns ---- */
+
+/* Products of 1 in a row, then 2^k: sums count through their bits. */
+static void counting(struct array_set *s, int k, int a, int x_zp, int w, int w_zp)
+{
+	struct array_conv *c = array_add(s, k, 1, x_zp, w_zp);
+
+	array_fill_a(s, c, 0, a);
+	array_fill_w(s, c, w);
+}
+
+static void walking(struct array_set *s, const int *values, int n_values, const int *weights, int n_weights)
+{
+	/* All elements of a sum; then only its first one. */
+	for (int hot = 0; hot < 2; hot++) {
+		struct array_conv *c = array_add(s, s->n, n_values, 0, 0);
+		array_fill_w(s, c, !hot);
+		for (int ch = 0; c && hot && ch < s->n; ch++)
+			c->w[ch * c->k] = 1;
+		for (int g = 0; g < n_values; g++)
+			array_fill_a(s, c, g, values[g]);
+	}
+	for (int hot = 0; hot < 2; hot++)
+		for (int i = 0; i < n_weights; i++) {
+			struct array_conv *c = array_add(s, s->n, 1, 0, 0);
+			array_fill_w(s, c, weights[i]);
+			array_fill_a(s, c, 0, !hot);
+			for (int r = 0; c && hot && r < s->n; r++)
+				c->a[r * c->k] = 1;
+		}
+}
+
+static const int weights[] = { 0, -1, 0x55, -86, 1, 2, 4, 8, 16, 32, 64, -128, 127 };
+
+int diag_array_int8(struct weft_diag *d)
+{
+	static const int values[] = { 0, -1, 0x55, -86, 1, 2, 4, 8, 16, 32, 64, -128, 127 };
+	struct array_set s = { .n = (int)d->cfg->n, .mode = 0, .acc_bits = 32, .a_bits = d->cfg->has_int16 ? 16 : 9 };
+	uint64_t seed = 0x8899aabb;
+
+	if (!d->cfg->has_raw) {
+		diag_absent(d, "this configuration does not write sums as they are (feature raw)");
+		return 0;
+	}
+	walking(&s, values, sizeof(values) / sizeof(values[0]), weights, sizeof(weights) / sizeof(weights[0]));
+	/* Differences of nine bits: 255, -255, and in between. */
+	for (int i = 0; i < 4; i++) {
+		struct array_conv *c = array_add(&s, 4 * s.n, 2, i & 1 ? 127 : -128, i & 2 ? 127 : -128);
+		array_random(&s, c, &seed);
+		if (c)
+			c->a[0] = c->w[0] = i & 1 ? -128 : 127;
+	}
+	counting(&s, 256, 1, 0, 1, 0);
+	counting(&s, 256, 16, 0, 8, 0);
+	counting(&s, 256, 0, -128, 0, -128);
+	counting(&s, 256, 0, -128, 0, 127);
+	return run(d, &s, "int8");
+}
+
+int diag_array_int16(struct weft_diag *d)
+{
+	static const int values[] = { 0, -1, 0x5555, -21846, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384,
+		-32768, 32767 };
+	struct array_set s = { .n = (int)d->cfg->n, .mode = 1, .acc_bits = 48, .a_bits = 16 };
+	uint64_t seed = 0x778899;
+
+	if (!d->cfg->has_raw || !d->cfg->has_int16) {
+		diag_absent(d, d->cfg->has_int16 ? "this configuration does not write sums as they are (feature raw)"
+		                                 : "this configuration has no int16x8");
+		return 0;
+	}
+	walking(&s, values, sizeof(values) / sizeof(values[0]), weights, sizeof(weights) / sizeof(weights[0]));
+	for (int i = 0; i < 4; i++) {
+		struct array_conv *c = array_add(&s, 4 * s.n, 2, 0, i & 2 ? 127 : -128);
+		array_random(&s, c, &seed);
+	}
+	counting(&s, 256, 1, 0, 1, 0);
+	counting(&s, 256, 256, 0, 1, 0);
+	counting(&s, 256, 4096, 0, 8, 0);
+	counting(&s, 1024, -32768, 0, -128, 0);
+	counting(&s, 1024, -32768, 0, 127, -128);
+	counting(&s, 1024, 32767, 0, -128, 127);
+	return run(d, &s, "int16x8");
+}

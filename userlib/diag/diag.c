@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The tests in their order, and what each builds on.
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "driver/backend.h"
+#include "userlib/diag/diag.h"
+
+/* A unit that retires nothing for so long hangs; no command here takes a tenth of it. */
+#define HANG_CYCLES 60000
+
+#define AFTER(test) (1u << (test))
+#define BASE (AFTER(DIAG_REGISTERS) | AFTER(DIAG_UNITS))
+#define MEMORY (BASE | AFTER(DIAG_DMA) | AFTER(DIAG_SCRATCHPAD))
+
+static const struct {
+	const char *name, *brief;
+	int (*run)(struct weft_diag *d);
+	uint32_t needs;
+} tests[DIAG_N_TESTS] = {
+	[DIAG_IDENTIFY] = { "identify", "who the device is: versions, configuration; a card's serial and firmware", diag_identify, 0 },
+	[DIAG_REGISTERS] = { "registers", "reset values, walking bits in every field that software writes", diag_registers, 0 },
+	[DIAG_UNITS] = { "units", "each unit runs a command of its own and retires it", diag_units, AFTER(DIAG_REGISTERS) },
+	[DIAG_DMA] = { "dma", "alignment, bursts, 4 KiB borders, strides of both signs, both directions at once", diag_dma, BASE },
+	[DIAG_SCRATCHPAD] = { "scratchpad", "data lines, address lines, March C- over all banks", diag_scratchpad, BASE | AFTER(DIAG_DMA) },
+	[DIAG_ARRAY8] = { "array-int8", "every PE in int8: operands, sums, each bit", diag_array_int8, MEMORY },
+	[DIAG_ARRAY16] = { "array-int16", "the same in int16x8, and the upper bits of the sums", diag_array_int16, MEMORY },
+};
+
+size_t weft_diag_count(void)
+{
+	return DIAG_N_TESTS;
+}
+
+const char *weft_diag_name(size_t test)
+{
+	return test < DIAG_N_TESTS ? tests[test].name : NULL;
+}
+
+const char *weft_diag_brief(size_t test)
+{
+	return test < DIAG_N_TESTS ? tests[test].brief : NULL;
+}
+
+int weft_diag_find(const char *name)
+{
+	for (int i = 0; i < DIAG_N_TESTS; i++)
+		if (!strcmp(tests[i].name, name))
+			return i;
+	return -1;
+}
+
+/* ---- device ---- */
+
+int diag_use_dev(struct weft_diag *d)
+{
+	char msg[WEFT_DEV_MSG] = "";
+
+	if (d->dev)
+		return 0;
+	weft_admin_close(d->admin);
+	d->admin = NULL;
+	int err = weft_dev_open(&d->o, &d->dev, msg);
+	if (err && d->r)
+		diag_note(d, "%.200s", msg);
+	if (!err)
+		weft_dev_trust(d->dev, true);   /* streams that break rules are part of the tests */
+	return err;
+}
+
+int diag_use_admin(struct weft_diag *d)
+{
+	char msg[WEFT_ADMIN_MSG] = "";
+
+	if (d->o.kind != WEFT_DEV_USB)
+		return -ENOTSUP;
+	if (d->admin)
+		return 0;
+	weft_dev_close(d->dev);
+	d->dev = NULL;
+	int err = weft_admin_open(d->o.usb ? d->o.usb : "", 10000, &d->admin, msg);
+	if (err && d->r)
+		diag_note(d, "%.200s", msg);
+	return err;
+}
+
+int weft_diag_open(const struct weft_dev_options *o, weft_diag **out, char *msg)
+{
+	struct weft_diag *d = calloc(1, sizeof(*d));
+	struct weft_dev_options m = weft_dev_options_default();
+
+	if (!d)
+		return -ENOMEM;
+	d->o = *o;
+	d->o.cosim = false;
+	d->o.wave = NULL;
+	d->o.hang_cycles = HANG_CYCLES;
+	m.config = o->config;
+	d->cfg = o->kind == WEFT_DEV_MODEL ? weft_config_of_model(o->config ? o->config : "w16")
+	                                   : weft_config_find(o->config ? o->config : "w16");
+	int err = weft_dev_open(&d->o, &d->dev, msg);
+	if (!err)
+		err = weft_dev_open(&m, &d->model, msg);
+	if (err) {
+		weft_diag_close(d);
+		return err;
+	}
+	weft_dev_trust(d->dev, true);
+	weft_dev_trust(d->model, true);
+	*out = d;
+	return 0;
+}
+
+void weft_diag_close(weft_diag *d)
+{
+	if (!d)
+		return;
+	for (size_t i = 0; i < d->n_expected; i++)
+		free(d->expected[i].data);
+	free(d->expected);
+	weft_dev_close(d->dev);
+	weft_dev_close(d->model);
+	weft_admin_close(d->admin);
+	free(d);
+}
+
+weft_dev *weft_diag_device(weft_diag *d)
+{
+	return d->dev;
+}
+
+void weft_diag_forget(weft_diag *d)
+{
+	d->failed = 0;
+}
+
+int weft_diag_renew(weft_diag *d)
+{
+	weft_dev_close(d->dev);
+	d->dev = NULL;
+	d->failed = 0;
+	return diag_use_dev(d);
+}
+
+/* ---- saying what is wrong ---- */
+
+void diag_find(struct weft_diag *d, const char *id, struct diag_place at, const char *format, ...)
+{
+	size_t n;
+	const struct weft_diag_message *m = weft_diag_messages(&n);
+	va_list ap;
+
+	d->r->state = WEFT_DIAG_FAILED;
+	if (d->r->n_findings++ >= WEFT_DIAG_FINDINGS)
+		return;
+	struct weft_diag_finding *f = &d->r->findings[d->r->n_findings - 1];
+	*f = (struct weft_diag_finding){ .id = id, .block = "", .row = at.row, .col = at.col, .bit = at.bit,
+		.bank = at.bank, .addr = at.addr };
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(m[i].id, id)) {
+			f->id = m[i].id;
+			f->block = m[i].block;
+		}
+	va_start(ap, format);
+	vsnprintf(f->text, sizeof(f->text), format, ap);
+	va_end(ap);
+}
+
+void diag_note(struct weft_diag *d, const char *format, ...)
+{
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(d->r->note, sizeof(d->r->note), format, ap);
+	va_end(ap);
+}
+
+void diag_absent(struct weft_diag *d, const char *why)
+{
+	d->r->state = WEFT_DIAG_ABSENT;
+	diag_note(d, "%s", why);
+}
+
+int weft_diag_run(weft_diag *d, size_t test, struct weft_diag_result *r)
+{
+	uint64_t begin = weft_now_ns();
+
+	memset(r, 0, sizeof(*r));
+	if (test >= DIAG_N_TESTS)
+		return -ENOENT;
+	d->r = r;
+	d->test = (unsigned)test;
+	d->seq = 0;
+	uint32_t why = tests[test].needs & d->failed;
+	if (why) {
+		r->state = WEFT_DIAG_BLOCKED;
+		diag_note(d, "builds on %s, which failed", tests[__builtin_ctz(why)].name);
+		return 0;
+	}
+	int err = tests[test].run(d);
+	if (r->state == WEFT_DIAG_FAILED)
+		d->failed |= AFTER(test);
+	r->seconds = (double)(weft_now_ns() - begin) * 1e-9;
+	d->r = NULL;
+	return err;
+}
+
+uint32_t diag_random(uint64_t *state)
+{
+	uint64_t x = *state;
+
+	x ^= x >> 12;
+	x ^= x << 25;
+	x ^= x >> 27;
+	*state = x;
+	return (uint32_t)((x * UINT64_C(0x2545f4914f6cdd1d)) >> 32);
+}

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * DMA. First plain copies at all alignments, which tell a data line of the bus from one
+ * inside; then strided ones of up to four dimensions, with steps of both signs, across
+ * 4 KiB borders, of every length a burst can have; then both directions at once.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "userlib/diag/diag.h"
+
+#define REGIONS WEFT_SP_REGIONS
+
+static void fill_random(uint8_t *p, size_t len, uint64_t seed)
+{
+	for (size_t i = 0; i < len; i++)
+		p[i] = (uint8_t)diag_random(&seed);
+}
+
+/* ---- plain copies ---- */
+
+/* In which coordinates do wrong bits lie in one bit of a bus word? */
+struct lanes { uint8_t read[64], sp[64], write[64]; };
+
+struct copy { size_t from, to; uint32_t sp; size_t len; };
+
+/* Bit of a mask of 8N bits that is set alone; -1: none or several. */
+static int alone(const uint8_t *mask, uint32_t n)
+{
+	int found = -1;
+
+	for (uint32_t i = 0; i < 8 * n; i++)
+		if (mask[i / 8] >> (i % 8) & 1) {
+			if (found >= 0)
+				return -1;
+			found = (int)i;
+		}
+	return found;
+}
+
+static int bank_of(const struct weft_config *cfg, uint32_t sp)
+{
+	return (int)(2 * (sp / (cfg->sp_bytes / REGIONS)) + (sp / cfg->n & 1));
+}
+
+static void judge_copies(struct weft_diag *d, const struct diag_out *out, const struct copy *c, size_t n_copies)
+{
+	const uint32_t n = d->cfg->n;
+	struct lanes l = { { 0 }, { 0 }, { 0 } };
+	uint32_t banks = 0, bad = 0, high = 0;
+	size_t first = SIZE_MAX, first_copy = 0;
+
+	for (size_t k = 0; k < n_copies; k++)
+		for (size_t i = 0; i < c[k].len; i++) {
+			uint8_t got = out->got[c[k].to + i], want = out->want[c[k].to + i], wrong = got ^ want;
+			if (!wrong)
+				continue;
+			if (first == SIZE_MAX) {
+				first = i;
+				first_copy = k;
+			}
+			bad++;
+			high |= (got & wrong) != 0;
+			high |= (uint32_t)((want & wrong) != 0) << 1;
+			l.read[(c[k].from + i) % n] |= wrong;
+			l.sp[(c[k].sp + i) % n] |= wrong;
+			l.write[(c[k].to + i) % n] |= wrong;
+			banks |= 1u << bank_of(d->cfg, c[k].sp + (uint32_t)i);
+		}
+	if (!bad)
+		return;
+	if (!(banks & (banks - 1)) && diag_is_scratchpad(d))
+		return;
+	struct diag_place at = DIAG_NOWHERE;
+	int r = alone(l.read, n), s = alone(l.sp, n), w = alone(l.write, n);
+	const char *how = high == 1 ? "1" : high == 2 ? "0" : "a wrong value";
+	at.bit = r >= 0 ? r : w >= 0 ? w : s;
+	if (r >= 0 && w < 0)
+		diag_find(d, "DIAG-DMA-1", at, "data line %d of bus reads is stuck at %s (%u bytes wrong)", r, how, bad);
+	else if (w >= 0 && r < 0)
+		diag_find(d, "DIAG-DMA-2", at, "data line %d of bus writes is stuck at %s (%u bytes wrong)", w, how, bad);
+	else if (s >= 0 && r < 0)
+		diag_find(d, "DIAG-DMA-3", at, "bit %d of words between DMA and scratchpad is stuck at %s in all banks", s, how);
+	else
+		diag_find(d, "DIAG-DMA-4", DIAG_NOWHERE, "copies come back wrong in %u bytes of several banks; first: memory offset 0x%zx, scratchpad 0x%05zx",
+		          bad, c[first_copy].from + first, c[first_copy].sp + first);
+}
+
+static int copies(struct weft_diag *d)
+{
+	const uint32_t n = d->cfg->n, region = d->cfg->sp_bytes / REGIONS;
+	struct copy c[3 * REGIONS];
+	struct diag_stream s = { 0 };
+	struct diag_out out;
+	uint8_t *data = malloc(REGIONS * 1024);
+	size_t n_copies = 0;
+
+	if (!data)
+		return -ENOMEM;
+	fill_random(data, REGIONS * 1024, 0x9e3779b97f4a7c15);
+	size_t base = diag_data(&s, data, REGIONS * 1024);
+	free(data);
+	s.out_bytes = 3 * REGIONS * 512;
+	for (uint32_t k = 0; k < 3 * REGIONS; k++) {
+		struct weft_cmd cmd;
+		/* Reads, scratchpad and writes each are aligned in another way. */
+		struct copy *p = &c[n_copies++];
+		*p = (struct copy){ base + 1024 * (k % REGIONS) + (k < REGIONS ? 0 : 5 * k + 1), 512 * k + (k < 2 * REGIONS ? 0 : k % n),
+			(k % REGIONS) * region + (k < REGIONS ? 0 : (3 * k + 2) % 64), (k < REGIONS ? 16 : 13) * n - k };
+		diag_load(&s, p->from, p->sp, (uint32_t)p->len);
+		weft_cmd_init(&cmd, WEFT_CMD_STORE);
+		cmd.load.window = WEFT_WIN_ARENA;
+		cmd.load.dram_off = (int64_t)p->to;
+		cmd.load.sp_addr = (int32_t)p->sp;
+		cmd.load.row_bytes = (int32_t)p->len;
+		diag_add(&s, &cmd);
+	}
+	int err = diag_exec(d, &s, &out);
+	if (err == DIAG_STOPPED)
+		diag_stopped(d, &out, "plain copies");
+	if (err == DIAG_RAN)
+		judge_copies(d, &out, c, n_copies);
+	diag_out_free(&out);
+	return err < 0 ? err : 0;
+}
+
+/* ---- strided transfers ---- */
+
+#define AREA 65536             /* of memory that strided transfers touch */
+
+/* Random steps so that every byte lies in [0, room), no two of them the same. */
+static int64_t shape(struct weft_cmd_load *c, uint64_t *seed, uint32_t room, bool memory)
+{
+	const uint32_t n[3] = { (uint32_t)c->n1, (uint32_t)c->n2, (uint32_t)c->n3 };
+	int64_t step[3], low = 0, span = c->row_bytes;
+	uint32_t outer = n[0] * n[1] * n[2];
+
+	for (int k = 0; k < 3; k++) {
+		outer /= n[k];
+		/* From span, where nothing overlaps, to what leaves room for the outer ones. */
+		uint32_t most = room / (n[k] * outer), slack = most - (uint32_t)span;
+		step[k] = span + (slack ? diag_random(seed) % (slack + 1) : 0);
+		span = step[k] * (n[k] - 1) + span;
+		if (diag_random(seed) & 1) {
+			low -= step[k] * (n[k] - 1);
+			step[k] = -step[k];
+		}
+	}
+	if (memory) {
+		c->dram_stride1 = (int32_t)step[0];
+		c->dram_stride2 = (int32_t)step[1];
+		c->dram_stride3 = (int32_t)step[2];
+	} else {
+		c->sp_stride1 = (int32_t)(step[0] & 0xfffff);
+		c->sp_stride2 = (int32_t)(step[1] & 0xfffff);
+		c->sp_stride3 = (int32_t)(step[2] & 0xfffff);
+	}
+	return (span < room ? diag_random(seed) % (uint32_t)(room - span) : 0) - low;
+}
+
+static struct weft_cmd strided(unsigned op, uint64_t *seed, uint32_t mem_room, uint32_t sp_room)
+{
+	struct weft_cmd c;
+
+	weft_cmd_init(&c, op);
+	c.load.row_bytes = (int32_t)(1 + diag_random(seed) % 67);
+	c.load.n1 = (int32_t)(1 + diag_random(seed) % 7);
+	c.load.n2 = (int32_t)(1 + diag_random(seed) % 4);
+	c.load.n3 = (int32_t)(1 + diag_random(seed) % 3);
+	c.load.window = op == WEFT_CMD_LOAD ? WEFT_WIN_CONST : WEFT_WIN_ARENA;
+	c.load.dram_off = shape(&c.load, seed, mem_room, true);
+	c.load.sp_addr = (int32_t)shape(&c.load, seed, sp_room, false);
+	return c;
+}
+
+/* A load of rows that are so many that each counter has worked. */
+static struct weft_cmd many(unsigned op, int which, uint32_t sp_room)
+{
+	struct weft_cmd c;
+
+	weft_cmd_init(&c, op);
+	c.load.row_bytes = 3;
+	c.load.n1 = which == 0 ? 1030 : 1;
+	c.load.n2 = which == 1 ? 1030 : 1;
+	c.load.n3 = which == 2 ? 1030 : 1;
+	c.load.dram_stride1 = c.load.dram_stride2 = c.load.dram_stride3 = which == 1 ? -7 : 7;
+	c.load.sp_stride1 = c.load.sp_stride2 = c.load.sp_stride3 = 5;
+	c.load.dram_off = which == 1 ? 1030 * 7 : 11;
+	c.load.sp_addr = (int32_t)(sp_room - 1030 * 5 - 64);
+	c.load.window = op == WEFT_CMD_LOAD ? WEFT_WIN_CONST : WEFT_WIN_ARENA;
+	return c;
+}
+
+/* Loads into a part of the scratchpad, of which all is stored. */
+static int strided_loads(struct weft_diag *d, const uint8_t *data, uint32_t sp_room)
+{
+	struct diag_stream s = { 0 };
+	struct diag_out out;
+	uint64_t seed = 0x1234567;
+
+	diag_data(&s, data, AREA);
+	diag_load(&s, AREA - sp_room, 0, sp_room);
+	for (int k = 0; k < 40; k++) {
+		struct weft_cmd c = strided(WEFT_CMD_LOAD, &seed, AREA, sp_room);
+		if (d->cfg->has_int4 && k % 4 == 3 && c.load.n1 > 1) {
+			c.load.int4 = 1;
+			c.load.row_bytes = c.load.row_bytes > 2 ? c.load.row_bytes / 2 : 1;
+		}
+		diag_add(&s, &c);
+	}
+	for (int k = 0; k < 3; k++) {
+		struct weft_cmd c = many(WEFT_CMD_LOAD, k, sp_room);
+		diag_add(&s, &c);
+		diag_store(&s, (uint32_t)c.load.sp_addr, 1030 * 5);
+	}
+	diag_store(&s, 0, sp_room);
+	int err = diag_exec(d, &s, &out);
+	if (err == DIAG_STOPPED)
+		diag_stopped(d, &out, "strided loads");
+	for (size_t i = 0; err == DIAG_RAN && i < out.len; i++)
+		if (out.got[i] != out.want[i]) {
+			if (!diag_is_scratchpad(d))
+				diag_find(d, "DIAG-DMA-5", DIAG_NOWHERE, "strided loads put a wrong byte at scratchpad 0x%05zx: 0x%02x, not 0x%02x; plain copies are right",
+			          out.len - i <= sp_room ? i - (out.len - sp_room) : i, out.got[i], out.want[i]);
+			break;
+		}
+	diag_out_free(&out);
+	return err < 0 ? err : 0;
+}
+
+static int strided_stores(struct weft_diag *d, const uint8_t *data, uint32_t sp_room)
+{
+	struct diag_stream s = { 0 };
+	struct diag_out out;
+	uint64_t seed = 0x7654321;
+
+	diag_put(&s, 0, data, sp_room);
+	s.out_bytes = AREA;
+	for (int k = 0; k < 40; k++) {
+		struct weft_cmd c = strided(WEFT_CMD_STORE, &seed, AREA, sp_room);
+		diag_add(&s, &c);
+	}
+	for (int k = 0; k < 3; k++) {
+		struct weft_cmd c = many(WEFT_CMD_STORE, k, sp_room);
+		diag_add(&s, &c);
+	}
+	int err = diag_exec(d, &s, &out);
+	if (err == DIAG_STOPPED)
+		diag_stopped(d, &out, "strided stores");
+	for (size_t i = 0; err == DIAG_RAN && i < out.len; i++)
+		if (out.got[i] != out.want[i]) {
+			struct diag_place at = DIAG_NOWHERE;
+			at.addr = (int64_t)i;
+			if (!diag_is_scratchpad(d))
+				diag_find(d, "DIAG-DMA-6", at, "strided stores leave 0x%02x at memory offset 0x%zx, not 0x%02x; plain copies are right",
+			          out.got[i], i, out.want[i]);
+			break;
+		}
+	diag_out_free(&out);
+	return err < 0 ? err : 0;
+}
+
+/* Long transfers both ways at the same time: bursts outstanding, 4 KiB borders. */
+static int both_ways(struct weft_diag *d, const uint8_t *data)
+{
+	const uint32_t half = d->cfg->sp_bytes / 2, len = 12000;
+	struct diag_stream s = { 0 };
+	struct diag_out out;
+	struct weft_cmd c;
+
+	size_t off = diag_data(&s, data, AREA);
+	diag_load(&s, off + 3, half + 5, len);
+	s.loose = true;
+	for (uint32_t k = 0; k < 2; k++) {
+		weft_cmd_init(&c, WEFT_CMD_STORE);
+		c.h.wait[WEFT_UNIT_LD] = 1;
+		c.load.window = WEFT_WIN_ARENA;
+		c.load.dram_off = 1 + k * (len / 2);
+		c.load.sp_addr = (int32_t)(half + 5 + k * (len / 2));
+		c.load.row_bytes = (int32_t)(len / 2);
+		diag_add(&s, &c);
+		diag_load(&s, off + AREA / 2 + 7 + k * len / 2, 9 + k * (len / 2), len / 2);
+	}
+	s.loose = false;
+	s.out_bytes = len + 64;
+	diag_store(&s, 9, len);
+	int err = diag_exec(d, &s, &out);
+	if (err == DIAG_STOPPED)
+		diag_stopped(d, &out, "loads and stores at the same time");
+	for (size_t i = 0; err == DIAG_RAN && i < out.len; i++)
+		if (out.got[i] != out.want[i]) {
+			if (!diag_is_scratchpad(d))
+				diag_find(d, "DIAG-DMA-7", DIAG_NOWHERE, "loads and stores at the same time: byte %zu of the results is 0x%02x, not 0x%02x",
+			          i, out.got[i], out.want[i]);
+			break;
+		}
+	diag_out_free(&out);
+	return err < 0 ? err : 0;
+}
+
+int diag_dma(struct weft_diag *d)
+{
+	/* Strided transfers use the part of the scratchpad where all banks of two regions are. */
+	const uint32_t sp_room = d->cfg->sp_bytes / 4 > 16384 ? 16384 : d->cfg->sp_bytes / 4;
+	uint8_t *data = malloc(AREA);
+	int err = copies(d);
+
+	if (data)
+		fill_random(data, AREA, 0xd1b54a32d192ed03);
+	else
+		err = -ENOMEM;
+	if (!err && d->r->state == WEFT_DIAG_PASSED)
+		err = strided_loads(d, data, sp_room);
+	if (!err && d->r->state == WEFT_DIAG_PASSED)
+		err = strided_stores(d, data, sp_room);
+	if (!err && d->r->state == WEFT_DIAG_PASSED)
+		err = both_ways(d, data);
+	free(data);
+	return err;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Who is there: a card's serial and firmware, and the NPU's own registers.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "userlib/diag/diag.h"
+
+static int identify_card(struct weft_diag *d)
+{
+	struct weft_card_info i;
+	int err = diag_use_dev(d);
+
+	if (!err)
+		err = weft_dev_card(d->dev, &i);
+	if (err) {
+		diag_find(d, "DIAG-ID-1", DIAG_NOWHERE, "the card does not answer a greeting (%s)", strerror(-err));
+		return 0;
+	}
+	d->r->checks++;
+	diag_note(d, "card %s, %s, firmware %u.%u.%u in slot %u, %llu MiB, started %u times", i.serial, i.config, i.fw_version >> 16,
+	          i.fw_version >> 8 & 255, i.fw_version & 255, i.slot, (unsigned long long)(i.dram_bytes >> 20), i.boot_count);
+	if (strcmp(i.config, d->cfg->name))
+		diag_find(d, "DIAG-ID-2", DIAG_NOWHERE, "the card has configuration %s, not %s", i.config, d->cfg->name);
+	return 0;
+}
+
+int diag_identify(struct weft_diag *d)
+{
+	static const struct { const char *name; uint32_t addr; } regs[] = {
+		{ "id", WEFT_REG_ID }, { "config", WEFT_REG_CONFIG }, { "features", WEFT_REG_FEATURES },
+	};
+	const uint32_t want[] = { WEFT_REG_ID_VALUE, d->cfg->reg_config, d->cfg->features };
+
+	if (d->o.kind == WEFT_DEV_USB)
+		return identify_card(d);
+	if (d->o.kind == WEFT_DEV_MODEL) {
+		diag_note(d, "the functional model of %s", d->cfg->name);
+		return 0;
+	}
+	diag_note(d, "the RTL of %s", d->cfg->name);
+	for (size_t i = 0; i < sizeof(regs) / sizeof(regs[0]); i++) {
+		uint32_t got;
+		int err = diag_reg_read(d, regs[i].addr, &got);
+		if (err)
+			return err;
+		d->r->checks++;
+		struct diag_place at = DIAG_NOWHERE;
+		at.addr = regs[i].addr;
+		if (got != want[i])
+			diag_find(d, "DIAG-ID-2", at, "register %s reads 0x%08x, not 0x%08x", regs[i].name, got, want[i]);
+	}
+	return 0;
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "userlib/diag/ops.h"
+
+#define MINUS_INF_FP16 (-0x400)   /* fc00 */
+#define INF_FP16 0x7c00
+#define FMT_FP16 4
+
+static void post(struct weft_cmd_post *p, int mode, uint32_t out, uint32_t w, uint32_t h, uint32_t c)
+{
+	uint32_t elem = diag_out_bytes(mode);
+
+	p->mode = mode;
+	p->out_base = (int32_t)out;
+	p->out_x_stride = (int32_t)(c * elem);
+	p->out_y_stride = (int32_t)(c * w * elem);
+	p->ow = (int32_t)w;
+	p->oh = (int32_t)h;
+	p->oc = (int32_t)c;
+	p->y_min = p->s_min = mode == 2 ? MINUS_INF_FP16 : mode ? -32768 : -128;
+	p->y_max = p->s_max = mode == 2 ? INF_FP16 : mode ? 32767 : 127;
+	p->out_fmt = mode == 2 ? FMT_FP16 : 0;
+	p->a_mul = p->b_mul = p->s_mul = mode == 2 ? 0 : 1 << 30;
+	p->a_shift = p->b_shift = p->s_shift = 30;
+}
+
+struct weft_cmd diag_conv(const struct weft_config *cfg, uint32_t in, uint32_t weights, uint32_t params, uint32_t out,
+                          int mode, int pixels, uint32_t run_len)
+{
+	struct weft_cmd c;
+
+	weft_cmd_init(&c, WEFT_CMD_CONV);
+	post(&c.conv.post, mode, out, (uint32_t)pixels, 1, cfg->n);
+	c.conv.in_base = (int32_t)in;
+	c.conv.ox_step = c.conv.run_len = (int32_t)run_len;
+	c.conv.x_limit = (int32_t)run_len * pixels;
+	c.conv.w_base = (int32_t)weights;
+	c.conv.p_base = (int32_t)params;
+	return c;
+}
+
+struct weft_cmd diag_elt(uint32_t in, uint32_t out, int mode, uint32_t width, uint32_t height, uint32_t channels)
+{
+	struct weft_cmd c;
+
+	weft_cmd_init(&c, WEFT_CMD_ELT);
+	post(&c.elt.post, mode, out, width, height, channels);
+	c.elt.in_base = (int32_t)in;
+	c.elt.in_x_stride = (int32_t)(channels * diag_in_bytes(mode));
+	c.elt.in_y_stride = (int32_t)(channels * width * diag_in_bytes(mode));
+	return c;
+}
+
+struct weft_cmd diag_pool(uint32_t in, uint32_t out, int mode, uint32_t width, uint32_t height, uint32_t channels)
+{
+	struct weft_cmd c;
+
+	weft_cmd_init(&c, WEFT_CMD_POOL);
+	post(&c.pool.post, mode, out, width, height, channels);
+	c.pool.in_base = (int32_t)in;
+	c.pool.ox_step = (int32_t)(channels * diag_in_bytes(mode));
+	c.pool.oy_step = (int32_t)(channels * width * diag_in_bytes(mode));
+	return c;
+}
+
+struct weft_cmd diag_dw(uint32_t in, uint32_t weights, uint32_t params, uint32_t out, int mode, uint32_t channels,
+                        uint32_t in_w, uint32_t in_h)
+{
+	struct weft_cmd c;
+
+	weft_cmd_init(&c, WEFT_CMD_DW);
+	post(&c.dw.post, mode, out, in_w - 2, in_h - 2, channels);
+	c.dw.in_base = (int32_t)in;
+	c.dw.in_x_stride = (int32_t)(channels * diag_in_bytes(mode));
+	c.dw.in_y_stride = (int32_t)(channels * in_w * diag_in_bytes(mode));
+	c.dw.in_w = (int32_t)in_w;
+	c.dw.in_h = (int32_t)in_h;
+	c.dw.w_base = (int32_t)weights;
+	c.dw.p_base = (int32_t)params;
+	return c;
+}
+
+struct weft_cmd diag_alu(uint32_t from, uint32_t n, int32_t add)
+{
+	struct weft_cmd c;
+
+	weft_cmd_init(&c, WEFT_CMD_ALU);
+	c.alu.n0 = (int32_t)n;
+	c.alu.a_base = (int32_t)from;
+	c.alu.out_base = (int32_t)(from + n);
+	c.alu.a_s0 = c.alu.out_s0 = 1;
+	c.alu.func = 1;
+	c.alu.b_imm = 1;
+	c.alu.b_value = add;
+	return c;
+}
+
+void diag_raw(struct weft_cmd *c, const struct weft_config *cfg)
+{
+	struct weft_cmd_post *p = &c->conv.post;
+
+	(void)cfg;
+	p->raw = 1;
+	p->out_x_stride = p->oc * (p->mode ? 8 : 4);
+	p->out_y_stride = p->out_x_stride * p->ow;
+}
+
+void diag_params(struct diag_stream *s, uint32_t sp, uint32_t n, uint32_t mul, unsigned shift, int64_t bias)
+{
+	size_t off = diag_data(s, NULL, (size_t)n * WEFT_PARAM_BYTES);
+
+	if (s->failed)
+		return;
+	for (uint32_t i = 0; i < n; i++) {
+		uint8_t *r = s->data + off + i * WEFT_PARAM_BYTES;
+		for (int b = 0; b < 6; b++)
+			r[b] = (uint8_t)(bias >> 8 * b);
+		for (int b = 0; b < 4; b++)
+			r[6 + b] = (uint8_t)(mul >> 8 * b);
+		r[10] = (uint8_t)shift;
+	}
+	diag_load(s, off, sp, n * WEFT_PARAM_BYTES);
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Commands with the fields that most tests want; the rest is the caller's to set.
+ */
+#ifndef WEFT_USERLIB_DIAG_OPS_H
+#define WEFT_USERLIB_DIAG_OPS_H
+
+#include "userlib/diag/diag.h"
+
+/* Elements dense, limits as wide as the type; RESCALE by 1 where it is the command's. */
+struct weft_cmd diag_conv(const struct weft_config *cfg, uint32_t in, uint32_t weights, uint32_t params, uint32_t out,
+                          int mode, int pixels, uint32_t run_len);
+struct weft_cmd diag_elt(uint32_t in, uint32_t out, int mode, uint32_t width, uint32_t height, uint32_t channels);
+struct weft_cmd diag_pool(uint32_t in, uint32_t out, int mode, uint32_t width, uint32_t height, uint32_t channels);
+struct weft_cmd diag_dw(uint32_t in, uint32_t weights, uint32_t params, uint32_t out, int mode, uint32_t channels,
+                        uint32_t in_w, uint32_t in_h);
+/* out = in + 1, bytes; in at from, out behind it. */
+struct weft_cmd diag_alu(uint32_t from, uint32_t n, int32_t add);
+
+/* A conv or dw writes its sums as they are: 4 bytes a channel, or 8 in mode 1. */
+void diag_raw(struct weft_cmd *c, const struct weft_config *cfg);
+
+/* So many equal parameter records at sp. */
+void diag_params(struct diag_stream *s, uint32_t sp, uint32_t n, uint32_t mul, unsigned shift, int64_t bias);
+
+/* Bytes of an element of input and output in that mode; float8 has E4M3 in, fp16 out. */
+static inline uint32_t diag_in_bytes(int mode)
+{
+	return mode == 1 ? 2 : 1;
+}
+
+static inline uint32_t diag_out_bytes(int mode)
+{
+	return mode ? 2 : 1;
+}
+
+#endif

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Registers: what they read after a reset, and walking bits in all that software may
+ * write. Which bits those are, the generated tables say.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "userlib/diag/diag.h"
+
+int diag_reg_read(struct weft_diag *d, uint32_t addr, uint32_t *value)
+{
+	if (d->o.kind == WEFT_DEV_MODEL)
+		return -ENOTSUP;
+	if (d->o.kind != WEFT_DEV_USB) {
+		int err = diag_use_dev(d);
+		*value = err ? 0 : weft_dev_reg_read(d->dev, addr);
+		return err;
+	}
+	char msg[WEFT_ADMIN_MSG] = "";
+	uint32_t words[3] = { WEFT_MSG_REG_READ, addr, 1 }, reply[2] = { 0 };
+	int err = diag_use_admin(d), n = err ? err : weft_admin_ask(d->admin, words, 3, reply, 2, msg);
+	*value = reply[1];
+	return n < 0 ? n : 0;
+}
+
+int diag_reg_write(struct weft_diag *d, uint32_t addr, uint32_t value)
+{
+	if (d->o.kind == WEFT_DEV_MODEL)
+		return -ENOTSUP;
+	if (d->o.kind != WEFT_DEV_USB) {
+		int err = diag_use_dev(d);
+		return err ? err : weft_dev_reg_write(d->dev, addr, value);
+	}
+	char msg[WEFT_ADMIN_MSG] = "";
+	uint32_t words[3] = { WEFT_MSG_REG_WRITE, addr, value }, reply[1] = { 0 };
+	int err = diag_use_admin(d), n = err ? err : weft_admin_ask(d->admin, words, 3, reply, 1, msg);
+	if (n == -EPROTO && reply[0] >> 16 == WEFT_MSG_ERR_REG)
+		return -EPERM;     /* the firmware keeps this one to itself */
+	return n < 0 ? n : 0;
+}
+
+static void name_of(char *name, size_t len, const struct weft_reg_info *g, unsigned k)
+{
+	if (g->count > 1)
+		snprintf(name, len, "%s[%u]", g->name, k);
+	else
+		snprintf(name, len, "%s", g->name);
+}
+
+/* Bits that were seen wrong in one register, over all patterns. */
+struct seen { uint32_t high, low, wrote, got; unsigned n_high, n_low; };
+
+static void note_seen(struct seen *s, uint32_t want, uint32_t got)
+{
+	if (want == got)
+		return;
+	if (!(s->high | s->low)) {
+		s->wrote = want;
+		s->got = got;
+	}
+	s->high |= got & ~want;
+	s->low |= want & ~got;
+}
+
+static int lowest(uint32_t bits)
+{
+	return bits ? __builtin_ctz(bits) : -1;
+}
+
+static bool one_bit(uint32_t bits)
+{
+	return bits && !(bits & (bits - 1));
+}
+
+static void say(struct weft_diag *d, const char *name, uint32_t addr, const struct seen *s)
+{
+	struct diag_place at = DIAG_NOWHERE;
+	uint32_t both = s->high | s->low;
+
+	at.addr = addr;
+	if (one_bit(both) && (!s->high || !s->low)) {
+		at.bit = lowest(both);
+		diag_find(d, "DIAG-REG-2", at, "register %s (0x%03x): bit %d stuck at %d", name, addr, at.bit, s->high != 0);
+	} else if (__builtin_popcount(both) == 2 && (!s->high || !s->low)) {
+		at.bit = lowest(both);
+		diag_find(d, "DIAG-REG-3", at, "register %s (0x%03x): bits %d and %d are connected: both read %d when they differ",
+		          name, addr, at.bit, lowest(both & (both - 1)), s->high != 0);
+	} else {
+		diag_find(d, "DIAG-REG-4", at, "register %s (0x%03x): wrote 0x%08x, reads 0x%08x", name, addr, s->wrote, s->got);
+	}
+}
+
+static int pattern(struct weft_diag *d, uint32_t addr, uint32_t mask, uint32_t value, struct seen *s)
+{
+	uint32_t got;
+	int err = diag_reg_write(d, addr, value & mask);
+
+	if (!err)
+		err = diag_reg_read(d, addr, &got);
+	if (!err)
+		note_seen(s, value & mask, got);
+	d->r->checks++;
+	return err;
+}
+
+static int walk(struct weft_diag *d, const struct weft_reg_info *g, unsigned k)
+{
+	uint32_t addr = (uint32_t)(g->offset + k * g->stride), mask = g->writable;
+	struct seen s = { 0 };
+	char name[48];
+	int err = pattern(d, addr, mask, 0, &s);
+
+	if (err == -EPERM)
+		return 0;
+	if (!err)
+		err = pattern(d, addr, mask, UINT32_MAX, &s);
+	for (unsigned b = 0; b < 32 && !err; b++)
+		if (mask >> b & 1)
+			err = pattern(d, addr, mask, UINT32_C(1) << b, &s);
+	for (unsigned b = 0; b < 32 && !err; b++)
+		if (mask >> b & 1)
+			err = pattern(d, addr, mask, ~(UINT32_C(1) << b), &s);
+	if (!err)
+		err = pattern(d, addr, mask, 0, &s);
+	name_of(name, sizeof(name), g, k);
+	if (!err && (s.high | s.low))
+		say(d, name, addr, &s);
+	return err;
+}
+
+/* Each register has its own value at the same time: is each at its own address? */
+static int apart(struct weft_diag *d)
+{
+	uint32_t got;
+	char name[48];
+
+	for (int pass = 0; pass < 2; pass++)
+		for (size_t i = 0; i < WEFT_N_REGS; i++)
+			for (unsigned k = 0; k < weft_regs[i].count && weft_regs[i].writable; k++) {
+				uint32_t addr = (uint32_t)(weft_regs[i].offset + k * weft_regs[i].stride);
+				uint32_t want = (addr * UINT32_C(0x9e3779b1)) & weft_regs[i].writable;
+				int err = pass ? diag_reg_read(d, addr, &got) : diag_reg_write(d, addr, want);
+				if (err == -EPERM || (!err && addr == WEFT_REG_IRQ_ENABLE))
+					continue;
+				if (err)
+					return err;
+				d->r->checks++;
+				name_of(name, sizeof(name), &weft_regs[i], k);
+				if (pass && got != want) {
+					struct diag_place at = DIAG_NOWHERE;
+					at.addr = addr;
+					diag_find(d, "DIAG-REG-5", at, "register %s (0x%03x) reads 0x%08x instead of 0x%08x once others were written",
+					          name, addr, got, want);
+					return 0;
+				}
+			}
+	return 0;
+}
+
+static int clear(struct weft_diag *d)
+{
+	for (size_t i = 0; i < WEFT_N_REGS; i++)
+		for (unsigned k = 0; k < weft_regs[i].count && weft_regs[i].writable; k++) {
+			int err = diag_reg_write(d, (uint32_t)(weft_regs[i].offset + k * weft_regs[i].stride), 0);
+			if (err && err != -EPERM)
+				return err;
+		}
+	return 0;
+}
+
+/* What hardware reports, right after a reset of the NPU. */
+static int reset_values(struct weft_diag *d)
+{
+	static const uint32_t fixed[] = { WEFT_REG_ID, WEFT_REG_VERSION, WEFT_REG_CONFIG, WEFT_REG_FEATURES };
+	const uint32_t want_fixed[] = { WEFT_REG_ID_VALUE, WEFT_REG_VERSION_VALUE, d->cfg->reg_config, d->cfg->features };
+	char name[48];
+
+	for (size_t i = 0; i < WEFT_N_REGS; i++) {
+		const struct weft_reg_info *g = &weft_regs[i];
+		uint32_t want = 0, got;
+		bool known = false;
+		if (strcmp(g->access, "ro"))
+			continue;
+		for (size_t k = 0; k < sizeof(fixed) / sizeof(fixed[0]); k++)
+			if (fixed[k] == g->offset) {
+				want = want_fixed[k];
+				known = true;
+			}
+		if (!known && d->o.kind == WEFT_DEV_USB)
+			continue;          /* the firmware's last job is still there to be seen */
+		int err = diag_reg_read(d, g->offset, &got);
+		if (err)
+			return err;
+		d->r->checks++;
+		name_of(name, sizeof(name), g, 0);
+		struct diag_place at = DIAG_NOWHERE;
+		at.addr = g->offset;
+		if (one_bit(got ^ want) && !known) {
+			at.bit = lowest(got ^ want);
+			diag_find(d, "DIAG-REG-2", at, "register %s (0x%03x): bit %d stuck at %d", name, g->offset, at.bit, (got & ~want) != 0);
+		} else if (got != want) {
+			diag_find(d, "DIAG-REG-1", at, "register %s (0x%03x) reads 0x%08x after a reset, not 0x%08x", name, g->offset, got,
+			          want);
+		}
+	}
+	return 0;
+}
+
+int diag_registers(struct weft_diag *d)
+{
+	int err = 0;
+
+	if (d->o.kind == WEFT_DEV_MODEL) {
+		diag_absent(d, "the model has no registers");
+		return 0;
+	}
+	/* A reset that does not end is something that a unit holds up: see test units. */
+	bool reset = d->o.kind == WEFT_DEV_RTL && !(err = diag_use_dev(d)) && !weft_dev_reset(d->dev);
+	if (!err && (reset || d->o.kind == WEFT_DEV_USB))
+		err = reset_values(d);
+	for (size_t i = 0; i < WEFT_N_REGS && !err; i++)
+		for (unsigned k = 0; k < weft_regs[i].count && weft_regs[i].writable && !err; k++)
+			err = walk(d, &weft_regs[i], k);
+	if (!err && d->r->state == WEFT_DIAG_PASSED)
+		err = apart(d);
+	return err ? err : clear(d);
+}

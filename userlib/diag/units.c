@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Does each unit start a command, and retire it? Results do not matter yet. What stops
+ * first, and what still runs, tells the block.
+ */
+#include <string.h>
+
+#include "userlib/diag/diag.h"
+#include "userlib/diag/ops.h"
+
+enum part { PART_END, PART_LOAD, PART_STORE, PART_ALU, PART_ELT, PART_POOL, PART_DW, PART_RAW, PART_CONV, N_PARTS };
+
+static const char *const names[N_PARTS] = { "END alone", "a load", "a store", "an alu", "an elt", "a pool", "a dw",
+	"a conv that writes raw sums", "a conv" };
+
+static void add_part(const struct weft_diag *d, struct diag_stream *s, enum part part)
+{
+	const uint32_t n = d->cfg->n, params = 0x800, weights = 0x1000, in = 0x2000, out = 0x3000;
+	struct weft_cmd c;
+
+	diag_put(s, 0, NULL, 64);
+	switch (part) {
+	case PART_STORE:
+		diag_store(s, 0, 64);
+		return;
+	case PART_ALU:
+		c = diag_alu(0, n, 1);
+		break;
+	case PART_ELT:
+		c = diag_elt(in, out, 0, n, 1, n);
+		break;
+	case PART_POOL:
+		c = diag_pool(in, out, 0, n, 1, n);
+		break;
+	case PART_DW:
+		c = diag_dw(in, weights, params, out, 0, n, 3, 3);
+		break;
+	case PART_RAW:
+	case PART_CONV:
+		c = diag_conv(d->cfg, in, weights, params, out, 0, 1, n);
+		if (part == PART_RAW)
+			diag_raw(&c, d->cfg);
+		break;
+	default:
+		return;
+	}
+	/* Shifts of 0 are out of range: parameters that are worth something. */
+	diag_params(s, params, n, 1 << 30, 30, 0);
+	diag_add(s, &c);
+}
+
+static bool present(const struct weft_config *cfg, enum part p)
+{
+	return p == PART_ALU ? cfg->has_alu : p == PART_RAW ? cfg->has_raw : true;
+}
+
+/* Which block is at fault if these parts do not end? */
+static const char *culprit(const bool *stops)
+{
+	bool all_ve = stops[PART_ELT] && stops[PART_POOL] && stops[PART_DW];
+
+	if (stops[PART_END])
+		return "DIAG-RUN-1";
+	if (stops[PART_LOAD])
+		return "DIAG-RUN-2";
+	if (stops[PART_STORE])
+		return "DIAG-RUN-3";
+	if (all_ve && stops[PART_ALU])
+		return "DIAG-RUN-5";
+	if (all_ve)
+		return "DIAG-RUN-6";
+	if (stops[PART_ELT] || stops[PART_POOL] || stops[PART_DW])
+		return "DIAG-RUN-5";
+	if (stops[PART_CONV] && !stops[PART_RAW])
+		return "DIAG-RUN-6";
+	return "DIAG-RUN-4";
+}
+
+int diag_units(struct weft_diag *d)
+{
+	bool stops[N_PARTS] = { false };
+	enum part first = N_PARTS;
+	struct diag_out out, shown = { 0 };
+
+	for (enum part p = 0; p < N_PARTS; p++) {
+		struct diag_stream s = { 0 };
+
+		if (!present(d->cfg, p))
+			continue;
+		if (p)
+			add_part(d, &s, p);
+		int err = diag_exec(d, &s, &out);
+		if (err < 0)
+			return err;
+		stops[p] = err == DIAG_STOPPED;
+		if (stops[p] && first == N_PARTS) {
+			first = p;
+			shown = out;
+		}
+		diag_out_free(&out);
+		if (stops[p] && p <= PART_STORE)
+			break;             /* nothing else can be run without them */
+	}
+	if (first == N_PARTS)
+		return 0;
+	const struct weft_job_result *r = &shown.job;
+	if (r->fault_code)
+		diag_find(d, culprit(stops), DIAG_NOWHERE, "%s ends with fault %s of unit %s, info 0x%x; there is nothing wrong with the command",
+		          names[first], weft_fault_name(r->fault_code), weft_unit_name(r->fault_unit), r->fault_info);
+	else
+		diag_find(d, culprit(stops), DIAG_NOWHERE, "%s does not end; %u commands have retired", names[first], r->counters.cmds);
+	return 0;
+}

@@ -1,12 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# `make area [SIZES="8 16"] [TECHS="ecp5 xilinx"]`: what the systolic array and one
-# PE cost with each set of arithmetic modes, as Yosys maps them to an ECP5 and to a
-# Xilinx 7-series, as rows of docs/area.md. Nothing is extrapolated: each row is a
-# flattened design of its own. A PE is the one at row 1, column 1 of an array of 2x2,
-# cut out in front of mapping: its registers (operands, sum, shadow) and the logic
-# in front of them.
+# `make area [SIZES="8 16"] [TECHS="ecp5 xilinx"] [MODES="int8 int8,int16 ..."]`:
+# what the systolic array and one PE cost with each set of arithmetic modes, as
+# Yosys maps them to an ECP5 and to a Xilinx 7-series, as rows of docs/area.md.
+# Nothing is extrapolated: each row is a flattened design of its own. A PE is the
+# one at row 1, column 1 of an array of 4x4, which has neighbours on all sides, cut
+# out in front of mapping: its registers (operands, sum, shadow) and the logic in
+# front of them.
 #
 # Results stay in build/area until the RTL changes; several runs at once are safe if
 # they have different SIZES or TECHS. Modes are weft_cfg_pkg's HAS_INT16 and HAS_FP8.
@@ -48,11 +49,11 @@ coarse_ecp5_2() {
 	done
 }
 
-# Leaves only PE(1,1) of a 2x2 array: registers with index 3 and what is in front of them.
+# Leaves only PE(1,1) of a 4x4 array: registers with index 5 and what is in front of them.
 cut_pe() {
 	local register registers=
 	for register in op_a op_w op_ax op_wx acc_lo acc_hi state shadow_lo shadow_hi shadow_state; do
-		registers="$registers w:$register?3?"
+		registers="$registers w:$register?5?"
 	done
 	cat <<-END
 		select -set ff $registers %ci1 t:\$*dff* %i
@@ -104,17 +105,18 @@ for tech in ${TECHS:-ecp5 xilinx}; do
 	fi
 	echo '|---|---|---|---|---|---|'
 	for size in pe ${SIZES-8 16}; do
-		for modes in '0 0 int8' '1 0 int8, int16' '0 1 int8, fp8' '1 1 int8, int16, fp8'; do
-			read -r int16 fp8 label <<< "$modes"
+		for modes in ${MODES:-int8 int8,int16 int8,fp8 int8,int16,fp8}; do
+			[[ $modes == *int16* ]] && int16=1 || int16=0
+			[[ $modes == *fp8* ]] && fp8=1 || fp8=0
 			name=$tech-$size-$int16$fp8
 			if [ "$size" = pe ]; then
-				what='one PE' top=pe n=2
+				what='one PE' top=pe n=4
 			else
 				what="array ${size}x$size" top=array n=$size
 			fi
 			config "$n" "$int16" "$fp8" > "$out/$name.sv"
 			fresh "$out/$name.txt" || run_yosys "$name" "$(synth "$tech" "$name" $top)"
-			echo "| $what | $label | $(count "$name") |"
+			echo "| $what | ${modes//,/, } | $(count "$name") |"
 		done
 	done
 done

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Static checks of the RTL. Arguments select steps; without, all of them, of
-# which area takes Yosys some ten minutes.
+# Static checks of the RTL. Arguments select steps; without, all of them. ecp5 and
+# xilinx take Yosys some minutes each.
 #
 #   verilator  -Wall is clean in w8, w16, w32, plain and with assertions and
 #              fault hook

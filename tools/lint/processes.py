@@ -132,7 +132,7 @@ def updates(syncs):
 
 def splits(body):
     syncs = [at for at, line in enumerate(body) if line.startswith("    sync ")]
-    if len(body) < SHORT or len(syncs) != 1 or body[syncs[0]].split()[1] not in ("posedge", "negedge"):
+    if len(body) < SHORT or len(syncs) != 1 or body[syncs[0]].split()[1] not in ("posedge", "negedge", "always"):
         return False
     return all(line.split()[0] == "update" for line in body[syncs[0] + 1:])
 
@@ -141,10 +141,15 @@ def split(head, body):
     root, syncs = parse(body)
     groups = Groups()
     groups.join_all(root)
-    trees = list(cut(root, groups).values()) + list(updates(syncs).values())
+    trees = list(cut(root, groups).values())
     out = []
+    combinational = syncs[0].split()[1] == "always"
+    if not combinational:
+        trees += updates(syncs).values()
     for number, lines in enumerate(trees):
         out += [f"{head}${number}", *lines, "  end"]
+    if combinational:
+        out += ["  connect" + line.split("update", 1)[1] for line in syncs[1:]]
     return out
 
 

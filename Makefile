@@ -377,9 +377,9 @@ $(O)/obj/fst.a:
 		$(CC) -O2 -fPIC -w -DFST_CONFIG_INCLUDE='"fst_config.h"' -I$(FST_DIR) -c $(FST_DIR)/$$f.c -o $(@D)/fst/$$f.o || exit 1; done
 	$(Q)rm -f $@ && ar rcs $@ $(@D)/fst/*.o
 
-$(O)/obj/tests/cosim/replay.o: ALL_CFLAGS += -isystem $(FST_DIR)
-$(O)/tests/cosim/replay: $(O)/obj/fst.a
-$(O)/tests/cosim/replay: TEST_LIBS = $(O)/obj/fst.a
+$(O)/obj/tests/%/replay.o: ALL_CFLAGS += -isystem $(FST_DIR)
+$(O)/tests/cosim/replay $(O)/tests/card/replay: $(O)/obj/fst.a
+$(O)/tests/cosim/replay $(O)/tests/card/replay: TEST_LIBS = $(O)/obj/fst.a
 
 .SECONDARY: $(TEST_OBJ) $(SUPPORT_OBJ) $(CARD_OBJ)
 

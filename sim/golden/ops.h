@@ -100,6 +100,9 @@ int weft_golden_clamp(const struct weft_call *c);
 int weft_golden_elementwise(const struct weft_call *c);
 int weft_golden_mul(const struct weft_call *c);
 int weft_golden_table(const struct weft_call *c);
+
+/* dynamic.c: the attributes that the operands behind the operator's own stand for; *a has the others. */
+int weft_dynamic_attr(const struct weft_call *c, weft_attr *a);
 int weft_golden_reduce(const struct weft_call *c);
 int weft_golden_concat(const struct weft_call *c);
 int weft_golden_pad(const struct weft_call *c);
@@ -136,7 +139,7 @@ int weft_golden_pact_layer_norm(const struct weft_call *c);
 
 static inline bool weft_is_float(weft_dtype t)
 {
-	return (t >= WEFT_FP8E4M3 && t <= WEFT_FP64) || t == WEFT_FP4E2M1;
+	return (t >= WEFT_FP8E4M3 && t <= WEFT_FP64) || t == WEFT_FP4E2M1 || t == WEFT_FP8E8M0;
 }
 
 /* Smallest and largest value of an integer type; 0 and 0 for floats. */

@@ -36,7 +36,7 @@
 #define BANK(b) weft_npu__DOT__u_sp__DOT__g_bank__BRA__##b##__KET____DOT__u_ram__DOT__mem
 
 // The units that have clocks of their own.
-#define EACH_UNIT(X) X(ld) X(st) X(cv) X(ve) X(alu) X(post)
+#define EACH_UNIT(X) X(cp) X(ld) X(st) X(cv) X(ve) X(alu) X(post)
 
 namespace {
 
@@ -154,18 +154,7 @@ struct weft_rtl {
 
 	void drive()
 	{
-		const Memory::ToChip &m = memory.out();
-		top.m_arready_i = m.arready;
-		top.m_rvalid_i = m.rvalid;
-		if (m.rvalid) {
-			std::memcpy(&top.m_rdata_i, m.rdata, sizeof(top.m_rdata_i));
-			top.m_rresp_i = m.rresp;
-			top.m_rlast_i = m.rlast;
-		}
-		top.m_awready_i = m.awready;
-		top.m_wready_i = m.wready;
-		top.m_bvalid_i = m.bvalid;
-		top.m_bresp_i = m.bresp;
+		drive_memory_port(top, memory.out());
 	}
 
 	// One whole cycle: settle, look, clock edge, next inputs. No output depends on an
@@ -187,19 +176,7 @@ struct weft_rtl {
 #define RISE(u) top.clk_##u##_i = all_clocks || top.need_##u##_o;
 		EACH_UNIT(RISE)
 		const uint32_t retired = top.retire_o;
-		Memory::FromChip c;
-		c.arvalid = top.m_arvalid_o;
-		c.araddr = top.m_araddr_o;
-		c.arlen = top.m_arlen_o;
-		c.rready = top.m_rready_o;
-		c.awvalid = top.m_awvalid_o;
-		c.awaddr = top.m_awaddr_o;
-		c.awlen = top.m_awlen_o;
-		c.wvalid = top.m_wvalid_o;
-		c.wlast = top.m_wlast_o;
-		c.wdata = reinterpret_cast<const uint8_t *>(&top.m_wdata_o);
-		c.wstrb = top.m_wstrb_o;
-		c.bready = top.m_bready_o;
+		const Memory::FromChip c = see_memory_port(top);
 		if (profile.on())
 			profile.sample(*top.rootp, memory.out(), c, retired);
 		memory.clock(c);
@@ -316,8 +293,8 @@ int rtl_plant(weft_rtl *r, const weft_rtl_plant *p)
 int32_t rtl_operand(weft_rtl *r, uint32_t row, uint32_t col)
 {
 	auto &op = r->top.rootp->weft_npu__DOT__u_conv__DOT__u_array__DOT__op_a;
-	const uint32_t n = sizeof(op) / sizeof(op[0]);
-	return row < n && col < n ? static_cast<int16_t>(op[row][col]) : 0;
+	const uint32_t n = r->word_bytes;
+	return row < n && col < n ? static_cast<int16_t>(op[n * row + col]) : 0;
 }
 
 #ifdef WEFT_WAVE

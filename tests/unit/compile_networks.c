@@ -5,33 +5,23 @@
  */
 #include "tests/unit/compile_run.h"
 
+#include "tests/support/file.h"
+#include "tests/support/level.h"
 #include "userlib/import/tflite.h"
-
-static const char *data_dir(void)
-{
-	const char *d = getenv("WEFT_DATA");
-
-	return d && *d ? d : "../shared/data";
-}
 
 static weft_graph *load(const char *path)
 {
 	char full[512], msg[WEFT_MSG];
 	weft_graph *g;
-	FILE *f;
+	size_t n;
+	void *p;
 
-	snprintf(full, sizeof full, "%s%s%s", *path == '.' ? "" : data_dir(), *path == '.' ? "" : "/", path);
-	f = fopen(full, "rb");
-	if (!f) {
+	snprintf(full, sizeof full, "%s%s%s", *path == '.' ? "" : test_data(), *path == '.' ? "" : "/", path);
+	p = test_file(full, &n);
+	if (!p) {
 		print_message("%s is not there\n", full);
 		skip();
 	}
-	fseek(f, 0, SEEK_END);
-	size_t n = (size_t)ftell(f);
-	rewind(f);
-	void *p = malloc(n + 1);
-	assert_int_equal(fread(p, 1, n, f), n);
-	fclose(f);
 	if (weft_import_tflite(p, n, path, &g, msg))
 		fail_msg("%s: %s", path, msg);
 	free(p);
@@ -53,6 +43,34 @@ static uint64_t device_macs(const weft_graph *g, const char *config)
 	return macs;
 }
 
+static uint8_t *file_with(const weft_graph *g, int threads, size_t *n)
+{
+	struct weft_compile_options o = { .threads = (uint8_t)threads };
+	weft_program *p;
+	char msg[WEFT_MSG];
+	uint8_t *file;
+
+	if (weft_compile(g, &o, &p, msg) || weft_program_write(p, &file, n, msg))
+		fail_msg("%d threads: %s", threads, msg);
+	weft_program_free(p);
+	return file;
+}
+
+/* The program is what one thread finds, however many there are. */
+static void same_in_threads(const weft_graph *g)
+{
+	size_t n, m;
+	uint8_t *one = file_with(g, 0, &n);
+
+	for (int threads = 2; threads <= 5; threads += 3) {
+		uint8_t *many = file_with(g, threads, &m);
+		assert_int_equal(n, m);
+		assert_memory_equal(one, many, n);
+		free(many);
+	}
+	free(one);
+}
+
 struct network { const char *path; uint64_t macs; };   /* macs that must run on the device */
 
 static void network(void **state)
@@ -69,6 +87,7 @@ static void network(void **state)
 		assert_true(compile_run(g, &o, in, what) > 0);
 		assert_true(device_macs(g, configs[i]) >= n->macs);
 	}
+	same_in_threads(g);
 	free_inputs(g, in);
 	weft_graph_free(g);
 }

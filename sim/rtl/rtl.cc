@@ -64,6 +64,7 @@ struct weft_rtl {
 	{
 		close_wave();
 		top.final();
+		Verilated::threadContextp(&ctx);   // scopes leave the thread's context, which may be another's
 	}
 
 	template <typename T> void bank_at(unsigned i, T &mem)

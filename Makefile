@@ -11,6 +11,8 @@ SONAME  := libweft.so.0
 # RTL configurations to build a simulator of (include/spec/config.toml).
 CONFIGS      ?= $(if $(filter test-full,$(MAKECMDGOALS)),w8 w16 w32,w16)
 LINT_CONFIGS ?= w8 w16 w32
+# Those of them that can also record waveforms (a second simulator, weft-rtl-*-wave.so).
+WAVES        ?= w16
 
 MARCH   ?= native
 PYTHON  ?= python3
@@ -115,7 +117,8 @@ card_needs   = $(if $(filter card/%,$(1)),$(FIRMWARE) $(CHIP_SO) $(O)/weft-card 
 # them. Without hw/ or the harness there is nothing to build yet.
 RTL_DIR := $(patsubst %/san,%,$(O))/rtl
 ifneq ($(and $(wildcard hw/files.f),$(RTL_CC)),)
-  RTL_SO := $(CONFIGS:%=$(RTL_DIR)/weft-rtl-%.so)
+  SIMS   := $(CONFIGS) $(patsubst %,%-wave,$(filter $(WAVES),$(CONFIGS)))
+  RTL_SO := $(SIMS:%=$(RTL_DIR)/weft-rtl-%.so)
 endif
 
 # The control core alone, for its own tests.
@@ -209,6 +212,9 @@ CONFORMANCE_DATA = $(or $(WEFT_DATA),../shared/data)/tosa_1_0
 ## lint: Verilator on every configuration, Yosys on the file list
 lint: lint-verilator lint-yosys
 
+# Around the NPU and the FIFOs, which reset with the clock, resets are asynchronous.
+RESETS := -Wno-SYNCASYNCNET
+
 lint-verilator:
 	$(Q)[ -f hw/files.f ] || { echo 'lint: hw/files.f is not there' >&2; exit 2; }
 	$(Q)for config in $(LINT_CONFIGS); do \
@@ -217,13 +223,13 @@ lint-verilator:
 			$(call rtl_files,$$config) || exit 1; \
 		verilator --lint-only -Wall --no-timing --assert -DWEFT_ASSERT -DWEFT_FAULT_HOOK \
 			--top-module weft_npu $(call rtl_files,$$config) || exit 1; \
-		verilator --lint-only -Wall --no-timing --top-module weft_chip \
+		verilator --lint-only -Wall $(RESETS) --no-timing --top-module weft_chip \
 			$(call rtl_files,$$config) -f hw/chip.f || exit 1; \
-		verilator --lint-only -Wall --no-timing -GLazy="1'b1" --assert -DWEFT_ASSERT -DWEFT_FAULT_HOOK \
+		verilator --lint-only -Wall $(RESETS) --no-timing -GLazy="1'b1" --assert -DWEFT_ASSERT -DWEFT_FAULT_HOOK \
 			--top-module weft_chip $(call rtl_files,$$config) -f hw/chip.f || exit 1; \
 	done
-	$(Q)verilator --lint-only -Wall --no-timing --assert -DWEFT_ASSERT --top-module weft_sdram $(BOARD_SV)
-	$(Q)verilator --lint-only -Wall --no-timing --assert -DWEFT_ASSERT --top-module weft_fx2 $(BOARD_SV)
+	$(Q)verilator --lint-only -Wall $(RESETS) --no-timing --assert -DWEFT_ASSERT --top-module weft_sdram $(BOARD_SV)
+	$(Q)verilator --lint-only -Wall $(RESETS) --no-timing --assert -DWEFT_ASSERT --top-module weft_fx2 $(BOARD_SV)
 
 lint-yosys: lint-verilator
 	$(Q)tools/lint/lint.sh
@@ -371,9 +377,9 @@ $(O)/obj/fst.a:
 		$(CC) -O2 -fPIC -w -DFST_CONFIG_INCLUDE='"fst_config.h"' -I$(FST_DIR) -c $(FST_DIR)/$$f.c -o $(@D)/fst/$$f.o || exit 1; done
 	$(Q)rm -f $@ && ar rcs $@ $(@D)/fst/*.o
 
-$(O)/obj/tests/cosim/replay.o: ALL_CFLAGS += -isystem $(FST_DIR)
-$(O)/tests/cosim/replay: $(O)/obj/fst.a
-$(O)/tests/cosim/replay: TEST_LIBS = $(O)/obj/fst.a
+$(O)/obj/tests/%/replay.o: ALL_CFLAGS += -isystem $(FST_DIR)
+$(O)/tests/cosim/replay $(O)/tests/card/replay: $(O)/obj/fst.a
+$(O)/tests/cosim/replay $(O)/tests/card/replay: TEST_LIBS = $(O)/obj/fst.a
 
 .SECONDARY: $(TEST_OBJ) $(SUPPORT_OBJ) $(CARD_OBJ)
 
@@ -445,32 +451,40 @@ $(FW_DIR)/weft-fw.img: $(FW_DIR)/main.bin tools/fw_image.py include/spec/chip.to
 
 # ---- RTL --------------------------------------------------------------------
 
-# Measured: clang++ with -O3 -march=native runs the array twice as fast as g++.
+# Measured: clang++ with -O2 -march=native runs the array twice as fast as g++; -O3 is no faster.
 # Lazy: the array computes only what somebody looks at, but with assertions all of it.
 # Verilator's makefile links the harness and the model into one shared object.
 VERILATOR_FLAGS = --cc --exe --top-module weft_npu -Wall -Wno-fatal --no-timing \
-	--x-assign fast --x-initial fast --trace-fst --output-split 20000 -DWEFT_FAULT_HOOK \
+	--x-assign fast --x-initial fast --output-split 20000 -DWEFT_FAULT_HOOK \
 	$(if $(ASSERT),--assert -DWEFT_ASSERT,"-GLazy=1'b1") \
 	-CFLAGS "-fPIC -std=gnu++17 -I$(CURDIR) -I$(CURDIR)/include" \
 	-LDFLAGS "-shared -lz"
 
+# The stem is a configuration, or one and -wave: that traces, which costs a quarter of the
+# speed and is built with less optimisation.
+config_of  = $(1:%-wave=%)
+top_of     = Vweft_npu_$(subst -,_,$(1))
+wave_flags = $(if $(filter %-wave,$(1)),--trace-fst -CFLAGS -DWEFT_WAVE)
+OPT_SIM     = -O2
+OPT_WAVE    = -O1
+
 $(RTL_DIR)/%/verilated.stamp: hw/files.f $(HW_SRC) $(RTL_CC) sim/rtl/profile.vlt Makefile
 	$(call say,VERILOG,$*)
 	@mkdir -p $(@D)
-	$(Q)verilator $(VERILATOR_FLAGS) --prefix Vweft_npu_$* --Mdir $(@D) \
-		-CFLAGS "-DWEFT_CONFIG=$* -DVTOP=Vweft_npu_$* -DVTOP_H='\"Vweft_npu_$*.h\"'" \
-		-o ../weft-rtl-$*.so sim/rtl/profile.vlt $(call rtl_files,$*) $(abspath $(RTL_CC))
+	$(Q)verilator $(VERILATOR_FLAGS) $(call wave_flags,$*) --prefix $(call top_of,$*) --Mdir $(@D) \
+		-CFLAGS "-DWEFT_CONFIG=$(call config_of,$*) -DVTOP=$(call top_of,$*) -DVTOP_H='\"$(call top_of,$*).h\"'" \
+		-o ../weft-rtl-$*.so sim/rtl/profile.vlt $(call rtl_files,$(call config_of,$*)) $(abspath $(RTL_CC))
 	@touch $@
 
 $(RTL_DIR)/weft-rtl-%.so: $(RTL_DIR)/%/verilated.stamp $(wildcard sim/rtl/*.h include/weft/*.h include/weft/gen/*.h)
 	$(call say,CXX,$@)
-	$(Q)+$(MAKE) --no-print-directory -C $(<D) -f Vweft_npu_$*.mk \
+	$(Q)+$(MAKE) --no-print-directory -C $(<D) -f $(call top_of,$*).mk \
 		CXX="$(CLANGXX)" LINK="$(CLANGXX)" OBJCACHE="$(CCACHE)" \
-		OPT_FAST="-O3 -march=$(MARCH)" OPT_GLOBAL="-O2 -march=$(MARCH)" \
+		OPT_FAST="$(if $(filter %-wave,$*),$(OPT_WAVE),$(OPT_SIM)) -march=$(MARCH)" OPT_GLOBAL="-O2 -march=$(MARCH)" \
 		$(if $(Q),>$(abspath $(<D))/build.log 2>&1 || { tail -40 $(abspath $(<D))/build.log; exit 1; })
 	@touch $@
 
-.SECONDARY: $(CONFIGS:%=$(RTL_DIR)/%/verilated.stamp)
+.SECONDARY: $(SIMS:%=$(RTL_DIR)/%/verilated.stamp)
 
 # The same design with places where tests disturb it (sim/rtl/fault.vlt). It is found
 # with rtl_dir, or with --rtl.
@@ -505,7 +519,7 @@ $(RTL_DIR)/flash.o: sim/model/flash.c sim/model/flash.h sim/card/chip.h include/
 $(RTL_DIR)/chip-%/verilated.stamp: hw/files.f hw/chip.f $(HW_SRC) $(CHIP_SRC) $(CHIP_CC) Makefile
 	$(call say,VERILOG,chip $*)
 	@mkdir -p $(@D)
-	$(Q)verilator $(subst --top-module weft_npu,--top-module weft_chip,$(VERILATOR_FLAGS)) \
+	$(Q)verilator $(subst --top-module weft_npu,--top-module weft_chip,$(VERILATOR_FLAGS)) --trace-fst \
 		--prefix Vweft_chip_$* --Mdir $(@D) \
 		-CFLAGS "-DWEFT_CONFIG=$* -DVTOP=Vweft_chip_$* -DVTOP_H='\"Vweft_chip_$*.h\"'" \
 		-LDFLAGS "$(abspath $(RTL_DIR))/flash.o" \

@@ -37,6 +37,8 @@ struct weft_backend_async {
 	/* Make the shadow true there. */
 	int (*buf_read)(void *state, void *buf, uint64_t off, uint64_t len, char *msg);
 	int (*buf_discard)(void *state, void *buf, char *msg);
+	/* What the shadow holds and the host has not written since is not to be believed. */
+	int (*buf_doubt)(void *state, void *buf, char *msg);
 
 	/* job->words are the backend's to copy. */
 	int (*submit)(void *state, weft_job id, const struct weft_backend_job *job, char *msg);

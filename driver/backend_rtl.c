@@ -34,7 +34,7 @@ struct state {
 	bool poked;                /* the next job's model begins with the scratchpad as it is */
 	char *wave;
 	int64_t wave_cmd;
-	uint64_t wave_cycles;
+	uint64_t wave_cycles, wave_from, wave_to;
 	uint64_t hang_cycles;
 	weft_sampler *sampler;
 	void *sampler_user;
@@ -133,18 +133,21 @@ static void rtl_close(void *state)
 
 static int load(struct state *s, const struct weft_dev_options *o, char *msg)
 {
-	s->lib = find_lib(o->rtl_dir, s->cfg->name);
+	char name[32];
+
+	snprintf(name, sizeof(name), "%s%s", s->cfg->name, o->wave ? "-wave" : "");
+	s->lib = find_lib(o->rtl_dir, name);
 	if (!s->lib) {
 		const char *why = dlerror();
-		snprintf(msg, WEFT_DEV_MSG, "rtl: weft-rtl-%s.so cannot be loaded (%s); build it with: make sim CONFIGS=%s",
-		         s->cfg->name, why ? why : "not found", s->cfg->name);
+		snprintf(msg, WEFT_DEV_MSG, "rtl: weft-rtl-%s.so cannot be loaded (%s); build it with: make sim CONFIGS=%s%s%s",
+		         name, why ? why : "not found", s->cfg->name, o->wave ? " WAVES=" : "", o->wave ? s->cfg->name : "");
 		return -ENOENT;
 	}
 	const struct weft_rtl_api *(*get)(void);
 	*(void **)&get = dlsym(s->lib, "weft_rtl_api");
 	s->api = get ? get() : NULL;
 	if (!s->api || s->api->version != WEFT_RTL_API_VERSION) {
-		snprintf(msg, WEFT_DEV_MSG, "rtl: weft-rtl-%s.so is of another build; run make sim", s->cfg->name);
+		snprintf(msg, WEFT_DEV_MSG, "rtl: weft-rtl-%s.so is of another build; run make sim", name);
 		return -EPROTO;
 	}
 	s->rtl = s->api->open(o->memory == WEFT_MEMORY_SRAM ? WEFT_RTL_SRAM : WEFT_RTL_DDR);
@@ -162,6 +165,8 @@ static int rtl_open(const struct weft_dev_options *o, const struct weft_config *
 	s->wave = o->wave ? strdup(o->wave) : NULL;
 	s->wave_cmd = o->wave_cmd;
 	s->wave_cycles = o->wave_cycles;
+	s->wave_from = o->wave_from;
+	s->wave_to = o->wave_to;
 	s->hang_cycles = o->hang_cycles ? o->hang_cycles : HANG_CYCLES;
 	int err = load(s, o, msg);
 	if (err) {
@@ -459,6 +464,10 @@ static int rtl_run(void *state, const struct weft_backend_job *job, struct weft_
 		rtl_reset(s);
 	if (!err)
 		err = open_windows(s, job, msg);
+	if (s->wave && s->wave_cmd < 0 && s->wave_to) {
+		from = s->wave_from;
+		to = s->wave_to;
+	}
 	if (!err && s->wave && s->wave_cmd >= 0)
 		err = find_wave_window(s, job, &x, &from, &to, msg);
 	if (!err && s->want_cosim && !(cosim = start_cosim(s, job)))

@@ -54,6 +54,7 @@ static const struct weft_backend_async async = {
 	.buf_write = weft_card_buf_write,
 	.buf_read = weft_card_buf_read,
 	.buf_discard = weft_card_buf_discard,
+	.buf_doubt = weft_card_buf_doubt,
 	.submit = weft_card_submit,
 	.wait = weft_card_wait,
 	.cancel = weft_card_cancel,

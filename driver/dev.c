@@ -177,6 +177,11 @@ int weft_buf_discard(weft_buf *buf)
 	return buf->card ? buf->dev->be->async->buf_discard(buf->dev->state, buf->card, buf->dev->error) : 0;
 }
 
+int weft_buf_doubt(weft_buf *buf)
+{
+	return buf->card ? buf->dev->be->async->buf_doubt(buf->dev->state, buf->card, buf->dev->error) : 0;
+}
+
 /* ---- jobs ---- */
 
 static int verify(weft_dev *dev, const uint64_t *words, size_t n_words,

@@ -145,6 +145,20 @@ int weft_card_buf_discard(void *state, void *buf, char *msg)
 	return 0;
 }
 
+int weft_card_buf_doubt(void *state, void *buf, char *msg)
+{
+	struct card_buf *b = buf;
+	int err = settle(state, b, msg);
+
+	if (err || b->n_jobs)
+		return err ? err : -EBUSY;
+	err = weft_ranges_add(&b->stale, 0, b->len);
+	/* What was not sent is nowhere else. */
+	for (size_t i = 0; i < b->dirty.n && !err; i++)
+		err = weft_ranges_remove(&b->stale, b->dirty.r[i].from, b->dirty.r[i].to);
+	return err;
+}
+
 /* READs of one weft_card_buf_read(). */
 struct fetch {
 	struct weft_req r;         /* first */

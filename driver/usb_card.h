@@ -115,6 +115,7 @@ void weft_card_buf_free(void *state, void *buf);
 int weft_card_buf_write(void *state, void *buf, uint64_t off, uint64_t len, char *msg);
 int weft_card_buf_read(void *state, void *buf, uint64_t off, uint64_t len, char *msg);
 int weft_card_buf_discard(void *state, void *buf, char *msg);
+int weft_card_buf_doubt(void *state, void *buf, char *msg);
 void weft_card_buf_unref(struct card *c, struct card_buf *b);
 
 /** The card's memory is gone. */

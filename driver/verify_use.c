@@ -169,6 +169,23 @@ static int64_t alu_step(int32_t step)
 	return step >= 1 << (WEFT_SP_ADDR_BITS - 1) ? (int64_t)step - SP_SIZE : step;
 }
 
+/* What is read again and again at one place need be looked at once; places side by side are one. */
+static void alu_simplify(struct box *b)
+{
+	struct axis *axes[] = {&b->y, &b->x};
+
+	for (int i = 0; i < 2; i++) {
+		if (!axes[i]->a1)
+			axes[i]->n1 = 1;
+		if (!axes[i]->a2)
+			axes[i]->n2 = 1;
+	}
+	if (b->x.n2 == 1 && b->x.a1 == b->len && (int64_t)b->x.n1 * b->len <= SP_SIZE) {
+		b->len *= b->x.n1;
+		b->x.n1 = 1;
+	}
+}
+
 /* n1 and step[1] may stand for the places that an index chooses from. */
 static int alu_box(struct verify *v, const struct weft_cmd_alu *c, const struct alu_operand *o, uint32_t n1,
 		   enum use use)
@@ -182,6 +199,8 @@ static int alu_box(struct verify *v, const struct weft_cmd_alu *c, const struct 
 		.len = dense ? bytes * (uint32_t)c->n0 : bytes,
 	};
 
+	if (use != USE_WRITE)
+		alu_simplify(&b);
 	return verify_box(v, &b);
 }
 

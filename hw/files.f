@@ -2,6 +2,7 @@ hw/prim/weft_float_pkg.sv
 hw/gen/weft_cmd_check.sv
 hw/prim/weft_fifo.sv
 hw/prim/weft_ram.sv
+hw/prim/weft_rest.sv
 hw/prim/weft_rotate.sv
 hw/sp/weft_sp.sv
 hw/dma/weft_dma_rows.sv

@@ -235,7 +235,7 @@ module weft_alu (
   assign advance  = complete;
   assign all_done = end3 && lev2 && lev1 && lev0;
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) state_q <= Idle;
     else if (flush_i) state_q <= Idle;
     else begin
@@ -271,7 +271,7 @@ module weft_alu (
   logic [19:0] t_at_q;
   logic [15:0] t_i1_q;
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) t_valid_q <= 1'b0;
     else t_valid_q <= granted && !flush_i;
   end
@@ -362,7 +362,7 @@ module weft_alu (
   logic [19:0] p_at_q;
   logic [15:0] p_i1_q;
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) p_valid_q <= 1'b0;
     else p_valid_q <= t_valid_q && t_last_q && !flush_i;
   end
@@ -400,7 +400,7 @@ module weft_alu (
   logic [5:0]  x_s_q [Lanes];
   logic [8*N-1:0] x_word_q;
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) x_valid_q <= 1'b0;
     else x_valid_q <= p_valid_q && !flush_i;
   end
@@ -494,7 +494,7 @@ module weft_alu (
   logic [47:0] y_i_q [Lanes];          // argmax
   logic [8*N-1:0] y_word_q;
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) y_valid_q <= 1'b0;
     else y_valid_q <= x_valid_q && x_emit_q && !flush_i;
   end
@@ -598,14 +598,14 @@ module weft_alu (
   assign takes = complete && emit;
   assign empty = flying_q == '0 && !t_valid_q && !p_valid_q && !x_valid_q && !y_valid_q;
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) flying_q <= '0;
     else if (flush_i) flying_q <= '0;
     else if (takes != q_pop) flying_q <= takes ? flying_q + 4'd1 : flying_q - 4'd1;
   end
 
 `ifdef WEFT_ASSERT
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (rst_ni && !flush_i) begin
       assert (!(y_valid_q && !q_ready));
       assert (flying_q <= 4'(Depth));

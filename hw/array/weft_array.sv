@@ -65,7 +65,7 @@ module weft_array #(
   // on its way out.
   logic [2*N-1:0] token_q;
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni)      token_q <= '0;
     else if (clr_i)   token_q <= '0;
     else if (adv_i)   token_q <= {token_q[2*N-2:0], last_i};
@@ -91,7 +91,7 @@ module weft_array #(
   logic float_q, fp;
   assign fp = HAS_FP8 && (float_q || (load_i && kind_i == 2'd2));
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni)              float_q <= 1'b0;
     else if (clr_i)           float_q <= 1'b0;
     else if (adv_i && load_i) float_q <= HAS_FP8 && kind_i == 2'd2;
@@ -108,7 +108,7 @@ module weft_array #(
   logic              hi_q;
   logic [LOG2_N+1:0] hi_left_q;   // slots until then, once such a token has started
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       hi_q      <= 1'b0;
       hi_left_q <= '0;

@@ -163,7 +163,7 @@ module weft_cmd (
   logic take;
   assign take = word_valid && word_ready;
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       n_q          <= '0;
       index_q      <= '0;
@@ -236,7 +236,7 @@ module weft_cmd (
       .oldest_tag_o  (oldest_tag[32*u +: 32])
     );
 
-    always_ff @(posedge clk_i or negedge rst_ni) begin
+    always_ff @(posedge clk_i) begin
       if (!rst_ni) retired_o[32*u +: 32] <= '0;
       else if (started_o || cleared_o) retired_o[32*u +: 32] <= '0;
       else if (unit_done[u]) retired_o[32*u +: 32] <= retired_o[32*u +: 32] + 32'd1;
@@ -303,7 +303,7 @@ module weft_cmd (
   assign done_pulse_o  = drained && reason_q == Done && !reset_i;
   assign fault_pulse_o = drained && reason_q == Fault && !reset_i;
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       state_q  <= Idle;
       reason_q <= Done;
@@ -341,7 +341,7 @@ module weft_cmd (
     end
   end
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       fault_code_o  <= '0;
       fault_unit_o  <= '0;
@@ -364,7 +364,7 @@ module weft_cmd (
   end
 
 `ifdef WEFT_ASSERT
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (rst_ni) begin
       assert (!(running_o && (u_fault_i & ~active_o) != '0));
       if (fault_pulse_o || done_pulse_o) assert (u_busy_i == '0);

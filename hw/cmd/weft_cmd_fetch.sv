@@ -82,7 +82,7 @@ module weft_cmd_fetch (
   /* verilator lint_on UNUSEDSIGNAL */
   assign stream_addr = win_base_i + 40'(stream_off_i);
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       beats_q       <= '0;
       room_q        <= CountBits'(Depth);
@@ -146,14 +146,14 @@ module weft_cmd_fetch (
     assign word_o   = beat_data[64*index_q +: 64];
     assign beat_end = index_q == '1;
 
-    always_ff @(posedge clk_i or negedge rst_ni) begin
+    always_ff @(posedge clk_i) begin
       if (!rst_ni) index_q <= '0;
       else if (stop_i || start_i) index_q <= '0;
       else if (take) index_q <= index_q + 1'b1;
     end
   end
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) words_q <= '0;
     else if (stop_i) words_q <= '0;
     else if (start_i) words_q <= bad_window_o ? '0 : stream_words_i;
@@ -161,7 +161,7 @@ module weft_cmd_fetch (
   end
 
 `ifdef WEFT_ASSERT
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (rst_ni && r_valid_i && !stop_i) assert (beat_wready);
   end
 `else

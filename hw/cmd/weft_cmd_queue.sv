@@ -85,7 +85,7 @@ module weft_cmd_queue #(
     end
   end
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       wptr_q <= '0;
       iptr_q <= '0;
@@ -98,7 +98,7 @@ module weft_cmd_queue #(
   end
 
 `ifdef WEFT_ASSERT
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (rst_ni && done_i && !clr_i) assert (active_o);
   end
 `endif

@@ -92,7 +92,7 @@ module weft_regs (
   logic irq_en_done_q, irq_en_fault_q, irq_done_q, irq_fault_q;
   assign irq_o = (irq_done_q && irq_en_done_q) || (irq_fault_q && irq_en_fault_q);
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       start_o        <= 1'b0;
       reset_o        <= 1'b0;
@@ -146,7 +146,7 @@ module weft_regs (
 
   logic [31:0] cycles_q, ld_q, st_q, cv_q, ve_q, act_q, wgt_q, post_q, conflict_q, rd_q, wr_q, cmds_q;
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       cycles_q   <= '0;
       ld_q       <= '0;

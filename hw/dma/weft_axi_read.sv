@@ -84,7 +84,7 @@ module weft_axi_read (
 `ifdef WEFT_ASSERT
   logic        held_q;
   logic [39:0] held_addr_q;
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     held_q      <= rst_ni && m_arvalid_o && !m_arready_i;
     held_addr_q <= m_araddr_o;
     if (rst_ni && held_q) assert (m_arvalid_o && m_araddr_o == held_addr_q);

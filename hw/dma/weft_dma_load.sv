@@ -18,6 +18,7 @@
 module weft_dma_load (
   input  logic clk_i,
   input  logic rst_ni,
+  output logic need_o,     // clk_i's next edge is needed; comes from registers
 
   input  logic          cmd_valid_i,
   output logic          cmd_ready_o,
@@ -167,7 +168,7 @@ module weft_dma_load (
   logic r_done;
   assign r_done = r_valid_i && r_ready_o && r_last_i;
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) pending_q <= '0;
     else if (ar_valid_o && ar_ready_i && !r_done) pending_q <= pending_q + 1'b1;
     else if (!(ar_valid_o && ar_ready_i) && r_done) pending_q <= pending_q - 1'b1;
@@ -257,7 +258,7 @@ module weft_dma_load (
 
   logic [Log2N:0] write_bytes_q;
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       inside_q <= 1'b0;
       second_q <= 1'b0;
@@ -307,8 +308,15 @@ module weft_dma_load (
   assign bytes_o   = ldw_req_o && ldw_gnt_i ? write_bytes_q : '0;
   assign busy_o    = rows_busy || split_busy || order_valid || beat_valid || write_q || pending_q != '0;
 
+  weft_rest u_rest (
+    .clk_i,
+    .rst_ni,
+    .busy_i(cmd_valid_i || busy_o || stop),
+    .need_o
+  );
+
 `ifdef WEFT_ASSERT
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (rst_ni) begin
       assert (!(done_o && fault_o));
       assert (32'(pending_q) <= Outstanding);

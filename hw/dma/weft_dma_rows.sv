@@ -129,7 +129,7 @@ module weft_dma_rows (
 
   // ---- walk -----------------------------------------------------------------------
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       valid_q <= 1'b0;
       halt_q  <= 1'b0;
@@ -197,7 +197,7 @@ module weft_dma_rows (
   end
 
 `ifdef WEFT_ASSERT
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (rst_ni && valid_q) assert (i1_q != '0 && i2_q != '0 && i3_q != '0 && bytes_q != '0);
   end
 `endif

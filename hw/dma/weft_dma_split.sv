@@ -60,7 +60,7 @@ module weft_dma_split (
   logic [Log2Burst:0] span;
   assign span = {(Log2Burst+1-Log2N)'(0), row_addr_q[Log2N-1:0]} + bytes - 1'b1;
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       row_valid_q   <= 1'b0;
       burst_valid_o <= 1'b0;
@@ -106,7 +106,7 @@ module weft_dma_split (
   assign busy_o = row_valid_q || burst_valid_o;
 
 `ifdef WEFT_ASSERT
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (rst_ni && burst_valid_o && !burst_fault_o) begin
       assert (burst_bytes_o != '0 && burst_len_o < 8'd16);
       assert (13'(burst_addr_o[11:0]) + 13'(burst_bytes_o) <= 13'd4096);

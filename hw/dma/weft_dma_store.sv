@@ -17,6 +17,7 @@
 module weft_dma_store (
   input  logic clk_i,
   input  logic rst_ni,
+  output logic need_o,     // clk_i's next edge is needed; comes from registers
 
   input  logic          cmd_valid_i,
   output logic          cmd_ready_o,
@@ -216,7 +217,7 @@ module weft_dma_store (
   logic [N-1:0]     got_strb_q;
   logic             got_last_q;
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       inside_q <= 1'b0;
       got_q    <= 1'b0;
@@ -270,7 +271,7 @@ module weft_dma_store (
   assign w_done    = w_valid_o && w_ready_i && w_last_o;
   assign w_valid_o = out_valid && taken_q != '0;
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) taken_q <= '0;
     else if (aw_done && !w_done) taken_q <= taken_q + 1'b1;
     else if (!aw_done && w_done) taken_q <= taken_q - 1'b1;
@@ -302,7 +303,7 @@ module weft_dma_store (
   assign b_ready_o = reply_valid && !reply_fault;
   assign fault_now = reply_valid && (reply_fault || (b_valid_i && b_error_i)) && !stop;
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       done_o  <= 1'b0;
       fault_o <= 1'b0;
@@ -324,8 +325,15 @@ module weft_dma_store (
 
   assign busy_o = rows_busy || split_busy || reply_valid;
 
+  weft_rest u_rest (
+    .clk_i,
+    .rst_ni,
+    .busy_i(cmd_valid_i || busy_o || stop),
+    .need_o
+  );
+
 `ifdef WEFT_ASSERT
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (rst_ni) begin
       assert (!(done_o && fault_o));
       if (got_q) assert (out_wready);

@@ -22,6 +22,7 @@ module weft_conv #(
 ) (
   input  logic clk_i,
   input  logic rst_ni,
+  output logic need_o,     // clk_i's next edge is needed; comes from registers
 
   input  logic          cmd_valid_i,
   output logic          cmd_ready_o,
@@ -99,7 +100,7 @@ module weft_conv #(
   assign done_o      = d_end && !clr_q;
   assign busy_o      = f_valid_q || d_valid_q;
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       f_valid_q <= 1'b0;
       f_start_q <= 1'b0;
@@ -224,7 +225,7 @@ module weft_conv #(
   assign stall_wgt_o  = at_chunk && act_valid && !wgt_valid;
   assign stall_post_o = (load || bubble) && row_due && !row_can;
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       phase_q <= '0;
       chunk_q <= 1'b0;
@@ -272,7 +273,7 @@ module weft_conv #(
   assign row_valid_o = row_valid_q && par_valid;
   assign par_next    = row_valid_o && row_ready_i && row_tile_last_q;
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       row_valid_q <= 1'b0;
       d_last_q    <= 1'b0;
@@ -306,7 +307,7 @@ module weft_conv #(
     else if (wgt_fault) fault_info_o = 32'(wgt_fault_addr);
   end
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       dead_q <= 1'b0;
       clr_q  <= 1'b1;
@@ -317,8 +318,15 @@ module weft_conv #(
     end
   end
 
+  weft_rest u_rest (
+    .clk_i,
+    .rst_ni,
+    .busy_i(cmd_valid_i || busy_o || live_q != '0 || clr_q || abort_i || fault_o || dead_q),
+    .need_o
+  );
+
 `ifdef WEFT_ASSERT
-  always @(posedge clk_i or negedge rst_ni) begin
+  always @(posedge clk_i) begin
     if (rst_ni && !clr_q) begin
       assert (!(done_o && fault_o));
       assert (!(take && !rows_valid));

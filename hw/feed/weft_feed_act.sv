@@ -178,7 +178,7 @@ module weft_feed_act (
   logic [19:0] next_row_addr;
   assign next_row_addr = px_row_addr_q + oy_step;
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       run_q <= 1'b0;
     end else if (clr_i) begin
@@ -280,7 +280,7 @@ module weft_feed_act (
   assign base_xb = first_chunk_q ? px_xb_q : ctx_xb_q[row_q];
   assign base_iy = first_chunk_q ? px_iy_q : ctx_iy_q[row_q];
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       a_valid_q <= 1'b0;
     end else if (clr_i) begin
@@ -317,7 +317,7 @@ module weft_feed_act (
     got = (LOG2_N+2)'(2*N) - (LOG2_N+2)'(a_addr_q[LOG2_N-1:0]);
   end
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       b_valid_q  <= 1'b0;
       b_second_q <= 1'b0;
@@ -350,7 +350,7 @@ module weft_feed_act (
   // Stage C and the words. The FIFO has room: b_room counted this word.
   logic [16*N-1:0] word;
   // verilator lint_off BLKSEQ
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       c_valid_q <= 1'b0;
       c_first_q <= 1'b0;
@@ -416,7 +416,7 @@ module weft_feed_act (
   assign kind_o   = fifo_info_q[fifo_rd_q][11:10];
 
 `ifdef WEFT_ASSERT
-  always @(posedge clk_i or negedge rst_ni) begin
+  always @(posedge clk_i) begin
     if (rst_ni && !clr_i) begin
       assert (fifo_n_q <= 3'd4);
       assert (!(start_i && run_q));

@@ -72,7 +72,7 @@ module weft_feed_par (
   // 6 significant bits.
   assign rec = c_half_q ? rdata_i[HALF +: 86] : rdata_i[85:0];
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       run_q     <= 1'b0;
       c_valid_q <= 1'b0;
@@ -134,7 +134,7 @@ module weft_feed_par (
   assign shift_o = rd_sel_q ? shift1_q : shift0_q;
 
 `ifdef WEFT_ASSERT
-  always @(posedge clk_i or negedge rst_ni) begin
+  always @(posedge clk_i) begin
     if (rst_ni && !clr_i) begin
       assert (!(next_i && !valid_o));
       assert (!(start_i && run_q));

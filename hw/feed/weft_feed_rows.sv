@@ -121,7 +121,7 @@ module weft_feed_rows (
     for (int l = 0; l < N; l++) mask[l] = oc_left_q > 16'(l);
   end
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       run_q <= 1'b0;
     end else if (clr_i) begin
@@ -164,7 +164,7 @@ module weft_feed_rows (
     end
   end
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       r_valid_q  <= 1'b0;
       r_second_q <= 1'b0;
@@ -220,7 +220,7 @@ module weft_feed_rows (
   assign row_b_o     = fifo_b_q[fifo_rd_q];
 
 `ifdef WEFT_ASSERT
-  always @(posedge clk_i or negedge rst_ni) begin
+  always @(posedge clk_i) begin
     if (rst_ni && !clr_i) begin
       assert (fifo_n_q <= 3'd4);
       assert (!(ready_i && !valid_o));

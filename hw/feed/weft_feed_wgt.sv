@@ -91,7 +91,7 @@ module weft_feed_wgt (
 
   assign pop = valid_o && ready_i;
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       b_valid_q <= 1'b0;
       c_valid_q <= 1'b0;
@@ -132,7 +132,7 @@ module weft_feed_wgt (
   assign zp_o    = fifo_zp_q[fifo_rd_q];
 
 `ifdef WEFT_ASSERT
-  always @(posedge clk_i or negedge rst_ni) begin
+  always @(posedge clk_i) begin
     if (rst_ni && !clr_i) begin
       assert (fifo_n_q <= 3'd4);
       assert (!(ready_i && !valid_o));

@@ -27,6 +27,7 @@
 module weft_post (
   input  logic clk_i,
   input  logic rst_ni,
+  output logic need_o,     // clk_i's next edge is needed; comes from registers
   input  logic abort_i,
 
   input  logic                          c0_valid_i,
@@ -541,7 +542,7 @@ module weft_post (
   assign c0_idle_o  = flying0_q == '0;
   assign c1_idle_o  = flying1_q == '0;
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       s1_valid_q <= 1'b0;
       s2_valid_q <= 1'b0;
@@ -621,8 +622,15 @@ module weft_post (
     end
   end
 
+  weft_rest u_rest (
+    .clk_i,
+    .rst_ni,
+    .busy_i(c0_valid_i || c1_valid_i || !c0_idle_o || !c1_idle_o || abort_i),
+    .need_o
+  );
+
 `ifdef WEFT_ASSERT
-  always @(posedge clk_i or negedge rst_ni) begin
+  always @(posedge clk_i) begin
     if (rst_ni && !abort_i) begin
       assert (wr_n_q <= (LOG2_N+1)'(QUEUE));
       assert (!(take0 && take1));

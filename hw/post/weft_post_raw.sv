@@ -109,7 +109,7 @@ module weft_post_raw (
   assign c0_idle_o  = !(wr_req_o && !ctx_q);
   assign c1_idle_o  = !(wr_req_o && ctx_q);
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       wr_req_o <= 1'b0;
       word_q   <= '0;
@@ -137,7 +137,7 @@ module weft_post_raw (
   end
 
 `ifdef WEFT_ASSERT
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (rst_ni && go) assert (mask[0] && (int16 || word_q < 3'd4));
   end
 `endif

@@ -43,7 +43,7 @@ module weft_fifo #(
     if (push) mem[wptr_q[PtrBits-1:0]] <= wdata_i;
   end
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       wptr_q <= '0;
       rptr_q <= '0;
@@ -54,7 +54,7 @@ module weft_fifo #(
   end
 
 `ifdef WEFT_ASSERT
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (rst_ni) assert (32'(count_o) <= Depth);
   end
 `endif

@@ -313,7 +313,7 @@ module weft_sp (
   assign str_rdata_o  = rdata[Str];
 
 `ifdef WEFT_ASSERT
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (rst_ni) begin
       assert ((gnt & ~req) == '0);
       if (pst_req_i) assert (32'(pst_addr_i) < weft_cfg_pkg::SP_BYTES);

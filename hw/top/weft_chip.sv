@@ -293,12 +293,25 @@ module weft_chip #(
 
   logic       npu_busy;
   logic [3:0] unused_retire;
+  logic [5:0] unused_need;
   logic       unused_npu_wlast;
   weft_npu #(
     .Lazy(Lazy)
   ) u_npu (
     .clk_i       (clk_npu_i),
     .rst_ni      (rst_npu_n),
+    .clk_ld_i    (clk_npu_i),
+    .clk_st_i    (clk_npu_i),
+    .clk_cv_i    (clk_npu_i),
+    .clk_ve_i    (clk_npu_i),
+    .clk_alu_i   (clk_npu_i),
+    .clk_post_i  (clk_npu_i),
+    .need_ld_o   (unused_need[0]),
+    .need_st_o   (unused_need[1]),
+    .need_cv_o   (unused_need[2]),
+    .need_ve_o   (unused_need[3]),
+    .need_alu_o  (unused_need[4]),
+    .need_post_o (unused_need[5]),
     .reg_req_i   (bus_valid && at_npu && words),
     .reg_we_i    (bus_write),
     .reg_addr_i  (bus_addr[11:0]),
@@ -439,6 +452,6 @@ module weft_chip #(
   assign idle_o = core_sleep_o && !irq_timer && !irq_external && !npu_busy && !link_busy && busy == '0;
 
   logic unused;
-  assign unused = &{1'b0, m_rresp_i[0], m_bresp_i[0], unused_retire, unused_npu_wlast};
+  assign unused = &{1'b0, m_rresp_i[0], m_bresp_i[0], unused_retire, unused_need, unused_npu_wlast};
 
 endmodule

@@ -3,7 +3,9 @@
 // The NPU: registers, command processor, DMA, scratchpad, array, post unit and
 // vector engine. Wiring only.
 //
-// One clock, asynchronous reset. reg_rdata_o is combinational. The AXI4 master
+// One clock, synchronous reset of at least one cycle. The units' clocks are clk_i
+// too; each may be left out while its unit does not need the next edge (need_*_o,
+// which come from registers), or tied to clk_i. reg_rdata_o is combinational. The AXI4 master
 // port has one ID and INCR bursts of at most 16 beats; addresses are aligned
 // to the bus. retire_o pulses once per retired command, bit = unit index, in a
 // cycle in which all its writes are in the scratchpad or acknowledged.
@@ -12,6 +14,19 @@ module weft_npu #(
 ) (
   input  logic clk_i,
   input  logic rst_ni,
+
+  input  logic clk_ld_i,
+  input  logic clk_st_i,
+  input  logic clk_cv_i,
+  input  logic clk_ve_i,
+  input  logic clk_alu_i,
+  input  logic clk_post_i,
+  output logic need_ld_o,
+  output logic need_st_o,
+  output logic need_cv_o,
+  output logic need_ve_o,
+  output logic need_alu_o,
+  output logic need_post_o,
 
   input  logic        reg_req_i,
   input  logic        reg_we_i,
@@ -208,7 +223,8 @@ module weft_npu #(
   logic [16*N-1:0] str_rdata;
 
   weft_dma_load u_load (
-    .clk_i,
+    .clk_i       (clk_ld_i),
+    .need_o      (need_ld_o),
     .rst_ni,
     .cmd_valid_i (u_valid[0]),
     .cmd_ready_o (u_ready[0]),
@@ -240,7 +256,8 @@ module weft_npu #(
   );
 
   weft_dma_store u_store (
-    .clk_i,
+    .clk_i       (clk_st_i),
+    .need_o      (need_st_o),
     .rst_ni,
     .cmd_valid_i (u_valid[1]),
     .cmd_ready_o (u_ready[1]),
@@ -372,7 +389,8 @@ module weft_npu #(
   assign c1_idle  = c1_post_idle && c1_raw_idle;
 
   weft_conv #(.Lazy(Lazy)) u_conv (
-    .clk_i,
+    .clk_i       (clk_cv_i),
+    .need_o      (need_cv_o),
     .rst_ni,
     .cmd_valid_i (u_valid[2]),
     .cmd_ready_o (u_ready[2]),
@@ -419,7 +437,10 @@ module weft_npu #(
   );
 
   weft_vec u_vec (
-    .clk_i,
+    .clk_i       (clk_ve_i),
+    .clk_alu_i   (clk_alu_i),
+    .need_alu_o  (need_alu_o),
+    .need_o      (need_ve_o),
     .rst_ni,
     .abort_i     (abort),
     .cmd_valid_i (u_valid[3]),
@@ -460,7 +481,8 @@ module weft_npu #(
   );
 
   weft_post u_post (
-    .clk_i,
+    .clk_i       (clk_post_i),
+    .need_o      (need_post_o),
     .rst_ni,
     .abort_i   (abort),
     .c0_valid_i(c0_valid && !c0_raw),

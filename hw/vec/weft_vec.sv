@@ -19,7 +19,10 @@
 // Model: sim/model/dw.c pool.c elt.c   Theory: hw/vec/README.md
 module weft_vec (
   input  logic clk_i,
+  input  logic clk_alu_i,   // of u_alu
   input  logic rst_ni,
+  output logic need_o,     // clk_i's next edge is needed; comes from registers
+  output logic need_alu_o,
   input  logic abort_i,
 
   input  logic          cmd_valid_i,
@@ -121,7 +124,7 @@ module weft_vec (
   assign cmd_ready_o = state_q == Idle && !abort_i;
   assign busy_o      = state_q != Idle && state_q != Stop;
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       state_q      <= Idle;
       done_o       <= 1'b0;
@@ -239,7 +242,7 @@ module weft_vec (
     .word_valid_o(word_valid), .word_ready_i(word_ready), .word_o(word), .tag_o(word_tag));
 
   weft_alu u_alu (
-    .clk_i(clk_i), .rst_ni(rst_ni), .flush_i(flush), .start_i(start && is_alu), .cmd_i(cmd_q), .done_o(alu_done),
+    .clk_i(clk_alu_i), .rst_ni(rst_ni), .flush_i(flush), .start_i(start && is_alu), .cmd_i(cmd_q), .done_o(alu_done),
     .bad_o(alu_bad), .bad_addr_o(alu_bad_addr),
     .rd_req_o(alu_rd_req), .rd_addr_o(alu_rd_addr), .rd_gnt_i(vec_gnt_i && is_alu), .rd_data_i(vec_rdata_i),
     .wr_req_o(alu_req_o), .wr_addr_o(alu_addr_o), .wr_data_o(alu_data_o), .wr_mask_o(alu_mask_o),
@@ -271,7 +274,7 @@ module weft_vec (
   assign last_row = out_next && out_block;
   assign rec_take = rec_valid && (!rec_ok_q || last_row);
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) rec_ok_q <= 1'b0;
     else if (flush) rec_ok_q <= 1'b0;
     else if (start) rec_ok_q <= !is_dw;
@@ -332,8 +335,16 @@ module weft_vec (
   assign post_state_o = dw_state;     // looked at with sums of mode 2 only
   assign post_stage_o = two ? StageNone : (is_pool && !pool_sum) || (is_elt && fp) ? StageClamp : StageRescale;
 
+  weft_rest u_rest (
+    .clk_i,
+    .rst_ni,
+    .busy_i(cmd_valid_i || state_q != Idle || done_o || abort_i),
+    .need_o
+  );
+  assign need_alu_o = need_o && (is_alu || flush);
+
 `ifdef WEFT_ASSERT
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (rst_ni && !flush) begin
       assert (!(row_valid && !out_valid));
       assert (state_q != Idle || (!scan_valid && !tap_valid && !word_valid && !out_valid && !wts_valid && !rec_valid));

@@ -112,7 +112,7 @@ module weft_vec_dw (
       .we_i(we[h]), .waddr_i(s1_x_row), .wdata_i(h == 1 && !int16_i ? above1[8*N-1:0] : above1[8*N*h +: 8*N]));
   end
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       s1_valid_q <= 1'b0;
       s2_emit_q  <= 1'b0;

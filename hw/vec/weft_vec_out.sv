@@ -59,7 +59,7 @@ module weft_vec_out (
   assign block_o = end_x && end_y;
   assign bad_o   = run_q && range_bad;
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) run_q <= 1'b0;
     else if (flush_i) run_q <= 1'b0;
     else if (start_i) run_q <= 1'b1;

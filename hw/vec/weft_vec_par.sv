@@ -74,7 +74,7 @@ module weft_vec_par (
   assign single      = !rec_q && last_pair;
   assign last_pair   = pair_q == (rec_q ? RecLast : WtsLast);
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       run_q      <= 1'b0;
       got_q      <= 1'b0;
@@ -154,7 +154,7 @@ module weft_vec_par (
   end
 
 `ifdef WEFT_ASSERT
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (rst_ni && !flush_i) begin
       assert (!(wts_take_i && !wts_full_q));
       assert (!(rec_take_i && !rec_full_q));

@@ -37,7 +37,7 @@ module weft_vec_pool (
   assign go           = word_valid_i && word_ready_o;
   assign row_valid_o  = valid_q;
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) valid_q <= 1'b0;
     else if (flush_i) valid_q <= 1'b0;
     else if (go && last_i) valid_q <= 1'b1;

@@ -73,7 +73,7 @@ module weft_vec_rd (
   assign tag_o        = tag_q[rd_q];
   assign pop          = word_valid_o && word_ready_i;
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       wr_q       <= '0;
       rd_q       <= '0;
@@ -116,7 +116,7 @@ module weft_vec_rd (
   end
 
 `ifdef WEFT_ASSERT
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (rst_ni && !flush_i) begin
       assert (used_q <= 3'(Depth) && full_q + 3'(push_q) == used_q);
       assert (!(vec_gnt_i && !vec_req_o));

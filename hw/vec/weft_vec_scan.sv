@@ -118,7 +118,7 @@ module weft_vec_scan (
     mul_p = mul_a * mul_b;
   end
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) state_q <= Idle;
     else if (flush_i) state_q <= Idle;
     else if (start_i) state_q <= BaseY;
@@ -229,7 +229,7 @@ module weft_vec_scan (
   assign e_end_y = oy_q + 16'd1 == oh_i;
   assign e_last  = e_end_x && e_end_y && e_chans_q <= 16'(N);
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) run_q <= 1'b0;
     else if (flush_i) run_q <= 1'b0;
     else if (begin_run) run_q <= 1'b1;

@@ -63,7 +63,7 @@ module weft_vec_tap (
   assign first_o = !second_q && kx_q == '0 && ky_q == '0;
   assign last_o  = second_q == two_i && end_kx && end_ky;
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) run_q <= 1'b0;
     else if (flush_i) run_q <= 1'b0;
     else if (start_i) run_q <= 1'b1;

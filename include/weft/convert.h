@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Conversion between number formats: float8 in its four encodings, fp16, bf16,
- * fp32, fp64, float4e2m1 and integers.
+ * Conversion between number formats: float8 in its four encodings and E8M0, fp16,
+ * bf16, fp32, fp64, float4e2m1 and integers.
  *
  * Every conversion rounds once, from the exact value. Four descriptions of the
  * same conversions differ in what happens at the edges; enum weft_cast_rules
@@ -28,7 +28,7 @@ extern "C" {
 
 enum weft_cast_rules {
 	/*
-	 * ONNX Cast-23, every pair of types. float8 by its two tables; other floats
+	 * ONNX Cast-25, every pair of types. float8 by its two tables; other floats
 	 * round to nearest even and overflow to infinity. float to integer: towards
 	 * zero, then the low bits (ONNX leaves what does not fit undefined); NaN and
 	 * infinity give 0. Integers keep the low bits. To bool: not zero.
@@ -54,6 +54,13 @@ enum weft_cast_rules {
 	WEFT_CAST_OPENVINO,
 };
 
+/* ONNX's round_mode: how a number between two powers of two becomes float8e8m0. */
+enum weft_scale_round {
+	WEFT_SCALE_UP = 0,
+	WEFT_SCALE_DOWN,
+	WEFT_SCALE_NEAREST,        /* 1.5 times a power of two: up */
+};
+
 struct weft_cast_options {
 	enum weft_cast_rules rules;
 	bool saturate;             /* float8: what is too large becomes the largest finite value */
@@ -63,7 +70,8 @@ struct weft_cast_options {
 	 */
 	bool fnuz_inf_max;
 	int32_t log2_scale;        /* PopXL only, -32..31; else 0 */
-	uint8_t reserved[16];      /* zero */
+	uint8_t scale_round;       /* enum weft_scale_round; with ONNX's rules */
+	uint8_t reserved[15];      /* zero */
 };
 
 /** ONNX and OpenVINO saturate, TOSA and PopXL (nan_on_overflow) do not. */
@@ -134,8 +142,8 @@ int weft_number_parse(const char *text, weft_dtype t, uint64_t *bits);
 int weft_number_format(weft_dtype t, uint64_t bits, char *text, size_t n);
 
 /**
- * Nearest code, ties to even; saturate concerns float8 only (infinity to FNUZ
- * is NaN in any case). 0 for an integer type.
+ * Nearest code, ties to even, float8e8m0 up; saturate concerns float8 only (infinity
+ * to FNUZ is NaN in any case). 0 for an integer type.
  */
 uint64_t weft_float_encode(weft_dtype t, double v, bool saturate);
 

@@ -47,6 +47,7 @@ struct weft_dev_options {
 	const char *wave;          /* RTL only: FST file, or NULL */
 	int64_t wave_cmd;          /* command index around which to record, or -1: the whole run */
 	uint64_t wave_cycles;      /* cycles before and after that command's retirement */
+	uint64_t wave_from, wave_to; /* or, with wave_cmd -1 and wave_to not 0: these cycles, as weft_retire counts */
 	const char *usb;           /* USB only: which card. NULL or "": any that is free; its serial;
 	                            * or @PATH, the socket of a simulated card (weft-card --listen) */
 	unsigned usb_timeout_ms;   /* USB only: without an answer for so long the card counts as stuck
@@ -95,6 +96,12 @@ int weft_buf_write(weft_buf *buf, size_t off_bytes, const void *data, size_t len
 int weft_buf_read(weft_buf *buf, size_t off_bytes, void *data, size_t len_bytes);
 /** What the buffer holds does not matter any more: nothing of it needs to be sent or kept. @return 0, -EBUSY */
 int weft_buf_discard(weft_buf *buf);
+
+/**
+ * Look at the device's memory itself: the next read fetches from a card even what the host wrote there and no job
+ * did. For finding out whether that memory is sound. @return 0, -EBUSY, -ENOMEM
+ */
+int weft_buf_doubt(weft_buf *buf);
 
 /* What a job may reach. windows[i] is DMA window i+1; window 0 is the stream. */
 struct weft_window {

@@ -136,7 +136,7 @@ typedef enum weft_opcode {
 	                            * to divide by, int32 1..65535; out: 8-bit */
 	WEFT_OP_ONNX_QUANTIZE,     /* in: x, scale, or x, scale, zp  attr: onnx (saturate, type: of the quotient) */
 	WEFT_OP_ONNX_DEQUANTIZE,   /* in: x, scale, or x, scale, zp  */
-	WEFT_OP_ONNX_CAST,         /* in: x                      attr: onnx (saturate) */
+	WEFT_OP_ONNX_CAST,         /* in: x                      attr: onnx (saturate, scale_round) */
 	WEFT_OP_ONNX_FAKE_CONVERT, /* in: x, scale, or x, scale, shift  attr: onnx (type) */
 	WEFT_OP_ONNX_DIV,          /* in: a, b; floats, rounded once */
 	/* Deeploy's and quantlib's RequantShift; ranks equal, operands broadcast to x. */
@@ -226,7 +226,7 @@ struct weft_attr_tile { int32_t multiple[WEFT_MAX_RANK]; };
 struct weft_attr_flow { struct weft_graph *graph[2]; };      /* owned by the graph that holds the operator */
 struct weft_attr_variable { int32_t id; };                   /* index into the outermost graph's variables */
 struct weft_attr_tfl_softmax { float x_scale, beta; };
-struct weft_attr_onnx { bool saturate; weft_dtype type; };
+struct weft_attr_onnx { bool saturate; weft_dtype type; int32_t scale_round; };  /* scale_round: ONNX_CAST, enum weft_scale_round */
 struct weft_attr_requant_shift { int32_t shift, min, max; };  /* shift 0..62, min <= max */
 struct weft_attr_pact_div { int32_t delta, eps, eta; bool truncate; };  /* else half up; delta, eta >= 1, their product < 2^32; eps >= 0 */
 struct weft_attr_pact_softmax { int32_t a, b, log2, n_levels; int64_t c; };  /* 1..2^15, c 0..2^46 */

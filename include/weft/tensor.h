@@ -7,7 +7,7 @@
  * never unpacks:
  *   BOOL 1 byte (0 or 1); INT4 int8_t, -8..7; INT48 int64_t; float8 and float16
  *   and bfloat16 as bit patterns in uint8_t and uint16_t. INT2, UINT2, UINT4 and
- *   FP4E2M1 (a bit pattern) take a byte each. These four, UINT32 and UINT64
+ *   FP4E2M1 (a bit pattern) take a byte each. These four, FP8E8M0, UINT32 and UINT64
  *   exist for conversion (weft/convert.h) and data layout only.
  */
 #ifndef WEFT_TENSOR_H
@@ -46,6 +46,7 @@ typedef enum weft_dtype {
 	WEFT_INT2,
 	WEFT_UINT2,
 	WEFT_FP4E2M1,
+	WEFT_FP8E8M0,
 	WEFT_N_DTYPES
 } weft_dtype;
 

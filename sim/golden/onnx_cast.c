@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * ONNX_CAST and ONNX_FAKE_CONVERT: weft/convert.h as operators.
- * Sources: ONNX Cast-23; OpenVINO FakeConvert-13.
+ * Sources: ONNX Cast-25; OpenVINO FakeConvert-13.
  */
 #include <weft/convert.h>
 
@@ -13,6 +13,7 @@ int weft_golden_onnx_cast(const struct weft_call *c)
 	char msg[WEFT_CONVERT_MSG] = "";
 
 	o.saturate = c->attr->onnx.saturate;
+	o.scale_round = (uint8_t)c->attr->onnx.scale_round;
 	int err = weft_cast(c->x[0], c->y[0], &o, msg);
 	return err ? weft_call_fail(c, err, "%.120s", msg) : 0;
 }

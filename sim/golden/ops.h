@@ -136,7 +136,7 @@ int weft_golden_pact_layer_norm(const struct weft_call *c);
 
 static inline bool weft_is_float(weft_dtype t)
 {
-	return (t >= WEFT_FP8E4M3 && t <= WEFT_FP64) || t == WEFT_FP4E2M1;
+	return (t >= WEFT_FP8E4M3 && t <= WEFT_FP64) || t == WEFT_FP4E2M1 || t == WEFT_FP8E8M0;
 }
 
 /* Smallest and largest value of an integer type; 0 and 0 for floats. */

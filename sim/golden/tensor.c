@@ -34,6 +34,7 @@ static const struct {
 	[WEFT_INT2] = { "int2", 1 },
 	[WEFT_UINT2] = { "uint2", 1 },
 	[WEFT_FP4E2M1] = { "float4e2m1", 1 },
+	[WEFT_FP8E8M0] = { "float8e8m0", 1 },
 };
 
 static int known(weft_dtype t)

@@ -113,18 +113,7 @@ struct Chip {
 
 	void drive()
 	{
-		const Memory::ToChip &m = memory.out();
-		top.m_arready_i = m.arready;
-		top.m_rvalid_i = m.rvalid;
-		if (m.rvalid) {
-			std::memcpy(&top.m_rdata_i, m.rdata, sizeof(top.m_rdata_i));
-			top.m_rresp_i = m.rresp;
-			top.m_rlast_i = m.rlast;
-		}
-		top.m_awready_i = m.awready;
-		top.m_wready_i = m.wready;
-		top.m_bvalid_i = m.bvalid;
-		top.m_bresp_i = m.bresp;
+		drive_memory_port(top, memory.out());
 		top.in_valid_i = !in.empty();
 		if (!in.empty())
 			top.in_data_i = in.front();
@@ -165,26 +154,6 @@ struct Chip {
 		return true;
 	}
 
-	void memory_port()
-	{
-		Memory::FromChip c;
-		c.arvalid = top.m_arvalid_o;
-		c.araddr = top.m_araddr_o;
-		c.arlen = top.m_arlen_o;
-		c.rready = top.m_rready_o;
-		c.awvalid = top.m_awvalid_o;
-		c.awaddr = top.m_awaddr_o;
-		c.awlen = top.m_awlen_o;
-		c.wvalid = top.m_wvalid_o;
-		c.wlast = top.m_wlast_o;
-		c.wdata = reinterpret_cast<const uint8_t *>(&top.m_wdata_o);
-		c.wstrb = top.m_wstrb_o;
-		c.bready = top.m_bready_o;
-		if (bus_fault_at >= 0 && c.arvalid && top.m_arready_i)
-			c.fail = picked(c.araddr);
-		memory.clock(c);
-	}
-
 	// One whole cycle: settle, look, clock edge, next inputs.
 	void tick()
 	{
@@ -194,7 +163,10 @@ struct Chip {
 		if (wave)
 			wave->dump(2 * cycle);
 		streams();
-		memory_port();
+		Memory::FromChip c = see_memory_port(top);
+		if (bus_fault_at >= 0 && c.arvalid && top.m_arready_i)
+			c.fail = picked(c.araddr);
+		memory.clock(c);
 		if (!top.spi_cs_no || spi.selected)
 			spi.pins(top.spi_cs_no, top.spi_sck_o, top.spi_mosi_o);
 		top.clk_i = 1;

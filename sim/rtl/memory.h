@@ -63,4 +63,39 @@ private:
 	size_t hint_;
 };
 
+/* The memory's outputs on a Verilated top's port m_. */
+template <typename Top> inline void drive_memory_port(Top &top, const Memory::ToChip &m)
+{
+	top.m_arready_i = m.arready;
+	top.m_rvalid_i = m.rvalid;
+	if (m.rvalid) {
+		std::memcpy(&top.m_rdata_i, m.rdata, sizeof(top.m_rdata_i));
+		top.m_rresp_i = m.rresp;
+		top.m_rlast_i = m.rlast;
+	}
+	top.m_awready_i = m.awready;
+	top.m_wready_i = m.wready;
+	top.m_bvalid_i = m.bvalid;
+	top.m_bresp_i = m.bresp;
+}
+
+/* What that port shows. wdata points into top. */
+template <typename Top> inline Memory::FromChip see_memory_port(const Top &top)
+{
+	Memory::FromChip c;
+	c.arvalid = top.m_arvalid_o;
+	c.araddr = top.m_araddr_o;
+	c.arlen = top.m_arlen_o;
+	c.rready = top.m_rready_o;
+	c.awvalid = top.m_awvalid_o;
+	c.awaddr = top.m_awaddr_o;
+	c.awlen = top.m_awlen_o;
+	c.wvalid = top.m_wvalid_o;
+	c.wlast = top.m_wlast_o;
+	c.wdata = reinterpret_cast<const uint8_t *>(&top.m_wdata_o);
+	c.wstrb = top.m_wstrb_o;
+	c.bready = top.m_bready_o;
+	return c;
+}
+
 #endif

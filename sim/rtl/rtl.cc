@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The Verilated NPU behind the C interface of rtl.h. Compiled once per
-// configuration; WEFT_CONFIG and VTOP name it.
+// The Verilated NPU behind the C interface of rtl.h. Compiled twice per
+// configuration, which WEFT_CONFIG and VTOP name: as it is, and with WEFT_WAVE to
+// record waveforms. Tracing makes Verilator keep every signal, which costs a quarter
+// of the speed even while nothing is recorded.
 #include "sim/rtl/rtl.h"
 
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <new>
 
 #include "verilated.h"
+#ifdef WEFT_WAVE
 #include "verilated_fst_c.h"
+#endif
 
 #include "sim/rtl/memory.h"
 #include "sim/rtl/profile.h"
@@ -30,22 +35,37 @@
 // Storage of scratchpad bank b in the Verilated model.
 #define BANK(b) weft_npu__DOT__u_sp__DOT__g_bank__BRA__##b##__KET____DOT__u_ram__DOT__mem
 
+// The units that have clocks of their own.
+#define EACH_UNIT(X) X(ld) X(st) X(cv) X(ve) X(alu) X(post)
+
 namespace {
 
 constexpr unsigned kBanks = 16;
+
+#ifdef WEFT_WAVE
+using Wave = VerilatedFstC;
+#else
+struct Wave {               // never made
+	void dump(uint64_t) {}
+	void close() {}
+};
+#endif
 
 } // namespace
 
 struct weft_rtl {
 	// A context that may trace; the default one would dangle after close().
 	struct Context : VerilatedContext {
+#ifdef WEFT_WAVE
 		Context() { traceEverOn(true); }
+#endif
 	} ctx;
 	VTOP top;
 	Memory memory;
 	Profile profile;
-	std::unique_ptr<VerilatedFstC> wave;
+	std::unique_ptr<Wave> wave;
 	uint64_t cycle = 0;
+	bool all_clocks = true;     // units' clocks never rest
 	uint8_t *bank[kBanks];
 	uint32_t word_bytes, bank_bytes;
 #ifdef FAULT_POINTS_H
@@ -130,49 +150,37 @@ struct weft_rtl {
 		top.rst_ni = 1;
 		tick();
 		cycle = 0;
+		all_clocks = std::getenv("WEFT_RTL_ALL_CLOCKS") != nullptr;
+#ifdef FAULT_POINTS_H
+		all_clocks = true;   // a unit that is disturbed may need a clock without saying so
+#endif
 	}
 
 	void drive()
 	{
-		const Memory::ToChip &m = memory.out();
-		top.m_arready_i = m.arready;
-		top.m_rvalid_i = m.rvalid;
-		if (m.rvalid) {
-			std::memcpy(&top.m_rdata_i, m.rdata, sizeof(top.m_rdata_i));
-			top.m_rresp_i = m.rresp;
-			top.m_rlast_i = m.rlast;
-		}
-		top.m_awready_i = m.awready;
-		top.m_wready_i = m.wready;
-		top.m_bvalid_i = m.bvalid;
-		top.m_bresp_i = m.bresp;
+		drive_memory_port(top, memory.out());
 	}
 
 	// One whole cycle: settle, look, clock edge, next inputs. No output depends on an
-	// input of the same cycle, so without a waveform nobody sees the clock fall.
+	// input of the same cycle, so without a waveform nobody sees the clocks fall. A unit
+	// that does not need the edge gets none, and costs nothing.
 	uint32_t tick()
 	{
 		if (wave) {
+#define FALL(u) top.clk_##u##_i = 0;
+			EACH_UNIT(FALL)
 			top.clk_i = 0;
 			top.eval();
 			wave->dump(2 * cycle);
 		} else {
+#define LOW(u) top.rootp->__Vtrigrprev__TOP__clk_##u##_i = 0;
+			EACH_UNIT(LOW)
 			top.rootp->__Vtrigrprev__TOP__clk_i = 0;
 		}
+#define RISE(u) top.clk_##u##_i = all_clocks || top.need_##u##_o;
+		EACH_UNIT(RISE)
 		const uint32_t retired = top.retire_o;
-		Memory::FromChip c;
-		c.arvalid = top.m_arvalid_o;
-		c.araddr = top.m_araddr_o;
-		c.arlen = top.m_arlen_o;
-		c.rready = top.m_rready_o;
-		c.awvalid = top.m_awvalid_o;
-		c.awaddr = top.m_awaddr_o;
-		c.awlen = top.m_awlen_o;
-		c.wvalid = top.m_wvalid_o;
-		c.wlast = top.m_wlast_o;
-		c.wdata = reinterpret_cast<const uint8_t *>(&top.m_wdata_o);
-		c.wstrb = top.m_wstrb_o;
-		c.bready = top.m_bready_o;
+		const Memory::FromChip c = see_memory_port(top);
 		if (profile.on())
 			profile.sample(*top.rootp, memory.out(), c, retired);
 		memory.clock(c);
@@ -293,6 +301,7 @@ int32_t rtl_operand(weft_rtl *r, uint32_t row, uint32_t col)
 	return row < n && col < n ? static_cast<int16_t>(op[row][col]) : 0;
 }
 
+#ifdef WEFT_WAVE
 int rtl_wave(weft_rtl *r, const char *file)
 {
 	r->close_wave();
@@ -302,11 +311,17 @@ int rtl_wave(weft_rtl *r, const char *file)
 	if (!f)
 		return -EIO;
 	std::fclose(f);
-	r->wave.reset(new VerilatedFstC);
+	r->wave.reset(new Wave);
 	r->top.trace(r->wave.get(), 99);
 	r->wave->open(file);
 	return 0;
 }
+#else
+int rtl_wave(weft_rtl *, const char *file)
+{
+	return file ? -ENOTSUP : 0;
+}
+#endif
 
 uint64_t rtl_cycle(weft_rtl *r)
 {

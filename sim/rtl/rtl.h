@@ -95,7 +95,8 @@ struct weft_rtl_api {
 	/* Activation operand that PE(row, col) holds. 0 outside the array. */
 	int32_t (*operand)(struct weft_rtl *r, uint32_t row, uint32_t col);
 
-	/* Waveform to file (FST); NULL closes it. -EIO: cannot be written. */
+	/* Waveform to file (FST); NULL closes it. -EIO: cannot be written;
+	 * -ENOTSUP: not built to record. */
 	int (*wave)(struct weft_rtl *r, const char *file);
 	uint64_t (*cycle)(struct weft_rtl *r);
 

@@ -8,6 +8,7 @@
 #include <weft/gen/config.h>
 
 #include "tests/support/card.h"
+#include "tests/support/file.h"
 #include "tests/support/level.h"
 #include "userlib/import/tflite.h"
 #include "userlib/import/tosa.h"
@@ -28,28 +29,15 @@ static uint32_t align(uint64_t at)
 	return (uint32_t)((at + 63) / 64 * 64);
 }
 
-static void *file(const char *path, size_t *n)
-{
-	FILE *f = fopen(path, "rb");
-
-	assert_non_null(f);
-	fseek(f, 0, SEEK_END);
-	*n = (size_t)ftell(f);
-	rewind(f);
-	void *data = malloc(*n);
-	assert_int_equal(fread(data, 1, *n, f), *n);
-	fclose(f);
-	return data;
-}
-
 static weft_graph *load_graph(const char *path)
 {
 	char msg[WEFT_MSG];
 	weft_graph *g;
 	size_t n;
-	void *data = file(path, &n);
-	int err = strstr(path, ".tosa") ? weft_import_tosa(data, n, path, &g, msg) : weft_import_tflite(data, n, path, &g, msg);
+	void *data = test_file(path, &n);
 
+	assert_non_null(data);
+	int err = strstr(path, ".tosa") ? weft_import_tosa(data, n, path, &g, msg) : weft_import_tflite(data, n, path, &g, msg);
 	if (err)
 		fail_msg("%s: %s", path, msg);
 	free(data);

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 #include <unistd.h>
 
+#include "../support/file.h"
 #include "../support/inproc.h"
 #include "../support/level.h"
 #include "../support/random_stream.h"
@@ -237,12 +238,9 @@ static uint8_t *read_file(const char *name, size_t *len)
 	char path[256];
 
 	snprintf(path, sizeof(path), "%s/firmware/%s", test_env("WEFT_BUILD", "build"), name);
-	FILE *f = fopen(path, "rb");
-	if (!f)
+	uint8_t *data = test_file(path, len);
+	if (!data)
 		fail_msg("%s is not there: make firmware", path);
-	uint8_t *data = malloc(1 << 20);
-	*len = fread(data, 1, 1 << 20, f);
-	fclose(f);
 	return data;
 }
 

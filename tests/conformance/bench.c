@@ -18,6 +18,7 @@
 
 #include <weft/weft.h>
 
+#include "tests/support/file.h"
 #include "tests/support/level.h"
 
 static char dir[] = "/tmp/weft-bench-XXXXXX";
@@ -52,12 +53,9 @@ static char *slurp(const char *name)
 	char path[128];
 
 	snprintf(path, sizeof(path), "%s/%s", dir, name);
-	FILE *f = fopen(path, "rb");
-	assert_non_null(f);
-	char *text = calloc(1, 1 << 20);
+	char *text = test_file(path, NULL);
 	assert_non_null(text);
-	assert_true(fread(text, 1, (1 << 20) - 1, f) > 0);
-	fclose(f);
+	assert_true(*text);
 	return text;
 }
 

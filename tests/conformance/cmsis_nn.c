@@ -22,6 +22,7 @@
 #include <cjson/cJSON.h>
 
 #include "sim/golden/golden.h"
+#include "tests/support/file.h"
 #include "tests/support/level.h"
 #include "tests/support/npz.h"
 #include "tests/support/record_graph.h"
@@ -611,8 +612,6 @@ static enum kind kind_of(const struct test_case *t)
 static void open_case(const char *name, struct test_case *t)
 {
 	char path[1024], *text;
-	FILE *f;
-	long n;
 
 	memset(t, 0, sizeof(*t));
 	snprintf(t->name, sizeof(t->name), "%s", name);
@@ -620,14 +619,8 @@ static void open_case(const char *name, struct test_case *t)
 	if (npz_load(path, &t->npz) != 0)
 		fail_msg("%s is unreadable", path);
 	snprintf(path, sizeof(path), "%s/%s.json", dir, name);
-	f = fopen(path, "rb");
-	assert_non_null(f);
-	fseek(f, 0, SEEK_END);
-	n = ftell(f);
-	rewind(f);
-	text = calloc(1, (size_t)n + 1);
-	assert_int_equal(fread(text, 1, (size_t)n, f), n);
-	fclose(f);
+	text = test_file(path, NULL);
+	assert_non_null(text);
 	t->json = cJSON_Parse(text);
 	free(text);
 	if (!t->json)
@@ -862,12 +855,11 @@ static int by_name(const void *a, const void *b)
 
 static int find_cases(void **state)
 {
-	const char *data = getenv("WEFT_DATA");
 	struct dirent *e;
 	DIR *d;
 
 	(void)state;
-	snprintf(dir, sizeof(dir), "%s/cmsis_nn", data ? data : "../shared/data");
+	snprintf(dir, sizeof(dir), "%s/cmsis_nn", test_data());
 	if (!(d = opendir(dir)))
 		return 0;
 	while ((e = readdir(d))) {

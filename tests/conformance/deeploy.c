@@ -20,6 +20,7 @@
 #include <weft/convert.h>
 #include <weft/weft.h>
 
+#include "../support/file.h"
 #include "../support/level.h"
 #include "../support/npz.h"
 
@@ -194,13 +195,10 @@ static void walk(const char *folder, const char *name)
 static void networks(void **state)
 {
 	char path[600];
-	FILE *f = fopen("tests/expected/deeploy.tsv", "r");
 
 	(void)state;
-	assert_non_null(f);
-	listed = calloc(1, 1 << 16);
-	assert_true(listed && fread(listed, 1, (1 << 16) - 1, f) > 0);
-	fclose(f);
+	listed = test_file("tests/expected/deeploy.tsv", NULL);
+	assert_non_null(listed);
 	snprintf(path, sizeof path, "%s/deeploy", test_data());
 	walk(path, "");
 	free(listed);

@@ -20,6 +20,8 @@
 
 #include <cmocka.h>
 
+#include "tests/support/file.h"
+#include "tests/support/level.h"
 #include "userlib/graph/graph.h"
 #include "userlib/run/golden_exec.h"
 
@@ -433,24 +435,20 @@ static void run_file(char *text, int count[2])
 static char *read_text(const char *dir, const char *name)
 {
 	char path[4300];
-	char *text = calloc(1, 1 << 16);
 
 	snprintf(path, sizeof path, "%s/%s", dir, name);
-	FILE *f = fopen(path, "r");
-	assert_non_null(f);
-	assert_true(fread(text, 1, (1 << 16) - 1, f) > 0);
-	fclose(f);
+	char *text = test_file(path, NULL);
+	assert_non_null(text);
 	return text;
 }
 
 static void values(void **state)
 {
-	const char *data = getenv("WEFT_DATA");
 	char dir[4000];
 	int count[2] = { 0, 0 };
 
 	(void)state;
-	snprintf(dir, sizeof dir, "%s/iree_tosa_e2e_mlir", data && *data ? data : "../shared/data");
+	snprintf(dir, sizeof dir, "%s/iree_tosa_e2e_mlir", test_data());
 	DIR *d = opendir(dir);
 	if (!d) {
 		printf("no %s\n", dir);

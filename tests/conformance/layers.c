@@ -16,6 +16,8 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "tests/support/file.h"
+#include "tests/support/level.h"
 #include "userlib/import/tflite.h"
 #include "userlib/run/golden_exec.h"
 
@@ -34,28 +36,12 @@ static const char *const required[] = {
 	"tflite_micro/trained_lstm_int8",
 };
 
-static const char *data_dir(void)
-{
-	const char *d = getenv("WEFT_DATA");
-
-	return d && *d ? d : "../shared/data";
-}
-
 static void *load(const char *path, size_t *n)
 {
-	FILE *f = fopen(path, "rb");
+	void *p = test_file(path, n);
 
-	if (!f)
+	if (!p)
 		fail_msg("%s: cannot open", path);
-	fseek(f, 0, SEEK_END);
-	long size = ftell(f);
-	rewind(f);
-	char *p = malloc((size_t)size + 1);
-	assert_non_null(p);
-	*n = fread(p, 1, (size_t)size, f);
-	p[*n] = 0;
-	fclose(f);
-	assert_int_equal(*n, size);
 	return p;
 }
 
@@ -93,7 +79,7 @@ static void import(struct network *n)
 	char path[1024], msg[WEFT_MSG] = "";
 	size_t bytes;
 
-	snprintf(path, sizeof path, "%s/%s", data_dir(), cJSON_GetObjectItem(n->io, "model")->valuestring);
+	snprintf(path, sizeof path, "%s/%s", test_data(), cJSON_GetObjectItem(n->io, "model")->valuestring);
 	void *file = load(path, &bytes);
 	int err = weft_import_tflite(file, bytes, n->id, &n->g, msg);
 	free(file);
@@ -135,7 +121,7 @@ static void check_layers(const struct network *n)
 	size_t bytes;
 	int checked = 0;
 
-	snprintf(path, sizeof path, "%s/tflm_expected/layer_crc.tsv", data_dir());
+	snprintf(path, sizeof path, "%s/tflm_expected/layer_crc.tsv", test_data());
 	char *text = load(path, &bytes), *save = NULL;
 	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
 		char id[256], op[64], shape[64];
@@ -200,7 +186,7 @@ static void network(void **state)
 static void no_data(void **state)
 {
 	(void)state;
-	print_message("no foreign data in %s\n", data_dir());
+	print_message("no foreign data in %s\n", test_data());
 	skip();
 }
 
@@ -212,7 +198,7 @@ int main(void)
 	size_t n = 0;
 
 	memset(tests, 0, sizeof tests);
-	snprintf(pattern, sizeof pattern, "%s/tflm_expected/*/*/io.json", data_dir());
+	snprintf(pattern, sizeof pattern, "%s/tflm_expected/*/*/io.json", test_data());
 	if (glob(pattern, 0, NULL, &found) == 0) {
 		for (; n < found.gl_pathc && n < MAX_NETWORKS; n++) {
 			*strrchr(found.gl_pathv[n], '/') = 0;

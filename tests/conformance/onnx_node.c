@@ -19,26 +19,11 @@
 #include <weft/convert.h>
 #include <weft/weft.h>
 
+#include "../support/file.h"
 #include "../support/level.h"
 #include "userlib/import/onnx.h"
 
 #define MAX_PORTS 16
-
-static uint8_t *read_bytes(const char *path, size_t *n)
-{
-	FILE *f = fopen(path, "rb");
-
-	if (!f)
-		return NULL;
-	fseek(f, 0, SEEK_END);
-	*n = (size_t)ftell(f);
-	rewind(f);
-	uint8_t *p = malloc(*n + 1);
-	assert_non_null(p);
-	assert_int_equal(fread(p, 1, *n, f), *n);
-	fclose(f);
-	return p;
-}
 
 /* Tensors input_<n>.pb or output_<n>.pb; the count. -1: one is not a tensor that we have. */
 static int load_set(const char *dir, const char *kind, weft_tensor *t, char *why)
@@ -49,7 +34,7 @@ static int load_set(const char *dir, const char *kind, weft_tensor *t, char *why
 	for (; n < MAX_PORTS; n++) {
 		size_t len;
 		snprintf(path, sizeof path, "%s/test_data_set_0/%s_%d.pb", dir, kind, n);
-		uint8_t *p = read_bytes(path, &len);
+		uint8_t *p = test_file(path, &len);
 		if (!p)
 			break;
 		int err = weft_onnx_tensor(p, len, &t[n], why);
@@ -159,7 +144,7 @@ static int one(const char *dir, char *why)
 	int n_in = load_set(dir, "input", in, why), n_want = n_in < 0 ? -1 : load_set(dir, "output", want, why), err = -ENOTSUP;
 
 	snprintf(path, sizeof path, "%s/model.onnx", dir);
-	uint8_t *model = read_bytes(path, &len);
+	uint8_t *model = test_file(path, &len);
 	assert_non_null(model);
 	int named = input_names(model, len, names);
 	if (n_want >= 0 && named < n_in)

@@ -18,26 +18,10 @@
 #include <weft/convert.h>
 #include <weft/weft.h>
 
+#include "../support/file.h"
 #include "../support/level.h"
 
 #define MAX_PORTS 16
-
-static char *read_text(const char *path, size_t *n)
-{
-	FILE *f = fopen(path, "rb");
-
-	if (!f)
-		return NULL;
-	fseek(f, 0, SEEK_END);
-	*n = (size_t)ftell(f);
-	rewind(f);
-	char *p = malloc(*n + 1);
-	assert_non_null(p);
-	assert_int_equal(fread(p, 1, *n, f), *n);
-	p[*n] = 0;
-	fclose(f);
-	return p;
-}
 
 /* The stored bytes of a port by name; from malloc. */
 static void *stored(const char *dir, cJSON *list, const char *name, size_t *n)
@@ -49,7 +33,7 @@ static void *stored(const char *dir, cJSON *list, const char *name, size_t *n)
 		if (strcmp(cJSON_GetObjectItem(e, "name")->valuestring, name))
 			continue;
 		snprintf(path, sizeof path, "%s/%s", dir, cJSON_GetObjectItem(e, "file")->valuestring);
-		return read_text(path, n);
+		return test_file(path, n);
 	}
 	return NULL;
 }
@@ -168,7 +152,7 @@ static int one(const char *dir, const char *id)
 	int wrong = 0;
 
 	snprintf(path, sizeof path, "%s/io.json", dir);
-	char *text = read_text(path, &n);
+	char *text = test_file(path, &n);
 	cJSON *io = text ? cJSON_Parse(text) : NULL;
 	assert_non_null(io);
 	snprintf(path, sizeof path, "%s/%s.onnx", test_data(), id);

@@ -20,6 +20,7 @@
 
 #include <weft/weft.h>
 
+#include "../support/file.h"
 #include "../support/level.h"
 
 #define MAX_INPUTS 9
@@ -77,15 +78,8 @@ static struct file generated(long count, uint64_t seed)
 	snprintf(line, sizeof line, "python3 tests/conformance/qlinear_pairs.py %ld %" PRIu64 " %s", count, seed, path);
 	if (system(line))
 		fail_msg("%s", line);
-	FILE *in = fopen(path, "rb");
-	assert_non_null(in);
-	fseek(in, 0, SEEK_END);
-	f.n = (size_t)ftell(in);
-	rewind(in);
-	f.p = malloc(f.n);
+	f.p = test_file(path, &f.n);
 	assert_non_null(f.p);
-	assert_int_equal(fread(f.p, 1, f.n, in), f.n);
-	fclose(in);
 	remove(path);
 	assert_true(f.n > 8 && !memcmp(f.p, "QLP1", 4));
 	f.at = 4;

@@ -17,6 +17,7 @@
 
 #include <weft/weft.h>
 
+#include "../support/file.h"
 #include "../support/level.h"
 #include "../support/npz.h"
 
@@ -50,22 +51,6 @@ static int give(void *user, int i, weft_tensor *inputs, int n, char *msg)
 	return 1;
 }
 
-static void *read_file(const char *path, size_t *n)
-{
-	FILE *f = fopen(path, "rb");
-
-	if (!f)
-		return NULL;
-	fseek(f, 0, SEEK_END);
-	*n = (size_t)ftell(f);
-	rewind(f);
-	void *p = malloc(*n + 1);
-	assert_non_null(p);
-	assert_int_equal(fread(p, 1, *n, f), *n);
-	fclose(f);
-	return p;
-}
-
 /* rescale: the nearest forms that the device has; float8 has no others. */
 static weft_net *load(const void *data, size_t len, bool rescale)
 {
@@ -86,7 +71,7 @@ static weft_net *quantised(const char *path, enum weft_quantize_type type, doubl
 	char msg[WEFT_MSG_LEN] = "";
 	uint8_t *out = NULL;
 	size_t n = 0, len = 0;
-	void *data = read_file(path, &n);
+	void *data = test_file(path, &n);
 
 	o.type = type;
 	o.percentile = percentile;
@@ -240,7 +225,7 @@ static float *sample(const struct foreign *f, int64_t *n)
 
 	snprintf(path, sizeof path, "%s/%s", test_data(), f->input);
 	if (!f->member) {
-		float *p = read_file(path, &bytes);
+		float *p = test_file(path, &bytes);
 		*n = p ? (int64_t)(bytes / sizeof *p) : 0;
 		return p;
 	}

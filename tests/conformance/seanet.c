@@ -20,36 +20,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/support/file.h"
 #include "tests/support/level.h"
 #include "userlib/import/tflite.h"
 #include "userlib/run/golden_exec.h"
 #include "userlib/run/internal.h"
 
 #define MAX_FILES 256
-
-static const char *data_dir(void)
-{
-	const char *d = getenv("WEFT_DATA");
-
-	return d && *d ? d : "../shared/data";
-}
-
-static char *load(const char *path, size_t *n)
-{
-	FILE *f = fopen(path, "rb");
-
-	if (!f)
-		return NULL;
-	fseek(f, 0, SEEK_END);
-	long size = ftell(f);
-	rewind(f);
-	char *p = malloc((size_t)size + 1);
-	assert_non_null(p);
-	*n = fread(p, 1, (size_t)size, f);
-	p[*n] = 0;
-	fclose(f);
-	return p;
-}
 
 static void put(const weft_tensor *t, int64_t i, long v)
 {
@@ -69,7 +46,7 @@ static bool read_csv(const char *name, const char *what, weft_tensor *t)
 	snprintf(pattern, sizeof pattern, "%s_%s_*.csv", name, what);
 	if (glob(pattern, 0, NULL, &found))
 		return false;
-	char *text = load(found.gl_pathv[0], &n), *p = text;
+	char *text = test_file(found.gl_pathv[0], &n), *p = text;
 	globfree(&found);
 	assert_non_null(text);
 	t->data = calloc(1, weft_tensor_bytes(t));
@@ -145,7 +122,7 @@ static void operator(void **state)
 	size_t n;
 
 	snprintf(name, sizeof name, "%.*s", (int)(strlen(file) - strlen(".tflite")), file);
-	char *bytes = load(file, &n);
+	char *bytes = test_file(file, &n);
 	assert_non_null(bytes);
 	if (weft_import_tflite(bytes, n, name, &g, msg))
 		fail_msg("%s: %s", file, msg);
@@ -181,7 +158,7 @@ static void operator(void **state)
 static void no_data(void **state)
 {
 	(void)state;
-	print_message("no foreign data in %s\n", data_dir());
+	print_message("no foreign data in %s\n", test_data());
 	skip();
 }
 
@@ -193,7 +170,7 @@ int main(void)
 	size_t n = 0;
 
 	memset(tests, 0, sizeof tests);
-	snprintf(pattern, sizeof pattern, "%s/tflite_micro_seanet_int16x8/*/*.tflite", data_dir());
+	snprintf(pattern, sizeof pattern, "%s/tflite_micro_seanet_int16x8/*/*.tflite", test_data());
 	if (glob(pattern, 0, NULL, &found) == 0) {
 		for (; n < found.gl_pathc && n < MAX_FILES; n++)
 			tests[n] = (struct CMUnitTest){ .name = strrchr(found.gl_pathv[n], '/') + 1, .test_func = operator,

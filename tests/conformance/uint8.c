@@ -20,6 +20,8 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "tests/support/file.h"
+#include "tests/support/level.h"
 #include "userlib/import/tflite.h"
 #include "userlib/run/golden_exec.h"
 
@@ -27,30 +29,6 @@
 #define MAX_RUNS 32
 
 struct run { char model[128], input[16], name[150]; char *lines; };  /* lines: from malloc */
-
-static const char *data_dir(void)
-{
-	const char *d = getenv("WEFT_DATA");
-
-	return d && *d ? d : "../shared/data";
-}
-
-static char *load(const char *path, size_t *n)
-{
-	FILE *f = fopen(path, "rb");
-
-	if (!f)
-		return NULL;
-	fseek(f, 0, SEEK_END);
-	long size = ftell(f);
-	rewind(f);
-	char *p = malloc((size_t)size + 1);
-	assert_non_null(p);
-	*n = fread(p, 1, (size_t)size, f);
-	p[*n] = 0;
-	fclose(f);
-	return p;
-}
 
 static int distance(int v)
 {
@@ -145,8 +123,8 @@ static void network(void **state)
 	weft_tensor in[4];
 	size_t n;
 
-	snprintf(path, sizeof path, "%s/%s.tflite", data_dir(), r->model);
-	char *file = load(path, &n);
+	snprintf(path, sizeof path, "%s/%s.tflite", test_data(), r->model);
+	char *file = test_file(path, &n);
 	if (!file) {
 		print_message("%s is absent\n", path);
 		free(r->lines);
@@ -181,8 +159,8 @@ static void custom_operator_bad(void **state)
 	size_t n;
 
 	(void)state;
-	snprintf(path, sizeof path, "%s/coral_test_data/posenet_mobilenet_v1_075_353_481_16_quant_decoder.tflite", data_dir());
-	char *file = load(path, &n);
+	snprintf(path, sizeof path, "%s/coral_test_data/posenet_mobilenet_v1_075_353_481_16_quant_decoder.tflite", test_data());
+	char *file = test_file(path, &n);
 	if (!file) {
 		print_message("%s is absent\n", path);
 		skip();
@@ -203,7 +181,7 @@ static void custom_operator_bad(void **state)
 static int read_runs(struct run *runs)
 {
 	size_t bytes;
-	char *text = load(EXPECTED, &bytes), *p = text ? strstr(text, "\n= ") : NULL;
+	char *text = test_file(EXPECTED, &bytes), *p = text ? strstr(text, "\n= ") : NULL;
 	int n = 0;
 
 	while (p && n < MAX_RUNS) {

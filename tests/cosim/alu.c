@@ -3,7 +3,7 @@
  * alu on the RTL: random commands of every operation, one after another on
  * random bytes; what each writes is compared with the model as it retires.
  */
-#include "tests/model/random_alu.h"
+#include "tests/model/alu_command.h"
 #include "tests/support/level.h"
 
 #define PER_STREAM 8

@@ -5,9 +5,6 @@
 #define BUS_BYTES 4096
 #define HANDLER (RAM + 0x4000)
 
-static const struct weft_rv32_bench_api *api;
-static struct weft_rv32_bench *bench;
-
 static uint32_t reg(unsigned i)
 {
 	return api->reg(bench, i);
@@ -42,10 +39,10 @@ static void expect_trap(uint32_t base, uint32_t word, uint32_t cause, uint32_t v
 	rv_emit(&p, word);
 	rv_emit(&p, rv_addi(12, 0, 2));
 	rv_emit(&p, rv_addi(11, 0, 2));
-	bench_start(api, bench, &p);
+	bench_start(&p);
 	put_handler();
-	assert_int_equal(bench_run(api, bench, 20), RAM + 4 * at);
-	assert_int_equal(bench_run(api, bench, 20), HANDLER + 16);
+	assert_int_equal(bench_run(20), RAM + 4 * at);
+	assert_int_equal(bench_run(20), HANDLER + 16);
 	assert_int_equal(reg(20), cause);
 	assert_int_equal(reg(21), RAM + 4 * at);
 	assert_int_equal(reg(22), value);
@@ -92,10 +89,10 @@ static void test_fetch_fault(void **state)
 		set_handler(&p);
 		rv_li(&p, 10, nowhere[i]);
 		rv_emit(&p, rv_jalr(1, 10, 0));
-		bench_start(api, bench, &p);
+		bench_start(&p);
 		put_handler();
-		assert_int_equal(bench_run(api, bench, 20), nowhere[i]);
-		assert_int_equal(bench_run(api, bench, 20), HANDLER + 16);
+		assert_int_equal(bench_run(20), nowhere[i]);
+		assert_int_equal(bench_run(20), HANDLER + 16);
 		assert_int_equal(reg(20), 1);
 		assert_int_equal(reg(21), nowhere[i]);
 		assert_int_equal(reg(22), nowhere[i]);
@@ -119,8 +116,8 @@ static void test_run_from_bus(void **state)
 	rv_emit(&p, rv_addi(7, 0, 10));
 	rv_emit(&p, rv_jalr(1, 10, 0));
 	rv_emit(&p, RV_ECALL);
-	bench_start(api, bench, &p);
-	assert_int_equal(bench_run(api, bench, 100), RAM + 4 * (p.n - 1));
+	bench_start(&p);
+	assert_int_equal(bench_run(100), RAM + 4 * (p.n - 1));
 	assert_int_equal(reg(5), 10 * 0x80000123u);
 	assert_int_equal(reg(8), 10 * 0x123);
 	assert_int_equal(reg(9), 0xffffff80u);
@@ -151,7 +148,7 @@ static void test_interrupts(void **state)
 		rv_emit(&p, rv_sw(12, 10, 4));
 		rv_emit(&p, rv_r(0x33, 0, 1, 14, 12, 13));
 		rv_emit(&p, rv_jal(0, -4 * (int32_t)(p.n - first)));
-		bench_start(api, bench, &p);
+		bench_start(&p);
 		put_handler();
 		for (unsigned i = 0; i < first + after; i++)
 			assert_int_equal(api->step(bench, 1000, &pc), 1);
@@ -164,7 +161,7 @@ static void test_interrupts(void **state)
 		assert_int_equal(api->step(bench, 1000, &pc), 2);
 		assert_int_equal(pc, before == RAM + 4 * (p.n - 1) ? RAM + 4 * first : before + 4);
 		uint32_t epc = pc;
-		assert_int_equal(bench_run(api, bench, 20), HANDLER + 16);
+		assert_int_equal(bench_run(20), HANDLER + 16);
 		assert_int_equal(reg(20), after & 2 ? 0x8000000bu : 0x80000007u);
 		assert_int_equal(reg(21), epc);
 		assert_int_equal(reg(22), 0);
@@ -184,7 +181,7 @@ static void test_wfi(void **state)
 	rv_emit(&p, rv_addi(5, 0, 9));
 	rv_emit(&p, RV_ECALL);
 	unsigned wfi = p.n - 3;
-	bench_start(api, bench, &p);
+	bench_start(&p);
 	put_handler();
 	for (unsigned i = 0; i < wfi; i++)
 		assert_int_equal(api->step(bench, 1000, &pc), 1);
@@ -202,7 +199,7 @@ static void test_wfi(void **state)
 	/* With interrupts off: goes on behind the WFI. */
 	p.word[wfi - 1] = RV_NOP;
 	api->set_reg(bench, 5, 0);
-	bench_start(api, bench, &p);
+	bench_start(&p);
 	assert_int_equal(api->step(bench, 1000, &pc), 1);
 	for (unsigned i = 1; i < wfi; i++)
 		assert_int_equal(api->step(bench, 1000, &pc), 1);
@@ -228,7 +225,7 @@ static void test_mret(void **state)
 	rv_emit(&p, RV_EBREAK);
 	rv_emit(&p, rv_csrrs(16, 0x300, 0));
 	rv_emit(&p, rv_jal(0, 0));
-	bench_start(api, bench, &p);
+	bench_start(&p);
 	assert_true(api->load(bench, HANDLER, handler, sizeof(handler)));
 	uint32_t pc = 0;
 	for (unsigned i = 0; i < 40; i++)
@@ -248,12 +245,12 @@ static double cycles_of(const uint32_t *seq, unsigned n_seq, unsigned copies)
 	for (unsigned i = 0; i < copies * n_seq; i++)
 		rv_emit(&p, seq[i % n_seq]);
 	rv_emit(&p, RV_ECALL);
-	bench_start(api, bench, &p);
+	bench_start(&p);
 	uint32_t pc;
 	for (unsigned i = 0; i < lead; i++)
 		api->step(bench, 10, &pc);
 	uint64_t start = api->cycles(bench);
-	bench_run(api, bench, 10000);
+	bench_run(10000);
 	return (double)(api->cycles(bench) - start - 1) / copies;
 }
 
@@ -278,32 +275,16 @@ static void test_cycles(void **state)
 static int setup(void **state)
 {
 	(void)state;
-	api = bench_api();
-	bench = api ? api->open(BUS_BYTES, test_seed(1)) : NULL;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	if (api)
-		api->close(bench);
-	return 0;
-}
-
-static void test_there(void **state)
-{
-	(void)state;
-	assert_non_null(bench);
+	return bench_open(bench_api(), BUS_BYTES, test_seed(1));
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_there),      cmocka_unit_test(test_traps), cmocka_unit_test(test_fetch_fault),
+		cmocka_unit_test(bench_there),      cmocka_unit_test(test_traps), cmocka_unit_test(test_fetch_fault),
 		cmocka_unit_test(test_run_from_bus), cmocka_unit_test(test_interrupts), cmocka_unit_test(test_wfi),
 		cmocka_unit_test(test_mret),       cmocka_unit_test(test_cycles),
 	};
 
-	return cmocka_run_group_tests(tests, setup, teardown);
+	return cmocka_run_group_tests(tests, setup, bench_close);
 }

@@ -89,9 +89,6 @@ static const struct pattern patterns[] = {
 
 #define N_PATTERNS (sizeof(patterns) / sizeof(patterns[0]))
 
-static const struct weft_rv32_bench_api *api;
-static struct weft_rv32_bench *bench;
-
 static const struct pattern *find(uint32_t w)
 {
 	const struct pattern *found = NULL;
@@ -204,29 +201,13 @@ static void test_all_words(void **state)
 static int setup(void **state)
 {
 	(void)state;
-	api = bench_api();
-	bench = api ? api->open(4096, 1) : NULL;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	if (api)
-		api->close(bench);
-	return 0;
-}
-
-static void test_there(void **state)
-{
-	(void)state;
-	assert_non_null(bench);
+	return bench_open(bench_api(), 4096, 1);
 }
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_there), cmocka_unit_test(test_fields),
+	const struct CMUnitTest tests[] = { cmocka_unit_test(bench_there), cmocka_unit_test(test_fields),
 		cmocka_unit_test(test_all_words) };
 
-	return cmocka_run_group_tests(tests, setup, teardown);
+	return cmocka_run_group_tests(tests, setup, bench_close);
 }

@@ -23,8 +23,6 @@
 #define BUS_BYTES  4096
 #define STEPS      500
 
-static const struct weft_rv32_bench_api *api;
-static struct weft_rv32_bench *bench;
 static uint64_t rng;
 
 static uint32_t rnd(void)
@@ -176,7 +174,7 @@ static void start(uint64_t seed, struct rv_program *p)
 	assert_true(api->load(bench, HANDLER, handler, 4 * n));
 	for (unsigned r = 1; r < 32; r++)
 		api->set_reg(bench, r, 0);
-	bench_start(api, bench, p);
+	bench_start(p);
 
 	twin_connect(&twin);
 	assert_true(api->peek(bench, 0, twin.rom, sizeof(twin.rom)));
@@ -248,28 +246,12 @@ static void test_random(void **state)
 static int setup(void **state)
 {
 	(void)state;
-	api = bench_api();
-	bench = api ? api->open(BUS_BYTES, test_seed(1)) : NULL;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	if (api)
-		api->close(bench);
-	return 0;
-}
-
-static void test_there(void **state)
-{
-	(void)state;
-	assert_non_null(bench);
+	return bench_open(bench_api(), BUS_BYTES, test_seed(1));
 }
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_there), cmocka_unit_test(test_random) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(bench_there), cmocka_unit_test(test_random) };
 
-	return cmocka_run_group_tests(tests, setup, teardown);
+	return cmocka_run_group_tests(tests, setup, bench_close);
 }

@@ -27,9 +27,6 @@ struct tally {
 	unsigned run, rv64, illegal, stored;
 };
 
-static const struct weft_rv32_bench_api *api;
-static struct weft_rv32_bench *bench;
-
 /* RV32IM's integer operations, from the manual's text. */
 static uint32_t compute(const char *name, uint32_t a, uint32_t b)
 {
@@ -143,8 +140,8 @@ static bool begins(const char *text, const char *with)
 static void run_and_compare(const struct row *r, struct rv_program *p, unsigned reg, uint32_t expected)
 {
 	rv_emit(p, RV_ECALL);
-	bench_start(api, bench, p);
-	uint32_t pc = bench_run(api, bench, 200);
+	bench_start(p);
+	uint32_t pc = bench_run(200);
 	if (pc != RAM + 4 * (p->n - 1))
 		complain(r, RAM + 4 * (p->n - 1), pc);
 	if (api->reg(bench, reg) != expected)
@@ -199,8 +196,8 @@ static bool arithmetic(const struct row *r, struct tally *t)
 	if (op->format == RV_FORMAT_SHIFT && (in[1] & 0x3f) >= 32) {
 		/* Shift amounts of 32 and more are no RV32 instructions. */
 		rv_emit(&p, rv_encode(op, rd, rs1, rs2, (int32_t)in[1]));
-		bench_start(api, bench, &p);
-		assert_int_equal(bench_run(api, bench, 200), RAM + 4 * (p.n - 1));
+		bench_start(&p);
+		assert_int_equal(bench_run(200), RAM + 4 * (p.n - 1));
 		t->illegal++;
 		return true;
 	}
@@ -447,39 +444,20 @@ static void test_vectors(void **state)
 static int setup(void **state)
 {
 	(void)state;
-	api = bench_api();
-	if (api)
-		bench = api->open(4096, 1);
-	return 0;
+	return bench_open(bench_api(), 4096, 1);
 }
 
 static int setup_model(void **state)
 {
 	(void)state;
-	api = rv32_model_api();
-	bench = api->open(4096, 1);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	if (api)
-		api->close(bench);
-	return 0;
-}
-
-static void test_there(void **state)
-{
-	(void)state;
-	assert_non_null(bench);
+	return bench_open(rv32_model_api(), 4096, 1);
 }
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_there), cmocka_unit_test(test_vectors) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(bench_there), cmocka_unit_test(test_vectors) };
 
-	int failed = cmocka_run_group_tests_name("functional", tests, setup_model, teardown);
+	int failed = cmocka_run_group_tests_name("functional", tests, setup_model, bench_close);
 
-	return failed + cmocka_run_group_tests_name("rtl", tests, setup, teardown);
+	return failed + cmocka_run_group_tests_name("rtl", tests, setup, bench_close);
 }

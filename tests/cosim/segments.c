@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../support/file.h"
 #include "../support/level.h"
 #include "userlib/run/segment.h"
 
@@ -30,13 +31,9 @@ static int sh(const char *command)
 
 static char *slurp(const char *path, size_t *n)
 {
-	FILE *f = fopen(path, "rb");
-	char *text = calloc(1, 64 << 20);
+	char *text = test_file(path, n);
 
-	assert_non_null(f);
 	assert_non_null(text);
-	*n = fread(text, 1, (64 << 20) - 1, f);
-	fclose(f);
 	return text;
 }
 

@@ -13,6 +13,7 @@
 #include "../support/level.h"
 #include "../support/mutate.h"
 #include "heap.h"
+#include "userlib/run/internal.h"
 
 /* Bytes of heap that reading a file may take: 64 MB and eight times the file. */
 #define FUZZ_HEAP(file) (((size_t)64 << 20) + 8 * (file))
@@ -33,6 +34,44 @@ static inline const char *fuzz_judge(int err, const char *msg)
 		if ((unsigned char)*p < ' ')
 			return "message has a control character";
 	return NULL;
+}
+
+/*
+ * Tuning tries plans that an untuned program could have as well, and takes most
+ * of the time: of so many files one is tuned, and always the same one.
+ */
+#define FUZZ_TUNED_OF 40
+
+static inline bool fuzz_is_tuned(const struct bytes *b)
+{
+	uint32_t sum = 0;
+
+	for (size_t i = 0; i < b->n; i++)
+		sum = sum * 31 + b->p[i];
+	return sum / 7 % FUZZ_TUNED_OF == 0;
+}
+
+/* Load a network and compile it. *accepted: both went well; *err is the load's. */
+static inline const char *fuzz_compile(const struct bytes *b, int *accepted, int *err)
+{
+	const struct weft_compile_options o = { .config = "w16", .quick = !fuzz_is_tuned(b) };
+	char msg[WEFT_MSG_LEN] = "";
+	uint8_t *out = NULL;
+	size_t len = 0;
+	weft_net *net = NULL;
+	weft_program *p = NULL;
+	int compiled = 0;
+
+	*err = weft_net_load(b->p, b->n, "mutated", &net, msg);
+	if (!*err)
+		compiled = weft_compile(net->g, &o, &p, msg);
+	if (p)
+		compiled = weft_program_write(p, &out, &len, msg);
+	free(out);
+	weft_program_free(p);
+	weft_net_free(net);
+	*accepted = !*err && !compiled;
+	return fuzz_judge(*err ? *err : compiled, msg);
 }
 
 static inline void fuzz_file(const char *test, const char *name, const struct bytes *b, long n, mutate_fn *fn)

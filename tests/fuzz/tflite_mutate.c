@@ -7,7 +7,6 @@
 #include <glob.h>
 
 #include "fuzz_file.h"
-#include "userlib/run/internal.h"
 
 /* Small networks of the foreign data, of different operators. */
 static const char *const foreign[] = {
@@ -19,41 +18,11 @@ static const char *const foreign[] = {
 	"tflite_micro_seanet_int16x8/transpose_conv/transpose_conv4.tflite", "litert/simple_quantized_ops.tflite",
 };
 
-/*
- * Tuning tries plans that an untuned program could have as well, and takes most
- * of the time: of so many files one is tuned, and always the same one.
- */
-#define TUNED_OF 40
-
-static bool is_tuned(const struct bytes *b)
-{
-	uint32_t sum = 0;
-
-	for (size_t i = 0; i < b->n; i++)
-		sum = sum * 31 + b->p[i];
-	return sum / 7 % TUNED_OF == 0;
-}
-
 static const char *load_and_compile(const struct bytes *b, int *accepted)
 {
-	const struct weft_compile_options o = { .config = "w16", .quick = !is_tuned(b) };
-	char msg[WEFT_MSG_LEN] = "";
-	uint8_t *out = NULL;
-	size_t len = 0;
-	weft_net *net = NULL;
-	weft_program *p = NULL;
-	int err = weft_net_load(b->p, b->n, "mutated", &net, msg);
+	int err;
 
-	if (!err)
-		err = weft_compile(net->g, &o, &p, msg);
-	if (!err) {
-		err = weft_program_write(p, &out, &len, msg);
-		*accepted = !err;
-	}
-	free(out);
-	weft_program_free(p);
-	weft_net_free(net);
-	return fuzz_judge(err, msg);
+	return fuzz_compile(b, accepted, &err);
 }
 
 static void fuzz_path(const char *path, long n)

@@ -4,7 +4,7 @@
  * small tensors. The arithmetic is written once more, in 128-bit integers.
  */
 #include "brute.h"
-#include "random_alu.h"
+#include "alu_command.h"
 
 /* Two's complement of so many bits. */
 static wide cut(wide v, int bits)

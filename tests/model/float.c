@@ -7,6 +7,7 @@
 
 #include "brute.h"
 #include "brute_float.h"
+#include "tests/support/level.h"
 
 #define PART(b, i) ((int32_t)(b)->cfg->sp_bytes / 8 * (i))
 
@@ -614,10 +615,9 @@ static void every_code_decoded(void **state)
 
 static gzFile open_vectors(const char *name)
 {
-	const char *data = getenv("WEFT_DATA");
 	char path[512];
 
-	snprintf(path, sizeof(path), "%s/float_vectors/testfloat/%s", data ? data : "../shared/data", name);
+	snprintf(path, sizeof(path), "%s/float_vectors/testfloat/%s", test_data(), name);
 	return gzopen(path, "rb");
 }
 

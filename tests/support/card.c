@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "sim/card/le.h"
+#include "file.h"
 #include "level.h"
 
 /* Cycles that a card runs before a test looks again. */
@@ -22,16 +23,9 @@ uint8_t *card_file(const char *name, size_t *bytes)
 	char path[512];
 
 	snprintf(path, sizeof(path), "%s/firmware/%s", test_env("WEFT_BUILD", "build"), name);
-	FILE *f = fopen(path, "rb");
-	if (!f)
+	uint8_t *data = test_file(path, bytes);
+	if (!data)
 		fail_msg("%s is missing; make firmware", path);
-	fseek(f, 0, SEEK_END);
-	*bytes = (size_t)ftell(f);
-	rewind(f);
-	uint8_t *data = malloc(*bytes);
-	assert_non_null(data);
-	assert_int_equal(fread(data, 1, *bytes, f), *bytes);
-	fclose(f);
 	return data;
 }
 

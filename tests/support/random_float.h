@@ -154,11 +154,14 @@ static int make_float_average(struct maker *m, int x)
 	for (int i = 0; i < 2; i++) {
 		int64_t kernel = least(chance(m, 20) ? t.dim[1 + i] : k[draw(m, 0, N_OF(k) - 1)], t.dim[1 + i]);
 		int64_t stride = chance(m, 60) ? kernel : draw(m, 1, 3);
-		if ((t.dim[1 + i] - kernel) % stride)
+		int64_t before = chance(m, 70) ? 0 : draw(m, 0, kernel - 1), after = chance(m, 70) ? 0 : draw(m, 0, kernel - 1);
+		if ((t.dim[1 + i] + before + after - kernel) % stride)
 			return -1;
 		at.pool.kernel[i] = (int)kernel;
 		at.pool.stride[i] = (int)stride;
-		t.dim[1 + i] = (t.dim[1 + i] - kernel) / stride + 1;
+		at.pool.pad[2 * i] = (int)before;
+		at.pool.pad[2 * i + 1] = (int)after;
+		t.dim[1 + i] = (t.dim[1 + i] + before + after - kernel) / stride + 1;
 	}
 	if (weft_tensor_elements(&t) * at.pool.kernel[0] * at.pool.kernel[1] > m->max_macs / 4)
 		return -1;

@@ -80,7 +80,7 @@ static weft_dtype dtype_of(int type)
 		[1] = WEFT_FP32, [2] = WEFT_UINT8, [3] = WEFT_INT8, [4] = WEFT_UINT16, [5] = WEFT_INT16, [6] = WEFT_INT32,
 		[7] = WEFT_INT64, [9] = WEFT_BOOL, [10] = WEFT_FP16, [11] = WEFT_FP64, [12] = WEFT_UINT32, [13] = WEFT_UINT64,
 		[16] = WEFT_BF16, [17] = WEFT_FP8E4M3, [18] = WEFT_FP8E4M3FNUZ, [19] = WEFT_FP8E5M2, [20] = WEFT_FP8E5M2FNUZ,
-		[21] = WEFT_UINT4, [22] = WEFT_INT4, [23] = WEFT_FP4E2M1, [25] = WEFT_UINT2, [26] = WEFT_INT2,
+		[21] = WEFT_UINT4, [22] = WEFT_INT4, [23] = WEFT_FP4E2M1, [24] = WEFT_FP8E8M0, [25] = WEFT_UINT2, [26] = WEFT_INT2,
 	};
 
 	return type > 0 && type < (int)(sizeof(types) / sizeof(types[0])) ? types[type] : 0;

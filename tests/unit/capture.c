@@ -10,7 +10,10 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <zlib.h>
 
+#include "sim/card/le.h"
+#include "tests/support/file.h"
 #include "tests/support/tensors.h"
 #include "userlib/run/capture.h"
 
@@ -53,12 +56,10 @@ static void round_trip(void **state)
 
 static size_t read_all(uint8_t **p)
 {
-	FILE *f = fopen(path, "rb");
+	size_t n = 0;
 
-	assert_non_null(f);
-	*p = malloc(1 << 20);
-	size_t n = fread(*p, 1, 1 << 20, f);
-	fclose(f);
+	*p = test_file(path, &n);
+	assert_non_null(*p);
 	return n;
 }
 
@@ -100,24 +101,6 @@ static void damaged_bad(void **state)
 	assert_int_equal(weft_capture_read("/tmp/weft-no-such-file", &c, msg), -ENOENT);
 }
 
-static void put32(uint8_t *p, uint32_t v)
-{
-	for (int i = 0; i < 4; i++)
-		p[i] = (uint8_t)(v >> 8 * i);
-}
-
-static uint32_t crc32_of(const uint8_t *p, size_t n)
-{
-	uint32_t c = 0xffffffff;
-
-	for (size_t i = 0; i < n; i++) {
-		c ^= p[i];
-		for (int k = 0; k < 8; k++)
-			c = c >> 1 ^ (c & 1 ? 0xedb88320 : 0);
-	}
-	return ~c;
-}
-
 /* Bytes changed with the checksum put right: whatever is in them, nothing breaks. */
 static void hostile_bad(void **state)
 {
@@ -133,14 +116,14 @@ static void hostile_bad(void **state)
 		size_t at = 16 + test_random(&seed) % (n - 16);
 		uint8_t old = p[at];
 		p[at] = (uint8_t)test_random(&seed);
-		put32(p + 12, crc32_of(p + 16, n - 16));
+		put32(p + 12, (uint32_t)crc32_z(0, p + 16, n - 16));
 		int err = with_bytes(p, n, msg);
 		assert_true(err == 0 || err == -EINVAL || err == -ENOMEM);
 		p[at] = old;
 	}
 	/* A section that says it is huge. */
 	memset(p + 16, 0xff, 8);
-	put32(p + 12, crc32_of(p + 16, n - 16));
+	put32(p + 12, (uint32_t)crc32_z(0, p + 16, n - 16));
 	assert_int_equal(with_bytes(p, n, msg), -EINVAL);
 	assert_non_null(strstr(msg, "larger than the file allows"));
 	free(p);

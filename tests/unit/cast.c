@@ -378,6 +378,45 @@ static void rules(void **state)
 }
 
 /* to float8 with s, back with -s, is the identity on what both hold. */
+static unsigned scale_of(const struct weft_cast_options *o, double v)
+{
+	return (unsigned)one(o, WEFT_FP64, v, WEFT_FP8E8M0) & 0xff;
+}
+
+/* float8e8m0 by ONNX Cast-25: every power of two, and what lies between, above and below. */
+static void scales(void **state)
+{
+	static const struct { double factor; int more[3]; } between[] = {   /* up, down, nearest */
+		{ 1, { 0, 0, 0 } }, { 1 + 0x1p-52, { 1, 0, 0 } }, { 1.25, { 1, 0, 0 } }, { 1.5 - 0x1p-52, { 1, 0, 0 } },
+		{ 1.5, { 1, 0, 1 } }, { 1.75, { 1, 0, 1 } },
+	};
+
+	(void)state;
+	for (int k = 0; k < 6; k++) {
+		struct weft_cast_options o = weft_cast_options_default(WEFT_CAST_ONNX);
+		const unsigned nan = 0xff;
+
+		o.scale_round = (uint8_t)(k / 2);
+		o.saturate = k % 2;
+		for (int c = 0; c < 255; c++) {
+			const double v = ldexp(1, c - 127);
+
+			assert_true(weft_float_decode(WEFT_FP8E8M0, (uint64_t)c) == v);
+			assert_int_equal(scale_of(&o, v), c);
+			for (size_t i = 0; i < sizeof between / sizeof between[0] && c < 254; i++)
+				assert_int_equal(scale_of(&o, v * between[i].factor), c + between[i].more[k / 2]);
+		}
+		assert_int_equal(scale_of(&o, NAN), nan);
+		assert_int_equal(scale_of(&o, INFINITY), o.saturate ? 254 : nan);
+		assert_int_equal(scale_of(&o, 0x1p128), o.saturate ? 254 : nan);
+		assert_int_equal(scale_of(&o, 0x1.1p127), o.saturate ? 254 : nan);
+		assert_int_equal(scale_of(&o, 0x1.fp-128), o.saturate ? 0 : nan);
+		assert_int_equal(scale_of(&o, 0), o.saturate ? 0 : nan);
+		assert_int_equal(scale_of(&o, -4), o.saturate ? 0 : nan);
+	}
+	assert_true(isnan(weft_float_decode(WEFT_FP8E8M0, 0xff)));
+}
+
 static void pow2_scale(void **state)
 {
 	struct weft_cast_options to = weft_cast_options_default(WEFT_CAST_POPXL), from = to;
@@ -432,7 +471,8 @@ static void refused_bad(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		struct weft_cast_options o = { bad[i].rules, bad[i].saturate, bad[i].inf_max, bad[i].log2_scale, { 0 } };
+		struct weft_cast_options o = { .rules = bad[i].rules, .saturate = bad[i].saturate, .fnuz_inf_max = bad[i].inf_max,
+		                               .log2_scale = bad[i].log2_scale };
 		weft_tensor *x = TENSOR(bad[i].from, 2), *y = TENSOR(bad[i].to, 2);
 		char msg[WEFT_CONVERT_MSG] = "";
 
@@ -560,7 +600,7 @@ int main(void)
 		cmocka_unit_test(decode), cmocka_unit_test(limits), cmocka_unit_test(round_trip),
 		cmocka_unit_test(all_fp16_checksums), cmocka_unit_test(all_16_bit),
 		cmocka_unit_test(fp32_midpoints), cmocka_unit_test(fp32_extremes_and_random), cmocka_unit_test(wide),
-		cmocka_unit_test(to_integers), cmocka_unit_test(between_integers), cmocka_unit_test(rules),
+		cmocka_unit_test(to_integers), cmocka_unit_test(between_integers), cmocka_unit_test(rules), cmocka_unit_test(scales),
 		cmocka_unit_test(pow2_scale), cmocka_unit_test(refused_bad), cmocka_unit_test(names),
 		cmocka_unit_test(fake_convert), cmocka_unit_test(fake_convert_order), cmocka_unit_test(fake_convert_bad),
 	};

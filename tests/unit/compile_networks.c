@@ -5,33 +5,23 @@
  */
 #include "tests/unit/compile_run.h"
 
+#include "tests/support/file.h"
+#include "tests/support/level.h"
 #include "userlib/import/tflite.h"
-
-static const char *data_dir(void)
-{
-	const char *d = getenv("WEFT_DATA");
-
-	return d && *d ? d : "../shared/data";
-}
 
 static weft_graph *load(const char *path)
 {
 	char full[512], msg[WEFT_MSG];
 	weft_graph *g;
-	FILE *f;
+	size_t n;
+	void *p;
 
-	snprintf(full, sizeof full, "%s%s%s", *path == '.' ? "" : data_dir(), *path == '.' ? "" : "/", path);
-	f = fopen(full, "rb");
-	if (!f) {
+	snprintf(full, sizeof full, "%s%s%s", *path == '.' ? "" : test_data(), *path == '.' ? "" : "/", path);
+	p = test_file(full, &n);
+	if (!p) {
 		print_message("%s is not there\n", full);
 		skip();
 	}
-	fseek(f, 0, SEEK_END);
-	size_t n = (size_t)ftell(f);
-	rewind(f);
-	void *p = malloc(n + 1);
-	assert_int_equal(fread(p, 1, n, f), n);
-	fclose(f);
 	if (weft_import_tflite(p, n, path, &g, msg))
 		fail_msg("%s: %s", path, msg);
 	free(p);

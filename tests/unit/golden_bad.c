@@ -44,7 +44,7 @@ static void spoil(struct call *c, uint64_t *r)
 
 	switch (test_random(r) % 8) {
 	case 0: t->rank = (int)(test_random(r) % 12) - 1; break;
-	case 1: t->dtype = (weft_dtype)(test_random(r) % 25); break;
+	case 1: t->dtype = (weft_dtype)(test_random(r) % 26); break;
 	case 2: t->dim[test_random(r) % 4] = PICK(r, dims); break;
 	case 3: t->dim[test_random(r) % 4] = 1 + (int64_t)(test_random(r) % 6); break;
 	case 4: c->n_x = (int)(test_random(r) % 5) - 1; break;

@@ -45,6 +45,7 @@ static weft_dtype held_as(weft_dtype t)
 	case WEFT_FP8E4M3FNUZ:
 	case WEFT_FP8E5M2FNUZ:
 	case WEFT_FP4E2M1:
+	case WEFT_FP8E8M0:
 	case WEFT_UINT4:
 	case WEFT_UINT2:
 		return WEFT_UINT8;

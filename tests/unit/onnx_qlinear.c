@@ -18,6 +18,7 @@
 #include "../support/level.h"
 #include "../support/onnx_build.h"
 #include "../support/tensors.h"
+#include "userlib/run/internal.h"
 
 struct conv {
 	int n, x_type, w_type, y_type;         /* spatial dimensions; ONNX's 2: uint8, 3: int8 */
@@ -261,6 +262,18 @@ static void compare(const struct conv *c, const struct params *p, const weft_ten
 	assert_int_equal(i, weft_tensor_elements(y));
 }
 
+/* Of the last network: operators of the host's rounding, and of ours for ties. */
+static int n_requants, n_shifts;
+
+static void count(const weft_graph *g)
+{
+	n_requants = n_shifts = 0;
+	for (int i = 0; i < g->n_ops; i++) {
+		n_requants += g->ops[i].op == WEFT_OP_ONNX_REQUANT;
+		n_shifts += g->ops[i].op == WEFT_OP_ARITHMETIC_RIGHT_SHIFT;
+	}
+}
+
 static void one(const struct conv *c, long id)
 {
 	static uint8_t x[4096];
@@ -275,6 +288,7 @@ static void one(const struct conv *c, long id)
 	build(&model, c, &p);
 	if (weft_net_load(model.p, model.n, "qlinear", &net, msg))
 		fail_msg("seed %ld: %s", id, msg);
+	count(net->g);
 	for (int device = WEFT_DEVICE_GOLDEN; device <= WEFT_DEVICE_MODEL; device++) {
 		struct weft_session_options o = weft_session_options_default();
 		weft_tensor in[9] = { 0 }, y = { 0 };
@@ -355,9 +369,39 @@ static void large_sums(void **state)
 	}
 }
 
+/* Every scale a power of two, or a few odd multiples of one: sums tie in each channel, and yet none is left to the host. */
+static void ties(void **state)
+{
+	static struct conv c;
+	long n = test_count(60, 300, 5000), shifted = 0;
+	uint64_t first = test_seed(1);
+
+	(void)state;
+	for (long i = 0; i < n; i++) {
+		uint64_t r = first + (uint64_t)i;
+
+		test_random(&r);
+		if (!make(&c, &r))
+			continue;
+		c.runtime = false;
+		c.xs = ldexpf(1, -(int)upto(&r, 4));
+		c.ys = ldexpf(1, 3 + (int)upto(&r, 6));
+		for (int k = 0; k < 16; k++) {
+			c.wz[k] = c.w_type == 2 ? 128 : 0;
+			c.ws[k] = k && !c.channel_scale ? c.ws[0] : i % 3 ? scale(&r, true) : ldexpf(1, -(int)upto(&r, 5));
+		}
+		one(&c, (long)first + i);
+		shifted += n_shifts;
+		assert_int_equal(n_requants, 0);
+	}
+	printf("%ld of %ld with ties broken on the device\n", shifted, n);
+	fflush(stdout);
+	assert_true(2 * shifted > n / 2);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(random_convs), cmocka_unit_test(large_sums) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(random_convs), cmocka_unit_test(large_sums), cmocka_unit_test(ties) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,6 +17,8 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "tests/support/file.h"
+#include "tests/support/level.h"
 #include "userlib/import/tflite.h"
 #include "userlib/run/golden_exec.h"
 
@@ -38,26 +40,17 @@ static uint32_t draw(uint32_t below)
 
 static uint8_t *load(const char *name, size_t *n)
 {
-	const char *data = getenv("WEFT_DATA");
 	char path[600];
 
 	if (strncmp(name, "tests/", 6))
-		snprintf(path, sizeof path, "%s/%s", data && *data ? data : "../shared/data", name);
+		snprintf(path, sizeof path, "%s/%s", test_data(), name);
 	else
 		snprintf(path, sizeof path, "%s", name);
-	FILE *f = fopen(path, "rb");
-	if (!f) {
+	uint8_t *p = test_file(path, n);
+	if (!p) {
 		print_message("%s is absent\n", path);
 		skip();
-		return NULL;
 	}
-	fseek(f, 0, SEEK_END);
-	long size = ftell(f);
-	rewind(f);
-	uint8_t *p = malloc((size_t)size);
-	assert_non_null(p);
-	*n = fread(p, 1, (size_t)size, f);
-	fclose(f);
 	return p;
 }
 

@@ -10,17 +10,19 @@
 
 #include "bench.h"
 
-enum { OPT_MEMORY, OPT_CONFIG, OPT_MICRO, OPT_JSON, OPT_SAVE, OPT_TARGETS, OPT_NOTE, OPT_HOST, OPT_COMPILE };
+enum { OPT_MEMORY, OPT_CONFIG, OPT_MICRO, OPT_JSON, OPT_SAVE, OPT_TARGETS, OPT_NOTE, OPT_HOST, OPT_COMPILE, OPT_PROFILE };
 static const struct option_def defs[] = {
 	[OPT_MEMORY] = { "--memory", true }, [OPT_CONFIG] = { "--config", true }, [OPT_MICRO] = { "--micro", false },
 	[OPT_JSON] = { "--json", false }, [OPT_SAVE] = { "--save", true }, [OPT_TARGETS] = { "--targets", true },
-	[OPT_NOTE] = { "--note", true }, [OPT_HOST] = { "--host", false }, [OPT_COMPILE] = { "--compile", true }, { NULL, false },
+	[OPT_NOTE] = { "--note", true }, [OPT_HOST] = { "--host", false }, [OPT_COMPILE] = { "--compile", true },
+	[OPT_PROFILE] = { "--profile", true }, { NULL, false },
 };
 
 struct bench {
 	struct weft_session_options o;
 	struct bench_targets targets;
-	const char *save, *note, *targets_file;
+	const char *save, *note, *targets_file, *profiles;
+	char profile[4096];        /* of the network at work */
 	bool json;
 	int k, n;                  /* network at work, of all */
 	const char *name;          /* its file */
@@ -92,6 +94,29 @@ static int run_once(struct bench *b, const weft_net *net, weft_session *s, struc
 	return err;
 }
 
+/* DIR/NAME-MEMORY.json, and the table as .txt. */
+static int name_profile(struct bench *b)
+{
+	b->o.profile = NULL;
+	if (!b->profiles)
+		return 0;
+	snprintf(b->profile, sizeof(b->profile), "%.2000s/%.1000s-%s.json", b->profiles, b->name, memory_name(&b->o));
+	b->o.profile = b->profile;
+	return make_dir(b->profiles);
+}
+
+static int write_table(const struct bench *b, const weft_session *s)
+{
+	char *text = b->profiles ? weft_session_profile_text(s) : NULL, path[sizeof(b->profile)];
+
+	if (!text)
+		return 0;
+	snprintf(path, sizeof(path), "%.*s.txt", (int)strlen(b->profile) - 5, b->profile);
+	int status = write_file(path, (const uint8_t *)text, strlen(text));
+	free(text);
+	return status;
+}
+
 static int bench_one(struct bench *b, const char *path)
 {
 	char msg[WEFT_MSG_LEN] = "", line[4096 + WEFT_MSG_LEN];
@@ -103,6 +128,8 @@ static int bench_one(struct bench *b, const char *path)
 	b->k++;
 	b->name = slash ? slash + 1 : path;
 	b->shown = 0;
+	if (name_profile(b))
+		return EXIT_USAGE;
 	if (b->o.progress)
 		show_progress(b, 0, 1);
 	int err = weft_net_load_file(path, &net, msg);
@@ -118,6 +145,8 @@ static int bench_one(struct bench *b, const char *path)
 	int status = err ? record_failure(b, path, err, line) : 0;
 	if (!err)
 		record(b, path, r);
+	if (!err)
+		status = write_table(b, s);
 	weft_report_free(r);
 	weft_session_close(s);
 	weft_net_free(net);
@@ -153,6 +182,7 @@ static int take(struct bench *b, int opt, const char *v, bool measure)
 	case OPT_SAVE:    b->save = v; return 0;
 	case OPT_NOTE:    b->note = v; return 0;
 	case OPT_TARGETS: b->targets_file = v; return 0;
+	case OPT_PROFILE: b->profiles = v; return 0;
 	default:
 		if (measure)
 			return bench_one(b, v);
@@ -238,6 +268,7 @@ const struct subcommand cmd_bench = {
 	"  --compile F     also time compiling F, and take its memory\n"
 	"  --targets FILE  table of targets and peers (tools/bench_targets.tsv)\n"
 	"  --json          one object on standard output, with every operator\n"
+	"  --profile DIR   a trace and a table of each network (docs/profile.md)\n"
 	"  --save FILE     that object into a file, beside the table\n"
 	"  --note TEXT     for the object: which machine, which commit\n", bench_main,
 };

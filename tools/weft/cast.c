@@ -21,6 +21,8 @@ static const char usage[] =
 	"                      onnx and openvino 1, tosa always 0, popxl 0 (nan_on_overflow)\n"
 	"  --fnuz-inf nan|max  onnx, saturating, infinity to FNUZ float8: as Cast's text says\n"
 	"                      (default), or as ONNX's published node tests have it\n"
+	"  --round up|down|nearest\n"
+	"                      onnx, to float8e8m0: the power of two; up without it\n"
 	"  --log2-scale N      popxl: times 2^N before float8, or after it; -32..31\n"
 	"  --scale S.npy, --shift Z.npy\n"
 	"                      openvino FakeConvert: the result keeps IN's type, TYPE is the\n"
@@ -28,7 +30,7 @@ static const char usage[] =
 	"  -o, --output FILE\n"
 	"\n"
 	"TYPE: float8e4m3fn float8e4m3fnuz float8e5m2 float8e5m2fnuz float8_143 float8_152\n"
-	"f8e4m3 f8e5m2 float4e2m1 float16 bfloat16 float32 float64 bool int2 uint2 int4\n"
+	"f8e4m3 f8e5m2 float8e8m0 float4e2m1 float16 bfloat16 float32 float64 bool int2 uint2 int4\n"
 	"uint4 int8 uint8 int16 uint16 int32 uint32 int48 int64 uint64; string with the\n"
 	"rules onnx: NumPy's U, as --to or --from\n";
 
@@ -38,6 +40,7 @@ struct job {
 	int saturate;                      /* -1: by the rules */
 	bool fnuz_inf_max, scaled;         /* scaled: --log2-scale was given */
 	int32_t log2_scale;
+	uint8_t scale_round;
 	enum weft_cast_rules rules;
 };
 
@@ -59,6 +62,18 @@ static int parse_log2(const char *text, int32_t *out)
 		return fail(EXIT_USAGE, "--log2-scale: \"%s\" is not a number from -32 to 31", text);
 	*out = (int32_t)v;
 	return 0;
+}
+
+static int parse_round(const char *value, uint8_t *round)
+{
+	static const char *const names[] = { "up", "down", "nearest" };
+
+	for (uint8_t i = 0; i < 3; i++)
+		if (!strcmp(value, names[i])) {
+			*round = i;
+			return 0;
+		}
+	return fail(EXIT_USAGE, "--round: \"%s\" is not up, down or nearest", value);
 }
 
 static int one_option(struct job *j, int option, const char *value)
@@ -83,6 +98,7 @@ static int one_option(struct job *j, int option, const char *value)
 	case 7: j->scaled = true; return parse_log2(value, &j->log2_scale);
 	case 8: j->scale_file = value; return 0;
 	case 9: j->shift_file = value; return 0;
+	case 10: return parse_round(value, &j->scale_round);
 	case -1:
 		if (j->in)
 			return fail(EXIT_USAGE, "cast takes one file, \"%s\" is a second", value);
@@ -122,7 +138,7 @@ static int parse_args(struct job *j, int argc, char **argv)
 	static const struct option_def defs[] = {
 		{ "-o", true }, { "--output", true }, { "--to", true }, { "--from", true }, { "--rules", true },
 		{ "--saturate", true }, { "--fnuz-inf", true }, { "--log2-scale", true }, { "--scale", true },
-		{ "--shift", true }, { NULL, false },
+		{ "--shift", true }, { "--round", true }, { NULL, false },
 	};
 	const char *value;
 	int option, at = 0, status;
@@ -151,7 +167,7 @@ static weft_dtype held_as(weft_dtype t)
 	case WEFT_INT2: case WEFT_INT4: return WEFT_INT8;
 	case WEFT_INT48: return WEFT_INT64;
 	case WEFT_BF16: return WEFT_UINT16;
-	case WEFT_UINT2: case WEFT_UINT4: case WEFT_FP4E2M1: case WEFT_FP8E4M3: case WEFT_FP8E5M2:
+	case WEFT_UINT2: case WEFT_UINT4: case WEFT_FP4E2M1: case WEFT_FP8E8M0: case WEFT_FP8E4M3: case WEFT_FP8E5M2:
 	case WEFT_FP8E4M3FNUZ: case WEFT_FP8E5M2FNUZ: return WEFT_UINT8;
 	default: return t;
 	}
@@ -204,6 +220,7 @@ static int convert(const struct job *j, const weft_tensor *x, weft_tensor *y)
 		o.saturate = j->saturate == 1;
 	o.fnuz_inf_max = j->fnuz_inf_max;
 	o.log2_scale = j->log2_scale;
+	o.scale_round = j->scale_round;
 	return weft_cast(x, y, &o, msg) ? fail(EXIT_USAGE, "%s: %s", j->in, msg) : 0;
 }
 

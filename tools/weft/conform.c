@@ -134,6 +134,10 @@ static void tell(struct tally *t, const struct weft_conform_case *c, const struc
 		cJSON_AddStringToObject(o, "test", c->path);
 		cJSON_AddStringToObject(o, "verdict", bad ? "failed" : k ? "unsupported" : c->error_expected ? "refused" : "passed");
 		cJSON_AddBoolToObject(o, "npu", c->npu);
+		if (c->host) {
+			cJSON_AddStringToObject(o, "host", c->host);
+			cJSON_AddStringToObject(o, "reason", c->reason ? c->reason : "");
+		}
 		cJSON_AddItemToArray(t->tests, o);
 	}
 	if (!bad && t->verbose && !t->json)

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "userlib/run/file.h"
 #include "userlib/run/image.h"
 #include "userlib/run/npy.h"
 #include "weft_cmd.h"
@@ -123,23 +124,9 @@ void safe_name(const char *name, char *safe, size_t len)
 
 int read_whole(const char *path, uint8_t **data, size_t *len)
 {
-	FILE *f = fopen(path, "rb");
-	long n = -1;
+	int err = weft_file_read(path, INT32_MAX, data, len);
 
-	*data = NULL;
-	/* A folder opens too, and claims to be huge. */
-	if (f && !fseek(f, 0, SEEK_END) && (n = ftell(f)) >= 0 && n <= INT32_MAX && !fseek(f, 0, SEEK_SET))
-		*data = malloc((size_t)n + 1);
-	bool ok = *data && fread(*data, 1, (size_t)n, f) == (size_t)n;
-	int why = errno;
-	if (f)
-		fclose(f);
-	*len = ok ? (size_t)n : 0;
-	if (ok)
-		return 0;
-	free(*data);
-	*data = NULL;
-	return fail(EXIT_USAGE, "%s: %s", path, strerror(why ? why : EIO));
+	return err ? fail(EXIT_USAGE, "%s: %s", path, strerror(-err)) : 0;
 }
 
 int write_output(const char *dir, int index, const char *name, const weft_tensor *t, char *path, size_t len)

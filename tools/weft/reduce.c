@@ -10,6 +10,7 @@
 #include "userlib/export/tosa.h"
 #include "userlib/run/npy.h"
 #include "userlib/run/reduce.h"
+#include "userlib/run/reduce_stream.h"
 #include "weft_cmd.h"
 
 #define MAX_INPUTS 64
@@ -139,6 +140,56 @@ static int with_net(const struct args *a, const weft_net *net)
 	return status;
 }
 
+/* ---- a captured stream ---- */
+
+static bool is_capture(const char *name)
+{
+	size_t n = strlen(name);
+
+	return n > 5 && !strcmp(name + n - 5, ".wcap");
+}
+
+/* DIR/case.wcap, and how to run it. */
+static int write_stream(const struct args *a, const struct weft_stream_case *r)
+{
+	char msg[WEFT_MSG_LEN] = "", path[4096];
+	int status = make_dir(a->dir);
+
+	if (status)
+		return status;
+	snprintf(path, sizeof path, "%s/case.wcap", a->dir);
+	int err = weft_capture_write(path, &r->capture, msg);
+	if (err)
+		return fail(status_of(err), "%s", msg);
+	printf("%u of %u commands still fail, with %u load%s and %u store%s added (%d streams tried); the last is\n  %s\n", r->kept,
+	       r->before, r->loads, r->loads == 1 ? "" : "s", r->stores, r->stores == 1 ? "" : "s", r->runs, r->text);
+	printf("weft replay %s%s\n", path, r->capture.plant.kind != WEFT_PLANT_NONE ? " --plant" : "");
+	return 0;
+}
+
+static int with_capture(const struct args *a)
+{
+	const struct weft_stream_options o = { .device = a->o.device, .usb = a->o.usb };
+	char msg[WEFT_MSG_LEN] = "";
+	struct weft_stream_case r;
+	struct weft_capture c;
+
+	if (a->n_inputs || a->plant)
+		return fail(EXIT_USAGE, "reduce: a capture holds its inputs and faults: no -i, no --plant");
+	if (a->o.device == WEFT_DEVICE_GOLDEN)
+		return fail(EXIT_USAGE, "reduce: golden runs no streams; --device rtl, usb or model");
+	int err = weft_capture_read(a->model, &c, msg);
+	if (err)
+		return fail(status_of(err), "%s", msg);
+	err = weft_reduce_stream(&c, &o, &r, msg);
+	int status = err == -ENOENT ? fail(EXIT_USAGE, "%s: %s", a->model, msg)
+	           : err ? fail(status_of(err), "%s: %s", a->model, msg) : write_stream(a, &r);
+	if (!err)
+		weft_capture_release(&r.capture);
+	weft_capture_release(&c);
+	return status;
+}
+
 static int run(int argc, char **argv)
 {
 	struct args a = { .o = weft_session_options_default() };
@@ -150,6 +201,8 @@ static int run(int argc, char **argv)
 	status = take_args(argc, argv, &a);
 	if (status)
 		return status;
+	if (is_capture(a.model))
+		return with_capture(&a);
 	int err = weft_net_load_file(a.model, &net, msg);
 	if (err)
 		return fail(status_of(err), "%s", msg);
@@ -159,10 +212,13 @@ static int run(int argc, char **argv)
 }
 
 const struct subcommand cmd_reduce = {
-	"reduce", "make a failing network small",
-	"usage: weft reduce MODEL -o DIR [options]\n\n"
+	"reduce", "make a failing network, or a captured stream, small",
+	"usage: weft reduce MODEL -o DIR [options]\n"
+	"       weft reduce FILE.wcap -o DIR [--device D]\n\n"
 	"Finds the fewest operators that still fail, fed with what golden computes in\n"
-	"front of them, and writes DIR/net.tosa and DIR/input-<k>.npy.\n\n"
+	"front of them, and writes DIR/net.tosa and DIR/input-<k>.npy. Of a capture: the\n"
+	"fewest commands that still fail on that device (usb too), with loads of what they\n"
+	"read and a store of what they make, as DIR/case.wcap for weft replay.\n\n"
 	"  -i FILE          input: .npy, .bin, .png, .jpg; repeat for more inputs\n"
 	"  --device D       rtl (default) or model\n"
 	"  --config C       w8, w16 (default) or w32\n"

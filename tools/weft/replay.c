@@ -59,7 +59,9 @@ static void print_place(const struct weft_replay_place *f)
 {
 	printf("first wrong: command %zu, %s\n", f->cmd, f->text);
 	if (f->cycle)
-		printf("  retires at cycle %llu\n", (unsigned long long)f->cycle);
+		printf("  retires at cycle %llu%s", (unsigned long long)f->cycle, f->written ? "" : "\n");
+	if (f->written)
+		printf(", wrote it wrong at cycle %llu\n", (unsigned long long)f->written);
 	if (f->op >= 0)
 		printf("  operator %d %s, tensor \"%s\"\n", f->op, f->op_name, f->tensor);
 	if (f->element) {
@@ -106,6 +108,8 @@ static void json_place(cJSON *j, const struct weft_replay_place *f)
 	cJSON_AddNumberToObject(o, "cmd", (double)f->cmd);
 	cJSON_AddStringToObject(o, "command", f->text);
 	cJSON_AddNumberToObject(o, "cycle", (double)f->cycle);
+	if (f->written)
+		cJSON_AddNumberToObject(o, "written", (double)f->written);
 	cJSON_AddNumberToObject(o, "op", f->op);
 	cJSON_AddStringToObject(o, "op_name", f->op_name);
 	cJSON_AddStringToObject(o, "tensor", f->tensor);
@@ -149,6 +153,14 @@ static void print_as_json(const struct weft_capture *c, const struct weft_replay
 	cJSON_Delete(j);
 }
 
+/* The first cycles of a job have no --cycles before them. */
+static uint64_t wave_lead(const struct args *a, const struct weft_replay_place *f)
+{
+	uint64_t at = f->written ? f->written : f->cycle;
+
+	return at < a->o.wave_cycles ? at : a->o.wave_cycles;
+}
+
 /* F.fst has F.gtkw beside it. */
 static int signals(const struct args *a, const struct weft_replay_report *r)
 {
@@ -161,7 +173,8 @@ static int signals(const struct args *a, const struct weft_replay_report *r)
 	if (err)
 		return fail(status_of(err), "%s", msg);
 	if (!a->json)
-		printf("waveform: %s, signals: %s (gtkwave %s)\n", a->o.wave, path, path);
+		printf("waveform: %s, the moment is %llu cycles after its start; signals: %s (gtkwave %s)\n", a->o.wave,
+		       (unsigned long long)wave_lead(a, &r->first), path, path);
 	return 0;
 }
 
@@ -197,8 +210,9 @@ const struct subcommand cmd_replay = {
 	"replay", "run a captured failure again in simulation and name its place",
 	"usage: weft replay FILE.wcap [options]\n\n"
 	"  --device rtl|model  where to run it (rtl)\n"
-	"  --wave F.fst        record the first wrong command, and F.gtkw for GTKWave\n"
-	"  --cycles N          that many cycles before and after its retirement (1000)\n"
+	"  --wave F.fst        record the moment: from the first wrong byte to the command's\n"
+	"                      retirement; and F.gtkw for GTKWave\n"
+	"  --cycles N          that many cycles before and after (1000)\n"
 	"  --plant             plant the fault that the captured run had planted\n"
 	"  --json              one object on standard output\n\n"
 	"Exit status: 1 where something differs, 0 where all is as it must be.\n",

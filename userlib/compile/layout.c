@@ -217,7 +217,7 @@ static int late_weights(struct cc *cc, struct node *nd, int item)
 static int pack(struct cc *cc, struct node *nd, int item)
 {
 	/* What is computed has a storage of its own, and so has what the host packs. */
-	bool late = nd->mode == 2 && nd->w != WEIGHTS_ONE && !cc->g->tensors[nd->w].t.data;
+	bool late = nd->mode == 2 && !nd->w_computed && nd->w != WEIGHTS_ONE && !cc->g->tensors[nd->w].t.data;
 	int64_t weights = nd->w_computed || late ? 0 : nd->n_tiles * nd->tile_bytes;
 	if (nd->rec_computed)
 		return 0;
@@ -225,8 +225,9 @@ static int pack(struct cc *cc, struct node *nd, int item)
 
 	if (err)
 		return err;
-	uint8_t *changed = nd->mode == 2 && !late ? float_weights(cc, nd) : NULL;
-	if (nd->mode == 2 && !late && !changed)
+	bool change = nd->mode == 2 && !late && !nd->w_computed;
+	uint8_t *changed = change ? float_weights(cc, nd) : NULL;
+	if (change && !changed)
 		return -ENOMEM;
 	const uint8_t *w = changed || late ? changed : cc->g->tensors[nd->w].t.data;
 	uint8_t *to = cc->consts.p + nd->blob;

@@ -273,6 +273,10 @@ static int match_float(struct cc *cc, int i)
 	case WEFT_OP_DEPTHWISE_CONV2D:
 	case WEFT_OP_POPXL_CONV_POW2SCALED:
 		return match_float_conv(cc, i);
+	case WEFT_OP_TRANSPOSE_CONV2D:
+		return match_transpose_conv(cc, i);
+	case WEFT_OP_CONV3D:
+		return match_conv3d(cc, i);
 	case WEFT_OP_MATMUL:
 	case WEFT_OP_POPXL_MATMUL_POW2SCALED:
 		return match_float_matmul(cc, i);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "match_alu.h"
+#include "match_table.h"
 
 #define FUNC(name) WEFT_ALU_FUNC_##name
 #define TYPE(name) WEFT_ALU_A_TYPE_##name
@@ -321,15 +322,17 @@ static int unary(struct cc *cc, int i, int func, int32_t imm)
 	return alu_add(cc, i, &s, true, true);
 }
 
-/* Between integers; to bool, whatever is not 0. */
+/* Between integers here; to bool, whatever is not 0. */
 static int cast(struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
 	weft_dtype from = type_of(cc, o->in[0]), to = type_of(cc, o->out[0]);
 	struct alu_stmt s = { .func = to == WEFT_BOOL ? FUNC(GT) : FUNC(MOVE) };
 
-	if (weft_is_float_type(from) || weft_is_float_type(to) || alu_type(from, false) < 0 || alu_type(to, false) < 0)
-		return cc_reason(cc, i, "%s to %s: floats are cast on the host", weft_dtype_name(from), weft_dtype_name(to));
+	if (alu_type(from, false) < 0 || alu_type(to, false) < 0)
+		return cc_reason(cc, i, "%s to %s", weft_dtype_name(from), weft_dtype_name(to));
+	if (weft_is_float_type(from) || weft_is_float_type(to))
+		return match_cast_by_table(cc, i);
 	alu_over(cc, &s, o->out[0]);
 	s.a = broadcast(cc, o->in[0], s.n_dims, to == WEFT_BOOL);
 	return alu_add(cc, i, &s, true, true);
@@ -436,16 +439,13 @@ static int table(struct cc *cc, int i)
 
 /* ---- along an axis ---- */
 
-static int reduce(struct cc *cc, int i, int func)
+int alu_fold(struct cc *cc, int i, int func, struct alu_operand a)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
 	const weft_tensor *x = &cc->g->tensors[o->in[0]].t;
 	int axis = o->attr.axis.axis;
-	int64_t stride[WEFT_MAX_RANK];
 	struct alu_stmt s = { .func = func };
 
-	if (weft_is_float_type(x->dtype) || alu_type(x->dtype, false) < 0)
-		return cc_reason(cc, i, "%s", weft_dtype_name(x->dtype));
 	alu_over(cc, &s, o->out[0]);
 	/* ARGMAX's result lacks the dimension. */
 	if (func == FUNC(ARGMAX)) {
@@ -454,13 +454,23 @@ static int reduce(struct cc *cc, int i, int func)
 		s.n_dims = x->rank;
 	}
 	s.y.step[axis] = 0;
-	s.a = alu_view(cc, o->in[0], false, stride);
+	s.a = a;
 	s.axis = axis;
-	for (int d = 0; d < x->rank; d++) {
+	for (int d = 0; d < x->rank; d++)
 		s.dim[d] = x->dim[d];
-		s.a.step[d] = stride[d];
-	}
 	return alu_add(cc, i, &s, true, true);
+}
+
+static int reduce(struct cc *cc, int i, int func)
+{
+	weft_dtype type = type_of(cc, cc->g->ops[i].in[0]);
+	int64_t stride[WEFT_MAX_RANK];
+
+	if (weft_is_float_type(type) || alu_type(type, false) < 0)
+		return func == FUNC(ARGMAX) ? match_float_argmax(cc, i) : cc_reason(cc, i, "%s", weft_dtype_name(type));
+	struct alu_operand a = alu_view(cc, cc->g->ops[i].in[0], false, stride);
+	memcpy(a.step, stride, sizeof stride);
+	return alu_fold(cc, i, func, a);
 }
 
 /* As dot products, what match_conv.c leaves. */
@@ -546,7 +556,7 @@ static int match_elements(struct cc *cc, int i)
 	case WEFT_OP_CLZ:
 		return unary(cc, i, FUNC(CLZ), 0);
 	case WEFT_OP_CLAMP:
-		return unary(cc, i, FUNC(MOVE), 0);
+		return type_of(cc, cc->g->ops[i].in[0]) == WEFT_FP16 ? match_by_table(cc, i) : unary(cc, i, FUNC(MOVE), 0);
 	default:
 		return 0;
 	}

@@ -11,7 +11,7 @@ int alu_type(weft_dtype t, bool is_unsigned);
 
 static inline bool weft_is_float_type(weft_dtype t)
 {
-	return (t >= WEFT_FP8E4M3 && t <= WEFT_FP64) || t == WEFT_FP4E2M1;
+	return (t >= WEFT_FP8E4M3 && t <= WEFT_FP64) || t == WEFT_FP4E2M1 || t == WEFT_FP8E8M0;
 }
 
 /* Operands without steps: a graph's tensor, a number, a storage that a pass has added. */
@@ -38,6 +38,9 @@ int alu_const(struct cc *cc, const void *data, int64_t bytes);
  * 1 or a negative errno.
  */
 int alu_add(struct cc *cc, int i, const struct alu_stmt *s, bool last, bool recorded);
+
+/* A reduction, or ARGMAX, of operator i's operand, of which a has the elements. 1 or a negative errno */
+int alu_fold(struct cc *cc, int i, int func, struct alu_operand a);
 
 /* 1 matched, 0 not (reason set), or a negative errno. */
 int match_move(struct cc *cc, int i);

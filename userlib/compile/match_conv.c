@@ -13,12 +13,16 @@
  * taps along the depth read lies side by side as channels. MATMUL is a 1x1
  * convolution with weights that are computed.
  *
+ * The last three also of float8, with the CLAMP and CAST behind them; the rest of
+ * float8 is in match_float.c.
+ *
  * Source: TOSA 1.0, the operators and RESCALE; include/spec/cmd.toml.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "match_float.h"
 #include "match_weights.h"
 
 #define NO(...) do { int e_ = cc_reason(cc, i, __VA_ARGS__); return e_; } while (0)
@@ -82,6 +86,8 @@ struct tail {
 	bool raw;
 	struct rescale r;
 	int lo, hi;
+	bool is_float;
+	struct float_tail f;
 };
 
 /* NULL, or why there is none. */
@@ -105,7 +111,11 @@ static const char *scaled_tail(const struct cc *cc, int i, weft_dtype type, stru
 
 static const char *find_tail(const struct cc *cc, int i, weft_dtype type, bool fixed, struct tail *t)
 {
-	*t = (struct tail){ .narrow = -1, .rescale = -1 };
+	*t = (struct tail){ .narrow = -1, .rescale = -1, .is_float = is_float8(type) };
+	if (t->is_float) {
+		t->f = float_tail_of(cc, i);
+		return NULL;
+	}
 	const char *why = fixed ? scaled_tail(cc, i, type, t) : "its biases are computed";
 
 	if (!why || !cc->has_raw)
@@ -118,10 +128,15 @@ static const char *find_tail(const struct cc *cc, int i, weft_dtype type, bool f
 static struct node *conv_node(struct cc *cc, int i, enum node_kind kind, const struct tail *t)
 {
 	weft_dtype type = type_of(cc, cc->g->ops[i].in[0]);
-	struct node *nd = new_node(cc, kind, i, t->last);
+	struct node *nd = t->is_float ? new_float(cc, kind, i, &t->f) : new_node(cc, kind, i, t->last);
 
 	if (!nd)
 		return NULL;
+	if (t->is_float) {
+		nd->x_fmt = float_format(type);
+		nd->out_fmt = float_format(type_of(cc, nd->y_tensor));
+		return nd;
+	}
 	nd->mode = type == WEFT_INT16;
 	nd->raw = t->raw;
 	if (t->raw)
@@ -160,6 +175,9 @@ static void take_kernel(struct node *nd, const struct node *from)
 	nd->w_computed = from->w_computed;
 	nd->rec_computed = from->rec_computed;
 	nd->part = from->part;
+	nd->w_fmt = from->w_fmt;
+	nd->log2_scale = from->log2_scale;
+	nd->w_finite = from->w_finite;
 }
 
 /* The weights' storage, where they are computed. */
@@ -180,10 +198,25 @@ static void precede(struct cc *cc, struct node *nd)
 	nd->before = (int)(nd - cc->nodes) + 2;
 }
 
+/* The same of float8. */
+static const char *bad_floats(const struct cc *cc, int i)
+{
+	const struct weft_gop *o = &cc->g->ops[i];
+
+	if (!npu_type(cc, type_of(cc, o->in[0])) || !is_float8(type_of(cc, o->in[1])))
+		return "not a mode of the array";
+	if (o->n_in > 2 && !cc->g->tensors[o->in[2]].t.data)
+		return "its biases are computed";
+	return cc->g->tensors[o->in[1]].t.data || cc->has_alu ? NULL : "its weights are computed";
+}
+
 static const char *bad_types(const struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
 	weft_dtype x = type_of(cc, o->in[0]), w = type_of(cc, o->in[1]);
+
+	if (is_float8(x))
+		return bad_floats(cc, i);
 	bool computed = !cc->g->tensors[o->in[1]].t.data || (o->n_in > 2 && !cc->g->tensors[o->in[2]].t.data);
 
 	if (!npu_int(cc, x) || (w != WEFT_INT8 && w != WEFT_INT4))
@@ -200,6 +233,23 @@ static void note_computed(const struct cc *cc, int i, struct node *s)
 	s->bias = o->n_in > 2 ? o->in[2] : -1;
 	s->rec_computed = o->n_in > 2 && !cc->g->tensors[o->in[2]].t.data;
 	s->w_computed = s->rec_computed || !cc->g->tensors[o->in[1]].t.data;
+}
+
+/* What float8 needs besides; mode 2 says that it is so. NULL, or why it cannot be. */
+static const char *note_float(const struct cc *cc, int i, struct node *s, int log2_scale)
+{
+	const weft_tensor *w = &cc->g->tensors[cc->g->ops[i].in[1]].t;
+
+	if (!is_float8(type_of(cc, cc->g->ops[i].in[0])))
+		return NULL;
+	s->mode = 2;
+	s->log2_scale = log2_scale;
+	s->w_finite = w->data && all_finite(w);
+	if (!w->data) {
+		s->w_fmt = float_format(w->dtype);
+		return NULL;
+	}
+	return weight_format(s, w);
 }
 
 static struct wview usual(int64_t kh, int64_t kw, int64_t ic)
@@ -334,11 +384,13 @@ int match_transpose_conv(struct cc *cc, int i)
 	if (ny * nx > 256 || w->dim[1] > 4095 || w->dim[2] > 4095 || abs(a->pad[0]) > 8192 || abs(a->pad[2]) > 8192)
 		NO("stride, kernel or padding too large");
 	note_computed(cc, i, &s);
-	if ((why = find_tail(cc, i, x->dtype, !s.rec_computed, &t)))
+	/* Places that no tap reaches, of which phase_shape makes nodes without weights. */
+	s.wv.none = w->dim[1] < ny || w->dim[2] < nx;
+	if ((why = note_float(cc, i, &s, a->log2_scale)) || (why = find_tail(cc, i, x->dtype, !s.rec_computed, &t)))
 		NO("%s", why);
 	s.wv = usual(w->dim[1], w->dim[2], x->dim[3]);
 	s.wv.on = true;
-	int err = 1;
+	int err = weights_plain(cc, i, &s);
 	for (int64_t k = 0; k < ny * nx && err > 0; k++)
 		err = add_phase(cc, i, &s, &t, k / nx, k % nx, k == ny * nx - 1);
 	return err;
@@ -439,10 +491,13 @@ int match_conv3d(struct cc *cc, int i)
 	if (why || !cc->has_alu)
 		NO("%s by %s: %s", weft_dtype_name(x->dtype), weft_dtype_name(w->dtype), why ? why : "the depth cannot be joined");
 	note_computed(cc, i, &s);
-	if ((why = conv_limit(&s)) || (why = find_tail(cc, i, x->dtype, !s.rec_computed, &t)))
+	if ((why = conv_limit(&s)) || (why = note_float(cc, i, &s, 0)) || (why = find_tail(cc, i, x->dtype, !s.rec_computed, &t)))
 		NO("%s", why);
+	/* Zeros in front and behind make products, which are 0 of finite weights. */
+	if (s.mode == 2 && !s.w_finite && (o->attr.conv3d.pad[0] || o->attr.conv3d.pad[1]))
+		NO("padded depth, and weights that are not finite or not constant");
 	int64_t ic = w->dim[1] * x->dim[4];
-	int in = join_depth(cc, i), root = in >= 0 && s.w_computed ? weights_computed(cc, i, &s, w->dim[0], ic) : in;
+	int err = weights_plain(cc, i, &s), in = err < 0 ? err : join_depth(cc, i), root = in >= 0 && s.w_computed ? weights_computed(cc, i, &s, w->dim[0], ic) : in;
 	if (root < 0)
 		return root;
 	struct node *nd = conv_node(cc, i, NODE_CONV, &t);
@@ -467,15 +522,13 @@ static struct view matrix(const struct view *v, int64_t n)
 	return m;
 }
 
-static int add_product(struct cc *cc, int i, const struct tail *t, int64_t n, bool last)
+static int add_product(struct cc *cc, int i, const struct node *shape, const struct tail *t, int64_t n, bool last)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
-	const weft_tensor *a = &cc->g->tensors[o->in[0]].t, *b = &cc->g->tensors[o->in[1]].t;
-	struct node s = { .kind = NODE_CONV, .kh = 1, .kw = 1, .sy = 1, .sx = 1, .dy = 1, .dx = 1, .m = 1, .bias = -1,
-	                  .x_zp = o->attr.matmul.a_zp, .w_zp = o->attr.matmul.b_zp, .part = a->dim[0] > 1 };
+	const weft_tensor *b = &cc->g->tensors[o->in[1]].t;
+	struct node s = *shape;
 
-	note_computed(cc, i, &s);
-	s.wv = (struct wview){ .on = true, .off = n * b->dim[1] * b->dim[2], .oc = 1, .ic = b->dim[2], .n_ic = b->dim[1] };
+	s.wv.off = n * b->dim[1] * b->dim[2];
 	int root = s.w_computed ? weights_computed(cc, i, &s, b->dim[2], b->dim[1]) : -1;
 	if (s.w_computed && root < 0)
 		return root;
@@ -494,22 +547,29 @@ static int add_product(struct cc *cc, int i, const struct tail *t, int64_t n, bo
 }
 
 #define MAX_PRODUCTS 64        /* more become dot products of the alu */
+#define MAX_FLOAT_PRODUCTS 512
 
 int match_matmul(struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
 	const weft_tensor *a = &cc->g->tensors[o->in[0]].t, *b = &cc->g->tensors[o->in[1]].t;
+	struct node s = { .kind = NODE_CONV, .kh = 1, .kw = 1, .sy = 1, .sx = 1, .dy = 1, .dx = 1, .m = 1, .bias = -1,
+	                  .x_zp = o->attr.matmul.a_zp, .w_zp = o->attr.matmul.b_zp, .part = a->dim[0] > 1 };
 	struct tail t;
-	int err = 1;
 
-	if (a->dtype != WEFT_INT8 || b->dtype != WEFT_INT8)
-		NO("%s by %s: the array takes int8 and int16 by int8", weft_dtype_name(a->dtype), weft_dtype_name(b->dtype));
+	if (is_float8(a->dtype) ? bad_floats(cc, i) != NULL : a->dtype != WEFT_INT8 || b->dtype != WEFT_INT8)
+		NO("%s by %s: the array takes int8 and int16 by int8, and float8", weft_dtype_name(a->dtype), weft_dtype_name(b->dtype));
 	const char *why = !b->data && !cc->has_alu ? "both operands are computed" : find_tail(cc, i, a->dtype, true, &t);
 	if (why)
 		NO("%s", why);
-	if (a->dim[0] > MAX_PRODUCTS || (t.raw && a->dim[1] < cc->n / 2))
+	if (a->dim[0] > (t.is_float ? MAX_FLOAT_PRODUCTS : MAX_PRODUCTS) || (t.raw && a->dim[1] < cc->n / 2))
 		NO("too many or too small matrices for the array");
+	note_computed(cc, i, &s);
+	s.wv = (struct wview){ .on = true, .oc = 1, .ic = b->dim[2], .n_ic = b->dim[1] };
+	if ((why = note_float(cc, i, &s, o->attr.matmul.log2_scale)))
+		NO("%s", why);
+	int err = weights_plain(cc, i, &s);
 	for (int64_t n = 0; n < a->dim[0] && err > 0; n++)
-		err = add_product(cc, i, &t, n, n == a->dim[0] - 1);
+		err = add_product(cc, i, &s, &t, n, n == a->dim[0] - 1);
 	return err;
 }

@@ -11,15 +11,18 @@
  */
 #include <errno.h>
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include <weft/convert.h>
 
-#include "match.h"
+#include "match_float.h"
+#include "match_table.h"
+#include "sim/golden/float/average.h"
 
 #define NO(...) do { int e_ = cc_reason(cc, i, __VA_ARGS__); return e_; } while (0)
 
-/* Elements are multiples of 2^-17, sums of 2^-28: up to here a scaled sum is exact. */
-#define MAX_LOG2_COUNT 11
+#define MAX_RUNS 8             /* of sizes of windows along an axis */
 
 #define FP16_INF  0x7c00
 #define FP16_NINF (-0x400)     /* fc00 as the fields hold it */
@@ -36,7 +39,7 @@ int float_format(weft_dtype t)
 	}
 }
 
-static bool is_float8(weft_dtype t)
+bool is_float8(weft_dtype t)
 {
 	return float_format(t) >= 0 && t != WEFT_FP16;
 }
@@ -50,13 +53,6 @@ static int fp16_bits(double v)
 {
 	return (int16_t)weft_float_encode(WEFT_FP16, v, false);
 }
-
-/* What happens to a node's fp16 result before it is written. */
-struct tail {
-	int last;
-	int lo, hi;
-	bool saturate;
-};
 
 /* A CLAMP that reads t alone, and whose NaN the hardware's clamp has too. */
 static int clamp_behind(const struct cc *cc, int t)
@@ -78,7 +74,7 @@ static int cast_behind(const struct cc *cc, int t)
 	return i >= 0 && is_float8(type_of(cc, cc->g->ops[i].out[0])) ? i : -1;
 }
 
-static void take_cast_behind(const struct cc *cc, struct tail *t)
+static void take_cast_behind(const struct cc *cc, struct float_tail *t)
 {
 	const struct weft_gop *ops = cc->g->ops;
 	int next = type_of(cc, ops[t->last].out[0]) == WEFT_FP16 ? cast_behind(cc, ops[t->last].out[0]) : -1;
@@ -89,16 +85,16 @@ static void take_cast_behind(const struct cc *cc, struct tail *t)
 	t->last = next;
 }
 
-static void set_limits(struct tail *t, const struct weft_attr_clamp *a)
+static void set_limits(struct float_tail *t, const struct weft_attr_clamp *a)
 {
 	t->lo = fp16_bits(a->fmin);
 	t->hi = fp16_bits(a->fmax);
 }
 
 /* What operator i computes, and behind an fp16 result the CLAMP and the CAST. */
-static struct tail tail_of(const struct cc *cc, int i)
+struct float_tail float_tail_of(const struct cc *cc, int i)
 {
-	struct tail t = { i, FP16_NINF, FP16_INF, false };
+	struct float_tail t = { i, FP16_NINF, FP16_INF, false };
 	int next = type_of(cc, cc->g->ops[i].out[0]) == WEFT_FP16 ? clamp_behind(cc, cc->g->ops[i].out[0]) : -1;
 
 	if (next >= 0) {
@@ -116,7 +112,7 @@ static void set_format(const struct cc *cc, struct node *nd)
 	nd->out_fmt = float_format(type_of(cc, nd->y_tensor));
 }
 
-static struct node *new_float(struct cc *cc, enum node_kind kind, int i, const struct tail *t)
+struct node *new_float(struct cc *cc, enum node_kind kind, int i, const struct float_tail *t)
 {
 	struct node *nd = new_node(cc, kind, i, t->last);
 
@@ -155,7 +151,7 @@ static void claim_before(struct cc *cc, int t, int reader, const struct node *nd
 
 /* ---- convolutions */
 
-static bool all_finite(const weft_tensor *w)
+bool all_finite(const weft_tensor *w)
 {
 	const uint8_t *p = w->data;
 	int64_t n = weft_tensor_elements(w);
@@ -187,9 +183,9 @@ static bool as_ocp(const weft_tensor *w)
  * Taps that are no products exist only without FNUZ, where code 80 says so. A FNUZ
  * code is half of what it is there.
  */
-static const char *weight_format(struct node *nd, const weft_tensor *w)
+const char *weight_format(struct node *nd, const weft_tensor *w)
 {
-	bool gaps = nd->kind == NODE_DWCONV || (nd->kind == NODE_DW && (nd->kh < 3 || nd->kw < 3));
+	bool gaps = nd->kind == NODE_DWCONV || nd->wv.none || (nd->kind == NODE_DW && (nd->kh < 3 || nd->kw < 3));
 
 	nd->w_fmt = float_format(w->dtype);
 	if (!gaps || nd->w_fmt < 2)
@@ -242,7 +238,7 @@ int match_float_conv(struct cc *cc, int i)
 	if (why)
 		NO("%s", why);
 
-	struct tail t = tail_of(cc, i);
+	struct float_tail t = float_tail_of(cc, i);
 	struct node *to = new_float(cc, nd.kind, i, &t);
 	if (!to)
 		return -ENOMEM;
@@ -269,15 +265,16 @@ int match_float_matmul(struct cc *cc, int i)
 
 	if (!is_float8(a->dtype) || !npu_type(cc, a->dtype) || !is_float8(b->dtype))
 		NO("%s by %s: not a mode of the array in %s", weft_dtype_name(a->dtype), weft_dtype_name(b->dtype), cc->cfg->name);
-	if (a->dim[0] != 1)
-		NO("a batch of %lld", (long long)a->dim[0]);
-	if (!from_outside(cc, o->in[1]))
-		NO("the second matrix is computed");
+	if (a->dim[0] != 1 || !from_outside(cc, o->in[1])) {
+		if (o->op == WEFT_OP_MATMUL)
+			return match_matmul(cc, i);
+		NO("several or computed matrices");
+	}
 	if (o->op == WEFT_OP_POPXL_MATMUL_POW2SCALED && !from_outside(cc, o->in[2]))
 		NO("log2_scale is computed");
 	if (b->dim[1] > 1 << 16 || b->dim[2] > 65535)
 		NO("a matrix of %lld by %lld", (long long)b->dim[1], (long long)b->dim[2]);
-	struct tail t = tail_of(cc, i);
+	struct float_tail t = float_tail_of(cc, i);
 	struct node *nd = new_float(cc, NODE_CONV, i, &t);
 	if (!nd)
 		return -ENOMEM;
@@ -294,47 +291,138 @@ int match_float_matmul(struct cc *cc, int i)
 
 /* ---- pooling */
 
-/* log2 of a power of two, else -1 */
-static int log2_of(int64_t n)
-{
-	int k = 0;
+/* Runs of results along an axis whose windows hold as many elements. */
+struct counts { int n; struct { int64_t from, len, count; } run[MAX_RUNS]; };
 
-	while (((int64_t)1 << k) < n)
-		k++;
-	return (int64_t)1 << k == n ? k : -1;
+/* NULL, or why there is no room for them. */
+static const char *count_runs(struct counts *c, const struct weft_attr_pool *a, int axis, int64_t in, int64_t out)
+{
+	c->n = 0;
+	for (int64_t o = 0; o < out; o++) {
+		int64_t from = o * a->stride[axis] - a->pad[2 * axis];
+		int64_t count = min64(from + a->kernel[axis], in) - max64(from, 0);
+		if (c->n && c->run[c->n - 1].count == count) {
+			c->run[c->n - 1].len++;
+			continue;
+		}
+		if (c->n == MAX_RUNS)
+			return "windows at the border of too many sizes";
+		c->run[c->n].from = o;
+		c->run[c->n].len = 1;
+		c->run[c->n++].count = count;
+	}
+	return NULL;
 }
 
-/* A sum of products with ones, scaled by 1/count. */
-static int match_average(struct cc *cc, int i)
+/* Averages of `count` elements by the code of their scaled sum. */
+static int average_table(struct cc *cc, weft_dtype type, int k, int64_t count)
+{
+	uint8_t *t = malloc(65536);
+	int root = -ENOMEM;
+
+	for (int64_t code = 0; code < 65536 && t; code++)
+		t[code] = (uint8_t)weft_float_encode(type, weft_average_of(weft_float_decode(WEFT_FP16, (uint64_t)code), k, count), false);
+	if (t)
+		root = alu_const(cc, t, 65536);
+	free(t);
+	return root;
+}
+
+/* Of the sums in storage `from` the rectangle of these runs. */
+static int divide(struct cc *cc, int i, int from, int table, const struct counts *y, int ry, const struct counts *x, int rx, bool last)
+{
+	struct alu_stmt s = { .func = WEFT_ALU_FUNC_LOOKUP, .idx_step = 1, .idx_last = 65535 };
+
+	alu_over(cc, &s, cc->g->ops[i].out[0]);
+	s.a = table_dense(cc, from, WEFT_ALU_A_TYPE_UINT16, cc->g->ops[i].out[0]);
+	s.b = alu_storage(table, WEFT_ALU_A_TYPE_UINT8);
+	s.a.off = y->run[ry].from * s.a.step[1] + x->run[rx].from * s.a.step[2];
+	s.y.off += y->run[ry].from * s.y.step[1] + x->run[rx].from * s.y.step[2];
+	s.dim[1] = y->run[ry].len;
+	s.dim[2] = x->run[rx].len;
+	return alu_add(cc, i, &s, last, true);
+}
+
+static int divide_all(struct cc *cc, int i, int from, int k, const struct counts *y, const struct counts *x)
+{
+	weft_dtype type = type_of(cc, cc->g->ops[i].out[0]);
+	struct { int64_t count; int root; } t[MAX_RUNS * MAX_RUNS];
+	int n = 0, err = 1;
+
+	for (int r = 0; r < y->n * x->n && err > 0; r++) {
+		int64_t count = y->run[r / x->n].count * x->run[r % x->n].count;
+		int at = 0;
+		while (at < n && t[at].count != count)
+			at++;
+		if (at == n) {
+			t[n].count = count;
+			t[n++].root = average_table(cc, type, k, count);
+		}
+		err = t[at].root < 0 ? t[at].root : divide(cc, i, from, t[at].root, y, r / x->n, x, r % x->n, r == y->n * x->n - 1);
+	}
+	return err;
+}
+
+/* The sum of products with ones, scaled. */
+static struct node *scaled_sum(struct cc *cc, int i, const struct node *shape, int k)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
-	const struct weft_attr_pool *a = &o->attr.pool;
-	int k = log2_of((int64_t)a->kernel[0] * a->kernel[1]);
-	struct node nd = { .kh = a->kernel[0], .kw = a->kernel[1], .sy = a->stride[0], .sx = a->stride[1], .dy = 1, .dx = 1, .m = 1 };
-	const char *why = conv_limit(&nd);
+	struct float_tail t = { i, FP16_NINF, FP16_INF, false };
+	struct node *to = new_float(cc, conv_is_dw(shape) ? NODE_DW : NODE_DWCONV, i, &t);
 
-	if (!is_float8(type_of(cc, o->in[0])))
-		NO("averages of %s", weft_dtype_name(type_of(cc, o->in[0])));
-	if (k < 0 || k > MAX_LOG2_COUNT || a->pad[0] || a->pad[1] || a->pad[2] || a->pad[3])
-		NO("the number of elements in a window is not a power of two up to %d", 1 << MAX_LOG2_COUNT);
-	if (why)
-		NO("%s", why);
-	struct tail t = { i, FP16_NINF, FP16_INF, false };
-	struct node *to = new_float(cc, conv_is_dw(&nd) ? NODE_DW : NODE_DWCONV, i, &t);
 	if (!to)
-		return -ENOMEM;
+		return NULL;
 	set_input(cc, to, o->in[0], 0, NULL);
-	to->kh = nd.kh;
-	to->kw = nd.kw;
-	to->sy = nd.sy;
-	to->sx = nd.sx;
+	to->kh = shape->kh;
+	to->kw = shape->kw;
+	to->sy = shape->sy;
+	to->sx = shape->sx;
+	to->pt = shape->pt;
+	to->pl = shape->pl;
 	to->w = WEIGHTS_ONE;
 	to->w_finite = true;
 	to->w_fmt = 0;
 	to->log2_scale = -k;
 	to->average = true;
 	set_format(cc, to);
-	return 1;
+	return to;
+}
+
+/* Where no window is cut and holds a power of two, the scaled sum is the average; else tables finish it. */
+static int match_average(struct cc *cc, int i)
+{
+	const struct weft_gop *o = &cc->g->ops[i];
+	const struct weft_attr_pool *a = &o->attr.pool;
+	const weft_tensor *x = &cc->g->tensors[o->in[0]].t, *y = &cc->g->tensors[o->out[0]].t;
+	int64_t area = (int64_t)a->kernel[0] * a->kernel[1];
+	int k = weft_average_log2(area);
+	struct node nd = { .kh = a->kernel[0], .kw = a->kernel[1], .sy = a->stride[0], .sx = a->stride[1], .dy = 1, .dx = 1, .m = 1,
+	                   .pt = a->pad[0], .pl = a->pad[2] };
+	const char *why = conv_limit(&nd);
+	struct counts cy, cx;
+
+	if (!is_float8(x->dtype))
+		NO("averages of %s", weft_dtype_name(x->dtype));
+	if (k > WEFT_AVERAGE_MAX_LOG2)
+		NO("a window of more than %d elements", 1 << WEFT_AVERAGE_MAX_LOG2);
+	if (why || (why = count_runs(&cy, a, 0, x->dim[1], y->dim[1])) || (why = count_runs(&cx, a, 1, x->dim[2], y->dim[2])))
+		NO("%s", why);
+	bool exact = area == (int64_t)1 << k && cy.n * cx.n == 1 && cy.run[0].count * cx.run[0].count == area;
+	if (!exact && !cc->has_alu)
+		NO("the number of elements in a window is not a power of two");
+	struct node *to = scaled_sum(cc, i, &nd, k);
+	if (!to || exact)
+		return to ? 1 : -ENOMEM;
+	int at = (int)(to - cc->nodes), root = cc_new_root(cc, weft_tensor_elements(y) * 2);
+	if (root < 0)
+		return root;
+	to = &cc->nodes[at];
+	to->y = to->dbg = view_dense(root, y->dim, 2);
+	to->y_tensor = -1;
+	to->out_fmt = float_format(WEFT_FP16);
+	to->before = at + 2;
+	cc->ten[root].pinned = true;
+	return divide_all(cc, i, root, k, &cy, &cx);
 }
 
 int match_float_pool(struct cc *cc, int i)
@@ -347,11 +435,11 @@ int match_float_pool(struct cc *cc, int i)
 		NO("%s: not a mode of the engine in %s", weft_dtype_name(type), cc->cfg->name);
 	if (o->op == WEFT_OP_AVG_POOL2D)
 		return match_average(cc, i);
-	if (a->nan == WEFT_NAN_IGNORE)
-		NO("NaN is ignored");
 	if (a->kernel[0] > 65535 || a->kernel[1] > 65535)
 		NO("kernel above 65535");
-	struct tail t = tail_of(cc, i);
+	if (a->nan == WEFT_NAN_IGNORE)
+		return match_pool_by_keys(cc, i);
+	struct float_tail t = float_tail_of(cc, i);
 	struct node *nd = new_float(cc, NODE_POOL, i, &t);
 	if (!nd)
 		return -ENOMEM;
@@ -390,9 +478,9 @@ static int64_t depth(const struct cc *cc, int node)
 }
 
 /* The node of an addition whose first operand is a, behind the convolution that makes a if there is one. */
-static struct node *add_node(struct cc *cc, int i, int conv, int a, const struct tail *t)
+static struct node *add_node(struct cc *cc, int i, int conv, int a, const struct float_tail *t)
 {
-	struct tail none = { t->last, FP16_NINF, FP16_INF, t->saturate };
+	struct float_tail none = { t->last, FP16_NINF, FP16_INF, t->saturate };
 
 	if (conv < 0) {
 		struct node *nd = new_float(cc, NODE_ELT, i, &none);
@@ -413,6 +501,65 @@ static struct node *add_node(struct cc *cc, int i, int conv, int a, const struct
 	return nd;
 }
 
+static bool same_dims(const struct cc *cc, int a, int b)
+{
+	return !memcmp(cc->ten[a].v.dim, cc->ten[b].v.dim, sizeof cc->ten[a].v.dim);
+}
+
+/* The elements of operand t as often as operator i's result has them, in a storage of their own. */
+static int spread(struct cc *cc, int i, int t, struct view *v)
+{
+	const weft_tensor *x = &cc->g->tensors[t].t, *y = &cc->g->tensors[cc->g->ops[i].out[0]].t;
+	int64_t step[WEFT_MAX_RANK];
+	int root = cc_new_root(cc, weft_tensor_elements(y) * 2);
+	struct alu_stmt s = { .func = WEFT_ALU_FUNC_MOVE };
+
+	if (root < 0)
+		return root;
+	alu_over(cc, &s, cc->g->ops[i].out[0]);
+	alu_strides(cc, t, step);
+	s.a = alu_tensor(cc, t, false);
+	for (int d = 0; d < x->rank; d++)
+		s.a.step[y->rank - x->rank + d] = x->dim[d] == 1 ? 0 : step[d];
+	s.y = table_dense(cc, root, s.y.type, cc->g->ops[i].out[0]);
+	*v = view_dense(root, cc->ten[cc->g->ops[i].out[0]].v.dim, 2);
+	return alu_add(cc, i, &s, false, false);
+}
+
+/* One of them, or both, are spread first. */
+static int add_spread(struct cc *cc, int i)
+{
+	const struct weft_gop *o = &cc->g->ops[i];
+	struct float_tail t = float_tail_of(cc, i), none = { t.last, FP16_NINF, FP16_INF, t.saturate };
+	struct view v[2];
+	bool own[2];
+
+	for (int k = 0; k < 2; k++) {
+		own[k] = !same_dims(cc, o->in[k], o->out[0]);
+		int err = own[k] ? spread(cc, i, o->in[k], &v[k]) : 1;
+		if (err < 0)
+			return err;
+	}
+	struct node *nd = new_float(cc, NODE_ELT, i, &none);
+	if (!nd)
+		return -ENOMEM;
+	nd->add = true;
+	nd->s_min = t.lo;
+	nd->s_max = t.hi;
+	set_input(cc, nd, o->in[0], 0, NULL);
+	set_second(cc, nd, o->in[1]);
+	set_format(cc, nd);
+	if (own[0]) {
+		nd->x = v[0];
+		nd->x_t = -1;
+	}
+	if (own[1]) {
+		nd->r = v[1];
+		nd->r_t = -1;
+	}
+	return 1;
+}
+
 int match_float_add(struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -420,9 +567,11 @@ int match_float_add(struct cc *cc, int i)
 
 	if (type_of(cc, a) != WEFT_FP16 || !npu_type(cc, WEFT_FP16) || cc->ten[a].v.root < 0 || cc->ten[b].v.root < 0)
 		NO("%s", weft_dtype_name(type_of(cc, a)));
-	for (int k = 0; k < 4; k++)
-		if (cc->ten[a].v.dim[k] != cc->ten[b].v.dim[k])
+	if (!same_dims(cc, a, o->out[0]) || !same_dims(cc, b, o->out[0])) {
+		if (!cc->has_alu)
 			NO("broadcast");
+		return add_spread(cc, i);
+	}
 	/* The longer sum hides the addition better. */
 	int ca = conv_before(cc, a, i), cb = conv_before(cc, b, i);
 	if (a == b)
@@ -433,7 +582,7 @@ int match_float_add(struct cc *cc, int i)
 		b = swap;
 		ca = cb;
 	}
-	struct tail t = tail_of(cc, i);
+	struct float_tail t = float_tail_of(cc, i);
 	struct node *nd = add_node(cc, i, ca, a, &t);
 	if (!nd)
 		return -ENOMEM;
@@ -470,7 +619,7 @@ int match_float_unary(struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
 	weft_dtype from = type_of(cc, o->in[0]), to = type_of(cc, o->out[0]);
-	struct tail t = { i, FP16_NINF, FP16_INF, false };
+	struct float_tail t = { i, FP16_NINF, FP16_INF, false };
 	int x = o->in[0];
 
 	if (!npu_type(cc, from) || !npu_type(cc, to) || float_format(from) < 0 || float_format(to) < 0)
@@ -484,7 +633,8 @@ int match_float_unary(struct cc *cc, int i)
 	} else {
 		t.saturate = o->op == WEFT_OP_ONNX_CAST && o->attr.onnx.saturate && is_float8(to);
 	}
-	if (!beside_npu(cc, x, cc->g->ops[t.last].out[0]))
+	/* Where nearly everything runs on the device, so do these. */
+	if (!cc->has_alu && !beside_npu(cc, x, cc->g->ops[t.last].out[0]))
 		NO("nothing beside it runs on the device");
 	struct node *nd = new_float(cc, NODE_ELT, i, &t);
 	if (!nd)

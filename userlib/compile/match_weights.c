@@ -12,6 +12,8 @@
 
 #include "match_weights.h"
 
+#define NO_PRODUCT 0x80        /* E4M3FN and E5M2 */
+
 #define FUNC(name) WEFT_ALU_FUNC_##name
 #define TYPE(name) WEFT_ALU_A_TYPE_##name
 
@@ -171,6 +173,29 @@ static int move_bias(struct weights *p, int bias)
 	return add(p, &s);
 }
 
+int weights_plain(struct cc *cc, int i, struct node *shape)
+{
+	int64_t bytes = (int64_t)weft_tensor_bytes(&cc->g->tensors[shape->w].t);
+	struct weights p = { .cc = cc, .i = i };
+	uint8_t table[256];
+
+	if (shape->mode != 2 || shape->w_fmt >= 2 || !shape->w_computed)
+		return 1;
+	for (int k = 0; k < 256; k++)
+		table[k] = (uint8_t)(k == NO_PRODUCT ? 0 : k);
+	int root = cc_new_root(cc, bytes), values = alu_const(cc, table, sizeof table);
+	if (root < 0 || values < 0)
+		return root < 0 ? root : values;
+	struct alu_stmt s = stmt(FUNC(LOOKUP), alu_tensor(cc, shape->w, true), alu_storage(root, TYPE(UINT8)));
+	s.b = alu_storage(values, TYPE(UINT8));
+	s.idx_step = 1;
+	s.idx_last = 255;
+	dimension(&s, bytes, 1, 1);
+	shape->third = true;
+	shape->z = (struct view){ .root = root };
+	return add(&p, &s);
+}
+
 int weights_computed(struct cc *cc, int i, const struct node *shape, int64_t oc, int64_t ic)
 {
 	bool diagonal = shape->kind == NODE_DWCONV;
@@ -187,12 +212,13 @@ int weights_computed(struct cc *cc, int i, const struct node *shape, int64_t oc,
 	int err = shape->rec_computed ? move_bias(&p, shape->bias) : 1;
 	if (err < 0)
 		return err;
-	struct alu_operand from = alu_tensor(cc, shape->w, false);
+	struct alu_operand from = shape->third ? alu_storage(shape->z.root, TYPE(INT8)) : alu_tensor(cc, shape->w, false);
+	int blank = shape->mode == 2 && shape->w_fmt < 2 ? NO_PRODUCT : shape->w_zp;
 	if (shape->wv.none)
-		err = fill(&p, shape->w_zp, p.root, p.base, p.tiles * p.kh * p.kw * p.chunks * n * n);
+		err = fill(&p, blank, p.root, p.base, p.tiles * p.kh * p.kw * p.chunks * n * n);
 	else if (diagonal)
-		err = move_diagonal(&p, shape->w_zp, shape->m, from);
+		err = move_diagonal(&p, blank, shape->m, from);
 	else
-		err = move_weights(&p, shape->w_zp, shape->wv, from);
+		err = move_weights(&p, blank, shape->wv, from);
 	return err < 0 ? err : p.root;
 }

@@ -240,6 +240,8 @@ void save_attributes(struct io *io, weft_opcode op, weft_attr *a)
 		io_bool(io, &a->onnx.saturate);
 		if (op != WEFT_OP_ONNX_CAST)
 			dtype(io, &a->onnx.type);
+		else
+			io_i32(io, &a->onnx.scale_round);
 		break;
 	case WEFT_OP_ONNX_REQUANT_SHIFT:
 	case WEFT_OP_PACT_LAYER_NORM:

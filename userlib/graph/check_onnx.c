@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rules of ONNX's extensions and of PACT_*; sim/golden/onnx.h and pact.c say what they compute. */
+#include <weft/convert.h>
+
 #include "check_need.h"
 
 #define SCALES FLOATS
@@ -147,8 +149,11 @@ int weft_check_onnx_op(const struct weft_check *c)
 	const weft_attr *a = &this_op(c)->attr;
 	int err;
 
-	if (this_op(c)->op == WEFT_OP_ONNX_CAST)
+	if (this_op(c)->op == WEFT_OP_ONNX_CAST) {
+		if (a->onnx.scale_round < WEFT_SCALE_UP || a->onnx.scale_round > WEFT_SCALE_NEAREST)
+			FAIL("scale_round %d", a->onnx.scale_round);
 		return need_same_shape(c);
+	}
 	if ((err = check_spread(c)))
 		return err;
 	switch (this_op(c)->op) {

@@ -72,7 +72,7 @@ static void put(weft_dtype t, double v, void *p)
 
 	switch (t) {
 	case WEFT_FP16: case WEFT_BF16: case WEFT_FP32: case WEFT_FP64:
-	case WEFT_FP8E4M3: case WEFT_FP8E5M2: case WEFT_FP8E4M3FNUZ: case WEFT_FP8E5M2FNUZ: case WEFT_FP4E2M1:
+	case WEFT_FP8E4M3: case WEFT_FP8E5M2: case WEFT_FP8E4M3FNUZ: case WEFT_FP8E5M2FNUZ: case WEFT_FP4E2M1: case WEFT_FP8E8M0:
 		memcpy(p, &bits, weft_dtype_bytes(t));
 		break;
 	default: memcpy(p, &i, weft_dtype_bytes(t)); break;
@@ -415,7 +415,7 @@ int ox_widen(struct ox *l, int x)
 	case WEFT_INT64: case WEFT_UINT64: case WEFT_UINT32: return narrow_64(l, x);
 	case WEFT_FP64: return ox_fail(l, -ENOTSUP, "arithmetic on float64");
 	case WEFT_FP32: case WEFT_FP16: case WEFT_BF16: case WEFT_INT32: return x;
-	case WEFT_FP8E4M3: case WEFT_FP8E5M2: case WEFT_FP8E4M3FNUZ: case WEFT_FP8E5M2FNUZ: case WEFT_FP4E2M1:
+	case WEFT_FP8E4M3: case WEFT_FP8E5M2: case WEFT_FP8E4M3FNUZ: case WEFT_FP8E5M2FNUZ: case WEFT_FP4E2M1: case WEFT_FP8E8M0:
 		return ox_cast(l, x, WEFT_FP32);
 	default: return ox_cast(l, x, WEFT_INT32);
 	}

@@ -336,7 +336,8 @@ int ox_cast_node(struct ox *l)
 		{ "INT32", WEFT_INT32 }, { "INT64", WEFT_INT64 }, { "BOOL", WEFT_BOOL }, { "FLOAT16", WEFT_FP16 }, { "DOUBLE", WEFT_FP64 },
 		{ "UINT32", WEFT_UINT32 }, { "UINT64", WEFT_UINT64 },
 	};
-	weft_attr a = { .onnx = { ox_attr_i(l, "saturate", 1) != 0, 0 } };
+	static const char *const rounds[] = { "up", "down", "nearest" };
+	weft_attr a = { .onnx = { ox_attr_i(l, "saturate", 1) != 0, 0, -1 } };
 	int64_t to = ox_attr_i(l, "to", 0);
 	weft_dtype t = onnx_dtype(to);
 	int8_t perm[WEFT_MAX_RANK];
@@ -361,7 +362,12 @@ int ox_cast_node(struct ox *l)
 		return rank;
 	if (!t)
 		return ox_fail(l, -ENOTSUP, "to type %lld (%s)", (long long)to, onnx_dtype_name(to));
-	int y = a.onnx.saturate ? ox_cast(l, x[0], t) : ox_op(l, WEFT_OP_ONNX_CAST, &a, x, 1, t, rank, ox_t(l, x[0])->dim);
+	for (int i = 0; i < 3; i++)
+		a.onnx.scale_round = ox_attr_is(l, "round_mode", rounds[i], !i) ? i : a.onnx.scale_round;
+	if (a.onnx.scale_round < 0)
+		return ox_fail(l, -EINVAL, "round_mode is not up, down or nearest");
+	int y = a.onnx.saturate && !a.onnx.scale_round ? ox_cast(l, x[0], t)
+	                                               : ox_op(l, WEFT_OP_ONNX_CAST, &a, x, 1, t, rank, ox_t(l, x[0])->dim);
 	return ox_result(l, 0, y, perm, false);
 }
 

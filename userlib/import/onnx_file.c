@@ -77,7 +77,7 @@ static const struct { const char *name; weft_dtype t; } types[] = {
 	{ "float16", WEFT_FP16 }, { "double", WEFT_FP64 }, { "uint32", WEFT_UINT32 }, { "uint64", WEFT_UINT64 },
 	{ "complex64", 0 }, { "complex128", 0 }, { "bfloat16", WEFT_BF16 }, { "float8e4m3fn", WEFT_FP8E4M3 },
 	{ "float8e4m3fnuz", WEFT_FP8E4M3FNUZ }, { "float8e5m2", WEFT_FP8E5M2 }, { "float8e5m2fnuz", WEFT_FP8E5M2FNUZ },
-	{ "uint4", WEFT_UINT4 }, { "int4", WEFT_INT4 }, { "float4e2m1", WEFT_FP4E2M1 }, { "float8e8m0", 0 },
+	{ "uint4", WEFT_UINT4 }, { "int4", WEFT_INT4 }, { "float4e2m1", WEFT_FP4E2M1 }, { "float8e8m0", WEFT_FP8E8M0 },
 	{ "uint2", WEFT_UINT2 }, { "int2", WEFT_INT2 },
 };
 #define N_TYPES ((int64_t)(sizeof types / sizeof types[0]))

@@ -37,7 +37,7 @@ void onnx_release(struct onnx_file *f);
 
 #define ONNX_STRING 8
 
-/* ONNX's TensorProto.DataType as ours; 0: none (string, complex, float8e8m0). */
+/* ONNX's TensorProto.DataType as ours; 0: none (string, complex). */
 weft_dtype onnx_dtype(int64_t type);
 const char *onnx_dtype_name(int64_t type);
 

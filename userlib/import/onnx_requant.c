@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * int32 sums to 8 bits: RESCALE where it is proven equal for every sum that the
- * weights allow, else a host operator.
+ * weights allow; behind operators that break ties where these are all that is in
+ * the way (onnx_ties.c); else a host operator.
  */
 #include <errno.h>
 #include <math.h>
@@ -9,6 +10,7 @@
 #include <string.h>
 
 #include "onnx_qdq.h"
+#include "onnx_ties.h"
 
 bool ox_scalar(struct ox *l, struct ox_value *v, double *out)
 {
@@ -100,6 +102,8 @@ struct factors {
 	int8_t *s;
 	bool *inexact;
 	int n_inexact;
+	struct ox_dyadic *tied;    /* of the inexact ones */
+	int n_tied;
 };
 
 static struct ox_factor zero_factor;
@@ -131,6 +135,8 @@ static bool factors_of(struct ox *l, const struct ox_scaling *sc, const struct w
 	f->s[at] = one.shift;
 	f->inexact[at] = !is_exact;
 	f->n_inexact += !is_exact;
+	f->tied[at] = (struct ox_dyadic){ 0 };
+	f->n_tied += !is_exact && ox_dyadic_of(r, least, most, &f->tied[at]);
 	return true;
 }
 
@@ -163,7 +169,7 @@ static void find_factors(struct ox *l, const struct ox_scaling *sc, int64_t n, i
 	f->count = count;
 	/* One scale for all channels: for each by itself there may be an exact multiplier. */
 	if (count == 1 && n > 1 && f->n_inexact && range) {
-		f->n_inexact = 0;
+		f->n_inexact = f->n_tied = 0;
 		for (int64_t i = 0; i < n; i++)
 			if (!factors_of(l, sc, &r, (int)zp, range[2 * i], range[2 * i + 1], f, i))
 				f->count = 0;
@@ -182,7 +188,7 @@ int ox_before_reshape(const struct ox *l, int x)
 	return t->rank && from->rank && t->dim[t->rank - 1] == from->dim[from->rank - 1] ? l->g->ops[p].in[0] : x;
 }
 
-static int rescale(struct ox *l, int x, weft_dtype to, int64_t count, int32_t *m, int8_t *s, double zp)
+int ox_requant_rescale(struct ox *l, int x, weft_dtype to, int64_t count, int32_t *m, int8_t *s, double zp)
 {
 	weft_attr a = { .rescale = { .scale32 = true, .rounding = WEFT_SINGLE_ROUND, .per_channel = count > 1, .y_zp = (int32_t)zp } };
 	/* TOSA has multipliers of 16 bits for sums of 48. */
@@ -228,7 +234,7 @@ static int rescale_groups(struct ox *l, int x, const struct weft_gop *g, weft_dt
 		memcpy(mk, m + at, (size_t)c * sizeof *mk);
 		memcpy(sk, s + at, (size_t)c);
 		at += count > 1 ? c : 0;
-		part[k] = rescale(l, in[k], to, c, mk, sk, zp);
+		part[k] = ox_requant_rescale(l, in[k], to, c, mk, sk, zp);
 		if (part[k] < 0)
 			return part[k];
 	}
@@ -343,6 +349,30 @@ static int patch(struct ox *l, const struct weft_gop *o, int y, const struct ox_
 	return x < 0 ? x : ox_reshape(l, ox_concat(l, part, n_parts, 3), shape.rank, shape.dim);
 }
 
+/* In steps of the device's, where ties are all that RESCALE has wrong. */
+static int with_ties(struct ox *l, int x, const struct factors *f, double zp)
+{
+	const weft_tensor t = *ox_t(l, x);
+	int32_t *m = ox_alloc(l, f->count, sizeof *m);
+	int8_t *s = m ? ox_alloc(l, f->count, 1) : NULL;
+
+	if (!s) {
+		free(m);
+		return l->err;
+	}
+	for (int64_t i = 0; i < f->count; i++) {
+		m[i] = f->inexact[i] ? 1 << 30 : f->m[i];
+		s[i] = (int8_t)(f->inexact[i] ? 30 + f->tied[i].shift : f->s[i]);
+	}
+	int y = ox_break_ties(l, ox_before_reshape(l, x), f->tied, f->count);
+	if (y < 0) {
+		free(m);
+		free(s);
+		return y;
+	}
+	return ox_reshape(l, ox_requant_rescale(l, y, WEFT_INT8, f->count, m, s, zp), t.rank, t.dim);
+}
+
 static int on_device(struct ox *l, int x, const struct ox_scaling *sc, const struct factors *f, bool flip)
 {
 	const weft_dtype to = sc->zp->t.dtype == WEFT_INT16 ? WEFT_INT16 : WEFT_INT8;
@@ -352,6 +382,8 @@ static int on_device(struct ox *l, int x, const struct ox_scaling *sc, const str
 
 	ox_scalar(l, sc->zp, &zp);
 	zp -= flip ? 128 : 0;
+	if (f->n_inexact && f->n_tied == f->n_inexact)
+		return with_ties(l, x, f, zp);
 	if (g)
 		return rescale_groups(l, x, g, to, n, f->m, f->s, zp);
 	int32_t *m = ox_alloc(l, n, sizeof *m);          /* the graph's own */
@@ -362,13 +394,13 @@ static int on_device(struct ox *l, int x, const struct ox_scaling *sc, const str
 	}
 	memcpy(m, f->m, (size_t)n * sizeof *m);
 	memcpy(s, f->s, (size_t)n);
-	return rescale(l, x, to, n, m, s, zp);
+	return ox_requant_rescale(l, x, to, n, m, s, zp);
 }
 
 static int requant(struct ox *l, int x, const struct ox_scaling *sc, int64_t n, struct factors *f, bool *flip)
 {
 	*flip = sc->zp->t.dtype == WEFT_UINT8;
-	if (f->count && !f->n_inexact)
+	if (f->count && f->n_tied == f->n_inexact)
 		return on_device(l, x, sc, f, *flip);
 	const struct weft_gop *o = f->count ? patchable(l, x, sc, f, n) : NULL;
 	if (o) {
@@ -393,15 +425,17 @@ int ox_requant(struct ox *l, int x, const struct ox_scaling *sc, int64_t most, b
 
 	f.s = f.m ? ox_alloc(l, n, 1) : NULL;
 	f.inexact = f.s ? ox_alloc(l, n, 1) : NULL;
-	if (f.inexact) {
+	f.tied = f.inexact ? ox_alloc(l, n, sizeof *f.tied) : NULL;
+	if (f.tied) {
 		range = sum_ranges(l, x, n);
 		find_factors(l, sc, n, most < ((int64_t)1 << 31) ? most : (int64_t)1 << 31, range, &f);
 		y = requant(l, x, sc, n, &f, flip);
 	}
-	l->room += n * 6 + (range ? 2 * n * (int64_t)sizeof *range : 0);
+	l->room += n * (6 + (int64_t)sizeof *f.tied) + (range ? 2 * n * (int64_t)sizeof *range : 0);
 	free(f.m);
 	free(f.s);
 	free(f.inexact);
+	free(f.tied);
 	free(range);
 	return y;
 }

@@ -18,6 +18,7 @@
 #include <zlib.h>
 
 #include "userlib/compile/io.h"
+#include "userlib/run/file.h"
 
 static const uint8_t magic[8] = { 'W', 'C', 'A', 'P', '\r', '\n', 0x1a, '\n' };
 
@@ -175,25 +176,6 @@ static void read_sections(struct io *in, struct weft_capture *c)
 		io_fail(in, "bytes follow the end");
 }
 
-static int read_bytes(const char *path, struct io *in)
-{
-	FILE *f = fopen(path, "rb");
-	long end = -1;
-
-	if (!f)
-		return -errno;
-	if (!fseek(f, 0, SEEK_END))
-		end = ftell(f);
-	int err = end < 0 || fseek(f, 0, SEEK_SET) ? -EIO : (uint64_t)end > FILE_LIMIT ? -EFBIG : 0;
-	if (!err && !(in->p = malloc((size_t)end + 1)))
-		err = -ENOMEM;
-	if (!err && fread(in->p, 1, (size_t)end, f) != (size_t)end)
-		err = -EIO;
-	in->n = err ? 0 : (size_t)end;
-	fclose(f);
-	return err;
-}
-
 static void check_head(struct io *in)
 {
 	uint8_t m[8];
@@ -215,12 +197,11 @@ static void check_head(struct io *in)
 int weft_capture_read(const char *path, struct weft_capture *c, char *msg)
 {
 	struct io in = { 0 };
-	int err = read_bytes(path, &in);
+	int err = weft_file_read(path, FILE_LIMIT, &in.p, &in.n);
 
 	memset(c, 0, sizeof *c);
 	if (err) {
 		snprintf(msg, WEFT_MSG_LEN, "%.200s: %s", path, strerror(-err));
-		free(in.p);
 		return err;
 	}
 	check_head(&in);

@@ -47,6 +47,16 @@ static void describe(const weft_session *s, struct weft_capture *c)
 	snprintf(c->tensor, sizeof c->tensor, "%s", m->tensor);
 }
 
+/* The constants as the device holds them; what changed there is put right for runs to come. */
+static int read_consts(weft_session *s, struct weft_capture *c)
+{
+	if (weft_buf_doubt(s->consts) || weft_buf_read(s->consts, 0, c->consts, c->n_consts))
+		memcpy(c->consts, s->p->consts, c->n_consts);
+	else if (memcmp(c->consts, s->p->consts, c->n_consts))
+		return weft_buf_write(s->consts, 0, s->p->consts, c->n_consts);
+	return 0;
+}
+
 static int read_memory(weft_session *s, struct weft_capture *c, char *msg)
 {
 	size_t n;
@@ -67,9 +77,7 @@ static int read_memory(weft_session *s, struct weft_capture *c, char *msg)
 	/* A device that is gone cannot be read: zeros then, the rest still helps. */
 	if (weft_buf_read(s->arena, 0, c->after, c->n_arena))
 		memset(c->after, 0, c->n_arena);
-	if (weft_buf_read(s->consts, 0, c->consts, c->n_consts))
-		memcpy(c->consts, s->p->consts, c->n_consts);
-	return 0;
+	return read_consts(s, c);
 }
 
 int weft_session_capture(weft_session *s, int step, int status, const char *why, const struct weft_job_result *r)

@@ -39,18 +39,13 @@ void weft_checker_end(struct weft_checker *c)
 	memset(c, 0, sizeof(*c));
 }
 
-static int64_t element(const weft_tensor *t, const void *data, int64_t i)
+int64_t weft_element_value(weft_dtype t, const void *p)
 {
-	switch (weft_dtype_bytes(t->dtype)) {
-	case 1:
-		return t->dtype == WEFT_UINT8 || t->dtype == WEFT_BOOL ? ((const uint8_t *)data)[i]
-		                                                       : ((const int8_t *)data)[i];
-	case 2:
-		return t->dtype == WEFT_UINT16 ? ((const uint16_t *)data)[i] : ((const int16_t *)data)[i];
-	case 4:
-		return ((const int32_t *)data)[i];
-	default:
-		return ((const int64_t *)data)[i];
+	switch (weft_dtype_bytes(t)) {
+	case 1: return t == WEFT_UINT8 || t == WEFT_BOOL ? *(const uint8_t *)p : *(const int8_t *)p;
+	case 2: { int16_t v; memcpy(&v, p, 2); return t == WEFT_UINT16 ? (uint16_t)v : v; }
+	case 4: { int32_t v; memcpy(&v, p, 4); return v; }
+	default: { int64_t v; memcpy(&v, p, 8); return v; }
 	}
 }
 
@@ -66,14 +61,14 @@ static void compare(struct weft_checker *c, int tensor, int64_t first, int64_t n
 	if (!memcmp(want, got, (size_t)n * size))
 		return;
 	for (int64_t i = 0; i < n; i++) {
-		int64_t e = element(&t->t, want, i), g = element(&t->t, got, i);
-		if (!memcmp(want + (size_t)i * size, (const uint8_t *)got + (size_t)i * size, size))
+		const uint8_t *w = want + (size_t)i * size, *g = (const uint8_t *)got + (size_t)i * size;
+		if (!memcmp(w, g, size))
 			continue;
 		if (!c->mismatches++) {
 			const struct weft_gsrc *src = t->producer >= 0 ? &c->g->srcs[c->g->ops[t->producer].src] : NULL;
 			c->first = (struct weft_mismatch){ .found = true, .op = src ? src->index : -1,
 				.op_name = src ? src->name : "input", .tensor = t->name, .index = first + i,
-				.expected = e, .got = g, .cmd = cmd, .cycle = cycle };
+				.expected = weft_element_value(t->t.dtype, w), .got = weft_element_value(t->t.dtype, g), .cmd = cmd, .cycle = cycle };
 		}
 	}
 }

@@ -36,6 +36,7 @@ struct test {
 	char why[WEFT_MSG_LEN];
 	bool npu;
 	char host[64];             /* an operator of the host, "" none */
+	char reason[160];
 };
 
 static int join(char *path, const char *dir, const char *name)
@@ -259,6 +260,12 @@ static int judge_outputs(struct test *t)
 	return 0;
 }
 
+static void note_host(struct test *t, const struct weft_op_report *o)
+{
+	snprintf(t->host, sizeof t->host, "%s", o->op);
+	snprintf(t->reason, sizeof t->reason, "%s", o->reason ? o->reason : "");
+}
+
 static int run_session(struct test *t)
 {
 	struct weft_report *report = NULL;
@@ -271,7 +278,7 @@ static int run_session(struct test *t)
 	for (int i = 0; report && i < report->n_ops; i++) {
 		t->npu = t->npu || (t->o->session.device != WEFT_DEVICE_GOLDEN && report->ops[i].unit == WEFT_RUN_NPU);
 		if (report->ops[i].unit == WEFT_RUN_HOST && strcmp(report->ops[i].op, "CONST"))
-			snprintf(t->host, sizeof t->host, "%s", report->ops[i].op);
+			note_host(t, &report->ops[i]);
 	}
 	weft_report_free(report);
 	weft_session_close(s);
@@ -340,6 +347,7 @@ static int test_folder(struct walk *w, const char *folder)
 		c.verdict = run_test(&t);
 		c.npu = t.npu;
 		c.host = t.host[0] ? t.host : NULL;
+		c.reason = c.host ? t.reason : NULL;
 	} else {
 		snprintf(t.why, sizeof t.why, "test.json is not readable");
 	}

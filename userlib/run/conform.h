@@ -27,7 +27,8 @@ struct weft_conform_case {
 	bool error_expected;
 	enum weft_verdict verdict;
 	bool npu;                  /* some of it ran on the NPU */
-	const char *host;          /* an operator that then still ran on the host, or NULL */
+	const char *host;          /* an operator that ran on the host, or NULL; constants apart */
+	const char *reason;        /* why there, as the compiler says; NULL with host */
 	const char *why;           /* of a verdict other than passed; what refused a broken graph */
 };
 

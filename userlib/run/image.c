@@ -12,9 +12,10 @@
 
 #include <weft/convert.h>
 
+#include "file.h"
 #include "image.h"
 
-#define MAX_FILE (1l << 30)
+#define MAX_FILE (1u << 30)
 
 /* Pixels as stored, 8 bits each, 1 or 3 channels. */
 struct pixels {
@@ -318,25 +319,17 @@ int weft_image_decode(const void *bytes, size_t len, const weft_tensor *want, co
 
 int weft_image_read(const char *path, const weft_tensor *want, const struct weft_quant *q, weft_tensor *t, char *msg)
 {
-	FILE *f = fopen(path, "rb");
-	char line[WEFT_MSG] = "cannot read";
-	uint8_t *p = NULL;
-	long n = -1;
-	int err = -EIO;
+	char line[WEFT_MSG];
+	uint8_t *p;
+	size_t len;
+	int err = weft_file_read(path, MAX_FILE, &p, &len);
 
-	if (!f) {
-		err = -errno;
-		snprintf(msg, WEFT_MSG, "%s: %s", path, strerror(errno));
-		return err;
-	}
-	/* A folder opens too, and claims to be huge. */
-	if (!fseek(f, 0, SEEK_END) && (n = ftell(f)) >= 0 && n <= MAX_FILE && !fseek(f, 0, SEEK_SET))
-		p = malloc(n ? (size_t)n : 1);
-	if (p && fread(p, 1, (size_t)n, f) == (size_t)n)
-		err = weft_image_decode(p, (size_t)n, want, q, t, line);
+	if (err)
+		snprintf(line, sizeof line, "%s", strerror(-err));
+	else
+		err = weft_image_decode(p, len, want, q, t, line);
 	if (err)
 		snprintf(msg, WEFT_MSG, "%s: %.160s", path, line);
-	fclose(f);
 	free(p);
 	return err;
 }

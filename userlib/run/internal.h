@@ -111,6 +111,9 @@ int weft_checker_record(struct weft_checker *c, const struct weft_prec *q, const
 /** A byte of memory that is not what the run with added stores left there. */
 void weft_checker_byte(struct weft_checker *c, uint64_t addr, uint8_t expected, uint8_t got);
 
+/** An element as the numbers of a difference show it: integers as they are, the codes of floats as signed integers. */
+int64_t weft_element_value(weft_dtype t, const void *p);
+
 /** Compare a tensor that is wholly in memory. cmd -1. */
 void weft_checker_tensor(struct weft_checker *c, int tensor, const void *data);
 

@@ -15,9 +15,10 @@
 #include "userlib/import/tflite.h"
 #include "userlib/graph/level.h"
 #include "userlib/import/tosa.h"
+#include "userlib/run/file.h"
 #include "weft/gen/cmd.h"
 
-#define FILE_MAX ((size_t)1 << 31)
+#define FILE_MAX ((uint64_t)1 << 31)
 
 struct weft_load_options weft_load_options_default(void)
 {
@@ -94,32 +95,6 @@ int weft_net_load_with(const void *data, size_t len_bytes, const char *name, con
 	return 0;
 }
 
-/* The whole file, from malloc. */
-static int read_file(const char *path, void **data, size_t *len, char *msg)
-{
-	FILE *f = fopen(path, "rb");
-	int err = 0;
-	long end = 0;
-
-	if (!f || fseek(f, 0, SEEK_END) || (end = ftell(f)) < 0 || fseek(f, 0, SEEK_SET))
-		err = -errno;
-	if (!err && (size_t)end > FILE_MAX)
-		err = -EFBIG;
-	*data = err ? NULL : malloc((size_t)end + 1);
-	if (!err && !*data)
-		err = -ENOMEM;
-	*len = (size_t)end;
-	if (!err && fread(*data, 1, *len, f) != *len)
-		err = -EIO;
-	if (f)
-		fclose(f);
-	if (err) {
-		free(*data);
-		snprintf(msg, WEFT_MSG_LEN, "%s: %s", path, strerror(-err));
-	}
-	return err;
-}
-
 int weft_net_load_file(const char *path, weft_net **net, char *msg)
 {
 	return weft_net_load_file_with(path, NULL, net, msg);
@@ -131,12 +106,14 @@ int weft_net_load_file_with(const char *path, const struct weft_load_options *gi
 	const char *slash = strrchr(path, '/');
 	char folder[4096];
 	char why[WEFT_MSG_LEN] = "";
-	void *data;
+	uint8_t *data;
 	size_t len;
-	int err = read_file(path, &data, &len, msg);
+	int err = weft_file_read(path, FILE_MAX, &data, &len);
 
-	if (err)
+	if (err) {
+		snprintf(msg, WEFT_MSG_LEN, "%s: %s", path, strerror(-err));
 		return err;
+	}
 	snprintf(folder, sizeof(folder), "%.*s", slash ? (int)(slash - path) : 1, slash ? path : ".");
 	if (!o.folder)
 		o.folder = folder;

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "file.h"
 #include "npy.h"
 
 #define MAGIC "\x93NUMPY"
@@ -39,7 +40,7 @@ static const struct { weft_dtype t; const char *name; } types[] = {
 	{ WEFT_INT4, "|i1" }, { WEFT_INT48, "<i8" }, { WEFT_BF16, "<u2" },
 	{ WEFT_FP8E4M3, "|u1" }, { WEFT_FP8E5M2, "|u1" }, { WEFT_FP8E4M3FNUZ, "|u1" }, { WEFT_FP8E5M2FNUZ, "|u1" },
 	{ WEFT_UINT32, "<u4" }, { WEFT_UINT64, "<u8" }, { WEFT_INT2, "|i1" }, { WEFT_UINT2, "|u1" },
-	{ WEFT_UINT4, "|u1" }, { WEFT_FP4E2M1, "|u1" },
+	{ WEFT_UINT4, "|u1" }, { WEFT_FP4E2M1, "|u1" }, { WEFT_FP8E8M0, "|u1" },
 };
 #define N_TYPES (sizeof types / sizeof types[0])
 
@@ -266,40 +267,23 @@ int weft_npy_parse_text(const void *bytes, size_t len, weft_tensor *t, char **te
 	return 0;
 }
 
-/* The whole file; NULL after a message. */
-static void *slurp(const char *path, size_t *len, int *err, char *msg)
+static int slurp(const char *path, uint8_t **p, size_t *len, char *msg)
 {
-	FILE *f = fopen(path, "rb");
-	char *p = NULL;
-	long n = -1;
+	int err = weft_file_read(path, MAX_FILE, p, len);
 
-	if (!f) {
-		*err = complain(msg, -errno, "%s: %s", path, strerror(errno));
-		return NULL;
-	}
-	/* A folder opens too, and claims to be huge. */
-	if (!fseek(f, 0, SEEK_END) && (n = ftell(f)) >= 0 && n <= MAX_FILE && !fseek(f, 0, SEEK_SET))
-		p = malloc(n ? (size_t)n : 1);
-	if (p && fread(p, 1, (size_t)n, f) != (size_t)n) {
-		free(p);
-		p = NULL;
-	}
-	fclose(f);
-	*len = (size_t)n;
-	if (!p)
-		*err = complain(msg, -EIO, "%s: cannot read", path);
-	return p;
+	/* A folder is only one more thing that cannot be read. */
+	return err ? complain(msg, err == -EISDIR ? -EIO : err, "%s: %s", path, strerror(-err)) : 0;
 }
 
 int weft_npy_read(const char *path, weft_tensor *t, char *msg)
 {
-	size_t len = 0;
-	int err = 0;
-	void *p = slurp(path, &len, &err, msg);
-
-	if (!p)
-		return err;
 	char line[WEFT_NPY_MSG];
+	uint8_t *p;
+	size_t len;
+	int err = slurp(path, &p, &len, msg);
+
+	if (err)
+		return err;
 	err = weft_npy_parse(p, len, t, line);
 	if (err)
 		complain(msg, err, "%s: %s", path, line);
@@ -309,12 +293,12 @@ int weft_npy_read(const char *path, weft_tensor *t, char *msg)
 
 int weft_npy_read_text(const char *path, weft_tensor *t, char **text, size_t *each, char *msg)
 {
-	size_t len = 0;
-	int err = 0;
-	void *p = slurp(path, &len, &err, msg);
 	char line[WEFT_NPY_MSG];
+	uint8_t *p;
+	size_t len;
+	int err = slurp(path, &p, &len, msg);
 
-	if (!p)
+	if (err)
 		return err;
 	err = weft_npy_parse_text(p, len, t, text, each, line);
 	if (err)

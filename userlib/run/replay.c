@@ -10,6 +10,7 @@
 #include "userlib/run/internal.h"
 #include "weft/gen/cmd.h"
 
+#define WAVE_LONGEST 20000               /* cycles from the wrong byte to the retirement, about 3 MB */
 #define TRACE_LIMIT ((uint64_t)1 << 31)  /* bytes of a correct run's writes */
 
 struct write {
@@ -47,6 +48,9 @@ struct replay {
 	weft_buf *dev_consts, *dev_arena;
 	uint8_t *row;
 	uint64_t cap_row;
+	/* of the search for the moment */
+	uint64_t sampled, changed; /* running cycles: the last one seen, and when the byte last changed */
+	uint8_t byte;
 };
 
 static int fail(struct replay *x, int err, const char *what)
@@ -132,14 +136,10 @@ static int correct_run(struct replay *x)
 
 /* ---- naming what is wrong ---- */
 
-static int64_t value(weft_dtype t, const uint8_t *p)
+/* Captures and places hold the beginning of a long name. */
+static bool same_name(const char *whole, const char *kept, size_t size)
 {
-	switch (weft_dtype_bytes(t)) {
-	case 1: return t == WEFT_INT8 || t == WEFT_INT4 ? *(const int8_t *)p : *p;
-	case 2: { int16_t v; memcpy(&v, p, 2); return v; }
-	case 4: { int32_t v; memcpy(&v, p, 4); return v; }
-	default: { int64_t v; memcpy(&v, p, 8); return v; }
-	}
+	return !strncmp(whole, kept, size - 1);
 }
 
 static void coordinates(const weft_tensor *t, uint64_t index, int64_t *at)
@@ -155,6 +155,7 @@ static void name_tensor(struct replay *x, struct weft_replay_place *f, int tenso
 	const struct weft_gtensor *t = &x->p->graph->tensors[tensor];
 
 	f->element = true;
+	f->graph_tensor = tensor;
 	f->index = index;
 	f->rank = t->t.rank;
 	snprintf(f->tensor, sizeof f->tensor, "%s", t->name);
@@ -274,19 +275,15 @@ static bool written_later(const struct trace *t, size_t i, uint64_t addr)
 
 static void element_values(struct replay *x, const struct write *w, uint64_t byte, struct weft_replay_place *f)
 {
-	for (int i = 0; f->element && i < x->p->n_tensors; i++) {
-		const struct weft_gtensor *t = &x->p->graph->tensors[i];
-		const uint64_t size = weft_dtype_bytes(t->t.dtype);
-
-		if (strcmp(t->name, f->tensor))
-			continue;
-		uint64_t at = byte - byte % size;
-		if (at + size > w->len)
-			return;
-		f->want = value(t->t.dtype, x->t.pool + w->at + at);
-		f->have = value(t->t.dtype, x->row + at);
+	if (!f->element)
 		return;
-	}
+	const weft_dtype t = x->p->graph->tensors[f->graph_tensor].t.dtype;
+	const uint64_t size = weft_dtype_bytes(t), at = byte - byte % size;
+
+	if (at + size > w->len)
+		return;
+	f->want = weft_element_value(t, x->t.pool + w->at + at);
+	f->have = weft_element_value(t, x->row + at);
 }
 
 static int on_retire(void *user, const struct weft_retire *ret)
@@ -320,7 +317,7 @@ static int on_retire(void *user, const struct weft_retire *ret)
 	return 0;
 }
 
-static int open_device(struct replay *x, const char *wave, int64_t wave_cmd)
+static int open_device(struct replay *x, const char *wave, uint64_t wave_from, uint64_t wave_to)
 {
 	struct weft_dev_options d = weft_dev_options_default();
 	int err;
@@ -330,8 +327,8 @@ static int open_device(struct replay *x, const char *wave, int64_t wave_cmd)
 	d.memory = (enum weft_memory)x->c->memory;
 	d.rtl_dir = x->o->rtl_dir;
 	d.wave = wave;
-	d.wave_cmd = wave_cmd;
-	d.wave_cycles = x->o->wave_cycles;
+	d.wave_from = wave_from;
+	d.wave_to = wave_to;
 	if ((err = weft_dev_open(&d, &x->dev, x->msg)))
 		return err;
 	if (weft_buf_alloc(x->dev, x->c->n_consts, &x->dev_consts) || weft_buf_alloc(x->dev, x->c->n_arena, &x->dev_arena))
@@ -374,7 +371,7 @@ static bool same_fault(const struct weft_capture *c, const struct weft_job_resul
 static int simulate(struct replay *x)
 {
 	uint8_t *after = malloc(x->c->n_arena + 1);
-	int err = after ? open_device(x, NULL, -1) : fail(x, -ENOMEM, "out of memory");
+	int err = after ? open_device(x, NULL, 0, 0) : fail(x, -ENOMEM, "out of memory");
 
 	if (!err)
 		err = run_device(x, on_retire);
@@ -414,7 +411,7 @@ static void believe_the_run(struct replay *x)
 	k = &x->p->cmds[x->step->first_cmd + f.cmd];
 	for (uint32_t i = 0; i < k->n_recs; i++) {
 		const struct weft_prec *q = &x->p->recs[k->first_rec + i];
-		if (strcmp(x->p->graph->tensors[q->tensor].name, c->tensor))
+		if (!same_name(x->p->graph->tensors[q->tensor].name, c->tensor, sizeof c->tensor))
 			continue;
 		f.addr = q->addr;
 		name_place(x, &f);
@@ -443,13 +440,11 @@ static void look_in_memory(struct replay *x)
 	if (!f.found)
 		return;
 	name_place(x, &f);
-	for (int i = 0; f.element && i < x->p->n_tensors; i++) {
-		const struct weft_gtensor *t = &x->p->graph->tensors[i];
-		if (strcmp(t->name, f.tensor) || x->p->tensors[i].place != WEFT_PLACE_ARENA)
-			continue;
-		uint64_t at = x->p->tensors[i].offset + f.index * weft_dtype_bytes(t->t.dtype);
-		f.want = value(t->t.dtype, x->arena + at);
-		f.have = value(t->t.dtype, got + at);
+	if (f.element) {
+		const weft_dtype t = x->p->graph->tensors[f.graph_tensor].t.dtype;
+		uint64_t at = x->p->tensors[f.graph_tensor].offset + f.index * weft_dtype_bytes(t);
+		f.want = weft_element_value(t, x->arena + at);
+		f.have = weft_element_value(t, got + at);
 	}
 	x->r->first = f;
 }
@@ -521,11 +516,73 @@ static int check_capture(struct replay *x)
 	return weft_net_verify(x->net, c->config, x->msg);
 }
 
+/* ---- the moment ---- */
+
+static uint8_t first_byte(const struct replay *x)
+{
+	uint8_t b = 0;
+
+	if (x->r->first.in_sp)
+		weft_dev_peek_sp(x->dev, (uint32_t)x->r->first.addr, 1, &b);
+	else
+		weft_buf_read(x->dev_arena, x->r->first.addr, &b, 1);
+	return b;
+}
+
+/* A byte that the last cycle wrote is there in this one. */
+static void look(void *user, const struct weft_sample *w)
+{
+	struct replay *x = user;
+	uint8_t b = first_byte(x);
+
+	if (b != x->byte)
+		x->changed = w->cycle;
+	x->byte = b;
+	x->sampled = w->cycle;
+}
+
+/* The command retires: its wrong byte was written when that byte last changed. */
+static int note_moment(void *user, const struct weft_retire *ret)
+{
+	struct replay *x = user;
+	struct weft_replay_place *f = &x->r->first;
+
+	if (ret->cmd != f->cmd)
+		return 0;
+	f->cycle = ret->cycle;
+	if (first_byte(x) == f->got && x->changed)
+		f->written = ret->cycle - (x->sampled - x->changed);
+	return 0;
+}
+
+static int find_moment(struct replay *x)
+{
+	int err = open_device(x, NULL, 0, 0);
+
+	x->byte = err ? 0 : first_byte(x);
+	x->changed = x->sampled = 0;
+	if (!err)
+		weft_dev_sample(x->dev, look, x);
+	if (!err)
+		err = run_device(x, note_moment);
+	close_device(x);
+	return err;
+}
+
+/* From before the wrong byte until after the retirement; where that is too long, around the byte. */
 static int record_wave(struct replay *x)
 {
-	if (!x->o->wave || !x->r->first.found || x->o->device != WEFT_DEVICE_RTL)
+	const struct weft_replay_place *f = &x->r->first;
+	const uint64_t n = x->o->wave_cycles;
+
+	if (!x->o->wave || !f->found || x->o->device != WEFT_DEVICE_RTL)
 		return 0;
-	int err = open_device(x, x->o->wave, (int64_t)x->r->first.cmd);
+	int err = find_moment(x);
+	uint64_t from = f->written ? f->written : f->cycle, to = f->cycle;
+	if (to - from > WAVE_LONGEST)
+		to = from;
+	if (!err)
+		err = open_device(x, x->o->wave, from > n ? from - n : 0, to + n + 1);
 	if (!err)
 		err = run_device(x, NULL);
 	close_device(x);

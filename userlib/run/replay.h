@@ -21,8 +21,8 @@ struct weft_replay_options {
 	enum weft_device device;   /* MODEL or RTL */
 	const char *rtl_dir;
 	bool plant;                /* plant the captured fault again */
-	const char *wave;          /* RTL: FST file around the first wrong command, or NULL */
-	uint64_t wave_cycles;      /* before and after its retirement */
+	const char *wave;          /* RTL: FST file of the moment, or NULL */
+	uint64_t wave_cycles;      /* before the first wrong byte, and after the command's retirement */
 };
 
 /* A command that wrote something wrong. */
@@ -31,12 +31,14 @@ struct weft_replay_place {
 	size_t cmd;                /* in the step's stream */
 	unsigned unit;             /* enum weft_unit */
 	uint64_t cycle;            /* RTL: of its retirement */
+	uint64_t written;          /* RTL: when the first wrong byte was, if the simulation wrote it; else 0 */
 	bool in_sp;                /* else in the arena */
 	uint64_t addr;             /* of the first wrong byte */
 	uint8_t expected, got;
 	char text[96];             /* the command, disassembled */
 	/* what the program's debug map says of it */
 	int op;                    /* source operator, or -1 */
+	int graph_tensor;          /* of the program's graph, with element */
 	char op_name[64], tensor[128];
 	bool element;              /* the byte is one of a tensor's */
 	uint64_t index;            /* that element, row-major; dims of the tensor follow */

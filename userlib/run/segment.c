@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "userlib/run/file.h"
 #include "userlib/run/segment.h"
 
 /* ---- states ---- */
@@ -103,30 +104,11 @@ static int write_file(const char *path, const uint8_t *data, size_t n, char *msg
 
 static int read_file(const char *path, uint8_t **data, size_t *n, char *msg)
 {
-	FILE *f = fopen(path, "rb");
-	size_t cap = 1 << 20;
+	int err = weft_file_read(path, SIZE_MAX, data, n);
 
-	*data = f ? malloc(cap) : NULL;
-	*n = 0;
-	while (*data) {
-		*n += fread(*data + *n, 1, cap - *n, f);
-		if (*n < cap)
-			break;
-		uint8_t *p = realloc(*data, cap *= 2);
-		if (!p)
-			free(*data);
-		*data = p;
-	}
-	bool bad = !f || ferror(f);
-	if (bad)
-		snprintf(msg, WEFT_MSG_LEN, "%.200s: %s", path, strerror(errno));
-	if (f)
-		fclose(f);
-	if (!bad && *data)
-		return 0;
-	free(*data);
-	*data = NULL;
-	return bad ? -EINVAL : -ENOMEM;
+	if (err)
+		snprintf(msg, WEFT_MSG_LEN, "%.200s: %s", path, strerror(-err));
+	return err && err != -ENOMEM ? -EINVAL : err;
 }
 
 static int collect_inputs(const weft_session *s, const weft_tensor *inputs, struct weft_segment *g)

@@ -121,7 +121,9 @@ static uint64_t to_int(const struct weft_cast_options *o, weft_dtype t, struct w
 
 static unsigned encode_flags(const struct weft_cast_options *o)
 {
-	return (o->saturate ? WEFT_ENCODE_SATURATE : 0) | (o->fnuz_inf_max ? WEFT_ENCODE_FNUZ_INF_MAX : 0);
+	static const unsigned scale[] = { 0, WEFT_ENCODE_SCALE_DOWN, WEFT_ENCODE_SCALE_NEAREST };
+
+	return (o->saturate ? WEFT_ENCODE_SATURATE : 0) | (o->fnuz_inf_max ? WEFT_ENCODE_FNUZ_INF_MAX : 0) | scale[o->scale_round];
 }
 
 static uint64_t convert(const struct weft_cast_options *o, weft_dtype to, struct weft_real r, bool from_float)
@@ -158,6 +160,8 @@ static int check_options(const weft_tensor *x, const weft_tensor *y, const struc
 		                         o->rules == WEFT_CAST_POPXL ? "-32..31" : "0 but with PopXL's rules");
 	if (o->fnuz_inf_max && o->rules != WEFT_CAST_ONNX)
 		return weft_convert_fail(msg, "cast: fnuz_inf_max is ONNX's only");
+	if (o->scale_round > WEFT_SCALE_NEAREST || (o->scale_round && o->rules != WEFT_CAST_ONNX))
+		return weft_convert_fail(msg, "cast: scale_round %d, must be 0, or with ONNX's rules up to 2", o->scale_round);
 	return 0;
 }
 

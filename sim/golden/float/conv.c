@@ -9,8 +9,9 @@
  *            fp32 also for fp16 and for bf16
  *   acc      fp16 or fp32 for fp16, fp32 for bf16 and fp32, fp16 for float8
  *
- * y = bias + (y's type)sum of x * w in the order ky, kx, ic; positions outside
- * the image take no part. The sum is rounded once to acc, then to y's type; the
+ * y = bias + (y's type)sum of x * w in the order ky, kx, ic (CONV3D: ky, kx, kz, ic;
+ * TRANSPOSE_CONV2D: from the last ky and kx to the first), which matters to sums that
+ * leave 48 bits alone; positions outside the image take no part. The sum is rounded once to acc, then to y's type; the
  * bias is added in y's type.
  */
 #include "ops.h"
@@ -69,8 +70,8 @@ static void transpose_at(const struct weft_call *c, struct weft_sum *s, const in
 {
 	const int64_t *x = c->x[0]->dim, *w = c->x[1]->dim;
 
-	for (int64_t ky = 0; ky < w[1]; ky++)
-		for (int64_t kx = 0; kx < w[2]; kx++) {
+	for (int64_t ky = w[1] - 1; ky >= 0; ky--)
+		for (int64_t kx = w[2] - 1; kx >= 0; kx--) {
 			int64_t py = source(c, 0, o[1], ky), px = source(c, 1, o[2], kx);
 
 			if (py < 0 || px < 0)
@@ -87,9 +88,9 @@ static void conv3d_at(const struct weft_call *c, struct weft_sum *s, const int64
 	const struct weft_attr_conv3d *a = &c->attr->conv3d;
 	const int64_t *x = c->x[0]->dim, *w = c->x[1]->dim;
 
-	for (int64_t kz = 0; kz < w[1]; kz++)
-		for (int64_t ky = 0; ky < w[2]; ky++)
-			for (int64_t kx = 0; kx < w[3]; kx++) {
+	for (int64_t ky = 0; ky < w[2]; ky++)
+		for (int64_t kx = 0; kx < w[3]; kx++)
+			for (int64_t kz = 0; kz < w[1]; kz++) {
 				int64_t pz = o[1] * a->stride[0] - a->pad[0] + kz * a->dilation[0];
 				int64_t py = o[2] * a->stride[1] - a->pad[2] + ky * a->dilation[1];
 				int64_t px = o[3] * a->stride[2] - a->pad[4] + kx * a->dilation[2];

@@ -14,6 +14,7 @@ const struct weft_float_format *weft_float_format_of(weft_dtype t)
 		[WEFT_FP32] = { 8, 23, 127, WEFT_FLOAT_IEEE },
 		[WEFT_FP64] = { 11, 52, 1023, WEFT_FLOAT_IEEE },
 		[WEFT_FP4E2M1] = { 2, 1, 1, WEFT_FLOAT_FINITE },
+		[WEFT_FP8E8M0] = { 8, 0, 127, WEFT_FLOAT_SCALE },
 	};
 
 	if ((int)t < 0 || (int)t >= WEFT_N_DTYPES || !formats[t].e_bits)
@@ -43,8 +44,39 @@ static uint64_t max_code(const struct weft_float_format *f)
 	}
 }
 
+#define SCALE_NAN 0xff
+
+static struct weft_real decode_scale(const struct weft_float_format *f, uint64_t bits)
+{
+	const int code = (int)(bits & 0xff);
+
+	return (struct weft_real){ code == SCALE_NAN ? WEFT_REAL_NAN : WEFT_REAL_FINITE, false, code - f->bias, 1 };
+}
+
+static uint64_t encode_scale(const struct weft_float_format *f, struct weft_real r, unsigned flags)
+{
+	const bool saturate = flags & WEFT_ENCODE_SATURATE;
+
+	if (r.kind == WEFT_REAL_NAN)
+		return SCALE_NAN;
+	const bool zero = r.kind == WEFT_REAL_FINITE && !r.sig;
+	const int lead = zero || r.kind == WEFT_REAL_INF ? 0 : 63 - __builtin_clzll(r.sig);
+	const uint64_t rest = zero || r.kind == WEFT_REAL_INF ? 0 : r.sig ^ (uint64_t)1 << lead;
+	const int64_t e = (int64_t)r.exp + lead + f->bias;   /* 2^(e - bias) <= |r|, equal where there is no rest */
+
+	if (zero || r.neg || (r.kind == WEFT_REAL_FINITE && e < 0))
+		return saturate ? 0 : SCALE_NAN;
+	if (r.kind == WEFT_REAL_INF || e > SCALE_NAN - 1 || (e == SCALE_NAN - 1 && rest))
+		return saturate ? SCALE_NAN - 1 : SCALE_NAN;
+	if (flags & WEFT_ENCODE_SCALE_NEAREST)
+		return (uint64_t)e + (lead && rest >> (lead - 1));
+	return (uint64_t)e + (!(flags & WEFT_ENCODE_SCALE_DOWN) && rest);
+}
+
 struct weft_real weft_real_decode(const struct weft_float_format *f, uint64_t bits)
 {
+	if (f->kind == WEFT_FLOAT_SCALE)
+		return decode_scale(f, bits);
 	const uint64_t hidden = (uint64_t)1 << f->m_bits, code = bits & (sign_bit(f) - 1);
 	const int e = (int)(code >> f->m_bits);
 	struct weft_real r = { WEFT_REAL_FINITE, (bits & sign_bit(f)) != 0, 0, code & (hidden - 1) };
@@ -110,6 +142,8 @@ uint64_t weft_real_encode(const struct weft_float_format *f, struct weft_real r,
 	int top, quantum;
 	uint64_t q, e_field;
 
+	if (f->kind == WEFT_FLOAT_SCALE)
+		return encode_scale(f, r, flags);
 	if (r.kind == WEFT_REAL_NAN)
 		return encode_nan(f, sign);
 	if (r.kind == WEFT_REAL_INF)

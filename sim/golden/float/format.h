@@ -8,7 +8,8 @@
  * a conversion rounds once, in weft_real_encode().
  *
  * Sources: IEEE 754 binary16/32/64; bfloat16 as TOSA 1.0 section 1.9; float8 as
- * ONNX Cast-23 (E4M3FN, E4M3FNUZ, E5M2, E5M2FNUZ); float4e2m1 as OCP MX 1.0.
+ * ONNX Cast-23 (E4M3FN, E4M3FNUZ, E5M2, E5M2FNUZ); float4e2m1 and E8M0 as OCP MX
+ * 1.0, E8M0's conversion as ONNX Cast-24.
  */
 #ifndef WEFT_GOLDEN_FLOAT_FORMAT_H
 #define WEFT_GOLDEN_FLOAT_FORMAT_H
@@ -24,14 +25,15 @@ enum weft_float_kind {
 	WEFT_FLOAT_FN,             /* no infinity; s.1..1.1..1 is NaN */
 	WEFT_FLOAT_FNUZ,           /* no infinity, no minus zero; its code is NaN */
 	WEFT_FLOAT_FINITE,         /* neither infinity nor NaN */
+	WEFT_FLOAT_SCALE,          /* E8M0: 2^(code - bias), no sign, no zero; FF is NaN */
 };
 
 /*
  * |value| = 1.f * 2^(e - bias), or 0.f * 2^(1 - bias) for e = 0, where the code
- * is sign (1 bit), e (e_bits), f (m_bits), from the highest bit.
+ * is sign (1 bit), e (e_bits), f (m_bits), from the highest bit. Not so E8M0.
  */
 struct weft_float_format {
-	uint8_t e_bits, m_bits;    /* m_bits: 1..52 */
+	uint8_t e_bits, m_bits;    /* m_bits: 1..52; E8M0: 0 */
 	int16_t bias;
 	uint8_t kind;              /* enum weft_float_kind */
 };
@@ -49,10 +51,12 @@ struct weft_real {
 	uint64_t sig;
 };
 
-/* Flags of weft_real_encode(), for float8 only. */
+/* Flags of weft_real_encode(), for float8 only; the last two for E8M0, which rounds up without them. */
 enum {
 	WEFT_ENCODE_SATURATE = 1,     /* too large becomes the largest finite value */
 	WEFT_ENCODE_FNUZ_INF_MAX = 2, /* with SATURATE: so does infinity in FNUZ, else NaN */
+	WEFT_ENCODE_SCALE_DOWN = 4,   /* to the power of two below */
+	WEFT_ENCODE_SCALE_NEAREST = 8, /* to the nearest power of two, 1.5 times one up */
 };
 
 /* Value of a code; bits above the format's width are ignored. */
@@ -72,7 +76,11 @@ struct weft_real weft_real_decode(const struct weft_float_format *f, uint64_t bi
  * minus zero there, as in ONNX's node tests.
  *
  * NaN: sign kept and the quiet bit alone (fp16 7E00, bf16 7FC0, fp32 7FC00000,
- * E5M2 7E); E4M3FN 7F; FNUZ 80.
+ * E5M2 7E); E4M3FN 7F; FNUZ 80; E8M0 FF.
+ *
+ * E8M0 as ONNX Cast-24's table: with SATURATE what is too large, infinity too, is
+ * 2^127, what is below 2^-127, zero too, is that; without it these are NaN. Its
+ * page leaves minus zero and negative numbers open: they are too small here.
  */
 uint64_t weft_real_encode(const struct weft_float_format *f, struct weft_real r, unsigned flags);
 

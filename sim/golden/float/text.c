@@ -70,7 +70,7 @@ static double to_double(const char *s, bool nearest, locale_t locale)
 
 static bool is_float_type(weft_dtype t)
 {
-	return (t >= WEFT_FP8E4M3 && t <= WEFT_FP64) || t == WEFT_FP4E2M1;
+	return (t >= WEFT_FP8E4M3 && t <= WEFT_FP64) || t == WEFT_FP4E2M1 || t == WEFT_FP8E8M0;
 }
 
 static bool is_special(const char *s, double *v)

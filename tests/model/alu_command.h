@@ -3,8 +3,8 @@
  * Random alu commands: operands dense, broadcast, reversed or strided, each in its
  * own quarter of the scratchpad.
  */
-#ifndef WEFT_TESTS_MODEL_RANDOM_ALU_H
-#define WEFT_TESTS_MODEL_RANDOM_ALU_H
+#ifndef WEFT_TESTS_MODEL_ALU_COMMAND_H
+#define WEFT_TESTS_MODEL_ALU_COMMAND_H
 
 #include "brute.h"
 

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Does a unit need the next edge of its clock? While busy_i is high, and for seven
+// cycles behind it, in which what trails behind settles.
+module weft_rest (
+  input  logic clk_i,    // the unit's
+  input  logic rst_ni,
+  input  logic busy_i,
+  output logic need_o
+);
+
+  logic [2:0] left_q;
+  assign need_o = busy_i || left_q != '0;
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni || busy_i) left_q <= '1;
+    else if (left_q != '0) left_q <= left_q - 3'd1;
+  end
+
+endmodule

@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Functions of one float8 or 16-bit element, as tables that the alu looks up: CASTs
+ * that the post unit has not, CLAMP that ignores NaN. And what compares such
+ * elements, by way of integers in the same order: ARGMAX, and MAX_POOL2D that
+ * ignores NaN.
+ *
+ * Tables of operators are golden's own results, one for every code.
+ * Source: TOSA 1.0, CAST, CLAMP, ARGMAX, MAX_POOL2D; include/spec/cmd.toml, alu.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <weft/convert.h>
+
+#include "match_alu.h"
+#include "match_table.h"
+#include "sim/golden/golden.h"
+
+#define FUNC(name) WEFT_ALU_FUNC_##name
+#define TYPE(name) WEFT_ALU_A_TYPE_##name
+
+/* Every int32 from here on is infinity in fp16. */
+#define FP16_BEYOND 65520
+
+struct alu_operand table_dense(const struct cc *cc, int root, int type, int t)
+{
+	const weft_tensor *x = &cc->g->tensors[t].t;
+	struct alu_operand o = alu_storage(root, type);
+	int64_t step = alu_bytes(type);
+
+	for (int d = x->rank - 1; d >= 0; d--) {
+		o.step[d] = step;
+		step *= x->dim[d];
+	}
+	return o;
+}
+
+/* A storage for as many elements as t has. */
+static struct alu_operand between(struct cc *cc, int type, int t)
+{
+	int root = cc_new_root(cc, weft_tensor_elements(&cc->g->tensors[t].t) * alu_bytes(type));
+
+	return table_dense(cc, root, type, t);
+}
+
+static struct alu_operand codes(const struct cc *cc, int t, bool is_unsigned)
+{
+	int64_t stride[WEFT_MAX_RANK];
+	struct alu_operand o = alu_view(cc, t, is_unsigned, stride);
+
+	memcpy(o.step, stride, sizeof stride);
+	return o;
+}
+
+/* y = func(a, b) over the elements of t; the last one of operator i writes its result. */
+static int apply(struct cc *cc, int i, int func, struct alu_operand a, struct alu_operand b, struct alu_operand y, bool last)
+{
+	struct alu_stmt s;
+
+	/* A storage that could not be had. */
+	if (y.root < 0 || (a.root < 0 && a.t < 0))
+		return -ENOMEM;
+	memset(&s, 0, sizeof s);
+	alu_over(cc, &s, cc->g->ops[i].in[0]);
+	s.func = func;
+	s.a = a;
+	s.b = b;
+	s.y = y;
+	return alu_add(cc, i, &s, last, last);
+}
+
+int table_apply(struct cc *cc, int i, const struct table *t, struct alu_operand x, struct alu_operand y, bool last)
+{
+	struct alu_stmt s;
+
+	if (t->root < 0 || y.root < 0)
+		return t->root < 0 ? t->root : -ENOMEM;
+	memset(&s, 0, sizeof s);
+	alu_over(cc, &s, cc->g->ops[i].in[0]);
+	s.func = FUNC(LOOKUP);
+	s.a = x;
+	s.b = alu_storage(t->root, t->type);
+	s.y = y;
+	s.idx_step = alu_bytes(t->type);
+	s.idx_last = t->n - 1;
+	return alu_add(cc, i, &s, last, last);
+}
+
+/* Unary operator i of the numbers, or codes, from 0 to n - 1. */
+static int run_golden(const struct cc *cc, int i, int64_t n, weft_tensor *y)
+{
+	const struct weft_gop *o = &cc->g->ops[i];
+	size_t size = weft_dtype_bytes(cc->g->tensors[o->in[0]].t.dtype);
+	weft_tensor x = { .dtype = cc->g->tensors[o->in[0]].t.dtype, .rank = 1, .dim = { n } };
+	const weft_tensor *px = &x;
+	char msg[WEFT_GOLDEN_MSG];
+
+	*y = (weft_tensor){ .dtype = cc->g->tensors[o->out[0]].t.dtype, .rank = 1, .dim = { n } };
+	x.data = calloc((size_t)n, size);
+	y->data = calloc((size_t)n, weft_dtype_bytes(y->dtype));
+	int err = x.data && y->data ? 0 : -ENOMEM;
+	for (int64_t k = 0; k < n && !err; k++)
+		memcpy((uint8_t *)x.data + (size_t)k * size, &k, size);
+	if (!err)
+		err = weft_golden_run(o->op, &o->attr, &px, 1, &y, 1, true, msg);
+	free(x.data);
+	return err;
+}
+
+static struct table keep(struct cc *cc, weft_tensor *y, int type, int err)
+{
+	int root = err ? err : alu_const(cc, y->data, (int64_t)weft_tensor_bytes(y));
+
+	free(y->data);
+	return (struct table){ root, type, y->dim[0] };
+}
+
+/* ---- operators on single elements ---- */
+
+int match_by_table(struct cc *cc, int i)
+{
+	const struct weft_gop *o = &cc->g->ops[i];
+	weft_dtype to = type_of(cc, o->out[0]);
+	int64_t n = weft_dtype_bytes(type_of(cc, o->in[0])) == 1 ? 256 : 65536;
+	weft_tensor y;
+	int err = run_golden(cc, i, n, &y);
+	struct table t = keep(cc, &y, alu_type(to, true), err);
+
+	return table_apply(cc, i, &t, codes(cc, o->in[0], true), table_dense(cc, cc->ten[o->out[0]].v.root, t.type, o->out[0]), true);
+}
+
+/* The table has the absolute values; those beyond int32 are one more than its largest. */
+static int float_to_int32(struct cc *cc, int i)
+{
+	const struct weft_gop *o = &cc->g->ops[i];
+	int x = o->in[0];
+	weft_tensor y;
+	int err = run_golden(cc, i, 32768, &y);
+
+	for (int64_t k = 0; k < y.dim[0] && !err; k++)
+		if (((int32_t *)y.data)[k] == INT32_MAX)
+			((uint32_t *)y.data)[k] = UINT32_C(1) << 31;
+	struct table t = keep(cc, &y, TYPE(UINT32), err);
+	struct alu_operand code = between(cc, TYPE(UINT16), x), value = between(cc, TYPE(UINT32), x);
+	struct alu_operand sign = between(cc, TYPE(INT16), x), turned = between(cc, TYPE(INT48), x);
+	struct alu_stmt s = { .func = FUNC(SUB) };
+	alu_over(cc, &s, o->out[0]);
+	s.a = turned;
+	s.b = sign;
+	s.clamp = true;
+	s.lo = INT32_MIN;
+	s.hi = INT32_MAX;
+	if ((err = apply(cc, i, FUNC(AND), codes(cc, x, true), alu_number(0x7fff), code, false)) < 0 ||
+	    (err = table_apply(cc, i, &t, code, value, false)) < 0 ||
+	    (err = apply(cc, i, FUNC(SHR), codes(cc, x, false), alu_number(15), sign, false)) < 0 ||
+	    (err = apply(cc, i, FUNC(XOR), value, sign, turned, false)) < 0)
+		return err;
+	return alu_add(cc, i, &s, true, true);
+}
+
+static int int32_to_fp16(struct cc *cc, int i)
+{
+	const struct weft_gop *o = &cc->g->ops[i];
+	int x = o->in[0];
+	weft_tensor y;
+	int err = run_golden(cc, i, FP16_BEYOND + 1, &y);
+	struct table t = keep(cc, &y, TYPE(UINT16), err);
+	struct alu_operand size = between(cc, TYPE(UINT32), x), code = between(cc, TYPE(UINT16), x);
+	struct alu_operand upper = between(cc, TYPE(INT16), x), sign = between(cc, TYPE(UINT16), x);
+	struct alu_stmt s = { .func = FUNC(ABS) };
+
+	alu_over(cc, &s, x);
+	s.a = codes(cc, x, false);
+	s.y = size;
+	s.clamp = true;
+	s.hi = FP16_BEYOND;
+	if (size.root < 0 || (err = alu_add(cc, i, &s, false, false)) < 0 || (err = table_apply(cc, i, &t, size, code, false)) < 0 ||
+	    (err = apply(cc, i, FUNC(SHR), codes(cc, x, false), alu_number(16), upper, false)) < 0 ||
+	    (err = apply(cc, i, FUNC(AND), upper, alu_number(0x8000), sign, false)) < 0)
+		return size.root < 0 ? -ENOMEM : err;
+	return apply(cc, i, FUNC(OR), code, sign, table_dense(cc, cc->ten[o->out[0]].v.root, TYPE(UINT16), o->out[0]), true);
+}
+
+int match_cast_by_table(struct cc *cc, int i)
+{
+	const struct weft_gop *o = &cc->g->ops[i];
+	weft_dtype from = type_of(cc, o->in[0]), to = type_of(cc, o->out[0]);
+	size_t n = weft_dtype_bytes(from), m = weft_dtype_bytes(to);
+
+	if (n == 1 || (n == 2 && m <= 2))
+		return match_by_table(cc, i);
+	if (n == 2 && to == WEFT_INT32)
+		return float_to_int32(cc, i);
+	if (from == WEFT_INT32 && to == WEFT_FP16)
+		return int32_to_fp16(cc, i);
+	return cc_reason(cc, i, "%s to %s: no table of a size for the scratchpad", weft_dtype_name(from), weft_dtype_name(to));
+}
+
+/* ---- in the order of integers ---- */
+
+/* What has a key of as many bits as a code: without FNUZ there is room for NaN at either end. */
+static bool has_keys(weft_dtype t)
+{
+	return t == WEFT_FP8E4M3 || t == WEFT_FP8E5M2 || t == WEFT_FP16 || t == WEFT_BF16;
+}
+
+static int64_t key_of(weft_dtype t, uint32_t code, int64_t nan_key, bool two_zeros)
+{
+	uint32_t sign = UINT32_C(1) << (8 * weft_dtype_bytes(t) - 1);
+	int64_t size = code & (sign - 1);
+
+	if (isnan(weft_float_decode(t, code)))
+		return nan_key;
+	return code & sign ? -size - two_zeros : size;
+}
+
+static weft_tensor of_codes(weft_dtype t)
+{
+	weft_tensor y = { .dtype = weft_dtype_bytes(t) == 1 ? WEFT_INT8 : WEFT_INT16, .rank = 1 };
+
+	y.dim[0] = weft_dtype_bytes(t) == 1 ? 256 : 65536;
+	y.data = calloc((size_t)y.dim[0], weft_dtype_bytes(t));
+	return y;
+}
+
+static void set(weft_tensor *y, int64_t k, int64_t v)
+{
+	if (y->dtype == WEFT_INT8)
+		((int8_t *)y->data)[k] = (int8_t)v;
+	else
+		((int16_t *)y->data)[k] = (int16_t)v;
+}
+
+/* Codes to keys, NaN below or above all. */
+static struct table keys(struct cc *cc, weft_dtype t, bool nan_low, bool two_zeros)
+{
+	weft_tensor y = of_codes(t);
+	int64_t n = y.dim[0];
+
+	for (int64_t k = 0; k < n && y.data; k++)
+		set(&y, k, key_of(t, (uint32_t)k, nan_low ? -n / 2 : n / 2 - 1, two_zeros));
+	return keep(cc, &y, alu_type(y.dtype, false), y.data ? 0 : -ENOMEM);
+}
+
+/* And back, NaN being below all. */
+static struct table codes_of_keys(struct cc *cc, weft_dtype t)
+{
+	weft_tensor y = of_codes(t);
+	int64_t n = y.dim[0], nan_key = -n / 2;
+
+	for (int64_t k = 0; k < n && y.data; k++) {
+		int64_t key = key_of(t, (uint32_t)k, nan_key, true);
+		if (key != nan_key)
+			set(&y, key & (n - 1), k);
+	}
+	if (y.data)
+		set(&y, nan_key & (n - 1), (int64_t)weft_float_encode(t, NAN, false));
+	return keep(cc, &y, alu_type(y.dtype, true), y.data ? 0 : -ENOMEM);
+}
+
+int match_float_argmax(struct cc *cc, int i)
+{
+	const struct weft_gop *o = &cc->g->ops[i];
+	weft_dtype type = type_of(cc, o->in[0]);
+
+	if (!has_keys(type))
+		return cc_reason(cc, i, "%s", weft_dtype_name(type));
+	struct table t = keys(cc, type, o->attr.axis.nan == WEFT_NAN_IGNORE, false);
+	struct alu_operand k = between(cc, t.type, o->in[0]);
+	int err = table_apply(cc, i, &t, codes(cc, o->in[0], true), k, false);
+	return err < 0 ? err : alu_fold(cc, i, FUNC(ARGMAX), k);
+}
+
+/* MAX_POOL2D of integers between two storages. */
+static int pool_keys(struct cc *cc, int i, int from, int to)
+{
+	const struct weft_gop *o = &cc->g->ops[i];
+	const struct weft_attr_pool *a = &o->attr.pool;
+	const weft_tensor *x = &cc->g->tensors[o->in[0]].t, *y = &cc->g->tensors[o->out[0]].t;
+	struct node *nd = new_node(cc, NODE_POOL, i, i);
+	int64_t elem = (int64_t)weft_dtype_bytes(x->dtype);
+
+	if (!nd)
+		return -ENOMEM;
+	nd->x = view_dense(from, x->dim, elem);
+	nd->y = nd->dbg = view_dense(to, y->dim, elem);
+	nd->x_t = nd->y_tensor = -1;
+	nd->kh = a->kernel[0];
+	nd->kw = a->kernel[1];
+	nd->sy = a->stride[0];
+	nd->sx = a->stride[1];
+	nd->pt = a->pad[0];
+	nd->pl = a->pad[2];
+	nd->before = (int)(nd - cc->nodes) + 2;
+	cc->ten[from].pinned = cc->ten[to].pinned = true;
+	return 1;
+}
+
+int match_pool_by_keys(struct cc *cc, int i)
+{
+	const struct weft_gop *o = &cc->g->ops[i];
+	weft_dtype type = type_of(cc, o->in[0]);
+
+	if (!cc->has_alu || !has_keys(type) || !npu_int(cc, weft_dtype_bytes(type) == 1 ? WEFT_INT8 : WEFT_INT16))
+		return cc_reason(cc, i, "NaN is ignored");
+	struct table in = keys(cc, type, true, true), out = codes_of_keys(cc, type);
+	struct alu_operand x = between(cc, in.type, o->in[0]), y = between(cc, in.type, o->out[0]);
+	if (x.root < 0 || y.root < 0)
+		return -ENOMEM;
+	int err = table_apply(cc, i, &in, codes(cc, o->in[0], true), x, false);
+	if (err > 0)
+		err = pool_keys(cc, i, x.root, y.root);
+	if (err < 0)
+		return err;
+	struct alu_stmt s = { .func = FUNC(LOOKUP) };
+	alu_over(cc, &s, o->out[0]);
+	s.a = table_dense(cc, y.root, alu_type(type, true), o->out[0]);
+	s.b = alu_storage(out.root, out.type);
+	s.idx_step = alu_bytes(out.type);
+	s.idx_last = out.n - 1;
+	return out.root < 0 ? out.root : alu_add(cc, i, &s, true, true);
+}

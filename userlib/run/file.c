@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "file.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+static int read_open(FILE *f, uint64_t most, uint8_t **data, size_t *len)
+{
+	struct stat st;
+	long end = -1;
+
+	/* A folder opens too, and claims to be huge. */
+	if (!fstat(fileno(f), &st) && S_ISDIR(st.st_mode))
+		return -EISDIR;
+	if (fseek(f, 0, SEEK_END) || (end = ftell(f)) < 0 || fseek(f, 0, SEEK_SET))
+		return -EIO;
+	if ((uint64_t)end > most)
+		return -EFBIG;
+	*data = malloc((size_t)end + 1);
+	if (!*data)
+		return -ENOMEM;
+	*len = fread(*data, 1, (size_t)end, f);
+	return *len == (size_t)end ? 0 : -EIO;
+}
+
+int weft_file_read(const char *path, uint64_t most, uint8_t **data, size_t *len)
+{
+	FILE *f = fopen(path, "rb");
+
+	*data = NULL;
+	*len = 0;
+	if (!f)
+		return -errno;
+	int err = read_open(f, most, data, len);
+	fclose(f);
+	if (err) {
+		free(*data);
+		*data = NULL;
+		*len = 0;
+	}
+	return err;
+}

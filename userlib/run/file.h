@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A whole file into memory. */
+#ifndef WEFT_RUN_FILE_H
+#define WEFT_RUN_FILE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/**
+ * @param most      Bytes; what is larger is refused before memory is taken.
+ * @param[out] data From malloc, also for an empty file; NULL on failure.
+ *
+ * @return 0, -EFBIG, -EISDIR, -ENOMEM, -EIO, or what opening it said
+ */
+int weft_file_read(const char *path, uint64_t most, uint8_t **data, size_t *len);
+
+#endif

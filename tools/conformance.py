@@ -6,7 +6,7 @@ usage: conformance.py DATA SPEC GOLDEN.json [DEVICE.json] > docs/CONFORMANCE.md
   DATA         the folder of conformance vectors that was run
   SPEC         the folder with tosa_ops.tsv and the specification's text
   GOLDEN.json  weft conform DATA --json -v
-  DEVICE.json  the same with --device model (or rtl): what the NPU took
+  DEVICE.json  the same with --device model (or rtl): what the NPU took, and why not the rest
 
 Every row of tosa_ops.tsv and every ERROR_IF of the text gets a line. Exit 1 if
 one has nothing to show for it: then the page would claim too much.
@@ -84,6 +84,27 @@ def fits(row, case):
     return not (row['acc_t'] and case.acc) or case.acc == TYPES[row['acc_t']]
 
 
+# Operators that must run on the NPU in the types that it has: integers, float8, and fp16 in three.
+LISTED = set('''CONV2D CONV3D DEPTHWISE_CONV2D TRANSPOSE_CONV2D MATMUL AVG_POOL2D MAX_POOL2D CLAMP TABLE RESCALE CAST ADD SUB
+MUL MAXIMUM MINIMUM ABS NEGATE ARITHMETIC_RIGHT_SHIFT LOGICAL_LEFT_SHIFT LOGICAL_RIGHT_SHIFT BITWISE_AND BITWISE_NOT BITWISE_OR
+BITWISE_XOR EQUAL GREATER GREATER_EQUAL SELECT REDUCE_SUM REDUCE_MAX REDUCE_MIN ARGMAX RESIZE CONCAT PAD RESHAPE REVERSE SLICE
+TILE TRANSPOSE GATHER'''.split())
+HALF = {'ADD', 'CLAMP', 'CAST'}
+
+
+def taken(row):
+    """Is a row of a type that the NPU has?"""
+    text = ' '.join([row['mode'], row['in_t'], row['in_out_t'], row['out_t']])
+    if re.search(r'fp32|bf16', text.replace('fp32 accumulate', '')):
+        return False
+    return 'fp8' in text or 'fp16' not in text or row['operator'] in HALF
+
+
+def reason(t):
+    """Why an operator ran on the host; the operator is named where the test is of another."""
+    return t['reason'] or t['host']
+
+
 def read_cases(folder, path):
     return [Case(folder, t) for t in json.load(open(path))['tests']]
 
@@ -141,9 +162,11 @@ def count(cases, verdict):
 def main():
     folder, spec, golden = sys.argv[1:4]
     cases = read_cases(folder, golden)
-    npu = set()
+    npu, host = set(), {}
     if len(sys.argv) > 4:
-        npu = {t['test'] for t in json.load(open(sys.argv[4]))['tests'] if t['npu'] and t['verdict'] == 'passed'}
+        passed = [t for t in json.load(open(sys.argv[4]))['tests'] if t['verdict'] == 'passed']
+        npu = {t['test'] for t in passed if t['npu']}
+        host = {t['test']: t for t in passed if 'host' in t}
     rows = list(csv.DictReader(open(os.path.join(spec, 'tosa_ops.tsv')), delimiter='\t'))
     bare = []
 
@@ -155,17 +178,25 @@ def main():
     if npu:
         print(f'{len(npu)} pass with `--device model` with at least one operator on the NPU; the RTL runs the same streams.')
     print('\n`make conformance` runs them and writes this page. `tests` counts vectors that pass on golden,')
-    print('`NPU` those of them that ran there, at least in part.\n')
+    print('`NPU` those of them that ran there, `host` those of which something ran on the host, with the')
+    print('compiler\'s reason. EXT-DYNAMIC has no rows; `conformance/tosa_dynamic` has its tests. Arguments that')
+    print('only it lets be computed put an operator on the host, but for TABLE\'s table and RESCALE\'s')
+    print('multiplier and shift.\n')
     print('## Rows of the type tables\n')
-    print('| operator | profile or extension | types | tests | NPU | own test |')
-    print('|---|---|---|---:|---:|---|')
+    print('| operator | profile or extension | types | tests | NPU | host | why | own test |')
+    print('|---|---|---|---:|---:|---:|---|---|')
     for r in rows:
         fit = [c for c in cases if c.verdict == 'passed' and fits(r, c)]
         own = OWN.get(r['operator'], '') if not fit or r['operator'] in OWN else ''
         if not fit and not own:
             bare.append(f"{r['operator']} {r['mode']}: no case")
+        on_host = [host[c.name] for c in fit if c.name in host]
+        # A network of one operator: what else runs there, runs beside control flow.
+        if r['operator'] in LISTED and taken(r) and on_host:
+            bare.append(f"{r['operator']} {r['mode']}: on the host: {on_host[0]['reason']}")
         print(f"| {r['operator']} | {r['profile_extension']} | {r['mode']} | {len(fit)} | "
-              f"{sum(c.name in npu for c in fit) or ''} | {own} |")
+              f"{sum(c.name in npu for c in fit) or ''} | {len(on_host) or ''} | "
+              f"{'; '.join(sorted({reason(t) for t in on_host}))} | {own} |")
     print(f'\n{len(rows)} rows.\n')
     print('## ERROR_IF\n')
     print('Each statement of the operators\' pseudocode, and where it is seen refused. Statements on types,')

@@ -109,3 +109,31 @@ const char *weft_op_name(weft_opcode op)
 		return "?";
 	return names[op];
 }
+
+/* Operands of their own, and all with the arguments that are constants without EXT-DYNAMIC. */
+static const struct { signed char own, all; } dynamic[WEFT_N_OPS] = {
+	[WEFT_OP_AVG_POOL2D] = { 1, 3 },
+	[WEFT_OP_CONV2D] = { 3, 5 },
+	[WEFT_OP_CONV3D] = { 3, 5 },
+	[WEFT_OP_DEPTHWISE_CONV2D] = { 3, 5 },
+	[WEFT_OP_TRANSPOSE_CONV2D] = { 3, 5 },
+	[WEFT_OP_MATMUL] = { 2, 4 },
+	[WEFT_OP_MUL] = { 2, 3 },
+	[WEFT_OP_NEGATE] = { 1, 3 },
+	[WEFT_OP_PAD] = { 1, 3 },
+	[WEFT_OP_RESHAPE] = { 1, 2 },
+	[WEFT_OP_SLICE] = { 1, 3 },
+	[WEFT_OP_TILE] = { 1, 2 },
+	[WEFT_OP_RESIZE] = { 1, 4 },
+	[WEFT_OP_RESCALE] = { 3, 5 },
+};
+
+int weft_op_n_dynamic(weft_opcode op)
+{
+	return (int)op > WEFT_OP_NONE && (int)op < WEFT_N_OPS ? dynamic[op].all : 0;
+}
+
+int weft_op_n_own(weft_opcode op)
+{
+	return weft_op_n_dynamic(op) ? dynamic[op].own : 0;
+}

@@ -100,6 +100,9 @@ int weft_golden_clamp(const struct weft_call *c);
 int weft_golden_elementwise(const struct weft_call *c);
 int weft_golden_mul(const struct weft_call *c);
 int weft_golden_table(const struct weft_call *c);
+
+/* dynamic.c: the attributes that the operands behind the operator's own stand for; *a has the others. */
+int weft_dynamic_attr(const struct weft_call *c, weft_attr *a);
 int weft_golden_reduce(const struct weft_call *c);
 int weft_golden_concat(const struct weft_call *c);
 int weft_golden_pad(const struct weft_call *c);

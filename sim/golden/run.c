@@ -2,6 +2,8 @@
 /*
  * Dispatch: the form of the call is checked here, its meaning by the operator.
  */
+#include <string.h>
+
 #include "ops.h"
 
 static const struct {
@@ -131,13 +133,15 @@ int weft_golden_run(weft_opcode op, const weft_attr *attr,
                     weft_tensor *const *y, int n_y, bool fast, char *msg)
 {
 	struct weft_call c = { op, attr, x, n_x, y, n_y, fast, msg };
+	const bool dynamic = n_x && n_x == weft_op_n_dynamic(op);
+	weft_attr values;
 	int err;
 
 	if ((int)op <= WEFT_OP_NONE || (int)op >= WEFT_N_OPS)
 		return weft_call_fail(&c, -EINVAL, "unknown operator %d", (int)op);
 	if (!table[op].run)
 		return weft_call_fail(&c, -ENOTSUP, "not implemented");
-	if (table[op].n_x < 0 ? n_x < 1 : n_x != table[op].n_x)
+	if (!dynamic && (table[op].n_x < 0 ? n_x < 1 : n_x != table[op].n_x))
 		return weft_call_fail(&c, -EINVAL, "%d inputs, must be %d%s", n_x,
 		                      table[op].n_x < 0 ? 1 : table[op].n_x,
 		                      table[op].n_x < 0 ? " or more" : "");
@@ -152,6 +156,15 @@ int weft_golden_run(weft_opcode op, const weft_attr *attr,
 	for (int i = 0; i < n_y; i++) {
 		if ((err = check_tensor(&c, "output", i, y[i])))
 			return err;
+	}
+	if (dynamic) {
+		memset(&values, 0, sizeof values);
+		if (attr)
+			values = *attr;
+		c.attr = &values;
+		if ((err = weft_dynamic_attr(&c, &values)))
+			return err;
+		c.n_x = weft_op_n_own(op);
 	}
 	return table[op].run(&c);
 }

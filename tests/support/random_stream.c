@@ -874,6 +874,136 @@ static bool copy_job(struct maker *m, struct job *j)
 	return true;
 }
 
+/* ---- alu ---- */
+
+/* One operand: elements at base + sum of i[d] * s[d] in an area of its own. */
+struct side { int32_t base, s[4], type, zp; int area; };
+
+static int64_t side_bytes(int32_t type)
+{
+	static const int bytes[] = { 1, 2, 4, 8, 1, 2, 4 };
+
+	return bytes[type];
+}
+
+/* Dense, strided, in any order, backwards; broadcast where it is read. Dimension `fixed` goes forwards. */
+static bool draw_side(struct maker *m, struct job *j, struct side *s, const int64_t n[4], int fixed, bool out)
+{
+	int order[4] = { 0, 1, 2, 3 };
+	int64_t back = 0;
+
+	s->type = (int32_t)draw(m, 0, 6);
+	s->zp = chance(m, 60) ? 0 : (int32_t)draw(m, -65536, 65535);
+	int64_t step = side_bytes(s->type);
+	for (int k = 3; k > 0; k--) {
+		int i = chance(m, 85) ? k : (int)draw(m, 0, k), t = order[k];
+		order[k] = order[i];
+		order[i] = t;
+	}
+	for (int k = 0; k < 4; k++) {
+		int d = order[k], how = d == fixed ? 3 : (int)draw(m, 0, 9);
+		if (!out && how == 0) {
+			s->s[d] = 0;
+			continue;
+		}
+		s->s[d] = (int32_t)step;
+		if (how == 1 && n[d] > 1) {
+			back += (n[d] - 1) * step;
+			s->s[d] = (int32_t)((1 << WEFT_SP_ADDR_BITS) - step);
+		}
+		step = step * n[d] + (how == 2 ? draw(m, 0, 9) : 0);
+	}
+	s->area = new_area(m, step, 1);
+	if (s->area < 0)
+		return false;
+	s->base = (int32_t)(m->area[s->area].at + back);
+	fill(m, j, s->area, FMT_ANY);
+	return true;
+}
+
+#define SET_SIDE(c, x, from) do { \
+	(c)->x##_base = (from).base; (c)->x##_type = (from).type; \
+	(c)->x##_s0 = (from).s[0]; (c)->x##_s1 = (from).s[1]; (c)->x##_s2 = (from).s[2]; (c)->x##_s3 = (from).s[3]; } while (0)
+
+/* What no operand depends on. */
+static void draw_alu(struct maker *m, struct weft_cmd_alu *c)
+{
+	c->func = (int32_t)draw(m, 0, WEFT_ALU_FUNC_ARGMAX);
+	c->n0 = (int32_t)(chance(m, 20) ? draw(m, 1, 200) : draw_count(m, 3 * m->n));
+	c->n1 = (int32_t)draw(m, 1, 7);
+	c->n2 = (int32_t)draw(m, 1, 5);
+	c->n3 = (int32_t)draw(m, 1, 3);
+	c->idx_last = (int32_t)draw(m, 0, c->func == WEFT_ALU_FUNC_INTERP ? 511 : 20);
+	if (c->func == WEFT_ALU_FUNC_INTERP) {
+		c->n0 = (int32_t)draw(m, 1, 3);
+		c->n2 = c->n3 = 1;
+	}
+	c->b_imm = chance(m, 25);
+	c->c_imm = chance(m, 25);
+	c->b_value = (int32_t)(chance(m, 50) ? draw(m, -40, 40) : draw(m, INT32_MIN, INT32_MAX));
+	c->c_value = (int32_t)(chance(m, 50) ? draw(m, 0, 62) : draw(m, INT32_MIN, INT32_MAX));
+	c->clamp = chance(m, 40);
+	c->lo = (int32_t)draw(m, INT32_MIN, 100);
+	c->hi = (int32_t)draw(m, c->lo, INT32_MAX);
+	c->round = chance(m, 50);
+	c->shift = (int32_t)(chance(m, 50) ? 0 : draw(m, 0, 63));
+}
+
+static bool alu_job(struct maker *m, struct job *j)
+{
+	struct weft_cmd cmd;
+	struct weft_cmd_alu *c = &cmd.alu;
+	struct side a, b, x, y;
+
+	if (!(m->cfg->features & WEFT_FEATURE_ALU))
+		return false;
+	m->mode = INT8;
+	weft_cmd_init(&cmd, WEFT_CMD_ALU);
+	draw_alu(m, c);
+	const int64_t n[4] = { c->n0, c->n1, c->n2, c->n3 }, flat[4] = { c->n0, c->idx_last + 2, c->n2, c->n3 };
+	const int64_t line[4] = { c->n0, 1, c->n2, c->n3 };
+	bool indexed = c->func == WEFT_ALU_FUNC_LOOKUP || c->func == WEFT_ALU_FUNC_INTERP, spreads = c->func == WEFT_ALU_FUNC_SCATTER;
+	bool folds = c->func >= WEFT_ALU_FUNC_SUM;
+	if (!draw_side(m, j, &a, n, -1, c->func <= WEFT_ALU_FUNC_RESCALE && chance(m, 30)) ||
+	    !draw_side(m, j, &b, indexed ? flat : n, indexed ? 1 : -1, false) || !draw_side(m, j, &x, n, -1, false))
+		return false;
+	bool in_place = c->func <= WEFT_ALU_FUNC_RESCALE && chance(m, 25);
+	for (int d = 0; d < 4; d++)
+		in_place &= a.s[d] != 0;
+	if (in_place) {
+		y = a;
+		y.zp = (int32_t)draw(m, -65536, 65535);
+	} else if (!draw_side(m, j, &y, spreads ? flat : folds ? line : n, spreads ? 1 : -1, true)) {
+		return false;
+	}
+	SET_SIDE(c, a, a);
+	SET_SIDE(c, b, b);
+	SET_SIDE(c, c, x);
+	SET_SIDE(c, out, y);
+	c->a_zp = a.zp;
+	c->b_zp = b.zp;
+	c->out_zp = y.zp;
+	if (indexed) {
+		c->idx_step = c->b_s1;
+		c->b_s1 = 0;
+		c->b_imm = 0;
+	}
+	if (spreads) {
+		c->idx_step = c->out_s1;
+		c->out_s1 = 0;
+	}
+	struct step *s = new_step(j, WEFT_CMD_ALU);
+	s->c.alu = *c;
+	reads(s, a.area);
+	reads(s, b.area);
+	reads(s, x.area);
+	/* Its other bytes stay what they were; they have been compared before. */
+	reads(s, y.area);
+	writes(s, y.area);
+	store(m, j, y.area, m->area[y.area].at, m->area[y.area].len);
+	return true;
+}
+
 /* Mode and formats; sums of products have no input of fp16. */
 static void draw_mode(struct maker *m, bool sums)
 {
@@ -889,7 +1019,7 @@ static void draw_mode(struct maker *m, bool sums)
 static void draw_job(struct maker *m, struct job *j)
 {
 	static bool (*const make[])(struct maker *, struct job *) = {
-		conv_job, conv_job, conv_job, dw_job, dw_job, pool_job, elt_job, elt_job, copy_job,
+		conv_job, conv_job, conv_job, dw_job, dw_job, pool_job, elt_job, elt_job, copy_job, alu_job, alu_job,
 	};
 
 	for (int tries = 0; tries < 8; tries++) {
@@ -952,9 +1082,10 @@ static void put(struct maker *m, struct step *s)
 	if (s->c.h.op == WEFT_CMD_END)
 		return;
 	/* post is the first member of all commands that have it. */
-	if (unit == WEFT_UNIT_CV || unit == WEFT_UNIT_VE)
+	bool has_post = (unit == WEFT_UNIT_CV || unit == WEFT_UNIT_VE) && s->c.h.op != WEFT_CMD_ALU;
+	if (has_post)
 		m->s->modes[s->c.conv.post.mode]++;
-	if ((unit == WEFT_UNIT_CV || unit == WEFT_UNIT_VE) && s->c.conv.post.raw && !(unit == WEFT_UNIT_CV && s->c.conv.keep))
+	if (has_post && s->c.conv.post.raw && !(unit == WEFT_UNIT_CV && s->c.conv.keep))
 		m->s->modes[3]++;
 	if (s->c.h.op == WEFT_CMD_LOAD && s->c.load.int4)
 		m->s->modes[4]++;

@@ -2,8 +2,8 @@
 /*
  * Random legal command streams, without a compiler: unaligned bases, odd and
  * transposed strides, gaps, partial padding on every side, kept sums, runs of
- * one tap, commands of all units and modes side by side with no more waits than
- * needed.
+ * one tap, alu commands of every function on operands that lie in any way, commands
+ * of all units and modes side by side with no more waits than needed.
  * Every stream passes the verifier and brings all that it wrote back to memory.
  */
 #ifndef WEFT_TESTS_RANDOM_STREAM_H

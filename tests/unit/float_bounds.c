@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Golden's transcendental operators against the accuracy that TOSA 1.0 prints:
- * every fp16 and every bf16 value of the unary ones, seeded fp32 values, seeded
- * pairs of POW; the reference is the C library's long double. The largest share
+ * Golden's float operators against the accuracy that TOSA 1.0 prints: every fp16 and
+ * every bf16 value of the unary ones, seeded fp32 values, seeded pairs of POW, ADD, SUB
+ * and MUL, seeded lines of REDUCE_PRODUCT; the reference is the C library's long double. The largest share
  * of the bound that was used is printed; golden rounds once, so it is at most
  * the share that half a unit in the last place takes.
  */
@@ -67,6 +67,7 @@ struct rule {
 	real (*bound)(const struct format *f, real x, real y);
 };
 
+static real negative(real x) { return -x; }
 static real sigmoid(real x) { return 1 / (1 + expl(-x)); }
 static real reciprocal(real x) { return 1 / x; }
 static real rsqrt(real x) { return 1 / sqrtl(x); }
@@ -90,6 +91,7 @@ static real tanh_bound(const struct format *f, real x, real y)
 static real none(const struct format *f, real x, real y) { (void)f, (void)x, (void)y; return 0; }
 
 static const struct rule rules[] = {
+	{ WEFT_OP_ABS, fabsl, none }, { WEFT_OP_NEGATE, negative, none },
 	{ WEFT_OP_CEIL, ceill, none }, { WEFT_OP_FLOOR, floorl, none },
 	{ WEFT_OP_COS, cosl, cos_bound }, { WEFT_OP_SIN, sinl, sin_bound }, { WEFT_OP_ERF, erfl, erf_bound },
 	{ WEFT_OP_EXP, expl, exp_bound }, { WEFT_OP_LOG, logl, log_bound },
@@ -117,7 +119,8 @@ static real worst(const struct rule *r, const struct format *f, const weft_tenso
 	weft_tensor *y = TENSOR(f->type, x->dim[0]);
 	real most = 0;
 
-	assert_int_equal(golden(r->op, NULL, y, x, NULL, NULL), 0);
+	const weft_attr no_zero_points = { .negate = { 0, 0 } };
+	assert_int_equal(golden(r->op, &no_zero_points, y, x, NULL, NULL), 0);
 	for (int64_t i = 0; i < x->dim[0]; i++) {
 		real v = weft_get_f(x, i), got = weft_get_f(y, i), want = r->of(v);
 		real s = share(f, got, want, isfinite(v) ? r->bound(f, v, want) : 0);
@@ -200,10 +203,83 @@ static void powers(void **state)
 	}
 }
 
+static real sum(real a, real b) { return a + b; }
+static real difference(real a, real b) { return a - b; }
+static real product(real a, real b) { return a * b; }
+
+/* Correctly rounded: half a unit in the last place. Codes of any kind, and numbers near each other. */
+static void pairs(void **state)
+{
+	static const struct format *const formats[] = { &fp16, &bf16, &fp32 };
+	static const struct { weft_opcode op; real (*of)(real, real); } ops[] = {
+		{ WEFT_OP_ADD, sum }, { WEFT_OP_SUB, difference }, { WEFT_OP_MUL, product },
+	};
+	const long n = test_count(20000, 200000, 20000000);
+	const weft_attr no_shift = { .mul = { 0 } };
+	uint64_t seed = seeded();
+
+	(void)state;
+	for (int k = 0; k < 9; k++) {
+		const struct format *f = formats[k / 3];
+		weft_tensor *x = TENSOR(f->type, n), *e = TENSOR(f->type, n), *y = TENSOR(f->type, n);
+		real most = 0;
+		for (int64_t i = 0; i < n; i++) {
+			uint64_t a = test_random(&seed), b = i % 2 ? test_random(&seed) : a ^ (test_random(&seed) & 0x800fff);
+			weft_store_bits(x, i, a & 0xffffffff);
+			weft_store_bits(e, i, b & 0xffffffff);
+		}
+		assert_int_equal(golden(ops[k % 3].op, &no_shift, y, x, e, NULL), 0);
+		for (int64_t i = 0; i < n; i++) {
+			real a = weft_get_f(x, i), b = weft_get_f(e, i), want = ops[k % 3].of(a, b);
+			real s = share(f, weft_get_f(y, i), want, isfinite(want) ? ulps(f, want, 0.5L) : 0);
+			if (s > 1)
+				fail_msg("%s %s(%.9Lg, %.9Lg): %.9g, exactly %.15Lg", weft_op_name(ops[k % 3].op), weft_dtype_name(f->type), a, b,
+				         weft_get_f(y, i), want);
+			most = fmaxl(most, s);
+		}
+		print_message("%s %s: %ld pairs %.3Lf of the bound\n", weft_op_name(ops[k % 3].op), weft_dtype_name(f->type), n, most);
+		tensor_free(x);
+		tensor_free(e);
+		tensor_free(y);
+	}
+}
+
+/* |result| * ((1 + 2^(-fraction-1))^n - 1) of lines of n. */
+static void products(void **state)
+{
+	static const struct format *const formats[] = { &fp16, &bf16, &fp32 };
+	const long n = test_count(500, 5000, 500000);
+	const weft_attr last = { .axis = { .axis = 1 } };
+	uint64_t seed = seeded();
+
+	(void)state;
+	for (int k = 0; k < 3; k++) {
+		const struct format *f = formats[k];
+		weft_tensor *x = TENSOR(f->type, n, 20), *y = TENSOR(f->type, n, 1);
+		real most = 0;
+		for (int64_t i = 0; i < 20 * n; i++)
+			weft_put_f(x, i, (0.5 + (double)(test_random(&seed) % 65536) / 65536) * (test_random(&seed) % 2 ? 1 : -1));
+		assert_int_equal(golden(WEFT_OP_REDUCE_PRODUCT, &last, y, x, NULL, NULL), 0);
+		for (int64_t i = 0; i < n; i++) {
+			real want = 1;
+			for (int j = 0; j < 20; j++)
+				want *= weft_get_f(x, 20 * i + j);
+			real s = share(f, weft_get_f(y, i), want,
+			               fmaxl(fabsl(want), normal_min(f)) * (powl(1 + ldexpl(1, -f->fraction - 1), 20) - 1));
+			if (s > 1)
+				fail_msg("REDUCE_PRODUCT %s: %.9g, exactly %.15Lg", weft_dtype_name(f->type), weft_get_f(y, i), want);
+			most = fmaxl(most, s);
+		}
+		print_message("REDUCE_PRODUCT %s: %ld lines of 20, %.3Lf of the bound\n", weft_dtype_name(f->type), n, most);
+		tensor_free(x);
+		tensor_free(y);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_value), cmocka_unit_test(seeded_fp32), cmocka_unit_test(powers),
+		cmocka_unit_test(every_value), cmocka_unit_test(seeded_fp32), cmocka_unit_test(powers), cmocka_unit_test(pairs), cmocka_unit_test(products),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -93,7 +93,7 @@ static struct fbw tb_end(struct tosa_build *t)
 }
 
 /* Import what was built; msg says why not. */
-static int tb_import(struct tosa_build *t, weft_graph **g, char *msg)
+static inline int tb_import(struct tosa_build *t, weft_graph **g, char *msg)
 {
 	struct fbw w = tb_end(t);
 	int err = weft_import_tosa(w.p, w.n, "test", g, msg);

@@ -36,8 +36,8 @@ static int cc_start(struct cc *cc, const struct attempt *a)
 	if (!cc->ops || !cc->ten || !cc->p)
 		return -ENOMEM;
 	for (int i = 0; i < g->n_ops; i++)
-		if (a->forbidden[i]) {
-			int err = cc_reason(cc, i, "%s", a->forbidden[i]);
+		if (a->forbidden[i] || is_dynamic(&g->ops[i])) {
+			int err = cc_reason(cc, i, "%s", a->forbidden[i] ? a->forbidden[i] : "arguments that are not constant");
 			if (err)
 				return err;
 			cc->ops[i].forbidden = true;
@@ -96,7 +96,8 @@ static int list_segs(struct cc *cc, struct seg **segs, int *n_segs)
 		if (cc->items[i].host)
 			continue;
 		if (!n || s[n - 1].step != cc->items[i].step)
-			s[n++] = (struct seg){ .cc = cc, .first_item = i, .step = cc->items[i].step };
+			s[n++] = (struct seg){ .cc = cc, .first_item = i, .step = cc->items[i].step,
+			                       .threads = (int)max64(1, min64(cc->o->threads, MAX_THREADS)) };
 		s[n - 1].n++;
 	}
 	*n_segs = n;

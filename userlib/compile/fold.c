@@ -55,7 +55,7 @@ static void own_views(struct cc *cc)
 
 static bool is_alias(const struct cc *cc, const struct weft_gop *o)
 {
-	if (o->op != WEFT_OP_RESHAPE && o->op != WEFT_OP_IDENTITY)
+	if ((o->op != WEFT_OP_RESHAPE && o->op != WEFT_OP_IDENTITY) || is_dynamic(o))
 		return false;
 	const struct view *x = &cc->ten[o->in[0]].v, *y = &cc->ten[o->out[0]].v;
 	/* Of constants the runtime keeps the graph's own copy. */

@@ -209,6 +209,12 @@ struct cc {
 	const char *bad_why;
 };
 
+/* Has an operator arguments that come as the network runs (EXT-DYNAMIC)? Then its attributes say nothing. */
+static inline bool is_dynamic(const struct weft_gop *o)
+{
+	return o->n_in && o->n_in == weft_op_n_dynamic(o->op);
+}
+
 /* grow.c: room for one more; doubles. 0 or -ENOMEM */
 int cc_grow(void **p, uint32_t n, uint32_t *cap, size_t elem);
 

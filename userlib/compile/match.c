@@ -39,7 +39,7 @@ int made_by(const struct cc *cc, int t, weft_opcode op)
 {
 	int i = cc->g->tensors[t].producer;
 
-	return i >= 0 && cc->g->ops[i].op == op ? i : -1;
+	return i >= 0 && cc->g->ops[i].op == op && !is_dynamic(&cc->g->ops[i]) ? i : -1;
 }
 
 bool read_only_by(const struct cc *cc, int t, int i)
@@ -59,7 +59,7 @@ int only_reader(const struct cc *cc, int t, weft_opcode op)
 	const struct cten *c = &cc->ten[t];
 	int i = c->n_uses ? cc->uses[c->first_use] : -1;
 
-	return i >= 0 && cc->g->ops[i].op == op && read_only_by(cc, t, i) ? i : -1;
+	return i >= 0 && cc->g->ops[i].op == op && !is_dynamic(&cc->g->ops[i]) && read_only_by(cc, t, i) ? i : -1;
 }
 
 static int32_t mul_at(const weft_tensor *t, int64_t i)

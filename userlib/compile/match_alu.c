@@ -60,7 +60,7 @@ static int seen_through(const struct cc *cc, int t)
 {
 	int i = cc->g->tensors[t].producer;
 
-	if (i < 0 || cc->ops[i].state != OP_TODO || cc->ten[cc->g->ops[i].in[0]].v.root < 0)
+	if (i < 0 || cc->ops[i].state != OP_TODO || is_dynamic(&cc->g->ops[i]) || cc->ten[cc->g->ops[i].in[0]].v.root < 0)
 		return -1;
 	switch (cc->g->ops[i].op) {
 	case WEFT_OP_SLICE:
@@ -282,7 +282,7 @@ static int binary(struct cc *cc, int i, int func, bool is_unsigned)
 	struct alu_stmt s = { .func = func };
 
 	if (weft_is_float_type(type_of(cc, o->in[0])) || alu_type(type_of(cc, o->in[0]), false) < 0)
-		return cc_reason(cc, i, "%s", weft_dtype_name(type_of(cc, o->in[0])));
+		return cc_reason(cc, i, "no arithmetic of %s", weft_dtype_name(type_of(cc, o->in[0])));
 	alu_over(cc, &s, o->out[0]);
 	s.a = number(cc, o->in[0], s.n_dims, is_unsigned);
 	s.b = second(cc, o->in[1], s.n_dims);
@@ -299,7 +299,7 @@ static int unary(struct cc *cc, int i, int func, int32_t imm)
 	struct alu_stmt s = { .func = func };
 
 	if (weft_is_float_type(type_of(cc, o->in[0])) || alu_type(type_of(cc, o->in[0]), false) < 0)
-		return cc_reason(cc, i, "%s", weft_dtype_name(type_of(cc, o->in[0])));
+		return cc_reason(cc, i, "no arithmetic of %s", weft_dtype_name(type_of(cc, o->in[0])));
 	alu_over(cc, &s, o->out[0]);
 	s.a = broadcast(cc, o->in[0], s.n_dims, false);
 	s.b = alu_number(imm);
@@ -344,7 +344,7 @@ static int select(struct cc *cc, int i)
 	struct alu_stmt s = { .func = FUNC(SELECT) };
 
 	if (alu_type(type_of(cc, o->out[0]), false) < 0)
-		return cc_reason(cc, i, "%s", weft_dtype_name(type_of(cc, o->out[0])));
+		return cc_reason(cc, i, "no arithmetic of %s", weft_dtype_name(type_of(cc, o->out[0])));
 	alu_over(cc, &s, o->out[0]);
 	s.c = second(cc, o->in[0], s.n_dims);
 	s.a = number(cc, o->in[1], s.n_dims, false);
@@ -467,7 +467,7 @@ static int reduce(struct cc *cc, int i, int func)
 	int64_t stride[WEFT_MAX_RANK];
 
 	if (weft_is_float_type(type) || alu_type(type, false) < 0)
-		return func == FUNC(ARGMAX) ? match_float_argmax(cc, i) : cc_reason(cc, i, "%s", weft_dtype_name(type));
+		return func == FUNC(ARGMAX) ? match_float_argmax(cc, i) : cc_reason(cc, i, "no arithmetic of %s", weft_dtype_name(type));
 	struct alu_operand a = alu_view(cc, cc->g->ops[i].in[0], false, stride);
 	memcpy(a.step, stride, sizeof stride);
 	return alu_fold(cc, i, func, a);
@@ -482,7 +482,7 @@ static int matmul(struct cc *cc, int i)
 	int64_t a[WEFT_MAX_RANK], b[WEFT_MAX_RANK];
 
 	if (weft_is_float_type(type_of(cc, o->in[0])))
-		return cc_reason(cc, i, "%s", weft_dtype_name(type_of(cc, o->in[0])));
+		return cc_reason(cc, i, "no arithmetic of %s", weft_dtype_name(type_of(cc, o->in[0])));
 	alu_over(cc, &s, o->out[0]);
 	s.a = alu_view(cc, o->in[0], false, a);
 	s.b = alu_view(cc, o->in[1], false, b);

@@ -566,7 +566,7 @@ int match_float_add(struct cc *cc, int i)
 	int a = o->in[0], b = o->in[1];
 
 	if (type_of(cc, a) != WEFT_FP16 || !npu_type(cc, WEFT_FP16) || cc->ten[a].v.root < 0 || cc->ten[b].v.root < 0)
-		NO("%s", weft_dtype_name(type_of(cc, a)));
+		NO("no arithmetic of %s", weft_dtype_name(type_of(cc, a)));
 	if (!same_dims(cc, a, o->out[0]) || !same_dims(cc, b, o->out[0])) {
 		if (!cc->has_alu)
 			NO("broadcast");

@@ -196,7 +196,7 @@ int match_cast_by_table(struct cc *cc, int i)
 		return float_to_int32(cc, i);
 	if (from == WEFT_INT32 && to == WEFT_FP16)
 		return int32_to_fp16(cc, i);
-	return cc_reason(cc, i, "%s to %s: no table of a size for the scratchpad", weft_dtype_name(from), weft_dtype_name(to));
+	return cc_reason(cc, i, "%s to %s: no table of a size for the scratchpad, no unit", weft_dtype_name(from), weft_dtype_name(to));
 }
 
 /* ---- in the order of integers ---- */
@@ -267,7 +267,7 @@ int match_float_argmax(struct cc *cc, int i)
 	weft_dtype type = type_of(cc, o->in[0]);
 
 	if (!has_keys(type))
-		return cc_reason(cc, i, "%s", weft_dtype_name(type));
+		return cc_reason(cc, i, "no arithmetic of %s", weft_dtype_name(type));
 	struct table t = keys(cc, type, o->attr.axis.nan == WEFT_NAN_IGNORE, false);
 	struct alu_operand k = between(cc, t.type, o->in[0]);
 	int err = table_apply(cc, i, &t, codes(cc, o->in[0], true), k, false);

@@ -105,10 +105,10 @@ static int name_tensors(struct xout *x)
 
 /* ---- blocks ---- */
 
-/* A shape that is an output: the one place where a graph holds int64. */
+/* A shape that is an input or output, or an argument beside such: the places where a graph holds int64. */
 static bool is_shape(const struct weft_gtensor *t)
 {
-	return t->t.dtype == WEFT_INT64 && t->t.rank == 1 && t->t.data && t->t.dim[0] <= 2 * WEFT_MAX_RANK;
+	return t->t.dtype == WEFT_INT64 && t->t.rank == 1 && (t->t.data || t->is_input) && t->t.dim[0] <= 2 * WEFT_MAX_RANK;
 }
 
 static bool written_here(const weft_graph *g, int i)
@@ -126,7 +126,9 @@ static int add_tensors(struct xout *x)
 		const struct weft_gtensor *t = &g->tensors[i];
 		if (!x->names[i] || written_here(g, i))
 			continue;
-		if (is_shape(t))
+		if (is_shape(t) && !t->t.data)
+			err = x_shape(x, x->names[i], NULL, (int)t->t.dim[0]);
+		else if (is_shape(t))
 			err = x_const_shape(x, x->names[i], t->t.data, (int)t->t.dim[0]);
 		else if (!x_file_type(t->t.dtype))
 			return x_fail(x, -ENOTSUP, "tensor \"%.60s\": TOSA has no %s", t->name, weft_dtype_name(t->t.dtype));
@@ -195,7 +197,7 @@ static int convert_graph(struct xout *x, const weft_graph *g, struct xblock *b)
 	return err;
 }
 
-static int convert(struct xout *x)
+int x_convert(struct xout *x)
 {
 	char name[32] = "main";
 
@@ -236,7 +238,7 @@ int weft_export_tosa(const weft_graph *g, bool strict, uint8_t **out, size_t *le
 	struct fbw w = { 0 };
 
 	custom[0] = '\0';
-	int err = convert(&x);
+	int err = x_convert(&x);
 	if (!err && x_write(&x, &w)) {
 		snprintf(msg, WEFT_MSG, "out of memory, or a file above 2 GB");
 		err = -ENOMEM;

@@ -34,7 +34,7 @@ static size_t write_shape(struct fbw *w, const struct xshape *s)
 	size_t slot[3], at = fbw_table(w, f, 3, slot);
 
 	fbw_link(w, slot[0], fbw_string(w, s->name));
-	fbw_link(w, slot[2], fbw_vector(w, s->v, 8 * (uint32_t)s->n, 1, 8));
+	fbw_link(w, slot[2], fbw_vector(w, s->v, s->known ? 8 * (uint32_t)s->n : 0, 1, 8));
 	return at;
 }
 

@@ -118,12 +118,20 @@ int x_const_shape(struct xout *x, const char *name, const int64_t *v, int n)
 	return err;
 }
 
+static bool is_dynamic(const struct weft_gop *o)
+{
+	return o->n_in && o->n_in == weft_op_n_dynamic(o->op);
+}
+
 /* A constant of one element that holds v: o's next operand. */
 static int add_scalar(struct xout *x, struct xop *o, weft_dtype type, int64_t v)
 {
 	weft_tensor t = { .dtype = type, .rank = 1, .dim = { 1, 1, 1, 1, 1, 1, 1, 1 }, .data = &v };
 	char name[32];
 
+	/* Already among the operator's operands. */
+	if (is_dynamic(gop(x)))
+		return 0;
 	fresh(x, name, sizeof name);
 	int err = x_in(o, name);
 	return err ? err : x_const(x, name, &t);
@@ -134,6 +142,8 @@ static int add_shape(struct xout *x, struct xop *o, const int64_t *v, int n)
 	const int64_t zero = 0;
 	char name[32];
 
+	if (is_dynamic(gop(x)))
+		return 0;
 	fresh(x, name, sizeof name);
 	int err = x_in(o, name);
 	/* The empty shape is written as one 0, as other writers do. */
@@ -374,6 +384,9 @@ static int check_types(struct xout *x, bool any_sign, bool own)
 
 	for (int i = 0; i < op->n_in + op->n_out; i++) {
 		const weft_tensor *t = i < op->n_in ? operand(x, i) : &x->g->tensors[op->out[i - op->n_in]].t;
+		/* Shapes are int64 here. */
+		if (is_dynamic(op) && i >= weft_op_n_own(op->op) && i < op->n_in && t->dtype == WEFT_INT64)
+			continue;
 		if (!x_file_type(t->dtype) || (is_unsigned(t->dtype) && !any_sign) || (is_fnuz(t->dtype) && !own))
 			return x_fail(x, -ENOTSUP, "TOSA has no %s there", weft_dtype_name(t->dtype));
 		if (t->rank > TOSA_MAX_RANK)

@@ -114,7 +114,8 @@ int x_shape(struct xout *x, const char *name, const int64_t *v, int n)
 	if (!e || !(e->name = strdup(name)))
 		return -ENOMEM;
 	e->n = n;
-	for (int i = 0; i < n; i++)
+	e->known = v;
+	for (int i = 0; i < n && v; i++)
 		e->v[i] = v[i];
 	return 0;
 }

@@ -23,6 +23,7 @@ struct xtensor {
 struct xshape {
 	char *name;
 	int n;
+	bool known;                /* else an input, without values */
 	int64_t v[2 * WEFT_MAX_RANK];
 };
 
@@ -89,6 +90,9 @@ int x_convert_op(struct xout *x);
 int x_const(struct xout *x, const char *name, const weft_tensor *t);   /* tensor and CONST */
 int x_const_shape(struct xout *x, const char *name, const int64_t *v, int n);
 int x_file_type(weft_dtype t);                                         /* 0: TOSA has none */
+
+/* ---- tosa.c: all graphs of x->outer into blocks; 0 or a negative errno with one line in msg ---- */
+int x_convert(struct xout *x);
 
 /* ---- tosa_bytes.c ---- */
 int x_write(const struct xout *x, struct fbw *w);

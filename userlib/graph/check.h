@@ -13,6 +13,7 @@ struct weft_check {
 	const weft_graph *outer;
 	int i_sub;                 /* which of them, or -1 */
 	int i_op;                  /* operator at hand, or -1 */
+	const struct weft_gop *op; /* what to take for it, or NULL: what stands there */
 	char *msg;                 /* WEFT_MSG bytes */
 };
 

@@ -17,7 +17,7 @@
 
 static inline const struct weft_gop *this_op(const struct weft_check *c)
 {
-	return &c->g->ops[c->i_op];
+	return c->op ? c->op : &c->g->ops[c->i_op];
 }
 
 static inline const weft_tensor *operand(const struct weft_check *c, int k)

@@ -553,9 +553,8 @@ static int check_rescale(const struct weft_check *c)
 	int64_t n = a->per_channel ? x->dim[x->rank - 1] : 1;
 	if ((err = need_dim(c, "multiplier", m, 0, n)) || (err = need_dim(c, "shift", s, 0, n)))
 		return err;
-	if (!m->data || !s->data)
-		FAIL("multiplier or shift is not constant");
-	for (int64_t i = 0; i < n; i++) {
+	/* Else EXT-DYNAMIC: golden looks when it runs. */
+	for (int64_t i = 0; m->data && s->data && i < n; i++) {
 		int32_t mult = a->scale32 ? ((const int32_t *)m->data)[i] : ((const int16_t *)m->data)[i];
 		int shift = ((const int8_t *)s->data)[i];
 		if (mult < 0 || shift < 2 || shift > 62)
@@ -640,10 +639,52 @@ static int check_kind(const struct weft_check *c)
 	}
 }
 
+/* Types of the arguments behind the operator's own: shapes, or zero points and the like of one element. */
+static int check_arguments(const struct weft_check *c, int n_own)
+{
+	const weft_opcode op = this_op(c)->op;
+
+	for (int k = n_own; k < this_op(c)->n_in; k++) {
+		const weft_tensor *t = operand(c, k);
+		bool shape = op == WEFT_OP_RESHAPE || op == WEFT_OP_SLICE || op == WEFT_OP_TILE || op == WEFT_OP_RESIZE ||
+		             (op == WEFT_OP_PAD && k == n_own);
+		if (t->rank != 1 || (shape ? t->dtype != WEFT_INT64 : t->dim[0] != 1))
+			FAIL("argument %d is %s of rank %d", k, weft_dtype_name(t->dtype), t->rank);
+	}
+	return 0;
+}
+
+/* Attributes that are values of operands are golden's to check. */
+static int check_dynamic(const struct weft_check *c)
+{
+	struct weft_check own = *c;
+	struct weft_gop o = *this_op(c);
+	int err = check_arguments(c, weft_op_n_own(o.op));
+
+	o.n_in = weft_op_n_own(o.op);
+	own.op = &o;
+	if (err)
+		return err;
+	switch (o.op) {
+	case WEFT_OP_PAD:
+	case WEFT_OP_SLICE:
+	case WEFT_OP_TILE:
+		err = need_rank(&own, "result", result(&own), operand(&own, 0)->rank);
+		return err ? err : need_same_type(&own, ANY);
+	case WEFT_OP_RESIZE:
+		return need_rank(&own, "result", result(&own), operand(&own, 0)->rank);
+	default:
+		return check_kind(&own);
+	}
+}
+
 int weft_check_op(const struct weft_check *c)
 {
 	const struct weft_gop *o = this_op(c);
 	const struct arity *a = &arity[o->op];
+
+	if (o->n_in && o->n_in == weft_op_n_dynamic(o->op) && o->n_out == 1)
+		return check_dynamic(c);
 
 	if (o->n_in < a->in_min || o->n_in > a->in_max || (a->out >= 0 && o->n_out != a->out))
 		FAIL("%d inputs and %d outputs; wants %d..%d and %d", o->n_in, o->n_out, a->in_min, a->in_max, a->out);

@@ -34,8 +34,9 @@ static int import(struct tosa_lower *l)
 	l->gt = filled(l->f.n_tensors, -1);
 	l->maker = filled(l->f.n_tensors, -1);
 	l->var = filled(l->f.n_tensors, -1);
+	l->gshape = filled(l->f.n_shapes, -1);
 	l->sub = filled(l->f.n_blocks, TOSA_SUB_NONE);
-	if (!l->outer || !l->gt || !l->maker || !l->var || !l->sub)
+	if (!l->outer || !l->gt || !l->maker || !l->var || !l->gshape || !l->sub)
 		return tosa_fail(l, -ENOMEM, "out of memory");
 	if ((err = tosa_index_consts(l)) || (err = tosa_index_blocks(l)))
 		return err;
@@ -71,6 +72,7 @@ int weft_import_tosa(const void *data, size_t len, const char *name, weft_graph 
 	free(l->gt);
 	free(l->maker);
 	free(l->var);
+	free(l->gshape);
 	free(l->sub);
 	tosa_release(&l->f);
 	free(l);

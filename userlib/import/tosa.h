@@ -6,7 +6,7 @@
  * attributes. Types are rows of each operator's table, shapes and attributes
  * obey every ERROR_IF: a graph that breaks one is refused here, not when it
  * runs. Integers are signless in the file, so unsigned bytes are int8 here.
- * Not supported: CUSTOM, EXT-DYNAMIC, unranked tensors.
+ * Not supported: CUSTOM of others, unranked tensors.
  */
 #ifndef WEFT_IMPORT_TOSA_H
 #define WEFT_IMPORT_TOSA_H

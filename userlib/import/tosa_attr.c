@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Attributes: from the operator's attribute table, and from operands that TOSA
- * 1.0 has as compile-time constants (zero points, shapes, pads, shifts).
+ * 1.0 has as compile-time constants (zero points, shapes, pads, shifts). Where one
+ * of these is not constant (EXT-DYNAMIC), they all stay operands of the graph's
+ * operator, and l->dynamic says so.
  */
 #include <errno.h>
 #include <math.h>
@@ -75,7 +77,7 @@ static int acc_field(struct tosa_lower *l, int field, weft_dtype *t)
 
 /* ---- constant operands ---- */
 
-/* Operand k as a constant of one element and type t; its bytes into v. */
+/* Operand k as a constant of one element and type t; its bytes into v, zeros if it is not constant. */
 static int scalar(struct tosa_lower *l, int k, const char *what, weft_dtype t, void *v)
 {
 	weft_tensor c;
@@ -88,8 +90,13 @@ static int scalar(struct tosa_lower *l, int k, const char *what, weft_dtype t, v
 	if (c.dtype != t || c.rank != 1 || c.dim[0] != 1)
 		return tosa_fail(l, -EINVAL, "%s is %s of %lld elements and rank %d, not %s[1]", what, weft_dtype_name(c.dtype),
 		                 (long long)weft_tensor_elements(&c), c.rank, weft_dtype_name(t));
-	if (!l->f.tensors[i].data || l->f.tensors[i].variable)
-		return tosa_fail(l, -ENOTSUP, "%s is not constant; EXT-DYNAMIC is not supported", what);
+	if (l->f.tensors[i].variable)
+		return tosa_fail(l, -EINVAL, "%s is a variable", what);
+	if (!l->f.tensors[i].data) {
+		l->dynamic = true;
+		memset(v, 0, weft_dtype_bytes(t));
+		return 0;
+	}
 	if ((err = tosa_const(l, i, &c)))
 		return err;
 	memcpy(v, c.data, weft_dtype_bytes(t));
@@ -141,7 +148,7 @@ static int zero_point(struct tosa_lower *l, int k, const char *what, weft_dtype 
 	return 0;
 }
 
-/* Operand k is a constant shape; at most max values, n of them. */
+/* Operand k is a shape; at most max values, n of them, zeros if it is not constant. */
 static int shape(struct tosa_lower *l, int k, const char *what, int max, int64_t *v, int *n)
 {
 	if (l->in[k] >= 0)
@@ -150,6 +157,13 @@ static int shape(struct tosa_lower *l, int k, const char *what, int max, int64_t
 	if (s->rank > max)
 		return tosa_fail(l, -EINVAL, "%s has %lld values, limit %d", what, (long long)s->rank, max);
 	*n = (int)s->rank;
+	if (tosa_shape_input(l, -1 - l->in[k]) >= 0) {
+		l->dynamic = true;
+		memset(v, 0, (size_t)*n * sizeof *v);
+		return 0;
+	}
+	if (s->rank && !s->data.n)
+		return tosa_fail(l, -EINVAL, "nothing gives %s values", what);
 	for (int i = 0; i < *n; i++)
 		v[i] = fb_i64_at(&l->f.b, &s->data, (uint32_t)i);
 	return 0;
@@ -309,7 +323,7 @@ static int reshape(struct tosa_lower *l, const weft_tensor *y)
 	int64_t v[WEFT_MAX_RANK];
 	int n, err = shape(l, 1, "shape", TOSA_MAX_RANK, v, &n);
 
-	if (err)
+	if (err || l->dynamic)
 		return err;
 	/* Writers state the empty shape as one 0, which is no dimension. */
 	if (n == 1 && v[0] == 0)
@@ -330,6 +344,8 @@ static int slice(struct tosa_lower *l, const weft_tensor *x, const weft_tensor *
 		return err;
 	if (n_start != x->rank || n_size != x->rank || y->rank != x->rank || x->rank < 1)
 		return tosa_fail(l, -EINVAL, "ranks %d -> %d with %d starts and %d sizes", x->rank, y->rank, n_start, n_size);
+	if (l->dynamic)
+		return 0;
 	for (int i = 0; i < n_size; i++)
 		if (size[i] != y->dim[i])
 			return tosa_fail(l, -EINVAL, "size %d is %lld, result has %lld", i, (long long)size[i],

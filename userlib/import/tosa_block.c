@@ -74,6 +74,20 @@ static int declare(struct tosa_lower *l, int tensor)
 	return i;
 }
 
+/* The same for a shape without values, an input. */
+static int declare_shape(struct tosa_lower *l, int shape)
+{
+	const struct tosa_shape *s = &l->f.shapes[shape];
+	weft_tensor t = { .dtype = WEFT_INT64, .rank = 1, .dim = { s->rank, 1, 1, 1, 1, 1, 1, 1 } };
+
+	if (s->data.n || s->rank < 1 || s->rank > 2 * TOSA_MAX_RANK)
+		return tosa_fail(l, -EINVAL, "an input is a shape of rank %lld, or has values", (long long)s->rank);
+	int i = add_tensor(l, s->name, &t);
+	if (i >= 0)
+		l->gshape[shape] = i;
+	return i;
+}
+
 static bool is_local(const struct tosa_lower *l, int tensor)
 {
 	const struct tosa_block *k = &l->f.blocks[l->s.block];
@@ -99,10 +113,13 @@ int tosa_value(struct tosa_lower *l, int tensor)
 	return i;
 }
 
-/* A shape as an int64 constant: only where it is an output. */
+/* A shape as an int64 constant: only where it is an output, or beside arguments that are not constant. */
 static int shape_value(struct tosa_lower *l, int shape)
 {
 	const struct tosa_shape *s = &l->f.shapes[shape];
+
+	if (tosa_shape_input(l, shape) >= 0)
+		return tosa_shape_input(l, shape);
 	weft_tensor t = { .dtype = WEFT_INT64, .rank = 1, .dim = { s->rank, 1, 1, 1, 1, 1, 1, 1 } };
 
 	if (s->rank < 1)
@@ -111,6 +128,10 @@ static int shape_value(struct tosa_lower *l, int shape)
 	t.data = l->room < 0 ? NULL : malloc((size_t)s->rank * 8);
 	if (!t.data)
 		return tosa_fail(l, -ENOMEM, "out of memory");
+	if (s->data.n != s->rank) {
+		free(t.data);
+		return tosa_fail(l, -EINVAL, "nothing gives a shape values");
+	}
 	for (uint32_t i = 0; i < s->data.n; i++)
 		((int64_t *)t.data)[i] = fb_i64_at(&l->f.b, &s->data, i);
 	return add_tensor(l, s->name, &t);
@@ -326,18 +347,19 @@ static int convert_op(struct tosa_lower *l, struct operands *w)
 		if ((err = result_tensor(l, (uint32_t)i, &out[i])) || (err = tosa_declared(l, out[i], &y[i])))
 			return err;
 	}
+	l->dynamic = false;
 	if ((err = tosa_attr(l, x, n_x, y, &w->a)) ||
 	    (err = tosa_check_types(l, x, n_x, y, n_y, accumulator(f->op, &w->a), f->op == WEFT_OP_RESIZE ? w->a.resize.mode : 0)))
 		return err;
-	for (int i = 0; i < n_x; i++)
-		if ((in[i] = tosa_value(l, l->in[i])) < 0)
+	/* Control flow has imported other blocks meanwhile, but has no such arguments. */
+	const int n_in = l->dynamic && weft_op_n_dynamic(f->op) ? (int)l->op->in.n : n_x;
+	for (int i = 0; i < n_in; i++)
+		if ((in[i] = l->in[i] < 0 ? shape_value(l, -1 - l->in[i]) : tosa_value(l, l->in[i])) < 0)
 			return in[i];
-	if (f->op == WEFT_OP_TABLE && !l->s.g->tensors[in[1]].t.data)
-		return tosa_fail(l, -ENOTSUP, "the table is not constant; EXT-DYNAMIC is not supported");
 	for (int i = 0; i < n_y; i++)
 		if ((out[i] = declare(l, out[i])) < 0)
 			return out[i];
-	return emit(l, f->op, &w->a, in, n_x, out, n_y);
+	return emit(l, f->op, &w->a, in, n_in, out, n_y);
 }
 
 static int ordinary_op(struct tosa_lower *l)
@@ -513,11 +535,11 @@ static int import_inputs(struct tosa_lower *l)
 
 	for (uint32_t i = 0; i < k->in.n; i++) {
 		const struct tosa_entry *e = tosa_find(&l->s.names, tosa_string(&l->f, &k->in, i));
-		if (!e || e->is_shape)
+		if (!e)
 			return tosa_fail(l, -EINVAL, "input %u is no tensor of its block", (unsigned)i);
-		if (l->gt[e->index] >= 0)
+		if ((e->is_shape ? l->gshape : l->gt)[e->index] >= 0)
 			return tosa_fail(l, -EINVAL, "input %u is an input twice", (unsigned)i);
-		int t = declare(l, e->index);
+		int t = e->is_shape ? declare_shape(l, e->index) : declare(l, e->index);
 		if (t < 0)
 			return t;
 		g->tensors[t].is_input = true;

@@ -98,6 +98,13 @@ int tosa_const(struct tosa_lower *l, int tensor, weft_tensor *t)
 	return 0;
 }
 
+int tosa_shape_input(const struct tosa_lower *l, int shape)
+{
+	const struct tosa_block *k = &l->f.blocks[l->s.block];
+
+	return shape >= k->shape && shape < k->shape + k->n_shapes ? l->gshape[shape] : -1;
+}
+
 double tosa_to_double(weft_dtype t, const void *p)
 {
 	uint64_t bits = 0;

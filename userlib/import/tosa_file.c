@@ -111,9 +111,10 @@ static int read_shape(struct tosa_file *f, const struct fb_vec *v, uint32_t i)
 	    (err = fb_int(b, &table, TOSA_SHAPE_RANK, 4, false, 0, &s->rank)) ||
 	    (err = fb_vector(b, &table, TOSA_SHAPE_DATA, 1, &bytes)) < 0)
 		return err;
-	if (bytes.n != 8 * s->rank)
+	/* Without values: of an input. */
+	if (bytes.n != 8 * s->rank && bytes.n)
 		return fb_fail(b, table.at, "%u bytes for a shape of %lld values", (unsigned)bytes.n, (long long)s->rank);
-	s->data = (struct fb_vec){ bytes.at, (uint32_t)s->rank };
+	s->data = (struct fb_vec){ bytes.at, bytes.n / 8 };
 	f->n_shapes++;
 	return 0;
 }

@@ -43,6 +43,7 @@ struct tosa_lower {
 	int *gt;                   /* per file tensor: its tensor in its block's graph, or -1 */
 	int *maker;                /* per file tensor: the file operator that gives it, -1 none */
 	int *var;                  /* per file tensor: its variable, or -1 */
+	int *gshape;               /* per file shape: the tensor in its block's graph, of the block's input, or -1 */
 	int *sub;                  /* per block: index of its sub-graph, SUB_NONE or SUB_OPEN */
 	int nesting;               /* sub-graphs open at the moment */
 
@@ -50,6 +51,7 @@ struct tosa_lower {
 	/* the operator at hand */
 	const struct tosa_op *op;  /* NULL outside operators */
 	int i_op;                  /* within its block */
+	bool dynamic;              /* an argument of it is not constant: EXT-DYNAMIC */
 	int src;
 	int in[WEFT_OP_MAX_INPUTS];        /* file tensors or -1 - shapes, by operand */
 };
@@ -83,6 +85,8 @@ int tosa_lookup(struct tosa_lower *l, struct tosa_name name, int *what);
 weft_dtype tosa_dtype(int type);                                  /* 0: none */
 int tosa_declared(struct tosa_lower *l, int tensor, weft_tensor *t);  /* type and shape, judged; no data */
 int tosa_const(struct tosa_lower *l, int tensor, weft_tensor *t);     /* with data from malloc */
+/* A shape that is given when the network runs: the input's tensor, else -1. */
+int tosa_shape_input(const struct tosa_lower *l, int shape);
 double tosa_to_double(weft_dtype t, const void *p);
 
 /* ---- tosa_rows.c ---- */

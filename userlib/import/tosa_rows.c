@@ -3,7 +3,7 @@
  * The operators' tables: how many operands, and which types go together.
  *
  * Source: TOSA 1.0, "Supported Data Types" of each operator (the profiles
- * PRO-INT and PRO-FP and all extensions but EXT-DYNAMIC).
+ * PRO-INT and PRO-FP and all extensions).
  */
 #include <errno.h>
 

@@ -86,6 +86,7 @@ struct weft_rtl {
 	{
 		close_wave();
 		top.final();
+		Verilated::threadContextp(&ctx);   // scopes leave the thread's context, which may be another's
 	}
 
 	template <typename T> void bank_at(unsigned i, T &mem)
@@ -152,6 +153,9 @@ struct weft_rtl {
 		tick();
 		cycle = 0;
 		all_clocks = std::getenv("WEFT_RTL_ALL_CLOCKS") != nullptr;
+#ifdef FAULT_POINTS_H
+		all_clocks = true;   // a unit that is disturbed may need a clock without saying so
+#endif
 	}
 
 	void drive()

@@ -36,7 +36,7 @@
 #define BANK(b) weft_npu__DOT__u_sp__DOT__g_bank__BRA__##b##__KET____DOT__u_ram__DOT__mem
 
 // The units that have clocks of their own.
-#define EACH_UNIT(X) X(ld) X(st) X(cv) X(ve) X(alu) X(post)
+#define EACH_UNIT(X) X(cp) X(ld) X(st) X(cv) X(ve) X(alu) X(post)
 
 namespace {
 
@@ -84,6 +84,7 @@ struct weft_rtl {
 	{
 		close_wave();
 		top.final();
+		Verilated::threadContextp(&ctx);   // scopes leave the thread's context, which may be another's
 	}
 
 	template <typename T> void bank_at(unsigned i, T &mem)
@@ -150,6 +151,9 @@ struct weft_rtl {
 		tick();
 		cycle = 0;
 		all_clocks = std::getenv("WEFT_RTL_ALL_CLOCKS") != nullptr;
+#ifdef FAULT_POINTS_H
+		all_clocks = true;   // a unit that is disturbed may need a clock without saying so
+#endif
 	}
 
 	void drive()
@@ -293,8 +297,8 @@ int rtl_plant(weft_rtl *r, const weft_rtl_plant *p)
 int32_t rtl_operand(weft_rtl *r, uint32_t row, uint32_t col)
 {
 	auto &op = r->top.rootp->weft_npu__DOT__u_conv__DOT__u_array__DOT__op_a;
-	const uint32_t n = sizeof(op) / sizeof(op[0]);
-	return row < n && col < n ? static_cast<int16_t>(op[row][col]) : 0;
+	const uint32_t n = r->word_bytes;
+	return row < n && col < n ? static_cast<int16_t>(op[n * row + col]) : 0;
 }
 
 #ifdef WEFT_WAVE

@@ -77,7 +77,7 @@ const char *usbdev_serial(const struct usbdev *d)
 /* ---- faults ---- */
 
 static const char *const fault_names[USBDEV_N_KINDS] = {
-	"drop", "stall", "short", "corrupt", "delay", "disconnect", "hang", "memory",
+	"drop", "stall", "short", "corrupt", "delay", "disconnect", "hang", "memory", "bus", "pe",
 };
 
 const char *usbdev_fault_name(enum usbdev_fault_kind kind)
@@ -149,6 +149,14 @@ static struct usbdev_fault *next_fault(struct usbdev *d)
 			break;
 		case USBDEV_MEMORY:
 			p = (struct weft_chip_plant){ WEFT_CHIP_PLANT_MEMORY, f->arg / 8, (uint32_t)(f->arg % 8) };
+			d->ops->plant(d->chip, &p);
+			break;
+		case USBDEV_BUS:
+			p = (struct weft_chip_plant){ WEFT_CHIP_PLANT_NPU_FAULT, f->arg, 0 };
+			d->ops->plant(d->chip, &p);
+			break;
+		case USBDEV_PE:
+			p = (struct weft_chip_plant){ WEFT_CHIP_PLANT_PE, f->arg / 64, (uint32_t)(f->arg % 64) };
 			d->ops->plant(d->chip, &p);
 			break;
 		default:

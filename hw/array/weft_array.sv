@@ -132,8 +132,9 @@ module weft_array #(
   logic signed [A_BITS-1:0] skew_a [N][N];
   logic signed [8:0]  skew_w [N][N];
   // Operand registers of PE(r,c). A 16x9 multiplier serves int16 as well.
-  logic signed [A_BITS-1:0] op_a [N][N] /*verilator public_flat_rd*/;
-  logic signed [8:0]  op_w [N][N];
+  // That of row r and column c is N*r + c: along a row all of them move as one.
+  logic signed [A_BITS-1:0] op_a [N*N] /*verilator public_flat_rd*/;
+  logic signed [8:0]  op_w [N*N];
   // Sums; bits 47:32 count in wide groups only, and those above never: they are there
   // because simulators work best on words of one size.
   logic signed [31:0] acc_lo [N][N];
@@ -155,8 +156,8 @@ module weft_array #(
   // of the product: bit 8 of the shifted product is 2^-28.
   logic [8:0]         skew_ax [N][N];
   logic [6:0]         skew_wx [N][N];
-  logic [8:0]         op_ax [N][N];
-  logic [6:0]         op_wx [N][N];
+  logic [8:0]         op_ax [N*N];
+  logic [6:0]         op_wx [N*N];
   logic [8:0]         in_ax [N];
   logic [6:0]         in_wx [N];
   logic [4:0]         significand;
@@ -186,15 +187,15 @@ module weft_array #(
         for (int c = 0; c < N; c++) begin
           skew_a[r][c] = '0;
           skew_w[r][c] = '0;
-          op_a[r][c] = '0;
-          op_w[r][c] = '0;
+          op_a[N*r + c] = '0;
+          op_w[N*r + c] = '0;
           acc_lo[r][c] = '0;
           acc_hi[r][c] = '0;
           if (HAS_FP8) begin
             skew_ax[r][c] = '0;
             skew_wx[r][c] = '0;
-            op_ax[r][c] = '0;
-            op_wx[r][c] = '0;
+            op_ax[N*r + c] = '0;
+            op_wx[N*r + c] = '0;
             state[r][c] = '0;
           end
         end
@@ -222,110 +223,116 @@ module weft_array #(
         end
       end
 
-      // Multiply.
-      for (int r = 0; r < N; r++) begin
-        for (int c = 0; c < N; c++) add_lo[r][c] = op_a[r][c] * op_w[r][c];
-      end
-      if (HAS_FP8) begin
+      if (Lazy && !hi_on) begin
         for (int r = 0; r < N; r++) begin
-          for (int c = 0; c < N; c++) half[r][c] = '0;
+          for (int c = 0; c < N; c++) acc_lo[r][c] = acc_lo[r][c] + op_a[N*r + c] * op_w[N*r + c];
         end
-      end
+      end else begin
+        // Multiply.
+        for (int r = 0; r < N; r++) begin
+          for (int c = 0; c < N; c++) add_lo[r][c] = op_a[N*r + c] * op_w[N*r + c];
+        end
+        if (HAS_FP8) begin
+          for (int r = 0; r < N; r++) begin
+            for (int c = 0; c < N; c++) half[r][c] = '0;
+          end
+        end
 
-      // Upper parts. A float8 product goes to its place; beyond 48 bits it is infinite.
-      // Small steps over the whole array, because compilers make vectors of these.
-      if (hi_on) begin
-        if (fp_on) begin
-          for (int r = 0; r < N; r++) begin
-            for (int c = 0; c < N; c++) place[r][c] = 32'($signed(op_ax[r][c][6:0])) + $signed({27'd0, op_wx[r][c][4:0]});
-          end
-          for (int r = 0; r < N; r++) begin
-            for (int c = 0; c < N; c++) near[r][c] = {23'd0, add_lo[r][c][8:0]} & {32{!place[r][c][31]}};
-          end
-          for (int r = 0; r < N; r++) begin
-            for (int c = 0; c < N; c++) begin
-              term[r][c] = Lazy ? 64'($signed(near[r][c][8:0])) << place[r][c][5:0]
-                                : weft_float_pkg::shifted(near[r][c][8:0], place[r][c][5:0]);
+        // Upper parts. A float8 product goes to its place; beyond 48 bits it is infinite.
+        // Small steps over the whole array, because compilers make vectors of these.
+        if (hi_on) begin
+          if (fp_on) begin
+            for (int r = 0; r < N; r++) begin
+              for (int c = 0; c < N; c++) place[r][c] = 32'($signed(op_ax[N*r + c][6:0])) + $signed({27'd0, op_wx[N*r + c][4:0]});
+            end
+            for (int r = 0; r < N; r++) begin
+              for (int c = 0; c < N; c++) near[r][c] = {23'd0, add_lo[r][c][8:0]} & {32{!place[r][c][31]}};
+            end
+            for (int r = 0; r < N; r++) begin
+              for (int c = 0; c < N; c++) begin
+                term[r][c] = Lazy ? 64'($signed(near[r][c][8:0])) << place[r][c][5:0]
+                                  : weft_float_pkg::shifted(near[r][c][8:0], place[r][c][5:0]);
+              end
+            end
+            // Bits 63..55 are not all the same: does not fit. Places above 55 do not fit unless 0.
+            for (int r = 0; r < N; r++) begin
+              for (int c = 0; c < N; c++) far[r][c] = 32'((term[r][c] ^ (term[r][c] << 1)) >> 56);
+            end
+            for (int r = 0; r < N; r++) begin
+              for (int c = 0; c < N; c++) far[r][c] = far[r][c] | (near[r][c] & {32{place[r][c] > 32'sd55}});
+            end
+            // INF and NAN are one bit each; the states of an infinity are one bit each, NaN is both.
+            for (int r = 0; r < N; r++) begin
+              for (int c = 0; c < N; c++) begin
+                flags[r][c] = {30'd0, op_ax[N*r + c][8:7] | op_wx[N*r + c][6:5]}
+                              & {32{op_ax[N*r + c][8:7] != weft_float_pkg::NOTHING && op_wx[N*r + c][6:5] != weft_float_pkg::NOTHING}};
+              end
+            end
+            for (int r = 0; r < N; r++) begin
+              for (int c = 0; c < N; c++) begin
+                brings[r][c] = {30'd0, add_lo[r][c][8], !add_lo[r][c][8]} & {32{far[r][c] != '0 || flags[r][c][0]}};
+              end
+            end
+            for (int r = 0; r < N; r++) begin
+              for (int c = 0; c < N; c++) begin
+                brings[r][c] = brings[r][c] | {30'd0, {2{flags[r][c][1] || (flags[r][c][0] && add_lo[r][c][8:0] == '0)}}};
+              end
+            end
+            for (int r = 0; r < N; r++) begin
+              for (int c = 0; c < N; c++) begin
+                add_lo[r][c] = Lazy || fp ? $signed(term[r][c][39:8]) : add_lo[r][c];
+                add_hi[r][c] = Lazy || fp ? 32'($signed(term[r][c][55:40])) : {32{add_lo[r][c][31]}};
+                half[r][c] = {31'd0, fp && term[r][c][7]};
+              end
             end
           end
-          // Bits 63..55 are not all the same: does not fit. Places above 55 do not fit unless 0.
-          for (int r = 0; r < N; r++) begin
-            for (int c = 0; c < N; c++) far[r][c] = 32'((term[r][c] ^ (term[r][c] << 1)) >> 56);
+          if (!HAS_FP8 || (Lazy && !fp)) begin
+            for (int r = 0; r < N; r++) begin
+              for (int c = 0; c < N; c++) add_hi[r][c] = {32{add_lo[r][c][31]}};
+            end
           end
-          for (int r = 0; r < N; r++) begin
-            for (int c = 0; c < N; c++) far[r][c] = far[r][c] | (near[r][c] & {32{place[r][c] > 32'sd55}});
+          if (!Lazy) begin
+            for (int r = 0; r < N; r++) begin
+              for (int c = 0; c < N; c++) begin
+                total[r][c] = {acc_hi[r][c][15:0], acc_lo[r][c], 1'b1} + {add_hi[r][c][15:0], add_lo[r][c], HAS_FP8 && half[r][c][0]};
+              end
+            end
           end
-          // INF and NAN are one bit each; the states of an infinity are one bit each, NaN is both.
+          // In two parts: the carry out of bit 31 is the majority of the two addends' top
+          // bits and the inverted top bit of their sum.
           for (int r = 0; r < N; r++) begin
             for (int c = 0; c < N; c++) begin
-              flags[r][c] = {30'd0, op_ax[r][c][8:7] | op_wx[r][c][6:5]}
-                            & {32{op_ax[r][c][8:7] != weft_float_pkg::NOTHING && op_wx[r][c][6:5] != weft_float_pkg::NOTHING}};
+              carry = acc_lo[r][c] + add_lo[r][c] + (HAS_FP8 ? half[r][c] : 32'd0);
+              carry = (acc_lo[r][c] & add_lo[r][c]) | ((acc_lo[r][c] | add_lo[r][c]) & ~carry);
+              sum_hi[r][c] = Lazy ? acc_hi[r][c] + add_hi[r][c] + (carry >> 31) : {16'd0, total[r][c][48:33]};
+            end
+          end
+          // A float8 sum that leaves 48 bits is infinite for good.
+          if (fp_on) begin
+            for (int r = 0; r < N; r++) begin
+              for (int c = 0; c < N; c++) begin
+                flags[r][c] = {30'd0, acc_hi[r][c][15], !acc_hi[r][c][15]}
+                              & {32{acc_hi[r][c][15] == add_hi[r][c][15] && acc_hi[r][c][15] != sum_hi[r][c][15]}};
+              end
+            end
+            for (int r = 0; r < N; r++) begin
+              for (int c = 0; c < N; c++) begin
+                brings[r][c] = brings[r][c] | (flags[r][c] & {32{(state[r][c] | brings[r][c]) == '0}});
+                if (Lazy || fp) state[r][c] = state[r][c] | brings[r][c];
+              end
             end
           end
           for (int r = 0; r < N; r++) begin
-            for (int c = 0; c < N; c++) begin
-              brings[r][c] = {30'd0, add_lo[r][c][8], !add_lo[r][c][8]} & {32{far[r][c] != '0 || flags[r][c][0]}};
-            end
-          end
-          for (int r = 0; r < N; r++) begin
-            for (int c = 0; c < N; c++) begin
-              brings[r][c] = brings[r][c] | {30'd0, {2{flags[r][c][1] || (flags[r][c][0] && add_lo[r][c][8:0] == '0)}}};
-            end
-          end
-          for (int r = 0; r < N; r++) begin
-            for (int c = 0; c < N; c++) begin
-              add_lo[r][c] = Lazy || fp ? $signed(term[r][c][39:8]) : add_lo[r][c];
-              add_hi[r][c] = Lazy || fp ? 32'($signed(term[r][c][55:40])) : {32{add_lo[r][c][31]}};
-              half[r][c] = {31'd0, fp && term[r][c][7]};
-            end
+            for (int c = 0; c < N; c++) acc_hi[r][c] = sum_hi[r][c];
           end
         end
-        if (!HAS_FP8 || (Lazy && !fp)) begin
-          for (int r = 0; r < N; r++) begin
-            for (int c = 0; c < N; c++) add_hi[r][c] = {32{add_lo[r][c][31]}};
-          end
-        end
-        if (!Lazy) begin
-          for (int r = 0; r < N; r++) begin
-            for (int c = 0; c < N; c++) begin
-              total[r][c] = {acc_hi[r][c][15:0], acc_lo[r][c], 1'b1} + {add_hi[r][c][15:0], add_lo[r][c], HAS_FP8 && half[r][c][0]};
-            end
-          end
-        end
-        // In two parts: the carry out of bit 31 is the majority of the two addends' top
-        // bits and the inverted top bit of their sum.
+
+        // Add; a float8 product is rounded half up.
         for (int r = 0; r < N; r++) begin
           for (int c = 0; c < N; c++) begin
-            carry = acc_lo[r][c] + add_lo[r][c] + (HAS_FP8 ? half[r][c] : 32'd0);
-            carry = (acc_lo[r][c] & add_lo[r][c]) | ((acc_lo[r][c] | add_lo[r][c]) & ~carry);
-            sum_hi[r][c] = Lazy ? acc_hi[r][c] + add_hi[r][c] + (carry >> 31) : {16'd0, total[r][c][48:33]};
+            acc_lo[r][c] = !Lazy && HAS_WIDE ? total[r][c][32:1]
+                         : HAS_FP8 ? acc_lo[r][c] + add_lo[r][c] + half[r][c] : acc_lo[r][c] + add_lo[r][c];
           end
-        end
-        // A float8 sum that leaves 48 bits is infinite for good.
-        if (fp_on) begin
-          for (int r = 0; r < N; r++) begin
-            for (int c = 0; c < N; c++) begin
-              flags[r][c] = {30'd0, acc_hi[r][c][15], !acc_hi[r][c][15]}
-                            & {32{acc_hi[r][c][15] == add_hi[r][c][15] && acc_hi[r][c][15] != sum_hi[r][c][15]}};
-            end
-          end
-          for (int r = 0; r < N; r++) begin
-            for (int c = 0; c < N; c++) begin
-              brings[r][c] = brings[r][c] | (flags[r][c] & {32{(state[r][c] | brings[r][c]) == '0}});
-              if (Lazy || fp) state[r][c] = state[r][c] | brings[r][c];
-            end
-          end
-        end
-        for (int r = 0; r < N; r++) begin
-          for (int c = 0; c < N; c++) acc_hi[r][c] = sum_hi[r][c];
-        end
-      end
-
-      // Add; a float8 product is rounded half up.
-      for (int r = 0; r < N; r++) begin
-        for (int c = 0; c < N; c++) begin
-          acc_lo[r][c] = !Lazy && HAS_WIDE ? total[r][c][32:1]
-                       : HAS_FP8 ? acc_lo[r][c] + add_lo[r][c] + half[r][c] : acc_lo[r][c] + add_lo[r][c];
         end
       end
 `ifdef WEFT_FAULT_HOOK
@@ -337,61 +344,65 @@ module weft_array #(
       end
 `endif
 
-      for (int d = 0; d < 2*N - 1; d++) begin
-        if (token_q[d]) begin
-          for (int r = 0; r < N; r++) begin
-            if (d >= r && d - r < N) begin
-              shadow_lo[r][d - r] = acc_lo[r][d - r];
-              acc_lo[r][d - r] = '0;
-            end
-          end
-        end
-      end
-      if (hi_on) begin
+      if (token_q[2*N-2:0] != '0) begin
         for (int d = 0; d < 2*N - 1; d++) begin
           if (token_q[d]) begin
             for (int r = 0; r < N; r++) begin
               if (d >= r && d - r < N) begin
-                shadow_hi[r][d - r] = acc_hi[r][d - r][15:0];
-                acc_hi[r][d - r] = '0;
+                shadow_lo[r][d - r] = acc_lo[r][d - r];
+                acc_lo[r][d - r] = '0;
               end
             end
           end
         end
-        if (hi_left_q == (LOG2_N+2)'(1)) begin
-          for (int r = 0; r < N; r++) begin
-            for (int c = 0; c < N; c++) acc_hi[r][c] = '0;
+        if (hi_on) begin
+          for (int d = 0; d < 2*N - 1; d++) begin
+            if (token_q[d]) begin
+              for (int r = 0; r < N; r++) begin
+                if (d >= r && d - r < N) begin
+                  shadow_hi[r][d - r] = acc_hi[r][d - r][15:0];
+                  acc_hi[r][d - r] = '0;
+                end
+              end
+            end
           end
         end
-      end
-
-      if (fp_on) begin
-        for (int d = 0; d < 2*N - 1; d++) begin
-          if (token_q[d]) begin
-            for (int r = 0; r < N; r++) begin
-              if (d >= r && d - r < N) begin
-                shadow_state[r][d - r] = state[r][d - r];
-                state[r][d - r] = '0;
+        if (fp_on) begin
+          for (int d = 0; d < 2*N - 1; d++) begin
+            if (token_q[d]) begin
+              for (int r = 0; r < N; r++) begin
+                if (d >= r && d - r < N) begin
+                  shadow_state[r][d - r] = state[r][d - r];
+                  state[r][d - r] = '0;
+                end
               end
             end
           end
         end
       end
+      if (hi_on && hi_left_q == (LOG2_N+2)'(1)) begin
+        for (int r = 0; r < N; r++) begin
+          for (int c = 0; c < N; c++) acc_hi[r][c] = '0;
+        end
+      end
 
-      // Operands move on.
-      for (int r = 0; r < N; r++) begin
-        for (int c = N - 1; c > 0; c--) op_a[r][c] = op_a[r][c - 1];
+      // Operands move on; what goes from one row's end into the next row is replaced below.
+      for (int r = N - 1; r >= 0; r--) begin
+        for (int c = N - 1; c >= 0; c--) begin
+          if (r > 0 || c > 0) op_a[N*r + c] = op_a[(N*r + c + N*N - 1) % (N*N)];
+        end
       end
       for (int r = N - 1; r > 0; r--) begin
-        for (int c = 0; c < N; c++) op_w[r][c] = op_w[r - 1][c];
+        for (int c = 0; c < N; c++) op_w[N*r + c] = op_w[N*r - N + c];
       end
-
       if (fp_on) begin
-        for (int r = 0; r < N; r++) begin
-          for (int c = N - 1; c > 0; c--) op_ax[r][c] = op_ax[r][c - 1];
+        for (int r = N - 1; r >= 0; r--) begin
+          for (int c = N - 1; c >= 0; c--) begin
+            if (r > 0 || c > 0) op_ax[N*r + c] = op_ax[(N*r + c + N*N - 1) % (N*N)];
+          end
         end
         for (int r = N - 1; r > 0; r--) begin
-          for (int c = 0; c < N; c++) op_wx[r][c] = op_wx[r - 1][c];
+          for (int c = 0; c < N; c++) op_wx[N*r + c] = op_wx[N*r - N + c];
         end
       end
 
@@ -448,13 +459,13 @@ module weft_array #(
         end
       end
       for (int r = 0; r < N; r++) begin
-        op_a[r][0] = skew_a[phase_i][r];
-        op_w[0][r] = skew_w[phase_i][r];
+        op_a[N*r] = skew_a[phase_i][r];
+        op_w[r] = skew_w[phase_i][r];
       end
       if (fp_on) begin
         for (int r = 0; r < N; r++) begin
-          op_ax[r][0] = skew_ax[phase_i][r];
-          op_wx[0][r] = skew_wx[phase_i][r];
+          op_ax[N*r] = skew_ax[phase_i][r];
+          op_wx[r] = skew_wx[phase_i][r];
         end
       end
     end

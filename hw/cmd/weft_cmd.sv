@@ -17,6 +17,7 @@
 module weft_cmd (
   input  logic clk_i,
   input  logic rst_ni,
+  output logic need_o,            // clk_i's next edge is needed; comes from registers
 
   input  logic start_i,           // pulse; ignored unless idle and without fault
   input  logic reset_i,           // pulse
@@ -362,6 +363,15 @@ module weft_cmd (
       fault_info_o  <= new_info;
     end
   end
+
+  // Else nothing changes: the word at hand waits for its queue, the queues for units.
+  weft_rest u_rest (
+    .clk_i,
+    .rst_ni,
+    .busy_i(start_i || reset_i || state_q == Drain || fault_now || finished || take || leave || unit_done != '0 ||
+            (u_cmd_valid_o & u_cmd_ready_i) != '0 || ar_valid_o || fetch_busy),
+    .need_o
+  );
 
 `ifdef WEFT_ASSERT
   always_ff @(posedge clk_i) begin

@@ -71,11 +71,12 @@ module weft_feed_rows (
   logic [19:0] o_off_q, b_off_q;       // bytes of the column tiles before
   logic [19:0] o_addr_q, o_row_q, b_addr_q, b_row_q;
   logic        x_end, y_end, tile_end, cmd_end, step;
-  logic [19:0] o_off_next, b_off_next;
+  logic [19:0] o_off_next, b_off_next, o_span, b_span, span;
+  logic        bad_out, bad_b;
 
   // Row waiting for its addend
-  logic         r_valid_q, r_tile_last_q, r_cmd_last_q, r_go, r_bad, r_bad_out, r_bad_b, r_room;
-  logic [19:0]  r_addr_q, r_b_q, r_span, o_span, b_span;
+  logic         r_valid_q, r_tile_last_q, r_cmd_last_q, r_go, r_bad_out_q, r_bad_q, r_room;
+  logic [19:0]  r_addr_q, r_b_q;
   logic [N-1:0] r_mask_q, mask;
   logic         r_aligned, r_first, r_second_q;   // two reads
   logic         c_valid_q, c_tile_last_q, c_cmd_last_q;
@@ -89,38 +90,19 @@ module weft_feed_rows (
   logic [1:0]     fifo_wr_q, fifo_rd_q;
   logic [2:0]     fifo_n_q;
 
-  assign x_end    = ox_q + 16'd1 == ow;
-  assign y_end    = oy_q + 16'd1 == oh;
-  assign tile_end = x_end && y_end;
-  assign cmd_end  = tile_end && oc_left_q <= 16'(N);
-  assign o_off_next = o_off_q + (20'(N) << out_log);
-  assign b_off_next = b_off_q + (b_two ? 20'(2*N) : 20'(N));
-
   assign r_room    = (fifo_n_q + 3'(c_valid_q)) < 3'd4;
-  // The first and the last byte of what the mask uses.
-  always_comb begin
-    r_span = '0;
-    for (int l = 1; l < N; l++) r_span = r_span + 20'(r_mask_q[l]);
-  end
-  assign o_span    = ((r_span + 20'd1) << out_log) - 20'd1;
-  assign b_span    = b_two ? {r_span[18:0], 1'b1} : r_span;
-  assign r_bad_out = ((r_addr_q | (r_addr_q + o_span)) >> SP_BITS) != 20'd0;
-  assign r_bad_b   = add && ((r_b_q | (r_b_q + b_span)) >> SP_BITS) != 20'd0;
-  assign r_bad     = r_bad_out || r_bad_b;
-  assign req_o     = r_valid_q && add && !r_bad && r_room;
+  assign req_o     = r_valid_q && add && !r_bad_q && r_room;
   assign addr_o    = (r_b_q + (r_second_q ? 20'(N) : 20'd0)) & 20'(weft_cfg_pkg::SP_BYTES - 1);
   assign r_aligned = r_b_q[LOG2_N-1:0] == '0;
   assign wide_o    = b_two && r_aligned;
   assign r_first   = b_two && !r_aligned && !r_second_q;
-  assign r_go      = r_valid_q && !r_bad && r_room && ((gnt_i && !r_first) || !add);
+  assign r_go      = r_valid_q && !r_bad_q && r_room && ((gnt_i && !r_first) || !add);
   assign step      = run_q && (!r_valid_q || r_go);
-  assign fault_o   = r_valid_q && r_bad;
-  assign fault_addr_o = r_bad_out ? r_addr_q : r_b_q;
+  assign fault_o   = r_valid_q && r_bad_q;
+  assign fault_addr_o = r_bad_out_q ? r_addr_q : r_b_q;
 
-  always_comb begin
-    for (int l = 0; l < N; l++) mask[l] = oc_left_q > 16'(l);
-  end
-
+  // What a step needs is computed in it only.
+  // verilator lint_off BLKSEQ
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       run_q <= 1'b0;
@@ -138,6 +120,26 @@ module weft_feed_rows (
       b_addr_q   <= b_base;
       b_row_q    <= b_base;
     end else if (step) begin
+      x_end = ox_q + 16'd1 == ow;
+      y_end = oy_q + 16'd1 == oh;
+      tile_end = x_end && y_end;
+      cmd_end = tile_end && oc_left_q <= 16'(N);
+      // The first and the last byte of what the mask uses.
+      mask = oc_left_q >= 16'(N) ? '1 : ~({N{1'b1}} << oc_left_q[LOG2_N-1:0]);
+      span = oc_left_q >= 16'(N) ? 20'(N - 1) : 20'(oc_left_q[LOG2_N-1:0]) - 20'd1;
+      o_span = ((span + 20'd1) << out_log) - 20'd1;
+      b_span = b_two ? {span[18:0], 1'b1} : span;
+      bad_out = ((o_addr_q | (o_addr_q + o_span)) >> SP_BITS) != 20'd0;
+      bad_b = add && ((b_addr_q | (b_addr_q + b_span)) >> SP_BITS) != 20'd0;
+      r_addr_q      <= o_addr_q;
+      r_b_q         <= b_addr_q;
+      r_mask_q      <= mask;
+      r_tile_last_q <= tile_end;
+      r_cmd_last_q  <= cmd_end;
+      r_bad_out_q   <= bad_out;
+      r_bad_q       <= bad_out || bad_b;
+      o_off_next = o_off_q + (20'(N) << out_log);
+      b_off_next = b_off_q + (b_two ? 20'(2*N) : 20'(N));
       if (!x_end) begin
         ox_q     <= ox_q + 16'd1;
         o_addr_q <= o_addr_q + out_x;
@@ -163,6 +165,7 @@ module weft_feed_rows (
       end
     end
   end
+  // verilator lint_on BLKSEQ
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
@@ -183,13 +186,6 @@ module weft_feed_rows (
       fifo_n_q  <= '0;
     end else begin
       if (!r_valid_q || r_go) r_valid_q <= run_q;
-      if (step) begin
-        r_addr_q      <= o_addr_q;
-        r_b_q         <= b_addr_q;
-        r_mask_q      <= mask;
-        r_tile_last_q <= tile_end;
-        r_cmd_last_q  <= cmd_end;
-      end
       if (r_go) r_second_q <= 1'b0;
       else if (req_o && gnt_i) r_second_q <= 1'b1;
       c_first_q <= req_o && gnt_i && r_first;

@@ -51,12 +51,7 @@ module weft_post_raw (
   assign go    = (ctx ? c1_valid_i : c0_valid_i) && (!wr_req_o || wr_gnt_i);
 
   logic [48*N-1:0] acc, bias;
-  logic [19:0]     addr;
   logic [N-1:0]    mask;
-  assign acc  = ctx ? c1_acc_i : c0_acc_i;
-  assign bias = ctx ? c1_bias_i : c0_bias_i;
-  assign addr = ctx ? c1_addr_i : c0_addr_i;
-  assign mask = ctx ? c1_mask_i : c0_mask_i;
 
   // The word's channels. Of mode 1 only the first half of them are.
   logic [48*Quarter-1:0] word_acc, word_bias;
@@ -67,7 +62,13 @@ module weft_post_raw (
     word_bias = '0;
     word_mask = '0;
     more      = 1'b0;
+    acc       = '0;
+    bias      = '0;
+    mask      = '0;
     if (go) begin
+      acc  = ctx ? c1_acc_i : c0_acc_i;
+      bias = ctx ? c1_bias_i : c0_bias_i;
+      mask = ctx ? c1_mask_i : c0_mask_i;
       for (int k = 0; k < 8; k++) begin
         if (word_q == 3'(k)) begin
           if (int16) begin
@@ -90,15 +91,20 @@ module weft_post_raw (
   logic [8*N-1:0]        data;
   logic [N-1:0]          bytes;
   always_comb begin
-    for (int i = 0; i < Quarter; i++) sums[48*i +: 48] = word_acc[48*i +: 48] + word_bias[48*i +: 48];
-    for (int i = 0; i < Quarter; i++) begin
-      data[32*i +: 32] = sums[48*i +: 32];
-      bytes[4*i +: 4]  = {4{word_mask[i]}};
-    end
-    if (int16) begin
-      for (int i = 0; i < Eighth; i++) begin
-        data[64*i +: 64] = {{16{sums[48*i + 47]}}, sums[48*i +: 48]};
-        bytes[8*i +: 8]  = {8{word_mask[i]}};
+    sums  = '0;
+    data  = '0;
+    bytes = '0;
+    if (go) begin
+      for (int i = 0; i < Quarter; i++) sums[48*i +: 48] = word_acc[48*i +: 48] + word_bias[48*i +: 48];
+      for (int i = 0; i < Quarter; i++) begin
+        data[32*i +: 32] = sums[48*i +: 32];
+        bytes[4*i +: 4]  = {4{word_mask[i]}};
+      end
+      if (int16) begin
+        for (int i = 0; i < Eighth; i++) begin
+          data[64*i +: 64] = {{16{sums[48*i + 47]}}, sums[48*i +: 48]};
+          bytes[8*i +: 8]  = {8{word_mask[i]}};
+        end
       end
     end
   end
@@ -130,7 +136,7 @@ module weft_post_raw (
 
   always_ff @(posedge clk_i) begin
     if (go) begin
-      wr_addr_o <= addr + 20'(N) * 20'(word_q);
+      wr_addr_o <= (ctx ? c1_addr_i : c0_addr_i) + 20'(N) * 20'(word_q);
       wr_data_o <= data;
       wr_mask_o <= bytes;
     end

@@ -3,32 +3,31 @@
 // Rotates a ring of bytes: lane i of data_o is lane (i + by_i) mod Bytes of
 // data_i. Combinational.
 //
-// One stage per bit of by_i, each a fixed distance under an if: Verilator
-// skips the stages that are not needed.
+// One step per bit of by_i, each a fixed distance under an if: Verilator
+// skips the steps that are not needed.
 module weft_rotate #(
-  parameter int unsigned Bytes = 16  // a power of two, at least 2
+  parameter int unsigned Bytes = 16  // a power of two, 8 to 64
 ) (
   input  logic [8*Bytes-1:0]       data_i,
   input  logic [$clog2(Bytes)-1:0] by_i,
   output logic [8*Bytes-1:0]       data_o
 );
 
-  localparam int unsigned Stages = $clog2(Bytes);
+  localparam int unsigned Bits = 8*Bytes;
+  logic [5:0] by;   // in steps from half a ring down
+  assign by = 6'(by_i) << (6 - $clog2(Bytes));
 
   // The coarse ones first: they move whole machine words.
-  for (genvar s = 0; s < Stages; s++) begin : g_stage
-    localparam int unsigned Bits = 8 << (Stages - 1 - s);
-    logic [8*Bytes-1:0] in, out;
-    if (s == 0) begin : g_first
-      assign in = data_i;
-    end else begin : g_next
-      assign in = g_stage[s-1].out;
-    end
-    always_comb begin
-      out = in;
-      if (by_i[Stages-1-s]) out = {in[Bits-1:0], in[8*Bytes-1:Bits]};
+  always_comb begin
+    data_o = data_i;
+    if (by_i != '0) begin
+      if (by[5]) data_o = {data_o[Bits/2-1:0], data_o[Bits-1:Bits/2]};
+      if (by[4]) data_o = {data_o[Bits/4-1:0], data_o[Bits-1:Bits/4]};
+      if (by[3]) data_o = {data_o[Bits/8-1:0], data_o[Bits-1:Bits/8]};
+      if (Bytes > 8 && by[2]) data_o = {data_o[Bits/16-1:0], data_o[Bits-1:Bits/16]};
+      if (Bytes > 16 && by[1]) data_o = {data_o[Bits/32-1:0], data_o[Bits-1:Bits/32]};
+      if (Bytes > 32 && by[0]) data_o = {data_o[Bits/64-1:0], data_o[Bits-1:Bits/64]};
     end
   end
-  assign data_o = g_stage[Stages-1].out;
 
 endmodule

@@ -285,19 +285,29 @@ module weft_sp (
     if (k == Pst || k == Ldw) begin : g_no
       assign rdata[k] = '0;
     end else begin : g_yes
-      // Without a grant nothing is rotated: cheap for a simulator, free in gates.
+      // Without a grant nothing is read or rotated: cheap for a simulator.
+      logic            got_q;
+      logic [16*N-1:0] ring;
       always_ff @(posedge clk_i) begin
-        lane_q[k] <= gnt[k] ? addr[k][Log2N:0] : '0;
+        got_q <= gnt[k];
         if (gnt[k]) begin
+          lane_q[k] <= addr[k][Log2N:0];
           even_q[k] <= region_even[k];
           odd_q[k]  <= region_odd[k];
+        end else if (got_q) begin
+          lane_q[k] <= '0;
         end
+      end
+
+      always_comb begin
+        ring = '0;
+        if (got_q) ring = {bank_rdata[{odd_q[k], 1'b1}], bank_rdata[{even_q[k], 1'b0}]};
       end
 
       weft_rotate #(
         .Bytes(2*N)
       ) u_rotate (
-        .data_i({bank_rdata[{odd_q[k], 1'b1}], bank_rdata[{even_q[k], 1'b0}]}),
+        .data_i(ring),
         .by_i  (lane_q[k]),
         .data_o(rdata[k])
       );

@@ -293,19 +293,21 @@ module weft_chip #(
 
   logic       npu_busy;
   logic [3:0] unused_retire;
-  logic [5:0] unused_need;
+  logic [6:0] unused_need;
   logic       unused_npu_wlast;
   weft_npu #(
     .Lazy(Lazy)
   ) u_npu (
     .clk_i       (clk_npu_i),
     .rst_ni      (rst_npu_n),
+    .clk_cp_i    (clk_npu_i),
     .clk_ld_i    (clk_npu_i),
     .clk_st_i    (clk_npu_i),
     .clk_cv_i    (clk_npu_i),
     .clk_ve_i    (clk_npu_i),
     .clk_alu_i   (clk_npu_i),
     .clk_post_i  (clk_npu_i),
+    .need_cp_o   (unused_need[6]),
     .need_ld_o   (unused_need[0]),
     .need_st_o   (unused_need[1]),
     .need_cv_o   (unused_need[2]),

@@ -15,12 +15,14 @@ module weft_npu #(
   input  logic clk_i,
   input  logic rst_ni,
 
+  input  logic clk_cp_i,
   input  logic clk_ld_i,
   input  logic clk_st_i,
   input  logic clk_cv_i,
   input  logic clk_ve_i,
   input  logic clk_alu_i,
   input  logic clk_post_i,
+  output logic need_cp_o,
   output logic need_ld_o,
   output logic need_st_o,
   output logic need_cv_o,
@@ -136,7 +138,8 @@ module weft_npu #(
   logic          abort;
 
   weft_cmd u_cmd (
-    .clk_i,
+    .clk_i         (clk_cp_i),
+    .need_o        (need_cp_o),
     .rst_ni,
     .start_i       (start),
     .reset_i       (reset),

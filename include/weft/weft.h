@@ -173,7 +173,8 @@ struct weft_session_options {
 	unsigned timeout_ms;       /* of each stream; 0: none */
 	const char *profile;       /* trace of the run (Trace Event Format: Perfetto), or NULL; not golden */
 	uint64_t profile_grain;    /* states shorter than so many cycles share a slice; 0: as the run's length wants */
-	uint64_t reserved[4];      /* zero */
+	unsigned threads;          /* to compile with, at most; 0: one */
+	uint64_t reserved[3];      /* zero */
 };
 
 /** Defaults: the functional model, w16, ddr, no checks. */
@@ -201,6 +202,9 @@ struct weft_op_report {
 	uint64_t macs;
 	uint64_t cycles;           /* from the previous operator's retirement; 0 on host and model */
 	uint64_t estimate;         /* the compiler's, of cycles; 0 on the host */
+	/* Of it, what runs on the host: processor time expected of golden, in ms of one core of an AMD EPYC; 0 where
+	 * nothing does, negative where that depends on the data (control flow). */
+	double host_ms;
 	uint64_t dram_read_bytes, dram_write_bytes;
 };
 
@@ -219,6 +223,7 @@ struct weft_report {
 	uint64_t cycles;           /* RTL: sum over streams */
 	uint64_t estimate;         /* what the compiler expects of cycles, in the session's memory profile */
 	uint64_t macs;             /* of operators on the NPU */
+	double host_ms;            /* of all operators where it is known */
 	double utilization;        /* macs / (cycles * MACs a cycle of the configuration) */
 	bool checked;
 	uint64_t tensors, elements, mismatches;
@@ -233,42 +238,41 @@ struct weft_report {
 
 /* How weft_session_run_segments() runs them. */
 struct weft_segments {
-	int n;                     /* segments of about equal estimated cycles, at most */
+	int n;                     /* segments of about equal work, at most */
 	enum weft_memory memory;   /* profile in which they shall run */
 	bool check;                /* with --check */
-	const char *dir;           /* checkpoints go there: 000.seg, 001.seg, ... */
-	/*
-	 * Run weft_segment_run() on each file, in any order, in any process, on any
-	 * machine; its result goes to result[i]. NULL: only write the files.
-	 * @return 0; -EBADMSG: ran, and something differs; else a negative errno
-	 */
-	int (*run)(void *user, const char *const *file, const char *const *result, int n);
-	void *user;
+	/* Checkpoints go there, 000.seg, 001.seg, ..., for weft_segment_run(), and nothing runs. NULL: all run at once. */
+	const char *dir;
+	/* dir NULL: what each runs on: device, rtl_dir, plant, timeout_ms. */
+	const struct weft_session_options *device;
 };
 
 /**
  * Run in segments: the functional model, for which the session was opened
- * (with for_rtl, if they shall run on the RTL), runs ahead and leaves a checkpoint at the end of operators, where nothing is
- * under way; segments begin there, and prove that they end in the state where
- * the next begins. The report is that of one run but for cycles: there is no
- * overlap from one segment to the next.
+ * (with for_rtl, if they shall run on the RTL), runs ahead and takes its state at
+ * the end of operators, where nothing is under way; segments begin there, and prove
+ * that they end in the state where the next begins. The report is that of one run
+ * but for cycles: there is no overlap from one segment to the next.
  *
- * @param report  Without segments->run there is none.
+ * Each segment is a process, forked where the model comes to its beginning; no
+ * other thread of the caller may hold a lock that the library needs.
+ *
+ * @param[out] n_segments  How many there were, or 0.
+ * @param report  With segments->dir there is none.
  * @return as weft_session_run(); also -EIO with msg: a file, or a segment that did not run
  */
 int weft_session_run_segments(weft_session *s, const weft_tensor *inputs, weft_tensor *outputs,
-                              const struct weft_segments *segments, int *n_files, struct weft_report **report, char *msg);
+                              const struct weft_segments *segments, int *n_segments, struct weft_report **report, char *msg);
 
 /**
  * Run one segment from its checkpoint, which holds everything.
  *
  * @param o       device, rtl_dir, plant; the rest comes from the file
- * @param result  File to write for weft_session_run_segments(), or NULL.
  * @param line    WEFT_MSG_LEN bytes: what was run and compared, for people.
  * @return 0; -EBADMSG: something differs, or the segment does not end where the next one begins; -EINVAL: the
  *         file; else as weft_session_run()
  */
-int weft_segment_run(const char *file, const struct weft_session_options *o, const char *result, char *line, char *msg);
+int weft_segment_run(const char *file, const struct weft_session_options *o, char *line, char *msg);
 
 /**
  * Run once.

@@ -36,7 +36,7 @@
 #define BANK(b) weft_npu__DOT__u_sp__DOT__g_bank__BRA__##b##__KET____DOT__u_ram__DOT__mem
 
 // The units that have clocks of their own.
-#define EACH_UNIT(X) X(ld) X(st) X(cv) X(ve) X(alu) X(post)
+#define EACH_UNIT(X) X(cp) X(ld) X(st) X(cv) X(ve) X(alu) X(post)
 
 namespace {
 
@@ -293,8 +293,8 @@ int rtl_plant(weft_rtl *r, const weft_rtl_plant *p)
 int32_t rtl_operand(weft_rtl *r, uint32_t row, uint32_t col)
 {
 	auto &op = r->top.rootp->weft_npu__DOT__u_conv__DOT__u_array__DOT__op_a;
-	const uint32_t n = sizeof(op) / sizeof(op[0]);
-	return row < n && col < n ? static_cast<int16_t>(op[row][col]) : 0;
+	const uint32_t n = r->word_bytes;
+	return row < n && col < n ? static_cast<int16_t>(op[n * row + col]) : 0;
 }
 
 #ifdef WEFT_WAVE

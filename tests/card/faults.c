@@ -280,7 +280,8 @@ static void test_several(void **state)
 	(void)state;
 	make_plan(&p, seed);
 	uint64_t n_transfers = clean(&p);
-	for (long i = 0; i < n; i++) {
+	/* A clean run on a busy machine may have had more transfers than the one that is struck: then nothing was. */
+	for (long i = 0; (long)t.injected < n && i < 2 * n; i++) {
 		struct usbdev_fault f[5];
 		x = x * 6364136223846793005u + 1442695040888963407u;
 		size_t k = 2 + (x >> 60) % 4;

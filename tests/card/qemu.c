@@ -11,8 +11,10 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -79,8 +81,10 @@ static pid_t spawn(char *const argv[], int out)
 
 /* One run of the guest. */
 struct plan {
+	const char *script;
 	const char *chip;          /* of the first card; the second is always functional */
 	bool two;
+	unsigned port;             /* USB/IP there instead of usb-redir */
 	unsigned bulk_kib, bulk_mbs;
 	int seconds;
 };
@@ -95,19 +99,21 @@ static void prepare(struct run *r, const struct plan *p)
 		printf("%s/" RESNET " is not there; without it\n", test_data());
 	assert_int_equal(shell("for net in %s/nets/*; do %s/weft run $net --device model --seed 5 -o %s/want/${net##*/} >/dev/null "
 	                       "|| exit 1; done", r->dir, build(), r->dir), 0);
-	assert_int_equal(shell("echo %u %u >%s/want/bulk; echo QEMU %s >%s/want/cards", p->bulk_kib, p->bulk_mbs, r->dir,
-	                       p->two ? "SECOND" : "", r->dir), 0);
-	assert_int_equal(shell("tests/card/guest/image.sh %s %s/guest.cpio tests/card/guest/test %s/nets %s/want", build(),
-	                       r->dir, r->dir, r->dir), 0);
+	assert_int_equal(shell("cd %s/want; echo %u %u >bulk; echo QEMU %s >cards; echo %u >port", r->dir, p->bulk_kib, p->bulk_mbs,
+	                       p->two ? "SECOND" : "", p->port), 0);
+	assert_int_equal(shell("tests/card/guest/image.sh %s %s/guest.cpio tests/card/guest/%s %s/nets %s/want", build(),
+	                       r->dir, p->script, r->dir, r->dir), 0);
 }
 
-static pid_t start_card(const struct run *r, const char *serial, const char *chip)
+static pid_t start_card(const struct run *r, const char *serial, const char *chip, unsigned usbip)
 {
-	char card[256], sock[128];
+	char card[256], sock[128], port[16];
 
 	snprintf(card, sizeof(card), "%s/weft-card", build());
 	snprintf(sock, sizeof(sock), "%s/%s", r->dir, serial);
-	char *const argv[] = { card, "--listen", sock, "--serial", (char *)serial, "--chip", (char *)chip, NULL };
+	snprintf(port, sizeof(port), "%u", usbip);
+	char *const argv[] = { card, "--listen", sock, "--serial", (char *)serial, "--chip", (char *)chip,
+		usbip ? "--usbip" : NULL, port, NULL };
 	pid_t pid = spawn(argv, -1);
 	for (int i = 0; i < 100 && access(sock, F_OK); i++)
 		usleep(50000);
@@ -123,15 +129,21 @@ static void start(struct run *r, const struct plan *p)
 	snprintf(initrd, sizeof(initrd), "%s/guest.cpio", r->dir);
 	snprintf(first, sizeof(first), "socket,id=c1,path=%s/QEMU,reconnect=1", r->dir);
 	snprintf(second, sizeof(second), "socket,id=c2,path=%s/SECOND,reconnect=1", r->dir);
-	r->card = start_card(r, "QEMU", p->chip);
-	r->second = p->two ? start_card(r, "SECOND", "model") : 0;
-	char *argv[] = { "qemu-system-x86_64", "-M", "q35", "-accel", "tcg", "-cpu", "max", "-m", "512", "-nodefaults",
+	r->card = start_card(r, "QEMU", p->chip, p->port);
+	r->second = p->two ? start_card(r, "SECOND", "model", 0) : 0;
+	char *argv[40] = { "qemu-system-x86_64", "-M", "q35", "-accel", "tcg", "-cpu", "max", "-m", "512", "-nodefaults",
 		"-no-user-config", "-nographic", "-serial", "stdio", "-no-reboot", "-kernel", kernel, "-initrd", initrd,
-		"-append", "console=ttyS0 quiet panic=-1 mitigations=off no_timer_check tsc=unstable clocksource=hpet",
-		"-device", "qemu-xhci,id=xhci", "-chardev", first, "-device", "usb-redir,chardev=c1,bus=xhci.0",
-		"-chardev", second, "-device", "usb-redir,chardev=c2,bus=xhci.0", NULL };
-	if (!p->two)
-		argv[sizeof(argv) / sizeof(argv[0]) - 5] = NULL;
+		"-append", "console=ttyS0 quiet panic=-1 mitigations=off no_timer_check tsc=unstable clocksource=hpet" };
+	char *const network[] = { "-netdev", "user,id=net", "-device", "e1000,netdev=net,romfile=" };
+	char *const cards[] = { "-device", "qemu-xhci,id=xhci", "-chardev", first, "-device", "usb-redir,chardev=c1,bus=xhci.0",
+		"-chardev", second, "-device", "usb-redir,chardev=c2,bus=xhci.0" };
+	int n = 0;
+	while (argv[n])
+		n++;
+	if (p->port)
+		memcpy(argv + n, network, sizeof(network));
+	else
+		memcpy(argv + n, cards, p->two ? sizeof(cards) : sizeof(cards) - 4 * sizeof(cards[0]));
 	assert_int_equal(pipe(pipes), 0);
 	r->qemu = spawn(argv, pipes[1]);
 	close(pipes[1]);
@@ -252,6 +264,7 @@ static void whole(const struct plan *p)
 	need(&r, "in use by guest (pid");
 	if (p->two)
 		need_both(&r);
+	need(&r, "guest: after a kill QEMU digits_int8.tflite: 0 same: yes");
 	need(&r, "guest: bulk: 0 ok");
 	need_speed(&r, p->bulk_mbs);
 	need(&r, "guest: unplugged: -19");
@@ -266,7 +279,7 @@ static void whole(const struct plan *p)
 
 static void test_model(void **state)
 {
-	const struct plan p = { .chip = "model", .two = true, .bulk_kib = 24 << 10, .bulk_mbs = 100, .seconds = 180 };
+	const struct plan p = { .script = "test", .chip = "model", .two = true, .bulk_kib = 16 << 10, .bulk_mbs = 100, .seconds = 180 };
 
 	(void)state;
 	if (!ready())
@@ -276,7 +289,7 @@ static void test_model(void **state)
 
 static void test_rtl(void **state)
 {
-	const struct plan p = { .chip = "rtl", .bulk_kib = 512, .seconds = 600 };
+	const struct plan p = { .script = "test", .chip = "rtl", .bulk_kib = 512, .seconds = 600 };
 
 	(void)state;
 	if (!ready() || !have_chip())
@@ -284,10 +297,50 @@ static void test_rtl(void **state)
 	whole(&p);
 }
 
+/* A port of the loopback that nobody listens on. */
+static unsigned free_port(void)
+{
+	struct sockaddr_in a = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	socklen_t len = sizeof(a);
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	assert_int_equal(bind(fd, (struct sockaddr *)&a, sizeof(a)), 0);
+	assert_int_equal(getsockname(fd, (struct sockaddr *)&a, &len), 0);
+	close(fd);
+	return ntohs(a.sin_port);
+}
+
+/* The kernel's own USB/IP host controller instead of QEMU's xHCI; what `usbip attach` does. */
+static void test_usbip(void **state)
+{
+	const struct plan p = { .script = "usbip", .chip = "model", .port = free_port(), .seconds = 120 };
+	struct run r = { 0 };
+
+	(void)state;
+	if (!ready())
+		skip();
+	prepare(&r, &p);
+	start(&r, &p);
+	if (until(&r, "guest: pull", p.seconds))
+		kill(r.card, SIGUSR1);
+	need(&r, "guest: pull");
+	if (until(&r, "guest: gone", 60))
+		kill(r.card, SIGUSR2);
+	until(&r, "guest: end", p.seconds);
+	print_lines(&r, "usb:");
+	print_lines(&r, "checked");
+	print_lines(&r, "guest:");
+	need(&r, "usb:QEMU");
+	need(&r, "guest: run one: 0 same: yes");
+	need(&r, "guest: bulk: 0 ok");
+	need(&r, "guest: run two: 0 same: yes");
+	finish(&r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_model), cmocka_unit_test(test_rtl),
+		cmocka_unit_test(test_model), cmocka_unit_test(test_rtl), cmocka_unit_test(test_usbip),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,6 +17,7 @@
 #include <cjson/cJSON.h>
 #include <cmocka.h>
 
+#include "tests/support/card.h"
 #include "tests/support/card_process.h"
 #include "tests/support/level.h"
 #include "weft/gen/regs.h"
@@ -209,6 +210,15 @@ static void card(void **state)
 	simulated_card("model");
 }
 
+/* The Verilated chip, with the same firmware. */
+static void chip(void **state)
+{
+	(void)state;
+	if (!card_rtl("w16"))
+		skip();
+	simulated_card("rtl");
+}
+
 static void refused_bad(void **state)
 {
 	static const struct { const char *line, *says; } lines[] = {
@@ -248,7 +258,8 @@ static int drop(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(rtl), cmocka_unit_test(card), cmocka_unit_test(refused_bad) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(rtl), cmocka_unit_test(card), cmocka_unit_test(chip),
+		cmocka_unit_test(refused_bad) };
 
 	snprintf(before, sizeof before, "/tmp/weft-regs-%d-a.json", (int)getpid());
 	snprintf(after, sizeof after, "/tmp/weft-regs-%d-b.json", (int)getpid());

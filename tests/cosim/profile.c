@@ -19,6 +19,7 @@
 #include <cjson/cJSON.h>
 #include <cmocka.h>
 
+#include "tests/support/card.h"
 #include "tests/support/card_process.h"
 #include "tests/support/level.h"
 #include "tests/support/tensors.h"
@@ -312,8 +313,9 @@ static void networks(void **state)
 	}
 }
 
-static void card(void **state)
+static void by_counters(const char *chip)
 {
+	char *const extra[] = { "--chip", (char *)(uintptr_t)chip, NULL };
 	struct weft_session_options o = weft_session_options_default();
 	static const char *const names[] = { "LD", "ST", "CV", "VE" };
 	uint64_t n[WEFT_PROF_STATES];
@@ -321,8 +323,7 @@ static void card(void **state)
 	struct weft_report *r;
 	char *text;
 
-	(void)state;
-	card_process_start(&c, "PROF", NULL);
+	card_process_start(&c, "PROF", extra);
 	o.device = WEFT_DEVICE_USB;
 	o.usb = c.where;
 	o.usb_wait_ms = 5000;
@@ -334,6 +335,8 @@ static void card(void **state)
 		const uint32_t busy[] = { r->counters.ld_busy, r->counters.st_busy, r->counters.cv_busy, r->counters.ve_busy };
 		unit_sums(j, names[u], r->cycles, n);
 		assert_int_equal(under_way(n), busy[u]);
+		if (u == 2)
+			assert_int_equal(n[WEFT_DOES_WAIT_ACT], r->counters.cv_stall_act);
 	}
 	check_operators(j, r->cycles);
 	/* Each operator is there, and what went over the link. */
@@ -348,6 +351,20 @@ static void card(void **state)
 	cJSON_Delete(j);
 	weft_report_free(r);
 	free(text);
+}
+
+static void card(void **state)
+{
+	(void)state;
+	by_counters("model");
+}
+
+static void chip(void **state)
+{
+	(void)state;
+	if (!card_rtl("w16"))
+		skip();
+	by_counters("rtl");
 }
 
 static void refused_bad(void **state)
@@ -365,7 +382,8 @@ static void refused_bad(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(rtl), cmocka_unit_test(networks), cmocka_unit_test(card), cmocka_unit_test(refused_bad),
+		cmocka_unit_test(rtl), cmocka_unit_test(networks), cmocka_unit_test(card), cmocka_unit_test(chip),
+		cmocka_unit_test(refused_bad),
 	};
 
 	snprintf(file, sizeof file, "/tmp/weft-profile-%d.json", (int)getpid());

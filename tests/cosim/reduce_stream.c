@@ -135,6 +135,34 @@ static void planted(void **state)
 	}
 }
 
+/* A wrong byte that reaches no tensor is found, too: that of the load which wrote it. */
+static void harmless(void **state)
+{
+	static const struct weft_plant plant = { .kind = WEFT_PLANT_SP, .addr = 8, .bit = 6 };
+	const struct weft_stream_options o = { .device = WEFT_DEVICE_RTL };
+	struct weft_stream_case r;
+	struct weft_capture c;
+	char msg[WEFT_MSG_LEN] = "";
+
+	(void)state;
+	if (!test_have_rtl("w16"))
+		skip();
+	capture(int8, &plant, &c);
+	assert_false(c.mismatch);
+	struct weft_replay_report whole = replay(&c, true);
+	assert_true(whole.reproduced && whole.simulation_differs && whole.first.found && !whole.first.element);
+	assert_true(whole.first.in_sp && whole.first.addr == 8 && whole.first.unit == WEFT_UNIT_LD);
+	assert_int_equal(whole.first.expected | 1 << 6, whole.first.got);
+	if (weft_reduce_stream(&c, &o, &r, msg))
+		fail_msg("%s", msg);
+	assert_true(r.kept == 1 && r.stores == 1);
+	struct weft_replay_report with = replay(&r.capture, true), without = replay(&r.capture, false);
+	assert_true(with.reproduced && with.simulation_differs && with.first.got == whole.first.got);
+	assert_true(!without.simulation_differs);
+	weft_capture_release(&r.capture);
+	weft_capture_release(&c);
+}
+
 /* ---- parts ---- */
 
 struct whole {
@@ -269,7 +297,7 @@ static void sound_bad(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(planted), cmocka_unit_test(parts), cmocka_unit_test(sound_bad) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(planted), cmocka_unit_test(harmless), cmocka_unit_test(parts), cmocka_unit_test(sound_bad) };
 
 	snprintf(wcap, sizeof wcap, "/tmp/weft-reduce-%d.wcap", (int)getpid());
 	return cmocka_run_group_tests(tests, NULL, NULL);

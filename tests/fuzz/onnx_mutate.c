@@ -15,6 +15,7 @@ static const char *const foreign[] = {
 	"onnx_node/test_split_equal_parts_2d/model.onnx", "onnx_node/test_convtranspose_3d/model.onnx",
 	"onnx_node/test_maxpool_2d_dilations/model.onnx", "onnx_node/test_gathernd_example_float32/model.onnx",
 	"onnx_node/test_qlinearconv/model.onnx", "onnx_node/test_layer_normalization_2d_axis0/model.onnx",
+	"deeploy/Kernels/Integer/Softmax/Regular/network.onnx", "deeploy/Kernels/Integer/TrueIntegerDiv/network.onnx",
 };
 
 static const char *load_and_compile(const struct bytes *b, int *accepted)

@@ -43,6 +43,34 @@ static uint64_t device_macs(const weft_graph *g, const char *config)
 	return macs;
 }
 
+static uint8_t *file_with(const weft_graph *g, int threads, size_t *n)
+{
+	struct weft_compile_options o = { .threads = (uint8_t)threads };
+	weft_program *p;
+	char msg[WEFT_MSG];
+	uint8_t *file;
+
+	if (weft_compile(g, &o, &p, msg) || weft_program_write(p, &file, n, msg))
+		fail_msg("%d threads: %s", threads, msg);
+	weft_program_free(p);
+	return file;
+}
+
+/* The program is what one thread finds, however many there are. */
+static void same_in_threads(const weft_graph *g)
+{
+	size_t n, m;
+	uint8_t *one = file_with(g, 0, &n);
+
+	for (int threads = 2; threads <= 5; threads += 3) {
+		uint8_t *many = file_with(g, threads, &m);
+		assert_int_equal(n, m);
+		assert_memory_equal(one, many, n);
+		free(many);
+	}
+	free(one);
+}
+
 struct network { const char *path; uint64_t macs; };   /* macs that must run on the device */
 
 static void network(void **state)
@@ -59,6 +87,7 @@ static void network(void **state)
 		assert_true(compile_run(g, &o, in, what) > 0);
 		assert_true(device_macs(g, configs[i]) >= n->macs);
 	}
+	same_in_threads(g);
 	free_inputs(g, in);
 	weft_graph_free(g);
 }

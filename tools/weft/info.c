@@ -23,14 +23,19 @@ static void print_port(const char *kind, int i, const struct weft_port *p)
 
 static void print_plan(const struct weft_session_options *so, const struct weft_report *r)
 {
-	printf("%4s %-4s %12s %10s  %-28s %s\n", "op", "unit", "MACs", "estimate", "operator", "why");
+	char host[32];
+
+	printf("%4s %-4s %12s %10s %9s  %-28s %s\n", "op", "unit", "MACs", "estimate", "host ms", "operator", "why");
 	for (int i = 0; i < r->n_ops; i++) {
 		const struct weft_op_report *o = &r->ops[i];
-		printf("%4d %-4s %12llu %10llu  %-28s %s\n", o->index, o->unit == WEFT_RUN_NPU ? "npu" : "host",
-		       (unsigned long long)o->macs, (unsigned long long)o->estimate, o->op, o->reason);
+		snprintf(host, sizeof(host), o->host_ms < 0 ? "?" : o->host_ms > 0 ? "%.3g" : "", o->host_ms);
+		printf("%4d %-4s %12llu %10llu %9s  %-28s %s\n", o->index, o->unit == WEFT_RUN_NPU ? "npu" : "host",
+		       (unsigned long long)o->macs, (unsigned long long)o->estimate, host, o->op, o->reason);
 	}
 	printf("%llu MACs on the NPU, estimate %llu cycles, memory %s\n", (unsigned long long)r->macs,
 	       (unsigned long long)r->estimate, memory_name(so));
+	if (r->host_ms > 0)
+		printf("about %.3g ms of processor time on the host (golden, as measured on one core of an AMD EPYC)\n", r->host_ms);
 }
 
 static int info_main(int argc, char **argv)

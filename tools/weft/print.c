@@ -68,6 +68,10 @@ static cJSON *json_op(const struct weft_session_options *o, const struct weft_op
 	cJSON_AddStringToObject(j, "unit", unit_name(o, r));
 	cJSON_AddNumberToObject(j, "cycles", (double)r->cycles);
 	cJSON_AddNumberToObject(j, "estimate", (double)r->estimate);
+	if (r->host_ms < 0)
+		cJSON_AddNullToObject(j, "host_ms");
+	else
+		cJSON_AddNumberToObject(j, "host_ms", r->host_ms);
 	cJSON_AddNumberToObject(j, "macs", (double)r->macs);
 	cJSON_AddNumberToObject(j, "utilization", op_utilization(o, r));
 	cJSON_AddNumberToObject(j, "dram_read_bytes", (double)r->dram_read_bytes);

@@ -26,12 +26,12 @@ struct run {
 	char capture[256];         /* the default name */
 	struct load_args load;
 	struct jobs jobs;
-	const char *segment, *result, *regs;
+	const char *segment, *regs;
 };
 
 enum { OPT_INPUT, OPT_OUT, OPT_DEVICE, OPT_CHECK, OPT_STRICT, OPT_CONFIG, OPT_MEMORY, OPT_SEED,
        OPT_WAVE, OPT_DUMP, OPT_JSON, OPT_PLANT, OPT_REQUANT, OPT_BIND, OPT_LEVEL, OPT_CAPTURE, OPT_NO_CAPTURE,
-       OPT_WAIT, OPT_TIMEOUT, OPT_JOBS, OPT_SEGMENT, OPT_CHECKPOINTS, OPT_RESULT, OPT_BACKBONE, OPT_PROFILE, OPT_GRAIN, OPT_REGS };
+       OPT_WAIT, OPT_TIMEOUT, OPT_JOBS, OPT_SEGMENT, OPT_CHECKPOINTS, OPT_BACKBONE, OPT_PROFILE, OPT_GRAIN, OPT_REGS };
 
 static const struct option_def defs[] = {
 	{ "-i", true }, { "-o", true }, { "--device", true }, { "--check", false }, { "--strict", false },
@@ -39,7 +39,7 @@ static const struct option_def defs[] = {
 	{ "--dump", true }, { "--json", false }, { "--plant", true },
 	{ "--requant", true }, { "--bind", true }, { "--level", true }, { "--capture", true }, { "--no-capture", false },
 	{ "--wait", true }, { "--timeout", true }, { "--jobs", true }, { "--segment", true }, { "--checkpoints", true },
-	{ "--result", true }, { "--backbone", false }, { "--profile", true }, { "--grain", true }, { "--regs", true }, { NULL, false },
+	{ "--backbone", false }, { "--profile", true }, { "--grain", true }, { "--regs", true }, { NULL, false },
 };
 
 /* F.fst, F.fst:CMD±N, also CMD+-N. */
@@ -95,7 +95,7 @@ static int take(struct run *r, int opt, const char *v)
 		r->inputs[r->n_inputs++] = v;
 		return 0;
 	case OPT_OUT:    r->out_dir = v; return 0;
-	case OPT_DEVICE: r->jobs.device = v; return parse_device(v, &r->o);
+	case OPT_DEVICE: return parse_device(v, &r->o);
 	case OPT_CHECK:  r->o.check = true; return 0;
 	case OPT_STRICT: r->o.strict = true; return 0;
 	case OPT_CONFIG: r->o.config = v; return 0;
@@ -104,11 +104,10 @@ static int take(struct run *r, int opt, const char *v)
 	case OPT_WAVE:   return parse_wave(r, v);
 	case OPT_DUMP:   r->dump_dir = v; r->o.keep = true; return 0;
 	case OPT_JSON:   r->json = true; return 0;
-	case OPT_PLANT:  r->jobs.plant = v; return parse_plant(v, &r->o.plant);
+	case OPT_PLANT:  return parse_plant(v, &r->o.plant);
 	case OPT_JOBS:   return parse_jobs(r, v);
 	case OPT_SEGMENT: r->segment = v; return 0;
-	case OPT_CHECKPOINTS: r->jobs.dir = v; r->jobs.only_files = true; return 0;
-	case OPT_RESULT: r->result = v; return 0;
+	case OPT_CHECKPOINTS: r->jobs.dir = v; return 0;
 	case OPT_BACKBONE: r->load.o.backbone = true; return 0;
 	case OPT_PROFILE: r->o.profile = v; return 0;
 	case OPT_REGS:   r->regs = v; return 0;
@@ -272,24 +271,6 @@ static void end_progress(const struct bar *b)
 		fprintf(stderr, "\r\033[K");
 }
 
-/* The model runs ahead; then the segments, unless only their files are wanted. */
-static int run_segments(struct run *r, weft_session *s, const weft_tensor *in, weft_tensor *out, struct weft_report **rep,
-                        char *msg)
-{
-	struct weft_segments g = { .n = r->jobs.n, .memory = r->o.memory, .check = r->o.check,
-		.run = r->jobs.only_files ? NULL : run_jobs, .user = &r->jobs };
-	int n = 0;
-
-	if (jobs_dir(&r->jobs))
-		return -EINVAL;
-	g.dir = r->jobs.dir;
-	int err = weft_session_run_segments(s, in, out, &g, &n, rep, msg);
-	if (!err && r->jobs.only_files)
-		printf("%d checkpoints in %s; each: weft run --device rtl --segment FILE\n", n, g.dir);
-	jobs_clean(&r->jobs, n);
-	return err;
-}
-
 static void print_profile(const weft_session *s)
 {
 	char *text = weft_session_profile_text(s);
@@ -309,7 +290,7 @@ static int run_once(struct run *r, const weft_net *net, weft_session *s, weft_te
 
 	if (status)
 		return status;
-	int err = r->jobs.n ? run_segments(r, s, in, out, &rep, msg) : weft_session_run(s, in, out, &rep, msg);
+	int err = r->jobs.n ? run_in_segments(&r->jobs, &r->o, s, in, out, &rep, msg) : weft_session_run(s, in, out, &rep, msg);
 	if (r->o.progress)
 		end_progress(r->o.progress_user);
 	status = status_of(err);
@@ -379,6 +360,7 @@ static int with_net(struct run *r, const weft_net *net)
 		o.device = WEFT_DEVICE_MODEL;
 		o.plant.kind = WEFT_PLANT_NONE;
 		o.capture = NULL;
+		o.threads = (unsigned)r->jobs.n;
 	}
 	int err = weft_session_open(net, &o, &s, msg);
 	if (err)
@@ -436,7 +418,7 @@ static int run_main(int argc, char **argv)
 		bad = check_profile(&r);
 	if (!bad && r.segment) {
 		free(r.wave);
-		return run_one_segment(r.segment, &r.o, r.result);
+		return run_one_segment(r.segment, &r.o);
 	}
 	if (!bad && !r.model)
 		bad = fail(-1, "run: no model is named; see weft run --help");

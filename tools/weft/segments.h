@@ -2,23 +2,17 @@
 #ifndef WEFT_TOOLS_SEGMENTS_H
 #define WEFT_TOOLS_SEGMENTS_H
 
-#include <sys/types.h>
-
 #include "weft_cmd.h"
 
 struct jobs {
 	int n;                     /* 0: not in segments */
-	const char *dir;           /* for the files; NULL: a temporary one */
-	bool only_files;           /* --checkpoints: do not run them */
-	const char *device, *plant;   /* as on the command line */
-	char own[4096];
+	const char *dir;           /* --checkpoints: only their files */
 };
 
-int run_one_segment(const char *file, const struct weft_session_options *o, const char *result);
-/* struct weft_segments.run, user is struct jobs */
-int run_jobs(void *user, const char *const *file, const char *const *result, int n);
-/* Both return an exit status. */
-int jobs_dir(struct jobs *j);
-void jobs_clean(struct jobs *j, int n);
+/* An exit status. */
+int run_one_segment(const char *file, const struct weft_session_options *o);
+/* o: what they shall run on; s: a session on the model. 0 or a negative errno */
+int run_in_segments(const struct jobs *j, const struct weft_session_options *o, weft_session *s, const weft_tensor *in,
+                    weft_tensor *out, struct weft_report **rep, char *msg);
 
 #endif

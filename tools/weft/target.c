@@ -59,6 +59,10 @@ int target_reg_read(struct target *t, uint32_t offset, uint32_t *value, char *ms
 	uint32_t words[3] = { WEFT_MSG_REG_READ, offset, 1 }, reply[2];
 	int n = weft_admin_ask(t->a, words, 3, reply, 2, msg);
 	*value = reply[1];
+	if (n >= 0 && n < 2) {
+		snprintf(msg, WEFT_ADMIN_MSG, "card: reg_read of 0x%x: the answer holds no register", offset);
+		return -EPROTO;
+	}
 	return n < 0 ? n : 0;
 }
 

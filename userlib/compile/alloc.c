@@ -182,16 +182,16 @@ int sort_areas(struct seg *s)
 	return 0;
 }
 
-int alloc_areas(struct seg *s, int64_t sp_bytes, int64_t align, int64_t compact, int *failed)
+int alloc_areas(struct seg *s, int from, int64_t sp_bytes, int64_t align, int64_t compact, int *failed)
 {
-	struct alloc al = { .s = s, .compact = compact, .sp_bytes = sp_bytes, .align = align, .region = s->cc->cfg->sp_bytes / WEFT_SP_REGIONS };
+	struct alloc al = { .s = s, .n_placed = from, .compact = compact, .sp_bytes = sp_bytes, .align = align, .region = s->cc->cfg->sp_bytes / WEFT_SP_REGIONS };
 	int err;
 
 	al.order = s->by_size;
 	al.busy = malloc((s->n_area + 1) * sizeof *al.busy);
 	al.near = malloc((s->n_area + 1) * sizeof *al.near);
 	err = al.busy && al.near ? 0 : -ENOMEM;
-	for (uint32_t i = 0; i < s->n_area && !err; i++) {
+	for (uint32_t i = (uint32_t)from; i < s->n_area && !err; i++) {
 		if (!place_one(&al, &s->area[al.order[i]])) {
 			err = -ENOSPC;
 			*failed = al.order[i];

@@ -96,7 +96,8 @@ static int list_segs(struct cc *cc, struct seg **segs, int *n_segs)
 		if (cc->items[i].host)
 			continue;
 		if (!n || s[n - 1].step != cc->items[i].step)
-			s[n++] = (struct seg){ .cc = cc, .first_item = i, .step = cc->items[i].step };
+			s[n++] = (struct seg){ .cc = cc, .first_item = i, .step = cc->items[i].step,
+			                       .threads = (int)max64(1, min64(cc->o->threads, MAX_THREADS)) };
 		s[n - 1].n++;
 	}
 	*n_segs = n;

@@ -326,8 +326,18 @@ static bool drop_prefetch(struct seg *s)
 	return any;
 }
 
-/* Of the weights that are early and in the way of area x, the largest come half as early. */
-static bool delay_weights(struct seg *s, const struct area *x)
+/* Where it stands among areas in the order of placing. */
+static int placed_at(const struct seg *s, int area)
+{
+	int i = 0;
+
+	while (s->by_size[i] != area)
+		i++;
+	return i;
+}
+
+/* Of the weights that are early and in the way of area x, the largest come half as early. That area, or -1. */
+static int delay_weights(struct seg *s, const struct area *x)
 {
 	struct area *most = NULL;
 
@@ -338,24 +348,30 @@ static bool delay_weights(struct seg *s, const struct area *x)
 		if (!most || a->bytes * (a->need - a->t0) > most->bytes * (most->need - most->t0))
 			most = a;
 	}
-	if (most)
-		most->t0 = most->need - (most->need - most->t0) / 2;
-	return most;
+	if (!most)
+		return -1;
+	most->t0 = most->need - (most->need - most->t0) / 2;
+	return (int)(most - s->area);
 }
 
 /* Weights may come as many nodes ahead as there is room for. */
 static int alloc_mode(struct seg *s, int64_t compact)
 {
-	int err = -ENOSPC, failed;
+	int err = -ENOSPC, failed, from = 0;
 	int64_t delays = min64(MAX_DELAYS, ALLOC_WORK / ((int64_t)s->n_area * s->n_area + 1));
 
 	for (uint32_t i = 0; i < s->n_area; i++)
 		if (s->area[i].weights)
 			s->area[i].t0 = s->area[i].need > MAX_AHEAD ? s->area[i].need - MAX_AHEAD : 0;
 	for (int k = 0; err == -ENOSPC; k++) {
-		err = alloc_areas(s, s->cc->sp_bytes, s->cc->n, compact, &failed);
-		if (err == -ENOSPC && !(k < delays ? delay_weights(s, &s->area[failed]) : drop_prefetch(s)))
+		err = alloc_areas(s, from, s->cc->sp_bytes, s->cc->n, compact, &failed);
+		if (err != -ENOSPC)
 			break;
+		/* What was placed before an area does not depend on it. */
+		int later = k < delays ? delay_weights(s, &s->area[failed]) : -1;
+		if (k < delays ? later < 0 : !drop_prefetch(s))
+			break;
+		from = later < 0 ? 0 : (int)min64(placed_at(s, later), placed_at(s, failed));
 	}
 	return err;
 }
@@ -497,51 +513,148 @@ static struct trial trial_at(const struct seg *s, int k)
 #define N_TRIALS 100
 #define N_ADDRESSES 10
 
-struct search { struct trial best; int64_t cycles, emitted, tuned; };
+struct search { struct trial best; int64_t cycles, emitted, last, tuned; };
 
-/* 0 unless out of memory */
-static int try_one(struct seg *s, int64_t *used, const struct trial *t, struct search *b)
+/* What came of a trial. */
+struct tried {
+	struct trial t;
+	int err;
+	int64_t cycles, emitted;
+	bool fits;             /* nothing passes the memory */
+};
+
+struct batch { struct crew crew; int64_t *used[MAX_THREADS]; struct tried q[MAX_THREADS]; int64_t tuned; };
+
+/* Do the weights of any node come in several loads? */
+static bool any_pieces(const struct seg *s)
 {
-	int64_t cycles = INT64_MAX;
-	int err = place_with(s, used, t);
-
-	if (!err)
-		err = cycles_of(s, b->tuned, &cycles);
-	b->emitted += s->cmds.n;
-	if (!err && cycles < b->cycles) {
-		b->cycles = cycles;
-		b->best = *t;
+	for (int i = 0; i < s->n; i++) {
+		const struct node *nd = seg_node(s, i);
+		if (nd->w >= 0 && !s->plan[i].group && s->plan[i].all_weights && s->plan[i].piece < nd->n_tiles)
+			return true;
 	}
-	return err == -ENOMEM ? err : 0;
+	return false;
 }
 
-/* Where nothing passes the memory, only addresses are left to choose. */
-static int place_best(struct seg *s, int64_t *used)
+static void try_one(void *user, int i)
 {
-	struct search b = { .best = trial_at(s, 0), .cycles = INT64_MAX };
+	struct batch *b = user;
+	struct tried *q = &b->q[i];
+	struct seg *s = b->crew.seg[i];
+
+	q->cycles = INT64_MAX;
+	q->emitted = -1;
+	q->err = place_with(s, b->used[i], &q->t);
+	/* Nothing else than without it. */
+	if (!q->err && q->t.only_loads && !any_pieces(s))
+		return;
+	if (!q->err) {
+		q->err = cycles_of(s, b->tuned, &q->cycles);
+		q->emitted = s->cmds.n;
+		q->fits = all_fits(s);
+	}
+}
+
+/* The first n. Threads within threads would be too many. */
+static void try_batch(struct batch *b, int n, const struct search *found)
+{
+	int threads = b->crew.seg[0]->threads;
+
+	b->tuned = found->tuned;
+	b->crew.seg[0]->threads = n > 1 ? 1 : threads;
+	run_all(n, try_one, b);
+	b->crew.seg[0]->threads = threads;
+}
+
+/* In order. 0 unless out of memory */
+static int take(struct search *b, const struct tried *q)
+{
+	/* What does not even fit counts as the one before. */
+	b->last = q->emitted < 0 ? b->last : q->emitted;
+	b->emitted += b->last;
+	if (!q->err && q->cycles < b->cycles) {
+		b->cycles = q->cycles;
+		b->best = q->t;
+	}
+	return q->err == -ENOMEM ? q->err : 0;
+}
+
+/* Residents and groups. */
+static int search_plans(struct seg *s, struct batch *w, struct search *b)
+{
 	int err = 0, n = N_TRIALS;
 
-	for (int k = 0; k < n && b.emitted < MAX_TRIED && !err; k++) {
-		struct trial t = trial_at(s, k);
-		err = try_one(s, used, &t, &b);
-		if (k == 0 && b.cycles < INT64_MAX && all_fits(s))
+	for (int k = 0, m; k < n && b->emitted < MAX_TRIED && !err; k += m) {
+		m = k ? (int)min64(w->crew.n, n - k) : 1;
+		for (int i = 0; i < m; i++)
+			w->q[i].t = trial_at(s, k + i);
+		try_batch(w, m, b);
+		for (int i = 0; i < m && b->emitted < MAX_TRIED && !err; i++)
+			err = take(b, &w->q[i]);
+		/* Where nothing passes the memory, only addresses are left to choose. */
+		if (!k && b->cycles < INT64_MAX && w->q[0].fits)
 			n = 1;
-		if (s->cc->o->quick && b.cycles < INT64_MAX)
+		if (s->cc->o->quick && b->cycles < INT64_MAX)
 			return err;
 	}
 	if (n == 1) {
-		b.tuned = MAX_TRIED / N_ADDRESSES * 2;
-		b.cycles = INT64_MAX;
+		b->tuned = MAX_TRIED / N_ADDRESSES * 2;
+		b->cycles = INT64_MAX;
 	}
-	/* Larger loads are for networks that wait for nothing else. */
-	for (int k = 0; k < 2 * N_ADDRESSES && !err; k++) {
-		struct trial t = b.best;
-		t.neighbours = k % (N_ADDRESSES / 2);
-		t.halves = k / (N_ADDRESSES / 2) % 2;
-		t.only_loads = k >= N_ADDRESSES;
-		if (b.tuned || t.neighbours != b.best.neighbours || t.halves != b.best.halves || t.only_loads != b.best.only_loads)
-			err = try_one(s, used, &t, &b);
+	return err;
+}
+
+/* With the same residents and groups. */
+static bool same_trial(const struct trial *a, const struct trial *b)
+{
+	return a->neighbours == b->neighbours && a->halves == b->halves && a->only_loads == b->only_loads;
+}
+
+/* Larger loads are for networks that wait for nothing else. */
+static struct trial address_trial(const struct search *b, int k)
+{
+	struct trial t = b->best;
+
+	t.neighbours = k % (N_ADDRESSES / 2);
+	t.halves = k / (N_ADDRESSES / 2) % 2;
+	t.only_loads = k >= N_ADDRESSES;
+	return t;
+}
+
+static int search_addresses(struct batch *w, struct search *b)
+{
+	const struct trial known = b->best;
+	int err = 0;
+
+	for (int k = 0; k < 2 * N_ADDRESSES && !err; ) {
+		int m = 0;
+		for (; k < 2 * N_ADDRESSES && m < w->crew.n; k++) {
+			struct trial t = address_trial(b, k);
+			if (b->tuned || !same_trial(&t, &known))
+				w->q[m++].t = t;
+		}
+		try_batch(w, m, b);
+		for (int i = 0; i < m && !err; i++)
+			err = take(b, &w->q[i]);
 	}
+	return err;
+}
+
+static int place_best(struct seg *s, int64_t *used)
+{
+	struct search b = { .best = trial_at(s, 0), .cycles = INT64_MAX };
+	struct batch w = { .used = { used } };
+	int err = crew_open(&w.crew, s);
+
+	for (int i = 1; i < w.crew.n && !err; i++)
+		err = (w.used[i] = calloc((size_t)s->n + 1, sizeof *used)) ? 0 : -ENOMEM;
+	if (!err)
+		err = search_plans(s, &w, &b);
+	if (!err && !s->cc->o->quick)
+		err = search_addresses(&w, &b);
+	for (int i = 1; i < w.crew.n; i++)
+		free(w.used[i]);
+	crew_close(&w.crew);
 	s->cc->bad_node = -1;
 	return err ? err : place_with(s, used, &b.best);
 }

@@ -107,6 +107,7 @@ struct seg {
 	bool halves;           /* alloc.c: halves of a tensor in two regions, where that costs nothing else */
 	struct cmds cmds;
 	int step;              /* in the program */
+	int threads;           /* for trials */
 };
 
 /* Last node that touches the bytes of a resident, whoever owns them by then. */
@@ -145,11 +146,10 @@ struct piece plan_piece(const struct plan *p, const struct node *nd, int64_t t);
 /* Cut a node that is all on chip into about k jobs, so that its neighbours can start earlier. */
 void plan_split(const struct cc *cc, const struct node *nd, struct plan *p, int64_t k);
 
-/* alloc.c: addresses for all areas, once sorted; apart from each other, those above `compact` bytes just
- * packed. 0, -ENOSPC (*failed: the
- * area for which there was no room), -ENOMEM */
+/* alloc.c: addresses for all areas, once sorted, but the first `from` of that order; apart from each other, those
+ * above `compact` bytes just packed. 0, -ENOSPC (*failed: the area for which there was no room), -ENOMEM */
 int sort_areas(struct seg *s);
-int alloc_areas(struct seg *s, int64_t sp_bytes, int64_t align, int64_t compact, int *failed);
+int alloc_areas(struct seg *s, int from, int64_t sp_bytes, int64_t align, int64_t compact, int *failed);
 
 /* stripe.c: groups of at most `most` nodes, among those whose results do not stay on chip; full:
  * stripes of whole pixel groups only, at the price of more rows */
@@ -172,6 +172,14 @@ struct hazards *hazards_new(void);
 void hazards_free(struct hazards *h);
 /* Account for command c, the unit_index-th of its unit; raises its waits. 0 or -ENOMEM */
 int hazards_add(struct hazards *h, struct cmd *c, uint32_t unit_index);
+
+/* threads.c: a step, and copies of it to try things on in other threads */
+#define MAX_THREADS 8
+struct crew { struct seg *seg[MAX_THREADS]; int n; };
+int crew_open(struct crew *w, struct seg *s);      /* 0 or -ENOMEM; crew_close() in any case */
+void crew_close(struct crew *w);
+/* fn(user, 0), ..., fn(user, n - 1) at the same time; n <= MAX_THREADS */
+void run_all(int n, void (*fn)(void *user, int i), void *user);
 
 /* tune.c: choose the splits of all nodes, in trials of at most so many commands; then emit.
  * *cycles: as seg_cycles() */

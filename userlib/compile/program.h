@@ -143,7 +143,8 @@ struct weft_compile_options {
 	uint32_t sp_limit;     /* use only so many bytes of the scratchpad; 0: all. For tests */
 	bool of_model;         /* for the functional model, which may have more features than the RTL */
 	bool quick;            /* the first plan that fits, nothing tuned: for tests of many programs */
-	uint8_t reserved[46];
+	uint8_t threads;       /* to compile with, at most; 0: one. The program does not depend on it */
+	uint8_t reserved[45];
 };
 
 /**

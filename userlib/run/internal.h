@@ -42,6 +42,7 @@ struct weft_checker {
 struct weft_point { int32_t step; uint32_t cmd; };
 
 struct weft_state;
+struct weft_jobs;
 struct weft_profile;
 
 struct weft_session {
@@ -68,6 +69,7 @@ struct weft_session {
 	const struct weft_point *points;
 	struct weft_state *states;
 	int n_points, i_point;
+	struct weft_jobs *jobs;    /* that start there, or NULL */
 	uint64_t cycles_before;    /* of earlier streams */
 	uint64_t work_done, work_all; /* commands, for progress */
 	struct weft_counters counters;
@@ -156,6 +158,11 @@ int weft_session_capture(weft_session *s, int step, int status, const char *why,
 /* ---- report.c ---- */
 
 struct weft_report *weft_report_new(const weft_session *s);
+
+/* ---- host_cost.c ---- */
+
+/** Processor time that an operator takes on the host, roughly, in ms; negative: nobody knows. */
+double weft_host_ms(const weft_graph *g, const struct weft_gop *o, uint64_t macs);
 
 /** By graph operator its entry in a report, of n; from malloc. NULL: out of memory */
 int *weft_report_entries(const weft_program *p, int *n);

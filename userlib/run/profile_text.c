@@ -92,7 +92,7 @@ char *weft_profile_text(const struct weft_profile *p)
 			continue;
 		fprintf(f, "%4d %10llu %10llu %-7s", r->ops[e].index, (unsigned long long)sum[e].to, (unsigned long long)b.cycles, b.name);
 		fprintf(f, sum[e].to ? " %5.1f%%" : "      -", 100.0 * (double)b.cycles / (double)(sum[e].to ? sum[e].to : 1));
-		fprintf(f, "  %-24s %s: ", r->ops[e].op, weft_track_name(b.track));
+		fprintf(f, "  %-24.40s %s: ", r->ops[e].op, weft_track_name(b.track));
 		why_not(f, &sum[e], b.track);
 		fprintf(f, "\n");
 	}

@@ -181,7 +181,8 @@ static int write_commands(struct out *o, const struct weft_profile *p)
 
 	if (!place)
 		return -ENOMEM;
-	qsort(p->cmd, p->n_cmd, sizeof *p->cmd, by_unit_and_time);
+	if (p->n_cmd)
+		qsort(p->cmd, p->n_cmd, sizeof *p->cmd, by_unit_and_time);
 	for (size_t i = 0; i < p->n_cmd; i++) {
 		const struct weft_prof_cmd *k = &p->cmd[i];
 		uint32_t whole = prog->steps[k->step].first_cmd + k->cmd;
@@ -238,7 +239,8 @@ static void write_host(struct out *o, const struct weft_profile *p)
 	name_process(o, HOST, "host (us since the run began)");
 	name_thread(o, HOST, 1, "host operators");
 	name_thread(o, HOST, 2, "jobs");
-	qsort(p->span, p->n_span, sizeof *p->span, by_start);
+	if (p->n_span)
+		qsort(p->span, p->n_span, sizeof *p->span, by_start);
 	for (size_t i = 0; i < p->n_span; i++) {
 		const struct weft_prof_span *s = &p->span[i];
 		int tid = 1 + s->lane, k = 0;

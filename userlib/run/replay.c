@@ -48,6 +48,7 @@ struct replay {
 	weft_buf *dev_consts, *dev_arena;
 	uint8_t *row;
 	uint64_t cap_row;
+	struct weft_replay_place harmless;     /* the first wrong byte that is no tensor's */
 	/* of the search for the moment */
 	uint64_t sampled, changed; /* running cycles: the last one seen, and when the byte last changed */
 	uint8_t byte;
@@ -311,6 +312,8 @@ static int on_retire(void *user, const struct weft_retire *ret)
 			element_values(x, w, b, &f);
 			if (f.element)  /* a load of wrong memory makes no tensor: go on to what it spoils */
 				x->r->first = f;
+			else if (!x->harmless.found)
+				x->harmless = f;
 			break;
 		}
 	}
@@ -604,6 +607,8 @@ int weft_replay(const struct weft_capture *c, const struct weft_replay_options *
 	if (!err) {
 		believe_the_run(&x);
 		look_in_memory(&x);
+		if (!r->first.found)
+			r->first = x.harmless;
 		err = record_wave(&x);
 	}
 	weft_model_free(x.model);

@@ -109,6 +109,13 @@ static int rank_reason(const struct weft_pop *o)
 	return o->unit == WEFT_ON_HOST ? 4 : o->macs ? 3 : o->unit == WEFT_ON_NPU ? 2 : 1;
 }
 
+static void add_host(struct weft_op_report *r, const weft_program *p, int i)
+{
+	double ms = p->ops[i].unit == WEFT_ON_HOST ? weft_host_ms(p->graph, &p->graph->ops[i], p->ops[i].macs) : 0;
+
+	r->host_ms = ms < 0 || r->host_ms < 0 ? -1 : r->host_ms + ms;
+}
+
 static void fill(struct weft_op_report *r, const weft_session *s, int *group, int lead)
 {
 	const weft_program *p = s->p;
@@ -127,6 +134,7 @@ static void fill(struct weft_op_report *r, const weft_session *s, int *group, in
 		if (find(group, g->ops[i].src) != lead)
 			continue;
 		r->macs += p->ops[i].macs;
+		add_host(r, p, i);
 		if (s->measure) {
 			r->dram_read_bytes += s->measure[i].rd_bytes;
 			r->dram_write_bytes += s->measure[i].wr_bytes;
@@ -215,7 +223,9 @@ struct weft_report *weft_report_new(const weft_session *s)
 		if (find(group, i) != i)
 			continue;
 		entry_of[i] = r->n_ops;
-		fill(&r->ops[r->n_ops++], s, group, i);
+		fill(&r->ops[r->n_ops], s, group, i);
+		r->host_ms += r->ops[r->n_ops].host_ms > 0 ? r->ops[r->n_ops].host_ms : 0;
+		r->n_ops++;
 	}
 	/* By the lowered operator: a convolution whose conversion from uint8 the host
 	 * does is a host operator in the list, but its products are the device's. On golden all are the host's. */

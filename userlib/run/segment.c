@@ -78,14 +78,18 @@ int weft_session_take_state(weft_session *s, int step, uint32_t cmd)
 		return 0;
 	struct weft_state *st = &s->states[s->i_point];
 	st->at = s->points[s->i_point++];
-	st->sp = malloc(s->cfg->sp_bytes);
-	st->arena = malloc(s->p->arena_bytes + 1);
+	if (!st->lent) {
+		st->sp = malloc(s->cfg->sp_bytes);
+		st->arena = malloc(s->p->arena_bytes + 1);
+	}
 	if (!st->sp || !st->arena)
 		return -ENOMEM;
 	int err = weft_dev_peek_sp(s->dev, 0, s->cfg->sp_bytes, st->sp);
 	if (!err)
 		err = weft_buf_read(s->arena, 0, st->arena, s->p->arena_bytes);
-	return err ? err : take_host(s, st);
+	if (!err)
+		err = take_host(s, st);
+	return err || !s->jobs ? err : weft_jobs_at(s->jobs, s->i_point - 1);
 }
 
 /* ---- files ---- */
@@ -150,7 +154,7 @@ static int write_checkpoints(weft_session *s, const weft_tensor *inputs, const s
 
 /* ---- all of them ---- */
 
-static char **names(const char *dir, const char *suffix, int n)
+static char **names(const char *dir, int n)
 {
 	char **p = calloc((size_t)n + 1, sizeof(*p));
 
@@ -158,7 +162,7 @@ static char **names(const char *dir, const char *suffix, int n)
 		size_t len = strlen(dir) + 32;
 		p[i] = malloc(len);
 		if (p[i])
-			snprintf(p[i], len, "%s/%03d%s", dir, i, suffix);
+			snprintf(p[i], len, "%s/%03d.seg", dir, i);
 	}
 	return p;
 }
@@ -170,43 +174,33 @@ static void free_names(char **p, int n)
 	free(p);
 }
 
-/* What the segments found, instead of what the model did. */
-static int join(weft_session *s, char *const *result, int n, char *msg)
+/* What the segments found counts, instead of what the model did. */
+void weft_session_forget_measures(weft_session *s)
 {
-	int err = 0;
-
 	s->cycles_before = s->sim_cycles = 0;
 	s->seconds = s->cpu_seconds = 0;
 	memset(&s->counters, 0, sizeof(s->counters));
 	memset(s->measure, 0, ((size_t)s->net->g->n_ops + 1) * sizeof(*s->measure));
-	for (int i = 0; i < n && !err; i++) {
-		uint8_t *data = NULL;
-		size_t len = 0;
-		err = read_file(result[i], &data, &len, msg);
-		if (!err)
-			err = weft_segment_result_add(s, data, len, msg);
-		free(data);
-		if (err)
-			err = -EIO;
-	}
-	return err;
 }
 
-static int run_ahead(weft_session *s, const weft_tensor *inputs, const struct weft_segments *o, int *n, char *msg)
+static void free_states(weft_session *s, int n)
 {
-	struct weft_point *points = calloc((size_t)o->n + 2, sizeof(*points));
+	for (int i = 0; s->states && i <= n; i++)
+		weft_state_free(&s->states[i]);
+	free(s->states);
+	s->states = NULL;
+}
+
+/* The model, over all n segments; states of their borders remain. */
+static int run_ahead(weft_session *s, const weft_tensor *inputs, int n, char *msg)
+{
 	bool check = s->o.check;
 
-	*n = points ? weft_cut_points(s->p, o->memory, o->n, points) : -ENOMEM;
-	s->states = calloc((size_t)o->n + 2, sizeof(*s->states));
-	s->points = points;
-	s->n_points = *n < 0 ? 0 : *n + 1;
+	s->n_points = n + 1;
 	s->i_point = 0;
-	int err = *n < 0 || !s->states ? -ENOMEM : 0;
 	/* The model needs no check: what it leaves is what devices are compared with. */
 	s->o.check = false;
-	if (!err)
-		err = weft_session_prepare(s, inputs);
+	int err = weft_session_prepare(s, inputs);
 	if (!err)
 		err = weft_session_steps(s);
 	s->o.check = check;
@@ -214,24 +208,18 @@ static int run_ahead(weft_session *s, const weft_tensor *inputs, const struct we
 		snprintf(msg, WEFT_MSG_LEN, "the model never came to point %d of %d", s->i_point, s->n_points);
 		err = -EIO;
 	}
-	s->points = NULL;
 	s->n_points = 0;
-	free(points);
 	return err;
 }
 
-static int run_and_join(weft_session *s, const struct weft_segments *o, char *const *file, int n, char *msg)
+static int only_files(weft_session *s, const weft_tensor *inputs, const struct weft_segments *o, int n, char *msg)
 {
-	char **result = names(o->dir, ".result", n);
-	int err = result ? o->run(o->user, (const char *const *)file, (const char *const *)result, n) : -ENOMEM;
+	char **file = names(o->dir, n);
+	int err = file ? run_ahead(s, inputs, n, msg) : -ENOMEM;
 
-	if (err && err != -EBADMSG)
-		snprintf(msg, WEFT_MSG_LEN, "a segment did not run");
-	if (!err || err == -EBADMSG) {
-		int bad = join(s, result, n, msg);
-		err = bad ? bad : err;
-	}
-	free_names(result, n);
+	if (!err)
+		err = write_checkpoints(s, inputs, o, file, n, msg);
+	free_names(file, n);
 	return err;
 }
 
@@ -245,40 +233,51 @@ static int check_begin(weft_session *s, const weft_tensor *inputs)
 	return err ? err : weft_checker_begin(&s->check, g, s->p, s->golden, false);
 }
 
-int weft_session_run_segments(weft_session *s, const weft_tensor *inputs, weft_tensor *outputs,
-                              const struct weft_segments *o, int *n_files, struct weft_report **rep, char *msg)
+/* 0, -EBADMSG (joined, and something differs), or what went wrong. */
+static int in_processes(weft_session *s, const weft_tensor *inputs, const struct weft_segments *o, int n, char *msg)
 {
+	s->jobs = weft_jobs_open(s, inputs, o, n);
+	int err = s->jobs ? run_ahead(s, inputs, n, msg) : -ENOMEM;
+
+	if (!err && o->check)
+		err = check_begin(s, inputs);
+	if (!err)
+		err = weft_jobs_join(s->jobs, msg);
+	weft_jobs_close(s->jobs);
+	s->jobs = NULL;
+	return err;
+}
+
+int weft_session_run_segments(weft_session *s, const weft_tensor *inputs, weft_tensor *outputs,
+                              const struct weft_segments *o, int *n_segments, struct weft_report **rep, char *msg)
+{
+	struct weft_point *points = calloc((size_t)o->n + 2, sizeof(*points));
 	struct weft_report *r = NULL;
-	int n = 0;
+	int err = -EINVAL, n = 0;
 
 	s->error = msg;
 	msg[0] = '\0';
-	*n_files = 0;
-	int err = s->dev && s->o.device == WEFT_DEVICE_MODEL ? run_ahead(s, inputs, o, &n, msg) : -EINVAL;
-	char **file = err ? NULL : names(o->dir, ".seg", n);
-	if (!err)
-		err = file ? write_checkpoints(s, inputs, o, file, n, msg) : -ENOMEM;
-	for (int i = 0; s->states && i <= o->n + 1; i++)
-		weft_state_free(&s->states[i]);
-	free(s->states);
-	s->states = NULL;
-	*n_files = err ? 0 : n;
-	if (!err && o->check)
-		err = check_begin(s, inputs);
-	int ran = err || !o->run ? err : run_and_join(s, o, file, n, msg);
-	free_names(file, n);
-	if (!ran || ran == -EBADMSG)
+	if (s->dev && s->o.device == WEFT_DEVICE_MODEL)
+		err = n = points ? weft_cut_points(s->p, o->memory, o->n, points) : -ENOMEM;
+	s->states = n > 0 ? calloc((size_t)n + 1, sizeof(*s->states)) : NULL;
+	s->points = points;
+	if (n > 0)
+		err = !s->states ? -ENOMEM : o->dir ? only_files(s, inputs, o, n, msg) : in_processes(s, inputs, o, n, msg);
+	free_states(s, n);
+	s->points = NULL;
+	free(points);
+	int ran = err;
+	if (!err || err == -EBADMSG)
 		err = weft_session_outputs(s, outputs);
-	else
-		err = ran;
-	if (!err && o->run && !(r = weft_session_report(s)))
+	if (!err && !o->dir && !(r = weft_session_report(s)))
 		err = -ENOMEM;
 	if (err == -ENOMEM)
 		snprintf(msg, WEFT_MSG_LEN, "out of memory");
-	if (!err && (ran || (r && r->mismatches))) {
-		snprintf(msg, WEFT_MSG_LEN, "%llu elements differ from golden", r ? (unsigned long long)r->mismatches : 0);
+	if (!err && r && r->mismatches)
+		snprintf(msg, WEFT_MSG_LEN, "%llu elements differ from golden", (unsigned long long)r->mismatches);
+	if (!err && (ran || (r && r->mismatches)))
 		err = -EBADMSG;
-	}
+	*n_segments = err && err != -EBADMSG ? 0 : n;
 	*rep = r;
 	return err;
 }
@@ -377,62 +376,68 @@ static int compare_end(weft_session *s, const struct weft_segment *g, char *msg)
 	return err;
 }
 
-static int write_result(weft_session *s, const char *path, char *msg)
+static int write_result(weft_session *s, FILE *f, char *msg)
 {
 	uint8_t *data = NULL;
 	size_t n = 0;
-	int err = path ? weft_segment_result_write(s, &data, &n) : 0;
+	int err = f ? weft_segment_result_write(s, &data, &n) : 0;
 
-	if (!err && path)
-		err = write_file(path, data, n, msg);
+	if (!err && f && (fwrite(data, 1, n, f) != n || fflush(f))) {
+		snprintf(msg, WEFT_MSG_LEN, "its result cannot be written: %s", strerror(errno));
+		err = -EIO;
+	}
 	free(data);
 	return err;
 }
 
-static int run_segment(const weft_net *net, const struct weft_segment *g, const struct weft_session_options *given,
-                       const char *result, char *line, char *msg)
+static int judge(weft_session *s, const struct weft_segment *g, const struct weft_segment_end *end, char *line, char *msg)
+{
+	int err = end && end->wait ? end->wait(end->user) : 0;
+
+	if (!err)
+		err = compare_end(s, g, msg);
+	int bad = !err || err == -EBADMSG ? write_result(s, end ? end->result : NULL, msg) : 0;
+	err = bad ? bad : err;
+	if (!err && (s->check.mismatches || s->check.first.bytes.found)) {
+		snprintf(msg, WEFT_MSG_LEN, "segment %u of %u: elements differ from golden or the model: %llu", g->k + 1, g->n,
+		         (unsigned long long)s->check.mismatches);
+		err = -EBADMSG;
+	}
+	snprintf(line, WEFT_MSG_LEN, "segment %u of %u: %llu cycles, %llu elements compared, %llu mismatches", g->k + 1, g->n,
+	         (unsigned long long)s->cycles_before, (unsigned long long)s->check.elements,
+	         (unsigned long long)s->check.mismatches);
+	return err;
+}
+
+int weft_segment_go(const weft_net *net, const struct weft_segment *g, const weft_tensor *inputs,
+                    const struct weft_session_options *given, const struct weft_segment_end *end, char *line, char *msg)
 {
 	struct weft_session_options o = *given;
-	weft_tensor *in = calloc((size_t)weft_net_n_inputs(net) + 1, sizeof(*in));
 	weft_session *s = NULL;
 
 	o.config = net->loaded->config;
 	o.memory = (enum weft_memory)g->memory;
 	o.check = g->check;
-	int err = in ? open_inputs(net, g, in, msg) : -ENOMEM;
-	if (!err)
-		err = weft_session_open(net, &o, &s, msg);
+	int err = weft_session_open(net, &o, &s, msg);
 	if (!err) {
 		s->error = msg;
 		s->clean = true;
-		err = weft_session_prepare(s, in);
+		err = weft_session_prepare(s, inputs);
 	}
 	if (!err)
 		err = restore(s, g, msg);
 	if (!err)
 		err = weft_session_steps(s);
-	if (!err) {
-		err = compare_end(s, g, msg);
-		int bad = write_result(s, result, msg);
-		err = bad ? bad : err;
-		bool differs = s->check.mismatches || s->check.first.bytes.found;
-		if (!err && differs) {
-			snprintf(msg, WEFT_MSG_LEN, "segment %u of %u: elements differ from golden or the model: %llu", g->k + 1, g->n,
-			         (unsigned long long)s->check.mismatches);
-			err = -EBADMSG;
-		}
-		snprintf(line, WEFT_MSG_LEN, "segment %u of %u: %llu cycles, %llu elements compared, %llu mismatches", g->k + 1, g->n,
-		         (unsigned long long)s->cycles_before, (unsigned long long)s->check.elements,
-		         (unsigned long long)s->check.mismatches);
-	}
+	if (!err)
+		err = judge(s, g, end, line, msg);
 	weft_session_close(s);
-	free(in);
 	return err;
 }
 
-int weft_segment_run(const char *file, const struct weft_session_options *o, const char *result, char *line, char *msg)
+int weft_segment_run(const char *file, const struct weft_session_options *o, char *line, char *msg)
 {
 	struct weft_segment g;
+	weft_tensor *in = NULL;
 	uint8_t *data = NULL;
 	weft_net *net = NULL;
 	size_t n = 0;
@@ -451,7 +456,10 @@ int weft_segment_run(const char *file, const struct weft_session_options *o, con
 		err = -EINVAL;
 	}
 	if (!err)
-		err = run_segment(net, &g, o, result, line, msg);
+		err = (in = calloc((size_t)weft_net_n_inputs(net) + 1, sizeof(*in))) ? open_inputs(net, &g, in, msg) : -ENOMEM;
+	if (!err)
+		err = weft_segment_go(net, &g, in, o, NULL, line, msg);
+	free(in);
 	weft_net_free(net);
 	weft_segment_free(&g);
 	return err;

@@ -5,12 +5,15 @@
 #ifndef WEFT_RUN_SEGMENT_H
 #define WEFT_RUN_SEGMENT_H
 
+#include <stdio.h>
+
 #include "userlib/run/internal.h"
 
 /* State at a point of the program, between two commands with nothing under way. */
 struct weft_state {
 	struct weft_point at;
 	uint8_t *sp, *arena;
+	bool lent;                 /* these two */
 	uint8_t *host;             /* host tensors one after another: index, bytes, data */
 	uint64_t n_host;
 };
@@ -40,11 +43,33 @@ int weft_segment_read(const uint8_t *data, size_t n, struct weft_segment *s, cha
 int weft_segment_result_write(weft_session *s, uint8_t **out, size_t *n);
 int weft_segment_result_add(weft_session *s, const uint8_t *data, size_t n, char *msg);
 
+/* At its end: wait until `to` of the segment is there, if it is not; leave what was measured in a file. */
+struct weft_segment_end { int (*wait)(void *user); void *user; FILE *result; };
+
+/** Run one whose program net->loaded is. end: may be NULL. @return as weft_segment_run() */
+int weft_segment_go(const weft_net *net, const struct weft_segment *g, const weft_tensor *inputs,
+                    const struct weft_session_options *given, const struct weft_segment_end *end, char *line, char *msg);
+
+/** Forget what was measured so far, for weft_segment_result_add(). */
+void weft_session_forget_measures(weft_session *s);
+
+/* ---- jobs.c: n segments in processes of this machine, for s->states and s->points ---- */
+
+struct weft_jobs;
+
+struct weft_jobs *weft_jobs_open(weft_session *s, const weft_tensor *inputs, const struct weft_segments *o, int n);
+/** The state at point i is there: what begins there starts. @return 0 or a negative errno */
+int weft_jobs_at(struct weft_jobs *j, int i);
+/** Wait for all, and add up what they found. @return 0, -EBADMSG: something differs, or why one did not run; with msg */
+int weft_jobs_join(struct weft_jobs *j, char *msg);
+/** Ends what still runs. */
+void weft_jobs_close(struct weft_jobs *j);
+
 /** Commands [from, to) of a step as a stream of its own. NULL: out of memory. */
 uint64_t *weft_cut_stream(const weft_program *p, const struct weft_step *step, uint32_t from, uint32_t to, size_t *n_words);
 
 /**
- * Points that cut the program into about n parts of equal estimated cycles:
+ * Points that cut the program into about n parts of equal work for a simulator:
  * where an operator's last command stands, and no sum is kept in the array.
  * points[0] is the start; room for n + 1. @return how many parts
  */

@@ -42,10 +42,46 @@ uint64_t *weft_cut_stream(const weft_program *p, const struct weft_step *step, u
 	return out;
 }
 
-/* May the program be cut behind command i of a step? last[op]: its last command that is no load. */
-struct walk { const weft_program *p; enum weft_memory memory; uint32_t *last; uint64_t begin; };
+/*
+ * What a simulator takes for a segment: cycles, and the comparing of what they
+ * make, of which it does about so many elements in the time of a cycle.
+ */
+#define COMPARED 28
 
-static int find_last(struct walk *k, const struct weft_step *step)
+static uint64_t elements_of(const weft_program *p, const struct weft_pcmd *c)
+{
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; i < c->n_recs; i++)
+		n += (uint64_t)p->recs[c->first_rec + i].n_y * p->recs[c->first_rec + i].n_x * p->recs[c->first_rec + i].n_c;
+	return n;
+}
+
+static uint64_t all_work(const weft_program *p, enum weft_memory memory)
+{
+	uint64_t cycles = 0, elements = 0;
+
+	for (int i = 0; i < p->n_steps; i++)
+		cycles += p->steps[i].estimate[memory];
+	for (uint32_t i = 0; i < p->n_cmds; i++)
+		elements += elements_of(p, &p->cmds[i]);
+	return cycles + elements / COMPARED;
+}
+
+struct walk {
+	const weft_program *p;
+	enum weft_memory memory;
+	uint32_t *last;            /* by operator: its last command that is no load, in the step at hand */
+	uint64_t begin, elements;  /* cycles before the step; elements so far */
+	uint64_t total;
+	int n, have;               /* points */
+	struct weft_point *points;
+	/* The last that was offered, and the work before it; the work before the last cut. */
+	struct weft_point last_at;
+	uint64_t offered, cut;
+};
+
+static void find_last(struct walk *k, const struct weft_step *step)
 {
 	const uint64_t *w = k->p->words + step->first_word;
 	struct weft_cmd c;
@@ -58,11 +94,30 @@ static int find_last(struct walk *k, const struct weft_step *step)
 		if (op >= 0 && c.h.op != WEFT_CMD_LOAD)
 			k->last[op] = i;
 	}
-	return 0;
 }
 
-/* Cuts of one step, as long as there are points to set. */
-static int cut_step(struct walk *k, int i_step, uint64_t total, int n, int have, struct weft_point *points)
+/* A point where it may be cut, with so much work before it: that, or the one before it, whichever is nearer to a border. */
+static void offer(struct walk *k, struct weft_point at, uint64_t work)
+{
+	uint64_t due = k->total * (uint64_t)k->have / (uint64_t)k->n;
+
+	if (k->have == k->n)
+		return;
+	if (work >= due) {
+		bool before = k->offered > k->cut && due - k->offered < work - due;
+		k->points[k->have++] = before ? k->last_at : at;
+		k->cut = before ? k->offered : work;
+		if (before) {
+			k->offered = k->cut;
+			offer(k, at, work);
+			return;
+		}
+	}
+	k->last_at = at;
+	k->offered = work;
+}
+
+static void cut_step(struct walk *k, int i_step)
 {
 	const struct weft_step *step = &k->p->steps[i_step];
 	const uint64_t *w = k->p->words + step->first_word;
@@ -71,42 +126,37 @@ static int cut_step(struct walk *k, int i_step, uint64_t total, int n, int have,
 	uint64_t done = 0;
 
 	find_last(k, step);
-	for (uint32_t i = 0; i + 2 < step->n_cmds && have < n && !weft_cmd_decode(w + at, step->n_words - at, &c); i++) {
+	for (uint32_t i = 0; i + 2 < step->n_cmds && !weft_cmd_decode(w + at, step->n_words - at, &c); i++) {
 		int op = k->p->cmds[step->first_cmd + i].op;
 		at += (size_t)c.h.n_words;
+		k->elements += elements_of(k->p, &k->p->cmds[step->first_cmd + i]);
 		if (op < 0 || c.h.op == WEFT_CMD_LOAD || k->last[op] != i)
 			continue;
 		uint64_t end = k->p->ops[op].done[k->memory];
 		done = end > done ? end : done;
 		/* Sums that stay in the array belong to the next command as well. */
-		if (c.h.op == WEFT_CMD_CONV && c.conv.keep)
-			continue;
-		if ((k->begin + done) * (uint64_t)n >= total * (uint64_t)have)
-			points[have++] = (struct weft_point){ i_step, i + 1 };
+		if (c.h.op != WEFT_CMD_CONV || !c.conv.keep)
+			offer(k, (struct weft_point){ i_step, i + 1 }, k->begin + done + k->elements / COMPARED);
 	}
-	return have;
 }
 
 int weft_cut_points(const weft_program *p, enum weft_memory memory, int n, struct weft_point *points)
 {
-	struct walk k = { .p = p, .memory = memory, .last = malloc(((size_t)p->n_ops + 1) * sizeof(uint32_t)) };
-	uint64_t total = 0;
-	int have = 1;
+	struct walk k = { .p = p, .memory = memory, .last = malloc(((size_t)p->n_ops + 1) * sizeof(uint32_t)),
+	                  .total = all_work(p, memory), .n = n, .points = points, .have = 1 };
 
 	if (!k.last)
 		return -ENOMEM;
 	points[0] = (struct weft_point){ 0, 0 };
-	for (int i = 0; i < p->n_steps; i++)
-		total += p->steps[i].estimate[memory];
-	for (int i = 0; i < p->n_steps && have < n; i++) {
+	for (int i = 0; i < p->n_steps; i++) {
 		/* Between steps as well, where that is due. */
-		if (i && have < n && k.begin * (uint64_t)n >= total * (uint64_t)have)
-			points[have++] = (struct weft_point){ i, 0 };
+		if (i)
+			offer(&k, (struct weft_point){ i, 0 }, k.begin + k.elements / COMPARED);
 		if (p->steps[i].kind == WEFT_STEP_NPU)
-			have = cut_step(&k, i, total, n, have, points);
+			cut_step(&k, i);
 		k.begin += p->steps[i].estimate[memory];
 	}
-	points[have] = (struct weft_point){ p->n_steps, 0 };
+	points[k.have] = (struct weft_point){ p->n_steps, 0 };
 	free(k.last);
-	return have;
+	return k.have;
 }

@@ -26,8 +26,10 @@ static const char result_magic[8] = { 'W', 'E', 'F', 'T', 'R', 'E', 'S', 1 };
 
 void weft_state_free(struct weft_state *s)
 {
-	free(s->sp);
-	free(s->arena);
+	if (!s->lent) {
+		free(s->sp);
+		free(s->arena);
+	}
 	free(s->host);
 	memset(s, 0, sizeof(*s));
 }

@@ -62,6 +62,7 @@ static int open_device(weft_session *s, char *msg)
 static int get_program(weft_session *s, bool plan, char *msg)
 {
 	struct weft_compile_options c = { .config = s->cfg->name, .host_only = !plan,
+	                                  .threads = (uint8_t)(s->o.threads > UINT8_MAX ? UINT8_MAX : s->o.threads),
 	                                  .of_model = s->o.device == WEFT_DEVICE_MODEL && !s->o.for_rtl };
 
 	s->p = s->net->loaded;

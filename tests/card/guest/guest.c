@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the guest does that the weft command does not: measure bulk transfers,
- * hold a card, and lose one in the middle of a job.
+ * hold a card, be killed while it works, and lose one in the middle of a job.
  *
- *	guest bulk KIB MB_PER_S | guest hold SERIAL SECONDS | guest unplug MODEL
+ *	guest bulk KIB MB_PER_S | guest hold SERIAL SECONDS | guest busy | guest unplug MODEL
+ *	guest attach IP PORT       what `usbip attach` does
  */
+#include <arpa/inet.h>
 #include <errno.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -17,6 +21,7 @@
 
 #define DEADLINE_MS 20000
 #define N_LONG 10000           /* copies of so many bytes: gigabytes */
+#define N_BUSY 1000
 #define LONG_BYTES (256 << 10)
 #define ROUNDS 40
 #define CARD "QEMU"            /* its serial */
@@ -70,7 +75,8 @@ static size_t stream(uint64_t *words, int n, int bytes)
 
 static double pulled;          /* when the host below was asked for it */
 
-static int run(weft_dev *dev, struct weft_window *win, int n, int bytes, unsigned timeout_ms, bool pull,
+/* text: what the job's being under way is told with, or NULL. */
+static int run(weft_dev *dev, struct weft_window *win, int n, int bytes, unsigned timeout_ms, const char *text,
                struct weft_job_result *r)
 {
 	uint64_t *words = malloc(sizeof(*words) * (size_t)(n + 1) * 2 * WEFT_CMD_MAX_WORDS);
@@ -79,8 +85,8 @@ static int run(weft_dev *dev, struct weft_window *win, int n, int bytes, unsigne
 	int err = weft_submit(dev, words, n_words, win, 2, &job);
 
 	free(words);
-	if (pull) {
-		printf("guest: pull\n");
+	if (text) {
+		printf("guest: %s\n", text);
 		fflush(stdout);
 		pulled = now();
 	}
@@ -111,7 +117,7 @@ static int bulk(size_t n, double enough)
 			err = weft_buf_write(win[1].buf, 0, a, n);
 		double t0 = now();
 		if (!err)
-			err = run(dev, win, 1, 4096, 60000, false, &r);
+			err = run(dev, win, 1, 4096, 60000, NULL, &r);
 		double t1 = now();
 		if (!err)
 			err = weft_buf_read(win[1].buf, 0, b, n);
@@ -143,28 +149,36 @@ static int hold(const char *serial, int seconds)
 	return 0;
 }
 
-/* A job that takes long; the cable goes in the middle of it. */
-static int lose(void)
+/* A job that takes long. */
+static int work(int n, const char *text)
 {
 	weft_dev *dev = open_card(CARD);
 	struct weft_window win[2] = { { .rd = true }, { .rd = true, .wr = true } };
 	struct weft_job_result r;
 
 	if (!dev)
-		return 1;
+		return -EINVAL;
 	int err = weft_buf_alloc(dev, LONG_BYTES, &win[0].buf);
 	if (!err)
 		err = weft_buf_alloc(dev, LONG_BYTES, &win[1].buf);
 	if (!err)
-		err = run(dev, win, N_LONG, LONG_BYTES, DEADLINE_MS, true, &r);
-	double took = now() - pulled;
-	char line[64];
-	snprintf(line, sizeof(line), "after %.2f s, %s", took, took < DEADLINE_MS * 1e-3 + 1 ? "in time" : "too late");
-	printf("guest: gone\n");
-	say("unplugged", err, line);
+		err = run(dev, win, n, LONG_BYTES, DEADLINE_MS, text, &r);
 	weft_buf_free(win[0].buf);
 	weft_buf_free(win[1].buf);
 	weft_dev_close(dev);
+	return err;
+}
+
+/* The cable goes in the middle of it. */
+static int lose(void)
+{
+	int err = work(N_LONG, "pull");
+	double took = now() - pulled;
+	char line[64];
+
+	snprintf(line, sizeof(line), "after %.2f s, %s", took, took < DEADLINE_MS * 1e-3 + 1 ? "in time" : "too late");
+	printf("guest: gone\n");
+	say("unplugged", err, line);
 	return err != -ENODEV;
 }
 
@@ -199,12 +213,34 @@ static int infer(const char *model)
 	return err != 0;
 }
 
+/* Ask for bus 1-1 and hand the connection to the kernel. */
+static int attach(const char *ip, unsigned port)
+{
+	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons((uint16_t)port) };
+	uint8_t ask[40] = { 0x01, 0x11, 0x80, 0x03, 0, 0, 0, 0, '1', '-', '1' }, reply[8 + 312];
+	int fd = socket(AF_INET, SOCK_STREAM, 0), err;
+
+	inet_pton(AF_INET, ip, &to.sin_addr);
+	err = connect(fd, (struct sockaddr *)&to, sizeof(to)) || send(fd, ask, sizeof(ask), 0) != sizeof(ask);
+	if (!err)
+		err = recv(fd, reply, sizeof(reply), MSG_WAITALL) != sizeof(reply) || memcmp(reply + 4, "\0\0\0", 4);
+	FILE *f = err ? NULL : fopen("/sys/devices/platform/vhci_hcd.0/attach", "w");
+	/* Port 0, device 1 of bus 1, high speed. */
+	if (f)
+		err = fprintf(f, "0 %d %u 3", fd, 1u << 16 | 1) < 0 || fclose(f);
+	return say("attach", err || !f ? -errno : 0, err || !f ? strerror(errno) : "ok");
+}
+
 int main(int argc, char **argv)
 {
 	if (argc == 4 && !strcmp(argv[1], "bulk"))
 		return bulk((size_t)atoi(argv[2]) << 10, atof(argv[3]));
 	if (argc == 4 && !strcmp(argv[1], "hold"))
 		return hold(argv[2], atoi(argv[3]));
+	if (argc == 4 && !strcmp(argv[1], "attach"))
+		return attach(argv[2], (unsigned)atoi(argv[3]));
+	if (argc == 2 && !strcmp(argv[1], "busy"))
+		return work(N_BUSY, "busy") != 0;
 	if (argc == 3 && !strcmp(argv[1], "unplug"))
 		return infer(argv[2]) || lose() || infer(argv[2]);
 	return 2;

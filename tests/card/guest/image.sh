@@ -15,7 +15,7 @@ root=$out.root
 rm -rf "$root"
 mkdir -p "$root/bin" "$root/lib" "$root/lib64" "$root/modules"
 cp "$(command -v busybox)" "$root/bin/busybox"
-for tool in sh mount insmod mkdir cmp cat sleep poweroff grep sed kill; do
+for tool in sh mount insmod mkdir cmp cat sleep poweroff grep sed kill ifconfig; do
 	ln -s busybox "$root/bin/$tool"
 done
 cp "$build/guest/weft" "$build/guest/guest" "$root/bin/"

@@ -10,7 +10,7 @@
 set -eu
 
 dir=$1
-[ -e "$dir/vmlinux" ] && exit 0
+[ -e "$dir/vmlinux" ] && [ -e "$dir/e1000.ko" ] && exit 0
 
 die() {
 	echo "kernel.sh: $1" >&2
@@ -27,9 +27,10 @@ rm -rf "$work"
 mkdir -p "$work/deb"
 (cd "$work" && timeout 300 apt-get -q download "$package" >/dev/null 2>&1) || die "$package cannot be downloaded"
 dpkg-deb --fsys-tarfile "$work"/linux-image-*.deb |
-	tar -x -C "$work/deb" --wildcards './boot/vmlinuz-*' '*/usb/common/*' '*/usb/core/*' '*/usb/host/xhci*'
+	tar -x -C "$work/deb" --wildcards './boot/vmlinuz-*' '*/usb/common/*' '*/usb/core/*' '*/usb/host/xhci*' '*/usb/usbip/*' '*/e1000/*'
 rm -f "$work"/linux-image-*.deb
-find "$work/deb" \( -name usb-common.ko -o -name usbcore.ko -o -name xhci-hcd.ko -o -name xhci-pci.ko \) \
+find "$work/deb" \( -name usb-common.ko -o -name usbcore.ko -o -name xhci-hcd.ko -o -name xhci-pci.ko \
+	-o -name usbip-core.ko -o -name vhci-hcd.ko -o -name e1000.ko \) \
 	-exec cp {} "$work" \;
 
 # The xz stream inside vmlinuz: booted unpacked, it saves the guest two seconds of an emulated core.

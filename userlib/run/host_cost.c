@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What operators cost on the host, roughly: golden's time for a product or for an
+ * element, as measured on one core of an AMD EPYC (gcc -O2) over the operators of
+ * 90 networks. Golden has fast twins for products and for common conversions of
+ * integers, and plain loops for the rest. tests/conformance/host_cost compares it
+ * with the machine at hand.
+ */
+#include "userlib/run/internal.h"
+
+#define CALL_NS 500.0          /* whatever the operator */
+#define INTEGER_NS 3.0         /* an element, where nothing else is known */
+#define FLOAT_NS 20.0
+
+struct cost { float integer, real; };
+
+/* Nanoseconds a product; a 0 is not known. */
+static const struct cost per_product[WEFT_N_OPS] = {
+	[WEFT_OP_CONV2D] = { 0.04f, 4 },
+	[WEFT_OP_DEPTHWISE_CONV2D] = { 0.15f, 5 },
+	[WEFT_OP_MATMUL] = { 1, 5 },
+	[WEFT_OP_CONV3D] = { 1, 5 },
+	[WEFT_OP_TRANSPOSE_CONV2D] = { 1, 5 },
+	[WEFT_OP_POPXL_CONV_POW2SCALED] = { 5, 5 },
+	[WEFT_OP_POPXL_MATMUL_POW2SCALED] = { 5, 5 },
+	[WEFT_OP_TFL_LSTM] = { 0.8f, 0 },
+	[WEFT_OP_FFT2D] = { 0, 20 },
+	[WEFT_OP_RFFT2D] = { 0, 20 },
+};
+
+/* Nanoseconds an element of the largest operand or result. */
+static const struct cost per_element[WEFT_N_OPS] = {
+	[WEFT_OP_ADD] = { 0.5f, 20 },
+	[WEFT_OP_MUL] = { 1.5f, 20 },
+	[WEFT_OP_ARGMAX] = { 2, 10 },
+	[WEFT_OP_AVG_POOL2D] = { 1.5f, 10 },
+	[WEFT_OP_MAX_POOL2D] = { 1.5f, 8 },
+	[WEFT_OP_CLAMP] = { 0.5f, 15 },
+	[WEFT_OP_TABLE] = { 1.3f, 0 },
+	[WEFT_OP_REDUCE_SUM] = { 1.2f, 20 },
+	[WEFT_OP_CONCAT] = { 0.2f, 0.2f },
+	[WEFT_OP_PAD] = { 0.1f, 0.2f },
+	[WEFT_OP_RESHAPE] = { 0.2f, 0.2f },
+	[WEFT_OP_IDENTITY] = { 0.1f, 0.1f },
+	[WEFT_OP_REVERSE] = { 0.5f, 0.6f },
+	[WEFT_OP_SLICE] = { 0.3f, 0.1f },
+	[WEFT_OP_TILE] = { 7, 7 },
+	[WEFT_OP_TRANSPOSE] = { 2.4f, 2.2f },
+	[WEFT_OP_GATHER] = { 0.1f, 0.1f },
+	[WEFT_OP_RESCALE] = { 0.8f, 0 },
+	[WEFT_OP_CAST] = { 5, 20 },
+	[WEFT_OP_TFL_SOFTMAX] = { 42, 0 },
+	[WEFT_OP_TFL_QUANTIZE] = { 5, 5 },
+	[WEFT_OP_TFL_DEQUANTIZE] = { 0.8f, 1 },
+	[WEFT_OP_TFL_RESIZE_BILINEAR] = { 5.5f, 0 },
+	[WEFT_OP_TFL_CAST] = { 1, 1 },
+	[WEFT_OP_TFL_SQRT] = { 1.2f, 1.2f },
+	[WEFT_OP_TFL_DIV] = { 0.6f, 0.6f },
+	[WEFT_OP_ONNX_QUANTIZE] = { 50, 50 },
+	[WEFT_OP_ONNX_DEQUANTIZE] = { 37, 37 },
+};
+
+static double elements(const weft_graph *g, int t)
+{
+	return (double)weft_tensor_elements(&g->tensors[t].t);
+}
+
+static double largest(const weft_graph *g, const struct weft_gop *o)
+{
+	double most = 0;
+
+	for (int i = 0; i < o->n_in; i++)
+		most = elements(g, o->in[i]) > most ? elements(g, o->in[i]) : most;
+	for (int i = 0; i < o->n_out; i++)
+		most = elements(g, o->out[i]) > most ? elements(g, o->out[i]) : most;
+	return most;
+}
+
+/* Every weight once a time step; every element with every one of its image. */
+static double other_products(const weft_graph *g, const struct weft_gop *o)
+{
+	const int64_t *dim = g->tensors[o->in[0]].t.dim;
+	double sum = 0;
+
+	if (o->op != WEFT_OP_TFL_LSTM)
+		return elements(g, o->in[0]) * (double)dim[1] * (double)dim[2];
+	for (int i = 1; i < o->n_in; i++)
+		sum += elements(g, o->in[i]);
+	return (double)dim[0] * (double)dim[1] * sum;
+}
+
+static bool is_float(weft_dtype t)
+{
+	return t == WEFT_FP32 || t == WEFT_FP16 || t == WEFT_BF16 || t == WEFT_FP8E4M3 || t == WEFT_FP8E5M2;
+}
+
+static double of(const struct cost *c, bool real, double otherwise)
+{
+	double ns = real ? (double)c->real : (double)c->integer;
+
+	return ns > 0 ? ns : otherwise;
+}
+
+double weft_host_ms(const weft_graph *g, const struct weft_gop *o, uint64_t macs)
+{
+	bool real = o->n_in && is_float(g->tensors[o->in[0]].t.dtype);
+	const struct cost *product = &per_product[o->op];
+
+	if (o->op == WEFT_OP_COND_IF || o->op == WEFT_OP_WHILE_LOOP)
+		return -1;
+	if (product->integer > 0 || product->real > 0)
+		return (CALL_NS + of(product, real, 5) * (macs ? (double)macs : other_products(g, o))) * 1e-6;
+	return (CALL_NS + of(&per_element[o->op], real, real ? FLOAT_NS : INTEGER_NS) * largest(g, o)) * 1e-6;
+}

@@ -88,6 +88,7 @@ static int step(struct state *s, const struct weft_backend_job *job, size_t *i_w
 	unsigned code = weft_cmd_fault(w, job->n_words - *i_word, s->cfg);
 	if (code || weft_cmd_decode(w, job->n_words - *i_word, &c)) {
 		fault(r, NULL, i, WEFT_UNIT_CP, code, (uint32_t)w[0], msg);
+		r->fault_tag = (uint32_t)(w[0] >> WEFT_CMD_HEADER_TAG_LSB);
 		return -EIO;
 	}
 	*i_word += (size_t)c.h.n_words;

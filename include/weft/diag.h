@@ -86,7 +86,10 @@ int weft_diag_run(weft_diag *d, size_t test, struct weft_diag_result *r);
 /** Forget what has failed, so that nothing is blocked by it. */
 void weft_diag_forget(weft_diag *d);
 
-/** Close the device, open it anew, forget. @return as weft_dev_open() */
+/** For tests: a fault in the device, see weft_dev_plant(). @return 0, -ENOTSUP, -EINVAL */
+int weft_diag_plant(weft_diag *d, const struct weft_plant *p);
+
+/** Close the device, open it anew, without a fault, forget. @return as weft_dev_open() */
 int weft_diag_renew(weft_diag *d);
 
 /** The device that is being tested, NULL where a card answers only to messages now. */

@@ -45,10 +45,13 @@ enum weft_chip_plant_kind {
 	WEFT_CHIP_PLANT_NONE,      /* undo what was planted and lasts, or has not happened yet */
 	WEFT_CHIP_PLANT_HANG,      /* the core executes nothing until its next reset */
 	WEFT_CHIP_PLANT_MEMORY,    /* flip bit `bit` of the card memory's byte `addr`, once */
-	WEFT_CHIP_PLANT_NPU_FAULT, /* the next stream ends with fault BUS of unit LD at command `addr` */
+	WEFT_CHIP_PLANT_NPU_FAULT, /* a stream ends with fault BUS of unit LD at command `addr`: the next one
+	                            * that has a load there */
 	WEFT_CHIP_PLANT_NPU_HANG,  /* the next stream never ends, whatever ctrl says; sys_control resets it */
 	WEFT_CHIP_PLANT_POWER_CUT, /* power fails in the middle of flash program or erase number `addr`
 	                            * from now, counting from 0, then comes back: cause power */
+	WEFT_CHIP_PLANT_PE,        /* Verilated chip: bit `bit` of the sum of the PE in row `addr` / 256,
+	                            * column `addr` % 256 is stuck at 1 */
 };
 
 struct weft_chip_plant {

@@ -238,6 +238,8 @@ static int chip_plant(void *chip, const struct weft_chip_plant *p)
 	case WEFT_CHIP_PLANT_POWER_CUT:
 		c->flash.cut = (int64_t)p->addr;
 		return 0;
+	case WEFT_CHIP_PLANT_PE:
+		return -ENOTSUP;
 	}
 	return -EINVAL;
 }

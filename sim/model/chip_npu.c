@@ -126,7 +126,7 @@ static void fetch(struct npu *n, uint64_t now)
 	const uint64_t *w = n->words + n->at;
 	unsigned code = weft_cmd_fault(w, n->n_words - n->at, n->cfg);
 	if (code || weft_cmd_decode(w, n->n_words - n->at, &n->cmd)) {
-		latch(n, code, WEFT_UNIT_CP, 0, (uint32_t)w[0], now);
+		latch(n, code, WEFT_UNIT_CP, (uint32_t)(w[0] >> WEFT_CMD_HEADER_TAG_LSB), (uint32_t)w[0], now);
 		return;
 	}
 	n->at += (size_t)n->cmd.h.n_words;

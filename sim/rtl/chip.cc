@@ -33,6 +33,7 @@ extern "C" {
 #include STR(CAT(VTOP, ___024root).h)
 
 #define INSIDE(name) top.rootp->weft_chip__DOT__##name
+#define NPU(name) INSIDE(u_npu__DOT__##name)
 #define CORE(name) INSIDE(u_ctrl__DOT__u_core__DOT__##name)
 
 namespace {
@@ -91,6 +92,7 @@ struct Chip {
 	uint8_t *dram = nullptr;
 	uint64_t dram_bytes;
 	uint64_t cycle = 0, n_instr = 0;
+	int64_t bus_fault_at = -1;    // the load with this index is to get a bus error
 	std::deque<uint8_t> in;
 	std::deque<uint16_t> out;     // bit 8: last of its frame
 
@@ -104,6 +106,7 @@ struct Chip {
 		if (wave)
 			wave->close();
 		top.final();
+		Verilated::threadContextp(&ctx);
 		if (dram)
 			munmap(dram, dram_bytes);
 	}
@@ -125,6 +128,32 @@ struct Chip {
 			out.push_back(static_cast<uint16_t>(top.out_data_o | top.out_last_o << 8));
 	}
 
+	// Does the NPU ask for something in one of its windows but the stream's?
+	bool in_window(uint64_t addr)
+	{
+		const auto &base = NPU(win_base);
+		const auto &size = NPU(win_size);
+		for (unsigned i = 1; i < 8; i++) {
+			const unsigned bit = 40 * i, word = bit / 32, shift = bit % 32;
+			const uint64_t low = (uint64_t(base[word + 1]) << 32 | base[word]) >> shift & 0xffffffff;
+			if (size[i] && addr + 64 > low && addr < low + size[i])
+				return true;
+		}
+		return false;
+	}
+
+	// Is this the read of the load that was picked, once all loads before it have retired?
+	bool picked(uint64_t addr)
+	{
+		const unsigned oldest = NPU(u_cmd__DOT__g_queue__BRA__0__KET____DOT__u_queue__DOT__rptr_q);
+		const unsigned issued = NPU(u_cmd__DOT__g_queue__BRA__0__KET____DOT__u_queue__DOT__iptr_q);
+		const uint64_t name = NPU(u_cmd__DOT__g_queue__BRA__0__KET____DOT__u_queue__DOT__name)[oldest];
+		if (oldest == issued || static_cast<int64_t>(name >> 32) != bus_fault_at || !in_window(addr))
+			return false;
+		bus_fault_at = -1;
+		return true;
+	}
+
 	// One whole cycle: settle, look, clock edge, next inputs.
 	void tick()
 	{
@@ -134,7 +163,10 @@ struct Chip {
 		if (wave)
 			wave->dump(2 * cycle);
 		streams();
-		memory.clock(see_memory_port(top));
+		Memory::FromChip c = see_memory_port(top);
+		if (bus_fault_at >= 0 && c.arvalid && top.m_arready_i)
+			c.fail = picked(c.araddr);
+		memory.clock(c);
 		if (!top.spi_cs_no || spi.selected)
 			spi.pins(top.spi_cs_no, top.spi_sck_o, top.spi_mosi_o);
 		top.clk_i = 1;
@@ -332,6 +364,8 @@ int chip_plant(void *chip, const weft_chip_plant *p)
 	case WEFT_CHIP_PLANT_NONE:
 		CORE(fault_hook_q) = 0;
 		INSIDE(fault_hook_q) = 0;
+		NPU(u_conv__DOT__u_array__DOT__fault_hook_q) = 0;
+		c->bus_fault_at = -1;
 		return 0;
 	case WEFT_CHIP_PLANT_HANG:
 		CORE(fault_hook_q) = 1;
@@ -348,7 +382,12 @@ int chip_plant(void *chip, const weft_chip_plant *p)
 		c->spi.f.cut = static_cast<int64_t>(p->addr);
 		return 0;
 	case WEFT_CHIP_PLANT_NPU_FAULT:
-		return -ENOTSUP;
+		c->bus_fault_at = static_cast<int64_t>(p->addr);
+		return 0;
+	case WEFT_CHIP_PLANT_PE:
+		NPU(u_conv__DOT__u_array__DOT__fault_hook_q) = 0x80000000u | (static_cast<uint32_t>(p->addr) & 0xff) << 16 |
+			(static_cast<uint32_t>(p->addr) & 0xff00) | (p->bit & 0x3f);
+		return 0;
 	}
 	return -EINVAL;
 }

@@ -61,7 +61,7 @@ uint8_t *Memory::find(uint64_t addr, unsigned len)
 void Memory::accept(const FromChip &c)
 {
 	if (c.arvalid && out_.arready)
-		reads_.push_back(Burst{c.araddr & ~uint64_t(bus_bytes_ - 1), now_ + latency_, c.arlen + 1, false});
+		reads_.push_back(Burst{c.araddr & ~uint64_t(bus_bytes_ - 1), now_ + latency_, c.arlen + 1, c.fail});
 	if (c.awvalid && out_.awready)
 		writes_.push_back(Burst{c.awaddr & ~uint64_t(bus_bytes_ - 1), 0, c.awlen + 1, false});
 	if (c.wvalid && out_.wready)
@@ -121,7 +121,7 @@ void Memory::offer_read()
 		}
 	}
 	out_.rvalid = true;
-	out_.rresp = any ? 0 : 2;
+	out_.rresp = any && !b.bad ? 0 : 2;
 	out_.rlast = b.left == 1;
 }
 

@@ -29,6 +29,7 @@ public:
 		unsigned arlen, awlen;
 		const uint8_t *wdata;
 		uint64_t wstrb;
+		bool fail = false;   // the read that is asked for gets an error
 	};
 	/* What the memory shows in the next cycle. */
 	struct ToChip {

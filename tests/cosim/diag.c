@@ -90,7 +90,7 @@ static void test_planted(void **state)
 	weft_diag *d = open_diag(WEFT_DEV_RTL, "w16");
 	for (size_t i = 0; i < sizeof(at) / sizeof(at[0]); i++) {
 		assert_int_equal(weft_diag_renew(d), 0);
-		assert_int_equal(weft_dev_plant(weft_diag_device(d), &at[i].p), 0);
+		assert_int_equal(weft_diag_plant(d, &at[i].p), 0);
 		struct weft_diag_finding f = first_finding(d, &test);
 		assert_string_equal(f.id, at[i].id);
 		assert_string_equal(test, at[i].test);
@@ -109,7 +109,7 @@ static void test_blocked(void **state)
 	if (!test_have_rtl("w16"))
 		skip();
 	weft_diag *d = open_diag(WEFT_DEV_RTL, "w16");
-	assert_int_equal(weft_dev_plant(weft_diag_device(d), &p), 0);
+	assert_int_equal(weft_diag_plant(d, &p), 0);
 	assert_int_equal(weft_diag_run(d, (size_t)weft_diag_find("scratchpad"), &r), 0);
 	assert_int_equal(r.state, WEFT_DIAG_FAILED);
 	assert_int_equal(weft_diag_run(d, (size_t)weft_diag_find("array-int8"), &r), 0);

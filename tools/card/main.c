@@ -15,9 +15,9 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "tools/clock.h"
 #include "card.h"
 #include "weft/gen/msg.h"
 
@@ -49,7 +49,9 @@ static const char usage[] =
 	"  --wave F.fst        rtl: waveform\n"
 	"  --fault KIND@N[,A]  at transfer N: drop, stall, short, corrupt, delay (A ms),\n"
 	"                      disconnect (for A ms, 0: for good), hang (the core), memory\n"
-	"                      (flip bit A of card memory); repeatable\n"
+	"                      (flip bit A of card memory), bus (command A, a load, gets a bus\n"
+	"                      error), pe (rtl: bit A %% 64 of the sum of PE A / 64, row * 256 +\n"
+	"                      column, stuck at 1); repeatable\n"
 	"  --verbose           say what happens\n\n"
 	"SIGUSR1 pulls the cable, SIGUSR2 plugs it in again.\n";
 
@@ -262,14 +264,6 @@ static int parse(struct options *o, int argc, char **argv)
 }
 
 /* ---- running ---- */
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 static void signals(struct usbdev *d, bool verbose)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/clock.h"
 #include "usbdev.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "weft/gen/msg.h"
 
@@ -27,14 +27,6 @@ struct usbdev {
 	uint32_t n_link_resets;
 	const void *owner;
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 struct usbdev *usbdev_new(const struct weft_chip_ops *ops, void *chip, const char *serial,
                           struct usbdev_fault *faults, size_t n_faults)
@@ -85,7 +77,7 @@ const char *usbdev_serial(const struct usbdev *d)
 /* ---- faults ---- */
 
 static const char *const fault_names[USBDEV_N_KINDS] = {
-	"drop", "stall", "short", "corrupt", "delay", "disconnect", "hang", "memory",
+	"drop", "stall", "short", "corrupt", "delay", "disconnect", "hang", "memory", "bus", "pe",
 };
 
 const char *usbdev_fault_name(enum usbdev_fault_kind kind)
@@ -157,6 +149,14 @@ static struct usbdev_fault *next_fault(struct usbdev *d)
 			break;
 		case USBDEV_MEMORY:
 			p = (struct weft_chip_plant){ WEFT_CHIP_PLANT_MEMORY, f->arg / 8, (uint32_t)(f->arg % 8) };
+			d->ops->plant(d->chip, &p);
+			break;
+		case USBDEV_BUS:
+			p = (struct weft_chip_plant){ WEFT_CHIP_PLANT_NPU_FAULT, f->arg, 0 };
+			d->ops->plant(d->chip, &p);
+			break;
+		case USBDEV_PE:
+			p = (struct weft_chip_plant){ WEFT_CHIP_PLANT_PE, f->arg / 64, (uint32_t)(f->arg % 64) };
 			d->ops->plant(d->chip, &p);
 			break;
 		default:

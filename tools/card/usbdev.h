@@ -37,6 +37,8 @@ enum usbdev_fault_kind {
 	USBDEV_DISCONNECT,         /* the cable is pulled; for arg milliseconds, 0: for good */
 	USBDEV_HANG,               /* the core stops: firmware hangs */
 	USBDEV_MEMORY,             /* flip bit arg of card memory, counted in bits */
+	USBDEV_BUS,                /* load number arg of a stream gets a bus error */
+	USBDEV_PE,                 /* rtl: bit arg % 64 of the sum of PE row arg / 64 / 256, column arg / 64 % 256 stuck at 1 */
 	USBDEV_N_KINDS,
 };
 

@@ -128,7 +128,7 @@ static int run(const struct wishes *w)
 
 	if (err)
 		return fail(EXIT_USAGE, "%s", msg);
-	if (w->plant.kind && weft_dev_plant(weft_diag_device(d), &w->plant)) {
+	if (w->plant.kind && weft_diag_plant(d, &w->plant)) {
 		weft_diag_close(d);
 		return fail(EXIT_USAGE, "--plant: only --device rtl can be disturbed");
 	}

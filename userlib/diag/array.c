@@ -115,7 +115,7 @@ static int run(struct weft_diag *d, struct array_set *s, const char *mode)
 	else
 		err = diag_exec(d, &st, &out);
 	if (err == DIAG_STOPPED)
-		diag_stopped(d, &out, mode);
+		diag_stopped(d, &out, mode, NULL);
 	if (err == DIAG_RAN)
 		array_judge(d, s, &out, mode);
 	diag_out_free(&out);

@@ -16,7 +16,8 @@
 
 #define AFTER(test) (1u << (test))
 #define BASE (AFTER(DIAG_REGISTERS) | AFTER(DIAG_UNITS))
-#define MEMORY (BASE | AFTER(DIAG_DMA) | AFTER(DIAG_SCRATCHPAD))
+#define MEMORY (BASE | AFTER(DIAG_MEMORY) | AFTER(DIAG_DMA) | AFTER(DIAG_SCRATCHPAD))
+#define ARRAY (MEMORY | AFTER(DIAG_ARRAY8) | AFTER(DIAG_ARRAY16))
 
 static const struct {
 	const char *name, *brief;
@@ -24,12 +25,23 @@ static const struct {
 	uint32_t needs;
 } tests[DIAG_N_TESTS] = {
 	[DIAG_IDENTIFY] = { "identify", "who the device is: versions, configuration; a card's serial and firmware", diag_identify, 0 },
+	[DIAG_LINK] = { "link", "a card's link: echoes, blocks, CRC errors, throughput, latency", diag_link, AFTER(DIAG_IDENTIFY) },
+	[DIAG_CORE] = { "core", "a card's tests of itself: core, timer and watchdog, memory, flash", diag_core, AFTER(DIAG_IDENTIFY) },
 	[DIAG_REGISTERS] = { "registers", "reset values, walking bits in every field that software writes", diag_registers, 0 },
 	[DIAG_UNITS] = { "units", "each unit runs a command of its own and retires it", diag_units, AFTER(DIAG_REGISTERS) },
+	[DIAG_MEMORY] = { "memory", "card memory: data lines, address lines, March C-", diag_memory, BASE },
 	[DIAG_DMA] = { "dma", "alignment, bursts, 4 KiB borders, strides of both signs, both directions at once", diag_dma, BASE },
 	[DIAG_SCRATCHPAD] = { "scratchpad", "data lines, address lines, March C- over all banks", diag_scratchpad, BASE | AFTER(DIAG_DMA) },
 	[DIAG_ARRAY8] = { "array-int8", "every PE in int8: operands, sums, each bit", diag_array_int8, MEMORY },
 	[DIAG_ARRAY16] = { "array-int16", "the same in int16x8, and the upper bits of the sums", diag_array_int16, MEMORY },
+	[DIAG_POST] = { "post", "post unit: factors, shifts, rounding, limits, second addends in every mode", diag_post, ARRAY },
+	[DIAG_ARRAYF8] = { "array-float8", "every PE in float8, with NaN and infinity", diag_array_float8, ARRAY | AFTER(DIAG_POST) },
+	[DIAG_ALU] = { "alu", "every operation of alu in every type", diag_alu_ops, MEMORY },
+	[DIAG_COMMANDS] = { "commands", "every fault of the command processor, and that it recovers", diag_commands, BASE },
+	[DIAG_COUNTERS] = { "counters", "counters and interrupts of a stream that is known", diag_counters, BASE },
+	[DIAG_RESTART] = { "reset", "a reset ends, and the device works afterwards", diag_restart, 0 },
+	[DIAG_SENSORS] = { "sensors", "temperature and supply, where a board has them", diag_sensors, 0 },
+	[DIAG_NETWORKS] = { "networks", "three small networks, every tensor compared", diag_networks, ARRAY | AFTER(DIAG_POST) },
 };
 
 size_t weft_diag_count(void)
@@ -139,11 +151,22 @@ void weft_diag_forget(weft_diag *d)
 	d->failed = 0;
 }
 
+int weft_diag_plant(weft_diag *d, const struct weft_plant *p)
+{
+	int err = diag_use_dev(d);
+
+	if (!err)
+		err = weft_dev_plant(d->dev, p);
+	d->plant = err ? (struct weft_plant){ .kind = WEFT_PLANT_NONE } : *p;
+	return err;
+}
+
 int weft_diag_renew(weft_diag *d)
 {
 	weft_dev_close(d->dev);
 	d->dev = NULL;
 	d->failed = 0;
+	d->plant.kind = WEFT_PLANT_NONE;
 	return diag_use_dev(d);
 }
 

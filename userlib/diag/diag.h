@@ -14,8 +14,9 @@
 
 /* Tests by number; the table in diag.c has this order. */
 enum diag_test {
-	DIAG_IDENTIFY, DIAG_REGISTERS, DIAG_UNITS, DIAG_DMA, DIAG_SCRATCHPAD,
-	DIAG_ARRAY8, DIAG_ARRAY16, DIAG_N_TESTS,
+	DIAG_IDENTIFY, DIAG_LINK, DIAG_CORE, DIAG_REGISTERS, DIAG_UNITS, DIAG_MEMORY, DIAG_DMA, DIAG_SCRATCHPAD,
+	DIAG_ARRAY8, DIAG_ARRAY16, DIAG_POST, DIAG_ARRAYF8, DIAG_ALU, DIAG_COMMANDS, DIAG_COUNTERS,
+	DIAG_RESTART, DIAG_SENSORS, DIAG_NETWORKS, DIAG_N_TESTS,
 };
 
 /* Results that were expected of a stream; they do not depend on the device. */
@@ -30,6 +31,7 @@ struct weft_diag {
 	const struct weft_config *cfg;
 	weft_dev *dev, *model;
 	weft_admin *admin;         /* instead of dev, while messages are asked for */
+	struct weft_plant plant;   /* what the device is disturbed with */
 	uint32_t failed;           /* bit per test */
 	struct diag_expected *expected;
 	size_t n_expected;
@@ -64,7 +66,7 @@ struct diag_stream {
 	size_t n_data, max_data;
 	size_t out_bytes;          /* of window WEFT_WIN_ARENA */
 	uint32_t count[WEFT_N_UNITS];
-	bool loose, failed;
+	bool loose, failed, no_end;
 	bool known;                /* the test knows itself what to expect: no want from diag_exec() */
 };
 
@@ -97,10 +99,12 @@ enum { DIAG_RAN = 0, DIAG_STOPPED = 1 };
  *         says why; negative: out of memory, or no device any more
  */
 int diag_exec(struct weft_diag *d, struct diag_stream *s, struct diag_out *out);
+/* A stream that must end with a fault: what the device says of it, and the model. Negative as above. */
+int diag_exec_fault(struct weft_diag *d, struct diag_stream *s, struct weft_job_result *got, struct weft_job_result *want);
 void diag_out_free(struct diag_out *out);
 
-/* A stream that was expected to end did not: say so. */
-void diag_stopped(struct weft_diag *d, const struct diag_out *out, const char *doing);
+/* A stream that was expected to end did not: say so; suspect is a message for the case that nothing points elsewhere, or NULL. */
+void diag_stopped(struct weft_diag *d, const struct diag_out *out, const char *doing, const char *suspect);
 
 /* ---- device ---- */
 
@@ -128,5 +132,16 @@ int diag_scratchpad(struct weft_diag *d);
 bool diag_is_scratchpad(struct weft_diag *d);
 int diag_array_int8(struct weft_diag *d);
 int diag_array_int16(struct weft_diag *d);
+int diag_post(struct weft_diag *d);
+int diag_array_float8(struct weft_diag *d);
+int diag_alu_ops(struct weft_diag *d);
+int diag_commands(struct weft_diag *d);
+int diag_counters(struct weft_diag *d);
+int diag_sensors(struct weft_diag *d);
+int diag_link(struct weft_diag *d);
+int diag_core(struct weft_diag *d);
+int diag_memory(struct weft_diag *d);
+int diag_restart(struct weft_diag *d);
+int diag_networks(struct weft_diag *d);
 
 #endif

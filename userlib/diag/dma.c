@@ -87,6 +87,19 @@ static void judge_copies(struct weft_diag *d, const struct diag_out *out, const 
 		          bad, c[first_copy].from + first, c[first_copy].sp + first);
 }
 
+/* Copies do not end: do loads alone? */
+static const char *who_hangs(struct weft_diag *d)
+{
+	struct diag_stream s = { .known = true };
+	struct diag_out out;
+
+	for (uint32_t k = 0; k < 24; k++)
+		diag_put(&s, 1000 * k, NULL, 200 + 13 * k);
+	int err = diag_exec(d, &s, &out);
+	diag_out_free(&out);
+	return err == DIAG_STOPPED ? "DIAG-RUN-2" : "DIAG-RUN-3";
+}
+
 static int copies(struct weft_diag *d)
 {
 	const uint32_t n = d->cfg->n, region = d->cfg->sp_bytes / REGIONS;
@@ -118,7 +131,7 @@ static int copies(struct weft_diag *d)
 	}
 	int err = diag_exec(d, &s, &out);
 	if (err == DIAG_STOPPED)
-		diag_stopped(d, &out, "plain copies");
+		diag_stopped(d, &out, "plain copies", who_hangs(d));
 	if (err == DIAG_RAN)
 		judge_copies(d, &out, c, n_copies);
 	diag_out_free(&out);
@@ -198,12 +211,15 @@ static int strided_loads(struct weft_diag *d, const uint8_t *data, uint32_t sp_r
 	struct diag_stream s = { 0 };
 	struct diag_out out;
 	uint64_t seed = 0x1234567;
+	const uint32_t quarter = d->cfg->sp_bytes / 4;
 
 	diag_data(&s, data, AREA);
-	diag_load(&s, AREA - sp_room, 0, sp_room);
-	for (int k = 0; k < 40; k++) {
+	for (uint32_t q = 0; q < 4; q++)
+		diag_load(&s, AREA - (q + 1) * sp_room, q * quarter, sp_room);
+	for (int k = 0; k < 48; k++) {
 		struct weft_cmd c = strided(WEFT_CMD_LOAD, &seed, AREA, sp_room);
-		if (d->cfg->has_int4 && k % 4 == 3 && c.load.n1 > 1) {
+		c.load.sp_addr += (int32_t)((uint32_t)k % 4 * quarter);
+		if (d->cfg->has_int4 && k % 5 == 3 && c.load.n1 > 1) {
 			c.load.int4 = 1;
 			c.load.row_bytes = c.load.row_bytes > 2 ? c.load.row_bytes / 2 : 1;
 		}
@@ -214,15 +230,16 @@ static int strided_loads(struct weft_diag *d, const uint8_t *data, uint32_t sp_r
 		diag_add(&s, &c);
 		diag_store(&s, (uint32_t)c.load.sp_addr, 1030 * 5);
 	}
-	diag_store(&s, 0, sp_room);
+	for (uint32_t q = 0; q < 4; q++)
+		diag_store(&s, q * quarter, sp_room);
 	int err = diag_exec(d, &s, &out);
 	if (err == DIAG_STOPPED)
-		diag_stopped(d, &out, "strided loads");
+		diag_stopped(d, &out, "strided loads", "DIAG-RUN-2");
 	for (size_t i = 0; err == DIAG_RAN && i < out.len; i++)
 		if (out.got[i] != out.want[i]) {
 			if (!diag_is_scratchpad(d))
-				diag_find(d, "DIAG-DMA-5", DIAG_NOWHERE, "strided loads put a wrong byte at scratchpad 0x%05zx: 0x%02x, not 0x%02x; plain copies are right",
-			          out.len - i <= sp_room ? i - (out.len - sp_room) : i, out.got[i], out.want[i]);
+				diag_find(d, "DIAG-DMA-5", DIAG_NOWHERE, "strided loads put a wrong byte in the scratchpad: byte %zu of what is read back is 0x%02x, not 0x%02x; plain copies are right",
+			          i, out.got[i], out.want[i]);
 			break;
 		}
 	diag_out_free(&out);
@@ -234,11 +251,14 @@ static int strided_stores(struct weft_diag *d, const uint8_t *data, uint32_t sp_
 	struct diag_stream s = { 0 };
 	struct diag_out out;
 	uint64_t seed = 0x7654321;
+	const uint32_t quarter = d->cfg->sp_bytes / 4;
 
-	diag_put(&s, 0, data, sp_room);
+	for (uint32_t q = 0; q < 4; q++)
+		diag_put(&s, q * quarter, data + q * (AREA - sp_room) / 4, sp_room);
 	s.out_bytes = AREA;
-	for (int k = 0; k < 40; k++) {
+	for (int k = 0; k < 48; k++) {
 		struct weft_cmd c = strided(WEFT_CMD_STORE, &seed, AREA, sp_room);
+		c.load.sp_addr += (int32_t)((uint32_t)k % 4 * quarter);
 		diag_add(&s, &c);
 	}
 	for (int k = 0; k < 3; k++) {
@@ -247,7 +267,7 @@ static int strided_stores(struct weft_diag *d, const uint8_t *data, uint32_t sp_
 	}
 	int err = diag_exec(d, &s, &out);
 	if (err == DIAG_STOPPED)
-		diag_stopped(d, &out, "strided stores");
+		diag_stopped(d, &out, "strided stores", "DIAG-RUN-3");
 	for (size_t i = 0; err == DIAG_RAN && i < out.len; i++)
 		if (out.got[i] != out.want[i]) {
 			struct diag_place at = DIAG_NOWHERE;
@@ -287,7 +307,7 @@ static int both_ways(struct weft_diag *d, const uint8_t *data)
 	diag_store(&s, 9, len);
 	int err = diag_exec(d, &s, &out);
 	if (err == DIAG_STOPPED)
-		diag_stopped(d, &out, "loads and stores at the same time");
+		diag_stopped(d, &out, "loads and stores at the same time", NULL);
 	for (size_t i = 0; err == DIAG_RAN && i < out.len; i++)
 		if (out.got[i] != out.want[i]) {
 			if (!diag_is_scratchpad(d))
@@ -301,7 +321,7 @@ static int both_ways(struct weft_diag *d, const uint8_t *data)
 
 int diag_dma(struct weft_diag *d)
 {
-	/* Strided transfers use the part of the scratchpad where all banks of two regions are. */
+	/* Strided transfers use a part of each quarter of the scratchpad. */
 	const uint32_t sp_room = d->cfg->sp_bytes / 4 > 16384 ? 16384 : d->cfg->sp_bytes / 4;
 	uint8_t *data = malloc(AREA);
 	int err = copies(d);

@@ -208,6 +208,26 @@ static int reset_values(struct weft_diag *d)
 	return 0;
 }
 
+/* Causes of the interrupt go when 1 is written; no stream has run. */
+static int causes(struct weft_diag *d)
+{
+	struct diag_place at = DIAG_NOWHERE;
+	uint32_t all = WEFT_REG_IRQ_STATUS_DONE_MASK | WEFT_REG_IRQ_STATUS_FAULT_MASK, got;
+	int err = diag_reg_write(d, WEFT_REG_IRQ_STATUS, all);
+
+	if (!err)
+		err = diag_reg_read(d, WEFT_REG_IRQ_STATUS, &got);
+	if (err || !got)
+		return err;
+	at.addr = WEFT_REG_IRQ_STATUS;
+	at.bit = one_bit(got) ? lowest(got) : -1;
+	if (one_bit(got))
+		diag_find(d, "DIAG-REG-2", at, "register irq_status (0x%03x): bit %d stuck at 1", WEFT_REG_IRQ_STATUS, at.bit);
+	else
+		diag_find(d, "DIAG-REG-4", at, "register irq_status (0x%03x): wrote 0x%08x to clear, reads 0x%08x", WEFT_REG_IRQ_STATUS, all, got);
+	return 0;
+}
+
 int diag_registers(struct weft_diag *d)
 {
 	int err = 0;
@@ -220,6 +240,8 @@ int diag_registers(struct weft_diag *d)
 	bool reset = d->o.kind == WEFT_DEV_RTL && !(err = diag_use_dev(d)) && !weft_dev_reset(d->dev);
 	if (!err && (reset || d->o.kind == WEFT_DEV_USB))
 		err = reset_values(d);
+	if (!err && d->o.kind == WEFT_DEV_RTL)
+		err = causes(d);
 	for (size_t i = 0; i < WEFT_N_REGS && !err; i++)
 		for (unsigned k = 0; k < weft_regs[i].count && weft_regs[i].writable && !err; k++)
 			err = walk(d, &weft_regs[i], k);

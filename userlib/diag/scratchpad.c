@@ -148,7 +148,7 @@ static int data_lines(struct weft_diag *d)
 		err = diag_exec(d, &s, &out);
 	}
 	if (err == DIAG_STOPPED)
-		diag_stopped(d, &out, "walking bits");
+		diag_stopped(d, &out, "walking bits", NULL);
 	if (err == DIAG_RAN) {
 		for (unsigned r = 0; r < WEFT_SP_REGIONS; r++)
 			for (uint32_t w = 0; w < 4 * rows; w++)
@@ -270,7 +270,7 @@ static int address_lines(struct weft_diag *d)
 	s.out_bytes = (size_t)2 * n_rows * set;
 	int err = diag_exec(d, &s, &out);
 	if (err == DIAG_STOPPED)
-		diag_stopped(d, &out, "address lines");
+		diag_stopped(d, &out, "address lines", NULL);
 	if (err == DIAG_RAN)
 		judge_addresses(d, out.got, data, n_rows, set);
 	diag_out_free(&out);
@@ -389,7 +389,7 @@ static int march(struct weft_diag *d)
 	s.loose = false;
 	int err = diag_exec(d, &s, &out);
 	if (err == DIAG_STOPPED)
-		diag_stopped(d, &out, "March C-");
+		diag_stopped(d, &out, "March C-", NULL);
 	if (err == DIAG_RAN) {
 		for (unsigned e = 0; e < 5; e++)
 			for (uint32_t at = 0; at < cfg->sp_bytes; at += cfg->n)

@@ -175,7 +175,8 @@ int diag_exec(struct weft_diag *d, struct diag_stream *s, struct diag_out *out)
 		out = &none;
 	memset(out, 0, sizeof(*out));
 	weft_cmd_init(&end, WEFT_CMD_END);
-	diag_add(s, &end);
+	if (!s->no_end)
+		diag_add(s, &end);
 	int err = s->failed ? -ENOMEM : diag_use_dev(d);
 	if (!err && wanted && !s->known)
 		err = expect(d, s, &out->want);
@@ -196,7 +197,28 @@ int diag_exec(struct weft_diag *d, struct diag_stream *s, struct diag_out *out)
 	return err ? err : out->job.status ? DIAG_STOPPED : DIAG_RAN;
 }
 
-void diag_stopped(struct weft_diag *d, const struct diag_out *out, const char *doing)
+int diag_exec_fault(struct weft_diag *d, struct diag_stream *s, struct weft_job_result *got, struct weft_job_result *want)
+{
+	struct weft_cmd end;
+	uint8_t *out = malloc(s->out_bytes ? s->out_bytes : 1);
+
+	weft_cmd_init(&end, WEFT_CMD_END);
+	if (!s->no_end)
+		diag_add(s, &end);
+	int err = s->failed || !out ? -ENOMEM : diag_use_dev(d);
+	if (!err)
+		err = run_on(d->model, s, out, want);
+	if (!err)
+		err = run_on(d->dev, s, out, got);
+	if (!err && got->status == -ENODEV)
+		err = -ENODEV;
+	d->r->cycles += err ? 0 : got->sim_cycles;
+	free(out);
+	diag_stream_free(s);
+	return err;
+}
+
+void diag_stopped(struct weft_diag *d, const struct diag_out *out, const char *doing, const char *suspect)
 {
 	static const char *const ids[] = { "DIAG-RUN-2", "DIAG-RUN-3", "DIAG-RUN-4", "DIAG-RUN-5" };
 	const struct weft_job_result *r = &out->job;
@@ -213,6 +235,6 @@ void diag_stopped(struct weft_diag *d, const struct diag_out *out, const char *d
 	for (unsigned u = 0; u < WEFT_N_UNITS; u++)
 		if (busy[u] && busy[u] + 64 > r->sim_cycles / 2 && (last == WEFT_N_UNITS || busy[u] > busy[last]))
 			last = u;
-	diag_find(d, last < WEFT_N_UNITS ? ids[last] : "DIAG-RUN-1", DIAG_NOWHERE, "%s: does not end; %u commands have retired, %s",
-	          doing, c->cmds, last < WEFT_N_UNITS ? "a unit stays busy" : "no unit is busy");
+	diag_find(d, last < WEFT_N_UNITS ? ids[last] : suspect ? suspect : "DIAG-RUN-1", DIAG_NOWHERE, "%s: does not end; %u commands have retired, %s",
+	          doing, c->cmds, last < WEFT_N_UNITS ? "a unit stays busy" : "no unit has one under way");
 }

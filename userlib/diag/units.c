@@ -3,8 +3,6 @@
  * Does each unit start a command, and retire it? Results do not matter yet. What stops
  * first, and what still runs, tells the block.
  */
-#include <string.h>
-
 #include "userlib/diag/diag.h"
 #include "userlib/diag/ops.h"
 
@@ -18,10 +16,11 @@ static void add_part(const struct weft_diag *d, struct diag_stream *s, enum part
 	const uint32_t n = d->cfg->n, params = 0x800, weights = 0x1000, in = 0x2000, out = 0x3000;
 	struct weft_cmd c;
 
-	diag_put(s, 0, NULL, 64);
+	/* Several bursts, which must retire once. */
+	diag_put(s, 1, NULL, 2000);
 	switch (part) {
 	case PART_STORE:
-		diag_store(s, 0, 64);
+		diag_store(s, 1, 2000);
 		return;
 	case PART_ALU:
 		c = diag_alu(0, n, 1);
@@ -54,13 +53,13 @@ static bool present(const struct weft_config *cfg, enum part p)
 	return p == PART_ALU ? cfg->has_alu : p == PART_RAW ? cfg->has_raw : true;
 }
 
-/* Which block is at fault if these parts do not end? */
-static const char *culprit(const bool *stops)
+/* Which block is at fault if these parts do not end? With END: whose command does not even retire. */
+static const char *culprit(const bool *stops, const bool *retires)
 {
 	bool all_ve = stops[PART_ELT] && stops[PART_POOL] && stops[PART_DW];
 
 	if (stops[PART_END])
-		return "DIAG-RUN-1";
+		return !retires[PART_LOAD] ? "DIAG-RUN-2" : !retires[PART_STORE] ? "DIAG-RUN-3" : "DIAG-RUN-1";
 	if (stops[PART_LOAD])
 		return "DIAG-RUN-2";
 	if (stops[PART_STORE])
@@ -76,9 +75,22 @@ static const char *culprit(const bool *stops)
 	return "DIAG-RUN-4";
 }
 
+/* The stream's end is seen by the interrupt: has it come, or does only that not show? */
+static bool only_the_interrupt(struct weft_diag *d, const struct weft_job_result *r)
+{
+	struct diag_place at = DIAG_NOWHERE;
+
+	/* The device stops counting cycles at END. */
+	if (d->o.kind != WEFT_DEV_RTL || r->fault_code || !r->counters.cycles || r->counters.cycles + 1000ull > r->sim_cycles)
+		return false;
+	at.addr = WEFT_REG_IRQ_STATUS;
+	diag_find(d, "DIAG-IRQ-1", at, "a stream has ended after %u cycles, and no interrupt says so", r->counters.cycles);
+	return true;
+}
+
 int diag_units(struct weft_diag *d)
 {
-	bool stops[N_PARTS] = { false };
+	bool stops[N_PARTS] = { false }, retires[N_PARTS] = { false };
 	enum part first = N_PARTS;
 	struct diag_out out, shown = { 0 };
 
@@ -93,21 +105,24 @@ int diag_units(struct weft_diag *d)
 		if (err < 0)
 			return err;
 		stops[p] = err == DIAG_STOPPED;
+		retires[p] = !stops[p] || out.job.counters.cmds > (p > PART_LOAD);
+		if (stops[p] && !p && only_the_interrupt(d, &out.job))
+			return 0;
 		if (stops[p] && first == N_PARTS) {
 			first = p;
 			shown = out;
 		}
 		diag_out_free(&out);
-		if (stops[p] && p <= PART_STORE)
+		if (first <= PART_STORE && p >= PART_STORE)
 			break;             /* nothing else can be run without them */
 	}
 	if (first == N_PARTS)
 		return 0;
 	const struct weft_job_result *r = &shown.job;
 	if (r->fault_code)
-		diag_find(d, culprit(stops), DIAG_NOWHERE, "%s ends with fault %s of unit %s, info 0x%x; there is nothing wrong with the command",
+		diag_find(d, culprit(stops, retires), DIAG_NOWHERE, "%s ends with fault %s of unit %s, info 0x%x; there is nothing wrong with the command",
 		          names[first], weft_fault_name(r->fault_code), weft_unit_name(r->fault_unit), r->fault_info);
 	else
-		diag_find(d, culprit(stops), DIAG_NOWHERE, "%s does not end; %u commands have retired", names[first], r->counters.cmds);
+		diag_find(d, culprit(stops, retires), DIAG_NOWHERE, "%s does not end; %u commands have retired", names[first], r->counters.cmds);
 	return 0;
 }

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Command processor: every fault that a stream can provoke, with all that is latched of
+ * it; that a fault leaves the device usable; and alu, whose operations have no test of
+ * their own.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "userlib/diag/ops.h"
+
+/* ---- faults ---- */
+
+enum provoke { BAD_OP, BAD_LEN, BAD_FIELD, SP_RANGE, WINDOW_END, WINDOW_READ, WINDOW_WRITE, DEADLOCK, STREAM_END, BAD_MODE,
+               N_PROVOKE };
+
+static const char *const provoked[N_PROVOKE] = { "an unknown opcode", "a wrong length", "a field out of range",
+	"an address behind the scratchpad", "an offset behind the window", "reading a closed window", "writing a window to be read",
+	"waiting for what never comes", "a stream without END", "a mode that is not there" };
+
+/* A mode that this configuration leaves out, or -1. */
+static int missing_mode(const struct weft_config *cfg)
+{
+	return !cfg->has_int16 ? 1 : !cfg->has_fp8 ? 2 : -1;
+}
+
+static bool possible(const struct weft_config *cfg, enum provoke what)
+{
+	return what != BAD_MODE || missing_mode(cfg) >= 0;
+}
+
+/* A few commands that are right, then the one that is not. */
+static void provoke(const struct weft_config *cfg, struct diag_stream *s, enum provoke what)
+{
+	struct weft_cmd c;
+
+	diag_put(s, 0, NULL, 128);
+	diag_store(s, 0, 64);
+	weft_cmd_init(&c, what == WINDOW_WRITE ? WEFT_CMD_STORE : WEFT_CMD_LOAD);
+	c.h.tag = INT64_C(0xd1a60000) + what;
+	c.load.window = WEFT_WIN_CONST;
+	c.load.row_bytes = 64;
+	switch (what) {
+	case SP_RANGE:
+		c.load.sp_addr = (int32_t)cfg->sp_bytes - 32;
+		break;
+	case WINDOW_END:
+		c.load.dram_off = 1 << 20;
+		break;
+	case WINDOW_READ:
+		c.load.window = 5;
+		break;
+	case BAD_MODE:
+		c = diag_elt(0, 0x1000, missing_mode(cfg), 1, 1, cfg->n);
+		c.h.tag = INT64_C(0xd1a60000) + what;
+		break;
+	default:
+		break;
+	}
+	size_t at = s->n_words;
+	diag_add(s, &c);
+	if (s->failed)
+		return;
+	if (what == BAD_OP)
+		s->words[at] = (s->words[at] & ~UINT64_C(0xff)) | 0x77;
+	if (what == BAD_LEN)
+		s->words[at] = (s->words[at] & ~UINT64_C(0xff00)) | 0x0900;
+	if (what == BAD_FIELD)
+		s->words[at + WEFT_CMD_LOAD_N1_WORD] &= ~WEFT_CMD_LOAD_N1_MASK;
+	if (what == DEADLOCK)
+		s->words[at + 1] |= 7;         /* waits for seven loads */
+	if (what == STREAM_END)
+		s->no_end = true;
+}
+
+static int faults(struct weft_diag *d)
+{
+	for (enum provoke p = 0; p < N_PROVOKE; p++) {
+		struct diag_stream s = { 0 };
+		struct weft_job_result got, want;
+
+		if (!possible(d->cfg, p))
+			continue;
+		provoke(d->cfg, &s, p);
+		int err = diag_exec_fault(d, &s, &got, &want);
+		if (err)
+			return err;
+		/* Of a range the model reports the byte, hardware the row. */
+		if (p == SP_RANGE)
+			want.fault_info = got.fault_info;
+		d->r->checks += 5;
+		struct diag_place at = DIAG_NOWHERE;
+		if (got.status && !got.fault_code)
+			diag_find(d, "DIAG-CMD-1", at, "%s is not answered by a fault; the stream neither ends nor stops", provoked[p]);
+		else if (got.fault_code != want.fault_code || got.fault_unit != want.fault_unit)
+			diag_find(d, "DIAG-CMD-1", at, "%s: fault %s of unit %s, not %s of unit %s", provoked[p], weft_fault_name(got.fault_code),
+			          weft_unit_name(got.fault_unit), weft_fault_name(want.fault_code), weft_unit_name(want.fault_unit));
+		else if (got.fault_cmd != want.fault_cmd || got.fault_tag != want.fault_tag || got.fault_info != want.fault_info)
+			diag_find(d, "DIAG-CMD-2", at, "%s: latched command %u, tag 0x%x, info 0x%x, not %u, 0x%x, 0x%x", provoked[p], got.fault_cmd,
+			          got.fault_tag, got.fault_info, want.fault_cmd, want.fault_tag, want.fault_info);
+	}
+	return 0;
+}
+
+/* After all that a plain copy must work. */
+static int usable(struct weft_diag *d)
+{
+	struct diag_stream s = { 0 };
+	struct diag_out out = { 0 };
+	uint8_t data[256];
+
+	for (size_t i = 0; i < sizeof(data); i++)
+		data[i] = (uint8_t)(i * 7);
+	diag_put(&s, 64, data, sizeof(data));
+	diag_store(&s, 64, sizeof(data));
+	int err = diag_exec(d, &s, &out);
+	if (err == DIAG_STOPPED || (err == DIAG_RAN && memcmp(out.got, out.want, out.len)))
+		diag_find(d, "DIAG-CMD-3", DIAG_NOWHERE, "after a fault and a reset a plain copy does not work any more");
+	diag_out_free(&out);
+	return err < 0 ? err : 0;
+}
+
+int diag_commands(struct weft_diag *d)
+{
+	int err = faults(d);
+
+	return err ? err : usable(d);
+}
+
+/* ---- alu ---- */
+
+#define FUNCS 29
+#define ELEMS 24
+
+static const char *const func_names[FUNCS] = { "move", "add", "sub", "rsub", "mul", "max", "min", "abs", "and", "or", "xor",
+	"shl", "shr", "eq", "gt", "ge", "select", "clz", "rescale", "lookup", "interp", "scatter", "sum", "rmax", "rmin", "rand",
+	"ror", "dot", "argmax" };
+static const int type_bytes[] = { 1, 2, 4, 8, 1, 2, 4 };
+
+static struct weft_cmd alu(unsigned func, int type, uint64_t *seed)
+{
+	struct weft_cmd c;
+	int bytes = type_bytes[type];
+
+	weft_cmd_init(&c, WEFT_CMD_ALU);
+	c.alu.n0 = ELEMS;
+	c.alu.n1 = func >= 22 ? 3 : 1;             /* reductions go along i1 */
+	c.alu.a_base = 0;
+	c.alu.b_base = 0x400;
+	c.alu.c_base = 0x800;
+	c.alu.out_base = 0xc00;
+	c.alu.a_type = c.alu.b_type = type;
+	c.alu.c_type = 0;
+	c.alu.out_type = func == 27 || func == 4 ? 3 : type;
+	c.alu.a_s0 = c.alu.b_s0 = bytes;
+	c.alu.a_s1 = c.alu.b_s1 = bytes * ELEMS;
+	c.alu.c_s0 = 1;
+	c.alu.out_s0 = type_bytes[c.alu.out_type];
+	c.alu.a_zp = (int32_t)(diag_random(seed) % 64) - 32;
+	c.alu.out_zp = (int32_t)(diag_random(seed) % 64) - 32;
+	c.alu.func = (int32_t)func;
+	c.alu.shift = func == 4 ? (int32_t)(diag_random(seed) % 40) : 0;
+	c.alu.round = func == 12 || func == 18;
+	c.alu.c_imm = func == 18;
+	c.alu.c_value = func == 18 ? 2 + (int32_t)(diag_random(seed) % 45) : 0;
+	c.alu.clamp = diag_random(seed) & 1;
+	c.alu.lo = -(int32_t)(diag_random(seed) % 100);
+	c.alu.hi = (int32_t)(diag_random(seed) % 100);
+	if (func == 11 || func == 12) {
+		c.alu.b_imm = 1;
+		c.alu.b_value = (int32_t)(diag_random(seed) % 20);
+	}
+	if (func >= 19 && func <= 21) {
+		/* Indices come from the first operand, in scatter from the second. */
+		c.alu.idx_last = ELEMS - 2;
+		c.alu.idx_step = func == 21 ? c.alu.out_s0 : bytes;
+		c.alu.a_zp = 0;
+		c.alu.n1 = func == 21 ? 5 : 4;
+		c.alu.n0 = 1;
+		c.alu.a_s1 = bytes;
+		c.alu.b_s1 = func == 21 ? bytes : 0;
+		c.alu.out_s1 = func == 21 ? 0 : c.alu.out_s0;
+	}
+	return c;
+}
+
+int diag_alu_ops(struct weft_diag *d)
+{
+	static const int types[] = { 0, 1, 2, 3, 4, 5, 6 };
+	struct diag_stream s = { 0 };
+	struct diag_out out = { 0 };
+	uint8_t data[0xc00], fill[0x400];
+	uint64_t seed = 0xa10a10;
+	size_t at[FUNCS][7];
+
+	if (!d->cfg->has_alu) {
+		diag_absent(d, "this configuration has no alu");
+		return 0;
+	}
+	for (size_t i = 0; i < sizeof(data); i++)
+		data[i] = (uint8_t)diag_random(&seed);
+	memset(fill, 0, sizeof(fill));
+	diag_put(&s, 0, data, sizeof(data));
+	for (unsigned f = 0; f < FUNCS; f++)
+		for (size_t k = 0; k < 7; k++) {
+			struct weft_cmd c = alu(f, types[k], &seed);
+			diag_put(&s, 0xc00, fill, sizeof(fill));
+			diag_add(&s, &c);
+			at[f][k] = diag_store(&s, 0xc00, sizeof(fill));
+		}
+	int err = diag_exec(d, &s, &out);
+	if (err == DIAG_STOPPED)
+		diag_stopped(d, &out, "alu", NULL);
+	for (unsigned f = 0; err == DIAG_RAN && f < FUNCS; f++)
+		for (size_t k = 0; k < 7; k++)
+			for (size_t i = 0; i < sizeof(fill); i++)
+				if (out.got[at[f][k] + i] != out.want[at[f][k] + i]) {
+					diag_find(d, "DIAG-VEC-2", DIAG_NOWHERE, "alu %s of type %d: byte %zu of the result is 0x%02x, not 0x%02x", func_names[f],
+					          types[k], i, out.got[at[f][k] + i], out.want[at[f][k] + i]);
+					break;
+				}
+	diag_out_free(&out);
+	return err < 0 ? err : 0;
+}

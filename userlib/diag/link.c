@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A card's link: echoes of all lengths and patterns, blocks there and back, what the card
+ * counted of broken frames meanwhile, and how fast it was. Then the card's own tests.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "driver/backend.h"
+#include "userlib/diag/diag.h"
+
+#define BLOCK (128 * 1024)
+#define ECHO_WORDS 127
+
+static int stats(struct weft_diag *d, struct weft_msg_stats_reply *s)
+{
+	char msg[WEFT_ADMIN_MSG] = "";
+	int err = diag_use_admin(d);
+	int n = err ? err : weft_admin_ask(d->admin, (uint32_t[]){ WEFT_MSG_STATS }, 1, (uint32_t *)s, sizeof(*s) / 4, msg);
+
+	return n < 0 ? n : 0;
+}
+
+/* All lengths; walking ones, all ones, random. */
+static int echoes(struct weft_diag *d, double *latency_us)
+{
+	uint32_t words[1 + ECHO_WORDS], reply[1 + ECHO_WORDS];
+	char msg[WEFT_ADMIN_MSG] = "";
+	uint64_t seed = 0xec40, begin = weft_now_ns();
+
+	for (unsigned n = 0; n <= ECHO_WORDS; n++) {
+		words[0] = WEFT_MSG_PING;
+		for (unsigned i = 0; i < n; i++)
+			words[1 + i] = n % 3 == 0 ? UINT32_C(1) << i % 32 : n % 3 == 1 ? UINT32_MAX : diag_random(&seed);
+		int got = weft_admin_ask(d->admin, words, 1 + n, reply, 1 + ECHO_WORDS, msg);
+		if (got < 0)
+			return got;
+		d->r->checks += 4 * n;
+		for (unsigned i = 0; i < n; i++)
+			if (got != (int)n + 1 || reply[1 + i] != words[1 + i]) {
+				diag_find(d, "DIAG-LINK-1", DIAG_NOWHERE, "an echo of %u words comes back with %d words, word %u is 0x%08x, not 0x%08x", n,
+				          got - 1, i, reply[1 + i], words[1 + i]);
+				return 0;
+			}
+	}
+	*latency_us = (double)(weft_now_ns() - begin) / 1000 / (ECHO_WORDS + 1);
+	return 0;
+}
+
+static void add_transfer(struct diag_stream *s, unsigned op, uint32_t off, uint32_t sp, uint32_t len)
+{
+	struct weft_cmd c;
+
+	weft_cmd_init(&c, op);
+	c.load.window = op == WEFT_CMD_LOAD ? WEFT_WIN_CONST : WEFT_WIN_ARENA;
+	c.load.dram_off = off;
+	c.load.sp_addr = (int32_t)sp;
+	c.load.row_bytes = (int32_t)len;
+	diag_add(s, &c);
+}
+
+/*
+ * A block to the card, from one of its buffers to another by a job, and back. Whatever
+ * is wrong then, the CRC of a frame has let pass.
+ */
+static int blocks(struct weft_diag *d, double *up, double *down)
+{
+	struct weft_window win[2] = { { .rd = true }, { .rd = true, .wr = true } };
+	struct diag_stream s = { 0 };
+	struct weft_cmd end;
+	struct weft_job_result r;
+	uint8_t *data = malloc(BLOCK), *back = malloc(BLOCK);
+	uint64_t seed = 0xb10c, at[3] = { 0 };
+	uint32_t half = d->cfg->sp_bytes / 2 < BLOCK ? d->cfg->sp_bytes / 2 : BLOCK;
+	weft_job job;
+	int err = data && back ? diag_use_dev(d) : -ENOMEM;
+
+	for (uint32_t i = 0; data && i < BLOCK; i++)
+		data[i] = i < 4096 ? (uint8_t)(1u << i % 8) : i < 8192 ? 0xff : i < 12288 ? 0 : (uint8_t)diag_random(&seed);
+	for (uint32_t i = 0; i < BLOCK; i += half) {
+		add_transfer(&s, WEFT_CMD_LOAD, i, 0, half);
+		add_transfer(&s, WEFT_CMD_STORE, i, 0, half);
+	}
+	weft_cmd_init(&end, WEFT_CMD_END);
+	diag_add(&s, &end);
+	if (!err && !s.failed && !(err = weft_buf_alloc(d->dev, BLOCK, &win[0].buf)) &&
+	    !(err = weft_buf_alloc(d->dev, BLOCK, &win[1].buf)) && !(err = weft_buf_write(win[0].buf, 0, data, BLOCK))) {
+		at[0] = weft_now_ns();
+		err = weft_submit(d->dev, s.words, s.n_words, win, 2, &job);
+		if (!err)
+			err = weft_wait(d->dev, job, 60000, &r);
+		at[1] = weft_now_ns();
+		if (!err)
+			err = r.status ? r.status : weft_buf_read(win[1].buf, 0, back, BLOCK);
+		at[2] = weft_now_ns();
+	}
+	if (!err) {
+		uint32_t i = 0;
+		while (i < BLOCK && back[i] == data[i])
+			i++;
+		d->r->checks += BLOCK;
+		if (i < BLOCK)
+			diag_find(d, "DIAG-LINK-2", DIAG_NOWHERE, "a block comes back wrong: byte %u is 0x%02x, not 0x%02x", i, back[i], data[i]);
+	}
+	*up = BLOCK * 1000.0 / (double)(at[1] - at[0] + 1);
+	*down = BLOCK * 1000.0 / (double)(at[2] - at[1] + 1);
+	weft_buf_free(win[1].buf);
+	weft_buf_free(win[0].buf);
+	diag_stream_free(&s);
+	free(data);
+	free(back);
+	return err;
+}
+
+int diag_link(struct weft_diag *d)
+{
+	struct weft_msg_stats_reply before, after;
+	double latency = 0, up = 0, down = 0;
+
+	if (d->o.kind != WEFT_DEV_USB) {
+		diag_absent(d, "the device is no card");
+		return 0;
+	}
+	int err = stats(d, &before);
+	if (!err)
+		err = echoes(d, &latency);
+	if (!err)
+		err = blocks(d, &up, &down);
+	if (!err)
+		err = stats(d, &after);
+	if (err == -EIO || err == -ETIMEDOUT || err == -EPROTO) {
+		diag_find(d, "DIAG-LINK-3", DIAG_NOWHERE, "the link breaks off (%s)", strerror(-err));
+		return 0;
+	}
+	if (err)
+		return err;
+	/* Opening the card resets the link; frames that break in between are counted on. */
+	if (after.header_errors != before.header_errors || after.payload_errors != before.payload_errors)
+		diag_find(d, "DIAG-LINK-4", DIAG_NOWHERE, "the card counted %u frames with a broken header and %u with a broken payload; all were repeated",
+		          after.header_errors - before.header_errors, after.payload_errors - before.payload_errors);
+	diag_note(d, "%.0f us an echo, %.1f MB/s to the card, %.1f MB/s from it", latency, up, down);
+	return 0;
+}
+
+int diag_core(struct weft_diag *d)
+{
+	static const char *const names[] = { "RAM of the core", "CRC and arithmetic", "timer and watchdog", "NPU registers", "card memory",
+		"flash" };
+	uint32_t words[2] = { WEFT_MSG_SELF_TEST, 63 };
+	struct weft_msg_self_test_reply r = { 0 };
+	char msg[WEFT_ADMIN_MSG] = "";
+
+	if (d->o.kind != WEFT_DEV_USB) {
+		diag_absent(d, "the device is no card");
+		return 0;
+	}
+	int err = diag_use_admin(d);
+	int n = err ? err : weft_admin_ask(d->admin, words, 2, (uint32_t *)&r, sizeof(r) / 4, msg);
+	if (n < 0 && r.head >> 16 != WEFT_MSG_ERR_SELF_TEST)
+		return n;
+	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		struct diag_place at = DIAG_NOWHERE;
+		at.addr = r.where;
+		d->r->checks += r.ran >> i & 1;
+		if (r.failed >> i & 1)
+			diag_find(d, i == 4 ? "DIAG-CORE-2" : "DIAG-CORE-1", at, "self-test \"%s\" fails: at 0x%x 0x%x, not 0x%x", names[i], r.where,
+			          r.got, r.expected);
+	}
+	return 0;
+}
+
+/* The card starts anew when it is told to, and says why it did. */
+int diag_restart(struct weft_diag *d)
+{
+	char msg[WEFT_ADMIN_MSG] = "";
+
+	if (d->o.kind != WEFT_DEV_USB) {
+		int err = d->o.kind == WEFT_DEV_RTL ? diag_use_dev(d) : 0;
+		if (!err && d->o.kind == WEFT_DEV_RTL && weft_dev_reset(d->dev))
+			diag_find(d, "DIAG-RST-1", DIAG_NOWHERE, "ctrl.reset: status.busy does not fall");
+		d->r->checks++;
+		return err;
+	}
+	int err = diag_use_admin(d);
+	if (err)
+		return err;
+	uint32_t before = weft_admin_hello(d->admin)->boot_count;
+	err = weft_admin_reset(d->admin, msg);
+	if (err) {
+		diag_find(d, "DIAG-RST-2", DIAG_NOWHERE, "after a reset the card does not answer: %.160s", msg);
+		return 0;
+	}
+	d->r->checks++;
+	if (weft_admin_hello(d->admin)->boot_count == before)
+		diag_find(d, "DIAG-RST-3", DIAG_NOWHERE, "after a reset the card has not started anew (%u starts)", before);
+	return 0;
+}

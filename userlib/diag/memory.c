@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Card memory, as the NPU sees it: data lines, address lines up to the size of a large
+ * buffer, and March C- over a part. Blocks are written and read by the DMA, whose own
+ * tests come later: what is wrong here and not there is the memory.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "userlib/diag/diag.h"
+
+#define BIG (4u << 20)         /* bytes over which address lines are tried */
+#define MARCH 32768
+#define CHUNK 1024
+#define PROBE 64               /* bytes at each address */
+
+static void transfer(struct diag_stream *s, unsigned op, uint32_t off, uint32_t sp, uint32_t len)
+{
+	struct weft_cmd c;
+
+	weft_cmd_init(&c, op);
+	c.load.window = WEFT_WIN_ARENA;
+	c.load.dram_off = off;
+	c.load.sp_addr = (int32_t)sp;
+	c.load.row_bytes = (int32_t)len;
+	diag_add(s, &c);
+}
+
+/* Lines that differ in what was read back; each probe holds walking bits of its own. */
+static int lines(struct weft_diag *d)
+{
+	struct diag_stream s = { .known = true };
+	struct diag_out out = { 0 };
+	uint8_t data[32][PROBE];
+	uint64_t seed = 0x3e30;
+	uint32_t n = 1;
+
+	for (uint32_t a = PROBE; a < BIG; a *= 2)
+		n++;
+	for (uint32_t k = 0; k < n; k++)
+		for (uint32_t i = 0; i < PROBE; i++)
+			data[k][i] = k < 8 ? (uint8_t)(1u << (i + k) % 8) : k < 16 ? (uint8_t)~(1u << (i + k) % 8) : (uint8_t)diag_random(&seed);
+	for (uint32_t k = 0; k < n; k++)
+		diag_put(&s, k * PROBE, data[k], PROBE);
+	for (uint32_t k = 0; k < n; k++)
+		transfer(&s, WEFT_CMD_STORE, k ? PROBE << (k - 1) : 0, k * PROBE, PROBE);
+	for (uint32_t k = 0; k < n; k++)
+		transfer(&s, WEFT_CMD_LOAD, k ? PROBE << (k - 1) : 0, 4096 + k * PROBE, PROBE);
+	s.out_bytes = BIG + PROBE;
+	size_t at = diag_store(&s, 4096, n * PROBE);
+	int err = diag_exec(d, &s, &out);
+	if (err == DIAG_STOPPED)
+		diag_stopped(d, &out, "probes of memory", "DIAG-RUN-2");
+	uint8_t wrong = 0;
+	for (uint32_t k = 0; err == DIAG_RAN && k < n; k++) {
+		const uint8_t *got = out.got + at + k * PROBE;
+		if (!memcmp(got, data[k], PROBE))
+			continue;
+		struct diag_place where = DIAG_NOWHERE;
+		uint32_t other = 0;
+		while (other < n && (other == k || memcmp(got, data[other], PROBE)))
+			other++;
+		if (other < n && (other == 0 || k == 0)) {
+			uint32_t line = (k ? k : other) - 1 + 6;
+			where.bit = (int)line;
+			where.addr = INT64_C(1) << line;
+			diag_find(d, "DIAG-MEM-1", where, "card memory: address line %u makes no difference", line);
+			break;
+		}
+		for (uint32_t i = 0; i < PROBE; i++)
+			wrong |= got[i] ^ data[k][i];
+		where.addr = k ? PROBE << (k - 1) : 0;
+		diag_find(d, "DIAG-MEM-2", where, "card memory: what was written at offset 0x%x comes back wrong, bits 0x%02x of bytes",
+		          (unsigned)where.addr, wrong);
+		break;
+	}
+	diag_out_free(&out);
+	return err < 0 ? err : 0;
+}
+
+/* One chunk: read it to its place in the log, then write the other pattern. */
+static void element(struct diag_stream *s, uint32_t log, bool read, int write, bool down)
+{
+	for (uint32_t i = 0; i < MARCH / CHUNK; i++) {
+		uint32_t at = (down ? MARCH / CHUNK - 1 - i : i) * CHUNK;
+		if (read) {
+			transfer(s, WEFT_CMD_LOAD, at, 8192, CHUNK);
+			transfer(s, WEFT_CMD_STORE, log + at, 8192, CHUNK);
+		}
+		if (write >= 0)
+			transfer(s, WEFT_CMD_STORE, at, (uint32_t)write * CHUNK, CHUNK);
+	}
+}
+
+static int march(struct weft_diag *d)
+{
+	struct diag_stream s = { .known = true };
+	struct diag_out out = { 0 };
+	uint8_t b[2][CHUNK];
+
+	for (uint32_t i = 0; i < CHUNK; i++) {
+		b[0][i] = i / 4 & 1 ? 0xaa : 0x55;
+		b[1][i] = (uint8_t)~b[0][i];
+	}
+	diag_put(&s, 0, b[0], CHUNK);
+	diag_put(&s, CHUNK, b[1], CHUNK);
+	element(&s, 0, false, 0, false);
+	element(&s, 1 * MARCH, true, 1, false);
+	element(&s, 2 * MARCH, true, 0, false);
+	element(&s, 3 * MARCH, true, 1, true);
+	element(&s, 4 * MARCH, true, 0, true);
+	element(&s, 5 * MARCH, true, -1, false);
+	s.out_bytes = 6 * MARCH;
+	int err = diag_exec(d, &s, &out);
+	if (err == DIAG_STOPPED)
+		diag_stopped(d, &out, "march over memory", "DIAG-RUN-2");
+	for (uint32_t e = 0; err == DIAG_RAN && e < 5; e++)
+		for (uint32_t i = 0; i < MARCH; i++) {
+			uint8_t got = out.got[(e + 1) * MARCH + i], want = b[e & 1][i % CHUNK], wrong = got ^ want;
+			if (!wrong)
+				continue;
+			struct diag_place where = DIAG_NOWHERE;
+			where.addr = i;
+			where.bit = wrong & (wrong - 1) ? -1 : __builtin_ctz(wrong);
+			diag_find(d, "DIAG-MEM-3", where, "card memory: march, element %u: byte at offset 0x%x of the buffer is 0x%02x, not 0x%02x", e + 2,
+			          i, got, want);
+			e = 5;
+			break;
+		}
+	diag_out_free(&out);
+	return err < 0 ? err : 0;
+}
+
+int diag_memory(struct weft_diag *d)
+{
+	if (d->o.kind != WEFT_DEV_USB) {
+		diag_absent(d, "memory is the host's");
+		return 0;
+	}
+	int err = lines(d);
+	if (!err && d->r->state == WEFT_DIAG_PASSED)
+		err = march(d);
+	return err;
+}

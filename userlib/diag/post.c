@@ -1,0 +1,433 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Post unit: every way through it, in every mode, with factors and shifts chosen so that
+ * each bit of the product decides a result somewhere. Sums come from the array, which
+ * has been tested without it; and from elt, pool and dw, which tell whether the post
+ * unit is wrong or only what feeds it.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "userlib/diag/ops.h"
+
+enum { CONV, ELT, POOL, DW, N_OPS };
+
+static const char *const op_names[N_OPS] = { "conv", "elt", "pool", "dw" };
+static const char *const mode_names[] = { "int8", "int16x8", "float8" };
+
+#define MAX_PIECES 256
+
+/* A stretch of results: which command, channels of a pixel, bytes of an element. */
+struct piece { int op, mode; size_t out, len; uint32_t channels, elem; };
+
+struct post_test {
+	const struct weft_config *cfg;
+	struct diag_stream s;
+	struct piece piece[MAX_PIECES];
+	int n_pieces;
+	uint64_t seed;
+	bool spread;
+	uint32_t in, weights, params, b, out;      /* places in the scratchpad */
+};
+
+static uint32_t pick(struct post_test *t, uint32_t n)
+{
+	return n ? diag_random(&t->seed) % n : 0;
+}
+
+/* A number of exactly so many bits. */
+static uint32_t of_bits(struct post_test *t, int bits)
+{
+	return bits <= 0 ? 0 : (UINT32_C(1) << (bits - 1)) | (diag_random(&t->seed) & ((UINT32_C(1) << (bits - 1)) - 1));
+}
+
+static int clip(int v, int lo, int hi)
+{
+	return v < lo ? lo : v > hi ? hi : v;
+}
+
+static void put_random(struct post_test *t, uint32_t sp, uint32_t len, int most)
+{
+	size_t off = diag_data(&t->s, NULL, len);
+
+	for (uint32_t i = 0; i < len && !t->s.failed; i++)
+		t->s.data[off + i] = (uint8_t)(most ? (int)pick(t, (uint32_t)(2 * most + 1)) - most : (int)diag_random(&t->seed));
+	diag_load(&t->s, off, sp, len);
+}
+
+/* Limits and zero points of the first stage and of the sum. */
+static void limits(struct post_test *t, struct weft_cmd_post *p)
+{
+	int top = p->mode ? 32767 : 127;
+
+	p->y_zp = p->mode ? (int16_t)diag_random(&t->seed) : (int32_t)pick(t, 64) - 32;
+	p->s_zp = p->mode ? (int16_t)diag_random(&t->seed) : (int32_t)pick(t, 64) - 32;
+	if (pick(t, 2)) {
+		p->y_min = (int32_t)pick(t, (uint32_t)top) - top / 2 - (pick(t, 2) ? top / 2 : 0);
+		p->y_max = p->y_min + (int32_t)pick(t, (uint32_t)(top - p->y_min));
+	}
+	if (pick(t, 2)) {
+		p->s_min = (int32_t)pick(t, (uint32_t)top) - top / 2 - (pick(t, 2) ? top / 2 : 0);
+		p->s_max = p->s_min + (int32_t)pick(t, (uint32_t)(top - p->s_min));
+	}
+}
+
+/* Passes B to D: sizes of the addends are chosen first, then shifts to match. */
+static void addends(struct post_test *t, struct weft_cmd_post *p)
+{
+	int width = p->mode ? 16 : 8, target = 8 + (int)pick(t, 14), l[3];
+
+	p->add = 1;
+	p->pre_shift = (int32_t)pick(t, p->mode ? 15 : 22);
+	for (int i = 0; i < 3; i++)
+		l[i] = 4 + (int)pick(t, 27);
+	p->a_zp = (int32_t)pick(t, 40) - 20;
+	p->b_zp = (int32_t)pick(t, 40) - 20;
+	p->a_mul = (int32_t)of_bits(t, l[0]);
+	p->b_mul = (int32_t)of_bits(t, l[1]);
+	p->s_mul = (int32_t)of_bits(t, l[2]);
+	p->a_shift = clip(width - 1 + (int)p->pre_shift + l[0] - target, 2, 62);
+	p->b_shift = clip(width - 1 + (int)p->pre_shift + l[1] - target, 2, 62);
+	p->s_shift = clip(target + l[2] - (width - 2), 2, 62);
+}
+
+/* channels: of a pixel in the output, whether they are written or not. */
+static void add_piece(struct post_test *t, const struct weft_cmd *c, int op, uint32_t pixels, uint32_t channels)
+{
+	struct weft_cmd cmd = *c;
+	uint32_t elem = (uint32_t)cmd.conv.post.out_x_stride / channels;
+
+	if (t->n_pieces == MAX_PIECES)
+		abort();                   /* the list of commands is fixed */
+	/* Results at many addresses, where nothing else has to be around them. */
+	if (t->spread)
+		cmd.conv.post.out_base += (int32_t)(pick(t, t->cfg->sp_bytes / 4) / 8 * 8);
+	diag_add(&t->s, &cmd);
+	struct piece *p = &t->piece[t->n_pieces++];
+	*p = (struct piece){ op, cmd.conv.post.mode, 0, (size_t)pixels * channels * elem, channels, elem };
+	p->out = diag_store(&t->s, (uint32_t)cmd.conv.post.out_base, (uint32_t)p->len);
+}
+
+/* Records for tile k: RESCALE so that results fit; value of a size that depends on the lane. */
+static void records(struct post_test *t, uint32_t n, int mode, bool scale16, int tile)
+{
+	size_t off = diag_data(&t->s, NULL, (size_t)n * WEFT_PARAM_BYTES);
+	int width = mode ? 14 : 6, max_v = scale16 ? 46 : 30, max_m = scale16 ? 15 : 31;
+
+	for (uint32_t i = 0; i < n && !t->s.failed; i++) {
+		uint8_t *r = t->s.data + off + i * WEFT_PARAM_BYTES;
+		int shift = 2 + (int)((uint32_t)tile + (i / 4)) % 61;
+		/* v * m >> shift has width bits: bits of m between those that leave v in range. */
+		int lo = clip(shift + width - max_v, 1, max_m), hi = clip(shift + width - 2, lo, max_m);
+		int m_bits = lo + (int)pick(t, (uint32_t)(hi - lo + 1));
+		int v_bits = clip(shift + width - m_bits + 1, 1, max_v);
+		uint32_t mul = of_bits(t, m_bits);
+		int64_t v = v_bits > 31 ? (int64_t)((uint64_t)of_bits(t, v_bits - 24) << 24 | (diag_random(&t->seed) & 0xffffff))
+		                        : (int64_t)of_bits(t, v_bits);
+		if (diag_random(&t->seed) & 1)
+			v = -v;
+		for (int b = 0; b < 6; b++)
+			r[b] = (uint8_t)((uint64_t)v >> 8 * b);
+		for (int b = 0; b < 4; b++)
+			r[6 + b] = (uint8_t)(mul >> 8 * b);
+		r[10] = (uint8_t)shift;
+	}
+	diag_load(&t->s, off, t->params + (uint32_t)tile * n * WEFT_PARAM_BYTES, n * WEFT_PARAM_BYTES);
+}
+
+/* So many column tiles of one group of pixels, each lane with a record of its own. */
+static void convs(struct post_test *t, int mode, bool double_round, bool scale16, int tiles)
+{
+	const uint32_t n = t->cfg->n, run = n * diag_in_bytes(mode);
+
+	put_random(t, t->in, n * run, mode == 1 ? 0 : 3);
+	put_random(t, t->weights, n * n * (uint32_t)tiles, 2);
+	for (int k = 0; k < tiles; k++)
+		records(t, n, mode, scale16, k);
+	struct weft_cmd c = diag_conv(t->cfg, t->in, t->weights, t->params, t->out, mode, (int)n, run);
+	c.conv.post.oc = (int32_t)n * tiles;
+	c.conv.post.out_x_stride *= tiles;
+	c.conv.post.out_y_stride *= tiles;
+	c.conv.post.double_round = double_round;
+	c.conv.post.scale16 = scale16;
+	add_piece(t, &c, CONV, n, n * (uint32_t)tiles);
+	limits(t, &c.conv.post);
+	add_piece(t, &c, CONV, n, n * (uint32_t)tiles);
+}
+
+/* Fewer channels than lanes: the others must be left alone. */
+static void part_of_the_lanes(struct post_test *t, int mode)
+{
+	const uint32_t n = t->cfg->n, elem = diag_out_bytes(mode);
+
+	t->spread = false;
+	for (uint32_t channels = 1; channels < n; channels++) {
+		struct weft_cmd c = diag_conv(t->cfg, t->in, t->weights, t->params, t->out, mode, (int)n, n * diag_in_bytes(mode));
+		if (channels % 4 == 1)
+			put_random(t, t->out, n * n * elem, 0);
+		c.conv.post.oc = (int32_t)channels;
+		add_piece(t, &c, CONV, n, n);
+	}
+	for (uint32_t channels = 1; channels < n; channels += channels % 4 == 3 ? 5 : 1) {
+		struct weft_cmd c = diag_elt(t->in, t->out, mode, 4, 1, n);
+		put_random(t, t->out, 4 * n * elem, 0);
+		c.elt.post.oc = (int32_t)channels;
+		add_piece(t, &c, ELT, 4, n);
+	}
+	t->spread = true;
+}
+
+static void convs_with_addend(struct post_test *t, int mode)
+{
+	const uint32_t n = t->cfg->n, run = n * diag_in_bytes(mode);
+
+	put_random(t, t->b, n * n * 2, 0);
+	for (int k = 0; k < 12; k++) {
+		struct weft_cmd c = diag_conv(t->cfg, t->in, t->weights, t->params + (uint32_t)(4 * k) * n * WEFT_PARAM_BYTES, t->out, mode,
+		                              (int)n, run);
+		if (k > 5)
+			limits(t, &c.conv.post);
+		addends(t, &c.conv.post);
+		c.conv.post.b_base = (int32_t)t->b;
+		c.conv.post.b_x_stride = c.conv.post.out_x_stride;
+		c.conv.post.b_y_stride = c.conv.post.out_y_stride;
+		add_piece(t, &c, CONV, n, n);
+	}
+}
+
+/* The same passes, fed by the vector engine. */
+static void elts(struct post_test *t, int mode)
+{
+	const uint32_t n = t->cfg->n, pixels = 8;
+
+	put_random(t, t->in, n * pixels * 2, 0);
+	put_random(t, t->b, n * pixels * 2, 0);
+	for (int k = 0; k < 16; k++) {
+		struct weft_cmd c = diag_elt(t->in, t->out, mode, pixels, 1, n);
+		struct weft_cmd_post *p = &c.elt.post;
+		if (k & 2)
+			limits(t, p);
+		addends(t, p);
+		p->add = k & 1;
+		p->double_round = !p->add && k & 4;
+		if (!p->add)
+			p->a_shift = clip((mode ? 15 : 7) + (int)p->pre_shift + 31 - __builtin_clz((uint32_t)p->a_mul | 1) - (mode ? 14 : 6), 2, 62);
+		p->b_base = (int32_t)t->b;
+		p->b_x_stride = c.elt.in_x_stride;
+		p->b_y_stride = c.elt.in_y_stride;
+		add_piece(t, &c, ELT, pixels, n);
+	}
+}
+
+static void pools_and_dws(struct post_test *t, int mode)
+{
+	const uint32_t n = t->cfg->n, size = 6;
+
+	put_random(t, t->in, size * size * n * 2, 0);
+	put_random(t, t->weights, 9 * n, mode ? 0 : 7);
+	for (int k = 0; k < 8; k++) {
+		struct weft_cmd c = diag_pool(t->in, t->out, mode, size - 1, size - 1, n);
+		c.pool.n_kx = c.pool.n_ky = 2;
+		c.pool.kx_step = c.pool.ox_step;
+		c.pool.oy_step = c.pool.ky_step = c.pool.ox_step * (int32_t)size;
+		c.pool.sum = k & 1;
+		if (k & 2)
+			limits(t, &c.pool.post);
+		c.pool.post.y_zp = c.pool.sum ? c.pool.post.y_zp : 0;
+		c.pool.x_zp = c.pool.sum ? (int32_t)pick(t, 20) - 10 : 0;
+		c.pool.post.a_mul = (int32_t)of_bits(t, 6 + 3 * k);
+		c.pool.post.a_shift = clip(6 + 3 * k + 1, 2, 62);
+		add_piece(t, &c, POOL, (size - 1) * (size - 1), n);
+	}
+	for (int k = 0; k < 6; k++) {
+		struct weft_cmd c = diag_dw(t->in, t->weights, t->params + (uint32_t)(7 * k) * n * WEFT_PARAM_BYTES, t->out, mode, n, size, size);
+		c.dw.post.scale16 = mode == 1 && k < 3;
+		c.dw.post.double_round = !c.dw.post.scale16 && k & 1;
+		if (k & 2)
+			limits(t, &c.dw.post);
+		add_piece(t, &c, DW, (size - 2) * (size - 2), n);
+	}
+}
+
+/* ---- float8 ---- */
+
+static int32_t half_pattern(struct post_test *t)
+{
+	/* Mostly of moderate size; now and then anything. */
+	uint32_t v = pick(t, 8) ? (pick(t, 2) << 15) | ((10 + pick(t, 10)) << 10) | pick(t, 1024) : pick(t, 65536);
+
+	return (int16_t)v;
+}
+
+static void float_limits(struct post_test *t, struct weft_cmd_post *p, int k)
+{
+	p->out_fmt = k % 5;
+	p->saturate = k / 5 & 1;
+	p->out_x_stride = p->oc * (p->out_fmt == 4 ? 2 : 1);
+	p->out_y_stride = p->out_x_stride * p->ow;
+	if (k % 3 == 2) {
+		p->y_min = p->s_min = (int16_t)(0x8000 | (0x4000 + pick(t, 0x1800)));
+		p->y_max = p->s_max = (int32_t)(0x3000 + pick(t, 0x2800));
+	}
+}
+
+static void float_records(struct post_test *t, uint32_t n)
+{
+	size_t off = diag_data(&t->s, NULL, (size_t)n * WEFT_PARAM_BYTES);
+
+	for (uint32_t i = 0; i < n && !t->s.failed; i++) {
+		int32_t h = half_pattern(t);
+		t->s.data[off + i * WEFT_PARAM_BYTES] = (uint8_t)h;
+		t->s.data[off + i * WEFT_PARAM_BYTES + 1] = (uint8_t)((uint32_t)h >> 8);
+	}
+	diag_load(&t->s, off, t->params, n * WEFT_PARAM_BYTES);
+}
+
+static void floats(struct post_test *t)
+{
+	const uint32_t n = t->cfg->n, size = 6;
+
+	put_random(t, t->b, size * size * n * 2, 0);
+	for (int k = 0; k < 20; k++) {
+		put_random(t, t->in, size * size * n * 2, 0);
+		put_random(t, t->weights, n * n > 9 * n ? n * n : 9 * n, 0);
+		float_records(t, n);
+		struct weft_cmd e = diag_elt(t->in, t->out, 2, size, size, n), p = diag_pool(t->in, t->out, 2, size, size, n),
+		                w = diag_dw(t->in, t->weights, t->params, t->out, 2, n, size, size),
+		                c = diag_conv(t->cfg, t->in, t->weights, t->params, t->out, 2, (int)n, n);
+		struct weft_cmd *all[] = { &c, &e, &p, &w };
+		for (int i = 0; i < 4; i++) {
+			float_limits(t, &all[i]->conv.post, k + i);
+			all[i]->conv.post.x_fmt = (k + i) % (i == CONV || i == DW ? 4 : 5);
+			all[i]->conv.post.w_fmt = i == CONV || i == DW ? (k >> 1) % 4 : 0;
+		}
+		for (int i = 0; i < 4; i++)
+			if (all[i]->conv.post.x_fmt == 4) {
+				e.elt.in_x_stride *= i == ELT ? 2 : 1;
+				e.elt.in_y_stride *= i == ELT ? 2 : 1;
+				p.pool.ox_step *= i == POOL ? 2 : 1;
+				p.pool.oy_step *= i == POOL ? 2 : 1;
+			}
+		/* Sums of moderate size, and a few that are not. */
+		c.conv.log2_scale = w.dw.log2_scale = k % 5 == 4 ? (int32_t)pick(t, 63) - 32 : (int32_t)pick(t, 12) - 8;
+		for (int i = 0; i < 2; i++)
+			if (k & 1) {
+				struct weft_cmd_post *q = &all[i]->conv.post;
+				q->add = 1;
+				q->b_fmt = (k + i) % 5;
+				q->b_base = (int32_t)t->b;
+				q->b_x_stride = q->oc * (q->b_fmt == 4 ? 2 : 1);
+				q->b_y_stride = q->b_x_stride * q->ow;
+			}
+		add_piece(t, &c, CONV, n, n);
+		add_piece(t, &e, ELT, size * size, n);
+		add_piece(t, &p, POOL, size * size, n);
+		add_piece(t, &w, DW, (size - 2) * (size - 2), n);
+	}
+}
+
+/* ---- judging ---- */
+
+struct wrong { uint32_t bytes; uint64_t lanes; size_t first; int piece; };
+
+static void count_wrong(const struct post_test *t, const struct diag_out *out, struct wrong *w)
+{
+	for (int i = 0; i < t->n_pieces; i++) {
+		const struct piece *p = &t->piece[i];
+		struct wrong *x = &w[p->op];
+		for (size_t k = 0; k < p->len; k++)
+			if (out->got[p->out + k] != out->want[p->out + k]) {
+				if (!x->bytes++) {
+					x->first = k;
+					x->piece = i;
+				}
+				x->lanes |= UINT64_C(1) << (k / p->elem % p->channels % t->cfg->n);
+			}
+	}
+}
+
+static void judge(struct weft_diag *d, const struct post_test *t, const struct diag_out *out, int mode)
+{
+	struct wrong w[N_OPS] = { { 0 } };
+	struct diag_place at = DIAG_NOWHERE;
+	int n_wrong = 0, n_vector = 0, op = N_OPS;
+	uint64_t lanes = 0;
+
+	count_wrong(t, out, w);
+	for (int i = N_OPS - 1; i >= 0; i--)
+		if (w[i].bytes) {
+			n_wrong++;
+			n_vector += i != CONV;
+			lanes |= w[i].lanes;
+			op = i;
+		}
+	if (!n_wrong || (mode == 2 && n_vector == 0))
+		return;                    /* float8 sums of the array have a test of their own */
+	if (n_wrong == 1 && op != CONV) {
+		const struct piece *p = &t->piece[w[op].piece];
+		diag_find(d, "DIAG-VEC-1", at, "%s in %s mode: %u bytes of the results are wrong, first 0x%02x, not 0x%02x; other commands' are right",
+		          op_names[op], mode_names[mode], w[op].bytes, out->got[p->out + w[op].first], out->want[p->out + w[op].first]);
+	} else if (!(lanes & (lanes - 1))) {
+		at.col = __builtin_ctzll(lanes);
+		diag_find(d, "DIAG-POST-1", at, "post unit lane %d: wrong results in %s mode, first of a %s", at.col, mode_names[mode],
+		          op_names[op]);
+	} else {
+		diag_find(d, "DIAG-POST-2", at, "post unit: wrong results in %s mode in %d lanes, first of a %s", mode_names[mode],
+		          __builtin_popcountll(lanes), op_names[op]);
+	}
+}
+
+/* Convolutions that go round the post unit have run. */
+static void stopped(struct weft_diag *d, const struct weft_job_result *r, int mode)
+{
+	if (r->fault_code)
+		diag_find(d, "DIAG-RUN-6", DIAG_NOWHERE, "post unit in %s mode: fault %s of unit %s at command %u", mode_names[mode],
+		          weft_fault_name(r->fault_code), weft_unit_name(r->fault_unit), r->fault_cmd);
+	else
+		diag_find(d, "DIAG-RUN-6", DIAG_NOWHERE, "post unit in %s mode: does not end after %u commands", mode_names[mode],
+		          r->counters.cmds);
+}
+
+static int run_mode(struct weft_diag *d, int mode)
+{
+	const uint32_t sp = d->cfg->sp_bytes;
+	struct post_test *t = calloc(1, sizeof(*t));
+	struct diag_out out = { 0 };
+
+	if (!t)
+		return -ENOMEM;
+	*t = (struct post_test){ .cfg = d->cfg, .seed = 0x5eed0001u + (unsigned)mode, .in = 0, .weights = sp / 8, .params = sp / 4,
+		.b = sp * 7 / 16, .out = sp / 2, .spread = true };
+	if (mode == 2) {
+		floats(t);
+	} else {
+		convs(t, mode, false, false, 61);
+		convs(t, mode, true, false, 61);
+		if (mode == 1)
+			convs(t, mode, false, true, 61);
+		part_of_the_lanes(t, mode);
+		convs_with_addend(t, mode);
+		elts(t, mode);
+		pools_and_dws(t, mode);
+	}
+	int err = diag_exec(d, &t->s, &out);
+	if (err == DIAG_STOPPED)
+		stopped(d, &out.job, mode);
+	if (err == DIAG_RAN)
+		judge(d, t, &out, mode);
+	diag_out_free(&out);
+	free(t);
+	return err < 0 ? err : 0;
+}
+
+int diag_post(struct weft_diag *d)
+{
+	int err = run_mode(d, 0);
+
+	if (!err && d->cfg->has_int16 && d->r->state == WEFT_DIAG_PASSED)
+		err = run_mode(d, 1);
+	if (!err && d->cfg->has_fp8 && d->r->state == WEFT_DIAG_PASSED)
+		err = run_mode(d, 2);
+	return err;
+}

@@ -460,11 +460,11 @@ VERILATOR_FLAGS = --cc --exe --top-module weft_npu -Wall -Wno-fatal --no-timing 
 	-CFLAGS "-fPIC -std=gnu++17 -I$(CURDIR) -I$(CURDIR)/include" \
 	-LDFLAGS "-shared -lz"
 
-# The stem is a configuration, or one and -wave: that traces, which costs a quarter of the
-# speed and is built with less optimisation.
+# The stem is a configuration, or one and -wave: that traces and can be sampled, which
+# costs a quarter of the speed, and is built with less optimisation.
 config_of  = $(1:%-wave=%)
 top_of     = Vweft_npu_$(subst -,_,$(1))
-wave_flags = $(if $(filter %-wave,$(1)),--trace-fst -CFLAGS -DWEFT_WAVE)
+wave_flags = $(if $(filter %-wave,$(1)),--trace-fst -CFLAGS -DWEFT_WAVE sim/rtl/profile.vlt)
 OPT_SIM     = -O2
 OPT_WAVE    = -O1
 
@@ -473,7 +473,7 @@ $(RTL_DIR)/%/verilated.stamp: hw/files.f $(HW_SRC) $(RTL_CC) sim/rtl/profile.vlt
 	@mkdir -p $(@D)
 	$(Q)verilator $(VERILATOR_FLAGS) $(call wave_flags,$*) --prefix $(call top_of,$*) --Mdir $(@D) \
 		-CFLAGS "-DWEFT_CONFIG=$(call config_of,$*) -DVTOP=$(call top_of,$*) -DVTOP_H='\"$(call top_of,$*).h\"'" \
-		-o ../weft-rtl-$*.so sim/rtl/profile.vlt $(call rtl_files,$(call config_of,$*)) $(abspath $(RTL_CC))
+		-o ../weft-rtl-$*.so $(call rtl_files,$(call config_of,$*)) $(abspath $(RTL_CC))
 	@touch $@
 
 $(RTL_DIR)/weft-rtl-%.so: $(RTL_DIR)/%/verilated.stamp $(wildcard sim/rtl/*.h include/weft/*.h include/weft/gen/*.h)
@@ -491,13 +491,13 @@ $(RTL_DIR)/weft-rtl-%.so: $(RTL_DIR)/%/verilated.stamp $(wildcard sim/rtl/*.h in
 FAULT_DIR := $(RTL_DIR)/fault
 FAULT_SO  := $(FAULT_DIR)/weft-rtl-w8.so
 
-$(FAULT_DIR)/%/verilated.stamp: hw/files.f $(HW_SRC) $(RTL_CC) sim/rtl/fault.vlt sim/rtl/profile.vlt tools/fault_points.py Makefile
+$(FAULT_DIR)/%/verilated.stamp: hw/files.f $(HW_SRC) $(RTL_CC) sim/rtl/fault.vlt tools/fault_points.py Makefile
 	$(call say,VERILOG,fault/$*)
 	@mkdir -p $(@D)
 	$(Q)verilator $(VERILATOR_FLAGS) --prefix Vweft_npu_$* --Mdir $(@D) \
 		-CFLAGS "-DWEFT_CONFIG=$* -DVTOP=Vweft_npu_$* -DVTOP_H='\"Vweft_npu_$*.h\"'" \
 		-CFLAGS "-DFAULT_POINTS_H='\"fault_points.h\"'" \
-		-o ../weft-rtl-$*.so sim/rtl/fault.vlt sim/rtl/profile.vlt $(call rtl_files,$*) $(abspath $(RTL_CC))
+		-o ../weft-rtl-$*.so sim/rtl/fault.vlt $(call rtl_files,$*) $(abspath $(RTL_CC))
 	$(Q)$(PYTHON) tools/fault_points.py $(@D) Vweft_npu_$* > $(@D)/fault_points.h
 	@touch $@
 

@@ -70,7 +70,7 @@ struct weft_backend {
 	int (*reg_write)(void *state, uint32_t addr, uint32_t value);
 	const struct weft_fault_point *(*points)(void *state, uint32_t *n);
 	const struct weft_cosim_diff *(*cosim)(void *state);
-	void (*sample)(void *state, weft_sampler *fn, void *user);
+	int (*sample)(void *state, weft_sampler *fn, void *user);
 
 	const struct weft_backend_async *async;   /* or NULL; then run is */
 };

@@ -133,14 +133,15 @@ static void rtl_close(void *state)
 
 static int load(struct state *s, const struct weft_dev_options *o, char *msg)
 {
+	const bool slow = o->wave || o->samples;
 	char name[32];
 
-	snprintf(name, sizeof(name), "%s%s", s->cfg->name, o->wave ? "-wave" : "");
+	snprintf(name, sizeof(name), "%s%s", s->cfg->name, slow ? "-wave" : "");
 	s->lib = find_lib(o->rtl_dir, name);
 	if (!s->lib) {
 		const char *why = dlerror();
 		snprintf(msg, WEFT_DEV_MSG, "rtl: weft-rtl-%s.so cannot be loaded (%s); build it with: make sim CONFIGS=%s%s%s",
-		         name, why ? why : "not found", s->cfg->name, o->wave ? " WAVES=" : "", o->wave ? s->cfg->name : "");
+		         name, why ? why : "not found", s->cfg->name, slow ? " WAVES=" : "", slow ? s->cfg->name : "");
 		return -ENOENT;
 	}
 	const struct weft_rtl_api *(*get)(void);
@@ -562,12 +563,16 @@ static const struct weft_cosim_diff *rtl_cosim(void *state)
 	return &((struct state *)state)->diff;
 }
 
-static void rtl_sample(void *state, weft_sampler *fn, void *user)
+static int rtl_sample(void *state, weft_sampler *fn, void *user)
 {
 	struct state *s = state;
+	int err = s->api->sample(s->rtl, fn, user);
 
-	s->sampler = fn;
+	/* Not before a job runs. */
+	s->api->sample(s->rtl, NULL, NULL);
+	s->sampler = err ? NULL : fn;
 	s->sampler_user = user;
+	return err;
 }
 
 const struct weft_backend weft_backend_rtl = {

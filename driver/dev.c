@@ -355,10 +355,7 @@ void weft_dev_observe(weft_dev *dev, weft_observer *fn, void *user)
 
 int weft_dev_sample(weft_dev *dev, weft_sampler *fn, void *user)
 {
-	if (!dev->be->sample)
-		return -ENOTSUP;
-	dev->be->sample(dev->state, fn, user);
-	return 0;
+	return dev->be->sample ? dev->be->sample(dev->state, fn, user) : -ENOTSUP;
 }
 
 const char *weft_track_name(unsigned track)

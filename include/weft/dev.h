@@ -47,6 +47,7 @@ struct weft_dev_options {
 	const char *wave;          /* RTL only: FST file, or NULL */
 	int64_t wave_cmd;          /* command index around which to record, or -1: the whole run */
 	uint64_t wave_cycles;      /* cycles before and after that command's retirement */
+	bool samples;              /* RTL only: weft_dev_sample() will be used; simulates slower */
 	uint64_t wave_from, wave_to; /* or, with wave_cmd -1 and wave_to not 0: these cycles, as weft_retire counts */
 	const char *usb;           /* USB only: which card. NULL or "": any that is free; its serial;
 	                            * or @PATH, the socket of a simulated card (weft-card --listen) */
@@ -257,7 +258,7 @@ struct weft_sample {
 };
 typedef void weft_sampler(void *user, const struct weft_sample *w);
 
-/** Be called in every cycle of jobs to come; RTL only. fn NULL: no more. @return 0, -ENOTSUP */
+/** Be called in every cycle of jobs to come; RTL only, with options.samples. fn NULL: no more. @return 0, -ENOTSUP */
 int weft_dev_sample(weft_dev *dev, weft_sampler *fn, void *user);
 
 /** Scratchpad bytes. @return 0, -ERANGE, -ENOTSUP: this device cannot show them */

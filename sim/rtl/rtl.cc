@@ -2,8 +2,8 @@
 //
 // The Verilated NPU behind the C interface of rtl.h. Compiled twice per
 // configuration, which WEFT_CONFIG and VTOP name: as it is, and with WEFT_WAVE to
-// record waveforms. Tracing makes Verilator keep every signal, which costs a quarter
-// of the speed even while nothing is recorded.
+// record waveforms and to be sampled. Both make Verilator keep signals, which costs a
+// quarter of the speed even while nothing is recorded.
 #include "sim/rtl/rtl.h"
 
 #include <cerrno>
@@ -62,7 +62,9 @@ struct weft_rtl {
 	} ctx;
 	VTOP top;
 	Memory memory;
+#ifdef WEFT_WAVE
 	Profile profile;
+#endif
 	std::unique_ptr<Wave> wave;
 	uint64_t cycle = 0;
 	bool all_clocks = true;     // units' clocks never rest
@@ -181,8 +183,10 @@ struct weft_rtl {
 		EACH_UNIT(RISE)
 		const uint32_t retired = top.retire_o;
 		const Memory::FromChip c = see_memory_port(top);
+#ifdef WEFT_WAVE
 		if (profile.on())
 			profile.sample(*top.rootp, memory.out(), c, retired);
+#endif
 		memory.clock(c);
 		top.clk_i = 1;
 		top.eval();
@@ -349,9 +353,16 @@ int rtl_fault(weft_rtl *r, const weft_rtl_fault *f)
 #endif
 }
 
-void rtl_sample(weft_rtl *r, weft_sampler *fn, void *user)
+int rtl_sample(weft_rtl *r, weft_sampler *fn, void *user)
 {
+#ifdef WEFT_WAVE
 	r->profile.watch(fn, user);
+	return 0;
+#else
+	(void)r;
+	(void)user;
+	return fn ? -ENOTSUP : 0;
+#endif
 }
 
 } // namespace

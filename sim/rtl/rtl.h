@@ -19,7 +19,7 @@
 extern "C" {
 #endif
 
-#define WEFT_RTL_API_VERSION 5
+#define WEFT_RTL_API_VERSION 6
 
 enum weft_rtl_profile {
 	WEFT_RTL_SRAM,   /* one bus word a cycle each way, latency 8 */
@@ -100,8 +100,9 @@ struct weft_rtl_api {
 	int (*wave)(struct weft_rtl *r, const char *file);
 	uint64_t (*cycle)(struct weft_rtl *r);
 
-	/* Be called in every cycle from a stream's start to its END; NULL: no more. */
-	void (*sample)(struct weft_rtl *r, weft_sampler *fn, void *user);
+	/* Be called in every cycle from a stream's start to its END; NULL: no more.
+	 * -ENOTSUP: not built for it. */
+	int (*sample)(struct weft_rtl *r, weft_sampler *fn, void *user);
 
 	/* Fault points; none in the ordinary build. NULL takes a fault away. */
 	const struct weft_rtl_point *(*points)(struct weft_rtl *r, uint32_t *n);

@@ -330,6 +330,7 @@ static int open_device(struct replay *x, const char *wave, uint64_t wave_from, u
 	d.memory = (enum weft_memory)x->c->memory;
 	d.rtl_dir = x->o->rtl_dir;
 	d.wave = wave;
+	d.samples = x->o->wave != NULL;
 	d.wave_from = wave_from;
 	d.wave_to = wave_to;
 	if ((err = weft_dev_open(&d, &x->dev, x->msg)))

@@ -42,6 +42,7 @@ static int open_device(weft_session *s, char *msg)
 	d.wave = s->o.wave;
 	d.wave_cmd = s->o.wave_cmd;
 	d.wave_cycles = s->o.wave_cycles;
+	d.samples = s->o.profile != NULL;
 	int err = weft_dev_open(&d, &s->dev, msg);
 	if (err)
 		return err;

@@ -115,7 +115,9 @@ static bool right_place(const struct bench *b, const struct weft_plant *p, const
 			return f->row == (int)p->col;
 		if (starts(last, "skew_w"))
 			return f->col == (int)p->col;
-		return f->row == (int)p->row && f->col == (int)p->col;
+		/* The others lie in one piece, row after row, or in two. */
+		uint32_t index = b->points[p->point].cols == 1 ? p->row : p->row * n + p->col;
+		return f->row == (int)(index / n) && f->col == (int)(index % n);
 	}
 	if (class_of(name) != SCRATCHPAD)
 		return false;

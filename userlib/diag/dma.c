@@ -299,6 +299,30 @@ static int strided_stores(struct weft_diag *d, const uint8_t *data, uint32_t sp_
 	return err < 0 ? err : 0;
 }
 
+/* Rows of 2^k bytes that end with the scratchpad: nothing is out of range. */
+static int to_the_end(struct weft_diag *d, const uint8_t *data)
+{
+	struct diag_stream s = { 0 };
+	struct diag_out out;
+
+	size_t off = diag_data(&s, data, 8192);
+	for (uint32_t len = 1; len <= 4096; len *= 2) {
+		diag_load(&s, off + 8192 - len, d->cfg->sp_bytes - len, len);
+		diag_store(&s, d->cfg->sp_bytes - len, len);
+	}
+	int err = diag_exec(d, &s, &out);
+	if (err == DIAG_STOPPED)
+		diag_stopped(d, &out, "transfers up to the end of the scratchpad", NULL);
+	for (size_t i = 0; err == DIAG_RAN && i < out.len; i++)
+		if (out.got[i] != out.want[i]) {
+			if (!diag_is_scratchpad(d))
+				diag_find(d, "DIAG-DMA-4", DIAG_NOWHERE, "copies at the end of the scratchpad come back wrong, first in byte %zu", i);
+			break;
+		}
+	diag_out_free(&out);
+	return err < 0 ? err : 0;
+}
+
 /* Long transfers both ways at the same time: bursts outstanding, 4 KiB borders. */
 static int both_ways(struct weft_diag *d, const uint8_t *data)
 {
@@ -354,6 +378,8 @@ int diag_dma(struct weft_diag *d)
 		err = strided_stores(d, data, sp_room);
 	if (!err && d->r->state == WEFT_DIAG_PASSED)
 		err = both_ways(d, data);
+	if (!err && d->r->state == WEFT_DIAG_PASSED)
+		err = to_the_end(d, data);
 	free(data);
 	return err;
 }

@@ -434,6 +434,7 @@ static int run_mode(struct weft_diag *d, int mode)
 	} else {
 		convs(t, mode, false, false, 61);
 		convs(t, mode, true, false, 61);
+		convs(t, mode, true, false, 61);
 		if (mode == 1)
 			convs(t, mode, false, true, 61);
 		part_of_the_lanes(t, mode);

@@ -236,9 +236,9 @@ lint-verilator:
 	$(Q)verilator --lint-only -Wall $(RESETS) --no-timing --assert -DWEFT_ASSERT --top-module weft_fx2 $(BOARD_SV)
 
 lint-yosys: lint-verilator
-	$(Q)tools/lint/lint.sh
+	$(Q)tools/lint/lint.sh yosys operands ecp5 xilinx chip board
 
-## area: what the array costs with each set of modes (Yosys); SIZES="2 4"
+## area: what a PE and the array cost with each set of modes (Yosys); SIZES="8 16" TECHS="ecp5 xilinx"
 area:
 	$(Q)O=$(O) tools/lint/area.sh
 

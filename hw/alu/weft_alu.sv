@@ -159,8 +159,10 @@ module weft_alu (
   // Fields of an operand's steps: base, s0, s1 in its first word, s2, s3 in the second.
   always_comb begin
     for (int unsigned x = 0; x < 4; x++) begin
-      step[x][reduce_f ? 1 : 0] = cmd_i[weft_cmd_pkg::ALU_A_S0_LSB + 128*x +: 20] << log_q;
-      step[x][reduce_f ? 0 : 1] = reduce_f && x == 3 ? '0 : cmd_i[weft_cmd_pkg::ALU_A_S1_LSB + 128*x +: 20];
+      step[x][0] = reduce_f ? (x == 3 ? '0 : cmd_i[weft_cmd_pkg::ALU_A_S1_LSB + 128*x +: 20])
+                            : cmd_i[weft_cmd_pkg::ALU_A_S0_LSB + 128*x +: 20] << log_q;
+      step[x][1] = reduce_f ? cmd_i[weft_cmd_pkg::ALU_A_S0_LSB + 128*x +: 20] << log_q
+                            : cmd_i[weft_cmd_pkg::ALU_A_S1_LSB + 128*x +: 20];
       step[x][2] = cmd_i[weft_cmd_pkg::ALU_A_S2_LSB + 128*x +: 20];
       step[x][3] = cmd_i[weft_cmd_pkg::ALU_A_S3_LSB + 128*x +: 20];
     end
@@ -168,7 +170,15 @@ module weft_alu (
 
   logic [19:0] next_at [4];
   always_comb begin
-    for (int unsigned x = 0; x < 4; x++) next_at[x] = (level == 2'd0 ? at_q[x] : hold_q[x][level]) + step[x][level];
+    for (int unsigned x = 0; x < 4; x++) begin
+      case (level)
+        2'd0:    next_at[x] = at_q[x];
+        2'd1:    next_at[x] = hold_q[x][1];
+        2'd2:    next_at[x] = hold_q[x][2];
+        default: next_at[x] = hold_q[x][3];
+      endcase
+      next_at[x] = next_at[x] + step[x][level];
+    end
   end
 
   always_ff @(posedge clk_i) begin

@@ -259,7 +259,9 @@ module weft_array #(
               for (int c = 0; c < N; c++) far[r][c] = 32'((term[r][c] ^ (term[r][c] << 1)) >> 56);
             end
             for (int r = 0; r < N; r++) begin
-              for (int c = 0; c < N; c++) far[r][c] = far[r][c] | (near[r][c] & {32{place[r][c] > 32'sd55}});
+              for (int c = 0; c < N; c++) begin
+                far[r][c] = far[r][c] | (near[r][c] & {32{Lazy ? place[r][c] > 32'sd55 : place[r][c][6] || place[r][c][5:3] == 3'd7}});
+              end
             end
             // INF and NAN are one bit each; the states of an infinity are one bit each, NaN is both.
             for (int r = 0; r < N; r++) begin

@@ -40,7 +40,7 @@ package weft_regs_pkg;
   localparam int unsigned FEATURES_INT4_LSB = 10;
   localparam int unsigned FEATURES_INT4_W = 1;
 
-  // start: run the stream. reset: abandon everything, clear fault, counters and queues; bus transactions under way are finished first (w1s)
+  // start: run the stream. reset: abandon everything, clear done, fault, counters and queues; bus transactions under way are finished first. irq_status, irq_enable, the stream and the windows keep their values (w1s)
   localparam logic [9:0] CTRL_ADDR = 10'h10;
   localparam int unsigned CTRL_START_LSB = 0;
   localparam int unsigned CTRL_START_W = 1;
@@ -64,7 +64,7 @@ package weft_regs_pkg;
   localparam int unsigned IRQ_ENABLE_FAULT_LSB = 1;
   localparam int unsigned IRQ_ENABLE_FAULT_W = 1;
 
-  // Interrupt causes (w1c)
+  // Interrupt causes since they were last cleared; ctrl.reset keeps them (w1c)
   localparam logic [9:0] IRQ_STATUS_ADDR = 10'h1c;
   localparam int unsigned IRQ_STATUS_DONE_LSB = 0;
   localparam int unsigned IRQ_STATUS_DONE_W = 1;

@@ -66,7 +66,11 @@ static bool is_among(const char *op, const char *const *list, size_t n)
 
 static bool is_listed(const struct weft_conform_case *c)
 {
-	if (c->error_expected || strstr(c->types, "f32") || strstr(c->types, "bf16"))
+	if (c->error_expected)
+		return false;
+	if (!strcmp(c->op, "CAST"))
+		return strncmp(c->types, "f32", 3) != 0;
+	if (strstr(c->types, "f32") || strstr(c->types, "bf16"))
 		return false;
 	/* The results of float8's products are fp16, which the types do not name. */
 	if (strstr(c->types, "f16"))
@@ -128,7 +132,7 @@ static void vectors_model(void **state)
 	assert_int_equal(s.passed + s.refused, s.n);
 	print_message("%d of %d tests ran on the NPU, at least in part; of the %d of its operators and types, all alone\n", s.npu, s.n,
 	              s.listed);
-	assert_true(s.npu >= 1990 && s.listed >= 1840);
+	assert_true(s.npu >= 2010 && s.listed >= 1910);
 }
 
 /* All of them where there is time; else those of operators that take several kinds of commands. */
@@ -158,7 +162,7 @@ static void vectors_rtl(void **state)
 		sum.listed += s.listed;
 	}
 	print_message("RTL: %d of %d tests ran on the NPU; of the %d of its operators and types, all alone\n", sum.npu, sum.n, sum.listed);
-	assert_true(sum.npu >= sum.listed && sum.listed >= (all ? 1840 : 80));
+	assert_true(sum.npu >= sum.listed && sum.listed >= (all ? 1910 : 80));
 }
 
 /* ---- written and read again ---- */

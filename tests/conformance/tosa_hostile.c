@@ -166,39 +166,78 @@ static void hostile(void **state)
 	print_message("at most %.2f s and %ld kB\n", slowest, largest);
 }
 
-/* Bytes of a sound file changed, a few at a time, also whole words to extremes. */
-static void damaged(void **state)
+/* Bytes of p changed, a few at a time, also whole words to extremes; q has room for them. */
+static int damage(const uint8_t *p, uint8_t *q, size_t n, uint64_t *seed, int i)
 {
 	static const uint32_t words[] = { 0, 1, 0x7fffffff, 0x80000000, 0xffffffff, 1000000000, 0x10000 };
+	/* The tables stand in front of and among the constants: most changes near the beginning. */
+	size_t range = i % 2 ? n : n < 4000 ? n : 4000;
+	char says[1000];
+
+	memcpy(q, p, n);
+	for (int k = 0; k <= i % 3; k++) {
+		size_t at = test_random(seed) % (range - 4);
+		if (test_random(seed) % 2)
+			q[at] = (uint8_t)test_random(seed);
+		else
+			memcpy(q + at / 4 * 4, &words[test_random(seed) % 7], 4);
+	}
+	write_file(q, i % 7 == 6 ? test_random(seed) % n : n);
+	int status = run(i % 2 ? "info" : "run", says, sizeof says);
+	if (status != 0 && status != 2)
+		fail_msg("damage %d: exit status %d: %s", i, status, says);
+	return status == 0;
+}
+
+/* PAD, SLICE and TILE with shapes that are inputs, NEGATE with zero points that are. */
+static struct fbw dynamic_file(void)
+{
+	struct tosa_build t;
+	int8_t zero = 0;
+
+	tb_begin(&t, 1);
+	tb_tensor(&t, "x", WEFT_INT8, 1, 5, 1, NULL);
+	tb_tensor(&t, "zx", WEFT_INT8, 1, 1, 1, NULL);
+	tb_tensor(&t, "zero", WEFT_INT8, 1, 1, 1, &zero);
+	tb_tensor(&t, "n", WEFT_INT8, 1, 5, 1, NULL);
+	tb_tensor(&t, "p", WEFT_INT8, 1, 9, 1, NULL);
+	tb_tensor(&t, "s", WEFT_INT8, 1, 3, 1, NULL);
+	tb_tensor(&t, "y", WEFT_INT8, 1, 6, 1, NULL);
+	x_shape(&t.x, "pads", NULL, 2);
+	x_shape(&t.x, "start", NULL, 1);
+	x_shape(&t.x, "size", NULL, 1);
+	x_shape(&t.x, "times", NULL, 1);
+	tb_add(&t, TOSA_CONST, "", "zero");
+	tb_add(&t, TOSA_NEGATE, "x zx zero", "n");
+	tb_add(&t, TOSA_PAD, "n pads zero", "p");
+	tb_add(&t, TOSA_SLICE, "p start size", "s");
+	tb_add(&t, TOSA_TILE, "s times", "y");
+	tb_ports(&t, "x zx pads start size times", "y");
+	return tb_end(&t);
+}
+
+static void damaged(void **state)
+{
 	FILE *f = fopen("tests/models/digits_fp8.tosa", "rb");
 	uint8_t *p = malloc(1 << 20), *q = malloc(1 << 20);
 	uint64_t seed = test_seed(1);
 	int n_runs = test_level() == 2 ? 2000 : 60, good = 0;
+	struct fbw w = dynamic_file();
 	char says[1000];
 
 	(void)state;
+	write_file(w.p, w.n);
+	assert_int_equal(run("info", says, sizeof says), 0);
 	assert_non_null(f);
 	size_t n = fread(p, 1, 1 << 20, f);
 	fclose(f);
 	for (int i = 0; i < n_runs; i++) {
-		memcpy(q, p, n);
-		/* The tables stand in front of and among the constants: most changes near the beginning. */
-		size_t range = i % 2 ? n : n < 4000 ? n : 4000;
-		for (int k = 0; k <= i % 3; k++) {
-			size_t at = test_random(&seed) % (range - 4);
-			if (test_random(&seed) % 2)
-				q[at] = (uint8_t)test_random(&seed);
-			else
-				memcpy(q + at / 4 * 4, &words[test_random(&seed) % 7], 4);
-		}
-		write_file(q, i % 7 == 6 ? test_random(&seed) % n : n);
-		int status = run(i % 2 ? "info" : "run", says, sizeof says);
-		if (status != 0 && status != 2)
-			fail_msg("damage %d: exit status %d: %s", i, status, says);
-		good += status == 0;
+		good += damage(p, q, n, &seed, i);
+		good += damage(w.p, q, w.n, &seed, i);
 	}
-	assert_true(good > 0 && good < n_runs);
-	print_message("%d damaged files, %d still sound; at most %.2f s and %ld kB\n", n_runs, good, slowest, largest);
+	assert_true(good > 0 && good < 2 * n_runs);
+	print_message("%d damaged files, %d still sound; at most %.2f s and %ld kB\n", 2 * n_runs, good, slowest, largest);
+	free(w.p);
 	free(p);
 	free(q);
 }

@@ -28,6 +28,20 @@ static int64_t draw(int64_t lo, int64_t hi)
 	return lo + (int64_t)(test_random(&seed) % (uint64_t)(hi - lo + 1));
 }
 
+/* Small ones, all over the range, halves between two floats, near powers of two; of both signs. */
+static uint64_t any_int32(int64_t i)
+{
+	uint32_t v;
+
+	switch (i % 4) {
+	case 0: v = (uint32_t)i; break;
+	case 1: v = (uint32_t)i * 196563; break;
+	case 2: v = (uint32_t)i << (i >> 8 & 15); break;
+	default: v = (UINT32_C(1) << (i >> 2 & 31)) + (uint32_t)(i >> 7 & 7) - 3; break;
+	}
+	return i & 1024 ? -v : v;
+}
+
 /* Numbers about 1, now and then a code of any kind; all codes in turn where `any`. */
 static void fill(weft_tensor *t, bool any)
 {
@@ -36,7 +50,7 @@ static void fill(weft_tensor *t, bool any)
 
 	t->data = calloc((size_t)n + 1, size);
 	for (int64_t i = 0; i < n; i++) {
-		uint64_t code = any ? (uint64_t)i * (size == 4 ? 65521 * 3 : 1) : (uint64_t)draw(0, INT32_MAX);
+		uint64_t code = any ? size == 4 ? any_int32(i) : (uint64_t)i : (uint64_t)draw(0, INT32_MAX);
 		if (!any && t->dtype >= WEFT_FP8E4M3 && t->dtype <= WEFT_FP64 && draw(0, 199))
 			code = weft_float_encode(t->dtype, (double)draw(-256, 256) / 64, true);
 		memcpy((char *)t->data + (size_t)i * size, &code, size);
@@ -193,7 +207,8 @@ static void casts(void **state)
 		{ WEFT_INT8, WEFT_FP16 }, { WEFT_INT16, WEFT_FP16 }, { WEFT_INT32, WEFT_FP16 }, { WEFT_FP16, WEFT_INT8 },
 		{ WEFT_FP16, WEFT_INT16 }, { WEFT_FP16, WEFT_INT32 }, { WEFT_BF16, WEFT_INT32 }, { WEFT_FP16, WEFT_FP8E4M3 },
 		{ WEFT_FP16, WEFT_FP8E5M2 }, { WEFT_BF16, WEFT_FP8E4M3 }, { WEFT_FP8E4M3, WEFT_FP16 }, { WEFT_FP8E5M2, WEFT_BF16 },
-		{ WEFT_FP8E4M3, WEFT_FP32 }, { WEFT_INT8, WEFT_FP32 },
+		{ WEFT_FP8E4M3, WEFT_FP32 }, { WEFT_INT8, WEFT_FP32 }, { WEFT_INT16, WEFT_FP32 }, { WEFT_INT32, WEFT_FP32 },
+		{ WEFT_INT32, WEFT_BF16 }, { WEFT_INT16, WEFT_BF16 }, { WEFT_FP16, WEFT_FP32 }, { WEFT_BF16, WEFT_FP32 },
 	};
 
 	(void)state;

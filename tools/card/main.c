@@ -15,9 +15,9 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "tools/clock.h"
 #include "card.h"
 #include "weft/gen/msg.h"
 
@@ -264,14 +264,6 @@ static int parse(struct options *o, int argc, char **argv)
 }
 
 /* ---- running ---- */
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 static void signals(struct usbdev *d, bool verbose)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/clock.h"
 #include "usbdev.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "weft/gen/msg.h"
 
@@ -27,14 +27,6 @@ struct usbdev {
 	uint32_t n_link_resets;
 	const void *owner;
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 struct usbdev *usbdev_new(const struct weft_chip_ops *ops, void *chip, const char *serial,
                           struct usbdev_fault *faults, size_t n_faults)

@@ -1,18 +1,24 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# `make area`: what the systolic array costs with each set of arithmetic modes,
-# as Yosys maps it to an ECP5 and to a Xilinx 7-series. SIZES (default "2 4";
-# 8 takes an hour, 16 hours) are synthesised; a PE is the difference of two arrays over the
-# difference of their PEs, so it has its share of skew buffers and drain, but
-# not of what there is once.
+# `make area [SIZES="8 16"] [TECHS="ecp5 xilinx"] [MODES="int8 int8,int16 ..."]`:
+# what the systolic array and one PE cost with each set of arithmetic modes, as
+# Yosys maps them to an ECP5 and to a Xilinx 7-series, as rows of docs/area.md.
+# Nothing is extrapolated: each row is a flattened design of its own. A PE is the
+# one at row 1, column 1 of an array of 4x4, which has neighbours on all sides, cut
+# out in front of mapping: its registers (operands, sum, shadow) and the logic in
+# front of them.
 #
-# Modes are those of weft_cfg_pkg: HAS_INT16, HAS_FP8.
+# Results stay in build/area until the RTL changes; several runs at once are safe if
+# they have different SIZES or TECHS. Modes are weft_cfg_pkg's HAS_INT16 and HAS_FP8.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 out=${O:-build}/area
-sizes=${SIZES:-2 4}
 mkdir -p "$out"
+# shellcheck source=tools/lint/yosys.sh
+. tools/lint/yosys.sh
+
+rtl='hw/gen/weft_cmd_pkg.sv hw/prim/weft_float_pkg.sv hw/array/weft_array.sv'
 
 log2() { local n=$1 l=0; while [ $((1 << l)) -lt "$n" ]; do l=$((l + 1)); done; echo $l; }
 
@@ -23,45 +29,94 @@ config() { # size int16 fp8
 		hw/gen/w8/weft_cfg_pkg.sv
 }
 
-synth() { # tech name
-	local options=
-	[ "$1" = ecp5 ] || options='-flatten -noiopad'
-	cat > "$out/$2.ys" <<-EOF
-		read_verilog -sv $out/$2.sv hw/gen/weft_cmd_pkg.sv hw/prim/weft_float_pkg.sv hw/array/weft_array.sv
-		synth_$1 -top weft_array $options -run begin:check
-		tee -o $out/$2.txt stat
-	EOF
-	yosys -q -l "$out/$2.log" "$out/$2.ys" > "$out/$2.out" 2>&1 || { tail -3 "$out/$2.log" >&2; exit 1; }
+# Steps `coarse` of synth_ecp5, in two parts, without the pass share, which takes
+# hours to try every pair of multipliers of w16: all PEs multiply in the same slots,
+# so none can be shared.
+coarse_ecp5_1() {
+	local step
+	for step in proc flatten 'tribuf -logic' deminout opt_expr opt_clean check \
+		'opt -nodffe -nosdff' fsm opt wreduce peepopt opt_clean; do
+		echo "$step"
+	done
+}
+
+coarse_ecp5_2() {
+	local step dsp='-map +/mul2dsp.v -map +/ecp5/dsp_map.v -D DSP_NAME=$__MUL18X18'
+	for step in A_MAXWIDTH=18 B_MAXWIDTH=18 A_MINWIDTH=2 B_MINWIDTH=2; do dsp="$dsp -D DSP_$step"; done
+	for step in 'techmap -map +/cmp2lut.v -D LUT_WIDTH=4' opt_expr opt_clean "techmap $dsp" \
+		'chtype -set $mul t:$__soft_mul' alumacc opt 'memory -nomap' opt_clean; do
+		echo "$step"
+	done
+}
+
+# Leaves only PE(1,1) of a 4x4 array: registers with index 5 and what is in front of them.
+cut_pe() {
+	local register registers=
+	for register in op_a op_w op_ax op_wx acc_lo acc_hi state shadow_lo shadow_hi shadow_state; do
+		registers="$registers w:$register?5?"
+	done
+	cat <<-END
+		select -set ff $registers %ci1 t:\$*dff* %i
+		select -assert-min 4 @ff
+		select -set pe @ff %ci2 %ci*:-\$dff,\$dffe,\$sdff,\$sdffe,\$sdffce,\$adff,\$adffe t:\$adff* %d
+		submod -name pe @pe
+		hierarchy -top pe
+	END
+}
+
+synth() { # tech name array|pe
+	# shellcheck disable=SC2086
+	read_design "$2" weft_array "$out/$2.sv" $rtl
+	if [ "$1" = ecp5 ]; then
+		echo 'synth_ecp5 -top weft_array -run begin:coarse'
+		coarse_ecp5_1
+		[ "$3" = array ] || cut_pe
+		coarse_ecp5_2
+		echo 'synth_ecp5 -run map_ram:check'
+	else
+		echo 'synth_xilinx -flatten -noiopad -top weft_array -run begin:map_dsp'
+		[ "$3" = array ] || cut_pe
+		echo 'synth_xilinx -flatten -noiopad -run map_dsp:check'
+	fi
+	echo "tee -o $out/$2.txt stat"
 }
 
 # LUT, carry, FF, DSP
 count() { # name
 	awk '$1 ~ /^LUT[1-6]$/ { lut += $2 } $1 ~ /^(CCU2C|CARRY4)$/ { carry += $2 }
 		$1 ~ /^(TRELLIS_FF|FD[RSCP]E)$/ { ff += $2 } $1 ~ /^(MULT18X18D|DSP48E1)$/ { dsp += $2 }
-		END { print lut + 0, carry + 0, ff + 0, dsp + 0 }' "$out/$1.txt"
+		END { printf "%d | %d | %d | %d", lut, carry, ff, dsp }' "$out/$1.txt"
 }
 
-for tech in ${*:-ecp5 xilinx}; do
+fresh() { # file: is it younger than all that it comes from?
+	local from
+	[ -f "$1" ] || return 1
+	for from in $rtl hw/gen/w8/weft_cfg_pkg.sv tools/lint/area.sh tools/lint/processes.py; do
+		[ "$1" -nt "$from" ] || return 1
+	done
+}
+
+for tech in ${TECHS:-ecp5 xilinx}; do
 	echo
-	echo "| $tech, array of | modes | LUT | $([ "$tech" = ecp5 ] && echo CCU2C || echo CARRY4) | FF | DSP |"
-	echo "|---|---|---|---|---|---|"
-	for modes in '0 0 int8' '1 0 int8, int16' '1 1 all'; do
-		read -r int16 fp8 label <<< "$modes"
-		before=
-		for n in $sizes; do
-			name=$tech-$n-$int16$fp8
-			config "$n" "$int16" "$fp8" > "$out/$name.sv"
-			[ -f "$out/$name.txt" ] && [ "$out/$name.txt" -nt hw/array/weft_array.sv ] && [ "$out/$name.txt" -nt hw/prim/weft_float_pkg.sv ] ||
-				synth "$tech" "$name"
-			read -r -a now <<< "$(count "$name")"
-			echo "| ${n}x$n | $label | ${now[0]} | ${now[1]} | ${now[2]} | ${now[3]} |"
-			if [ -n "$before" ]; then
-				read -r m was <<< "$before"
-				read -r -a was <<< "$was"
-				pes=$((n * n - m * m))
-				echo "| one PE ($m to $n) | $label | $(((now[0] - was[0]) / pes)) | $(((now[1] - was[1]) / pes)) | $(((now[2] - was[2]) / pes)) | $(((now[3] - was[3]) / pes)) |"
+	if [ "$tech" = ecp5 ]; then
+		echo '| ECP5 | modes | LUT4 | CCU2C | FF | MULT18X18D |'
+	else
+		echo '| 7-series | modes | LUT | CARRY4 | FF | DSP48E1 |'
+	fi
+	echo '|---|---|---|---|---|---|'
+	for size in pe ${SIZES-8 16}; do
+		for modes in ${MODES:-int8 int8,int16 int8,fp8 int8,int16,fp8}; do
+			[[ $modes == *int16* ]] && int16=1 || int16=0
+			[[ $modes == *fp8* ]] && fp8=1 || fp8=0
+			name=$tech-$size-$int16$fp8
+			if [ "$size" = pe ]; then
+				what='one PE' top=pe n=4
+			else
+				what="array ${size}x$size" top=array n=$size
 			fi
-			before="$n ${now[*]}"
+			config "$n" "$int16" "$fp8" > "$out/$name.sv"
+			fresh "$out/$name.txt" || run_yosys "$name" "$(synth "$tech" "$name" $top)"
+			echo "| $what | ${modes//,/, } | $(count "$name") |"
 		done
 	done
 done

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Static checks of the RTL. Arguments select steps; without, all of them, of
-# which area takes Yosys some ten minutes.
+# Static checks of the RTL. Arguments select steps; without, all of them. ecp5 and
+# xilinx take Yosys some minutes each.
 #
 #   verilator  -Wall is clean in w8, w16, w32, plain and with assertions and
 #              fault hook
@@ -10,10 +10,11 @@
 #              combinational loop, the 16 scratchpad banks are memories
 #   operands   each operand register of the array feeds its own PE and one
 #              neighbour only (netlist)
-#   area       LUT, FF, DSP and BRAM at w8 after synth_ecp5 and synth_xilinx
+#   ecp5       LUT, FF, DSP and BRAM at w8 after synth_ecp5
+#   xilinx     the same after synth_xilinx
 #   chip       what stands around the NPU, which is a black box: no latch, no
 #              driver conflict, no combinational loop; the same figures
-#   board      the ULX3S's top around the NPU at w8 after synth_ecp5; with area's
+#   board      the ULX3S's top around the NPU at w8 after synth_ecp5; with ecp5's
 #              NPU, how much of the part
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -23,15 +24,14 @@ mkdir -p "$out"
 pkgs() { echo "hw/gen/$1/weft_cfg_pkg.sv hw/gen/weft_cmd_pkg.sv hw/gen/weft_regs_pkg.sv"; }
 files=$(grep -v '^ *#' hw/files.f | tr '\n' ' ')
 chip_files=$(grep -v '^ *#' hw/chip.f | tr '\n' ' ')
+# shellcheck source=tools/lint/yosys.sh
+. tools/lint/yosys.sh
 say() { printf '  %-7s %s\n' "$1" "$2"; }
 
-run_yosys() { # name, script
-	echo "$2" > "$out/$1.ys"
-	if ! yosys -q -l "$out/$1.log" "$out/$1.ys" > "$out/$1.out" 2>&1; then
-		grep -h '^ERROR\|ERROR:' "$out/$1.out" "$out/$1.log" | sort -u >&2 || tail -5 "$out/$1.log" >&2
-		echo "lint: yosys $1 failed, see $out/$1.log" >&2
-		return 1
-	fi
+# Commands that read the NPU at w8.
+npu() {
+	# shellcheck disable=SC2046,SC2086
+	read_design "$1" weft_npu $(pkgs w8) $files
 }
 
 step_verilator() {
@@ -46,8 +46,7 @@ step_verilator() {
 
 step_yosys() {
 	say YOSYS 'w8: latches, drivers, loops, banks'
-	run_yosys check "read_verilog -sv $(pkgs w8) $files
-hierarchy -check -top weft_npu
+	run_yosys check "$(npu check)
 proc
 select -assert-none t:\$dlatch t:\$adlatch t:\$dlatchsr t:\$sr
 opt_expr
@@ -63,24 +62,31 @@ select -assert-count 16 c:u_sp.g_bank*.u_ram.mem t:\$mem_v2 %i"
 
 step_operands() {
 	say YOSYS 'w8: fan-out of operand registers'
-	run_yosys array "read_verilog -sv $(pkgs w8) hw/prim/weft_float_pkg.sv hw/array/weft_array.sv
-hierarchy -top weft_array
+	# shellcheck disable=SC2046
+	run_yosys array "$(read_design array weft_array $(pkgs w8) hw/prim/weft_float_pkg.sv hw/array/weft_array.sv)
 proc
 opt -mux_undef -undriven
 write_json $out/array.json"
 	python3 tools/lint/operands.py "$out/array.json" 8
 }
 
-step_area() {
-	say YOSYS 'w8: synth_ecp5'
-	run_yosys ecp5 "read_verilog -sv $(pkgs w8) $files
-synth_ecp5 -top weft_npu -run begin:check
-tee -o $out/ecp5.txt stat -top weft_npu"
+ecp5_figures() { # stat
 	awk '{ n[$1] += $2 } END {
 		printf "          LUT4 %d  CCU2C %d  FF %d  MULT18X18D %d  DP16KD %d  DPR16X4 %d\n",
-		n["LUT4"], n["CCU2C"], n["TRELLIS_FF"], n["MULT18X18D"], n["DP16KD"], n["TRELLIS_DPR16X4"] }' "$out/ecp5.txt"
+		n["LUT4"], n["CCU2C"], n["TRELLIS_FF"], n["MULT18X18D"], n["DP16KD"], n["TRELLIS_DPR16X4"] }' "$1"
+}
+
+step_ecp5() {
+	say YOSYS 'w8: synth_ecp5'
+	run_yosys ecp5 "$(npu ecp5)
+synth_ecp5 -top weft_npu -run begin:check
+tee -o $out/ecp5.txt stat -top weft_npu"
+	ecp5_figures "$out/ecp5.txt"
+}
+
+step_xilinx() {
 	say YOSYS 'w8: synth_xilinx'
-	run_yosys xilinx "read_verilog -sv $(pkgs w8) $files
+	run_yosys xilinx "$(npu xilinx)
 synth_xilinx -flatten -noiopad -top weft_npu -run begin:check
 tee -o $out/xilinx.txt stat -top weft_npu"
 	awk '$1 ~ /^LUT[1-6]$/ { lut += $2 } $1 ~ /^FD[RSCP]E/ { ff += $2 } $1 ~ /^DSP48/ { dsp += $2 }
@@ -88,12 +94,6 @@ tee -o $out/xilinx.txt stat -top weft_npu"
 		$1 == "CARRY4" { c += $2 } END {
 		printf "          LUT %d  CARRY4 %d  FF %d  DSP48E1 %d  RAMB36 %d  RAMB18 %d  LUT RAM %d\n",
 		lut, c, ff, dsp, b36, b18, lr }' "$out/xilinx.txt"
-}
-
-ecp5_figures() { # stat
-	awk '{ n[$1] += $2 } END {
-		printf "          LUT4 %d  CCU2C %d  FF %d  MULT18X18D %d  DP16KD %d  DPR16X4 %d\n",
-		n["LUT4"], n["CCU2C"], n["TRELLIS_FF"], n["MULT18X18D"], n["DP16KD"], n["TRELLIS_DPR16X4"] }' "$1"
 }
 
 step_chip() {
@@ -116,8 +116,8 @@ tee -o $out/chip.txt stat -top weft_chip"
 	ecp5_figures "$out/chip.txt"
 }
 
-# The NPU is synthesised in step area and a black box here; the board's top around
-# it comes out complete, and the two are added where area has run.
+# The NPU is synthesised in step ecp5 and a black box here; the board's top around
+# it comes out complete, and the two are added where that has run.
 step_board() {
 	local hex=${O:-build}/firmware/boot.hex
 	[ -f "$hex" ] || make --no-print-directory "$hex" >/dev/null
@@ -131,16 +131,16 @@ select -assert-count 1 t:weft_npu
 check -assert
 tee -o $out/board.txt stat -top weft_ulx3s"
 	ecp5_figures "$out/board.txt"
-	[ -f "$out/ecp5.txt" ] || { echo '          (with the NPU: run step area first)'; return; }
+	[ -f "$out/ecp5.txt" ] || { echo '          (with the NPU: run step ecp5 first)'; return; }
 	cat "$out/board.txt" "$out/ecp5.txt" | awk '{ n[$1] += $2 } END {
 		lut = n["LUT4"] + 2 * n["CCU2C"] + 6 * n["TRELLIS_DPR16X4"]
 		printf "          with the NPU, of an LFE5U-85F: LUT4 %d of 83640, FF %d of 83640, MULT18X18D %d of 156, DP16KD %d of 208\n",
 		lut, n["TRELLIS_FF"], n["MULT18X18D"], n["DP16KD"] }'
 }
 
-for step in ${*:-verilator yosys operands area chip board}; do
+for step in ${*:-verilator yosys operands ecp5 xilinx chip board}; do
 	case $step in
-	verilator|yosys|operands|area|chip|board) "step_$step" ;;
-	*) echo "lint: no step '$step' (verilator, yosys, operands, area, chip, board)" >&2; exit 2 ;;
+	verilator|yosys|operands|ecp5|xilinx|chip|board) "step_$step" ;;
+	*) echo "lint: no step '$step' (verilator, yosys, operands, ecp5, xilinx, chip, board)" >&2; exit 2 ;;
 	esac
 done

@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "tools/clock.h"
 #include "bench.h"
 
 enum { OPT_MEMORY, OPT_CONFIG, OPT_MICRO, OPT_JSON, OPT_SAVE, OPT_TARGETS, OPT_NOTE, OPT_HOST, OPT_COMPILE, OPT_PROFILE };
@@ -34,10 +34,8 @@ struct bench {
 static void show_progress(void *user, uint64_t done, uint64_t all)
 {
 	struct bench *b = user;
-	struct timespec t;
+	double now = now_seconds();
 
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	double now = (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 	if (now - b->shown < 0.2)
 		return;
 	b->shown = now;

@@ -9,21 +9,13 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "tools/clock.h"
 #include "bench.h"
 #include "sim/golden/golden.h"
 
 #define ENOUGH_SECONDS 0.3
-
-static double cpu_seconds(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 static weft_tensor tensor(weft_dtype type, int rank, int64_t a, int64_t b, int64_t c, int64_t d)
 {

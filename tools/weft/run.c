@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "tools/clock.h"
 #include "target.h"
 #include "segments.h"
 
@@ -243,18 +243,10 @@ static void print_mismatch(const struct weft_report *r)
 /* A bar with rate and time left, on a terminal, once the run takes long. */
 struct bar { double start, shown; };
 
-static double now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 static void show_progress(void *user, uint64_t done, uint64_t all)
 {
 	struct bar *b = user;
-	double t = now(), spent = t - b->start;
+	double t = now_seconds(), spent = t - b->start;
 	static const char full[] = "##############################";
 
 	if (spent < 1 || (t - b->shown < 0.2 && done < all))
@@ -345,7 +337,7 @@ static int with_net(struct run *r, const weft_net *net)
 {
 	char msg[WEFT_MSG_LEN] = "";
 	weft_session *s;
-	struct bar bar = { .start = now() };
+	struct bar bar = { .start = now_seconds() };
 	int n_in = weft_net_n_inputs(net), n_out = weft_net_n_outputs(net);
 
 	if (isatty(STDERR_FILENO)) {

@@ -184,6 +184,71 @@ static int int32_to_fp16(struct cc *cc, int i)
 	return apply(cc, i, FUNC(OR), code, sign, table_dense(cc, cc->ten[o->out[0]].v.root, TYPE(UINT16), o->out[0]), true);
 }
 
+/* A 16-bit float's absolute value is in the table; its sign goes up 16 bits. */
+static int float_to_fp32(struct cc *cc, int i)
+{
+	const struct weft_gop *o = &cc->g->ops[i];
+	int x = o->in[0];
+	weft_tensor y;
+	int err = run_golden(cc, i, 32768, &y);
+	struct table t = keep(cc, &y, TYPE(UINT32), err);
+	struct alu_operand code = between(cc, TYPE(UINT16), x), value = between(cc, TYPE(UINT32), x);
+	struct alu_operand sign = between(cc, TYPE(UINT16), x), high = between(cc, TYPE(UINT32), x);
+
+	if ((err = apply(cc, i, FUNC(AND), codes(cc, x, true), alu_number(0x7fff), code, false)) < 0 ||
+	    (err = table_apply(cc, i, &t, code, value, false)) < 0 ||
+	    (err = apply(cc, i, FUNC(AND), codes(cc, x, true), alu_number(0x8000), sign, false)) < 0 ||
+	    (err = apply(cc, i, FUNC(SHL), sign, alu_number(16), high, false)) < 0)
+		return err;
+	return apply(cc, i, FUNC(OR), value, high, table_dense(cc, cc->ten[o->out[0]].v.root, TYPE(UINT32), o->out[0]), true);
+}
+
+/* |x| with its highest one in bit 31, rounded to nearest even at bit 31 - fraction: r, and how far it went up. */
+static int normalise(struct cc *cc, int i, int shift, struct alu_operand size, struct alu_operand up, struct alu_operand r)
+{
+	int x = cc->g->ops[i].in[0], err;
+	struct alu_operand m = between(cc, TYPE(UINT32), x), kept = between(cc, TYPE(UINT32), x), odd = between(cc, TYPE(UINT8), x);
+	struct alu_operand sum = between(cc, TYPE(INT48), x), half = between(cc, TYPE(INT48), x);
+
+	if ((err = apply(cc, i, FUNC(ABS), codes(cc, x, false), alu_number(0), size, false)) < 0 ||
+	    (err = apply(cc, i, FUNC(CLZ), size, alu_number(0), up, false)) < 0 ||
+	    (err = apply(cc, i, FUNC(SHL), size, up, m, false)) < 0 ||
+	    (err = apply(cc, i, FUNC(SHR), m, alu_number(shift), kept, false)) < 0 ||
+	    (err = apply(cc, i, FUNC(AND), kept, alu_number(1), odd, false)) < 0 ||
+	    (err = apply(cc, i, FUNC(ADD), m, odd, sum, false)) < 0 ||
+	    (err = apply(cc, i, FUNC(ADD), sum, alu_number((1 << (shift - 1)) - 1), half, false)) < 0)
+		return err;
+	return apply(cc, i, FUNC(SHR), half, alu_number(shift), r, false);
+}
+
+/* int16 or int32 to fp32 or bf16: where r rounds up to the next power of two, the sum carries into the exponent. */
+static int int_to_float(struct cc *cc, int i)
+{
+	const struct weft_gop *o = &cc->g->ops[i];
+	bool narrow = type_of(cc, o->out[0]) == WEFT_BF16;
+	int x = o->in[0], fraction = narrow ? 7 : 23, err;
+	struct alu_operand size = between(cc, TYPE(UINT32), x), up = between(cc, TYPE(UINT8), x), r = between(cc, TYPE(UINT32), x);
+	struct alu_operand e = between(cc, TYPE(INT32), x), field = between(cc, TYPE(UINT32), x), bits = between(cc, TYPE(UINT32), x);
+	struct alu_operand number = between(cc, TYPE(UINT32), x), sign = between(cc, TYPE(UINT32), x), low = between(cc, TYPE(UINT32), x);
+	struct alu_stmt s = { .func = FUNC(SELECT) };
+
+	if ((err = normalise(cc, i, 31 - fraction, size, up, r)) < 0 ||
+	    (err = apply(cc, i, FUNC(RSUB), up, alu_number(127 + 31 - 1), e, false)) < 0 ||
+	    (err = apply(cc, i, FUNC(SHL), e, alu_number(fraction), field, false)) < 0 ||
+	    (err = apply(cc, i, FUNC(ADD), r, field, bits, false)) < 0)
+		return err;
+	alu_over(cc, &s, x);
+	s.a = bits;
+	s.c = size;
+	s.y = number;
+	if (number.root < 0 || (err = alu_add(cc, i, &s, false, false)) < 0 ||
+	    (err = apply(cc, i, FUNC(AND), codes(cc, x, false), alu_number(INT32_MIN), sign, false)) < 0 ||
+	    (err = apply(cc, i, FUNC(SHR), sign, alu_number(narrow ? 16 : 0), low, false)) < 0)
+		return number.root < 0 ? -ENOMEM : err;
+	return apply(cc, i, FUNC(OR), number, low,
+	             table_dense(cc, cc->ten[o->out[0]].v.root, narrow ? TYPE(UINT16) : TYPE(UINT32), o->out[0]), true);
+}
+
 int match_cast_by_table(struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -196,7 +261,11 @@ int match_cast_by_table(struct cc *cc, int i)
 		return float_to_int32(cc, i);
 	if (from == WEFT_INT32 && to == WEFT_FP16)
 		return int32_to_fp16(cc, i);
-	return cc_reason(cc, i, "%s to %s: no table of a size for the scratchpad, no unit", weft_dtype_name(from), weft_dtype_name(to));
+	if ((from == WEFT_INT16 || from == WEFT_INT32) && (to == WEFT_FP32 || to == WEFT_BF16))
+		return int_to_float(cc, i);
+	if (n == 2 && to == WEFT_FP32)
+		return float_to_fp32(cc, i);
+	return cc_reason(cc, i, "%s to %s: no unit, and no table of a size for the scratchpad", weft_dtype_name(from), weft_dtype_name(to));
 }
 
 /* ---- in the order of integers ---- */

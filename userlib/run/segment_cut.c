@@ -46,7 +46,7 @@ uint64_t *weft_cut_stream(const weft_program *p, const struct weft_step *step, u
  * What a simulator takes for a segment: cycles, and the comparing of what they
  * make, of which it does about so many elements in the time of a cycle.
  */
-#define COMPARED 28
+#define COMPARED 16
 
 static uint64_t elements_of(const weft_program *p, const struct weft_pcmd *c)
 {

@@ -58,7 +58,7 @@ extern "C" {
 #define WEFT_REG_FEATURES_INT4_BITS 1
 #define WEFT_REG_FEATURES_INT4_MASK 0x00000400u
 
-/* start: run the stream. reset: abandon everything, clear fault, counters and queues; bus transactions under way are finished first (w1s) */
+/* start: run the stream. reset: abandon everything, clear done, fault, counters and queues; bus transactions under way are finished first. irq_status, irq_enable, the stream and the windows keep their values (w1s) */
 #define WEFT_REG_CTRL 0x010
 #define WEFT_REG_CTRL_START_LSB 0
 #define WEFT_REG_CTRL_START_BITS 1
@@ -88,7 +88,7 @@ extern "C" {
 #define WEFT_REG_IRQ_ENABLE_FAULT_BITS 1
 #define WEFT_REG_IRQ_ENABLE_FAULT_MASK 0x00000002u
 
-/* Interrupt causes (w1c) */
+/* Interrupt causes since they were last cleared; ctrl.reset keeps them (w1c) */
 #define WEFT_REG_IRQ_STATUS 0x01c
 #define WEFT_REG_IRQ_STATUS_DONE_LSB 0
 #define WEFT_REG_IRQ_STATUS_DONE_BITS 1

@@ -209,14 +209,16 @@ static void print_lines(const struct run *r, const char *with)
 	free(copy);
 }
 
-/* After the bulk transfers' line: what the guest measured. */
-static void need_speed(struct run *r, double mbs)
+/* After the bulk transfers' line: what the guest measured. A slow machine is told, not failed. */
+static void tell_speed(struct run *r, double mbs)
 {
 	double out = 0, in = 0;
 	const char *line = strstr(r->text, "guest: bulk MB/s: ");
 
-	if (!line || sscanf(line, "guest: bulk MB/s: %lf out, %lf in", &out, &in) != 2 || out < mbs || in < mbs)
-		need(r, "as many MB/s as wanted");
+	if (!line || sscanf(line, "guest: bulk MB/s: %lf out, %lf in", &out, &in) != 2)
+		need(r, "how many MB/s the bulk transfers made");
+	if (out < mbs || in < mbs)
+		printf("bulk transfers: less than the %.0f MB/s wanted\n", mbs);
 }
 
 static void need_both(struct run *r)
@@ -266,7 +268,7 @@ static void whole(const struct plan *p)
 		need_both(&r);
 	need(&r, "guest: after a kill QEMU digits_int8.tflite: 0 same: yes");
 	need(&r, "guest: bulk: 0 ok");
-	need_speed(&r, p->bulk_mbs);
+	tell_speed(&r, p->bulk_mbs);
 	need(&r, "guest: unplugged: -19");
 	need(&r, "in time");
 	/* Before and after. */

@@ -126,6 +126,10 @@ RV32_SV := hw/ctrl/weft_rv32_pkg.sv hw/ctrl/weft_rv32_decode.sv hw/ctrl/weft_rv3
            hw/ctrl/weft_rv32_muldiv.sv hw/ctrl/weft_rv32.sv hw/ctrl/weft_ctrl.sv hw/prim/weft_ram_2p.sv
 RV32_SO := $(RTL_DIR)/weft-rv32.so
 
+# The NPU with places where tests disturb it.
+FAULT_DIR := $(RTL_DIR)/fault
+FAULT_SO  := $(FAULT_DIR)/weft-rtl-w8.so
+
 # What a board puts between the chip and its pins, for its own tests.
 BOARD_SV := hw/prim/weft_fifo.sv hw/board/ulx3s/weft_sdram.sv hw/board/ulx3s/weft_fx2.sv
 BOARD_SO := $(RTL_DIR)/weft-board.so
@@ -488,8 +492,6 @@ $(RTL_DIR)/weft-rtl-%.so: $(RTL_DIR)/%/verilated.stamp $(wildcard sim/rtl/*.h in
 
 # The same design with places where tests disturb it (sim/rtl/fault.vlt). It is found
 # with rtl_dir, or with --rtl.
-FAULT_DIR := $(RTL_DIR)/fault
-FAULT_SO  := $(FAULT_DIR)/weft-rtl-w8.so
 
 $(FAULT_DIR)/%/verilated.stamp: hw/files.f $(HW_SRC) $(RTL_CC) sim/rtl/fault.vlt tools/fault_points.py Makefile
 	$(call say,VERILOG,fault/$*)

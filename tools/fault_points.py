@@ -17,6 +17,7 @@ ARRAYS = [
     (r"u_array", r"acc_hi", 16),
     (r"u_array", r"(shadow_)?state", 2),
     (r"u_ram", r"mem", None),
+    (r"u_(order|beats|addr|data|out|reply)", r"mem", None),    # queues of the DMA
     (r"u_sp", r"bank_rdata", None),
     (r"u_post", r"value|value_hi|factor|shift1|prod|shift2|negative|shifted|state[123]|minus[123]|bias[123]"
                 r"|below3|excess3|[qrt]_buf_q|info_buf_q|wr_data_q|wr_info_q", None),

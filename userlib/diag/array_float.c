@@ -151,6 +151,12 @@ static void judge(struct weft_diag *d, const struct float_test *t, const struct 
 		diag_find(d, "DIAG-ARRAY-6", at, "row %d of the array: wrong sums from column %d on in float8 mode", r0, c0);
 	else if (c0 == c1 && r1 == n - 1)
 		diag_find(d, "DIAG-ARRAY-6", at, "column %d of the array: wrong sums from row %d on in float8 mode", c0, r0);
+	else if (r0 == r1)
+		diag_find(d, "DIAG-ARRAY-7", (struct diag_place){ r0, -1, -1, -1, -1 },
+		          "row %d of the array: %d of %d sums are wrong in float8 mode", r0, count, n);
+	else if (c0 == c1)
+		diag_find(d, "DIAG-ARRAY-7", (struct diag_place){ -1, c0, -1, -1, -1 },
+		          "column %d of the array: %d of %d sums are wrong in float8 mode", c0, count, n);
 	else
 		diag_find(d, "DIAG-ARRAY-8", DIAG_NOWHERE, "%d PEs of the array, rows %d to %d, columns %d to %d: wrong sums in float8 mode", count,
 		          r0, r1, c0, c1);

@@ -91,7 +91,11 @@ static int faults(struct weft_diag *d)
 			want.fault_info = got.fault_info;
 		d->r->checks += 5;
 		struct diag_place at = DIAG_NOWHERE;
-		if (got.status && !got.fault_code)
+		bool range = want.fault_unit == WEFT_UNIT_LD || want.fault_unit == WEFT_UNIT_ST;
+		if (range && got.fault_code != want.fault_code)
+			diag_find(d, "DIAG-CMD-4", at, "%s: unit %s does not stop with fault %s, but with %s", provoked[p],
+			          weft_unit_name(want.fault_unit), weft_fault_name(want.fault_code), weft_fault_name(got.fault_code));
+		else if (got.status && !got.fault_code)
 			diag_find(d, "DIAG-CMD-1", at, "%s is not answered by a fault; the stream neither ends nor stops", provoked[p]);
 		else if (got.fault_code != want.fault_code || got.fault_unit != want.fault_unit)
 			diag_find(d, "DIAG-CMD-1", at, "%s: fault %s of unit %s, not %s of unit %s", provoked[p], weft_fault_name(got.fault_code),
@@ -185,6 +189,31 @@ static struct weft_cmd alu(unsigned func, int type, uint64_t *seed)
 	return c;
 }
 
+/* A table of 256 entries, each index once; where the results come to lie. */
+static size_t lookup_all(struct diag_stream *s)
+{
+	uint8_t data[512];
+	uint64_t seed = 0x7ab1e;
+	struct weft_cmd c;
+
+	for (int i = 0; i < 256; i++) {
+		data[i] = (uint8_t)i;
+		data[256 + i] = (uint8_t)diag_random(&seed);
+	}
+	diag_put(s, 0, data, sizeof(data));
+	weft_cmd_init(&c, WEFT_CMD_ALU);
+	c.alu.func = 19;
+	c.alu.n1 = 256;
+	c.alu.a_zp = -128;
+	c.alu.a_s1 = c.alu.out_s1 = 1;
+	c.alu.b_base = 256;
+	c.alu.idx_step = 1;
+	c.alu.idx_last = 255;
+	c.alu.out_base = 0x1000;
+	diag_add(s, &c);
+	return diag_store(s, 0x1000, 256);
+}
+
 int diag_alu_ops(struct weft_diag *d)
 {
 	static const int types[] = { 0, 1, 2, 3, 4, 5, 6 };
@@ -209,9 +238,16 @@ int diag_alu_ops(struct weft_diag *d)
 			diag_add(&s, &c);
 			at[f][k] = diag_store(&s, 0xc00, sizeof(fill));
 		}
+	size_t table = lookup_all(&s);
 	int err = diag_exec(d, &s, &out);
 	if (err == DIAG_STOPPED)
 		diag_stopped(d, &out, "alu", NULL);
+	for (size_t i = 0; err == DIAG_RAN && i < 256; i++)
+		if (out.got[table + i] != out.want[table + i]) {
+			diag_find(d, "DIAG-VEC-2", DIAG_NOWHERE, "alu lookup: index %zu of a table of 256 gives 0x%02x, not 0x%02x", i,
+			          out.got[table + i], out.want[table + i]);
+			break;
+		}
 	for (unsigned f = 0; err == DIAG_RAN && f < FUNCS; f++)
 		for (size_t k = 0; k < 7; k++)
 			for (size_t i = 0; i < sizeof(fill); i++)

@@ -44,6 +44,18 @@ static int bank_of(const struct weft_config *cfg, uint32_t sp)
 	return (int)(2 * (sp / (cfg->sp_bytes / REGIONS)) + (sp / cfg->n & 1));
 }
 
+/* Nothing but the copies is to be written. */
+static void surroundings(struct weft_diag *d, const struct diag_out *out)
+{
+	for (size_t i = 0; i < out->len; i++)
+		if (out->got[i] != out->want[i]) {
+			struct diag_place at = DIAG_NOWHERE;
+			at.addr = (int64_t)i;
+			diag_find(d, "DIAG-DMA-9", at, "copies are right, but memory beside them is written, first at offset 0x%zx", i);
+			return;
+		}
+}
+
 static void judge_copies(struct weft_diag *d, const struct diag_out *out, const struct copy *c, size_t n_copies)
 {
 	const uint32_t n = d->cfg->n;
@@ -68,8 +80,10 @@ static void judge_copies(struct weft_diag *d, const struct diag_out *out, const 
 			l.write[(c[k].to + i) % n] |= wrong;
 			banks |= 1u << bank_of(d->cfg, c[k].sp + (uint32_t)i);
 		}
-	if (!bad)
+	if (!bad) {
+		surroundings(d, out);
 		return;
+	}
 	if (!(banks & (banks - 1)) && diag_is_scratchpad(d))
 		return;
 	struct diag_place at = DIAG_NOWHERE;
@@ -177,15 +191,19 @@ static struct weft_cmd strided(unsigned op, uint64_t *seed, uint32_t mem_room, u
 	struct weft_cmd c;
 
 	weft_cmd_init(&c, op);
-	c.load.row_bytes = (int32_t)(1 + diag_random(seed) % 67);
-	c.load.n1 = (int32_t)(1 + diag_random(seed) % 7);
-	c.load.n2 = (int32_t)(1 + diag_random(seed) % 4);
-	c.load.n3 = (int32_t)(1 + diag_random(seed) % 3);
+	/* Long rows, and few of them; or many short ones. */
+	bool large = diag_random(seed) % 4 == 0;
+	c.load.row_bytes = (int32_t)(1 + diag_random(seed) % (large ? 1300 : 67));
+	c.load.n1 = (int32_t)(1 + diag_random(seed) % (large ? 3 : 13));
+	c.load.n2 = (int32_t)(1 + diag_random(seed) % (large ? 2 : 3));
+	c.load.n3 = (int32_t)(1 + diag_random(seed) % (large ? 2 : 3));
 	c.load.window = op == WEFT_CMD_LOAD ? WEFT_WIN_CONST : WEFT_WIN_ARENA;
 	c.load.dram_off = shape(&c.load, seed, mem_room, true);
 	c.load.sp_addr = (int32_t)shape(&c.load, seed, sp_room, false);
 	return c;
 }
+
+#define MANY 1021              /* rows: nine bits of a counter are 1 at the end */
 
 /* A load of rows that are so many that each counter has worked. */
 static struct weft_cmd many(unsigned op, int which, uint32_t sp_room)
@@ -194,13 +212,13 @@ static struct weft_cmd many(unsigned op, int which, uint32_t sp_room)
 
 	weft_cmd_init(&c, op);
 	c.load.row_bytes = 3;
-	c.load.n1 = which == 0 ? 1030 : 1;
-	c.load.n2 = which == 1 ? 1030 : 1;
-	c.load.n3 = which == 2 ? 1030 : 1;
+	c.load.n1 = which == 0 ? MANY : 1;
+	c.load.n2 = which == 1 ? MANY : 1;
+	c.load.n3 = which == 2 ? MANY : 1;
 	c.load.dram_stride1 = c.load.dram_stride2 = c.load.dram_stride3 = which == 1 ? -7 : 7;
 	c.load.sp_stride1 = c.load.sp_stride2 = c.load.sp_stride3 = 5;
-	c.load.dram_off = which == 1 ? 1030 * 7 : 11;
-	c.load.sp_addr = (int32_t)(sp_room - 1030 * 5 - 64);
+	c.load.dram_off = which == 1 ? MANY * 7 : 11;
+	c.load.sp_addr = (int32_t)(sp_room - MANY * 5 - 64);
 	c.load.window = op == WEFT_CMD_LOAD ? WEFT_WIN_CONST : WEFT_WIN_ARENA;
 	return c;
 }
@@ -228,7 +246,7 @@ static int strided_loads(struct weft_diag *d, const uint8_t *data, uint32_t sp_r
 	for (int k = 0; k < 3; k++) {
 		struct weft_cmd c = many(WEFT_CMD_LOAD, k, sp_room);
 		diag_add(&s, &c);
-		diag_store(&s, (uint32_t)c.load.sp_addr, 1030 * 5);
+		diag_store(&s, (uint32_t)c.load.sp_addr, MANY * 5);
 	}
 	for (uint32_t q = 0; q < 4; q++)
 		diag_store(&s, q * quarter, sp_room);
@@ -275,6 +293,30 @@ static int strided_stores(struct weft_diag *d, const uint8_t *data, uint32_t sp_
 			if (!diag_is_scratchpad(d))
 				diag_find(d, "DIAG-DMA-6", at, "strided stores leave 0x%02x at memory offset 0x%zx, not 0x%02x; plain copies are right",
 			          out.got[i], i, out.want[i]);
+			break;
+		}
+	diag_out_free(&out);
+	return err < 0 ? err : 0;
+}
+
+/* Rows of 2^k bytes that end with the scratchpad: nothing is out of range. */
+static int to_the_end(struct weft_diag *d, const uint8_t *data)
+{
+	struct diag_stream s = { 0 };
+	struct diag_out out;
+
+	size_t off = diag_data(&s, data, 8192);
+	for (uint32_t len = 1; len <= 4096; len *= 2) {
+		diag_load(&s, off + 8192 - len, d->cfg->sp_bytes - len, len);
+		diag_store(&s, d->cfg->sp_bytes - len, len);
+	}
+	int err = diag_exec(d, &s, &out);
+	if (err == DIAG_STOPPED)
+		diag_stopped(d, &out, "transfers up to the end of the scratchpad", NULL);
+	for (size_t i = 0; err == DIAG_RAN && i < out.len; i++)
+		if (out.got[i] != out.want[i]) {
+			if (!diag_is_scratchpad(d))
+				diag_find(d, "DIAG-DMA-4", DIAG_NOWHERE, "copies at the end of the scratchpad come back wrong, first in byte %zu", i);
 			break;
 		}
 	diag_out_free(&out);
@@ -336,6 +378,8 @@ int diag_dma(struct weft_diag *d)
 		err = strided_stores(d, data, sp_room);
 	if (!err && d->r->state == WEFT_DIAG_PASSED)
 		err = both_ways(d, data);
+	if (!err && d->r->state == WEFT_DIAG_PASSED)
+		err = to_the_end(d, data);
 	free(data);
 	return err;
 }

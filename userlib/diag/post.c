@@ -167,6 +167,14 @@ static void part_of_the_lanes(struct post_test *t, int mode)
 		if (channels % 4 == 1)
 			put_random(t, t->out, n * n * elem, 0);
 		c.conv.post.oc = (int32_t)channels;
+		limits(t, &c.conv.post);
+		add_piece(t, &c, CONV, n, n);
+		/* Through the row buffers, too. */
+		addends(t, &c.conv.post);
+		c.conv.post.b_base = (int32_t)t->in;
+		c.conv.post.b_x_stride = c.conv.post.out_x_stride;
+		c.conv.post.b_y_stride = c.conv.post.out_y_stride;
+		put_random(t, t->out, n * n * elem, 0);
 		add_piece(t, &c, CONV, n, n);
 	}
 	for (uint32_t channels = 1; channels < n; channels += channels % 4 == 3 ? 5 : 1) {
@@ -262,7 +270,7 @@ static int32_t half_pattern(struct post_test *t)
 
 static void float_limits(struct post_test *t, struct weft_cmd_post *p, int k)
 {
-	p->out_fmt = k % 5;
+	p->out_fmt = k & 1 ? 4 : k / 2 % 5;
 	p->saturate = k / 5 & 1;
 	p->out_x_stride = p->oc * (p->out_fmt == 4 ? 2 : 1);
 	p->out_y_stride = p->out_x_stride * p->ow;
@@ -284,10 +292,32 @@ static void float_records(struct post_test *t, uint32_t n)
 	diag_load(&t->s, off, t->params, n * WEFT_PARAM_BYTES);
 }
 
+/* Every pattern of each format, into each other one and fp16. */
+static void conversions(struct post_test *t)
+{
+	const uint32_t n = t->cfg->n;
+	size_t off = diag_data(&t->s, NULL, 256);
+
+	for (uint32_t i = 0; i < 256 && !t->s.failed; i++)
+		t->s.data[off + i] = (uint8_t)i;
+	diag_load(&t->s, off, t->in, 256);
+	for (int from = 0; from < 4; from++)
+		for (int to = 0; to < 5; to++) {
+			struct weft_cmd c = diag_elt(t->in, t->out, 2, 256 / n, 1, n);
+			c.elt.post.x_fmt = from;
+			c.elt.post.out_fmt = to;
+			c.elt.post.saturate = (from + to) & 1;
+			c.elt.post.out_x_stride = (int32_t)n * (to == 4 ? 2 : 1);
+			c.elt.post.out_y_stride = c.elt.post.out_x_stride * (int32_t)(256 / n);
+			add_piece(t, &c, ELT, 256 / n, n);
+		}
+}
+
 static void floats(struct post_test *t)
 {
 	const uint32_t n = t->cfg->n, size = 6;
 
+	conversions(t);
 	put_random(t, t->b, size * size * n * 2, 0);
 	for (int k = 0; k < 20; k++) {
 		put_random(t, t->in, size * size * n * 2, 0);
@@ -403,6 +433,7 @@ static int run_mode(struct weft_diag *d, int mode)
 		floats(t);
 	} else {
 		convs(t, mode, false, false, 61);
+		convs(t, mode, true, false, 61);
 		convs(t, mode, true, false, 61);
 		if (mode == 1)
 			convs(t, mode, false, true, 61);

@@ -64,6 +64,9 @@ static const char *culprit(const bool *stops, const bool *retires)
 		return "DIAG-RUN-2";
 	if (stops[PART_STORE])
 		return "DIAG-RUN-3";
+	/* What writes for all of them goes first at the scratchpad, and never ends. */
+	if (stops[PART_CONV] && (all_ve || (stops[PART_ALU] && stops[PART_RAW])))
+		return "DIAG-RUN-6";
 	if (all_ve && stops[PART_ALU])
 		return "DIAG-RUN-5";
 	if (all_ve)

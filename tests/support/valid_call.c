@@ -90,7 +90,7 @@ static struct call valid_newer(struct call c)
 		c.x[0] = S3(f32, 2, 3, 4);
 		c.x[1] = S3(f32, 1, 3, 1);
 		c.x[2] = S3(i8, 1, 3, 1);
-		c.attr.onnx = (struct weft_attr_onnx){ true, f32 };
+		c.attr.onnx = (struct weft_attr_onnx){ .saturate = true, .type = f32 };
 		break;
 	case WEFT_OP_ONNX_DEQUANTIZE:
 		c.n_x = 2;
@@ -102,7 +102,7 @@ static struct call valid_newer(struct call c)
 		c.n_x = 3;
 		c.x[0] = c.y = S3(f16, 2, 3, 4);
 		c.x[1] = c.x[2] = S3(f16, 1, 3, 1);
-		c.attr.onnx = (struct weft_attr_onnx){ false, WEFT_FP8E4M3 };
+		c.attr.onnx = (struct weft_attr_onnx){ .type = WEFT_FP8E4M3 };
 		break;
 	case WEFT_OP_ONNX_REQUANT_SHIFT:
 		c.n_x = 3;

@@ -169,11 +169,16 @@ module weft_vec_dw (
     end
   endfunction
 
-  // Tap t = 3*ky + kx of lane c is element N*t + c.
-  logic signed [15:0] win  [9*N];   // pixel minus zero point
-  logic signed [8:0]  wgt  [9*N];   // weight minus zero point, within +-255
-  logic signed [24:0] prod [9*N];
-  logic signed [26:0] part [3*N];
+  // Tap t = 3*ky + kx of lane c is element N*t + c. The arrays have a power of two of
+  // places, of which the last are not used: simulators need not look at indices then.
+  /* verilator lint_off UNUSEDSIGNAL */
+  /* verilator lint_off UNDRIVEN */
+  logic signed [15:0] win  [16*N];  // pixel minus zero point
+  logic signed [8:0]  wgt  [16*N];  // weight minus zero point, within +-255
+  logic signed [24:0] prod [16*N];
+  logic signed [26:0] part [4*N];
+  /* verilator lint_on UNDRIVEN */
+  /* verilator lint_on UNUSEDSIGNAL */
   logic signed [28:0] sum;
   // float8: link k of lane c is element N*k + c.
   logic [18:0]        fprod [Links*N];      // the product of the tap before
@@ -246,12 +251,16 @@ module weft_vec_dw (
     if (adv && s2_emit_q) begin
       for (int k = 0; k < 9; k++) begin
         if (s2_on_q[k]) begin
-          for (int c = 0; c < N; c++) begin
-            if (k < Fabric) prod[N*k + c] = times(win[N*k + c], wgt[N*k + c]);
-            else            prod[N*k + c] = 25'(win[N*k + c]) * 25'(wgt[N*k + c]);
-          end
+          for (int c = 0; c < N; c++) prod[N*k + c] = 25'(win[N*k + c]) * 25'(wgt[N*k + c]);
         end else begin
           for (int c = 0; c < N; c++) prod[N*k + c] = '0;
+        end
+      end
+      if (Fabric > 0) begin
+        for (int k = 0; k < Fabric; k++) begin
+          if (s2_on_q[k]) begin
+            for (int c = 0; c < N; c++) prod[N*k + c] = times(win[N*k + c], wgt[N*k + c]);
+          end
         end
       end
     end

@@ -21,6 +21,7 @@
 
 #include "tests/support/card_process.h"
 #include "tests/support/level.h"
+#include "tests/support/replay_files.h"
 #include "userlib/run/capture.h"
 
 #define CYCLES 200
@@ -31,7 +32,7 @@
 #define BYTE 0x2000            /* a weight of operator 4 */
 #define BIT 6
 
-static char dir[] = "/tmp/weft-chain-XXXXXX", wcap[64], fst[64], gtkw[64], text[TEXT];
+static char text[TEXT];
 
 /* What the run itself said. */
 struct seen { int op, cmd; long long index, expected, got; char tensor[512]; };
@@ -247,29 +248,9 @@ static void chain(void **state)
 	assert_non_null(strstr(text, "the constants in the device's memory differ"));
 }
 
-static int make(void **state)
-{
-	(void)state;
-	if (!mkdtemp(dir))
-		return 1;
-	snprintf(wcap, sizeof wcap, "%s/a.wcap", dir);
-	snprintf(fst, sizeof fst, "%s/a.fst", dir);
-	snprintf(gtkw, sizeof gtkw, "%s/a.gtkw", dir);
-	return 0;
-}
-
-static int drop(void **state)
-{
-	(void)state;
-	remove(wcap);
-	remove(fst);
-	remove(gtkw);
-	return rmdir(dir);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(chain) };
 
-	return cmocka_run_group_tests(tests, make, drop);
+	return cmocka_run_group_tests(tests, replay_files_make, replay_files_drop);
 }

@@ -20,6 +20,7 @@
 #include <fstapi.h>
 
 #include "tests/support/level.h"
+#include "tests/support/replay_files.h"
 #include "tests/support/tensors.h"
 #include "userlib/compile/program.h"
 #include "userlib/run/internal.h"
@@ -28,7 +29,6 @@
 #define WAVE_CYCLES 100
 #define MODEL "tests/models/digits_int8.tflite"
 
-static char dir[] = "/tmp/weft-replay-XXXXXX", wcap[64], fst[64], gtkw[64];
 
 /* Runs the network with a fault; the first difference that the run saw. */
 static struct weft_mismatch run_with(const struct weft_plant *plant)
@@ -257,31 +257,11 @@ static void foreign_bad(void **state)
 	weft_capture_release(&c);
 }
 
-static int make(void **state)
-{
-	(void)state;
-	if (!mkdtemp(dir))
-		return 1;
-	snprintf(wcap, sizeof wcap, "%s/a.wcap", dir);
-	snprintf(fst, sizeof fst, "%s/a.fst", dir);
-	snprintf(gtkw, sizeof gtkw, "%s/a.gtkw", dir);
-	return 0;
-}
-
-static int drop(void **state)
-{
-	(void)state;
-	remove(wcap);
-	remove(fst);
-	remove(gtkw);
-	return rmdir(dir);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(planted), cmocka_unit_test(memory_bit), cmocka_unit_test(foreign_bad),
 	};
 
-	return cmocka_run_group_tests(tests, make, drop);
+	return cmocka_run_group_tests(tests, replay_files_make, replay_files_drop);
 }

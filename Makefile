@@ -238,7 +238,7 @@ lint-verilator:
 lint-yosys: lint-verilator
 	$(Q)tools/lint/lint.sh yosys operands ecp5 xilinx chip board
 
-## area: what a PE and the array cost with each set of modes (Yosys); SIZES="8 16" TECHS="ecp5 xilinx"
+## area: what a PE and the array cost with each set of modes (Yosys); SIZES="8 16" TECHS=ecp5
 area:
 	$(Q)O=$(O) tools/lint/area.sh
 

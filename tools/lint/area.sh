@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# `make area [SIZES="8 16"] [TECHS="ecp5 xilinx"] [MODES="int8 int8,int16 ..."]`:
+# `make area [SIZES="8"] [TECHS="ecp5 xilinx"] [MODES="int8 int8,int16 ..."]`:
 # what the systolic array and one PE cost with each set of arithmetic modes, as
 # Yosys maps them to an ECP5 and to a Xilinx 7-series, as rows of docs/area.md.
+# Sizes are powers of two; 16 takes from four minutes (int8) up for each set of modes.
 # Nothing is extrapolated: each row is a flattened design of its own. A PE is the
 # one at row 1, column 1 of an array of 4x4, which has neighbours on all sides, cut
 # out in front of mapping: its registers (operands, sum, shadow) and the logic in
@@ -104,7 +105,7 @@ for tech in ${TECHS:-ecp5 xilinx}; do
 		echo '| 7-series | modes | LUT | CARRY4 | FF | DSP48E1 |'
 	fi
 	echo '|---|---|---|---|---|---|'
-	for size in pe ${SIZES-8 16}; do
+	for size in pe ${SIZES-8}; do
 		for modes in ${MODES:-int8 int8,int16 int8,fp8 int8,int16,fp8}; do
 			[[ $modes == *int16* ]] && int16=1 || int16=0
 			[[ $modes == *fp8* ]] && fp8=1 || fp8=0

@@ -216,9 +216,6 @@ CONFORMANCE_DATA = $(or $(WEFT_DATA),../shared/data)/tosa_1_0
 ## lint: Verilator on every configuration, Yosys on the file list
 lint: lint-verilator lint-yosys
 
-# Around the NPU and the FIFOs, which reset with the clock, resets are asynchronous.
-RESETS := -Wno-SYNCASYNCNET
-
 lint-verilator:
 	$(Q)[ -f hw/files.f ] || { echo 'lint: hw/files.f is not there' >&2; exit 2; }
 	$(Q)for config in $(LINT_CONFIGS); do \
@@ -227,13 +224,13 @@ lint-verilator:
 			$(call rtl_files,$$config) || exit 1; \
 		verilator --lint-only -Wall --no-timing --assert -DWEFT_ASSERT -DWEFT_FAULT_HOOK \
 			--top-module weft_npu $(call rtl_files,$$config) || exit 1; \
-		verilator --lint-only -Wall $(RESETS) --no-timing --top-module weft_chip \
+		verilator --lint-only -Wall --no-timing --top-module weft_chip \
 			$(call rtl_files,$$config) -f hw/chip.f || exit 1; \
-		verilator --lint-only -Wall $(RESETS) --no-timing -GLazy="1'b1" --assert -DWEFT_ASSERT -DWEFT_FAULT_HOOK \
+		verilator --lint-only -Wall --no-timing -GLazy="1'b1" --assert -DWEFT_ASSERT -DWEFT_FAULT_HOOK \
 			--top-module weft_chip $(call rtl_files,$$config) -f hw/chip.f || exit 1; \
 	done
-	$(Q)verilator --lint-only -Wall $(RESETS) --no-timing --assert -DWEFT_ASSERT --top-module weft_sdram $(BOARD_SV)
-	$(Q)verilator --lint-only -Wall $(RESETS) --no-timing --assert -DWEFT_ASSERT --top-module weft_fx2 $(BOARD_SV)
+	$(Q)verilator --lint-only -Wall --no-timing --assert -DWEFT_ASSERT --top-module weft_sdram $(BOARD_SV)
+	$(Q)verilator --lint-only -Wall --no-timing --assert -DWEFT_ASSERT --top-module weft_fx2 $(BOARD_SV)
 
 lint-yosys: lint-verilator
 	$(Q)tools/lint/lint.sh yosys operands ecp5 xilinx chip board

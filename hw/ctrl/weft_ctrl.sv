@@ -64,7 +64,7 @@ module weft_ctrl #(
     .sleep_o
   );
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       fetch_ram_q <= 1'b0;
       data_ram_q  <= 1'b0;

@@ -50,7 +50,7 @@ module weft_ctrl_mem #(
   assign error_o = m_rvalid_i ? m_rerror_i : m_berror_i;
   assign rdata_o = m_rdata_i[8*{addr_i[Log2-1:2], 2'b00}+:32];
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       asked_q <= 1'b0;
       sent_q  <= 1'b0;

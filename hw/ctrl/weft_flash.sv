@@ -31,7 +31,7 @@ module weft_flash (
 
   // left_q is even with SCK low; the bit goes in as SCK rises, out as it falls.
   logic in_q;
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       cs_q    <= 1'b0;
       word_q  <= 1'b0;

@@ -4,7 +4,8 @@
 //
 // rst_ni is power. A request of the others holds rst_chip_no low for 16 cycles
 // and is remembered in cause_o; a host's request wins over software's, and that
-// over the watchdog's. All outputs come from registers.
+// over the watchdog's. All outputs come from registers, and everything resets
+// with the clock.
 module weft_reset (
   input  logic       clk_i,
   input  logic       rst_ni,
@@ -23,7 +24,7 @@ module weft_reset (
 
   logic [3:0] left_q;
   logic       out_q;   // of reset, as rst_chip_no
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       left_q      <= '1;
       cause_o     <= weft_chip_pkg::CAUSE_POWER;

@@ -68,7 +68,7 @@ module weft_rv32 #(
 
   logic        x_valid_q, x_fault_q, x_bus_q;
   logic [31:0] x_pc_q, x_instr_q;
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       f_pc_q    <= '0;
       x_valid_q <= 1'b0;
@@ -390,7 +390,7 @@ module weft_rv32 #(
   assign dmem_wdata_o = store_data;
 
   assign bus_valid_o = state_q == Bus || state_q == Fetch;
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       state_q     <= Run;
       bus_addr_o  <= '0;
@@ -457,7 +457,7 @@ module weft_rv32 #(
     if (!w_load_q) w_value = w_data_q;
   end
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       w_valid_q  <= 1'b0;
       w_load_q   <= 1'b0;
@@ -487,7 +487,7 @@ module weft_rv32 #(
   logic hung;
 `ifdef WEFT_FAULT_HOOK
   logic fault_hook_q /*verilator public_flat_rw*/;
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) fault_hook_q <= 1'b0;
   end
   assign hung = fault_hook_q;
@@ -499,7 +499,7 @@ module weft_rv32 #(
   logic        t_retire_q /*verilator public_flat_rd*/;
   logic        t_trap_q /*verilator public_flat_rd*/;
   logic [31:0] t_pc_q /*verilator public_flat_rd*/;
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       t_retire_q <= 1'b0;
       t_trap_q   <= 1'b0;
@@ -512,7 +512,7 @@ module weft_rv32 #(
   end
 
 `ifdef WEFT_ASSERT
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (rst_ni) begin
       assert (!(trap && retire));
       assert (f_pc_q[1:0] == 2'b00);

@@ -70,7 +70,7 @@ module weft_rv32_csr (
     endcase
   end
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       mie_q       <= 1'b0;
       mpie_q      <= 1'b0;

@@ -47,7 +47,7 @@ module weft_rv32_muldiv (
   assign result_o = half;
   assign done_o   = busy_q && count_q == 6'd0;
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       busy_q   <= 1'b0;
       divide_q <= 1'b0;

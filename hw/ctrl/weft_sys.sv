@@ -40,7 +40,7 @@ module weft_sys (
   logic        at_scratch;
   assign at_scratch = reg_addr_i[11:4] == weft_chip_pkg::SYS_SCRATCH_ADDR[11:4];
   for (genvar i = 0; i < weft_chip_pkg::SYS_SCRATCH_COUNT; i++) begin : g_scratch
-    always_ff @(posedge clk_i or negedge rst_power_ni) begin
+    always_ff @(posedge clk_i) begin
       if (!rst_power_ni) scratch_q[i] <= '0;
       else if (write && at_scratch && reg_addr_i[3:2] == 2'(i)) scratch_q[i] <= reg_wdata_i;
     end
@@ -65,7 +65,7 @@ module weft_sys (
   assign irq_timer_o    = irq_timer_q;
   assign irq_external_o = irq_external_q;
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       npu_reset_q    <= 1'b0;
       enable_q       <= '0;

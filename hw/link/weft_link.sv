@@ -213,7 +213,7 @@ module weft_link #(
 
   logic [9:0]  rx_len_q;
   logic [15:0] rx_seq_q;
-  always_ff @(posedge clk_i or negedge rst_link_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_link_ni) begin
       rx_valid_q <= 1'b0;
       rx_len_q   <= '0;
@@ -233,7 +233,7 @@ module weft_link #(
   // ---- registers ----
 
   logic [31:0] frames_in_q, frames_out_q, header_errors_q, payload_errors_q, refused_q;
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       tx_len_q         <= '0;
       tx_seq_q         <= '0;

@@ -80,7 +80,7 @@ module weft_link_read #(
   assign busy_o  = left_q != '0;
   assign error_o = error_q;
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       next_q  <= '0;
       end_q   <= '0;
@@ -107,7 +107,7 @@ module weft_link_read #(
   end
 
 `ifdef WEFT_ASSERT
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (rst_ni) begin
       assert (!start_i || !busy_o);
       assert (held_q <= 6'(Room));

@@ -187,7 +187,7 @@ module weft_link_rx (
   assign at         = len_o - left_q;
   assign msg_word_o = at[8:2];
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       state_q  <= Header;
       header_q <= '0;

@@ -107,7 +107,7 @@ module weft_link_tx (
   assign read_done_o = last_byte && data_q;
   assign msg_done_o  = last_byte && msg_q;
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       state_q  <= Idle;
       data_q   <= 1'b0;

@@ -58,7 +58,7 @@ module weft_link_write #(
     strb[addr_q[Log2-1:0]]      = 1'b1;
   end
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       addr_q    <= '0;
       left_q    <= '0;
@@ -131,7 +131,7 @@ module weft_link_write #(
   assign busy_o      = left_q != '0 || burst_valid || sending_q || answers_q != '0;
   assign error_o     = error_q;
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       sending_q <= 1'b0;
       error_q   <= 1'b0;
@@ -152,7 +152,7 @@ module weft_link_write #(
   end
 
 `ifdef WEFT_ASSERT
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (rst_ni) begin
       assert (!start_i || !busy_o);
       assert (!sending_q || word_valid);

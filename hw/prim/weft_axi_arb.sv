@@ -195,7 +195,7 @@ module weft_axi_arb #(
   end
 
 `ifdef WEFT_ASSERT
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (rst_ni) begin
       assert (!m_rvalid_i || ro_valid);
       assert (!m_bvalid_i || bo_valid);

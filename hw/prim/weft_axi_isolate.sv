@@ -89,7 +89,7 @@ module weft_axi_isolate #(
   assign c_bvalid_o = m_bvalid_i && !block;
   assign m_bready_o = c_bready_i || block;
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       reads_q  <= '0;
       writes_q <= '0;

@@ -352,7 +352,7 @@ module weft_chip #(
   assign c_arvalid[Npu] = npu_arvalid && !npu_stuck;
 `ifdef WEFT_FAULT_HOOK
   logic fault_hook_q /*verilator public_flat_rw*/;
-  always_ff @(posedge clk_i or negedge rst_npu_n) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_npu_n) fault_hook_q <= 1'b0;
   end
   assign npu_stuck = fault_hook_q;
@@ -445,7 +445,7 @@ module weft_chip #(
   logic       npu_active;
   assign npu_active  = npu_busy || npu_irq || busy[Npu] || !rst_npu_n || (bus_valid && at_npu);
   assign npu_quiet_o = quiet_q == '1 && !npu_active;
-  always_ff @(posedge clk_i or negedge rst_chip_n) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_chip_n) quiet_q <= '0;
     else if (npu_active) quiet_q <= '0;
     else if (quiet_q != '1) quiet_q <= quiet_q + 6'd1;

@@ -167,6 +167,7 @@ static void start(uint64_t seed, struct rv_program *p)
 
 	rng = seed * 0x9e3779b97f4a7c15u + 1;
 	make_program(p);
+	api->reset(bench);
 	for (uint32_t at = 0; at < WEFT_RV32_BENCH_RAM_BYTES; at += sizeof(zero))
 		assert_true(api->load(bench, RAM + at, zero, sizeof(zero)));
 	assert_true(api->load(bench, BUS, zero, BUS_BYTES));

@@ -57,7 +57,7 @@ module weft_fx2 (
   assign fd_o        = out_data_i;
   assign fd_oe_o     = state_q == Write;
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       state_q <= ToIn;
       count_q <= '0;

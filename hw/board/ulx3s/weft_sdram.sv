@@ -131,7 +131,7 @@ module weft_sdram #(
   assign r_push = read_q[1] && got_q == '1;
   assign r_last = last_q[1];
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       state_q      <= Init;
       wait_q       <= 16'(InitCycles);
@@ -251,7 +251,7 @@ module weft_sdram #(
   assign unused = &{1'b0, r_ready, w_valid, ar_addr[Log2-1:0], aw_addr[Log2-1:0]};
 
 `ifdef WEFT_ASSERT
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i) begin
     if (rst_ni) begin
       assert (!r_push || r_ready);
       assert (!w_pop || w_valid);

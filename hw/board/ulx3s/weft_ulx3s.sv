@@ -65,7 +65,7 @@ module weft_ulx3s #(
   logic       link_reset, chip_reset;
   assign link_reset = link_q[1] && !link_q[2];
   assign chip_reset = chip_q[1] && !chip_q[2];
-  always_ff @(posedge clk or negedge rst_n) begin
+  always_ff @(posedge clk) begin
     if (!rst_n) begin
       link_q <= '0;
       chip_q <= '0;

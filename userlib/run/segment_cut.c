@@ -43,10 +43,12 @@ uint64_t *weft_cut_stream(const weft_program *p, const struct weft_step *step, u
 }
 
 /*
- * What a simulator takes for a segment: cycles, and the comparing of what they
- * make, of which it does about so many elements in the time of a cycle.
+ * What a simulator takes for a segment: cycles, the beats of its loads, which
+ * wake units and memory, and the comparing of what it makes, of which it does
+ * about so many elements in the time of a cycle.
  */
 #define COMPARED 16
+#define BEAT_BYTES 16
 
 static uint64_t elements_of(const weft_program *p, const struct weft_pcmd *c)
 {
@@ -57,22 +59,42 @@ static uint64_t elements_of(const weft_program *p, const struct weft_pcmd *c)
 	return n;
 }
 
+/* Of a command beside its cycles, in elements compared. */
+static uint64_t side_work(const weft_program *p, const struct weft_pcmd *at, const struct weft_cmd *c)
+{
+	uint64_t beats = 0;
+
+	if (c->h.op == WEFT_CMD_LOAD)
+		beats = (uint64_t)c->load.row_bytes * (uint64_t)c->load.n1 * (uint64_t)c->load.n2 * (uint64_t)c->load.n3 / BEAT_BYTES;
+	return beats * COMPARED + elements_of(p, at);
+}
+
 static uint64_t all_work(const weft_program *p, enum weft_memory memory)
 {
-	uint64_t cycles = 0, elements = 0;
+	uint64_t cycles = 0, side = 0;
+	struct weft_cmd c;
 
-	for (int i = 0; i < p->n_steps; i++)
-		cycles += p->steps[i].estimate[memory];
-	for (uint32_t i = 0; i < p->n_cmds; i++)
-		elements += elements_of(p, &p->cmds[i]);
-	return cycles + elements / COMPARED;
+	for (int i = 0; i < p->n_steps; i++) {
+		const struct weft_step *step = &p->steps[i];
+		size_t at = 0;
+		cycles += step->estimate[memory];
+		if (step->kind != WEFT_STEP_NPU)
+			continue;
+		for (uint32_t k = 0; k < step->n_cmds; k++) {
+			if (weft_cmd_decode(p->words + step->first_word + at, step->n_words - at, &c))
+				break;
+			at += (size_t)c.h.n_words;
+			side += side_work(p, &p->cmds[step->first_cmd + k], &c);
+		}
+	}
+	return cycles + side / COMPARED;
 }
 
 struct walk {
 	const weft_program *p;
 	enum weft_memory memory;
 	uint32_t *last;            /* by operator: its last command that is no load, in the step at hand */
-	uint64_t begin, elements;  /* cycles before the step; elements so far */
+	uint64_t begin, side;      /* cycles before the step; work beside them so far */
 	uint64_t total;
 	int n, have;               /* points */
 	struct weft_point *points;
@@ -129,14 +151,14 @@ static void cut_step(struct walk *k, int i_step)
 	for (uint32_t i = 0; i + 2 < step->n_cmds && !weft_cmd_decode(w + at, step->n_words - at, &c); i++) {
 		int op = k->p->cmds[step->first_cmd + i].op;
 		at += (size_t)c.h.n_words;
-		k->elements += elements_of(k->p, &k->p->cmds[step->first_cmd + i]);
+		k->side += side_work(k->p, &k->p->cmds[step->first_cmd + i], &c);
 		if (op < 0 || c.h.op == WEFT_CMD_LOAD || k->last[op] != i)
 			continue;
 		uint64_t end = k->p->ops[op].done[k->memory];
 		done = end > done ? end : done;
 		/* Sums that stay in the array belong to the next command as well. */
 		if (c.h.op != WEFT_CMD_CONV || !c.conv.keep)
-			offer(k, (struct weft_point){ i_step, i + 1 }, k->begin + done + k->elements / COMPARED);
+			offer(k, (struct weft_point){ i_step, i + 1 }, k->begin + done + k->side / COMPARED);
 	}
 }
 
@@ -151,7 +173,7 @@ int weft_cut_points(const weft_program *p, enum weft_memory memory, int n, struc
 	for (int i = 0; i < p->n_steps; i++) {
 		/* Between steps as well, where that is due. */
 		if (i)
-			offer(&k, (struct weft_point){ i, 0 }, k.begin + k.elements / COMPARED);
+			offer(&k, (struct weft_point){ i, 0 }, k.begin + k.side / COMPARED);
 		if (p->steps[i].kind == WEFT_STEP_NPU)
 			cut_step(&k, i);
 		k.begin += p->steps[i].estimate[memory];

@@ -118,10 +118,28 @@ static void find_last(struct walk *k, const struct weft_step *step)
 	}
 }
 
+/*
+ * Work before the segment that is to begin next. A segment begins when the model
+ * has come there, AHEAD times as fast as a simulator: later ones get less.
+ */
+#define AHEAD 16
+
+static uint64_t work_due(const struct walk *k)
+{
+	double rest = 1, all = 1;
+
+	for (int i = 0; i < k->n; i++) {
+		all *= 1 - 1.0 / AHEAD;
+		if (i < k->have)
+			rest = all;
+	}
+	return (uint64_t)((double)k->total * (1 - rest) / (1 - all));
+}
+
 /* A point where it may be cut, with so much work before it: that, or the one before it, whichever is nearer to a border. */
 static void offer(struct walk *k, struct weft_point at, uint64_t work)
 {
-	uint64_t due = k->total * (uint64_t)k->have / (uint64_t)k->n;
+	uint64_t due = work_due(k);
 
 	if (k->have == k->n)
 		return;

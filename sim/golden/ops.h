@@ -12,6 +12,7 @@
 
 #include <errno.h>
 
+#include "dtype.h"
 #include "golden.h"
 
 /* Dimensions fit int32, so sums with int32 attributes cannot overflow int64. */
@@ -136,11 +137,6 @@ int weft_golden_pact_div(const struct weft_call *c);
 int weft_golden_pact_softmax(const struct weft_call *c);
 int weft_golden_pact_ita_max(const struct weft_call *c);
 int weft_golden_pact_layer_norm(const struct weft_call *c);
-
-static inline bool weft_is_float(weft_dtype t)
-{
-	return (t >= WEFT_FP8E4M3 && t <= WEFT_FP64) || t == WEFT_FP4E2M1 || t == WEFT_FP8E8M0;
-}
 
 /* Smallest and largest value of an integer type; 0 and 0 for floats. */
 static inline int64_t weft_int_min(weft_dtype t)

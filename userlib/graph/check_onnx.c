@@ -2,6 +2,7 @@
 /* Rules of ONNX's extensions and of PACT_*; sim/golden/onnx.h and pact.c say what they compute. */
 #include <weft/convert.h>
 
+#include "sim/golden/dtype.h"
 #include "check_need.h"
 
 #define SCALES FLOATS
@@ -161,7 +162,7 @@ int weft_check_onnx_op(const struct weft_check *c)
 	case WEFT_OP_ONNX_REQUANT_SHIFT: return check_requant_shift(c);
 	case WEFT_OP_PACT_DIV: return check_pact_div(c);
 	case WEFT_OP_ONNX_QUANTIZE:
-		if (a->onnx.type != WEFT_FP32 && a->onnx.type != WEFT_FP16 && a->onnx.type != WEFT_BF16)
+		if (!weft_is_plain_float(a->onnx.type))
 			FAIL("quotient in %s", weft_dtype_name(a->onnx.type));
 		return check_quantize(c, operand(c, 0), FLOATS | T(WEFT_INT32), result(c), SMALL);
 	case WEFT_OP_ONNX_DEQUANTIZE:

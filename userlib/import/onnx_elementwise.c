@@ -70,11 +70,6 @@ static int operands(struct ox *l, int n, int *x, int8_t *perm)
 	return rank;
 }
 
-static bool is_float(weft_dtype t)
-{
-	return t == WEFT_FP32 || t == WEFT_FP16 || t == WEFT_BF16;
-}
-
 static int combine(struct ox *l, weft_opcode op, int a, int b)
 {
 	if (a < 0 || b < 0)
@@ -83,7 +78,7 @@ static int combine(struct ox *l, weft_opcode op, int a, int b)
 
 	if (t != ox_t(l, b)->dtype)
 		return ox_fail(l, -EINVAL, "%s and %s", weft_dtype_name(t), weft_dtype_name(ox_t(l, b)->dtype));
-	if (op == WEFT_OP_INTDIV && is_float(t))
+	if (op == WEFT_OP_INTDIV && weft_is_plain_float(t))
 		op = WEFT_OP_ONNX_DIV;
 	return ox_cast(l, ox_binary(l, op, ox_widen(l, a), ox_widen(l, b)), t);
 }
@@ -111,7 +106,7 @@ int ox_elementwise(struct ox *l)
 	for (size_t i = 0; i < sizeof ops / sizeof ops[0]; i++) {
 		if (!is(l, ops[i].name))
 			continue;
-		if (ops[i].op == WEFT_OP_POW && !is_float(ox_t(l, x[0])->dtype))
+		if (ops[i].op == WEFT_OP_POW && !weft_is_plain_float(ox_t(l, x[0])->dtype))
 			return ox_fail(l, -ENOTSUP, "powers of %s", weft_dtype_name(ox_t(l, x[0])->dtype));
 		if (ops[i].op == WEFT_OP_POW)
 			x[1] = ox_cast(l, x[1], ox_t(l, x[0])->dtype);
@@ -194,7 +189,7 @@ static int at_least_zero(struct ox *l, int x)
 	if (x < 0)
 		return x;
 	weft_dtype t = ox_t(l, x)->dtype;
-	if (is_float(t))
+	if (weft_is_plain_float(t))
 		return ox_binary(l, WEFT_OP_MAXIMUM, x, ox_ramp(l, t, ox_t(l, x)->rank, 0));
 	int y = ox_widen(l, x);
 	return ox_cast(l, ox_binary(l, WEFT_OP_MAXIMUM, y, ox_ramp(l, WEFT_INT32, ox_t(l, x)->rank, 0)), t);
@@ -224,7 +219,7 @@ static int plain_unary(struct ox *l, int x)
 
 		if (!is(l, ops[i].name))
 			continue;
-		if (!ops[i].any && !is_float(t))
+		if (!ops[i].any && !weft_is_plain_float(t))
 			return ox_fail(l, -ENOTSUP, "%s", weft_dtype_name(t));
 		return ops[i].op == WEFT_OP_ABS ? ox_cast(l, ox_unary(l, ops[i].op, ox_widen(l, x)), t) : ox_unary(l, ops[i].op, x);
 	}
@@ -236,7 +231,7 @@ static int negate(struct ox *l, int x)
 	weft_dtype t = ox_t(l, x)->dtype;
 	int y = ox_widen(l, x);
 
-	return y < 0 ? y : ox_cast(l, ox_binary(l, WEFT_OP_SUB, ox_ramp(l, ox_t(l, y)->dtype, ox_t(l, y)->rank, is_float(t) ? -0.0 : 0), y), t);
+	return y < 0 ? y : ox_cast(l, ox_binary(l, WEFT_OP_SUB, ox_ramp(l, ox_t(l, y)->dtype, ox_t(l, y)->rank, weft_is_plain_float(t) ? -0.0 : 0), y), t);
 }
 
 int ox_unary_node(struct ox *l)
@@ -303,7 +298,7 @@ int ox_activation(struct ox *l)
 
 	if (rank < 0)
 		return rank;
-	if (!is_float(ox_t(l, x[0])->dtype))
+	if (!weft_is_plain_float(ox_t(l, x[0])->dtype))
 		return ox_fail(l, -ENOTSUP, "%s", weft_dtype_name(ox_t(l, x[0])->dtype));
 	return ox_result(l, 0, activation(l, x[0]), perm, false);
 }

@@ -15,11 +15,6 @@
 #include "onnx_integer.h"
 #include "onnx_qdq.h"
 
-static bool is_float8(weft_dtype t)
-{
-	return t >= WEFT_FP8E4M3 && t <= WEFT_FP8E5M2FNUZ;
-}
-
 static struct ox_value *value(const struct ox *l, const onnx_node *n, size_t k)
 {
 	int i = k < n->n_input && *n->input[k] ? ox_value_find(l, n->input[k]) : -1;
@@ -59,7 +54,7 @@ static struct ox_value *dequantised(struct ox *l, const onnx_node *n, size_t k, 
 	const onnx_node *d = v && v->pending >= 0 && v->dq >= 0 ? l->f.m->graph->node[v->dq] : NULL;
 	struct ox_value *x = !d ? NULL : v->carrier >= 0 ? &l->values[v->carrier] : value(l, d, 0);   /* moved on the way, or weights */
 
-	return x && is_float8(x->t.dtype) && power(l, value(l, d, 1), e) ? x : NULL;
+	return x && weft_is_float8(x->t.dtype) && power(l, value(l, d, 1), e) ? x : NULL;
 }
 
 /* The bias in units of the result, [OC] or [1] of fp16; negative: none that fits. */
@@ -109,7 +104,7 @@ int ox_fold_float8(struct ox *l, const onnx_node *n, struct ox_value *scale, wef
 	int ex, ew, ey, y;
 	struct ox_value *x = dequantised(l, n, 0, &ex), *w = dequantised(l, n, 1, &ew);
 
-	if (!x || !w || !power(l, scale, &ey) || !is_float8(to) || ox_get(l, w, NULL) < 0 || w->t.rank < 2)
+	if (!x || !w || !power(l, scale, &ey) || !weft_is_float8(to) || ox_get(l, w, NULL) < 0 || w->t.rank < 2)
 		return 0;
 	c.log2_scale = ex + ew - ey;
 	c.bias = bias(l, n, w->t.dim[conv || (ox_node_is(n, "Gemm") && ox_attr_of(n, "transB", 0)) ? 0 : 1], ey);

@@ -111,7 +111,7 @@ static int defer_dequantize(struct ox *l)
 	}
 	if (!x->t.dtype || !scale || ox_attr_i(l, "output_dtype", 1) != 1 || ox_settle(l, scale) < 0 || (zp && ox_settle(l, zp) < 0))
 		return 0;
-	bool float8 = x->t.dtype >= WEFT_FP8E4M3 && x->t.dtype <= WEFT_FP8E5M2FNUZ && l->o.requant == WEFT_ONNX_REQUANT_RESCALE;
+	bool float8 = weft_is_float8(x->t.dtype) && l->o.requant == WEFT_ONNX_REQUANT_RESCALE;
 	if (float8 ? scale->t.dtype != WEFT_FP32 || weft_tensor_elements(&scale->t) != 1 || (zp && !no_offset(l, zp))
 	           : (x->t.dtype != WEFT_INT8 && x->t.dtype != WEFT_UINT8 && x->t.dtype != WEFT_INT16) ||
 	             !ox_q_read(l, scale, zp, x->t.dtype, &q))
@@ -187,7 +187,7 @@ static bool float8_side(struct ox *l, const struct ox_value *v, struct ox_side *
 	weft_dtype t = v->carrier >= 0 && !v->depth ? l->values[v->carrier].t.dtype : 0;
 
 	*s = (struct ox_side){ .v = v->carrier >= 0 ? &l->values[v->carrier] : NULL };
-	return t >= WEFT_FP8E4M3 && t <= WEFT_FP8E5M2FNUZ;
+	return weft_is_float8(t);
 }
 
 static int defer_move(struct ox *l)

@@ -14,6 +14,7 @@
 #ifndef WEFT_IMPORT_ONNX_LOWER_H
 #define WEFT_IMPORT_ONNX_LOWER_H
 
+#include "../../sim/golden/dtype.h"
 #include "../graph/graph.h"
 #include "onnx.h"
 #include "onnx_file.h"

@@ -122,8 +122,7 @@ static bool float8_product(struct ox *l, const onnx_node *n, const onnx_node *dw
 	const weft_tensor *w = constant(l, dw, 0);
 	weft_dtype t = x && x->carrier >= 0 && !x->depth ? l->values[x->carrier].t.dtype : 0;
 
-	return l->o.requant == WEFT_ONNX_REQUANT_RESCALE && t >= WEFT_FP8E4M3 && t <= WEFT_FP8E5M2FNUZ && w && w->dtype >= WEFT_FP8E4M3 &&
-	       w->dtype <= WEFT_FP8E5M2FNUZ && (ox_node_is(n, "Conv") || (w->rank == 2 && x->t.rank >= 2 &&
+	return l->o.requant == WEFT_ONNX_REQUANT_RESCALE && weft_is_float8(t) && w && weft_is_float8(w->dtype) && (ox_node_is(n, "Conv") || (w->rank == 2 && x->t.rank >= 2 &&
 	       (ox_node_is(n, "MatMul") || (!ox_attr_of(n, "transA", 0) && is_one(n, "alpha") && is_one(n, "beta")))));
 }
 

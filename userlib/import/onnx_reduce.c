@@ -11,11 +11,6 @@ static bool is(const struct ox *l, const char *type)
 	return !strcmp(l->n->op_type, type);
 }
 
-static bool is_float(weft_dtype t)
-{
-	return t == WEFT_FP32 || t == WEFT_FP16 || t == WEFT_BF16;
-}
-
 /* Sum over the axes of a set, or the mean. */
 static int over(struct ox *l, weft_opcode op, int x, unsigned axes, bool mean)
 {
@@ -30,7 +25,7 @@ static int over(struct ox *l, weft_opcode op, int x, unsigned axes, bool mean)
 	if (!mean || x < 0)
 		return x;
 	int count = ox_ramp(l, ox_t(l, x)->dtype, ox_t(l, x)->rank, (double)n);
-	return ox_binary(l, is_float(ox_t(l, x)->dtype) ? WEFT_OP_ONNX_DIV : WEFT_OP_INTDIV, x, count);
+	return ox_binary(l, weft_is_plain_float(ox_t(l, x)->dtype) ? WEFT_OP_ONNX_DIV : WEFT_OP_INTDIV, x, count);
 }
 
 static int sum_kind(struct ox *l, int x, unsigned axes)
@@ -119,11 +114,11 @@ int ox_argmax(struct ox *l)
 	if (x >= 0 && v->t.dtype == WEFT_UINT8)
 		x = ox_flip_sign(l, x, WEFT_INT8);
 	if (x >= 0 && is(l, "ArgMin")) {
-		if (!is_float(ox_t(l, x)->dtype))
+		if (!weft_is_plain_float(ox_t(l, x)->dtype))
 			return ox_fail(l, -ENOTSUP, "the least of %s", weft_dtype_name(v->t.dtype));
 		x = ox_scale(l, x, -1);
 	}
-	if (x < 0 || (!is_float(ox_t(l, x)->dtype) && ox_t(l, x)->dtype != WEFT_INT8))
+	if (x < 0 || (!weft_is_plain_float(ox_t(l, x)->dtype) && ox_t(l, x)->dtype != WEFT_INT8))
 		return x < 0 ? x : ox_fail(l, -ENOTSUP, "%s", weft_dtype_name(v->t.dtype));
 	for (int i = 0; i + 1 < v->t.rank; i++)
 		dim[i] = v->t.dim[i < axis ? i : i + 1];
@@ -152,7 +147,7 @@ int ox_softmax(struct ox *l)
 
 	if (axis < 0)
 		return l->err;
-	if (!is_float(v->t.dtype))
+	if (!weft_is_plain_float(v->t.dtype))
 		return ox_fail(l, -ENOTSUP, "%s", weft_dtype_name(v->t.dtype));
 	/* Before opset 13 all dimensions from the axis on are one. */
 	unsigned axes = l->opset < 13 ? ((1u << v->t.rank) - 1) & ~((1u << axis) - 1) : 1u << axis;
@@ -173,7 +168,7 @@ int ox_layer_norm(struct ox *l)
 
 	if (axis < 0)
 		return l->err;
-	if (!is_float(v->t.dtype))
+	if (!weft_is_plain_float(v->t.dtype))
 		return ox_fail(l, -ENOTSUP, "%s", weft_dtype_name(v->t.dtype));
 	unsigned axes = ((1u << v->t.rank) - 1) & ~((1u << axis) - 1);
 	int x = ox_cast(l, ox_get(l, v, NULL), WEFT_FP32), mean = over(l, WEFT_OP_REDUCE_SUM, x, axes, true);
@@ -196,7 +191,7 @@ int ox_batch_norm(struct ox *l)
 	int8_t last[WEFT_MAX_RANK];
 	int p[5];
 
-	if (!v || ox_attr_i(l, "training_mode", 0) || !is_float(v->t.dtype) || v->t.rank < 2)
+	if (!v || ox_attr_i(l, "training_mode", 0) || !weft_is_plain_float(v->t.dtype) || v->t.rank < 2)
 		return v ? ox_fail(l, -ENOTSUP, "training, or %s of rank %d", weft_dtype_name(v->t.dtype), v->t.rank) : l->err;
 	for (int k = 1; k < 5; k++) {
 		p[k] = ox_x(l, k);

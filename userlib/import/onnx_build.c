@@ -11,8 +11,6 @@
 #include "../../sim/golden/golden.h"
 #include "onnx_lower.h"
 
-#define FLOAT(t) ((t) == WEFT_FP32 || (t) == WEFT_FP16 || (t) == WEFT_BF16)
-
 const weft_tensor *ox_t(const struct ox *l, int x)
 {
 	return &l->g->tensors[x].t;
@@ -67,16 +65,9 @@ int ox_data(struct ox *l, weft_dtype t, int rank, const int64_t *dim, void *data
 /* v as an element of the type, at p. */
 static void put(weft_dtype t, double v, void *p)
 {
-	uint64_t bits = weft_float_encode(t, v, false);
-	int64_t i = (int64_t)v;
+	uint64_t bits = weft_is_float(t) ? weft_float_encode(t, v, false) : (uint64_t)(int64_t)v;
 
-	switch (t) {
-	case WEFT_FP16: case WEFT_BF16: case WEFT_FP32: case WEFT_FP64:
-	case WEFT_FP8E4M3: case WEFT_FP8E5M2: case WEFT_FP8E4M3FNUZ: case WEFT_FP8E5M2FNUZ: case WEFT_FP4E2M1: case WEFT_FP8E8M0:
-		memcpy(p, &bits, weft_dtype_bytes(t));
-		break;
-	default: memcpy(p, &i, weft_dtype_bytes(t)); break;
-	}
+	memcpy(p, &bits, weft_dtype_bytes(t));
 }
 
 int ox_ramp(struct ox *l, weft_dtype t, int rank, double v)
@@ -379,7 +370,7 @@ static bool tosa_cast(weft_dtype x, weft_dtype y)
 {
 	bool xi = x == WEFT_INT8 || x == WEFT_INT16 || x == WEFT_INT32, yi = y == WEFT_INT8 || y == WEFT_INT16 || y == WEFT_INT32;
 
-	return ((xi || x == WEFT_BOOL) && yi) || (xi && FLOAT(y)) || (FLOAT(x) && FLOAT(y));
+	return ((xi || x == WEFT_BOOL) && yi) || (xi && weft_is_plain_float(y)) || (weft_is_plain_float(x) && weft_is_plain_float(y));
 }
 
 int ox_cast(struct ox *l, int x, weft_dtype to)

@@ -221,7 +221,7 @@ int ox_pool(struct ox *l)
 	if ((err = ox_pool_window(l, v, &w, behind)))
 		return err;
 	ox_channels_last(v->t.rank, last);
-	return strcmp(l->n->op_type, "MaxPool") ? average_pool(l, v, last, &w, behind) : max_pool(l, v, last, &w);
+	return ox_is(l, "MaxPool") ? max_pool(l, v, last, &w) : average_pool(l, v, last, &w, behind);
 }
 
 int ox_global_pool(struct ox *l)
@@ -229,7 +229,7 @@ int ox_global_pool(struct ox *l)
 	int8_t last[WEFT_MAX_RANK];
 	int err = ox_need_rank(l, 0, 3, WEFT_MAX_RANK);
 	struct ox_value *v = err ? NULL : ox_in(l, 0);
-	bool max = !strcmp(l->n->op_type, "GlobalMaxPool");
+	bool max = ox_is(l, "GlobalMaxPool");
 	int64_t n = 1;
 
 	if (!v)

@@ -14,7 +14,7 @@ static int parameter(struct ox *l, int k, const weft_tensor *x, int axis, int64_
 	if (!v)
 		return l->err;
 	if (weft_tensor_elements(&v->t) == 1 && v->t.rank <= 1)
-		return ox_along(l, v, x->rank, 0 + (x->rank ? 1 : 0));
+		return ox_along(l, v, x->rank, x->rank > 0);
 	if (v->t.rank == 1)
 		return ox_along(l, v, x->rank, x->rank - axis);
 	if (v->t.rank != x->rank || x->rank + 1 > WEFT_MAX_RANK)

@@ -208,6 +208,41 @@ static void hostile_bad(void **state)
 	assert_true(taken > 0);
 }
 
+/* Operators whose cycle of completion belongs to no step. */
+static void no_step_bad(void **state)
+{
+	const int s = 6;                     /* operators */
+	struct random_net r;
+	struct unpacked u;
+	uint8_t *file;
+	size_t n, changed = 0;
+
+	(void)state;
+	make(4, &r, &file, &n);
+	unpack(file, &u);
+	assert_memory_equal(file + HEAD + ENTRY * s, "OPER", 4);
+	/* unit, into, step, macs, cycles in two memories, stripes, reason */
+	for (size_t at = 4; at < u.n[s]; at += 37 + 4 + get(u.raw[s] + at + 37, 4)) {
+		uint8_t *step = u.raw[s] + at + 5;
+		uint64_t was = get(step, 4);
+		size_t bad_n;
+
+		if (!get(u.raw[s] + at + 17, 8))
+			continue;
+		put(step, UINT32_MAX, 4);
+		uint8_t *bad = repack(&u, file, &bad_n);
+		refuse(bad, bad_n);
+		free(bad);
+		put(step, was, 4);
+		changed++;
+	}
+	assert_true(changed > 0);
+	for (int i = 0; i < SECTIONS; i++)
+		free(u.raw[i]);
+	free(file);
+	random_net_free(&r);
+}
+
 /* A small file must not ask for much memory. */
 static void bomb_bad(void **state)
 {
@@ -258,7 +293,8 @@ static void memory_bad(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(round_trip), cmocka_unit_test(damaged_bad), cmocka_unit_test(hostile_bad), cmocka_unit_test(bomb_bad),
+		cmocka_unit_test(round_trip), cmocka_unit_test(damaged_bad), cmocka_unit_test(hostile_bad), cmocka_unit_test(no_step_bad),
+		cmocka_unit_test(bomb_bad),
 		cmocka_unit_test(memory_bad),
 	};
 

@@ -4,6 +4,7 @@
 
 #include <weft/convert.h>
 
+#include "float/element.h"
 #include "onnx.h"
 #include "ops.h"
 
@@ -51,25 +52,6 @@ static void spread_next(const struct weft_call *c, struct spread *s)
 	}
 }
 
-static uint64_t code(const weft_tensor *t, int64_t i)
-{
-	switch (weft_dtype_bytes(t->dtype)) {
-	case 1: return ((const uint8_t *)t->data)[i];
-	case 2: return ((const uint16_t *)t->data)[i];
-	case 4: return ((const uint32_t *)t->data)[i];
-	default: return ((const uint64_t *)t->data)[i];
-	}
-}
-
-static void put_code(const weft_tensor *t, int64_t i, uint64_t v)
-{
-	switch (weft_dtype_bytes(t->dtype)) {
-	case 1: ((uint8_t *)t->data)[i] = (uint8_t)v; break;
-	case 2: ((uint16_t *)t->data)[i] = (uint16_t)v; break;
-	default: ((uint32_t *)t->data)[i] = (uint32_t)v; break;
-	}
-}
-
 static bool narrow_unsigned(weft_dtype t)
 {
 	return t == WEFT_UINT4 || t == WEFT_UINT2;
@@ -90,7 +72,7 @@ static bool small_float(weft_dtype t)
 static double value(const weft_tensor *t, int64_t i)
 {
 	if (weft_is_float(t->dtype))
-		return weft_float_decode(t->dtype, code(t, i));
+		return weft_float_decode(t->dtype, weft_load_bits(t, i));
 	if (narrow_unsigned(t->dtype))
 		return ((const uint8_t *)t->data)[i];
 	if (t->dtype == WEFT_INT2)
@@ -173,11 +155,11 @@ int weft_golden_onnx_quantize(const struct weft_call *c)
 		v = weft_float_decode(t, weft_float_encode(t, v / value(c->x[1], s.off[1]), false));
 		if (small_float(y->dtype)) {
 			v += c->n_x == 3 ? value(c->x[2], s.off[2]) : 0;
-			put_code(y, i, weft_float_encode(y->dtype, v, c->attr->onnx.saturate));
+			weft_store_bits(y, i, weft_float_encode(y->dtype, v, c->attr->onnx.saturate));
 			continue;
 		}
 		v = isnan(v) ? 0 : rint(v) + (c->n_x == 3 ? value(c->x[2], s.off[2]) : 0);
-		put_code(y, i, (uint64_t)(int64_t)fmax(lo, fmin(hi, v)));
+		weft_store_bits(y, i, (uint64_t)(int64_t)fmax(lo, fmin(hi, v)));
 	}
 	return 0;
 }
@@ -198,7 +180,7 @@ int weft_golden_onnx_dequantize(const struct weft_call *c)
 	for (int64_t i = 0, n = weft_tensor_elements(y); i < n; i++, spread_next(c, &s)) {
 		double v = value(x, s.off[0]) - (c->n_x == 3 ? value(c->x[2], s.off[2]) : 0);
 
-		put_code(y, i, weft_float_encode(y->dtype, v * value(c->x[1], s.off[1]), false));
+		weft_store_bits(y, i, weft_float_encode(y->dtype, v * value(c->x[1], s.off[1]), false));
 	}
 	return 0;
 }
@@ -275,6 +257,6 @@ int weft_golden_onnx_div(const struct weft_call *c)
 	if ((err = spread_start(c, &s)))
 		return err;
 	for (int64_t i = 0, n = weft_tensor_elements(y); i < n; i++, spread_next(c, &s))
-		put_code(y, i, weft_float_encode(y->dtype, value(c->x[0], s.off[0]) / value(c->x[1], s.off[1]), false));
+		weft_store_bits(y, i, weft_float_encode(y->dtype, value(c->x[0], s.off[0]) / value(c->x[1], s.off[1]), false));
 	return 0;
 }

@@ -30,6 +30,7 @@ struct lib {
 	struct flight *flights;    /* under way */
 	struct area areas[N_AREAS];
 	int n_areas;
+	struct weft_usb_info place;
 	/* The one clear-halt under way. */
 	pthread_t thread;
 	bool thread_runs;
@@ -83,8 +84,10 @@ static int claim(struct lib *t, libusb_device *dev, struct weft_dev_info *i, cha
 		err = libusb_set_configuration(t->h, 1);
 	if (!err)
 		err = libusb_claim_interface(t->h, WEFT_USB_INTERFACE);
-	if (!err)
+	if (!err) {
+		weft_usb_place(dev, &t->place);
 		return 0;
+	}
 	if (t->h)
 		libusb_close(t->h);
 	t->h = NULL;
@@ -224,7 +227,7 @@ static int lib_submit(void *tt, struct weft_xfer *x)
 	f->x = x;
 	f->lt = lt;
 	if (x->kind == WEFT_XFER_CONTROL) {
-		libusb_fill_control_setup(f->data, x->request_type, x->request, x->value, 0, (uint16_t)x->len);
+		libusb_fill_control_setup(f->data, x->request_type, x->request, x->value, x->index, (uint16_t)x->len);
 		if (!(x->request_type & 0x80) && x->len)
 			memcpy(f->data + LIBUSB_CONTROL_SETUP_SIZE, x->data, x->len);
 		libusb_fill_control_transfer(lt, t->h, f->data, completed, f, 0);
@@ -297,6 +300,15 @@ static void *lib_alloc(void *tt, size_t len)
 	return data;
 }
 
+static void lib_place(void *tt, struct weft_usb_info *i)
+{
+	const struct lib *t = tt;
+
+	i->speed = t->place.speed;
+	i->hub_speed = t->place.hub_speed;
+	memcpy(i->port, t->place.port, sizeof(i->port));
+}
+
 /* The kernel gives every transfer back, whatever the device does. */
 static void lib_close(void *tt)
 {
@@ -328,4 +340,5 @@ const struct weft_usb_ops weft_usb_libusb = {
 	.submit = lib_submit,
 	.cancel = lib_cancel,
 	.poll = lib_poll,
+	.place = lib_place,
 };

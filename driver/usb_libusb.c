@@ -7,6 +7,7 @@
  */
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,10 +32,10 @@ struct lib {
 	struct area areas[N_AREAS];
 	int n_areas;
 	struct weft_usb_info place;
-	/* The one clear-halt under way. */
+	/* The one clear-halt under way. The thread reads h and halt's endpoint, and writes its status before it is done. */
 	pthread_t thread;
 	bool thread_runs;
-	volatile bool thread_done;
+	atomic_bool thread_done;
 	int thread_status;
 	struct weft_xfer *halt;
 };
@@ -174,7 +175,7 @@ static void *clear_halt(void *arg)
 	struct lib *t = arg;
 
 	t->thread_status = weft_usb_errno(libusb_clear_halt(t->h, (unsigned char)t->halt->value));
-	t->thread_done = true;
+	atomic_store(&t->thread_done, true);
 	libusb_interrupt_event_handler(t->ctx);
 	return NULL;
 }
@@ -184,7 +185,7 @@ static int submit_halt(struct lib *t, struct weft_xfer *x)
 	if (t->thread_runs)
 		return -EBUSY;
 	t->halt = x;
-	t->thread_done = false;
+	atomic_store(&t->thread_done, false);
 	if (pthread_create(&t->thread, NULL, clear_halt, t))
 		return -ENOMEM;
 	t->thread_runs = x->busy = true;
@@ -195,12 +196,10 @@ static void reap_halt(struct lib *t)
 {
 	struct weft_xfer *x = t->halt;
 
-	if (!t->thread_runs || !t->thread_done)
+	if (!t->thread_runs || !atomic_load(&t->thread_done))
 		return;
 	pthread_join(t->thread, NULL);
 	t->thread_runs = false;
-	if (!x)
-		return;
 	x->status = t->thread_status;
 	x->busy = false;
 	x->done(x);
@@ -315,10 +314,9 @@ static void lib_close(void *tt)
 	struct lib *t = tt;
 	uint64_t until = weft_now_ns() + 1000000000;
 
-	if (t->thread_runs) {
-		t->halt = NULL;
+	if (t->thread_runs)
 		pthread_join(t->thread, NULL);     /* the kernel bounds it */
-	}
+	t->thread_runs = false;                    /* nobody is told */
 	t->closing = true;
 	for (struct flight *f = t->flights; f; f = f->next)
 		libusb_cancel_transfer(f->lt);

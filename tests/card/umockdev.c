@@ -69,6 +69,7 @@ struct slot {
 	struct urb *urbs, **last;
 	bool busy_elsewhere;       /* CLAIM fails */
 	int refuse_submits;        /* so many SUBMITURBs fail with ENOMEM */
+	unsigned slow_halt_ms, n_halts;        /* CLEAR_HALT takes so long; so many came */
 	int garble;                /* descriptors of this type come with another type's number */
 };
 
@@ -187,6 +188,8 @@ static int clear_halt(struct slot *s, UMockdevIoctlData *arg)
 	const uint8_t setup[8] = { 2, 1, 0, 0, ep->data[0] };
 
 	umockdev_ioctl_data_unref(ep);
+	usleep(s->slow_halt_ms * 1000);
+	s->n_halts++;
 	int n = usbdev_control(s->d, setup, NULL);
 	return n;
 }
@@ -685,6 +688,41 @@ static void test_usb_info(void **state)
 	good_run();
 }
 
+/* An endpoint has stalled, and the device is closed while the kernel still ends that halt. */
+static void test_close_in_halt(void **state)
+{
+	struct random_stream s;
+
+	(void)state;
+	CARD->n_halts = 0;
+	expect(3);
+	random_stream_make(&s, 3, weft_config_find("w16"));
+	for (uint64_t at = 3; at < 7; at++) {
+		struct usbdev_fault f = { .kind = USBDEV_STALL, .at = at };
+		struct weft_window win[2] = { { .rd = true }, { .rd = true, .wr = true } };
+		struct weft_job_result r = { 0 };
+		char msg[WEFT_DEV_MSG] = "";
+		weft_dev *dev = NULL;
+		weft_job job;
+		swap_card(&f, 1);
+		assert_int_equal(open_card("", &dev, msg), 0);
+		assert_int_equal(weft_buf_alloc(dev, s.n_consts, &win[0].buf), 0);
+		assert_int_equal(weft_buf_alloc(dev, s.n_arena, &win[1].buf), 0);
+		CARD->slow_halt_ms = 300;
+		assert_int_equal(weft_submit(dev, s.words, s.n_words, win, 2, &job), 0);
+		assert_int_equal(weft_wait(dev, job, 60, &r), 0);
+		weft_buf_free(win[0].buf);
+		weft_buf_free(win[1].buf);
+		weft_dev_close(dev);
+		CARD->slow_halt_ms = 0;
+		assert_true(f.done);
+		swap_card(NULL, 0);
+		good_run();
+	}
+	assert_true(CARD->n_halts >= 4);
+	random_stream_free(&s);
+}
+
 static void *plug_later(void *arg)
 {
 	(void)arg;
@@ -725,6 +763,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_list), cmocka_unit_test(test_run), cmocka_unit_test(test_faults),
 		cmocka_unit_test(test_no_memory), cmocka_unit_test(test_unplug), cmocka_unit_test(test_two),
 		cmocka_unit_test(test_watch), cmocka_unit_test(test_wait), cmocka_unit_test(test_usb_info),
+		cmocka_unit_test(test_close_in_halt),
 	};
 
 	(void)argc;

@@ -35,6 +35,13 @@ static void drop_host_aliases(struct cc *cc)
 	}
 }
 
+/* May it read or write variables? Sub-graphs of control flow may use any of them. */
+static bool uses_variables(const weft_graph *g, const struct weft_gop *o)
+{
+	return o->op == WEFT_OP_VARIABLE_READ || o->op == WEFT_OP_VARIABLE_WRITE ||
+	       (g->n_vars && (o->op == WEFT_OP_COND_IF || o->op == WEFT_OP_WHILE_LOOP));
+}
+
 /* Tensors that outputs, variables, nodes and, by way of them, operators that are in no node read. */
 static bool *list_needed(const struct cc *cc)
 {
@@ -46,7 +53,7 @@ static bool *list_needed(const struct cc *cc)
 	for (int i = 0; i < g->n_outputs; i++)
 		needed[g->outputs[i]] = true;
 	for (int i = 0; i < g->n_ops; i++)
-		if (g->ops[i].op == WEFT_OP_VARIABLE_WRITE)
+		if (uses_variables(g, &g->ops[i]) && g->ops[i].op != WEFT_OP_VARIABLE_READ)
 			needed[g->ops[i].out[0]] = true;
 	for (int i = 0; i < cc->n_nodes; i++) {
 		const struct node *nd = &cc->nodes[i];
@@ -146,7 +153,7 @@ static void fill_edge(struct graph *gr, int a, int b)
 	gr->to[gr->first[a]++] = b;
 }
 
-/* Reads and writes of one variable stay in the graph's order. */
+/* Reads and writes of one variable stay in the graph's order; where there is control flow, of all. */
 static int find_earlier(const struct cc *cc, struct graph *gr)
 {
 	const weft_graph *g = cc->g;
@@ -161,9 +168,9 @@ static int find_earlier(const struct cc *cc, struct graph *gr)
 		last[i] = -1;
 	for (int i = 0; i < g->n_ops; i++) {
 		gr->earlier[i] = -1;
-		if (g->ops[i].op != WEFT_OP_VARIABLE_READ && g->ops[i].op != WEFT_OP_VARIABLE_WRITE)
+		if (!uses_variables(g, &g->ops[i]))
 			continue;
-		int *at = &last[g->ops[i].attr.variable.id];
+		int *at = g->n_subs ? last : &last[g->ops[i].attr.variable.id];
 		gr->earlier[i] = *at;
 		*at = i;
 	}

@@ -15,11 +15,6 @@
 #define MAX_DELAYS 300         /* attempts to find how many */
 #define ALLOC_WORK 20000000    /* pairs of areas looked at in all of them */
 
-struct node *seg_node(const struct seg *s, int i)
-{
-	return &s->cc->nodes[s->cc->items[s->first_item + i].index];
-}
-
 static int64_t budget_all(const struct seg *s)
 {
 	return s->cc->sp_bytes;

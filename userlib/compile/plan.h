@@ -45,6 +45,7 @@ struct ring {
 };
 
 #define GROUP_NODES 24
+#define MAX_RINGS (3 * GROUP_NODES)
 
 /* Nodes [first, +n) of the step, run in stripes. */
 struct group {
@@ -52,7 +53,7 @@ struct group {
 	int64_t step;          /* rows of the last node in one stripe */
 	bool full;             /* every stripe fills whole groups of the array's rows */
 	int n_ring;
-	struct ring ring[3 * GROUP_NODES];
+	struct ring ring[MAX_RINGS];
 	int rx[GROUP_NODES], rr[GROUP_NODES], ry[GROUP_NODES];   /* rings of each node's operands, -1: resident */
 	int ahead[GROUP_NODES];   /* stripes that it runs before the last node */
 	bool read[GROUP_NODES];   /* a node of the group reads its result */
@@ -113,12 +114,39 @@ struct seg {
 /* Last node that touches the bytes of a resident, whoever owns them by then. */
 int stor_last(const struct seg *s, int stor);
 
-struct node *seg_node(const struct seg *s, int i);
+static inline struct node *seg_node(const struct seg *s, int i)
+{
+	return &s->cc->nodes[s->cc->items[s->first_item + i].index];
+}
+
+struct span { int64_t lo, n; };
+
+static inline struct span span_clip(int64_t lo, int64_t hi, int64_t limit)
+{
+	lo = max64(min64(lo, limit - 1), 0);
+	hi = max64(min64(hi, limit), lo + 1);
+	return (struct span){ lo, hi - lo };
+}
 
 /* Input rows and columns that output rows/columns [o, o+n) read, clipped to the image. */
-struct span { int64_t lo, n; };
-struct span input_rows(const struct node *nd, int64_t oy, int64_t n);
-struct span input_cols(const struct node *nd, int64_t ox, int64_t n);
+static inline struct span input_rows(const struct node *nd, int64_t oy, int64_t n)
+{
+	int64_t lo = oy * nd->sy - nd->pt;
+
+	return span_clip(lo, lo + (n - 1) * nd->sy + (int64_t)(nd->kh - 1) * nd->dy + 1, nd->x.dim[1]);
+}
+
+static inline struct span input_cols(const struct node *nd, int64_t ox, int64_t n)
+{
+	int64_t lo = ox * nd->sx - nd->pl;
+
+	return span_clip(lo, lo + (n - 1) * nd->sx + (int64_t)(nd->kw - 1) * nd->dx + 1, nd->x.dim[2]);
+}
+
+static inline bool node_on_array(const struct node *nd)
+{
+	return nd->kind == NODE_CONV || nd->kind == NODE_DWCONV;
+}
 
 /* Does the node treat channels apart, so that a tile of them reads only its own? */
 static inline bool channelwise(const struct node *nd)
@@ -154,9 +182,25 @@ int alloc_areas(struct seg *s, int from, int64_t sp_bytes, int64_t align, int64_
 /* stripe.c: groups of at most `most` nodes, among those whose results do not stay on chip; full:
  * stripes of whole pixel groups only, at the price of more rows */
 int seg_groups(struct seg *s, int most, bool full);
+
+/* walk.c */
 int group_walk(struct seg *s, struct group *g, struct group_walker *w);
 int64_t group_stripes(const struct seg *s, const struct group *g);
-void group_targets(const struct seg *s, const struct group *g, int64_t stripe, int64_t *target);
+/* Rows that fill whole groups of the array; 1 where that would take many. */
+int64_t group_grain(const struct seg *s, const struct group *g, const struct node *nd);
+/* What a walk looks up of a group whose rings are listed; its step may still change. Sets of nodes are bits. */
+struct course {
+	const struct seg *s;
+	struct group *g;
+	const struct node *nd[GROUP_NODES];
+	int64_t height[GROUP_NODES], grain[GROUP_NODES];
+	/* Whoever of the group writes what each reads, kept as a ring or resident: only nodes before it. */
+	uint32_t x_from[GROUP_NODES], r_from[GROUP_NODES];
+	uint32_t x_to[MAX_RINGS], r_to[MAX_RINGS];   /* of each ring: its readers */
+};
+void course_open(struct course *c, const struct seg *s, struct group *g);
+/* Rows that each ring must hold, into the group; false where they take more than so many bytes. */
+bool course_measure(const struct course *c, int64_t room);
 
 /* place.c: residency, plans, areas. 0 or negative errno; -ERANGE with cc->bad_node */
 int seg_place(struct seg *s);

@@ -100,7 +100,6 @@ struct seg {
 	struct stor *stor;     int n_stor;
 	struct plan *plan;     /* one per node */
 	struct area *area;     uint32_t n_area, cap_area;
-	int *by_size;          /* areas, largest first */
 	struct group *group;   uint32_t n_group, cap_group;
 	int64_t *work;         /* cycles of the nodes before each, roughly */
 	int neighbours;        /* alloc.c: how much areas of consecutive nodes should be apart, of 4 */
@@ -117,6 +116,11 @@ int stor_last(const struct seg *s, int stor);
 static inline struct node *seg_node(const struct seg *s, int i)
 {
 	return &s->cc->nodes[s->cc->items[s->first_item + i].index];
+}
+
+static inline bool on_array(const struct node *nd)
+{
+	return nd->kind == NODE_CONV || nd->kind == NODE_DWCONV;
 }
 
 struct span { int64_t lo, n; };
@@ -141,11 +145,6 @@ static inline struct span input_cols(const struct node *nd, int64_t ox, int64_t 
 	int64_t lo = ox * nd->sx - nd->pl;
 
 	return span_clip(lo, lo + (n - 1) * nd->sx + (int64_t)(nd->kw - 1) * nd->dx + 1, nd->x.dim[2]);
-}
-
-static inline bool node_on_array(const struct node *nd)
-{
-	return nd->kind == NODE_CONV || nd->kind == NODE_DWCONV;
 }
 
 /* Does the node treat channels apart, so that a tile of them reads only its own? */
@@ -174,10 +173,13 @@ struct piece plan_piece(const struct plan *p, const struct node *nd, int64_t t);
 /* Cut a node that is all on chip into about k jobs, so that its neighbours can start earlier. */
 void plan_split(const struct cc *cc, const struct node *nd, struct plan *p, int64_t k);
 
-/* alloc.c: addresses for all areas, once sorted, but the first `from` of that order; apart from each other, those
- * above `compact` bytes just packed. 0, -ENOSPC (*failed: the area for which there was no room), -ENOMEM */
-int sort_areas(struct seg *s);
-int alloc_areas(struct seg *s, int from, int64_t sp_bytes, int64_t align, int64_t compact, int *failed);
+/* alloc.c: addresses for all areas, the largest first: apart from each other, those above `compact` bytes just
+ * packed. The first `from` of that order keep theirs. The area for which there was no room, or -1. */
+struct alloc;
+struct alloc *alloc_new(struct seg *s);
+void alloc_free(struct alloc *al);
+int alloc_areas(struct alloc *al, int from, int64_t compact);
+int alloc_rank(const struct alloc *al, int area);   /* in that order */
 
 /* stripe.c: groups of at most `most` nodes, among those whose results do not stay on chip; full:
  * stripes of whole pixel groups only, at the price of more rows */
@@ -224,6 +226,22 @@ int crew_open(struct crew *w, struct seg *s);      /* 0 or -ENOMEM; crew_close()
 void crew_close(struct crew *w);
 /* fn(user, 0), ..., fn(user, n - 1) at the same time; n <= MAX_THREADS */
 void run_all(int n, void (*fn)(void *user, int i), void *user);
+
+/* memo.c: what came of plans */
+struct outcome {
+	bool no_room;          /* for its areas; else */
+	int err;
+	int64_t cycles, emitted;
+	bool fits;             /* nothing passes the memory */
+};
+struct memo_key { uint64_t *v; uint32_t n, cap; };
+struct memo;
+struct memo *memo_new(void);
+void memo_free(struct memo *m);
+/* All that decides what comes of a plan whose residents and groups are chosen, tuned with so many commands. 0 or -ENOMEM */
+int memo_key_of(struct memo_key *k, const struct seg *s, int64_t tuned);
+bool memo_find(struct memo *m, const struct memo_key *k, struct outcome *o);
+int memo_add(struct memo *m, const struct memo_key *k, const struct outcome *o);
 
 /* tune.c: choose the splits of all nodes, in trials of at most so many commands; then emit.
  * *cycles: as seg_cycles() */

@@ -120,7 +120,7 @@ static void set_ahead(const struct seg *s, struct group *g)
 
 	for (int k = g->n - 1; k >= 0; k--) {
 		g->ahead[k] = ahead;
-		if (k && node_on_array(group_node(s, g, k)) && !node_on_array(group_node(s, g, k - 1)))
+		if (k && on_array(group_node(s, g, k)) && !on_array(group_node(s, g, k - 1)))
 			ahead++;
 	}
 }

@@ -85,12 +85,11 @@ static struct seg *clone(const struct seg *s)
 	c->stor = copy(s->stor, (size_t)s->n_stor, sizeof *c->stor);
 	c->plan = copy(s->plan, (size_t)s->n, sizeof *c->plan);
 	c->area = copy(s->area, s->n_area, sizeof *c->area);
-	c->by_size = copy(s->by_size, s->by_size ? s->n_area : 0, sizeof *c->by_size);
 	c->group = copy(s->group, s->n_group, sizeof *c->group);
 	c->cap_area = c->n_area;
 	c->cap_group = c->n_group;
 	c->cmds = (struct cmds){ 0 };
-	if (cc->nodes && cc->ten && c->stor && c->plan && c->area && c->by_size && c->group)
+	if (cc->nodes && cc->ten && c->stor && c->plan && c->area && c->group)
 		return c;
 	free_one(c);
 	return NULL;

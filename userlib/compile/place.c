@@ -752,4 +752,5 @@ void seg_clear(struct seg *s)
 	free(s->group);
 	free(s->cmds.p);
 	free(s->cmds.rec);
+	hazards_free(s->hazards);
 }

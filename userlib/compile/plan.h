@@ -106,6 +106,7 @@ struct seg {
 	bool only_loads;       /* tile.c: loads are all that counts */
 	bool halves;           /* alloc.c: halves of a tensor in two regions, where that costs nothing else */
 	struct cmds cmds;
+	struct hazards *hazards;   /* emit.c: of the last emission */
 	int step;              /* in the program */
 	int threads;           /* for trials */
 };
@@ -215,6 +216,7 @@ int seg_pack(struct seg *s);
 /* hazard.c: who last wrote and read which bytes */
 struct hazards;
 struct hazards *hazards_new(void);
+void hazards_clear(struct hazards *h);
 void hazards_free(struct hazards *h);
 /* Account for command c, the unit_index-th of its unit; raises its waits. 0 or -ENOMEM */
 int hazards_add(struct hazards *h, struct cmd *c, uint32_t unit_index);

@@ -40,7 +40,7 @@ void memo_free(struct memo *m)
 	free(m);
 }
 
-static int put(struct memo_key *k, int64_t v)
+int memo_put(struct memo_key *k, int64_t v)
 {
 	void *p = k->v;
 	int err = cc_grow(&p, k->n, &k->cap, sizeof *k->v);
@@ -53,22 +53,22 @@ static int put(struct memo_key *k, int64_t v)
 
 static int put_group(struct memo_key *k, const struct seg *s, const struct group *g)
 {
-	int err = put(k, g->first) | put(k, g->n) | put(k, g->step);
+	int err = memo_put(k, g->first) | memo_put(k, g->n) | memo_put(k, g->step);
 
 	for (int i = 0; i < g->n && !err; i++)
-		err = put(k, g->ahead[i]) | put(k, group_grain(s, g, seg_node(s, g->first + i)));
+		err = memo_put(k, g->ahead[i]) | memo_put(k, group_grain(s, g, seg_node(s, g->first + i)));
 	for (int i = 0; i < g->n_ring && !err; i++)
-		err = put(k, g->ring[i].rows) | put(k, g->ring[i].over);
+		err = memo_put(k, g->ring[i].rows) | memo_put(k, g->ring[i].over);
 	return err;
 }
 
 int memo_key_of(struct memo_key *k, const struct seg *s, int64_t tuned)
 {
 	k->n = 0;
-	int err = put(k, tuned) | put(k, s->neighbours) | put(k, s->halves) | put(k, s->only_loads);
+	int err = memo_put(k, tuned) | memo_put(k, s->neighbours) | memo_put(k, s->halves) | memo_put(k, s->only_loads);
 
 	for (int i = 0; i < s->n_stor && !err; i++)
-		err = put(k, s->stor[i].resident ? 1 + s->stor[i].over : -1);
+		err = memo_put(k, s->stor[i].resident ? 1 + s->stor[i].over : -1);
 	for (uint32_t i = 0; i < s->n_group && !err; i++)
 		err = put_group(k, s, &s->group[i]);
 	return err ? -ENOMEM : 0;

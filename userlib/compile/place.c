@@ -543,7 +543,9 @@ struct search { struct trial best; int64_t cycles, emitted, last, tuned; };
 
 struct tried { struct trial t; struct outcome o; };
 
-struct batch { struct crew crew; int64_t *used[MAX_THREADS]; struct tried q[MAX_THREADS]; struct recall r[MAX_THREADS]; };
+#define MAX_BATCH 32
+
+struct batch { struct crew crew; int64_t *used[MAX_THREADS]; struct recall r[MAX_THREADS]; struct tried q[MAX_BATCH]; };
 
 /* Do the weights of any node come in several loads? */
 static bool any_pieces(const struct seg *s)
@@ -568,19 +570,20 @@ static void measure(struct seg *s, int64_t tuned, struct outcome *o)
 	o->fits = all_fits(s);
 }
 
-static void try_one(void *user, int i)
+static void try_one(void *user, int worker, int i)
 {
 	struct batch *b = user;
+	struct recall *r = &b->r[worker];
 	struct outcome *o = &b->q[i].o;
-	int err = place_with(b->crew.seg[i], b->used[i], &b->q[i].t, &b->r[i]);
+	int err = place_with(b->crew.seg[worker], b->used[worker], &b->q[i].t, r);
 
 	*o = (struct outcome){ .err = err, .cycles = INT64_MAX, .emitted = -1 };
 	if (err == 1)
-		*o = b->r[i].o;
+		*o = r->o;
 	if (err)
 		return;
-	measure(b->crew.seg[i], b->r[i].tuned, o);
-	if (memo_add(b->r[i].all, &b->r[i].key, o))
+	measure(b->crew.seg[worker], r->tuned, o);
+	if (memo_add(r->all, &r->key, o))
 		o->err = -ENOMEM;
 }
 
@@ -589,10 +592,10 @@ static void try_batch(struct batch *b, int n, const struct search *found)
 {
 	int threads = b->crew.seg[0]->threads;
 
-	for (int i = 0; i < n; i++)
+	for (int i = 0; i < b->crew.n; i++)
 		b->r[i].tuned = found->tuned;
 	b->crew.seg[0]->threads = n > 1 ? 1 : threads;
-	run_all(n, try_one, b);
+	run_all(b->crew.n, n, try_one, b);
 	b->crew.seg[0]->threads = threads;
 }
 
@@ -609,13 +612,21 @@ static int take(struct search *b, const struct tried *q)
 	return q->o.err == -ENOMEM ? q->o.err : 0;
 }
 
+/* How many trials at once: as many as will still be looked at, and more than threads, which then wait less. */
+static int batch_size(const struct batch *w, const struct search *b)
+{
+	int64_t left = b->last > 0 ? ceil_div(MAX_TRIED - b->emitted, b->last) : w->crew.n;
+
+	return w->crew.n == 1 ? 1 : (int)max64(1, min64(left, min64(4 * w->crew.n, MAX_BATCH)));
+}
+
 /* Residents and groups. */
 static int search_plans(struct seg *s, struct batch *w, struct search *b)
 {
 	int err = 0, n = N_TRIALS;
 
 	for (int k = 0, m; k < n && b->emitted < MAX_TRIED && !err; k += m) {
-		m = k ? (int)min64(w->crew.n, n - k) : 1;
+		m = k ? (int)min64(batch_size(w, b), n - k) : 1;
 		for (int i = 0; i < m; i++)
 			w->q[i].t = trial_at(s, k + i);
 		try_batch(w, m, b);
@@ -658,7 +669,7 @@ static int search_addresses(struct batch *w, struct search *b)
 
 	for (int k = 0; k < 2 * N_ADDRESSES && !err; ) {
 		int m = 0;
-		for (; k < 2 * N_ADDRESSES && m < w->crew.n; k++) {
+		for (; k < 2 * N_ADDRESSES && m < (w->crew.n > 1 ? MAX_BATCH : 1); k++) {
 			struct trial t = address_trial(b, k);
 			if (b->tuned || !same_trial(&t, &known))
 				w->q[m++].t = t;

@@ -226,8 +226,8 @@ int hazards_add(struct hazards *h, struct cmd *c, uint32_t unit_index);
 struct crew { struct seg *seg[MAX_THREADS]; int n; };
 int crew_open(struct crew *w, struct seg *s);      /* 0 or -ENOMEM; crew_close() in any case */
 void crew_close(struct crew *w);
-/* fn(user, 0), ..., fn(user, n - 1) at the same time; n <= MAX_THREADS */
-void run_all(int n, void (*fn)(void *user, int i), void *user);
+/* fn(user, worker, i) for i = 0, ..., n - 1 by so many workers at once, at most MAX_THREADS, as each gets to it */
+void run_all(int threads, int n, void (*fn)(void *user, int worker, int i), void *user);
 
 /* memo.c: what came of plans */
 struct outcome {
@@ -240,6 +240,7 @@ struct memo_key { uint64_t *v; uint32_t n, cap; };
 struct memo;
 struct memo *memo_new(void);
 void memo_free(struct memo *m);
+int memo_put(struct memo_key *k, int64_t v);      /* 0 or -ENOMEM */
 /* All that decides what comes of a plan whose residents and groups are chosen, tuned with so many commands. 0 or -ENOMEM */
 int memo_key_of(struct memo_key *k, const struct seg *s, int64_t tuned);
 bool memo_find(struct memo *m, const struct memo_key *k, struct outcome *o);

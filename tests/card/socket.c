@@ -563,10 +563,10 @@ static void test_features(void **state)
 	struct weft_card_info info;
 	char msg[WEFT_DEV_MSG] = "";
 	weft_dev *dev = NULL;
-	struct card c;
+	struct card_process c;
 
 	(void)state;
-	start(&c, "FEATURES", (char *[]){ "--config", "w8b", NULL });
+	card_process_start(&c, "FEATURES", (char *[]){ "--config", "w8b", NULL });
 	o.kind = WEFT_DEV_USB;
 	o.usb = c.where;
 	o.usb_wait_ms = 5000;
@@ -578,7 +578,7 @@ static void test_features(void **state)
 	assert_int_equal(weft_dev_card(dev, &info), 0);
 	assert_string_equal(info.config, "w8b");
 	weft_dev_close(dev);
-	stop(&c);
+	card_process_stop(&c);
 }
 
 int main(void)

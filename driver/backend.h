@@ -46,6 +46,7 @@ struct weft_backend_async {
 	int (*wait)(void *state, weft_job id, uint64_t deadline_ns, struct weft_job_result *r, char *msg);
 	int (*cancel)(void *state, weft_job id);
 	void (*info)(void *state, struct weft_card_info *out);
+	int (*usb)(void *state, struct weft_usb_info *out, char *msg);
 	void (*traffic)(void *state, weft_traffic *fn, void *user);
 };
 
@@ -60,7 +61,7 @@ struct weft_backend {
 	 * happened. Fills *r; returns r->status. msg: one line on failure. */
 	int (*run)(void *state, const struct weft_backend_job *job, struct weft_job_result *r, char *msg);
 
-	/* Each may be NULL where the device cannot. */
+	/* Each may be NULL where the device cannot. addr and len lie in the scratchpad. */
 	int (*peek_sp)(void *state, uint32_t addr, uint32_t len, uint8_t *out);
 	/* The next job begins with this in the scratchpad. */
 	int (*poke_sp)(void *state, uint32_t addr, uint32_t len, const uint8_t *data);

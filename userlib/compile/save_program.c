@@ -23,10 +23,8 @@ void save_head(struct io *io, weft_program *p)
 {
 	char *config = p->config;
 
-	if (io->write) {
-		io_string(io, &config);
-	} else {
-		io_string(io, &config);
+	io_string(io, &config);
+	if (!io->write) {
 		if (!io->err && strlen(config) >= sizeof p->config)
 			io_fail(io, "the configuration's name is too long");
 		if (!io->err)
@@ -218,6 +216,9 @@ static void check_op(struct io *io, const weft_program *p, const struct weft_pop
 	if (o->unit > WEFT_ON_HOST || o->into < -1 || o->into >= p->n_ops || o->step < -1 || o->step >= p->n_steps ||
 	    o->stripes < -1 || o->stripes >= p->n_ops)
 		io_fail(io, "an operator's entry is out of range");
+	for (int m = 0; m < WEFT_N_MEMORIES; m++)
+		if (o->done[m] && o->step < 0)
+			io_fail(io, "an operator is done in no step");
 }
 
 static uint64_t reach(uint64_t n, uint64_t step)

@@ -20,27 +20,6 @@
 #define LAST_SHARE   10         /* and of what is left of the last node, and some, that part at most */
 #define LAST_MORE    18         /* tiles */
 
-static struct span clip(int64_t lo, int64_t hi, int64_t limit)
-{
-	lo = max64(min64(lo, limit - 1), 0);
-	hi = max64(min64(hi, limit), lo + 1);
-	return (struct span){ lo, hi - lo };
-}
-
-struct span input_rows(const struct node *nd, int64_t oy, int64_t n)
-{
-	int64_t lo = oy * nd->sy - nd->pt;
-
-	return clip(lo, lo + (n - 1) * nd->sy + (int64_t)(nd->kh - 1) * nd->dy + 1, nd->x.dim[1]);
-}
-
-struct span input_cols(const struct node *nd, int64_t ox, int64_t n)
-{
-	int64_t lo = ox * nd->sx - nd->pl;
-
-	return clip(lo, lo + (n - 1) * nd->sx + (int64_t)(nd->kw - 1) * nd->dx + 1, nd->x.dim[2]);
-}
-
 static int64_t rows_for(const struct node *nd, int64_t th)
 {
 	return min64(nd->x.dim[1], (th - 1) * nd->sy + (int64_t)(nd->kh - 1) * nd->dy + 1);
@@ -74,7 +53,7 @@ static int64_t measure(const struct cc *cc, const struct node *nd, struct plan *
 	int64_t pixels = p->th * p->tw;
 
 	p->n_in = p->xr ? 0 : k.pixels > 1 || (channelwise(nd) && k.channels > 1) ? p->slots : 1;
-	p->n_r = p->rr || !nd->add ? 0 : slots;
+	p->n_r = p->rr ? 0 : slots;
 	p->n_out = p->yr ? 0 : slots;
 	p->n_w = nd->w < 0 ? 0 : p->all_weights ? 1 : (int)min64(p->slots, k.channels);
 	p->in_bytes = round_up(rows_for(nd, p->th) * cols_for(nd, p->tw) * (channelwise(nd) ? p->tc : nd->x.dim[3]) *
@@ -180,7 +159,7 @@ static int64_t max_width(const struct cc *cc, const struct node *nd)
 
 static void try_tile(const struct cc *cc, const struct node *nd, struct plan p, int64_t budget, struct plan *best)
 {
-	bool on_chip = p.xr && p.yr && (p.rr || !nd->add);
+	bool on_chip = p.xr && p.yr && p.rr;
 
 	for (int64_t most = max_height(nd); fit_height(cc, nd, &p, budget, most); most = p.th / 2) {
 		if (measure(cc, nd, &p) > budget)
@@ -202,7 +181,7 @@ static void try_channels(const struct cc *cc, const struct node *nd, struct plan
 		if (p.tc < nd->y.dim[3])
 			try_tile(cc, nd, p, budget, best);
 		/* Nothing but width is gained by narrower tiles. */
-		if (p.tw == 1 || (p.xr && p.yr && (p.rr || !nd->add)))
+		if (p.tw == 1 || (p.xr && p.yr && p.rr))
 			break;
 	}
 }
@@ -324,7 +303,7 @@ static struct plan best_plan(const struct cc *cc, const struct node *nd, struct 
 	}
 	/* All on chip, weights take half of what is free, so that the next node's can come meanwhile;
 	 * but where they are used as fast as they come, all of it, in many loads. */
-	bool on_chip = t.xr && t.yr && (t.rr || !nd->add);
+	bool on_chip = t.xr && t.yr && t.rr;
 	if (nd->w >= 0 && (best.cost < 0 || !on_chip || best.w_bytes > (few_pixels(cc, nd) ? budget : budget / 2))) {
 		t.all_weights = false;
 		if (on_chip)
@@ -362,7 +341,7 @@ int plan_node(const struct cc *cc, const struct node *nd, struct plan *p, int64_
 	*p = best;
 	choose_piece(cc, nd, p);
 	struct counts k = job_counts(nd, p);
-	p->can_split = p->xr && p->yr && (p->rr || !nd->add) && !p->split_k && k.channels == 1 &&
+	p->can_split = p->xr && p->yr && p->rr && !p->split_k && k.channels == 1 &&
 	               k.pixels == nd->y.dim[0] && p->piece == nd->n_tiles;
 	return 0;
 }

@@ -310,6 +310,8 @@ static int import(struct tfl_lower *l)
 	}
 	for (uint32_t i = 0; !err && i < outputs->n; i++)
 		err = add_output(l, outputs, i);
+	if (!err)
+		err = tfl_codes_finish(l);
 	return err ? err : weft_graph_check(l->g, l->msg);
 }
 
@@ -333,6 +335,7 @@ static int import_with(const void *data, size_t len, const char *name, bool back
 	else
 		*g = l.g;
 	tfl_fold_release(&l);
+	free(l.codes);
 	free(l.raw);
 	free(l.seen);
 	free(l.is_output);

@@ -30,12 +30,15 @@ int tfl_lower_relu(struct tfl_lower *l)
 	struct tfl_factor f;
 	int32_t lo, hi;
 	int x = unary(l, TFL_Q8_16, &xq, &yq), err;
+	bool unit = l->op->code == TFL_CODE_RELU_0_TO_1;
 
 	if (x < 0)
 		return x;
 	if ((err = need_same_type(l, &xq, &yq)) ||
-	    (err = tfl_limits(l, activation[l->op->code - TFL_CODE_RELU], &yq, &lo, &hi)))
+	    (err = tfl_limits(l, unit ? TFL_RELU_N1_TO_1 : activation[l->op->code - TFL_CODE_RELU], &yq, &lo, &hi)))
 		return err;
+	if (unit)
+		lo = yq.zp;
 	if (xq.scale != yq.scale || xq.zp != yq.zp) {   /* TFLite divides in float32 here */
 		if ((err = tfl_factor(l, (double)(xq.scale / yq.scale), &f)))
 			return err;

@@ -82,6 +82,8 @@ int tfl_option_float(struct tfl_lower *l, int type, int field, float absent_valu
 /* Graph building; counted against room. Names of constants hang below the result's name. */
 int tfl_tensor(struct tfl_lower *l, const char *name, weft_dtype t, int rank, const int64_t *dim);
 int tfl_data(struct tfl_lower *l, const char *suffix, weft_dtype t, int rank, const int64_t *dim, void *data);
+/* One number of an integer type, as a constant of rank dimensions of 1. */
+int tfl_number(struct tfl_lower *l, const char *suffix, weft_dtype t, int rank, int64_t v);
 void *tfl_alloc(struct tfl_lower *l, int64_t n, size_t bytes);
 
 int tfl_input(struct tfl_lower *l, int i, const weft_tensor *shape);  /* file tensor i as the network's input */

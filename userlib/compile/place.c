@@ -441,10 +441,9 @@ static void note_memory(struct seg *s)
 	}
 }
 
-/* Residents of at most `largest` bytes, groups of at most `group` nodes, and whether they work in
- * whole groups of the array's rows; results in the place of second addends; how addresses are chosen;
- * how weights are loaded. */
-struct trial { int64_t largest; int group; bool full, in_place; int neighbours; bool halves, only_loads; };
+/* Residents of at most `largest` bytes, groups; results in the place of second addends; how addresses
+ * are chosen; how weights are loaded. */
+struct trial { int64_t largest; struct striping stripes; bool in_place; int neighbours; bool halves, only_loads; };
 
 /* 0, -ENOSPC, -ERANGE, -ENOMEM */
 static int place_with(struct seg *s, int64_t *used, const struct trial *t)
@@ -456,7 +455,7 @@ static int place_with(struct seg *s, int64_t *used, const struct trial *t)
 	int err = choose_residents(s, used, t->largest, t->in_place);
 
 	while (!err) {
-		if ((!s->cc->o->no_fuse && (err = seg_groups(s, t->group, t->full))) || (err = plan_all(s, used)) || (err = list_areas(s)))
+		if ((!s->cc->o->no_fuse && (err = seg_groups(s, &t->stripes))) || (err = plan_all(s, used)) || (err = list_areas(s)))
 			break;
 		err = alloc_with_prefetch(s);
 		if (err != -ENOSPC)
@@ -507,10 +506,10 @@ static struct trial trial_at(const struct seg *s, int k)
 	static const int eighths[] = { 8, 4, 3, 2, 1 }, nodes[] = { GROUP_NODES, 7, 3, 2, 0 };
 	int n = (int)(sizeof nodes / sizeof *nodes);
 
-	return (struct trial){ budget_all(s) / 8 * eighths[k / 4 / n], nodes[k / 4 % n], k & 1, k & 2, 2, true, false };
+	return (struct trial){ budget_all(s) / 8 * eighths[k / 8 / n], { nodes[k / 8 % n], k & 1, k & 4 }, k & 2, 2, true, false };
 }
 
-#define N_TRIALS 100
+#define N_TRIALS 200
 #define N_ADDRESSES 10
 
 struct search { struct trial best; int64_t cycles, emitted, last, tuned; };

@@ -46,11 +46,15 @@ struct ring {
 
 #define GROUP_NODES 24
 
+/* Groups of at most so many nodes; stripes that fill whole groups of the array's rows, at the price of
+ * more rows; rows kept so that both engines always have a stripe to work on, likewise. */
+struct striping { int nodes; bool full, deep; };
+
 /* Nodes [first, +n) of the step, run in stripes. */
 struct group {
 	int first, n;
 	int64_t step;          /* rows of the last node in one stripe */
-	bool full;             /* every stripe fills whole groups of the array's rows */
+	bool full, deep;       /* as in struct striping */
 	int n_ring;
 	struct ring ring[3 * GROUP_NODES];
 	int rx[GROUP_NODES], rr[GROUP_NODES], ry[GROUP_NODES];   /* rings of each node's operands, -1: resident */
@@ -151,9 +155,8 @@ void plan_split(const struct cc *cc, const struct node *nd, struct plan *p, int6
 int sort_areas(struct seg *s);
 int alloc_areas(struct seg *s, int from, int64_t sp_bytes, int64_t align, int64_t compact, int *failed);
 
-/* stripe.c: groups of at most `most` nodes, among those whose results do not stay on chip; full:
- * stripes of whole pixel groups only, at the price of more rows */
-int seg_groups(struct seg *s, int most, bool full);
+/* stripe.c: groups of nodes among those whose results do not stay on chip */
+int seg_groups(struct seg *s, const struct striping *how);
 int group_walk(struct seg *s, struct group *g, struct group_walker *w);
 int64_t group_stripes(const struct seg *s, const struct group *g);
 void group_targets(const struct seg *s, const struct group *g, int64_t stripe, int64_t *target);

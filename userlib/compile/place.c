@@ -187,6 +187,11 @@ static int choose_residents(struct seg *s, int64_t *used, int64_t largest, bool 
 	return 0;
 }
 
+static int64_t node_cycles(const struct seg *s, int i)
+{
+	return s->work[i + 1] - s->work[i];
+}
+
 static int add_area(struct seg *s, int64_t bytes, int t0, int t1, bool weights)
 {
 	void *p = s->area;
@@ -224,16 +229,52 @@ static int group_last(const struct seg *s, int i)
 	return g ? g->first + g->n - 1 : i;
 }
 
+static void add_use(struct seg *s, int area, int node, int64_t density)
+{
+	struct area *a = &s->area[area];
+
+	if (a->n_use < AREA_USES && density)
+		a->use[a->n_use++] = (struct area_use){ node, (int)min64(density, 8) };
+}
+
+/* Who reads and writes the rows of ring i, and how often. */
+static void note_ring_uses(struct seg *s, const struct group *g, int i)
+{
+	const struct ring *r = &g->ring[i];
+
+	for (int k = 0; k < g->n; k++) {
+		int node = g->first + k;
+		const struct node *nd = seg_node(s, node);
+		int64_t rows = view_elements(&nd->y) / nd->y.dim[3] * ceil_div(nd->y.dim[3], s->cc->n), work = node_cycles(s, node);
+		if (g->rx[k] == i)
+			add_use(s, r->area, node, 8);
+		if (g->ry[k] == i || g->rr[k] == i)
+			add_use(s, r->area, node, ceil_div(8 * rows, work));
+	}
+}
+
+static int64_t group_cycles(const struct seg *s, const struct group *g)
+{
+	int64_t array = 0, vector = 0;
+
+	for (int k = 0; k < g->n; k++)
+		*(on_array(seg_node(s, g->first + k)) ? &array : &vector) += node_cycles(s, g->first + k);
+	return max64(array, vector);
+}
+
 /* A group's rings and weights are there while any of its nodes runs. */
 static int list_group_areas(struct seg *s, struct group *g)
 {
-	int t0 = g->first, t1 = g->first + g->n - 1;
+	int t0 = g->first, t1 = g->first + g->n - 1, number = 1 + (int)(g - s->group);
 
+	g->cycles = group_cycles(s, g);
 	for (int i = 0; i < g->n_ring; i++) {
 		struct ring *r = &g->ring[i];
 		r->area = add_area(s, (r->rows + r->over) * r->row_bytes, t0, t1, false);
 		if (r->area < 0)
 			return r->area;
+		s->area[r->area].group = number;
+		note_ring_uses(s, g, i);
 	}
 	for (int k = 0; k < g->n; k++) {
 		const struct node *nd = seg_node(s, g->first + k);
@@ -250,6 +291,8 @@ static int list_group_areas(struct seg *s, struct group *g)
 		if (p->w[0] < 0)
 			return p->w[0];
 		s->area[p->w[0]].use0 = t0;
+		s->area[p->w[0]].group = number;
+		add_use(s, p->w[0], g->first + k, on_array(nd) ? 8 : 4);
 	}
 	return 0;
 }

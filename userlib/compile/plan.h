@@ -8,6 +8,10 @@
 
 #include "alu.h"
 
+/* A node of a group uses an area: so many accesses, of 8 cycles. */
+struct area_use { int node, density; };
+#define AREA_USES 4            /* what a ring has more readers is not counted */
+
 /* A piece of the scratchpad during nodes t0..t1 of the step. */
 struct area {
 	int64_t bytes, addr;
@@ -15,6 +19,8 @@ struct area {
 	int need;              /* node before which it must be there */
 	int use0, use1;        /* nodes that access it */
 	bool weights;          /* may be filled ahead: t0 moves down where there is room */
+	int group, n_use;      /* 1 + group of which it is a ring or weights, 0 none; there: */
+	struct area_use use[AREA_USES];
 };
 
 /* The storage of one root tensor, as this step sees it. */
@@ -55,6 +61,7 @@ struct group {
 	int first, n;
 	int64_t step;          /* rows of the last node in one stripe */
 	bool full, deep;       /* as in struct striping */
+	int64_t cycles;        /* of the engine that has more to do, roughly */
 	int n_ring;
 	struct ring ring[3 * GROUP_NODES];
 	int rx[GROUP_NODES], rr[GROUP_NODES], ry[GROUP_NODES];   /* rings of each node's operands, -1: resident */
@@ -118,6 +125,11 @@ struct seg {
 int stor_last(const struct seg *s, int stor);
 
 struct node *seg_node(const struct seg *s, int i);
+
+static inline bool on_array(const struct node *nd)
+{
+	return nd->kind == NODE_CONV || nd->kind == NODE_DWCONV;
+}
 
 /* Input rows and columns that output rows/columns [o, o+n) read, clipped to the image. */
 struct span { int64_t lo, n; };

@@ -17,11 +17,6 @@
 
 #include "plan.h"
 
-static bool on_array(const struct node *nd)
-{
-	return nd->kind == NODE_CONV || nd->kind == NODE_DWCONV;
-}
-
 /* The storage as rows: whole, dense, one image, in the node's own rows. */
 static bool whole_rows(const struct seg *s, const struct view *v, int stor)
 {

@@ -12,6 +12,7 @@
 
 #define MAX_AHEAD  64          /* nodes that weights may wait on chip */
 #define MAX_TRIED  120000      /* commands of all trials of a step */
+#define MAX_CHANGED 240000     /* those of changes to the best of them with them */
 #define MAX_DELAYS 300         /* attempts to find how many */
 #define ALLOC_WORK 20000000    /* pairs of areas looked at in all of them */
 
@@ -180,7 +181,7 @@ static int choose_residents(struct seg *s, int64_t *used, int64_t largest, bool 
 	qsort(k, (size_t)s->n_stor, sizeof *k, smaller);
 	for (int j = 0; j < s->n_stor; j++) {
 		const struct stor *t = &s->stor[k[j].i];
-		if (t->over < 0 && !t->resident && !s->cc->o->no_fuse && t->bytes <= largest)
+		if (t->over < 0 && !t->resident && !s->cc->o->no_fuse && (t->wish ? t->wish > 0 : t->bytes <= largest))
 			place_chain(s, used, k[j].i);
 	}
 	free(k);
@@ -549,17 +550,19 @@ static struct trial trial_at(const struct seg *s, int k)
 	static const int eighths[] = { 8, 4, 3, 2, 1 }, nodes[] = { GROUP_NODES, 7, 3, 2, 0 };
 	int n = (int)(sizeof nodes / sizeof *nodes);
 
-	return (struct trial){ budget_all(s) / 8 * eighths[k / 8 / n], { nodes[k / 8 % n], k & 1, k & 4 }, k & 2, 2, true, false };
+	return (struct trial){ budget_all(s) / 8 * eighths[k / 8 / n], { nodes[k / 8 % n], k & 1, k & 4, SHARES }, k & 2, 2, true, false };
 }
 
 #define N_TRIALS 200
 #define N_ADDRESSES 10
+#define NO_CHANGE ((struct change){ .node = -1, .stor = -1 })
 
 struct search { struct trial best; int64_t cycles, emitted, last, tuned; };
 
 /* What came of a trial. */
 struct tried {
 	struct trial t;
+	struct change c;
 	int err;
 	int64_t cycles, emitted;
 	bool fits;             /* nothing passes the memory */
@@ -586,7 +589,10 @@ static void try_one(void *user, int i)
 
 	q->cycles = INT64_MAX;
 	q->emitted = -1;
+	struct change was = change_undo(s, &q->c);
+	change_apply(s, &q->c);
 	q->err = place_with(s, b->used[i], &q->t);
+	change_apply(s, &was);
 	/* Nothing else than without it. */
 	if (!q->err && q->t.only_loads && !any_pieces(s))
 		return;
@@ -682,18 +688,71 @@ static int search_addresses(struct batch *w, struct search *b)
 	return err;
 }
 
+/* The changes that begin at a node, one by one: the best of them stays. */
+static int try_changes(struct batch *w, struct search *b, int node, bool *better)
+{
+	struct change c[MAX_CHANGES];
+	int n = list_changes(w->crew.seg[0], node, c, MAX_CHANGES), best = -1, err = 0;
+
+	for (int k = 0; k < n && b->emitted < MAX_CHANGED && !err; ) {
+		int m = 0;
+		for (; k + m < n && m < w->crew.n; m++) {
+			w->q[m].t = b->best;
+			w->q[m].c = c[k + m];
+		}
+		try_batch(w, m, b);
+		for (int i = 0; i < m && b->emitted < MAX_CHANGED && !err; i++, k++) {
+			int64_t was = b->cycles;
+			err = take(b, &w->q[i]);
+			if (b->cycles < was)
+				best = k;
+		}
+	}
+	for (int i = 0; best >= 0 && i < w->crew.n; i++)
+		change_apply(w->crew.seg[i], &c[best]);
+	*better |= best >= 0;
+	return err;
+}
+
+static int search_changes(struct seg *s, struct batch *w, struct search *b)
+{
+	bool better = true;
+	int err = 0;
+
+	while (better && b->emitted < MAX_CHANGED && !err) {
+		better = false;
+		for (int i = 0; i < s->n && !err; i++) {
+			bool found = true;
+			while (found && b->emitted < MAX_CHANGED && !err) {
+				found = false;
+				err = place_with(s, w->used[0], &b->best);
+				if (!err)
+					err = try_changes(w, b, i, &found);
+				better |= found;
+			}
+		}
+	}
+	for (int i = 0; i < MAX_THREADS; i++)
+		w->q[i].c = NO_CHANGE;
+	return err;
+}
+
 static int place_best(struct seg *s, int64_t *used)
 {
 	struct search b = { .best = trial_at(s, 0), .cycles = INT64_MAX };
 	struct batch w = { .used = { used } };
 	int err = crew_open(&w.crew, s);
 
+	for (int i = 0; i < MAX_THREADS; i++)
+		w.q[i].c = NO_CHANGE;
 	for (int i = 1; i < w.crew.n && !err; i++)
 		err = (w.used[i] = calloc((size_t)s->n + 1, sizeof *used)) ? 0 : -ENOMEM;
 	if (!err)
 		err = search_plans(s, &w, &b);
 	if (!err && !s->cc->o->quick)
 		err = search_addresses(&w, &b);
+	if (!err && !s->cc->o->quick && !b.tuned && b.cycles < INT64_MAX)
+		err = search_changes(s, &w, &b);
 	for (int i = 1; i < w.crew.n; i++)
 		free(w.used[i]);
 	crew_close(&w.crew);

@@ -31,6 +31,7 @@ struct stor {
 	bool ext_in, ext_out;  /* comes from memory; is needed in memory afterwards */
 	bool resident;
 	bool in_memory;        /* never resident */
+	int wish;              /* improve.c: out -1, stay 1 whatever its size, 0 */
 	int may_over;          /* storage whose bytes it may take over: the second addend, read for the
 	                        * last time where this one is written; -1 */
 	int over, under;       /* resident: the one it does take over; the one that takes it over; -1 */
@@ -54,13 +55,14 @@ struct ring {
 
 /* Groups of at most so many nodes; stripes that fill whole groups of the array's rows, at the price of
  * more rows; rows kept so that both engines always have a stripe to work on, likewise. */
-struct striping { int nodes; bool full, deep; };
+struct striping { int nodes; bool full, deep; int share; };
+#define SHARES 8               /* share: of so much of what is free, rings and weights may take that much */
 
 /* Nodes [first, +n) of the step, run in stripes. */
 struct group {
 	int first, n;
 	int64_t step;          /* rows of the last node in one stripe */
-	bool full, deep;       /* as in struct striping */
+	struct striping how;
 	int64_t cycles;        /* of the engine that has more to do, roughly */
 	int n_ring;
 	struct ring ring[3 * GROUP_NODES];
@@ -80,6 +82,8 @@ struct group_walker {
  * channels. Jobs run pixels outermost, or channels outermost (by_channel).
  */
 struct plan {
+	struct striping how;   /* own_how: of a group that begins here, improve.c */
+	bool own_how;
 	int group;             /* 1 + the stripe group that the node is in, 0 none; then nothing below the
 	                        * storages counts but the weights */
 	int sx, sr, sz, sy;    /* storages of x, r (-1), z (-1), y */
@@ -172,6 +176,15 @@ int seg_groups(struct seg *s, const struct striping *how);
 int group_walk(struct seg *s, struct group *g, struct group_walker *w);
 int64_t group_stripes(const struct seg *s, const struct group *g);
 void group_targets(const struct seg *s, const struct group *g, int64_t stripe, int64_t *target);
+
+/* improve.c: one change to what a trial says: the stripes of a group that begins at `node` (own: else the trial's
+ * again), or where a storage is; -1: none */
+struct change { int node; struct striping how; bool own; int stor, wish; };
+#define MAX_CHANGES 64
+void change_apply(struct seg *s, const struct change *c);
+struct change change_undo(const struct seg *s, const struct change *c);
+/* Those of the plan as it stands that begin at this node, at most so many; how many */
+int list_changes(const struct seg *s, int node, struct change *c, int most);
 
 /* place.c: residency, plans, areas. 0 or negative errno; -ERANGE with cc->bad_node */
 int seg_place(struct seg *s);

@@ -122,7 +122,7 @@ static void set_ahead(const struct seg *s, struct group *g)
 	for (int k = g->n - 1; k >= 0; k--) {
 		g->ahead[k] = ahead;
 		bool array = on_array(group_node(s, g, k));
-		if (k && array != on_array(group_node(s, g, k - 1)) && (array || g->deep))
+		if (k && array != on_array(group_node(s, g, k - 1)) && (array || g->how.deep))
 			ahead++;
 	}
 }
@@ -145,7 +145,7 @@ static int64_t grain(const struct seg *s, const struct group *g, const struct no
 {
 	int64_t q = 1;
 
-	if (!g->full || !on_array(nd))
+	if (!g->how.full || !on_array(nd))
 		return 1;
 	while (q <= 8 && q * nd->own.y.dim[2] % s->cc->n)
 		q++;
@@ -397,7 +397,7 @@ static bool plan_group(struct seg *s, struct group *g)
 		return false;
 	mark_read(g);
 	set_ahead(s, g);
-	return choose_step(s, g, s->cc->sp_bytes - resident_bytes(s, g));
+	return choose_step(s, g, (s->cc->sp_bytes - resident_bytes(s, g)) * g->how.share / SHARES);
 }
 
 /* Nodes from i on until nothing that was written there and does not fit is still to be read. */
@@ -429,7 +429,7 @@ static int keep_group(struct seg *s, const struct group *g)
 	return 0;
 }
 
-int seg_groups(struct seg *s, const struct striping *how)
+int seg_groups(struct seg *s, const struct striping *all)
 {
 	struct group *g = malloc(sizeof *g);
 	int err = g ? 0 : -ENOMEM;
@@ -441,10 +441,11 @@ int seg_groups(struct seg *s, const struct striping *how)
 	}
 	for (int i = 0; i < s->n && !err; ) {
 		const struct stor *y = &s->stor[s->plan[i].sy];
+		const struct striping *how = s->plan[i].own_how ? &s->plan[i].how : all;
 		int n = y->resident ? 0 : closure(s, i, how->nodes);
 		bool found = false;
 		for (; n >= 2 && !found; n--) {
-			*g = (struct group){ .first = i, .n = n, .full = how->full, .deep = how->deep };
+			*g = (struct group){ .first = i, .n = n, .how = *how };
 			found = plan_group(s, g);
 			if (found)
 				break;

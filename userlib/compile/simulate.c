@@ -20,6 +20,7 @@
 #define LEAST (ONE / 16)       /* slower than that nothing gets: what is in the way pauses now and then */
 #define ISSUED 8               /* issued and not retired, hw/cmd */
 #define TURN (ONE / 8)         /* of the post unit's rows, kept for the vector engine, hw/post */
+#define TURN_COMES 5           /* cycles until a read of parameters goes before all others, hw/sp */
 #define FETCHED 64             /* words of the stream on chip, hw/cmd */
 #define FETCH_CYCLES 24        /* from the doorbell to the first command, beside the memory's latency */
 #define END_CYCLES 8           /* from the last retirement to the stream's end */
@@ -155,20 +156,19 @@ static uint64_t array_delay(const struct sim *s, int p)
 	return all ? sum / all : 0;
 }
 
-/* A few reads of parameters, but without them unit k stands. */
+/* A few reads of parameters, but without them unit k stands. Each gets its turn in the end. */
 static uint64_t starved(const struct sim *s, int k, int p, const uint8_t before[WEFT_N_UNITS])
 {
 	const struct heat *h = heat_of(s, k);
-	uint64_t sum = 0, all = 0;
+	uint64_t sum = 0;
 
 	for (int r = 0; r < WEFT_SP_REGIONS; r++) {
 		if (!h->of[p][r])
 			continue;
 		uint64_t lost = lost_in(s, r, h->banks[p], before);
-		sum += h->of[p][r] * (lost > ONE - ONE / 8 ? ONE * ONE / LEAST : 0);
-		all += h->of[p][r];
+		sum += lost > ONE - ONE / 8 ? (uint64_t)h->of[p][r] * TURN_COMES : 0;
 	}
-	return all ? sum / all : 0;
+	return sum > ONE ? sum - ONE : 0;
 }
 
 #define BIT(p) (1 << PORT_##p)

@@ -166,9 +166,21 @@ static uint64_t starved(const struct sim *s, int k, int p, const uint8_t before[
 		if (!h->of[p][r])
 			continue;
 		uint64_t lost = lost_in(s, r, h->banks[p], before);
-		sum += lost > ONE - ONE / 8 ? (uint64_t)h->of[p][r] * TURN_COMES : 0;
+		uint64_t room = lost + ONE / TURN_COMES < ONE ? ONE - lost : ONE / TURN_COMES;
+		sum += (uint64_t)h->of[p][r] * ONE / room;
 	}
 	return sum > ONE ? sum - ONE : 0;
+}
+
+/* The vector engine's own words and parameters in one region take turns. */
+static uint64_t own_parameters(const struct sim *s)
+{
+	const struct heat *h = heat_of(s, WEFT_UNIT_VE);
+	uint64_t sum = 0;
+
+	for (int r = 0; r < WEFT_SP_REGIONS; r++)
+		sum += (uint64_t)h->of[PORT_W][r] * h->of[PORT_X][r] / ONE;
+	return sum;
 }
 
 #define BIT(p) (1 << PORT_##p)
@@ -189,7 +201,7 @@ static uint64_t scratchpad_rate(const struct sim *s, int k)
 		return ONE;
 	switch (k) {
 	case WEFT_UNIT_CV: more = array_delay(s, PORT_X) + array_delay(s, PORT_W) + starved(s, k, PORT_P, heat_of(s, k)->banks[PORT_X] == BANKS_BOTH ? par : ve_par); break;
-	case WEFT_UNIT_VE: more = delay(s, k, PORT_X, ve) + delay(s, k, PORT_R, ve) + starved(s, k, PORT_W, ve); break;
+	case WEFT_UNIT_VE: more = delay(s, k, PORT_X, ve) + delay(s, k, PORT_R, ve) + starved(s, k, PORT_W, ve) + own_parameters(s); break;
 	case WEFT_UNIT_LD: more = delay(s, k, PORT_WRITE, ld); break;
 	default:           more = delay(s, k, PORT_X, st);
 	}

@@ -134,17 +134,11 @@ static int hello(struct card *c, struct weft_msg_hello_reply *h, uint64_t until_
 
 static int reset(struct card *c, uint8_t request, uint64_t until_ns)
 {
-	int err = 0;
+	int err = weft_link_reset(&c->link, request, until_ns);
 
-	if (c->link.stalled_in)
-		err = weft_link_control(&c->link, WEFT_XFER_CLEAR_HALT, 0, 0, WEFT_USB_EP_IN, NULL, 0, until_ns);
-	if (err >= 0 && c->link.stalled_out)
-		err = weft_link_control(&c->link, WEFT_XFER_CLEAR_HALT, 0, 0, WEFT_USB_EP_OUT, NULL, 0, until_ns);
-	if (err >= 0)
-		err = weft_link_control(&c->link, WEFT_XFER_CONTROL, 0x40, request, 0, NULL, 0, until_ns);
-	if (err < 0)
+	if (err)
 		snprintf(c->why, WEFT_DEV_MSG, "usb: %s failed: %s", weft_usb_request_name(request), strerror(-err));
-	return err < 0 ? err : 0;
+	return err;
 }
 
 static bool link_failed(const struct card *c)

@@ -145,7 +145,7 @@ static bool may_leave_out(const struct tfl_lower *l, const struct tfl_op *o, int
 static int leave_out(struct tfl_lower *l, const struct tfl_op *o, int i, const char *name)
 {
 	l->left_out = o;
-	return weft_graph_src(l->g, i, name) < 0 ? -ENOMEM : 0;
+	return weft_graph_src(l->g, i, name) < 0 ? tfl_fail(l, -ENOMEM, "out of memory") : 0;
 }
 
 static int lower_op(struct tfl_lower *l, int i)
@@ -226,7 +226,7 @@ static int own_output(struct tfl_lower *l, uint32_t i, int g)
 		return g;
 	l->src = weft_graph_src(l->g, l->m->n_ops + (int)i, "OUTPUT");
 	if (l->src < 0)
-		return l->src;
+		return tfl_fail(l, -ENOMEM, "out of memory");
 	g = tfl_copy(l, g);
 	if (g >= 0)
 		l->g->srcs[l->src].out = g;
@@ -298,7 +298,7 @@ static int import(struct tfl_lower *l)
 	if (!err && l->left_out) {
 		free(l->g->outputs);
 		l->g->outputs = calloc(outputs->n, sizeof *l->g->outputs);
-		err = l->g->outputs ? 0 : -ENOMEM;
+		err = l->g->outputs ? 0 : tfl_fail(l, -ENOMEM, "out of memory");
 	}
 	for (uint32_t i = 0; !err && i < outputs->n; i++)
 		err = add_output(l, outputs, i);

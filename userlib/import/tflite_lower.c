@@ -291,9 +291,11 @@ static char *below(struct tfl_lower *l, int i, const char *suffix, int count)
 /* Values are declared, never allocated here; a limit keeps the later stages sane. */
 static int declare(struct tfl_lower *l, int tensor)
 {
-	l->activations -= (int64_t)weft_tensor_bytes(&l->g->tensors[tensor].t);
-	if (l->activations < 0)
+	size_t bytes = weft_tensor_bytes(&l->g->tensors[tensor].t);
+
+	if (bytes > (size_t)l->activations)
 		return tfl_fail(l, -EINVAL, "tensors so far exceed 1 GiB");
+	l->activations -= (int64_t)bytes;
 	return tensor;
 }
 

@@ -41,6 +41,7 @@ struct weft_checker {
 /* Before command cmd of a step. */
 struct weft_point { int32_t step; uint32_t cmd; };
 
+struct weft_cmd;
 struct weft_state;
 struct weft_jobs;
 struct weft_profile;
@@ -154,6 +155,9 @@ int weft_session_remember(weft_session *s);
  * @return 0 (also without a capture asked for), or a negative errno
  */
 int weft_session_capture(weft_session *s, int step, int status, const char *why, const struct weft_job_result *r);
+
+/** Bytes that a load or a store moves. */
+uint64_t weft_moved_bytes(const struct weft_cmd *c);
 
 /* ---- report.c ---- */
 

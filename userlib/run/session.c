@@ -275,7 +275,7 @@ static int host_step(weft_session *s, const struct weft_step *step)
 	return err;
 }
 
-static uint64_t moved_bytes(const struct weft_cmd *c)
+uint64_t weft_moved_bytes(const struct weft_cmd *c)
 {
 	const struct weft_cmd_load *l = &c->load;
 
@@ -295,9 +295,9 @@ static void count_bytes(weft_session *s, const struct weft_step *step, uint32_t 
 		if (k < from)
 			continue;
 		if (op >= 0 && c.h.op == WEFT_CMD_LOAD)
-			s->measure[op].rd_bytes += moved_bytes(&c);
+			s->measure[op].rd_bytes += weft_moved_bytes(&c);
 		if (op >= 0 && c.h.op == WEFT_CMD_STORE)
-			s->measure[op].wr_bytes += moved_bytes(&c);
+			s->measure[op].wr_bytes += weft_moved_bytes(&c);
 	}
 }
 

@@ -106,9 +106,9 @@ static int check_hello(struct card *c, const struct weft_msg_hello_reply *h, int
 		         h->npu_version >> WEFT_REG_VERSION_MAJOR_LSB, WEFT_HW_MAJOR);
 		return -EPROTO;
 	}
-	if (c->cfg && h->npu_config != c->cfg->reg_config) {
-		snprintf(msg, WEFT_DEV_MSG, "usb: card has configuration 0x%08x, %s is 0x%08x", h->npu_config,
-		         c->cfg->name, c->cfg->reg_config);
+	if (c->cfg && (h->npu_config != c->cfg->reg_config || h->npu_features != c->cfg->features)) {
+		snprintf(msg, WEFT_DEV_MSG, "usb: card has configuration 0x%08x, features 0x%x; %s is 0x%08x, 0x%x",
+		         h->npu_config, h->npu_features, c->cfg->name, c->cfg->reg_config, c->cfg->features);
 		return -EPROTO;
 	}
 	if (h->host_base % CARD_ALIGN || h->host_base >= h->host_limit || h->host_limit > h->dram_bytes ||
@@ -201,9 +201,9 @@ static void describe(struct card *c)
 	struct weft_card_info *i = &c->info;
 
 	memcpy(i->serial, h->serial, sizeof(h->serial));
-	for (int k = 0; k < WEFT_N_CONFIGS; k++)
-		if (weft_configs[k].reg_config == h->npu_config)
-			snprintf(i->config, sizeof(i->config), "%s", weft_configs[k].name);
+	const struct weft_config *cfg = weft_config_of_device(h->npu_config, h->npu_features);
+	if (cfg)
+		snprintf(i->config, sizeof(i->config), "%s", cfg->name);
 	i->fw_version = h->fw_version;
 	i->protocol = h->protocol;
 	i->chip_version = h->chip_version;

@@ -25,15 +25,6 @@ static const char *load_and_compile(const struct bytes *b, int *accepted)
 	return fuzz_compile(b, accepted, &err);
 }
 
-static void fuzz_path(const char *path, long n)
-{
-	struct bytes b = bytes_read(path);
-
-	assert_non_null(b.p);
-	fuzz_file("tflite_mutate", path, &b, n, load_and_compile);
-	free(b.p);
-}
-
 static void test_own(void **state)
 {
 	glob_t g;
@@ -41,30 +32,14 @@ static void test_own(void **state)
 	(void)state;
 	assert_int_equal(glob("tests/models/*.tflite", 0, NULL, &g), 0);
 	for (size_t i = 0; i < g.gl_pathc; i++)
-		fuzz_path(g.gl_pathv[i], test_count(100, 2000, 20000));
+		fuzz_path("tflite_mutate", g.gl_pathv[i], test_count(100, 2000, 20000), load_and_compile);
 	globfree(&g);
 }
 
 static void test_foreign(void **state)
 {
-	char path[512];
-	int found = 0;
-
 	(void)state;
-	for (size_t i = 0; i < sizeof(foreign) / sizeof(foreign[0]); i++) {
-		snprintf(path, sizeof(path), "%s/%s", test_data(), foreign[i]);
-		FILE *f = fopen(path, "rb");
-		if (!f)
-			continue;
-		fclose(f);
-		found++;
-		fuzz_path(path, test_count(20, 2000, 20000));
-	}
-	if (!found) {
-		printf("no foreign networks in %s\n", test_data());
-		fflush(stdout);
-		skip();
-	}
+	fuzz_foreign("tflite_mutate", foreign, sizeof(foreign) / sizeof(foreign[0]), test_count(20, 2000, 20000), load_and_compile);
 }
 
 int main(void)

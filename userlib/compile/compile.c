@@ -30,8 +30,8 @@ static int cc_start(struct cc *cc, const struct attempt *a)
 	cc->has_raw = cc->cfg->features & WEFT_FEATURE_RAW;
 	cc->ops = calloc((size_t)g->n_ops + 1, sizeof *cc->ops);
 	cc->n_roots = g->n_tensors;
-	cc->cap_roots = g->n_tensors + 1;
-	cc->ten = calloc((size_t)cc->cap_roots, sizeof *cc->ten);
+	cc->cap_roots = (uint32_t)g->n_tensors + 1;
+	cc->ten = calloc(cc->cap_roots, sizeof *cc->ten);
 	cc->p = calloc(1, sizeof *cc->p);
 	if (!cc->ops || !cc->ten || !cc->p)
 		return -ENOMEM;

@@ -88,7 +88,7 @@ struct plan {
 	int group;             /* 1 + the stripe group that the node is in, 0 none; then nothing below the
 	                        * storages counts but the weights */
 	int sx, sr, sz, sy;    /* storages of x, r (-1), z (-1), y */
-	bool xr, rr, yr;       /* resident */
+	bool xr, rr, yr;       /* resident; rr also without a second operand */
 	int64_t th, tw, tc;
 	bool by_channel;
 	int slots;             /* 2; 1 where only that fits: nothing then overlaps */

@@ -56,11 +56,6 @@ struct sim {
 
 /* ---- what commands do to the scratchpad's regions ---- */
 
-static int64_t common(int64_t a0, int64_t a1, int64_t b0, int64_t b1)
-{
-	return max64(0, min64(a1, b1) - max64(a0, b0));
-}
-
 static void add_heat(struct heat *h, const struct access *a, uint32_t cost, int64_t region)
 {
 	int64_t lo = (int64_t)a->lo, hi = (int64_t)(a->hi + (a->n - 1) * a->step), all = (int64_t)a->count * ONE;
@@ -70,7 +65,7 @@ static void add_heat(struct heat *h, const struct access *a, uint32_t cost, int6
 	h->any = true;
 	h->banks[a->port] = a->banks > h->banks[a->port] ? a->banks : h->banks[a->port];
 	for (int r = 0; r < WEFT_SP_REGIONS; r++) {
-		int64_t part = common(lo, hi, r * region, (r + 1) * region);
+		int64_t part = overlap64(lo, hi, r * region, (r + 1) * region);
 		if (!part)
 			continue;
 		int64_t d = h->of[a->port][r] + (part == hi - lo ? all : all * part / (hi - lo)) / cost;

@@ -249,7 +249,6 @@ static int leaky_relu16(struct tfl_lower *l, struct unary *u, int x)
 {
 	static const weft_opcode side[2] = { WEFT_OP_MAXIMUM, WEFT_OP_MINIMUM };
 	struct tfl_factor one = { .multiplier = 1 << 30, .shift = 30 };
-	int64_t dim[WEFT_MAX_RANK] = { 1, 1, 1, 1, 1, 1, 1, 1 };
 	weft_attr a = { .nan = { 0 } };
 	int part[2], err = prepare_leaky_relu(l, u);
 	int wide = err ? err : tfl_widen(l, x, 0, 0);
@@ -257,11 +256,7 @@ static int leaky_relu16(struct tfl_lower *l, struct unary *u, int x)
 	if (wide < 0)
 		return wide;
 	weft_tensor t = l->g->tensors[wide].t;
-	int32_t *zero = tfl_alloc(l, 1, sizeof *zero);
-	if (!zero)
-		return l->err;
-	*zero = 0;
-	int z = tfl_data(l, "zero", WEFT_INT32, t.rank, dim, zero);
+	int z = tfl_number(l, "zero", WEFT_INT32, t.rank, 0);
 	for (int i = 0; i < 2; i++) {
 		struct tfl_rescale r = { .to = WEFT_INT32, .rounding = WEFT_DOUBLE_ROUND, .n = 1, .f = &u->f[i] };
 		int y = z < 0 ? z : tfl_step(l, side[i], &a, (int[]){ wide, z }, 2, WEFT_INT32, t.rank, t.dim, false);

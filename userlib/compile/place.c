@@ -574,9 +574,9 @@ static int cycles_of(struct seg *s, int64_t most, int64_t *cycles)
 static struct trial trial_at(const struct seg *s, int k)
 {
 	static const int eighths[] = { 8, 4, 3, 2, 1 }, nodes[] = { GROUP_NODES, 7, 3, 2, 0 };
-	int n = (int)(sizeof nodes / sizeof *nodes);
-
-	return (struct trial){ budget_all(s) / 8 * eighths[k / 8 / n], { nodes[k / 8 % n], k & 1, k & 4, SHARES }, k & 2, 2, true, false };
+	int n = (int)(sizeof nodes / sizeof *nodes), n_e = (int)(sizeof eighths / sizeof *eighths);
+	int way = k / (n * n_e);
+	return (struct trial){ budget_all(s) / 8 * eighths[k / n % n_e], { nodes[k % n], way & 1, way & 4, SHARES }, way & 2, 2, true, false };
 }
 
 #define N_TRIALS 200

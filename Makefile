@@ -458,7 +458,7 @@ $(FW_DIR)/weft-fw.img: $(FW_DIR)/main.bin tools/fw_image.py include/spec/chip.to
 VERILATOR_FLAGS = --cc --exe --top-module weft_npu -Wall -Wno-fatal --no-timing \
 	--x-assign fast --x-initial fast --output-split 20000 -DWEFT_FAULT_HOOK \
 	$(if $(ASSERT),--assert -DWEFT_ASSERT,"-GLazy=1'b1") \
-	-CFLAGS "-fPIC -std=gnu++17 -I$(CURDIR) -I$(CURDIR)/include" \
+	-CFLAGS "-fPIC -fvisibility=hidden -std=gnu++17 -I$(CURDIR) -I$(CURDIR)/include" \
 	-LDFLAGS "-shared -lz"
 
 # The stem is a configuration, or one and -wave: that traces and can be sampled, which

@@ -9,8 +9,8 @@ VERSION := 0.1.0
 SONAME  := libweft.so.0
 
 # RTL configurations to build a simulator of (include/spec/config.toml).
-CONFIGS      ?= $(if $(filter test-full,$(MAKECMDGOALS)),w8 w16 w32,w16)
-LINT_CONFIGS ?= w8 w16 w32
+CONFIGS      ?= $(if $(filter test-full,$(MAKECMDGOALS)),w8 w8b w16 w32,w16)
+LINT_CONFIGS ?= w8 w8b w16 w32
 # Those of them that can also record waveforms (a second simulator, weft-rtl-*-wave.so).
 WAVES        ?= w16
 
@@ -251,7 +251,7 @@ check-gen:
 firmware: $(FIRMWARE)
 	@$(RISCV)size $(FW_DIR)/boot.elf $(FW_DIR)/main.elf
 
-## sim: the Verilated RTL of CONFIGS (w8, w16, w32), control core and board parts as shared objects
+## sim: the Verilated RTL of CONFIGS (w8, w8b, w16, w32), control core and board parts as shared objects
 sim: $(RTL_SO) $(RV32_SO) $(BOARD_SO)
 ifeq ($(RTL_SO),)
 	@echo '  skip    sim: hw/files.f or sim/rtl/*.cc is not there'

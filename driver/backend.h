@@ -46,6 +46,7 @@ struct weft_backend_async {
 	int (*wait)(void *state, weft_job id, uint64_t deadline_ns, struct weft_job_result *r, char *msg);
 	int (*cancel)(void *state, weft_job id);
 	void (*info)(void *state, struct weft_card_info *out);
+	int (*usb)(void *state, struct weft_usb_info *out, char *msg);
 	void (*traffic)(void *state, weft_traffic *fn, void *user);
 };
 

@@ -105,15 +105,15 @@ static void *find_lib(const char *dir, const char *config)
 static int check_device(struct state *s, char *msg)
 {
 	uint32_t version = rd(s, WEFT_REG_VERSION) >> WEFT_REG_VERSION_MAJOR_LSB;
-	uint32_t config = rd(s, WEFT_REG_CONFIG);
+	uint32_t config = rd(s, WEFT_REG_CONFIG), features = rd(s, WEFT_REG_FEATURES);
 
 	if (version != WEFT_HW_MAJOR) {
 		snprintf(msg, WEFT_DEV_MSG, "rtl: device has command version %u, driver %u", version, WEFT_HW_MAJOR);
 		return -EPROTO;
 	}
-	if (config != s->cfg->reg_config) {
-		snprintf(msg, WEFT_DEV_MSG, "rtl: device has configuration 0x%08x, %s is 0x%08x", config,
-		         s->cfg->name, s->cfg->reg_config);
+	if (config != s->cfg->reg_config || features != s->cfg->features) {
+		snprintf(msg, WEFT_DEV_MSG, "rtl: device has configuration 0x%08x, features 0x%x; %s is 0x%08x, 0x%x",
+		         config, features, s->cfg->name, s->cfg->reg_config, s->cfg->features);
 		return -EPROTO;
 	}
 	return 0;

@@ -59,6 +59,7 @@ static const struct weft_backend_async async = {
 	.wait = weft_card_wait,
 	.cancel = weft_card_cancel,
 	.info = usb_info,
+	.usb = weft_card_usb,
 	.traffic = usb_traffic,
 };
 

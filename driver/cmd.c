@@ -20,7 +20,8 @@ const struct weft_cmd_info *weft_cmd_info(unsigned op)
 	return NULL;
 }
 
-int64_t weft_cmd_get(const struct weft_cmd *c, const struct weft_field_info *f)
+/* Compilers ask for every field of every command that they try. */
+static inline int64_t get(const struct weft_cmd *c, const struct weft_field_info *f)
 {
 	const char *member = (const char *)c + f->c_offset;
 	if (f->c_bytes == 8) {
@@ -34,7 +35,12 @@ int64_t weft_cmd_get(const struct weft_cmd *c, const struct weft_field_info *f)
 	return !f->is_signed && f->bits == 32 ? (int64_t)v : (int32_t)v;
 }
 
-void weft_cmd_set(struct weft_cmd *c, const struct weft_field_info *f, int64_t value)
+int64_t weft_cmd_get(const struct weft_cmd *c, const struct weft_field_info *f)
+{
+	return get(c, f);
+}
+
+static inline void set(struct weft_cmd *c, const struct weft_field_info *f, int64_t value)
 {
 	char *member = (char *)c + f->c_offset;
 	if (f->c_bytes == 8) {
@@ -43,6 +49,11 @@ void weft_cmd_set(struct weft_cmd *c, const struct weft_field_info *f, int64_t v
 		uint32_t v = (uint32_t)value;
 		memcpy(member, &v, sizeof v);
 	}
+}
+
+void weft_cmd_set(struct weft_cmd *c, const struct weft_field_info *f, int64_t value)
+{
+	set(c, f, value);
 }
 
 static uint64_t mask_of(const struct weft_field_info *f)
@@ -66,7 +77,7 @@ void weft_cmd_init(struct weft_cmd *c, unsigned op)
 		return;
 	for (size_t i = 0; i < info->n_fields; i++) {
 		const struct weft_field_info *f = &info->fields[i];
-		weft_cmd_set(c, f, f->min > 0 ? f->min : f->max < 0 ? f->max : 0);
+		set(c, f, f->min > 0 ? f->min : f->max < 0 ? f->max : 0);
 	}
 	c->h.op = info->op;
 	c->h.n_words = info->n_words;
@@ -88,7 +99,7 @@ int weft_cmd_decode(const uint64_t *w, size_t n, struct weft_cmd *out)
 		return WEFT_FAULT_STREAM_END;
 	memset(out, 0, sizeof *out);
 	for (size_t i = 0; i < info->n_fields; i++)
-		weft_cmd_set(out, &info->fields[i], extract(w[info->fields[i].word], &info->fields[i]));
+		set(out, &info->fields[i], extract(w[info->fields[i].word], &info->fields[i]));
 	return WEFT_FAULT_NONE;
 }
 
@@ -100,7 +111,7 @@ size_t weft_cmd_encode(const struct weft_cmd *c, uint64_t *w)
 	memset(w, 0, info->n_words * sizeof *w);
 	for (size_t i = 0; i < info->n_fields; i++) {
 		const struct weft_field_info *f = &info->fields[i];
-		w[f->word] |= ((uint64_t)weft_cmd_get(c, f) & mask_of(f)) << f->lsb;
+		w[f->word] |= ((uint64_t)get(c, f) & mask_of(f)) << f->lsb;
 	}
 	w[WEFT_CMD_HEADER_N_WORDS_WORD] &= ~WEFT_CMD_HEADER_N_WORDS_MASK;
 	w[WEFT_CMD_HEADER_N_WORDS_WORD] |= (uint64_t)info->n_words << WEFT_CMD_HEADER_N_WORDS_LSB;
@@ -115,7 +126,7 @@ int weft_cmd_check_ranges(const struct weft_cmd *c, const char **field, int64_t 
 		return -EINVAL;
 	for (size_t i = 0; i < info->n_fields; i++) {
 		const struct weft_field_info *f = &info->fields[i];
-		int64_t v = weft_cmd_get(c, f);
+		int64_t v = get(c, f);
 		if (f->min <= v && v <= f->max)
 			continue;
 		if (field)
@@ -138,7 +149,7 @@ int weft_cmd_check_align(const struct weft_cmd *c, unsigned n, const char **fiel
 		return -EINVAL;
 	for (size_t i = 0; i < info->n_fields; i++) {
 		const struct weft_field_info *f = &info->fields[i];
-		int64_t v = weft_cmd_get(c, f);
+		int64_t v = get(c, f);
 		if (!f->align_n || v % (int64_t)n == 0)
 			continue;
 		if (field)
@@ -157,7 +168,7 @@ int weft_cmd_check_elems(const struct weft_cmd *c, const char **field, int64_t *
 		return -EINVAL;
 	for (size_t i = 0; i < info->n_fields; i++) {
 		const struct weft_field_info *f = &info->fields[i];
-		int64_t v = weft_cmd_get(c, f);
+		int64_t v = get(c, f);
 		if (!f->elem || v % (int64_t)weft_cmd_elem_bytes(c, (enum weft_elem)f->elem) == 0)
 			continue;
 		if (field)
@@ -176,7 +187,7 @@ int weft_cmd_check_modes(const struct weft_cmd *c, const char **field, int64_t *
 		return -EINVAL;
 	for (size_t i = 0; i < info->n_fields; i++) {
 		const struct weft_field_info *f = &info->fields[i];
-		int64_t v = weft_cmd_get(c, f);
+		int64_t v = get(c, f);
 		/* Commands without a mode have no field with modes. */
 		if (f->modes == 0xff || v == 0 || f->modes >> (c->conv.post.mode & 7) & 1)
 			continue;
@@ -232,7 +243,7 @@ unsigned weft_cmd_fault(const uint64_t *w, size_t n_left, const struct weft_conf
 	const struct weft_cmd_info *info = weft_cmd_info((unsigned)c.h.op);
 	for (size_t i = 0; i < info->n_fields; i++) {
 		const struct weft_field_info *f = &info->fields[i];
-		int64_t v = weft_cmd_get(&c, f);
+		int64_t v = get(&c, f);
 		if (v < f->min || v > f->max || weft_field_lacks(f, v, cfg))
 			return f->fault;
 	}
@@ -266,7 +277,7 @@ int weft_cmd_print(const struct weft_cmd *c, char *buf, size_t n)
 	add(&t, "%s", info->name);
 	for (size_t i = 0; i < info->n_fields; i++) {
 		const struct weft_field_info *f = &info->fields[i];
-		int64_t v = weft_cmd_get(c, f);
+		int64_t v = get(c, f);
 		/* The name already says opcode and length. */
 		int implied = f->word == WEFT_CMD_HEADER_OP_WORD && f->lsb < WEFT_CMD_HEADER_TAG_LSB;
 		if (implied || v == 0)

@@ -337,6 +337,14 @@ int weft_dev_card(const weft_dev *dev, struct weft_card_info *out)
 	return 0;
 }
 
+int weft_dev_usb(weft_dev *dev, struct weft_usb_info *out)
+{
+	if (!dev->be->async)
+		return -ENOTSUP;
+	dev->error[0] = '\0';
+	return dev->be->async->usb(dev->state, out, dev->error);
+}
+
 int weft_dev_traffic(weft_dev *dev, weft_traffic *fn, void *user)
 {
 	if (!dev->be->async)

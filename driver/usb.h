@@ -27,7 +27,7 @@ enum weft_xfer_kind {
 struct weft_xfer {
 	enum weft_xfer_kind kind;
 	uint8_t request_type, request;
-	uint16_t value;
+	uint16_t value, index;
 	uint8_t *data;
 	uint32_t len;
 	uint32_t actual;           /* bytes moved */
@@ -65,6 +65,9 @@ struct weft_usb_ops {
 
 	/* Call back what is done; returns after something was, or at that time. */
 	int (*poll)(void *t, uint64_t until_ns);
+
+	/* May be NULL. Speed, hub_speed and port of the card, as far as the host tells. */
+	void (*place)(void *t, struct weft_usb_info *i);
 };
 
 extern const struct weft_usb_ops weft_usb_libusb, weft_usb_redir;

@@ -139,15 +139,11 @@ static int clear(weft_admin *a, uint8_t request, uint64_t until)
 {
 	int err = weft_link_stop(&a->link, until);
 
-	if (!err && a->link.stalled_in)
-		err = weft_link_control(&a->link, WEFT_XFER_CLEAR_HALT, 0, 0, WEFT_USB_EP_IN, NULL, 0, until);
-	if (err >= 0 && a->link.stalled_out)
-		err = weft_link_control(&a->link, WEFT_XFER_CLEAR_HALT, 0, 0, WEFT_USB_EP_OUT, NULL, 0, until);
-	if (err >= 0)
-		err = weft_link_control(&a->link, WEFT_XFER_CONTROL, 0x40, request, 0, NULL, 0, until);
+	if (!err)
+		err = weft_link_reset(&a->link, request, until);
 	weft_link_take(&a->link);
 	weft_link_start(&a->link);
-	return err < 0 ? err : 0;
+	return err;
 }
 
 static int greet_once(weft_admin *a, uint64_t until)

@@ -106,9 +106,9 @@ static int check_hello(struct card *c, const struct weft_msg_hello_reply *h, int
 		         h->npu_version >> WEFT_REG_VERSION_MAJOR_LSB, WEFT_HW_MAJOR);
 		return -EPROTO;
 	}
-	if (c->cfg && h->npu_config != c->cfg->reg_config) {
-		snprintf(msg, WEFT_DEV_MSG, "usb: card has configuration 0x%08x, %s is 0x%08x", h->npu_config,
-		         c->cfg->name, c->cfg->reg_config);
+	if (c->cfg && (h->npu_config != c->cfg->reg_config || h->npu_features != c->cfg->features)) {
+		snprintf(msg, WEFT_DEV_MSG, "usb: card has configuration 0x%08x, features 0x%x; %s is 0x%08x, 0x%x",
+		         h->npu_config, h->npu_features, c->cfg->name, c->cfg->reg_config, c->cfg->features);
 		return -EPROTO;
 	}
 	if (h->host_base % CARD_ALIGN || h->host_base >= h->host_limit || h->host_limit > h->dram_bytes ||
@@ -134,17 +134,11 @@ static int hello(struct card *c, struct weft_msg_hello_reply *h, uint64_t until_
 
 static int reset(struct card *c, uint8_t request, uint64_t until_ns)
 {
-	int err = 0;
+	int err = weft_link_reset(&c->link, request, until_ns);
 
-	if (c->link.stalled_in)
-		err = weft_link_control(&c->link, WEFT_XFER_CLEAR_HALT, 0, 0, WEFT_USB_EP_IN, NULL, 0, until_ns);
-	if (err >= 0 && c->link.stalled_out)
-		err = weft_link_control(&c->link, WEFT_XFER_CLEAR_HALT, 0, 0, WEFT_USB_EP_OUT, NULL, 0, until_ns);
-	if (err >= 0)
-		err = weft_link_control(&c->link, WEFT_XFER_CONTROL, 0x40, request, 0, NULL, 0, until_ns);
-	if (err < 0)
+	if (err)
 		snprintf(c->why, WEFT_DEV_MSG, "usb: %s failed: %s", weft_usb_request_name(request), strerror(-err));
-	return err < 0 ? err : 0;
+	return err;
 }
 
 static bool link_failed(const struct card *c)
@@ -207,9 +201,9 @@ static void describe(struct card *c)
 	struct weft_card_info *i = &c->info;
 
 	memcpy(i->serial, h->serial, sizeof(h->serial));
-	for (int k = 0; k < WEFT_N_CONFIGS; k++)
-		if (weft_configs[k].reg_config == h->npu_config)
-			snprintf(i->config, sizeof(i->config), "%s", weft_configs[k].name);
+	const struct weft_config *cfg = weft_config_of_device(h->npu_config, h->npu_features);
+	if (cfg)
+		snprintf(i->config, sizeof(i->config), "%s", cfg->name);
 	i->fw_version = h->fw_version;
 	i->protocol = h->protocol;
 	i->chip_version = h->chip_version;

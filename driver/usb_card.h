@@ -104,6 +104,10 @@ int weft_card_pump(struct card *c, uint64_t until_ns);
 /** A message and its answer, waiting. @return bytes of the answer, or a negative errno */
 int weft_card_ask(struct card *c, const void *msg, uint32_t len, void *reply, uint32_t reply_len, uint64_t until_ns);
 
+/* ---- usb_info.c ---- */
+
+int weft_card_usb(void *state, struct weft_usb_info *out, char *msg);
+
 /* ---- usb_buf.c ---- */
 
 /** @return 0 and an address, -ENOMEM */

@@ -72,22 +72,29 @@ static void used_by(libusb_device *dev, char *out, size_t len)
 		closedir(proc);
 }
 
+/* "1-2.3", as the kernel names it; "" for a root hub. At most seven hubs are in a row. */
+static void port_of(libusb_device *dev, char *out, size_t len)
+{
+	uint8_t ports[7];
+	int n = libusb_get_port_numbers(dev, ports, sizeof(ports));
+	size_t at = 0;
+
+	out[0] = '\0';
+	for (int i = 0; i < n && at < len; i++)
+		at += (size_t)(i ? snprintf(out + at, len - at, ".%u", ports[i])
+		                 : snprintf(out, len, "%u-%u", libusb_get_bus_number(dev), ports[i]));
+}
+
 /* Serial and product come from the device, so it has to be opened; sysfs knows them without. */
 static void sysfs_string(libusb_device *dev, const char *what, char *out, size_t len)
 {
-	char path[256], num[8];
-	uint8_t ports[8];
-	int n = libusb_get_port_numbers(dev, ports, sizeof(ports));
-	size_t at;
+	char path[256], port[32];
 
 	out[0] = '\0';
-	if (n <= 0)
+	port_of(dev, port, sizeof(port));
+	if (!port[0])
 		return;
-	at = (size_t)snprintf(path, sizeof(path), "/sys/bus/usb/devices/%u-", libusb_get_bus_number(dev));
-	for (int i = 0; i < n; i++)
-		at += (size_t)snprintf(path + at, sizeof(path) - at, "%s%u", i ? "." : "", ports[i]);
-	snprintf(num, sizeof(num), "/");
-	snprintf(path + at, sizeof(path) - at, "%s%s", num, what);
+	snprintf(path, sizeof(path), "/sys/bus/usb/devices/%s/%s", port, what);
 	FILE *f = fopen(path, "r");
 	if (f && fgets(out, (int)len, f))
 		out[strcspn(out, "\n")] = '\0';
@@ -98,6 +105,29 @@ static void sysfs_string(libusb_device *dev, const char *what, char *out, size_t
 void weft_usb_where(libusb_device *dev, char *out, size_t len)
 {
 	snprintf(out, len, "bus %u device %u", libusb_get_bus_number(dev), libusb_get_device_address(dev));
+}
+
+static enum weft_usb_speed speed_of(libusb_device *dev)
+{
+	switch (libusb_get_device_speed(dev)) {
+	case LIBUSB_SPEED_UNKNOWN: return WEFT_USB_SPEED_UNKNOWN;
+	case LIBUSB_SPEED_LOW:     return WEFT_USB_SPEED_LOW;
+	case LIBUSB_SPEED_FULL:    return WEFT_USB_SPEED_FULL;
+	case LIBUSB_SPEED_HIGH:    return WEFT_USB_SPEED_HIGH;
+	default:                   return WEFT_USB_SPEED_SUPER;
+	}
+}
+
+void weft_usb_place(libusb_device *dev, struct weft_usb_info *i)
+{
+	port_of(dev, i->port, sizeof(i->port));
+	i->speed = speed_of(dev);
+	i->hub_speed = WEFT_USB_SPEED_UNKNOWN;
+	for (libusb_device *hub = libusb_get_parent(dev); hub; hub = libusb_get_parent(hub)) {
+		enum weft_usb_speed s = speed_of(hub);
+		if (s && (!i->hub_speed || s < i->hub_speed))
+			i->hub_speed = s;
+	}
 }
 
 void weft_usb_describe(libusb_device *dev, struct weft_dev_info *i)

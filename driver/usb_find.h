@@ -22,6 +22,9 @@ bool weft_usb_is_card(libusb_device *dev, struct libusb_device_descriptor *desc)
 /** "bus 1 device 4", without opening it. */
 void weft_usb_where(libusb_device *dev, char *out, size_t len);
 
+/** Its speed, port and slowest hub, while the list that it comes from is held. */
+void weft_usb_place(libusb_device *dev, struct weft_usb_info *i);
+
 /** Opens the device, but claims nothing. */
 void weft_usb_describe(libusb_device *dev, struct weft_dev_info *i);
 

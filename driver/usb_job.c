@@ -413,9 +413,11 @@ void weft_card_jobs_lost(struct card *c)
 			j->card_id = ++c->next_card_id ? c->next_card_id : ++c->next_card_id;
 			c->info.jobs_repeated++;
 		} else {
+			/* What nobody waits for is freed as it ends, perhaps with its buffers. */
+			const bool kept = !j->abandoned;
 			end_with(c, j, j->cancel ? -ECANCELED : -ECONNRESET,
 			         j->cancel ? "usb: job was cancelled" : "usb: the card was reset while the job ran");
-			for (unsigned i = 1; !j->abandoned && i < WEFT_N_WINDOWS; i++) {
+			for (unsigned i = 1; kept && i < WEFT_N_WINDOWS; i++) {
 				struct card_buf *b = j->win[i].buf;
 				if (b && j->win[i].wr)
 					b->lost = true;

@@ -7,6 +7,7 @@
  */
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,10 +31,11 @@ struct lib {
 	struct flight *flights;    /* under way */
 	struct area areas[N_AREAS];
 	int n_areas;
-	/* The one clear-halt under way. */
+	struct weft_usb_info place;
+	/* The one clear-halt under way. The thread reads h and halt's endpoint, and writes its status before it is done. */
 	pthread_t thread;
 	bool thread_runs;
-	volatile bool thread_done;
+	atomic_bool thread_done;
 	int thread_status;
 	struct weft_xfer *halt;
 };
@@ -83,8 +85,10 @@ static int claim(struct lib *t, libusb_device *dev, struct weft_dev_info *i, cha
 		err = libusb_set_configuration(t->h, 1);
 	if (!err)
 		err = libusb_claim_interface(t->h, WEFT_USB_INTERFACE);
-	if (!err)
+	if (!err) {
+		weft_usb_place(dev, &t->place);
 		return 0;
+	}
 	if (t->h)
 		libusb_close(t->h);
 	t->h = NULL;
@@ -171,7 +175,7 @@ static void *clear_halt(void *arg)
 	struct lib *t = arg;
 
 	t->thread_status = weft_usb_errno(libusb_clear_halt(t->h, (unsigned char)t->halt->value));
-	t->thread_done = true;
+	atomic_store(&t->thread_done, true);
 	libusb_interrupt_event_handler(t->ctx);
 	return NULL;
 }
@@ -181,7 +185,7 @@ static int submit_halt(struct lib *t, struct weft_xfer *x)
 	if (t->thread_runs)
 		return -EBUSY;
 	t->halt = x;
-	t->thread_done = false;
+	atomic_store(&t->thread_done, false);
 	if (pthread_create(&t->thread, NULL, clear_halt, t))
 		return -ENOMEM;
 	t->thread_runs = x->busy = true;
@@ -192,12 +196,10 @@ static void reap_halt(struct lib *t)
 {
 	struct weft_xfer *x = t->halt;
 
-	if (!t->thread_runs || !t->thread_done)
+	if (!t->thread_runs || !atomic_load(&t->thread_done))
 		return;
 	pthread_join(t->thread, NULL);
 	t->thread_runs = false;
-	if (!x)
-		return;
 	x->status = t->thread_status;
 	x->busy = false;
 	x->done(x);
@@ -224,7 +226,7 @@ static int lib_submit(void *tt, struct weft_xfer *x)
 	f->x = x;
 	f->lt = lt;
 	if (x->kind == WEFT_XFER_CONTROL) {
-		libusb_fill_control_setup(f->data, x->request_type, x->request, x->value, 0, (uint16_t)x->len);
+		libusb_fill_control_setup(f->data, x->request_type, x->request, x->value, x->index, (uint16_t)x->len);
 		if (!(x->request_type & 0x80) && x->len)
 			memcpy(f->data + LIBUSB_CONTROL_SETUP_SIZE, x->data, x->len);
 		libusb_fill_control_transfer(lt, t->h, f->data, completed, f, 0);
@@ -297,16 +299,24 @@ static void *lib_alloc(void *tt, size_t len)
 	return data;
 }
 
+static void lib_place(void *tt, struct weft_usb_info *i)
+{
+	const struct lib *t = tt;
+
+	i->speed = t->place.speed;
+	i->hub_speed = t->place.hub_speed;
+	memcpy(i->port, t->place.port, sizeof(i->port));
+}
+
 /* The kernel gives every transfer back, whatever the device does. */
 static void lib_close(void *tt)
 {
 	struct lib *t = tt;
 	uint64_t until = weft_now_ns() + 1000000000;
 
-	if (t->thread_runs) {
-		t->halt = NULL;
+	if (t->thread_runs)
 		pthread_join(t->thread, NULL);     /* the kernel bounds it */
-	}
+	t->thread_runs = false;                    /* nobody is told */
 	t->closing = true;
 	for (struct flight *f = t->flights; f; f = f->next)
 		libusb_cancel_transfer(f->lt);
@@ -328,4 +338,5 @@ const struct weft_usb_ops weft_usb_libusb = {
 	.submit = lib_submit,
 	.cancel = lib_cancel,
 	.poll = lib_poll,
+	.place = lib_place,
 };

@@ -373,7 +373,7 @@ int weft_link_init(struct weft_link *l, const struct weft_usb_ops *ops, void *t,
 		err |= new_xfer(&l->out[i], l, WEFT_XFER_OUT, LINK_OUT_BUF, on_out);
 	for (int i = 0; i < LINK_N_IN; i++)
 		err |= new_xfer(&l->in[i], l, WEFT_XFER_IN, LINK_IN_BUF, on_in);
-	err |= new_xfer(&l->ctrl, l, WEFT_XFER_CONTROL, 64, on_ctrl);
+	err |= new_xfer(&l->ctrl, l, WEFT_XFER_CONTROL, LINK_CTRL_BUF, on_ctrl);
 	return err ? -ENOMEM : 0;
 }
 
@@ -490,21 +490,12 @@ void weft_link_drop(struct weft_link *l, struct weft_req *r)
 	unlink_req(l, r);
 }
 
-int weft_link_control(struct weft_link *l, enum weft_xfer_kind kind, uint8_t request_type, uint8_t request,
-                      uint16_t value, uint8_t *data, uint32_t len, uint64_t until_ns)
+/* Submit l->ctrl and wait for it. */
+static int run_ctrl(struct weft_link *l, uint64_t until_ns)
 {
 	struct weft_xfer *x = &l->ctrl;
-
-	if (x->busy)
-		return -EBUSY;
-	x->kind = kind;
-	x->request_type = request_type;
-	x->request = request;
-	x->value = value;
-	x->len = len;
-	if (!(request_type & 0x80) && len)
-		memcpy(x->data, data, len);
 	int err = l->ops->submit(l->t, x);
+
 	if (err == -ENODEV)
 		l->gone = true;
 	if (err)
@@ -515,11 +506,55 @@ int weft_link_control(struct weft_link *l, enum weft_xfer_kind kind, uint8_t req
 		l->ops->cancel(l->t, x);
 		return -ETIMEDOUT;
 	}
-	if (l->gone)
-		return -ENODEV;
-	if (x->status)
-		return x->status;
+	return l->gone ? -ENODEV : x->status;
+}
+
+int weft_link_control(struct weft_link *l, uint8_t request_type, uint8_t request, uint16_t value, uint16_t index,
+                      uint8_t *data, uint32_t len, uint64_t until_ns)
+{
+	struct weft_xfer *x = &l->ctrl;
+
+	if (x->busy)
+		return -EBUSY;
+	if (len > LINK_CTRL_BUF)
+		return -EINVAL;
+	x->kind = WEFT_XFER_CONTROL;
+	x->request_type = request_type;
+	x->request = request;
+	x->value = value;
+	x->index = index;
+	x->len = len;
+	if (!(request_type & 0x80) && len)
+		memcpy(x->data, data, len);
+	int err = run_ctrl(l, until_ns);
+	if (err)
+		return err;
 	if (request_type & 0x80)
 		memcpy(data, x->data, x->actual < len ? x->actual : len);
 	return (int)x->actual;
+}
+
+static int clear_halt(struct weft_link *l, uint8_t endpoint, uint64_t until_ns)
+{
+	struct weft_xfer *x = &l->ctrl;
+
+	if (x->busy)
+		return -EBUSY;
+	x->kind = WEFT_XFER_CLEAR_HALT;
+	x->value = endpoint;
+	x->len = 0;
+	return run_ctrl(l, until_ns);
+}
+
+int weft_link_reset(struct weft_link *l, uint8_t request, uint64_t until_ns)
+{
+	int err = 0;
+
+	if (l->stalled_in)
+		err = clear_halt(l, WEFT_USB_EP_IN, until_ns);
+	if (!err && l->stalled_out)
+		err = clear_halt(l, WEFT_USB_EP_OUT, until_ns);
+	if (!err)
+		err = weft_link_control(l, 0x40, request, 0, 0, NULL, 0, until_ns);
+	return err < 0 ? err : 0;
 }

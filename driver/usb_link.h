@@ -17,6 +17,7 @@
 #define LINK_CHUNK    (252u << 10)            /* bytes of one WRITE or READ */
 #define LINK_OUT_BUF  (256u << 10)           /* a power of two: no page of the kernel's is wasted */
 #define LINK_IN_BUF   (256u << 10)           /* more than a frame of one chunk, whole packets */
+#define LINK_CTRL_BUF 256u                    /* more than any descriptor that is one transfer's */
 #define LINK_N_OUT    4
 #define LINK_N_IN     4
 #define LINK_READ_MAX (1u << 20)             /* bytes asked for and not yet there */
@@ -79,9 +80,11 @@ int weft_link_stop(struct weft_link *l, uint64_t until_ns);
 /** Begin afresh, after weft_link_take(). */
 void weft_link_start(struct weft_link *l);
 
-/** A vendor request, or CLEAR_HALT, waiting for it. @return bytes, or a negative errno */
-int weft_link_control(struct weft_link *l, enum weft_xfer_kind kind, uint8_t request_type, uint8_t request,
-                      uint16_t value, uint8_t *data, uint32_t len, uint64_t until_ns);
+/** A request on endpoint 0 of at most LINK_CTRL_BUF bytes, waiting for it. @return bytes, or a negative errno */
+int weft_link_control(struct weft_link *l, uint8_t request_type, uint8_t request, uint16_t value, uint16_t index,
+                      uint8_t *data, uint32_t len, uint64_t until_ns);
+/** With the link stopped: end the halt of endpoints that stalled, then that vendor request. @return 0 or a negative errno */
+int weft_link_reset(struct weft_link *l, uint8_t request, uint64_t until_ns);
 
 /** Every queued request, from the first; the list is empty afterwards. */
 struct weft_req *weft_link_take(struct weft_link *l);

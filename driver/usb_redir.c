@@ -30,6 +30,7 @@ struct redir {
 	uint64_t next_id;
 	struct { uint64_t id; struct weft_xfer *x; } flight[N_FLIGHTS];
 	unsigned n_done;
+	enum weft_usb_speed speed;
 };
 
 static int status_of(int s)
@@ -88,6 +89,9 @@ static void on_connect(void *priv, struct usb_redir_device_connect_header *h)
 	struct redir *t = priv;
 
 	t->connected = h->vendor_id == WEFT_USB_VENDOR_ID && h->product_id == WEFT_USB_PRODUCT_ID;
+	t->speed = h->speed == usb_redir_speed_low ? WEFT_USB_SPEED_LOW : h->speed == usb_redir_speed_full ? WEFT_USB_SPEED_FULL :
+	           h->speed == usb_redir_speed_high ? WEFT_USB_SPEED_HIGH : h->speed == usb_redir_speed_super ? WEFT_USB_SPEED_SUPER :
+	           WEFT_USB_SPEED_UNKNOWN;
 }
 
 static void on_disconnect(void *priv)
@@ -272,7 +276,7 @@ static int redir_open(const char *where, uint64_t deadline_ns, void **out, char 
 static void send_control(struct redir *t, uint64_t id, const struct weft_xfer *x)
 {
 	struct usb_redir_control_packet_header h = { .endpoint = x->request_type & 0x80, .request = x->request,
-		.requesttype = x->request_type, .value = x->value, .length = (uint16_t)x->len };
+		.requesttype = x->request_type, .value = x->value, .index = x->index, .length = (uint16_t)x->len };
 
 	if (x->kind == WEFT_XFER_CLEAR_HALT)
 		h = (struct usb_redir_control_packet_header){ .request = 1, .requesttype = 2, .index = x->value };
@@ -330,6 +334,12 @@ static int redir_poll(void *tt, uint64_t until_ns)
 	return 0;
 }
 
+/* The server tells the card's speed, and nothing of hubs. */
+static void redir_place(void *tt, struct weft_usb_info *i)
+{
+	i->speed = ((const struct redir *)tt)->speed;
+}
+
 const struct weft_usb_ops weft_usb_redir = {
 	.name = "redir",
 	.open = redir_open,
@@ -337,4 +347,5 @@ const struct weft_usb_ops weft_usb_redir = {
 	.submit = redir_submit,
 	.cancel = redir_cancel,
 	.poll = redir_poll,
+	.place = redir_place,
 };

@@ -589,7 +589,9 @@ def gen_config_h(spec):
              "/** The configuration of that name, NULL if there is none. */",
              "const struct weft_config *weft_config_find(const char *name);", "",
              "/** The same with all that the functional model can do as its features; NULL if there is none. */",
-             "const struct weft_config *weft_config_of_model(const char *name);"]
+             "const struct weft_config *weft_config_of_model(const char *name);", "",
+             "/** The configuration of a device whose registers read that, NULL if there is none. */",
+             "const struct weft_config *weft_config_of_device(uint32_t reg_config, uint32_t features);"]
     return c_file("config.toml", "config", body)
 
 
@@ -611,7 +613,10 @@ def gen_config_c(spec):
         body += [f"const struct weft_config *weft_config_{function}(const char *name)", "{",
                  "\tfor (size_t i = 0; i < WEFT_N_CONFIGS; i++)", f"\t\tif (strcmp({table}[i].name, name) == 0)",
                  f"\t\t\treturn &{table}[i];", "\treturn NULL;", "}", ""]
-    body.pop()
+    body += ["const struct weft_config *weft_config_of_device(uint32_t reg_config, uint32_t features)", "{",
+             "\tfor (size_t i = 0; i < WEFT_N_CONFIGS; i++)",
+             "\t\tif (weft_configs[i].reg_config == reg_config && weft_configs[i].features == features)",
+             "\t\t\treturn &weft_configs[i];", "\treturn NULL;", "}"]
     return c_file("config.toml", "config", body, header=False)
 
 

@@ -7,7 +7,7 @@
 const struct weft_config weft_configs[WEFT_N_CONFIGS] = {
 	{
 		.name = "w8",
-		.brief = "8x8, fits a mid-size ECP5",
+		.brief = "8x8",
 		.n = 8,
 		.sp_bytes = 131072,
 		.axi_bits = 64,
@@ -24,6 +24,27 @@ const struct weft_config weft_configs[WEFT_N_CONFIGS] = {
 		.has_raw = 1,
 		.has_int4 = 1,
 		.model_features = 0x707,
+		.reg_config = 0x8081108,
+	},
+	{
+		.name = "w8b",
+		.brief = "8x8 in integers, without alu",
+		.n = 8,
+		.sp_bytes = 131072,
+		.axi_bits = 64,
+		.dw_line = 256,
+		.log2_n = 3,
+		.log2_sp_bytes = 17,
+		.axi_bytes = 8,
+		.log2_axi_bytes = 3,
+		.features = 0x603,
+		.has_int8 = 1,
+		.has_int16 = 1,
+		.has_fp8 = 0,
+		.has_alu = 0,
+		.has_raw = 1,
+		.has_int4 = 1,
+		.model_features = 0x603,
 		.reg_config = 0x8081108,
 	},
 	{
@@ -73,7 +94,7 @@ const struct weft_config weft_configs[WEFT_N_CONFIGS] = {
 static const struct weft_config model_configs[WEFT_N_CONFIGS] = {
 	{
 		.name = "w8",
-		.brief = "8x8, fits a mid-size ECP5",
+		.brief = "8x8",
 		.n = 8,
 		.sp_bytes = 131072,
 		.axi_bits = 64,
@@ -90,6 +111,27 @@ static const struct weft_config model_configs[WEFT_N_CONFIGS] = {
 		.has_raw = 1,
 		.has_int4 = 1,
 		.model_features = 0x707,
+		.reg_config = 0x8081108,
+	},
+	{
+		.name = "w8b",
+		.brief = "8x8 in integers, without alu",
+		.n = 8,
+		.sp_bytes = 131072,
+		.axi_bits = 64,
+		.dw_line = 256,
+		.log2_n = 3,
+		.log2_sp_bytes = 17,
+		.axi_bytes = 8,
+		.log2_axi_bytes = 3,
+		.features = 0x603,
+		.has_int8 = 1,
+		.has_int16 = 1,
+		.has_fp8 = 0,
+		.has_alu = 0,
+		.has_raw = 1,
+		.has_int4 = 1,
+		.model_features = 0x603,
 		.reg_config = 0x8081108,
 	},
 	{
@@ -149,5 +191,13 @@ const struct weft_config *weft_config_of_model(const char *name)
 	for (size_t i = 0; i < WEFT_N_CONFIGS; i++)
 		if (strcmp(model_configs[i].name, name) == 0)
 			return &model_configs[i];
+	return NULL;
+}
+
+const struct weft_config *weft_config_of_device(uint32_t reg_config, uint32_t features)
+{
+	for (size_t i = 0; i < WEFT_N_CONFIGS; i++)
+		if (weft_configs[i].reg_config == reg_config && weft_configs[i].features == features)
+			return &weft_configs[i];
 	return NULL;
 }

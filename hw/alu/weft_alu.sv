@@ -362,7 +362,7 @@ module weft_alu (
         walk_q   <= walk_q + b_s0;
       end
     end
-    if (state_q == Index) table_q <= at_q[1] + walk_q + 20'((index + 20'(second_q)) * idx_step);
+    if (state_q == Index) table_q <= at_q[1] + walk_q + product[0][19:0];
   end
 
   // ---- first stage: what needs no product, and the factors ------------------------------------
@@ -387,6 +387,7 @@ module weft_alu (
   end
 
   logic [47:0] a_v [Lanes], b_v [Lanes], c_v [Lanes];
+  logic [63:0] product [Lanes];       // also of indices, in lane 0
   always_comb begin
     for (int unsigned l = 0; l < Lanes; l++) begin
       a_v[l] = '0;
@@ -431,19 +432,63 @@ module weft_alu (
   assign long_x      = func == Rescale && a_type == 3'd3;
   assign has_product = func == Mul || func == Rescale || func == Interp || func == Dot;
 
-  logic signed [47:0] fx;
-  logic signed [31:0] fy;
+  // Factors of 32 bits, or of 48 and 16 (wide_x): in both cases two partial products of
+  // at most 32 x 17 bits, the second 2^16 times. The product of an index and its step
+  // takes lane 0: a block with an index of its own has no other product in that cycle.
+  logic               wide_x, scale_idx;
+  logic signed [47:0] fx [Lanes];
+  logic signed [31:0] fy [Lanes];
+  logic signed [31:0] low_a, high_a;
+  logic signed [16:0] low_b, high_b;
+  assign wide_x    = long_x || func == Interp;
+  assign scale_idx = state_q == Index || func == Scatter;
+
+  always_comb begin
+    low_a  = '0;
+    low_b  = '0;
+    high_a = '0;
+    high_b = '0;
+    for (int unsigned l = 0; l < Lanes; l++) begin
+      product[l] = '0;
+      fx[l]      = '0;
+      fy[l]      = '0;
+      if ((p_valid_q && has_product) || (l == 0 && scale_idx)) begin
+        fx[l] = a_v[l];
+        fy[l] = b_v[l][31:0];
+        if (func == Interp) begin
+          fx[l] = c_v[l] - b_v[l];
+          fy[l] = {25'd0, a_v[l][6:0]};
+        end
+        if (l == 0 && scale_idx) begin
+          fx[l] = state_q == Index ? {28'd0, index + 20'(second_q)} : {28'd0, scatter_idx};
+          fy[l] = {12'd0, idx_step};
+        end
+        low_a  = fx[l][31:0];
+        low_b  = {1'b0, fy[l][15:0]};
+        high_a = fx[l][31:0];
+        high_b = 17'($signed(fy[l][31:16]));
+        if (wide_x && !(l == 0 && scale_idx)) begin
+          low_a  = {16'd0, fx[l][15:0]};
+          low_b  = 17'($signed(fy[l][15:0]));
+          high_a = fx[l][47:16];
+          high_b = 17'($signed(fy[l][15:0]));
+        end
+        product[l] = 64'(low_a) * 64'(low_b) + ((64'(high_a) * 64'(high_b)) << 16);
+      end
+    end
+  end
+
   logic [5:0]         s;
   logic [63:0]        half;
   logic [47:0]        v;
   logic               up;
-  /* verilator lint_off BLKSEQ */  // fx, fy, s, half, v, up only
+  /* verilator lint_off BLKSEQ */  // s, half, v, up only
   always @(posedge clk_i) begin
     if (p_valid_q) begin
       x_emit_q  <= p_emit_q;
       x_first_q <= p_first_q;
       x_lanes_q <= p_lanes_q;
-      x_at_q    <= func == Scatter ? p_at_q + 20'(scatter_idx * idx_step) : p_at_q;
+      x_at_q    <= func == Scatter ? p_at_q + product[0][19:0] : p_at_q;
       x_i1_q    <= p_i1_q;
       if (word) x_word_q <= word_q;
       else begin
@@ -475,17 +520,11 @@ module weft_alu (
           endcase
           x_v_q[l] <= v;
           if (has_product) begin
-            fx = long_x ? a_v[l] : {{16{a_v[l][31]}}, a_v[l][31:0]};
-            fy = long_x ? {{16{b_v[l][15]}}, b_v[l][15:0]} : b_v[l][31:0];
-            if (func == Interp) begin
-              fx = c_v[l] - b_v[l];
-              fy = {25'd0, a_v[l][6:0]};
-            end
             s    = func == Rescale ? c_v[l][5:0] : func == Mul ? shift : 6'd0;
             half = s == '0 ? '0 : 64'd1 << (s - 6'd1);
             if (func == Rescale && rounded && s > 6'd31)
-              half = half + (fx[47] ? -(64'd1 << 30) : 64'd1 << 30);
-            x_p_q[l] <= 64'(fx) * 64'(fy);
+              half = half + (fx[l][long_x ? 47 : 31] ? -(64'd1 << 30) : 64'd1 << 30);
+            x_p_q[l] <= product[l];
             x_r_q[l] <= half;
             x_s_q[l] <= s;
           end
@@ -619,6 +658,7 @@ module weft_alu (
     if (rst_ni && !flush_i) begin
       assert (!(y_valid_q && !q_ready));
       assert (flying_q <= 4'(Depth));
+      assert (!(state_q == Index && p_valid_q));
     end
   end
 `endif

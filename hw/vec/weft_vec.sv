@@ -241,12 +241,26 @@ module weft_vec (
     .vec_rdata_i(vec_rdata_i),
     .word_valid_o(word_valid), .word_ready_i(word_ready), .word_o(word), .tag_o(word_tag));
 
-  weft_alu u_alu (
-    .clk_i(clk_alu_i), .rst_ni(rst_ni), .flush_i(flush), .start_i(start && is_alu), .cmd_i(cmd_q), .done_o(alu_done),
-    .bad_o(alu_bad), .bad_addr_o(alu_bad_addr),
-    .rd_req_o(alu_rd_req), .rd_addr_o(alu_rd_addr), .rd_gnt_i(vec_gnt_i && is_alu), .rd_data_i(vec_rdata_i),
-    .wr_req_o(alu_req_o), .wr_addr_o(alu_addr_o), .wr_data_o(alu_data_o), .wr_mask_o(alu_mask_o),
-    .wr_gnt_i(alu_gnt_i));
+  if (weft_cfg_pkg::HAS_ALU) begin : g_alu
+    weft_alu u_alu (
+      .clk_i(clk_alu_i), .rst_ni(rst_ni), .flush_i(flush), .start_i(start && is_alu), .cmd_i(cmd_q), .done_o(alu_done),
+      .bad_o(alu_bad), .bad_addr_o(alu_bad_addr),
+      .rd_req_o(alu_rd_req), .rd_addr_o(alu_rd_addr), .rd_gnt_i(vec_gnt_i && is_alu), .rd_data_i(vec_rdata_i),
+      .wr_req_o(alu_req_o), .wr_addr_o(alu_addr_o), .wr_data_o(alu_data_o), .wr_mask_o(alu_mask_o),
+      .wr_gnt_i(alu_gnt_i));
+  end else begin : g_no_alu
+    assign alu_done     = 1'b0;
+    assign alu_bad      = 1'b0;
+    assign alu_bad_addr = '0;
+    assign alu_rd_req   = 1'b0;
+    assign alu_rd_addr  = '0;
+    assign alu_req_o    = 1'b0;
+    assign alu_addr_o   = '0;
+    assign alu_data_o   = '0;
+    assign alu_mask_o   = '0;
+    logic unused_alu;
+    assign unused_alu = clk_alu_i ^ alu_gnt_i;
+  end
 
   // ---- weights and lane parameters ----------------------------------------------
 

@@ -76,6 +76,7 @@ module weft_vec_scan (
   logic [9:0]  gap_first_q;                         // pixels before the first window's last
 
   logic [19:0] mul_a, mul_b, mul_p;
+  logic [1:0]  mul_hi;
   logic [1:0]  max_x, cut_l, cut_t, cut_r, cut_b;
   logic signed [21:0] iy_start, ix_start, over_x, over_y;  // over: padding behind
 
@@ -115,7 +116,11 @@ module weft_vec_scan (
       end
       default: ;
     endcase
-    mul_p = mul_a * mul_b;
+    // Modulo 2^20, of which one multiplier block of 18 x 18 bits does all but the
+    // upper two bits of either factor.
+    mul_hi = (mul_a[0] ? mul_b[19:18] : 2'd0) + (mul_a[1] ? {mul_b[18], 1'b0} : 2'd0)
+             + (mul_b[0] ? mul_a[19:18] : 2'd0) + (mul_b[1] ? {mul_a[18], 1'b0} : 2'd0);
+    mul_p  = 20'(mul_a[17:0]) * 20'(mul_b[17:0]) + {mul_hi, 18'd0};
   end
 
   always_ff @(posedge clk_i) begin
@@ -158,7 +163,8 @@ module weft_vec_scan (
       end
       GapBlock: begin
         gap_block_q <= mul_p[9:0] - {1'b0, span_x_q[8:0]};
-        gap_first_q <= {1'b0, len_q} * (10'd2 - {8'd0, cut_t_q}) + 10'd2 - {8'd0, cut_l_q};
+        gap_first_q <= (cut_t_q == 2'd0 ? {len_q, 1'b0} : cut_t_q == 2'd1 ? {1'b0, len_q} : 10'd0)
+                       + 10'd2 - {8'd0, cut_l_q};
       end
       default: ;
     endcase

@@ -200,6 +200,28 @@ struct weft_card_info {
 /** @return 0, -ENOTSUP: not a card */
 int weft_dev_card(const weft_dev *dev, struct weft_card_info *out);
 
+enum weft_usb_speed { WEFT_USB_SPEED_UNKNOWN, WEFT_USB_SPEED_LOW, WEFT_USB_SPEED_FULL, WEFT_USB_SPEED_HIGH, WEFT_USB_SPEED_SUPER };
+/** "high speed, 480 Mbit/s" */
+const char *weft_usb_speed_text(enum weft_usb_speed speed);
+
+/* How a card shows itself on the USB, and how it hangs there. */
+struct weft_usb_info {
+	uint16_t vendor, product_id;
+	uint16_t usb_bcd, device_bcd;          /* 0x0210 is 2.10 */
+	char manufacturer[64], product[64], serial[64];        /* "" without a string */
+	uint8_t packet_0;          /* most bytes of a packet: endpoint 0, */
+	uint16_t packet_in, packet_out;        /* the bulk endpoints of messages and data; 0: there is none */
+	bool high_capable;         /* it says what it would be at the other speed, so it can do high speed */
+	enum weft_usb_speed speed; /* at which it runs */
+	enum weft_usb_speed hub_speed;         /* of the slowest hub between it and the host; unknown: none, or nobody tells */
+	char port[32];             /* "1-2.3": bus 1, port 3 of the hub in port 2; "" if nobody tells */
+};
+/**
+ * Read an open card's USB descriptors, and what the host knows of its port.
+ * @return 0, -ENOTSUP: not a card; -EIO, -ENODEV, -ETIMEDOUT: weft_dev_error() says which descriptor
+ */
+int weft_dev_usb(weft_dev *dev, struct weft_usb_info *out);
+
 /* One request to a card and its answer. */
 struct weft_transfer {
 	const char *what;          /* "WRITE", "READ", or the message's name */

@@ -2,7 +2,7 @@
 /*
  * ARGMAX. TOSA 1.0 section 2.3.1.
  *
- *   x  rank 1 or more; int8 or int16
+ *   x  rank 1 or more; int8 or int16, or floats: float/reduce.c
  *   y  int32, x's shape without the axis: the index of the first largest element
  */
 #include "float/ops.h"
@@ -45,7 +45,7 @@ int weft_golden_argmax(const struct weft_call *c)
 	if (err)
 		return err;
 	if (weft_is_float(x->dtype))
-		return weft_float_argmax(c);
+		return weft_float_reduce(c);
 	for (int d = 0; d < axis; d++)
 		left *= x->dim[d];
 	for (int d = axis + 1; d < x->rank; d++)

@@ -2,7 +2,7 @@
 /*
  * AVG_POOL2D. TOSA 1.0 section 2.3.2, reciprocal_scale from section 4.5.5.
  *
- *   x [N][IH][IW][C]  int8, zero point x_zp; or int16
+ *   x [N][IH][IW][C]  int8, zero point x_zp; or int16; floats: float/pool.c
  *   y [N][OH][OW][C]  same type, zero point y_zp
  *
  * The divisor is the count of window elements inside the image, at least 1
@@ -63,42 +63,29 @@ static int32_t divide(int32_t sum, uint32_t count)
 	return weft_apply_scale_32(sum, (int32_t)(((((int64_t)1 << 30) + 1) << k) / count), 30 + k, false);
 }
 
-static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
-static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
-
-static int64_t average_at(const struct weft_call *c, int64_t n, int64_t oy, int64_t ox, int64_t ch)
+/* o: n, oy, ox, channel */
+static int64_t average_at(const struct weft_call *c, const int64_t *o)
 {
 	const struct weft_attr_pool *a = &c->attr->pool;
 	const weft_tensor *x = c->x[0];
-	const int64_t y0 = oy * a->stride[0] - a->pad[0], x0 = ox * a->stride[1] - a->pad[2];
-	const int64_t y_end = smaller(y0 + a->kernel[0], x->dim[1]);
-	const int64_t x_end = smaller(x0 + a->kernel[1], x->dim[2]);
+	const struct weft_pool_window w = weft_pool_window_of(c, o);
 	uint64_t sum = 0;
-	uint32_t count = 0;
 
-	for (int64_t py = larger(y0, 0); py < y_end; py++)
-		for (int64_t px = larger(x0, 0); px < x_end; px++, count++)
-			sum += (uint64_t)(weft_get(x, ((n * x->dim[1] + py) * x->dim[2] + px) * x->dim[3] + ch) -
-			                  a->x_zp);
-	return (int64_t)divide((int32_t)weft_wrap(sum, 32), count) + a->y_zp;
+	for (int64_t py = w.y0; py < w.y1; py++)
+		for (int64_t px = w.x0; px < w.x1; px++)
+			sum += (uint64_t)(weft_get(x, ((o[0] * x->dim[1] + py) * x->dim[2] + px) * x->dim[3] + o[3]) - a->x_zp);
+	int64_t mean = divide((int32_t)weft_wrap(sum, 32), (uint32_t)((w.y1 - w.y0) * (w.x1 - w.x0)));
+	return weft_clip(mean + a->y_zp, weft_int_min(x->dtype), weft_int_max(x->dtype));
 }
 
 int weft_golden_avg_pool2d(const struct weft_call *c)
 {
-	const weft_tensor *y = c->y[0];
 	int err = check(c);
-	int64_t o = 0;
 
 	if (err)
 		return err;
 	if (weft_is_float(c->y[0]->dtype))
 		return weft_float_avg_pool2d(c);
-	for (int64_t n = 0; n < y->dim[0]; n++)
-		for (int64_t oy = 0; oy < y->dim[1]; oy++)
-			for (int64_t ox = 0; ox < y->dim[2]; ox++)
-				for (int64_t ch = 0; ch < y->dim[3]; ch++, o++)
-					weft_put(y, o, weft_clip(average_at(c, n, oy, ox, ch),
-					                         weft_int_min(y->dtype),
-					                         weft_int_max(y->dtype)));
+	weft_put_each(c, average_at);
 	return 0;
 }

@@ -133,14 +133,9 @@ static int check_bias(const struct weft_call *c, int64_t oc)
 	return err;
 }
 
-static bool is_float8(weft_dtype t)
-{
-	return t >= WEFT_FP8E4M3 && t <= WEFT_FP8E5M2FNUZ;
-}
-
 bool weft_float8_pair(weft_dtype a, weft_dtype b)
 {
-	return is_float8(a) && is_float8(b);
+	return weft_is_float8(a) && weft_is_float8(b);
 }
 
 /* Accumulators: fp16 has two rows, bf16 adds up in fp32, the others in the result's type. */
@@ -176,7 +171,7 @@ int weft_check_conv_rows(const struct weft_call *c, weft_dtype acc)
 int weft_check_log2_scale(const struct weft_call *c, int32_t log2_scale)
 {
 	const weft_dtype t = c->x[0]->dtype;
-	const bool fp8 = is_float8(t);
+	const bool fp8 = weft_is_float8(t);
 
 	if (fp8 ? log2_scale < -32 || log2_scale > 31 : log2_scale != 0)
 		return weft_call_fail(c, -EINVAL, "log2_scale %d, must be %s", (int)log2_scale,

@@ -2,7 +2,7 @@
 /*
  * CLAMP. TOSA 1.0 section 2.4.1.
  *
- *   x, y  any one shape; int8 or int16 (no int32 row exists)
+ *   x, y  any one shape; int8 or int16 (no int32 row exists), floats: float/elementwise.c
  *
  * y = min(max(x, min_val), max_val); both limits lie within the type.
  */

@@ -2,7 +2,7 @@
 /*
  * EQUAL, GREATER, GREATER_EQUAL. TOSA 1.0 sections 2.8.1 to 2.8.3.
  *
- *   a, b  int32, shapes that broadcast to y's
+ *   a, b  int32; or floats: float/elementwise.c; shapes that broadcast to y's
  *   y     bool
  */
 #include "elementwise.h"

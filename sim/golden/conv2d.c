@@ -7,6 +7,8 @@
  *   bias [OC] or [1]      int32; int48 for int16 x
  *   y    [N][OH][OW][OC]  int32; int48 for int16 x
  *
+ * Floats: float/conv.c.
+ *
  * y = bias + sum of (x - x_zp)(w - w_zp) over ky, kx, ic; outside the image
  * x - x_zp counts as 0. The sum is kept modulo 2^64 and cut to 32 or 48 bits
  * at the end, which is what a wrapping accumulator of that width holds, in
@@ -30,7 +32,8 @@ static int check(const struct weft_call *c)
 	return weft_check_conv(c, w->dim[1], w->dim[2], w->dim[0]);
 }
 
-static uint64_t sum_at(const struct weft_call *c, int64_t n, int64_t oy, int64_t ox, int64_t oc)
+/* o: n, oy, ox, oc */
+static int64_t at(const struct weft_call *c, const int64_t *o)
 {
 	const struct weft_attr_conv *a = &c->attr->conv;
 	const weft_tensor *x = c->x[0], *w = c->x[1];
@@ -40,10 +43,10 @@ static uint64_t sum_at(const struct weft_call *c, int64_t n, int64_t oy, int64_t
 
 	for (int64_t ky = 0; ky < kh; ky++) {
 		for (int64_t kx = 0; kx < kw; kx++) {
-			int64_t py = oy * a->stride[0] - a->pad[0] + ky * a->dilation[0];
-			int64_t px = ox * a->stride[1] - a->pad[2] + kx * a->dilation[1];
-			int64_t xi = ((n * ih + py) * iw + px) * ic;
-			int64_t wi = ((oc * kh + ky) * kw + kx) * ic;
+			int64_t py = o[1] * a->stride[0] - a->pad[0] + ky * a->dilation[0];
+			int64_t px = o[2] * a->stride[1] - a->pad[2] + kx * a->dilation[1];
+			int64_t xi = ((o[0] * ih + py) * iw + px) * ic;
+			int64_t wi = ((o[3] * kh + ky) * kw + kx) * ic;
 
 			if (py < 0 || py >= ih || px < 0 || px >= iw)
 				continue;
@@ -52,14 +55,12 @@ static uint64_t sum_at(const struct weft_call *c, int64_t n, int64_t oy, int64_t
 				                  (weft_get(w, wi + i) - a->w_zp));
 		}
 	}
-	return acc;
+	return weft_biased(c, acc, o[3]);
 }
 
 int weft_golden_conv2d(const struct weft_call *c)
 {
-	const weft_tensor *bias = c->x[2], *y = c->y[0];
 	int err = check(c);
-	int64_t o = 0;
 
 	if (err)
 		return err;
@@ -67,13 +68,6 @@ int weft_golden_conv2d(const struct weft_call *c)
 		return weft_float_conv2d(c);
 	if (c->fast && weft_fast_conv2d(c) == 0)
 		return 0;
-	for (int64_t n = 0; n < y->dim[0]; n++)
-		for (int64_t oy = 0; oy < y->dim[1]; oy++)
-			for (int64_t ox = 0; ox < y->dim[2]; ox++)
-				for (int64_t oc = 0; oc < y->dim[3]; oc++, o++) {
-					int64_t b = weft_get(bias, bias->dim[0] == 1 ? 0 : oc);
-
-					weft_put(y, o, (int64_t)(sum_at(c, n, oy, ox, oc) + (uint64_t)b));
-				}
+	weft_put_each(c, at);
 	return 0;
 }

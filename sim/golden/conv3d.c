@@ -7,6 +7,8 @@
  *   bias [OC] or [1]          int32; int48 for int16 x
  *   y    [N][OD][OH][OW][OC]  int32; int48 for int16 x
  *
+ * Floats: float/conv.c.
+ *
  * As CONV2D: the sum is kept modulo 2^64 and cut at the end, outside the image
  * x - x_zp counts as 0.
  */
@@ -62,7 +64,7 @@ static uint64_t dot(const struct weft_call *c, int64_t xi, int64_t wi)
 }
 
 /* o: n, oz, oy, ox, oc */
-static uint64_t sum_at(const struct weft_call *c, const int64_t *o)
+static int64_t at(const struct weft_call *c, const int64_t *o)
 {
 	const struct weft_attr_conv3d *a = &c->attr->conv3d;
 	const int64_t *x = c->x[0]->dim, *w = c->x[1]->dim;
@@ -80,26 +82,17 @@ static uint64_t sum_at(const struct weft_call *c, const int64_t *o)
 				acc += dot(c, (((o[0] * x[1] + pz) * x[2] + py) * x[3] + px) * x[4],
 				           (((o[4] * w[1] + kz) * w[2] + ky) * w[3] + kx) * w[4]);
 			}
-	return acc;
+	return weft_biased(c, acc, o[4]);
 }
 
 int weft_golden_conv3d(const struct weft_call *c)
 {
-	const weft_tensor *bias = c->x[2], *y = c->y[0];
-	struct weft_walk w = { .rank = 5 };
-	int64_t i = 0;
 	int err = check(c);
 
 	if (err)
 		return err;
 	if (weft_is_float(c->y[0]->dtype))
 		return weft_float_conv3d(c);
-	for (int d = 0; d < 5; d++)
-		w.dim[d] = y->dim[d];
-	do {
-		int64_t b = weft_get(bias, bias->dim[0] == 1 ? 0 : w.idx[4]);
-
-		weft_put(y, i++, (int64_t)(sum_at(c, w.idx) + (uint64_t)b));
-	} while (weft_walk_next(&w));
+	weft_put_each(c, at);
 	return 0;
 }

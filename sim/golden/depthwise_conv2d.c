@@ -7,6 +7,8 @@
  *   bias [C*M] or [1]       int32; int48 for int16 x
  *   y    [N][OH][OW][C*M]   int32; int48 for int16 x; channel c*M + m
  *
+ * Floats: float/conv.c.
+ *
  * Sums as in conv2d.c: modulo 2^64, then cut to the accumulator's width.
  */
 #include "fast/fast.h"
@@ -27,8 +29,8 @@ static int check(const struct weft_call *c)
 	return weft_check_conv(c, w->dim[0], w->dim[1], w->dim[2] * w->dim[3]);
 }
 
-/* ocm: output channel, c*M + m */
-static uint64_t sum_at(const struct weft_call *c, int64_t n, int64_t oy, int64_t ox, int64_t ocm)
+/* o: n, oy, ox, c*M + m */
+static int64_t at(const struct weft_call *c, const int64_t *o)
 {
 	const struct weft_attr_conv *a = &c->attr->conv;
 	const weft_tensor *x = c->x[0], *w = c->x[1];
@@ -38,23 +40,21 @@ static uint64_t sum_at(const struct weft_call *c, int64_t n, int64_t oy, int64_t
 
 	for (int64_t ky = 0; ky < w->dim[0]; ky++) {
 		for (int64_t kx = 0; kx < kw; kx++) {
-			int64_t py = oy * a->stride[0] - a->pad[0] + ky * a->dilation[0];
-			int64_t px = ox * a->stride[1] - a->pad[2] + kx * a->dilation[1];
+			int64_t py = o[1] * a->stride[0] - a->pad[0] + ky * a->dilation[0];
+			int64_t px = o[2] * a->stride[1] - a->pad[2] + kx * a->dilation[1];
 
 			if (py < 0 || py >= ih || px < 0 || px >= iw)
 				continue;
-			acc += (uint64_t)((weft_get(x, ((n * ih + py) * iw + px) * ic + ocm / m) - a->x_zp) *
-			                  (weft_get(w, (ky * kw + kx) * ic * m + ocm) - a->w_zp));
+			acc += (uint64_t)((weft_get(x, ((o[0] * ih + py) * iw + px) * ic + o[3] / m) - a->x_zp) *
+			                  (weft_get(w, (ky * kw + kx) * ic * m + o[3]) - a->w_zp));
 		}
 	}
-	return acc;
+	return weft_biased(c, acc, o[3]);
 }
 
 int weft_golden_depthwise_conv2d(const struct weft_call *c)
 {
-	const weft_tensor *bias = c->x[2], *y = c->y[0];
 	int err = check(c);
-	int64_t o = 0;
 
 	if (err)
 		return err;
@@ -62,13 +62,6 @@ int weft_golden_depthwise_conv2d(const struct weft_call *c)
 		return weft_float_depthwise_conv2d(c);
 	if (c->fast && weft_fast_depthwise_conv2d(c) == 0)
 		return 0;
-	for (int64_t n = 0; n < y->dim[0]; n++)
-		for (int64_t oy = 0; oy < y->dim[1]; oy++)
-			for (int64_t ox = 0; ox < y->dim[2]; ox++)
-				for (int64_t oc = 0; oc < y->dim[3]; oc++, o++) {
-					int64_t b = weft_get(bias, bias->dim[0] == 1 ? 0 : oc);
-
-					weft_put(y, o, (int64_t)(sum_at(c, n, oy, ox, oc) + (uint64_t)b));
-				}
+	weft_put_each(c, at);
 	return 0;
 }

@@ -2,8 +2,8 @@
 /*
  * ADD, SUB, MAXIMUM, MINIMUM. TOSA 1.0 sections 2.5.1, 2.5.16, 2.5.12, 2.5.13.
  *
- *   a, b  int32, shapes that broadcast to y's
- *   y     int32
+ *   a, b  int32, or floats: float/elementwise.c; shapes that broadcast to y's
+ *   y     their type
  *
  * TOSA requires that ADD and SUB do not overflow; here they wrap at 32 bits.
  */

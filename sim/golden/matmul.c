@@ -7,6 +7,8 @@
  *   b [N][C][W]  int8, zero point b_zp; or int16
  *   y [N][H][W]  int32; int48 for int16
  *
+ * Floats: float/conv.c.
+ *
  * Sums modulo 2^64, cut to the accumulator's width at the end (see conv2d.c).
  */
 #include "float/ops.h"

@@ -2,8 +2,8 @@
 /*
  * MUL. TOSA 1.0 section 2.5.14.
  *
- *   a, b  int8, int16 or int32, shapes that broadcast to y's
- *   y     int32
+ *   a, b  int8, int16 or int32, or floats: float/elementwise.c; shapes that broadcast to y's
+ *   y     int32; of floats, their type
  *
  * int8, int16: the product, shift is 0. int32: shift 0 keeps the product's low
  * 32 bits; shift 1..63 is (a*b + 2^(shift-1)) >> shift, half up. TOSA requires

@@ -4,6 +4,7 @@
 
 #include <weft/convert.h>
 
+#include "float/element.h"
 #include "onnx.h"
 #include "ops.h"
 
@@ -51,30 +52,6 @@ static void spread_next(const struct weft_call *c, struct spread *s)
 	}
 }
 
-static bool scale_type(weft_dtype t)
-{
-	return t == WEFT_FP32 || t == WEFT_FP16 || t == WEFT_BF16;
-}
-
-static uint64_t code(const weft_tensor *t, int64_t i)
-{
-	switch (weft_dtype_bytes(t->dtype)) {
-	case 1: return ((const uint8_t *)t->data)[i];
-	case 2: return ((const uint16_t *)t->data)[i];
-	case 4: return ((const uint32_t *)t->data)[i];
-	default: return ((const uint64_t *)t->data)[i];
-	}
-}
-
-static void put_code(const weft_tensor *t, int64_t i, uint64_t v)
-{
-	switch (weft_dtype_bytes(t->dtype)) {
-	case 1: ((uint8_t *)t->data)[i] = (uint8_t)v; break;
-	case 2: ((uint16_t *)t->data)[i] = (uint16_t)v; break;
-	default: ((uint32_t *)t->data)[i] = (uint32_t)v; break;
-	}
-}
-
 static bool narrow_unsigned(weft_dtype t)
 {
 	return t == WEFT_UINT4 || t == WEFT_UINT2;
@@ -88,14 +65,14 @@ static bool small_int(weft_dtype t)
 
 static bool small_float(weft_dtype t)
 {
-	return (t >= WEFT_FP8E4M3 && t <= WEFT_FP8E5M2FNUZ) || t == WEFT_FP4E2M1;
+	return weft_is_float8(t) || t == WEFT_FP4E2M1;
 }
 
 /* Any element as a number. */
 static double value(const weft_tensor *t, int64_t i)
 {
 	if (weft_is_float(t->dtype))
-		return weft_float_decode(t->dtype, code(t, i));
+		return weft_float_decode(t->dtype, weft_load_bits(t, i));
 	if (narrow_unsigned(t->dtype))
 		return ((const uint8_t *)t->data)[i];
 	if (t->dtype == WEFT_INT2)
@@ -114,8 +91,8 @@ int weft_golden_onnx_requant(const struct weft_call *c)
 		return weft_call_fail(c, -EINVAL, "%d inputs, must be 5 or 6", c->n_x);
 	if (c->n_x == 6 && c->x[5]->dtype != WEFT_INT32)
 		return weft_call_fail(c, -EINVAL, "the count is %s", weft_dtype_name(c->x[5]->dtype));
-	if (c->x[0]->dtype != WEFT_INT32 || !scale_type(c->x[1]->dtype) || !scale_type(c->x[2]->dtype) ||
-	    !scale_type(c->x[3]->dtype) || (y->dtype != WEFT_INT8 && y->dtype != WEFT_UINT8) || c->x[4]->dtype != y->dtype)
+	if (c->x[0]->dtype != WEFT_INT32 || !weft_is_plain_float(c->x[1]->dtype) || !weft_is_plain_float(c->x[2]->dtype) ||
+	    !weft_is_plain_float(c->x[3]->dtype) || (y->dtype != WEFT_INT8 && y->dtype != WEFT_UINT8) || c->x[4]->dtype != y->dtype)
 		return weft_call_fail(c, -EINVAL, "types are not int32, three float scales, zero point and result of 8 bits");
 	if ((err = spread_start(c, &s)))
 		return err;
@@ -138,7 +115,7 @@ static int check_quant(const struct weft_call *c, const weft_tensor *q)
 {
 	if (c->n_x != 2 && c->n_x != 3)
 		return weft_call_fail(c, -EINVAL, "%d inputs, must be 2 or 3", c->n_x);
-	if (!scale_type(c->x[1]->dtype))
+	if (!weft_is_plain_float(c->x[1]->dtype))
 		return weft_call_fail(c, -EINVAL, "scale is %s", weft_dtype_name(c->x[1]->dtype));
 	if (c->n_x == 3 && c->x[2]->dtype != q->dtype)
 		return weft_call_fail(c, -EINVAL, "zero point is %s, not %s", weft_dtype_name(c->x[2]->dtype),
@@ -163,8 +140,8 @@ int weft_golden_onnx_quantize(const struct weft_call *c)
 
 	if (err)
 		return err;
-	if ((!scale_type(x->dtype) && x->dtype != WEFT_INT32) || !(small_int(y->dtype) || small_float(y->dtype)) ||
-	    !scale_type(t))
+	if ((!weft_is_plain_float(x->dtype) && x->dtype != WEFT_INT32) || !(small_int(y->dtype) || small_float(y->dtype)) ||
+	    !weft_is_plain_float(t))
 		return weft_call_fail(c, -EINVAL, "types %s -> %s by %s not allowed", weft_dtype_name(x->dtype),
 		                      weft_dtype_name(y->dtype), weft_dtype_name(t));
 	if ((err = spread_start(c, &s)))
@@ -178,11 +155,11 @@ int weft_golden_onnx_quantize(const struct weft_call *c)
 		v = weft_float_decode(t, weft_float_encode(t, v / value(c->x[1], s.off[1]), false));
 		if (small_float(y->dtype)) {
 			v += c->n_x == 3 ? value(c->x[2], s.off[2]) : 0;
-			put_code(y, i, weft_float_encode(y->dtype, v, c->attr->onnx.saturate));
+			weft_store_bits(y, i, weft_float_encode(y->dtype, v, c->attr->onnx.saturate));
 			continue;
 		}
 		v = isnan(v) ? 0 : rint(v) + (c->n_x == 3 ? value(c->x[2], s.off[2]) : 0);
-		put_code(y, i, (uint64_t)(int64_t)fmax(lo, fmin(hi, v)));
+		weft_store_bits(y, i, (uint64_t)(int64_t)fmax(lo, fmin(hi, v)));
 	}
 	return 0;
 }
@@ -195,7 +172,7 @@ int weft_golden_onnx_dequantize(const struct weft_call *c)
 
 	if (err)
 		return err;
-	if (!(small_int(x->dtype) || small_float(x->dtype) || x->dtype == WEFT_INT32) || !scale_type(y->dtype))
+	if (!(small_int(x->dtype) || small_float(x->dtype) || x->dtype == WEFT_INT32) || !weft_is_plain_float(y->dtype))
 		return weft_call_fail(c, -EINVAL, "types %s -> %s not allowed", weft_dtype_name(x->dtype),
 		                      weft_dtype_name(y->dtype));
 	if ((err = spread_start(c, &s)))
@@ -203,7 +180,7 @@ int weft_golden_onnx_dequantize(const struct weft_call *c)
 	for (int64_t i = 0, n = weft_tensor_elements(y); i < n; i++, spread_next(c, &s)) {
 		double v = value(x, s.off[0]) - (c->n_x == 3 ? value(c->x[2], s.off[2]) : 0);
 
-		put_code(y, i, weft_float_encode(y->dtype, v * value(c->x[1], s.off[1]), false));
+		weft_store_bits(y, i, weft_float_encode(y->dtype, v * value(c->x[1], s.off[1]), false));
 	}
 	return 0;
 }
@@ -274,12 +251,12 @@ int weft_golden_onnx_div(const struct weft_call *c)
 	struct spread s;
 	int err;
 
-	if (!scale_type(y->dtype) || c->x[0]->dtype != y->dtype || c->x[1]->dtype != y->dtype)
+	if (!weft_is_plain_float(y->dtype) || c->x[0]->dtype != y->dtype || c->x[1]->dtype != y->dtype)
 		return weft_call_fail(c, -EINVAL, "types %s, %s -> %s not allowed", weft_dtype_name(c->x[0]->dtype),
 		                      weft_dtype_name(c->x[1]->dtype), weft_dtype_name(y->dtype));
 	if ((err = spread_start(c, &s)))
 		return err;
 	for (int64_t i = 0, n = weft_tensor_elements(y); i < n; i++, spread_next(c, &s))
-		put_code(y, i, weft_float_encode(y->dtype, value(c->x[0], s.off[0]) / value(c->x[1], s.off[1]), false));
+		weft_store_bits(y, i, weft_float_encode(y->dtype, value(c->x[0], s.off[0]) / value(c->x[1], s.off[1]), false));
 	return 0;
 }

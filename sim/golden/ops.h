@@ -12,6 +12,7 @@
 
 #include <errno.h>
 
+#include "dtype.h"
 #include "golden.h"
 
 /* Dimensions fit int32, so sums with int32 attributes cannot overflow int64. */
@@ -137,11 +138,6 @@ int weft_golden_pact_softmax(const struct weft_call *c);
 int weft_golden_pact_ita_max(const struct weft_call *c);
 int weft_golden_pact_layer_norm(const struct weft_call *c);
 
-static inline bool weft_is_float(weft_dtype t)
-{
-	return (t >= WEFT_FP8E4M3 && t <= WEFT_FP64) || t == WEFT_FP4E2M1 || t == WEFT_FP8E8M0;
-}
-
 /* Smallest and largest value of an integer type; 0 and 0 for floats. */
 static inline int64_t weft_int_min(weft_dtype t)
 {
@@ -255,6 +251,52 @@ static inline bool weft_walk_next(struct weft_walk *w)
 		w->idx[d] = 0;
 	}
 	return false;
+}
+
+/* Output 0 element by element: at gives the one of index o. */
+static inline void weft_put_each(const struct weft_call *c, int64_t (*at)(const struct weft_call *c, const int64_t *o))
+{
+	const weft_tensor *y = c->y[0];
+	struct weft_walk w = { .rank = y->rank };
+	int64_t i = 0;
+
+	for (int d = 0; d < y->rank; d++)
+		w.dim[d] = y->dim[d];
+	do {
+		weft_put(y, i++, at(c, w.idx));
+	} while (weft_walk_next(&w));
+}
+
+/* A convolution's sum with the bias of channel oc. */
+static inline int64_t weft_biased(const struct weft_call *c, uint64_t sum, int64_t oc)
+{
+	const weft_tensor *bias = c->x[2];
+
+	return (int64_t)(sum + (uint64_t)weft_get(bias, bias->dim[0] == 1 ? 0 : oc));
+}
+
+/* TRANSPOSE_CONV2D: the position in x that kernel position k of an axis takes to output o, or -1. */
+static inline int64_t weft_transpose_source(const struct weft_call *c, int axis, int64_t o, int64_t k)
+{
+	const struct weft_attr_conv *a = &c->attr->conv;
+	int64_t d = o - a->pad[2 * axis] - k;
+
+	if (d < 0 || d % a->stride[axis] || d / a->stride[axis] >= c->x[0]->dim[1 + axis])
+		return -1;
+	return d / a->stride[axis];
+}
+
+/* A pool's window of one output element, cut to the image: rows y0..y1-1, columns x0..x1-1. */
+struct weft_pool_window { int64_t y0, y1, x0, x1; };
+
+static inline struct weft_pool_window weft_pool_window_of(const struct weft_call *c, const int64_t *o)
+{
+	const struct weft_attr_pool *a = &c->attr->pool;
+	const weft_tensor *x = c->x[0];
+	int64_t y0 = o[1] * a->stride[0] - a->pad[0], x0 = o[2] * a->stride[1] - a->pad[2];
+
+	return (struct weft_pool_window){ weft_clip(y0, 0, x->dim[1]), weft_clip(y0 + a->kernel[0], 0, x->dim[1]),
+	                             weft_clip(x0, 0, x->dim[2]), weft_clip(x0 + a->kernel[1], 0, x->dim[2]) };
 }
 
 /* Row-major strides in elements. */

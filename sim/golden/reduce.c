@@ -5,7 +5,7 @@
  *   x  rank 1 or more; SUM int32; MAX and MIN int8, int16, int32; ALL and ANY bool
  *   y  x's type and shape with 1 on the reduced axis
  *
- * The sum wraps at 32 bits.
+ * The sum wraps at 32 bits. Floats, and PRODUCT: float/reduce.c.
  */
 #include "float/ops.h"
 

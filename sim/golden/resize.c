@@ -37,7 +37,8 @@ static int check_axis(const struct weft_call *c, const char *axis, int64_t in, i
 	return 0;
 }
 
-int weft_check_resize(const struct weft_call *c)
+/* Ranks, shapes, attributes; not types. */
+static int check_shapes(const struct weft_call *c)
 {
 	const struct weft_attr_resize *a = &c->attr->resize;
 	const weft_tensor *x = c->x[0], *y = c->y[0];
@@ -93,8 +94,8 @@ static void bilinear(const struct weft_call *c, int64_t n, int64_t o, const stru
 		                         weft_get(x, at.v10 + i) * ay->r * ux + weft_get(x, at.v11 + i) * ay->r * ax->r);
 }
 
-void weft_resize_nearest(const struct weft_call *c, int64_t n, int64_t o, const struct weft_resize_at *ay,
-                         const struct weft_resize_at *ax)
+/* Copy the channels of one position: n is the image, o the element offset in the output. */
+static void nearest(const struct weft_call *c, int64_t n, int64_t o, const struct weft_resize_at *ay, const struct weft_resize_at *ax)
 {
 	const weft_tensor *x = c->x[0];
 	const size_t size = weft_dtype_bytes(x->dtype);
@@ -117,7 +118,7 @@ int weft_golden_resize(const struct weft_call *c)
 	int64_t o = 0;
 	int err;
 
-	if ((err = weft_check_resize(c)) || (err = weft_check_rows(c, rows + (smooth ? 2 : 0), 5)))
+	if ((err = check_shapes(c)) || (err = weft_check_rows(c, rows + (smooth ? 2 : 0), 5)))
 		return err;
 	if (smooth && weft_is_float(x->dtype))
 		return weft_float_resize(c);
@@ -130,7 +131,7 @@ int weft_golden_resize(const struct weft_call *c)
 				if (smooth)
 					bilinear(c, n, o, &ay, &ax);
 				else
-					weft_resize_nearest(c, n, o, &ay, &ax);
+					nearest(c, n, o, &ay, &ax);
 			}
 	return 0;
 }

@@ -12,14 +12,7 @@ struct weft_resize_at {
 	int64_t nearest;           /* i0 or i1 */
 };
 
-/* Ranks, shapes, attributes; not types. */
-int weft_check_resize(const struct weft_call *c);
-
 /* Output index o of an axis of scale n/d; in: the input's extent. */
 struct weft_resize_at weft_resize_sample(int64_t o, int64_t n, int64_t d, int64_t offset, int64_t in);
-
-/* Copy the channels of one position: n is the image, o the element offset in the output. */
-void weft_resize_nearest(const struct weft_call *c, int64_t n, int64_t o, const struct weft_resize_at *ay,
-                         const struct weft_resize_at *ax);
 
 #endif

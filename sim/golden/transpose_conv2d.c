@@ -7,6 +7,8 @@
  *   bias [OC] or [1]      int32; int48 for int16 x
  *   y    [N][OH][OW][OC]  int32; int48 for int16 x
  *
+ * Floats: float/conv.c.
+ *
  * Element (iy, ix) of x adds its products with kernel position (ky, kx) to
  * output (out_pad_top + iy*stride_y + ky, out_pad_left + ix*stride_x + kx); seen
  * from an output, the positions of x that reach it are those where the
@@ -55,19 +57,8 @@ static int check(const struct weft_call *c)
 	return err ? err : check_axis(c, 1);
 }
 
-/* Position in x that kernel position k of an axis takes to output o, or -1. */
-static int64_t source(const struct weft_call *c, int i, int64_t o, int64_t k)
-{
-	const struct weft_attr_conv *a = &c->attr->conv;
-	int64_t d = o - a->pad[2 * i] - k;
-
-	if (d < 0 || d % a->stride[i] || d / a->stride[i] >= c->x[0]->dim[1 + i])
-		return -1;
-	return d / a->stride[i];
-}
-
 /* o: n, oy, ox, oc */
-static uint64_t sum_at(const struct weft_call *c, const int64_t *o)
+static int64_t at(const struct weft_call *c, const int64_t *o)
 {
 	const struct weft_attr_conv *a = &c->attr->conv;
 	const weft_tensor *x = c->x[0], *w = c->x[1];
@@ -76,7 +67,7 @@ static uint64_t sum_at(const struct weft_call *c, const int64_t *o)
 
 	for (int64_t ky = 0; ky < w->dim[1]; ky++)
 		for (int64_t kx = 0; kx < w->dim[2]; kx++) {
-			int64_t py = source(c, 0, o[1], ky), px = source(c, 1, o[2], kx);
+			int64_t py = weft_transpose_source(c, 0, o[1], ky), px = weft_transpose_source(c, 1, o[2], kx);
 			int64_t xi = ((o[0] * x->dim[1] + py) * x->dim[2] + px) * ic;
 			int64_t wi = ((o[3] * w->dim[1] + ky) * w->dim[2] + kx) * ic;
 
@@ -85,26 +76,17 @@ static uint64_t sum_at(const struct weft_call *c, const int64_t *o)
 			for (int64_t i = 0; i < ic; i++)
 				acc += (uint64_t)((weft_get(x, xi + i) - a->x_zp) * (weft_get(w, wi + i) - a->w_zp));
 		}
-	return acc;
+	return weft_biased(c, acc, o[3]);
 }
 
 int weft_golden_transpose_conv2d(const struct weft_call *c)
 {
-	const weft_tensor *bias = c->x[2], *y = c->y[0];
-	struct weft_walk w = { .rank = 4 };
-	int64_t i = 0;
 	int err = check(c);
 
 	if (err)
 		return err;
 	if (weft_is_float(c->y[0]->dtype))
 		return weft_float_transpose_conv2d(c);
-	for (int d = 0; d < 4; d++)
-		w.dim[d] = y->dim[d];
-	do {
-		int64_t b = weft_get(bias, bias->dim[0] == 1 ? 0 : w.idx[3]);
-
-		weft_put(y, i++, (int64_t)(sum_at(c, w.idx) + (uint64_t)b));
-	} while (weft_walk_next(&w));
+	weft_put_each(c, at);
 	return 0;
 }

@@ -59,6 +59,17 @@ struct Wave {               // never made
 };
 #endif
 
+// A clock was low since its last edge. A configuration without the alu does not look at
+// the alu's clock.
+#define LOW(u) \
+	template <class R> auto low_##u(R &r, int) -> decltype(void(r.__Vtrigrprev__TOP__clk_##u##_i)) \
+	{ \
+		r.__Vtrigrprev__TOP__clk_##u##_i = 0; \
+	} \
+	template <class R> void low_##u(R &, long) {}
+EACH_UNIT(LOW)
+#undef LOW
+
 } // namespace
 
 struct weft_rtl {
@@ -246,7 +257,7 @@ struct weft_rtl {
 			top.eval();
 			wave->dump(2 * cycle);
 		} else {
-#define LOW(u) top.rootp->__Vtrigrprev__TOP__clk_##u##_i = 0;
+#define LOW(u) low_##u(*top.rootp, 0);
 			EACH_UNIT(LOW)
 			top.rootp->__Vtrigrprev__TOP__clk_i = 0;
 		}

@@ -67,6 +67,7 @@ static void test_clean(void **state)
 	/* What only a card has was there. */
 	assert_non_null(strstr(text, "MB/s"));
 	assert_non_null(strstr(text, serial));
+	assert_non_null(strstr(text, "USB 1209:0001, high speed, 480 Mbit/s, packets of 512"));
 	card_process_stop(&c);
 }
 

@@ -349,6 +349,60 @@ static void test_deadline(void **state)
 	free_plan(&p);
 }
 
+/* A job that was given up is on the card when that hangs and is reset: it ends with the reset, and the next one runs. */
+static void test_given_up(void **state)
+{
+	unsigned resets = 0;
+	struct plan p;
+
+	(void)state;
+	make_plan(&p, 3);
+	for (uint64_t at = 4; at < 16; at++) {
+		struct usbdev_fault f = { .kind = USBDEV_HANG, .at = at };
+		struct usbdev *d = usbdev_new(ops, chip, "GIVENUP", &f, 1);
+		struct weft_dev_options o = weft_dev_options_default();
+		struct weft_window win[2] = { { .rd = true }, { .rd = true, .wr = true } };
+		struct weft_card_info card;
+		struct weft_job_result r;
+		struct outcome out = { 0 };
+		char msg[WEFT_DEV_MSG] = "";
+		weft_dev *dev = NULL;
+		weft_job job;
+		inproc_plug(d);
+		o.kind = WEFT_DEV_USB;
+		o.usb_ops = &inproc_ops;
+		o.usb_timeout_ms = 20;
+		o.usb_boot_ms = 200;
+		if (weft_dev_open(&o, &dev, msg))
+			fail_msg("hang@%d: %s", (int)at, msg);
+		assert_int_equal(weft_buf_alloc(dev, p.s[0].n_consts, &win[0].buf), 0);
+		assert_int_equal(weft_buf_alloc(dev, p.s[0].n_arena, &win[1].buf), 0);
+		assert_int_equal(weft_buf_write(win[0].buf, 0, p.s[0].consts, p.s[0].n_consts), 0);
+		assert_int_equal(weft_submit(dev, p.s[0].words, p.s[0].n_words, win, 2, &job), 0);
+		assert_int_equal(weft_wait(dev, job, 5, &r), 0);
+		/* Its buffer is wanted again: the card is put right for that. */
+		assert_int_equal(weft_buf_discard(win[1].buf), 0);
+		assert_int_equal(weft_buf_write(win[0].buf, 0, p.s[0].consts, p.s[0].n_consts), 0);
+		uint8_t *zero = calloc(1, p.s[0].n_arena);
+		assert_int_equal(weft_buf_write(win[1].buf, 0, zero, p.s[0].n_arena), 0);
+		free(zero);
+		assert_int_equal(weft_submit(dev, p.s[0].words, p.s[0].n_words, win, 2, &job), 0);
+		assert_int_equal(weft_wait(dev, job, 5000, &r), 0);
+		if (r.status)
+			fail_msg("hang@%d: %s", (int)at, weft_dev_error(dev));
+		compare(&out, dev, win[1].buf, &p, 0);
+		assert_true(!out.status && !out.wrong);
+		assert_int_equal(weft_dev_card(dev, &card), 0);
+		resets += card.chip_resets > 0;
+		weft_buf_free(win[0].buf);
+		weft_buf_free(win[1].buf);
+		weft_dev_close(dev);
+		usbdev_free(d);
+	}
+	assert_true(resets > 4);
+	free_plan(&p);
+}
+
 /* Cancelled before it runs: said so, and the next one runs. */
 static void test_cancel(void **state)
 {
@@ -410,7 +464,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_transfer), cmocka_unit_test(test_firmware), cmocka_unit_test(test_several), cmocka_unit_test(test_deadline),
-		cmocka_unit_test(test_cancel),
+		cmocka_unit_test(test_given_up), cmocka_unit_test(test_cancel),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

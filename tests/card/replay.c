@@ -17,7 +17,6 @@
 
 #include <cjson/cJSON.h>
 #include <cmocka.h>
-#include <fstapi.h>
 
 #include "tests/support/card_process.h"
 #include "tests/support/level.h"
@@ -144,26 +143,13 @@ static void on_change(void *user, uint64_t time, fstHandle h, const unsigned cha
 
 static void find_signals(void *x, struct wave *w)
 {
-	struct fstHier *h;
-	char scope[512] = "", full[1024];
+	struct wave_names n = { 0 };
+	fstHandle h;
 
-	while ((h = fstReaderIterateHier(x))) {
-		if (h->htyp == FST_HT_SCOPE) {
-			snprintf(scope + strlen(scope), sizeof scope - strlen(scope), "%s.", h->u.scope.name);
-		} else if (h->htyp == FST_HT_UPSCOPE) {
-			scope[strlen(scope) - 1] = '\0';
-			char *dot = strrchr(scope, '.');
-			scope[dot ? dot + 1 - scope : 0] = '\0';
-		} else if (h->htyp == FST_HT_VAR) {
-			snprintf(full, sizeof full, "%s%s", scope, h->u.var.name);
-			char *space = strchr(full, ' ');
-			if (space)
-				memmove(space, space + 1, strlen(space));
-			for (int i = 0; i < N_SIGNALS; i++)
-				if (!strcmp(full, signals[i]))
-					w->h[i] = h->u.var.handle;
-		}
-	}
+	while ((h = next_signal(x, &n)))
+		for (int i = 0; i < N_SIGNALS; i++)
+			if (!strcmp(n.full, signals[i]))
+				w->h[i] = h;
 	for (int i = 0; i < N_SIGNALS; i++)
 		if (!w->h[i])
 			fail_msg("the waveform has no %s", signals[i]);

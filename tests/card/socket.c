@@ -599,13 +599,38 @@ static void test_usbip(void **state)
 	stop(&c);
 }
 
+/* w8 and w8b have the same config register: their features tell them apart. */
+static void test_features(void **state)
+{
+	struct weft_dev_options o = weft_dev_options_default();
+	struct weft_card_info info;
+	char msg[WEFT_DEV_MSG] = "";
+	weft_dev *dev = NULL;
+	struct card c;
+
+	(void)state;
+	start(&c, "FEATURES", (char *[]){ "--config", "w8b", NULL });
+	o.kind = WEFT_DEV_USB;
+	o.usb = c.where;
+	o.usb_wait_ms = 5000;
+	o.config = "w8";
+	assert_int_equal(weft_dev_open(&o, &dev, msg), -EPROTO);
+	assert_non_null(strstr(msg, "features"));
+	o.config = "w8b";
+	assert_int_equal(weft_dev_open(&o, &dev, msg), 0);
+	assert_int_equal(weft_dev_card(dev, &info), 0);
+	assert_string_equal(info.config, "w8b");
+	weft_dev_close(dev);
+	stop(&c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_speed), cmocka_unit_test(test_bulk), cmocka_unit_test(test_in_use),
 		cmocka_unit_test(test_two_cards), cmocka_unit_test(test_unplug), cmocka_unit_test(test_hang),
 		cmocka_unit_test(test_memory_error), cmocka_unit_test(test_hang_in_run), cmocka_unit_test(test_usbip),
-		cmocka_unit_test(test_bad),
+		cmocka_unit_test(test_bad), cmocka_unit_test(test_features),
 	};
 
 	signal(SIGPIPE, SIG_IGN);

@@ -61,7 +61,7 @@ struct urb {
 
 /* What is plugged into a port of the one bus. */
 struct slot {
-	const char *serial, *port;
+	const char *serial, *port, *speed;         /* port and speed as sysfs says them; a hub in front is part of port */
 	UMockdevIoctlBase *handler;
 	char node[32], syspath[64];
 	struct usbdev *d;
@@ -69,15 +69,21 @@ struct slot {
 	struct urb *urbs, **last;
 	bool busy_elsewhere;       /* CLAIM fails */
 	int refuse_submits;        /* so many SUBMITURBs fail with ENOMEM */
+	unsigned slow_halt_ms, n_halts;        /* CLEAR_HALT takes so long; so many came */
+	int garble;                /* descriptors of this type come with another type's number */
 };
 
 static struct {
 	pthread_mutex_t lock;
 	UMockdevTestbed *bed;
 	struct slot slot[2];
-} bus = { .lock = PTHREAD_MUTEX_INITIALIZER, .slot = { { .serial = SERIAL, .port = "1-1" }, { .serial = OTHER, .port = "1-2" } } };
+} bus = { .lock = PTHREAD_MUTEX_INITIALIZER, .slot = { { .serial = SERIAL, .port = "1-1", .speed = "480" },
+	{ .serial = OTHER, .port = "1-2", .speed = "480" } } };
 
 #define CARD (&bus.slot[0])
+
+/* Device, configuration, interface and endpoint of a hub at full speed. */
+#define HUB_DESCRIPTORS "12011001090000405104772000010000000109021900010100E032090400000109000000070581030100FF"
 
 /* ---- usbfs ---- */
 
@@ -100,6 +106,8 @@ static void control(struct slot *s, struct urb *u)
 
 	if (n == -ETIMEDOUT)       /* never answered */
 		return;
+	if (n > 1 && p[0] == 0x80 && p[1] == 6 && p[3] == s->garble)
+		p[9] ^= 0x20;
 	u->over = true;
 	u->status = n == -ENODEV ? -ESHUTDOWN : n < 0 ? n : 0;
 	u->actual = n < 0 ? 0 : (uint32_t)n;
@@ -180,6 +188,8 @@ static int clear_halt(struct slot *s, UMockdevIoctlData *arg)
 	const uint8_t setup[8] = { 2, 1, 0, 0, ep->data[0] };
 
 	umockdev_ioctl_data_unref(ep);
+	usleep(s->slow_halt_ms * 1000);
+	s->n_halts++;
 	int n = usbdev_control(s->d, setup, NULL);
 	return n;
 }
@@ -244,8 +254,8 @@ static void plug(struct slot *s, int number)
 	         "P: %s\nN: bus/usb/001/%03d=%s\nE: DEVTYPE=usb_device\nE: DRIVER=usb\nE: BUSNUM=001\nE: DEVNUM=%03d\n"
 	         "E: DEVNAME=/dev/bus/usb/001/%03d\nE: MAJOR=189\nE: MINOR=%d\nE: SUBSYSTEM=usb\nE: PRODUCT=1209/1/100\n"
 	         "E: TYPE=255/0/0\nA: bConfigurationValue=1\\n\nA: bNumConfigurations=1\\n\nA: busnum=1\\n\nA: devnum=%d\\n\n"
-	         "A: speed=480\\n\nA: serial=%s\\n\nA: product=" WEFT_USB_PRODUCT "\\n\nH: descriptors=%s\n\n",
-	         s->syspath + 4, number, hex, number, number, number - 1, number, s->serial, hex);
+	         "A: speed=%s\\n\nA: serial=%s\\n\nA: product=" WEFT_USB_PRODUCT "\\n\nH: descriptors=%s\n\n",
+	         s->syspath + 4, number, hex, number, number, number - 1, number, s->speed, s->serial, hex);
 	if (!umockdev_testbed_add_from_string(bus.bed, text, &err))
 		fail_msg("%s", err->message);
 	if (!umockdev_testbed_attach_ioctl(bus.bed, s->node, s->handler, &err))
@@ -595,6 +605,124 @@ static void test_watch(void **state)
 	assert_string_equal(news.text, "+" SERIAL " ");
 }
 
+/* A hub of USB 1.1 in port 3. */
+static void plug_hub(void)
+{
+	static const char hub[] =
+		"P: /devices/pci0000:00/0000:00:14.0/usb1/1-3\nN: bus/usb/001/020=" HUB_DESCRIPTORS "\nE: DEVTYPE=usb_device\n"
+		"E: DRIVER=usb\nE: BUSNUM=001\nE: DEVNUM=020\nE: DEVNAME=/dev/bus/usb/001/020\nE: MAJOR=189\nE: MINOR=19\n"
+		"E: SUBSYSTEM=usb\nE: PRODUCT=451/2077/100\nE: TYPE=9/0/0\nA: bConfigurationValue=1\\n\nA: bNumConfigurations=1\\n\n"
+		"A: busnum=1\\n\nA: devnum=20\\n\nA: speed=12\\n\nH: descriptors=" HUB_DESCRIPTORS "\n\n";
+	GError *err = NULL;
+
+	if (!umockdev_testbed_add_from_string(bus.bed, hub, &err))
+		fail_msg("%s", err->message);
+}
+
+static struct weft_usb_info usb_info(const char *serial)
+{
+	struct weft_usb_info u;
+	char msg[WEFT_DEV_MSG] = "";
+	weft_dev *dev = NULL;
+
+	if (open_card(serial, &dev, msg))
+		fail_msg("%s", msg);
+	if (weft_dev_usb(dev, &u))
+		fail_msg("%s", weft_dev_error(dev));
+	weft_dev_close(dev);
+	return u;
+}
+
+/* Descriptors come from the card, speed and port from the host's system. */
+static void test_usb_info(void **state)
+{
+	struct slot *other = &bus.slot[1];
+	char msg[WEFT_DEV_MSG] = "";
+	weft_dev *dev = NULL;
+
+	(void)state;
+	struct weft_usb_info u = usb_info(SERIAL);
+	assert_int_equal(u.vendor, WEFT_USB_VENDOR_ID);
+	assert_int_equal(u.product_id, WEFT_USB_PRODUCT_ID);
+	assert_int_equal(u.usb_bcd, WEFT_USB_USB_BCD);
+	assert_int_equal(u.device_bcd, WEFT_USB_DEVICE_BCD);
+	assert_string_equal(u.manufacturer, WEFT_USB_MANUFACTURER);
+	assert_string_equal(u.product, WEFT_USB_PRODUCT);
+	assert_string_equal(u.serial, SERIAL);
+	assert_int_equal(u.packet_0, 64);
+	assert_int_equal(u.packet_in, WEFT_USB_PACKET_BYTES);
+	assert_int_equal(u.packet_out, WEFT_USB_PACKET_BYTES);
+	assert_true(u.high_capable);
+	assert_int_equal(u.speed, WEFT_USB_SPEED_HIGH);
+	assert_int_equal(u.hub_speed, WEFT_USB_SPEED_UNKNOWN);
+	assert_string_equal(u.port, "1-1");
+
+	plug_hub();
+	other->port = "1-3/1-3.1";
+	other->speed = "12";
+	usbdev_attach(other->d, true);
+	plug(other, 21);
+	u = usb_info(OTHER);
+	assert_int_equal(u.speed, WEFT_USB_SPEED_FULL);
+	assert_int_equal(u.hub_speed, WEFT_USB_SPEED_FULL);
+	assert_string_equal(u.port, "1-3.1");
+	unplug(other);
+	umockdev_testbed_remove_device(bus.bed, "/sys/devices/pci0000:00/0000:00:14.0/usb1/1-3");
+
+	/* What is no descriptor is said to be none. */
+	assert_int_equal(open_card(SERIAL, &dev, msg), 0);
+	CARD->garble = 2;
+	assert_int_equal(weft_dev_usb(dev, &u), -EIO);
+	assert_string_equal(weft_dev_error(dev), "usb: the card's configuration descriptor cannot be read: Input/output error");
+	CARD->garble = 1;
+	assert_int_equal(weft_dev_usb(dev, &u), -EIO);
+	assert_non_null(strstr(weft_dev_error(dev), "device descriptor"));
+	CARD->garble = 3;
+	assert_int_equal(weft_dev_usb(dev, &u), 0);
+	assert_string_equal(u.serial, "");
+	CARD->garble = 6;
+	assert_int_equal(weft_dev_usb(dev, &u), 0);
+	assert_false(u.high_capable);
+	CARD->garble = 0;
+	weft_dev_close(dev);
+	good_run();
+}
+
+/* An endpoint has stalled, and the device is closed while the kernel still ends that halt. */
+static void test_close_in_halt(void **state)
+{
+	struct random_stream s;
+
+	(void)state;
+	CARD->n_halts = 0;
+	expect(3);
+	random_stream_make(&s, 3, weft_config_find("w16"));
+	for (uint64_t at = 3; at < 7; at++) {
+		struct usbdev_fault f = { .kind = USBDEV_STALL, .at = at };
+		struct weft_window win[2] = { { .rd = true }, { .rd = true, .wr = true } };
+		struct weft_job_result r = { 0 };
+		char msg[WEFT_DEV_MSG] = "";
+		weft_dev *dev = NULL;
+		weft_job job;
+		swap_card(&f, 1);
+		assert_int_equal(open_card("", &dev, msg), 0);
+		assert_int_equal(weft_buf_alloc(dev, s.n_consts, &win[0].buf), 0);
+		assert_int_equal(weft_buf_alloc(dev, s.n_arena, &win[1].buf), 0);
+		CARD->slow_halt_ms = 300;
+		assert_int_equal(weft_submit(dev, s.words, s.n_words, win, 2, &job), 0);
+		assert_int_equal(weft_wait(dev, job, 60, &r), 0);
+		weft_buf_free(win[0].buf);
+		weft_buf_free(win[1].buf);
+		weft_dev_close(dev);
+		CARD->slow_halt_ms = 0;
+		assert_true(f.done);
+		swap_card(NULL, 0);
+		good_run();
+	}
+	assert_true(CARD->n_halts >= 4);
+	random_stream_free(&s);
+}
+
 static void *plug_later(void *arg)
 {
 	(void)arg;
@@ -634,7 +762,8 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_list), cmocka_unit_test(test_run), cmocka_unit_test(test_faults),
 		cmocka_unit_test(test_no_memory), cmocka_unit_test(test_unplug), cmocka_unit_test(test_two),
-		cmocka_unit_test(test_watch), cmocka_unit_test(test_wait),
+		cmocka_unit_test(test_watch), cmocka_unit_test(test_wait), cmocka_unit_test(test_usb_info),
+		cmocka_unit_test(test_close_in_halt),
 	};
 
 	(void)argc;

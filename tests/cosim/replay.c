@@ -17,7 +17,6 @@
 #include <unistd.h>
 
 #include <cmocka.h>
-#include <fstapi.h>
 
 #include "tests/support/level.h"
 #include "tests/support/replay_files.h"
@@ -163,27 +162,17 @@ static bool holds(const char *names, unsigned unit)
 {
 	void *x = fstReaderOpen(fst);
 	struct wave w = { .unit = unit };
-	struct fstHier *h;
-	char scope[512] = "", full[1024];
+	struct wave_names n = { 0 };
+	fstHandle h;
+	char line[sizeof n.full + 1];
 	int found = 0, listed = 0;
 
 	assert_non_null(x);
-	while ((h = fstReaderIterateHier(x))) {
-		if (h->htyp == FST_HT_SCOPE) {
-			snprintf(scope + strlen(scope), sizeof scope - strlen(scope), "%s.", h->u.scope.name);
-		} else if (h->htyp == FST_HT_UPSCOPE) {
-			scope[strlen(scope) - 1] = '\0';
-			char *dot = strrchr(scope, '.');
-			scope[dot ? dot + 1 - scope : 0] = '\0';
-		} else if (h->htyp == FST_HT_VAR) {
-			snprintf(full, sizeof full, "%s%s\n", scope, h->u.var.name);
-			char *space = strchr(full, ' ');
-			if (space)
-				memmove(space, space + 1, strlen(space));
-			found += strstr(names, full) != NULL;
-			if (!strcmp(full, "npu.weft_npu.retire_o[3:0]\n"))
-				w.retire = h->u.var.handle;
-		}
+	while ((h = next_signal(x, &n))) {
+		snprintf(line, sizeof line, "%s\n", n.full);
+		found += strstr(names, line) != NULL;
+		if (!strcmp(n.full, "npu.weft_npu.retire_o[3:0]"))
+			w.retire = h;
 	}
 	for (const char *p = names; (p = strstr(p, "\nnpu.")); p++)
 		listed++;

@@ -79,7 +79,7 @@ static int control(struct inproc *t, struct weft_xfer *x)
 {
 	uint8_t data[256];
 	const uint8_t halt[8] = { 2, 1, 0, 0, (uint8_t)x->value, 0, 0, 0 };
-	const uint8_t plain[8] = { x->request_type, x->request, (uint8_t)x->value, (uint8_t)(x->value >> 8), 0, 0,
+	const uint8_t plain[8] = { x->request_type, x->request, (uint8_t)x->value, (uint8_t)(x->value >> 8), (uint8_t)x->index, (uint8_t)(x->index >> 8),
 		(uint8_t)x->len, (uint8_t)(x->len >> 8) };
 	int n = usbdev_control(t->d, x->kind == WEFT_XFER_CLEAR_HALT ? halt : plain, data);
 

@@ -248,6 +248,8 @@ static void configuration_word(void **state)
 		assert_int_equal(c->reg_config, word);
 		assert_int_equal(c->sp_bytes, 1u << c->log2_sp_bytes);
 		assert_ptr_equal(weft_config_find(c->name), c);
+		assert_ptr_equal(weft_config_of_device(c->reg_config, c->features), c); /* no two read alike */
+		assert_null(weft_config_of_device(c->reg_config, ~c->features));
 	}
 	assert_null(weft_config_find("w0"));
 }

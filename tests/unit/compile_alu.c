@@ -6,24 +6,6 @@
  */
 #include "tests/unit/compile_run.h"
 
-static int tensor(weft_graph *g, weft_dtype type, int rank, const int64_t *dim, bool input, bool output)
-{
-	int t = weft_graph_tensor(g, "t", type, rank, dim);
-
-	assert_true(t >= 0);
-	if (input) {
-		g->tensors[t].is_input = true;
-		g->inputs = realloc(g->inputs, ((size_t)g->n_inputs + 1) * sizeof *g->inputs);
-		g->inputs[g->n_inputs++] = t;
-	}
-	if (output) {
-		g->tensors[t].is_output = true;
-		g->outputs = realloc(g->outputs, ((size_t)g->n_outputs + 1) * sizeof *g->outputs);
-		g->outputs[g->n_outputs++] = t;
-	}
-	return t;
-}
-
 #define SHAPE(...) (int64_t[]){ __VA_ARGS__ }, (int)(sizeof((int64_t[]){ __VA_ARGS__ }) / sizeof(int64_t))
 
 struct shape { weft_dtype type; const int64_t *dim; int rank; };
@@ -39,9 +21,9 @@ static uint64_t one(weft_opcode op, const weft_attr *a, struct shape x, struct s
 	uint64_t seed = 5;
 	char what[64];
 
-	in[0] = tensor(g, x.type, x.rank, x.dim, true, false);
-	in[1] = n == 2 ? tensor(g, x2.type, x2.rank, x2.dim, true, false) : -1;
-	out = tensor(g, y.type, y.rank, y.dim, false, true);
+	in[0] = run_tensor(g, x.type, x.rank, x.dim, true, false);
+	in[1] = n == 2 ? run_tensor(g, x2.type, x2.rank, x2.dim, true, false) : -1;
+	out = run_tensor(g, y.type, y.rank, y.dim, false, true);
 	int src = weft_graph_src(g, 0, weft_op_name(op));
 	assert_int_equal(weft_graph_op(g, op, a, src, in, n, &out, 1), 0);
 	for (int k = 0; k < n; k++) {

@@ -3,8 +3,10 @@
  * The .weft container: repeatable, survives a round trip, and damaged or
  * hostile files give one line.
  */
+#define _GNU_SOURCE             /* RTLD_NEXT */
 #include "tests/unit/compile_run.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <zlib.h>
 
@@ -15,6 +17,17 @@
 #define SECTIONS 10
 
 static uint64_t rng = 5;
+
+/* zlib's own, until no memory is left to store what was packed too well. */
+static bool no_memory;
+
+int compress2(Bytef *to, uLongf *n_to, const Bytef *from, uLong n, int level)
+{
+	int (*own)(Bytef *, uLongf *, const Bytef *, uLong, int);
+
+	*(void **)&own = dlsym(RTLD_NEXT, "compress2");
+	return no_memory && level == 0 ? Z_MEM_ERROR : own(to, n_to, from, n, level);
+}
 
 static void make(uint64_t seed, struct random_net *r, uint8_t **file, size_t *n)
 {
@@ -195,6 +208,41 @@ static void hostile_bad(void **state)
 	assert_true(taken > 0);
 }
 
+/* Operators whose cycle of completion belongs to no step. */
+static void no_step_bad(void **state)
+{
+	const int s = 6;                     /* operators */
+	struct random_net r;
+	struct unpacked u;
+	uint8_t *file;
+	size_t n, changed = 0;
+
+	(void)state;
+	make(4, &r, &file, &n);
+	unpack(file, &u);
+	assert_memory_equal(file + HEAD + ENTRY * s, "OPER", 4);
+	/* unit, into, step, macs, cycles in two memories, stripes, reason */
+	for (size_t at = 4; at < u.n[s]; at += 37 + 4 + get(u.raw[s] + at + 37, 4)) {
+		uint8_t *step = u.raw[s] + at + 5;
+		uint64_t was = get(step, 4);
+		size_t bad_n;
+
+		if (!get(u.raw[s] + at + 17, 8))
+			continue;
+		put(step, UINT32_MAX, 4);
+		uint8_t *bad = repack(&u, file, &bad_n);
+		refuse(bad, bad_n);
+		free(bad);
+		put(step, was, 4);
+		changed++;
+	}
+	assert_true(changed > 0);
+	for (int i = 0; i < SECTIONS; i++)
+		free(u.raw[i]);
+	free(file);
+	random_net_free(&r);
+}
+
 /* A small file must not ask for much memory. */
 static void bomb_bad(void **state)
 {
@@ -216,10 +264,38 @@ static void bomb_bad(void **state)
 	random_net_free(&r);
 }
 
+/* Constants that pack too well are stored, if there is memory for that. */
+static void memory_bad(void **state)
+{
+	struct random_net r;
+	weft_program *p;
+	uint8_t *file;
+	char msg[WEFT_MSG] = "";
+	size_t n;
+
+	(void)state;
+	random_net_make(&r, 1, 16, false, WEFT_INT8);
+	assert_int_equal(weft_compile(r.g, NULL, &p, msg), 0);
+	free(p->consts);
+	p->n_consts = 4 << 20;
+	p->consts = calloc(1, p->n_consts);
+	assert_non_null(p->consts);
+	no_memory = true;
+	assert_int_equal(weft_program_write(p, &file, &n, msg), -ENOMEM);
+	assert_non_null(strstr(msg, "memory"));
+	no_memory = false;
+	assert_int_equal(weft_program_write(p, &file, &n, msg), 0);
+	free(file);
+	weft_program_free(p);
+	random_net_free(&r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(round_trip), cmocka_unit_test(damaged_bad), cmocka_unit_test(hostile_bad), cmocka_unit_test(bomb_bad),
+		cmocka_unit_test(round_trip), cmocka_unit_test(damaged_bad), cmocka_unit_test(hostile_bad), cmocka_unit_test(no_step_bad),
+		cmocka_unit_test(bomb_bad),
+		cmocka_unit_test(memory_bad),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

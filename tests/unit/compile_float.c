@@ -57,24 +57,6 @@ static void fill(weft_tensor *t, bool any)
 	}
 }
 
-static int add_tensor(weft_graph *g, const struct shape *s, bool input, bool output)
-{
-	int t = weft_graph_tensor(g, "t", s->type, s->rank, s->dim);
-
-	assert_true(t >= 0);
-	if (input) {
-		g->tensors[t].is_input = true;
-		g->inputs = realloc(g->inputs, ((size_t)g->n_inputs + 1) * sizeof *g->inputs);
-		g->inputs[g->n_inputs++] = t;
-	}
-	if (output) {
-		g->tensors[t].is_output = true;
-		g->outputs = realloc(g->outputs, ((size_t)g->n_outputs + 1) * sizeof *g->outputs);
-		g->outputs[g->n_outputs++] = t;
-	}
-	return t;
-}
-
 /* Elements that the device made. */
 static uint64_t run(const struct one *o, bool any, const char *config)
 {
@@ -86,7 +68,7 @@ static uint64_t run(const struct one *o, bool any, const char *config)
 
 	for (int k = 0; k < o->n_x; k++) {
 		bool is_const = o->is_const >> k & 1;
-		in[k] = add_tensor(g, &o->x[k], !is_const, false);
+		in[k] = run_tensor(g, o->x[k].type, o->x[k].rank, o->x[k].dim, !is_const, false);
 		weft_tensor t = g->tensors[in[k]].t;
 		fill(&t, any);
 		if (is_const)
@@ -94,7 +76,7 @@ static uint64_t run(const struct one *o, bool any, const char *config)
 		else
 			data[n++] = t;
 	}
-	out = add_tensor(g, &o->y, false, true);
+	out = run_tensor(g, o->y.type, o->y.rank, o->y.dim, false, true);
 	int src = weft_graph_src(g, 0, weft_op_name(o->op));
 	assert_int_equal(weft_graph_op(g, o->op, &o->attr, src, in, o->n_x, &out, 1), 0);
 	snprintf(what, sizeof what, "%s of %s on %s", weft_op_name(o->op), weft_dtype_name(o->x[0].type), config);

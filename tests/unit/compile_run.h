@@ -38,6 +38,25 @@ struct compile_run {
 	char what[160];            /* for failures */
 };
 
+/* A tensor of a graph for these tests; also as an input or output. */
+static inline int run_tensor(weft_graph *g, weft_dtype type, int rank, const int64_t *dim, bool input, bool output)
+{
+	int t = weft_graph_tensor(g, "t", type, rank, dim);
+
+	assert_true(t >= 0);
+	if (input) {
+		g->tensors[t].is_input = true;
+		g->inputs = realloc(g->inputs, ((size_t)g->n_inputs + 1) * sizeof *g->inputs);
+		g->inputs[g->n_inputs++] = t;
+	}
+	if (output) {
+		g->tensors[t].is_output = true;
+		g->outputs = realloc(g->outputs, ((size_t)g->n_outputs + 1) * sizeof *g->outputs);
+		g->outputs[g->n_outputs++] = t;
+	}
+	return t;
+}
+
 static void check_rec(struct compile_run *c, const struct weft_prec *r, uint32_t cmd)
 {
 	const uint8_t *sp = weft_model_sp(c->m);

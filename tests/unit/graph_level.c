@@ -137,6 +137,21 @@ static void lists(void **state)
 	}
 }
 
+/* A RESIZE whose scales are operands has none to be judged. */
+static void dynamic_resize(void **state)
+{
+	struct call c = valid_call(WEFT_OP_RESIZE);
+	char msg[WEFT_MSG] = "";
+
+	(void)state;
+	c.n_x = weft_op_n_dynamic(WEFT_OP_RESIZE);
+	c.attr = (weft_attr){ 0 };
+	for (int i = 1; i < c.n_x; i++)
+		c.x[i] = one;
+	if (level_of(&c, msg))
+		fail_msg("%s", msg);
+}
+
 /* Each sub-graph refers twice to the one before it: paths double, levels add one. */
 static void nesting(void **state)
 {
@@ -167,7 +182,8 @@ static void nesting(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(limits), cmocka_unit_test(lists), cmocka_unit_test(nesting),
+		cmocka_unit_test(limits), cmocka_unit_test(lists), cmocka_unit_test(dynamic_resize),
+		cmocka_unit_test(nesting),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

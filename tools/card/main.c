@@ -40,7 +40,7 @@ static const char usage[] =
 	"  --listen SOCKET     speak usb-redir on this Unix socket\n"
 	"  --usbip PORT        speak USB/IP on this TCP port of the loopback (usual: 3240)\n"
 	"  --chip model|rtl    functional chip (default) or the Verilated one\n"
-	"  --config C          w8, w16 (default) or w32\n"
+	"  --config C          w8, w8b, w16 (default) or w32\n"
 	"  --memory ddr|sram   rtl: profile of the simulated memory\n"
 	"  --dram MIB          card memory (default 64)\n"
 	"  --serial S          serial number (default WEFT0001)\n"

@@ -30,26 +30,6 @@ config() { # size int16 fp8
 		hw/gen/w8/weft_cfg_pkg.sv
 }
 
-# Steps `coarse` of synth_ecp5, in two parts, without the pass share, which takes
-# hours to try every pair of multipliers of w16: all PEs multiply in the same slots,
-# so none can be shared.
-coarse_ecp5_1() {
-	local step
-	for step in proc flatten 'tribuf -logic' deminout opt_expr opt_clean check \
-		'opt -nodffe -nosdff' fsm opt wreduce peepopt opt_clean; do
-		echo "$step"
-	done
-}
-
-coarse_ecp5_2() {
-	local step dsp='-map +/mul2dsp.v -map +/ecp5/dsp_map.v -D DSP_NAME=$__MUL18X18'
-	for step in A_MAXWIDTH=18 B_MAXWIDTH=18 A_MINWIDTH=2 B_MINWIDTH=2; do dsp="$dsp -D DSP_$step"; done
-	for step in 'techmap -map +/cmp2lut.v -D LUT_WIDTH=4' opt_expr opt_clean "techmap $dsp" \
-		'chtype -set $mul t:$__soft_mul' alumacc opt 'memory -nomap' opt_clean; do
-		echo "$step"
-	done
-}
-
 # Leaves only PE(1,1) of a 4x4 array: registers with index 5 and what is in front of them.
 cut_pe() {
 	local register registers=
@@ -69,15 +49,13 @@ synth() { # tech name array|pe
 	# shellcheck disable=SC2086
 	read_design "$2" weft_array "$out/$2.sv" $rtl
 	if [ "$1" = ecp5 ]; then
-		echo 'synth_ecp5 -top weft_array -run begin:coarse'
-		coarse_ecp5_1
+		ecp5_front weft_array
 		[ "$3" = array ] || cut_pe
-		coarse_ecp5_2
-		echo 'synth_ecp5 -run map_ram:check'
+		ecp5_back
 	else
-		echo 'synth_xilinx -flatten -noiopad -top weft_array -run begin:map_dsp'
+		xilinx_front weft_array
 		[ "$3" = array ] || cut_pe
-		echo 'synth_xilinx -flatten -noiopad -run map_dsp:check'
+		xilinx_back
 	fi
 	echo "tee -o $out/$2.txt stat"
 }
@@ -92,7 +70,7 @@ count() { # name
 fresh() { # file: is it younger than all that it comes from?
 	local from
 	[ -f "$1" ] || return 1
-	for from in $rtl hw/gen/w8/weft_cfg_pkg.sv tools/lint/area.sh tools/lint/processes.py; do
+	for from in $rtl hw/gen/w8/weft_cfg_pkg.sv tools/lint/area.sh tools/lint/yosys.sh tools/lint/processes.py; do
 		[ "$1" -nt "$from" ] || return 1
 	done
 }

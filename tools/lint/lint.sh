@@ -4,22 +4,27 @@
 # Static checks of the RTL. Arguments select steps; without, all of them. ecp5 and
 # xilinx take Yosys some minutes each.
 #
-#   verilator  -Wall is clean in w8, w16, w32, plain and with assertions and
-#              fault hook
+#   verilator  -Wall is clean in every configuration, plain and with assertions
+#              and fault hook
 #   yosys      the whole NPU at w8: reads, no latch, no driver conflict, no
 #              combinational loop, the 16 scratchpad banks are memories
 #   operands   each operand register of the array feeds its own PE and one
 #              neighbour only (netlist)
-#   ecp5       LUT, FF, DSP and BRAM at w8 after synth_ecp5
-#   xilinx     the same after synth_xilinx
+#   ecp5       LUT, FF, DSP and BRAM of the NPU on the board after synth_ecp5
+#   xilinx     the same of the NPU at w8 after synth_xilinx
 #   chip       what stands around the NPU, which is a black box: no latch, no
 #              driver conflict, no combinational loop; the same figures
-#   board      the ULX3S's top around the NPU at w8 after synth_ecp5; with ecp5's
-#              NPU, how much of the part
+#   board      the ULX3S's top around the NPU after synth_ecp5; with ecp5's NPU, how
+#              much of the part, and that it is not more than there is
+#
+# BOARD_CONFIG=w8 takes another configuration to ecp5 and board.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 out=${O:-build}/lint
 mkdir -p "$out"
+
+board_config=${BOARD_CONFIG:-w8b}
+configs=$(sed -n 's/^\[config\.\(.*\)\]$/\1/p' include/spec/config.toml | tr '\n' ' ')
 
 pkgs() { echo "hw/gen/$1/weft_cfg_pkg.sv hw/gen/weft_cmd_pkg.sv hw/gen/weft_regs_pkg.sv"; }
 files=$(grep -v '^ *#' hw/files.f | tr '\n' ' ')
@@ -28,14 +33,14 @@ chip_files=$(grep -v '^ *#' hw/chip.f | tr '\n' ' ')
 . tools/lint/yosys.sh
 say() { printf '  %-7s %s\n' "$1" "$2"; }
 
-# Commands that read the NPU at w8.
-npu() {
+# Commands that read the NPU.
+npu() { # name config
 	# shellcheck disable=SC2046,SC2086
-	read_design "$1" weft_npu $(pkgs w8) $files
+	read_design "$1" weft_npu $(pkgs "$2") $files
 }
 
 step_verilator() {
-	for config in w8 w16 w32; do
+	for config in $configs; do
 		for defines in '' '--assert -DWEFT_ASSERT -DWEFT_FAULT_HOOK'; do
 			say LINT "$config $defines"
 			# shellcheck disable=SC2086,SC2046
@@ -46,7 +51,7 @@ step_verilator() {
 
 step_yosys() {
 	say YOSYS 'w8: latches, drivers, loops, banks'
-	run_yosys check "$(npu check)
+	run_yosys check "$(npu check w8)
 proc
 select -assert-none t:\$dlatch t:\$adlatch t:\$dlatchsr t:\$sr
 opt_expr
@@ -77,17 +82,20 @@ ecp5_figures() { # stat
 }
 
 step_ecp5() {
-	say YOSYS 'w8: synth_ecp5'
-	run_yosys ecp5 "$(npu ecp5)
-synth_ecp5 -top weft_npu -run begin:check
+	say YOSYS "$board_config: synth_ecp5"
+	run_yosys ecp5 "$(npu ecp5 "$board_config")
+$(ecp5_front weft_npu)
+$(ecp5_back)
 tee -o $out/ecp5.txt stat -top weft_npu"
+	echo "$board_config" > "$out/ecp5.config"
 	ecp5_figures "$out/ecp5.txt"
 }
 
 step_xilinx() {
 	say YOSYS 'w8: synth_xilinx'
-	run_yosys xilinx "$(npu xilinx)
-synth_xilinx -flatten -noiopad -top weft_npu -run begin:check
+	run_yosys xilinx "$(npu xilinx w8)
+$(xilinx_front weft_npu)
+$(xilinx_back)
 tee -o $out/xilinx.txt stat -top weft_npu"
 	awk '$1 ~ /^LUT[1-6]$/ { lut += $2 } $1 ~ /^FD[RSCP]E/ { ff += $2 } $1 ~ /^DSP48/ { dsp += $2 }
 		$1 ~ /^RAMB36/ { b36 += $2 } $1 ~ /^RAMB18/ { b18 += $2 } $1 ~ /^RAM(32|64|128|256)/ { lr += $2 }
@@ -121,8 +129,8 @@ tee -o $out/chip.txt stat -top weft_chip"
 step_board() {
 	local hex=${O:-build}/firmware/boot.hex
 	[ -f "$hex" ] || make --no-print-directory "$hex" >/dev/null
-	say YOSYS 'w8: synth_ecp5 of the ULX3S around the NPU'
-	run_yosys board "read_verilog -sv $(pkgs w8) hw/prim/weft_fifo.sv $chip_files hw/board/ulx3s/weft_sdram.sv hw/board/ulx3s/weft_fx2.sv
+	say YOSYS "$board_config: synth_ecp5 of the ULX3S around the NPU"
+	run_yosys board "read_verilog -sv $(pkgs "$board_config") hw/prim/weft_fifo.sv $chip_files hw/board/ulx3s/weft_sdram.sv hw/board/ulx3s/weft_fx2.sv
 read_verilog -sv hw/board/ulx3s/weft_ulx3s.sv
 read_verilog -sv -lib hw/top/weft_npu.sv
 chparam -set RomFile \"$hex\" weft_ulx3s
@@ -131,11 +139,28 @@ select -assert-count 1 t:weft_npu
 check -assert
 tee -o $out/board.txt stat -top weft_ulx3s"
 	ecp5_figures "$out/board.txt"
-	[ -f "$out/ecp5.txt" ] || { echo '          (with the NPU: run step ecp5 first)'; return; }
-	cat "$out/board.txt" "$out/ecp5.txt" | awk '{ n[$1] += $2 } END {
-		lut = n["LUT4"] + 2 * n["CCU2C"] + 6 * n["TRELLIS_DPR16X4"]
-		printf "          with the NPU, of an LFE5U-85F: LUT4 %d of 83640, FF %d of 83640, MULT18X18D %d of 156, DP16KD %d of 208\n",
-		lut, n["TRELLIS_FF"], n["MULT18X18D"], n["DP16KD"] }'
+	if [ "$(cat "$out/ecp5.config" 2>/dev/null)" != "$board_config" ]; then
+		echo '          (with the NPU: run step ecp5 first)'
+		return
+	fi
+	fits "$out/board.txt" "$out/ecp5.txt"
+}
+
+# Both together in an LFE5U-85F. A CCU2C takes the place of two LUT4, a DPR16X4 of six.
+fits() { # stat...
+	cat "$@" | awk '{ n[$1] += $2 }
+		function has(what, used, there) {
+			line = line sprintf("  %s %d of %d", what, used, there)
+			if (used > there) over = over sprintf(" %d %s too many,", used - there, what)
+		}
+		END {
+			has("LUT4", n["LUT4"] + 2 * n["CCU2C"] + 6 * n["TRELLIS_DPR16X4"], 83640)
+			has("FF", n["TRELLIS_FF"], 83640)
+			has("MULT18X18D", n["MULT18X18D"], 156)
+			has("DP16KD", n["DP16KD"], 208)
+			printf "          with the NPU, of an LFE5U-85F:%s\n", line
+			if (over) { sub(/,$/, "", over); printf "lint: does not fit:%s\n", over > "/dev/stderr"; exit 1 }
+		}'
 }
 
 for step in ${*:-verilator yosys operands ecp5 xilinx chip board}; do

@@ -18,6 +18,42 @@ read_design() { # name top file...
 	END
 }
 
+# synth_ecp5 and synth_xilinx without netlists out, each in two parts: in front of the
+# multipliers, and from there on. They leave out the pass share, which would go for hours
+# through every pair of the NPU's multipliers: those of the array, of the depthwise engine
+# and of each set of lanes all work in the same cycles, so none of them can be shared.
+ecp5_front() { # top
+	local step
+	echo "synth_ecp5 -top $1 -run begin:coarse"
+	for step in proc flatten 'tribuf -logic' deminout opt_expr opt_clean check \
+		'opt -nodffe -nosdff' fsm opt wreduce peepopt opt_clean; do
+		echo "$step"
+	done
+}
+
+ecp5_back() {
+	local step dsp='-map +/mul2dsp.v -map +/ecp5/dsp_map.v -D DSP_NAME=$__MUL18X18'
+	for step in A_MAXWIDTH=18 B_MAXWIDTH=18 A_MINWIDTH=2 B_MINWIDTH=2; do dsp="$dsp -D DSP_$step"; done
+	for step in 'techmap -map +/cmp2lut.v -D LUT_WIDTH=4' opt_expr opt_clean "techmap $dsp" \
+		'chtype -set $mul t:$__soft_mul' alumacc opt 'memory -nomap' opt_clean \
+		'synth_ecp5 -run map_ram:check'; do
+		echo "$step"
+	done
+}
+
+xilinx_front() { # top
+	echo "synth_xilinx -flatten -noiopad -top $1 -run begin:map_dsp"
+}
+
+xilinx_back() {
+	local step
+	for step in 'synth_xilinx -flatten -noiopad -run map_dsp:coarse' \
+		'techmap -map +/cmp2lut.v -map +/cmp2lcu.v -D LUT_WIDTH=6' alumacc opt 'memory -nomap' opt_clean \
+		'synth_xilinx -flatten -noiopad -run map_memory:check'; do
+		echo "$step"
+	done
+}
+
 # Without a log, which would be as long as 100 MB: warnings and errors in NAME.out.
 run_yosys() { # name, commands
 	echo "$2" > "$out/$1.ys"

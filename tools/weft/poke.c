@@ -175,15 +175,20 @@ static int poke_main(int argc, char **argv)
 	return finish(&t, err, msg);
 }
 
+/* Of a command that takes a device and nothing else. */
+static int open_alone(int argc, char **argv, struct target *t)
+{
+	struct args a;
+
+	return take_args(argc, argv, 0, &a) ? EXIT_USAGE : target_open(t, a.device, a.config);
+}
+
 static int log_main(int argc, char **argv)
 {
 	char msg[WEFT_ADMIN_MSG] = "";
 	struct target t;
-	struct args a;
+	int status = open_alone(argc, argv, &t);
 
-	if (take_args(argc, argv, 0, &a))
-		return EXIT_USAGE;
-	int status = target_open(&t, a.device, a.config);
 	if (status)
 		return status;
 	int err = t.a ? card_log(t.a, msg) : no_such(&t, "log: it has no firmware", msg);
@@ -194,11 +199,8 @@ static int reset_main(int argc, char **argv)
 {
 	char msg[WEFT_ADMIN_MSG] = "";
 	struct target t;
-	struct args a;
+	int status = open_alone(argc, argv, &t);
 
-	if (take_args(argc, argv, 0, &a))
-		return EXIT_USAGE;
-	int status = target_open(&t, a.device, a.config);
 	if (status)
 		return status;
 	int err = t.a ? weft_admin_reset(t.a, msg) : weft_dev_reset(t.dev);

@@ -129,23 +129,24 @@ static void print_json_regs(const struct target *t, const struct regs *all)
 
 /* ---- differences ---- */
 
-/* What a register reads after a reset. config and features are of the configuration that config says. */
+static uint32_t value_of(const struct regs *all, uint32_t offset)
+{
+	for (size_t i = 0; i < all->n; i++)
+		if (all->r[i].info->offset == offset)
+			return all->r[i].value;
+	return 0;
+}
+
+/* What a register reads after a reset. config and features do not change; no configuration may have both. */
 static uint32_t reset_value(const struct regs *all, const struct reg *r)
 {
-	uint32_t config = 0;
+	uint32_t config = value_of(all, WEFT_REG_CONFIG), features = value_of(all, WEFT_REG_FEATURES);
 
-	for (size_t i = 0; i < all->n; i++)
-		if (all->r[i].info->offset == WEFT_REG_CONFIG)
-			config = all->r[i].value;
-	for (int i = 0; i < WEFT_N_CONFIGS; i++) {
-		if (weft_configs[i].reg_config != config)
-			continue;
-		if (r->info->offset == WEFT_REG_CONFIG)
-			return weft_configs[i].reg_config;
-		if (r->info->offset == WEFT_REG_FEATURES)
-			return weft_configs[i].features;
-	}
-	return r->info->reset;
+	if (!weft_config_of_device(config, features))
+		return r->info->reset;
+	return r->info->offset == WEFT_REG_CONFIG     ? config
+	       : r->info->offset == WEFT_REG_FEATURES ? features
+	                                              : r->info->reset;
 }
 
 /* The same register in a dump; false: it is not there. */

@@ -13,13 +13,13 @@ struct alloc {
 	struct seg *s;
 	int64_t compact;       /* areas above so many bytes: lowest address, whatever the regions */
 	int64_t sp_bytes, align, region;
-	const int *order;      /* areas, placed ones first */
+	int *order, *rank;     /* areas, largest first; where each stands among them */
+	/* By address. */
+	struct placed { int64_t lo, hi; int area; } *placed;
 	int n_placed;
-	struct { int64_t lo, hi; } *busy;   /* of the area at hand, sorted */
-	int n_busy;
 	/* Placed areas that the nodes of the area at hand use as well, and cycles of those nodes. */
 	struct near { int64_t lo, bytes, cycles; } *near;
-	int n_near;
+	int n_near;            /* -1: not yet listed */
 };
 
 static bool overlap(int a0, int a1, int b0, int b1)
@@ -63,41 +63,43 @@ static int64_t together(const struct alloc *al, const struct area *a, const stru
 	return al->s->neighbours * min64(al->s->work[from + 1] - al->s->work[from], al->s->work[to + 1] - al->s->work[max64(to, 0)]);
 }
 
-/* Cycles in which a at this address and what is placed already are in each other's way, roughly. */
-static int64_t conflicts(const struct alloc *al, const struct area *a, int64_t addr)
+/* Cycles in which a at this address and what is placed already are in each other's way, roughly; if they are
+ * fewer than `most`, else as many or more. */
+static int64_t conflicts(const struct alloc *al, const struct area *a, int64_t addr, int64_t most)
 {
-	int64_t sum = 0;
+	int64_t sum = a->weights || !al->s->halves ? 0 : lopsided(al, a, addr);
 
-	for (int i = 0; i < al->n_near; i++)
+	for (int i = 0; i < al->n_near && sum < most; i++)
 		sum += al->near[i].cycles * shared(al, a, addr, &al->near[i]);
-	return sum + (a->weights || !al->s->halves ? 0 : lopsided(al, a, addr));
+	return sum;
 }
 
-static int by_address(const void *pa, const void *pb)
+static void put_placed(struct alloc *al, int area)
 {
-	const int64_t *a = pa, *b = pb;
+	const struct area *a = &al->s->area[area];
+	int i = al->n_placed++;
 
-	return a[0] < b[0] ? -1 : a[0] > b[0];
+	for (; i && al->placed[i - 1].lo > a->addr; i--)
+		al->placed[i] = al->placed[i - 1];
+	al->placed[i] = (struct placed){ a->addr, a->addr + a->bytes, area };
 }
 
-static void list_busy(struct alloc *al, const struct area *a)
+/* All but the first n of the order. */
+static void drop_placed(struct alloc *al, int n)
 {
-	al->n_busy = 0;
-	for (int i = 0; i < al->n_placed; i++) {
-		const struct area *b = &al->s->area[al->order[i]];
-		if (!overlap(a->t0, a->t1, b->t0, b->t1))
-			continue;
-		al->busy[al->n_busy].lo = b->addr;
-		al->busy[al->n_busy++].hi = b->addr + b->bytes;
-	}
-	qsort(al->busy, (size_t)al->n_busy, sizeof *al->busy, by_address);
+	int all = al->n_placed;
+
+	al->n_placed = 0;
+	for (int i = 0; i < all; i++)
+		if (al->rank[al->placed[i].area] < n)
+			al->placed[al->n_placed++] = al->placed[i];
 }
 
 static void list_near(struct alloc *al, const struct area *a)
 {
 	al->n_near = 0;
 	for (int i = 0; i < al->n_placed; i++) {
-		const struct area *b = &al->s->area[al->order[i]];
+		const struct area *b = &al->s->area[al->placed[i].area];
 		int64_t cycles = overlap(a->use0, a->use1 + 1, b->use0, b->use1 + 1) ? together(al, a, b) : 0;
 		if (cycles)
 			al->near[al->n_near++] = (struct near){ b->addr, b->bytes, cycles };
@@ -106,27 +108,30 @@ static void list_near(struct alloc *al, const struct area *a)
 
 struct choice { int64_t addr, conflicts; };
 
-static void consider(const struct alloc *al, const struct area *a, int64_t lo, int64_t hi, int64_t addr, struct choice *c)
+static void consider(struct alloc *al, const struct area *a, int64_t lo, int64_t hi, int64_t addr, struct choice *c)
 {
 	addr = addr / al->align * al->align;
 	if (addr < lo || addr + a->bytes > hi)
 		return;
-	int64_t n = conflicts(al, a, addr);
-	if (c->addr < 0 || n < c->conflicts)
+	if (al->n_near < 0)
+		list_near(al, a);
+	int64_t n = conflicts(al, a, addr, c->conflicts);
+	if (n < c->conflicts)
 		*c = (struct choice){ addr, n };
 }
 
 /* Starts worth trying in the gap [lo, hi). */
-static void consider_gap(const struct alloc *al, const struct area *a, int64_t lo, int64_t hi, struct choice *c)
+static void consider_gap(struct alloc *al, const struct area *a, int64_t lo, int64_t hi, struct choice *c)
 {
 	lo = round_up(lo, al->align);
 	if (hi - lo < a->bytes)
 		return;
-	if (a->bytes > al->compact && c->addr >= 0)
+	if (a->bytes > al->compact) {
+		if (c->addr < 0)
+			c->addr = lo;
 		return;
+	}
 	consider(al, a, lo, hi, lo, c);
-	if (a->bytes > al->compact)
-		return;
 	for (int64_t r = round_up(lo, al->region); r < hi; r += al->region) {
 		consider(al, a, lo, hi, r, c);
 		consider(al, a, lo, hi, r - a->bytes, c);
@@ -137,14 +142,17 @@ static void consider_gap(const struct alloc *al, const struct area *a, int64_t l
 
 static bool place_one(struct alloc *al, struct area *a)
 {
-	struct choice c = { -1, 0 };
+	struct choice c = { -1, INT64_MAX };
 	int64_t at = 0;
 
-	list_busy(al, a);
-	list_near(al, a);
-	for (int i = 0; i < al->n_busy; i++) {
-		consider_gap(al, a, at, al->busy[i].lo, &c);
-		at = max64(at, al->busy[i].hi);
+	al->n_near = -1;
+	for (int i = 0; i < al->n_placed; i++) {
+		const struct placed *p = &al->placed[i];
+		const struct area *b = &al->s->area[p->area];
+		if (!overlap(a->t0, a->t1, b->t0, b->t1))
+			continue;
+		consider_gap(al, a, at, p->lo, &c);
+		at = max64(at, p->hi);
 	}
 	consider_gap(al, a, at, al->sp_bytes, &c);
 	a->addr = c.addr;
@@ -162,43 +170,66 @@ static int by_bytes(const void *pa, const void *pb)
 	return a->i < b->i ? -1 : 1;
 }
 
-int sort_areas(struct seg *s)
+static int sort_areas(struct alloc *al)
 {
-	uint32_t n = s->n_area;
+	uint32_t n = al->s->n_area;
 	struct sort_key *k = malloc((n + 1) * sizeof *k);
 
-	free(s->by_size);
-	s->by_size = malloc((n + 1) * sizeof *s->by_size);
-	if (!k || !s->by_size) {
-		free(k);
+	if (!k)
 		return -ENOMEM;
-	}
 	for (uint32_t i = 0; i < n; i++)
-		k[i] = (struct sort_key){ s->area[i].bytes, (int)i };
+		k[i] = (struct sort_key){ al->s->area[i].bytes, (int)i };
 	qsort(k, n, sizeof *k, by_bytes);
-	for (uint32_t i = 0; i < n; i++)
-		s->by_size[i] = k[i].i;
+	for (uint32_t i = 0; i < n; i++) {
+		al->order[i] = k[i].i;
+		al->rank[k[i].i] = (int)i;
+	}
 	free(k);
 	return 0;
 }
 
-int alloc_areas(struct seg *s, int from, int64_t sp_bytes, int64_t align, int64_t compact, int *failed)
+void alloc_free(struct alloc *al)
 {
-	struct alloc al = { .s = s, .n_placed = from, .compact = compact, .sp_bytes = sp_bytes, .align = align, .region = s->cc->cfg->sp_bytes / WEFT_SP_REGIONS };
-	int err;
+	if (!al)
+		return;
+	free(al->order);
+	free(al->rank);
+	free(al->placed);
+	free(al->near);
+	free(al);
+}
 
-	al.order = s->by_size;
-	al.busy = malloc((s->n_area + 1) * sizeof *al.busy);
-	al.near = malloc((s->n_area + 1) * sizeof *al.near);
-	err = al.busy && al.near ? 0 : -ENOMEM;
-	for (uint32_t i = (uint32_t)from; i < s->n_area && !err; i++) {
-		if (!place_one(&al, &s->area[al.order[i]])) {
-			err = -ENOSPC;
-			*failed = al.order[i];
-		}
-		al.n_placed++;
+struct alloc *alloc_new(struct seg *s)
+{
+	struct alloc *al = malloc(sizeof *al);
+	size_t n = (size_t)s->n_area + 1;
+
+	if (!al)
+		return NULL;
+	*al = (struct alloc){ .s = s, .sp_bytes = s->cc->sp_bytes, .align = s->cc->n, .region = s->cc->cfg->sp_bytes / WEFT_SP_REGIONS };
+	al->order = malloc(n * sizeof *al->order);
+	al->rank = malloc(n * sizeof *al->rank);
+	al->placed = malloc(n * sizeof *al->placed);
+	al->near = malloc(n * sizeof *al->near);
+	if (al->order && al->rank && al->placed && al->near && !sort_areas(al))
+		return al;
+	alloc_free(al);
+	return NULL;
+}
+
+int alloc_rank(const struct alloc *al, int area)
+{
+	return al->rank[area];
+}
+
+int alloc_areas(struct alloc *al, int from, int64_t compact)
+{
+	al->compact = compact;
+	drop_placed(al, from);
+	for (int i = al->n_placed; i < (int)al->s->n_area; i++) {
+		if (!place_one(al, &al->s->area[al->order[i]]))
+			return al->order[i];
+		put_placed(al, al->order[i]);
 	}
-	free(al.busy);
-	free(al.near);
-	return err;
+	return -1;
 }

@@ -62,8 +62,10 @@ static void consts_io(struct io *io, weft_program *p)
 	if (!io->write) {
 		p->n_consts = io->n;
 		p->consts = malloc(io->n + 1);
-		if (!p->consts)
+		if (!p->consts) {
 			io->err = -ENOMEM;
+			return;
+		}
 	}
 	io_raw(io, p->consts, (size_t)p->n_consts);
 }
@@ -120,6 +122,7 @@ static int compress_at(const struct io *raw, int level, uint8_t **out, uLongf *n
 		return -ENOMEM;
 	if (compress2(*out, n, raw->p ? raw->p : (const uint8_t *)"", raw->n, level) != Z_OK) {
 		free(*out);
+		*out = NULL;
 		return -ENOMEM;
 	}
 	return 0;

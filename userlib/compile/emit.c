@@ -726,9 +726,15 @@ static int run_node(struct emit *e, int i)
 
 int seg_emit(struct seg *s)
 {
-	struct emit e = { .s = s, .h = hazards_new() };
-	int err = e.h ? 0 : -ENOMEM;
+	struct emit e = { .s = s };
+	int err = 0;
 
+	if (!s->hazards && !(s->hazards = hazards_new()))
+		return -ENOMEM;
+	hazards_clear(s->hazards);
+	e.h = s->hazards;
+	for (int i = 0; i < WEFT_N_CMDS; i++)
+		weft_cmd_init(&e.fresh[i], weft_cmd_infos[i].op);
 	s->cmds.n = s->cmds.n_rec = 0;
 	for (int i = 0; i < s->n_stor; i++)
 		s->stor[i].loaded = false;
@@ -739,7 +745,6 @@ int seg_emit(struct seg *s)
 		else if (g->first == i)
 			err = run_group(&e, g);
 	}
-	hazards_free(e.h);
 	return err;
 }
 

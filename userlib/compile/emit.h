@@ -27,6 +27,7 @@ struct weights { int64_t w, rec; int64_t tile, n_tiles; };
 struct emit {
 	struct seg *s;
 	struct hazards *h;
+	struct weft_cmd fresh[WEFT_N_CMDS];   /* as weft_cmd_init() leaves them */
 	uint32_t n_unit[WEFT_N_UNITS];
 	int node;              /* index in cc->nodes */
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Commands with the byte ranges that they touch; DMA commands. */
 #include <errno.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "driver/verify.h"
@@ -20,10 +21,12 @@ struct cmd *emit_new(struct emit *e, unsigned op)
 	l->p = p;
 	if (err)
 		return NULL;
+	const struct weft_cmd_info *info = weft_cmd_info(op);
 	struct cmd *c = &l->p[l->n];
-	memset(c, 0, sizeof *c);
-	weft_cmd_init(&c->c, op);
-	c->unit = weft_cmd_info(op)->unit;
+	/* Accesses are set as they are added. */
+	memset(c, 0, offsetof(struct cmd, acc));
+	c->c = e->fresh[info - weft_cmd_infos];
+	c->unit = info->unit;
 	c->node = e->node;
 	c->first_rec = l->n_rec;
 	return c;

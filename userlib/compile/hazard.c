@@ -22,27 +22,50 @@ struct interval {
  * places at once, so that one array would be moved about at every insertion.
  * No chunk is empty.
  */
-#define CHUNK 256
-struct chunk { uint32_t n; struct interval v[CHUNK]; };
-struct map { struct chunk **c; uint32_t n, cap; };
+#define CHUNK 64
+struct chunk { struct chunk *next; uint32_t n; struct interval v[CHUNK]; };
+struct map { struct chunk **c; uint32_t n, cap; struct chunk *unused; };
 
 /* Position of an interval; behind the last one c is the map's n. */
 struct at { uint32_t c, i; };
 
-struct hazards { struct map space[2]; };
+struct hazards {
+	struct map space[2];
+	/* Where each unit's last command found its accesses: the next one's are often near. */
+	struct at near[WEFT_N_UNITS][CMD_MAX_ACCESSES];
+};
 
 struct hazards *hazards_new(void)
 {
 	return calloc(1, sizeof(struct hazards));
 }
 
+static void drop_chunk(struct map *m, struct chunk *c)
+{
+	c->next = m->unused;
+	m->unused = c;
+}
+
+void hazards_clear(struct hazards *h)
+{
+	for (int s = 0; s < 2; s++) {
+		for (uint32_t i = 0; i < h->space[s].n; i++)
+			drop_chunk(&h->space[s], h->space[s].c[i]);
+		h->space[s].n = 0;
+	}
+	memset(h->near, 0, sizeof h->near);
+}
+
 void hazards_free(struct hazards *h)
 {
 	if (!h)
 		return;
+	hazards_clear(h);
 	for (int s = 0; s < 2; s++) {
-		for (uint32_t i = 0; i < h->space[s].n; i++)
-			free(h->space[s].c[i]);
+		for (struct chunk *c; (c = h->space[s].unused); ) {
+			h->space[s].unused = c->next;
+			free(c);
+		}
 		free(h->space[s].c);
 	}
 	free(h);
@@ -58,6 +81,22 @@ static void next(const struct map *m, struct at *p)
 {
 	if (++p->i == m->c[p->c]->n)
 		*p = (struct at){ p->c + 1, 0 };
+}
+
+/* The same from a place near it; false: it is not. */
+static bool find_near(const struct map *m, uint64_t at, struct at *p)
+{
+	if (p->c >= m->n || p->i >= m->c[p->c]->n)
+		return false;
+	const struct chunk *k = m->c[p->c];
+	if (p->i ? k->v[p->i - 1].hi > at : p->c && m->c[p->c - 1]->v[m->c[p->c - 1]->n - 1].hi > at)
+		return false;
+	for (uint32_t i = p->i; i < k->n && i < p->i + 4; i++)
+		if (k->v[i].hi > at) {
+			p->i = i;
+			return true;
+		}
+	return false;
 }
 
 /* First interval that ends above at. */
@@ -91,10 +130,14 @@ static int add_chunk(struct map *m, uint32_t i, uint32_t n)
 {
 	void *p = m->c;
 	int err = cc_grow(&p, m->n, &m->cap, sizeof *m->c);
-	struct chunk *k = err ? NULL : malloc(sizeof *k);
+	struct chunk *k = m->unused;
 
 	m->c = p;
-	if (!k)
+	if (err)
+		return err;
+	if (k)
+		m->unused = k->next;
+	else if (!(k = malloc(sizeof *k)))
 		return -ENOMEM;
 	k->n = n;
 	if (n) {
@@ -138,7 +181,7 @@ static void erase(struct map *m, struct at p)
 	memmove(&k->v[p.i], &k->v[p.i + 1], (k->n - p.i) * sizeof k->v[0]);
 	if (k->n)
 		return;
-	free(k);
+	drop_chunk(m, k);
 	m->n--;
 	memmove(&m->c[p.c], &m->c[p.c + 1], (m->n - p.c) * sizeof *m->c);
 }
@@ -150,9 +193,11 @@ static void raise_to(uint32_t *to, uint32_t v)
 }
 
 /* What whoever touches [a->lo, a->hi) must wait for. */
-static void depend(const struct map *m, const struct access *a, uint32_t wait[WEFT_N_UNITS])
+static void depend(const struct map *m, const struct access *a, struct at *near, uint32_t wait[WEFT_N_UNITS])
 {
-	struct at p = find(m, a->lo);
+	if (!find_near(m, a->lo, near))
+		*near = find(m, a->lo);
+	struct at p = *near;
 
 	for (const struct interval *v = item(m, p); v && v->lo < a->hi; next(m, &p), v = item(m, p))
 		for (int u = 0; u < WEFT_N_UNITS; u++) {
@@ -168,9 +213,12 @@ static bool same(const struct interval *a, const struct interval *b)
 }
 
 /* Neighbours that became equal again, around [lo, hi); keeps the map as small as the truth is. */
-static void join(struct map *m, uint64_t lo, uint64_t hi)
+static void join(struct map *m, uint64_t lo, uint64_t hi, struct at p)
 {
-	struct at p = find(m, lo ? lo - 1 : 0);
+	/* One back, where that is no other chunk's. */
+	p.i -= p.i > 0;
+	if (!find_near(m, lo ? lo - 1 : 0, &p))
+		p = find(m, lo ? lo - 1 : 0);
 
 	for (struct interval *a = item(m, p); a && a->lo < hi; a = item(m, p)) {
 		struct at q = p;
@@ -207,9 +255,11 @@ static int cut(struct map *m, struct at *p, uint64_t end)
 }
 
 /* [a->lo, a->hi) is touched: intervals at its borders are cut, bytes not yet touched get their own. */
-static int record(struct map *m, const struct access *a, int unit, uint32_t count)
+static int record(struct map *m, const struct access *a, int unit, struct at *near, uint32_t count)
 {
-	struct at p = find(m, a->lo);
+	if (!find_near(m, a->lo, near))
+		*near = find(m, a->lo);
+	struct at p = *near;
 	struct interval *v = item(m, p);
 	uint64_t lo = a->lo;
 	int err = 0;
@@ -234,21 +284,21 @@ static int record(struct map *m, const struct access *a, int unit, uint32_t coun
 		lo = v->hi;
 		next(m, &p);
 	}
-	join(m, a->lo, a->hi);
+	join(m, a->lo, a->hi, *near);
 	return 0;
 }
 
 /* Of every row; wait: only what it depends on. */
-static int account(struct map *m, const struct access *a, int unit, uint32_t count, uint32_t *wait)
+static int account(struct map *m, const struct access *a, int unit, struct at *near, uint32_t count, uint32_t *wait)
 {
 	struct access row = *a;
 	int err = 0;
 
 	for (uint32_t i = 0; i < a->n && !err; i++) {
 		if (wait)
-			depend(m, &row, wait);
+			depend(m, &row, near, wait);
 		else
-			err = record(m, &row, unit, count);
+			err = record(m, &row, unit, near, count);
 		row.lo += a->step;
 		row.hi += a->step;
 	}
@@ -259,15 +309,16 @@ static int account(struct map *m, const struct access *a, int unit, uint32_t cou
 int hazards_add(struct hazards *h, struct cmd *c, uint32_t unit_index)
 {
 	uint32_t wait[WEFT_N_UNITS] = { 0 };
+	struct at *near = h->near[c->unit];
 	int err = 0;
 
 	for (int k = 0; k < c->n_acc && !err; k++)
-		err = account(&h->space[c->acc[k].space], &c->acc[k], c->unit, unit_index + 1, wait);
+		err = account(&h->space[c->acc[k].space], &c->acc[k], c->unit, &near[k], unit_index + 1, wait);
 	/* Reads before writes: what a command both reads and writes counts as written. */
 	for (int pass = 0; pass < 2; pass++)
 		for (int k = 0; k < c->n_acc && !err; k++)
 			if (c->acc[k].write == (pass == 1))
-				err = account(&h->space[c->acc[k].space], &c->acc[k], c->unit, unit_index + 1, NULL);
+				err = account(&h->space[c->acc[k].space], &c->acc[k], c->unit, &near[k], unit_index + 1, NULL);
 	for (int u = 0; u < WEFT_N_UNITS; u++)
 		c->wait[u] = wait[u];
 	return err;

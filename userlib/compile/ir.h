@@ -177,9 +177,9 @@ struct cmd {
 	uint32_t latency;      /* cycles from then to its retirement; DMA: beside the memory's */
 	uint32_t rows;         /* rows that pass the post unit */
 	uint32_t wait[WEFT_N_UNITS];   /* retired commands of each unit that it needs */
+	uint32_t first_rec, n_recs;
 	int n_acc;
 	struct access acc[CMD_MAX_ACCESSES];
-	uint32_t first_rec, n_recs;
 };
 
 struct cmds {

@@ -70,6 +70,9 @@ int match_float_pool(struct cc *cc, int i);
 int match_float_add(struct cc *cc, int i);
 int match_float_unary(struct cc *cc, int i);
 
+/* match_pool.c: kernel, stride and padding of a pool. */
+void set_pool_window(struct node *nd, const struct weft_attr_pool *a);
+
 /* match_conv.c: kernel, stride, padding and kind of a CONV2D or DEPTHWISE_CONV2D; NULL or what
  * no command can hold; can the depthwise engine do it? */
 void conv_shape(struct node *nd, const struct weft_gop *o, const weft_tensor *w, const int pads[4]);

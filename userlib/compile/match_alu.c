@@ -281,7 +281,7 @@ static int binary(struct cc *cc, int i, int func, bool is_unsigned)
 	const struct weft_gop *o = &cc->g->ops[i];
 	struct alu_stmt s = { .func = func };
 
-	if (weft_is_float_type(type_of(cc, o->in[0])) || alu_type(type_of(cc, o->in[0]), false) < 0)
+	if (weft_is_float(type_of(cc, o->in[0])) || alu_type(type_of(cc, o->in[0]), false) < 0)
 		return cc_reason(cc, i, "no arithmetic of %s", weft_dtype_name(type_of(cc, o->in[0])));
 	alu_over(cc, &s, o->out[0]);
 	s.a = number(cc, o->in[0], s.n_dims, is_unsigned);
@@ -298,7 +298,7 @@ static int unary(struct cc *cc, int i, int func, int32_t imm)
 	const struct weft_gop *o = &cc->g->ops[i];
 	struct alu_stmt s = { .func = func };
 
-	if (weft_is_float_type(type_of(cc, o->in[0])) || alu_type(type_of(cc, o->in[0]), false) < 0)
+	if (weft_is_float(type_of(cc, o->in[0])) || alu_type(type_of(cc, o->in[0]), false) < 0)
 		return cc_reason(cc, i, "no arithmetic of %s", weft_dtype_name(type_of(cc, o->in[0])));
 	alu_over(cc, &s, o->out[0]);
 	s.a = broadcast(cc, o->in[0], s.n_dims, false);
@@ -331,7 +331,7 @@ static int cast(struct cc *cc, int i)
 
 	if (alu_type(from, false) < 0 || alu_type(to, false) < 0)
 		return cc_reason(cc, i, "%s to %s", weft_dtype_name(from), weft_dtype_name(to));
-	if (weft_is_float_type(from) || weft_is_float_type(to))
+	if (weft_is_float(from) || weft_is_float(to))
 		return match_cast_by_table(cc, i);
 	alu_over(cc, &s, o->out[0]);
 	s.a = broadcast(cc, o->in[0], s.n_dims, to == WEFT_BOOL);
@@ -466,7 +466,7 @@ static int reduce(struct cc *cc, int i, int func)
 	weft_dtype type = type_of(cc, cc->g->ops[i].in[0]);
 	int64_t stride[WEFT_MAX_RANK];
 
-	if (weft_is_float_type(type) || alu_type(type, false) < 0)
+	if (weft_is_float(type) || alu_type(type, false) < 0)
 		return func == FUNC(ARGMAX) ? match_float_argmax(cc, i) : cc_reason(cc, i, "no arithmetic of %s", weft_dtype_name(type));
 	struct alu_operand a = alu_view(cc, cc->g->ops[i].in[0], false, stride);
 	memcpy(a.step, stride, sizeof stride);
@@ -481,7 +481,7 @@ static int matmul(struct cc *cc, int i)
 	struct alu_stmt s = { .func = FUNC(DOT) };
 	int64_t a[WEFT_MAX_RANK], b[WEFT_MAX_RANK];
 
-	if (weft_is_float_type(type_of(cc, o->in[0])))
+	if (weft_is_float(type_of(cc, o->in[0])))
 		return cc_reason(cc, i, "no arithmetic of %s", weft_dtype_name(type_of(cc, o->in[0])));
 	alu_over(cc, &s, o->out[0]);
 	s.a = alu_view(cc, o->in[0], false, a);

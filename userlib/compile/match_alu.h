@@ -3,16 +3,12 @@
 #ifndef WEFT_COMPILE_MATCH_ALU_H
 #define WEFT_COMPILE_MATCH_ALU_H
 
+#include "sim/golden/dtype.h"
 #include "alu.h"
 #include "match.h"
 
 /* The command's type, -1 where it has none. Types that are only moved go as integers of their size. */
 int alu_type(weft_dtype t, bool is_unsigned);
-
-static inline bool weft_is_float_type(weft_dtype t)
-{
-	return (t >= WEFT_FP8E4M3 && t <= WEFT_FP64) || t == WEFT_FP4E2M1 || t == WEFT_FP8E8M0;
-}
 
 /* Operands without steps: a graph's tensor, a number, a storage that a pass has added. */
 struct alu_operand alu_tensor(const struct cc *cc, int t, bool is_unsigned);

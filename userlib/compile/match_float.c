@@ -445,12 +445,7 @@ int match_float_pool(struct cc *cc, int i)
 		return -ENOMEM;
 	set_input(cc, nd, before_cast(cc, o->in[0]), 0, NULL);
 	claim_before(cc, o->in[0], i, nd);
-	nd->kh = a->kernel[0];
-	nd->kw = a->kernel[1];
-	nd->sy = a->stride[0];
-	nd->sx = a->stride[1];
-	nd->pt = a->pad[0];
-	nd->pl = a->pad[2];
+	set_pool_window(nd, a);
 	set_format(cc, nd);
 	return 1;
 }

@@ -349,7 +349,7 @@ static int resize(struct cc *cc, int i)
 	bool smooth = a->mode == WEFT_RESIZE_BILINEAR;
 	struct sampling py = { 0 }, px = { 0 };
 
-	if (smooth && weft_is_float_type(x->dtype))
+	if (smooth && weft_is_float(x->dtype))
 		return cc_reason(cc, i, "%s", weft_dtype_name(x->dtype));
 	int err = sample(&py, x->dim[1], y->dim[1], a->scale_y_n, a->scale_y_d, a->offset_y, smooth);
 	if (!err)

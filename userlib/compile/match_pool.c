@@ -9,6 +9,16 @@
 
 #include "match.h"
 
+void set_pool_window(struct node *nd, const struct weft_attr_pool *a)
+{
+	nd->kh = a->kernel[0];
+	nd->kw = a->kernel[1];
+	nd->sy = a->stride[0];
+	nd->sx = a->stride[1];
+	nd->pt = a->pad[0];
+	nd->pl = a->pad[2];
+}
+
 int match_pool(struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -27,12 +37,7 @@ int match_pool(struct cc *cc, int i)
 	if (!nd)
 		return -ENOMEM;
 	set_input(cc, nd, o->in[0], 0, NULL);
-	nd->kh = a->kernel[0];
-	nd->kw = a->kernel[1];
-	nd->sy = a->stride[0];
-	nd->sx = a->stride[1];
-	nd->pt = a->pad[0];
-	nd->pl = a->pad[2];
+	set_pool_window(nd, a);
 	nd->average = nd->sum = o->op == WEFT_OP_AVG_POOL2D;
 	if (nd->sum) {
 		nd->x_zp = a->x_zp;

@@ -357,12 +357,7 @@ static int pool_keys(struct cc *cc, int i, int from, int to)
 	nd->x = view_dense(from, x->dim, elem);
 	nd->y = nd->dbg = view_dense(to, y->dim, elem);
 	nd->x_t = nd->y_tensor = -1;
-	nd->kh = a->kernel[0];
-	nd->kw = a->kernel[1];
-	nd->sy = a->stride[0];
-	nd->sx = a->stride[1];
-	nd->pt = a->pad[0];
-	nd->pl = a->pad[2];
+	set_pool_window(nd, a);
 	nd->before = (int)(nd - cc->nodes) + 2;
 	cc->ten[from].pinned = cc->ten[to].pinned = true;
 	return 1;

@@ -15,11 +15,6 @@
 #define MAX_DELAYS 300         /* attempts to find how many */
 #define ALLOC_WORK 20000000    /* pairs of areas looked at in all of them */
 
-struct node *seg_node(const struct seg *s, int i)
-{
-	return &s->cc->nodes[s->cc->items[s->first_item + i].index];
-}
-
 static int64_t budget_all(const struct seg *s)
 {
 	return s->cc->sp_bytes;
@@ -312,78 +307,80 @@ static int plan_all(struct seg *s, const int64_t *used)
 	return 0;
 }
 
+/* Weights that may come early: their areas, in order. */
+struct early { int64_t bytes; int t0, need, area; };
+
+static void set_early(struct seg *s, struct early *e, int t0)
+{
+	e->t0 = t0;
+	s->area[e->area].t0 = t0;
+}
+
 /* Nothing early any more; false: nothing was. */
-static bool drop_prefetch(struct seg *s)
+static bool drop_prefetch(struct seg *s, struct early *e, int n)
 {
 	bool any = false;
 
-	for (uint32_t i = 0; i < s->n_area; i++) {
-		struct area *a = &s->area[i];
-		any |= a->weights && a->t0 < a->need;
-		if (a->weights)
-			a->t0 = a->need;
+	for (int i = 0; i < n; i++) {
+		any |= e[i].t0 < e[i].need;
+		set_early(s, &e[i], e[i].need);
 	}
 	return any;
 }
 
-/* Where it stands among areas in the order of placing. */
-static int placed_at(const struct seg *s, int area)
-{
-	int i = 0;
-
-	while (s->by_size[i] != area)
-		i++;
-	return i;
-}
-
 /* Of the weights that are early and in the way of area x, the largest come half as early. That area, or -1. */
-static int delay_weights(struct seg *s, const struct area *x)
+static int delay_weights(struct seg *s, struct early *e, int n, const struct area *x)
 {
-	struct area *most = NULL;
+	struct early *most = NULL;
+	int64_t worth = 0;
 
-	for (uint32_t i = 0; i < s->n_area; i++) {
-		struct area *a = &s->area[i];
-		if (!a->weights || a->t0 >= a->need || a->t0 > x->t1 || a->need <= x->t0)
+	for (int i = 0; i < n; i++) {
+		if (e[i].t0 >= e[i].need || e[i].t0 > x->t1 || e[i].need <= x->t0)
 			continue;
-		if (!most || a->bytes * (a->need - a->t0) > most->bytes * (most->need - most->t0))
-			most = a;
+		if (most && e[i].bytes * (e[i].need - e[i].t0) <= worth)
+			continue;
+		most = &e[i];
+		worth = e[i].bytes * (e[i].need - e[i].t0);
 	}
 	if (!most)
 		return -1;
-	most->t0 = most->need - (most->need - most->t0) / 2;
-	return (int)(most - s->area);
+	set_early(s, most, most->need - (most->need - most->t0) / 2);
+	return most->area;
 }
 
 /* Weights may come as many nodes ahead as there is room for. */
-static int alloc_mode(struct seg *s, int64_t compact)
+static int alloc_mode(struct seg *s, struct alloc *al, struct early *e, int n, int64_t compact)
 {
-	int err = -ENOSPC, failed, from = 0;
+	int failed, from = 0;
 	int64_t delays = min64(MAX_DELAYS, ALLOC_WORK / ((int64_t)s->n_area * s->n_area + 1));
 
-	for (uint32_t i = 0; i < s->n_area; i++)
-		if (s->area[i].weights)
-			s->area[i].t0 = s->area[i].need > MAX_AHEAD ? s->area[i].need - MAX_AHEAD : 0;
-	for (int k = 0; err == -ENOSPC; k++) {
-		err = alloc_areas(s, from, s->cc->sp_bytes, s->cc->n, compact, &failed);
-		if (err != -ENOSPC)
-			break;
+	for (int i = 0; i < n; i++)
+		set_early(s, &e[i], e[i].need > MAX_AHEAD ? e[i].need - MAX_AHEAD : 0);
+	for (int k = 0; (failed = alloc_areas(al, from, compact)) >= 0; k++) {
 		/* What was placed before an area does not depend on it. */
-		int later = k < delays ? delay_weights(s, &s->area[failed]) : -1;
-		if (k < delays ? later < 0 : !drop_prefetch(s))
-			break;
-		from = later < 0 ? 0 : (int)min64(placed_at(s, later), placed_at(s, failed));
+		int later = k < delays ? delay_weights(s, e, n, &s->area[failed]) : -1;
+		if (k < delays ? later < 0 : !drop_prefetch(s, e, n))
+			return -ENOSPC;
+		from = later < 0 ? 0 : (int)min64(alloc_rank(al, later), alloc_rank(al, failed));
 	}
-	return err;
+	return 0;
 }
 
 /* Areas apart from each other are worth more than early weights. */
 static int alloc_with_prefetch(struct seg *s)
 {
 	int64_t region = s->cc->cfg->sp_bytes / WEFT_SP_REGIONS, compact[] = { INT64_MAX, region, region / 4, 0 };
-	int err = sort_areas(s) ? -ENOMEM : -ENOSPC;
+	struct early *e = malloc((s->n_area + 1) * sizeof *e);
+	struct alloc *al = alloc_new(s);
+	int err = e && al ? -ENOSPC : -ENOMEM, n = 0;
 
+	for (uint32_t i = 0; i < s->n_area && err != -ENOMEM; i++)
+		if (s->area[i].weights)
+			e[n++] = (struct early){ s->area[i].bytes, 0, s->area[i].need, (int)i };
 	for (size_t k = 0; k < sizeof compact / sizeof *compact && err == -ENOSPC; k++)
-		err = alloc_mode(s, compact[k]);
+		err = alloc_mode(s, al, e, n, compact[k]);
+	alloc_free(al);
+	free(e);
 	return err;
 }
 
@@ -446,8 +443,37 @@ static void note_memory(struct seg *s)
  * how weights are loaded. */
 struct trial { int64_t largest; int group; bool full, in_place; int neighbours; bool halves, only_loads; };
 
-/* 0, -ENOSPC, -ERANGE, -ENOMEM */
-static int place_with(struct seg *s, int64_t *used, const struct trial *t)
+/* Trials of one thread, which remember what came of plans. */
+struct recall { struct memo *all; struct memo_key key; struct outcome o; int64_t tuned; };
+
+/* Areas and addresses for residents and groups. */
+static int place_areas(struct seg *s, const int64_t *used)
+{
+	int err = plan_all(s, used);
+
+	if (!err)
+		err = list_areas(s);
+	return err ? err : alloc_with_prefetch(s);
+}
+
+/* As that, unless it has come to the same before; 1: and had room, r->o says what came of it. */
+static int place_or_recall(struct seg *s, const int64_t *used, struct recall *r)
+{
+	int err = memo_key_of(&r->key, s, r->tuned);
+
+	if (err)
+		return err;
+	if (memo_find(r->all, &r->key, &r->o))
+		return r->o.no_room ? -ENOSPC : 1;
+	err = place_areas(s, used);
+	if (err != -ENOSPC)
+		return err;
+	r->o = (struct outcome){ .no_room = true };
+	return memo_add(r->all, &r->key, &r->o) ? -ENOMEM : -ENOSPC;
+}
+
+/* 0, -ENOSPC, -ERANGE, -ENOMEM; 1 with a recall: see there. */
+static int place_with(struct seg *s, int64_t *used, const struct trial *t, struct recall *r)
 {
 	s->neighbours = t->neighbours;
 	s->halves = t->halves;
@@ -456,9 +482,9 @@ static int place_with(struct seg *s, int64_t *used, const struct trial *t)
 	int err = choose_residents(s, used, t->largest, t->in_place);
 
 	while (!err) {
-		if ((!s->cc->o->no_fuse && (err = seg_groups(s, t->group, t->full))) || (err = plan_all(s, used)) || (err = list_areas(s)))
+		if (!s->cc->o->no_fuse && (err = seg_groups(s, t->group, t->full)))
 			break;
-		err = alloc_with_prefetch(s);
+		err = r ? place_or_recall(s, used, r) : place_areas(s, used);
 		if (err != -ENOSPC)
 			break;
 		err = evict(s, used) ? 0 : -ENOSPC;
@@ -515,15 +541,11 @@ static struct trial trial_at(const struct seg *s, int k)
 
 struct search { struct trial best; int64_t cycles, emitted, last, tuned; };
 
-/* What came of a trial. */
-struct tried {
-	struct trial t;
-	int err;
-	int64_t cycles, emitted;
-	bool fits;             /* nothing passes the memory */
-};
+struct tried { struct trial t; struct outcome o; };
 
-struct batch { struct crew crew; int64_t *used[MAX_THREADS]; struct tried q[MAX_THREADS]; int64_t tuned; };
+#define MAX_BATCH 32
+
+struct batch { struct crew crew; int64_t *used[MAX_THREADS]; struct recall r[MAX_THREADS]; struct tried q[MAX_BATCH]; };
 
 /* Do the weights of any node come in several loads? */
 static bool any_pieces(const struct seg *s)
@@ -536,23 +558,33 @@ static bool any_pieces(const struct seg *s)
 	return false;
 }
 
-static void try_one(void *user, int i)
+/* With everything in its place. */
+static void measure(struct seg *s, int64_t tuned, struct outcome *o)
+{
+	*o = (struct outcome){ .cycles = INT64_MAX, .emitted = -1 };
+	/* Nothing else than without it. */
+	if (s->only_loads && !any_pieces(s))
+		return;
+	o->err = cycles_of(s, tuned, &o->cycles);
+	o->emitted = s->cmds.n;
+	o->fits = all_fits(s);
+}
+
+static void try_one(void *user, int worker, int i)
 {
 	struct batch *b = user;
-	struct tried *q = &b->q[i];
-	struct seg *s = b->crew.seg[i];
+	struct recall *r = &b->r[worker];
+	struct outcome *o = &b->q[i].o;
+	int err = place_with(b->crew.seg[worker], b->used[worker], &b->q[i].t, r);
 
-	q->cycles = INT64_MAX;
-	q->emitted = -1;
-	q->err = place_with(s, b->used[i], &q->t);
-	/* Nothing else than without it. */
-	if (!q->err && q->t.only_loads && !any_pieces(s))
+	*o = (struct outcome){ .err = err, .cycles = INT64_MAX, .emitted = -1 };
+	if (err == 1)
+		*o = r->o;
+	if (err)
 		return;
-	if (!q->err) {
-		q->err = cycles_of(s, b->tuned, &q->cycles);
-		q->emitted = s->cmds.n;
-		q->fits = all_fits(s);
-	}
+	measure(b->crew.seg[worker], r->tuned, o);
+	if (memo_add(r->all, &r->key, o))
+		o->err = -ENOMEM;
 }
 
 /* The first n. Threads within threads would be too many. */
@@ -560,9 +592,10 @@ static void try_batch(struct batch *b, int n, const struct search *found)
 {
 	int threads = b->crew.seg[0]->threads;
 
-	b->tuned = found->tuned;
+	for (int i = 0; i < b->crew.n; i++)
+		b->r[i].tuned = found->tuned;
 	b->crew.seg[0]->threads = n > 1 ? 1 : threads;
-	run_all(n, try_one, b);
+	run_all(b->crew.n, n, try_one, b);
 	b->crew.seg[0]->threads = threads;
 }
 
@@ -570,13 +603,21 @@ static void try_batch(struct batch *b, int n, const struct search *found)
 static int take(struct search *b, const struct tried *q)
 {
 	/* What does not even fit counts as the one before. */
-	b->last = q->emitted < 0 ? b->last : q->emitted;
+	b->last = q->o.emitted < 0 ? b->last : q->o.emitted;
 	b->emitted += b->last;
-	if (!q->err && q->cycles < b->cycles) {
-		b->cycles = q->cycles;
+	if (!q->o.err && q->o.cycles < b->cycles) {
+		b->cycles = q->o.cycles;
 		b->best = q->t;
 	}
-	return q->err == -ENOMEM ? q->err : 0;
+	return q->o.err == -ENOMEM ? q->o.err : 0;
+}
+
+/* How many trials at once: as many as will still be looked at, and more than threads, which then wait less. */
+static int batch_size(const struct batch *w, const struct search *b)
+{
+	int64_t left = b->last > 0 ? ceil_div(MAX_TRIED - b->emitted, b->last) : w->crew.n;
+
+	return w->crew.n == 1 ? 1 : (int)max64(1, min64(left, min64(4 * w->crew.n, MAX_BATCH)));
 }
 
 /* Residents and groups. */
@@ -585,14 +626,14 @@ static int search_plans(struct seg *s, struct batch *w, struct search *b)
 	int err = 0, n = N_TRIALS;
 
 	for (int k = 0, m; k < n && b->emitted < MAX_TRIED && !err; k += m) {
-		m = k ? (int)min64(w->crew.n, n - k) : 1;
+		m = k ? (int)min64(batch_size(w, b), n - k) : 1;
 		for (int i = 0; i < m; i++)
 			w->q[i].t = trial_at(s, k + i);
 		try_batch(w, m, b);
 		for (int i = 0; i < m && b->emitted < MAX_TRIED && !err; i++)
 			err = take(b, &w->q[i]);
 		/* Where nothing passes the memory, only addresses are left to choose. */
-		if (!k && b->cycles < INT64_MAX && w->q[0].fits)
+		if (!k && b->cycles < INT64_MAX && w->q[0].o.fits)
 			n = 1;
 		if (s->cc->o->quick && b->cycles < INT64_MAX)
 			return err;
@@ -628,7 +669,7 @@ static int search_addresses(struct batch *w, struct search *b)
 
 	for (int k = 0; k < 2 * N_ADDRESSES && !err; ) {
 		int m = 0;
-		for (; k < 2 * N_ADDRESSES && m < w->crew.n; k++) {
+		for (; k < 2 * N_ADDRESSES && m < (w->crew.n > 1 ? MAX_BATCH : 1); k++) {
 			struct trial t = address_trial(b, k);
 			if (b->tuned || !same_trial(&t, &known))
 				w->q[m++].t = t;
@@ -640,23 +681,46 @@ static int search_addresses(struct batch *w, struct search *b)
 	return err;
 }
 
+static int batch_open(struct batch *w, struct seg *s, int64_t *used)
+{
+	int err = crew_open(&w->crew, s);
+
+	w->used[0] = used;
+	w->r[0].all = memo_new();
+	if (!w->r[0].all)
+		err = -ENOMEM;
+	for (int i = 1; i < w->crew.n && !err; i++) {
+		w->r[i].all = w->r[0].all;
+		w->used[i] = calloc((size_t)s->n + 1, sizeof *used);
+		err = w->used[i] ? 0 : -ENOMEM;
+	}
+	return err;
+}
+
+static void batch_close(struct batch *w)
+{
+	for (int i = 0; i < w->crew.n; i++) {
+		if (i)
+			free(w->used[i]);
+		free(w->r[i].key.v);
+	}
+	memo_free(w->r[0].all);
+	crew_close(&w->crew);
+}
+
 static int place_best(struct seg *s, int64_t *used)
 {
 	struct search b = { .best = trial_at(s, 0), .cycles = INT64_MAX };
-	struct batch w = { .used = { used } };
-	int err = crew_open(&w.crew, s);
+	struct batch w = { 0 };
+	int err = batch_open(&w, s, used);
 
-	for (int i = 1; i < w.crew.n && !err; i++)
-		err = (w.used[i] = calloc((size_t)s->n + 1, sizeof *used)) ? 0 : -ENOMEM;
 	if (!err)
 		err = search_plans(s, &w, &b);
 	if (!err && !s->cc->o->quick)
 		err = search_addresses(&w, &b);
-	for (int i = 1; i < w.crew.n; i++)
-		free(w.used[i]);
-	crew_close(&w.crew);
+	batch_close(&w);
 	s->cc->bad_node = -1;
-	return err ? err : place_with(s, used, &b.best);
+	return err ? err : place_with(s, used, &b.best, NULL);
 }
 
 static int list_work(struct seg *s)
@@ -695,9 +759,9 @@ void seg_clear(struct seg *s)
 	free(s->stor);
 	free(s->plan);
 	free(s->area);
-	free(s->by_size);
 	free(s->work);
 	free(s->group);
 	free(s->cmds.p);
 	free(s->cmds.rec);
+	hazards_free(s->hazards);
 }

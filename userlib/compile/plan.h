@@ -45,6 +45,7 @@ struct ring {
 };
 
 #define GROUP_NODES 24
+#define MAX_RINGS (3 * GROUP_NODES)
 
 /* Nodes [first, +n) of the step, run in stripes. */
 struct group {
@@ -52,7 +53,7 @@ struct group {
 	int64_t step;          /* rows of the last node in one stripe */
 	bool full;             /* every stripe fills whole groups of the array's rows */
 	int n_ring;
-	struct ring ring[3 * GROUP_NODES];
+	struct ring ring[MAX_RINGS];
 	int rx[GROUP_NODES], rr[GROUP_NODES], ry[GROUP_NODES];   /* rings of each node's operands, -1: resident */
 	int ahead[GROUP_NODES];   /* stripes that it runs before the last node */
 	bool read[GROUP_NODES];   /* a node of the group reads its result */
@@ -99,13 +100,13 @@ struct seg {
 	struct stor *stor;     int n_stor;
 	struct plan *plan;     /* one per node */
 	struct area *area;     uint32_t n_area, cap_area;
-	int *by_size;          /* areas, largest first */
 	struct group *group;   uint32_t n_group, cap_group;
 	int64_t *work;         /* cycles of the nodes before each, roughly */
 	int neighbours;        /* alloc.c: how much areas of consecutive nodes should be apart, of 4 */
 	bool only_loads;       /* tile.c: loads are all that counts */
 	bool halves;           /* alloc.c: halves of a tensor in two regions, where that costs nothing else */
 	struct cmds cmds;
+	struct hazards *hazards;   /* emit.c: of the last emission */
 	int step;              /* in the program */
 	int threads;           /* for trials */
 };
@@ -113,12 +114,39 @@ struct seg {
 /* Last node that touches the bytes of a resident, whoever owns them by then. */
 int stor_last(const struct seg *s, int stor);
 
-struct node *seg_node(const struct seg *s, int i);
+static inline struct node *seg_node(const struct seg *s, int i)
+{
+	return &s->cc->nodes[s->cc->items[s->first_item + i].index];
+}
+
+static inline bool on_array(const struct node *nd)
+{
+	return nd->kind == NODE_CONV || nd->kind == NODE_DWCONV;
+}
+
+struct span { int64_t lo, n; };
+
+static inline struct span span_clip(int64_t lo, int64_t hi, int64_t limit)
+{
+	lo = max64(min64(lo, limit - 1), 0);
+	hi = max64(min64(hi, limit), lo + 1);
+	return (struct span){ lo, hi - lo };
+}
 
 /* Input rows and columns that output rows/columns [o, o+n) read, clipped to the image. */
-struct span { int64_t lo, n; };
-struct span input_rows(const struct node *nd, int64_t oy, int64_t n);
-struct span input_cols(const struct node *nd, int64_t ox, int64_t n);
+static inline struct span input_rows(const struct node *nd, int64_t oy, int64_t n)
+{
+	int64_t lo = oy * nd->sy - nd->pt;
+
+	return span_clip(lo, lo + (n - 1) * nd->sy + (int64_t)(nd->kh - 1) * nd->dy + 1, nd->x.dim[1]);
+}
+
+static inline struct span input_cols(const struct node *nd, int64_t ox, int64_t n)
+{
+	int64_t lo = ox * nd->sx - nd->pl;
+
+	return span_clip(lo, lo + (n - 1) * nd->sx + (int64_t)(nd->kw - 1) * nd->dx + 1, nd->x.dim[2]);
+}
 
 /* Does the node treat channels apart, so that a tile of them reads only its own? */
 static inline bool channelwise(const struct node *nd)
@@ -146,17 +174,36 @@ struct piece plan_piece(const struct plan *p, const struct node *nd, int64_t t);
 /* Cut a node that is all on chip into about k jobs, so that its neighbours can start earlier. */
 void plan_split(const struct cc *cc, const struct node *nd, struct plan *p, int64_t k);
 
-/* alloc.c: addresses for all areas, once sorted, but the first `from` of that order; apart from each other, those
- * above `compact` bytes just packed. 0, -ENOSPC (*failed: the area for which there was no room), -ENOMEM */
-int sort_areas(struct seg *s);
-int alloc_areas(struct seg *s, int from, int64_t sp_bytes, int64_t align, int64_t compact, int *failed);
+/* alloc.c: addresses for all areas, the largest first: apart from each other, those above `compact` bytes just
+ * packed. The first `from` of that order keep theirs. The area for which there was no room, or -1. */
+struct alloc;
+struct alloc *alloc_new(struct seg *s);
+void alloc_free(struct alloc *al);
+int alloc_areas(struct alloc *al, int from, int64_t compact);
+int alloc_rank(const struct alloc *al, int area);   /* in that order */
 
 /* stripe.c: groups of at most `most` nodes, among those whose results do not stay on chip; full:
  * stripes of whole pixel groups only, at the price of more rows */
 int seg_groups(struct seg *s, int most, bool full);
+
+/* walk.c */
 int group_walk(struct seg *s, struct group *g, struct group_walker *w);
 int64_t group_stripes(const struct seg *s, const struct group *g);
-void group_targets(const struct seg *s, const struct group *g, int64_t stripe, int64_t *target);
+/* Rows that fill whole groups of the array; 1 where that would take many. */
+int64_t group_grain(const struct seg *s, const struct group *g, const struct node *nd);
+/* What a walk looks up of a group whose rings are listed; its step may still change. Sets of nodes are bits. */
+struct course {
+	const struct seg *s;
+	struct group *g;
+	const struct node *nd[GROUP_NODES];
+	int64_t height[GROUP_NODES], grain[GROUP_NODES];
+	/* Whoever of the group writes what each reads, kept as a ring or resident: only nodes before it. */
+	uint32_t x_from[GROUP_NODES], r_from[GROUP_NODES];
+	uint32_t x_to[MAX_RINGS], r_to[MAX_RINGS];   /* of each ring: its readers */
+};
+void course_open(struct course *c, const struct seg *s, struct group *g);
+/* Rows that each ring must hold, into the group; false where they take more than so many bytes. */
+bool course_measure(const struct course *c, int64_t room);
 
 /* place.c: residency, plans, areas. 0 or negative errno; -ERANGE with cc->bad_node */
 int seg_place(struct seg *s);
@@ -169,6 +216,7 @@ int seg_pack(struct seg *s);
 /* hazard.c: who last wrote and read which bytes */
 struct hazards;
 struct hazards *hazards_new(void);
+void hazards_clear(struct hazards *h);
 void hazards_free(struct hazards *h);
 /* Account for command c, the unit_index-th of its unit; raises its waits. 0 or -ENOMEM */
 int hazards_add(struct hazards *h, struct cmd *c, uint32_t unit_index);
@@ -178,8 +226,25 @@ int hazards_add(struct hazards *h, struct cmd *c, uint32_t unit_index);
 struct crew { struct seg *seg[MAX_THREADS]; int n; };
 int crew_open(struct crew *w, struct seg *s);      /* 0 or -ENOMEM; crew_close() in any case */
 void crew_close(struct crew *w);
-/* fn(user, 0), ..., fn(user, n - 1) at the same time; n <= MAX_THREADS */
-void run_all(int n, void (*fn)(void *user, int i), void *user);
+/* fn(user, worker, i) for i = 0, ..., n - 1 by so many workers at once, at most MAX_THREADS, as each gets to it */
+void run_all(int threads, int n, void (*fn)(void *user, int worker, int i), void *user);
+
+/* memo.c: what came of plans */
+struct outcome {
+	bool no_room;          /* for its areas; else */
+	int err;
+	int64_t cycles, emitted;
+	bool fits;             /* nothing passes the memory */
+};
+struct memo_key { uint64_t *v; uint32_t n, cap; };
+struct memo;
+struct memo *memo_new(void);
+void memo_free(struct memo *m);
+int memo_put(struct memo_key *k, int64_t v);      /* 0 or -ENOMEM */
+/* All that decides what comes of a plan whose residents and groups are chosen, tuned with so many commands. 0 or -ENOMEM */
+int memo_key_of(struct memo_key *k, const struct seg *s, int64_t tuned);
+bool memo_find(struct memo *m, const struct memo_key *k, struct outcome *o);
+int memo_add(struct memo *m, const struct memo_key *k, const struct outcome *o);
 
 /* tune.c: choose the splits of all nodes, in trials of at most so many commands; then emit.
  * *cycles: as seg_cycles() */

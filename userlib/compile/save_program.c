@@ -218,6 +218,9 @@ static void check_op(struct io *io, const weft_program *p, const struct weft_pop
 	if (o->unit > WEFT_ON_HOST || o->into < -1 || o->into >= p->n_ops || o->step < -1 || o->step >= p->n_steps ||
 	    o->stripes < -1 || o->stripes >= p->n_ops)
 		io_fail(io, "an operator's entry is out of range");
+	for (int m = 0; m < WEFT_N_MEMORIES; m++)
+		if (o->done[m] && o->step < 0)
+			io_fail(io, "an operator is done in no step");
 }
 
 static uint64_t reach(uint64_t n, uint64_t step)

@@ -34,6 +34,7 @@ struct unit {
 	uint32_t retired;
 	bool busy;
 	uint32_t now;          /* busy: which */
+	struct heat heat;      /* busy: of that */
 	uint64_t left;         /* busy: work, in 1/ONE cycles */
 	uint64_t *retire;      /* when the k-th retires, for those that have left the unit */
 	uint32_t n_left;       /* so many have left */
@@ -47,7 +48,6 @@ struct sim {
 	uint64_t fetched;      /* words */
 	bool slow;             /* memory */
 	int64_t region;        /* bytes */
-	struct heat *heat;
 	struct unit u[WEFT_N_UNITS];
 	uint64_t rate[WEFT_N_UNITS];
 	uint64_t t, *start, *end;
@@ -62,7 +62,7 @@ static int64_t common(int64_t a0, int64_t a1, int64_t b0, int64_t b1)
 
 static void add_heat(struct heat *h, const struct access *a, uint32_t cost, int64_t region)
 {
-	int64_t lo = (int64_t)a->lo, hi = (int64_t)(a->hi + (a->n - 1) * a->step);
+	int64_t lo = (int64_t)a->lo, hi = (int64_t)(a->hi + (a->n - 1) * a->step), all = (int64_t)a->count * ONE;
 
 	if (a->space != SPACE_SP || !a->count)
 		return;
@@ -70,23 +70,23 @@ static void add_heat(struct heat *h, const struct access *a, uint32_t cost, int6
 	h->banks[a->port] = a->banks > h->banks[a->port] ? a->banks : h->banks[a->port];
 	for (int r = 0; r < WEFT_SP_REGIONS; r++) {
 		int64_t part = common(lo, hi, r * region, (r + 1) * region);
-		int64_t d = h->of[a->port][r] + (int64_t)a->count * ONE * part / (hi - lo) / cost;
+		if (!part)
+			continue;
+		int64_t d = h->of[a->port][r] + (part == hi - lo ? all : all * part / (hi - lo)) / cost;
 		h->of[a->port][r] = (uint8_t)min64(d, ONE - 1);
 	}
 }
 
-static void find_heat(struct sim *s)
+static void find_heat(const struct sim *s, const struct cmd *c, struct heat *h)
 {
-	for (uint32_t i = 0; i < s->c->n; i++) {
-		const struct cmd *c = &s->c->p[i];
-		for (int k = 0; k < c->n_acc; k++)
-			add_heat(&s->heat[i], &c->acc[k], s->slow && c->slow ? c->slow : c->cost, s->region);
-	}
+	*h = (struct heat){ 0 };
+	for (int k = 0; k < c->n_acc; k++)
+		add_heat(h, &c->acc[k], s->slow && c->slow ? c->slow : c->cost, s->region);
 }
 
 static const struct heat *heat_of(const struct sim *s, int k)
 {
-	return s->u[k].busy && s->heat[s->u[k].now].any ? &s->heat[s->u[k].now] : NULL;
+	return s->u[k].busy && s->u[k].heat.any ? &s->u[k].heat : NULL;
 }
 
 /* Of a region's cycles, those that a port with such accesses does not get because of h's port p. */
@@ -200,10 +200,6 @@ static uint64_t scratchpad_rate(const struct sim *s, int k)
 
 static int open_units(struct sim *s)
 {
-	s->heat = calloc((size_t)s->c->n + 1, sizeof *s->heat);
-	if (!s->heat)
-		return -ENOMEM;
-	find_heat(s);
 	for (int u = 0; u < WEFT_N_UNITS; u++) {
 		s->u[u].cmd = malloc((s->c->n + 1) * sizeof *s->u[u].cmd);
 		s->u[u].retire = malloc((s->c->n + 1) * sizeof *s->u[u].retire);
@@ -264,6 +260,7 @@ static void start_heads(struct sim *s)
 		u->now = u->cmd[u->next++];
 		const struct cmd *c = &s->c->p[u->now];
 		u->left = (uint64_t)(s->slow && c->slow ? c->slow : c->cost) * ONE;
+		find_heat(s, c, &u->heat);
 		s->start[u->now] = s->t;
 	}
 }
@@ -380,7 +377,6 @@ int simulate(const struct seg *seg, const uint32_t *order, bool slow_memory, uin
 		advance(&s, dt);
 	}
 	*total = s.t + END_CYCLES;
-	free(s.heat);
 	for (int u = 0; u < WEFT_N_UNITS; u++) {
 		free(s.u[u].cmd);
 		free(s.u[u].retire);

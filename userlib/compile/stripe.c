@@ -17,11 +17,6 @@
 
 #include "plan.h"
 
-static bool on_array(const struct node *nd)
-{
-	return nd->kind == NODE_CONV || nd->kind == NODE_DWCONV;
-}
-
 /* The storage as rows: whole, dense, one image, in the node's own rows. */
 static bool whole_rows(const struct seg *s, const struct view *v, int stor)
 {
@@ -130,153 +125,6 @@ static void set_ahead(const struct seg *s, struct group *g)
 	}
 }
 
-int64_t group_stripes(const struct seg *s, const struct group *g)
-{
-	return ceil_div(group_node(s, g, g->n - 1)->own.y.dim[1], g->step);
-}
-
-static int64_t input_end(const struct node *nd, int64_t rows)
-{
-	if (!rows)
-		return 0;
-	struct span in = input_rows(nd, rows - 1, 1);
-	return in.lo + in.n;
-}
-
-/* Rows that fill whole groups of the array; 1 where that would take many. */
-static int64_t grain(const struct seg *s, const struct group *g, const struct node *nd)
-{
-	int64_t q = 1;
-
-	if (!g->full || !on_array(nd))
-		return 1;
-	while (q <= 8 && q * nd->own.y.dim[2] % s->cc->n)
-		q++;
-	return q > 8 ? 1 : q;
-}
-
-/* Whoever of the group writes that storage, kept as a ring or resident, must have made so many rows of it. */
-static void ask_writers(const struct seg *s, const struct group *g, int k, int stor, int64_t rows, int64_t *target)
-{
-	for (int j = 0; j < k; j++)
-		if (stor >= 0 && s->plan[g->first + j].sy == stor)
-			target[j] = max64(target[j], min64(rows, group_node(s, g, j)->own.y.dim[1]));
-}
-
-/* Rows of every node that stripe `stripe` of the last one asks for. */
-void group_targets(const struct seg *s, const struct group *g, int64_t stripe, int64_t *target)
-{
-	int64_t n = group_stripes(s, g);
-
-	for (int k = 0; k < g->n; k++) {
-		int64_t h = group_node(s, g, k)->own.y.dim[1];
-		/* A result that nobody here reads keeps pace. */
-		target[k] = stripe < 0 ? 0 : stripe >= n - 1 ? h : g->read[k] ? 0 : ceil_div(h * (stripe + 1), n);
-	}
-	if (stripe < 0 || stripe >= n - 1)
-		return;
-	target[g->n - 1] = min64((stripe + 1) * g->step, group_node(s, g, g->n - 1)->own.y.dim[1]);
-	for (int k = g->n - 1; k >= 0; k--) {
-		const struct node *nd = group_node(s, g, k);
-		target[k] = min64(round_up(target[k], grain(s, g, nd)), nd->own.y.dim[1]);
-		const struct plan *p = &s->plan[g->first + k];
-		ask_writers(s, g, k, p->sx, input_end(nd, target[k]), target);
-		if (nd->add)
-			ask_writers(s, g, k, p->sr, target[k], target);
-	}
-}
-
-/* Lowest row of ring i that a node has still to read. */
-static int64_t lowest_needed(const struct seg *s, const struct group *g, int i, const int64_t *done)
-{
-	int64_t low = g->ring[i].height;
-
-	for (int k = 0; k < g->n; k++) {
-		const struct node *nd = group_node(s, g, k);
-		if (done[k] >= nd->own.y.dim[1])
-			continue;
-		if (g->rx[k] == i)
-			low = min64(low, input_rows(nd, done[k], 1).lo);
-		if (g->rr[k] == i)
-			low = min64(low, done[k]);
-	}
-	return low;
-}
-
-static void grow_ring(const struct seg *s, struct group *g, int i, int64_t end, int64_t from, const int64_t *done)
-{
-	struct ring *r = &g->ring[i];
-	/* Rows in the making take part, whoever may still read them. */
-	int64_t low = min64(lowest_needed(s, g, i, done), from);
-
-	r->rows = max64(r->rows, end - low);
-}
-
-/* Rows of input ring i that node k needs for its first `rows`. */
-static int64_t load_target(const struct node *nd, bool second, int64_t rows)
-{
-	return second ? rows : input_end(nd, rows);
-}
-
-struct walk { struct seg *s; struct group *g; struct group_walker *w; int64_t *done, *loaded, *now, *next; };
-
-static int walk_loads(struct walk *w, int k)
-{
-	const struct node *nd = group_node(w->s, w->g, k);
-	int ring[2] = { w->g->rx[k], w->g->rr[k] };
-
-	for (int o = 0; o < 2; o++) {
-		if (ring[o] < 0 || !w->g->ring[ring[o]].load)
-			continue;
-		int64_t end = load_target(nd, o, w->next[k]), from = w->loaded[ring[o]];
-		if (end <= from)
-			continue;
-		if (!w->w)
-			grow_ring(w->s, w->g, ring[o], end, from, w->done);
-		w->loaded[ring[o]] = end;
-		int err = w->w ? w->w->load(w->w, ring[o], from, end) : 0;
-		if (err)
-			return err;
-	}
-	return 0;
-}
-
-static int walk_node(struct walk *w, int k)
-{
-	int64_t from = w->done[k], end = w->now[k];
-
-	if (end <= from)
-		return 0;
-	if (!w->w && w->g->ry[k] >= 0)
-		grow_ring(w->s, w->g, w->g->ry[k], end, from, w->done);
-	int err = w->w ? w->w->rows(w->w, k, from, end) : 0;
-	w->done[k] = end;
-	return err;
-}
-
-/* w NULL: find out how many rows each ring must hold. */
-int group_walk(struct seg *s, struct group *g, struct group_walker *gw)
-{
-	struct walk w = { s, g, gw, NULL, NULL, NULL, NULL };
-	int64_t *mem = calloc((size_t)(3 * g->n + g->n_ring + 1), sizeof *mem), n = group_stripes(s, g);
-	int err = mem ? 0 : -ENOMEM;
-
-	w.done = mem;
-	w.now = mem + g->n;
-	w.next = mem + 2 * g->n;
-	w.loaded = mem + 3 * g->n;
-	for (int64_t t = -g->ahead[0]; t < n && !err; t++)
-		for (int k = 0; k < g->n && !err; k++) {
-			group_targets(s, g, t + g->ahead[k] + 1, w.next);
-			err = walk_loads(&w, k);
-			group_targets(s, g, t + g->ahead[k], w.now);
-			if (!err)
-				err = walk_node(&w, k);
-		}
-	free(mem);
-	return err;
-}
-
 static void set_over(const struct seg *s, struct group *g)
 {
 	for (int i = 0; i < g->n_ring; i++) {
@@ -284,7 +132,7 @@ static void set_over(const struct seg *s, struct group *g)
 		r->over = 0;
 		/* Rows that are written together stay together. */
 		if (r->writer >= 0)
-			r->rows = round_up(r->rows, grain(s, g, group_node(s, g, r->writer)));
+			r->rows = round_up(r->rows, group_grain(s, g, group_node(s, g, r->writer)));
 		for (int k = 0; k < g->n; k++)
 			if (g->rx[k] == i)
 				r->over = max64(r->over, (int64_t)(group_node(s, g, k)->kh - 1) * group_node(s, g, k)->dy);
@@ -298,12 +146,10 @@ static void set_over(const struct seg *s, struct group *g)
 	}
 }
 
-static int64_t group_bytes(const struct seg *s, const struct group *g)
+static int64_t group_weights(const struct seg *s, const struct group *g)
 {
-	int64_t sum = 0, n = s->cc->n;
+	int64_t sum = 0;
 
-	for (int i = 0; i < g->n_ring; i++)
-		sum += round_up((g->ring[i].rows + g->ring[i].over) * g->ring[i].row_bytes, n);
 	for (int k = 0; k < g->n; k++) {
 		const struct node *nd = group_node(s, g, k);
 		sum += nd->w < 0 ? 0 : nd->rec_bytes + nd->n_tiles * nd->tile_bytes;
@@ -311,16 +157,23 @@ static int64_t group_bytes(const struct seg *s, const struct group *g)
 	return sum;
 }
 
-/* Bytes with stripes of `step` rows; INT64_MAX without memory. */
-static int64_t try_step(struct seg *s, struct group *g, int64_t step)
+static int64_t group_bytes(const struct seg *s, const struct group *g)
+{
+	int64_t sum = group_weights(s, g), n = s->cc->n;
+
+	for (int i = 0; i < g->n_ring; i++)
+		sum += round_up((g->ring[i].rows + g->ring[i].over) * g->ring[i].row_bytes, n);
+	return sum;
+}
+
+/* Does it fit with stripes of `step` rows? */
+static bool try_step(struct seg *s, const struct course *c, struct group *g, int64_t step, int64_t budget)
 {
 	g->step = step;
-	for (int i = 0; i < g->n_ring; i++)
-		g->ring[i].rows = 0;
-	if (group_walk(s, g, NULL))
-		return INT64_MAX;
+	if (!course_measure(c, budget - group_weights(s, g)))
+		return false;
 	set_over(s, g);
-	return group_bytes(s, g);
+	return group_bytes(s, g) <= budget;
 }
 
 /* Full groups of array rows first, then long stripes; some stripes there must be, so that engines overlap. */
@@ -328,18 +181,22 @@ static bool choose_step(struct seg *s, struct group *g, int64_t budget)
 {
 	const struct node *last = group_node(s, g, g->n - 1);
 	int64_t h = last->own.y.dim[1], ow = last->own.y.dim[2], best = 0;
+	struct course c;
 
+	if (group_weights(s, g) > budget)
+		return false;
+	course_open(&c, s, g);
 	for (int64_t step = min64(ceil_div(h, 4), 64); step >= 1; step--) {
 		if (step * ow < 2 * s->cc->n)
 			break;
 		bool full = step * ow % s->cc->n == 0;
-		if ((best && !full) || try_step(s, g, step) > budget)
+		if ((best && !full) || !try_step(s, &c, g, step, budget))
 			continue;
 		best = step;
 		if (full)
 			break;
 	}
-	return best && try_step(s, g, best) <= budget;
+	return best && (g->step == best || try_step(s, &c, g, best, budget));
 }
 
 static void mark_read(struct group *g)

@@ -6,40 +6,41 @@
  */
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "plan.h"
 
-struct work { void (*fn)(void *user, int i); void *user; int i; };
+struct work { void (*fn)(void *user, int worker, int i); void *user; atomic_int next; int n; };
+struct worker { struct work *work; int number; };
 
 static void *run(void *p)
 {
-	const struct work *w = p;
+	const struct worker *w = p;
 
-	w->fn(w->user, w->i);
+	for (int i; (i = atomic_fetch_add(&w->work->next, 1)) < w->work->n; )
+		w->work->fn(w->work->user, w->number, i);
 	return NULL;
 }
 
-void run_all(int n, void (*fn)(void *user, int i), void *user)
+void run_all(int threads, int n, void (*fn)(void *user, int worker, int i), void *user)
 {
+	struct work work = { .fn = fn, .user = user, .n = n };
+	struct worker w[MAX_THREADS];
 	pthread_t thread[MAX_THREADS];
-	struct work work[MAX_THREADS];
 	bool started[MAX_THREADS] = { false };
 
-	if (n < 1)
-		return;
-	for (int i = 1; i < n; i++) {
-		work[i] = (struct work){ fn, user, i };
-		started[i] = !pthread_create(&thread[i], NULL, run, &work[i]);
+	for (int i = 0; i < threads && i < n; i++) {
+		w[i] = (struct worker){ &work, i };
+		started[i] = i && !pthread_create(&thread[i], NULL, run, &w[i]);
 	}
-	fn(user, 0);
-	for (int i = 1; i < n; i++) {
+	/* Alone if there are no others. */
+	if (n > 0)
+		run(&w[0]);
+	for (int i = 1; i < threads && i < n; i++)
 		if (started[i])
 			pthread_join(thread[i], NULL);
-		else
-			fn(user, i);
-	}
 }
 
 static void *copy(const void *p, size_t n, size_t elem)
@@ -85,12 +86,12 @@ static struct seg *clone(const struct seg *s)
 	c->stor = copy(s->stor, (size_t)s->n_stor, sizeof *c->stor);
 	c->plan = copy(s->plan, (size_t)s->n, sizeof *c->plan);
 	c->area = copy(s->area, s->n_area, sizeof *c->area);
-	c->by_size = copy(s->by_size, s->by_size ? s->n_area : 0, sizeof *c->by_size);
 	c->group = copy(s->group, s->n_group, sizeof *c->group);
 	c->cap_area = c->n_area;
 	c->cap_group = c->n_group;
 	c->cmds = (struct cmds){ 0 };
-	if (cc->nodes && cc->ten && c->stor && c->plan && c->area && c->by_size && c->group)
+	c->hazards = NULL;
+	if (cc->nodes && cc->ten && c->stor && c->plan && c->area && c->group)
 		return c;
 	free_one(c);
 	return NULL;

@@ -20,27 +20,6 @@
 #define LAST_SHARE   10         /* and of what is left of the last node, and some, that part at most */
 #define LAST_MORE    18         /* tiles */
 
-static struct span clip(int64_t lo, int64_t hi, int64_t limit)
-{
-	lo = max64(min64(lo, limit - 1), 0);
-	hi = max64(min64(hi, limit), lo + 1);
-	return (struct span){ lo, hi - lo };
-}
-
-struct span input_rows(const struct node *nd, int64_t oy, int64_t n)
-{
-	int64_t lo = oy * nd->sy - nd->pt;
-
-	return clip(lo, lo + (n - 1) * nd->sy + (int64_t)(nd->kh - 1) * nd->dy + 1, nd->x.dim[1]);
-}
-
-struct span input_cols(const struct node *nd, int64_t ox, int64_t n)
-{
-	int64_t lo = ox * nd->sx - nd->pl;
-
-	return clip(lo, lo + (n - 1) * nd->sx + (int64_t)(nd->kw - 1) * nd->dx + 1, nd->x.dim[2]);
-}
-
 static int64_t rows_for(const struct node *nd, int64_t th)
 {
 	return min64(nd->x.dim[1], (th - 1) * nd->sy + (int64_t)(nd->kh - 1) * nd->dy + 1);

@@ -124,6 +124,9 @@ uint32_t diag_random(uint64_t *state);
 
 /* Each returns 0 whatever it found, or negative as diag_exec(). */
 int diag_identify(struct weft_diag *d);
+/* usb.c: what identify finds there; a few words of it for the note. */
+void diag_usb(struct weft_diag *d, const char *serial, char *note, size_t len);
+void diag_usb_judge(struct weft_diag *d, const struct weft_usb_info *u, const char *serial);
 int diag_registers(struct weft_diag *d);
 int diag_units(struct weft_diag *d);
 int diag_dma(struct weft_diag *d);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who is there: a card's serial and firmware, and the NPU's own registers.
+ * Who is there: a card's serial and firmware, how it hangs on the USB, and the NPU's own
+ * registers.
  */
 #include <stdio.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 static int identify_card(struct weft_diag *d)
 {
 	struct weft_card_info i;
+	char usb[128];
 	int err = diag_use_dev(d);
 
 	if (!err)
@@ -19,8 +21,9 @@ static int identify_card(struct weft_diag *d)
 		return 0;
 	}
 	d->r->checks++;
-	diag_note(d, "card %s, %s, firmware %u.%u.%u in slot %u, %llu MiB, started %u times", i.serial, i.config, i.fw_version >> 16,
-	          i.fw_version >> 8 & 255, i.fw_version & 255, i.slot, (unsigned long long)(i.dram_bytes >> 20), i.boot_count);
+	diag_usb(d, i.serial, usb, sizeof(usb));
+	diag_note(d, "card %s, %s, firmware %u.%u.%u in slot %u, %llu MiB, started %u times%s", i.serial, i.config, i.fw_version >> 16,
+	          i.fw_version >> 8 & 255, i.fw_version & 255, i.slot, (unsigned long long)(i.dram_bytes >> 20), i.boot_count, usb);
 	if (strcmp(i.config, d->cfg->name))
 		diag_find(d, "DIAG-ID-2", DIAG_NOWHERE, "the card has configuration %s, not %s", i.config, d->cfg->name);
 	return 0;

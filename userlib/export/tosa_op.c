@@ -10,6 +10,7 @@
 
 #include <weft/convert.h>
 
+#include "../../sim/golden/dtype.h"
 #include "../compile/save.h"
 #include "../import/tosa_lower.h"
 #include "tosa_out.h"
@@ -52,11 +53,6 @@ static bool is_unsigned(weft_dtype t)
 static bool is_fnuz(weft_dtype t)
 {
 	return t == WEFT_FP8E4M3FNUZ || t == WEFT_FP8E5M2FNUZ;
-}
-
-static bool is_float(weft_dtype t)
-{
-	return t >= WEFT_FP8E4M3 && t <= WEFT_FP64;
 }
 
 static const struct weft_gop *gop(const struct xout *x)
@@ -211,8 +207,8 @@ static int clamp(struct xout *x, struct xop *o, const struct weft_attr_clamp *a)
 {
 	const weft_dtype t = operand(x, 0)->dtype;
 	const int bytes = (int)weft_dtype_bytes(t);
-	uint64_t lo = is_float(t) ? weft_float_encode(t, a->fmin, false) : (uint64_t)a->min;
-	uint64_t hi = is_float(t) ? weft_float_encode(t, a->fmax, false) : (uint64_t)a->max;
+	uint64_t lo = weft_is_float(t) ? weft_float_encode(t, a->fmin, false) : (uint64_t)a->min;
+	uint64_t hi = weft_is_float(t) ? weft_float_encode(t, a->fmax, false) : (uint64_t)a->max;
 	int err = x_bytes(o, CLAMP_MIN, &lo, bytes);
 
 	if (!err)

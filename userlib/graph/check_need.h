@@ -80,6 +80,38 @@ static inline int need_same_shape(const struct weft_check *c)
 	return 0;
 }
 
+static inline int need_axis(const struct weft_check *c)
+{
+	int32_t axis = this_op(c)->attr.axis.axis;
+
+	if (axis < 0 || axis >= operand(c, 0)->rank)
+		FAIL("axis %d of rank %d", (int)axis, operand(c, 0)->rank);
+	return 0;
+}
+
+/* Shape of the result is what all operands broadcast to. */
+static inline int need_broadcast(const struct weft_check *c)
+{
+	const weft_tensor *y = result(c);
+	const int n = this_op(c)->n_in;
+
+	for (int k = 0; k < n; k++)
+		if (operand(c, k)->rank != y->rank)
+			FAIL("operand %d has rank %d, result %d", k, operand(c, k)->rank, y->rank);
+	for (int d = 0; d < y->rank; d++) {
+		int64_t want = 1;
+		for (int k = 0; k < n; k++)
+			want = operand(c, k)->dim[d] != 1 ? operand(c, k)->dim[d] : want;
+		for (int k = 0; k < n; k++)
+			if (operand(c, k)->dim[d] != 1 && operand(c, k)->dim[d] != want)
+				FAIL("dimension %d: operands with %lld and %lld", d, (long long)operand(c, k)->dim[d], (long long)want);
+		if (y->dim[d] != want)
+			FAIL("dimension %d: %lld and %lld into %lld", d, (long long)operand(c, 0)->dim[d], (long long)operand(c, n - 1)->dim[d],
+			     (long long)y->dim[d]);
+	}
+	return 0;
+}
+
 /* Zero points: within int8 or uint8; 0 or 32768 for uint16; else 0. */
 static inline int need_zp(const struct weft_check *c, const char *what, weft_dtype t, bool is_unsigned, int32_t zp)
 {

@@ -2,36 +2,13 @@
 /* Rules of ONNX's extensions and of PACT_*; sim/golden/onnx.h and pact.c say what they compute. */
 #include <weft/convert.h>
 
+#include "sim/golden/dtype.h"
 #include "check_need.h"
 
 #define SCALES FLOATS
 #define SMALL_INTS (T(WEFT_INT8) | T(WEFT_UINT8) | T(WEFT_INT16) | T(WEFT_UINT16) | T(WEFT_INT4) | T(WEFT_UINT4) | \
                     T(WEFT_INT2) | T(WEFT_UINT2))
 #define SMALL (SMALL_INTS | FP8 | T(WEFT_FP4E2M1))
-
-/* Operands have the result's rank, and each of their dimensions is the result's or 1. */
-static int check_spread(const struct weft_check *c)
-{
-	const weft_tensor *y = result(c);
-	int64_t most[WEFT_MAX_RANK] = { 0 };
-
-	for (int k = 0; k < this_op(c)->n_in; k++) {
-		const weft_tensor *x = operand(c, k);
-		int err = need_rank(c, "operand", x, y->rank);
-
-		if (err)
-			return err;
-		for (int d = 0; d < y->rank; d++) {
-			if (x->dim[d] != y->dim[d] && x->dim[d] != 1)
-				FAIL("operand %d: dimension %d is %lld, result's %lld", k, d, (long long)x->dim[d], (long long)y->dim[d]);
-			most[d] = x->dim[d] > most[d] ? x->dim[d] : most[d];
-		}
-	}
-	for (int d = 0; d < y->rank; d++)
-		if (most[d] != y->dim[d])
-			FAIL("no operand has the result's dimension %d", d);
-	return 0;
-}
 
 static int check_requant(const struct weft_check *c)
 {
@@ -154,14 +131,14 @@ int weft_check_onnx_op(const struct weft_check *c)
 			FAIL("scale_round %d", a->onnx.scale_round);
 		return need_same_shape(c);
 	}
-	if ((err = check_spread(c)))
+	if ((err = need_broadcast(c)))
 		return err;
 	switch (this_op(c)->op) {
 	case WEFT_OP_ONNX_REQUANT: return check_requant(c);
 	case WEFT_OP_ONNX_REQUANT_SHIFT: return check_requant_shift(c);
 	case WEFT_OP_PACT_DIV: return check_pact_div(c);
 	case WEFT_OP_ONNX_QUANTIZE:
-		if (a->onnx.type != WEFT_FP32 && a->onnx.type != WEFT_FP16 && a->onnx.type != WEFT_BF16)
+		if (!weft_is_plain_float(a->onnx.type))
 			FAIL("quotient in %s", weft_dtype_name(a->onnx.type));
 		return check_quantize(c, operand(c, 0), FLOATS | T(WEFT_INT32), result(c), SMALL);
 	case WEFT_OP_ONNX_DEQUANTIZE:

@@ -304,15 +304,7 @@ static int check_elementwise(const struct weft_check *c)
 	int32_t shift = this_op(c)->attr.mul.shift;
 	if (mul && (shift < 0 || shift > 63 || (shift && a->dtype != WEFT_INT32)))
 		FAIL("shift %d for %s", (int)shift, weft_dtype_name(a->dtype));
-	if (a->rank != b->rank || a->rank != y->rank)
-		FAIL("ranks %d, %d and %d differ", a->rank, b->rank, y->rank);
-	for (int i = 0; i < a->rank; i++) {
-		int64_t n = a->dim[i] > b->dim[i] ? a->dim[i] : b->dim[i];
-		if ((a->dim[i] != n && a->dim[i] != 1) || (b->dim[i] != n && b->dim[i] != 1) || y->dim[i] != n)
-			FAIL("dimension %d: %lld and %lld into %lld", i, (long long)a->dim[i], (long long)b->dim[i],
-			     (long long)y->dim[i]);
-	}
-	return 0;
+	return need_broadcast(c);
 }
 
 static int check_clamp(const struct weft_check *c)
@@ -345,15 +337,6 @@ static int check_table(const struct weft_check *c)
 	return need_same_shape(c);
 }
 
-static int check_axis(const struct weft_check *c)
-{
-	int32_t axis = this_op(c)->attr.axis.axis;
-
-	if (axis < 0 || axis >= operand(c, 0)->rank)
-		FAIL("axis %d of rank %d", (int)axis, operand(c, 0)->rank);
-	return 0;
-}
-
 static int check_reduce(const struct weft_check *c)
 {
 	const weft_tensor *x = operand(c, 0), *y = result(c);
@@ -367,7 +350,7 @@ static int check_reduce(const struct weft_check *c)
 		in = FLOATS;
 	else if (op != WEFT_OP_REDUCE_SUM)
 		in |= T(WEFT_INT8) | T(WEFT_INT16);
-	if ((err = check_axis(c)) || (err = need_same_type(c, in)) || (err = need_rank(c, "result", y, x->rank)))
+	if ((err = need_axis(c)) || (err = need_same_type(c, in)) || (err = need_rank(c, "result", y, x->rank)))
 		return err;
 	for (int i = 0; i < x->rank && !err; i++)
 		err = need_dim(c, "result", y, i, i == this_op(c)->attr.axis.axis ? 1 : x->dim[i]);
@@ -380,7 +363,7 @@ static int check_argmax(const struct weft_check *c)
 	int32_t axis = this_op(c)->attr.axis.axis;
 	int err;
 
-	if ((err = check_axis(c)) || (err = need_type(c, "operand 0", x, T(WEFT_INT8) | T(WEFT_INT16) | FP8 | FLOATS)) ||
+	if ((err = need_axis(c)) || (err = need_type(c, "operand 0", x, T(WEFT_INT8) | T(WEFT_INT16) | FP8 | FLOATS)) ||
 	    (err = need_type(c, "result", y, T(WEFT_INT32))) || (err = need_rank(c, "result", y, x->rank - 1)))
 		return err;
 	for (int i = 0; i < y->rank && !err; i++)
@@ -395,7 +378,7 @@ static int check_concat(const struct weft_check *c)
 	int64_t total = 0;
 	int err;
 
-	if ((err = check_axis(c)))
+	if ((err = need_axis(c)))
 		return err;
 	for (int k = 0; k < this_op(c)->n_in; k++) {
 		const weft_tensor *x = operand(c, k);

@@ -127,20 +127,9 @@ static int check_cast(const struct weft_check *c)
 
 static int check_div(const struct weft_check *c)
 {
-	const weft_tensor *a = operand(c, 0), *b = operand(c, 1), *y = result(c);
 	int err = need_types(c, T(WEFT_FP32), T(WEFT_FP32));
 
-	if (err || (err = need_type(c, "operand 1", b, T(WEFT_FP32))))
-		return err;
-	if (a->rank != b->rank || a->rank != y->rank)
-		FAIL("ranks %d, %d and %d differ", a->rank, b->rank, y->rank);
-	for (int i = 0; i < a->rank; i++) {
-		int64_t n = a->dim[i] > b->dim[i] ? a->dim[i] : b->dim[i];
-		if ((a->dim[i] != n && a->dim[i] != 1) || (b->dim[i] != n && b->dim[i] != 1) || y->dim[i] != n)
-			FAIL("dimension %d: %lld and %lld into %lld", i, (long long)a->dim[i], (long long)b->dim[i],
-			     (long long)y->dim[i]);
-	}
-	return 0;
+	return err || (err = need_type(c, "operand 1", operand(c, 1), T(WEFT_FP32))) ? err : need_broadcast(c);
 }
 
 int weft_check_tfl(const struct weft_check *c)

@@ -9,29 +9,6 @@
 
 #define INTS (T(WEFT_INT8) | T(WEFT_INT16) | T(WEFT_INT32))
 
-/* Shape of the result is what all operands broadcast to. */
-static int check_broadcast(const struct weft_check *c)
-{
-	const weft_tensor *y = result(c);
-	const int n = this_op(c)->n_in;
-
-	for (int k = 0; k < n; k++)
-		if (operand(c, k)->rank != y->rank)
-			FAIL("operand %d has rank %d, result %d", k, operand(c, k)->rank, y->rank);
-	for (int d = 0; d < y->rank; d++) {
-		int64_t want = 1;
-		for (int k = 0; k < n; k++)
-			want = operand(c, k)->dim[d] != 1 ? operand(c, k)->dim[d] : want;
-		for (int k = 0; k < n; k++)
-			if (operand(c, k)->dim[d] != 1 && operand(c, k)->dim[d] != want)
-				FAIL("dimension %d: operands with %lld and %lld", d, (long long)operand(c, k)->dim[d], (long long)want);
-		int err = need_dim(c, "result", y, d, want);
-		if (err)
-			return err;
-	}
-	return 0;
-}
-
 /* Operands from first on, and perhaps the result, have one type of the set. */
 static int check_types(const struct weft_check *c, int first, uint32_t allowed, uint32_t result_type)
 {
@@ -53,7 +30,7 @@ static int check_binary(const struct weft_check *c, uint32_t allowed, uint32_t r
 {
 	int err = check_types(c, 0, allowed, result_type);
 
-	return err ? err : check_broadcast(c);
+	return err ? err : need_broadcast(c);
 }
 
 static int check_negate(const struct weft_check *c)
@@ -72,7 +49,7 @@ static int check_select(const struct weft_check *c)
 
 	if (err || (err = check_types(c, 1, ANY, 0)))
 		return err;
-	return check_broadcast(c);
+	return need_broadcast(c);
 }
 
 static int check_conv3d(const struct weft_check *c)
@@ -132,12 +109,9 @@ static int check_fft(const struct weft_check *c)
 
 static int check_reverse(const struct weft_check *c)
 {
-	int32_t axis = this_op(c)->attr.axis.axis;
 	int err = check_unary(c, ANY);
 
-	if (!err && (axis < 0 || axis >= operand(c, 0)->rank))
-		FAIL("axis %d of rank %d", (int)axis, operand(c, 0)->rank);
-	return err;
+	return err ? err : need_axis(c);
 }
 
 static int check_tile(const struct weft_check *c)

@@ -7,14 +7,6 @@
 
 #include "graph.h"
 
-static char *copy_string(const char *s)
-{
-	size_t n = strlen(s) + 1;
-	char *p = malloc(n);
-
-	return p ? memcpy(p, s, n) : NULL;
-}
-
 /* Room for one more element; the array doubles. */
 static int grow(void **array, int n, int *cap, size_t elem_bytes)
 {
@@ -37,7 +29,7 @@ weft_graph *weft_graph_new(const char *name)
 
 	if (!g)
 		return NULL;
-	g->name = copy_string(name ? name : "");
+	g->name = strdup(name ? name : "");
 	if (!g->name) {
 		free(g);
 		return NULL;
@@ -82,7 +74,7 @@ int weft_graph_tensor(weft_graph *g, const char *name, weft_dtype t, int rank, c
 	g->tensors = array;
 	if (err)
 		return err;
-	char *own = copy_string(name ? name : "");
+	char *own = strdup(name ? name : "");
 	if (!own)
 		return -ENOMEM;
 
@@ -117,7 +109,7 @@ int weft_graph_src(weft_graph *g, int index, const char *name)
 	g->srcs = array;
 	if (err)
 		return err;
-	char *own = copy_string(name ? name : "");
+	char *own = strdup(name ? name : "");
 	if (!own)
 		return -ENOMEM;
 	g->srcs[g->n_srcs] = (struct weft_gsrc){ .index = index, .name = own, .out = -1 };
@@ -144,7 +136,7 @@ int weft_graph_var(weft_graph *g, const char *name, weft_dtype t, int rank, cons
 	int err = grow(&array, g->n_vars, &g->cap_vars, sizeof *g->vars);
 
 	g->vars = array;
-	char *own = err ? NULL : copy_string(name);
+	char *own = err ? NULL : strdup(name);
 	if (!own) {
 		free(data);
 		return -ENOMEM;

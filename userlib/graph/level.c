@@ -8,6 +8,7 @@
  *
  * Source: TOSA 1.0, 1.7 "Levels", and the LEVEL_CHECK lines of each operator.
  */
+#include <errno.h>
 #include <stdlib.h>
 
 #include "check.h"
@@ -102,7 +103,7 @@ static int check_attributes(const struct weft_check *c, const struct weft_gop *o
 	case WEFT_OP_MAX_POOL2D: return check_pool(c, &o->attr.pool);
 	case WEFT_OP_FFT2D:
 	case WEFT_OP_RFFT2D: return check_fft(c);
-	case WEFT_OP_RESIZE: return check_resize(c, &o->attr.resize);
+	case WEFT_OP_RESIZE: return o->n_in == weft_op_n_dynamic(o->op) ? 0 : check_resize(c, &o->attr.resize);
 	case WEFT_OP_CONCAT: return at_most(c, "tensors in the list", o->n_in, MAX_TENSOR_LIST);
 	case WEFT_OP_COND_IF:
 	case WEFT_OP_WHILE_LOOP:
@@ -160,7 +161,7 @@ static int check_nesting(const struct weft_check *c)
 	int *of_sub = calloc((size_t)g->n_subs + 1, sizeof *of_sub);
 
 	if (!of_sub)
-		return weft_check_fail(c, "out of memory");
+		return weft_check_fail(c, "out of memory"), -ENOMEM;
 	for (int s = 0; s < g->n_subs; s++)
 		of_sub[s] = nesting(g, g->subs[s], of_sub, s);
 	int err = at_most(c, "nesting", nesting(g, g, of_sub, g->n_subs), MAX_NESTING);

@@ -11,8 +11,6 @@
 #include "../../sim/golden/golden.h"
 #include "onnx_lower.h"
 
-#define FLOAT(t) ((t) == WEFT_FP32 || (t) == WEFT_FP16 || (t) == WEFT_BF16)
-
 const weft_tensor *ox_t(const struct ox *l, int x)
 {
 	return &l->g->tensors[x].t;
@@ -67,16 +65,9 @@ int ox_data(struct ox *l, weft_dtype t, int rank, const int64_t *dim, void *data
 /* v as an element of the type, at p. */
 static void put(weft_dtype t, double v, void *p)
 {
-	uint64_t bits = weft_float_encode(t, v, false);
-	int64_t i = (int64_t)v;
+	uint64_t bits = weft_is_float(t) ? weft_float_encode(t, v, false) : (uint64_t)(int64_t)v;
 
-	switch (t) {
-	case WEFT_FP16: case WEFT_BF16: case WEFT_FP32: case WEFT_FP64:
-	case WEFT_FP8E4M3: case WEFT_FP8E5M2: case WEFT_FP8E4M3FNUZ: case WEFT_FP8E5M2FNUZ: case WEFT_FP4E2M1: case WEFT_FP8E8M0:
-		memcpy(p, &bits, weft_dtype_bytes(t));
-		break;
-	default: memcpy(p, &i, weft_dtype_bytes(t)); break;
-	}
+	memcpy(p, &bits, weft_dtype_bytes(t));
 }
 
 int ox_ramp(struct ox *l, weft_dtype t, int rank, double v)
@@ -109,8 +100,7 @@ static int64_t cost(const struct ox *l, weft_opcode op, const int *in, const wef
 		int64_t w = weft_tensor_elements(ox_t(l, in[1]));
 		return w > INT64_MAX / 2 / n ? INT64_MAX : n * w;
 	}
-	for (int k = 0; k < 1; k++)
-		n += weft_tensor_elements(ox_t(l, in[k]));
+	n += weft_tensor_elements(ox_t(l, in[0]));
 	return n * (op == WEFT_OP_AVG_POOL2D || op == WEFT_OP_MAX_POOL2D ? 64 : 1);
 }
 
@@ -130,8 +120,7 @@ static int fold(struct ox *l, weft_opcode op, const weft_attr *a, const int *in,
 		free(y->data);
 		return ox_fail(l, err, "%.150s", line);
 	}
-	int i = ox_data(l, y->dtype, y->rank, y->dim, y->data);
-	return i;
+	return ox_data(l, y->dtype, y->rank, y->dim, y->data);
 }
 
 static int declare(struct ox *l, int i)
@@ -323,8 +312,7 @@ int ox_tile(struct ox *l, int x, const int64_t *multiple)
 	return same ? x : ox_op(l, WEFT_OP_TILE, &a, &x, 1, t->dtype, t->rank, dim);
 }
 
-/* With leading dimensions of 1. */
-static int to_rank(struct ox *l, int x, int rank)
+int ox_to_rank(struct ox *l, int x, int rank)
 {
 	int64_t dim[WEFT_MAX_RANK];
 
@@ -342,7 +330,7 @@ int ox_expand(struct ox *l, int x, int rank, const int64_t *dim)
 {
 	int64_t multiple[WEFT_MAX_RANK];
 
-	x = to_rank(l, x, rank);
+	x = ox_to_rank(l, x, rank);
 	if (x < 0)
 		return x;
 	for (int i = 0; i < rank; i++) {
@@ -356,22 +344,21 @@ int ox_expand(struct ox *l, int x, int rank, const int64_t *dim)
 
 /* ---- types ---- */
 
+int ox_rescale_by(struct ox *l, int x, const weft_attr *a, int32_t mul, int8_t shift, weft_dtype to)
+{
+	if (x < 0)
+		return x;
+	int m = ox_ramp(l, a->rescale.scale32 ? WEFT_INT32 : WEFT_INT16, 1, mul), s = m < 0 ? m : ox_ramp(l, WEFT_INT8, 1, shift);
+	return s < 0 ? s : ox_op(l, WEFT_OP_RESCALE, a, (int[]){ x, m, s }, 3, to, ox_t(l, x)->rank, ox_t(l, x)->dim);
+}
+
 int ox_flip_sign(struct ox *l, int x, weft_dtype to)
 {
 	weft_attr a = { .rescale = { .scale32 = true, .rounding = WEFT_SINGLE_ROUND, .x_unsigned = to == WEFT_INT8,
 	                             .y_unsigned = to == WEFT_UINT8, .x_zp = to == WEFT_INT8 ? 128 : 0,
 	                             .y_zp = to == WEFT_UINT8 ? 128 : 0 } };
-	int32_t *m = x < 0 ? NULL : ox_alloc(l, 1, 4);
-	int8_t *s = m ? ox_alloc(l, 1, 1) : NULL;
 
-	if (x < 0 || !s) {
-		free(m);
-		return x < 0 ? x : l->err;
-	}
-	*m = 1 << 30;
-	*s = 30;
-	int im = ox_data(l, WEFT_INT32, 1, (int64_t[]){ 1 }, m), is = ox_data(l, WEFT_INT8, 1, (int64_t[]){ 1 }, s);
-	return im < 0 ? im : ox_op(l, WEFT_OP_RESCALE, &a, (int[]){ x, im, is }, 3, to, ox_t(l, x)->rank, ox_t(l, x)->dim);
+	return ox_rescale_by(l, x, &a, 1 << 30, 30, to);
 }
 
 /* Rows of TOSA's CAST that do what ONNX's does. */
@@ -379,7 +366,7 @@ static bool tosa_cast(weft_dtype x, weft_dtype y)
 {
 	bool xi = x == WEFT_INT8 || x == WEFT_INT16 || x == WEFT_INT32, yi = y == WEFT_INT8 || y == WEFT_INT16 || y == WEFT_INT32;
 
-	return ((xi || x == WEFT_BOOL) && yi) || (xi && FLOAT(y)) || (FLOAT(x) && FLOAT(y));
+	return ((xi || x == WEFT_BOOL) && yi) || (xi && weft_is_plain_float(y)) || (weft_is_plain_float(x) && weft_is_plain_float(y));
 }
 
 int ox_cast(struct ox *l, int x, weft_dtype to)
@@ -423,7 +410,7 @@ int ox_widen(struct ox *l, int x)
 
 /* ---- elementwise ---- */
 
-static int broadcast(struct ox *l, const int *x, int n, int64_t *dim)
+int ox_broadcast(struct ox *l, const int *x, int n, int64_t *dim)
 {
 	int rank = ox_t(l, x[0])->rank;
 
@@ -449,7 +436,7 @@ static int match_ranks(struct ox *l, int *x, int n)
 		rank = ox_t(l, x[k])->rank > rank ? ox_t(l, x[k])->rank : rank;
 	}
 	for (int k = 0; k < n; k++)
-		if ((x[k] = to_rank(l, x[k], rank)) < 0)
+		if ((x[k] = ox_to_rank(l, x[k], rank)) < 0)
 			return x[k];
 	return rank;
 }
@@ -466,7 +453,7 @@ int ox_binary(struct ox *l, weft_opcode op, int a, int b)
 	int x[2] = { a, b }, rank = match_ranks(l, x, 2);
 
 	memset(&attr, 0, sizeof attr);
-	if (rank < 0 || (rank = broadcast(l, x, 2, dim)) < 0)
+	if (rank < 0 || (rank = ox_broadcast(l, x, 2, dim)) < 0)
 		return rank;
 	if (ox_t(l, x[0])->dtype != ox_t(l, x[1])->dtype)
 		return ox_fail(l, -EINVAL, "%s and %s", weft_dtype_name(ox_t(l, x[0])->dtype), weft_dtype_name(ox_t(l, x[1])->dtype));
@@ -478,7 +465,7 @@ int ox_select(struct ox *l, int cond, int a, int b)
 	int64_t dim[WEFT_MAX_RANK];
 	int x[3] = { cond, a, b }, rank = match_ranks(l, x, 3);
 
-	if (rank < 0 || (rank = broadcast(l, x, 3, dim)) < 0)
+	if (rank < 0 || (rank = ox_broadcast(l, x, 3, dim)) < 0)
 		return rank;
 	return ox_op(l, WEFT_OP_SELECT, NULL, x, 3, ox_t(l, x[1])->dtype, rank, dim);
 }

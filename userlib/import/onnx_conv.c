@@ -17,14 +17,13 @@ static weft_dtype sum_type(weft_dtype x)
 	switch (x) {
 	case WEFT_INT8: return WEFT_INT32;
 	case WEFT_INT16: return WEFT_INT48;
-	case WEFT_FP8E4M3: case WEFT_FP8E5M2: case WEFT_FP8E4M3FNUZ: case WEFT_FP8E5M2FNUZ: return WEFT_FP16;
-	default: return x;
+	default: return weft_is_float8(x) ? WEFT_FP16 : x;
 	}
 }
 
 static weft_dtype acc_type(weft_dtype x)
 {
-	return x == WEFT_INT8 || x == WEFT_INT16 || sum_type(x) != x ? sum_type(x) : WEFT_FP32;
+	return sum_type(x) != x ? sum_type(x) : WEFT_FP32;
 }
 
 static weft_attr attr_2d(const struct ox_conv_call *c, weft_dtype x)
@@ -228,7 +227,12 @@ static int transpose_pads(struct ox *l, const struct ox_value *x, struct ox_wind
 
 	if (n < 0 || m < 0)
 		return l->err;
+	if (m && m < w->n)
+		return ox_fail(l, -EINVAL, "output_shape has %d values for %d dimensions", m, w->n);
 	for (int i = 0; i < w->n; i++) {
+		if (extra[i] < 0 || extra[i] > INT32_MAX || (m && (shape[m - w->n + i] < 1 || shape[m - w->n + i] > INT32_MAX)))
+			return ox_fail(l, -EINVAL, "output_padding %lld, output_shape %lld of dimension %d", (long long)extra[i],
+			               m ? (long long)shape[m - w->n + i] : 0, i);
 		int64_t full = w->stride[i] * (x->t.dim[2 + i] - 1) + extra[i] + (w->kernel[i] - 1) * w->dilation[i] + 1;
 		int64_t want = m ? shape[m - w->n + i] : same || lower ? x->t.dim[2 + i] * w->stride[i] : 0;
 
@@ -239,7 +243,7 @@ static int transpose_pads(struct ox *l, const struct ox_value *x, struct ox_wind
 		}
 		w->after[i] -= extra[i];   /* the result grows behind */
 		w->out[i] = full - extra[i] - w->before[i] - w->after[i];
-		if (w->out[i] < 1 || w->out[i] > INT32_MAX || (m && m < w->n))
+		if (w->out[i] < 1 || w->out[i] > INT32_MAX)
 			return ox_fail(l, -EINVAL, "an output extent of %lld", (long long)w->out[i]);
 	}
 	return 0;
@@ -325,7 +329,8 @@ int ox_conv_transpose(struct ox *l)
 	if ((err = ox_window(l, &win, x->t.rank - 2, most, w->t.dim + 2, false)))
 		return err;
 	int64_t v[6];
-	int n = ox_attr_ints(l, "pads", 6, v);
+	/* As they were in the file; judged by ox_window() */
+	int n = ox_attr_is(l, "auto_pad", "NOTSET", true) ? ox_attr_ints(l, "pads", 6, v) : 0;
 	for (int i = 0; i < win.n; i++) {
 		win.before[i] = n ? v[i] : 0;
 		win.after[i] = n ? v[win.n + i] : 0;

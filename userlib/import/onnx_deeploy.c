@@ -36,15 +36,12 @@ static bool number(struct ox *l, const char *name, double *v)
 static int integers(struct ox *l, int k, int rank)
 {
 	struct ox_value *v = ox_in(l, k);
-	int64_t dim[WEFT_MAX_RANK];
 
 	if (!v)
 		return l->err;
 	if (v->t.rank > rank)
 		return ox_fail(l, -EINVAL, "input %d has rank %d, input 0 has %d", k, v->t.rank, rank);
-	for (int i = 0; i < rank; i++)
-		dim[i] = i < rank - v->t.rank ? 1 : v->t.dim[i - (rank - v->t.rank)];
-	return ox_cast(l, ox_reshape(l, ox_get(l, v, NULL), rank, dim), WEFT_INT32);
+	return ox_cast(l, ox_to_rank(l, ox_get(l, v, NULL), rank), WEFT_INT32);
 }
 
 /* An integer of int32 from an attribute that has to be there. */
@@ -144,17 +141,12 @@ int ox_i_gelu(struct ox *l)
 static int divide(struct ox *l, const weft_attr *a, int x, int d)
 {
 	int64_t dim[WEFT_MAX_RANK];
+	const int in[2] = { x, d };
 
 	if (x < 0 || d < 0)
 		return x < 0 ? x : d;
-	const int rank = ox_t(l, x)->rank;
-	for (int i = 0; i < rank; i++) {
-		const int64_t n = ox_t(l, x)->dim[i], m = ox_t(l, d)->dim[i];
-		if (n != m && n != 1 && m != 1)
-			return ox_fail(l, -EINVAL, "dimension %d: %lld and %lld do not broadcast", i, (long long)n, (long long)m);
-		dim[i] = n > m ? n : m;
-	}
-	return ox_op(l, WEFT_OP_PACT_DIV, a, (int[]){ x, d }, 2, WEFT_INT32, rank, dim);
+	const int rank = ox_broadcast(l, in, 2, dim);
+	return rank < 0 ? rank : ox_op(l, WEFT_OP_PACT_DIV, a, in, 2, WEFT_INT32, rank, dim);
 }
 
 /* x * Delta * eta / (d * eta + eps): TrueIntegerDiv, with d an attribute, truncates; IntegerDiv rounds half up. */
@@ -225,7 +217,7 @@ int ox_i_softmax(struct ox *l)
 /* ITAMax gives up to 255; ITAPartialMax, which has groups, up to 127. */
 int ox_ita_max(struct ox *l)
 {
-	const bool partial = !strcmp(l->n->op_type, "ITAPartialMax");
+	const bool partial = ox_is(l, "ITAPartialMax");
 	weft_attr a = { .pact_ita_max = { 0, partial ? 127 : 255 } };
 	int32_t levels;
 	int x = x_integers(l);

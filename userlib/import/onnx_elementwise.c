@@ -14,11 +14,6 @@
 
 #define MAX_OPERANDS 64
 
-static bool is(const struct ox *l, const char *type)
-{
-	return !strcmp(l->n->op_type, type);
-}
-
 /* The order in which to compute, and the rank. */
 static int order(struct ox *l, int n, int8_t *perm)
 {
@@ -46,18 +41,15 @@ static int order(struct ox *l, int n, int8_t *perm)
 static int operand(struct ox *l, int k, int rank, const int8_t *perm)
 {
 	struct ox_value *v = ox_in(l, k);
-	int64_t dim[WEFT_MAX_RANK];
 
 	if (!v)
 		return l->err;
 	if (v->t.rank == rank)
 		return ox_get(l, v, perm);
-	for (int i = 0; i < rank; i++)
-		dim[i] = i < rank - v->t.rank ? 1 : v->t.dim[i - (rank - v->t.rank)];
-	return ox_transpose(l, ox_reshape(l, ox_get(l, v, NULL), rank, dim), perm);
+	return ox_transpose(l, ox_to_rank(l, ox_get(l, v, NULL), rank), perm);
 }
 
-/* Up to three operands side by side; the rank. */
+/* Operands side by side; the rank. */
 static int operands(struct ox *l, int n, int *x, int8_t *perm)
 {
 	int rank = order(l, n, perm);
@@ -70,11 +62,6 @@ static int operands(struct ox *l, int n, int *x, int8_t *perm)
 	return rank;
 }
 
-static bool is_float(weft_dtype t)
-{
-	return t == WEFT_FP32 || t == WEFT_FP16 || t == WEFT_BF16;
-}
-
 static int combine(struct ox *l, weft_opcode op, int a, int b)
 {
 	if (a < 0 || b < 0)
@@ -83,14 +70,9 @@ static int combine(struct ox *l, weft_opcode op, int a, int b)
 
 	if (t != ox_t(l, b)->dtype)
 		return ox_fail(l, -EINVAL, "%s and %s", weft_dtype_name(t), weft_dtype_name(ox_t(l, b)->dtype));
-	if (op == WEFT_OP_INTDIV && is_float(t))
+	if (op == WEFT_OP_INTDIV && weft_is_plain_float(t))
 		op = WEFT_OP_ONNX_DIV;
 	return ox_cast(l, ox_binary(l, op, ox_widen(l, a), ox_widen(l, b)), t);
-}
-
-static int logical(struct ox *l, weft_opcode op, int a, int b)
-{
-	return ox_binary(l, op, a, b);
 }
 
 int ox_elementwise(struct ox *l)
@@ -109,13 +91,13 @@ int ox_elementwise(struct ox *l)
 	if (ox_attr(l, "axis"))
 		return ox_fail(l, -ENOTSUP, "broadcasting along an axis, as before opset 7");
 	for (size_t i = 0; i < sizeof ops / sizeof ops[0]; i++) {
-		if (!is(l, ops[i].name))
+		if (!ox_is(l, ops[i].name))
 			continue;
-		if (ops[i].op == WEFT_OP_POW && !is_float(ox_t(l, x[0])->dtype))
+		if (ops[i].op == WEFT_OP_POW && !weft_is_plain_float(ox_t(l, x[0])->dtype))
 			return ox_fail(l, -ENOTSUP, "powers of %s", weft_dtype_name(ox_t(l, x[0])->dtype));
 		if (ops[i].op == WEFT_OP_POW)
 			x[1] = ox_cast(l, x[1], ox_t(l, x[0])->dtype);
-		return ox_result(l, 0, ops[i].logical ? logical(l, ops[i].op, x[0], x[1]) : combine(l, ops[i].op, x[0], x[1]), perm, false);
+		return ox_result(l, 0, ops[i].logical ? ox_binary(l, ops[i].op, x[0], x[1]) : combine(l, ops[i].op, x[0], x[1]), perm, false);
 	}
 	return ox_fail(l, -ENOTSUP, "not supported");
 }
@@ -128,19 +110,19 @@ int ox_compare(struct ox *l)
 	if (rank < 0)
 		return rank;
 	int a = ox_widen(l, x[0]), b = ox_widen(l, x[1]);
-	if (is(l, "Equal"))
+	if (ox_is(l, "Equal"))
 		return ox_result(l, 0, ox_binary(l, WEFT_OP_EQUAL, a, b), perm, false);
-	if (is(l, "Greater"))
+	if (ox_is(l, "Greater"))
 		return ox_result(l, 0, ox_binary(l, WEFT_OP_GREATER, a, b), perm, false);
-	if (is(l, "GreaterOrEqual"))
+	if (ox_is(l, "GreaterOrEqual"))
 		return ox_result(l, 0, ox_binary(l, WEFT_OP_GREATER_EQUAL, a, b), perm, false);
-	return ox_result(l, 0, ox_binary(l, is(l, "Less") ? WEFT_OP_GREATER : WEFT_OP_GREATER_EQUAL, b, a), perm, false);
+	return ox_result(l, 0, ox_binary(l, ox_is(l, "Less") ? WEFT_OP_GREATER : WEFT_OP_GREATER_EQUAL, b, a), perm, false);
 }
 
 /* Max, Min, Sum, Mean of any count. */
 int ox_variadic(struct ox *l)
 {
-	weft_opcode op = is(l, "Max") ? WEFT_OP_MAXIMUM : is(l, "Min") ? WEFT_OP_MINIMUM : WEFT_OP_ADD;
+	weft_opcode op = ox_is(l, "Max") ? WEFT_OP_MAXIMUM : ox_is(l, "Min") ? WEFT_OP_MINIMUM : WEFT_OP_ADD;
 	int n = (int)l->n->n_input, x[MAX_OPERANDS];
 	int8_t perm[WEFT_MAX_RANK];
 
@@ -151,7 +133,7 @@ int ox_variadic(struct ox *l)
 		return err;
 	for (int k = 1; k < n; k++)
 		y = combine(l, op, y, x[k]);
-	if (is(l, "Mean") && y >= 0)
+	if (ox_is(l, "Mean") && y >= 0)
 		y = combine(l, WEFT_OP_INTDIV, y, ox_ramp(l, ox_t(l, y)->dtype, ox_t(l, y)->rank, n));
 	return ox_result(l, 0, y, perm, false);
 }
@@ -194,7 +176,7 @@ static int at_least_zero(struct ox *l, int x)
 	if (x < 0)
 		return x;
 	weft_dtype t = ox_t(l, x)->dtype;
-	if (is_float(t))
+	if (weft_is_plain_float(t))
 		return ox_binary(l, WEFT_OP_MAXIMUM, x, ox_ramp(l, t, ox_t(l, x)->rank, 0));
 	int y = ox_widen(l, x);
 	return ox_cast(l, ox_binary(l, WEFT_OP_MAXIMUM, y, ox_ramp(l, WEFT_INT32, ox_t(l, x)->rank, 0)), t);
@@ -222,9 +204,9 @@ static int plain_unary(struct ox *l, int x)
 	for (size_t i = 0; i < sizeof ops / sizeof ops[0]; i++) {
 		weft_dtype t = ox_t(l, x)->dtype;
 
-		if (!is(l, ops[i].name))
+		if (!ox_is(l, ops[i].name))
 			continue;
-		if (!ops[i].any && !is_float(t))
+		if (!ops[i].any && !weft_is_plain_float(t))
 			return ox_fail(l, -ENOTSUP, "%s", weft_dtype_name(t));
 		return ops[i].op == WEFT_OP_ABS ? ox_cast(l, ox_unary(l, ops[i].op, ox_widen(l, x)), t) : ox_unary(l, ops[i].op, x);
 	}
@@ -236,7 +218,7 @@ static int negate(struct ox *l, int x)
 	weft_dtype t = ox_t(l, x)->dtype;
 	int y = ox_widen(l, x);
 
-	return y < 0 ? y : ox_cast(l, ox_binary(l, WEFT_OP_SUB, ox_ramp(l, ox_t(l, y)->dtype, ox_t(l, y)->rank, is_float(t) ? -0.0 : 0), y), t);
+	return y < 0 ? y : ox_cast(l, ox_binary(l, WEFT_OP_SUB, ox_ramp(l, ox_t(l, y)->dtype, ox_t(l, y)->rank, weft_is_plain_float(t) ? -0.0 : 0), y), t);
 }
 
 int ox_unary_node(struct ox *l)
@@ -246,11 +228,11 @@ int ox_unary_node(struct ox *l)
 
 	if (rank < 0)
 		return rank;
-	if (is(l, "Sqrt"))       /* POW's 0 ^ 0.5 and RSQRT's 0 both have an end; x ^ 0.5 is the plain one */
+	if (ox_is(l, "Sqrt"))       /* POW's 0 ^ 0.5 and RSQRT's 0 both have an end; x ^ 0.5 is the plain one */
 		y = ox_binary(l, WEFT_OP_POW, x[0], ox_ramp(l, ox_t(l, x[0])->dtype, rank, 0.5));
-	else if (is(l, "Neg"))
+	else if (ox_is(l, "Neg"))
 		y = negate(l, x[0]);
-	else if (is(l, "Relu"))
+	else if (ox_is(l, "Relu"))
 		y = at_least_zero(l, x[0]);
 	else
 		y = plain_unary(l, x[0]);
@@ -279,19 +261,19 @@ static int gelu(struct ox *l, int x)
 
 static int activation(struct ox *l, int x)
 {
-	if (is(l, "LeakyRelu"))
+	if (ox_is(l, "LeakyRelu"))
 		return positive_or(l, x, ox_scale(l, x, ox_attr_f(l, "alpha", 0.01)));
-	if (is(l, "Elu"))
+	if (ox_is(l, "Elu"))
 		return elu(l, x, ox_attr_f(l, "alpha", 1), 1);
-	if (is(l, "Selu"))
+	if (ox_is(l, "Selu"))
 		return elu(l, x, ox_attr_f(l, "alpha", 1.6732632423543772), ox_attr_f(l, "gamma", 1.0507009873554805));
-	if (is(l, "HardSigmoid"))
+	if (ox_is(l, "HardSigmoid"))
 		return clamp(l, ox_shift(l, ox_scale(l, x, ox_attr_f(l, "alpha", 0.2)), ox_attr_f(l, "beta", 0.5)), 0, 1);
-	if (is(l, "HardSwish"))
+	if (ox_is(l, "HardSwish"))
 		return ox_binary(l, WEFT_OP_MUL, x, clamp(l, ox_shift(l, ox_scale(l, x, 1.0 / 6), 0.5), 0, 1));
-	if (is(l, "Swish"))
+	if (ox_is(l, "Swish"))
 		return ox_binary(l, WEFT_OP_MUL, x, ox_unary(l, WEFT_OP_SIGMOID, ox_scale(l, x, ox_attr_f(l, "alpha", 1))));
-	if (is(l, "Softplus"))
+	if (ox_is(l, "Softplus"))
 		return ox_unary(l, WEFT_OP_LOG, ox_shift(l, ox_unary(l, WEFT_OP_EXP, x), 1));
 	return gelu(l, x);
 }
@@ -303,7 +285,7 @@ int ox_activation(struct ox *l)
 
 	if (rank < 0)
 		return rank;
-	if (!is_float(ox_t(l, x[0])->dtype))
+	if (!weft_is_plain_float(ox_t(l, x[0])->dtype))
 		return ox_fail(l, -ENOTSUP, "%s", weft_dtype_name(ox_t(l, x[0])->dtype));
 	return ox_result(l, 0, activation(l, x[0]), perm, false);
 }
@@ -341,7 +323,7 @@ int ox_cast_node(struct ox *l)
 	int64_t to = ox_attr_i(l, "to", 0);
 	weft_dtype t = onnx_dtype(to);
 	int8_t perm[WEFT_MAX_RANK];
-	int x[1], n = is(l, "CastLike") ? 2 : 1;
+	int x[1], n = ox_is(l, "CastLike") ? 2 : 1;
 
 	for (size_t i = 0; i < sizeof old / sizeof old[0]; i++)   /* Cast-1 names the type */
 		t = ox_attr_is(l, "to", old[i].name, false) ? old[i].t : t;
@@ -383,16 +365,13 @@ int ox_fake_convert(struct ox *l)
 	in[0] = ox_x(l, 0);
 	rank = in[0] < 0 ? 0 : ox_t(l, in[0])->rank;
 	for (int k = 1; k < n; k++) {
-		int64_t dim[WEFT_MAX_RANK];
 		struct ox_value *v = ox_in(l, k);
 
 		if (!v || in[0] < 0)
 			return l->err;
-		for (int i = 0; i < rank; i++)
-			dim[i] = i < rank - v->t.rank ? 1 : v->t.dim[i - (rank - v->t.rank)];
 		if (v->t.rank > rank)
 			return ox_fail(l, -EINVAL, "input %d has a higher rank than the data", k);
-		in[k] = ox_reshape(l, ox_get(l, v, NULL), rank, dim);
+		in[k] = ox_to_rank(l, ox_get(l, v, NULL), rank);
 	}
 	return ox_result(l, 0, ox_op(l, WEFT_OP_ONNX_FAKE_CONVERT, &a, in, n, in[0] < 0 ? 0 : ox_t(l, in[0])->dtype, rank,
 	                             in[0] < 0 ? NULL : ox_t(l, in[0])->dim), NULL, false);

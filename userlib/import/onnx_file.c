@@ -277,8 +277,10 @@ static int from_external(const struct onnx_file *f, const onnx_tensor *p, weft_t
 	}
 	if (e.length >= 0 && (size_t)e.length != n)
 		return wrong_size(msg, msg_bytes, "external data", (uint64_t)e.length, n);
-	if (snprintf(path, sizeof path, "%s/%s", f->folder, e.location) >= (int)sizeof path)
+	if (snprintf(path, sizeof path, "%s/%s", f->folder, e.location) >= (int)sizeof path) {
+		snprintf(msg, msg_bytes, "external data: its path is longer than %zu characters", sizeof path - 1);
 		return -ENAMETOOLONG;
+	}
 	FILE *file = fopen(path, "rb");
 	if (!file || fseek(file, 0, SEEK_END) || ftell(file) < e.offset || (size_t)(ftell(file) - e.offset) < n ||
 	    fseek(file, (long)e.offset, SEEK_SET)) {
@@ -287,7 +289,10 @@ static int from_external(const struct onnx_file *f, const onnx_tensor *p, weft_t
 	}
 	uint8_t *bytes = err ? NULL : malloc(n + 1);
 	t->data = err ? NULL : calloc(1, weft_tensor_bytes(t) + 1);
-	if (!err && (!bytes || !t->data || fread(bytes, 1, n, file) != n)) {
+	if (!err && (!bytes || !t->data)) {
+		snprintf(msg, msg_bytes, "out of memory");
+		err = -ENOMEM;
+	} else if (!err && fread(bytes, 1, n, file) != n) {
 		snprintf(msg, msg_bytes, "external data cannot be read");
 		err = -EIO;
 	}

@@ -15,18 +15,6 @@
 #include "onnx_integer.h"
 #include "onnx_qdq.h"
 
-static bool is_float8(weft_dtype t)
-{
-	return t >= WEFT_FP8E4M3 && t <= WEFT_FP8E5M2FNUZ;
-}
-
-static struct ox_value *value(const struct ox *l, const onnx_node *n, size_t k)
-{
-	int i = k < n->n_input && *n->input[k] ? ox_value_find(l, n->input[k]) : -1;
-
-	return i < 0 ? NULL : &l->values[i];
-}
-
 /* The constant numbers of a float32 value; NULL: none. */
 static const float *floats(struct ox *l, struct ox_value *v, int64_t *n)
 {
@@ -55,18 +43,18 @@ static bool power(struct ox *l, struct ox_value *v, int *e)
 /* The DequantizeLinear node behind operand k: its data and the exponent of its scale. */
 static struct ox_value *dequantised(struct ox *l, const onnx_node *n, size_t k, int *e)
 {
-	struct ox_value *v = value(l, n, k);
+	struct ox_value *v = ox_operand(l, n, k);
 	const onnx_node *d = v && v->pending >= 0 && v->dq >= 0 ? l->f.m->graph->node[v->dq] : NULL;
-	struct ox_value *x = !d ? NULL : v->carrier >= 0 ? &l->values[v->carrier] : value(l, d, 0);   /* moved on the way, or weights */
+	struct ox_value *x = !d ? NULL : v->carrier >= 0 ? &l->values[v->carrier] : ox_operand(l, d, 0);   /* moved on the way, or weights */
 
-	return x && is_float8(x->t.dtype) && power(l, value(l, d, 1), e) ? x : NULL;
+	return x && weft_is_float8(x->t.dtype) && power(l, ox_operand(l, d, 1), e) ? x : NULL;
 }
 
 /* The bias in units of the result, [OC] or [1] of fp16; negative: none that fits. */
 static int bias(struct ox *l, const onnx_node *n, int64_t channels, int e)
 {
 	int64_t count = 1;
-	struct ox_value *v = value(l, n, 2);
+	struct ox_value *v = ox_operand(l, n, 2);
 	const float *b = floats(l, v, &count);
 
 	if (v && (!b || v->t.rank != 1 || count != channels))
@@ -109,7 +97,7 @@ int ox_fold_float8(struct ox *l, const onnx_node *n, struct ox_value *scale, wef
 	int ex, ew, ey, y;
 	struct ox_value *x = dequantised(l, n, 0, &ex), *w = dequantised(l, n, 1, &ew);
 
-	if (!x || !w || !power(l, scale, &ey) || !is_float8(to) || ox_get(l, w, NULL) < 0 || w->t.rank < 2)
+	if (!x || !w || !power(l, scale, &ey) || !weft_is_float8(to) || ox_get(l, w, NULL) < 0 || w->t.rank < 2)
 		return 0;
 	c.log2_scale = ex + ew - ey;
 	c.bias = bias(l, n, w->t.dim[conv || (ox_node_is(n, "Gemm") && ox_attr_of(n, "transB", 0)) ? 0 : 1], ey);

@@ -20,11 +20,6 @@ bool ox_is_8_bit(const struct ox_value *v)
 	return v && (v->t.dtype == WEFT_INT8 || v->t.dtype == WEFT_UINT8);
 }
 
-static bool const_value(const struct ox *l, const struct ox_value *v)
-{
-	return v->init || (v->n_forms && ox_t(l, v->form[0].tensor)->data);
-}
-
 /* Zero point as the int8 form has it. False: not one constant. */
 static bool one_zp(struct ox *l, const struct ox_value *v, struct ox_value *zp, int32_t *out)
 {
@@ -33,7 +28,7 @@ static bool one_zp(struct ox *l, const struct ox_value *v, struct ox_value *zp, 
 	*out = -flip;
 	if (!zp)
 		return true;
-	if (!const_value(l, zp))
+	if (!ox_is_const_value(l, zp))
 		return false;
 	int x = ox_cast(l, ox_get(l, zp, NULL), WEFT_INT32);
 	if (x < 0)
@@ -59,7 +54,7 @@ static int centred(struct ox *l, struct ox_value *v, struct ox_value *zp, const 
 /* Constant weights less their zero points, if int8 holds that; else -1. */
 static int without_zps(struct ox *l, struct ox_value *w, struct ox_value *zp, const int8_t *perm, int axis)
 {
-	if (!const_value(l, w) || !const_value(l, zp))
+	if (!ox_is_const_value(l, w) || !ox_is_const_value(l, zp))
 		return -1;
 	int x = centred(l, w, zp, perm, axis);
 	const int32_t *v = x < 0 ? NULL : ox_t(l, x)->data;
@@ -85,18 +80,9 @@ static bool array_weights(struct ox *l, const struct ox_product *p, const int8_t
 
 int ox_narrow_48(struct ox *l, int x)
 {
-	weft_attr a = { .rescale = { .rounding = WEFT_SINGLE_ROUND } };
-	int16_t *m = x < 0 ? NULL : ox_alloc(l, 1, 2);
-	int8_t *s = m ? ox_alloc(l, 1, 1) : NULL;
+	static const weft_attr a = { .rescale = { .rounding = WEFT_SINGLE_ROUND } };
 
-	if (x < 0 || !s) {
-		free(m);
-		return l->err;
-	}
-	*m = 1 << 14;
-	*s = 14;
-	int im = ox_data(l, WEFT_INT16, 1, (int64_t[]){ 1 }, m), is = ox_data(l, WEFT_INT8, 1, (int64_t[]){ 1 }, s);
-	return im < 0 ? im : ox_op(l, WEFT_OP_RESCALE, &a, (int[]){ x, im, is }, 3, WEFT_INT32, ox_t(l, x)->rank, ox_t(l, x)->dim);
+	return ox_rescale_by(l, x, &a, 1 << 14, 14, WEFT_INT32);
 }
 
 static int ones(struct ox *l, int rank, const int64_t *dim)
@@ -115,7 +101,7 @@ bool ox_symmetric(struct ox *l, const struct ox_product *p)
 {
 	int32_t zp;
 
-	return p->w->t.dtype == WEFT_INT8 && const_value(l, p->w) && one_zp(l, p->w, p->w_zp, &zp) && zp == 0;
+	return p->w->t.dtype == WEFT_INT8 && ox_is_const_value(l, p->w) && one_zp(l, p->w, p->w_zp, &zp) && zp == 0;
 }
 
 /* An int32 bias for sums of 48 bits. */
@@ -410,17 +396,9 @@ int ox_qgemm(struct ox *l)
 	if (ox_attr_i(l, "transA", 0) || ox_attr_f(l, "alpha", 1) != 1 || !s.y || !s.zp || !ox_is_8_bit(s.zp))
 		return ox_fail(l, -ENOTSUP, "transA, alpha other than 1, and results other than 8 bits");
 	if (ox_attr_i(l, "transB", 0)) {
-		static const int8_t swap[WEFT_MAX_RANK] = { 1, 0, 2, 3, 4, 5, 6, 7 };
-		int w = ox_get(l, p.w, swap);
-
-		if (w < 0)
-			return w;
-		turned = *p.w;
-		turned.t = *ox_t(l, w);
-		turned.t.data = NULL;
-		turned.init = NULL;
-		turned.n_forms = 1;
-		turned.form[0] = (struct ox_form){ .tensor = w, .perm = { 0, 1, 2, 3, 4, 5, 6, 7 } };
+		turned = ox_turned(l, p.w);
+		if (!turned.n_forms)
+			return l->err;
 		p.w = &turned;
 	}
 	int y = ox_matmul_product(l, &p, &most);

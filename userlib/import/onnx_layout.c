@@ -232,7 +232,7 @@ static int take(struct ox *l, int x, int axis, int64_t first, int64_t step, int6
 	start[axis] = first;
 	t.dim[axis] = reach;
 	x = ox_slice(l, x, start, t.dim);
-	if (step == 1 || x < 0)
+	if (step == 1 || count == 1 || x < 0)
 		return x;
 	if (t.rank + 1 > WEFT_MAX_RANK)
 		return ox_fail(l, -ENOTSUP, "steps in rank %d", t.rank);
@@ -245,6 +245,16 @@ static int take(struct ox *l, int x, int axis, int64_t first, int64_t step, int6
 	x = ox_slice(l, x, none, dim);
 	t.dim[axis] = count;
 	return ox_reshape(l, x, t.rank, t.dim);
+}
+
+/* Where a start or end lies: behind the last element at most, before the first where it goes backwards. */
+static int64_t slice_at(int64_t v, int64_t d, int64_t step)
+{
+	int64_t lo = step > 0 ? 0 : -1, hi = step > 0 ? d : d - 1;
+
+	if (v < 0)
+		return v < -d ? lo : v + d;
+	return v > hi ? hi : v;
 }
 
 int ox_slice_node(struct ox *l)
@@ -267,11 +277,7 @@ int ox_slice_node(struct ox *l)
 		int64_t step = s ? steps[i] : 1, d = v->t.dim[axis];
 		if (!step || step < -INT32_MAX || step > INT32_MAX)
 			return ox_fail(l, -EINVAL, "step %lld", (long long)step);
-		int64_t lo = step > 0 ? 0 : -1, hi = step > 0 ? d : d - 1;
-		int64_t p = from[i] < 0 ? (from[i] < -d ? (step > 0 ? 0 : -1) : from[i] + d) : from[i];
-		int64_t q = to[i] < 0 ? (to[i] < -d ? lo : to[i] + d) : to[i];
-		p = p < (step > 0 ? 0 : 0) ? (step > 0 ? 0 : p) : p > hi ? hi : p;
-		q = q < lo ? lo : q > hi ? hi : q;
+		int64_t p = slice_at(from[i], d, step), q = slice_at(to[i], d, step);
 		int64_t count = step > 0 ? (q - p + step - 1) / step : (p - q - step - 1) / -step;
 		if (count < 1 || p < 0)
 			return ox_fail(l, -ENOTSUP, "tensors without elements");
@@ -352,16 +358,16 @@ int ox_pad_node(struct ox *l)
 	int64_t start[WEFT_MAX_RANK] = { 0 };
 	weft_tensor t = v->t;
 	for (int i = 0; i < v->t.rank; i++) {     /* negative padding cuts off */
+		if (before[i] < -INT32_MAX || before[i] > INT32_MAX || after[i] < -INT32_MAX || after[i] > INT32_MAX)
+			return ox_fail(l, -EINVAL, "padding of %lld and %lld", (long long)before[i], (long long)after[i]);
 		int64_t front = before[i] < 0 ? -before[i] : 0, back = after[i] < 0 ? -after[i] : 0;
 
-		if (front + back >= t.dim[i] || front > INT32_MAX || back > INT32_MAX)
+		if (front + back >= t.dim[i])
 			return ox_fail(l, -ENOTSUP, "tensors without elements");
 		start[i] = front;
 		t.dim[i] -= front + back;
 		before[i] += front;
 		after[i] += back;
-		if (before[i] > INT32_MAX || after[i] > INT32_MAX)
-			return ox_fail(l, -EINVAL, "padding of %lld", (long long)before[i]);
 	}
 	int x = ox_slice(l, ox_get(l, v, NULL), start, t.dim);
 	if (x < 0 || ox_attr_is(l, "mode", "constant", true))

@@ -24,11 +24,6 @@ static const struct { const char *name; enum kind kind; } table[] = {
 	{ "Tanh", FUNCTION }, { "Tile", MOVE }, { "Transpose", MOVE }, { "Unsqueeze", MOVE },
 };
 
-bool ox_node_is(const onnx_node *n, const char *type)
-{
-	return !strcmp(n->op_type, type);
-}
-
 static enum kind kind_of(const onnx_node *n)
 {
 	for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
@@ -111,7 +106,7 @@ static int defer_dequantize(struct ox *l)
 	}
 	if (!x->t.dtype || !scale || ox_attr_i(l, "output_dtype", 1) != 1 || ox_settle(l, scale) < 0 || (zp && ox_settle(l, zp) < 0))
 		return 0;
-	bool float8 = x->t.dtype >= WEFT_FP8E4M3 && x->t.dtype <= WEFT_FP8E5M2FNUZ && l->o.requant == WEFT_ONNX_REQUANT_RESCALE;
+	bool float8 = weft_is_float8(x->t.dtype) && l->o.requant == WEFT_ONNX_REQUANT_RESCALE;
 	if (float8 ? scale->t.dtype != WEFT_FP32 || weft_tensor_elements(&scale->t) != 1 || (zp && !no_offset(l, zp))
 	           : (x->t.dtype != WEFT_INT8 && x->t.dtype != WEFT_UINT8 && x->t.dtype != WEFT_INT16) ||
 	             !ox_q_read(l, scale, zp, x->t.dtype, &q))
@@ -187,7 +182,7 @@ static bool float8_side(struct ox *l, const struct ox_value *v, struct ox_side *
 	weft_dtype t = v->carrier >= 0 && !v->depth ? l->values[v->carrier].t.dtype : 0;
 
 	*s = (struct ox_side){ .v = v->carrier >= 0 ? &l->values[v->carrier] : NULL };
-	return t >= WEFT_FP8E4M3 && t <= WEFT_FP8E5M2FNUZ;
+	return weft_is_float8(t);
 }
 
 static int defer_move(struct ox *l)
@@ -199,7 +194,7 @@ static int defer_move(struct ox *l)
 	if (!v || (!ox_side_of(l, v, &s) && !float8_side(l, v, &s)) || l->n_values + n > l->cap_values)
 		return 0;
 	for (int k = 0; k < n; k++)
-		l->values[first + k] = (struct ox_value){ .name = "", .maker = -1, .pending = -1, .carrier = -1, .dq = -1 };
+		l->values[first + k] = ox_blank("");
 	int done = move(l, s.v, &l->values[first], ox_q_zp(&s.q));
 	if (done <= 0)
 		return done;
@@ -227,7 +222,7 @@ static int move_bytes(struct ox *l)
 	if (!v || v->t.dtype != WEFT_UINT8 || !v->n_forms || !v->form[0].flip || l->n->n_output > 4)
 		return 0;
 	for (int k = 0; k < 4; k++)
-		to[k] = (struct ox_value){ .name = "", .maker = -1, .pending = -1, .carrier = -1, .dq = -1 };
+		to[k] = ox_blank("");
 	int done = move(l, v, to, -128);
 	for (size_t k = 0; done > 0 && k < l->n->n_output; k++) {
 		struct ox_value *y = result(l, k);
@@ -253,9 +248,9 @@ static bool one_element(const struct ox *l, const struct ox_value *v, int rank)
 static int defer_behind(struct ox *l)
 {
 	struct ox_value *v = ox_raw(l, 0), *y = result(l, 0);
-	bool relu = ox_node_is(l->n, "Relu");
+	bool relu = ox_is(l, "Relu");
 
-	if ((!relu && !ox_node_is(l->n, "Clip")) || !v || v->pending < 0 || v->carrier >= 0 || v->depth || !private(v) || !private(y))
+	if ((!relu && !ox_is(l, "Clip")) || !v || v->pending < 0 || v->carrier >= 0 || v->depth || !private(v) || !private(y))
 		return 0;
 	for (size_t k = 1; k < l->n->n_input; k++)
 		if (ox_has(l, (int)k) && !ox_is_const(l, (int)k))
@@ -271,7 +266,7 @@ static int defer_pair(struct ox *l)
 	struct ox_value *a = ox_raw(l, 0), *b = ox_raw(l, 1), *y = result(l, 0);
 	struct ox_side s;
 
-	if (l->n->n_input != 2 || (!ox_node_is(l->n, "Add") && !ox_node_is(l->n, "Sub") && !ox_node_is(l->n, "Mul") && !ox_node_is(l->n, "Sum")))
+	if (l->n->n_input != 2 || (!ox_is(l, "Add") && !ox_is(l, "Sub") && !ox_is(l, "Mul") && !ox_is(l, "Sum")))
 		return 0;
 	if (!a || !b || !private(y) || a->carrier < 0 || b->carrier < 0 || a->carrier == b->carrier || !ox_side_of(l, a, &s) ||
 	    !ox_side_of(l, b, &s))
@@ -301,7 +296,7 @@ static int defer_function(struct ox *l)
 	if (carried >= WEFT_FP8E4M3)
 		return 0;
 	bool relu_only = carried == WEFT_INT16;   /* no tables of 2^16 */
-	if (!y || depth + 1 > (relu_only ? 1 : MAX_DEPTH) || l->n->n_input > 8 || (relu_only && !ox_node_is(l->n, "Relu")))
+	if (!y || depth + 1 > (relu_only ? 1 : MAX_DEPTH) || l->n->n_input > 8 || (relu_only && !ox_is(l, "Relu")))
 		return 0;
 	for (size_t k = 0; k < l->n->n_input; k++) {
 		struct ox_value *v = ox_raw(l, (int)k);
@@ -357,11 +352,11 @@ int ox_defer(struct ox *l)
 {
 	if (l->n->n_output == 0 || !result(l, 0))
 		return 0;
-	if (ox_node_is(l->n, "DequantizeLinear"))
+	if (ox_is(l, "DequantizeLinear"))
 		return defer_dequantize(l);
 	if (*l->n->domain && strcmp(l->n->domain, "ai.onnx"))
 		return 0;
-	if (ox_node_is(l->n, "Concat"))
+	if (ox_is(l, "Concat"))
 		return defer_concat(l);
 	enum kind kind = kind_of(l->n);
 	if (kind == MOVE) {

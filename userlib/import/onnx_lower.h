@@ -14,6 +14,7 @@
 #ifndef WEFT_IMPORT_ONNX_LOWER_H
 #define WEFT_IMPORT_ONNX_LOWER_H
 
+#include "../../sim/golden/dtype.h"
 #include "../graph/graph.h"
 #include "onnx.h"
 #include "onnx_file.h"
@@ -76,8 +77,17 @@ struct ox {
 int ox_fail(struct ox *l, int err, const char *format, ...) __attribute__((format(printf, 3, 4)));
 int ox_value_new(struct ox *l, const char *name);               /* its index; the old one if there is one */
 int ox_value_find(const struct ox *l, const char *name);        /* -1: none */
+struct ox_value ox_blank(const char *name);                     /* nothing known of it */
+struct ox_value ox_held(const struct ox *l, const char *name, int tensor);      /* as that tensor has it */
+
+/* ---- onnx_node.c: operands and attributes of any node ---- */
+bool ox_node_is(const onnx_node *n, const char *type);
+struct ox_value *ox_operand(const struct ox *l, const onnx_node *n, size_t k);   /* as it is, perhaps pending; NULL: absent */
+const onnx_attribute *ox_node_attr(const onnx_node *n, const char *name);
+int64_t ox_attr_of(const onnx_node *n, const char *name, int64_t otherwise);     /* an integer attribute */
 
 /* ---- onnx_node.c: operands and attributes of the node at hand ---- */
+bool ox_is(const struct ox *l, const char *type);
 bool ox_has(const struct ox *l, int k);
 struct ox_value *ox_in(struct ox *l, int k);                    /* NULL after a failure */
 bool ox_is_const(struct ox *l, int k);
@@ -93,7 +103,7 @@ bool ox_attr_is(const struct ox *l, const char *name, const char *value, bool ab
 int ox_list(struct ox *l, const char *name, int k, int max, int64_t *v);
 int ox_axis(struct ox *l, int64_t axis, int rank);              /* negative ones counted from the end */
 
-struct ox_value *ox_raw(struct ox *l, int k);                    /* as it is, perhaps pending; NULL: absent */
+struct ox_value *ox_raw(struct ox *l, int k);                    /* as ox_operand() */
 bool ox_is_const_value(const struct ox *l, const struct ox_value *v);
 
 /* ---- onnx_value.c: forms ---- */
@@ -107,6 +117,7 @@ bool ox_is_text(const struct ox_value *v);
 int ox_from_text(struct ox *l, struct ox_value *v, weft_dtype to);      /* Cast from string */
 int ox_to_text(struct ox *l, struct ox_value *x, struct ox_value *y);   /* Cast to string */
 void ox_channels_last(int rank, int8_t *perm);                          /* [N,C,...] as [N,...,C] */
+struct ox_value ox_turned(struct ox *l, struct ox_value *w);            /* matrix w transposed; without a form after a failure */
 int ox_outputs(struct ox *l);
 
 /* ---- onnx_build.c: operators ---- */
@@ -127,7 +138,11 @@ int ox_slice(struct ox *l, int x, const int64_t *start, const int64_t *dim);
 int ox_concat(struct ox *l, const int *x, int n, int axis);
 int ox_pad(struct ox *l, int x, const int64_t *before, const int64_t *after, double v);
 int ox_tile(struct ox *l, int x, const int64_t *multiple);
+int ox_to_rank(struct ox *l, int x, int rank);                          /* with leading dimensions of 1 */
+/* The shape that n operands of one rank broadcast to; the rank. */
+int ox_broadcast(struct ox *l, const int *x, int n, int64_t *dim);
 int ox_expand(struct ox *l, int x, int rank, const int64_t *dim);       /* NumPy's broadcast_to */
+int ox_rescale_by(struct ox *l, int x, const weft_attr *a, int32_t mul, int8_t shift, weft_dtype to);   /* as one channel */
 int ox_flip_sign(struct ox *l, int x, weft_dtype to);                   /* uint8 <-> int8 */
 int ox_widen(struct ox *l, int x);                                      /* small integers and bool to int32 */
 const weft_tensor *ox_t(const struct ox *l, int x);

@@ -16,13 +16,6 @@ static const onnx_node *node(const struct ox *l, int i)
 	return l->f.m->graph->node[i];
 }
 
-static struct ox_value *named(const struct ox *l, const char *name)
-{
-	int i = *name ? ox_value_find(l, name) : -1;
-
-	return i < 0 ? NULL : &l->values[i];
-}
-
 /* ---- scales ---- */
 
 static struct ox_value *zero_of(struct ox *l, weft_dtype t)
@@ -33,8 +26,7 @@ static struct ox_value *zero_of(struct ox *l, weft_dtype t)
 		int x = ox_ramp(l, t, 0, 0);
 		if (x < 0)
 			return NULL;
-		*v = (struct ox_value){ .name = "", .t = { .dtype = t }, .maker = -1, .pending = -1, .carrier = -1, .dq = -1, .n_forms = 1,
-		                        .form = { { .tensor = x, .perm = { 0, 1, 2, 3, 4, 5, 6, 7 } } } };
+		*v = ox_held(l, "", x);
 	}
 	return v;
 }
@@ -64,7 +56,7 @@ bool ox_side_of(struct ox *l, const struct ox_value *v, struct ox_side *s)
 		return false;
 	const onnx_node *d = node(l, v->dq);
 	s->v = &l->values[v->carrier];
-	return ox_q_read(l, named(l, d->input[1]), d->n_input > 2 ? named(l, d->input[2]) : NULL, s->v->t.dtype, &s->q);
+	return ox_q_read(l, ox_operand(l, d, 1), ox_operand(l, d, 2), s->v->t.dtype, &s->q);
 }
 
 int ox_side_in(struct ox *l, struct ox_value *v, const int8_t *perm)
@@ -133,7 +125,7 @@ static int apply_node(struct ox *l, int i, struct ox_value *y, const int *x)
 	int i_outer = l->i_node, src = l->src, made = l->made;
 
 	for (size_t k = 0; k < n->n_input; k++) {
-		v[k] = named(l, n->input[k]);
+		v[k] = ox_operand(l, n, k);
 		if (!v[k] || v[k]->carrier < 0) {
 			v[k] = NULL;
 			continue;
@@ -142,9 +134,8 @@ static int apply_node(struct ox *l, int i, struct ox_value *y, const int *x)
 	}
 	for (size_t k = 0; k < n->n_input; k++)
 		if (v[k])
-			*v[k] = (struct ox_value){ .name = kept[k].name, .t = *ox_t(l, x[k]), .maker = -1, .pending = -1, .carrier = -1, .dq = -1, .n_forms = 1,
-			                           .form = { { .tensor = x[k], .perm = { 0, 1, 2, 3, 4, 5, 6, 7 } } } };
-	*y = (struct ox_value){ .name = kept_y.name, .maker = -1, .pending = -1, .carrier = -1, .dq = -1 };
+			*v[k] = ox_held(l, kept[k].name, x[k]);
+	*y = ox_blank(kept_y.name);
 	int err = ox_lower_now(l, i), z = err ? err : y->n_forms ? y->form[0].tensor : -EINVAL;
 	for (size_t k = n->n_input; k-- > 0;)
 		if (v[k])
@@ -169,7 +160,7 @@ static int apply(struct ox *l, struct ox_value *v, int codes)
 		return ox_side_of(l, v, &s) ? ox_dequantised(l, codes, &s.q) : -ENOTSUP;
 	const onnx_node *n = node(l, v->maker);
 	for (size_t k = 0; k < n->n_input; k++) {
-		struct ox_value *in = named(l, n->input[k]);
+		struct ox_value *in = ox_operand(l, n, k);
 
 		if (in && in->carrier >= 0 && (x[k] = apply(l, in, codes)) < 0)
 			return x[k];
@@ -182,17 +173,8 @@ static int apply(struct ox *l, struct ox_value *v, int codes)
 int ox_rescale(struct ox *l, int x, weft_dtype to, struct ox_factor f, int32_t x_zp, int32_t y_zp)
 {
 	weft_attr a = { .rescale = { .scale32 = true, .rounding = WEFT_SINGLE_ROUND, .x_zp = x_zp, .y_zp = y_zp } };
-	int32_t *m = x < 0 ? NULL : ox_alloc(l, 1, 4);
-	int8_t *s = m ? ox_alloc(l, 1, 1) : NULL;
 
-	if (!s) {
-		free(m);
-		return x < 0 ? x : l->err;
-	}
-	*m = f.mul;
-	*s = f.shift;
-	int im = ox_data(l, WEFT_INT32, 1, (int64_t[]){ 1 }, m), is = ox_data(l, WEFT_INT8, 1, (int64_t[]){ 1 }, s);
-	return im < 0 ? im : ox_op(l, WEFT_OP_RESCALE, &a, (int[]){ x, im, is }, 3, to, ox_t(l, x)->rank, ox_t(l, x)->dim);
+	return ox_rescale_by(l, x, &a, f.mul, f.shift, to);
 }
 
 int ox_clamp_codes(struct ox *l, int x, int32_t lo, int32_t hi)
@@ -258,7 +240,7 @@ static bool same_q(const struct ox_q *a, const struct ox_q *b)
 static int map_16(struct ox *l, struct ox_value *v, const struct ox_q *q, int x, bool *done)
 {
 	struct ox_side s;
-	struct ox_value *in = v->depth ? named(l, node(l, v->maker)->input[0]) : v;
+	struct ox_value *in = v->depth ? ox_operand(l, node(l, v->maker), 0) : v;
 
 	*done = in && ox_side_of(l, in, &s) && same_q(&s.q, q);
 	return *done && v->depth ? ox_clamp_codes(l, x, q->z, INT16_MAX) : x;

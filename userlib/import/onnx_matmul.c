@@ -10,9 +10,9 @@ static weft_dtype product_type(weft_dtype t)
 	switch (t) {
 	case WEFT_INT8: return WEFT_INT32;
 	case WEFT_INT16: return WEFT_INT48;
-	case WEFT_BF16: return WEFT_FP32;
-	case WEFT_FP8E4M3: case WEFT_FP8E5M2: case WEFT_FP8E4M3FNUZ: case WEFT_FP8E5M2FNUZ: return WEFT_FP16;
-	default: return t == WEFT_FP16 ? WEFT_FP32 : t;
+	case WEFT_BF16:
+	case WEFT_FP16: return WEFT_FP32;
+	default: return weft_is_float8(t) ? WEFT_FP16 : t;
 	}
 }
 
@@ -92,7 +92,7 @@ static int matmul(struct ox *l, int a, int b)
 
 	if (ox_t(l, b)->dtype != t || !ox_t(l, a)->rank || !ox_t(l, b)->rank)
 		return ox_fail(l, -EINVAL, "%s by %s", weft_dtype_name(t), weft_dtype_name(ox_t(l, b)->dtype));
-	if (t != WEFT_INT32 && t != WEFT_FP32 && t != WEFT_FP16 && t != WEFT_BF16 && product_type(t) != WEFT_FP16)
+	if (t != WEFT_INT32 && !weft_is_plain_float(t) && product_type(t) != WEFT_FP16)
 		return ox_fail(l, -ENOTSUP, "products of %s", weft_dtype_name(t));
 	if (row)
 		a = ox_reshape(l, a, 2, (int64_t[]){ 1, ox_t(l, a)->dim[0] });

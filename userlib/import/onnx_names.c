@@ -54,6 +54,22 @@ int ox_value_find(const struct ox *l, const char *name)
 	return l->hash[slot(l, name)];
 }
 
+struct ox_value ox_blank(const char *name)
+{
+	return (struct ox_value){ .name = name, .maker = -1, .pending = -1, .carrier = -1, .dq = -1 };
+}
+
+struct ox_value ox_held(const struct ox *l, const char *name, int tensor)
+{
+	struct ox_value v = ox_blank(name);
+
+	v.t = *ox_t(l, tensor);
+	v.t.data = NULL;
+	v.n_forms = 1;
+	v.form[0] = (struct ox_form){ .tensor = tensor, .perm = { 0, 1, 2, 3, 4, 5, 6, 7 } };
+	return v;
+}
+
 /* The tables were made for every name of the file, so there is room. */
 int ox_value_new(struct ox *l, const char *name)
 {
@@ -63,6 +79,6 @@ int ox_value_new(struct ox *l, const char *name)
 		return l->hash[i];
 	if (l->n_values == l->cap_values)
 		return ox_fail(l, -EINVAL, "more values than names");
-	l->values[l->n_values] = (struct ox_value){ .name = name, .maker = -1, .pending = -1, .carrier = -1, .dq = -1 };
+	l->values[l->n_values] = ox_blank(name);
 	return l->hash[i] = l->n_values++;
 }

@@ -38,11 +38,16 @@ bool ox_is_const(struct ox *l, int k)
 	return v && (v->carrier >= 0 || ox_settle(l, v) >= 0) && ox_is_const_value(l, v);
 }
 
-struct ox_value *ox_raw(struct ox *l, int k)
+struct ox_value *ox_operand(const struct ox *l, const onnx_node *n, size_t k)
 {
-	int i = ox_has(l, k) ? ox_value_find(l, l->n->input[k]) : -1;
+	int i = k < n->n_input && *n->input[k] ? ox_value_find(l, n->input[k]) : -1;
 
 	return i < 0 ? NULL : &l->values[i];
+}
+
+struct ox_value *ox_raw(struct ox *l, int k)
+{
+	return ox_operand(l, l->n, (size_t)k);
 }
 
 bool ox_is_const_value(const struct ox *l, const struct ox_value *v)
@@ -90,19 +95,39 @@ int ox_need_rank(struct ox *l, int k, int min, int max)
 	return 0;
 }
 
+bool ox_node_is(const onnx_node *n, const char *type)
+{
+	return !strcmp(n->op_type, type);
+}
+
+bool ox_is(const struct ox *l, const char *type)
+{
+	return ox_node_is(l->n, type);
+}
+
+const onnx_attribute *ox_node_attr(const onnx_node *n, const char *name)
+{
+	for (size_t i = 0; i < n->n_attribute; i++)
+		if (n->attribute[i]->name && !strcmp(n->attribute[i]->name, name))
+			return n->attribute[i];
+	return NULL;
+}
+
 const onnx_attribute *ox_attr(const struct ox *l, const char *name)
 {
-	for (size_t i = 0; i < l->n->n_attribute; i++)
-		if (l->n->attribute[i]->name && !strcmp(l->n->attribute[i]->name, name))
-			return l->n->attribute[i];
-	return NULL;
+	return ox_node_attr(l->n, name);
+}
+
+int64_t ox_attr_of(const onnx_node *n, const char *name, int64_t otherwise)
+{
+	const onnx_attribute *a = ox_node_attr(n, name);
+
+	return a && a->has_i ? a->i : otherwise;
 }
 
 int64_t ox_attr_i(const struct ox *l, const char *name, int64_t otherwise)
 {
-	const onnx_attribute *a = ox_attr(l, name);
-
-	return a && a->has_i ? a->i : otherwise;
+	return ox_attr_of(l->n, name, otherwise);
 }
 
 double ox_attr_f(const struct ox *l, const char *name, double otherwise)

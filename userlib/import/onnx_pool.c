@@ -127,7 +127,7 @@ static int max_pool(struct ox *l, struct ox_value *v, const int8_t *last, const 
 	weft_dtype t = flip ? WEFT_INT8 : v->t.dtype;
 
 	bool float8 = (t == WEFT_FP8E4M3 || t == WEFT_FP8E5M2) && simple(w);
-	if (!float8 && t != WEFT_INT8 && t != WEFT_INT16 && t != WEFT_FP32 && t != WEFT_FP16 && t != WEFT_BF16)
+	if (!float8 && t != WEFT_INT8 && t != WEFT_INT16 && !weft_is_plain_float(t))
 		return ox_fail(l, -ENOTSUP, "%s", weft_dtype_name(t));
 	if (simple(w)) {
 		y = pool(l, WEFT_OP_MAX_POOL2D, x, w);
@@ -136,6 +136,14 @@ static int max_pool(struct ox *l, struct ox_value *v, const int8_t *last, const 
 		y = y < 0 ? y : ox_cast(l, y, t);
 	}
 	return ox_result(l, 0, y, last, flip);
+}
+
+/* Taps of a window from at on that lie before end, along dimension i. */
+static int64_t taps_below(const struct ox_window *w, int i, int64_t at, int64_t end)
+{
+	int64_t n = at < end ? (end - at - 1) / w->dilation[i] + 1 : 0;
+
+	return n < w->kernel[i] ? n : w->kernel[i];
 }
 
 int ox_window_counts(struct ox *l, const struct ox_window *w, const int64_t *in, bool padding, const int64_t *behind, weft_dtype type)
@@ -151,14 +159,10 @@ int ox_window_counts(struct ox *l, const struct ox_window *w, const int64_t *in,
 		int64_t rest = e, count = 1;
 
 		for (int i = w->n - 1; i >= 0; i--) {
-			int64_t at = rest % w->out[i] * w->stride[i] - w->before[i], seen = 0;
+			int64_t at = rest % w->out[i] * w->stride[i] - w->before[i];
 
 			rest /= w->out[i];
-			for (int64_t k = 0; k < w->kernel[i]; k++) {
-				int64_t pos = at + k * w->dilation[i];
-				seen += padding ? pos < in[i] + behind[i] : pos >= 0 && pos < in[i];
-			}
-			count *= seen;
+			count *= padding ? taps_below(w, i, at, in[i] + behind[i]) : taps_below(w, i, at, in[i]) - taps_below(w, i, at, 0);
 		}
 		if (type == WEFT_INT32)
 			whole[e] = (int32_t)count;
@@ -174,7 +178,7 @@ static int average_pool(struct ox *l, struct ox_value *v, const int8_t *last, co
 	bool pads = false;
 	int x = ox_get(l, v, last);
 
-	if (v->t.dtype != WEFT_FP32 && v->t.dtype != WEFT_FP16 && v->t.dtype != WEFT_BF16)
+	if (!weft_is_plain_float(v->t.dtype))
 		return ox_fail(l, -EINVAL, "%s", weft_dtype_name(v->t.dtype));
 	for (int i = 0; i < w->n; i++)
 		pads = pads || w->before[i] || w->after[i];
@@ -217,7 +221,7 @@ int ox_pool(struct ox *l)
 	if ((err = ox_pool_window(l, v, &w, behind)))
 		return err;
 	ox_channels_last(v->t.rank, last);
-	return strcmp(l->n->op_type, "MaxPool") ? average_pool(l, v, last, &w, behind) : max_pool(l, v, last, &w);
+	return ox_is(l, "MaxPool") ? max_pool(l, v, last, &w) : average_pool(l, v, last, &w, behind);
 }
 
 int ox_global_pool(struct ox *l)
@@ -225,14 +229,14 @@ int ox_global_pool(struct ox *l)
 	int8_t last[WEFT_MAX_RANK];
 	int err = ox_need_rank(l, 0, 3, WEFT_MAX_RANK);
 	struct ox_value *v = err ? NULL : ox_in(l, 0);
-	bool max = !strcmp(l->n->op_type, "GlobalMaxPool");
+	bool max = ox_is(l, "GlobalMaxPool");
 	int64_t n = 1;
 
 	if (!v)
 		return l->err;
 	ox_channels_last(v->t.rank, last);
 	int x = ox_get(l, v, last);
-	if (v->t.dtype != WEFT_FP32 && v->t.dtype != WEFT_FP16 && v->t.dtype != WEFT_BF16)
+	if (!weft_is_plain_float(v->t.dtype))
 		return ox_fail(l, -ENOTSUP, "%s", weft_dtype_name(v->t.dtype));
 	for (int i = 1; i < v->t.rank - 1 && x >= 0; i++) {
 		n *= ox_t(l, x)->dim[i];

@@ -17,41 +17,19 @@ static const onnx_node *node(const struct ox *l, int i)
 	return i < 0 ? NULL : l->f.m->graph->node[i];
 }
 
-static struct ox_value *value(const struct ox *l, const onnx_node *n, size_t k)
-{
-	int i = k < n->n_input && *n->input[k] ? ox_value_find(l, n->input[k]) : -1;
-
-	return i < 0 ? NULL : &l->values[i];
-}
-
 /* ---- products with constant weights ---- */
 
 /* The DequantizeLinear of constants behind operand k, or NULL. */
 static const onnx_node *constants(const struct ox *l, const onnx_node *n, size_t k)
 {
-	struct ox_value *v = value(l, n, k);
+	struct ox_value *v = ox_operand(l, n, k);
 
 	return v && v->pending >= 0 && v->dq >= 0 && v->carrier < 0 ? node(l, v->dq) : NULL;
 }
 
-static const onnx_attribute *attribute(const onnx_node *n, const char *name)
-{
-	for (size_t k = 0; k < n->n_attribute; k++)
-		if (n->attribute[k]->name && !strcmp(n->attribute[k]->name, name))
-			return n->attribute[k];
-	return NULL;
-}
-
-int64_t ox_attr_of(const onnx_node *n, const char *name, int64_t otherwise)
-{
-	const onnx_attribute *a = attribute(n, name);
-
-	return a && a->has_i ? a->i : otherwise;
-}
-
 static bool is_one(const onnx_node *n, const char *name)
 {
-	const onnx_attribute *a = attribute(n, name);
+	const onnx_attribute *a = ox_node_attr(n, name);
 
 	return !a || (a->has_f && a->f == 1);
 }
@@ -59,7 +37,7 @@ static bool is_one(const onnx_node *n, const char *name)
 /* Operand k of a DequantizeLinear, constant and of that many elements at most. */
 static const weft_tensor *constant(struct ox *l, const onnx_node *d, size_t k)
 {
-	struct ox_value *v = value(l, d, k);
+	struct ox_value *v = ox_operand(l, d, k);
 
 	return v && ox_settle(l, v) >= 0 && ox_is_const_value(l, v) ? &v->t : NULL;
 }
@@ -72,7 +50,7 @@ static bool weights(struct ox *l, const onnx_node *d, int axis)
 	if (!s || (w->dtype != WEFT_INT8 && w->dtype != WEFT_UINT8) || s->dtype != WEFT_FP32 || s->rank > 1 ||
 	    ox_attr_of(d, "output_dtype", 1) != 1 || w->rank < 2)
 		return false;
-	if (value(l, d, 2) && (!constant(l, d, 2) || constant(l, d, 2)->dtype != w->dtype || constant(l, d, 2)->rank > 1))
+	if (ox_operand(l, d, 2) && (!constant(l, d, 2) || constant(l, d, 2)->dtype != w->dtype || constant(l, d, 2)->rank > 1))
 		return false;
 	int64_t given = ox_attr_of(d, "axis", 1);
 	return weft_tensor_elements(s) == 1 || (given < 0 ? given + w->rank : given) == axis;
@@ -93,9 +71,9 @@ static bool bias(struct ox *l, const onnx_node *n, const struct ox_q *x, const o
 {
 	const onnx_node *d = constants(l, n, 2);
 	const weft_tensor *b = d ? constant(l, d, 0) : NULL, *s = b ? constant(l, d, 1) : NULL;
-	struct ox_value *sw = value(l, dw, 1), *zp = d ? value(l, d, 2) : NULL;
+	struct ox_value *sw = ox_operand(l, dw, 1), *zp = d ? ox_operand(l, d, 2) : NULL;
 
-	if (!value(l, n, 2))
+	if (!ox_operand(l, n, 2))
 		return true;
 	if (!d && l->o.requant == WEFT_ONNX_REQUANT_RESCALE) {      /* floats, which round_bias() makes integers of */
 		const weft_tensor *f = constant(l, n, 2);
@@ -104,7 +82,7 @@ static bool bias(struct ox *l, const onnx_node *n, const struct ox_q *x, const o
 	if (!s || b->dtype != WEFT_INT32 || b->rank != 1 || s->dtype != WEFT_FP32)
 		return false;
 	for (int64_t i = 0, k = weft_tensor_elements(s); i < k; i++) {
-		float want = (float)x->s * real_at(l, sw, i), have = real_at(l, value(l, d, 1), i);
+		float want = (float)x->s * real_at(l, sw, i), have = real_at(l, ox_operand(l, d, 1), i);
 		if (!(have >= want * 0.999999f && have <= want * 1.000001f))
 			return false;
 	}
@@ -118,12 +96,11 @@ static bool bias(struct ox *l, const onnx_node *n, const struct ox_q *x, const o
 /* Both factors float8: whether it folds is seen at the QuantizeLinear. */
 static bool float8_product(struct ox *l, const onnx_node *n, const onnx_node *dw)
 {
-	struct ox_value *x = value(l, n, 0);
+	struct ox_value *x = ox_operand(l, n, 0);
 	const weft_tensor *w = constant(l, dw, 0);
 	weft_dtype t = x && x->carrier >= 0 && !x->depth ? l->values[x->carrier].t.dtype : 0;
 
-	return l->o.requant == WEFT_ONNX_REQUANT_RESCALE && t >= WEFT_FP8E4M3 && t <= WEFT_FP8E5M2FNUZ && w && w->dtype >= WEFT_FP8E4M3 &&
-	       w->dtype <= WEFT_FP8E5M2FNUZ && (ox_node_is(n, "Conv") || (w->rank == 2 && x->t.rank >= 2 &&
+	return l->o.requant == WEFT_ONNX_REQUANT_RESCALE && weft_is_float8(t) && w && weft_is_float8(w->dtype) && (ox_node_is(n, "Conv") || (w->rank == 2 && x->t.rank >= 2 &&
 	       (ox_node_is(n, "MatMul") || (!ox_attr_of(n, "transA", 0) && is_one(n, "alpha") && is_one(n, "beta")))));
 }
 
@@ -134,7 +111,7 @@ bool ox_foldable(struct ox *l, const onnx_node *n)
 
 	if (dw && n->n_input >= 2 && float8_product(l, n, dw))
 		return true;
-	if (!dw || n->n_input < 2 || !ox_side_of(l, value(l, n, 0), &x))
+	if (!dw || n->n_input < 2 || !ox_side_of(l, ox_operand(l, n, 0), &x))
 		return false;
 	if (ox_node_is(n, "Conv"))
 		return weights(l, dw, 0) && bias(l, n, &x.q, dw);
@@ -157,26 +134,9 @@ static bool round_bias(struct ox *l, struct ox_value *b, const struct ox_q *x, s
 		p[i] = (int32_t)(v > 0x1p30 ? 0x1p30 : v < -0x1p30 ? -0x1p30 : v == v ? v : 0);
 	}
 	int t = ox_data(l, WEFT_INT32, 1, &n, p);
-	*to = (struct ox_value){ .name = "", .t = { .dtype = WEFT_INT32, .rank = 1, .dim = { n, 1, 1, 1, 1, 1, 1, 1 } }, .maker = -1,
-	                         .pending = -1, .carrier = -1, .dq = -1, .n_forms = 1,
-	                         .form = { { .tensor = t, .perm = { 0, 1, 2, 3, 4, 5, 6, 7 } } } };
+	if (t >= 0)
+		*to = ox_held(l, "", t);
 	return t >= 0;
-}
-
-static struct ox_value turned_value(struct ox *l, struct ox_value *w)
-{
-	static const int8_t swap[WEFT_MAX_RANK] = { 1, 0, 2, 3, 4, 5, 6, 7 };
-	struct ox_value v = *w;
-	int x = ox_get(l, w, swap);
-
-	v.init = NULL;
-	v.n_forms = 1;
-	v.form[0] = (struct ox_form){ .tensor = x, .perm = { 0, 1, 2, 3, 4, 5, 6, 7 } };
-	if (x >= 0) {
-		v.t = *ox_t(l, x);
-		v.t.data = NULL;
-	}
-	return v;
 }
 
 int ox_fold_product(struct ox *l, const onnx_node *n, const struct ox_q *q, int8_t *perm, bool *done)
@@ -189,13 +149,13 @@ int ox_fold_product(struct ox *l, const onnx_node *n, const struct ox_q *q, int8
 	int64_t most = 0;
 	int y;
 
-	if (!dw || !ox_side_of(l, value(l, n, 0), &x) || (q->zp->t.dtype == WEFT_INT16) != (x.v->t.dtype == WEFT_INT16))
+	if (!dw || !ox_side_of(l, ox_operand(l, n, 0), &x) || (q->zp->t.dtype == WEFT_INT16) != (x.v->t.dtype == WEFT_INT16))
 		return 0;
-	struct ox_product p = { .x = x.v, .x_zp = x.q.zp, .w = value(l, dw, 0), .w_zp = value(l, dw, 2), .bias = db ? value(l, db, 0) : NULL,
+	struct ox_product p = { .x = x.v, .x_zp = x.q.zp, .w = ox_operand(l, dw, 0), .w_zp = ox_operand(l, dw, 2), .bias = db ? ox_operand(l, db, 0) : NULL,
 	                        .x_axis = 1 };
-	struct ox_scaling s = { .a = x.q.scale, .b = value(l, dw, 1), .y = q->scale, .zp = q->zp, .b_axis = 1 };
-	if (!db && value(l, n, 2)) {
-		if (!round_bias(l, value(l, n, 2), &x.q, s.b, &rounded))
+	struct ox_scaling s = { .a = x.q.scale, .b = ox_operand(l, dw, 1), .y = q->scale, .zp = q->zp, .b_axis = 1 };
+	if (!db && ox_operand(l, n, 2)) {
+		if (!round_bias(l, ox_operand(l, n, 2), &x.q, s.b, &rounded))
 			return l->err;
 		p.bias = &rounded;
 	}
@@ -205,7 +165,9 @@ int ox_fold_product(struct ox *l, const onnx_node *n, const struct ox_q *q, int8
 		return 0;
 	l->n = n;                        /* its attributes */
 	if (ox_attr_of(n, "transB", 0) && ox_node_is(n, "Gemm")) {
-		turned = turned_value(l, p.w);
+		turned = ox_turned(l, p.w);
+		if (!turned.n_forms)
+			return l->err;
 		p.w = &turned;
 	}
 	l->subst[0] = p.x;
@@ -236,7 +198,7 @@ int ox_fold_concat(struct ox *l, const onnx_node *n, const struct ox_q *q, int8_
 	if (n->n_input > WEFT_OP_MAX_INPUTS || !n->n_input)
 		return 0;
 	for (size_t k = 0; k < n->n_input; k++) {
-		struct ox_value *v = value(l, n, k);
+		struct ox_value *v = ox_operand(l, n, k);
 
 		x[k] = ox_map(l, v, q, k ? own : perm, done);
 		if (x[k] < 0 || !*done)
@@ -253,7 +215,7 @@ int ox_fold_concat(struct ox *l, const onnx_node *n, const struct ox_q *q, int8_
 			x[k] = ox_transpose(l, x[k], step);
 		}
 	}
-	const onnx_attribute *a = attribute(n, "axis");
+	const onnx_attribute *a = ox_node_attr(n, "axis");
 	int axis = ox_axis(l, a && a->has_i ? a->i : l->opset < 4 ? 1 : INT32_MAX, rank);
 	if (axis < 0)
 		return axis;
@@ -280,8 +242,8 @@ static bool read_q(struct ox *l, struct ox_q *q)
 
 static bool limit(struct ox *l, const onnx_node *n, size_t k, const char *name, float *out)
 {
-	const onnx_attribute *a = attribute(n, name);
-	struct ox_value *v = value(l, n, k);
+	const onnx_attribute *a = ox_node_attr(n, name);
+	struct ox_value *v = ox_operand(l, n, k);
 	int x;
 
 	if (a)
@@ -323,7 +285,7 @@ static int fold_node(struct ox *l, const onnx_node *n, const struct ox_q *q, int
 		return ox_fold_product(l, n, q, perm, done);
 	if (ox_node_is(n, "AveragePool") || ox_node_is(n, "GlobalAveragePool") || ox_node_is(n, "ReduceMean"))
 		return ox_fold_average(l, n, q, perm, done);
-	if (!value(l, n, 0) || !value(l, n, 1) || !ox_side_of(l, value(l, n, 0), &a) || !ox_side_of(l, value(l, n, 1), &b))
+	if (!ox_operand(l, n, 0) || !ox_operand(l, n, 1) || !ox_side_of(l, ox_operand(l, n, 0), &a) || !ox_side_of(l, ox_operand(l, n, 1), &b))
 		return 0;
 	return ox_fold_pair(l, ox_node_is(n, "Mul") ? WEFT_OP_MUL : ox_node_is(n, "Sub") ? WEFT_OP_SUB : WEFT_OP_ADD, &a, &b, q, perm, done);
 }
@@ -341,7 +303,7 @@ static int fold_float8(struct ox *l, struct ox_value *v)
 	    ox_attr_i(l, "precision", 0) || (zp && ox_settle(l, zp) < 0))
 		return 0;
 	if (relu) {
-		inner = value(l, n, 0);
+		inner = ox_operand(l, n, 0);
 		n = inner && inner->pending >= 0 && inner->dq < 0 ? node(l, inner->pending) : NULL;
 	}
 	if (!n || (!ox_node_is(n, "Conv") && !ox_node_is(n, "Gemm") && !ox_node_is(n, "MatMul")))
@@ -374,7 +336,7 @@ int ox_fold_qdq(struct ox *l)
 		if (v->dq >= 0)
 			return 0;               /* constants: golden folds them */
 		if (ox_node_is(n, "Relu") || ox_node_is(n, "Clip")) {
-			struct ox_value *inner = value(l, n, 0);
+			struct ox_value *inner = ox_operand(l, n, 0);
 
 			if (!inner || inner->pending < 0 || !code_limits(l, n, &q, lim))
 				return 0;

@@ -30,7 +30,6 @@ struct ox_side { struct ox_value *v; struct ox_q q; };
 bool ox_q_read(struct ox *l, struct ox_value *scale, struct ox_value *zp, weft_dtype t, struct ox_q *q);
 /* The carrier of v, if v is its dequantised self. */
 bool ox_side_of(struct ox *l, const struct ox_value *v, struct ox_side *s);
-bool ox_node_is(const onnx_node *n, const char *type);
 
 /* As int8 (uint8 flipped) or int16, in the order in which it is held; perm is set. */
 int ox_side_tensor(struct ox *l, struct ox_value *v, int8_t *perm);
@@ -48,7 +47,6 @@ int ox_fold_average(struct ox *l, const onnx_node *n, const struct ox_q *q, int8
 int ox_fold_concat(struct ox *l, const onnx_node *n, const struct ox_q *q, int8_t *perm, bool *done);
 int ox_fold_pair(struct ox *l, weft_opcode op, const struct ox_side *a, const struct ox_side *b, const struct ox_q *q, int8_t *perm,
                  bool *done);
-int64_t ox_attr_of(const onnx_node *n, const char *name, int64_t otherwise);   /* an integer attribute */
 /* The product n, QuantizeLinear by scale to float8: onnx_float8.c. As above. */
 int ox_fold_float8(struct ox *l, const onnx_node *n, struct ox_value *scale, weft_dtype to, bool relu, int8_t *perm, bool *done);
 /* The node at hand is a QuantizeLinear. 1: done. */

@@ -56,7 +56,7 @@ static bool result_q(struct ox *l, int k, weft_dtype t, struct ox_q *q)
 
 int ox_qlinear_binary(struct ox *l)
 {
-	weft_opcode op = strcmp(l->n->op_type, "QLinearMul") ? WEFT_OP_ADD : WEFT_OP_MUL;
+	weft_opcode op = ox_is(l, "QLinearMul") ? WEFT_OP_MUL : WEFT_OP_ADD;
 	int8_t perm[WEFT_MAX_RANK];
 	struct ox_side x, y;
 	bool done = false;
@@ -74,7 +74,7 @@ int ox_qlinear_binary(struct ox *l)
 /* QLinearAveragePool and QLinearGlobalAveragePool: onnx_average.c says what they compute. */
 int ox_qlinear_average(struct ox *l)
 {
-	bool global = !strcmp(l->n->op_type, "QLinearGlobalAveragePool"), done = false;
+	bool global = ox_is(l, "QLinearGlobalAveragePool"), done = false;
 	int err = ox_need_rank(l, 0, 3, global ? WEFT_MAX_RANK : 5);
 	int8_t perm[WEFT_MAX_RANK];
 	struct ox_window w;
@@ -100,7 +100,7 @@ int ox_qlinear_unary(struct ox *l)
 {
 	int x = dequantised(l, 0), y;
 
-	if (!strcmp(l->n->op_type, "QLinearSigmoid")) {
+	if (ox_is(l, "QLinearSigmoid")) {
 		y = ox_unary(l, WEFT_OP_SIGMOID, x);
 	} else {
 		int zero = x < 0 ? x : ox_ramp(l, WEFT_FP32, ox_t(l, x)->rank, 0);

@@ -14,7 +14,7 @@ static int parameter(struct ox *l, int k, const weft_tensor *x, int axis, int64_
 	if (!v)
 		return l->err;
 	if (weft_tensor_elements(&v->t) == 1 && v->t.rank <= 1)
-		return ox_along(l, v, x->rank, 0 + (x->rank ? 1 : 0));
+		return ox_along(l, v, x->rank, x->rank > 0);
 	if (v->t.rank == 1)
 		return ox_along(l, v, x->rank, x->rank - axis);
 	if (v->t.rank != x->rank || x->rank + 1 > WEFT_MAX_RANK)
@@ -40,12 +40,14 @@ static int parameter(struct ox *l, int k, const weft_tensor *x, int axis, int64_
 static int parameters(struct ox *l, int x, int *in)
 {
 	const weft_tensor t = *ox_t(l, x);
-	int64_t block = ox_attr_i(l, "block_size", 0), raw = ox_attr_i(l, "axis", 1);
+	const int64_t block = ox_attr_i(l, "block_size", 0), raw = ox_attr_i(l, "axis", 1);
 	/* One number needs no axis, and the default may lie outside. */
 	int axis = raw == 1 && t.rank < 2 ? 0 : ox_axis(l, raw, t.rank);
 
 	if (axis < 0)
 		return axis;
+	if (block < 0 || block > INT32_MAX)
+		return ox_fail(l, -EINVAL, "block_size %lld, must be 0 to %d", (long long)block, INT32_MAX);
 	in[0] = x;
 	in[1] = parameter(l, 1, &t, axis, block);
 	in[2] = ox_has(l, 2) ? parameter(l, 2, &t, axis, block) : 0;

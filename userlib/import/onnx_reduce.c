@@ -6,16 +6,6 @@
 
 #include "onnx_lower.h"
 
-static bool is(const struct ox *l, const char *type)
-{
-	return !strcmp(l->n->op_type, type);
-}
-
-static bool is_float(weft_dtype t)
-{
-	return t == WEFT_FP32 || t == WEFT_FP16 || t == WEFT_BF16;
-}
-
 /* Sum over the axes of a set, or the mean. */
 static int over(struct ox *l, weft_opcode op, int x, unsigned axes, bool mean)
 {
@@ -30,24 +20,24 @@ static int over(struct ox *l, weft_opcode op, int x, unsigned axes, bool mean)
 	if (!mean || x < 0)
 		return x;
 	int count = ox_ramp(l, ox_t(l, x)->dtype, ox_t(l, x)->rank, (double)n);
-	return ox_binary(l, is_float(ox_t(l, x)->dtype) ? WEFT_OP_ONNX_DIV : WEFT_OP_INTDIV, x, count);
+	return ox_binary(l, weft_is_plain_float(ox_t(l, x)->dtype) ? WEFT_OP_ONNX_DIV : WEFT_OP_INTDIV, x, count);
 }
 
 static int sum_kind(struct ox *l, int x, unsigned axes)
 {
-	if (is(l, "ReduceSumSquare"))
+	if (ox_is(l, "ReduceSumSquare"))
 		x = ox_binary(l, WEFT_OP_MUL, x, x);
-	else if (is(l, "ReduceL1"))
+	else if (ox_is(l, "ReduceL1"))
 		x = ox_unary(l, WEFT_OP_ABS, x);
-	return over(l, is(l, "ReduceProd") ? WEFT_OP_REDUCE_PRODUCT : WEFT_OP_REDUCE_SUM, x, axes, is(l, "ReduceMean"));
+	return over(l, ox_is(l, "ReduceProd") ? WEFT_OP_REDUCE_PRODUCT : WEFT_OP_REDUCE_SUM, x, axes, ox_is(l, "ReduceMean"));
 }
 
 static int reduced(struct ox *l, int x, unsigned axes)
 {
 	weft_dtype t = ox_t(l, x)->dtype;
-	bool max = is(l, "ReduceMax");
+	bool max = ox_is(l, "ReduceMax");
 
-	if (!max && !is(l, "ReduceMin")) {
+	if (!max && !ox_is(l, "ReduceMin")) {
 		int y = ox_widen(l, x);
 		return y < 0 ? y : ox_cast(l, sum_kind(l, y, axes), t);
 	}
@@ -82,7 +72,7 @@ int ox_reduce_node(struct ox *l)
 	if (n < 0)
 		return l->err;
 	if (!n && ox_attr_i(l, "noop_with_empty_axes", 0))
-		return is(l, "ReduceSumSquare") ? ox_result(l, 0, ox_binary(l, WEFT_OP_MUL, ox_x(l, 0), ox_x(l, 0)), NULL, false)
+		return ox_is(l, "ReduceSumSquare") ? ox_result(l, 0, ox_binary(l, WEFT_OP_MUL, ox_x(l, 0), ox_x(l, 0)), NULL, false)
 		                                : ox_alias(l, v, NULL);
 	for (int i = 0; i < n; i++) {
 		int axis = ox_axis(l, list[i], v->t.rank);
@@ -118,12 +108,12 @@ int ox_argmax(struct ox *l)
 	x = ox_get(l, v, NULL);
 	if (x >= 0 && v->t.dtype == WEFT_UINT8)
 		x = ox_flip_sign(l, x, WEFT_INT8);
-	if (x >= 0 && is(l, "ArgMin")) {
-		if (!is_float(ox_t(l, x)->dtype))
+	if (x >= 0 && ox_is(l, "ArgMin")) {
+		if (!weft_is_plain_float(ox_t(l, x)->dtype))
 			return ox_fail(l, -ENOTSUP, "the least of %s", weft_dtype_name(v->t.dtype));
 		x = ox_scale(l, x, -1);
 	}
-	if (x < 0 || (!is_float(ox_t(l, x)->dtype) && ox_t(l, x)->dtype != WEFT_INT8))
+	if (x < 0 || (!weft_is_plain_float(ox_t(l, x)->dtype) && ox_t(l, x)->dtype != WEFT_INT8))
 		return x < 0 ? x : ox_fail(l, -ENOTSUP, "%s", weft_dtype_name(v->t.dtype));
 	for (int i = 0; i + 1 < v->t.rank; i++)
 		dim[i] = v->t.dim[i < axis ? i : i + 1];
@@ -140,7 +130,7 @@ static int softmax(struct ox *l, int x, unsigned axes)
 	int top = over(l, WEFT_OP_REDUCE_MAX, x, axes, false), d = ox_binary(l, WEFT_OP_SUB, x, top);
 	int e = ox_unary(l, WEFT_OP_EXP, d), s = over(l, WEFT_OP_REDUCE_SUM, e, axes, false);
 
-	if (is(l, "LogSoftmax"))
+	if (ox_is(l, "LogSoftmax"))
 		return ox_binary(l, WEFT_OP_SUB, d, ox_unary(l, WEFT_OP_LOG, s));
 	return ox_binary(l, WEFT_OP_ONNX_DIV, e, s);
 }
@@ -152,7 +142,7 @@ int ox_softmax(struct ox *l)
 
 	if (axis < 0)
 		return l->err;
-	if (!is_float(v->t.dtype))
+	if (!weft_is_plain_float(v->t.dtype))
 		return ox_fail(l, -ENOTSUP, "%s", weft_dtype_name(v->t.dtype));
 	/* Before opset 13 all dimensions from the axis on are one. */
 	unsigned axes = l->opset < 13 ? ((1u << v->t.rank) - 1) & ~((1u << axis) - 1) : 1u << axis;
@@ -173,7 +163,7 @@ int ox_layer_norm(struct ox *l)
 
 	if (axis < 0)
 		return l->err;
-	if (!is_float(v->t.dtype))
+	if (!weft_is_plain_float(v->t.dtype))
 		return ox_fail(l, -ENOTSUP, "%s", weft_dtype_name(v->t.dtype));
 	unsigned axes = ((1u << v->t.rank) - 1) & ~((1u << axis) - 1);
 	int x = ox_cast(l, ox_get(l, v, NULL), WEFT_FP32), mean = over(l, WEFT_OP_REDUCE_SUM, x, axes, true);
@@ -196,7 +186,7 @@ int ox_batch_norm(struct ox *l)
 	int8_t last[WEFT_MAX_RANK];
 	int p[5];
 
-	if (!v || ox_attr_i(l, "training_mode", 0) || !is_float(v->t.dtype) || v->t.rank < 2)
+	if (!v || ox_attr_i(l, "training_mode", 0) || !weft_is_plain_float(v->t.dtype) || v->t.rank < 2)
 		return v ? ox_fail(l, -ENOTSUP, "training, or %s of rank %d", weft_dtype_name(v->t.dtype), v->t.rank) : l->err;
 	for (int k = 1; k < 5; k++) {
 		p[k] = ox_x(l, k);

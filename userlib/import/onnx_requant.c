@@ -14,7 +14,7 @@
 
 bool ox_scalar(struct ox *l, struct ox_value *v, double *out)
 {
-	if (!v || weft_tensor_elements(&v->t) != 1 || !(v->init || (v->n_forms && ox_t(l, v->form[0].tensor)->data)))
+	if (!v || weft_tensor_elements(&v->t) != 1 || !ox_is_const_value(l, v))
 		return false;
 	int x = ox_get(l, v, NULL);
 	int y = x < 0 ? x : ox_cast(l, x, WEFT_FP64);
@@ -27,7 +27,7 @@ bool ox_scalar(struct ox *l, struct ox_value *v, double *out)
 /* Constant numbers, one or n of them; NULL if not so. */
 static const double *numbers(struct ox *l, struct ox_value *v, int64_t n, int64_t *count)
 {
-	if (!(v->init || (v->n_forms && ox_t(l, v->form[0].tensor)->data)))
+	if (!ox_is_const_value(l, v))
 		return NULL;
 	*count = weft_tensor_elements(&v->t);
 	if (*count != 1 && (*count != n || v->t.dim[v->t.rank - 1] != n))
@@ -151,7 +151,6 @@ static void find_factors(struct ox *l, const struct ox_scaling *sc, int64_t n, i
 
 	if (!b || sc->counts || (count > 1 && sc->b_axis != 1) || !ox_scalar(l, sc->a, &a) || !ox_scalar(l, sc->y, &y) || !ox_scalar(l, sc->zp, &zp))
 		return;
-	b = sc->b ? numbers(l, sc->b, n, &count) : &one;
 	int64_t least = -most, top = most;
 	for (int64_t i = 0; range && count == 1 && i < n; i++) {
 		least = i && least < range[2 * i] ? least : range[2 * i];

@@ -240,7 +240,7 @@ int ox_resize(struct ox *l)
 	int err = scales(l, v, axes, count, a), x = err ? err : ox_get(l, v, NULL);
 	if (x < 0)
 		return x;
-	if (!choose && v->t.dtype != WEFT_FP32 && v->t.dtype != WEFT_FP16 && v->t.dtype != WEFT_BF16)
+	if (!choose && !weft_is_plain_float(v->t.dtype))
 		return ox_fail(l, -ENOTSUP, "interpolation of %s", weft_dtype_name(v->t.dtype));
 	if (!choose || crops(l))
 		x = ox_cast(l, x, WEFT_FP32);

@@ -46,6 +46,22 @@ static int add_form(struct ox_value *v, int tensor, const int8_t *perm, bool fli
 	return tensor;
 }
 
+struct ox_value ox_turned(struct ox *l, struct ox_value *w)
+{
+	static const int8_t swap[WEFT_MAX_RANK] = { 1, 0, 2, 3, 4, 5, 6, 7 };
+	struct ox_value v = *w;
+	int x = ox_get(l, w, swap);
+
+	v.init = NULL;
+	v.n_forms = x >= 0;
+	v.form[0] = (struct ox_form){ .tensor = x, .perm = { 0, 1, 2, 3, 4, 5, 6, 7 } };
+	if (x >= 0) {
+		v.t = *ox_t(l, x);
+		v.t.data = NULL;
+	}
+	return v;
+}
+
 /* The file's own data enters the graph under its own name. */
 static int from_init(struct ox *l, struct ox_value *v)
 {
@@ -88,7 +104,7 @@ static bool at_the_edge(const struct ox *l, const struct ox_value *v)
 {
 	if (v->init || !v->n_forms || ox_t(l, v->form[0].tensor)->data)
 		return false;
-	return v->maker < 0 || !strcmp(l->f.m->graph->node[v->maker]->op_type, "QuantizeLinear");
+	return v->maker < 0 || ox_node_is(l->f.m->graph->node[v->maker], "QuantizeLinear");
 }
 
 /* What turns an input of the network is no node's work: a source of its own. */
@@ -198,9 +214,8 @@ int ox_alias(struct ox *l, struct ox_value *x, const int8_t *perm)
 {
 	int8_t plain[WEFT_MAX_RANK], inverse[WEFT_MAX_RANK];
 
-	if (!x || ox_get(l, x, x->n_forms ? x->form[0].perm : NULL) < 0)
-		if (!x || !x->n_forms)
-			return l->err;
+	if (!x || (ox_get(l, x, x->n_forms ? x->form[0].perm : NULL) < 0 && !x->n_forms))
+		return l->err;
 	identity(plain);
 	identity(inverse);
 	perm = perm ? perm : plain;

@@ -9,7 +9,7 @@
 
 #include "onnx_lower.h"
 
-static int lists(struct ox *l, struct ox_window *w, const int64_t *kernel, bool *pads)
+static int lists(struct ox *l, struct ox_window *w, const int64_t *kernel)
 {
 	int64_t v[6];
 	int n;
@@ -38,7 +38,6 @@ static int lists(struct ox *l, struct ox_window *w, const int64_t *kernel, bool 
 		return n < 0 ? n : ox_fail(l, -EINVAL, "%d pads for %d dimensions", n, w->n);
 	for (int i = 0; i < n; i++)
 		*(i < w->n ? &w->before[i] : &w->after[i - w->n]) = v[i];
-	*pads = n;
 	return 0;
 }
 
@@ -87,10 +86,9 @@ static int one(struct ox *l, struct ox_window *w, int i, int64_t in, int same, b
 int ox_window(struct ox *l, struct ox_window *w, int n, const int64_t *in, const int64_t *kernel, bool ceil)
 {
 	int same = ox_attr_is(l, "auto_pad", "SAME_UPPER", false) ? 1 : ox_attr_is(l, "auto_pad", "SAME_LOWER", false) ? -1 : 0;
-	bool pads;
 
 	*w = (struct ox_window){ .n = n };
-	int err = lists(l, w, kernel, &pads);
+	int err = lists(l, w, kernel);
 	if (err)
 		return err;
 	if (!same && !ox_attr_is(l, "auto_pad", "NOTSET", true) && !ox_attr_is(l, "auto_pad", "VALID", true))

@@ -174,7 +174,7 @@ static int strided_axis(struct tfl_lower *l, const struct strided *s, int i, int
 	if (open_end)
 		end = stride > 0 ? d : -1;
 	else
-		end = s->offset ? begin + s->end[i] : s->end[i] < 0 ? s->end[i] + d : s->end[i];
+		end = s->offset ? begin + clip(s->end[i], -INT32_MAX, INT32_MAX) : s->end[i] < 0 ? s->end[i] + d : s->end[i];
 	end = stride > 0 ? clip(end, 0, d) : clip(end, -1, d - 1);
 	*r = (struct range){ begin, stride > 0 ? (end - begin + stride - 1) / stride : (begin - end - stride - 1) / -stride,
 	                     stride };
@@ -249,6 +249,7 @@ int tfl_lower_split(struct tfl_lower *l)
 int tfl_lower_split_v(struct tfl_lower *l)
 {
 	int64_t size[TFL_MAX_PARTS], v[1], at = 0, open = 0, total = 0;
+	bool fit = true;
 	int n = (int)l->op->out.n, x = tfl_value(l, 0), m = x < 0 ? x : tfl_ints(l, 1, TFL_MAX_PARTS, size), first = -1;
 	int err = m < 0 ? m : tfl_ints(l, 2, 1, v);
 
@@ -259,12 +260,11 @@ int tfl_lower_split_v(struct tfl_lower *l)
 	if (axis < 0)
 		return axis;
 	for (int k = 0; k < m; k++) {
+		fit = fit && size[k] >= -1 && size[k] <= t.dim[axis];
 		open += size[k] == -1;
-		total += size[k] == -1 ? 0 : size[k];
-		if (size[k] < -1 || size[k] > t.dim[axis])
-			total = INT32_MAX;
+		total += fit && size[k] > 0 ? size[k] : 0;
 	}
-	if (m != n || open > 1 || (open ? total >= t.dim[axis] : total != t.dim[axis]))
+	if (!fit || m != n || open > 1 || (open ? total >= t.dim[axis] : total != t.dim[axis]))
 		return tfl_fail(l, -EINVAL, "%d parts of together %lld in %d results, of %lld elements", m, (long long)total, n,
 		                (long long)t.dim[axis]);
 	for (int k = 0; k < n; k++) {

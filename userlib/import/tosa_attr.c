@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../sim/golden/dtype.h"
 #include "tosa_lower.h"
 
 /* ---- fields of the attribute table ---- */
@@ -116,11 +117,6 @@ static int64_t widen(weft_dtype t, const void *p, bool is_unsigned)
 	}
 }
 
-static bool is_float(weft_dtype t)
-{
-	return t >= WEFT_FP8E4M3 && t <= WEFT_FP64;
-}
-
 /* Nonzero, whatever the sign of zero. */
 static bool float_is_zero(weft_dtype t, const void *p)
 {
@@ -139,7 +135,7 @@ static int zero_point(struct tosa_lower *l, int k, const char *what, weft_dtype 
 	*zp = 0;
 	if (err)
 		return err;
-	if (is_float(t))
+	if (weft_is_float(t))
 		return float_is_zero(t, bytes) ? 0 : tosa_fail(l, -EINVAL, "%s is not 0", what);
 	int64_t v = widen(t, bytes, is_unsigned);
 	if (t != WEFT_INT8 && !(t == WEFT_INT16 && is_unsigned) && v)
@@ -258,7 +254,7 @@ static int limit(struct tosa_lower *l, int field, const char *what, weft_dtype t
 		return err;
 	if (v.n < bytes || v.n > 16)
 		return tosa_fail(l, -EINVAL, "%s has %u bytes, not %zu, at byte %zu", what, (unsigned)v.n, bytes, l->op->at);
-	if (is_float(t)) {
+	if (weft_is_float(t)) {
 		if (t != WEFT_FP16 && t != WEFT_BF16 && t != WEFT_FP32)
 			return tosa_fail(l, -EINVAL, "%s: not a row of its table", weft_dtype_name(t));
 		*f = tosa_to_double(t, l->f.b.p + v.at);
@@ -313,7 +309,7 @@ static int pad(struct tosa_lower *l, const weft_tensor *x, struct weft_attr_pad 
 	if (x->dtype == WEFT_FP32)
 		a->fvalue = tosa_to_double(x->dtype, bytes);
 	else
-		a->value = is_float(x->dtype) ? widen(weft_dtype_bytes(x->dtype) == 1 ? WEFT_INT8 : WEFT_INT16, bytes, true)
+		a->value = weft_is_float(x->dtype) ? widen(weft_dtype_bytes(x->dtype) == 1 ? WEFT_INT8 : WEFT_INT16, bytes, true)
 		                              : widen(x->dtype, bytes, false);
 	return 0;
 }

@@ -39,6 +39,18 @@ int tosa_fail(struct tosa_lower *l, int err, const char *format, ...)
 
 /* ---- tensors of the graph ---- */
 
+/* Count what the graph takes, and the bytes of a value that is declared; false: more than allowed. */
+static bool afford(struct tosa_lower *l, size_t room, const weft_tensor *declared)
+{
+	size_t bytes = declared ? weft_tensor_bytes(declared) : 0;
+
+	if (l->room < (int64_t)room || bytes > (size_t)l->activations)
+		return false;
+	l->room -= (int64_t)room;
+	l->activations -= (int64_t)bytes;
+	return true;
+}
+
 /* Take t (and its data) into the graph under the file tensor's name. */
 static int add_tensor(struct tosa_lower *l, struct tosa_name name, weft_tensor *t)
 {
@@ -49,10 +61,7 @@ static int add_tensor(struct tosa_lower *l, struct tosa_name name, weft_tensor *
 	for (char *p = own; p < own + name.n; p++)
 		if (*p < ' ' || *p > '~')
 			*p = '?';
-	l->room -= 3 * (int64_t)sizeof(struct weft_gtensor) + (int64_t)name.n + 32;
-	if (!t->data)
-		l->activations -= (int64_t)weft_tensor_bytes(t);
-	if (l->room < 0 || l->activations < 0) {
+	if (!afford(l, 3 * sizeof(struct weft_gtensor) + name.n + 32, t->data ? NULL : t)) {
 		free(t->data);
 		return tosa_fail(l, -EINVAL, "tensors take more memory than allowed");
 	}
@@ -177,9 +186,7 @@ static int new_variable(struct tosa_lower *l, int tensor)
 	struct tosa_name n = ft->variable_name.n ? ft->variable_name : ft->name;
 	memcpy(name, n.p, n.n);
 	name[n.n] = '\0';
-	l->room -= 3 * (int64_t)sizeof(struct weft_gvar) + (int64_t)n.n + 32;
-	l->activations -= (int64_t)weft_tensor_bytes(&t);
-	if (l->room < 0 || l->activations < 0) {
+	if (!afford(l, 3 * sizeof(struct weft_gvar) + n.n + 32, &t)) {
 		free(t.data);
 		return tosa_fail(l, -EINVAL, "variables take more memory than allowed");
 	}

@@ -41,6 +41,7 @@ struct weft_checker {
 /* Before command cmd of a step. */
 struct weft_point { int32_t step; uint32_t cmd; };
 
+struct weft_cmd;
 struct weft_state;
 struct weft_jobs;
 struct weft_profile;
@@ -55,7 +56,8 @@ struct weft_session {
 	weft_dev *dev;
 	weft_buf *consts, *arena;
 	uint64_t *words;           /* own streams, where some fields are known only now; else NULL */
-	struct weft_vars vars;     /* the network's variables */
+	struct weft_vars vars;     /* the network's variables, as golden has them */
+	struct weft_vars host_vars;  /* and as the host's operators beside a device have them */
 	/* of the run under way */
 	weft_tensor *host;         /* by graph tensor: the host's copies; data NULL where none */
 	weft_tensor *golden;       /* all of golden's tensors; data NULL unless checking */
@@ -154,6 +156,9 @@ int weft_session_remember(weft_session *s);
  * @return 0 (also without a capture asked for), or a negative errno
  */
 int weft_session_capture(weft_session *s, int step, int status, const char *why, const struct weft_job_result *r);
+
+/** Bytes that a load or a store moves. */
+uint64_t weft_moved_bytes(const struct weft_cmd *c);
 
 /* ---- report.c ---- */
 

@@ -73,6 +73,6 @@ uint64_t *weft_cut_stream(const weft_program *p, const struct weft_step *step, u
  * where an operator's last command stands, and no sum is kept in the array.
  * points[0] is the start; room for n + 1. @return how many parts
  */
-int weft_cut_points(const weft_program *p, enum weft_memory memory, int n, struct weft_point *points);
+int weft_cut_points(const weft_program *p, const struct weft_config *cfg, enum weft_memory memory, int n, struct weft_point *points);
 
 #endif

@@ -48,7 +48,6 @@ uint64_t *weft_cut_stream(const weft_program *p, const struct weft_step *step, u
  * about so many elements in the time of a cycle.
  */
 #define COMPARED 16
-#define BEAT_BYTES 16
 
 static uint64_t elements_of(const weft_program *p, const struct weft_pcmd *c)
 {
@@ -60,16 +59,14 @@ static uint64_t elements_of(const weft_program *p, const struct weft_pcmd *c)
 }
 
 /* Of a command beside its cycles, in elements compared. */
-static uint64_t side_work(const weft_program *p, const struct weft_pcmd *at, const struct weft_cmd *c)
+static uint64_t side_work(const weft_program *p, const struct weft_config *cfg, const struct weft_pcmd *at, const struct weft_cmd *c)
 {
-	uint64_t beats = 0;
+	uint64_t beats = c->h.op == WEFT_CMD_LOAD ? weft_moved_bytes(c) / cfg->axi_bytes : 0;
 
-	if (c->h.op == WEFT_CMD_LOAD)
-		beats = (uint64_t)c->load.row_bytes * (uint64_t)c->load.n1 * (uint64_t)c->load.n2 * (uint64_t)c->load.n3 / BEAT_BYTES;
 	return beats * COMPARED + elements_of(p, at);
 }
 
-static uint64_t all_work(const weft_program *p, enum weft_memory memory)
+static uint64_t all_work(const weft_program *p, const struct weft_config *cfg, enum weft_memory memory)
 {
 	uint64_t cycles = 0, side = 0;
 	struct weft_cmd c;
@@ -84,7 +81,7 @@ static uint64_t all_work(const weft_program *p, enum weft_memory memory)
 			if (weft_cmd_decode(p->words + step->first_word + at, step->n_words - at, &c))
 				break;
 			at += (size_t)c.h.n_words;
-			side += side_work(p, &p->cmds[step->first_cmd + k], &c);
+			side += side_work(p, cfg, &p->cmds[step->first_cmd + k], &c);
 		}
 	}
 	return cycles + side / COMPARED;
@@ -92,6 +89,7 @@ static uint64_t all_work(const weft_program *p, enum weft_memory memory)
 
 struct walk {
 	const weft_program *p;
+	const struct weft_config *cfg;
 	enum weft_memory memory;
 	uint32_t *last;            /* by operator: its last command that is no load, in the step at hand */
 	uint64_t begin, side;      /* cycles before the step; work beside them so far */
@@ -139,10 +137,9 @@ static uint64_t work_due(const struct walk *k)
 /* A point where it may be cut, with so much work before it: that, or the one before it, whichever is nearer to a border. */
 static void offer(struct walk *k, struct weft_point at, uint64_t work)
 {
-	uint64_t due = work_due(k);
-
 	if (k->have == k->n)
 		return;
+	uint64_t due = work_due(k);
 	if (work >= due) {
 		bool before = k->offered > k->cut && due - k->offered < work - due;
 		k->points[k->have++] = before ? k->last_at : at;
@@ -169,7 +166,7 @@ static void cut_step(struct walk *k, int i_step)
 	for (uint32_t i = 0; i + 2 < step->n_cmds && !weft_cmd_decode(w + at, step->n_words - at, &c); i++) {
 		int op = k->p->cmds[step->first_cmd + i].op;
 		at += (size_t)c.h.n_words;
-		k->side += side_work(k->p, &k->p->cmds[step->first_cmd + i], &c);
+		k->side += side_work(k->p, k->cfg, &k->p->cmds[step->first_cmd + i], &c);
 		if (op < 0 || c.h.op == WEFT_CMD_LOAD || k->last[op] != i)
 			continue;
 		uint64_t end = k->p->ops[op].done[k->memory];
@@ -180,10 +177,10 @@ static void cut_step(struct walk *k, int i_step)
 	}
 }
 
-int weft_cut_points(const weft_program *p, enum weft_memory memory, int n, struct weft_point *points)
+int weft_cut_points(const weft_program *p, const struct weft_config *cfg, enum weft_memory memory, int n, struct weft_point *points)
 {
-	struct walk k = { .p = p, .memory = memory, .last = malloc(((size_t)p->n_ops + 1) * sizeof(uint32_t)),
-	                  .total = all_work(p, memory), .n = n, .points = points, .have = 1 };
+	struct walk k = { .p = p, .cfg = cfg, .memory = memory, .last = malloc(((size_t)p->n_ops + 1) * sizeof(uint32_t)),
+	                  .total = all_work(p, cfg, memory), .n = n, .points = points, .have = 1 };
 
 	if (!k.last)
 		return -ENOMEM;

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* verilator lint_off UNUSEDPARAM */
 package weft_cfg_pkg;
-  // w8: 8x8, fits a mid-size ECP5
+  // w8: 8x8
   localparam int unsigned VERSION_MAJOR = 1;
   localparam int unsigned VERSION_MINOR = 1;
   localparam int unsigned N = 8;

@@ -57,7 +57,7 @@ struct weft_config {
 	uint32_t reg_config;
 };
 
-#define WEFT_N_CONFIGS 3
+#define WEFT_N_CONFIGS 4
 extern const struct weft_config weft_configs[WEFT_N_CONFIGS];
 
 /** The configuration of that name, NULL if there is none. */
@@ -65,6 +65,9 @@ const struct weft_config *weft_config_find(const char *name);
 
 /** The same with all that the functional model can do as its features; NULL if there is none. */
 const struct weft_config *weft_config_of_model(const char *name);
+
+/** The configuration of a device whose registers read that, NULL if there is none. */
+const struct weft_config *weft_config_of_device(uint32_t reg_config, uint32_t features);
 
 #ifdef __cplusplus
 }

@@ -55,24 +55,13 @@ static void depthwise_at(const struct weft_call *c, struct weft_sum *s, const in
 		}
 }
 
-/* Position in x that kernel position k takes to output o, or -1; see transpose_conv2d.c. */
-static int64_t source(const struct weft_call *c, int i, int64_t o, int64_t k)
-{
-	const struct weft_attr_conv *a = &c->attr->conv;
-	int64_t d = o - a->pad[2 * i] - k;
-
-	if (d < 0 || d % a->stride[i] || d / a->stride[i] >= c->x[0]->dim[1 + i])
-		return -1;
-	return d / a->stride[i];
-}
-
 static void transpose_at(const struct weft_call *c, struct weft_sum *s, const int64_t *o)
 {
 	const int64_t *x = c->x[0]->dim, *w = c->x[1]->dim;
 
 	for (int64_t ky = w[1] - 1; ky >= 0; ky--)
 		for (int64_t kx = w[2] - 1; kx >= 0; kx--) {
-			int64_t py = source(c, 0, o[1], ky), px = source(c, 1, o[2], kx);
+			int64_t py = weft_transpose_source(c, 0, o[1], ky), px = weft_transpose_source(c, 1, o[2], kx);
 
 			if (py < 0 || px < 0)
 				continue;

@@ -24,13 +24,11 @@ int weft_float_matmul(const struct weft_call *c);
 /* Likewise checked: types, shapes, attributes. */
 int weft_float_avg_pool2d(const struct weft_call *c);
 int weft_float_max_pool2d(const struct weft_call *c);
-int weft_float_argmax(const struct weft_call *c);
 int weft_float_clamp(const struct weft_call *c);
-int weft_float_reduce(const struct weft_call *c);
+int weft_float_reduce(const struct weft_call *c);   /* ARGMAX, too */
 int weft_float_binary(const struct weft_call *c);   /* ADD, SUB, MUL, POW, MAXIMUM, MINIMUM, comparisons */
 int weft_float_unary(const struct weft_call *c);    /* ABS ... TANH */
 int weft_float_resize(const struct weft_call *c);   /* BILINEAR */
-int weft_float_cast(const struct weft_call *c);
 
 /* Larger (or smaller) of two under a NaN mode: TOSA's apply_max_s, apply_min_s. */
 double weft_float_max(double a, double b, weft_nan_mode nan);

@@ -25,19 +25,6 @@
 #include "ops.h"
 #include "sum.h"
 
-/* The window of one output element, cut to the image: rows y0..y1-1, columns x0..x1-1. */
-struct window { int64_t y0, y1, x0, x1; };
-
-static struct window window_of(const struct weft_call *c, const int64_t *o)
-{
-	const struct weft_attr_pool *a = &c->attr->pool;
-	const weft_tensor *x = c->x[0];
-	int64_t y0 = o[1] * a->stride[0] - a->pad[0], x0 = o[2] * a->stride[1] - a->pad[2];
-
-	return (struct window){ weft_clip(y0, 0, x->dim[1]), weft_clip(y0 + a->kernel[0], 0, x->dim[1]),
-	                        weft_clip(x0, 0, x->dim[2]), weft_clip(x0 + a->kernel[1], 0, x->dim[2]) };
-}
-
 static double element(const struct weft_call *c, const int64_t *o, int64_t py, int64_t px)
 {
 	const weft_tensor *x = c->x[0];
@@ -48,7 +35,7 @@ static double element(const struct weft_call *c, const int64_t *o, int64_t py, i
 static double average(const struct weft_call *c, const int64_t *o)
 {
 	const weft_dtype acc = c->attr->pool.acc;
-	const struct window w = window_of(c, o);
+	const struct weft_pool_window w = weft_pool_window_of(c, o);
 	const int64_t count = (w.y1 - w.y0) * (w.x1 - w.x0);
 	double sum = 0;
 
@@ -64,7 +51,7 @@ static double average(const struct weft_call *c, const int64_t *o)
 
 static double maximum(const struct weft_call *c, const int64_t *o)
 {
-	const struct window w = window_of(c, o);
+	const struct weft_pool_window w = weft_pool_window_of(c, o);
 	double best = element(c, o, w.y0, w.x0);
 
 	for (int64_t py = w.y0; py < w.y1; py++)
@@ -91,7 +78,7 @@ static int run(const struct weft_call *c, double (*at)(const struct weft_call *,
 static double average8(const struct weft_call *c, struct weft_sum *s, int k, const int64_t *o)
 {
 	const int64_t *x = c->x[0]->dim;
-	const struct window w = window_of(c, o);
+	const struct weft_pool_window w = weft_pool_window_of(c, o);
 
 	weft_sum_begin(s);
 	for (int64_t py = w.y0; py < w.y1; py++)

@@ -58,7 +58,7 @@ static int64_t argmax(const struct weft_call *c, const struct line *l)
 	return at;
 }
 
-static void along_axis(const struct weft_call *c)
+int weft_float_reduce(const struct weft_call *c)
 {
 	const weft_tensor *x = c->x[0], *y = c->y[0];
 	const int axis = c->attr->axis.axis;
@@ -77,16 +77,5 @@ static void along_axis(const struct weft_call *c)
 			else
 				weft_put_f(y, l * right + r, fold(c, &line));
 		}
-}
-
-int weft_float_reduce(const struct weft_call *c)
-{
-	along_axis(c);
-	return 0;
-}
-
-int weft_float_argmax(const struct weft_call *c)
-{
-	along_axis(c);
 	return 0;
 }

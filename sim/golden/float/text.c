@@ -21,6 +21,8 @@
 
 #include <weft/convert.h>
 
+#include "../dtype.h"
+
 /* Characters that plain and scientific notation consist of; strtod() would take more. */
 static bool is_number(const char *s)
 {
@@ -68,11 +70,6 @@ static double to_double(const char *s, bool nearest, locale_t locale)
 	return bits & 1 ? low : high;
 }
 
-static bool is_float_type(weft_dtype t)
-{
-	return (t >= WEFT_FP8E4M3 && t <= WEFT_FP64) || t == WEFT_FP4E2M1 || t == WEFT_FP8E8M0;
-}
-
 static bool is_special(const char *s, double *v)
 {
 	if (!strcasecmp(s, "NaN"))
@@ -106,7 +103,7 @@ static bool digits_only(const char *s)
 
 int weft_number_parse(const char *text, weft_dtype t, uint64_t *bits)
 {
-	const bool is_float = is_float_type(t);
+	const bool is_float = weft_is_float(t);
 	double v;
 
 	if (is_special(text, &v)) {
@@ -187,7 +184,7 @@ static int format_float(weft_dtype t, uint64_t bits, char *text, size_t n)
 
 int weft_number_format(weft_dtype t, uint64_t bits, char *text, size_t n)
 {
-	if (is_float_type(t))
+	if (weft_is_float(t))
 		return format_float(t, bits, text, n);
 	int width = 8 * (int)weft_dtype_bytes(t);
 	bool is_signed = t == WEFT_INT2 || t == WEFT_INT4 || t == WEFT_INT8 || t == WEFT_INT16 || t == WEFT_INT32 || t == WEFT_INT48 ||

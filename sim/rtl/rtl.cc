@@ -185,29 +185,32 @@ struct weft_rtl {
 	}
 
 #ifdef WEFT_LEAN
-	// Where Verilator counts each unit's clock among its triggers, and clk_i.
+	// Which of Verilator's triggers each unit's clock is, and clk_i. A clock that nobody
+	// looks at is none.
 	struct {
-#define TRIGGER(u) unsigned u;
+#define TRIGGER(u) bool *u;
 		EACH_UNIT(TRIGGER)
-		unsigned all;
+		bool *all, none;
 	} trigger;
 	bool news = true;           // inputs have changed since the last edge
 
 	static void clocks_low(VTOP &top)
 	{
-#define LOW(u) top.clk_##u##_i = top.rootp->__Vtrigrprev__TOP__clk_##u##_i = 0;
+#define LOW(u) top.clk_##u##_i = 0; low_##u(*top.rootp, 0);
 		EACH_UNIT(LOW)
 		top.clk_i = top.rootp->__Vtrigrprev__TOP__clk_i = 0;
 	}
 
-	unsigned triggered()
+	bool *triggered()
 	{
-		unsigned i = 0;
-		CAT(VTOP, ___024root___eval_triggers__act)(top.rootp);
-		while (!top.rootp->__VactTriggered.at(i))
-			i++;
+		auto *r = top.rootp;
+		bool *found = &trigger.none;
+		CAT(VTOP, ___024root___eval_triggers__act)(r);
+		for (size_t i = 0; i < sizeof(r->__VactTriggered); i++)
+			if (r->__VactTriggered.at(i))
+				found = &r->__VnbaTriggered.at(i);
 		clocks_low(top);
-		return i;
+		return found;
 	}
 
 	void find_triggers()
@@ -228,8 +231,8 @@ struct weft_rtl {
 	{
 		auto *r = top.rootp;
 		const uint32_t retired = top.retire_o;
-		r->__VnbaTriggered.at(trigger.all) = true;
-#define RISE(u) r->__VnbaTriggered.at(trigger.u) = all_clocks || top.need_##u##_o;
+		*trigger.all = true;
+#define RISE(u) *trigger.u = all_clocks || top.need_##u##_o;
 		EACH_UNIT(RISE)
 		const bool moved = memory.clock(see_memory_port(top));
 		r->__VicoTriggered.at(0) = news;
@@ -380,6 +383,7 @@ int rtl_plant(weft_rtl *r, const weft_rtl_plant *p)
 	root->weft_npu__DOT__u_sp__DOT__fault_hook_q =
 		p->kind == WEFT_RTL_PLANT_SP
 			? uint64_t(1) << 63 | uint64_t(p->bit & 7) << 24 | (p->addr & 0xfffff) : 0;
+	r->news = true;
 	return 0;
 }
 

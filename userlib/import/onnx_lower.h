@@ -185,6 +185,9 @@ struct ox_conv_call {
 };
 /* The sums [N,spatial...,OC]: int32 for int8, int48 for int16 by int8, else x's type. */
 int ox_conv_sums(struct ox *l, const struct ox_conv_call *c);
+/* Windows of a ConvTranspose: before and after are cut off the full result. */
+int ox_transpose_window(struct ox *l, struct ox_window *win);
+void ox_transpose_order(int rank, int8_t *order);
 /* Groups and windows of x, operand 0, with weights, operand i_w. */
 int ox_conv_shapes(struct ox *l, int i_w, struct ox_conv_call *c);
 

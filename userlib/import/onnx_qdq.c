@@ -104,6 +104,27 @@ static bool float8_product(struct ox *l, const onnx_node *n, const onnx_node *dw
 	       (ox_node_is(n, "MatMul") || (!ox_attr_of(n, "transA", 0) && is_one(n, "alpha") && is_one(n, "beta")))));
 }
 
+/* What the array's TRANSPOSE_CONV2D says: one group, images, and what is cut off less than the kernel. */
+static bool plain_transpose(const onnx_node *n, const struct ox_side *x, const weft_tensor *w)
+{
+	const onnx_attribute *pads = ox_node_attr(n, "pads"), *grow = ox_node_attr(n, "output_padding");
+
+	if (x->v->t.rank != 4 || w->rank != 4 || x->v->t.dtype == WEFT_INT16 || ox_attr_of(n, "group", 1) != 1 ||
+	    ox_node_attr(n, "output_shape") || ox_node_attr(n, "auto_pad") || w->dim[0] != x->v->t.dim[1])
+		return false;
+	const onnx_attribute *d = ox_node_attr(n, "dilations");
+	for (size_t i = 0; d && i < d->n_ints; i++)
+		if (d->ints[i] != 1)
+			return false;
+	for (size_t i = 0; pads && i < pads->n_ints; i++)
+		if (pads->ints[i] < 0 || pads->ints[i] >= w->dim[2 + i % 2])
+			return false;
+	for (size_t i = 0; grow && i < grow->n_ints; i++)
+		if (grow->ints[i] < 0 || grow->ints[i] > 255)
+			return false;
+	return true;
+}
+
 bool ox_foldable(struct ox *l, const onnx_node *n)
 {
 	const onnx_node *dw = constants(l, n, 1);
@@ -115,6 +136,8 @@ bool ox_foldable(struct ox *l, const onnx_node *n)
 		return false;
 	if (ox_node_is(n, "Conv"))
 		return weights(l, dw, 0) && bias(l, n, &x.q, dw);
+	if (ox_node_is(n, "ConvTranspose"))
+		return weights(l, dw, 1) && plain_transpose(n, &x, constant(l, dw, 0)) && bias(l, n, &x.q, dw);
 	bool turned = ox_node_is(n, "Gemm") && ox_attr_of(n, "transB", 0);
 	if (!weights(l, dw, turned ? 0 : 1) || constant(l, dw, 0)->rank != 2 || x.v->t.rank < 2)
 		return false;
@@ -142,7 +165,7 @@ static bool round_bias(struct ox *l, struct ox_value *b, const struct ox_q *x, s
 int ox_fold_product(struct ox *l, const onnx_node *n, const struct ox_q *q, int8_t *perm, bool *done)
 {
 	const onnx_node *outer = l->n, *dw = constants(l, n, 1), *db = constants(l, n, 2);
-	bool conv = ox_node_is(n, "Conv"), flip = false;
+	bool transpose = ox_node_is(n, "ConvTranspose"), conv = transpose || ox_node_is(n, "Conv"), flip = false;
 	struct ox_conv_call c = { 0 };
 	struct ox_value turned, rounded;
 	struct ox_side x;
@@ -172,8 +195,8 @@ int ox_fold_product(struct ox *l, const onnx_node *n, const struct ox_q *q, int8
 	}
 	l->subst[0] = p.x;
 	l->subst[1] = p.w;
-	int err = conv ? ox_conv_shapes(l, 1, &c) : 0;
-	y = err ? err : conv ? ox_conv_product(l, &p, &c, &most) : ox_matmul_product(l, &p, &most);
+	int err = conv && !transpose ? ox_conv_shapes(l, 1, &c) : 0;
+	y = err ? err : transpose ? ox_transpose_product(l, &p, &most) : conv ? ox_conv_product(l, &p, &c, &most) : ox_matmul_product(l, &p, &most);
 	l->subst[0] = l->subst[1] = NULL;
 	y = ox_requant(l, y, &s, y < 0 ? 0 : most, &flip);
 	if (y < 0)
@@ -281,7 +304,7 @@ static int fold_node(struct ox *l, const onnx_node *n, const struct ox_q *q, int
 
 	if (ox_node_is(n, "Concat"))
 		return ox_fold_concat(l, n, q, perm, done);
-	if (ox_node_is(n, "Conv") || ox_node_is(n, "Gemm") || ox_node_is(n, "MatMul"))
+	if (ox_node_is(n, "Conv") || ox_node_is(n, "ConvTranspose") || ox_node_is(n, "Gemm") || ox_node_is(n, "MatMul"))
 		return ox_fold_product(l, n, q, perm, done);
 	if (ox_node_is(n, "AveragePool") || ox_node_is(n, "GlobalAveragePool") || ox_node_is(n, "ReduceMean"))
 		return ox_fold_average(l, n, q, perm, done);

@@ -639,10 +639,39 @@ static void conv_transpose(void **state)
 	}
 }
 
+/* A batch of -1 is an open one, and Range of constants is a constant. */
+static void open_batch_and_range(void **state)
+{
+	static const int64_t shape[2] = { -1, 4 }, out[2] = { 1, 4 }, zero = 0, four = 4, one = 1;
+	float x[4] = { 0.5f, 0.5f, 0.5f, 0.5f };
+	uint8_t *in[1] = { (uint8_t *)x };
+	weft_tensor y[1] = { 0 };
+	struct ob g = { 0 }, m = { 0 }, a = { 0 };
+
+	(void)state;
+	ob_port(&g, 11, "a", 1, 2, shape);
+	ob_tensor(&g, "zero", 7, 0, NULL, &zero, 8);
+	ob_tensor(&g, "four", 7, 0, NULL, &four, 8);
+	ob_tensor(&g, "one", 7, 0, NULL, &one, 8);
+	node(&g, "Range", "zero", "four", "one", "r", NULL);
+	ob_attr_int(&a, "to", 1);
+	node(&g, "Cast", "r", NULL, NULL, "f", &a);
+	node(&g, "Add", "a", "f", NULL, "y", NULL);
+	ob_port(&g, 12, "y", 1, 2, out);
+	ob_model(&m, &g, 19);
+	weft_net *net = load(&m, 0);
+	run(net, WEFT_DEVICE_GOLDEN, in, y, 0);
+	assert_int_equal(weft_tensor_elements(&y[0]), 4);
+	for (int i = 0; i < 4; i++)
+		assert_true(((const float *)y[0].data)[i] == 0.5f + (float)i);
+	weft_tensor_release(&y[0]);
+	weft_net_free(net);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(random_graphs), cmocka_unit_test(averages), cmocka_unit_test(qlinear_twins),
-	                                    cmocka_unit_test(conv_transpose) };
+	                                    cmocka_unit_test(conv_transpose), cmocka_unit_test(open_batch_and_range) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

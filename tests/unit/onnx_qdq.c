@@ -639,6 +639,83 @@ static void conv_transpose(void **state)
 	}
 }
 
+/* ---- MatMul of two tensors, against QLinearMatMul ---- */
+
+static void build_matmul(struct ob *model, const struct q *a, const struct q *b, const struct q *y, bool qdq)
+{
+	static const char *const operands[] = { "a", "sa", "za", "t", "sb", "zb", "sy", "zy" };
+	static const int64_t shape[4] = { 1, C, H, W }, out[4] = { 1, C, H, H }, perm[4] = { 0, 1, 3, 2 };
+	struct ob g = { 0 }, at = { 0 }, n = { 0 };
+
+	ob_port(&g, 11, "a", a->type, 4, shape);
+	ob_port(&g, 11, "b", b->type, 4, shape);
+	parameters(&g, "sa", "za", a);
+	parameters(&g, "sb", "zb", b);
+	parameters(&g, "sy", "zy", y);
+	ob_attr_ints(&at, "perm", 4, perm);
+	if (qdq) {
+		node(&g, "DequantizeLinear", "a", "sa", "za", "fa", NULL);
+		node(&g, "DequantizeLinear", "b", "sb", "zb", "fb", NULL);
+		node(&g, "Transpose", "fb", NULL, NULL, "ft", &at);
+		node(&g, "MatMul", "fa", "ft", NULL, "f", NULL);
+		node(&g, "QuantizeLinear", "f", "sy", "zy", "y", NULL);
+	} else {
+		node(&g, "Transpose", "b", NULL, NULL, "t", &at);
+		for (size_t i = 0; i < sizeof operands / sizeof operands[0]; i++)
+			ob_text(&n, 1, operands[i]);
+		ob_text(&n, 2, "y");
+		ob_text(&n, 4, "QLinearMatMul");
+		ob_sub(&g, 1, &n);
+	}
+	ob_port(&g, 12, "y", y->type, 4, out);
+	ob_model(model, &g, 19);
+}
+
+/* A double holds the sum times the scales well enough: other than powers of two they do not tie. */
+static int product_of(const struct q *a, const struct q *b, const struct q *y, const uint8_t *xa, const uint8_t *xb)
+{
+	int lo = y->type == 3 ? -128 : 0, sum = 0;
+
+	for (int k = 0; k < W; k++)
+		sum += ((a->type == 3 ? (int8_t)xa[k] : xa[k]) - a->z) * ((b->type == 3 ? (int8_t)xb[k] : xb[k]) - b->z);
+	double v = rint((double)sum * (double)a->s * (double)b->s / (double)y->s) + y->z;
+	return v < lo ? lo : v > lo + 255 ? lo + 255 : (int)v;
+}
+
+static void matmul_of_tensors(void **state)
+{
+	long n = test_count(40, 200, 4000);
+	uint64_t first = test_seed(1);
+
+	(void)state;
+	for (long i = 0; i < n; i++) {
+		uint8_t xa[N], xb[N], *x[2] = { xa, xb };
+		uint64_t r = first + (uint64_t)i;
+		weft_tensor y[1] = { 0 };
+
+		test_random(&r);
+		struct q a = scale(&r), b = scale(&r), q = scale(&r);
+		q.s *= 16;
+		fill(xa, N, &r);
+		fill(xb, N, &r);
+		for (int form = 0; form < 4; form++) {
+			struct ob m = { 0 };
+			build_matmul(&m, &a, &b, &q, form & 1);
+			weft_net *net = load(&m, (long)first + i);
+			run(net, form & 2 ? WEFT_DEVICE_MODEL : WEFT_DEVICE_GOLDEN, x, y, (long)first + i);
+			assert_int_equal(weft_tensor_elements(&y[0]), C * H * H);
+			for (int e = 0; e < C * H * H; e++) {
+				int c = e / (H * H), row = e / H % H, column = e % H;
+				int want = product_of(&a, &b, &q, xa + (c * H + row) * W, xb + (c * H + column) * W);
+				if (tensor_get(&y[0], e) != want)
+					fail_msg("seed %ld form %d element %d: %d, not %d", (long)first + i, form, e, (int)tensor_get(&y[0], e), want);
+			}
+			weft_tensor_release(&y[0]);
+			weft_net_free(net);
+		}
+	}
+}
+
 /* A batch of -1 is an open one, and Range of constants is a constant. */
 static void open_batch_and_range(void **state)
 {
@@ -671,7 +748,7 @@ static void open_batch_and_range(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(random_graphs), cmocka_unit_test(averages), cmocka_unit_test(qlinear_twins),
-	                                    cmocka_unit_test(conv_transpose), cmocka_unit_test(open_batch_and_range) };
+	                                    cmocka_unit_test(conv_transpose), cmocka_unit_test(matmul_of_tensors), cmocka_unit_test(open_batch_and_range) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -298,6 +298,12 @@ int ox_matmul_product(struct ox *l, const struct ox_product *p, int64_t *most)
 		dim[a->rank - 1] = b->dim[1];
 		return as_conv(l, p, w, x_zp, w_zp, dim, a->rank);
 	}
+	/* Two tensors of int8: no sum leaves 32 bits. */
+	if (ox_is_8_bit(p->x) && ox_is_8_bit(p->w) && *most < INT32_MAX && !p->bias && one_zp(l, p->x, p->x_zp, &x_zp) &&
+	    one_zp(l, p->w, p->w_zp, &w_zp)) {
+		int x = ox_get_int8(l, p->x, NULL), b8 = x < 0 ? x : ox_get_int8(l, p->w, NULL);
+		return ox_matmul_sums_zp(l, x, b8, x_zp, w_zp);
+	}
 	int left = ox_cast(l, centred(l, p->x, p->x_zp, plain, p->x_axis), WEFT_INT16);
 	int right = ox_cast(l, centred(l, p->w, p->w_zp, plain, 1), WEFT_INT16);
 	y = ox_narrow_48(l, ox_matmul_sums(l, left, right));

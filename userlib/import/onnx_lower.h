@@ -193,6 +193,7 @@ int ox_conv_shapes(struct ox *l, int i_w, struct ox_conv_call *c);
 
 /* ---- onnx_matmul.c: [...,M,K] by [...,K,N], leading dimensions broadcast; the sums as of convolutions ---- */
 int ox_matmul_sums(struct ox *l, int a, int b);
+int ox_matmul_sums_zp(struct ox *l, int a, int b, int32_t a_zp, int32_t b_zp);   /* of int8 */
 int ox_narrow_48(struct ox *l, int x);                                  /* int48 sums that fit int32 */
 
 /* ---- onnx_gather.c: rows idx [w], int32, of values [k,c], any type ---- */

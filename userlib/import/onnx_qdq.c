@@ -125,13 +125,24 @@ static bool plain_transpose(const onnx_node *n, const struct ox_side *x, const w
 	return true;
 }
 
+/* Matrices of 8 bits that both are computed, as attention multiplies them. */
+static bool tensor_pair(struct ox *l, const onnx_node *n, struct ox_side *a, struct ox_side *b)
+{
+	struct ox_value *x = ox_operand(l, n, 0), *y = ox_operand(l, n, 1);
+
+	return x && y && ox_side_of(l, x, a) && ox_side_of(l, y, b) && ox_is_8_bit(a->v) && ox_is_8_bit(b->v) && a->v->t.rank >= 2 &&
+	       b->v->t.rank >= 2;
+}
+
 bool ox_foldable(struct ox *l, const onnx_node *n)
 {
 	const onnx_node *dw = constants(l, n, 1);
-	struct ox_side x;
+	struct ox_side x, y;
 
 	if (dw && n->n_input >= 2 && float8_product(l, n, dw))
 		return true;
+	if (!dw && n->n_input == 2 && ox_node_is(n, "MatMul"))
+		return tensor_pair(l, n, &x, &y);
 	if (!dw || n->n_input < 2 || !ox_side_of(l, ox_operand(l, n, 0), &x))
 		return false;
 	if (ox_node_is(n, "Conv"))
@@ -168,21 +179,22 @@ int ox_fold_product(struct ox *l, const onnx_node *n, const struct ox_q *q, int8
 	bool transpose = ox_node_is(n, "ConvTranspose"), conv = transpose || ox_node_is(n, "Conv"), flip = false;
 	struct ox_conv_call c = { 0 };
 	struct ox_value turned, rounded;
-	struct ox_side x;
+	struct ox_side x, b;
 	int64_t most = 0;
 	int y;
 
-	if (!dw || !ox_side_of(l, ox_operand(l, n, 0), &x) || (q->zp->t.dtype == WEFT_INT16) != (x.v->t.dtype == WEFT_INT16))
+	bool pair = !dw && n->n_input == 2 && ox_node_is(n, "MatMul") && tensor_pair(l, n, &x, &b);
+	if ((!dw && !pair) || !ox_side_of(l, ox_operand(l, n, 0), &x) || (q->zp->t.dtype == WEFT_INT16) != (x.v->t.dtype == WEFT_INT16))
 		return 0;
-	struct ox_product p = { .x = x.v, .x_zp = x.q.zp, .w = ox_operand(l, dw, 0), .w_zp = ox_operand(l, dw, 2), .bias = db ? ox_operand(l, db, 0) : NULL,
-	                        .x_axis = 1 };
-	struct ox_scaling s = { .a = x.q.scale, .b = ox_operand(l, dw, 1), .y = q->scale, .zp = q->zp, .b_axis = 1 };
-	if (!db && ox_operand(l, n, 2)) {
+	struct ox_product p = { .x = x.v, .x_zp = x.q.zp, .w = pair ? b.v : ox_operand(l, dw, 0), .w_zp = pair ? b.q.zp : ox_operand(l, dw, 2),
+	                        .bias = db ? ox_operand(l, db, 0) : NULL, .x_axis = 1 };
+	struct ox_scaling s = { .a = x.q.scale, .b = pair ? b.q.scale : ox_operand(l, dw, 1), .y = q->scale, .zp = q->zp, .b_axis = 1 };
+	if (!db && !pair && ox_operand(l, n, 2)) {
 		if (!round_bias(l, ox_operand(l, n, 2), &x.q, s.b, &rounded))
 			return l->err;
 		p.bias = &rounded;
 	}
-	if (ox_get(l, p.w, NULL) < 0 || (p.w_zp && ox_get(l, p.w_zp, NULL) < 0))
+	if ((!pair && ox_get(l, p.w, NULL) < 0) || (p.w_zp && ox_get(l, p.w_zp, NULL) < 0))
 		return l->err;
 	if (x.v->t.dtype == WEFT_INT16 && (x.q.z || q->z || !ox_symmetric(l, &p)))
 		return 0;

@@ -148,6 +148,8 @@ static int run_passes(struct cc *cc, const struct attempt *a)
 
 	if ((err = cc_start(cc, a)) || (err = cc_fold(cc)) || (err = cc_match(cc)))
 		return err;
+	if (!cc->o->no_fuse)
+		cc_pairs(cc);
 	if (!a->no_strips && !cc->o->no_fuse && (err = cc_strips(cc)))
 		return err;
 	cc_shape(cc);

@@ -78,6 +78,7 @@ struct node {
 	bool by_columns;       /* rows and columns are exchanged: cut along columns */
 
 	int kh, kw, sy, sx, dy, dx, pt, pl;   /* kernel, stride, dilation, padding before */
+	int side;              /* CONV: pixels that are one, pairs.c; 0 or 1: none */
 	int m;                 /* DWCONV: channel multiplier */
 	int x_zp, w_zp;
 	int w, bias;           /* constant tensors, or -1; w: or WEIGHTS_ONE */
@@ -256,6 +257,7 @@ int cc_order(struct cc *cc);
 int cc_layout(struct cc *cc);
 
 /* strips.c: convolutions of few channels, see there */
+void cc_pairs(struct cc *cc);
 int cc_strips(struct cc *cc);
 
 /* shape.c: dense 1x1 convolutions and elementwise nodes become one row of pixels */

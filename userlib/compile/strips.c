@@ -31,7 +31,7 @@ static bool shape_fits(const struct cc *cc, const struct node *nd)
 	const struct view *x = &nd->x, *y = &nd->y;
 	int64_t bytes = y->dim[2] * x->dim[1] * nd->kw * x->dim[3] * view_elem(x);
 
-	return nd->kind == NODE_CONV && nd->w != WEIGHTS_ONE && !nd->w_computed && !nd->part && nd->kh > 1 && nd->dx == 1 && nd->dy == 1 && x->dim[0] == 1 &&
+	return nd->kind == NODE_CONV && nd->w != WEIGHTS_ONE && !nd->w_computed && !nd->part && nd->side < 2 && nd->kh > 1 && nd->dx == 1 && nd->dy == 1 && x->dim[0] == 1 &&
 	       x->step[2] == x->dim[3] * view_elem(x) && nd->kw <= x->dim[2] && bytes <= cc->sp_bytes / 6 &&
 	       y->dim[1] <= 4096 && y->dim[2] <= 4096 && x->dim[1] <= 8192;
 }

@@ -40,10 +40,8 @@ module weft_feed_par (
   localparam int SP_BITS = weft_cfg_pkg::LOG2_SP_BYTES;
   localparam int HALF = (N > 16) ? 128 : 0;
 
-  // verilator lint_off UNUSEDSIGNAL
   logic unused_cmd;  // fields of other modules, and the record's spare bytes
   assign unused_cmd = ^cmd_i ^ (^rdata_i);
-  // verilator lint_on UNUSEDSIGNAL
 
   logic [15:0]        oc_left_q;
   logic               run_q, bad, go;

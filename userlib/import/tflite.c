@@ -54,6 +54,7 @@ static int (*const lowerings[])(struct tfl_lower *) = {
 	[TFL_MAXIMUM] = tfl_lower_extremum,
 	[TFL_ARG_MAX] = tfl_lower_arg_max,
 	[TFL_MINIMUM] = tfl_lower_extremum,
+	[TFL_LOG] = tfl_lower_table,
 	[TFL_PAD_V2] = tfl_lower_pad_v2,
 	[TFL_SLICE] = tfl_lower_slice,
 	[TFL_TRANSPOSE_CONV] = tfl_lower_transpose_conv,
@@ -82,7 +83,9 @@ static int (*const lowerings[])(struct tfl_lower *) = {
 	[TFL_HARD_SWISH] = tfl_lower_table,
 	[TFL_BATCH_MATMUL] = tfl_lower_batch_matmul,
 	[TFL_BROADCAST_TO] = tfl_lower_broadcast_to,
+	[TFL_READ_VARIABLE] = tfl_lower_read_variable,
 	[TFL_GELU] = tfl_lower_table,
+	[TFL_CODE_RELU_0_TO_1] = tfl_lower_relu,
 };
 
 /* "CUSTOM:<its name>" for custom operators; printable. */
@@ -112,7 +115,8 @@ int tfl_result(struct tfl_lower *l, int k)
 	if (tfl_file_tensor(l, i)->data)
 		return tfl_fail(l, -EINVAL, "result: tensor %d is constant, at byte %zu", i, l->op->at);
 	l->i_y = i;
-	return tfl_shape(l, i, &l->y);
+	int err = tfl_shape(l, i, &l->y);
+	return err ? err : tfl_find_shape(l);
 }
 
 static int check_results(struct tfl_lower *l)
@@ -161,18 +165,24 @@ static int lower_op(struct tfl_lower *l, int i)
 	op_name(o, name, sizeof name);
 	if (may_leave_out(l, o, i))
 		return leave_out(l, o, i, name);
-	if (o->code < 0 || o->code >= n_known || !lowerings[o->code]) {
+	if ((err = tfl_variable_op(l, name)) || (err = tfl_fold_plain(l)))
+		return err < 0 ? err : 0;
+	int (*lower)(struct tfl_lower *) = tfl_float_lowering(l);
+	if (!lower && (o->code < 0 || o->code >= n_known || !lowerings[o->code])) {
 		snprintf(l->msg, WEFT_MSG, "operator %d %s: not supported", i, name);
 		return -ENOTSUP;
 	}
 	if ((err = check_results(l)))
 		return err;
+	struct tfl_mark before = tfl_mark(l);
 	l->src = weft_graph_src(l->g, i, name);
 	if (l->src < 0)
 		return tfl_fail(l, -ENOMEM, "out of memory");
-	y = lowerings[o->code](l);
+	y = lower ? lower(l) : lowerings[o->code](l);
 	if (y < 0)
 		return y;
+	if ((err = tfl_fold(l, &before)))
+		return err < 0 ? err : 0;
 	l->g->srcs[l->src].out = y;
 	return 0;
 }
@@ -302,6 +312,8 @@ static int import(struct tfl_lower *l)
 	}
 	for (uint32_t i = 0; !err && i < outputs->n; i++)
 		err = add_output(l, outputs, i);
+	if (!err)
+		err = tfl_codes_finish(l);
 	return err ? err : weft_graph_check(l->g, l->msg);
 }
 
@@ -312,7 +324,7 @@ static int import_with(const void *data, size_t len, const char *name, bool back
 
 	if (err)
 		return err;
-	struct tfl_lower l = { .m = &m, .msg = msg, .room = ROOM_FIXED + ROOM_FACTOR * (int64_t)len,
+	struct tfl_lower l = { .m = &m, .tensors = m.tensors, .msg = msg, .room = ROOM_FIXED + ROOM_FACTOR * (int64_t)len,
 	                       .activations = MAX_DECLARED, .backbone = backbone, .g = weft_graph_new(name) };
 	if (!l.g) {
 		snprintf(msg, WEFT_MSG, "out of memory");
@@ -324,6 +336,8 @@ static int import_with(const void *data, size_t len, const char *name, bool back
 		weft_graph_free(l.g);
 	else
 		*g = l.g;
+	tfl_fold_release(&l);
+	free(l.codes);
 	free(l.raw);
 	free(l.seen);
 	free(l.is_output);

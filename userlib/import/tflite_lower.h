@@ -16,6 +16,12 @@
 
 struct tfl_lower {
 	const struct tfl_model *m;
+	struct tfl_tensor *tensors;  /* m's: values found before the run make constants of results */
+	void **folded;               /* their memory, n_folded of them */
+	int n_folded;
+	struct tfl_codes *codes;     /* float32 tensors that are functions of 8-bit ones */
+	int n_codes, cap_codes;
+	int n_called;                /* CALL_ONCE so far */
 	weft_graph *g;
 	char *msg;
 	int err;                   /* what the last failure returned */
@@ -65,15 +71,19 @@ int tfl_quant_value(struct tfl_lower *l, int k, unsigned types, struct tfl_quant
 int tfl_need_result(struct tfl_lower *l, unsigned types, struct tfl_quant *q);
 int64_t tfl_type_min(weft_dtype t);                              /* of int8, int16, int32 */
 int tfl_ints(struct tfl_lower *l, int k, int max, int64_t *v);   /* constant int32 or int64; returns the count */
+int64_t tfl_int_at(const struct tfl_tensor *f, size_t elem, int64_t k);  /* element of a constant of 4 or 8 bytes each */
 int tfl_const_as(struct tfl_lower *l, int k, int rank, const int64_t *dim);  /* constant operand, in another shape */
 
 /* Options; absent fields give the format's defaults. */
 int tfl_option(struct tfl_lower *l, int type, int field, int bytes, int absent_value, int *value);
+int tfl_option_ints(struct tfl_lower *l, int type, int field, int max, int64_t *v);  /* a list; returns the count */
 int tfl_option_float(struct tfl_lower *l, int type, int field, float absent_value, float *value);
 
 /* Graph building; counted against room. Names of constants hang below the result's name. */
 int tfl_tensor(struct tfl_lower *l, const char *name, weft_dtype t, int rank, const int64_t *dim);
 int tfl_data(struct tfl_lower *l, const char *suffix, weft_dtype t, int rank, const int64_t *dim, void *data);
+/* One number of an integer type, as a constant of rank dimensions of 1. */
+int tfl_number(struct tfl_lower *l, const char *suffix, weft_dtype t, int rank, int64_t v);
 void *tfl_alloc(struct tfl_lower *l, int64_t n, size_t bytes);
 
 int tfl_input(struct tfl_lower *l, int i, const weft_tensor *shape);  /* file tensor i as the network's input */
@@ -146,8 +156,44 @@ int tfl_reshape(struct tfl_lower *l, int x, int rank, const int64_t *dim);
 /* The same with leading ones: TOSA broadcasts only between equal ranks. */
 int tfl_match_rank(struct tfl_lower *l, int x, int rank);
 
-/* Make result k the one at hand; the first is so from the start. */
+/* Make result k the one at hand; the first is so from the start. Open extents are found from the operands. */
 int tfl_result(struct tfl_lower *l, int k);
+
+/* tflite_shape.c: is extent i of the result at hand known only when the network runs? And what it is then. */
+bool tfl_is_open(const struct tfl_lower *l, int i);
+int tfl_find_shape(struct tfl_lower *l);
+
+/*
+ * tflite_fold.c: SHAPE and others whose result is known before the run give
+ * constants, and operators on nothing but constants are computed.
+ */
+struct tfl_mark { int n_ops, n_tensors, n_srcs; };
+struct tfl_mark tfl_mark(const struct tfl_lower *l);
+int tfl_fold(struct tfl_lower *l, const struct tfl_mark *before);  /* 1: folded, 0: is not for it */
+int tfl_fold_plain(struct tfl_lower *l);                            /* the same, of operators that have no lowering */
+void tfl_fold_release(struct tfl_lower *l);
+
+/* tflite_float.c: the lowering of an operator on float32 values, or NULL: it is none, or another one's work. */
+int (*tfl_float_lowering(const struct tfl_lower *l))(struct tfl_lower *);
+
+/* Operator i of the graph goes; tensors from first on may be its result. */
+void tfl_remove_op(struct tfl_lower *l, int i, int first_tensor);
+
+/*
+ * tflite_codes.c: functions of one 8-bit element in float32. begin: y is x
+ * dequantised; next: y is op of x; only: y is f of x, by table alone. They return
+ * y or a failure. end: quantises x by a table, 1, or 0: x is no such function.
+ * finish: what nothing reads then goes.
+ */
+int tfl_codes_begin(struct tfl_lower *l, const weft_attr *a, int x, int y);
+int tfl_codes_next(struct tfl_lower *l, weft_opcode op, const weft_attr *a, int x, int y);
+int tfl_codes_only(struct tfl_lower *l, float (*f)(float), int x);
+int tfl_codes_end(struct tfl_lower *l, const weft_attr *a, int x);
+int tfl_codes_finish(struct tfl_lower *l);
+
+/* tflite_variable.c: VAR_HANDLE, CALL_ONCE and ASSIGN_VARIABLE, which have no result. 1: done, 0: another operator */
+int tfl_variable_op(struct tfl_lower *l, const char *name);
+void *tfl_copy_const(struct tfl_lower *l, int i, weft_tensor *t);   /* elements of a constant in the graph's layout */
 
 /* Operand k of one that only moves values: of the result's type, and quantised like it. */
 int tfl_moved(struct tfl_lower *l, int k);
@@ -207,6 +253,7 @@ int tfl_lower_arg_max(struct tfl_lower *l);
 int tfl_lower_floor_div(struct tfl_lower *l);
 int tfl_lower_sqrt(struct tfl_lower *l);
 int tfl_lower_div(struct tfl_lower *l);
+int tfl_lower_read_variable(struct tfl_lower *l);
 
 /* Input extents against a sliding window: padding, and what no window reaches. */
 struct tfl_window { int64_t out; int32_t before, after; int64_t trim; };

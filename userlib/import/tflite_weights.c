@@ -71,9 +71,8 @@ static int wide_bias(struct tfl_lower *l, int i, const weft_tensor *t, int64_t o
 	int64_t *v = tfl_alloc(l, oc, sizeof *v);
 	if (!v)
 		return l->err;
-	struct fb_vec vec = { .at = (size_t)(f->data - l->m->b.p), .n = (uint32_t)oc };
 	for (int64_t k = 0; k < oc; k++) {
-		v[k] = elem == 4 ? fb_i32_at(&l->m->b, &vec, (uint32_t)k) : fb_i64_at(&l->m->b, &vec, (uint32_t)k);
+		v[k] = tfl_int_at(f, elem, k);
 		if (v[k] >= -top && v[k] < top)
 			continue;
 		int err = tfl_fail(l, -ENOTSUP, "tensor %d: bias %lld exceeds 48 bits", i, (long long)v[k]);
@@ -83,17 +82,6 @@ static int wide_bias(struct tfl_lower *l, int i, const weft_tensor *t, int64_t o
 	return tfl_data(l, "bias", WEFT_INT48, 1, &oc, v);
 }
 
-static int no_bias(struct tfl_lower *l, weft_dtype acc)
-{
-	int64_t one = 1;
-	void *zero = tfl_alloc(l, 1, weft_dtype_bytes(acc));
-
-	if (!zero)
-		return l->err;
-	memset(zero, 0, weft_dtype_bytes(acc));
-	return tfl_data(l, "bias", acc, 1, &one, zero);
-}
-
 int tfl_bias(struct tfl_lower *l, int k, int64_t oc, weft_dtype acc, bool *narrow)
 {
 	weft_tensor t;
@@ -101,7 +89,7 @@ int tfl_bias(struct tfl_lower *l, int k, int64_t oc, weft_dtype acc, bool *narro
 	/* Without a bias TFLite's dense kernels and plain convolutions sum in 32 bits, the others in 64. */
 	*narrow = acc == WEFT_INT48 && (l->op->code == TFL_CONV_2D || l->op->code == TFL_FULLY_CONNECTED);
 	if (!tfl_has(l, k))
-		return no_bias(l, acc);
+		return tfl_number(l, "bias", acc, 1, 0);
 	int i = tfl_operand(l, k);
 	int err = i < 0 ? i : tfl_shape(l, i, &t);
 	if (err)

@@ -43,12 +43,18 @@ int weft_segment_read(const uint8_t *data, size_t n, struct weft_segment *s, cha
 int weft_segment_result_write(weft_session *s, uint8_t **out, size_t *n);
 int weft_segment_result_add(weft_session *s, const uint8_t *data, size_t n, char *msg);
 
-/* At its end: wait until `to` of the segment is there, if it is not; leave what was measured in a file. */
-struct weft_segment_end { int (*wait)(void *user); void *user; FILE *result; };
+/*
+ * One that another process has begun: golden's tensors, if they are there, which become the segment's. At its end:
+ * wait until `to` of the segment is there, if it is not; leave what was measured in a file.
+ */
+struct weft_segment_part { weft_tensor *golden; int (*wait)(void *user); void *user; FILE *result; };
 
-/** Run one whose program net->loaded is. end: may be NULL. @return as weft_segment_run() */
+/** Run one whose program net->loaded is. part: may be NULL. @return as weft_segment_run() */
 int weft_segment_go(const weft_net *net, const struct weft_segment *g, const weft_tensor *inputs,
-                    const struct weft_session_options *given, const struct weft_segment_end *end, char *line, char *msg);
+                    const struct weft_session_options *given, const struct weft_segment_part *part, char *line, char *msg);
+
+/** Golden's tensors in the session, unless they are there. @return 0 or a negative errno */
+int weft_session_need_golden(weft_session *s, const weft_tensor *inputs);
 
 /** Forget what was measured so far, for weft_segment_result_add(). */
 void weft_session_forget_measures(weft_session *s);

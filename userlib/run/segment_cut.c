@@ -83,7 +83,7 @@ static uint64_t array_cycles(const struct weft_cmd_conv *c, uint64_t n)
 static struct cost side_work(const weft_program *p, const struct weft_config *cfg, const struct weft_pcmd *at, const struct weft_cmd *c)
 {
 	uint64_t elements = elements_of(p, at);
-	struct cost k = { elements, elements * 11 / 16 };
+	struct cost k = { elements, elements / 2 };
 
 	switch (c->h.op) {
 	case WEFT_CMD_LOAD:
@@ -94,7 +94,7 @@ static struct cost side_work(const weft_program *p, const struct weft_config *cf
 		break;
 	case WEFT_CMD_CONV:
 		k.device += ARRAY * array_cycles(&c->conv, cfg->n);
-		k.model += array_cycles(&c->conv, cfg->n);
+		k.model += array_cycles(&c->conv, cfg->n) / 2;
 		break;
 	case WEFT_CMD_DW:
 		k.device += VECTOR * (uint64_t)c->dw.post.ow * (uint64_t)c->dw.post.oh * groups((uint64_t)c->dw.post.oc, cfg->n);

@@ -41,7 +41,7 @@ static double measure(const weft_graph *g, int i, weft_tensor *all)
 		y[k] = &all[o->out[k]];
 	for (int k = 0; k < 3; k++) {
 		double t = cpu_ms();
-		assert_int_equal(weft_golden_exec_op(g, i, x, y, true, msg), 0);
+		assert_int_equal(weft_golden_exec_op(g, NULL, i, x, y, true, msg), 0);
 		t = cpu_ms() - t;
 		best = t < best ? t : best;
 	}

@@ -831,7 +831,8 @@ static void odd_graphs_bad(void **state)
 
 	*b = *good;
 	b->tensor[mid].type = b->tensor[iy].type = b->tensor[ix].type = TFL_FLOAT32;
-	assert_null(import(b, -ENOTSUP, "operator 0 RELU: tensor 1 is float32: only int8, uint8 and int16 here; "
+	b->op[0].code = TFL_LEAKY_RELU;
+	assert_null(import(b, -ENOTSUP, "operator 0 LEAKY_RELU: tensor 1 is float32: only int8, uint8 and int16 here; "
 	                                "quantise the network first"));
 	free(x.p);
 	free(good);

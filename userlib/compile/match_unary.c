@@ -61,39 +61,73 @@ int match_unary(struct cc *cc, int i)
 	return 1;
 }
 
+/* What of node i reads or writes a root: input, addend, third operand, result. */
+static int views_of(struct cc *cc, int i, struct view *all[4])
+{
+	struct node *nd = &cc->nodes[i];
+	int n = 0;
+
+	all[n++] = &nd->x;
+	all[n++] = &nd->y;
+	if (nd->add)
+		all[n++] = &nd->r;
+	if (nd->third)
+		all[n++] = &nd->z;
+	return n;
+}
+
+/*
+ * Every first, second, ... row, column and channel of the dense root, as a
+ * TRANSPOSE_CONV2D's part has it; or rows and columns as one, where they are that in to as well.
+ */
+static bool keeps_shape(const struct view *v, const struct view *own, const struct view *to)
+{
+	int64_t rest = v->off;
+
+	for (int d = 0; d < 4; d++) {
+		int64_t at = rest / own->step[d], times = v->step[d] / own->step[d];
+		rest %= own->step[d];
+		if (v->dim[d] < 2)
+			continue;
+		if (v->step[d] % own->step[d] || times < 1)
+			return false;
+		if (at + (v->dim[d] - 1) * times >= own->dim[d] && (!d || to->step[d - 1] != to->dim[d] * to->step[d]))
+			return false;
+	}
+	return true;
+}
+
 /* All views with this root move into the view to, which has the root's own shape. */
 static void move_root(struct cc *cc, int root, const struct view *to)
 {
-	struct view *all[3];
+	const struct view own = view_dense(root, to->dim, view_elem(to));
+	struct view *all[4];
 
-	for (int i = 0; i < cc->n_nodes; i++) {
-		all[0] = &cc->nodes[i].x;
-		all[1] = &cc->nodes[i].r;
-		all[2] = &cc->nodes[i].y;
-		for (int k = 0; k < 3; k++) {
+	for (int i = 0; i < cc->n_nodes; i++)
+		for (int k = views_of(cc, i, all); k--;) {
 			struct view *v = all[k];
-			if ((k == 1 && !cc->nodes[i].add) || v->root != root)
+			if (v->root != root)
 				continue;
 			int64_t rest = v->off, off = to->off;
 			/* off in the dense root becomes coordinates, then steps of the new one */
-			struct view own = view_dense(root, to->dim, view_elem(to));
 			for (int d = 0; d < 4; d++) {
 				off += rest / own.step[d] * to->step[d];
 				rest %= own.step[d];
-				v->step[d] = to->step[d];
+				v->step[d] = v->dim[d] < 2 ? to->step[d] : v->step[d] / own.step[d] * to->step[d];
 			}
 			v->off = off;
 			v->root = to->root;
 		}
-	}
 	cc->ten[root].v = *to;
 }
 
-/* Only nodes touch the tensor, through its own shape: it can live inside another. */
-static bool can_move(const struct cc *cc, int t, int concat)
+/* Only nodes touch the tensor, through its own shape: it can live inside another, as to. */
+static bool can_move(struct cc *cc, int t, int concat, const struct view *to)
 {
 	const struct cten *c = &cc->ten[t];
+	const struct view own = view_dense(t, to->dim, view_elem(to));
 	int made = cc->g->tensors[t].producer;
+	struct view *all[4];
 
 	if (cc->o->no_fuse || c->pinned || c->v.root != t || cc->g->tensors[t].is_output || made < 0 || cc->ops[made].state != OP_NODE)
 		return false;
@@ -104,6 +138,10 @@ static bool can_move(const struct cc *cc, int t, int concat)
 		if (i != concat && cc->ops[i].state != OP_NODE)
 			return false;
 	}
+	for (int i = 0; i < cc->n_nodes; i++)
+		for (int k = views_of(cc, i, all); k--;)
+			if (all[k]->root == t && !keeps_shape(all[k], &own, to))
+				return false;
 	return times == 1;
 }
 
@@ -140,7 +178,7 @@ int match_concat(struct cc *cc, int i)
 		view_dims(&cc->g->tensors[o->in[k]].t, to.dim);
 		to.off += at * to.step[axis];
 		at += to.dim[axis];
-		if (can_move(cc, o->in[k], i))
+		if (can_move(cc, o->in[k], i, &to))
 			move_root(cc, o->in[k], &to);
 		else
 			err = copy_in(cc, i, o->in[k], &to);

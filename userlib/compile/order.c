@@ -35,7 +35,14 @@ static void drop_host_aliases(struct cc *cc)
 	}
 }
 
-/* Tensors that outputs, nodes and, by way of them, operators that are in no node read. */
+/* May it read or write variables? Sub-graphs of control flow may use any of them. */
+static bool uses_variables(const weft_graph *g, const struct weft_gop *o)
+{
+	return o->op == WEFT_OP_VARIABLE_READ || o->op == WEFT_OP_VARIABLE_WRITE ||
+	       (g->n_vars && (o->op == WEFT_OP_COND_IF || o->op == WEFT_OP_WHILE_LOOP));
+}
+
+/* Tensors that outputs, variables, nodes and, by way of them, operators that are in no node read. */
 static bool *list_needed(const struct cc *cc)
 {
 	const weft_graph *g = cc->g;
@@ -45,6 +52,9 @@ static bool *list_needed(const struct cc *cc)
 		return NULL;
 	for (int i = 0; i < g->n_outputs; i++)
 		needed[g->outputs[i]] = true;
+	for (int i = 0; i < g->n_ops; i++)
+		if (uses_variables(g, &g->ops[i]) && g->ops[i].op != WEFT_OP_VARIABLE_READ)
+			needed[g->ops[i].out[0]] = true;
 	for (int i = 0; i < cc->n_nodes; i++) {
 		const struct node *nd = &cc->nodes[i];
 		if (nd->x_t >= 0)
@@ -93,6 +103,7 @@ struct graph {
 	int *first, *to;       /* edges of vertex v: to[first[v]...first[v+1]) */
 	int *missing;          /* predecessors not yet done */
 	int *key;              /* operator index, for the order among equals */
+	int *earlier;          /* per operator: the one before it that uses the same variable, or -1 */
 };
 
 static int vertex(const struct cc *cc, int op)
@@ -113,6 +124,9 @@ static void each_edge(const struct cc *cc, struct graph *gr, void (*add)(struct 
 			if (p >= 0 && vertex(cc, p) != vertex(cc, i))
 				add(gr, vertex(cc, p), vertex(cc, i));
 		}
+	for (int i = 0; i < g->n_ops; i++)
+		if (gr->earlier[i] >= 0)
+			add(gr, vertex(cc, gr->earlier[i]), vertex(cc, i));
 	for (int i = 0; i < cc->n_nodes; i++) {
 		const struct node *nd = &cc->nodes[i];
 		bool copy = g->ops[nd->op].op == WEFT_OP_CONCAT;
@@ -139,9 +153,38 @@ static void fill_edge(struct graph *gr, int a, int b)
 	gr->to[gr->first[a]++] = b;
 }
 
+/* Reads and writes of one variable stay in the graph's order; where there is control flow, of all. */
+static int find_earlier(const struct cc *cc, struct graph *gr)
+{
+	const weft_graph *g = cc->g;
+	int *last = malloc(((size_t)g->n_vars + 1) * sizeof *last);
+
+	gr->earlier = malloc(((size_t)g->n_ops + 1) * sizeof *gr->earlier);
+	if (!last || !gr->earlier) {
+		free(last);
+		return -ENOMEM;
+	}
+	for (int i = 0; i < g->n_vars; i++)
+		last[i] = -1;
+	for (int i = 0; i < g->n_ops; i++) {
+		gr->earlier[i] = -1;
+		if (!uses_variables(g, &g->ops[i]))
+			continue;
+		int *at = g->n_subs ? last : &last[g->ops[i].attr.variable.id];
+		gr->earlier[i] = *at;
+		*at = i;
+	}
+	free(last);
+	return 0;
+}
+
 static int build(const struct cc *cc, struct graph *gr)
 {
 	int n = gr->n = cc->n_nodes + cc->g->n_ops;
+	int err = find_earlier(cc, gr);
+
+	if (err)
+		return err;
 
 	gr->first = calloc((size_t)n + 2, sizeof *gr->first);
 	gr->missing = calloc((size_t)n + 1, sizeof *gr->missing);
@@ -246,6 +289,7 @@ static int list_items(struct cc *cc)
 	free(gr.to);
 	free(gr.missing);
 	free(gr.key);
+	free(gr.earlier);
 	return err;
 }
 

@@ -82,6 +82,7 @@ static int (*const lowerings[])(struct tfl_lower *) = {
 	[TFL_HARD_SWISH] = tfl_lower_table,
 	[TFL_BATCH_MATMUL] = tfl_lower_batch_matmul,
 	[TFL_BROADCAST_TO] = tfl_lower_broadcast_to,
+	[TFL_READ_VARIABLE] = tfl_lower_read_variable,
 	[TFL_GELU] = tfl_lower_table,
 };
 
@@ -112,7 +113,8 @@ int tfl_result(struct tfl_lower *l, int k)
 	if (tfl_file_tensor(l, i)->data)
 		return tfl_fail(l, -EINVAL, "result: tensor %d is constant, at byte %zu", i, l->op->at);
 	l->i_y = i;
-	return tfl_shape(l, i, &l->y);
+	int err = tfl_shape(l, i, &l->y);
+	return err ? err : tfl_find_shape(l);
 }
 
 static int check_results(struct tfl_lower *l)
@@ -161,18 +163,24 @@ static int lower_op(struct tfl_lower *l, int i)
 	op_name(o, name, sizeof name);
 	if (may_leave_out(l, o, i))
 		return leave_out(l, o, i, name);
-	if (o->code < 0 || o->code >= n_known || !lowerings[o->code]) {
+	if ((err = tfl_variable_op(l, name)) || (err = tfl_fold_plain(l)))
+		return err < 0 ? err : 0;
+	int (*lower)(struct tfl_lower *) = tfl_float_lowering(l);
+	if (!lower && (o->code < 0 || o->code >= n_known || !lowerings[o->code])) {
 		snprintf(l->msg, WEFT_MSG, "operator %d %s: not supported", i, name);
 		return -ENOTSUP;
 	}
 	if ((err = check_results(l)))
 		return err;
+	struct tfl_mark before = tfl_mark(l);
 	l->src = weft_graph_src(l->g, i, name);
 	if (l->src < 0)
 		return tfl_fail(l, -ENOMEM, "out of memory");
-	y = lowerings[o->code](l);
+	y = lower ? lower(l) : lowerings[o->code](l);
 	if (y < 0)
 		return y;
+	if ((err = tfl_fold(l, &before)))
+		return err < 0 ? err : 0;
 	l->g->srcs[l->src].out = y;
 	return 0;
 }
@@ -312,7 +320,7 @@ static int import_with(const void *data, size_t len, const char *name, bool back
 
 	if (err)
 		return err;
-	struct tfl_lower l = { .m = &m, .msg = msg, .room = ROOM_FIXED + ROOM_FACTOR * (int64_t)len,
+	struct tfl_lower l = { .m = &m, .tensors = m.tensors, .msg = msg, .room = ROOM_FIXED + ROOM_FACTOR * (int64_t)len,
 	                       .activations = MAX_DECLARED, .backbone = backbone, .g = weft_graph_new(name) };
 	if (!l.g) {
 		snprintf(msg, WEFT_MSG, "out of memory");
@@ -324,6 +332,7 @@ static int import_with(const void *data, size_t len, const char *name, bool back
 		weft_graph_free(l.g);
 	else
 		*g = l.g;
+	tfl_fold_release(&l);
 	free(l.raw);
 	free(l.seen);
 	free(l.is_output);

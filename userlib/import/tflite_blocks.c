@@ -62,15 +62,16 @@ int tfl_lower_space_depth(struct tfl_lower *l)
 
 struct blocks { int64_t size[2], edge[4]; };
 
-/* Block sizes, and paddings or crops; two spatial axes. */
-static int read_blocks(struct tfl_lower *l, struct blocks *b)
+/* Block sizes, and paddings or crops, of two spatial axes; of one, as rank 3 has it, the second does nothing. */
+static int read_blocks(struct tfl_lower *l, int rank, struct blocks *b)
 {
+	*b = (struct blocks){ { 1, 1 }, { 0 } };
 	int n = tfl_ints(l, 1, 2, b->size), m = n < 0 ? n : tfl_ints(l, 2, 4, b->edge);
 
 	if (m < 0)
 		return m;
-	if (n != 2 || m != 4)
-		return tfl_fail(l, -ENOTSUP, "%d block sizes and %d edges, not 2 and 4", n, m);
+	if (rank < 3 || rank > 4 || n != rank - 2 || m != 2 * n)
+		return tfl_fail(l, -ENOTSUP, "%d block sizes and %d edges for rank %d; it may be 3 or 4", n, m, rank);
 	for (int i = 0; i < 4; i++)
 		if (b->size[i / 2] < 1 || b->size[i / 2] > 65536 || b->edge[i] < 0 || b->edge[i] > INT32_MAX / 4)
 			return tfl_fail(l, -EINVAL, "block %lld, edge %lld", (long long)b->size[i / 2], (long long)b->edge[i]);
@@ -93,17 +94,23 @@ static int zero_value(struct tfl_lower *l, int64_t *value)
 	return err;
 }
 
+/* [N,L,C] as [N,L,1,C]. */
+static int as_image(struct tfl_lower *l, int x)
+{
+	const weft_tensor *t = &l->g->tensors[x].t;
+
+	return t->rank == 3 ? tfl_reshape(l, x, 4, (int64_t[]){ t->dim[0], t->dim[1], 1, t->dim[2] }) : x;
+}
+
 int tfl_lower_space_to_batch(struct tfl_lower *l)
 {
 	weft_attr a = { .pad = { .value = 0 } };
 	struct blocks b;
-	int x = tfl_moved(l, 0), err = x < 0 ? x : read_blocks(l, &b);
+	int x = tfl_moved(l, 0), rank = x < 0 ? 0 : l->g->tensors[x].t.rank, err = x < 0 ? x : read_blocks(l, rank, &b);
 
-	if (err || (err = zero_value(l, &a.pad.value)))
-		return err;
+	if (err || (err = zero_value(l, &a.pad.value)) || (x = as_image(l, x)) < 0)
+		return err ? err : x;
 	weft_tensor t = l->g->tensors[x].t;
-	if (t.rank != 4)
-		return tfl_fail(l, -ENOTSUP, "rank %d, not 4", t.rank);
 	for (int i = 0; i < 2; i++) {
 		a.pad.before[1 + i] = (int32_t)b.edge[2 * i];
 		a.pad.after[1 + i] = (int32_t)b.edge[2 * i + 1];
@@ -114,8 +121,8 @@ int tfl_lower_space_to_batch(struct tfl_lower *l)
 	if ((x = tfl_step(l, WEFT_OP_PAD, &a, &x, 1, t.dtype, 4, t.dim, false)) < 0)
 		return x;
 	int64_t h = t.dim[1] / b.size[0], w = t.dim[2] / b.size[1], n = t.dim[0] * b.size[0] * b.size[1];
-	x = exchange(l, x, 6, (int64_t[]){ t.dim[0], h, b.size[0], w, b.size[1], t.dim[3] }, (int[]){ 2, 4, 0, 1, 3, 5 }, 4,
-	             (int64_t[]){ n, h, w, t.dim[3] });
+	x = exchange(l, x, 6, (int64_t[]){ t.dim[0], h, b.size[0], w, b.size[1], t.dim[3] }, (int[]){ 2, 4, 0, 1, 3, 5 }, rank,
+	             rank == 3 ? (int64_t[]){ n, h, t.dim[3] } : (int64_t[]){ n, h, w, t.dim[3] });
 	return x < 0 ? x : finish(l, x);
 }
 
@@ -123,14 +130,14 @@ int tfl_lower_batch_to_space(struct tfl_lower *l)
 {
 	weft_attr a = { .slice = { { 0 } } };
 	struct blocks b;
-	int x = tfl_moved(l, 0), err = x < 0 ? x : read_blocks(l, &b);
+	int x = tfl_moved(l, 0), rank = x < 0 ? 0 : l->g->tensors[x].t.rank, err = x < 0 ? x : read_blocks(l, rank, &b);
 
-	if (err)
-		return err;
+	if (err || (x = as_image(l, x)) < 0)
+		return err ? err : x;
 	weft_tensor t = l->g->tensors[x].t;
 	int64_t size = b.size[0] * b.size[1];
-	if (t.rank != 4 || t.dim[0] % size)
-		return tfl_fail(l, -EINVAL, "rank %d, %lld images in blocks of %lld", t.rank, (long long)t.dim[0], (long long)size);
+	if (t.dim[0] % size)
+		return tfl_fail(l, -EINVAL, "%lld images in blocks of %lld", (long long)t.dim[0], (long long)size);
 	int64_t n = t.dim[0] / size, dim[4] = { n, t.dim[1] * b.size[0], t.dim[2] * b.size[1], t.dim[3] };
 	x = exchange(l, x, 6, (int64_t[]){ b.size[0], b.size[1], n, t.dim[1], t.dim[2], t.dim[3] },
 	             (int[]){ 2, 3, 0, 4, 1, 5 }, 4, dim);
@@ -140,7 +147,8 @@ int tfl_lower_batch_to_space(struct tfl_lower *l)
 		if (dim[1 + i] < 1)
 			return tfl_fail(l, -EINVAL, "nothing left of axis %d", 1 + i);
 	}
-	return x < 0 ? x : tfl_step(l, WEFT_OP_SLICE, &a, &x, 1, t.dtype, 4, dim, true);
+	x = x < 0 ? x : tfl_step(l, WEFT_OP_SLICE, &a, &x, 1, t.dtype, 4, dim, rank == 4);
+	return x < 0 || rank == 4 ? x : tfl_step(l, WEFT_OP_RESHAPE, NULL, &x, 1, t.dtype, 3, (int64_t[]){ dim[0], dim[1], dim[3] }, true);
 }
 
 /* Paddings of operand 1, before and after each axis. */
@@ -287,11 +295,14 @@ int tfl_lower_broadcast_to(struct tfl_lower *l)
 int tfl_lower_reverse(struct tfl_lower *l)
 {
 	int64_t v[TFL_MAX_RANK];
-	int x = tfl_moved(l, 0), n = x < 0 ? x : tfl_ints(l, 1, TFL_MAX_RANK, v);
+	/* The bytes, though converters quantise the result on its own. */
+	int x = tfl_value(l, 0), n = x < 0 ? x : tfl_ints(l, 1, TFL_MAX_RANK, v);
 
 	if (n < 0)
 		return n;
 	weft_tensor t = l->g->tensors[x].t;
+	if (tfl_file_tensor(l, tfl_operand(l, 0))->type != tfl_file_tensor(l, l->i_y)->type)
+		return tfl_fail(l, -EINVAL, "result is of another type");
 	for (int i = 0; i < n; i++) {
 		weft_attr a = { .axis = { .axis = (int32_t)(v[i] < 0 ? v[i] + t.rank : v[i]) } };
 		if (v[i] < -t.rank || v[i] >= t.rank)

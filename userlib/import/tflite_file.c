@@ -91,6 +91,7 @@ static int read_tensor(struct tfl_model *m, const struct root *r, uint32_t i)
 	    (err = fb_int(b, &table, TENSOR_BUFFER, 4, false, 0, &buffer)) ||
 	    (err = fb_vector(b, &table, TENSOR_NAME, 1, &name)) < 0 ||
 	    (err = fb_int(b, &table, TENSOR_IS_VARIABLE, 1, false, 0, &variable)) ||
+	    (err = fb_vector(b, &table, TENSOR_SIGNATURE, 4, &t->signature)) < 0 ||
 	    (err = read_quantization(m, &table, t)))
 		return err;
 	t->type = (int)type;
@@ -144,14 +145,14 @@ static int read_op(struct tfl_model *m, const struct root *r, uint32_t i)
 	return read_code(m, r, code, o);
 }
 
-static int read_subgraph(struct tfl_model *m, struct root *r, const struct fb_vec *subgraphs)
+static int read_subgraph(struct tfl_model *m, struct root *r, const struct fb_vec *subgraphs, uint32_t i)
 {
 	struct fb *b = &m->b;
 	struct fb_table table;
 	int err;
 
-	enter(b, "subgraph", 0);
-	if ((err = fb_vector_table(b, subgraphs, 0, &table)) ||
+	enter(b, "subgraph", (long)i);
+	if ((err = fb_vector_table(b, subgraphs, i, &table)) ||
 	    (err = fb_vector(b, &table, SUBGRAPH_TENSORS, 4, &r->tensors)) < 0 ||
 	    (err = fb_vector(b, &table, SUBGRAPH_INPUTS, 4, &m->inputs)) < 0 ||
 	    (err = fb_vector(b, &table, SUBGRAPH_OUTPUTS, 4, &m->outputs)) < 0 ||
@@ -164,7 +165,7 @@ static int read_subgraph(struct tfl_model *m, struct root *r, const struct fb_ve
 	return 0;
 }
 
-static int read_root(struct tfl_model *m, struct root *r)
+static int read_root(struct tfl_model *m, struct root *r, uint32_t i)
 {
 	struct fb *b = &m->b;
 	struct fb_table model;
@@ -184,17 +185,15 @@ static int read_root(struct tfl_model *m, struct root *r)
 		return err;
 	if (subgraphs.n == 0)
 		return fb_fail(b, model.at, "no subgraph");
-	if (subgraphs.n > 1) {
-		fb_fail(b, model.at, "%u subgraphs: control flow is not supported", (unsigned)subgraphs.n);
-		return -ENOTSUP;
-	}
-	return read_subgraph(m, r, &subgraphs);
+	if (i >= subgraphs.n)
+		return fb_fail(b, model.at, "subgraph %u of %u", (unsigned)i, (unsigned)subgraphs.n);
+	return read_subgraph(m, r, &subgraphs, i);
 }
 
-static int read_all(struct tfl_model *m)
+static int read_all(struct tfl_model *m, uint32_t subgraph)
 {
 	struct root r = { 0 };
-	int err = read_root(m, &r);
+	int err = read_root(m, &r, subgraph);
 
 	if (err)
 		return err;
@@ -217,7 +216,17 @@ int tfl_read(struct tfl_model *m, const void *data, size_t len, char *msg, size_
 {
 	memset(m, 0, sizeof *m);
 	m->b = (struct fb){ .p = data, .len = len, .what = "TFLite file", .index = -1, .msg = msg, .msg_bytes = msg_bytes };
-	int err = read_all(m);
+	int err = read_all(m, 0);
+	if (err)
+		tfl_release(m);
+	return err;
+}
+
+int tfl_read_subgraph(struct tfl_model *m, const struct tfl_model *of, uint32_t i)
+{
+	memset(m, 0, sizeof *m);
+	m->b = of->b;
+	int err = read_all(m, i);
 	if (err)
 		tfl_release(m);
 	return err;

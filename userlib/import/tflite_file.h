@@ -25,6 +25,7 @@ struct tfl_tensor {
 	int type;                  /* enum tfl_type, or any other number */
 	bool is_variable, is_sparse_or_custom;
 	struct fb_vec shape;
+	struct fb_vec signature;   /* the shape with -1 for extents that are known only when it runs; or empty */
 	struct fb_vec scale;       /* float */
 	struct fb_vec zero_point;  /* int64 */
 	int quant_dim;
@@ -57,6 +58,9 @@ struct tfl_model {
  * on failure nothing is left to free.
  */
 int tfl_read(struct tfl_model *m, const void *data, size_t len, char *msg, size_t msg_bytes);
+
+/* Another subgraph of the file that of was read from; tfl_read() reads the first. */
+int tfl_read_subgraph(struct tfl_model *m, const struct tfl_model *of, uint32_t i);
 void tfl_release(struct tfl_model *m);
 
 #endif

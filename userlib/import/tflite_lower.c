@@ -166,7 +166,7 @@ int tfl_quant(struct tfl_lower *l, int i, unsigned types, struct tfl_quant *q)
 }
 
 /* Elements of a constant in the graph's layout; uint8 less 128, int4 unpacked. */
-static void *copy_const(struct tfl_lower *l, int i, weft_tensor *t)
+void *tfl_copy_const(struct tfl_lower *l, int i, weft_tensor *t)
 {
 	const struct tfl_tensor *f = tfl_file_tensor(l, i);
 	int64_t n = weft_tensor_elements(t);
@@ -224,7 +224,7 @@ static void note_quant(struct tfl_lower *l, int i, int tensor, int zp_less)
 static int add_const(struct tfl_lower *l, int i, weft_tensor *t)
 {
 	char *name = own_name(l, tfl_file_tensor(l, i));
-	void *data = name ? copy_const(l, i, t) : NULL;
+	void *data = name ? tfl_copy_const(l, i, t) : NULL;
 
 	if (!data) {
 		free(name);
@@ -379,6 +379,15 @@ int tfl_need_result(struct tfl_lower *l, unsigned types, struct tfl_quant *q)
 	return tfl_quant(l, l->i_y, types, q);
 }
 
+int64_t tfl_int_at(const struct tfl_tensor *f, size_t elem, int64_t k)
+{
+	uint64_t v = 0;
+
+	for (size_t i = 0; i < elem; i++)
+		v |= (uint64_t)f->data[(size_t)k * elem + i] << (8 * i);
+	return elem == 4 ? (int32_t)(uint32_t)v : (int64_t)v;
+}
+
 int tfl_ints(struct tfl_lower *l, int k, int max, int64_t *v)
 {
 	weft_tensor t;
@@ -397,9 +406,8 @@ int tfl_ints(struct tfl_lower *l, int k, int max, int64_t *v)
 	if (f->data_len != (size_t)n * weft_dtype_bytes(t.dtype))
 		return tfl_fail(l, -EINVAL, "tensor %d: %zu bytes of data for %lld elements, at byte %zu", i, f->data_len,
 		                (long long)n, f->at);
-	struct fb_vec vec = { .at = (size_t)(f->data - l->m->b.p), .n = (uint32_t)n };
 	for (int64_t e = 0; e < n; e++)
-		v[e] = t.dtype == WEFT_INT32 ? fb_i32_at(&l->m->b, &vec, (uint32_t)e) : fb_i64_at(&l->m->b, &vec, (uint32_t)e);
+		v[e] = tfl_int_at(f, weft_dtype_bytes(t.dtype), e);
 	return (int)n;
 }
 
@@ -432,6 +440,21 @@ int tfl_option(struct tfl_lower *l, int type, int field, int bytes, int absent_v
 	int err = fb_int(&b, &l->op->options, field, bytes, true, absent_value, &v);
 	*value = (int)v;
 	return err;
+}
+
+int tfl_option_ints(struct tfl_lower *l, int type, int field, int max, int64_t *v)
+{
+	struct fb_vec list;
+	struct fb b;
+
+	if (!options(l, type, &b))
+		return 0;
+	int err = fb_vector(&b, &l->op->options, field, 4, &list);
+	if (err < 0)
+		return err;
+	for (uint32_t k = 0; k < list.n && k < (uint32_t)max; k++)
+		v[k] = fb_i32_at(&l->m->b, &list, k);
+	return list.n > (uint32_t)max ? tfl_fail(l, -EINVAL, "%u numbers in an option, not %d", (unsigned)list.n, max) : (int)list.n;
 }
 
 /* ---- building ---- */
@@ -510,6 +533,7 @@ static int new_result(struct tfl_lower *l, weft_dtype t)
 	return declare(l, i);
 }
 
+/* Extents that the file leaves open are the operator's. */
 static int need_result_shape(struct tfl_lower *l, weft_dtype t, int rank, const int64_t *dim)
 {
 	if (t != l->y.dtype && !(t == WEFT_UINT8 && l->y.dtype == WEFT_INT8))
@@ -518,7 +542,9 @@ static int need_result_shape(struct tfl_lower *l, weft_dtype t, int rank, const 
 	if (rank != l->y.rank)
 		return tfl_fail(l, -EINVAL, "tensor %d: file says rank %d, operator gives %d", l->i_y, l->y.rank, rank);
 	for (int i = 0; i < rank; i++)
-		if (dim[i] != l->y.dim[i])
+		if (tfl_is_open(l, i))
+			l->y.dim[i] = dim[i];
+		else if (dim[i] != l->y.dim[i])
 			return tfl_fail(l, -EINVAL, "tensor %d: file says dimension %d is %lld, operator gives %lld", l->i_y, i,
 			                (long long)l->y.dim[i], (long long)dim[i]);
 	return 0;

@@ -16,6 +16,10 @@
 
 struct tfl_lower {
 	const struct tfl_model *m;
+	struct tfl_tensor *tensors;  /* m's: values found before the run make constants of results */
+	void **folded;               /* their memory, n_folded of them */
+	int n_folded;
+	int n_called;                /* CALL_ONCE so far */
 	weft_graph *g;
 	char *msg;
 	int err;                   /* what the last failure returned */
@@ -65,10 +69,12 @@ int tfl_quant_value(struct tfl_lower *l, int k, unsigned types, struct tfl_quant
 int tfl_need_result(struct tfl_lower *l, unsigned types, struct tfl_quant *q);
 int64_t tfl_type_min(weft_dtype t);                              /* of int8, int16, int32 */
 int tfl_ints(struct tfl_lower *l, int k, int max, int64_t *v);   /* constant int32 or int64; returns the count */
+int64_t tfl_int_at(const struct tfl_tensor *f, size_t elem, int64_t k);  /* element of a constant of 4 or 8 bytes each */
 int tfl_const_as(struct tfl_lower *l, int k, int rank, const int64_t *dim);  /* constant operand, in another shape */
 
 /* Options; absent fields give the format's defaults. */
 int tfl_option(struct tfl_lower *l, int type, int field, int bytes, int absent_value, int *value);
+int tfl_option_ints(struct tfl_lower *l, int type, int field, int max, int64_t *v);  /* a list; returns the count */
 int tfl_option_float(struct tfl_lower *l, int type, int field, float absent_value, float *value);
 
 /* Graph building; counted against room. Names of constants hang below the result's name. */
@@ -146,8 +152,29 @@ int tfl_reshape(struct tfl_lower *l, int x, int rank, const int64_t *dim);
 /* The same with leading ones: TOSA broadcasts only between equal ranks. */
 int tfl_match_rank(struct tfl_lower *l, int x, int rank);
 
-/* Make result k the one at hand; the first is so from the start. */
+/* Make result k the one at hand; the first is so from the start. Open extents are found from the operands. */
 int tfl_result(struct tfl_lower *l, int k);
+
+/* tflite_shape.c: is extent i of the result at hand known only when the network runs? And what it is then. */
+bool tfl_is_open(const struct tfl_lower *l, int i);
+int tfl_find_shape(struct tfl_lower *l);
+
+/*
+ * tflite_fold.c: SHAPE and others whose result is known before the run give
+ * constants, and operators on nothing but constants are computed.
+ */
+struct tfl_mark { int n_ops, n_tensors, n_srcs; };
+struct tfl_mark tfl_mark(const struct tfl_lower *l);
+int tfl_fold(struct tfl_lower *l, const struct tfl_mark *before);  /* 1: folded, 0: is not for it */
+int tfl_fold_plain(struct tfl_lower *l);                            /* the same, of operators that have no lowering */
+void tfl_fold_release(struct tfl_lower *l);
+
+/* tflite_float.c: the lowering of an operator on float32 values, or NULL: it is none, or another one's work. */
+int (*tfl_float_lowering(const struct tfl_lower *l))(struct tfl_lower *);
+
+/* tflite_variable.c: VAR_HANDLE, CALL_ONCE and ASSIGN_VARIABLE, which have no result. 1: done, 0: another operator */
+int tfl_variable_op(struct tfl_lower *l, const char *name);
+void *tfl_copy_const(struct tfl_lower *l, int i, weft_tensor *t);   /* elements of a constant in the graph's layout */
 
 /* Operand k of one that only moves values: of the result's type, and quantised like it. */
 int tfl_moved(struct tfl_lower *l, int k);
@@ -207,6 +234,7 @@ int tfl_lower_arg_max(struct tfl_lower *l);
 int tfl_lower_floor_div(struct tfl_lower *l);
 int tfl_lower_sqrt(struct tfl_lower *l);
 int tfl_lower_div(struct tfl_lower *l);
+int tfl_lower_read_variable(struct tfl_lower *l);
 
 /* Input extents against a sliding window: padding, and what no window reaches. */
 struct tfl_window { int64_t out; int32_t before, after; int64_t trim; };

@@ -71,9 +71,8 @@ static int wide_bias(struct tfl_lower *l, int i, const weft_tensor *t, int64_t o
 	int64_t *v = tfl_alloc(l, oc, sizeof *v);
 	if (!v)
 		return l->err;
-	struct fb_vec vec = { .at = (size_t)(f->data - l->m->b.p), .n = (uint32_t)oc };
 	for (int64_t k = 0; k < oc; k++) {
-		v[k] = elem == 4 ? fb_i32_at(&l->m->b, &vec, (uint32_t)k) : fb_i64_at(&l->m->b, &vec, (uint32_t)k);
+		v[k] = tfl_int_at(f, elem, k);
 		if (v[k] >= -top && v[k] < top)
 			continue;
 		int err = tfl_fail(l, -ENOTSUP, "tensor %d: bias %lld exceeds 48 bits", i, (long long)v[k]);

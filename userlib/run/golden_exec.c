@@ -221,9 +221,10 @@ int weft_golden_exec(const weft_graph *g, const weft_tensor *inputs, weft_tensor
 	return err;
 }
 
-int weft_golden_exec_op(const weft_graph *g, int i, const weft_tensor *const *x, weft_tensor *const *y, bool fast, char *msg)
+int weft_golden_exec_op(const weft_graph *g, struct weft_vars *vars, int i, const weft_tensor *const *x,
+                        weft_tensor *const *y, bool fast, char *msg)
 {
-	struct run r = { .fast = fast, .msg = msg };
+	struct run r = { .vars = vars, .fast = fast, .msg = msg };
 
 	return run_on(&r, g, i, x, y);
 }

@@ -46,11 +46,12 @@ int weft_golden_exec_vars(const weft_graph *g, struct weft_vars *vars, const wef
                           bool fast, char *msg);
 
 /**
- * One operator of a checked graph without variables: control flow too.
+ * One operator of a checked graph: control flow too.
+ * @param vars  As above.
  * @param x, y  Its operands and results, all with data.
  */
-int weft_golden_exec_op(const weft_graph *g, int i, const weft_tensor *const *x, weft_tensor *const *y, bool fast,
-                        char *msg);
+int weft_golden_exec_op(const weft_graph *g, struct weft_vars *vars, int i, const weft_tensor *const *x,
+                        weft_tensor *const *y, bool fast, char *msg);
 
 /** Free what weft_golden_exec() allocated in all; entries then have no data. */
 void weft_golden_release(const weft_graph *g, weft_tensor *all);

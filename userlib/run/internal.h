@@ -56,7 +56,8 @@ struct weft_session {
 	weft_dev *dev;
 	weft_buf *consts, *arena;
 	uint64_t *words;           /* own streams, where some fields are known only now; else NULL */
-	struct weft_vars vars;     /* the network's variables */
+	struct weft_vars vars;     /* the network's variables, as golden has them */
+	struct weft_vars host_vars;  /* and as the host's operators beside a device have them */
 	/* of the run under way */
 	weft_tensor *host;         /* by graph tensor: the host's copies; data NULL where none */
 	weft_tensor *golden;       /* all of golden's tensors; data NULL unless checking */

@@ -81,8 +81,10 @@ int weft_session_open(const weft_net *net, const struct weft_session_options *o,
 	weft_session *s = calloc(1, sizeof(*s));
 	int err = 0;
 
-	if (!s)
+	if (!s) {
+		snprintf(msg, WEFT_MSG_LEN, "out of memory");
 		return -ENOMEM;
+	}
 	s->net = net;
 	s->o = *o;
 	s->cfg = weft_config_find(config);
@@ -90,11 +92,7 @@ int weft_session_open(const weft_net *net, const struct weft_session_options *o,
 		snprintf(msg, WEFT_MSG_LEN, "configuration \"%.40s\" is not known; w8, w16 or w32", config);
 		err = -ENOENT;
 	}
-	if (!err && o->device != WEFT_DEVICE_GOLDEN && net->g->n_vars) {
-		snprintf(msg, WEFT_MSG_LEN, "networks with variables run on golden only");
-		err = -ENOTSUP;
-	}
-	if (!err && (err = weft_vars_init(&s->vars, net->g)))
+	if (!err && ((err = weft_vars_init(&s->vars, net->g)) || (err = weft_vars_init(&s->host_vars, net->g))))
 		snprintf(msg, WEFT_MSG_LEN, "out of memory");
 	if (!err)
 		err = get_program(s, o->device != WEFT_DEVICE_GOLDEN || o->strict, msg);
@@ -148,6 +146,7 @@ void weft_session_close(weft_session *s)
 	forget_run(s);
 	weft_profile_free(s->profile);
 	weft_vars_release(&s->vars);
+	weft_vars_release(&s->host_vars);
 	weft_buf_free(s->consts);
 	weft_buf_free(s->arena);
 	weft_dev_close(s->dev);
@@ -267,7 +266,7 @@ static int host_step(weft_session *s, const struct weft_step *step)
 		y[i] = &s->host[op->out[i]];
 	}
 	if (!err)
-		err = weft_golden_exec_op(graph(s), step->op, x, y, true, s->error);
+		err = weft_golden_exec_op(graph(s), &s->host_vars, step->op, x, y, true, s->error);
 	for (int i = 0; i < op->n_out && !err; i++)
 		err = to_arena(s, op->out[i]);
 	if (!err && s->profile)

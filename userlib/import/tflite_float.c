@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Operators on float32 between DEQUANTIZE and QUANTIZE: what converters leave
+ * where no quantised kernel exists. They run on the host.
+ */
+#include <errno.h>
+#include <math.h>
+
+#include "tflite_lower.h"
+
+static int need_float(struct tfl_lower *l, int x)
+{
+	if (l->g->tensors[x].t.dtype == WEFT_FP32 && l->y.dtype == WEFT_FP32)
+		return 0;
+	return tfl_fail(l, -ENOTSUP, "%s into %s", weft_dtype_name(l->g->tensors[x].t.dtype), weft_dtype_name(l->y.dtype));
+}
+
+static weft_opcode opcode(int code)
+{
+	switch (code) {
+	case TFL_NEG: return WEFT_OP_NEGATE;
+	case TFL_ABS: return WEFT_OP_ABS;
+	case TFL_EXP: return WEFT_OP_EXP;
+	case TFL_LOG: return WEFT_OP_LOG;
+	case TFL_SIN: return WEFT_OP_SIN;
+	case TFL_COS: return WEFT_OP_COS;
+	case TFL_FLOOR: return WEFT_OP_FLOOR;
+	case TFL_CEIL: return WEFT_OP_CEIL;
+	case TFL_RSQRT: return WEFT_OP_RSQRT;
+	case TFL_LOGISTIC: return WEFT_OP_SIGMOID;
+	case TFL_CODE_TANH: return WEFT_OP_TANH;
+	case TFL_ADD: return WEFT_OP_ADD;
+	case TFL_SUB: return WEFT_OP_SUB;
+	case TFL_MUL: return WEFT_OP_MUL;
+	case TFL_MAXIMUM: return WEFT_OP_MAXIMUM;
+	case TFL_MINIMUM: return WEFT_OP_MINIMUM;
+	default: return WEFT_OP_NONE;
+	}
+}
+
+static int one_operand(struct tfl_lower *l)
+{
+	int x = tfl_value(l, 0), err = x < 0 ? x : need_float(l, x);
+	weft_attr a = { .negate = { 0 } };
+
+	if (err)
+		return err;
+	weft_tensor t = l->g->tensors[x].t;
+	return tfl_step(l, opcode(l->op->code), l->op->code == TFL_NEG ? &a : NULL, &x, 1, WEFT_FP32, t.rank, t.dim, true);
+}
+
+static int square(struct tfl_lower *l)
+{
+	int x = tfl_value(l, 0), err = x < 0 ? x : need_float(l, x);
+	weft_attr a = { .mul = { 0 } };
+
+	if (err)
+		return err;
+	weft_tensor t = l->g->tensors[x].t;
+	return tfl_step(l, WEFT_OP_MUL, &a, (int[]){ x, x }, 2, WEFT_FP32, t.rank, t.dim, true);
+}
+
+static int limits(struct tfl_lower *l, int activation, double *lo, double *hi)
+{
+	*hi = INFINITY;
+	*lo = 0;
+	switch (activation) {
+	case TFL_RELU: return 0;
+	case TFL_RELU_N1_TO_1: *lo = -1; *hi = 1; return 0;
+	case TFL_RELU6: *hi = 6; return 0;
+	default: return tfl_fail(l, -ENOTSUP, "activation %d is not supported", activation);
+	}
+}
+
+static int clamp(struct tfl_lower *l, int x, int activation)
+{
+	weft_attr a = { .clamp = { .nan = WEFT_NAN_PROPAGATE } };
+	weft_tensor t = l->g->tensors[x].t;
+	int err = limits(l, activation, &a.clamp.fmin, &a.clamp.fmax);
+
+	return err ? err : tfl_step(l, WEFT_OP_CLAMP, &a, &x, 1, WEFT_FP32, t.rank, t.dim, true);
+}
+
+static int two_operands(struct tfl_lower *l)
+{
+	int code = l->op->code, activation = 0, x[2], err = 0;
+	weft_attr a = { .mul = { 0 } };
+
+	if (code == TFL_ADD)
+		err = tfl_option(l, OPTIONS_ADD, ADD_ACTIVATION, 1, 0, &activation);
+	else if (code == TFL_SUB)
+		err = tfl_option(l, OPTIONS_SUB, SUB_ACTIVATION, 1, 0, &activation);
+	else if (code == TFL_MUL)
+		err = tfl_option(l, OPTIONS_MUL, MUL_ACTIVATION, 1, 0, &activation);
+	for (int k = 0; !err && k < 2; k++)
+		if ((x[k] = tfl_value(l, k)) < 0 || (err = need_float(l, x[k])) || (x[k] = tfl_match_rank(l, x[k], l->y.rank)) < 0)
+			return err ? err : x[k];
+	if (err)
+		return err;
+	int y = tfl_step(l, opcode(code), code == TFL_MUL ? &a : NULL, x, 2, WEFT_FP32, l->y.rank, l->y.dim, !activation);
+	return y < 0 || !activation ? y : clamp(l, y, activation);
+}
+
+static int relu(struct tfl_lower *l)
+{
+	int x = tfl_value(l, 0), err = x < 0 ? x : need_float(l, x), code = l->op->code;
+
+	return err ? err : clamp(l, x, code == TFL_CODE_RELU ? TFL_RELU : code == TFL_CODE_RELU6 ? TFL_RELU6 : TFL_RELU_N1_TO_1);
+}
+
+int (*tfl_float_lowering(const struct tfl_lower *l))(struct tfl_lower *)
+{
+	int i = tfl_has(l, 0) ? fb_i32_at(&l->m->b, &l->op->in, 0) : -1;
+
+	if (i < 0 || i >= l->m->n_tensors || tfl_file_tensor(l, i)->type != TFL_FLOAT32)
+		return NULL;
+	switch (l->op->code) {
+	case TFL_SQUARE: return square;
+	case TFL_CODE_RELU: case TFL_CODE_RELU6: case TFL_CODE_RELU_N1_TO_1: return relu;
+	case TFL_ADD: case TFL_SUB: case TFL_MUL: case TFL_MAXIMUM: case TFL_MINIMUM: return two_operands;
+	default: return opcode(l->op->code) ? one_operand : NULL;
+	}
+}

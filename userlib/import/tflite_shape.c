@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Extents that the file leaves open: shape_signature has -1 there, and shape
+ * any number, mostly 1. What operators make of their operands' extents decides.
+ * Only what the lowering would otherwise take from the file is found here; for
+ * the rest the operator's own result is believed (need_result_shape).
+ */
+#include <errno.h>
+
+#include "tflite_lower.h"
+
+bool tfl_is_open(const struct tfl_lower *l, int i)
+{
+	const struct fb_vec *s = &tfl_file_tensor(l, l->i_y)->signature;
+
+	return (uint32_t)l->y.rank == s->n && fb_i32_at(&l->m->b, s, (uint32_t)i) < 0;
+}
+
+static bool any_open(const struct tfl_lower *l)
+{
+	for (int i = 0; i < l->y.rank; i++)
+		if (tfl_is_open(l, i))
+			return true;
+	return false;
+}
+
+/* Extents of operand k as the graph has them. */
+static bool extents(struct tfl_lower *l, int k, weft_tensor *t)
+{
+	int i = tfl_has(l, k) ? fb_i32_at(&l->m->b, &l->op->in, (uint32_t)k) : -1;
+
+	if (i < 0 || i >= l->m->n_tensors)
+		return false;
+	if (l->raw[i] < 0 && l->seen[i] < 0)
+		return tfl_file_tensor(l, i)->data && !tfl_shape(l, i, t);
+	*t = l->g->tensors[l->raw[i] >= 0 ? l->raw[i] : l->seen[i]].t;
+	return true;
+}
+
+/* Each open extent is that of one of the operands; y comes with ones. */
+static bool broadcast(struct tfl_lower *l, weft_tensor *y)
+{
+	weft_tensor t;
+
+	for (int k = 0; k < 2; k++) {
+		if (!extents(l, k, &t) || t.rank > y->rank)
+			return false;
+		for (int i = 0; i < t.rank; i++)
+			if (t.dim[i] != 1)
+				y->dim[y->rank - t.rank + i] = t.dim[i];
+	}
+	return true;
+}
+
+/* Padding and strides: numbers of the options; kernel: rows and columns. */
+static bool windows(struct tfl_lower *l, int type, const int field[5], const int64_t kernel[2], const weft_tensor *x,
+                    weft_tensor *y)
+{
+	struct tfl_window w;
+	int padding, stride, dilation = 1;
+
+	for (int i = 0; i < 2; i++) {
+		if (tfl_option(l, type, field[0], 1, 0, &padding) || tfl_option(l, type, field[1 + i], 4, 0, &stride) ||
+		    (field[3] >= 0 && tfl_option(l, type, field[3 + i], 4, 1, &dilation)) ||
+		    tfl_window(l, padding, x->dim[1 + i], kernel[i], stride, dilation, &w))
+			return false;
+		y->dim[1 + i] = w.out;
+	}
+	y->dim[0] = x->dim[0];
+	return true;
+}
+
+static bool conv(struct tfl_lower *l, weft_tensor *y)
+{
+	static const int conv_fields[5] = { CONV_PADDING, CONV_STRIDE_H, CONV_STRIDE_W, CONV_DILATION_H, CONV_DILATION_W };
+	static const int dw_fields[5] = { DW_PADDING, DW_STRIDE_H, DW_STRIDE_W, DW_DILATION_H, DW_DILATION_W };
+	bool dw = l->op->code == TFL_DEPTHWISE_CONV_2D;
+	weft_tensor x, w;
+
+	return extents(l, 0, &x) && extents(l, 1, &w) && x.rank == 4 && w.rank == 4 && y->rank == 4 &&
+	       windows(l, dw ? OPTIONS_DEPTHWISE : OPTIONS_CONV, dw ? dw_fields : conv_fields, w.dim + 1, &x, y);
+}
+
+static bool pool(struct tfl_lower *l, weft_tensor *y)
+{
+	static const int fields[5] = { POOL_PADDING, POOL_STRIDE_H, POOL_STRIDE_W, -1, -1 };
+	int h, w;
+	weft_tensor x;
+
+	return !tfl_option(l, OPTIONS_POOL, POOL_FILTER_H, 4, 0, &h) && !tfl_option(l, OPTIONS_POOL, POOL_FILTER_W, 4, 0, &w) &&
+	       extents(l, 0, &x) && x.rank == 4 && y->rank == 4 && windows(l, OPTIONS_POOL, fields, (int64_t[]){ h, w }, &x, y);
+}
+
+/* Extents as a constant says them; one -1 is what is left of the operand's elements. */
+static bool reshape(struct tfl_lower *l, weft_tensor *y)
+{
+	int64_t v[TFL_MAX_RANK], left;
+	weft_tensor x;
+	int rest = -1, n;
+
+	if (!extents(l, 0, &x))
+		return false;
+	if (tfl_is_const(l, 1))
+		n = tfl_ints(l, 1, TFL_MAX_RANK, v);
+	else
+		n = tfl_option_ints(l, OPTIONS_RESHAPE, RESHAPE_SHAPE, TFL_MAX_RANK, v);
+	if (n != y->rank)
+		return false;
+	left = weft_tensor_elements(&x);
+	for (int i = 0; i < n; i++) {
+		if (v[i] == -1 && rest < 0)
+			rest = i;
+		else if (v[i] < 1 || left % v[i])
+			return false;
+		else
+			left /= v[i];
+	}
+	for (int i = 0; i < n; i++)
+		y->dim[i] = i == rest ? left : v[i];
+	return true;
+}
+
+static bool expand_dims(struct tfl_lower *l, weft_tensor *y)
+{
+	int64_t axis;
+	weft_tensor x;
+
+	if (!extents(l, 0, &x) || !tfl_is_const(l, 1) || tfl_ints(l, 1, 1, &axis) != 1 || y->rank != x.rank + 1)
+		return false;
+	axis += axis < 0 ? y->rank : 0;
+	for (int i = 0; i < y->rank; i++)
+		y->dim[i] = i == axis ? 1 : x.dim[i > axis ? i - 1 : i];
+	return axis >= 0 && axis < y->rank;
+}
+
+/* The listed axes go; without a list all of extent 1. */
+static bool squeeze(struct tfl_lower *l, weft_tensor *y)
+{
+	int64_t v[TFL_MAX_RANK];
+	unsigned gone = 0;
+	weft_tensor x;
+	int n = tfl_option_ints(l, OPTIONS_SQUEEZE, SQUEEZE_DIMS, TFL_MAX_RANK, v), k = 0;
+
+	if (n < 0 || !extents(l, 0, &x))
+		return false;
+	for (int i = 0; i < n; i++) {
+		int64_t axis = v[i] + (v[i] < 0 ? x.rank : 0);
+		if (axis < 0 || axis >= x.rank)
+			return false;
+		gone |= 1u << axis;
+	}
+	for (int i = 0; i < x.rank; i++)
+		if (n ? !(gone & 1u << i) : x.dim[i] != 1) {
+			if (k == y->rank)
+				return false;
+			y->dim[k++] = x.dim[i];
+		}
+	return k == y->rank;
+}
+
+static bool reduce(struct tfl_lower *l, weft_tensor *y)
+{
+	int64_t v[TFL_MAX_RANK];
+	unsigned gone = 0;
+	weft_tensor x;
+	int keep, k = 0, n = tfl_is_const(l, 1) ? tfl_ints(l, 1, TFL_MAX_RANK, v) : -1;
+
+	if (n < 0 || !extents(l, 0, &x) || tfl_option(l, OPTIONS_REDUCE, REDUCE_KEEP_DIMS, 1, 0, &keep))
+		return false;
+	for (int i = 0; i < n; i++) {
+		int64_t axis = v[i] + (v[i] < 0 ? x.rank : 0);
+		if (axis < 0 || axis >= x.rank)
+			return false;
+		gone |= 1u << axis;
+	}
+	for (int i = 0; i < x.rank; i++) {
+		bool one = gone & 1u << i;
+		if (one && !keep)
+			continue;
+		if (k == y->rank)
+			return false;
+		y->dim[k++] = one ? 1 : x.dim[i];
+	}
+	return k == y->rank;
+}
+
+/* Rows of the operand by columns of the weights. */
+static bool dense(struct tfl_lower *l, weft_tensor *y)
+{
+	weft_tensor x, w;
+	int keep;
+
+	if (!extents(l, 0, &x) || !extents(l, 1, &w) || w.rank != 2 ||
+	    tfl_option(l, OPTIONS_FULLY_CONNECTED, FC_KEEP_DIMS, 1, 0, &keep))
+		return false;
+	for (int i = 0; keep && x.rank == y->rank && i < x.rank - 1; i++)
+		y->dim[i] = x.dim[i];
+	if (y->rank == 2)
+		y->dim[0] = weft_tensor_elements(&x) / w.dim[1];
+	return y->rank == 2 || (keep && x.rank == y->rank);
+}
+
+static bool matmul(struct tfl_lower *l, weft_tensor *y)
+{
+	weft_tensor x[2];
+	int adj[2];
+
+	for (int k = 0; k < 2; k++)
+		if (!extents(l, k, &x[k]) || x[k].rank < 2 || x[k].rank > y->rank ||
+		    tfl_option(l, OPTIONS_BATCH_MATMUL, k ? MATMUL_ADJ_Y : MATMUL_ADJ_X, 1, 0, &adj[k]))
+			return false;
+	for (int k = 0; k < 2; k++)
+		for (int i = 0; i < x[k].rank - 2; i++)
+			if (x[k].dim[i] != 1)
+				y->dim[y->rank - x[k].rank + i] = x[k].dim[i];
+	y->dim[y->rank - 2] = x[0].dim[x[0].rank - (adj[0] ? 1 : 2)];
+	y->dim[y->rank - 1] = x[1].dim[x[1].rank - (adj[1] ? 2 : 1)];
+	return true;
+}
+
+/* Operand 0 with the axis' extent n in place of, or before, its own. */
+static bool along(struct tfl_lower *l, int type, int field, bool insert, weft_tensor *y)
+{
+	weft_tensor x;
+	int axis;
+
+	if (tfl_option(l, type, field, 4, 0, &axis) || !extents(l, 0, &x) || y->rank != x.rank + insert)
+		return false;
+	axis += axis < 0 ? y->rank : 0;
+	for (int i = 0; i < y->rank; i++)
+		if (i != axis)
+			y->dim[i] = x.dim[insert && i > axis ? i - 1 : i];
+	if (insert && axis >= 0 && axis < y->rank)
+		y->dim[axis] = l->op->in.n;
+	return true;
+}
+
+/* Constant operand k has all extents. */
+static bool as_said(struct tfl_lower *l, int k, weft_tensor *y)
+{
+	int64_t v[TFL_MAX_RANK];
+
+	if (!tfl_is_const(l, k) || tfl_ints(l, k, TFL_MAX_RANK, v) != y->rank)
+		return false;
+	for (int i = 0; i < y->rank; i++)
+		y->dim[i] = v[i];
+	return true;
+}
+
+static bool same(struct tfl_lower *l, weft_tensor *y)
+{
+	weft_tensor x;
+
+	if (!extents(l, 0, &x) || x.rank != y->rank)
+		return false;
+	for (int i = 0; i < x.rank; i++)
+		y->dim[i] = x.dim[i];
+	return true;
+}
+
+static bool find(struct tfl_lower *l, weft_tensor *y)
+{
+	switch (l->op->code) {
+	case TFL_ADD: case TFL_SUB: case TFL_MUL: case TFL_DIV: case TFL_MAXIMUM: case TFL_MINIMUM: case TFL_PRELU:
+	case TFL_SQUARED_DIFFERENCE: case TFL_FLOOR_DIV: case TFL_FLOOR_MOD:
+		return broadcast(l, y);
+	case TFL_CONV_2D: case TFL_DEPTHWISE_CONV_2D: return conv(l, y);
+	case TFL_AVERAGE_POOL_2D: case TFL_MAX_POOL_2D: return pool(l, y);
+	case TFL_RESHAPE: return reshape(l, y);
+	case TFL_EXPAND_DIMS: return expand_dims(l, y);
+	case TFL_SQUEEZE: return squeeze(l, y);
+	case TFL_MEAN: case TFL_SUM: case TFL_REDUCE_MAX: case TFL_REDUCE_MIN: return reduce(l, y);
+	case TFL_FULLY_CONNECTED: return dense(l, y);
+	case TFL_BATCH_MATMUL: return matmul(l, y);
+	case TFL_CONCATENATION: return along(l, OPTIONS_CONCAT, CONCAT_AXIS, false, y);
+	case TFL_PACK: return along(l, OPTIONS_PACK, PACK_AXIS, true, y);
+	case TFL_TRANSPOSE_CONV: case TFL_FILL: return as_said(l, 0, y);
+	case TFL_BROADCAST_TO: return as_said(l, 1, y);
+	case TFL_LOGISTIC: case TFL_CODE_TANH: case TFL_SOFTMAX: case TFL_QUANTIZE: case TFL_DEQUANTIZE: return same(l, y);
+	default: return false;
+	}
+}
+
+int tfl_find_shape(struct tfl_lower *l)
+{
+	weft_tensor y = l->y;
+	int64_t n = 1;
+
+	if (!any_open(l))
+		return 0;
+	for (int i = 0; i < y.rank; i++)
+		y.dim[i] = 1;
+	if (!find(l, &y))
+		return l->err;
+	for (int i = 0; i < y.rank; i++)
+		if (tfl_is_open(l, i)) {
+			if (y.dim[i] < 1)
+				return tfl_fail(l, -EINVAL, "tensor %d: dimension %d becomes %lld", l->i_y, i, (long long)y.dim[i]);
+			l->y.dim[i] = y.dim[i];
+		}
+	for (int i = 0; i < y.rank; i++) {
+		if (l->y.dim[i] > INT32_MAX / n)
+			return tfl_fail(l, -EINVAL, "tensor %d: more than %d elements", l->i_y, INT32_MAX);
+		n *= l->y.dim[i];
+	}
+	return 0;
+}

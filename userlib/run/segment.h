@@ -76,8 +76,8 @@ uint64_t *weft_cut_stream(const weft_program *p, const struct weft_step *step, u
 
 /**
  * Points that cut the program into about n parts of equal work for a simulator:
- * where an operator's last command stands, and no sum is kept in the array.
- * points[0] is the start; room for n + 1. @return how many parts
+ * between any two commands, but where a sum is kept in the array.
+ * points[0] is the start; room for n + 1. @return how many parts, or -ENOMEM
  */
 int weft_cut_points(const weft_program *p, const struct weft_config *cfg, enum weft_memory memory, int n, struct weft_point *points);
 

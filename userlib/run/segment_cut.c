@@ -50,10 +50,10 @@ uint64_t *weft_cut_stream(const weft_program *p, const struct weft_step *step, u
  * Fitted to the processor time of 55 segments of five networks.
  */
 #define CYCLE  16
-#define ARRAY  18
-#define VECTOR 75
-#define LOADED 21
-#define STORED 80
+#define ARRAY  13
+#define VECTOR 40
+#define LOADED 20
+#define STORED 100
 
 /* The same for the model, which is there long before; it has no cycles. */
 struct cost { uint64_t device, model; };
@@ -83,7 +83,7 @@ static uint64_t array_cycles(const struct weft_cmd_conv *c, uint64_t n)
 static struct cost side_work(const weft_program *p, const struct weft_config *cfg, const struct weft_pcmd *at, const struct weft_cmd *c)
 {
 	uint64_t elements = elements_of(p, at);
-	struct cost k = { elements, elements / 2 };
+	struct cost k = { elements * 3 / 2, elements / 2 };
 
 	switch (c->h.op) {
 	case WEFT_CMD_LOAD:
@@ -195,27 +195,56 @@ static void offer(struct walk *k, struct weft_point at, uint64_t work)
 	k->offered = work;
 }
 
-static void cut_step(struct walk *k, int i_step)
+/* Commands of a step since an operator's last one: where each may be followed by a cut, and the work beside cycles until then. */
+struct span { uint32_t first, n; uint64_t done, side; uint64_t *at; bool *may; };
+
+/* Cycles pass between two operators' ends as the work beside them does. */
+static void offer_span(struct walk *k, int i_step, struct span *s, uint64_t done)
+{
+	uint64_t side = s->n ? s->at[s->n - 1] - s->side : 0;
+
+	for (uint32_t i = 0; i < s->n; i++) {
+		double part = side ? (double)(s->at[i] - s->side) / (double)side : 1;
+		uint64_t cycles = s->done + (uint64_t)(part * (double)(done - s->done));
+		if (s->may[i])
+			offer(k, (struct weft_point){ i_step, s->first + i + 1 }, k->begin + CYCLE * cycles + s->at[i]);
+	}
+	s->first += s->n;
+	s->n = 0;
+	s->done = done;
+	s->side = k->side;
+}
+
+/* After every command that computes, but not where sums stay in the array: they belong to the next one as well. */
+static bool may_cut(const struct weft_cmd *c)
+{
+	return c->h.op != WEFT_CMD_LOAD && (c->h.op != WEFT_CMD_CONV || !c->conv.keep);
+}
+
+static int cut_step(struct walk *k, int i_step)
 {
 	const struct weft_step *step = &k->p->steps[i_step];
 	const uint64_t *w = k->p->words + step->first_word;
+	struct span s = { .side = k->side, .at = malloc((step->n_cmds + 1) * sizeof(*s.at)), .may = malloc((step->n_cmds + 1) * sizeof(*s.may)) };
 	struct weft_cmd c;
 	size_t at = 0;
-	uint64_t done = 0;
 
 	find_last(k, step);
-	for (uint32_t i = 0; i + 2 < step->n_cmds && !weft_cmd_decode(w + at, step->n_words - at, &c); i++) {
+	for (uint32_t i = 0; s.at && s.may && i + 2 < step->n_cmds && !weft_cmd_decode(w + at, step->n_words - at, &c); i++) {
 		int op = k->p->cmds[step->first_cmd + i].op;
 		at += (size_t)c.h.n_words;
 		k->side += side_work(k->p, k->cfg, &k->p->cmds[step->first_cmd + i], &c).device;
+		s.may[s.n] = may_cut(&c);
+		s.at[s.n++] = k->side;
 		if (op < 0 || c.h.op == WEFT_CMD_LOAD || k->last[op] != i)
 			continue;
 		uint64_t end = k->p->ops[op].done[k->memory];
-		done = end > done ? end : done;
-		/* Sums that stay in the array belong to the next command as well. */
-		if (c.h.op != WEFT_CMD_CONV || !c.conv.keep)
-			offer(k, (struct weft_point){ i_step, i + 1 }, k->begin + CYCLE * done + k->side);
+		offer_span(k, i_step, &s, end > s.done ? end : s.done);
 	}
+	int err = s.at && s.may ? 0 : -ENOMEM;
+	free(s.at);
+	free(s.may);
+	return err;
 }
 
 int weft_cut_points(const weft_program *p, const struct weft_config *cfg, enum weft_memory memory, int n, struct weft_point *points)
@@ -226,15 +255,16 @@ int weft_cut_points(const weft_program *p, const struct weft_config *cfg, enum w
 	if (!k.last)
 		return -ENOMEM;
 	points[0] = (struct weft_point){ 0, 0 };
-	for (int i = 0; i < p->n_steps; i++) {
+	int err = 0;
+	for (int i = 0; i < p->n_steps && !err; i++) {
 		/* Between steps as well, where that is due. */
 		if (i)
 			offer(&k, (struct weft_point){ i, 0 }, k.begin + k.side);
 		if (p->steps[i].kind == WEFT_STEP_NPU)
-			cut_step(&k, i);
+			err = cut_step(&k, i);
 		k.begin += CYCLE * p->steps[i].estimate[memory];
 	}
 	points[k.have] = (struct weft_point){ p->n_steps, 0 };
 	free(k.last);
-	return k.have;
+	return err ? err : k.have;
 }

@@ -5,6 +5,7 @@
  * the largest resident goes to memory as well, and all is planned again.
  */
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,11 +16,6 @@
 #define MAX_CHANGED 240000     /* those of changes to the best of them with them */
 #define MAX_DELAYS 300         /* attempts to find how many */
 #define ALLOC_WORK 20000000    /* pairs of areas looked at in all of them */
-
-static int64_t budget_all(const struct seg *s)
-{
-	return s->cc->sp_bytes;
-}
 
 /* Storage number of a root; new where this step has not seen it. */
 static int stor_of(struct seg *s, int *map, int root, int node, bool write)
@@ -95,7 +91,7 @@ static int list_storages(struct seg *s)
 static int64_t reserve_of(const struct seg *s, int i)
 {
 	const struct node *nd = seg_node(s, i);
-	int64_t w = nd->w < 0 ? 0 : nd->n_tiles * nd->tile_bytes + nd->rec_bytes, sp = budget_all(s);
+	int64_t w = nd->w < 0 ? 0 : nd->n_tiles * nd->tile_bytes + nd->rec_bytes, sp = s->cc->sp_bytes;
 	int64_t tile = nd->w < 0 ? 0 : nd->tile_bytes + WEFT_PARAM_BYTES * s->cc->n;
 
 	return max64(min64(w, sp / 4), min64(2 * tile, sp));
@@ -115,7 +111,7 @@ static int smaller(const void *pa, const void *pb)
 static bool fits(const struct seg *s, const int64_t *used, int64_t bytes, int first, int last)
 {
 	for (int i = first; i <= last; i++)
-		if (used[i] + round_up(bytes, s->cc->n) + reserve_of(s, i) > budget_all(s))
+		if (used[i] + round_up(bytes, s->cc->n) + reserve_of(s, i) > s->cc->sp_bytes)
 			return false;
 	return true;
 }
@@ -190,10 +186,8 @@ static int64_t node_cycles(const struct seg *s, int i)
 
 static int add_area(struct seg *s, int64_t bytes, int t0, int t1, bool weights)
 {
-	void *p = s->area;
-	int err = cc_grow(&p, s->n_area, &s->cap_area, sizeof *s->area);
+	int err = cc_grow(&s->area, s->n_area, &s->cap_area, sizeof *s->area);
 
-	s->area = p;
 	if (err)
 		return err;
 	s->area[s->n_area] = (struct area){ .bytes = round_up(max64(bytes, 1), s->cc->n), .addr = -1, .t0 = t0, .t1 = t1,
@@ -327,8 +321,35 @@ static int list_areas(struct seg *s)
 	return err;
 }
 
+/* The tiles that a node got, if what decides them is as it was then. */
+struct made { bool is, xr, rr, yr, only_loads; int64_t budget; struct plan p; };
+
+/* All that plan_node() sets; what comes before tells it what to do. */
+static void copy_tiles(struct plan *to, const struct plan *from)
+{
+	size_t at = offsetof(struct plan, th);
+
+	memcpy((char *)to + at, (const char *)from + at, sizeof *to - at);
+}
+
+static int plan_tiles(const struct seg *s, int i, struct plan *p, int64_t budget)
+{
+	struct made *m = &s->made[i];
+
+	if (m->is && m->budget == budget && m->xr == p->xr && m->rr == p->rr && m->yr == p->yr && m->only_loads == p->only_loads) {
+		copy_tiles(p, &m->p);
+		return 0;
+	}
+	int err = plan_node(s->cc, seg_node(s, i), p, budget);
+	if (!err)
+		*m = (struct made){ true, p->xr, p->rr, p->yr, p->only_loads, budget, *p };
+	return err;
+}
+
 static int plan_all(struct seg *s, const int64_t *used)
 {
+	if (!s->made && !(s->made = calloc((size_t)s->n + 1, sizeof *s->made)))
+		return -ENOMEM;
 	for (int i = 0; i < s->n; i++) {
 		struct plan *p = &s->plan[i];
 		p->xr = s->stor[p->sx].resident;
@@ -340,8 +361,8 @@ static int plan_all(struct seg *s, const int64_t *used)
 		if (p->group)
 			continue;
 		const struct node *nd = seg_node(s, i);
-		int err = nd->kind == NODE_ALU ? plan_alu(s, nd, p, budget_all(s) - used[i])
-		                               : plan_node(s->cc, nd, p, budget_all(s) - used[i]);
+		int err = nd->kind == NODE_ALU ? plan_alu(s, nd, p, s->cc->sp_bytes - used[i])
+		                               : plan_tiles(s, i, p, s->cc->sp_bytes - used[i]);
 		if (err) {
 			s->cc->bad_node = (int)(seg_node(s, i) - s->cc->nodes);
 			s->cc->bad_why = "no tile of it fits the scratchpad";
@@ -576,7 +597,7 @@ static struct trial trial_at(const struct seg *s, int k)
 	static const int eighths[] = { 8, 4, 3, 2, 1 }, nodes[] = { GROUP_NODES, 7, 3, 2, 0 };
 	int n = (int)(sizeof nodes / sizeof *nodes);
 
-	return (struct trial){ budget_all(s) / 8 * eighths[k / 8 / n], { nodes[k / 8 % n], k & 1, k & 4, SHARES }, k & 2, 2, true, false };
+	return (struct trial){ s->cc->sp_bytes / 8 * eighths[k / 8 / n], { nodes[k / 8 % n], k & 1, k & 4, SHARES }, k & 2, 2, true, false };
 }
 
 #define N_TRIALS 200
@@ -857,6 +878,7 @@ void seg_clear(struct seg *s)
 	free(s->area);
 	free(s->work);
 	free(s->group);
+	free(s->made);
 	free(s->cmds.p);
 	free(s->cmds.rec);
 	hazards_free(s->hazards);

@@ -355,13 +355,18 @@ $(O)/libweft.so: $(LIB_OBJ)
 	$(Q)$(CC) -shared -Wl,-soname,$(SONAME) $(ALL_LDFLAGS) $(LIB_OBJ) $(LDLIBS) -o $(O)/$(SONAME)
 	$(Q)ln -sf $(SONAME) $@
 
+# The commands look in rtl/ beside them, where a sanitized one has none of its own.
+link_rtl = @[ $(RTL_DIR) = $(O)/rtl ] || ln -sfn $(abspath $(RTL_DIR)) $(O)/rtl
+
 $(O)/weft: $(CMD_OBJ) $(O)/libweft.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(ALL_LDFLAGS) $(CMD_OBJ) $(O)/libweft.a $(LDLIBS) -o $@
+	$(link_rtl)
 
 $(O)/weft-card: $(CARD_OBJ) $(O)/libweft.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(ALL_LDFLAGS) $(CARD_OBJ) $(O)/libweft.a $(LDLIBS) -o $@
+	$(link_rtl)
 
 # ---- tests ------------------------------------------------------------------
 

@@ -12,7 +12,7 @@
 
 #define MAX_AHEAD  64          /* nodes that weights may wait on chip */
 #define MAX_TRIED  120000      /* commands of all trials of a step */
-#define MAX_CHANGED 240000     /* those of changes to the best of them with them */
+#define MAX_CHANGED 600000     /* those of changes to the best of them with them */
 #define MAX_DELAYS 300         /* attempts to find how many */
 #define ALLOC_WORK 20000000    /* pairs of areas looked at in all of them */
 

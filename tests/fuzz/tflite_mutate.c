@@ -5,6 +5,7 @@
  * mutation, WEFT_N the count for each file.
  */
 #include <glob.h>
+#include <zlib.h>
 
 #include "fuzz_file.h"
 
@@ -36,6 +37,33 @@ static void test_own(void **state)
 	globfree(&g);
 }
 
+/* Networks of several subgraphs, with variables, folded shapes, tables: tools/train/record_nets.py has the layout. */
+static void test_recorded(void **state)
+{
+	enum { MOST = 1 << 22 };
+	uint8_t *all = malloc(MOST), *p = all + 8;
+	gzFile f = gzopen("tests/models/tflite_nets.gz", "rb");
+
+	(void)state;
+	assert_non_null(all);
+	assert_non_null(f);
+	int n = gzread(f, all, MOST);
+	gzclose(f);
+	assert_in_range(n, 8, MOST - 1);
+	while (p < all + n) {
+		size_t name = (size_t)p[0] | (size_t)p[1] << 8;
+		char text[64] = "";
+		memcpy(text, p + 2, name < sizeof text ? name : sizeof text - 1);
+		p += 2 + name;
+		struct bytes b = { .p = p + 4, .n = (size_t)p[0] | (size_t)p[1] << 8 | (size_t)p[2] << 16 };
+		fuzz_file("tflite_mutate", text, &b, test_count(20, 500, 10000), load_and_compile);
+		p += 4 + b.n;
+		p += 1 + 4 * p[0];
+		p += 2 + 4 * p[0] * p[1];
+	}
+	free(all);
+}
+
 static void test_foreign(void **state)
 {
 	(void)state;
@@ -44,7 +72,8 @@ static void test_foreign(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_own), cmocka_unit_test(test_foreign) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_own), cmocka_unit_test(test_recorded),
+		cmocka_unit_test(test_foreign) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

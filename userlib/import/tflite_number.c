@@ -145,8 +145,11 @@ static int need_float(struct tfl_lower *l, int x)
 
 int tfl_lower_sqrt(struct tfl_lower *l)
 {
-	int x = tfl_value(l, 0), err = x < 0 ? x : need_float(l, x);
+	int x = tfl_value(l, 0);
 
+	if (x >= 0 && l->g->tensors[x].t.dtype == WEFT_INT8)
+		return tfl_lower_table(l);
+	int err = x < 0 ? x : need_float(l, x);
 	if (err)
 		return err;
 	weft_tensor t = l->g->tensors[x].t;

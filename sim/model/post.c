@@ -15,7 +15,7 @@
  * |v * mul| <= 2^62 (32 x 32 or 48 x 16 bits) and round < 2^62 + 2^30, so that
  * the sum, taken modulo 2^64, is exact for every shift below 63.
  */
-int32_t post_rescale(int64_t v, int32_t mul, unsigned shift, bool double_round)
+static inline int32_t rescale(int64_t v, int32_t mul, unsigned shift, bool double_round)
 {
 	uint64_t sum = (uint64_t)(v * mul);
 
@@ -27,12 +27,22 @@ int32_t post_rescale(int64_t v, int32_t mul, unsigned shift, bool double_round)
 	return (int32_t)(uint32_t)(uint64_t)((int64_t)sum >> shift);
 }
 
-int16_t post_clamp(int32_t v, int32_t lo, int32_t hi)
+int32_t post_rescale(int64_t v, int32_t mul, unsigned shift, bool double_round)
+{
+	return rescale(v, mul, shift, double_round);
+}
+
+static inline int16_t clamp(int32_t v, int32_t lo, int32_t hi)
 {
 	/* The lower bound first, so that lo > hi gives hi. */
 	v = v < lo ? lo : v;
 	v = v > hi ? hi : v;
 	return (int16_t)v;
+}
+
+int16_t post_clamp(int32_t v, int32_t lo, int32_t hi)
+{
+	return clamp(v, lo, hi);
 }
 
 bool post_legal(const struct weft_cmd_post *p, bool sums)
@@ -83,7 +93,7 @@ static int16_t float_first(const struct weft_cmd_post *p, const struct post_lane
 	return (int16_t)float_clamp(v, (uint16_t)p->y_min, (uint16_t)p->y_max);
 }
 
-int16_t post_first(const struct weft_cmd_post *p, const struct post_lane *l, const struct model_sum *acc)
+static inline int16_t first(const struct weft_cmd_post *p, const struct post_lane *l, const struct model_sum *acc)
 {
 	uint64_t sum = acc->v + l->bias;
 	int32_t v;
@@ -91,10 +101,16 @@ int16_t post_first(const struct weft_cmd_post *p, const struct post_lane *l, con
 	if (p->mode == MODE_FLOAT)
 		return float_first(p, l, acc);
 	if (p->scale16)
-		v = post_rescale(wrap48(sum), (int16_t)l->mul, l->shift, false);
+		v = rescale(wrap48(sum), (int16_t)l->mul, l->shift, false);
 	else
-		v = post_rescale(wrap((uint32_t)sum), l->mul, l->shift, p->double_round);
-	return post_clamp(wrap((uint32_t)v + (uint32_t)p->y_zp), p->y_min, p->y_max);
+		v = rescale(wrap((uint32_t)sum), l->mul, l->shift, p->double_round);
+	return clamp(wrap((uint32_t)v + (uint32_t)p->y_zp), p->y_min, p->y_max);
+}
+
+void post_first(const struct weft_cmd_post *p, const struct post_lane *l, const struct model_sum *acc, uint32_t n, int16_t *q)
+{
+	for (uint32_t i = 0; i < n; i++)
+		q[i] = first(p, &l[i], &acc[i]);
 }
 
 /* One addend: zero point off, shifted up, scaled. */
@@ -102,7 +118,7 @@ static uint32_t addend(const struct weft_cmd_post *p, int16_t v, int32_t zp, uin
 {
 	uint32_t up = (uint32_t)(v - zp) << p->pre_shift;
 
-	return (uint32_t)post_rescale(wrap(up), wrap(mul), (unsigned)shift, true);
+	return (uint32_t)rescale(wrap(up), wrap(mul), (unsigned)shift, true);
 }
 
 static int16_t post_add(const struct weft_cmd_post *p, int16_t q, int16_t r)
@@ -115,8 +131,8 @@ static int16_t post_add(const struct weft_cmd_post *p, int16_t q, int16_t r)
 					    (uint16_t)p->s_max);
 	t1 = addend(p, q, p->a_zp, p->a_mul, p->a_shift);
 	t2 = addend(p, r, p->b_zp, p->b_mul, p->b_shift);
-	v = post_rescale(wrap(t1 + t2), wrap(p->s_mul), (unsigned)p->s_shift, true);
-	return post_clamp(wrap((uint32_t)v + (uint32_t)p->s_zp), p->s_min, p->s_max);
+	v = rescale(wrap(t1 + t2), wrap(p->s_mul), (unsigned)p->s_shift, true);
+	return clamp(wrap((uint32_t)v + (uint32_t)p->s_zp), p->s_min, p->s_max);
 }
 
 int post_write(struct weft_model *m, const struct weft_cmd_post *p, uint32_t oy, uint32_t ox,

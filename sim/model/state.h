@@ -131,8 +131,8 @@ bool post_legal(const struct weft_cmd_post *p, bool sums);
 /* Read the records of one column tile or channel block: n of them, at addr. */
 int post_lanes(struct weft_model *m, uint32_t addr, struct post_lane *lanes);
 
-/* First stage of one lane: bias, RESCALE, zero point, clamp; or rounding, bias, clamp. */
-int16_t post_first(const struct weft_cmd_post *p, const struct post_lane *l, const struct model_sum *acc);
+/* First stage of n lanes: bias, RESCALE, zero point, clamp; or rounding, bias, clamp. */
+void post_first(const struct weft_cmd_post *p, const struct post_lane *l, const struct model_sum *acc, uint32_t n, int16_t *q);
 
 /*
  * Finish one output pixel: where the command adds, bring in the second addend;

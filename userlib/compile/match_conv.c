@@ -25,7 +25,7 @@
 #include "match_float.h"
 #include "match_weights.h"
 
-#define NO(...) do { int e_ = cc_reason(cc, i, __VA_ARGS__); return e_; } while (0)
+#define NO(...) return cc_reason(cc, i, __VA_ARGS__)
 
 /* Fields of the command bound these; larger ones stay on the host. */
 const char *conv_limit(const struct node *nd)

@@ -10,8 +10,9 @@
 //
 // Elements go in blocks along dimension 0: a word where bytes are only moved, N/4
 // (N/8 with int48) where every operand is dense or still there, else one. A block
-// costs a cycle for each operand that it reads; with tables about 2.5 cycles an
-// element. Reductions run along dimension 1 inside a block.
+// costs a cycle for each operand that it reads; with tables one for its index and one
+// (interp: two) for each entry, at least three. Reductions run along dimension 1
+// inside a block.
 //
 // Model: sim/model/alu.c   Theory: hw/alu/README.md
 module weft_alu (
@@ -132,7 +133,7 @@ module weft_alu (
 
   // Level 0 is the innermost: blocks of dimension 0, or dimension 1 in reductions.
   // Operands: 0 a, 1 b, 2 c, 3 out.
-  typedef enum logic [2:0] {Idle, Plan, Issue, Wait, Index, Fetch, Settle, Drain} state_e;
+  typedef enum logic [1:0] {Idle, Plan, Issue, Drain} state_e;
   state_e state_q;
 
   logic [19:0] step  [4][4];     // [operand][level]
@@ -141,7 +142,7 @@ module weft_alu (
   logic [16:0] left_q;           // elements of dimension 0
   logic [15:0] i1_q, i2_q, i3_q;
   logic        end0, end1, end2, end3, first1;
-  logic        lev0, lev1, lev2, advance;
+  logic        lev0, lev1, lev2, last_place;
   logic [1:0]  level;
   logic [6:0]  lanes;
 
@@ -192,7 +193,7 @@ module weft_alu (
       i2_q   <= '0;
       i3_q   <= '0;
       log_q  <= log_d;
-    end else if (advance) begin
+    end else if (granted && last_place) begin
       for (int unsigned x = 0; x < 4; x++) begin
         at_q[x] <= next_at[x];
         if (level >= 2'd1) hold_q[x][1] <= next_at[x];
@@ -208,42 +209,55 @@ module weft_alu (
 
   // ---- reads --------------------------------------------------------------------------
 
+  // Operands by their places, and entries of tables by their index. The index of a
+  // block is read while the entries of the block before are: it goes first, since it
+  // takes longest, but an access that is bad waits for all that come before it.
   logic [1:0]  op_q;             // operand that is asked for
-  logic [3:0]  flying_q;         // blocks from their issue to their write
-  logic        room, granted, last_op, rd_bad, emit, fetch;
-  logic [19:0] rd_at, rd_bad_addr;
-  logic [6:0]  rd_bytes;
+  logic [3:0]  flying_q;         // blocks from their issue (tables: last entry) to their write
+  logic        room, granted, last_op, at_bad, place, emit;
+  logic [19:0] at_bad_addr;
+  logic [6:0]  at_bytes;
   logic [1:0]  op_log;
   logic        op_dense;
 
-  // Tables: the element of the block whose entry is fetched.
-  logic [6:0]  lane_q;
-  logic        second_q, last_lane;
-  logic [19:0] table_q, walk_q;  // address of the entry; b's step so far
+  // Tables: the block whose index is asked for or read, and that whose entries are.
+  logic        next_busy_q, next_ready_q, fetch_q, fetch_bad;
+  logic [6:0]  next_lanes_q, lanes_q, lane_q;
+  logic [19:0] next_out_q, out_q, next_table_q;
+  logic        second_q, last_entry;
+  logic [19:0] table_q, fetch_bad_addr;  // the entry's address
+  logic [6:0]  fetch_bytes;
 
-  assign fetch     = state_q == Fetch;
-  assign room      = flying_q < 4'(Depth);
-  assign op_log    = fetch || op_q == 2'd1 ? b_log : op_q == 2'd0 ? a_log : c_log;
-  assign op_dense  = fetch ? shared && b_dense : op_q == 2'd0 ? a_dense : op_q == 2'd1 ? b_dense : c_dense;
-  assign rd_at     = fetch ? table_q : at_q[op_q];
-  assign rd_bytes  = (op_dense ? lanes : 7'd1) << op_log;
+  // A table's block that is being fetched is not in flying_q yet.
+  assign room      = table_f ? flying_q < 4'(Depth - 1) : flying_q < 4'(Depth);
+  assign op_log    = op_q == 2'd0 ? a_log : op_q == 2'd1 ? b_log : c_log;
+  assign op_dense  = op_q == 2'd0 ? a_dense : op_q == 2'd1 ? b_dense : c_dense;
+  assign at_bytes  = (op_dense ? lanes : 7'd1) << op_log;
   assign last_op   = op_q == 2'd0 ? !use_b && !use_c : op_q == 2'd1 ? !use_c : 1'b1;
-  assign last_lane = shared || lane_q == lanes - 7'd1;
   assign emit      = !reduce_f || end1;
 
-  weft_vec_range u_rd_range (.addr_i(rd_at), .bytes_i({2'd0, rd_bytes}), .bad_o(rd_bad), .bad_addr_o(rd_bad_addr));
+  assign fetch_bytes = (shared && b_dense ? lanes_q : 7'd1) << b_log;
+  assign last_entry  = (shared || lane_q == lanes_q - 7'd1) && (second_q || func != Interp);
 
-  logic asks;
-  assign asks      = (state_q == Issue && room) || fetch;
-  assign rd_req_o  = asks && !rd_bad;
-  assign rd_addr_o = rd_at;
-  assign granted   = rd_req_o && rd_gnt_i;
+  weft_vec_range u_rd_range (.addr_i(at_q[op_q]), .bytes_i({2'd0, at_bytes}), .bad_o(at_bad), .bad_addr_o(at_bad_addr));
+  weft_vec_range u_table_range (.addr_i(table_q), .bytes_i({2'd0, fetch_bytes}), .bad_o(fetch_bad), .bad_addr_o(fetch_bad_addr));
 
-  // The block is complete when its last read is granted.
-  logic complete, all_done, empty;
-  assign complete = granted && (fetch ? last_lane && (second_q || func != Interp) : last_op && !table_f);
-  assign advance  = complete;
-  assign all_done = end3 && lev2 && lev1 && lev0;
+  logic        rd_bad, in_order;
+  logic [19:0] rd_bad_addr;
+  assign place         = state_q == Issue && room && !next_busy_q && !(fetch_q && at_bad);
+  assign rd_req_o      = place ? !at_bad : fetch_q && !fetch_bad;
+  assign rd_addr_o     = place ? at_q[op_q] : table_q;
+  assign granted       = rd_req_o && rd_gnt_i;
+  assign in_order      = !table_f || flying_q == '0;
+  assign rd_bad        = in_order && (place ? at_bad : fetch_q && fetch_bad);
+  assign rd_bad_addr   = place ? at_bad_addr : fetch_bad_addr;
+
+  // The block is complete when its last read is granted. (What depends on the grant is
+  // spelled out where it is clocked: simulators then look at it only if this clock runs.)
+  logic last_read, all_done, empty;
+  assign last_place = place && last_op;
+  assign last_read  = table_f ? !place && last_entry : last_place;
+  assign all_done   = end3 && lev2 && lev1 && lev0;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) state_q <= Idle;
@@ -252,14 +266,7 @@ module weft_alu (
       case (state_q)
         Idle:    if (start_i) state_q <= Plan;
         Plan:    state_q <= Issue;
-        Issue:   if (granted && last_op) state_q <= table_f ? Wait : all_done ? Drain : Issue;
-        Wait:    state_q <= Settle;                   // a is on its way into its registers
-        Settle:  state_q <= Index;
-        Index:   state_q <= Fetch;
-        Fetch: begin
-          if (granted && func == Interp && !second_q) state_q <= Index;
-          else if (granted) state_q <= !last_lane ? Index : all_done ? Drain : Issue;
-        end
+        Issue:   if (granted && last_place && all_done) state_q <= Drain;
         default: if (empty) state_q <= Idle;          // Drain
       endcase
     end
@@ -269,7 +276,7 @@ module weft_alu (
 
   always_ff @(posedge clk_i) begin
     if (state_q == Plan) op_q <= 2'd0;
-    else if (granted && state_q == Issue)
+    else if (granted && place)
       op_q <= last_op ? 2'd0 : op_q == 2'd0 && use_b ? 2'd1 : 2'd2;
   end
 
@@ -288,15 +295,15 @@ module weft_alu (
 
   always_ff @(posedge clk_i) begin
     if (granted) begin
-      t_last_q  <= complete;
-      t_op_q    <= fetch ? (second_q ? 2'd2 : 2'd1) : op_q;
-      t_dense_q <= op_dense;
-      t_one_q   <= fetch && !shared;            // into lane t_lane_q only
+      t_last_q  <= last_read;
+      t_op_q    <= place ? op_q : second_q ? 2'd2 : 2'd1;
+      t_dense_q <= place ? op_dense : shared && b_dense;
+      t_one_q   <= !place && !shared;           // into lane t_lane_q only
       t_lane_q  <= lane_q;
-      t_lanes_q <= lanes;
+      t_lanes_q <= place ? lanes : lanes_q;
       t_emit_q  <= emit;
       t_first_q <= first1;
-      t_at_q    <= at_q[3];
+      t_at_q    <= place ? at_q[3] : out_q;
       t_i1_q    <= i1_q;
     end
   end
@@ -323,46 +330,93 @@ module weft_alu (
   end
 
   logic [47:0]    a_q [Lanes], b_q [Lanes], c_q [Lanes];
+  logic [47:0]    next_a_q [Lanes];    // tables: the next block's index
+  logic           load_now, load_then; // its first entry is the next, at once or after this one
   logic [8*N-1:0] word_q;
 
   always_ff @(posedge clk_i) begin
     if (t_valid_q) begin
       for (int unsigned l = 0; l < Lanes; l++) begin
-        if (t_op_q == 2'd0) a_q[l] <= got[l];
+        if (t_op_q == 2'd0 && table_f) next_a_q[l] <= got[l];
+        if (t_op_q == 2'd0 && !table_f) a_q[l] <= got[l];
         if (t_op_q == 2'd1 && (!t_one_q || t_lane_q == 7'(l))) b_q[l] <= got[t_one_q ? 0 : l];
         if (t_op_q == 2'd2 && (!t_one_q || t_lane_q == 7'(l))) c_q[l] <= got[t_one_q ? 0 : l];
       end
       if (word) word_q <= rd_data_i[8*N-1:0];
     end
+    if (load_now || (granted && load_then)) a_q <= next_a_q;
   end
 
   // ---- indices of tables --------------------------------------------------------------------
 
+  // While an entry is asked for, the address of the next is computed: of the block's
+  // next element, or of the next block's first.
+  logic        first_entry;
+  logic [19:0] walk_q;                 // b's address at the next element, without its index
   logic [47:0] pick, index_wide;
-  logic [19:0] index;
+  logic [19:0] index, scatter_idx, idx_offset;
+  logic [6:0]  frac_q [Lanes];         // interp: of the block that is complete
+  assign first_entry = !fetch_q || last_entry;
+  assign load_now    = next_ready_q && !fetch_q;
+  assign load_then   = next_ready_q && fetch_q && last_read;
+
   always_comb begin
-    pick = '0;
-    for (int unsigned l = 0; l < Lanes; l++) begin
-      if (lane_q == 7'(l)) pick = a_q[l] - {{31{a_zp[16]}}, a_zp};
+    pick = next_a_q[0];
+    for (int unsigned l = 1; l < Lanes; l++) begin
+      if (!first_entry && lane_q == 7'(l - 1)) pick = a_q[l];
     end
+    pick       = pick - {{31{a_zp[16]}}, a_zp};
     index_wide = func == Interp ? {39'd0, pick[15:7]} : pick;
     index      = index_wide[47] ? '0 : index_wide > {28'd0, idx_last} ? idx_last : index_wide[19:0];
+    idx_offset = (func == Scatter ? scatter_idx : index) * idx_step;
   end
 
   always_ff @(posedge clk_i) begin
-    if (state_q == Settle) begin
-      lane_q   <= '0;
-      second_q <= 1'b0;
-      walk_q   <= '0;
-    end else if (granted && fetch) begin
-      if (func == Interp && !second_q) second_q <= 1'b1;
-      else begin
-        second_q <= 1'b0;
-        lane_q   <= lane_q + 7'd1;
-        walk_q   <= walk_q + b_s0;
+    if (!rst_ni || flush_i) begin
+      next_busy_q  <= 1'b0;
+      next_ready_q <= 1'b0;
+      fetch_q      <= 1'b0;
+    end else if (table_f) begin
+      if (granted && place) next_busy_q <= 1'b1;
+      if (t_valid_q && t_op_q == 2'd0) next_ready_q <= 1'b1;
+      if (granted && last_read) fetch_q <= 1'b0;
+      if (load_now || (granted && load_then)) begin
+        next_busy_q  <= 1'b0;
+        next_ready_q <= 1'b0;
+        fetch_q      <= 1'b1;
       end
     end
-    if (state_q == Index) table_q <= at_q[1] + walk_q + product[0][19:0];
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (table_f) begin
+      if (granted && place) begin
+        next_lanes_q <= lanes;
+        next_out_q   <= at_q[3];
+        next_table_q <= at_q[1];
+      end
+      if (granted && last_read) begin
+        for (int unsigned l = 0; l < Lanes; l++) frac_q[l] <= a_q[l][6:0] - a_zp[6:0];
+      end
+      if (load_now || (granted && load_then)) begin
+        lanes_q  <= next_lanes_q;
+        out_q    <= next_out_q;
+        lane_q   <= '0;
+        second_q <= 1'b0;
+        table_q  <= next_table_q + idx_offset;
+        walk_q   <= next_table_q + b_s0;
+      end else if (granted && !place) begin
+        if (func == Interp && !second_q) begin
+          second_q <= 1'b1;
+          table_q  <= table_q + idx_step;
+        end else begin
+          lane_q   <= lane_q + 7'd1;
+          second_q <= 1'b0;
+          table_q  <= walk_q + idx_offset;
+          walk_q   <= walk_q + b_s0;
+        end
+      end
+    end
   end
 
   // ---- first stage: what needs no product, and the factors ------------------------------------
@@ -387,7 +441,7 @@ module weft_alu (
   end
 
   logic [47:0] a_v [Lanes], b_v [Lanes], c_v [Lanes];
-  logic [63:0] product [Lanes];       // also of indices, in lane 0
+  logic [63:0] product [Lanes];
   always_comb begin
     for (int unsigned l = 0; l < Lanes; l++) begin
       a_v[l] = '0;
@@ -417,7 +471,6 @@ module weft_alu (
   end
 
   // scatter: out moves by its index
-  logic [19:0] scatter_idx;
   assign scatter_idx = b_v[0][47] ? '0 : b_v[0] > {28'd0, idx_last} ? idx_last : b_v[0][19:0];
 
   function automatic logic [5:0] zeros(input logic [31:0] v);
@@ -433,15 +486,13 @@ module weft_alu (
   assign has_product = func == Mul || func == Rescale || func == Interp || func == Dot;
 
   // Factors of 32 bits, or of 48 and 16 (wide_x): in both cases two partial products of
-  // at most 32 x 17 bits, the second 2^16 times. The product of an index and its step
-  // takes lane 0: a block with an index of its own has no other product in that cycle.
-  logic               wide_x, scale_idx;
+  // at most 32 x 17 bits, the second 2^16 times.
+  logic               wide_x;
   logic signed [47:0] fx [Lanes];
   logic signed [31:0] fy [Lanes];
   logic signed [31:0] low_a, high_a;
   logic signed [16:0] low_b, high_b;
-  assign wide_x    = long_x || func == Interp;
-  assign scale_idx = state_q == Index || func == Scatter;
+  assign wide_x = long_x || func == Interp;
 
   always_comb begin
     low_a  = '0;
@@ -452,22 +503,18 @@ module weft_alu (
       product[l] = '0;
       fx[l]      = '0;
       fy[l]      = '0;
-      if ((p_valid_q && has_product) || (l == 0 && scale_idx)) begin
+      if (p_valid_q && has_product) begin
         fx[l] = a_v[l];
         fy[l] = b_v[l][31:0];
         if (func == Interp) begin
           fx[l] = c_v[l] - b_v[l];
-          fy[l] = {25'd0, a_v[l][6:0]};
-        end
-        if (l == 0 && scale_idx) begin
-          fx[l] = state_q == Index ? {28'd0, index + 20'(second_q)} : {28'd0, scatter_idx};
-          fy[l] = {12'd0, idx_step};
+          fy[l] = {25'd0, frac_q[l]};
         end
         low_a  = fx[l][31:0];
         low_b  = {1'b0, fy[l][15:0]};
         high_a = fx[l][31:0];
         high_b = 17'($signed(fy[l][31:16]));
-        if (wide_x && !(l == 0 && scale_idx)) begin
+        if (wide_x) begin
           low_a  = {16'd0, fx[l][15:0]};
           low_b  = 17'($signed(fy[l][15:0]));
           high_a = fx[l][47:16];
@@ -488,7 +535,7 @@ module weft_alu (
       x_emit_q  <= p_emit_q;
       x_first_q <= p_first_q;
       x_lanes_q <= p_lanes_q;
-      x_at_q    <= func == Scatter ? p_at_q + product[0][19:0] : p_at_q;
+      x_at_q    <= func == Scatter ? p_at_q + idx_offset : p_at_q;
       x_i1_q    <= p_i1_q;
       if (word) x_word_q <= word_q;
       else begin
@@ -640,17 +687,19 @@ module weft_alu (
     for (int unsigned i = 0; i < N; i++) wr_mask_o[i] = 7'(i) < q_bytes;
   end
 
-  assign bad_o      = (asks && rd_bad) || (q_valid && wr_bad);
+  assign bad_o      = rd_bad || (q_valid && wr_bad);
   assign bad_addr_o = q_valid && wr_bad ? wr_bad_addr : rd_bad_addr;
 
-  logic takes;
-  assign takes = complete && emit;
-  assign empty = flying_q == '0 && !t_valid_q && !p_valid_q && !x_valid_q && !y_valid_q;
+  logic last_emit;
+  assign last_emit = last_read && emit;
+  assign empty = flying_q == '0 && !t_valid_q && !p_valid_q && !x_valid_q && !y_valid_q &&
+                 !next_busy_q && !fetch_q;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) flying_q <= '0;
     else if (flush_i) flying_q <= '0;
-    else if (takes != q_pop) flying_q <= takes ? flying_q + 4'd1 : flying_q - 4'd1;
+    else if (granted && last_emit) flying_q <= q_pop ? flying_q : flying_q + 4'd1;
+    else if (q_pop) flying_q <= flying_q - 4'd1;
   end
 
 `ifdef WEFT_ASSERT
@@ -658,7 +707,7 @@ module weft_alu (
     if (rst_ni && !flush_i) begin
       assert (!(y_valid_q && !q_ready));
       assert (flying_q <= 4'(Depth));
-      assert (!(state_q == Index && p_valid_q));
+      assert (!(table_f && granted && last_read && t_valid_q && t_last_q));   // frac_q is read then
     end
   end
 `endif

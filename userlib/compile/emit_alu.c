@@ -296,8 +296,9 @@ static bool in_blocks(int32_t step, int64_t bytes, bool still)
 /*
  * Cycles (hw/alu): a read an operand for each block of dimension 0, which is a word
  * where bytes are only moved, a quarter of the lanes (an eighth with int48) where
- * operands are in blocks, else one element. A table's block takes three cycles and
- * two for each entry; an index that stays is looked up once.
+ * operands are in blocks, else one element. A table's block takes a cycle for its
+ * index and one (interp: two) for each entry, at least three; an index that stays
+ * is looked up once.
  */
 static int64_t cycles_of(const struct alu_emit *m, const struct weft_cmd_alu *c)
 {
@@ -316,8 +317,9 @@ static int64_t cycles_of(const struct alu_emit *m, const struct weft_cmd_alu *c)
 
 	if (!table)
 		return blocks * (1 + has_b + has_c);
-	int64_t entries = shared ? blocks : (int64_t)c->n0 * c->n1 * c->n2 * c->n3;
-	return 3 * blocks + (s->func == WEFT_ALU_FUNC_INTERP ? 4 : 2) * entries;
+	int64_t reads = s->func == WEFT_ALU_FUNC_INTERP ? 2 : 1, tail = c->n0 % lanes;
+	int64_t row = c->n0 / lanes * max64(1 + lanes * reads, 3) + (tail ? max64(1 + tail * reads, 3) : 0);
+	return shared ? 3 * blocks : row * c->n1 * c->n2 * c->n3;
 }
 
 static int emit_command(struct alu_emit *m, const struct runs *y)

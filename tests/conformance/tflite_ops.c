@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Random single operators through importer and golden: the outputs that
- * TensorFlow Lite's reference kernels gave, bit for bit.
+ * TensorFlow Lite's reference kernels gave, bit for bit; also by way of .tosa.
  *
  * tests/models/tflite_ops.gz holds networks of one operator and the CRC-32 of
  * their outputs; tools/train/record_ops.py wrote it and says how inputs are made.
@@ -17,7 +17,9 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "userlib/export/tosa.h"
 #include "userlib/import/tflite.h"
+#include "userlib/import/tosa.h"
 #include "userlib/run/golden_exec.h"
 
 #define FILE_NAME "tests/models/tflite_ops.gz"
@@ -125,8 +127,36 @@ static void read_one(struct reader *r, struct one *c)
 		c->crc[i] = number(r, 4);
 }
 
-/* Both golden's plain loops and its fast ones. */
-static bool agrees(const struct one *c, int index, bool fast)
+enum way { PLAIN, FAST, TOSA, N_WAYS };   /* golden's loops; its fast ones; those of the network written as .tosa */
+
+static const char *const way_name[N_WAYS] = { "", " (fast)", " (.tosa)" };
+
+/* TOSA has no such tensors. */
+static bool has_int64(const weft_graph *g)
+{
+	for (int i = 0; i < g->n_tensors; i++)
+		if (g->tensors[i].t.dtype == WEFT_INT64)
+			return true;
+	return false;
+}
+
+static bool by_tosa(weft_graph **g, const char *name, char *msg)
+{
+	char custom[WEFT_MSG] = "";
+	uint8_t *file = NULL;
+	size_t bytes;
+	int n;
+
+	if (weft_export_tosa(*g, false, &file, &bytes, &n, custom, msg))
+		return false;
+	weft_graph_free(*g);
+	*g = NULL;
+	int err = weft_import_tosa(file, bytes, name, g, msg);
+	free(file);
+	return !err;
+}
+
+static bool agrees(const struct one *c, int index, enum way way)
 {
 	weft_tensor in[MAX_PORTS], *all;
 	weft_graph *g = NULL;
@@ -138,19 +168,24 @@ static bool agrees(const struct one *c, int index, bool fast)
 		print_error("case %d %s: %s\n", index, c->name, msg);
 		return false;
 	}
+	if (way == TOSA && !has_int64(g) && !by_tosa(&g, c->name, msg)) {
+		print_error("case %d %s as .tosa: %s\n", index, c->name, msg);
+		weft_graph_free(g);
+		return false;
+	}
 	assert_int_equal(g->n_inputs, c->n_in);
 	assert_int_equal(g->n_outputs, c->n_out);
 	for (int i = 0; i < c->n_in; i++)
 		in[i] = make_input(g, i, c->modulus[i], &x);
 	all = calloc((size_t)g->n_tensors, sizeof *all);
 	assert_non_null(all);
-	if (weft_golden_exec(g, in, all, fast, msg))
+	if (weft_golden_exec(g, in, all, way != PLAIN, msg))
 		fail_msg("case %d %s: %s", index, c->name, msg);
 	for (int i = 0; i < c->n_out; i++) {
 		const weft_tensor *y = &all[g->outputs[i]];
 		uint32_t got = (uint32_t)crc32(0, y->data, (uInt)weft_tensor_bytes(y));
 		if (got != c->crc[i]) {
-			print_error("case %d %s%s: output %d has CRC-32 %08x, expected %08x\n", index, c->name, fast ? " (fast)" : "",
+			print_error("case %d %s%s: output %d has CRC-32 %08x, expected %08x\n", index, c->name, way_name[way],
 			            i, (unsigned)got, (unsigned)c->crc[i]);
 			good = false;
 		}
@@ -172,7 +207,8 @@ static void reference_kernels(void **state)
 	(void)state;
 	for (; r.at < r.n; n++) {
 		read_one(&r, &c);
-		bad += !agrees(&c, n, false) || !agrees(&c, n, true);
+		for (int way = PLAIN; way < N_WAYS; way++)
+			bad += !agrees(&c, n, (enum way)way);
 	}
 	free(r.p);
 	print_message("%d operators\n", n);

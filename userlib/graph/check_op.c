@@ -107,6 +107,8 @@ static const struct arity arity[WEFT_N_OPS] = {
 	[WEFT_OP_PACT_SOFTMAX] = { 1, 1, 1 },
 	[WEFT_OP_PACT_ITA_MAX] = { 1, 1, 1 },
 	[WEFT_OP_PACT_LAYER_NORM] = { 3, 3, 1 },
+	[WEFT_OP_TFL_L2_NORMALIZATION] = { 1, 1, 1 },
+	[WEFT_OP_TFL_LOG_SOFTMAX] = { 1, 1, 1 },
 };
 
 /* PopXL's two: operands of its float8, a scalar, fp16. */

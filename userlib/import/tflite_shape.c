@@ -276,7 +276,9 @@ static bool find(struct tfl_lower *l, weft_tensor *y)
 	case TFL_PACK: return along(l, OPTIONS_PACK, PACK_AXIS, true, y);
 	case TFL_TRANSPOSE_CONV: case TFL_FILL: return as_said(l, 0, y);
 	case TFL_BROADCAST_TO: return as_said(l, 1, y);
-	case TFL_LOGISTIC: case TFL_CODE_TANH: case TFL_SOFTMAX: case TFL_QUANTIZE: case TFL_DEQUANTIZE: return same(l, y);
+	case TFL_LOGISTIC: case TFL_CODE_TANH: case TFL_SOFTMAX: case TFL_QUANTIZE: case TFL_DEQUANTIZE:
+	case TFL_L2_NORMALIZATION: case TFL_LOG_SOFTMAX:
+		return same(l, y);
 	default: return false;
 	}
 }

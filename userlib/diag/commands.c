@@ -234,6 +234,7 @@ int diag_alu_ops(struct weft_diag *d)
 	for (unsigned f = 0; f < FUNCS; f++)
 		for (size_t k = 0; k < 7; k++) {
 			struct weft_cmd c = alu(f, types[k], &seed);
+			c.alu.even = d->cfg->has_even && f == 18 && k & 1;
 			diag_put(&s, 0xc00, fill, sizeof(fill));
 			diag_add(&s, &c);
 			at[f][k] = diag_store(&s, 0xc00, sizeof(fill));

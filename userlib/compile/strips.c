@@ -98,7 +98,7 @@ static struct node *new_copy(const struct strips *s)
 		.kh = 1, .kw = 1, .sy = 1, .sx = 1, .dy = 1, .dx = 1, .m = 1, .w = -1, .bias = -1,
 		.scale_mul = -1, .scale_shift = -1, .mode = s->elem == 2,
 		.y_min = (int)lowest, .y_max = (int)(-1 - lowest), .s_min = (int)lowest, .s_max = (int)(-1 - lowest),
-		.a = { 1u << 30, 30, false }, .b = { 1u << 30, 30, false }, .s = { 1u << 30, 30, false },
+		.a = { 1u << 30, 30, ROUND_UP }, .b = { 1u << 30, 30, ROUND_UP }, .s = { 1u << 30, 30, ROUND_UP },
 	};
 	return nd;
 }

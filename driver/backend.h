@@ -61,7 +61,7 @@ struct weft_backend {
 	 * happened. Fills *r; returns r->status. msg: one line on failure. */
 	int (*run)(void *state, const struct weft_backend_job *job, struct weft_job_result *r, char *msg);
 
-	/* Each may be NULL where the device cannot. */
+	/* Each may be NULL where the device cannot. addr and len lie in the scratchpad. */
 	int (*peek_sp)(void *state, uint32_t addr, uint32_t len, uint8_t *out);
 	/* The next job begins with this in the scratchpad. */
 	int (*poke_sp)(void *state, uint32_t addr, uint32_t len, const uint8_t *data);

@@ -147,8 +147,6 @@ static int model_peek_sp(void *state, uint32_t addr, uint32_t len, uint8_t *out)
 {
 	struct state *s = state;
 
-	if (addr > s->cfg->sp_bytes || len > s->cfg->sp_bytes - addr)
-		return -ERANGE;
 	memcpy(out, weft_model_sp(s->model) + addr, len);
 	return 0;
 }
@@ -157,8 +155,6 @@ static int model_poke_sp(void *state, uint32_t addr, uint32_t len, const uint8_t
 {
 	struct state *s = state;
 
-	if (addr > s->cfg->sp_bytes || len > s->cfg->sp_bytes - addr)
-		return -ERANGE;
 	weft_model_poke_sp(s->model, addr, data, len);
 	s->poked = true;
 	return 0;

@@ -501,8 +501,6 @@ static int rtl_peek_sp(void *state, uint32_t addr, uint32_t len, uint8_t *out)
 {
 	struct state *s = state;
 
-	if (addr > s->cfg->sp_bytes || len > s->cfg->sp_bytes - addr)
-		return -ERANGE;
 	s->api->peek_sp(s->rtl, addr, len, out);
 	return 0;
 }
@@ -511,8 +509,6 @@ static int rtl_poke_sp(void *state, uint32_t addr, uint32_t len, const uint8_t *
 {
 	struct state *s = state;
 
-	if (addr > s->cfg->sp_bytes || len > s->cfg->sp_bytes - addr)
-		return -ERANGE;
 	s->api->poke_sp(s->rtl, addr, len, data);
 	s->poked = true;
 	return 0;

@@ -70,6 +70,7 @@ int weft_dev_open(const struct weft_dev_options *o, weft_dev **out, char *msg)
 	const struct weft_config *cfg = o->kind == WEFT_DEV_RTL ? weft_config_find(name) : weft_config_of_model(name);
 	weft_dev *dev;
 
+	*msg = '\0';
 	if (!cfg) {
 		snprintf(msg, WEFT_DEV_MSG, "configuration \"%.40s\" is not known; w8, w16 or w32", name);
 		return -ENOENT;
@@ -85,6 +86,8 @@ int weft_dev_open(const struct weft_dev_options *o, weft_dev **out, char *msg)
 	                                                                              : &weft_backend_model;
 	int err = dev->be->open(o, cfg, &dev->state, msg);
 	if (err) {
+		if (!*msg)
+			snprintf(msg, WEFT_DEV_MSG, "device: %s", strerror(-err));
 		free(dev);
 		return err;
 	}
@@ -382,13 +385,22 @@ const char *weft_does_text(unsigned does)
 	return does < WEFT_N_DOES ? texts[does] : "?";
 }
 
+static int in_sp(const weft_dev *dev, uint32_t addr, uint32_t len)
+{
+	return addr > dev->cfg->sp_bytes || len > dev->cfg->sp_bytes - addr ? -ERANGE : 0;
+}
+
 int weft_dev_peek_sp(weft_dev *dev, uint32_t addr, uint32_t len_bytes, void *out)
 {
+	if (dev->be->peek_sp && in_sp(dev, addr, len_bytes))
+		return -ERANGE;
 	return dev->be->peek_sp ? dev->be->peek_sp(dev->state, addr, len_bytes, out) : -ENOTSUP;
 }
 
 int weft_dev_poke_sp(weft_dev *dev, uint32_t addr, uint32_t len_bytes, const void *data)
 {
+	if (dev->be->poke_sp && in_sp(dev, addr, len_bytes))
+		return -ERANGE;
 	return dev->be->poke_sp ? dev->be->poke_sp(dev->state, addr, len_bytes, data) : -ENOTSUP;
 }
 

@@ -10,11 +10,13 @@
 # so that they can choose their size. Environment:
 #   JOBS     programs at a time, at most and by default 2
 #   TIMEOUT  seconds that one program may take, default 900
-# The current directory is the project's root.
+# The current directory is the project's root. Each program gets a TMPDIR of its
+# own, removed behind it.
 #
 # Counting: cmocka's TAP lines. Cases that the plan promises and that never
 # reported (crash, timeout) are failures, as is a program that exits non-zero
-# without saying which case failed, or that runs no case at all.
+# without saying which case failed, or that runs no case at all, or that leaves
+# a file or a socket behind.
 set -u
 
 build=$1 goal=$2
@@ -25,6 +27,10 @@ jobs=${JOBS:-2}
 log_dir=$build/tests/log
 mkdir -p "$log_dir"
 rm -f "$build/tests/summary"
+
+temp=$(mktemp -d "${TMPDIR:-/tmp}/weft-tests-XXXXXX") || exit 1
+trap 'rm -rf "$temp"' EXIT
+trap 'exit 130' INT TERM
 
 export WEFT_LEVEL=$goal
 export WEFT_BUILD=$build
@@ -53,11 +59,19 @@ skips() { # log
 }
 
 run_one() { # kind/name
-	local name=$1 log=$log_dir/${1//\//_}.log status start=$EPOCHREALTIME
-	timeout -k 10 "$timeout_s" "$build/tests/$name" >"$log" 2>&1 </dev/null
+	local name=$1 log=$log_dir/${1//\//_}.log status start=$EPOCHREALTIME left
+	local dir=$temp/${1//\//_}
+	mkdir "$dir"
+	TMPDIR=$dir timeout -k 10 "$timeout_s" "$build/tests/$name" >"$log" 2>&1 </dev/null
 	status=$?
 	local passed failed skipped word=pass seconds
 	read -r passed failed skipped <<<"$(count "$log" $status)"
+	left=$(ls -A "$dir" | tr '\n' ' ')
+	rm -rf "$dir"
+	if [ -n "$left" ] && [ "$failed" -eq 0 ]; then
+		failed=1
+		echo "left behind in TMPDIR: $left" >>"$log"
+	fi
 	seconds=$(awk -v a="$start" -v b="$EPOCHREALTIME" 'BEGIN { printf "%.1f", b - a }')
 	echo "$passed $failed $skipped" >"$log.count"
 	if [ "$failed" -gt 0 ]; then

@@ -7,11 +7,12 @@
 // it touches are valid: one word if the address is a multiple of N and wide is
 // low, else two. A write puts N bytes at any address, under a byte mask.
 //
-// gnt is combinational and high only with req; priority is fixed:
+// gnt is combinational and high only with req; priority is
 // pst > act > wgt > vec > res > parc > parv > ldw > str. A client is granted
 // if no client before it asks for a bank that it needs, granted or not: the
 // grants do not ripple, and a read of two banks is not starved by single ones
-// behind it. Read data is valid in the cycle after the grant and only then.
+// behind it. parc and parv read little, but nothing runs without it: one that
+// has been refused Patience times in a row goes before all. Read data is valid in the cycle after the grant and only then.
 // wgt, parc and parv ignore the low address bits: they read whole words.
 //
 // Addresses are below SP_BYTES (the clients check); the word behind the last
@@ -90,6 +91,7 @@ module weft_sp (
 
   // Clients in order of priority.
   localparam int unsigned NClients = 9;
+  localparam int unsigned Patience = 4;
   localparam int unsigned Pst = 0, Act = 1, Wgt = 2, Vec = 3, Res = 4, Parc = 5, Parv = 6, Ldw = 7, Str = 8;
 
   // ---- what each client wants -------------------------------------------------
@@ -98,6 +100,8 @@ module weft_sp (
   // pair w/2, the even one there too, or in the next pair if w is odd.
 
   logic [NClients-1:0] req, gnt, wide;
+  logic [NClients-1:0] heard;            // of req, those that count in this cycle
+  logic [2:0]          parc_wait_q, parv_wait_q;
   logic [19:0]         addr [NClients];
 
   logic [2*N-1:0] pst_mask, ldw_mask;    // over both words
@@ -115,6 +119,24 @@ module weft_sp (
   assign addr[Parv] = {parv_addr_i[19:Log2N], Log2N'(0)};
   assign addr[Ldw]  = ldw_addr_i;
   assign addr[Str]  = str_addr_i;
+
+  always_comb begin
+    heard = req;
+    if (parc_req_i && parc_wait_q == 3'(Patience)) heard[Parc-1:0] = '0;
+    else if (parv_req_i && parv_wait_q == 3'(Patience)) heard[Parv-1:0] = '0;
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      parc_wait_q <= '0;
+      parv_wait_q <= '0;
+    end else begin
+      if (!parc_req_i || gnt[Parc]) parc_wait_q <= '0;
+      else if (parc_wait_q != 3'(Patience)) parc_wait_q <= parc_wait_q + 3'd1;
+      if (!parv_req_i || gnt[Parv]) parv_wait_q <= '0;
+      else if (parv_wait_q != 3'(Patience)) parv_wait_q <= parv_wait_q + 3'd1;
+    end
+  end
 
   // ---- arbitration ----------------------------------------------------------------
 
@@ -154,7 +176,7 @@ module weft_sp (
     for (int unsigned k = 0; k < NClients; k++) begin
       region_even[k] = '0;
       region_odd[k] = '0;
-      if (req[k]) begin
+      if (heard[k]) begin
         odd = addr[k][Log2N];
         use0 = k == Pst ? pst_mask[N-1:0] != '0 : k == Ldw ? ldw_mask[N-1:0] != '0 : 1'b1;
         use1 = k == Pst ? pst_mask[2*N-1:N] != '0 : k == Ldw ? ldw_mask[2*N-1:N] != '0 :
@@ -326,6 +348,7 @@ module weft_sp (
   always_ff @(posedge clk_i) begin
     if (rst_ni) begin
       assert ((gnt & ~req) == '0);
+      assert (!parc_req_i || gnt[Parc] || parc_wait_q != 3'(Patience));
       if (pst_req_i) assert (32'(pst_addr_i) < weft_cfg_pkg::SP_BYTES);
       if (act_req_i) assert (32'(act_addr_i) < weft_cfg_pkg::SP_BYTES);
       if (wgt_req_i) assert (32'(wgt_addr_i) < weft_cfg_pkg::SP_BYTES);
@@ -337,9 +360,6 @@ module weft_sp (
       if (str_req_i) assert (32'(str_addr_i) < weft_cfg_pkg::SP_BYTES);
     end
   end
-`else
-  logic unused_rst;
-  assign unused_rst = rst_ni;
 `endif
 
 endmodule

@@ -20,15 +20,16 @@
 #include <weft/admin.h>
 
 #include "tests/support/card.h"
+#include "tests/support/card_process.h"
 #include "tests/support/level.h"
 
-static char dir[] = "/tmp/weft-admin-XXXXXX";
-static pid_t server;
+static char dir[128];
+static struct card_process server;
 static char said[16384];
 
 static const char *in_dir(const char *name)
 {
-	static char path[4][64];
+	static char path[4][160];
 	static int n;
 
 	n = (n + 1) % 4;
@@ -48,33 +49,18 @@ static void put_file(const char *name, const void *data, size_t n)
 /* A card with this flash file; it is made where it is not there. */
 static void start(const char *flash)
 {
-	char program[256];
-	struct stat s;
+	char option[] = "--flash", file[160], *const extra[] = { option, file, NULL };
 
-	snprintf(program, sizeof(program), "%s/weft-card", test_env("WEFT_BUILD", "build"));
-	server = fork();
-	if (!server) {
-		execl(program, program, "--listen", in_dir("s"), "--serial", "ADMIN1", "--flash", in_dir(flash), (char *)NULL);
-		_exit(127);
-	}
-	assert_true(server > 0);
-	for (int i = 0; i < 500 && stat(in_dir("s"), &s); i++)
-		usleep(10000);
-}
-
-static void stop(void)
-{
-	kill(server, SIGTERM);
-	waitpid(server, NULL, 0);
-	unlink(in_dir("s"));
+	snprintf(file, sizeof(file), "%s", in_dir(flash));
+	card_process_start(&server, "ADMIN1", extra);
 }
 
 /* weft card with these arguments; its exit status, and in said both its outputs. */
 static int weft_card(const char *arguments)
 {
-	char line[512];
+	char line[600];
 
-	snprintf(line, sizeof(line), "timeout 60 %s/weft card usb:@%s %s 2>&1", test_env("WEFT_BUILD", "build"), in_dir("s"), arguments);
+	snprintf(line, sizeof(line), "timeout 60 %s/weft card %s %s 2>&1", test_env("WEFT_BUILD", "build"), server.device, arguments);
 	FILE *f = popen(line, "r");
 	assert_non_null(f);
 	said[fread(said, 1, sizeof(said) - 1, f)] = '\0';
@@ -103,6 +89,7 @@ static int setup(void **state)
 	uint8_t *image = card_file("weft-fw.img", &n);
 
 	(void)state;
+	test_path(dir, sizeof(dir), "admin-XXXXXX");
 	assert_non_null(mkdtemp(dir));
 	uint8_t *other = card_image_with(image, n, offsetof(struct weft_flash_image, fw_version), 0x070809);
 	put_file("other.img", other, n);
@@ -121,7 +108,7 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	char line[64];
+	char line[160];
 
 	(void)state;
 	snprintf(line, sizeof(line), "rm -r %s", dir);
@@ -140,7 +127,7 @@ static void says(void **state)
 	expect("--log", 0, "self-test 0x3f: failed 0x0\n");
 	expect("--reset", 0, "started 2 times since power, last because the host");
 	expect("--nonsense", 2, "not known");
-	stop();
+	card_process_stop(&server);
 	expect("", 3, "no simulated card");
 }
 
@@ -157,11 +144,11 @@ static void updates(void **state)
 	expect("", 0, "firmware 7.8.9 in slot 1,");
 	expect_update("dead.img", 3, "the new firmware did not answer; slot 1 runs again");
 	expect("", 0, "firmware 7.8.9 in slot 1,");
-	stop();
+	card_process_stop(&server);
 	/* It stays. */
 	start("flash");
 	expect("", 0, "firmware 7.8.9 in slot 1,");
-	stop();
+	card_process_stop(&server);
 }
 
 /* Nothing in the flash is good: the boot ROM takes firmware. */
@@ -179,7 +166,7 @@ static void rescues(void **state)
 	expect_update("short.img", 2, "do not match their checksum");
 	expect_update("other.img", 0, "firmware 7.8.9 in slot 0");
 	expect("--test", 0, "flash                passed");
-	stop();
+	card_process_stop(&server);
 }
 
 int main(void)

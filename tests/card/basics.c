@@ -277,5 +277,5 @@ int main(void)
 	int failed = cmocka_run_group_tests_name("functional", tests, open_card, close_card);
 
 	rtl = card_rtl("w16");
-	return rtl ? failed + cmocka_run_group_tests_name("rtl", tests, open_rtl, close_card) : failed;
+	return failed + (rtl ? cmocka_run_group_tests_name("rtl", tests, open_rtl, close_card) : card_rtl_missing());
 }

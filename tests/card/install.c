@@ -15,14 +15,14 @@
 #include "../support/shell.h"
 #include "weft/gen/msg.h"
 
-static char root[64];
+static char root[128];
 
 static int set_up(void **state)
 {
 	const char *build = test_env("WEFT_BUILD", "build");
 
 	(void)state;
-	snprintf(root, sizeof(root), "/tmp/weft-install-%d", (int)getpid());
+	test_path(root, sizeof(root), "install-%d", (int)getpid());
 	/* Of the plain build also where sanitizers watch this one. */
 	return shell("unset MAKEFLAGS MFLAGS MAKELEVEL; make -s -j1 O='%.*s' install PREFIX=/usr DESTDIR=%s >%s.log 2>&1 || { tail -5 %s.log; exit 1; }",
 	             (int)strcspn(build, "/"), build, root, root, root);

@@ -443,5 +443,5 @@ int main(void)
 	int failed = cmocka_run_group_tests_name("functional", tests, setup, teardown);
 
 	rtl = card_rtl("w16");
-	return rtl ? failed + cmocka_run_group_tests_name("rtl", tests, setup_rtl, teardown) : failed;
+	return failed + (rtl ? cmocka_run_group_tests_name("rtl", tests, setup_rtl, teardown) : card_rtl_missing());
 }

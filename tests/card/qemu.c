@@ -19,6 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../support/card_process.h"
 #include "../support/level.h"
 #include "../support/shell.h"
 #include "driver/backend.h"
@@ -28,7 +29,7 @@
 struct run {
 	pid_t card, second, qemu;
 	int serial;
-	char dir[64], text[65536];
+	char dir[96], text[65536];
 	size_t n;
 };
 
@@ -92,7 +93,7 @@ struct plan {
 /* Networks, and what they give on the functional model. */
 static void prepare(struct run *r, const struct plan *p)
 {
-	snprintf(r->dir, sizeof(r->dir), "/tmp/weft-qemu-%d", (int)getpid());
+	test_path(r->dir, sizeof(r->dir), "qemu-%d", (int)getpid());
 	assert_int_equal(shell("rm -rf %s && mkdir -p %s/nets %s/want && cp tests/models/digits_int8.tflite %s/nets",
 	                       r->dir, r->dir, r->dir, r->dir), 0);
 	if (shell("cp %s/" RESNET " %s/nets 2>/dev/null", test_data(), r->dir))
@@ -297,19 +298,6 @@ static void test_rtl(void **state)
 	if (!ready() || !have_chip())
 		skip();
 	whole(&p);
-}
-
-/* A port of the loopback that nobody listens on. */
-static unsigned free_port(void)
-{
-	struct sockaddr_in a = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-	socklen_t len = sizeof(a);
-	int fd = socket(AF_INET, SOCK_STREAM, 0);
-
-	assert_int_equal(bind(fd, (struct sockaddr *)&a, sizeof(a)), 0);
-	assert_int_equal(getsockname(fd, (struct sockaddr *)&a, &len), 0);
-	close(fd);
-	return ntohs(a.sin_port);
 }
 
 /* The kernel's own USB/IP host controller instead of QEMU's xHCI; what `usbip attach` does. */

@@ -25,7 +25,7 @@
 #define MODEL "tests/models/digits_int8.tflite"
 #define TEXT 65536
 
-static char text[TEXT], before[64], after[64];
+static char text[TEXT], before[128], after[128];
 
 static cJSON *registers(const char *device)
 {
@@ -261,7 +261,7 @@ int main(void)
 	const struct CMUnitTest tests[] = { cmocka_unit_test(rtl), cmocka_unit_test(card), cmocka_unit_test(chip),
 		cmocka_unit_test(refused_bad) };
 
-	snprintf(before, sizeof before, "/tmp/weft-regs-%d-a.json", (int)getpid());
-	snprintf(after, sizeof after, "/tmp/weft-regs-%d-b.json", (int)getpid());
+	test_path(before, sizeof before, "regs-%d-a.json", (int)getpid());
+	test_path(after, sizeof after, "regs-%d-b.json", (int)getpid());
 	return cmocka_run_group_tests(tests, NULL, drop);
 }

@@ -18,9 +18,11 @@
 #include <cjson/cJSON.h>
 #include <cmocka.h>
 
+#include "tests/support/card.h"
 #include "tests/support/card_process.h"
 #include "tests/support/level.h"
 #include "tests/support/replay_files.h"
+#include "tests/support/shell.h"
 #include "userlib/run/capture.h"
 
 #define CYCLES 200
@@ -234,9 +236,32 @@ static void chain(void **state)
 	assert_non_null(strstr(text, "the constants in the device's memory differ"));
 }
 
+/* A network that fails on a card whose chip has a broken PE: what is printed runs it again there. */
+static void reduced(void **state)
+{
+	char fault[] = "--fault", pe[32], option[] = "--chip", rtl[] = "rtl", *const extra[] = { option, rtl, fault, pe, NULL };
+	char command[1024] = "";
+	struct card_process c;
+
+	(void)state;
+	if (!card_rtl("w16"))
+		skip();
+	snprintf(pe, sizeof pe, "pe@1,%d", 64 * (3 * 256 + 5) + 17);
+	card_process_start(&c, "REDUCE", extra);
+	int status = run_line(text, TEXT, "reduce tests/models/digits_int8.tflite -o %s/small --device %s", dir, c.device);
+	const char *again = strstr(text, "\nweft run ");
+	if (status || !again || sscanf(again, "\nweft %1023[^\n]", command) != 1)
+		fail_msg("exit status %d: %s", status, text);
+	status = run_line(text, TEXT, "%s --no-capture", command);
+	card_process_stop(&c);
+	assert_int_equal(shell("rm -r %s/small", dir), 0);
+	if (status != 1 || !strstr(text, "CONV2D, tensor "))
+		fail_msg("%s: exit status %d: %s", command, status, text);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(chain) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(chain), cmocka_unit_test(reduced) };
 
 	return cmocka_run_group_tests(tests, replay_files_make, replay_files_drop);
 }

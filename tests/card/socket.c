@@ -20,6 +20,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "../support/card_process.h"
 #include "../support/level.h"
 #include "../support/random_stream.h"
 #include "driver/backend.h"
@@ -27,8 +28,6 @@
 #include "weft/gen/msg.h"
 
 #define BYTES 256
-
-struct card { pid_t pid; char path[108], where[120]; };
 
 /* A child that ends with its parent, also when that one fails. */
 static pid_t child(void)
@@ -40,38 +39,7 @@ static pid_t child(void)
 	return pid;
 }
 
-static void start(struct card *c, const char *name, char *const extra[])
-{
-	char *argv[24] = { NULL };
-	char program[256];
-	int n = 0;
-
-	snprintf(program, sizeof(program), "%s/weft-card", test_env("WEFT_BUILD", "build"));
-	snprintf(c->path, sizeof(c->path), "/tmp/weft-%s-%d.sock", name, (int)getpid());
-	snprintf(c->where, sizeof(c->where), "@%s", c->path);
-	argv[n++] = program;
-	argv[n++] = "--listen";
-	argv[n++] = c->path;
-	argv[n++] = "--serial";
-	argv[n++] = (char *)name;
-	for (int i = 0; extra && extra[i]; i++)
-		argv[n++] = extra[i];
-	c->pid = child();
-	if (!c->pid) {
-		execv(program, argv);
-		_exit(127);
-	}
-	assert_true(c->pid > 0);
-}
-
-static void stop(struct card *c)
-{
-	kill(c->pid, SIGTERM);
-	waitpid(c->pid, NULL, 0);
-	unlink(c->path);
-}
-
-static int open_card(const struct card *c, unsigned wait_ms, weft_dev **dev, char *msg)
+static int open_card(const struct card_process *c, unsigned wait_ms, weft_dev **dev, char *msg)
 {
 	struct weft_dev_options o = weft_dev_options_default();
 
@@ -82,7 +50,7 @@ static int open_card(const struct card *c, unsigned wait_ms, weft_dev **dev, cha
 	return weft_dev_open(&o, dev, msg);
 }
 
-static weft_dev *must_open(const struct card *c)
+static weft_dev *must_open(const struct card_process *c)
 {
 	char msg[WEFT_DEV_MSG] = "";
 	weft_dev *dev = NULL;
@@ -159,13 +127,13 @@ static double seconds_since(uint64_t begin)
 /* Input written, job run, output read and compared: N times, and several in flight. */
 static void test_speed(void **state)
 {
-	struct card c;
+	struct card_process c;
 	struct copy k[8];
 	weft_job job[8] = { 0 };
 	long n = test_count(200, 500, 20000);
 
 	(void)state;
-	start(&c, "SPEED", NULL);
+	card_process_start(&c, "SPEED", NULL);
 	weft_dev *dev = must_open(&c);
 	for (int i = 0; i < 8; i++)
 		copy_make(&k[i], dev);
@@ -199,7 +167,7 @@ static void test_speed(void **state)
 	for (int i = 0; i < 8; i++)
 		copy_free(&k[i]);
 	weft_dev_close(dev);
-	stop(&c);
+	card_process_stop(&c);
 }
 
 /* Buffers of some megabytes there and back. */
@@ -207,14 +175,14 @@ static void test_bulk(void **state)
 {
 	size_t n = 8u << 20;
 	uint8_t *a = malloc(n), *b = calloc(1, n);
-	struct card c;
+	struct card_process c;
 	struct copy k;
 	weft_buf *big;
 	struct weft_job_result r;
 	weft_job job;
 
 	(void)state;
-	start(&c, "BULK", NULL);
+	card_process_start(&c, "BULK", NULL);
 	weft_dev *dev = must_open(&c);
 	copy_make(&k, dev);
 	for (size_t i = 0; i < n; i++)
@@ -237,7 +205,7 @@ static void test_bulk(void **state)
 	weft_buf_free(big);
 	copy_free(&k);
 	weft_dev_close(dev);
-	stop(&c);
+	card_process_stop(&c);
 	free(a);
 	free(b);
 }
@@ -245,7 +213,7 @@ static void test_bulk(void **state)
 /* One card, two who want it: the second is told who has it, and gets it afterwards. */
 static void test_in_use(void **state)
 {
-	struct card c;
+	struct card_process c;
 	struct copy k;
 	char msg[WEFT_DEV_MSG] = "", want[64];
 	weft_dev *other = NULL;
@@ -253,7 +221,7 @@ static void test_in_use(void **state)
 	char byte;
 
 	(void)state;
-	start(&c, "SHARED", NULL);
+	card_process_start(&c, "SHARED", NULL);
 	assert_int_equal(pipe(pipes[0]) | pipe(pipes[1]), 0);
 	pid_t pid = child();
 	if (!pid) {
@@ -278,18 +246,18 @@ static void test_in_use(void **state)
 	copy_wait(&k, other, copy_submit(&k, other, 9), 9);
 	copy_free(&k);
 	weft_dev_close(other);
-	stop(&c);
+	card_process_stop(&c);
 }
 
 /* Two cards, two processes, at the same time; each gets its own bytes. */
 static void test_two_cards(void **state)
 {
-	struct card c[2];
+	struct card_process c[2];
 	pid_t pid[2];
 
 	(void)state;
-	start(&c[0], "LEFT", NULL);
-	start(&c[1], "RIGHT", NULL);
+	card_process_start(&c[0], "LEFT", NULL);
+	card_process_start(&c[1], "RIGHT", NULL);
 	for (int i = 0; i < 2; i++) {
 		pid[i] = child();
 		if (pid[i])
@@ -313,21 +281,21 @@ static void test_two_cards(void **state)
 		assert_int_equal(waitpid(pid[i], &status, 0), pid[i]);
 		assert_int_equal(status, 0);
 	}
-	stop(&c[0]);
-	stop(&c[1]);
+	card_process_stop(&c[0]);
+	card_process_stop(&c[1]);
 }
 
 /* The cable is pulled while jobs are on their way: an error in time; then the same process goes on. */
 static void test_unplug(void **state)
 {
-	struct card c;
+	struct card_process c;
 	struct copy k;
 	struct weft_job_result r;
 	char msg[WEFT_DEV_MSG] = "";
 	weft_dev *dev, *again = NULL;
 
 	(void)state;
-	start(&c, "PULLED", NULL);
+	card_process_start(&c, "PULLED", NULL);
 	dev = must_open(&c);
 	copy_make(&k, dev);
 	copy_wait(&k, dev, copy_submit(&k, dev, 1), 1);
@@ -352,7 +320,7 @@ static void test_unplug(void **state)
 	copy_wait(&k, again, copy_submit(&k, again, 2), 2);
 	copy_free(&k);
 	weft_dev_close(again);
-	stop(&c);
+	card_process_stop(&c);
 }
 
 /* Firmware that hangs, again and again: the watchdog starts it anew, the driver repeats what was lost. */
@@ -361,11 +329,11 @@ static void test_hang(void **state)
 	char *const extra[] = { "--fault", "hang@40", "--fault", "hang@51", "--fault", "hang@62", "--fault", "hang@73",
 		"--fault", "hang@84", "--fault", "hang@95", NULL };
 	struct weft_card_info info, later;
-	struct card c;
+	struct card_process c;
 	struct copy k;
 
 	(void)state;
-	start(&c, "HANGS", extra);
+	card_process_start(&c, "HANGS", extra);
 	weft_dev *dev = must_open(&c);
 	copy_make(&k, dev);
 	for (int i = 0; i < 40; i++)
@@ -381,35 +349,28 @@ static void test_hang(void **state)
 	fflush(stdout);
 	assert_int_equal(later.boot_count, 7);
 	weft_dev_close(dev);
-	stop(&c);
+	card_process_stop(&c);
 }
 
 /* weft run on such a card; its exit status, and what it said. */
 static int run_command(const char *name, const char *fault, const char *more, char *text, size_t len)
 {
 	char *const extra[] = { "--fault", (char *)fault, NULL };
-	char line[512];
-	struct card c;
+	struct card_process c;
 
-	start(&c, name, extra);
-	snprintf(line, sizeof(line), "%s/weft run tests/models/digits_int8.tflite --device usb:%s --wait 5000 --check %s 2>&1",
-	         test_env("WEFT_BUILD", "build"), c.where, more);
-	FILE *f = popen(line, "r");
-	assert_non_null(f);
-	size_t n = fread(text, 1, len - 1, f);
-	text[n] = '\0';
-	int status = pclose(f);
-	stop(&c);
-	return WEXITSTATUS(status);
+	card_process_start(&c, name, extra);
+	int status = run_line(text, len, "run tests/models/digits_int8.tflite --device %s --wait 5000 --check %s", c.device, more);
+	card_process_stop(&c);
+	return status;
 }
 
 /* One bit of card memory is wrong, before the stream runs or between that and the check: found and named. */
 static void test_memory_error(void **state)
 {
-	char text[8192], fault[64], file[64], capture[96], line[256];
+	char text[8192], fault[64], file[128], capture[160];
 
 	(void)state;
-	snprintf(file, sizeof(file), "/tmp/weft-bits-%d.wcap", (int)getpid());
+	test_path(file, sizeof(file), "bits-%d.wcap", (int)getpid());
 	snprintf(capture, sizeof(capture), "--capture %s", file);
 	for (int at = 9; at < 13; at++) {
 		snprintf(fault, sizeof(fault), "memory@%d,%u", at, 0x12000 * 8 + 3);
@@ -418,11 +379,7 @@ static void test_memory_error(void **state)
 			fail_msg("%s: exit status %d: %s", fault, status, text);
 	}
 	/* The capture holds what was in the card's memory: replayed in simulation it goes wrong as the card did. */
-	snprintf(line, sizeof(line), "%s/weft replay %s --device model 2>&1", test_env("WEFT_BUILD", "build"), file);
-	FILE *f = popen(line, "r");
-	assert_non_null(f);
-	text[fread(text, 1, sizeof(text) - 1, f)] = '\0';
-	pclose(f);
+	run_line(text, sizeof(text), "replay %s --device model", file);
 	unlink(file);
 	if (!strstr(text, "\"conv3\"") || !strstr(text, "memory: 1 bytes of the constants differ") ||
 	    !strstr(text, "\nreproduced: the simulation leaves the device's memory"))
@@ -529,18 +486,18 @@ static void test_usbip(void **state)
 {
 	static const uint8_t get_device[8] = { 0x80, 6, 0, 1, 0, 0, 64, 0 }, reset[8] = { 0x40, WEFT_USB_REQ_LINK_RESET };
 	static const uint8_t unknown[8] = { 0xc0, 0x77, 0, 0, 0, 0, 4, 0 };
-	unsigned port = 20000 + (unsigned)getpid() % 20000;
+	const unsigned port = free_port();
 	char text[8];
 	char *const extra[] = { "--usbip", text, NULL };
 	uint8_t buf[512], list[8 + 4 + 312 + 4], ask[40] = { 1, 0x11, 0x80, 3 };
 	struct weft_msg_hello m = { WEFT_MSG_HELLO, WEFT_MSG_VERSION_VALUE };
 	struct weft_msg_hello_reply h;
 	uint32_t n, w[4];
-	struct card c;
+	struct card_process c;
 
 	(void)state;
 	snprintf(text, sizeof(text), "%u", port);
-	start(&c, "IP", extra);
+	card_process_start(&c, "IP", extra);
 	int fd = usbip_connect(port);
 	all(fd, (uint8_t[]){ 1, 0x11, 0x80, 5, 0, 0, 0, 0 }, 8, true);
 	all(fd, list, sizeof(list), false);
@@ -596,7 +553,7 @@ static void test_usbip(void **state)
 	}
 	assert_int_equal(err, 0);
 	weft_dev_close(other);
-	stop(&c);
+	card_process_stop(&c);
 }
 
 /* w8 and w8b have the same config register: their features tell them apart. */
@@ -606,10 +563,10 @@ static void test_features(void **state)
 	struct weft_card_info info;
 	char msg[WEFT_DEV_MSG] = "";
 	weft_dev *dev = NULL;
-	struct card c;
+	struct card_process c;
 
 	(void)state;
-	start(&c, "FEATURES", (char *[]){ "--config", "w8b", NULL });
+	card_process_start(&c, "FEATURES", (char *[]){ "--config", "w8b", NULL });
 	o.kind = WEFT_DEV_USB;
 	o.usb = c.where;
 	o.usb_wait_ms = 5000;
@@ -621,7 +578,7 @@ static void test_features(void **state)
 	assert_int_equal(weft_dev_card(dev, &info), 0);
 	assert_string_equal(info.config, "w8b");
 	weft_dev_close(dev);
-	stop(&c);
+	card_process_stop(&c);
 }
 
 int main(void)

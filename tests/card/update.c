@@ -409,6 +409,8 @@ int main(void)
 	const struct CMUnitTest rtl_tests[] = { cmocka_unit_test(updates) };
 	int failed = cmocka_run_group_tests_name("functional", tests, setup, teardown);
 
-	rtl = test_level() ? card_rtl("w16") : NULL;
-	return rtl ? failed + cmocka_run_group_tests_name("rtl", rtl_tests, setup_rtl, teardown) : failed;
+	if (!test_level())
+		return failed;
+	rtl = card_rtl("w16");
+	return failed + (rtl ? cmocka_run_group_tests_name("rtl", rtl_tests, setup_rtl, teardown) : card_rtl_missing());
 }

@@ -21,7 +21,7 @@
 #include "tests/support/file.h"
 #include "tests/support/level.h"
 
-static char dir[] = "/tmp/weft-bench-XXXXXX";
+static char dir[128];
 
 /* Exit status of a command; $D is the folder of this test, $W the program. */
 static int sh(const char *command)
@@ -37,6 +37,7 @@ static int setup(void **state)
 
 	(void)state;
 	snprintf(weft, sizeof(weft), "%s/weft", test_env("WEFT_BUILD", "build"));
+	test_path(dir, sizeof(dir), "bench-XXXXXX");
 	if (!mkdtemp(dir) || setenv("D", dir, 1) || setenv("W", weft, 1))
 		return -1;
 	return sh("python3 -B tools/train/standard_nets.py --tiny $D/nets");
@@ -50,7 +51,7 @@ static int teardown(void **state)
 
 static char *slurp(const char *name)
 {
-	char path[128];
+	char path[256];
 
 	snprintf(path, sizeof(path), "%s/%s", dir, name);
 	char *text = test_file(path, NULL);
@@ -111,7 +112,7 @@ static void writes_the_same_twice(void **state)
 static void runs_and_fills_int8(const char *file, size_t n_tensors)
 {
 	struct weft_session_options o = weft_session_options_default();
-	char path[128], msg[WEFT_MSG_LEN] = "";
+	char path[256], msg[WEFT_MSG_LEN] = "";
 	static int8_t input[40 * 40 * 3];
 	struct weft_report *r = NULL;
 	struct weft_port p;

@@ -20,17 +20,18 @@
 #include "tests/support/tensors.h"
 #include "userlib/run/npy.h"
 
-static char dir[] = "/tmp/weft-cast-XXXXXX";
+static char dir[128];
 
 static int setup(void **state)
 {
 	(void)state;
+	test_path(dir, sizeof(dir), "cast-XXXXXX");
 	return mkdtemp(dir) ? 0 : -1;
 }
 
 static int teardown(void **state)
 {
-	char command[64];
+	char command[160];
 
 	(void)state;
 	snprintf(command, sizeof(command), "rm -r %s", dir);
@@ -39,7 +40,7 @@ static int teardown(void **state)
 
 static void write_npy(const char *name, weft_tensor *t)
 {
-	char path[64], msg[WEFT_NPY_MSG];
+	char path[160], msg[WEFT_NPY_MSG];
 
 	snprintf(path, sizeof(path), "%s/%s", dir, name);
 	assert_int_equal(weft_npy_write(path, t, msg), 0);
@@ -59,7 +60,7 @@ static int cast(const char *in, const char *rest)
 
 static void expect(weft_dtype held, int n, const void *data)
 {
-	char path[64], msg[WEFT_NPY_MSG];
+	char path[160], msg[WEFT_NPY_MSG];
 	weft_tensor t;
 
 	snprintf(path, sizeof(path), "%s/y.npy", dir);
@@ -209,7 +210,7 @@ static void fake_converts(void **state)
 /* Out to text and back in; what is no number is refused. */
 static void strings(void **state)
 {
-	char path[64], to[64], msg[WEFT_NPY_MSG], *text;
+	char path[160], to[160], msg[WEFT_NPY_MSG], *text;
 	weft_tensor t;
 	size_t each;
 

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <weft/convert.h>
 #include <weft/weft.h>
@@ -149,13 +150,15 @@ static void one(const char *folder, const char *name)
 	const char *why = reason(name);
 
 	snprintf(path, sizeof path, "%s/inputs.npz", folder);
-	if (npz_load(path, &in))
-		return;
-	snprintf(path, sizeof path, "%s/outputs.npz", folder);
-	if (npz_load(path, &out)) {
-		npz_free(&in);
+	if (access(path, R_OK)) {
+		printf("%s: no inputs\n", name);
 		return;
 	}
+	if (npz_load(path, &in))
+		fail_msg("%s: not an archive of arrays that we have", path);
+	snprintf(path, sizeof path, "%s/outputs.npz", folder);
+	if (npz_load(path, &out))
+		fail_msg("%s: not an archive of arrays that we have", path);
 	snprintf(path, sizeof path, "%s/network.onnx", folder);
 	int err = weft_net_load_file(path, &net, msg);
 	if (why)

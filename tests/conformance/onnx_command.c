@@ -93,8 +93,8 @@ static void rescale_counts(void **state)
 	int found;
 
 	(void)state;
-	snprintf(model, sizeof model, "/tmp/weft_halves_%ld.onnx", (long)getpid());
-	snprintf(input, sizeof input, "/tmp/weft_halves_%ld.bin", (long)getpid());
+	test_path(model, sizeof model, "halves-%ld.onnx", (long)getpid());
+	test_path(input, sizeof input, "halves-%ld.bin", (long)getpid());
 	for (int i = 0; i < 256; i++)
 		x[i] = (int8_t)(i - 128);
 	halves(&m);

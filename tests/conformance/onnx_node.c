@@ -104,7 +104,11 @@ static int run(weft_net *net, char names[][128], const weft_tensor *in, int n_in
 	if (err)
 		return err;
 	err = weft_session_run(s, x, y, NULL, why);
-	for (int i = 0; !err && i < n_want && i < weft_net_n_outputs(net) && !bad; i++)
+	if (!err && weft_net_n_outputs(net) != n_want) {
+		snprintf(why, WEFT_MSG_LEN, "%d outputs, not %d", weft_net_n_outputs(net), n_want);
+		bad = 1;
+	}
+	for (int i = 0; !err && i < n_want && !bad; i++)
 		bad = differences(&y[i], &want[i], why);
 	for (int i = 0; !err && i < weft_net_n_outputs(net); i++)
 		weft_tensor_release(&y[i]);

@@ -301,10 +301,9 @@ static int command(const char *args, char *line, size_t n)
 static void pictures(void **state)
 {
 	char line[300], args[300], out[200];
-	const char *tmp = test_env("TMPDIR", "/tmp");
 
 	(void)state;
-	snprintf(out, sizeof out, "%s/weft_quantize_%ld.onnx", tmp, (long)getpid());
+	test_path(out, sizeof out, "quantize-%ld.onnx", (long)getpid());
 	snprintf(args, sizeof args, "tests/models/digits_float.onnx -o %s --calibrate tests/models/digits --range 99.99", out);
 	assert_int_equal(command(args, line, sizeof line), 0);
 	assert_non_null(strstr(line, "output 0 logits: cosine with the float network's 0.999"));

@@ -48,6 +48,8 @@ static int64_t load(const char *name, int n_in)
 	}
 	if (f)
 		gzclose(f);
+	else
+		printf("no %s\n", path);
 	return n;
 }
 
@@ -85,7 +87,7 @@ static void compare(const char *name, const weft_tensor *y, int64_t n, bool skip
 	assert_true(done > 0);
 }
 
-static int files;
+static int files;              /* of the case at hand, that were there */
 
 static void binary(const char *name, weft_opcode op, weft_dtype t)
 {
@@ -117,10 +119,13 @@ static void cast(const char *name, weft_dtype from, weft_dtype to)
 	tensor_free(y);
 }
 
-static void no_data(void)
+static void some_or_skip(void)
 {
-	printf("no %s/float_vectors/testfloat\n", test_data());
-	fflush(stdout);
+	if (!files) {
+		printf("no %s/float_vectors/testfloat\n", test_data());
+		fflush(stdout);
+		skip();
+	}
 }
 
 static void operators(void **state)
@@ -133,10 +138,7 @@ static void operators(void **state)
 	binary("f32_add.rne", WEFT_OP_ADD, WEFT_FP32);
 	binary("f32_sub.rne", WEFT_OP_SUB, WEFT_FP32);
 	binary("f32_mul.rne", WEFT_OP_MUL, WEFT_FP32);
-	if (!files) {
-		no_data();
-		skip();
-	}
+	some_or_skip();
 }
 
 static void conversions(void **state)
@@ -151,10 +153,7 @@ static void conversions(void **state)
 	cast("f32_to_i32.rne", WEFT_FP32, WEFT_INT32);
 	cast("i32_to_f16.rne", WEFT_INT32, WEFT_FP16);
 	cast("i32_to_f32.rne", WEFT_INT32, WEFT_FP32);
-	if (!files) {
-		no_data();
-		skip();
-	}
+	some_or_skip();
 }
 
 /* Division and square root are FakeConvert's and RSQRT's arithmetic: in fp64, then rounded. */
@@ -183,10 +182,7 @@ static void quotients_and_roots(void **state)
 	rounded_once("f32_div.rne", WEFT_FP32, true);
 	rounded_once("f16_sqrt.rne", WEFT_FP16, false);
 	rounded_once("f32_sqrt.rne", WEFT_FP32, false);
-	if (!files) {
-		no_data();
-		skip();
-	}
+	some_or_skip();
 }
 
 /* To int32 and back, where int32 holds the value: the rounding of CAST. */
@@ -219,10 +215,7 @@ static void rounding(void **state)
 	files = 0;
 	to_integral("f16_roundToInt.rne", WEFT_FP16);
 	to_integral("f32_roundToInt.rne", WEFT_FP32);
-	if (!files) {
-		no_data();
-		skip();
-	}
+	some_or_skip();
 }
 
 int main(void)

@@ -25,7 +25,7 @@
 #define MAX_SECONDS 1.0
 #define MAX_KB      100000
 
-static char command[512], file[64];
+static char command[512], file[128];
 static double slowest;
 static long largest;
 
@@ -248,7 +248,7 @@ int main(void)
 	const char *build = getenv("WEFT_BUILD");
 
 	snprintf(command, sizeof command, "%s/weft", build ? build : "build");
-	snprintf(file, sizeof file, "/tmp/weft-hostile-%ld.tosa", (long)getpid());
+	test_path(file, sizeof file, "hostile-%ld.tosa", (long)getpid());
 	int failed = cmocka_run_group_tests(tests, NULL, NULL);
 	unlink(file);
 	return failed;

@@ -63,8 +63,11 @@ static void stir(void)
 /* Compile in a child whose folder is another one; the file's name stays. */
 static struct bytes compile_elsewhere(const char *path, const char *config)
 {
-	char full[PATH_MAX], out[] = "/tmp/weft-repeat-XXXXXX";
-	int fd = mkstemp(out), status;
+	char full[PATH_MAX], out[128];
+	int fd, status;
+
+	test_path(out, sizeof out, "repeat-XXXXXX");
+	fd = mkstemp(out);
 
 	assert_true(fd >= 0);
 	close(fd);

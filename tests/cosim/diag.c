@@ -126,7 +126,7 @@ static int run(const char *arguments)
 {
 	char line[256];
 
-	snprintf(line, sizeof(line), "%s/weft diag %s >/dev/null 2>&1", test_env("O", "build"), arguments);
+	snprintf(line, sizeof(line), "%s/weft diag %s >/dev/null 2>&1", test_env("WEFT_BUILD", "build"), arguments);
 	int status = system(line);
 	return status >= 0 && status % 256 == 0 ? status / 256 : -1;
 }
@@ -141,7 +141,7 @@ static void test_command(void **state)
 	assert_int_equal(run("registers units --loop 2 --json"), 0);
 	assert_int_equal(run("array-int8 --plant pe:1,2,3"), 1);
 	assert_int_equal(run("nothing"), 2);
-	assert_int_equal(run("--device usb:@/nowhere"), 2);
+	assert_int_equal(run("--device usb:@/nowhere"), 3);
 	assert_int_equal(run("--device golden"), 2);
 }
 

@@ -21,13 +21,14 @@
 
 #include "tests/support/card.h"
 #include "tests/support/card_process.h"
+#include "tests/support/file.h"
 #include "tests/support/level.h"
 #include "tests/support/tensors.h"
 #include "userlib/run/profile.h"
 
 #define THREADS 128
 
-static char file[64];
+static char file[128];
 
 /* One run with --profile; its report and the trace. */
 static cJSON *profiled(const char *model, struct weft_session_options o, struct weft_report **r, char **text)
@@ -61,15 +62,8 @@ static cJSON *profiled(const char *model, struct weft_session_options o, struct 
 	}
 	weft_session_close(s);
 	weft_net_free(net);
-	FILE *f = fopen(file, "rb");
-	assert_non_null(f);
-	fseek(f, 0, SEEK_END);
-	size_t n = (size_t)ftell(f);
-	rewind(f);
-	char *data = malloc(n + 1);
-	assert_int_equal(fread(data, 1, n, f), n);
-	data[n] = '\0';
-	fclose(f);
+	char *data = test_file(file, NULL);
+	assert_non_null(data);
 	remove(file);
 	cJSON *j = cJSON_Parse(data);
 	assert_non_null(j);
@@ -386,6 +380,6 @@ int main(void)
 		cmocka_unit_test(refused_bad),
 	};
 
-	snprintf(file, sizeof file, "/tmp/weft-profile-%d.json", (int)getpid());
+	test_path(file, sizeof file, "profile-%d.json", (int)getpid());
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -23,7 +23,7 @@
 #include "userlib/run/reduce_stream_internal.h"
 #include "userlib/run/replay.h"
 
-static char wcap[64];
+static char wcap[128];
 
 static weft_net *load(const char *model)
 {
@@ -285,6 +285,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(planted), cmocka_unit_test(harmless), cmocka_unit_test(parts), cmocka_unit_test(sound_bad) };
 
-	snprintf(wcap, sizeof wcap, "/tmp/weft-reduce-%d.wcap", (int)getpid());
+	test_path(wcap, sizeof wcap, "reduce-%d.wcap", (int)getpid());
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,7 +19,7 @@
 #include "../support/level.h"
 #include "userlib/run/segment.h"
 
-static char dir[] = "/tmp/weft-segments-XXXXXX";
+static char dir[128];
 
 /* $D: a folder of our own, $W: the command, $M: the digits. Exit status. */
 static int sh(const char *command)
@@ -213,6 +213,7 @@ static int open_dir(void **state)
 
 	(void)state;
 	snprintf(weft, sizeof(weft), "%s/weft", test_env("WEFT_BUILD", "build"));
+	test_path(dir, sizeof(dir), "segments-XXXXXX");
 	return !mkdtemp(dir) || setenv("D", dir, 1) || setenv("W", weft, 1) || setenv("M", "tests/models/digits_int8.tflite", 1);
 }
 

@@ -8,6 +8,8 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
+#include <unistd.h>
+
 #include <weft/weft.h>
 
 #include "../support/level.h"
@@ -65,7 +67,7 @@ static inline const char *fuzz_compile(const struct bytes *b, int *accepted, int
 	*err = weft_net_load(b->p, b->n, "mutated", &net, msg);
 	if (!*err)
 		compiled = weft_compile(net->g, &o, &p, msg);
-	if (p)
+	if (p && !net->g->n_vars)                    /* which a .weft file cannot hold */
 		compiled = weft_program_write(p, &out, &len, msg);
 	free(out);
 	weft_program_free(p);
@@ -94,6 +96,36 @@ static inline void fuzz_file(const char *test, const char *name, const struct by
 	if (r.wrong[0])
 		fail_msg("%s: %s; again: make check T=fuzz/%s SEED=<that> N=1", name, r.wrong, test);
 	assert_int_equal(r.done, n);
+}
+
+static inline void fuzz_path(const char *test, const char *path, long n, mutate_fn *fn)
+{
+	struct bytes b = bytes_read(path);
+
+	assert_non_null(b.p);
+	fuzz_file(test, path, &b, n, fn);
+	free(b.p);
+}
+
+/* The files of a list that are in the data folder; without any the test is skipped. */
+static inline void fuzz_foreign(const char *test, const char *const *list, size_t n_list, long n, mutate_fn *fn)
+{
+	int found = 0;
+
+	for (size_t i = 0; i < n_list; i++) {
+		char path[512];
+
+		snprintf(path, sizeof(path), "%s/%s", test_data(), list[i]);
+		if (access(path, R_OK)) {
+			printf("%s is absent\n", path);
+			continue;
+		}
+		found++;
+		fuzz_path(test, path, n, fn);
+	}
+	fflush(stdout);
+	if (!found)
+		skip();
 }
 
 #endif

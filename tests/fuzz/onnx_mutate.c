@@ -30,27 +30,8 @@ static const char *load_and_compile(const struct bytes *b, int *accepted)
 
 static void test_foreign(void **state)
 {
-	char path[512];
-	int found = 0;
-
 	(void)state;
-	for (size_t i = 0; i < sizeof(foreign) / sizeof(foreign[0]); i++) {
-		snprintf(path, sizeof(path), "%s/%s", test_data(), foreign[i]);
-		FILE *f = fopen(path, "rb");
-		if (!f)
-			continue;
-		fclose(f);
-		found++;
-		struct bytes b = bytes_read(path);
-		assert_non_null(b.p);
-		fuzz_file("onnx_mutate", path, &b, test_count(50, 2000, 20000), load_and_compile);
-		free(b.p);
-	}
-	if (!found) {
-		printf("no foreign models in %s\n", test_data());
-		fflush(stdout);
-		skip();
-	}
+	fuzz_foreign("onnx_mutate", foreign, sizeof(foreign) / sizeof(foreign[0]), test_count(50, 2000, 20000), load_and_compile);
 }
 
 /* QDQ and QLinear operators. */
@@ -59,12 +40,8 @@ static void test_own(void **state)
 	static const char *const own[] = { "tests/models/digits_qdq.onnx", "tests/models/digits_qlinear.onnx" };
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
-		struct bytes b = bytes_read(own[i]);
-		assert_non_null(b.p);
-		fuzz_file("onnx_mutate", own[i], &b, test_count(50, 500, 20000), load_and_compile);
-		free(b.p);
-	}
+	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+		fuzz_path("onnx_mutate", own[i], test_count(50, 500, 20000), load_and_compile);
 }
 
 int main(void)

@@ -5,6 +5,7 @@
  * mutation, WEFT_N the count for each file.
  */
 #include <glob.h>
+#include <zlib.h>
 
 #include "fuzz_file.h"
 
@@ -25,15 +26,6 @@ static const char *load_and_compile(const struct bytes *b, int *accepted)
 	return fuzz_compile(b, accepted, &err);
 }
 
-static void fuzz_path(const char *path, long n)
-{
-	struct bytes b = bytes_read(path);
-
-	assert_non_null(b.p);
-	fuzz_file("tflite_mutate", path, &b, n, load_and_compile);
-	free(b.p);
-}
-
 static void test_own(void **state)
 {
 	glob_t g;
@@ -41,35 +33,47 @@ static void test_own(void **state)
 	(void)state;
 	assert_int_equal(glob("tests/models/*.tflite", 0, NULL, &g), 0);
 	for (size_t i = 0; i < g.gl_pathc; i++)
-		fuzz_path(g.gl_pathv[i], test_count(100, 2000, 20000));
+		fuzz_path("tflite_mutate", g.gl_pathv[i], test_count(100, 2000, 20000), load_and_compile);
 	globfree(&g);
+}
+
+/* Networks of several subgraphs, with variables, folded shapes, tables: tools/train/record_nets.py has the layout. */
+static void test_recorded(void **state)
+{
+	enum { MOST = 1 << 22 };
+	uint8_t *all = malloc(MOST), *p = all + 8;
+	gzFile f = gzopen("tests/models/tflite_nets.gz", "rb");
+
+	(void)state;
+	assert_non_null(all);
+	assert_non_null(f);
+	int n = gzread(f, all, MOST);
+	gzclose(f);
+	assert_in_range(n, 8, MOST - 1);
+	while (p < all + n) {
+		size_t name = (size_t)p[0] | (size_t)p[1] << 8;
+		char text[64] = "";
+		memcpy(text, p + 2, name < sizeof text ? name : sizeof text - 1);
+		p += 2 + name;
+		struct bytes b = { .p = p + 4, .n = (size_t)p[0] | (size_t)p[1] << 8 | (size_t)p[2] << 16 };
+		fuzz_file("tflite_mutate", text, &b, test_count(20, 500, 10000), load_and_compile);
+		p += 4 + b.n;
+		p += 1 + 4 * p[0];
+		p += 2 + 4 * p[0] * p[1];
+	}
+	free(all);
 }
 
 static void test_foreign(void **state)
 {
-	char path[512];
-	int found = 0;
-
 	(void)state;
-	for (size_t i = 0; i < sizeof(foreign) / sizeof(foreign[0]); i++) {
-		snprintf(path, sizeof(path), "%s/%s", test_data(), foreign[i]);
-		FILE *f = fopen(path, "rb");
-		if (!f)
-			continue;
-		fclose(f);
-		found++;
-		fuzz_path(path, test_count(20, 2000, 20000));
-	}
-	if (!found) {
-		printf("no foreign networks in %s\n", test_data());
-		fflush(stdout);
-		skip();
-	}
+	fuzz_foreign("tflite_mutate", foreign, sizeof(foreign) / sizeof(foreign[0]), test_count(20, 2000, 20000), load_and_compile);
 }
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_own), cmocka_unit_test(test_foreign) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_own), cmocka_unit_test(test_recorded),
+		cmocka_unit_test(test_foreign) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

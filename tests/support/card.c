@@ -68,7 +68,7 @@ const struct weft_chip_ops *card_rtl(const char *config)
 	snprintf(path, sizeof(path), "%s/tests/card/rtl/weft-chip-%s.so", test_env("WEFT_BUILD", "build"), config);
 	void *so = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 	if (!so) {
-		printf("%s is not built (make sim)\n", path);
+		printf("%s is not built (make chip)\n", path);
 		fflush(stdout);
 		return NULL;
 	}
@@ -76,6 +76,20 @@ const struct weft_chip_ops *card_rtl(const char *config)
 	assert_non_null(get);
 	assert_int_equal(get()->version, WEFT_CHIP_API_VERSION);
 	return get();
+}
+
+static void rtl_missing(void **state)
+{
+	(void)state;
+	card_rtl("w16");
+	skip();
+}
+
+int card_rtl_missing(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(rtl_missing) };
+
+	return cmocka_run_group_tests_name("rtl", tests, NULL, NULL);
 }
 
 static void open_chip(struct card *c, const char *config, uint64_t dram_bytes)

@@ -79,6 +79,8 @@ int card_update(struct card *c, const uint8_t *image, size_t bytes);
 
 /* The Verilated chip; NULL, said on standard output: not built. */
 const struct weft_chip_ops *card_rtl(const char *config);
+/* Instead of a group of tests on it: a skipped case that says so. */
+int card_rtl_missing(void);
 
 /* Whole file; fails the test where it is missing. */
 uint8_t *card_file(const char *name, size_t *bytes);

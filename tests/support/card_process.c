@@ -6,7 +6,9 @@
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <netinet/in.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,7 +22,7 @@ void card_process_start(struct card_process *c, const char *serial, char *const 
 	int n = 0;
 
 	snprintf(program, sizeof(program), "%s/weft-card", test_env("WEFT_BUILD", "build"));
-	snprintf(c->path, sizeof(c->path), "/tmp/weft-%s-%d.sock", serial, (int)getpid());
+	test_path(c->path, sizeof(c->path), "%s-%d.sock", serial, (int)getpid());
 	snprintf(c->where, sizeof(c->where), "@%s", c->path);
 	snprintf(c->device, sizeof(c->device), "usb:%s", c->where);
 	argv[n++] = program;
@@ -32,11 +34,13 @@ void card_process_start(struct card_process *c, const char *serial, char *const 
 		argv[n++] = extra[i];
 	c->pid = fork();
 	if (!c->pid) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		prctl(PR_SET_PDEATHSIG, SIGTERM);
 		execv(program, argv);
 		_exit(127);
 	}
 	assert_true(c->pid > 0);
+	for (int i = 0; i < 500 && access(c->path, F_OK); i++)
+		usleep(10000);
 }
 
 void card_process_stop(struct card_process *c)
@@ -44,6 +48,18 @@ void card_process_stop(struct card_process *c)
 	kill(c->pid, SIGTERM);
 	waitpid(c->pid, NULL, 0);
 	unlink(c->path);
+}
+
+unsigned free_port(void)
+{
+	struct sockaddr_in a = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	socklen_t len = sizeof(a);
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	assert_int_equal(bind(fd, (struct sockaddr *)&a, sizeof(a)), 0);
+	assert_int_equal(getsockname(fd, (struct sockaddr *)&a, &len), 0);
+	close(fd);
+	return ntohs(a.sin_port);
 }
 
 int run_line(char *text, size_t len, const char *format, ...)

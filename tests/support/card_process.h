@@ -14,9 +14,12 @@ struct card_process {
 	char path[108], where[120], device[128];       /* socket, "@socket", "usb:@socket" */
 };
 
-/* Fails the test if it cannot be started. extra: more arguments, NULL at the end, or NULL. */
+/* Answers already; ends with the test, also when that fails. Fails the test if it cannot be started. extra: more arguments, NULL at the end, or NULL. */
 void card_process_start(struct card_process *c, const char *serial, char *const extra[]);
 void card_process_stop(struct card_process *c);
+
+/* A port of the loopback that nobody listens on. */
+unsigned free_port(void);
 
 /* weft with these arguments: its exit status and what it printed, both streams. */
 int run_line(char *text, size_t len, const char *format, ...) __attribute__((format(printf, 3, 4)));

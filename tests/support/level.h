@@ -7,6 +7,7 @@
 #define WEFT_TESTS_LEVEL_H
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -20,6 +21,21 @@ static inline const char *test_env(const char *name, const char *otherwise)
 	const char *text = getenv(name);
 
 	return text && *text ? text : otherwise;
+}
+
+/* Where this test's files go. tests/run.sh removes that folder behind the test, however it ended. */
+static inline void test_path(char *out, size_t len, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static inline void test_path(char *out, size_t len, const char *format, ...)
+{
+	int n = snprintf(out, len, "%s/weft-", test_env("TMPDIR", "/tmp"));
+	va_list ap;
+
+	va_start(ap, format);
+	if (n < 0 || (size_t)n >= len || (size_t)vsnprintf(out + n, len - (size_t)n, format, ap) >= len - (size_t)n) {
+		fprintf(stderr, "TMPDIR is too long a path for names of %zu characters\n", len);
+		abort();
+	}
+	va_end(ap);
 }
 
 /* 0 check, 1 test, 2 test-full. */

@@ -30,12 +30,13 @@ static uint8_t *read_file(const char *path, size_t *n_bytes)
 }
 
 /* The header is Python: {'descr': '<i4', 'fortran_order': False, 'shape': (3, 4), } */
-static int parse_header(const char *h, struct npz_array *a)
+static int parse_header(const char *h, struct npz_array *a, bool *columns_first)
 {
 	const char *descr = strstr(h, "'descr': '"), *shape = strstr(h, "'shape': (");
 
-	if (!descr || !shape || strstr(h, "'fortran_order': True") || descr[10] == '>')
+	if (!descr || !shape || descr[10] == '>')
 		return -1;
+	*columns_first = strstr(h, "'fortran_order': True") != NULL;
 	a->kind = descr[11];
 	a->item_bytes = atoi(descr + 12);
 	if (a->item_bytes < 1 || a->item_bytes > 8 || !strchr("iufb", a->kind))
@@ -55,9 +56,26 @@ static int parse_header(const char *h, struct npz_array *a)
 	return *shape == ')' ? 0 : -1;
 }
 
+/* Elements whose first index runs fastest, into the usual order. */
+static void turn(const uint8_t *from, struct npz_array *a)
+{
+	const size_t size = (size_t)a->item_bytes;
+
+	for (int64_t i = 0; i < a->n; i++) {
+		int64_t rest = i, at = 0, stride[8] = { 1 };
+
+		for (int d = 1; d < a->rank; d++)
+			stride[d] = stride[d - 1] * a->dim[d - 1];
+		for (int d = a->rank - 1; d >= 0; rest /= a->dim[d--])
+			at += rest % a->dim[d] * stride[d];
+		memcpy((uint8_t *)a->data + (size_t)i * size, from + (size_t)at * size, size);
+	}
+}
+
 static int parse_npy(const uint8_t *p, size_t n, struct npz_array *a)
 {
 	size_t at, len, bytes;
+	bool columns_first = false;
 	char *h;
 	int err;
 
@@ -67,12 +85,15 @@ static int parse_npy(const uint8_t *p, size_t n, struct npz_array *a)
 	len = p[6] == 1 ? le16(p + 8) : le32(p + 8);
 	if (len > n - at || !(h = strndup((const char *)p + at, len)))
 		return -1;
-	err = parse_header(h, a);
+	err = parse_header(h, a, &columns_first);
 	free(h);
 	bytes = err ? 0 : (size_t)a->n * (size_t)a->item_bytes;
 	if (err || bytes > n - at - len || !(a->data = malloc(bytes + 1)))
 		return -1;
-	memcpy(a->data, p + at + len, bytes);
+	if (columns_first)
+		turn(p + at + len, a);
+	else
+		memcpy(a->data, p + at + len, bytes);
 	return 0;
 }
 

@@ -7,6 +7,7 @@
 #define WEFT_TESTS_NPZ_H
 
 #include <stddef.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 struct npz_array {

@@ -13,11 +13,14 @@
 
 #include <fstapi.h>
 
-static char dir[] = "/tmp/weft-replay-XXXXXX", wcap[64], fst[64], gtkw[64];
+#include "tests/support/level.h"
+
+static char dir[128], wcap[160], fst[160], gtkw[160];
 
 static int replay_files_make(void **state)
 {
 	(void)state;
+	test_path(dir, sizeof dir, "replay-XXXXXX");
 	if (!mkdtemp(dir))
 		return 1;
 	snprintf(wcap, sizeof wcap, "%s/a.wcap", dir);

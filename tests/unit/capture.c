@@ -14,10 +14,11 @@
 
 #include "sim/card/le.h"
 #include "tests/support/file.h"
+#include "tests/support/level.h"
 #include "tests/support/tensors.h"
 #include "userlib/run/capture.h"
 
-static char path[] = "/tmp/weft-capture-XXXXXX";
+static char path[128];
 
 static struct weft_capture sample(void)
 {
@@ -132,6 +133,7 @@ static void hostile_bad(void **state)
 static int make(void **state)
 {
 	(void)state;
+	test_path(path, sizeof path, "capture-XXXXXX");
 	return mkstemp(path) < 0;
 }
 

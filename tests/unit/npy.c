@@ -11,12 +11,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tests/support/level.h"
 #include "userlib/run/npy.h"
 
-static char path[] = "/tmp/weft-npy-XXXXXX";
+static char path[128];
 
 static int setup(void **state)
 {
+	test_path(path, sizeof path, "npy-XXXXXX");
 	int fd = mkstemp(path);
 
 	(void)state;
@@ -220,7 +222,6 @@ static void damage_bad(void **state)
 /* Texts of 1 and 4 bytes a character, written as U; damage as above. */
 static void texts(void **state)
 {
-	static const char at[] = "/tmp/weft_npy_text.npy";
 	const char all[3][8] = { "3.14", "", "-1e-5" };
 	weft_tensor t = { .rank = 1, .dim = { 3, 1, 1, 1, 1, 1, 1, 1 } }, back;
 	char msg[WEFT_NPY_MSG] = "", *text = NULL;
@@ -229,15 +230,14 @@ static void texts(void **state)
 	size_t each = 0;
 
 	(void)state;
-	assert_int_equal(weft_npy_write_text(at, &t, all[0], 8, msg), 0);
-	assert_int_equal(weft_npy_read_text(at, &back, &text, &each, msg), 0);
+	assert_int_equal(weft_npy_write_text(path, &t, all[0], 8, msg), 0);
+	assert_int_equal(weft_npy_read_text(path, &back, &text, &each, msg), 0);
 	assert_int_equal(each, 6);
 	assert_memory_equal(back.dim, t.dim, sizeof t.dim);
 	for (size_t i = 0; i < 3; i++)
 		assert_string_equal(text + i * each, all[i]);
 	free(text);
-	assert_true(weft_npy_read(at, &back, msg) < 0);
-	remove(at);
+	assert_true(weft_npy_read(path, &back, msg) < 0);
 	for (int i = 0; i < 20000; i++) {
 		size_t n = make(file, 1 + i % 3, i & 1 ? "{'descr': '|S4', 'fortran_order': False, 'shape': (2, 3), }\n"
 		                                       : "{'descr': '<U2', 'fortran_order': False, 'shape': (3,), }\n", 24);

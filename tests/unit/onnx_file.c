@@ -15,6 +15,7 @@
 #include <weft/convert.h>
 #include <weft/weft.h>
 
+#include "../support/level.h"
 #include "../support/mutate.h"
 #include "../support/onnx_build.h"
 #include "../support/tensors.h"
@@ -78,11 +79,12 @@ static void run(weft_net *net, const float *x, float *y, int n)
 static void external_data(void **state)
 {
 	const float c[4] = { 1, 2, 3, 4 }, x[4] = { 10, 20, 30, 40 };
-	char folder[] = "/tmp/weft-onnx-XXXXXX", path[64], msg[WEFT_MSG_LEN] = "";
+	char folder[128], path[160], msg[WEFT_MSG_LEN] = "";
 	weft_net *net = NULL;
 	float y[4];
 
 	(void)state;
+	test_path(folder, sizeof folder, "onnx-XXXXXX");
 	assert_non_null(mkdtemp(folder));
 	snprintf(path, sizeof path, "%s/c.bin", folder);
 	FILE *f = fopen(path, "wb");
@@ -94,7 +96,7 @@ static void external_data(void **state)
 	for (int i = 0; i < 4; i++)
 		assert_true(y[i] == x[i] + c[i]);
 	weft_net_free(net);
-	char around[64];
+	char around[160];
 	snprintf(around, sizeof around, "..%s/c.bin", strrchr(folder, '/'));
 	assert_int_equal(load_external(folder, around, &net, msg), -EINVAL);
 	assert_int_equal(load_external(folder, path, &net, msg), -EINVAL);

@@ -426,9 +426,85 @@ static void averages(void **state)
 	}
 }
 
+/* ---- QLinearSigmoid and its kin, against the operators of which they are made ---- */
+
+static const char *const made_of[] = { "Sigmoid", "LeakyRelu", "Softmax", "Concat" };
+
+static void build_twin(struct ob *model, int kind, const struct q *a, const struct q *b, const struct q *y, bool apart)
+{
+	static const int64_t shape[4] = { 1, C, H, W };
+	const char *const concat[] = { "sy", "zy", "a", "sa", "za", "b", "sb", "zb" }, *const unary[] = { "a", "sa", "za", "sy", "zy" };
+	int64_t out[4] = { 1, kind == 3 ? 2 * C : C, H, W };
+	struct ob g = { 0 }, n = { 0 };
+	char name[32];
+
+	ob_port(&g, 11, "a", a->type, 4, shape);
+	ob_port(&g, 11, "b", b->type, 4, shape);
+	parameters(&g, "sa", "za", a);
+	parameters(&g, "sb", "zb", b);
+	parameters(&g, "sy", "zy", y);
+	if (apart) {
+		node(&g, "DequantizeLinear", "a", "sa", "za", "fa", NULL);
+		node(&g, "DequantizeLinear", "b", "sb", "zb", "fb", NULL);
+		if (kind > 1)
+			ob_attr_int(&n, "axis", 1);
+		node(&g, made_of[kind], "fa", kind == 3 ? "fb" : NULL, NULL, "f", kind > 1 ? &n : NULL);
+		node(&g, "QuantizeLinear", "f", "sy", "zy", "y", NULL);
+		ob_port(&g, 12, "y", y->type, 4, out);
+		ob_port(&g, 12, "f", 1, 4, out);
+	} else {
+		for (int i = 0; i < (kind == 3 ? 8 : 5); i++)
+			ob_text(&n, 1, (kind == 3 ? concat : unary)[i]);
+		ob_text(&n, 2, "y");
+		snprintf(name, sizeof name, "QLinear%s", made_of[kind]);
+		ob_text(&n, 4, name);
+		ob_text(&n, 7, "com.microsoft");
+		if (kind > 1)
+			ob_attr_int(&n, "axis", 1);
+		ob_sub(&g, 1, &n);
+		ob_port(&g, 12, "y", y->type, 4, out);
+	}
+	ob_model(model, &g, 19);
+}
+
+static void qlinear_twins(void **state)
+{
+	long n = test_count(48, 200, 4000);
+	uint64_t first = test_seed(1);
+
+	(void)state;
+	for (long i = 0; i < n; i++) {
+		uint8_t xa[N], xb[N], *x[2] = { xa, xb };
+		uint64_t r = first + (uint64_t)i;
+		weft_tensor want[2] = { 0 }, got[1] = { 0 };
+		struct ob plain = { 0 }, apart = { 0 };
+
+		test_random(&r);
+		struct q a = scale(&r), b = scale(&r), y = scale(&r);
+		y.type = b.type = a.type;
+		fill(xa, N, &r);
+		fill(xb, N, &r);
+		build_twin(&plain, (int)(i % 4), &a, &b, &y, false);
+		build_twin(&apart, (int)(i % 4), &a, &b, &y, true);
+		weft_net *whole = load(&apart, (long)first + i), *twin = load(&plain, (long)first + i);
+		run(whole, WEFT_DEVICE_GOLDEN, x, want, (long)first + i);
+		for (int d = WEFT_DEVICE_GOLDEN; d <= WEFT_DEVICE_MODEL; d++) {
+			run(twin, (enum weft_device)d, x, got, (long)first + i);
+			assert_int_equal(weft_tensor_bytes(&got[0]), weft_tensor_bytes(&want[0]));
+			if (memcmp(got[0].data, want[0].data, weft_tensor_bytes(&got[0])))
+				fail_msg("seed %ld QLinear%s device %d differs", (long)first + i, made_of[i % 4], d);
+			weft_tensor_release(&got[0]);
+		}
+		for (int k = 0; k < 2; k++)
+			weft_tensor_release(&want[k]);
+		weft_net_free(whole);
+		weft_net_free(twin);
+	}
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(random_graphs), cmocka_unit_test(averages) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(random_graphs), cmocka_unit_test(averages), cmocka_unit_test(qlinear_twins) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

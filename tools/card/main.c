@@ -50,7 +50,7 @@ static const char usage[] =
 	"  --fault KIND@N[,A]  at transfer N: drop, stall, short, corrupt, delay (A ms),\n"
 	"                      disconnect (for A ms, 0: for good), hang (the core), memory\n"
 	"                      (flip bit A of card memory), bus (command A, a load, gets a bus\n"
-	"                      error), pe (rtl: bit A %% 64 of the sum of PE A / 64, row * 256 +\n"
+	"                      error), pe (rtl: bit A % 64 of the sum of PE A / 64, row * 256 +\n"
 	"                      column, stuck at 1); repeatable\n"
 	"  --verbose           say what happens\n\n"
 	"SIGUSR1 pulls the cable, SIGUSR2 plugs it in again.\n";

@@ -117,10 +117,21 @@ static void on_bulk(void *priv, uint64_t id, struct usb_redir_bulk_packet_header
 	struct flight *f = calloc(1, sizeof(*f));
 	uint32_t n = (uint32_t)h->length_high << 16 | h->length;
 
+	uint8_t *buf = in ? malloc((size_t)n + 1) : data;
+
+	if (!f || (in && !buf)) {
+		answer(&(struct flight){ .r = r, .id = id, .h = *h }, usb_redir_ioerror, 0);
+		if (in)
+			free(buf);
+		else
+			usbredirparser_free_packet_data(r->p, data);
+		free(f);
+		return;
+	}
 	f->r = r;
 	f->id = id;
 	f->h = *h;
-	f->data = in ? malloc(n + 1) : data;
+	f->data = buf;
 	f->u = (struct usbdev_xfer){ .in = in, .data = f->data, .len = in ? n : (uint32_t)len, .done = on_done };
 	f->next = r->all;
 	r->all = f;
@@ -411,7 +422,10 @@ struct server *redir_listen(const char *path, struct usbdev *d, char *msg, size_
 	struct redir *r = calloc(1, sizeof(*r));
 
 	if (!r || strlen(path) >= sizeof(a.sun_path)) {
-		snprintf(msg, len, "%s: socket path is longer than %zu", path, sizeof(a.sun_path) - 1);
+		if (r)
+			snprintf(msg, len, "%s: socket path is longer than %zu", path, sizeof(a.sun_path) - 1);
+		else
+			snprintf(msg, len, "%s: out of memory", path);
 		free(r);
 		return NULL;
 	}

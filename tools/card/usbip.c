@@ -198,9 +198,16 @@ static void submit(struct usbip *s, const uint8_t *h, const uint8_t *data, uint3
 		return;
 	}
 	struct flight *f = calloc(1, sizeof(*f));
+	uint8_t *room = malloc((size_t)len + 1);
+	if (!f || !room) {
+		free(f);
+		free(room);
+		put_ret(s, RET_SUBMIT, seq, -ENOMEM, 0, NULL);
+		return;
+	}
 	f->s = s;
 	f->seq = seq;
-	f->u = (struct usbdev_xfer){ .in = in, .data = malloc(len + 1), .len = len, .done = on_done };
+	f->u = (struct usbdev_xfer){ .in = in, .data = room, .len = len, .done = on_done };
 	if (!in)
 		memcpy(f->u.data, data, len);
 	f->next = s->all;
@@ -372,8 +379,10 @@ struct server *usbip_listen(unsigned port, struct usbdev *d, char *msg, size_t l
 	struct usbip *s = calloc(1, sizeof(*s));
 	int one = 1;
 
-	if (!s)
+	if (!s) {
+		snprintf(msg, len, "port %u: out of memory", port);
 		return NULL;
+	}
 	s->srv.ops = &usbip_ops;
 	s->d = d;
 	s->host = -1;

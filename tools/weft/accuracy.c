@@ -121,7 +121,7 @@ static int judge(struct accuracy *a, const weft_net *net, weft_tensor *in)
 	return 0;
 }
 
-static int count_right(const struct accuracy *a, const weft_net *net, weft_session *s, weft_tensor *in, int64_t *right)
+static int count_right(const struct accuracy *a, weft_session *s, weft_tensor *in, int64_t *right)
 {
 	int64_t n = weft_tensor_elements(&a->y);
 	size_t each = weft_tensor_bytes(in);
@@ -129,7 +129,6 @@ static int count_right(const struct accuracy *a, const weft_net *net, weft_sessi
 	bool show = isatty(STDERR_FILENO);
 
 	*right = 0;
-	(void)net;
 	for (int64_t i = 0; i < n; i++) {
 		weft_tensor out = { 0 };
 		in->data = (char *)a->x.data + (size_t)i * each;
@@ -159,7 +158,7 @@ static int with_net(struct accuracy *a, const weft_net *net)
 	int err = weft_session_open(net, &a->o, &s, msg);
 	if (err)
 		return fail(status_of(err), "%s: %s", a->files[0], msg);
-	status = count_right(a, net, s, &in, &right);
+	status = count_right(a, s, &in, &right);
 	if (!status)
 		printf("%lld of %lld right, %.2f %%\n", (long long)right, (long long)n, 100.0 * (double)right / (double)n);
 	weft_session_close(s);
@@ -180,8 +179,7 @@ static int accuracy_main(int argc, char **argv)
 		bad = fail(-1, "accuracy: wants MODEL X.npy Y.npy; see weft accuracy --help");
 	if (bad)
 		return EXIT_USAGE;
-	int err = weft_net_load_file(a.files[0], &net, msg);
-	int status = err ? fail(status_of(err), "%s", msg) : 0;
+	int status = load_net(a.files[0], NULL, &net);
 	if (!status && (weft_npy_read(a.files[1], &a.x, msg) || weft_npy_read(a.files[2], &a.y, msg)))
 		status = fail(EXIT_USAGE, "%s", msg);
 	if (!status)

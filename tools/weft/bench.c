@@ -2,6 +2,7 @@
 /*
  * weft bench: cycles and simulation speed of the networks at hand.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,18 +75,17 @@ static int run_once(struct bench *b, const weft_net *net, weft_session *s, struc
 	int n_in = weft_net_n_inputs(net), n_out = weft_net_n_outputs(net);
 	weft_tensor *in = calloc((size_t)n_in + 1, sizeof(*in)), *out = calloc((size_t)n_out + 1, sizeof(*out));
 
-	for (int i = 0; i < n_in; i++) {
-		struct weft_port p;
-		weft_net_input(net, i, &p);
-		in[i] = tensor_for(&p);
-		in[i].data = malloc(weft_tensor_bytes(&in[i]) + 1);
-		fill_random(&in[i], (uint64_t)i);
-	}
-	int err = weft_session_run(s, in, out, r, msg);
+	int err = in && out ? 0 : -ENOMEM;
+	for (int i = 0; i < n_in && !err; i++)
+		err = random_input(net, i, 0, &in[i]);
+	if (err)
+		snprintf(msg, WEFT_MSG_LEN, "%s", strerror(-err));
+	else
+		err = weft_session_run(s, in, out, r, msg);
 	end_progress(b);
-	for (int i = 0; i < n_in; i++)
+	for (int i = 0; in && i < n_in; i++)
 		weft_tensor_release(&in[i]);
-	for (int i = 0; i < n_out; i++)
+	for (int i = 0; out && i < n_out; i++)
 		weft_tensor_release(&out[i]);
 	free(in);
 	free(out);

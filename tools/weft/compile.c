@@ -9,43 +9,42 @@
 
 #include "weft_cmd.h"
 
-static const struct option_def defs[] = { { "--config", true }, { "-o", true }, { "--requant", true }, { "--bind", true }, { "--level", true },
-	{ NULL, false } };
+enum { CONFIG = N_LOAD, OUT };
+
+/* -o is the last, compile's alone. */
+static const struct option_def compile_defs[] = { LOAD_OPTIONS, { "--config", true }, { "-o", true }, { NULL, false } };
+static const struct option_def read_defs[] = { LOAD_OPTIONS, { "--config", true }, { NULL, false } };
 
 struct args { const char *model, *config, *out; struct load_args load; };
 
-static int take_args(int argc, char **argv, const char *command, struct args *a)
+static int take(struct args *a, const char *command, int opt, const char *v)
 {
-	const char *v;
-	int at = 0, opt;
-
-	*a = (struct args){ 0 };
-	while ((opt = next_option(&at, argc, argv, defs, &v)) != -2) {
-		if (opt == -3)
-			return EXIT_USAGE;
-		if (opt == 0)
-			a->config = v;
-		else if (opt == 1)
-			a->out = v;
-		else if (opt >= 2 && opt <= 4) {
-			if (opt == 4 ? take_level(&a->load, v) : opt == 2 ? take_requant(&a->load, v) : take_bind(&a->load, v))
-				return EXIT_USAGE;
-		}
-		else if (a->model)
-			return fail(EXIT_USAGE, "%s: \"%s\": one file at a time", command, v);
-		else
-			a->model = v;
-	}
-	return a->model ? 0 : fail(EXIT_USAGE, "%s: no file is named", command);
+	if (opt >= 0 && opt < N_LOAD)
+		return take_load(&a->load, opt, v);
+	const char **to = opt == CONFIG ? &a->config : opt == OUT ? &a->out : &a->model;
+	if (opt < 0 && a->model)
+		return fail(-1, "%s: \"%s\": one file at a time", command, v);
+	*to = v;
+	return 0;
 }
 
-static int load(struct args *a, weft_net **net)
+/* Arguments, and the network that they name. 0, or a status with a message. */
+static int begin(int argc, char **argv, const char *command, const struct option_def *defs, struct args *a, weft_net **net)
 {
-	char msg[WEFT_MSG_LEN] = "";
-	int err = weft_net_load_file_with(a->model, &a->load.o, net, msg);
+	const bool writes = defs == compile_defs;
+	const char *v;
+	int at = 0, opt, bad = 0;
 
+	*a = (struct args){ 0 };
+	while (!bad && (opt = next_option(&at, argc, argv, defs, &v)) != -2)
+		bad = opt == -3 ? -1 : take(a, command, opt, v);
+	if (!bad && !a->model)
+		bad = fail(-1, "%s: no file is named", command);
+	if (!bad && writes && !a->out)
+		bad = fail(-1, "%s: no -o FILE", command);
+	int status = bad ? EXIT_USAGE : load_net(a->model, &a->load, net);
 	load_release(&a->load);
-	return err ? fail(status_of(err), "%s", msg) : 0;
+	return status;
 }
 
 static int compile_main(int argc, char **argv)
@@ -55,11 +54,9 @@ static int compile_main(int argc, char **argv)
 	weft_net *net;
 	uint8_t *data = NULL;
 	size_t len;
-	int status = take_args(argc, argv, "compile", &a);
+	int status = begin(argc, argv, "compile", compile_defs, &a, &net);
 
-	if (!status && !a.out)
-		status = fail(EXIT_USAGE, "compile: no -o FILE");
-	if (status || (status = load(&a, &net)))
+	if (status)
 		return status;
 	int err = weft_net_save(net, a.config, &data, &len, msg);
 	status = err ? fail(status_of(err), "%s: %s", a.model, msg) : write_file(a.out, data, len);
@@ -74,9 +71,9 @@ static int dump_main(int argc, char **argv)
 	struct args a;
 	weft_net *net;
 	char *text = NULL;
-	int status = take_args(argc, argv, "dump", &a);
+	int status = begin(argc, argv, "dump", read_defs, &a, &net);
 
-	if (status || (status = load(&a, &net)))
+	if (status)
 		return status;
 	int err = weft_net_disassemble(net, a.config, &text, msg);
 	if (err)
@@ -93,9 +90,9 @@ static int verify_main(int argc, char **argv)
 	char msg[WEFT_MSG_LEN] = "";
 	struct args a;
 	weft_net *net;
-	int status = take_args(argc, argv, "verify", &a);
+	int status = begin(argc, argv, "verify", read_defs, &a, &net);
 
-	if (status || (status = load(&a, &net)))
+	if (status)
 		return status;
 	int err = weft_net_verify(net, a.config, msg);
 	if (err)
@@ -112,9 +109,9 @@ const struct subcommand cmd_compile = {
 };
 const struct subcommand cmd_dump = {
 	"dump", "print a program's commands",
-	"usage: weft dump FILE [--config w16]\n\nFILE is a .weft program, or a model that is compiled first.\n", dump_main,
+	"usage: weft dump FILE [--config w16]\n\nFILE is a .weft program, or a model that is compiled first:\n\n" LOAD_USAGE, dump_main,
 };
 const struct subcommand cmd_verify = {
 	"verify", "check a program against every static rule",
-	"usage: weft verify FILE [--config w16]\n\nFILE is a .weft program, or a model that is compiled first.\n", verify_main,
+	"usage: weft verify FILE [--config w16]\n\nFILE is a .weft program, or a model that is compiled first:\n\n" LOAD_USAGE, verify_main,
 };

@@ -53,15 +53,13 @@ static int convert(const struct args *a, const weft_net *net)
 static int run(int argc, char **argv)
 {
 	struct args a = { 0 };
-	char msg[WEFT_MSG_LEN] = "";
 	weft_net *net;
 	int status = take_args(argc, argv, &a);
 
+	if (!status)
+		status = load_net(a.model, NULL, &net);
 	if (status)
 		return status;
-	int err = weft_net_load_file(a.model, &net, msg);
-	if (err)
-		return fail(status_of(err), "%s", msg);
 	status = convert(&a, net);
 	weft_net_free(net);
 	return status;

@@ -110,8 +110,8 @@ static int run_all(const struct wishes *w, weft_diag *d, cJSON *list)
 			if (r.state == WEFT_DIAG_FAILED)
 				status = EXIT_DIFFERS;
 			if (err) {
-				fail(EXIT_USAGE, "%s: %s%s%s", weft_diag_name(w->test[i]), strerror(-err), *r.note ? ": " : "", r.note);
-				return status ? status : EXIT_USAGE;
+				fail(0, "%s: %s%s%s", weft_diag_name(w->test[i]), strerror(-err), *r.note ? ": " : "", r.note);
+				return status ? status : status_of(err);
 			}
 		}
 	}
@@ -127,7 +127,7 @@ static int run(const struct wishes *w)
 	int err = weft_diag_open(&w->dev, &d, msg);
 
 	if (err)
-		return fail(EXIT_USAGE, "%s", msg);
+		return fail(status_of(err), "%s", msg);
 	if (w->plant.kind && weft_diag_plant(d, &w->plant)) {
 		weft_diag_close(d);
 		return fail(EXIT_USAGE, "--plant: only --device rtl can be disturbed");
@@ -186,9 +186,10 @@ static int diag_main(int argc, char **argv)
 		case WAIT: bad = parse_number("--wait", v, 3600000, &wait); break;
 		case -1:
 			test = weft_diag_find(v);
-			bad = test < 0 || w.n_tests == MAX_TESTS;
-			if (bad)
+			if (test < 0)
 				return fail(EXIT_USAGE, "\"%s\" is not a test; see weft diag --list", v);
+			if (w.n_tests == MAX_TESTS)
+				return fail(EXIT_USAGE, "more than %d tests are named", MAX_TESTS);
 			w.test[w.n_tests++] = (size_t)test;
 			break;
 		default: bad = 1;
@@ -222,6 +223,7 @@ const struct subcommand cmd_diag = {
 	"  --wait MS           usb: wait so long for the card to be plugged in\n"
 	"  --plant P           rtl: pe:ROW,COL,BIT, lane:LANE,BIT or sp:ADDRESS,BIT stuck at 1\n"
 	"  --rtl DIR           where weft-rtl-CONFIG.so lies\n\n"
-	"Exit status: 0 nothing is wrong, 1 something is, 2 bad usage or no device.\n",
+	"Exit status: 0 nothing is wrong, 1 something is, 2 bad usage, 3 the device\n"
+	"does not answer, or not any more.\n",
 	diag_main,
 };

@@ -48,6 +48,19 @@ weft_tensor tensor_for(const struct weft_port *p)
 	return t;
 }
 
+int random_input(const weft_net *net, int i, uint64_t seed, weft_tensor *t)
+{
+	struct weft_port p;
+
+	weft_net_input(net, i, &p);
+	*t = tensor_for(&p);
+	t->data = malloc(weft_tensor_bytes(t) + 1);
+	if (!t->data)
+		return -ENOMEM;
+	fill_random(t, seed + (uint64_t)i);
+	return 0;
+}
+
 static bool ends(const char *s, const char *tail)
 {
 	size_t n = strlen(s), k = strlen(tail);
@@ -143,17 +156,7 @@ int write_output(const char *dir, int index, const char *name, const weft_tensor
 
 int write_file(const char *path, const uint8_t *data, size_t len)
 {
-	char tmp[4096];
+	int err = weft_file_write(path, data, len);
 
-	if ((size_t)snprintf(tmp, sizeof(tmp), "%s.part", path) >= sizeof(tmp))
-		return fail(EXIT_USAGE, "%s: path is too long", path);
-	FILE *f = fopen(tmp, "wb");
-	bool ok = f && fwrite(data, 1, len, f) == len;
-	int why = errno;
-	if (f && fclose(f))
-		ok = false;
-	if (ok && !rename(tmp, path))
-		return 0;
-	remove(tmp);
-	return fail(EXIT_USAGE, "%s: %s", path, strerror(why ? why : errno));
+	return err ? fail(EXIT_USAGE, "%s: %s", path, strerror(-err)) : 0;
 }

@@ -7,8 +7,10 @@
 
 #include "weft_cmd.h"
 
-static const struct option_def defs[] = { { "--config", true }, { "--strict", false },
-	{ "--requant", true }, { "--bind", true }, { "--level", true }, { "--memory", true }, { "--backbone", false }, { NULL, false } };
+enum { CONFIG = N_LOAD, STRICT, MEMORY };
+
+static const struct option_def defs[] = { LOAD_OPTIONS, { "--config", true }, { "--strict", false }, { "--memory", true },
+	{ NULL, false } };
 
 static void print_port(const char *kind, int i, const struct weft_port *p)
 {
@@ -38,62 +40,67 @@ static void print_plan(const struct weft_session_options *so, const struct weft_
 		printf("about %.3g ms of processor time on the host (golden, as measured on one core of an AMD EPYC)\n", r->host_ms);
 }
 
-static int info_main(int argc, char **argv)
+struct args { struct weft_session_options o; struct load_args load; const char *model; };
+
+static int take(struct args *a, int opt, const char *v)
 {
-	struct weft_session_options o = weft_session_options_default();
+	if (opt >= 0 && opt < N_LOAD)
+		return take_load(&a->load, opt, v);
+	switch (opt) {
+	case CONFIG: a->o.config = v; return 0;
+	case STRICT: a->o.strict = true; return 0;
+	case MEMORY: return parse_memory(v, &a->o.memory);
+	default:
+		if (a->model)
+			return fail(-1, "info: \"%s\": one model at a time", v);
+		a->model = v;
+		return 0;
+	}
+}
+
+static int show(const struct args *a, const weft_net *net)
+{
 	char msg[WEFT_MSG_LEN] = "";
-	const char *model = NULL, *v;
-	weft_net *net;
 	weft_session *s;
 	struct weft_report *r;
 	struct weft_port p;
-	struct load_args load = { 0 };
-	int at = 0, opt;
 
-	while ((opt = next_option(&at, argc, argv, defs, &v)) != -2) {
-		if (opt == -3)
-			return EXIT_USAGE;
-		if (opt == 0)
-			o.config = v;
-		else if (opt == 1)
-			o.strict = true;
-		else if (opt >= 2 && opt <= 4) {
-			if (opt == 4 ? take_level(&load, v) : opt == 2 ? take_requant(&load, v) : take_bind(&load, v))
-				return EXIT_USAGE;
-		}
-		else if (opt == 6) {
-			load.o.backbone = true;
-		} else if (opt == 5) {
-			if (parse_memory(v, &o.memory))
-				return EXIT_USAGE;
-		} else
-			model = v;
-	}
-	if (!model)
-		return fail(EXIT_USAGE, "info: no model is named");
-	int err = weft_net_load_file_with(model, &load.o, &net, msg);
-	load_release(&load);
-	if (err)
-		return fail(status_of(err), "%s", msg);
 	for (int i = 0; i < weft_net_n_inputs(net); i++)
 		if (!weft_net_input(net, i, &p))
 			print_port("input", i, &p);
 	for (int i = 0; i < weft_net_n_outputs(net); i++)
 		if (!weft_net_output(net, i, &p))
 			print_port("output", i, &p);
-	err = weft_session_open(net, &o, &s, msg);
+	int err = weft_session_open(net, &a->o, &s, msg);
 	if (!err) {
 		err = weft_session_plan(s, &r, msg);
 		if (!err) {
-			print_plan(&o, r);
+			print_plan(&a->o, r);
 			weft_report_free(r);
 		}
 		weft_session_close(s);
 	}
-	if (err)
-		fail(0, "%s: %s", model, msg);
+	return err ? fail(status_of(err), "%s: %s", a->model, msg) : EXIT_DONE;
+}
+
+static int info_main(int argc, char **argv)
+{
+	struct args a = { .o = weft_session_options_default() };
+	const char *v;
+	weft_net *net;
+	int at = 0, opt, bad = 0;
+
+	while (!bad && (opt = next_option(&at, argc, argv, defs, &v)) != -2)
+		bad = opt == -3 ? -1 : take(&a, opt, v);
+	if (!bad && !a.model)
+		bad = fail(-1, "info: no model is named");
+	int status = bad ? EXIT_USAGE : load_net(a.model, &a.load, &net);
+	load_release(&a.load);
+	if (status)
+		return status;
+	status = show(&a, net);
 	weft_net_free(net);
-	return status_of(err);
+	return status;
 }
 
 const struct subcommand cmd_info = {

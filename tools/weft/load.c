@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Options of loading a model: --requant, --bind, --level. */
+/* Loading a model, and the options of that. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "userlib/run/npy.h"
 #include "weft_cmd.h"
 
-int take_requant(struct load_args *a, const char *v)
+static int take_requant(struct load_args *a, const char *v)
 {
 	if (strcmp(v, "exact") && strcmp(v, "rescale"))
 		return fail(-1, "--requant: \"%s\" is not exact or rescale", v);
@@ -31,7 +31,7 @@ static int shape(struct weft_bound *b, const char *text)
 	return *end || end == text ? -1 : 0;
 }
 
-int take_level(struct load_args *a, const char *v)
+static int take_level(struct load_args *a, const char *v)
 {
 	if (strcmp(v, "none") && strcmp(v, "8K"))
 		return fail(-1, "--level: \"%s\" is not none or 8K", v);
@@ -39,7 +39,7 @@ int take_level(struct load_args *a, const char *v)
 	return 0;
 }
 
-int take_bind(struct load_args *a, const char *v)
+static int take_bind(struct load_args *a, const char *v)
 {
 	const char *eq = strchr(v, '=');
 	char msg[WEFT_MSG_LEN] = "";
@@ -55,6 +55,24 @@ int take_bind(struct load_args *a, const char *v)
 	a->o.n_bound++;
 	a->o.bound = a->bound;
 	return 0;
+}
+
+int take_load(struct load_args *a, int option, const char *v)
+{
+	switch (option) {
+	case LOAD_REQUANT: return take_requant(a, v);
+	case LOAD_BIND:    return take_bind(a, v);
+	case LOAD_LEVEL:   return take_level(a, v);
+	default:           a->o.backbone = true; return 0;
+	}
+}
+
+int load_net(const char *model, const struct load_args *a, weft_net **net)
+{
+	char msg[WEFT_MSG_LEN] = "";
+	int err = weft_net_load_file_with(model, a ? &a->o : NULL, net, msg);
+
+	return err ? fail(file_status(err), "%s", msg) : 0;
 }
 
 void load_release(struct load_args *a)

@@ -48,6 +48,11 @@ int status_of(int err)
 	}
 }
 
+int file_status(int err)
+{
+	return !err ? EXIT_DONE : err == -ENOMEM ? EXIT_DEVICE : EXIT_USAGE;
+}
+
 static int help(FILE *f)
 {
 	fprintf(f, "usage: weft COMMAND ...\n\n");

@@ -52,7 +52,7 @@ static int take(struct args *a, int opt, const char *v)
 	case 1: a->dir = v; return 0;
 	case 2: return take_type(a, v);
 	case 3: return take_range(a, v);
-	case 4: return take_bind(&a->load, v);
+	case 4: return take_load(&a->load, LOAD_BIND, v);
 	default:
 		if (a->model)
 			return fail(-1, "quantize: \"%s\": one model at a time", v);
@@ -149,13 +149,13 @@ static int quantise(struct args *a, const weft_net *net, const uint8_t *data, si
 	a->o.user = &samples;
 	if (!status) {
 		int err = weft_quantize(data, len, &a->o, &out, &n_out, msg);
-		status = err ? (*msg ? fail(status_of(err), "%s: %s", a->model, msg) : EXIT_USAGE) : EXIT_DONE;
+		status = err ? (*msg ? fail(file_status(err), "%s: %s", a->model, msg) : EXIT_USAGE) : EXIT_DONE;
 	}
 	if (!status)
 		status = write_file(a->out, out, n_out);
 	if (!status) {
 		int err = weft_net_load_with(out, n_out, a->out, &a->load.o, &q, msg);
-		status = err ? fail(status_of(err), "%s: %s", a->out, msg) : compare(net, q, &samples);
+		status = err ? fail(file_status(err), "%s: %s", a->out, msg) : compare(net, q, &samples);
 	}
 	weft_net_free(q);
 	free(out);
@@ -179,7 +179,7 @@ static int with_file(struct args *a)
 	if (status)
 		return status;
 	int err = weft_net_load_with(data, len, a->model, &a->load.o, &net, msg);
-	status = err ? fail(status_of(err), "%s: %s", a->model, msg) : quantise(a, net, data, len);
+	status = err ? fail(file_status(err), "%s: %s", a->model, msg) : quantise(a, net, data, len);
 	weft_net_free(net);
 	free(data);
 	return status;

@@ -22,7 +22,7 @@ static const struct option_def defs[] = {
 
 struct args {
 	struct weft_session_options o;
-	const char *model, *dir, *plant, *inputs[MAX_INPUTS];
+	const char *model, *dir, *device, *plant, *inputs[MAX_INPUTS];
 	int n_inputs;
 	uint64_t seed;
 };
@@ -36,7 +36,7 @@ static int take(struct args *a, int opt, const char *v)
 		a->inputs[a->n_inputs++] = v;
 		return 0;
 	case 1: a->dir = v; return 0;
-	case 2: return parse_device(v, &a->o);
+	case 2: a->device = v; return parse_device(v, &a->o);
 	case 3: a->o.config = v; return 0;
 	case 4: return parse_memory(v, &a->o.memory);
 	case 5: return parse_number("--seed", v, UINT64_MAX, &a->seed);
@@ -70,17 +70,10 @@ static int get_inputs(const struct args *a, const weft_net *net, weft_tensor *in
 		return fail(EXIT_USAGE, "reduce: %d inputs given, the network has %d", a->n_inputs, weft_net_n_inputs(net));
 	for (int i = 0; i < weft_net_n_inputs(net); i++) {
 		weft_net_input(net, i, &p);
-		if (i < a->n_inputs) {
-			int status = read_input(a->inputs[i], &p, &in[i]);
-			if (status)
-				return status;
-			continue;
-		}
-		in[i] = tensor_for(&p);
-		in[i].data = malloc(weft_tensor_bytes(&in[i]) + 1);
-		if (!in[i].data)
-			return fail(EXIT_DEVICE, "out of memory");
-		fill_random(&in[i], a->seed + (uint64_t)i);
+		int status = i < a->n_inputs ? read_input(a->inputs[i], &p, &in[i])
+		           : random_input(net, i, a->seed, &in[i]) ? fail(EXIT_DEVICE, "out of memory") : 0;
+		if (status)
+			return status;
 	}
 	return 0;
 }
@@ -88,7 +81,6 @@ static int get_inputs(const struct args *a, const weft_net *net, weft_tensor *in
 /* DIR/net.tosa, DIR/input-<k>.npy, and how to run them. */
 static int write_case(const struct args *a, const struct weft_reduction *r)
 {
-	static const char *const devices[] = { "golden", "model", "rtl" };
 	char custom[WEFT_MSG_LEN] = "", msg[WEFT_MSG_LEN] = "", path[4096];
 	uint8_t *data;
 	size_t len;
@@ -112,7 +104,7 @@ static int write_case(const struct args *a, const struct weft_reduction *r)
 	printf("%d of %d operators still fail (%d networks tried): %s\n", r->ops, r->ops_before, r->runs, r->why);
 	for (int i = 0; i < r->graph->n_ops; i++)
 		printf("  %s\n", weft_op_name(r->graph->ops[i].op));
-	printf("weft run %s/net.tosa --check --device %s --config %s", a->dir, devices[a->o.device], a->o.config);
+	printf("weft run %s/net.tosa --check --device %s --config %s", a->dir, a->device, a->o.config);
 	for (int i = 0; i < r->graph->n_inputs; i++)
 		printf(" -i %s/input-%d.npy", a->dir, i);
 	printf("%s%s\n", a->plant ? " --plant " : "", a->plant ? a->plant : "");
@@ -160,7 +152,7 @@ static int write_stream(const struct args *a, const struct weft_stream_case *r)
 	snprintf(path, sizeof path, "%s/case.wcap", a->dir);
 	int err = weft_capture_write(path, &r->capture, msg);
 	if (err)
-		return fail(status_of(err), "%s", msg);
+		return fail(file_status(err), "%s", msg);
 	printf("%u of %u commands still fail, with %u load%s and %u store%s added (%d streams tried); the last is\n  %s\n", r->kept,
 	       r->before, r->loads, r->loads == 1 ? "" : "s", r->stores, r->stores == 1 ? "" : "s", r->runs, r->text);
 	printf("weft replay %s%s\n", path, r->capture.plant.kind != WEFT_PLANT_NONE ? " --plant" : "");
@@ -180,7 +172,7 @@ static int with_capture(const struct args *a)
 		return fail(EXIT_USAGE, "reduce: golden runs no streams; --device rtl, usb or model");
 	int err = weft_capture_read(a->model, &c, msg);
 	if (err)
-		return fail(status_of(err), "%s", msg);
+		return fail(file_status(err), "%s", msg);
 	err = weft_reduce_stream(&c, &o, &r, msg);
 	int status = err == -ENOENT ? fail(EXIT_USAGE, "%s: %s", a->model, msg)
 	           : err ? fail(status_of(err), "%s: %s", a->model, msg) : write_stream(a, &r);
@@ -192,8 +184,7 @@ static int with_capture(const struct args *a)
 
 static int run(int argc, char **argv)
 {
-	struct args a = { .o = weft_session_options_default() };
-	char msg[WEFT_MSG_LEN] = "";
+	struct args a = { .o = weft_session_options_default(), .device = "rtl" };
 	weft_net *net;
 	int status;
 
@@ -203,9 +194,9 @@ static int run(int argc, char **argv)
 		return status;
 	if (is_capture(a.model))
 		return with_capture(&a);
-	int err = weft_net_load_file(a.model, &net, msg);
-	if (err)
-		return fail(status_of(err), "%s", msg);
+	status = load_net(a.model, NULL, &net);
+	if (status)
+		return status;
 	status = with_net(&a, net);
 	weft_net_free(net);
 	return status;
@@ -220,7 +211,7 @@ const struct subcommand cmd_reduce = {
 	"fewest commands that still fail on that device (usb too), with loads of what they\n"
 	"read and a store of what they make, as DIR/case.wcap for weft replay.\n\n"
 	"  -i FILE          input: .npy, .bin, .png, .jpg; repeat for more inputs\n"
-	"  --device D       rtl (default) or model\n"
+	"  --device D       rtl (default), model or usb[:SERIAL]\n"
 	"  --config C       w8, w16 (default) or w32\n"
 	"  --memory M       rtl: ddr (default) or sram\n"
 	"  --seed N         inputs without -i are pseudo-random from N (default 0)\n"

@@ -171,7 +171,7 @@ static int signals(const struct args *a, const struct weft_replay_report *r)
 	snprintf(path, sizeof path, "%.*s.gtkw", (int)(n < 4000 ? n : 4000), a->o.wave);
 	int err = weft_replay_signals(path, a->o.wave, &r->first, msg);
 	if (err)
-		return fail(status_of(err), "%s", msg);
+		return fail(file_status(err), "%s", msg);
 	if (!a->json)
 		printf("waveform: %s, the moment is %llu cycles after its start; signals: %s (gtkwave %s)\n", a->o.wave,
 		       (unsigned long long)wave_lead(a, &r->first), path, path);
@@ -190,7 +190,7 @@ static int run(int argc, char **argv)
 		return status;
 	int err = weft_capture_read(a.file, &c, msg);
 	if (err)
-		return fail(status_of(err), "%s", msg);
+		return fail(file_status(err), "%s", msg);
 	err = weft_replay(&c, &a.o, &r, msg);
 	if (err)
 		status = fail(status_of(err), "%s: %s", a.file, msg);

@@ -29,17 +29,17 @@ struct run {
 	const char *segment, *regs;
 };
 
-enum { OPT_INPUT, OPT_OUT, OPT_DEVICE, OPT_CHECK, OPT_STRICT, OPT_CONFIG, OPT_MEMORY, OPT_SEED,
-       OPT_WAVE, OPT_DUMP, OPT_JSON, OPT_PLANT, OPT_REQUANT, OPT_BIND, OPT_LEVEL, OPT_CAPTURE, OPT_NO_CAPTURE,
-       OPT_WAIT, OPT_TIMEOUT, OPT_JOBS, OPT_SEGMENT, OPT_CHECKPOINTS, OPT_BACKBONE, OPT_PROFILE, OPT_GRAIN, OPT_REGS };
+enum { OPT_INPUT = N_LOAD, OPT_OUT, OPT_DEVICE, OPT_CHECK, OPT_STRICT, OPT_CONFIG, OPT_MEMORY, OPT_SEED,
+       OPT_WAVE, OPT_DUMP, OPT_JSON, OPT_PLANT, OPT_CAPTURE, OPT_NO_CAPTURE,
+       OPT_WAIT, OPT_TIMEOUT, OPT_JOBS, OPT_SEGMENT, OPT_CHECKPOINTS, OPT_PROFILE, OPT_GRAIN, OPT_REGS };
 
 static const struct option_def defs[] = {
-	{ "-i", true }, { "-o", true }, { "--device", true }, { "--check", false }, { "--strict", false },
+	LOAD_OPTIONS, { "-i", true }, { "-o", true }, { "--device", true }, { "--check", false }, { "--strict", false },
 	{ "--config", true }, { "--memory", true }, { "--seed", true }, { "--wave", true },
 	{ "--dump", true }, { "--json", false }, { "--plant", true },
-	{ "--requant", true }, { "--bind", true }, { "--level", true }, { "--capture", true }, { "--no-capture", false },
+	{ "--capture", true }, { "--no-capture", false },
 	{ "--wait", true }, { "--timeout", true }, { "--jobs", true }, { "--segment", true }, { "--checkpoints", true },
-	{ "--backbone", false }, { "--profile", true }, { "--grain", true }, { "--regs", true }, { NULL, false },
+	{ "--profile", true }, { "--grain", true }, { "--regs", true }, { NULL, false },
 };
 
 /* F.fst, F.fst:CMD±N, also CMD+-N. */
@@ -47,6 +47,8 @@ static int parse_wave(struct run *r, const char *text)
 {
 	free(r->wave);
 	r->wave = strdup(text);
+	if (!r->wave)
+		return fail(-1, "--wave: out of memory");
 	r->o.wave = r->wave;
 	r->o.wave_cmd = -1;
 	char *colon = strrchr(r->wave, ':');
@@ -88,6 +90,8 @@ static int parse_jobs(struct run *r, const char *text)
 
 static int take(struct run *r, int opt, const char *v)
 {
+	if (opt >= 0 && opt < N_LOAD)
+		return take_load(&r->load, opt, v);
 	switch (opt) {
 	case OPT_INPUT:
 		if (r->n_inputs == MAX_INPUTS)
@@ -108,15 +112,11 @@ static int take(struct run *r, int opt, const char *v)
 	case OPT_JOBS:   return parse_jobs(r, v);
 	case OPT_SEGMENT: r->segment = v; return 0;
 	case OPT_CHECKPOINTS: r->jobs.dir = v; return 0;
-	case OPT_BACKBONE: r->load.o.backbone = true; return 0;
 	case OPT_PROFILE: r->o.profile = v; return 0;
 	case OPT_REGS:   r->regs = v; return 0;
 	case OPT_GRAIN:  return parse_number("--grain", v, 1u << 20, &r->o.profile_grain);
-	case OPT_REQUANT: return take_requant(&r->load, v);
-	case OPT_BIND:   return take_bind(&r->load, v);
 	case OPT_WAIT:   return parse_ms("--wait", v, &r->o.usb_wait_ms);
 	case OPT_TIMEOUT: return parse_ms("--timeout", v, &r->o.timeout_ms);
-	case OPT_LEVEL:  return take_level(&r->load, v);
 	case OPT_CAPTURE: r->o.capture = v; return 0;
 	case OPT_NO_CAPTURE: r->no_capture = true; return 0;
 	default:
@@ -162,14 +162,8 @@ static int get_inputs(const struct run *r, const weft_net *net, weft_tensor *in)
 			return status;
 	}
 	for (int i = 0; i < n; i++) {
-		if (in[i].data)
-			continue;
-		weft_net_input(net, i, &p);
-		in[i] = tensor_for(&p);
-		in[i].data = malloc(weft_tensor_bytes(&in[i]) + 1);
-		if (!in[i].data)
+		if (!in[i].data && random_input(net, i, r->seed, &in[i]))
 			return fail(EXIT_DEVICE, "out of memory");
-		fill_random(&in[i], r->seed + (uint64_t)i);
 	}
 	return 0;
 }
@@ -397,7 +391,6 @@ static int check_segments(struct run *r)
 static int run_main(int argc, char **argv)
 {
 	struct run r = { .o = weft_session_options_default() };
-	char msg[WEFT_MSG_LEN] = "";
 	weft_net *net = NULL;
 	const char *v;
 	int at = 0, opt, bad = 0;
@@ -414,10 +407,9 @@ static int run_main(int argc, char **argv)
 	}
 	if (!bad && !r.model)
 		bad = fail(-1, "run: no model is named; see weft run --help");
-	int err = bad ? 0 : weft_net_load_file_with(r.model, &r.load.o, &net, msg);
-	if (err)
-		fail(0, "%s", msg);
-	int status = bad ? EXIT_USAGE : err ? status_of(err) : with_net(&r, net);
+	int status = bad ? EXIT_USAGE : load_net(r.model, &r.load, &net);
+	if (!status)
+		status = with_net(&r, net);
 	weft_net_free(net);
 	load_release(&r.load);
 	free(r.wave);

@@ -34,6 +34,8 @@ int fail(int status, const char *format, ...) __attribute__((format(printf, 2, 3
 
 /** Exit status for a library's negative errno. */
 int status_of(int err);
+/** The same where it is about a file, not a device. */
+int file_status(int err);
 
 /**
  * One option: -x or --long, with a value or without. The value of "--long=v"
@@ -68,11 +70,14 @@ int parse_memory(const char *text, enum weft_memory *m);
 /* Zeroed to begin with; load_release() frees what was taken. */
 struct load_args { struct weft_load_options o; struct weft_bound bound[MAX_BOUND]; };
 
-/** --requant exact|rescale and --bind NAME=FILE.npy or NAME=1x2x3; 0, or -1 and a message. */
-int take_requant(struct load_args *a, const char *v);
-int take_bind(struct load_args *a, const char *v);
-/** --level none|8K */
-int take_level(struct load_args *a, const char *v);
+/* The options of LOAD_USAGE, to stand first in a command's. */
+#define LOAD_OPTIONS { "--requant", true }, { "--bind", true }, { "--level", true }, { "--backbone", false }
+enum { LOAD_REQUANT, LOAD_BIND, LOAD_LEVEL, LOAD_BACKBONE, N_LOAD };
+
+/** One of LOAD_OPTIONS; 0, or -1 and a message. */
+int take_load(struct load_args *a, int option, const char *v);
+/** a may be NULL. 0, or a status with a message. */
+int load_net(const char *model, const struct load_args *a, weft_net **net);
 void load_release(struct load_args *a);
 
 #define LOAD_USAGE \
@@ -90,6 +95,9 @@ void load_release(struct load_args *a);
 /** Fill with pseudo-random elements, full range of the type (float: [-1, 1)). */
 void fill_random(weft_tensor *t, uint64_t seed);
 
+/** The network's input i, from seed + i. 0, -ENOMEM */
+int random_input(const weft_net *net, int i, uint64_t seed, weft_tensor *t);
+
 /** Make a tensor for a port, without data. */
 weft_tensor tensor_for(const struct weft_port *p);
 
@@ -104,7 +112,7 @@ void safe_name(const char *name, char *safe, size_t len);
 /** The whole file, from malloc. 0, or a status with a message. */
 int read_whole(const char *path, uint8_t **data, size_t *len);
 
-/** Written to a temporary name first, so that a failure leaves the old file. 0, or a status with a message. */
+/** weft_file_write(). 0, or a status with a message. */
 int write_file(const char *path, const uint8_t *data, size_t len);
 
 /* How outputs differ from those of --requant exact; done: that was asked. */

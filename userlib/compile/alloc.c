@@ -51,11 +51,35 @@ static int64_t shared(const struct alloc *al, const struct area *a, int64_t addr
 	return sum;
 }
 
+/* Cycles of a group in which nodes i and j both run. */
+static int64_t both_run(const struct seg *s, const struct group *g, int i, int j)
+{
+	int64_t a = s->work[i + 1] - s->work[i], b = s->work[j + 1] - s->work[j];
+
+	if (i == j)
+		return a;
+	return on_array(seg_node(s, i)) == on_array(seg_node(s, j)) ? 0 : a * b / g->cycles;
+}
+
+/* In a group engines work on different stripes, and each on one node at a time. */
+static int64_t together_in_group(const struct seg *s, const struct area *a, const struct area *b)
+{
+	int64_t sum = 0;
+
+	for (int i = 0; i < a->n_use; i++)
+		for (int j = 0; j < b->n_use; j++)
+			sum += both_run(s, &s->group[a->group - 1], a->use[i].node, b->use[j].node) *
+			       a->use[i].density * b->use[j].density;
+	return sum / 16;
+}
+
 /* Cycles of the nodes that use both; a node runs while its neighbour still does. */
 static int64_t together(const struct alloc *al, const struct area *a, const struct area *b)
 {
 	int64_t from = max64(a->use0, b->use0), to = min64(a->use1, b->use1);
 
+	if (a->group && a->group == b->group)
+		return together_in_group(al->s, a, b);
 	if (from <= to)
 		return 4 * (al->s->work[to + 1] - al->s->work[max64(from, 0)]);
 	if (from > to + 1)

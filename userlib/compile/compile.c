@@ -31,8 +31,8 @@ static int cc_start(struct cc *cc, const struct attempt *a)
 	cc->has_even = cc->cfg->features & WEFT_FEATURE_EVEN;
 	cc->ops = calloc((size_t)g->n_ops + 1, sizeof *cc->ops);
 	cc->n_roots = g->n_tensors;
-	cc->cap_roots = g->n_tensors + 1;
-	cc->ten = calloc((size_t)cc->cap_roots, sizeof *cc->ten);
+	cc->cap_roots = (uint32_t)g->n_tensors + 1;
+	cc->ten = calloc(cc->cap_roots, sizeof *cc->ten);
 	cc->p = calloc(1, sizeof *cc->p);
 	if (!cc->ops || !cc->ten || !cc->p)
 		return -ENOMEM;
@@ -149,6 +149,8 @@ static int run_passes(struct cc *cc, const struct attempt *a)
 
 	if ((err = cc_start(cc, a)) || (err = cc_fold(cc)) || (err = cc_match(cc)))
 		return err;
+	if (!cc->o->no_fuse)
+		cc_pairs(cc);
 	if (!a->no_strips && !cc->o->no_fuse && (err = cc_strips(cc)))
 		return err;
 	cc_shape(cc);

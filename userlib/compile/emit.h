@@ -51,6 +51,7 @@ int64_t emit_reads(const struct cc *cc, const struct operand *o, int64_t count);
 void emit_rows(struct cmd *c, bool write, const struct operand *o, const struct job *j, int64_t ch, int64_t n_ch);
 /* The post group for channels [ch, +n_ch) of the job. */
 void emit_post(struct weft_cmd_post *p, const struct node *nd, const struct job *j, int64_t ch, int64_t n_ch);
+int emit_rec(struct emit *e, struct cmd *c, const struct weft_prec *rec);
 /* Debug record of them. */
 int emit_record(struct emit *e, struct cmd *c, const struct node *nd, const struct job *j, int64_t ch, int64_t n_ch);
 /* The job's pixels [oy,+oh) x [ox,+ow) alone; its input stays the whole job's. */

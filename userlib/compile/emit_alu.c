@@ -165,20 +165,6 @@ static int copy_operand(struct alu_emit *m, bool store, int k, struct runs r)
 	return copy_runs(m, store, alu_operand(m->s, k)->root, &r, r.n, r.mem, r.sp);
 }
 
-static int add_rec(struct emit *e, struct cmd *c, const struct weft_prec *rec)
-{
-	struct cmds *l = &e->s->cmds;
-	void *p = l->rec;
-	int err = cc_grow(&p, l->n_rec, &l->cap_rec, sizeof *l->rec);
-
-	l->rec = p;
-	if (err)
-		return err;
-	l->rec[l->n_rec++] = *rec;
-	c->n_recs++;
-	return 0;
-}
-
 static int record_runs(struct alu_emit *m, struct cmd *c, const struct runs *r, int n, int64_t mem, int64_t sp)
 {
 	int64_t elem = alu_bytes(m->s->y.type);
@@ -195,7 +181,7 @@ static int record_runs(struct alu_emit *m, struct cmd *c, const struct runs *r, 
 		.y_bytes = n > 1 ? (uint32_t)r->d[1].sp : 0, .y_elems = n > 1 ? (uint64_t)(r->d[1].mem / elem) : 0,
 		.x_bytes = n > 0 ? (uint32_t)r->d[0].sp : 0, .x_elems = n > 0 ? (uint64_t)(r->d[0].mem / elem) : 0,
 	};
-	return add_rec(m->e, c, &p);
+	return emit_rec(m->e, c, &p);
 }
 
 /* What the command leaves of the graph's tensor, which lies dense in its storage. */

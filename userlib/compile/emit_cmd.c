@@ -15,11 +15,8 @@
 struct cmd *emit_new(struct emit *e, unsigned op)
 {
 	struct cmds *l = &e->s->cmds;
-	void *p = l->p;
-	int err = cc_grow(&p, l->n, &l->cap, sizeof *l->p);
 
-	l->p = p;
-	if (err)
+	if (cc_grow(&l->p, l->n, &l->cap, sizeof *l->p))
 		return NULL;
 	const struct weft_cmd_info *info = weft_cmd_info(op);
 	struct cmd *c = &l->p[l->n];
@@ -167,31 +164,33 @@ void emit_post(struct weft_cmd_post *p, const struct node *nd, const struct job 
 		set_sum(p, nd, j, ch);
 }
 
-int emit_record(struct emit *e, struct cmd *c, const struct node *nd, const struct job *j, int64_t ch, int64_t n_ch)
+int emit_rec(struct emit *e, struct cmd *c, const struct weft_prec *rec)
 {
 	struct cmds *l = &e->s->cmds;
-	void *p = l->rec;
+	int err = cc_grow(&l->rec, l->n_rec, &l->cap_rec, sizeof *l->rec);
 
-	if (nd->y_tensor < 0)
-		return 0;
-	int err = cc_grow(&p, l->n_rec, &l->cap_rec, sizeof *l->rec);
-
-	l->rec = p;
 	if (err)
 		return err;
+	l->rec[l->n_rec++] = *rec;
+	c->n_recs++;
+	return 0;
+}
+
+int emit_record(struct emit *e, struct cmd *c, const struct node *nd, const struct job *j, int64_t ch, int64_t n_ch)
+{
+	if (nd->y_tensor < 0)
+		return 0;
 	/* Records count elements; every step is a multiple of theirs. */
 	const struct view *v = &nd->dbg;
 	int64_t elem = view_elem(v);
-	l->rec[l->n_rec++] = (struct weft_prec){
+	return emit_rec(e, c, &(struct weft_prec){
 		.tensor = nd->y_tensor,
 		.addr = (uint32_t)(j->y.addr + (ch - j->c) * j->y.elem),
 		.n_y = (uint32_t)j->oh, .n_x = (uint32_t)j->ow, .n_c = (uint32_t)n_ch,
 		.y_bytes = (uint32_t)j->y.ys, .x_bytes = (uint32_t)j->y.xs,
 		.first = (uint64_t)((v->off + j->n * v->step[0] + j->oy * v->step[1] + j->ox * v->step[2]) / elem + ch),
 		.y_elems = (uint64_t)(v->step[1] / elem), .x_elems = (uint64_t)(v->step[2] / elem),
-	};
-	c->n_recs++;
-	return 0;
+	});
 }
 
 int emit_done(struct emit *e, struct cmd *c)

@@ -57,11 +57,6 @@ static void set_input(struct weft_cmd_conv *k, const struct node *nd, const stru
 	k->w_zp = nd->w_zp;
 }
 
-static int64_t span_in(int64_t lo, int64_t hi, int64_t from, int64_t to)
-{
-	return max64(0, min64(hi, to) - max64(lo, from));
-}
-
 /*
  * Slots lost because input and weights lie in one region, whose two banks then
  * serve both: half a slot each where the input's words are aligned, else one.
@@ -75,7 +70,7 @@ static int64_t shared_region(const struct cc *cc, const struct cmd *c, int64_t s
 		return 0;
 	int64_t x0 = (int64_t)x->lo, x1 = (int64_t)(x->hi + (x->n - 1) * x->step), w0 = (int64_t)w->lo, w1 = (int64_t)w->hi;
 	for (int64_t r = 0; r < cc->cfg->sp_bytes; r += region)
-		both += span_in(x0, x1, r, r + region) * 64 / (x1 - x0) * (span_in(w0, w1, r, r + region) * 64 / (w1 - w0));
+		both += overlap64(x0, x1, r, r + region) * 64 / (x1 - x0) * (overlap64(w0, w1, r, r + region) * 64 / (w1 - w0));
 	bool aligned = (c->c.conv.in_base | c->c.conv.ox_step | c->c.conv.oy_step) % cc->n == 0;
 	return slots * both / (64 * 64) / (aligned ? 2 : 1);
 }

@@ -128,10 +128,10 @@ static int finish_ops(struct cc *cc)
 	return err;
 }
 
-static int step_of(const struct cc *cc, int item, int from)
+static int step_of(const struct cc *cc, int item)
 {
 	if (item < 0)
-		return from;
+		return 0;
 	return item < cc->n_items ? cc->items[item].step : cc->p->n_steps - 1;
 }
 
@@ -163,8 +163,8 @@ static void finish_tensor(struct cc *cc, int i)
 		return;
 	p->place = WEFT_PLACE_ARENA;
 	p->offset = root->offset + (uint64_t)t->v.off;
-	p->first_step = step_of(cc, root->src_item, 0);
-	p->last_step = step_of(cc, root->last_item, 0);
+	p->first_step = step_of(cc, root->src_item);
+	p->last_step = step_of(cc, root->last_item);
 }
 
 /* A CONCAT of which some operands were written in place has records of the others only. */

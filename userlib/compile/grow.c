@@ -6,16 +6,18 @@
 
 #include "ir.h"
 
-int cc_grow(void **p, uint32_t n, uint32_t *cap, size_t elem)
+int cc_grow(void *array, uint32_t n, uint32_t *cap, size_t elem)
 {
+	uint32_t want = *cap ? *cap * 2 : 16;
+	void *p;
+
 	if (n < *cap)
 		return 0;
-	uint32_t want = *cap ? *cap * 2 : 16;
-	void *q = want > *cap ? realloc(*p, (size_t)want * elem) : NULL;
-
-	if (!q)
+	memcpy(&p, array, sizeof p);
+	p = want > *cap ? realloc(p, (size_t)want * elem) : NULL;
+	if (!p)
 		return -ENOMEM;
-	*p = q;
+	memcpy(array, &p, sizeof p);
 	*cap = want;
 	return 0;
 }
@@ -38,4 +40,31 @@ int blob_reserve(struct blob *b, uint64_t bytes, uint64_t align, uint64_t *off)
 	b->n = at + bytes;
 	*off = at;
 	return 0;
+}
+
+int cc_new_root(struct cc *cc, int64_t bytes)
+{
+	int err = cc_grow(&cc->ten, (uint32_t)cc->n_roots, &cc->cap_roots, sizeof *cc->ten);
+
+	if (err)
+		return err;
+	cc->ten[cc->n_roots] = (struct cten){ .v = { .root = cc->n_roots }, .bytes = bytes };
+	return cc->n_roots++;
+}
+
+struct node *cc_new_node(struct cc *cc, enum node_kind kind, int64_t elem)
+{
+	const int lowest = -(1 << (8 * elem - 1));
+	const struct scale same = { 1u << 30, 30, ROUND_UP };
+
+	if (cc_grow(&cc->nodes, (uint32_t)cc->n_nodes, &cc->cap_nodes, sizeof *cc->nodes))
+		return NULL;
+	struct node *nd = &cc->nodes[cc->n_nodes++];
+	*nd = (struct node){
+		.kind = kind, .kh = 1, .kw = 1, .sy = 1, .sx = 1, .dy = 1, .dx = 1, .m = 1, .w = -1, .bias = -1,
+		.r_t = -1, .scale_mul = -1, .scale_shift = -1, .mode = elem == 2,
+		.y_min = lowest, .y_max = -1 - lowest, .s_min = lowest, .s_max = -1 - lowest,
+		.a = same, .b = same, .s = same,
+	};
+	return nd;
 }

@@ -128,11 +128,9 @@ static struct at find(const struct map *m, uint64_t at)
 /* A new chunk at index i with the upper n intervals of the one before it. */
 static int add_chunk(struct map *m, uint32_t i, uint32_t n)
 {
-	void *p = m->c;
-	int err = cc_grow(&p, m->n, &m->cap, sizeof *m->c);
+	int err = cc_grow(&m->c, m->n, &m->cap, sizeof *m->c);
 	struct chunk *k = m->unused;
 
-	m->c = p;
 	if (err)
 		return err;
 	if (k)

@@ -2,7 +2,8 @@
 /*
  * What the passes hand to each other. One struct cc lives for one compilation.
  *
- * Order: fold (aliases) -> match (nodes) -> order (steps) -> layout (constants)
+ * Order: fold (aliases) -> match (nodes) -> strips (copies before convolutions) ->
+ * shape (rows of pixels) -> order (steps) -> layout (constants)
  * -> per NPU step: place (what stays on chip), tile, emit (commands with their
  * byte ranges), hazard, sched (order and waits, words) -> dram (arena).
  */
@@ -79,6 +80,7 @@ struct node {
 	bool by_columns;       /* rows and columns are exchanged: cut along columns */
 
 	int kh, kw, sy, sx, dy, dx, pt, pl;   /* kernel, stride, dilation, padding before */
+	int side;              /* CONV: pixels that are one, pairs.c; 0 or 1: none */
 	int m;                 /* DWCONV: channel multiplier */
 	int x_zp, w_zp;
 	int w, bias;           /* constant tensors, or -1; w: or WEIGHTS_ONE */
@@ -201,10 +203,10 @@ struct cc {
 	bool has_alu, has_raw, has_int4, has_even;
 
 	struct cop *ops;
-	struct cten *ten;      int n_roots, cap_roots;
+	struct cten *ten;      int n_roots; uint32_t cap_roots;
 	int *uses;             /* operators, grouped by tensor */
-	struct node *nodes;    int n_nodes, cap_nodes;
-	struct alu_stmt *alu;  int n_alu, cap_alu;
+	struct node *nodes;    int n_nodes; uint32_t cap_nodes;
+	struct alu_stmt *alu;  int n_alu; uint32_t cap_alu;
 	struct item *items;    int n_items;
 	struct blob consts;
 	uint32_t cap_cmds, cap_words, cap_scales;   /* of the program's arrays */
@@ -218,13 +220,20 @@ static inline bool is_dynamic(const struct weft_gop *o)
 	return o->n_in && o->n_in == weft_op_n_dynamic(o->op);
 }
 
-/* grow.c: room for one more; doubles. 0 or -ENOMEM */
-int cc_grow(void **p, uint32_t n, uint32_t *cap, size_t elem);
+/* grow.c: room for one more in the array that the pointer at `array` points to; doubles. 0 or -ENOMEM */
+int cc_grow(void *array, uint32_t n, uint32_t *cap, size_t elem);
+int blob_reserve(struct blob *b, uint64_t bytes, uint64_t align, uint64_t *off);
+/* A storage of no tensor; its index or -ENOMEM. */
+int cc_new_root(struct cc *cc, int64_t bytes);
+/* A node of windows of one pixel, in values of so many bytes; NULL: no memory. */
+struct node *cc_new_node(struct cc *cc, enum node_kind kind, int64_t elem);
 
 static inline int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 static inline int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
 static inline int64_t min64(int64_t a, int64_t b) { return a < b ? a : b; }
 static inline int64_t max64(int64_t a, int64_t b) { return a > b ? a : b; }
+/* How much of [a0, a1) lies in [b0, b1). */
+static inline int64_t overlap64(int64_t a0, int64_t a1, int64_t b0, int64_t b1) { return max64(0, min64(a1, b1) - max64(a0, b0)); }
 
 /* view.c */
 void view_dims(const weft_tensor *t, int64_t dim[4]);
@@ -248,16 +257,13 @@ int cc_order(struct cc *cc);
 
 /* layout.c */
 int cc_layout(struct cc *cc);
-int blob_reserve(struct blob *b, uint64_t bytes, uint64_t align, uint64_t *off);
 
 /* strips.c: convolutions of few channels, see there */
+void cc_pairs(struct cc *cc);
 int cc_strips(struct cc *cc);
 
 /* shape.c: dense 1x1 convolutions and elementwise nodes become one row of pixels */
 void cc_shape(struct cc *cc);
-
-/* A storage of no tensor; its index or -ENOMEM. */
-int cc_new_root(struct cc *cc, int64_t bytes);
 
 /* finish.c: the program's tables */
 int cc_finish(struct cc *cc);

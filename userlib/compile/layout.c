@@ -86,6 +86,8 @@ static void pack_record(const struct cc *cc, const struct node *nd, int64_t c, u
 	rec[10] = 2;           /* lanes without a channel: legal all the same */
 	if (c >= nd->y.dim[3])
 		return;
+	if (nd->side > 1)
+		c %= nd->y.dim[3] / nd->side;
 	if (nd->mode == 2) {
 		pack_float_record(cc, nd, c, rec);
 		return;
@@ -115,6 +117,22 @@ static void viewed_word(const struct cc *cc, const struct node *nd, const uint8_
 	}
 }
 
+/* Several pixels in one: a channel's weights begin where its pixel's window does. */
+static void side_word(const struct cc *cc, const struct node *nd, const uint8_t *w, int64_t oc, int64_t run, int64_t j,
+                      uint8_t *word)
+{
+	int64_t channels = nd->y.dim[3] / nd->side, ic = nd->run_len / nd->kw, sx = nd->sx / nd->side;
+	int64_t kw = nd->kw - (nd->side - 1) * sx, first = oc / channels * sx * ic;
+
+	for (int64_t i = 0; i < min64(cc->n, nd->run_len - j); i++) {
+		int64_t at = j + i - first;
+		if (at < 0 || at >= kw * ic)
+			continue;
+		word[i] = w[nd->w_by_tap ? (run * kw + at) * channels + oc % channels
+		                         : (oc % channels * nd->n_runs + run) * kw * ic + at];
+	}
+}
+
 /* Weights of up to n elements of run `run` from element j on, output channel oc. */
 static void conv_word(const struct cc *cc, const struct node *nd, const uint8_t *w, int64_t oc, int64_t run, int64_t j,
                       uint8_t *word)
@@ -123,6 +141,10 @@ static void conv_word(const struct cc *cc, const struct node *nd, const uint8_t 
 
 	if (nd->wv.on) {
 		viewed_word(cc, nd, w, oc, run, j, word);
+		return;
+	}
+	if (nd->side > 1) {
+		side_word(cc, nd, w, oc, run, j, word);
 		return;
 	}
 	if (!nd->w_by_tap) {

@@ -140,25 +140,12 @@ void set_output(const struct cc *cc, struct node *nd, int last)
 
 struct node *new_node(struct cc *cc, enum node_kind kind, int op, int last)
 {
-	void *p = cc->nodes;
-	uint32_t cap = (uint32_t)cc->cap_nodes;
-	int err = cc_grow(&p, (uint32_t)cc->n_nodes, &cap, sizeof *cc->nodes);
-
-	cc->nodes = p;
-	cc->cap_nodes = (int)cap;
-	if (err)
-		return NULL;
-	struct node *nd = &cc->nodes[cc->n_nodes++];
 	weft_dtype type = type_of(cc, cc->g->ops[last].out[0]);
-	int lowest = type_lowest(type);
-	*nd = (struct node){
-		.kind = kind, .op = op,
-		.kh = 1, .kw = 1, .sy = 1, .sx = 1, .dy = 1, .dx = 1, .m = 1, .w = -1, .bias = -1,
-		.mode = weft_dtype_bytes(type) == 2, .scale_mul = -1, .scale_shift = -1,
-		.y_min = lowest, .y_max = -1 - lowest, .s_min = lowest, .s_max = -1 - lowest,
-		.a = { 1u << 30, 30, ROUND_UP }, .b = { 1u << 30, 30, ROUND_UP }, .s = { 1u << 30, 30, ROUND_UP },
-	};
-	nd->r_t = -1;
+	struct node *nd = cc_new_node(cc, kind, weft_dtype_bytes(type) == 2 ? 2 : 1);
+
+	if (!nd)
+		return NULL;
+	nd->op = op;
 	set_output(cc, nd, last);
 	claim(cc, op, nd);
 	claim(cc, last, nd);

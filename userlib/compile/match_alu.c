@@ -231,12 +231,8 @@ static int64_t elements(const struct alu_stmt *s)
 int alu_add(struct cc *cc, int i, const struct alu_stmt *stmt, bool last, bool recorded)
 {
 	struct node *nd = new_node(cc, NODE_ALU, i, i);
-	void *p = cc->alu;
-	uint32_t cap = (uint32_t)cc->cap_alu;
-	int err = nd ? cc_grow(&p, (uint32_t)cc->n_alu, &cap, sizeof *cc->alu) : -ENOMEM;
+	int err = nd ? cc_grow(&cc->alu, (uint32_t)cc->n_alu, &cc->cap_alu, sizeof *cc->alu) : -ENOMEM;
 
-	cc->alu = p;
-	cc->cap_alu = (int)cap;
 	if (err)
 		return err;
 	struct alu_stmt *s = &cc->alu[cc->n_alu];

@@ -42,10 +42,8 @@ void memo_free(struct memo *m)
 
 int memo_put(struct memo_key *k, int64_t v)
 {
-	void *p = k->v;
-	int err = cc_grow(&p, k->n, &k->cap, sizeof *k->v);
+	int err = cc_grow(&k->v, k->n, &k->cap, sizeof *k->v);
 
-	k->v = p;
 	if (!err)
 		k->v[k->n++] = (uint64_t)v;
 	return err;
@@ -108,9 +106,7 @@ int memo_add(struct memo *m, const struct memo_key *k, const struct outcome *o)
 		return -ENOMEM;
 	memcpy(e.v, k->v, k->n * sizeof *k->v);
 	pthread_mutex_lock(&m->lock);
-	void *p = m->e;
-	int err = cc_grow(&p, m->n, &m->cap, sizeof *m->e);
-	m->e = p;
+	int err = cc_grow(&m->e, m->n, &m->cap, sizeof *m->e);
 	if (!err)
 		m->e[m->n++] = e;
 	pthread_mutex_unlock(&m->lock);

@@ -12,6 +12,7 @@
 
 #define MAX_AHEAD  64          /* nodes that weights may wait on chip */
 #define MAX_TRIED  120000      /* commands of all trials of a step */
+#define MAX_CHANGED 240000     /* those of changes to the best of them with them */
 #define MAX_DELAYS 300         /* attempts to find how many */
 #define ALLOC_WORK 20000000    /* pairs of areas looked at in all of them */
 
@@ -175,11 +176,16 @@ static int choose_residents(struct seg *s, int64_t *used, int64_t largest, bool 
 	qsort(k, (size_t)s->n_stor, sizeof *k, smaller);
 	for (int j = 0; j < s->n_stor; j++) {
 		const struct stor *t = &s->stor[k[j].i];
-		if (t->over < 0 && !t->resident && !s->cc->o->no_fuse && t->bytes <= largest)
+		if (t->over < 0 && !t->resident && !s->cc->o->no_fuse && (t->wish ? t->wish > 0 : t->bytes <= largest))
 			place_chain(s, used, k[j].i);
 	}
 	free(k);
 	return 0;
+}
+
+static int64_t node_cycles(const struct seg *s, int i)
+{
+	return s->work[i + 1] - s->work[i];
 }
 
 static int add_area(struct seg *s, int64_t bytes, int t0, int t1, bool weights)
@@ -219,16 +225,52 @@ static int group_last(const struct seg *s, int i)
 	return g ? g->first + g->n - 1 : i;
 }
 
+static void add_use(struct seg *s, int area, int node, int64_t density)
+{
+	struct area *a = &s->area[area];
+
+	if (a->n_use < AREA_USES && density)
+		a->use[a->n_use++] = (struct area_use){ node, (int)min64(density, 8) };
+}
+
+/* Who reads and writes the rows of ring i, and how often. */
+static void note_ring_uses(struct seg *s, const struct group *g, int i)
+{
+	const struct ring *r = &g->ring[i];
+
+	for (int k = 0; k < g->n; k++) {
+		int node = g->first + k;
+		const struct node *nd = seg_node(s, node);
+		int64_t rows = view_elements(&nd->y) / nd->y.dim[3] * ceil_div(nd->y.dim[3], s->cc->n), work = node_cycles(s, node);
+		if (g->rx[k] == i)
+			add_use(s, r->area, node, 8);
+		if (g->ry[k] == i || g->rr[k] == i)
+			add_use(s, r->area, node, ceil_div(8 * rows, work));
+	}
+}
+
+static int64_t group_cycles(const struct seg *s, const struct group *g)
+{
+	int64_t array = 0, vector = 0;
+
+	for (int k = 0; k < g->n; k++)
+		*(on_array(seg_node(s, g->first + k)) ? &array : &vector) += node_cycles(s, g->first + k);
+	return max64(array, vector);
+}
+
 /* A group's rings and weights are there while any of its nodes runs. */
 static int list_group_areas(struct seg *s, struct group *g)
 {
-	int t0 = g->first, t1 = g->first + g->n - 1;
+	int t0 = g->first, t1 = g->first + g->n - 1, number = 1 + (int)(g - s->group);
 
+	g->cycles = group_cycles(s, g);
 	for (int i = 0; i < g->n_ring; i++) {
 		struct ring *r = &g->ring[i];
 		r->area = add_area(s, (r->rows + r->over) * r->row_bytes, t0, t1, false);
 		if (r->area < 0)
 			return r->area;
+		s->area[r->area].group = number;
+		note_ring_uses(s, g, i);
 	}
 	for (int k = 0; k < g->n; k++) {
 		const struct node *nd = seg_node(s, g->first + k);
@@ -245,6 +287,8 @@ static int list_group_areas(struct seg *s, struct group *g)
 		if (p->w[0] < 0)
 			return p->w[0];
 		s->area[p->w[0]].use0 = t0;
+		s->area[p->w[0]].group = number;
+		add_use(s, p->w[0], g->first + k, on_array(nd) ? 8 : 4);
 	}
 	return 0;
 }
@@ -438,10 +482,9 @@ static void note_memory(struct seg *s)
 	}
 }
 
-/* Residents of at most `largest` bytes, groups of at most `group` nodes, and whether they work in
- * whole groups of the array's rows; results in the place of second addends; how addresses are chosen;
- * how weights are loaded. */
-struct trial { int64_t largest; int group; bool full, in_place; int neighbours; bool halves, only_loads; };
+/* Residents of at most `largest` bytes, groups; results in the place of second addends; how addresses
+ * are chosen; how weights are loaded. */
+struct trial { int64_t largest; struct striping stripes; bool in_place; int neighbours; bool halves, only_loads; };
 
 /* Trials of one thread, which remember what came of plans. */
 struct recall { struct memo *all; struct memo_key key; struct outcome o; int64_t tuned; };
@@ -482,7 +525,7 @@ static int place_with(struct seg *s, int64_t *used, const struct trial *t, struc
 	int err = choose_residents(s, used, t->largest, t->in_place);
 
 	while (!err) {
-		if (!s->cc->o->no_fuse && (err = seg_groups(s, t->group, t->full)))
+		if (!s->cc->o->no_fuse && (err = seg_groups(s, &t->stripes)))
 			break;
 		err = r ? place_or_recall(s, used, r) : place_areas(s, used);
 		if (err != -ENOSPC)
@@ -533,17 +576,18 @@ static struct trial trial_at(const struct seg *s, int k)
 	static const int eighths[] = { 8, 4, 3, 2, 1 }, nodes[] = { GROUP_NODES, 7, 3, 2, 0 };
 	int n = (int)(sizeof nodes / sizeof *nodes);
 
-	return (struct trial){ budget_all(s) / 8 * eighths[k / 4 / n], nodes[k / 4 % n], k & 1, k & 2, 2, true, false };
+	return (struct trial){ budget_all(s) / 8 * eighths[k / 8 / n], { nodes[k / 8 % n], k & 1, k & 4, SHARES }, k & 2, 2, true, false };
 }
 
-#define N_TRIALS 100
+#define N_TRIALS 200
 #define N_ADDRESSES 10
 
 struct search { struct trial best; int64_t cycles, emitted, last, tuned; };
 
-struct tried { struct trial t; struct outcome o; };
+struct tried { struct trial t; struct change c; struct outcome o; };
 
 #define MAX_BATCH 32
+#define NO_CHANGE ((struct change){ .node = -1, .stor = -1 })
 
 struct batch { struct crew crew; int64_t *used[MAX_THREADS]; struct recall r[MAX_THREADS]; struct tried q[MAX_BATCH]; };
 
@@ -575,14 +619,19 @@ static void try_one(void *user, int worker, int i)
 	struct batch *b = user;
 	struct recall *r = &b->r[worker];
 	struct outcome *o = &b->q[i].o;
-	int err = place_with(b->crew.seg[worker], b->used[worker], &b->q[i].t, r);
+	struct seg *s = b->crew.seg[worker];
+	const struct change *c = &b->q[i].c, was = change_undo(s, c);
+
+	change_apply(s, c);
+	int err = place_with(s, b->used[worker], &b->q[i].t, r);
+	change_apply(s, &was);
 
 	*o = (struct outcome){ .err = err, .cycles = INT64_MAX, .emitted = -1 };
 	if (err == 1)
 		*o = r->o;
 	if (err)
 		return;
-	measure(b->crew.seg[worker], r->tuned, o);
+	measure(s, r->tuned, o);
 	if (memo_add(r->all, &r->key, o))
 		o->err = -ENOMEM;
 }
@@ -681,10 +730,55 @@ static int search_addresses(struct batch *w, struct search *b)
 	return err;
 }
 
+/* The changes that begin at a node, one by one: the best of them stays. */
+static int try_changes(struct batch *w, struct search *b, int node, bool *better)
+{
+	struct change c[MAX_CHANGES];
+	int n = list_changes(w->crew.seg[0], node, c, MAX_CHANGES), best = -1, err = 0;
+
+	for (int k = 0; k < n && b->emitted < MAX_CHANGED && !err; ) {
+		int m = 0;
+		for (; k + m < n && m < (w->crew.n > 1 ? MAX_BATCH : 1); m++)
+			w->q[m] = (struct tried){ .t = b->best, .c = c[k + m] };
+		try_batch(w, m, b);
+		for (int i = 0; i < m && b->emitted < MAX_CHANGED && !err; i++, k++) {
+			int64_t was = b->cycles;
+			err = take(b, &w->q[i]);
+			if (b->cycles < was)
+				best = k;
+		}
+	}
+	for (int i = 0; best >= 0 && i < w->crew.n; i++)
+		change_apply(w->crew.seg[i], &c[best]);
+	*better |= best >= 0;
+	return err;
+}
+
+/* A node's again while one helps; and all nodes' while any does. */
+static int search_changes(struct seg *s, struct batch *w, struct search *b)
+{
+	bool better = true;
+	int err = 0;
+
+	while (better && b->emitted < MAX_CHANGED && !err) {
+		better = false;
+		for (int i = 0; i < s->n && !err; i++)
+			for (bool found = true; found && b->emitted < MAX_CHANGED && !err; better |= found) {
+				found = false;
+				err = place_with(s, w->used[0], &b->best, NULL);
+				if (!err)
+					err = try_changes(w, b, i, &found);
+			}
+	}
+	return err;
+}
+
 static int batch_open(struct batch *w, struct seg *s, int64_t *used)
 {
 	int err = crew_open(&w->crew, s);
 
+	for (int i = 0; i < MAX_BATCH; i++)
+		w->q[i].c = NO_CHANGE;
 	w->used[0] = used;
 	w->r[0].all = memo_new();
 	if (!w->r[0].all)
@@ -718,6 +812,8 @@ static int place_best(struct seg *s, int64_t *used)
 		err = search_plans(s, &w, &b);
 	if (!err && !s->cc->o->quick)
 		err = search_addresses(&w, &b);
+	if (!err && !s->cc->o->quick && !b.tuned && b.cycles < INT64_MAX)
+		err = search_changes(s, &w, &b);
 	batch_close(&w);
 	s->cc->bad_node = -1;
 	return err ? err : place_with(s, used, &b.best, NULL);

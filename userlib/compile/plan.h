@@ -8,6 +8,10 @@
 
 #include "alu.h"
 
+/* A node of a group uses an area: so many accesses, of 8 cycles. */
+struct area_use { int node, density; };
+#define AREA_USES 4            /* what a ring has more readers is not counted */
+
 /* A piece of the scratchpad during nodes t0..t1 of the step. */
 struct area {
 	int64_t bytes, addr;
@@ -15,6 +19,8 @@ struct area {
 	int need;              /* node before which it must be there */
 	int use0, use1;        /* nodes that access it */
 	bool weights;          /* may be filled ahead: t0 moves down where there is room */
+	int group, n_use;      /* 1 + group of which it is a ring or weights, 0 none; there: */
+	struct area_use use[AREA_USES];
 };
 
 /* The storage of one root tensor, as this step sees it. */
@@ -25,6 +31,7 @@ struct stor {
 	bool ext_in, ext_out;  /* comes from memory; is needed in memory afterwards */
 	bool resident;
 	bool in_memory;        /* never resident */
+	int wish;              /* improve.c: out -1, stay 1 whatever its size, 0 */
 	int may_over;          /* storage whose bytes it may take over: the second addend, read for the
 	                        * last time where this one is written; -1 */
 	int over, under;       /* resident: the one it does take over; the one that takes it over; -1 */
@@ -47,11 +54,17 @@ struct ring {
 #define GROUP_NODES 24
 #define MAX_RINGS (3 * GROUP_NODES)
 
+/* Groups of at most so many nodes; stripes that fill whole groups of the array's rows, at the price of
+ * more rows; rows kept so that both engines always have a stripe to work on, likewise. */
+struct striping { int nodes; bool full, deep; int share; };
+#define SHARES 8               /* share: of so much of what is free, rings and weights may take that much */
+
 /* Nodes [first, +n) of the step, run in stripes. */
 struct group {
 	int first, n;
 	int64_t step;          /* rows of the last node in one stripe */
-	bool full;             /* every stripe fills whole groups of the array's rows */
+	struct striping how;
+	int64_t cycles;        /* of the engine that has more to do, roughly */
 	int n_ring;
 	struct ring ring[MAX_RINGS];
 	int rx[GROUP_NODES], rr[GROUP_NODES], ry[GROUP_NODES];   /* rings of each node's operands, -1: resident */
@@ -70,10 +83,12 @@ struct group_walker {
  * channels. Jobs run pixels outermost, or channels outermost (by_channel).
  */
 struct plan {
+	struct striping how;   /* own_how: of a group that begins here, improve.c */
+	bool own_how;
 	int group;             /* 1 + the stripe group that the node is in, 0 none; then nothing below the
 	                        * storages counts but the weights */
 	int sx, sr, sz, sy;    /* storages of x, r (-1), z (-1), y */
-	bool xr, rr, yr;       /* resident */
+	bool xr, rr, yr;       /* resident; rr also without a second operand */
 	int64_t th, tw, tc;
 	bool by_channel;
 	int slots;             /* 2; 1 where only that fits: nothing then overlaps */
@@ -119,11 +134,6 @@ static inline struct node *seg_node(const struct seg *s, int i)
 	return &s->cc->nodes[s->cc->items[s->first_item + i].index];
 }
 
-static inline bool on_array(const struct node *nd)
-{
-	return nd->kind == NODE_CONV || nd->kind == NODE_DWCONV;
-}
-
 struct span { int64_t lo, n; };
 
 static inline struct span span_clip(int64_t lo, int64_t hi, int64_t limit)
@@ -131,6 +141,11 @@ static inline struct span span_clip(int64_t lo, int64_t hi, int64_t limit)
 	lo = max64(min64(lo, limit - 1), 0);
 	hi = max64(min64(hi, limit), lo + 1);
 	return (struct span){ lo, hi - lo };
+}
+
+static inline bool on_array(const struct node *nd)
+{
+	return nd->kind == NODE_CONV || nd->kind == NODE_DWCONV;
 }
 
 /* Input rows and columns that output rows/columns [o, o+n) read, clipped to the image. */
@@ -182,9 +197,8 @@ void alloc_free(struct alloc *al);
 int alloc_areas(struct alloc *al, int from, int64_t compact);
 int alloc_rank(const struct alloc *al, int area);   /* in that order */
 
-/* stripe.c: groups of at most `most` nodes, among those whose results do not stay on chip; full:
- * stripes of whole pixel groups only, at the price of more rows */
-int seg_groups(struct seg *s, int most, bool full);
+/* stripe.c: groups of nodes among those whose results do not stay on chip */
+int seg_groups(struct seg *s, const struct striping *how);
 
 /* walk.c */
 int group_walk(struct seg *s, struct group *g, struct group_walker *w);
@@ -204,6 +218,15 @@ struct course {
 void course_open(struct course *c, const struct seg *s, struct group *g);
 /* Rows that each ring must hold, into the group; false where they take more than so many bytes. */
 bool course_measure(const struct course *c, int64_t room);
+
+/* improve.c: one change to what a trial says: the stripes of a group that begins at `node` (own: else the trial's
+ * again), or where a storage is; -1: none */
+struct change { int node; struct striping how; bool own; int stor, wish; };
+#define MAX_CHANGES 64
+void change_apply(struct seg *s, const struct change *c);
+struct change change_undo(const struct seg *s, const struct change *c);
+/* Those of the plan as it stands that begin at this node, at most so many; how many */
+int list_changes(const struct seg *s, int node, struct change *c, int most);
 
 /* place.c: residency, plans, areas. 0 or negative errno; -ERANGE with cc->bad_node */
 int seg_place(struct seg *s);

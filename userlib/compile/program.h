@@ -163,7 +163,10 @@ int weft_compile(const weft_graph *g, const struct weft_compile_options *o,
 
 void weft_program_free(weft_program *p);
 
-/** The .weft container. *out comes from malloc. @return 0 or -ENOMEM */
+/**
+ * The .weft container. *out comes from malloc.
+ * @return 0, -ENOTSUP (control flow, variables), -EINVAL (what a container cannot hold) or -ENOMEM, with one line in msg
+ */
 int weft_program_write(const weft_program *p, uint8_t **out, size_t *n_out, char *msg);
 
 /**

@@ -23,10 +23,8 @@ void save_head(struct io *io, weft_program *p)
 {
 	char *config = p->config;
 
-	if (io->write) {
-		io_string(io, &config);
-	} else {
-		io_string(io, &config);
+	io_string(io, &config);
+	if (!io->write) {
 		if (!io->err && strlen(config) >= sizeof p->config)
 			io_fail(io, "the configuration's name is too long");
 		if (!io->err)

@@ -61,9 +61,8 @@ static int next_unit(const struct line line[WEFT_N_UNITS], const uint64_t *start
 static int append_words(weft_program *p, const struct weft_cmd *c, uint32_t *cap)
 {
 	while (p->n_words + WEFT_CMD_MAX_WORDS > *cap) {
-		void *q = p->words;
-		int err = cc_grow(&q, *cap, cap, sizeof *p->words);
-		p->words = q;
+		int err = cc_grow(&p->words, *cap, cap, sizeof *p->words);
+
 		if (err)
 			return err;
 	}
@@ -75,10 +74,8 @@ static int append_words(weft_program *p, const struct weft_cmd *c, uint32_t *cap
 static int append_scale(struct seg *s, const struct cmd *k)
 {
 	weft_program *p = s->cc->p;
-	void *q = p->scales;
-	int err = cc_grow(&q, (uint32_t)p->n_scales, &s->cc->cap_scales, sizeof *p->scales);
+	int err = cc_grow(&p->scales, (uint32_t)p->n_scales, &s->cc->cap_scales, sizeof *p->scales);
 
-	p->scales = q;
 	if (!err)
 		p->scales[p->n_scales++] = (struct weft_pscale){ s->step, p->n_words, s->cc->nodes[k->node].scale_t - 1 };
 	return err;
@@ -88,10 +85,8 @@ static int append_cmd(struct seg *s, const struct cmd *k, uint32_t rec_base)
 {
 	weft_program *p = s->cc->p;
 	struct weft_cmd c = k->c;
-	void *q = p->cmds;
-	int err = cc_grow(&q, p->n_cmds, &s->cc->cap_cmds, sizeof *p->cmds);
+	int err = cc_grow(&p->cmds, p->n_cmds, &s->cc->cap_cmds, sizeof *p->cmds);
 
-	p->cmds = q;
 	if (err)
 		return err;
 	for (int u = 0; u < WEFT_N_UNITS; u++)

@@ -20,6 +20,7 @@
 #define LEAST (ONE / 16)       /* slower than that nothing gets: what is in the way pauses now and then */
 #define ISSUED 8               /* issued and not retired, hw/cmd */
 #define TURN (ONE / 8)         /* of the post unit's rows, kept for the vector engine, hw/post */
+#define TURN_COMES 5           /* cycles until a read of parameters goes before all others, hw/sp */
 #define FETCHED 64             /* words of the stream on chip, hw/cmd */
 #define FETCH_CYCLES 24        /* from the doorbell to the first command, beside the memory's latency */
 #define END_CYCLES 8           /* from the last retirement to the stream's end */
@@ -55,11 +56,6 @@ struct sim {
 
 /* ---- what commands do to the scratchpad's regions ---- */
 
-static int64_t common(int64_t a0, int64_t a1, int64_t b0, int64_t b1)
-{
-	return max64(0, min64(a1, b1) - max64(a0, b0));
-}
-
 static void add_heat(struct heat *h, const struct access *a, uint32_t cost, int64_t region)
 {
 	int64_t lo = (int64_t)a->lo, hi = (int64_t)(a->hi + (a->n - 1) * a->step), all = (int64_t)a->count * ONE;
@@ -69,7 +65,7 @@ static void add_heat(struct heat *h, const struct access *a, uint32_t cost, int6
 	h->any = true;
 	h->banks[a->port] = a->banks > h->banks[a->port] ? a->banks : h->banks[a->port];
 	for (int r = 0; r < WEFT_SP_REGIONS; r++) {
-		int64_t part = common(lo, hi, r * region, (r + 1) * region);
+		int64_t part = overlap64(lo, hi, r * region, (r + 1) * region);
 		if (!part)
 			continue;
 		int64_t d = h->of[a->port][r] + (part == hi - lo ? all : all * part / (hi - lo)) / cost;
@@ -155,20 +151,31 @@ static uint64_t array_delay(const struct sim *s, int p)
 	return all ? sum / all : 0;
 }
 
-/* A few reads of parameters, but without them unit k stands. */
+/* A few reads of parameters, but without them unit k stands. Each gets its turn in the end. */
 static uint64_t starved(const struct sim *s, int k, int p, const uint8_t before[WEFT_N_UNITS])
 {
 	const struct heat *h = heat_of(s, k);
-	uint64_t sum = 0, all = 0;
+	uint64_t sum = 0;
 
 	for (int r = 0; r < WEFT_SP_REGIONS; r++) {
 		if (!h->of[p][r])
 			continue;
 		uint64_t lost = lost_in(s, r, h->banks[p], before);
-		sum += h->of[p][r] * (lost > ONE - ONE / 8 ? ONE * ONE / LEAST : 0);
-		all += h->of[p][r];
+		uint64_t room = lost + ONE / TURN_COMES < ONE ? ONE - lost : ONE / TURN_COMES;
+		sum += (uint64_t)h->of[p][r] * ONE / room;
 	}
-	return all ? sum / all : 0;
+	return sum > ONE ? sum - ONE : 0;
+}
+
+/* The vector engine's own words and parameters in one region take turns. */
+static uint64_t own_parameters(const struct sim *s)
+{
+	const struct heat *h = heat_of(s, WEFT_UNIT_VE);
+	uint64_t sum = 0;
+
+	for (int r = 0; r < WEFT_SP_REGIONS; r++)
+		sum += (uint64_t)h->of[PORT_W][r] * h->of[PORT_X][r] / ONE;
+	return sum;
 }
 
 #define BIT(p) (1 << PORT_##p)
@@ -189,7 +196,7 @@ static uint64_t scratchpad_rate(const struct sim *s, int k)
 		return ONE;
 	switch (k) {
 	case WEFT_UNIT_CV: more = array_delay(s, PORT_X) + array_delay(s, PORT_W) + starved(s, k, PORT_P, heat_of(s, k)->banks[PORT_X] == BANKS_BOTH ? par : ve_par); break;
-	case WEFT_UNIT_VE: more = delay(s, k, PORT_X, ve) + delay(s, k, PORT_R, ve) + starved(s, k, PORT_W, ve); break;
+	case WEFT_UNIT_VE: more = delay(s, k, PORT_X, ve) + delay(s, k, PORT_R, ve) + starved(s, k, PORT_W, ve) + own_parameters(s); break;
 	case WEFT_UNIT_LD: more = delay(s, k, PORT_WRITE, ld); break;
 	default:           more = delay(s, k, PORT_X, st);
 	}

@@ -113,14 +113,16 @@ static bool list_rings(struct seg *s, struct group *g)
 	return true;
 }
 
-/* Engine changes back to the array between node k and the end. */
+/* Engine changes between node k and the end: all, or those back to the array. The vector engine then has
+ * only the time in which the array works on the nodes behind it, since both use the same rows. */
 static void set_ahead(const struct seg *s, struct group *g)
 {
 	int ahead = 0;
 
 	for (int k = g->n - 1; k >= 0; k--) {
 		g->ahead[k] = ahead;
-		if (k && on_array(group_node(s, g, k)) && !on_array(group_node(s, g, k - 1)))
+		bool array = on_array(group_node(s, g, k));
+		if (k && array != on_array(group_node(s, g, k - 1)) && (array || g->how.deep))
 			ahead++;
 	}
 }
@@ -257,7 +259,7 @@ static bool plan_group(struct seg *s, struct group *g)
 		return false;
 	mark_read(g);
 	set_ahead(s, g);
-	return choose_step(s, g, s->cc->sp_bytes - resident_bytes(s, g));
+	return choose_step(s, g, (s->cc->sp_bytes - resident_bytes(s, g)) * g->how.share / SHARES);
 }
 
 /* Nodes from i on until nothing that was written there and does not fit is still to be read. */
@@ -289,7 +291,7 @@ static int keep_group(struct seg *s, const struct group *g)
 	return 0;
 }
 
-int seg_groups(struct seg *s, int most, bool full)
+int seg_groups(struct seg *s, const struct striping *all)
 {
 	struct group *g = malloc(sizeof *g);
 	int err = g ? 0 : -ENOMEM;
@@ -301,10 +303,11 @@ int seg_groups(struct seg *s, int most, bool full)
 	}
 	for (int i = 0; i < s->n && !err; ) {
 		const struct stor *y = &s->stor[s->plan[i].sy];
-		int n = y->resident ? 0 : closure(s, i, most);
+		const struct striping *how = s->plan[i].own_how ? &s->plan[i].how : all;
+		int n = y->resident ? 0 : closure(s, i, how->nodes);
 		bool found = false;
 		for (; n >= 2 && !found; n--) {
-			*g = (struct group){ .first = i, .n = n, .full = full };
+			*g = (struct group){ .first = i, .n = n, .how = *how };
 			found = plan_group(s, g);
 			if (found)
 				break;

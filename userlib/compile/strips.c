@@ -31,7 +31,7 @@ static bool shape_fits(const struct cc *cc, const struct node *nd)
 	const struct view *x = &nd->x, *y = &nd->y;
 	int64_t bytes = y->dim[2] * x->dim[1] * nd->kw * x->dim[3] * view_elem(x);
 
-	return nd->kind == NODE_CONV && nd->w != WEIGHTS_ONE && !nd->w_computed && !nd->part && nd->kh > 1 && nd->dx == 1 && nd->dy == 1 && x->dim[0] == 1 &&
+	return nd->kind == NODE_CONV && nd->w != WEIGHTS_ONE && !nd->w_computed && !nd->part && nd->side < 2 && nd->kh > 1 && nd->dx == 1 && nd->dy == 1 && x->dim[0] == 1 &&
 	       x->step[2] == x->dim[3] * view_elem(x) && nd->kw <= x->dim[2] && bytes <= cc->sp_bytes / 6 &&
 	       y->dim[1] <= 4096 && y->dim[2] <= 4096 && x->dim[1] <= 8192;
 }
@@ -63,43 +63,20 @@ static bool worth_it(const struct cc *cc, const struct node *nd)
 	       20 * max64(after, copies + y->dim[1] * y->dim[2] * tiles) < 17 * before;
 }
 
-int cc_new_root(struct cc *cc, int64_t bytes)
-{
-	void *p = cc->ten;
-	uint32_t cap = (uint32_t)cc->cap_roots;
-	int err = cc_grow(&p, (uint32_t)cc->n_roots, &cap, sizeof *cc->ten);
-
-	cc->ten = p;
-	cc->cap_roots = (int)cap;
-	if (err)
-		return err;
-	cc->ten[cc->n_roots] = (struct cten){ .v = { .root = cc->n_roots }, .bytes = bytes };
-	return cc->n_roots++;
-}
-
 /* A copy that belongs to the convolution and precedes it. */
 static struct node *new_copy(const struct strips *s)
 {
-	struct cc *cc = s->cc;
-	void *p = cc->nodes;
-	uint32_t cap = (uint32_t)cc->cap_nodes;
-	int err = cc_grow(&p, (uint32_t)cc->n_nodes, &cap, sizeof *cc->nodes);
+	struct node *nd = cc_new_node(s->cc, NODE_ELT, s->elem);
 
-	cc->nodes = p;
-	cc->cap_nodes = (int)cap;
-	if (err)
+	if (!nd)
 		return NULL;
-	const struct node *conv = &cc->nodes[s->conv];
-	struct node *nd = &cc->nodes[cc->n_nodes++];
-	int64_t lowest = -((int64_t)1 << (8 * s->elem - 1));
-	*nd = (struct node){
-		.kind = NODE_ELT, .op = conv->op, .last = conv->last, .y_tensor = -1, .x_t = conv->x_t, .r_t = -1,
-		.before = s->conv + 1, .by_columns = true,
-		.kh = 1, .kw = 1, .sy = 1, .sx = 1, .dy = 1, .dx = 1, .m = 1, .w = -1, .bias = -1,
-		.scale_mul = -1, .scale_shift = -1, .mode = s->elem == 2,
-		.y_min = (int)lowest, .y_max = (int)(-1 - lowest), .s_min = (int)lowest, .s_max = (int)(-1 - lowest),
-		.a = { 1u << 30, 30, ROUND_UP }, .b = { 1u << 30, 30, ROUND_UP }, .s = { 1u << 30, 30, ROUND_UP },
-	};
+	const struct node *conv = &s->cc->nodes[s->conv];
+	nd->op = conv->op;
+	nd->last = conv->last;
+	nd->y_tensor = -1;
+	nd->x_t = conv->x_t;
+	nd->before = s->conv + 1;
+	nd->by_columns = true;
 	return nd;
 }
 

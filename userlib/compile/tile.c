@@ -53,7 +53,7 @@ static int64_t measure(const struct cc *cc, const struct node *nd, struct plan *
 	int64_t pixels = p->th * p->tw;
 
 	p->n_in = p->xr ? 0 : k.pixels > 1 || (channelwise(nd) && k.channels > 1) ? p->slots : 1;
-	p->n_r = p->rr || !nd->add ? 0 : slots;
+	p->n_r = p->rr ? 0 : slots;
 	p->n_out = p->yr ? 0 : slots;
 	p->n_w = nd->w < 0 ? 0 : p->all_weights ? 1 : (int)min64(p->slots, k.channels);
 	p->in_bytes = round_up(rows_for(nd, p->th) * cols_for(nd, p->tw) * (channelwise(nd) ? p->tc : nd->x.dim[3]) *
@@ -159,7 +159,7 @@ static int64_t max_width(const struct cc *cc, const struct node *nd)
 
 static void try_tile(const struct cc *cc, const struct node *nd, struct plan p, int64_t budget, struct plan *best)
 {
-	bool on_chip = p.xr && p.yr && (p.rr || !nd->add);
+	bool on_chip = p.xr && p.yr && p.rr;
 
 	for (int64_t most = max_height(nd); fit_height(cc, nd, &p, budget, most); most = p.th / 2) {
 		if (measure(cc, nd, &p) > budget)
@@ -181,7 +181,7 @@ static void try_channels(const struct cc *cc, const struct node *nd, struct plan
 		if (p.tc < nd->y.dim[3])
 			try_tile(cc, nd, p, budget, best);
 		/* Nothing but width is gained by narrower tiles. */
-		if (p.tw == 1 || (p.xr && p.yr && (p.rr || !nd->add)))
+		if (p.tw == 1 || (p.xr && p.yr && p.rr))
 			break;
 	}
 }
@@ -303,7 +303,7 @@ static struct plan best_plan(const struct cc *cc, const struct node *nd, struct 
 	}
 	/* All on chip, weights take half of what is free, so that the next node's can come meanwhile;
 	 * but where they are used as fast as they come, all of it, in many loads. */
-	bool on_chip = t.xr && t.yr && (t.rr || !nd->add);
+	bool on_chip = t.xr && t.yr && t.rr;
 	if (nd->w >= 0 && (best.cost < 0 || !on_chip || best.w_bytes > (few_pixels(cc, nd) ? budget : budget / 2))) {
 		t.all_weights = false;
 		if (on_chip)
@@ -341,7 +341,7 @@ int plan_node(const struct cc *cc, const struct node *nd, struct plan *p, int64_
 	*p = best;
 	choose_piece(cc, nd, p);
 	struct counts k = job_counts(nd, p);
-	p->can_split = p->xr && p->yr && (p->rr || !nd->add) && !p->split_k && k.channels == 1 &&
+	p->can_split = p->xr && p->yr && p->rr && !p->split_k && k.channels == 1 &&
 	               k.pixels == nd->y.dim[0] && p->piece == nd->n_tiles;
 	return 0;
 }

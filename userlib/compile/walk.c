@@ -31,7 +31,7 @@ int64_t group_grain(const struct seg *s, const struct group *g, const struct nod
 {
 	int64_t q = 1;
 
-	if (!g->full || !on_array(nd))
+	if (!g->how.full || !on_array(nd))
 		return 1;
 	while (q <= 8 && q * nd->own.y.dim[2] % s->cc->n)
 		q++;

@@ -45,7 +45,7 @@ static const struct { const char *name; ox_lowering *lower; } table[] = {
 	{ "MatMulIntegerToFloat", ox_matmul_to_float }, { "QGemm", ox_qgemm }, { "QLinearAdd", ox_qlinear_binary },
 	{ "QLinearAveragePool", ox_qlinear_average }, { "QLinearConcat", ox_qlinear_concat },
 	{ "QLinearGlobalAveragePool", ox_qlinear_average }, { "QLinearLeakyRelu", ox_qlinear_unary }, { "QLinearMul", ox_qlinear_binary },
-	{ "QLinearSigmoid", ox_qlinear_unary }, { "QuantizeLinear", ox_quantize },
+	{ "QLinearSigmoid", ox_qlinear_unary }, { "QLinearSoftmax", ox_qlinear_softmax }, { "QuantizeLinear", ox_quantize },
 }, deeploy[] = {
 	{ "ITAMax", ox_ita_max }, { "ITAPartialMax", ox_ita_max }, { "IntegerDiv", ox_integer_div }, { "IntegerMean", ox_integer_mean },
 	{ "RequantShift", ox_requant_shift }, { "TrueIntegerDiv", ox_integer_div }, { "iGELU", ox_i_gelu },

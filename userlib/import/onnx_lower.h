@@ -136,6 +136,7 @@ int ox_select(struct ox *l, int cond, int a, int b);
 int ox_reduce(struct ox *l, weft_opcode op, int x, int axis);           /* keeps the dimension */
 int ox_slice(struct ox *l, int x, const int64_t *start, const int64_t *dim);
 int ox_concat(struct ox *l, const int *x, int n, int axis);
+int ox_softmax_over(struct ox *l, int x, unsigned axes);                /* of a tensor of floats */
 int ox_pad(struct ox *l, int x, const int64_t *before, const int64_t *after, double v);
 int ox_tile(struct ox *l, int x, const int64_t *multiple);
 int ox_to_rank(struct ox *l, int x, int rank);                          /* with leading dimensions of 1 */
@@ -155,7 +156,7 @@ ox_lowering ox_conv, ox_conv_transpose, ox_pool, ox_global_pool, ox_gemm, ox_mat
 	ox_gather_nd, ox_tile_node, ox_expand_node, ox_shape, ox_constant, ox_constant_of_shape, ox_identity, ox_cast_node,
 	ox_fake_convert, ox_quantize, ox_dequantize, ox_dynamic_quantize, ox_qlinear_conv, ox_qlinear_matmul, ox_conv_integer,
 	ox_matmul_integer, ox_softmax, ox_layer_norm, ox_batch_norm, ox_depth_to_space, ox_space_to_depth, ox_resize,
-	ox_prelu, ox_size, ox_qgemm, ox_qlinear_binary, ox_qlinear_unary,
+	ox_prelu, ox_size, ox_qgemm, ox_qlinear_binary, ox_qlinear_unary, ox_qlinear_softmax,
 	ox_qlinear_concat, ox_qlinear_average, ox_requant_shift, ox_matmul_to_float, ox_dynamic_matmul, ox_i_hard_swish, ox_i_gelu, ox_integer_div, ox_integer_mean,
 	ox_i_softmax, ox_ita_max, ox_i_layer_norm;
 

@@ -251,13 +251,27 @@ static int map_16(struct ox *l, struct ox_value *v, const struct ox_q *q, int x,
 	return *done && v->depth ? ox_clamp_codes(l, x, q->z, INT16_MAX) : x;
 }
 
+int ox_by_codes(struct ox *l, int x, const int32_t *f, const struct ox_q *from, const struct ox_q *q)
+{
+	struct ox_factor r;
+	int32_t lo, hi;
+
+	limits(f, &lo, &hi);
+	if (is_clamp(f, lo, hi))
+		return ox_clamp_codes(l, x, lo, hi);
+	bool scaled = from && ox_nearest(from->s / q->s, 256, &r);
+	for (int even = 0; scaled && even < 2; even++)
+		if (is_rescale(f, -128, 127, r, even, ox_q_zp(from), ox_q_zp(q)))
+			return ox_rescale_even(l, x, WEFT_INT8, r, even, ox_q_zp(from), ox_q_zp(q));
+	return table(l, x, f);
+}
+
 int ox_map(struct ox *l, struct ox_value *v, const struct ox_q *q, int8_t *perm, bool *done)
 {
 	struct ox_value *c = &l->values[v->carrier];
 	int x = ox_side_tensor(l, c, perm);
-	struct ox_factor r;
 	struct ox_side s;
-	int32_t f[256], lo, hi;
+	int32_t f[256];
 
 	*done = false;
 	if (x < 0)
@@ -272,12 +286,5 @@ int ox_map(struct ox *l, struct ox_value *v, const struct ox_q *q, int8_t *perm,
 		return 0;
 	}
 	*done = true;
-	limits(f, &lo, &hi);
-	if (is_clamp(f, lo, hi))
-		return ox_clamp_codes(l, x, lo, hi);
-	bool scaled = ox_side_of(l, v, &s) && ox_nearest(s.q.s / q->s, 256, &r);
-	for (int even = 0; scaled && even < 2; even++)
-		if (is_rescale(f, -128, 127, r, even, ox_q_zp(&s.q), ox_q_zp(q)))
-			return ox_rescale_even(l, x, WEFT_INT8, r, even, ox_q_zp(&s.q), ox_q_zp(q));
-	return table(l, x, f);
+	return ox_by_codes(l, x, f, ox_side_of(l, v, &s) ? &s.q : NULL, q);
 }

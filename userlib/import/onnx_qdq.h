@@ -41,6 +41,8 @@ static inline int ox_q_low(const struct ox_q *q) { return q->zp->t.dtype == WEFT
  * Each: a tensor of q's integers as ox_side_tensor has them; 0 if it cannot be
  * done in integers with the same bits (*done false); or a negative errno.
  */
+/* x by the results f of its 256 codes; from: its quantisation where f is nothing but another one, or NULL. */
+int ox_by_codes(struct ox *l, int x, const int32_t *f, const struct ox_q *from, const struct ox_q *q);
 int ox_map(struct ox *l, struct ox_value *v, const struct ox_q *q, int8_t *perm, bool *done);   /* v: a function of its carrier */
 int ox_fold_product(struct ox *l, const onnx_node *n, const struct ox_q *q, int8_t *perm, bool *done);
 int ox_fold_average(struct ox *l, const onnx_node *n, const struct ox_q *q, int8_t *perm, bool *done);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * com.microsoft's QLinearAdd, QLinearMul, QLinearSigmoid, QLinearLeakyRelu and
- * QLinearConcat: DequantizeLinear, the operator in float32, QuantizeLinear, or
- * integers that give the same; and the averages.
+ * com.microsoft's QLinearAdd, QLinearMul, QLinearSigmoid, QLinearLeakyRelu,
+ * QLinearConcat and QLinearSoftmax: DequantizeLinear, the operator in float32,
+ * QuantizeLinear, or integers that give the same; and the averages.
  */
 #include <errno.h>
 #include <string.h>
@@ -96,26 +96,93 @@ int ox_qlinear_average(struct ox *l)
 	return ox_result(l, 0, y, perm, q.flip);
 }
 
+static int function(struct ox *l, int x)
+{
+	if (ox_is(l, "QLinearSigmoid"))
+		return ox_unary(l, WEFT_OP_SIGMOID, x);
+	int zero = x < 0 ? x : ox_ramp(l, WEFT_FP32, ox_t(l, x)->rank, 0);
+	return ox_select(l, ox_binary(l, WEFT_OP_GREATER, zero, x), ox_scale(l, x, ox_attr_f(l, "alpha", 0.01)), x);
+}
+
 int ox_qlinear_unary(struct ox *l)
 {
-	int x = dequantised(l, 0), y;
+	int8_t perm[WEFT_MAX_RANK];
+	struct ox_side x;
+	struct ox_q q;
+	int32_t f[256];
 
-	if (ox_is(l, "QLinearSigmoid")) {
-		y = ox_unary(l, WEFT_OP_SIGMOID, x);
-	} else {
-		int zero = x < 0 ? x : ox_ramp(l, WEFT_FP32, ox_t(l, x)->rank, 0);
-		y = ox_select(l, ox_binary(l, WEFT_OP_GREATER, zero, x), ox_scale(l, x, ox_attr_f(l, "alpha", 0.01)), x);
+	if (side(l, 0, &x) && result_q(l, 3, x.v->t.dtype, &q) &&
+	    ox_quantised(l, function(l, ox_dequantised(l, ox_codes(l, x.v->t.dtype), &x.q)), &q, f, 256)) {
+		int t = ox_side_tensor(l, x.v, perm);
+		return ox_result(l, 0, t < 0 ? t : ox_by_codes(l, t, f, NULL, &q), perm, q.flip);
 	}
-	return ox_result(l, 0, quantised(l, y, 3), NULL, false);
+	return ox_result(l, 0, quantised(l, function(l, dequantised(l, 0)), 3), NULL, false);
+}
+
+/* Operand k with the result's quantisation, in dimensions perm. */
+static int requantised(struct ox *l, int k, const struct ox_q *q, int8_t *perm)
+{
+	struct ox_side x;
+	int32_t f[256];
+
+	if (!side(l, k, &x) || !ox_quantised(l, ox_dequantised(l, ox_codes(l, x.v->t.dtype), &x.q), q, f, 256))
+		return -ENOTSUP;
+	int t = ox_side_tensor(l, x.v, perm);
+	return t < 0 ? t : ox_by_codes(l, t, f, &x.q, q);
+}
+
+static bool all_sides(struct ox *l, int n)
+{
+	struct ox_side x;
+
+	for (int k = 0; k < n; k++)
+		if (!side(l, 2 + 3 * k, &x))
+			return false;
+	return true;
+}
+
+/* Integers in the first operand's order of dimensions. */
+static int concat_codes(struct ox *l, int n, const struct ox_q *q)
+{
+	int8_t first[WEFT_MAX_RANK], own[WEFT_MAX_RANK];
+	int x[64], rank = 0;
+
+	for (int k = 0; k < n; k++) {
+		x[k] = requantised(l, 2 + 3 * k, q, k ? own : first);
+		if (x[k] < 0)
+			return x[k];
+		if (k && ox_t(l, x[k])->rank != rank)
+			return ox_fail(l, -EINVAL, "ranks %d and %d", rank, ox_t(l, x[k])->rank);
+		rank = ox_t(l, x[k])->rank;
+		if (k && memcmp(own, first, (size_t)rank)) {
+			int8_t step[WEFT_MAX_RANK] = { 0 };
+			for (int i = 0; i < rank; i++)
+				for (int j = 0; j < rank; j++)
+					if (own[j] == first[i])
+						step[i] = (int8_t)j;
+			x[k] = ox_transpose(l, x[k], step);
+		}
+	}
+	int axis = ox_axis(l, ox_attr_i(l, "axis", INT32_MAX), rank), at = 0;
+	while (axis >= 0 && first[at] != axis)
+		at++;
+	return ox_result(l, 0, axis < 0 ? axis : ox_concat(l, x, n, at), first, q->flip);
 }
 
 /* y_scale, y_zp, then value, scale, zero point of each. */
 int ox_qlinear_concat(struct ox *l)
 {
 	int x[64], n = ((int)l->n->n_input - 2) / 3;
+	struct ox_value *zp;
+	struct ox_q q;
 
 	if (n < 1 || n > 64)
 		return ox_fail(l, -ENOTSUP, "%d operands", n);
+	zp = ox_in(l, 1);
+	if (!zp)
+		return l->err;
+	if (ox_is_8_bit(zp) && all_sides(l, n) && result_q(l, 0, zp->t.dtype, &q))
+		return concat_codes(l, n, &q);
 	for (int k = 0; k < n; k++) {
 		x[k] = dequantised(l, 2 + 3 * k);
 		if (x[k] < 0)
@@ -123,4 +190,17 @@ int ox_qlinear_concat(struct ox *l)
 	}
 	int axis = ox_axis(l, ox_attr_i(l, "axis", INT32_MAX), ox_t(l, x[0])->rank);
 	return ox_result(l, 0, axis < 0 ? axis : quantised(l, ox_concat(l, x, n, axis), 0), NULL, false);
+}
+
+/* Softmax of the opset that an attribute names, between DequantizeLinear and QuantizeLinear. */
+int ox_qlinear_softmax(struct ox *l)
+{
+	int x = dequantised(l, 0), rank = x < 0 ? 0 : ox_t(l, x)->rank;
+	bool older = ox_attr_i(l, "opset", 13) < 13;
+	int axis = x < 0 ? x : ox_axis(l, ox_attr_i(l, "axis", older ? 1 : -1), rank);
+
+	if (axis < 0)
+		return l->err;
+	unsigned axes = older ? ((1u << rank) - 1) & ~((1u << axis) - 1) : 1u << axis;
+	return ox_result(l, 0, quantised(l, ox_softmax_over(l, x, axes), 3), NULL, false);
 }

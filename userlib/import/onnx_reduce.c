@@ -125,7 +125,7 @@ int ox_argmax(struct ox *l)
 
 /* ---- softmax ---- */
 
-static int softmax(struct ox *l, int x, unsigned axes)
+int ox_softmax_over(struct ox *l, int x, unsigned axes)
 {
 	int top = over(l, WEFT_OP_REDUCE_MAX, x, axes, false), d = ox_binary(l, WEFT_OP_SUB, x, top);
 	int e = ox_unary(l, WEFT_OP_EXP, d), s = over(l, WEFT_OP_REDUCE_SUM, e, axes, false);
@@ -146,7 +146,7 @@ int ox_softmax(struct ox *l)
 		return ox_fail(l, -ENOTSUP, "%s", weft_dtype_name(v->t.dtype));
 	/* Before opset 13 all dimensions from the axis on are one. */
 	unsigned axes = l->opset < 13 ? ((1u << v->t.rank) - 1) & ~((1u << axis) - 1) : 1u << axis;
-	return ox_result(l, 0, softmax(l, ox_get(l, v, NULL), axes), NULL, false);
+	return ox_result(l, 0, ox_softmax_over(l, ox_get(l, v, NULL), axes), NULL, false);
 }
 
 /* ---- normalisations ---- */

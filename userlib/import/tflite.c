@@ -54,6 +54,7 @@ static int (*const lowerings[])(struct tfl_lower *) = {
 	[TFL_MAXIMUM] = tfl_lower_extremum,
 	[TFL_ARG_MAX] = tfl_lower_arg_max,
 	[TFL_MINIMUM] = tfl_lower_extremum,
+	[TFL_LOG] = tfl_lower_table,
 	[TFL_PAD_V2] = tfl_lower_pad_v2,
 	[TFL_SLICE] = tfl_lower_slice,
 	[TFL_TRANSPOSE_CONV] = tfl_lower_transpose_conv,
@@ -84,6 +85,7 @@ static int (*const lowerings[])(struct tfl_lower *) = {
 	[TFL_BROADCAST_TO] = tfl_lower_broadcast_to,
 	[TFL_READ_VARIABLE] = tfl_lower_read_variable,
 	[TFL_GELU] = tfl_lower_table,
+	[TFL_CODE_RELU_0_TO_1] = tfl_lower_relu,
 };
 
 /* "CUSTOM:<its name>" for custom operators; printable. */
@@ -310,6 +312,8 @@ static int import(struct tfl_lower *l)
 	}
 	for (uint32_t i = 0; !err && i < outputs->n; i++)
 		err = add_output(l, outputs, i);
+	if (!err)
+		err = tfl_codes_finish(l);
 	return err ? err : weft_graph_check(l->g, l->msg);
 }
 
@@ -333,6 +337,7 @@ static int import_with(const void *data, size_t len, const char *name, bool back
 	else
 		*g = l.g;
 	tfl_fold_release(&l);
+	free(l.codes);
 	free(l.raw);
 	free(l.seen);
 	free(l.is_output);

@@ -16,7 +16,6 @@
 #define TFL_MAX_OPERATORS 32768
 #define TFL_MAX_RANK      6
 #define TFL_MAX_PARTS     1024
-#define TFL_NAME_SHOWN    48
 
 struct tfl_tensor {
 	size_t at;                 /* byte offset of its table */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Operators on float32 between DEQUANTIZE and QUANTIZE: what converters leave
- * where no quantised kernel exists. They run on the host.
+ * where no quantised kernel exists. They run on the host, but for functions of
+ * one 8-bit element (tflite_codes.c).
  */
 #include <errno.h>
 #include <math.h>
@@ -46,7 +47,9 @@ static int one_operand(struct tfl_lower *l)
 	if (err)
 		return err;
 	weft_tensor t = l->g->tensors[x].t;
-	return tfl_step(l, opcode(l->op->code), l->op->code == TFL_NEG ? &a : NULL, &x, 1, WEFT_FP32, t.rank, t.dim, true);
+	const weft_attr *attr = l->op->code == TFL_NEG ? &a : NULL;
+	weft_opcode op = opcode(l->op->code);
+	return tfl_codes_next(l, op, attr, x, tfl_step(l, op, attr, &x, 1, WEFT_FP32, t.rank, t.dim, true));
 }
 
 static int square(struct tfl_lower *l)
@@ -57,7 +60,19 @@ static int square(struct tfl_lower *l)
 	if (err)
 		return err;
 	weft_tensor t = l->g->tensors[x].t;
-	return tfl_step(l, WEFT_OP_MUL, &a, (int[]){ x, x }, 2, WEFT_FP32, t.rank, t.dim, true);
+	return tfl_codes_next(l, WEFT_OP_MUL, &a, x, tfl_step(l, WEFT_OP_MUL, &a, (int[]){ x, x }, 2, WEFT_FP32, t.rank, t.dim, true));
+}
+
+static float elu_of(float x)
+{
+	return x < 0 ? expm1f(x) : x;
+}
+
+static int elu(struct tfl_lower *l)
+{
+	int x = tfl_value(l, 0), err = x < 0 ? x : need_float(l, x);
+
+	return err ? err : tfl_codes_only(l, elu_of, x);
 }
 
 static int limits(struct tfl_lower *l, int activation, double *lo, double *hi)
@@ -78,7 +93,7 @@ static int clamp(struct tfl_lower *l, int x, int activation)
 	weft_tensor t = l->g->tensors[x].t;
 	int err = limits(l, activation, &a.clamp.fmin, &a.clamp.fmax);
 
-	return err ? err : tfl_step(l, WEFT_OP_CLAMP, &a, &x, 1, WEFT_FP32, t.rank, t.dim, true);
+	return err ? err : tfl_codes_next(l, WEFT_OP_CLAMP, &a, x, tfl_step(l, WEFT_OP_CLAMP, &a, &x, 1, WEFT_FP32, t.rank, t.dim, true));
 }
 
 static int two_operands(struct tfl_lower *l)
@@ -116,6 +131,7 @@ int (*tfl_float_lowering(const struct tfl_lower *l))(struct tfl_lower *)
 		return NULL;
 	switch (l->op->code) {
 	case TFL_SQUARE: return square;
+	case TFL_ELU: return elu;
 	case TFL_CODE_RELU: case TFL_CODE_RELU6: case TFL_CODE_RELU_N1_TO_1: return relu;
 	case TFL_ADD: case TFL_SUB: case TFL_MUL: case TFL_MAXIMUM: case TFL_MINIMUM: return two_operands;
 	default: return opcode(l->op->code) ? one_operand : NULL;

@@ -198,6 +198,16 @@ static bool is_light(int code)
 	}
 }
 
+/* A product of constants, as an initial state of zeros gives: not above so many multiplications. */
+static bool is_small_product(struct tfl_lower *l)
+{
+	const int64_t most = 1 << 20;
+	weft_tensor x, w;
+
+	return l->op->code == TFL_FULLY_CONNECTED && !tfl_shape(l, tfl_operand(l, 0), &x) && !tfl_shape(l, tfl_operand(l, 1), &w) &&
+	       w.rank == 2 && weft_tensor_elements(&x) <= most / w.dim[0];
+}
+
 struct tfl_mark tfl_mark(const struct tfl_lower *l)
 {
 	return (struct tfl_mark){ l->g->n_ops, l->g->n_tensors, l->g->n_srcs };
@@ -259,15 +269,56 @@ static void cut_back(struct tfl_lower *l, const struct tfl_mark *to)
 	}
 }
 
+/* Of what the operator became: on constants only, and as light. */
+static bool is_part(const struct tfl_lower *l, const struct weft_gop *o)
+{
+	bool light = o->op == WEFT_OP_RESCALE || o->op == WEFT_OP_CAST || o->op == WEFT_OP_ADD || o->op == WEFT_OP_SUB ||
+	             o->op == WEFT_OP_MUL || o->op == WEFT_OP_RESHAPE || o->op == WEFT_OP_TRANSPOSE || o->op == WEFT_OP_REVERSE;
+
+	for (int k = 0; k < o->n_in; k++)
+		light &= l->g->tensors[o->in[k]].t.data != NULL;
+	return light && o->n_in && l->g->tensors[o->out[0]].internal;
+}
+
+void tfl_remove_op(struct tfl_lower *l, int i, int first_tensor)
+{
+	weft_graph *g = l->g;
+
+	free(g->ops[i].in);
+	memmove(&g->ops[i], &g->ops[i + 1], (size_t)(--g->n_ops - i) * sizeof *g->ops);
+	for (int t = first_tensor; t < g->n_tensors; t++) {
+		if (g->tensors[t].producer == i)
+			g->tensors[t].producer = -1;
+		else if (g->tensors[t].producer > i)
+			g->tensors[t].producer--;
+	}
+}
+
+/* A constant addend's RESCALE, say. */
+static int fold_parts(struct tfl_lower *l, const struct tfl_mark *before)
+{
+	for (int i = before->n_ops; i < l->g->n_ops;) {
+		if (!is_part(l, &l->g->ops[i])) {
+			i++;
+			continue;
+		}
+		int err = compute(l, i);
+		if (err)
+			return err;
+		tfl_remove_op(l, i, before->n_tensors);
+	}
+	return 0;
+}
+
 int tfl_fold(struct tfl_lower *l, const struct tfl_mark *before)
 {
 	int err = 0;
 
-	if (!is_light(l->op->code) || !all_const(l))
-		return 0;
+	if (!all_const(l) || !(is_light(l->op->code) || is_small_product(l)))
+		return fold_parts(l, before);
 	for (uint32_t k = 0; k < l->op->out.n; k++)
 		if (l->is_output[fb_i32_at(&l->m->b, &l->op->out, k)])
-			return 0;
+			return fold_parts(l, before);
 	for (int i = before->n_ops; !err && i < l->g->n_ops; i++)
 		err = compute(l, i);
 	for (uint32_t k = 0; !err && k < l->op->out.n; k++)

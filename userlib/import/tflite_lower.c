@@ -305,21 +305,8 @@ static int flip_sign(struct tfl_lower *l, int x, int y)
 	bool from = l->g->tensors[x].t.dtype == WEFT_UINT8;
 	weft_attr a = { .rescale = { .scale32 = true, .rounding = WEFT_SINGLE_ROUND, .x_unsigned = from,
 	                             .y_unsigned = !from, .x_zp = from ? 128 : 0, .y_zp = from ? 0 : 128 } };
-	int64_t one = 1;
-	int32_t *m = tfl_alloc(l, 1, sizeof *m);
-	int8_t *s = tfl_alloc(l, 1, sizeof *s);
+	int im = tfl_number(l, "multiplier", WEFT_INT32, 1, 1 << 30), is = im < 0 ? im : tfl_number(l, "shift", WEFT_INT8, 1, 30);
 
-	if (!m || !s) {
-		free(m);
-		free(s);
-		return l->err;
-	}
-	*m = 1 << 30;
-	*s = 30;
-	int im = tfl_data(l, "multiplier", WEFT_INT32, 1, &one, m);
-	int is = im < 0 ? im : tfl_data(l, "shift", WEFT_INT8, 1, &one, s);
-	if (im < 0)
-		free(s);
 	return is < 0 ? is : emit(l, WEFT_OP_RESCALE, &a, (int[]){ x, im, is }, 3, y);
 }
 
@@ -458,6 +445,17 @@ int tfl_option_ints(struct tfl_lower *l, int type, int field, int max, int64_t *
 }
 
 /* ---- building ---- */
+
+int tfl_number(struct tfl_lower *l, const char *suffix, weft_dtype t, int rank, int64_t v)
+{
+	static const int64_t dim[WEFT_MAX_RANK] = { 1, 1, 1, 1, 1, 1, 1, 1 };
+	void *p = tfl_alloc(l, 1, weft_dtype_bytes(t));
+
+	if (!p)
+		return l->err;
+	memcpy(p, &v, weft_dtype_bytes(t));
+	return tfl_data(l, suffix, t, rank, dim, p);
+}
 
 void *tfl_alloc(struct tfl_lower *l, int64_t n, size_t bytes)
 {
@@ -619,13 +617,8 @@ int tfl_copy(struct tfl_lower *l, int x)
 int tfl_add_int(struct tfl_lower *l, int x, int64_t v, bool last)
 {
 	weft_tensor t = l->g->tensors[x].t;
-	int64_t dim[WEFT_MAX_RANK] = { 1, 1, 1, 1, 1, 1, 1, 1 };
-	int32_t *p = tfl_alloc(l, 1, sizeof *p);
+	int c = tfl_number(l, "constant", WEFT_INT32, t.rank, v);
 
-	if (!p)
-		return l->err;
-	*p = (int32_t)(uint32_t)v;
-	int c = tfl_data(l, "constant", WEFT_INT32, t.rank, dim, p);
 	return c < 0 ? c : tfl_step(l, WEFT_OP_ADD, NULL, (int[]){ x, c }, 2, WEFT_INT32, t.rank, t.dim, last);
 }
 

@@ -19,6 +19,8 @@ struct tfl_lower {
 	struct tfl_tensor *tensors;  /* m's: values found before the run make constants of results */
 	void **folded;               /* their memory, n_folded of them */
 	int n_folded;
+	struct tfl_codes *codes;     /* float32 tensors that are functions of 8-bit ones */
+	int n_codes, cap_codes;
 	int n_called;                /* CALL_ONCE so far */
 	weft_graph *g;
 	char *msg;
@@ -80,6 +82,8 @@ int tfl_option_float(struct tfl_lower *l, int type, int field, float absent_valu
 /* Graph building; counted against room. Names of constants hang below the result's name. */
 int tfl_tensor(struct tfl_lower *l, const char *name, weft_dtype t, int rank, const int64_t *dim);
 int tfl_data(struct tfl_lower *l, const char *suffix, weft_dtype t, int rank, const int64_t *dim, void *data);
+/* One number of an integer type, as a constant of rank dimensions of 1. */
+int tfl_number(struct tfl_lower *l, const char *suffix, weft_dtype t, int rank, int64_t v);
 void *tfl_alloc(struct tfl_lower *l, int64_t n, size_t bytes);
 
 int tfl_input(struct tfl_lower *l, int i, const weft_tensor *shape);  /* file tensor i as the network's input */
@@ -171,6 +175,21 @@ void tfl_fold_release(struct tfl_lower *l);
 
 /* tflite_float.c: the lowering of an operator on float32 values, or NULL: it is none, or another one's work. */
 int (*tfl_float_lowering(const struct tfl_lower *l))(struct tfl_lower *);
+
+/* Operator i of the graph goes; tensors from first on may be its result. */
+void tfl_remove_op(struct tfl_lower *l, int i, int first_tensor);
+
+/*
+ * tflite_codes.c: functions of one 8-bit element in float32. begin: y is x
+ * dequantised; next: y is op of x; only: y is f of x, by table alone. They return
+ * y or a failure. end: quantises x by a table, 1, or 0: x is no such function.
+ * finish: what nothing reads then goes.
+ */
+int tfl_codes_begin(struct tfl_lower *l, const weft_attr *a, int x, int y);
+int tfl_codes_next(struct tfl_lower *l, weft_opcode op, const weft_attr *a, int x, int y);
+int tfl_codes_only(struct tfl_lower *l, float (*f)(float), int x);
+int tfl_codes_end(struct tfl_lower *l, const weft_attr *a, int x);
+int tfl_codes_finish(struct tfl_lower *l);
 
 /* tflite_variable.c: VAR_HANDLE, CALL_ONCE and ASSIGN_VARIABLE, which have no result. 1: done, 0: another operator */
 int tfl_variable_op(struct tfl_lower *l, const char *name);

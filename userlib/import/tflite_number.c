@@ -124,16 +124,11 @@ int tfl_lower_floor_div(struct tfl_lower *l)
 	    (y = tfl_step(l, WEFT_OP_MUL, &mul, (int[]){ q, b }, 2, WEFT_INT32, rank, dim, false)) < 0 ||
 	    (y = tfl_step(l, WEFT_OP_SUB, NULL, (int[]){ a, y }, 2, WEFT_INT32, rank, dim, false)) < 0)
 		return q < 0 ? q : y;
-	int rest = y, one = 1;
-	int64_t ones[WEFT_MAX_RANK] = { 1, 1, 1, 1, 1, 1, 1, 1 };
-	int32_t *zero = tfl_alloc(l, 1, sizeof *zero);
-	if (!zero)
-		return l->err;
-	*zero = 0;
-	if ((one = tfl_data(l, "zero", WEFT_INT32, rank, ones, zero)) < 0 ||
-	    (y = tfl_step(l, WEFT_OP_GREATER, NULL, (int[]){ one, rest }, 2, WEFT_BOOL, rank, dim, false)) < 0 ||
+	int rest = y, zero = tfl_number(l, "zero", WEFT_INT32, rank, 0);
+	if (zero < 0 ||
+	    (y = tfl_step(l, WEFT_OP_GREATER, NULL, (int[]){ zero, rest }, 2, WEFT_BOOL, rank, dim, false)) < 0 ||
 	    (y = tfl_step(l, WEFT_OP_TFL_CAST, NULL, &y, 1, WEFT_INT32, rank, dim, false)) < 0)
-		return one < 0 ? one : y;
+		return zero < 0 ? zero : y;
 	if (!mod)
 		return tfl_step(l, WEFT_OP_SUB, NULL, (int[]){ q, y }, 2, WEFT_INT32, rank, dim, true);
 	y = tfl_step(l, WEFT_OP_MUL, &mul, (int[]){ y, b }, 2, WEFT_INT32, rank, dim, false);
@@ -150,8 +145,11 @@ static int need_float(struct tfl_lower *l, int x)
 
 int tfl_lower_sqrt(struct tfl_lower *l)
 {
-	int x = tfl_value(l, 0), err = x < 0 ? x : need_float(l, x);
+	int x = tfl_value(l, 0);
 
+	if (x >= 0 && l->g->tensors[x].t.dtype == WEFT_INT8)
+		return tfl_lower_table(l);
+	int err = x < 0 ? x : need_float(l, x);
 	if (err)
 		return err;
 	weft_tensor t = l->g->tensors[x].t;

@@ -43,17 +43,6 @@ int tfl_lower_extremum(struct tfl_lower *l)
 	return y < 0 || plain ? y : tfl_rescale(l, y, &back, true);
 }
 
-static int zero(struct tfl_lower *l, int rank)
-{
-	int64_t dim[WEFT_MAX_RANK] = { 1, 1, 1, 1, 1, 1, 1, 1 };
-	int32_t *p = tfl_alloc(l, 1, sizeof *p);
-
-	if (!p)
-		return l->err;
-	*p = 0;
-	return tfl_data(l, "zero", WEFT_INT32, rank, dim, p);
-}
-
 int tfl_lower_prelu(struct tfl_lower *l)
 {
 	struct tfl_factor f[2], one = { .multiplier = 1 << 30, .shift = 30 };
@@ -68,7 +57,7 @@ int tfl_lower_prelu(struct tfl_lower *l)
 	    (err = tfl_factor(l, (double)(xq.scale / yq.scale), &f[0])) ||
 	    (err = tfl_factor(l, (double)(xq.scale * aq.scale / yq.scale), &f[1])))
 		return err;
-	int x = wide_operand(l, 0, xq.zp, 0), a = x < 0 ? x : wide_operand(l, 1, aq.zp, 0), z = a < 0 ? a : zero(l, l->y.rank);
+	int x = wide_operand(l, 0, xq.zp, 0), a = x < 0 ? x : wide_operand(l, 1, aq.zp, 0), z = a < 0 ? a : tfl_number(l, "zero", WEFT_INT32, l->y.rank, 0);
 	if (z < 0)
 		return z;
 	weft_tensor t = l->g->tensors[x].t;

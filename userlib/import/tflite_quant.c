@@ -30,12 +30,15 @@ int tfl_lower_relu(struct tfl_lower *l)
 	struct tfl_factor f;
 	int32_t lo, hi;
 	int x = unary(l, TFL_Q8_16, &xq, &yq), err;
+	bool unit = l->op->code == TFL_CODE_RELU_0_TO_1;
 
 	if (x < 0)
 		return x;
 	if ((err = need_same_type(l, &xq, &yq)) ||
-	    (err = tfl_limits(l, activation[l->op->code - TFL_CODE_RELU], &yq, &lo, &hi)))
+	    (err = tfl_limits(l, unit ? TFL_RELU_N1_TO_1 : activation[l->op->code - TFL_CODE_RELU], &yq, &lo, &hi)))
 		return err;
+	if (unit)
+		lo = yq.zp;
 	if (xq.scale != yq.scale || xq.zp != yq.zp) {   /* TFLite divides in float32 here */
 		if ((err = tfl_factor(l, (double)(xq.scale / yq.scale), &f)))
 			return err;
@@ -172,6 +175,8 @@ int tfl_lower_quantize(struct tfl_lower *l)
 	bool raw = raw_result(l);
 	weft_attr a = { .quant = { .y_scale = yq.scale, .y_zp = yq.zp + (raw ? 128 : 0) } };
 	weft_tensor t = l->g->tensors[x].t;
+	if (yq.t == WEFT_INT8 && !raw && (err = tfl_codes_end(l, &a, x)))
+		return err < 0 ? err : l->seen[l->i_y];
 	return tfl_step(l, WEFT_OP_TFL_QUANTIZE, &a, &x, 1, raw ? WEFT_UINT8 : yq.t, t.rank, t.dim, true);
 }
 
@@ -186,5 +191,5 @@ int tfl_lower_dequantize(struct tfl_lower *l)
 		return tfl_fail(l, -ENOTSUP, "%s with zero point %d", weft_dtype_name(xq.t), (int)xq.zp);
 	weft_attr a = { .quant = { .x_scale = xq.scale, .x_zp = xq.zp } };
 	weft_tensor t = l->g->tensors[x].t;
-	return tfl_step(l, WEFT_OP_TFL_DEQUANTIZE, &a, &x, 1, WEFT_FP32, t.rank, t.dim, true);
+	return tfl_codes_begin(l, &a, x, tfl_step(l, WEFT_OP_TFL_DEQUANTIZE, &a, &x, 1, WEFT_FP32, t.rank, t.dim, true));
 }

@@ -84,15 +84,11 @@ static int operands(struct tfl_lower *l, struct svdf *s)
 static int features(struct tfl_lower *l, const struct svdf *s, int x)
 {
 	weft_attr conv = { .conv = { .stride = { 1, 1 }, .dilation = { 1, 1 }, .x_zp = s->x.zp, .acc = WEFT_INT32 } };
-	int32_t *zero = tfl_alloc(l, 1, sizeof *zero);
 	struct tfl_factor f;
 	int err = tfl_factor(l, (double)(s->x.scale * s->feature / s->state), &f), w, b;
 	struct tfl_rescale r = { .to = WEFT_INT16, .rounding = WEFT_DOUBLE_ROUND, .n = 1, .f = &f };
 
-	if (!zero)
-		return l->err;
-	*zero = 0;
-	if ((b = tfl_data(l, "bias", WEFT_INT32, 1, (int64_t[]){ 1 }, zero)) < 0 || err)
+	if (err || (b = tfl_number(l, "bias", WEFT_INT32, 1, 0)) < 0)
 		return err ? err : b;
 	if ((w = tfl_const_as(l, 1, 4, (int64_t[]){ s->filters, 1, 1, s->in })) < 0 ||
 	    (x = tfl_reshape(l, x, 4, (int64_t[]){ s->n, 1, 1, s->in })) < 0 ||

@@ -140,6 +140,12 @@ static int64_t reciprocal_root(const struct unary *u, int32_t v)
 	return f.shift > 62 ? 0 : scaled(root, &f);
 }
 
+/* Cut off, not rounded. TFLite stops at values below zero, which give zero here. */
+static int64_t root(const struct unary *u, int32_t v)
+{
+	return v <= 0 ? 0 : (int64_t)fminf(1e9f, sqrtf(u->x.scale * (float)v) / u->y.scale);
+}
+
 /* The real function in float32 of the real value. */
 static int64_t by_real(const struct unary *u, int32_t v)
 {
@@ -150,6 +156,8 @@ static int64_t by_real(const struct unary *u, int32_t v)
 
 static float elu(float v, float alpha) { (void)alpha; return v < 0 ? (float)expm1((double)v) : v; }
 static float exponential(float v, float alpha) { (void)alpha; return (float)exp((double)v); }
+/* Of what is not above zero the least there is. */
+static float logarithm(float v, float alpha) { (void)alpha; return v > 0 ? (float)log((double)v) : -INFINITY; }
 static float tanh_of(float v, float alpha) { (void)alpha; return (float)tanh((double)v); }
 static float logistic_of(float v, float alpha) { (void)alpha; return 1.0f / (1.0f + (float)exp(-(double)v)); }
 static float gelu(float v, float alpha)
@@ -231,6 +239,12 @@ static int prepare(struct tfl_lower *l, struct unary *u, int64_t (**f)(const str
 	case TFL_RSQRT:
 		*f = reciprocal_root;
 		return tfl_factor(l, 1.0 / (double)(sqrtf(u->x.scale) * u->y.scale), &u->f[0]);
+	case TFL_LOG:
+		u->real = logarithm;
+		return 0;
+	case TFL_SQRT:
+		*f = root;
+		return 0;
 	case TFL_ELU:
 		u->real = elu;
 		return 0;
@@ -249,7 +263,6 @@ static int leaky_relu16(struct tfl_lower *l, struct unary *u, int x)
 {
 	static const weft_opcode side[2] = { WEFT_OP_MAXIMUM, WEFT_OP_MINIMUM };
 	struct tfl_factor one = { .multiplier = 1 << 30, .shift = 30 };
-	int64_t dim[WEFT_MAX_RANK] = { 1, 1, 1, 1, 1, 1, 1, 1 };
 	weft_attr a = { .nan = { 0 } };
 	int part[2], err = prepare_leaky_relu(l, u);
 	int wide = err ? err : tfl_widen(l, x, 0, 0);
@@ -257,11 +270,7 @@ static int leaky_relu16(struct tfl_lower *l, struct unary *u, int x)
 	if (wide < 0)
 		return wide;
 	weft_tensor t = l->g->tensors[wide].t;
-	int32_t *zero = tfl_alloc(l, 1, sizeof *zero);
-	if (!zero)
-		return l->err;
-	*zero = 0;
-	int z = tfl_data(l, "zero", WEFT_INT32, t.rank, dim, zero);
+	int z = tfl_number(l, "zero", WEFT_INT32, t.rank, 0);
 	for (int i = 0; i < 2; i++) {
 		struct tfl_rescale r = { .to = WEFT_INT32, .rounding = WEFT_DOUBLE_ROUND, .n = 1, .f = &u->f[i] };
 		int y = z < 0 ? z : tfl_step(l, side[i], &a, (int[]){ wide, z }, 2, WEFT_INT32, t.rank, t.dim, false);

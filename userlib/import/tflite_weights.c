@@ -82,17 +82,6 @@ static int wide_bias(struct tfl_lower *l, int i, const weft_tensor *t, int64_t o
 	return tfl_data(l, "bias", WEFT_INT48, 1, &oc, v);
 }
 
-static int no_bias(struct tfl_lower *l, weft_dtype acc)
-{
-	int64_t one = 1;
-	void *zero = tfl_alloc(l, 1, weft_dtype_bytes(acc));
-
-	if (!zero)
-		return l->err;
-	memset(zero, 0, weft_dtype_bytes(acc));
-	return tfl_data(l, "bias", acc, 1, &one, zero);
-}
-
 int tfl_bias(struct tfl_lower *l, int k, int64_t oc, weft_dtype acc, bool *narrow)
 {
 	weft_tensor t;
@@ -100,7 +89,7 @@ int tfl_bias(struct tfl_lower *l, int k, int64_t oc, weft_dtype acc, bool *narro
 	/* Without a bias TFLite's dense kernels and plain convolutions sum in 32 bits, the others in 64. */
 	*narrow = acc == WEFT_INT48 && (l->op->code == TFL_CONV_2D || l->op->code == TFL_FULLY_CONNECTED);
 	if (!tfl_has(l, k))
-		return no_bias(l, acc);
+		return tfl_number(l, "bias", acc, 1, 0);
 	int i = tfl_operand(l, k);
 	int err = i < 0 ? i : tfl_shape(l, i, &t);
 	if (err)

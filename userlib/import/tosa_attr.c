@@ -403,11 +403,10 @@ static int flow(struct tosa_lower *l, struct weft_attr_flow *a)
 	return 0;
 }
 
-int tosa_attr(struct tosa_lower *l, const weft_tensor *x, int n_x, const weft_tensor *y, weft_attr *a)
+int tosa_attr(struct tosa_lower *l, const weft_tensor *x, const weft_tensor *y, weft_attr *a)
 {
 	int err;
 
-	(void)n_x;
 	switch (tosa_infos[l->op->code].op) {
 	case WEFT_OP_ARGMAX:
 	case WEFT_OP_REDUCE_MAX:

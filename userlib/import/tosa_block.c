@@ -24,7 +24,7 @@ int tosa_fail(struct tosa_lower *l, int err, const char *format, ...)
 	va_list ap;
 
 	if (k)
-		n = snprintf(l->msg, WEFT_MSG, "block \"%.*s\" ", (int)(k->name.n < 40 ? k->name.n : 40), k->name.p);
+		n = snprintf(l->msg, WEFT_MSG, "block \"%.*s\" ", TOSA_SHOWN(k->name));
 	if (l->op)
 		n += snprintf(l->msg + n, WEFT_MSG - (size_t)n, "operator %d %s: ", l->i_op,
 		              l->op->code > 0 && l->op->code < TOSA_N_CODES ? weft_op_name(tosa_infos[l->op->code].op) : "?");
@@ -113,7 +113,7 @@ int tosa_value(struct tosa_lower *l, int tensor)
 	if (is_local(l, tensor) && l->gt[tensor] >= 0)
 		return l->gt[tensor];
 	if (!ft->data || ft->variable)
-		return tosa_fail(l, -EINVAL, "nothing gives \"%.*s\" a value", (int)(ft->name.n < 40 ? ft->name.n : 40), ft->name.p);
+		return tosa_fail(l, -EINVAL, "nothing gives \"%.*s\" a value", TOSA_SHOWN(ft->name));
 	if ((err = tosa_const(l, tensor, &t)))
 		return err;
 	int i = add_tensor(l, ft->name, &t);
@@ -355,7 +355,7 @@ static int convert_op(struct tosa_lower *l, struct operands *w)
 			return err;
 	}
 	l->dynamic = false;
-	if ((err = tosa_attr(l, x, n_x, y, &w->a)) ||
+	if ((err = tosa_attr(l, x, y, &w->a)) ||
 	    (err = tosa_check_types(l, x, n_x, y, n_y, accumulator(f->op, &w->a), f->op == WEFT_OP_RESIZE ? w->a.resize.mode : 0)))
 		return err;
 	/* Control flow has imported other blocks meanwhile, but has no such arguments. */
@@ -464,7 +464,7 @@ static int note_makers(struct tosa_lower *l)
 				continue;
 			if (l->maker[e->index] >= 0 || l->gt[e->index] >= 0 || l->f.tensors[e->index].data)
 				return tosa_fail(l, -EINVAL, "result \"%.*s\" already has a value",
-				                 (int)(e->name.n < 40 ? e->name.n : 40), e->name.p);
+				                 TOSA_SHOWN(e->name));
 			l->maker[e->index] = i;
 		}
 	}
@@ -668,10 +668,9 @@ int tosa_sub(struct tosa_lower *l, struct tosa_name name, struct weft_graph **su
 	int b = find_block(l, name);
 
 	if (b < 0)
-		return tosa_fail(l, -EINVAL, "no block is called \"%.*s\"", (int)(name.n < TOSA_NAME_SHOWN ? name.n : TOSA_NAME_SHOWN),
-		                 name.p);
+		return tosa_fail(l, -EINVAL, "no block is called \"%.*s\"", TOSA_SHOWN(name));
 	if (l->sub[b] == TOSA_SUB_OPEN)
-		return tosa_fail(l, -EINVAL, "block \"%.*s\" contains itself", (int)(name.n < 40 ? name.n : 40), name.p);
+		return tosa_fail(l, -EINVAL, "block \"%.*s\" contains itself", TOSA_SHOWN(name));
 	if (l->sub[b] == TOSA_SUB_NONE) {
 		if (++l->nesting > WEFT_GRAPH_MAX_NESTING)
 			return tosa_fail(l, -EINVAL, "nesting deeper than %d", WEFT_GRAPH_MAX_NESTING);

@@ -29,20 +29,19 @@ int tosa_declared(struct tosa_lower *l, int tensor, weft_tensor *t)
 
 	*t = (weft_tensor){ .dtype = tosa_dtype(ft->type), .dim = { 1, 1, 1, 1, 1, 1, 1, 1 } };
 	if (!t->dtype)
-		return tosa_fail(l, -EINVAL, "tensor \"%.*s\" has type %d, at byte %zu", (int)(ft->name.n < 40 ? ft->name.n : 40),
-		                 ft->name.p, ft->type, ft->at);
+		return tosa_fail(l, -EINVAL, "tensor \"%.*s\" has type %d, at byte %zu", TOSA_SHOWN(ft->name), ft->type, ft->at);
 	if (ft->unranked)
 		return tosa_fail(l, -ENOTSUP, "tensor \"%.*s\" has no rank, at byte %zu",
-		                 (int)(ft->name.n < 40 ? ft->name.n : 40), ft->name.p, ft->at);
+		                 TOSA_SHOWN(ft->name), ft->at);
 	if (ft->shape.n > TOSA_MAX_RANK)
 		return tosa_fail(l, -EINVAL, "tensor \"%.*s\" has rank %u > %d, at byte %zu",
-		                 (int)(ft->name.n < 40 ? ft->name.n : 40), ft->name.p, (unsigned)ft->shape.n, TOSA_MAX_RANK, ft->at);
+		                 TOSA_SHOWN(ft->name), (unsigned)ft->shape.n, TOSA_MAX_RANK, ft->at);
 	t->rank = (int)ft->shape.n;
 	for (int i = 0; i < t->rank; i++) {
 		t->dim[i] = fb_i32_at(&l->f.b, &ft->shape, (uint32_t)i);
 		if (t->dim[i] < 1 || t->dim[i] > MAX_ELEMENTS / n)
 			return tosa_fail(l, -EINVAL, "tensor \"%.*s\": dimension %d is %lld (1 or more, %lld elements), at byte %zu",
-			                 (int)(ft->name.n < 40 ? ft->name.n : 40), ft->name.p, i, (long long)t->dim[i],
+			                 TOSA_SHOWN(ft->name), i, (long long)t->dim[i],
 			                 (long long)MAX_ELEMENTS, ft->at);
 		n *= t->dim[i];
 	}
@@ -87,7 +86,7 @@ int tosa_const(struct tosa_lower *l, int tensor, weft_tensor *t)
 	/* Writers may round up to their alignment of 8. */
 	if (ft->data_len != want && ft->data_len != (want + 7) / 8 * 8)
 		return tosa_fail(l, -EINVAL, "constant \"%.*s\" has %zu bytes, not %llu, at byte %zu",
-		                 (int)(ft->name.n < 40 ? ft->name.n : 40), ft->name.p, ft->data_len, (unsigned long long)want, ft->at);
+		                 TOSA_SHOWN(ft->name), ft->data_len, (unsigned long long)want, ft->at);
 	l->room -= (int64_t)weft_tensor_bytes(t);
 	if (l->room < 0)
 		return tosa_fail(l, -EINVAL, "constants take more memory than a file of %zu bytes may", l->f.b.len);

@@ -42,8 +42,8 @@ int tosa_custom_known(struct tosa_lower *l)
 		return err;
 	if (domain.n == 4 && !memcmp(domain.p, "weft", 4) && find(name) != WEFT_OP_NONE)
 		return 0;
-	return tosa_fail(l, -ENOTSUP, "\"%.*s\" of domain \"%.*s\" is not supported", (int)(name.n < 40 ? name.n : 40), name.p,
-	                 (int)(domain.n < 40 ? domain.n : 40), domain.p);
+	return tosa_fail(l, -ENOTSUP, "\"%.*s\" of domain \"%.*s\" is not supported", TOSA_SHOWN(name),
+	                 TOSA_SHOWN(domain));
 }
 
 int tosa_custom(struct tosa_lower *l, weft_opcode *op, weft_dtype *types, weft_attr *a)

@@ -20,6 +20,9 @@
 #define TOSA_MAX_NAME      1024       /* bytes of a name */
 #define TOSA_NAME_SHOWN    48
 
+/* A name for "%.*s". */
+#define TOSA_SHOWN(name)   (int)((name).n < TOSA_NAME_SHOWN ? (name).n : TOSA_NAME_SHOWN), (name).p
+
 struct tosa_name {
 	const char *p;             /* not terminated */
 	uint32_t n;

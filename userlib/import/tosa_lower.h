@@ -95,7 +95,7 @@ int tosa_check_types(struct tosa_lower *l, const weft_tensor *x, int n_x, const 
                      weft_resize_mode mode);
 
 /* ---- tosa_attr.c ---- */
-int tosa_attr(struct tosa_lower *l, const weft_tensor *x, int n_x, const weft_tensor *y, weft_attr *a);
+int tosa_attr(struct tosa_lower *l, const weft_tensor *x, const weft_tensor *y, weft_attr *a);
 
 /* ---- tosa_custom.c ---- */
 int tosa_custom_known(struct tosa_lower *l);                      /* 0: one of ours; else refused by its name */

@@ -60,7 +60,7 @@ int tosa_index_block(struct tosa_lower *l, int block, struct tosa_names *n)
 	for (int i = 1; i < n->n; i++)
 		if (!compare(&n->e[i - 1], &n->e[i]))
 			return tosa_fail(l, -EINVAL, "two tensors are called \"%.*s\"",
-			                 (int)(n->e[i].name.n < TOSA_NAME_SHOWN ? n->e[i].name.n : TOSA_NAME_SHOWN), n->e[i].name.p);
+			                 TOSA_SHOWN(n->e[i].name));
 	return 0;
 }
 
@@ -120,7 +120,7 @@ int tosa_lookup(struct tosa_lower *l, struct tosa_name name, int *what)
 		e = tosa_find(&l->consts, name);
 	if (!e)
 		return tosa_fail(l, -EINVAL, "no tensor is called \"%.*s\"",
-		                 (int)(name.n < TOSA_NAME_SHOWN ? name.n : TOSA_NAME_SHOWN), name.p);
+		                 TOSA_SHOWN(name));
 	*what = e->is_shape ? -1 - e->index : e->index;
 	return 0;
 }

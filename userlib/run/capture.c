@@ -89,39 +89,31 @@ static void put_section(struct io *out, const uint8_t *data, uint64_t n)
 	free(packed);
 }
 
-static int write_file(const char *path, const struct io *body)
-{
-	FILE *f = fopen(path, "wb");
-	struct io head = { .write = true };
-	uint32_t version = WEFT_CAPTURE_VERSION, crc = (uint32_t)crc32_z(0, body->p, body->n);
-	uint8_t m[8];
-	int err = 0;
-
-	memcpy(m, magic, sizeof m);
-	io_raw(&head, m, sizeof m);
-	io_u32(&head, &version);
-	io_u32(&head, &crc);
-	if (!f || fwrite(head.p, 1, head.n, f) != head.n || fwrite(body->p, 1, body->n, f) != body->n)
-		err = -EIO;
-	if (f && fclose(f))
-		err = -EIO;
-	free(head.p);
-	return err;
-}
-
 int weft_capture_write(const char *path, const struct weft_capture *c, char *msg)
 {
 	struct weft_capture copy = *c;
 	struct io head = { .write = true }, body = { .write = true };
+	uint32_t version = WEFT_CAPTURE_VERSION, crc = 0;
+	uint8_t m[8];
 
+	memcpy(m, magic, sizeof m);
+	io_raw(&body, m, sizeof m);
+	io_u32(&body, &version);
+	io_u32(&body, &crc);
+	const size_t begin = body.n;
 	head_io(&head, &copy);
-	body.err = head.err;
+	body.err = body.err ? body.err : head.err;
 	put_section(&body, head.p, head.n);
 	put_section(&body, c->program, c->n_program);
 	put_section(&body, c->before, c->n_arena);
 	put_section(&body, c->after, c->n_arena);
 	put_section(&body, c->consts, c->n_consts);
-	int err = body.err ? body.err : write_file(path, &body);
+	if (!body.err) {
+		struct io at = { .write = true, .p = body.p, .n = begin - sizeof crc, .cap = body.cap };
+		crc = (uint32_t)crc32_z(0, body.p + begin, body.n - begin);
+		io_u32(&at, &crc);
+	}
+	int err = body.err ? body.err : weft_file_write(path, body.p, body.n);
 	free(head.p);
 	free(body.p);
 	if (err)

@@ -42,3 +42,32 @@ int weft_file_read(const char *path, uint64_t most, uint8_t **data, size_t *len)
 	}
 	return err;
 }
+
+static int write_to(const char *path, const uint8_t *data, size_t len)
+{
+	FILE *f = fopen(path, "wb");
+
+	if (!f)
+		return -errno;
+	int err = fwrite(data, 1, len, f) == len ? 0 : -errno;
+	if (fclose(f) && !err)
+		err = -errno;
+	return err;
+}
+
+int weft_file_write(const char *path, const uint8_t *data, size_t len)
+{
+	struct stat st;
+	char part[4096];
+
+	if (!stat(path, &st) && !S_ISREG(st.st_mode))
+		return write_to(path, data, len);
+	if ((size_t)snprintf(part, sizeof part, "%s.part", path) >= sizeof part)
+		return -ENAMETOOLONG;
+	int err = write_to(part, data, len);
+	if (!err && rename(part, path))
+		err = -errno;
+	if (err)
+		remove(part);
+	return err;
+}

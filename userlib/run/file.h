@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A whole file into memory. */
+/* A whole file into memory, and back. */
 #ifndef WEFT_RUN_FILE_H
 #define WEFT_RUN_FILE_H
 
@@ -13,5 +13,13 @@
  * @return 0, -EFBIG, -EISDIR, -ENOMEM, -EIO, or what opening it said
  */
 int weft_file_read(const char *path, uint64_t most, uint8_t **data, size_t *len);
+
+/**
+ * Under another name first, so that a failure leaves the old file; what is there
+ * and no file (a device, a pipe) is written to as it is.
+ *
+ * @return 0, or a negative errno
+ */
+int weft_file_write(const char *path, const uint8_t *data, size_t len);
 
 #endif

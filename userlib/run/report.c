@@ -122,7 +122,7 @@ static void fill(struct weft_op_report *r, const weft_session *s, int *group, in
 	const weft_graph *g = p->graph;
 	char *names = NULL;
 	const char *reason = "";
-	int last = lead, best = 0;
+	int last = lead, best = 0, n = 0;
 
 	for (int i = 0; i < g->n_srcs; i++) {
 		if (find(group, i) != lead)
@@ -133,6 +133,7 @@ static void fill(struct weft_op_report *r, const weft_session *s, int *group, in
 	for (int i = 0; i < g->n_ops; i++) {
 		if (find(group, g->ops[i].src) != lead)
 			continue;
+		n++;
 		r->macs += p->ops[i].macs;
 		add_host(r, p, i);
 		if (s->measure) {
@@ -149,7 +150,7 @@ static void fill(struct weft_op_report *r, const weft_session *s, int *group, in
 	r->op = names ? names : strdup("?");
 	r->name = g->srcs[last].out >= 0 ? g->tensors[g->srcs[last].out].name : "";
 	r->unit = left_out ? WEFT_RUN_HOST : unit_of(p, group, lead);
-	r->reason = left_out ? "not supported: left out, its operands are outputs" : reason;
+	r->reason = left_out ? "not supported: left out, its operands are outputs" : n ? reason : "computed when loading";
 }
 
 /* ---- cycles: from the previous operator's retirement ---- */

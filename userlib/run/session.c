@@ -81,8 +81,10 @@ int weft_session_open(const weft_net *net, const struct weft_session_options *o,
 	weft_session *s = calloc(1, sizeof(*s));
 	int err = 0;
 
-	if (!s)
+	if (!s) {
+		snprintf(msg, WEFT_MSG_LEN, "out of memory");
 		return -ENOMEM;
+	}
 	s->net = net;
 	s->o = *o;
 	s->cfg = weft_config_find(config);

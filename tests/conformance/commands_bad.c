@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the weft command refuses: its exit status (2 usage or a file, 3 a device) and
+ * the line that it says. And that its files are written whole or not at all.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "tests/support/card_process.h"
+#include "tests/support/file.h"
+#include "tests/support/level.h"
+#include "tests/support/shell.h"
+
+#define MODEL "tests/models/digits_int8.tflite"
+
+static char text[65536], dir[128];
+
+static void refused_bad(void **state)
+{
+	static const struct { const char *line; int status; const char *says; } bad[] = {
+		/* A pipe cannot be read as a model, and is no device. */
+		{ "run /dev/stdin", 2, "/dev/stdin: " },
+		{ "info /dev/stdin", 2, "/dev/stdin: " },
+		{ "compile /dev/stdin -o x.weft", 2, "/dev/stdin: " },
+		{ "convert /dev/stdin -o x.tosa", 2, "/dev/stdin: " },
+		{ "reduce /dev/stdin -o x", 2, "/dev/stdin: " },
+		{ "replay /dev/stdin", 2, "/dev/stdin: " },
+		{ "accuracy /dev/stdin x.npy y.npy", 2, "/dev/stdin: " },
+		{ "run " MODEL " --device usb:@/nowhere", 3, "no simulated card answers at /nowhere" },
+		{ "diag --device usb:@/nowhere", 3, "no simulated card answers at /nowhere" },
+		{ "diag --device golden", 2, "not a device" },
+		{ "diag nothing --device model", 2, "\"nothing\" is not a test" },
+		{ "info " MODEL " other", 2, "\"other\": one model at a time" },
+		{ "verify " MODEL " other", 2, "\"other\": one file at a time" },
+		{ "compile " MODEL, 2, "no -o FILE" },
+		{ "dump " MODEL " -o x", 2, "option -o is not known" },
+		{ "compile " MODEL " -o /nowhere/x.weft", 2, "/nowhere/x.weft: No such file or directory" },
+		{ "compile " MODEL " -o /dev/full", 2, "/dev/full: No space left on device" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		int status = run_line(text, sizeof(text), "%s", bad[i].line);
+		if (status != bad[i].status || !strstr(text, bad[i].says) || strncmp(text, "weft: ", 6))
+			fail_msg("weft %s: exit status %d, not %d with \"%s\": %s", bad[i].line, status, bad[i].status, bad[i].says, text);
+	}
+}
+
+/* Each option that --help lists is taken. */
+static void load_options(void **state)
+{
+	static const char *const commands[] = { "run", "info", "compile", "dump", "verify" };
+
+	(void)state;
+	for (int i = 0; i < 5; i++) {
+		const char *name = commands[i];
+		int status = run_line(text, sizeof(text), "%s " MODEL " --backbone --level 8K --requant rescale --bind x=1x2 %s%s", name,
+		                      i == 2 ? "-o " : "", i == 2 ? "/dev/null" : "");
+		if (status)
+			fail_msg("weft %s: exit status %d: %s", name, status, text);
+		assert_int_equal(run_line(text, sizeof(text), "%s --help", name), 0);
+		assert_non_null(strstr(text, "--backbone"));
+		assert_non_null(strstr(text, "--bind"));
+	}
+}
+
+static void written_whole(void **state)
+{
+	char file[160];
+	size_t n, m;
+
+	(void)state;
+	test_path(dir, sizeof(dir), "commands-XXXXXX");
+	assert_non_null(mkdtemp(dir));
+	snprintf(file, sizeof(file), "%s/net.weft", dir);
+	assert_int_equal(run_line(text, sizeof(text), "compile " MODEL " -o %s", file), 0);
+	uint8_t *was = (uint8_t *)test_file(file, &n);
+	/* No room for more: the old file stays, and nothing else. */
+	assert_int_equal(shell("ulimit -f 1; trap '' XFSZ; %s/weft compile " MODEL " -o %s 2>%s/said", test_env("WEFT_BUILD", "build"), file, dir), 2);
+	assert_int_equal(shell("grep -q 'net.weft: File too large' %s/said", dir), 0);
+	uint8_t *is = (uint8_t *)test_file(file, &m);
+	assert_true(n > 4096 && n == m);
+	assert_memory_equal(is, was, n);
+	assert_int_equal(shell("rm %s %s/said && rmdir %s", file, dir, dir), 0);
+	free(was);
+	free(is);
+	/* A device stays one. */
+	assert_int_equal(shell("test -c /dev/null"), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(refused_bad),
+		cmocka_unit_test(load_options),
+		cmocka_unit_test(written_whole),
+	};
+
+	/* The shell's commands read from a pipe. */
+	int fd[2];
+	if (pipe(fd) || dup2(fd[0], 0) < 0 || close(fd[1]))
+		return 1;
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

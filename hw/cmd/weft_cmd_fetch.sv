@@ -111,7 +111,7 @@ module weft_cmd_fetch (
   logic           beat_valid, beat_error, beat_wready;
   logic [8*N-1:0] beat_data;
 
-  /* verilator lint_off PINCONNECTEMPTY */
+  /* verilator lint_off PINCONNECTEMPTY */  // count_o
   weft_fifo #(
     .Width(8*N + 1),
     .Depth(Depth)

@@ -43,7 +43,7 @@ module weft_axi_read (
   logic accept;
   assign accept = free && (fetch_valid_i || load_valid_i);
 
-  /* verilator lint_off PINCONNECTEMPTY */
+  /* verilator lint_off PINCONNECTEMPTY */  // count_o
   weft_fifo #(
     .Width(48),
     .Depth(2)

@@ -147,7 +147,7 @@ module weft_dma_load (
   assign burst_ready = order_wready && (burst_fault || ar_ready_i);
   assign order_in    = {burst_addr[31:0], burst_sp, burst_bytes, burst_int4, burst_odd, burst_last, burst_fault};
 
-  /* verilator lint_off PINCONNECTEMPTY */
+  /* verilator lint_off PINCONNECTEMPTY */  // count_o
   weft_fifo #(
     .Width(OrderBits),
     .Depth(Outstanding)
@@ -180,7 +180,7 @@ module weft_dma_load (
   logic [8*N-1:0] beat_data;
   assign r_ready_o = beat_wready || stop;
 
-  /* verilator lint_off PINCONNECTEMPTY */
+  /* verilator lint_off PINCONNECTEMPTY */  // count_o
   weft_fifo #(
     .Width(8*N + 1),
     .Depth(4)

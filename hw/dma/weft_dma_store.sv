@@ -146,7 +146,7 @@ module weft_dma_store (
   assign mark        = burst_valid && burst_fault && reply_wready && !stop;
   assign burst_ready = commit || mark;
 
-  /* verilator lint_off PINCONNECTEMPTY */
+  /* verilator lint_off PINCONNECTEMPTY */  // count_o
   weft_fifo #(
     .Width(48),
     .Depth(2)
@@ -171,7 +171,7 @@ module weft_dma_store (
   logic [BytesBits-1:0] head_bytes;
   logic [Log2N-1:0]     head_skip;
 
-  /* verilator lint_off PINCONNECTEMPTY */
+  /* verilator lint_off PINCONNECTEMPTY */  // count_o
   weft_fifo #(
     .Width(20 + BytesBits + Log2N),
     .Depth(Ahead)
@@ -282,7 +282,7 @@ module weft_dma_store (
   logic        reply_valid, reply_last, reply_fault, fault_now;
   logic [31:0] reply_addr;
 
-  /* verilator lint_off PINCONNECTEMPTY */
+  /* verilator lint_off PINCONNECTEMPTY */  // count_o
   weft_fifo #(
     .Width(34),
     .Depth(Outstanding)

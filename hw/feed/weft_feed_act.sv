@@ -88,10 +88,8 @@ module weft_feed_act (
   assign x_fmt    = cmd_i[weft_cmd_pkg::POST_X_FMT_LSB +: 2];
   assign two      = weft_cfg_pkg::HAS_INT16 && cmd_i[weft_cmd_pkg::POST_MODE_LSB +: weft_cmd_pkg::POST_MODE_W] == 3'd1;
   assign fp       = weft_cfg_pkg::HAS_FP8 && cmd_i[weft_cmd_pkg::POST_MODE_LSB +: weft_cmd_pkg::POST_MODE_W] == 3'd2;
-  // verilator lint_off UNUSEDSIGNAL
   logic unused_cmd;  // fields of other modules
   assign unused_cmd = ^cmd_i;
-  // verilator lint_on UNUSEDSIGNAL
 
   // Output pixel walker. xb and iy only grow from one row's start on; once
   // beyond every legal limit they stay there, so that they need no more bits.
@@ -349,7 +347,7 @@ module weft_feed_act (
 
   // Stage C and the words. The FIFO has room: b_room counted this word.
   logic [16*N-1:0] word;
-  // verilator lint_off BLKSEQ
+  /* verilator lint_off BLKSEQ */  // word only
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       c_valid_q <= 1'b0;

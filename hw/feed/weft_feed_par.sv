@@ -40,10 +40,8 @@ module weft_feed_par (
   localparam int SP_BITS = weft_cfg_pkg::LOG2_SP_BYTES;
   localparam int HALF = (N > 16) ? 128 : 0;
 
-  // verilator lint_off UNUSEDSIGNAL
   logic unused_cmd;  // fields of other modules, and the record's spare bytes
   assign unused_cmd = ^cmd_i ^ (^rdata_i);
-  // verilator lint_on UNUSEDSIGNAL
 
   logic [15:0]        oc_left_q;
   logic               run_q, bad, go;
@@ -109,14 +107,19 @@ module weft_feed_par (
       c_half_q  <= addr_q[4];
       c_sel_q   <= wr_sel_q;
       if (c_valid_q) begin
-        if (c_sel_q) begin
-          bias1_q[48*c_lane_q +: 48] <= rec[47:0];
-          mul1_q[32*c_lane_q +: 32]  <= rec[79:48];
-          shift1_q[6*c_lane_q +: 6]  <= rec[85:80];
-        end else begin
-          bias0_q[48*c_lane_q +: 48] <= rec[47:0];
-          mul0_q[32*c_lane_q +: 32]  <= rec[79:48];
-          shift0_q[6*c_lane_q +: 6]  <= rec[85:80];
+        // A comparison per lane: a slice at a variable place is a shifter.
+        for (int l = 0; l < N; l++) begin
+          if (c_lane_q == LOG2_N'(l)) begin
+            if (c_sel_q) begin
+              bias1_q[48*l +: 48] <= rec[47:0];
+              mul1_q[32*l +: 32]  <= rec[79:48];
+              shift1_q[6*l +: 6]  <= rec[85:80];
+            end else begin
+              bias0_q[48*l +: 48] <= rec[47:0];
+              mul0_q[32*l +: 32]  <= rec[79:48];
+              shift0_q[6*l +: 6]  <= rec[85:80];
+            end
+          end
         end
         if (c_lane_q == LOG2_N'(N - 1)) full_q[c_sel_q] <= 1'b1;
       end

@@ -60,10 +60,8 @@ module weft_feed_rows (
   assign out_two  = int16 || (fp && cmd_i[weft_cmd_pkg::POST_OUT_FMT_LSB + 2]);
   assign raw      = weft_cfg_pkg::HAS_RAW && cmd_i[weft_cmd_pkg::POST_RAW_LSB];
   assign out_log  = raw ? {1'b1, int16} : {1'b0, out_two};
-  // verilator lint_off UNUSEDSIGNAL
   logic unused_cmd;  // fields of other modules
   assign unused_cmd = ^cmd_i;
-  // verilator lint_on UNUSEDSIGNAL
 
   // Walker
   logic        run_q;

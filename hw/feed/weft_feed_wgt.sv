@@ -48,10 +48,8 @@ module weft_feed_wgt (
   assign w_zp   = weft_cfg_pkg::HAS_FP8 && cmd_i[weft_cmd_pkg::POST_MODE_LSB +: weft_cmd_pkg::POST_MODE_W] == 3'd2
                   ? 8'(cmd_i[weft_cmd_pkg::POST_W_FMT_LSB +: weft_cmd_pkg::POST_W_FMT_W])
                   : cmd_i[weft_cmd_pkg::CONV_W_ZP_LSB +: 8];
-  // verilator lint_off UNUSEDSIGNAL
   logic unused_cmd;  // fields of other modules
   assign unused_cmd = ^cmd_i;
-  // verilator lint_on UNUSEDSIGNAL
 
   logic [19:0] addr_q, tile_addr_q;
 

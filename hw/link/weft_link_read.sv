@@ -57,7 +57,7 @@ module weft_link_read #(
   logic [20:0]        left_q;
   logic [8*Bytes-1:0] word;
   logic               word_valid, error_q;
-  /* verilator lint_off PINCONNECTEMPTY */
+  /* verilator lint_off PINCONNECTEMPTY */  // count_o; a burst is asked for where there is room for it
   weft_fifo #(
     .Width(8 * Bytes),
     .Depth(Room)

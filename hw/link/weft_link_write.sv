@@ -84,7 +84,7 @@ module weft_link_write #(
   logic              word_valid, burst_valid, word_pop, burst_pop;
   logic [3:0]        burst_len;
   logic [WordsW-1:0] burst_word;
-  /* verilator lint_off PINCONNECTEMPTY */
+  /* verilator lint_off PINCONNECTEMPTY */  // count_o
   weft_fifo #(
     .Width(9 * Bytes),
     .Depth(32)

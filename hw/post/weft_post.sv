@@ -315,7 +315,7 @@ module weft_post (
       for (int l = 0; l < N; l++) begin
         big = prod[l];
         below = shift2[l] - 6'd1;
-        if (s2_dr_q && shift2[l] > 6'd31) big = negative[l] ? big - 64'sd1073741824 : big + 64'sd1073741824;
+        if (s2_dr_q && shift2[l] > 6'd31) big = big + {{33{negative[l]}}, 1'b1, 30'd0};
         shifted[l] = 33'(big >>> below);
       end
       if (HAS_EVEN && s2_even_q) begin
@@ -433,10 +433,11 @@ module weft_post (
       r_in = r_buf_q[slot];
       if (pass == PASS_D) begin
         for (int l = 0; l < N; l++) value[l] = t_in[32*l +: 32];
-      end else if (pass == PASS_C && !int16) begin
-        for (int l = 0; l < N; l++) value[l] = (32'($signed(r_in[8*l +: 8])) - 32'(in_zp)) <<< pre_shift;
       end else begin
-        if (pass == PASS_C) q_in = r_in;
+        if (pass == PASS_C && int16) q_in = r_in;
+        if (pass == PASS_C && !int16) begin
+          for (int l = 0; l < N; l++) q_in[16*l +: 16] = 16'($signed(r_in[8*l +: 8]));
+        end
         for (int l = 0; l < N; l++) value[l] = (32'($signed(q_in[16*l +: 16])) - 32'(in_zp)) <<< pre_shift;
       end
       for (int l = 0; l < N; l++) begin

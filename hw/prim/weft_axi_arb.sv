@@ -50,7 +50,7 @@ module weft_axi_arb #(
   // allows fewer.
   localparam int unsigned Outstanding = 256;
 
-  /* verilator lint_off PINCONNECTEMPTY */
+  /* verilator lint_off PINCONNECTEMPTY */  // count_o
 
   // ---- reads ----
 

@@ -64,7 +64,7 @@ module weft_axi_isolate #(
   logic [7:0] len, beat_q;
   assign m_awvalid_o = c_awvalid_i && write_free && len_ready;
   assign c_awready_o = m_awready_i && write_free && len_ready;
-  /* verilator lint_off PINCONNECTEMPTY */
+  /* verilator lint_off PINCONNECTEMPTY */  // count_o
   weft_fifo #(
     .Width(8),
     .Depth(4)

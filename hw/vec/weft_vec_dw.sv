@@ -159,13 +159,25 @@ module weft_vec_dw (
     if (s1_go) s2_on_q <= s1_on_q;
   end
 
-  // Taps without multiplier blocks: at w8 the other 150 are what a mid-size ECP5 has.
-  localparam int Fabric = N <= 8 ? 3 : 0;
+  // Products without a multiplier block: at w8 the others, with 101 elsewhere in NPU and
+  // chip, are the 156 that a mid-size ECP5 has.
+  localparam int Fabric = N <= 8 ? 17 : 0;
 
+  // Booth's digits of two bits, -2 to 2: five additions of 18 bits.
   function automatic logic signed [24:0] times(input logic signed [15:0] a, input logic signed [8:0] b);
-    times = b[8] ? -(25'(a) << 8) : 25'sd0;
-    for (int i = 0; i < 8; i++) begin
-      if (b[i]) times = times + (25'(a) << i);
+    logic [10:0]        bits;
+    logic [2:0]         digit;
+    logic signed [16:0] part;
+    logic signed [17:0] sum_hi;
+    bits   = {b[8], b, 1'b0};
+    sum_hi = '0;
+    for (int i = 0; i < 5; i++) begin
+      digit = bits[2*i +: 3];
+      part  = digit[1] != digit[0] ? 17'(a) : digit == 3'b011 || digit == 3'b100 ? {a, 1'b0} : 17'sd0;
+      if (digit[2]) part = ~part;
+      sum_hi = 18'($signed(sum_hi[17:2])) + 18'(part) + 18'(digit[2]);
+      if (i < 4) times[2*i +: 2] = sum_hi[1:0];
+      else times[24:8] = sum_hi[16:0];
     end
   endfunction
 
@@ -257,10 +269,8 @@ module weft_vec_dw (
         end
       end
       if (Fabric > 0) begin
-        for (int k = 0; k < Fabric; k++) begin
-          if (s2_on_q[k]) begin
-            for (int c = 0; c < N; c++) prod[N*k + c] = times(win[N*k + c], wgt[N*k + c]);
-          end
+        for (int i = 0; i < Fabric; i++) begin
+          if (s2_on_q[i / N]) prod[i] = times(win[i], wgt[i]);
         end
       end
     end

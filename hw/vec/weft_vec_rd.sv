@@ -5,8 +5,9 @@
 // One address a cycle in, one word a cycle out, three cycles apart; bytes behind
 // the N-th that do not come with an unaligned read cost a second one. Up to four
 // words are under way, so that a lost arbitration does not stop the consumer at
-// once. An address with skip_i makes no access; its word is anything. An address beyond the scratchpad raises bad_o, is never asked for and stays in
-// front until flush_i, which forgets everything.
+// once. An address with skip_i makes no access; its word is anything. An address
+// beyond the scratchpad raises bad_o, is never asked for and stays in front until
+// flush_i, which forgets everything.
 //
 // Neither vec_req_o nor addr_ready_o depends on word_ready_i.
 //

@@ -157,7 +157,7 @@ static int gather_weights(struct weft_model *m, const struct weft_cmd_conv *c,
 	return 0;
 }
 
-static int32_t dot_step(const int16_t *restrict a, const int16_t *restrict w, uint32_t k)
+static inline __attribute__((always_inline)) int32_t products(const int16_t *restrict a, const int16_t *restrict w, uint32_t k)
 {
 	int32_t sum = 0;
 
@@ -166,12 +166,39 @@ static int32_t dot_step(const int16_t *restrict a, const int16_t *restrict w, ui
 	return sum;
 }
 
-static uint64_t dot(const int16_t *a, const int16_t *w, uint32_t k, uint32_t step)
+static int32_t dot_any(const int16_t *a, const int16_t *w, uint32_t k)
+{
+	return products(a, w, k);
+}
+
+/* The same, on machines with longer vectors than all have. */
+#if defined(__x86_64__) && defined(__GNUC__)
+__attribute__((target("avx2"))) static int32_t dot_avx2(const int16_t *a, const int16_t *w, uint32_t k)
+{
+	return products(a, w, k);
+}
+
+static bool has_avx2(void)
+{
+	return __builtin_cpu_supports("avx2");
+}
+#else
+#define dot_avx2 dot_any
+
+static bool has_avx2(void)
+{
+	return false;
+}
+#endif
+
+typedef int32_t dot_fn(const int16_t *a, const int16_t *w, uint32_t k);
+
+static uint64_t dot(dot_fn *of, const int16_t *a, const int16_t *w, uint32_t k, uint32_t step)
 {
 	int64_t sum = 0;
 
 	for (uint32_t i = 0; i < k; i += step)
-		sum += dot_step(a + i, w + i, min_u32(k - i, step));
+		sum += of(a + i, w + i, min_u32(k - i, step));
 	return (uint64_t)sum;
 }
 
@@ -179,6 +206,7 @@ static uint64_t dot(const int16_t *a, const int16_t *w, uint32_t k, uint32_t ste
 static void add_up(struct weft_model *m, const struct conv_shape *s, uint32_t rows, uint32_t cols)
 {
 	uint32_t step = s->elem == 2 ? DOT_STEP_INT16 : DOT_STEP_INT8;
+	dot_fn *of = has_avx2() ? dot_avx2 : dot_any;
 
 	for (uint32_t ch = 0; ch < cols; ch++)
 		for (uint32_t r = 0; r < rows; r++) {
@@ -188,7 +216,7 @@ static void add_up(struct weft_model *m, const struct conv_shape *s, uint32_t ro
 			if (s->is_float)
 				float_dot(m, a, w, s->k, acc);
 			else
-				acc->v += dot(a, w, s->k, step);
+				acc->v += dot(of, a, w, s->k, step);
 		}
 }
 
@@ -215,8 +243,7 @@ static int conv_group(struct weft_model *m, const struct weft_cmd_conv *c,
 					     m->acc + r * m->n, lanes);
 			continue;
 		}
-		for (uint32_t ch = 0; ch < cols; ch++)
-			q[ch] = post_first(&c->post, &lanes[ch], &m->acc[r * m->n + ch]);
+		post_first(&c->post, lanes, m->acc + r * m->n, cols, q);
 		ret = post_write(m, &c->post, (first + r) / ow, (first + r) % ow, tile * m->n, cols, q);
 	}
 	memset(m->acc, 0, (size_t)m->n * m->n * sizeof(*m->acc));

@@ -15,7 +15,7 @@
  * |v * mul| <= 2^62 (32 x 32 or 48 x 16 bits) and round < 2^62 + 2^30, so that
  * the sum, taken modulo 2^64, is exact for every shift below 63.
  */
-int32_t post_rescale(int64_t v, int32_t mul, unsigned shift, enum post_round round)
+static inline int32_t rescale(int64_t v, int32_t mul, unsigned shift, enum post_round round)
 {
 	uint64_t sum = (uint64_t)(v * mul), below = (UINT64_C(1) << shift) - 1;
 
@@ -28,17 +28,22 @@ int32_t post_rescale(int64_t v, int32_t mul, unsigned shift, enum post_round rou
 	return round == POST_EVEN && !(sum & below) ? (int32_t)((uint32_t)up & ~1u) : up;
 }
 
-enum post_round post_round(bool double_round, bool even)
+int32_t post_rescale(int64_t v, int32_t mul, unsigned shift, enum post_round round)
 {
-	return even ? POST_EVEN : double_round ? POST_TWICE : POST_HALF_UP;
+	return rescale(v, mul, shift, round);
 }
 
-int16_t post_clamp(int32_t v, int32_t lo, int32_t hi)
+static inline int16_t clamp(int32_t v, int32_t lo, int32_t hi)
 {
 	/* The lower bound first, so that lo > hi gives hi. */
 	v = v < lo ? lo : v;
 	v = v > hi ? hi : v;
 	return (int16_t)v;
+}
+
+int16_t post_clamp(int32_t v, int32_t lo, int32_t hi)
+{
+	return clamp(v, lo, hi);
 }
 
 bool post_legal(const struct weft_cmd_post *p, bool sums)
@@ -89,7 +94,7 @@ static int16_t float_first(const struct weft_cmd_post *p, const struct post_lane
 	return (int16_t)float_clamp(v, (uint16_t)p->y_min, (uint16_t)p->y_max);
 }
 
-int16_t post_first(const struct weft_cmd_post *p, const struct post_lane *l, const struct model_sum *acc)
+static inline int16_t first(const struct weft_cmd_post *p, const struct post_lane *l, const struct model_sum *acc)
 {
 	uint64_t sum = acc->v + l->bias;
 	int32_t v;
@@ -97,10 +102,16 @@ int16_t post_first(const struct weft_cmd_post *p, const struct post_lane *l, con
 	if (p->mode == MODE_FLOAT)
 		return float_first(p, l, acc);
 	if (p->scale16)
-		v = post_rescale(wrap48(sum), (int16_t)l->mul, l->shift, post_round(false, p->even));
+		v = rescale(wrap48(sum), (int16_t)l->mul, l->shift, post_round(false, p->even));
 	else
-		v = post_rescale(wrap((uint32_t)sum), l->mul, l->shift, post_round(p->double_round, p->even));
-	return post_clamp(wrap((uint32_t)v + (uint32_t)p->y_zp), p->y_min, p->y_max);
+		v = rescale(wrap((uint32_t)sum), l->mul, l->shift, post_round(p->double_round, p->even));
+	return clamp(wrap((uint32_t)v + (uint32_t)p->y_zp), p->y_min, p->y_max);
+}
+
+void post_first(const struct weft_cmd_post *p, const struct post_lane *l, const struct model_sum *acc, uint32_t n, int16_t *q)
+{
+	for (uint32_t i = 0; i < n; i++)
+		q[i] = first(p, &l[i], &acc[i]);
 }
 
 /* One addend: zero point off, shifted up, scaled. */
@@ -108,7 +119,7 @@ static uint32_t addend(const struct weft_cmd_post *p, int16_t v, int32_t zp, uin
 {
 	uint32_t up = (uint32_t)(v - zp) << p->pre_shift;
 
-	return (uint32_t)post_rescale(wrap(up), wrap(mul), (unsigned)shift, POST_TWICE);
+	return (uint32_t)rescale(wrap(up), wrap(mul), (unsigned)shift, POST_TWICE);
 }
 
 static int16_t post_add(const struct weft_cmd_post *p, int16_t q, int16_t r)
@@ -121,8 +132,8 @@ static int16_t post_add(const struct weft_cmd_post *p, int16_t q, int16_t r)
 					    (uint16_t)p->s_max);
 	t1 = addend(p, q, p->a_zp, p->a_mul, p->a_shift);
 	t2 = addend(p, r, p->b_zp, p->b_mul, p->b_shift);
-	v = post_rescale(wrap(t1 + t2), wrap(p->s_mul), (unsigned)p->s_shift, post_round(true, p->s_even));
-	return post_clamp(wrap((uint32_t)v + (uint32_t)p->s_zp), p->s_min, p->s_max);
+	v = rescale(wrap(t1 + t2), wrap(p->s_mul), (unsigned)p->s_shift, post_round(true, p->s_even));
+	return clamp(wrap((uint32_t)v + (uint32_t)p->s_zp), p->s_min, p->s_max);
 }
 
 int post_write(struct weft_model *m, const struct weft_cmd_post *p, uint32_t oy, uint32_t ox,

@@ -122,7 +122,10 @@ void model_log(struct weft_model *m, enum weft_model_space space, unsigned windo
 /* post.c */
 /* What becomes of a half: up; up once more behind bit 31, as gemmlowp; to the even result. */
 enum post_round { POST_HALF_UP, POST_TWICE, POST_EVEN };
-enum post_round post_round(bool double_round, bool even);
+static inline enum post_round post_round(bool double_round, bool even)
+{
+	return even ? POST_EVEN : double_round ? POST_TWICE : POST_HALF_UP;
+}
 /* v is an int32, or an int48 with a multiplier of 16 bits. */
 int32_t post_rescale(int64_t v, int32_t mul, unsigned shift, enum post_round round);
 /* lo and hi are 16-bit fields. Integers. */
@@ -134,8 +137,8 @@ bool post_legal(const struct weft_cmd_post *p, bool sums);
 /* Read the records of one column tile or channel block: n of them, at addr. */
 int post_lanes(struct weft_model *m, uint32_t addr, struct post_lane *lanes);
 
-/* First stage of one lane: bias, RESCALE, zero point, clamp; or rounding, bias, clamp. */
-int16_t post_first(const struct weft_cmd_post *p, const struct post_lane *l, const struct model_sum *acc);
+/* First stage of n lanes: bias, RESCALE, zero point, clamp; or rounding, bias, clamp. */
+void post_first(const struct weft_cmd_post *p, const struct post_lane *l, const struct model_sum *acc, uint32_t n, int16_t *q);
 
 /*
  * Finish one output pixel: where the command adds, bring in the second addend;

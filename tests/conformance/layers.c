@@ -10,18 +10,15 @@
 #include <setjmp.h>
 #include <cmocka.h>
 #include <cjson/cJSON.h>
-#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
 
+#include "tests/support/each_file.h"
 #include "tests/support/file.h"
-#include "tests/support/level.h"
 #include "userlib/import/tflite.h"
 #include "userlib/run/golden_exec.h"
-
-#define MAX_NETWORKS 128
 
 static void *load(const char *path, size_t *n)
 {
@@ -127,6 +124,7 @@ static void network(void **state)
 	size_t bytes;
 
 	snprintf(n.dir, sizeof n.dir, "%s", (const char *)*state);
+	*strrchr(n.dir, '/') = '\0';
 	snprintf(n.id, sizeof n.id, "%s", strstr(n.dir, "tflm_expected/") + strlen("tflm_expected/"));
 	snprintf(path, sizeof path, "%s/io.json", n.dir);
 	char *text = load(path, &bytes);
@@ -157,32 +155,7 @@ static void network(void **state)
 	cJSON_Delete(n.io);
 }
 
-static void no_data(void **state)
-{
-	(void)state;
-	print_message("no foreign data in %s\n", test_data());
-	skip();
-}
-
 int main(void)
 {
-	struct CMUnitTest tests[MAX_NETWORKS];
-	char pattern[600];
-	glob_t found;
-	size_t n = 0;
-
-	memset(tests, 0, sizeof tests);
-	snprintf(pattern, sizeof pattern, "%s/tflm_expected/*/*/io.json", test_data());
-	if (glob(pattern, 0, NULL, &found) == 0) {
-		for (; n < found.gl_pathc && n < MAX_NETWORKS; n++) {
-			*strrchr(found.gl_pathv[n], '/') = 0;
-			tests[n] = (struct CMUnitTest){ .name = strstr(found.gl_pathv[n], "tflm_expected/"), .test_func = network,
-			                                .initial_state = found.gl_pathv[n] };
-		}
-	} else {
-		tests[n++] = (struct CMUnitTest){ .name = "no_data", .test_func = no_data };
-	}
-	int failed = _cmocka_run_group_tests("layers", tests, n, NULL, NULL);
-	globfree(&found);
-	return failed;
+	return test_each_file("layers", "tflm_expected/*/*/io.json", network, NULL);
 }

@@ -129,6 +129,7 @@ static void strict(void **state)
 	assert_int_equal(command("run tests/models/digits_qdq.onnx --strict --check", "0 mismatches", &found), 0);
 	assert_int_equal(found, 1);
 	assert_int_equal(command("run tests/models/digits_qlinear.onnx --strict --check", "0 mismatches", &found), 0);
+	assert_int_equal(found, 1);
 	assert_int_equal(command("run tests/models/digits_float.onnx --strict", "strict: operator", &found), 2);
 	assert_int_equal(found, 1);
 }

@@ -20,13 +20,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/support/each_file.h"
 #include "tests/support/file.h"
-#include "tests/support/level.h"
 #include "userlib/import/tflite.h"
 #include "userlib/run/golden_exec.h"
 #include "userlib/run/internal.h"
-
-#define MAX_FILES 256
 
 static void put(const weft_tensor *t, int64_t i, long v)
 {
@@ -155,30 +153,7 @@ static void operator(void **state)
 	weft_graph_free(g);
 }
 
-static void no_data(void **state)
-{
-	(void)state;
-	print_message("no foreign data in %s\n", test_data());
-	skip();
-}
-
 int main(void)
 {
-	struct CMUnitTest tests[MAX_FILES];
-	char pattern[600];
-	glob_t found;
-	size_t n = 0;
-
-	memset(tests, 0, sizeof tests);
-	snprintf(pattern, sizeof pattern, "%s/tflite_micro_seanet_int16x8/*/*.tflite", test_data());
-	if (glob(pattern, 0, NULL, &found) == 0) {
-		for (; n < found.gl_pathc && n < MAX_FILES; n++)
-			tests[n] = (struct CMUnitTest){ .name = strrchr(found.gl_pathv[n], '/') + 1, .test_func = operator,
-			                                .initial_state = found.gl_pathv[n] };
-	} else {
-		tests[n++] = (struct CMUnitTest){ .name = "no_data", .test_func = no_data };
-	}
-	int failed = _cmocka_run_group_tests("seanet", tests, n, NULL, say_how_many);
-	globfree(&found);
-	return failed;
+	return test_each_file("seanet", "tflite_micro_seanet_int16x8/*/*.tflite", operator, say_how_many);
 }

@@ -109,9 +109,44 @@ static void on_rtl(void **state)
 	}
 }
 
+/* What a configuration has no mode for runs on the host, which says so. */
+static void lacks(const char *path, const char *config, const char *why, int times)
+{
+	struct weft_session_options o = weft_session_options_default();
+	char msg[WEFT_MSG_LEN] = "";
+	struct weft_report *r;
+	weft_session *s;
+	weft_net *net;
+	int said = 0;
+
+	if (weft_net_load_file(path, &net, msg))
+		fail_msg("%s", msg);
+	o.config = config;
+	if (weft_session_open(net, &o, &s, msg) || weft_session_plan(s, &r, msg))
+		fail_msg("%s: %s", path, msg);
+	for (int i = 0; i < r->n_ops; i++) {
+		assert_int_equal(r->ops[i].unit, WEFT_RUN_HOST);
+		said += strstr(r->ops[i].reason, why) != NULL;
+	}
+	assert_int_equal(said, times);
+	weft_report_free(r);
+	weft_session_close(s);
+	o.strict = true;
+	assert_int_not_equal(weft_session_open(net, &o, &s, msg), 0);
+	assert_non_null(strstr(msg, why));
+	weft_net_free(net);
+}
+
+static void without_modes(void **state)
+{
+	(void)state;
+	lacks("tests/models/digits_int16x8.tflite", "w8b", "no int16", 3);
+	lacks("tests/models/digits_fp8.tosa", "w8b", "not a mode of the array in w8b", 4);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(on_model), cmocka_unit_test(on_rtl) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(on_model), cmocka_unit_test(on_rtl), cmocka_unit_test(without_modes) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,7 +10,8 @@
 #              combinational loop, the 16 scratchpad banks are memories
 #   operands   each operand register of the array feeds its own PE and one
 #              neighbour only (netlist)
-#   ecp5       LUT, FF, DSP and BRAM of the NPU on the board after synth_ecp5
+#   ecp5       LUT, FF, DSP and BRAM of the NPU on the board after synth_ecp5, mapped for
+#              the number of LUTs (the board's clock has 40 ns)
 #   xilinx     the same of the NPU at w8 after synth_xilinx
 #   chip       what stands around the NPU, which is a black box: no latch, no
 #              driver conflict, no combinational loop; the same figures
@@ -85,7 +86,7 @@ step_ecp5() {
 	say YOSYS "$board_config: synth_ecp5"
 	run_yosys ecp5 "$(npu ecp5 "$board_config")
 $(ecp5_front weft_npu)
-$(ecp5_back)
+$(ecp5_back small)
 tee -o $out/ecp5.txt stat -top weft_npu"
 	echo "$board_config" > "$out/ecp5.config"
 	ecp5_figures "$out/ecp5.txt"
@@ -134,7 +135,8 @@ step_board() {
 read_verilog -sv hw/board/ulx3s/weft_ulx3s.sv
 read_verilog -sv -lib hw/top/weft_npu.sv
 chparam -set RomFile \"$hex\" weft_ulx3s
-synth_ecp5 -top weft_ulx3s -run begin:check
+$(ecp5_front weft_ulx3s)
+$(ecp5_back small)
 select -assert-count 1 t:weft_npu
 check -assert
 tee -o $out/board.txt stat -top weft_ulx3s"

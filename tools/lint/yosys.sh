@@ -31,14 +31,24 @@ ecp5_front() { # top
 	done
 }
 
-ecp5_back() {
+# small: LUTs are mapped for their number (if -a) instead of for their depth, which is what
+# counts where a board's clock is slow.
+ecp5_back() { # small|
 	local step dsp='-map +/mul2dsp.v -map +/ecp5/dsp_map.v -D DSP_NAME=$__MUL18X18'
 	for step in A_MAXWIDTH=18 B_MAXWIDTH=18 A_MINWIDTH=2 B_MINWIDTH=2; do dsp="$dsp -D DSP_$step"; done
 	for step in 'techmap -map +/cmp2lut.v -D LUT_WIDTH=4' opt_expr opt_clean "techmap $dsp" \
 		'chtype -set $mul t:$__soft_mul' alumacc opt 'memory -nomap' opt_clean \
-		'synth_ecp5 -run map_ram:check'; do
+		'synth_ecp5 -run map_ram:map_luts'; do
 		echo "$step"
 	done
+	if [ "${1:-}" = small ]; then
+		echo 'techmap -map +/ecp5/latches_map.v'
+		echo 'abc -script +strash;ifraig;scorr;dc2;dch,-f;if,-a;mfs2 -lut 4:7'
+		echo clean
+		echo 'synth_ecp5 -run map_cells:check'
+	else
+		echo 'synth_ecp5 -run map_luts:check'
+	fi
 }
 
 xilinx_front() { # top

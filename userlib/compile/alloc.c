@@ -18,7 +18,7 @@ struct alloc {
 	struct placed { int64_t lo, hi; int area; } *placed;
 	int n_placed;
 	/* Placed areas that the nodes of the area at hand use as well, and cycles of those nodes. */
-	struct near { int64_t lo, bytes, cycles; } *near;
+	struct near { int64_t cycles; int16_t part[WEFT_SP_REGIONS]; } *near;
 	int n_near;            /* -1: not yet listed */
 };
 
@@ -38,16 +38,22 @@ static int64_t lopsided(const struct alloc *al, const struct area *a, int64_t ad
 	return max64(most - a->bytes / 2, 0);
 }
 
-/* How much of each of two areas lies in the same region, of 64 * 64 if both do as a whole. */
-static int64_t shared(const struct alloc *al, const struct area *a, int64_t addr, const struct near *b)
+/* How much of an area lies in each region, of 64. */
+static void parts_of(const struct alloc *al, int64_t addr, int64_t bytes, int16_t part[WEFT_SP_REGIONS])
 {
-	int64_t sum = 0, first = max64(addr, b->lo) / al->region, end = min64(addr + a->bytes, b->lo + b->bytes);
-
-	for (int64_t r = first; r * al->region < end; r++) {
-		int64_t lo = r * al->region, hi = lo + al->region;
-		int64_t in_a = min64(addr + a->bytes, hi) - max64(addr, lo), in_b = min64(b->lo + b->bytes, hi) - max64(b->lo, lo);
-		sum += (in_a * 64 / a->bytes) * (in_b * 64 / b->bytes);
+	for (int r = 0; r < WEFT_SP_REGIONS; r++) {
+		int64_t lo = max64(addr, r * al->region), hi = min64(addr + bytes, (r + 1) * al->region);
+		part[r] = hi <= lo ? 0 : hi - lo == bytes ? 64 : (int16_t)((hi - lo) * 64 / bytes);
 	}
+}
+
+/* How much of each of two areas lies in the same region, of 64 * 64 if both do as a whole. */
+static int64_t shared(const int16_t a[WEFT_SP_REGIONS], const int16_t b[WEFT_SP_REGIONS])
+{
+	int sum = 0;
+
+	for (int r = 0; r < WEFT_SP_REGIONS; r++)
+		sum += a[r] * b[r];
 	return sum;
 }
 
@@ -92,9 +98,11 @@ static int64_t together(const struct alloc *al, const struct area *a, const stru
 static int64_t conflicts(const struct alloc *al, const struct area *a, int64_t addr, int64_t most)
 {
 	int64_t sum = a->weights || !al->s->halves ? 0 : lopsided(al, a, addr);
+	int16_t part[WEFT_SP_REGIONS];
 
+	parts_of(al, addr, a->bytes, part);
 	for (int i = 0; i < al->n_near && sum < most; i++)
-		sum += al->near[i].cycles * shared(al, a, addr, &al->near[i]);
+		sum += al->near[i].cycles * shared(part, al->near[i].part);
 	return sum;
 }
 
@@ -125,8 +133,10 @@ static void list_near(struct alloc *al, const struct area *a)
 	for (int i = 0; i < al->n_placed; i++) {
 		const struct area *b = &al->s->area[al->placed[i].area];
 		int64_t cycles = overlap(a->use0, a->use1 + 1, b->use0, b->use1 + 1) ? together(al, a, b) : 0;
-		if (cycles)
-			al->near[al->n_near++] = (struct near){ b->addr, b->bytes, cycles };
+		if (!cycles)
+			continue;
+		al->near[al->n_near].cycles = cycles;
+		parts_of(al, b->addr, b->bytes, al->near[al->n_near++].part);
 	}
 }
 

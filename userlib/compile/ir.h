@@ -59,6 +59,7 @@ struct wview {
 };
 
 #define WEIGHTS_ONE INT_MAX    /* float8 weights that are all 1 */
+#define NO_PRODUCT  0x80       /* float8 weight that makes no product: E4M3FN, E5M2 */
 
 /* One NPU operation: a group of graph operators. */
 struct node {
@@ -264,6 +265,18 @@ int cc_strips(struct cc *cc);
 
 /* shape.c: dense 1x1 convolutions and elementwise nodes become one row of pixels */
 void cc_shape(struct cc *cc);
+
+/* The graph's tensors that a node reads; -1: none, or a storage of no tensor. */
+static inline void node_reads(const struct node *nd, int t[3])
+{
+	t[0] = nd->x_t;
+	t[1] = nd->add ? nd->r_t : -1;
+	t[2] = nd->third ? nd->z_t : -1;
+}
+
+/* order.c: notes what the nodes from `from` on read; is a result of operator o noted? */
+void cc_need_operands(const struct cc *cc, int from, bool *needed);
+bool cc_is_wanted(const struct weft_gop *o, const bool *needed);
 
 /* finish.c: the program's tables */
 int cc_finish(struct cc *cc);

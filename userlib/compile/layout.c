@@ -17,7 +17,6 @@
 #define GROWTH_MAX  4
 
 #define E4M3_ONE    0x38
-#define NO_PRODUCT  0x80       /* E4M3FN and E5M2 */
 
 static int64_t weight_bytes(const struct cc *cc, const struct node *nd)
 {

@@ -339,30 +339,15 @@ static int run_pass(struct cc *cc, int (*fn)(struct cc *, int))
 	return 0;
 }
 
-/* What nodes [from, ...) read. */
-static void need_operands(const struct cc *cc, int from, bool *needed)
-{
-	for (int i = from; i < cc->n_nodes; i++) {
-		const struct node *nd = &cc->nodes[i];
-		const int in[] = { nd->x_t, nd->add ? nd->r_t : -1, nd->third ? nd->z_t : -1 };
-		for (int k = 0; k < 3; k++)
-			if (in[k] >= 0)
-				needed[in[k]] = true;
-	}
-}
-
 static int match_needed(struct cc *cc, int i, bool *needed)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
 	int nodes = cc->n_nodes;
-	bool wanted = false;
 
-	for (int k = 0; k < o->n_out; k++)
-		wanted |= needed[o->out[k]];
-	if (!wanted || (cc->ops[i].state != OP_TODO && cc->ops[i].state != OP_ALIAS))
+	if (!cc_is_wanted(o, needed) || (cc->ops[i].state != OP_TODO && cc->ops[i].state != OP_ALIAS))
 		return 0;
 	int err = cc->ops[i].state == OP_TODO && !cc->ops[i].forbidden ? match_alu(cc, i) : 0;
-	need_operands(cc, nodes, needed);
+	cc_need_operands(cc, nodes, needed);
 	for (int k = 0; k < o->n_in && cc->ops[i].state != OP_NODE; k++)
 		needed[o->in[k]] = true;
 	return err;
@@ -377,7 +362,7 @@ static int match_rest_on_alu(struct cc *cc)
 	for (int i = 0; i < cc->g->n_outputs && needed; i++)
 		needed[cc->g->outputs[i]] = true;
 	if (needed)
-		need_operands(cc, 0, needed);
+		cc_need_operands(cc, 0, needed);
 	for (int i = cc->g->n_ops - 1; i >= 0 && err >= 0; i--)
 		err = match_needed(cc, i, needed);
 	free(needed);

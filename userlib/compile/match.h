@@ -70,6 +70,9 @@ int match_float_pool(struct cc *cc, int i);
 int match_float_add(struct cc *cc, int i);
 int match_float_unary(struct cc *cc, int i);
 
+/* match_add.c: products of one sum of a convolution's node; -1 without a node */
+int64_t conv_depth(const struct cc *cc, int node);
+
 /* match_pool.c: kernel, stride and padding of a pool. */
 void set_pool_window(struct node *nd, const struct weft_attr_pool *a);
 

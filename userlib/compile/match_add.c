@@ -58,6 +58,14 @@ static void claim_side(struct cc *cc, const struct side *s, int add, const struc
 		claim(cc, s->ops[0], nd);
 }
 
+int64_t conv_depth(const struct cc *cc, int node)
+{
+	if (node < 0)
+		return -1;
+	const struct node *nd = &cc->nodes[node];
+	return nd->kind == NODE_CONV ? (int64_t)nd->kh * nd->kw * nd->x.dim[3] : 1;
+}
+
 /* Node of a convolution whose result only this side reads, or -1. */
 static int conv_before(const struct cc *cc, const struct side *s, int add)
 {
@@ -72,14 +80,6 @@ static int conv_before(const struct cc *cc, const struct side *s, int add)
 	const struct node *nd = &cc->nodes[cc->ops[i].node];
 	bool plain = (nd->kind == NODE_CONV || nd->kind == NODE_DWCONV) && !nd->add && !nd->raw && !nd->part && nd->last == i;
 	return plain ? cc->ops[i].node : -1;
-}
-
-static int64_t depth(const struct cc *cc, int node)
-{
-	if (node < 0)
-		return -1;
-	const struct node *nd = &cc->nodes[node];
-	return nd->kind == NODE_CONV ? (int64_t)nd->kh * nd->kw * nd->x.dim[3] : 1;
 }
 
 int match_add(struct cc *cc, int i)
@@ -108,7 +108,7 @@ int match_add(struct cc *cc, int i)
 	int ca = conv_before(cc, &a, i), cb = conv_before(cc, &b, i);
 	if (a.x == b.x)
 		ca = cb = -1;
-	if (depth(cc, cb) > depth(cc, ca)) {
+	if (conv_depth(cc, cb) > conv_depth(cc, ca)) {
 		struct side t = a;
 		a = b;
 		b = t;

@@ -25,7 +25,7 @@
 #include "match_float.h"
 #include "match_weights.h"
 
-#define NO(...) do { int e_ = cc_reason(cc, i, __VA_ARGS__); return e_; } while (0)
+#define NO(...) return cc_reason(cc, i, __VA_ARGS__)
 
 /* Fields of the command bound these; larger ones stay on the host. */
 const char *conv_limit(const struct node *nd)
@@ -210,6 +210,13 @@ static const char *bad_floats(const struct cc *cc, int i)
 	return cc->g->tensors[o->in[1]].t.data || cc->has_alu ? NULL : "its weights are computed";
 }
 
+/* Why the array does not take these integers. */
+static const char *no_mode(const struct cc *cc, weft_dtype x)
+{
+	return x == WEFT_INT16 && !cc->cfg->has_int16 ? "the array of this configuration has no int16"
+	                                              : "the array takes int8 and int16 by int8";
+}
+
 static const char *bad_types(const struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -220,7 +227,7 @@ static const char *bad_types(const struct cc *cc, int i)
 	bool computed = !cc->g->tensors[o->in[1]].t.data || (o->n_in > 2 && !cc->g->tensors[o->in[2]].t.data);
 
 	if (!npu_int(cc, x) || (w != WEFT_INT8 && w != WEFT_INT4))
-		return "the array takes int8 and int16 by int8";
+		return no_mode(cc, x);
 	return computed && !(cc->has_alu && cc->has_raw) ? "weights or bias are not constant" : NULL;
 }
 

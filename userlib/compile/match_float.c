@@ -20,7 +20,7 @@
 #include "match_table.h"
 #include "sim/golden/float/average.h"
 
-#define NO(...) do { int e_ = cc_reason(cc, i, __VA_ARGS__); return e_; } while (0)
+#define NO(...) return cc_reason(cc, i, __VA_ARGS__)
 
 #define MAX_RUNS 8             /* of sizes of windows along an axis */
 
@@ -112,16 +112,22 @@ static void set_format(const struct cc *cc, struct node *nd)
 	nd->out_fmt = float_format(type_of(cc, nd->y_tensor));
 }
 
+/* What reads operator i's result, one after the other, to the last. */
+static void claim_behind(struct cc *cc, int i, int last, const struct node *nd)
+{
+	while (i != last) {
+		i = cc->uses[cc->ten[cc->g->ops[i].out[0]].first_use];
+		claim(cc, i, nd);
+	}
+}
+
 struct node *new_float(struct cc *cc, enum node_kind kind, int i, const struct float_tail *t)
 {
 	struct node *nd = new_node(cc, kind, i, t->last);
 
 	if (!nd)
 		return NULL;
-	for (int k = i; k != t->last; ) {
-		k = cc->uses[cc->ten[cc->g->ops[k].out[0]].first_use];
-		claim(cc, k, nd);
-	}
+	claim_behind(cc, i, t->last, nd);
 	nd->mode = 2;
 	nd->y_min = t->lo;
 	nd->y_max = t->hi;
@@ -464,14 +470,6 @@ static int conv_before(const struct cc *cc, int t, int add)
 	return plain ? cc->ops[i].node : -1;
 }
 
-static int64_t depth(const struct cc *cc, int node)
-{
-	if (node < 0)
-		return -1;
-	const struct node *nd = &cc->nodes[node];
-	return nd->kind == NODE_CONV ? (int64_t)nd->kh * nd->kw * nd->x.dim[3] : 1;
-}
-
 /* The node of an addition whose first operand is a, behind the convolution that makes a if there is one. */
 static struct node *add_node(struct cc *cc, int i, int conv, int a, const struct float_tail *t)
 {
@@ -489,10 +487,7 @@ static struct node *add_node(struct cc *cc, int i, int conv, int a, const struct
 	set_output(cc, nd, t->last);
 	nd->saturate = t->saturate;
 	claim(cc, i, nd);
-	for (int k = i; k != t->last; ) {
-		k = cc->uses[cc->ten[cc->g->ops[k].out[0]].first_use];
-		claim(cc, k, nd);
-	}
+	claim_behind(cc, i, t->last, nd);
 	return nd;
 }
 
@@ -571,7 +566,7 @@ int match_float_add(struct cc *cc, int i)
 	int ca = conv_before(cc, a, i), cb = conv_before(cc, b, i);
 	if (a == b)
 		ca = cb = -1;
-	if (depth(cc, cb) > depth(cc, ca)) {
+	if (conv_depth(cc, cb) > conv_depth(cc, ca)) {
 		int swap = a;
 		a = b;
 		b = swap;

@@ -12,7 +12,6 @@
 
 #include "match_weights.h"
 
-#define NO_PRODUCT 0x80        /* E4M3FN and E5M2 */
 
 #define FUNC(name) WEFT_ALU_FUNC_##name
 #define TYPE(name) WEFT_ALU_A_TYPE_##name
@@ -20,7 +19,7 @@
 /* One node's weights on their way. */
 struct weights {
 	struct cc *cc;
-	int i, node;
+	int i;
 	int root;              /* storage */
 	int64_t base;          /* of the weights in it */
 	int64_t oc, ic, kh, kw, tiles, chunks;

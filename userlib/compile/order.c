@@ -42,6 +42,26 @@ static bool uses_variables(const weft_graph *g, const struct weft_gop *o)
 	       (g->n_vars && (o->op == WEFT_OP_COND_IF || o->op == WEFT_OP_WHILE_LOOP));
 }
 
+void cc_need_operands(const struct cc *cc, int from, bool *needed)
+{
+	for (int i = from; i < cc->n_nodes; i++) {
+		int in[3];
+
+		node_reads(&cc->nodes[i], in);
+		for (int k = 0; k < 3; k++)
+			if (in[k] >= 0)
+				needed[in[k]] = true;
+	}
+}
+
+bool cc_is_wanted(const struct weft_gop *o, const bool *needed)
+{
+	for (int k = 0; k < o->n_out; k++)
+		if (needed[o->out[k]])
+			return true;
+	return false;
+}
+
 /* Tensors that outputs, variables, nodes and, by way of them, operators that are in no node read. */
 static bool *list_needed(const struct cc *cc)
 {
@@ -55,22 +75,11 @@ static bool *list_needed(const struct cc *cc)
 	for (int i = 0; i < g->n_ops; i++)
 		if (uses_variables(g, &g->ops[i]) && g->ops[i].op != WEFT_OP_VARIABLE_READ)
 			needed[g->ops[i].out[0]] = true;
-	for (int i = 0; i < cc->n_nodes; i++) {
-		const struct node *nd = &cc->nodes[i];
-		if (nd->x_t >= 0)
-			needed[nd->x_t] = true;
-		if (nd->add && nd->r_t >= 0)
-			needed[nd->r_t] = true;
-		if (nd->third && nd->z_t >= 0)
-			needed[nd->z_t] = true;
-	}
+	cc_need_operands(cc, 0, needed);
 	for (int i = g->n_ops - 1; i >= 0; i--) {
 		const struct weft_gop *o = &g->ops[i];
-		bool wanted = false;
 
-		for (int k = 0; k < o->n_out; k++)
-			wanted |= needed[o->out[k]];
-		if (wanted && (cc->ops[i].state == OP_TODO || cc->ops[i].state == OP_ALIAS))
+		if (cc_is_wanted(o, needed) && (cc->ops[i].state == OP_TODO || cc->ops[i].state == OP_ALIAS))
 			for (int k = 0; k < o->n_in; k++)
 				needed[o->in[k]] = true;
 	}
@@ -84,15 +93,9 @@ static int find_host_work(struct cc *cc)
 
 	if (!needed)
 		return -ENOMEM;
-	for (int i = 0; i < cc->g->n_ops; i++) {
-		const struct weft_gop *o = &cc->g->ops[i];
-		bool wanted = false;
-
-		for (int k = 0; k < o->n_out; k++)
-			wanted |= needed[o->out[k]];
+	for (int i = 0; i < cc->g->n_ops; i++)
 		if (cc->ops[i].state == OP_TODO)
-			cc->ops[i].state = wanted ? OP_HOST : OP_NONE;
-	}
+			cc->ops[i].state = cc_is_wanted(&cc->g->ops[i], needed) ? OP_HOST : OP_NONE;
 	free(needed);
 	return 0;
 }
@@ -132,7 +135,8 @@ static void each_edge(const struct cc *cc, struct graph *gr, void (*add)(struct 
 		bool copy = g->ops[nd->op].op == WEFT_OP_CONCAT;
 		if (!copy && !nd->before)
 			continue;
-		const int in[] = { nd->x_t, nd->add ? nd->r_t : -1, nd->third ? nd->z_t : -1 };
+		int in[3];
+		node_reads(nd, in);
 		for (int k = 0; k < 3; k++) {
 			int p = in[k] < 0 ? -1 : g->tensors[in[k]].producer;
 			if (p >= 0 && vertex(cc, p) != i)

@@ -5,6 +5,7 @@
  * the largest resident goes to memory as well, and all is planned again.
  */
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -327,8 +328,35 @@ static int list_areas(struct seg *s)
 	return err;
 }
 
+/* The tiles that a node got, if what decides them is as it was then. */
+struct made { bool is, xr, rr, yr, only_loads; int64_t budget; struct plan p; };
+
+/* All that plan_node() sets; what comes before tells it what to do. */
+static void copy_tiles(struct plan *to, const struct plan *from)
+{
+	size_t at = offsetof(struct plan, th);
+
+	memcpy((char *)to + at, (const char *)from + at, sizeof *to - at);
+}
+
+static int plan_tiles(const struct seg *s, int i, struct plan *p, int64_t budget)
+{
+	struct made *m = &s->made[i];
+
+	if (m->is && m->budget == budget && m->xr == p->xr && m->rr == p->rr && m->yr == p->yr && m->only_loads == p->only_loads) {
+		copy_tiles(p, &m->p);
+		return 0;
+	}
+	int err = plan_node(s->cc, seg_node(s, i), p, budget);
+	if (!err)
+		*m = (struct made){ true, p->xr, p->rr, p->yr, p->only_loads, budget, *p };
+	return err;
+}
+
 static int plan_all(struct seg *s, const int64_t *used)
 {
+	if (!s->made && !(s->made = calloc((size_t)s->n + 1, sizeof *s->made)))
+		return -ENOMEM;
 	for (int i = 0; i < s->n; i++) {
 		struct plan *p = &s->plan[i];
 		p->xr = s->stor[p->sx].resident;
@@ -341,7 +369,7 @@ static int plan_all(struct seg *s, const int64_t *used)
 			continue;
 		const struct node *nd = seg_node(s, i);
 		int err = nd->kind == NODE_ALU ? plan_alu(s, nd, p, budget_all(s) - used[i])
-		                               : plan_node(s->cc, nd, p, budget_all(s) - used[i]);
+		                               : plan_tiles(s, i, p, budget_all(s) - used[i]);
 		if (err) {
 			s->cc->bad_node = (int)(seg_node(s, i) - s->cc->nodes);
 			s->cc->bad_why = "no tile of it fits the scratchpad";
@@ -857,6 +885,7 @@ void seg_clear(struct seg *s)
 	free(s->area);
 	free(s->work);
 	free(s->group);
+	free(s->made);
 	free(s->cmds.p);
 	free(s->cmds.rec);
 	hazards_free(s->hazards);

@@ -122,6 +122,7 @@ struct seg {
 	bool halves;           /* alloc.c: halves of a tensor in two regions, where that costs nothing else */
 	struct cmds cmds;
 	struct hazards *hazards;   /* emit.c: of the last emission */
+	struct made *made;         /* place.c: tiles of each node, or NULL */
 	int step;              /* in the program */
 	int threads;           /* for trials */
 };

@@ -51,6 +51,7 @@ struct sim {
 	int64_t region;        /* bytes */
 	struct unit u[WEFT_N_UNITS];
 	uint64_t rate[WEFT_N_UNITS];
+	bool changed;          /* since rates were found, a unit has begun or ended */
 	uint64_t t, *start, *end;
 };
 
@@ -263,7 +264,7 @@ static void start_heads(struct sim *s)
 		struct unit *u = &s->u[k];
 		if (u->busy || u->next == u->pushed || !may_start(s, k))
 			continue;
-		u->busy = true;
+		s->changed = u->busy = true;
 		u->now = u->cmd[u->next++];
 		const struct cmd *c = &s->c->p[u->now];
 		u->left = (uint64_t)(s->slow && c->slow ? c->slow : c->cost) * ONE;
@@ -304,6 +305,9 @@ static void find_rates(struct sim *s)
 {
 	static const int order[] = { WEFT_UNIT_CV, WEFT_UNIT_VE, WEFT_UNIT_LD, WEFT_UNIT_ST };
 
+	if (!s->changed)
+		return;
+	s->changed = false;
 	for (int i = 0; i < WEFT_N_UNITS; i++)
 		s->rate[i] = ONE;
 	for (int i = 0; i < 2; i++)
@@ -336,7 +340,7 @@ static uint64_t next_event(const struct sim *s)
 	for (int k = 0; k < WEFT_N_UNITS; k++) {
 		const struct unit *u = &s->u[k];
 		if (u->busy)
-			dt = sooner(dt, (u->left + s->rate[k] - 1) / s->rate[k]);
+			dt = sooner(dt, s->rate[k] == ONE ? (u->left + ONE - 1) / ONE : (u->left + s->rate[k] - 1) / s->rate[k]);
 		if (u->retired < u->n_left)
 			dt = sooner(dt, u->retire[u->retired] - s->t);
 	}
@@ -359,6 +363,7 @@ static void advance(struct sim *s, uint64_t dt)
 			uint64_t done = s->rate[k] * dt;
 			u->left = u->left > done ? u->left - done : 0;
 			if (!u->left) {
+				s->changed = true;
 				u->busy = false;
 				u->retire[u->n_left++] = s->end[u->now] = s->t + latency_of(s, &s->c->p[u->now]);
 			}

@@ -91,6 +91,7 @@ static struct seg *clone(const struct seg *s)
 	c->cap_group = c->n_group;
 	c->cmds = (struct cmds){ 0 };
 	c->hazards = NULL;
+	c->made = NULL;
 	if (cc->nodes && cc->ten && c->stor && c->plan && c->area && c->group)
 		return c;
 	free_one(c);

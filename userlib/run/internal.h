@@ -61,6 +61,7 @@ struct weft_session {
 	/* of the run under way */
 	weft_tensor *host;         /* by graph tensor: the host's copies; data NULL where none */
 	weft_tensor *golden;       /* all of golden's tensors; data NULL unless checking */
+	weft_tensor *given_golden; /* for the next run, which need not make it; or NULL */
 	struct weft_checker check;
 	struct weft_op_measure *measure;
 	int i_step;

@@ -129,8 +129,8 @@ static void run_child(const struct weft_jobs *j, int i)
 	o.timeout_ms = j->o->device->timeout_ms;
 	lend((struct weft_jobs *)(uintptr_t)j, &g.to, i + 1);
 	g.to.at = s->points[i + 1];
-	slot->err = weft_segment_go(&net, &g, j->inputs, &o, &(struct weft_segment_end){ wait_for_end, &w, j->result[i] }, line,
-	                            slot->msg);
+	struct weft_segment_part part = { s->golden, wait_for_end, &w, j->result[i] };
+	slot->err = weft_segment_go(&net, &g, j->inputs, &o, &part, line, slot->msg);
 }
 
 /* ---- in the parent ---- */
@@ -142,6 +142,10 @@ int weft_jobs_at(struct weft_jobs *j, int i)
 	atomic_store(&j->shared->n_states, i + 1);
 	if (i >= j->n)
 		return 0;
+	/* Once, for all of them. */
+	int err = j->o->check ? weft_session_need_golden(j->s, j->inputs) : 0;
+	if (err)
+		return err;
 	j->shared->slot[i].err = -EIO;
 	j->result[i] = tmpfile();
 	if (!j->result[i])

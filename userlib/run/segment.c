@@ -223,14 +223,21 @@ static int only_files(weft_session *s, const weft_tensor *inputs, const struct w
 	return err;
 }
 
-static int check_begin(weft_session *s, const weft_tensor *inputs)
+int weft_session_need_golden(weft_session *s, const weft_tensor *inputs)
 {
 	const weft_graph *g = s->net->g;
 
+	if (s->golden)
+		return 0;
 	s->golden = calloc((size_t)g->n_tensors + 1, sizeof(*s->golden));
-	int err = s->golden ? weft_golden_exec_vars(g, &s->vars, inputs, s->golden, true, s->error) : -ENOMEM;
+	return s->golden ? weft_golden_exec_vars(g, &s->vars, inputs, s->golden, true, s->error) : -ENOMEM;
+}
 
-	return err ? err : weft_checker_begin(&s->check, g, s->p, s->golden, false);
+static int check_begin(weft_session *s, const weft_tensor *inputs)
+{
+	int err = weft_session_need_golden(s, inputs);
+
+	return err ? err : weft_checker_begin(&s->check, s->net->g, s->p, s->golden, false);
 }
 
 /* 0, -EBADMSG (joined, and something differs), or what went wrong. */
@@ -392,7 +399,7 @@ static int write_result(weft_session *s, FILE *f, char *msg)
 	return err;
 }
 
-static int judge(weft_session *s, const struct weft_segment *g, const struct weft_segment_end *end, char *line, char *msg)
+static int judge(weft_session *s, const struct weft_segment *g, const struct weft_segment_part *end, char *line, char *msg)
 {
 	int err = end && end->wait ? end->wait(end->user) : 0;
 
@@ -412,7 +419,7 @@ static int judge(weft_session *s, const struct weft_segment *g, const struct wef
 }
 
 int weft_segment_go(const weft_net *net, const struct weft_segment *g, const weft_tensor *inputs,
-                    const struct weft_session_options *given, const struct weft_segment_end *end, char *line, char *msg)
+                    const struct weft_session_options *given, const struct weft_segment_part *part, char *line, char *msg)
 {
 	struct weft_session_options o = *given;
 	weft_session *s = NULL;
@@ -424,6 +431,7 @@ int weft_segment_go(const weft_net *net, const struct weft_segment *g, const wef
 	if (!err) {
 		s->error = msg;
 		s->clean = true;
+		s->given_golden = part ? part->golden : NULL;
 		err = weft_session_prepare(s, inputs);
 	}
 	if (!err)
@@ -431,7 +439,7 @@ int weft_segment_go(const weft_net *net, const struct weft_segment *g, const wef
 	if (!err)
 		err = weft_session_steps(s);
 	if (!err)
-		err = judge(s, g, end, line, msg);
+		err = judge(s, g, part, line, msg);
 	weft_session_close(s);
 	return err;
 }

@@ -483,7 +483,9 @@ int weft_session_prepare(weft_session *s, const weft_tensor *inputs)
 	s->work_done = 0;
 	s->work_all = s->p->n_cmds;
 	s->host = calloc((size_t)g->n_tensors + 1, sizeof(*s->host));
-	s->golden = golden ? calloc((size_t)g->n_tensors + 1, sizeof(*s->golden)) : NULL;
+	bool given = golden && s->given_golden;
+	s->golden = given ? s->given_golden : golden ? calloc((size_t)g->n_tensors + 1, sizeof(*s->golden)) : NULL;
+	s->given_golden = NULL;
 	s->measure = calloc((size_t)g->n_ops + 1, sizeof(*s->measure));
 	if (!s->host || !s->measure || (golden && !s->golden))
 		return -ENOMEM;
@@ -495,7 +497,7 @@ int weft_session_prepare(weft_session *s, const weft_tensor *inputs)
 		snprintf(s->error, WEFT_MSG_LEN, "%s", weft_dev_error(s->dev));
 	if (!err)
 		err = take_inputs(s, inputs);
-	if (!err && golden)
+	if (!err && golden && !given)
 		err = weft_golden_exec_vars(g, &s->vars, inputs, s->golden, true, s->error);
 	if (!err && s->dev && (s->o.check || s->o.keep))
 		err = weft_checker_begin(&s->check, g, s->p, s->golden, s->o.keep);

@@ -73,7 +73,7 @@ module weft_sdram #(
   logic [5:0]  w_count, r_count;
   logic        r_last;
 
-  /* verilator lint_off PINCONNECTEMPTY */
+  /* verilator lint_off PINCONNECTEMPTY */  // count_o
   weft_fifo #(.Width(33), .Depth(2)) u_ar (
     .clk_i, .rst_ni, .clr_i(1'b0),
     .wvalid_i(arvalid_i), .wready_o(arready_o), .wdata_i({araddr_i, arlen_i}),

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* verilator lint_off UNUSEDPARAM */
 package weft_cfg_pkg;
-  // w8b: 8x8 in integers, without alu
+  // w8b: 8x8 in int8, for a mid-size ECP5
   localparam int unsigned VERSION_MAJOR = 1;
   localparam int unsigned VERSION_MINOR = 1;
   localparam int unsigned N = 8;
@@ -24,9 +24,9 @@ package weft_cfg_pkg;
   localparam int unsigned LOG2_SP_BYTES = 17;
   localparam int unsigned AXI_BYTES = 8;
   localparam int unsigned LOG2_AXI_BYTES = 3;
-  localparam logic [31:0] FEATURES_VALUE = 32'h00000603;
+  localparam logic [31:0] FEATURES_VALUE = 32'h00000601;
   localparam logic HAS_INT8 = 1'b1;
-  localparam logic HAS_INT16 = 1'b1;
+  localparam logic HAS_INT16 = 1'b0;
   localparam logic HAS_FP8 = 1'b0;
   localparam logic HAS_ALU = 1'b0;
   localparam logic HAS_RAW = 1'b1;

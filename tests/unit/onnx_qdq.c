@@ -502,9 +502,253 @@ static void qlinear_twins(void **state)
 	}
 }
 
+/* ---- ConvTranspose, against QLinearConv of the image with zeros between its elements ---- */
+
+enum { OC = 3, MOST_K = 4, MOST_STRIDE = 3 };
+
+struct transposed {
+	struct q x, y;
+	bool by_channel;
+	float w_scale[OC], bias_scale[OC];
+	int32_t bias[OC];
+	int8_t w[C * OC * MOST_K * MOST_K];
+	int64_t k[2], stride[2], pads[4], grow[2], out[2];
+};
+
+static struct transposed random_transposed(uint64_t *r)
+{
+	struct transposed t = { .x = scale(r), .y = scale(r), .by_channel = upto(r, 2) };
+
+	for (int i = 0; i < OC; i++) {
+		t.w_scale[i] = i && !t.by_channel ? t.w_scale[0] : 0.003f + (float)upto(r, 1 << 20) / (1 << 26);
+		t.bias_scale[i] = t.x.s * t.w_scale[i];
+		t.bias[i] = (int32_t)upto(r, 20001) - 10000;
+	}
+	for (int d = 0; d < 2; d++) {
+		t.k[d] = 1 + upto(r, MOST_K);
+		t.stride[d] = 1 + upto(r, MOST_STRIDE);
+		t.pads[d] = upto(r, t.k[d]);
+		t.pads[2 + d] = upto(r, t.k[d]);
+		t.grow[d] = upto(r, t.stride[d]);
+		t.out[d] = ((d ? W : H) - 1) * t.stride[d] + t.k[d] + t.grow[d] - t.pads[d] - t.pads[2 + d];
+	}
+	fill((uint8_t *)t.w, (int)sizeof t.w, r);
+	return t;
+}
+
+static void product_parameters(struct ob *g, const struct transposed *t)
+{
+	static const int64_t oc = OC;
+	const int8_t zero = 0;
+
+	parameters(g, "sa", "za", &t->x);
+	parameters(g, "sy", "zy", &t->y);
+	ob_tensor(g, "sw", 1, t->by_channel, &oc, t->w_scale, t->by_channel ? sizeof t->w_scale : 4);
+	ob_tensor(g, "zw", 3, 0, NULL, &zero, 1);
+	ob_tensor(g, "bias", 6, 1, &oc, t->bias, sizeof t->bias);
+}
+
+static void build_transposed(struct ob *model, const struct transposed *t)
+{
+	const int64_t shape[4] = { 1, C, H, W }, out[4] = { 1, OC, t->out[0], t->out[1] }, dim[4] = { C, OC, t->k[0], t->k[1] }, oc = OC;
+	struct ob g = { 0 }, a = { 0 };
+
+	ob_port(&g, 11, "a", t->x.type, 4, shape);
+	product_parameters(&g, t);
+	ob_tensor(&g, "w", 3, 4, dim, t->w, (size_t)(C * OC * t->k[0] * t->k[1]));
+	ob_tensor(&g, "sb", 1, t->by_channel, &oc, t->bias_scale, t->by_channel ? sizeof t->bias_scale : 4);
+	node(&g, "DequantizeLinear", "a", "sa", "za", "fa", NULL);
+	ob_attr_int(&a, "axis", 1);
+	node(&g, "DequantizeLinear", "w", "sw", NULL, "fw", &a);
+	ob_attr_int(&a, "axis", 0);
+	node(&g, "DequantizeLinear", "bias", "sb", NULL, "fb", &a);
+	ob_attr_ints(&a, "strides", 2, t->stride);
+	ob_attr_ints(&a, "pads", 4, t->pads);
+	ob_attr_ints(&a, "output_padding", 2, t->grow);
+	node(&g, "ConvTranspose", "fa", "fw", "fb", "f", &a);
+	node(&g, "QuantizeLinear", "f", "sy", "zy", "y", NULL);
+	ob_port(&g, 12, "y", t->y.type, 4, out);
+	ob_model(model, &g, 19);
+}
+
+/* The kernel backwards, channels exchanged. */
+static void build_stuffed(struct ob *model, const struct transposed *t, const int64_t in[2])
+{
+	static const char *const operands[] = { "a", "sa", "za", "w", "sw", "zw", "sy", "zy", "bias" };
+	const int64_t shape[4] = { 1, C, in[0], in[1] }, out[4] = { 1, OC, t->out[0], t->out[1] }, dim[4] = { OC, C, t->k[0], t->k[1] };
+	const int64_t pads[4] = { t->k[0] - 1 - t->pads[0], t->k[1] - 1 - t->pads[1], t->k[0] - 1 - t->pads[2] + t->grow[0],
+	                          t->k[1] - 1 - t->pads[3] + t->grow[1] }, taps = t->k[0] * t->k[1];
+	int8_t w[sizeof t->w];
+	struct ob g = { 0 }, n = { 0 };
+
+	for (int64_t c = 0; c < C; c++)
+		for (int64_t m = 0; m < OC; m++)
+			for (int64_t i = 0; i < taps; i++)
+				w[(m * C + c) * taps + taps - 1 - i] = t->w[(c * OC + m) * taps + i];
+	ob_port(&g, 11, "a", t->x.type, 4, shape);
+	product_parameters(&g, t);
+	ob_tensor(&g, "w", 3, 4, dim, w, (size_t)(C * OC * taps));
+	for (size_t i = 0; i < sizeof operands / sizeof operands[0]; i++)
+		ob_text(&n, 1, operands[i]);
+	ob_text(&n, 2, "y");
+	ob_text(&n, 4, "QLinearConv");
+	ob_attr_ints(&n, "pads", 4, pads);
+	ob_sub(&g, 1, &n);
+	ob_port(&g, 12, "y", t->y.type, 4, out);
+	ob_model(model, &g, 19);
+}
+
+static void conv_transpose(void **state)
+{
+	enum { MOST = C * (H * MOST_STRIDE) * (W * MOST_STRIDE) };
+	long n = test_count(60, 300, 5000);
+	uint64_t first = test_seed(1);
+
+	(void)state;
+	for (long i = 0; i < n; i++) {
+		uint64_t r = first + (uint64_t)i;
+		uint8_t x[N], wide[MOST], *in[1] = { x }, *in_wide[1] = { wide };
+		struct ob plain = { 0 }, stuffed = { 0 };
+		weft_tensor want[1] = { 0 }, got[1] = { 0 };
+
+		test_random(&r);
+		struct transposed t = random_transposed(&r);
+		if (t.out[0] < 1 || t.out[1] < 1)
+			continue;
+		fill(x, N, &r);
+		int64_t h = (H - 1) * t.stride[0] + 1, w = (W - 1) * t.stride[1] + 1;
+		memset(wide, t.x.z, sizeof wide);
+		for (int c = 0; c < C; c++)
+			for (int y = 0; y < H; y++)
+				for (int e = 0; e < W; e++)
+					wide[(c * h + y * t.stride[0]) * w + e * t.stride[1]] = x[(c * H + y) * W + e];
+		build_transposed(&plain, &t);
+		build_stuffed(&stuffed, &t, (int64_t[]){ h, w });
+		weft_net *a = load(&plain, (long)first + i), *b = load(&stuffed, (long)first + i);
+		run(b, WEFT_DEVICE_GOLDEN, in_wide, want, (long)first + i);
+		for (int d = WEFT_DEVICE_GOLDEN; d <= WEFT_DEVICE_MODEL; d++) {
+			run(a, (enum weft_device)d, in, got, (long)first + i);
+			assert_int_equal(weft_tensor_bytes(&got[0]), weft_tensor_bytes(&want[0]));
+			if (memcmp(got[0].data, want[0].data, weft_tensor_bytes(&got[0])))
+				fail_msg("seed %ld ConvTranspose device %d differs", (long)first + i, d);
+			weft_tensor_release(&got[0]);
+		}
+		weft_tensor_release(&want[0]);
+		weft_net_free(a);
+		weft_net_free(b);
+	}
+}
+
+/* ---- MatMul of two tensors, against QLinearMatMul ---- */
+
+static void build_matmul(struct ob *model, const struct q *a, const struct q *b, const struct q *y, bool qdq)
+{
+	static const char *const operands[] = { "a", "sa", "za", "t", "sb", "zb", "sy", "zy" };
+	static const int64_t shape[4] = { 1, C, H, W }, out[4] = { 1, C, H, H }, perm[4] = { 0, 1, 3, 2 };
+	struct ob g = { 0 }, at = { 0 }, n = { 0 };
+
+	ob_port(&g, 11, "a", a->type, 4, shape);
+	ob_port(&g, 11, "b", b->type, 4, shape);
+	parameters(&g, "sa", "za", a);
+	parameters(&g, "sb", "zb", b);
+	parameters(&g, "sy", "zy", y);
+	ob_attr_ints(&at, "perm", 4, perm);
+	if (qdq) {
+		node(&g, "DequantizeLinear", "a", "sa", "za", "fa", NULL);
+		node(&g, "DequantizeLinear", "b", "sb", "zb", "fb", NULL);
+		node(&g, "Transpose", "fb", NULL, NULL, "ft", &at);
+		node(&g, "MatMul", "fa", "ft", NULL, "f", NULL);
+		node(&g, "QuantizeLinear", "f", "sy", "zy", "y", NULL);
+	} else {
+		node(&g, "Transpose", "b", NULL, NULL, "t", &at);
+		for (size_t i = 0; i < sizeof operands / sizeof operands[0]; i++)
+			ob_text(&n, 1, operands[i]);
+		ob_text(&n, 2, "y");
+		ob_text(&n, 4, "QLinearMatMul");
+		ob_sub(&g, 1, &n);
+	}
+	ob_port(&g, 12, "y", y->type, 4, out);
+	ob_model(model, &g, 19);
+}
+
+/* A double holds the sum times the scales well enough: other than powers of two they do not tie. */
+static int product_of(const struct q *a, const struct q *b, const struct q *y, const uint8_t *xa, const uint8_t *xb)
+{
+	int lo = y->type == 3 ? -128 : 0, sum = 0;
+
+	for (int k = 0; k < W; k++)
+		sum += ((a->type == 3 ? (int8_t)xa[k] : xa[k]) - a->z) * ((b->type == 3 ? (int8_t)xb[k] : xb[k]) - b->z);
+	double v = rint((double)sum * (double)a->s * (double)b->s / (double)y->s) + y->z;
+	return v < lo ? lo : v > lo + 255 ? lo + 255 : (int)v;
+}
+
+static void matmul_of_tensors(void **state)
+{
+	long n = test_count(40, 200, 4000);
+	uint64_t first = test_seed(1);
+
+	(void)state;
+	for (long i = 0; i < n; i++) {
+		uint8_t xa[N], xb[N], *x[2] = { xa, xb };
+		uint64_t r = first + (uint64_t)i;
+		weft_tensor y[1] = { 0 };
+
+		test_random(&r);
+		struct q a = scale(&r), b = scale(&r), q = scale(&r);
+		q.s *= 16;
+		fill(xa, N, &r);
+		fill(xb, N, &r);
+		for (int form = 0; form < 4; form++) {
+			struct ob m = { 0 };
+			build_matmul(&m, &a, &b, &q, form & 1);
+			weft_net *net = load(&m, (long)first + i);
+			run(net, form & 2 ? WEFT_DEVICE_MODEL : WEFT_DEVICE_GOLDEN, x, y, (long)first + i);
+			assert_int_equal(weft_tensor_elements(&y[0]), C * H * H);
+			for (int e = 0; e < C * H * H; e++) {
+				int c = e / (H * H), row = e / H % H, column = e % H;
+				int want = product_of(&a, &b, &q, xa + (c * H + row) * W, xb + (c * H + column) * W);
+				if (tensor_get(&y[0], e) != want)
+					fail_msg("seed %ld form %d element %d: %d, not %d", (long)first + i, form, e, (int)tensor_get(&y[0], e), want);
+			}
+			weft_tensor_release(&y[0]);
+			weft_net_free(net);
+		}
+	}
+}
+
+/* A batch of -1 is an open one, and Range of constants is a constant. */
+static void open_batch_and_range(void **state)
+{
+	static const int64_t shape[2] = { -1, 4 }, out[2] = { 1, 4 }, zero = 0, four = 4, one = 1;
+	float x[4] = { 0.5f, 0.5f, 0.5f, 0.5f };
+	uint8_t *in[1] = { (uint8_t *)x };
+	weft_tensor y[1] = { 0 };
+	struct ob g = { 0 }, m = { 0 }, a = { 0 };
+
+	(void)state;
+	ob_port(&g, 11, "a", 1, 2, shape);
+	ob_tensor(&g, "zero", 7, 0, NULL, &zero, 8);
+	ob_tensor(&g, "four", 7, 0, NULL, &four, 8);
+	ob_tensor(&g, "one", 7, 0, NULL, &one, 8);
+	node(&g, "Range", "zero", "four", "one", "r", NULL);
+	ob_attr_int(&a, "to", 1);
+	node(&g, "Cast", "r", NULL, NULL, "f", &a);
+	node(&g, "Add", "a", "f", NULL, "y", NULL);
+	ob_port(&g, 12, "y", 1, 2, out);
+	ob_model(&m, &g, 19);
+	weft_net *net = load(&m, 0);
+	run(net, WEFT_DEVICE_GOLDEN, in, y, 0);
+	assert_int_equal(weft_tensor_elements(&y[0]), 4);
+	for (int i = 0; i < 4; i++)
+		assert_true(((const float *)y[0].data)[i] == 0.5f + (float)i);
+	weft_tensor_release(&y[0]);
+	weft_net_free(net);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(random_graphs), cmocka_unit_test(averages), cmocka_unit_test(qlinear_twins) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(random_graphs), cmocka_unit_test(averages), cmocka_unit_test(qlinear_twins),
+	                                    cmocka_unit_test(conv_transpose), cmocka_unit_test(matmul_of_tensors), cmocka_unit_test(open_batch_and_range) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -32,7 +32,7 @@ static const struct { const char *name; ox_lowering *lower; } table[] = {
 	{ "Max", ox_variadic }, { "MaxPool", ox_pool }, { "Mean", ox_variadic }, { "Min", ox_variadic }, { "Mul", ox_elementwise },
 	{ "Neg", ox_unary_node }, { "Not", ox_unary_node }, { "Or", ox_elementwise }, { "PRelu", ox_prelu }, { "Pad", ox_pad_node },
 	{ "Pow", ox_elementwise }, { "QLinearConv", ox_qlinear_conv }, { "QLinearMatMul", ox_qlinear_matmul },
-	{ "QuantizeLinear", ox_quantize }, { "Reciprocal", ox_unary_node }, { "ReduceL1", ox_reduce_node }, { "ReduceMax", ox_reduce_node },
+	{ "QuantizeLinear", ox_quantize }, { "Range", ox_range }, { "Reciprocal", ox_unary_node }, { "ReduceL1", ox_reduce_node }, { "ReduceMax", ox_reduce_node },
 	{ "ReduceMean", ox_reduce_node }, { "ReduceMin", ox_reduce_node }, { "ReduceProd", ox_reduce_node }, { "ReduceSum", ox_reduce_node },
 	{ "ReduceSumSquare", ox_reduce_node }, { "Relu", ox_unary_node }, { "Reshape", ox_reshape_node }, { "Resize", ox_resize },
 	{ "Selu", ox_activation }, { "Shape", ox_shape }, { "Sigmoid", ox_unary_node }, { "Sin", ox_unary_node }, { "Size", ox_size },
@@ -171,10 +171,12 @@ static int port_shape(struct ox *l, const Weft__Onnx__Value *p, weft_tensor *t)
 	for (int i = 0; i < WEFT_MAX_RANK; i++) {
 		const Weft__Onnx__Dimension *d = i < t->rank ? type->shape->dim[i] : NULL;
 
-		t->dim[i] = d && d->has_dim_value ? d->dim_value : 1;
-		if (d && !d->has_dim_value && given)
+		bool open = d && (!d->has_dim_value || d->dim_value == -1);   /* some writers say it so */
+
+		t->dim[i] = d && !open ? d->dim_value : 1;
+		if (open && given)
 			t->dim[i] = given->dim[i];
-		else if (d && !d->has_dim_value && i > 0)   /* the first is the batch: 1 */
+		else if (open && i > 0)                 /* the first is the batch: 1 */
 			return ox_fail(l, -ENOTSUP, "input \"%.60s\": dimension %d is open (\"%.20s\")", p->name, i,
 			               d->dim_param ? d->dim_param : "");
 		if (t->dim[i] < 1 || t->dim[i] > INT32_MAX)

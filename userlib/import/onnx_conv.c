@@ -309,14 +309,11 @@ static int transpose_group(struct ox *l, const struct ox_window *w, int x, int w
 	return ox_pad(l, ox_slice(l, y, start, dim), before, after, 0);
 }
 
-int ox_conv_transpose(struct ox *l)
+int ox_transpose_window(struct ox *l, struct ox_window *win)
 {
-	struct ox_window win = { 0 };
-	int8_t last[WEFT_MAX_RANK], order[WEFT_MAX_RANK] = { 1, 2, 3, 0 };
 	int err = ox_need_rank(l, 0, 3, 5);
 	struct ox_value *x = err ? NULL : ox_in(l, 0), *w = x ? ox_in(l, 1) : NULL;
 	int64_t group = w ? ox_attr_i(l, "group", 1) : 1, most[3];
-	int y[MAX_GROUPS];
 
 	if (!w)
 		return l->err;
@@ -326,20 +323,38 @@ int ox_conv_transpose(struct ox *l)
 	for (int i = 0; i < 3; i++)
 		most[i] = i < x->t.rank - 2 ? w->t.dim[2 + i] << 20 : 1;
 	/* The lists are a convolution's; extents are large enough for any kernel. */
-	if ((err = ox_window(l, &win, x->t.rank - 2, most, w->t.dim + 2, false)))
+	if ((err = ox_window(l, win, x->t.rank - 2, most, w->t.dim + 2, false)))
 		return err;
 	int64_t v[6];
 	/* As they were in the file; judged by ox_window() */
 	int n = ox_attr_is(l, "auto_pad", "NOTSET", true) ? ox_attr_ints(l, "pads", 6, v) : 0;
-	for (int i = 0; i < win.n; i++) {
-		win.before[i] = n ? v[i] : 0;
-		win.after[i] = n ? v[win.n + i] : 0;
+	for (int i = 0; i < win->n; i++) {
+		win->before[i] = n ? v[i] : 0;
+		win->after[i] = n ? v[win->n + i] : 0;
 	}
-	if ((err = transpose_pads(l, x, &win)))
+	return transpose_pads(l, x, win);
+}
+
+/* [C,OC,...] as [OC,...,C] */
+void ox_transpose_order(int rank, int8_t *order)
+{
+	order[0] = 1;
+	for (int i = 1; i < rank; i++)
+		order[i] = (int8_t)(i + 1 < rank ? i + 1 : 0);
+}
+
+int ox_conv_transpose(struct ox *l)
+{
+	struct ox_window win = { 0 };
+	int8_t last[WEFT_MAX_RANK], order[WEFT_MAX_RANK];
+	int err = ox_transpose_window(l, &win), y[MAX_GROUPS];
+
+	if (err)
 		return err;
+	struct ox_value *x = ox_in(l, 0), *w = ox_in(l, 1);
+	int64_t group = ox_attr_i(l, "group", 1);
 	ox_channels_last(x->t.rank, last);
-	for (int i = 1; i < x->t.rank; i++)   /* [C,OC,...] as [OC,...,C] */
-		order[i] = (int8_t)(i + 1 < x->t.rank ? i + 1 : 0);
+	ox_transpose_order(x->t.rank, order);
 	int xs = ox_get(l, x, last), ws = ox_get(l, w, order);
 	int bias = ox_ramp(l, x->t.dtype, 1, 0);
 	for (int i = 0; i < win.n; i++)

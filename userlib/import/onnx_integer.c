@@ -165,19 +165,19 @@ static int zp_part(struct ox *l, const struct ox_product *p, struct ox_conv_call
 	return ox_reshape(l, y, s.rank, dim);
 }
 
-int ox_conv_product(struct ox *l, const struct ox_product *p, struct ox_conv_call *c, int64_t *most)
+/* The bias, or zero, and what sums cannot exceed; output channels are axis `out` of the weights. */
+static int bias_and_most(struct ox *l, const struct ox_product *p, int out, int64_t *most)
 {
-	int8_t last[WEFT_MAX_RANK];
 	int bias = p->bias ? ox_get(l, p->bias, NULL) : ox_ramp(l, WEFT_INT32, 1, 0);
 	int64_t taps = 1;
 
 	if (bias < 0)
 		return bias;
 	if (ox_t(l, bias)->dtype != WEFT_INT32 || ox_t(l, bias)->rank != 1 ||
-	    (ox_t(l, bias)->dim[0] != 1 && ox_t(l, bias)->dim[0] != p->w->t.dim[0]))
+	    (ox_t(l, bias)->dim[0] != 1 && ox_t(l, bias)->dim[0] != p->w->t.dim[out]))
 		return ox_fail(l, -EINVAL, "the bias is not int32 with one element for each output channel");
-	for (int i = 1; i < p->w->t.rank; i++)
-		taps *= p->w->t.dim[i];
+	for (int i = 0; i < p->w->t.rank; i++)
+		taps *= i == out ? 1 : p->w->t.dim[i];
 	*most = taps * 255 * 255;
 	if (p->bias && !ox_t(l, bias)->data)
 		*most = (int64_t)1 << 31;
@@ -185,6 +185,39 @@ int ox_conv_product(struct ox *l, const struct ox_product *p, struct ox_conv_cal
 		int64_t b = llabs((int64_t)((const int32_t *)ox_t(l, bias)->data)[i]);
 		*most = base + b > *most ? base + b : *most;
 	}
+	return bias;
+}
+
+int ox_transpose_product(struct ox *l, const struct ox_product *p, int64_t *most)
+{
+	int8_t last[WEFT_MAX_RANK], order[WEFT_MAX_RANK];
+	weft_attr a = { .conv = { .dilation = { 1, 1 }, .acc = WEFT_INT32 } };
+	struct ox_window win = { 0 };
+	int bias = bias_and_most(l, p, 1, most), err = bias < 0 ? bias : ox_transpose_window(l, &win), x, w;
+
+	if (err)
+		return err;
+	ox_channels_last(4, last);
+	ox_transpose_order(4, order);
+	if (!one_zp(l, p->x, p->x_zp, &a.conv.x_zp) || !array_weights(l, p, order, 3, &w, &a.conv.w_zp))
+		return l->err ? l->err : ox_fail(l, -ENOTSUP, "zero points");
+	int64_t dim[4] = { p->x->t.dim[0], win.out[0], win.out[1], p->w->t.dim[1] };
+	for (int i = 0; i < 2; i++) {
+		a.conv.stride[i] = (int32_t)win.stride[i];
+		a.conv.pad[2 * i] = (int32_t)-win.before[i];
+		a.conv.pad[2 * i + 1] = (int32_t)-win.after[i];
+	}
+	x = ox_get_int8(l, p->x, last);
+	return x < 0 || w < 0 ? l->err : ox_op(l, WEFT_OP_TRANSPOSE_CONV2D, &a, (int[]){ x, w, bias }, 3, WEFT_INT32, 4, dim);
+}
+
+int ox_conv_product(struct ox *l, const struct ox_product *p, struct ox_conv_call *c, int64_t *most)
+{
+	int8_t last[WEFT_MAX_RANK];
+	int bias = bias_and_most(l, p, 0, most);
+
+	if (bias < 0)
+		return bias;
 	ox_channels_last(p->x->t.rank, last);
 	c->bias = bias;
 	if (p->x->t.dtype == WEFT_INT16) {
@@ -264,6 +297,12 @@ int ox_matmul_product(struct ox *l, const struct ox_product *p, int64_t *most)
 		memcpy(dim, a->dim, sizeof dim);
 		dim[a->rank - 1] = b->dim[1];
 		return as_conv(l, p, w, x_zp, w_zp, dim, a->rank);
+	}
+	/* Two tensors of int8: no sum leaves 32 bits. */
+	if (ox_is_8_bit(p->x) && ox_is_8_bit(p->w) && *most < INT32_MAX && !p->bias && one_zp(l, p->x, p->x_zp, &x_zp) &&
+	    one_zp(l, p->w, p->w_zp, &w_zp)) {
+		int x = ox_get_int8(l, p->x, NULL), b8 = x < 0 ? x : ox_get_int8(l, p->w, NULL);
+		return ox_matmul_sums_zp(l, x, b8, x_zp, w_zp);
 	}
 	int left = ox_cast(l, centred(l, p->x, p->x_zp, plain, p->x_axis), WEFT_INT16);
 	int right = ox_cast(l, centred(l, p->w, p->w_zp, plain, 1), WEFT_INT16);

@@ -22,6 +22,9 @@ bool ox_symmetric(struct ox *l, const struct ox_product *p);
 /* int32 sums [N,spatial...,OC]; *most: what they cannot exceed in magnitude. c has windows and group. */
 int ox_conv_product(struct ox *l, const struct ox_product *p, struct ox_conv_call *c, int64_t *most);
 
+/* The same of a ConvTranspose of one group in two dimensions, without dilation. */
+int ox_transpose_product(struct ox *l, const struct ox_product *p, int64_t *most);
+
 /* int32 sums of [...,M,K] by [...,K,N]. */
 int ox_matmul_product(struct ox *l, const struct ox_product *p, int64_t *most);
 

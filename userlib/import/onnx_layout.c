@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Operators that move elements, and those that make or describe tensors. */
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 
 #include "onnx_integer.h"
@@ -475,6 +476,36 @@ int ox_constant(struct ox *l)
 		return done(l, ox_data(l, WEFT_FP32, 1, &n, p));
 	}
 	return ox_fail(l, -ENOTSUP, "a constant of another kind");
+}
+
+/* Of constants: start + i * delta, below (or above) the limit. */
+int ox_range(struct ox *l)
+{
+	struct ox_value *v = ox_in(l, 0);
+	weft_dtype t = v ? v->t.dtype : 0;
+	double p[3];
+
+	for (int k = 0; k < 3; k++) {
+		struct ox_value *in = ox_in(l, k);
+		if (!in || !ox_scalar(l, in, &p[k]))
+			return l->err ? l->err : ox_fail(l, -ENOTSUP, "operand %d is not one constant", k);
+	}
+	if (t != WEFT_INT32 && t != WEFT_INT64 && t != WEFT_FP32)
+		return ox_fail(l, -ENOTSUP, "%s", weft_dtype_name(t));
+	double steps = ceil((p[1] - p[0]) / p[2]);
+	if (!(steps >= 1 && steps <= 1 << 20))
+		return ox_fail(l, -ENOTSUP, "from %g to %g by %g: 1 to 2^20 elements", p[0], p[1], p[2]);
+	int64_t n = (int64_t)steps;
+	void *data = ox_alloc(l, n, weft_dtype_bytes(t));
+	for (int64_t i = 0; data && i < n; i++) {
+		if (t == WEFT_FP32)
+			((float *)data)[i] = (float)p[0] + (float)i * (float)p[2];
+		else if (t == WEFT_INT32)
+			((int32_t *)data)[i] = (int32_t)(p[0] + (double)i * p[2]);
+		else
+			((int64_t *)data)[i] = (int64_t)(p[0] + (double)i * p[2]);
+	}
+	return done(l, ox_data(l, t, 1, &n, data));
 }
 
 int ox_constant_of_shape(struct ox *l)

@@ -155,7 +155,7 @@ ox_lowering ox_conv, ox_conv_transpose, ox_pool, ox_global_pool, ox_gemm, ox_mat
 	ox_unsqueeze, ox_transpose_node, ox_concat_node, ox_split, ox_slice_node, ox_pad_node, ox_gather, ox_gather_elements,
 	ox_gather_nd, ox_tile_node, ox_expand_node, ox_shape, ox_constant, ox_constant_of_shape, ox_identity, ox_cast_node,
 	ox_fake_convert, ox_quantize, ox_dequantize, ox_dynamic_quantize, ox_qlinear_conv, ox_qlinear_matmul, ox_conv_integer,
-	ox_matmul_integer, ox_softmax, ox_layer_norm, ox_batch_norm, ox_depth_to_space, ox_space_to_depth, ox_resize,
+	ox_matmul_integer, ox_range, ox_softmax, ox_layer_norm, ox_batch_norm, ox_depth_to_space, ox_space_to_depth, ox_resize,
 	ox_prelu, ox_size, ox_qgemm, ox_qlinear_binary, ox_qlinear_unary, ox_qlinear_softmax,
 	ox_qlinear_concat, ox_qlinear_average, ox_requant_shift, ox_matmul_to_float, ox_dynamic_matmul, ox_i_hard_swish, ox_i_gelu, ox_integer_div, ox_integer_mean,
 	ox_i_softmax, ox_ita_max, ox_i_layer_norm;
@@ -185,11 +185,15 @@ struct ox_conv_call {
 };
 /* The sums [N,spatial...,OC]: int32 for int8, int48 for int16 by int8, else x's type. */
 int ox_conv_sums(struct ox *l, const struct ox_conv_call *c);
+/* Windows of a ConvTranspose: before and after are cut off the full result. */
+int ox_transpose_window(struct ox *l, struct ox_window *win);
+void ox_transpose_order(int rank, int8_t *order);
 /* Groups and windows of x, operand 0, with weights, operand i_w. */
 int ox_conv_shapes(struct ox *l, int i_w, struct ox_conv_call *c);
 
 /* ---- onnx_matmul.c: [...,M,K] by [...,K,N], leading dimensions broadcast; the sums as of convolutions ---- */
 int ox_matmul_sums(struct ox *l, int a, int b);
+int ox_matmul_sums_zp(struct ox *l, int a, int b, int32_t a_zp, int32_t b_zp);   /* of int8 */
 int ox_narrow_48(struct ox *l, int x);                                  /* int48 sums that fit int32 */
 
 /* ---- onnx_gather.c: rows idx [w], int32, of values [k,c], any type ---- */

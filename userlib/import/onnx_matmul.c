@@ -16,10 +16,15 @@ static weft_dtype product_type(weft_dtype t)
 	}
 }
 
-/* [...,M,K] by one [K,N]: the leading dimensions are rows. Else both as [B,M,K]. */
 int ox_matmul_sums(struct ox *l, int a, int b)
 {
-	static const weft_attr none;
+	return ox_matmul_sums_zp(l, a, b, 0, 0);
+}
+
+/* [...,M,K] by one [K,N]: the leading dimensions are rows. Else both as [B,M,K]. */
+int ox_matmul_sums_zp(struct ox *l, int a, int b, int32_t a_zp, int32_t b_zp)
+{
+	const weft_attr attr = { .matmul = { .a_zp = a_zp, .b_zp = b_zp } };
 	int64_t lead[WEFT_MAX_RANK], y[WEFT_MAX_RANK], batch = 1;
 
 	if (a < 0 || b < 0)
@@ -53,7 +58,7 @@ int ox_matmul_sums(struct ox *l, int a, int b)
 	}
 	a = ox_reshape(l, a, 3, (int64_t[]){ outer, rows, k });
 	b = ox_reshape(l, b, 3, (int64_t[]){ outer, k, n });
-	int z = ox_op(l, WEFT_OP_MATMUL, &none, (int[]){ a, b }, 2, product_type(s.dtype), 3, (int64_t[]){ outer, rows, n });
+	int z = ox_op(l, WEFT_OP_MATMUL, &attr, (int[]){ a, b }, 2, product_type(s.dtype), 3, (int64_t[]){ outer, rows, n });
 	return ox_reshape(l, z, rank, y);
 }
 

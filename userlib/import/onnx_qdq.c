@@ -104,17 +104,51 @@ static bool float8_product(struct ox *l, const onnx_node *n, const onnx_node *dw
 	       (ox_node_is(n, "MatMul") || (!ox_attr_of(n, "transA", 0) && is_one(n, "alpha") && is_one(n, "beta")))));
 }
 
+/* What the array's TRANSPOSE_CONV2D says: one group, images, and what is cut off less than the kernel. */
+static bool plain_transpose(const onnx_node *n, const struct ox_side *x, const weft_tensor *w)
+{
+	const onnx_attribute *pads = ox_node_attr(n, "pads"), *grow = ox_node_attr(n, "output_padding");
+
+	if (x->v->t.rank != 4 || w->rank != 4 || x->v->t.dtype == WEFT_INT16 || ox_attr_of(n, "group", 1) != 1 ||
+	    ox_node_attr(n, "output_shape") || ox_node_attr(n, "auto_pad") || w->dim[0] != x->v->t.dim[1])
+		return false;
+	const onnx_attribute *d = ox_node_attr(n, "dilations");
+	for (size_t i = 0; d && i < d->n_ints; i++)
+		if (d->ints[i] != 1)
+			return false;
+	for (size_t i = 0; pads && i < pads->n_ints; i++)
+		if (pads->ints[i] < 0 || pads->ints[i] >= w->dim[2 + i % 2])
+			return false;
+	for (size_t i = 0; grow && i < grow->n_ints; i++)
+		if (grow->ints[i] < 0 || grow->ints[i] > 255)
+			return false;
+	return true;
+}
+
+/* Matrices of 8 bits that both are computed, as attention multiplies them. */
+static bool tensor_pair(struct ox *l, const onnx_node *n, struct ox_side *a, struct ox_side *b)
+{
+	struct ox_value *x = ox_operand(l, n, 0), *y = ox_operand(l, n, 1);
+
+	return x && y && ox_side_of(l, x, a) && ox_side_of(l, y, b) && ox_is_8_bit(a->v) && ox_is_8_bit(b->v) && a->v->t.rank >= 2 &&
+	       b->v->t.rank >= 2;
+}
+
 bool ox_foldable(struct ox *l, const onnx_node *n)
 {
 	const onnx_node *dw = constants(l, n, 1);
-	struct ox_side x;
+	struct ox_side x, y;
 
 	if (dw && n->n_input >= 2 && float8_product(l, n, dw))
 		return true;
+	if (!dw && n->n_input == 2 && ox_node_is(n, "MatMul"))
+		return tensor_pair(l, n, &x, &y);
 	if (!dw || n->n_input < 2 || !ox_side_of(l, ox_operand(l, n, 0), &x))
 		return false;
 	if (ox_node_is(n, "Conv"))
 		return weights(l, dw, 0) && bias(l, n, &x.q, dw);
+	if (ox_node_is(n, "ConvTranspose"))
+		return weights(l, dw, 1) && plain_transpose(n, &x, constant(l, dw, 0)) && bias(l, n, &x.q, dw);
 	bool turned = ox_node_is(n, "Gemm") && ox_attr_of(n, "transB", 0);
 	if (!weights(l, dw, turned ? 0 : 1) || constant(l, dw, 0)->rank != 2 || x.v->t.rank < 2)
 		return false;
@@ -142,24 +176,25 @@ static bool round_bias(struct ox *l, struct ox_value *b, const struct ox_q *x, s
 int ox_fold_product(struct ox *l, const onnx_node *n, const struct ox_q *q, int8_t *perm, bool *done)
 {
 	const onnx_node *outer = l->n, *dw = constants(l, n, 1), *db = constants(l, n, 2);
-	bool conv = ox_node_is(n, "Conv"), flip = false;
+	bool transpose = ox_node_is(n, "ConvTranspose"), conv = transpose || ox_node_is(n, "Conv"), flip = false;
 	struct ox_conv_call c = { 0 };
 	struct ox_value turned, rounded;
-	struct ox_side x;
+	struct ox_side x, b;
 	int64_t most = 0;
 	int y;
 
-	if (!dw || !ox_side_of(l, ox_operand(l, n, 0), &x) || (q->zp->t.dtype == WEFT_INT16) != (x.v->t.dtype == WEFT_INT16))
+	bool pair = !dw && n->n_input == 2 && ox_node_is(n, "MatMul") && tensor_pair(l, n, &x, &b);
+	if ((!dw && !pair) || !ox_side_of(l, ox_operand(l, n, 0), &x) || (q->zp->t.dtype == WEFT_INT16) != (x.v->t.dtype == WEFT_INT16))
 		return 0;
-	struct ox_product p = { .x = x.v, .x_zp = x.q.zp, .w = ox_operand(l, dw, 0), .w_zp = ox_operand(l, dw, 2), .bias = db ? ox_operand(l, db, 0) : NULL,
-	                        .x_axis = 1 };
-	struct ox_scaling s = { .a = x.q.scale, .b = ox_operand(l, dw, 1), .y = q->scale, .zp = q->zp, .b_axis = 1 };
-	if (!db && ox_operand(l, n, 2)) {
+	struct ox_product p = { .x = x.v, .x_zp = x.q.zp, .w = pair ? b.v : ox_operand(l, dw, 0), .w_zp = pair ? b.q.zp : ox_operand(l, dw, 2),
+	                        .bias = db ? ox_operand(l, db, 0) : NULL, .x_axis = 1 };
+	struct ox_scaling s = { .a = x.q.scale, .b = pair ? b.q.scale : ox_operand(l, dw, 1), .y = q->scale, .zp = q->zp, .b_axis = 1 };
+	if (!db && !pair && ox_operand(l, n, 2)) {
 		if (!round_bias(l, ox_operand(l, n, 2), &x.q, s.b, &rounded))
 			return l->err;
 		p.bias = &rounded;
 	}
-	if (ox_get(l, p.w, NULL) < 0 || (p.w_zp && ox_get(l, p.w_zp, NULL) < 0))
+	if ((!pair && ox_get(l, p.w, NULL) < 0) || (p.w_zp && ox_get(l, p.w_zp, NULL) < 0))
 		return l->err;
 	if (x.v->t.dtype == WEFT_INT16 && (x.q.z || q->z || !ox_symmetric(l, &p)))
 		return 0;
@@ -172,8 +207,8 @@ int ox_fold_product(struct ox *l, const onnx_node *n, const struct ox_q *q, int8
 	}
 	l->subst[0] = p.x;
 	l->subst[1] = p.w;
-	int err = conv ? ox_conv_shapes(l, 1, &c) : 0;
-	y = err ? err : conv ? ox_conv_product(l, &p, &c, &most) : ox_matmul_product(l, &p, &most);
+	int err = conv && !transpose ? ox_conv_shapes(l, 1, &c) : 0;
+	y = err ? err : transpose ? ox_transpose_product(l, &p, &most) : conv ? ox_conv_product(l, &p, &c, &most) : ox_matmul_product(l, &p, &most);
 	l->subst[0] = l->subst[1] = NULL;
 	y = ox_requant(l, y, &s, y < 0 ? 0 : most, &flip);
 	if (y < 0)
@@ -281,7 +316,7 @@ static int fold_node(struct ox *l, const onnx_node *n, const struct ox_q *q, int
 
 	if (ox_node_is(n, "Concat"))
 		return ox_fold_concat(l, n, q, perm, done);
-	if (ox_node_is(n, "Conv") || ox_node_is(n, "Gemm") || ox_node_is(n, "MatMul"))
+	if (ox_node_is(n, "Conv") || ox_node_is(n, "ConvTranspose") || ox_node_is(n, "Gemm") || ox_node_is(n, "MatMul"))
 		return ox_fold_product(l, n, q, perm, done);
 	if (ox_node_is(n, "AveragePool") || ox_node_is(n, "GlobalAveragePool") || ox_node_is(n, "ReduceMean"))
 		return ox_fold_average(l, n, q, perm, done);

@@ -89,6 +89,9 @@ enum tfl_code {
 	TFL_ASSIGN_VARIABLE = 144, TFL_BROADCAST_ARGS = 145, TFL_GELU = 150, TFL_CODE_RELU_0_TO_1 = 152,
 };
 
+/* Name of a tensor's type. */
+const char *tfl_type_name(int type);
+
 /* Name of an operator code as the format spells it, or NULL. */
 const char *tfl_code_name(int code);
 

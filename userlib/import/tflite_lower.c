@@ -93,7 +93,7 @@ int tfl_shape(struct tfl_lower *l, int i, weft_tensor *t)
 	memset(t, 0, sizeof *t);
 	t->dtype = type_of(f->type);
 	if (!t->dtype)
-		return tfl_fail(l, -ENOTSUP, "tensor %d: type %d is not supported, at byte %zu", i, f->type, f->at);
+		return tfl_fail(l, -ENOTSUP, "tensor %d: type %s is not supported, at byte %zu", i, tfl_type_name(f->type), f->at);
 	if (f->shape.n > TFL_MAX_RANK)
 		return tfl_fail(l, -EINVAL, "tensor %d: rank %u > %d, at byte %zu", i, (unsigned)f->shape.n, TFL_MAX_RANK,
 		                f->at);
@@ -146,9 +146,9 @@ int tfl_quant(struct tfl_lower *l, int i, unsigned types, struct tfl_quant *q)
 
 	if (!(quant_type(f->type) & types))
 		return tfl_fail(l, -ENOTSUP, "tensor %d is %s: only %s here%s", i,
-		                type_of(f->type) ? weft_dtype_name(type_of(f->type)) : "of another type",
+		                tfl_type_name(f->type),
 		                !(types & TFL_Q16) ? "int8 and uint8" : !(types & TFL_Q8) ? "int16" : "int8, uint8 and int16",
-		                f->type == TFL_FLOAT32 ? "; quantise the network first" : "");
+		                f->type == TFL_FLOAT32 || f->type == TFL_FLOAT16 ? "; quantise the network first" : "");
 	if (f->scale.n != 1 || f->zero_point.n > 1)
 		return tfl_fail(l, -EINVAL, "tensor %d: %u scales and %u zero points, not 1, at byte %zu", i,
 		                (unsigned)f->scale.n, (unsigned)f->zero_point.n, f->at);

@@ -33,6 +33,17 @@ static const char *const names[] = {
 	"BITCAST", "BITWISE_XOR", "RIGHT_SHIFT",
 };
 
+/* Types of tensors, by number. */
+static const char *const types[] = {
+	"float32", "float16", "int32", "uint8", "int64", "string", "bool", "int16", "complex64", "int8", "float64",
+	"complex128", "uint64", "resource", "variant", "uint32", "uint16", "int4", "bfloat16",
+};
+
+const char *tfl_type_name(int type)
+{
+	return type < 0 || (size_t)type >= sizeof types / sizeof types[0] ? "of an unknown type" : types[type];
+}
+
 const char *tfl_code_name(int code)
 {
 	if (code < 0 || (size_t)code >= sizeof names / sizeof names[0])

@@ -355,13 +355,18 @@ $(O)/libweft.so: $(LIB_OBJ)
 	$(Q)$(CC) -shared -Wl,-soname,$(SONAME) $(ALL_LDFLAGS) $(LIB_OBJ) $(LDLIBS) -o $(O)/$(SONAME)
 	$(Q)ln -sf $(SONAME) $@
 
+# The commands look in rtl/ beside them, where a sanitized one has none of its own.
+link_rtl = @[ $(RTL_DIR) = $(O)/rtl ] || ln -sfn $(abspath $(RTL_DIR)) $(O)/rtl
+
 $(O)/weft: $(CMD_OBJ) $(O)/libweft.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(ALL_LDFLAGS) $(CMD_OBJ) $(O)/libweft.a $(LDLIBS) -o $@
+	$(link_rtl)
 
 $(O)/weft-card: $(CARD_OBJ) $(O)/libweft.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(ALL_LDFLAGS) $(CARD_OBJ) $(O)/libweft.a $(LDLIBS) -o $@
+	$(link_rtl)
 
 # ---- tests ------------------------------------------------------------------
 
@@ -462,7 +467,7 @@ $(FW_DIR)/weft-fw.img: $(FW_DIR)/main.bin tools/fw_image.py include/spec/chip.to
 VERILATOR_FLAGS = --cc --exe --top-module weft_npu -Wall -Wno-fatal --no-timing \
 	--x-assign fast --x-initial fast --output-split 20000 -DWEFT_FAULT_HOOK \
 	$(if $(ASSERT),--assert -DWEFT_ASSERT,"-GLazy=1'b1") \
-	-CFLAGS "-fPIC -std=gnu++17 -I$(CURDIR) -I$(CURDIR)/include" \
+	-CFLAGS "-fPIC -fvisibility=hidden -std=gnu++17 -I$(CURDIR) -I$(CURDIR)/include" \
 	-LDFLAGS "-shared -lz"
 
 # The stem is a configuration, or one and -wave: that traces and can be sampled, which

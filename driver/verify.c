@@ -17,22 +17,15 @@
 
 #include "driver/verify_state.h"
 
-static const struct {
-	const char *name, *brief;
-} rules[] = {
-#define X(name, brief) {#name, brief},
+static const char *const rules[] = {
+#define X(name, brief) #name,
 	WEFT_VERIFY_RULES(X)
 #undef X
 };
 
 const char *weft_verify_rule_name(enum weft_verify_rule rule)
 {
-	return (unsigned)rule < WEFT_VERIFY_N_RULES ? rules[rule].name : "?";
-}
-
-const char *weft_verify_rule_brief(enum weft_verify_rule rule)
-{
-	return (unsigned)rule < WEFT_VERIFY_N_RULES ? rules[rule].brief : "unknown rule";
+	return (unsigned)rule < WEFT_VERIFY_N_RULES ? rules[rule] : "?";
 }
 
 int verify_fail(struct verify *v, enum weft_verify_rule rule, const char *format, ...)
@@ -43,7 +36,7 @@ int verify_fail(struct verify *v, enum weft_verify_rule rule, const char *format
 
 	r->rule = rule;
 	n = snprintf(r->text, sizeof(r->text), "cmd %zu %s: %s: ", r->cmd,
-		     v->info ? v->info->name : "?", rules[rule].name);
+		     v->info ? v->info->name : "?", rules[rule]);
 	va_start(args, format);
 	if (n > 0 && (size_t)n < sizeof(r->text))
 		vsnprintf(r->text + n, sizeof(r->text) - (size_t)n, format, args);

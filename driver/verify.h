@@ -73,8 +73,6 @@ enum weft_verify_rule {
 
 /* "SP_RANGE"; "?" for an unknown rule. */
 const char *weft_verify_rule_name(enum weft_verify_rule rule);
-/* The words beside it above. */
-const char *weft_verify_rule_brief(enum weft_verify_rule rule);
 
 /* What LD and ST may reach. Windows are taken to be disjoint memory. */
 struct weft_verify_windows {

@@ -38,7 +38,6 @@ bool jobs_any(void);                   /* queued or running */
 void jobs_poll(void);
 uint64_t jobs_deadline(void);          /* when the running job must end; all ones: never */
 bool jobs_report(void);                /* send one DONE that is due, tx being free */
-bool jobs_report_due(void);
 
 /* selftest.c */
 void self_test(void);

@@ -49,11 +49,6 @@ bool jobs_any(void)
 	return n_queued;
 }
 
-bool jobs_report_due(void)
-{
-	return n_reports;
-}
-
 uint64_t jobs_deadline(void)
 {
 	return running ? must_end : ~0ull;

@@ -47,6 +47,7 @@ module weft_cmd (
   output logic [39:0]                  ar_addr_o,
   output logic [7:0]                   ar_len_o,
   input  logic                         r_valid_i,
+  input  logic                         r_next_i,  // the next beat is the fetch's; comes from registers
   output logic                         r_ready_o,
   input  logic [8*weft_cfg_pkg::N-1:0] r_data_i,
   input  logic                         r_error_i,
@@ -364,12 +365,15 @@ module weft_cmd (
     end
   end
 
-  // Else nothing changes: the word at hand waits for its queue, the queues for units.
-  weft_rest u_rest (
+  // Else nothing changes: the word at hand waits for its queue, the queues for units, and
+  // the fetch for beats.
+  weft_rest #(
+    .Behind(3'd1)
+  ) u_rest (
     .clk_i,
     .rst_ni,
     .busy_i(start_i || reset_i || state_q == Drain || fault_now || finished || take || leave || unit_done != '0 ||
-            (u_cmd_valid_o & u_cmd_ready_i) != '0 || ar_valid_o || fetch_busy),
+            (u_cmd_valid_o & u_cmd_ready_i) != '0 || ar_valid_o || r_next_i),
     .need_o
   );
 

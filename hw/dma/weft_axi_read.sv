@@ -14,6 +14,7 @@ module weft_axi_read (
   output logic        fetch_ready_o,
   input  logic [39:0] fetch_addr_i,
   input  logic [7:0]  fetch_len_i,
+  output logic        fetch_next_o,    // the next beat is fetch's; comes from registers
   output logic        fetch_rvalid_o,
   input  logic        fetch_rready_i,
 
@@ -77,7 +78,8 @@ module weft_axi_read (
   );
   /* verilator lint_on PINCONNECTEMPTY */
 
-  assign fetch_rvalid_o = m_rvalid_i && order_valid && !order_load;
+  assign fetch_next_o   = order_valid && !order_load;
+  assign fetch_rvalid_o = m_rvalid_i && fetch_next_o;
   assign load_rvalid_o  = m_rvalid_i && order_valid && order_load;
   assign m_rready_o     = order_valid && (order_load ? load_rready_i : fetch_rready_i);
 

@@ -637,7 +637,10 @@ module weft_post (
     end
   end
 
-  weft_rest u_rest (
+  // Behind: turn_q and owed_q remember the cycle before.
+  weft_rest #(
+    .Behind(3'd2)
+  ) u_rest (
     .clk_i,
     .rst_ni,
     .busy_i(c0_valid_i || c1_valid_i || !c0_idle_o || !c1_idle_o || abort_i),

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Does a unit need the next edge of its clock? While busy_i is high, and for seven
-// cycles behind it, in which what trails behind settles.
-module weft_rest (
+// Does a unit need the next edge of its clock? While busy_i is high, and for Behind
+// cycles, 1 to 7, in which what trails behind settles.
+module weft_rest #(
+  parameter logic [2:0] Behind = 3'd7
+) (
   input  logic clk_i,    // the unit's
   input  logic rst_ni,
   input  logic busy_i,
@@ -13,7 +15,7 @@ module weft_rest (
   assign need_o = busy_i || left_q != '0;
 
   always_ff @(posedge clk_i) begin
-    if (!rst_ni || busy_i) left_q <= '1;
+    if (!rst_ni || busy_i) left_q <= Behind;
     else if (left_q != '0) left_q <= left_q - 3'd1;
   end
 

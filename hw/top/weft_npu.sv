@@ -128,7 +128,7 @@ module weft_npu #(
     .wr_bytes_i    (wr_bytes)
   );
 
-  logic          fetch_arvalid, fetch_arready, fetch_rvalid, fetch_rready;
+  logic          fetch_arvalid, fetch_arready, fetch_next, fetch_rvalid, fetch_rready;
   logic [39:0]   fetch_araddr;
   logic [7:0]    fetch_arlen;
   logic [3:0]    u_valid, u_ready, u_done, u_fault, u_busy;
@@ -166,6 +166,7 @@ module weft_npu #(
     .ar_addr_o     (fetch_araddr),
     .ar_len_o      (fetch_arlen),
     .r_valid_i     (fetch_rvalid),
+    .r_next_i      (fetch_next),
     .r_ready_o     (fetch_rready),
     .r_data_i      (m_rdata_i),
     .r_error_i     (r_error),
@@ -202,6 +203,7 @@ module weft_npu #(
     .fetch_ready_o (fetch_arready),
     .fetch_addr_i  (fetch_araddr),
     .fetch_len_i   (fetch_arlen),
+    .fetch_next_o  (fetch_next),
     .fetch_rvalid_o(fetch_rvalid),
     .fetch_rready_i(fetch_rready),
     .load_valid_i  (load_arvalid),

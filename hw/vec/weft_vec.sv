@@ -169,6 +169,10 @@ module weft_vec (
     if (cmd_valid_i && cmd_ready_o) cmd_q <= cmd_i;
   end
 
+  logic take_alu;
+  assign take_alu = weft_cfg_pkg::HAS_ALU && cmd_valid_i && cmd_ready_o &&
+                    cmd_i[weft_cmd_pkg::HEADER_OP_LSB +: weft_cmd_pkg::HEADER_OP_W] == weft_cmd_pkg::OP_ALU;
+
   // ---- input addresses and words ------------------------------------------------
 
   logic        scan_valid, scan_skip, scan_row, scan_emit, scan_block;
@@ -242,8 +246,16 @@ module weft_vec (
     .word_valid_o(word_valid), .word_ready_i(word_ready), .word_o(word), .tag_o(word_tag));
 
   if (weft_cfg_pkg::HAS_ALU) begin : g_alu
+    // A copy of its own: what alu decodes rests with its clock.
+    /* verilator lint_off UNUSEDSIGNAL */  // the header and reserved bits
+    logic [1023:0] alu_cmd_q;
+    /* verilator lint_on UNUSEDSIGNAL */
+    always_ff @(posedge clk_alu_i) begin
+      if (take_alu) alu_cmd_q <= cmd_i;
+    end
+
     weft_alu u_alu (
-      .clk_i(clk_alu_i), .rst_ni(rst_ni), .flush_i(flush), .start_i(start && is_alu), .cmd_i(cmd_q), .done_o(alu_done),
+      .clk_i(clk_alu_i), .rst_ni(rst_ni), .flush_i(flush), .start_i(start && is_alu), .cmd_i(alu_cmd_q), .done_o(alu_done),
       .bad_o(alu_bad), .bad_addr_o(alu_bad_addr),
       .rd_req_o(alu_rd_req), .rd_addr_o(alu_rd_addr), .rd_gnt_i(vec_gnt_i && is_alu), .rd_data_i(vec_rdata_i),
       .wr_req_o(alu_req_o), .wr_addr_o(alu_addr_o), .wr_data_o(alu_data_o), .wr_mask_o(alu_mask_o),
@@ -355,7 +367,7 @@ module weft_vec (
     .busy_i(cmd_valid_i || state_q != Idle || done_o || abort_i),
     .need_o
   );
-  assign need_alu_o = need_o && (is_alu || flush);
+  assign need_alu_o = need_o && (is_alu || flush || take_alu);
 
 `ifdef WEFT_ASSERT
   always_ff @(posedge clk_i) begin

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A card's own affairs: who it is, its log and counters, tests of itself, and new
- * firmware. Works with a card whose firmware is broken, too: then the boot ROM
+ * A card's own affairs: who it is, log, counters, self-test, new firmware.
+ * Works with a card whose firmware is broken, too: then the boot ROM
  * answers, and takes an update.
  *
  *	weft_admin_open("", 5000, &a, msg);

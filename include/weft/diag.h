@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tests of a device, one block after the other, from the outside in: what is wrong is
- * said of the first block that fails, as closely as the evidence allows.
+ * Tests of a device, block by block from the outside in.
+ * What is wrong is said of the first block that fails, as closely as the evidence allows.
  *
  *	weft_diag_open(&options, &d, msg);
  *	for (i = 0; i < weft_diag_count(); i++)

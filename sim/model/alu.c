@@ -26,11 +26,6 @@ static uint32_t type_bytes(int32_t t)
 	return bytes[t];
 }
 
-static int64_t wrap48(uint64_t v)
-{
-	return (int64_t)(v << 16) >> 16;
-}
-
 static uint32_t address(const struct operand *o, const struct place *p)
 {
 	uint32_t at = o->base;

@@ -29,7 +29,7 @@ static int load_row(struct weft_model *m, const struct weft_cmd_load *c, uint32_
 		       : model_write(m, sp, w->data + off, (uint32_t)len);
 }
 
-int model_load(struct weft_model *m, const struct weft_cmd_load *c)
+int model_rows(struct weft_model *m, const struct weft_cmd_load *c, model_row *row)
 {
 	for (int64_t i3 = 0; i3 < c->n3; i3++)
 	for (int64_t i2 = 0; i2 < c->n2; i2++)
@@ -39,10 +39,15 @@ int model_load(struct weft_model *m, const struct weft_cmd_load *c)
 			      i3 * c->dram_stride3;
 		int64_t sp = c->sp_addr + i1 * c->sp_stride1 + i2 * c->sp_stride2 +
 			     i3 * c->sp_stride3;
-		int ret = load_row(m, c, (uint32_t)sp & SP_ADDR_MASK, off);
+		int ret = row(m, c, (uint32_t)sp & SP_ADDR_MASK, off);
 
 		if (ret)
 			return ret;
 	}
 	return 0;
+}
+
+int model_load(struct weft_model *m, const struct weft_cmd_load *c)
+{
+	return model_rows(m, c, load_row);
 }

@@ -298,7 +298,6 @@ int weft_model_run(struct weft_model *m, const uint64_t *words, size_t n_words,
 			ret = -EFAULT;
 			break;
 		}
-		weft_cmd_decode(words + at, n_words - at, &c);
 		ret = weft_model_exec(m, &c, f);
 		if (ret || c.h.op == WEFT_CMD_END)
 			break;

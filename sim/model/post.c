@@ -65,11 +65,6 @@ static uint32_t bytes_u32(const uint8_t *b)
 	return b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
 }
 
-static int64_t wrap48(uint64_t v)
-{
-	return (int64_t)(v << 16) >> 16;
-}
-
 int post_lanes(struct weft_model *m, uint32_t addr, struct post_lane *lanes)
 {
 	uint8_t raw[LANES_MAX * WEFT_PARAM_BYTES];

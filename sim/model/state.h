@@ -86,6 +86,11 @@ static inline int16_t bytes_i16(const uint8_t *b)
 	return (int16_t)(uint16_t)(b[0] | b[1] << 8);
 }
 
+static inline int64_t wrap48(uint64_t v)
+{
+	return (int64_t)(v << 16) >> 16;
+}
+
 static inline uint32_t min_u32(uint32_t a, uint32_t b)
 {
 	return a < b ? a : b;
@@ -166,6 +171,9 @@ uint16_t float_round(const struct model_sum *s);
 
 /* One function per command. */
 int model_load(struct weft_model *m, const struct weft_cmd_load *c);
+/* load.c: each row of a block, between scratchpad address sp and offset off; until one fails. */
+typedef int model_row(struct weft_model *m, const struct weft_cmd_load *c, uint32_t sp, int64_t off);
+int model_rows(struct weft_model *m, const struct weft_cmd_load *c, model_row *row);
 int model_store(struct weft_model *m, const struct weft_cmd_load *c);
 int model_conv(struct weft_model *m, const struct weft_cmd *cmd);
 int model_dw(struct weft_model *m, const struct weft_cmd *cmd);

@@ -20,18 +20,5 @@ static int store_row(struct weft_model *m, const struct weft_cmd_load *c, uint32
 
 int model_store(struct weft_model *m, const struct weft_cmd_load *c)
 {
-	for (int64_t i3 = 0; i3 < c->n3; i3++)
-	for (int64_t i2 = 0; i2 < c->n2; i2++)
-	for (int64_t i1 = 0; i1 < c->n1; i1++) {
-		/* Below 2^53 in size: 16-bit counts times 32-bit strides. */
-		int64_t off = c->dram_off + i1 * c->dram_stride1 + i2 * c->dram_stride2 +
-			      i3 * c->dram_stride3;
-		int64_t sp = c->sp_addr + i1 * c->sp_stride1 + i2 * c->sp_stride2 +
-			     i3 * c->sp_stride3;
-		int ret = store_row(m, c, (uint32_t)sp & SP_ADDR_MASK, off);
-
-		if (ret)
-			return ret;
-	}
-	return 0;
+	return model_rows(m, c, store_row);
 }

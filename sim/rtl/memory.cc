@@ -23,8 +23,9 @@ void Memory::reset()
 	answers_.clear();
 	std::memset(&out_, 0, sizeof(out_));
 	now_ = 0;
-	read_budget_ = write_budget_ = 0;
+	read_budget_ = 0;
 	write_turn_ = false;
+	quiet_ = false;
 }
 
 int Memory::map(uint64_t addr, uint8_t *data, uint64_t len)
@@ -125,38 +126,28 @@ void Memory::offer_read()
 	out_.rlast = b.left == 1;
 }
 
-void Memory::clock(const FromChip &c)
+void Memory::move(const FromChip &c)
 {
 	bool wrote = c.wvalid && out_.wready;
 	accept(c);
 	now_++;
+	refill(wrote ? static_cast<int>(bus_bytes_) : 0);
 
-	// Budgets: full speed each way, or one shared, which goes first to the
-	// direction whose turn it is and then to whoever can use it.
-	const int cap = static_cast<int>(2 * bus_bytes_);
-	if (!shared_) {
-		read_budget_ = cap;
-		write_budget_ = cap;
+	// A shared budget goes first to the direction whose turn it is and then to
+	// whoever can use it.
+	bool want_write = shared_ && !writes_.empty();
+	if (!(want_write && write_turn_))
 		offer_read();
-	} else {
-		if (wrote)
-			read_budget_ -= static_cast<int>(bus_bytes_);
-		read_budget_ += static_cast<int>(rate_);
-		if (read_budget_ > cap)
-			read_budget_ = cap;
-		bool want_write = !writes_.empty();
-		if (!(want_write && write_turn_))
-			offer_read();
-		write_turn_ = want_write && !write_turn_;
-		write_budget_ = read_budget_;
-	}
+	write_turn_ = want_write && !write_turn_;
+	const int write_budget = shared_ ? read_budget_ : static_cast<int>(2 * bus_bytes_);
 	out_.arready = reads_.size() < max_bursts_;
 	out_.awready = writes_.size() < max_bursts_;
 	// The write data channel is open for bursts whose address is in.
 	unsigned beats = 0;
 	for (const Burst &b : writes_)
 		beats += b.left;
-	out_.wready = beats > 0 && write_budget_ >= static_cast<int>(bus_bytes_);
+	out_.wready = beats > 0 && write_budget >= static_cast<int>(bus_bytes_);
 	out_.bvalid = !answers_.empty() && answers_.front().ready <= now_;
 	out_.bresp = out_.bvalid && answers_.front().bad ? 2 : 0;
+	quiet_ = reads_.empty() && writes_.empty() && answers_.empty() && !out_.rvalid;
 }

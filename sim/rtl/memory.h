@@ -38,8 +38,17 @@ public:
 		uint8_t rdata[64];
 	};
 
-	/* One clock edge: handshakes of this cycle, then the next cycle's outputs. */
-	void clock(const FromChip &c);
+	/* One clock edge: handshakes of this cycle, then the next cycle's outputs. False: they are what they were. */
+	bool clock(const FromChip &c)
+	{
+		if (quiet_ && !c.arvalid && !c.awvalid) {
+			now_++;
+			refill(0);
+			return false;
+		}
+		move(c);
+		return true;
+	}
 	const ToChip &out() const { return out_; }
 	void reset();
 
@@ -48,6 +57,8 @@ private:
 	struct Range { uint64_t addr, len; uint8_t *data; };
 
 	uint8_t *find(uint64_t addr, unsigned len);
+	void move(const FromChip &c);
+	void refill(int used);
 	void accept(const FromChip &c);
 	void take_write_beat(const FromChip &c);
 	void offer_read();
@@ -58,10 +69,22 @@ private:
 	std::deque<Burst> reads_, writes_, answers_;
 	ToChip out_;
 	uint64_t now_;
-	int read_budget_, write_budget_;
+	int read_budget_;
 	bool write_turn_;
+	bool quiet_;           /* nothing is under way, and nothing is offered */
 	size_t hint_;
 };
+
+/* Budgets of a new cycle: full speed each way, or one shared. */
+inline void Memory::refill(int used)
+{
+	const int cap = static_cast<int>(2 * bus_bytes_);
+
+	if (shared_)
+		read_budget_ = read_budget_ - used + static_cast<int>(rate_);
+	if (!shared_ || read_budget_ > cap)
+		read_budget_ = cap;
+}
 
 /* The memory's outputs on a Verilated top's port m_. */
 template <typename Top> inline void drive_memory_port(Top &top, const Memory::ToChip &m)

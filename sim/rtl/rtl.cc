@@ -32,6 +32,14 @@
 #include "sim/rtl/fault.h"
 #endif
 
+#if !defined(WEFT_WAVE) && !defined(FAULT_POINTS_H)
+#define WEFT_LEAN
+// Verilator's own steps of an evaluation.
+void CAT(VTOP, ___024root___eval_triggers__act)(CAT(VTOP, ___024root) *);
+void CAT(VTOP, ___024root___eval_ico)(CAT(VTOP, ___024root) *);
+void CAT(VTOP, ___024root___eval_nba)(CAT(VTOP, ___024root) *);
+#endif
+
 // Storage of scratchpad bank b in the Verilated model.
 #define BANK(b) weft_npu__DOT__u_sp__DOT__g_bank__BRA__##b##__KET____DOT__u_ram__DOT__mem
 
@@ -90,6 +98,7 @@ struct weft_rtl {
 	{
 		find_banks();
 		find_points();
+		find_triggers();
 		reset();
 	}
 
@@ -161,6 +170,7 @@ struct weft_rtl {
 		for (int i = 0; i < 4; i++)
 			tick();
 		top.rst_ni = 1;
+		news = true;
 		tick();
 		cycle = 0;
 		all_clocks = std::getenv("WEFT_RTL_ALL_CLOCKS") != nullptr;
@@ -173,6 +183,70 @@ struct weft_rtl {
 	{
 		drive_memory_port(top, memory.out());
 	}
+
+#ifdef WEFT_LEAN
+	// Which of Verilator's triggers each unit's clock is, and clk_i. A clock that nobody
+	// looks at is none.
+	struct {
+#define TRIGGER(u) bool *u;
+		EACH_UNIT(TRIGGER)
+		bool *all, none;
+	} trigger;
+	bool news = true;           // inputs have changed since the last edge
+
+	static void clocks_low(VTOP &top)
+	{
+#define LOW(u) top.clk_##u##_i = 0; low_##u(*top.rootp, 0);
+		EACH_UNIT(LOW)
+		top.clk_i = top.rootp->__Vtrigrprev__TOP__clk_i = 0;
+	}
+
+	bool *triggered()
+	{
+		auto *r = top.rootp;
+		bool *found = &trigger.none;
+		CAT(VTOP, ___024root___eval_triggers__act)(r);
+		for (size_t i = 0; i < sizeof(r->__VactTriggered); i++)
+			if (r->__VactTriggered.at(i))
+				found = &r->__VnbaTriggered.at(i);
+		clocks_low(top);
+		return found;
+	}
+
+	void find_triggers()
+	{
+		clocks_low(top);
+		top.eval();
+#define FIND(u) top.clk_##u##_i = 1; trigger.u = triggered();
+		EACH_UNIT(FIND)
+		top.clk_i = 1;
+		trigger.all = triggered();
+	}
+
+	// One whole cycle: look, settle, clock edge, next inputs. Edges come at inputs only, so
+	// what Verilator does around them, looking for edges until there are none, finds
+	// nothing, and the clocks themselves may stay low. No output depends on an input of the
+	// same cycle. A unit that does not need the edge gets none, and costs nothing.
+	uint32_t tick()
+	{
+		auto *r = top.rootp;
+		const uint32_t retired = top.retire_o;
+		*trigger.all = true;
+#define RISE(u) *trigger.u = all_clocks || top.need_##u##_o;
+		EACH_UNIT(RISE)
+		const bool moved = memory.clock(see_memory_port(top));
+		r->__VicoTriggered.at(0) = news;
+		CAT(VTOP, ___024root___eval_ico)(r);
+		CAT(VTOP, ___024root___eval_nba)(r);
+		if (moved)
+			drive();
+		news = moved;
+		cycle++;
+		return retired;
+	}
+#else
+	bool news;                  // nobody asks
+	void find_triggers() {}
 
 	// One whole cycle: settle, look, clock edge, next inputs. No output depends on an
 	// input of the same cycle, so without a waveform nobody sees the clocks fall. A unit
@@ -208,6 +282,7 @@ struct weft_rtl {
 		cycle++;
 		return retired;
 	}
+#endif
 
 	void close_wave()
 	{
@@ -240,9 +315,11 @@ void rtl_reg_write(weft_rtl *r, uint32_t addr, uint32_t value)
 	r->top.reg_we_i = 1;
 	r->top.reg_addr_i = addr;
 	r->top.reg_wdata_i = value;
+	r->news = true;
 	r->tick();
 	r->top.reg_req_i = 0;
 	r->top.reg_we_i = 0;
+	r->news = true;
 }
 
 // Combinational: costs no cycle.
@@ -306,6 +383,7 @@ int rtl_plant(weft_rtl *r, const weft_rtl_plant *p)
 	root->weft_npu__DOT__u_sp__DOT__fault_hook_q =
 		p->kind == WEFT_RTL_PLANT_SP
 			? uint64_t(1) << 63 | uint64_t(p->bit & 7) << 24 | (p->addr & 0xfffff) : 0;
+	r->news = true;
 	return 0;
 }
 

@@ -165,6 +165,51 @@ static void free_plan(struct plan *p)
 	}
 }
 
+/* One device, with buffers for the plan's first stream. */
+struct one { weft_dev *dev; struct weft_window win[2]; };
+
+static void one_open(struct one *t, const struct plan *p, struct usbdev *d, unsigned timeout_ms, unsigned boot_ms)
+{
+	struct weft_dev_options o = weft_dev_options_default();
+	char msg[WEFT_DEV_MSG] = "";
+
+	*t = (struct one){ .win = { { .rd = true }, { .rd = true, .wr = true } } };
+	inproc_plug(d);
+	o.kind = WEFT_DEV_USB;
+	o.usb_ops = &inproc_ops;
+	o.usb_timeout_ms = timeout_ms;
+	o.usb_boot_ms = boot_ms;
+	if (weft_dev_open(&o, &t->dev, msg))
+		fail_msg("%s", msg);
+	assert_int_equal(weft_buf_alloc(t->dev, p->s[0].n_consts, &t->win[0].buf), 0);
+	assert_int_equal(weft_buf_alloc(t->dev, p->s[0].n_arena, &t->win[1].buf), 0);
+	assert_int_equal(weft_buf_write(t->win[0].buf, 0, p->s[0].consts, p->s[0].n_consts), 0);
+}
+
+static weft_job one_submit(struct one *t, const struct plan *p)
+{
+	weft_job job = 0;
+
+	assert_int_equal(weft_submit(t->dev, p->s[0].words, p->s[0].n_words, t->win, 2, &job), 0);
+	return job;
+}
+
+/* Did it compute what it should? */
+static void one_right(struct one *t, const struct plan *p)
+{
+	struct outcome out = { 0 };
+
+	compare(&out, t->dev, t->win[1].buf, p, 0);
+	assert_true(!out.status && !out.wrong);
+}
+
+static void one_close(struct one *t)
+{
+	weft_buf_free(t->win[0].buf);
+	weft_buf_free(t->win[1].buf);
+	weft_dev_close(t->dev);
+}
+
 struct tally { unsigned injected, recovered, reported; double slowest; };
 
 /* A fault longer than the driver waits; a pulled card stays away. */
@@ -302,32 +347,19 @@ static void test_several(void **state)
 static void test_deadline(void **state)
 {
 	struct usbdev_fault f[64];
-	struct weft_dev_options o = weft_dev_options_default();
-	struct weft_window win[2] = { { .rd = true }, { .rd = true, .wr = true } };
 	struct weft_job_result r;
-	char msg[WEFT_DEV_MSG] = "";
-	weft_dev *dev = NULL;
+	struct one t;
 	struct plan p;
-	weft_job job;
 
 	(void)state;
 	make_plan(&p, 3);
 	for (int i = 0; i < 64; i++)
 		f[i] = fault(USBDEV_DROP, 8 + (uint64_t)i);
 	struct usbdev *d = usbdev_new(ops, chip, "DEAF", f, 64);
-	inproc_plug(d);
-	o.kind = WEFT_DEV_USB;
-	o.usb_ops = &inproc_ops;
-	o.usb_timeout_ms = 40;
-	if (weft_dev_open(&o, &dev, msg))
-		fail_msg("%s", msg);
-	assert_int_equal(weft_buf_alloc(dev, p.s[0].n_consts, &win[0].buf), 0);
-	assert_int_equal(weft_buf_alloc(dev, p.s[0].n_arena, &win[1].buf), 0);
-	assert_int_equal(weft_buf_write(win[0].buf, 0, p.s[0].consts, p.s[0].n_consts), 0);
+	one_open(&t, &p, d, 40, 0);
 	for (int i = 0; i < 3; i++) {
 		uint64_t begin = weft_now_ns();
-		assert_int_equal(weft_submit(dev, p.s[0].words, p.s[0].n_words, win, 2, &job), 0);
-		assert_int_equal(weft_wait(dev, job, 100, &r), 0);
+		assert_int_equal(weft_wait(t.dev, one_submit(&t, &p), 100, &r), 0);
 		double s = (double)(weft_now_ns() - begin) * 1e-9;
 		assert_int_equal(r.status, -ETIMEDOUT);
 		if (s > 0.2)
@@ -336,15 +368,10 @@ static void test_deadline(void **state)
 	/* Those are used up some time; then all is well again. */
 	for (int i = 0; i < 64; i++)
 		f[i].done = true;
-	assert_int_equal(weft_submit(dev, p.s[0].words, p.s[0].n_words, win, 2, &job), 0);
-	assert_int_equal(weft_wait(dev, job, 5000, &r), 0);
+	assert_int_equal(weft_wait(t.dev, one_submit(&t, &p), 5000, &r), 0);
 	assert_int_equal(r.status, 0);
-	struct outcome out = { 0 };
-	compare(&out, dev, win[1].buf, &p, 0);
-	assert_false(out.wrong);
-	weft_buf_free(win[0].buf);
-	weft_buf_free(win[1].buf);
-	weft_dev_close(dev);
+	one_right(&t, &p);
+	one_close(&t);
 	usbdev_free(d);
 	free_plan(&p);
 }
@@ -360,43 +387,24 @@ static void test_given_up(void **state)
 	for (uint64_t at = 4; at < 16; at++) {
 		struct usbdev_fault f = { .kind = USBDEV_HANG, .at = at };
 		struct usbdev *d = usbdev_new(ops, chip, "GIVENUP", &f, 1);
-		struct weft_dev_options o = weft_dev_options_default();
-		struct weft_window win[2] = { { .rd = true }, { .rd = true, .wr = true } };
 		struct weft_card_info card;
 		struct weft_job_result r;
-		struct outcome out = { 0 };
-		char msg[WEFT_DEV_MSG] = "";
-		weft_dev *dev = NULL;
-		weft_job job;
-		inproc_plug(d);
-		o.kind = WEFT_DEV_USB;
-		o.usb_ops = &inproc_ops;
-		o.usb_timeout_ms = 20;
-		o.usb_boot_ms = 200;
-		if (weft_dev_open(&o, &dev, msg))
-			fail_msg("hang@%d: %s", (int)at, msg);
-		assert_int_equal(weft_buf_alloc(dev, p.s[0].n_consts, &win[0].buf), 0);
-		assert_int_equal(weft_buf_alloc(dev, p.s[0].n_arena, &win[1].buf), 0);
-		assert_int_equal(weft_buf_write(win[0].buf, 0, p.s[0].consts, p.s[0].n_consts), 0);
-		assert_int_equal(weft_submit(dev, p.s[0].words, p.s[0].n_words, win, 2, &job), 0);
-		assert_int_equal(weft_wait(dev, job, 5, &r), 0);
+		struct one t;
+		one_open(&t, &p, d, 20, 200);
+		assert_int_equal(weft_wait(t.dev, one_submit(&t, &p), 5, &r), 0);
 		/* Its buffer is wanted again: the card is put right for that. */
-		assert_int_equal(weft_buf_discard(win[1].buf), 0);
-		assert_int_equal(weft_buf_write(win[0].buf, 0, p.s[0].consts, p.s[0].n_consts), 0);
+		assert_int_equal(weft_buf_discard(t.win[1].buf), 0);
+		assert_int_equal(weft_buf_write(t.win[0].buf, 0, p.s[0].consts, p.s[0].n_consts), 0);
 		uint8_t *zero = calloc(1, p.s[0].n_arena);
-		assert_int_equal(weft_buf_write(win[1].buf, 0, zero, p.s[0].n_arena), 0);
+		assert_int_equal(weft_buf_write(t.win[1].buf, 0, zero, p.s[0].n_arena), 0);
 		free(zero);
-		assert_int_equal(weft_submit(dev, p.s[0].words, p.s[0].n_words, win, 2, &job), 0);
-		assert_int_equal(weft_wait(dev, job, 5000, &r), 0);
+		assert_int_equal(weft_wait(t.dev, one_submit(&t, &p), 5000, &r), 0);
 		if (r.status)
-			fail_msg("hang@%d: %s", (int)at, weft_dev_error(dev));
-		compare(&out, dev, win[1].buf, &p, 0);
-		assert_true(!out.status && !out.wrong);
-		assert_int_equal(weft_dev_card(dev, &card), 0);
+			fail_msg("hang@%d: %s", (int)at, weft_dev_error(t.dev));
+		one_right(&t, &p);
+		assert_int_equal(weft_dev_card(t.dev, &card), 0);
 		resets += card.chip_resets > 0;
-		weft_buf_free(win[0].buf);
-		weft_buf_free(win[1].buf);
-		weft_dev_close(dev);
+		one_close(&t);
 		usbdev_free(d);
 	}
 	assert_true(resets > 4);
@@ -406,40 +414,27 @@ static void test_given_up(void **state)
 /* Cancelled before it runs: said so, and the next one runs. */
 static void test_cancel(void **state)
 {
-	struct weft_dev_options o = weft_dev_options_default();
-	struct weft_window win[2] = { { .rd = true }, { .rd = true, .wr = true } };
 	struct usbdev *d = usbdev_new(ops, chip, "CANCEL", NULL, 0);
 	struct weft_job_result r;
-	char msg[WEFT_DEV_MSG] = "";
-	weft_dev *dev = NULL;
+	struct one t;
 	struct plan p;
 	weft_job job[2];
 
 	(void)state;
 	make_plan(&p, 4);
-	inproc_plug(d);
-	o.kind = WEFT_DEV_USB;
-	o.usb_ops = &inproc_ops;
-	assert_int_equal(weft_dev_open(&o, &dev, msg), 0);
-	assert_int_equal(weft_buf_alloc(dev, p.s[0].n_consts, &win[0].buf), 0);
-	assert_int_equal(weft_buf_alloc(dev, p.s[0].n_arena, &win[1].buf), 0);
-	assert_int_equal(weft_buf_write(win[0].buf, 0, p.s[0].consts, p.s[0].n_consts), 0);
+	one_open(&t, &p, d, 0, 0);
 	for (int i = 0; i < 2; i++)
-		assert_int_equal(weft_submit(dev, p.s[0].words, p.s[0].n_words, win, 2, &job[i]), 0);
-	assert_int_equal(weft_buf_write(win[0].buf, 0, p.s[0].consts, 1), -EBUSY);
-	assert_int_equal(weft_cancel(dev, job[1] + 1), -ENOENT);
-	assert_int_equal(weft_cancel(dev, job[0]), 0);
-	assert_int_equal(weft_wait(dev, job[0], 2000, &r), 0);
+		job[i] = one_submit(&t, &p);
+	assert_int_equal(weft_buf_write(t.win[0].buf, 0, p.s[0].consts, 1), -EBUSY);
+	assert_int_equal(weft_cancel(t.dev, job[1] + 1), -ENOENT);
+	assert_int_equal(weft_cancel(t.dev, job[0]), 0);
+	assert_int_equal(weft_wait(t.dev, job[0], 2000, &r), 0);
 	assert_int_equal(r.status, -ECANCELED);
-	assert_int_equal(weft_wait(dev, job[0], 2000, &r), -ENOENT);
-	assert_int_equal(weft_wait(dev, job[1], 2000, &r), 0);
+	assert_int_equal(weft_wait(t.dev, job[0], 2000, &r), -ENOENT);
+	assert_int_equal(weft_wait(t.dev, job[1], 2000, &r), 0);
 	assert_int_equal(r.status, 0);
-	struct outcome out = { 0 };
-	compare(&out, dev, win[1].buf, &p, 0);
-	assert_false(out.wrong);
-	weft_buf_free(win[0].buf);
-	weft_buf_free(win[1].buf);
-	weft_dev_close(dev);
+	one_right(&t, &p);
+	one_close(&t);
 	usbdev_free(d);
 	free_plan(&p);
 }

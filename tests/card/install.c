@@ -42,7 +42,7 @@ static void test_places(void **state)
 		"lib/weft/weft-rtl-w16.so", "lib/firmware/weft/weft-fw.img", "lib/firmware/weft/boot.bin",
 		"lib/udev/rules.d/70-weft.rules", "share/man/man1/weft.1", "share/man/man1/weft-run.1",
 		"share/man/man1/weft-devices.1", "share/man/man1/weft-card.1", "share/man/man3/weft.3",
-		"share/man/man3/weft_dev.3", "share/man/man7/weft-card.7",
+		"share/man/man3/weft_dev.3", "share/man/man3/weft_diag.3", "share/man/man7/weft-card.7",
 	};
 	int missing = 0;
 

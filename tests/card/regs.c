@@ -19,6 +19,7 @@
 
 #include "tests/support/card.h"
 #include "tests/support/card_process.h"
+#include "tests/support/file.h"
 #include "tests/support/level.h"
 #include "weft/gen/regs.h"
 
@@ -108,12 +109,11 @@ static void only_what_a_job_changes(const char *file_a, const char *file_b)
 	int changed = 0;
 
 	for (int i = 0; i < 2; i++) {
-		FILE *f = fopen(files[i], "r");
-		assert_non_null(f);
-		text[fread(text, 1, TEXT - 1, f)] = '\0';
-		fclose(f);
-		j[i] = cJSON_Parse(text);
+		char *whole = test_file(files[i], NULL);
+		assert_non_null(whole);
+		j[i] = cJSON_Parse(whole);
 		assert_non_null(j[i]);
+		free(whole);
 	}
 	for (size_t i = 0; i < WEFT_N_REGS; i++) {
 		for (unsigned k = 0; k < weft_regs[i].count; k++) {

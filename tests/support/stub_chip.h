@@ -11,7 +11,4 @@
 
 extern const struct weft_chip_ops stub_chip;
 
-/* Jobs that it has run since it was opened. */
-unsigned stub_chip_jobs(void *chip);
-
 #endif

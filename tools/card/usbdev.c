@@ -408,12 +408,10 @@ static bool end_in(struct usbdev *d, struct usbdev_xfer *x)
 {
 	if (!x->counted) {
 		const struct usbdev_fault *f = next_fault(d);
-		uint32_t len = x->len;
 		x->counted = true;
 		x->skip = x->actual;
 		if (f && strike(d, x, f))
 			return true;
-		(void)len;
 		if (f && f->kind == USBDEV_DROP) {
 			/* The host still waits for what comes next. */
 			x->counted = x->ready = false;

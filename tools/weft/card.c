@@ -11,6 +11,7 @@
 #include <weft/gen/chip.h>
 
 #include "target.h"
+#include "userlib/run/file.h"
 #include "weft_cmd.h"
 
 #define TIMEOUT_MS 10000
@@ -98,30 +99,18 @@ static int run_test(weft_admin *a, char *msg)
 	return -EBADMSG;
 }
 
-/* NULL and a message: cannot be read. */
-static void *read_file(const char *name, size_t *n, char *msg)
-{
-	const size_t most = WEFT_FLASH_SLOT_BYTES + 1;
-	FILE *f = fopen(name, "rb");
-	void *data = f ? malloc(most) : NULL;
-
-	if (data)
-		*n = fread(data, 1, most, f);
-	else
-		snprintf(msg, WEFT_ADMIN_MSG, "%s: %s", name, strerror(errno));
-	if (f)
-		fclose(f);
-	return data;
-}
-
 static int update(weft_admin *a, const char *name, char *msg)
 {
-	size_t n = 0;
-	void *image = read_file(name, &n, msg);
+	uint8_t *image;
+	size_t n;
+	/* What is larger does not fit, and says so itself. */
+	int err = weft_file_read(name, 2 * WEFT_FLASH_SLOT_BYTES, &image, &n);
 
-	if (!image)
+	if (err) {
+		snprintf(msg, WEFT_ADMIN_MSG, "%s: %s", name, strerror(-err));
 		return -EINVAL;
-	int err = weft_admin_update(a, image, n, NULL, NULL, msg);
+	}
+	err = weft_admin_update(a, image, n, NULL, NULL, msg);
 	free(image);
 	return err;
 }

@@ -13,8 +13,8 @@
 
 #define MAX_CARDS 64
 
-/* One line; a card that is not free is listed without being opened. */
-static int show(const char *which, const struct weft_dev_info *i, bool *opened)
+/* One line; a card that is not free is listed without being opened. Does it answer? */
+static bool show(const char *which, const struct weft_dev_info *i)
 {
 	struct weft_dev_options o = weft_dev_options_default();
 	struct weft_card_info c;
@@ -42,9 +42,9 @@ static int show(const char *which, const struct weft_dev_info *i, bool *opened)
 	else
 		snprintf(line, sizeof(line), "%s", msg[0] ? msg : strerror(-err));
 	printf("usb:%-18s %-20s %s\n", which, i ? i->where : "", line);
-	*opened = dev != NULL;
+	const bool opened = dev != NULL;
 	weft_dev_close(dev);
-	return err;
+	return opened;
 }
 
 static int on_change(void *user, const struct weft_dev_info *i, bool here)
@@ -63,7 +63,7 @@ static int devices_main(int argc, char **argv)
 	const char *v;
 	int at = 0, opt, bad = 0, named = 0;
 	size_t n = 0;
-	bool ok, watch = false;
+	bool watch = false;
 
 	while ((opt = next_option(&at, argc, argv, options, &v)) != -2) {
 		if (opt == -3)
@@ -77,8 +77,7 @@ static int devices_main(int argc, char **argv)
 		named++;
 		if (watch)
 			continue;
-		show(v, NULL, &ok);
-		bad += !ok;
+		bad += !show(v, NULL);
 	}
 	if (watch && named)
 		return fail(EXIT_USAGE, "--watch is for all cards on the USB");
@@ -89,7 +88,7 @@ static int devices_main(int argc, char **argv)
 	if (weft_dev_list(info, MAX_CARDS, &n, msg))
 		return fail(EXIT_DEVICE, "%s", msg);
 	for (size_t i = 0; i < n && i < MAX_CARDS; i++)
-		show(info[i].serial, &info[i], &ok);
+		show(info[i].serial, &info[i]);
 	if (!n)
 		printf("no card is plugged in\n");
 	return EXIT_DONE;

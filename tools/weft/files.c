@@ -61,11 +61,11 @@ int random_input(const weft_net *net, int i, uint64_t seed, weft_tensor *t)
 	return 0;
 }
 
-static bool ends(const char *s, const char *tail)
+bool ends_with(const char *s, const char *tail)
 {
 	size_t n = strlen(s), k = strlen(tail);
 
-	return n >= k && !strcasecmp(s + n - k, tail);
+	return n > k && !strcasecmp(s + n - k, tail);
 }
 
 static int read_raw(const char *file, weft_tensor *t)
@@ -107,14 +107,14 @@ int read_input(const char *file, const struct weft_port *p, weft_tensor *t)
 	char msg[WEFT_MSG_LEN];
 
 	*t = tensor_for(p);
-	if (ends(file, ".npy"))
+	if (ends_with(file, ".npy"))
 		return read_npy(file, p, t);
-	if (ends(file, ".png") || ends(file, ".jpg") || ends(file, ".jpeg")) {
+	if (ends_with(file, ".png") || ends_with(file, ".jpg") || ends_with(file, ".jpeg")) {
 		const weft_tensor want = *t;
 		const struct weft_quant q = { p->quantised, p->scale, p->zp };
 		return weft_image_read(file, &want, &q, t, msg) ? fail(EXIT_USAGE, "%s", msg) : 0;
 	}
-	if (ends(file, ".bin"))
+	if (ends_with(file, ".bin"))
 		return read_raw(file, t);
 	return fail(EXIT_USAGE, "%s: not .npy, .bin, .png or .jpg", file);
 }

@@ -134,13 +134,6 @@ static int with_net(const struct args *a, const weft_net *net)
 
 /* ---- a captured stream ---- */
 
-static bool is_capture(const char *name)
-{
-	size_t n = strlen(name);
-
-	return n > 5 && !strcmp(name + n - 5, ".wcap");
-}
-
 /* DIR/case.wcap, and how to run it. */
 static int write_stream(const struct args *a, const struct weft_stream_case *r)
 {
@@ -192,7 +185,7 @@ static int run(int argc, char **argv)
 	status = take_args(argc, argv, &a);
 	if (status)
 		return status;
-	if (is_capture(a.model))
+	if (ends_with(a.model, ".wcap"))
 		return with_capture(&a);
 	status = load_net(a.model, NULL, &net);
 	if (status)

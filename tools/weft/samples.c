@@ -6,20 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "samples.h"
 
-static bool ends(const char *s, const char *with)
-{
-	size_t n = strlen(s), m = strlen(with);
-
-	return n > m && !strcasecmp(s + n - m, with);
-}
-
 static bool is_picture(const char *s)
 {
-	return ends(s, ".png") || ends(s, ".jpg") || ends(s, ".jpeg");
+	return ends_with(s, ".png") || ends_with(s, ".jpg") || ends_with(s, ".jpeg");
 }
 
 /* <n>_... .npy: n; else -1. */
@@ -28,7 +20,7 @@ static long numbered(const char *s)
 	char *end;
 	long n = isdigit((unsigned char)*s) ? strtol(s, &end, 10) : -1;
 
-	return n >= 0 && *end == '_' && ends(s, ".npy") ? n : -1;
+	return n >= 0 && *end == '_' && ends_with(s, ".npy") ? n : -1;
 }
 
 static int wanted(const struct dirent *e)

@@ -107,6 +107,8 @@ int read_input(const char *file, const struct weft_port *p, weft_tensor *t);
 /** DIR/<index>_<name>.npy, name made safe for a file. path (len bytes) gets the name. */
 int write_output(const char *dir, int index, const char *name, const weft_tensor *t, char *path, size_t len);
 int make_dir(const char *dir);
+/** Letters of either size; something stands before it. */
+bool ends_with(const char *s, const char *tail);
 /** A tensor's name as part of a file's. */
 void safe_name(const char *name, char *safe, size_t len);
 /** The whole file, from malloc. 0, or a status with a message. */

@@ -2,8 +2,8 @@
 /*
  * What the passes hand to each other. One struct cc lives for one compilation.
  *
- * Order: fold (aliases) -> match (nodes) -> strips (copies before convolutions) ->
- * shape (rows of pixels) -> order (steps) -> layout (constants)
+ * Order: fold (aliases) -> match (nodes) -> pairs (pixels side by side) -> strips
+ * (copies before convolutions) -> shape (rows of pixels) -> order (steps) -> layout (constants)
  * -> per NPU step: place (what stays on chip), tile, emit (commands with their
  * byte ranges), hazard, sched (order and waits, words) -> dram (arena).
  */

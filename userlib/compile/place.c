@@ -17,11 +17,6 @@
 #define MAX_DELAYS 300         /* attempts to find how many */
 #define ALLOC_WORK 20000000    /* pairs of areas looked at in all of them */
 
-static int64_t budget_all(const struct seg *s)
-{
-	return s->cc->sp_bytes;
-}
-
 /* Storage number of a root; new where this step has not seen it. */
 static int stor_of(struct seg *s, int *map, int root, int node, bool write)
 {
@@ -96,7 +91,7 @@ static int list_storages(struct seg *s)
 static int64_t reserve_of(const struct seg *s, int i)
 {
 	const struct node *nd = seg_node(s, i);
-	int64_t w = nd->w < 0 ? 0 : nd->n_tiles * nd->tile_bytes + nd->rec_bytes, sp = budget_all(s);
+	int64_t w = nd->w < 0 ? 0 : nd->n_tiles * nd->tile_bytes + nd->rec_bytes, sp = s->cc->sp_bytes;
 	int64_t tile = nd->w < 0 ? 0 : nd->tile_bytes + WEFT_PARAM_BYTES * s->cc->n;
 
 	return max64(min64(w, sp / 4), min64(2 * tile, sp));
@@ -116,7 +111,7 @@ static int smaller(const void *pa, const void *pb)
 static bool fits(const struct seg *s, const int64_t *used, int64_t bytes, int first, int last)
 {
 	for (int i = first; i <= last; i++)
-		if (used[i] + round_up(bytes, s->cc->n) + reserve_of(s, i) > budget_all(s))
+		if (used[i] + round_up(bytes, s->cc->n) + reserve_of(s, i) > s->cc->sp_bytes)
 			return false;
 	return true;
 }
@@ -191,10 +186,8 @@ static int64_t node_cycles(const struct seg *s, int i)
 
 static int add_area(struct seg *s, int64_t bytes, int t0, int t1, bool weights)
 {
-	void *p = s->area;
-	int err = cc_grow(&p, s->n_area, &s->cap_area, sizeof *s->area);
+	int err = cc_grow(&s->area, s->n_area, &s->cap_area, sizeof *s->area);
 
-	s->area = p;
 	if (err)
 		return err;
 	s->area[s->n_area] = (struct area){ .bytes = round_up(max64(bytes, 1), s->cc->n), .addr = -1, .t0 = t0, .t1 = t1,
@@ -368,8 +361,8 @@ static int plan_all(struct seg *s, const int64_t *used)
 		if (p->group)
 			continue;
 		const struct node *nd = seg_node(s, i);
-		int err = nd->kind == NODE_ALU ? plan_alu(s, nd, p, budget_all(s) - used[i])
-		                               : plan_tiles(s, i, p, budget_all(s) - used[i]);
+		int err = nd->kind == NODE_ALU ? plan_alu(s, nd, p, s->cc->sp_bytes - used[i])
+		                               : plan_tiles(s, i, p, s->cc->sp_bytes - used[i]);
 		if (err) {
 			s->cc->bad_node = (int)(seg_node(s, i) - s->cc->nodes);
 			s->cc->bad_why = "no tile of it fits the scratchpad";
@@ -604,7 +597,7 @@ static struct trial trial_at(const struct seg *s, int k)
 	static const int eighths[] = { 8, 4, 3, 2, 1 }, nodes[] = { GROUP_NODES, 7, 3, 2, 0 };
 	int n = (int)(sizeof nodes / sizeof *nodes);
 
-	return (struct trial){ budget_all(s) / 8 * eighths[k / 8 / n], { nodes[k / 8 % n], k & 1, k & 4, SHARES }, k & 2, 2, true, false };
+	return (struct trial){ s->cc->sp_bytes / 8 * eighths[k / 8 / n], { nodes[k / 8 % n], k & 1, k & 4, SHARES }, k & 2, 2, true, false };
 }
 
 #define N_TRIALS 200

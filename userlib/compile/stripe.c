@@ -279,10 +279,8 @@ static int closure(const struct seg *s, int i, int most)
 
 static int keep_group(struct seg *s, const struct group *g)
 {
-	void *p = s->group;
-	int err = cc_grow(&p, s->n_group, &s->cap_group, sizeof *s->group);
+	int err = cc_grow(&s->group, s->n_group, &s->cap_group, sizeof *s->group);
 
-	s->group = p;
 	if (err)
 		return err;
 	for (int k = 0; k < g->n; k++)

@@ -95,7 +95,7 @@ static int add_conv(struct diag_stream *st, const struct weft_config *cfg, const
 	struct weft_cmd cmd = diag_conv(cfg, 0, at_w, at_p, at_out, s->mode, c->groups * s->n, (uint32_t)(c->k * bytes));
 	cmd.conv.x_zp = c->x_zp;
 	cmd.conv.w_zp = c->w_zp;
-	diag_raw(&cmd, cfg);
+	diag_raw(&cmd);
 	diag_add(st, &cmd);
 	c->out = diag_store(st, at_out, (uint32_t)(c->groups * s->n * s->n * (s->mode ? 8 : 4)));
 	return 0;

@@ -134,13 +134,14 @@ int diag_commands(struct weft_diag *d)
 
 /* ---- alu ---- */
 
-#define FUNCS 29
+#define FUNCS (WEFT_ALU_FUNC_ARGMAX + 1)
 #define ELEMS 24
 
 static const char *const func_names[FUNCS] = { "move", "add", "sub", "rsub", "mul", "max", "min", "abs", "and", "or", "xor",
 	"shl", "shr", "eq", "gt", "ge", "select", "clz", "rescale", "lookup", "interp", "scatter", "sum", "rmax", "rmin", "rand",
 	"ror", "dot", "argmax" };
-static const int type_bytes[] = { 1, 2, 4, 8, 1, 2, 4 };
+#define TYPES 7
+static const int type_bytes[TYPES] = { 1, 2, 4, 8, 1, 2, 4 };
 
 static struct weft_cmd alu(unsigned func, int type, uint64_t *seed)
 {
@@ -149,14 +150,14 @@ static struct weft_cmd alu(unsigned func, int type, uint64_t *seed)
 
 	weft_cmd_init(&c, WEFT_CMD_ALU);
 	c.alu.n0 = ELEMS;
-	c.alu.n1 = func >= 22 ? 3 : 1;             /* reductions go along i1 */
+	c.alu.n1 = func >= WEFT_ALU_FUNC_SUM ? 3 : 1;     /* reductions go along i1 */
 	c.alu.a_base = 0;
 	c.alu.b_base = 0x400;
 	c.alu.c_base = 0x800;
 	c.alu.out_base = 0xc00;
 	c.alu.a_type = c.alu.b_type = type;
 	c.alu.c_type = 0;
-	c.alu.out_type = func == 27 || func == 4 ? 3 : type;
+	c.alu.out_type = func == WEFT_ALU_FUNC_DOT || func == WEFT_ALU_FUNC_MUL ? WEFT_ALU_OUT_TYPE_INT48 : type;
 	c.alu.a_s0 = c.alu.b_s0 = bytes;
 	c.alu.a_s1 = c.alu.b_s1 = bytes * ELEMS;
 	c.alu.c_s0 = 1;
@@ -164,27 +165,28 @@ static struct weft_cmd alu(unsigned func, int type, uint64_t *seed)
 	c.alu.a_zp = (int32_t)(diag_random(seed) % 64) - 32;
 	c.alu.out_zp = (int32_t)(diag_random(seed) % 64) - 32;
 	c.alu.func = (int32_t)func;
-	c.alu.shift = func == 4 ? (int32_t)(diag_random(seed) % 40) : 0;
-	c.alu.round = func == 12 || func == 18;
-	c.alu.c_imm = func == 18;
-	c.alu.c_value = func == 18 ? 2 + (int32_t)(diag_random(seed) % 45) : 0;
+	c.alu.shift = func == WEFT_ALU_FUNC_MUL ? (int32_t)(diag_random(seed) % 40) : 0;
+	c.alu.round = func == WEFT_ALU_FUNC_SHR || func == WEFT_ALU_FUNC_RESCALE;
+	c.alu.c_imm = func == WEFT_ALU_FUNC_RESCALE;
+	c.alu.c_value = c.alu.c_imm ? 2 + (int32_t)(diag_random(seed) % 45) : 0;
 	c.alu.clamp = diag_random(seed) & 1;
 	c.alu.lo = -(int32_t)(diag_random(seed) % 100);
 	c.alu.hi = (int32_t)(diag_random(seed) % 100);
-	if (func == 11 || func == 12) {
+	if (func == WEFT_ALU_FUNC_SHL || func == WEFT_ALU_FUNC_SHR) {
 		c.alu.b_imm = 1;
 		c.alu.b_value = (int32_t)(diag_random(seed) % 20);
 	}
-	if (func >= 19 && func <= 21) {
+	if (func >= WEFT_ALU_FUNC_LOOKUP && func <= WEFT_ALU_FUNC_SCATTER) {
+		const bool scatter = func == WEFT_ALU_FUNC_SCATTER;
 		/* Indices come from the first operand, in scatter from the second. */
 		c.alu.idx_last = ELEMS - 2;
-		c.alu.idx_step = func == 21 ? c.alu.out_s0 : bytes;
+		c.alu.idx_step = scatter ? c.alu.out_s0 : bytes;
 		c.alu.a_zp = 0;
-		c.alu.n1 = func == 21 ? 5 : 4;
+		c.alu.n1 = scatter ? 5 : 4;
 		c.alu.n0 = 1;
 		c.alu.a_s1 = bytes;
-		c.alu.b_s1 = func == 21 ? bytes : 0;
-		c.alu.out_s1 = func == 21 ? 0 : c.alu.out_s0;
+		c.alu.b_s1 = scatter ? bytes : 0;
+		c.alu.out_s1 = scatter ? 0 : c.alu.out_s0;
 	}
 	return c;
 }
@@ -202,7 +204,7 @@ static size_t lookup_all(struct diag_stream *s)
 	}
 	diag_put(s, 0, data, sizeof(data));
 	weft_cmd_init(&c, WEFT_CMD_ALU);
-	c.alu.func = 19;
+	c.alu.func = WEFT_ALU_FUNC_LOOKUP;
 	c.alu.n1 = 256;
 	c.alu.a_zp = -128;
 	c.alu.a_s1 = c.alu.out_s1 = 1;
@@ -216,12 +218,11 @@ static size_t lookup_all(struct diag_stream *s)
 
 int diag_alu_ops(struct weft_diag *d)
 {
-	static const int types[] = { 0, 1, 2, 3, 4, 5, 6 };
 	struct diag_stream s = { 0 };
 	struct diag_out out = { 0 };
 	uint8_t data[0xc00], fill[0x400];
 	uint64_t seed = 0xa10a10;
-	size_t at[FUNCS][7];
+	size_t at[FUNCS][TYPES];
 
 	if (!d->cfg->has_alu) {
 		diag_absent(d, "this configuration has no alu");
@@ -232,8 +233,8 @@ int diag_alu_ops(struct weft_diag *d)
 	memset(fill, 0, sizeof(fill));
 	diag_put(&s, 0, data, sizeof(data));
 	for (unsigned f = 0; f < FUNCS; f++)
-		for (size_t k = 0; k < 7; k++) {
-			struct weft_cmd c = alu(f, types[k], &seed);
+		for (int k = 0; k < TYPES; k++) {
+			struct weft_cmd c = alu(f, k, &seed);
 			c.alu.even = d->cfg->has_even && f == 18 && k & 1;
 			diag_put(&s, 0xc00, fill, sizeof(fill));
 			diag_add(&s, &c);
@@ -250,11 +251,11 @@ int diag_alu_ops(struct weft_diag *d)
 			break;
 		}
 	for (unsigned f = 0; err == DIAG_RAN && f < FUNCS; f++)
-		for (size_t k = 0; k < 7; k++)
+		for (int k = 0; k < TYPES; k++)
 			for (size_t i = 0; i < sizeof(fill); i++)
 				if (out.got[at[f][k] + i] != out.want[at[f][k] + i]) {
 					diag_find(d, "DIAG-VEC-2", DIAG_NOWHERE, "alu %s of type %d: byte %zu of the result is 0x%02x, not 0x%02x", func_names[f],
-					          types[k], i, out.got[at[f][k] + i], out.want[at[f][k] + i]);
+					          k, i, out.got[at[f][k] + i], out.want[at[f][k] + i]);
 					break;
 				}
 	diag_out_free(&out);

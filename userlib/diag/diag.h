@@ -77,6 +77,8 @@ void diag_stream_free(struct diag_stream *s);
 size_t diag_data(struct diag_stream *s, const void *bytes, size_t len);
 /* Append; waits are set here unless loose. */
 void diag_add(struct diag_stream *s, struct weft_cmd *c);
+/* One row, of a load or a store. */
+void diag_transfer(struct diag_stream *s, unsigned op, unsigned window, size_t off, uint32_t sp, uint32_t len);
 void diag_load(struct diag_stream *s, size_t off, uint32_t sp, uint32_t len);
 /* Constants, and their load. */
 void diag_put(struct diag_stream *s, uint32_t sp, const void *bytes, size_t len);

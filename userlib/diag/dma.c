@@ -130,18 +130,12 @@ static int copies(struct weft_diag *d)
 	free(data);
 	s.out_bytes = 3 * REGIONS * 512;
 	for (uint32_t k = 0; k < 3 * REGIONS; k++) {
-		struct weft_cmd cmd;
 		/* Reads, scratchpad and writes each are aligned in another way. */
 		struct copy *p = &c[n_copies++];
 		*p = (struct copy){ base + 1024 * (k % REGIONS) + (k < REGIONS ? 0 : 5 * k + 1), 512 * k + (k < 2 * REGIONS ? 0 : k % n),
 			(k % REGIONS) * region + (k < REGIONS ? 0 : (3 * k + 2) % 64), (k < REGIONS ? 16 : 13) * n - k };
 		diag_load(&s, p->from, p->sp, (uint32_t)p->len);
-		weft_cmd_init(&cmd, WEFT_CMD_STORE);
-		cmd.load.window = WEFT_WIN_ARENA;
-		cmd.load.dram_off = (int64_t)p->to;
-		cmd.load.sp_addr = (int32_t)p->sp;
-		cmd.load.row_bytes = (int32_t)p->len;
-		diag_add(&s, &cmd);
+		diag_transfer(&s, WEFT_CMD_STORE, WEFT_WIN_ARENA, p->to, p->sp, (uint32_t)p->len);
 	}
 	int err = diag_exec(d, &s, &out);
 	if (err == DIAG_STOPPED)
@@ -153,6 +147,30 @@ static int copies(struct weft_diag *d)
 }
 
 /* ---- strided transfers ---- */
+
+/* The first byte that came back wrong. */
+struct wrong { size_t at; uint8_t got, want; struct diag_place place; };
+
+/*
+ * Runs it. 1: a byte is wrong, and not the scratchpad is to blame; 0: nothing is to be
+ * said any more; negative as diag_exec().
+ */
+static int first_wrong(struct weft_diag *d, struct diag_stream *s, const char *doing, const char *suspect, struct wrong *w)
+{
+	struct diag_out out;
+	int err = diag_exec(d, s, &out);
+	size_t i = 0;
+
+	if (err == DIAG_STOPPED)
+		diag_stopped(d, &out, doing, suspect);
+	while (err == DIAG_RAN && i < out.len && out.got[i] == out.want[i])
+		i++;
+	const bool found = err == DIAG_RAN && i < out.len;
+	if (found)
+		*w = (struct wrong){ i, out.got[i], out.want[i], DIAG_NOWHERE };
+	diag_out_free(&out);
+	return err < 0 ? err : found && !diag_is_scratchpad(d);
+}
 
 #define AREA 65536             /* of memory that strided transfers touch */
 
@@ -227,7 +245,7 @@ static struct weft_cmd many(unsigned op, int which, uint32_t sp_room)
 static int strided_loads(struct weft_diag *d, const uint8_t *data, uint32_t sp_room)
 {
 	struct diag_stream s = { 0 };
-	struct diag_out out;
+	struct wrong w;
 	uint64_t seed = 0x1234567;
 	const uint32_t quarter = d->cfg->sp_bytes / 4;
 
@@ -250,24 +268,17 @@ static int strided_loads(struct weft_diag *d, const uint8_t *data, uint32_t sp_r
 	}
 	for (uint32_t q = 0; q < 4; q++)
 		diag_store(&s, q * quarter, sp_room);
-	int err = diag_exec(d, &s, &out);
-	if (err == DIAG_STOPPED)
-		diag_stopped(d, &out, "strided loads", "DIAG-RUN-2");
-	for (size_t i = 0; err == DIAG_RAN && i < out.len; i++)
-		if (out.got[i] != out.want[i]) {
-			if (!diag_is_scratchpad(d))
-				diag_find(d, "DIAG-DMA-5", DIAG_NOWHERE, "strided loads put a wrong byte in the scratchpad: byte %zu of what is read back is 0x%02x, not 0x%02x; plain copies are right",
-			          i, out.got[i], out.want[i]);
-			break;
-		}
-	diag_out_free(&out);
+	int err = first_wrong(d, &s, "strided loads", "DIAG-RUN-2", &w);
+	if (err > 0)
+		diag_find(d, "DIAG-DMA-5", w.place, "strided loads put a wrong byte in the scratchpad: byte %zu of what is read back is 0x%02x, not 0x%02x; plain copies are right",
+		          w.at, w.got, w.want);
 	return err < 0 ? err : 0;
 }
 
 static int strided_stores(struct weft_diag *d, const uint8_t *data, uint32_t sp_room)
 {
 	struct diag_stream s = { 0 };
-	struct diag_out out;
+	struct wrong w;
 	uint64_t seed = 0x7654321;
 	const uint32_t quarter = d->cfg->sp_bytes / 4;
 
@@ -283,19 +294,12 @@ static int strided_stores(struct weft_diag *d, const uint8_t *data, uint32_t sp_
 		struct weft_cmd c = many(WEFT_CMD_STORE, k, sp_room);
 		diag_add(&s, &c);
 	}
-	int err = diag_exec(d, &s, &out);
-	if (err == DIAG_STOPPED)
-		diag_stopped(d, &out, "strided stores", "DIAG-RUN-3");
-	for (size_t i = 0; err == DIAG_RAN && i < out.len; i++)
-		if (out.got[i] != out.want[i]) {
-			struct diag_place at = DIAG_NOWHERE;
-			at.addr = (int64_t)i;
-			if (!diag_is_scratchpad(d))
-				diag_find(d, "DIAG-DMA-6", at, "strided stores leave 0x%02x at memory offset 0x%zx, not 0x%02x; plain copies are right",
-			          out.got[i], i, out.want[i]);
-			break;
-		}
-	diag_out_free(&out);
+	int err = first_wrong(d, &s, "strided stores", "DIAG-RUN-3", &w);
+	if (err > 0) {
+		w.place.addr = (int64_t)w.at;
+		diag_find(d, "DIAG-DMA-6", w.place, "strided stores leave 0x%02x at memory offset 0x%zx, not 0x%02x; plain copies are right",
+		          w.got, w.at, w.want);
+	}
 	return err < 0 ? err : 0;
 }
 
@@ -303,23 +307,16 @@ static int strided_stores(struct weft_diag *d, const uint8_t *data, uint32_t sp_
 static int to_the_end(struct weft_diag *d, const uint8_t *data)
 {
 	struct diag_stream s = { 0 };
-	struct diag_out out;
+	struct wrong w;
 
 	size_t off = diag_data(&s, data, 8192);
 	for (uint32_t len = 1; len <= 4096; len *= 2) {
 		diag_load(&s, off + 8192 - len, d->cfg->sp_bytes - len, len);
 		diag_store(&s, d->cfg->sp_bytes - len, len);
 	}
-	int err = diag_exec(d, &s, &out);
-	if (err == DIAG_STOPPED)
-		diag_stopped(d, &out, "transfers up to the end of the scratchpad", NULL);
-	for (size_t i = 0; err == DIAG_RAN && i < out.len; i++)
-		if (out.got[i] != out.want[i]) {
-			if (!diag_is_scratchpad(d))
-				diag_find(d, "DIAG-DMA-4", DIAG_NOWHERE, "copies at the end of the scratchpad come back wrong, first in byte %zu", i);
-			break;
-		}
-	diag_out_free(&out);
+	int err = first_wrong(d, &s, "transfers up to the end of the scratchpad", NULL, &w);
+	if (err > 0)
+		diag_find(d, "DIAG-DMA-4", w.place, "copies at the end of the scratchpad come back wrong, first in byte %zu", w.at);
 	return err < 0 ? err : 0;
 }
 
@@ -328,7 +325,7 @@ static int both_ways(struct weft_diag *d, const uint8_t *data)
 {
 	const uint32_t half = d->cfg->sp_bytes / 2, len = 12000;
 	struct diag_stream s = { 0 };
-	struct diag_out out;
+	struct wrong w;
 	struct weft_cmd c;
 
 	size_t off = diag_data(&s, data, AREA);
@@ -347,17 +344,10 @@ static int both_ways(struct weft_diag *d, const uint8_t *data)
 	s.loose = false;
 	s.out_bytes = len + 64;
 	diag_store(&s, 9, len);
-	int err = diag_exec(d, &s, &out);
-	if (err == DIAG_STOPPED)
-		diag_stopped(d, &out, "loads and stores at the same time", NULL);
-	for (size_t i = 0; err == DIAG_RAN && i < out.len; i++)
-		if (out.got[i] != out.want[i]) {
-			if (!diag_is_scratchpad(d))
-				diag_find(d, "DIAG-DMA-7", DIAG_NOWHERE, "loads and stores at the same time: byte %zu of the results is 0x%02x, not 0x%02x",
-			          i, out.got[i], out.want[i]);
-			break;
-		}
-	diag_out_free(&out);
+	int err = first_wrong(d, &s, "loads and stores at the same time", NULL, &w);
+	if (err > 0)
+		diag_find(d, "DIAG-DMA-7", w.place, "loads and stores at the same time: byte %zu of the results is 0x%02x, not 0x%02x",
+		          w.at, w.got, w.want);
 	return err < 0 ? err : 0;
 }
 

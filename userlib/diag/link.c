@@ -49,18 +49,6 @@ static int echoes(struct weft_diag *d, double *latency_us)
 	return 0;
 }
 
-static void add_transfer(struct diag_stream *s, unsigned op, uint32_t off, uint32_t sp, uint32_t len)
-{
-	struct weft_cmd c;
-
-	weft_cmd_init(&c, op);
-	c.load.window = op == WEFT_CMD_LOAD ? WEFT_WIN_CONST : WEFT_WIN_ARENA;
-	c.load.dram_off = off;
-	c.load.sp_addr = (int32_t)sp;
-	c.load.row_bytes = (int32_t)len;
-	diag_add(s, &c);
-}
-
 /*
  * A block to the card, from one of its buffers to another by a job, and back. Whatever
  * is wrong then, the CRC of a frame has let pass.
@@ -80,8 +68,8 @@ static int blocks(struct weft_diag *d, double *up, double *down)
 	for (uint32_t i = 0; data && i < BLOCK; i++)
 		data[i] = i < 4096 ? (uint8_t)(1u << i % 8) : i < 8192 ? 0xff : i < 12288 ? 0 : (uint8_t)diag_random(&seed);
 	for (uint32_t i = 0; i < BLOCK; i += half) {
-		add_transfer(&s, WEFT_CMD_LOAD, i, 0, half);
-		add_transfer(&s, WEFT_CMD_STORE, i, 0, half);
+		diag_load(&s, i, 0, half);
+		diag_transfer(&s, WEFT_CMD_STORE, WEFT_WIN_ARENA, i, 0, half);
 	}
 	weft_cmd_init(&end, WEFT_CMD_END);
 	diag_add(&s, &end);

@@ -15,18 +15,6 @@
 #define CHUNK 1024
 #define PROBE 64               /* bytes at each address */
 
-static void transfer(struct diag_stream *s, unsigned op, uint32_t off, uint32_t sp, uint32_t len)
-{
-	struct weft_cmd c;
-
-	weft_cmd_init(&c, op);
-	c.load.window = WEFT_WIN_ARENA;
-	c.load.dram_off = off;
-	c.load.sp_addr = (int32_t)sp;
-	c.load.row_bytes = (int32_t)len;
-	diag_add(s, &c);
-}
-
 /* Lines that differ in what was read back; each probe holds walking bits of its own. */
 static int lines(struct weft_diag *d)
 {
@@ -44,9 +32,9 @@ static int lines(struct weft_diag *d)
 	for (uint32_t k = 0; k < n; k++)
 		diag_put(&s, k * PROBE, data[k], PROBE);
 	for (uint32_t k = 0; k < n; k++)
-		transfer(&s, WEFT_CMD_STORE, k ? PROBE << (k - 1) : 0, k * PROBE, PROBE);
+		diag_transfer(&s, WEFT_CMD_STORE, WEFT_WIN_ARENA, k ? PROBE << (k - 1) : 0, k * PROBE, PROBE);
 	for (uint32_t k = 0; k < n; k++)
-		transfer(&s, WEFT_CMD_LOAD, k ? PROBE << (k - 1) : 0, 4096 + k * PROBE, PROBE);
+		diag_transfer(&s, WEFT_CMD_LOAD, WEFT_WIN_ARENA, k ? PROBE << (k - 1) : 0, 4096 + k * PROBE, PROBE);
 	s.out_bytes = BIG + PROBE;
 	size_t at = diag_store(&s, 4096, n * PROBE);
 	int err = diag_exec(d, &s, &out);
@@ -85,11 +73,11 @@ static void element(struct diag_stream *s, uint32_t log, bool read, int write, b
 	for (uint32_t i = 0; i < MARCH / CHUNK; i++) {
 		uint32_t at = (down ? MARCH / CHUNK - 1 - i : i) * CHUNK;
 		if (read) {
-			transfer(s, WEFT_CMD_LOAD, at, 8192, CHUNK);
-			transfer(s, WEFT_CMD_STORE, log + at, 8192, CHUNK);
+			diag_transfer(s, WEFT_CMD_LOAD, WEFT_WIN_ARENA, at, 8192, CHUNK);
+			diag_transfer(s, WEFT_CMD_STORE, WEFT_WIN_ARENA, log + at, 8192, CHUNK);
 		}
 		if (write >= 0)
-			transfer(s, WEFT_CMD_STORE, at, (uint32_t)write * CHUNK, CHUNK);
+			diag_transfer(s, WEFT_CMD_STORE, WEFT_WIN_ARENA, at, (uint32_t)write * CHUNK, CHUNK);
 	}
 }
 

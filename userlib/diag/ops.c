@@ -96,11 +96,10 @@ struct weft_cmd diag_alu(uint32_t from, uint32_t n, int32_t add)
 	return c;
 }
 
-void diag_raw(struct weft_cmd *c, const struct weft_config *cfg)
+void diag_raw(struct weft_cmd *c)
 {
 	struct weft_cmd_post *p = &c->conv.post;
 
-	(void)cfg;
 	p->raw = 1;
 	p->out_x_stride = p->oc * (p->mode ? 8 : 4);
 	p->out_y_stride = p->out_x_stride * p->ow;

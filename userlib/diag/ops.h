@@ -18,7 +18,7 @@ struct weft_cmd diag_dw(uint32_t in, uint32_t weights, uint32_t params, uint32_t
 struct weft_cmd diag_alu(uint32_t from, uint32_t n, int32_t add);
 
 /* A conv or dw writes its sums as they are: 4 bytes a channel, or 8 in mode 1. */
-void diag_raw(struct weft_cmd *c, const struct weft_config *cfg);
+void diag_raw(struct weft_cmd *c);
 
 /* So many equal parameter records at sp. */
 void diag_params(struct diag_stream *s, uint32_t sp, uint32_t n, uint32_t mul, unsigned shift, int64_t bias);

@@ -98,6 +98,17 @@ static bool one_bank(struct weft_diag *d, const struct bank *banks, const char *
 
 /* ---- data lines ---- */
 
+/* Wrong bits of a bank: how many, the first two, and whether 1, or 0, was read instead. */
+struct bits { int n, first, second; bool up, down; };
+
+static struct bits bits_of(const struct weft_diag *d, const struct bank *b)
+{
+	struct bits w = { .up = any(b->high, d->cfg->n), .down = any(b->low, d->cfg->n) };
+
+	w.n = count_bits(b->high, b->low, d->cfg->n, &w.first, &w.second);
+	return w;
+}
+
 static void judge_lines(struct weft_diag *d, const struct bank *banks)
 {
 	if (!one_bank(d, banks, "data lines"))
@@ -105,18 +116,17 @@ static void judge_lines(struct weft_diag *d, const struct bank *banks)
 	for (unsigned k = 0; k < WEFT_SP_BANKS; k++) {
 		const struct bank *b = &banks[k];
 		struct diag_place at = DIAG_NOWHERE;
-		int first, second, n = count_bits(b->high, b->low, d->cfg->n, &first, &second);
-		bool up = any(b->high, d->cfg->n), down = any(b->low, d->cfg->n);
-		if (!b->n_bad || b->n_bad < 4)
+		const struct bits w = bits_of(d, b);
+		if (b->n_bad < 4)
 			continue;          /* a cell here or there is the march's */
 		at.bank = (int)k;
-		at.bit = n <= 2 ? first : -1;
-		if (n == 1 && up != down)
-			diag_find(d, "DIAG-SP-1", at, "scratchpad bank %u: data line %d stuck at %d", k, first, up);
-		else if (n == 2 && up != down)
-			diag_find(d, "DIAG-SP-2", at, "scratchpad bank %u: data lines %d and %d are connected", k, first, second);
+		at.bit = w.n <= 2 ? w.first : -1;
+		if (w.n == 1 && w.up != w.down)
+			diag_find(d, "DIAG-SP-1", at, "scratchpad bank %u: data line %d stuck at %d", k, w.first, w.up);
+		else if (w.n == 2 && w.up != w.down)
+			diag_find(d, "DIAG-SP-2", at, "scratchpad bank %u: data lines %d and %d are connected", k, w.first, w.second);
 		else
-			diag_find(d, "DIAG-SP-3", at, "scratchpad bank %u: %d data lines are wrong", k, n);
+			diag_find(d, "DIAG-SP-3", at, "scratchpad bank %u: %d data lines are wrong", k, w.n);
 	}
 }
 
@@ -332,24 +342,23 @@ static void judge_cells(struct weft_diag *d, const struct bank *banks)
 	for (unsigned k = 0; k < WEFT_SP_BANKS; k++) {
 		const struct bank *b = &banks[k];
 		struct diag_place at = DIAG_NOWHERE;
-		int first, second, n = count_bits(b->high, b->low, d->cfg->n, &first, &second);
-		bool up = any(b->high, d->cfg->n), down = any(b->low, d->cfg->n);
+		const struct bits w = bits_of(d, b);
 		if (!b->n_bad)
 			continue;
 		at.bank = (int)k;
 		if (b->other_row) {
-			at.bit = n == 1 ? first : -1;
-			diag_find(d, "DIAG-SP-6", at, "scratchpad bank %u: %u reads of several rows are wrong, %d bits among them", k, b->n_bad, n);
+			at.bit = w.n == 1 ? w.first : -1;
+			diag_find(d, "DIAG-SP-6", at, "scratchpad bank %u: %u reads of several rows are wrong, %d bits among them", k, b->n_bad, w.n);
 			continue;
 		}
-		at.addr = address(d->cfg, k, b->row) + (uint32_t)first / 8;
-		at.bit = n <= 2 ? first % 8 : -1;
-		if (n == 1 && up != down)
+		at.addr = address(d->cfg, k, b->row) + (uint32_t)w.first / 8;
+		at.bit = w.n <= 2 ? w.first % 8 : -1;
+		if (w.n == 1 && w.up != w.down)
 			diag_find(d, "DIAG-SP-7", at, "scratchpad address 0x%05x (bank %u, row %u): bit %d stuck at %d", (unsigned)at.addr, k,
-			          b->row, first % 8, up);
-		else if (n == 2 && up != down)
+			          b->row, w.first % 8, w.up);
+		else if (w.n == 2 && w.up != w.down)
 			diag_find(d, "DIAG-SP-8", at, "scratchpad address 0x%05x (bank %u, row %u): bits %d and %d are connected",
-			          (unsigned)at.addr, k, b->row, first % 8, second % 8 + (second / 8 - first / 8) * 8);
+			          (unsigned)at.addr, k, b->row, w.first % 8, w.second % 8 + (w.second / 8 - w.first / 8) * 8);
 		else
 			diag_find(d, "DIAG-SP-9", at, "scratchpad word 0x%05x (bank %u, row %u): %u reads are wrong", address(d->cfg, k, b->row), k,
 			          b->row, b->n_bad);

@@ -65,16 +65,21 @@ void diag_add(struct diag_stream *s, struct weft_cmd *c)
 		s->count[unit]++;
 }
 
-void diag_load(struct diag_stream *s, size_t off, uint32_t sp, uint32_t len)
+void diag_transfer(struct diag_stream *s, unsigned op, unsigned window, size_t off, uint32_t sp, uint32_t len)
 {
 	struct weft_cmd c;
 
-	weft_cmd_init(&c, WEFT_CMD_LOAD);
-	c.load.window = WEFT_WIN_CONST;
+	weft_cmd_init(&c, op);
+	c.load.window = (int32_t)window;
 	c.load.dram_off = (int64_t)off;
 	c.load.sp_addr = (int32_t)sp;
 	c.load.row_bytes = (int32_t)len;
 	diag_add(s, &c);
+}
+
+void diag_load(struct diag_stream *s, size_t off, uint32_t sp, uint32_t len)
+{
+	diag_transfer(s, WEFT_CMD_LOAD, WEFT_WIN_CONST, off, sp, len);
 }
 
 void diag_put(struct diag_stream *s, uint32_t sp, const void *bytes, size_t len)
@@ -84,15 +89,9 @@ void diag_put(struct diag_stream *s, uint32_t sp, const void *bytes, size_t len)
 
 size_t diag_store(struct diag_stream *s, uint32_t sp, uint32_t len)
 {
-	struct weft_cmd c;
 	size_t off = (s->out_bytes + 63) / 64 * 64;
 
-	weft_cmd_init(&c, WEFT_CMD_STORE);
-	c.load.window = WEFT_WIN_ARENA;
-	c.load.dram_off = (int64_t)off;
-	c.load.sp_addr = (int32_t)sp;
-	c.load.row_bytes = (int32_t)len;
-	diag_add(s, &c);
+	diag_transfer(s, WEFT_CMD_STORE, WEFT_WIN_ARENA, off, sp, len);
 	s->out_bytes = off + len;
 	return off;
 }

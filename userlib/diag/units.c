@@ -38,7 +38,7 @@ static void add_part(const struct weft_diag *d, struct diag_stream *s, enum part
 	case PART_CONV:
 		c = diag_conv(d->cfg, in, weights, params, out, 0, 1, n);
 		if (part == PART_RAW)
-			diag_raw(&c, d->cfg);
+			diag_raw(&c);
 		break;
 	default:
 		return;

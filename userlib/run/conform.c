@@ -9,6 +9,7 @@
 #include <cjson/cJSON.h>
 
 #include "conform.h"
+#include "file.h"
 #include "judge.h"
 #include "npy.h"
 
@@ -70,13 +71,12 @@ static bool truth(const cJSON *j, const char *key)
 static cJSON *read_json(const char *folder)
 {
 	char path[PATH];
-	FILE *f = join(path, folder, "test.json") ? NULL : fopen(path, "rb");
-	char *data = f ? malloc(JSON_MAX) : NULL;
-	size_t n = data ? fread(data, 1, JSON_MAX, f) : 0;
-	cJSON *j = n ? cJSON_ParseWithLength(data, n) : NULL;
+	uint8_t *data = NULL;
+	size_t n;
 
-	if (f)
-		fclose(f);
+	if (join(path, folder, "test.json") || weft_file_read(path, JSON_MAX, &data, &n))
+		return NULL;
+	cJSON *j = cJSON_ParseWithLength((char *)data, n);
 	free(data);
 	return j;
 }

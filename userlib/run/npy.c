@@ -275,7 +275,8 @@ static int slurp(const char *path, uint8_t **p, size_t *len, char *msg)
 	return err ? complain(msg, err == -EISDIR ? -EIO : err, "%s: %s", path, strerror(-err)) : 0;
 }
 
-int weft_npy_read(const char *path, weft_tensor *t, char *msg)
+/* Texts where text is not NULL, else numbers. */
+static int read_as(const char *path, weft_tensor *t, char **text, size_t *each, char *msg)
 {
 	char line[WEFT_NPY_MSG];
 	uint8_t *p;
@@ -284,27 +285,21 @@ int weft_npy_read(const char *path, weft_tensor *t, char *msg)
 
 	if (err)
 		return err;
-	err = weft_npy_parse(p, len, t, line);
+	err = text ? weft_npy_parse_text(p, len, t, text, each, line) : weft_npy_parse(p, len, t, line);
 	if (err)
 		complain(msg, err, "%s: %s", path, line);
 	free(p);
 	return err;
 }
 
+int weft_npy_read(const char *path, weft_tensor *t, char *msg)
+{
+	return read_as(path, t, NULL, NULL, msg);
+}
+
 int weft_npy_read_text(const char *path, weft_tensor *t, char **text, size_t *each, char *msg)
 {
-	char line[WEFT_NPY_MSG];
-	uint8_t *p;
-	size_t len;
-	int err = slurp(path, &p, &len, msg);
-
-	if (err)
-		return err;
-	err = weft_npy_parse_text(p, len, t, text, each, line);
-	if (err)
-		complain(msg, err, "%s: %s", path, line);
-	free(p);
-	return err;
+	return read_as(path, t, text, each, msg);
 }
 
 /* ---- writing ---- */

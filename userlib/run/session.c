@@ -56,7 +56,10 @@ static int open_device(weft_session *s, char *msg)
 		snprintf(msg, WEFT_MSG_LEN, "device: no fault can be planted in it");
 		return err;
 	}
-	return weft_buf_write(s->consts, 0, s->p->consts, s->p->n_consts);
+	err = weft_buf_write(s->consts, 0, s->p->consts, s->p->n_consts);
+	if (err)
+		snprintf(msg, WEFT_MSG_LEN, "device: constants cannot be written: %s", *weft_dev_error(s->dev) ? weft_dev_error(s->dev) : strerror(-err));
+	return err;
 }
 
 /* Golden runs the graph: of a program it needs no more than the list of operators, unless asked for the plan. */

@@ -21,7 +21,7 @@ static const double pi = 3.14159265358979323846;
 
 struct complex { double re, im; };
 
-static int64_t power_of_two(int64_t n)
+static bool power_of_two(int64_t n)
 {
 	return n > 0 && (n & (n - 1)) == 0;
 }

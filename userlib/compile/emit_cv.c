@@ -11,7 +11,7 @@
 #define ADD_CYCLES 72          /* what the post unit needs for a group of rows with an addition */
 /* Measured at w16. */
 #define NEXT_CYCLES  4         /* between two commands */
-#define DRAIN_CYCLES 44        /* from the last word fed to retirement */
+#define DRAIN_CYCLES 8         /* from the last word fed to retirement, beside the array's columns and the last group's rows */
 
 /*
  * Taps of a command: n_ky kernel rows from ky; of every run the elements [j0, +run).
@@ -93,7 +93,7 @@ static int emit_tiles(struct emit *e, const struct node *nd, const struct job *j
 	k->p_base = (int32_t)rec;
 	k->keep = keep;
 	k->log2_scale = nd->log2_scale;
-	int64_t pixels = j->oh * j->ow, groups = ceil_div(pixels, cc->n);
+	int64_t pixels = j->oh * j->ow, groups = ceil_div(pixels, cc->n), last = pixels - (groups - 1) * cc->n;
 	int64_t reads = t->n_ky * t->n_kx * emit_reads(cc, &j->x, t->run);
 	access_input(c, &j->x, t);
 	bool unaligned = (k->in_base | k->ox_step | k->oy_step | k->kx_step | k->ky_step) % cc->n;
@@ -119,11 +119,12 @@ static int emit_tiles(struct emit *e, const struct node *nd, const struct job *j
 	int64_t fed = reads * cc->n;
 	int64_t group = max64(fed + shared_region(cc, c, slots), nd->add && nd->mode != 2 ? ADD_CYCLES : 0);
 	int64_t writes = ceil_div(min64(n_ch, cc->n) * j->y.elem, cc->n), passes = max64(emit_passes(nd), writes);
-	group = max64(group, (nd->add && nd->mode != 2 ? writes : passes) * cc->n);
-	int64_t cycles = tiles * groups * group + NEXT_CYCLES;
+	int64_t row = nd->add && nd->mode != 2 ? writes : passes;
+	int64_t cycles = tiles * ((groups - 1) * max64(group, row * cc->n) + max64(group, row * last)) + NEXT_CYCLES;
 	c->cost = (uint32_t)min64(cycles, UINT32_MAX);
-	c->latency = DRAIN_CYCLES;
+	c->latency = (uint32_t)(cc->n + last + DRAIN_CYCLES);
 	c->rows = keep ? 0 : (uint32_t)(tiles * pixels * passes);
+	c->turns = emit_passes(nd) > 1;
 	return err ? err : emit_done(e, c);
 }
 

@@ -8,7 +8,8 @@
 
 #include "emit.h"
 
-#define START_CYCLES 30
+#define START_CYCLES 7
+#define DW_START_CYCLES 30     /* with the first weights */
 #define WEIGHT_READS 13        /* of weights and records, a block of channels */
 #define MAX_REGIONS 4096       /* commands of one pooling job */
 
@@ -29,7 +30,7 @@ static int finish(struct emit *e, struct cmd *c, const struct node *nd, const st
 	first = c->n_acc;
 	emit_rows(c, true, &j->y, j, j->c, j->cn);
 	emit_traffic(c, first, PORT_WRITE, words, emit_write_banks(e->s->cc, &j->y, word));
-	c->cost = (uint32_t)min64(max64(cycles, rows) + START_CYCLES, UINT32_MAX);
+	c->cost = (uint32_t)min64(max64(cycles, rows) + (c->c.h.op == WEFT_CMD_DW ? DW_START_CYCLES : START_CYCLES), UINT32_MAX);
 	c->latency = 4;
 	c->rows = (uint32_t)rows;
 	err = emit_record(e, c, nd, j, j->c, j->cn);

@@ -77,11 +77,16 @@ static int op_reason(struct cc *cc, int i)
 	}
 }
 
-/* Several nodes may make one operator's result. */
-static void finish_estimate(struct cc *cc, const struct node *nd)
+/* Several nodes may make one operator's result: it is done with the last of its last step. */
+static void finish_estimate(struct cc *cc, const struct node *nd, int step)
 {
 	struct weft_pop *o = &cc->p->ops[nd->last];
 
+	if (step < o->step)
+		return;
+	if (step > o->step)
+		memset(o->done, 0, sizeof o->done);
+	o->step = step;
 	for (int m = 0; m < WEFT_N_MEMORIES; m++)
 		o->done[m] = nd->done[m] > o->done[m] ? nd->done[m] : o->done[m];
 	if (nd->stripes)
@@ -120,7 +125,7 @@ static int finish_ops(struct cc *cc)
 		o->step = step[c->node];
 	}
 	for (int i = 0; i < cc->n_nodes && !err; i++)
-		finish_estimate(cc, &cc->nodes[i]);
+		finish_estimate(cc, &cc->nodes[i], step[i]);
 	for (int i = 0; i < cc->n_items && !err; i++)
 		if (cc->items[i].host)
 			p->ops[cc->items[i].index].step = cc->items[i].step;

@@ -181,7 +181,8 @@ struct cmd {
 	uint32_t cost;         /* cycles for which it occupies its unit, at least 1 */
 	uint32_t slow;         /* the same where the memory is slow; 0: no different */
 	uint32_t latency;      /* cycles from then to its retirement; DMA: beside the memory's */
-	uint32_t rows;         /* rows that pass the post unit */
+	uint32_t rows;         /* rows that pass the post unit, counted for each pass */
+	bool turns;            /* rows of more than one pass: all but the first wait for others' rows */
 	uint32_t wait[WEFT_N_UNITS];   /* retired commands of each unit that it needs */
 	uint32_t first_rec, n_recs;
 	int n_acc;

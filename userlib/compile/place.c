@@ -595,9 +595,10 @@ static int cycles_of(struct seg *s, int64_t most, int64_t *cycles)
 static struct trial trial_at(const struct seg *s, int k)
 {
 	static const int eighths[] = { 8, 4, 3, 2, 1 }, nodes[] = { GROUP_NODES, 7, 3, 2, 0 };
-	int n = (int)(sizeof nodes / sizeof *nodes);
+	int n = (int)(sizeof nodes / sizeof *nodes), n_e = (int)(sizeof eighths / sizeof *eighths), way = k / (n * n_e);
 
-	return (struct trial){ s->cc->sp_bytes / 8 * eighths[k / 8 / n], { nodes[k / 8 % n], k & 1, k & 4, SHARES }, k & 2, 2, true, false };
+	/* All sizes before another way to use them: where a step has many commands, not all are tried. */
+	return (struct trial){ s->cc->sp_bytes / 8 * eighths[k / n % n_e], { nodes[k % n], way & 1, way & 4, SHARES }, way & 2, 2, true, false };
 }
 
 #define N_TRIALS 200

@@ -20,6 +20,7 @@
 #define LEAST (ONE / 16)       /* slower than that nothing gets: what is in the way pauses now and then */
 #define ISSUED 8               /* issued and not retired, hw/cmd */
 #define TURN (ONE / 8)         /* of the post unit's rows, kept for the vector engine, hw/post */
+#define TURNS (3 * ONE / 7)    /* where three of the array's four passes take turns with it */
 #define TURN_COMES 5           /* cycles until a read of parameters goes before all others, hw/sp */
 #define FETCHED 64             /* words of the stream on chip, hw/cmd */
 #define FETCH_CYCLES 24        /* from the doorbell to the first command, beside the memory's latency */
@@ -291,7 +292,7 @@ static uint64_t post_rate(const struct sim *s, int k)
 	uint64_t want = rows_rate(s, k), other = rows_rate(s, k == WEFT_UNIT_CV ? WEFT_UNIT_VE : WEFT_UNIT_CV), room;
 
 	if (k == WEFT_UNIT_CV) {
-		room = other ? ONE - TURN : ONE;
+		room = ONE - (uint64_t)min64((int64_t)other, s->c->p[s->u[k].now].turns ? TURNS : TURN);
 		return want <= room ? ONE : room * ONE / want;
 	}
 	/* Rows of the array come at once and delay the vector engine's where it has some. */

@@ -19,7 +19,6 @@
 /* A float32 tensor of the graph that is a function of the codes of an int8 one. */
 struct tfl_codes {
 	int tensor, root;
-	bool only_codes;           /* the graph's own operator is a stand-in: a reader other than QUANTIZE is refused */
 	float v[CODES];
 };
 
@@ -93,7 +92,24 @@ int tfl_codes_next(struct tfl_lower *l, weft_opcode op, const weft_attr *a, int 
 	return err ? err : !c && l->err ? l->err : y;
 }
 
-/* No operator of the graph gives these bits: the stand-in must not be read. */
+/* v[code + 128] for every element: what other readers than QUANTIZE get. */
+static int looked_up(struct tfl_lower *l, int root, const float *v)
+{
+	weft_tensor t = l->g->tensors[root].t;
+	int64_t n = weft_tensor_elements(&t), codes[3] = { 1, CODES, 1 };
+	float *p = tfl_alloc(l, CODES, sizeof *p);
+
+	if (!p)
+		return l->err;
+	memcpy(p, v, CODES * sizeof *p);
+	int values = tfl_data(l, "values", WEFT_FP32, 3, codes, p), at = values < 0 ? values : tfl_widen(l, root, -128, 0);
+	if (at >= 0)
+		at = tfl_step(l, WEFT_OP_RESHAPE, NULL, &at, 1, WEFT_INT32, 2, (int64_t[]){ 1, n }, false);
+	int y = at < 0 ? at : tfl_step(l, WEFT_OP_GATHER, NULL, (int[]){ values, at }, 2, WEFT_FP32, 3, (int64_t[]){ 1, n, 1 }, false);
+	return y < 0 ? y : tfl_step(l, WEFT_OP_RESHAPE, NULL, &y, 1, WEFT_FP32, t.rank, t.dim, true);
+}
+
+/* No operator of the graph gives these bits. */
 int tfl_codes_only(struct tfl_lower *l, float (*f)(float), int x)
 {
 	const struct tfl_codes *from = find(l, x);
@@ -104,14 +120,11 @@ int tfl_codes_only(struct tfl_lower *l, float (*f)(float), int x)
 	for (int i = 0; i < CODES; i++)
 		v[i] = f(from->v[i]);
 	int root = from->root;
-	weft_tensor t = l->g->tensors[x].t;
-	int y = tfl_step(l, WEFT_OP_IDENTITY, NULL, &x, 1, WEFT_FP32, t.rank, t.dim, true);
+	int y = looked_up(l, root, v);
 	struct tfl_codes *c = y < 0 ? NULL : add(l, y, root);
-	if (!c)
-		return y < 0 ? y : tfl_fail(l, -ENOTSUP, "more than %d float32 tensors", MAX_FLOATS);
-	memcpy(c->v, v, sizeof v);
-	c->only_codes = true;
-	return y;
+	if (c)
+		memcpy(c->v, v, sizeof v);
+	return !c && l->err ? l->err : y;
 }
 
 int tfl_codes_end(struct tfl_lower *l, const weft_attr *a, int x)
@@ -135,11 +148,28 @@ int tfl_codes_end(struct tfl_lower *l, const weft_attr *a, int x)
 	return y < 0 ? y : 1;
 }
 
+/* What made tensor t, and what only that read. */
+static void take_out(struct tfl_lower *l, int *uses, int t)
+{
+	weft_graph *g = l->g;
+
+	while (t >= 0 && !uses[t] && !g->tensors[t].is_output && g->tensors[t].producer >= 0) {
+		const struct weft_gop *o = &g->ops[g->tensors[t].producer];
+		int next = -1;
+
+		for (int k = 0; k < o->n_in; k++)
+			if (!--uses[o->in[k]] && g->tensors[o->in[k]].internal)
+				next = o->in[k];
+		tfl_remove_op(l, g->tensors[t].producer, 0);
+		t = next;
+	}
+}
+
 /* Operators of followed tensors that nothing reads go; last first, so that whole islands do. */
 int tfl_codes_finish(struct tfl_lower *l)
 {
 	weft_graph *g = l->g;
-	int *uses = l->n_codes ? calloc((size_t)g->n_tensors + 1, sizeof *uses) : NULL, err = 0;
+	int *uses = l->n_codes ? calloc((size_t)g->n_tensors + 1, sizeof *uses) : NULL;
 
 	if (!l->n_codes)
 		return 0;
@@ -148,16 +178,8 @@ int tfl_codes_finish(struct tfl_lower *l)
 	for (int i = 0; i < g->n_ops; i++)
 		for (int k = 0; k < g->ops[i].n_in; k++)
 			uses[g->ops[i].in[k]]++;
-	for (int i = l->n_codes; i-- && !err;) {
-		int t = l->codes[i].tensor, made = g->tensors[t].producer;
-		if (!uses[t] && !g->tensors[t].is_output && made >= 0) {
-			for (int k = 0; k < g->ops[made].n_in; k++)
-				uses[g->ops[made].in[k]]--;
-			tfl_remove_op(l, made, 0);
-		} else if (l->codes[i].only_codes) {
-			err = tfl_fail(l, -ENOTSUP, "tensor %s: ELU in float32 that is not quantised to 8 bits at once", g->tensors[t].name);
-		}
-	}
+	for (int i = l->n_codes; i--;)
+		take_out(l, uses, l->codes[i].tensor);
 	free(uses);
-	return err;
+	return 0;
 }

@@ -91,10 +91,32 @@ static int take(struct tfl_lower *l, int x, const struct range *r)
 	return x;
 }
 
+/* Extents that the file leaves open: the operator's, or the one that is left. */
+static void close_extents(struct tfl_lower *l, const weft_tensor *t)
+{
+	int64_t rest = weft_tensor_elements(t);
+	int n = 0, last = 0;
+
+	for (int i = 0; i < l->y.rank; i++) {
+		if (!tfl_is_open(l, i)) {
+			rest /= l->y.dim[i];
+			continue;
+		}
+		n++;
+		last = i;
+		if (t->rank == l->y.rank)
+			l->y.dim[i] = t->dim[i];
+	}
+	if (n == 1 && t->rank != l->y.rank && rest)
+		l->y.dim[last] = rest;
+}
+
 /* What was taken, in the result's shape and under its name. */
 static int finish(struct tfl_lower *l, int x)
 {
 	weft_tensor t = l->g->tensors[x].t;
+
+	close_extents(l, &t);
 	int64_t n = weft_tensor_elements(&t), m = weft_tensor_elements(&l->y);
 
 	if (n != m)

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* verilator lint_off UNUSEDPARAM */
 package weft_cfg_pkg;
-  // w8b: 8x8 in int8, for a mid-size ECP5
+  // w8b: 8x8 in int8, fits a mid-size ECP5
   localparam int unsigned VERSION_MAJOR = 1;
   localparam int unsigned VERSION_MINOR = 1;
   localparam int unsigned N = 8;

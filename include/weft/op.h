@@ -159,6 +159,7 @@ typedef enum weft_rounding {
 	WEFT_SINGLE_ROUND = 1,
 	WEFT_INEXACT_ROUND = 2,
 	WEFT_DOUBLE_ROUND = 3,
+	WEFT_EVEN_ROUND = 4,       /* ties to even: not TOSA's */
 } weft_rounding;
 
 typedef enum weft_nan_mode {

@@ -15,50 +15,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <zlib.h>
 
+#include "tests/support/recorded.h"
 #include "userlib/export/tosa.h"
 #include "userlib/import/tflite.h"
 #include "userlib/import/tosa.h"
 #include "userlib/run/golden_exec.h"
 
 #define FILE_NAME "tests/models/tflite_ops.gz"
-#define MAX_BYTES (1 << 22)
 #define MAX_PORTS 16
-
-struct reader { uint8_t *p; size_t n, at; };
-
-static const uint8_t *take(struct reader *r, size_t n)
-{
-	assert_true(n <= r->n - r->at);
-	r->at += n;
-	return r->p + r->at - n;
-}
-
-static uint32_t number(struct reader *r, int bytes)
-{
-	const uint8_t *p = take(r, (size_t)bytes);
-	uint32_t v = 0;
-
-	for (int i = 0; i < bytes; i++)
-		v |= (uint32_t)p[i] << (8 * i);
-	return v;
-}
-
-static struct reader open_cases(void)
-{
-	struct reader r = { .p = malloc(MAX_BYTES) };
-	gzFile f = gzopen(FILE_NAME, "rb");
-
-	assert_non_null(r.p);
-	assert_non_null(f);
-	int n = gzread(f, r.p, MAX_BYTES);
-	gzclose(f);
-	assert_in_range(n, 8, MAX_BYTES - 1);
-	r.n = (size_t)n;
-	assert_memory_equal(take(&r, 8), "TFLOPS1\n", 8);
-	return r;
-}
 
 static void put(const weft_tensor *t, int64_t i, uint32_t v, uint32_t modulus)
 {
@@ -200,7 +165,7 @@ static bool agrees(const struct one *c, int index, enum way way)
 
 static void reference_kernels(void **state)
 {
-	struct reader r = open_cases();
+	struct reader r = open_recorded(FILE_NAME, "TFLOPS1\n");
 	struct one c;
 	int n = 0, bad = 0;
 

@@ -342,7 +342,7 @@ static int custom(struct xout *x, struct xop *o)
 	weft_attr a = op->attr;
 
 	if (x->strict)
-		return x_fail(x, -ENOTSUP, "TOSA has no such operator");
+		return x_fail(x, -ENOTSUP, op->op == WEFT_OP_RESCALE ? "TOSA has no ties to even" : "TOSA has no such operator");
 	o->code = TOSA_CUSTOM;
 	for (int i = 0; i < op->n_in + op->n_out; i++) {
 		uint8_t t = (uint8_t)(i < op->n_in ? operand(x, i) : &x->g->tensors[op->out[i - op->n_in]].t)->dtype;
@@ -408,9 +408,15 @@ static int names(struct xout *x, struct xop *o)
 	return err;
 }
 
+/* RESCALE with a rounding of ours is an extension. */
+static int code_of_op(const struct weft_gop *o)
+{
+	return o->op == WEFT_OP_RESCALE && o->attr.rescale.rounding == WEFT_EVEN_ROUND ? 0 : code_of(o->op);
+}
+
 int x_convert_op(struct xout *x)
 {
-	struct xop o = { .code = code_of(gop(x)->op) };
+	struct xop o = { .code = code_of_op(gop(x)) };
 	int err = check_types(x, !o.code || moves_bits(gop(x)->op), !o.code);
 
 	if (!err)

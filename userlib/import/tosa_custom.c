@@ -19,9 +19,11 @@ static int field(struct tosa_lower *l, int id, struct fb_vec *v, struct tosa_nam
 	return err < 0 ? err : 0;
 }
 
-/* An extension operator by its name, or NONE. They stand behind TOSA's. */
+/* An extension operator by its name, or NONE. They stand behind TOSA's; but RESCALE has a rounding of ours. */
 static weft_opcode find(struct tosa_name name)
 {
+	if (name.n == 7 && !memcmp(name.p, "RESCALE", 7))
+		return WEFT_OP_RESCALE;
 	for (int op = WEFT_OP_CONST_SHAPE + 1; op < WEFT_N_OPS; op++) {
 		const char *own = weft_op_name((weft_opcode)op);
 		if (strlen(own) == name.n && !memcmp(own, name.p, name.n))

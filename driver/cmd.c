@@ -145,12 +145,16 @@ int weft_cmd_check_ranges(const struct weft_cmd *c, const char **field, int64_t 
 int weft_cmd_check_align(const struct weft_cmd *c, unsigned n, const char **field, int64_t *value)
 {
 	const struct weft_cmd_info *info = weft_cmd_info((unsigned)c->h.op);
+	/* Configurations have powers of two; no division then. */
+	int64_t low = n & (n - 1) ? 0 : (int64_t)n - 1;
 	if (!info)
 		return -EINVAL;
 	for (size_t i = 0; i < info->n_fields; i++) {
 		const struct weft_field_info *f = &info->fields[i];
+		if (!f->align_n)
+			continue;
 		int64_t v = get(c, f);
-		if (!f->align_n || v % (int64_t)n == 0)
+		if (low ? !(v & low) : v % (int64_t)n == 0)
 			continue;
 		if (field)
 			*field = f->name;

@@ -59,7 +59,7 @@ module weft_alu (
   logic [1:0]  a_log, b_log, c_log, out_log;   // bytes of an element
   logic [15:0] n0, n1, n2, n3;
   logic [16:0] a_zp, b_zp, out_zp;
-  logic        b_imm, c_imm, clamp, rounded;
+  logic        b_imm, c_imm, clamp, rounded, even;
   logic [5:0]  shift;
   logic [31:0] b_value, c_value, lo, hi;
   logic [19:0] idx_step, idx_last, a_s0, b_s0, c_s0, out_s0;
@@ -82,6 +82,7 @@ module weft_alu (
   assign c_imm    = cmd_i[weft_cmd_pkg::ALU_C_IMM_LSB];
   assign clamp    = cmd_i[weft_cmd_pkg::ALU_CLAMP_LSB];
   assign rounded  = cmd_i[weft_cmd_pkg::ALU_ROUND_LSB];
+  assign even     = weft_cfg_pkg::HAS_EVEN && func == Rescale && cmd_i[weft_cmd_pkg::ALU_EVEN_LSB];
   assign shift    = cmd_i[weft_cmd_pkg::ALU_SHIFT_LSB +: 6];
   assign b_value  = cmd_i[weft_cmd_pkg::ALU_B_VALUE_LSB +: 32];
   assign c_value  = cmd_i[weft_cmd_pkg::ALU_C_VALUE_LSB +: 32];
@@ -569,7 +570,7 @@ module weft_alu (
           if (has_product) begin
             s    = func == Rescale ? c_v[l][5:0] : func == Mul ? shift : 6'd0;
             half = s == '0 ? '0 : 64'd1 << (s - 6'd1);
-            if (func == Rescale && rounded && s > 6'd31)
+            if (func == Rescale && rounded && !even && s > 6'd31)
               half = half + (fx[l][long_x ? 47 : 31] ? -(64'd1 << 30) : 64'd1 << 30);
             x_p_q[l] <= product[l];
             x_r_q[l] <= half;
@@ -610,6 +611,9 @@ module weft_alu (
           w = x_v_q[l];
           if (has_product) begin
             shifted = $signed(x_p_q[l] + x_r_q[l]) >>> x_s_q[l];
+            // A tie is a product that has a half below the result and nothing else.
+            if (even && x_s_q[l] != '0 && ((x_p_q[l] ^ x_r_q[l]) & ~(64'hffff_ffff_ffff_ffff << x_s_q[l])) == '0)
+              shifted[0] = 1'b0;
             w = func == Rescale ? {{16{shifted[31]}}, shifted[31:0]} : func == Interp ? w + shifted[47:0] : shifted[47:0];
           end
           if (!reduce_f || x_first_q) begin

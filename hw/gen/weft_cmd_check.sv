@@ -38,6 +38,8 @@ module weft_cmd_check
   always_comb begin
     post_fault = weft_cmd_pkg::FAULT_NONE;
     if (cmd_i[weft_cmd_pkg::HEADER_OP_LSB +: weft_cmd_pkg::HEADER_OP_W] != '0) begin
+      if ((cmd_i[weft_cmd_pkg::POST_S_EVEN_LSB +: weft_cmd_pkg::POST_S_EVEN_W] != '0 && !weft_cfg_pkg::HAS_EVEN)) post_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
+      if ((cmd_i[weft_cmd_pkg::POST_EVEN_LSB +: weft_cmd_pkg::POST_EVEN_W] != '0 && !weft_cfg_pkg::HAS_EVEN)) post_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
       if ((cmd_i[weft_cmd_pkg::POST_B_FMT_LSB +: weft_cmd_pkg::POST_B_FMT_W] > weft_cmd_pkg::POST_B_FMT_MAX)) post_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
       if ((cmd_i[weft_cmd_pkg::POST_X_FMT_LSB +: weft_cmd_pkg::POST_X_FMT_W] > weft_cmd_pkg::POST_X_FMT_MAX)) post_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
       if ((cmd_i[weft_cmd_pkg::POST_S_SHIFT_LSB +: weft_cmd_pkg::POST_S_SHIFT_W] < weft_cmd_pkg::POST_S_SHIFT_MIN) || (cmd_i[weft_cmd_pkg::POST_S_SHIFT_LSB +: weft_cmd_pkg::POST_S_SHIFT_W] > weft_cmd_pkg::POST_S_SHIFT_MAX)) post_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
@@ -108,6 +110,7 @@ module weft_cmd_check
   always_comb begin
     alu_fault = weft_cmd_pkg::FAULT_NONE;
     if (cmd_i[weft_cmd_pkg::HEADER_OP_LSB +: weft_cmd_pkg::HEADER_OP_W] != '0) begin
+      if ((cmd_i[weft_cmd_pkg::ALU_EVEN_LSB +: weft_cmd_pkg::ALU_EVEN_W] != '0 && !weft_cfg_pkg::HAS_EVEN)) alu_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
       if ((cmd_i[weft_cmd_pkg::ALU_FUNC_LSB +: weft_cmd_pkg::ALU_FUNC_W] > weft_cmd_pkg::ALU_FUNC_MAX)) alu_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
       if ((cmd_i[weft_cmd_pkg::ALU_OUT_TYPE_LSB +: weft_cmd_pkg::ALU_OUT_TYPE_W] > weft_cmd_pkg::ALU_OUT_TYPE_MAX)) alu_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
       if ((cmd_i[weft_cmd_pkg::ALU_C_TYPE_LSB +: weft_cmd_pkg::ALU_C_TYPE_W] > weft_cmd_pkg::ALU_C_TYPE_MAX)) alu_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
@@ -149,7 +152,7 @@ module weft_cmd_check
       weft_cmd_pkg::OP_CONV: begin
         words_o = weft_cmd_pkg::CONV_WORDS;
         unit_o = weft_cmd_pkg::UNIT_CV;
-        bad_bits = ((cmd_i[1023:0] & 1024'hffffffffffffffc0ffffff0000000000fffe000000e00000fff0000000000000fec000c000000000f000000000000000f000000000000000c000c0c00000000000000000000000000000000000000000f00000000000000000000000000000000000000000000000f000000000000000000000000000000000000000ffff0000) != '0)
+        bad_bits = ((cmd_i[1023:0] & 1024'hffffffffffffffc0ffffff0000000000fffe000000e00000fff0000000000000fec000c000000000f000000000000000f0000000000000000000c0c00000000000000000000000000000000000000000f00000000000000000000000000000000000000000000000f000000000000000000000000000000000000000ffff0000) != '0)
           || (cmd_i[896 +: weft_cfg_pkg::LOG2_N] != '0)
           || (cmd_i[916 +: weft_cfg_pkg::LOG2_N] != '0)
           || (out_two && cmd_i[128])
@@ -182,6 +185,8 @@ module weft_cmd_check
           || (not_4 && cmd_i[566 +: 3] != '0)
           || (not_4 && cmd_i[569 +: 2] != '0)
           || (not_4 && cmd_i[571 +: 3] != '0)
+          || (not_3 && cmd_i[574 +: 1] != '0)
+          || (not_3 && cmd_i[575 +: 1] != '0)
           || (not_1 && cmd_i[856 +: 16] != '0)
           || (not_3 && cmd_i[872 +: 9] != '0)
           || (not_4 && cmd_i[960 +: 6] != '0);
@@ -190,7 +195,7 @@ module weft_cmd_check
       weft_cmd_pkg::OP_DW: begin
         words_o = weft_cmd_pkg::DW_WORDS;
         unit_o = weft_cmd_pkg::UNIT_VE;
-        bad_bits = ((cmd_i[831:0] & 832'hffffffffffffffc000000000000000000000000000000000f000000000000000c000c0c00000000000000000000000000000000000000000f00000000000000000000000000000000000000000000000f000000000000000000000000000000000000000ffff0000) != '0)
+        bad_bits = ((cmd_i[831:0] & 832'hffffffffffffffc000000000000000000000000000000000f0000000000000000000c0c00000000000000000000000000000000000000000f00000000000000000000000000000000000000000000000f000000000000000000000000000000000000000ffff0000) != '0)
           || (cmd_i[704 +: weft_cfg_pkg::LOG2_N] != '0)
           || (cmd_i[724 +: weft_cfg_pkg::LOG2_N] != '0)
           || (out_two && cmd_i[128])
@@ -218,6 +223,8 @@ module weft_cmd_check
           || (not_4 && cmd_i[566 +: 3] != '0)
           || (not_4 && cmd_i[569 +: 2] != '0)
           || (not_4 && cmd_i[571 +: 3] != '0)
+          || (not_3 && cmd_i[574 +: 1] != '0)
+          || (not_3 && cmd_i[575 +: 1] != '0)
           || (not_1 && cmd_i[752 +: 8] != '0)
           || (not_3 && cmd_i[760 +: 8] != '0)
           || (not_4 && cmd_i[768 +: 6] != '0);
@@ -226,7 +233,7 @@ module weft_cmd_check
       weft_cmd_pkg::OP_POOL: begin
         words_o = weft_cmd_pkg::POOL_WORDS;
         unit_o = weft_cmd_pkg::UNIT_VE;
-        bad_bits = ((cmd_i[767:0] & 768'hffffffff00000000fffe000000000000f000000000000000c000c0c00000000000000000000000000000000000000000f00000000000000000000000000000000000000000000000f000000000000000000000000000000000000000ffff0000) != '0)
+        bad_bits = ((cmd_i[767:0] & 768'hffffffff00000000fffe000000000000f0000000000000000000c0c00000000000000000000000000000000000000000f00000000000000000000000000000000000000000000000f000000000000000000000000000000000000000ffff0000) != '0)
           || (out_two && cmd_i[128])
           || (out_two && cmd_i[148])
           || (out_two && cmd_i[168])
@@ -254,13 +261,15 @@ module weft_cmd_check
           || (not_4 && cmd_i[566 +: 3] != '0)
           || (not_4 && cmd_i[569 +: 2] != '0)
           || (not_4 && cmd_i[571 +: 3] != '0)
+          || (not_3 && cmd_i[574 +: 1] != '0)
+          || (not_3 && cmd_i[575 +: 1] != '0)
           || (not_3 && cmd_i[680 +: 8] != '0);
         range_fault = (post_fault != weft_cmd_pkg::FAULT_NONE) ? post_fault : pool_fault;
       end
       weft_cmd_pkg::OP_ELT: begin
         words_o = weft_cmd_pkg::ELT_WORDS;
         unit_o = weft_cmd_pkg::UNIT_VE;
-        bad_bits = ((cmd_i[639:0] & 640'hf000000000000000c000c0c00000000000000000000000000000000000000000f00000000000000000000000000000000000000000000000f000000000000000000000000000000000000000ffff0000) != '0)
+        bad_bits = ((cmd_i[639:0] & 640'hf0000000000000000000c0c00000000000000000000000000000000000000000f00000000000000000000000000000000000000000000000f000000000000000000000000000000000000000ffff0000) != '0)
           || (out_two && cmd_i[128])
           || (out_two && cmd_i[148])
           || (out_two && cmd_i[168])
@@ -285,13 +294,15 @@ module weft_cmd_check
           || (not_3 && cmd_i[512 +: 32] != '0)
           || (not_4 && cmd_i[566 +: 3] != '0)
           || (not_4 && cmd_i[569 +: 2] != '0)
-          || (not_4 && cmd_i[571 +: 3] != '0);
+          || (not_4 && cmd_i[571 +: 3] != '0)
+          || (not_3 && cmd_i[574 +: 1] != '0)
+          || (not_3 && cmd_i[575 +: 1] != '0);
         range_fault = post_fault;
       end
       weft_cmd_pkg::OP_ALU: if (weft_cfg_pkg::HAS_ALU) begin
         words_o = weft_cmd_pkg::ALU_WORDS;
         unit_o = weft_cmd_pkg::UNIT_VE;
-        bad_bits = ((cmd_i[895:0] & 896'hff8000000000000000000000000000000000000000000000fe000000000000008000000000000000ffffff00000000008000000000000000fe000000000000008000000000000000fe0000000000000080000000000000000000000000000000000000000000000000000000ffff0000) != '0);
+        bad_bits = ((cmd_i[895:0] & 896'hff0000000000000000000000000000000000000000000000fe000000000000008000000000000000ffffff00000000008000000000000000fe000000000000008000000000000000fe0000000000000080000000000000000000000000000000000000000000000000000000ffff0000) != '0);
         range_fault = alu_fault;
       end
       default: ;

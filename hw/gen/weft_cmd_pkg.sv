@@ -193,6 +193,12 @@ package weft_cmd_pkg;
   localparam int unsigned POST_B_FMT_W = 3;
   localparam logic [2:0] POST_B_FMT_MIN = 3'd0;
   localparam logic [2:0] POST_B_FMT_MAX = 3'd4;
+  // RESCALE of the first stage breaks ties to even
+  localparam int unsigned POST_EVEN_LSB = 574;
+  localparam int unsigned POST_EVEN_W = 1;
+  // RESCALE of the sum breaks ties to even
+  localparam int unsigned POST_S_EVEN_LSB = 575;
+  localparam int unsigned POST_S_EVEN_W = 1;
 
   // Of load, store.
   // DMA window
@@ -627,5 +633,8 @@ package weft_cmd_pkg;
   // Shift of mul
   localparam int unsigned ALU_SHIFT_LSB = 881;
   localparam int unsigned ALU_SHIFT_W = 6;
+  // rescale breaks ties to even
+  localparam int unsigned ALU_EVEN_LSB = 887;
+  localparam int unsigned ALU_EVEN_W = 1;
 endpackage
 /* verilator lint_on UNUSEDPARAM */

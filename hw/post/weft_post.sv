@@ -70,6 +70,7 @@ module weft_post (
   localparam int QUEUE = N;            // write queue: more than the lanes' latency, and N/2 rows that wait for their second write
 
   localparam logic HAS_FP8 = weft_cfg_pkg::HAS_FP8;   // without it, all of mode 2 is left out
+  localparam logic HAS_EVEN = weft_cfg_pkg::HAS_EVEN;
 
   localparam logic [1:0] STAGE_RESCALE = 2'd0, STAGE_CLAMP = 2'd1, STAGE_NONE = 2'd2;
   localparam logic [1:0] PASS_A = 2'd0, PASS_B = 2'd1, PASS_C = 2'd2, PASS_D = 2'd3;
@@ -149,9 +150,11 @@ module weft_post (
   logic              int16;
   logic              two;            // elements of the output are two bytes
   logic              wide;           // 48 x 16 multiplication
+  logic              s_even;         // the sum's ties to even
   assign two       = int16 || (fp && cfg[weft_cmd_pkg::POST_OUT_FMT_LSB - BASE + 2]);
   assign int16     = weft_cfg_pkg::HAS_INT16 && cfg[weft_cmd_pkg::POST_MODE_LSB - BASE +: weft_cmd_pkg::POST_MODE_W] == 3'd1;
   assign wide      = weft_cfg_pkg::HAS_INT16 && cfg[weft_cmd_pkg::POST_SCALE16_LSB - BASE] && pass == PASS_A && stage == STAGE_RESCALE && !fp;
+  assign s_even    = cfg[weft_cmd_pkg::POST_S_EVEN_LSB - BASE] && pass == PASS_D;
   assign stage     = ctx ? c1_stage_i : c0_stage_i;
   assign cfg       = ctx ? c1_cfg_i : c0_cfg_i;
   assign pre_shift = cfg[weft_cmd_pkg::POST_PRE_SHIFT_LSB - BASE +: 5];
@@ -180,6 +183,7 @@ module weft_post (
   logic [3:0]        s1_fmt_q, s2_fmt_q, s3_fmt_q;      // saturate, format of the output
   logic              s1_ctx_q, s2_ctx_q, s3_ctx_q;
   logic              s1_dr_q, s2_dr_q;                  // double rounding
+  logic              s1_even_q, s2_even_q;              // ties to even
   logic              s1_wide_q;
   logic              s1_two_q, s2_two_q, s3_two_q;
   logic [LOG2_N-1:0] s1_slot_q, s2_slot_q, s3_slot_q;
@@ -313,6 +317,12 @@ module weft_post (
         below = shift2[l] - 6'd1;
         if (s2_dr_q && shift2[l] > 6'd31) big = big + {{33{negative[l]}}, 1'b1, 30'd0};
         shifted[l] = 33'(big >>> below);
+      end
+      if (HAS_EVEN && s2_even_q) begin
+        // A half above an even number, and nothing below it, is not to round up.
+        for (int l = 0; l < N; l++) begin
+          if (!shifted[l][1] && (prod[l] & ~(64'hffff_ffff_ffff_ffff << (shift2[l] - 6'd1))) == '0) shifted[l][0] = 1'b0;
+        end
       end
     end
 
@@ -456,14 +466,16 @@ module weft_post (
       s1_fmt_q  <= {cfg[weft_cmd_pkg::POST_SATURATE_LSB - BASE], cfg[weft_cmd_pkg::POST_OUT_FMT_LSB - BASE +: 3]};
       s1_ctx_q  <= ctx;
       s1_slot_q <= slot;
-      s1_dr_q   <= 1'b1;
+      s1_dr_q   <= !s_even;
+      s1_even_q <= s_even;
       s1_wide_q <= wide;
       s1_two_q  <= two;
       s1_zp_q   <= cfg[weft_cmd_pkg::POST_S_ZP_LSB - BASE +: 16];
       s1_min_q  <= cfg[weft_cmd_pkg::POST_S_MIN_LSB - BASE +: 16];
       s1_max_q  <= cfg[weft_cmd_pkg::POST_S_MAX_LSB - BASE +: 16];
       if (pass == PASS_A) begin
-        s1_dr_q  <= cfg[weft_cmd_pkg::POST_DOUBLE_ROUND_LSB - BASE];
+        s1_even_q <= cfg[weft_cmd_pkg::POST_EVEN_LSB - BASE];
+        s1_dr_q  <= cfg[weft_cmd_pkg::POST_DOUBLE_ROUND_LSB - BASE] && !cfg[weft_cmd_pkg::POST_EVEN_LSB - BASE];
         s1_zp_q  <= cfg[weft_cmd_pkg::POST_Y_ZP_LSB - BASE +: 16];
         s1_min_q <= cfg[weft_cmd_pkg::POST_Y_MIN_LSB - BASE +: 16];
         s1_max_q <= cfg[weft_cmd_pkg::POST_Y_MAX_LSB - BASE +: 16];
@@ -474,6 +486,7 @@ module weft_post (
         end
       end
       if (HAS_FP8 && fp) begin
+        s1_even_q <= 1'b0;
         s1_dr_q  <= 1'b0;
         // The sum in pass A is not clamped; with an addend pass C clamps it, in D its sum.
         s1_min_q <= weft_float_pkg::order(cfg[weft_cmd_pkg::POST_Y_MIN_LSB - BASE +: 16]);
@@ -496,6 +509,7 @@ module weft_post (
       s2_ctx_q  <= s1_ctx_q;
       s2_slot_q <= s1_slot_q;
       s2_dr_q   <= s1_dr_q;
+      s2_even_q <= s1_even_q;
       s2_two_q  <= s1_two_q;
       s2_zp_q   <= s1_zp_q;
       s2_min_q  <= s1_min_q;

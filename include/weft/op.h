@@ -149,6 +149,9 @@ typedef enum weft_opcode {
 	WEFT_OP_PACT_SOFTMAX,      /* in: x                      attr: pact_softmax */
 	WEFT_OP_PACT_ITA_MAX,      /* in: x                      attr: pact_ita_max */
 	WEFT_OP_PACT_LAYER_NORM,   /* in: x [...,C], weight, bias [C or 1]  attr: requant_shift */
+	/* TensorFlow Lite's, int8, over the last axis (sim/golden/tfl_normal.c) */
+	WEFT_OP_TFL_L2_NORMALIZATION,  /* in: x                  attr: tfl_norm */
+	WEFT_OP_TFL_LOG_SOFTMAX,   /* in: x                      attr: tfl_softmax (x_scale) */
 	WEFT_N_OPS
 } weft_opcode;
 
@@ -156,6 +159,7 @@ typedef enum weft_rounding {
 	WEFT_SINGLE_ROUND = 1,
 	WEFT_INEXACT_ROUND = 2,
 	WEFT_DOUBLE_ROUND = 3,
+	WEFT_EVEN_ROUND = 4,       /* ties to even: not TOSA's */
 } weft_rounding;
 
 typedef enum weft_nan_mode {
@@ -226,6 +230,7 @@ struct weft_attr_tile { int32_t multiple[WEFT_MAX_RANK]; };
 struct weft_attr_flow { struct weft_graph *graph[2]; };      /* owned by the graph that holds the operator */
 struct weft_attr_variable { int32_t id; };                   /* index into the outermost graph's variables */
 struct weft_attr_tfl_softmax { float x_scale, beta; };
+struct weft_attr_tfl_norm { int32_t x_zp, left; };            /* left: 0, or 7 as for uint8 */
 struct weft_attr_onnx { bool saturate; weft_dtype type; int32_t scale_round; };  /* scale_round: ONNX_CAST, enum weft_scale_round */
 struct weft_attr_requant_shift { int32_t shift, min, max; };  /* shift 0..62, min <= max */
 struct weft_attr_pact_div { int32_t delta, eps, eta; bool truncate; };  /* else half up; delta, eta >= 1, their product < 2^32; eps >= 0 */
@@ -270,6 +275,7 @@ typedef union weft_attr {
 	struct weft_attr_flow flow;
 	struct weft_attr_variable variable;
 	struct weft_attr_tfl_softmax tfl_softmax;
+	struct weft_attr_tfl_norm tfl_norm;
 	struct weft_attr_quant quant;
 	struct weft_attr_tfl_resize tfl_resize;
 	struct weft_attr_tfl_lstm tfl_lstm;

@@ -38,6 +38,9 @@ int weft_golden_run(weft_opcode op, const weft_attr *attr,
  */
 int32_t weft_apply_scale_32(int32_t value, int32_t multiplier, int shift, bool double_round);
 
+/** value * multiplier / 2^shift to the nearest integer, ties to even; value is int32, or int48 with a multiplier below 2^15. */
+int32_t weft_apply_scale_even(int64_t value, int32_t multiplier, int shift);
+
 /** TOSA apply_scale_16: value is int48, multiplier 0..32767, shift 2..62. */
 int32_t weft_apply_scale_16(int64_t value, int32_t multiplier, int shift);
 

@@ -101,6 +101,8 @@ static const char *const names[WEFT_N_OPS] = {
 	[WEFT_OP_PACT_SOFTMAX] = "PACT_SOFTMAX",
 	[WEFT_OP_PACT_ITA_MAX] = "PACT_ITA_MAX",
 	[WEFT_OP_PACT_LAYER_NORM] = "PACT_LAYER_NORM",
+	[WEFT_OP_TFL_L2_NORMALIZATION] = "TFL_L2_NORMALIZATION",
+	[WEFT_OP_TFL_LOG_SOFTMAX] = "TFL_LOG_SOFTMAX",
 };
 
 const char *weft_op_name(weft_opcode op)

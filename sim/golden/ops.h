@@ -115,6 +115,8 @@ int weft_golden_float_unary(const struct weft_call *c);
 int weft_golden_rescale(const struct weft_call *c);
 int weft_golden_identity(const struct weft_call *c);
 int weft_golden_tfl_softmax(const struct weft_call *c);
+int weft_golden_tfl_l2_normalization(const struct weft_call *c);
+int weft_golden_tfl_log_softmax(const struct weft_call *c);
 int weft_golden_tfl_logistic(const struct weft_call *c);
 int weft_golden_tfl_quantize(const struct weft_call *c);
 int weft_golden_tfl_dequantize(const struct weft_call *c);

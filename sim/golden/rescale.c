@@ -8,6 +8,8 @@
  *   shift       as many, int8, 2..62
  *   y           x's shape; int8, uint8, int16, uint16, int32
  *
+ * EVEN_ROUND is ours: the nearest integer, ties to even, for ONNX.
+ *
  * y = clip(scale(x - x_zp) + y_zp). TOSA's types are signless and the
  * attributes say unsigned; here the tensor may also be of an unsigned type,
  * together with the attribute. Zero points are values of the type so read.
@@ -34,6 +36,14 @@ int32_t weft_apply_scale_16(int64_t value, int32_t multiplier, int shift)
 	uint64_t product = (uint64_t)value * (uint64_t)(int64_t)multiplier;
 
 	return (int32_t)((int64_t)(product + ((uint64_t)1 << (shift - 1))) >> shift);
+}
+
+int32_t weft_apply_scale_even(int64_t value, int32_t multiplier, int shift)
+{
+	const int64_t product = value * multiplier, half = (int64_t)1 << (shift - 1);
+	const int64_t floor = product >> shift, rest = product & (2 * half - 1);
+
+	return (int32_t)(floor + (rest > half || (rest == half && (floor & 1))));
 }
 
 static bool is_8(weft_dtype t) { return t == WEFT_INT8 || t == WEFT_UINT8; }
@@ -84,7 +94,7 @@ static int check_mode(const struct weft_call *c)
 	const struct weft_attr_rescale *a = &c->attr->rescale;
 
 	if (a->rounding != WEFT_SINGLE_ROUND && a->rounding != WEFT_INEXACT_ROUND &&
-	    a->rounding != WEFT_DOUBLE_ROUND)
+	    a->rounding != WEFT_DOUBLE_ROUND && a->rounding != WEFT_EVEN_ROUND)
 		return weft_call_fail(c, -EINVAL, "unknown rounding mode %d", (int)a->rounding);
 	if (a->scale32 && c->x[0]->dtype == WEFT_INT48)
 		return weft_call_fail(c, -EINVAL, "int48 input needs the 16-bit multiplier");
@@ -138,7 +148,7 @@ int weft_golden_rescale(const struct weft_call *c)
 	const weft_tensor *m = c->x[1], *s = c->x[2];
 	const weft_tensor x = weft_as_read(c->x[0], a->x_unsigned), y = weft_as_read(c->y[0], a->y_unsigned);
 	const int64_t n = weft_tensor_elements(&x), lo = weft_int_min(y.dtype), hi = weft_int_max(y.dtype);
-	const bool twice = a->rounding == WEFT_DOUBLE_ROUND;
+	const bool twice = a->rounding == WEFT_DOUBLE_ROUND, even = a->rounding == WEFT_EVEN_ROUND;
 	int err = check(c);
 
 	if (err)
@@ -149,7 +159,7 @@ int weft_golden_rescale(const struct weft_call *c)
 		const int64_t v = weft_get(&x, i) - a->x_zp;
 		const int32_t mult = (int32_t)weft_get(m, ch);
 		const int shift = (int)weft_get(s, ch);
-		const int32_t r = a->scale32 ? weft_apply_scale_32((int32_t)v, mult, shift, twice)
+		const int32_t r = even ? weft_apply_scale_even(a->scale32 ? (int32_t)v : v, mult, shift) : a->scale32 ? weft_apply_scale_32((int32_t)v, mult, shift, twice)
 		                             : weft_apply_scale_16(v, mult, shift);
 
 		weft_put(&y, i, weft_clip((int64_t)r + a->y_zp, lo, hi));

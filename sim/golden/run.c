@@ -102,6 +102,8 @@ static const struct {
 	[WEFT_OP_PACT_SOFTMAX] = { weft_golden_pact_softmax, 1, true },
 	[WEFT_OP_PACT_ITA_MAX] = { weft_golden_pact_ita_max, 1, true },
 	[WEFT_OP_PACT_LAYER_NORM] = { weft_golden_pact_layer_norm, 3, true },
+	[WEFT_OP_TFL_L2_NORMALIZATION] = { weft_golden_tfl_l2_normalization, 1, true },
+	[WEFT_OP_TFL_LOG_SOFTMAX] = { weft_golden_tfl_log_softmax, 1, true },
 };
 
 static int check_tensor(const struct weft_call *c, const char *what, int i, const weft_tensor *t)

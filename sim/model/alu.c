@@ -171,7 +171,8 @@ static int64_t rescale(const struct alu *u, int64_t a, int64_t b, int64_t c)
 {
 	bool wide = u->a.type == TYPE(INT48);
 
-	return post_rescale(wide ? a : (int32_t)a, wide ? (int16_t)b : (int32_t)b, (unsigned)c & 63, u->c->round);
+	return post_rescale(wide ? a : (int32_t)a, wide ? (int16_t)b : (int32_t)b, (unsigned)c & 63,
+			    post_round(u->c->round, u->c->even));
 }
 
 static int64_t combine(const struct alu *u, int64_t a, int64_t b, int64_t c)

@@ -12,7 +12,7 @@ static int16_t elt_single(const struct weft_cmd_post *p, int16_t q)
 
 	if (p->mode == MODE_FLOAT)
 		return (int16_t)float_clamp((uint16_t)q, (uint16_t)p->y_min, (uint16_t)p->y_max);
-	v = post_rescale((int32_t)up, (int32_t)p->a_mul, (unsigned)p->a_shift, p->double_round);
+	v = post_rescale((int32_t)up, (int32_t)p->a_mul, (unsigned)p->a_shift, post_round(p->double_round, p->even));
 	return post_clamp((int32_t)((uint32_t)v + (uint32_t)p->y_zp), p->y_min, p->y_max);
 }
 

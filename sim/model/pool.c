@@ -54,7 +54,7 @@ static int16_t pool_out(const struct weft_cmd_pool *c, int32_t v)
 	if (p->mode == MODE_FLOAT)
 		return (int16_t)float_clamp((uint16_t)v, (uint16_t)p->y_min, (uint16_t)p->y_max);
 	if (c->sum) {
-		v = post_rescale(v, (int32_t)p->a_mul, (unsigned)p->a_shift, p->double_round);
+		v = post_rescale(v, (int32_t)p->a_mul, (unsigned)p->a_shift, post_round(p->double_round, p->even));
 		v = (int32_t)((uint32_t)v + (uint32_t)p->y_zp);
 	}
 	return post_clamp(v, p->y_min, p->y_max);

@@ -15,21 +15,22 @@
  * |v * mul| <= 2^62 (32 x 32 or 48 x 16 bits) and round < 2^62 + 2^30, so that
  * the sum, taken modulo 2^64, is exact for every shift below 63.
  */
-static inline int32_t rescale(int64_t v, int32_t mul, unsigned shift, bool double_round)
+static inline int32_t rescale(int64_t v, int32_t mul, unsigned shift, enum post_round round)
 {
-	uint64_t sum = (uint64_t)(v * mul);
+	uint64_t sum = (uint64_t)(v * mul), below = (UINT64_C(1) << shift) - 1;
 
 	if (!shift)
 		return (int32_t)(uint32_t)sum;
 	sum += UINT64_C(1) << (shift - 1);
-	if (double_round && shift > 31)
+	if (round == POST_TWICE && shift > 31)
 		sum += v >= 0 ? UINT64_C(1) << 30 : -(UINT64_C(1) << 30);
-	return (int32_t)(uint32_t)(uint64_t)((int64_t)sum >> shift);
+	int32_t up = (int32_t)(uint32_t)(uint64_t)((int64_t)sum >> shift);
+	return round == POST_EVEN && !(sum & below) ? (int32_t)((uint32_t)up & ~1u) : up;
 }
 
-int32_t post_rescale(int64_t v, int32_t mul, unsigned shift, bool double_round)
+int32_t post_rescale(int64_t v, int32_t mul, unsigned shift, enum post_round round)
 {
-	return rescale(v, mul, shift, double_round);
+	return rescale(v, mul, shift, round);
 }
 
 static inline int16_t clamp(int32_t v, int32_t lo, int32_t hi)
@@ -96,9 +97,9 @@ static inline int16_t first(const struct weft_cmd_post *p, const struct post_lan
 	if (p->mode == MODE_FLOAT)
 		return float_first(p, l, acc);
 	if (p->scale16)
-		v = rescale(wrap48(sum), (int16_t)l->mul, l->shift, false);
+		v = rescale(wrap48(sum), (int16_t)l->mul, l->shift, post_round(false, p->even));
 	else
-		v = rescale(wrap((uint32_t)sum), l->mul, l->shift, p->double_round);
+		v = rescale(wrap((uint32_t)sum), l->mul, l->shift, post_round(p->double_round, p->even));
 	return clamp(wrap((uint32_t)v + (uint32_t)p->y_zp), p->y_min, p->y_max);
 }
 
@@ -113,7 +114,7 @@ static uint32_t addend(const struct weft_cmd_post *p, int16_t v, int32_t zp, uin
 {
 	uint32_t up = (uint32_t)(v - zp) << p->pre_shift;
 
-	return (uint32_t)rescale(wrap(up), wrap(mul), (unsigned)shift, true);
+	return (uint32_t)rescale(wrap(up), wrap(mul), (unsigned)shift, POST_TWICE);
 }
 
 static int16_t post_add(const struct weft_cmd_post *p, int16_t q, int16_t r)
@@ -126,7 +127,7 @@ static int16_t post_add(const struct weft_cmd_post *p, int16_t q, int16_t r)
 					    (uint16_t)p->s_max);
 	t1 = addend(p, q, p->a_zp, p->a_mul, p->a_shift);
 	t2 = addend(p, r, p->b_zp, p->b_mul, p->b_shift);
-	v = rescale(wrap(t1 + t2), wrap(p->s_mul), (unsigned)p->s_shift, true);
+	v = rescale(wrap(t1 + t2), wrap(p->s_mul), (unsigned)p->s_shift, post_round(true, p->s_even));
 	return clamp(wrap((uint32_t)v + (uint32_t)p->s_zp), p->s_min, p->s_max);
 }
 

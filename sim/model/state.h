@@ -125,8 +125,14 @@ void model_log(struct weft_model *m, enum weft_model_space space, unsigned windo
 	       uint64_t addr, uint64_t len);
 
 /* post.c */
+/* What becomes of a half: up; up once more behind bit 31, as gemmlowp; to the even result. */
+enum post_round { POST_HALF_UP, POST_TWICE, POST_EVEN };
+static inline enum post_round post_round(bool double_round, bool even)
+{
+	return even ? POST_EVEN : double_round ? POST_TWICE : POST_HALF_UP;
+}
 /* v is an int32, or an int48 with a multiplier of 16 bits. */
-int32_t post_rescale(int64_t v, int32_t mul, unsigned shift, bool double_round);
+int32_t post_rescale(int64_t v, int32_t mul, unsigned shift, enum post_round round);
 /* lo and hi are 16-bit fields. Integers. */
 int16_t post_clamp(int32_t v, int32_t lo, int32_t hi);
 

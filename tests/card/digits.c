@@ -135,15 +135,18 @@ static void network(const struct weft_chip_ops *ops, const char *config, const c
 	card_close(&card);
 }
 
-static const char *const networks[] = { "tests/models/digits_int8.tflite", "tests/models/digits_int16x8.tflite",
-	"tests/models/digits_fp8.tosa" };
+static const struct { const char *path; uint32_t mode; } networks[] = {
+	{ "tests/models/digits_int8.tflite", WEFT_FEATURE_INT8 }, { "tests/models/digits_int16x8.tflite", WEFT_FEATURE_INT16 },
+	{ "tests/models/digits_fp8.tosa", WEFT_FEATURE_FP8 },
+};
 
 static void on_model(void **state)
 {
 	(void)state;
 	for (int i = 0; i < 3; i++)
 		for (int k = 0; k < WEFT_N_CONFIGS; k++)
-			network(NULL, weft_configs[k].name, networks[i], (int)test_count(2, 10, 100));
+			if (weft_configs[k].features & networks[i].mode)
+				network(NULL, weft_configs[k].name, networks[i].path, (int)test_count(2, 10, 100));
 }
 
 static void on_rtl(void **state)
@@ -154,7 +157,7 @@ static void on_rtl(void **state)
 	if (!rtl)
 		skip();
 	for (int i = 0; i < 3; i++)
-		network(rtl, "w16", networks[i], (int)test_count(1, 1, 10));
+		network(rtl, "w16", networks[i].path, (int)test_count(1, 1, 10));
 }
 
 int main(void)

@@ -110,7 +110,7 @@ static void rescale_counts(void **state)
 	snprintf(args, sizeof args, "run %s -i %s", model, input);
 	assert_int_equal(command(args, "--requant", &found), 0);
 	assert_int_equal(found, 0);
-	/* ties on both sides of zero: no RESCALE alone has ONNX's bits, but the device breaks them */
+	/* ties on both sides of zero: no RESCALE that rounds half up has ONNX's bits, but one to even */
 	snprintf(args, sizeof args, "run %s --strict -i %s --check", model, input);
 	assert_int_equal(command(args, " 0 mismatches", &found), 0);
 	assert_int_equal(found, 1);

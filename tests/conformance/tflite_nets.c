@@ -15,47 +15,13 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <zlib.h>
 
 #include <weft/weft.h>
 
+#include "tests/support/recorded.h"
+
 #define FILE_NAME "tests/models/tflite_nets.gz"
-#define MAX_BYTES (1 << 22)
 #define MAX_PORTS 16
-
-struct reader { uint8_t *p; size_t n, at; };
-
-static const uint8_t *take(struct reader *r, size_t n)
-{
-	assert_true(n <= r->n - r->at);
-	r->at += n;
-	return r->p + r->at - n;
-}
-
-static uint32_t number(struct reader *r, int bytes)
-{
-	const uint8_t *p = take(r, (size_t)bytes);
-	uint32_t v = 0;
-
-	for (int i = 0; i < bytes; i++)
-		v |= (uint32_t)p[i] << (8 * i);
-	return v;
-}
-
-static struct reader open_cases(void)
-{
-	struct reader r = { .p = malloc(MAX_BYTES) };
-	gzFile f = gzopen(FILE_NAME, "rb");
-
-	assert_non_null(r.p);
-	assert_non_null(f);
-	int n = gzread(f, r.p, MAX_BYTES);
-	gzclose(f);
-	assert_in_range(n, 8, MAX_BYTES - 1);
-	r.n = (size_t)n;
-	assert_memory_equal(take(&r, 8), "TFLNETS1", 8);
-	return r;
-}
 
 /* Inputs of 8 and 16 bits; the generator goes on from run to run. */
 static weft_tensor make_input(const weft_net *net, int i, uint32_t *x)
@@ -163,7 +129,7 @@ static int runs_on(enum weft_device device, const struct one *c, const struct re
 
 static void reference_kernels(void **state)
 {
-	struct reader r = open_cases();
+	struct reader r = open_recorded(FILE_NAME, "TFLNETS1");
 	int n = 0, bad = 0;
 
 	(void)state;

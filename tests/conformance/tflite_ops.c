@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Random single operators through importer and golden: the outputs that
- * TensorFlow Lite's reference kernels gave, bit for bit.
+ * TensorFlow Lite's reference kernels gave, bit for bit; also by way of .tosa.
  *
  * tests/models/tflite_ops.gz holds networks of one operator and the CRC-32 of
  * their outputs; tools/train/record_ops.py wrote it and says how inputs are made.
@@ -15,48 +15,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <zlib.h>
 
+#include "tests/support/recorded.h"
+#include "userlib/export/tosa.h"
 #include "userlib/import/tflite.h"
+#include "userlib/import/tosa.h"
 #include "userlib/run/golden_exec.h"
 
 #define FILE_NAME "tests/models/tflite_ops.gz"
-#define MAX_BYTES (1 << 22)
 #define MAX_PORTS 16
-
-struct reader { uint8_t *p; size_t n, at; };
-
-static const uint8_t *take(struct reader *r, size_t n)
-{
-	assert_true(n <= r->n - r->at);
-	r->at += n;
-	return r->p + r->at - n;
-}
-
-static uint32_t number(struct reader *r, int bytes)
-{
-	const uint8_t *p = take(r, (size_t)bytes);
-	uint32_t v = 0;
-
-	for (int i = 0; i < bytes; i++)
-		v |= (uint32_t)p[i] << (8 * i);
-	return v;
-}
-
-static struct reader open_cases(void)
-{
-	struct reader r = { .p = malloc(MAX_BYTES) };
-	gzFile f = gzopen(FILE_NAME, "rb");
-
-	assert_non_null(r.p);
-	assert_non_null(f);
-	int n = gzread(f, r.p, MAX_BYTES);
-	gzclose(f);
-	assert_in_range(n, 8, MAX_BYTES - 1);
-	r.n = (size_t)n;
-	assert_memory_equal(take(&r, 8), "TFLOPS1\n", 8);
-	return r;
-}
 
 static void put(const weft_tensor *t, int64_t i, uint32_t v, uint32_t modulus)
 {
@@ -125,8 +92,36 @@ static void read_one(struct reader *r, struct one *c)
 		c->crc[i] = number(r, 4);
 }
 
-/* Both golden's plain loops and its fast ones. */
-static bool agrees(const struct one *c, int index, bool fast)
+enum way { PLAIN, FAST, TOSA, N_WAYS };   /* golden's loops; its fast ones; those of the network written as .tosa */
+
+static const char *const way_name[N_WAYS] = { "", " (fast)", " (.tosa)" };
+
+/* TOSA has no such tensors. */
+static bool has_int64(const weft_graph *g)
+{
+	for (int i = 0; i < g->n_tensors; i++)
+		if (g->tensors[i].t.dtype == WEFT_INT64)
+			return true;
+	return false;
+}
+
+static bool by_tosa(weft_graph **g, const char *name, char *msg)
+{
+	char custom[WEFT_MSG] = "";
+	uint8_t *file = NULL;
+	size_t bytes;
+	int n;
+
+	if (weft_export_tosa(*g, false, &file, &bytes, &n, custom, msg))
+		return false;
+	weft_graph_free(*g);
+	*g = NULL;
+	int err = weft_import_tosa(file, bytes, name, g, msg);
+	free(file);
+	return !err;
+}
+
+static bool agrees(const struct one *c, int index, enum way way)
 {
 	weft_tensor in[MAX_PORTS], *all;
 	weft_graph *g = NULL;
@@ -138,19 +133,24 @@ static bool agrees(const struct one *c, int index, bool fast)
 		print_error("case %d %s: %s\n", index, c->name, msg);
 		return false;
 	}
+	if (way == TOSA && !has_int64(g) && !by_tosa(&g, c->name, msg)) {
+		print_error("case %d %s as .tosa: %s\n", index, c->name, msg);
+		weft_graph_free(g);
+		return false;
+	}
 	assert_int_equal(g->n_inputs, c->n_in);
 	assert_int_equal(g->n_outputs, c->n_out);
 	for (int i = 0; i < c->n_in; i++)
 		in[i] = make_input(g, i, c->modulus[i], &x);
 	all = calloc((size_t)g->n_tensors, sizeof *all);
 	assert_non_null(all);
-	if (weft_golden_exec(g, in, all, fast, msg))
+	if (weft_golden_exec(g, in, all, way != PLAIN, msg))
 		fail_msg("case %d %s: %s", index, c->name, msg);
 	for (int i = 0; i < c->n_out; i++) {
 		const weft_tensor *y = &all[g->outputs[i]];
 		uint32_t got = (uint32_t)crc32(0, y->data, (uInt)weft_tensor_bytes(y));
 		if (got != c->crc[i]) {
-			print_error("case %d %s%s: output %d has CRC-32 %08x, expected %08x\n", index, c->name, fast ? " (fast)" : "",
+			print_error("case %d %s%s: output %d has CRC-32 %08x, expected %08x\n", index, c->name, way_name[way],
 			            i, (unsigned)got, (unsigned)c->crc[i]);
 			good = false;
 		}
@@ -165,14 +165,15 @@ static bool agrees(const struct one *c, int index, bool fast)
 
 static void reference_kernels(void **state)
 {
-	struct reader r = open_cases();
+	struct reader r = open_recorded(FILE_NAME, "TFLOPS1\n");
 	struct one c;
 	int n = 0, bad = 0;
 
 	(void)state;
 	for (; r.at < r.n; n++) {
 		read_one(&r, &c);
-		bad += !agrees(&c, n, false) || !agrees(&c, n, true);
+		for (int way = PLAIN; way < N_WAYS; way++)
+			bad += !agrees(&c, n, (enum way)way);
 	}
 	free(r.p);
 	print_message("%d operators\n", n);

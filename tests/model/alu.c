@@ -79,6 +79,8 @@ static wide rescale_of(const struct weft_cmd_alu *c, wide a, wide b, wide x)
 	int s = (int)(((x % 64) + 64) % 64);
 	wide v = c->a_type == 3 ? a : low32(a), m = c->a_type == 3 ? cut(b, 16) : low32(b), r = s ? (wide)1 << (s - 1) : 0;
 
+	if (c->even && s)
+		return low32(brute_even(v * m, s));
 	if (c->round && s > 31)
 		r += v < 0 ? -((wide)1 << 30) : (wide)1 << 30;
 	return low32(shift_down(v * m + r, s));

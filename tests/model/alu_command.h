@@ -125,6 +125,7 @@ static inline void random_alu(struct rng *r, int32_t sp_bytes, struct weft_cmd *
 	brute_order(&c->lo, &c->hi);
 	c->clamp = rng_int(r, 0, 1);
 	c->round = rng_int(r, 0, 1);
+	c->even = rng_int(r, 0, 1);
 	c->shift = rng_int(r, 0, 63);
 	if (func_of("interp") == func && rng_int(r, 0, 3))
 		c->a_type = 1, c->a_zp = -32768, c->b_type = 1;

@@ -69,24 +69,36 @@ static inline int32_t brute_wrap(wide v)
 	return (int32_t)(uint32_t)(uint64_t)v;
 }
 
-static inline int32_t brute_rescale(int32_t v, int32_t mul, int32_t shift, int twice)
+/* p / 2^shift, a tie to the even neighbour. */
+static inline int32_t brute_even(wide p, int32_t shift)
+{
+	wide one = (wide)1 << shift, q = p >> shift, rest = p - q * one;
+
+	if (2 * rest == one)
+		return brute_wrap(q % 2 == 0 ? q : q + 1);
+	return brute_wrap(2 * rest > one ? q + 1 : q);
+}
+
+static inline int32_t brute_rescale(int32_t v, int32_t mul, int32_t shift, int twice, int even)
 {
 	wide sum = (wide)v * mul + ((wide)1 << (shift - 1));
 
+	if (even)
+		return brute_even((wide)v * mul, shift);
 	if (twice && shift > 31)
 		sum += v >= 0 ? (wide)1 << 30 : -((wide)1 << 30);
 	return brute_wrap(sum >> shift);
 }
 
 /* A 48-bit sum times the low 16 bits of the multiplier. */
-static inline int32_t brute_rescale16(wide v, int32_t mul, int32_t shift)
+static inline int32_t brute_rescale16(wide v, int32_t mul, int32_t shift, int even)
 {
 	wide m = mul & 0x7fff, v48 = v & (((wide)1 << 48) - 1);
 
 	m -= mul & 0x8000;
 	if (v48 >> 47)
 		v48 -= (wide)1 << 48;
-	return brute_wrap((v48 * m + ((wide)1 << (shift - 1))) >> shift);
+	return even ? brute_even(v48 * m, shift) : brute_wrap((v48 * m + ((wide)1 << (shift - 1))) >> shift);
 }
 
 static inline int32_t brute_clamp(int32_t v, int32_t lo, int32_t hi)
@@ -96,7 +108,7 @@ static inline int32_t brute_clamp(int32_t v, int32_t lo, int32_t hi)
 
 static inline int32_t brute_addend(int32_t v, int32_t zp, int32_t up, uint32_t mul, int32_t shift)
 {
-	return brute_rescale(brute_wrap((wide)(v - zp) * ((wide)1 << up)), (int32_t)mul, shift, 1);
+	return brute_rescale(brute_wrap((wide)(v - zp) * ((wide)1 << up)), (int32_t)mul, shift, 1, 0);
 }
 
 /* The sum of q and r as the post group says. */
@@ -104,15 +116,15 @@ static inline int32_t brute_add(const struct weft_cmd_post *p, int32_t q, int32_
 {
 	int32_t t1 = brute_addend(q, p->a_zp, p->pre_shift, p->a_mul, p->a_shift);
 	int32_t t2 = brute_addend(r, p->b_zp, p->pre_shift, p->b_mul, p->b_shift);
-	int32_t v = brute_rescale(brute_wrap((wide)t1 + t2), (int32_t)p->s_mul, p->s_shift, 1);
+	int32_t v = brute_rescale(brute_wrap((wide)t1 + t2), (int32_t)p->s_mul, p->s_shift, 1, p->s_even);
 
 	return brute_clamp(brute_wrap((wide)v + p->s_zp), p->s_min, p->s_max);
 }
 
 static inline int32_t brute_first(const struct weft_cmd_post *p, wide acc, int32_t mul, int32_t shift)
 {
-	int32_t v = p->scale16 ? brute_rescale16(acc, mul, shift)
-			       : brute_rescale(brute_wrap(acc), mul, shift, p->double_round);
+	int32_t v = p->scale16 ? brute_rescale16(acc, mul, shift, p->even)
+			       : brute_rescale(brute_wrap(acc), mul, shift, p->double_round, p->even);
 
 	return brute_clamp(brute_wrap((wide)v + p->y_zp), p->y_min, p->y_max);
 }
@@ -145,6 +157,8 @@ static inline void random_post(struct rng *r, struct weft_cmd_post *p)
 	hi = p->mode == 1 && rng_int(r, 0, 3) ? 32767 : 127;
 	lo = -hi - 1;
 	p->double_round = rng_int(r, 0, 1);
+	p->even = rng_int(r, 0, 1);
+	p->s_even = rng_int(r, 0, 1);
 	p->pre_shift = rng_int(r, 0, 30);
 	p->y_zp = rng_int(r, lo, hi);
 	p->y_min = rng_int(r, lo, 0);
@@ -167,6 +181,9 @@ static inline void random_post(struct rng *r, struct weft_cmd_post *p)
 		p->a_shift = p->b_shift = 31;
 		p->s_shift = 31 + p->pre_shift - rng_int(r, 0, 2);
 	}
+	/* Powers of two, where sums tie. */
+	if (rng_int(r, 0, 2) == 0)
+		p->a_mul = p->b_mul = p->s_mul = 1 << 30;
 }
 
 /* Limits that the elements do not have: the model takes them, the verifier does not. */
@@ -203,7 +220,7 @@ static inline int32_t random_mul(struct rng *r, const struct weft_cmd_post *p)
 	int32_t low = rng_int(r, 1 << 14, INT16_MAX);
 
 	if (!p->scale16)
-		return rng_int(r, 1 << 30, INT32_MAX);
+		return rng_int(r, 0, 3) ? rng_int(r, 1 << 30, INT32_MAX) : 1 << 30;
 	/* Programs have 15 bits; 16 count, and more may be there. */
 	return rng_int(r, 0, 7) ? low : (int32_t)(uint32_t)rng_next(r);
 }

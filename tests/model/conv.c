@@ -265,7 +265,7 @@ static void conv_extremes(void **state)
 		memset(b.want + v->w_base, 0x80, (size_t)k * 16);
 		put_record(b.want + v->p_base, 5, 32767, 36);
 		bench_load(&b);
-		bench_want(&b, &v->post, 0, 0, 0, brute_rescale16((wide)k * x * -255 + 5, 32767, 36));
+		bench_want(&b, &v->post, 0, 0, 0, brute_rescale16((wide)k * x * -255 + 5, 32767, 36, 0));
 		bench_run(&b, &c);
 		bench_compare(&b, &c, sign);
 		bench_close(&b);

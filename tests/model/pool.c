@@ -46,7 +46,7 @@ static void random_pool(struct bench *b, struct weft_cmd *c)
 	k->ox_step = rng_int(&b->rng, 1, 3) * px;
 	k->ky_step = row;
 	k->kx_step = px;
-	p->a_mul = (uint32_t)rng_int(&b->rng, 1 << 30, INT32_MAX);
+	p->a_mul = rng_int(&b->rng, 0, 2) ? (uint32_t)rng_int(&b->rng, 1 << 30, INT32_MAX) : 1u << 30;
 	p->a_shift = rng_int(&b->rng, 30, 36);
 	p->out_base = (int32_t)b->cfg->sp_bytes / 2 + e * rng_int(&b->rng, 0, 99);
 	p->out_x_stride = e * (oc + rng_int(&b->rng, 0, 9));

@@ -282,7 +282,7 @@ static struct scales one_scale(int32_t mul, int shift)
 /* Takes s over. */
 static int rescale(struct maker *m, int x, struct scales s, weft_rounding rounding, int x_zp, int y_zp, weft_dtype to)
 {
-	weft_attr a = { .rescale = { .scale32 = !s.narrow, .rounding = s.narrow ? WEFT_SINGLE_ROUND : rounding,
+	weft_attr a = { .rescale = { .scale32 = !s.narrow, .rounding = s.narrow && rounding == WEFT_DOUBLE_ROUND ? WEFT_SINGLE_ROUND : rounding,
 		.per_channel = s.n > 1, .x_zp = x_zp, .y_zp = y_zp } };
 	void *mul = s.mul;
 
@@ -301,7 +301,7 @@ static int rescale(struct maker *m, int x, struct scales s, weft_rounding roundi
 
 static weft_rounding draw_rounding(struct maker *m)
 {
-	return chance(m, 60) ? WEFT_DOUBLE_ROUND : chance(m, 90) ? WEFT_SINGLE_ROUND : WEFT_INEXACT_ROUND;
+	return chance(m, 50) ? WEFT_DOUBLE_ROUND : chance(m, 40) ? WEFT_EVEN_ROUND : chance(m, 90) ? WEFT_SINGLE_ROUND : WEFT_INEXACT_ROUND;
 }
 
 /* Low 32 bits of sums of 48, as frameworks with 32-bit sums are lowered. */

@@ -468,6 +468,8 @@ static void draw_post(struct maker *m, struct weft_cmd_post *p, bool sums)
 	p->raw = sums && m->cfg->has_raw && chance(m, 30);
 	p->scale16 = m->mode == INT16 && sums && chance(m, 50);
 	p->double_round = p->scale16 ? 0 : (int32_t)draw(m, 0, 1);
+	p->even = m->cfg->has_even && chance(m, 40);
+	p->s_even = m->cfg->has_even && chance(m, 40);
 	p->y_zp = draw_value(m);
 	draw_limits(m, &p->y_min, &p->y_max);
 	p->pre_shift = chance(m, 50) ? 20 : (int32_t)draw(m, 0, 30);
@@ -480,6 +482,9 @@ static void draw_post(struct maker *m, struct weft_cmd_post *p, bool sums)
 	p->a_mul = draw_mul(m);
 	p->b_mul = draw_mul(m);
 	p->s_mul = draw_mul(m);
+	/* Powers of two, where sums tie. */
+	if (chance(m, 30))
+		p->a_mul = p->b_mul = p->s_mul = 1u << 30;
 	if (chance(m, 70)) {
 		/* Scales at which the sum does not only clamp. */
 		p->a_shift = p->b_shift = 31;
@@ -559,13 +564,19 @@ static int new_records(struct maker *m, struct job *j, int64_t n)
 		int64_t bias = chance(m, 70) ? draw(m, -200000, 200000) : chance(m, 60) ? draw(m, INT32_MIN, INT32_MAX)
 		                                                                        : draw(m, -(1ll << 47), (1ll << 47) - 1);
 		uint32_t mul = draw_mul(m);
+		int shift = draw_shift(m);
+		if (chance(m, 30)) {
+			shift = (int)draw(m, 6, 30);
+			mul = 1u << shift;
+			shift += (int)draw(m, 1, 8);
+		}
 		if (m->mode == FLOAT)
 			bias = chance(m, 30) ? 0 : draw_fp16(m) | (bias & ~0xffffll);
 		for (int k = 0; k < 6; k++)
 			at[k] = (uint8_t)((uint64_t)bias >> 8 * k);
 		for (int k = 0; k < 4; k++)
 			at[6 + k] = (uint8_t)(mul >> 8 * k);
-		at[10] = (uint8_t)draw_shift(m);
+		at[10] = (uint8_t)shift;
 	}
 	if (area >= 0)
 		load_exactly(m, j, area, m->area[area].at, m->area[area].len, r);
@@ -823,6 +834,10 @@ static bool elt_job(struct maker *m, struct job *j)
 
 	weft_cmd_init(&c, WEFT_CMD_ELT);
 	draw_post(m, &c.elt.post, false);
+	if (!add && c.elt.post.even && c.elt.post.pre_shift < 30) {
+		c.elt.post.a_mul = 1u << 30;
+		c.elt.post.a_shift = c.elt.post.pre_shift + (int32_t)draw(m, 31, 32);
+	}
 	c.elt.post.oh = (int32_t)x.h;
 	c.elt.post.ow = (int32_t)x.w;
 	c.elt.post.oc = (int32_t)x.c;
@@ -946,6 +961,7 @@ static void draw_alu(struct maker *m, struct weft_cmd_alu *c)
 	c->lo = (int32_t)draw(m, INT32_MIN, 100);
 	c->hi = (int32_t)draw(m, c->lo, INT32_MAX);
 	c->round = chance(m, 50);
+	c->even = m->cfg->has_even && chance(m, 50);
 	c->shift = (int32_t)(chance(m, 50) ? 0 : draw(m, 0, 63));
 }
 

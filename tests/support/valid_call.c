@@ -63,6 +63,7 @@ static struct call valid_tfl(struct call c)
 		c.y = S4(WEFT_INT8, 1, 5, 6, 2);
 		break;
 	case WEFT_OP_TFL_LSTM: return lstm(c);
+	case WEFT_OP_TFL_LOG_SOFTMAX: c.attr.tfl_softmax.x_scale = 0.1f; break;
 	case WEFT_OP_TFL_CAST: c.y.dtype = WEFT_FP32; break;
 	case WEFT_OP_TFL_SQRT: c.x[0].dtype = c.y.dtype = WEFT_FP32; break;
 	case WEFT_OP_TFL_DIV: return broadcast(c, WEFT_FP32);

@@ -61,7 +61,7 @@ static void spoil(struct call *c, uint64_t *r)
 			c->attr.rescale.scale32 ^= test_random(r) % 8 == 0;
 			c->attr.rescale.x_unsigned ^= test_random(r) % 4 == 0;
 			c->attr.rescale.y_unsigned ^= test_random(r) % 4 == 0;
-			c->attr.rescale.rounding = (weft_rounding)(test_random(r) % 5);
+			c->attr.rescale.rounding = (weft_rounding)(test_random(r) % 6);
 		}
 	}
 	}

@@ -83,7 +83,7 @@ static bool one_rescale(uint64_t *r)
 	const int k = (int)(test_random(r) % (sizeof(types) / sizeof(types[0])));
 	const bool scale32 = types[k].x != WEFT_INT48 && test_random(r) % 4;
 	weft_attr a = { .rescale = { .scale32 = scale32, .per_channel = test_random(r) & 1,
-		.rounding = scale32 && test_random(r) % 2 ? WEFT_DOUBLE_ROUND : WEFT_SINGLE_ROUND,
+		.rounding = test_random(r) % 3 == 0 ? WEFT_EVEN_ROUND : scale32 && test_random(r) % 2 ? WEFT_DOUBLE_ROUND : WEFT_SINGLE_ROUND,
 		.x_unsigned = types[k].xu, .y_unsigned = types[k].yu } };
 	const int64_t ch = upto(r, 700), rows = upto(r, 5), n = a.rescale.per_channel ? ch : 1;
 	weft_tensor *m = TENSOR(scale32 ? WEFT_INT32 : WEFT_INT16, n), *s = TENSOR(WEFT_INT8, n);
@@ -93,7 +93,8 @@ static bool one_rescale(uint64_t *r)
 	if (types[k].y == WEFT_INT8 || types[k].y == WEFT_UINT8)
 		a.rescale.y_zp = (int32_t)(test_random(r) % 128);
 	for (int64_t i = 0; i < n; i++) {
-		tensor_set(m, i, (int64_t)(test_random(r) & (scale32 ? INT32_MAX : INT16_MAX)));
+		tensor_set(m, i, test_random(r) % 4 == 0 ? 1 << test_random(r) % 15
+		                                         : (int64_t)(test_random(r) & (scale32 ? INT32_MAX : INT16_MAX)));
 		tensor_set(s, i, 2 + (int64_t)(test_random(r) % 61));
 	}
 	return both(WEFT_OP_RESCALE, &a, TENSOR(types[k].y, rows, ch),

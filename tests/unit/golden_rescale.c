@@ -40,6 +40,14 @@ static int64_t half_away(int64_t v, int s)
 	return v < 0 ? -q : q;
 }
 
+/* The even one of the two that a tie rounds to: those of v*m above and below 2^s/2 by one part. */
+static int64_t even_round(int64_t v, int64_t m, int s)
+{
+	int64_t up = floor_div_pow2((wide)v * m * 2 + ((wide)1 << s), s + 1), down = floor_div_pow2((wide)v * m * 2 + ((wide)1 << s) - 1, s + 1);
+
+	return up % 2 ? down : up;
+}
+
 static int64_t double_round(int64_t v, int64_t m, int s)
 {
 	if (s <= 31)
@@ -66,6 +74,13 @@ static void scale_32_by_hand(void **state)
 	assert_int_equal(weft_apply_scale_32(INT32_MAX, INT32_MAX, 62, false), 1);
 	assert_int_equal(weft_apply_scale_32(INT32_MIN, INT32_MAX, 62, true), -1);
 	assert_int_equal(weft_apply_scale_32(1, 3, 2, false), 1);
+	/* 0.5, 1.5, -0.5, -1.5, -2.5, 5/8 */
+	assert_int_equal(weft_apply_scale_even(1, 1 << 30, 31), 0);
+	assert_int_equal(weft_apply_scale_even(3, 1 << 30, 31), 2);
+	assert_int_equal(weft_apply_scale_even(-1, 1 << 30, 31), 0);
+	assert_int_equal(weft_apply_scale_even(-3, 1 << 30, 31), -2);
+	assert_int_equal(weft_apply_scale_even(-5, 1 << 30, 31), -2);
+	assert_int_equal(weft_apply_scale_even(5, 1 << 30, 33), 1);
 }
 
 static void scale_16_by_hand(void **state)
@@ -102,6 +117,7 @@ static void scale_32_random(void **state)
 		if (s < 33 && (v < -((int64_t)1 << (s - 1)) || v >= (int64_t)1 << (s - 1)))
 			continue;
 		if (weft_apply_scale_32((int32_t)v, (int32_t)m, s, false) != single_round(v, m, s) ||
+		    weft_apply_scale_even(v, (int32_t)m, s) != even_round(v, m, s) ||
 		    weft_apply_scale_32((int32_t)v, (int32_t)m, s, true) != double_round(v, m, s))
 			fail_msg("value %lld, multiplier %lld, shift %d", (long long)v, (long long)m, s);
 	}
@@ -233,7 +249,7 @@ static void rules_bad(void **state)
 		{ WEFT_INT48, WEFT_INT8, { .scale32 = false, .rounding = WEFT_SINGLE_ROUND, .x_unsigned = true }, 1, 30 },
 		{ WEFT_UINT8, WEFT_INT8, { .scale32 = true, .rounding = WEFT_SINGLE_ROUND }, 1, 30 },
 		{ WEFT_INT8, WEFT_INT48, { .scale32 = true, .rounding = WEFT_SINGLE_ROUND }, 1, 30 },
-		{ WEFT_INT8, WEFT_INT8, { .scale32 = true, .rounding = 4 }, 1, 30 },
+		{ WEFT_INT8, WEFT_INT8, { .scale32 = true, .rounding = 5 }, 1, 30 },
 		{ WEFT_INT8, WEFT_INT8, { .scale32 = true, .rounding = WEFT_SINGLE_ROUND }, -1, 30 },
 		{ WEFT_INT8, WEFT_INT8, { .scale32 = true, .rounding = WEFT_SINGLE_ROUND }, 1, 1 },
 		{ WEFT_INT8, WEFT_INT8, { .scale32 = true, .rounding = WEFT_SINGLE_ROUND }, 1, 63 },

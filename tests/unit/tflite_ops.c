@@ -889,6 +889,44 @@ static void operators_bad(void **state)
 	}
 }
 
+static void normals_bad(void **state)
+{
+	static const struct {
+		int code, activation;
+		bool u8;
+		float scale;
+		int32_t zp;
+		int err;
+		const char *says;
+	} cases[] = {
+		{ TFL_L2_NORMALIZATION, TFL_NONE, false, 1.0f / 64, 0, -EINVAL,
+		  "operator 0 L2_NORMALIZATION: result has scale 0.015625 and zero point 0 (as int8); wants 1/128 and 0" },
+		{ TFL_L2_NORMALIZATION, TFL_NONE, true, 1.0f / 128, 0, -EINVAL,
+		  "operator 0 L2_NORMALIZATION: result has scale 0.0078125 and zero point -128 (as int8); wants 1/128 and 0" },
+		{ TFL_L2_NORMALIZATION, TFL_RELU, false, 1.0f / 128, 0, -ENOTSUP, "operator 0 L2_NORMALIZATION: activation 1" },
+		{ TFL_LOG_SOFTMAX, 0, false, 1.0f / 16, -128, -EINVAL,
+		  "operator 0 LOG_SOFTMAX: result has scale 0.0625 and zero point -128 (as int8); wants 1/16 and 127" },
+		{ TFL_LOG_SOFTMAX, 0, true, 1.0f / 16, 255, -ENOTSUP, "operator 0 LOG_SOFTMAX: of uint8" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct tb *b = calloc(1, sizeof *b);
+		struct values x = make((struct q){ cases[i].u8, 0.5f, 3 }, 2, DIMS(4, 4));
+		struct q y = { cases[i].u8, cases[i].scale, cases[i].zp };
+		int in = add_values(b, &x, false);
+		bool l2 = cases[i].code == TFL_L2_NORMALIZATION;
+		struct tb_op *o = tb_op(b, cases[i].code, l2 ? OPTIONS_L2_NORM : 0);
+
+		if (l2)
+			tb_option(o, L2_NORM_ACTIVATION, 1, cases[i].activation);
+		wire(o, 1, &in, add_result(b, y, 2, DIMS(4, 4)));
+		assert_null(import(b, cases[i].err, cases[i].says));
+		free(x.p);
+		free(b);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -896,7 +934,7 @@ int main(void)
 		cmocka_unit_test(pools), cmocka_unit_test(elementwise), cmocka_unit_test(mean), cmocka_unit_test(requantise),
 		cmocka_unit_test(floats), cmocka_unit_test(relus), cmocka_unit_test(layout), cmocka_unit_test(product_precision),
 		cmocka_unit_test(sum_factors), cmocka_unit_test(mean_factors), cmocka_unit_test(ports),
-		cmocka_unit_test(odd_graphs_bad), cmocka_unit_test(operators_bad),
+		cmocka_unit_test(odd_graphs_bad), cmocka_unit_test(operators_bad), cmocka_unit_test(normals_bad),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -40,6 +40,7 @@ Q = (I8, U8, I16)
 OPS = {
     "ADD": (0, 3, 11), "AVERAGE_POOL_2D": (1, 3, 5), "CONCATENATION": (2, 3, 10), "CONV_2D": (3, 5, 1),
     "DEPTHWISE_CONV_2D": (4, 5, 2), "DEPTH_TO_SPACE": (5, 1, 94), "FULLY_CONNECTED": (9, 7, 8),
+    "L2_NORMALIZATION": (11, 2, 13), "LOG_SOFTMAX": (50, 2, 38),
     "LOGISTIC": (14, 3, 0), "MAX_POOL_2D": (17, 3, 5), "MUL": (18, 3, 21), "RELU": (19, 3, 0),
     "RELU_N1_TO_1": (20, 1, 0), "RELU6": (21, 3, 0), "RESIZE_BILINEAR": (23, 4, 15), "SOFTMAX": (25, 3, 9),
     "SPACE_TO_DEPTH": (26, 2, 19), "SVDF": (27, 3, 6), "TANH": (28, 3, 0), "PAD": (34, 3, 0), "GATHER": (36, 5, 23),
@@ -555,9 +556,32 @@ def numbers():
     record("SQRT", net, operands)
 
 
+# ---- what has a row of its own to look at; behind the others, whose random numbers stay ----
+
+def norm(op, t, scale, zero, y, modulus=0, n=0):
+    net, dims = Net(), shape()
+    dims[-1] = n or draw(1, 200)
+    operands = [net.input(t, dims, (scale, zero), modulus)]
+    net.output(t, dims, y)
+    record(op, net, operands)
+
+
+def norms():
+    for t in (I8, U8):
+        y = (1 / 128, 0 if t == I8 else 128)
+        for k in range(16):    # small values too: sums of squares from 0 on
+            q = quant(t)
+            modulus = int(rng.choice([0, 0, 2, 3, 9]))
+            norm("L2_NORMALIZATION", t, q[0], draw(0, 3) if modulus else q[1], y, modulus)
+        norm("L2_NORMALIZATION", t, .1, -128 if t == I8 else 0, y, n=30000)
+    for k in range(40):
+        norm("LOG_SOFTMAX", I8, quant(I8, -24, 7)[0] if k % 4 else quant(I8, -7, -1)[0], draw(-128, 127), (1 / 16, 127))
+    norm("LOG_SOFTMAX", I8, .001, 0, (1 / 16, 127), n=4000)
+
+
 def main():
     to = Path(sys.argv[1] if len(sys.argv) > 1 else "tests/models/tflite_ops.gz")
-    for make in (all_unary, requantise, all_binary, all_weighted, shapes_of_sums, all_moved, numbers):
+    for make in (all_unary, requantise, all_binary, all_weighted, shapes_of_sums, all_moved, numbers, norms):
         make()
     with open(to, "wb") as f, gzip.GzipFile("", "wb", 9, f, mtime=0) as z:
         z.write(b"TFLOPS1\n" + b"".join(cases))

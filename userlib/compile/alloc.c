@@ -15,7 +15,7 @@ struct alloc {
 	int64_t sp_bytes, align, region;
 	int *order, *rank;     /* areas, largest first; where each stands among them */
 	/* By address. */
-	struct placed { int64_t lo, hi; int area; } *placed;
+	struct placed { int64_t lo, hi; int t0, t1, area; } *placed;   /* times as they were then */
 	int n_placed;
 	/* Placed areas that the nodes of the area at hand use as well, and cycles of those nodes. */
 	struct near { int64_t cycles; int16_t part[WEFT_SP_REGIONS]; } *near;
@@ -43,7 +43,7 @@ static void parts_of(const struct alloc *al, int64_t addr, int64_t bytes, int16_
 {
 	for (int r = 0; r < WEFT_SP_REGIONS; r++) {
 		int64_t lo = max64(addr, r * al->region), hi = min64(addr + bytes, (r + 1) * al->region);
-		part[r] = hi <= lo ? 0 : hi - lo == bytes ? 64 : (int16_t)((hi - lo) * 64 / bytes);
+		part[r] = hi <= lo ? 0 : (int16_t)((uint32_t)(hi - lo) * 64 / (uint32_t)bytes);
 	}
 }
 
@@ -113,7 +113,7 @@ static void put_placed(struct alloc *al, int area)
 
 	for (; i && al->placed[i - 1].lo > a->addr; i--)
 		al->placed[i] = al->placed[i - 1];
-	al->placed[i] = (struct placed){ a->addr, a->addr + a->bytes, area };
+	al->placed[i] = (struct placed){ a->addr, a->addr + a->bytes, a->t0, a->t1, area };
 }
 
 /* All but the first n of the order. */
@@ -144,8 +144,9 @@ struct choice { int64_t addr, conflicts; };
 
 static void consider(struct alloc *al, const struct area *a, int64_t lo, int64_t hi, int64_t addr, struct choice *c)
 {
-	addr = addr / al->align * al->align;
-	if (addr < lo || addr + a->bytes > hi)
+	addr = (int64_t)((uint32_t)addr / (uint32_t)al->align * (uint32_t)al->align);
+	/* Nothing is better than nothing in the way. */
+	if (addr < lo || addr + a->bytes > hi || !c->conflicts)
 		return;
 	if (al->n_near < 0)
 		list_near(al, a);
@@ -182,8 +183,7 @@ static bool place_one(struct alloc *al, struct area *a)
 	al->n_near = -1;
 	for (int i = 0; i < al->n_placed; i++) {
 		const struct placed *p = &al->placed[i];
-		const struct area *b = &al->s->area[p->area];
-		if (!overlap(a->t0, a->t1, b->t0, b->t1))
+		if (!overlap(a->t0, a->t1, p->t0, p->t1))
 			continue;
 		consider_gap(al, a, at, p->lo, &c);
 		at = max64(at, p->hi);

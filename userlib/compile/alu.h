@@ -29,7 +29,7 @@ struct alu_stmt {
 	int axis;              /* the dimension that is folded, or that counts indices; 0 or -1 once tidy */
 	struct alu_operand a, b, c, y;
 	int64_t idx_step, idx_last;   /* of b's root (lookup, interp), of y's (scatter) */
-	bool clamp, round;
+	bool clamp, round, even;
 	int32_t lo, hi;
 	int shift;
 };

@@ -268,6 +268,7 @@ static void fill_cmd(const struct alu_emit *m, struct weft_cmd_alu *c)
 	c->lo = s->lo;
 	c->hi = s->hi;
 	c->round = s->round;
+	c->even = s->even;
 	c->shift = s->shift;
 }
 

@@ -131,6 +131,7 @@ static void set_sum(struct weft_cmd_post *p, const struct node *nd, const struct
 	p->b_shift = nd->b.shift;
 	p->s_mul = nd->s.mul;
 	p->s_shift = nd->s.shift;
+	p->s_even = nd->s.round == ROUND_EVEN;
 }
 
 void emit_post(struct weft_cmd_post *p, const struct node *nd, const struct job *j, int64_t ch, int64_t n_ch)
@@ -144,7 +145,8 @@ void emit_post(struct weft_cmd_post *p, const struct node *nd, const struct job 
 	p->ow = (int32_t)j->ow;
 	p->oh = (int32_t)j->oh;
 	p->oc = (int32_t)n_ch;
-	p->double_round = nd->twice;
+	p->double_round = nd->round == ROUND_TWICE;
+	p->even = nd->round == ROUND_EVEN;
 	p->y_zp = nd->y_zp;
 	p->y_min = nd->y_min;
 	p->y_max = nd->y_max;

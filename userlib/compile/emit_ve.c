@@ -134,7 +134,7 @@ static struct scale reciprocal(int64_t count)
 
 	while (k < 32 && (int64_t)1 << k < count)
 		k++;
-	return (struct scale){ (uint32_t)((((int64_t)1 << 30) + 1) * ((int64_t)1 << k) / count), 30 + k, false };
+	return (struct scale){ (uint32_t)((((int64_t)1 << 30) + 1) * ((int64_t)1 << k) / count), 30 + k, ROUND_UP };
 }
 
 static int emit_region(struct emit *e, const struct node *nd, const struct job *j, const struct region *y, const struct region *x)
@@ -192,7 +192,7 @@ int emit_pool(struct emit *e, const struct node *nd, const struct job *j)
 int emit_copy(struct emit *e, const struct operand *from, const struct operand *to, int64_t bytes)
 {
 	int64_t n = e->s->cc->n, words = bytes / n, tail = bytes % n;
-	struct node copy = { .kind = NODE_ELT, .y_tensor = -1, .y_min = -128, .y_max = 127, .a = { 1u << 30, 30, false } };
+	struct node copy = { .kind = NODE_ELT, .y_tensor = -1, .y_min = -128, .y_max = 127, .a = { 1u << 30, 30, ROUND_UP } };
 	struct job j = { .oh = from->rows.n, .ow = words, .cn = n, .x = *from, .y = *to };
 	int err = 0;
 

@@ -44,8 +44,9 @@ static void own_views(struct cc *cc)
 
 		cc->ten[i].v.root = -1;
 		cc->ten[i].bytes = (int64_t)weft_tensor_bytes(&cc->g->tensors[i].t);
-		/* An alu moves everything of up to 4 bytes, and int48. */
+		/* An alu moves everything of up to 4 bytes, and int48; sums are written without one too. */
 		bool moved = cc->has_alu && (weft_dtype_bytes(type) <= 4 || type == WEFT_INT48);
+		moved |= cc->has_raw && (type == WEFT_INT32 || type == WEFT_INT48);
 		if (type != WEFT_INT8 && type != WEFT_INT16 && !(float_format(type) >= 0 && cc->cfg->has_fp8) && !moved)
 			continue;
 		view_dims(&cc->g->tensors[i].t, dim);

@@ -55,7 +55,7 @@ int cc_new_root(struct cc *cc, int64_t bytes)
 struct node *cc_new_node(struct cc *cc, enum node_kind kind, int64_t elem)
 {
 	const int lowest = -(1 << (8 * elem - 1));
-	const struct scale same = { 1u << 30, 30, false };
+	const struct scale same = { 1u << 30, 30, ROUND_UP };
 
 	if (cc_grow(&cc->nodes, (uint32_t)cc->n_nodes, &cc->cap_nodes, sizeof *cc->nodes))
 		return NULL;

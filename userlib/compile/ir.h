@@ -38,11 +38,14 @@ enum node_kind {
 	NODE_ALU,              /* a statement, see alu.h */
 };
 
+/* What RESCALE makes of ties: half up, double rounding, ties to even. */
+enum round { ROUND_UP, ROUND_TWICE, ROUND_EVEN };
+
 /* multiplier and shift of one RESCALE */
 struct scale {
 	uint32_t mul;
 	int32_t shift;
-	bool twice;            /* double rounding */
+	enum round round;
 };
 
 /*
@@ -90,7 +93,7 @@ struct node {
 	int scale_mul, scale_shift;   /* CONV, DW*: constant tensors of the RESCALE */
 	bool scale16;          /* sums of 48 bits by 16-bit multipliers */
 	bool sum, average;     /* POOL: sum, and divided by the taps in the image */
-	bool twice;            /* rounding of the first stage */
+	enum round round;      /* of the first stage */
 	int y_zp, y_min, y_max;
 	int pre_shift, a_zp, b_zp, s_zp, s_min, s_max;
 	struct scale a, b, s;
@@ -199,7 +202,7 @@ struct cc {
 	char *msg;
 	int64_t n;             /* cfg->n */
 	int64_t sp_bytes;      /* usable */
-	bool has_alu, has_raw, has_int4;
+	bool has_alu, has_raw, has_int4, has_even;
 
 	struct cop *ops;
 	struct cten *ten;      int n_roots; uint32_t cap_roots;

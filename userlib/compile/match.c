@@ -73,7 +73,8 @@ bool read_rescale(const struct cc *cc, int i, struct rescale *r)
 	const struct weft_attr_rescale *a = &o->attr.rescale;
 	const weft_tensor *m = &cc->g->tensors[o->in[1]].t, *s = &cc->g->tensors[o->in[2]].t;
 
-	if (a->x_unsigned || a->y_unsigned || !m->data || !s->data || s->dtype != WEFT_INT8)
+	if (a->x_unsigned || a->y_unsigned || !m->data || !s->data || s->dtype != WEFT_INT8 ||
+	    (a->rounding == WEFT_EVEN_ROUND && !cc->has_even))
 		return false;
 	if (m->dtype != WEFT_INT32 && m->dtype != WEFT_INT16)
 		return false;
@@ -86,10 +87,14 @@ bool read_rescale(const struct cc *cc, int i, struct rescale *r)
 			return false;
 	}
 	*r = (struct rescale){
-		.op = i, .per_channel = a->per_channel && n > 1, .twice = a->scale32 && a->rounding == WEFT_DOUBLE_ROUND,
+		.op = i, .per_channel = a->per_channel && n > 1,
 		.x_zp = a->x_zp, .y_zp = a->y_zp, .mul = o->in[1], .shift = o->in[2],
 	};
-	r->s = (struct scale){ (uint32_t)mul_at(m, 0), ((const int8_t *)s->data)[0], r->twice };
+	r->s = (struct scale){ (uint32_t)mul_at(m, 0), ((const int8_t *)s->data)[0], ROUND_UP };
+	if (a->rounding == WEFT_EVEN_ROUND)
+		r->s.round = ROUND_EVEN;
+	else if (a->scale32 && a->rounding == WEFT_DOUBLE_ROUND)
+		r->s.round = ROUND_TWICE;
 	return true;
 }
 

@@ -8,7 +8,7 @@
 /* One RESCALE, its constants at hand. */
 struct rescale {
 	int op;
-	bool per_channel, twice;
+	bool per_channel;
 	int x_zp, y_zp;
 	int mul, shift;        /* tensors */
 	struct scale s;        /* element 0 */

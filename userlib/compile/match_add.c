@@ -19,8 +19,8 @@ struct side {
 
 static bool rounds_as_hardware(const struct scale *s)
 {
-	/* The sum's stages always round twice, which differs only above 31. */
-	return s->twice || s->shift <= 31;
+	/* The sum's stages round twice, which differs only above 31. */
+	return s->round == ROUND_TWICE || (s->round == ROUND_UP && s->shift <= 31);
 }
 
 static bool read_side(const struct cc *cc, int t, struct side *s)
@@ -31,7 +31,7 @@ static bool read_side(const struct cc *cc, int t, struct side *s)
 	if (i < 0 || !read_rescale(cc, i, &outer) || outer.per_channel || outer.y_zp)
 		return false;
 	int x = cc->g->ops[i].in[0];
-	*s = (struct side){ .x = x, .ops = { -1, i }, .zp = outer.x_zp, .s = { 1u << 30, 30, false } };
+	*s = (struct side){ .x = x, .ops = { -1, i }, .zp = outer.x_zp, .s = { 1u << 30, 30, ROUND_UP } };
 	if (npu_int(cc, type_of(cc, x))) {
 		if (is_left_shift(&outer, &left) && left)
 			s->left = left;
@@ -99,7 +99,7 @@ int match_add(struct cc *cc, int i)
 			return cc_reason(cc, i, "broadcast");
 	int k = only_reader(cc, o->out[0], WEFT_OP_RESCALE);
 	if (k < 0 || type_of(cc, cc->g->ops[k].out[0]) != type || !read_rescale(cc, k, &out) ||
-	    out.x_zp || out.per_channel || !rounds_as_hardware(&out.s))
+	    out.x_zp || out.per_channel || (out.s.round != ROUND_EVEN && !rounds_as_hardware(&out.s)))
 		return cc_reason(cc, i, "the sum is not read by one RESCALE to %s alone", weft_dtype_name(type));
 
 	int last = k, lo = type_lowest(type), hi = -1 - lo;

@@ -380,6 +380,8 @@ static int rescale(struct cc *cc, int i, int last)
 	const struct weft_attr_rescale *a = &o->attr.rescale;
 	struct alu_stmt s = { .func = FUNC(RESCALE) };
 
+	if (a->rounding == WEFT_EVEN_ROUND && !cc->has_even)
+		return cc_reason(cc, i, "ties to even");
 	if (is_edge(cc, o))
 		return cc_reason(cc, i, "from or to unsigned at the network's edge");
 	alu_over(cc, &s, cc->g->ops[last].out[0]);
@@ -392,6 +394,7 @@ static int rescale(struct cc *cc, int i, int last)
 	s.a.zp = a->x_zp;
 	s.y.zp = a->y_zp;
 	s.round = a->rounding == WEFT_DOUBLE_ROUND;
+	s.even = a->rounding == WEFT_EVEN_ROUND;
 	limits_of(&s);
 	if (last != i) {
 		/* The type's limits first, then the CLAMP's, which lie within them. */

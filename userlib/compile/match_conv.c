@@ -147,7 +147,7 @@ static struct node *conv_node(struct cc *cc, int i, enum node_kind kind, const s
 	nd->scale16 = type == WEFT_INT16 && t->narrow < 0;
 	nd->scale_mul = t->r.mul;
 	nd->scale_shift = t->r.shift;
-	nd->twice = t->r.twice;
+	nd->round = t->r.s.round;
 	nd->y_zp = t->r.y_zp;
 	nd->y_min = t->lo;
 	nd->y_max = t->hi;

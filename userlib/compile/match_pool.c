@@ -99,7 +99,7 @@ int match_mean(struct cc *cc, int i)
 	nd->sum = true;
 	nd->x_zp = wide.x_zp;
 	nd->a = narrow.s;
-	nd->twice = narrow.twice;
+	nd->round = narrow.s.round;
 	nd->y_zp = narrow.y_zp;
 	nd->y_min = lo;
 	nd->y_max = hi;

@@ -19,7 +19,7 @@ static bool near_npu(const struct cc *cc, int t)
 int match_unary(struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
-	struct rescale r = { .s = { 1u << 30, 30, false } };
+	struct rescale r = { .s = { 1u << 30, 30, ROUND_UP } };
 	weft_dtype type = type_of(cc, o->out[0]);
 	int lowest = type_lowest(type), first = -1, left = 0, last = i, lo = lowest, hi = -1 - lowest, x = o->in[0];
 
@@ -52,7 +52,7 @@ int match_unary(struct cc *cc, int i)
 	nd->a_zp = r.x_zp;
 	nd->pre_shift = left;
 	nd->a = r.s;
-	nd->twice = r.twice;
+	nd->round = r.s.round;
 	nd->y_zp = r.y_zp;
 	nd->y_min = lo;
 	nd->y_max = hi;

@@ -787,8 +787,9 @@ static int search_changes(struct seg *s, struct batch *w, struct search *b)
 		for (int i = 0; i < s->n && !err; i++)
 			for (bool found = true; found && b->emitted < MAX_CHANGED && !err; better |= found) {
 				found = false;
-				err = place_with(s, w->used[0], &b->best, NULL);
-				if (!err)
+				/* Its residents and groups: what came of them is known. */
+				err = place_with(s, w->used[0], &b->best, &w->r[0]);
+				if (err >= 0)
 					err = try_changes(w, b, i, &found);
 			}
 	}

@@ -220,6 +220,13 @@ void save_attributes(struct io *io, weft_opcode op, weft_attr *a)
 		io_f32(io, &a->tfl_softmax.x_scale);
 		io_f32(io, &a->tfl_softmax.beta);
 		break;
+	case WEFT_OP_TFL_L2_NORMALIZATION:
+		io_i32(io, &a->tfl_norm.x_zp);
+		io_i32(io, &a->tfl_norm.left);
+		break;
+	case WEFT_OP_TFL_LOG_SOFTMAX:
+		io_f32(io, &a->tfl_softmax.x_scale);
+		break;
 	case WEFT_OP_TFL_RESIZE_BILINEAR:
 		io_bool(io, &a->tfl_resize.align_corners);
 		io_bool(io, &a->tfl_resize.half_pixel);

@@ -235,6 +235,7 @@ int diag_alu_ops(struct weft_diag *d)
 	for (unsigned f = 0; f < FUNCS; f++)
 		for (int k = 0; k < TYPES; k++) {
 			struct weft_cmd c = alu(f, k, &seed);
+			c.alu.even = d->cfg->has_even && f == 18 && k & 1;
 			diag_put(&s, 0xc00, fill, sizeof(fill));
 			diag_add(&s, &c);
 			at[f][k] = diag_store(&s, 0xc00, sizeof(fill));

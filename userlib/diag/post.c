@@ -228,6 +228,32 @@ static void elts(struct post_test *t, int mode)
 	}
 }
 
+/* Halves, half of them above an odd number; of the first stage, then of the sum. */
+static void ties(struct post_test *t, int mode)
+{
+	const uint32_t n = t->cfg->n, pixels = n;
+
+	if (!t->cfg->has_even)
+		return;
+	put_random(t, t->in, n * pixels * 2, 0);
+	put_random(t, t->b, n * pixels * 2, 0);
+	for (int add = 0; add < 2; add++) {
+		struct weft_cmd c = diag_elt(t->in, t->out, mode, pixels, 1, n);
+		struct weft_cmd_post *p = &c.elt.post;
+		p->add = add;
+		p->even = !add;
+		p->s_even = add;
+		p->a_mul = p->b_mul = p->s_mul = 1 << 30;
+		p->a_shift = 31 - add;
+		p->b_shift = 30;
+		p->s_shift = 31;
+		p->b_base = (int32_t)t->b;
+		p->b_x_stride = c.elt.in_x_stride;
+		p->b_y_stride = c.elt.in_y_stride;
+		add_piece(t, &c, ELT, pixels, n);
+	}
+}
+
 static void pools_and_dws(struct post_test *t, int mode)
 {
 	const uint32_t n = t->cfg->n, size = 6;
@@ -440,6 +466,7 @@ static int run_mode(struct weft_diag *d, int mode)
 		part_of_the_lanes(t, mode);
 		convs_with_addend(t, mode);
 		elts(t, mode);
+		ties(t, mode);
 		pools_and_dws(t, mode);
 	}
 	int err = diag_exec(d, &t->s, &out);

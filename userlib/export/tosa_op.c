@@ -342,7 +342,8 @@ static int custom(struct xout *x, struct xop *o)
 	weft_attr a = op->attr;
 
 	if (x->strict)
-		return x_fail(x, -ENOTSUP, "TOSA has no such operator");
+		return x_fail(x, -ENOTSUP, op->op == WEFT_OP_RESCALE ? "TOSA has no ties to even" :
+		                           code_of(op->op) ? "TOSA has it not for int48" : "TOSA has no such operator");
 	o->code = TOSA_CUSTOM;
 	for (int i = 0; i < op->n_in + op->n_out; i++) {
 		uint8_t t = (uint8_t)(i < op->n_in ? operand(x, i) : &x->g->tensors[op->out[i - op->n_in]].t)->dtype;
@@ -408,9 +409,28 @@ static int names(struct xout *x, struct xop *o)
 	return err;
 }
 
+/* TOSA does not move int48, but for IDENTITY. */
+static bool moves_int48(const struct xout *x)
+{
+	switch (gop(x)->op) {
+	case WEFT_OP_CONCAT: case WEFT_OP_PAD: case WEFT_OP_RESHAPE: case WEFT_OP_REVERSE: case WEFT_OP_SLICE: case WEFT_OP_TILE:
+	case WEFT_OP_TRANSPOSE: return result(x)->dtype == WEFT_INT48 && !is_dynamic(gop(x));
+	default: return false;
+	}
+}
+
+/* RESCALE with a rounding of ours is an extension, and so is moving int48. */
+static int code_of_op(const struct xout *x)
+{
+	const struct weft_gop *o = gop(x);
+	bool own = o->op == WEFT_OP_RESCALE && o->attr.rescale.rounding == WEFT_EVEN_ROUND;
+
+	return own || moves_int48(x) ? 0 : code_of(o->op);
+}
+
 int x_convert_op(struct xout *x)
 {
-	struct xop o = { .code = code_of(gop(x)->op) };
+	struct xop o = { .code = code_of_op(x) };
 	int err = check_types(x, !o.code || moves_bits(gop(x)->op), !o.code);
 
 	if (!err)

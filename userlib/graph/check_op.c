@@ -107,6 +107,8 @@ static const struct arity arity[WEFT_N_OPS] = {
 	[WEFT_OP_PACT_SOFTMAX] = { 1, 1, 1 },
 	[WEFT_OP_PACT_ITA_MAX] = { 1, 1, 1 },
 	[WEFT_OP_PACT_LAYER_NORM] = { 3, 3, 1 },
+	[WEFT_OP_TFL_L2_NORMALIZATION] = { 1, 1, 1 },
+	[WEFT_OP_TFL_LOG_SOFTMAX] = { 1, 1, 1 },
 };
 
 /* PopXL's two: operands of its float8, a scalar, fp16. */
@@ -509,7 +511,8 @@ static int check_rescale_types(const struct weft_check *c)
 	if ((xu && y->dtype == WEFT_INT32) || (yu && (x->dtype == WEFT_INT32 || x->dtype == WEFT_INT48)) ||
 	    (xu && !(T(x->dtype) & narrow)) || (yu && !(T(y->dtype) & narrow)))
 		FAIL("%s to %s cannot be unsigned", weft_dtype_name(x->dtype), weft_dtype_name(y->dtype));
-	if (a->rounding != WEFT_SINGLE_ROUND && a->rounding != WEFT_DOUBLE_ROUND && a->rounding != WEFT_INEXACT_ROUND)
+	if (a->rounding != WEFT_SINGLE_ROUND && a->rounding != WEFT_DOUBLE_ROUND && a->rounding != WEFT_INEXACT_ROUND &&
+	    a->rounding != WEFT_EVEN_ROUND)
 		FAIL("rounding %d is none", (int)a->rounding);
 	if (!a->scale32 && a->rounding == WEFT_DOUBLE_ROUND)
 		FAIL("two roundings with a 16-bit multiplier");

@@ -30,6 +30,25 @@ static int check_softmax(const struct weft_check *c)
 	return need_types(c, T(WEFT_INT8) | T(WEFT_INT16), T(x->dtype) | T(WEFT_INT16));
 }
 
+static int check_norm(const struct weft_check *c)
+{
+	const struct weft_attr_tfl_norm *a = &this_op(c)->attr.tfl_norm;
+
+	if (operand(c, 0)->rank < 1 || (a->left && a->left != 7))
+		FAIL("rank %d, left %d", operand(c, 0)->rank, (int)a->left);
+	int err = need_types(c, T(WEFT_INT8), T(WEFT_INT8));
+	return err ? err : need_zp(c, "operand 0", WEFT_INT8, false, a->x_zp);
+}
+
+static int check_log_softmax(const struct weft_check *c)
+{
+	float scale = this_op(c)->attr.tfl_softmax.x_scale;
+
+	if (operand(c, 0)->rank < 1 || !isfinite(scale) || !(scale > 0x1p-24f))
+		FAIL("rank %d, scale %g", operand(c, 0)->rank, (double)scale);
+	return need_types(c, T(WEFT_INT8), T(WEFT_INT8));
+}
+
 static int check_sigmoid(const struct weft_check *c)
 {
 	const struct weft_attr_quant *a = &this_op(c)->attr.quant;
@@ -142,6 +161,10 @@ int weft_check_tfl(const struct weft_check *c)
 	switch (op) {
 	case WEFT_OP_TFL_SOFTMAX:
 		return check_softmax(c);
+	case WEFT_OP_TFL_L2_NORMALIZATION:
+		return check_norm(c);
+	case WEFT_OP_TFL_LOG_SOFTMAX:
+		return check_log_softmax(c);
 	case WEFT_OP_TFL_LOGISTIC:
 	case WEFT_OP_TFL_TANH:
 		return check_sigmoid(c);

@@ -8,11 +8,17 @@
  *   m * t >= c  and  m * (t - 1) < c,  c = (2k + 1) * 2^(s-1)
  *
  * which bounds m. Sums that do not occur demand nothing. Where the bounds of all
- * steps leave an m, RESCALE gives ONNX's bits; where they do not (ties on both
- * sides of zero), there is none.
+ * steps leave an m, RESCALE gives ONNX's bits. They do not where sums tie at even and
+ * at odd results. With EVEN_ROUND the result at c is even, so that
+ *
+ *   m * t >= c + o  and  m * (t - 1) < c + o,  o = 1 for even k, else 0:
+ *
+ * where the ratio is num / 2^k, m that times a power of two always does. Ties of other
+ * ratios (averages of 6 x 6, of one scale) need an m that no integer is.
  */
 #include <math.h>
 
+#include "../../sim/golden/golden.h"
 #include "onnx_exact.h"
 
 typedef __int128 wide;
@@ -74,6 +80,11 @@ bool ox_nearest(double real, double most, struct ox_factor *f)
 	return true;
 }
 
+int64_t ox_scaled(int64_t v, struct ox_factor f, bool even)
+{
+	return even ? weft_apply_scale_even(v, f.mul, f.shift) : (v * f.mul + ((int64_t)1 << (f.shift - 1))) >> f.shift;
+}
+
 /* Least sum at which the result is above k; just outside where none of the range is. */
 static int64_t step(const struct weft_onnx_ratio *r, double real, int k, int64_t least, int64_t most)
 {
@@ -82,7 +93,7 @@ static int64_t step(const struct weft_onnx_ratio *r, double real, int k, int64_t
 	return about < (double)least - 2 ? least - 1 : about > (double)most + 2 ? most + 2 : step_at(r, real, k);
 }
 
-bool ox_exact(const struct weft_onnx_ratio *r, int lo, int hi, int64_t least, int64_t most, struct ox_factor *f)
+bool ox_exact(const struct weft_onnx_ratio *r, int lo, int hi, int64_t least, int64_t most, bool even, struct ox_factor *f)
 {
 	double real = ldexp((double)r->num / (double)r->den, r->exp), top = fmax(-(double)least, (double)most);
 	wide from = 0, to = INT32_MAX;
@@ -90,7 +101,7 @@ bool ox_exact(const struct weft_onnx_ratio *r, int lo, int hi, int64_t least, in
 	if (!ox_nearest(real, top, f))
 		return false;
 	for (int k = lo; k < hi; k++) {
-		wide c = ((wide)2 * k + 1) * ((wide)1 << (f->shift - 1));
+		wide c = ((wide)2 * k + 1) * ((wide)1 << (f->shift - 1)) + (even && !(k & 1));
 		int64_t t = step(r, real, k, least, most);
 
 		/* The least sum that is to be above k, and the greatest that is not. */

@@ -10,6 +10,9 @@
 
 struct ox_factor { int32_t mul; int8_t shift; };
 
+/* v * f with SINGLE_ROUND, or with EVEN_ROUND. */
+int64_t ox_scaled(int64_t v, struct ox_factor f, bool even);
+
 /* Multiplier of 31 bits nearest to real; false where none fits, sums being at most `most` in magnitude. */
 bool ox_nearest(double real, double most, struct ox_factor *f);
 
@@ -17,7 +20,8 @@ bool ox_nearest(double real, double most, struct ox_factor *f);
  * A multiplier that rounds as ONNX does for all sums of least..most.
  *
  * @param lo, hi  The result's limits less its zero point.
+ * @param even    RESCALE is with EVEN_ROUND, else SINGLE_ROUND.
  */
-bool ox_exact(const struct weft_onnx_ratio *r, int lo, int hi, int64_t least, int64_t most, struct ox_factor *f);
+bool ox_exact(const struct weft_onnx_ratio *r, int lo, int hi, int64_t least, int64_t most, bool even, struct ox_factor *f);
 
 #endif

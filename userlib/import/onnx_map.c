@@ -170,11 +170,16 @@ static int apply(struct ox *l, struct ox_value *v, int codes)
 
 /* ---- what it amounts to ---- */
 
-int ox_rescale(struct ox *l, int x, weft_dtype to, struct ox_factor f, int32_t x_zp, int32_t y_zp)
+int ox_rescale_even(struct ox *l, int x, weft_dtype to, struct ox_factor f, bool even, int32_t x_zp, int32_t y_zp)
 {
-	weft_attr a = { .rescale = { .scale32 = true, .rounding = WEFT_SINGLE_ROUND, .x_zp = x_zp, .y_zp = y_zp } };
+	weft_attr a = { .rescale = { .scale32 = true, .rounding = even ? WEFT_EVEN_ROUND : WEFT_SINGLE_ROUND, .x_zp = x_zp, .y_zp = y_zp } };
 
 	return ox_rescale_by(l, x, &a, f.mul, f.shift, to);
+}
+
+int ox_rescale(struct ox *l, int x, weft_dtype to, struct ox_factor f, int32_t x_zp, int32_t y_zp)
+{
+	return ox_rescale_even(l, x, to, f, false, x_zp, y_zp);
 }
 
 int ox_clamp_codes(struct ox *l, int x, int32_t lo, int32_t hi)
@@ -213,10 +218,10 @@ static bool is_clamp(const int32_t *f, int32_t lo, int32_t hi)
 	return true;
 }
 
-static bool is_rescale(const int32_t *f, int32_t lo, int32_t hi, struct ox_factor r, int32_t x_zp, int32_t y_zp)
+static bool is_rescale(const int32_t *f, int32_t lo, int32_t hi, struct ox_factor r, bool even, int32_t x_zp, int32_t y_zp)
 {
 	for (int i = 0; i < 256; i++)
-		if (f[i] != clip((((int64_t)(i - 128 - x_zp) * r.mul + ((int64_t)1 << (r.shift - 1))) >> r.shift) + y_zp, lo, hi))
+		if (f[i] != clip(ox_scaled(i - 128 - x_zp, r, even) + y_zp, lo, hi))
 			return false;
 	return true;
 }
@@ -254,8 +259,10 @@ int ox_by_codes(struct ox *l, int x, const int32_t *f, const struct ox_q *from, 
 	limits(f, &lo, &hi);
 	if (is_clamp(f, lo, hi))
 		return ox_clamp_codes(l, x, lo, hi);
-	if (from && ox_nearest(from->s / q->s, 256, &r) && is_rescale(f, -128, 127, r, ox_q_zp(from), ox_q_zp(q)))
-		return ox_rescale(l, x, WEFT_INT8, r, ox_q_zp(from), ox_q_zp(q));
+	bool scaled = from && ox_nearest(from->s / q->s, 256, &r);
+	for (int even = 0; scaled && even < 2; even++)
+		if (is_rescale(f, -128, 127, r, even, ox_q_zp(from), ox_q_zp(q)))
+			return ox_rescale_even(l, x, WEFT_INT8, r, even, ox_q_zp(from), ox_q_zp(q));
 	return table(l, x, f);
 }
 

@@ -9,6 +9,8 @@
  *   ADD  each side shifted left and RESCALEd, the sum RESCALEd back
  *   MUL  the product of (x - zp) and (y - zp), RESCALEd
  *
+ * the last RESCALE with ties to even where pairs tie.
+ *
  * int16 has too many pairs. There the ADD form is taken as it is: float32 holds
  * 24 bits of a sum of which the form keeps more.
  */
@@ -21,12 +23,7 @@
 
 #define CODES 256
 
-struct form { struct ox_factor a, b, out; int left; };
-
-static int64_t rescaled(int64_t v, struct ox_factor f)
-{
-	return (v * f.mul + ((int64_t)1 << (f.shift - 1))) >> f.shift;
-}
+struct form { struct ox_factor a, b, out; int left; bool even; };   /* even: out breaks ties so */
 
 static int32_t clip8(int64_t v)
 {
@@ -56,12 +53,12 @@ static bool is_sum(const int32_t *f, const struct form *t, const struct ox_side 
 	int64_t x[CODES], y[CODES];
 
 	for (int i = 0; i < CODES; i++) {
-		x[i] = rescaled((int64_t)(i - 128 - ox_q_zp(&a->q)) * ((int64_t)1 << t->left), t->a);
-		y[i] = sign * rescaled((int64_t)(i - 128 - ox_q_zp(&b->q)) * ((int64_t)1 << t->left), t->b);
+		x[i] = ox_scaled((int64_t)(i - 128 - ox_q_zp(&a->q)) * ((int64_t)1 << t->left), t->a, false);
+		y[i] = sign * ox_scaled((int64_t)(i - 128 - ox_q_zp(&b->q)) * ((int64_t)1 << t->left), t->b, false);
 	}
 	for (int i = 0; i < CODES; i++)
 		for (int k = 0; k < CODES; k++)
-			if (f[i * CODES + k] != clip8(rescaled(x[i] + y[k], t->out) + ox_q_zp(q)))
+			if (f[i * CODES + k] != clip8(ox_scaled(x[i] + y[k], t->out, t->even) + ox_q_zp(q)))
 				return false;
 	return true;
 }
@@ -76,7 +73,7 @@ static bool sum_form(double ra, double rb, int left, int off_a, int off_b, struc
 	int back = left - e;             /* the sum has 2^back to one of the result */
 	if (back < 1 || back > 31)
 		return false;
-	*t = (struct form){ fraction(ldexp(ra, -e), off_a), fraction(ldexp(rb, -e), off_b), { (int32_t)1 << (31 - back), 31 }, left };
+	*t = (struct form){ fraction(ldexp(ra, -e), off_a), fraction(ldexp(rb, -e), off_b), { (int32_t)1 << (31 - back), 31 }, left, false };
 	if (back == 31)
 		t->out = (struct ox_factor){ 1, 31 };
 	return t->a.mul > 0 && t->b.mul > 0;
@@ -94,7 +91,7 @@ static int emit_sum(struct ox *l, const struct form *t, weft_opcode op, const st
 {
 	int x = emit_side(l, a, perm, t->left, t->a), y = emit_side(l, b, perm, t->left, t->b);
 
-	return ox_rescale(l, ox_binary(l, op, x, y), q->zp->t.dtype == WEFT_INT16 ? WEFT_INT16 : WEFT_INT8, t->out, 0, ox_q_zp(q));
+	return ox_rescale_even(l, ox_binary(l, op, x, y), q->zp->t.dtype == WEFT_INT16 ? WEFT_INT16 : WEFT_INT8, t->out, t->even, 0, ox_q_zp(q));
 }
 
 static int fold_sum(struct ox *l, weft_opcode op, const struct ox_side *a, const struct ox_side *b, const struct ox_q *q,
@@ -113,15 +110,19 @@ static int fold_sum(struct ox *l, weft_opcode op, const struct ox_side *a, const
 			*done = true;
 			return emit_sum(l, &t, op, a, b, q, perm);
 		}
-	return 0;
+	if (!sum_form(ra, rb, 20, 0, 0, &t))
+		return 0;
+	t.even = true;
+	*done = is_sum(f, &t, a, b, q, op == WEFT_OP_SUB ? -1 : 1);
+	return *done ? emit_sum(l, &t, op, a, b, q, perm) : 0;
 }
 
-static bool is_product(const int32_t *f, struct ox_factor r, const struct ox_side *a, const struct ox_side *b, const struct ox_q *q)
+static bool is_product(const int32_t *f, struct ox_factor r, bool even, const struct ox_side *a, const struct ox_side *b, const struct ox_q *q)
 {
 	for (int i = 0; i < CODES; i++)
 		for (int k = 0; k < CODES; k++) {
 			int64_t v = (int64_t)(i - 128 - ox_q_zp(&a->q)) * (k - 128 - ox_q_zp(&b->q));
-			if (f[i * CODES + k] != clip8(rescaled(v, r) + ox_q_zp(q)))
+			if (f[i * CODES + k] != clip8(ox_scaled(v, r, even) + ox_q_zp(q)))
 				return false;
 		}
 	return true;
@@ -131,13 +132,19 @@ static int fold_product(struct ox *l, const struct ox_side *a, const struct ox_s
                         const int32_t *f, bool *done)
 {
 	struct ox_factor r, one = { 1 << 30, 30 };
+	bool even = false;
 
-	if (!ox_nearest(a->q.s * b->q.s / q->s, 65536, &r) || (l->o.requant == WEFT_ONNX_REQUANT_EXACT && !is_product(f, r, a, b, q)))
+	if (!ox_nearest(a->q.s * b->q.s / q->s, 65536, &r))
 		return 0;
+	if (l->o.requant == WEFT_ONNX_REQUANT_EXACT && !is_product(f, r, false, a, b, q)) {
+		even = true;
+		if (!is_product(f, r, true, a, b, q))
+			return 0;
+	}
 	*done = true;
 	int x = ox_rescale(l, ox_side_in(l, a->v, perm), WEFT_INT32, one, ox_q_zp(&a->q), 0);
 	int y = ox_rescale(l, ox_side_in(l, b->v, perm), WEFT_INT32, one, ox_q_zp(&b->q), 0);
-	return ox_rescale(l, ox_binary(l, WEFT_OP_MUL, x, y), WEFT_INT8, r, 0, ox_q_zp(q));
+	return ox_rescale_even(l, ox_binary(l, WEFT_OP_MUL, x, y), WEFT_INT8, r, even, 0, ox_q_zp(q));
 }
 
 int ox_fold_pair(struct ox *l, weft_opcode op, const struct ox_side *a, const struct ox_side *b, const struct ox_q *q, int8_t *perm,

@@ -73,5 +73,7 @@ int ox_dequantised(struct ox *l, int codes, const struct ox_q *q);
 int ox_clamp_codes(struct ox *l, int x, int32_t lo, int32_t hi);
 /* RESCALE of the integers of one tensor. */
 int ox_rescale(struct ox *l, int x, weft_dtype to, struct ox_factor f, int32_t x_zp, int32_t y_zp);
+/* The same with EVEN_ROUND, or not. */
+int ox_rescale_even(struct ox *l, int x, weft_dtype to, struct ox_factor f, bool even, int32_t x_zp, int32_t y_zp);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * int32 sums to 8 bits: RESCALE where it is proven equal for every sum that the
- * weights allow; behind operators that break ties where these are all that is in
- * the way (onnx_ties.c); else a host operator.
+ * weights allow; else a host operator. Half up where that is so for every channel,
+ * which is TOSA's; else with ties to even.
  */
 #include <errno.h>
 #include <math.h>
@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "onnx_qdq.h"
-#include "onnx_ties.h"
+#include "onnx_exact.h"
 
 bool ox_scalar(struct ox *l, struct ox_value *v, double *out)
 {
@@ -102,19 +102,18 @@ struct factors {
 	int8_t *s;
 	bool *inexact;
 	int n_inexact;
-	struct ox_dyadic *tied;    /* of the inexact ones */
-	int n_tied;
+	bool even;                 /* ties to even */
 };
 
 static struct ox_factor zero_factor;
 
 /* The exact multiplier for sums of least..most, or the nearest: *is_exact. False: there is none. */
-static bool one_factor(struct ox *l, const struct weft_onnx_ratio *r, int lo, int hi, int64_t least, int64_t most, struct ox_factor *f,
-                       bool *is_exact)
+static bool one_factor(struct ox *l, const struct weft_onnx_ratio *r, int lo, int hi, int64_t least, int64_t most, bool even,
+                       struct ox_factor *f, bool *is_exact)
 {
 	*f = zero_factor;
 	*is_exact = true;
-	if (l->o.requant != WEFT_ONNX_REQUANT_RESCALE && ox_exact(r, lo, hi, least, most, f))
+	if (l->o.requant != WEFT_ONNX_REQUANT_RESCALE && ox_exact(r, lo, hi, least, most, even, f))
 		return true;
 	*is_exact = l->o.requant == WEFT_ONNX_REQUANT_RESCALE;
 	return ox_nearest(ldexp((double)r->num / (double)r->den, r->exp), fmax(-(double)least, (double)most), f);
@@ -129,15 +128,66 @@ static bool factors_of(struct ox *l, const struct ox_scaling *sc, const struct w
 	bool is_exact = true;
 
 	if (sc->zp->t.dtype == WEFT_INT16 ? !ox_nearest(ldexp((double)r->num / (double)r->den, r->exp), (double)most, &one)
-	                                  : !one_factor(l, r, lo - zp, lo + 255 - zp, least, most, &one, &is_exact))
+	                                  : !one_factor(l, r, lo - zp, lo + 255 - zp, least, most, f->even, &one, &is_exact))
 		return false;
 	f->m[at] = one.mul;
 	f->s[at] = one.shift;
 	f->inexact[at] = !is_exact;
 	f->n_inexact += !is_exact;
-	f->tied[at] = (struct ox_dyadic){ 0 };
-	f->n_tied += !is_exact && ox_dyadic_of(r, least, most, &f->tied[at]);
 	return true;
+}
+
+/* The ratio of each channel, or the one of all. */
+struct ratios {
+	const struct weft_onnx_ratio *r;
+	int64_t n, channels, most;
+	const int64_t *range;      /* of each channel's sums, or NULL: -most..most */
+	int zp;
+};
+
+/* For each channel by itself, or one for all. */
+static void try_factors(struct ox *l, const struct ox_scaling *sc, const struct ratios *q, bool each, bool even, struct factors *f)
+{
+	int64_t least = -q->most, top = q->most;
+
+	for (int64_t i = 0; q->range && !each && i < q->channels; i++) {
+		least = i && least < q->range[2 * i] ? least : q->range[2 * i];
+		top = i && top > q->range[2 * i + 1] ? top : q->range[2 * i + 1];
+	}
+	f->count = each ? q->channels : 1;
+	f->n_inexact = 0;
+	f->even = even;
+	for (int64_t i = 0, n = f->count; i < n; i++) {
+		bool own = q->range && each;
+
+		if (!factors_of(l, sc, &q->r[q->n > 1 ? i : 0], q->zp, own ? q->range[2 * i] : least, own ? q->range[2 * i + 1] : top, f, i)) {
+			f->count = 0;
+			return;
+		}
+	}
+}
+
+/*
+ * One for all channels if there is one, else one for each: by itself a channel may
+ * have an exact multiplier that all together have not. Of the two roundings the one that
+ * leaves fewer channels over.
+ */
+static void best_factors(struct ox *l, const struct ox_scaling *sc, const struct ratios *q, struct factors *f)
+{
+	const bool split = q->n == 1 && q->channels > 1 && q->range;
+	int left = 0;
+
+	for (int each = q->n > 1; each <= (split || q->n > 1); each++) {
+		try_factors(l, sc, q, each, false, f);
+		if (!f->count || !f->n_inexact)
+			return;
+		left = f->n_inexact;
+		try_factors(l, sc, q, each, true, f);
+		if (!f->count || !f->n_inexact)
+			return;
+	}
+	if (left <= f->n_inexact)
+		try_factors(l, sc, q, split || q->n > 1, false, f);
 }
 
 /* All scales constant, and one, or one per last axis for b. range: of each channel's sums, or NULL: -most..most. */
@@ -147,33 +197,19 @@ static void find_factors(struct ox *l, const struct ox_scaling *sc, int64_t n, i
 	double a, y, zp;
 	int64_t count = 1;
 	const double *b = sc->b ? numbers(l, sc->b, n, &count) : &one;
-	struct weft_onnx_ratio r;
 
 	if (!b || sc->counts || (count > 1 && sc->b_axis != 1) || !ox_scalar(l, sc->a, &a) || !ox_scalar(l, sc->y, &y) || !ox_scalar(l, sc->zp, &zp))
 		return;
-	int64_t least = -most, top = most;
-	for (int64_t i = 0; range && count == 1 && i < n; i++) {
-		least = i && least < range[2 * i] ? least : range[2 * i];
-		top = i && top > range[2 * i + 1] ? top : range[2 * i + 1];
+	struct weft_onnx_ratio *r = ox_alloc(l, count, sizeof *r);
+	bool ok = r;
+	for (int64_t i = 0; ok && i < count; i++) {
+		ok = weft_onnx_ratio(a, b[i], y, &r[i]);
+		r[i].den *= (uint64_t)(sc->count ? sc->count : 1);
 	}
-	for (int64_t i = 0; i < count; i++) {
-		bool own = range && count > 1;
-
-		if (!weft_onnx_ratio(a, b[i], y, &r))
-			return;
-		r.den *= (uint64_t)(sc->count ? sc->count : 1);
-		if (!factors_of(l, sc, &r, (int)zp, own ? range[2 * i] : least, own ? range[2 * i + 1] : top, f, i))
-			return;
-	}
-	f->count = count;
-	/* One scale for all channels: for each by itself there may be an exact multiplier. */
-	if (count == 1 && n > 1 && f->n_inexact && range) {
-		f->n_inexact = f->n_tied = 0;
-		for (int64_t i = 0; i < n; i++)
-			if (!factors_of(l, sc, &r, (int)zp, range[2 * i], range[2 * i + 1], f, i))
-				f->count = 0;
-		f->count = f->count ? n : 0;
-	}
+	if (ok)
+		best_factors(l, sc, &(struct ratios){ r, count, n, most, range, (int)zp }, f);
+	l->room += r ? count * (int64_t)sizeof *r : 0;
+	free(r);
 }
 
 /* What x was before a RESHAPE that leaves the channels alone: the compiler wants operators side by side. */
@@ -187,9 +223,11 @@ int ox_before_reshape(const struct ox *l, int x)
 	return t->rank && from->rank && t->dim[t->rank - 1] == from->dim[from->rank - 1] ? l->g->ops[p].in[0] : x;
 }
 
-int ox_requant_rescale(struct ox *l, int x, weft_dtype to, int64_t count, int32_t *m, int8_t *s, double zp)
+/* RESCALE with multipliers and shifts, one or one for each channel; takes m and s, from ox_alloc. */
+static int rescale(struct ox *l, int x, weft_dtype to, int64_t count, int32_t *m, int8_t *s, bool even, double zp)
 {
-	weft_attr a = { .rescale = { .scale32 = true, .rounding = WEFT_SINGLE_ROUND, .per_channel = count > 1, .y_zp = (int32_t)zp } };
+	weft_attr a = { .rescale = { .scale32 = true, .rounding = even ? WEFT_EVEN_ROUND : WEFT_SINGLE_ROUND, .per_channel = count > 1,
+		.y_zp = (int32_t)zp } };
 	/* TOSA has multipliers of 16 bits for sums of 48. */
 	if (ox_t(l, x)->dtype == WEFT_INT48) {
 		int16_t *half = ox_alloc(l, count, sizeof *half);
@@ -214,7 +252,7 @@ int ox_requant_rescale(struct ox *l, int x, weft_dtype to, int64_t count, int32_
 }
 
 /* Each group for itself, so that the convolution before it takes it in. */
-static int rescale_groups(struct ox *l, int x, const struct weft_gop *g, weft_dtype to, int64_t count, const int32_t *m, const int8_t *s, double zp)
+static int rescale_groups(struct ox *l, int x, const struct weft_gop *g, weft_dtype to, const struct factors *f, double zp)
 {
 	int n = g->n_in, part[WEFT_OP_MAX_INPUTS], in[WEFT_OP_MAX_INPUTS];
 	weft_tensor t = *ox_t(l, x);
@@ -222,7 +260,7 @@ static int rescale_groups(struct ox *l, int x, const struct weft_gop *g, weft_dt
 
 	memcpy(in, g->in, (size_t)n * sizeof *in);         /* g moves as operators are added */
 	for (int k = 0; k < n; k++) {
-		int64_t c = count > 1 ? ox_t(l, in[k])->dim[ox_t(l, in[k])->rank - 1] : 1;
+		int64_t c = f->count > 1 ? ox_t(l, in[k])->dim[ox_t(l, in[k])->rank - 1] : 1;
 		int32_t *mk = ox_alloc(l, c, sizeof *mk);
 		int8_t *sk = mk ? ox_alloc(l, c, 1) : NULL;
 
@@ -230,10 +268,10 @@ static int rescale_groups(struct ox *l, int x, const struct weft_gop *g, weft_dt
 			free(mk);
 			return l->err;
 		}
-		memcpy(mk, m + at, (size_t)c * sizeof *mk);
-		memcpy(sk, s + at, (size_t)c);
-		at += count > 1 ? c : 0;
-		part[k] = ox_requant_rescale(l, in[k], to, c, mk, sk, zp);
+		memcpy(mk, f->m + at, (size_t)c * sizeof *mk);
+		memcpy(sk, f->s + at, (size_t)c);
+		at += f->count > 1 ? c : 0;
+		part[k] = rescale(l, in[k], to, c, mk, sk, f->even, zp);
 		if (part[k] < 0)
 			return part[k];
 	}
@@ -348,30 +386,6 @@ static int patch(struct ox *l, const struct weft_gop *o, int y, const struct ox_
 	return x < 0 ? x : ox_reshape(l, ox_concat(l, part, n_parts, 3), shape.rank, shape.dim);
 }
 
-/* In steps of the device's, where ties are all that RESCALE has wrong. */
-static int with_ties(struct ox *l, int x, const struct factors *f, double zp)
-{
-	const weft_tensor t = *ox_t(l, x);
-	int32_t *m = ox_alloc(l, f->count, sizeof *m);
-	int8_t *s = m ? ox_alloc(l, f->count, 1) : NULL;
-
-	if (!s) {
-		free(m);
-		return l->err;
-	}
-	for (int64_t i = 0; i < f->count; i++) {
-		m[i] = f->inexact[i] ? 1 << 30 : f->m[i];
-		s[i] = (int8_t)(f->inexact[i] ? 30 + f->tied[i].shift : f->s[i]);
-	}
-	int y = ox_break_ties(l, ox_before_reshape(l, x), f->tied, f->count);
-	if (y < 0) {
-		free(m);
-		free(s);
-		return y;
-	}
-	return ox_reshape(l, ox_requant_rescale(l, y, WEFT_INT8, f->count, m, s, zp), t.rank, t.dim);
-}
-
 static int on_device(struct ox *l, int x, const struct ox_scaling *sc, const struct factors *f, bool flip)
 {
 	const weft_dtype to = sc->zp->t.dtype == WEFT_INT16 ? WEFT_INT16 : WEFT_INT8;
@@ -381,10 +395,8 @@ static int on_device(struct ox *l, int x, const struct ox_scaling *sc, const str
 
 	ox_scalar(l, sc->zp, &zp);
 	zp -= flip ? 128 : 0;
-	if (f->n_inexact && f->n_tied == f->n_inexact)
-		return with_ties(l, x, f, zp);
 	if (g)
-		return rescale_groups(l, x, g, to, n, f->m, f->s, zp);
+		return rescale_groups(l, x, g, to, f, zp);
 	int32_t *m = ox_alloc(l, n, sizeof *m);          /* the graph's own */
 	int8_t *s = m ? ox_alloc(l, n, 1) : NULL;
 	if (!s) {
@@ -393,13 +405,13 @@ static int on_device(struct ox *l, int x, const struct ox_scaling *sc, const str
 	}
 	memcpy(m, f->m, (size_t)n * sizeof *m);
 	memcpy(s, f->s, (size_t)n);
-	return ox_requant_rescale(l, x, to, n, m, s, zp);
+	return rescale(l, x, to, n, m, s, f->even, zp);
 }
 
 static int requant(struct ox *l, int x, const struct ox_scaling *sc, int64_t n, struct factors *f, bool *flip)
 {
 	*flip = sc->zp->t.dtype == WEFT_UINT8;
-	if (f->count && f->n_tied == f->n_inexact)
+	if (f->count && !f->n_inexact)
 		return on_device(l, x, sc, f, *flip);
 	const struct weft_gop *o = f->count ? patchable(l, x, sc, f, n) : NULL;
 	if (o) {
@@ -424,17 +436,15 @@ int ox_requant(struct ox *l, int x, const struct ox_scaling *sc, int64_t most, b
 
 	f.s = f.m ? ox_alloc(l, n, 1) : NULL;
 	f.inexact = f.s ? ox_alloc(l, n, 1) : NULL;
-	f.tied = f.inexact ? ox_alloc(l, n, sizeof *f.tied) : NULL;
-	if (f.tied) {
+	if (f.inexact) {
 		range = sum_ranges(l, x, n);
 		find_factors(l, sc, n, most < ((int64_t)1 << 31) ? most : (int64_t)1 << 31, range, &f);
 		y = requant(l, x, sc, n, &f, flip);
 	}
-	l->room += n * (6 + (int64_t)sizeof *f.tied) + (range ? 2 * n * (int64_t)sizeof *range : 0);
+	l->room += n * 6 + (range ? 2 * n * (int64_t)sizeof *range : 0);
 	free(f.m);
 	free(f.s);
 	free(f.inexact);
-	free(f.tied);
 	free(range);
 	return y;
 }

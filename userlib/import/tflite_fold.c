@@ -191,7 +191,7 @@ static bool is_light(int code)
 	switch (code) {
 	case TFL_CONV_2D: case TFL_DEPTHWISE_CONV_2D: case TFL_FULLY_CONNECTED: case TFL_TRANSPOSE_CONV: case TFL_BATCH_MATMUL:
 	case TFL_SVDF: case TFL_SEQUENCE_LSTM: case TFL_AVERAGE_POOL_2D: case TFL_MAX_POOL_2D: case TFL_RESIZE_BILINEAR:
-	case TFL_SOFTMAX:
+	case TFL_SOFTMAX: case TFL_LOG_SOFTMAX:
 		return false;
 	default:
 		return true;

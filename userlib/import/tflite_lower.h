@@ -218,6 +218,8 @@ int tfl_lower_pad(struct tfl_lower *l);
 int tfl_lower_concat(struct tfl_lower *l);
 int tfl_lower_relu(struct tfl_lower *l);
 int tfl_lower_softmax(struct tfl_lower *l);
+int tfl_lower_l2_norm(struct tfl_lower *l);
+int tfl_lower_log_softmax(struct tfl_lower *l);
 int tfl_lower_quantize(struct tfl_lower *l);
 int tfl_lower_dequantize(struct tfl_lower *l);
 int tfl_lower_sub(struct tfl_lower *l);

@@ -92,6 +92,43 @@ int tfl_lower_softmax(struct tfl_lower *l)
 	return tfl_step(l, WEFT_OP_TFL_SOFTMAX, &a, &x, 1, yq.t, t.rank, t.dim, true);
 }
 
+int tfl_lower_l2_norm(struct tfl_lower *l)
+{
+	struct tfl_quant xq, yq;
+	int activation = 0;
+	int x = unary(l, TFL_Q8, &xq, &yq), err;
+
+	if (x < 0)
+		return x;
+	if ((err = tfl_option(l, OPTIONS_L2_NORM, L2_NORM_ACTIVATION, 1, TFL_NONE, &activation)) ||
+	    (err = tfl_need_range(l, &yq, 1.0f / 128, 0)))
+		return err;
+	if (activation != TFL_NONE)
+		return tfl_fail(l, -ENOTSUP, "activation %d", activation);
+	bool raw = tfl_file_tensor(l, tfl_operand(l, 0))->type == TFL_UINT8;
+	weft_attr a = { .tfl_norm = { .x_zp = xq.zp, .left = raw ? 7 : 0 } };
+	weft_tensor t = l->g->tensors[x].t;
+	return tfl_step(l, WEFT_OP_TFL_L2_NORMALIZATION, &a, &x, 1, WEFT_INT8, t.rank, t.dim, true);
+}
+
+int tfl_lower_log_softmax(struct tfl_lower *l)
+{
+	struct tfl_quant xq, yq;
+	int x = unary(l, TFL_Q8, &xq, &yq), err;
+
+	if (x < 0)
+		return x;
+	if ((err = tfl_need_range(l, &yq, 1.0f / 16, 127)))
+		return err;
+	if (tfl_file_tensor(l, tfl_operand(l, 0))->type == TFL_UINT8)  /* which is float32 in the kernel */
+		return tfl_fail(l, -ENOTSUP, "of uint8");
+	if (!(xq.scale > 0x1p-24f))
+		return tfl_fail(l, -EINVAL, "scale %g; above 2^-24", (double)xq.scale);
+	weft_attr a = { .tfl_softmax = { .x_scale = xq.scale } };
+	weft_tensor t = l->g->tensors[x].t;
+	return tfl_step(l, WEFT_OP_TFL_LOG_SOFTMAX, &a, &x, 1, WEFT_INT8, t.rank, t.dim, true);
+}
+
 /* The operand in the file's own type where the graph has it so, or as int8. */
 static int edge_value(struct tfl_lower *l, struct tfl_quant *q)
 {

@@ -133,22 +133,29 @@ static bool expand_dims(struct tfl_lower *l, weft_tensor *y)
 	return axis >= 0 && axis < y->rank;
 }
 
+/* n axes of a tensor of so many dimensions, negative ones from behind, as bits. */
+static bool axes_of(const int64_t *v, int n, int rank, unsigned *axes)
+{
+	*axes = 0;
+	for (int i = 0; i < n; i++) {
+		int64_t axis = v[i] + (v[i] < 0 ? rank : 0);
+		if (axis < 0 || axis >= rank)
+			return false;
+		*axes |= 1u << axis;
+	}
+	return true;
+}
+
 /* The listed axes go; without a list all of extent 1. */
 static bool squeeze(struct tfl_lower *l, weft_tensor *y)
 {
 	int64_t v[TFL_MAX_RANK];
-	unsigned gone = 0;
+	unsigned gone;
 	weft_tensor x;
 	int n = tfl_option_ints(l, OPTIONS_SQUEEZE, SQUEEZE_DIMS, TFL_MAX_RANK, v), k = 0;
 
-	if (n < 0 || !extents(l, 0, &x))
+	if (n < 0 || !extents(l, 0, &x) || !axes_of(v, n, x.rank, &gone))
 		return false;
-	for (int i = 0; i < n; i++) {
-		int64_t axis = v[i] + (v[i] < 0 ? x.rank : 0);
-		if (axis < 0 || axis >= x.rank)
-			return false;
-		gone |= 1u << axis;
-	}
 	for (int i = 0; i < x.rank; i++)
 		if (n ? !(gone & 1u << i) : x.dim[i] != 1) {
 			if (k == y->rank)
@@ -161,18 +168,13 @@ static bool squeeze(struct tfl_lower *l, weft_tensor *y)
 static bool reduce(struct tfl_lower *l, weft_tensor *y)
 {
 	int64_t v[TFL_MAX_RANK];
-	unsigned gone = 0;
+	unsigned gone;
 	weft_tensor x;
 	int keep, k = 0, n = tfl_is_const(l, 1) ? tfl_ints(l, 1, TFL_MAX_RANK, v) : -1;
 
-	if (n < 0 || !extents(l, 0, &x) || tfl_option(l, OPTIONS_REDUCE, REDUCE_KEEP_DIMS, 1, 0, &keep))
+	if (n < 0 || !extents(l, 0, &x) || tfl_option(l, OPTIONS_REDUCE, REDUCE_KEEP_DIMS, 1, 0, &keep) ||
+	    !axes_of(v, n, x.rank, &gone))
 		return false;
-	for (int i = 0; i < n; i++) {
-		int64_t axis = v[i] + (v[i] < 0 ? x.rank : 0);
-		if (axis < 0 || axis >= x.rank)
-			return false;
-		gone |= 1u << axis;
-	}
 	for (int i = 0; i < x.rank; i++) {
 		bool one = gone & 1u << i;
 		if (one && !keep)
@@ -276,7 +278,9 @@ static bool find(struct tfl_lower *l, weft_tensor *y)
 	case TFL_PACK: return along(l, OPTIONS_PACK, PACK_AXIS, true, y);
 	case TFL_TRANSPOSE_CONV: case TFL_FILL: return as_said(l, 0, y);
 	case TFL_BROADCAST_TO: return as_said(l, 1, y);
-	case TFL_LOGISTIC: case TFL_CODE_TANH: case TFL_SOFTMAX: case TFL_QUANTIZE: case TFL_DEQUANTIZE: return same(l, y);
+	case TFL_LOGISTIC: case TFL_CODE_TANH: case TFL_SOFTMAX: case TFL_QUANTIZE: case TFL_DEQUANTIZE:
+	case TFL_L2_NORMALIZATION: case TFL_LOG_SOFTMAX:
+		return same(l, y);
 	default: return false;
 	}
 }

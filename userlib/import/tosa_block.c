@@ -385,6 +385,7 @@ static int retype(struct tosa_lower *l, int t, weft_dtype type)
 
 	if (g->dtype != type && weft_dtype_bytes(g->dtype) != weft_dtype_bytes(type))
 		return tosa_fail(l, -EINVAL, "its types are not those of its tensors");
+	l->s.retyped |= g->dtype != type;
 	g->dtype = type;
 	return 0;
 }
@@ -619,7 +620,10 @@ int tosa_block(struct tosa_lower *l, int block)
 	l->op = NULL;
 	if ((err = open_block(l)) || (err = import_inputs(l)) || (err = note_makers(l)) || (err = import_ops(l)))
 		return err;
-	return import_outputs(l);
+	err = import_outputs(l);
+	if (!err && l->s.retyped)
+		tosa_spread_signs(l->s.g);
+	return err;
 }
 
 /* ---- sub-graphs ---- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * CUSTOM: only the extension operators of this library, domain "weft", by the
- * names of include/weft/op.h. implementation_attrs holds one byte per operand
+ * names of include/weft/op.h, and some of TOSA's beyond its rows. implementation_attrs holds one byte per operand
  * and result, its type (enum weft_dtype), then the attributes as in a .weft
  * file. Everybody else's are refused.
  */
@@ -19,14 +19,28 @@ static int field(struct tosa_lower *l, int id, struct fb_vec *v, struct tosa_nam
 	return err < 0 ? err : 0;
 }
 
+/* TOSA's with a rounding of ours, or of int48, which TOSA does not move. */
+static const weft_opcode widened[] = {
+	WEFT_OP_RESCALE, WEFT_OP_CONCAT, WEFT_OP_PAD, WEFT_OP_RESHAPE, WEFT_OP_REVERSE, WEFT_OP_SLICE, WEFT_OP_TILE,
+	WEFT_OP_TRANSPOSE,
+};
+
+static bool is_name(struct tosa_name name, weft_opcode op)
+{
+	const char *own = weft_op_name(op);
+
+	return strlen(own) == name.n && !memcmp(own, name.p, name.n);
+}
+
 /* An extension operator by its name, or NONE. They stand behind TOSA's. */
 static weft_opcode find(struct tosa_name name)
 {
-	for (int op = WEFT_OP_CONST_SHAPE + 1; op < WEFT_N_OPS; op++) {
-		const char *own = weft_op_name((weft_opcode)op);
-		if (strlen(own) == name.n && !memcmp(own, name.p, name.n))
+	for (size_t i = 0; i < sizeof widened / sizeof *widened; i++)
+		if (is_name(name, widened[i]))
+			return widened[i];
+	for (int op = WEFT_OP_CONST_SHAPE + 1; op < WEFT_N_OPS; op++)
+		if (is_name(name, (weft_opcode)op))
 			return (weft_opcode)op;
-	}
 	return WEFT_OP_NONE;
 }
 

@@ -30,6 +30,7 @@ struct tosa_scope {
 	int block;
 	struct tosa_names names;
 	weft_graph *g;
+	bool retyped;              /* a CUSTOM said a type that TOSA has not */
 };
 
 struct tosa_lower {
@@ -101,6 +102,9 @@ int tosa_attr(struct tosa_lower *l, const weft_tensor *x, const weft_tensor *y, 
 int tosa_custom_known(struct tosa_lower *l);                      /* 0: one of ours; else refused by its name */
 /* Its opcode, the types of operands then results, its attributes. */
 int tosa_custom(struct tosa_lower *l, weft_opcode *op, weft_dtype *types, weft_attr *a);
+
+/* ---- tosa_signs.c ---- */
+void tosa_spread_signs(weft_graph *g);                            /* of a block, all operators there */
 
 /* ---- tosa_block.c ---- */
 int tosa_block(struct tosa_lower *l, int block);                  /* outermost */

@@ -313,6 +313,18 @@ enum weft_elem {
 #define WEFT_CMD_POST_B_FMT_MASK UINT64_C(0x3800000000000000)
 #define WEFT_CMD_POST_B_FMT_MIN 0
 #define WEFT_CMD_POST_B_FMT_MAX 4
+#define WEFT_CMD_POST_EVEN_WORD 8
+#define WEFT_CMD_POST_EVEN_LSB 62
+#define WEFT_CMD_POST_EVEN_BITS 1
+#define WEFT_CMD_POST_EVEN_MASK UINT64_C(0x4000000000000000)
+#define WEFT_CMD_POST_EVEN_MIN 0
+#define WEFT_CMD_POST_EVEN_MAX 1
+#define WEFT_CMD_POST_S_EVEN_WORD 8
+#define WEFT_CMD_POST_S_EVEN_LSB 63
+#define WEFT_CMD_POST_S_EVEN_BITS 1
+#define WEFT_CMD_POST_S_EVEN_MASK UINT64_C(0x8000000000000000)
+#define WEFT_CMD_POST_S_EVEN_MIN 0
+#define WEFT_CMD_POST_S_EVEN_MAX 1
 
 #define WEFT_CMD_LOAD_WINDOW_WORD 2
 #define WEFT_CMD_LOAD_WINDOW_LSB 0
@@ -994,6 +1006,12 @@ enum weft_elem {
 #define WEFT_CMD_ALU_SHIFT_MASK UINT64_C(0x7e000000000000)
 #define WEFT_CMD_ALU_SHIFT_MIN 0
 #define WEFT_CMD_ALU_SHIFT_MAX 63
+#define WEFT_CMD_ALU_EVEN_WORD 13
+#define WEFT_CMD_ALU_EVEN_LSB 55
+#define WEFT_CMD_ALU_EVEN_BITS 1
+#define WEFT_CMD_ALU_EVEN_MASK UINT64_C(0x80000000000000)
+#define WEFT_CMD_ALU_EVEN_MIN 0
+#define WEFT_CMD_ALU_EVEN_MAX 1
 
 struct weft_cmd_header {
 	int32_t wait[4]; /* by unit: commands of it that must have retired; 0..65535 */
@@ -1038,6 +1056,8 @@ struct weft_cmd_post {
 	int32_t x_fmt; /* Format of the input; mode 2 only; 0..4 */
 	int32_t w_fmt; /* Format of the weights; mode 2 only; 0..3 */
 	int32_t b_fmt; /* Format of the second tensor; mode 2 only; 0..4 */
+	int32_t even; /* RESCALE of the first stage breaks ties to even; mode 0 or 1 only; needs the feature even; 0..1 */
+	int32_t s_even; /* RESCALE of the sum breaks ties to even; mode 0 or 1 only; needs the feature even; 0..1 */
 };
 
 /* load, store: Copy a strided block of up to four dimensions from memory to the scratchpad. */
@@ -1169,6 +1189,7 @@ struct weft_cmd_alu {
 	int32_t clamp; /* Clamp the result; 0..1 */
 	int32_t round; /* Rounding of shr and rescale; 0..1 */
 	int32_t shift; /* Shift of mul; 0..63 */
+	int32_t even; /* rescale breaks ties to even; needs the feature even; 0..1 */
 };
 
 /** A decoded command; h.op says which member of the union is meant. */

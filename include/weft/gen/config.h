@@ -34,6 +34,7 @@ extern "C" {
 #define WEFT_FEATURE_ALU 0x100u
 #define WEFT_FEATURE_RAW 0x200u
 #define WEFT_FEATURE_INT4 0x400u
+#define WEFT_FEATURE_EVEN 0x800u
 
 /** One named configuration; see include/spec/config.toml. */
 struct weft_config {
@@ -53,6 +54,7 @@ struct weft_config {
 	uint32_t has_alu;
 	uint32_t has_raw;
 	uint32_t has_int4;
+	uint32_t has_even;
 	uint32_t model_features;
 	uint32_t reg_config;
 };

@@ -4,7 +4,8 @@
  *
  * Multipliers, roundings and shifts are written out for one block of whole
  * channel rows, so that each element has its own at the same place. Double
- * rounding adds 2^30 with the value's sign where the shift is above 31.
+ * rounding adds 2^30 with the value's sign where the shift is above 31. For ties to
+ * even, bit 0 of floor(x*m / 2^s) and a half less 1 are added.
  */
 #include <stdlib.h>
 
@@ -55,11 +56,26 @@ static void scale_block(const struct scales *s, int32_t *restrict v, int64_t n, 
 	}
 }
 
+static void scale_block_even(const struct scales *s, int32_t *restrict v, int64_t n, int32_t x_zp,
+                             int32_t y_zp, int32_t lo, int32_t hi)
+{
+	const int64_t *mult = s->mult, *round = s->round, *shift = s->shift;
+
+	for (int64_t i = 0; i < n; i++) {
+		const int64_t p = ((int64_t)v[i] - x_zp) * mult[i];
+		const int64_t r = (int64_t)(int32_t)((p + round[i] - 1 + (p >> shift[i] & 1)) >> shift[i]) + y_zp;
+
+		v[i] = (int32_t)(r < lo ? lo : r > hi ? hi : r);
+	}
+}
+
 int weft_fast_rescale(const struct weft_call *c)
 {
 	const struct weft_attr_rescale *a = &c->attr->rescale;
 	const weft_tensor x = weft_as_read(c->x[0], a->x_unsigned), y = weft_as_read(c->y[0], a->y_unsigned);
 	const int64_t n = weft_tensor_elements(&x);
+	void (*scale)(const struct scales *, int32_t *restrict, int64_t, int32_t, int32_t, int32_t, int32_t) =
+		a->rounding == WEFT_EVEN_ROUND ? scale_block_even : scale_block;
 	struct scales s;
 	int32_t *v;
 
@@ -72,8 +88,7 @@ int weft_fast_rescale(const struct weft_call *c)
 		const int64_t count = n - i < s.n ? n - i : s.n;
 
 		weft_fast_load(&x, i, count, v);
-		scale_block(&s, v, count, a->x_zp, a->y_zp, (int32_t)weft_int_min(y.dtype),
-		            (int32_t)weft_int_max(y.dtype));
+		scale(&s, v, count, a->x_zp, a->y_zp, (int32_t)weft_int_min(y.dtype), (int32_t)weft_int_max(y.dtype));
 		weft_fast_store(&y, i, count, v);
 	}
 	free(s.mult);

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Signs of bytes between CUSTOM operators. TOSA's types have none; our extension
+ * operators say what theirs are, and what only moves bytes between such and the
+ * network's ends has the same.
+ */
+#include "tosa_lower.h"
+
+#define MOST_PASSES 64             /* a network needs few; what is left then, the graph's check refuses */
+
+static bool moves(weft_opcode op)
+{
+	switch (op) {
+	case WEFT_OP_CONCAT: case WEFT_OP_PAD: case WEFT_OP_RESHAPE: case WEFT_OP_REVERSE: case WEFT_OP_SLICE: case WEFT_OP_TILE:
+	case WEFT_OP_TRANSPOSE: case WEFT_OP_GATHER: case WEFT_OP_SCATTER: case WEFT_OP_SELECT: case WEFT_OP_IDENTITY:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool is_plain(weft_dtype t)
+{
+	return t == WEFT_INT8 || t == WEFT_INT16;
+}
+
+/* A type that a file of TOSA only has by CUSTOM. */
+static bool is_said(weft_dtype t)
+{
+	return t == WEFT_UINT8 || t == WEFT_UINT16 || t == WEFT_FP8E4M3FNUZ || t == WEFT_FP8E5M2FNUZ;
+}
+
+static weft_tensor *port(const weft_graph *g, const struct weft_gop *o, int k)
+{
+	return &g->tensors[k < o->n_in ? o->in[k] : o->out[k - o->n_in]].t;
+}
+
+/* The value was read as that of a number with a sign. */
+static void pad_value(struct weft_gop *o, weft_dtype t)
+{
+	if (o->op == WEFT_OP_PAD)
+		o->attr.pad.value &= weft_dtype_bytes(t) == 1 ? 0xFF : 0xFFFF;
+}
+
+/* Whether a type changed. */
+static bool spread(const weft_graph *g, struct weft_gop *o)
+{
+	weft_dtype said = WEFT_INT8;
+	bool any = false;
+
+	for (int k = 0; k < o->n_in + o->n_out; k++)
+		if (is_said(port(g, o, k)->dtype))
+			said = port(g, o, k)->dtype;
+	if (!is_said(said))
+		return false;
+	for (int k = 0; k < o->n_in + o->n_out; k++) {
+		weft_tensor *t = port(g, o, k);
+		if (!is_plain(t->dtype) || weft_dtype_bytes(t->dtype) != weft_dtype_bytes(said))
+			continue;
+		t->dtype = said;
+		any = true;
+	}
+	pad_value(o, said);
+	return any;
+}
+
+void tosa_spread_signs(weft_graph *g)
+{
+	bool any = true;
+
+	for (int pass = 0; pass < MOST_PASSES && any; pass++) {
+		any = false;
+		for (int i = 0; i < g->n_ops; i++) {
+			struct weft_gop *o = &g->ops[pass % 2 ? i : g->n_ops - 1 - i];
+			any |= moves(o->op) && spread(g, o);
+		}
+	}
+}

@@ -89,6 +89,8 @@ static double effort(const struct weft_cmd *c)
 		return out * c->conv.n_ky * c->conv.n_kx * c->conv.run_len;
 	case WEFT_CMD_POOL:
 		return out * c->pool.n_ky * c->pool.n_kx;
+	case WEFT_CMD_ALU:
+		return (double)c->alu.n0 * c->alu.n1 * c->alu.n2 * c->alu.n3;
 	}
 	return out;
 }

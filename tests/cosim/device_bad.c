@@ -51,6 +51,20 @@ static void legal(struct weft_cmd *c, unsigned op)
 		c->dw.w_base = 1024;
 		c->dw.p_base = 2048;
 		return;
+	case WEFT_CMD_ALU:
+		c->alu.func = WEFT_ALU_FUNC_LOOKUP;
+		c->alu.n0 = 30;
+		c->alu.n1 = 2;
+		c->alu.a_type = WEFT_ALU_A_TYPE_UINT8;
+		c->alu.a_s0 = c->alu.out_s0 = 1;
+		c->alu.a_s1 = 30;
+		c->alu.b_base = 1024;
+		c->alu.idx_step = 1;
+		c->alu.idx_last = 255;
+		c->alu.c_imm = 1;
+		c->alu.out_base = 8192;
+		c->alu.out_s1 = 64;
+		return;
 	default:
 		c->pool.post.oc = 16;
 		c->pool.post.out_base = 8192;
@@ -114,6 +128,45 @@ static void pool_add(struct weft_cmd *c) { c->pool.post.add = 1; }
 static void wait_ld(struct weft_cmd *c) { c->h.wait[WEFT_UNIT_LD] = 9; }
 static void wait_self(struct weft_cmd *c) { c->h.wait[WEFT_UNIT_CV] = 1; }
 static void wait_most(struct weft_cmd *c) { c->h.wait[WEFT_UNIT_VE] = 65535; }
+
+/* Look-ups: a block's indices are read while the entries of the block before are. */
+static void alu_index(struct weft_cmd *c) { c->alu.a_base = (int32_t)sp_bytes() - 10; }
+static void alu_first_index(struct weft_cmd *c) { c->alu.a_base = (int32_t)sp_bytes(); }
+static void alu_entry(struct weft_cmd *c) { c->alu.b_base = (int32_t)sp_bytes() - 128; }
+static void alu_late_entry(struct weft_cmd *c) { c->alu.b_base = (int32_t)sp_bytes() - 250; }
+static void alu_output(struct weft_cmd *c) { c->alu.out_base = (int32_t)sp_bytes() - 10; }
+static void alu_first_output(struct weft_cmd *c) { c->alu.out_base = (int32_t)sp_bytes() - 2; }
+
+static void alu_output_after_index(struct weft_cmd *c)
+{
+	alu_output(c);
+	c->alu.a_base = (int32_t)sp_bytes() - 12;
+}
+
+static void alu_output_before_index(struct weft_cmd *c)
+{
+	alu_output(c);
+	c->alu.a_base = (int32_t)sp_bytes() - 8;
+}
+
+static void alu_single_elements(struct weft_cmd *c)
+{
+	c->alu.out_s0 = 2;
+	c->alu.out_base = (int32_t)sp_bytes() - 9;
+	c->alu.b_base = (int32_t)sp_bytes() - 220;
+}
+
+static void alu_interp(struct weft_cmd *c)
+{
+	c->alu.func = WEFT_ALU_FUNC_INTERP;
+	c->alu.a_type = c->alu.b_type = WEFT_ALU_A_TYPE_INT16;
+	c->alu.a_s0 = c->alu.idx_step = 2;
+	c->alu.out_type = WEFT_ALU_A_TYPE_INT32;
+	c->alu.out_s0 = 4;
+	c->alu.out_s1 = 256;
+	c->alu.idx_last = 511;
+	c->alu.b_base = (int32_t)sp_bytes() - 900;
+}
 
 /* ---- streams that are wrong as a whole ---- */
 
@@ -212,6 +265,11 @@ static const struct bad bads[] = {
 	CHANGED(conv_records, CONV, SP_RANGE, CV), CHANGED(conv_output, CONV, SP_RANGE, CV),
 	CHANGED(conv_addend, CONV, SP_RANGE, CV), CHANGED(conv_input_far, CONV, SP_RANGE, CV),
 	CHANGED(conv_output_far, CONV, SP_RANGE, CV), CHANGED(conv_addend_far, CONV, SP_RANGE, CV),
+	CHANGED(alu_index, ALU, SP_RANGE, VE), CHANGED(alu_first_index, ALU, SP_RANGE, VE),
+	CHANGED(alu_entry, ALU, SP_RANGE, VE), CHANGED(alu_late_entry, ALU, SP_RANGE, VE),
+	CHANGED(alu_output, ALU, SP_RANGE, VE), CHANGED(alu_first_output, ALU, SP_RANGE, VE),
+	CHANGED(alu_output_after_index, ALU, SP_RANGE, VE), CHANGED(alu_output_before_index, ALU, SP_RANGE, VE),
+	CHANGED(alu_single_elements, ALU, SP_RANGE, VE), CHANGED(alu_interp, ALU, SP_RANGE, VE),
 	CHANGED(dw_input, DW, SP_RANGE, VE), CHANGED(dw_weights, DW, SP_RANGE, VE),
 	CHANGED(dw_records, DW, SP_RANGE, VE), CHANGED(dw_output, DW, SP_RANGE, VE),
 	CHANGED(pool_input, POOL, SP_RANGE, VE), CHANGED(pool_output, POOL, SP_RANGE, VE),

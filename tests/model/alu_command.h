@@ -105,6 +105,11 @@ static inline void set_sides(struct rng *r, int32_t sp_bytes, struct weft_cmd_al
 	}
 }
 
+static inline int32_t most32(int32_t a, int32_t b)
+{
+	return a > b ? a : b;
+}
+
 static inline void random_alu(struct rng *r, int32_t sp_bytes, struct weft_cmd *cmd, int func)
 {
 	struct weft_cmd_alu *c = &cmd->alu;
@@ -115,6 +120,9 @@ static inline void random_alu(struct rng *r, int32_t sp_bytes, struct weft_cmd *
 	c->idx_last = rng_int(r, 0, is(c, "interp") ? 511 : 20);
 	if (is(c, "interp"))
 		c->n0 = rng_int(r, 1, 3), c->n2 = c->n3 = 1;
+	/* Elements of 8 bytes, gaps between rows. */
+	while (c->n0 * most32(c->n1, c->idx_last + 2) * c->n2 * c->n3 * 10 > sp_bytes / 4)
+		c->n0 = (c->n0 + 1) / 2, c->n3 = (c->n3 + 1) / 2;
 	set_sides(r, sp_bytes, c);
 	c->b_imm = rng_int(r, 0, 3) == 0;
 	c->c_imm = rng_int(r, 0, 3) == 0;

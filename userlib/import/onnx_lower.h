@@ -112,6 +112,7 @@ int ox_get_int8(struct ox *l, struct ox_value *v, const int8_t *perm);  /* uint8
 int ox_x(struct ox *l, int k);                                          /* operand k as in the file */
 int ox_result(struct ox *l, int k, int tensor, const int8_t *perm, bool flip);
 int ox_alias(struct ox *l, struct ox_value *x, const int8_t *perm);     /* result 0 is x with its dimensions permuted */
+int ox_reorder(struct ox *l, int x, const int8_t *from, const int8_t *to);   /* from one order of dimensions to another */
 int ox_text_shape(struct ox *l, const onnx_tensor *p, weft_tensor *t);  /* onnx_text.c: strings; without a type */
 bool ox_is_text(const struct ox_value *v);
 int ox_from_text(struct ox *l, struct ox_value *v, weft_dtype to);      /* Cast from string */

@@ -241,14 +241,8 @@ int ox_fold_concat(struct ox *l, const onnx_node *n, const struct ox_q *q, int8_
 		if (k && v->t.rank != rank)
 			return ox_fail(l, -EINVAL, "ranks %d and %d", rank, v->t.rank);
 		rank = v->t.rank;
-		if (k && memcmp(own, perm, (size_t)rank)) {
-			int8_t step[WEFT_MAX_RANK] = { 0 };
-			for (int i = 0; i < rank; i++)
-				for (int j = 0; j < rank; j++)
-					if (own[j] == perm[i])
-						step[i] = (int8_t)j;
-			x[k] = ox_transpose(l, x[k], step);
-		}
+		if (k)
+			x[k] = ox_reorder(l, x[k], own, perm);
 	}
 	const onnx_attribute *a = ox_node_attr(n, "axis");
 	int axis = ox_axis(l, a && a->has_i ? a->i : l->opset < 4 ? 1 : INT32_MAX, rank);

@@ -154,14 +154,8 @@ static int concat_codes(struct ox *l, int n, const struct ox_q *q)
 		if (k && ox_t(l, x[k])->rank != rank)
 			return ox_fail(l, -EINVAL, "ranks %d and %d", rank, ox_t(l, x[k])->rank);
 		rank = ox_t(l, x[k])->rank;
-		if (k && memcmp(own, first, (size_t)rank)) {
-			int8_t step[WEFT_MAX_RANK] = { 0 };
-			for (int i = 0; i < rank; i++)
-				for (int j = 0; j < rank; j++)
-					if (own[j] == first[i])
-						step[i] = (int8_t)j;
-			x[k] = ox_transpose(l, x[k], step);
-		}
+		if (k)
+			x[k] = ox_reorder(l, x[k], own, first);
 	}
 	int axis = ox_axis(l, ox_attr_i(l, "axis", INT32_MAX), rank), at = 0;
 	while (axis >= 0 && first[at] != axis)

@@ -85,16 +85,16 @@ static int from_init(struct ox *l, struct ox_value *v)
 	return add_form(v, i, perm, false);
 }
 
-/* From form f to the order perm. */
-static int reorder(struct ox *l, const struct ox_value *v, const struct ox_form *f, const int8_t *perm)
+int ox_reorder(struct ox *l, int x, const int8_t *from, const int8_t *to)
 {
 	int8_t step[WEFT_MAX_RANK] = { 0 };
+	int rank = x < 0 ? 0 : ox_t(l, x)->rank;
 
-	for (int i = 0; i < v->t.rank; i++)
-		for (int k = 0; k < v->t.rank; k++)
-			if (f->perm[k] == perm[i])
+	for (int i = 0; i < rank; i++)
+		for (int k = 0; k < rank; k++)
+			if (from[k] == to[i])
 				step[i] = (int8_t)k;
-	return ox_transpose(l, f->tensor, step);
+	return ox_transpose(l, x, step);
 }
 
 static int make(struct ox *l, struct ox_value *v, const int8_t *perm, bool flip);
@@ -146,14 +146,14 @@ static int make(struct ox *l, struct ox_value *v, const int8_t *perm, bool flip)
 		return add_form(v, ox_flip_sign(l, f->tensor, flip ? WEFT_INT8 : WEFT_UINT8), perm, flip);
 	for (int i = 0; i < v->n_forms; i++)
 		if (v->form[i].flip == flip)
-			return add_form(v, reorder(l, v, &v->form[i], perm), perm, flip);
+			return add_form(v, ox_reorder(l, v->form[i].tensor, v->form[i].perm, perm), perm, flip);
 	struct ox_form first = v->form[0];
 	int x = ox_flip_sign(l, first.tensor, flip ? WEFT_INT8 : WEFT_UINT8);
 	if (x < 0)
 		return x;
 	add_form(v, x, first.perm, flip);
 	first.tensor = x;
-	return add_form(v, reorder(l, v, &first, perm), perm, flip);
+	return add_form(v, ox_reorder(l, first.tensor, first.perm, perm), perm, flip);
 }
 
 int ox_get(struct ox *l, struct ox_value *v, const int8_t *perm)

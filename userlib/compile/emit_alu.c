@@ -289,9 +289,9 @@ static void access_operand(struct cmd *c, const struct alu_emit *m, int k, bool 
 }
 
 /* Whether an operand's elements of a block stand side by side, or are one. */
-static bool in_blocks(int32_t step, int64_t bytes, bool still)
+static bool in_blocks(int32_t step, int64_t bytes)
 {
-	return step == bytes || (still && !step);
+	return !step || step == bytes;
 }
 
 /*
@@ -308,10 +308,10 @@ static int64_t cycles_of(const struct alu_emit *m, const struct weft_cmd_alu *c)
 	bool table = alu_looks_up(s->func), has_b = !c->b_imm && !table;
 	bool has_c = !c->c_imm && (s->func == WEFT_ALU_FUNC_SELECT || s->func == WEFT_ALU_FUNC_RESCALE);
 	bool wide = a == 8 || y == 8 || (!c->b_imm && b == 8) || (has_c && alu_bytes(s->c.type) == 8);
-	bool shared = table && !c->a_s0 && in_blocks(c->b_s0, b, true);
-	bool together = c->out_s0 == y && in_blocks(c->a_s0, a, true) && (!table || c->a_s0 || shared) &&
-	                (!has_b || in_blocks(c->b_s0, s->func == WEFT_ALU_FUNC_SCATTER ? 0 : b, true)) &&
-	                (!has_c || in_blocks(c->c_s0, alu_bytes(s->c.type), true));
+	bool shared = table && !c->a_s0 && in_blocks(c->b_s0, b);
+	bool together = c->out_s0 == y && in_blocks(c->a_s0, a) && (!table || c->a_s0 || shared) &&
+	                (!has_b || in_blocks(c->b_s0, s->func == WEFT_ALU_FUNC_SCATTER ? 0 : b)) &&
+	                (!has_c || in_blocks(c->c_s0, alu_bytes(s->c.type)));
 	bool word = s->func == WEFT_ALU_FUNC_MOVE && a == y && a < 8 && !c->a_zp && !c->out_zp && !c->clamp && c->a_s0 == a && c->out_s0 == y;
 	int64_t lanes = word ? n / y : !together ? 1 : wide ? n / 8 : n / 4;
 	int64_t blocks = ceil_div(c->n0, lanes) * c->n1 * c->n2 * c->n3;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What elt does beside RESCALE and sums: functions of one byte by a table, and
- * products of two int8 tensors.
+ * products of two int8 or int16 tensors.
  *
  * A function is whatever operators on single elements make of one 8-bit tensor and
  * numbers, up to the next 8-bit tensor. Its table is golden's own results.
@@ -239,14 +239,14 @@ bool spread_second(struct node *nd)
 	return true;
 }
 
-/* Is t the int32 of an int8 tensor, a zero point less? Which one. */
-static int factor(const struct cc *cc, int t, int *zp)
+/* Is t the int32 of a tensor of that type, a zero point less? Which one. */
+static int factor(const struct cc *cc, int t, weft_dtype type, int *zp)
 {
 	int i = made_by(cc, t, WEFT_OP_RESCALE), left;
 	struct rescale r;
 
 	if (i < 0 || !read_rescale(cc, i, &r) || r.y_zp || !is_left_shift(&r, &left) || left || type_of(cc, t) != WEFT_INT32 ||
-	    type_of(cc, cc->g->ops[i].in[0]) != WEFT_INT8 || cc->ten[cc->g->ops[i].in[0]].v.root < 0)
+	    type_of(cc, cc->g->ops[i].in[0]) != type || cc->ten[cc->g->ops[i].in[0]].v.root < 0)
 		return -1;
 	*zp = r.x_zp;
 	return cc->g->ops[i].in[0];
@@ -255,17 +255,20 @@ static int factor(const struct cc *cc, int t, int *zp)
 int match_product(struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
-	int zp[2], x[2], k = only_reader(cc, o->out[0], WEFT_OP_RESCALE), lo = INT8_MIN, hi = INT8_MAX;
+	int zp[2], x[2], k = only_reader(cc, o->out[0], WEFT_OP_RESCALE);
 	struct rescale out;
 
-	if (!cc->has_mul || k < 0 || o->attr.mul.shift || type_of(cc, cc->g->ops[k].out[0]) != WEFT_INT8 ||
-	    !read_rescale(cc, k, &out) || out.per_channel || out.x_zp)
+	if (!cc->has_mul || k < 0 || o->attr.mul.shift)
+		return 0;
+	weft_dtype type = type_of(cc, cc->g->ops[k].out[0]);
+	int lo = type_lowest(type), hi = -1 - lo;
+	if (!npu_int(cc, type) || !read_rescale(cc, k, &out) || out.per_channel || out.x_zp)
 		return 0;
 	for (int s = 0; s < 2; s++)
-		if ((x[s] = factor(cc, o->in[s], &zp[s])) < 0)
+		if ((x[s] = factor(cc, o->in[s], type, &zp[s])) < 0 || (type == WEFT_INT16 && zp[s]))
 			return 0;
 	/* Functions of one tensor: by table. */
-	if (cc->has_table && (x[0] == x[1] || is_number(cc, x[0]) || is_number(cc, x[1])))
+	if (cc->has_table && type == WEFT_INT8 && (x[0] == x[1] || is_number(cc, x[0]) || is_number(cc, x[1])))
 		return 0;
 	/* The one with fewer elements is spread over the other. */
 	int first = weft_tensor_elements(&cc->g->tensors[x[0]].t) < weft_tensor_elements(&cc->g->tensors[x[1]].t), last = k;

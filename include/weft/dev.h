@@ -95,7 +95,10 @@ void weft_buf_free(weft_buf *buf);
  */
 int weft_buf_write(weft_buf *buf, size_t off_bytes, const void *data, size_t len_bytes);
 int weft_buf_read(weft_buf *buf, size_t off_bytes, void *data, size_t len_bytes);
-/** What the buffer holds does not matter any more: nothing of it needs to be sent or kept. @return 0, -EBUSY */
+/**
+ * What the buffer holds does not matter any more: nothing of it needs to be sent or kept. Until something is
+ * written there it holds anything; a read says what. @return 0, -EBUSY, -ENOMEM
+ */
 int weft_buf_discard(weft_buf *buf);
 
 /**

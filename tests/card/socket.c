@@ -453,6 +453,13 @@ static void test_bad(void **state)
 		{ "weft-card --listen /tmp/x --serial 12345678901234567", "is not 1 to 16 characters", 2 },
 		{ "weft-card --listen /nowhere/x", "/nowhere/x: No such file", 2 },
 		{ "weft-card --usbip 99999", "\"99999\" is not a port", 2 },
+		{ "weft-card --listen", "--listen wants a value", 2 },
+		{ "weft-card --listen /tmp/x --gold", "option --gold is not known", 2 },
+		{ "weft-card --listen /tmp/x --dram 17592186044417", "is not 1 to 1024 MiB", 2 },
+		{ "weft-card --listen /tmp/x --flash /dev/full", "/dev/full: not a file of 4 MiB", 2 },
+		{ "weft-card --listen /tmp/x --flash $TMPDIR/flash --image /nowhere", "/nowhere: No such file", 2 },
+		/* Only sockets are taken away. */
+		{ "weft-card --listen tests/models/README.md", "tests/models/README.md: Address already in use", 2 },
 		{ "weft run tests/models/digits_int8.tflite --device usb:@/tmp/nobody", "no simulated card answers at /tmp/nobody", 3 },
 		{ "weft run tests/models/digits_int8.tflite --device usb:", "is not golden, model, rtl, usb", 2 },
 		{ "weft devices usb:@/tmp/nobody", "", 3 },

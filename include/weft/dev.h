@@ -319,7 +319,7 @@ struct weft_plant {
 	enum weft_plant_how how;
 	uint64_t cycle;            /* FLIP: bit is inverted once, so many cycles from now */
 };
-/** @return 0, -ENOTSUP, -EINVAL */
+/** @return 0, -ENOTSUP (not in this device), -EINVAL (no such place or bit) */
 int weft_dev_plant(weft_dev *dev, const struct weft_plant *p);
 
 /* A place of the RTL that can be disturbed: rows x cols elements of so many bits. */

@@ -301,8 +301,11 @@ char *weft_session_profile_text(const weft_session *s);
 /* What would run where, without running: ops of weft_report, no measurements. */
 int weft_session_plan(weft_session *s, struct weft_report **report, char *msg);
 
-/** Has a run of this session written options.capture? The first failure is kept. */
-bool weft_session_captured(const weft_session *s);
+/**
+ * Has a run of this session written options.capture? The first failure is kept.
+ * @return 1; 0: nothing failed; negative errno: it could not be written
+ */
+int weft_session_captured(const weft_session *s);
 
 /* Tensors of the last run, if options said keep. */
 struct weft_kept {

@@ -412,11 +412,14 @@ static void settle(onnx_model *m, char *from, char *to)
 }
 
 /* The first field of a model is nearly always ir_version; none of the other formats starts so. */
+/* The first bytes of a ModelProto: ir_version, then a text, a message or model_version. */
+#define MODEL_VERSION 0x28
+
 bool weft_onnx_is(const void *data, size_t len)
 {
 	const uint8_t *p = data;
 
-	return len >= 4 && p[0] == 0x08 && p[1] >= 1 && p[1] < 64 && (p[2] & 7) == 2;
+	return len >= 4 && p[0] == 0x08 && p[1] >= 1 && p[1] < 64 && ((p[2] & 7) == 2 || p[2] == MODEL_VERSION);
 }
 
 int weft_import_onnx(const void *data, size_t len, const char *name, const struct weft_onnx_options *o, weft_graph **g,

@@ -80,6 +80,7 @@ struct weft_session {
 	uint64_t sim_cycles;
 	uint8_t *before;           /* the arena as the step began, or NULL: no capture */
 	bool captured;
+	int capture_error;         /* of the last attempt */
 	struct weft_profile *profile;      /* options.profile, or NULL */
 	char *error;               /* msg of the run under way */
 };

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "driver/verify.h"
 #include "userlib/export/tosa.h"
@@ -56,7 +57,15 @@ static int import(const void *data, size_t len, const char *name, const struct w
 		n->g = n->graph;
 		return err;
 	}
-	if (weft_onnx_is(data, len)) {
+	/* The others say by themselves what they are; of a damaged one its name may. */
+	const char *dot = strrchr(name, '.');
+	const bool tflite = (len >= 8 && !memcmp((const uint8_t *)data + 4, "TFL3", 4)) || (dot && !strcasecmp(dot, ".tflite"));
+	const bool onnx = !tflite && (weft_onnx_is(data, len) || (len && dot && !strcasecmp(dot, ".onnx")));
+	if (!tflite && !onnx) {
+		snprintf(msg, WEFT_MSG_LEN, len ? "not a .tflite, .tosa, .onnx or .weft file" : "the file is empty");
+		return -EINVAL;
+	}
+	if (onnx) {
 		int err = import_onnx(data, len, name, o, &n->graph, msg);
 		n->g = n->graph;
 		return err;

@@ -111,7 +111,7 @@ static int read_file(const char *path, uint8_t **data, size_t *n, char *msg)
 	int err = weft_file_read(path, SIZE_MAX, data, n);
 
 	if (err)
-		snprintf(msg, WEFT_MSG_LEN, "%.200s: %s", path, strerror(-err));
+		snprintf(msg, WEFT_MSG_LEN, "%s", strerror(-err));
 	return err && err != -ENOMEM ? -EINVAL : err;
 }
 

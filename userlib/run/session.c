@@ -53,7 +53,7 @@ static int open_device(weft_session *s, char *msg)
 		return -ENOMEM;
 	}
 	if (s->o.plant.kind != WEFT_PLANT_NONE && (err = weft_dev_plant(s->dev, &s->o.plant))) {
-		snprintf(msg, WEFT_MSG_LEN, "device: no fault can be planted in it");
+		snprintf(msg, WEFT_MSG_LEN, err == -EINVAL ? "device: it has no such place for a fault" : "device: no fault can be planted in it");
 		return err;
 	}
 	err = weft_buf_write(s->consts, 0, s->p->consts, s->p->n_consts);
@@ -92,7 +92,7 @@ int weft_session_open(const weft_net *net, const struct weft_session_options *o,
 	s->o = *o;
 	s->cfg = weft_config_find(config);
 	if (!s->cfg) {
-		snprintf(msg, WEFT_MSG_LEN, "configuration \"%.40s\" is not known; w8, w16 or w32", config);
+		snprintf(msg, WEFT_MSG_LEN, "configuration \"%.40s\" is not known; " WEFT_CONFIG_NAMES, config);
 		err = -ENOENT;
 	}
 	if (!err && ((err = weft_vars_init(&s->vars, net->g)) || (err = weft_vars_init(&s->host_vars, net->g))))
@@ -562,9 +562,9 @@ static int last_npu_step(const weft_session *s)
 	return i;
 }
 
-bool weft_session_captured(const weft_session *s)
+int weft_session_captured(const weft_session *s)
 {
-	return s->captured;
+	return s->captured ? 1 : s->capture_error;
 }
 
 int weft_session_run(weft_session *s, const weft_tensor *inputs, weft_tensor *outputs,

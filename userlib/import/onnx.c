@@ -39,7 +39,7 @@ static const struct { const char *name; ox_lowering *lower; } table[] = {
 	{ "Slice", ox_slice_node }, { "Softmax", ox_softmax }, { "Softplus", ox_activation }, { "SpaceToDepth", ox_space_to_depth },
 	{ "Split", ox_split }, { "Sqrt", ox_unary_node }, { "Squeeze", ox_squeeze }, { "Sub", ox_elementwise }, { "Sum", ox_variadic },
 	{ "Swish", ox_activation }, { "Tanh", ox_unary_node }, { "Tile", ox_tile_node }, { "Transpose", ox_transpose_node },
-	{ "Unsqueeze", ox_unsqueeze }, { "Where", ox_where }, { "Xor", ox_elementwise },
+	{ "Unsqueeze", ox_unsqueeze }, { "Upsample", ox_resize }, { "Where", ox_where }, { "Xor", ox_elementwise },
 }, microsoft[] = {
 	{ "DequantizeLinear", ox_dequantize }, { "DynamicQuantizeMatMul", ox_dynamic_matmul }, { "Gelu", ox_activation },
 	{ "MatMulIntegerToFloat", ox_matmul_to_float }, { "QGemm", ox_qgemm }, { "QLinearAdd", ox_qlinear_binary },

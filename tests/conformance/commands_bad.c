@@ -19,6 +19,7 @@
 #include "tests/support/shell.h"
 
 #define MODEL "tests/models/digits_int8.tflite"
+#define INPUT "image"
 
 static char text[65536], dir[128];
 
@@ -42,6 +43,17 @@ static void refused_bad(void **state)
 		{ "compile " MODEL, 2, "no -o FILE" },
 		{ "dump " MODEL " -o x", 2, "option -o is not known" },
 		{ "compile " MODEL " -o /nowhere/x.weft", 2, "/nowhere/x.weft: No such file or directory" },
+		{ "run " MODEL " --bind nothing=2", 2, "no input \"nothing\" to bind; the first of 1 is \"" INPUT "\"" },
+		{ "info " MODEL " --bind " INPUT "=2", 2, "input 0 \"" INPUT "\": 0 of its 4 dimensions are open" },
+		{ "info " MODEL " --bind " INPUT "=1x8x8", 2, "input 0 \"" INPUT "\": its rank is 4, not 3" },
+		{ "run " MODEL " --bind " INPUT "=1x8x9x1", 2, "input 0 \"" INPUT "\": dimension 2 is 8 in the file, not 9" },
+		{ "run " MODEL " --bind " INPUT "=1x8x0x1", 2, "input 0 \"" INPUT "\": 0 is no extent; 1 to 2147483647" },
+		{ "compile " MODEL " -o x.weft --bind " INPUT "=tests/models/digits_test_y.npy", 2, "only its shape can be given in .tflite" },
+		{ "run " MODEL " --bind " INPUT "=lots", 2, "--bind: \"lots\" is no shape (1x2x3), and as a file: lots: No such file or directory" },
+		{ "run " MODEL " --bind " INPUT "=", 2, "--bind: \"" INPUT "=\" is not NAME=SIZE, NAME=1x2x3 or NAME=FILE.npy" },
+		{ "run tests/models/digits_qdq.onnx --bind image=2x1x8x8", 2, "input \"image\": dimension 0 is 1 in the file, not 2" },
+		{ "run tests/models/digits_qdq.onnx --bind logits=2", 2, "no input \"logits\" to bind; the first of 1 is \"image\"" },
+		{ "run tests/models/digits_fp8.tosa --bind image=2", 2, "a .tosa file leaves no shape open; --bind is for .onnx and .tflite" },
 		{ "compile " MODEL " -o /dev/full", 2, "/dev/full: No space left on device" },
 		{ "run /dev/null", 2, "/dev/null: the file is empty" },
 		{ "run README.md", 2, "README.md: not a .tflite, .tosa, .onnx or .weft file" },
@@ -81,7 +93,7 @@ static void load_options(void **state)
 	(void)state;
 	for (int i = 0; i < 5; i++) {
 		const char *name = commands[i];
-		int status = run_line(text, sizeof(text), "%s " MODEL " --backbone --level 8K --requant rescale --bind x=1x2 %s%s", name,
+		int status = run_line(text, sizeof(text), "%s " MODEL " --backbone --level 8K --requant rescale --bind " INPUT "=1x8x8x1 %s%s", name,
 		                      i == 2 ? "-o " : "", i == 2 ? "/dev/null" : "");
 		if (status)
 			fail_msg("weft %s: exit status %d: %s", name, status, text);

@@ -131,11 +131,14 @@ static void forget_run(weft_session *s)
 	if (s->check.g)
 		weft_checker_end(&s->check);
 	free_tensors(s->host, n);
-	if (s->golden)
+	if (s->golden && !s->room) {
 		weft_golden_release(graph(s), s->golden);
-	free(s->golden);
+		free(s->golden);
+	}
+	weft_golden_room_free(s->room);
 	free(s->measure);
 	s->host = s->golden = NULL;
+	s->room = NULL;
 	s->measure = NULL;
 	s->cycles_before = s->sim_cycles = 0;
 	s->seconds = s->cpu_seconds = 0;
@@ -486,9 +489,10 @@ int weft_session_prepare(weft_session *s, const weft_tensor *inputs)
 	s->work_done = 0;
 	s->work_all = s->p->n_cmds;
 	s->host = calloc((size_t)g->n_tensors + 1, sizeof(*s->host));
-	bool given = golden && s->given_golden;
-	s->golden = given ? s->given_golden : golden ? calloc((size_t)g->n_tensors + 1, sizeof(*s->golden)) : NULL;
-	s->given_golden = NULL;
+	s->room = s->given_room;
+	s->given_room = NULL;
+	s->golden = s->room ? weft_golden_room_tensors(s->room)
+	                    : golden ? calloc((size_t)g->n_tensors + 1, sizeof(*s->golden)) : NULL;
 	s->measure = calloc((size_t)g->n_ops + 1, sizeof(*s->measure));
 	if (!s->host || !s->measure || (golden && !s->golden))
 		return -ENOMEM;
@@ -500,10 +504,11 @@ int weft_session_prepare(weft_session *s, const weft_tensor *inputs)
 		snprintf(s->error, WEFT_MSG_LEN, "%s", weft_dev_error(s->dev));
 	if (!err)
 		err = take_inputs(s, inputs);
-	if (!err && golden && !given)
+	if (!err && golden && !s->room)
 		err = weft_golden_exec_vars(g, &s->vars, inputs, s->golden, true, s->error);
 	if (!err && s->dev && (s->o.check || s->o.keep))
 		err = weft_checker_begin(&s->check, g, s->p, s->golden, s->o.keep);
+	s->check.room = s->room;
 	return err;
 }
 

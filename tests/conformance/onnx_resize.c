@@ -31,7 +31,7 @@ static bool on_host(const struct one *c)
 	return host;
 }
 
-/* Corners aligned: thirds and sevenths, which float32 rounds; else only steps by thirds or of other fractions. */
+/* On the host are only thirds, sevenths and the like of integers, which float32 rounds. */
 static void resized(void **state)
 {
 	struct reader r = open_recorded(FILE_NAME, "ONXRSIZE");
@@ -49,6 +49,7 @@ static void resized(void **state)
 	assert_int_equal(bad, 0);
 	assert_int_equal(host[1], 0);
 	assert_in_range(host[0], 0, 40);
+	assert_int_equal(host[2], 0);
 }
 
 int main(void)

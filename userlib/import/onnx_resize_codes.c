@@ -396,7 +396,8 @@ int ox_fold_resize(struct ox *l, const onnx_node *n, const struct ox_q *q, int8_
 	ok = ok && s[0].n * s[1].n <= 65535;
 	if (ok) {
 		const int64_t whole = s[0].n * s[1].n;
-		const struct ox_scaling sc = { .a = x.q.scale, .y = q->scale, .zp = q->zp, .count = whole };
+		const struct ox_scaling sc = { .a = x.q.scale, .y = q->scale, .zp = q->zp, .count = whole,
+			.least = whole * (-128 - ox_q_zp(&x.q)), .top = whole * (127 - ox_q_zp(&x.q)) };
 
 		ox_channels_last(x.v->t.rank, perm);
 		y = resize(l, ox_side_in(l, x.v, perm), yx, s, true);

@@ -118,7 +118,7 @@ void weft_checker_wants(const weft_program *p, bool *want);
 int weft_checker_retire(struct weft_checker *c, weft_dev *dev, const struct weft_step *step,
                         const struct weft_retire *r);
 
-/** The same for one record whose elements lie in data, row after row. */
+/** The same for one record, of the program's command cmd, whose elements lie in data, row after row. */
 int weft_checker_record(struct weft_checker *c, const struct weft_prec *q, const uint8_t *data, uint32_t cmd);
 
 /** A byte of memory that is not what the run with added stores left there. */

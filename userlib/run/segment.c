@@ -250,7 +250,7 @@ int weft_session_run_segments(weft_session *s, const weft_tensor *inputs, weft_t
 	s->error = msg;
 	msg[0] = '\0';
 	if (s->net->g->n_vars)
-		snprintf(msg, WEFT_MSG_LEN, "a network with variables does not run in segments");
+		snprintf(msg, WEFT_MSG_LEN, "a network with variables does not run in segments; it does without --jobs");
 	else if (s->dev && s->o.device == WEFT_DEVICE_MODEL)
 		err = n = points ? weft_cut_points(s->p, s->cfg, o->memory, o->check && !o->dir, o->n, points) : -ENOMEM;
 	s->states = n > 0 ? calloc((size_t)n + 1, sizeof(*s->states)) : NULL;

@@ -101,6 +101,11 @@ int weft_session_open(const weft_net *net, const struct weft_session_options *o,
 		err = get_program(s, o->device != WEFT_DEVICE_GOLDEN || o->strict, msg);
 	if (!err && o->strict && weft_plan_breaks_strict(s->p, msg))
 		err = -EINVAL;
+	if (!err && o->wave && o->device == WEFT_DEVICE_RTL && o->wave_cmd >= (int64_t)s->p->n_cmds) {
+		snprintf(msg, WEFT_MSG_LEN, "waveform of command %lld: the program's last is %lld", (long long)o->wave_cmd,
+		         (long long)s->p->n_cmds - 1);
+		err = -EINVAL;
+	}
 	if (!err)
 		err = open_device(s, msg);
 	if (err) {
@@ -380,6 +385,13 @@ static int profile_step(weft_session *s, const struct weft_step *step, const uin
 	return before ? weft_profile_card(s, step, before, &r->counters) : weft_profile_end(s->profile, NULL);
 }
 
+/* A command of the program in this step's stream; -1: it is in another one. */
+static int64_t command_in(const struct weft_step *step, int64_t cmd)
+{
+	cmd -= step->first_cmd;
+	return cmd >= 0 && cmd < (int64_t)step->n_cmds ? cmd : -1;
+}
+
 static int submit_step(weft_session *s, const struct weft_step *step, uint32_t from, uint32_t to, const uint8_t *before)
 {
 	const struct weft_window win[] = {
@@ -398,6 +410,8 @@ static int submit_step(weft_session *s, const struct weft_step *step, uint32_t f
 		err = weft_session_clean_sp(s);
 
 	weft_dev_observe(s->dev, on_retire, s);
+	if (s->o.wave && s->o.wave_cmd >= 0)
+		weft_dev_wave(s->dev, command_in(step, s->o.wave_cmd));
 	if (!err)
 		err = submit_part(s, step, from, to, win, &job);
 	if (!err)
@@ -413,7 +427,7 @@ static int submit_step(weft_session *s, const struct weft_step *step, uint32_t f
 		                                      : "the program's debug map does not fit its stream");
 	if (!s->check.first.bytes.found) {
 		s->check.first.bytes = *weft_dev_cosim(s->dev);
-		s->check.first.bytes.cmd += from;
+		s->check.first.bytes.cmd += step->first_cmd + from;
 	}
 	if (!from && (err || s->check.mismatches || s->check.first.bytes.found))
 		weft_session_capture(s, s->i_step, err ? err : -EBADMSG, err ? s->error : "tensors differ from golden", &r);

@@ -171,6 +171,18 @@ static inline bool channelwise(const struct node *nd)
 	return nd->kind == NODE_DW || nd->kind == NODE_POOL || nd->kind == NODE_ELT;
 }
 
+/* Is the second operand the same for all pixels of an image? */
+static inline bool second_still(const struct node *nd)
+{
+	return nd->table || (nd->kind == NODE_ELT && !nd->r.step[1] && !nd->r.step[2]);
+}
+
+/* Channels of it that a job of cn channels takes. */
+static inline int64_t second_channels(const struct node *nd, int64_t cn)
+{
+	return nd->table ? nd->r.dim[3] : cn;
+}
+
 /* tile.c: cycles that the array or the vector engine needs at least */
 int64_t node_work(const struct cc *cc, const struct node *nd);
 
@@ -246,8 +258,11 @@ struct hazards;
 struct hazards *hazards_new(void);
 void hazards_clear(struct hazards *h);
 void hazards_free(struct hazards *h);
-/* Account for command c, the unit_index-th of its unit; raises its waits. 0 or -ENOMEM */
+/* Account for command c, the unit_index-th of its unit; sets its waits. 0 or -ENOMEM */
 int hazards_add(struct hazards *h, struct cmd *c, uint32_t unit_index);
+/* Counts of all loads whose bytes each command touches, which lists its own (first_load); NULL: those are not all
+ * loads that it waits for, or there are none. */
+const uint32_t *hazards_loads(const struct hazards *h);
 
 /* threads.c: a step, and copies of it to try things on in other threads */
 #define MAX_THREADS 8

@@ -478,6 +478,15 @@ static struct weft_cosim *start_cosim(struct state *s, const struct weft_backend
 	return c;
 }
 
+/* A write that no command asked for. */
+static void compare_memory(struct state *s, struct weft_cosim *cosim, uint64_t cycle, char *msg)
+{
+	struct weft_cosim_found f;
+
+	if (weft_cosim_end(cosim, &f))
+		differ(s, 1, &f, cycle, msg);
+}
+
 static int rtl_run(void *state, const struct weft_backend_job *job, struct weft_job_result *r, char *msg)
 {
 	struct state *s = state;
@@ -507,6 +516,8 @@ static int rtl_run(void *state, const struct weft_backend_job *job, struct weft_
 		err = run_stream(s, job, &x, cosim, from, to, r, msg);
 		s->api->sample(s->rtl, NULL, NULL);
 		read_result(s, r, msg);
+		if (!err && !r->status && cosim)
+			compare_memory(s, cosim, r->cycles, msg);
 		/* Until the next job its registers can be read, unless it was stopped in the middle. */
 		s->used = true;
 		if (err)

@@ -70,6 +70,7 @@ struct weft_session {
 	int i_step;
 	uint32_t first_cmd;        /* of the stream under way, where it is part of a step's */
 	struct weft_point from, to; /* what to run; to 0, 0: all of it */
+	bool verified;             /* the stream in which `from` is, as the program has it */
 	bool clean;                /* steps begin with a scratchpad of zeros */
 	/* States to be taken at n_points points, in order. */
 	const struct weft_point *points;

@@ -23,6 +23,18 @@ struct weft_session_options weft_session_options_default(void)
 	return (struct weft_session_options){ .device = WEFT_DEVICE_MODEL, .config = "w16", .wave_cmd = -1 };
 }
 
+const char *weft_device_name(enum weft_device d)
+{
+	static const char *const names[] = { "golden", "model", "rtl", "usb" };
+
+	return names[d];
+}
+
+enum weft_dev_kind weft_device_kind(enum weft_device d)
+{
+	return d == WEFT_DEVICE_RTL ? WEFT_DEV_RTL : d == WEFT_DEVICE_USB ? WEFT_DEV_USB : WEFT_DEV_MODEL;
+}
+
 /* ---- opening ---- */
 
 static int open_device(weft_session *s, char *msg)
@@ -31,8 +43,7 @@ static int open_device(weft_session *s, char *msg)
 
 	if (s->o.device == WEFT_DEVICE_GOLDEN)
 		return 0;
-	d.kind = s->o.device == WEFT_DEVICE_RTL ? WEFT_DEV_RTL : s->o.device == WEFT_DEVICE_USB ? WEFT_DEV_USB
-	                                                                                  : WEFT_DEV_MODEL;
+	d.kind = weft_device_kind(s->o.device);
 	d.usb = s->o.usb;
 	d.usb_wait_ms = s->o.usb_wait_ms;
 	d.config = s->o.config;
@@ -342,6 +353,12 @@ static void add_counters(weft_session *s, const struct weft_job_result *r)
 	s->cpu_seconds += r->cpu_seconds;
 }
 
+/* Has the stream under way been verified by a process from which this one was forked? */
+static bool is_verified(const weft_session *s)
+{
+	return s->verified && s->i_step == s->from.step && !s->words;
+}
+
 /* Commands [from, to) of a step. A part of one is no program that a verifier would take: the whole is. */
 static int submit_part(weft_session *s, const struct weft_step *step, uint32_t from, uint32_t to,
                        const struct weft_window *win, weft_job *job)
@@ -353,7 +370,7 @@ static int submit_part(weft_session *s, const struct weft_step *step, uint32_t f
 	as_run.words = (uint64_t *)(uintptr_t)weft_session_words(s);
 	if (!from && to == step->n_cmds)
 		return weft_submit(s->dev, words, n_words, win, 2, job);
-	int err = weft_dev_verify(s->dev, words, n_words, win, 2);
+	int err = is_verified(s) ? 0 : weft_dev_verify(s->dev, words, n_words, win, 2);
 	if (err)
 		return err;
 	uint64_t *part = weft_cut_stream(&as_run, step, from, to, &n_words);
@@ -458,9 +475,9 @@ int weft_session_steps(weft_session *s)
 		const struct weft_step *step = &s->p->steps[s->i_step];
 		uint32_t from = s->i_step == s->from.step ? s->from.cmd : 0;
 		uint32_t to = s->i_step == end.step ? end.cmd : step->n_cmds;
-		if (s->i_step > end.step || (s->i_step == end.step && !end.cmd))
-			break;
 		if ((err = weft_session_take_state(s, s->i_step, 0)))
+			break;
+		if (s->i_step > end.step || (s->i_step == end.step && !end.cmd))
 			break;
 		err = step->kind == WEFT_STEP_HOST ? host_step(s, step) : npu_step(s, step, from, to);
 	}

@@ -194,7 +194,7 @@ int emit_record(struct emit *e, struct cmd *c, const struct node *nd, const stru
 		.n_y = (uint32_t)j->oh, .n_x = (uint32_t)j->ow, .n_c = (uint32_t)n_ch,
 		.y_bytes = (uint32_t)j->y.ys, .x_bytes = (uint32_t)j->y.xs,
 		.first = (uint64_t)((v->off + j->n * v->step[0] + j->oy * v->step[1] + j->ox * v->step[2]) / elem + ch),
-		.y_elems = (uint64_t)(v->step[1] / elem), .x_elems = (uint64_t)(v->step[2] / elem),
+		.y_elems = j->oh > 1 ? (uint64_t)(v->step[1] / elem) : 0, .x_elems = j->ow > 1 ? (uint64_t)(v->step[2] / elem) : 0,
 	});
 }
 

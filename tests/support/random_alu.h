@@ -281,6 +281,8 @@ static int make_resize(struct maker *m, int x)
 	weft_tensor t = *tensor(m, x);
 	bool smooth = chance(m, 60), whole = !smooth && chance(m, 50);   /* whole: each line n times */
 	weft_attr a = { .resize = { .mode = smooth ? WEFT_RESIZE_BILINEAR : WEFT_RESIZE_NEAREST } };
+	if (is_float(m))
+		return -1;
 	int32_t *n[2] = { &a.resize.scale_y_n, &a.resize.scale_x_n }, *d[2] = { &a.resize.scale_y_d, &a.resize.scale_x_d };
 	int32_t *offset[2] = { &a.resize.offset_y, &a.resize.offset_x }, *border[2] = { &a.resize.border_y, &a.resize.border_x };
 

@@ -32,6 +32,7 @@ hw/vec/weft_vec_out.sv
 hw/vec/weft_vec_par.sv
 hw/vec/weft_vec_pool.sv
 hw/vec/weft_vec_range.sv
+hw/vec/weft_vec_table.sv
 hw/vec/weft_vec_rd.sv
 hw/vec/weft_vec_scan.sv
 hw/vec/weft_vec_tap.sv

@@ -345,7 +345,9 @@ module weft_alu (
       end
       if (word) word_q <= rd_data_i[8*N-1:0];
     end
-    if (load_now || (granted && load_then)) a_q <= next_a_q;
+    if (load_now || (granted && load_then)) begin
+      for (int unsigned l = 0; l < Lanes; l++) a_q[l] <= next_a_q[l];
+    end
   end
 
   // ---- indices of tables --------------------------------------------------------------------

@@ -45,7 +45,8 @@ struct weft_dev_options {
 	bool cosim;                /* RTL only: run the model beside it and compare the bytes that
 	                            * each command wrote, as it retires */
 	const char *wave;          /* RTL only: FST file, or NULL */
-	int64_t wave_cmd;          /* command index around which to record, or -1: the whole run */
+	int64_t wave_cmd;          /* command of each stream around which to record (weft_dev_wave() changes
+	                            * it), or -1: everything until weft_dev_close() */
 	uint64_t wave_cycles;      /* cycles before and after that command's retirement */
 	bool samples;              /* RTL only: weft_dev_sample() will be used; simulates slower */
 	uint64_t wave_from, wave_to; /* or, with wave_cmd -1 and wave_to not 0: these cycles, as weft_retire counts */
@@ -95,7 +96,10 @@ void weft_buf_free(weft_buf *buf);
  */
 int weft_buf_write(weft_buf *buf, size_t off_bytes, const void *data, size_t len_bytes);
 int weft_buf_read(weft_buf *buf, size_t off_bytes, void *data, size_t len_bytes);
-/** What the buffer holds does not matter any more: nothing of it needs to be sent or kept. @return 0, -EBUSY */
+/**
+ * What the buffer holds does not matter any more: nothing of it needs to be sent or kept. Until something is
+ * written there it holds anything; a read says what. @return 0, -EBUSY, -ENOMEM
+ */
 int weft_buf_discard(weft_buf *buf);
 
 /**
@@ -316,7 +320,7 @@ struct weft_plant {
 	enum weft_plant_how how;
 	uint64_t cycle;            /* FLIP: bit is inverted once, so many cycles from now */
 };
-/** @return 0, -ENOTSUP, -EINVAL */
+/** @return 0, -ENOTSUP (not in this device), -EINVAL (no such place or bit) */
 int weft_dev_plant(weft_dev *dev, const struct weft_plant *p);
 
 /* A place of the RTL that can be disturbed: rows x cols elements of so many bits. */
@@ -328,6 +332,11 @@ struct weft_fault_point {
 /** Only builds with fault points (make fault) have any. Valid as long as the device. */
 const struct weft_fault_point *weft_dev_points(weft_dev *dev, uint32_t *n);
 void weft_dev_trust(weft_dev *dev, bool trusted);
+/**
+ * Of a device opened to record around a command (options.wave, wave_cmd): which command of the
+ * streams to come that is; -1: they are not recorded. @return 0, -ENOTSUP
+ */
+int weft_dev_wave(weft_dev *dev, int64_t cmd);
 /** Reset the device after a fault. weft_wait() does so by itself. @return 0, -EIO */
 int weft_dev_reset(weft_dev *dev);
 /** Registers as the last job left them; the model has none, they read 0. */

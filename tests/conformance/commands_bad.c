@@ -55,6 +55,26 @@ static void refused_bad(void **state)
 		{ "run tests/models/digits_qdq.onnx --bind logits=2", 2, "no input \"logits\" to bind; the first of 1 is \"image\"" },
 		{ "run tests/models/digits_fp8.tosa --bind image=2", 2, "a .tosa file leaves no shape open; --bind is for .onnx and .tflite" },
 		{ "compile " MODEL " -o /dev/full", 2, "/dev/full: No space left on device" },
+		{ "run /dev/null", 2, "/dev/null: the file is empty" },
+		{ "run README.md", 2, "README.md: not a .tflite, .tosa, .onnx or .weft file" },
+		{ "run " MODEL " -i tests/models/digits_test_y.npy", 2, "elements of uint8, the input takes 64 of int8" },
+		{ "run " MODEL " -i x=y.npy", 2, "no input is called \"x\"; image" },
+		{ "run " MODEL " --config w9", 2, "configuration \"w9\" is not known; w8, w8b, w16 or w32" },
+		/* What takes long is not tried where its result could not be written. */
+		{ "run " MODEL " -o /nowhere/x", 2, "/nowhere/x: No such file or directory" },
+		{ "run " MODEL " -o README.md", 2, "README.md: Not a directory" },
+		{ "run " MODEL " --dump /nowhere/x", 2, "/nowhere/x: No such file or directory" },
+		{ "run " MODEL " --device rtl --wave /nowhere/x.fst", 2, "/nowhere/x.fst: No such file or directory" },
+		{ "conform tests -o /nowhere/x", 2, "/nowhere/x: No such file or directory" },
+		/* Not passed over where it means nothing. */
+		{ "run " MODEL " --wave x.fst", 2, "--wave: only the RTL has signals" },
+		{ "run " MODEL " --regs x.json", 2, "--regs: --device rtl or usb" },
+		{ "run " MODEL " --device rtl --plant pe:16,0,0", 2, "no such place for a fault" },
+		{ "run " MODEL " --device rtl --plant pe:0,0,48", 2, "no such place for a fault" },
+		{ "run " MODEL " --device rtl --plant lane:-1,0", 2, "no such place for a fault" },
+		{ "run " MODEL " --device rtl --plant sp:0x80000,0", 2, "no such place for a fault" },
+		{ "diag --device model --loop 0", 2, "--loop: 1 or more" },
+		{ "help nothing", 2, "\"nothing\" is not a command" },
 	};
 
 	(void)state;
@@ -80,6 +100,20 @@ static void load_options(void **state)
 		assert_int_equal(run_line(text, sizeof(text), "%s --help", name), 0);
 		assert_non_null(strstr(text, "--backbone"));
 		assert_non_null(strstr(text, "--bind"));
+	}
+}
+
+/* What could not be printed was not done. */
+static void printed(void **state)
+{
+	static const char *const lines[] = { "info " MODEL, "run " MODEL " --json", "dump " MODEL, "help", "--version" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+		assert_int_equal(shell("%s/weft %s >/dev/null", test_env("WEFT_BUILD", "build"), lines[i]), 0);
+		assert_int_equal(shell("%s/weft %s 2>&1 >/dev/full | grep -q 'weft: standard output: No space left on device'",
+		                       test_env("WEFT_BUILD", "build"), lines[i]), 0);
+		assert_int_equal(shell("%s/weft %s >/dev/full 2>/dev/null", test_env("WEFT_BUILD", "build"), lines[i]), 2);
 	}
 }
 
@@ -112,6 +146,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(refused_bad),
 		cmocka_unit_test(load_options),
+		cmocka_unit_test(printed),
 		cmocka_unit_test(written_whole),
 	};
 

@@ -470,6 +470,7 @@ static void draw_post(struct maker *m, struct weft_cmd_post *p, bool sums)
 	p->double_round = p->scale16 ? 0 : (int32_t)draw(m, 0, 1);
 	p->even = m->cfg->has_even && chance(m, 40);
 	p->s_even = m->cfg->has_even && chance(m, 40);
+	p->sub = m->cfg->has_sub && chance(m, 40);
 	p->y_zp = draw_value(m);
 	draw_limits(m, &p->y_min, &p->y_max);
 	p->pre_shift = chance(m, 50) ? 20 : (int32_t)draw(m, 0, 30);
@@ -830,7 +831,9 @@ static bool elt_job(struct maker *m, struct job *j)
 {
 	struct weft_cmd c;
 	struct ten x = draw_ten(m), y, b;
-	bool whole, add = chance(m, 60);
+	bool whole, mul = m->mode == INT8 && m->cfg->has_mul && chance(m, 25), add = !mul && chance(m, 60);
+	bool table = m->mode == INT8 && m->cfg->has_table && !mul && !add && chance(m, 50);
+	int bytes = -1;
 
 	weft_cmd_init(&c, WEFT_CMD_ELT);
 	draw_post(m, &c.elt.post, false);
@@ -847,16 +850,32 @@ static bool elt_job(struct maker *m, struct job *j)
 		x = y;
 	else if (!place_filled(m, j, &x))
 		return false;
-	if (add && !place_addend(m, j, &c.elt.post, &y, whole, &b))
+	if ((add || mul) && !place_addend(m, j, &c.elt.post, &y, whole, &b))
 		return false;
+	c.elt.post.add = add;
+	c.elt.mul = mul;
+	if (mul && b.area != y.area && chance(m, 50)) {
+		/* One pixel for all, or one row. */
+		c.elt.post.b_y_stride = 0;
+		c.elt.post.b_x_stride = chance(m, 50) ? c.elt.post.b_x_stride : 0;
+	}
+	if (table) {
+		if ((bytes = new_area(m, 256, m->n)) < 0)
+			return false;
+		fill(m, j, bytes, FMT_ANY);
+		c.elt.table = 1;
+		c.elt.post.b_base = (int32_t)m->area[bytes].at;
+	}
 	c.elt.in_base = (int32_t)x.at;
 	c.elt.in_y_stride = (int32_t)x.ys;
 	c.elt.in_x_stride = (int32_t)x.xs;
 	struct step *s = new_step(j, WEFT_CMD_ELT);
 	s->c.elt = c.elt;
 	reads(s, x.area);
-	if (add)
+	if (add || mul)
 		reads(s, b.area);
+	if (table)
+		reads(s, bytes);
 	writes(s, y.area);
 	store_output(m, j, &y, whole);
 	return true;

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <weft/gen/config.h>
 #include <weft/weft.h>
 
 enum {
@@ -125,7 +126,7 @@ struct requant_report { bool done; long long elements, differ; double most; };
 int requant_compare(const char *model, const struct load_args *load, const weft_tensor *in, const weft_tensor *out,
                     int n_out, struct requant_report *r);
 
-/** The report as the JSON object that README describes, on standard output. */
+/** The report as one JSON object on standard output. */
 int print_json(const weft_net *net, const struct weft_session_options *o, const char *model, uint64_t seed,
                const struct weft_report *r, const struct requant_report *requant, char *const *files);
 

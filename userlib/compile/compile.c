@@ -29,6 +29,9 @@ static int cc_start(struct cc *cc, const struct attempt *a)
 	cc->has_int4 = cc->cfg->features & WEFT_FEATURE_INT4;
 	cc->has_raw = cc->cfg->features & WEFT_FEATURE_RAW;
 	cc->has_even = cc->cfg->features & WEFT_FEATURE_EVEN;
+	cc->has_table = cc->cfg->features & WEFT_FEATURE_TABLE;
+	cc->has_sub = cc->cfg->features & WEFT_FEATURE_SUB;
+	cc->has_mul = cc->cfg->features & WEFT_FEATURE_MUL;
 	cc->ops = calloc((size_t)g->n_ops + 1, sizeof *cc->ops);
 	cc->n_roots = g->n_tensors;
 	cc->cap_roots = (uint32_t)g->n_tensors + 1;
@@ -216,7 +219,7 @@ int weft_compile(const weft_graph *g, const struct weft_compile_options *o, weft
 
 	cc.cfg = cc.o->of_model ? weft_config_of_model(name) : weft_config_find(name);
 	if (!cc.cfg) {
-		snprintf(msg, WEFT_MSG, "no configuration is called \"%s\"", name);
+		snprintf(msg, WEFT_MSG, "configuration \"%.40s\" is not known; " WEFT_CONFIG_NAMES, name);
 		return -EINVAL;
 	}
 	cc.n = cc.cfg->n;

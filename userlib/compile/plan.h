@@ -175,6 +175,18 @@ static inline bool channelwise(const struct node *nd)
 	return nd->kind == NODE_DW || nd->kind == NODE_POOL || nd->kind == NODE_ELT;
 }
 
+/* Is the second operand the same for all pixels of an image? */
+static inline bool second_still(const struct node *nd)
+{
+	return nd->table || (nd->kind == NODE_ELT && !nd->r.step[1] && !nd->r.step[2]);
+}
+
+/* Channels of it that a job of cn channels takes. */
+static inline int64_t second_channels(const struct node *nd, int64_t cn)
+{
+	return nd->table ? nd->r.dim[3] : cn;
+}
+
 /* tile.c: cycles that the array or the vector engine needs at least */
 int64_t node_work(const struct cc *cc, const struct node *nd);
 

@@ -39,7 +39,7 @@ static const struct { const char *name; ox_lowering *lower; } table[] = {
 	{ "Slice", ox_slice_node }, { "Softmax", ox_softmax }, { "Softplus", ox_activation }, { "SpaceToDepth", ox_space_to_depth },
 	{ "Split", ox_split }, { "Sqrt", ox_unary_node }, { "Squeeze", ox_squeeze }, { "Sub", ox_elementwise }, { "Sum", ox_variadic },
 	{ "Swish", ox_activation }, { "Tanh", ox_unary_node }, { "Tile", ox_tile_node }, { "Transpose", ox_transpose_node },
-	{ "Unsqueeze", ox_unsqueeze }, { "Where", ox_where }, { "Xor", ox_elementwise },
+	{ "Unsqueeze", ox_unsqueeze }, { "Upsample", ox_resize }, { "Where", ox_where }, { "Xor", ox_elementwise },
 }, microsoft[] = {
 	{ "DequantizeLinear", ox_dequantize }, { "DynamicQuantizeMatMul", ox_dynamic_matmul }, { "Gelu", ox_activation },
 	{ "MatMulIntegerToFloat", ox_matmul_to_float }, { "QGemm", ox_qgemm }, { "QLinearAdd", ox_qlinear_binary },
@@ -432,11 +432,14 @@ static void settle(onnx_model *m, char *from, char *to)
 }
 
 /* The first field of a model is nearly always ir_version; none of the other formats starts so. */
+/* The first bytes of a ModelProto: ir_version, then a text, a message or model_version. */
+#define MODEL_VERSION 0x28
+
 bool weft_onnx_is(const void *data, size_t len)
 {
 	const uint8_t *p = data;
 
-	return len >= 4 && p[0] == 0x08 && p[1] >= 1 && p[1] < 64 && (p[2] & 7) == 2;
+	return len >= 4 && p[0] == 0x08 && p[1] >= 1 && p[1] < 64 && ((p[2] & 7) == 2 || p[2] == MODEL_VERSION);
 }
 
 int weft_import_onnx(const void *data, size_t len, const char *name, const struct weft_onnx_options *o, weft_graph **g,

@@ -41,7 +41,7 @@ static void describe(const weft_session *s, struct weft_capture *c)
 		return;
 	c->op = m->op;
 	c->index = (uint64_t)m->index;
-	c->cmd = m->cmd;
+	c->cmd = m->cmd < 0 ? -1 : m->cmd - (int64_t)s->p->steps[c->step].first_cmd;
 	c->expected = m->expected;
 	c->got = m->got;
 	snprintf(c->tensor, sizeof c->tensor, "%s", m->tensor);
@@ -101,5 +101,6 @@ int weft_session_capture(weft_session *s, int step, int status, const char *why,
 	c.before = NULL;  /* the session's */
 	weft_capture_release(&c);
 	s->captured = !err;
+	s->capture_error = err;
 	return err;
 }

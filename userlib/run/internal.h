@@ -12,6 +12,7 @@
 #include "userlib/compile/program.h"
 #include "userlib/graph/graph.h"
 #include "userlib/run/golden_exec.h"
+#include "userlib/run/golden_room.h"
 
 struct weft_net {
 	weft_graph *graph;         /* owned, unless loaded is set */
@@ -30,6 +31,7 @@ struct weft_checker {
 	const weft_graph *g;
 	const weft_program *p;
 	const weft_tensor *golden; /* all tensors, or NULL: only capture */
+	const struct weft_golden_room *room; /* where they come to be while this runs, or NULL: they are there */
 	weft_tensor *seen;         /* what the device made, or NULL: only compare */
 	int64_t *covered;          /* elements compared, by tensor */
 	uint64_t elements, mismatches;
@@ -61,12 +63,14 @@ struct weft_session {
 	/* of the run under way */
 	weft_tensor *host;         /* by graph tensor: the host's copies; data NULL where none */
 	weft_tensor *golden;       /* all of golden's tensors; data NULL unless checking */
-	weft_tensor *given_golden; /* for the next run, which need not make it; or NULL */
+	struct weft_golden_room *room; /* where they are, or NULL: each in memory of its own */
+	struct weft_golden_room *given_room; /* for the next run, which need not make them; or NULL */
 	struct weft_checker check;
 	struct weft_op_measure *measure;
 	int i_step;
 	uint32_t first_cmd;        /* of the stream under way, where it is part of a step's */
 	struct weft_point from, to; /* what to run; to 0, 0: all of it */
+	bool verified;             /* the stream in which `from` is, as the program has it */
 	bool clean;                /* steps begin with a scratchpad of zeros */
 	/* States to be taken at n_points points, in order. */
 	const struct weft_point *points;
@@ -80,6 +84,7 @@ struct weft_session {
 	uint64_t sim_cycles;
 	uint8_t *before;           /* the arena as the step began, or NULL: no capture */
 	bool captured;
+	int capture_error;         /* of the last attempt */
 	struct weft_profile *profile;      /* options.profile, or NULL */
 	char *error;               /* msg of the run under way */
 };
@@ -103,6 +108,9 @@ int weft_checker_begin(struct weft_checker *c, const weft_graph *g, const weft_p
                        const weft_tensor *golden, bool keep);
 void weft_checker_end(struct weft_checker *c);
 
+/** Mark the tensors of golden that a check of the program looks at. */
+void weft_checker_wants(const weft_program *p, bool *want);
+
 /**
  * A command has retired: take and compare what it wrote.
  * @return 0 or a negative errno; differences are counted, not returned
@@ -110,7 +118,7 @@ void weft_checker_end(struct weft_checker *c);
 int weft_checker_retire(struct weft_checker *c, weft_dev *dev, const struct weft_step *step,
                         const struct weft_retire *r);
 
-/** The same for one record whose elements lie in data, row after row. */
+/** The same for one record, of the program's command cmd, whose elements lie in data, row after row. */
 int weft_checker_record(struct weft_checker *c, const struct weft_prec *q, const uint8_t *data, uint32_t cmd);
 
 /** A byte of memory that is not what the run with added stores left there. */

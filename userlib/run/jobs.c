@@ -4,7 +4,8 @@
  *
  * The functional model runs ahead in the parent. Where a segment begins the
  * parent forks: the process has program, inputs and state at once, without a
- * file, and runs while the model goes on. The states at the borders lie in memory
+ * file, and runs while the model goes on. Golden is made after the first one has
+ * begun, in memory that all share. The states at the borders lie in memory
  * that all share, so that a process can compare its end with the state in which
  * the next one began. What it has measured it leaves in a file without a name.
  */
@@ -38,6 +39,7 @@ struct weft_jobs {
 	struct shared *shared;
 	size_t bytes;
 	uint8_t *states;           /* shared as well: scratchpad and arena of each */
+	uint8_t *outputs;          /* shared: one after another, of the last segment where the model does not make them */
 	pid_t *pid;
 	FILE **result;
 };
@@ -45,6 +47,30 @@ struct weft_jobs {
 static size_t state_bytes(const weft_session *s)
 {
 	return s->cfg->sp_bytes + s->p->arena_bytes;
+}
+
+static size_t output_bytes(const weft_graph *g)
+{
+	size_t n = 0;
+
+	for (int i = 0; i < g->n_outputs; i++)
+		n += weft_tensor_bytes(&g->tensors[g->outputs[i]].t);
+	return n;
+}
+
+/*
+ * Beside an RTL simulator that is checked runs a model, which compares all memory
+ * with its own at the end of each stream. In the last segment that is what the
+ * parent's model would leave, which need not run that far.
+ */
+static bool last_alone(const struct weft_jobs *j)
+{
+	return j->n > 1 && j->o->check && j->o->device->device == WEFT_DEVICE_RTL;
+}
+
+int weft_jobs_n_states(const struct weft_jobs *j)
+{
+	return last_alone(j) ? j->n : j->n + 1;
 }
 
 /* Where the session leaves the state at point i, instead of in memory of its own. */
@@ -82,7 +108,7 @@ struct weft_jobs *weft_jobs_open(weft_session *s, const weft_tensor *inputs, con
 
 	if (!j)
 		return NULL;
-	*j = (struct weft_jobs){ .s = s, .inputs = inputs, .o = o, .n = n, .bytes = head + (size_t)(n + 1) * state_bytes(s) };
+	*j = (struct weft_jobs){ .s = s, .inputs = inputs, .o = o, .n = n, .bytes = head + (size_t)(n + 1) * state_bytes(s) + output_bytes(s->net->g) };
 	j->pid = calloc((size_t)n + 1, sizeof(*j->pid));
 	j->result = calloc((size_t)n + 1, sizeof(*j->result));
 	void *p = mmap(NULL, j->bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -92,6 +118,7 @@ struct weft_jobs *weft_jobs_open(weft_session *s, const weft_tensor *inputs, con
 		return NULL;
 	}
 	j->states = (uint8_t *)p + head;
+	j->outputs = j->states + (size_t)(n + 1) * state_bytes(s);
 	for (int i = 0; i <= n; i++)
 		lend(j, &s->states[i], i);
 	return j;
@@ -99,17 +126,41 @@ struct weft_jobs *weft_jobs_open(weft_session *s, const weft_tensor *inputs, con
 
 /* ---- in the process of a segment ---- */
 
-struct waiting { const struct weft_jobs *j; int i; };
+struct child { const struct weft_jobs *j; int i; };
 
 /* Until the state where segment i ends is there: the model is much faster, but may have died. */
-static int wait_for_end(void *user)
+static int wait_for_end(void *user, weft_session *s)
 {
-	const struct waiting *w = user;
+	const struct child *c = user;
 	const struct timespec ms = { 0, 1000000 };
 
-	while (atomic_load(&w->j->shared->n_states) < w->i + 2)
+	(void)s;
+	while (atomic_load(&c->j->shared->n_states) < c->i + 2)
 		nanosleep(&ms, NULL);
 	return 0;
+}
+
+static int leave_outputs(void *user, weft_session *s)
+{
+	const struct child *c = user;
+	const weft_graph *g = s->net->g;
+	uint8_t *to = c->j->outputs;
+	int err = 0;
+
+	for (int i = 0; i < g->n_outputs && !err; i++) {
+		size_t n = weft_tensor_bytes(&g->tensors[g->outputs[i]].t);
+		const weft_tensor *t = weft_session_tensor(s, g->outputs[i], &err);
+		if (!err)
+			memcpy(to, t->data, n);
+		to += n;
+	}
+	return err;
+}
+
+/* The parent's model has verified the stream in which it runs, and knows the same commands. */
+static bool is_verified(const struct weft_jobs *j, int i)
+{
+	return j->s->points[i].cmd && weft_config_of_model(j->s->cfg->name)->features == j->s->cfg->features;
 }
 
 static void run_child(const struct weft_jobs *j, int i)
@@ -121,7 +172,8 @@ static void run_child(const struct weft_jobs *j, int i)
 	struct weft_segment g = { .k = (uint32_t)i, .n = (uint32_t)j->n, .memory = (uint8_t)j->o->memory, .check = j->o->check,
 		.sp_bytes = s->cfg->sp_bytes, .arena_bytes = s->p->arena_bytes, .from = s->states[i] };
 	struct weft_session_options o = weft_session_options_default();
-	struct waiting w = { j, i };
+	struct child c = { j, i };
+	const bool alone = i == j->n - 1 && last_alone(j);
 
 	o.device = j->o->device->device;
 	o.rtl_dir = j->o->device->rtl_dir;
@@ -129,23 +181,17 @@ static void run_child(const struct weft_jobs *j, int i)
 	o.timeout_ms = j->o->device->timeout_ms;
 	lend((struct weft_jobs *)(uintptr_t)j, &g.to, i + 1);
 	g.to.at = s->points[i + 1];
-	struct weft_segment_part part = { s->golden, wait_for_end, &w, j->result[i] };
+	struct weft_segment_part part = { .room = s->room, .verified = is_verified(j, i), .user = &c, .result = j->result[i],
+		.end = alone ? leave_outputs : wait_for_end, .compare = !alone };
 	slot->err = weft_segment_go(&net, &g, j->inputs, &o, &part, line, slot->msg);
 }
 
 /* ---- in the parent ---- */
 
-int weft_jobs_at(struct weft_jobs *j, int i)
+static int start(struct weft_jobs *j, int i)
 {
 	pid_t parent = getpid();
 
-	atomic_store(&j->shared->n_states, i + 1);
-	if (i >= j->n)
-		return 0;
-	/* Once, for all of them. */
-	int err = j->o->check ? weft_session_need_golden(j->s, j->inputs) : 0;
-	if (err)
-		return err;
 	j->shared->slot[i].err = -EIO;
 	j->result[i] = tmpfile();
 	if (!j->result[i])
@@ -162,6 +208,48 @@ int weft_jobs_at(struct weft_jobs *j, int i)
 	_exit(0);
 }
 
+static int new_room(struct weft_jobs *j)
+{
+	weft_session *s = j->s;
+	bool *want = calloc((size_t)s->net->g->n_tensors + 1, sizeof(*want));
+
+	if (want) {
+		weft_checker_wants(s->p, want);
+		s->room = weft_golden_room_new(s->net->g, want, j->n > 1);
+	}
+	free(want);
+	s->golden = s->room ? weft_golden_room_tensors(s->room) : NULL;
+	return s->room ? 0 : -ENOMEM;
+}
+
+static int make_golden(struct weft_jobs *j)
+{
+	return j->o->check ? weft_golden_room_fill(j->s->room, &j->s->vars, j->inputs, j->s->error) : 0;
+}
+
+/* The first segment needs no state of the model, and golden only as it goes on: it starts before both. */
+static int start_first(struct weft_jobs *j)
+{
+	int err = j->o->check ? new_room(j) : 0;
+
+	/* One job is one process that works at a time. */
+	if (!err && j->n == 1)
+		err = make_golden(j);
+	if (!err)
+		err = start(j, 0);
+	if (!err && j->n > 1)
+		err = make_golden(j);
+	return err;
+}
+
+int weft_jobs_at(struct weft_jobs *j, int i)
+{
+	atomic_store(&j->shared->n_states, i + 1);
+	if (i >= j->n)
+		return 0;
+	return i ? start(j, i) : start_first(j);
+}
+
 static int add_result(weft_session *s, FILE *f, char *msg)
 {
 	long n = fseek(f, 0, SEEK_END) ? -1 : ftell(f);
@@ -175,6 +263,26 @@ static int add_result(weft_session *s, FILE *f, char *msg)
 		err = weft_segment_result_add(s, data, (size_t)n, msg);
 	free(data);
 	return err;
+}
+
+static int take_outputs(const struct weft_jobs *j)
+{
+	weft_session *s = j->s;
+	const weft_graph *g = s->net->g;
+	const uint8_t *from = j->outputs;
+
+	for (int i = 0; i < g->n_outputs; i++) {
+		weft_tensor *t = &s->host[g->outputs[i]];
+		size_t n = weft_tensor_bytes(&g->tensors[g->outputs[i]].t);
+		free(t->data);
+		*t = g->tensors[g->outputs[i]].t;
+		t->data = malloc(n + 1);
+		if (!t->data)
+			return -ENOMEM;
+		memcpy(t->data, from, n);
+		from += n;
+	}
+	return 0;
 }
 
 /* The worst of all: what could not run before what differs, the first of either. */
@@ -213,5 +321,6 @@ int weft_jobs_join(struct weft_jobs *j, char *msg)
 		if (err)
 			return err;
 	}
-	return worst;
+	int err = last_alone(j) ? take_outputs(j) : 0;
+	return err ? err : worst;
 }

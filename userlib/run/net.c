@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "driver/verify.h"
 #include "userlib/export/tosa.h"
@@ -25,8 +26,26 @@ struct weft_load_options weft_load_options_default(void)
 	return (struct weft_load_options){ 0 };
 }
 
+/* Which of the two is it? They say so in their first bytes; of a damaged one the name may. */
+static bool is_tflite(const uint8_t *data, size_t len, const char *dot)
+{
+	return (len >= 8 && !memcmp(data + 4, "TFL3", 4)) || (dot && !strcasecmp(dot, ".tflite"));
+}
+
+static bool is_onnx(const void *data, size_t len, const char *dot)
+{
+	return weft_onnx_is(data, len) || (len && dot && !strcasecmp(dot, ".onnx"));
+}
+
 static int import_open(const void *data, size_t len, const char *name, const struct weft_load_options *o, weft_graph **g, char *msg)
 {
+	const char *dot = strrchr(name, '.');
+	const bool tflite = is_tflite(data, len, dot);
+
+	if (!tflite && !is_onnx(data, len, dot)) {
+		snprintf(msg, WEFT_MSG_LEN, len ? "not a .tflite, .tosa, .onnx or .weft file" : "the file is empty");
+		return -EINVAL;
+	}
 	struct weft_import_bound *bound = calloc((size_t)o->n_bound + 1, sizeof(*bound));
 	struct weft_onnx_options x = {
 		.requant = o->requant_rescale ? WEFT_ONNX_REQUANT_RESCALE : WEFT_ONNX_REQUANT_EXACT,
@@ -40,8 +59,7 @@ static int import_open(const void *data, size_t len, const char *name, const str
 	}
 	for (int i = 0; i < o->n_bound; i++)
 		bound[i] = (struct weft_import_bound){ o->bound[i].name, &o->bound[i].value };
-	int err = weft_onnx_is(data, len) ? weft_import_onnx(data, len, name, &x, g, msg)
-	                                  : weft_import_tflite_with(data, len, name, &t, g, msg);
+	int err = tflite ? weft_import_tflite_with(data, len, name, &t, g, msg) : weft_import_onnx(data, len, name, &x, g, msg);
 	free(bound);
 	return err;
 }
@@ -219,11 +237,11 @@ static void print_steps(FILE *f, const weft_program *p)
 		for (uint32_t k = 0; k < s->n_cmds && at < s->n_words; k++) {
 			int code = weft_cmd_decode(w + at, s->n_words - at, &c);
 			if (code) {
-				fprintf(f, "%6u  %s\n", k, weft_fault_brief((unsigned)code));
+				fprintf(f, "%6u  %s\n", s->first_cmd + k, weft_fault_brief((unsigned)code));
 				break;
 			}
 			weft_cmd_print(&c, line, sizeof(line));
-			fprintf(f, "%6u  %s\n", k, line);
+			fprintf(f, "%6u  %s\n", s->first_cmd + k, line);
 			at += (size_t)c.h.n_words;
 		}
 	}

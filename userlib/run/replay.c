@@ -517,6 +517,7 @@ static int check_capture(struct replay *x)
 	if (c->memory > WEFT_MEMORY_SRAM)
 		return fail(x, -EINVAL, "capture: its memory profile is none");
 	x->step = &x->p->steps[c->step];
+	x->r->first_cmd = x->step->first_cmd;
 	return weft_net_verify(x->net, c->config, x->msg);
 }
 

@@ -53,7 +53,7 @@ static int open_device(weft_session *s, char *msg)
 		return -ENOMEM;
 	}
 	if (s->o.plant.kind != WEFT_PLANT_NONE && (err = weft_dev_plant(s->dev, &s->o.plant))) {
-		snprintf(msg, WEFT_MSG_LEN, "device: no fault can be planted in it");
+		snprintf(msg, WEFT_MSG_LEN, err == -EINVAL ? "device: it has no such place for a fault" : "device: no fault can be planted in it");
 		return err;
 	}
 	err = weft_buf_write(s->consts, 0, s->p->consts, s->p->n_consts);
@@ -92,7 +92,7 @@ int weft_session_open(const weft_net *net, const struct weft_session_options *o,
 	s->o = *o;
 	s->cfg = weft_config_find(config);
 	if (!s->cfg) {
-		snprintf(msg, WEFT_MSG_LEN, "configuration \"%.40s\" is not known; w8, w16 or w32", config);
+		snprintf(msg, WEFT_MSG_LEN, "configuration \"%.40s\" is not known; " WEFT_CONFIG_NAMES, config);
 		err = -ENOENT;
 	}
 	if (!err && ((err = weft_vars_init(&s->vars, net->g)) || (err = weft_vars_init(&s->host_vars, net->g))))
@@ -101,6 +101,11 @@ int weft_session_open(const weft_net *net, const struct weft_session_options *o,
 		err = get_program(s, o->device != WEFT_DEVICE_GOLDEN || o->strict, msg);
 	if (!err && o->strict && weft_plan_breaks_strict(s->p, msg))
 		err = -EINVAL;
+	if (!err && o->wave && o->device == WEFT_DEVICE_RTL && o->wave_cmd >= (int64_t)s->p->n_cmds) {
+		snprintf(msg, WEFT_MSG_LEN, "waveform of command %lld: the program's last is %lld", (long long)o->wave_cmd,
+		         (long long)s->p->n_cmds - 1);
+		err = -EINVAL;
+	}
 	if (!err)
 		err = open_device(s, msg);
 	if (err) {
@@ -131,11 +136,14 @@ static void forget_run(weft_session *s)
 	if (s->check.g)
 		weft_checker_end(&s->check);
 	free_tensors(s->host, n);
-	if (s->golden)
+	if (s->golden && !s->room) {
 		weft_golden_release(graph(s), s->golden);
-	free(s->golden);
+		free(s->golden);
+	}
+	weft_golden_room_free(s->room);
 	free(s->measure);
 	s->host = s->golden = NULL;
+	s->room = NULL;
 	s->measure = NULL;
 	s->cycles_before = s->sim_cycles = 0;
 	s->seconds = s->cpu_seconds = 0;
@@ -334,6 +342,12 @@ static void add_counters(weft_session *s, const struct weft_job_result *r)
 	s->cpu_seconds += r->cpu_seconds;
 }
 
+/* Has the stream under way been verified by a process from which this one was forked? */
+static bool is_verified(const weft_session *s)
+{
+	return s->verified && s->i_step == s->from.step && !s->words;
+}
+
 /* Commands [from, to) of a step. A part of one is no program that a verifier would take: the whole is. */
 static int submit_part(weft_session *s, const struct weft_step *step, uint32_t from, uint32_t to,
                        const struct weft_window *win, weft_job *job)
@@ -345,7 +359,7 @@ static int submit_part(weft_session *s, const struct weft_step *step, uint32_t f
 	as_run.words = (uint64_t *)(uintptr_t)weft_session_words(s);
 	if (!from && to == step->n_cmds)
 		return weft_submit(s->dev, words, n_words, win, 2, job);
-	int err = weft_dev_verify(s->dev, words, n_words, win, 2);
+	int err = is_verified(s) ? 0 : weft_dev_verify(s->dev, words, n_words, win, 2);
 	if (err)
 		return err;
 	uint64_t *part = weft_cut_stream(&as_run, step, from, to, &n_words);
@@ -371,6 +385,13 @@ static int profile_step(weft_session *s, const struct weft_step *step, const uin
 	return before ? weft_profile_card(s, step, before, &r->counters) : weft_profile_end(s->profile, NULL);
 }
 
+/* A command of the program in this step's stream; -1: it is in another one. */
+static int64_t command_in(const struct weft_step *step, int64_t cmd)
+{
+	cmd -= step->first_cmd;
+	return cmd >= 0 && cmd < (int64_t)step->n_cmds ? cmd : -1;
+}
+
 static int submit_step(weft_session *s, const struct weft_step *step, uint32_t from, uint32_t to, const uint8_t *before)
 {
 	const struct weft_window win[] = {
@@ -389,6 +410,8 @@ static int submit_step(weft_session *s, const struct weft_step *step, uint32_t f
 		err = weft_session_clean_sp(s);
 
 	weft_dev_observe(s->dev, on_retire, s);
+	if (s->o.wave && s->o.wave_cmd >= 0)
+		weft_dev_wave(s->dev, command_in(step, s->o.wave_cmd));
 	if (!err)
 		err = submit_part(s, step, from, to, win, &job);
 	if (!err)
@@ -404,7 +427,7 @@ static int submit_step(weft_session *s, const struct weft_step *step, uint32_t f
 		                                      : "the program's debug map does not fit its stream");
 	if (!s->check.first.bytes.found) {
 		s->check.first.bytes = *weft_dev_cosim(s->dev);
-		s->check.first.bytes.cmd += from;
+		s->check.first.bytes.cmd += step->first_cmd + from;
 	}
 	if (!from && (err || s->check.mismatches || s->check.first.bytes.found))
 		weft_session_capture(s, s->i_step, err ? err : -EBADMSG, err ? s->error : "tensors differ from golden", &r);
@@ -441,9 +464,9 @@ int weft_session_steps(weft_session *s)
 		const struct weft_step *step = &s->p->steps[s->i_step];
 		uint32_t from = s->i_step == s->from.step ? s->from.cmd : 0;
 		uint32_t to = s->i_step == end.step ? end.cmd : step->n_cmds;
-		if (s->i_step > end.step || (s->i_step == end.step && !end.cmd))
-			break;
 		if ((err = weft_session_take_state(s, s->i_step, 0)))
+			break;
+		if (s->i_step > end.step || (s->i_step == end.step && !end.cmd))
 			break;
 		err = step->kind == WEFT_STEP_HOST ? host_step(s, step) : npu_step(s, step, from, to);
 	}
@@ -486,9 +509,10 @@ int weft_session_prepare(weft_session *s, const weft_tensor *inputs)
 	s->work_done = 0;
 	s->work_all = s->p->n_cmds;
 	s->host = calloc((size_t)g->n_tensors + 1, sizeof(*s->host));
-	bool given = golden && s->given_golden;
-	s->golden = given ? s->given_golden : golden ? calloc((size_t)g->n_tensors + 1, sizeof(*s->golden)) : NULL;
-	s->given_golden = NULL;
+	s->room = s->given_room;
+	s->given_room = NULL;
+	s->golden = s->room ? weft_golden_room_tensors(s->room)
+	                    : golden ? calloc((size_t)g->n_tensors + 1, sizeof(*s->golden)) : NULL;
 	s->measure = calloc((size_t)g->n_ops + 1, sizeof(*s->measure));
 	if (!s->host || !s->measure || (golden && !s->golden))
 		return -ENOMEM;
@@ -500,10 +524,11 @@ int weft_session_prepare(weft_session *s, const weft_tensor *inputs)
 		snprintf(s->error, WEFT_MSG_LEN, "%s", weft_dev_error(s->dev));
 	if (!err)
 		err = take_inputs(s, inputs);
-	if (!err && golden && !given)
+	if (!err && golden && !s->room)
 		err = weft_golden_exec_vars(g, &s->vars, inputs, s->golden, true, s->error);
 	if (!err && s->dev && (s->o.check || s->o.keep))
 		err = weft_checker_begin(&s->check, g, s->p, s->golden, s->o.keep);
+	s->check.room = s->room;
 	return err;
 }
 
@@ -562,9 +587,9 @@ static int last_npu_step(const weft_session *s)
 	return i;
 }
 
-bool weft_session_captured(const weft_session *s)
+int weft_session_captured(const weft_session *s)
 {
-	return s->captured;
+	return s->captured ? 1 : s->capture_error;
 }
 
 int weft_session_run(weft_session *s, const weft_tensor *inputs, weft_tensor *outputs,

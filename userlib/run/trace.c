@@ -143,7 +143,7 @@ static int compare(weft_session *s, const struct weft_step *step, uint32_t from,
 		const struct weft_pcmd *cmd = &s->p->cmds[step->first_cmd + i];
 		for (uint32_t k = 0; k < cmd->n_recs; k++) {
 			const struct weft_prec *q = &s->p->recs[cmd->first_rec + k];
-			int err = weft_checker_record(&s->check, q, data + at, i);
+			int err = weft_checker_record(&s->check, q, data + at, step->first_cmd + i);
 			if (err)
 				return err;
 			at += record_bytes(s, q);

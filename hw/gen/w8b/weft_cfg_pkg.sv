@@ -32,6 +32,9 @@ package weft_cfg_pkg;
   localparam logic HAS_RAW = 1'b1;
   localparam logic HAS_INT4 = 1'b1;
   localparam logic HAS_EVEN = 1'b0;
+  localparam logic HAS_TABLE = 1'b0;
+  localparam logic HAS_SUB = 1'b0;
+  localparam logic HAS_MUL = 1'b0;
   localparam logic [31:0] CONFIG_VALUE = 32'h08081108;
 endpackage
 /* verilator lint_on UNUSEDPARAM */

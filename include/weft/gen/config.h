@@ -35,6 +35,9 @@ extern "C" {
 #define WEFT_FEATURE_RAW 0x200u
 #define WEFT_FEATURE_INT4 0x400u
 #define WEFT_FEATURE_EVEN 0x800u
+#define WEFT_FEATURE_TABLE 0x1000u
+#define WEFT_FEATURE_SUB 0x2000u
+#define WEFT_FEATURE_MUL 0x4000u
 
 /** One named configuration; see include/spec/config.toml. */
 struct weft_config {
@@ -55,11 +58,15 @@ struct weft_config {
 	uint32_t has_raw;
 	uint32_t has_int4;
 	uint32_t has_even;
+	uint32_t has_table;
+	uint32_t has_sub;
+	uint32_t has_mul;
 	uint32_t model_features;
 	uint32_t reg_config;
 };
 
 #define WEFT_N_CONFIGS 4
+#define WEFT_CONFIG_NAMES "w8, w8b, w16 or w32"   /* for messages */
 extern const struct weft_config weft_configs[WEFT_N_CONFIGS];
 
 /** The configuration of that name, NULL if there is none. */

@@ -144,5 +144,14 @@ int list_splits(const struct seg *s, int node, int tier, struct change *c, int m
 	for (size_t k = 0; k < sizeof choices / sizeof *choices && l.n < most; k++)
 		if (!same_split(&l, s, node, choices[k]))
 			c[l.n++] = (struct change){ .node = node, .split = choices[k], .next = tier ? choices[k] : 0, .slots = -1, .stor = -1 };
+	if (tier && s->in_order) {
+		int n = l.n;
+		for (int i = 0; i < n; i++)
+			for (int j = 2; j <= 4 && l.n < most; j++)
+				if (c[i].split != j && c[i].split <= 6) {
+					c[l.n] = c[i];
+					c[l.n++].next = j;
+				}
+	}
 	return l.n;
 }

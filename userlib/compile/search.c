@@ -10,7 +10,9 @@
 
 #include "plan.h"
 
-#define MAX_TRIED   120000     /* commands of all trials of a step */
+#define MAX_TRIED   80000     /* commands of all trials of a step */
+#define MAX_WAYS       30000   /* of ways to cut all nodes */
+#define MAX_ADDRESSES  30000
 #define MAX_CHANGED 120000     /* those of changes to the best of them */
 #define FEW         400        /* commands: of these, the stream is simulated as it will be */
 #define N_ADDRESSES 10
@@ -129,14 +131,14 @@ static int take(struct search *b, const struct tried *q)
 	return q->o.err == -ENOMEM ? q->o.err : 0;
 }
 
-/* Trials first, first + 1, ..., n - 1 of those that at() says; false: not that one. */
-static int try_all(struct search *b, int first, int n, bool (*at)(const struct search *b, int k, struct trial *t))
+/* Trials first, first + 1, ..., n - 1 of those that at() says, false: not that one; until so many commands are emitted. */
+static int try_all(struct search *b, int first, int n, int64_t most, bool (*at)(const struct search *b, int k, struct trial *t))
 {
 	const struct search known = *b;
 	struct queue *q = queue_open(b->crew.n, try_one, b);
 	int err = q ? 0 : -ENOMEM, slot;
 
-	for (int k = first; !err && b->emitted < MAX_TRIED; ) {
+	for (int k = first; !err && b->emitted < most; ) {
 		for (; k < n && (slot = queue_slot(q)) >= 0; k++)
 			if (at(&known, k, &b->q[slot].t))
 				queue_push(q);
@@ -201,10 +203,10 @@ static int search_plans(struct search *b)
 	err = take(b, &b->q[0]);
 	if (err || (b->cycles < INT64_MAX && (b->q[0].o.fits || b->s->cc->o->quick)))
 		return err;
-	err = try_all(b, 1, N_TRIALS, trial_at);
+	err = try_all(b, 1, N_TRIALS, MAX_TRIED, trial_at);
 	for (int64_t was = INT64_MAX; b->cycles < was && !err; ) {
 		was = b->cycles;
-		err = try_all(b, 0, N_OTHERS, other_trial);
+		err = try_all(b, 0, N_OTHERS, MAX_TRIED, other_trial);
 	}
 	return err;
 }
@@ -241,22 +243,22 @@ static bool same_trial(const struct search *b, int k, struct trial *t)
 static int search_ways(struct search *b)
 {
 	static const struct cutting ways[] = {
-		{ 1, 1 }, { 2, 1 }, { 3, 1 }, { 4, 1 }, { 6, 1 }, { 8, 1 }, { 3, 150 }, { 4, 150 }, { 6, 150 }, { 4, 400 }, { 8, 400 }, { 8, 1500 },
+		{ 3, 1 }, { 6, 1 }, { 1, 1 }, { 4, 1 }, { 4, 400 }, { 2, 1 }, { 8, 1 }, { 4, 150 }, { 8, 400 }, { 3, 150 }, { 6, 150 }, { 8, 1500 },
 	};
 	int err = 0;
 
 	b->n_start = 0;
+	b->emitted = 0;
 	b->cycles = INT64_MAX;
 	for (size_t k = 0; k < sizeof ways / sizeof *ways && !err; k++) {
-		b->emitted = 0;
 		set_way(b, ways[k]);
-		err = try_all(b, 0, 1, same_trial);
+		err = try_all(b, 0, 1, MAX_WAYS, same_trial);
 		if (!err && b->s->in_order)
-			err = try_all(b, 0, N_ADDRESSES, address_trial);
+			err = try_all(b, 0, N_ADDRESSES, MAX_WAYS, address_trial);
 	}
 	set_way(b, b->best_way);
 	b->emitted = 0;
-	return err ? err : try_all(b, 0, 2 * N_ADDRESSES, address_trial);
+	return err ? err : try_all(b, 0, 2 * N_ADDRESSES, MAX_ADDRESSES, address_trial);
 }
 
 static int settle(void *user)
@@ -304,7 +306,7 @@ static int search_changes(struct search *b, int64_t *emitted)
 		b->cycles = was = c.cycles;
 		b->emitted = 0;
 		if (!err)
-			err = try_all(b, 0, 2 * N_ADDRESSES, address_trial);
+			err = try_all(b, 0, 2 * N_ADDRESSES, MAX_ADDRESSES, address_trial);
 		*emitted += c.emitted + b->emitted;
 	} while (!err && b->cycles < was && *emitted < MAX_CHANGED);
 	return err;
@@ -355,6 +357,15 @@ static int faster(const void *pa, const void *pb)
 	return a->number - b->number;
 }
 
+/* Nodes cut in the same way; or most likely the same. */
+static bool is_like_before(const struct tried *start, int i)
+{
+	for (int k = 0; k < i; k++)
+		if ((start[k].way.jobs == start[i].way.jobs && start[k].way.cycles == start[i].way.cycles) || start[k].o.cycles == start[i].o.cycles)
+			return true;
+	return false;
+}
+
 /* From the best addresses; where that takes few commands, from some that are nearly as good as well. */
 static int search_starts(struct search *b, struct pose *best)
 {
@@ -366,8 +377,7 @@ static int search_starts(struct search *b, struct pose *best)
 	qsort(start, (size_t)n, sizeof *start, faster);
 	pose_save(b->s, best);
 	for (int i = 0, k = 0; i < n && k < MAX_STARTS && emitted < MAX_CHANGED && start[i].o.cycles < INT64_MAX && !err; i++) {
-		/* Most often the same. */
-		if (i && start[i].o.cycles == start[i - 1].o.cycles)
+		if (is_like_before(start, i))
 			continue;
 		k++;
 		pose_load(&b->crew, &b->first);

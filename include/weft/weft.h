@@ -151,6 +151,11 @@ int weft_quantize(const void *data, size_t len_bytes, const struct weft_quantize
 
 enum weft_device { WEFT_DEVICE_GOLDEN, WEFT_DEVICE_MODEL, WEFT_DEVICE_RTL, WEFT_DEVICE_USB };
 
+/** "golden", "model", "rtl", "usb". */
+const char *weft_device_name(enum weft_device d);
+/** What a session on d opens; golden has no device, and answers as the model. */
+enum weft_dev_kind weft_device_kind(enum weft_device d);
+
 struct weft_session_options {
 	enum weft_device device;
 	const char *config;        /* "w16" */

@@ -1320,6 +1320,9 @@ static void each_is_refused(void **state)
 		snprintf(want, sizeof(want), ": %s: ", weft_verify_rule_name(k->rule));
 		assert_non_null(strstr(r.text, want));
 		assert_null(strchr(r.text, '\n'));
+		snprintf(want, sizeof(want), " 0x%x was never written", r.sp_addr);
+		if (k->rule == WEFT_VERIFY_USE_BEFORE_LOAD)
+			assert_non_null(strstr(r.text, want));
 	}
 }
 

@@ -142,7 +142,13 @@ static uint64_t step_work(const weft_program *p, const struct weft_step *step, e
 {
 	if (step->kind == WEFT_STEP_HOST)
 		return (uint64_t)(host_ms(p, step->op) * PER_MS);
-	return STREAM_MS * PER_MS + CYCLE * step->estimate[memory];
+	return CYCLE * step->estimate[memory];
+}
+
+/* Before the first command of step i. Every segment begins one stream: that is the same for all. */
+static uint64_t stream_work(const weft_program *p, int i)
+{
+	return i && p->steps[i].kind == WEFT_STEP_NPU ? STREAM_MS * PER_MS : 0;
 }
 
 static struct cost all_work(const weft_program *p, const struct weft_config *cfg, enum weft_memory memory)
@@ -154,7 +160,7 @@ static struct cost all_work(const weft_program *p, const struct weft_config *cfg
 		const struct weft_step *step = &p->steps[i];
 		size_t at = 0;
 		uint64_t own = step_work(p, step, memory);
-		all.device += own;
+		all.device += own + stream_work(p, i);
 		if (step->kind != WEFT_STEP_NPU) {
 			all.model += own;
 			continue;
@@ -316,6 +322,7 @@ int weft_cut_points(const weft_program *p, const struct weft_config *cfg, enum w
 		/* Between steps as well, where that is due. */
 		if (i)
 			offer(&k, (struct weft_point){ i, 0 }, k.begin + k.side);
+		k.begin += stream_work(p, i);
 		if (p->steps[i].kind == WEFT_STEP_NPU)
 			err = cut_step(&k, i);
 		k.begin += step_work(p, &p->steps[i], memory);

@@ -23,6 +23,18 @@ struct weft_session_options weft_session_options_default(void)
 	return (struct weft_session_options){ .device = WEFT_DEVICE_MODEL, .config = "w16", .wave_cmd = -1 };
 }
 
+const char *weft_device_name(enum weft_device d)
+{
+	static const char *const names[] = { "golden", "model", "rtl", "usb" };
+
+	return names[d];
+}
+
+enum weft_dev_kind weft_device_kind(enum weft_device d)
+{
+	return d == WEFT_DEVICE_RTL ? WEFT_DEV_RTL : d == WEFT_DEVICE_USB ? WEFT_DEV_USB : WEFT_DEV_MODEL;
+}
+
 /* ---- opening ---- */
 
 static int open_device(weft_session *s, char *msg)
@@ -31,8 +43,7 @@ static int open_device(weft_session *s, char *msg)
 
 	if (s->o.device == WEFT_DEVICE_GOLDEN)
 		return 0;
-	d.kind = s->o.device == WEFT_DEVICE_RTL ? WEFT_DEV_RTL : s->o.device == WEFT_DEVICE_USB ? WEFT_DEV_USB
-	                                                                                  : WEFT_DEV_MODEL;
+	d.kind = weft_device_kind(s->o.device);
 	d.usb = s->o.usb;
 	d.usb_wait_ms = s->o.usb_wait_ms;
 	d.config = s->o.config;

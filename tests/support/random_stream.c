@@ -920,10 +920,11 @@ static int64_t side_bytes(int32_t type)
 	return bytes[type];
 }
 
-/* Dense, strided, in any order, backwards; broadcast where it is read. Dimension `fixed` goes forwards. */
-static bool draw_side(struct maker *m, struct job *j, struct side *s, const int64_t n[4], int fixed, bool out)
+/* Dense, strided, in any order, backwards; broadcast where it is read. Dimension `fixed` goes forwards,
+ * `first` is most often dense. */
+static bool draw_side(struct maker *m, struct job *j, struct side *s, const int64_t n[4], int first, int fixed, bool out)
 {
-	int order[4] = { 0, 1, 2, 3 };
+	int order[4] = { first, !first, 2, 3 };
 	int64_t back = 0;
 
 	s->type = (int32_t)draw(m, 0, 6);
@@ -959,8 +960,8 @@ static bool draw_side(struct maker *m, struct job *j, struct side *s, const int6
 	(c)->x##_base = (from).base; (c)->x##_type = (from).type; \
 	(c)->x##_s0 = (from).s[0]; (c)->x##_s1 = (from).s[1]; (c)->x##_s2 = (from).s[2]; (c)->x##_s3 = (from).s[3]; } while (0)
 
-/* What no operand depends on. */
-static void draw_alu(struct maker *m, struct weft_cmd_alu *c)
+/* What no operand depends on. true: a reduction along what a has dense. */
+static bool draw_alu(struct maker *m, struct weft_cmd_alu *c)
 {
 	c->func = (int32_t)draw(m, 0, WEFT_ALU_FUNC_ARGMAX);
 	c->n0 = (int32_t)(chance(m, 20) ? draw(m, 1, 200) : draw_count(m, 3 * m->n));
@@ -982,6 +983,11 @@ static void draw_alu(struct maker *m, struct weft_cmd_alu *c)
 	c->round = chance(m, 50);
 	c->even = m->cfg->has_even && chance(m, 50);
 	c->shift = (int32_t)(chance(m, 50) ? 0 : draw(m, 0, 63));
+	if (c->func < WEFT_ALU_FUNC_SUM || chance(m, 50))
+		return false;
+	c->n0 = (int32_t)draw(m, 1, 5);
+	c->n1 = (int32_t)draw_count(m, 5 * m->n);
+	return true;
 }
 
 static bool alu_job(struct maker *m, struct job *j)
@@ -994,13 +1000,13 @@ static bool alu_job(struct maker *m, struct job *j)
 		return false;
 	m->mode = INT8;
 	weft_cmd_init(&cmd, WEFT_CMD_ALU);
-	draw_alu(m, c);
+	bool along = draw_alu(m, c);
 	const int64_t n[4] = { c->n0, c->n1, c->n2, c->n3 }, flat[4] = { c->n0, c->idx_last + 2, c->n2, c->n3 };
 	const int64_t line[4] = { c->n0, 1, c->n2, c->n3 };
 	bool indexed = c->func == WEFT_ALU_FUNC_LOOKUP || c->func == WEFT_ALU_FUNC_INTERP, spreads = c->func == WEFT_ALU_FUNC_SCATTER;
 	bool folds = c->func >= WEFT_ALU_FUNC_SUM;
-	if (!draw_side(m, j, &a, n, -1, c->func <= WEFT_ALU_FUNC_RESCALE && chance(m, 30)) ||
-	    !draw_side(m, j, &b, indexed ? flat : n, indexed ? 1 : -1, false) || !draw_side(m, j, &x, n, -1, false))
+	if (!draw_side(m, j, &a, n, along, -1, c->func <= WEFT_ALU_FUNC_RESCALE && chance(m, 30)) ||
+	    !draw_side(m, j, &b, indexed ? flat : n, 0, indexed ? 1 : -1, false) || !draw_side(m, j, &x, n, 0, -1, false))
 		return false;
 	bool in_place = c->func <= WEFT_ALU_FUNC_RESCALE && chance(m, 25);
 	for (int d = 0; d < 4; d++)
@@ -1008,7 +1014,7 @@ static bool alu_job(struct maker *m, struct job *j)
 	if (in_place) {
 		y = a;
 		y.zp = (int32_t)draw(m, -65536, 65535);
-	} else if (!draw_side(m, j, &y, spreads ? flat : folds ? line : n, spreads ? 1 : -1, true)) {
+	} else if (!draw_side(m, j, &y, spreads ? flat : folds ? line : n, 0, spreads ? 1 : -1, true)) {
 		return false;
 	}
 	SET_SIDE(c, a, a);

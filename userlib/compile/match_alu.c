@@ -587,10 +587,11 @@ int match_alu(struct cc *cc, int i)
 		return reduce(cc, i, FUNC(RMAX));
 	case WEFT_OP_REDUCE_MIN:
 		return reduce(cc, i, FUNC(RMIN));
+	/* Of 0 and 1, which the alu compares a word at a time. */
 	case WEFT_OP_REDUCE_ALL:
-		return reduce(cc, i, FUNC(RAND));
+		return reduce(cc, i, FUNC(RMIN));
 	case WEFT_OP_REDUCE_ANY:
-		return reduce(cc, i, FUNC(ROR));
+		return reduce(cc, i, FUNC(RMAX));
 	case WEFT_OP_ARGMAX:
 		return reduce(cc, i, FUNC(ARGMAX));
 	case WEFT_OP_MATMUL:

@@ -128,6 +128,14 @@ static void labels_bad(void **state)
 	unlink(file);
 }
 
+/* A seed can be used again as it is printed. */
+static void seed_is_whole(void **state)
+{
+	(void)state;
+	assert_int_equal(run_line(text, sizeof(text), "run " MODEL " --json --seed 18446744073709551615"), 0);
+	assert_non_null(strstr(text, "\"seed\":\t18446744073709551615,"));
+}
+
 /* What could not be printed was not done. */
 static void printed(void **state)
 {
@@ -172,6 +180,7 @@ int main(void)
 		cmocka_unit_test(refused_bad),
 		cmocka_unit_test(load_options),
 		cmocka_unit_test(labels_bad),
+		cmocka_unit_test(seed_is_whole),
 		cmocka_unit_test(printed),
 		cmocka_unit_test(written_whole),
 	};

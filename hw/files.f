@@ -33,6 +33,7 @@ hw/vec/weft_vec_par.sv
 hw/vec/weft_vec_pool.sv
 hw/vec/weft_vec_range.sv
 hw/vec/weft_vec_rd.sv
+hw/vec/weft_vec_rows.sv
 hw/vec/weft_vec_scan.sv
 hw/vec/weft_vec_tap.sv
 hw/top/weft_npu.sv

@@ -37,7 +37,7 @@ extern "C" {
 #define WEFT_REG_CONFIG_N_WINDOWS_BITS 8
 #define WEFT_REG_CONFIG_N_WINDOWS_MASK 0xff000000u
 
-/* Arithmetic modes present; alu: that command; raw: sums written as they are; int4: loads that widen; even: ties to even (ro) */
+/* Arithmetic modes present; alu: that command; raw: sums written as they are; int4: loads that widen; even: ties to even; dwk: dw of kernels other than 3x3 (ro) */
 #define WEFT_REG_FEATURES 0x00c
 #define WEFT_REG_FEATURES_INT8_LSB 0
 #define WEFT_REG_FEATURES_INT8_BITS 1
@@ -60,6 +60,9 @@ extern "C" {
 #define WEFT_REG_FEATURES_EVEN_LSB 11
 #define WEFT_REG_FEATURES_EVEN_BITS 1
 #define WEFT_REG_FEATURES_EVEN_MASK 0x00000800u
+#define WEFT_REG_FEATURES_DWK_LSB 12
+#define WEFT_REG_FEATURES_DWK_BITS 1
+#define WEFT_REG_FEATURES_DWK_MASK 0x00001000u
 
 /* start: run the stream. reset: abandon everything, clear done, fault, counters and queues; bus transactions under way are finished first. irq_status, irq_enable, the stream and the windows keep their values (w1s) */
 #define WEFT_REG_CTRL 0x010

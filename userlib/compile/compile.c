@@ -29,6 +29,7 @@ static int cc_start(struct cc *cc, const struct attempt *a)
 	cc->has_int4 = cc->cfg->features & WEFT_FEATURE_INT4;
 	cc->has_raw = cc->cfg->features & WEFT_FEATURE_RAW;
 	cc->has_even = cc->cfg->features & WEFT_FEATURE_EVEN;
+	cc->has_dwk = cc->cfg->features & WEFT_FEATURE_DWK;
 	cc->ops = calloc((size_t)g->n_ops + 1, sizeof *cc->ops);
 	cc->n_roots = g->n_tensors;
 	cc->cap_roots = (uint32_t)g->n_tensors + 1;

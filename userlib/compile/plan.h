@@ -171,6 +171,8 @@ static inline bool channelwise(const struct node *nd)
 	return nd->kind == NODE_DW || nd->kind == NODE_POOL || nd->kind == NODE_ELT;
 }
 
+/* tile.c: the most columns (turned: rows) of the result in a dw command */
+int64_t dw_width(const struct cc *cc, const struct node *nd);
 /* tile.c: cycles that the array or the vector engine needs at least */
 int64_t node_work(const struct cc *cc, const struct node *nd);
 

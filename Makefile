@@ -358,6 +358,8 @@ $(O)/libweft.so: $(LIB_OBJ)
 # The commands look in rtl/ beside them, where a sanitized one has none of its own.
 link_rtl = @[ $(RTL_DIR) = $(O)/rtl ] || ln -sfn $(abspath $(RTL_DIR)) $(O)/rtl
 
+$(O)/obj/tools/weft/main.o: private CFLAGS += -DWEFT_VERSION='"$(VERSION)"'
+
 $(O)/weft: $(CMD_OBJ) $(O)/libweft.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(ALL_LDFLAGS) $(CMD_OBJ) $(O)/libweft.a $(LDLIBS) -o $@

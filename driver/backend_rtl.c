@@ -155,6 +155,22 @@ static int load(struct state *s, const struct weft_dev_options *o, char *msg)
 	return s->rtl ? check_device(s, msg) : -ENOMEM;
 }
 
+/* Before a long run, not behind it. */
+static int try_wave(const char *path, char *msg)
+{
+	const bool there = !access(path, F_OK);
+	FILE *f = fopen(path, "ab");
+
+	if (!f) {
+		snprintf(msg, WEFT_DEV_MSG, "rtl: %.200s: %s", path, strerror(errno));
+		return -EINVAL;
+	}
+	fclose(f);
+	if (!there)
+		remove(path);
+	return 0;
+}
+
 static int rtl_open(const struct weft_dev_options *o, const struct weft_config *cfg, void **out, char *msg)
 {
 	struct state *s = calloc(1, sizeof(*s));
@@ -169,7 +185,9 @@ static int rtl_open(const struct weft_dev_options *o, const struct weft_config *
 	s->wave_from = o->wave_from;
 	s->wave_to = o->wave_to;
 	s->hang_cycles = o->hang_cycles ? o->hang_cycles : HANG_CYCLES;
-	int err = load(s, o, msg);
+	int err = o->wave && !s->wave ? -ENOMEM : load(s, o, msg);
+	if (!err && s->wave)
+		err = try_wave(s->wave, msg);
 	if (err) {
 		rtl_close(s);
 		return err;

@@ -72,7 +72,7 @@ int weft_dev_open(const struct weft_dev_options *o, weft_dev **out, char *msg)
 
 	*msg = '\0';
 	if (!cfg) {
-		snprintf(msg, WEFT_DEV_MSG, "configuration \"%.40s\" is not known; w8, w16 or w32", name);
+		snprintf(msg, WEFT_DEV_MSG, "configuration \"%.40s\" is not known; " WEFT_CONFIG_NAMES, name);
 		return -ENOENT;
 	}
 	dev = calloc(1, sizeof(*dev));
@@ -411,8 +411,21 @@ const struct weft_cosim_diff *weft_dev_cosim(const weft_dev *dev)
 	return dev->be->cosim ? dev->be->cosim(dev->state) : &none;
 }
 
+/* A place that the device has? The bits are those of the RTL's hooks. */
+static bool plantable(const struct weft_config *c, const struct weft_plant *p)
+{
+	switch (p->kind) {
+	case WEFT_PLANT_PE:   return p->row < c->n && p->col < c->n && p->bit < 48;
+	case WEFT_PLANT_LANE: return p->lane < c->n && p->bit < 64;
+	case WEFT_PLANT_SP:   return p->addr < c->sp_bytes && p->bit < 8;
+	default:              return true;
+	}
+}
+
 int weft_dev_plant(weft_dev *dev, const struct weft_plant *p)
 {
+	if (dev->be->plant && !plantable(dev->cfg, p))
+		return -EINVAL;
 	return dev->be->plant ? dev->be->plant(dev->state, p) : -ENOTSUP;
 }
 

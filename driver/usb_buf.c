@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Buffers in card memory. The host keeps a shadow of each; two sets of ranges
- * say where the host's copy is newer (dirty) and where the card's is (stale).
- * Neither goes over the wire before somebody needs it.
+ * Buffers in card memory. The host keeps a shadow of each; sets of ranges say
+ * where the host's copy is newer (dirty), where the card's is (stale), and where
+ * nobody knows what the card has (vague). Nothing goes over the wire before
+ * somebody needs it.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -78,6 +79,7 @@ static void destroy(struct card *c, struct card_buf *b)
 	weft_card_free(c, b->addr, b->len);
 	weft_ranges_clear(&b->dirty);
 	weft_ranges_clear(&b->stale);
+	weft_ranges_clear(&b->vague);
 	free(b);
 }
 
@@ -128,6 +130,8 @@ int weft_card_buf_write(void *state, void *buf, uint64_t off, uint64_t len, char
 	err = weft_ranges_add(&b->dirty, off, off + len);
 	if (!err)
 		err = weft_ranges_remove(&b->stale, off, off + len);
+	if (!err)
+		err = weft_ranges_remove(&b->vague, off, off + len);
 	if (!err && !b->stale.n)
 		b->lost = false;
 	return err;
@@ -140,6 +144,9 @@ int weft_card_buf_discard(void *state, void *buf, char *msg)
 
 	if (err || b->n_jobs)
 		return err ? err : -EBUSY;
+	err = weft_ranges_add(&b->vague, 0, b->len);
+	if (err)
+		return err;
 	b->dirty.n = b->stale.n = 0;
 	b->lost = false;
 	return 0;
@@ -220,9 +227,12 @@ int weft_card_buf_read(void *state, void *buf, uint64_t off, uint64_t len, char 
 		snprintf(msg, WEFT_DEV_MSG, "usb: buffer belongs to a job that was not waited for");
 		err = -EBUSY;
 	}
-	while (!err && weft_ranges_first(&b->stale, off, off + len, &part)) {
+	while (!err) {
 		struct fetches all = { .l = &c->link, .c = c };
-		if (b->lost) {
+		bool stale = weft_ranges_first(&b->stale, off, off + len, &part);
+		if (!stale && !weft_ranges_first(&b->vague, off, off + len, &part))
+			break;
+		if (stale && b->lost) {
 			snprintf(msg, WEFT_DEV_MSG, "usb: the card was reset; what jobs left in the buffer is gone");
 			return -ECONNRESET;
 		}
@@ -240,6 +250,8 @@ int weft_card_buf_read(void *state, void *buf, uint64_t off, uint64_t len, char 
 		}
 		if (!err)
 			err = weft_ranges_remove(&b->stale, part.from, part.to);
+		if (!err)
+			err = weft_ranges_remove(&b->vague, part.from, part.to);
 	}
 	return err;
 }
@@ -254,6 +266,7 @@ void weft_card_bufs_lost(struct card *c)
 		for (size_t i = 0; i < b->stale.n; i++)
 			if (weft_ranges_remove(&b->dirty, b->stale.r[i].from, b->stale.r[i].to))
 				b->lost = true;
+		b->vague.n = 0;            /* the host's copy is sent there, too */
 	}
 	for (int i = 0; i < CARD_STREAMS; i++)
 		c->streams[i].there = false;

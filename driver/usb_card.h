@@ -29,6 +29,7 @@ struct card_buf {
 	uint64_t len, addr;
 	struct weft_ranges dirty;  /* newer on the host */
 	struct weft_ranges stale;  /* newer on the card */
+	struct weft_ranges vague;  /* discarded: what is there is the card's, and nobody misses it */
 	bool lost;                 /* what was stale is gone: the card was reset */
 	int n_jobs, n_writers;     /* jobs on their way that use it, may write it */
 };

@@ -584,7 +584,9 @@ def gen_config_h(spec):
     body += ["", "/** One named configuration; see include/spec/config.toml. */", "struct weft_config {",
              "\tconst char *name, *brief;"]
     body += [f"\tuint32_t {m};" for m in config_members(spec)]
+    names = list(spec.configs)
     body += ["};", "", f"#define WEFT_N_CONFIGS {len(spec.configs)}",
+             f'#define WEFT_CONFIG_NAMES "{", ".join(names[:-1])} or {names[-1]}"   /* for messages */',
              "extern const struct weft_config weft_configs[WEFT_N_CONFIGS];", "",
              "/** The configuration of that name, NULL if there is none. */",
              "const struct weft_config *weft_config_find(const char *name);", "",

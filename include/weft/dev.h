@@ -95,7 +95,10 @@ void weft_buf_free(weft_buf *buf);
  */
 int weft_buf_write(weft_buf *buf, size_t off_bytes, const void *data, size_t len_bytes);
 int weft_buf_read(weft_buf *buf, size_t off_bytes, void *data, size_t len_bytes);
-/** What the buffer holds does not matter any more: nothing of it needs to be sent or kept. @return 0, -EBUSY */
+/**
+ * What the buffer holds does not matter any more: nothing of it needs to be sent or kept. Until something is
+ * written there it holds anything; a read says what. @return 0, -EBUSY, -ENOMEM
+ */
 int weft_buf_discard(weft_buf *buf);
 
 /**
@@ -316,7 +319,7 @@ struct weft_plant {
 	enum weft_plant_how how;
 	uint64_t cycle;            /* FLIP: bit is inverted once, so many cycles from now */
 };
-/** @return 0, -ENOTSUP, -EINVAL */
+/** @return 0, -ENOTSUP (not in this device), -EINVAL (no such place or bit) */
 int weft_dev_plant(weft_dev *dev, const struct weft_plant *p);
 
 /* A place of the RTL that can be disturbed: rows x cols elements of so many bits. */

@@ -48,15 +48,16 @@ int weft_net_load_file(const char *path, weft_net **net, char *msg);
 void weft_net_free(weft_net *net);
 
 /*
- * An input of the file that becomes a constant, such as a shape. Without data,
- * only its shape is given: where the file leaves dimensions open.
+ * An input of the file that becomes a constant, such as a shape (.onnx). Without data,
+ * only its shape is given (.onnx, .tflite): where the file leaves dimensions open, else the
+ * file's own. One number says the one open dimension of a tensor of another rank.
  */
 struct weft_bound {
 	const char *name;
 	weft_tensor value;         /* of the file's type; copied */
 };
 
-/* What an .onnx file leaves open; and the level. */
+/* What a file leaves open; and the level. */
 struct weft_load_options {
 	/*
 	 * How int32 sums become 8 bits. False: ONNX's bits, by RESCALE where that is
@@ -301,8 +302,11 @@ char *weft_session_profile_text(const weft_session *s);
 /* What would run where, without running: ops of weft_report, no measurements. */
 int weft_session_plan(weft_session *s, struct weft_report **report, char *msg);
 
-/** Has a run of this session written options.capture? The first failure is kept. */
-bool weft_session_captured(const weft_session *s);
+/**
+ * Has a run of this session written options.capture? The first failure is kept.
+ * @return 1; 0: nothing failed; negative errno: it could not be written
+ */
+int weft_session_captured(const weft_session *s);
 
 /* Tensors of the last run, if options said keep. */
 struct weft_kept {

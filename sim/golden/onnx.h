@@ -29,7 +29,7 @@
 extern "C" {
 #endif
 
-/* The real number num / den * 2^exp, num below 2^48; den above 0, below 2^24, or 2^40 after a division by a count. */
+/* The real number num / den * 2^exp, num below 2^48; den above 0, below 2^24, or 2^44 after a division by a count. */
 struct weft_onnx_ratio {
 	uint64_t num, den;
 	int32_t exp;

@@ -2,7 +2,7 @@
 /*
  * The scaling of REQUANT, in integers.
  *
- * |acc| * num < 2^79 and den < 2^40. Shifts are cut off where the result is decided
+ * |acc| * num < 2^79 and den < 2^44. Shifts are cut off where the result is decided
  * anyway: from 2^40 upwards it exceeds 2^15, from 2^-81 downwards it is below 1/2.
  */
 #include <math.h>

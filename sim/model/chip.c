@@ -132,7 +132,7 @@ static void chip_close(void *chip)
 static int check_options(const struct weft_chip_options *o, char *msg)
 {
 	if (!weft_config_find(o->config))
-		snprintf(msg, WEFT_DEV_MSG, "chip: no configuration is called %s", o->config);
+		snprintf(msg, WEFT_DEV_MSG, "chip: configuration \"%.40s\" is not known; " WEFT_CONFIG_NAMES, o->config);
 	else if (!o->rom || o->rom_bytes > WEFT_CHIP_ROM_SIZE)
 		snprintf(msg, WEFT_DEV_MSG, "chip: boot ROM of %zu bytes; at most %u", o->rom_bytes, WEFT_CHIP_ROM_SIZE);
 	else if (!o->flash || o->flash_bytes != WEFT_FLASH_BYTES)

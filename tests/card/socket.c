@@ -210,6 +210,49 @@ static void test_bulk(void **state)
 	free(b);
 }
 
+/* What is read of a discarded buffer is what the card has there, as before a job so behind it. */
+static void test_discarded(void **state)
+{
+	uint8_t was[2 * BYTES], is[2 * BYTES];
+	struct weft_job_result r;
+	struct card_process c;
+	weft_buf *old, *buf;
+	struct copy k;
+	weft_job job;
+
+	(void)state;
+	card_process_start(&c, "DISCARD", NULL);
+	weft_dev *dev = must_open(&c);
+	copy_make(&k, dev);
+	/* Card memory that somebody has used before. */
+	assert_int_equal(weft_buf_alloc(dev, sizeof(was), &old), 0);
+	memset(was, 0x5a, sizeof(was));
+	assert_int_equal(weft_buf_write(old, 0, was, sizeof(was)), 0);
+	const struct weft_window fill[3] = { k.win[0], k.win[1], { .buf = old, .rd = true } };
+	assert_int_equal(weft_submit(dev, k.words, k.n, fill, 3, &job), 0);
+	assert_int_equal(weft_wait(dev, job, 10000, &r), 0);
+	assert_int_equal(r.status, 0);
+	weft_buf_free(old);
+	assert_int_equal(weft_buf_alloc(dev, sizeof(was), &buf), 0);
+	assert_int_equal(weft_buf_discard(buf), 0);
+	memset(is, 7, BYTES);
+	assert_int_equal(weft_buf_write(buf, BYTES / 2, is, BYTES), 0);
+	assert_int_equal(weft_buf_read(buf, 0, was, sizeof(was)), 0);
+	assert_memory_equal(was + BYTES / 2, is, BYTES);
+	/* A job that may write it, and does not. */
+	const struct weft_window win[3] = { k.win[0], k.win[1], { .buf = buf, .rd = true, .wr = true } };
+	assert_int_equal(weft_submit(dev, k.words, k.n, win, 3, &job), 0);
+	assert_int_equal(weft_wait(dev, job, 10000, &r), 0);
+	assert_int_equal(r.status, 0);
+	assert_int_equal(weft_buf_read(buf, 0, is, sizeof(is)), 0);
+	assert_memory_equal(was, is, sizeof(was));
+	assert_int_equal(is[0], 0x5a);
+	weft_buf_free(buf);
+	copy_free(&k);
+	weft_dev_close(dev);
+	card_process_stop(&c);
+}
+
 /* One card, two who want it: the second is told who has it, and gets it afterwards. */
 static void test_in_use(void **state)
 {
@@ -410,6 +453,13 @@ static void test_bad(void **state)
 		{ "weft-card --listen /tmp/x --serial 12345678901234567", "is not 1 to 16 characters", 2 },
 		{ "weft-card --listen /nowhere/x", "/nowhere/x: No such file", 2 },
 		{ "weft-card --usbip 99999", "\"99999\" is not a port", 2 },
+		{ "weft-card --listen", "--listen wants a value", 2 },
+		{ "weft-card --listen /tmp/x --gold", "option --gold is not known", 2 },
+		{ "weft-card --listen /tmp/x --dram 17592186044417", "is not 1 to 1024 MiB", 2 },
+		{ "weft-card --listen /tmp/x --flash /dev/full", "/dev/full: not a file of 4 MiB", 2 },
+		{ "weft-card --listen /tmp/x --flash $TMPDIR/flash --image /nowhere", "/nowhere: No such file", 2 },
+		/* Only sockets are taken away. */
+		{ "weft-card --listen tests/models/README.md", "tests/models/README.md: Address already in use", 2 },
 		{ "weft run tests/models/digits_int8.tflite --device usb:@/tmp/nobody", "no simulated card answers at /tmp/nobody", 3 },
 		{ "weft run tests/models/digits_int8.tflite --device usb:", "is not golden, model, rtl, usb", 2 },
 		{ "weft devices usb:@/tmp/nobody", "", 3 },
@@ -584,7 +634,7 @@ static void test_features(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_speed), cmocka_unit_test(test_bulk), cmocka_unit_test(test_in_use),
+		cmocka_unit_test(test_speed), cmocka_unit_test(test_bulk), cmocka_unit_test(test_discarded), cmocka_unit_test(test_in_use),
 		cmocka_unit_test(test_two_cards), cmocka_unit_test(test_unplug), cmocka_unit_test(test_hang),
 		cmocka_unit_test(test_memory_error), cmocka_unit_test(test_hang_in_run), cmocka_unit_test(test_usbip),
 		cmocka_unit_test(test_bad), cmocka_unit_test(test_features),

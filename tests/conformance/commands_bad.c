@@ -19,6 +19,7 @@
 #include "tests/support/shell.h"
 
 #define MODEL "tests/models/digits_int8.tflite"
+#define INPUT "image"
 
 static char text[65536], dir[128];
 
@@ -42,7 +43,38 @@ static void refused_bad(void **state)
 		{ "compile " MODEL, 2, "no -o FILE" },
 		{ "dump " MODEL " -o x", 2, "option -o is not known" },
 		{ "compile " MODEL " -o /nowhere/x.weft", 2, "/nowhere/x.weft: No such file or directory" },
+		{ "run " MODEL " --bind nothing=2", 2, "no input \"nothing\" to bind; the first of 1 is \"" INPUT "\"" },
+		{ "info " MODEL " --bind " INPUT "=2", 2, "input 0 \"" INPUT "\": 0 of its 4 dimensions are open" },
+		{ "info " MODEL " --bind " INPUT "=1x8x8", 2, "input 0 \"" INPUT "\": its rank is 4, not 3" },
+		{ "run " MODEL " --bind " INPUT "=1x8x9x1", 2, "input 0 \"" INPUT "\": dimension 2 is 8 in the file, not 9" },
+		{ "run " MODEL " --bind " INPUT "=1x8x0x1", 2, "input 0 \"" INPUT "\": 0 is no extent; 1 to 2147483647" },
+		{ "compile " MODEL " -o x.weft --bind " INPUT "=tests/models/digits_test_y.npy", 2, "only its shape can be given in .tflite" },
+		{ "run " MODEL " --bind " INPUT "=lots", 2, "--bind: \"lots\" is no shape (1x2x3), and as a file: lots: No such file or directory" },
+		{ "run " MODEL " --bind " INPUT "=", 2, "--bind: \"" INPUT "=\" is not NAME=SIZE, NAME=1x2x3 or NAME=FILE.npy" },
+		{ "run tests/models/digits_qdq.onnx --bind image=2x1x8x8", 2, "input \"image\": dimension 0 is 1 in the file, not 2" },
+		{ "run tests/models/digits_qdq.onnx --bind logits=2", 2, "no input \"logits\" to bind; the first of 1 is \"image\"" },
+		{ "run tests/models/digits_fp8.tosa --bind image=2", 2, "a .tosa file leaves no shape open; --bind is for .onnx and .tflite" },
 		{ "compile " MODEL " -o /dev/full", 2, "/dev/full: No space left on device" },
+		{ "run /dev/null", 2, "/dev/null: the file is empty" },
+		{ "run README.md", 2, "README.md: not a .tflite, .tosa, .onnx or .weft file" },
+		{ "run " MODEL " -i tests/models/digits_test_y.npy", 2, "elements of uint8, the input takes 64 of int8" },
+		{ "run " MODEL " -i x=y.npy", 2, "no input is called \"x\"; image" },
+		{ "run " MODEL " --config w9", 2, "configuration \"w9\" is not known; w8, w8b, w16 or w32" },
+		/* What takes long is not tried where its result could not be written. */
+		{ "run " MODEL " -o /nowhere/x", 2, "/nowhere/x: No such file or directory" },
+		{ "run " MODEL " -o README.md", 2, "README.md: Not a directory" },
+		{ "run " MODEL " --dump /nowhere/x", 2, "/nowhere/x: No such file or directory" },
+		{ "run " MODEL " --device rtl --wave /nowhere/x.fst", 2, "/nowhere/x.fst: No such file or directory" },
+		{ "conform tests -o /nowhere/x", 2, "/nowhere/x: No such file or directory" },
+		/* Not passed over where it means nothing. */
+		{ "run " MODEL " --wave x.fst", 2, "--wave: only the RTL has signals" },
+		{ "run " MODEL " --regs x.json", 2, "--regs: --device rtl or usb" },
+		{ "run " MODEL " --device rtl --plant pe:16,0,0", 2, "no such place for a fault" },
+		{ "run " MODEL " --device rtl --plant pe:0,0,48", 2, "no such place for a fault" },
+		{ "run " MODEL " --device rtl --plant lane:-1,0", 2, "no such place for a fault" },
+		{ "run " MODEL " --device rtl --plant sp:0x80000,0", 2, "no such place for a fault" },
+		{ "diag --device model --loop 0", 2, "--loop: 1 or more" },
+		{ "help nothing", 2, "\"nothing\" is not a command" },
 	};
 
 	(void)state;
@@ -61,13 +93,27 @@ static void load_options(void **state)
 	(void)state;
 	for (int i = 0; i < 5; i++) {
 		const char *name = commands[i];
-		int status = run_line(text, sizeof(text), "%s " MODEL " --backbone --level 8K --requant rescale --bind x=1x2 %s%s", name,
+		int status = run_line(text, sizeof(text), "%s " MODEL " --backbone --level 8K --requant rescale --bind " INPUT "=1x8x8x1 %s%s", name,
 		                      i == 2 ? "-o " : "", i == 2 ? "/dev/null" : "");
 		if (status)
 			fail_msg("weft %s: exit status %d: %s", name, status, text);
 		assert_int_equal(run_line(text, sizeof(text), "%s --help", name), 0);
 		assert_non_null(strstr(text, "--backbone"));
 		assert_non_null(strstr(text, "--bind"));
+	}
+}
+
+/* What could not be printed was not done. */
+static void printed(void **state)
+{
+	static const char *const lines[] = { "info " MODEL, "run " MODEL " --json", "dump " MODEL, "help", "--version" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+		assert_int_equal(shell("%s/weft %s >/dev/null", test_env("WEFT_BUILD", "build"), lines[i]), 0);
+		assert_int_equal(shell("%s/weft %s 2>&1 >/dev/full | grep -q 'weft: standard output: No space left on device'",
+		                       test_env("WEFT_BUILD", "build"), lines[i]), 0);
+		assert_int_equal(shell("%s/weft %s >/dev/full 2>/dev/null", test_env("WEFT_BUILD", "build"), lines[i]), 2);
 	}
 }
 
@@ -100,6 +146,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(refused_bad),
 		cmocka_unit_test(load_options),
+		cmocka_unit_test(printed),
 		cmocka_unit_test(written_whole),
 	};
 

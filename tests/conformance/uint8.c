@@ -169,7 +169,7 @@ static void custom_operator_bad(void **state)
 	assert_string_equal(msg, "operator 37 CUSTOM:PosenetDecoderOp: not supported");
 	assert_null(g);
 	/* What comes before it runs. */
-	assert_int_equal(weft_import_tflite_backbone(file, n, "posenet", &g, msg), 0);
+	assert_int_equal(weft_import_tflite_with(file, n, "posenet", &(struct weft_tflite_options){ .backbone = true }, &g, msg), 0);
 	assert_int_equal(g->n_outputs, 3);
 	assert_string_equal(g->srcs[g->n_srcs - 1].name, "CUSTOM:PosenetDecoderOp");
 	assert_int_equal(g->srcs[g->n_srcs - 1].out, -1);

@@ -249,7 +249,7 @@ static int make_gather(struct maker *m, int x)
 static int make_resize(struct maker *m, int x)
 {
 	weft_tensor t = *tensor(m, x);
-	bool smooth = chance(m, 60);
+	bool smooth = chance(m, 60), whole = !smooth && chance(m, 50);   /* whole: each line n times */
 	weft_attr a = { .resize = { .mode = smooth ? WEFT_RESIZE_BILINEAR : WEFT_RESIZE_NEAREST } };
 	int32_t *n[2] = { &a.resize.scale_y_n, &a.resize.scale_x_n }, *d[2] = { &a.resize.scale_y_d, &a.resize.scale_x_d };
 	int32_t *offset[2] = { &a.resize.offset_y, &a.resize.offset_x }, *border[2] = { &a.resize.border_y, &a.resize.border_x };
@@ -260,6 +260,11 @@ static int make_resize(struct maker *m, int x)
 		*d[k] = (int32_t)draw(m, 1, least(4, 16 * *n[k] - 1));
 		*offset[k] = (int32_t)draw(m, -*n[k], *n[k]);
 		*border[k] = (int32_t)draw(m, -*n[k], *n[k] - 1);
+		if (whole) {
+			*d[k] = 1;
+			*offset[k] = -*n[k] / 2;
+			*border[k] = *n[k] - 1 + *offset[k];
+		}
 		int64_t span = (in - 1) * *n[k] - *offset[k] + *border[k];
 		*border[k] -= (int32_t)(((span % *d[k]) + *d[k]) % *d[k]);
 		span -= ((span % *d[k]) + *d[k]) % *d[k];

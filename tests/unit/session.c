@@ -14,6 +14,7 @@
 #include <weft/weft.h>
 
 #include "../support/level.h"
+#include "tflite_build.h"
 
 #define DIGITS "tests/models/digits_int8.tflite"
 
@@ -132,12 +133,85 @@ static void test_golden_strict_bad(void **state)
 	weft_net_free(net);
 }
 
+/* A + B, then an operator with a result of that type, scale and zero point; strictly, with another A + B behind it if asked to. */
+static int strict_end(int code, int type, int y_type, float scale, int64_t zp, bool more, char *msg)
+{
+	static const int32_t dim[] = { 1, 8 };
+	static const int32_t axis[] = { 1 };
+	struct weft_session_options o = weft_session_options_default();
+	struct tb *b = calloc(1, sizeof(*b));
+	bool arg = code == TFL_ARG_MAX;
+	weft_session *s;
+	weft_net *net;
+	size_t n;
+
+	assert_non_null(b);
+	b->in[b->n_in++] = tb_add(b, type, 2, dim, 0.0078125f, 0);
+	b->in[b->n_in++] = tb_add(b, type, 2, dim, 0.0078125f, 0);
+	int x = tb_add(b, type, 2, dim, 0.0078125f, 0), y = tb_add(b, y_type, arg ? 1 : 2, dim, scale, zp);
+	int k = tb_add(b, TFL_INT32, 1, (int32_t[]){ 1 }, 0, 0), z = more ? tb_add(b, type, 2, dim, 0.015625f, 0) : y;
+	tb_constant(b, k, axis, sizeof(axis));
+	struct tb_op *op = tb_op(b, TFL_ADD, 0);
+	op->in[op->n_in++] = b->in[0];
+	op->in[op->n_in++] = b->in[1];
+	op->out[op->n_out++] = x;
+	op = tb_op(b, code, code == TFL_SOFTMAX ? OPTIONS_SOFTMAX : 0);
+	if (code == TFL_SOFTMAX)
+		tb_option(op, SOFTMAX_BETA, 4, 0x3f800000);
+	op->in[op->n_in++] = x;
+	if (arg)
+		op->in[op->n_in++] = k;
+	op->out[op->n_out++] = y;
+	if (more) {
+		op = tb_op(b, TFL_ADD, 0);
+		op->in[op->n_in++] = y;
+		op->in[op->n_in++] = x;
+		op->out[op->n_out++] = z;
+	}
+	b->out[b->n_out++] = z;
+	uint8_t *file = tb_file(b, &n);
+	if (weft_net_load(file, n, "net", &net, msg))
+		fail_msg("%s", msg);
+	o.device = WEFT_DEVICE_MODEL;
+	o.strict = true;
+	int err = weft_session_open(net, &o, &s, msg);
+	if (!err)
+		weft_session_close(s);
+	weft_net_free(net);
+	free(file);
+	free(b);
+	return err;
+}
+
+/* What makes probabilities, a unit vector or an index may be the last, on the host, but not in the middle. */
+static void test_strict_ends(void **state)
+{
+	static const struct { int code, type, y_type; float scale; int zp; } ends[] = {
+		{ TFL_L2_NORMALIZATION, TFL_INT8, TFL_INT8, 0.0078125f, 0 }, { TFL_LOG_SOFTMAX, TFL_INT8, TFL_INT8, 0.0625f, 127 },
+		{ TFL_SOFTMAX, TFL_INT8, TFL_INT8, 0.00390625f, -128 }, { TFL_LOGISTIC, TFL_INT16, TFL_INT16, 1.0f / 32768, 0 },
+		{ TFL_CODE_TANH, TFL_INT16, TFL_INT16, 1.0f / 32768, 0 }, { TFL_ARG_MAX, TFL_INT8, TFL_INT64, 0, 0 },
+		{ TFL_DEQUANTIZE, TFL_INT8, TFL_FLOAT32, 0, 0 },
+	};
+	char msg[WEFT_MSG_LEN] = "";
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+		if (strict_end(ends[i].code, ends[i].type, ends[i].y_type, ends[i].scale, ends[i].zp, false, msg))
+			fail_msg("%s", msg);
+		if (ends[i].y_type == TFL_INT8) {
+			assert_int_equal(strict_end(ends[i].code, ends[i].type, ends[i].y_type, ends[i].scale, ends[i].zp, true, msg), -EINVAL);
+			assert_non_null(strstr(msg, "strict: operator 1 "));
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_golden_compiles_nothing),
 		cmocka_unit_test(test_golden_plans_as_a_device),
 		cmocka_unit_test(test_golden_strict_bad),
+		cmocka_unit_test(test_strict_ends),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

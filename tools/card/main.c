@@ -120,41 +120,63 @@ static uint8_t *read_file(const char *given, const char *name, size_t *len)
 	return data;
 }
 
+/* The file of --flash, of full length; *fresh: made now. @return -1: said why */
+static int open_flash_file(const char *name, bool *fresh)
+{
+	struct stat st;
+	int fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+
+	if (fd < 0 || fstat(fd, &st)) {
+		fprintf(stderr, "weft-card: %s: %s\n", name, strerror(errno));
+	} else if (!S_ISREG(st.st_mode) || (st.st_size != WEFT_FLASH_BYTES && st.st_size)) {
+		fprintf(stderr, "weft-card: %s: not a file of 4 MiB\n", name);
+	} else {
+		int err = st.st_size ? 0 : posix_fallocate(fd, 0, WEFT_FLASH_BYTES);
+		*fresh = !st.st_size;
+		if (!err)
+			return fd;
+		fprintf(stderr, "weft-card: %s: %s\n", name, strerror(err));
+		unlink(name);
+	}
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
+/* Firmware and serial into an empty flash; false: said why. */
+static bool format_flash(const struct options *o, uint8_t *flash)
+{
+	size_t n = 0;
+	uint8_t *image = read_file(o->image, "weft-fw.img", &n);
+	int err = image ? weft_flash_format(flash, WEFT_FLASH_BYTES, o->serial, image, n) : -ENOENT;
+
+	if (image && err)
+		fprintf(stderr, "weft-card: the firmware image of %zu bytes or serial \"%s\" does not fit the flash\n", n, o->serial);
+	free(image);
+	return !err;
+}
+
 /* The flash: in a file, mapped, so that it survives the process; else in memory only. */
 static uint8_t *open_flash(const struct options *o)
 {
-	size_t n_image = 0;
-	struct stat st;
-	uint8_t *flash, *image;
-	int fd = -1;
+	bool fresh = true;
+	int fd = o->flash ? open_flash_file(o->flash, &fresh) : -1;
 
-	if (o->flash) {
-		fd = open(o->flash, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-		if (fd < 0 || fstat(fd, &st) || (st.st_size != WEFT_FLASH_BYTES && st.st_size)) {
-			fprintf(stderr, "weft-card: %s: %s\n", o->flash, fd < 0 ? strerror(errno) : "not 4 MiB long");
-			return NULL;
-		}
-		if (ftruncate(fd, WEFT_FLASH_BYTES))
-			return NULL;
-	}
-	flash = mmap(NULL, WEFT_FLASH_BYTES, PROT_READ | PROT_WRITE, fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED,
-	             fd, 0);
+	if (o->flash && fd < 0)
+		return NULL;
+	uint8_t *flash = mmap(NULL, WEFT_FLASH_BYTES, PROT_READ | PROT_WRITE,
+	                      fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED, fd, 0);
+	if (flash == MAP_FAILED)
+		bad("no memory for the flash: %s", strerror(errno));
 	if (fd >= 0)
 		close(fd);
-	if (flash == MAP_FAILED)
-		return NULL;
-	if (fd >= 0 && st.st_size)
+	if (flash != MAP_FAILED && (!fresh || format_flash(o, flash)))
 		return flash;
-	image = read_file(o->image, "weft-fw.img", &n_image);
-	if (!image || weft_flash_format(flash, WEFT_FLASH_BYTES, o->serial, image, n_image)) {
-		if (image)
-			fprintf(stderr, "weft-card: the firmware image of %zu bytes or serial \"%s\" does not fit the flash\n",
-			        n_image, o->serial);
-		free(image);
-		return NULL;
-	}
-	free(image);
-	return flash;
+	if (flash != MAP_FAILED)
+		munmap(flash, WEFT_FLASH_BYTES);
+	if (fresh && o->flash)
+		unlink(o->flash);
+	return NULL;
 }
 
 /* ---- the chip ---- */
@@ -216,9 +238,11 @@ static int take(struct options *o, int opt, const char *v)
 		o->chip.memory = !strcmp(v, "sram") ? WEFT_MEMORY_SRAM : WEFT_MEMORY_DDR;
 		return 0;
 	case 'd':
-		o->chip.dram_bytes = strtoull(v, &end, 0) << 20;
-		return *end || !o->chip.dram_bytes || o->chip.dram_bytes > WEFT_CHIP_DRAM_SIZE
-		       ? bad("--dram: \"%s\" is not 1 to 1024 MiB", v) : 0;
+		o->chip.dram_bytes = strtoull(v, &end, 0);
+		if (*end || !o->chip.dram_bytes || o->chip.dram_bytes > WEFT_CHIP_DRAM_SIZE >> 20)
+			return bad("--dram: \"%s\" is not 1 to 1024 MiB", v);
+		o->chip.dram_bytes <<= 20;
+		return 0;
 	case 's':
 		o->serial = v;
 		return strlen(v) < 1 || strlen(v) > 16 ? bad("--serial: \"%s\" is not 1 to 16 characters", v) : 0;
@@ -232,7 +256,8 @@ static int take(struct options *o, int opt, const char *v)
 		o->n_faults++;
 		return 0;
 	case 'v': o->verbose = true; return 0;
-	default:  return bad("%s", "see --help");
+	case ':': return bad("%s wants a value", v);
+	default:  return bad("option %s is not known; see --help", v);
 	}
 }
 
@@ -247,12 +272,13 @@ static int parse(struct options *o, int argc, char **argv)
 	};
 	int opt, err = 0;
 
-	while (!err && (opt = getopt_long(argc, argv, "hv", longs, NULL)) != -1) {
+	/* The ':' in front: no lines of getopt's own, and a missing value is ':'. */
+	while (!err && (opt = getopt_long(argc, argv, ":hv", longs, NULL)) != -1) {
 		if (opt == 'h') {
 			fputs(usage, stdout);
 			exit(0);
 		}
-		err = take(o, opt, optarg);
+		err = take(o, opt, opt == '?' || opt == ':' ? argv[optind - 1] : optarg);
 	}
 	if (!err && optind < argc)
 		err = bad("\"%s\" is not an option; see --help", argv[optind]);

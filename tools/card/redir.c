@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 #include <usbredirparser.h>
@@ -420,6 +421,7 @@ struct server *redir_listen(const char *path, struct usbdev *d, char *msg, size_
 {
 	struct sockaddr_un a = { .sun_family = AF_UNIX };
 	struct redir *r = calloc(1, sizeof(*r));
+	struct stat st;
 
 	if (!r || strlen(path) >= sizeof(a.sun_path)) {
 		if (r)
@@ -438,7 +440,7 @@ struct server *redir_listen(const char *path, struct usbdev *d, char *msg, size_
 	/* A socket that nobody listens on is left from a card that was killed. */
 	if (!connect(r->fd, (struct sockaddr *)&a, sizeof(a)))
 		errno = EADDRINUSE;
-	else if (errno == ECONNREFUSED)
+	else if (errno == ECONNREFUSED && !lstat(path, &st) && S_ISSOCK(st.st_mode))
 		unlink(path), errno = 0;
 	else
 		errno = 0;

@@ -198,7 +198,7 @@ const struct subcommand cmd_accuracy = {
 	"of another type are pixels (int8: less 128) and become what weft run makes of\n"
 	"a picture's.\n\n"
 	"  --device D          golden, model (default) or rtl\n"
-	"  --config C          w8, w16 (default) or w32\n"
+	"  --config C          " WEFT_CONFIG_NAMES " (default: w16)\n"
 	"  --memory M          rtl: ddr (default) or sram\n"
 	"  --check             compare every tensor with golden\n",
 	accuracy_main,

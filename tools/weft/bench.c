@@ -262,7 +262,7 @@ const struct subcommand cmd_bench = {
 	"bench", "cycles, MACs, utilisation, bound and simulation speed",
 	"usage: weft bench [options] MODEL...\n\n"
 	"  --memory M      sram (default) or ddr; holds for the models that follow it\n"
-	"  --config C      w8, w16 (default) or w32; likewise\n"
+	"  --config C      " WEFT_CONFIG_NAMES " (default: w16); likewise\n"
 	"  --micro         also time single operators with their operands on chip\n"
 	"  --host          also time golden's convolutions\n"
 	"  --compile F     also time compiling F, and take its memory\n"

@@ -105,13 +105,16 @@ static int verify_main(int argc, char **argv)
 
 const struct subcommand cmd_compile = {
 	"compile", "compile a network into a .weft program",
-	"usage: weft compile MODEL -o FILE.weft [--config w16]\n\n" LOAD_USAGE, compile_main,
+	"usage: weft compile MODEL -o FILE.weft [options]\n\n"
+	"  --config C          " WEFT_CONFIG_NAMES " (default: w16)\n" LOAD_USAGE, compile_main,
 };
 const struct subcommand cmd_dump = {
 	"dump", "print a program's commands",
-	"usage: weft dump FILE [--config w16]\n\nFILE is a .weft program, or a model that is compiled first:\n\n" LOAD_USAGE, dump_main,
+	"usage: weft dump FILE [options]\n\nFILE is a .weft program, or a model that is compiled first:\n\n"
+	"  --config C          " WEFT_CONFIG_NAMES " (default: w16)\n" LOAD_USAGE, dump_main,
 };
 const struct subcommand cmd_verify = {
 	"verify", "check a program against every static rule",
-	"usage: weft verify FILE [--config w16]\n\nFILE is a .weft program, or a model that is compiled first:\n\n" LOAD_USAGE, verify_main,
+	"usage: weft verify FILE [options]\n\nFILE is a .weft program, or a model that is compiled first:\n\n"
+	"  --config C          " WEFT_CONFIG_NAMES " (default: w16)\n" LOAD_USAGE, verify_main,
 };

@@ -263,6 +263,8 @@ static int conform(struct args *a, struct tally *t)
 	char msg[WEFT_MSG_LEN] = "";
 	int status = read_known(t, a->expected);
 
+	if (!status && a->o.out_dir)
+		status = make_dir(a->o.out_dir);
 	if (status)
 		return status;
 	t->failures = cJSON_CreateArray();
@@ -303,14 +305,14 @@ const struct subcommand cmd_conform = {
 	"conform", "run TOSA conformance vectors and judge the results",
 	"usage: weft conform DIR [options]\n\n"
 	"DIR holds tests: folders with test.json and test.tosa, at any depth.\n\n"
-	"  --device golden|model|rtl  where operators run (golden)\n"
-	"  --config w16               configuration of the NPU\n"
-	"  --memory ddr|sram          profile of the RTL's memory\n"
-	"  -o OUT                     write results as OUT/<op>/<test>/out-<k>.npy\n"
-	"  --expected FILE            tests known not to pass: path, tab, reason; * matches\n"
-	"                             (" EXPECTED " if it is there)\n"
-	"  --json                     the counts as one JSON object\n"
-	"  -v                         a line for every test; with --json an object for each\n\n"
+	"  --device D          where operators run: golden (default), model or rtl\n"
+	"  --config C          " WEFT_CONFIG_NAMES " (default: w16)\n"
+	"  --memory M          rtl: ddr (default) or sram\n"
+	"  -o OUT              write results as OUT/<op>/<test>/out-<k>.npy\n"
+	"  --expected FILE     tests known not to pass: path, tab, reason; * matches\n"
+	"                      (" EXPECTED " if it is there)\n"
+	"  --json              the counts as one JSON object\n"
+	"  -v                  a line for every test; with --json an object for each\n\n"
 	"Exit status: 0 only if no test failed. A listed test that passes has failed.\n",
 	run,
 };

@@ -197,6 +197,8 @@ static int diag_main(int argc, char **argv)
 		if (bad)
 			return EXIT_USAGE;
 	}
+	if (!w.loops)
+		return fail(EXIT_USAGE, "--loop: 1 or more");
 	w.dev.usb_wait_ms = (unsigned)wait;
 	if (w.list)
 		return show_list(w.json);
@@ -215,9 +217,9 @@ const struct subcommand cmd_diag = {
 	"a test that failed is left out. What is wrong is named as closely as the evidence\n"
 	"allows; docs/bringup.md explains every message.\n\n"
 	"  --list              the tests\n"
-	"  --device D          rtl (default), usb[:SERIAL] or model\n"
-	"  --config C          w8, w16 (default) or w32\n"
-	"  --memory P          rtl: sram (default) or ddr\n"
+	"  --device D          rtl (default), model, or a card: usb (any), usb:SERIAL, usb:@SOCKET\n"
+	"  --config C          " WEFT_CONFIG_NAMES " (default: w16)\n"
+	"  --memory M          rtl: sram (default) or ddr\n"
 	"  --loop N            N times\n"
 	"  --json              results as JSON\n"
 	"  --wait MS           usb: wait so long for the card to be plugged in\n"

@@ -84,6 +84,27 @@ static int read_raw(const char *file, weft_tensor *t)
 	            got > want ? want : got, want);
 }
 
+static bool is_integer(weft_dtype t)
+{
+	switch (t) {
+	case WEFT_INT8: case WEFT_INT16: case WEFT_INT32: case WEFT_INT64:
+	case WEFT_UINT8: case WEFT_UINT16: case WEFT_UINT32: case WEFT_UINT64:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Is a file of that type the input's? Where no scale is known, as in .tosa, integers have no sign. */
+static bool fits(weft_dtype t, const struct weft_port *p)
+{
+	const weft_dtype want = weft_npy_stored(p->dtype);
+
+	if (t == want)
+		return true;
+	return !p->quantised && is_integer(t) && is_integer(want) && weft_dtype_bytes(t) == weft_dtype_bytes(want);
+}
+
 static int read_npy(const char *file, const struct weft_port *p, weft_tensor *t)
 {
 	char msg[WEFT_MSG_LEN];
@@ -91,9 +112,7 @@ static int read_npy(const char *file, const struct weft_port *p, weft_tensor *t)
 
 	if (weft_npy_read(file, t, msg))
 		return fail(EXIT_USAGE, "%s", msg);
-	bool same = weft_dtype_bytes(t->dtype) == weft_dtype_bytes(p->dtype) &&
-	            weft_tensor_elements(t) == weft_tensor_elements(&want);
-	if (!same)
+	if (!fits(t->dtype, p) || weft_tensor_elements(t) != weft_tensor_elements(&want))
 		return fail(EXIT_USAGE, "%s: %lld elements of %s, the input takes %lld of %s", file,
 		            (long long)weft_tensor_elements(t), weft_dtype_name(t->dtype),
 		            (long long)weft_tensor_elements(&want), weft_dtype_name(p->dtype));
@@ -121,9 +140,11 @@ int read_input(const char *file, const struct weft_port *p, weft_tensor *t)
 
 int make_dir(const char *dir)
 {
-	if (mkdir(dir, 0777) && errno != EEXIST)
-		return fail(EXIT_USAGE, "%s: %s", dir, strerror(errno));
-	return 0;
+	struct stat st;
+
+	if (!mkdir(dir, 0777) || (errno == EEXIST && !stat(dir, &st) && S_ISDIR(st.st_mode)))
+		return 0;
+	return fail(EXIT_USAGE, "%s: %s", dir, strerror(errno == EEXIST ? ENOTDIR : errno));
 }
 
 void safe_name(const char *name, char *safe, size_t len)

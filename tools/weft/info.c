@@ -65,21 +65,21 @@ static int show(const struct args *a, const weft_net *net)
 	struct weft_report *r;
 	struct weft_port p;
 
-	for (int i = 0; i < weft_net_n_inputs(net); i++)
+	int err = weft_session_open(net, &a->o, &s, msg);
+	if (err)
+		return fail(status_of(err), "%s: %s", a->model, msg);
+	err = weft_session_plan(s, &r, msg);
+	for (int i = 0; !err && i < weft_net_n_inputs(net); i++)
 		if (!weft_net_input(net, i, &p))
 			print_port("input", i, &p);
-	for (int i = 0; i < weft_net_n_outputs(net); i++)
+	for (int i = 0; !err && i < weft_net_n_outputs(net); i++)
 		if (!weft_net_output(net, i, &p))
 			print_port("output", i, &p);
-	int err = weft_session_open(net, &a->o, &s, msg);
 	if (!err) {
-		err = weft_session_plan(s, &r, msg);
-		if (!err) {
-			print_plan(&a->o, r);
-			weft_report_free(r);
-		}
-		weft_session_close(s);
+		print_plan(&a->o, r);
+		weft_report_free(r);
 	}
+	weft_session_close(s);
 	return err ? fail(status_of(err), "%s: %s", a->model, msg) : EXIT_DONE;
 }
 
@@ -105,5 +105,8 @@ static int info_main(int argc, char **argv)
 
 const struct subcommand cmd_info = {
 	"info", "operators, types, shapes, where each runs and why",
-	"usage: weft info MODEL [--config w16] [--memory ddr|sram] [--strict]\n\n" LOAD_USAGE, info_main,
+	"usage: weft info MODEL [options]\n\n"
+	"  --config C          " WEFT_CONFIG_NAMES " (default: w16)\n"
+	"  --memory M          of the estimate: ddr (default) or sram\n"
+	"  --strict            refuse host operators in the middle of the network\n" LOAD_USAGE, info_main,
 };

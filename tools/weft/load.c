@@ -14,8 +14,8 @@ static int take_requant(struct load_args *a, const char *v)
 	return 0;
 }
 
-/* NAME=1x3x224x224: a shape. */
-static int shape(struct weft_bound *b, const char *text)
+/* NAME=1x3x224x224: a shape. False: a file. */
+static bool shape(struct weft_bound *b, const char *text)
 {
 	char *end = (char *)text;
 
@@ -28,7 +28,7 @@ static int shape(struct weft_bound *b, const char *text)
 			break;
 		text = end + 1;
 	}
-	return *end || end == text ? -1 : 0;
+	return !*end && end != text;
 }
 
 static int take_level(struct load_args *a, const char *v)
@@ -44,11 +44,11 @@ static int take_bind(struct load_args *a, const char *v)
 	const char *eq = strchr(v, '=');
 	char msg[WEFT_MSG_LEN] = "";
 
-	if (!eq || eq == v || a->o.n_bound == MAX_BOUND)
-		return fail(-1, "--bind: \"%s\" is not NAME=FILE.npy or NAME=1x2x3 (at most %d)", v, MAX_BOUND);
+	if (!eq || eq == v || !eq[1] || a->o.n_bound == MAX_BOUND)
+		return fail(-1, "--bind: \"%s\" is not NAME=SIZE, NAME=1x2x3 or NAME=FILE.npy (at most %d)", v, MAX_BOUND);
 	struct weft_bound *b = &a->bound[a->o.n_bound];
-	if (shape(b, eq + 1) && weft_npy_read(eq + 1, &b->value, msg))
-		return fail(-1, "--bind: %s", msg);
+	if (!shape(b, eq + 1) && weft_npy_read(eq + 1, &b->value, msg))
+		return fail(-1, "--bind: \"%s\" is no shape (1x2x3), and as a file: %s", eq + 1, msg);
 	b->name = strndup(v, (size_t)(eq - v));
 	if (!b->name)
 		return fail(-1, "out of memory");

@@ -58,27 +58,53 @@ static int help(FILE *f)
 	fprintf(f, "usage: weft COMMAND ...\n\n");
 	for (size_t i = 0; i < N_COMMANDS; i++)
 		fprintf(f, "  %-9s %s\n", commands[i]->name, commands[i]->brief);
-	fprintf(f, "\n  weft COMMAND --help   what a command takes\n"
+	fprintf(f, "\n  weft COMMAND --help, weft help COMMAND   what a command takes\n"
+	           "  weft --version\n"
 	           "\nExit status: 0 done, 1 tensors differ, 2 bad usage or input, 3 device error.\n");
 	return 0;
 }
 
-int main(int argc, char **argv)
+static const struct subcommand *find(const char *name)
 {
+	for (size_t i = 0; i < N_COMMANDS; i++)
+		if (!strcmp(name, commands[i]->name))
+			return commands[i];
+	fail(0, "\"%s\" is not a command; see weft --help", name);
+	return NULL;
+}
+
+static int help_on(const struct subcommand *c)
+{
+	printf("%s", c->usage);
+	return EXIT_DONE;
+}
+
+static int run(int argc, char **argv)
+{
+	const bool asks = argc >= 2 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "help") || !strcmp(argv[1], "-h"));
+
 	if (argc < 2)
 		return help(stderr), EXIT_USAGE;
-	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "help") || !strcmp(argv[1], "-h"))
+	if (asks && argc == 2)
 		return help(stdout);
-	for (size_t i = 0; i < N_COMMANDS; i++) {
-		if (strcmp(argv[1], commands[i]->name))
-			continue;
-		for (int k = 2; k < argc; k++) {
-			if (!strcmp(argv[k], "--help") || !strcmp(argv[k], "-h")) {
-				printf("%s", commands[i]->usage);
-				return EXIT_DONE;
-			}
-		}
-		return commands[i]->main(argc - 2, argv + 2);
-	}
-	return fail(EXIT_USAGE, "\"%s\" is not a command; see weft --help", argv[1]);
+	if (!strcmp(argv[1], "--version"))
+		return printf("weft %s\n", WEFT_VERSION), EXIT_DONE;
+	const struct subcommand *c = find(argv[asks ? 2 : 1]);
+	if (!c || asks)
+		return c ? help_on(c) : EXIT_USAGE;
+	for (int k = 2; k < argc; k++)
+		if (!strcmp(argv[k], "--help") || !strcmp(argv[k], "-h"))
+			return help_on(c);
+	return c->main(argc - 2, argv + 2);
+}
+
+/* What was printed and did not get there is an error, too. */
+int main(int argc, char **argv)
+{
+	int status = run(argc, argv);
+
+	errno = 0;
+	if (fflush(stdout) || ferror(stdout))
+		return status ? status : fail(EXIT_USAGE, "standard output: %s", strerror(errno ? errno : EIO));
+	return status;
 }

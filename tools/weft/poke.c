@@ -210,7 +210,7 @@ static int reset_main(int argc, char **argv)
 }
 
 #define DEVICE_USAGE "  --device D       usb (default: any card; also usb:SERIAL, usb:@SOCKET), rtl, model\n" \
-	"  --config C       rtl, model: w8, w16 (default) or w32\n"
+	"  --config C       rtl, model: " WEFT_CONFIG_NAMES " (default: w16)\n"
 
 const struct subcommand cmd_peek = {
 	"peek", "read words of a device",
@@ -231,7 +231,8 @@ const struct subcommand cmd_poke = {
 const struct subcommand cmd_log = {
 	"log", "the log of a card's firmware",
 	"usage: weft log [usb:SERIAL | usb:@SOCKET]\n\n"
-	"Number, cycle, what; the log survives all resets but power.\n\n" DEVICE_USAGE,
+	"Number, cycle, what; the log survives all resets but power.\n\n"
+	"  --device D       the same as usb:SERIAL, usb:@SOCKET; default: any card\n",
 	log_main,
 };
 

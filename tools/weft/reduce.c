@@ -204,8 +204,8 @@ const struct subcommand cmd_reduce = {
 	"fewest commands that still fail on that device (usb too), with loads of what they\n"
 	"read and a store of what they make, as DIR/case.wcap for weft replay.\n\n"
 	"  -i FILE          input: .npy, .bin, .png, .jpg; repeat for more inputs\n"
-	"  --device D       rtl (default), model or usb[:SERIAL]\n"
-	"  --config C       w8, w16 (default) or w32\n"
+	"  --device D       rtl (default), model, or a card: usb (any), usb:SERIAL, usb:@SOCKET\n"
+	"  --config C       " WEFT_CONFIG_NAMES " (default: w16)\n"
 	"  --memory M       rtl: ddr (default) or sram\n"
 	"  --seed N         inputs without -i are pseudo-random from N (default 0)\n"
 	"  --plant FAULT    for tests, as in weft run\n",

@@ -303,7 +303,7 @@ const struct subcommand cmd_regs = {
 	"usage: weft regs [usb:SERIAL | usb:@SOCKET] [options]\n\n"
 	"Every register and field of the NPU (docs/registers.md).\n\n"
 	"  --device D       usb (default: any card), rtl: a new one, as after reset\n"
-	"  --config C       rtl: w8, w16 (default) or w32\n"
+	"  --config C       rtl: " WEFT_CONFIG_NAMES " (default: w16)\n"
 	"  --diff RESET     only what differs from the values after a reset\n"
 	"  --diff DUMP      only what differs from a dump, and who may change it; weft run\n"
 	"                   --regs DUMP leaves one of any device after a run\n"

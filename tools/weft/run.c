@@ -127,6 +127,23 @@ static int take(struct run *r, int opt, const char *v)
 	}
 }
 
+/* No file, and NAME= in front names no input. */
+static int no_input(const weft_net *net, const char *arg)
+{
+	const char *eq = strchr(arg, '=');
+	struct weft_port p;
+	char names[512] = "";
+	size_t n = 0;
+
+	if (!eq || !access(arg, F_OK))
+		return 0;
+	for (int i = 0; i < weft_net_n_inputs(net) && n < sizeof(names); i++) {
+		weft_net_input(net, i, &p);
+		n += (size_t)snprintf(names + n, sizeof(names) - n, "%s%s", i ? ", " : "", p.name);
+	}
+	return fail(EXIT_USAGE, "-i %s: no input is called \"%.*s\"; %s", arg, (int)(eq - arg), arg, names);
+}
+
 /* Which port is an -i argument for? NAME=FILE by name, else by position. */
 static int port_of(const weft_net *net, const char *arg, int position, const char **file)
 {
@@ -157,7 +174,9 @@ static int get_inputs(const struct run *r, const weft_net *net, weft_tensor *in)
 		if (in[i].data)
 			return fail(EXIT_USAGE, "-i %s: input %d is given twice", r->inputs[k], i);
 		weft_net_input(net, i, &p);
-		int status = read_input(file, &p, &in[i]);
+		int status = file == r->inputs[k] ? no_input(net, file) : 0;
+		if (!status)
+			status = read_input(file, &p, &in[i]);
 		if (status)
 			return status;
 	}
@@ -172,7 +191,7 @@ static int write_outputs(const struct run *r, const weft_net *net, const weft_te
 {
 	char path[4096];
 	struct weft_port p;
-	int status = r->out_dir ? make_dir(r->out_dir) : 0;
+	int status = 0;
 
 	for (int i = 0; r->out_dir && !status && i < weft_net_n_outputs(net); i++) {
 		weft_net_output(net, i, &p);
@@ -187,7 +206,7 @@ static int write_dump(const struct run *r, weft_session *s)
 {
 	char inner[4096], path[4096];
 	struct weft_kept k;
-	int status = make_dir(r->dump_dir);
+	int status = 0;
 
 	snprintf(inner, sizeof(inner), "%s/lowered", r->dump_dir);
 	for (int i = 0; !status && i < weft_session_n_kept(s); i++) {
@@ -308,8 +327,11 @@ static int run_once(struct run *r, const weft_net *net, weft_session *s, weft_te
 		print_mismatch(rep);
 	if (err)
 		fail(0, "%s: %s", r->model, msg);
-	if (err && weft_session_captured(s))
+	const int captured = err ? weft_session_captured(s) : 0;
+	if (captured > 0)
 		fprintf(stderr, "weft: kept in %s; weft replay %s says where\n", r->o.capture, r->o.capture);
+	else if (captured < 0)
+		fail(0, "%s: not kept: %s", r->o.capture, strerror(-captured));
 	weft_report_free(rep);
 	return status;
 }
@@ -368,6 +390,31 @@ static int with_net(struct run *r, const weft_net *net)
 	return status;
 }
 
+/* What only the RTL, or only a device, can do. */
+static int check_device(const struct run *r)
+{
+	const bool rtl = r->o.device == WEFT_DEVICE_RTL;
+
+	if (r->wave && !rtl)
+		return fail(-1, "--wave: only the RTL has signals; --device rtl");
+	if (r->o.plant.kind != WEFT_PLANT_NONE && !rtl)
+		return fail(-1, "--plant: --device rtl");
+	if (r->regs && !rtl && r->o.device != WEFT_DEVICE_USB)
+		return fail(-1, "--regs: --device rtl or usb have registers");
+	return 0;
+}
+
+/* Before a run that may take long, not behind it. */
+static int make_folders(const struct run *r)
+{
+	const char *const dirs[] = { r->out_dir, r->dump_dir, r->jobs.dir };
+	int status = 0;
+
+	for (size_t i = 0; i < sizeof(dirs) / sizeof(dirs[0]) && !status; i++)
+		status = dirs[i] ? make_dir(dirs[i]) : 0;
+	return status;
+}
+
 static int check_profile(const struct run *r)
 {
 	if (r->o.device == WEFT_DEVICE_GOLDEN)
@@ -401,6 +448,8 @@ static int run_main(int argc, char **argv)
 		bad = check_segments(&r);
 	if (!bad && r.o.profile)
 		bad = check_profile(&r);
+	if (!bad)
+		bad = check_device(&r);
 	if (!bad && r.segment) {
 		free(r.wave);
 		return run_one_segment(r.segment, &r.o);
@@ -408,6 +457,8 @@ static int run_main(int argc, char **argv)
 	if (!bad && !r.model)
 		bad = fail(-1, "run: no model is named; see weft run --help");
 	int status = bad ? EXIT_USAGE : load_net(r.model, &r.load, &net);
+	if (!status)
+		status = make_folders(&r);
 	if (!status)
 		status = with_net(&r, net);
 	weft_net_free(net);
@@ -426,8 +477,9 @@ const struct subcommand cmd_run = {
 	"  --wait MS           card: wait so long for it to be plugged in\n"
 	"  --timeout MS        give up a stream that takes longer\n"
 	"  --check             compare every tensor that the device makes with golden\n"
-	"  --strict            refuse host operators in the middle of the network\n"
-	"  --config C          w8, w16 (default) or w32\n"
+	"  --strict            refuse host operators in the middle of the network; at its edge\n"
+	"                      (docs/STATUS.md) they may stay\n"
+	"  --config C          " WEFT_CONFIG_NAMES " (default: w16)\n"
 	"  --memory M          rtl: ddr (default) or sram\n"
 	"  --seed N            inputs without -i are pseudo-random from N (default 0)\n"
 	"  --dump DIR          write every tensor as DIR/<operator index>_<name>.npy,\n"

@@ -23,8 +23,6 @@ int run_in_segments(const struct jobs *j, const struct weft_session_options *o, 
 	struct weft_segments g = { .n = j->n, .memory = o->memory, .check = o->check, .dir = j->dir, .device = o };
 	int n = 0;
 
-	if (j->dir && make_dir(j->dir))
-		return -EINVAL;
 	int err = weft_session_run_segments(s, in, out, &g, &n, rep, msg);
 	if (!err && j->dir)
 		printf("%d checkpoints in %s; each: weft run --device rtl --segment FILE\n", n, j->dir);

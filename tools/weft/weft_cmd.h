@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <weft/gen/config.h>
 #include <weft/weft.h>
 
 enum {
@@ -84,8 +85,9 @@ void load_release(struct load_args *a);
 	"  --requant R         .onnx: exact (default, ONNX's bits; a few on the host) or\n" \
 	"                      rescale (the nearest RESCALE, which the NPU does; weft run\n" \
 	"                      then counts the elements that differ)\n" \
-	"  --bind NAME=V       .onnx: an input becomes a constant (V: FILE.npy) or gets the\n" \
-	"                      shape that the file leaves open (V: 1x3x224x224); repeatable\n" \
+	"  --bind NAME=V       .onnx, .tflite: the shape that the file leaves open (V: 1x3x224x224,\n" \
+	"                      or the one open size); else a first dimension is 1, .tflite's as\n" \
+	"                      the file says. .onnx: or a constant (V: FILE.npy); repeatable\n" \
 	"  --backbone          .tflite: without a custom operator at the end, which is named;\n" \
 	"                      its operands are the outputs\n" \
 	"  --level L           none (default), or 8K: refuse what exceeds TOSA's level 8K\n"
@@ -124,7 +126,7 @@ struct requant_report { bool done; long long elements, differ; double most; };
 int requant_compare(const char *model, const struct load_args *load, const weft_tensor *in, const weft_tensor *out,
                     int n_out, struct requant_report *r);
 
-/** The report as the JSON object that README describes, on standard output. */
+/** The report as one JSON object on standard output. */
 int print_json(const weft_net *net, const struct weft_session_options *o, const char *model, uint64_t seed,
                const struct weft_report *r, const struct requant_report *requant, char *const *files);
 

@@ -15,11 +15,12 @@ struct alloc {
 	int64_t sp_bytes, align, region;
 	int *order, *rank;     /* areas, largest first; where each stands among them */
 	/* By address. */
-	struct placed { int64_t lo, hi; int t0, t1, area; } *placed;   /* times as they were then */
+	struct placed { int64_t lo, hi; int t0, t1, use0, use1, area; } *placed;   /* times as they were then */
 	int n_placed;
-	/* Placed areas that the nodes of the area at hand use as well, and cycles of those nodes. */
-	struct near { int64_t cycles; int16_t part[WEFT_SP_REGIONS]; } *near;
-	int n_near;            /* -1: not yet listed */
+	/* Of the area at hand: for each region, cycles of the nodes that use placed areas as well, times how much
+	 * of those lies there, of 64. */
+	int64_t busy[WEFT_SP_REGIONS];
+	bool busy_known;
 };
 
 static bool overlap(int a0, int a1, int b0, int b1)
@@ -38,23 +39,20 @@ static int64_t lopsided(const struct alloc *al, const struct area *a, int64_t ad
 	return max64(most - a->bytes / 2, 0);
 }
 
-/* How much of an area lies in each region, of 64. */
-static void parts_of(const struct alloc *al, int64_t addr, int64_t bytes, int16_t part[WEFT_SP_REGIONS])
+/* How much of an area lies in region r, which it touches, of 64. */
+static int64_t part_of(const struct alloc *al, int64_t addr, int64_t bytes, int64_t r)
 {
-	for (int r = 0; r < WEFT_SP_REGIONS; r++) {
-		int64_t lo = max64(addr, r * al->region), hi = min64(addr + bytes, (r + 1) * al->region);
-		part[r] = hi <= lo ? 0 : (int16_t)((uint32_t)(hi - lo) * 64 / (uint32_t)bytes);
-	}
+	int64_t lo = max64(addr, r * al->region), hi = min64(addr + bytes, (r + 1) * al->region);
+
+	return hi - lo == bytes ? 64 : (uint32_t)(hi - lo) * 64 / (uint32_t)bytes;
 }
 
-/* How much of each of two areas lies in the same region, of 64 * 64 if both do as a whole. */
-static int64_t shared(const int16_t a[WEFT_SP_REGIONS], const int16_t b[WEFT_SP_REGIONS])
+/* Regions first to last. */
+static struct span touched(const struct alloc *al, int64_t addr, int64_t bytes)
 {
-	int sum = 0;
+	int64_t first = (uint32_t)addr / (uint32_t)al->region, last = (uint32_t)(addr + bytes - 1) / (uint32_t)al->region;
 
-	for (int r = 0; r < WEFT_SP_REGIONS; r++)
-		sum += a[r] * b[r];
-	return sum;
+	return (struct span){ first, min64(last, WEFT_SP_REGIONS - 1) + 1 - first };
 }
 
 /* Cycles of a group in which nodes i and j both run. */
@@ -93,16 +91,14 @@ static int64_t together(const struct alloc *al, const struct area *a, const stru
 	return al->s->neighbours * min64(al->s->work[from + 1] - al->s->work[from], al->s->work[to + 1] - al->s->work[max64(to, 0)]);
 }
 
-/* Cycles in which a at this address and what is placed already are in each other's way, roughly; if they are
- * fewer than `most`, else as many or more. */
-static int64_t conflicts(const struct alloc *al, const struct area *a, int64_t addr, int64_t most)
+/* Cycles in which a at this address and what is placed already are in each other's way, roughly. */
+static int64_t conflicts(const struct alloc *al, const struct area *a, int64_t addr)
 {
 	int64_t sum = a->weights || !al->s->halves ? 0 : lopsided(al, a, addr);
-	int16_t part[WEFT_SP_REGIONS];
+	struct span in = touched(al, addr, a->bytes);
 
-	parts_of(al, addr, a->bytes, part);
-	for (int i = 0; i < al->n_near && sum < most; i++)
-		sum += al->near[i].cycles * shared(part, al->near[i].part);
+	for (int64_t r = in.lo; r < in.lo + in.n; r++)
+		sum += al->busy[r] ? al->busy[r] * part_of(al, addr, a->bytes, r) : 0;
 	return sum;
 }
 
@@ -113,7 +109,7 @@ static void put_placed(struct alloc *al, int area)
 
 	for (; i && al->placed[i - 1].lo > a->addr; i--)
 		al->placed[i] = al->placed[i - 1];
-	al->placed[i] = (struct placed){ a->addr, a->addr + a->bytes, a->t0, a->t1, area };
+	al->placed[i] = (struct placed){ a->addr, a->addr + a->bytes, a->t0, a->t1, a->use0, a->use1, area };
 }
 
 /* All but the first n of the order. */
@@ -127,16 +123,19 @@ static void drop_placed(struct alloc *al, int n)
 			al->placed[al->n_placed++] = al->placed[i];
 }
 
-static void list_near(struct alloc *al, const struct area *a)
+static void find_busy(struct alloc *al, const struct area *a)
 {
-	al->n_near = 0;
+	al->busy_known = true;
+	for (int r = 0; r < WEFT_SP_REGIONS; r++)
+		al->busy[r] = 0;
 	for (int i = 0; i < al->n_placed; i++) {
-		const struct area *b = &al->s->area[al->placed[i].area];
-		int64_t cycles = overlap(a->use0, a->use1 + 1, b->use0, b->use1 + 1) ? together(al, a, b) : 0;
+		const struct placed *p = &al->placed[i];
+		int64_t cycles = overlap(a->use0, a->use1 + 1, p->use0, p->use1 + 1) ? together(al, a, &al->s->area[p->area]) : 0;
 		if (!cycles)
 			continue;
-		al->near[al->n_near].cycles = cycles;
-		parts_of(al, b->addr, b->bytes, al->near[al->n_near++].part);
+		struct span in = touched(al, p->lo, p->hi - p->lo);
+		for (int64_t r = in.lo; r < in.lo + in.n; r++)
+			al->busy[r] += cycles * part_of(al, p->lo, p->hi - p->lo, r);
 	}
 }
 
@@ -148,9 +147,9 @@ static void consider(struct alloc *al, const struct area *a, int64_t lo, int64_t
 	/* Nothing is better than nothing in the way. */
 	if (addr < lo || addr + a->bytes > hi || !c->conflicts)
 		return;
-	if (al->n_near < 0)
-		list_near(al, a);
-	int64_t n = conflicts(al, a, addr, c->conflicts);
+	if (!al->busy_known)
+		find_busy(al, a);
+	int64_t n = conflicts(al, a, addr);
 	if (n < c->conflicts)
 		*c = (struct choice){ addr, n };
 }
@@ -180,7 +179,7 @@ static bool place_one(struct alloc *al, struct area *a)
 	struct choice c = { -1, INT64_MAX };
 	int64_t at = 0;
 
-	al->n_near = -1;
+	al->busy_known = false;
 	for (int i = 0; i < al->n_placed; i++) {
 		const struct placed *p = &al->placed[i];
 		if (!overlap(a->t0, a->t1, p->t0, p->t1))
@@ -229,7 +228,6 @@ void alloc_free(struct alloc *al)
 	free(al->order);
 	free(al->rank);
 	free(al->placed);
-	free(al->near);
 	free(al);
 }
 
@@ -244,8 +242,7 @@ struct alloc *alloc_new(struct seg *s)
 	al->order = malloc(n * sizeof *al->order);
 	al->rank = malloc(n * sizeof *al->rank);
 	al->placed = malloc(n * sizeof *al->placed);
-	al->near = malloc(n * sizeof *al->near);
-	if (al->order && al->rank && al->placed && al->near && !sort_areas(al))
+	if (al->order && al->rank && al->placed && !sort_areas(al))
 		return al;
 	alloc_free(al);
 	return NULL;

@@ -218,7 +218,7 @@ int weft_compile(const weft_graph *g, const struct weft_compile_options *o, weft
 
 	cc.cfg = cc.o->of_model ? weft_config_of_model(name) : weft_config_find(name);
 	if (!cc.cfg) {
-		snprintf(msg, WEFT_MSG, "no configuration is called \"%s\"", name);
+		snprintf(msg, WEFT_MSG, "configuration \"%.40s\" is not known; " WEFT_CONFIG_NAMES, name);
 		return -EINVAL;
 	}
 	cc.n = cc.cfg->n;

@@ -55,6 +55,15 @@ static const char *node_words(const struct node *nd, char text[96])
 	return text;
 }
 
+/* Of an operator that no unit takes. */
+static const char *no_unit(const struct cc *cc, int i)
+{
+	if (cc->o->host_only)
+		return "as asked";
+	return cc->g->ops[i].op == WEFT_OP_ONNX_REQUANT ? "no multiplier rounds as ONNX does; --requant rescale takes the nearest"
+	                                                : "no operation of the device";
+}
+
 static int op_reason(struct cc *cc, int i)
 {
 	struct cop *c = &cc->ops[i];
@@ -73,7 +82,7 @@ static int op_reason(struct cc *cc, int i)
 	case OP_NONE:
 		return cc_reason(cc, i, cc->g->ops[i].op == WEFT_OP_CONST ? "constant" : "part of what reads it");
 	default:
-		return c->reason ? 0 : cc_reason(cc, i, cc->o->host_only ? "as asked" : "no operation of the device");
+		return c->reason ? 0 : cc_reason(cc, i, "%s", no_unit(cc, i));
 	}
 }
 

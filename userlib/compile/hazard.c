@@ -31,6 +31,8 @@ struct at { uint32_t c, i; };
 
 struct hazards {
 	struct map space[2];
+	uint32_t *load, n_load, cap_load;   /* of each command in turn: counts of loads that it waits for */
+	bool reading;          /* a command waits for what a load reads, too */
 	/* Where each unit's last command found its accesses: the next one's are often near. */
 	struct at near[WEFT_N_UNITS][CMD_MAX_ACCESSES];
 };
@@ -54,6 +56,8 @@ void hazards_clear(struct hazards *h)
 		h->space[s].n = 0;
 	}
 	memset(h->near, 0, sizeof h->near);
+	h->n_load = 0;
+	h->reading = false;
 }
 
 void hazards_free(struct hazards *h)
@@ -68,6 +72,7 @@ void hazards_free(struct hazards *h)
 		}
 		free(h->space[s].c);
 	}
+	free(h->load);
 	free(h);
 }
 
@@ -190,19 +195,38 @@ static void raise_to(uint32_t *to, uint32_t v)
 		*to = v;
 }
 
-/* What whoever touches [a->lo, a->hi) must wait for. */
-static void depend(const struct map *m, const struct access *a, struct at *near, uint32_t wait[WEFT_N_UNITS])
+/* Command c, which touches v's bytes by a, must wait for whom? */
+static int depend(struct hazards *h, const struct interval *v, const struct access *a, struct cmd *c)
 {
+	for (int u = 0; u < WEFT_N_UNITS; u++) {
+		raise_to(&c->wait[u], v->wr[u]);
+		if (a->write)
+			raise_to(&c->wait[u], v->rd[u]);
+	}
+	h->reading |= a->write && v->rd[WEFT_UNIT_LD];
+	uint32_t load = v->wr[WEFT_UNIT_LD];
+	if (!load || (c->n_loads && h->load[h->n_load - 1] == load))
+		return 0;
+	int err = cc_grow(&h->load, h->n_load, &h->cap_load, sizeof *h->load);
+	if (!err) {
+		h->load[h->n_load++] = load;
+		c->n_loads++;
+	}
+	return err;
+}
+
+/* The same for all of [a->lo, a->hi). */
+static int depend_all(struct hazards *h, const struct access *a, struct at *near, struct cmd *c)
+{
+	const struct map *m = &h->space[a->space];
+	int err = 0;
+
 	if (!find_near(m, a->lo, near))
 		*near = find(m, a->lo);
 	struct at p = *near;
-
-	for (const struct interval *v = item(m, p); v && v->lo < a->hi; next(m, &p), v = item(m, p))
-		for (int u = 0; u < WEFT_N_UNITS; u++) {
-			raise_to(&wait[u], v->wr[u]);
-			if (a->write)
-				raise_to(&wait[u], v->rd[u]);
-		}
+	for (const struct interval *v = item(m, p); v && v->lo < a->hi && !err; next(m, &p), v = item(m, p))
+		err = depend(h, v, a, c);
+	return err;
 }
 
 static bool same(const struct interval *a, const struct interval *b)
@@ -252,9 +276,12 @@ static int cut(struct map *m, struct at *p, uint64_t end)
 	return insert(m, p, &left);
 }
 
-/* [a->lo, a->hi) is touched: intervals at its borders are cut, bytes not yet touched get their own. */
-static int record(struct map *m, const struct access *a, int unit, struct at *near, uint32_t count)
+/* [a->lo, a->hi) is touched: intervals at its borders are cut, bytes not yet touched get their own. c: notes what
+ * it depends on as well; or NULL */
+static int record(struct hazards *h, const struct access *a, int unit, struct at *near, uint32_t count, struct cmd *c)
 {
+	struct map *m = &h->space[a->space];
+
 	if (!find_near(m, a->lo, near))
 		*near = find(m, a->lo);
 	struct at p = *near;
@@ -275,9 +302,11 @@ static int record(struct map *m, const struct access *a, int unit, struct at *ne
 		} else if (v->hi > a->hi) {
 			err = cut(m, &p, a->hi);
 		}
+		v = item(m, p);
+		if (!err && c)
+			err = depend(h, v, a, c);
 		if (err)
 			return err;
-		v = item(m, p);
 		note(v, a, unit, count);
 		lo = v->hi;
 		next(m, &p);
@@ -286,38 +315,64 @@ static int record(struct map *m, const struct access *a, int unit, struct at *ne
 	return 0;
 }
 
-/* Of every row; wait: only what it depends on. */
-static int account(struct map *m, const struct access *a, int unit, struct at *near, uint32_t count, uint32_t *wait)
+enum what { DEPEND = 1, RECORD = 2 };
+
+/* Every row of access k of the command. */
+static int account(struct hazards *h, struct cmd *c, int k, uint32_t count, int what)
 {
-	struct access row = *a;
+	struct access row = c->acc[k];
+	struct at *near = &h->near[c->unit][k];
 	int err = 0;
 
-	for (uint32_t i = 0; i < a->n && !err; i++) {
-		if (wait)
-			depend(m, &row, near, wait);
-		else
-			err = record(m, &row, unit, near, count);
-		row.lo += a->step;
-		row.hi += a->step;
+	for (uint32_t i = 0; i < c->acc[k].n && !err; i++) {
+		err = what & RECORD ? record(h, &row, c->unit, near, count, what & DEPEND ? c : NULL) : depend_all(h, &row, near, c);
+		row.lo += row.step;
+		row.hi += row.step;
 	}
 	return err;
 }
 
-/* All dependencies first, so that a command never waits for itself. */
+static uint64_t end_of(const struct access *a)
+{
+	return a->hi + (a->n - 1) * a->step;
+}
+
+/* Does the command write what it touches by another access as well, or nearly? */
+static bool meets_itself(const struct cmd *c)
+{
+	for (int i = 0; i < c->n_acc; i++)
+		for (int k = 0; k < i; k++) {
+			const struct access *a = &c->acc[i], *b = &c->acc[k];
+			if ((a->write || b->write) && a->space == b->space && a->lo < end_of(b) && b->lo < end_of(a))
+				return true;
+		}
+	return false;
+}
+
 int hazards_add(struct hazards *h, struct cmd *c, uint32_t unit_index)
 {
-	uint32_t wait[WEFT_N_UNITS] = { 0 };
-	struct at *near = h->near[c->unit];
 	int err = 0;
 
+	memset(c->wait, 0, sizeof c->wait);
+	c->first_load = h->n_load;
+	c->n_loads = 0;
+	if (!meets_itself(c)) {
+		for (int k = 0; k < c->n_acc && !err; k++)
+			err = account(h, c, k, unit_index + 1, DEPEND | RECORD);
+		return err;
+	}
+	/* All dependencies first, so that a command never waits for itself. */
 	for (int k = 0; k < c->n_acc && !err; k++)
-		err = account(&h->space[c->acc[k].space], &c->acc[k], c->unit, &near[k], unit_index + 1, wait);
+		err = account(h, c, k, unit_index + 1, DEPEND);
 	/* Reads before writes: what a command both reads and writes counts as written. */
 	for (int pass = 0; pass < 2; pass++)
 		for (int k = 0; k < c->n_acc && !err; k++)
 			if (c->acc[k].write == (pass == 1))
-				err = account(&h->space[c->acc[k].space], &c->acc[k], c->unit, &near[k], unit_index + 1, NULL);
-	for (int u = 0; u < WEFT_N_UNITS; u++)
-		c->wait[u] = wait[u];
+				err = account(h, c, k, unit_index + 1, RECORD);
 	return err;
+}
+
+const uint32_t *hazards_loads(const struct hazards *h)
+{
+	return h->reading ? NULL : h->load;
 }

@@ -185,6 +185,7 @@ struct cmd {
 	uint32_t rows;         /* rows that pass the post unit, counted for each pass */
 	bool turns;            /* rows of more than one pass: all but the first wait for others' rows */
 	uint32_t wait[WEFT_N_UNITS];   /* retired commands of each unit that it needs */
+	uint32_t first_load, n_loads;  /* hazard.c: loads that it needs, in the list of them */
 	uint32_t first_rec, n_recs;
 	int n_acc;
 	struct access acc[CMD_MAX_ACCESSES];

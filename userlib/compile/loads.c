@@ -162,28 +162,64 @@ static bool find_order(struct order *o)
 	return other;
 }
 
-/* Commands in their new order, waits found again. */
+/* Where each load comes among the loads now, plus one. */
+static void list_counts(struct order *o, uint32_t *count)
+{
+	for (uint32_t i = 0; i < o->n; i++)
+		count[o->next[i]] = i + 1;
+}
+
+/*
+ * Who depends on whom is as before, and what changes are the places of loads:
+ * waits for them are raised to the last of those that a command needs.
+ */
+static void renumber(struct cmds *c, const uint32_t *loads, const uint32_t *count)
+{
+	for (uint32_t i = 0; i < c->n; i++) {
+		struct cmd *k = &c->p[i];
+		uint32_t last = 0;
+		for (uint32_t j = 0; j < k->n_loads; j++) {
+			uint32_t n = count[loads[k->first_load + j] - 1];
+			last = n > last ? n : last;
+		}
+		k->wait[WEFT_UNIT_LD] = last;
+	}
+}
+
+static int find_waits(struct seg *s)
+{
+	uint32_t count[WEFT_N_UNITS] = { 0 };
+	int err = 0;
+
+	hazards_clear(s->hazards);
+	for (uint32_t i = 0; i < s->cmds.n && !err; i++)
+		err = hazards_add(s->hazards, &s->cmds.p[i], count[s->cmds.p[i].unit]++);
+	return err;
+}
+
+/* Commands in their new order, with waits for that. */
 static int apply(struct order *o)
 {
 	struct cmds *c = &o->s->cmds;
 	struct cmd *was = malloc((c->n + 1) * sizeof *was);
-	struct hazards *h = o->s->hazards;
-	uint32_t n = 0, next = 0, count[WEFT_N_UNITS] = { 0 };
-	int err = was ? 0 : -ENOMEM;
+	const uint32_t *loads = hazards_loads(o->s->hazards);
+	uint32_t n = 0, next = 0;
 
-	if (!err)
-		memcpy(was, c->p, c->n * sizeof *was);
-	for (uint32_t i = 0; i <= c->n && !err; i++) {
+	if (!was)
+		return -ENOMEM;
+	memcpy(was, c->p, c->n * sizeof *was);
+	for (uint32_t i = 0; i <= c->n; i++) {
 		while (next < o->n && (i == c->n || (o->at[next] <= i)))
 			c->p[n++] = was[o->l[o->next[next++]].cmd];
 		if (i < c->n && was[i].unit != WEFT_UNIT_LD)
 			c->p[n++] = was[i];
 	}
-	hazards_clear(h);
-	for (uint32_t i = 0; i < n && !err; i++)
-		err = hazards_add(h, &c->p[i], count[c->p[i].unit]++);
 	free(was);
-	return err;
+	if (!loads)
+		return find_waits(o->s);
+	list_counts(o, o->at);
+	renumber(c, loads, o->at);
+	return 0;
 }
 
 int order_loads(struct seg *s)

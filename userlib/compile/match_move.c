@@ -214,7 +214,22 @@ struct sampling {
 	int32_t *index;        /* [out][2], or [out] */
 	int16_t *weight;       /* [out][2] */
 	bool same;             /* nearest: every result is its own neighbour */
+	int64_t times, step;   /* nearest: results side by side with one neighbour, from there to the next one's;
+	                        * times 0: that differs */
 };
+
+static void find_period(struct sampling *s)
+{
+	int64_t times = 1;
+
+	while (times < s->out && s->index[times] == s->index[0])
+		times++;
+	s->step = times < s->out ? s->index[times] - s->index[0] : 0;
+	for (int64_t o = 0; o < s->out; o++)
+		if (s->out % times || s->index[o] != s->index[0] + o / times * s->step)
+			return;
+	s->times = times;
+}
 
 static int sample(struct sampling *s, int64_t in, int64_t out, int n, int d, int offset, bool smooth)
 {
@@ -235,6 +250,8 @@ static int sample(struct sampling *s, int64_t in, int64_t out, int n, int d, int
 		s->weight[2 * o] = (int16_t)(n - at.r);
 		s->weight[2 * o + 1] = (int16_t)at.r;
 	}
+	if (!smooth)
+		find_period(s);
 	return 0;
 }
 
@@ -313,6 +330,24 @@ static int along(struct cc *cc, int i, const struct sampling *p, bool smooth, st
 	return err < 0 ? err : weigh(cc, i, p, h, b, y, last);
 }
 
+/* Every line so many times: moves, in whole words where pixels are. */
+static int repeat(struct cc *cc, int i, const struct sampling *py, const struct sampling *px)
+{
+	const weft_tensor *y = tensor(cc, cc->g->ops[i].out[0]);
+	int64_t x[WEFT_MAX_RANK], out[WEFT_MAX_RANK];
+	struct alu_stmt s = move(cc, i, x);
+
+	alu_strides(cc, cc->g->ops[i].out[0], out);
+	s.n_dims = 6;
+	/* images, rows, times each, columns, times each, channels */
+	memcpy(s.dim, (int64_t[]){ y->dim[0], y->dim[1] / py->times, py->times, y->dim[2] / px->times, px->times, y->dim[3] },
+	       6 * sizeof *s.dim);
+	memcpy(s.a.step, (int64_t[]){ x[0], x[1] * py->step, 0, x[2] * px->step, 0, x[3] }, 6 * sizeof *s.a.step);
+	memcpy(s.y.step, (int64_t[]){ out[0], out[1] * py->times, out[1], out[2] * px->times, out[2], out[3] }, 6 * sizeof *s.y.step);
+	s.a.off += py->index[0] * x[1] + px->index[0] * x[2];
+	return alu_add(cc, i, &s, true, true);
+}
+
 static int resize_both(struct cc *cc, int i, const struct sampling *py, const struct sampling *px, bool smooth)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -321,12 +356,8 @@ static int resize_both(struct cc *cc, int i, const struct sampling *py, const st
 	struct shape3 hx = { x->dim[0] * x->dim[1], x->dim[3] }, hy = { x->dim[0], px->out * x->dim[3] };
 	int type = smooth ? WEFT_ALU_A_TYPE_INT32 : in.type;
 
-	if (px->same && py->same) {
-		int64_t step[WEFT_MAX_RANK];
-		struct alu_stmt s = move(cc, i, step);
-		memcpy(s.a.step, step, 4 * sizeof *step);
-		return alu_add(cc, i, &s, true, true);
-	}
+	if (!smooth && px->times && py->times)
+		return repeat(cc, i, py, px);
 	if (py->same)
 		return along(cc, i, px, smooth, hx, in, out, true);
 	if (!px->same) {

@@ -413,20 +413,36 @@ static int delay_weights(struct seg *s, struct early *e, int n, const struct are
 	return most->area;
 }
 
+/* Until what has been placed before area `failed` changes; how many attempts, at most so many, in *k. The first area
+ * in order whose time has changed; -1: nothing is early any more. */
+static int make_room(struct seg *s, const struct alloc *al, struct early *e, int n, int failed, int64_t *k, int64_t most)
+{
+	int rank = alloc_rank(al, failed), later;
+
+	do {
+		later = *k < most ? delay_weights(s, e, n, &s->area[failed]) : -1;
+		if (*k < most ? later < 0 : !drop_prefetch(s, e, n))
+			return -1;
+		if (++*k > most)
+			return 0;
+		/* What comes behind it is not in its way. */
+	} while (alloc_rank(al, later) > rank);
+	return alloc_rank(al, later);
+}
+
 /* Weights may come as many nodes ahead as there is room for. */
 static int alloc_mode(struct seg *s, struct alloc *al, struct early *e, int n, int64_t compact)
 {
 	int failed, from = 0;
-	int64_t delays = min64(MAX_DELAYS, ALLOC_WORK / ((int64_t)s->n_area * s->n_area + 1));
+	int64_t delays = min64(MAX_DELAYS, ALLOC_WORK / ((int64_t)s->n_area * s->n_area + 1)), k = 0;
 
 	for (int i = 0; i < n; i++)
 		set_early(s, &e[i], e[i].need > MAX_AHEAD ? e[i].need - MAX_AHEAD : 0);
-	for (int k = 0; (failed = alloc_areas(al, from, compact)) >= 0; k++) {
+	while ((failed = alloc_areas(al, from, compact)) >= 0) {
 		/* What was placed before an area does not depend on it. */
-		int later = k < delays ? delay_weights(s, e, n, &s->area[failed]) : -1;
-		if (k < delays ? later < 0 : !drop_prefetch(s, e, n))
+		from = make_room(s, al, e, n, failed, &k, delays);
+		if (from < 0)
 			return -ENOSPC;
-		from = later < 0 ? 0 : (int)min64(alloc_rank(al, later), alloc_rank(al, failed));
 	}
 	return 0;
 }

@@ -248,8 +248,11 @@ struct hazards;
 struct hazards *hazards_new(void);
 void hazards_clear(struct hazards *h);
 void hazards_free(struct hazards *h);
-/* Account for command c, the unit_index-th of its unit; raises its waits. 0 or -ENOMEM */
+/* Account for command c, the unit_index-th of its unit; sets its waits. 0 or -ENOMEM */
 int hazards_add(struct hazards *h, struct cmd *c, uint32_t unit_index);
+/* Counts of all loads whose bytes each command touches, which lists its own (first_load); NULL: those are not all
+ * loads that it waits for, or there are none. */
+const uint32_t *hazards_loads(const struct hazards *h);
 
 /* threads.c: a step, and copies of it to try things on in other threads */
 #define MAX_THREADS 8

@@ -39,7 +39,7 @@ static const struct { const char *name; ox_lowering *lower; } table[] = {
 	{ "Slice", ox_slice_node }, { "Softmax", ox_softmax }, { "Softplus", ox_activation }, { "SpaceToDepth", ox_space_to_depth },
 	{ "Split", ox_split }, { "Sqrt", ox_unary_node }, { "Squeeze", ox_squeeze }, { "Sub", ox_elementwise }, { "Sum", ox_variadic },
 	{ "Swish", ox_activation }, { "Tanh", ox_unary_node }, { "Tile", ox_tile_node }, { "Transpose", ox_transpose_node },
-	{ "Unsqueeze", ox_unsqueeze }, { "Where", ox_where }, { "Xor", ox_elementwise },
+	{ "Unsqueeze", ox_unsqueeze }, { "Upsample", ox_resize }, { "Where", ox_where }, { "Xor", ox_elementwise },
 }, microsoft[] = {
 	{ "DequantizeLinear", ox_dequantize }, { "DynamicQuantizeMatMul", ox_dynamic_matmul }, { "Gelu", ox_activation },
 	{ "MatMulIntegerToFloat", ox_matmul_to_float }, { "QGemm", ox_qgemm }, { "QLinearAdd", ox_qlinear_binary },
@@ -142,43 +142,46 @@ static int initialisers(struct ox *l)
 
 static const weft_tensor *bound(const struct ox *l, const char *name)
 {
-	for (int i = 0; i < l->o.n_bound; i++)
-		if (!strcmp(l->o.bound[i].name, name))
-			return l->o.bound[i].value;
-	return NULL;
+	const struct weft_import_bound *b = weft_bound_find(l->o.bound, l->o.n_bound, name, strlen(name));
+
+	return b ? b->value : NULL;
 }
 
 static int port_shape(struct ox *l, const Weft__Onnx__Value *p, weft_tensor *t)
 {
 	const weft_tensor *given = bound(l, p->name);
 	const Weft__Onnx__TensorType *type = p->type ? p->type->tensor_type : NULL;
+	unsigned open = 0;
+	char why[100];
 
 	if (!type)
 		return ox_fail(l, -ENOTSUP, "input \"%.60s\" is no tensor", p->name);
-	*t = (weft_tensor){ .dtype = onnx_dtype(type->elem_type) };
+	*t = (weft_tensor){ .dtype = onnx_dtype(type->elem_type), .dim = { 1, 1, 1, 1, 1, 1, 1, 1 } };
 	if (!t->dtype)
 		return ox_fail(l, -ENOTSUP, "input \"%.60s\": type %s", p->name, onnx_dtype_name(type->elem_type));
 	if (!type->shape && !given)
 		return ox_fail(l, -ENOTSUP, "input \"%.60s\" has no shape", p->name);
-	if (given && (!type->shape || type->shape->n_dim != (size_t)given->rank)) {
+	if (!type->shape) {
 		t->rank = given->rank;
 		memcpy(t->dim, given->dim, sizeof t->dim);
-		return type->shape ? ox_fail(l, -EINVAL, "input \"%.60s\" has rank %zu", p->name, type->shape->n_dim) : 0;
+		return weft_bound_shape(given, ~0u, t, why, sizeof why) ? ox_fail(l, -EINVAL, "input \"%.60s\": %s", p->name, why) : 0;
 	}
 	if (type->shape->n_dim > WEFT_MAX_RANK)
 		return ox_fail(l, -ENOTSUP, "input \"%.60s\": rank %zu", p->name, type->shape->n_dim);
 	t->rank = (int)type->shape->n_dim;
-	for (int i = 0; i < WEFT_MAX_RANK; i++) {
-		const Weft__Onnx__Dimension *d = i < t->rank ? type->shape->dim[i] : NULL;
+	for (int i = 0; i < t->rank; i++) {
+		const Weft__Onnx__Dimension *d = type->shape->dim[i];
 
-		bool open = d && (!d->has_dim_value || d->dim_value == -1);   /* some writers say it so */
-
-		t->dim[i] = d && !open ? d->dim_value : 1;
-		if (open && given)
-			t->dim[i] = given->dim[i];
-		else if (open && i > 0)                 /* the first is the batch: 1 */
-			return ox_fail(l, -ENOTSUP, "input \"%.60s\": dimension %d is open (\"%.20s\")", p->name, i,
+		if (!d->has_dim_value || d->dim_value == -1)   /* some writers say it so */
+			open |= 1u << i;
+		t->dim[i] = open >> i & 1 ? 1 : d->dim_value;
+		if ((open >> i & 1) && i > 0 && !given)     /* the first is the batch: 1 */
+			return ox_fail(l, -ENOTSUP, "input \"%.60s\": dimension %d is open (\"%.20s\"); --bind gives the shape", p->name, i,
 			               d->dim_param ? d->dim_param : "");
+	}
+	if (given && weft_bound_shape(given, open, t, why, sizeof why))
+		return ox_fail(l, -EINVAL, "input \"%.60s\": %s", p->name, why);
+	for (int i = 0; i < t->rank; i++) {
 		if (t->dim[i] < 1 || t->dim[i] > INT32_MAX)
 			return ox_fail(l, t->dim[i] ? -EINVAL : -ENOTSUP, "input \"%.60s\": dimension %d is %lld%s", p->name, i, (long long)t->dim[i],
 			               t->dim[i] ? "" : ": tensors without elements");
@@ -229,12 +232,29 @@ static int input(struct ox *l, const Weft__Onnx__Value *p)
 	return 0;
 }
 
+/* What is bound are inputs. */
+static int all_bound(struct ox *l)
+{
+	const onnx_graph *g = l->f.m->graph;
+
+	for (int i = 0; i < l->o.n_bound; i++) {
+		size_t k = 0;
+
+		while (k < g->n_input && strcmp(g->input[k]->name, l->o.bound[i].name))
+			k++;
+		if (k == g->n_input)
+			return ox_fail(l, -EINVAL, "no input \"%.60s\" to bind; the first of %zu is \"%.60s\"", l->o.bound[i].name, k,
+			               k ? g->input[0]->name : "");
+	}
+	return 0;
+}
+
 static int inputs(struct ox *l)
 {
 	const onnx_graph *g = l->f.m->graph;
 
 	l->g->inputs = ox_alloc(l, (int64_t)g->n_input, sizeof *l->g->inputs);
-	if (!l->g->inputs)
+	if (!l->g->inputs || all_bound(l))
 		return l->err;
 	for (size_t i = 0; i < g->n_input; i++) {
 		int err = input(l, g->input[i]);
@@ -412,11 +432,14 @@ static void settle(onnx_model *m, char *from, char *to)
 }
 
 /* The first field of a model is nearly always ir_version; none of the other formats starts so. */
+/* The first bytes of a ModelProto: ir_version, then a text, a message or model_version. */
+#define MODEL_VERSION 0x28
+
 bool weft_onnx_is(const void *data, size_t len)
 {
 	const uint8_t *p = data;
 
-	return len >= 4 && p[0] == 0x08 && p[1] >= 1 && p[1] < 64 && (p[2] & 7) == 2;
+	return len >= 4 && p[0] == 0x08 && p[1] >= 1 && p[1] < 64 && ((p[2] & 7) == 2 || p[2] == MODEL_VERSION);
 }
 
 int weft_import_onnx(const void *data, size_t len, const char *name, const struct weft_onnx_options *o, weft_graph **g,

@@ -11,6 +11,7 @@
 #define WEFT_IMPORT_ONNX_H
 
 #include "../graph/graph.h"
+#include "bound.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -24,16 +25,10 @@ enum weft_onnx_requant {
 	WEFT_ONNX_REQUANT_RESCALE,
 };
 
-/* An input that becomes a constant, such as a shape; without data: its shape where the file leaves it open. */
-struct weft_onnx_bound {
-	const char *name;
-	const weft_tensor *value;  /* type as the file says; copied */
-};
-
 struct weft_onnx_options {
 	enum weft_onnx_requant requant;
 	const char *folder;        /* external data may lie here; NULL: nowhere */
-	const struct weft_onnx_bound *bound;
+	const struct weft_import_bound *bound;
 	int n_bound;
 };
 

@@ -7,12 +7,15 @@
  * with the real number under round and ties to even. float32 sums have no
  * defined order, so ONNX names no bits here; this is the value that they
  * approximate. Sums over the whole image are REDUCE_SUM, over windows a
- * depthwise convolution by ones.
+ * depthwise convolution by ones. Windows that lack elements at the edges are brought to
+ * one count first: times the least common multiple of the counts over their own.
  */
 #include <errno.h>
 #include <string.h>
 
 #include "onnx_qdq.h"
+
+#define MAX_COMMON (1 << 20)       /* times 255: sums stay below 2^28 */
 
 /* x - x_zp as int32, in the shape that the compiler takes for the beginning of a mean. */
 static int centred(struct ox *l, int x, int32_t zp)
@@ -52,6 +55,42 @@ static int sum_windows(struct ox *l, const struct ox_side *x, const struct ox_wi
 	return ox_conv_sums(l, &c);
 }
 
+static int64_t common_multiple(const int32_t *c, int64_t n)
+{
+	int64_t m = 1;
+
+	for (int64_t i = 0; i < n && m < MAX_COMMON; i++) {
+		int64_t a = m, b = c[i];
+		while (b) {
+			int64_t r = a % b;
+			a = b;
+			b = r;
+		}
+		m = m / a * c[i];
+	}
+	return m;
+}
+
+/* Sums y of windows with counts c [1,out...,1], brought to one count and requantised on the device; 0: they are not. */
+static int by_one_count(struct ox *l, int y, int counts, const struct ox_side *x, struct ox_scaling s, bool *flip)
+{
+	const weft_tensor t = *ox_t(l, counts);
+	const int64_t n = weft_tensor_elements(&t), m = common_multiple(t.data, n);
+	int32_t *times = m < MAX_COMMON ? ox_alloc(l, n, sizeof *times) : NULL;
+
+	if (!times)
+		return m < MAX_COMMON ? l->err : 0;
+	for (int64_t i = 0; i < n; i++)
+		times[i] = (int32_t)(m / ((const int32_t *)t.data)[i]);
+	int k = ox_data(l, WEFT_INT32, t.rank, t.dim, times);
+	s.counts = 0;
+	s.count = m;
+	s.least = m * (-128 - ox_q_zp(&x->q));
+	s.top = m * (127 - ox_q_zp(&x->q));
+	s.device_only = true;
+	return ox_requant(l, k < 0 ? k : ox_binary(l, WEFT_OP_MUL, y, k), &s, m * 255, flip);
+}
+
 int ox_average(struct ox *l, const struct ox_side *x, const struct ox_window *w, const int64_t *behind, bool padding,
                const struct ox_q *q, int8_t *perm, bool *done)
 {
@@ -85,6 +124,15 @@ int ox_average(struct ox *l, const struct ox_side *x, const struct ox_window *w,
 	if (y < 0 || count > 65535)
 		return y < 0 ? y : 0;
 	s.count = s.counts ? 1 : count;
+	if (s.counts && l->o.requant != WEFT_ONNX_REQUANT_RESCALE) {
+		int z = by_one_count(l, y, s.counts, x, s, &flip);
+		if (z) {
+			*done = z > 0;
+			return z > 0 && q->flip && !flip ? ox_flip_sign(l, z, WEFT_INT8) : z;
+		}
+	}
+	s.least = taps * (-128 - ox_q_zp(&x->q));
+	s.top = taps * (127 - ox_q_zp(&x->q));
 	y = ox_requant(l, y, &s, taps * 255, &flip);
 	*done = y >= 0;
 	return y >= 0 && q->flip && !flip ? ox_flip_sign(l, y, WEFT_INT8) : y;

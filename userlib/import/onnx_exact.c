@@ -14,9 +14,12 @@
  *   m * t >= c + o  and  m * (t - 1) < c + o,  o = 1 for even k, else 0:
  *
  * where the ratio is num / 2^k, m that times a power of two always does. Ties of other
- * ratios (averages of 6 x 6, of one scale) need an m that no integer is.
+ * ratios (averages of 6 x 6, of one scale) need an m that no integer is. There two RESCALEs, with
+ * an m a bit above and one a bit below, differ in the ties alone, which they round from
+ * and to zero; and of two numbers side by side one is even (onnx_requant.c).
  */
 #include <math.h>
+#include <stdlib.h>
 
 #include "../../sim/golden/golden.h"
 #include "onnx_exact.h"
@@ -40,6 +43,19 @@ static int64_t step_at(const struct weft_onnx_ratio *r, double real, int k)
 	while (weft_onnx_scale(t, r) <= k)
 		t++;
 	return t;
+}
+
+/* Is the real number of sum t k + 1/2? Both sides times 2 * den, below 2^120 and 2^53 * 2^80. */
+static bool is_tie(const struct weft_onnx_ratio *r, int64_t t, int k)
+{
+	unsigned __int128 a = 2 * (unsigned __int128)(uint64_t)(t < 0 ? -t : t) * r->num, b = (unsigned __int128)(uint64_t)llabs(2 * (long long)k + 1) * r->den;
+	const int down = -r->exp;
+
+	if ((t < 0) != (k < 0) || !t || r->exp > 39 || down > 126)
+		return false;
+	if (r->exp >= 0)
+		return a << r->exp == b;
+	return a >> down == b && (a >> down) << down == a;
 }
 
 /* Bounds that v * m >= c (or < c if less) sets to m; v may be 0. False: none does. */
@@ -93,8 +109,9 @@ static int64_t step(const struct weft_onnx_ratio *r, double real, int k, int64_t
 	return about < (double)least - 2 ? least - 1 : about > (double)most + 2 ? most + 2 : step_at(r, real, k);
 }
 
-bool ox_exact(const struct weft_onnx_ratio *r, int lo, int hi, int64_t least, int64_t most, bool even, struct ox_factor *f)
+bool ox_exact(const struct weft_onnx_ratio *r, int lo, int hi, int64_t least, int64_t most, enum ox_ties ties, struct ox_factor *f)
 {
+	const bool even = ties == OX_EVEN;
 	double real = ldexp((double)r->num / (double)r->den, r->exp), top = fmax(-(double)least, (double)most);
 	wide from = 0, to = INT32_MAX;
 
@@ -103,6 +120,13 @@ bool ox_exact(const struct weft_onnx_ratio *r, int lo, int hi, int64_t least, in
 	for (int k = lo; k < hi; k++) {
 		wide c = ((wide)2 * k + 1) * ((wide)1 << (f->shift - 1)) + (even && !(k & 1));
 		int64_t t = step(r, real, k, least, most);
+
+		/* To even, a tie goes up where k is odd. */
+		bool up = ties == OX_FROM_ZERO ? k >= 0 : k < 0;
+		if (ties >= OX_FROM_ZERO && up && is_tie(r, t - 1, k))
+			t--;
+		else if (ties >= OX_FROM_ZERO && !up && is_tie(r, t, k))
+			t++;
 
 		/* The least sum that is to be above k, and the greatest that is not. */
 		int64_t above = t > least ? t : least, below = t - 1 < most ? t - 1 : most;

@@ -24,8 +24,27 @@ static const struct { const char *name; enum kind kind; } table[] = {
 	{ "Tanh", FUNCTION }, { "Tile", MOVE }, { "Transpose", MOVE }, { "Unsqueeze", MOVE },
 };
 
+static bool says(const onnx_node *n, const char *name, const char *value)
+{
+	const onnx_attribute *a = ox_node_attr(n, name);
+
+	return a && a->s.len == strlen(value) && !memcmp(a->s.data, value, a->s.len);
+}
+
+/* What lies outside a region becomes another number. */
+static enum kind resize_kind(const onnx_node *n)
+{
+	if (says(n, "coordinate_transformation_mode", "tf_crop_and_resize"))
+		return NONE;
+	if (says(n, "mode", "linear"))
+		return ox_attr_of(n, "antialias", 0) || ox_attr_of(n, "exclude_outside", 0) ? NONE : AVERAGE;
+	return !ox_node_attr(n, "mode") || says(n, "mode", "nearest") ? MOVE : NONE;
+}
+
 static enum kind kind_of(const onnx_node *n)
 {
+	if (ox_node_is(n, "Resize"))
+		return resize_kind(n);
 	for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
 		if (ox_node_is(n, table[i].name))
 			return table[i].kind;

@@ -214,6 +214,8 @@ struct ox_scaling {
 	int a_axis, b_axis, y_axis;
 	int64_t count;             /* divides; 0: 1 */
 	int counts;                /* tensor of counts, or 0 */
+	int64_t least, top;        /* of all sums; equal: not known */
+	bool device_only;          /* give 0 where only the host rounds so */
 };
 /* int32 sums, at most `most` in magnitude, to the type of zp; *flip: the result is int8 for uint8. int16: the nearest RESCALE. */
 int ox_requant(struct ox *l, int x, const struct ox_scaling *s, int64_t most, bool *flip);

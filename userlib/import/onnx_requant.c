@@ -2,7 +2,8 @@
 /*
  * int32 sums to 8 bits: RESCALE where it is proven equal for every sum that the
  * weights allow; else a host operator. Half up where that is so for every channel,
- * which is TOSA's; else with ties to even.
+ * which is TOSA's; else with ties to even; else two RESCALEs, with ties from and to zero,
+ * of whose results the even one counts.
  */
 #include <errno.h>
 #include <math.h>
@@ -102,18 +103,18 @@ struct factors {
 	int8_t *s;
 	bool *inexact;
 	int n_inexact;
-	bool even;                 /* ties to even */
+	enum ox_ties ties;
 };
 
 static struct ox_factor zero_factor;
 
 /* The exact multiplier for sums of least..most, or the nearest: *is_exact. False: there is none. */
-static bool one_factor(struct ox *l, const struct weft_onnx_ratio *r, int lo, int hi, int64_t least, int64_t most, bool even,
+static bool one_factor(struct ox *l, const struct weft_onnx_ratio *r, int lo, int hi, int64_t least, int64_t most, enum ox_ties ties,
                        struct ox_factor *f, bool *is_exact)
 {
 	*f = zero_factor;
 	*is_exact = true;
-	if (l->o.requant != WEFT_ONNX_REQUANT_RESCALE && ox_exact(r, lo, hi, least, most, even, f))
+	if (l->o.requant != WEFT_ONNX_REQUANT_RESCALE && ox_exact(r, lo, hi, least, most, ties, f))
 		return true;
 	*is_exact = l->o.requant == WEFT_ONNX_REQUANT_RESCALE;
 	return ox_nearest(ldexp((double)r->num / (double)r->den, r->exp), fmax(-(double)least, (double)most), f);
@@ -128,7 +129,7 @@ static bool factors_of(struct ox *l, const struct ox_scaling *sc, const struct w
 	bool is_exact = true;
 
 	if (sc->zp->t.dtype == WEFT_INT16 ? !ox_nearest(ldexp((double)r->num / (double)r->den, r->exp), (double)most, &one)
-	                                  : !one_factor(l, r, lo - zp, lo + 255 - zp, least, most, f->even, &one, &is_exact))
+	                                  : !one_factor(l, r, lo - zp, lo + 255 - zp, least, most, f->ties, &one, &is_exact))
 		return false;
 	f->m[at] = one.mul;
 	f->s[at] = one.shift;
@@ -140,15 +141,15 @@ static bool factors_of(struct ox *l, const struct ox_scaling *sc, const struct w
 /* The ratio of each channel, or the one of all. */
 struct ratios {
 	const struct weft_onnx_ratio *r;
-	int64_t n, channels, most;
-	const int64_t *range;      /* of each channel's sums, or NULL: -most..most */
+	int64_t n, channels, least, top;
+	const int64_t *range;      /* of each channel's sums, or NULL: least..top */
 	int zp;
 };
 
 /* For each channel by itself, or one for all. */
-static void try_factors(struct ox *l, const struct ox_scaling *sc, const struct ratios *q, bool each, bool even, struct factors *f)
+static void try_factors(struct ox *l, const struct ox_scaling *sc, const struct ratios *q, bool each, enum ox_ties ties, struct factors *f)
 {
-	int64_t least = -q->most, top = q->most;
+	int64_t least = q->least, top = q->top;
 
 	for (int64_t i = 0; q->range && !each && i < q->channels; i++) {
 		least = i && least < q->range[2 * i] ? least : q->range[2 * i];
@@ -156,7 +157,7 @@ static void try_factors(struct ox *l, const struct ox_scaling *sc, const struct 
 	}
 	f->count = each ? q->channels : 1;
 	f->n_inexact = 0;
-	f->even = even;
+	f->ties = ties;
 	for (int64_t i = 0, n = f->count; i < n; i++) {
 		bool own = q->range && each;
 
@@ -178,20 +179,38 @@ static void best_factors(struct ox *l, const struct ox_scaling *sc, const struct
 	int left = 0;
 
 	for (int each = q->n > 1; each <= (split || q->n > 1); each++) {
-		try_factors(l, sc, q, each, false, f);
+		try_factors(l, sc, q, each, OX_HALF_UP, f);
 		if (!f->count || !f->n_inexact)
 			return;
 		left = f->n_inexact;
-		try_factors(l, sc, q, each, true, f);
+		try_factors(l, sc, q, each, OX_EVEN, f);
 		if (!f->count || !f->n_inexact)
 			return;
 	}
 	if (left <= f->n_inexact)
-		try_factors(l, sc, q, split || q->n > 1, false, f);
+		try_factors(l, sc, q, split || q->n > 1, OX_HALF_UP, f);
 }
 
-/* All scales constant, and one, or one per last axis for b. range: of each channel's sums, or NULL: -most..most. */
-static void find_factors(struct ox *l, const struct ox_scaling *sc, int64_t n, int64_t most, const int64_t *range, struct factors *f)
+/* Exact but for ties, which go from zero and to zero. */
+static bool both_factors(struct ox *l, const struct ox_scaling *sc, const struct ratios *q, struct factors *from, struct factors *to)
+{
+	for (int each = q->n > 1; each <= (q->n > 1 || (q->channels > 1 && q->range)); each++) {
+		try_factors(l, sc, q, each, OX_FROM_ZERO, from);
+		if (!from->count || from->n_inexact)
+			continue;
+		try_factors(l, sc, q, each, OX_TO_ZERO, to);
+		if (to->count && !to->n_inexact)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * All scales constant, and one, or one per last axis for b. range: of each channel's sums, or NULL: -most..most.
+ * to->count: f rounds ties from zero, to rounds them to zero.
+ */
+static void find_factors(struct ox *l, const struct ox_scaling *sc, int64_t n, int64_t most, const int64_t *range, struct factors *f,
+                         struct factors *to)
 {
 	static const double one = 1;
 	double a, y, zp;
@@ -206,8 +225,14 @@ static void find_factors(struct ox *l, const struct ox_scaling *sc, int64_t n, i
 		ok = weft_onnx_ratio(a, b[i], y, &r[i]);
 		r[i].den *= (uint64_t)(sc->count ? sc->count : 1);
 	}
+	const bool said = sc->top > sc->least;
+	const struct ratios q = { r, count, n, said ? sc->least : -most, said ? sc->top : most, range, (int)zp };
 	if (ok)
-		best_factors(l, sc, &(struct ratios){ r, count, n, most, range, (int)zp }, f);
+		best_factors(l, sc, &q, f);
+	if (ok && f->count && f->n_inexact && !both_factors(l, sc, &q, f, to)) {
+		to->count = 0;
+		best_factors(l, sc, &q, f);
+	}
 	l->room += r ? count * (int64_t)sizeof *r : 0;
 	free(r);
 }
@@ -271,7 +296,7 @@ static int rescale_groups(struct ox *l, int x, const struct weft_gop *g, weft_dt
 		memcpy(mk, f->m + at, (size_t)c * sizeof *mk);
 		memcpy(sk, f->s + at, (size_t)c);
 		at += f->count > 1 ? c : 0;
-		part[k] = rescale(l, in[k], to, c, mk, sk, f->even, zp);
+		part[k] = rescale(l, in[k], to, c, mk, sk, f->ties == OX_EVEN, zp);
 		if (part[k] < 0)
 			return part[k];
 	}
@@ -405,12 +430,42 @@ static int on_device(struct ox *l, int x, const struct ox_scaling *sc, const str
 	}
 	memcpy(m, f->m, (size_t)n * sizeof *m);
 	memcpy(s, f->s, (size_t)n);
-	return rescale(l, x, to, n, m, s, f->even, zp);
+	return rescale(l, x, to, n, m, s, f->ties == OX_EVEN, zp);
 }
 
-static int requant(struct ox *l, int x, const struct ox_scaling *sc, int64_t n, struct factors *f, bool *flip)
+static int bits(struct ox *l, weft_opcode op, int x, int v)
+{
+	int in[2] = { x, x < 0 ? x : ox_ramp(l, WEFT_INT8, ox_t(l, x)->rank, v) };
+	const weft_attr floor = { .shift = { .round = false } };
+
+	return in[1] < 0 ? in[1] : ox_op(l, op, op == WEFT_OP_ARITHMETIC_RIGHT_SHIFT ? &floor : NULL, in, 2, WEFT_INT8, ox_t(l, x)->rank, ox_t(l, x)->dim);
+}
+
+/*
+ * a and b with ties from and to zero, so one apart or equal: the one that is even before
+ * the zero point is added. Where a is known to be the greater or equal one, a's last bit is cleared
+ * if b differs there, or b's set if a has it; else a or b is chosen by all bits of a mask.
+ */
+static int even_one(struct ox *l, int a, int b, bool odd_zp, bool ordered)
+{
+	if (ordered)
+		return odd_zp ? ox_binary(l, WEFT_OP_BITWISE_OR, b, bits(l, WEFT_OP_BITWISE_AND, a, 1))
+		              : ox_binary(l, WEFT_OP_BITWISE_AND, a, bits(l, WEFT_OP_BITWISE_OR, b, -2));
+	int odd = bits(l, WEFT_OP_ARITHMETIC_RIGHT_SHIFT, bits(l, WEFT_OP_LOGICAL_LEFT_SHIFT, a, 7), 7);
+	int differ = ox_binary(l, WEFT_OP_BITWISE_AND, ox_binary(l, WEFT_OP_BITWISE_XOR, a, b), odd);
+	return ox_binary(l, WEFT_OP_BITWISE_XOR, odd_zp ? b : a, differ);
+}
+
+static int requant(struct ox *l, int x, const struct ox_scaling *sc, int64_t n, struct factors *f, const struct factors *to, bool *flip)
 {
 	*flip = sc->zp->t.dtype == WEFT_UINT8;
+	if (to->count) {
+		double zp = 0;
+		int a = on_device(l, x, sc, f, *flip), b = a < 0 ? a : on_device(l, x, sc, to, *flip);
+
+		ox_scalar(l, sc->zp, &zp);
+		return b < 0 ? b : even_one(l, a, b, (int)zp & 1, sc->top > 0 && sc->least >= 0);
+	}
 	if (f->count && !f->n_inexact)
 		return on_device(l, x, sc, f, *flip);
 	const struct weft_gop *o = f->count ? patchable(l, x, sc, f, n) : NULL;
@@ -419,6 +474,8 @@ static int requant(struct ox *l, int x, const struct ox_scaling *sc, int64_t n, 
 		return y < 0 ? y : patch(l, &l->g->ops[i], y, sc, f);
 	}
 	*flip = false;
+	if (sc->device_only)
+		return 0;
 	if (sc->zp->t.dtype == WEFT_INT16)
 		return ox_fail(l, -ENOTSUP, "scales that no multiplier of 31 bits holds");
 	const int rank = ox_t(l, x)->rank;
@@ -431,19 +488,23 @@ int ox_requant(struct ox *l, int x, const struct ox_scaling *sc, int64_t most, b
 		return l->err;
 	const int rank = ox_t(l, x)->rank;
 	int64_t n = rank ? ox_t(l, x)->dim[rank - 1] : 1, *range = NULL;
-	struct factors f = { .m = ox_alloc(l, n, 4) };
+	struct factors f = { .m = ox_alloc(l, n, 4) }, to = { .m = f.m ? ox_alloc(l, n, 4) : NULL };
 	int y = l->err;
 
-	f.s = f.m ? ox_alloc(l, n, 1) : NULL;
-	f.inexact = f.s ? ox_alloc(l, n, 1) : NULL;
+	f.s = to.m ? ox_alloc(l, n, 1) : NULL;
+	to.s = f.s ? ox_alloc(l, n, 1) : NULL;
+	f.inexact = to.s ? ox_alloc(l, n, 1) : NULL;
+	to.inexact = f.inexact;
 	if (f.inexact) {
 		range = sum_ranges(l, x, n);
-		find_factors(l, sc, n, most < ((int64_t)1 << 31) ? most : (int64_t)1 << 31, range, &f);
-		y = requant(l, x, sc, n, &f, flip);
+		find_factors(l, sc, n, most < ((int64_t)1 << 31) ? most : (int64_t)1 << 31, range, &f, &to);
+		y = requant(l, x, sc, n, &f, &to, flip);
 	}
-	l->room += n * 6 + (range ? 2 * n * (int64_t)sizeof *range : 0);
+	l->room += n * 11 + (range ? 2 * n * (int64_t)sizeof *range : 0);
 	free(f.m);
 	free(f.s);
+	free(to.m);
+	free(to.s);
 	free(f.inexact);
 	free(range);
 	return y;

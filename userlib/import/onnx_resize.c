@@ -8,20 +8,15 @@
  * cubic, s is the scale where antialias asks for it and it is below 1, else 1.
  * The output's extent in these formulas is scale * input, not rounded, as in
  * ONNX's node tests.
- * Source: ONNX Resize-19.
+ * Source: ONNX Resize-19. Codes of 8 bits: onnx_resize_codes.c.
  */
 #include <errno.h>
 #include <math.h>
 #include <string.h>
 
-#include "onnx_lower.h"
+#include "onnx_resize.h"
 
-struct axis {
-	int64_t in, out;
-	double scale, from, to;    /* from, to: the region of tf_crop_and_resize */
-};
-
-static double place(const struct ox *l, const struct axis *a, int64_t i)
+double ox_resize_place(const struct ox *l, const struct ox_axis *a, int64_t i)
 {
 	const double x = (double)i, half = (x + 0.5) / a->scale - 0.5, out = a->scale * (double)a->in;
 
@@ -46,7 +41,7 @@ static bool crops(const struct ox *l)
 	return ox_attr_is(l, "coordinate_transformation_mode", "tf_crop_and_resize", false);
 }
 
-static bool outside(const struct ox *l, const struct axis *a, double at)
+static bool outside(const struct ox *l, const struct ox_axis *a, double at)
 {
 	return crops(l) && (at < 0 || at > (double)(a->in - 1));
 }
@@ -56,7 +51,7 @@ static double clip(double v, double hi)
 	return v < 0 ? 0 : v > hi ? hi : v;
 }
 
-static int64_t nearest(const struct ox *l, const struct axis *a, double at)
+int64_t ox_resize_nearest(const struct ox *l, const struct ox_axis *a, double at)
 {
 	double v = ceil(at - 0.5);
 
@@ -80,7 +75,7 @@ static double weight(bool cubic, double c, double d)
 }
 
 /* Column i of the matrix [in,out]. */
-static void column(const struct ox *l, const struct axis *a, int64_t i, double at, float *m)
+static void column(const struct ox *l, const struct ox_axis *a, int64_t i, double at, float *m)
 {
 	const bool cubic = ox_attr_is(l, "mode", "cubic", false), drop = ox_attr_i(l, "exclude_outside", 0) != 0;
 	const double c = ox_attr_f(l, "cubic_coeff_a", -0.75), s = ox_attr_i(l, "antialias", 0) ? fmin(a->scale, 1) : 1;
@@ -96,7 +91,7 @@ static void column(const struct ox *l, const struct axis *a, int64_t i, double a
 }
 
 /* x [rest,in] by the matrix. */
-static int by_matrix(struct ox *l, int x, const struct axis *a, int64_t rest)
+static int by_matrix(struct ox *l, int x, const struct ox_axis *a, int64_t rest)
 {
 	float *m = a->in > INT32_MAX / a->out ? NULL : ox_alloc(l, a->in * a->out, sizeof *m);
 
@@ -105,7 +100,7 @@ static int by_matrix(struct ox *l, int x, const struct axis *a, int64_t rest)
 	if (a->scale < 1e-4)
 		return ox_fail(l, -ENOTSUP, "a scale of %g", a->scale);
 	for (int64_t i = 0; m && i < a->out; i++) {
-		double at = place(l, a, i);
+		double at = ox_resize_place(l, a, i);
 
 		if (!outside(l, a, at))
 			column(l, a, i, clip(at + 1e6, 1e9) - 1e6, m);
@@ -115,13 +110,13 @@ static int by_matrix(struct ox *l, int x, const struct axis *a, int64_t rest)
 }
 
 /* x [rest,in]: columns that are nearest. */
-static int by_choice(struct ox *l, int x, const struct axis *a, int64_t rest)
+static int by_choice(struct ox *l, int x, const struct ox_axis *a, int64_t rest)
 {
 	static const int8_t swap[WEFT_MAX_RANK] = { 1, 0 };
 	int32_t *p = ox_alloc(l, a->out, sizeof *p);
 
 	for (int64_t i = 0; p && i < a->out; i++)
-		p[i] = (int32_t)nearest(l, a, place(l, a, i));
+		p[i] = (int32_t)ox_resize_nearest(l, a, ox_resize_place(l, a, i));
 	int idx = ox_data(l, WEFT_INT32, 1, &a->out, p);
 	x = ox_transpose(l, ox_reshape(l, x, 2, (int64_t[]){ rest, a->in }), swap);
 	x = ox_rows(l, x, a->in, rest, idx, a->out);
@@ -129,7 +124,7 @@ static int by_choice(struct ox *l, int x, const struct axis *a, int64_t rest)
 }
 
 /* What lies outside the region gets the extrapolation's value: x * (1 - mask) + v * mask. */
-static int extrapolate(struct ox *l, int x, const struct axis *a)
+static int extrapolate(struct ox *l, int x, const struct ox_axis *a)
 {
 	float *keep = x < 0 ? NULL : ox_alloc(l, a->out, sizeof *keep);
 	float *fill = keep ? ox_alloc(l, a->out, sizeof *fill) : NULL;
@@ -137,7 +132,7 @@ static int extrapolate(struct ox *l, int x, const struct axis *a)
 	bool any = false;
 
 	for (int64_t i = 0; fill && i < a->out; i++) {
-		bool out = outside(l, a, place(l, a, i));
+		bool out = outside(l, a, ox_resize_place(l, a, i));
 
 		any = any || out;
 		keep[i] = out ? 0 : 1;
@@ -147,7 +142,7 @@ static int extrapolate(struct ox *l, int x, const struct axis *a)
 	return !any || f < 0 ? (f < 0 ? f : x) : ox_binary(l, WEFT_OP_ADD, ox_binary(l, WEFT_OP_MUL, x, k), f);
 }
 
-static int one_axis(struct ox *l, int x, int axis, const struct axis *a)
+static int one_axis(struct ox *l, int x, int axis, const struct ox_axis *a)
 {
 	int8_t to[WEFT_MAX_RANK], back[WEFT_MAX_RANK];
 	const bool choose = ox_attr_is(l, "mode", "nearest", true);
@@ -187,12 +182,24 @@ static int floats(struct ox *l, int k, int max, double *v)
 	return (int)n;
 }
 
-static int scales(struct ox *l, const struct ox_value *v, const int *axes, int n, struct axis *a)
+/* Upsample's before opset 9: the attribute; the count. */
+static int old_scales(struct ox *l, int max, double *v)
+{
+	const onnx_attribute *a = ox_attr(l, "scales");
+
+	if (!a || a->n_floats > (size_t)max)
+		return ox_fail(l, -EINVAL, "scales: %d of them", a ? (int)a->n_floats : 0);
+	for (size_t i = 0; i < a->n_floats; i++)
+		v[i] = (double)a->floats[i];
+	return (int)a->n_floats;
+}
+
+static int scales(struct ox *l, const struct ox_value *v, const int *axes, int n, struct ox_axis *a)
 {
 	const bool old = l->opset < 11;
 	double s[WEFT_MAX_RANK], roi[2 * WEFT_MAX_RANK];
 	int64_t size[WEFT_MAX_RANK];
-	int ns = floats(l, old ? 1 : 2, WEFT_MAX_RANK, s), nz = ns < 0 ? ns : !old && ox_has(l, 3) ? ox_ints(l, 3, WEFT_MAX_RANK, size) : 0;
+	int ns = l->opset < 9 ? old_scales(l, WEFT_MAX_RANK, s) : floats(l, old ? 1 : 2, WEFT_MAX_RANK, s), nz = ns < 0 ? ns : !old && ox_has(l, 3) ? ox_ints(l, 3, WEFT_MAX_RANK, size) : 0;
 	int nr = nz < 0 ? nz : crops(l) ? floats(l, 1, 2 * WEFT_MAX_RANK, roi) : 0;
 	bool larger = ox_attr_is(l, "keep_aspect_ratio_policy", "not_smaller", false);
 	bool smaller = ox_attr_is(l, "keep_aspect_ratio_policy", "not_larger", false);
@@ -221,13 +228,10 @@ static int scales(struct ox *l, const struct ox_value *v, const int *axes, int n
 	return 0;
 }
 
-int ox_resize(struct ox *l)
+int ox_resize_axes(struct ox *l, const struct ox_value *v, int *axes, struct ox_axis *a)
 {
-	struct ox_value *v = ox_in(l, 0);
 	int64_t list[WEFT_MAX_RANK];
-	struct axis a[WEFT_MAX_RANK];
-	int axes[WEFT_MAX_RANK], n = v ? ox_attr_ints(l, "axes", WEFT_MAX_RANK, list) : -1;
-	const bool choose = ox_attr_is(l, "mode", "nearest", true);
+	int n = v ? ox_attr_ints(l, "axes", WEFT_MAX_RANK, list) : -1;
 
 	if (n < 0)
 		return l->err;
@@ -237,11 +241,29 @@ int ox_resize(struct ox *l)
 		if (axes[i] < 0)
 			return axes[i];
 	}
-	int err = scales(l, v, axes, count, a), x = err ? err : ox_get(l, v, NULL);
+	int err = scales(l, v, axes, count, a);
+	return err ? err : count;
+}
+
+int ox_resize(struct ox *l)
+{
+	struct ox_value *v = ox_in(l, 0);
+	struct ox_axis a[WEFT_MAX_RANK];
+	int axes[WEFT_MAX_RANK], count = ox_resize_axes(l, v, axes, a);
+	const bool choose = ox_attr_is(l, "mode", "nearest", true);
+	bool done = false;
+
+	if (count < 0)
+		return count;
+	int err = crops(l) ? 0 : ox_resize_codes(l, v, axes, a, count, &done);
+	if (err || done)
+		return err;
+	int x = ox_get(l, v, NULL);
 	if (x < 0)
 		return x;
 	if (!choose && !weft_is_plain_float(v->t.dtype))
-		return ox_fail(l, -ENOTSUP, "interpolation of %s", weft_dtype_name(v->t.dtype));
+		return ox_fail(l, -ENOTSUP, "interpolation of %s; mode linear takes int8, uint8 and floats, along one or both of the last two "
+		               "dimensions, other modes floats", weft_dtype_name(v->t.dtype));
 	if (!choose || crops(l))
 		x = ox_cast(l, x, WEFT_FP32);
 	for (int i = 0; i < count; i++)

@@ -137,7 +137,7 @@ static bool may_leave_out(const struct tfl_lower *l, const struct tfl_op *o, int
 {
 	uint32_t made = 0;
 
-	if (!l->backbone || o->code != TFL_CUSTOM || i != l->m->n_ops - 1 || !l->g->n_ops)
+	if (!l->o.backbone || o->code != TFL_CUSTOM || i != l->m->n_ops - 1 || !l->g->n_ops)
 		return false;
 	for (uint32_t k = 0; k < l->m->outputs.n; k++)
 		for (uint32_t r = 0; r < o->out.n; r++)
@@ -207,6 +207,43 @@ static int refuse_port(struct tfl_lower *l, const char *what, uint32_t i, int t,
 	return -EINVAL;
 }
 
+/* Input i, file tensor t: what the caller says of its open extents. */
+static int bind(struct tfl_lower *l, uint32_t i, int t, weft_tensor *shape)
+{
+	const struct tfl_tensor *f = tfl_file_tensor(l, t);
+	const struct weft_import_bound *given = weft_bound_find(l->o.bound, l->o.n_bound, f->name, strnlen(f->name, f->name_len));
+	char why[100] = "only its shape can be given in .tflite";
+	unsigned open = 0;
+
+	for (uint32_t k = 0; f->signature.n == (uint32_t)shape->rank && k < f->signature.n; k++)
+		open |= fb_i32_at(&l->m->b, &f->signature, k) < 0 ? 1u << k : 0;
+	l->n_open += open && !given;
+	if (!given || (!given->value->data && !weft_bound_shape(given->value, open, shape, why, sizeof why)))
+		return 0;
+	snprintf(l->msg, WEFT_MSG, "input %u \"%.60s\": %s", (unsigned)i, given->name, why);
+	return -EINVAL;
+}
+
+/* What is bound are inputs. */
+static int all_bound(struct tfl_lower *l)
+{
+	for (int i = 0; i < l->o.n_bound; i++) {
+		bool found = false;
+
+		for (uint32_t k = 0; k < l->m->inputs.n && !found; k++) {
+			const struct tfl_tensor *f = tfl_file_tensor(l, fb_i32_at(&l->m->b, &l->m->inputs, k));
+			found = weft_bound_find(&l->o.bound[i], 1, f->name, strnlen(f->name, f->name_len)) != NULL;
+		}
+		if (!found) {
+			const char *first = l->g->n_inputs ? l->g->tensors[l->g->inputs[0]].name : "";
+			snprintf(l->msg, WEFT_MSG, "no input \"%.60s\" to bind; the first of %d is \"%.60s\"", l->o.bound[i].name, l->g->n_inputs,
+			         first);
+			return -EINVAL;
+		}
+	}
+	return 0;
+}
+
 static int add_input(struct tfl_lower *l, uint32_t i)
 {
 	int t = port(l, &l->m->inputs, "input", i), err;
@@ -218,7 +255,7 @@ static int add_input(struct tfl_lower *l, uint32_t i)
 		return refuse_port(l, "input", i, t, "is constant");
 	if (l->raw[t] >= 0)
 		return refuse_port(l, "input", i, t, "is an input twice");
-	if ((err = tfl_shape(l, t, &shape)))
+	if ((err = tfl_shape(l, t, &shape)) || (err = bind(l, i, t, &shape)))
 		return err;
 	if (shape.dtype == WEFT_INT4)
 		return refuse_port(l, "input", i, t, "is int4");
@@ -299,6 +336,8 @@ static int import(struct tfl_lower *l)
 
 	for (uint32_t i = 0; !err && i < l->m->inputs.n; i++)
 		err = add_input(l, i);
+	if (!err)
+		err = all_bound(l);
 	for (int i = 0; !err && i < l->m->n_ops; i++)
 		err = lower_op(l, i);
 	l->op = NULL;
@@ -319,15 +358,17 @@ static int import(struct tfl_lower *l)
 	return err ? err : weft_graph_check(l->g, l->msg);
 }
 
-static int import_with(const void *data, size_t len, const char *name, bool backbone, weft_graph **g, char *msg)
+int weft_import_tflite_with(const void *data, size_t len, const char *name, const struct weft_tflite_options *o, weft_graph **g,
+                            char msg[WEFT_MSG])
 {
+	const struct weft_tflite_options none = { 0 };
 	struct tfl_model m;
 	int err = tfl_read(&m, data, len, msg, WEFT_MSG);
 
 	if (err)
 		return err;
 	struct tfl_lower l = { .m = &m, .tensors = m.tensors, .msg = msg, .room = ROOM_FIXED + ROOM_FACTOR * (int64_t)len,
-	                       .activations = MAX_DECLARED, .backbone = backbone, .g = weft_graph_new(name) };
+	                       .activations = MAX_DECLARED, .o = o ? *o : none, .g = weft_graph_new(name) };
 	if (!l.g) {
 		snprintf(msg, WEFT_MSG, "out of memory");
 		err = -ENOMEM;
@@ -349,10 +390,5 @@ static int import_with(const void *data, size_t len, const char *name, bool back
 
 int weft_import_tflite(const void *data, size_t len, const char *name, weft_graph **g, char msg[WEFT_MSG])
 {
-	return import_with(data, len, name, false, g, msg);
-}
-
-int weft_import_tflite_backbone(const void *data, size_t len, const char *name, weft_graph **g, char msg[WEFT_MSG])
-{
-	return import_with(data, len, name, true, g, msg);
+	return weft_import_tflite_with(data, len, name, NULL, g, msg);
 }

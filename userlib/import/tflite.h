@@ -13,6 +13,7 @@
 #define WEFT_IMPORT_TFLITE_H
 
 #include "../graph/graph.h"
+#include "bound.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -34,11 +35,20 @@ extern "C" {
  */
 int weft_import_tflite(const void *data, size_t len, const char *name, weft_graph **g, char msg[WEFT_MSG]);
 
-/**
- * The same, but a custom operator at the network's end, which nobody can know,
- * is left out: its operands are the outputs. It stays among the sources, with no result.
- */
-int weft_import_tflite_backbone(const void *data, size_t len, const char *name, weft_graph **g, char msg[WEFT_MSG]);
+struct weft_tflite_options {
+	/*
+	 * A custom operator at the network's end, which nobody can know, is left out: its
+	 * operands are the outputs. It stays among the sources, with no result.
+	 */
+	bool backbone;
+	/* Shapes of inputs that the file leaves open (shape_signature -1); else the file's shape holds. */
+	const struct weft_import_bound *bound;
+	int n_bound;
+};
+
+/** weft_import_tflite() with options; NULL: all zero. */
+int weft_import_tflite_with(const void *data, size_t len, const char *name, const struct weft_tflite_options *o, weft_graph **g,
+                            char msg[WEFT_MSG]);
 
 #ifdef __cplusplus
 }

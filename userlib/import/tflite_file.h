@@ -24,6 +24,7 @@ struct tfl_tensor {
 	int type;                  /* enum tfl_type, or any other number */
 	bool is_variable, is_sparse_or_custom;
 	struct fb_vec shape;
+	const int64_t *dim;        /* the shape of a constant found before the run, where the file leaves it open; or NULL */
 	struct fb_vec signature;   /* the shape with -1 for extents that are known only when it runs; or empty */
 	struct fb_vec scale;       /* float */
 	struct fb_vec zero_point;  /* int64 */

@@ -24,17 +24,21 @@ static bool all_const(const struct tfl_lower *l)
 	return tfl_has(l, 0);
 }
 
-/* Takes data over. The result's file tensor is a constant from now on. */
-static int make_const(struct tfl_lower *l, int i, void *data, size_t bytes)
+/* Takes data over. The result's file tensor is a constant of that shape from now on. */
+static int make_const(struct tfl_lower *l, int i, const int64_t *dim, void *data, size_t bytes)
 {
-	void **p = realloc(l->folded, ((size_t)l->n_folded + 1) * sizeof *p);
+	void **p = realloc(l->folded, ((size_t)l->n_folded + 2) * sizeof *p);
+	int64_t *own = p ? tfl_alloc(l, TFL_MAX_RANK, sizeof *own) : NULL;
 
-	if (!p) {
+	l->folded = p ? p : l->folded;
+	if (!own) {
 		free(data);
-		return tfl_fail(l, -ENOMEM, "out of memory");
+		return p ? l->err : tfl_fail(l, -ENOMEM, "out of memory");
 	}
-	l->folded = p;
 	l->folded[l->n_folded++] = data;
+	l->folded[l->n_folded++] = own;
+	memcpy(own, dim, TFL_MAX_RANK * sizeof *own);
+	l->tensors[i].dim = own;
 	l->tensors[i].data = data;
 	l->tensors[i].data_len = bytes;
 	return 0;
@@ -66,7 +70,7 @@ static int give_ints(struct tfl_lower *l, int rank, const int64_t *dim, const in
 		int32_t small = (int32_t)v[k];
 		memcpy(p + (size_t)k * elem, elem == 4 ? (const void *)&small : (const void *)&v[k], elem);
 	}
-	err = p ? make_const(l, l->i_y, p, (size_t)n * elem) : l->err;
+	err = p ? make_const(l, l->i_y, l->y.dim, p, (size_t)n * elem) : l->err;
 	return err ? err : 1;
 }
 
@@ -98,6 +102,7 @@ static int fold_fill(struct tfl_lower *l)
 		return err;
 	const struct tfl_tensor *f = tfl_file_tensor(l, i);
 	size_t elem = weft_dtype_bytes(l->y.dtype);
+	memcpy(l->y.dim, dim, sizeof(*dim) * (size_t)rank);
 	if (f->type != tfl_file_tensor(l, l->i_y)->type || l->y.dtype == WEFT_INT4 || !f->data || f->data_len != elem)
 		return tfl_fail(l, -ENOTSUP, "operand 1 is not one constant of the result's type");
 	for (int k = 0; k < rank; k++) {
@@ -108,7 +113,7 @@ static int fold_fill(struct tfl_lower *l)
 	uint8_t *p = tfl_alloc(l, n, elem);
 	for (int64_t k = 0; p && k < n; k++)
 		memcpy(p + (size_t)k * elem, f->data, elem);
-	err = p ? make_const(l, l->i_y, p, (size_t)n * elem) : l->err;
+	err = p ? make_const(l, l->i_y, l->y.dim, p, (size_t)n * elem) : l->err;
 	return err ? err : 1;
 }
 
@@ -245,7 +250,7 @@ static int keep_result(struct tfl_lower *l, int i)
 	if (tfl_file_tensor(l, i)->type == TFL_UINT8 && t->dtype == WEFT_INT8)
 		for (size_t k = 0; k < bytes; k++)
 			p[k] = (uint8_t)(p[k] + 128u);
-	return make_const(l, i, p, bytes);
+	return make_const(l, i, t->dim, p, bytes);
 }
 
 /* The graph as it was. */

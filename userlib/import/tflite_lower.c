@@ -85,9 +85,20 @@ int64_t tfl_type_min(weft_dtype t)
 	return t == WEFT_INT8 ? INT8_MIN : t == WEFT_INT16 ? INT16_MIN : INT32_MIN;
 }
 
+/* What has a value may be larger than the file says, where it leaves extents open; NULL: as the file says. */
+static const int64_t *extents(const struct tfl_lower *l, int i)
+{
+	int g = !l->raw ? -1 : l->raw[i] >= 0 ? l->raw[i] : l->seen[i];
+
+	if (g < 0 || l->g->tensors[g].t.rank != (int)tfl_file_tensor(l, i)->shape.n)
+		return tfl_file_tensor(l, i)->dim;
+	return l->g->tensors[g].t.dim;
+}
+
 int tfl_shape(struct tfl_lower *l, int i, weft_tensor *t)
 {
 	const struct tfl_tensor *f = tfl_file_tensor(l, i);
+	const int64_t *now = extents(l, i);
 	int64_t n = 1;
 
 	memset(t, 0, sizeof *t);
@@ -101,7 +112,7 @@ int tfl_shape(struct tfl_lower *l, int i, weft_tensor *t)
 		return tfl_fail(l, -ENOTSUP, "tensor %d: variables and custom quantisation are not supported", i);
 	t->rank = (int)f->shape.n;
 	for (int k = 0; k < WEFT_MAX_RANK; k++) {
-		t->dim[k] = k < t->rank ? fb_i32_at(&l->m->b, &f->shape, (uint32_t)k) : 1;
+		t->dim[k] = k >= t->rank ? 1 : now ? now[k] : fb_i32_at(&l->m->b, &f->shape, (uint32_t)k);
 		if (t->dim[k] < 1 || t->dim[k] > INT32_MAX / n)
 			return tfl_fail(l, -EINVAL, "tensor %d: dimension %d is %lld; 1 or more, %d elements in all, at byte %zu",
 			                i, k, (long long)t->dim[k], INT32_MAX, f->at);

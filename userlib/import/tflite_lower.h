@@ -11,6 +11,7 @@
 #define WEFT_IMPORT_TFLITE_LOWER_H
 
 #include "../graph/graph.h"
+#include "tflite.h"
 #include "tflite_file.h"
 #include "tflite_ids.h"
 
@@ -31,7 +32,8 @@ struct tfl_lower {
 	int64_t room;              /* bytes that the graph may still take */
 	int64_t activations;       /* bytes of values that may still be declared */
 
-	bool backbone;             /* leave out a custom operator at the end */
+	struct weft_tflite_options o;
+	int n_open;                /* inputs with open extents of which nothing is said */
 	const struct tfl_op *left_out;
 
 	/* the operator at hand */

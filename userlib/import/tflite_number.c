@@ -44,10 +44,14 @@ int tfl_lower_cast(struct tfl_lower *l)
 	return tfl_step(l, op, NULL, &x, 1, to, t.rank, t.dim, true);
 }
 
-/* TOSA has no ARGMIN: of the complement, -1 - x, which keeps the first of equals first. */
+/* TOSA has no ARGMIN: of the complement, -1 - x, or of -x, which keep the first of equals first. */
 static int complement(struct tfl_lower *l, int x)
 {
+	const weft_attr minus = { .negate = { 0 } };
 	weft_tensor t = l->g->tensors[x].t;
+
+	if (t.dtype == WEFT_FP32)
+		return tfl_step(l, WEFT_OP_NEGATE, &minus, &x, 1, t.dtype, t.rank, t.dim, false);
 
 	if (!is_plain_int(t.dtype))
 		return tfl_fail(l, -ENOTSUP, "%s is not supported", weft_dtype_name(t.dtype));
@@ -65,7 +69,7 @@ int tfl_lower_arg_max(struct tfl_lower *l)
 	weft_tensor t = l->g->tensors[x].t;
 	if (n != 1 || axis < -t.rank || axis >= t.rank)
 		return tfl_fail(l, -EINVAL, "axis %lld of rank %d", (long long)(n ? axis : 0), t.rank);
-	if (t.dtype != WEFT_INT8 && t.dtype != WEFT_INT16)
+	if (t.dtype != WEFT_INT8 && t.dtype != WEFT_INT16 && t.dtype != WEFT_FP32)
 		return tfl_fail(l, -ENOTSUP, "%s is not supported", weft_dtype_name(t.dtype));
 	a.axis.axis = (int32_t)(axis < 0 ? axis + t.rank : axis);
 	for (int i = 0; i < t.rank - 1; i++)

@@ -237,6 +237,53 @@ static bool along(struct tfl_lower *l, int type, int field, bool insert, weft_te
 	return true;
 }
 
+/* Extents from..to-1 of t become y's from *at on. False: y has no room. */
+static bool append(const weft_tensor *t, int from, int to, weft_tensor *y, int *at)
+{
+	for (int i = from; i < to; i++, (*at)++) {
+		if (*at >= y->rank)
+			return false;
+		y->dim[*at] = t->dim[i];
+	}
+	return true;
+}
+
+static bool gather(struct tfl_lower *l, weft_tensor *y)
+{
+	weft_tensor x, idx;
+	int axis, batch, n = 0;
+
+	if (!extents(l, 0, &x) || !extents(l, 1, &idx) || tfl_option(l, OPTIONS_GATHER, GATHER_AXIS, 4, 0, &axis) ||
+	    tfl_option(l, OPTIONS_GATHER, GATHER_BATCH, 4, 0, &batch))
+		return false;
+	axis += axis < 0 ? x.rank : 0;
+	batch += batch < 0 ? idx.rank : 0;
+	if (axis < 0 || axis >= x.rank || batch < 0 || batch > idx.rank)
+		return false;
+	return append(&x, 0, axis, y, &n) && append(&idx, batch, idx.rank, y, &n) && append(&x, axis + 1, x.rank, y, &n) && n == y->rank;
+}
+
+static bool gather_nd(struct tfl_lower *l, weft_tensor *y)
+{
+	weft_tensor x, idx;
+	int n = 0;
+
+	if (!extents(l, 0, &x) || !extents(l, 1, &idx) || !idx.rank || idx.dim[idx.rank - 1] > x.rank)
+		return false;
+	return append(&idx, 0, idx.rank - 1, y, &n) && append(&x, (int)idx.dim[idx.rank - 1], x.rank, y, &n) && n == y->rank;
+}
+
+static bool svdf(struct tfl_lower *l, weft_tensor *y)
+{
+	weft_tensor x;
+
+	if (!extents(l, 0, &x) || x.rank != 2 || y->rank != 2)
+		return false;
+	y->dim[0] = x.dim[0];
+	y->dim[1] = l->y.dim[1];
+	return true;
+}
+
 /* Constant operand k has all extents. */
 static bool as_said(struct tfl_lower *l, int k, weft_tensor *y)
 {
@@ -276,6 +323,9 @@ static bool find(struct tfl_lower *l, weft_tensor *y)
 	case TFL_BATCH_MATMUL: return matmul(l, y);
 	case TFL_CONCATENATION: return along(l, OPTIONS_CONCAT, CONCAT_AXIS, false, y);
 	case TFL_PACK: return along(l, OPTIONS_PACK, PACK_AXIS, true, y);
+	case TFL_GATHER: return gather(l, y);
+	case TFL_GATHER_ND: return gather_nd(l, y);
+	case TFL_SVDF: return svdf(l, y);
 	case TFL_TRANSPOSE_CONV: case TFL_FILL: return as_said(l, 0, y);
 	case TFL_BROADCAST_TO: return as_said(l, 1, y);
 	case TFL_LOGISTIC: case TFL_CODE_TANH: case TFL_SOFTMAX: case TFL_QUANTIZE: case TFL_DEQUANTIZE:
@@ -299,7 +349,8 @@ int tfl_find_shape(struct tfl_lower *l)
 	for (int i = 0; i < y.rank; i++)
 		if (tfl_is_open(l, i)) {
 			if (y.dim[i] < 1)
-				return tfl_fail(l, -EINVAL, "tensor %d: dimension %d becomes %lld", l->i_y, i, (long long)y.dim[i]);
+				return tfl_fail(l, -EINVAL, "tensor %d: dimension %d becomes %lld%s", l->i_y, i, (long long)y.dim[i],
+				                l->n_open ? "; --bind gives inputs the shape that the file leaves open" : "");
 			l->y.dim[i] = y.dim[i];
 		}
 	for (int i = 0; i < y.rank; i++) {

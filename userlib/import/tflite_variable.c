@@ -80,6 +80,7 @@ static void *constant(struct tfl_lower *l, const struct tfl_model *m, int i, wef
 	void *data = NULL;
 
 	other.m = m;
+	other.raw = other.seen = NULL;
 	if (i < 0 || i >= m->n_tensors || !m->tensors[i].data)
 		l->err = tfl_fail(l, -ENOTSUP, "assigns something that is not constant");
 	else if (!(l->err = tfl_shape(&other, i, t)))

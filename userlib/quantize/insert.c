@@ -285,7 +285,7 @@ static int settle(struct qz *z, struct weights *w, const struct qz_value *x, con
 		int64_t least = sum[c].least + w->bias_codes[c], most = sum[c].most + w->bias_codes[c];
 
 		for (int i = 0; i < 64 && weft_onnx_ratio((double)xs, (double)w->scale[c], (double)ys, &r) &&
-		                !ox_exact(&r, -128 - y_zp, 127 - y_zp, least - 64, most + 64, false, &f); i++)
+		                !ox_exact(&r, -128 - y_zp, 127 - y_zp, least - 64, most + 64, OX_HALF_UP, &f); i++)
 			w->scale[c] = nextafterf(w->scale[c], INFINITY);
 	}
 	return sum ? 0 : -ENOMEM;

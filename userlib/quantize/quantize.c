@@ -16,7 +16,7 @@ struct weft_quantize_options weft_quantize_options_default(void)
 /* The network as it stands, for golden. */
 static int import(struct qz *z, weft_graph **g)
 {
-	struct weft_onnx_bound bound[16];
+	struct weft_import_bound bound[16];
 	struct weft_onnx_options o = { .folder = z->o->folder, .bound = bound };
 	uint8_t *data;
 	size_t len;
@@ -25,7 +25,7 @@ static int import(struct qz *z, weft_graph **g)
 	if (err)
 		return err;
 	for (int i = 0; i < z->o->n_bound && i < 16; i++)
-		bound[o.n_bound++] = (struct weft_onnx_bound){ z->o->bound[i].name, &z->o->bound[i].value };
+		bound[o.n_bound++] = (struct weft_import_bound){ z->o->bound[i].name, &z->o->bound[i].value };
 	err = weft_import_onnx(data, len, "float", &o, g, z->msg);
 	free(data);
 	return err;

@@ -101,5 +101,6 @@ int weft_session_capture(weft_session *s, int step, int status, const char *why,
 	c.before = NULL;  /* the session's */
 	weft_capture_release(&c);
 	s->captured = !err;
+	s->capture_error = err;
 	return err;
 }

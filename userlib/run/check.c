@@ -13,6 +13,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+void weft_checker_wants(const weft_program *p, bool *want)
+{
+	for (uint32_t i = 0; i < p->n_recs; i++)
+		want[p->recs[i].tensor] = true;
+	for (int i = 0; i < p->graph->n_outputs; i++)
+		want[p->graph->outputs[i]] = true;
+}
+
 int weft_checker_begin(struct weft_checker *c, const weft_graph *g, const weft_program *p,
                        const weft_tensor *golden, bool keep)
 {
@@ -57,6 +65,8 @@ static void compare(struct weft_checker *c, int tensor, int64_t first, int64_t n
 	size_t size = weft_dtype_bytes(t->t.dtype);
 	const uint8_t *want = (const uint8_t *)c->golden[tensor].data + (size_t)first * size;
 
+	if (c->room)
+		weft_golden_room_wait(c->room, tensor);
 	c->elements += (uint64_t)n;
 	if (!memcmp(want, got, (size_t)n * size))
 		return;

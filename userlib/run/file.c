@@ -43,31 +43,38 @@ int weft_file_read(const char *path, uint64_t most, uint8_t **data, size_t *len)
 	return err;
 }
 
-static int write_to(const char *path, const uint8_t *data, size_t len)
+static int write_to(const char *path, const struct weft_piece *p, int n)
 {
 	FILE *f = fopen(path, "wb");
+	int err = 0;
 
 	if (!f)
 		return -errno;
-	int err = fwrite(data, 1, len, f) == len ? 0 : -errno;
+	for (int i = 0; i < n && !err; i++)
+		err = fwrite(p[i].data, 1, p[i].len, f) == p[i].len ? 0 : -errno;
 	if (fclose(f) && !err)
 		err = -errno;
 	return err;
 }
 
-int weft_file_write(const char *path, const uint8_t *data, size_t len)
+int weft_file_write_pieces(const char *path, const struct weft_piece *p, int n)
 {
 	struct stat st;
 	char part[4096];
 
 	if (!stat(path, &st) && !S_ISREG(st.st_mode))
-		return write_to(path, data, len);
+		return write_to(path, p, n);
 	if ((size_t)snprintf(part, sizeof part, "%s.part", path) >= sizeof part)
 		return -ENAMETOOLONG;
-	int err = write_to(part, data, len);
+	int err = write_to(part, p, n);
 	if (!err && rename(part, path))
 		err = -errno;
 	if (err)
 		remove(part);
 	return err;
+}
+
+int weft_file_write(const char *path, const uint8_t *data, size_t len)
+{
+	return weft_file_write_pieces(path, &(struct weft_piece){ data, len }, 1);
 }

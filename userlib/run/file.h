@@ -22,4 +22,8 @@ int weft_file_read(const char *path, uint64_t most, uint8_t **data, size_t *len)
  */
 int weft_file_write(const char *path, const uint8_t *data, size_t len);
 
+/* The same of bytes that lie in several places. */
+struct weft_piece { const void *data; size_t len; };
+int weft_file_write_pieces(const char *path, const struct weft_piece *p, int n);
+
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,10 +18,13 @@ struct run {
 
 static int run_graph(struct run *r, const weft_graph *g, const weft_tensor *inputs, weft_tensor *all);
 
+/* Unless it has memory. */
 static int allocate(weft_tensor *t, int i, char *msg)
 {
 	size_t n = weft_tensor_bytes(t);
 
+	if (t->data)
+		return 0;
 	t->data = malloc(n ? n : 1);
 	if (t->data)
 		return 0;
@@ -132,6 +136,15 @@ static int while_loop(struct run *r, const struct weft_attr_flow *a, const weft_
 
 /* ---- graphs ---- */
 
+/* Listed twice: the first one counts. */
+static bool was_input(const weft_graph *g, int i)
+{
+	for (int k = 0; k < i; k++)
+		if (g->inputs[k] == g->inputs[i])
+			return true;
+	return false;
+}
+
 static int copy_input(const weft_graph *g, int i, const weft_tensor *from, weft_tensor *all, char *msg)
 {
 	weft_tensor *t = &all[g->inputs[i]];
@@ -141,7 +154,7 @@ static int copy_input(const weft_graph *g, int i, const weft_tensor *from, weft_
 		         (long long)weft_tensor_elements(from), weft_dtype_name(t->dtype), (long long)weft_tensor_elements(t));
 		return -EINVAL;
 	}
-	if (t->data)                 /* listed twice: the first one counts */
+	if (was_input(g, i))
 		return 0;
 	int err = allocate(t, g->inputs[i], msg);
 	if (!err)
@@ -187,14 +200,20 @@ static int run_op(struct run *r, const weft_graph *g, int i, weft_tensor *all)
 	return run_on(r, g, i, x, y);
 }
 
-static int run_graph(struct run *r, const weft_graph *g, const weft_tensor *inputs, weft_tensor *all)
+static int copy_inputs(struct run *r, const weft_graph *g, const weft_tensor *inputs, weft_tensor *all)
 {
 	int err = 0;
 
-	for (int i = 0; i < g->n_tensors; i++)
-		all[i] = g->tensors[i].t;
 	for (int i = 0; !err && i < g->n_inputs; i++)
 		err = copy_input(g, i, &inputs[i], all, r->msg);
+	return err;
+}
+
+static int run_graph(struct run *r, const weft_graph *g, const weft_tensor *inputs, weft_tensor *all)
+{
+	for (int i = 0; i < g->n_tensors; i++)
+		all[i] = g->tensors[i].t;
+	int err = copy_inputs(r, g, inputs, all);
 	for (int i = 0; !err && i < g->n_ops; i++)
 		err = run_op(r, g, i, all);
 	return err;
@@ -206,6 +225,63 @@ int weft_golden_exec_vars(const weft_graph *g, struct weft_vars *vars, const wef
 	struct run r = { .vars = vars, .fast = fast, .msg = msg };
 
 	return run_graph(&r, g, inputs, all);
+}
+
+/* ---- into memory that is there ---- */
+
+#define KEPT INT_MAX
+
+/* By tensor: the operator after which nobody needs it. */
+static int *last_uses(const weft_graph *g, const weft_tensor *all)
+{
+	int *last = calloc((size_t)g->n_tensors + 1, sizeof *last);
+
+	for (int i = 0; last && i < g->n_ops; i++) {
+		const struct weft_gop *o = &g->ops[i];
+		for (int k = 0; k < o->n_in; k++)
+			last[o->in[k]] = i;
+		for (int k = 0; k < o->n_out; k++)
+			last[o->out[k]] = i;
+	}
+	for (int i = 0; last && i < g->n_tensors; i++)
+		if (all[i].data)
+			last[i] = KEPT;
+	return last;
+}
+
+static void drop(weft_tensor *all, const int *last, int i, int i_op)
+{
+	if (last[i] != i_op)
+		return;
+	free(all[i].data);
+	all[i].data = NULL;
+}
+
+int weft_golden_exec_into(const weft_graph *g, struct weft_vars *vars, const weft_tensor *inputs, weft_tensor *all,
+                          void (*done)(void *user, int n), void *user, char *msg)
+{
+	struct run r = { .vars = vars, .fast = true, .msg = msg };
+	int *last = last_uses(g, all);
+	int err = last ? copy_inputs(&r, g, inputs, all) : -ENOMEM;
+
+	if (!last)
+		snprintf(msg, WEFT_MSG, "out of memory");
+	for (int i = 0; !err && i < g->n_ops; i++) {
+		const struct weft_gop *o = &g->ops[i];
+		done(user, i);
+		err = run_op(&r, g, i, all);
+		for (int k = 0; k < o->n_in; k++)
+			drop(all, last, o->in[k], i);
+		for (int k = 0; k < o->n_out; k++)
+			drop(all, last, o->out[k], i);
+	}
+	if (!err)
+		done(user, g->n_ops);
+	for (int i = 0; last && i < g->n_tensors; i++)
+		if (last[i] != KEPT)
+			drop(all, last, i, last[i]);
+	free(last);
+	return err;
 }
 
 int weft_golden_exec(const weft_graph *g, const weft_tensor *inputs, weft_tensor *all, bool fast, char *msg)

@@ -46,6 +46,14 @@ int weft_golden_exec_vars(const weft_graph *g, struct weft_vars *vars, const wef
                           bool fast, char *msg);
 
 /**
+ * The same, fast, and only some are kept: all are the graph's tensors, and results go where one has data that is not
+ * the graph's. The others have memory while operators need them.
+ * @param done  Told after the inputs are there (n 0) and after each operator (n of them).
+ */
+int weft_golden_exec_into(const weft_graph *g, struct weft_vars *vars, const weft_tensor *inputs, weft_tensor *all,
+                          void (*done)(void *user, int n), void *user, char *msg);
+
+/**
  * One operator of a checked graph: control flow too.
  * @param vars  As above.
  * @param x, y  Its operands and results, all with data.

@@ -12,6 +12,7 @@
 #include "userlib/compile/program.h"
 #include "userlib/graph/graph.h"
 #include "userlib/run/golden_exec.h"
+#include "userlib/run/golden_room.h"
 
 struct weft_net {
 	weft_graph *graph;         /* owned, unless loaded is set */
@@ -30,6 +31,7 @@ struct weft_checker {
 	const weft_graph *g;
 	const weft_program *p;
 	const weft_tensor *golden; /* all tensors, or NULL: only capture */
+	const struct weft_golden_room *room; /* where they come to be while this runs, or NULL: they are there */
 	weft_tensor *seen;         /* what the device made, or NULL: only compare */
 	int64_t *covered;          /* elements compared, by tensor */
 	uint64_t elements, mismatches;
@@ -61,7 +63,8 @@ struct weft_session {
 	/* of the run under way */
 	weft_tensor *host;         /* by graph tensor: the host's copies; data NULL where none */
 	weft_tensor *golden;       /* all of golden's tensors; data NULL unless checking */
-	weft_tensor *given_golden; /* for the next run, which need not make it; or NULL */
+	struct weft_golden_room *room; /* where they are, or NULL: each in memory of its own */
+	struct weft_golden_room *given_room; /* for the next run, which need not make them; or NULL */
 	struct weft_checker check;
 	struct weft_op_measure *measure;
 	int i_step;
@@ -80,6 +83,7 @@ struct weft_session {
 	uint64_t sim_cycles;
 	uint8_t *before;           /* the arena as the step began, or NULL: no capture */
 	bool captured;
+	int capture_error;         /* of the last attempt */
 	struct weft_profile *profile;      /* options.profile, or NULL */
 	char *error;               /* msg of the run under way */
 };
@@ -102,6 +106,9 @@ int weft_session_clean_sp(weft_session *s);
 int weft_checker_begin(struct weft_checker *c, const weft_graph *g, const weft_program *p,
                        const weft_tensor *golden, bool keep);
 void weft_checker_end(struct weft_checker *c);
+
+/** Mark the tensors of golden that a check of the program looks at. */
+void weft_checker_wants(const weft_program *p, bool *want);
 
 /**
  * A command has retired: take and compare what it wrote.

@@ -4,7 +4,8 @@
  *
  * The functional model runs ahead in the parent. Where a segment begins the
  * parent forks: the process has program, inputs and state at once, without a
- * file, and runs while the model goes on. The states at the borders lie in memory
+ * file, and runs while the model goes on. Golden is made after the first one has
+ * begun, in memory that all share. The states at the borders lie in memory
  * that all share, so that a process can compare its end with the state in which
  * the next one began. What it has measured it leaves in a file without a name.
  */
@@ -129,23 +130,16 @@ static void run_child(const struct weft_jobs *j, int i)
 	o.timeout_ms = j->o->device->timeout_ms;
 	lend((struct weft_jobs *)(uintptr_t)j, &g.to, i + 1);
 	g.to.at = s->points[i + 1];
-	struct weft_segment_part part = { s->golden, wait_for_end, &w, j->result[i] };
+	struct weft_segment_part part = { s->room, wait_for_end, &w, j->result[i] };
 	slot->err = weft_segment_go(&net, &g, j->inputs, &o, &part, line, slot->msg);
 }
 
 /* ---- in the parent ---- */
 
-int weft_jobs_at(struct weft_jobs *j, int i)
+static int start(struct weft_jobs *j, int i)
 {
 	pid_t parent = getpid();
 
-	atomic_store(&j->shared->n_states, i + 1);
-	if (i >= j->n)
-		return 0;
-	/* Once, for all of them. */
-	int err = j->o->check ? weft_session_need_golden(j->s, j->inputs) : 0;
-	if (err)
-		return err;
 	j->shared->slot[i].err = -EIO;
 	j->result[i] = tmpfile();
 	if (!j->result[i])
@@ -160,6 +154,48 @@ int weft_jobs_at(struct weft_jobs *j, int i)
 	if (getppid() == parent)
 		run_child(j, i);
 	_exit(0);
+}
+
+static int new_room(struct weft_jobs *j)
+{
+	weft_session *s = j->s;
+	bool *want = calloc((size_t)s->net->g->n_tensors + 1, sizeof(*want));
+
+	if (want) {
+		weft_checker_wants(s->p, want);
+		s->room = weft_golden_room_new(s->net->g, want, j->n > 1);
+	}
+	free(want);
+	s->golden = s->room ? weft_golden_room_tensors(s->room) : NULL;
+	return s->room ? 0 : -ENOMEM;
+}
+
+static int make_golden(struct weft_jobs *j)
+{
+	return j->o->check ? weft_golden_room_fill(j->s->room, &j->s->vars, j->inputs, j->s->error) : 0;
+}
+
+/* The first segment needs no state of the model, and golden only as it goes on: it starts before both. */
+static int start_first(struct weft_jobs *j)
+{
+	int err = j->o->check ? new_room(j) : 0;
+
+	/* One job is one process that works at a time. */
+	if (!err && j->n == 1)
+		err = make_golden(j);
+	if (!err)
+		err = start(j, 0);
+	if (!err && j->n > 1)
+		err = make_golden(j);
+	return err;
+}
+
+int weft_jobs_at(struct weft_jobs *j, int i)
+{
+	atomic_store(&j->shared->n_states, i + 1);
+	if (i >= j->n)
+		return 0;
+	return i ? start(j, i) : start_first(j);
 }
 
 static int add_result(weft_session *s, FILE *f, char *msg)

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "driver/verify.h"
 #include "userlib/export/tosa.h"
@@ -25,27 +26,51 @@ struct weft_load_options weft_load_options_default(void)
 	return (struct weft_load_options){ 0 };
 }
 
-static int import_onnx(const void *data, size_t len, const char *name, const struct weft_load_options *o, weft_graph **g, char *msg)
+/* Which of the two is it? They say so in their first bytes; of a damaged one the name may. */
+static bool is_tflite(const uint8_t *data, size_t len, const char *dot)
 {
-	struct weft_onnx_bound *bound = calloc((size_t)o->n_bound + 1, sizeof(*bound));
+	return (len >= 8 && !memcmp(data + 4, "TFL3", 4)) || (dot && !strcasecmp(dot, ".tflite"));
+}
+
+static bool is_onnx(const void *data, size_t len, const char *dot)
+{
+	return weft_onnx_is(data, len) || (len && dot && !strcasecmp(dot, ".onnx"));
+}
+
+static int import_open(const void *data, size_t len, const char *name, const struct weft_load_options *o, weft_graph **g, char *msg)
+{
+	const char *dot = strrchr(name, '.');
+	const bool tflite = is_tflite(data, len, dot);
+
+	if (!tflite && !is_onnx(data, len, dot)) {
+		snprintf(msg, WEFT_MSG_LEN, len ? "not a .tflite, .tosa, .onnx or .weft file" : "the file is empty");
+		return -EINVAL;
+	}
+	struct weft_import_bound *bound = calloc((size_t)o->n_bound + 1, sizeof(*bound));
 	struct weft_onnx_options x = {
 		.requant = o->requant_rescale ? WEFT_ONNX_REQUANT_RESCALE : WEFT_ONNX_REQUANT_EXACT,
 		.folder = o->folder, .bound = bound, .n_bound = o->n_bound,
 	};
+	struct weft_tflite_options t = { .backbone = o->backbone, .bound = bound, .n_bound = o->n_bound };
 
 	if (!bound) {
 		snprintf(msg, WEFT_MSG_LEN, "out of memory");
 		return -ENOMEM;
 	}
 	for (int i = 0; i < o->n_bound; i++)
-		bound[i] = (struct weft_onnx_bound){ o->bound[i].name, &o->bound[i].value };
-	int err = weft_import_onnx(data, len, name, &x, g, msg);
+		bound[i] = (struct weft_import_bound){ o->bound[i].name, &o->bound[i].value };
+	int err = tflite ? weft_import_tflite_with(data, len, name, &t, g, msg) : weft_import_onnx(data, len, name, &x, g, msg);
 	free(bound);
 	return err;
 }
 
 static int import(const void *data, size_t len, const char *name, const struct weft_load_options *o, weft_net *n, char *msg)
 {
+	if (o->n_bound && (weft_program_is(data, len) || weft_tosa_is(data, len))) {
+		snprintf(msg, WEFT_MSG_LEN, "a %s file leaves no shape open; --bind is for .onnx and .tflite",
+		         weft_program_is(data, len) ? ".weft" : ".tosa");
+		return -EINVAL;
+	}
 	if (weft_program_is(data, len)) {
 		int err = weft_program_parse(data, len, &n->loaded, msg);
 		n->g = err ? NULL : n->loaded->graph;
@@ -56,13 +81,7 @@ static int import(const void *data, size_t len, const char *name, const struct w
 		n->g = n->graph;
 		return err;
 	}
-	if (weft_onnx_is(data, len)) {
-		int err = import_onnx(data, len, name, o, &n->graph, msg);
-		n->g = n->graph;
-		return err;
-	}
-	int err = o->backbone ? weft_import_tflite_backbone(data, len, name, &n->graph, msg)
-	                      : weft_import_tflite(data, len, name, &n->graph, msg);
+	int err = import_open(data, len, name, o, &n->graph, msg);
 	n->g = n->graph;
 	return err;
 }

@@ -324,23 +324,34 @@ static int write_values(const char *path, const weft_tensor *t, const char *name
 	char text[512] = "";
 	size_t n = make_header(t, name, text, sizeof text);
 	const uint8_t head[10] = { 0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, (uint8_t)n, (uint8_t)(n >> 8) };
-	FILE *f = fopen(path, "wb");
+	const struct weft_piece pieces[] = { { head, sizeof head }, { text, n }, { data, bytes } };
+	int err = weft_file_write_pieces(path, pieces, 3);
 
-	if (!f)
-		return complain(msg, -errno, "%s: %s", path, strerror(errno));
-	bool good = fwrite(head, 1, sizeof head, f) == sizeof head && fwrite(text, 1, n, f) == n && fwrite(data, 1, bytes, f) == bytes;
-	if (fclose(f) || !good)
-		return complain(msg, -EIO, "%s: cannot write %zu bytes", path, bytes);
-	return 0;
+	return err ? complain(msg, err, "%s: %s", path, strerror(-err)) : 0;
+}
+
+static const char *name_of(weft_dtype t)
+{
+	for (size_t i = 0; i < N_TYPES; i++)
+		if (types[i].t == t)
+			return types[i].name;
+	return NULL;
+}
+
+weft_dtype weft_npy_stored(weft_dtype t)
+{
+	const char *name = name_of(t);
+
+	for (size_t i = 0; name && i < N_TYPES; i++)
+		if (!strcmp(types[i].name, name))
+			return types[i].t;
+	return t;
 }
 
 int weft_npy_write(const char *path, const weft_tensor *t, char *msg)
 {
-	const char *name = NULL;
+	const char *name = name_of(t->dtype);
 
-	for (size_t i = 0; i < N_TYPES; i++)
-		if (types[i].t == t->dtype && !name)
-			name = types[i].name;
 	if (!name || !t->data || t->rank < 0 || t->rank > WEFT_MAX_RANK)
 		return complain(msg, -EINVAL, "%s: tensor of type %d, rank %d cannot be written", path, (int)t->dtype, t->rank);
 	return write_values(path, t, name, t->data, weft_tensor_bytes(t), msg);

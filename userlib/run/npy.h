@@ -39,7 +39,10 @@ int weft_npy_parse_text(const void *bytes, size_t len, weft_tensor *t, char **te
 int weft_npy_read_text(const char *path, weft_tensor *t, char **text, size_t *each, char *msg);
 int weft_npy_write_text(const char *path, const weft_tensor *t, const char *text, size_t each, char *msg);
 
-/** Write a tensor. @return 0, -EINVAL (bad type or no data), -EIO or what open() says */
+/** The type that stands for t in files: uint8 for float8, int64 for int48, mostly t itself. */
+weft_dtype weft_npy_stored(weft_dtype t);
+
+/** Write a tensor. @return 0, -EINVAL (bad type or no data), or as weft_file_write() */
 int weft_npy_write(const char *path, const weft_tensor *t, char *msg);
 
 #ifdef __cplusplus

@@ -294,11 +294,11 @@ int weft_profile_write(const struct weft_profile *p, const char *path, char *msg
 		err = write_npu(&o, p, r);
 		write_host(&o, p);
 		fprintf(o.f, "\n]}\n");
-		if (ferror(o.f))
-			err = -EIO;
+		if (!err && (fflush(o.f) || ferror(o.f)))
+			err = errno ? -errno : -EIO;
 	}
 	if (o.f && fclose(o.f) && !err)
-		err = -EIO;
+		err = errno ? -errno : -EIO;
 	weft_report_free(r);
 	if (err)
 		snprintf(msg, WEFT_MSG_LEN, "%.200s: %s", path, strerror(-err));

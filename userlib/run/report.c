@@ -268,6 +268,22 @@ static bool is_edge_kind(const struct weft_gop *op, const struct weft_gsrc *src)
 	}
 }
 
+/*
+ * What makes probabilities, unit vectors or an index of a network's results: softmax's
+ * and argmax's kin, by the name in the file, since an importer may take them apart
+ * (an index of 64 bits is ARGMAX and a cast).
+ */
+static bool ends_network(const struct weft_gsrc *src)
+{
+	static const char *const names[] = { "LOG_SOFTMAX", "LogSoftmax", "QLinearSoftmax", "LOGISTIC", "Sigmoid", "TANH", "Tanh",
+		"L2_NORMALIZATION", "ARG_MAX", "ARG_MIN", "ArgMax", "ArgMin" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strcmp(src->name, names[i]))
+			return true;
+	return false;
+}
+
 /* Host steps before the first and after the last NPU step are the edge. */
 int weft_plan_breaks_strict(const weft_program *p, char *msg)
 {
@@ -285,7 +301,7 @@ int weft_plan_breaks_strict(const weft_program *p, char *msg)
 			continue;
 		const struct weft_gop *op = &p->graph->ops[s->op];
 		const struct weft_gsrc *src = &p->graph->srcs[op->src];
-		if (is_edge_kind(op, src) && (i < first || i > last))
+		if ((is_edge_kind(op, src) && (i < first || i > last)) || (ends_network(src) && i > last))
 			continue;
 		snprintf(msg, WEFT_MSG_LEN, "strict: operator %d %s runs on the host: %.160s", src->index, src->name,
 		         p->ops[s->op].reason ? p->ops[s->op].reason : weft_op_name(op->op));

@@ -111,7 +111,7 @@ static int read_file(const char *path, uint8_t **data, size_t *n, char *msg)
 	int err = weft_file_read(path, SIZE_MAX, data, n);
 
 	if (err)
-		snprintf(msg, WEFT_MSG_LEN, "%.200s: %s", path, strerror(-err));
+		snprintf(msg, WEFT_MSG_LEN, "%s", strerror(-err));
 	return err && err != -ENOMEM ? -EINVAL : err;
 }
 
@@ -223,23 +223,6 @@ static int only_files(weft_session *s, const weft_tensor *inputs, const struct w
 	return err;
 }
 
-int weft_session_need_golden(weft_session *s, const weft_tensor *inputs)
-{
-	const weft_graph *g = s->net->g;
-
-	if (s->golden)
-		return 0;
-	s->golden = calloc((size_t)g->n_tensors + 1, sizeof(*s->golden));
-	return s->golden ? weft_golden_exec_vars(g, &s->vars, inputs, s->golden, true, s->error) : -ENOMEM;
-}
-
-static int check_begin(weft_session *s, const weft_tensor *inputs)
-{
-	int err = weft_session_need_golden(s, inputs);
-
-	return err ? err : weft_checker_begin(&s->check, s->net->g, s->p, s->golden, false);
-}
-
 /* 0, -EBADMSG (joined, and something differs), or what went wrong. */
 static int in_processes(weft_session *s, const weft_tensor *inputs, const struct weft_segments *o, int n, char *msg)
 {
@@ -247,7 +230,7 @@ static int in_processes(weft_session *s, const weft_tensor *inputs, const struct
 	int err = s->jobs ? run_ahead(s, inputs, n, msg) : -ENOMEM;
 
 	if (!err && o->check)
-		err = check_begin(s, inputs);
+		err = weft_checker_begin(&s->check, s->net->g, s->p, s->golden, false);
 	if (!err)
 		err = weft_jobs_join(s->jobs, msg);
 	weft_jobs_close(s->jobs);
@@ -267,7 +250,7 @@ int weft_session_run_segments(weft_session *s, const weft_tensor *inputs, weft_t
 	if (s->net->g->n_vars)
 		snprintf(msg, WEFT_MSG_LEN, "a network with variables does not run in segments");
 	else if (s->dev && s->o.device == WEFT_DEVICE_MODEL)
-		err = n = points ? weft_cut_points(s->p, s->cfg, o->memory, o->n, points) : -ENOMEM;
+		err = n = points ? weft_cut_points(s->p, s->cfg, o->memory, o->check && !o->dir, o->n, points) : -ENOMEM;
 	s->states = n > 0 ? calloc((size_t)n + 1, sizeof(*s->states)) : NULL;
 	s->points = points;
 	if (n > 0)
@@ -431,7 +414,7 @@ int weft_segment_go(const weft_net *net, const struct weft_segment *g, const wef
 	if (!err) {
 		s->error = msg;
 		s->clean = true;
-		s->given_golden = part ? part->golden : NULL;
+		s->given_room = part ? part->room : NULL;
 		err = weft_session_prepare(s, inputs);
 	}
 	if (!err)

@@ -44,17 +44,14 @@ int weft_segment_result_write(weft_session *s, uint8_t **out, size_t *n);
 int weft_segment_result_add(weft_session *s, const uint8_t *data, size_t n, char *msg);
 
 /*
- * One that another process has begun: golden's tensors, if they are there, which become the segment's. At its end:
- * wait until `to` of the segment is there, if it is not; leave what was measured in a file.
+ * One that another process has begun: where it makes golden's tensors, or NULL, which becomes the segment's. At its
+ * end: wait until `to` of the segment is there, if it is not; leave what was measured in a file.
  */
-struct weft_segment_part { weft_tensor *golden; int (*wait)(void *user); void *user; FILE *result; };
+struct weft_segment_part { struct weft_golden_room *room; int (*wait)(void *user); void *user; FILE *result; };
 
 /** Run one whose program net->loaded is. part: may be NULL. @return as weft_segment_run() */
 int weft_segment_go(const weft_net *net, const struct weft_segment *g, const weft_tensor *inputs,
                     const struct weft_session_options *given, const struct weft_segment_part *part, char *line, char *msg);
-
-/** Golden's tensors in the session, unless they are there. @return 0 or a negative errno */
-int weft_session_need_golden(weft_session *s, const weft_tensor *inputs);
 
 /** Forget what was measured so far, for weft_segment_result_add(). */
 void weft_session_forget_measures(weft_session *s);
@@ -75,10 +72,12 @@ void weft_jobs_close(struct weft_jobs *j);
 uint64_t *weft_cut_stream(const weft_program *p, const struct weft_step *step, uint32_t from, uint32_t to, size_t *n_words);
 
 /**
- * Points that cut the program into about n parts of equal work for a simulator:
+ * Points that cut the program into about n parts which a simulator ends at the same time:
  * between any two commands, but where a sum is kept in the array.
+ * golden: it is made first, and only the first part begins before it is there.
  * points[0] is the start; room for n + 1. @return how many parts, or -ENOMEM
  */
-int weft_cut_points(const weft_program *p, const struct weft_config *cfg, enum weft_memory memory, int n, struct weft_point *points);
+int weft_cut_points(const weft_program *p, const struct weft_config *cfg, enum weft_memory memory, bool golden, int n,
+                    struct weft_point *points);
 
 #endif

@@ -53,7 +53,7 @@ static int open_device(weft_session *s, char *msg)
 		return -ENOMEM;
 	}
 	if (s->o.plant.kind != WEFT_PLANT_NONE && (err = weft_dev_plant(s->dev, &s->o.plant))) {
-		snprintf(msg, WEFT_MSG_LEN, "device: no fault can be planted in it");
+		snprintf(msg, WEFT_MSG_LEN, err == -EINVAL ? "device: it has no such place for a fault" : "device: no fault can be planted in it");
 		return err;
 	}
 	err = weft_buf_write(s->consts, 0, s->p->consts, s->p->n_consts);
@@ -92,7 +92,7 @@ int weft_session_open(const weft_net *net, const struct weft_session_options *o,
 	s->o = *o;
 	s->cfg = weft_config_find(config);
 	if (!s->cfg) {
-		snprintf(msg, WEFT_MSG_LEN, "configuration \"%.40s\" is not known; w8, w16 or w32", config);
+		snprintf(msg, WEFT_MSG_LEN, "configuration \"%.40s\" is not known; " WEFT_CONFIG_NAMES, config);
 		err = -ENOENT;
 	}
 	if (!err && ((err = weft_vars_init(&s->vars, net->g)) || (err = weft_vars_init(&s->host_vars, net->g))))
@@ -131,11 +131,14 @@ static void forget_run(weft_session *s)
 	if (s->check.g)
 		weft_checker_end(&s->check);
 	free_tensors(s->host, n);
-	if (s->golden)
+	if (s->golden && !s->room) {
 		weft_golden_release(graph(s), s->golden);
-	free(s->golden);
+		free(s->golden);
+	}
+	weft_golden_room_free(s->room);
 	free(s->measure);
 	s->host = s->golden = NULL;
+	s->room = NULL;
 	s->measure = NULL;
 	s->cycles_before = s->sim_cycles = 0;
 	s->seconds = s->cpu_seconds = 0;
@@ -486,9 +489,10 @@ int weft_session_prepare(weft_session *s, const weft_tensor *inputs)
 	s->work_done = 0;
 	s->work_all = s->p->n_cmds;
 	s->host = calloc((size_t)g->n_tensors + 1, sizeof(*s->host));
-	bool given = golden && s->given_golden;
-	s->golden = given ? s->given_golden : golden ? calloc((size_t)g->n_tensors + 1, sizeof(*s->golden)) : NULL;
-	s->given_golden = NULL;
+	s->room = s->given_room;
+	s->given_room = NULL;
+	s->golden = s->room ? weft_golden_room_tensors(s->room)
+	                    : golden ? calloc((size_t)g->n_tensors + 1, sizeof(*s->golden)) : NULL;
 	s->measure = calloc((size_t)g->n_ops + 1, sizeof(*s->measure));
 	if (!s->host || !s->measure || (golden && !s->golden))
 		return -ENOMEM;
@@ -500,10 +504,11 @@ int weft_session_prepare(weft_session *s, const weft_tensor *inputs)
 		snprintf(s->error, WEFT_MSG_LEN, "%s", weft_dev_error(s->dev));
 	if (!err)
 		err = take_inputs(s, inputs);
-	if (!err && golden && !given)
+	if (!err && golden && !s->room)
 		err = weft_golden_exec_vars(g, &s->vars, inputs, s->golden, true, s->error);
 	if (!err && s->dev && (s->o.check || s->o.keep))
 		err = weft_checker_begin(&s->check, g, s->p, s->golden, s->o.keep);
+	s->check.room = s->room;
 	return err;
 }
 
@@ -562,9 +567,9 @@ static int last_npu_step(const weft_session *s)
 	return i;
 }
 
-bool weft_session_captured(const weft_session *s)
+int weft_session_captured(const weft_session *s)
 {
-	return s->captured;
+	return s->captured ? 1 : s->capture_error;
 }
 
 int weft_session_run(weft_session *s, const weft_tensor *inputs, weft_tensor *outputs,

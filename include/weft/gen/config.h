@@ -62,6 +62,7 @@ struct weft_config {
 };
 
 #define WEFT_N_CONFIGS 4
+#define WEFT_CONFIG_NAMES "w8, w8b, w16 or w32"   /* for messages */
 extern const struct weft_config weft_configs[WEFT_N_CONFIGS];
 
 /** The configuration of that name, NULL if there is none. */

@@ -239,7 +239,8 @@ module weft_vec_dw (
   logic signed [26:0] part [4*N];
   /* verilator lint_on UNDRIVEN */
   /* verilator lint_on UNUSEDSIGNAL */
-  logic signed [32:0] sum;
+  logic signed [28:0] sum;
+  logic signed [31:0] total;
   // float8: link k of lane c is element N*k + c.
   logic [18:0]        fprod [Links*N];      // the product of the tap before
   logic [49:0]        fsum  [Links*N];      // and the sum of those before that
@@ -252,9 +253,15 @@ module weft_vec_dw (
   always @(posedge clk_i) begin
     if (adv && s4_valid_q) begin
       for (int c = 0; c < N; c++) begin
-        sum = 33'(part[c]) + 33'(part[N + c]) + 33'(part[2*N + c]);
-        if (by_row && !s4_first_q) sum = sum + 33'($signed(sums[SumBits*c +: SumBits]));
+        sum = 29'(part[c]) + 29'(part[N + c]) + 29'(part[2*N + c]);
         row_o[48*c +: 48] <= 48'(sum);
+      end
+      if (by_row && !s4_first_q) begin
+        for (int c = 0; c < N; c++) begin
+          sum   = 29'(part[c]) + 29'(part[N + c]) + 29'(part[2*N + c]);
+          total = 32'(sum) + 32'($signed(sums[SumBits*c +: SumBits]));
+          row_o[48*c +: 48] <= 48'(total);
+        end
       end
     end
     if (weft_cfg_pkg::HAS_FP8 && fp_i && adv && (s2_emit_q || link_q != '0)) begin
@@ -326,6 +333,11 @@ module weft_vec_dw (
     if (s1_go) begin
       if (by_row) begin
         for (int i = 0; i < 8*N; i++) win[i] = win[N + i];
+        if (int16_i) begin
+          for (int c = 0; c < N; c++) win[8*N + c] = $signed(s1_pix_q[16*c +: 16]);
+        end else begin
+          for (int c = 0; c < N; c++) win[8*N + c] = 16'($signed(s1_pix_q[8*c +: 8])) - 16'($signed(x_zp_i));
+        end
       end else begin
         for (int c = 0; c < N; c++) begin
           for (int k = 0; k < 3; k++) begin
@@ -337,18 +349,15 @@ module weft_vec_dw (
           for (int c = 0; c < N; c++) begin
             win[2*N + c] = $signed(above2[16*c +: 16]);
             win[5*N + c] = $signed(above1[16*c +: 16]);
+            win[8*N + c] = $signed(s1_pix_q[16*c +: 16]);
           end
         end else begin
           for (int c = 0; c < N; c++) begin
             win[2*N + c] = 16'($signed(above2[8*c +: 8])) - 16'($signed(x_zp_i));
             win[5*N + c] = 16'($signed(above1[8*c +: 8])) - 16'($signed(x_zp_i));
+            win[8*N + c] = 16'($signed(s1_pix_q[8*c +: 8])) - 16'($signed(x_zp_i));
           end
         end
-      end
-      if (int16_i) begin
-        for (int c = 0; c < N; c++) win[8*N + c] = $signed(s1_pix_q[16*c +: 16]);
-      end else begin
-        for (int c = 0; c < N; c++) win[8*N + c] = 16'($signed(s1_pix_q[8*c +: 8])) - 16'($signed(x_zp_i));
       end
       if (s1_block_q) begin
         for (int i = 0; i < 9*N; i++) wgt[i] = $signed(wts_i[9*i +: 9]);

@@ -78,13 +78,13 @@ module weft_vec_par (
   logic        by_row, room, range_bad, accept, last_pair, single, row_done, last_block;
   logic [3:0]  kx, ky;             // ky: of the row that comes next
   logic        row_end;
-  logic [7:0]  row_words, block_words;
-  logic [19:0] next_block;
 
-  // By additions: no multiplier block.
-  function automatic logic [7:0] words(input logic [3:0] rows, input logic [3:0] cols);
+  // Bytes of kernel rows. By additions: no multiplier block.
+  function automatic logic [19:0] bytes(input logic [3:0] rows, input logic [3:0] cols);
+    logic [7:0] words;
     words = (rows[0] ? {4'd0, cols} : 8'd0) + (rows[1] ? {3'd0, cols, 1'd0} : 8'd0)
             + (rows[2] ? {2'd0, cols, 2'd0} : 8'd0) + (rows[3] ? {1'd0, cols, 3'd0} : 8'd0);
+    bytes = 20'(words) << weft_cfg_pkg::LOG2_N;
   endfunction
 
   assign by_row = weft_cfg_pkg::HAS_DWK && n_ky_i != '0;
@@ -97,15 +97,11 @@ module weft_vec_par (
       .clk_i(clk_i), .start_i(start_i), .next_i(row_done || plan_q), .n_ky_i(n_ky_i), .stride_y_i(stride_y_i),
       .iy_start_i(iy_start_i), .in_h_i(in_h_i), .oh_i(oh_i), .ky_o(ky), .row_o(unused_row), .on_o(unused_on),
       .first_o(unused_first), .last_o(unused_last), .end_o(row_end));
-    assign row_words   = words(ky, kx);
-    assign block_words = by_row ? words(n_ky_i, n_kx_i) : 8'(Taps);
   end else begin : g_no_rows
     logic unused_rows;
     assign unused_rows = ^{oh_i, in_h_i, iy_start_i, stride_y_i, n_kx_i};
     assign ky          = '0;
     assign row_end     = 1'b1;
-    assign row_words   = '0;
-    assign block_words = 8'(Taps);
   end
 
   weft_vec_range u_range (.addr_i(parv_addr_o), .bytes_i(single ? 9'(N) : 9'(2*N)), .bad_o(range_bad), .bad_addr_o(bad_addr_o));
@@ -119,7 +115,6 @@ module weft_vec_par (
   assign last_pair   = pair_q == (rec_q ? RecLast : 3'((kx - 4'd1) >> 1));
   assign row_done    = accept && last_pair && !rec_q;
   assign last_block  = chans_q <= 16'(N);
-  assign next_block  = w_block_q + (20'(block_words) << weft_cfg_pkg::LOG2_N);
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
@@ -147,6 +142,8 @@ module weft_vec_par (
   end
 
   // The row that comes next is the one at hand from plan_q or row_done on.
+  /* verilator lint_off BLKSEQ */
+  logic [19:0] block;
   always_ff @(posedge clk_i) begin
     if (start_i) begin
       rec_q     <= 1'b0;
@@ -160,7 +157,7 @@ module weft_vec_par (
       p_addr_q  <= p_base_i;
     end else if (plan_q) begin
       end_q    <= row_end;
-      w_addr_q <= w_block_q + (20'(row_words) << weft_cfg_pkg::LOG2_N);
+      w_addr_q <= w_block_q + bytes(ky, kx);
     end else if (accept) begin
       got_rec_q  <= rec_q;
       got_pair_q <= pair_q;
@@ -172,16 +169,19 @@ module weft_vec_par (
       if (row_done) begin
         new_q    <= end_q;
         end_q    <= row_end;
-        w_addr_q <= (end_q ? next_block : w_block_q) + (20'(row_words) << weft_cfg_pkg::LOG2_N);
+        block    = w_block_q;
         if (end_q) begin
-          all_q     <= last_block;
-          chans_q   <= chans_q - 16'(N);
-          w_block_q <= next_block;
+          block   = w_block_q + bytes(by_row ? n_ky_i : 4'd1, kx);
+          all_q   <= last_block;
+          chans_q <= chans_q - 16'(N);
         end
+        w_block_q <= block;
+        w_addr_q  <= block + bytes(ky, kx);
       end
     end
   end
 
+  /* verilator lint_on BLKSEQ */
   logic [9*Taps*N-1:0] wts_q;
   /* verilator lint_off UNUSEDSIGNAL */  // a record ends with five bytes of zero
   logic [8*RecBytes*N-1:0] recs_q;

@@ -25,41 +25,42 @@ module weft_vec_rows (
   output logic        end_o           // last of the block's last output row
 );
 
-  logic [20:0] top_q, top;            // kernel row 0, signed; at most 2^15 + 15*2^16
+  logic [20:0] top_q;                 // kernel row 0, signed; at most 2^15 + 15*2^16
   logic [15:0] oy_q;
-  logic [3:0]  ky_q;
-  logic        first_q;
 
-  logic        only, load, renew;
-  logic [20:0] above;                 // rows of padding above
-  logic [3:0]  ky_last;
-
-  assign only    = n_ky_i == '0;
-  assign ky_last = only ? '0 : n_ky_i - 4'd1;
-  assign row_o   = top_q + {17'd0, ky_q};
-  assign on_o    = row_o < {5'd0, in_h_i};    // as unsigned numbers: negative ones are large
-  assign last_o  = ky_q == ky_last || (!row_o[20] && row_o + 21'd1 >= {5'd0, in_h_i});
-  assign end_o   = only || (last_o && oy_q + 16'd1 == oh_i);
-  assign first_o = first_q;
-  assign ky_o    = ky_q;
-
-  assign load  = start_i || end_o;
-  assign renew = load || last_o;
-  assign top   = load ? {{5{iy_start_i[15]}}, iy_start_i} : top_q + {17'd0, stride_y_i};
-  assign above = -top;
-
+  // Of the row that comes next. All in one block: it is of use once a pass.
+  /* verilator lint_off BLKSEQ */
+  logic [20:0] top, above, row;       // above: rows of padding
+  logic [15:0] oy;
+  logic [3:0]  ky, ky_last;
+  logic        renew, last;
   always_ff @(posedge clk_i) begin
     if (start_i || next_i) begin
-      first_q <= renew;
-      if (load) oy_q <= '0;
-      else if (last_o) oy_q <= oy_q + 16'd1;
-      if (renew) begin
-        top_q <= top;
-        ky_q  <= !top[20] ? '0 : above > {17'd0, ky_last} ? ky_last : above[3:0];
-      end else begin
-        ky_q <= ky_q + 4'd1;
+      ky_last = n_ky_i == '0 ? 4'd0 : n_ky_i - 4'd1;
+      renew   = start_i || last_o;
+      top     = top_q;
+      oy      = oy_q;
+      if (start_i || end_o) begin
+        top = {{5{iy_start_i[15]}}, iy_start_i};
+        oy  = '0;
+      end else if (last_o) begin
+        top = top_q + {17'd0, stride_y_i};
+        oy  = oy_q + 16'd1;
       end
+      above = -top;
+      ky    = !renew ? ky_o + 4'd1 : !top[20] ? 4'd0 : above > {17'd0, ky_last} ? ky_last : above[3:0];
+      row   = top + {17'd0, ky};
+      last  = ky == ky_last || (!row[20] && row + 21'd1 >= {5'd0, in_h_i});
+      top_q   <= top;
+      oy_q    <= oy;
+      ky_o    <= ky;
+      row_o   <= row;
+      on_o    <= row < {5'd0, in_h_i};    // as unsigned numbers: negative ones are large
+      first_o <= renew;
+      last_o  <= last;
+      end_o   <= n_ky_i == '0 || (last && oy + 16'd1 == oh_i);
     end
   end
+  /* verilator lint_on BLKSEQ */
 
 endmodule

@@ -353,7 +353,7 @@ module weft_vec_scan (
   assign end_r  = right <= 22'sd0 ? 4'd0 : right >= $signed({18'd0, kx}) ? kx : right[3:0];
 
   always_comb begin
-    for (int k = 0; k < 9; k++) col_on[k] = 4'(k) >= pad_l && 4'(k) < end_r;
+    col_on = (9'h1ff << pad_l) & ~(9'h1ff << end_r);
     for (int k = 0; k < 3; k++) on_o[3*k +: 3] = wy_q + 21'(k) < {5'd0, in_h_i} ? col_on[2:0] : 3'd0;
     if (by_row) on_o = e_pass.on ? col_on : '0;
   end

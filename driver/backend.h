@@ -72,6 +72,8 @@ struct weft_backend {
 	const struct weft_fault_point *(*points)(void *state, uint32_t *n);
 	const struct weft_cosim_diff *(*cosim)(void *state);
 	int (*sample)(void *state, weft_sampler *fn, void *user);
+	/* Where the device records around a command: which one of the next stream; -1: none. */
+	int (*wave)(void *state, int64_t cmd);
 
 	const struct weft_backend_async *async;   /* or NULL; then run is */
 };

@@ -33,7 +33,9 @@ struct state {
 	bool used;                 /* since it was reset: the next job resets it */
 	bool poked;                /* the next job's model begins with the scratchpad as it is */
 	char *wave;
-	int64_t wave_cmd;
+	int64_t wave_cmd;          /* -1: not around a command */
+	int64_t wave_here;         /* the same, of the next stream: -1: that is not recorded */
+	bool waving;               /* the file is open */
 	uint64_t wave_cycles, wave_from, wave_to;
 	uint64_t hang_cycles;
 	weft_sampler *sampler;
@@ -180,7 +182,7 @@ static int rtl_open(const struct weft_dev_options *o, const struct weft_config *
 	s->cfg = cfg;
 	s->want_cosim = o->cosim;
 	s->wave = o->wave ? strdup(o->wave) : NULL;
-	s->wave_cmd = o->wave_cmd;
+	s->wave_cmd = s->wave_here = o->wave_cmd;
 	s->wave_cycles = o->wave_cycles;
 	s->wave_from = o->wave_from;
 	s->wave_to = o->wave_to;
@@ -308,30 +310,37 @@ static int on_retire(struct state *s, const struct weft_backend_job *job, struct
 	return 0;
 }
 
-/* From start to interrupt. [wave_from, wave_to) are cycles since start. */
+static void end_wave(struct state *s)
+{
+	if (s->waving)
+		s->api->wave(s->rtl, NULL);
+	s->waving = false;
+}
+
+/*
+ * From start to interrupt. [wave_from, wave_to) are cycles since start; a wave_to of
+ * UINT64_MAX is never: what comes behind the stream goes into the same file.
+ */
 static int run_stream(struct state *s, const struct weft_backend_job *job, struct index *x,
                       struct weft_cosim *cosim, uint64_t wave_from, uint64_t wave_to,
                       struct weft_job_result *r, char *msg)
 {
 	uint64_t begin = s->api->cycle(s->rtl), idle = 0;
 	int err = 0;
-	bool waving = false;
 
 	start(s, job);
 	for (;;) {
 		uint64_t now = s->api->cycle(s->rtl) - begin, limit = s->hang_cycles < 100000 ? s->hang_cycles : 100000;
-		if (s->wave && !waving && now >= wave_from && now < wave_to) {
+		if (s->wave && !s->waving && now >= wave_from && now < wave_to) {
 			if (s->api->wave(s->rtl, s->wave)) {
 				snprintf(msg, WEFT_DEV_MSG, "rtl: %s: cannot be written", s->wave);
 				err = -EIO;
 				break;
 			}
-			waving = true;
+			s->waving = true;
 		}
-		if (waving && now >= wave_to) {
-			s->api->wave(s->rtl, NULL);
-			waving = false;
-		}
+		if (s->waving && now >= wave_to)
+			end_wave(s);
 		if (wave_from > now && wave_from - now < limit)
 			limit = wave_from - now;
 		if (wave_to > now && wave_to - now < limit)
@@ -353,8 +362,8 @@ static int run_stream(struct state *s, const struct weft_backend_job *job, struc
 			break;
 		}
 	}
-	if (waving)
-		s->api->wave(s->rtl, NULL);
+	if (wave_to != UINT64_MAX)
+		end_wave(s);
 	return err;
 }
 
@@ -413,7 +422,7 @@ static int find_wave_window(struct state *s, const struct weft_backend_job *job,
 {
 	struct weft_backend_job dry = *job;
 	uint8_t *saved[WEFT_N_WINDOWS] = { 0 };
-	struct finder f = { .cmd = (size_t)s->wave_cmd, .cycle = UINT64_MAX };
+	struct finder f = { .cmd = (size_t)s->wave_here, .cycle = UINT64_MAX };
 	struct weft_job_result r = { 0 };
 	char *wave = s->wave;
 	int err = 0;
@@ -431,7 +440,7 @@ static int find_wave_window(struct state *s, const struct weft_backend_job *job,
 	dry.user = &f;
 	s->wave = NULL;
 	if (!err)
-		err = run_stream(s, &dry, x, NULL, UINT64_MAX, UINT64_MAX, &r, msg);
+		err = run_stream(s, &dry, x, NULL, 0, 0, &r, msg);
 	s->wave = wave;
 	rtl_reset(s);
 	memset(x->at, 0, sizeof(x->at));
@@ -441,7 +450,7 @@ static int find_wave_window(struct state *s, const struct weft_backend_job *job,
 		free(saved[i]);
 	}
 	if (!err && f.cycle == UINT64_MAX) {
-		snprintf(msg, WEFT_DEV_MSG, "rtl: command %lld does not retire in this stream", (long long)s->wave_cmd);
+		snprintf(msg, WEFT_DEV_MSG, "rtl: command %lld does not retire in this stream", (long long)s->wave_here);
 		err = -EINVAL;
 	}
 	*from = f.cycle > s->wave_cycles ? f.cycle - s->wave_cycles : 0;
@@ -469,6 +478,15 @@ static struct weft_cosim *start_cosim(struct state *s, const struct weft_backend
 	return c;
 }
 
+/* A write that no command asked for. */
+static void compare_memory(struct state *s, struct weft_cosim *cosim, uint64_t cycle, char *msg)
+{
+	struct weft_cosim_found f;
+
+	if (weft_cosim_end(cosim, &f))
+		differ(s, 1, &f, cycle, msg);
+}
+
 static int rtl_run(void *state, const struct weft_backend_job *job, struct weft_job_result *r, char *msg)
 {
 	struct state *s = state;
@@ -487,7 +505,9 @@ static int rtl_run(void *state, const struct weft_backend_job *job, struct weft_
 		from = s->wave_from;
 		to = s->wave_to;
 	}
-	if (!err && s->wave && s->wave_cmd >= 0)
+	if (s->wave_cmd >= 0)
+		to = 0;
+	if (!err && s->wave && s->wave_cmd >= 0 && s->wave_here >= 0)
 		err = find_wave_window(s, job, &x, &from, &to, msg);
 	if (!err && s->want_cosim && !(cosim = start_cosim(s, job)))
 		err = -ENOMEM;
@@ -496,6 +516,8 @@ static int rtl_run(void *state, const struct weft_backend_job *job, struct weft_
 		err = run_stream(s, job, &x, cosim, from, to, r, msg);
 		s->api->sample(s->rtl, NULL, NULL);
 		read_result(s, r, msg);
+		if (!err && !r->status && cosim)
+			compare_memory(s, cosim, r->cycles, msg);
 		/* Until the next job its registers can be read, unless it was stopped in the middle. */
 		s->used = true;
 		if (err)
@@ -589,6 +611,12 @@ static int rtl_sample(void *state, weft_sampler *fn, void *user)
 	return err;
 }
 
+static int rtl_wave(void *state, int64_t cmd)
+{
+	((struct state *)state)->wave_here = cmd;
+	return 0;
+}
+
 const struct weft_backend weft_backend_rtl = {
 	.name = "rtl",
 	.open = rtl_open,
@@ -603,4 +631,5 @@ const struct weft_backend weft_backend_rtl = {
 	.points = rtl_points,
 	.cosim = rtl_cosim,
 	.sample = rtl_sample,
+	.wave = rtl_wave,
 };

@@ -411,6 +411,11 @@ const struct weft_cosim_diff *weft_dev_cosim(const weft_dev *dev)
 	return dev->be->cosim ? dev->be->cosim(dev->state) : &none;
 }
 
+int weft_dev_wave(weft_dev *dev, int64_t cmd)
+{
+	return dev->be->wave ? dev->be->wave(dev->state, cmd) : -ENOTSUP;
+}
+
 /* A place that the device has? The bits are those of the RTL's hooks. */
 static bool plantable(const struct weft_config *c, const struct weft_plant *p)
 {

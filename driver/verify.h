@@ -86,6 +86,7 @@ struct weft_verify_result {
 	enum weft_verify_rule rule;     /* WEFT_VERIFY_NONE if the stream passes */
 	size_t cmd;                     /* index of the offender; passing: commands, END included */
 	size_t word;                    /* index of its first word */
+	uint32_t sp_addr;               /* USE_BEFORE_LOAD: the first byte that nobody wrote */
 	char text[256];                 /* "cmd 17 conv: SP_RANGE: input 0x80000 >= 0x80000"; "" */
 };
 

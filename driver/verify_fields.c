@@ -215,6 +215,11 @@ static int elt(struct verify *v, const struct weft_cmd_elt *c)
 {
 	int ret = post(v, &c->post, true);
 
+	if (!ret && c->post.add + c->table + c->mul > 1)
+		ret = verify_fail(v, WEFT_VERIFY_MODE_FIELD, "add %d + table %d + mul %d > 1", c->post.add, c->table, c->mul);
+	if (!ret && c->table && (uint32_t)c->post.b_base % v->cfg->n)
+		ret = verify_fail(v, WEFT_VERIFY_MODE_FIELD, "b_base 0x%x of a table is not a multiple of %u",
+				  (unsigned)c->post.b_base, v->cfg->n);
 	if (!ret)
 		ret = taps(v, pixels_of(&c->post), 1, (uint64_t)c->post.oc);
 	return ret;

@@ -198,8 +198,10 @@ static int use_read(struct verify *v, enum use use, const char *object, uint32_t
 {
 	uint32_t bare = first_unwritten(v->written, addr, len);
 
-	if (bare < addr + len)
+	if (bare < addr + len) {
+		v->r->sp_addr = bare;
 		return verify_fail(v, WEFT_VERIFY_USE_BEFORE_LOAD, "%s 0x%x was never written", object, bare);
+	}
 	for (unsigned u = 0; u < WEFT_N_UNITS; u++) {
 		int ret = writes_sp(u) ? ordered(v, &v->writer[u], u, WEFT_VERIFY_RACE_RAW, "written by",
 						 object, addr, len) : 0;

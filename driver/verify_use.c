@@ -146,6 +146,12 @@ static int elt(struct verify *v, const struct weft_cmd_elt *c)
 	enum use use = beside_output(&c->post, elem, c->in_base, c->in_y_stride, c->in_x_stride);
 	int ret = tensor(v, &c->post, "input", use, elem, c->in_base, c->in_y_stride, c->in_x_stride);
 
+	if (!ret && c->table)
+		ret = range(v, "table", (uint32_t)c->post.b_base, 256);
+	if (!ret && c->mul)
+		ret = tensor(v, &c->post, "factor",
+			     beside_output(&c->post, elem, c->post.b_base, c->post.b_y_stride, c->post.b_x_stride), elem,
+			     c->post.b_base, c->post.b_y_stride, c->post.b_x_stride);
 	if (!ret)
 		ret = addend_and_output(v, &c->post);
 	return ret;

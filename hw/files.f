@@ -23,6 +23,7 @@ hw/feed/weft_feed_par.sv
 hw/feed/weft_conv.sv
 hw/post/weft_post.sv
 hw/post/weft_post_raw.sv
+hw/alu/weft_alu_fold.sv
 hw/alu/weft_alu.sv
 hw/vec/weft_vec.sv
 hw/vec/weft_vec_dw.sv
@@ -32,6 +33,7 @@ hw/vec/weft_vec_out.sv
 hw/vec/weft_vec_par.sv
 hw/vec/weft_vec_pool.sv
 hw/vec/weft_vec_range.sv
+hw/vec/weft_vec_table.sv
 hw/vec/weft_vec_rd.sv
 hw/vec/weft_vec_rows.sv
 hw/vec/weft_vec_scan.sv

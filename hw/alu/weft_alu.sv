@@ -12,7 +12,7 @@
 // (N/8 with int48) where every operand is dense or still there, else one. A block
 // costs a cycle for each operand that it reads; with tables one for its index and one
 // (interp: two) for each entry, at least three. Reductions run along dimension 1
-// inside a block.
+// inside a block; where a's elements lie side by side along it, a word of them a cycle.
 //
 // Model: sim/model/alu.c   Theory: hw/alu/README.md
 module weft_alu (
@@ -128,7 +128,14 @@ module weft_alu (
                      (!use_c || c_dense || c_still) && (!table_f || a_dense || shared);
 
   logic [2:0] log_d, log_q;      // elements of a block
-  assign log_d = word ? 3'(Log2N) - {1'b0, a_log} : !vector ? 3'd0 : wide ? 3'(Log2N - 3) : 3'(Log2N - 2);
+  assign log_d = word ? 3'(Log2N) - {1'b0, a_log} : !vector || fold_d ? 3'd0 : wide ? 3'(Log2N - 3) : 3'(Log2N - 2);
+
+  // A word of a is folded at once where it is dense along dimension 1: the functions that
+  // weft_alu_fold has, without a zero point.
+  logic       fold_d, fold_q;
+  logic [2:0] flog_q;            // elements of such a word, else 1
+  assign fold_d = (func == Sum ? a_log == 2'd2 : (func == RMax || func == RMin || func == ArgMax) && a_log != 2'd3) &&
+                  cmd_i[weft_cmd_pkg::ALU_A_S1_LSB +: 20] == 20'd1 << a_log && a_zp == '0;
 
   // ---- loops ------------------------------------------------------------------------
 
@@ -142,13 +149,15 @@ module weft_alu (
   logic [19:0] hold_q[4][4];     // [operand][level 1..3]: where the level's iteration began
   logic [16:0] left_q;           // elements of dimension 0
   logic [15:0] i1_q, i2_q, i3_q;
+  logic [15:0] left1;            // elements of dimension 1
   logic        end0, end1, end2, end3, first1;
   logic        lev0, lev1, lev2, last_place;
   logic [1:0]  level;
   logic [6:0]  lanes;
 
   assign end0   = left_q <= 17'd1 << log_q;
-  assign end1   = i1_q == n1 - 16'd1;
+  assign left1  = n1 - i1_q;
+  assign end1   = left1 <= 16'd1 << flog_q;
   assign first1 = i1_q == '0;
   assign end2   = i2_q == n2 - 16'd1;
   assign end3   = i3_q == n3 - 16'd1;
@@ -161,7 +170,7 @@ module weft_alu (
   // Fields of an operand's steps: base, s0, s1 in its first word, s2, s3 in the second.
   always_comb begin
     for (int unsigned x = 0; x < 4; x++) begin
-      step[x][0] = reduce_f ? (x == 3 ? '0 : cmd_i[weft_cmd_pkg::ALU_A_S1_LSB + 128*x +: 20])
+      step[x][0] = reduce_f ? (x == 3 ? '0 : x == 0 && fold_q ? 20'(N) : cmd_i[weft_cmd_pkg::ALU_A_S1_LSB + 128*x +: 20])
                             : cmd_i[weft_cmd_pkg::ALU_A_S0_LSB + 128*x +: 20] << log_q;
       step[x][1] = reduce_f ? cmd_i[weft_cmd_pkg::ALU_A_S0_LSB + 128*x +: 20] << log_q
                             : cmd_i[weft_cmd_pkg::ALU_A_S1_LSB + 128*x +: 20];
@@ -194,6 +203,8 @@ module weft_alu (
       i2_q   <= '0;
       i3_q   <= '0;
       log_q  <= log_d;
+      fold_q <= fold_d;
+      flog_q <= fold_d ? 3'(Log2N) - {1'b0, a_log} : '0;
     end else if (granted && last_place) begin
       for (int unsigned x = 0; x < 4; x++) begin
         at_q[x] <= next_at[x];
@@ -202,7 +213,7 @@ module weft_alu (
         if (level == 2'd3) hold_q[x][3] <= next_at[x];
       end
       if (reduce_f ? lev0 : 1'b1) left_q <= end0 ? {1'b0, n0} : left_q - (17'd1 << log_q);
-      if (reduce_f ? 1'b1 : lev0) i1_q <= end1 ? '0 : i1_q + 16'd1;
+      if (reduce_f ? 1'b1 : lev0) i1_q <= end1 ? '0 : i1_q + (16'd1 << flog_q);
       if (lev0 && lev1) i2_q <= end2 ? '0 : i2_q + 16'd1;
       if (lev0 && lev1 && lev2) i3_q <= i3_q + 16'd1;
     end
@@ -233,7 +244,7 @@ module weft_alu (
   assign room      = table_f ? flying_q < 4'(Depth - 1) : flying_q < 4'(Depth);
   assign op_log    = op_q == 2'd0 ? a_log : op_q == 2'd1 ? b_log : c_log;
   assign op_dense  = op_q == 2'd0 ? a_dense : op_q == 2'd1 ? b_dense : c_dense;
-  assign at_bytes  = (op_dense ? lanes : 7'd1) << op_log;
+  assign at_bytes  = fold_q ? (end1 ? left1[6:0] << a_log : 7'(N)) : (op_dense ? lanes : 7'd1) << op_log;
   assign last_op   = op_q == 2'd0 ? !use_b && !use_c : op_q == 2'd1 ? !use_c : 1'b1;
   assign emit      = !reduce_f || end1;
 
@@ -288,6 +299,7 @@ module weft_alu (
   logic [6:0]  t_lane_q, t_lanes_q;
   logic [19:0] t_at_q;
   logic [15:0] t_i1_q;
+  logic [6:0]  t_bytes_q;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) t_valid_q <= 1'b0;
@@ -306,6 +318,7 @@ module weft_alu (
       t_first_q <= first1;
       t_at_q    <= place ? at_q[3] : out_q;
       t_i1_q    <= i1_q;
+      if (fold_q) t_bytes_q <= at_bytes;
     end
   end
 
@@ -343,9 +356,11 @@ module weft_alu (
         if (t_op_q == 2'd1 && (!t_one_q || t_lane_q == 7'(l))) b_q[l] <= got[t_one_q ? 0 : l];
         if (t_op_q == 2'd2 && (!t_one_q || t_lane_q == 7'(l))) c_q[l] <= got[t_one_q ? 0 : l];
       end
-      if (word) word_q <= rd_data_i[8*N-1:0];
+      if (word || fold_q) word_q <= rd_data_i[8*N-1:0];
     end
-    if (load_now || (granted && load_then)) a_q <= next_a_q;
+    if (load_now || (granted && load_then)) begin
+      for (int unsigned l = 0; l < Lanes; l++) a_q[l] <= next_a_q[l];
+    end
   end
 
   // ---- indices of tables --------------------------------------------------------------------
@@ -426,6 +441,7 @@ module weft_alu (
   logic [6:0]  p_lanes_q;
   logic [19:0] p_at_q;
   logic [15:0] p_i1_q;
+  logic [6:0]  p_bytes_q;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) p_valid_q <= 1'b0;
@@ -438,6 +454,7 @@ module weft_alu (
       p_lanes_q <= t_lanes_q;
       p_at_q    <= t_at_q;
       p_i1_q    <= t_i1_q;
+      if (fold_q) p_bytes_q <= t_bytes_q;
     end
   end
 
@@ -455,6 +472,12 @@ module weft_alu (
       end
     end
   end
+
+  logic [47:0]      folded;            // with x_valid_q
+  logic [Log2N-1:0] fold_place;
+  weft_alu_fold u_fold (
+    .clk_i(clk_i), .en_i(p_valid_q && fold_q), .word_i(word_q), .log_i(a_log), .unsigned_i(a_type[2]), .bytes_i(p_bytes_q),
+    .sum_i(func == Sum), .least_i(func == RMin), .value_o(folded), .place_o(fold_place));
 
   logic        x_valid_q, x_emit_q, x_first_q;
   logic [6:0]  x_lanes_q;
@@ -600,7 +623,8 @@ module weft_alu (
   logic [63:0] shifted;
   /* verilator lint_on UNUSEDSIGNAL */
   logic [47:0] w;
-  /* verilator lint_off BLKSEQ */  // shifted, w only
+  logic [15:0] i1;                     // a word's first element has 0 in the bits of fold_place
+  /* verilator lint_off BLKSEQ */  // shifted, w, i1 only
   always @(posedge clk_i) begin
     if (x_valid_q) begin
       y_lanes_q <= x_lanes_q;
@@ -608,7 +632,8 @@ module weft_alu (
       if (word) y_word_q <= x_word_q;
       else begin
         for (int unsigned l = 0; l < Lanes; l++) begin
-          w = x_v_q[l];
+          w  = l == 0 && fold_q ? folded : x_v_q[l];
+          i1 = l == 0 && fold_q ? x_i1_q | 16'(fold_place) : x_i1_q;
           if (has_product) begin
             shifted = $signed(x_p_q[l] + x_r_q[l]) >>> x_s_q[l];
             // A tie is a product that has a half below the result and nothing else.
@@ -618,7 +643,7 @@ module weft_alu (
           end
           if (!reduce_f || x_first_q) begin
             y_v_q[l] <= w;
-            y_i_q[l] <= '0;
+            y_i_q[l] <= {32'd0, i1};
           end else begin
             case (func)
               RMax: if ($signed(w) > $signed(y_v_q[l])) y_v_q[l] <= w;
@@ -628,7 +653,7 @@ module weft_alu (
               ArgMax: begin
                 if ($signed(w) > $signed(y_v_q[l])) begin
                   y_v_q[l] <= w;
-                  y_i_q[l] <= {32'd0, x_i1_q};
+                  y_i_q[l] <= {32'd0, i1};
                 end
               end
               default: y_v_q[l] <= y_v_q[l] + w;      // sum, dot

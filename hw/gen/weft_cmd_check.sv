@@ -44,6 +44,7 @@ module weft_cmd_check
       if ((cmd_i[weft_cmd_pkg::POST_X_FMT_LSB +: weft_cmd_pkg::POST_X_FMT_W] > weft_cmd_pkg::POST_X_FMT_MAX)) post_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
       if ((cmd_i[weft_cmd_pkg::POST_S_SHIFT_LSB +: weft_cmd_pkg::POST_S_SHIFT_W] < weft_cmd_pkg::POST_S_SHIFT_MIN) || (cmd_i[weft_cmd_pkg::POST_S_SHIFT_LSB +: weft_cmd_pkg::POST_S_SHIFT_W] > weft_cmd_pkg::POST_S_SHIFT_MAX)) post_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
       if ((cmd_i[weft_cmd_pkg::POST_B_SHIFT_LSB +: weft_cmd_pkg::POST_B_SHIFT_W] < weft_cmd_pkg::POST_B_SHIFT_MIN) || (cmd_i[weft_cmd_pkg::POST_B_SHIFT_LSB +: weft_cmd_pkg::POST_B_SHIFT_W] > weft_cmd_pkg::POST_B_SHIFT_MAX)) post_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
+      if ((cmd_i[weft_cmd_pkg::POST_SUB_LSB +: weft_cmd_pkg::POST_SUB_W] != '0 && !weft_cfg_pkg::HAS_SUB)) post_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
       if ((cmd_i[weft_cmd_pkg::POST_A_SHIFT_LSB +: weft_cmd_pkg::POST_A_SHIFT_W] < weft_cmd_pkg::POST_A_SHIFT_MIN) || (cmd_i[weft_cmd_pkg::POST_A_SHIFT_LSB +: weft_cmd_pkg::POST_A_SHIFT_W] > weft_cmd_pkg::POST_A_SHIFT_MAX)) post_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
       if ((cmd_i[weft_cmd_pkg::POST_S_MUL_LSB +: weft_cmd_pkg::POST_S_MUL_W] > weft_cmd_pkg::POST_S_MUL_MAX)) post_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
       if ((cmd_i[weft_cmd_pkg::POST_B_MUL_LSB +: weft_cmd_pkg::POST_B_MUL_W] > weft_cmd_pkg::POST_B_MUL_MAX)) post_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
@@ -108,6 +109,15 @@ module weft_cmd_check
     end
   end
 
+  logic [7:0] elt_fault;
+  always_comb begin
+    elt_fault = weft_cmd_pkg::FAULT_NONE;
+    if (cmd_i[weft_cmd_pkg::HEADER_OP_LSB +: weft_cmd_pkg::HEADER_OP_W] != '0) begin
+      if ((cmd_i[weft_cmd_pkg::ELT_MUL_LSB +: weft_cmd_pkg::ELT_MUL_W] != '0 && !weft_cfg_pkg::HAS_MUL)) elt_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
+      if ((cmd_i[weft_cmd_pkg::ELT_TABLE_LSB +: weft_cmd_pkg::ELT_TABLE_W] != '0 && !weft_cfg_pkg::HAS_TABLE)) elt_fault = weft_cmd_pkg::FAULT_BAD_FIELD;
+    end
+  end
+
   logic [7:0] alu_fault;
   always_comb begin
     alu_fault = weft_cmd_pkg::FAULT_NONE;
@@ -154,7 +164,7 @@ module weft_cmd_check
       weft_cmd_pkg::OP_CONV: begin
         words_o = weft_cmd_pkg::CONV_WORDS;
         unit_o = weft_cmd_pkg::UNIT_CV;
-        bad_bits = ((cmd_i[1023:0] & 1024'hffffffffffffffc0ffffff0000000000fffe000000e00000fff0000000000000fec000c000000000f000000000000000f0000000000000000000c0c00000000000000000000000000000000000000000f00000000000000000000000000000000000000000000000f000000000000000000000000000000000000000ffff0000) != '0)
+        bad_bits = ((cmd_i[1023:0] & 1024'hffffffffffffffc0ffffff0000000000fffe000000e00000fff0000000000000fec000c000000000f000000000000000f0000000000000000000c0800000000000000000000000000000000000000000f00000000000000000000000000000000000000000000000f000000000000000000000000000000000000000ffff0000) != '0)
           || (cmd_i[896 +: weft_cfg_pkg::LOG2_N] != '0)
           || (cmd_i[916 +: weft_cfg_pkg::LOG2_N] != '0)
           || (out_two && cmd_i[128])
@@ -184,6 +194,7 @@ module weft_cmd_check
           || (not_3 && cmd_i[448 +: 32] != '0)
           || (not_3 && cmd_i[480 +: 32] != '0)
           || (not_3 && cmd_i[512 +: 32] != '0)
+          || (not_3 && cmd_i[550 +: 1] != '0)
           || (not_4 && cmd_i[566 +: 3] != '0)
           || (not_4 && cmd_i[569 +: 2] != '0)
           || (not_4 && cmd_i[571 +: 3] != '0)
@@ -197,7 +208,7 @@ module weft_cmd_check
       weft_cmd_pkg::OP_DW: begin
         words_o = weft_cmd_pkg::DW_WORDS;
         unit_o = weft_cmd_pkg::UNIT_VE;
-        bad_bits = ((cmd_i[831:0] & 832'hffffffffffff00c000000000000000000000000000000000f0000000000000000000c0c00000000000000000000000000000000000000000f00000000000000000000000000000000000000000000000f000000000000000000000000000000000000000ffff0000) != '0)
+        bad_bits = ((cmd_i[831:0] & 832'hffffffffffff00c000000000000000000000000000000000f0000000000000000000c0800000000000000000000000000000000000000000f00000000000000000000000000000000000000000000000f000000000000000000000000000000000000000ffff0000) != '0)
           || (cmd_i[704 +: weft_cfg_pkg::LOG2_N] != '0)
           || (cmd_i[724 +: weft_cfg_pkg::LOG2_N] != '0)
           || (out_two && cmd_i[128])
@@ -222,6 +233,7 @@ module weft_cmd_check
           || (not_3 && cmd_i[448 +: 32] != '0)
           || (not_3 && cmd_i[480 +: 32] != '0)
           || (not_3 && cmd_i[512 +: 32] != '0)
+          || (not_3 && cmd_i[550 +: 1] != '0)
           || (not_4 && cmd_i[566 +: 3] != '0)
           || (not_4 && cmd_i[569 +: 2] != '0)
           || (not_4 && cmd_i[571 +: 3] != '0)
@@ -237,7 +249,7 @@ module weft_cmd_check
       weft_cmd_pkg::OP_POOL: begin
         words_o = weft_cmd_pkg::POOL_WORDS;
         unit_o = weft_cmd_pkg::UNIT_VE;
-        bad_bits = ((cmd_i[767:0] & 768'hffffffff00000000fffe000000000000f0000000000000000000c0c00000000000000000000000000000000000000000f00000000000000000000000000000000000000000000000f000000000000000000000000000000000000000ffff0000) != '0)
+        bad_bits = ((cmd_i[767:0] & 768'hffffffff00000000fffe000000000000f0000000000000000000c0800000000000000000000000000000000000000000f00000000000000000000000000000000000000000000000f000000000000000000000000000000000000000ffff0000) != '0)
           || (out_two && cmd_i[128])
           || (out_two && cmd_i[148])
           || (out_two && cmd_i[168])
@@ -262,6 +274,7 @@ module weft_cmd_check
           || (not_3 && cmd_i[448 +: 32] != '0)
           || (not_3 && cmd_i[480 +: 32] != '0)
           || (not_3 && cmd_i[512 +: 32] != '0)
+          || (not_3 && cmd_i[550 +: 1] != '0)
           || (not_4 && cmd_i[566 +: 3] != '0)
           || (not_4 && cmd_i[569 +: 2] != '0)
           || (not_4 && cmd_i[571 +: 3] != '0)
@@ -273,7 +286,7 @@ module weft_cmd_check
       weft_cmd_pkg::OP_ELT: begin
         words_o = weft_cmd_pkg::ELT_WORDS;
         unit_o = weft_cmd_pkg::UNIT_VE;
-        bad_bits = ((cmd_i[639:0] & 640'hf0000000000000000000c0c00000000000000000000000000000000000000000f00000000000000000000000000000000000000000000000f000000000000000000000000000000000000000ffff0000) != '0)
+        bad_bits = ((cmd_i[639:0] & 640'hc0000000000000000000c0800000000000000000000000000000000000000000f00000000000000000000000000000000000000000000000f000000000000000000000000000000000000000ffff0000) != '0)
           || (out_two && cmd_i[128])
           || (out_two && cmd_i[148])
           || (out_two && cmd_i[168])
@@ -296,12 +309,15 @@ module weft_cmd_check
           || (not_3 && cmd_i[448 +: 32] != '0)
           || (not_3 && cmd_i[480 +: 32] != '0)
           || (not_3 && cmd_i[512 +: 32] != '0)
+          || (not_3 && cmd_i[550 +: 1] != '0)
           || (not_4 && cmd_i[566 +: 3] != '0)
           || (not_4 && cmd_i[569 +: 2] != '0)
           || (not_4 && cmd_i[571 +: 3] != '0)
           || (not_3 && cmd_i[574 +: 1] != '0)
-          || (not_3 && cmd_i[575 +: 1] != '0);
-        range_fault = post_fault;
+          || (not_3 && cmd_i[575 +: 1] != '0)
+          || (not_1 && cmd_i[636 +: 1] != '0)
+          || (not_1 && cmd_i[637 +: 1] != '0);
+        range_fault = (post_fault != weft_cmd_pkg::FAULT_NONE) ? post_fault : elt_fault;
       end
       weft_cmd_pkg::OP_ALU: if (weft_cfg_pkg::HAS_ALU) begin
         words_o = weft_cmd_pkg::ALU_WORDS;

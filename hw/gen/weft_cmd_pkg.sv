@@ -18,7 +18,7 @@ package weft_cmd_pkg;
   localparam logic [7:0] DW_WORDS = 8'd13;
   localparam logic [7:0] OP_POOL = 8'h31;  // Maximum or sum over a window without padding, per channel
   localparam logic [7:0] POOL_WORDS = 8'd12;
-  localparam logic [7:0] OP_ELT = 8'h32;  // Elementwise: RESCALE and clamp of one tensor, or of the sum of two
+  localparam logic [7:0] OP_ELT = 8'h32;  // Elementwise: RESCALE and clamp of one tensor, of its values in a table, or of the sum, difference or product of two
   localparam logic [7:0] ELT_WORDS = 8'd10;
   localparam logic [7:0] OP_ALU = 8'h33;  // Integer operation on each element of up to four dimensions
   localparam logic [7:0] ALU_WORDS = 8'd14;
@@ -170,6 +170,9 @@ package weft_cmd_pkg;
   localparam int unsigned POST_A_SHIFT_W = 6;
   localparam logic [5:0] POST_A_SHIFT_MIN = 6'd2;
   localparam logic [5:0] POST_A_SHIFT_MAX = 6'd62;
+  // The second addend is subtracted
+  localparam int unsigned POST_SUB_LSB = 550;
+  localparam int unsigned POST_SUB_W = 1;
   // Shift of the second addend
   localparam int unsigned POST_B_SHIFT_LSB = 552;
   localparam int unsigned POST_B_SHIFT_W = 6;
@@ -435,6 +438,12 @@ package weft_cmd_pkg;
   // Step to the next row, bytes
   localparam int unsigned ELT_IN_Y_STRIDE_LSB = 616;
   localparam int unsigned ELT_IN_Y_STRIDE_W = 20;
+  // Elements choose bytes of the table at b_base
+  localparam int unsigned ELT_TABLE_LSB = 636;
+  localparam int unsigned ELT_TABLE_W = 1;
+  // Product with the second tensor
+  localparam int unsigned ELT_MUL_LSB = 637;
+  localparam int unsigned ELT_MUL_W = 1;
 
   // Of alu.
   // Count of the innermost dimension

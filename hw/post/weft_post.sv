@@ -183,6 +183,7 @@ module weft_post (
   logic [3:0]        s1_fmt_q, s2_fmt_q, s3_fmt_q;      // saturate, format of the output
   logic              s1_ctx_q, s2_ctx_q, s3_ctx_q;
   logic              s1_dr_q, s2_dr_q;                  // double rounding
+  logic              s1_sub_q, s2_sub_q, s3_sub_q;      // taken from t1
   logic              s1_even_q, s2_even_q;              // ties to even
   logic              s1_wide_q;
   logic              s1_two_q, s2_two_q, s3_two_q;
@@ -275,7 +276,8 @@ module weft_post (
       end else if (to_t) begin
         t_out = s3_pass_q == PASS_B ? '0 : t_buf_q[s3_slot_q];
         for (int l = 0; l < N; l++) begin
-          t_out[32*l +: 32] = t_out[32*l +: 32] + shifted[l][32:1] + 32'(shifted[l][0]);
+          // t - (v + b) = t + ~v + !b
+          t_out[32*l +: 32] = t_out[32*l +: 32] + (shifted[l][32:1] ^ {32{s3_sub_q}}) + 32'(shifted[l][0] != s3_sub_q);
         end
       end else begin
         for (int l = 0; l < N; l++) begin
@@ -467,6 +469,7 @@ module weft_post (
       s1_ctx_q  <= ctx;
       s1_slot_q <= slot;
       s1_dr_q   <= !s_even;
+      s1_sub_q  <= weft_cfg_pkg::HAS_SUB && cfg[weft_cmd_pkg::POST_SUB_LSB - BASE] && pass == PASS_C;
       s1_even_q <= s_even;
       s1_wide_q <= wide;
       s1_two_q  <= two;
@@ -509,6 +512,7 @@ module weft_post (
       s2_ctx_q  <= s1_ctx_q;
       s2_slot_q <= s1_slot_q;
       s2_dr_q   <= s1_dr_q;
+      s2_sub_q  <= s1_sub_q;
       s2_even_q <= s1_even_q;
       s2_two_q  <= s1_two_q;
       s2_zp_q   <= s1_zp_q;
@@ -524,6 +528,7 @@ module weft_post (
       s3_fmt_q  <= s2_fmt_q;
       s3_ctx_q  <= s2_ctx_q;
       s3_slot_q <= s2_slot_q;
+      s3_sub_q  <= s2_sub_q;
       s3_two_q  <= s2_two_q;
       s3_zp_q   <= s2_zp_q;
       s3_min_q  <= s2_min_q;

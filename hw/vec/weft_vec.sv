@@ -79,6 +79,7 @@ module weft_vec (
   logic [1023:0] cmd_q;
   /* verilator lint_on UNUSEDSIGNAL */
   logic is_dw, is_pool, is_elt, is_alu, add, two, pool_sum;
+  logic mul, lookup;                // elt: product, table
   logic int16, fp;                  // mode 1, mode 2
   logic x_two, b_two, out_two;      // elements of two bytes
   logic raw;                        // output of four, in mode 1 of eight
@@ -92,7 +93,9 @@ module weft_vec (
                     cmd_q[weft_cmd_pkg::HEADER_OP_LSB +: weft_cmd_pkg::HEADER_OP_W] == weft_cmd_pkg::OP_ALU;
   assign is_elt   = !is_dw && !is_pool && !is_alu;
   assign add      = cmd_q[weft_cmd_pkg::POST_ADD_LSB];
-  assign two      = is_elt && add;
+  assign mul      = weft_cfg_pkg::HAS_MUL && is_elt && cmd_q[weft_cmd_pkg::ELT_MUL_LSB];
+  assign lookup   = weft_cfg_pkg::HAS_TABLE && is_elt && cmd_q[weft_cmd_pkg::ELT_TABLE_LSB];
+  assign two      = is_elt && (add || mul);
   assign int16    = weft_cfg_pkg::HAS_INT16 && cmd_q[weft_cmd_pkg::POST_MODE_LSB +: weft_cmd_pkg::POST_MODE_W] == 3'd1;
   assign fp       = weft_cfg_pkg::HAS_FP8 && cmd_q[weft_cmd_pkg::POST_MODE_LSB +: weft_cmd_pkg::POST_MODE_W] == 3'd2;
   assign x_fmt    = cmd_q[weft_cmd_pkg::POST_X_FMT_LSB +: weft_cmd_pkg::POST_X_FMT_W];
@@ -119,8 +122,8 @@ module weft_vec (
 
   logic start, flush, finished, scan_ready, scan_wide;
   logic out_valid, out_next, out_block, out_bad;
-  logic rd_bad, par_bad, alu_done, alu_bad;
-  logic [19:0] rd_bad_addr, par_bad_addr, out_bad_addr, alu_bad_addr;
+  logic rd_bad, par_bad, tab_ready, tab_bad, alu_done, alu_bad;
+  logic [19:0] rd_bad_addr, par_bad_addr, tab_bad_addr, out_bad_addr, alu_bad_addr;
 
   assign start    = state_q == Start;
   assign flush    = abort_i || state_q == Stop;
@@ -154,11 +157,12 @@ module weft_vec (
             end
           end
           Run: begin
-            if (rd_bad || par_bad || out_bad || alu_bad) begin
+            if (rd_bad || par_bad || tab_bad || (out_bad && tab_ready) || alu_bad) begin
               state_q      <= Stop;
               fault_o      <= 1'b1;
               fault_code_o <= weft_cmd_pkg::FAULT_SP_RANGE;
-              fault_info_o <= {12'd0, alu_bad ? alu_bad_addr : rd_bad ? rd_bad_addr : par_bad ? par_bad_addr : out_bad_addr};
+              fault_info_o <= {12'd0, alu_bad ? alu_bad_addr : rd_bad ? rd_bad_addr : par_bad ? par_bad_addr
+                                        : tab_bad ? tab_bad_addr : out_bad_addr};
             end else if (finished) begin
               state_q <= Idle;
               done_o  <= 1'b1;
@@ -203,6 +207,15 @@ module weft_vec (
     .lanes_o(scan_lanes), .skip_o(scan_skip), .row_o(scan_row), .emit_o(scan_emit), .block_o(scan_block),
     .on_o(scan_on), .first_o(scan_first), .last_o(scan_last));
 
+  // Behind a table, so that what is wrong with that is found first.
+  logic start_taps, tab_wait_q;
+  assign start_taps = (start && !is_dw && !is_alu && !lookup) || (tab_wait_q && tab_ready);
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni || flush) tab_wait_q <= 1'b0;
+    else tab_wait_q <= (start && lookup) || (tab_wait_q && !tab_ready);
+  end
+
   // elt is a window of one tap; its two strides have changed places
   logic [19:0] tap_oy_step, tap_ox_step;
   assign tap_oy_step = is_elt ? cmd_q[weft_cmd_pkg::ELT_IN_Y_STRIDE_LSB +: weft_cmd_pkg::ELT_IN_Y_STRIDE_W]
@@ -211,7 +224,7 @@ module weft_vec (
                               : cmd_q[weft_cmd_pkg::POOL_OX_STEP_LSB +: weft_cmd_pkg::POOL_OX_STEP_W];
 
   weft_vec_tap u_tap (
-    .clk_i(clk_i), .rst_ni(rst_ni), .flush_i(flush), .start_i(start && !is_dw && !is_alu),
+    .clk_i(clk_i), .rst_ni(rst_ni), .flush_i(flush), .start_i(start_taps),
     .base_i(is_elt ? cmd_q[weft_cmd_pkg::ELT_IN_BASE_LSB +: weft_cmd_pkg::ELT_IN_BASE_W]
                    : cmd_q[weft_cmd_pkg::POOL_IN_BASE_LSB +: weft_cmd_pkg::POOL_IN_BASE_W]),
     .oy_step_i(tap_oy_step), .ox_step_i(tap_ox_step),
@@ -281,7 +294,8 @@ module weft_vec (
 
   // ---- weights and lane parameters ----------------------------------------------
 
-  logic            wts_valid, wts_take, rec_valid, rec_take;
+  logic            wts_valid, wts_take, rec_valid, rec_take, par_req;
+  logic [19:0]     par_addr;
   logic [81*N-1:0] wts;
   logic            rec_ok_q;  // the block's records are in the lane parameters
 
@@ -297,11 +311,40 @@ module weft_vec (
     .scalar_i(start && !is_dw && !is_alu),
     .scalar_mul_i(cmd_q[weft_cmd_pkg::POST_A_MUL_LSB +: weft_cmd_pkg::POST_A_MUL_W]),
     .scalar_shift_i(cmd_q[weft_cmd_pkg::POST_A_SHIFT_LSB +: weft_cmd_pkg::POST_A_SHIFT_W]),
-    .parv_req_o(parv_req_o), .parv_addr_o(parv_addr_o), .parv_gnt_i(parv_gnt_i),
+    .parv_req_o(par_req), .parv_addr_o(par_addr), .parv_gnt_i(parv_gnt_i && !lookup),
     .parv_rdata_i(parv_rdata_i),
     .wts_valid_o(wts_valid), .wts_take_i(wts_take), .wts_o(wts),
     .rec_valid_o(rec_valid), .rec_take_i(rec_take), .bias_o(post_bias_o), .mul_o(post_mul_o),
     .shift_o(post_shift_o), .bad_o(par_bad), .bad_addr_o(par_bad_addr));
+
+  logic            elt_valid, elt_next;
+  logic [16*N-1:0] elt_word;
+  logic [1:0]      elt_tag;
+
+  if (weft_cfg_pkg::HAS_TABLE) begin : g_table
+    logic        tab_req, tab_full;
+    logic [19:0] tab_addr;
+
+    weft_vec_table u_table (
+      .clk_i(clk_i), .rst_ni(rst_ni), .flush_i(flush), .start_i(start && lookup), .on_i(lookup), .ready_o(tab_full),
+      .base_i(cmd_q[weft_cmd_pkg::POST_B_BASE_LSB +: weft_cmd_pkg::POST_B_BASE_W]), .bad_o(tab_bad),
+      .bad_addr_o(tab_bad_addr), .parv_req_o(tab_req), .parv_addr_o(tab_addr), .parv_gnt_i(parv_gnt_i && lookup),
+      .parv_rdata_i(parv_rdata_i), .word_valid_i(word_valid && is_elt), .word_ready_o(elt_next), .word_i(word),
+      .tag_i(word_tag[1:0]), .word_valid_o(elt_valid), .word_ready_i(elt_ready), .word_o(elt_word), .tag_o(elt_tag));
+    assign parv_req_o  = lookup ? tab_req : par_req;
+    assign parv_addr_o = lookup ? tab_addr : par_addr;
+    assign tab_ready   = !lookup || tab_full;
+  end else begin : g_no_table
+    assign parv_req_o   = par_req;
+    assign parv_addr_o  = par_addr;
+    assign tab_ready    = 1'b1;
+    assign tab_bad      = 1'b0;
+    assign tab_bad_addr = '0;
+    assign elt_valid    = word_valid && is_elt;
+    assign elt_next     = elt_ready;
+    assign elt_word     = word;
+    assign elt_tag      = word_tag[1:0];
+  end
 
   // The post unit samples the parameters with the row, so the next block's
   // replace them when a block's last row is taken, or as soon as they are there.
@@ -324,7 +367,7 @@ module weft_vec (
   logic [48*N-1:0] dw_row, pool_row, elt_row;
   logic [2*N-1:0] dw_state;
 
-  assign word_ready = is_dw ? dw_ready : is_pool ? pool_ready : elt_ready;
+  assign word_ready = is_dw ? dw_ready : is_pool ? pool_ready : elt_next;
 
   weft_vec_dw u_dw (
     .clk_i(clk_i), .rst_ni(rst_ni), .flush_i(flush),
@@ -345,11 +388,12 @@ module weft_vec (
     .row_valid_o(pool_row_valid), .row_ready_i(out_next), .row_o(pool_row));
 
   weft_vec_elt u_elt (
-    .clk_i(clk_i), .rst_ni(rst_ni), .flush_i(flush), .two_i(two), .int16_i(x_two), .fp_i(fp), .x_fmt_i(x_fmt),
+    .clk_i(clk_i), .rst_ni(rst_ni), .flush_i(flush), .two_i(two), .mul_i(mul), .int16_i(x_two), .fp_i(fp), .x_fmt_i(x_fmt),
     .a_zp_i(cmd_q[weft_cmd_pkg::POST_A_ZP_LSB +: weft_cmd_pkg::POST_A_ZP_W]),
+    .b_zp_i(cmd_q[weft_cmd_pkg::POST_B_ZP_LSB +: 8]),
     .pre_shift_i(cmd_q[weft_cmd_pkg::POST_PRE_SHIFT_LSB +: weft_cmd_pkg::POST_PRE_SHIFT_W]),
-    .word_valid_i(word_valid && is_elt), .word_ready_o(elt_ready), .word_i(word),
-    .first_i(word_tag[0]), .last_i(word_tag[1]),
+    .word_valid_i(elt_valid), .word_ready_o(elt_ready), .word_i(elt_word),
+    .first_i(elt_tag[0]), .last_i(elt_tag[1]),
     .row_valid_o(elt_row_valid), .row_ready_i(out_next), .row_o(elt_row), .b_o(post_b_o));
 
   // ---- rows to the post unit ----------------------------------------------------
@@ -368,7 +412,7 @@ module weft_vec (
   assign out_next     = post_valid_o && post_ready_i;
   assign post_acc_o   = is_dw ? dw_row : is_pool ? pool_row : elt_row;
   assign post_state_o = dw_state;     // looked at with sums of mode 2 only
-  assign post_stage_o = two ? StageNone : (is_pool && !pool_sum) || (is_elt && fp) ? StageClamp : StageRescale;
+  assign post_stage_o = two && !mul ? StageNone : (is_pool && !pool_sum) || (is_elt && fp) ? StageClamp : StageRescale;
 
   weft_rest u_rest (
     .clk_i,

@@ -3,7 +3,8 @@
 // Elementwise: words become rows for the post unit.
 //
 // two_i: words q and r alternate; a row holds q in each lane, sign-extended,
-// and r as it came in b_o. Else a row for each word, (q - a_zp) << pre_shift modulo 2^32.
+// and r as it came in b_o; with mul_i (q - a_zp) * (r - b_zp), of which the low
+// bytes count. Else a row for each word, (q - a_zp) << pre_shift modulo 2^32.
 // Float elements (fp_i) become fp16 in the low bits of a lane, r does not.
 // One word a cycle; the row is there in the cycle behind its last word.
 //
@@ -14,10 +15,12 @@ module weft_vec_elt (
   input  logic flush_i,
 
   input  logic        two_i,
+  input  logic        mul_i,     // with two_i
   input  logic        int16_i,   // two bytes an element of q, else one, in the low half of the word
   input  logic        fp_i,
   input  logic [2:0]  x_fmt_i,
   input  logic [15:0] a_zp_i,
+  input  logic [7:0]  b_zp_i,
   input  logic [4:0]  pre_shift_i,
 
   input  logic                         word_valid_i,
@@ -36,7 +39,7 @@ module weft_vec_elt (
 
   logic valid_q, go;
 
-  // row_o changes with the first word, b_o with the last
+  // row_o changes with the first word, b_o with the last; with mul_i it, too, waits for both
   assign word_ready_o = !valid_q || row_ready_i;
   assign go           = word_valid_i && word_ready_o;
   assign row_valid_o  = valid_q;
@@ -49,8 +52,11 @@ module weft_vec_elt (
   end
 
   logic [31:0] v [N];
+  logic signed [8:0]  qz [N];
+  logic signed [8:0]  rz;
+  logic signed [17:0] p;
 
-  /* verilator lint_off BLKSEQ */  // v only
+  /* verilator lint_off BLKSEQ */  // v, qz, rz, p only
   always @(posedge clk_i) begin
     if (go && first_i) begin
       if (int16_i) begin
@@ -67,6 +73,16 @@ module weft_vec_elt (
       for (int c = 0; c < N; c++) begin
         if (!two_i && !fp_i) v[c] = (v[c] - 32'($signed(a_zp_i))) << pre_shift_i;
         row_o[48*c +: 48] <= {16'd0, v[c]};
+      end
+      if (weft_cfg_pkg::HAS_MUL && mul_i) begin
+        for (int c = 0; c < N; c++) qz[c] = 9'(v[c]) - 9'($signed(a_zp_i[7:0]));
+      end
+    end
+    if (weft_cfg_pkg::HAS_MUL && mul_i && go && last_i) begin
+      for (int c = 0; c < N; c++) begin
+        rz = 9'($signed(word_i[8*c +: 8])) - 9'($signed(b_zp_i));
+        p = qz[c] * rz;
+        row_o[48*c +: 48] <= 48'(p);
       end
     end
     if (go && last_i) b_o <= word_i;

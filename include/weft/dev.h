@@ -45,7 +45,8 @@ struct weft_dev_options {
 	bool cosim;                /* RTL only: run the model beside it and compare the bytes that
 	                            * each command wrote, as it retires */
 	const char *wave;          /* RTL only: FST file, or NULL */
-	int64_t wave_cmd;          /* command index around which to record, or -1: the whole run */
+	int64_t wave_cmd;          /* command of each stream around which to record (weft_dev_wave() changes
+	                            * it), or -1: everything until weft_dev_close() */
 	uint64_t wave_cycles;      /* cycles before and after that command's retirement */
 	bool samples;              /* RTL only: weft_dev_sample() will be used; simulates slower */
 	uint64_t wave_from, wave_to; /* or, with wave_cmd -1 and wave_to not 0: these cycles, as weft_retire counts */
@@ -331,6 +332,11 @@ struct weft_fault_point {
 /** Only builds with fault points (make fault) have any. Valid as long as the device. */
 const struct weft_fault_point *weft_dev_points(weft_dev *dev, uint32_t *n);
 void weft_dev_trust(weft_dev *dev, bool trusted);
+/**
+ * Of a device opened to record around a command (options.wave, wave_cmd): which command of the
+ * streams to come that is; -1: they are not recorded. @return 0, -ENOTSUP
+ */
+int weft_dev_wave(weft_dev *dev, int64_t cmd);
 /** Reset the device after a fault. weft_wait() does so by itself. @return 0, -EIO */
 int weft_dev_reset(weft_dev *dev);
 /** Registers as the last job left them; the model has none, they read 0. */

@@ -151,6 +151,11 @@ int weft_quantize(const void *data, size_t len_bytes, const struct weft_quantize
 
 enum weft_device { WEFT_DEVICE_GOLDEN, WEFT_DEVICE_MODEL, WEFT_DEVICE_RTL, WEFT_DEVICE_USB };
 
+/** "golden", "model", "rtl", "usb". */
+const char *weft_device_name(enum weft_device d);
+/** What a session on d opens; golden has no device, and answers as the model. */
+enum weft_dev_kind weft_device_kind(enum weft_device d);
+
 struct weft_session_options {
 	enum weft_device device;
 	const char *config;        /* "w16" */
@@ -161,7 +166,7 @@ struct weft_session_options {
 	bool keep;                 /* keep every tensor for weft_report_tensor() */
 	const char *rtl_dir;       /* see weft/dev.h */
 	const char *wave;          /* RTL: FST file */
-	int64_t wave_cmd;          /* -1: the whole run */
+	int64_t wave_cmd;          /* as weft_net_disassemble() counts; -1: the whole run */
 	uint64_t wave_cycles;
 	struct weft_plant plant;   /* RTL: a fault to plant, for tests */
 	const char *capture;       /* where a job that fails or differs is kept (.wcap), or NULL */
@@ -215,7 +220,7 @@ struct weft_mismatch {
 	const char *op_name, *tensor;
 	int64_t index;             /* element, row-major */
 	int64_t expected, got;
-	int64_t cmd;               /* command in its stream; -1: seen at the end of the run */
+	int64_t cmd;               /* as weft_net_disassemble() counts; -1: seen at the end of the run */
 	uint64_t cycle;
 	struct weft_cosim_diff bytes; /* RTL: the first byte that differs from the model */
 };
@@ -319,7 +324,7 @@ int weft_session_n_kept(const weft_session *s);
 /** @return 0, -ERANGE */
 int weft_session_kept(const weft_session *s, int i, struct weft_kept *k);
 
-/** The program's streams as text (disassembly), from malloc. */
+/** The program's streams as text (disassembly), from malloc. Commands are counted through all of them. */
 int weft_net_disassemble(const weft_net *net, const char *config, char **text, char *msg);
 /** Verify the program's streams. @return 0, -EINVAL with the rule in msg */
 int weft_net_verify(const weft_net *net, const char *config, char *msg);

@@ -230,3 +230,20 @@ int weft_cosim_retire(struct weft_cosim *c, size_t cmd, struct weft_cosim_found 
 	forget(w);
 	return r;
 }
+
+int weft_cosim_end(struct weft_cosim *c, struct weft_cosim_found *d)
+{
+	for (unsigned i = 0; i < WEFT_N_WINDOWS; i++) {
+		const uint8_t *got = c->dev[i].data, *want = c->copy[i];
+		uint64_t k = 0;
+
+		if (!want || !memcmp(got, want, c->dev[i].len))
+			continue;
+		while (got[k] == want[k])
+			k++;
+		*d = (struct weft_cosim_found){ .cmd = c->n_done ? c->n_done - 1 : 0, .window = i, .addr = k,
+			.expected = want[k], .got = got[k] };
+		return 1;
+	}
+	return 0;
+}

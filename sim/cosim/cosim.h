@@ -62,6 +62,12 @@ void weft_cosim_poke_sp(struct weft_cosim *c, const uint8_t *data, size_t len);
  */
 int weft_cosim_retire(struct weft_cosim *c, size_t cmd, struct weft_cosim_found *d);
 
+/**
+ * All commands have retired: compare the whole of the writable windows, also where no command was to write.
+ * @return 0: equal; 1: *d says where not, with the last command for want of a better one
+ */
+int weft_cosim_end(struct weft_cosim *c, struct weft_cosim_found *d);
+
 #ifdef __cplusplus
 }
 #endif

@@ -127,7 +127,7 @@ static int16_t post_add(const struct weft_cmd_post *p, int16_t q, int16_t r)
 					    (uint16_t)p->s_max);
 	t1 = addend(p, q, p->a_zp, p->a_mul, p->a_shift);
 	t2 = addend(p, r, p->b_zp, p->b_mul, p->b_shift);
-	v = rescale(wrap(t1 + t2), wrap(p->s_mul), (unsigned)p->s_shift, post_round(true, p->s_even));
+	v = rescale(wrap(p->sub ? t1 - t2 : t1 + t2), wrap(p->s_mul), (unsigned)p->s_shift, post_round(true, p->s_even));
 	return clamp(wrap((uint32_t)v + (uint32_t)p->s_zp), p->s_min, p->s_max);
 }
 

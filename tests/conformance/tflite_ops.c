@@ -33,6 +33,7 @@ static void put(const weft_tensor *t, int64_t i, uint32_t v, uint32_t modulus)
 	switch (t->dtype) {
 	case WEFT_INT8:
 	case WEFT_UINT8:
+	case WEFT_BOOL:
 		((uint8_t *)t->data)[i] = (uint8_t)low;
 		break;
 	case WEFT_INT16:

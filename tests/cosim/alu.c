@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * alu on the RTL: random commands of every operation, one after another on
- * random bytes; what each writes is compared with the model as it retires.
+ * random bytes; what each writes is compared with the model as it retires. Reductions
+ * along what lies dense take a word a cycle.
  */
 #include "tests/model/alu_command.h"
 #include "tests/support/level.h"
@@ -16,18 +17,25 @@ struct chip {
 	long refused;
 };
 
-/* The scratchpad from the arena, then the commands. Returns words. */
-static size_t make(struct chip *b, uint64_t *words, long first, uint32_t n)
+/* The scratchpad from the arena. Returns words. */
+static size_t load_all(const struct chip *b, uint64_t *words)
 {
 	struct weft_cmd c;
-	size_t at = 0;
 
 	weft_cmd_init(&c, WEFT_CMD_LOAD);
 	c.load.window = WEFT_WIN_ARENA;
 	c.load.row_bytes = (int32_t)b->cfg->sp_bytes / 2;
 	c.load.n1 = 2;
 	c.load.dram_stride1 = c.load.sp_stride1 = c.load.row_bytes;
-	at += weft_cmd_encode(&c, words);
+	return weft_cmd_encode(&c, words);
+}
+
+/* Then the commands. */
+static size_t make(struct chip *b, uint64_t *words, long first, uint32_t n)
+{
+	struct weft_cmd c;
+	size_t at = load_all(b, words);
+
 	for (uint32_t i = 0; i < n; i++) {
 		random_alu(&b->rng, (int32_t)b->cfg->sp_bytes, &c, (int)((first + i) % (long)N_FUNCS));
 		c.h.wait[WEFT_UNIT_LD] = 1;
@@ -76,28 +84,95 @@ static void run_stream(struct chip *b, long first, uint32_t n, uint64_t *cycles)
 	*cycles += r.cycles;
 }
 
-static void run_config(const char *name, long n)
+static void open_chip(struct chip *b, const char *name, bool cosim)
 {
 	struct weft_dev_options o = weft_dev_options_default();
-	struct chip b = { .cfg = weft_config_find(name), .rng = rng_start() };
 	char msg[WEFT_DEV_MSG] = "";
-	uint64_t cycles = 0;
 
+	*b = (struct chip){ .cfg = weft_config_find(name), .rng = rng_start() };
 	o.kind = WEFT_DEV_RTL;
 	o.config = name;
 	o.memory = WEFT_MEMORY_SRAM;
-	o.cosim = true;
-	assert_int_equal(weft_dev_open(&o, &b.dev, msg), 0);
-	assert_int_equal(weft_buf_alloc(b.dev, 64, &b.win[0].buf), 0);
-	assert_int_equal(weft_buf_alloc(b.dev, b.cfg->sp_bytes, &b.win[1].buf), 0);
-	b.win[0].rd = b.win[1].rd = true;
+	o.cosim = cosim;
+	assert_int_equal(weft_dev_open(&o, &b->dev, msg), 0);
+	assert_int_equal(weft_buf_alloc(b->dev, 64, &b->win[0].buf), 0);
+	assert_int_equal(weft_buf_alloc(b->dev, b->cfg->sp_bytes, &b->win[1].buf), 0);
+	b->win[0].rd = b->win[1].rd = true;
+}
+
+static void close_chip(struct chip *b)
+{
+	weft_buf_free(b->win[0].buf);
+	weft_buf_free(b->win[1].buf);
+	weft_dev_close(b->dev);
+}
+
+static void run_config(const char *name, long n)
+{
+	uint64_t cycles = 0;
+	struct chip b;
+
+	open_chip(&b, name, true);
 	for (long i = 0; i < n; i += PER_STREAM)
 		run_stream(&b, i, PER_STREAM, &cycles);
 	print_message("%s: %ld commands, %ld streams refused, %llu cycles\n", name, n, b.refused, (unsigned long long)cycles);
 	assert_true(b.refused * PER_STREAM < n / 4);
-	weft_buf_free(b.win[0].buf);
-	weft_buf_free(b.win[1].buf);
-	weft_dev_close(b.dev);
+	close_chip(&b);
+}
+
+/* Of the job that loads the scratchpad and reduces so many rows of so many elements. */
+static uint64_t cycles_of(struct chip *b, int32_t func, int32_t type, int32_t rows, int32_t n)
+{
+	uint64_t words[16 + 2 * WEFT_CMD_MAX_WORDS];
+	struct weft_job_result r;
+	struct weft_cmd c;
+	weft_job job;
+	size_t len = load_all(b, words);
+
+	weft_cmd_init(&c, WEFT_CMD_ALU);
+	c.h.wait[WEFT_UNIT_LD] = 1;
+	c.alu.func = func;
+	c.alu.n0 = rows;
+	c.alu.n1 = n;
+	c.alu.a_base = 3;
+	c.alu.a_type = type;
+	c.alu.a_s1 = sizes[type];
+	c.alu.a_s0 = n * sizes[type];
+	c.alu.out_base = (int32_t)b->cfg->sp_bytes / 2;
+	c.alu.out_type = WEFT_ALU_OUT_TYPE_INT32;
+	c.alu.out_s0 = 4;
+	len += weft_cmd_encode(&c, words + len);
+	weft_cmd_init(&c, WEFT_CMD_END);
+	len += weft_cmd_encode(&c, words + len);
+	assert_int_equal(weft_submit(b->dev, words, len, b->win, 2, &job), 0);
+	assert_int_equal(weft_wait(b->dev, job, 0, &r), 0);
+	assert_int_equal(r.status, 0);
+	return r.cycles;
+}
+
+/* DeepLab's 21 classes, and others: so many words for each row, in a command and between rows no more. */
+static void words_along(void **state)
+{
+	static const struct { const char *func; int32_t type, n; } all[] = {
+		{ "argmax", 0, 21 }, { "argmax", 4, 16 }, { "argmax", 1, 21 }, { "rmax", 0, 100 }, { "rmin", 5, 3 }, { "rmax", 2, 9 },
+		{ "rmin", 6, 40 }, { "sum", 2, 40 },
+	};
+	struct chip b;
+
+	(void)state;
+	if (!test_have_rtl("w16"))
+		skip();
+	open_chip(&b, "w16", false);
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		int32_t func = func_of(all[i].func), n = (int32_t)b.cfg->n;
+		uint64_t few = cycles_of(&b, func, all[i].type, 10, all[i].n), many = cycles_of(&b, func, all[i].type, 210, all[i].n);
+		uint64_t words = (uint64_t)((all[i].n * sizes[all[i].type] + n - 1) / n);
+
+		if (many - few > 200 * words + 4)
+			fail_msg("%s of %d elements, type %d: %llu cycles for 200 rows", all[i].func, all[i].n, all[i].type,
+			         (unsigned long long)(many - few));
+	}
+	close_chip(&b);
 }
 
 static void every_operation(void **state)
@@ -114,7 +189,7 @@ static void every_operation(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(every_operation) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(every_operation), cmocka_unit_test(words_along) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

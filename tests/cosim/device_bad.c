@@ -114,6 +114,12 @@ static void pool_output(struct weft_cmd *c) { c->pool.post.out_base = (int32_t)s
 static void elt_input(struct weft_cmd *c) { c->elt.in_base = (int32_t)sp_bytes() - 8; }
 static void elt_output(struct weft_cmd *c) { c->elt.post.out_base = (int32_t)sp_bytes() - 8; }
 static void elt_addend(struct weft_cmd *c) { c->elt.post.add = 1; c->elt.post.b_base = (int32_t)sp_bytes() - 8; }
+static void elt_factor(struct weft_cmd *c) { c->elt.mul = 1; c->elt.post.b_base = (int32_t)sp_bytes() - 8; }
+static void elt_table(struct weft_cmd *c) { c->elt.table = 1; c->elt.post.b_base = (int32_t)sp_bytes() - 128; }
+static void elt_table_first(struct weft_cmd *c) { elt_table(c); elt_input(c); elt_output(c); }
+static void elt_table_aside(struct weft_cmd *c) { c->elt.table = 1; c->elt.post.b_base = 8; }
+static void elt_table_add(struct weft_cmd *c) { c->elt.table = c->elt.post.add = 1; }
+static void elt_table_int16(struct weft_cmd *c) { c->elt.table = c->elt.post.mode = 1; }
 
 static void row_zero(struct weft_cmd *c) { c->load.row_bytes = 0; }
 static void shift_small(struct weft_cmd *c) { c->pool.post.a_shift = 1; }
@@ -278,7 +284,10 @@ static const struct bad bads[] = {
 	CHANGED(dw_records, DW, SP_RANGE, VE), CHANGED(dw_output, DW, SP_RANGE, VE),
 	CHANGED(pool_input, POOL, SP_RANGE, VE), CHANGED(pool_output, POOL, SP_RANGE, VE),
 	CHANGED(elt_input, ELT, SP_RANGE, VE), CHANGED(elt_output, ELT, SP_RANGE, VE),
-	CHANGED(elt_addend, ELT, SP_RANGE, VE),
+	CHANGED(elt_addend, ELT, SP_RANGE, VE), CHANGED(elt_factor, ELT, SP_RANGE, VE),
+	CHANGED(elt_table, ELT, SP_RANGE, VE), CHANGED(elt_table_first, ELT, SP_RANGE, VE),
+	CHANGED(elt_table_aside, ELT, BAD_FIELD, CP), CHANGED(elt_table_add, ELT, BAD_FIELD, CP),
+	CHANGED(elt_table_int16, ELT, BAD_FIELD, CP),
 	CHANGED(store_int4, STORE, BAD_FIELD, CP), CHANGED(load_int4_beyond, LOAD, WINDOW, LD),
 	CHANGED(raw_add, CONV, BAD_FIELD, CP), CHANGED(raw_set, POOL, BAD_FIELD, CP), CHANGED(raw_set, ELT, BAD_FIELD, CP),
 	CHANGED(raw_dw_beyond, DW, SP_RANGE, VE), CHANGED(raw_conv_beyond, CONV, SP_RANGE, CV),

@@ -199,7 +199,7 @@ static bool same_as_in_place(const struct whole *w, uint32_t from, uint32_t targ
 		uint64_t out = part.out.in_sp ? s.n_arena - (part.out.hi - part.out.lo) : part.out.lo;
 		weft_model_set_window(n, WEFT_WIN_CONST, &sk);
 		weft_model_set_window(n, WEFT_WIN_ARENA, &sa);
-		assert_int_equal(weft_model_run(n, s.words, s.n, NULL, NULL), 0);
+		assert_int_equal(weft_model_run(n, s.stream.words, s.stream.n, NULL, NULL), 0);
 		assert_memory_equal(s.arena + out, (part.out.in_sp ? weft_model_sp(m) : now) + part.out.lo, part.out.hi - part.out.lo);
 		weft_model_free(n);
 		weft_part_release(&s);

@@ -73,8 +73,9 @@ static void same_report(const char *model, const char *device, int jobs)
 {
 	char command[4096];
 
-	snprintf(command, sizeof(command), "$W run %s --device %s --check --memory sram --json >$D/one.json && "
-	         "$W run %s --device %s --check --memory sram --json --jobs %d >$D/parts.json", model, device, model, device, jobs);
+	snprintf(command, sizeof(command), "$W run %s --device %s --check --memory sram --json -o $D/out >$D/one.json && mv $D/out $D/one && "
+	         "$W run %s --device %s --check --memory sram --json --jobs %d -o $D/out >$D/parts.json && diff -r $D/one $D/out && "
+	         "rm -r $D/one $D/out", model, device, model, device, jobs);
 	if (sh(command))
 		fail_msg("%s on %s", model, device);
 	cJSON *one = json_of("one.json"), *parts = json_of("parts.json");
@@ -156,6 +157,35 @@ static void fault_is_found(void **state)
 	assert_int_equal(sh("grep -q 'does not end where the next begins' $D/err"), 0);
 }
 
+/* $L in the background, and something done to it, $p, while its segments $1 and $2 run. Its exit status; 99: one of them still works. */
+static int after(const char *what)
+{
+	char command[1024];
+
+	snprintf(command, sizeof(command), "TMPDIR=$D $W run $L --device rtl --check --jobs 2 --no-capture >$D/out 2>$D/err & p=$!; "
+	         "for i in $(seq 1000); do set -- $(cat /proc/$p/task/$p/children); [ $# = 2 ] && break; sleep 0.01; done; %s; "
+	         "wait $p; s=$?; sleep 0.1; grep -qs '^State:.[^Z]' /proc/$1/status /proc/$2/status && exit 99; exit $s", what);
+	return sh(command);
+}
+
+static void somebody_dies(void **state)
+{
+	char path[4096];
+	struct stat st;
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/hapv3/mobilenet_v2_224_int8.tflite", test_data());
+	if (!test_have_rtl("w16") || stat(path, &st)) {
+		printf("%s and the RTL at w16 are needed\n", path);
+		skip();
+	}
+	assert_int_equal(setenv("L", path, 1), 0);
+	assert_int_equal(after("kill -9 $1"), 3);
+	assert_int_equal(sh("grep -q 'segment 1 of 2: ended by signal 9' $D/err"), 0);
+	/* Segments do not survive the parent. */
+	assert_int_equal(after("kill -9 $p"), 128 + 9);
+}
+
 static void rewrite(const char *name, int what)
 {
 	char path[256], msg[WEFT_MSG_LEN];
@@ -227,7 +257,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(report_is_the_same_model), cmocka_unit_test(report_is_the_same_rtl), cmocka_unit_test(parallel),
-		cmocka_unit_test(fault_is_found), cmocka_unit_test(bad_files),
+		cmocka_unit_test(fault_is_found), cmocka_unit_test(somebody_dies), cmocka_unit_test(bad_files),
 	};
 
 	return cmocka_run_group_tests(tests, open_dir, close_dir);

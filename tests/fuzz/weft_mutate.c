@@ -7,6 +7,7 @@
 #include <zlib.h>
 
 #include "fuzz_file.h"
+#include "tests/support/recorded_nets.h"
 #include "userlib/run/internal.h"
 
 /* The layout is described in userlib/compile/container.c. */
@@ -30,6 +31,9 @@ static struct bytes compiled(const char *path)
 /* Running takes what the program asks for; only those that ask for little are run. */
 static bool is_small(const weft_net *net)
 {
+	for (int i = 0; i < net->g->n_vars; i++)
+		if (weft_tensor_elements(&net->g->vars[i].t) > 1 << 20)
+			return false;
 	for (int i = 0; i < net->g->n_tensors; i++)
 		if (weft_tensor_elements(&net->g->tensors[i].t) > 1 << 20)
 			return false;
@@ -165,25 +169,53 @@ static void test_file(void **state)
 	free(b.p);
 }
 
+static void each_section(struct bytes *b, const char *net)
+{
+	take_apart(b);
+	for (at_section = 0; at_section < N_SECTIONS; at_section++) {
+		char name[96];
+		snprintf(name, sizeof(name), "%.40s.weft section %.4s", net, (char *)head + TABLE_AT + at_section * ENTRY_BYTES);
+		fuzz_file("weft_mutate", name, &section[at_section], test_count(30, 500, 5000), section_load_and_run);
+	}
+	for (int i = 0; i < N_SECTIONS; i++)
+		free(section[i].p);
+	free(b->p);
+}
+
 static void test_sections(void **state)
 {
 	struct bytes b = compiled("tests/models/digits_int8.tflite");
 
 	(void)state;
-	take_apart(&b);
-	for (at_section = 0; at_section < N_SECTIONS; at_section++) {
-		char name[64];
-		snprintf(name, sizeof(name), "digits_int8.weft section %.4s", (char *)head + TABLE_AT + at_section * ENTRY_BYTES);
-		fuzz_file("weft_mutate", name, &section[at_section], test_count(30, 500, 5000), section_load_and_run);
+	each_section(&b, "digits_int8");
+}
+
+/* A network that keeps variables. */
+static void test_variables(void **state)
+{
+	struct reader r = open_recorded("tests/models/tflite_nets.gz", "TFLNETS1");
+	struct bytes b = { 0 };
+	char msg[WEFT_MSG_LEN];
+	weft_net *net;
+
+	(void)state;
+	while (r.at < r.n && !b.p) {
+		struct one c = read_one(&r);
+		if (strncmp(c.name, "stream", 6))
+			continue;
+		if (weft_net_load(c.file, c.file_bytes, c.name, &net, msg) || weft_net_save(net, "w16", &b.p, &b.n, msg))
+			fail_msg("%s", msg);
+		assert_true(net->g->n_vars > 0);
+		weft_net_free(net);
 	}
-	for (int i = 0; i < N_SECTIONS; i++)
-		free(section[i].p);
-	free(b.p);
+	assert_non_null(b.p);
+	free(r.p);
+	each_section(&b, "stream");
 }
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_file), cmocka_unit_test(test_sections) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_file), cmocka_unit_test(test_sections), cmocka_unit_test(test_variables) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

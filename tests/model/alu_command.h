@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Random alu commands: operands dense, broadcast, reversed or strided, each in its
- * own quarter of the scratchpad.
+ * own quarter of the scratchpad; half of the reductions with their operand dense along
+ * the axis.
  */
 #ifndef WEFT_TESTS_MODEL_ALU_COMMAND_H
 #define WEFT_TESTS_MODEL_ALU_COMMAND_H
@@ -39,10 +40,11 @@ static inline int32_t step_of(int32_t s)
 /* One operand of the test: the fields of c, by hand. */
 struct side { int32_t base, s[4], type, zp; };
 
-/* An operand of dense, broadcast, reversed or strided dimensions that stays in its quarter. */
-static inline void random_side(struct rng *r, struct side *s, const int32_t n[4], int32_t base, bool out)
+/* An operand of dense, broadcast, reversed or strided dimensions that stays in its quarter; dimension
+ * `first` is most often dense. */
+static inline void random_side(struct rng *r, struct side *s, const int32_t n[4], int32_t base, int first, bool out)
 {
-	int32_t step, order[4] = {0, 1, 2, 3};
+	int32_t step, order[4] = {first, !first, 2, 3};
 
 	s->type = rng_int(r, 0, 6);
 	s->zp = rng_int(r, 0, 2) ? 0 : rng_int(r, -65536, 65535);
@@ -67,34 +69,34 @@ static inline void random_side(struct rng *r, struct side *s, const int32_t n[4]
 	}
 }
 
-static inline void set_counts(struct rng *r, struct weft_cmd_alu *c)
+static inline void set_counts(struct rng *r, struct weft_cmd_alu *c, bool along)
 {
-	c->n0 = rng_int(r, 1, 40);
-	c->n1 = rng_int(r, 1, 7);
+	c->n0 = rng_int(r, 1, along ? 5 : 40);
+	c->n1 = rng_int(r, 1, along ? 100 : 7);
 	c->n2 = rng_int(r, 1, 5);
 	c->n3 = rng_int(r, 1, 3);
 }
 
-static inline void set_sides(struct rng *r, int32_t sp_bytes, struct weft_cmd_alu *c)
+static inline void set_sides(struct rng *r, int32_t sp_bytes, struct weft_cmd_alu *c, bool along)
 {
 	int32_t n[4] = {c->n0, c->n1, c->n2, c->n3}, part = sp_bytes / 4, span = c->idx_last + 2;
 	int32_t flat[4] = {c->n0, span, c->n2, c->n3}, one_row[4] = {c->n0, 1, c->n2, c->n3};
 	bool reads_index = is(c, "lookup") || is(c, "interp"), reduces = c->func >= func_of("sum");
 	struct side s;
 
-	random_side(r, &s, n, 0, false);
+	random_side(r, &s, n, 0, along, false);
 	c->a_base = s.base, c->a_s0 = s.s[0], c->a_s1 = s.s[1], c->a_s2 = s.s[2], c->a_s3 = s.s[3];
 	c->a_type = s.type, c->a_zp = s.zp;
-	random_side(r, &s, reads_index ? flat : n, part, false);
+	random_side(r, &s, reads_index ? flat : n, part, 0, false);
 	c->b_base = s.base, c->b_s0 = s.s[0], c->b_s1 = s.s[1], c->b_s2 = s.s[2], c->b_s3 = s.s[3];
 	c->b_type = s.type, c->b_zp = s.zp;
 	if (reads_index) {
 		c->idx_step = step_of(c->b_s1) < 0 ? 0 : c->b_s1;
 		c->b_s1 = 0;
 	}
-	random_side(r, &s, n, 2 * part, false);
+	random_side(r, &s, n, 2 * part, 0, false);
 	c->c_base = s.base, c->c_s0 = s.s[0], c->c_s1 = s.s[1], c->c_s2 = s.s[2], c->c_s3 = s.s[3], c->c_type = s.type;
-	random_side(r, &s, is(c, "scatter") ? flat : reduces ? one_row : n, 3 * part, true);
+	random_side(r, &s, is(c, "scatter") ? flat : reduces ? one_row : n, 3 * part, 0, true);
 	c->out_base = s.base, c->out_s0 = s.s[0], c->out_s1 = s.s[1], c->out_s2 = s.s[2], c->out_s3 = s.s[3];
 	c->out_type = s.type, c->out_zp = s.zp;
 	if (is(c, "scatter")) {
@@ -113,17 +115,18 @@ static inline int32_t most32(int32_t a, int32_t b)
 static inline void random_alu(struct rng *r, int32_t sp_bytes, struct weft_cmd *cmd, int func)
 {
 	struct weft_cmd_alu *c = &cmd->alu;
+	bool along = func >= func_of("sum") && rng_int(r, 0, 1);
 
 	weft_cmd_init(cmd, WEFT_CMD_ALU);
 	c->func = func;
-	set_counts(r, c);
+	set_counts(r, c, along);
 	c->idx_last = rng_int(r, 0, is(c, "interp") ? 511 : 20);
 	if (is(c, "interp"))
 		c->n0 = rng_int(r, 1, 3), c->n2 = c->n3 = 1;
 	/* Elements of 8 bytes, gaps between rows. */
 	while (c->n0 * most32(c->n1, c->idx_last + 2) * c->n2 * c->n3 * 10 > sp_bytes / 4)
 		c->n0 = (c->n0 + 1) / 2, c->n3 = (c->n3 + 1) / 2;
-	set_sides(r, sp_bytes, c);
+	set_sides(r, sp_bytes, c, along);
 	c->b_imm = rng_int(r, 0, 3) == 0;
 	c->c_imm = rng_int(r, 0, 3) == 0;
 	c->b_value = rng_int(r, 0, 1) ? rng_int(r, -40, 40) : (int32_t)rng_next(r);

@@ -116,7 +116,7 @@ static inline int32_t brute_add(const struct weft_cmd_post *p, int32_t q, int32_
 {
 	int32_t t1 = brute_addend(q, p->a_zp, p->pre_shift, p->a_mul, p->a_shift);
 	int32_t t2 = brute_addend(r, p->b_zp, p->pre_shift, p->b_mul, p->b_shift);
-	int32_t v = brute_rescale(brute_wrap((wide)t1 + t2), (int32_t)p->s_mul, p->s_shift, 1, p->s_even);
+	int32_t v = brute_rescale(brute_wrap(p->sub ? (wide)t1 - t2 : (wide)t1 + t2), (int32_t)p->s_mul, p->s_shift, 1, p->s_even);
 
 	return brute_clamp(brute_wrap((wide)v + p->s_zp), p->s_min, p->s_max);
 }
@@ -159,6 +159,7 @@ static inline void random_post(struct rng *r, struct weft_cmd_post *p)
 	p->double_round = rng_int(r, 0, 1);
 	p->even = rng_int(r, 0, 1);
 	p->s_even = rng_int(r, 0, 1);
+	p->sub = rng_int(r, 0, 1);
 	p->pre_shift = rng_int(r, 0, 30);
 	p->y_zp = rng_int(r, lo, hi);
 	p->y_min = rng_int(r, lo, 0);

@@ -8,6 +8,12 @@ static int32_t expected(const struct bench *b, const struct weft_cmd_elt *e, int
 	int32_t q = bench_get(b, p, e->in_base + oy * e->in_y_stride + ox * e->in_x_stride, ch);
 	int32_t v;
 
+	if (e->mul) {
+		v = (q - (int8_t)p->a_zp) * (bench_get(b, p, p->b_base + oy * p->b_y_stride + ox * p->b_x_stride, ch) - (int8_t)p->b_zp);
+		return brute_first(p, v, (int32_t)p->a_mul, p->a_shift);
+	}
+	if (e->table)
+		q = bench_get(b, p, p->b_base + (q & 255), 0);
 	if (!p->add) {
 		v = brute_wrap((wide)(q - p->a_zp) * ((wide)1 << p->pre_shift));
 		return brute_first(p, v, (int32_t)p->a_mul, p->a_shift);
@@ -28,13 +34,17 @@ static void random_elt(struct bench *b, struct weft_cmd *c)
 		widen_post(&b->rng, p);
 	s = brute_size(p);
 	p->add = rng_int(&b->rng, 0, 1);
+	if (!p->add && p->mode == 0) {
+		e->table = rng_int(&b->rng, 0, 1);
+		e->mul = !e->table && rng_int(&b->rng, 0, 1);
+	}
 	p->ow = rng_int(&b->rng, 1, 7);
 	p->oh = rng_int(&b->rng, 1, 7);
 	p->oc = oc;
 	e->in_base = s * rng_int(&b->rng, 0, 99);
 	e->in_x_stride = s * (oc + rng_int(&b->rng, 0, 9));
 	e->in_y_stride = p->ow * e->in_x_stride + s * rng_int(&b->rng, 0, 9);
-	p->b_base = part + s * rng_int(&b->rng, 0, 99);
+	p->b_base = part + (e->table ? 16 : s) * rng_int(&b->rng, 0, 99);
 	p->b_x_stride = s * (oc + rng_int(&b->rng, 0, 9));
 	p->b_y_stride = p->ow * p->b_x_stride + s * rng_int(&b->rng, 0, 9);
 	p->out_base = 2 * part + s * rng_int(&b->rng, 0, 99);
@@ -88,9 +98,37 @@ static void elt_faults_bad(void **state)
 	weft_model_free(m);
 }
 
+static void set_both(struct weft_cmd_elt *e) { e->mul = 1; }
+static void set_add(struct weft_cmd_elt *e) { e->post.add = 1; }
+static void set_between(struct weft_cmd_elt *e) { e->post.b_base = 8; }
+
+/* A table lies at a word, and is the only second operand. */
+static void elt_table_bad(void **state)
+{
+	static void (*const change[])(struct weft_cmd_elt *) = {set_both, set_add, set_between};
+	struct weft_model *m = weft_model_new(weft_config_find("w16"));
+	struct weft_model_fault f;
+
+	(void)state;
+	for (size_t i = 0; i <= sizeof(change) / sizeof(change[0]); i++) {
+		struct weft_cmd c;
+
+		weft_cmd_init(&c, WEFT_CMD_ELT);
+		c.elt.table = 1;
+		c.elt.post.b_base = 16;
+		if (i)
+			change[i - 1](&c.elt);
+		assert_int_equal(weft_model_exec(m, &c, &f) != 0, i != 0);
+		if (i)
+			assert_int_equal(f.code, WEFT_FAULT_BAD_FIELD);
+	}
+	weft_model_free(m);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(elt_random), cmocka_unit_test(elt_faults_bad)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(elt_random), cmocka_unit_test(elt_faults_bad),
+	                                   cmocka_unit_test(elt_table_bad)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -26,8 +26,9 @@ static int const_like(struct maker *m, int x, weft_dtype type, int64_t lo, int64
 	weft_tensor t = *tensor(m, x);
 
 	t.dtype = type;
+	bool number = chance(m, 25);
 	for (int d = 0; d < t.rank; d++)
-		if (chance(m, 35))
+		if (number || chance(m, 35))
 			t.dim[d] = 1;
 	int64_t n = weft_tensor_elements(&t);
 	void *v = must(malloc((size_t)n * 4));

@@ -653,7 +653,9 @@ static int add(struct maker *m, int a, int b)
 
 	begin(m, "ADD");
 	int sa = add_side(m, a, left), sb = add_side(m, b, left);
-	int sum = emit(m, WEFT_OP_ADD, NULL, (int[]){ sa, sb }, 2, WEFT_INT32, t.rank, t.dim);
+	for (int d = 0; d < 4; d++)
+		t.dim[d] = most(t.dim[d], tensor(m, b)->dim[d]);
+	int sum = emit(m, chance(m, 30) ? WEFT_OP_SUB : WEFT_OP_ADD, NULL, (int[]){ sa, sb }, 2, WEFT_INT32, t.rank, t.dim);
 	struct scales s = draw_scales(m, 1, ldexp(1, 1 - left), 2147483648.0, false);
 	int y = rescale(m, sum, s, WEFT_DOUBLE_ROUND, 0, s.wraps ? 0 : draw_zp(m), m->type);
 	return end(m, chance(m, 30) ? clamp(m, y) : y);
@@ -664,12 +666,43 @@ static bool same_shape(const struct maker *m, int a, int b)
 	return !memcmp(tensor(m, a)->dim, tensor(m, b)->dim, sizeof(tensor(m, a)->dim));
 }
 
-static int make_add(struct maker *m, int x)
+/* A second tensor for x: of its shape, or with some dimensions of one element. */
+static int beside(struct maker *m, int x)
 {
 	int other = m->live[draw(m, 0, m->n_live - 1)];
+	weft_tensor t = *tensor(m, x);
 
-	if (!same_shape(m, x, other))
-		other = new_input(m, tensor(m, x)->dim);
+	if (chance(m, 25) && !is_float(m)) {
+		for (int d = 0; d < (chance(m, 15) ? 4 : 3); d++)
+			t.dim[d] = chance(m, 70) ? 1 : t.dim[d];
+		return new_input(m, t.dim);
+	}
+	return same_shape(m, x, other) ? other : new_input(m, t.dim);
+}
+
+/* Products as TFLite's MUL has them. */
+static int make_product(struct maker *m, int x)
+{
+	if (is_float(m))
+		return -1;
+	int b = beside(m, x), at = chance(m, 50);
+	weft_tensor t = *tensor(m, x);
+	weft_attr a = { .mul = { 0 } };
+	int in[2];
+
+	begin(m, "MUL");
+	in[at] = widen(m, x, draw_zp(m), 0);
+	in[!at] = widen(m, b, draw_zp(m), 0);
+	int y = emit(m, WEFT_OP_MUL, &a, in, 2, WEFT_INT32, t.rank, t.dim);
+	struct scales s = draw_scales(m, 1, 1 / half_range(m), 4 * half_range(m) * half_range(m), false);
+	y = rescale(m, y, s, draw_rounding(m), 0, s.wraps ? 0 : draw_zp(m), m->type);
+	return end(m, chance(m, 30) ? clamp(m, y) : y);
+}
+
+static int make_add(struct maker *m, int x)
+{
+	int other = beside(m, x);
+
 	return chance(m, 50) ? add(m, x, other) : add(m, other, x);
 }
 
@@ -844,7 +877,7 @@ static int make_softmax(struct maker *m, int x)
 static const struct { int (*make)(struct maker *, int); int weight; bool heavy; } kinds[] = {
 	{ make_conv, 28, true }, { make_depthwise, 16, true }, { make_residual, 10, true },
 	{ make_dense, 6, true }, { make_pool, 9, true }, { make_mean, 4, true }, { make_branches, 4, true },
-	{ make_add, 6, false }, { make_rescale, 4, false }, { make_clamp, 2, false }, { make_concat, 3, false },
+	{ make_add, 6, false }, { make_product, 5, false }, { make_rescale, 4, false }, { make_clamp, 2, false }, { make_concat, 3, false },
 	{ make_pad, 4, false }, { make_slice, 3, false }, { make_reshape, 2, false }, { make_softmax, 1, false },
 };
 
@@ -854,7 +887,7 @@ static int one_operator(struct maker *m, bool heavy)
 		int z = m->alu && chance(m, 70) ? alu_kinds[draw(m, 0, N_OF(alu_kinds) - 1)](m, m->x) : -1;
 		if (z >= 0)
 			return z;
-		int at = (int)draw(m, 0, 101), k = 0;
+		int at = (int)draw(m, 0, 106), k = 0;
 		while (k < N_OF(kinds) - 1 && at >= kinds[k].weight)
 			at -= kinds[k++].weight;
 		int y = heavy && !kinds[k].heavy ? -1 : kinds[k].make(m, m->x);

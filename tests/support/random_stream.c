@@ -470,6 +470,7 @@ static void draw_post(struct maker *m, struct weft_cmd_post *p, bool sums)
 	p->double_round = p->scale16 ? 0 : (int32_t)draw(m, 0, 1);
 	p->even = m->cfg->has_even && chance(m, 40);
 	p->s_even = m->cfg->has_even && chance(m, 40);
+	p->sub = m->cfg->has_sub && chance(m, 40);
 	p->y_zp = draw_value(m);
 	draw_limits(m, &p->y_min, &p->y_max);
 	p->pre_shift = chance(m, 50) ? 20 : (int32_t)draw(m, 0, 30);
@@ -846,7 +847,9 @@ static bool elt_job(struct maker *m, struct job *j)
 {
 	struct weft_cmd c;
 	struct ten x = draw_ten(m), y, b;
-	bool whole, add = chance(m, 60);
+	bool whole, mul = m->mode == INT8 && m->cfg->has_mul && chance(m, 25), add = !mul && chance(m, 60);
+	bool table = m->mode == INT8 && m->cfg->has_table && !mul && !add && chance(m, 50);
+	int bytes = -1;
 
 	weft_cmd_init(&c, WEFT_CMD_ELT);
 	draw_post(m, &c.elt.post, false);
@@ -863,16 +866,32 @@ static bool elt_job(struct maker *m, struct job *j)
 		x = y;
 	else if (!place_filled(m, j, &x))
 		return false;
-	if (add && !place_addend(m, j, &c.elt.post, &y, whole, &b))
+	if ((add || mul) && !place_addend(m, j, &c.elt.post, &y, whole, &b))
 		return false;
+	c.elt.post.add = add;
+	c.elt.mul = mul;
+	if (mul && b.area != y.area && chance(m, 50)) {
+		/* One pixel for all, or one row. */
+		c.elt.post.b_y_stride = 0;
+		c.elt.post.b_x_stride = chance(m, 50) ? c.elt.post.b_x_stride : 0;
+	}
+	if (table) {
+		if ((bytes = new_area(m, 256, m->n)) < 0)
+			return false;
+		fill(m, j, bytes, FMT_ANY);
+		c.elt.table = 1;
+		c.elt.post.b_base = (int32_t)m->area[bytes].at;
+	}
 	c.elt.in_base = (int32_t)x.at;
 	c.elt.in_y_stride = (int32_t)x.ys;
 	c.elt.in_x_stride = (int32_t)x.xs;
 	struct step *s = new_step(j, WEFT_CMD_ELT);
 	s->c.elt = c.elt;
 	reads(s, x.area);
-	if (add)
+	if (add || mul)
 		reads(s, b.area);
+	if (table)
+		reads(s, bytes);
 	writes(s, y.area);
 	store_output(m, j, &y, whole);
 	return true;
@@ -917,10 +936,11 @@ static int64_t side_bytes(int32_t type)
 	return bytes[type];
 }
 
-/* Dense, strided, in any order, backwards; broadcast where it is read. Dimension `fixed` goes forwards. */
-static bool draw_side(struct maker *m, struct job *j, struct side *s, const int64_t n[4], int fixed, bool out)
+/* Dense, strided, in any order, backwards; broadcast where it is read. Dimension `fixed` goes forwards,
+ * `first` is most often dense. */
+static bool draw_side(struct maker *m, struct job *j, struct side *s, const int64_t n[4], int first, int fixed, bool out)
 {
-	int order[4] = { 0, 1, 2, 3 };
+	int order[4] = { first, !first, 2, 3 };
 	int64_t back = 0;
 
 	s->type = (int32_t)draw(m, 0, 6);
@@ -956,8 +976,8 @@ static bool draw_side(struct maker *m, struct job *j, struct side *s, const int6
 	(c)->x##_base = (from).base; (c)->x##_type = (from).type; \
 	(c)->x##_s0 = (from).s[0]; (c)->x##_s1 = (from).s[1]; (c)->x##_s2 = (from).s[2]; (c)->x##_s3 = (from).s[3]; } while (0)
 
-/* What no operand depends on. */
-static void draw_alu(struct maker *m, struct weft_cmd_alu *c)
+/* What no operand depends on. true: a reduction along what a has dense. */
+static bool draw_alu(struct maker *m, struct weft_cmd_alu *c)
 {
 	c->func = (int32_t)draw(m, 0, WEFT_ALU_FUNC_ARGMAX);
 	c->n0 = (int32_t)(chance(m, 20) ? draw(m, 1, 200) : draw_count(m, 3 * m->n));
@@ -979,6 +999,11 @@ static void draw_alu(struct maker *m, struct weft_cmd_alu *c)
 	c->round = chance(m, 50);
 	c->even = m->cfg->has_even && chance(m, 50);
 	c->shift = (int32_t)(chance(m, 50) ? 0 : draw(m, 0, 63));
+	if (c->func < WEFT_ALU_FUNC_SUM || chance(m, 50))
+		return false;
+	c->n0 = (int32_t)draw(m, 1, 5);
+	c->n1 = (int32_t)draw_count(m, 5 * m->n);
+	return true;
 }
 
 static bool alu_job(struct maker *m, struct job *j)
@@ -991,13 +1016,13 @@ static bool alu_job(struct maker *m, struct job *j)
 		return false;
 	m->mode = INT8;
 	weft_cmd_init(&cmd, WEFT_CMD_ALU);
-	draw_alu(m, c);
+	bool along = draw_alu(m, c);
 	const int64_t n[4] = { c->n0, c->n1, c->n2, c->n3 }, flat[4] = { c->n0, c->idx_last + 2, c->n2, c->n3 };
 	const int64_t line[4] = { c->n0, 1, c->n2, c->n3 };
 	bool indexed = c->func == WEFT_ALU_FUNC_LOOKUP || c->func == WEFT_ALU_FUNC_INTERP, spreads = c->func == WEFT_ALU_FUNC_SCATTER;
 	bool folds = c->func >= WEFT_ALU_FUNC_SUM;
-	if (!draw_side(m, j, &a, n, -1, c->func <= WEFT_ALU_FUNC_RESCALE && chance(m, 30)) ||
-	    !draw_side(m, j, &b, indexed ? flat : n, indexed ? 1 : -1, false) || !draw_side(m, j, &x, n, -1, false))
+	if (!draw_side(m, j, &a, n, along, -1, c->func <= WEFT_ALU_FUNC_RESCALE && chance(m, 30)) ||
+	    !draw_side(m, j, &b, indexed ? flat : n, 0, indexed ? 1 : -1, false) || !draw_side(m, j, &x, n, 0, -1, false))
 		return false;
 	bool in_place = c->func <= WEFT_ALU_FUNC_RESCALE && chance(m, 25);
 	for (int d = 0; d < 4; d++)
@@ -1005,7 +1030,7 @@ static bool alu_job(struct maker *m, struct job *j)
 	if (in_place) {
 		y = a;
 		y.zp = (int32_t)draw(m, -65536, 65535);
-	} else if (!draw_side(m, j, &y, spreads ? flat : folds ? line : n, spreads ? 1 : -1, true)) {
+	} else if (!draw_side(m, j, &y, spreads ? flat : folds ? line : n, 0, spreads ? 1 : -1, true)) {
 		return false;
 	}
 	SET_SIDE(c, a, a);

@@ -363,6 +363,32 @@ static void scale16_elt(struct stream *s, bool bad)
 	s->c[ELT].elt.post.scale16 = bad;
 }
 
+/* The table at AT_X, as long as a load there has written it. */
+static void table_and_add(struct stream *s, bool bad)
+{
+	s->c[ELT].elt.table = 1;
+	s->c[ELT].elt.post.add = bad;
+}
+
+static void table_aside(struct stream *s, bool bad)
+{
+	table_and_add(s, false);
+	s->c[ELT].elt.post.b_base += bad ? 1 : 0;
+}
+
+static void table_absent(struct stream *s, bool bad)
+{
+	table_and_add(s, false);
+	s->c[ELT].elt.post.b_base = bad ? 0x40000 : AT_X;
+}
+
+static void factor_absent(struct stream *s, bool bad)
+{
+	s->c[ELT].elt.post.add = 0;
+	s->c[ELT].elt.mul = 1;
+	s->c[ELT].elt.post.b_base = bad ? 0x40000 : AT_X;
+}
+
 static void scale16_pool(struct stream *s, bool bad)
 {
 	int16_stream(s);
@@ -1183,6 +1209,10 @@ static const struct bad_case cases[] = {
 	COMMANDS(scale16_dw, MODE_FIELD, DW),
 	COMMANDS(scale16_elt, MODE_FIELD, ELT),
 	COMMANDS(scale16_pool, MODE_FIELD, POOL),
+	COMMANDS(table_and_add, MODE_FIELD, ELT),
+	COMMANDS(table_aside, MODE_FIELD, ELT),
+	COMMANDS(table_absent, USE_BEFORE_LOAD, ELT),
+	COMMANDS(factor_absent, USE_BEFORE_LOAD, ELT),
 	COMMANDS(scale16_twice, MODE_FIELD, CONV),
 	COMMANDS(zero_point_conv, MODE_FIELD, CONV),
 	COMMANDS(zero_point_dw, MODE_FIELD, DW),
@@ -1336,6 +1366,9 @@ static void each_is_refused(void **state)
 		snprintf(want, sizeof(want), ": %s: ", weft_verify_rule_name(k->rule));
 		assert_non_null(strstr(r.text, want));
 		assert_null(strchr(r.text, '\n'));
+		snprintf(want, sizeof(want), " 0x%x was never written", r.sp_addr);
+		if (k->rule == WEFT_VERIFY_USE_BEFORE_LOAD)
+			assert_non_null(strstr(r.text, want));
 	}
 }
 

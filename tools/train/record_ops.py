@@ -31,10 +31,11 @@ from tflite_runtime.interpreter import Interpreter, OpResolverType
 
 from flatbuffer import Table, Tables, flatbuffer, scalars, string
 
-F32, I32, U8, I64, I16, I8 = 0, 2, 3, 4, 7, 9
-DTYPE = {F32: np.float32, I32: np.int32, U8: np.uint8, I64: np.int64, I16: np.int16, I8: np.int8}
-NAME = {F32: "float32", I32: "int32", U8: "uint8", I64: "int64", I16: "int16", I8: "int8"}
+F32, I32, U8, I64, BOOL, I16, I8 = 0, 2, 3, 4, 6, 7, 9
+DTYPE = {F32: np.float32, I32: np.int32, U8: np.uint8, I64: np.int64, BOOL: np.bool_, I16: np.int16, I8: np.int8}
+NAME = {F32: "float32", I32: "int32", U8: "uint8", I64: "int64", BOOL: "bool", I16: "int16", I8: "int8"}
 Q = (I8, U8, I16)
+CASTS = (F32, I32, U8, I64, I16, I8)
 
 # name: (BuiltinOperator, version, BuiltinOptions)
 OPS = {
@@ -46,7 +47,9 @@ OPS = {
     "SPACE_TO_DEPTH": (26, 2, 19), "SVDF": (27, 3, 6), "TANH": (28, 3, 0), "PAD": (34, 3, 0), "GATHER": (36, 5, 23),
     "BATCH_TO_SPACE_ND": (37, 2, 0), "SPACE_TO_BATCH_ND": (38, 2, 0), "TRANSPOSE": (39, 4, 0), "MEAN": (40, 3, 27),
     "SUB": (41, 5, 28), "DIV": (42, 1, 29), "STRIDED_SLICE": (45, 4, 32), "EXP": (47, 2, 0), "SPLIT": (49, 4, 35),
-    "CAST": (53, 2, 37), "PRELU": (54, 1, 0), "MAXIMUM": (55, 3, 39), "ARG_MAX": (56, 2, 40), "MINIMUM": (57, 3, 39),
+    "CAST": (53, 2, 37), "LESS": (58, 2, 0), "GREATER": (61, 2, 0), "GREATER_EQUAL": (62, 2, 0),
+    "LESS_EQUAL": (63, 2, 0), "SELECT": (64, 1, 0), "EQUAL": (71, 2, 0), "NOT_EQUAL": (72, 2, 0), "LOGICAL_OR": (84, 1, 0),
+    "LOGICAL_AND": (86, 1, 0), "LOGICAL_NOT": (87, 1, 0), "SELECT_V2": (123, 1, 0), "PRELU": (54, 1, 0), "MAXIMUM": (55, 3, 39), "ARG_MAX": (56, 2, 40), "MINIMUM": (57, 3, 39),
     "PADV2": (60, 2, 0), "SLICE": (65, 3, 48), "TRANSPOSE_CONV": (67, 3, 49), "TILE": (69, 2, 0), "SUM": (74, 2, 27),
     "SQRT": (75, 1, 0), "RSQRT": (76, 2, 0), "ARG_MIN": (79, 2, 57), "REDUCE_MAX": (82, 2, 27), "PACK": (83, 3, 59),
     "UNPACK": (88, 4, 64), "REDUCE_MIN": (89, 2, 27), "FLOOR_DIV": (90, 2, 65), "FLOOR_MOD": (95, 2, 72),
@@ -536,8 +539,8 @@ def all_moved():
 
 
 def numbers():
-    for a in DTYPE:
-        for b in DTYPE:
+    for a in CASTS:
+        for b in CASTS:
             net = Net()
             operands = [net.input(a, [50], modulus=100 if a == F32 and b == U8 else 0)]    # below 0 C leaves open
             net.output(b, [50])
@@ -579,9 +582,41 @@ def norms():
     norm("LOG_SOFTMAX", I8, .001, 0, (1 / 16, 127), n=4000)
 
 
+def chosen():
+    """Comparisons, logic, selection; operands broadcast now and then."""
+    def other(dims):
+        return [1 if draw(0, 3) == 0 else d for d in dims]
+
+    for op in ("LESS", "LESS_EQUAL", "GREATER", "GREATER_EQUAL", "EQUAL", "NOT_EQUAL"):
+        for t in (F32, I32, I8, U8):
+            for k in range(2):
+                net, dims = Net(), shape(2, 4)
+                q = [quant(t, -8, -1) if t in (I8, U8) else None for _ in range(2)]
+                if k and q[0]:
+                    q[1] = (q[0][0], q[1][1])
+                operands = [net.input(t, dims, q[0], modulus=5 if t == I32 else 0), net.input(t, other(dims), q[1], modulus=5 if t == I32 else 0)]
+                net.output(BOOL, dims)
+                record(op, net, operands)
+    for op in ("LOGICAL_AND", "LOGICAL_OR", "LOGICAL_NOT"):
+        net, dims = Net(), shape(2, 4)
+        operands = [net.input(BOOL, dims, modulus=2)] + ([net.input(BOOL, other(dims), modulus=2)] if op != "LOGICAL_NOT" else [])
+        net.output(BOOL, dims)
+        record(op, net, operands)
+    for t in (F32, I32, I8, U8, I16):
+        net, dims = Net(), shape(2, 4)
+        q = quant(t) if t in Q else None
+        operands = [net.input(BOOL, other(dims), modulus=2), net.input(t, dims, q), net.input(t, other(dims), q)]
+        net.output(t, dims, q)
+        record("SELECT_V2", net, operands)
+        net, first = Net(), draw(0, 1)
+        operands = [net.input(BOOL, dims[:1] if first else dims, modulus=2), net.input(t, dims, q), net.input(t, dims, q)]
+        net.output(t, dims, q)
+        record("SELECT", net, operands)
+
+
 def main():
     to = Path(sys.argv[1] if len(sys.argv) > 1 else "tests/models/tflite_ops.gz")
-    for make in (all_unary, requantise, all_binary, all_weighted, shapes_of_sums, all_moved, numbers, norms):
+    for make in (all_unary, requantise, all_binary, all_weighted, shapes_of_sums, all_moved, numbers, norms, chosen):
         make()
     with open(to, "wb") as f, gzip.GzipFile("", "wb", 9, f, mtime=0) as z:
         z.write(b"TFLOPS1\n" + b"".join(cases))

@@ -152,7 +152,7 @@ static int take_device(const char *v, struct wishes *w)
 		return -1;
 	if (s.device == WEFT_DEVICE_GOLDEN)
 		return fail(-1, "--device golden: not a device; model, rtl or usb");
-	w->dev.kind = s.device == WEFT_DEVICE_RTL ? WEFT_DEV_RTL : s.device == WEFT_DEVICE_USB ? WEFT_DEV_USB : WEFT_DEV_MODEL;
+	w->dev.kind = weft_device_kind(s.device);
 	w->dev.usb = s.usb;
 	return 0;
 }

@@ -49,11 +49,9 @@ int parse_number(const char *option, const char *text, uint64_t max, uint64_t *o
 
 int parse_device(const char *text, struct weft_session_options *o)
 {
-	static const char *const names[] = { "golden", "model", "rtl", "usb" };
-
-	for (int i = 0; i < 4; i++) {
-		if (!strcmp(text, names[i])) {
-			o->device = (enum weft_device)i;
+	for (enum weft_device d = WEFT_DEVICE_GOLDEN; d <= WEFT_DEVICE_USB; d++) {
+		if (!strcmp(text, weft_device_name(d))) {
+			o->device = d;
 			return 0;
 		}
 	}

@@ -11,13 +11,6 @@
 #include "weft/gen/config.h"
 #include "weft_cmd.h"
 
-static const char *device_name(enum weft_device d)
-{
-	static const char *const names[] = { "golden", "model", "rtl", "usb" };
-
-	return names[d];
-}
-
 const char *memory_name(const struct weft_session_options *o)
 {
 	return o->memory == WEFT_MEMORY_SRAM ? "sram" : "ddr";
@@ -113,7 +106,7 @@ int print_json(const weft_net *net, const struct weft_session_options *o, const 
 	cJSON *j = cJSON_CreateObject();
 
 	cJSON_AddStringToObject(j, "model", model);
-	cJSON_AddStringToObject(j, "device", device_name(o->device));
+	cJSON_AddStringToObject(j, "device", weft_device_name(o->device));
 	cJSON_AddStringToObject(j, "config", o->config);
 	cJSON_AddStringToObject(j, "memory", memory_name(o));
 	cJSON_AddNumberToObject(j, "seed", (double)seed);

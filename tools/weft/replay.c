@@ -55,9 +55,9 @@ static int take_args(int argc, char **argv, struct args *a)
 	return a->file ? 0 : fail(EXIT_USAGE, "replay: no file is named");
 }
 
-static void print_place(const struct weft_replay_place *f)
+static void print_place(const struct weft_replay_place *f, uint32_t first_cmd)
 {
-	printf("first wrong: command %zu, %s\n", f->cmd, f->text);
+	printf("first wrong: command %zu, %s\n", first_cmd + f->cmd, f->text);
 	if (f->cycle)
 		printf("  retires at cycle %llu%s", (unsigned long long)f->cycle, f->written ? "" : "\n");
 	if (f->written)
@@ -88,24 +88,24 @@ static void print_as_text(const struct weft_capture *c, const struct weft_replay
 		printf("memory: %llu bytes of the constants differ, first at 0x%llx: 0x%02x, must be 0x%02x",
 		       (unsigned long long)r->memory_bytes, (unsigned long long)r->memory_at, r->memory_got, r->memory_expected);
 		if (r->memory_cmd != SIZE_MAX)
-			printf("; command %zu loads it", r->memory_cmd);
+			printf("; command %zu loads it", r->first_cmd + r->memory_cmd);
 		printf("\n");
 	}
 	if (r->result.fault_code)
-		printf("simulation: fault %u at command %u\n", r->result.fault_code, r->result.fault_cmd);
+		printf("simulation: fault %u at command %u\n", r->result.fault_code, r->first_cmd + r->result.fault_cmd);
 	if (r->first.found)
-		print_place(&r->first);
+		print_place(&r->first, r->first_cmd);
 	printf("%s\n", r->reproduced && (r->simulation_differs || r->memory) ? "reproduced: the simulation leaves the device's memory"
 	             : r->reproduced ? "nothing differs: device and simulation leave the memory of a correct run"
 	             : r->simulation_differs ? "not reproduced: the simulation differs in another way"
 	             : "not reproduced: the simulation is right, the device was not");
 }
 
-static void json_place(cJSON *j, const struct weft_replay_place *f)
+static void json_place(cJSON *j, const struct weft_replay_place *f, uint32_t first_cmd)
 {
 	cJSON *o = cJSON_AddObjectToObject(j, "first"), *at, *tile;
 
-	cJSON_AddNumberToObject(o, "cmd", (double)f->cmd);
+	cJSON_AddNumberToObject(o, "cmd", (double)(first_cmd + f->cmd));
 	cJSON_AddStringToObject(o, "command", f->text);
 	cJSON_AddNumberToObject(o, "cycle", (double)f->cycle);
 	if (f->written)
@@ -145,7 +145,7 @@ static void print_as_json(const struct weft_capture *c, const struct weft_replay
 	if (r->memory)
 		cJSON_AddNumberToObject(j, "memory_at", (double)r->memory_at);
 	if (r->first.found)
-		json_place(j, &r->first);
+		json_place(j, &r->first, r->first_cmd);
 	char *s = cJSON_Print(j);
 	if (s)
 		puts(s);

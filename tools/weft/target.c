@@ -11,7 +11,7 @@ static int open_simulated(struct target *t, const struct weft_session_options *o
 {
 	struct weft_dev_options d = weft_dev_options_default();
 
-	d.kind = o->device == WEFT_DEVICE_RTL ? WEFT_DEV_RTL : WEFT_DEV_MODEL;
+	d.kind = weft_device_kind(o->device);
 	d.config = config;
 	return weft_dev_open(&d, &t->dev, msg);
 }

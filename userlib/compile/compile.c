@@ -30,6 +30,9 @@ static int cc_start(struct cc *cc, const struct attempt *a)
 	cc->has_raw = cc->cfg->features & WEFT_FEATURE_RAW;
 	cc->has_even = cc->cfg->features & WEFT_FEATURE_EVEN;
 	cc->has_dwk = cc->cfg->features & WEFT_FEATURE_DWK;
+	cc->has_table = cc->cfg->features & WEFT_FEATURE_TABLE;
+	cc->has_sub = cc->cfg->features & WEFT_FEATURE_SUB;
+	cc->has_mul = cc->cfg->features & WEFT_FEATURE_MUL;
 	cc->ops = calloc((size_t)g->n_ops + 1, sizeof *cc->ops);
 	cc->n_roots = g->n_tensors;
 	cc->cap_roots = (uint32_t)g->n_tensors + 1;

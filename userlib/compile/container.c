@@ -194,8 +194,8 @@ int weft_program_write(const weft_program *p, uint8_t **out, size_t *n_out, char
 	uint8_t *packed[N_SECTIONS] = { NULL };
 	struct io io = { .write = true };
 
-	if (p->graph->n_subs || p->graph->n_vars) {
-		snprintf(msg, WEFT_MSG, ".weft cannot hold control flow or variables");
+	if (p->graph->n_subs) {
+		snprintf(msg, WEFT_MSG, ".weft cannot hold control flow");
 		return -ENOTSUP;
 	}
 	int err = write_all(p, &io, packed, msg);
@@ -267,7 +267,7 @@ static int read_head(const uint8_t *data, size_t n, struct section *s, size_t *a
 	io.at = sizeof magic;
 	io_u32(&io, &version);
 	if (version != WEFT_PROGRAM_VERSION) {
-		snprintf(msg, WEFT_MSG, ".weft: version %u, this library reads %d", (unsigned)version, WEFT_PROGRAM_VERSION);
+		snprintf(msg, WEFT_MSG, ".weft: version %u, this library reads %d; compile the model again", (unsigned)version, WEFT_PROGRAM_VERSION);
 		return -EINVAL;
 	}
 	io.at = 0;

@@ -156,17 +156,23 @@ static int set_x(struct node_emit *m, struct job *j)
 
 static int set_r(struct node_emit *m, struct job *j)
 {
-	struct span rows = { j->oy, j->oh }, cols = { j->ox, j->ow };
+	const struct node *nd = m->nd;
+	bool still = nd->add && second_still(nd);
+	struct span rows = { still ? 0 : j->oy, still ? 1 : j->oh }, cols = { still ? 0 : j->ox, still ? 1 : j->ow };
+	int64_t c = nd->table ? 0 : j->c, cn = second_channels(nd, j->cn);
 
-	if (!m->nd->add)
+	if (!nd->add)
 		return 0;
 	if (m->p->rr) {
-		j->r = resident(m->e->s, m->p->sr, &m->nd->r, j->n, rows, cols, j->c);
+		j->r = resident(m->e->s, m->p->sr, &nd->r, j->n, rows, cols, c);
 		return 0;
 	}
-	j->r = in_slot(area_addr(m->e->s, m->p->r[m->next_r]), rows, cols, j->cn, &m->nd->r);
+	j->r = in_slot(area_addr(m->e->s, m->p->r[m->next_r]), rows, cols, cn, &nd->r);
 	m->next_r = (m->next_r + 1) % m->p->n_r;
-	return copy_box(m->e, false, &m->nd->r, j->n, &j->r, j->c, j->cn);
+	int err = copy_box(m->e, false, &nd->r, j->n, &j->r, c, cn);
+	if (still)
+		j->r.ys = j->r.xs = 0;
+	return err;
 }
 
 static void set_y(struct node_emit *m, struct job *j)

@@ -294,10 +294,19 @@ static bool in_blocks(int32_t step, int64_t bytes)
 	return !step || step == bytes;
 }
 
+/* Whether a reduction takes a word of its operand at once. */
+static bool takes_words(const struct weft_cmd_alu *c, int64_t bytes)
+{
+	bool compares = c->func == WEFT_ALU_FUNC_RMAX || c->func == WEFT_ALU_FUNC_RMIN || c->func == WEFT_ALU_FUNC_ARGMAX;
+
+	return c->a_s1 == bytes && !c->a_zp && (compares ? bytes < 8 : c->func == WEFT_ALU_FUNC_SUM && bytes == 4);
+}
+
 /*
  * Cycles (hw/alu): a read an operand for each block of dimension 0, which is a word
  * where bytes are only moved, a quarter of the lanes (an eighth with int48) where
- * operands are in blocks, else one element. A table's block takes a cycle for its
+ * operands are in blocks, else one element. Most reductions read the words of what
+ * is dense along the axis, for each element of out. A table's block takes a cycle for its
  * index and one (interp: two) for each entry, at least three; an index that stays
  * is looked up once.
  */
@@ -316,6 +325,8 @@ static int64_t cycles_of(const struct alu_emit *m, const struct weft_cmd_alu *c)
 	int64_t lanes = word ? n / y : !together ? 1 : wide ? n / 8 : n / 4;
 	int64_t blocks = ceil_div(c->n0, lanes) * c->n1 * c->n2 * c->n3;
 
+	if (takes_words(c, a))
+		return ceil_div(c->n1 * a, n) * c->n0 * c->n2 * c->n3;
 	if (!table)
 		return blocks * (1 + has_b + has_c);
 	int64_t reads = s->func == WEFT_ALU_FUNC_INTERP ? 2 : 1, tail = c->n0 % lanes;

@@ -83,7 +83,7 @@ enum banks emit_write_banks(const struct cc *cc, const struct operand *o, int64_
 int64_t emit_passes(const struct node *nd)
 {
 	if (nd->mode != 2)
-		return nd->add ? 4 : 1;
+		return nd->add && !nd->table && !nd->product ? 4 : 1;
 	return nd->add ? 3 : nd->kind == NODE_POOL || nd->kind == NODE_ELT ? 1 : 2;
 }
 
@@ -116,16 +116,21 @@ struct job job_part(const struct job *j, int64_t oy, int64_t oh, int64_t ox, int
 
 static void set_sum(struct weft_cmd_post *p, const struct node *nd, const struct job *j, int64_t ch)
 {
-	p->add = 1;
 	p->b_base = (int32_t)(j->r.addr + (ch - j->c) * j->r.elem);
+	if (nd->table)
+		return;
 	p->b_x_stride = j->ow > 1 ? (int32_t)j->r.xs : 0;
 	p->b_y_stride = j->oh > 1 ? (int32_t)j->r.ys : 0;
+	p->b_zp = nd->b_zp;
+	if (nd->product)
+		return;
+	p->add = 1;
+	p->sub = nd->sub;
 	p->s_min = nd->s_min;
 	p->s_max = nd->s_max;
 	p->b_fmt = nd->b_fmt;
 	if (nd->mode == 2)
 		return;
-	p->b_zp = nd->b_zp;
 	p->s_zp = nd->s_zp;
 	p->b_mul = nd->b.mul;
 	p->b_shift = nd->b.shift;

@@ -9,6 +9,8 @@
 #include "emit.h"
 
 #define START_CYCLES 7
+#define TABLE_BYTES 256
+#define TABLE_CYCLES 4         /* until its first byte is looked up, beside its reads */
 #define DW_START_CYCLES 30     /* with the first weights */
 #define WEIGHT_READS 13        /* of weights and records, a block of channels */
 #define RECORD_READS 8         /* of them, of records */
@@ -24,7 +26,12 @@ static int finish(struct emit *e, struct cmd *c, const struct node *nd, const st
 	int64_t word = min64(n, j->cn * j->y.elem), words = j->oh * j->ow * ceil_div(j->cn * j->y.elem, n);
 	emit_traffic(c, 0, PORT_X, cycles, j->x.elem > 1 ? BANKS_BOTH : emit_read_banks(e->s->cc, &j->x));
 	int first = c->n_acc;
-	if (nd->add) {
+	if (nd->table) {
+		emit_access(c, SPACE_SP, false, j->r.addr, j->r.addr + TABLE_BYTES);
+		emit_traffic(c, first, PORT_W, TABLE_BYTES / (2 * n), BANKS_BOTH);
+		rows += TABLE_BYTES / (2 * n) + TABLE_CYCLES;
+		cycles += TABLE_BYTES / (2 * n) + TABLE_CYCLES;
+	} else if (nd->add) {
 		emit_rows(c, false, &j->r, j, j->c, j->cn);
 		emit_traffic(c, first, PORT_R, words, emit_read_banks(e->s->cc, &j->r));
 	}
@@ -331,6 +338,9 @@ int emit_elt(struct emit *e, const struct node *nd, const struct job *j)
 	k->in_base = (int32_t)x->addr;
 	k->in_x_stride = j->ow > 1 ? (int32_t)x->xs : 0;
 	k->in_y_stride = j->oh > 1 ? (int32_t)x->ys : 0;
+	k->table = nd->table;
+	k->mul = nd->product;
 	emit_rows(c, false, x, j, j->c, j->cn);
-	return finish(e, c, nd, j, emit_reads(e->s->cc, x, j->cn) * j->oh * j->ow);
+	int64_t reads = emit_reads(e->s->cc, x, j->cn) + (nd->product ? emit_reads(e->s->cc, &j->r, j->cn) : 0);
+	return finish(e, c, nd, j, reads * j->oh * j->ow);
 }

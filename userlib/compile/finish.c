@@ -50,7 +50,7 @@ static const char *node_words(const struct node *nd, char text[96])
 		snprintf(text, 96, "on the alu");
 		break;
 	default:
-		snprintf(text, 96, "elementwise%s", nd->add ? " addition" : "");
+		snprintf(text, 96, "elementwise%s", !nd->add ? "" : nd->table ? ", by a table" : nd->product ? " product" : nd->sub ? " subtraction" : " addition");
 	}
 	return text;
 }

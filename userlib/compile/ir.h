@@ -71,7 +71,9 @@ struct node {
 	struct views { struct view x, r, y, dbg; } own, flat;   /* the same before and after shape.c; with
 	                        * its own rows, or as one long row where that is possible */
 	int x_t, r_t;          /* tensors that x and r are views of; r_t -1 without add */
-	bool add;
+	bool add;              /* there is a second operand r */
+	bool sub;              /* which is subtracted; ELT: */
+	bool table, product;   /* which is the 256 bytes that x chooses from, for every pixel; a factor */
 	int alu;               /* ALU: index of its statement; x, r, y and z then only name storages */
 	bool third;            /* it has a third operand, in storage z.root, */
 	struct view z;
@@ -204,7 +206,7 @@ struct cc {
 	char *msg;
 	int64_t n;             /* cfg->n */
 	int64_t sp_bytes;      /* usable */
-	bool has_alu, has_raw, has_int4, has_even, has_dwk;
+	bool has_alu, has_raw, has_int4, has_even, has_table, has_sub, has_mul, has_dwk;
 
 	struct cop *ops;
 	struct cten *ten;      int n_roots; uint32_t cap_roots;

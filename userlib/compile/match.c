@@ -301,7 +301,10 @@ static int match_one(struct cc *cc, int i)
 	case WEFT_OP_MAX_POOL2D:
 		return match_pool(cc, i);
 	case WEFT_OP_ADD:
+	case WEFT_OP_SUB:
 		return match_add(cc, i);
+	case WEFT_OP_MUL:
+		return match_product(cc, i);
 	case WEFT_OP_REDUCE_SUM:
 		return match_mean(cc, i);
 	default:
@@ -311,14 +314,19 @@ static int match_one(struct cc *cc, int i)
 
 static int match_rest(struct cc *cc, int i)
 {
+	int err = 0;
+
 	switch (cc->g->ops[i].op) {
 	case WEFT_OP_CLAMP:
-		return is_float(cc, i) ? match_float_unary(cc, i) : match_unary(cc, i);
+		err = is_float(cc, i) ? match_float_unary(cc, i) : match_unary(cc, i);
+		break;
 	case WEFT_OP_RESCALE:
-		return match_unary(cc, i);
+		err = match_unary(cc, i);
+		break;
 	default:
-		return 0;
+		break;
 	}
+	return err ? err : match_function(cc, i);
 }
 
 /* Those that no operation reads through. */

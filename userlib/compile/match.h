@@ -52,12 +52,23 @@ void claim(struct cc *cc, int op, const struct node *nd);
 void set_input(const struct cc *cc, struct node *nd, int t, int pad_value, int pads[4]);
 void set_second(const struct cc *cc, struct node *nd, int t);
 
+/* Is something before it on the device, so that a trip there is no detour? */
+bool near_npu(const struct cc *cc, int t);
+
+/* Is t constant, and all its elements the same? */
+bool is_number(const struct cc *cc, int t);
+
+/* Give r the input's dimensions, each of one element again and again; false: it has others, or other channels. */
+bool spread_second(struct node *nd);
+
 /* Each: 1 matched, 0 not (reason set), or a negative errno. */
 int match_conv(struct cc *cc, int i);
 int match_pool(struct cc *cc, int i);
 int match_mean(struct cc *cc, int i);
 int match_add(struct cc *cc, int i);
 int match_unary(struct cc *cc, int i);
+int match_function(struct cc *cc, int i);
+int match_product(struct cc *cc, int i);
 int match_concat(struct cc *cc, int i);
 int match_transpose_conv(struct cc *cc, int i);
 int match_conv3d(struct cc *cc, int i);

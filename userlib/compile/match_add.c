@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The addition of int8 or int16: each side RESCALEd to int32, ADD, RESCALE back.
+ * The addition or subtraction of int8 or int16: each side RESCALEd to int32, ADD or SUB, RESCALE back.
  *
  * A side is RESCALE (exact left shift) then RESCALE with double rounding, or
  * one of the two alone. Where a side is the result of a convolution that
  * nothing else reads, the addition runs behind it in the post unit.
  */
 #include <errno.h>
+#include <string.h>
 
 #include "match.h"
 
@@ -93,10 +94,22 @@ int match_add(struct cc *cc, int i)
 	weft_dtype type = type_of(cc, a.x);
 	if (!npu_type(cc, type) || type_of(cc, b.x) != type)
 		return cc_reason(cc, i, "%s and %s", weft_dtype_name(type), weft_dtype_name(type_of(cc, b.x)));
-	const struct view *va = &cc->ten[a.x].v, *vb = &cc->ten[b.x].v;
-	for (int k = 0; k < 4; k++)
-		if (va->dim[k] != vb->dim[k])
-			return cc_reason(cc, i, "broadcast");
+	bool sub = o->op == WEFT_OP_SUB;
+	if (sub && !cc->has_sub)
+		return cc_reason(cc, i, "subtraction");
+	/* A function of one tensor: by table. */
+	if (cc->has_table && (is_number(cc, a.x) || is_number(cc, b.x)))
+		return 0;
+	struct node probe = { .x = cc->ten[a.x].v, .r = cc->ten[b.x].v };
+	if (!sub && view_elements(&probe.x) < view_elements(&probe.r)) {
+		struct side t = a;
+		a = b;
+		b = t;
+		probe = (struct node){ .x = probe.r, .r = probe.x };
+	}
+	bool spread = memcmp(probe.x.dim, probe.r.dim, sizeof probe.x.dim);
+	if (!spread_second(&probe))
+		return cc_reason(cc, i, "broadcast");
 	int k = only_reader(cc, o->out[0], WEFT_OP_RESCALE);
 	if (k < 0 || type_of(cc, cc->g->ops[k].out[0]) != type || !read_rescale(cc, k, &out) ||
 	    out.x_zp || out.per_channel || (out.s.round != ROUND_EVEN && !rounds_as_hardware(&out.s)))
@@ -106,9 +119,9 @@ int match_add(struct cc *cc, int i)
 	take_clamp(cc, &last, &lo, &hi);
 	/* The longer sum hides the addition better. */
 	int ca = conv_before(cc, &a, i), cb = conv_before(cc, &b, i);
-	if (a.x == b.x)
+	if (a.x == b.x || spread)
 		ca = cb = -1;
-	if (conv_depth(cc, cb) > conv_depth(cc, ca)) {
+	if (!sub && conv_depth(cc, cb) > conv_depth(cc, ca)) {
 		struct side t = a;
 		a = b;
 		b = t;
@@ -127,7 +140,9 @@ int match_add(struct cc *cc, int i)
 		set_input(cc, nd, a.x, 0, NULL);
 	}
 	nd->add = true;
+	nd->sub = sub;
 	set_second(cc, nd, b.x);
+	spread_second(nd);
 	nd->pre_shift = a.left;
 	nd->a_zp = a.zp;
 	nd->b_zp = b.zp;

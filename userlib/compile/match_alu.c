@@ -121,7 +121,7 @@ void alu_strides(const struct cc *cc, int t, int64_t stride[WEFT_MAX_RANK])
 }
 
 /* A constant of one element as a number, where 32 bits hold it. */
-static bool is_number(const struct cc *cc, int t, int32_t *v)
+static bool one_number(const struct cc *cc, int t, int32_t *v)
 {
 	const weft_tensor *x = &cc->g->tensors[t].t;
 
@@ -186,7 +186,7 @@ static struct alu_operand second(const struct cc *cc, int t, int rank)
 {
 	int32_t v;
 
-	return is_number(cc, t, &v) ? alu_number(v) : number(cc, t, rank, false);
+	return one_number(cc, t, &v) ? alu_number(v) : number(cc, t, rank, false);
 }
 
 void alu_over(const struct cc *cc, struct alu_stmt *s, int t)
@@ -362,7 +362,7 @@ static struct alu_operand scale_operand(const struct cc *cc, int t, int rank)
 
 /* Between unsigned and signed at the edge of a network that has array work to do: an element takes the
  * alu four times as long as the host's copy, which happens anyway. */
-static bool is_edge(const struct cc *cc, const struct weft_gop *o)
+bool alu_at_edge(const struct cc *cc, const struct weft_gop *o)
 {
 	const struct weft_attr_rescale *a = &o->attr.rescale;
 	bool edge = (a->x_unsigned && cc->g->tensors[o->in[0]].is_input) || (a->y_unsigned && cc->g->tensors[o->out[0]].is_output);
@@ -382,7 +382,7 @@ static int rescale(struct cc *cc, int i, int last)
 
 	if (a->rounding == WEFT_EVEN_ROUND && !cc->has_even)
 		return cc_reason(cc, i, "ties to even");
-	if (is_edge(cc, o))
+	if (alu_at_edge(cc, o))
 		return cc_reason(cc, i, "from or to unsigned at the network's edge");
 	alu_over(cc, &s, cc->g->ops[last].out[0]);
 	s.y.type = alu_type(type_of(cc, o->out[0]), a->y_unsigned);
@@ -413,7 +413,7 @@ static int rescale_before(const struct cc *cc, int i)
 	const struct weft_gop *o = &cc->g->ops[i];
 	int k = o->op == WEFT_OP_CLAMP ? made_by(cc, o->in[0], WEFT_OP_RESCALE) : -1;
 
-	if (k < 0 || is_edge(cc, &cc->g->ops[k]) || cc->ops[k].state != OP_TODO || cc->ops[k].forbidden || !read_only_by(cc, o->in[0], i))
+	if (k < 0 || alu_at_edge(cc, &cc->g->ops[k]) || cc->ops[k].state != OP_TODO || cc->ops[k].forbidden || !read_only_by(cc, o->in[0], i))
 		return -1;
 	/* What is stored unsigned compares otherwise in a CLAMP. */
 	return cc->g->ops[k].attr.rescale.y_unsigned || cc->ten[cc->g->ops[k].in[0]].v.root < 0 ||
@@ -587,10 +587,11 @@ int match_alu(struct cc *cc, int i)
 		return reduce(cc, i, FUNC(RMAX));
 	case WEFT_OP_REDUCE_MIN:
 		return reduce(cc, i, FUNC(RMIN));
+	/* Of 0 and 1, which the alu compares a word at a time. */
 	case WEFT_OP_REDUCE_ALL:
-		return reduce(cc, i, FUNC(RAND));
+		return reduce(cc, i, FUNC(RMIN));
 	case WEFT_OP_REDUCE_ANY:
-		return reduce(cc, i, FUNC(ROR));
+		return reduce(cc, i, FUNC(RMAX));
 	case WEFT_OP_ARGMAX:
 		return reduce(cc, i, FUNC(ARGMAX));
 	case WEFT_OP_MATMUL:

@@ -38,6 +38,9 @@ int alu_add(struct cc *cc, int i, const struct alu_stmt *s, bool last, bool reco
 /* A reduction, or ARGMAX, of operator i's operand, of which a has the elements. 1 or a negative errno */
 int alu_fold(struct cc *cc, int i, int func, struct alu_operand a);
 
+/* RESCALE between unsigned and signed that is better left to the host. */
+bool alu_at_edge(const struct cc *cc, const struct weft_gop *o);
+
 /* 1 matched, 0 not (reason set), or a negative errno. */
 int match_move(struct cc *cc, int i);
 

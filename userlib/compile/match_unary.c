@@ -6,8 +6,7 @@
 
 #include "match.h"
 
-/* Is it worth a trip to the device? Only next to something that is there. */
-static bool near_npu(const struct cc *cc, int t)
+bool near_npu(const struct cc *cc, int t)
 {
 	int i = cc->g->tensors[t].producer;
 

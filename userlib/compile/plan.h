@@ -173,6 +173,18 @@ static inline bool channelwise(const struct node *nd)
 
 /* tile.c: the most columns (turned: rows) of the result in a dw command */
 int64_t dw_width(const struct cc *cc, const struct node *nd);
+/* Is the second operand the same for all pixels of an image? */
+static inline bool second_still(const struct node *nd)
+{
+	return nd->table || (nd->kind == NODE_ELT && !nd->r.step[1] && !nd->r.step[2]);
+}
+
+/* Channels of it that a job of cn channels takes. */
+static inline int64_t second_channels(const struct node *nd, int64_t cn)
+{
+	return nd->table ? nd->r.dim[3] : cn;
+}
+
 /* tile.c: cycles that the array or the vector engine needs at least */
 int64_t node_work(const struct cc *cc, const struct node *nd);
 

@@ -31,7 +31,7 @@
 extern "C" {
 #endif
 
-#define WEFT_PROGRAM_VERSION 5
+#define WEFT_PROGRAM_VERSION 6
 #define WEFT_N_MEMORIES 2
 
 enum weft_place {

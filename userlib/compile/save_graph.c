@@ -8,6 +8,7 @@
 
 #define TENSOR_MIN 24          /* bytes that a tensor takes at least */
 #define OP_MIN     12
+#define VAR_MIN    17
 
 static void ints(struct io *io, int32_t *v, int n)
 {
@@ -269,6 +270,10 @@ void save_attributes(struct io *io, weft_opcode op, weft_attr *a)
 		io_i32(io, &a->pact_softmax.n_levels);
 		io_i64(io, &a->pact_softmax.c);
 		break;
+	case WEFT_OP_VARIABLE_READ:
+	case WEFT_OP_VARIABLE_WRITE:
+		io_i32(io, &a->variable.id);
+		break;
 	case WEFT_OP_PACT_ITA_MAX:
 		io_i32(io, &a->pact_ita_max.group);
 		io_i32(io, &a->pact_ita_max.most);
@@ -432,10 +437,42 @@ static void sources(struct io *io, weft_graph *g)
 	}
 }
 
+/* A value that outlives a run: name, type, shape, and what it is at first. */
+static void variable(struct io *io, weft_graph *g, int i)
+{
+	struct weft_gtensor t = { 0 };
+
+	if (io->write)
+		t = (struct weft_gtensor){ .name = g->vars[i].name, .t = g->vars[i].t };
+	io_string(io, &t.name);
+	tensor_head(io, &t);
+	if (!io->err)
+		tensor_data(io, &t.t);
+	if (io->write)
+		return;
+	if (!io->err) {
+		int k = weft_graph_var(g, t.name, t.t.dtype, t.t.rank, t.t.dim, t.t.data);
+		t.t.data = NULL;
+		io->err = k < 0 ? k : 0;
+	}
+	free(t.t.data);
+	free(t.name);
+}
+
+static void variables(struct io *io, weft_graph *g)
+{
+	int n = g->n_vars;
+
+	io_count(io, &n, VAR_MIN);
+	for (int i = 0; i < n && !io->err; i++)
+		variable(io, g, i);
+}
+
 static void body(struct io *io, weft_graph *g)
 {
 	int n = g->n_tensors;
 
+	variables(io, g);
 	sources(io, g);
 	io_count(io, &n, TENSOR_MIN);
 	if (n > SAVE_MAX_TENSORS)

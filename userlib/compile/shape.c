@@ -10,7 +10,7 @@
 static bool all_dense(const struct node *nd)
 {
 	return view_is_dense(&nd->x) && view_is_dense(&nd->y) && view_is_dense(&nd->dbg) &&
-	       (!nd->add || view_is_dense(&nd->r));
+	       (!nd->add || nd->table || view_is_dense(&nd->r));
 }
 
 static void reshape_all(struct node *nd, int64_t rows, int64_t cols, int64_t cx, int64_t cy)
@@ -18,7 +18,7 @@ static void reshape_all(struct node *nd, int64_t rows, int64_t cols, int64_t cx,
 	nd->x = view_reshape(&nd->x, 1, rows, cols, cx);
 	nd->y = view_reshape(&nd->y, 1, rows, cols, cy);
 	nd->dbg = view_reshape(&nd->dbg, 1, rows, cols, cy);
-	if (nd->add)
+	if (nd->add && !nd->table)
 		nd->r = view_reshape(&nd->r, 1, rows, cols, cy);
 }
 

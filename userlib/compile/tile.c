@@ -60,7 +60,8 @@ static int64_t measure(const struct cc *cc, const struct node *nd, struct plan *
 	p->in_bytes = round_up(rows_for(nd, p->th) * cols_for(nd, p->tw) * (channelwise(nd) ? p->tc : nd->x.dim[3]) *
 	                       view_elem(&nd->x), cc->n);
 	p->out_bytes = round_up(pixels * p->tc * view_elem(&nd->y), cc->n);
-	p->r_bytes = nd->add ? round_up(pixels * p->tc * view_elem(&nd->r), cc->n) : 0;
+	p->r_bytes = !nd->add ? 0 : round_up(second_still(nd) ? second_channels(nd, p->tc) * view_elem(&nd->r)
+	                                                        : pixels * p->tc * view_elem(&nd->r), cc->n);
 	p->w_bytes = weights_of(nd, cc, p->all_weights ? nd->y.dim[3] : p->tc);
 	if (p->split_k) {
 		p->n_w = p->slots;

@@ -191,6 +191,20 @@ static struct weft_cmd alu(unsigned func, int type, uint64_t *seed)
 	return c;
 }
 
+/* A reduction whose operand lies dense along the axis: a word of it at a time. */
+static struct weft_cmd alu_along(unsigned func, int type, uint64_t *seed)
+{
+	struct weft_cmd c = alu(func, type, seed);
+
+	c.alu.n0 = 8;
+	c.alu.n1 = 29;
+	c.alu.a_zp = 0;
+	c.alu.clamp = 0;
+	c.alu.a_s1 = c.alu.b_s1 = type_bytes[type];
+	c.alu.a_s0 = c.alu.b_s0 = 29 * type_bytes[type];
+	return c;
+}
+
 /* A table of 256 entries, each index once; where the results come to lie. */
 static size_t lookup_all(struct diag_stream *s)
 {
@@ -216,13 +230,23 @@ static size_t lookup_all(struct diag_stream *s)
 	return diag_store(s, 0x1000, 256);
 }
 
+static void compare_alu(struct weft_diag *d, const struct diag_out *out, size_t at, size_t len, unsigned func, int type, bool along)
+{
+	for (size_t i = 0; i < len; i++)
+		if (out->got[at + i] != out->want[at + i]) {
+			diag_find(d, "DIAG-VEC-2", DIAG_NOWHERE, "alu %s of type %d%s: byte %zu of the result is 0x%02x, not 0x%02x",
+			          func_names[func], type, along ? " along what is dense" : "", i, out->got[at + i], out->want[at + i]);
+			return;
+		}
+}
+
 int diag_alu_ops(struct weft_diag *d)
 {
 	struct diag_stream s = { 0 };
 	struct diag_out out = { 0 };
 	uint8_t data[0xc00], fill[0x400];
 	uint64_t seed = 0xa10a10;
-	size_t at[FUNCS][TYPES];
+	size_t at[2][FUNCS][TYPES];
 
 	if (!d->cfg->has_alu) {
 		diag_absent(d, "this configuration has no alu");
@@ -232,14 +256,15 @@ int diag_alu_ops(struct weft_diag *d)
 		data[i] = (uint8_t)diag_random(&seed);
 	memset(fill, 0, sizeof(fill));
 	diag_put(&s, 0, data, sizeof(data));
-	for (unsigned f = 0; f < FUNCS; f++)
-		for (int k = 0; k < TYPES; k++) {
-			struct weft_cmd c = alu(f, k, &seed);
-			c.alu.even = d->cfg->has_even && f == 18 && k & 1;
-			diag_put(&s, 0xc00, fill, sizeof(fill));
-			diag_add(&s, &c);
-			at[f][k] = diag_store(&s, 0xc00, sizeof(fill));
-		}
+	for (int along = 0; along < 2; along++)
+		for (unsigned f = along ? WEFT_ALU_FUNC_SUM : 0; f < FUNCS; f++)
+			for (int k = 0; k < TYPES; k++) {
+				struct weft_cmd c = along ? alu_along(f, k, &seed) : alu(f, k, &seed);
+				c.alu.even = d->cfg->has_even && f == 18 && k & 1;
+				diag_put(&s, 0xc00, fill, sizeof(fill));
+				diag_add(&s, &c);
+				at[along][f][k] = diag_store(&s, 0xc00, sizeof(fill));
+			}
 	size_t table = lookup_all(&s);
 	int err = diag_exec(d, &s, &out);
 	if (err == DIAG_STOPPED)
@@ -250,14 +275,10 @@ int diag_alu_ops(struct weft_diag *d)
 			          out.got[table + i], out.want[table + i]);
 			break;
 		}
-	for (unsigned f = 0; err == DIAG_RAN && f < FUNCS; f++)
-		for (int k = 0; k < TYPES; k++)
-			for (size_t i = 0; i < sizeof(fill); i++)
-				if (out.got[at[f][k] + i] != out.want[at[f][k] + i]) {
-					diag_find(d, "DIAG-VEC-2", DIAG_NOWHERE, "alu %s of type %d: byte %zu of the result is 0x%02x, not 0x%02x", func_names[f],
-					          k, i, out.got[at[f][k] + i], out.want[at[f][k] + i]);
-					break;
-				}
+	for (int along = 0; err == DIAG_RAN && along < 2; along++)
+		for (unsigned f = along ? WEFT_ALU_FUNC_SUM : 0; f < FUNCS; f++)
+			for (int k = 0; k < TYPES; k++)
+				compare_alu(d, &out, at[along][f][k], sizeof(fill), f, k, along);
 	diag_out_free(&out);
 	return err < 0 ? err : 0;
 }

@@ -218,9 +218,35 @@ static void elts(struct post_test *t, int mode)
 			limits(t, p);
 		addends(t, p);
 		p->add = k & 1;
+		p->sub = p->add && t->cfg->has_sub && k & 8;
 		p->double_round = !p->add && k & 4;
 		if (!p->add)
 			p->a_shift = clip((mode ? 15 : 7) + (int)p->pre_shift + 31 - __builtin_clz((uint32_t)p->a_mul | 1) - (mode ? 14 : 6), 2, 62);
+		p->b_base = (int32_t)t->b;
+		p->b_x_stride = c.elt.in_x_stride;
+		p->b_y_stride = c.elt.in_y_stride;
+		add_piece(t, &c, ELT, pixels, n);
+	}
+}
+
+/* Values of a table, products. */
+static void lookups(struct post_test *t)
+{
+	const uint32_t n = t->cfg->n, pixels = 256 / n;
+
+	put_random(t, t->in, n * pixels, 0);
+	put_random(t, t->b, 256, 0);
+	for (int k = 0; k < 2; k++) {
+		struct weft_cmd c = diag_elt(t->in, t->out, 0, pixels, 1, n);
+		struct weft_cmd_post *p = &c.elt.post;
+		if (k ? !t->cfg->has_mul : !t->cfg->has_table)
+			continue;
+		c.elt.table = !k;
+		c.elt.mul = k;
+		p->a_zp = k ? (int32_t)pick(t, 40) - 20 : 0;
+		p->b_zp = (int32_t)pick(t, 40) - 20;
+		p->a_mul = 1 << 30;
+		p->a_shift = k ? 38 : 30;
 		p->b_base = (int32_t)t->b;
 		p->b_x_stride = c.elt.in_x_stride;
 		p->b_y_stride = c.elt.in_y_stride;
@@ -467,6 +493,8 @@ static int run_mode(struct weft_diag *d, int mode)
 		convs_with_addend(t, mode);
 		elts(t, mode);
 		ties(t, mode);
+		if (!mode)
+			lookups(t);
 		pools_and_dws(t, mode);
 	}
 	int err = diag_exec(d, &t->s, &out);

@@ -275,6 +275,19 @@ static int activation(struct ox *l, int x)
 		return ox_binary(l, WEFT_OP_MUL, x, ox_unary(l, WEFT_OP_SIGMOID, ox_scale(l, x, ox_attr_f(l, "alpha", 1))));
 	if (ox_is(l, "Softplus"))
 		return ox_unary(l, WEFT_OP_LOG, ox_shift(l, ox_unary(l, WEFT_OP_EXP, x), 1));
+	if (ox_is(l, "Softsign"))
+		return ox_binary(l, WEFT_OP_ONNX_DIV, x, ox_shift(l, ox_unary(l, WEFT_OP_ABS, x), 1));
+	if (ox_is(l, "Mish"))
+		return ox_binary(l, WEFT_OP_MUL, x, ox_unary(l, WEFT_OP_TANH, ox_unary(l, WEFT_OP_LOG, ox_shift(l, ox_unary(l, WEFT_OP_EXP, x), 1))));
+	if (ox_is(l, "Celu")) {
+		double alpha = ox_attr_f(l, "alpha", 1);
+		return ox_scale(l, elu(l, ox_scale(l, x, 1 / alpha), 1, 1), alpha);
+	}
+	if (ox_is(l, "ThresholdedRelu")) {
+		int rank = ox_t(l, x)->rank, none = ox_ramp(l, ox_t(l, x)->dtype, rank, 0);
+		int limit = none < 0 ? none : ox_ramp(l, ox_t(l, x)->dtype, rank, ox_attr_f(l, "alpha", 1));
+		return ox_select(l, limit < 0 ? limit : ox_binary(l, WEFT_OP_GREATER, x, limit), x, none);
+	}
 	return gelu(l, x);
 }
 

@@ -417,13 +417,48 @@ int ox_matmul_to_float(struct ox *l)
 }
 
 /* com.microsoft QGemm: A, scale, zp, B, scale, zp, C, y scale, y zp. */
+/* QGemm's alpha is a factor of the product, of the bias as well, whose unit it is in: of one scale. */
+static int times_alpha(struct ox *l, struct ox_scaling *s, struct ox_value *scaled)
+{
+	double alpha = ox_attr_f(l, "alpha", 1), a;
+	float *v;
+
+	if (alpha == 1)
+		return 0;
+	if (!ox_scalar(l, s->a, &a) || !(alpha > 0))
+		return ox_fail(l, -ENOTSUP, "alpha %g with scales that are not one constant, or alpha not above 0", alpha);
+	if (!(v = ox_alloc(l, 1, sizeof *v)))
+		return l->err;
+	*v = (float)alpha * (float)a;
+	int x = ox_data(l, WEFT_FP32, 0, NULL, v);
+	*scaled = ox_held(l, "", x < 0 ? 0 : x);
+	s->a = scaled;
+	return x < 0 ? x : 0;
+}
+
+/* A bias [1,N] as [N]. */
+static int one_row(struct ox *l, struct ox_value **bias, struct ox_value *row)
+{
+	if (!*bias || (*bias)->t.rank != 2)
+		return 0;
+	int64_t n = (*bias)->t.dim[1];
+	if ((*bias)->t.dim[0] != 1)
+		return ox_fail(l, -ENOTSUP, "a bias of %lld rows", (long long)(*bias)->t.dim[0]);
+	int x = ox_reshape(l, ox_get(l, *bias, NULL), 1, &n);
+	if (x < 0)
+		return x;
+	*row = ox_held(l, "", x);
+	*bias = row;
+	return 0;
+}
+
 int ox_qgemm(struct ox *l)
 {
 	struct ox_product p = { .x = ox_in(l, 0), .x_zp = ox_in(l, 2), .w = ox_in(l, 3), .w_zp = ox_in(l, 5), .bias = optional(l, 6),
 	                        .x_axis = 2 };
 	struct ox_scaling s = { .a = ox_in(l, 1), .b = ox_in(l, 4), .y = optional(l, 7), .zp = optional(l, 8), .a_axis = 2, .b_axis = 1,
 	                        .y_axis = 1 };
-	struct ox_value turned;
+	struct ox_value turned, turned_x, scaled, row;
 	int64_t most;
 	bool flip = false;
 	int err;
@@ -432,8 +467,16 @@ int ox_qgemm(struct ox *l)
 		return l->err;
 	if ((err = need_8_bit(l, &p)) || (err = ox_need_rank(l, 0, 2, 2)) || (err = ox_need_rank(l, 3, 2, 2)))
 		return err;
-	if (ox_attr_i(l, "transA", 0) || ox_attr_f(l, "alpha", 1) != 1 || !s.y || !s.zp || !ox_is_8_bit(s.zp))
-		return ox_fail(l, -ENOTSUP, "transA, alpha other than 1, and results other than 8 bits");
+	if (!s.y || !s.zp || !ox_is_8_bit(s.zp))
+		return ox_fail(l, -ENOTSUP, "results other than 8 bits; Gemm between DequantizeLinear and QuantizeLinear may have others");
+	if (ox_attr_i(l, "transA", 0)) {
+		turned_x = ox_turned(l, p.x);
+		if (!turned_x.n_forms)
+			return l->err;
+		p.x = &turned_x;
+	}
+	if ((err = times_alpha(l, &s, &scaled)) || (err = one_row(l, &p.bias, &row)))
+		return err;
 	if (ox_attr_i(l, "transB", 0)) {
 		turned = ox_turned(l, p.w);
 		if (!turned.n_forms)

@@ -11,17 +11,17 @@
 enum kind { NONE, MOVE, FUNCTION, PRODUCT, AVERAGE };
 
 static const struct { const char *name; enum kind kind; } table[] = {
-	{ "Abs", FUNCTION }, { "Add", FUNCTION }, { "AveragePool", AVERAGE }, { "Ceil", FUNCTION }, { "Clip", FUNCTION },
+	{ "Abs", FUNCTION }, { "Add", FUNCTION }, { "AveragePool", AVERAGE }, { "Ceil", FUNCTION }, { "Celu", FUNCTION }, { "Clip", FUNCTION },
 	{ "Conv", PRODUCT }, { "ConvTranspose", PRODUCT }, { "Cos", FUNCTION }, { "DepthToSpace", MOVE }, { "Div", FUNCTION }, { "Dropout", MOVE },
 	{ "Elu", FUNCTION }, { "Erf", FUNCTION }, { "Exp", FUNCTION }, { "Expand", MOVE }, { "Flatten", MOVE }, { "Floor", FUNCTION },
 	{ "Gather", MOVE }, { "GatherElements", MOVE }, { "Gelu", FUNCTION }, { "Gemm", PRODUCT }, { "GlobalAveragePool", AVERAGE },
 	{ "HardSigmoid", FUNCTION }, { "HardSwish", FUNCTION }, { "Identity", MOVE }, { "LeakyRelu", FUNCTION }, { "Log", FUNCTION },
-	{ "MatMul", PRODUCT }, { "Max", FUNCTION }, { "MaxPool", MOVE }, { "Min", FUNCTION }, { "Mul", FUNCTION }, { "Neg", FUNCTION },
+	{ "MatMul", PRODUCT }, { "Max", FUNCTION }, { "MaxPool", MOVE }, { "Min", FUNCTION }, { "Mish", FUNCTION }, { "Mul", FUNCTION }, { "Neg", FUNCTION },
 	{ "PRelu", FUNCTION }, { "Pad", MOVE }, { "Pow", FUNCTION }, { "Reciprocal", FUNCTION }, { "ReduceMax", MOVE },
 	{ "ReduceMean", AVERAGE }, { "ReduceMin", MOVE }, { "Relu", FUNCTION }, { "Reshape", MOVE }, { "Selu", FUNCTION },
-	{ "Sigmoid", FUNCTION }, { "Sin", FUNCTION }, { "Slice", MOVE }, { "Softplus", FUNCTION }, { "SpaceToDepth", MOVE },
+	{ "Sigmoid", FUNCTION }, { "Sin", FUNCTION }, { "Slice", MOVE }, { "Softplus", FUNCTION }, { "Softsign", FUNCTION }, { "SpaceToDepth", MOVE },
 	{ "Split", MOVE }, { "Sqrt", FUNCTION }, { "Squeeze", MOVE }, { "Sub", FUNCTION }, { "Sum", FUNCTION }, { "Swish", FUNCTION },
-	{ "Tanh", FUNCTION }, { "Tile", MOVE }, { "Transpose", MOVE }, { "Unsqueeze", MOVE },
+	{ "Tanh", FUNCTION }, { "ThresholdedRelu", FUNCTION }, { "Tile", MOVE }, { "Transpose", MOVE }, { "Unsqueeze", MOVE },
 };
 
 static bool says(const onnx_node *n, const char *name, const char *value)

@@ -159,7 +159,7 @@ ox_lowering ox_conv, ox_conv_transpose, ox_pool, ox_global_pool, ox_gemm, ox_mat
 	ox_matmul_integer, ox_range, ox_softmax, ox_layer_norm, ox_batch_norm, ox_depth_to_space, ox_space_to_depth, ox_resize,
 	ox_prelu, ox_size, ox_qgemm, ox_qlinear_binary, ox_qlinear_unary, ox_qlinear_softmax,
 	ox_qlinear_concat, ox_qlinear_average, ox_requant_shift, ox_matmul_to_float, ox_dynamic_matmul, ox_i_hard_swish, ox_i_gelu, ox_integer_div, ox_integer_mean,
-	ox_i_softmax, ox_ita_max, ox_i_layer_norm;
+	ox_group_norm, ox_lp_norm, ox_i_softmax, ox_ita_max, ox_i_layer_norm;
 
 /* ---- windows of convolutions and pools: onnx_window.c ---- */
 struct ox_window {

@@ -11,6 +11,14 @@
  *
  * the last RESCALE with ties to even where pairs tie.
  *
+ * QLinearAdd and QLinearMul are ONNX Runtime's, which adds the result's zero point before it rounds,
+ * so that with an odd one ties go elsewhere:
+ *
+ *   y = clip(rint((a_scale / y_scale * (a - a_zp) + b_scale / y_scale * (b - b_zp)) + y_zp))
+ *   y = clip(rint((a - a_zp) * (b - b_zp) * (a_scale * b_scale / y_scale) + y_zp))
+ *
+ * in float32. There ADD adds the zero point, too, where that is needed.
+ *
  * int16 has too many pairs. There the ADD form is taken as it is: float32 holds
  * 24 bits of a sum of which the form keeps more.
  */
@@ -23,7 +31,8 @@
 
 #define CODES 256
 
-struct form { struct ox_factor a, b, out; int left; bool even; };   /* even: out breaks ties so */
+/* even: out breaks ties so; inside: the zero point is added before that, times 2^back. */
+struct form { struct ox_factor a, b, out; int left, back; bool even, inside; };
 
 static int32_t clip8(int64_t v)
 {
@@ -40,6 +49,23 @@ static bool every_pair(struct ox *l, weft_opcode op, const struct ox_side *a, co
 	return ox_quantised(l, ox_binary(l, op, x, y), q, f, CODES * CODES);
 }
 
+int32_t ox_qlinear_pair(weft_opcode op, const struct ox_side *a, const struct ox_side *b, const struct ox_q *q, int x, int y)
+{
+	const float sa = (float)a->q.s, sb = (float)b->q.s, sy = (float)q->s, da = (float)(x - a->q.z), db = (float)(y - b->q.z);
+	const float pa = da * (sa / sy), pb = db * (sb / sy), p = da * db * (sa * sb / sy);
+	const float v = rintf((op == WEFT_OP_MUL ? p : pa + pb) + (float)q->z), low = q->flip ? 0 : -128;
+
+	return (int32_t)(v < low ? low : v > low + 255 ? low + 255 : v) - (q->flip ? 128 : 0);
+}
+
+/* The same for QLinearAdd or QLinearMul, in the order of every_pair(). */
+static void every_qlinear_pair(weft_opcode op, const struct ox_side *a, const struct ox_side *b, const struct ox_q *q, int32_t *f)
+{
+	for (int i = 0; i < CODES; i++)
+		for (int k = 0; k < CODES; k++)
+			f[i * CODES + k] = ox_qlinear_pair(op, a, b, q, a->q.flip ? i : i - 128, b->q.flip ? k : k - 128);
+}
+
 /* multiplier = ratio * 2^31, with that shift: below 1 */
 static struct ox_factor fraction(double ratio, int32_t off)
 {
@@ -50,6 +76,7 @@ static struct ox_factor fraction(double ratio, int32_t off)
 
 static bool is_sum(const int32_t *f, const struct form *t, const struct ox_side *a, const struct ox_side *b, const struct ox_q *q, int sign)
 {
+	const int64_t zp = t->inside ? (int64_t)q->z - (q->flip ? 128 : 0) : 0, more = zp * ((int64_t)1 << t->back);
 	int64_t x[CODES], y[CODES];
 
 	for (int i = 0; i < CODES; i++) {
@@ -58,7 +85,8 @@ static bool is_sum(const int32_t *f, const struct form *t, const struct ox_side 
 	}
 	for (int i = 0; i < CODES; i++)
 		for (int k = 0; k < CODES; k++)
-			if (f[i * CODES + k] != clip8(ox_scaled(x[i] + y[k], t->out, t->even) + ox_q_zp(q)))
+			if (llabs(x[i] + y[k] + more) > INT32_MAX ||
+			    f[i * CODES + k] != clip8(ox_scaled(x[i] + y[k] + more, t->out, t->even) + (t->inside ? 0 : ox_q_zp(q))))
 				return false;
 	return true;
 }
@@ -73,7 +101,7 @@ static bool sum_form(double ra, double rb, int left, int off_a, int off_b, struc
 	int back = left - e;             /* the sum has 2^back to one of the result */
 	if (back < 1 || back > 31)
 		return false;
-	*t = (struct form){ fraction(ldexp(ra, -e), off_a), fraction(ldexp(rb, -e), off_b), { (int32_t)1 << (31 - back), 31 }, left, false };
+	*t = (struct form){ fraction(ldexp(ra, -e), off_a), fraction(ldexp(rb, -e), off_b), { (int32_t)1 << (31 - back), 31 }, left, back, false, false };
 	if (back == 31)
 		t->out = (struct ox_factor){ 1, 31 };
 	return t->a.mul > 0 && t->b.mul > 0;
@@ -91,7 +119,10 @@ static int emit_sum(struct ox *l, const struct form *t, weft_opcode op, const st
 {
 	int x = emit_side(l, a, perm, t->left, t->a), y = emit_side(l, b, perm, t->left, t->b);
 
-	return ox_rescale_even(l, ox_binary(l, op, x, y), q->zp->t.dtype == WEFT_INT16 ? WEFT_INT16 : WEFT_INT8, t->out, t->even, 0, ox_q_zp(q));
+	int sum = ox_binary(l, op, x, y);
+	if (t->inside && sum >= 0)
+		sum = ox_binary(l, WEFT_OP_ADD, sum, ox_ramp(l, WEFT_INT32, ox_t(l, sum)->rank, ldexp(ox_q_zp(q), t->back)));
+	return ox_rescale_even(l, sum, q->zp->t.dtype == WEFT_INT16 ? WEFT_INT16 : WEFT_INT8, t->out, t->even, 0, t->inside ? 0 : ox_q_zp(q));
 }
 
 static int fold_sum(struct ox *l, weft_opcode op, const struct ox_side *a, const struct ox_side *b, const struct ox_q *q,
@@ -114,6 +145,10 @@ static int fold_sum(struct ox *l, weft_opcode op, const struct ox_side *a, const
 		return 0;
 	t.even = true;
 	*done = is_sum(f, &t, a, b, q, op == WEFT_OP_SUB ? -1 : 1);
+	for (int left = 20; !*done && left > 12 && (q->z & 1) && sum_form(ra, rb, left, 0, 0, &t); left--) {
+		t.even = t.inside = true;
+		*done = is_sum(f, &t, a, b, q, op == WEFT_OP_SUB ? -1 : 1);
+	}
 	return *done ? emit_sum(l, &t, op, a, b, q, perm) : 0;
 }
 
@@ -147,8 +182,8 @@ static int fold_product(struct ox *l, const struct ox_side *a, const struct ox_s
 	return ox_rescale_even(l, ox_binary(l, WEFT_OP_MUL, x, y), WEFT_INT8, r, even, 0, ox_q_zp(q));
 }
 
-int ox_fold_pair(struct ox *l, weft_opcode op, const struct ox_side *a, const struct ox_side *b, const struct ox_q *q, int8_t *perm,
-                 bool *done)
+int ox_fold_pair(struct ox *l, weft_opcode op, const struct ox_side *a, const struct ox_side *b, const struct ox_q *q, bool qlinear,
+                 int8_t *perm, bool *done)
 {
 	bool wide = q->zp->t.dtype == WEFT_INT16;
 	struct form t;
@@ -165,7 +200,9 @@ int ox_fold_pair(struct ox *l, weft_opcode op, const struct ox_side *a, const st
 	if (!f)
 		return l->err;
 	int y = 0;
-	if (!every_pair(l, op, a, b, q, f))
+	if (qlinear)
+		every_qlinear_pair(op, a, b, q, f);
+	if (!qlinear && !every_pair(l, op, a, b, q, f))
 		l->err = 0;
 	else
 		y = op == WEFT_OP_MUL ? fold_product(l, a, b, q, perm, f, done) : fold_sum(l, op, a, b, q, perm, f, done);

@@ -318,7 +318,7 @@ static int fold_node(struct ox *l, const onnx_node *n, const struct ox_q *q, int
 		return ox_fold_resize(l, n, q, perm, done);
 	if (!ox_operand(l, n, 0) || !ox_operand(l, n, 1) || !ox_side_of(l, ox_operand(l, n, 0), &a) || !ox_side_of(l, ox_operand(l, n, 1), &b))
 		return 0;
-	return ox_fold_pair(l, ox_node_is(n, "Mul") ? WEFT_OP_MUL : ox_node_is(n, "Sub") ? WEFT_OP_SUB : WEFT_OP_ADD, &a, &b, q, perm, done);
+	return ox_fold_pair(l, ox_node_is(n, "Mul") ? WEFT_OP_MUL : ox_node_is(n, "Sub") ? WEFT_OP_SUB : WEFT_OP_ADD, &a, &b, q, false, perm, done);
 }
 
 /* In float8; 0: of another kind. */

@@ -48,8 +48,10 @@ int ox_fold_product(struct ox *l, const onnx_node *n, const struct ox_q *q, int8
 int ox_fold_average(struct ox *l, const onnx_node *n, const struct ox_q *q, int8_t *perm, bool *done);
 int ox_fold_resize(struct ox *l, const onnx_node *n, const struct ox_q *q, int8_t *perm, bool *done);   /* mode linear */
 int ox_fold_concat(struct ox *l, const onnx_node *n, const struct ox_q *q, int8_t *perm, bool *done);
-int ox_fold_pair(struct ox *l, weft_opcode op, const struct ox_side *a, const struct ox_side *b, const struct ox_q *q, int8_t *perm,
-                 bool *done);
+int ox_fold_pair(struct ox *l, weft_opcode op, const struct ox_side *a, const struct ox_side *b, const struct ox_q *q, bool qlinear,
+                 int8_t *perm, bool *done);
+/* QLinearAdd or QLinearMul of the codes x and y, 128 less if unsigned. */
+int32_t ox_qlinear_pair(weft_opcode op, const struct ox_side *a, const struct ox_side *b, const struct ox_q *q, int x, int y);
 /* The product n, QuantizeLinear by scale to float8: onnx_float8.c. As above. */
 int ox_fold_float8(struct ox *l, const onnx_node *n, struct ox_value *scale, weft_dtype to, bool relu, int8_t *perm, bool *done);
 /* The node at hand is a QuantizeLinear. 1: done. */

@@ -54,21 +54,109 @@ static bool result_q(struct ox *l, int k, weft_dtype t, struct ox_q *q)
 	return ox_q_read(l, ox_in(l, k), zp, zp ? zp->t.dtype : t, q);
 }
 
+/* Both operands of 8 bits with constant scales; one may be constant. */
+static bool sides(struct ox *l, struct ox_side *x, struct ox_side *y, struct ox_q *q)
+{
+	struct ox_side *const s[2] = { x, y };
+	int n_const = 0;
+
+	for (int k = 0; k < 2; k++) {
+		s[k]->v = ox_in(l, 3 * k);
+		if (!s[k]->v || !ox_is_8_bit(s[k]->v) ||
+		    !ox_q_read(l, ox_in(l, 3 * k + 1), ox_has(l, 3 * k + 2) ? ox_in(l, 3 * k + 2) : NULL, s[k]->v->t.dtype, &s[k]->q))
+			return false;
+		n_const += ox_is_const_value(l, s[k]->v);
+	}
+	return n_const < 2 && result_q(l, 6, x->v->t.dtype, q) && q->zp->t.dtype != WEFT_INT16;
+}
+
+/* A constant of one element: a table of the other's codes. c: which side is constant. 0: not so. */
+static int by_one_code(struct ox *l, weft_opcode op, struct ox_side *s, int c, const struct ox_q *q, int8_t *perm)
+{
+	struct ox_value *v = s[c].v;
+	int32_t f[256];
+
+	if (!ox_is_const_value(l, v) || weft_tensor_elements(&v->t) != 1 || v->t.rank > s[!c].v->t.rank)
+		return 0;
+	int k = ox_get(l, v, NULL), x = k < 0 ? k : ox_side_tensor(l, s[!c].v, perm);
+	if (x < 0)
+		return x;
+	int code = v->t.dtype == WEFT_UINT8 ? *(const uint8_t *)ox_t(l, k)->data : *(const int8_t *)ox_t(l, k)->data;
+	for (int i = 0; i < 256; i++) {
+		int other = s[!c].q.flip ? i : i - 128;
+		f[i] = ox_qlinear_pair(op, &s[0], &s[1], q, c ? other : code, c ? code : other);
+	}
+	return ox_by_codes(l, x, f, NULL, q);
+}
+
+/* A constant of fewer dimensions with leading ones. */
+static int to_rank(struct ox *l, struct ox_side *s, int rank, struct ox_value *held)
+{
+	int64_t dim[WEFT_MAX_RANK];
+	int x = s->v->t.rank >= rank || !ox_is_const_value(l, s->v) ? 0 : ox_get(l, s->v, NULL);
+
+	if (x <= 0)
+		return x;
+	const weft_tensor t = *ox_t(l, x);
+	for (int i = 0; i < rank; i++)
+		dim[i] = i < rank - t.rank ? 1 : t.dim[i - rank + t.rank];
+	x = ox_reshape(l, x, rank, dim);
+	if (x < 0)
+		return x;
+	*held = ox_held(l, "", x);
+	s->v = held;
+	return 0;
+}
+
+/* As ox_qlinear_pair() computes it, by float operators on the host. */
+static int in_floats(struct ox *l, weft_opcode op, const struct ox_side *s, const struct ox_q *q)
+{
+	const float sa = (float)s[0].q.s, sb = (float)s[1].q.s, sy = (float)q->s;
+	const double factor[2] = { (double)(sa / sy), (double)(sb / sy) };
+	int x[2], y;
+
+	for (int k = 0; k < 2; k++) {
+		x[k] = ox_shift(l, ox_cast(l, ox_get(l, s[k].v, NULL), WEFT_FP32), -(double)s[k].q.z);
+		if (op != WEFT_OP_MUL)
+			x[k] = ox_scale(l, x[k], factor[k]);
+	}
+	y = x[0] < 0 || x[1] < 0 ? l->err : ox_binary(l, op, x[0], x[1]);
+	if (op == WEFT_OP_MUL)
+		y = ox_scale(l, y, (double)(sa * sb / sy));
+	y = ox_shift(l, y, q->z);
+	int one = y < 0 ? y : ox_ramp(l, WEFT_FP32, ox_t(l, y)->rank, 1), zero = one < 0 ? one : ox_ramp(l, q->zp->t.dtype, ox_t(l, y)->rank, 0);
+	weft_attr a = { .onnx = { true, WEFT_FP32 } };
+	return zero < 0 ? zero : ox_op(l, WEFT_OP_ONNX_QUANTIZE, &a, (int[]){ y, one, zero }, 3, q->zp->t.dtype, ox_t(l, y)->rank, ox_t(l, y)->dim);
+}
+
 int ox_qlinear_binary(struct ox *l)
 {
 	weft_opcode op = ox_is(l, "QLinearMul") ? WEFT_OP_MUL : WEFT_OP_ADD;
+	struct ox_value held[2];
 	int8_t perm[WEFT_MAX_RANK];
-	struct ox_side x, y;
+	struct ox_side s[2];
 	bool done = false;
 	struct ox_q q;
 
-	if (side(l, 0, &x) && side(l, 3, &y) && result_q(l, 6, x.v->t.dtype, &q)) {
-		int z = ox_fold_pair(l, op, &x, &y, &q, perm, &done);
-		if (z < 0 || done)
-			return ox_result(l, 0, z, perm, q.flip);
+	if (!sides(l, &s[0], &s[1], &q)) {
+		int a = dequantised(l, 0), b = a < 0 ? a : dequantised(l, 3);
+		return ox_result(l, 0, quantised(l, ox_binary(l, op, a, b), 6), NULL, false);
 	}
-	int a = dequantised(l, 0), b = a < 0 ? a : dequantised(l, 3);
-	return ox_result(l, 0, quantised(l, ox_binary(l, op, a, b), 6), NULL, false);
+	for (int c = 0; c < 2; c++) {
+		int y = by_one_code(l, op, s, c, &q, perm);
+		if (y)
+			return ox_result(l, 0, y, perm, q.flip);
+	}
+	for (int c = 0; c < 2; c++)
+		if (to_rank(l, &s[c], s[!c].v->t.rank, &held[c]) < 0)
+			return l->err;
+	/* The first says in which order it is held. */
+	bool turn = ox_is_const_value(l, s[0].v);
+	const struct ox_side a = s[turn], b = s[!turn];
+	int z = ox_fold_pair(l, op, &a, &b, &q, true, perm, &done);
+	if (z < 0 || done)
+		return ox_result(l, 0, z, perm, q.flip);
+	return ox_result(l, 0, in_floats(l, op, s, &q), NULL, false);
 }
 
 /* QLinearAveragePool and QLinearGlobalAveragePool: onnx_average.c says what they compute. */

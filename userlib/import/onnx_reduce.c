@@ -23,12 +23,25 @@ static int over(struct ox *l, weft_opcode op, int x, unsigned axes, bool mean)
 	return ox_binary(l, weft_is_plain_float(ox_t(l, x)->dtype) ? WEFT_OP_ONNX_DIV : WEFT_OP_INTDIV, x, count);
 }
 
+static int root(struct ox *l, int x)
+{
+	return x < 0 ? x : ox_binary(l, WEFT_OP_POW, x, ox_ramp(l, ox_t(l, x)->dtype, ox_t(l, x)->rank, 0.5));
+}
+
 static int sum_kind(struct ox *l, int x, unsigned axes)
 {
-	if (ox_is(l, "ReduceSumSquare"))
+	if (ox_is(l, "ReduceSumSquare") || ox_is(l, "ReduceL2"))
 		x = ox_binary(l, WEFT_OP_MUL, x, x);
 	else if (ox_is(l, "ReduceL1"))
 		x = ox_unary(l, WEFT_OP_ABS, x);
+	if (ox_is(l, "ReduceL2"))
+		return root(l, over(l, WEFT_OP_REDUCE_SUM, x, axes, false));
+	if (ox_is(l, "ReduceLogSum"))
+		return ox_unary(l, WEFT_OP_LOG, over(l, WEFT_OP_REDUCE_SUM, x, axes, false));
+	if (ox_is(l, "ReduceLogSumExp")) {
+		int top = over(l, WEFT_OP_REDUCE_MAX, x, axes, false), e = ox_unary(l, WEFT_OP_EXP, ox_binary(l, WEFT_OP_SUB, x, top));
+		return ox_binary(l, WEFT_OP_ADD, ox_unary(l, WEFT_OP_LOG, over(l, WEFT_OP_REDUCE_SUM, e, axes, false)), top);
+	}
 	return over(l, ox_is(l, "ReduceProd") ? WEFT_OP_REDUCE_PRODUCT : WEFT_OP_REDUCE_SUM, x, axes, ox_is(l, "ReduceMean"));
 }
 
@@ -36,6 +49,9 @@ static int reduced(struct ox *l, int x, unsigned axes)
 {
 	weft_dtype t = ox_t(l, x)->dtype;
 	bool max = ox_is(l, "ReduceMax");
+
+	if (!weft_is_plain_float(t) && (ox_is(l, "ReduceL2") || ox_is(l, "ReduceLogSum") || ox_is(l, "ReduceLogSumExp")))
+		return ox_fail(l, -ENOTSUP, "%s", weft_dtype_name(t));
 
 	if (!max && !ox_is(l, "ReduceMin")) {
 		int y = ox_widen(l, x);
@@ -177,6 +193,66 @@ int ox_layer_norm(struct ox *l)
 	if (err < 0 || (err = ox_result(l, 1, mean, NULL, false)) < 0)
 		return err;
 	return ox_result(l, 2, inverse, NULL, false);
+}
+
+/* x as floats, its mean over the axes subtracted, over its deviation. */
+static int normalised(struct ox *l, int x, unsigned axes)
+{
+	x = ox_cast(l, x, WEFT_FP32);
+	int d = ox_binary(l, WEFT_OP_SUB, x, over(l, WEFT_OP_REDUCE_SUM, x, axes, true));
+	int variance = over(l, WEFT_OP_REDUCE_SUM, ox_binary(l, WEFT_OP_MUL, d, d), axes, true);
+	return ox_binary(l, WEFT_OP_MUL, d, rsqrt(l, variance, ox_attr_f(l, "epsilon", 1e-5)));
+}
+
+/* Operand k, one number for each channel or group, with x's rank: along dimension 1. */
+static int by_channel(struct ox *l, int k, int rank)
+{
+	int64_t dim[WEFT_MAX_RANK] = { 1, 1, 1, 1, 1, 1, 1, 1 };
+	int p = ox_x(l, k);
+
+	if (p < 0)
+		return p;
+	dim[1] = weft_tensor_elements(ox_t(l, p));
+	return ox_reshape(l, ox_cast(l, p, WEFT_FP32), rank, dim);
+}
+
+/* InstanceNormalization: each channel's image. GroupNormalization: groups of channels; before opset 21 with a scale for each of them. */
+int ox_group_norm(struct ox *l)
+{
+	struct ox_value *v = ox_in(l, 0);
+	const bool group = ox_is(l, "GroupNormalization");
+	int x = ox_x(l, 0);
+
+	if (x < 0)
+		return x;
+	const weft_tensor t = *ox_t(l, x);
+	int64_t n = group ? ox_attr_i(l, "num_groups", 0) : t.rank > 1 ? t.dim[1] : 0;
+	if (!weft_is_plain_float(t.dtype) || t.rank < 3 || n < 1 || t.dim[1] % n)
+		return ox_fail(l, -ENOTSUP, "%s of rank %d, %lld groups", weft_dtype_name(t.dtype), t.rank, (long long)n);
+	int64_t rest = weft_tensor_elements(&t) / t.dim[0] / n;
+	const bool each = group && l->opset < 21;
+	int y = normalised(l, ox_reshape(l, x, 3, (int64_t[]){ t.dim[0], n, rest }), 4);
+	y = each ? y : ox_reshape(l, y, t.rank, t.dim);
+	y = y < 0 ? y : ox_binary(l, WEFT_OP_MUL, y, by_channel(l, 1, each ? 3 : t.rank));
+	y = y < 0 ? y : ox_binary(l, WEFT_OP_ADD, y, by_channel(l, 2, each ? 3 : t.rank));
+	return ox_result(l, 0, ox_cast(l, ox_reshape(l, y, t.rank, t.dim), v->t.dtype), NULL, false);
+}
+
+/* Of length 1 along an axis, by the sum of magnitudes or the root of squares; what is 0 stays so. */
+int ox_lp_norm(struct ox *l)
+{
+	struct ox_value *v = ox_in(l, 0);
+	int axis = v ? ox_axis(l, ox_attr_i(l, "axis", -1), v->t.rank) : -1, x = axis < 0 ? axis : ox_x(l, 0);
+	int64_t p = ox_attr_i(l, "p", 2);
+
+	if (x < 0)
+		return axis < 0 ? l->err : x;
+	if (!weft_is_plain_float(v->t.dtype) || (p != 1 && p != 2))
+		return ox_fail(l, -ENOTSUP, "%s, p %lld", weft_dtype_name(v->t.dtype), (long long)p);
+	int sum = ox_reduce(l, WEFT_OP_REDUCE_SUM, p == 1 ? ox_unary(l, WEFT_OP_ABS, x) : ox_binary(l, WEFT_OP_MUL, x, x), axis);
+	sum = p == 1 ? sum : root(l, sum);
+	int least = sum < 0 ? sum : ox_ramp(l, v->t.dtype, v->t.rank, 0x1p-126);
+	return ox_result(l, 0, least < 0 ? least : ox_binary(l, WEFT_OP_ONNX_DIV, x, ox_binary(l, WEFT_OP_MAXIMUM, sum, least)), NULL, false);
 }
 
 /* Inference: (x - mean) / sqrt(variance + epsilon) * scale + bias, by channel. */

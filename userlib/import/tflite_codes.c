@@ -3,7 +3,9 @@
  * Float32 islands: DEQUANTIZE of 8 bits, functions of one element, QUANTIZE to
  * 8 bits. Golden computes the values of all 256 codes along with the operators,
  * and the QUANTIZE becomes a TABLE, which the device does. What nobody reads
- * then is taken out of the graph.
+ * then is taken out of the graph. (ONNX's nodes wait for their QuantizeLinear and
+ * may become more than a TABLE, so onnx_map.c computes codes only then, as
+ * constants of the graph.)
  */
 #include <errno.h>
 #include <math.h>

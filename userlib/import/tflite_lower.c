@@ -75,6 +75,8 @@ static weft_dtype type_of(int tfl)
 		return WEFT_INT16;
 	case TFL_INT4:
 		return WEFT_INT4;
+	case TFL_BOOL:
+		return WEFT_BOOL;
 	default:
 		return 0;
 	}

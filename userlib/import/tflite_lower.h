@@ -156,6 +156,11 @@ int tfl_add_int(struct tfl_lower *l, int x, int64_t v, bool last);
 int tfl_reshape(struct tfl_lower *l, int x, int rank, const int64_t *dim);
 
 /* The same with leading ones: TOSA broadcasts only between equal ranks. */
+/* tflite_select.c */
+int tfl_lower_compare(struct tfl_lower *l);
+int tfl_lower_logical(struct tfl_lower *l);
+int tfl_lower_select(struct tfl_lower *l);
+
 int tfl_match_rank(struct tfl_lower *l, int x, int rank);
 
 /* Make result k the one at hand; the first is so from the start. Open extents are found from the operands. */

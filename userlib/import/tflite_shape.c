@@ -37,12 +37,12 @@ static bool extents(struct tfl_lower *l, int k, weft_tensor *t)
 	return true;
 }
 
-/* Each open extent is that of one of the operands; y comes with ones. */
-static bool broadcast(struct tfl_lower *l, weft_tensor *y)
+/* Each open extent is that of one of the n operands; y comes with ones. */
+static bool broadcast(struct tfl_lower *l, int n, weft_tensor *y)
 {
 	weft_tensor t;
 
-	for (int k = 0; k < 2; k++) {
+	for (int k = 0; k < n; k++) {
 		if (!extents(l, k, &t) || t.rank > y->rank)
 			return false;
 		for (int i = 0; i < t.rank; i++)
@@ -296,15 +296,20 @@ static bool as_said(struct tfl_lower *l, int k, weft_tensor *y)
 	return true;
 }
 
-static bool same(struct tfl_lower *l, weft_tensor *y)
+static bool like_operand(struct tfl_lower *l, int k, weft_tensor *y)
 {
 	weft_tensor x;
 
-	if (!extents(l, 0, &x) || x.rank != y->rank)
+	if (!extents(l, k, &x) || x.rank != y->rank)
 		return false;
 	for (int i = 0; i < x.rank; i++)
 		y->dim[i] = x.dim[i];
 	return true;
+}
+
+static bool same(struct tfl_lower *l, weft_tensor *y)
+{
+	return like_operand(l, 0, y);
 }
 
 static bool find(struct tfl_lower *l, weft_tensor *y)
@@ -312,7 +317,11 @@ static bool find(struct tfl_lower *l, weft_tensor *y)
 	switch (l->op->code) {
 	case TFL_ADD: case TFL_SUB: case TFL_MUL: case TFL_DIV: case TFL_MAXIMUM: case TFL_MINIMUM: case TFL_PRELU:
 	case TFL_SQUARED_DIFFERENCE: case TFL_FLOOR_DIV: case TFL_FLOOR_MOD:
-		return broadcast(l, y);
+	case TFL_LESS: case TFL_GREATER: case TFL_GREATER_EQUAL: case TFL_LESS_EQUAL: case TFL_EQUAL: case TFL_NOT_EQUAL:
+	case TFL_LOGICAL_AND: case TFL_LOGICAL_OR:
+		return broadcast(l, 2, y);
+	case TFL_SELECT_V2: return broadcast(l, 3, y);
+	case TFL_SELECT: return like_operand(l, 1, y);
 	case TFL_CONV_2D: case TFL_DEPTHWISE_CONV_2D: return conv(l, y);
 	case TFL_AVERAGE_POOL_2D: case TFL_MAX_POOL_2D: return pool(l, y);
 	case TFL_RESHAPE: return reshape(l, y);
@@ -328,7 +337,7 @@ static bool find(struct tfl_lower *l, weft_tensor *y)
 	case TFL_SVDF: return svdf(l, y);
 	case TFL_TRANSPOSE_CONV: case TFL_FILL: return as_said(l, 0, y);
 	case TFL_BROADCAST_TO: return as_said(l, 1, y);
-	case TFL_LOGISTIC: case TFL_CODE_TANH: case TFL_SOFTMAX: case TFL_QUANTIZE: case TFL_DEQUANTIZE:
+	case TFL_LOGISTIC: case TFL_CODE_TANH: case TFL_LOGICAL_NOT: case TFL_SOFTMAX: case TFL_QUANTIZE: case TFL_DEQUANTIZE:
 	case TFL_L2_NORMALIZATION: case TFL_LOG_SOFTMAX:
 		return same(l, y);
 	default: return false;

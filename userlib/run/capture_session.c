@@ -25,10 +25,9 @@ int weft_session_remember(weft_session *s)
 
 static void describe(const weft_session *s, struct weft_capture *c)
 {
-	static const char *const names[] = { "golden", "model", "rtl", "usb" };
 	const struct weft_mismatch *m = &s->check.first;
 
-	snprintf(c->device, sizeof c->device, "%s", names[s->o.device]);
+	snprintf(c->device, sizeof c->device, "%s", weft_device_name(s->o.device));
 	snprintf(c->config, sizeof c->config, "%s", s->cfg->name);
 	snprintf(c->model, sizeof c->model, "%s", s->net->g->name ? s->net->g->name : "");
 	snprintf(c->versions, sizeof c->versions, "device version 0x%08x, configuration 0x%08x, features 0x%08x",
@@ -41,7 +40,7 @@ static void describe(const weft_session *s, struct weft_capture *c)
 		return;
 	c->op = m->op;
 	c->index = (uint64_t)m->index;
-	c->cmd = m->cmd;
+	c->cmd = m->cmd < 0 ? -1 : m->cmd - (int64_t)s->p->steps[c->step].first_cmd;
 	c->expected = m->expected;
 	c->got = m->got;
 	snprintf(c->tensor, sizeof c->tensor, "%s", m->tensor);

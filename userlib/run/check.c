@@ -146,8 +146,10 @@ int weft_checker_retire(struct weft_checker *c, weft_dev *dev, const struct weft
 	if (r->cmd >= step->n_cmds)
 		return -EINVAL;
 	const struct weft_pcmd *cmd = &c->p->cmds[step->first_cmd + r->cmd];
+	struct weft_retire of_program = *r;
+	of_program.cmd += step->first_cmd;
 	for (uint32_t i = 0; i < cmd->n_recs; i++) {
-		int err = record(c, dev, &c->p->recs[cmd->first_rec + i], r);
+		int err = record(c, dev, &c->p->recs[cmd->first_rec + i], &of_program);
 		if (err)
 			return err;
 	}

@@ -70,6 +70,7 @@ struct weft_session {
 	int i_step;
 	uint32_t first_cmd;        /* of the stream under way, where it is part of a step's */
 	struct weft_point from, to; /* what to run; to 0, 0: all of it */
+	bool verified;             /* the stream in which `from` is, as the program has it */
 	bool clean;                /* steps begin with a scratchpad of zeros */
 	/* States to be taken at n_points points, in order. */
 	const struct weft_point *points;
@@ -117,7 +118,7 @@ void weft_checker_wants(const weft_program *p, bool *want);
 int weft_checker_retire(struct weft_checker *c, weft_dev *dev, const struct weft_step *step,
                         const struct weft_retire *r);
 
-/** The same for one record whose elements lie in data, row after row. */
+/** The same for one record, of the program's command cmd, whose elements lie in data, row after row. */
 int weft_checker_record(struct weft_checker *c, const struct weft_prec *q, const uint8_t *data, uint32_t cmd);
 
 /** A byte of memory that is not what the run with added stores left there. */

@@ -39,6 +39,7 @@ struct weft_jobs {
 	struct shared *shared;
 	size_t bytes;
 	uint8_t *states;           /* shared as well: scratchpad and arena of each */
+	uint8_t *outputs;          /* shared: one after another, of the last segment where the model does not make them */
 	pid_t *pid;
 	FILE **result;
 };
@@ -46,6 +47,30 @@ struct weft_jobs {
 static size_t state_bytes(const weft_session *s)
 {
 	return s->cfg->sp_bytes + s->p->arena_bytes;
+}
+
+static size_t output_bytes(const weft_graph *g)
+{
+	size_t n = 0;
+
+	for (int i = 0; i < g->n_outputs; i++)
+		n += weft_tensor_bytes(&g->tensors[g->outputs[i]].t);
+	return n;
+}
+
+/*
+ * Beside an RTL simulator that is checked runs a model, which compares all memory
+ * with its own at the end of each stream. In the last segment that is what the
+ * parent's model would leave, which need not run that far.
+ */
+static bool last_alone(const struct weft_jobs *j)
+{
+	return j->n > 1 && j->o->check && j->o->device->device == WEFT_DEVICE_RTL;
+}
+
+int weft_jobs_n_states(const struct weft_jobs *j)
+{
+	return last_alone(j) ? j->n : j->n + 1;
 }
 
 /* Where the session leaves the state at point i, instead of in memory of its own. */
@@ -83,7 +108,7 @@ struct weft_jobs *weft_jobs_open(weft_session *s, const weft_tensor *inputs, con
 
 	if (!j)
 		return NULL;
-	*j = (struct weft_jobs){ .s = s, .inputs = inputs, .o = o, .n = n, .bytes = head + (size_t)(n + 1) * state_bytes(s) };
+	*j = (struct weft_jobs){ .s = s, .inputs = inputs, .o = o, .n = n, .bytes = head + (size_t)(n + 1) * state_bytes(s) + output_bytes(s->net->g) };
 	j->pid = calloc((size_t)n + 1, sizeof(*j->pid));
 	j->result = calloc((size_t)n + 1, sizeof(*j->result));
 	void *p = mmap(NULL, j->bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -93,6 +118,7 @@ struct weft_jobs *weft_jobs_open(weft_session *s, const weft_tensor *inputs, con
 		return NULL;
 	}
 	j->states = (uint8_t *)p + head;
+	j->outputs = j->states + (size_t)(n + 1) * state_bytes(s);
 	for (int i = 0; i <= n; i++)
 		lend(j, &s->states[i], i);
 	return j;
@@ -100,17 +126,41 @@ struct weft_jobs *weft_jobs_open(weft_session *s, const weft_tensor *inputs, con
 
 /* ---- in the process of a segment ---- */
 
-struct waiting { const struct weft_jobs *j; int i; };
+struct child { const struct weft_jobs *j; int i; };
 
 /* Until the state where segment i ends is there: the model is much faster, but may have died. */
-static int wait_for_end(void *user)
+static int wait_for_end(void *user, weft_session *s)
 {
-	const struct waiting *w = user;
+	const struct child *c = user;
 	const struct timespec ms = { 0, 1000000 };
 
-	while (atomic_load(&w->j->shared->n_states) < w->i + 2)
+	(void)s;
+	while (atomic_load(&c->j->shared->n_states) < c->i + 2)
 		nanosleep(&ms, NULL);
 	return 0;
+}
+
+static int leave_outputs(void *user, weft_session *s)
+{
+	const struct child *c = user;
+	const weft_graph *g = s->net->g;
+	uint8_t *to = c->j->outputs;
+	int err = 0;
+
+	for (int i = 0; i < g->n_outputs && !err; i++) {
+		size_t n = weft_tensor_bytes(&g->tensors[g->outputs[i]].t);
+		const weft_tensor *t = weft_session_tensor(s, g->outputs[i], &err);
+		if (!err)
+			memcpy(to, t->data, n);
+		to += n;
+	}
+	return err;
+}
+
+/* The parent's model has verified the stream in which it runs, and knows the same commands. */
+static bool is_verified(const struct weft_jobs *j, int i)
+{
+	return j->s->points[i].cmd && weft_config_of_model(j->s->cfg->name)->features == j->s->cfg->features;
 }
 
 static void run_child(const struct weft_jobs *j, int i)
@@ -122,7 +172,8 @@ static void run_child(const struct weft_jobs *j, int i)
 	struct weft_segment g = { .k = (uint32_t)i, .n = (uint32_t)j->n, .memory = (uint8_t)j->o->memory, .check = j->o->check,
 		.sp_bytes = s->cfg->sp_bytes, .arena_bytes = s->p->arena_bytes, .from = s->states[i] };
 	struct weft_session_options o = weft_session_options_default();
-	struct waiting w = { j, i };
+	struct child c = { j, i };
+	const bool alone = i == j->n - 1 && last_alone(j);
 
 	o.device = j->o->device->device;
 	o.rtl_dir = j->o->device->rtl_dir;
@@ -130,7 +181,8 @@ static void run_child(const struct weft_jobs *j, int i)
 	o.timeout_ms = j->o->device->timeout_ms;
 	lend((struct weft_jobs *)(uintptr_t)j, &g.to, i + 1);
 	g.to.at = s->points[i + 1];
-	struct weft_segment_part part = { s->room, wait_for_end, &w, j->result[i] };
+	struct weft_segment_part part = { .room = s->room, .verified = is_verified(j, i), .user = &c, .result = j->result[i],
+		.end = alone ? leave_outputs : wait_for_end, .compare = !alone };
 	slot->err = weft_segment_go(&net, &g, j->inputs, &o, &part, line, slot->msg);
 }
 
@@ -213,6 +265,26 @@ static int add_result(weft_session *s, FILE *f, char *msg)
 	return err;
 }
 
+static int take_outputs(const struct weft_jobs *j)
+{
+	weft_session *s = j->s;
+	const weft_graph *g = s->net->g;
+	const uint8_t *from = j->outputs;
+
+	for (int i = 0; i < g->n_outputs; i++) {
+		weft_tensor *t = &s->host[g->outputs[i]];
+		size_t n = weft_tensor_bytes(&g->tensors[g->outputs[i]].t);
+		free(t->data);
+		*t = g->tensors[g->outputs[i]].t;
+		t->data = malloc(n + 1);
+		if (!t->data)
+			return -ENOMEM;
+		memcpy(t->data, from, n);
+		from += n;
+	}
+	return 0;
+}
+
 /* The worst of all: what could not run before what differs, the first of either. */
 static void note(struct weft_jobs *j, int i, int status, int *worst, char *msg)
 {
@@ -249,5 +321,6 @@ int weft_jobs_join(struct weft_jobs *j, char *msg)
 		if (err)
 			return err;
 	}
-	return worst;
+	int err = last_alone(j) ? take_outputs(j) : 0;
+	return err ? err : worst;
 }

@@ -237,11 +237,11 @@ static void print_steps(FILE *f, const weft_program *p)
 		for (uint32_t k = 0; k < s->n_cmds && at < s->n_words; k++) {
 			int code = weft_cmd_decode(w + at, s->n_words - at, &c);
 			if (code) {
-				fprintf(f, "%6u  %s\n", k, weft_fault_brief((unsigned)code));
+				fprintf(f, "%6u  %s\n", s->first_cmd + k, weft_fault_brief((unsigned)code));
 				break;
 			}
 			weft_cmd_print(&c, line, sizeof(line));
-			fprintf(f, "%6u  %s\n", k, line);
+			fprintf(f, "%6u  %s\n", s->first_cmd + k, line);
 			at += (size_t)c.h.n_words;
 		}
 	}

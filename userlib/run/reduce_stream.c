@@ -155,7 +155,7 @@ static int on_model(struct search *x, const struct weft_part_stream *s)
 	if (!m)
 		return fail(x, -ENOMEM, "out of memory");
 	memcpy(x->want, s->arena, s->n_arena);
-	int err = weft_model_run(m, s->words, s->n, NULL, NULL);
+	int err = weft_model_run(m, s->stream.words, s->stream.n, NULL, NULL);
 	weft_model_free(m);
 	return err ? fail(x, -EINVAL, "a part of the stream faults on the model") : 0;
 }
@@ -175,7 +175,7 @@ static int on_device(struct search *x, const struct weft_part_stream *s, struct 
 		err = weft_buf_write(arena, 0, s->arena, s->n_arena);
 	const struct weft_window win[] = { { .buf = consts, .rd = true }, { .buf = arena, .rd = true, .wr = true } };
 	if (!err)
-		err = weft_submit(x->dev, s->words, s->n, win, 2, &job);
+		err = weft_submit(x->dev, s->stream.words, s->stream.n, win, 2, &job);
 	if (!err)
 		err = weft_wait(x->dev, job, 0, res);
 	if (!err)
@@ -272,7 +272,7 @@ static int open_device(struct search *x)
 {
 	struct weft_dev_options d = weft_dev_options_default();
 
-	d.kind = x->o->device == WEFT_DEVICE_RTL ? WEFT_DEV_RTL : x->o->device == WEFT_DEVICE_USB ? WEFT_DEV_USB : WEFT_DEV_MODEL;
+	d.kind = weft_device_kind(x->o->device);
 	d.config = x->c->config;
 	d.memory = (enum weft_memory)x->c->memory;
 	d.rtl_dir = x->o->rtl_dir;
@@ -310,7 +310,7 @@ static int give(struct search *x, struct weft_part_stream *s)
 	c->consts = again.consts;
 	c->n_consts = again.n_consts;
 	x->got = NULL;
-	free(again.words);
+	free(again.stream.words);
 	weft_part_release(s);
 	if (err)
 		weft_capture_release(c);

@@ -23,7 +23,7 @@ struct weft_stream_case {
 	uint32_t before;           /* commands of the captured stream */
 	uint32_t kept, loads, stores;      /* of the case: commands of the stream, and those added */
 	int runs;                  /* streams tried on the device */
-	char text[96];             /* the last kept command */
+	char text[1024];           /* the last kept command */
 };
 
 /**

@@ -6,6 +6,7 @@
 #ifndef WEFT_RUN_REDUCE_STREAM_INTERNAL_H
 #define WEFT_RUN_REDUCE_STREAM_INTERNAL_H
 
+#include "driver/words.h"
 #include "sim/model/model.h"
 #include "userlib/run/internal.h"
 #include "userlib/run/reduce_stream.h"
@@ -30,8 +31,7 @@ struct weft_part {
 
 /* The stream of a part, and the memory that it wants. */
 struct weft_part_stream {
-	uint64_t *words;
-	size_t n, cap;
+	struct weft_words stream;
 	uint32_t n_cmds, target;   /* END included; the target's index */
 	uint32_t loads, stores, kept;
 	uint8_t *consts, *arena;   /* as it begins */

@@ -30,21 +30,14 @@ static uint64_t align(uint64_t n)
 
 static void append(struct build *b, const struct weft_cmd *c)
 {
-	struct weft_part_stream *s = b->s;
-
-	if (s->n + WEFT_CMD_MAX_WORDS > s->cap) {
-		size_t cap = 2 * s->cap + 256;
-		uint64_t *w = realloc(s->words, cap * sizeof *w);
-		if (!w) {
-			b->err = -ENOMEM;
-			return;
-		}
-		s->words = w;
-		s->cap = cap;
-	}
-	s->n += weft_cmd_encode(c, s->words + s->n);
-	s->n_cmds++;
 	unsigned u = weft_cmd_info((unsigned)c->h.op)->unit;
+	int err = weft_words_add(&b->s->stream, c);
+
+	if (err) {
+		b->err = err;
+		return;
+	}
+	b->s->n_cmds++;
 	if (u < WEFT_N_UNITS)
 		b->retired[u]++;
 }
@@ -163,7 +156,7 @@ static void write_stream(struct build *b)
 	struct weft_part_stream *s = b->s;
 	struct weft_cmd end;
 
-	s->n = 0;
+	s->stream.n = 0;
 	s->n_cmds = s->loads = s->stores = s->kept = 0;
 	memset(b->retired, 0, sizeof b->retired);
 	load_blocks(b);
@@ -173,19 +166,12 @@ static void write_stream(struct build *b)
 	append(b, &end);
 }
 
-/* The verifier names the first byte that nobody wrote: its block is loaded. False: something else is wrong. */
+/* Load the block of the first byte that nobody wrote. False: something else is wrong. */
 static bool add_missing(struct build *b, const struct weft_verify_result *r)
 {
-	const char *at = NULL;
-
-	for (const char *p = r->text; r->rule == WEFT_VERIFY_USE_BEFORE_LOAD && (p = strstr(p, "0x")); p++)
-		at = p;
-	if (!at)
+	if (r->rule != WEFT_VERIFY_USE_BEFORE_LOAD || r->sp_addr >= b->k->cfg->sp_bytes || b->block[r->sp_addr / WEFT_PART_BLOCK])
 		return false;
-	unsigned long addr = strtoul(at, NULL, 16);
-	if (addr >= b->k->cfg->sp_bytes || b->block[addr / WEFT_PART_BLOCK])
-		return false;
-	b->block[addr / WEFT_PART_BLOCK] = true;
+	b->block[r->sp_addr / WEFT_PART_BLOCK] = true;
 	return true;
 }
 
@@ -204,7 +190,7 @@ int weft_part_build(const struct weft_part *k, struct weft_part_stream *s)
 		write_stream(&b);
 		if (b.err)
 			break;
-		b.err = weft_verify(k->cfg, s->words, s->n, &win, &r);
+		b.err = weft_verify(k->cfg, s->stream.words, s->stream.n, &win, &r);
 		if (!b.err)
 			break;
 		if (b.err == -EINVAL && add_missing(&b, &r))
@@ -218,7 +204,7 @@ int weft_part_build(const struct weft_part *k, struct weft_part_stream *s)
 
 void weft_part_release(struct weft_part_stream *s)
 {
-	free(s->words);
+	free(s->stream.words);
 	free(s->consts);
 	free(s->arena);
 	memset(s, 0, sizeof *s);
@@ -312,15 +298,15 @@ static int take_records(struct program *q, const struct weft_part *k, uint32_t t
 
 int weft_part_program(const struct weft_part *k, const struct weft_part_stream *s, uint8_t **out, uint64_t *n, char *msg)
 {
-	struct program q = { .step = { .kind = WEFT_STEP_NPU, .op = -1, .n_words = (uint32_t)s->n, .n_cmds = s->n_cmds } };
+	struct program q = { .step = { .kind = WEFT_STEP_NPU, .op = -1, .n_words = (uint32_t)s->stream.n, .n_cmds = s->n_cmds } };
 	size_t len = 0;
 
 	memcpy(q.p.config, k->p->config, sizeof q.p.config);
 	q.p.arena_bytes = s->n_arena;
 	q.p.consts = s->consts;
 	q.p.n_consts = s->n_consts;
-	q.p.words = s->words;
-	q.p.n_words = (uint32_t)s->n;
+	q.p.words = s->stream.words;
+	q.p.n_words = (uint32_t)s->stream.n;
 	q.p.steps = &q.step;
 	q.p.n_steps = 1;
 	q.p.n_cmds = s->n_cmds;

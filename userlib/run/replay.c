@@ -325,7 +325,7 @@ static int open_device(struct replay *x, const char *wave, uint64_t wave_from, u
 	struct weft_dev_options d = weft_dev_options_default();
 	int err;
 
-	d.kind = x->o->device == WEFT_DEVICE_RTL ? WEFT_DEV_RTL : WEFT_DEV_MODEL;
+	d.kind = weft_device_kind(x->o->device);
 	d.config = x->c->config;
 	d.memory = (enum weft_memory)x->c->memory;
 	d.rtl_dir = x->o->rtl_dir;
@@ -517,6 +517,7 @@ static int check_capture(struct replay *x)
 	if (c->memory > WEFT_MEMORY_SRAM)
 		return fail(x, -EINVAL, "capture: its memory profile is none");
 	x->step = &x->p->steps[c->step];
+	x->r->first_cmd = x->step->first_cmd;
 	return weft_net_verify(x->net, c->config, x->msg);
 }
 

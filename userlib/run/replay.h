@@ -35,7 +35,7 @@ struct weft_replay_place {
 	bool in_sp;                /* else in the arena */
 	uint64_t addr;             /* of the first wrong byte */
 	uint8_t expected, got;
-	char text[96];             /* the command, disassembled */
+	char text[1024];           /* the command, disassembled */
 	/* what the program's debug map says of it */
 	int op;                    /* source operator, or -1 */
 	int graph_tensor;          /* of the program's graph, with element */
@@ -49,6 +49,7 @@ struct weft_replay_place {
 };
 
 struct weft_replay_report {
+	uint32_t first_cmd;        /* command 0 of the step's stream, as the whole program's are counted */
 	bool memory;               /* constants in the device differ from the program's */
 	uint64_t memory_at;        /* first such byte */
 	uint8_t memory_expected, memory_got;

@@ -276,7 +276,7 @@ static bool is_edge_kind(const struct weft_gop *op, const struct weft_gsrc *src)
 static bool ends_network(const struct weft_gsrc *src)
 {
 	static const char *const names[] = { "LOG_SOFTMAX", "LogSoftmax", "QLinearSoftmax", "LOGISTIC", "Sigmoid", "TANH", "Tanh",
-		"L2_NORMALIZATION", "ARG_MAX", "ARG_MIN", "ArgMax", "ArgMin" };
+		"L2_NORMALIZATION", "LpNormalization", "ARG_MAX", "ARG_MIN", "ArgMax", "ArgMin" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (!strcmp(src->name, names[i]))

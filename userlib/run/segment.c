@@ -191,12 +191,13 @@ static void free_states(weft_session *s, int n)
 	s->states = NULL;
 }
 
-/* The model, over all n segments; states of their borders remain. */
+/* The model, until the last of n points; the states there remain. */
 static int run_ahead(weft_session *s, const weft_tensor *inputs, int n, char *msg)
 {
 	bool check = s->o.check;
 
-	s->n_points = n + 1;
+	s->n_points = n;
+	s->to = s->points[n - 1];
 	s->i_point = 0;
 	/* The model needs no check: what it leaves is what devices are compared with. */
 	s->o.check = false;
@@ -209,13 +210,14 @@ static int run_ahead(weft_session *s, const weft_tensor *inputs, int n, char *ms
 		err = -EIO;
 	}
 	s->n_points = 0;
+	s->to = (struct weft_point){ 0, 0 };
 	return err;
 }
 
 static int only_files(weft_session *s, const weft_tensor *inputs, const struct weft_segments *o, int n, char *msg)
 {
 	char **file = names(o->dir, n);
-	int err = file ? run_ahead(s, inputs, n, msg) : -ENOMEM;
+	int err = file ? run_ahead(s, inputs, n + 1, msg) : -ENOMEM;
 
 	if (!err)
 		err = write_checkpoints(s, inputs, o, file, n, msg);
@@ -227,7 +229,7 @@ static int only_files(weft_session *s, const weft_tensor *inputs, const struct w
 static int in_processes(weft_session *s, const weft_tensor *inputs, const struct weft_segments *o, int n, char *msg)
 {
 	s->jobs = weft_jobs_open(s, inputs, o, n);
-	int err = s->jobs ? run_ahead(s, inputs, n, msg) : -ENOMEM;
+	int err = s->jobs ? run_ahead(s, inputs, weft_jobs_n_states(s->jobs), msg) : -ENOMEM;
 
 	if (!err && o->check)
 		err = weft_checker_begin(&s->check, s->net->g, s->p, s->golden, false);
@@ -248,7 +250,7 @@ int weft_session_run_segments(weft_session *s, const weft_tensor *inputs, weft_t
 	s->error = msg;
 	msg[0] = '\0';
 	if (s->net->g->n_vars)
-		snprintf(msg, WEFT_MSG_LEN, "a network with variables does not run in segments");
+		snprintf(msg, WEFT_MSG_LEN, "a network with variables does not run in segments; it does without --jobs");
 	else if (s->dev && s->o.device == WEFT_DEVICE_MODEL)
 		err = n = points ? weft_cut_points(s->p, s->cfg, o->memory, o->check && !o->dir, o->n, points) : -ENOMEM;
 	s->states = n > 0 ? calloc((size_t)n + 1, sizeof(*s->states)) : NULL;
@@ -384,9 +386,9 @@ static int write_result(weft_session *s, FILE *f, char *msg)
 
 static int judge(weft_session *s, const struct weft_segment *g, const struct weft_segment_part *end, char *line, char *msg)
 {
-	int err = end && end->wait ? end->wait(end->user) : 0;
+	int err = end ? end->end(end->user, s) : 0;
 
-	if (!err)
+	if (!err && (!end || end->compare))
 		err = compare_end(s, g, msg);
 	int bad = !err || err == -EBADMSG ? write_result(s, end ? end->result : NULL, msg) : 0;
 	err = bad ? bad : err;
@@ -415,6 +417,7 @@ int weft_segment_go(const weft_net *net, const struct weft_segment *g, const wef
 		s->error = msg;
 		s->clean = true;
 		s->given_room = part ? part->room : NULL;
+		s->verified = part && part->verified;
 		err = weft_session_prepare(s, inputs);
 	}
 	if (!err)

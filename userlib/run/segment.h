@@ -43,11 +43,16 @@ int weft_segment_read(const uint8_t *data, size_t n, struct weft_segment *s, cha
 int weft_segment_result_write(weft_session *s, uint8_t **out, size_t *n);
 int weft_segment_result_add(weft_session *s, const uint8_t *data, size_t n, char *msg);
 
-/*
- * One that another process has begun: where it makes golden's tensors, or NULL, which becomes the segment's. At its
- * end: wait until `to` of the segment is there, if it is not; leave what was measured in a file.
- */
-struct weft_segment_part { struct weft_golden_room *room; int (*wait)(void *user); void *user; FILE *result; };
+/* One that another process has begun. */
+struct weft_segment_part {
+	struct weft_golden_room *room; /* where it makes golden's tensors, or NULL; becomes the segment's */
+	bool verified;             /* the stream in which the segment begins, on a device of the same features */
+	/* At the end: until `to` of the segment is there, or what is done instead of comparing with it. */
+	int (*end)(void *user, weft_session *s);
+	void *user;
+	bool compare;
+	FILE *result;              /* for what was measured */
+};
 
 /** Run one whose program net->loaded is. part: may be NULL. @return as weft_segment_run() */
 int weft_segment_go(const weft_net *net, const struct weft_segment *g, const weft_tensor *inputs,
@@ -61,6 +66,8 @@ void weft_session_forget_measures(weft_session *s);
 struct weft_jobs;
 
 struct weft_jobs *weft_jobs_open(weft_session *s, const weft_tensor *inputs, const struct weft_segments *o, int n);
+/** At so many points the model's state is wanted, from the first on. */
+int weft_jobs_n_states(const struct weft_jobs *j);
 /** The state at point i is there: what begins there starts. @return 0 or a negative errno */
 int weft_jobs_at(struct weft_jobs *j, int i);
 /** Wait for all, and add up what they found. @return 0, -EBADMSG: something differs, or why one did not run; with msg */

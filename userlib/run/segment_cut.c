@@ -103,29 +103,52 @@ static struct cost side_work(const weft_program *p, const struct weft_config *cf
  * A simulator does so much of it in a millisecond, on the machine whose times
  * weft_host_ms() gives: seven networks within 8 %.
  */
-#define PER_MS    34000
-/* Golden's time beside its operators', for a byte that is kept: the machine makes a page for it. */
+#define PER_MS    36000
+/* For a byte of memory that is used for the first time: the machine makes a page for it. */
 #define MS_A_BYTE 0.67e-6
+/* A later segment's process takes so much longer to begin than the first: the state is put into its device. */
+#define LATER_MS  5
+/* To verify a stream, to begin a model beside the simulator and to end both: networks of 13 steps. */
+#define STREAM_MS 3
 
-/* Golden's, all of it; 0 out of memory, where nothing else runs either. */
-static uint64_t golden_work(const weft_program *p)
+static double host_ms(const weft_program *p, int op)
+{
+	double ms = weft_host_ms(p->graph, &p->graph->ops[op], p->ops[op].macs);
+
+	return ms > 0 ? ms : 0;
+}
+
+/* What a later segment waits for beside the model: golden, all of it, and its own beginning; 0 out of memory, where nothing else runs either. */
+static uint64_t golden_work(const weft_program *p, const struct weft_config *cfg)
 {
 	const weft_graph *g = p->graph;
 	bool *kept = calloc((size_t)g->n_tensors + 1, sizeof(*kept));
-	double ms = 0;
+	double bytes = (double)cfg->sp_bytes + (double)p->arena_bytes, ms = 0;
 
 	if (!kept)
 		return 0;
 	weft_checker_wants(p, kept);
-	for (int i = 0; i < g->n_ops; i++) {
-		double op = weft_host_ms(g, &g->ops[i], p->ops[i].macs);
-		ms += op > 0 ? op : 0;
-	}
+	for (int i = 0; i < g->n_ops; i++)
+		ms += host_ms(p, i);
 	for (int i = 0; i < g->n_tensors; i++)
 		if (kept[i])
-			ms += MS_A_BYTE * (double)weft_tensor_bytes(&g->tensors[i].t);
+			bytes += (double)weft_tensor_bytes(&g->tensors[i].t);
 	free(kept);
-	return (uint64_t)(ms * PER_MS);
+	return (uint64_t)((ms + LATER_MS + MS_A_BYTE * bytes) * PER_MS);
+}
+
+/* A step beside its commands: its cycles, or the host's work, which is done beside the model as well. */
+static uint64_t step_work(const weft_program *p, const struct weft_step *step, enum weft_memory memory)
+{
+	if (step->kind == WEFT_STEP_HOST)
+		return (uint64_t)(host_ms(p, step->op) * PER_MS);
+	return CYCLE * step->estimate[memory];
+}
+
+/* Before the first command of step i. Every segment begins one stream: that is the same for all. */
+static uint64_t stream_work(const weft_program *p, int i)
+{
+	return i && p->steps[i].kind == WEFT_STEP_NPU ? STREAM_MS * PER_MS : 0;
 }
 
 static struct cost all_work(const weft_program *p, const struct weft_config *cfg, enum weft_memory memory)
@@ -136,9 +159,12 @@ static struct cost all_work(const weft_program *p, const struct weft_config *cfg
 	for (int i = 0; i < p->n_steps; i++) {
 		const struct weft_step *step = &p->steps[i];
 		size_t at = 0;
-		all.device += CYCLE * step->estimate[memory];
-		if (step->kind != WEFT_STEP_NPU)
+		uint64_t own = step_work(p, step, memory);
+		all.device += own + stream_work(p, i);
+		if (step->kind != WEFT_STEP_NPU) {
+			all.model += own;
 			continue;
+		}
 		for (uint32_t k = 0; k < step->n_cmds; k++) {
 			if (weft_cmd_decode(p->words + step->first_word + at, step->n_words - at, &c))
 				break;
@@ -286,7 +312,7 @@ int weft_cut_points(const weft_program *p, const struct weft_config *cfg, enum w
                     struct weft_point *points)
 {
 	struct walk k = { .p = p, .cfg = cfg, .memory = memory, .last = malloc(((size_t)p->n_ops + 1) * sizeof(uint32_t)),
-	                  .total = all_work(p, cfg, memory), .golden = golden ? golden_work(p) : 0, .n = n, .points = points, .have = 1 };
+	                  .total = all_work(p, cfg, memory), .golden = golden ? golden_work(p, cfg) : 0, .n = n, .points = points, .have = 1 };
 
 	if (!k.last)
 		return -ENOMEM;
@@ -296,9 +322,10 @@ int weft_cut_points(const weft_program *p, const struct weft_config *cfg, enum w
 		/* Between steps as well, where that is due. */
 		if (i)
 			offer(&k, (struct weft_point){ i, 0 }, k.begin + k.side);
+		k.begin += stream_work(p, i);
 		if (p->steps[i].kind == WEFT_STEP_NPU)
 			err = cut_step(&k, i);
-		k.begin += CYCLE * p->steps[i].estimate[memory];
+		k.begin += step_work(p, &p->steps[i], memory);
 	}
 	points[k.have] = (struct weft_point){ p->n_steps, 0 };
 	free(k.last);

@@ -23,6 +23,18 @@ struct weft_session_options weft_session_options_default(void)
 	return (struct weft_session_options){ .device = WEFT_DEVICE_MODEL, .config = "w16", .wave_cmd = -1 };
 }
 
+const char *weft_device_name(enum weft_device d)
+{
+	static const char *const names[] = { "golden", "model", "rtl", "usb" };
+
+	return names[d];
+}
+
+enum weft_dev_kind weft_device_kind(enum weft_device d)
+{
+	return d == WEFT_DEVICE_RTL ? WEFT_DEV_RTL : d == WEFT_DEVICE_USB ? WEFT_DEV_USB : WEFT_DEV_MODEL;
+}
+
 /* ---- opening ---- */
 
 static int open_device(weft_session *s, char *msg)
@@ -31,8 +43,7 @@ static int open_device(weft_session *s, char *msg)
 
 	if (s->o.device == WEFT_DEVICE_GOLDEN)
 		return 0;
-	d.kind = s->o.device == WEFT_DEVICE_RTL ? WEFT_DEV_RTL : s->o.device == WEFT_DEVICE_USB ? WEFT_DEV_USB
-	                                                                                  : WEFT_DEV_MODEL;
+	d.kind = weft_device_kind(s->o.device);
 	d.usb = s->o.usb;
 	d.usb_wait_ms = s->o.usb_wait_ms;
 	d.config = s->o.config;
@@ -101,6 +112,11 @@ int weft_session_open(const weft_net *net, const struct weft_session_options *o,
 		err = get_program(s, o->device != WEFT_DEVICE_GOLDEN || o->strict, msg);
 	if (!err && o->strict && weft_plan_breaks_strict(s->p, msg))
 		err = -EINVAL;
+	if (!err && o->wave && o->device == WEFT_DEVICE_RTL && o->wave_cmd >= (int64_t)s->p->n_cmds) {
+		snprintf(msg, WEFT_MSG_LEN, "waveform of command %lld: the program's last is %lld", (long long)o->wave_cmd,
+		         (long long)s->p->n_cmds - 1);
+		err = -EINVAL;
+	}
 	if (!err)
 		err = open_device(s, msg);
 	if (err) {
@@ -337,6 +353,12 @@ static void add_counters(weft_session *s, const struct weft_job_result *r)
 	s->cpu_seconds += r->cpu_seconds;
 }
 
+/* Has the stream under way been verified by a process from which this one was forked? */
+static bool is_verified(const weft_session *s)
+{
+	return s->verified && s->i_step == s->from.step && !s->words;
+}
+
 /* Commands [from, to) of a step. A part of one is no program that a verifier would take: the whole is. */
 static int submit_part(weft_session *s, const struct weft_step *step, uint32_t from, uint32_t to,
                        const struct weft_window *win, weft_job *job)
@@ -348,7 +370,7 @@ static int submit_part(weft_session *s, const struct weft_step *step, uint32_t f
 	as_run.words = (uint64_t *)(uintptr_t)weft_session_words(s);
 	if (!from && to == step->n_cmds)
 		return weft_submit(s->dev, words, n_words, win, 2, job);
-	int err = weft_dev_verify(s->dev, words, n_words, win, 2);
+	int err = is_verified(s) ? 0 : weft_dev_verify(s->dev, words, n_words, win, 2);
 	if (err)
 		return err;
 	uint64_t *part = weft_cut_stream(&as_run, step, from, to, &n_words);
@@ -374,6 +396,13 @@ static int profile_step(weft_session *s, const struct weft_step *step, const uin
 	return before ? weft_profile_card(s, step, before, &r->counters) : weft_profile_end(s->profile, NULL);
 }
 
+/* A command of the program in this step's stream; -1: it is in another one. */
+static int64_t command_in(const struct weft_step *step, int64_t cmd)
+{
+	cmd -= step->first_cmd;
+	return cmd >= 0 && cmd < (int64_t)step->n_cmds ? cmd : -1;
+}
+
 static int submit_step(weft_session *s, const struct weft_step *step, uint32_t from, uint32_t to, const uint8_t *before)
 {
 	const struct weft_window win[] = {
@@ -392,6 +421,8 @@ static int submit_step(weft_session *s, const struct weft_step *step, uint32_t f
 		err = weft_session_clean_sp(s);
 
 	weft_dev_observe(s->dev, on_retire, s);
+	if (s->o.wave && s->o.wave_cmd >= 0)
+		weft_dev_wave(s->dev, command_in(step, s->o.wave_cmd));
 	if (!err)
 		err = submit_part(s, step, from, to, win, &job);
 	if (!err)
@@ -407,7 +438,7 @@ static int submit_step(weft_session *s, const struct weft_step *step, uint32_t f
 		                                      : "the program's debug map does not fit its stream");
 	if (!s->check.first.bytes.found) {
 		s->check.first.bytes = *weft_dev_cosim(s->dev);
-		s->check.first.bytes.cmd += from;
+		s->check.first.bytes.cmd += step->first_cmd + from;
 	}
 	if (!from && (err || s->check.mismatches || s->check.first.bytes.found))
 		weft_session_capture(s, s->i_step, err ? err : -EBADMSG, err ? s->error : "tensors differ from golden", &r);
@@ -444,9 +475,9 @@ int weft_session_steps(weft_session *s)
 		const struct weft_step *step = &s->p->steps[s->i_step];
 		uint32_t from = s->i_step == s->from.step ? s->from.cmd : 0;
 		uint32_t to = s->i_step == end.step ? end.cmd : step->n_cmds;
-		if (s->i_step > end.step || (s->i_step == end.step && !end.cmd))
-			break;
 		if ((err = weft_session_take_state(s, s->i_step, 0)))
+			break;
+		if (s->i_step > end.step || (s->i_step == end.step && !end.cmd))
 			break;
 		err = step->kind == WEFT_STEP_HOST ? host_step(s, step) : npu_step(s, step, from, to);
 	}

@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "driver/words.h"
 #include "weft/gen/cmd.h"
 
 #define TRACE_BYTES (8u << 20)   /* of one pass */
@@ -27,8 +28,7 @@
 
 /* One pass over a step's stream. */
 struct pass {
-	uint64_t *words;
-	size_t n, cap;
+	struct weft_words stream;
 	uint64_t bytes;            /* of the trace window */
 	uint32_t n_st, last_added; /* stores so far; those up to the last added one */
 	uint32_t *st_of;           /* original count of stores -> count here */
@@ -58,20 +58,6 @@ static uint64_t record_bytes(const struct weft_session *s, const struct weft_pre
 	return (uint64_t)q->n_y * q->n_x * q->n_c * weft_dtype_bytes(s->net->g->tensors[q->tensor].t.dtype);
 }
 
-static int append(struct pass *p, const struct weft_cmd *c)
-{
-	if (p->n + WEFT_CMD_MAX_WORDS > p->cap) {
-		size_t cap = 2 * p->cap + 1024;
-		uint64_t *w = realloc(p->words, cap * sizeof(*w));
-		if (!w)
-			return -ENOMEM;
-		p->words = w;
-		p->cap = cap;
-	}
-	p->n += weft_cmd_encode(c, p->words + p->n);
-	return 0;
-}
-
 static int add_store(const struct weft_session *s, struct pass *p, const struct weft_prec *q, unsigned unit)
 {
 	struct weft_cmd c;
@@ -84,7 +70,7 @@ static int add_store(const struct weft_session *s, struct pass *p, const struct 
 	p->bytes += record_bytes(s, q);
 	p->last_added = ++p->n_st;
 	p->retired[WEFT_UNIT_ST] = p->n_st;
-	return append(p, &c);
+	return weft_words_add(&p->stream, &c);
 }
 
 /* Records of commands [from, *to) are stored; *to is where the pass is full. */
@@ -112,7 +98,7 @@ static int build(const struct weft_session *s, const struct weft_step *step, uin
 			return -EINVAL;
 		st = p->st_of[st];
 		c.h.wait[WEFT_UNIT_ST] = (int32_t)(st > p->last_added ? st : p->last_added);
-		err = append(p, &c);
+		err = weft_words_add(&p->stream, &c);
 		if (unit == WEFT_UNIT_ST) {
 			p->st_of[++p->n_orig_st] = ++p->n_st;
 			p->retired[unit] = p->n_st;
@@ -143,7 +129,7 @@ static int compare(weft_session *s, const struct weft_step *step, uint32_t from,
 		const struct weft_pcmd *cmd = &s->p->cmds[step->first_cmd + i];
 		for (uint32_t k = 0; k < cmd->n_recs; k++) {
 			const struct weft_prec *q = &s->p->recs[cmd->first_rec + k];
-			int err = weft_checker_record(&s->check, q, data + at, i);
+			int err = weft_checker_record(&s->check, q, data + at, step->first_cmd + i);
 			if (err)
 				return err;
 			at += record_bytes(s, q);
@@ -169,7 +155,7 @@ static int run_pass(weft_session *s, const struct pass *p, const uint8_t *before
 		{ .buf = s->consts, .rd = true }, { .buf = arena, .rd = true, .wr = true }, { .buf = trace, .wr = true },
 	};
 	if (!err)
-		err = weft_submit(s->dev, p->words, p->n, win, WIN_TRACE, &job);
+		err = weft_submit(s->dev, p->stream.words, p->stream.n, win, WIN_TRACE, &job);
 	if (!err)
 		err = weft_wait(s->dev, job, 0, &r);
 	if (!err)
@@ -220,7 +206,7 @@ int weft_trace_step(weft_session *s, const struct weft_step *step, const uint8_t
 				err = compare(s, step, from, to, data);
 		}
 		free(data);
-		free(p.words);
+		free(p.stream.words);
 		free(p.st_of);
 		from = to;
 	}

@@ -20,7 +20,7 @@ enum weft_cmd_op {
 	WEFT_CMD_CONV  = 0x20, /* Convolution of an input tile with all its taps: systolic array and post unit */
 	WEFT_CMD_DW    = 0x30, /* Depthwise convolution, channel multiplier 1 */
 	WEFT_CMD_POOL  = 0x31, /* Maximum or sum over a window without padding, per channel */
-	WEFT_CMD_ELT   = 0x32, /* Elementwise: RESCALE and clamp of one tensor, or of the sum of two */
+	WEFT_CMD_ELT   = 0x32, /* Elementwise: RESCALE and clamp of one tensor, of its values in a table, or of the sum, difference or product of two */
 	WEFT_CMD_ALU   = 0x33, /* Integer operation on each element of up to four dimensions */
 };
 
@@ -283,6 +283,12 @@ enum weft_elem {
 #define WEFT_CMD_POST_A_SHIFT_MASK UINT64_C(0x3f00000000)
 #define WEFT_CMD_POST_A_SHIFT_MIN 2
 #define WEFT_CMD_POST_A_SHIFT_MAX 62
+#define WEFT_CMD_POST_SUB_WORD 8
+#define WEFT_CMD_POST_SUB_LSB 38
+#define WEFT_CMD_POST_SUB_BITS 1
+#define WEFT_CMD_POST_SUB_MASK UINT64_C(0x4000000000)
+#define WEFT_CMD_POST_SUB_MIN 0
+#define WEFT_CMD_POST_SUB_MAX 1
 #define WEFT_CMD_POST_B_SHIFT_WORD 8
 #define WEFT_CMD_POST_B_SHIFT_LSB 40
 #define WEFT_CMD_POST_B_SHIFT_BITS 6
@@ -702,6 +708,18 @@ enum weft_elem {
 #define WEFT_CMD_ELT_IN_Y_STRIDE_MASK UINT64_C(0xfffff0000000000)
 #define WEFT_CMD_ELT_IN_Y_STRIDE_MIN 0
 #define WEFT_CMD_ELT_IN_Y_STRIDE_MAX 1048575
+#define WEFT_CMD_ELT_TABLE_WORD 9
+#define WEFT_CMD_ELT_TABLE_LSB 60
+#define WEFT_CMD_ELT_TABLE_BITS 1
+#define WEFT_CMD_ELT_TABLE_MASK UINT64_C(0x1000000000000000)
+#define WEFT_CMD_ELT_TABLE_MIN 0
+#define WEFT_CMD_ELT_TABLE_MAX 1
+#define WEFT_CMD_ELT_MUL_WORD 9
+#define WEFT_CMD_ELT_MUL_LSB 61
+#define WEFT_CMD_ELT_MUL_BITS 1
+#define WEFT_CMD_ELT_MUL_MASK UINT64_C(0x2000000000000000)
+#define WEFT_CMD_ELT_MUL_MIN 0
+#define WEFT_CMD_ELT_MUL_MAX 1
 
 #define WEFT_CMD_ALU_N0_WORD 2
 #define WEFT_CMD_ALU_N0_LSB 0
@@ -1063,6 +1081,7 @@ struct weft_cmd_post {
 	uint32_t b_mul; /* Multiplier of the second addend; mode 0 or 1 only; 0..2147483647 */
 	uint32_t s_mul; /* Multiplier of the sum; mode 0 or 1 only; 0..2147483647 */
 	int32_t a_shift; /* Shift of the first addend (pool: of the result); 2..62 */
+	int32_t sub; /* The second addend is subtracted; mode 0 or 1 only; needs the feature sub; 0..1 */
 	int32_t b_shift; /* Shift of the second addend; 2..62 */
 	int32_t s_shift; /* Shift of the sum; 2..62 */
 	int32_t x_fmt; /* Format of the input; mode 2 only; 0..4 */
@@ -1150,12 +1169,14 @@ struct weft_cmd_pool {
 	int32_t n_kx; /* Window columns; 1..65535 */
 };
 
-/* elt: Elementwise: RESCALE and clamp of one tensor, or of the sum of two. */
+/* elt: Elementwise: RESCALE and clamp of one tensor, of its values in a table, or of the sum, difference or product of two. */
 struct weft_cmd_elt {
 	struct weft_cmd_post post;
 	int32_t in_base; /* Scratchpad address of pixel (0,0), channel 0; 0..1048575 bytes, whole elements of x */
 	int32_t in_x_stride; /* Step to the next pixel of the row; 0..1048575 bytes, whole elements of x */
 	int32_t in_y_stride; /* Step to the next row; 0..1048575 bytes, whole elements of x */
+	int32_t table; /* Elements choose bytes of the table at b_base; mode 0 only; needs the feature table; 0..1 */
+	int32_t mul; /* Product with the second tensor; mode 0 only; needs the feature mul; 0..1 */
 };
 
 /* alu: Integer operation on each element of up to four dimensions. */

@@ -35,7 +35,10 @@ extern "C" {
 #define WEFT_FEATURE_RAW 0x200u
 #define WEFT_FEATURE_INT4 0x400u
 #define WEFT_FEATURE_EVEN 0x800u
-#define WEFT_FEATURE_DWK 0x1000u
+#define WEFT_FEATURE_TABLE 0x1000u
+#define WEFT_FEATURE_SUB 0x2000u
+#define WEFT_FEATURE_MUL 0x4000u
+#define WEFT_FEATURE_DWK 0x8000u
 
 /** One named configuration; see include/spec/config.toml. */
 struct weft_config {
@@ -56,6 +59,9 @@ struct weft_config {
 	uint32_t has_raw;
 	uint32_t has_int4;
 	uint32_t has_even;
+	uint32_t has_table;
+	uint32_t has_sub;
+	uint32_t has_mul;
 	uint32_t has_dwk;
 	uint32_t model_features;
 	uint32_t reg_config;

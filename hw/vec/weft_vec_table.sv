@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A table of 256 bytes for elt: read once through PARV, then N elements a cycle
+// choose from it.
+//
+// start_i begins to read 256 / 2N wide words at base_i, a multiple of N; ready_o is
+// high from when all are here until flush_i or the next start_i. bad_o: the next one lies
+// beyond the scratchpad, it is not asked for. Words that come with word_valid_i and
+// word_ready_o leave a cycle later with first and last as they came; with on_i the low byte of
+// each lane is then what it chose, else they pass in the same cycle.
+//
+// Model: sim/model/elt.c   Theory: hw/vec/README.md
+module weft_vec_table (
+  input  logic clk_i,
+  input  logic rst_ni,
+  input  logic flush_i,
+  input  logic start_i,
+  input  logic on_i,
+  output logic ready_o,
+
+  input  logic [19:0] base_i,
+  output logic        bad_o,
+  output logic [19:0] bad_addr_o,
+
+  output logic                          parv_req_o,
+  output logic [19:0]                   parv_addr_o,
+  input  logic                          parv_gnt_i,
+  input  logic [16*weft_cfg_pkg::N-1:0] parv_rdata_i,
+
+  input  logic                          word_valid_i,
+  output logic                          word_ready_o,
+  input  logic [16*weft_cfg_pkg::N-1:0] word_i,
+  input  logic [1:0]                    tag_i,
+
+  output logic                          word_valid_o,
+  input  logic                          word_ready_i,
+  output logic [16*weft_cfg_pkg::N-1:0] word_o,
+  output logic [1:0]                    tag_o
+);
+
+  localparam int unsigned N     = weft_cfg_pkg::N;
+  localparam int unsigned Low   = weft_cfg_pkg::LOG2_N + 1;   // bits of a place in a row of 2N bytes
+  localparam int unsigned Rows  = 128 / N;
+  localparam int unsigned High  = 8 - Low;
+
+  // ---- reading it ---------------------------------------------------------------
+
+  logic            run_q, got_q, got_last_q, ready_q, range_bad;
+  logic [High-1:0] row_q, got_row_q;
+  logic [19:0]     addr_q;
+
+  weft_vec_range u_range (.addr_i(addr_q), .bytes_i(9'(2*N)), .bad_o(range_bad), .bad_addr_o(bad_addr_o));
+
+  assign bad_o       = run_q && range_bad;
+  assign parv_req_o  = run_q && !range_bad;
+  assign parv_addr_o = addr_q;
+  assign ready_o     = ready_q;
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni || flush_i) begin
+      run_q   <= 1'b0;
+      got_q   <= 1'b0;
+      ready_q <= 1'b0;
+    end else begin
+      got_q <= parv_req_o && parv_gnt_i;
+      if (start_i) run_q <= 1'b1;
+      else if (parv_req_o && parv_gnt_i && row_q == '1) run_q <= 1'b0;
+      if (start_i) ready_q <= 1'b0;
+      else if (got_q && got_last_q) ready_q <= 1'b1;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (start_i) begin
+      row_q  <= '0;
+      addr_q <= base_i;
+    end else if (parv_req_o && parv_gnt_i) begin
+      row_q  <= row_q + High'(1);
+      addr_q <= addr_q + 20'(2*N);
+    end
+    got_row_q  <= row_q;
+    got_last_q <= row_q == '1;
+  end
+
+  // ---- looking up: the row, a cycle later the byte -------------------------------
+
+  logic            valid_q, go;
+  logic [1:0]      tag_q;
+  logic [Low-1:0]  low_q [N];
+  logic [16*N-1:0] row_out_q [N];
+  logic [16*N-1:0] mem [Rows];
+
+  assign word_ready_o = on_i ? ready_q && (!valid_q || word_ready_i) : word_ready_i;
+  assign go           = on_i && word_valid_i && word_ready_o;
+  assign word_valid_o = on_i ? valid_q : word_valid_i;
+  assign tag_o        = on_i ? tag_q : tag_i;
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni || flush_i) valid_q <= 1'b0;
+    else if (go) valid_q <= 1'b1;
+    else if (word_ready_i) valid_q <= 1'b0;
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (got_q) mem[got_row_q] <= parv_rdata_i;
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (go) begin
+      tag_q <= tag_i;
+      for (int unsigned c = 0; c < N; c++) begin
+        low_q[c]     <= word_i[8*c +: Low];
+        row_out_q[c] <= mem[word_i[8*c + Low +: High]];
+      end
+    end
+  end
+
+  always_comb begin
+    word_o = word_i;
+    if (on_i) begin
+      for (int unsigned c = 0; c < N; c++) word_o[8*c +: 8] = row_out_q[c][{low_q[c], 3'd0} +: 8];
+    end
+  end
+
+`ifdef WEFT_ASSERT
+  always_ff @(posedge clk_i) begin
+    if (rst_ni && !flush_i) assert (!(start_i && run_q));
+  end
+`endif
+
+endmodule

@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Records what ONNX Runtime gives for single operators.
+
+usage: record_onnx_ops.py [file]        default: tests/models/onnx_ops.gz
+
+Operators on floats that few networks have, and ONNX Runtime's own quantised ones,
+with scales at which their results tie, constant operands, transposed factors.
+
+Needs packages that the project does not use otherwise:
+    python3.11 -m venv /tmp/v && /tmp/v/bin/pip install onnx==1.23.2 onnxruntime==1.31.1
+    /tmp/v/bin/python tools/train/record_onnx_ops.py
+
+The file, gzip: "ONNXOPS1", then per case, little-endian: u16 and name, u32 and model, u8
+inputs, u8 outputs, and each of these: u8 type as ONNX numbers it (1 float, 2 uint8, 3 int8),
+u8 rank, u32 extents, elements.
+"""
+
+import gzip
+import struct
+import sys
+from pathlib import Path
+
+import numpy as np
+import onnxruntime as ort
+from onnx import TensorProto as T
+from onnx import helper as h
+from onnx import numpy_helper as nh
+
+CODES = {np.dtype("f4"): 1, np.dtype("u1"): 2, np.dtype("i1"): 3}
+RNG = np.random.default_rng(5)
+
+
+def model(op, inputs, constants, attrs, opset, domain="", order=None):
+    names = order or list(inputs) + list(constants)
+    node = h.make_node(op, names, ["y"], domain=domain, **attrs)
+    ports = [h.make_tensor_value_info(k, CODES[v.dtype], v.shape) for k, v in inputs.items()]
+    out = CODES[next(iter(inputs.values())).dtype]
+    graph = h.make_graph([node], "g", ports, [h.make_tensor_value_info("y", out, None)], [nh.from_array(v, k) for k, v in constants.items()])
+    sets = [h.make_opsetid("", opset)] + ([h.make_opsetid(domain, 1)] if domain else [])
+    return h.make_model(graph, opset_imports=sets, ir_version=8)
+
+
+def tensor(v):
+    v = np.ascontiguousarray(v)
+    return bytes([CODES[v.dtype], v.ndim]) + struct.pack("<%dI" % v.ndim, *v.shape) + v.tobytes()
+
+
+def record(name, m, inputs):
+    o = ort.SessionOptions()
+    o.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+    o.log_severity_level = 4
+    file = m.SerializeToString()
+    y = ort.InferenceSession(file, o, providers=["CPUExecutionProvider"]).run(None, inputs)
+    return (struct.pack("<H", len(name)) + name.encode() + struct.pack("<I", len(file)) + file + bytes([len(inputs), len(y)]) +
+            b"".join(tensor(v) for v in inputs.values()) + b"".join(tensor(v) for v in y))
+
+
+def floats():
+    s = (2, 6, 3, 4)
+    wide = np.array([-3, -1, -0.25, 0, 0, 0.3, 1, 2.5], "f4")
+    x = np.concatenate([wide, RNG.normal(size=int(np.prod(s)) - 8).astype("f4") * 2]).astype("f4").reshape(s)
+    c = lambda n: RNG.normal(size=n).astype("f4")
+    yield "Softsign", x, {}, {}, 13
+    yield "Mish", x, {}, {}, 18
+    yield "Celu", x, {}, {"alpha": 0.7}, 12
+    yield "ThresholdedRelu", x, {}, {"alpha": 0.3}, 10
+    for op in ("ReduceL1", "ReduceL2", "ReduceLogSumExp"):
+        yield op, x, {"axes": np.array([1])}, {"keepdims": 1}, 18
+        yield op, x, {}, {"axes": [2, -1], "keepdims": 0}, 13
+    yield "ReduceLogSum", np.abs(x) + 1, {"axes": np.array([0, 2])}, {"keepdims": 1}, 18
+    yield "LpNormalization", x, {}, {"axis": 1, "p": 2}, 13
+    yield "LpNormalization", x, {}, {"axis": -1, "p": 1}, 13
+    yield "InstanceNormalization", x, {"scale": c(6), "bias": c(6)}, {"epsilon": 1e-4}, 13
+    yield "GroupNormalization", x, {"scale": c(3), "bias": c(3)}, {"num_groups": 3}, 18
+    yield "GroupNormalization", x, {"scale": c(6), "bias": c(6)}, {"num_groups": 2}, 21
+    yield "Upsample", x, {}, {"mode": "nearest", "scales": [1.0, 1.0, 2.0, 3.0]}, 7
+    yield "Upsample", x, {"scales": np.array([1, 1, 2, 2], "f4")}, {"mode": "linear"}, 9
+
+
+def codes(t, *shape):
+    info = np.iinfo(t)
+    return RNG.integers(info.min, info.max + 1, shape).astype(t)
+
+
+def pairs():
+    """QLinearAdd and QLinearMul: scales of powers of two and of 1/127.5 tie often; a constant first or second."""
+    f = np.float32
+    scales = ((f(1 / 127.5), f(1 / 127), f(2 / 255)), (f(1 / 8), f(1 / 16), f(1 / 16)), (f(0.013), f(0.029), f(0.041)))
+    shapes = ((1, 3, 5, 8), (), (3, 1, 1), (1, 3, 1, 8))
+    for op in ("QLinearAdd", "QLinearMul"):
+        for t in (np.int8, np.uint8):
+            for k, (sa, sb, sy) in enumerate(scales):
+                for i, shape in enumerate(shapes):
+                    zp = [codes(t) for _ in range(3)]
+                    zp[2] = t(int(zp[2]) | 1)
+                    p = {"as": sa, "az": zp[0], "bs": sb, "bz": zp[1], "ys": sy, "yz": zp[2]}
+                    order = ["a", "as", "az", "b", "bs", "bz", "ys", "yz"] if (i + k) % 2 else ["b", "bs", "bz", "a", "as", "az", "ys", "yz"]
+                    ins = {"a": codes(t, 1, 3, 5, 8)}
+                    consts = {k: np.asarray(v) for k, v in p.items()}
+                    (consts if i else ins)["b"] = codes(t, *shape)
+                    yield op, ins, consts, {}, order
+
+
+def gemms():
+    f = np.float32
+    for t in (np.int8, np.uint8):
+        for ta, tb, alpha, bias in ((0, 0, 1.0, 0), (1, 0, 1.0, 1), (0, 1, 0.5, 2), (1, 1, 2.0, 1)):
+            a, b = codes(t, *((9, 4) if ta else (4, 9))), codes(t, *((6, 9) if tb else (9, 6)))
+            c = {"as": f(0.02), "az": codes(t), "b": b, "bs": f(0.03), "bz": codes(t)}
+            c = {k: np.asarray(v) for k, v in c.items()}
+            order = ["a", "as", "az", "b", "bs", "bz", "", "ys", "yz"]
+            if bias:
+                c["c"] = RNG.integers(-20000, 20000, (1, 6) if bias > 1 else (6,)).astype("i4")
+                order[6] = "c"
+            c["ys"], c["yz"] = np.asarray(f(0.4)), np.asarray(codes(t))
+            yield "QGemm", {"a": a}, c, {"transA": ta, "transB": tb, "alpha": alpha}, order
+
+
+def main():
+    default = Path(__file__).resolve().parents[2] / "tests" / "models" / "onnx_ops.gz"
+    out, n = b"ONNXOPS1", 0
+    for op, x, constants, attrs, opset in floats():
+        out += record("%s %d" % (op, opset), model(op, {"x": x}, constants, attrs, opset), {"x": x})
+        n += 1
+    for generate in (pairs, gemms):
+        for op, ins, constants, attrs, order in generate():
+            out += record("%s %d" % (op, n), model(op, ins, constants, attrs, 13, "com.microsoft", order), ins)
+            n += 1
+    with open(sys.argv[1] if len(sys.argv) > 1 else default, "wb") as f, gzip.GzipFile(fileobj=f, mode="wb", filename="", mtime=0) as z:
+        z.write(out)
+    print(n, "cases")
+
+
+main()

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What elt does beside RESCALE and sums: functions of one byte by a table, and
+ * products of two int8 tensors.
+ *
+ * A function is whatever operators on single elements make of one 8-bit tensor and
+ * numbers, up to the next 8-bit tensor. Its table is golden's own results.
+ * Source: include/spec/cmd.toml, elt.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "match_alu.h"
+#include "sim/golden/golden.h"
+
+#define MAX_CONE 16            /* operators of one function */
+#define CODES    256
+
+/* Operators between one tensor and operator op[0], readers first. */
+struct cone {
+	int op[MAX_CONE], n;
+	int x;                 /* the tensor; -1 */
+};
+
+static bool on_elements(weft_opcode op)
+{
+	switch (op) {
+	case WEFT_OP_ADD:
+	case WEFT_OP_SUB:
+	case WEFT_OP_MUL:
+	case WEFT_OP_MAXIMUM:
+	case WEFT_OP_MINIMUM:
+	case WEFT_OP_BITWISE_AND:
+	case WEFT_OP_BITWISE_OR:
+	case WEFT_OP_BITWISE_XOR:
+	case WEFT_OP_ARITHMETIC_RIGHT_SHIFT:
+	case WEFT_OP_LOGICAL_LEFT_SHIFT:
+	case WEFT_OP_LOGICAL_RIGHT_SHIFT:
+	case WEFT_OP_EQUAL:
+	case WEFT_OP_GREATER:
+	case WEFT_OP_GREATER_EQUAL:
+	case WEFT_OP_SELECT:
+	case WEFT_OP_TABLE:
+	case WEFT_OP_CLAMP:
+	case WEFT_OP_ABS:
+	case WEFT_OP_NEGATE:
+	case WEFT_OP_BITWISE_NOT:
+	case WEFT_OP_LOGICAL_NOT:
+	case WEFT_OP_CLZ:
+	case WEFT_OP_CAST:
+	case WEFT_OP_RESCALE:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Operands that are no elements: the multiplier and shift of RESCALE, the table. */
+static int first_constant(const struct weft_gop *o)
+{
+	return o->op == WEFT_OP_RESCALE || o->op == WEFT_OP_TABLE ? 1 : o->n_in;
+}
+
+bool is_number(const struct cc *cc, int t)
+{
+	const weft_tensor *v = &cc->g->tensors[t].t;
+	size_t n = weft_tensor_bytes(v), one = weft_dtype_bytes(v->dtype);
+
+	return v->data && n && !memcmp(v->data, (const uint8_t *)v->data + one, n - one);
+}
+
+static bool is_byte(const struct cc *cc, int t)
+{
+	weft_dtype type = type_of(cc, t);
+
+	return (type == WEFT_INT8 || type == WEFT_UINT8) && cc->ten[t].v.root >= 0;
+}
+
+static bool is_integer(weft_dtype t)
+{
+	return t == WEFT_INT8 || t == WEFT_UINT8 || t == WEFT_INT16 || t == WEFT_INT32 || t == WEFT_BOOL;
+}
+
+static bool in_cone(const struct cone *c, int i)
+{
+	for (int k = 0; k < c->n; k++)
+		if (c->op[k] == i)
+			return true;
+	return false;
+}
+
+static bool take_operator(const struct cc *cc, struct cone *c, int i);
+
+/* t as an operand: a number, the tensor, or the result of another operator. */
+static bool take_operand(const struct cc *cc, struct cone *c, int t, int64_t elements)
+{
+	const weft_tensor *v = &cc->g->tensors[t].t;
+
+	if (v->data)
+		return is_number(cc, t);
+	if (weft_tensor_elements(v) != elements || !is_integer(v->dtype))
+		return false;
+	if (!is_byte(cc, t))
+		return take_operator(cc, c, cc->g->tensors[t].producer);
+	if (c->x >= 0 && c->x != t)
+		return false;
+	c->x = t;
+	return true;
+}
+
+/* Each operator behind its last reader: one that is read again moves back. */
+static bool take_operator(const struct cc *cc, struct cone *c, int i)
+{
+	if (i < 0 || c->n == MAX_CONE || cc->ops[i].state != OP_TODO || cc->ops[i].forbidden || is_dynamic(&cc->g->ops[i]))
+		return false;
+	const struct weft_gop *o = &cc->g->ops[i];
+	int64_t elements = weft_tensor_elements(&cc->g->tensors[o->out[0]].t);
+
+	if (!on_elements(o->op) || !is_integer(type_of(cc, o->out[0])) || (o->op == WEFT_OP_RESCALE && o->attr.rescale.per_channel))
+		return false;
+	for (int k = 0; k < c->n; k++)
+		if (c->op[k] == i) {
+			memmove(c->op + k, c->op + k + 1, (size_t)(c->n - k - 1) * sizeof *c->op);
+			c->n--;
+		}
+	c->op[c->n++] = i;
+	for (int k = 0; k < o->n_in; k++) {
+		if (k >= first_constant(o) ? !cc->g->tensors[o->in[k]].t.data : !take_operand(cc, c, o->in[k], elements))
+			return false;
+	}
+	return true;
+}
+
+/* Nothing else reads what lies between. */
+static bool is_closed(const struct cc *cc, const struct cone *c)
+{
+	for (int k = 1; k < c->n; k++) {
+		int t = cc->g->ops[c->op[k]].out[0];
+		if (cc->g->tensors[t].is_output)
+			return false;
+		for (int u = 0; u < cc->ten[t].n_uses; u++)
+			if (!in_cone(c, cc->uses[cc->ten[t].first_use + u]))
+				return false;
+	}
+	return true;
+}
+
+/* One operator of the cone on all codes at once; in and out: of tensors of the cone, by operator. */
+static int run_operator(const struct cc *cc, const struct cone *c, int k, const weft_tensor *codes, weft_tensor *out)
+{
+	const struct weft_gop *o = &cc->g->ops[c->op[k]];
+	weft_tensor number[3], *y = &out[k];
+	const weft_tensor *in[3];
+	char msg[WEFT_GOLDEN_MSG];
+
+	if (o->n_in > 3)
+		return -ENOTSUP;
+	for (int j = 0; j < o->n_in; j++) {
+		const weft_tensor *t = &cc->g->tensors[o->in[j]].t;
+		in[j] = o->in[j] == c->x ? codes : t;
+		if (t->data && j < first_constant(o)) {
+			number[j] = *t;
+			number[j].rank = 1;
+			number[j].dim[0] = 1;
+			in[j] = &number[j];
+		}
+		for (int m = k + 1; m < c->n; m++)
+			if (cc->g->ops[c->op[m]].out[0] == o->in[j])
+				in[j] = &out[m];
+	}
+	*y = (weft_tensor){ .dtype = type_of(cc, o->out[0]), .rank = 1, .dim = { CODES } };
+	y->data = calloc(CODES, weft_dtype_bytes(y->dtype));
+	return y->data ? weft_golden_run(o->op, &o->attr, in, o->n_in, &y, 1, true, msg) : -ENOMEM;
+}
+
+/* Byte k: what becomes of the byte k. */
+static int evaluate(const struct cc *cc, const struct cone *c, uint8_t table[CODES])
+{
+	uint8_t bytes[CODES];
+	weft_tensor codes = { .dtype = type_of(cc, c->x), .rank = 1, .dim = { CODES }, .data = bytes }, out[MAX_CONE] = { 0 };
+	int err = 0;
+
+	for (int k = 0; k < CODES; k++)
+		bytes[k] = (uint8_t)k;
+	for (int k = c->n - 1; k >= 0 && !err; k--)
+		err = run_operator(cc, c, k, &codes, out);
+	if (!err)
+		memcpy(table, out[0].data, CODES);
+	for (int k = 0; k < c->n; k++)
+		free(out[k].data);
+	return err;
+}
+
+int match_function(struct cc *cc, int i)
+{
+	const struct weft_gop *o = &cc->g->ops[i];
+	struct cone c = { .x = -1 };
+	uint8_t table[CODES];
+	int last = i, lo = INT8_MIN, hi = INT8_MAX;
+
+	if (!cc->has_table || !is_byte(cc, o->out[0]) || (o->op == WEFT_OP_RESCALE && alu_at_edge(cc, o)) ||
+	    !take_operator(cc, &c, i) || c.x < 0 || !is_closed(cc, &c) || (!cc->has_alu && !near_npu(cc, c.x)))
+		return 0;
+	int err = evaluate(cc, &c, table);
+	if (err)
+		return err == -ENOMEM ? err : 0;
+	int root = alu_const(cc, table, CODES);
+	if (root < 0)
+		return root;
+	if (type_of(cc, o->out[0]) == WEFT_INT8)
+		take_clamp(cc, &last, &lo, &hi);
+	struct node *nd = new_node(cc, NODE_ELT, i, last);
+	if (!nd)
+		return -ENOMEM;
+	set_input(cc, nd, c.x, 0, NULL);
+	nd->add = nd->table = true;
+	nd->r = (struct view){ .root = root, .dim = { nd->x.dim[0], nd->x.dim[1], nd->x.dim[2], CODES }, .step = { 0, 0, 0, 1 } };
+	nd->y_min = lo;
+	nd->y_max = hi;
+	cc->ten[root].pinned = true;
+	for (int k = 0; k < c.n; k++)
+		claim(cc, c.op[k], nd);
+	return 1;
+}
+
+bool spread_second(struct node *nd)
+{
+	struct view *r = &nd->r;
+
+	for (int d = 0; d < 4; d++) {
+		if (r->dim[d] == nd->x.dim[d])
+			continue;
+		if (r->dim[d] != 1 || d == 3)
+			return false;
+		r->dim[d] = nd->x.dim[d];
+		r->step[d] = 0;
+	}
+	return true;
+}
+
+/* Is t the int32 of an int8 tensor, a zero point less? Which one. */
+static int factor(const struct cc *cc, int t, int *zp)
+{
+	int i = made_by(cc, t, WEFT_OP_RESCALE), left;
+	struct rescale r;
+
+	if (i < 0 || !read_rescale(cc, i, &r) || r.y_zp || !is_left_shift(&r, &left) || left || type_of(cc, t) != WEFT_INT32 ||
+	    type_of(cc, cc->g->ops[i].in[0]) != WEFT_INT8 || cc->ten[cc->g->ops[i].in[0]].v.root < 0)
+		return -1;
+	*zp = r.x_zp;
+	return cc->g->ops[i].in[0];
+}
+
+int match_product(struct cc *cc, int i)
+{
+	const struct weft_gop *o = &cc->g->ops[i];
+	int zp[2], x[2], k = only_reader(cc, o->out[0], WEFT_OP_RESCALE), lo = INT8_MIN, hi = INT8_MAX;
+	struct rescale out;
+
+	if (!cc->has_mul || k < 0 || o->attr.mul.shift || type_of(cc, cc->g->ops[k].out[0]) != WEFT_INT8 ||
+	    !read_rescale(cc, k, &out) || out.per_channel || out.x_zp)
+		return 0;
+	for (int s = 0; s < 2; s++)
+		if ((x[s] = factor(cc, o->in[s], &zp[s])) < 0)
+			return 0;
+	/* Functions of one tensor: by table. */
+	if (cc->has_table && (x[0] == x[1] || is_number(cc, x[0]) || is_number(cc, x[1])))
+		return 0;
+	/* The one with fewer elements is spread over the other. */
+	int first = weft_tensor_elements(&cc->g->tensors[x[0]].t) < weft_tensor_elements(&cc->g->tensors[x[1]].t), last = k;
+	struct node probe = { .x = cc->ten[x[first]].v, .r = cc->ten[x[!first]].v, .y = cc->ten[cc->g->ops[k].out[0]].v };
+	if (!spread_second(&probe) || memcmp(probe.x.dim, probe.y.dim, sizeof probe.x.dim))
+		return 0;
+	take_clamp(cc, &last, &lo, &hi);
+	struct node *nd = new_node(cc, NODE_ELT, i, last);
+	if (!nd)
+		return -ENOMEM;
+	set_input(cc, nd, x[first], 0, NULL);
+	set_second(cc, nd, x[!first]);
+	spread_second(nd);
+	nd->add = nd->product = true;
+	nd->a_zp = zp[first];
+	nd->b_zp = zp[!first];
+	nd->a = out.s;
+	nd->round = out.s.round;
+	nd->y_zp = out.y_zp;
+	nd->y_min = lo;
+	nd->y_max = hi;
+	claim(cc, k, nd);
+	for (int s = 0; s < 2; s++)
+		if (read_only_by(cc, o->in[s], i))
+			claim(cc, cc->g->tensors[o->in[s]].producer, nd);
+	return 1;
+}

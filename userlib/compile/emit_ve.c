@@ -23,7 +23,7 @@ static int finish(struct emit *e, struct cmd *c, const struct node *nd, const st
 	int err;
 
 	rows = max64(rows, j->oh * j->ow * ceil_div(j->cn, n) * emit_passes(nd));
-	int64_t word = min64(n, j->cn * j->y.elem), words = j->oh * j->ow * ceil_div(j->cn * j->y.elem, n);
+	int64_t words = j->oh * j->ow * ceil_div(j->cn * j->y.elem, n);
 	emit_traffic(c, 0, PORT_X, cycles, j->x.elem > 1 ? BANKS_BOTH : emit_read_banks(e->s->cc, &j->x));
 	int first = c->n_acc;
 	if (nd->table) {
@@ -37,7 +37,7 @@ static int finish(struct emit *e, struct cmd *c, const struct node *nd, const st
 	}
 	first = c->n_acc;
 	emit_rows(c, true, &j->y, j, j->c, j->cn);
-	emit_traffic(c, first, PORT_WRITE, words, emit_write_banks(e->s->cc, &j->y, word));
+	emit_traffic(c, first, PORT_WRITE, words, emit_write_banks(e->s->cc, &j->y, j->cn));
 	c->cost = (uint32_t)min64(max64(cycles, rows) + (c->c.h.op == WEFT_CMD_DW ? DW_START_CYCLES : START_CYCLES), UINT32_MAX);
 	c->latency = 4;
 	c->rows = (uint32_t)rows;

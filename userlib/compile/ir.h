@@ -164,11 +164,12 @@ struct access {
 	/* SPACE_SP: */
 	uint8_t port;          /* enum port */
 	uint8_t banks;         /* enum banks */
+	uint8_t one;           /* BANKS_BOTH: of 16 accesses, so many lie in one word */
 	uint32_t count;        /* accesses of the whole command; 0: too few to count */
 };
 
 /* Of its region's two banks, an access takes one and the next one the other; one, the next ones the same;
- * both. */
+ * both, where it lies across words: BANKS_BOTH + n where of 16 n do not. */
 enum banks { BANKS_TURN, BANKS_SAME, BANKS_BOTH };
 
 /* What a command does in the scratchpad: writes results or what it loads; reads x, weights, the second addend,

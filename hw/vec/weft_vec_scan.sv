@@ -285,15 +285,14 @@ module weft_vec_scan (
 
   // What the passes under way are: with few columns the last windows of a pass end in
   // the third behind it.
-  typedef struct packed {logic on, first, last, block_end;} pass_t;
-  pass_t       pass_q [4];
+  logic [3:0]  pass_q [4];
   logic [1:0]  in_q, out_q;             // the next pass of the stream; that of the windows
-  pass_t       e_pass;
-  assign e_pass  = pass_q[out_q];
+  logic        e_on, e_first, e_last_pass, e_block;
+  assign {e_on, e_first, e_last_pass, e_block} = pass_q[out_q];
 
   always_ff @(posedge clk_i) begin
     if (pass_next) begin
-      pass_q[begin_run ? 2'd0 : in_q] <= '{on: pass_on, first: pass_first, last: pass_last, block_end: pass_end};
+      pass_q[begin_run ? 2'd0 : in_q] <= {pass_on, pass_first, pass_last, pass_end};
       in_q <= begin_run ? 2'd1 : in_q + 2'd1;
     end
     if (begin_run) out_q <= '0;
@@ -301,7 +300,7 @@ module weft_vec_scan (
   end
 
   assign e_end_x = ox_q + 16'd1 == ow_i;
-  assign e_end_y = by_row ? e_pass.block_end : oy_q + 16'd1 == oh_i;
+  assign e_end_y = by_row ? e_block : oy_q + 16'd1 == oh_i;
   assign e_last  = e_end_x && e_end_y && e_chans_q <= 16'(N);
 
   always_ff @(posedge clk_i) begin
@@ -355,7 +354,7 @@ module weft_vec_scan (
   always_comb begin
     col_on = (9'h1ff << pad_l) & ~(9'h1ff << end_r);
     for (int k = 0; k < 3; k++) on_o[3*k +: 3] = wy_q + 21'(k) < {5'd0, in_h_i} ? col_on[2:0] : 3'd0;
-    if (by_row) on_o = e_pass.on ? col_on : '0;
+    if (by_row) on_o = e_on ? col_on : '0;
   end
 
   assign ready_o = state_q == Idle || state_q == Begin;
@@ -366,8 +365,8 @@ module weft_vec_scan (
   assign row_o   = first_q;
   assign emit_o  = gap_q == '0;
   assign block_o = emit_o && (by_row || oy_q == '0) && ox_q == '0;
-  assign first_o = e_pass.first;
-  assign last_o  = e_pass.last;
+  assign first_o = e_first;
+  assign last_o  = e_last_pass;
 
 `ifdef WEFT_ASSERT
   logic [2:0] passes_q;                 // in pass_q

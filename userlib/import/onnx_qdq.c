@@ -79,6 +79,10 @@ static bool bias(struct ox *l, const onnx_node *n, const struct ox_q *x, const o
 		const weft_tensor *f = constant(l, n, 2);
 		return f && f->dtype == WEFT_FP32 && f->rank == 1;
 	}
+	if (!d && constant(l, n, 2)) {
+		l->note = "its bias is of floats; --requant rescale makes integers of it";
+		l->note_node = l->i_node;
+	}
 	if (!s || b->dtype != WEFT_INT32 || b->rank != 1 || s->dtype != WEFT_FP32)
 		return false;
 	for (int64_t i = 0, k = weft_tensor_elements(s); i < k; i++) {

@@ -150,6 +150,8 @@ static void fill(struct weft_op_report *r, const weft_session *s, int *group, in
 	r->op = names ? names : strdup("?");
 	r->name = g->srcs[last].out >= 0 ? g->tensors[g->srcs[last].out].name : "";
 	r->unit = left_out ? WEFT_RUN_HOST : unit_of(p, group, lead);
+	if (r->unit == WEFT_RUN_HOST && g->srcs[lead].note)
+		reason = g->srcs[lead].note;
 	r->reason = left_out ? "not supported: left out, its operands are outputs" : n ? reason : "computed when loading";
 }
 
@@ -304,7 +306,7 @@ int weft_plan_breaks_strict(const weft_program *p, char *msg)
 		if ((is_edge_kind(op, src) && (i < first || i > last)) || (ends_network(src) && i > last))
 			continue;
 		snprintf(msg, WEFT_MSG_LEN, "strict: operator %d %s runs on the host: %.160s", src->index, src->name,
-		         p->ops[s->op].reason ? p->ops[s->op].reason : weft_op_name(op->op));
+		         src->note ? src->note : p->ops[s->op].reason ? p->ops[s->op].reason : weft_op_name(op->op));
 		return 1;
 	}
 	return 0;

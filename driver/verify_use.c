@@ -40,7 +40,7 @@ static int tensor(struct verify *v, const struct weft_cmd_post *p, const char *o
 static uint32_t out_bytes(const struct weft_cmd_post *p)
 {
 	if (p->raw)
-		return p->mode == MODE_INT16 ? 8 : 4;
+		return p->mode == WEFT_POST_MODE_INT16 ? 8 : 4;
 	return elem_bytes(p, p->out_fmt);
 }
 

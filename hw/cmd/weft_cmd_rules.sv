@@ -25,9 +25,9 @@ module weft_cmd_rules (
   assign oh       = cmd_i[weft_cmd_pkg::POST_OH_LSB +: 16];
   assign oc       = cmd_i[weft_cmd_pkg::POST_OC_LSB +: 16];
   assign add      = cmd_i[weft_cmd_pkg::POST_ADD_LSB];
-  assign int16    = cmd_i[weft_cmd_pkg::POST_MODE_LSB +: weft_cmd_pkg::POST_MODE_W] == 3'd1;
+  assign int16    = cmd_i[weft_cmd_pkg::POST_MODE_LSB +: weft_cmd_pkg::POST_MODE_W] == weft_cmd_pkg::POST_MODE_V_INT16;
   assign scale16  = cmd_i[weft_cmd_pkg::POST_SCALE16_LSB];
-  assign fp       = cmd_i[weft_cmd_pkg::POST_MODE_LSB +: weft_cmd_pkg::POST_MODE_W] == 3'd2;
+  assign fp       = cmd_i[weft_cmd_pkg::POST_MODE_LSB +: weft_cmd_pkg::POST_MODE_W] == weft_cmd_pkg::POST_MODE_V_FLOAT8;
   assign mac_ok   = !(scale16 && cmd_i[weft_cmd_pkg::POST_DOUBLE_ROUND_LSB]) && !(fp && cmd_i[weft_cmd_pkg::POST_X_FMT_LSB + 2]);
   assign lookup   = cmd_i[weft_cmd_pkg::ELT_TABLE_LSB];
   assign product  = cmd_i[weft_cmd_pkg::ELT_MUL_LSB];

@@ -92,6 +92,9 @@ package weft_cmd_pkg;
   localparam int unsigned POST_MODE_W = 3;
   localparam logic [2:0] POST_MODE_MIN = 3'd0;
   localparam logic [2:0] POST_MODE_MAX = 3'd2;
+  localparam logic [2:0] POST_MODE_V_INT8 = 3'd0;
+  localparam logic [2:0] POST_MODE_V_INT16 = 3'd1;
+  localparam logic [2:0] POST_MODE_V_FLOAT8 = 3'd2;
   // RESCALE of the first stage rounds twice
   localparam int unsigned POST_DOUBLE_ROUND_LSB = 243;
   localparam int unsigned POST_DOUBLE_ROUND_W = 1;
@@ -111,6 +114,11 @@ package weft_cmd_pkg;
   localparam int unsigned POST_OUT_FMT_W = 3;
   localparam logic [2:0] POST_OUT_FMT_MIN = 3'd0;
   localparam logic [2:0] POST_OUT_FMT_MAX = 3'd4;
+  localparam logic [2:0] POST_OUT_FMT_V_E4M3FN = 3'd0;
+  localparam logic [2:0] POST_OUT_FMT_V_E5M2 = 3'd1;
+  localparam logic [2:0] POST_OUT_FMT_V_E4M3FNUZ = 3'd2;
+  localparam logic [2:0] POST_OUT_FMT_V_E5M2FNUZ = 3'd3;
+  localparam logic [2:0] POST_OUT_FMT_V_FP16 = 3'd4;
   // Values beyond the output's format become its largest finite
   localparam int unsigned POST_SATURATE_LSB = 254;
   localparam int unsigned POST_SATURATE_W = 1;
@@ -188,14 +196,30 @@ package weft_cmd_pkg;
   localparam int unsigned POST_X_FMT_W = 3;
   localparam logic [2:0] POST_X_FMT_MIN = 3'd0;
   localparam logic [2:0] POST_X_FMT_MAX = 3'd4;
+  localparam logic [2:0] POST_X_FMT_V_E4M3FN = 3'd0;
+  localparam logic [2:0] POST_X_FMT_V_E5M2 = 3'd1;
+  localparam logic [2:0] POST_X_FMT_V_E4M3FNUZ = 3'd2;
+  localparam logic [2:0] POST_X_FMT_V_E5M2FNUZ = 3'd3;
+  localparam logic [2:0] POST_X_FMT_V_FP16 = 3'd4;
   // Format of the weights
   localparam int unsigned POST_W_FMT_LSB = 569;
   localparam int unsigned POST_W_FMT_W = 2;
+  localparam logic [1:0] POST_W_FMT_MIN = 2'd0;
+  localparam logic [1:0] POST_W_FMT_MAX = 2'd3;
+  localparam logic [1:0] POST_W_FMT_V_E4M3FN = 2'd0;
+  localparam logic [1:0] POST_W_FMT_V_E5M2 = 2'd1;
+  localparam logic [1:0] POST_W_FMT_V_E4M3FNUZ = 2'd2;
+  localparam logic [1:0] POST_W_FMT_V_E5M2FNUZ = 2'd3;
   // Format of the second tensor
   localparam int unsigned POST_B_FMT_LSB = 571;
   localparam int unsigned POST_B_FMT_W = 3;
   localparam logic [2:0] POST_B_FMT_MIN = 3'd0;
   localparam logic [2:0] POST_B_FMT_MAX = 3'd4;
+  localparam logic [2:0] POST_B_FMT_V_E4M3FN = 3'd0;
+  localparam logic [2:0] POST_B_FMT_V_E5M2 = 3'd1;
+  localparam logic [2:0] POST_B_FMT_V_E4M3FNUZ = 3'd2;
+  localparam logic [2:0] POST_B_FMT_V_E5M2FNUZ = 3'd3;
+  localparam logic [2:0] POST_B_FMT_V_FP16 = 3'd4;
   // RESCALE of the first stage breaks ties to even
   localparam int unsigned POST_EVEN_LSB = 574;
   localparam int unsigned POST_EVEN_W = 1;

@@ -44,7 +44,7 @@ static int dw_block_load(struct weft_model *m, const struct weft_cmd_dw *c, uint
 		if (ret)
 			return ret;
 		for (uint32_t i = 0; i < m->n; i++)
-			b->w[t][i] = c->post.mode == MODE_FLOAT ? (uint8_t)raw[i] : (int16_t)(raw[i] - c->w_zp);
+			b->w[t][i] = c->post.mode == WEFT_POST_MODE_FLOAT8 ? (uint8_t)raw[i] : (int16_t)(raw[i] - c->w_zp);
 	}
 	return post_lanes(m, (uint32_t)c->p_base + b->c0 * WEFT_PARAM_BYTES, b->post);
 }
@@ -71,7 +71,7 @@ static void add_floats(struct weft_model *m, struct model_sum *acc, const int16_
 static int dw_tap(struct weft_model *m, const struct weft_cmd_dw *c, const struct dw_block *b,
 		  int32_t iy, int32_t ix, const int16_t *w, struct dw_sums *s)
 {
-	bool is_float = c->post.mode == MODE_FLOAT;
+	bool is_float = c->post.mode == WEFT_POST_MODE_FLOAT8;
 	/* float8 codes are read as they are. */
 	enum elem e = is_float ? ELEM_INT8 : x_elem(&c->post);
 	int16_t x[LANES_MAX];
@@ -106,7 +106,7 @@ static int dw_pixel(struct weft_model *m, const struct weft_cmd_dw *c, const str
 			if (ret)
 				return ret;
 		}
-	for (uint32_t i = 0; c->post.mode != MODE_FLOAT && i < b->lanes; i++)
+	for (uint32_t i = 0; c->post.mode != WEFT_POST_MODE_FLOAT8 && i < b->lanes; i++)
 		s.acc[i].v = (uint64_t)(int64_t)s.v[i];
 	if (c->post.raw)
 		return post_write_raw(m, &c->post, (uint32_t)oy, (uint32_t)ox, b->c0, b->lanes, s.acc, b->post);
@@ -136,7 +136,7 @@ int model_dw(struct weft_model *m, const struct weft_cmd *cmd)
 
 	if (!dw_legal(m, c))
 		return model_bad(m, cmd, WEFT_FAULT_BAD_FIELD);
-	if (p->mode == MODE_FLOAT)
+	if (p->mode == WEFT_POST_MODE_FLOAT8)
 		float_products(m, p->x_fmt, p->w_fmt, c->log2_scale);
 	for (uint32_t i = 0; i < blocks; i++) {
 		int ret = dw_block_load(m, c, i, &b);

@@ -17,6 +17,7 @@
 #include "tests/support/file.h"
 #include "tests/support/level.h"
 #include "tests/support/shell.h"
+#include "userlib/run/npy.h"
 
 #define MODEL "tests/models/digits_int8.tflite"
 #define INPUT "image"
@@ -103,6 +104,24 @@ static void load_options(void **state)
 	}
 }
 
+/* A byte a label, which is not to be read as eight. */
+static void labels_bad(void **state)
+{
+	const weft_dtype types[] = { WEFT_BOOL, WEFT_FP16, WEFT_UINT32 };
+	uint8_t zeros[4 * 360] = { 0 };
+	char file[160], msg[WEFT_NPY_MSG];
+
+	(void)state;
+	test_path(file, sizeof(file), "labels.npy");
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+		const weft_tensor t = { .dtype = types[i], .rank = 1, .dim = { 360, 1, 1, 1, 1, 1, 1, 1 }, .data = zeros };
+		assert_int_equal(weft_npy_write(file, &t, msg), 0);
+		assert_int_equal(run_line(text, sizeof(text), "accuracy " MODEL " tests/models/digits_test_x.npy %s", file), 2);
+		assert_non_null(strstr(text, "not integers"));
+	}
+	unlink(file);
+}
+
 /* What could not be printed was not done. */
 static void printed(void **state)
 {
@@ -146,6 +165,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(refused_bad),
 		cmocka_unit_test(load_options),
+		cmocka_unit_test(labels_bad),
 		cmocka_unit_test(printed),
 		cmocka_unit_test(written_whole),
 	};

@@ -24,6 +24,20 @@ static uint64_t next_random(uint64_t *state)
 	return z ^ (z >> 31);
 }
 
+/* A byte as one of the type's values, where it has fewer. */
+static uint8_t narrowed(weft_dtype t, uint8_t v)
+{
+	switch (t) {
+	case WEFT_BOOL:  return v & 1;
+	case WEFT_INT4:  return (uint8_t)((int8_t)v >> 4);
+	case WEFT_INT2:  return (uint8_t)((int8_t)v >> 6);
+	case WEFT_UINT4:
+	case WEFT_FP4E2M1: return v >> 4;
+	case WEFT_UINT2: return v >> 6;
+	default:         return v;
+	}
+}
+
 void fill_random(weft_tensor *t, uint64_t seed)
 {
 	size_t n = weft_tensor_bytes(t);
@@ -34,10 +48,13 @@ void fill_random(weft_tensor *t, uint64_t seed)
 			((float *)t->data)[i] = (float)((double)(next_random(&seed) >> 40) / 8388608.0 - 1.0);
 		return;
 	}
+	if (t->dtype == WEFT_INT48) {
+		for (int64_t i = 0; i < weft_tensor_elements(t); i++)
+			((int64_t *)t->data)[i] = (int64_t)next_random(&seed) >> 16;
+		return;
+	}
 	for (size_t i = 0; i < n; i++)
-		p[i] = (uint8_t)(next_random(&seed) >> 56);
-	for (size_t i = 0; i < n && t->dtype == WEFT_BOOL; i++)
-		p[i] &= 1;
+		p[i] = narrowed(t->dtype, (uint8_t)(next_random(&seed) >> 56));
 }
 
 weft_tensor tensor_for(const struct weft_port *p)

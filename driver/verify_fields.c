@@ -182,10 +182,14 @@ static int conv(struct verify *v, const struct weft_cmd_conv *c)
 
 static int dw(struct verify *v, const struct weft_cmd_dw *c)
 {
-	int64_t line = (int64_t)(c->post.ow - 1) * c->stride_x + 3;
-	int64_t row = c->iy_start + (int64_t)(c->post.oh - 1) * c->stride_y + 2;
-	int64_t most = v->cfg->dw_line / x_bytes(&c->post);
+	bool any = c->n_ky > 0;       /* kernel, not 3x3 */
+	int64_t line = (int64_t)(c->post.ow - 1) * c->stride_x + (any ? 9 : 3);
+	int64_t row = c->iy_start + (int64_t)(c->post.oh - 1) * c->stride_y + (any ? c->n_ky : 3) - 1;
+	int64_t most = v->cfg->dw_line / (any ? 2 : x_bytes(&c->post));
 	int ret = post(v, &c->post, false);
+
+	if (!ret && (any ? c->n_kx < 3 : c->n_kx > 0))
+		ret = verify_fail(v, WEFT_VERIFY_BAD_FIELD, "n_kx %d %s", c->n_kx, any ? "< 3" : "> 0 with n_ky 0");
 
 	if (!ret && line > most)
 		ret = verify_fail(v, WEFT_VERIFY_LINE_TOO_LONG, "row %lld > %lld", (long long)line,
@@ -193,7 +197,7 @@ static int dw(struct verify *v, const struct weft_cmd_dw *c)
 	if (!ret)
 		ret = coordinate(v, "input row", row, WEFT_VERIFY_MAX_ROW);
 	if (!ret)
-		ret = taps(v, pixels_of(&c->post), WEFT_DW_TAPS, (uint64_t)c->post.oc);
+		ret = taps(v, pixels_of(&c->post), any ? (uint64_t)(c->n_ky * c->n_kx) : WEFT_DW_TAPS, (uint64_t)c->post.oc);
 	return ret;
 }
 

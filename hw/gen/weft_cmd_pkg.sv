@@ -14,7 +14,7 @@ package weft_cmd_pkg;
   localparam logic [7:0] STORE_WORDS = 8'd7;
   localparam logic [7:0] OP_CONV = 8'h20;  // Convolution of an input tile with all its taps: systolic array and post unit
   localparam logic [7:0] CONV_WORDS = 8'd16;
-  localparam logic [7:0] OP_DW = 8'h30;  // Depthwise convolution 3x3, channel multiplier 1
+  localparam logic [7:0] OP_DW = 8'h30;  // Depthwise convolution, channel multiplier 1
   localparam logic [7:0] DW_WORDS = 8'd13;
   localparam logic [7:0] OP_POOL = 8'h31;  // Maximum or sum over a window without padding, per channel
   localparam logic [7:0] POOL_WORDS = 8'd12;
@@ -410,6 +410,14 @@ package weft_cmd_pkg;
   // Products are multiplied by 2 to this power
   localparam int unsigned DW_LOG2_SCALE_LSB = 768;
   localparam int unsigned DW_LOG2_SCALE_W = 6;
+  // Kernel rows; 0 for 3x3, rows
+  localparam int unsigned DW_N_KY_LSB = 776;
+  localparam int unsigned DW_N_KY_W = 4;
+  // Kernel columns, 3 to 9; 0 for 3x3, pixels
+  localparam int unsigned DW_N_KX_LSB = 780;
+  localparam int unsigned DW_N_KX_W = 4;
+  localparam logic [3:0] DW_N_KX_MIN = 4'd0;
+  localparam logic [3:0] DW_N_KX_MAX = 4'd9;
 
   // Of pool.
   // Scratchpad address of output pixel (0,0), tap (0,0), channel 0, bytes

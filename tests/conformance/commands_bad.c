@@ -66,6 +66,12 @@ static void refused_bad(void **state)
 		{ "run " MODEL " -o README.md", 2, "README.md: Not a directory" },
 		{ "run " MODEL " --dump /nowhere/x", 2, "/nowhere/x: No such file or directory" },
 		{ "run " MODEL " --device rtl --wave /nowhere/x.fst", 2, "/nowhere/x.fst: No such file or directory" },
+		{ "run " MODEL " --device rtl --profile /nowhere/x.json", 2, "/nowhere/x.json: No such file or directory" },
+		{ "run " MODEL " --device rtl --regs /nowhere/x.json", 2, "/nowhere/x.json: No such file or directory" },
+		{ "bench " MODEL " --save /nowhere/x.json", 2, "/nowhere/x.json: No such file or directory" },
+		{ "bench " MODEL " --profile /nowhere/x", 2, "/nowhere/x: No such file or directory" },
+		{ "reduce " MODEL " -o /nowhere/x", 2, "/nowhere/x: No such file or directory" },
+		{ "quantize tests/models/digits_float.onnx -o /nowhere/q.onnx --calibrate tests/models/digits", 2, "/nowhere/q.onnx: No such file or directory" },
 		{ "conform tests -o /nowhere/x", 2, "/nowhere/x: No such file or directory" },
 		/* Not passed over where it means nothing. */
 		{ "run " MODEL " --wave x.fst", 2, "--wave: only the RTL has signals" },
@@ -122,6 +128,14 @@ static void labels_bad(void **state)
 	unlink(file);
 }
 
+/* A seed can be used again as it is printed. */
+static void seed_is_whole(void **state)
+{
+	(void)state;
+	assert_int_equal(run_line(text, sizeof(text), "run " MODEL " --json --seed 18446744073709551615"), 0);
+	assert_non_null(strstr(text, "\"seed\":\t18446744073709551615,"));
+}
+
 /* What could not be printed was not done. */
 static void printed(void **state)
 {
@@ -166,6 +180,7 @@ int main(void)
 		cmocka_unit_test(refused_bad),
 		cmocka_unit_test(load_options),
 		cmocka_unit_test(labels_bad),
+		cmocka_unit_test(seed_is_whole),
 		cmocka_unit_test(printed),
 		cmocka_unit_test(written_whole),
 	};

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "userlib/run/file.h"
 #include "userlib/run/image.h"
@@ -153,6 +154,17 @@ int read_input(const char *file, const struct weft_port *p, weft_tensor *t)
 	if (ends_with(file, ".bin"))
 		return read_raw(file, t);
 	return fail(EXIT_USAGE, "%s: not .npy, .bin, .png or .jpg", file);
+}
+
+int can_write(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	char folder[4096];
+
+	if (!access(path, F_OK))
+		return access(path, W_OK) ? fail(EXIT_USAGE, "%s: %s", path, strerror(errno)) : 0;
+	snprintf(folder, sizeof(folder), "%.*s", slash ? (int)(slash - path + 1) : 1, slash ? path : ".");
+	return access(folder, W_OK | X_OK) ? fail(EXIT_USAGE, "%s: %s", path, strerror(errno)) : 0;
 }
 
 int make_dir(const char *dir)

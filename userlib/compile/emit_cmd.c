@@ -203,9 +203,10 @@ int emit_record(struct emit *e, struct cmd *c, const struct node *nd, const stru
 		.tensor = nd->y_tensor,
 		.addr = (uint32_t)(j->y.addr + (ch - j->c) * j->y.elem),
 		.n_y = (uint32_t)j->oh, .n_x = (uint32_t)j->ow, .n_c = (uint32_t)n_ch,
-		.y_bytes = (uint32_t)j->y.ys, .x_bytes = (uint32_t)j->y.xs,
+		/* Steps of one row or pixel may be longer than the tensor. */
+		.y_bytes = j->oh > 1 ? (uint32_t)j->y.ys : 0, .x_bytes = j->ow > 1 ? (uint32_t)j->y.xs : 0,
 		.first = (uint64_t)((v->off + j->n * v->step[0] + j->oy * v->step[1] + j->ox * v->step[2]) / elem + ch),
-		.y_elems = (uint64_t)(v->step[1] / elem), .x_elems = (uint64_t)(v->step[2] / elem),
+		.y_elems = j->oh > 1 ? (uint64_t)(v->step[1] / elem) : 0, .x_elems = j->ow > 1 ? (uint64_t)(v->step[2] / elem) : 0,
 	});
 }
 

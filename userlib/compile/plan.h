@@ -175,6 +175,8 @@ static inline bool channelwise(const struct node *nd)
 	return nd->kind == NODE_DW || nd->kind == NODE_POOL || nd->kind == NODE_ELT;
 }
 
+/* tile.c: the most columns (turned: rows) of the result in a dw command */
+int64_t dw_width(const struct cc *cc, const struct node *nd);
 /* Is the second operand the same for all pixels of an image? */
 static inline bool second_still(const struct node *nd)
 {

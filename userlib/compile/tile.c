@@ -89,6 +89,8 @@ static int64_t work(const struct cc *cc, const struct node *nd, const struct pla
 
 	if (nd->kind == NODE_CONV || nd->kind == NODE_DWCONV)
 		return groups_of(cc, nd, p) * blocks * (nd->tile_bytes / cc->n);
+	if (dw_by_row(nd))
+		return view_elements(&nd->x) / nd->x.dim[1] * nd->y.dim[1] * dw_rows(nd) / cc->n;
 	return view_elements(&nd->x) / cc->n;
 }
 
@@ -151,12 +153,19 @@ static int64_t max_height(const struct node *nd)
 	return th;
 }
 
+int64_t dw_width(const struct cc *cc, const struct node *nd)
+{
+	int64_t line = cc->cfg->dw_line, most = dw_by_row(nd) ? line / 2 - 9 : line / view_elem(&nd->x) - 3;
+
+	return most / (nd->turned ? nd->sy : nd->sx) + 1;
+}
+
 static int64_t max_width(const struct cc *cc, const struct node *nd)
 {
 	int64_t tw = min64(nd->y.dim[2], 65535);
 
 	if (nd->kind == NODE_DW && nd->x.dim[2] > 16384)
-		tw = min64(tw, (cc->cfg->dw_line / view_elem(&nd->x) - 3) / nd->sx + 1);
+		tw = min64(tw, dw_width(cc, nd));
 	return tw;
 }
 

@@ -264,14 +264,12 @@ static int search_ways(struct search *b)
 static int settle(void *user)
 {
 	struct search *b = user;
-	struct outcome o;
 	int err = place_with(b->s, &b->best, NULL);
 
 	b->version++;
 	b->placed[0] = b->version;
-	if (!err)
-		measure(b->s, &o);
-	return err ? err : o.err;
+	invent_addresses(b->s);
+	return err ? err : seg_emit_cut(b->s);
 }
 
 static void measure_change(void *user, int worker, const struct change *c, struct outcome *o)
@@ -366,6 +364,19 @@ static bool is_like_before(const struct tried *start, int i)
 	return false;
 }
 
+/* Changes shall not buy cycles of slow memory with those of fast memory. */
+static int limit_fast(struct search *b)
+{
+	uint64_t fast, slow;
+	int err = settle(b);
+
+	if (!err)
+		err = seg_cycles(b->s, &fast, &slow);
+	for (int i = 0; i < b->crew.n && !err; i++)
+		b->crew.seg[i]->fast_most = (int64_t)fast;
+	return err;
+}
+
 /* From the best addresses; where that takes few commands, from some that are nearly as good as well. */
 static int search_starts(struct search *b, struct pose *best)
 {
@@ -373,6 +384,7 @@ static int search_starts(struct search *b, struct pose *best)
 	int64_t emitted = 0;
 	int err = 0, n = b->n_start;
 
+	err = limit_fast(b);
 	b->n_start = MAX_LISTED;
 	qsort(start, (size_t)n, sizeof *start, faster);
 	pose_save(b->s, best);
@@ -383,8 +395,9 @@ static int search_starts(struct search *b, struct pose *best)
 		pose_load(&b->crew, &b->first);
 		set_way(b, start[i].way);
 		b->best = start[i].t;
+		place_and_measure(b, 0, &b->best, &start[i].o);
 		b->cycles = start[i].o.cycles;
-		err = search_changes(b, &emitted);
+		err = start[i].o.err ? start[i].o.err : search_changes(b, &emitted);
 		if (err || b->cycles >= found.o.cycles)
 			continue;
 		found.t = b->best;

@@ -50,10 +50,21 @@ module weft_alu (
   logic [4:0] func;
   assign func = cmd_i[weft_cmd_pkg::ALU_FUNC_LSB +: weft_cmd_pkg::ALU_FUNC_W];
 
-  localparam logic [4:0] Move = 5'd0, Add = 5'd1, Sub = 5'd2, Rsub = 5'd3, Mul = 5'd4, Max = 5'd5, Min = 5'd6,
-    Abs = 5'd7, And = 5'd8, Or = 5'd9, Xor = 5'd10, Shl = 5'd11, Shr = 5'd12, Eq = 5'd13, Gt = 5'd14, Ge = 5'd15,
-    Select = 5'd16, Clz = 5'd17, Rescale = 5'd18, Lookup = 5'd19, Interp = 5'd20, Scatter = 5'd21, Sum = 5'd22,
-    RMax = 5'd23, RMin = 5'd24, RAnd = 5'd25, ROr = 5'd26, Dot = 5'd27, ArgMax = 5'd28;
+  localparam logic [4:0] Move = weft_cmd_pkg::ALU_FUNC_V_MOVE, Add = weft_cmd_pkg::ALU_FUNC_V_ADD,
+    Sub = weft_cmd_pkg::ALU_FUNC_V_SUB, Rsub = weft_cmd_pkg::ALU_FUNC_V_RSUB,
+    Mul = weft_cmd_pkg::ALU_FUNC_V_MUL, Max = weft_cmd_pkg::ALU_FUNC_V_MAX,
+    Min = weft_cmd_pkg::ALU_FUNC_V_MIN, Abs = weft_cmd_pkg::ALU_FUNC_V_ABS,
+    And = weft_cmd_pkg::ALU_FUNC_V_AND, Or = weft_cmd_pkg::ALU_FUNC_V_OR,
+    Xor = weft_cmd_pkg::ALU_FUNC_V_XOR, Shl = weft_cmd_pkg::ALU_FUNC_V_SHL,
+    Shr = weft_cmd_pkg::ALU_FUNC_V_SHR, Eq = weft_cmd_pkg::ALU_FUNC_V_EQ,
+    Gt = weft_cmd_pkg::ALU_FUNC_V_GT, Ge = weft_cmd_pkg::ALU_FUNC_V_GE,
+    Select = weft_cmd_pkg::ALU_FUNC_V_SELECT, Clz = weft_cmd_pkg::ALU_FUNC_V_CLZ,
+    Rescale = weft_cmd_pkg::ALU_FUNC_V_RESCALE, Lookup = weft_cmd_pkg::ALU_FUNC_V_LOOKUP,
+    Interp = weft_cmd_pkg::ALU_FUNC_V_INTERP, Scatter = weft_cmd_pkg::ALU_FUNC_V_SCATTER,
+    Sum = weft_cmd_pkg::ALU_FUNC_V_SUM, RMax = weft_cmd_pkg::ALU_FUNC_V_RMAX,
+    RMin = weft_cmd_pkg::ALU_FUNC_V_RMIN, RAnd = weft_cmd_pkg::ALU_FUNC_V_RAND,
+    ROr = weft_cmd_pkg::ALU_FUNC_V_ROR, Dot = weft_cmd_pkg::ALU_FUNC_V_DOT,
+    ArgMax = weft_cmd_pkg::ALU_FUNC_V_ARGMAX;
 
   logic [2:0]  a_type, b_type, c_type;
   logic [1:0]  a_log, b_log, c_log, out_log;   // bytes of an element

@@ -89,12 +89,12 @@ module weft_array #(
 
   // What the array works on is float8. It changes only while the array is empty.
   logic float_q, fp;
-  assign fp = HAS_FP8 && (float_q || (load_i && kind_i == 2'd2));
+  assign fp = HAS_FP8 && (float_q || (load_i && {1'b0, kind_i} == weft_cmd_pkg::POST_MODE_V_FLOAT8));
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni)              float_q <= 1'b0;
     else if (clr_i)           float_q <= 1'b0;
-    else if (adv_i && load_i) float_q <= HAS_FP8 && kind_i == 2'd2;
+    else if (adv_i && load_i) float_q <= HAS_FP8 && {1'b0, kind_i} == weft_cmd_pkg::POST_MODE_V_FLOAT8;
   end
 
   // Are they computed in this slot?
@@ -115,8 +115,8 @@ module weft_array #(
     end else if (clr_i) begin
       hi_q      <= 1'b0;
       hi_left_q <= '0;
-    end else if (HAS_WIDE && adv_i && (hi_q || kind_i != 2'd0)) begin
-      if (load_i && kind_i != 2'd0) begin
+    end else if (HAS_WIDE && adv_i && (hi_q || {1'b0, kind_i} != weft_cmd_pkg::POST_MODE_V_INT8)) begin
+      if (load_i && {1'b0, kind_i} != weft_cmd_pkg::POST_MODE_V_INT8) begin
         hi_q      <= 1'b1;
         hi_left_q <= '0;
       end else if (hi_left_q != '0) begin
@@ -410,7 +410,7 @@ module weft_array #(
 
       // New words, then the elements whose turn it is.
       if (load_i) begin
-        if (HAS_FP8 && kind_i == 2'd2) begin
+        if (HAS_FP8 && {1'b0, kind_i} == weft_cmd_pkg::POST_MODE_V_FLOAT8) begin
           for (int j = 0; j < N; j++) begin
             {kind, exponent, significand} = weft_float_pkg::operand(act_i[16*j +: 8], act_zp_i[1:0]);
             if (act_i[16*j + 8]) {kind, significand} = {weft_float_pkg::NOTHING, 5'd0};

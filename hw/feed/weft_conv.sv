@@ -206,7 +206,7 @@ module weft_conv #(
   logic [LOG2_N-1:0] due_row;
 
   // Float8 waits until everything else has left the array, and the other way round.
-  assign act_fp   = weft_cfg_pkg::HAS_FP8 && act_kind == 2'd2;
+  assign act_fp   = weft_cfg_pkg::HAS_FP8 && {1'b0, act_kind} == weft_cmd_pkg::POST_MODE_V_FLOAT8;
   assign blocked  = act_valid && act_fp != fp_q && live_q != '0;
   assign words    = act_valid && wgt_valid && !blocked;
   assign want     = (f_start_q || !act_empty) && !f_fault;  // words are on their way

@@ -96,8 +96,10 @@ module weft_vec (
   assign mul      = weft_cfg_pkg::HAS_MUL && is_elt && cmd_q[weft_cmd_pkg::ELT_MUL_LSB];
   assign lookup   = weft_cfg_pkg::HAS_TABLE && is_elt && cmd_q[weft_cmd_pkg::ELT_TABLE_LSB];
   assign two      = is_elt && (add || mul);
-  assign int16    = weft_cfg_pkg::HAS_INT16 && cmd_q[weft_cmd_pkg::POST_MODE_LSB +: weft_cmd_pkg::POST_MODE_W] == 3'd1;
-  assign fp       = weft_cfg_pkg::HAS_FP8 && cmd_q[weft_cmd_pkg::POST_MODE_LSB +: weft_cmd_pkg::POST_MODE_W] == 3'd2;
+  assign int16    = weft_cfg_pkg::HAS_INT16 && cmd_q[weft_cmd_pkg::POST_MODE_LSB +: weft_cmd_pkg::POST_MODE_W] ==
+                    weft_cmd_pkg::POST_MODE_V_INT16;
+  assign fp       = weft_cfg_pkg::HAS_FP8 && cmd_q[weft_cmd_pkg::POST_MODE_LSB +: weft_cmd_pkg::POST_MODE_W] ==
+                    weft_cmd_pkg::POST_MODE_V_FLOAT8;
   assign x_fmt    = cmd_q[weft_cmd_pkg::POST_X_FMT_LSB +: weft_cmd_pkg::POST_X_FMT_W];
   assign x_two    = int16 || (fp && x_fmt[2]);
   assign b_two    = int16 || (fp && cmd_q[weft_cmd_pkg::POST_B_FMT_LSB + 2]);

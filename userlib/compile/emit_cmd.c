@@ -93,7 +93,7 @@ enum banks emit_write_banks(const struct cc *cc, const struct operand *o, int64_
 
 int64_t emit_passes(const struct node *nd)
 {
-	if (nd->mode != 2)
+	if (nd->mode != WEFT_POST_MODE_FLOAT8)
 		return nd->add && !nd->table && !nd->product ? 4 : 1;
 	return nd->add ? 3 : nd->kind == NODE_POOL || nd->kind == NODE_ELT ? 1 : 2;
 }
@@ -140,7 +140,7 @@ static void set_sum(struct weft_cmd_post *p, const struct node *nd, const struct
 	p->s_min = nd->s_min;
 	p->s_max = nd->s_max;
 	p->b_fmt = nd->b_fmt;
-	if (nd->mode == 2)
+	if (nd->mode == WEFT_POST_MODE_FLOAT8)
 		return;
 	p->s_zp = nd->s_zp;
 	p->b_mul = nd->b.mul;
@@ -170,7 +170,7 @@ void emit_post(struct weft_cmd_post *p, const struct node *nd, const struct job 
 	p->w_fmt = nd->w_fmt;
 	p->out_fmt = nd->out_fmt;
 	p->saturate = nd->saturate;
-	if (nd->mode != 2 && (nd->add || nd->kind == NODE_POOL || nd->kind == NODE_ELT)) {
+	if (nd->mode != WEFT_POST_MODE_FLOAT8 && (nd->add || nd->kind == NODE_POOL || nd->kind == NODE_ELT)) {
 		p->pre_shift = nd->pre_shift;
 		p->a_zp = nd->a_zp;
 		p->a_mul = nd->a.mul;

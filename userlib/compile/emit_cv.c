@@ -117,9 +117,9 @@ static int emit_tiles(struct emit *e, const struct node *nd, const struct job *j
 		k->post.add = 0;
 	}
 	int64_t fed = reads * cc->n;
-	int64_t group = max64(fed + shared_region(cc, c, slots), nd->add && nd->mode != 2 ? ADD_CYCLES : 0);
+	int64_t group = max64(fed + shared_region(cc, c, slots), nd->add && nd->mode != WEFT_POST_MODE_FLOAT8 ? ADD_CYCLES : 0);
 	int64_t writes = ceil_div(min64(n_ch, cc->n) * j->y.elem, cc->n), passes = max64(emit_passes(nd), writes);
-	int64_t row = nd->add && nd->mode != 2 ? writes : passes;
+	int64_t row = nd->add && nd->mode != WEFT_POST_MODE_FLOAT8 ? writes : passes;
 	int64_t cycles = tiles * ((groups - 1) * max64(group, row * cc->n) + max64(group, row * last)) + NEXT_CYCLES;
 	c->cost = (uint32_t)min64(cycles, UINT32_MAX);
 	c->latency = (uint32_t)(cc->n + last + DRAIN_CYCLES);

@@ -87,7 +87,7 @@ static void pack_record(const struct cc *cc, const struct node *nd, int64_t c, u
 		return;
 	if (nd->side > 1)
 		c %= nd->y.dim[3] / nd->side;
-	if (nd->mode == 2) {
+	if (nd->mode == WEFT_POST_MODE_FLOAT8) {
 		pack_float_record(cc, nd, c, rec);
 		return;
 	}
@@ -238,7 +238,7 @@ static int late_weights(struct cc *cc, struct node *nd, int item)
 static int pack(struct cc *cc, struct node *nd, int item)
 {
 	/* What is computed has a storage of its own, and so has what the host packs. */
-	bool late = nd->mode == 2 && !nd->w_computed && nd->w != WEIGHTS_ONE && !cc->g->tensors[nd->w].t.data;
+	bool late = nd->mode == WEFT_POST_MODE_FLOAT8 && !nd->w_computed && nd->w != WEIGHTS_ONE && !cc->g->tensors[nd->w].t.data;
 	int64_t weights = nd->w_computed || late ? 0 : nd->n_tiles * nd->tile_bytes;
 	if (nd->rec_computed)
 		return 0;
@@ -246,7 +246,7 @@ static int pack(struct cc *cc, struct node *nd, int item)
 
 	if (err)
 		return err;
-	bool change = nd->mode == 2 && !late && !nd->w_computed;
+	bool change = nd->mode == WEFT_POST_MODE_FLOAT8 && !late && !nd->w_computed;
 	uint8_t *changed = change ? float_weights(cc, nd) : NULL;
 	if (change && !changed)
 		return -ENOMEM;
@@ -258,7 +258,7 @@ static int pack(struct cc *cc, struct node *nd, int item)
 		return late_weights(cc, nd, item);
 	if (nd->w_computed)
 		return 0;
-	memset(to, nd->mode == 2 && nd->w_fmt < 2 ? NO_PRODUCT : (uint8_t)nd->w_zp, (size_t)weights);
+	memset(to, nd->mode == WEFT_POST_MODE_FLOAT8 && nd->w_fmt < 2 ? NO_PRODUCT : (uint8_t)nd->w_zp, (size_t)weights);
 	if (nd->kind == NODE_CONV)
 		pack_conv(cc, nd, w, to);
 	else if (nd->kind == NODE_DWCONV)

@@ -268,7 +268,7 @@ static const char *note_float(const struct cc *cc, int i, struct node *s, int lo
 
 	if (!is_float8(type_of(cc, cc->g->ops[i].in[0])))
 		return NULL;
-	s->mode = 2;
+	s->mode = WEFT_POST_MODE_FLOAT8;
 	s->log2_scale = log2_scale;
 	s->w_finite = w->data && all_finite(w);
 	if (!w->data) {
@@ -520,7 +520,7 @@ int match_conv3d(struct cc *cc, int i)
 	if ((why = conv_limit(&s)) || (why = note_float(cc, i, &s, 0)) || (why = find_tail(cc, i, x->dtype, !s.rec_computed, &t)))
 		NO("%s", why);
 	/* Zeros in front and behind make products, which are 0 of finite weights. */
-	if (s.mode == 2 && !s.w_finite && (o->attr.conv3d.pad[0] || o->attr.conv3d.pad[1]))
+	if (s.mode == WEFT_POST_MODE_FLOAT8 && !s.w_finite && (o->attr.conv3d.pad[0] || o->attr.conv3d.pad[1]))
 		NO("padded depth, and weights that are not finite or not constant");
 	int64_t ic = w->dim[1] * x->dim[4];
 	int err = weights_plain(cc, i, &s), in = err < 0 ? err : join_depth(cc, i), root = in >= 0 && s.w_computed ? weights_computed(cc, i, &s, w->dim[0], ic) : in;

@@ -218,7 +218,7 @@ static int function_before(const struct cc *cc, const struct cone *c)
 	if (cc->o->no_fuse || i < 0 || cc->ops[i].state != OP_NODE)
 		return -1;
 	const struct node *nd = &cc->nodes[cc->ops[i].node];
-	return nd->kind == NODE_ELT && nd->mode == 0 && (nd->table || !nd->add) && nd->y_tensor == c->x && nd->y.root == c->x ?
+	return nd->kind == NODE_ELT && nd->mode == WEFT_POST_MODE_INT8 && (nd->table || !nd->add) && nd->y_tensor == c->x && nd->y.root == c->x ?
 	       cc->ops[i].node : -1;
 }
 

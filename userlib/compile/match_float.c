@@ -128,7 +128,7 @@ struct node *new_float(struct cc *cc, enum node_kind kind, int i, const struct f
 	if (!nd)
 		return NULL;
 	claim_behind(cc, i, t->last, nd);
-	nd->mode = 2;
+	nd->mode = WEFT_POST_MODE_FLOAT8;
 	nd->y_min = t->lo;
 	nd->y_max = t->hi;
 	nd->s_min = FP16_NINF;
@@ -466,7 +466,7 @@ static int conv_before(const struct cc *cc, int t, int add)
 	if (cc->o->no_fuse || i < 0 || cc->ops[i].state != OP_NODE || !read_only_by(cc, t, add))
 		return -1;
 	const struct node *nd = &cc->nodes[cc->ops[i].node];
-	bool plain = (nd->kind == NODE_CONV || nd->kind == NODE_DWCONV) && nd->mode == 2 && !nd->add && nd->last == i;
+	bool plain = (nd->kind == NODE_CONV || nd->kind == NODE_DWCONV) && nd->mode == WEFT_POST_MODE_FLOAT8 && !nd->add && nd->last == i;
 	return plain ? cc->ops[i].node : -1;
 }
 

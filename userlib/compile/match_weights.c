@@ -178,7 +178,7 @@ int weights_plain(struct cc *cc, int i, struct node *shape)
 	struct weights p = { .cc = cc, .i = i };
 	uint8_t table[256];
 
-	if (shape->mode != 2 || shape->w_fmt >= 2 || !shape->w_computed)
+	if (shape->mode != WEFT_POST_MODE_FLOAT8 || shape->w_fmt >= 2 || !shape->w_computed)
 		return 1;
 	for (int k = 0; k < 256; k++)
 		table[k] = (uint8_t)(k == NO_PRODUCT ? 0 : k);
@@ -212,7 +212,7 @@ int weights_computed(struct cc *cc, int i, const struct node *shape, int64_t oc,
 	if (err < 0)
 		return err;
 	struct alu_operand from = shape->third ? alu_storage(shape->z.root, TYPE(INT8)) : alu_tensor(cc, shape->w, false);
-	int blank = shape->mode == 2 && shape->w_fmt < 2 ? NO_PRODUCT : shape->w_zp;
+	int blank = shape->mode == WEFT_POST_MODE_FLOAT8 && shape->w_fmt < 2 ? NO_PRODUCT : shape->w_zp;
 	if (shape->wv.none)
 		err = fill(&p, blank, p.root, p.base, p.tiles * p.kh * p.kw * p.chunks * n * n);
 	else if (diagonal)

@@ -20,7 +20,7 @@ static bool shape_fits(const struct node *nd)
 {
 	bool conv = nd->kind == NODE_CONV || (nd->kind == NODE_DWCONV && nd->x.dim[3] == 1);
 
-	return conv && nd->mode != 2 && nd->w != WEIGHTS_ONE && !nd->w_computed && !nd->wv.on && !nd->part &&
+	return conv && nd->mode != WEFT_POST_MODE_FLOAT8 && nd->w != WEIGHTS_ONE && !nd->w_computed && !nd->wv.on && !nd->part &&
 	       !nd->raw && !nd->third && nd->dx == 1 && dense_pixels(&nd->x) && dense_pixels(&nd->y) && dense_pixels(&nd->dbg) &&
 	       nd->dbg.dim[2] == nd->y.dim[2] && nd->dbg.dim[3] == nd->y.dim[3] && (!nd->add || dense_pixels(&nd->r));
 }

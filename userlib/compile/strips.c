@@ -57,7 +57,7 @@ static bool worth_it(const struct cc *cc, const struct node *nd)
 
 	edges(nd, &left, &right);
 	/* Padding becomes zeros, which make products of their own with infinities. */
-	if (nd->mode == 2 && !nd->w_finite && left + right)
+	if (nd->mode == WEFT_POST_MODE_FLOAT8 && !nd->w_finite && left + right)
 		return false;
 	return left + right <= MAX_EDGES && left + right < y->dim[2] && run <= 4 * cc->n &&
 	       20 * max64(after, copies + y->dim[1] * y->dim[2] * tiles) < 17 * before;

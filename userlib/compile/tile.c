@@ -211,7 +211,7 @@ static void try_split_k(const struct cc *cc, const struct node *nd, struct plan 
 		int64_t room = budget - measure(cc, nd, &p), word = p.slots * cc->n * cc->n * (nd->joined ? 1 : nd->kw);
 		p.kq = min64(room / word, nd->chunks);
 		/* The order of float8 sums is kernel columns, then channels. */
-		if (p.kq < 1 || (nd->mode == 2 && !nd->joined && nd->kw > 1 && p.kq < nd->chunks))
+		if (p.kq < 1 || (nd->mode == WEFT_POST_MODE_FLOAT8 && !nd->joined && nd->kw > 1 && p.kq < nd->chunks))
 			continue;
 		p.cost = nd->n_tiles * nd->y.dim[0] * nd->y.dim[1] * ceil_div(nd->y.dim[2], p.tw) *
 		         nd->tile_bytes / MEM_BYTES_PER_CYCLE;

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <weft/convert.h>
@@ -76,6 +77,61 @@ static void run(weft_net *net, const float *x, float *y, int n)
 	weft_session_close(s);
 }
 
+static void write_floats(const char *path, const float c[4])
+{
+	FILE *f = fopen(path, "wb");
+
+	assert_non_null(f);
+	assert_int_equal(fwrite(c, 1, 4 * sizeof *c, f), 4 * sizeof *c);
+	fclose(f);
+}
+
+/* Below the model's folder, yes; by whatever leads out of it, no. */
+static void external_paths(void **state)
+{
+	static const char *const good[] = { "sub/c.bin", "./sub/c.bin", "sub/./c.bin", "in.bin", "sub/..c" };
+	static const char *const bad[] = { "sub/../../out.bin", "sub/../sub/c.bin", "../model/sub/c.bin", "..", "sub/..", "out.bin", "up/out.bin", "sub",
+		"sub/none", "sub\\c.bin", "" };
+	const float c[4] = { 1, 2, 3, 4 }, x[4] = { 10, 20, 30, 40 };
+	char top[128], folder[160], path[200], msg[WEFT_MSG_LEN];
+	weft_net *net = NULL;
+	float y[4];
+
+	(void)state;
+	test_path(top, sizeof top, "onnx-XXXXXX");
+	assert_non_null(mkdtemp(top));
+	snprintf(folder, sizeof folder, "%s/model", top);
+	assert_int_equal(mkdir(folder, 0777), 0);
+	snprintf(path, sizeof path, "%s/sub", folder);
+	assert_int_equal(mkdir(path, 0777), 0);
+	static const char *const files[] = { "model/sub/c.bin", "model/sub/..c", "out.bin" };
+	for (size_t i = 0; i < 3; i++) {
+		snprintf(path, sizeof path, "%s/%s", top, files[i]);
+		write_floats(path, c);
+	}
+	static const char *const links[][2] = { { "sub/c.bin", "in.bin" }, { "../out.bin", "out.bin" }, { "..", "up" } };
+	for (size_t i = 0; i < 3; i++) {
+		snprintf(path, sizeof path, "%s/%s", folder, links[i][1]);
+		assert_int_equal(symlink(links[i][0], path), 0);
+	}
+	for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+		if (load_external(folder, good[i], &net, msg))
+			fail_msg("%s: %s", good[i], msg);
+		run(net, x, y, 4);
+		for (int k = 0; k < 4; k++)
+			assert_true(y[k] == x[k] + c[k]);
+		weft_net_free(net);
+	}
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+		if (load_external(folder, bad[i], &net, msg) >= 0)
+			fail_msg("%s was read", bad[i]);
+	static const char *const all[] = { "model/sub/c.bin", "model/sub/..c", "out.bin", "model/in.bin", "model/out.bin", "model/up", "model/sub", "model", "" };
+	for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+		snprintf(path, sizeof path, "%s/%s", top, all[i]);
+		remove(path);
+	}
+}
+
 static void external_data(void **state)
 {
 	const float c[4] = { 1, 2, 3, 4 }, x[4] = { 10, 20, 30, 40 };
@@ -87,10 +143,7 @@ static void external_data(void **state)
 	test_path(folder, sizeof folder, "onnx-XXXXXX");
 	assert_non_null(mkdtemp(folder));
 	snprintf(path, sizeof path, "%s/c.bin", folder);
-	FILE *f = fopen(path, "wb");
-	assert_non_null(f);
-	assert_int_equal(fwrite(c, 1, sizeof c, f), sizeof c);
-	fclose(f);
+	write_floats(path, c);
 	assert_int_equal(load_external(folder, "c.bin", &net, msg), 0);
 	run(net, x, y, 4);
 	for (int i = 0; i < 4; i++)
@@ -188,7 +241,8 @@ static void fake_convert(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(external_data), cmocka_unit_test(order_of_nodes), cmocka_unit_test(memory_bad),
+		cmocka_unit_test(external_data), cmocka_unit_test(external_paths),
+		cmocka_unit_test(order_of_nodes), cmocka_unit_test(memory_bad),
 		cmocka_unit_test(fake_convert),
 	};
 

@@ -253,11 +253,29 @@ static int read_keys(const onnx_tensor *p, struct external *e, char *msg, size_t
 	return 0;
 }
 
-/* A plain name: data lies in the model's folder, never elsewhere. */
-static bool plain(const char *name)
+/* A relative path that only goes down from the model's folder. */
+static bool goes_down(const char *name)
 {
-	return name && *name && !strchr(name, '/') && !strchr(name, '\\') && strcmp(name, ".") && strcmp(name, "..") &&
-	       strlen(name) < 256;
+	if (!name || !*name || *name == '/' || strchr(name, '\\'))
+		return false;
+	for (const char *p = name; p; p = strchr(p, '/')) {
+		p += *p == '/';
+		if (!strncmp(p, "..", 2) && (!p[2] || p[2] == '/'))
+			return false;
+	}
+	return true;
+}
+
+/* No link on the way leads out of the folder. What is not there is nowhere else: opening it says so. */
+static bool stays(const char *folder, const char *path)
+{
+	char *root = realpath(folder, NULL), *end = root ? realpath(path, NULL) : NULL;
+	const size_t n = root && root[1] ? strlen(root) : 0;
+	const bool inside = !end || (!strncmp(end, root, n) && end[n] == '/');
+
+	free(root);
+	free(end);
+	return inside;
 }
 
 static int from_external(const struct onnx_file *f, const onnx_tensor *p, weft_tensor *t, char *msg, size_t msg_bytes)
@@ -270,7 +288,7 @@ static int from_external(const struct onnx_file *f, const onnx_tensor *p, weft_t
 
 	if (err)
 		return err;
-	if (!f->folder || !plain(e.location)) {
+	if (!f->folder || !goes_down(e.location)) {
 		snprintf(msg, msg_bytes, f->folder ? "external data outside the model's folder"
 		                                   : "external data, but the model does not come from a folder");
 		return -EINVAL;
@@ -280,6 +298,10 @@ static int from_external(const struct onnx_file *f, const onnx_tensor *p, weft_t
 	if (snprintf(path, sizeof path, "%s/%s", f->folder, e.location) >= (int)sizeof path) {
 		snprintf(msg, msg_bytes, "external data: its path is longer than %zu characters", sizeof path - 1);
 		return -ENAMETOOLONG;
+	}
+	if (!stays(f->folder, path)) {
+		snprintf(msg, msg_bytes, "external data outside the model's folder: a link leads there");
+		return -EINVAL;
 	}
 	FILE *file = fopen(path, "rb");
 	if (!file || fseek(file, 0, SEEK_END) || ftell(file) < e.offset || (size_t)(ftell(file) - e.offset) < n ||

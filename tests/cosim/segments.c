@@ -162,7 +162,7 @@ static int after(const char *what)
 {
 	char command[1024];
 
-	snprintf(command, sizeof(command), "TMPDIR=$D $W run $L --device rtl --check --jobs 2 --no-capture >$D/out 2>$D/err & p=$!; "
+	snprintf(command, sizeof(command), "mkdir -p $D/tmp; TMPDIR=$D/tmp $W run $L --device rtl --check --jobs 2 --no-capture >$D/out 2>$D/err & p=$!; "
 	         "for i in $(seq 1000); do set -- $(cat /proc/$p/task/$p/children); [ $# = 2 ] && break; sleep 0.01; done; %s; "
 	         "wait $p; s=$?; sleep 0.1; grep -qs '^State:.[^Z]' /proc/$1/status /proc/$2/status && exit 99; exit $s", what);
 	return sh(command);
@@ -184,6 +184,9 @@ static void somebody_dies(void **state)
 	assert_int_equal(sh("grep -q 'segment 1 of 2: ended by signal 9' $D/err"), 0);
 	/* Segments do not survive the parent. */
 	assert_int_equal(after("kill -9 $p"), 128 + 9);
+	/* Stopped like any other run: no segment goes on, and no file is left. */
+	assert_int_equal(after("kill -TERM $p"), 128 + 15);
+	assert_int_equal(sh("rmdir $D/tmp"), 0);
 }
 
 static void rewrite(const char *name, int what)

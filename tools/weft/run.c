@@ -336,6 +336,22 @@ static int run_once(struct run *r, const weft_net *net, weft_session *s, weft_te
 	return status;
 }
 
+/* A whole network's waveform may fill a disk. Measured: 170 to 430 bytes a cycle with 16 x 16 PEs, most of them the array's. */
+static void say_wave_size(const struct run *r, weft_session *s)
+{
+	const struct weft_config *c = weft_config_find(r->o.config);
+	char msg[WEFT_MSG_LEN];
+	struct weft_report *plan;
+
+	if (!c || !r->wave || r->o.wave_cmd >= 0 || weft_session_plan(s, &plan, msg))
+		return;
+	const uint64_t mb = plan->estimate * c->n * c->n / 1000000;
+	if (mb >= 100)
+		fprintf(stderr, "weft: %s: %llu to %llu MB and minutes for the whole network; --wave F.fst:C±N records N cycles around "
+		        "command C (weft dump lists them)\n", r->wave, (unsigned long long)(mb * 2 / 3), (unsigned long long)(mb * 5 / 3));
+	weft_report_free(plan);
+}
+
 /* Without --capture a failure is kept in <model>.wcap here. */
 static void name_capture(struct run *r)
 {
@@ -373,6 +389,7 @@ static int with_net(struct run *r, const weft_net *net)
 	int err = weft_session_open(net, &o, &s, msg);
 	if (err)
 		return fail(status_of(err), "%s: %s", r->model, msg);
+	say_wave_size(r, s);
 	weft_tensor *in = calloc((size_t)n_in + 1, sizeof(*in));
 	weft_tensor *out = calloc((size_t)n_out + 1, sizeof(*out));
 	char **files = calloc((size_t)n_out + 1, sizeof(*files));

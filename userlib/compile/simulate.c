@@ -566,8 +566,9 @@ static void find_rates(struct sim *s)
 	s->changed = s->asks = false;
 	for (int i = 0; i < WEFT_N_UNITS; i++)
 		s->rate[i] = ONE;
-	/* Rows of several passes take turns with the vector engine's, which cannot crowd them out. */
-	if (s->u[WEFT_UNIT_CV].busy && s->u[WEFT_UNIT_VE].busy && s->c->p[s->u[WEFT_UNIT_CV].now].turns)
+	/* The vector engine cannot crowd out rows that take turns with its own, or that take all of the post unit. */
+	if (s->u[WEFT_UNIT_CV].busy && s->u[WEFT_UNIT_VE].busy &&
+	    (s->c->p[s->u[WEFT_UNIT_CV].now].turns || rows_rate(s, WEFT_UNIT_CV) >= ONE - TURN))
 		s->rate[WEFT_UNIT_VE] = post_rate(s, WEFT_UNIT_VE);
 	/* The engines slow each other down: once more, where it was more than assumed. */
 	for (int n = 0; n < ROUNDS; n++) {

@@ -47,7 +47,7 @@ static void note_takeover(struct seg *s, int i)
 
 	if (nd->kind == NODE_ALU || p->sr < 0 || p->sr == p->sx || p->sr == p->sy || s->stor[p->sr].last != i || s->stor[p->sy].first != i)
 		return;
-	if (s->stor[p->sy].ext_in || s->stor[p->sr].bytes != s->stor[p->sy].bytes)
+	if (s->stor[p->sy].ext_in || s->stor[p->sr].bytes != s->stor[p->sy].bytes || s->stor[p->sr].in_memory || s->stor[p->sy].in_memory)
 		return;
 	if (is_whole(s, &nd->r, p->sr) && is_whole(s, &nd->y, p->sy))
 		s->stor[p->sy].may_over = p->sr;

@@ -591,7 +591,7 @@ static const struct weft_field_info elt_fields[] = {
 		"bytes", "Step to the next row"},
 	{"table", 9, 60, 1, 0, 0, WEFT_ELEM_NONE, 0x1, 0, 13, 0, WEFT_FAULT_BAD_FIELD, MEMBER(elt.table), 0, 1,
 		"", "Elements choose bytes of the table at b_base"},
-	{"mul", 9, 61, 1, 0, 0, WEFT_ELEM_NONE, 0x1, 0, 15, 0, WEFT_FAULT_BAD_FIELD, MEMBER(elt.mul), 0, 1,
+	{"mul", 9, 61, 1, 0, 0, WEFT_ELEM_NONE, 0x3, 0, 15, 0, WEFT_FAULT_BAD_FIELD, MEMBER(elt.mul), 0, 1,
 		"", "Product with the second tensor"},
 };
 

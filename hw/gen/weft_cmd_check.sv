@@ -316,7 +316,7 @@ module weft_cmd_check
           || (not_3 && cmd_i[574 +: 1] != '0)
           || (not_3 && cmd_i[575 +: 1] != '0)
           || (not_1 && cmd_i[636 +: 1] != '0)
-          || (not_1 && cmd_i[637 +: 1] != '0);
+          || (not_3 && cmd_i[637 +: 1] != '0);
         range_fault = (post_fault != weft_cmd_pkg::FAULT_NONE) ? post_fault : elt_fault;
       end
       weft_cmd_pkg::OP_ALU: if (weft_cfg_pkg::HAS_ALU) begin

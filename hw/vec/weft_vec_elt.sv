@@ -4,7 +4,7 @@
 //
 // two_i: words q and r alternate; a row holds q in each lane, sign-extended,
 // and r as it came in b_o; with mul_i (q - a_zp) * (r - b_zp), of which the low
-// bytes count. Else a row for each word, (q - a_zp) << pre_shift modulo 2^32.
+// bytes count, of int16 q * r. Else a row for each word, (q - a_zp) << pre_shift modulo 2^32.
 // Float elements (fp_i) become fp16 in the low bits of a lane, r does not.
 // One word a cycle; the row is there in the cycle behind its last word.
 //
@@ -52,9 +52,10 @@ module weft_vec_elt (
   end
 
   logic [31:0] v [N];
-  logic signed [8:0]  qz [N];
-  logic signed [8:0]  rz;
-  logic signed [17:0] p;
+  // Differences of bytes, or int16 as they came.
+  logic signed [15:0] qz [N];
+  logic signed [15:0] rz;
+  logic signed [31:0] p;
 
   /* verilator lint_off BLKSEQ */  // v, qz, rz, p only
   always @(posedge clk_i) begin
@@ -75,12 +76,12 @@ module weft_vec_elt (
         row_o[48*c +: 48] <= {16'd0, v[c]};
       end
       if (weft_cfg_pkg::HAS_MUL && mul_i) begin
-        for (int c = 0; c < N; c++) qz[c] = 9'(v[c]) - 9'($signed(a_zp_i[7:0]));
+        for (int c = 0; c < N; c++) qz[c] = v[c][15:0] - (int16_i ? '0 : 16'($signed(a_zp_i[7:0])));
       end
     end
     if (weft_cfg_pkg::HAS_MUL && mul_i && go && last_i) begin
       for (int c = 0; c < N; c++) begin
-        rz = 9'($signed(word_i[8*c +: 8])) - 9'($signed(b_zp_i));
+        rz = int16_i ? word_i[16*c +: 16] : 16'($signed(word_i[8*c +: 8])) - 16'($signed(b_zp_i));
         p = qz[c] * rz;
         row_o[48*c +: 48] <= 48'(p);
       end

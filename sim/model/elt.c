@@ -16,14 +16,15 @@ static int16_t elt_single(const struct weft_cmd_post *p, int16_t q)
 	return post_clamp((int32_t)((uint32_t)v + (uint32_t)p->y_zp), p->y_min, p->y_max);
 }
 
-/* int8 only, so that the product has 17 bits. */
+/* Fits int32: in mode 1 there are no zero points. */
 static int elt_product(struct weft_model *m, const struct weft_cmd_post *p, uint32_t at, int16_t *q, uint32_t lanes)
 {
 	int16_t r[LANES_MAX];
-	int ret = model_read_elems(m, ELEM_INT8, at, r, lanes);
+	int32_t a_zp = p->mode ? 0 : (int8_t)p->a_zp, b_zp = p->mode ? 0 : (int8_t)p->b_zp;
+	int ret = model_read_elems(m, x_elem(p), at, r, lanes);
 
 	for (uint32_t i = 0; !ret && i < lanes; i++) {
-		int32_t v = (q[i] - (int8_t)p->a_zp) * (r[i] - (int8_t)p->b_zp);
+		int32_t v = (q[i] - a_zp) * (r[i] - b_zp);
 
 		v = post_rescale(v, (int32_t)p->a_mul, (unsigned)p->a_shift, post_round(p->double_round, p->even));
 		q[i] = post_clamp((int32_t)((uint32_t)v + (uint32_t)p->y_zp), p->y_min, p->y_max);
@@ -41,7 +42,7 @@ static int elt_pixel(struct weft_model *m, const struct weft_cmd_elt *c, const i
 	int ret = model_read_elems(m, e, at + c0 * elem_bytes(e), q, lanes);
 
 	if (!ret && c->mul)
-		ret = elt_product(m, p, sp_at(p->b_base, p->b_y_stride, oy, p->b_x_stride, ox) + c0, q, lanes);
+		ret = elt_product(m, p, sp_at(p->b_base, p->b_y_stride, oy, p->b_x_stride, ox) + c0 * elem_bytes(e), q, lanes);
 	if (ret)
 		return ret;
 	for (uint32_t i = 0; i < lanes && !p->add && !c->mul; i++)

@@ -95,13 +95,14 @@ static void refused_bad(void **state)
 /* Each option that --help lists is taken. */
 static void load_options(void **state)
 {
-	static const char *const commands[] = { "run", "info", "compile", "dump", "verify" };
+	static const char *const commands[] = { "run", "info", "compile", "dump", "verify", "convert" };
 
 	(void)state;
-	for (int i = 0; i < 5; i++) {
+	for (int i = 0; i < 6; i++) {
 		const char *name = commands[i];
+		const bool writes = i == 2 || i == 5;
 		int status = run_line(text, sizeof(text), "%s " MODEL " --backbone --level 8K --requant rescale --bind " INPUT "=1x8x8x1 %s%s", name,
-		                      i == 2 ? "-o " : "", i == 2 ? "/dev/null" : "");
+		                      writes ? "-o " : "", writes ? "/dev/null" : "");
 		if (status)
 			fail_msg("weft %s: exit status %d: %s", name, status, text);
 		assert_int_equal(run_line(text, sizeof(text), "%s --help", name), 0);
@@ -126,6 +127,14 @@ static void labels_bad(void **state)
 		assert_non_null(strstr(text, "not integers"));
 	}
 	unlink(file);
+}
+
+/* A seed can be used again as it is printed. */
+static void seed_is_whole(void **state)
+{
+	(void)state;
+	assert_int_equal(run_line(text, sizeof(text), "run " MODEL " --json --seed 18446744073709551615"), 0);
+	assert_non_null(strstr(text, "\"seed\":\t18446744073709551615,"));
 }
 
 /* What could not be printed was not done. */
@@ -172,6 +181,7 @@ int main(void)
 		cmocka_unit_test(refused_bad),
 		cmocka_unit_test(load_options),
 		cmocka_unit_test(labels_bad),
+		cmocka_unit_test(seed_is_whole),
 		cmocka_unit_test(printed),
 		cmocka_unit_test(written_whole),
 	};

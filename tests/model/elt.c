@@ -9,7 +9,9 @@ static int32_t expected(const struct bench *b, const struct weft_cmd_elt *e, int
 	int32_t v;
 
 	if (e->mul) {
-		v = (q - (int8_t)p->a_zp) * (bench_get(b, p, p->b_base + oy * p->b_y_stride + ox * p->b_x_stride, ch) - (int8_t)p->b_zp);
+		int32_t r = bench_get(b, p, p->b_base + oy * p->b_y_stride + ox * p->b_x_stride, ch);
+
+		v = p->mode ? q * r : (q - (int8_t)p->a_zp) * (r - (int8_t)p->b_zp);
 		return brute_first(p, v, (int32_t)p->a_mul, p->a_shift);
 	}
 	if (e->table)
@@ -34,8 +36,8 @@ static void random_elt(struct bench *b, struct weft_cmd *c)
 		widen_post(&b->rng, p);
 	s = brute_size(p);
 	p->add = rng_int(&b->rng, 0, 1);
-	if (!p->add && p->mode == 0) {
-		e->table = rng_int(&b->rng, 0, 1);
+	if (!p->add) {
+		e->table = p->mode == 0 && rng_int(&b->rng, 0, 1);
 		e->mul = !e->table && rng_int(&b->rng, 0, 1);
 	}
 	p->ow = rng_int(&b->rng, 1, 7);

@@ -91,6 +91,35 @@ static int make_arithmetic(struct maker *m, int x)
 	return end(m, back(m, y));
 }
 
+/* A tensor of few elements and a constant that repeats itself, together of x's shape. */
+static int make_spread(struct maker *m, int x)
+{
+	static const weft_opcode ops[] = { WEFT_OP_ADD, WEFT_OP_SUB, WEFT_OP_MUL };
+	weft_opcode op = ops[draw(m, 0, 2)];
+	weft_attr a = { .mul = { op == WEFT_OP_MUL ? (int)draw(m, 0, 40) : 0 } };
+	weft_tensor t = *tensor(m, x), few = t;
+	bool still[4];
+	int64_t n = weft_tensor_elements(&t);
+	int32_t *v = must(malloc((size_t)n * sizeof(*v)));
+
+	for (int d = 0; d < 4; d++) {
+		few.dim[d] = chance(m, 60) ? 1 : t.dim[d];
+		still[d] = chance(m, 60);
+	}
+	for (int64_t i = 0; i < n; i++) {
+		int64_t at = i, step = 1;
+		v[i] = (int32_t)draw(m, INT32_MIN, INT32_MAX) >> 4;
+		for (int d = 3; d >= 0; step *= t.dim[d--])
+			at -= still[d] ? i / step % t.dim[d] * step : 0;
+		v[i] = v[at];
+	}
+	begin(m, "SPREAD");
+	int in[2] = { new_const(m, WEFT_INT32, 4, t.dim, v), widen(m, new_input(m, few.dim), draw_zp(m), (int)draw(m, 0, 15)) };
+	int at = chance(m, 50);
+	int y = emit(m, op, &a, (int[]){ in[at], in[!at] }, 2, WEFT_INT32, 4, t.dim);
+	return end(m, back(m, y));
+}
+
 static int make_shift(struct maker *m, int x)
 {
 	static const weft_opcode ops[] = { WEFT_OP_LOGICAL_LEFT_SHIFT, WEFT_OP_LOGICAL_RIGHT_SHIFT, WEFT_OP_ARITHMETIC_RIGHT_SHIFT };
@@ -252,6 +281,8 @@ static int make_resize(struct maker *m, int x)
 	weft_tensor t = *tensor(m, x);
 	bool smooth = chance(m, 60), whole = !smooth && chance(m, 50);   /* whole: each line n times */
 	weft_attr a = { .resize = { .mode = smooth ? WEFT_RESIZE_BILINEAR : WEFT_RESIZE_NEAREST } };
+	if (is_float(m))
+		return -1;
 	int32_t *n[2] = { &a.resize.scale_y_n, &a.resize.scale_x_n }, *d[2] = { &a.resize.scale_y_d, &a.resize.scale_x_d };
 	int32_t *offset[2] = { &a.resize.offset_y, &a.resize.offset_x }, *border[2] = { &a.resize.border_y, &a.resize.border_x };
 
@@ -476,7 +507,7 @@ static int make_matmul(struct maker *m, int x)
 }
 
 static int (*const alu_kinds[])(struct maker *, int) = {
-	make_arithmetic, make_arithmetic, make_shift, make_choice, make_table, make_transpose, make_reverse, make_tile,
+	make_arithmetic, make_arithmetic, make_spread, make_shift, make_choice, make_table, make_transpose, make_reverse, make_tile,
 	make_border, make_cut, make_gather, make_resize, make_fold, make_cast, make_transposed, make_conv3d,
 	make_loose_conv, make_loose_conv, make_matmul,
 };

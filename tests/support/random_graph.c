@@ -877,7 +877,7 @@ static int make_softmax(struct maker *m, int x)
 static const struct { int (*make)(struct maker *, int); int weight; bool heavy; } kinds[] = {
 	{ make_conv, 28, true }, { make_depthwise, 16, true }, { make_residual, 10, true },
 	{ make_dense, 6, true }, { make_pool, 9, true }, { make_mean, 4, true }, { make_branches, 4, true },
-	{ make_add, 6, false }, { make_product, 5, false }, { make_rescale, 4, false }, { make_clamp, 2, false }, { make_concat, 3, false },
+	{ make_add, 6, false }, { make_product, 5, false }, { make_resize, 3, false }, { make_rescale, 4, false }, { make_clamp, 2, false }, { make_concat, 3, false },
 	{ make_pad, 4, false }, { make_slice, 3, false }, { make_reshape, 2, false }, { make_softmax, 1, false },
 };
 
@@ -887,7 +887,7 @@ static int one_operator(struct maker *m, bool heavy)
 		int z = m->alu && chance(m, 70) ? alu_kinds[draw(m, 0, N_OF(alu_kinds) - 1)](m, m->x) : -1;
 		if (z >= 0)
 			return z;
-		int at = (int)draw(m, 0, 106), k = 0;
+		int at = (int)draw(m, 0, 109), k = 0;
 		while (k < N_OF(kinds) - 1 && at >= kinds[k].weight)
 			at -= kinds[k++].weight;
 		int y = heavy && !kinds[k].heavy ? -1 : kinds[k].make(m, m->x);

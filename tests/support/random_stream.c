@@ -847,7 +847,7 @@ static bool elt_job(struct maker *m, struct job *j)
 {
 	struct weft_cmd c;
 	struct ten x = draw_ten(m), y, b;
-	bool whole, mul = m->mode == INT8 && m->cfg->has_mul && chance(m, 25), add = !mul && chance(m, 60);
+	bool whole, mul = m->mode != FLOAT && m->cfg->has_mul && chance(m, 25), add = !mul && chance(m, 60);
 	bool table = m->mode == INT8 && m->cfg->has_table && !mul && !add && chance(m, 50);
 	int bytes = -1;
 

@@ -34,13 +34,15 @@ static void one(uint64_t seed, const char *config, int lanes, uint32_t limit, bo
 static void run_all(weft_dtype type, bool alu)
 {
 	static const struct { const char *name; int lanes; uint32_t small; } config[] = {
-		{ "w16", 16, 24 << 10 }, { "w8", 8, 8 << 10 }, { "w32", 32, 64 << 10 },
+		{ "w16", 16, 24 << 10 }, { "w8", 8, 8 << 10 }, { "w32", 32, 64 << 10 }, { "w8b", 8, 8 << 10 },
 	};
+	/* Of int8 alone, and without the alu. */
+	uint64_t n_config = type == WEFT_INT8 && !alu ? 4 : 3;
 	uint64_t seed = number("WEFT_SEED", 1), n = number("WEFT_N", 300) / (alu ? 6 : type == WEFT_FP8E4M3 ? 3 : 1);
 
 	on_device = 0;
 	for (uint64_t i = 0; i < n; i++) {
-		int k = (int)((seed + i) % 3);
+		int k = (int)((seed + i) % n_config);
 		one(seed + i, config[k].name, config[k].lanes, 0, (seed + i) % 16 == 0, type, alu);
 		one(seed + i, config[k].name, config[k].lanes, config[k].small, false, type, alu);
 	}

@@ -196,6 +196,7 @@ struct cmd {
 
 struct cmds {
 	struct cmd *p; uint32_t n, cap;
+	struct cmd *spare; uint32_t cap_spare;   /* loads.c */
 	struct weft_prec *rec; uint32_t n_rec, cap_rec;
 };
 

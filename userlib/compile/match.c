@@ -314,8 +314,10 @@ static int match_one(struct cc *cc, int i)
 
 static int match_rest(struct cc *cc, int i)
 {
-	int err = 0;
+	int err = match_function(cc, i, true);
 
+	if (err)
+		return err;
 	switch (cc->g->ops[i].op) {
 	case WEFT_OP_CLAMP:
 		err = is_float(cc, i) ? match_float_unary(cc, i) : match_unary(cc, i);
@@ -323,10 +325,12 @@ static int match_rest(struct cc *cc, int i)
 	case WEFT_OP_RESCALE:
 		err = match_unary(cc, i);
 		break;
+	case WEFT_OP_RESIZE:
+		return match_resize(cc, i);
 	default:
 		break;
 	}
-	return err ? err : match_function(cc, i);
+	return err ? err : match_function(cc, i, false);
 }
 
 /* Those that no operation reads through. */

@@ -67,9 +67,11 @@ int match_pool(struct cc *cc, int i);
 int match_mean(struct cc *cc, int i);
 int match_add(struct cc *cc, int i);
 int match_unary(struct cc *cc, int i);
-int match_function(struct cc *cc, int i);
+/* behind: only as one with the node that makes its operand. */
+int match_function(struct cc *cc, int i, bool behind);
 int match_product(struct cc *cc, int i);
 int match_concat(struct cc *cc, int i);
+int match_resize(struct cc *cc, int i);      /* without the alu */
 int match_transpose_conv(struct cc *cc, int i);
 int match_conv3d(struct cc *cc, int i);
 int match_matmul(struct cc *cc, int i);

@@ -98,7 +98,7 @@ int match_add(struct cc *cc, int i)
 	if (sub && !cc->has_sub)
 		return cc_reason(cc, i, "subtraction");
 	/* A function of one tensor: by table. */
-	if (cc->has_table && (is_number(cc, a.x) || is_number(cc, b.x)))
+	if (cc->has_table && type == WEFT_INT8 && (is_number(cc, a.x) || is_number(cc, b.x)))
 		return 0;
 	struct node probe = { .x = cc->ten[a.x].v, .r = cc->ten[b.x].v };
 	if (!sub && view_elements(&probe.x) < view_elements(&probe.r)) {

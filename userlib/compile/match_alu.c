@@ -272,13 +272,11 @@ static void limits_of(struct alu_stmt *s)
 	s->hi = s->clamp ? hi[s->y.type] : 0;
 }
 
-static int binary(struct cc *cc, int i, int func, bool is_unsigned)
+static struct alu_stmt two_operands(const struct cc *cc, int i, int func, bool is_unsigned)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
 	struct alu_stmt s = { .func = func };
 
-	if (weft_is_float(type_of(cc, o->in[0])) || alu_type(type_of(cc, o->in[0]), false) < 0)
-		return cc_reason(cc, i, "no arithmetic of %s", weft_dtype_name(type_of(cc, o->in[0])));
 	alu_over(cc, &s, o->out[0]);
 	s.a = number(cc, o->in[0], s.n_dims, is_unsigned);
 	s.b = second(cc, o->in[1], s.n_dims);
@@ -286,6 +284,16 @@ static int binary(struct cc *cc, int i, int func, bool is_unsigned)
 		s.shift = o->attr.mul.shift;
 	if (o->op == WEFT_OP_ARITHMETIC_RIGHT_SHIFT)
 		s.round = o->attr.shift.round;
+	return s;
+}
+
+static int binary(struct cc *cc, int i, int func, bool is_unsigned)
+{
+	weft_dtype type = type_of(cc, cc->g->ops[i].in[0]);
+
+	if (weft_is_float(type) || alu_type(type, false) < 0)
+		return cc_reason(cc, i, "no arithmetic of %s", weft_dtype_name(type));
+	struct alu_stmt s = two_operands(cc, i, func, is_unsigned);
 	return alu_add(cc, i, &s, true, true);
 }
 
@@ -373,6 +381,115 @@ bool alu_at_edge(const struct cc *cc, const struct weft_gop *o)
 	return false;
 }
 
+/* Are all of constant t's elements along d the same? */
+static bool same_along(const weft_tensor *t, int d)
+{
+	int64_t one = (int64_t)weft_dtype_bytes(t->dtype), step = one;
+	const uint8_t *data = t->data;
+
+	for (int k = t->rank - 1; k > d; k--)
+		step *= t->dim[k];
+	int64_t line = step * t->dim[d], bytes = (int64_t)weft_tensor_bytes(t);
+	for (int64_t at = 0; at < bytes; at += line)
+		if (memcmp(data + at, data + at + step, (size_t)(line - step)))
+			return false;
+	return true;
+}
+
+/* An operand that repeats itself along a dimension stays where it is. */
+static void hold_still(const struct cc *cc, struct alu_stmt *s, struct alu_operand *o)
+{
+	const weft_tensor *t = o->t >= 0 && o->t == o->root ? &cc->g->tensors[o->t].t : NULL;
+
+	if (!t || !t->data || !weft_tensor_bytes(t))
+		return;
+	for (int d = 0; d < t->rank; d++)
+		if (t->dim[d] > 1 && same_along(t, d))
+			o->step[s->n_dims - t->rank + d] = 0;
+}
+
+/* y over the dimensions of s, dense but in those that stand still. */
+static void dense_but(struct alu_operand *y, const struct alu_stmt *s, const bool still[WEFT_MAX_RANK])
+{
+	int64_t step = alu_bytes(y->type);
+
+	for (int d = s->n_dims - 1; d >= 0; d--) {
+		y->step[d] = still[d] ? 0 : step;
+		step *= still[d] ? 1 : s->dim[d];
+	}
+}
+
+#define WORTH_REPEATING 4
+
+/*
+ * RESCALE r of a sum, difference or product i of which most elements are others' copies, since a
+ * constant repeats itself where the other operand does: each is computed once, then copied.
+ * 1, 0 where it is not so, or a negative errno.
+ */
+static int repeated(struct cc *cc, int r_op, int last, struct alu_stmt *r)
+{
+	const struct weft_gop *o = &cc->g->ops[r_op];
+	int i = cc->g->tensors[o->in[0]].producer, func;
+	bool still[WEFT_MAX_RANK];
+	int64_t copies = 1, n = 1;
+
+	if (i < 0 || cc->ops[i].state != OP_TODO || cc->ops[i].forbidden || !read_only_by(cc, o->in[0], r_op) ||
+	    type_of(cc, o->in[0]) != WEFT_INT32 || r->b.root >= 0 || r->c.root >= 0)
+		return 0;
+	switch (cc->g->ops[i].op) {
+	case WEFT_OP_ADD:
+		func = FUNC(ADD);
+		break;
+	case WEFT_OP_SUB:
+		func = FUNC(SUB);
+		break;
+	case WEFT_OP_MUL:
+		func = FUNC(MUL);
+		break;
+	default:
+		return 0;
+	}
+	if (cc->ten[cc->g->ops[i].in[0]].v.root < 0 || cc->ten[cc->g->ops[i].in[1]].v.root < 0)
+		return 0;
+	struct alu_stmt s = two_operands(cc, i, func, false), copy = { .func = FUNC(MOVE) };
+	hold_still(cc, &s, &s.a);
+	hold_still(cc, &s, &s.b);
+	for (int d = 0; d < s.n_dims; d++) {
+		still[d] = !s.a.step[d] && (s.b.root < 0 || !s.b.step[d]);
+		*(still[d] ? &copies : &n) *= s.dim[d];
+	}
+	if (copies < WORTH_REPEATING)
+		return 0;
+	int sum = cc_new_root(cc, n * alu_bytes(TYPE(INT32))), scaled = cc_new_root(cc, n * alu_bytes(r->y.type));
+	if (sum < 0 || scaled < 0)
+		return -ENOMEM;
+	alu_over(cc, &copy, cc->g->ops[last].out[0]);
+	s.y = alu_storage(sum, TYPE(INT32));
+	copy.a = alu_storage(scaled, r->y.type);
+	dense_but(&s.y, &s, still);
+	dense_but(&copy.a, &s, still);
+	r->a.root = sum;
+	r->a.t = -1;
+	r->a.off = 0;
+	memcpy(r->a.step, s.y.step, sizeof r->a.step);
+	copy.y.type = r->y.type;
+	int32_t zp = r->y.zp;
+	r->y = copy.a;
+	r->y.zp = zp;
+	for (int d = 0; d < s.n_dims; d++)
+		s.dim[d] = r->dim[d] = still[d] ? 1 : s.dim[d];
+	int err = alu_add(cc, last, &s, false, false);
+	if (err > 0)
+		err = alu_add(cc, last, r, false, false);
+	if (err > 0)
+		err = alu_add(cc, last, &copy, true, true);
+	if (err > 0) {
+		claim(cc, i, &cc->nodes[cc->n_nodes - 1]);
+		claim(cc, r_op, &cc->nodes[cc->n_nodes - 1]);
+	}
+	return err;
+}
+
 /* last: the RESCALE itself, or the CLAMP of its result that nothing else reads. */
 static int rescale(struct cc *cc, int i, int last)
 {
@@ -401,7 +518,10 @@ static int rescale(struct cc *cc, int i, int last)
 		s.lo = (int32_t)cc->g->ops[last].attr.clamp.min;
 		s.hi = (int32_t)cc->g->ops[last].attr.clamp.max;
 	}
-	int err = alu_add(cc, last, &s, true, true);
+	int err = repeated(cc, i, last, &s);
+	if (err)
+		return err;
+	err = alu_add(cc, last, &s, true, true);
 	if (err > 0)
 		claim(cc, i, &cc->nodes[cc->n_nodes - 1]);
 	return err;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What elt does beside RESCALE and sums: functions of one byte by a table, and
- * products of two int8 tensors.
+ * products of two int8 or int16 tensors.
  *
  * A function is whatever operators on single elements make of one 8-bit tensor and
  * numbers, up to the next 8-bit tensor. Its table is golden's own results.
@@ -14,13 +14,15 @@
 #include "match_alu.h"
 #include "sim/golden/golden.h"
 
-#define MAX_CONE 16            /* operators of one function */
+#define MAX_CONE 32            /* operators of one function */
+#define MAX_STEPS 256          /* taken to list them */
 #define CODES    256
 
 /* Operators between one tensor and operator op[0], readers first. */
 struct cone {
-	int op[MAX_CONE], n;
+	int op[MAX_CONE], n, steps;
 	int x;                 /* the tensor; -1 */
+	int through;           /* a node whose operators are taken in as well; -1 */
 };
 
 static bool on_elements(weft_opcode op)
@@ -101,8 +103,9 @@ static bool take_operand(const struct cc *cc, struct cone *c, int t, int64_t ele
 		return is_number(cc, t);
 	if (weft_tensor_elements(v) != elements || !is_integer(v->dtype))
 		return false;
-	if (!is_byte(cc, t))
-		return take_operator(cc, c, cc->g->tensors[t].producer);
+	int i = cc->g->tensors[t].producer;
+	if (!is_byte(cc, t) || (c->through >= 0 && i >= 0 && cc->ops[i].state == OP_NODE && cc->ops[i].node == c->through))
+		return take_operator(cc, c, i);
 	if (c->x >= 0 && c->x != t)
 		return false;
 	c->x = t;
@@ -112,7 +115,8 @@ static bool take_operand(const struct cc *cc, struct cone *c, int t, int64_t ele
 /* Each operator behind its last reader: one that is read again moves back. */
 static bool take_operator(const struct cc *cc, struct cone *c, int i)
 {
-	if (i < 0 || c->n == MAX_CONE || cc->ops[i].state != OP_TODO || cc->ops[i].forbidden || is_dynamic(&cc->g->ops[i]))
+	if (i < 0 || c->n == MAX_CONE || c->steps++ == MAX_STEPS || cc->ops[i].forbidden || is_dynamic(&cc->g->ops[i]) ||
+	    (cc->ops[i].state != OP_TODO && !(cc->ops[i].state == OP_NODE && cc->ops[i].node == c->through)))
 		return false;
 	const struct weft_gop *o = &cc->g->ops[i];
 	int64_t elements = weft_tensor_elements(&cc->g->tensors[o->out[0]].t);
@@ -192,15 +196,46 @@ static int evaluate(const struct cc *cc, const struct cone *c, uint8_t table[COD
 	return err;
 }
 
-int match_function(struct cc *cc, int i)
+/* All is in the table. */
+static void as_it_comes(struct node *nd)
+{
+	nd->a = (struct scale){ 1u << 30, 30, ROUND_UP };
+	nd->round = ROUND_UP;
+	nd->a_zp = nd->y_zp = nd->pre_shift = 0;
+}
+
+static bool list_cone(const struct cc *cc, struct cone *c, int i, int through)
+{
+	*c = (struct cone){ .x = -1, .through = through };
+	return take_operator(cc, c, i) && c->x >= 0 && is_closed(cc, c);
+}
+
+/* The node, a function of one byte itself, that makes what the cone reads and may become one with it; -1. */
+static int function_before(const struct cc *cc, const struct cone *c)
+{
+	int i = cc->g->tensors[c->x].producer;
+
+	if (cc->o->no_fuse || i < 0 || cc->ops[i].state != OP_NODE)
+		return -1;
+	const struct node *nd = &cc->nodes[cc->ops[i].node];
+	return nd->kind == NODE_ELT && nd->mode == 0 && (nd->table || !nd->add) && nd->y_tensor == c->x && nd->y.root == c->x ?
+	       cc->ops[i].node : -1;
+}
+
+int match_function(struct cc *cc, int i, bool behind)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
-	struct cone c = { .x = -1 };
+	struct cone c, longer;
 	uint8_t table[CODES];
 	int last = i, lo = INT8_MIN, hi = INT8_MAX;
 
 	if (!cc->has_table || !is_byte(cc, o->out[0]) || (o->op == WEFT_OP_RESCALE && alu_at_edge(cc, o)) ||
-	    !take_operator(cc, &c, i) || c.x < 0 || !is_closed(cc, &c) || (!cc->has_alu && !near_npu(cc, c.x)))
+	    !list_cone(cc, &c, i, -1) || (!cc->has_alu && !near_npu(cc, c.x)))
+		return 0;
+	int before = function_before(cc, &c);
+	if (before >= 0 && list_cone(cc, &longer, i, before))
+		c = longer;
+	else if (behind)
 		return 0;
 	int err = evaluate(cc, &c, table);
 	if (err)
@@ -210,10 +245,16 @@ int match_function(struct cc *cc, int i)
 		return root;
 	if (type_of(cc, o->out[0]) == WEFT_INT8)
 		take_clamp(cc, &last, &lo, &hi);
-	struct node *nd = new_node(cc, NODE_ELT, i, last);
+	struct node *nd = c.through >= 0 ? &cc->nodes[c.through] : new_node(cc, NODE_ELT, i, last);
 	if (!nd)
 		return -ENOMEM;
-	set_input(cc, nd, c.x, 0, NULL);
+	if (c.through >= 0) {
+		set_output(cc, nd, last);
+		claim(cc, last, nd);
+		as_it_comes(nd);
+	} else {
+		set_input(cc, nd, c.x, 0, NULL);
+	}
 	nd->add = nd->table = true;
 	nd->r = (struct view){ .root = root, .dim = { nd->x.dim[0], nd->x.dim[1], nd->x.dim[2], CODES }, .step = { 0, 0, 0, 1 } };
 	nd->y_min = lo;
@@ -239,14 +280,14 @@ bool spread_second(struct node *nd)
 	return true;
 }
 
-/* Is t the int32 of an int8 tensor, a zero point less? Which one. */
-static int factor(const struct cc *cc, int t, int *zp)
+/* Is t the int32 of a tensor of that type, a zero point less? Which one. */
+static int factor(const struct cc *cc, int t, weft_dtype type, int *zp)
 {
 	int i = made_by(cc, t, WEFT_OP_RESCALE), left;
 	struct rescale r;
 
 	if (i < 0 || !read_rescale(cc, i, &r) || r.y_zp || !is_left_shift(&r, &left) || left || type_of(cc, t) != WEFT_INT32 ||
-	    type_of(cc, cc->g->ops[i].in[0]) != WEFT_INT8 || cc->ten[cc->g->ops[i].in[0]].v.root < 0)
+	    type_of(cc, cc->g->ops[i].in[0]) != type || cc->ten[cc->g->ops[i].in[0]].v.root < 0)
 		return -1;
 	*zp = r.x_zp;
 	return cc->g->ops[i].in[0];
@@ -255,17 +296,20 @@ static int factor(const struct cc *cc, int t, int *zp)
 int match_product(struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
-	int zp[2], x[2], k = only_reader(cc, o->out[0], WEFT_OP_RESCALE), lo = INT8_MIN, hi = INT8_MAX;
+	int zp[2], x[2], k = only_reader(cc, o->out[0], WEFT_OP_RESCALE);
 	struct rescale out;
 
-	if (!cc->has_mul || k < 0 || o->attr.mul.shift || type_of(cc, cc->g->ops[k].out[0]) != WEFT_INT8 ||
-	    !read_rescale(cc, k, &out) || out.per_channel || out.x_zp)
+	if (!cc->has_mul || k < 0 || o->attr.mul.shift)
+		return 0;
+	weft_dtype type = type_of(cc, cc->g->ops[k].out[0]);
+	int lo = type_lowest(type), hi = -1 - lo;
+	if (!npu_int(cc, type) || !read_rescale(cc, k, &out) || out.per_channel || out.x_zp)
 		return 0;
 	for (int s = 0; s < 2; s++)
-		if ((x[s] = factor(cc, o->in[s], &zp[s])) < 0)
+		if ((x[s] = factor(cc, o->in[s], type, &zp[s])) < 0 || (type == WEFT_INT16 && zp[s]))
 			return 0;
 	/* Functions of one tensor: by table. */
-	if (cc->has_table && (x[0] == x[1] || is_number(cc, x[0]) || is_number(cc, x[1])))
+	if (cc->has_table && type == WEFT_INT8 && (x[0] == x[1] || is_number(cc, x[0]) || is_number(cc, x[1])))
 		return 0;
 	/* The one with fewer elements is spread over the other. */
 	int first = weft_tensor_elements(&cc->g->tensors[x[0]].t) < weft_tensor_elements(&cc->g->tensors[x[1]].t), last = k;

@@ -218,6 +218,8 @@ struct sampling {
 	                        * times 0: that differs */
 };
 
+#define MAX_COPIES 16
+
 static void find_period(struct sampling *s)
 {
 	int64_t times = 1;
@@ -372,19 +374,70 @@ static int resize_both(struct cc *cc, int i, const struct sampling *py, const st
 	return along(cc, i, py, smooth, hy, mid, out, true);
 }
 
-static int resize(struct cc *cc, int i)
+static int sample_both(const struct cc *cc, int i, struct sampling *py, struct sampling *px)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
 	const struct weft_attr_resize *a = &o->attr.resize;
 	const weft_tensor *x = tensor(cc, o->in[0]), *y = tensor(cc, o->out[0]);
 	bool smooth = a->mode == WEFT_RESIZE_BILINEAR;
+	int err = sample(py, x->dim[1], y->dim[1], a->scale_y_n, a->scale_y_d, a->offset_y, smooth);
+
+	return err ? err : sample(px, x->dim[2], y->dim[2], a->scale_x_n, a->scale_x_d, a->offset_x, smooth);
+}
+
+/* The first of each line's results, the second, and so on: copies by the elementwise engine. */
+static int copies(struct cc *cc, int i, const struct sampling *py, const struct sampling *px)
+{
+	for (int64_t k = 0; k < py->times * px->times; k++) {
+		struct node *nd = new_node(cc, NODE_ELT, i, i);
+		if (!nd)
+			return -ENOMEM;
+		struct view *out[2] = { &nd->y, &nd->dbg };
+		set_input(cc, nd, cc->g->ops[i].in[0], 0, NULL);
+		nd->part = true;
+		nd->x.off += py->index[0] * nd->x.step[1] + px->index[0] * nd->x.step[2];
+		nd->x.dim[1] = py->out / py->times;
+		nd->x.dim[2] = px->out / px->times;
+		nd->x.step[1] *= py->step;
+		nd->x.step[2] *= px->step;
+		for (int v = 0; v < 2; v++) {
+			out[v]->off += k / px->times * out[v]->step[1] + k % px->times * out[v]->step[2];
+			out[v]->dim[1] = nd->x.dim[1];
+			out[v]->dim[2] = nd->x.dim[2];
+			out[v]->step[1] *= py->times;
+			out[v]->step[2] *= px->times;
+		}
+	}
+	return 1;
+}
+
+int match_resize(struct cc *cc, int i)
+{
+	const struct weft_gop *o = &cc->g->ops[i];
+	struct sampling py = { 0 }, px = { 0 };
+	int err = 0;
+
+	if (cc->has_alu || o->attr.resize.mode == WEFT_RESIZE_BILINEAR || !npu_int(cc, type_of(cc, o->in[0])) ||
+	    cc->ten[o->in[0]].v.root < 0 || !near_npu(cc, o->in[0]))
+		return 0;
+	err = sample_both(cc, i, &py, &px);
+	if (!err && py.times && px.times && py.times * px.times <= MAX_COPIES && py.step >= 0 && px.step >= 0)
+		err = copies(cc, i, &py, &px);
+	sample_free(&py);
+	sample_free(&px);
+	return err;
+}
+
+static int resize(struct cc *cc, int i)
+{
+	const struct weft_attr_resize *a = &cc->g->ops[i].attr.resize;
+	weft_dtype type = type_of(cc, cc->g->ops[i].in[0]);
+	bool smooth = a->mode == WEFT_RESIZE_BILINEAR;
 	struct sampling py = { 0 }, px = { 0 };
 
-	if (smooth && weft_is_float(x->dtype))
-		return cc_reason(cc, i, "%s", weft_dtype_name(x->dtype));
-	int err = sample(&py, x->dim[1], y->dim[1], a->scale_y_n, a->scale_y_d, a->offset_y, smooth);
-	if (!err)
-		err = sample(&px, x->dim[2], y->dim[2], a->scale_x_n, a->scale_x_d, a->offset_x, smooth);
+	if (smooth && weft_is_float(type))
+		return cc_reason(cc, i, "%s", weft_dtype_name(type));
+	int err = sample_both(cc, i, &py, &px);
 	if (!err)
 		err = resize_both(cc, i, &py, &px, smooth);
 	sample_free(&py);

@@ -63,7 +63,7 @@ static int put_group(struct memo_key *k, const struct seg *s, const struct group
 int memo_key_of(struct memo_key *k, const struct seg *s)
 {
 	k->n = 0;
-	int err = memo_put(k, s->neighbours) | memo_put(k, s->halves) | memo_put(k, s->in_order) | memo_put(k, s->only_loads);
+	int err = memo_put(k, s->neighbours) | memo_put(k, s->halves) | memo_put(k, s->in_order) | memo_put(k, s->fast_most) | memo_put(k, s->only_loads);
 
 	for (int i = 0; i < s->n && !err; i++)
 		err = memo_put(k, s->plan[i].split | s->plan[i].w_slots << 8);

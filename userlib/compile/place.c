@@ -47,7 +47,7 @@ static void note_takeover(struct seg *s, int i)
 
 	if (nd->kind == NODE_ALU || p->sr < 0 || p->sr == p->sx || p->sr == p->sy || s->stor[p->sr].last != i || s->stor[p->sy].first != i)
 		return;
-	if (s->stor[p->sy].ext_in || s->stor[p->sr].bytes != s->stor[p->sy].bytes)
+	if (s->stor[p->sy].ext_in || s->stor[p->sr].bytes != s->stor[p->sy].bytes || s->stor[p->sr].in_memory || s->stor[p->sy].in_memory)
 		return;
 	if (is_whole(s, &nd->r, p->sr) && is_whole(s, &nd->y, p->sy))
 		s->stor[p->sy].may_over = p->sr;
@@ -392,19 +392,24 @@ static bool drop_prefetch(struct seg *s, struct early *e, int n)
 	return any;
 }
 
-/* Of the weights that are early and in the way of area x, the largest come half as early. That area, or -1. */
-static int delay_weights(struct seg *s, struct early *e, int n, const struct area *x)
+/* Is it early, and in the way of area x? */
+static bool in_way(const struct early *e, const struct area *x)
+{
+	return e->t0 < e->need && e->t0 <= x->t1 && e->need > x->t0;
+}
+
+/* Of those listed the largest come half as early. That area, or -1. */
+static int delay_weights(struct seg *s, struct early *e, const int *list, int n, const struct area *x)
 {
 	struct early *most = NULL;
 	int64_t worth = 0;
 
 	for (int i = 0; i < n; i++) {
-		if (e[i].t0 >= e[i].need || e[i].t0 > x->t1 || e[i].need <= x->t0)
+		struct early *w = &e[list[i]];
+		if (!in_way(w, x) || (most && w->bytes * (w->need - w->t0) <= worth))
 			continue;
-		if (most && e[i].bytes * (e[i].need - e[i].t0) <= worth)
-			continue;
-		most = &e[i];
-		worth = e[i].bytes * (e[i].need - e[i].t0);
+		most = w;
+		worth = w->bytes * (w->need - w->t0);
 	}
 	if (!most)
 		return -1;
@@ -413,13 +418,16 @@ static int delay_weights(struct seg *s, struct early *e, int n, const struct are
 }
 
 /* Until what has been placed before area `failed` changes; how many attempts, at most so many, in *k. The first area
- * in order whose time has changed; -1: nothing is early any more. */
-static int make_room(struct seg *s, const struct alloc *al, struct early *e, int n, int failed, int64_t *k, int64_t most)
+ * in order whose time has changed; -1: nothing is early any more. list: room for n numbers */
+static int make_room(struct seg *s, const struct alloc *al, struct early *e, int *list, int n, int failed, int64_t *k, int64_t most)
 {
-	int rank = alloc_rank(al, failed), later;
+	int rank = alloc_rank(al, failed), n_list = 0, later;
 
+	for (int i = 0; i < n; i++)
+		if (in_way(&e[i], &s->area[failed]))
+			list[n_list++] = i;
 	do {
-		later = *k < most ? delay_weights(s, e, n, &s->area[failed]) : -1;
+		later = *k < most ? delay_weights(s, e, list, n_list, &s->area[failed]) : -1;
 		if (*k < most ? later < 0 : !drop_prefetch(s, e, n))
 			return -1;
 		if (++*k > most)
@@ -430,7 +438,7 @@ static int make_room(struct seg *s, const struct alloc *al, struct early *e, int
 }
 
 /* Weights may come as many nodes ahead as there is room for. */
-static int alloc_mode(struct seg *s, struct alloc *al, struct early *e, int n, int64_t compact)
+static int alloc_mode(struct seg *s, struct alloc *al, struct early *e, int *list, int n, int64_t compact)
 {
 	int failed, from = 0;
 	int64_t delays = min64(MAX_DELAYS, ALLOC_WORK / ((int64_t)s->n_area * s->n_area + 1)), k = 0;
@@ -439,7 +447,7 @@ static int alloc_mode(struct seg *s, struct alloc *al, struct early *e, int n, i
 		set_early(s, &e[i], e[i].need > MAX_AHEAD ? e[i].need - MAX_AHEAD : 0);
 	while ((failed = alloc_areas(al, from, compact)) >= 0) {
 		/* What was placed before an area does not depend on it. */
-		from = make_room(s, al, e, n, failed, &k, delays);
+		from = make_room(s, al, e, list, n, failed, &k, delays);
 		if (from < 0)
 			return -ENOSPC;
 	}
@@ -451,15 +459,17 @@ static int alloc_with_prefetch(struct seg *s)
 {
 	int64_t region = s->cc->cfg->sp_bytes / WEFT_SP_REGIONS, compact[] = { INT64_MAX, region, region / 4, 0 };
 	struct early *e = malloc((s->n_area + 1) * sizeof *e);
+	int *list = malloc((s->n_area + 1) * sizeof *list);
 	struct alloc *al = alloc_new(s);
-	int err = e && al ? -ENOSPC : -ENOMEM, n = 0;
+	int err = e && list && al ? -ENOSPC : -ENOMEM, n = 0;
 
 	for (uint32_t i = 0; i < s->n_area && err != -ENOMEM; i++)
 		if (s->area[i].weights)
 			e[n++] = (struct early){ s->area[i].bytes, 0, s->area[i].need, (int)i };
 	for (size_t k = 0; k < sizeof compact / sizeof *compact && err == -ENOSPC; k++)
-		err = alloc_mode(s, al, e, n, compact[k]);
+		err = alloc_mode(s, al, e, list, n, compact[k]);
 	alloc_free(al);
+	free(list);
 	free(e);
 	return err;
 }
@@ -605,6 +615,7 @@ void seg_clear(struct seg *s)
 	free(s->group);
 	free(s->made);
 	free(s->cmds.p);
+	free(s->cmds.spare);
 	free(s->cmds.rec);
 	hazards_free(s->hazards);
 }

@@ -123,6 +123,7 @@ struct seg {
 	int64_t *used;         /* bytes of residents during each */
 	int neighbours;        /* alloc.c: how much areas of consecutive nodes should be apart, of 4 */
 	bool only_loads;       /* tile.c: loads are all that counts */
+	int64_t fast_most;     /* tune.c: more cycles than that with fast memory count several times; 0: none do */
 	bool in_order;         /* sched.c: cycles of the stream as a whole, not of the units each for itself */
 	bool halves;           /* alloc.c: halves of a tensor in two regions, where that costs nothing else */
 	struct cmds cmds;
@@ -341,7 +342,8 @@ int climb(struct climb *c);
 
 /* tune.c: choose the splits of all nodes, in trials of at most so many commands; then emit. */
 int seg_tune(struct seg *s, int64_t most);
-/* Emit and simulate the plan as it stands, nodes cut as it says. */
+/* Emit the plan as it stands, nodes cut as it says; and simulate it. */
+int seg_emit_cut(struct seg *s);
 void seg_measure(struct seg *s, struct outcome *o);
 
 /* simulate.c: start and retirement of every emitted command, and when all is done. order: of the
@@ -350,9 +352,8 @@ void seg_measure(struct seg *s, struct outcome *o);
 #define MEMORY_FAR  100
 int simulate(const struct seg *s, const uint32_t *order, bool slow_memory, uint64_t *start, uint64_t *end, uint64_t *total);
 
-/* sched.c: cycles that the emitted commands should take, with fast and with slow memory
- * together; -1: out of memory */
-int64_t seg_cycles(const struct seg *s);
+/* sched.c: cycles that the emitted commands should take with fast and with slow memory. 0 or -ENOMEM */
+int seg_cycles(const struct seg *s, uint64_t *fast, uint64_t *slow);
 /* Interleave the units and append the stream to the program. */
 int seg_sched(struct seg *s);
 

@@ -144,23 +144,22 @@ static int interleave(const struct seg *s, uint32_t *order, uint64_t *start, uin
 	return err;
 }
 
-int64_t seg_cycles(const struct seg *s)
+int seg_cycles(const struct seg *s, uint64_t *fast, uint64_t *slow)
 {
 	uint64_t *start = malloc((s->cmds.n + 1) * sizeof *start), *end = malloc((s->cmds.n + 1) * sizeof *end);
 	uint32_t *order = malloc((s->cmds.n + 1) * sizeof *order), *known = s->in_order ? order : NULL;
-	uint64_t fast = 0, slow = 0;
 	int err = start && end && order ? 0 : -ENOMEM;
 
 	if (!err && known)
 		err = interleave(s, known, start, end);
 	if (!err)
-		err = simulate(s, known, false, start, end, &fast);
+		err = simulate(s, known, false, start, end, fast);
 	if (!err)
-		err = simulate(s, known, true, start, end, &slow);
+		err = simulate(s, known, true, start, end, slow);
 	free(start);
 	free(end);
 	free(order);
-	return err ? -1 : (int64_t)(fast + slow);
+	return err;
 }
 
 static int append(struct seg *s, const uint32_t *order)

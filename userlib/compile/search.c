@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Which plan of a step is the fastest: a few sizes of residents and groups for
- * all of it, then addresses, then small changes one after another. Each is
- * emitted and simulated. Bounded by counts of commands, never by time, so that
+ * all of it, ways to cut all nodes, addresses, then small changes one after
+ * another (climb.c). Each is emitted and simulated. Bounded by counts of commands, never by time, so that
  * the result is the same everywhere.
  */
 #include <errno.h>
@@ -10,15 +10,15 @@
 
 #include "plan.h"
 
-#define MAX_TRIED   80000     /* commands of all trials of a step */
-#define MAX_WAYS       30000   /* of ways to cut all nodes */
-#define MAX_ADDRESSES  30000
-#define MAX_CHANGED 120000     /* those of changes to the best of them */
-#define FEW         400        /* commands: of these, the stream is simulated as it will be */
-#define N_ADDRESSES 10
-#define MAX_LISTED  256
-#define MAX_STARTS  6
-#define SPLIT       3          /* jobs of a node that can be cut, to begin with */
+#define MAX_TRIED     80000    /* commands of all trials of residents and groups; */
+#define MAX_WAYS      30000    /* of ways to cut all nodes; */
+#define MAX_ADDRESSES 30000    /* of ways to choose addresses; */
+#define MAX_CHANGED   120000   /* of changes to the best of all that */
+#define FEW           400      /* commands: of these, the stream is simulated as it will be */
+#define N_ADDRESSES   10
+#define MAX_LISTED    256
+#define MAX_STARTS    6
+#define SPLIT         3        /* jobs of a node that can be cut, to begin with */
 
 /* A way to cut all nodes: into so many jobs; of so many cycles at least. */
 struct cutting { int jobs, cycles; };
@@ -264,14 +264,12 @@ static int search_ways(struct search *b)
 static int settle(void *user)
 {
 	struct search *b = user;
-	struct outcome o;
 	int err = place_with(b->s, &b->best, NULL);
 
 	b->version++;
 	b->placed[0] = b->version;
-	if (!err)
-		measure(b->s, &o);
-	return err ? err : o.err;
+	invent_addresses(b->s);
+	return err ? err : seg_emit_cut(b->s);
 }
 
 static void measure_change(void *user, int worker, const struct change *c, struct outcome *o)
@@ -366,6 +364,19 @@ static bool is_like_before(const struct tried *start, int i)
 	return false;
 }
 
+/* Changes shall not buy cycles of slow memory with those of fast memory. */
+static int limit_fast(struct search *b)
+{
+	uint64_t fast, slow;
+	int err = settle(b);
+
+	if (!err)
+		err = seg_cycles(b->s, &fast, &slow);
+	for (int i = 0; i < b->crew.n && !err; i++)
+		b->crew.seg[i]->fast_most = (int64_t)fast;
+	return err;
+}
+
 /* From the best addresses; where that takes few commands, from some that are nearly as good as well. */
 static int search_starts(struct search *b, struct pose *best)
 {
@@ -373,6 +384,7 @@ static int search_starts(struct search *b, struct pose *best)
 	int64_t emitted = 0;
 	int err = 0, n = b->n_start;
 
+	err = limit_fast(b);
 	b->n_start = MAX_LISTED;
 	qsort(start, (size_t)n, sizeof *start, faster);
 	pose_save(b->s, best);
@@ -383,8 +395,9 @@ static int search_starts(struct search *b, struct pose *best)
 		pose_load(&b->crew, &b->first);
 		set_way(b, start[i].way);
 		b->best = start[i].t;
+		place_and_measure(b, 0, &b->best, &start[i].o);
 		b->cycles = start[i].o.cycles;
-		err = search_changes(b, &emitted);
+		err = start[i].o.err ? start[i].o.err : search_changes(b, &emitted);
 		if (err || b->cycles >= found.o.cycles)
 			continue;
 		found.t = b->best;

@@ -10,23 +10,29 @@
 
 #include "plan.h"
 
-static void cut(struct seg *s)
+#define FAST_DEAR 4            /* times what is beyond fast_most */
+
+int seg_emit_cut(struct seg *s)
 {
 	for (int i = 0; i < s->n; i++)
 		plan_split(s->cc, seg_node(s, i), &s->plan[i], s->plan[i].split);
+	return seg_emit(s);
 }
 
 void seg_measure(struct seg *s, struct outcome *o)
 {
-	cut(s);
-	o->err = seg_emit(s);
+	uint64_t fast = 0, slow = 0;
+
+	o->cycles = INT64_MAX;
+	o->err = seg_emit_cut(s);
 	o->emitted = s->cmds.n;
-	o->cycles = o->err ? INT64_MAX : seg_cycles(s);
+	if (!o->err)
+		o->err = seg_cycles(s, &fast, &slow);
+	if (!o->err)
+		o->cycles = (int64_t)(fast + slow) + (s->fast_most ? FAST_DEAR * max64(0, (int64_t)fast - s->fast_most) : 0);
 	/* Not expressible: no better than anything else. */
 	if (o->err == -E2BIG || o->err == -ERANGE)
 		o->err = 0;
-	if (o->cycles < 0)
-		o->err = -ENOMEM;
 }
 
 static void measure(void *user, int worker, const struct change *c, struct outcome *o)
@@ -40,10 +46,8 @@ static void measure(void *user, int worker, const struct change *c, struct outco
 static int settle(void *user)
 {
 	const struct crew *w = user;
-	struct outcome o;
 
-	seg_measure(w->seg[0], &o);
-	return o.err;
+	return seg_emit_cut(w->seg[0]);
 }
 
 static int search(struct seg *s, int64_t most)
@@ -70,6 +74,5 @@ int seg_tune(struct seg *s, int64_t most)
 
 	if (!s->cc->o->no_fuse && !s->cc->o->quick)
 		err = search(s, most);
-	cut(s);
-	return err ? err : seg_emit(s);
+	return err ? err : seg_emit_cut(s);
 }

@@ -1198,7 +1198,7 @@ struct weft_cmd_elt {
 	int32_t in_x_stride; /* Step to the next pixel of the row; 0..1048575 bytes, whole elements of x */
 	int32_t in_y_stride; /* Step to the next row; 0..1048575 bytes, whole elements of x */
 	int32_t table; /* Elements choose bytes of the table at b_base; mode 0 only; needs the feature table; 0..1 */
-	int32_t mul; /* Product with the second tensor; mode 0 only; needs the feature mul; 0..1 */
+	int32_t mul; /* Product with the second tensor; mode 0 or 1 only; needs the feature mul; 0..1 */
 };
 
 /* alu: Integer operation on each element of up to four dimensions. */

@@ -82,13 +82,13 @@ module weft_vec_table (
     got_last_q <= row_q == '1;
   end
 
-  // ---- looking up: the row, a cycle later the byte -------------------------------
+  // ---- looking up: 128 / N rows are few enough to be read and chosen from at once ----
 
   logic            valid_q, go;
   logic [1:0]      tag_q;
-  logic [Low-1:0]  low_q [N];
-  logic [16*N-1:0] row_out_q [N];
   logic [16*N-1:0] mem [Rows];
+  logic [16*N-1:0] row;
+  logic [8*N-1:0]  found_q;
 
   assign word_ready_o = on_i ? ready_q && (!valid_q || word_ready_i) : word_ready_i;
   assign go           = on_i && word_valid_i && word_ready_o;
@@ -105,22 +105,20 @@ module weft_vec_table (
     if (got_q) mem[got_row_q] <= parv_rdata_i;
   end
 
+  /* verilator lint_off BLKSEQ */  // row only
   always_ff @(posedge clk_i) begin
     if (go) begin
       tag_q <= tag_i;
       for (int unsigned c = 0; c < N; c++) begin
-        low_q[c]     <= word_i[8*c +: Low];
-        row_out_q[c] <= mem[word_i[8*c + Low +: High]];
+        row = mem[word_i[8*c + Low +: High]];
+        found_q[8*c +: 8] <= row[{word_i[8*c +: Low], 3'd0} +: 8];
       end
     end
   end
 
-  always_comb begin
-    word_o = word_i;
-    if (on_i) begin
-      for (int unsigned c = 0; c < N; c++) word_o[8*c +: 8] = row_out_q[c][{low_q[c], 3'd0} +: 8];
-    end
-  end
+  /* verilator lint_on BLKSEQ */
+
+  assign word_o = {word_i[16*N-1:8*N], on_i ? found_q : word_i[8*N-1:0]};
 
 `ifdef WEFT_ASSERT
   always_ff @(posedge clk_i) begin

@@ -60,9 +60,9 @@ static int mode_fields(struct verify *v)
 		return verify_fail(v, WEFT_VERIFY_ADD_NOT_ALLOWED, "add 1 > 0 with raw");
 	if (p->scale16 && p->double_round)
 		return verify_fail(v, WEFT_VERIFY_MODE_FIELD, "double_round 1 > 0 with scale16");
-	if (p->mode == MODE_FLOAT && sums && p->x_fmt == FMT_FP16)
-		return verify_fail(v, WEFT_VERIFY_MODE_FIELD, "x_fmt %d > %d", p->x_fmt, FMT_FP16 - 1);
-	if (p->mode == MODE_FLOAT && op == WEFT_CMD_POOL && v->c.pool.sum)
+	if (p->mode == WEFT_POST_MODE_FLOAT8 && sums && p->x_fmt == WEFT_POST_X_FMT_FP16)
+		return verify_fail(v, WEFT_VERIFY_MODE_FIELD, "x_fmt %d > %d", p->x_fmt, WEFT_POST_X_FMT_FP16 - 1);
+	if (p->mode == WEFT_POST_MODE_FLOAT8 && op == WEFT_CMD_POOL && v->c.pool.sum)
 		return verify_fail(v, WEFT_VERIFY_MODE_FIELD, "sum 1 > 0 in mode %d", p->mode);
 	return 0;
 }
@@ -81,14 +81,14 @@ static int types(struct verify *v, const struct weft_cmd_post *p)
 		{"b_zp", p->b_zp}, {"s_zp", p->s_zp}, {"s_min", p->s_min}, {"s_max", p->s_max},
 	};
 
-	for (size_t i = 0; p->mode == MODE_INT8 && i < sizeof(f) / sizeof(f[0]); i++) {
+	for (size_t i = 0; p->mode == WEFT_POST_MODE_INT8 && i < sizeof(f) / sizeof(f[0]); i++) {
 		if (f[i].value < INT8_MIN)
 			return verify_fail(v, WEFT_VERIFY_TYPE_RANGE, "%s %d < %d", f[i].name, f[i].value, INT8_MIN);
 		if (f[i].value > INT8_MAX)
 			return verify_fail(v, WEFT_VERIFY_TYPE_RANGE, "%s %d > %d", f[i].name, f[i].value, INT8_MAX);
 	}
 	/* Zero points are 0 there, and pass. */
-	for (size_t i = 0; p->mode == MODE_FLOAT && i < sizeof(f) / sizeof(f[0]); i++)
+	for (size_t i = 0; p->mode == WEFT_POST_MODE_FLOAT8 && i < sizeof(f) / sizeof(f[0]); i++)
 		if ((f[i].value & 0x7fff) > 0x7c00)
 			return verify_fail(v, WEFT_VERIFY_TYPE_RANGE, "%s 0x%04x is no number", f[i].name,
 					   (unsigned)f[i].value & 0xffff);
@@ -103,10 +103,10 @@ static int32_t fp16_order(int32_t v)
 
 static int limits(struct verify *v, const struct weft_cmd_post *p, const char *stage, int32_t lo, int32_t hi)
 {
-	if (p->mode == MODE_FLOAT && fp16_order(lo) > fp16_order(hi))
+	if (p->mode == WEFT_POST_MODE_FLOAT8 && fp16_order(lo) > fp16_order(hi))
 		return verify_fail(v, WEFT_VERIFY_CLAMP_ORDER, "fp16 %s_min 0x%04x > %s_max 0x%04x", stage,
 				   (unsigned)lo & 0xffff, stage, (unsigned)hi & 0xffff);
-	if (p->mode != MODE_FLOAT && lo > hi)
+	if (p->mode != WEFT_POST_MODE_FLOAT8 && lo > hi)
 		return verify_fail(v, WEFT_VERIFY_CLAMP_ORDER, "%s_min %d > %s_max %d", stage, lo, stage, hi);
 	return 0;
 }
@@ -182,10 +182,14 @@ static int conv(struct verify *v, const struct weft_cmd_conv *c)
 
 static int dw(struct verify *v, const struct weft_cmd_dw *c)
 {
-	int64_t line = (int64_t)(c->post.ow - 1) * c->stride_x + 3;
-	int64_t row = c->iy_start + (int64_t)(c->post.oh - 1) * c->stride_y + 2;
-	int64_t most = v->cfg->dw_line / x_bytes(&c->post);
+	bool any = c->n_ky > 0;       /* kernel, not 3x3 */
+	int64_t line = (int64_t)(c->post.ow - 1) * c->stride_x + (any ? 9 : 3);
+	int64_t row = c->iy_start + (int64_t)(c->post.oh - 1) * c->stride_y + (any ? c->n_ky : 3) - 1;
+	int64_t most = v->cfg->dw_line / (any ? 2 : x_bytes(&c->post));
 	int ret = post(v, &c->post, false);
+
+	if (!ret && (any ? c->n_kx < 3 : c->n_kx > 0))
+		ret = verify_fail(v, WEFT_VERIFY_BAD_FIELD, "n_kx %d %s", c->n_kx, any ? "< 3" : "> 0 with n_ky 0");
 
 	if (!ret && line > most)
 		ret = verify_fail(v, WEFT_VERIFY_LINE_TOO_LONG, "row %lld > %lld", (long long)line,
@@ -193,7 +197,7 @@ static int dw(struct verify *v, const struct weft_cmd_dw *c)
 	if (!ret)
 		ret = coordinate(v, "input row", row, WEFT_VERIFY_MAX_ROW);
 	if (!ret)
-		ret = taps(v, pixels_of(&c->post), WEFT_DW_TAPS, (uint64_t)c->post.oc);
+		ret = taps(v, pixels_of(&c->post), any ? (uint64_t)(c->n_ky * c->n_kx) : WEFT_DW_TAPS, (uint64_t)c->post.oc);
 	return ret;
 }
 

@@ -21,14 +21,10 @@
 /* Pieces of one row that do not touch. */
 #define SPANS_MAX (1u << 18)
 
-/* Values of the field mode, and of the formats of mode 2 that is no float8. */
-enum { MODE_INT8, MODE_INT16, MODE_FLOAT };
-#define FMT_FP16 4
-
-/* Bytes of an element of a tensor; fmt is its format, used in mode 2. */
+/* Bytes of an element of a tensor; fmt is its format, used in mode float8. */
 static inline uint32_t elem_bytes(const struct weft_cmd_post *p, int32_t fmt)
 {
-	return p->mode == MODE_INT16 || (p->mode == MODE_FLOAT && fmt == FMT_FP16) ? 2 : 1;
+	return p->mode == WEFT_POST_MODE_INT16 || (p->mode == WEFT_POST_MODE_FLOAT8 && fmt == WEFT_POST_X_FMT_FP16) ? 2 : 1;
 }
 
 static inline uint32_t x_bytes(const struct weft_cmd_post *p)

@@ -40,7 +40,7 @@ static int tensor(struct verify *v, const struct weft_cmd_post *p, const char *o
 static uint32_t out_bytes(const struct weft_cmd_post *p)
 {
 	if (p->raw)
-		return p->mode == MODE_INT16 ? 8 : 4;
+		return p->mode == WEFT_POST_MODE_INT16 ? 8 : 4;
 	return elem_bytes(p, p->out_fmt);
 }
 
@@ -102,16 +102,17 @@ static int conv(struct verify *v, const struct weft_cmd_conv *c)
 static int dw(struct verify *v, const struct weft_cmd_dw *c)
 {
 	uint64_t n = v->cfg->n, blocks = blocks_of(v, c->post.oc);
+	uint32_t ky = c->n_ky ? (uint32_t)c->n_ky : 3, kx = c->n_ky ? (uint32_t)c->n_kx : 3;
 	int64_t first = (int64_t)c->iy_start * c->in_y_stride + (int64_t)c->ix_start * c->in_x_stride;
 	struct box in = {
 		.object = "input", .use = USE_READ, .base = (uint32_t)(c->in_base + first) & SP_MASK,
-		.y = {.n1 = (uint32_t)c->post.oh, .n2 = 3, .a1 = (int64_t)c->stride_y * c->in_y_stride,
+		.y = {.n1 = (uint32_t)c->post.oh, .n2 = ky, .a1 = (int64_t)c->stride_y * c->in_y_stride,
 		      .a2 = c->in_y_stride, .c0 = c->iy_start, .c1 = c->stride_y, .c2 = 1, .limit = c->in_h},
-		.x = {.n1 = (uint32_t)c->post.ow, .n2 = 3, .a1 = (int64_t)c->stride_x * c->in_x_stride,
+		.x = {.n1 = (uint32_t)c->post.ow, .n2 = kx, .a1 = (int64_t)c->stride_x * c->in_x_stride,
 		      .a2 = c->in_x_stride, .c0 = c->ix_start, .c1 = c->stride_x, .c2 = 1, .limit = c->in_w},
 		.len = (uint32_t)c->post.oc * x_bytes(&c->post),
 	};
-	int ret = range(v, "weights", (uint32_t)c->w_base, blocks * WEFT_DW_TAPS * n);
+	int ret = range(v, "weights", (uint32_t)c->w_base, blocks * ky * kx * n);
 
 	if (!ret)
 		ret = range(v, "records", (uint32_t)c->p_base, blocks * n * WEFT_PARAM_BYTES);

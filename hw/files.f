@@ -35,6 +35,7 @@ hw/vec/weft_vec_pool.sv
 hw/vec/weft_vec_range.sv
 hw/vec/weft_vec_table.sv
 hw/vec/weft_vec_rd.sv
+hw/vec/weft_vec_rows.sv
 hw/vec/weft_vec_scan.sv
 hw/vec/weft_vec_tap.sv
 hw/top/weft_npu.sv

@@ -348,6 +348,10 @@ static const struct weft_field_info dw_fields[] = {
 		"", "Zero point of the weights"},
 	{"log2_scale", 12, 0, 6, 1, 0, WEFT_ELEM_NONE, 0x4, 0, 0, 0, WEFT_FAULT_BAD_FIELD, MEMBER(dw.log2_scale), -32, 31,
 		"", "Products are multiplied by 2 to this power"},
+	{"n_ky", 12, 8, 4, 0, 0, WEFT_ELEM_NONE, 0x3, 0, 16, 0, WEFT_FAULT_BAD_FIELD, MEMBER(dw.n_ky), 0, 15,
+		"rows", "Kernel rows; 0 for 3x3"},
+	{"n_kx", 12, 12, 4, 0, 0, WEFT_ELEM_NONE, 0x3, 0, 16, 0, WEFT_FAULT_BAD_FIELD, MEMBER(dw.n_kx), 0, 9,
+		"pixels", "Kernel columns, 3 to 9; 0 for 3x3"},
 };
 
 static const uint64_t dw_used[] = {
@@ -363,7 +367,7 @@ static const uint64_t dw_used[] = {
 	UINT64_C(0x0fffffffffffffff),
 	UINT64_C(0xffffffffffffffff),
 	UINT64_C(0xffffffffffffffff),
-	UINT64_C(0x000000000000003f),
+	UINT64_C(0x000000000000ff3f),
 };
 
 static const struct weft_field_info pool_fields[] = {
@@ -735,8 +739,8 @@ const struct weft_cmd_info weft_cmd_infos[WEFT_N_CMDS] = {
 		"Copy a strided block of up to four dimensions from the scratchpad to memory"},
 	{"conv", 0x20, WEFT_UNIT_CV, 16, 64, 0, conv_fields, conv_used,
 		"Convolution of an input tile with all its taps: systolic array and post unit"},
-	{"dw", 0x30, WEFT_UNIT_VE, 13, 58, 0, dw_fields, dw_used,
-		"Depthwise convolution 3x3, channel multiplier 1"},
+	{"dw", 0x30, WEFT_UNIT_VE, 13, 60, 0, dw_fields, dw_used,
+		"Depthwise convolution, channel multiplier 1"},
 	{"pool", 0x31, WEFT_UNIT_VE, 12, 53, 0, pool_fields, pool_used,
 		"Maximum or sum over a window without padding, per channel"},
 	{"elt", 0x32, WEFT_UNIT_VE, 10, 49, 0, elt_fields, elt_used,

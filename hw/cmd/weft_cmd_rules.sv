@@ -4,7 +4,8 @@
 //
 // conv with keep has one column tile and one pixel group; dw and pool have no
 // second addend; a row of dw, padding included, fits the line buffer, which
-// holds half as many int16. scale16 is for conv and dw and rounds once. In mode 2
+// holds half as many int16, or, with a kernel other than 3x3, half as many sums;
+// such a kernel has rows and at least three columns. scale16 is for conv and dw and rounds once. In mode 2
 // these have no input of fp16, and pool has no sum. store does not narrow to int4. raw is for
 // conv and dw without add. elt has at most one of add, table and mul, and its table begins with a word.
 module weft_cmd_rules (
@@ -18,14 +19,15 @@ module weft_cmd_rules (
 
   logic [15:0] ow, oh, oc;
   logic [3:0]  stride_x;
-  logic        add, raw, keep, int16, fp, scale16, mac_ok, lookup, product, elt_ok;
+  logic [3:0]  n_ky, n_kx;
+  logic        add, raw, keep, int16, fp, scale16, mac_ok, kernel_ok, lookup, product, elt_ok;
   assign ow       = cmd_i[weft_cmd_pkg::POST_OW_LSB +: 16];
   assign oh       = cmd_i[weft_cmd_pkg::POST_OH_LSB +: 16];
   assign oc       = cmd_i[weft_cmd_pkg::POST_OC_LSB +: 16];
   assign add      = cmd_i[weft_cmd_pkg::POST_ADD_LSB];
-  assign int16    = cmd_i[weft_cmd_pkg::POST_MODE_LSB +: weft_cmd_pkg::POST_MODE_W] == 3'd1;
+  assign int16    = cmd_i[weft_cmd_pkg::POST_MODE_LSB +: weft_cmd_pkg::POST_MODE_W] == weft_cmd_pkg::POST_MODE_V_INT16;
   assign scale16  = cmd_i[weft_cmd_pkg::POST_SCALE16_LSB];
-  assign fp       = cmd_i[weft_cmd_pkg::POST_MODE_LSB +: weft_cmd_pkg::POST_MODE_W] == 3'd2;
+  assign fp       = cmd_i[weft_cmd_pkg::POST_MODE_LSB +: weft_cmd_pkg::POST_MODE_W] == weft_cmd_pkg::POST_MODE_V_FLOAT8;
   assign mac_ok   = !(scale16 && cmd_i[weft_cmd_pkg::POST_DOUBLE_ROUND_LSB]) && !(fp && cmd_i[weft_cmd_pkg::POST_X_FMT_LSB + 2]);
   assign lookup   = cmd_i[weft_cmd_pkg::ELT_TABLE_LSB];
   assign product  = cmd_i[weft_cmd_pkg::ELT_MUL_LSB];
@@ -35,6 +37,10 @@ module weft_cmd_rules (
   assign keep     = cmd_i[weft_cmd_pkg::CONV_KEEP_LSB];
   assign stride_x = cmd_i[weft_cmd_pkg::DW_STRIDE_X_LSB +: 4];
 
+  assign n_ky     = cmd_i[weft_cmd_pkg::DW_N_KY_LSB +: 4];
+  assign n_kx     = cmd_i[weft_cmd_pkg::DW_N_KX_LSB +: 4];
+  assign kernel_ok = n_ky == 4'd0 ? n_kx == 4'd0 : n_kx >= 4'd3;
+
   // Products against a constant, by the smaller factor: no multiplier.
   logic few, narrow;
   always_comb begin
@@ -42,10 +48,11 @@ module weft_cmd_rules (
     for (int unsigned i = 1; i <= N; i++) begin
       if (ow == 16'(i)) few = oh <= 16'(N / i);
     end
-    narrow = 1'b0;  // (ow-1)*stride_x + 3 <= DW_LINE, half of that in int16
+    narrow = 1'b0;  // (ow-1)*stride_x + 3 <= DW_LINE, half of that in int16; + 9 and half with n_ky
     for (int unsigned i = 1; i < 16; i++) begin
       if (stride_x == 4'(i))
-        narrow = ow <= (int16 ? 16'((weft_cfg_pkg::DW_LINE / 2 - 3) / i + 1)
+        narrow = ow <= (n_ky != 4'd0 ? 16'((weft_cfg_pkg::DW_LINE / 2 - 9) / i + 1)
+                              : int16 ? 16'((weft_cfg_pkg::DW_LINE / 2 - 3) / i + 1)
                               : 16'((weft_cfg_pkg::DW_LINE - 3) / i + 1));
     end
   end
@@ -54,7 +61,7 @@ module weft_cmd_rules (
     ok_o = 1'b1;
     case (cmd_i[weft_cmd_pkg::HEADER_OP_LSB +: 8])
       weft_cmd_pkg::OP_CONV: ok_o = mac_ok && !(raw && add) && (!keep || (few && oc <= 16'(N)));
-      weft_cmd_pkg::OP_DW:   ok_o = mac_ok && !add && narrow;
+      weft_cmd_pkg::OP_DW:   ok_o = mac_ok && !add && narrow && kernel_ok;
       weft_cmd_pkg::OP_POOL: ok_o = !scale16 && !raw && !add && !(fp && cmd_i[weft_cmd_pkg::POOL_SUM_LSB]);
       weft_cmd_pkg::OP_ELT:  ok_o = !scale16 && !raw && elt_ok;
       weft_cmd_pkg::OP_STORE: ok_o = !cmd_i[weft_cmd_pkg::LOAD_INT4_LSB];

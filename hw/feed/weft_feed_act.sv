@@ -86,8 +86,8 @@ module weft_feed_act (
   assign x_zp     = cmd_i[weft_cmd_pkg::CONV_X_ZP_LSB +: 8];
   assign log2_scale = cmd_i[weft_cmd_pkg::CONV_LOG2_SCALE_LSB +: 6];
   assign x_fmt    = cmd_i[weft_cmd_pkg::POST_X_FMT_LSB +: 2];
-  assign two      = weft_cfg_pkg::HAS_INT16 && cmd_i[weft_cmd_pkg::POST_MODE_LSB +: weft_cmd_pkg::POST_MODE_W] == 3'd1;
-  assign fp       = weft_cfg_pkg::HAS_FP8 && cmd_i[weft_cmd_pkg::POST_MODE_LSB +: weft_cmd_pkg::POST_MODE_W] == 3'd2;
+  assign two      = weft_cfg_pkg::HAS_INT16 && cmd_i[weft_cmd_pkg::POST_MODE_LSB +: weft_cmd_pkg::POST_MODE_W] == weft_cmd_pkg::POST_MODE_V_INT16;
+  assign fp       = weft_cfg_pkg::HAS_FP8 && cmd_i[weft_cmd_pkg::POST_MODE_LSB +: weft_cmd_pkg::POST_MODE_W] == weft_cmd_pkg::POST_MODE_V_FLOAT8;
   logic unused_cmd;  // fields of other modules
   assign unused_cmd = ^cmd_i;
 

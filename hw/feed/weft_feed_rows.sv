@@ -54,8 +54,8 @@ module weft_feed_rows (
   assign oc       = cmd_i[weft_cmd_pkg::POST_OC_LSB +: 16];
   assign add      = cmd_i[weft_cmd_pkg::POST_ADD_LSB];
   logic        int16, fp;
-  assign int16    = weft_cfg_pkg::HAS_INT16 && cmd_i[weft_cmd_pkg::POST_MODE_LSB +: weft_cmd_pkg::POST_MODE_W] == 3'd1;
-  assign fp       = weft_cfg_pkg::HAS_FP8 && cmd_i[weft_cmd_pkg::POST_MODE_LSB +: weft_cmd_pkg::POST_MODE_W] == 3'd2;
+  assign int16    = weft_cfg_pkg::HAS_INT16 && cmd_i[weft_cmd_pkg::POST_MODE_LSB +: weft_cmd_pkg::POST_MODE_W] == weft_cmd_pkg::POST_MODE_V_INT16;
+  assign fp       = weft_cfg_pkg::HAS_FP8 && cmd_i[weft_cmd_pkg::POST_MODE_LSB +: weft_cmd_pkg::POST_MODE_W] == weft_cmd_pkg::POST_MODE_V_FLOAT8;
   assign b_two    = int16 || (fp && cmd_i[weft_cmd_pkg::POST_B_FMT_LSB + 2]);
   assign out_two  = int16 || (fp && cmd_i[weft_cmd_pkg::POST_OUT_FMT_LSB + 2]);
   assign raw      = weft_cfg_pkg::HAS_RAW && cmd_i[weft_cmd_pkg::POST_RAW_LSB];

@@ -45,7 +45,7 @@ module weft_feed_wgt (
   logic [19:0] w_base;
   logic [7:0]  w_zp;
   assign w_base = cmd_i[weft_cmd_pkg::CONV_W_BASE_LSB +: 20];
-  assign w_zp   = weft_cfg_pkg::HAS_FP8 && cmd_i[weft_cmd_pkg::POST_MODE_LSB +: weft_cmd_pkg::POST_MODE_W] == 3'd2
+  assign w_zp   = weft_cfg_pkg::HAS_FP8 && cmd_i[weft_cmd_pkg::POST_MODE_LSB +: weft_cmd_pkg::POST_MODE_W] == weft_cmd_pkg::POST_MODE_V_FLOAT8
                   ? 8'(cmd_i[weft_cmd_pkg::POST_W_FMT_LSB +: weft_cmd_pkg::POST_W_FMT_W])
                   : cmd_i[weft_cmd_pkg::CONV_W_ZP_LSB +: 8];
   logic unused_cmd;  // fields of other modules

@@ -14,7 +14,7 @@ package weft_cmd_pkg;
   localparam logic [7:0] STORE_WORDS = 8'd7;
   localparam logic [7:0] OP_CONV = 8'h20;  // Convolution of an input tile with all its taps: systolic array and post unit
   localparam logic [7:0] CONV_WORDS = 8'd16;
-  localparam logic [7:0] OP_DW = 8'h30;  // Depthwise convolution 3x3, channel multiplier 1
+  localparam logic [7:0] OP_DW = 8'h30;  // Depthwise convolution, channel multiplier 1
   localparam logic [7:0] DW_WORDS = 8'd13;
   localparam logic [7:0] OP_POOL = 8'h31;  // Maximum or sum over a window without padding, per channel
   localparam logic [7:0] POOL_WORDS = 8'd12;
@@ -92,6 +92,9 @@ package weft_cmd_pkg;
   localparam int unsigned POST_MODE_W = 3;
   localparam logic [2:0] POST_MODE_MIN = 3'd0;
   localparam logic [2:0] POST_MODE_MAX = 3'd2;
+  localparam logic [2:0] POST_MODE_V_INT8 = 3'd0;
+  localparam logic [2:0] POST_MODE_V_INT16 = 3'd1;
+  localparam logic [2:0] POST_MODE_V_FLOAT8 = 3'd2;
   // RESCALE of the first stage rounds twice
   localparam int unsigned POST_DOUBLE_ROUND_LSB = 243;
   localparam int unsigned POST_DOUBLE_ROUND_W = 1;
@@ -111,6 +114,11 @@ package weft_cmd_pkg;
   localparam int unsigned POST_OUT_FMT_W = 3;
   localparam logic [2:0] POST_OUT_FMT_MIN = 3'd0;
   localparam logic [2:0] POST_OUT_FMT_MAX = 3'd4;
+  localparam logic [2:0] POST_OUT_FMT_V_E4M3FN = 3'd0;
+  localparam logic [2:0] POST_OUT_FMT_V_E5M2 = 3'd1;
+  localparam logic [2:0] POST_OUT_FMT_V_E4M3FNUZ = 3'd2;
+  localparam logic [2:0] POST_OUT_FMT_V_E5M2FNUZ = 3'd3;
+  localparam logic [2:0] POST_OUT_FMT_V_FP16 = 3'd4;
   // Values beyond the output's format become its largest finite
   localparam int unsigned POST_SATURATE_LSB = 254;
   localparam int unsigned POST_SATURATE_W = 1;
@@ -188,14 +196,30 @@ package weft_cmd_pkg;
   localparam int unsigned POST_X_FMT_W = 3;
   localparam logic [2:0] POST_X_FMT_MIN = 3'd0;
   localparam logic [2:0] POST_X_FMT_MAX = 3'd4;
+  localparam logic [2:0] POST_X_FMT_V_E4M3FN = 3'd0;
+  localparam logic [2:0] POST_X_FMT_V_E5M2 = 3'd1;
+  localparam logic [2:0] POST_X_FMT_V_E4M3FNUZ = 3'd2;
+  localparam logic [2:0] POST_X_FMT_V_E5M2FNUZ = 3'd3;
+  localparam logic [2:0] POST_X_FMT_V_FP16 = 3'd4;
   // Format of the weights
   localparam int unsigned POST_W_FMT_LSB = 569;
   localparam int unsigned POST_W_FMT_W = 2;
+  localparam logic [1:0] POST_W_FMT_MIN = 2'd0;
+  localparam logic [1:0] POST_W_FMT_MAX = 2'd3;
+  localparam logic [1:0] POST_W_FMT_V_E4M3FN = 2'd0;
+  localparam logic [1:0] POST_W_FMT_V_E5M2 = 2'd1;
+  localparam logic [1:0] POST_W_FMT_V_E4M3FNUZ = 2'd2;
+  localparam logic [1:0] POST_W_FMT_V_E5M2FNUZ = 2'd3;
   // Format of the second tensor
   localparam int unsigned POST_B_FMT_LSB = 571;
   localparam int unsigned POST_B_FMT_W = 3;
   localparam logic [2:0] POST_B_FMT_MIN = 3'd0;
   localparam logic [2:0] POST_B_FMT_MAX = 3'd4;
+  localparam logic [2:0] POST_B_FMT_V_E4M3FN = 3'd0;
+  localparam logic [2:0] POST_B_FMT_V_E5M2 = 3'd1;
+  localparam logic [2:0] POST_B_FMT_V_E4M3FNUZ = 3'd2;
+  localparam logic [2:0] POST_B_FMT_V_E5M2FNUZ = 3'd3;
+  localparam logic [2:0] POST_B_FMT_V_FP16 = 3'd4;
   // RESCALE of the first stage breaks ties to even
   localparam int unsigned POST_EVEN_LSB = 574;
   localparam int unsigned POST_EVEN_W = 1;
@@ -386,6 +410,14 @@ package weft_cmd_pkg;
   // Products are multiplied by 2 to this power
   localparam int unsigned DW_LOG2_SCALE_LSB = 768;
   localparam int unsigned DW_LOG2_SCALE_W = 6;
+  // Kernel rows; 0 for 3x3, rows
+  localparam int unsigned DW_N_KY_LSB = 776;
+  localparam int unsigned DW_N_KY_W = 4;
+  // Kernel columns, 3 to 9; 0 for 3x3, pixels
+  localparam int unsigned DW_N_KX_LSB = 780;
+  localparam int unsigned DW_N_KX_W = 4;
+  localparam logic [3:0] DW_N_KX_MIN = 4'd0;
+  localparam logic [3:0] DW_N_KX_MAX = 4'd9;
 
   // Of pool.
   // Scratchpad address of output pixel (0,0), tap (0,0), channel 0, bytes

@@ -96,8 +96,8 @@ module weft_post (
 
   assign add0     = c0_cfg_i[weft_cmd_pkg::POST_ADD_LSB - BASE];
   assign add1     = c1_cfg_i[weft_cmd_pkg::POST_ADD_LSB - BASE];
-  assign fp0      = HAS_FP8 && c0_cfg_i[weft_cmd_pkg::POST_MODE_LSB - BASE +: weft_cmd_pkg::POST_MODE_W] == 3'd2;
-  assign fp1      = HAS_FP8 && c1_cfg_i[weft_cmd_pkg::POST_MODE_LSB - BASE +: weft_cmd_pkg::POST_MODE_W] == 3'd2;
+  assign fp0      = HAS_FP8 && c0_cfg_i[weft_cmd_pkg::POST_MODE_LSB - BASE +: weft_cmd_pkg::POST_MODE_W] == weft_cmd_pkg::POST_MODE_V_FLOAT8;
+  assign fp1      = HAS_FP8 && c1_cfg_i[weft_cmd_pkg::POST_MODE_LSB - BASE +: weft_cmd_pkg::POST_MODE_W] == weft_cmd_pkg::POST_MODE_V_FLOAT8;
   assign buf0     = add0 || (fp0 && c0_stage_i != STAGE_CLAMP);
   assign buf1     = add1 || (fp1 && c1_stage_i != STAGE_CLAMP);
   assign room     = queued_q < (LOG2_N+1)'(QUEUE);
@@ -152,7 +152,7 @@ module weft_post (
   logic              wide;           // 48 x 16 multiplication
   logic              s_even;         // the sum's ties to even
   assign two       = int16 || (fp && cfg[weft_cmd_pkg::POST_OUT_FMT_LSB - BASE + 2]);
-  assign int16     = weft_cfg_pkg::HAS_INT16 && cfg[weft_cmd_pkg::POST_MODE_LSB - BASE +: weft_cmd_pkg::POST_MODE_W] == 3'd1;
+  assign int16     = weft_cfg_pkg::HAS_INT16 && cfg[weft_cmd_pkg::POST_MODE_LSB - BASE +: weft_cmd_pkg::POST_MODE_W] == weft_cmd_pkg::POST_MODE_V_INT16;
   assign wide      = weft_cfg_pkg::HAS_INT16 && cfg[weft_cmd_pkg::POST_SCALE16_LSB - BASE] && pass == PASS_A && stage == STAGE_RESCALE && !fp;
   assign s_even    = cfg[weft_cmd_pkg::POST_S_EVEN_LSB - BASE] && pass == PASS_D;
   assign stage     = ctx ? c1_stage_i : c0_stage_i;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The vector engine: depthwise 3x3, pooling and elementwise commands, one at a
+// The vector engine: depthwise, pooling and elementwise commands, one at a
 // time, from the scratchpad to context 1 of the post unit; and alu commands,
 // from the scratchpad to the scratchpad (alu_*_o: a write port of its own).
 //
@@ -10,7 +10,7 @@
 // code and address; the unit then waits for abort_i. abort_i drops everything.
 //
 // cmd_i has been checked against the ranges in include/spec/cmd.toml. What
-// depends on two fields, dw_line and add in dw and pool, is checked here too.
+// depends on two fields (dw_line, the kernel, add in dw and pool) is checked here too.
 //
 // post_cfg_o is stable while the command is under way. post_valid_o does not
 // depend on post_ready_i; vec_req_o and parv_req_o do not depend on a grant.
@@ -84,6 +84,8 @@ module weft_vec (
   logic x_two, b_two, out_two;      // elements of two bytes
   logic raw;                        // output of four, in mode 1 of eight
   logic [2:0] x_fmt;
+  logic [3:0] n_ky, n_kx;           // of dw; 0: 3x3
+  logic bad_kernel;
 
   assign is_dw    = cmd_q[weft_cmd_pkg::HEADER_OP_LSB +: weft_cmd_pkg::HEADER_OP_W] == weft_cmd_pkg::OP_DW;
   assign is_pool  = cmd_q[weft_cmd_pkg::HEADER_OP_LSB +: weft_cmd_pkg::HEADER_OP_W] == weft_cmd_pkg::OP_POOL;
@@ -101,6 +103,9 @@ module weft_vec (
   assign b_two    = int16 || (fp && cmd_q[weft_cmd_pkg::POST_B_FMT_LSB + 2]);
   assign out_two  = int16 || (fp && cmd_q[weft_cmd_pkg::POST_OUT_FMT_LSB + 2]);
   assign raw      = weft_cfg_pkg::HAS_RAW && is_dw && cmd_q[weft_cmd_pkg::POST_RAW_LSB];
+  assign n_ky     = weft_cfg_pkg::HAS_DWK ? cmd_q[weft_cmd_pkg::DW_N_KY_LSB +: weft_cmd_pkg::DW_N_KY_W] : '0;
+  assign n_kx     = weft_cfg_pkg::HAS_DWK ? cmd_q[weft_cmd_pkg::DW_N_KX_LSB +: weft_cmd_pkg::DW_N_KX_W] : '0;
+  assign bad_kernel = n_ky == '0 ? n_kx != '0 : fp || n_kx < 4'd3 || n_kx > 4'd9;
   assign pool_sum = cmd_q[weft_cmd_pkg::POOL_SUM_LSB];
 
   logic [15:0] ow, oh, oc;
@@ -144,7 +149,7 @@ module weft_vec (
           Start: state_q <= Plan;
           Plan: begin
             if (scan_ready) state_q <= Run;
-            if (((is_dw || is_pool) && add) || (is_dw && scan_ready && scan_wide)) begin
+            if (((is_dw || is_pool) && add) || (is_dw && scan_ready && (scan_wide || bad_kernel))) begin
               state_q      <= Stop;
               fault_o      <= 1'b1;
               fault_code_o <= weft_cmd_pkg::FAULT_BAD_FIELD;
@@ -179,8 +184,8 @@ module weft_vec (
 
   // ---- input addresses and words ------------------------------------------------
 
-  logic        scan_valid, scan_skip, scan_row, scan_emit, scan_block;
-  logic [2:0]  scan_col_on, scan_row_on;
+  logic        scan_valid, scan_skip, scan_row, scan_emit, scan_block, scan_first, scan_last;
+  logic [8:0]  scan_on;
   logic        tap_valid, tap_first, tap_last, tap_second;
   logic        addr_ready;
   logic [19:0] scan_addr, tap_addr;
@@ -198,9 +203,9 @@ module weft_vec (
     .ow_i(ow), .oh_i(oh), .oc_i(oc), .int16_i(int16),
     .stride_x_i(cmd_q[weft_cmd_pkg::DW_STRIDE_X_LSB +: weft_cmd_pkg::DW_STRIDE_X_W]),
     .stride_y_i(cmd_q[weft_cmd_pkg::DW_STRIDE_Y_LSB +: weft_cmd_pkg::DW_STRIDE_Y_W]),
-    .ready_o(scan_ready), .wide_o(scan_wide), .valid_o(scan_valid), .ready_i(addr_ready), .addr_o(scan_addr),
+    .n_ky_i(n_ky), .n_kx_i(n_kx), .ready_o(scan_ready), .wide_o(scan_wide), .valid_o(scan_valid), .ready_i(addr_ready), .addr_o(scan_addr),
     .lanes_o(scan_lanes), .skip_o(scan_skip), .row_o(scan_row), .emit_o(scan_emit), .block_o(scan_block),
-    .col_on_o(scan_col_on), .row_on_o(scan_row_on));
+    .on_o(scan_on), .first_o(scan_first), .last_o(scan_last));
 
   // Behind a table, so that what is wrong with that is found first.
   logic start_taps, tab_wait_q;
@@ -237,7 +242,7 @@ module weft_vec (
 
   logic           word_valid, word_ready;
   logic [16*N-1:0] word;
-  logic [8:0]     word_tag;
+  logic [13:0]    word_tag;
   logic [6:0]     lanes;
 
   assign lanes = is_dw ? scan_lanes : tap_lanes;
@@ -252,7 +257,7 @@ module weft_vec (
     .clk_i(clk_i), .rst_ni(rst_ni), .flush_i(flush),
     .addr_valid_i(scan_valid || tap_valid), .addr_ready_o(addr_ready), .addr_i(is_dw ? scan_addr : tap_addr),
     .bytes_i((tap_second && !is_dw ? b_two : x_two) ? lanes << 1 : lanes), .skip_i(is_dw && scan_skip),
-    .tag_i(is_dw ? {scan_row_on, scan_col_on, scan_block, scan_emit, scan_row} : {7'd0, tap_last, tap_first}),
+    .tag_i(is_dw ? {scan_last, scan_first, scan_on, scan_block, scan_emit, scan_row} : {12'd0, tap_last, tap_first}),
     .bad_o(rd_bad), .bad_addr_o(rd_bad_addr),
     .vec_req_o(rd_req), .vec_addr_o(rd_addr), .vec_wide_o(rd_wide), .vec_gnt_i(vec_gnt_i && !is_alu),
     .vec_rdata_i(vec_rdata_i),
@@ -298,7 +303,11 @@ module weft_vec (
     .clk_i(clk_i), .rst_ni(rst_ni), .flush_i(flush), .start_i(start && is_dw),
     .w_base_i(cmd_q[weft_cmd_pkg::DW_W_BASE_LSB +: weft_cmd_pkg::DW_W_BASE_W]),
     .p_base_i(cmd_q[weft_cmd_pkg::DW_P_BASE_LSB +: weft_cmd_pkg::DW_P_BASE_W]),
-    .oc_i(oc), .w_zp_i(cmd_q[weft_cmd_pkg::DW_W_ZP_LSB +: weft_cmd_pkg::DW_W_ZP_W]),
+    .oc_i(oc), .n_ky_i(n_ky), .n_kx_i(n_kx), .oh_i(oh),
+    .stride_y_i(cmd_q[weft_cmd_pkg::DW_STRIDE_Y_LSB +: weft_cmd_pkg::DW_STRIDE_Y_W]),
+    .iy_start_i(cmd_q[weft_cmd_pkg::DW_IY_START_LSB +: weft_cmd_pkg::DW_IY_START_W]),
+    .in_h_i(cmd_q[weft_cmd_pkg::DW_IN_H_LSB +: weft_cmd_pkg::DW_IN_H_W]),
+    .w_zp_i(cmd_q[weft_cmd_pkg::DW_W_ZP_LSB +: weft_cmd_pkg::DW_W_ZP_W]),
     .scalar_i(start && !is_dw && !is_alu),
     .scalar_mul_i(cmd_q[weft_cmd_pkg::POST_A_MUL_LSB +: weft_cmd_pkg::POST_A_MUL_W]),
     .scalar_shift_i(cmd_q[weft_cmd_pkg::POST_A_SHIFT_LSB +: weft_cmd_pkg::POST_A_SHIFT_W]),
@@ -366,8 +375,8 @@ module weft_vec (
     .w_fmt_i(cmd_q[weft_cmd_pkg::POST_W_FMT_LSB +: weft_cmd_pkg::POST_W_FMT_W]),
     .log2_scale_i(cmd_q[weft_cmd_pkg::DW_LOG2_SCALE_LSB +: weft_cmd_pkg::DW_LOG2_SCALE_W]),
     .pix_valid_i(word_valid && is_dw), .pix_ready_o(dw_ready), .pix_i(word),
-    .row_i(word_tag[0]), .emit_i(word_tag[1]), .block_i(word_tag[2]), .col_on_i(word_tag[5:3]),
-    .row_on_i(word_tag[8:6]),
+    .row_i(word_tag[0]), .emit_i(word_tag[1]), .block_i(word_tag[2]), .on_i(word_tag[11:3]),
+    .first_i(word_tag[12]), .last_i(word_tag[13]), .by_row_i(n_ky != '0),
     .wts_valid_i(wts_valid), .wts_take_o(wts_take), .wts_i(wts),
     .row_valid_o(dw_row_valid), .row_ready_i(out_next), .row_o(dw_row), .row_state_o(dw_state));
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Depthwise 3x3: the pixel stream of weft_vec_scan (N channels a pixel) becomes
+// Depthwise: the pixel stream of weft_vec_scan (N channels a pixel) becomes
 // a stream of rows of N sums.
 //
 // One pixel a cycle. A row leaves five cycles after the pixel that completes
 // its window. row_i: first pixel of a row; emit_i: the window that ends here is
-// wanted, of it the columns and rows in col_on_i and row_on_i; block_i: it is
+// wanted, of it the taps in on_i; block_i: it is
 // the first such of a block. That pixel enters the window only when the block's
 // weights are there (wts_valid_i), and takes them. A row that is not taken
 // stops everything.
@@ -15,6 +15,10 @@
 // two cycles. A wanted window takes two cycles, and begins in an even one; a row
 // leaves twelve cycles after its pixel. At w8, where area counts, it is one link,
 // and a wanted window takes ten cycles.
+//
+// by_row_i: a window is one row of nine pixels; its sum is added to the one that the
+// window at the same place of the pass before (first_i: none) has left, and becomes a row
+// only with last_i. block_i is then the first window of each pass.
 //
 // Behind the line buffers everything is one block with blocking assignments,
 // from the last stage to the first: see hw/array. Products and sums are
@@ -28,6 +32,7 @@ module weft_vec_dw (
 
   input  logic [7:0] x_zp_i,
   // Stable while pixels are in flight:
+  input  logic       by_row_i,
   input  logic       int16_i,   // else bytes, in the low half of the pixel
   input  logic       fp_i,
   input  logic [1:0] x_fmt_i,
@@ -40,8 +45,9 @@ module weft_vec_dw (
   input  logic                         row_i,
   input  logic                         emit_i,
   input  logic                         block_i,
-  input  logic [2:0]                   col_on_i,
-  input  logic [2:0]                   row_on_i,
+  input  logic [8:0]                   on_i,      // tap 3*ky + kx, with by_row_i kx
+  input  logic                         first_i,
+  input  logic                         last_i,
 
   input  logic                          wts_valid_i,
   output logic                          wts_take_o,
@@ -64,7 +70,13 @@ module weft_vec_dw (
   // Stage 2: windows. 3: products. 4: sums of three. 5: row_o.
   logic                s2_emit_q, s3_valid_q, s4_valid_q, s5_valid_q;
 
-  logic adv, s1_go, s0_go;
+  // by_row_i: of the window, first and last pass, and its place in the row.
+  logic                s1_first_q, s1_last_q, s2_first_q, s2_last_q, s3_first_q, s3_last_q, s4_first_q, s4_last_q;
+  logic [LineBits-2:0] s2_x_q, s3_x_q, s4_x_q, s5_x_q;
+  logic                s5_keep_q;            // row_o is a sum to be kept
+
+  logic adv, s1_go, s0_go, by_row;
+  assign by_row = weft_cfg_pkg::HAS_DWK && by_row_i;
 
   logic       fp, hold;
   localparam int Links = N <= 8 ? 1 : 5;
@@ -96,8 +108,8 @@ module weft_vec_dw (
 
   assign x_row    = int16_i ? x[LineBits-2:0] : x[LineBits-1:1];
   assign s1_x_row = int16_i ? s1_x_q[LineBits-2:0] : s1_x_q[LineBits-1:1];
-  assign re       = {s0_go && (int16_i || x[0]), s0_go && (int16_i || !x[0])};
-  assign we       = {s1_go && (int16_i || s1_x_q[0]), s1_go && (int16_i || !s1_x_q[0])};
+  assign re       = {s0_go && !by_row && (int16_i || x[0]), s0_go && !by_row && (int16_i || !x[0])};
+  assign we       = {s1_go && !by_row && (int16_i || s1_x_q[0]), s1_go && !by_row && (int16_i || !s1_x_q[0])};
   assign above1   = !int16_i && s1_x_q[0] ? {out1[16*N-1:8*N], out1[16*N-1:8*N]} : out1;
   assign above2   = !int16_i && s1_x_q[0] ? {out2[16*N-1:8*N], out2[16*N-1:8*N]} : out2;
   assign s1_both  = int16_i ? s1_pix_q : {s1_pix_q[8*N-1:0], s1_pix_q[8*N-1:0]};
@@ -112,6 +124,23 @@ module weft_vec_dw (
       .we_i(we[h]), .waddr_i(s1_x_row), .wdata_i(h == 1 && !int16_i ? above1[8*N-1:0] : above1[8*N*h +: 8*N]));
   end
 
+  // The sums of a row: of 135 products of 9 by 9 or of 16 by 9 bits.
+  localparam int SumBits = weft_cfg_pkg::HAS_INT16 ? 32 : 25;
+  logic [SumBits*N-1:0] sums;
+
+  if (weft_cfg_pkg::HAS_DWK) begin : g_sums
+    logic [SumBits*N-1:0] keep;
+    for (genvar c = 0; c < N; c++) begin : g_lane
+      assign keep[SumBits*c +: SumBits] = row_o[48*c +: SumBits];
+    end
+
+    weft_vec_line #(.Bits(SumBits*N), .Depth(Half)) u_sums (
+      .clk_i(clk_i), .re_i(by_row && adv && s3_valid_q && !s3_first_q), .raddr_i(s3_x_q), .rdata_o(sums),
+      .we_i(s5_keep_q), .waddr_i(s5_x_q), .wdata_i(keep));
+  end else begin : g_no_sums
+    assign sums = '0;
+  end
+
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       s1_valid_q <= 1'b0;
@@ -119,6 +148,7 @@ module weft_vec_dw (
       s3_valid_q <= 1'b0;
       s4_valid_q <= 1'b0;
       s5_valid_q <= 1'b0;
+      s5_keep_q  <= 1'b0;
       turn_q     <= '0;
       begun_q    <= 1'b0;
       link_q     <= '0;
@@ -128,6 +158,7 @@ module weft_vec_dw (
       s3_valid_q <= 1'b0;
       s4_valid_q <= 1'b0;
       s5_valid_q <= 1'b0;
+      s5_keep_q  <= 1'b0;
       turn_q     <= '0;
       begun_q    <= 1'b0;
       link_q     <= '0;
@@ -143,7 +174,8 @@ module weft_vec_dw (
         if (!hold) s2_emit_q <= s1_go && s1_emit_q;
         s3_valid_q <= s2_emit_q && !fp;
         s4_valid_q <= s3_valid_q;
-        s5_valid_q <= s4_valid_q || (turn_end && (Links == 1 ? begun_q : link_q[Links-1]));
+        s5_keep_q  <= s4_valid_q && by_row && !s4_last_q;
+        s5_valid_q <= (s4_valid_q && (!by_row || s4_last_q)) || (turn_end && (Links == 1 ? begun_q : link_q[Links-1]));
       end
     end
   end
@@ -154,9 +186,25 @@ module weft_vec_dw (
       s1_block_q <= block_i;
       s1_x_q     <= x;
       s1_pix_q   <= pix_i;
-      for (int k = 0; k < 3; k++) s1_on_q[3*k +: 3] <= row_on_i[k] ? col_on_i : 3'd0;
+      s1_on_q    <= on_i;
+      s1_first_q <= first_i;
+      s1_last_q  <= last_i;
     end
     if (s1_go) s2_on_q <= s1_on_q;
+    if (by_row && s1_go && s1_emit_q) begin
+      s2_first_q <= s1_first_q;
+      s2_last_q  <= s1_last_q;
+      s2_x_q     <= s1_block_q ? '0 : s2_x_q + 1'b1;
+    end
+    if (by_row && adv) begin
+      s3_first_q <= s2_first_q;
+      s3_last_q  <= s2_last_q;
+      s3_x_q     <= s2_x_q;
+      s4_first_q <= s3_first_q;
+      s4_last_q  <= s3_last_q;
+      s4_x_q     <= s3_x_q;
+      s5_x_q     <= s4_x_q;
+    end
   end
 
   // Products without a multiplier block: at w8 the others, with 101 elsewhere in NPU and
@@ -181,7 +229,7 @@ module weft_vec_dw (
     end
   endfunction
 
-  // Tap t = 3*ky + kx of lane c is element N*t + c. The arrays have a power of two of
+  // Tap t (3*ky + kx, by_row kx) of lane c is element N*t + c. The arrays have a power of two of
   // places, of which the last are not used: simulators need not look at indices then.
   /* verilator lint_off UNUSEDSIGNAL */
   /* verilator lint_off UNDRIVEN */
@@ -192,6 +240,7 @@ module weft_vec_dw (
   /* verilator lint_on UNDRIVEN */
   /* verilator lint_on UNUSEDSIGNAL */
   logic signed [28:0] sum;
+  logic signed [31:0] total;
   // float8: link k of lane c is element N*k + c.
   logic [18:0]        fprod [Links*N];      // the product of the tap before
   logic [49:0]        fsum  [Links*N];      // and the sum of those before that
@@ -206,6 +255,13 @@ module weft_vec_dw (
       for (int c = 0; c < N; c++) begin
         sum = 29'(part[c]) + 29'(part[N + c]) + 29'(part[2*N + c]);
         row_o[48*c +: 48] <= 48'(sum);
+      end
+      if (by_row && !s4_first_q) begin
+        for (int c = 0; c < N; c++) begin
+          sum   = 29'(part[c]) + 29'(part[N + c]) + 29'(part[2*N + c]);
+          total = 32'(sum) + 32'($signed(sums[SumBits*c +: SumBits]));
+          row_o[48*c +: 48] <= 48'(total);
+        end
       end
     end
     if (weft_cfg_pkg::HAS_FP8 && fp_i && adv && (s2_emit_q || link_q != '0)) begin
@@ -275,23 +331,32 @@ module weft_vec_dw (
       end
     end
     if (s1_go) begin
-      for (int c = 0; c < N; c++) begin
-        for (int k = 0; k < 3; k++) begin
-          win[3*N*k + c]     = win[3*N*k + N + c];
-          win[3*N*k + N + c] = win[3*N*k + 2*N + c];
-        end
-      end
-      if (int16_i) begin
-        for (int c = 0; c < N; c++) begin
-          win[2*N + c] = $signed(above2[16*c +: 16]);
-          win[5*N + c] = $signed(above1[16*c +: 16]);
-          win[8*N + c] = $signed(s1_pix_q[16*c +: 16]);
+      if (by_row) begin
+        for (int i = 0; i < 8*N; i++) win[i] = win[N + i];
+        if (int16_i) begin
+          for (int c = 0; c < N; c++) win[8*N + c] = $signed(s1_pix_q[16*c +: 16]);
+        end else begin
+          for (int c = 0; c < N; c++) win[8*N + c] = 16'($signed(s1_pix_q[8*c +: 8])) - 16'($signed(x_zp_i));
         end
       end else begin
         for (int c = 0; c < N; c++) begin
-          win[2*N + c] = 16'($signed(above2[8*c +: 8])) - 16'($signed(x_zp_i));
-          win[5*N + c] = 16'($signed(above1[8*c +: 8])) - 16'($signed(x_zp_i));
-          win[8*N + c] = 16'($signed(s1_pix_q[8*c +: 8])) - 16'($signed(x_zp_i));
+          for (int k = 0; k < 3; k++) begin
+            win[3*N*k + c]     = win[3*N*k + N + c];
+            win[3*N*k + N + c] = win[3*N*k + 2*N + c];
+          end
+        end
+        if (int16_i) begin
+          for (int c = 0; c < N; c++) begin
+            win[2*N + c] = $signed(above2[16*c +: 16]);
+            win[5*N + c] = $signed(above1[16*c +: 16]);
+            win[8*N + c] = $signed(s1_pix_q[16*c +: 16]);
+          end
+        end else begin
+          for (int c = 0; c < N; c++) begin
+            win[2*N + c] = 16'($signed(above2[8*c +: 8])) - 16'($signed(x_zp_i));
+            win[5*N + c] = 16'($signed(above1[8*c +: 8])) - 16'($signed(x_zp_i));
+            win[8*N + c] = 16'($signed(s1_pix_q[8*c +: 8])) - 16'($signed(x_zp_i));
+          end
         end
       end
       if (s1_block_q) begin

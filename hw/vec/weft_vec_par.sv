@@ -10,6 +10,10 @@
 // in the next cycle. Takes come only with valid. The fetch of what follows
 // starts in the cycle behind the take.
 //
+// With n_ky_i the weights come row by row: per output row the n_kx_i words, taps 0 and on,
+// of each kernel row that lies in the input (weft_vec_rows); the records behind the
+// block's first.
+//
 // scalar_i puts one multiplier and shift into every lane, bias 0.
 // bad_o: the next word lies beyond the scratchpad; it is not asked for.
 //
@@ -23,6 +27,12 @@ module weft_vec_par (
   input  logic [19:0] w_base_i,
   input  logic [19:0] p_base_i,
   input  logic [15:0] oc_i,
+  input  logic [15:0] oh_i,
+  input  logic [15:0] in_h_i,
+  input  logic [15:0] iy_start_i,
+  input  logic [3:0]  stride_y_i,
+  input  logic [3:0]  n_ky_i,        // 0: 3x3
+  input  logic [3:0]  n_kx_i,
   input  logic [7:0]  w_zp_i,
   input  logic        scalar_i,
   input  logic [31:0] scalar_mul_i,
@@ -50,70 +60,128 @@ module weft_vec_par (
   localparam int N        = weft_cfg_pkg::N;
   localparam int Taps     = weft_cfg_pkg::DW_TAPS;
   localparam int RecBytes = weft_cfg_pkg::PARAM_BYTES;
-  localparam logic [2:0]  WtsLast  = 3'((Taps - 1) / 2);       // the second word of the last pair is not used
   localparam logic [2:0]  RecLast  = 3'((RecBytes - 1) / 2);   // RecBytes words of N bytes hold N records
 
   logic        run_q;
+  logic        plan_q;             // the first row's place is not known yet
   logic        rec_q;              // records' turn, else weights'
   logic [2:0]  pair_q;
   logic [15:0] chans_q;            // channels left, this block included
-  logic [19:0] w_addr_q, p_addr_q;
+  logic        new_q, end_q;       // the row at hand is the first, the last of its block
+  logic        all_q;              // all weights have been asked for
+  logic [19:0] w_block_q, w_addr_q, p_addr_q;
   logic        got_q, got_rec_q;   // two words come with this cycle
+  logic        got_last_q;         // the last ones of their kind
   logic [2:0]  got_pair_q;
   logic        wts_full_q, rec_full_q;
 
-  logic       room, range_bad, accept, last_pair, single;
+  logic        by_row, room, range_bad, accept, last_pair, single, row_done, last_block;
+  logic [3:0]  kx, ky;             // ky: of the row that comes next
+  logic        row_end;
+
+  // Bytes of kernel rows. By additions: no multiplier block.
+  function automatic logic [19:0] bytes(input logic [3:0] rows, input logic [3:0] cols);
+    logic [7:0] words;
+    words = (rows[0] ? {4'd0, cols} : 8'd0) + (rows[1] ? {3'd0, cols, 1'd0} : 8'd0)
+            + (rows[2] ? {2'd0, cols, 2'd0} : 8'd0) + (rows[3] ? {1'd0, cols, 3'd0} : 8'd0);
+    bytes = 20'(words) << weft_cfg_pkg::LOG2_N;
+  endfunction
+
+  assign by_row = weft_cfg_pkg::HAS_DWK && n_ky_i != '0;
+  assign kx     = by_row ? n_kx_i : 4'(Taps);
+
+  if (weft_cfg_pkg::HAS_DWK) begin : g_rows
+    logic        unused_on, unused_first, unused_last;
+    logic [20:0] unused_row;
+    weft_vec_rows u_rows (
+      .clk_i(clk_i), .start_i(start_i), .next_i(row_done || plan_q), .n_ky_i(n_ky_i), .stride_y_i(stride_y_i),
+      .iy_start_i(iy_start_i), .in_h_i(in_h_i), .oh_i(oh_i), .ky_o(ky), .row_o(unused_row), .on_o(unused_on),
+      .first_o(unused_first), .last_o(unused_last), .end_o(row_end));
+  end else begin : g_no_rows
+    logic unused_rows;
+    assign unused_rows = ^{oh_i, in_h_i, iy_start_i, stride_y_i, n_kx_i};
+    assign ky          = '0;
+    assign row_end     = 1'b1;
+  end
 
   weft_vec_range u_range (.addr_i(parv_addr_o), .bytes_i(single ? 9'(N) : 9'(2*N)), .bad_o(range_bad), .bad_addr_o(bad_addr_o));
 
-  assign room        = rec_q ? !rec_full_q : !wts_full_q;
+  assign room        = rec_q ? !rec_full_q : !wts_full_q && !(got_q && !got_rec_q && got_last_q);
   assign parv_addr_o = rec_q ? p_addr_q : w_addr_q;
   assign bad_o       = run_q && room && range_bad;
   assign parv_req_o  = run_q && room && !range_bad;
   assign accept      = parv_req_o && parv_gnt_i;
-  assign single      = !rec_q && last_pair;
-  assign last_pair   = pair_q == (rec_q ? RecLast : WtsLast);
+  assign single      = !rec_q && last_pair && kx[0];
+  assign last_pair   = pair_q == (rec_q ? RecLast : 3'((kx - 4'd1) >> 1));
+  assign row_done    = accept && last_pair && !rec_q;
+  assign last_block  = chans_q <= 16'(N);
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       run_q      <= 1'b0;
+      plan_q     <= 1'b0;
       got_q      <= 1'b0;
       wts_full_q <= 1'b0;
       rec_full_q <= 1'b0;
     end else if (flush_i) begin
       run_q      <= 1'b0;
+      plan_q     <= 1'b0;
       got_q      <= 1'b0;
       wts_full_q <= 1'b0;
       rec_full_q <= 1'b0;
     end else begin
-      got_q <= accept;
-      if (start_i) run_q <= 1'b1;
-      else if (accept && rec_q && last_pair && chans_q <= 16'(N)) run_q <= 1'b0;
-      if (got_q && !got_rec_q && got_pair_q == WtsLast) wts_full_q <= 1'b1;
+      got_q  <= accept;
+      plan_q <= start_i && by_row;
+      if ((start_i && !by_row) || plan_q) run_q <= 1'b1;
+      else if (accept && last_pair && (rec_q ? all_q : end_q && last_block && !new_q)) run_q <= 1'b0;
+      if (got_q && !got_rec_q && got_last_q) wts_full_q <= 1'b1;
       else if (wts_take_i) wts_full_q <= 1'b0;
-      if (got_q && got_rec_q && got_pair_q == RecLast) rec_full_q <= 1'b1;
+      if (got_q && got_rec_q && got_last_q) rec_full_q <= 1'b1;
       else if (rec_take_i) rec_full_q <= 1'b0;
     end
   end
 
+  // The row that comes next is the one at hand from plan_q or row_done on.
+  /* verilator lint_off BLKSEQ */
+  logic [19:0] block;
   always_ff @(posedge clk_i) begin
     if (start_i) begin
-      rec_q    <= 1'b0;
-      pair_q   <= '0;
-      chans_q  <= oc_i;
-      w_addr_q <= w_base_i;
-      p_addr_q <= p_base_i;
+      rec_q     <= 1'b0;
+      pair_q    <= '0;
+      chans_q   <= oc_i;
+      new_q     <= 1'b1;
+      end_q     <= 1'b1;
+      all_q     <= 1'b0;
+      w_block_q <= w_base_i;
+      w_addr_q  <= w_base_i;
+      p_addr_q  <= p_base_i;
+    end else if (plan_q) begin
+      end_q    <= row_end;
+      w_addr_q <= w_block_q + bytes(ky, kx);
     end else if (accept) begin
       got_rec_q  <= rec_q;
       got_pair_q <= pair_q;
+      got_last_q <= last_pair;
       pair_q     <= last_pair ? '0 : pair_q + 3'd1;
-      if (last_pair) rec_q <= !rec_q;
       if (rec_q) p_addr_q <= p_addr_q + 20'(2*N);
-      else w_addr_q <= w_addr_q + (single ? 20'(N) : 20'(2*N));
-      if (last_pair && rec_q) chans_q <= chans_q - 16'(N);
+      else w_addr_q <= w_addr_q + 20'(2*N);
+      if (last_pair) rec_q <= !rec_q && new_q;
+      if (row_done) begin
+        new_q    <= end_q;
+        end_q    <= row_end;
+        block    = w_block_q;
+        if (end_q) begin
+          block   = w_block_q + bytes(by_row ? n_ky_i : 4'd1, kx);
+          all_q   <= last_block;
+          chans_q <= chans_q - 16'(N);
+        end
+        w_block_q <= block;
+        w_addr_q  <= block + bytes(ky, kx);
+      end
     end
   end
 
+  /* verilator lint_on BLKSEQ */
   logic [9*Taps*N-1:0] wts_q;
   /* verilator lint_off UNUSEDSIGNAL */  // a record ends with five bytes of zero
   logic [8*RecBytes*N-1:0] recs_q;

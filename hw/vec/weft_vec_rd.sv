@@ -22,7 +22,7 @@ module weft_vec_rd (
   input  logic [19:0] addr_i,
   input  logic [6:0]  bytes_i,      // of the word, that are used: 1..2N
   input  logic        skip_i,
-  input  logic [8:0]  tag_i,        // carried along
+  input  logic [13:0] tag_i,        // carried along
   output logic        bad_o,
   output logic [19:0] bad_addr_o,
 
@@ -35,7 +35,7 @@ module weft_vec_rd (
   output logic                         word_valid_o,
   input  logic                         word_ready_i,
   output logic [16*weft_cfg_pkg::N-1:0] word_o,      // anything with skip_i
-  output logic [8:0]                   tag_o
+  output logic [13:0]                  tag_o
 );
 
   localparam int unsigned N     = weft_cfg_pkg::N;
@@ -43,14 +43,14 @@ module weft_vec_rd (
   localparam int unsigned Depth = 4;
 
   logic [16*N-1:0] data_q [Depth];
-  logic [8:0]      tag_q  [Depth];
+  logic [13:0]     tag_q  [Depth];
   logic [1:0]      wr_q, rd_q;
   logic [2:0]      used_q;          // accepted addresses whose word has not left
   logic [2:0]      full_q;          // of them, in data_q
   logic            push_q;          // accepted in the cycle before
   logic            push_skip_q;
   logic            push_split_q;
-  logic [8:0]      push_tag_q;
+  logic [13:0]     push_tag_q;
   logic            second_q;        // the first of two reads was granted
   logic            low_push_q;      // in the cycle before
   logic [8*N-1:0]  low_q;           // what it brought

@@ -8,15 +8,21 @@
 // two columns of padding, the upper and left ones first, are left out of the
 // stream: what ends in a missing column ends where the next row's first pixel
 // comes by instead, what ends in a missing row ends while the next block
-// comes by. col_on_o and row_on_o say which columns and rows of the wanted
-// window are not padding; the others hold anything.
+// comes by. on_o says which taps of the wanted window are not padding; the
+// others hold anything.
+//
+// With n_ky_i, a kernel of n_ky_i by n_kx_i, the stream is not that of the input
+// but of passes, the rows of windows: per output row its kernel rows that exist
+// (weft_vec_rows), the same columns of padding left out. A window is one row then and
+// ends at the ninth pixel from its first, some pixels behind its last. first_o, last_o:
+// the pass is the first, the last of its output row.
 //
 // Behind start_i ready_o is low for six cycles. When it rises, wide_o says that
 // a virtual row exceeds the line buffer, and nothing follows; else the first
 // pixel is valid in the cycle after, one a cycle follows, and valid_o falls
 // behind the last wanted window. skip_o: not read (padding; between windows of strides
 // above 3; behind the last block). row_o: first pixel of a row. emit_o: a
-// window ends here; block_o: it is the first such of a block.
+// window ends here; block_o: it is the first such of a block, with n_ky_i of a pass.
 //
 // The command's fields are stable from start_i until the last pixel.
 module weft_vec_scan (
@@ -38,6 +44,8 @@ module weft_vec_scan (
   input  logic        int16_i,          // channels are two bytes apart, else one
   input  logic [3:0]  stride_x_i,
   input  logic [3:0]  stride_y_i,
+  input  logic [3:0]  n_ky_i,
+  input  logic [3:0]  n_kx_i,
 
   output logic        ready_o,
   output logic        wide_o,
@@ -49,24 +57,31 @@ module weft_vec_scan (
   output logic        row_o,
   output logic        emit_o,
   output logic        block_o,
-  output logic [2:0]  col_on_o,
-  output logic [2:0]  row_on_o
+  output logic [8:0]  on_o,           // tap 3*ky + kx, with n_ky_i kx
+  output logic        first_o,
+  output logic        last_o
 );
 
   localparam int unsigned N      = weft_cfg_pkg::N;
   localparam int unsigned DwLine = weft_cfg_pkg::DW_LINE;
 
   // How many of at most max rows (columns) of padding to leave out.
-  function automatic logic [1:0] leave_out(input logic signed [21:0] padding, input logic [1:0] max);
-    leave_out = padding <= 22'sd0 ? 2'd0 : padding >= $signed({20'd0, max}) ? max : padding[1:0];
+  function automatic logic [3:0] leave_out(input logic signed [21:0] padding, input logic [3:0] max);
+    leave_out = padding <= 22'sd0 ? 4'd0 : padding >= $signed({18'd0, max}) ? max : padding[3:0];
   endfunction
+
+  logic       by_row;                 // not 3x3
+  logic [3:0] kx;
+  assign by_row = weft_cfg_pkg::HAS_DWK && n_ky_i != '0;
+  assign kx     = by_row ? n_kx_i : 4'd3;
 
   // ---- plan: six products, one a cycle --------------------------------------------
 
   typedef enum logic [2:0] {Idle, BaseY, BaseX, SpanX, SpanY, GapRow, GapBlock, Begin} state_e;
   state_e state_q;
 
-  logic [1:0]  cut_l_q, cut_t_q, cut_y_q;           // left, top, top and bottom
+  logic [3:0]  cut_l_q;                             // left
+  logic [1:0]  cut_t_q, cut_y_q;                    // top, top and bottom
   logic [19:0] base_q;                              // first pixel of the stream
   logic [19:0] span_x_q, span_y_q;                  // (ow - 1) * stride_x; at most 15 * 65534
   logic [8:0]  len_q;                               // pixels of a row
@@ -77,25 +92,45 @@ module weft_vec_scan (
 
   logic [19:0] mul_a, mul_b, mul_p;
   logic [1:0]  mul_hi;
-  logic [1:0]  max_x, cut_l, cut_t, cut_r, cut_b;
+  logic [3:0]  max_x, cut_l, cut_r;
+  logic [1:0]  cut_t, cut_b;
   logic signed [21:0] iy_start, ix_start, over_x, over_y;  // over: padding behind
 
   assign iy_start = 22'($signed(iy_start_i));
   assign ix_start = 22'($signed(ix_start_i));
-  assign max_x    = ow_i == 16'd1 ? 2'd1 : 2'd2;    // a row of one pixel would meet itself in the line buffer
+  // A row of one pixel would meet itself in the line buffer; of less than three, in the sums.
+  assign max_x    = by_row ? kx - (ow_i == 16'd1 ? 4'd3 : ow_i == 16'd2 ? 4'd2 : 4'd1) : ow_i == 16'd1 ? 4'd1 : 4'd2;
   assign cut_l    = leave_out(-ix_start, max_x);
-  assign cut_t    = leave_out(-iy_start, 2'd2);
-  assign over_x   = ix_start + $signed({2'd0, span_x_q}) + 22'sd3 - $signed({6'd0, in_w_i});
+  assign cut_t    = 2'(leave_out(-iy_start, 4'd2));
+  assign over_x   = ix_start + $signed({2'd0, span_x_q}) + $signed({18'd0, kx}) - $signed({6'd0, in_w_i});
   assign over_y   = iy_start + $signed({2'd0, span_y_q}) + 22'sd3 - $signed({6'd0, in_h_i});
   assign cut_r    = leave_out(over_x, max_x - cut_l_q);
-  assign cut_b    = leave_out(over_y, 2'd2 - cut_t_q);
+  assign cut_b    = 2'(leave_out(over_y, 4'd2 - {2'd0, cut_t_q}));
+
+  // The pass that comes next, and where its first pixel lies.
+  logic        pass_next, pass_first, pass_last, pass_end, pass_on;
+  logic [20:0] pass_row;
+  logic [19:0] ahead_q, line_next_q;  // ahead: row 0 in its block
+  logic        unused_pass;
+  assign unused_pass = pass_row[20];
+
+  if (weft_cfg_pkg::HAS_DWK) begin : g_rows
+    logic [3:0] unused_ky;
+    weft_vec_rows u_rows (
+      .clk_i(clk_i), .start_i(start_i), .next_i(pass_next), .n_ky_i(n_ky_i), .stride_y_i(stride_y_i),
+      .iy_start_i(iy_start_i), .in_h_i(in_h_i), .oh_i(oh_i), .ky_o(unused_ky), .row_o(pass_row), .on_o(pass_on),
+      .first_o(pass_first), .last_o(pass_last), .end_o(pass_end));
+  end else begin : g_no_rows
+    assign {pass_row, pass_on, pass_first, pass_last, pass_end} = '0;
+  end
 
   always_comb begin
-    mul_a = {{4{iy_start_i[15]}}, iy_start_i} + {18'd0, cut_t};
+    mul_a = pass_row[19:0];
     mul_b = y_step_i;
     case (state_q)
+      BaseY: mul_a = by_row ? '0 : {{4{iy_start_i[15]}}, iy_start_i} + {18'd0, cut_t};
       BaseX: begin
-        mul_a = {{4{ix_start_i[15]}}, ix_start_i} + {18'd0, cut_l};
+        mul_a = {{4{ix_start_i[15]}}, ix_start_i} + {16'd0, cut_l};
         mul_b = x_step_i;
       end
       SpanX: begin
@@ -108,9 +143,9 @@ module weft_vec_scan (
       end
       GapRow: begin
         mul_a = {11'd0, len_q};
-        mul_b = {16'd0, stride_y_i};
+        mul_b = by_row ? 20'd1 : {16'd0, stride_y_i};
       end
-      GapBlock: begin
+      GapBlock: if (!by_row) begin
         mul_a = {11'd0, len_q};
         mul_b = 20'd3 - {18'd0, cut_y_q};
       end
@@ -153,8 +188,8 @@ module weft_vec_scan (
       SpanX: span_x_q <= mul_p;
       SpanY: begin
         span_y_q <= mul_p;
-        len_q    <= span_x_q[8:0] + 9'd3 - {7'd0, cut_l_q + cut_r};
-        wide_o   <= span_x_q > (int16_i ? 20'(DwLine/2 - 3) : 20'(DwLine - 3));
+        len_q    <= span_x_q[8:0] + {5'd0, kx} - {5'd0, cut_l_q + cut_r};
+        wide_o   <= span_x_q > (by_row ? 20'(DwLine/2 - 9) : int16_i ? 20'(DwLine/2 - 3) : 20'(DwLine - 3));
       end
       GapRow: begin
         gap_row_q <= mul_p[12:0] - {4'd0, span_x_q[8:0]};
@@ -163,8 +198,9 @@ module weft_vec_scan (
       end
       GapBlock: begin
         gap_block_q <= mul_p[9:0] - {1'b0, span_x_q[8:0]};
-        gap_first_q <= (cut_t_q == 2'd0 ? {len_q, 1'b0} : cut_t_q == 2'd1 ? {1'b0, len_q} : 10'd0)
-                       + 10'd2 - {8'd0, cut_l_q};
+        gap_first_q <= by_row ? 10'd8 - {6'd0, cut_l_q}
+                              : (cut_t_q == 2'd0 ? {len_q, 1'b0} : cut_t_q == 2'd1 ? {1'b0, len_q} : 10'd0)
+                                + 10'd2 - {6'd0, cut_l_q};
       end
       default: ;
     endcase
@@ -180,6 +216,7 @@ module weft_vec_scan (
   logic [20:0] row_q;                   // rows left in the block
   logic [3:0]  left_y_q, left_x_q;      // rows and columns to the next window's end
   logic        first_q;
+  logic        pass_on_q, pass_end_q;   // the pass at hand: it exists; it is the block's last
 
   logic begin_run, step, end_x, end_y, used;
   logic [19:0] next_block;
@@ -188,17 +225,19 @@ module weft_vec_scan (
   assign step      = run_q && ready_i;
   assign next_block = block_q + (int16_i ? 20'(2*N) : 20'(N));
   assign end_x     = col_q == 9'd1;
-  assign end_y     = row_q == 21'd1;
-  assign used      = iy_q < {5'd0, in_h_i} && ix_q < {5'd0, in_w_i}  // as unsigned numbers: negative ones are large
-                     && left_y_q <= 4'd2 && left_x_q <= 4'd2;
+  assign end_y     = by_row ? pass_end_q : row_q == 21'd1;
+  assign used      = (by_row ? pass_on_q : iy_q < {5'd0, in_h_i} && left_y_q <= 4'd2)
+                     && ix_q < {5'd0, in_w_i}     // as unsigned numbers: negative ones are large
+                     && left_x_q < kx;
+  assign pass_next = by_row && (begin_run || (step && end_x));
 
   always_ff @(posedge clk_i) begin
     if (begin_run || step) begin
       first_q <= begin_run || end_x;
       if (begin_run || end_x) begin
         col_q    <= len_q;
-        left_x_q <= 4'd2 - {2'd0, cut_l_q};
-        ix_q     <= ix_start[20:0] + {19'd0, cut_l_q};
+        left_x_q <= kx - 4'd1 - cut_l_q;
+        ix_q     <= ix_start[20:0] + {17'd0, cut_l_q};
         if (begin_run || end_y) begin
           tail_q   <= !begin_run && (tail_q || chans_q <= 16'(N));
           chans_q  <= begin_run ? oc_i : chans_q - 16'(N);
@@ -221,6 +260,19 @@ module weft_vec_scan (
         ix_q     <= ix_q + 21'd1;
         addr_q   <= addr_q + x_step_i;
       end
+      if (pass_next) addr_q <= line_next_q;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (by_row) begin
+      line_next_q <= ahead_q + mul_p;   // of use from GapBlock on
+      if (state_q == SpanX) ahead_q <= base_q;
+      else if (pass_next && pass_end) ahead_q <= ahead_q + (int16_i ? 20'(2*N) : 20'(N));
+    end
+    if (pass_next) begin
+      pass_on_q  <= pass_on;
+      pass_end_q <= pass_end;
     end
   end
 
@@ -231,8 +283,24 @@ module weft_vec_scan (
   logic [20:0] wy_q, wx_q;              // its first row and column, signed
   logic        e_end_x, e_end_y, e_last;
 
+  // What the passes under way are: with few columns the last windows of a pass end in
+  // the third behind it.
+  logic [3:0]  pass_q [4];
+  logic [1:0]  in_q, out_q;             // the next pass of the stream; that of the windows
+  logic        e_on, e_first, e_last_pass, e_block;
+  assign {e_on, e_first, e_last_pass, e_block} = pass_q[out_q];
+
+  always_ff @(posedge clk_i) begin
+    if (pass_next) begin
+      pass_q[begin_run ? 2'd0 : in_q] <= {pass_on, pass_first, pass_last, pass_end};
+      in_q <= begin_run ? 2'd1 : in_q + 2'd1;
+    end
+    if (begin_run) out_q <= '0;
+    else if (by_row && step && emit_o && e_end_x) out_q <= out_q + 2'd1;
+  end
+
   assign e_end_x = ox_q + 16'd1 == ow_i;
-  assign e_end_y = oy_q + 16'd1 == oh_i;
+  assign e_end_y = by_row ? e_block : oy_q + 16'd1 == oh_i;
   assign e_last  = e_end_x && e_end_y && e_chans_q <= 16'(N);
 
   always_ff @(posedge clk_i) begin
@@ -263,7 +331,7 @@ module weft_vec_scan (
           oy_q  <= oy_q + 16'd1;
           wy_q  <= wy_q + {17'd0, stride_y_i};
           if (e_end_y) begin
-            gap_q     <= {3'd0, gap_block_q} - 13'd1;
+            if (!by_row) gap_q <= {3'd0, gap_block_q} - 13'd1;
             oy_q      <= '0;
             wy_q      <= iy_start[20:0];
             e_chans_q <= e_chans_q - 16'(N);
@@ -273,11 +341,20 @@ module weft_vec_scan (
     end
   end
 
+  // Columns of the window that are not padding: from pad_l to in front of end_r.
+  logic [20:0] left;
+  logic signed [21:0] right;
+  logic [3:0]  pad_l, end_r;
+  logic [8:0]  col_on;
+  assign left   = -wx_q;
+  assign right  = $signed({6'd0, in_w_i}) - $signed({wx_q[20], wx_q});
+  assign pad_l  = !wx_q[20] ? 4'd0 : left > 21'd9 ? 4'd9 : left[3:0];
+  assign end_r  = right <= 22'sd0 ? 4'd0 : right >= $signed({18'd0, kx}) ? kx : right[3:0];
+
   always_comb begin
-    for (int k = 0; k < 3; k++) begin
-      row_on_o[k] = wy_q + 21'(k) < {5'd0, in_h_i};
-      col_on_o[k] = wx_q + 21'(k) < {5'd0, in_w_i};
-    end
+    col_on = (9'h1ff << pad_l) & ~(9'h1ff << end_r);
+    for (int k = 0; k < 3; k++) on_o[3*k +: 3] = wy_q + 21'(k) < {5'd0, in_h_i} ? col_on[2:0] : 3'd0;
+    if (by_row) on_o = e_on ? col_on : '0;
   end
 
   assign ready_o = state_q == Idle || state_q == Begin;
@@ -287,6 +364,17 @@ module weft_vec_scan (
   assign skip_o  = tail_q || !used;
   assign row_o   = first_q;
   assign emit_o  = gap_q == '0;
-  assign block_o = emit_o && oy_q == '0 && ox_q == '0;
+  assign block_o = emit_o && (by_row || oy_q == '0) && ox_q == '0;
+  assign first_o = e_first;
+  assign last_o  = e_last_pass;
+
+`ifdef WEFT_ASSERT
+  logic [2:0] passes_q;                 // in pass_q
+  always_ff @(posedge clk_i) begin
+    if (begin_run) passes_q <= 3'd1;
+    else if (by_row && step) passes_q <= passes_q + 3'(end_x) - 3'(emit_o && e_end_x);
+    if (rst_ni && run_q && by_row) assert (passes_q <= 3'd4 && (!emit_o || passes_q != '0));
+  end
+`endif
 
 endmodule

@@ -46,7 +46,7 @@ static bool shape_of(const struct weft_model *m, const struct weft_cmd_conv *c,
 	uint64_t taps = (uint64_t)c->n_ky * (uint64_t)c->n_kx;
 	uint64_t tiles = ((uint32_t)c->post.oc + m->n - 1) / m->n;
 
-	s->is_float = c->post.mode == MODE_FLOAT;
+	s->is_float = c->post.mode == WEFT_POST_MODE_FLOAT8;
 	s->elem = elem;
 	s->run_pad = (uint32_t)pad;
 	s->k = (uint32_t)(taps * pad);

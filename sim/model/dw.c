@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dw: depthwise 3x3 convolution, one multiplier per channel.
+ * dw: depthwise convolution, one multiplier per channel.
  *
- * |x - zp| * |w - zp| < 2^16 * 2^8, so that nine products stay below 2^31.
+ * Of int16 |x| * |w - zp| <= 2^15 * 255, so that the 135 products of the largest
+ * kernel stay below 2^31.
  */
 #include <errno.h>
 #include <string.h>
@@ -14,10 +15,14 @@
 #pragma GCC optimize("O3")
 #endif
 
+#define KY_MAX 15
+#define KX_MAX 9
+
 /* One block of at most n channels. */
 struct dw_block {
 	uint32_t c0, lanes;
-	int16_t w[WEFT_DW_TAPS][LANES_MAX];     /* zero point off; float8 are codes */
+	int32_t ky, kx;                         /* rows and columns of the kernel */
+	int16_t w[KY_MAX * KX_MAX][LANES_MAX];  /* zero point off; float8 are codes */
 	struct post_lane post[LANES_MAX];
 };
 
@@ -29,14 +34,17 @@ static int dw_block_load(struct weft_model *m, const struct weft_cmd_dw *c, uint
 
 	b->c0 = block * m->n;
 	b->lanes = min_u32(m->n, oc - b->c0);
-	for (uint32_t t = 0; t < WEFT_DW_TAPS; t++) {
-		uint32_t at = (uint32_t)c->w_base + (block * WEFT_DW_TAPS + t) * m->n;
+	b->ky = c->n_ky ? c->n_ky : 3;
+	b->kx = c->n_ky ? c->n_kx : 3;
+	uint32_t taps = (uint32_t)(b->ky * b->kx);
+	for (uint32_t t = 0; t < taps; t++) {
+		uint32_t at = (uint32_t)c->w_base + (block * taps + t) * m->n;
 		int ret = model_read(m, at, raw, m->n);
 
 		if (ret)
 			return ret;
 		for (uint32_t i = 0; i < m->n; i++)
-			b->w[t][i] = c->post.mode == MODE_FLOAT ? (uint8_t)raw[i] : (int16_t)(raw[i] - c->w_zp);
+			b->w[t][i] = c->post.mode == WEFT_POST_MODE_FLOAT8 ? (uint8_t)raw[i] : (int16_t)(raw[i] - c->w_zp);
 	}
 	return post_lanes(m, (uint32_t)c->p_base + b->c0 * WEFT_PARAM_BYTES, b->post);
 }
@@ -63,7 +71,7 @@ static void add_floats(struct weft_model *m, struct model_sum *acc, const int16_
 static int dw_tap(struct weft_model *m, const struct weft_cmd_dw *c, const struct dw_block *b,
 		  int32_t iy, int32_t ix, const int16_t *w, struct dw_sums *s)
 {
-	bool is_float = c->post.mode == MODE_FLOAT;
+	bool is_float = c->post.mode == WEFT_POST_MODE_FLOAT8;
 	/* float8 codes are read as they are. */
 	enum elem e = is_float ? ELEM_INT8 : x_elem(&c->post);
 	int16_t x[LANES_MAX];
@@ -90,14 +98,15 @@ static int dw_pixel(struct weft_model *m, const struct weft_cmd_dw *c, const str
 
 	memset(s.v, 0, b->lanes * sizeof(*s.v));
 	memset(s.acc, 0, b->lanes * sizeof(*s.acc));
-	for (int32_t t = 0; t < WEFT_DW_TAPS; t++) {
-		int ret = dw_tap(m, c, b, c->iy_start + oy * c->stride_y + t / 3,
-				 c->ix_start + ox * c->stride_x + t % 3, b->w[t], &s);
+	for (int32_t ky = 0; ky < b->ky; ky++)
+		for (int32_t kx = 0; kx < b->kx; kx++) {
+			int ret = dw_tap(m, c, b, c->iy_start + oy * c->stride_y + ky,
+					 c->ix_start + ox * c->stride_x + kx, b->w[ky * b->kx + kx], &s);
 
-		if (ret)
-			return ret;
-	}
-	for (uint32_t i = 0; c->post.mode != MODE_FLOAT && i < b->lanes; i++)
+			if (ret)
+				return ret;
+		}
+	for (uint32_t i = 0; c->post.mode != WEFT_POST_MODE_FLOAT8 && i < b->lanes; i++)
 		s.acc[i].v = (uint64_t)(int64_t)s.v[i];
 	if (c->post.raw)
 		return post_write_raw(m, &c->post, (uint32_t)oy, (uint32_t)ox, b->c0, b->lanes, s.acc, b->post);
@@ -108,10 +117,14 @@ static int dw_pixel(struct weft_model *m, const struct weft_cmd_dw *c, const str
 static bool dw_legal(const struct weft_model *m, const struct weft_cmd_dw *c)
 {
 	const struct weft_cmd_post *p = &c->post;
+	uint32_t span = (uint32_t)(p->ow - 1) * (uint32_t)c->stride_x;
 	/* The line buffer's bytes hold half as many int16. */
 	uint32_t line = m->cfg->dw_line / elem_bytes(x_elem(p));
 
-	return !p->add && post_legal(p, true) && (uint32_t)(p->ow - 1) * (uint32_t)c->stride_x + 3 <= line;
+	if (p->add || !post_legal(p, true))
+		return false;
+	/* Without the line buffer, it is the sums of a row that need room. */
+	return c->n_ky ? c->n_kx >= 3 && span + KX_MAX <= m->cfg->dw_line / 2 : !c->n_kx && span + 3 <= line;
 }
 
 int model_dw(struct weft_model *m, const struct weft_cmd *cmd)
@@ -123,7 +136,7 @@ int model_dw(struct weft_model *m, const struct weft_cmd *cmd)
 
 	if (!dw_legal(m, c))
 		return model_bad(m, cmd, WEFT_FAULT_BAD_FIELD);
-	if (p->mode == MODE_FLOAT)
+	if (p->mode == WEFT_POST_MODE_FLOAT8)
 		float_products(m, p->x_fmt, p->w_fmt, c->log2_scale);
 	for (uint32_t i = 0; i < blocks; i++) {
 		int ret = dw_block_load(m, c, i, &b);

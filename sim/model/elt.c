@@ -10,7 +10,7 @@ static int16_t elt_single(const struct weft_cmd_post *p, int16_t q)
 	uint32_t up = (uint32_t)(q - p->a_zp) << p->pre_shift;
 	int32_t v;
 
-	if (p->mode == MODE_FLOAT)
+	if (p->mode == WEFT_POST_MODE_FLOAT8)
 		return (int16_t)float_clamp((uint16_t)q, (uint16_t)p->y_min, (uint16_t)p->y_max);
 	v = post_rescale((int32_t)up, (int32_t)p->a_mul, (unsigned)p->a_shift, post_round(p->double_round, p->even));
 	return post_clamp((int32_t)((uint32_t)v + (uint32_t)p->y_zp), p->y_min, p->y_max);

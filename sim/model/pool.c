@@ -39,7 +39,7 @@ static int pool_window(struct weft_model *m, const struct weft_cmd_pool *c, uint
 			return ret;
 		if (c->sum)
 			tap_sum(acc, v, lanes, c->x_zp);
-		else if (c->post.mode == MODE_FLOAT)
+		else if (c->post.mode == WEFT_POST_MODE_FLOAT8)
 			tap_float(acc, v, lanes);
 		else
 			tap_max(acc, v, lanes);
@@ -51,7 +51,7 @@ static int16_t pool_out(const struct weft_cmd_pool *c, int32_t v)
 {
 	const struct weft_cmd_post *p = &c->post;
 
-	if (p->mode == MODE_FLOAT)
+	if (p->mode == WEFT_POST_MODE_FLOAT8)
 		return (int16_t)float_clamp((uint16_t)v, (uint16_t)p->y_min, (uint16_t)p->y_max);
 	if (c->sum) {
 		v = post_rescale(v, (int32_t)p->a_mul, (unsigned)p->a_shift, post_round(p->double_round, p->even));
@@ -70,7 +70,7 @@ static int pool_pixel(struct weft_model *m, const struct weft_cmd_pool *c, uint3
 	int ret;
 
 	for (uint32_t i = 0; i < lanes; i++)
-		acc[i] = c->sum ? 0 : c->post.mode == MODE_FLOAT ? FLOAT_LEAST : INT16_MIN;
+		acc[i] = c->sum ? 0 : c->post.mode == WEFT_POST_MODE_FLOAT8 ? FLOAT_LEAST : INT16_MIN;
 	ret = pool_window(m, c, at & SP_ADDR_MASK, lanes, acc);
 	if (ret)
 		return ret;
@@ -84,7 +84,7 @@ int model_pool(struct weft_model *m, const struct weft_cmd *cmd)
 	const struct weft_cmd_pool *c = &cmd->pool;
 	uint32_t oc = (uint32_t)c->post.oc, oh = (uint32_t)c->post.oh, ow = (uint32_t)c->post.ow;
 
-	if (c->post.add || !post_legal(&c->post, false) || (c->post.mode == MODE_FLOAT && c->sum))
+	if (c->post.add || !post_legal(&c->post, false) || (c->post.mode == WEFT_POST_MODE_FLOAT8 && c->sum))
 		return model_bad(m, cmd, WEFT_FAULT_BAD_FIELD);
 	for (uint32_t c0 = 0; c0 < oc; c0 += m->n)
 	for (uint32_t oy = 0; oy < oh; oy++)

@@ -94,7 +94,7 @@ static inline int16_t first(const struct weft_cmd_post *p, const struct post_lan
 	uint64_t sum = acc->v + l->bias;
 	int32_t v;
 
-	if (p->mode == MODE_FLOAT)
+	if (p->mode == WEFT_POST_MODE_FLOAT8)
 		return float_first(p, l, acc);
 	if (p->scale16)
 		v = rescale(wrap48(sum), (int16_t)l->mul, l->shift, post_round(false, p->even));
@@ -122,7 +122,7 @@ static int16_t post_add(const struct weft_cmd_post *p, int16_t q, int16_t r)
 	uint32_t t1, t2;
 	int32_t v;
 
-	if (p->mode == MODE_FLOAT)
+	if (p->mode == WEFT_POST_MODE_FLOAT8)
 		return (int16_t)float_clamp(float_add((uint16_t)q, (uint16_t)r), (uint16_t)p->s_min,
 					    (uint16_t)p->s_max);
 	t1 = addend(p, q, p->a_zp, p->a_mul, p->a_shift);
@@ -153,7 +153,7 @@ int post_write(struct weft_model *m, const struct weft_cmd_post *p, uint32_t oy,
 int post_write_raw(struct weft_model *m, const struct weft_cmd_post *p, uint32_t oy, uint32_t ox,
 		   uint32_t c0, uint32_t lanes, const struct model_sum *acc, const struct post_lane *l)
 {
-	uint32_t size = p->mode == MODE_INT16 ? 8 : 4;
+	uint32_t size = p->mode == WEFT_POST_MODE_INT16 ? 8 : 4;
 	uint32_t at = sp_at(p->out_base, p->out_y_stride, oy, p->out_x_stride, ox) + c0 * size;
 	uint8_t raw[8 * LANES_MAX];
 

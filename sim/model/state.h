@@ -59,15 +59,13 @@ struct post_lane {
 
 #define LANES_MAX 64u            /* largest n that the model takes */
 
-enum { MODE_INT8, MODE_INT16, MODE_FLOAT };
-
 /* What a tensor's elements are. In the model an element is an int16: an integer,
- * or in mode 2 the pattern of an fp16. */
+ * or in mode float8 the pattern of an fp16. */
 enum elem { ELEM_INT8, ELEM_INT16, ELEM_FLOAT8, ELEM_FP16 = ELEM_FLOAT8 + 4 };
 
 static inline enum elem elem_of(const struct weft_cmd_post *p, int32_t fmt)
 {
-	return p->mode == MODE_FLOAT ? (enum elem)(ELEM_FLOAT8 + fmt) : (enum elem)p->mode;
+	return p->mode == WEFT_POST_MODE_FLOAT8 ? (enum elem)(ELEM_FLOAT8 + fmt) : (enum elem)p->mode;
 }
 
 static inline enum elem x_elem(const struct weft_cmd_post *p)

@@ -133,12 +133,16 @@ void Memory::move(const FromChip &c)
 	now_++;
 	refill(wrote ? static_cast<int>(bus_bytes_) : 0);
 
-	// A shared budget goes first to the direction whose turn it is and then to
-	// whoever can use it.
+	// A shared budget goes in turn to reads and to writes that wait, a beat each; what one does not use the
+	// other gets.
 	bool want_write = shared_ && !writes_.empty();
-	if (!(want_write && write_turn_))
-		offer_read();
-	write_turn_ = want_write && !write_turn_;
+	if (!want_write)
+		write_turn_ = false;
+	if (read_budget_ >= static_cast<int>(bus_bytes_)) {
+		if (!write_turn_)
+			offer_read();
+		write_turn_ = want_write && !write_turn_;
+	}
 	const int write_budget = shared_ ? read_budget_ : static_cast<int>(2 * bus_bytes_);
 	out_.arready = reads_.size() < max_bursts_;
 	out_.awready = writes_.size() < max_bursts_;

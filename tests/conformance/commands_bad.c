@@ -17,6 +17,7 @@
 #include "tests/support/file.h"
 #include "tests/support/level.h"
 #include "tests/support/shell.h"
+#include "userlib/run/npy.h"
 
 #define MODEL "tests/models/digits_int8.tflite"
 #define INPUT "image"
@@ -65,6 +66,12 @@ static void refused_bad(void **state)
 		{ "run " MODEL " -o README.md", 2, "README.md: Not a directory" },
 		{ "run " MODEL " --dump /nowhere/x", 2, "/nowhere/x: No such file or directory" },
 		{ "run " MODEL " --device rtl --wave /nowhere/x.fst", 2, "/nowhere/x.fst: No such file or directory" },
+		{ "run " MODEL " --device rtl --profile /nowhere/x.json", 2, "/nowhere/x.json: No such file or directory" },
+		{ "run " MODEL " --device rtl --regs /nowhere/x.json", 2, "/nowhere/x.json: No such file or directory" },
+		{ "bench " MODEL " --save /nowhere/x.json", 2, "/nowhere/x.json: No such file or directory" },
+		{ "bench " MODEL " --profile /nowhere/x", 2, "/nowhere/x: No such file or directory" },
+		{ "reduce " MODEL " -o /nowhere/x", 2, "/nowhere/x: No such file or directory" },
+		{ "quantize tests/models/digits_float.onnx -o /nowhere/q.onnx --calibrate tests/models/digits", 2, "/nowhere/q.onnx: No such file or directory" },
 		{ "conform tests -o /nowhere/x", 2, "/nowhere/x: No such file or directory" },
 		/* Not passed over where it means nothing. */
 		{ "run " MODEL " --wave x.fst", 2, "--wave: only the RTL has signals" },
@@ -101,6 +108,32 @@ static void load_options(void **state)
 		assert_non_null(strstr(text, "--backbone"));
 		assert_non_null(strstr(text, "--bind"));
 	}
+}
+
+/* A byte a label, which is not to be read as eight. */
+static void labels_bad(void **state)
+{
+	const weft_dtype types[] = { WEFT_BOOL, WEFT_FP16, WEFT_UINT32 };
+	uint8_t zeros[4 * 360] = { 0 };
+	char file[160], msg[WEFT_NPY_MSG];
+
+	(void)state;
+	test_path(file, sizeof(file), "labels.npy");
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+		const weft_tensor t = { .dtype = types[i], .rank = 1, .dim = { 360, 1, 1, 1, 1, 1, 1, 1 }, .data = zeros };
+		assert_int_equal(weft_npy_write(file, &t, msg), 0);
+		assert_int_equal(run_line(text, sizeof(text), "accuracy " MODEL " tests/models/digits_test_x.npy %s", file), 2);
+		assert_non_null(strstr(text, "not integers"));
+	}
+	unlink(file);
+}
+
+/* A seed can be used again as it is printed. */
+static void seed_is_whole(void **state)
+{
+	(void)state;
+	assert_int_equal(run_line(text, sizeof(text), "run " MODEL " --json --seed 18446744073709551615"), 0);
+	assert_non_null(strstr(text, "\"seed\":\t18446744073709551615,"));
 }
 
 /* What could not be printed was not done. */
@@ -146,6 +179,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(refused_bad),
 		cmocka_unit_test(load_options),
+		cmocka_unit_test(labels_bad),
+		cmocka_unit_test(seed_is_whole),
 		cmocka_unit_test(printed),
 		cmocka_unit_test(written_whole),
 	};

@@ -186,6 +186,10 @@ static void float_bias(void **state)
 		    weft_session_run(s, &in, &out, &report, msg))
 			fail_msg("%s", msg);
 		macs[rescale] = report->macs;
+		bool told = false;
+		for (int i = 0; i < report->n_ops; i++)
+			told |= strstr(report->ops[i].reason, "its bias is of floats; --requant rescale") != NULL;
+		assert_int_equal(told, !rescale);
 		memcpy(y[rescale], out.data, 512);
 		weft_report_free(report);
 		weft_tensor_release(&out);

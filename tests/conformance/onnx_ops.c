@@ -70,6 +70,8 @@ static int on_device(const weft_net *net, const char *name, enum weft_device dev
 		bad += !same(&y[i], &want[i]);
 		weft_tensor_release(&y[i]);
 	}
+	if (!strncmp(name, "int4", 4) && device == WEFT_DEVICE_MODEL)
+		assert_true(rep->macs > 0);
 	if (bad)
 		print_error("%s differs on %s\n", name, device == WEFT_DEVICE_GOLDEN ? "golden" : "the model");
 	weft_report_free(rep);

@@ -129,6 +129,10 @@ static void mode_seven(struct weft_cmd *c) { c->conv.post.mode = 7; }
 static void keep_pixels(struct weft_cmd *c) { c->conv.keep = 1; c->conv.post.ow = 17; }
 static void keep_channels(struct weft_cmd *c) { c->conv.keep = 1; c->conv.post.oc = 17; }
 static void dw_line(struct weft_cmd *c) { c->dw.post.ow = 255; }
+static void dw_kernel_line(struct weft_cmd *c) { c->dw.n_ky = 5; c->dw.n_kx = 3; c->dw.post.ow = 121; }
+static void dw_kernel_rows(struct weft_cmd *c) { c->dw.n_kx = 3; }
+static void dw_kernel_columns(struct weft_cmd *c) { c->dw.n_ky = 3; c->dw.n_kx = 2; }
+static void dw_kernel_wide(struct weft_cmd *c) { c->dw.n_ky = 3; c->dw.n_kx = 10; }
 static void dw_add(struct weft_cmd *c) { c->dw.post.add = 1; }
 static void pool_add(struct weft_cmd *c) { c->pool.post.add = 1; }
 static void wait_ld(struct weft_cmd *c) { c->h.wait[WEFT_UNIT_LD] = 9; }
@@ -291,6 +295,8 @@ static const struct bad bads[] = {
 	CHANGED(shift_small, POOL, BAD_FIELD, CP), CHANGED(zp_large, CONV, BAD_FIELD, CP),
 	CHANGED(not_aligned, CONV, BAD_FIELD, CP), CHANGED(keep_pixels, CONV, BAD_FIELD, CP),
 	CHANGED(keep_channels, CONV, BAD_FIELD, CP), CHANGED(dw_line, DW, BAD_FIELD, CP),
+	CHANGED(dw_kernel_line, DW, BAD_FIELD, CP), CHANGED(dw_kernel_rows, DW, BAD_FIELD, CP),
+	CHANGED(dw_kernel_columns, DW, BAD_FIELD, CP), CHANGED(dw_kernel_wide, DW, BAD_FIELD, CP),
 	CHANGED(dw_add, DW, BAD_FIELD, CP), CHANGED(pool_add, POOL, BAD_FIELD, CP),
 	CHANGED(mode_seven, CONV, BAD_MODE, CP), CHANGED(mode_seven, ELT, BAD_MODE, CP),
 	CHANGED(wait_ld, CONV, DEADLOCK, CP), CHANGED(wait_self, CONV, DEADLOCK, CP),

@@ -2,8 +2,11 @@
 /* dw against a depthwise convolution of tensors, on random small cases. */
 #include "brute.h"
 
+static int32_t rows_of(const struct weft_cmd_dw *d) { return d->n_ky ? d->n_ky : 3; }
+static int32_t cols_of(const struct weft_cmd_dw *d) { return d->n_ky ? d->n_kx : 3; }
+
 struct tensors {
-	int32_t w[3][3][64];                    /* raw weights, per channel */
+	int32_t w[15][9][64];                   /* raw weights, per channel */
 	int64_t bias[64];
 	int32_t mul[64], shift[64];
 };
@@ -13,8 +16,8 @@ static int32_t expected(const struct bench *b, const struct weft_cmd_dw *d, cons
 {
 	wide acc = t->bias[ch];
 
-	for (int32_t ky = 0; ky < 3; ky++)
-	for (int32_t kx = 0; kx < 3; kx++) {
+	for (int32_t ky = 0; ky < rows_of(d); ky++)
+	for (int32_t kx = 0; kx < cols_of(d); kx++) {
 		int32_t iy = d->iy_start + oy * d->stride_y + ky, ix = d->ix_start + ox * d->stride_x + kx;
 
 		if (iy < 0 || iy >= d->in_h || ix < 0 || ix >= d->in_w)
@@ -28,12 +31,12 @@ static int32_t expected(const struct bench *b, const struct weft_cmd_dw *d, cons
 /* Random weights and records, also for the lanes behind the last channel. */
 static void random_constants(struct bench *b, const struct weft_cmd_dw *d, struct tensors *t)
 {
-	int32_t n = (int32_t)b->cfg->n;
+	int32_t n = (int32_t)b->cfg->n, kw = cols_of(d), taps = rows_of(d) * kw;
 
 	for (int32_t ch = 0; ch < (d->post.oc + n - 1) / n * n; ch++) {
-		for (int32_t k = 0; k < 9; k++) {
-			t->w[k / 3][k % 3][ch] = rng_int(&b->rng, -128, 127);
-			b->want[d->w_base + (ch / n * 9 + k) * n + ch % n] = (uint8_t)t->w[k / 3][k % 3][ch];
+		for (int32_t k = 0; k < taps; k++) {
+			t->w[k / kw][k % kw][ch] = rng_int(&b->rng, -128, 127);
+			b->want[d->w_base + (ch / n * taps + k) * n + ch % n] = (uint8_t)t->w[k / kw][k % kw][ch];
 		}
 		t->bias[ch] = random_bias(&b->rng);
 		t->mul[ch] = random_mul(&b->rng, &d->post);
@@ -66,6 +69,12 @@ static void random_dw(struct bench *b, struct weft_cmd *c)
 	d->ix_start = rng_int(&b->rng, -3, 2);
 	d->stride_y = rng_int(&b->rng, 1, 3);
 	d->stride_x = rng_int(&b->rng, 1, 3);
+	if (rng_int(&b->rng, 0, 1)) {
+		d->n_ky = rng_int(&b->rng, 1, 15);
+		d->n_kx = rng_int(&b->rng, 3, 9);
+		d->iy_start = rng_int(&b->rng, -d->n_ky - 2, 2);
+		d->ix_start = rng_int(&b->rng, -d->n_kx - 2, 2);
+	}
 	d->x_zp = p->mode == 1 ? 0 : rng_int(&b->rng, -128, 127);
 	d->w_zp = rng_int(&b->rng, 0, 1) ? 0 : rng_int(&b->rng, -128, 127);
 	d->w_base = part + n * rng_int(&b->rng, 0, 9);
@@ -140,9 +149,38 @@ static void dw_limits_bad(void **state)
 	weft_model_free(m);
 }
 
+/* Kernels other than 3x3 have rows and at least three columns, short rows, and no float8. */
+static void dw_kernel_bad(void **state)
+{
+	const struct weft_config *cfg = weft_config_find("w16");
+	struct weft_model *m = weft_model_new(cfg);
+	struct weft_cmd c;
+
+	(void)state;
+	weft_cmd_init(&c, WEFT_CMD_DW);
+	c.dw.post.y_max = 127;
+	for (c.dw.n_ky = 0; c.dw.n_ky <= 15; c.dw.n_ky++)
+		for (c.dw.n_kx = 0; c.dw.n_kx <= 10; c.dw.n_kx++)
+			assert_int_equal(fault_of(m, &c), (!c.dw.n_ky && !c.dw.n_kx) || (c.dw.n_ky && c.dw.n_kx >= 3 && c.dw.n_kx <= 9) ?
+			                 WEFT_FAULT_NONE : WEFT_FAULT_BAD_FIELD);
+	c.dw.n_ky = 1;
+	c.dw.n_kx = 3;
+	for (c.dw.post.mode = 0; c.dw.post.mode < 2; c.dw.post.mode++) {
+		c.dw.post.ow = (int32_t)cfg->dw_line / 2 - 8;
+		assert_int_equal(fault_of(m, &c), WEFT_FAULT_NONE);
+		c.dw.post.ow++;
+		assert_int_equal(fault_of(m, &c), WEFT_FAULT_BAD_FIELD);
+	}
+	c.dw.post.ow = 1;
+	assert_int_equal(fault_of(m, &c), WEFT_FAULT_BAD_FIELD);
+	c.dw.n_ky = c.dw.n_kx = 0;
+	assert_int_equal(fault_of(m, &c), WEFT_FAULT_NONE);
+	weft_model_free(m);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(dw_random), cmocka_unit_test(dw_limits_bad)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(dw_random), cmocka_unit_test(dw_limits_bad), cmocka_unit_test(dw_kernel_bad)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -726,6 +726,13 @@ static bool conv_job(struct maker *m, struct job *j)
 	return true;
 }
 
+static int64_t draw_rows(struct maker *m)
+{
+	static const int edges[] = { 1, 2, 3, 5, 7, 15 };
+
+	return chance(m, 60) ? edges[draw(m, 0, N_OF(edges) - 1)] : draw(m, 1, 15);
+}
+
 static bool dw_job(struct maker *m, struct job *j)
 {
 	struct weft_cmd c;
@@ -734,15 +741,22 @@ static bool dw_job(struct maker *m, struct job *j)
 	bool whole;
 	int64_t oc = draw_count(m, 3 * m->n), blocks = ceil_div(oc, m->n);
 	int64_t line = m->cfg->dw_line / elem_bytes(m, m->x_fmt);
+	bool any = m->cfg->has_dwk && m->mode != FLOAT && chance(m, 60);      /* kernel, not 3x3 */
+	int64_t ky = any ? draw_rows(m) : 3, kx = any ? draw(m, 3, 9) : 3;
 
+	line = any ? m->cfg->dw_line / 2 - 6 : line;
 	draw_axis(m, &ay, 12, 40);
 	draw_axis(m, &ax, chance(m, 10) ? line : 30, line);
 	ax.out = least(ax.out, (line - 3) / ax.stride + 1);
+	if (any && chance(m, 70)) {
+		ay.start -= draw(m, 0, ky - 1);
+		ax.start -= draw(m, 0, kx - 1);
+	}
 	x = new_ten(m, ay.in, ax.in, oc, m->x_fmt);
 	weft_cmd_init(&c, WEFT_CMD_DW);
 	if (!place_filled(m, j, &x))
 		return false;
-	int w = new_area(m, blocks * WEFT_DW_TAPS * m->n, m->n), records = new_records(m, j, blocks * m->n);
+	int w = new_area(m, blocks * ky * kx * m->n, m->n), records = new_records(m, j, blocks * m->n);
 	if (w < 0 || records < 0)
 		return false;
 	fill(m, j, w, m->w_fmt);
@@ -758,6 +772,8 @@ static bool dw_job(struct maker *m, struct job *j)
 	c.dw.x_zp = m->mode == INT8 ? draw_zp(m) : 0;
 	c.dw.w_zp = m->mode == FLOAT || chance(m, 60) ? 0 : draw_zp(m);
 	c.dw.log2_scale = draw_log2_scale(m);
+	c.dw.n_ky = any ? (int32_t)ky : 0;
+	c.dw.n_kx = any ? (int32_t)kx : 0;
 	c.dw.w_base = (int32_t)m->area[w].at;
 	c.dw.p_base = (int32_t)m->area[records].at;
 	draw_post(m, &c.dw.post, true);

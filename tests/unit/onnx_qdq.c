@@ -770,10 +770,44 @@ static void open_batch_and_range(void **state)
 	weft_net_free(net);
 }
 
+/*
+ * Quantised on the host, averaged by the device, dequantised on the host and turned by the device:
+ * all that the host does is at the network's edge.
+ */
+static void strict_edges(void **state)
+{
+	static const int64_t shape[4] = { 1, C, H, W }, out[4] = { 1, C, H - 1, W - 1 };
+	struct weft_session_options o = weft_session_options_default();
+	struct q q = { 0.05f, 120, 2 };
+	struct ob g = { 0 }, m = { 0 }, at = { 0 };
+	char msg[WEFT_MSG_LEN] = "";
+	weft_session *s;
+
+	(void)state;
+	ob_attr_ints(&at, "kernel_shape", 2, (int64_t[]){ 2, 2 });
+	ob_port(&g, 11, "a", 1, 4, shape);
+	parameters(&g, "s", "z", &q);
+	node(&g, "QuantizeLinear", "a", "s", "z", "qa", NULL);
+	node(&g, "DequantizeLinear", "qa", "s", "z", "fa", NULL);
+	node(&g, "AveragePool", "fa", NULL, NULL, "f", &at);
+	node(&g, "QuantizeLinear", "f", "s", "z", "qf", NULL);
+	node(&g, "DequantizeLinear", "qf", "s", "z", "y", NULL);
+	ob_port(&g, 12, "y", 1, 4, out);
+	ob_model(&m, &g, 19);
+	weft_net *net = load(&m, 0);
+	o.device = WEFT_DEVICE_MODEL;
+	o.strict = true;
+	if (weft_session_open(net, &o, &s, msg))
+		fail_msg("%s", msg);
+	weft_session_close(s);
+	weft_net_free(net);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(random_graphs), cmocka_unit_test(averages), cmocka_unit_test(qlinear_twins),
-	                                    cmocka_unit_test(conv_transpose), cmocka_unit_test(matmul_of_tensors), cmocka_unit_test(open_batch_and_range) };
+	                                    cmocka_unit_test(conv_transpose), cmocka_unit_test(matmul_of_tensors), cmocka_unit_test(open_batch_and_range),
+	                                    cmocka_unit_test(strict_edges) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

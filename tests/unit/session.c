@@ -15,6 +15,7 @@
 
 #include "../support/level.h"
 #include "tflite_build.h"
+#include "userlib/run/internal.h"
 
 #define DIGITS "tests/models/digits_int8.tflite"
 
@@ -205,6 +206,47 @@ static void test_strict_ends(void **state)
 	}
 }
 
+/* The last values that a type has, and the first that it has not. */
+static void test_narrow_types(void **state)
+{
+	static const struct { weft_dtype t; int64_t least, most; } types[] = {
+		{ WEFT_BOOL, 0, 1 }, { WEFT_INT4, -8, 7 }, { WEFT_INT2, -2, 1 }, { WEFT_UINT4, 0, 15 }, { WEFT_UINT2, 0, 3 },
+		{ WEFT_INT48, -0x800000000000, 0x7fffffffffff },
+	};
+	int64_t value;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+		const int64_t tries[] = { types[i].least, types[i].most, types[i].least - 1, types[i].most + 1 };
+		for (int k = 0; k < 4; k++) {
+			int64_t wide[3] = { 0, 0, tries[k] };
+			int8_t bytes[3] = { 0, 0, (int8_t)tries[k] };
+			const bool is_wide = types[i].t == WEFT_INT48;
+			const weft_tensor t = { .dtype = types[i].t, .rank = 1, .dim = { 3, 1, 1, 1, 1, 1, 1, 1 }, .data = is_wide ? (void *)wide : bytes };
+			assert_int_equal(weft_beyond_type(&t, &value), k < 2 ? -1 : 2);
+			if (k >= 2 && is_wide)
+				assert_true(value == tries[k]);
+		}
+	}
+	int8_t any[2] = { -128, 127 };
+	assert_int_equal(weft_beyond_type(&(weft_tensor){ .dtype = WEFT_INT8, .rank = 1, .dim = { 2, 1, 1, 1, 1, 1, 1, 1 }, .data = any }, &value), -1);
+}
+
+/* Without data an input is refused, not read. */
+static void test_no_data(void **state)
+{
+	weft_net *net = load(DIGITS);
+	weft_session *s = open_on(net, WEFT_DEVICE_MODEL);
+	char msg[WEFT_MSG_LEN] = "";
+	weft_tensor in = { .dtype = WEFT_INT8, .rank = 4, .dim = { 1, 8, 8, 1, 1, 1, 1, 1 } }, out;
+
+	(void)state;
+	assert_int_equal(weft_session_run(s, &in, &out, NULL, msg), -EINVAL);
+	assert_string_equal(msg, "input 0 \"image\" has no data");
+	weft_session_close(s);
+	weft_net_free(net);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -212,6 +254,8 @@ int main(void)
 		cmocka_unit_test(test_golden_plans_as_a_device),
 		cmocka_unit_test(test_golden_strict_bad),
 		cmocka_unit_test(test_strict_ends),
+		cmocka_unit_test(test_narrow_types),
+		cmocka_unit_test(test_no_data),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

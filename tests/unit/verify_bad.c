@@ -487,6 +487,39 @@ static void long_line(struct stream *s, bool bad)
 	add(s, WEFT_CMD_END);
 }
 
+static void long_line_kernel(struct stream *s, bool bad)
+{
+	struct weft_cmd_dw *d = &s->c[DW].dw;
+
+	long_line(s, false);
+	d->n_ky = 5;
+	d->n_kx = 3;
+	d->post.ow = bad ? 121 : 120;
+}
+
+static void kernel_columns(struct stream *s, bool bad)
+{
+	s->c[DW].dw.n_ky = 5;
+	s->c[DW].dw.n_kx = bad ? 2 : 3;
+}
+
+static void kernel_rows(struct stream *s, bool bad)
+{
+	s->c[DW].dw.n_ky = !bad;
+	s->c[DW].dw.n_kx = 3;
+}
+
+/* A device of an older build. */
+static void kernel_lacks(struct stream *s, bool bad)
+{
+	static struct weft_config old;
+
+	old = *s->cfg;
+	old.features &= bad ? ~WEFT_FEATURE_DWK : ~0u;
+	s->cfg = &old;
+	s->c[DW].dw.n_ky = s->c[DW].dw.n_kx = 3;
+}
+
 static void far_row(struct stream *s, bool bad)
 {
 	struct weft_cmd_conv *v = &s->c[CONV].conv;
@@ -771,6 +804,14 @@ static void sp_weights(struct stream *s, bool bad)
 	s->c[LD_W].load.sp_addr = at;
 	s->c[CONV].conv.w_base = at + (bad ? 16 : 0);
 	s->c[DW].dw.w_base = at;
+}
+
+static void sp_weights_kernel(struct stream *s, bool bad)
+{
+	sp_weights(s, false);
+	s->c[DW].dw.n_ky = 5;
+	s->c[DW].dw.n_kx = 5;
+	s->c[DW].dw.w_base += 9 * 256 - 25 * 16 + (bad ? 16 : 0);
 }
 
 static void sp_records(struct stream *s, bool bad)
@@ -1185,6 +1226,10 @@ static const struct bad_case cases[] = {
 	COMMANDS(pool_adds, ADD_NOT_ALLOWED, POOL),
 	COMMANDS(long_line, LINE_TOO_LONG, DW),
 	COMMANDS(long_line_int16, LINE_TOO_LONG, DW),
+	COMMANDS(long_line_kernel, LINE_TOO_LONG, DW),
+	COMMANDS(kernel_columns, BAD_FIELD, DW),
+	COMMANDS(kernel_rows, BAD_FIELD, DW),
+	COMMANDS(kernel_lacks, MODE, DW),
 	COMMANDS(far_row, COORD_RANGE, CONV),
 	COMMANDS(far_byte, COORD_RANGE, CONV),
 	COMMANDS(keep_pixels, KEEP_SHAPE, CONV),
@@ -1218,6 +1263,7 @@ static const struct bad_case cases[] = {
 	COMMANDS(sp_load, SP_RANGE, LD_X),
 	COMMANDS(sp_input, SP_RANGE, CONV),
 	COMMANDS(sp_weights, SP_RANGE, CONV),
+	COMMANDS(sp_weights_kernel, SP_RANGE, DW),
 	COMMANDS(sp_records, SP_RANGE, DW),
 	COMMANDS(sp_output, SP_RANGE, POOL),
 	COMMANDS(window_end, WINDOW, ST),

@@ -117,6 +117,21 @@ def gemms():
             yield "QGemm", {"a": a}, c, {"transA": ta, "transB": tb, "alpha": alpha}, order
 
 
+def int4():
+    """Between DequantizeLinear and QuantizeLinear, weights of 4 bits: a convolution and a matrix product."""
+    for op, shape, w_shape, axis in (("Conv", (1, 6, 5, 7), (8, 6, 3, 3), 0), ("Gemm", (3, 20), (20, 9), 1)):
+        n = w_shape[axis]
+        x, w = codes(np.int8, *shape), RNG.integers(-8, 8, w_shape)
+        scale = RNG.uniform(0.01, 0.05, n).astype("f4")
+        init = [nh.from_array(np.asarray(v), k) for k, v in
+                {"as": np.float32(0.031), "az": np.int8(5), "ws": scale, "ys": np.float32(0.37), "yz": np.int8(-9)}.items()]
+        init.append(h.make_tensor("w", T.INT4, w_shape, w.ravel().tolist()))
+        nodes = [h.make_node("DequantizeLinear", ["x", "as", "az"], ["f"]), h.make_node("DequantizeLinear", ["w", "ws"], ["v"], axis=axis),
+                 h.make_node(op, ["f", "v"], ["g"]), h.make_node("QuantizeLinear", ["g", "ys", "yz"], ["y"])]
+        graph = h.make_graph(nodes, "g", [h.make_tensor_value_info("x", T.INT8, shape)], [h.make_tensor_value_info("y", T.INT8, None)], init)
+        yield "int4 " + op, h.make_model(graph, opset_imports=[h.make_opsetid("", 21)], ir_version=10), {"x": x}
+
+
 def main():
     default = Path(__file__).resolve().parents[2] / "tests" / "models" / "onnx_ops.gz"
     out, n = b"ONNXOPS1", 0
@@ -127,6 +142,9 @@ def main():
         for op, ins, constants, attrs, order in generate():
             out += record("%s %d" % (op, n), model(op, ins, constants, attrs, 13, "com.microsoft", order), ins)
             n += 1
+    for name, m, ins in int4():
+        out += record(name, m, ins)
+        n += 1
     with open(sys.argv[1] if len(sys.argv) > 1 else default, "wb") as f, gzip.GzipFile(fileobj=f, mode="wb", filename="", mtime=0) as z:
         z.write(out)
     print(n, "cases")

@@ -44,6 +44,8 @@ static int take(struct accuracy *a, int opt, const char *v)
 static int64_t value(const weft_tensor *t, int64_t i)
 {
 	switch (t->dtype) {
+	case WEFT_BOOL:
+	case WEFT_INT4:
 	case WEFT_INT8:   return ((const int8_t *)t->data)[i];
 	case WEFT_UINT8:  return ((const uint8_t *)t->data)[i];
 	case WEFT_INT16:  return ((const int16_t *)t->data)[i];
@@ -116,7 +118,7 @@ static int judge(struct accuracy *a, const weft_net *net, weft_tensor *in)
 		return fail(EXIT_USAGE, "%s: %lld elements of %s; %lld inputs of %lld %s are wanted", a->files[1],
 		            (long long)weft_tensor_elements(&a->x), weft_dtype_name(a->x.dtype), (long long)n,
 		            (long long)each, weft_dtype_name(in->dtype));
-	if (a->y.dtype >= WEFT_FP8E4M3 || a->y.dtype == WEFT_INT4)
+	if (a->y.dtype >= WEFT_FP8E4M3 || a->y.dtype == WEFT_INT4 || a->y.dtype == WEFT_BOOL)
 		return fail(EXIT_USAGE, "%s: labels are %s, not integers", a->files[2], weft_dtype_name(a->y.dtype));
 	return 0;
 }

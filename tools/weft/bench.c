@@ -237,6 +237,10 @@ static int bench_main(int argc, char **argv)
 	int status = walk(&b, argc, argv, false);
 	if (!status && !b.n && !micro)
 		status = fail(EXIT_USAGE, "bench: no network is named; make bench runs all");
+	if (!status && b.save)
+		status = can_write(b.save);
+	if (!status && b.profiles)
+		status = make_dir(b.profiles);
 	if (!status && b.targets_file)
 		status = bench_targets_read(b.targets_file, &b.targets);
 	if (!status) {

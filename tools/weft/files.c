@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "userlib/run/file.h"
 #include "userlib/run/image.h"
@@ -24,6 +25,20 @@ static uint64_t next_random(uint64_t *state)
 	return z ^ (z >> 31);
 }
 
+/* A byte as one of the type's values, where it has fewer. */
+static uint8_t narrowed(weft_dtype t, uint8_t v)
+{
+	switch (t) {
+	case WEFT_BOOL:  return v & 1;
+	case WEFT_INT4:  return (uint8_t)((int8_t)v >> 4);
+	case WEFT_INT2:  return (uint8_t)((int8_t)v >> 6);
+	case WEFT_UINT4:
+	case WEFT_FP4E2M1: return v >> 4;
+	case WEFT_UINT2: return v >> 6;
+	default:         return v;
+	}
+}
+
 void fill_random(weft_tensor *t, uint64_t seed)
 {
 	size_t n = weft_tensor_bytes(t);
@@ -34,10 +49,13 @@ void fill_random(weft_tensor *t, uint64_t seed)
 			((float *)t->data)[i] = (float)((double)(next_random(&seed) >> 40) / 8388608.0 - 1.0);
 		return;
 	}
+	if (t->dtype == WEFT_INT48) {
+		for (int64_t i = 0; i < weft_tensor_elements(t); i++)
+			((int64_t *)t->data)[i] = (int64_t)next_random(&seed) >> 16;
+		return;
+	}
 	for (size_t i = 0; i < n; i++)
-		p[i] = (uint8_t)(next_random(&seed) >> 56);
-	for (size_t i = 0; i < n && t->dtype == WEFT_BOOL; i++)
-		p[i] &= 1;
+		p[i] = narrowed(t->dtype, (uint8_t)(next_random(&seed) >> 56));
 }
 
 weft_tensor tensor_for(const struct weft_port *p)
@@ -136,6 +154,17 @@ int read_input(const char *file, const struct weft_port *p, weft_tensor *t)
 	if (ends_with(file, ".bin"))
 		return read_raw(file, t);
 	return fail(EXIT_USAGE, "%s: not .npy, .bin, .png or .jpg", file);
+}
+
+int can_write(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	char folder[4096];
+
+	if (!access(path, F_OK))
+		return access(path, W_OK) ? fail(EXIT_USAGE, "%s: %s", path, strerror(errno)) : 0;
+	snprintf(folder, sizeof(folder), "%.*s", slash ? (int)(slash - path + 1) : 1, slash ? path : ".");
+	return access(folder, W_OK | X_OK) ? fail(EXIT_USAGE, "%s: %s", path, strerror(errno)) : 0;
 }
 
 int make_dir(const char *dir)

@@ -58,14 +58,14 @@ static void post(struct weft_cmd_post *p, enum mode mode, uint32_t out, int ow, 
 }
 
 /* Input, output and weights in regions of their own, as far as they fit. */
-static void depthwise(struct micro *m, int size, int channels, const struct weft_config *cfg)
+static void depthwise(struct micro *m, int size, int channels, int k, const struct weft_config *cfg)
 {
 	int elem = elem_bytes[m->mode];
 	uint32_t half = cfg->sp_bytes / 2, in_bytes = (uint32_t)(size * size * channels * elem);
-	uint32_t w_bytes = (uint32_t)channels * (9 + WEFT_PARAM_BYTES), w_at = cfg->sp_bytes - cfg->sp_bytes / 8;
+	uint32_t w_bytes = (uint32_t)(channels * (k * k + WEFT_PARAM_BYTES)), w_at = cfg->sp_bytes - cfg->sp_bytes / 8;
 
-	w_at = half + in_bytes > w_at ? cfg->sp_bytes - 4096 : w_at;
-	m->macs = (uint64_t)(size * size * channels) * 9;
+	w_at = half + in_bytes > w_at ? cfg->sp_bytes - w_bytes / 16 * 16 : w_at;
+	m->macs = (uint64_t)(size * size * channels) * (uint64_t)(k * k);
 	load(m, 0, in_bytes);
 	load(m, w_at, w_bytes);
 	struct weft_cmd *c = add(m, WEFT_CMD_DW);
@@ -74,9 +74,10 @@ static void depthwise(struct micro *m, int size, int channels, const struct weft
 	c->dw.in_x_stride = channels * elem;
 	c->dw.in_y_stride = channels * size * elem;
 	c->dw.in_h = c->dw.in_w = size;
-	c->dw.iy_start = c->dw.ix_start = -1;
+	c->dw.iy_start = c->dw.ix_start = -(k / 2);
+	c->dw.n_ky = c->dw.n_kx = k > 3 ? k : 0;
 	c->dw.w_base = (int32_t)w_at;
-	c->dw.p_base = (int32_t)(w_at + 9 * (uint32_t)channels);
+	c->dw.p_base = (int32_t)(w_at + (uint32_t)(k * k * channels));
 	add(m, WEFT_CMD_END);
 }
 
@@ -193,6 +194,9 @@ int micro_benchmarks(const struct weft_session_options *s, micro_result *result,
 		{ .name = "conv 1x1 3x3x256 to 256" },
 		{ .name = "conv 3x3 32x32x16 to 16" },
 		{ .name = "conv 3x3 32x32x16 to 16, add" },
+		{ .name = "depthwise 5x5 28x28x128" },
+		{ .name = "depthwise 7x7 28x28x128" },
+		{ .name = "depthwise 5x5 28x28x64 int16", .mode = MODE_INT16 },
 	};
 	int status = 0;
 
@@ -201,17 +205,20 @@ int micro_benchmarks(const struct weft_session_options *s, micro_result *result,
 	o.kind = WEFT_DEV_RTL;
 	o.config = s->config;
 	o.memory = s->memory;
-	depthwise(&m[0], 56, 64, cfg);
+	depthwise(&m[0], 56, 64, 3, cfg);
 	convolution(&m[1], 16, 64, 64, 3, false, cfg);
 	convolution(&m[2], 16, 64, 64, 1, false, cfg);
-	depthwise(&m[3], 40, 64, cfg);
+	depthwise(&m[3], 40, 64, 3, cfg);
 	convolution(&m[4], 16, 64, 64, 3, false, cfg);
-	depthwise(&m[5], 56, 64, cfg);
+	depthwise(&m[5], 56, 64, 3, cfg);
 	convolution(&m[6], 16, 64, 64, 3, false, cfg);
 	convolution(&m[7], 48, 8, 16, 1, false, cfg);
 	convolution(&m[8], 3, 256, 256, 1, false, cfg);
 	convolution(&m[9], 32, 16, 16, 3, false, cfg);
 	convolution(&m[10], 32, 16, 16, 3, true, cfg);
+	depthwise(&m[11], 28, 128, 5, cfg);
+	depthwise(&m[12], 28, 128, 7, cfg);
+	depthwise(&m[13], 28, 64, 5, cfg);
 	for (size_t i = 0; i < sizeof m / sizeof *m; i++) {
 		if (!(cfg->features >> m[i].mode & 1))
 			continue;

@@ -2,6 +2,7 @@
 /*
  * Reports as a table and as JSON.
  */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -104,12 +105,14 @@ int print_json(const weft_net *net, const struct weft_session_options *o, const 
                const struct weft_report *r, const struct requant_report *requant, char *const *files)
 {
 	cJSON *j = cJSON_CreateObject();
+	char number[24];
 
 	cJSON_AddStringToObject(j, "model", model);
 	cJSON_AddStringToObject(j, "device", weft_device_name(o->device));
 	cJSON_AddStringToObject(j, "config", o->config);
 	cJSON_AddStringToObject(j, "memory", memory_name(o));
-	cJSON_AddNumberToObject(j, "seed", (double)seed);
+	snprintf(number, sizeof(number), "%" PRIu64, seed);
+	cJSON_AddRawToObject(j, "seed", number);     /* a double has only 53 bits of it */
 	cJSON_AddNumberToObject(j, "cycles", (double)r->cycles);
 	cJSON_AddNumberToObject(j, "estimate", (double)r->estimate);
 	cJSON_AddNumberToObject(j, "macs", (double)r->macs);

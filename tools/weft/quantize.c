@@ -195,7 +195,9 @@ static int run(int argc, char **argv)
 		bad = opt == -3 ? -1 : take(&a, opt, v);
 	if (!bad && (!a.model || !a.out || !a.dir))
 		bad = fail(-1, "quantize: wants MODEL.onnx, -o Q.onnx and --calibrate DIR");
-	int status = bad ? EXIT_USAGE : with_file(&a);
+	int status = bad ? EXIT_USAGE : can_write(a.out);
+	if (!status)
+		status = with_file(&a);
 	load_release(&a.load);
 	return status;
 }

@@ -59,7 +59,7 @@ static int take_args(int argc, char **argv, struct args *a)
 			return EXIT_USAGE;
 	if (!a->model || !a->dir)
 		return fail(EXIT_USAGE, "reduce: wants MODEL and -o DIR");
-	return 0;
+	return can_write(a->dir);
 }
 
 static int get_inputs(const struct args *a, const weft_net *net, weft_tensor *in)

@@ -160,8 +160,10 @@ static bool dumped(const cJSON *list, const struct reg *r, uint32_t *value)
 		const cJSON *n = cJSON_GetObjectItemCaseSensitive(o, "name"), *v = cJSON_GetObjectItemCaseSensitive(o, "value");
 		if (!cJSON_IsString(n) || strcmp(n->valuestring, name) || !cJSON_IsNumber(v))
 			continue;
+		if (!(v->valuedouble >= 0 && v->valuedouble <= UINT32_MAX))
+			return false;
 		*value = (uint32_t)v->valuedouble;
-		return v->valuedouble >= 0 && v->valuedouble <= UINT32_MAX;
+		return true;
 	}
 	return false;
 }

@@ -412,7 +412,9 @@ static int make_folders(const struct run *r)
 
 	for (size_t i = 0; i < sizeof(dirs) / sizeof(dirs[0]) && !status; i++)
 		status = dirs[i] ? make_dir(dirs[i]) : 0;
-	return status;
+	if (!status && r->o.profile)
+		status = can_write(r->o.profile);
+	return !status && r->regs ? can_write(r->regs) : status;
 }
 
 static int check_profile(const struct run *r)

@@ -15,8 +15,11 @@ struct alloc {
 	int64_t sp_bytes, align, region;
 	int *order, *rank;     /* areas, largest first; where each stands among them */
 	/* By address. */
-	struct placed { int64_t lo, hi; int t0, t1, use0, use1, area; } *placed;   /* times as they were then */
+	struct placed { int64_t lo, hi; int t0, t1, area; } *placed;   /* times as they were then */
 	int n_placed;
+	/* Per area those placed before it which the same nodes use, and the cycles of these nodes: from first[area] on. */
+	struct rival { int area; int64_t cycles; } *rival; uint32_t cap_rival;
+	uint32_t *first;
 	/* Of the area at hand: for each region, cycles of the nodes that use placed areas as well, times how much
 	 * of those lies there, of 64. */
 	int64_t busy[WEFT_SP_REGIONS];
@@ -109,7 +112,7 @@ static void put_placed(struct alloc *al, int area)
 
 	for (; i && al->placed[i - 1].lo > a->addr; i--)
 		al->placed[i] = al->placed[i - 1];
-	al->placed[i] = (struct placed){ a->addr, a->addr + a->bytes, a->t0, a->t1, a->use0, a->use1, area };
+	al->placed[i] = (struct placed){ a->addr, a->addr + a->bytes, a->t0, a->t1, area };
 }
 
 /* All but the first n of the order. */
@@ -123,20 +126,54 @@ static void drop_placed(struct alloc *al, int n)
 			al->placed[al->n_placed++] = al->placed[i];
 }
 
-static void find_busy(struct alloc *al, const struct area *a)
+static void find_busy(struct alloc *al, int area)
 {
 	al->busy_known = true;
 	for (int r = 0; r < WEFT_SP_REGIONS; r++)
 		al->busy[r] = 0;
-	for (int i = 0; i < al->n_placed; i++) {
-		const struct placed *p = &al->placed[i];
-		int64_t cycles = overlap(a->use0, a->use1 + 1, p->use0, p->use1 + 1) ? together(al, a, &al->s->area[p->area]) : 0;
-		if (!cycles)
-			continue;
-		struct span in = touched(al, p->lo, p->hi - p->lo);
+	for (uint32_t i = al->first[area]; i < al->first[area + 1]; i++) {
+		const struct rival *v = &al->rival[i];
+		const struct area *b = &al->s->area[v->area];
+		struct span in = touched(al, b->addr, b->bytes);
 		for (int64_t r = in.lo; r < in.lo + in.n; r++)
-			al->busy[r] += cycles * part_of(al, p->lo, p->hi - p->lo, r);
+			al->busy[r] += v->cycles * part_of(al, b->addr, b->bytes, r);
 	}
+}
+
+struct uses { int first, last, rank; };
+
+static int add_rivals(struct alloc *al, int area, const struct uses *u, uint32_t *n)
+{
+	const struct area *all = al->s->area;
+	const struct uses a = u[area];
+
+	al->first[area] = *n;
+	for (int k = 0; k < (int)al->s->n_area; k++) {
+		if (u[k].rank >= a.rank || !overlap(a.first, a.last + 1, u[k].first, u[k].last + 1))
+			continue;
+		int64_t cycles = together(al, &all[area], &all[k]);
+		int err = cycles ? cc_grow(&al->rival, *n, &al->cap_rival, sizeof *al->rival) : 0;
+		if (err)
+			return err;
+		if (cycles)
+			al->rival[(*n)++] = (struct rival){ k, cycles };
+	}
+	return 0;
+}
+
+static int list_rivals(struct alloc *al)
+{
+	struct uses *u = malloc((al->s->n_area + 1) * sizeof *u);
+	uint32_t n = 0;
+	int err = u ? 0 : -ENOMEM;
+
+	for (uint32_t i = 0; i < al->s->n_area && !err; i++)
+		u[i] = (struct uses){ al->s->area[i].use0, al->s->area[i].use1, al->rank[i] };
+	for (uint32_t i = 0; i < al->s->n_area && !err; i++)
+		err = add_rivals(al, (int)i, u, &n);
+	al->first[al->s->n_area] = n;
+	free(u);
+	return err;
 }
 
 struct choice { int64_t addr, conflicts; };
@@ -148,7 +185,7 @@ static void consider(struct alloc *al, const struct area *a, int64_t lo, int64_t
 	if (addr < lo || addr + a->bytes > hi || !c->conflicts)
 		return;
 	if (!al->busy_known)
-		find_busy(al, a);
+		find_busy(al, (int)(a - al->s->area));
 	int64_t n = conflicts(al, a, addr);
 	if (n < c->conflicts)
 		*c = (struct choice){ addr, n };
@@ -157,7 +194,9 @@ static void consider(struct alloc *al, const struct area *a, int64_t lo, int64_t
 /* Starts worth trying in the gap [lo, hi). */
 static void consider_gap(struct alloc *al, const struct area *a, int64_t lo, int64_t hi, struct choice *c)
 {
-	lo = round_up(lo, al->align);
+	if (hi - lo < a->bytes)
+		return;
+	lo = (int64_t)(((uint32_t)lo + (uint32_t)al->align - 1) / (uint32_t)al->align * (uint32_t)al->align);
 	if (hi - lo < a->bytes)
 		return;
 	if (a->bytes > al->compact) {
@@ -166,7 +205,7 @@ static void consider_gap(struct alloc *al, const struct area *a, int64_t lo, int
 		return;
 	}
 	consider(al, a, lo, hi, lo, c);
-	for (int64_t r = round_up(lo, al->region); r < hi; r += al->region) {
+	for (int64_t r = ((uint32_t)lo + (uint32_t)al->region - 1) / (uint32_t)al->region * (uint32_t)al->region; r < hi; r += al->region) {
 		consider(al, a, lo, hi, r, c);
 		consider(al, a, lo, hi, r - a->bytes, c);
 		consider(al, a, lo, hi, r - a->bytes / 2, c);
@@ -228,6 +267,8 @@ void alloc_free(struct alloc *al)
 	free(al->order);
 	free(al->rank);
 	free(al->placed);
+	free(al->first);
+	free(al->rival);
 	free(al);
 }
 
@@ -242,7 +283,8 @@ struct alloc *alloc_new(struct seg *s)
 	al->order = malloc(n * sizeof *al->order);
 	al->rank = malloc(n * sizeof *al->rank);
 	al->placed = malloc(n * sizeof *al->placed);
-	if (al->order && al->rank && al->placed && !sort_areas(al))
+	al->first = malloc(n * sizeof *al->first);
+	if (al->order && al->rank && al->placed && al->first && !sort_areas(al) && !list_rivals(al))
 		return al;
 	alloc_free(al);
 	return NULL;

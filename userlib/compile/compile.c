@@ -11,7 +11,7 @@
 #include "plan.h"
 
 #define MAX_ATTEMPTS 64
-#define MAX_TUNED 200000       /* commands of all trials of a step */
+#define MAX_TUNED 60000       /* commands of all trials of a step */
 #define STEP_NODES 512         /* nodes of one NPU step at most */
 
 struct attempt {
@@ -29,6 +29,7 @@ static int cc_start(struct cc *cc, const struct attempt *a)
 	cc->has_int4 = cc->cfg->features & WEFT_FEATURE_INT4;
 	cc->has_raw = cc->cfg->features & WEFT_FEATURE_RAW;
 	cc->has_even = cc->cfg->features & WEFT_FEATURE_EVEN;
+	cc->has_dwk = cc->cfg->features & WEFT_FEATURE_DWK;
 	cc->has_table = cc->cfg->features & WEFT_FEATURE_TABLE;
 	cc->has_sub = cc->cfg->features & WEFT_FEATURE_SUB;
 	cc->has_mul = cc->cfg->features & WEFT_FEATURE_MUL;
@@ -125,8 +126,7 @@ static int compile_steps(struct cc *cc)
 	if (!err)
 		err = cc_dram(cc);
 	for (int i = 0; i < n && !err; i++) {
-		int64_t cycles;
-		err = seg_tune(&segs[i], MAX_TUNED, &cycles);
+		err = seg_tune(&segs[i], MAX_TUNED);
 		if (!err)
 			err = seg_sched(&segs[i]);
 		if (!err)

@@ -39,9 +39,11 @@ void emit_access(struct cmd *c, enum space space, bool write, int64_t lo, int64_
 void emit_access_rows(struct cmd *c, enum space space, bool write, int64_t lo, int64_t hi, int64_t n, int64_t step);
 /* The accesses of c from number `first` on that are not yet counted: so many, at that port. */
 void emit_traffic(struct cmd *c, int first, enum port port, int64_t count, enum banks banks);
-/* Reads of pixels of o; writes of so many bytes at each. */
+/* Accesses of so many bytes, whose addresses have no more in common than these bits */
+enum banks emit_across(const struct cc *cc, int64_t addresses, int64_t bytes);
+/* Reads of pixels of o; writes of so many channels of each. */
 enum banks emit_read_banks(const struct cc *cc, const struct operand *o);
-enum banks emit_write_banks(const struct cc *cc, const struct operand *o, int64_t bytes);
+enum banks emit_write_banks(const struct cc *cc, const struct operand *o, int64_t n_ch);
 /* Lane passes of the post unit for a row: float8 sums are rounded, then take their bias. */
 int64_t emit_passes(const struct node *nd);
 /* Cycles in which an engine reads `count` elements side by side of o: N of them at once, those of

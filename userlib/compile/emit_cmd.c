@@ -58,26 +58,37 @@ void emit_traffic(struct cmd *c, int first, enum port port, int64_t count, enum 
 		if (a->count)
 			continue;
 		a->port = (uint8_t)port;
-		a->banks = (uint8_t)banks;
+		a->banks = (uint8_t)(banks > BANKS_BOTH ? BANKS_BOTH : banks);
+		a->one = (uint8_t)(banks > BANKS_BOTH ? banks - BANKS_BOTH : 0);
 		a->count = (uint32_t)min64(count * (int64_t)(a->hi - a->lo) / bytes * a->n, UINT32_MAX);
 	}
+}
+
+enum banks emit_across(const struct cc *cc, int64_t addresses, int64_t bytes)
+{
+	int64_t all = addresses | cc->n, grid = all & -all;
+
+	/* Of the places in a word that addresses may have, those from which so many bytes fit in it. */
+	return grid >= cc->n ? BANKS_TURN : (enum banks)(BANKS_BOTH + min64(15, 16 * (max64(0, cc->n - bytes) + grid) / cc->n));
 }
 
 enum banks emit_read_banks(const struct cc *cc, const struct operand *o)
 {
 	if ((o->addr | o->xs | o->ys) % cc->n)
-		return BANKS_BOTH;
+		return emit_across(cc, o->addr | o->xs | o->ys, cc->n);
 	return o->xs % (2 * cc->n) ? BANKS_TURN : BANKS_SAME;
 }
 
-enum banks emit_write_banks(const struct cc *cc, const struct operand *o, int64_t bytes)
+enum banks emit_write_banks(const struct cc *cc, const struct operand *o, int64_t n_ch)
 {
 	/* The largest power of two that divides all addresses. */
-	int64_t all = o->addr | o->xs | o->ys | cc->n, grid = all & -all;
+	int64_t all = o->addr | o->xs | o->ys | cc->n, grid = all & -all, n = ceil_div(n_ch, cc->n), tail = n_ch - (n - 1) * cc->n;
 
-	if (bytes > grid)
-		return BANKS_BOTH;
-	return o->xs % (2 * cc->n) ? BANKS_TURN : BANKS_SAME;
+	if (min64((n > 1 ? cc->n : tail) * o->elem, cc->n) <= grid)
+		return o->xs % (2 * cc->n) ? BANKS_TURN : BANKS_SAME;
+	/* Channels of the last block are fewer. */
+	int64_t most = emit_across(cc, grid, min64(cc->n * o->elem, cc->n)), last = emit_across(cc, grid, min64(tail * o->elem, cc->n));
+	return (enum banks)(((n - 1) * most + last) / n);
 }
 
 int64_t emit_passes(const struct node *nd)
@@ -192,7 +203,8 @@ int emit_record(struct emit *e, struct cmd *c, const struct node *nd, const stru
 		.tensor = nd->y_tensor,
 		.addr = (uint32_t)(j->y.addr + (ch - j->c) * j->y.elem),
 		.n_y = (uint32_t)j->oh, .n_x = (uint32_t)j->ow, .n_c = (uint32_t)n_ch,
-		.y_bytes = (uint32_t)j->y.ys, .x_bytes = (uint32_t)j->y.xs,
+		/* Steps of one row or pixel may be longer than the tensor. */
+		.y_bytes = j->oh > 1 ? (uint32_t)j->y.ys : 0, .x_bytes = j->ow > 1 ? (uint32_t)j->y.xs : 0,
 		.first = (uint64_t)((v->off + j->n * v->step[0] + j->oy * v->step[1] + j->ox * v->step[2]) / elem + ch),
 		.y_elems = j->oh > 1 ? (uint64_t)(v->step[1] / elem) : 0, .x_elems = j->ow > 1 ? (uint64_t)(v->step[2] / elem) : 0,
 	});
@@ -246,12 +258,12 @@ static void cost_dma(const struct cc *cc, struct cmd *c, const struct dma *d, in
 	int64_t bus = cc->cfg->axi_bytes, in = d->mem_step[0] | d->mem_step[1] | d->mem_step[2] ? bus / 2 : off % bus;
 	int64_t beats = ceil_div(d->row + (rows > 1 && !((off | d->mem_step[0] | d->mem_step[1] | d->mem_step[2]) % bus) ? 0 : in), bus);
 	int64_t bursts = rows * ceil_div(beats, BURST_BEATS);
-	bool both = (d->sp | d->sp_step[0] | d->sp_step[1] | d->sp_step[2] | off | d->mem_step[0] | d->mem_step[1] | d->mem_step[2]) % cc->n;
+	int64_t at = d->sp | d->sp_step[0] | d->sp_step[1] | d->sp_step[2] | off | d->mem_step[0] | d->mem_step[1] | d->mem_step[2];
 
 	c->cost = (uint32_t)(rows * beats + 1);
 	c->slow = (uint32_t)max64(2 * rows * beats, bursts * (MEMORY_FAR + 8) / BURSTS) + 1;
 	c->latency = d->store ? 12 : 10;
-	emit_traffic(c, 0, d->store ? PORT_X : PORT_WRITE, rows * beats, both ? BANKS_BOTH : BANKS_TURN);
+	emit_traffic(c, 0, d->store ? PORT_X : PORT_WRITE, rows * beats, emit_across(cc, at, cc->n));
 }
 
 int emit_dma(struct emit *e, struct dma d)

@@ -96,8 +96,8 @@ static int emit_tiles(struct emit *e, const struct node *nd, const struct job *j
 	int64_t pixels = j->oh * j->ow, groups = ceil_div(pixels, cc->n), last = pixels - (groups - 1) * cc->n;
 	int64_t reads = t->n_ky * t->n_kx * emit_reads(cc, &j->x, t->run);
 	access_input(c, &j->x, t);
-	bool unaligned = (k->in_base | k->ox_step | k->oy_step | k->kx_step | k->ky_step) % cc->n;
-	emit_traffic(c, 0, PORT_X, tiles * pixels * reads, unaligned ? BANKS_BOTH : k->ox_step % (2 * cc->n) ? BANKS_TURN : BANKS_SAME);
+	int64_t grid = k->in_base | k->ox_step | k->oy_step | k->kx_step | k->ky_step;
+	emit_traffic(c, 0, PORT_X, tiles * pixels * reads, grid % cc->n ? emit_across(cc, grid, cc->n) : k->ox_step % (2 * cc->n) ? BANKS_TURN : BANKS_SAME);
 	emit_access(c, SPACE_SP, false, w, w + tiles * slots * cc->n);
 	emit_traffic(c, c->n_acc - 1, PORT_W, tiles * groups * slots / 2, BANKS_BOTH);
 	if (!keep) {
@@ -111,7 +111,7 @@ static int emit_tiles(struct emit *e, const struct node *nd, const struct job *j
 		first = c->n_acc;
 		emit_rows(c, true, &j->y, j, ch, n_ch);
 		emit_traffic(c, first, PORT_WRITE, tiles * pixels * ceil_div(min64(n_ch, cc->n) * j->y.elem, cc->n),
-		             emit_write_banks(cc, &j->y, min64(min64(n_ch, cc->n) * j->y.elem, cc->n)));
+		             emit_write_banks(cc, &j->y, n_ch));
 		err = emit_record(e, c, nd, j, ch, n_ch);
 	} else {
 		k->post.add = 0;

@@ -13,6 +13,7 @@
 #define TABLE_CYCLES 4         /* until its first byte is looked up, beside its reads */
 #define DW_START_CYCLES 30     /* with the first weights */
 #define WEIGHT_READS 13        /* of weights and records, a block of channels */
+#define RECORD_READS 8         /* of them, of records */
 #define MAX_REGIONS 4096       /* commands of one pooling job */
 
 /* cycles: of reading, at least */
@@ -22,7 +23,7 @@ static int finish(struct emit *e, struct cmd *c, const struct node *nd, const st
 	int err;
 
 	rows = max64(rows, j->oh * j->ow * ceil_div(j->cn, n) * emit_passes(nd));
-	int64_t word = min64(n, j->cn * j->y.elem), words = j->oh * j->ow * ceil_div(j->cn * j->y.elem, n);
+	int64_t words = j->oh * j->ow * ceil_div(j->cn * j->y.elem, n);
 	emit_traffic(c, 0, PORT_X, cycles, j->x.elem > 1 ? BANKS_BOTH : emit_read_banks(e->s->cc, &j->x));
 	int first = c->n_acc;
 	if (nd->table) {
@@ -36,7 +37,7 @@ static int finish(struct emit *e, struct cmd *c, const struct node *nd, const st
 	}
 	first = c->n_acc;
 	emit_rows(c, true, &j->y, j, j->c, j->cn);
-	emit_traffic(c, first, PORT_WRITE, words, emit_write_banks(e->s->cc, &j->y, word));
+	emit_traffic(c, first, PORT_WRITE, words, emit_write_banks(e->s->cc, &j->y, j->cn));
 	c->cost = (uint32_t)min64(max64(cycles, rows) + (c->c.h.op == WEFT_CMD_DW ? DW_START_CYCLES : START_CYCLES), UINT32_MAX);
 	c->latency = 4;
 	c->rows = (uint32_t)rows;
@@ -45,22 +46,69 @@ static int finish(struct emit *e, struct cmd *c, const struct node *nd, const st
 }
 
 /* The virtual rows and columns that the engine streams, of those that are there. */
-static void access_dw(struct cmd *c, const struct weft_cmd_dw *d, int64_t addr, const struct operand *x, int64_t bytes)
+static void access_dw(struct cmd *c, const struct weft_cmd_dw *d, int64_t addr, int64_t ky, int64_t kx, int64_t bytes)
 {
-	int64_t r0 = max64(0, d->iy_start), r1 = min64(d->in_h - 1, (int64_t)d->iy_start + (d->post.oh - 1) * d->stride_y + 2);
-	int64_t c0 = max64(0, d->ix_start), c1 = min64(d->in_w - 1, (int64_t)d->ix_start + (d->post.ow - 1) * d->stride_x + 2);
+	int64_t r0 = max64(0, d->iy_start), r1 = min64(d->in_h - 1, (int64_t)d->iy_start + (d->post.oh - 1) * d->stride_y + ky - 1);
+	int64_t c0 = max64(0, d->ix_start), c1 = min64(d->in_w - 1, (int64_t)d->ix_start + (d->post.ow - 1) * d->stride_x + kx - 1);
+	int64_t ys = d->in_y_stride, xs = d->in_x_stride;
 
 	if (r0 <= r1 && c0 <= c1)
-		emit_access_rows(c, SPACE_SP, false, addr + r0 * x->ys + c0 * x->xs, addr + r0 * x->ys + c1 * x->xs + bytes,
-		                 r1 - r0 + 1, x->ys);
+		emit_access_rows(c, SPACE_SP, false, addr + r0 * ys + c0 * xs, addr + r0 * ys + c1 * xs + bytes, r1 - r0 + 1, ys);
 }
 
-/* Of n rows or columns from `start` on, those that the engine streams: up to two of padding it leaves out. */
-static int64_t streamed(int64_t start, int64_t n, int64_t there)
+/* Of n rows or columns from `start` on, those that the engine streams: up to `most` of padding it leaves out. */
+static int64_t streamed(int64_t start, int64_t n, int64_t there, int64_t most)
 {
 	int64_t padding = max64(0, -start) + max64(0, start + n - there);
 
-	return n - min64(padding, 2);
+	return n - min64(padding, most);
+}
+
+/* Rows of all windows, those in the padding left out. */
+static int64_t window_rows(const struct weft_cmd_dw *d)
+{
+	int64_t sum = 0;
+
+	for (int64_t oy = 0; oy < d->post.oh; oy++) {
+		int64_t top = d->iy_start + oy * d->stride_y;
+		sum += max64(1, min64(top + d->n_ky, d->in_h) - max64(top, 0));
+	}
+	return sum;
+}
+
+/* Cycles for `blocks` blocks of channels, of which a pixel takes `reads` reads. */
+static int64_t stream_cycles(const struct weft_cmd_dw *d, int64_t blocks, int64_t reads)
+{
+	if (!d->n_ky)
+		return reads * streamed(d->iy_start, (d->post.oh - 1) * d->stride_y + 3, d->in_h, 2) *
+		       streamed(d->ix_start, (d->post.ow - 1) * d->stride_x + 3, d->in_w, 2);
+	int64_t row = streamed(d->ix_start, (d->post.ow - 1) * d->stride_x + d->n_kx, d->in_w, d->n_kx - 1);
+
+	/* Its weights are fetched while the row before runs. */
+	return window_rows(d) * max64(reads * max64(row, 3), blocks * (ceil_div(d->n_kx, 2) + 2));
+}
+
+static int64_t weight_reads(const struct weft_cmd_dw *d, int64_t blocks)
+{
+	return blocks * (d->n_ky ? RECORD_READS + window_rows(d) * ceil_div(d->n_kx, 2) : WEIGHT_READS);
+}
+
+static void swap(int32_t *a, int32_t *b)
+{
+	int32_t t = *a;
+
+	*a = *b;
+	*b = t;
+}
+
+static void turn(struct weft_cmd_dw *d)
+{
+	swap(&d->post.ow, &d->post.oh);
+	swap(&d->post.out_x_stride, &d->post.out_y_stride);
+	swap(&d->in_x_stride, &d->in_y_stride);
+	swap(&d->in_w, &d->in_h);
+	swap(&d->ix_start, &d->iy_start);
+	swap(&d->stride_x, &d->stride_y);
 }
 
 static int emit_dw_part(struct emit *e, const struct node *nd, const struct job *j, const struct weights *w)
@@ -95,23 +143,84 @@ static int emit_dw_part(struct emit *e, const struct node *nd, const struct job 
 		d->in_y_stride = 0;
 	if (d->in_w == 1)
 		d->in_x_stride = 0;
-	access_dw(c, d, addr, &j->x, j->cn * j->x.elem);
+	if (dw_by_row(nd)) {
+		d->n_ky = (int32_t)dw_rows(nd);
+		d->n_kx = (int32_t)dw_cols(nd);
+	}
+	if (nd->turned)
+		turn(d);
+	access_dw(c, d, addr, dw_rows(nd), dw_cols(nd), j->cn * j->x.elem);
 	int first = c->n_acc;
 	emit_access(c, SPACE_SP, false, wa, wa + blocks * nd->tile_bytes);
 	emit_access(c, SPACE_SP, false, rec, rec + blocks * WEFT_PARAM_BYTES * n);
-	emit_traffic(c, first, PORT_W, blocks * WEIGHT_READS, BANKS_BOTH);
-	return finish(e, c, nd, j, emit_reads(e->s->cc, &j->x, j->cn) * streamed(d->iy_start, (j->oh - 1) * d->stride_y + 3, d->in_h) *
-	              streamed(d->ix_start, (j->ow - 1) * d->stride_x + 3, d->in_w));
+	emit_traffic(c, first, PORT_W, weight_reads(d, blocks), BANKS_BOTH);
+	return finish(e, c, nd, j, stream_cycles(d, blocks, emit_reads(e->s->cc, &j->x, j->cn)));
+}
+
+static int emit_dw_parts(struct emit *e, const struct node *nd, const struct job *j, const struct weights *w)
+{
+	int64_t whole = nd->turned ? j->oh : j->ow, parts = ceil_div(whole, dw_width(e->s->cc, nd)), step = ceil_div(whole, parts);
+
+	for (int64_t o = 0; o < whole; o += step) {
+		int64_t n = min64(step, whole - o);
+		struct job part = nd->turned ? job_part(j, j->oy + o, n, j->ox, j->ow) : job_part(j, j->oy, j->oh, j->ox + o, n);
+		int err = emit_dw_part(e, nd, &part, w);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* Every d-th input row (column), those that the d-th results from number `first` on read. */
+struct thinned { int64_t at, n, start; };
+
+/* has: the rows at hand; pad: in front of row 0 */
+static struct thinned thin(struct span has, int64_t first, int64_t stride, int64_t pad, int64_t d)
+{
+	int64_t from = first * stride - pad - has.lo, at = (from % d + d) % d;
+
+	if (at >= has.n)
+		return (struct thinned){ 0, 1, 1 };     /* all are padding */
+	return (struct thinned){ at, ceil_div(has.n - at, d), (from - at) / d };
+}
+
+/* Results py, py + dy, ... of each column, px, px + dx, ... of each row: of a kernel whose taps lie side by side. */
+static int emit_dw_phase(struct emit *e, const struct node *nd, const struct job *j, const struct weights *w, int64_t py, int64_t px)
+{
+	struct node p = *nd;
+	struct job q = *j;
+	struct thinned y = thin(j->x.rows, j->oy + py, nd->sy, nd->pt, nd->dy), x = thin(j->x.cols, j->ox + px, nd->sx, nd->pl, nd->dx);
+
+	p.dy = p.dx = 1;
+	p.pt = (int)-y.start;
+	p.pl = (int)-x.start;
+	p.x.dim[1] = y.n;
+	p.x.dim[2] = x.n;
+	p.dbg.off += (j->oy + py) * p.dbg.step[1] + (j->ox + px) * p.dbg.step[2];
+	p.dbg.step[1] *= nd->dy;
+	p.dbg.step[2] *= nd->dx;
+	q.oy = q.ox = 0;
+	q.oh = ceil_div(j->oh - py, nd->dy);
+	q.ow = ceil_div(j->ow - px, nd->dx);
+	q.x.addr += y.at * j->x.ys + x.at * j->x.xs;
+	q.x.ys *= nd->dy;
+	q.x.xs *= nd->dx;
+	q.x.rows = (struct span){ 0, y.n };
+	q.x.cols = (struct span){ 0, x.n };
+	q.y.addr += py * j->y.ys + px * j->y.xs;
+	q.y.ys *= nd->dy;
+	q.y.xs *= nd->dx;
+	return emit_dw_parts(e, &p, &q, w);
 }
 
 int emit_dw(struct emit *e, const struct node *nd, const struct job *j, const struct weights *w)
 {
-	int64_t most = (e->s->cc->cfg->dw_line / j->x.elem - 3) / nd->sx + 1, parts = ceil_div(j->ow, most);
-	int64_t step = ceil_div(j->ow, parts);
+	int64_t ny = min64(nd->dy, j->oh), nx = min64(nd->dx, j->ow);
 
-	for (int64_t ox = 0; ox < j->ow; ox += step) {
-		struct job part = job_part(j, j->oy, j->oh, j->ox + ox, min64(step, j->ow - ox));
-		int err = emit_dw_part(e, nd, &part, w);
+	if (nd->dy == 1 && nd->dx == 1)
+		return emit_dw_parts(e, nd, j, w);
+	for (int64_t k = 0; k < ny * nx; k++) {
+		int err = emit_dw_phase(e, nd, j, w, k / nx, k % nx);
 		if (err)
 			return err;
 	}

@@ -83,6 +83,7 @@ struct node {
 	bool by_columns;       /* rows and columns are exchanged: cut along columns */
 
 	int kh, kw, sy, sx, dy, dx, pt, pl;   /* kernel, stride, dilation, padding before */
+	bool turned;           /* DW: its commands have rows and columns exchanged */
 	int side;              /* CONV: pixels that are one, pairs.c; 0 or 1: none */
 	int m;                 /* DWCONV: channel multiplier */
 	int x_zp, w_zp;
@@ -163,11 +164,12 @@ struct access {
 	/* SPACE_SP: */
 	uint8_t port;          /* enum port */
 	uint8_t banks;         /* enum banks */
+	uint8_t one;           /* BANKS_BOTH: of 16 accesses, so many lie in one word */
 	uint32_t count;        /* accesses of the whole command; 0: too few to count */
 };
 
 /* Of its region's two banks, an access takes one and the next one the other; one, the next ones the same;
- * both. */
+ * both, where it lies across words: BANKS_BOTH + n where of 16 n do not. */
 enum banks { BANKS_TURN, BANKS_SAME, BANKS_BOTH };
 
 /* What a command does in the scratchpad: writes results or what it loads; reads x, weights, the second addend,
@@ -194,6 +196,7 @@ struct cmd {
 
 struct cmds {
 	struct cmd *p; uint32_t n, cap;
+	struct cmd *spare; uint32_t cap_spare;   /* loads.c */
 	struct weft_prec *rec; uint32_t n_rec, cap_rec;
 };
 
@@ -205,7 +208,7 @@ struct cc {
 	char *msg;
 	int64_t n;             /* cfg->n */
 	int64_t sp_bytes;      /* usable */
-	bool has_alu, has_raw, has_int4, has_even, has_table, has_sub, has_mul;
+	bool has_alu, has_raw, has_int4, has_even, has_table, has_sub, has_mul, has_dwk;
 
 	struct cop *ops;
 	struct cten *ten;      int n_roots; uint32_t cap_roots;
@@ -269,6 +272,23 @@ int cc_strips(struct cc *cc);
 
 /* shape.c: dense 1x1 convolutions and elementwise nodes become one row of pixels */
 void cc_shape(struct cc *cc);
+
+/* A depthwise node's commands have fields for the kernel: it is above 3x3, and each of its rows is read apart. */
+static inline bool dw_by_row(const struct node *nd)
+{
+	return nd->kind == NODE_DW && (nd->kh > 3 || nd->kw > 3);
+}
+
+/* Rows and columns of the kernel in them; what it has not are taps without weight. */
+static inline int64_t dw_rows(const struct node *nd)
+{
+	return !dw_by_row(nd) ? 3 : nd->turned ? nd->kw : nd->kh;
+}
+
+static inline int64_t dw_cols(const struct node *nd)
+{
+	return !dw_by_row(nd) ? 3 : max64(nd->turned ? nd->kh : nd->kw, 3);
+}
 
 /* The graph's tensors that a node reads; -1: none, or a storage of no tensor. */
 static inline void node_reads(const struct node *nd, int t[3])

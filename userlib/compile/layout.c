@@ -48,7 +48,7 @@ static void measure(const struct cc *cc, struct node *nd)
 		measure_conv(cc, nd);
 	} else {
 		nd->n_tiles = ceil_div(nd->y.dim[3], cc->n);
-		nd->tile_bytes = WEFT_DW_TAPS * cc->n;
+		nd->tile_bytes = dw_rows(nd) * dw_cols(nd) * cc->n;
 	}
 	nd->rec_bytes = nd->n_tiles * WEFT_PARAM_BYTES * cc->n;
 }
@@ -178,12 +178,12 @@ static void pack_diagonal(const struct cc *cc, const struct node *nd, const uint
 
 static void pack_dw(const struct cc *cc, const struct node *nd, const uint8_t *w, uint8_t *to)
 {
-	int64_t channels = nd->y.dim[3];
+	int64_t channels = nd->y.dim[3], cols = dw_cols(nd), y = nd->turned ? 1 : cols, x = nd->turned ? cols : 1;
 
 	for (int64_t t = 0; t < nd->n_tiles; t++, to += nd->tile_bytes)
 		for (int ky = 0; ky < nd->kh; ky++)
 			for (int kx = 0; kx < nd->kw; kx++)
-				memcpy(to + (ky * 3 + kx) * cc->n, w + (ky * nd->kw + kx) * channels + t * cc->n,
+				memcpy(to + (ky * y + kx * x) * cc->n, w + (ky * nd->kw + kx) * channels + t * cc->n,
 				       (size_t)min64(cc->n, channels - t * cc->n));
 }
 

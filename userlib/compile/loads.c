@@ -7,6 +7,7 @@
  * work side by side at full speed, with slow memory.
  */
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -197,24 +198,45 @@ static int find_waits(struct seg *s)
 	return err;
 }
 
+/* Accesses that it does not have are not set. */
+static void copy_cmd(struct cmd *to, const struct cmd *from)
+{
+	memcpy(to, from, offsetof(struct cmd, acc) + (size_t)from->n_acc * sizeof from->acc[0]);
+}
+
+static void exchange(struct cmds *c)
+{
+	struct cmd *p = c->p;
+	uint32_t cap = c->cap;
+
+	c->p = c->spare;
+	c->cap = c->cap_spare;
+	c->spare = p;
+	c->cap_spare = cap;
+}
+
 /* Commands in their new order, with waits for that. */
 static int apply(struct order *o)
 {
 	struct cmds *c = &o->s->cmds;
-	struct cmd *was = malloc((c->n + 1) * sizeof *was);
+	const struct cmd *was = c->p;
 	const uint32_t *loads = hazards_loads(o->s->hazards);
 	uint32_t n = 0, next = 0;
 
-	if (!was)
+	if (c->cap_spare < c->cap) {
+		free(c->spare);
+		c->spare = malloc(c->cap * sizeof *c->spare);
+		c->cap_spare = c->spare ? c->cap : 0;
+	}
+	if (!c->spare)
 		return -ENOMEM;
-	memcpy(was, c->p, c->n * sizeof *was);
 	for (uint32_t i = 0; i <= c->n; i++) {
 		while (next < o->n && (i == c->n || (o->at[next] <= i)))
-			c->p[n++] = was[o->l[o->next[next++]].cmd];
+			copy_cmd(&c->spare[n++], &was[o->l[o->next[next++]].cmd]);
 		if (i < c->n && was[i].unit != WEFT_UNIT_LD)
-			c->p[n++] = was[i];
+			copy_cmd(&c->spare[n++], &was[i]);
 	}
-	free(was);
+	exchange(c);
 	if (!loads)
 		return find_waits(o->s);
 	list_counts(o, o->at);

@@ -91,8 +91,8 @@ void set_pool_window(struct node *nd, const struct weft_attr_pool *a);
 
 /* match_conv.c: kernel, stride, padding and kind of a CONV2D or DEPTHWISE_CONV2D; NULL or what
  * no command can hold; can the depthwise engine do it? */
-void conv_shape(struct node *nd, const struct weft_gop *o, const weft_tensor *w, const int pads[4]);
+void conv_shape(const struct cc *cc, struct node *nd, const struct weft_gop *o, const weft_tensor *w, const int pads[4]);
 const char *conv_limit(const struct node *nd);
-bool conv_is_dw(const struct node *nd);
+bool conv_is_dw(const struct cc *cc, struct node *nd, int64_t pixels, bool is_float);
 
 #endif

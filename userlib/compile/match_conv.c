@@ -39,34 +39,52 @@ const char *conv_limit(const struct node *nd)
 	return NULL;
 }
 
-bool conv_is_dw(const struct node *nd)
+#define MAX_PHASES 1024        /* commands of a dilated kernel, a tile */
+#define PHASE_PIXELS 4         /* fewer a command, and the array is faster */
+
+/* Kernels above 3x3: a row of up to nine taps a cycle and pixel, up to 15 rows, either way around. */
+static bool takes_rows(const struct cc *cc, struct node *nd)
 {
-	return nd->m == 1 && nd->kh <= 3 && nd->kw <= 3 && nd->sy <= 15 && nd->sx <= 15 &&
-	       (nd->dy == 1 || nd->kh == 1) && (nd->dx == 1 || nd->kw == 1);
+	bool upright = nd->kh <= 15 && nd->kw <= 9, across = nd->kw <= 15 && nd->kh <= 9;
+
+	if (!cc->has_dwk || !(upright || across))
+		return false;
+	nd->turned = across && (!upright || nd->kw * nd->sy < nd->kh * nd->sx);
+	/* The array takes a cycle a tap. */
+	return nd->turned ? nd->sy < nd->kh : nd->sx < nd->kw;
 }
 
-void conv_shape(struct node *nd, const struct weft_gop *o, const weft_tensor *w, const int pads[4])
+/* Taps that lie apart: a command for each place within their distance, whose input is every so many rows and
+ * columns of the whole. pixels: of the result. */
+bool conv_is_dw(const struct cc *cc, struct node *nd, int64_t pixels, bool is_float)
+{
+	int64_t phases = (int64_t)nd->dy * nd->dx;
+
+	if (nd->m != 1 || nd->sy > 15 || nd->sx > 15 || (phases > 1 && (phases > MAX_PHASES || pixels < PHASE_PIXELS * phases)))
+		return false;
+	return (nd->kh <= 3 && nd->kw <= 3) || (!is_float && takes_rows(cc, nd));
+}
+
+void conv_shape(const struct cc *cc, struct node *nd, const struct weft_gop *o, const weft_tensor *w, const int pads[4])
 {
 	const struct weft_attr_conv *a = &o->attr.conv;
+	const weft_tensor *y = &cc->g->tensors[o->out[0]].t;
 	bool depthwise = o->op == WEFT_OP_DEPTHWISE_CONV2D;
 
 	nd->kh = (int)w->dim[depthwise ? 0 : 1];
 	nd->kw = (int)w->dim[depthwise ? 1 : 2];
 	nd->sy = a->stride[0];
 	nd->sx = a->stride[1];
-	nd->dy = a->dilation[0];
-	nd->dx = a->dilation[1];
+	nd->dy = nd->kh > 1 ? a->dilation[0] : 1;
+	nd->dx = nd->kw > 1 ? a->dilation[1] : 1;
 	nd->pt = pads[0];
 	nd->pl = pads[2];
 	nd->x_zp = a->x_zp;
 	nd->w_zp = a->w_zp;
 	nd->m = depthwise ? (int)w->dim[3] : 1;
-	if (!depthwise)
-		nd->kind = NODE_CONV;
-	else if (w->dim[2] == 1)
-		nd->kind = NODE_DWCONV;
-	else
-		nd->kind = conv_is_dw(nd) ? NODE_DW : NODE_DWCONV;
+	nd->kind = depthwise ? NODE_DWCONV : NODE_CONV;
+	if (depthwise && w->dim[2] > 1 && conv_is_dw(cc, nd, y->dim[1] * y->dim[2], is_float8(type_of(cc, o->in[0]))))
+		nd->kind = NODE_DW;
 }
 
 /* 1: low 32 bits of a sum of 48. */
@@ -167,6 +185,7 @@ static void take_kernel(struct node *nd, const struct node *from)
 	nd->pt = from->pt;
 	nd->pl = from->pl;
 	nd->m = from->m;
+	nd->turned = from->turned;
 	nd->x_zp = from->x_zp;
 	nd->w_zp = from->w_zp;
 	nd->w = from->w;
@@ -292,7 +311,7 @@ int match_conv(struct cc *cc, int i)
 	if (x->dtype == WEFT_INT16 && a->x_zp)
 		NO("int16 with a zero point");
 	note_computed(cc, i, &s);
-	conv_shape(&s, o, w, pads);
+	conv_shape(cc, &s, o, w, pads);
 	if ((why = conv_limit(&s)) || (why = find_tail(cc, i, x->dtype, !s.rec_computed, &t)))
 		NO("%s", why);
 	s.wv = usual(s.kh, s.kw, x->dim[3]);

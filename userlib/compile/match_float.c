@@ -236,7 +236,7 @@ int match_float_conv(struct cc *cc, int i)
 	if (scaled && !from_outside(cc, o->in[2]))
 		NO("log2_scale is computed");
 	struct node nd = { 0 };
-	conv_shape(&nd, o, w, pads);
+	conv_shape(cc, &nd, o, w, pads);
 	nd.log2_scale = scaled ? 0 : a->log2_scale;
 	const char *why = conv_limit(&nd);
 	if (!why)
@@ -251,7 +251,7 @@ int match_float_conv(struct cc *cc, int i)
 	to->w_finite = all_finite(w);
 	/* A PAD's zeros make products, which padding does not. */
 	set_input(cc, to, o->in[0], 0, to->w_finite ? pads : NULL);
-	conv_shape(to, o, w, pads);
+	conv_shape(cc, to, o, w, pads);
 	to->w = o->in[1];
 	to->w_fmt = nd.w_fmt;
 	to->log2_scale = nd.log2_scale;
@@ -370,11 +370,11 @@ static int divide_all(struct cc *cc, int i, int from, int k, const struct counts
 }
 
 /* The sum of products with ones, scaled. */
-static struct node *scaled_sum(struct cc *cc, int i, const struct node *shape, int k)
+static struct node *scaled_sum(struct cc *cc, int i, struct node *shape, int k)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
 	struct float_tail t = { i, FP16_NINF, FP16_INF, false };
-	struct node *to = new_float(cc, conv_is_dw(shape) ? NODE_DW : NODE_DWCONV, i, &t);
+	struct node *to = new_float(cc, conv_is_dw(cc, shape, 0, true) ? NODE_DW : NODE_DWCONV, i, &t);
 
 	if (!to)
 		return NULL;

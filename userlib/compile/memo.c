@@ -60,11 +60,13 @@ static int put_group(struct memo_key *k, const struct seg *s, const struct group
 	return err;
 }
 
-int memo_key_of(struct memo_key *k, const struct seg *s, int64_t tuned)
+int memo_key_of(struct memo_key *k, const struct seg *s)
 {
 	k->n = 0;
-	int err = memo_put(k, tuned) | memo_put(k, s->neighbours) | memo_put(k, s->halves) | memo_put(k, s->only_loads);
+	int err = memo_put(k, s->neighbours) | memo_put(k, s->halves) | memo_put(k, s->in_order) | memo_put(k, s->fast_most) | memo_put(k, s->only_loads);
 
+	for (int i = 0; i < s->n && !err; i++)
+		err = memo_put(k, s->plan[i].split | s->plan[i].w_slots << 8);
 	for (int i = 0; i < s->n_stor && !err; i++)
 		err = memo_put(k, s->stor[i].resident ? 1 + s->stor[i].over : -1);
 	for (uint32_t i = 0; i < s->n_group && !err; i++)

@@ -12,8 +12,6 @@
 #include "plan.h"
 
 #define MAX_AHEAD  64          /* nodes that weights may wait on chip */
-#define MAX_TRIED  120000      /* commands of all trials of a step */
-#define MAX_CHANGED 240000     /* those of changes to the best of them with them */
 #define MAX_DELAYS 300         /* attempts to find how many */
 #define ALLOC_WORK 20000000    /* pairs of areas looked at in all of them */
 
@@ -322,7 +320,7 @@ static int list_areas(struct seg *s)
 }
 
 /* The tiles that a node got, if what decides them is as it was then. */
-struct made { bool is, xr, rr, yr, only_loads; int64_t budget; struct plan p; };
+struct made { bool is, xr, rr, yr, only_loads; int w_slots; int64_t budget; struct plan p; };
 
 /* All that plan_node() sets; what comes before tells it what to do. */
 static void copy_tiles(struct plan *to, const struct plan *from)
@@ -336,13 +334,14 @@ static int plan_tiles(const struct seg *s, int i, struct plan *p, int64_t budget
 {
 	struct made *m = &s->made[i];
 
-	if (m->is && m->budget == budget && m->xr == p->xr && m->rr == p->rr && m->yr == p->yr && m->only_loads == p->only_loads) {
+	if (m->is && m->budget == budget && m->xr == p->xr && m->rr == p->rr && m->yr == p->yr && m->only_loads == p->only_loads &&
+	    m->w_slots == p->w_slots) {
 		copy_tiles(p, &m->p);
 		return 0;
 	}
 	int err = plan_node(s->cc, seg_node(s, i), p, budget);
 	if (!err)
-		*m = (struct made){ true, p->xr, p->rr, p->yr, p->only_loads, budget, *p };
+		*m = (struct made){ true, p->xr, p->rr, p->yr, p->only_loads, p->w_slots, budget, *p };
 	return err;
 }
 
@@ -393,19 +392,24 @@ static bool drop_prefetch(struct seg *s, struct early *e, int n)
 	return any;
 }
 
-/* Of the weights that are early and in the way of area x, the largest come half as early. That area, or -1. */
-static int delay_weights(struct seg *s, struct early *e, int n, const struct area *x)
+/* Is it early, and in the way of area x? */
+static bool in_way(const struct early *e, const struct area *x)
+{
+	return e->t0 < e->need && e->t0 <= x->t1 && e->need > x->t0;
+}
+
+/* Of those listed the largest come half as early. That area, or -1. */
+static int delay_weights(struct seg *s, struct early *e, const int *list, int n, const struct area *x)
 {
 	struct early *most = NULL;
 	int64_t worth = 0;
 
 	for (int i = 0; i < n; i++) {
-		if (e[i].t0 >= e[i].need || e[i].t0 > x->t1 || e[i].need <= x->t0)
+		struct early *w = &e[list[i]];
+		if (!in_way(w, x) || (most && w->bytes * (w->need - w->t0) <= worth))
 			continue;
-		if (most && e[i].bytes * (e[i].need - e[i].t0) <= worth)
-			continue;
-		most = &e[i];
-		worth = e[i].bytes * (e[i].need - e[i].t0);
+		most = w;
+		worth = w->bytes * (w->need - w->t0);
 	}
 	if (!most)
 		return -1;
@@ -414,13 +418,16 @@ static int delay_weights(struct seg *s, struct early *e, int n, const struct are
 }
 
 /* Until what has been placed before area `failed` changes; how many attempts, at most so many, in *k. The first area
- * in order whose time has changed; -1: nothing is early any more. */
-static int make_room(struct seg *s, const struct alloc *al, struct early *e, int n, int failed, int64_t *k, int64_t most)
+ * in order whose time has changed; -1: nothing is early any more. list: room for n numbers */
+static int make_room(struct seg *s, const struct alloc *al, struct early *e, int *list, int n, int failed, int64_t *k, int64_t most)
 {
-	int rank = alloc_rank(al, failed), later;
+	int rank = alloc_rank(al, failed), n_list = 0, later;
 
+	for (int i = 0; i < n; i++)
+		if (in_way(&e[i], &s->area[failed]))
+			list[n_list++] = i;
 	do {
-		later = *k < most ? delay_weights(s, e, n, &s->area[failed]) : -1;
+		later = *k < most ? delay_weights(s, e, list, n_list, &s->area[failed]) : -1;
 		if (*k < most ? later < 0 : !drop_prefetch(s, e, n))
 			return -1;
 		if (++*k > most)
@@ -431,7 +438,7 @@ static int make_room(struct seg *s, const struct alloc *al, struct early *e, int
 }
 
 /* Weights may come as many nodes ahead as there is room for. */
-static int alloc_mode(struct seg *s, struct alloc *al, struct early *e, int n, int64_t compact)
+static int alloc_mode(struct seg *s, struct alloc *al, struct early *e, int *list, int n, int64_t compact)
 {
 	int failed, from = 0;
 	int64_t delays = min64(MAX_DELAYS, ALLOC_WORK / ((int64_t)s->n_area * s->n_area + 1)), k = 0;
@@ -440,7 +447,7 @@ static int alloc_mode(struct seg *s, struct alloc *al, struct early *e, int n, i
 		set_early(s, &e[i], e[i].need > MAX_AHEAD ? e[i].need - MAX_AHEAD : 0);
 	while ((failed = alloc_areas(al, from, compact)) >= 0) {
 		/* What was placed before an area does not depend on it. */
-		from = make_room(s, al, e, n, failed, &k, delays);
+		from = make_room(s, al, e, list, n, failed, &k, delays);
 		if (from < 0)
 			return -ENOSPC;
 	}
@@ -452,15 +459,17 @@ static int alloc_with_prefetch(struct seg *s)
 {
 	int64_t region = s->cc->cfg->sp_bytes / WEFT_SP_REGIONS, compact[] = { INT64_MAX, region, region / 4, 0 };
 	struct early *e = malloc((s->n_area + 1) * sizeof *e);
+	int *list = malloc((s->n_area + 1) * sizeof *list);
 	struct alloc *al = alloc_new(s);
-	int err = e && al ? -ENOSPC : -ENOMEM, n = 0;
+	int err = e && list && al ? -ENOSPC : -ENOMEM, n = 0;
 
 	for (uint32_t i = 0; i < s->n_area && err != -ENOMEM; i++)
 		if (s->area[i].weights)
 			e[n++] = (struct early){ s->area[i].bytes, 0, s->area[i].need, (int)i };
 	for (size_t k = 0; k < sizeof compact / sizeof *compact && err == -ENOSPC; k++)
-		err = alloc_mode(s, al, e, n, compact[k]);
+		err = alloc_mode(s, al, e, list, n, compact[k]);
 	alloc_free(al);
+	free(list);
 	free(e);
 	return err;
 }
@@ -519,13 +528,6 @@ static void note_memory(struct seg *s)
 	}
 }
 
-/* Residents of at most `largest` bytes, groups; results in the place of second addends; how addresses
- * are chosen; how weights are loaded. */
-struct trial { int64_t largest; struct striping stripes; bool in_place; int neighbours; bool halves, only_loads; };
-
-/* Trials of one thread, which remember what came of plans. */
-struct recall { struct memo *all; struct memo_key key; struct outcome o; int64_t tuned; };
-
 /* Areas and addresses for residents and groups. */
 static int place_areas(struct seg *s, const int64_t *used)
 {
@@ -539,7 +541,7 @@ static int place_areas(struct seg *s, const int64_t *used)
 /* As that, unless it has come to the same before; 1: and had room, r->o says what came of it. */
 static int place_or_recall(struct seg *s, const int64_t *used, struct recall *r)
 {
-	int err = memo_key_of(&r->key, s, r->tuned);
+	int err = memo_key_of(&r->key, s);
 
 	if (err)
 		return err;
@@ -552,9 +554,10 @@ static int place_or_recall(struct seg *s, const int64_t *used, struct recall *r)
 	return memo_add(r->all, &r->key, &r->o) ? -ENOMEM : -ENOSPC;
 }
 
-/* 0, -ENOSPC, -ERANGE, -ENOMEM; 1 with a recall: see there. */
-static int place_with(struct seg *s, int64_t *used, const struct trial *t, struct recall *r)
+int place_with(struct seg *s, const struct trial *t, struct recall *r)
 {
+	int64_t *used = s->used;
+
 	s->neighbours = t->neighbours;
 	s->halves = t->halves;
 	s->only_loads = t->only_loads;
@@ -572,296 +575,11 @@ static int place_with(struct seg *s, int64_t *used, const struct trial *t, struc
 	return err;
 }
 
-/* Does anything pass the memory because it does not fit? */
-static bool all_fits(const struct seg *s)
-{
-	for (int i = 0; i < s->n; i++) {
-		const struct plan *p = &s->plan[i];
-		if (p->group || !p->xr || !p->yr || !p->rr || (p->sz >= 0 && !s->stor[p->sz].resident && !s->stor[p->sz].in_memory))
-			return false;
-	}
-	return true;
-}
-
-/* Cycles of the plan as it stands; memory addresses only for telling storages apart. INT64_MAX: not at all.
- * most: tune.c with so many commands; 0: about what it would do */
-static int cycles_of(struct seg *s, int64_t most, int64_t *cycles)
-{
-	uint64_t at = 0;
-
-	for (int i = 0; i < s->n_stor; i++) {
-		struct cten *t = &s->cc->ten[s->stor[i].root];
-		if (!t->in_const)
-			t->offset = at;
-		at += (uint64_t)s->stor[i].bytes;
-	}
-	for (int i = 0; i < s->n && !most; i++)
-		plan_split(s->cc, seg_node(s, i), &s->plan[i], 3);
-	int err = most ? seg_tune(s, most, cycles) : seg_emit(s);
-	if (err)
-		*cycles = INT64_MAX;
-	else if (!most)
-		*cycles = seg_cycles(s);
-	if (*cycles < 0)
-		return -ENOMEM;
-	return err == -ENOMEM ? err : 0;
-}
-
-/* Large residents take room from stripes, long groups from everything: a few of both are tried. */
-static struct trial trial_at(const struct seg *s, int k)
-{
-	static const int eighths[] = { 8, 4, 3, 2, 1 }, nodes[] = { GROUP_NODES, 7, 3, 2, 0 };
-	int n = (int)(sizeof nodes / sizeof *nodes), n_e = (int)(sizeof eighths / sizeof *eighths), way = k / (n * n_e);
-
-	/* All sizes before another way to use them: where a step has many commands, not all are tried. */
-	return (struct trial){ s->cc->sp_bytes / 8 * eighths[k / n % n_e], { nodes[k % n], way & 1, way & 4, SHARES }, way & 2, 2, true, false };
-}
-
-#define N_TRIALS 200
-#define N_ADDRESSES 10
-
-struct search { struct trial best; int64_t cycles, emitted, last, tuned; };
-
-struct tried { struct trial t; struct change c; struct outcome o; };
-
-#define MAX_BATCH 32
-#define NO_CHANGE ((struct change){ .node = -1, .stor = -1 })
-
-struct batch { struct crew crew; int64_t *used[MAX_THREADS]; struct recall r[MAX_THREADS]; struct tried q[MAX_BATCH]; };
-
-/* Do the weights of any node come in several loads? */
-static bool any_pieces(const struct seg *s)
-{
-	for (int i = 0; i < s->n; i++) {
-		const struct node *nd = seg_node(s, i);
-		if (nd->w >= 0 && !s->plan[i].group && s->plan[i].all_weights && s->plan[i].piece < nd->n_tiles)
-			return true;
-	}
-	return false;
-}
-
-/* With everything in its place. */
-static void measure(struct seg *s, int64_t tuned, struct outcome *o)
-{
-	*o = (struct outcome){ .cycles = INT64_MAX, .emitted = -1 };
-	/* Nothing else than without it. */
-	if (s->only_loads && !any_pieces(s))
-		return;
-	o->err = cycles_of(s, tuned, &o->cycles);
-	o->emitted = s->cmds.n;
-	o->fits = all_fits(s);
-}
-
-static void try_one(void *user, int worker, int i)
-{
-	struct batch *b = user;
-	struct recall *r = &b->r[worker];
-	struct outcome *o = &b->q[i].o;
-	struct seg *s = b->crew.seg[worker];
-	const struct change *c = &b->q[i].c, was = change_undo(s, c);
-
-	change_apply(s, c);
-	int err = place_with(s, b->used[worker], &b->q[i].t, r);
-	change_apply(s, &was);
-
-	*o = (struct outcome){ .err = err, .cycles = INT64_MAX, .emitted = -1 };
-	if (err == 1)
-		*o = r->o;
-	if (err)
-		return;
-	measure(s, r->tuned, o);
-	if (memo_add(r->all, &r->key, o))
-		o->err = -ENOMEM;
-}
-
-/* The first n. Threads within threads would be too many. */
-static void try_batch(struct batch *b, int n, const struct search *found)
-{
-	int threads = b->crew.seg[0]->threads;
-
-	for (int i = 0; i < b->crew.n; i++)
-		b->r[i].tuned = found->tuned;
-	b->crew.seg[0]->threads = n > 1 ? 1 : threads;
-	run_all(b->crew.n, n, try_one, b);
-	b->crew.seg[0]->threads = threads;
-}
-
-/* In order. 0 unless out of memory */
-static int take(struct search *b, const struct tried *q)
-{
-	/* What does not even fit counts as the one before. */
-	b->last = q->o.emitted < 0 ? b->last : q->o.emitted;
-	b->emitted += b->last;
-	if (!q->o.err && q->o.cycles < b->cycles) {
-		b->cycles = q->o.cycles;
-		b->best = q->t;
-	}
-	return q->o.err == -ENOMEM ? q->o.err : 0;
-}
-
-/* How many trials at once: as many as will still be looked at, and more than threads, which then wait less. */
-static int batch_size(const struct batch *w, const struct search *b)
-{
-	int64_t left = b->last > 0 ? ceil_div(MAX_TRIED - b->emitted, b->last) : w->crew.n;
-
-	return w->crew.n == 1 ? 1 : (int)max64(1, min64(left, min64(4 * w->crew.n, MAX_BATCH)));
-}
-
-/* Residents and groups. */
-static int search_plans(struct seg *s, struct batch *w, struct search *b)
-{
-	int err = 0, n = N_TRIALS;
-
-	for (int k = 0, m; k < n && b->emitted < MAX_TRIED && !err; k += m) {
-		m = k ? (int)min64(batch_size(w, b), n - k) : 1;
-		for (int i = 0; i < m; i++)
-			w->q[i].t = trial_at(s, k + i);
-		try_batch(w, m, b);
-		for (int i = 0; i < m && b->emitted < MAX_TRIED && !err; i++)
-			err = take(b, &w->q[i]);
-		/* Where nothing passes the memory, only addresses are left to choose. */
-		if (!k && b->cycles < INT64_MAX && w->q[0].o.fits)
-			n = 1;
-		if (s->cc->o->quick && b->cycles < INT64_MAX)
-			return err;
-	}
-	if (n == 1) {
-		b->tuned = MAX_TRIED / N_ADDRESSES * 2;
-		b->cycles = INT64_MAX;
-	}
-	return err;
-}
-
-/* With the same residents and groups. */
-static bool same_trial(const struct trial *a, const struct trial *b)
-{
-	return a->neighbours == b->neighbours && a->halves == b->halves && a->only_loads == b->only_loads;
-}
-
-/* Larger loads are for networks that wait for nothing else. */
-static struct trial address_trial(const struct search *b, int k)
-{
-	struct trial t = b->best;
-
-	t.neighbours = k % (N_ADDRESSES / 2);
-	t.halves = k / (N_ADDRESSES / 2) % 2;
-	t.only_loads = k >= N_ADDRESSES;
-	return t;
-}
-
-static int search_addresses(struct batch *w, struct search *b)
-{
-	const struct trial known = b->best;
-	int err = 0;
-
-	for (int k = 0; k < 2 * N_ADDRESSES && !err; ) {
-		int m = 0;
-		for (; k < 2 * N_ADDRESSES && m < (w->crew.n > 1 ? MAX_BATCH : 1); k++) {
-			struct trial t = address_trial(b, k);
-			if (b->tuned || !same_trial(&t, &known))
-				w->q[m++].t = t;
-		}
-		try_batch(w, m, b);
-		for (int i = 0; i < m && !err; i++)
-			err = take(b, &w->q[i]);
-	}
-	return err;
-}
-
-/* The changes that begin at a node, one by one: the best of them stays. */
-static int try_changes(struct batch *w, struct search *b, int node, bool *better)
-{
-	struct change c[MAX_CHANGES];
-	int n = list_changes(w->crew.seg[0], node, c, MAX_CHANGES), best = -1, err = 0;
-
-	for (int k = 0; k < n && b->emitted < MAX_CHANGED && !err; ) {
-		int m = 0;
-		for (; k + m < n && m < (w->crew.n > 1 ? MAX_BATCH : 1); m++)
-			w->q[m] = (struct tried){ .t = b->best, .c = c[k + m] };
-		try_batch(w, m, b);
-		for (int i = 0; i < m && b->emitted < MAX_CHANGED && !err; i++, k++) {
-			int64_t was = b->cycles;
-			err = take(b, &w->q[i]);
-			if (b->cycles < was)
-				best = k;
-		}
-	}
-	for (int i = 0; best >= 0 && i < w->crew.n; i++)
-		change_apply(w->crew.seg[i], &c[best]);
-	*better |= best >= 0;
-	return err;
-}
-
-/* A node's again while one helps; and all nodes' while any does. */
-static int search_changes(struct seg *s, struct batch *w, struct search *b)
-{
-	bool better = true;
-	int err = 0;
-
-	while (better && b->emitted < MAX_CHANGED && !err) {
-		better = false;
-		for (int i = 0; i < s->n && !err; i++)
-			for (bool found = true; found && b->emitted < MAX_CHANGED && !err; better |= found) {
-				found = false;
-				/* Its residents and groups: what came of them is known. */
-				err = place_with(s, w->used[0], &b->best, &w->r[0]);
-				if (err >= 0)
-					err = try_changes(w, b, i, &found);
-			}
-	}
-	return err;
-}
-
-static int batch_open(struct batch *w, struct seg *s, int64_t *used)
-{
-	int err = crew_open(&w->crew, s);
-
-	for (int i = 0; i < MAX_BATCH; i++)
-		w->q[i].c = NO_CHANGE;
-	w->used[0] = used;
-	w->r[0].all = memo_new();
-	if (!w->r[0].all)
-		err = -ENOMEM;
-	for (int i = 1; i < w->crew.n && !err; i++) {
-		w->r[i].all = w->r[0].all;
-		w->used[i] = calloc((size_t)s->n + 1, sizeof *used);
-		err = w->used[i] ? 0 : -ENOMEM;
-	}
-	return err;
-}
-
-static void batch_close(struct batch *w)
-{
-	for (int i = 0; i < w->crew.n; i++) {
-		if (i)
-			free(w->used[i]);
-		free(w->r[i].key.v);
-	}
-	memo_free(w->r[0].all);
-	crew_close(&w->crew);
-}
-
-static int place_best(struct seg *s, int64_t *used)
-{
-	struct search b = { .best = trial_at(s, 0), .cycles = INT64_MAX };
-	struct batch w = { 0 };
-	int err = batch_open(&w, s, used);
-
-	if (!err)
-		err = search_plans(s, &w, &b);
-	if (!err && !s->cc->o->quick)
-		err = search_addresses(&w, &b);
-	if (!err && !s->cc->o->quick && !b.tuned && b.cycles < INT64_MAX)
-		err = search_changes(s, &w, &b);
-	batch_close(&w);
-	s->cc->bad_node = -1;
-	return err ? err : place_with(s, used, &b.best, NULL);
-}
-
 static int list_work(struct seg *s)
 {
 	s->work = calloc((size_t)s->n + 2, sizeof *s->work);
-	if (!s->work)
+	s->used = calloc((size_t)s->n + 1, sizeof *s->used);
+	if (!s->work || !s->used)
 		return -ENOMEM;
 	for (int i = 0; i < s->n; i++)
 		s->work[i + 1] = s->work[i] + node_work(s->cc, seg_node(s, i)) + 1;
@@ -871,14 +589,12 @@ static int list_work(struct seg *s)
 
 int seg_place(struct seg *s)
 {
-	int64_t *used = calloc((size_t)s->n + 1, sizeof *used);
-	int err = used ? list_storages(s) : -ENOMEM;
+	int err = list_storages(s);
 
 	if (!err)
 		err = list_work(s);
 	if (!err)
-		err = place_best(s, used);
-	free(used);
+		err = place_best(s);
 	if (err == -ENOSPC) {
 		s->cc->bad_node = s->cc->items[s->first_item].index;
 		s->cc->bad_why = "its buffers do not fit the scratchpad";
@@ -895,9 +611,11 @@ void seg_clear(struct seg *s)
 	free(s->plan);
 	free(s->area);
 	free(s->work);
+	free(s->used);
 	free(s->group);
 	free(s->made);
 	free(s->cmds.p);
+	free(s->cmds.spare);
 	free(s->cmds.rec);
 	hazards_free(s->hazards);
 }

@@ -86,6 +86,8 @@ struct group_walker {
 struct plan {
 	struct striping how;   /* own_how: of a group that begins here, improve.c */
 	bool own_how;
+	int split;             /* can_split: into so many jobs, tune.c */
+	int w_slots;           /* own weights, where all else is on chip: in so many slots; 0: tile.c's choice */
 	int group;             /* 1 + the stripe group that the node is in, 0 none; then nothing below the
 	                        * storages counts but the weights */
 	int sx, sr, sz, sy;    /* storages of x, r (-1), z (-1), y */
@@ -118,8 +120,11 @@ struct seg {
 	struct area *area;     uint32_t n_area, cap_area;
 	struct group *group;   uint32_t n_group, cap_group;
 	int64_t *work;         /* cycles of the nodes before each, roughly */
+	int64_t *used;         /* bytes of residents during each */
 	int neighbours;        /* alloc.c: how much areas of consecutive nodes should be apart, of 4 */
 	bool only_loads;       /* tile.c: loads are all that counts */
+	int64_t fast_most;     /* tune.c: more cycles than that with fast memory count several times; 0: none do */
+	bool in_order;         /* sched.c: cycles of the stream as a whole, not of the units each for itself */
 	bool halves;           /* alloc.c: halves of a tensor in two regions, where that costs nothing else */
 	struct cmds cmds;
 	struct hazards *hazards;   /* emit.c: of the last emission */
@@ -171,6 +176,8 @@ static inline bool channelwise(const struct node *nd)
 	return nd->kind == NODE_DW || nd->kind == NODE_POOL || nd->kind == NODE_ELT;
 }
 
+/* tile.c: the most columns (turned: rows) of the result in a dw command */
+int64_t dw_width(const struct cc *cc, const struct node *nd);
 /* Is the second operand the same for all pixels of an image? */
 static inline bool second_still(const struct node *nd)
 {
@@ -234,16 +241,30 @@ void course_open(struct course *c, const struct seg *s, struct group *g);
 bool course_measure(const struct course *c, int64_t room);
 
 /* improve.c: one change to what a trial says: the stripes of a group that begins at `node` (own: else the trial's
- * again), or where a storage is; -1: none */
-struct change { int node; struct striping how; bool own; int stor, wish; };
+ * again), into how many jobs that (split, or 0) and the next (next, or 0) are cut, into how many slots its weights
+ * come (slots, or -1), or where a storage is; -1: none */
+struct change { int node; struct striping how; bool own; int split, next, slots, stor, wish; };
 #define MAX_CHANGES 64
 void change_apply(struct seg *s, const struct change *c);
 struct change change_undo(const struct seg *s, const struct change *c);
-/* Those of the plan as it stands that begin at this node, at most so many; how many */
-int list_changes(const struct seg *s, int node, struct change *c, int most);
+/* Those of the plan as it stands that begin at this node, at most so many; tier 0 are those which help most often,
+ * 1 the others. How many */
+int list_changes(const struct seg *s, int node, int tier, struct change *c, int most);
+/* Other splits that make a difference; tier 1: of the next node with it. */
+int list_splits(const struct seg *s, int node, int tier, struct change *c, int most);
 
 /* place.c: residency, plans, areas. 0 or negative errno; -ERANGE with cc->bad_node */
 int seg_place(struct seg *s);
+/* Residents of at most `largest` bytes, groups; results in the place of second addends; how addresses
+ * are chosen; how weights are loaded. */
+struct trial { int64_t largest; struct striping stripes; bool in_place; int neighbours; bool halves, only_loads; };
+struct recall;
+/* Residents, groups, areas. 0, -ENOSPC, -ERANGE, -ENOMEM; 1 with a recall: all that has been before, it says what came of it. */
+int place_with(struct seg *s, const struct trial *t, struct recall *r);
+/* search.c: the best that was found */
+int place_best(struct seg *s);
+/* lost.c: cycles in which the unit that has most to do waits for each node, or for what that waits for. 0 or -ENOMEM */
+int seg_lost(const struct seg *s, int64_t *lost);
 
 /* loads.c: loads in the order in which they can best run. 0 or -ENOMEM */
 int order_loads(struct seg *s);
@@ -269,8 +290,19 @@ const uint32_t *hazards_loads(const struct hazards *h);
 struct crew { struct seg *seg[MAX_THREADS]; int n; };
 int crew_open(struct crew *w, struct seg *s);      /* 0 or -ENOMEM; crew_close() in any case */
 void crew_close(struct crew *w);
-/* fn(user, worker, i) for i = 0, ..., n - 1 by so many workers at once, at most MAX_THREADS, as each gets to it */
-void run_all(int threads, int n, void (*fn)(void *user, int worker, int i), void *user);
+
+/*
+ * Trials that so many threads make, in the order in which they are pushed;
+ * taken in that order, too. fn(user, worker, slot): the trial in that slot.
+ */
+#define QUEUE_SLOTS 32
+struct queue;
+struct queue *queue_open(int threads, void (*fn)(void *user, int worker, int slot), void *user);   /* NULL: no memory */
+void queue_close(struct queue *q);
+int queue_slot(const struct queue *q);   /* that the next trial may be put into; -1: enough are under way */
+void queue_push(struct queue *q);        /* it is */
+int queue_take(struct queue *q);         /* the first that is left, once it is made; -1: none */
+void queue_drop(struct queue *q);        /* all of them; none is being made after that */
 
 /* memo.c: what came of plans */
 struct outcome {
@@ -284,14 +316,35 @@ struct memo;
 struct memo *memo_new(void);
 void memo_free(struct memo *m);
 int memo_put(struct memo_key *k, int64_t v);      /* 0 or -ENOMEM */
-/* All that decides what comes of a plan whose residents and groups are chosen, tuned with so many commands. 0 or -ENOMEM */
-int memo_key_of(struct memo_key *k, const struct seg *s, int64_t tuned);
+/* All that decides what comes of a plan whose residents and groups are chosen. 0 or -ENOMEM */
+int memo_key_of(struct memo_key *k, const struct seg *s);
 bool memo_find(struct memo *m, const struct memo_key *k, struct outcome *o);
 int memo_add(struct memo *m, const struct memo_key *k, const struct outcome *o);
+/* Trials of one thread, which remember what came of plans. */
+struct recall { struct memo *all; struct memo_key key; struct outcome o; };
 
-/* tune.c: choose the splits of all nodes, in trials of at most so many commands; then emit.
- * *cycles: as seg_cycles() */
-int seg_tune(struct seg *s, int64_t most, int64_t *cycles);
+/*
+ * climb.c: changes one after another, those first where most cycles are lost;
+ * what makes the whole faster stays, and all is looked at again.
+ */
+struct climb {
+	struct crew *crew;
+	int (*list)(const struct seg *s, int node, int tier, struct change *c, int most);
+	int tiers;
+	bool again;            /* where one helped, another may: on top of it */
+	int (*settle)(void *user);                                   /* the crew's first as it is best, emitted */
+	void (*measure)(void *user, int worker, const struct change *c, struct outcome *o);   /* one of the crew, so changed */
+	void *user;
+	int64_t cycles;        /* best so far */
+	int64_t emitted, most; /* commands of all trials; at most */
+};
+int climb(struct climb *c);
+
+/* tune.c: choose the splits of all nodes, in trials of at most so many commands; then emit. */
+int seg_tune(struct seg *s, int64_t most);
+/* Emit the plan as it stands, nodes cut as it says; and simulate it. */
+int seg_emit_cut(struct seg *s);
+void seg_measure(struct seg *s, struct outcome *o);
 
 /* simulate.c: start and retirement of every emitted command, and when all is done. order: of the
  * stream, or NULL: every unit for itself. 0 or -ENOMEM */
@@ -299,9 +352,8 @@ int seg_tune(struct seg *s, int64_t most, int64_t *cycles);
 #define MEMORY_FAR  100
 int simulate(const struct seg *s, const uint32_t *order, bool slow_memory, uint64_t *start, uint64_t *end, uint64_t *total);
 
-/* sched.c: cycles that the emitted commands should take, with fast and with slow memory
- * together; -1: out of memory */
-int64_t seg_cycles(const struct seg *s);
+/* sched.c: cycles that the emitted commands should take with fast and with slow memory. 0 or -ENOMEM */
+int seg_cycles(const struct seg *s, uint64_t *fast, uint64_t *slow);
 /* Interleave the units and append the stream to the program. */
 int seg_sched(struct seg *s);
 

@@ -30,19 +30,6 @@ static int split_units(const struct cmds *c, struct line line[WEFT_N_UNITS])
 	return 0;
 }
 
-int64_t seg_cycles(const struct seg *s)
-{
-	uint64_t *start = malloc((s->cmds.n + 1) * sizeof *start), *end = malloc((s->cmds.n + 1) * sizeof *end);
-	uint64_t fast = 0, slow = 0;
-	int err = start && end ? simulate(s, NULL, false, start, end, &fast) : -ENOMEM;
-
-	if (!err)
-		err = simulate(s, NULL, true, start, end, &slow);
-	free(start);
-	free(end);
-	return err ? -1 : (int64_t)(fast + slow);
-}
-
 /* The unit whose next command starts first; equal: the one emitted first. */
 static int next_unit(const struct line line[WEFT_N_UNITS], const uint64_t *start)
 {
@@ -136,42 +123,59 @@ static int note_estimates(struct seg *s, const uint32_t *order, uint64_t *start,
 	return 0;
 }
 
-static int merge(struct seg *s, struct line line[WEFT_N_UNITS], const uint64_t *start, uint32_t *order)
+/*
+ * The stream's order. Where memory is slower than the order assumes, the command
+ * processor waits with loads in its hands and other units run dry; where it is
+ * faster, nothing is lost.
+ */
+static int interleave(const struct seg *s, uint32_t *order, uint64_t *start, uint64_t *end)
 {
-	struct cmd end = { .node = -1 };
-	uint32_t base, n = 0;
-	int err = append_recs(s, &base), u;
-
-	while (!err && (u = next_unit(line, start)) >= 0) {
-		order[n] = line[u].cmd[line[u].at++];
-		err = append_cmd(s, &s->cmds.p[order[n++]], base);
-	}
-	if (err)
-		return err;
-	weft_cmd_init(&end.c, WEFT_CMD_END);
-	return append_cmd(s, &end, base);
-}
-
-static int interleave(struct seg *s, struct line line[WEFT_N_UNITS], uint32_t *order, uint64_t *start, uint64_t *end)
-{
+	struct line line[WEFT_N_UNITS] = { 0 };
+	uint32_t n = 0;
 	uint64_t total;
-	int err = split_units(&s->cmds, line);
+	int err = split_units(&s->cmds, line), u;
 
-	/*
-	 * Where memory is slower than the order assumes, the command processor
-	 * waits with loads in its hands and other units run dry; where it is
-	 * faster, nothing is lost.
-	 */
 	if (!err)
 		err = simulate(s, NULL, true, start, end, &total);
+	while (!err && (u = next_unit(line, start)) >= 0)
+		order[n++] = line[u].cmd[line[u].at++];
+	for (u = 0; u < WEFT_N_UNITS; u++)
+		free(line[u].cmd);
+	return err;
+}
+
+int seg_cycles(const struct seg *s, uint64_t *fast, uint64_t *slow)
+{
+	uint64_t *start = malloc((s->cmds.n + 1) * sizeof *start), *end = malloc((s->cmds.n + 1) * sizeof *end);
+	uint32_t *order = malloc((s->cmds.n + 1) * sizeof *order), *known = s->in_order ? order : NULL;
+	int err = start && end && order ? 0 : -ENOMEM;
+
+	if (!err && known)
+		err = interleave(s, known, start, end);
 	if (!err)
-		err = merge(s, line, start, order);
-	return err ? err : note_estimates(s, order, start, end);
+		err = simulate(s, known, false, start, end, fast);
+	if (!err)
+		err = simulate(s, known, true, start, end, slow);
+	free(start);
+	free(end);
+	free(order);
+	return err;
+}
+
+static int append(struct seg *s, const uint32_t *order)
+{
+	struct cmd end = { .node = -1 };
+	uint32_t base;
+	int err = append_recs(s, &base);
+
+	for (uint32_t i = 0; i < s->cmds.n && !err; i++)
+		err = append_cmd(s, &s->cmds.p[order[i]], base);
+	weft_cmd_init(&end.c, WEFT_CMD_END);
+	return err ? err : append_cmd(s, &end, base);
 }
 
 int seg_sched(struct seg *s)
 {
-	struct line line[WEFT_N_UNITS] = { 0 };
 	weft_program *p = s->cc->p;
 	struct weft_step *step = &p->steps[s->step];
 	uint64_t *start = malloc((s->cmds.n + 1) * sizeof *start), *end = malloc((s->cmds.n + 1) * sizeof *end);
@@ -179,11 +183,13 @@ int seg_sched(struct seg *s)
 
 	step->first_word = p->n_words;
 	step->first_cmd = p->n_cmds;
-	int err = start && end && order ? interleave(s, line, order, start, end) : -ENOMEM;
+	int err = start && end && order ? interleave(s, order, start, end) : -ENOMEM;
+	if (!err)
+		err = append(s, order);
 	step->n_words = p->n_words - step->first_word;
 	step->n_cmds = p->n_cmds - step->first_cmd;
-	for (int u = 0; u < WEFT_N_UNITS; u++)
-		free(line[u].cmd);
+	if (!err)
+		err = note_estimates(s, order, start, end);
 	free(order);
 	free(start);
 	free(end);

@@ -6,41 +6,135 @@
  */
 #include <errno.h>
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "plan.h"
 
-struct work { void (*fn)(void *user, int worker, int i); void *user; atomic_int next; int n; };
-struct worker { struct work *work; int number; };
+#define MIN_NODES 4
 
-static void *run(void *p)
+struct queue {
+	pthread_mutex_t lock;
+	pthread_cond_t more, made;   /* trials to make; one that is made */
+	void (*fn)(void *user, int worker, int slot);
+	void *user;
+	uint32_t head, next, tail;   /* trials taken so far; begun; pushed */
+	bool is_made[QUEUE_SLOTS];
+	bool quit;
+	int n;                 /* threads, with the one that takes */
+	struct worker { struct queue *q; int number; pthread_t thread; bool started; } worker[MAX_THREADS];
+};
+
+/* The next trial; the lock is held before and after. */
+static void make_one(struct queue *q, int worker)
+{
+	int slot = (int)(q->next++ % QUEUE_SLOTS);
+
+	pthread_mutex_unlock(&q->lock);
+	q->fn(q->user, worker, slot);
+	pthread_mutex_lock(&q->lock);
+	q->is_made[slot] = true;
+	pthread_cond_signal(&q->made);
+}
+
+static void *work(void *p)
 {
 	const struct worker *w = p;
+	struct queue *q = w->q;
 
-	for (int i; (i = atomic_fetch_add(&w->work->next, 1)) < w->work->n; )
-		w->work->fn(w->work->user, w->number, i);
+	pthread_mutex_lock(&q->lock);
+	while (!q->quit) {
+		if (q->next == q->tail)
+			pthread_cond_wait(&q->more, &q->lock);
+		else
+			make_one(q, w->number);
+	}
+	pthread_mutex_unlock(&q->lock);
 	return NULL;
 }
 
-void run_all(int threads, int n, void (*fn)(void *user, int worker, int i), void *user)
+struct queue *queue_open(int threads, void (*fn)(void *user, int worker, int slot), void *user)
 {
-	struct work work = { .fn = fn, .user = user, .n = n };
-	struct worker w[MAX_THREADS];
-	pthread_t thread[MAX_THREADS];
-	bool started[MAX_THREADS] = { false };
+	struct queue *q = calloc(1, sizeof *q);
 
-	for (int i = 0; i < threads && i < n; i++) {
-		w[i] = (struct worker){ &work, i };
-		started[i] = i && !pthread_create(&thread[i], NULL, run, &w[i]);
-	}
+	if (!q)
+		return NULL;
+	q->fn = fn;
+	q->user = user;
+	q->n = threads;
+	pthread_mutex_init(&q->lock, NULL);
+	pthread_cond_init(&q->more, NULL);
+	pthread_cond_init(&q->made, NULL);
 	/* Alone if there are no others. */
-	if (n > 0)
-		run(&w[0]);
-	for (int i = 1; i < threads && i < n; i++)
-		if (started[i])
-			pthread_join(thread[i], NULL);
+	for (int i = 1; i < threads; i++) {
+		q->worker[i].q = q;
+		q->worker[i].number = i;
+		q->worker[i].started = !pthread_create(&q->worker[i].thread, NULL, work, &q->worker[i]);
+	}
+	return q;
+}
+
+void queue_close(struct queue *q)
+{
+	if (!q)
+		return;
+	queue_drop(q);
+	pthread_mutex_lock(&q->lock);
+	q->quit = true;
+	pthread_cond_broadcast(&q->more);
+	pthread_mutex_unlock(&q->lock);
+	for (int i = 1; i < q->n; i++)
+		if (q->worker[i].started)
+			pthread_join(q->worker[i].thread, NULL);
+	pthread_cond_destroy(&q->more);
+	pthread_cond_destroy(&q->made);
+	pthread_mutex_destroy(&q->lock);
+	free(q);
+}
+
+/* Alone, trials are made when they are taken, and never in vain. */
+int queue_slot(const struct queue *q)
+{
+	uint32_t most = q->n > 1 ? (uint32_t)min64(4 * q->n, QUEUE_SLOTS) : 1;
+
+	return q->tail - q->head < most ? (int)(q->tail % QUEUE_SLOTS) : -1;
+}
+
+void queue_push(struct queue *q)
+{
+	pthread_mutex_lock(&q->lock);
+	q->is_made[q->tail++ % QUEUE_SLOTS] = false;
+	pthread_cond_signal(&q->more);
+	pthread_mutex_unlock(&q->lock);
+}
+
+int queue_take(struct queue *q)
+{
+	int slot = -1;
+
+	pthread_mutex_lock(&q->lock);
+	if (q->head != q->tail) {
+		slot = (int)(q->head % QUEUE_SLOTS);
+		while (!q->is_made[slot]) {
+			if (q->next != q->tail)
+				make_one(q, 0);
+			else
+				pthread_cond_wait(&q->made, &q->lock);
+		}
+		q->head++;
+	}
+	pthread_mutex_unlock(&q->lock);
+	return slot;
+}
+
+void queue_drop(struct queue *q)
+{
+	pthread_mutex_lock(&q->lock);
+	q->tail = q->next;
+	for (; q->head != q->tail; q->head++)
+		while (!q->is_made[q->head % QUEUE_SLOTS])
+			pthread_cond_wait(&q->made, &q->lock);
+	pthread_mutex_unlock(&q->lock);
 }
 
 static void *copy(const void *p, size_t n, size_t elem)
@@ -87,12 +181,13 @@ static struct seg *clone(const struct seg *s)
 	c->plan = copy(s->plan, (size_t)s->n, sizeof *c->plan);
 	c->area = copy(s->area, s->n_area, sizeof *c->area);
 	c->group = copy(s->group, s->n_group, sizeof *c->group);
+	c->used = copy(s->used, (size_t)s->n, sizeof *c->used);
 	c->cap_area = c->n_area;
 	c->cap_group = c->n_group;
 	c->cmds = (struct cmds){ 0 };
 	c->hazards = NULL;
 	c->made = NULL;
-	if (cc->nodes && cc->ten && c->stor && c->plan && c->area && c->group)
+	if (cc->nodes && cc->ten && c->stor && c->plan && c->area && c->group && c->used)
 		return c;
 	free_one(c);
 	return NULL;
@@ -101,7 +196,8 @@ static struct seg *clone(const struct seg *s)
 int crew_open(struct crew *w, struct seg *s)
 {
 	*w = (struct crew){ .seg = { s }, .n = 1 };
-	while (w->n < s->threads) {
+	/* A step of few nodes is planned sooner than others have begun. */
+	while (w->n < s->threads && s->n >= MIN_NODES) {
 		w->seg[w->n] = clone(s);
 		if (!w->seg[w->n])
 			return -ENOMEM;

@@ -18,6 +18,7 @@
 #define LAST_PIECE   10240      /* there, for a step's last nodes */
 #define LAST_NODES   2
 #define SLOT         16384     /* of many slots, where not all weights fit */
+#define LEAST_WEIGHTS 16        /* of the scratchpad: fewer weights are in nobody's way */
 #define LAST_SHARE   10         /* and of what is left of the last node, and some, that part at most */
 #define LAST_MORE    18         /* tiles */
 
@@ -88,6 +89,8 @@ static int64_t work(const struct cc *cc, const struct node *nd, const struct pla
 
 	if (nd->kind == NODE_CONV || nd->kind == NODE_DWCONV)
 		return groups_of(cc, nd, p) * blocks * (nd->tile_bytes / cc->n);
+	if (dw_by_row(nd))
+		return view_elements(&nd->x) / nd->x.dim[1] * nd->y.dim[1] * dw_rows(nd) / cc->n;
 	return view_elements(&nd->x) / cc->n;
 }
 
@@ -150,12 +153,19 @@ static int64_t max_height(const struct node *nd)
 	return th;
 }
 
+int64_t dw_width(const struct cc *cc, const struct node *nd)
+{
+	int64_t line = cc->cfg->dw_line, most = dw_by_row(nd) ? line / 2 - 9 : line / view_elem(&nd->x) - 3;
+
+	return most / (nd->turned ? nd->sy : nd->sx) + 1;
+}
+
 static int64_t max_width(const struct cc *cc, const struct node *nd)
 {
 	int64_t tw = min64(nd->y.dim[2], 65535);
 
 	if (nd->kind == NODE_DW && nd->x.dim[2] > 16384)
-		tw = min64(tw, (cc->cfg->dw_line / view_elem(&nd->x) - 3) / nd->sx + 1);
+		tw = min64(tw, dw_width(cc, nd));
 	return tw;
 }
 
@@ -348,6 +358,23 @@ static void more_slots(const struct cc *cc, const struct node *nd, struct plan *
 	p->n_w = (int)min64(min64(ceil_div(nd->y.dim[3], p->tc), MAX_W_SLOTS), max64(budget / 2 / p->w_bytes, 2));
 }
 
+/* All pixels of a few channels at a time, where that is asked for. */
+static void own_slots(const struct cc *cc, const struct node *nd, struct plan *p, int64_t budget)
+{
+	bool on_chip = p->xr && p->yr && (p->rr || !nd->add);
+
+	if (!p->w_slots || nd->w < 0 || nd->n_tiles * nd->tile_bytes * LEAST_WEIGHTS < cc->sp_bytes || p->split_k || !on_chip || p->th < nd->y.dim[1] || p->tw < nd->y.dim[2] || nd->y.dim[0] > 1)
+		return;
+	int64_t tc = min64(cc->n * max64(1, SLOT / weights_of(nd, cc, 1)), round_up(nd->y.dim[3], cc->n)), w_bytes = weights_of(nd, cc, tc);
+	int64_t n = min64(min64(ceil_div(nd->y.dim[3], tc), MAX_W_SLOTS), min64(p->w_slots, budget / w_bytes));
+	if (n < 2 || tc > 65535)
+		return;
+	p->all_weights = false;
+	p->tc = tc;
+	p->w_bytes = w_bytes;
+	p->n_w = (int)n;
+}
+
 int plan_node(const struct cc *cc, const struct node *nd, struct plan *p, int64_t budget)
 {
 	struct plan best = { .cost = -1 };
@@ -358,6 +385,7 @@ int plan_node(const struct cc *cc, const struct node *nd, struct plan *p, int64_
 		return -ERANGE;
 	*p = best;
 	more_slots(cc, nd, p, budget);
+	own_slots(cc, nd, p, budget);
 	choose_piece(cc, nd, p);
 	struct counts k = job_counts(nd, p);
 	p->can_split = p->xr && p->yr && p->rr && !p->split_k && k.channels == 1 &&

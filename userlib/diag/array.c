@@ -160,7 +160,7 @@ static const int weights[] = { 0, -1, 0x55, -86, 1, 2, 4, 8, 16, 32, 64, -128, 1
 int diag_array_int8(struct weft_diag *d)
 {
 	static const int values[] = { 0, -1, 0x55, -86, 1, 2, 4, 8, 16, 32, 64, -128, 127 };
-	struct array_set s = { .n = (int)d->cfg->n, .mode = 0, .acc_bits = 32, .a_bits = d->cfg->has_int16 ? 16 : 9 };
+	struct array_set s = { .n = (int)d->cfg->n, .mode = WEFT_POST_MODE_INT8, .acc_bits = 32, .a_bits = d->cfg->has_int16 ? 16 : 9 };
 	uint64_t seed = 0x8899aabb;
 
 	if (!d->cfg->has_raw) {
@@ -186,7 +186,7 @@ int diag_array_int16(struct weft_diag *d)
 {
 	static const int values[] = { 0, -1, 0x5555, -21846, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384,
 		-32768, 32767 };
-	struct array_set s = { .n = (int)d->cfg->n, .mode = 1, .acc_bits = 48, .a_bits = 16 };
+	struct array_set s = { .n = (int)d->cfg->n, .mode = WEFT_POST_MODE_INT16, .acc_bits = 48, .a_bits = 16 };
 	uint64_t seed = 0x778899;
 
 	if (!d->cfg->has_raw || !d->cfg->has_int16) {

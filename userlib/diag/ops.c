@@ -5,7 +5,6 @@
 
 #define MINUS_INF_FP16 (-0x400)   /* fc00 */
 #define INF_FP16 0x7c00
-#define FMT_FP16 4
 
 static void post(struct weft_cmd_post *p, int mode, uint32_t out, uint32_t w, uint32_t h, uint32_t c)
 {
@@ -18,10 +17,10 @@ static void post(struct weft_cmd_post *p, int mode, uint32_t out, uint32_t w, ui
 	p->ow = (int32_t)w;
 	p->oh = (int32_t)h;
 	p->oc = (int32_t)c;
-	p->y_min = p->s_min = mode == 2 ? MINUS_INF_FP16 : mode ? -32768 : -128;
-	p->y_max = p->s_max = mode == 2 ? INF_FP16 : mode ? 32767 : 127;
-	p->out_fmt = mode == 2 ? FMT_FP16 : 0;
-	p->a_mul = p->b_mul = p->s_mul = mode == 2 ? 0 : 1 << 30;
+	p->y_min = p->s_min = mode == WEFT_POST_MODE_FLOAT8 ? MINUS_INF_FP16 : mode ? -32768 : -128;
+	p->y_max = p->s_max = mode == WEFT_POST_MODE_FLOAT8 ? INF_FP16 : mode ? 32767 : 127;
+	p->out_fmt = mode == WEFT_POST_MODE_FLOAT8 ? WEFT_POST_OUT_FMT_FP16 : 0;
+	p->a_mul = p->b_mul = p->s_mul = mode == WEFT_POST_MODE_FLOAT8 ? 0 : 1 << 30;
 	p->a_shift = p->b_shift = p->s_shift = 30;
 }
 

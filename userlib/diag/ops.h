@@ -26,7 +26,7 @@ void diag_params(struct diag_stream *s, uint32_t sp, uint32_t n, uint32_t mul, u
 /* Bytes of an element of input and output in that mode; float8 has E4M3 in, fp16 out. */
 static inline uint32_t diag_in_bytes(int mode)
 {
-	return mode == 1 ? 2 : 1;
+	return mode == WEFT_POST_MODE_INT16 ? 2 : 1;
 }
 
 static inline uint32_t diag_out_bytes(int mode)

@@ -141,7 +141,7 @@ static void convs(struct post_test *t, int mode, bool double_round, bool scale16
 {
 	const uint32_t n = t->cfg->n, run = n * diag_in_bytes(mode);
 
-	put_random(t, t->in, n * run, mode == 1 ? 0 : 3);
+	put_random(t, t->in, n * run, mode == WEFT_POST_MODE_INT16 ? 0 : 3);
 	put_random(t, t->weights, n * n * (uint32_t)tiles, 2);
 	for (int k = 0; k < tiles; k++)
 		records(t, n, mode, scale16, k);
@@ -302,7 +302,7 @@ static void pools_and_dws(struct post_test *t, int mode)
 	}
 	for (int k = 0; k < 6; k++) {
 		struct weft_cmd c = diag_dw(t->in, t->weights, t->params + (uint32_t)(7 * k) * n * WEFT_PARAM_BYTES, t->out, mode, n, size, size);
-		c.dw.post.scale16 = mode == 1 && k < 3;
+		c.dw.post.scale16 = mode == WEFT_POST_MODE_INT16 && k < 3;
 		c.dw.post.double_round = !c.dw.post.scale16 && k & 1;
 		if (k & 2)
 			limits(t, &c.dw.post);
@@ -324,7 +324,7 @@ static void float_limits(struct post_test *t, struct weft_cmd_post *p, int k)
 {
 	p->out_fmt = k & 1 ? 4 : k / 2 % 5;
 	p->saturate = k / 5 & 1;
-	p->out_x_stride = p->oc * (p->out_fmt == 4 ? 2 : 1);
+	p->out_x_stride = p->oc * (p->out_fmt == WEFT_POST_OUT_FMT_FP16 ? 2 : 1);
 	p->out_y_stride = p->out_x_stride * p->ow;
 	if (k % 3 == 2) {
 		p->y_min = p->s_min = (int16_t)(0x8000 | (0x4000 + pick(t, 0x1800)));
@@ -385,7 +385,7 @@ static void floats(struct post_test *t)
 			all[i]->conv.post.w_fmt = i == CONV || i == DW ? (k >> 1) % 4 : 0;
 		}
 		for (int i = 0; i < 4; i++)
-			if (all[i]->conv.post.x_fmt == 4) {
+			if (all[i]->conv.post.x_fmt == WEFT_POST_X_FMT_FP16) {
 				e.elt.in_x_stride *= i == ELT ? 2 : 1;
 				e.elt.in_y_stride *= i == ELT ? 2 : 1;
 				p.pool.ox_step *= i == POOL ? 2 : 1;
@@ -399,7 +399,7 @@ static void floats(struct post_test *t)
 				q->add = 1;
 				q->b_fmt = (k + i) % 5;
 				q->b_base = (int32_t)t->b;
-				q->b_x_stride = q->oc * (q->b_fmt == 4 ? 2 : 1);
+				q->b_x_stride = q->oc * (q->b_fmt == WEFT_POST_B_FMT_FP16 ? 2 : 1);
 				q->b_y_stride = q->b_x_stride * q->ow;
 			}
 		add_piece(t, &c, CONV, n, n);
@@ -444,7 +444,7 @@ static void judge(struct weft_diag *d, const struct post_test *t, const struct d
 			lanes |= w[i].lanes;
 			op = i;
 		}
-	if (!n_wrong || (mode == 2 && n_vector == 0))
+	if (!n_wrong || (mode == WEFT_POST_MODE_FLOAT8 && n_vector == 0))
 		return;                    /* float8 sums of the array have a test of their own */
 	if (n_wrong == 1 && op != CONV) {
 		const struct piece *p = &t->piece[w[op].piece];
@@ -481,13 +481,13 @@ static int run_mode(struct weft_diag *d, int mode)
 		return -ENOMEM;
 	*t = (struct post_test){ .cfg = d->cfg, .seed = 0x5eed0001u + (unsigned)mode, .in = 0, .weights = sp / 8, .params = sp / 4,
 		.b = sp * 7 / 16, .out = sp / 2, .spread = true };
-	if (mode == 2) {
+	if (mode == WEFT_POST_MODE_FLOAT8) {
 		floats(t);
 	} else {
 		convs(t, mode, false, false, 61);
 		convs(t, mode, true, false, 61);
 		convs(t, mode, true, false, 61);
-		if (mode == 1)
+		if (mode == WEFT_POST_MODE_INT16)
 			convs(t, mode, false, true, 61);
 		part_of_the_lanes(t, mode);
 		convs_with_addend(t, mode);
@@ -509,11 +509,11 @@ static int run_mode(struct weft_diag *d, int mode)
 
 int diag_post(struct weft_diag *d)
 {
-	int err = run_mode(d, 0);
+	int err = run_mode(d, WEFT_POST_MODE_INT8);
 
 	if (!err && d->cfg->has_int16 && d->r->state == WEFT_DIAG_PASSED)
-		err = run_mode(d, 1);
+		err = run_mode(d, WEFT_POST_MODE_INT16);
 	if (!err && d->cfg->has_fp8 && d->r->state == WEFT_DIAG_PASSED)
-		err = run_mode(d, 2);
+		err = run_mode(d, WEFT_POST_MODE_FLOAT8);
 	return err;
 }

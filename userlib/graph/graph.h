@@ -51,6 +51,7 @@ struct weft_gsrc {             /* one operator of the source file */
 	int index;                 /* its index there */
 	char *name;                /* e.g. "CONV_2D"; owned */
 	int out;                   /* its (first) output tensor */
+	const char *note;          /* why an importer could not make integers of it; lives for ever; or NULL */
 };
 
 struct weft_gvar {             /* a value that outlives a run */

@@ -140,7 +140,11 @@ static int source(struct ox *l)
 	l->room -= (int64_t)sizeof(struct weft_gsrc) * 3 + 64;
 	/* Outside nodes: what turns the network's inputs and outputs. */
 	l->src = weft_graph_src(l->g, l->i_node, l->n ? l->n->op_type : "edge");
-	return l->src < 0 ? ox_fail(l, -ENOMEM, "out of memory") : l->src;
+	if (l->src < 0)
+		return ox_fail(l, -ENOMEM, "out of memory");
+	if (l->note && l->note_node == l->i_node)
+		l->g->srcs[l->src].note = l->note;
+	return l->src;
 }
 
 int ox_op(struct ox *l, weft_opcode op, const weft_attr *a, const int *in, int n_in, weft_dtype t, int rank, const int64_t *dim)

@@ -60,6 +60,7 @@ struct ox {
 	int64_t activations;       /* bytes of values that may still be declared */
 	int64_t work;              /* multiplications that constants may still cost */
 	int opset;
+	const char *note; int note_node;   /* for the source of that node */
 
 	struct ox_value *values; int n_values, cap_values;
 	int *hash; uint32_t n_hash;  /* power of two; -1: free */

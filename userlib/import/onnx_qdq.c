@@ -42,12 +42,12 @@ static const weft_tensor *constant(struct ox *l, const onnx_node *d, size_t k)
 	return v && ox_settle(l, v) >= 0 && ox_is_const_value(l, v) ? &v->t : NULL;
 }
 
-/* 8-bit weights scaled as one or along an axis. */
+/* Weights of 8 or 4 bits scaled as one or along an axis. */
 static bool weights(struct ox *l, const onnx_node *d, int axis)
 {
 	const weft_tensor *w = d ? constant(l, d, 0) : NULL, *s = w ? constant(l, d, 1) : NULL;
 
-	if (!s || (w->dtype != WEFT_INT8 && w->dtype != WEFT_UINT8) || s->dtype != WEFT_FP32 || s->rank > 1 ||
+	if (!s || (w->dtype != WEFT_INT8 && w->dtype != WEFT_UINT8 && w->dtype != WEFT_INT4) || s->dtype != WEFT_FP32 || s->rank > 1 ||
 	    ox_attr_of(d, "output_dtype", 1) != 1 || w->rank < 2)
 		return false;
 	if (ox_operand(l, d, 2) && (!constant(l, d, 2) || constant(l, d, 2)->dtype != w->dtype || constant(l, d, 2)->rank > 1))
@@ -78,6 +78,10 @@ static bool bias(struct ox *l, const onnx_node *n, const struct ox_q *x, const o
 	if (!d && l->o.requant == WEFT_ONNX_REQUANT_RESCALE) {      /* floats, which round_bias() makes integers of */
 		const weft_tensor *f = constant(l, n, 2);
 		return f && f->dtype == WEFT_FP32 && f->rank == 1;
+	}
+	if (!d && constant(l, n, 2)) {
+		l->note = "its bias is of floats; --requant rescale makes integers of it";
+		l->note_node = l->i_node;
 	}
 	if (!s || b->dtype != WEFT_INT32 || b->rank != 1 || s->dtype != WEFT_FP32)
 		return false;
@@ -173,12 +177,25 @@ static bool round_bias(struct ox *l, struct ox_value *b, const struct ox_q *x, s
 	return t >= 0;
 }
 
+/* Constants of 4 bits as int8. */
+static int widen(struct ox *l, struct ox_value **v, struct ox_value *wide)
+{
+	if (!*v || (*v)->t.dtype != WEFT_INT4)
+		return 0;
+	int x = ox_cast(l, ox_get(l, *v, NULL), WEFT_INT8);
+	if (x < 0)
+		return x;
+	*wide = ox_held(l, "", x);
+	*v = wide;
+	return 0;
+}
+
 int ox_fold_product(struct ox *l, const onnx_node *n, const struct ox_q *q, int8_t *perm, bool *done)
 {
 	const onnx_node *outer = l->n, *dw = constants(l, n, 1), *db = constants(l, n, 2);
 	bool transpose = ox_node_is(n, "ConvTranspose"), conv = transpose || ox_node_is(n, "Conv"), flip = false;
 	struct ox_conv_call c = { 0 };
-	struct ox_value turned, rounded;
+	struct ox_value turned, rounded, wide[2];
 	struct ox_side x, b;
 	int64_t most = 0;
 	int y;
@@ -195,6 +212,8 @@ int ox_fold_product(struct ox *l, const onnx_node *n, const struct ox_q *q, int8
 		p.bias = &rounded;
 	}
 	if ((!pair && ox_get(l, p.w, NULL) < 0) || (p.w_zp && ox_get(l, p.w_zp, NULL) < 0))
+		return l->err;
+	if (widen(l, &p.w, &wide[0]) < 0 || widen(l, &p.w_zp, &wide[1]) < 0)
 		return l->err;
 	if (x.v->t.dtype == WEFT_INT16 && (x.q.z || q->z || !ox_symmetric(l, &p)))
 		return 0;

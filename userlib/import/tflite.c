@@ -111,7 +111,7 @@ static void op_name(const struct tfl_op *o, char *name, size_t bytes)
 	else if (known)
 		snprintf(name, bytes, "%s", known);
 	else
-		snprintf(name, bytes, "code %d", o->code);
+		snprintf(name, bytes, o->code >= 162 && o->code <= 209 ? "STABLEHLO (code %d)" : "code %d", o->code);
 	for (char *p = name; *p; p++)
 		if (*p < ' ' || *p > '~')
 			*p = '?';
@@ -148,7 +148,7 @@ static bool may_leave_out(const struct tfl_lower *l, const struct tfl_op *o, int
 {
 	uint32_t made = 0;
 
-	if (!l->o.backbone || o->code != TFL_CUSTOM || i != l->m->n_ops - 1 || !l->g->n_ops)
+	if (o->code != TFL_CUSTOM || i != l->m->n_ops - 1 || !l->g->n_ops)
 		return false;
 	for (uint32_t k = 0; k < l->m->outputs.n; k++)
 		for (uint32_t r = 0; r < o->out.n; r++)
@@ -176,13 +176,14 @@ static int lower_op(struct tfl_lower *l, int i)
 	l->i_op = i;
 	memset(l->used, 0, sizeof l->used);
 	op_name(o, name, sizeof name);
-	if (may_leave_out(l, o, i))
+	if (l->o.backbone && may_leave_out(l, o, i))
 		return leave_out(l, o, i, name);
 	if ((err = tfl_variable_op(l, name)) || (err = tfl_fold_plain(l)))
 		return err < 0 ? err : 0;
 	int (*lower)(struct tfl_lower *) = tfl_float_lowering(l);
 	if (!lower && (o->code < 0 || o->code >= n_known || !lowerings[o->code])) {
-		snprintf(l->msg, WEFT_MSG, "operator %d %s: not supported", i, name);
+		snprintf(l->msg, WEFT_MSG, "operator %d %s: not supported%s", i, name,
+		         may_leave_out(l, o, i) ? "; --backbone runs the network without it" : "");
 		return -ENOTSUP;
 	}
 	if ((err = check_results(l)))

@@ -127,7 +127,7 @@ int tfl_lower_sequence_lstm(struct tfl_lower *l)
 	if ((in[0] = tfl_quant_value(l, 0, TFL_Q8, &xq)) < 0)
 		return in[0];
 	if (tfl_file_tensor(l, tfl_operand(l, 0))->type != TFL_INT8)
-		return tfl_fail(l, -ENOTSUP, "operand 0 is uint8");
+		return tfl_fail(l, -ENOTSUP, "uint8 is not supported; int8 is");
 	weft_tensor x = l->g->tensors[in[0]].t;
 	if (x.rank != 3 || l->y.rank != 3)
 		return tfl_fail(l, -EINVAL, "ranks %d and %d, not 3", x.rank, l->y.rank);

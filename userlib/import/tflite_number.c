@@ -36,7 +36,7 @@ int tfl_lower_cast(struct tfl_lower *l)
 	weft_dtype to = l->y.dtype;
 	if (tfl_file_tensor(l, l->i_y)->type == TFL_UINT8) {
 		if (!l->is_output[l->i_y])
-			return tfl_fail(l, -ENOTSUP, "to uint8 within the network");
+			return tfl_fail(l, -ENOTSUP, "a result of uint8 inside the network is not supported; as an output it is");
 		to = WEFT_UINT8;
 	}
 	weft_opcode op = to == t.dtype ? WEFT_OP_IDENTITY : is_plain_int(to) && is_plain_int(t.dtype) ? WEFT_OP_CAST

@@ -121,7 +121,7 @@ int tfl_lower_log_softmax(struct tfl_lower *l)
 	if ((err = tfl_need_range(l, &yq, 1.0f / 16, 127)))
 		return err;
 	if (tfl_file_tensor(l, tfl_operand(l, 0))->type == TFL_UINT8)  /* which is float32 in the kernel */
-		return tfl_fail(l, -ENOTSUP, "of uint8");
+		return tfl_fail(l, -ENOTSUP, "uint8 is not supported; int8 is");
 	if (!(xq.scale > 0x1p-24f))
 		return tfl_fail(l, -EINVAL, "scale %g; above 2^-24", (double)xq.scale);
 	weft_attr a = { .tfl_softmax = { .x_scale = xq.scale } };

@@ -184,4 +184,7 @@ int *weft_report_entries(const weft_program *p, int *n);
 /** Does a host operator stand in the middle? Then 1, and msg names it. */
 int weft_plan_breaks_strict(const weft_program *p, char *msg);
 
+/** The first element that its type does not have (bool, 2 and 4 bits, int48), and its value; -1: none. */
+int64_t weft_beyond_type(const weft_tensor *t, int64_t *value);
+
 #endif

@@ -150,6 +150,8 @@ static void fill(struct weft_op_report *r, const weft_session *s, int *group, in
 	r->op = names ? names : strdup("?");
 	r->name = g->srcs[last].out >= 0 ? g->tensors[g->srcs[last].out].name : "";
 	r->unit = left_out ? WEFT_RUN_HOST : unit_of(p, group, lead);
+	if (r->unit == WEFT_RUN_HOST && g->srcs[lead].note)
+		reason = g->srcs[lead].note;
 	r->reason = left_out ? "not supported: left out, its operands are outputs" : n ? reason : "computed when loading";
 }
 
@@ -284,28 +286,63 @@ static bool ends_network(const struct weft_gsrc *src)
 	return false;
 }
 
-/* Host steps before the first and after the last NPU step are the edge. */
+/* What stands between the network's inputs and all that is no such operator, wherever it runs. */
+static void find_begin(const weft_program *p, bool *edge)
+{
+	const weft_graph *g = p->graph;
+
+	for (int i = 0; i < g->n_ops; i++) {
+		const struct weft_gop *op = &g->ops[i];
+
+		edge[i] = op->src >= 0 && is_edge_kind(op, &g->srcs[op->src]);
+		for (int k = 0; k < op->n_in && edge[i]; k++) {
+			const struct weft_gtensor *t = &g->tensors[op->in[k]];
+			edge[i] = t->is_input || t->t.data || (t->producer >= 0 && edge[t->producer]);
+		}
+	}
+}
+
+/* What nothing reads but such operators; inner: scratch, of each tensor. */
+static void find_end(const weft_program *p, bool *edge, bool *inner)
+{
+	const weft_graph *g = p->graph;
+
+	for (int i = g->n_ops - 1; i >= 0; i--) {
+		const struct weft_gop *op = &g->ops[i];
+		bool end = op->src >= 0 && (is_edge_kind(op, &g->srcs[op->src]) || ends_network(&g->srcs[op->src]));
+
+		for (int k = 0; k < op->n_out; k++)
+			end = end && !inner[op->out[k]];
+		for (int k = 0; k < op->n_in && !end; k++)
+			inner[op->in[k]] = true;
+		edge[i] = edge[i] || end;
+	}
+}
+
 int weft_plan_breaks_strict(const weft_program *p, char *msg)
 {
-	int first = p->n_steps, last = -1;
+	bool *edge = calloc((size_t)p->graph->n_ops + 1, sizeof(*edge)), *inner = calloc((size_t)p->graph->n_tensors + 1, sizeof(*inner));
+	int bad = 0;
 
-	for (int i = 0; i < p->n_steps; i++) {
-		if (p->steps[i].kind != WEFT_STEP_NPU)
-			continue;
-		first = i < first ? i : first;
-		last = i;
+	if (!edge || !inner) {
+		snprintf(msg, WEFT_MSG_LEN, "out of memory");
+		bad = 1;
+	} else {
+		find_begin(p, edge);
+		find_end(p, edge, inner);
 	}
-	for (int i = 0; i < p->n_steps; i++) {
+	for (int i = 0; i < p->n_steps && !bad; i++) {
 		const struct weft_step *s = &p->steps[i];
-		if (s->kind != WEFT_STEP_HOST)
+		if (s->kind != WEFT_STEP_HOST || edge[s->op])
 			continue;
 		const struct weft_gop *op = &p->graph->ops[s->op];
 		const struct weft_gsrc *src = &p->graph->srcs[op->src];
-		if ((is_edge_kind(op, src) && (i < first || i > last)) || (ends_network(src) && i > last))
-			continue;
+		const char *reason = src->note ? src->note : p->ops[s->op].reason;
 		snprintf(msg, WEFT_MSG_LEN, "strict: operator %d %s runs on the host: %.160s", src->index, src->name,
-		         p->ops[s->op].reason ? p->ops[s->op].reason : weft_op_name(op->op));
-		return 1;
+		         reason ? reason : weft_op_name(op->op));
+		bad = 1;
 	}
-	return 0;
+	free(edge);
+	free(inner);
+	return bad;
 }

@@ -251,10 +251,20 @@ static int take_inputs(weft_session *s, const weft_tensor *inputs)
 	for (int i = 0; i < g->n_inputs; i++) {
 		int t = g->inputs[i];
 		const weft_tensor *want = &g->tensors[t].t;
+		int64_t value, bad;
+		if (!inputs[i].data) {
+			snprintf(s->error, WEFT_MSG_LEN, "input %d \"%.80s\" has no data", i, g->tensors[t].name);
+			return -EINVAL;
+		}
 		if (inputs[i].dtype != want->dtype || weft_tensor_bytes(&inputs[i]) != weft_tensor_bytes(want)) {
 			snprintf(s->error, WEFT_MSG_LEN, "input %d \"%.80s\": %s of %zu bytes, the network wants %s of %zu",
 			         i, g->tensors[t].name, weft_dtype_name(inputs[i].dtype), weft_tensor_bytes(&inputs[i]),
 			         weft_dtype_name(want->dtype), weft_tensor_bytes(want));
+			return -EINVAL;
+		}
+		if ((bad = weft_beyond_type(&inputs[i], &value)) >= 0) {
+			snprintf(s->error, WEFT_MSG_LEN, "input %d \"%.80s\": element %lld is %lld, which %s does not have", i,
+			         g->tensors[t].name, (long long)bad, (long long)value, weft_dtype_name(want->dtype));
 			return -EINVAL;
 		}
 		int err = new_data(s, t);

@@ -18,7 +18,7 @@ enum weft_cmd_op {
 	WEFT_CMD_LOAD  = 0x10, /* Copy a strided block of up to four dimensions from memory to the scratchpad */
 	WEFT_CMD_STORE = 0x11, /* Copy a strided block of up to four dimensions from the scratchpad to memory */
 	WEFT_CMD_CONV  = 0x20, /* Convolution of an input tile with all its taps: systolic array and post unit */
-	WEFT_CMD_DW    = 0x30, /* Depthwise convolution 3x3, channel multiplier 1 */
+	WEFT_CMD_DW    = 0x30, /* Depthwise convolution, channel multiplier 1 */
 	WEFT_CMD_POOL  = 0x31, /* Maximum or sum over a window without padding, per channel */
 	WEFT_CMD_ELT   = 0x32, /* Elementwise: RESCALE and clamp of one tensor, of its values in a table, or of the sum, difference or product of two */
 	WEFT_CMD_ALU   = 0x33, /* Integer operation on each element of up to four dimensions */
@@ -151,6 +151,9 @@ enum weft_elem {
 #define WEFT_CMD_POST_MODE_MASK UINT64_C(0x7000000000000)
 #define WEFT_CMD_POST_MODE_MIN 0
 #define WEFT_CMD_POST_MODE_MAX 2
+#define WEFT_POST_MODE_INT8 0
+#define WEFT_POST_MODE_INT16 1
+#define WEFT_POST_MODE_FLOAT8 2
 #define WEFT_CMD_POST_DOUBLE_ROUND_WORD 3
 #define WEFT_CMD_POST_DOUBLE_ROUND_LSB 51
 #define WEFT_CMD_POST_DOUBLE_ROUND_BITS 1
@@ -181,6 +184,11 @@ enum weft_elem {
 #define WEFT_CMD_POST_OUT_FMT_MASK UINT64_C(0x3800000000000000)
 #define WEFT_CMD_POST_OUT_FMT_MIN 0
 #define WEFT_CMD_POST_OUT_FMT_MAX 4
+#define WEFT_POST_OUT_FMT_E4M3FN 0
+#define WEFT_POST_OUT_FMT_E5M2 1
+#define WEFT_POST_OUT_FMT_E4M3FNUZ 2
+#define WEFT_POST_OUT_FMT_E5M2FNUZ 3
+#define WEFT_POST_OUT_FMT_FP16 4
 #define WEFT_CMD_POST_SATURATE_WORD 3
 #define WEFT_CMD_POST_SATURATE_LSB 62
 #define WEFT_CMD_POST_SATURATE_BITS 1
@@ -307,18 +315,32 @@ enum weft_elem {
 #define WEFT_CMD_POST_X_FMT_MASK UINT64_C(0x1c0000000000000)
 #define WEFT_CMD_POST_X_FMT_MIN 0
 #define WEFT_CMD_POST_X_FMT_MAX 4
+#define WEFT_POST_X_FMT_E4M3FN 0
+#define WEFT_POST_X_FMT_E5M2 1
+#define WEFT_POST_X_FMT_E4M3FNUZ 2
+#define WEFT_POST_X_FMT_E5M2FNUZ 3
+#define WEFT_POST_X_FMT_FP16 4
 #define WEFT_CMD_POST_W_FMT_WORD 8
 #define WEFT_CMD_POST_W_FMT_LSB 57
 #define WEFT_CMD_POST_W_FMT_BITS 2
 #define WEFT_CMD_POST_W_FMT_MASK UINT64_C(0x600000000000000)
 #define WEFT_CMD_POST_W_FMT_MIN 0
 #define WEFT_CMD_POST_W_FMT_MAX 3
+#define WEFT_POST_W_FMT_E4M3FN 0
+#define WEFT_POST_W_FMT_E5M2 1
+#define WEFT_POST_W_FMT_E4M3FNUZ 2
+#define WEFT_POST_W_FMT_E5M2FNUZ 3
 #define WEFT_CMD_POST_B_FMT_WORD 8
 #define WEFT_CMD_POST_B_FMT_LSB 59
 #define WEFT_CMD_POST_B_FMT_BITS 3
 #define WEFT_CMD_POST_B_FMT_MASK UINT64_C(0x3800000000000000)
 #define WEFT_CMD_POST_B_FMT_MIN 0
 #define WEFT_CMD_POST_B_FMT_MAX 4
+#define WEFT_POST_B_FMT_E4M3FN 0
+#define WEFT_POST_B_FMT_E5M2 1
+#define WEFT_POST_B_FMT_E4M3FNUZ 2
+#define WEFT_POST_B_FMT_E5M2FNUZ 3
+#define WEFT_POST_B_FMT_FP16 4
 #define WEFT_CMD_POST_EVEN_WORD 8
 #define WEFT_CMD_POST_EVEN_LSB 62
 #define WEFT_CMD_POST_EVEN_BITS 1
@@ -622,6 +644,18 @@ enum weft_elem {
 #define WEFT_CMD_DW_LOG2_SCALE_MASK UINT64_C(0x3f)
 #define WEFT_CMD_DW_LOG2_SCALE_MIN -32
 #define WEFT_CMD_DW_LOG2_SCALE_MAX 31
+#define WEFT_CMD_DW_N_KY_WORD 12
+#define WEFT_CMD_DW_N_KY_LSB 8
+#define WEFT_CMD_DW_N_KY_BITS 4
+#define WEFT_CMD_DW_N_KY_MASK UINT64_C(0xf00)
+#define WEFT_CMD_DW_N_KY_MIN 0
+#define WEFT_CMD_DW_N_KY_MAX 15
+#define WEFT_CMD_DW_N_KX_WORD 12
+#define WEFT_CMD_DW_N_KX_LSB 12
+#define WEFT_CMD_DW_N_KX_BITS 4
+#define WEFT_CMD_DW_N_KX_MASK UINT64_C(0xf000)
+#define WEFT_CMD_DW_N_KX_MIN 0
+#define WEFT_CMD_DW_N_KX_MAX 9
 
 #define WEFT_CMD_POOL_IN_BASE_WORD 9
 #define WEFT_CMD_POOL_IN_BASE_LSB 0
@@ -1122,7 +1156,7 @@ struct weft_cmd_conv {
 	int32_t log2_scale; /* Products are multiplied by 2 to this power; mode 2 only; -32..31 */
 };
 
-/* dw: Depthwise convolution 3x3, channel multiplier 1. */
+/* dw: Depthwise convolution, channel multiplier 1. */
 struct weft_cmd_dw {
 	struct weft_cmd_post post;
 	int32_t in_base; /* Scratchpad address of input row 0, column 0, channel 0; 0..1048575 bytes, whole elements of x */
@@ -1139,6 +1173,8 @@ struct weft_cmd_dw {
 	int32_t x_zp; /* Zero point of the input; mode 0 only; -128..127 */
 	int32_t w_zp; /* Zero point of the weights; mode 0 or 1 only; -128..127 */
 	int32_t log2_scale; /* Products are multiplied by 2 to this power; mode 2 only; -32..31 */
+	int32_t n_ky; /* Kernel rows; 0 for 3x3; mode 0 or 1 only; needs the feature dwk; 0..15 rows */
+	int32_t n_kx; /* Kernel columns, 3 to 9; 0 for 3x3; mode 0 or 1 only; needs the feature dwk; 0..9 pixels */
 };
 
 /* pool: Maximum or sum over a window without padding, per channel. */

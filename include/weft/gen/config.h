@@ -38,6 +38,7 @@ extern "C" {
 #define WEFT_FEATURE_TABLE 0x1000u
 #define WEFT_FEATURE_SUB 0x2000u
 #define WEFT_FEATURE_MUL 0x4000u
+#define WEFT_FEATURE_DWK 0x8000u
 
 /** One named configuration; see include/spec/config.toml. */
 struct weft_config {
@@ -61,6 +62,7 @@ struct weft_config {
 	uint32_t has_table;
 	uint32_t has_sub;
 	uint32_t has_mul;
+	uint32_t has_dwk;
 	uint32_t model_features;
 	uint32_t reg_config;
 };

@@ -37,7 +37,7 @@ extern "C" {
 #define WEFT_REG_CONFIG_N_WINDOWS_BITS 8
 #define WEFT_REG_CONFIG_N_WINDOWS_MASK 0xff000000u
 
-/* Arithmetic modes present; alu: that command; raw: sums written as they are; int4: loads that widen; even: ties to even; table, mul: of elt; sub: t1 - t2 (ro) */
+/* Arithmetic modes present; alu: that command; raw: sums written as they are; int4: loads that widen; even: ties to even; table, mul: of elt; sub: t1 - t2; dwk: dw of kernels other than 3x3 (ro) */
 #define WEFT_REG_FEATURES 0x00c
 #define WEFT_REG_FEATURES_INT8_LSB 0
 #define WEFT_REG_FEATURES_INT8_BITS 1
@@ -69,6 +69,9 @@ extern "C" {
 #define WEFT_REG_FEATURES_MUL_LSB 14
 #define WEFT_REG_FEATURES_MUL_BITS 1
 #define WEFT_REG_FEATURES_MUL_MASK 0x00004000u
+#define WEFT_REG_FEATURES_DWK_LSB 15
+#define WEFT_REG_FEATURES_DWK_BITS 1
+#define WEFT_REG_FEATURES_DWK_MASK 0x00008000u
 
 /* start: run the stream. reset: abandon everything, clear done, fault, counters and queues; bus transactions under way are finished first. irq_status, irq_enable, the stream and the windows keep their values (w1s) */
 #define WEFT_REG_CTRL 0x010

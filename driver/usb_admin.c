@@ -95,7 +95,9 @@ int weft_admin_ask(weft_admin *a, const uint32_t *words, unsigned n, uint32_t *r
 		return complain(a, -EPROTO, name_of(words), msg);
 	if (head >> 16) {
 		const char *text = weft_msg_error_text(head >> 16);
-		snprintf(msg, WEFT_ADMIN_MSG, "card: %s: %s", name_of(words), text ? text : "unknown error");
+		/* A slot above 1 is the boot ROM, which knows little more than updates. */
+		snprintf(msg, WEFT_ADMIN_MSG, "card: %s: %s%s", name_of(words), text ? text : "unknown error",
+		         a->hello.slot > 1 && head >> 16 == WEFT_MSG_ERR_TYPE ? ": the boot ROM answers, load firmware first" : "");
 		return -EPROTO;
 	}
 	return len / 4;

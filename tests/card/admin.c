@@ -162,7 +162,7 @@ static void rescues(void **state)
 	free(flash);
 	start("empty");
 	expect("", 0, "no firmware is good, the boot ROM answers");
-	expect("--stats", 3, "unknown message type");
+	expect("--stats", 3, "unknown message type: the boot ROM answers, load firmware first");
 	expect_update("short.img", 2, "do not match their checksum");
 	expect_update("other.img", 0, "firmware 7.8.9 in slot 0");
 	expect("--test", 0, "flash                passed");

@@ -199,7 +199,7 @@ static void simulated_card(const char *chip)
 	assert_null(strstr(text, "start 2 since power"));
 	assert_int_equal(run_line(text, TEXT, "reset %s", at), 0);
 	assert_int_equal(run_line(text, TEXT, "log %s", at), 0);
-	assert_non_null(strstr(text, "start 2 since power"));
+	assert_non_null(strstr(text, "start 2 since power, cause 3 (the host asked for it over USB)"));
 	assert_int_equal(run_line(text, TEXT, "regs %s --diff RESET", at), 0);
 	card_process_stop(&c);
 }

@@ -95,13 +95,14 @@ static void refused_bad(void **state)
 /* Each option that --help lists is taken. */
 static void load_options(void **state)
 {
-	static const char *const commands[] = { "run", "info", "compile", "dump", "verify" };
+	static const char *const commands[] = { "run", "info", "compile", "dump", "verify", "convert" };
 
 	(void)state;
-	for (int i = 0; i < 5; i++) {
+	for (int i = 0; i < 6; i++) {
 		const char *name = commands[i];
+		const bool writes = i == 2 || i == 5;
 		int status = run_line(text, sizeof(text), "%s " MODEL " --backbone --level 8K --requant rescale --bind " INPUT "=1x8x8x1 %s%s", name,
-		                      i == 2 ? "-o " : "", i == 2 ? "/dev/null" : "");
+		                      writes ? "-o " : "", writes ? "/dev/null" : "");
 		if (status)
 			fail_msg("weft %s: exit status %d: %s", name, status, text);
 		assert_int_equal(run_line(text, sizeof(text), "%s --help", name), 0);

@@ -9,6 +9,7 @@
 
 #include <weft/admin.h>
 #include <weft/gen/chip.h>
+#include <weft/gen/cmd.h>
 
 #include "target.h"
 #include "userlib/run/file.h"
@@ -36,6 +37,17 @@ static void show_who(const weft_admin *a)
 		       h->boot_count, weft_chip_cause_text(h->reset_cause));
 }
 
+/* A number of an entry in words, or NULL. */
+static const char *in_words(uint32_t code, uint32_t a, uint32_t b)
+{
+	switch (code) {
+	case WEFT_LOG_BOOT:        return weft_chip_cause_text(a);
+	case WEFT_LOG_JOB_FAULT:   return weft_fault_brief(b & 0xff);
+	case WEFT_LOG_JOB_REFUSED: return weft_msg_error_text(b);
+	default:                   return NULL;
+	}
+}
+
 int card_log(weft_admin *a, char *msg)
 {
 	uint32_t at = 0, next;
@@ -49,13 +61,18 @@ int card_log(weft_admin *a, char *msg)
 		next = reply[1];
 		for (int i = 2; i + 4 < n; i += 5) {
 			const char *format = weft_log_format(reply[i + 2]);
+			const char *words_too = in_words(reply[i + 2], reply[i + 3], reply[i + 4]);
 
 			printf("%6u %12llu  ", reply[i], (unsigned long long)reply[i + 1] << 10);
 			printf(format ? format : "code %3$u: %1$u %2$u", reply[i + 3], reply[i + 4], reply[i + 2]);
-			printf("\n");
+			printf("%s%s%s\n", words_too ? " (" : "", words_too ? words_too : "", words_too ? ")" : "");
+			if (reply[i] < at) {   /* a card that repeats itself would never end */
+				snprintf(msg, WEFT_ADMIN_MSG, "card: log_read: entry %u behind %u", reply[i], at);
+				return -EPROTO;
+			}
 			at = reply[i] + 1;
 		}
-		if (n == 2)
+		if (n < 7)
 			break;
 	} while (at != next);
 	return 0;

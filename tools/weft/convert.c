@@ -8,9 +8,11 @@
 
 #include "weft_cmd.h"
 
-static const struct option_def defs[] = { { "-o", true }, { "--strict", false }, { NULL, false } };
+enum { OUT = N_LOAD, STRICT };
 
-struct args { const char *model, *out; bool strict; };
+static const struct option_def defs[] = { LOAD_OPTIONS, { "-o", true }, { "--strict", false }, { NULL, false } };
+
+struct args { const char *model, *out; bool strict; struct load_args load; };
 
 static int take_args(int argc, char **argv, struct args *a)
 {
@@ -20,14 +22,18 @@ static int take_args(int argc, char **argv, struct args *a)
 	while ((opt = next_option(&at, argc, argv, defs, &v)) != -2) {
 		if (opt == -3)
 			return EXIT_USAGE;
-		if (opt == 0)
+		if (opt >= 0 && opt < N_LOAD) {
+			if (take_load(&a->load, opt, v))
+				return EXIT_USAGE;
+		} else if (opt == OUT) {
 			a->out = v;
-		else if (opt == 1)
+		} else if (opt == STRICT) {
 			a->strict = true;
-		else if (a->model)
+		} else if (a->model) {
 			return fail(EXIT_USAGE, "convert: \"%s\": one file at a time", v);
-		else
+		} else {
 			a->model = v;
+		}
 	}
 	if (!a->model || !a->out)
 		return fail(EXIT_USAGE, "convert: wants MODEL and -o FILE.tosa");
@@ -57,7 +63,8 @@ static int run(int argc, char **argv)
 	int status = take_args(argc, argv, &a);
 
 	if (!status)
-		status = load_net(a.model, NULL, &net);
+		status = load_net(a.model, &a.load, &net);
+	load_release(&a.load);
 	if (status)
 		return status;
 	status = convert(&a, net);
@@ -70,6 +77,6 @@ const struct subcommand cmd_convert = {
 	"usage: weft convert MODEL -o FILE.tosa [--strict]\n\n"
 	"  -o FILE    the file to write\n"
 	"  --strict   refuse operators that TOSA cannot express exactly; without it\n"
-	"             they become CUSTOM of domain \"weft\", and are listed\n",
+	"             they become CUSTOM of domain \"weft\", and are listed\n" LOAD_USAGE,
 	run,
 };

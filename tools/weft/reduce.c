@@ -6,7 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "tools/clock.h"
 #include "userlib/export/tosa.h"
 #include "userlib/run/npy.h"
 #include "userlib/run/reduce.h"
@@ -111,6 +113,37 @@ static int write_case(const struct args *a, const struct weft_reduction *r)
 	return 0;
 }
 
+/* How far the search is: how far it has to go nobody knows. On a terminal, once it takes long. */
+struct tries { double start, shown; uint64_t last; int n; };
+
+static void show_tries(void *user, uint64_t done, uint64_t all)
+{
+	struct tries *t = user;
+	double now = now_seconds();
+
+	t->n += done <= t->last;   /* another network begins */
+	t->last = done;
+	if (now - t->start < 1 || now - t->shown < 0.2)
+		return;
+	t->shown = now;
+	fprintf(stderr, "\r%d networks tried, this one %3.0f %%, %.0f s ", t->n, 100.0 * (double)done / (double)all, now - t->start);
+}
+
+static int search(const struct args *a, const weft_net *net, const weft_tensor *in, struct weft_reduction *r, char *msg)
+{
+	struct tries t = { .start = now_seconds() };
+	struct weft_session_options o = a->o;
+
+	if (isatty(STDERR_FILENO)) {
+		o.progress = show_tries;
+		o.progress_user = &t;
+	}
+	int err = weft_reduce(net, in, &o, r, msg);
+	if (t.shown > 0)
+		fprintf(stderr, "\r\033[K");
+	return err;
+}
+
 static int with_net(const struct args *a, const weft_net *net)
 {
 	const int n = weft_net_n_inputs(net);
@@ -120,7 +153,7 @@ static int with_net(const struct args *a, const weft_net *net)
 	int status = in ? get_inputs(a, net, in) : fail(EXIT_DEVICE, "out of memory");
 
 	if (!status) {
-		int err = weft_reduce(net, in, &a->o, &r, msg);
+		int err = search(a, net, in, &r, msg);
 		status = err == -ENOENT ? fail(EXIT_USAGE, "%s: %s", a->model, msg)
 		       : err ? fail(status_of(err), "%s: %s", a->model, msg) : write_case(a, &r);
 		if (!err)

@@ -90,11 +90,15 @@ static void list_storage(struct list *l, const struct seg *s, int i)
 /* Weights that are much of the scratchpad, and may be less. */
 static void list_slots(struct list *l, const struct seg *s, int node, bool often)
 {
-	static const struct { int n; bool often; } slots[] = { { 2, true }, { 3, true }, { 0, false }, { 4, false }, { 8, false }, { 16, false }, { 24, false } };
+	static const struct { int n; bool often; } slots[] = {
+		{ 2, true }, { 3, true }, { 0, false }, { 4, false }, { 8, false }, { 16, false }, { 24, false },
+	};
 	const struct node *nd = seg_node(s, node);
 	const struct plan *p = &s->plan[node];
 
-	if (nd->w < 0 || p->group || !p->xr || !p->yr || !p->rr || p->split_k || nd->n_tiles * nd->tile_bytes * LEAST_WEIGHTS < s->cc->sp_bytes)
+	if (nd->w < 0 || p->group || !p->xr || !p->yr || !p->rr || p->split_k)
+		return;
+	if (nd->n_tiles * nd->tile_bytes * LEAST_WEIGHTS < s->cc->sp_bytes)
 		return;
 	for (size_t i = 0; i < sizeof slots / sizeof *slots && l->n < l->most; i++)
 		if (slots[i].n != p->w_slots && slots[i].often == often)
@@ -134,6 +138,20 @@ static bool same_split(const struct list *l, const struct seg *s, int node, int 
 	return false;
 }
 
+/* Where there is time for it: the next node into another number of jobs. */
+static void list_unequal(struct list *l)
+{
+	int n = l->n;
+
+	for (int i = 0; i < n; i++)
+		for (int jobs = 2; jobs <= 4 && l->n < l->most; jobs++) {
+			if (l->c[i].split == jobs || l->c[i].split > 6)
+				continue;
+			l->c[l->n] = l->c[i];
+			l->c[l->n++].next = jobs;
+		}
+}
+
 int list_splits(const struct seg *s, int node, int tier, struct change *c, int most)
 {
 	static const int choices[] = { 1, 2, 3, 4, 6, 8, 12 };
@@ -144,14 +162,7 @@ int list_splits(const struct seg *s, int node, int tier, struct change *c, int m
 	for (size_t k = 0; k < sizeof choices / sizeof *choices && l.n < most; k++)
 		if (!same_split(&l, s, node, choices[k]))
 			c[l.n++] = (struct change){ .node = node, .split = choices[k], .next = tier ? choices[k] : 0, .slots = -1, .stor = -1 };
-	if (tier && s->in_order) {
-		int n = l.n;
-		for (int i = 0; i < n; i++)
-			for (int j = 2; j <= 4 && l.n < most; j++)
-				if (c[i].split != j && c[i].split <= 6) {
-					c[l.n] = c[i];
-					c[l.n++].next = j;
-				}
-	}
+	if (tier && s->in_order)
+		list_unequal(&l);
 	return l.n;
 }

@@ -23,8 +23,11 @@ static int lost_open(struct lost *l, const struct seg *s, int64_t *of)
 {
 	size_t n = s->cmds.n + 1;
 
-	*l = (struct lost){ .s = s, .of = of, .number = calloc((size_t)s->cc->n_nodes + 1, sizeof *l->number),
-	                    .start = malloc(n * sizeof *l->start), .end = malloc(n * sizeof *l->end), .place = malloc(n * sizeof *l->place) };
+	*l = (struct lost){ .s = s, .of = of };
+	l->number = calloc((size_t)s->cc->n_nodes + 1, sizeof *l->number);
+	l->start = malloc(n * sizeof *l->start);
+	l->end = malloc(n * sizeof *l->end);
+	l->place = malloc(n * sizeof *l->place);
 	if (!l->number || !l->start || !l->end || !l->place)
 		return -ENOMEM;
 	for (int u = 0; u < WEFT_N_UNITS; u++)

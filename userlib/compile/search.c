@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Which plan of a step is the fastest: a few sizes of residents and groups for
- * all of it, then addresses, then small changes one after another. Each is
- * emitted and simulated. Bounded by counts of commands, never by time, so that
+ * all of it, ways to cut all nodes, addresses, then small changes one after
+ * another (climb.c). Each is emitted and simulated. Bounded by counts of commands, never by time, so that
  * the result is the same everywhere.
  */
 #include <errno.h>
@@ -10,15 +10,15 @@
 
 #include "plan.h"
 
-#define MAX_TRIED   80000     /* commands of all trials of a step */
-#define MAX_WAYS       30000   /* of ways to cut all nodes */
-#define MAX_ADDRESSES  30000
-#define MAX_CHANGED 120000     /* those of changes to the best of them */
-#define FEW         400        /* commands: of these, the stream is simulated as it will be */
-#define N_ADDRESSES 10
-#define MAX_LISTED  256
-#define MAX_STARTS  6
-#define SPLIT       3          /* jobs of a node that can be cut, to begin with */
+#define MAX_TRIED     80000    /* commands of all trials of residents and groups; */
+#define MAX_WAYS      30000    /* of ways to cut all nodes; */
+#define MAX_ADDRESSES 30000    /* of ways to choose addresses; */
+#define MAX_CHANGED   120000   /* of changes to the best of all that */
+#define FEW           400      /* commands: of these, the stream is simulated as it will be */
+#define N_ADDRESSES   10
+#define MAX_LISTED    256
+#define MAX_STARTS    6
+#define SPLIT         3        /* jobs of a node that can be cut, to begin with */
 
 /* A way to cut all nodes: into so many jobs; of so many cycles at least. */
 struct cutting { int jobs, cycles; };

@@ -9,7 +9,8 @@
  *   ADD  each side shifted left and RESCALEd, the sum RESCALEd back
  *   MUL  the product of (x - zp) and (y - zp), RESCALEd
  *
- * the last RESCALE with ties to even where pairs tie.
+ * the last RESCALE with ties to even where pairs tie. Else the results are a table that GATHER
+ * reads; most products need it, for float32 rounds some of 65 536 across a tie.
  *
  * QLinearAdd and QLinearMul are ONNX Runtime's, which adds the result's zero point before it rounds,
  * so that with an odd one ties go elsewhere:
@@ -182,6 +183,24 @@ static int fold_product(struct ox *l, const struct ox_side *a, const struct ox_s
 	return ox_rescale_even(l, ox_binary(l, WEFT_OP_MUL, x, y), WEFT_INT8, r, even, 0, ox_q_zp(q));
 }
 
+/* Any function of two codes: the element 256 * a + b of a table of all pairs. */
+static int by_table(struct ox *l, const struct ox_side *a, const struct ox_side *b, const int8_t *perm, const int32_t *f)
+{
+	int x = ox_rescale(l, ox_side_in(l, a->v, perm), WEFT_INT32, (struct ox_factor){ (int32_t)1 << 30, 22 }, -128, 0);
+	int y = ox_rescale(l, ox_side_in(l, b->v, perm), WEFT_INT32, (struct ox_factor){ (int32_t)1 << 30, 30 }, -128, 0);
+	int idx = ox_binary(l, WEFT_OP_ADD, x, y);
+	int8_t *p = idx < 0 ? NULL : ox_alloc(l, CODES * CODES, 1);
+
+	if (!p)
+		return l->err;
+	for (int i = 0; i < CODES * CODES; i++)
+		p[i] = (int8_t)f[i];
+	const weft_tensor t = *ox_t(l, idx);
+	int64_t n = weft_tensor_elements(&t), pairs = CODES * CODES;
+	int values = ox_data(l, WEFT_INT8, 2, (int64_t[]){ pairs, 1 }, p);
+	return ox_reshape(l, ox_rows(l, values, pairs, 1, ox_reshape(l, idx, 1, &n), n), t.rank, t.dim);
+}
+
 int ox_fold_pair(struct ox *l, weft_opcode op, const struct ox_side *a, const struct ox_side *b, const struct ox_q *q, bool qlinear,
                  int8_t *perm, bool *done)
 {
@@ -202,10 +221,15 @@ int ox_fold_pair(struct ox *l, weft_opcode op, const struct ox_side *a, const st
 	int y = 0;
 	if (qlinear)
 		every_qlinear_pair(op, a, b, q, f);
-	if (!qlinear && !every_pair(l, op, a, b, q, f))
+	const bool known = qlinear || every_pair(l, op, a, b, q, f);
+	if (!known)
 		l->err = 0;
 	else
 		y = op == WEFT_OP_MUL ? fold_product(l, a, b, q, perm, f, done) : fold_sum(l, op, a, b, q, perm, f, done);
+	if (!l->err && y >= 0 && !*done && l->o.requant == WEFT_ONNX_REQUANT_EXACT && known) {
+		y = by_table(l, a, b, perm, f);
+		*done = y >= 0;
+	}
 	l->room += CODES * CODES * (int64_t)sizeof *f;
 	free(f);
 	return y;

@@ -206,7 +206,10 @@ struct weft_op_report {
 	enum weft_run_unit unit;
 	const char *reason;        /* why there */
 	uint64_t macs;
-	uint64_t cycles;           /* from the previous operator's retirement; 0 on host and model */
+	/* In which the array or the vector engine worked for it, half of those in which the other worked for another
+	 * operator, and those in which both waited until a command of it began. Of all together the network's; 0 on host
+	 * and model, and on a card, which does not tell. */
+	uint64_t cycles;
 	uint64_t estimate;         /* the compiler's, of cycles; 0 on the host */
 	/* Of it, what runs on the host: processor time expected of golden, in ms of one core of an AMD EPYC; 0 where
 	 * nothing does, negative where that depends on the data (control flow). */

@@ -221,8 +221,8 @@ static void no_step_bad(void **state)
 	make(4, &r, &file, &n);
 	unpack(file, &u);
 	assert_memory_equal(file + HEAD + ENTRY * s, "OPER", 4);
-	/* unit, into, step, macs, cycles in two memories, stripes, reason */
-	for (size_t at = 4; at < u.n[s]; at += 37 + 4 + get(u.raw[s] + at + 37, 4)) {
+	/* unit, into, step, macs; done, and half cycles, in two memories; stripes, reason */
+	for (size_t at = 4; at < u.n[s]; at += 53 + 4 + get(u.raw[s] + at + 53, 4)) {
 		uint8_t *step = u.raw[s] + at + 5;
 		uint64_t was = get(step, 4);
 		size_t bad_n;

@@ -38,6 +38,9 @@ static int finish(struct emit *e, struct cmd *c, const struct node *nd, const st
 	first = c->n_acc;
 	emit_rows(c, true, &j->y, j, j->c, j->cn);
 	emit_traffic(c, first, PORT_WRITE, words, emit_write_banks(e->s->cc, &j->y, j->cn));
+	/* A block's weights and records come while the one before is worked on. */
+	if (c->c.h.op == WEFT_CMD_DW && !c->c.dw.n_ky)
+		cycles = max64(cycles, (ceil_div(j->cn, n) - 1) * WEIGHT_READS);
 	c->cost = (uint32_t)min64(max64(cycles, rows) + (c->c.h.op == WEFT_CMD_DW ? DW_START_CYCLES : START_CYCLES), UINT32_MAX);
 	c->latency = 4;
 	c->rows = (uint32_t)rows;

@@ -91,6 +91,8 @@ static void finish_estimate(struct cc *cc, const struct node *nd, int step)
 {
 	struct weft_pop *o = &cc->p->ops[nd->last];
 
+	for (int m = 0; m < WEFT_N_MEMORIES; m++)
+		o->halves[m] += nd->halves[m];
 	if (step < o->step)
 		return;
 	if (step > o->step)

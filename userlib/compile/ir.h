@@ -118,6 +118,7 @@ struct node {
 
 	uint64_t macs;
 	uint64_t done[WEFT_N_MEMORIES];   /* cycle of the step in which it should be, by memory */
+	uint64_t halves[WEFT_N_MEMORIES]; /* half cycles that count for it */
 	int stripes;           /* 1 + operator that leads the nodes which run in stripes with this one, 0 none */
 };
 

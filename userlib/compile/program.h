@@ -31,7 +31,7 @@
 extern "C" {
 #endif
 
-#define WEFT_PROGRAM_VERSION 6
+#define WEFT_PROGRAM_VERSION 7
 #define WEFT_N_MEMORIES 2
 
 enum weft_place {
@@ -64,6 +64,7 @@ struct weft_pop {              /* one per graph operator, same index */
 	uint64_t macs;         /* multiplications of the operator as the graph states it */
 	uint64_t done[WEFT_N_MEMORIES]; /* NPU, at `into`: cycle of the step in which the group should be
 	                        * done, by enum weft_memory; else 0 */
+	uint64_t halves[WEFT_N_MEMORIES]; /* NPU, at `into`: half cycles expected, see weft_share_cycles() */
 	int32_t stripes;       /* NPU, at `into`: first operator of those that run in stripes with
 	                        * it, so that only their sum says anything; else -1 */
 	char *reason;          /* owned; why there, for people: "conv 3x3 on the array" */
@@ -178,6 +179,28 @@ int weft_program_parse(const uint8_t *data, size_t n, weft_program **p, char *ms
 
 /** True when data begins as a .weft container does. */
 bool weft_program_is(const uint8_t *data, size_t n);
+
+/* A command of a stream that ran. */
+struct weft_ran {
+	uint8_t unit;          /* enum weft_unit */
+	int32_t who;           /* for whom it worked, or -1 */
+	uint32_t wait[4];      /* retired commands of each unit that it waited for */
+	uint64_t end;          /* cycle of its retirement */
+};
+
+/**
+ * Share out the cycles of a stream.
+ *
+ * A cycle in which the array or the vector engine works counts for whom it does,
+ * half each where both work for different ones; one in which neither does, for
+ * the one whose command begins next, at the end the one whose retired last.
+ *
+ * @param c      In the stream's order.
+ * @param halves Indexed by who: half cycles are added. Of all together 2 * total,
+ *               if there was anyone.
+ * @return 0, -ENOMEM
+ */
+int weft_share_cycles(const struct weft_ran *c, uint32_t n, uint64_t total, uint64_t *halves);
 
 #ifdef __cplusplus
 }

@@ -83,7 +83,7 @@ void save_ops(struct io *io, weft_program *p)
 {
 	void *v = p->ops;
 
-	io_count(io, &p->n_ops, 41);
+	io_count(io, &p->n_ops, 41 + 8 * WEFT_N_MEMORIES);
 	if (p->n_ops > SAVE_MAX_OPS)
 		io_fail(io, "more operators than a container holds");
 	if (!room(io, &v, (size_t)p->n_ops, sizeof *p->ops))
@@ -97,6 +97,8 @@ void save_ops(struct io *io, weft_program *p)
 		io_u64(io, &o->macs);
 		for (int m = 0; m < WEFT_N_MEMORIES; m++)
 			io_u64(io, &o->done[m]);
+		for (int m = 0; m < WEFT_N_MEMORIES; m++)
+			io_u64(io, &o->halves[m]);
 		io_i32(io, &o->stripes);
 		io_string(io, &o->reason);
 	}

@@ -103,13 +103,36 @@ static int append_recs(struct seg *s, uint32_t *base)
 	return 0;
 }
 
-/* When each node is done in the stream as it is, with either memory. */
+/* Cycles of each node, from when the commands retire. */
+static int share_out(struct seg *s, const uint32_t *order, const uint64_t *end, int m)
+{
+	struct weft_ran *ran = malloc((s->cmds.n + 1) * sizeof *ran);
+	uint64_t *halves = calloc((size_t)s->cc->n_nodes + 1, sizeof *halves);
+	int err = ran && halves ? 0 : -ENOMEM;
+
+	for (uint32_t i = 0; i < s->cmds.n && !err; i++) {
+		const struct cmd *k = &s->cmds.p[order[i]];
+		ran[i] = (struct weft_ran){ .unit = (uint8_t)k->unit, .who = k->node, .end = end[order[i]] };
+		memcpy(ran[i].wait, k->wait, sizeof ran[i].wait);
+	}
+	if (!err)
+		err = weft_share_cycles(ran, s->cmds.n, s->cc->p->steps[s->step].estimate[m], halves);
+	for (int i = 0; i < s->cc->n_nodes && !err; i++)
+		s->cc->nodes[i].halves[m] += halves[i];
+	free(ran);
+	free(halves);
+	return err;
+}
+
+/* When each node is done in the stream as it is, with either memory, and what it takes. */
 static int note_estimates(struct seg *s, const uint32_t *order, uint64_t *start, uint64_t *end)
 {
 	struct weft_step *step = &s->cc->p->steps[s->step];
 
 	for (int m = 0; m < WEFT_N_MEMORIES; m++) {
 		int err = simulate(s, order, m != WEFT_MEMORY_SRAM, start, end, &step->estimate[m]);
+		if (!err)
+			err = share_out(s, order, end, m);
 		if (err)
 			return err;
 		for (uint32_t i = 0; i < s->cmds.n; i++) {

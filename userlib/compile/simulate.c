@@ -24,6 +24,7 @@
 #define TURN (ONE / 8)         /* of the post unit's rows, kept for the vector engine, hw/post */
 #define TURNS (3 * ONE / 7)    /* where three of the array's four passes take turns with it */
 #define TURN_COMES 5           /* cycles until a read of parameters goes before all others, hw/sp */
+#define ROWS_LATE 11           /* cycles from a read of the vector engine to the write of what it completes */
 #define ROUNDS 2               /* of finding rates: both engines depend on the other's */
 #define MOST_SWEEPS 4          /* through its operands: of more it is everywhere at any time */
 #define FETCHED 64             /* words of the stream on chip, hw/cmd, */
@@ -40,6 +41,7 @@ struct heat {
 	uint8_t banks[N_PORTS];
 	uint8_t both[N_PORTS]; /* of ONE: accesses that take both banks of a region */
 	uint8_t in[N_PORTS];   /* regions of each, as bits */
+	uint8_t meets;         /* of ONE: the vector engine's writes in the bank that it reads at that time */
 	bool any;
 };
 
@@ -72,6 +74,7 @@ struct sim {
 	int64_t n;             /* channels of a block */
 	struct unit u[WEFT_N_UNITS];
 	uint64_t rate[WEFT_N_UNITS];
+	bool asks;             /* the array, slower than it could be, for activations all the time */
 	bool changed;          /* since rates were found, a unit has begun or ended */
 	uint64_t t, *start, *end;
 };
@@ -146,6 +149,26 @@ static void add_heat(struct heat *h, const struct access *a, uint32_t cost, int6
 	}
 }
 
+/*
+ * Where reads and writes both stay in one bank, a block of channels is written to that which it is read from or to the
+ * other, and the last rows of a block while the next is read, from the other bank.
+ */
+static void find_meets(const struct sim *s, const struct cmd *c, struct heat *h)
+{
+	const struct access *x = NULL, *y = NULL;
+
+	for (int k = 0; k < c->n_acc; k++)
+		if (c->acc[k].space == SPACE_SP && c->acc[k].count) {
+			x = !x && c->acc[k].port == PORT_X ? &c->acc[k] : x;
+			y = !y && c->acc[k].port == PORT_WRITE ? &c->acc[k] : y;
+		}
+	if (!x || !y)
+		return;
+	int64_t rows = max64(1, y->count / sweeps_of(s, c, PORT_WRITE)), late = min64(rows, ROWS_LATE);
+	bool same = (x->lo / (uint64_t)s->n + y->lo / (uint64_t)s->n) % 2 == 0;
+	h->meets = (uint8_t)((ONE - 1) * (same ? rows - late : late) / rows);
+}
+
 /* Where the unit's command is now, and how long it stays there. */
 static void find_heat(const struct sim *s, struct unit *u)
 {
@@ -168,6 +191,9 @@ static void find_heat(const struct sim *s, struct unit *u)
 		until = d < until ? d : until;
 	}
 	u->moves = u->left - until;
+	u->heat.meets = ONE - 1;
+	if (c->unit == WEFT_UNIT_VE && u->heat.banks[PORT_X] == BANKS_SAME && u->heat.banks[PORT_WRITE] == BANKS_SAME)
+		find_meets(s, c, &u->heat);
 }
 
 static const struct heat *heat_of(const struct sim *s, int k)
@@ -194,7 +220,7 @@ static uint64_t taken(const struct heat *h, int p, int r, struct way w, uint64_t
 	if (w.banks != h->banks[p])
 		return d;
 	/* Both stay in one bank, which is the same or not; or take turns, which they soon do in step. */
-	return w.banks == BANKS_SAME ? 5 * d / 8 : d / 4;
+	return w.banks == BANKS_SAME ? d / 2 : d / 4;
 }
 
 /* Regions that ports in `before` (bits, per unit) use. */
@@ -220,7 +246,7 @@ static uint64_t lost_in(const struct sim *s, int r, struct way w, const uint8_t 
 		const struct heat *other = before[u] ? heat_of(s, u) : NULL;
 		for (int q = 0; other && q < N_PORTS; q++)
 			if (before[u] >> q & 1 && other->in[q] >> r & 1)
-				lost += taken(other, q, r, w, s->rate[u]);
+				lost += taken(other, q, r, w, u == WEFT_UNIT_CV && q == PORT_X && s->asks ? ONE : s->rate[u]);
 	}
 	return lost;
 }
@@ -330,13 +356,25 @@ static uint64_t array_time(const struct sim *s)
 	return (uint64_t)max64((int64_t)time, (int64_t)fetch(s, WEFT_UNIT_CV, PORT_P, others));
 }
 
+/* The vector engine's writes where it reads. */
+static uint64_t own_writes(const struct heat *h)
+{
+	uint64_t sum = 0;
+
+	if (h->meets == ONE - 1)
+		return shared(h, PORT_X, PORT_WRITE);
+	for (int r = 0; (h->in[PORT_X] & h->in[PORT_WRITE]) >> r; r++)
+		sum += (uint64_t)h->of[PORT_X][r] * h->of[PORT_WRITE][r] / ONE * h->meets / ONE;
+	return sum;
+}
+
 /* The vector engine: its weights and records likewise. */
 static uint64_t engine_time(const struct sim *s)
 {
 	static const uint8_t cv[WEFT_N_UNITS] = { [WEFT_UNIT_CV] = BIT(WRITE) | BIT(X) | BIT(W) };
 	const struct heat *h = heat_of(s, WEFT_UNIT_VE);
 	uint64_t time = ONE + delay(s, WEFT_UNIT_VE, PORT_X, cv) + delay(s, WEFT_UNIT_VE, PORT_R, cv) +
-	                shared(h, PORT_X, PORT_WRITE) + shared(h, PORT_R, PORT_WRITE) +
+	                own_writes(h) + shared(h, PORT_R, PORT_WRITE) +
 	                shared(h, PORT_W, PORT_X) + shared(h, PORT_W, PORT_WRITE);
 
 	return (uint64_t)max64((int64_t)time, (int64_t)fetch(s, WEFT_UNIT_VE, PORT_W, cv));
@@ -525,14 +563,20 @@ static void find_rates(struct sim *s)
 
 	if (!s->changed)
 		return;
-	s->changed = false;
+	s->changed = s->asks = false;
 	for (int i = 0; i < WEFT_N_UNITS; i++)
 		s->rate[i] = ONE;
+	/* The vector engine cannot crowd out rows that take turns with its own, or that take all of the post unit. */
+	if (s->u[WEFT_UNIT_CV].busy && s->u[WEFT_UNIT_VE].busy &&
+	    (s->c->p[s->u[WEFT_UNIT_CV].now].turns || rows_rate(s, WEFT_UNIT_CV) >= ONE - TURN))
+		s->rate[WEFT_UNIT_VE] = post_rate(s, WEFT_UNIT_VE);
 	/* The engines slow each other down: once more, where it was more than assumed. */
 	for (int n = 0; n < ROUNDS; n++) {
 		uint64_t assumed = s->rate[WEFT_UNIT_VE];
-		for (int i = 0; i < 2; i++)
-			s->rate[order[i]] = engine_rate(s, order[i]);
+		s->rate[WEFT_UNIT_CV] = engine_rate(s, WEFT_UNIT_CV);
+		/* A word refused is asked for until it comes, and keeps those behind it waiting as well. */
+		s->asks = s->u[WEFT_UNIT_CV].busy && s->rate[WEFT_UNIT_CV] < post_rate(s, WEFT_UNIT_CV);
+		s->rate[WEFT_UNIT_VE] = engine_rate(s, WEFT_UNIT_VE);
 		if (s->rate[WEFT_UNIT_VE] == assumed)
 			break;
 	}

@@ -92,10 +92,10 @@ void queue_close(struct queue *q)
 	free(q);
 }
 
-/* Alone, trials are made when they are taken, and never in vain. */
+/* Alone, trials are made when they are taken, and never in vain; with others, few are when one helps. */
 int queue_slot(const struct queue *q)
 {
-	uint32_t most = q->n > 1 ? (uint32_t)min64(4 * q->n, QUEUE_SLOTS) : 1;
+	uint32_t most = q->n > 1 ? (uint32_t)min64(q->n + 1, QUEUE_SLOTS) : 1;
 
 	return q->tail - q->head < most ? (int)(q->tail % QUEUE_SLOTS) : -1;
 }

@@ -308,6 +308,18 @@ static void pools_and_dws(struct post_test *t, int mode)
 			limits(t, &c.dw.post);
 		add_piece(t, &c, DW, (size - 2) * (size - 2), n);
 	}
+	if (!t->cfg->has_dwk)
+		return;
+	/* The sums of a row, as many passes as it has rows of the kernel. */
+	put_random(t, t->weights, 15 * 9 * n, mode ? 0 : 7);
+	for (int k = 0; k < 3; k++) {
+		struct weft_cmd c = diag_dw(t->in, t->weights, t->params + (uint32_t)(5 * k) * n * WEFT_PARAM_BYTES, t->out, mode, n, size, size);
+		c.dw.n_ky = k ? 5 : 15;
+		c.dw.n_kx = 9 - 2 * k;
+		c.dw.iy_start = -c.dw.n_ky / 2;
+		c.dw.ix_start = -c.dw.n_kx / 2;
+		add_piece(t, &c, DW, (size - 2) * (size - 2), n);
+	}
 }
 
 /* ---- float8 ---- */

@@ -22,7 +22,7 @@ struct weft_net {
 
 /* What one run has measured of each graph operator's group. */
 struct weft_op_measure {
-	uint64_t retired;          /* cycle of its last command, 0 if none; over all streams */
+	uint64_t halves;           /* half cycles that counted for it, see weft_share_cycles() */
 	uint64_t rd_bytes, wr_bytes;
 };
 
@@ -69,6 +69,7 @@ struct weft_session {
 	struct weft_op_measure *measure;
 	int i_step;
 	uint32_t first_cmd;        /* of the stream under way, where it is part of a step's */
+	uint64_t *ended;           /* when the commands of that step retired, since first_cmd began; NULL: none has */
 	struct weft_point from, to; /* what to run; to 0, 0: all of it */
 	bool verified;             /* the stream in which `from` is, as the program has it */
 	bool clean;                /* steps begin with a scratchpad of zeros */

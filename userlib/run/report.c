@@ -155,59 +155,31 @@ static void fill(struct weft_op_report *r, const weft_session *s, int *group, in
 	r->reason = left_out ? "not supported: left out, its operands are outputs" : n ? reason : "computed when loading";
 }
 
-/* ---- cycles: from the previous operator's retirement ---- */
+/* ---- cycles ---- */
 
-struct done { uint64_t at; int entry; };
-
-static int by_time(const void *a, const void *b)
+/* Halves of the entries, of which those before an entry are rounded with it: the sum is right. */
+static void whole_cycles(struct weft_report *r, bool expected)
 {
-	const struct done *x = a, *y = b;
+	uint64_t before = 0;
 
-	return x->at < y->at ? -1 : x->at > y->at;
+	for (int i = 0; i < r->n_ops; i++) {
+		uint64_t *v = expected ? &r->ops[i].estimate : &r->ops[i].cycles, end = before + *v;
+		*v = end / 2 - before / 2;
+		before = end;
+	}
 }
 
-/* When graph operator i should be done; 0 where it makes nothing. */
-static uint64_t expected_at(const weft_session *s, int i, const uint64_t *begin)
-{
-	const struct weft_pop *o = &s->p->ops[i];
-
-	return o->done[s->o.memory] ? begin[o->step] + o->done[s->o.memory] : 0;
-}
-
-/* Where each step should begin. */
-static uint64_t *step_begins(const weft_session *s)
-{
-	uint64_t *begin = calloc((size_t)s->p->n_steps + 1, sizeof(*begin));
-
-	for (int i = 0; begin && i < s->p->n_steps; i++)
-		begin[i + 1] = begin[i] + s->p->steps[i].estimate[s->o.memory];
-	return begin;
-}
-
-static void share_cycles(struct weft_report *r, const weft_session *s, int *group, const int *entry_of, bool expected)
+static void add_cycles(struct weft_report *r, const weft_session *s, int *group, const int *entry_of)
 {
 	const weft_graph *g = s->p->graph;
-	struct done *d = calloc((size_t)r->n_ops + 1, sizeof(*d));
-	uint64_t before = 0, *begin = step_begins(s);
 
-	for (int i = 0; d && begin && i < r->n_ops; i++)
-		d[i].entry = i;
-	for (int i = 0; d && begin && i < g->n_ops; i++) {
-		int e = entry_of[find(group, g->ops[i].src)];
-		uint64_t at = expected ? expected_at(s, i, begin) : s->measure[i].retired;
-		if (at > d[e].at)
-			d[e].at = at;
+	for (int i = 0; i < g->n_ops; i++) {
+		struct weft_op_report *o = &r->ops[entry_of[find(group, g->ops[i].src)]];
+		o->estimate += s->p->ops[i].halves[s->o.memory];
+		o->cycles += s->measure ? s->measure[i].halves : 0;
 	}
-	if (d && begin)
-		qsort(d, (size_t)r->n_ops, sizeof(*d), by_time);
-	for (int i = 0; d && begin && i < r->n_ops; i++) {
-		if (!d[i].at)
-			continue;
-		*(expected ? &r->ops[d[i].entry].estimate : &r->ops[d[i].entry].cycles) = d[i].at - before;
-		before = d[i].at;
-	}
-	free(begin);
-	free(d);
+	whole_cycles(r, true);
+	whole_cycles(r, false);
 }
 
 struct weft_report *weft_report_new(const weft_session *s)
@@ -235,9 +207,7 @@ struct weft_report *weft_report_new(const weft_session *s)
 	for (int i = 0; i < g->n_ops; i++)
 		if (s->p->ops[i].unit == WEFT_ON_NPU || (s->measure && s->o.device == WEFT_DEVICE_GOLDEN))
 			r->macs += s->p->ops[i].macs;
-	share_cycles(r, s, group, entry_of, true);
-	if (s->measure)
-		share_cycles(r, s, group, entry_of, false);
+	add_cycles(r, s, group, entry_of);
 	for (int i = 0; i < s->p->n_steps; i++)
 		r->estimate += s->p->steps[i].estimate[s->o.memory];
 out:

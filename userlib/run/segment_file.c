@@ -256,7 +256,7 @@ static void io_result(struct io *io, weft_session *s)
 	for (size_t i = 0; i < sizeof(s->counters) / sizeof(*c); i++)
 		io_u32(io, &c[i]);
 	for (int i = 0; i < g->n_ops && !io->err; i++) {
-		io_u64(io, &s->measure[i].retired);
+		io_u64(io, &s->measure[i].halves);
 		io_u64(io, &s->measure[i].rd_bytes);
 		io_u64(io, &s->measure[i].wr_bytes);
 	}
@@ -294,8 +294,7 @@ static void add_result(weft_session *s, const weft_session *r)
 	for (size_t i = 0; i < sizeof(s->counters) / sizeof(*to); i++)
 		to[i] += from[i];
 	for (int i = 0; i < g->n_ops; i++) {
-		if (r->measure[i].retired)
-			s->measure[i].retired = s->cycles_before + r->measure[i].retired;
+		s->measure[i].halves += r->measure[i].halves;
 		s->measure[i].rd_bytes += r->measure[i].rd_bytes;
 		s->measure[i].wr_bytes += r->measure[i].wr_bytes;
 	}

@@ -343,11 +343,43 @@ static int on_retire(void *user, const struct weft_retire *part)
 		return -EINVAL;
 	if (s->o.progress)
 		s->o.progress(s->o.progress_user, ++s->work_done, s->work_all);
-	int op = s->p->cmds[step->first_cmd + r->cmd].op;
-	if (op >= 0 && r->unit != WEFT_UNIT_LD)
-		s->measure[op].retired = s->cycles_before + r->cycle;
+	if (s->ended)
+		s->ended[r->cmd] = r->cycle;
 	int err = s->check.g ? weft_checker_retire(&s->check, s->dev, step, r) : 0;
 	return err ? err : weft_session_take_state(s, s->i_step, (uint32_t)r->cmd + 1);
+}
+
+/* Cycles of each operator in commands [from, to), which took so many. */
+static int share_out(weft_session *s, const struct weft_step *step, uint32_t from, uint32_t to, uint64_t cycles)
+{
+	const uint64_t *w = s->p->words + step->first_word;
+	struct weft_ran *ran = calloc((size_t)(to - from) + 1, sizeof(*ran));
+	uint32_t before[WEFT_N_UNITS] = { 0 }, n = 0;
+	struct weft_cmd c;
+
+	if (!ran)
+		return -ENOMEM;
+	for (size_t at = 0, k = 0; at < step->n_words && k < to; at += (size_t)c.h.n_words, k++) {
+		if (weft_cmd_decode(w + at, step->n_words - at, &c) || c.h.op == WEFT_CMD_END)
+			break;
+		unsigned unit = weft_cmd_info((unsigned)c.h.op)->unit;
+		if (k < from) {
+			before[unit]++;
+			continue;
+		}
+		ran[n] = (struct weft_ran){ .unit = (uint8_t)unit, .who = s->p->cmds[step->first_cmd + k].op, .end = s->ended[k] };
+		/* What ran before the part had all retired. */
+		for (int u = 0; u < WEFT_N_UNITS; u++)
+			ran[n].wait[u] = (uint32_t)c.h.wait[u] > before[u] ? (uint32_t)c.h.wait[u] - before[u] : 0;
+		n++;
+	}
+	uint64_t *halves = calloc((size_t)graph(s)->n_ops + 1, sizeof(*halves));
+	int err = halves ? weft_share_cycles(ran, n, cycles, halves) : -ENOMEM;
+	for (int i = 0; i < graph(s)->n_ops && !err; i++)
+		s->measure[i].halves += halves[i];
+	free(halves);
+	free(ran);
+	return err;
 }
 
 static void add_counters(weft_session *s, const struct weft_job_result *r)
@@ -433,6 +465,9 @@ static int submit_step(weft_session *s, const struct weft_step *step, uint32_t f
 	weft_dev_observe(s->dev, on_retire, s);
 	if (s->o.wave && s->o.wave_cmd >= 0)
 		weft_dev_wave(s->dev, command_in(step, s->o.wave_cmd));
+	/* The model has no cycles, and a card tells nobody when commands retire. */
+	if (!err && s->o.device == WEFT_DEVICE_RTL && !(s->ended = calloc((size_t)step->n_cmds + 1, sizeof(*s->ended))))
+		err = -ENOMEM;
 	if (!err)
 		err = submit_part(s, step, from, to, win, &job);
 	if (!err)
@@ -441,8 +476,12 @@ static int submit_step(weft_session *s, const struct weft_step *step, uint32_t f
 		add_counters(s, &r);
 		count_bytes(s, step, from, to);
 		err = s->profile ? profile_step(s, step, before, &r, begin) : 0;
+		if (!err && s->ended)
+			err = share_out(s, step, from, to, r.cycles);
 		err = r.status ? r.status : err;
 	}
+	free(s->ended);
+	s->ended = NULL;
 	if (err)
 		snprintf(s->error, WEFT_MSG_LEN, "%s", *weft_dev_error(s->dev) ? weft_dev_error(s->dev)
 		                                      : "the program's debug map does not fit its stream");

@@ -253,7 +253,8 @@ static int read_keys(const onnx_tensor *p, struct external *e, char *msg, size_t
 	return 0;
 }
 
-/* A relative path that only goes down from the model's folder. */
+/* A relative path that only goes down from the model's folder. Links are followed: they are the user's, not the file's,
+ * and folders of downloaded models are full of them. */
 static bool goes_down(const char *name)
 {
 	if (!name || !*name || *name == '/' || strchr(name, '\\'))
@@ -264,18 +265,6 @@ static bool goes_down(const char *name)
 			return false;
 	}
 	return true;
-}
-
-/* No link on the way leads out of the folder. What is not there is nowhere else: opening it says so. */
-static bool stays(const char *folder, const char *path)
-{
-	char *root = realpath(folder, NULL), *end = root ? realpath(path, NULL) : NULL;
-	const size_t n = root && root[1] ? strlen(root) : 0;
-	const bool inside = !end || (!strncmp(end, root, n) && end[n] == '/');
-
-	free(root);
-	free(end);
-	return inside;
 }
 
 static int from_external(const struct onnx_file *f, const onnx_tensor *p, weft_tensor *t, char *msg, size_t msg_bytes)
@@ -298,10 +287,6 @@ static int from_external(const struct onnx_file *f, const onnx_tensor *p, weft_t
 	if (snprintf(path, sizeof path, "%s/%s", f->folder, e.location) >= (int)sizeof path) {
 		snprintf(msg, msg_bytes, "external data: its path is longer than %zu characters", sizeof path - 1);
 		return -ENAMETOOLONG;
-	}
-	if (!stays(f->folder, path)) {
-		snprintf(msg, msg_bytes, "external data outside the model's folder: a link leads there");
-		return -EINVAL;
 	}
 	FILE *file = fopen(path, "rb");
 	if (!file || fseek(file, 0, SEEK_END) || ftell(file) < e.offset || (size_t)(ftell(file) - e.offset) < n ||

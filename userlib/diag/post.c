@@ -17,6 +17,7 @@ static const char *const op_names[N_OPS] = { "conv", "elt", "pool", "dw" };
 static const char *const mode_names[] = { "int8", "int16x8", "float8" };
 
 #define MAX_PIECES 256
+#define TILES 61              /* of records: as many as there are shifts */
 
 /* A stretch of results: which command, channels of a pixel, bytes of an element. */
 struct piece { int op, mode; size_t out, len; uint32_t channels, elem; };
@@ -117,7 +118,7 @@ static void records(struct post_test *t, uint32_t n, int mode, bool scale16, int
 
 	for (uint32_t i = 0; i < n && !t->s.failed; i++) {
 		uint8_t *r = t->s.data + off + i * WEFT_PARAM_BYTES;
-		int shift = 2 + (int)((uint32_t)tile + (i / 4)) % 61;
+		int shift = 2 + (int)((uint32_t)tile + (i / 4)) % TILES;
 		/* v * m >> shift has width bits: bits of m between those that leave v in range. */
 		int lo = clip(shift + width - max_v, 1, max_m), hi = clip(shift + width - 2, lo, max_m);
 		int m_bits = lo + (int)pick(t, (uint32_t)(hi - lo + 1));
@@ -254,10 +255,11 @@ static void lookups(struct post_test *t)
 	}
 }
 
-/* Halves, half of them above an odd number; of the first stage, then of the sum. */
+/* Halves, half of them above an odd number; of the first stage, then of the sum. From the array, too: what is
+ * wrong of both is the post unit's. */
 static void ties(struct post_test *t, int mode)
 {
-	const uint32_t n = t->cfg->n, pixels = n;
+	const uint32_t n = t->cfg->n, pixels = n, eighths = t->params + TILES * n * WEFT_PARAM_BYTES;
 
 	if (!t->cfg->has_even)
 		return;
@@ -278,6 +280,11 @@ static void ties(struct post_test *t, int mode)
 		p->b_y_stride = c.elt.in_y_stride;
 		add_piece(t, &c, ELT, pixels, n);
 	}
+	put_random(t, t->weights, n * n, 6);
+	diag_params(&t->s, eighths, n, 1 << 30, 33, 0);
+	struct weft_cmd c = diag_conv(t->cfg, t->in, t->weights, eighths, t->out, mode, (int)n, n * diag_in_bytes(mode));
+	c.conv.post.even = 1;
+	add_piece(t, &c, CONV, n, n);
 }
 
 static void pools_and_dws(struct post_test *t, int mode)
@@ -496,11 +503,11 @@ static int run_mode(struct weft_diag *d, int mode)
 	if (mode == WEFT_POST_MODE_FLOAT8) {
 		floats(t);
 	} else {
-		convs(t, mode, false, false, 61);
-		convs(t, mode, true, false, 61);
-		convs(t, mode, true, false, 61);
+		convs(t, mode, false, false, TILES);
+		convs(t, mode, true, false, TILES);
+		convs(t, mode, true, false, TILES);
 		if (mode == WEFT_POST_MODE_INT16)
-			convs(t, mode, false, true, 61);
+			convs(t, mode, false, true, TILES);
 		part_of_the_lanes(t, mode);
 		convs_with_addend(t, mode);
 		elts(t, mode);

@@ -23,7 +23,8 @@
 /* A way to cut all nodes: into so many jobs; of so many cycles at least. */
 struct cutting { int jobs, cycles; };
 
-struct tried { struct trial t; struct cutting way; int number; struct outcome o; };
+/* cut: nodes are cut in this way before it, and stay so. */
+struct tried { struct trial t; struct cutting way; bool cut; int number; struct outcome o; };
 
 /* All that changes say. */
 struct pose { struct pose_node { struct striping how; bool own; int split, w_slots; } *node; int *wish; };
@@ -106,10 +107,18 @@ static void place_and_measure(struct search *b, int worker, const struct trial *
 		o->err = -ENOMEM;
 }
 
+static void cut_all(struct seg *s, struct cutting c)
+{
+	for (int i = 0; i < s->n; i++)
+		s->plan[i].split = (int)max64(1, min64(c.jobs, (s->work[i + 1] - s->work[i]) / c.cycles));
+}
+
 static void try_one(void *user, int worker, int slot)
 {
 	struct search *b = user;
 
+	if (b->q[slot].cut)
+		cut_all(b->crew.seg[worker], b->q[slot].way);
 	place_and_measure(b, worker, &b->q[slot].t, &b->q[slot].o);
 }
 
@@ -120,28 +129,30 @@ static int take(struct search *b, const struct tried *q)
 	b->last = q->o.emitted < 0 ? b->last : q->o.emitted;
 	b->emitted += b->last;
 	if (!q->o.err && b->n_start < MAX_LISTED) {
-		b->start[b->n_start] = (struct tried){ q->t, b->way, b->n_start, q->o };
+		b->start[b->n_start] = (struct tried){ .t = q->t, .way = q->way, .number = b->n_start, .o = q->o };
 		b->n_start++;
 	}
 	if (!q->o.err && q->o.cycles < b->cycles) {
 		b->cycles = q->o.cycles;
 		b->best = q->t;
-		b->best_way = b->way;
+		b->best_way = q->way;
 	}
 	return q->o.err == -ENOMEM ? q->o.err : 0;
 }
 
 /* Trials first, first + 1, ..., n - 1 of those that at() says, false: not that one; until so many commands are emitted. */
-static int try_all(struct search *b, int first, int n, int64_t most, bool (*at)(const struct search *b, int k, struct trial *t))
+static int try_all(struct search *b, int first, int n, int64_t most, bool (*at)(const struct search *b, int k, struct tried *q))
 {
 	const struct search known = *b;
 	struct queue *q = queue_open(b->crew.n, try_one, b);
 	int err = q ? 0 : -ENOMEM, slot;
 
 	for (int k = first; !err && b->emitted < most; ) {
-		for (; k < n && (slot = queue_slot(q)) >= 0; k++)
-			if (at(&known, k, &b->q[slot].t))
+		for (; k < n && (slot = queue_slot(q)) >= 0; k++) {
+			b->q[slot] = (struct tried){ .t = known.best, .way = known.way };
+			if (at(&known, k, &b->q[slot]))
 				queue_push(q);
+		}
 		slot = queue_take(q);
 		if (slot < 0)
 			break;
@@ -156,21 +167,23 @@ static const int eighths[] = { 8, 4, 3, 2, 1 }, nodes[] = { GROUP_NODES, 7, 3, 2
 #define N_NODES   ((int)(sizeof nodes / sizeof *nodes))
 
 /* Large residents take room from stripes, long groups from everything: each with each, in a few ways that are often good. */
-static bool trial_at(const struct search *b, int k, struct trial *t)
+static bool trial_at(const struct search *b, int k, struct tried *q)
 {
 	static const struct striping ways[] = {
 		{ GROUP_NODES, false, false, SHARES }, { GROUP_NODES, false, true, SHARES }, { 3, false, true, SHARES }, { 7, true, true, SHARES },
 	};
 
-	*t = (struct trial){ .largest = b->s->cc->sp_bytes / 8 * eighths[k % N_EIGHTHS], .stripes = ways[k / N_EIGHTHS],
-	                     .neighbours = 2, .halves = true };
+	q->t = (struct trial){ .largest = b->s->cc->sp_bytes / 8 * eighths[k % N_EIGHTHS], .stripes = ways[k / N_EIGHTHS],
+	                       .neighbours = 2, .halves = true };
 	return true;
 }
 #define N_TRIALS (4 * N_EIGHTHS)
 
 /* One thing else than the best. */
-static bool other_trial(const struct search *b, int k, struct trial *t)
+static bool other_trial(const struct search *b, int k, struct tried *q)
 {
+	struct trial *t = &q->t;
+
 	*t = b->best;
 	if (k < N_NODES) {
 		t->stripes.nodes = nodes[k];
@@ -194,7 +207,8 @@ static int search_plans(struct search *b)
 {
 	int err;
 
-	trial_at(b, 0, &b->q[0].t);
+	b->q[0] = (struct tried){ .way = b->way };
+	trial_at(b, 0, &b->q[0]);
 	place_and_measure(b, 0, &b->q[0].t, &b->q[0].o);
 	for (int i = 0; i < b->crew.n; i++)
 		b->crew.seg[i]->in_order = b->q[0].o.emitted >= 0 && b->q[0].o.emitted < FEW;
@@ -212,8 +226,10 @@ static int search_plans(struct search *b)
 }
 
 /* Larger loads are for networks that wait for nothing else. */
-static bool address_trial(const struct search *b, int k, struct trial *t)
+static bool address_trial(const struct search *b, int k, struct tried *q)
 {
+	struct trial *t = &q->t;
+
 	*t = b->best;
 	t->neighbours = k % (N_ADDRESSES / 2);
 	t->halves = k / (N_ADDRESSES / 2) % 2;
@@ -223,39 +239,46 @@ static bool address_trial(const struct search *b, int k, struct trial *t)
 
 static void set_way(struct search *b, struct cutting c)
 {
-	const int64_t *work = b->s->work;
-
 	b->way = c;
 	for (int k = 0; k < b->crew.n; k++)
-		for (int i = 0; i < b->s->n; i++)
-			b->crew.seg[k]->plan[i].split = (int)max64(1, min64(c.jobs, (work[i + 1] - work[i]) / c.cycles));
+		cut_all(b->crew.seg[k], c);
 }
 
-static bool same_trial(const struct search *b, int k, struct trial *t)
+static const struct cutting ways[] = {
+	{ 3, 1 }, { 6, 1 }, { 1, 1 }, { 4, 1 }, { 4, 400 }, { 2, 1 }, { 8, 1 }, { 4, 150 }, { 8, 400 }, { 3, 150 }, { 6, 150 }, { 8, 1500 },
+};
+#define N_WAYS ((int)(sizeof ways / sizeof *ways))
+
+static bool way_trial(const struct search *b, int k, struct tried *q)
 {
-	(void)k;
-	*t = b->best;
+	q->t = b->best;
+	q->way = ways[k];
+	q->cut = true;
 	return true;
+}
+
+/* Each with all addresses, from the best so far. */
+static int search_ways_and_addresses(struct search *b)
+{
+	int err = 0;
+
+	for (int k = 0; k < N_WAYS && !err; k++) {
+		err = try_all(b, k, k + 1, MAX_WAYS, way_trial);
+		set_way(b, ways[k]);
+		if (!err)
+			err = try_all(b, 0, N_ADDRESSES, MAX_WAYS, address_trial);
+	}
+	return err;
 }
 
 /* All nodes alike, since two neighbours gain only together; with all addresses where that takes few commands. Then
  * addresses with the best of that. */
 static int search_ways(struct search *b)
 {
-	static const struct cutting ways[] = {
-		{ 3, 1 }, { 6, 1 }, { 1, 1 }, { 4, 1 }, { 4, 400 }, { 2, 1 }, { 8, 1 }, { 4, 150 }, { 8, 400 }, { 3, 150 }, { 6, 150 }, { 8, 1500 },
-	};
-	int err = 0;
-
 	b->n_start = 0;
 	b->emitted = 0;
 	b->cycles = INT64_MAX;
-	for (size_t k = 0; k < sizeof ways / sizeof *ways && !err; k++) {
-		set_way(b, ways[k]);
-		err = try_all(b, 0, 1, MAX_WAYS, same_trial);
-		if (!err && b->s->in_order)
-			err = try_all(b, 0, N_ADDRESSES, MAX_WAYS, address_trial);
-	}
+	int err = b->s->in_order ? search_ways_and_addresses(b) : try_all(b, 0, N_WAYS, MAX_WAYS, way_trial);
 	set_way(b, b->best_way);
 	b->emitted = 0;
 	return err ? err : try_all(b, 0, 2 * N_ADDRESSES, MAX_ADDRESSES, address_trial);
@@ -453,7 +476,8 @@ int place_best(struct seg *s)
 	if (!b)
 		return err;
 	*b = (struct search){ .s = s, .cycles = INT64_MAX, .n_start = MAX_LISTED };
-	trial_at(b, 0, &b->best);
+	trial_at(b, 0, &b->q[0]);
+	b->best = b->q[0].t;
 	err = search_open(b);
 	set_way(b, (struct cutting){ s->cc->o->quick || s->cc->o->no_fuse ? 1 : SPLIT, 1 });
 	if (!err)

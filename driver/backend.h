@@ -9,6 +9,8 @@
 #include <weft/dev.h>
 #include <weft/gen/config.h>
 
+#include "driver/clock.h"
+
 /* A job as a backend gets it: verified (or trusted), windows open. */
 struct weft_backend_job {
 	const uint64_t *words;
@@ -78,12 +80,11 @@ struct weft_backend {
 	const struct weft_backend_async *async;   /* or NULL; then run is */
 };
 
+/*
+ * The backends. Each one is defined where what it drives lives, so that the driver
+ * includes nothing of the simulators: sim/model/backend.c, sim/rtl/backend.c and
+ * driver/backend_usb.c.
+ */
 extern const struct weft_backend weft_backend_model, weft_backend_rtl, weft_backend_usb;
-
-/* Monotonic time in nanoseconds. */
-uint64_t weft_now_ns(void);
-
-/* Processor time of this thread in nanoseconds. */
-uint64_t weft_cpu_ns(void);
 
 #endif

@@ -8,7 +8,7 @@
 #include <weft/admin.h>
 #include <weft/gen/chip.h>
 
-#include "driver/backend.h"
+#include "driver/clock.h"
 #include "driver/usb_link.h"
 
 #define MS 1000000ull

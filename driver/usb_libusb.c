@@ -14,7 +14,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-#include "driver/backend.h"
+#include "driver/clock.h"
 #include "driver/usb_find.h"
 #include "weft/gen/msg.h"
 

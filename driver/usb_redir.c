@@ -16,7 +16,7 @@
 #include <unistd.h>
 #include <usbredirparser.h>
 
-#include "driver/backend.h"
+#include "driver/clock.h"
 #include "driver/usb.h"
 #include "weft/gen/msg.h"
 

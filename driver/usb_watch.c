@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "driver/backend.h"
+#include "driver/clock.h"
 #include "driver/usb_find.h"
 #include "weft/gen/msg.h"
 

@@ -22,7 +22,7 @@
 #include "../support/card_process.h"
 #include "../support/level.h"
 #include "../support/shell.h"
-#include "driver/backend.h"
+#include "driver/clock.h"
 
 #define RESNET "mlperf_tiny/pretrainedResnet_quant.tflite"
 

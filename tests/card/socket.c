@@ -23,7 +23,7 @@
 #include "../support/card_process.h"
 #include "../support/level.h"
 #include "../support/random_stream.h"
-#include "driver/backend.h"
+#include "driver/clock.h"
 #include "weft/gen/cmd.h"
 #include "weft/gen/msg.h"
 

@@ -43,7 +43,7 @@ int main(void)
 #include "../support/level.h"
 #include "../support/random_stream.h"
 #include "../support/stub_chip.h"
-#include "driver/backend.h"
+#include "driver/clock.h"
 #include "tools/card/usbdev.h"
 #include "weft/gen/msg.h"
 

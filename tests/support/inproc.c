@@ -7,7 +7,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "driver/backend.h"
+#include "driver/clock.h"
 #include "weft/gen/msg.h"
 
 struct flight {

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "driver/backend.h"
+#include "driver/clock.h"
 #include "userlib/diag/diag.h"
 
 /* A unit that retires nothing for so long hangs; no command here takes a tenth of it. */

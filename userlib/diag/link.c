@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "driver/backend.h"
+#include "driver/clock.h"
 #include "userlib/diag/diag.h"
 
 #define BLOCK (128 * 1024)

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "driver/backend.h"
+#include "driver/clock.h"
 #include "weft/gen/cmd.h"
 
 /* A track of a longer run is not finer than cycles / 2^SLICES. */

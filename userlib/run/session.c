@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "sim/golden/golden.h"
-#include "driver/backend.h"
+#include "driver/clock.h"
 #include "userlib/run/golden_exec.h"
 #include "userlib/run/profile.h"
 #include "userlib/run/segment.h"

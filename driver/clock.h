@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Times, in nanoseconds. Thread-safe. */
+#ifndef WEFT_DRIVER_CLOCK_H
+#define WEFT_DRIVER_CLOCK_H
+
+#include <stdint.h>
+
+/** Time since some moment before the program began; it never goes back (CLOCK_MONOTONIC). */
+uint64_t weft_now_ns(void);
+
+/** Processor time that the calling thread has used. */
+uint64_t weft_cpu_ns(void);
+
+#endif

@@ -76,7 +76,7 @@ say = @printf '  %-7s %s\n' $(1) $(2)
 # ---- sources ----------------------------------------------------------------
 
 FAST_SRC := $(wildcard sim/golden/fast/*.c)
-LIB_SRC  := $(sort $(wildcard sim/golden/*.c sim/golden/float/*.c sim/model/*.c sim/cosim/*.c \
+LIB_SRC  := $(sort $(wildcard sim/golden/*.c sim/golden/float/*.c sim/model/*.c sim/rtl/*.c sim/cosim/*.c \
               driver/*.c driver/gen/*.c userlib/*/*.c) $(FAST_SRC))
 CMD_SRC  := $(sort $(wildcard tools/weft/*.c))
 CARD_SRC := $(sort $(wildcard tools/card/*.c))
@@ -522,7 +522,7 @@ $(FAULT_DIR)/weft-rtl-%.so: $(FAULT_DIR)/%/verilated.stamp $(wildcard sim/rtl/*.
 .SECONDARY: $(FAULT_DIR)/w8/verilated.stamp $(FAULT_DIR)/w16/verilated.stamp
 
 # The harness brings the flash of the functional model, as plain C.
-$(RTL_DIR)/flash.o: sim/model/flash.c sim/model/flash.h sim/card/chip.h include/weft/gen/chip.h
+$(RTL_DIR)/flash.o: sim/model/flash.c sim/model/flash.h include/weft/chip.h include/weft/gen/chip.h
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=gnu11 -O2 -fPIC -Wall -Wextra -Iinclude -I. -c $< -o $@
 
@@ -537,7 +537,7 @@ $(RTL_DIR)/chip-%/verilated.stamp: hw/files.f hw/chip.f $(HW_SRC) $(CHIP_SRC) $(
 	@touch $@
 
 $(RTL_DIR)/weft-chip-%.so: $(RTL_DIR)/chip-%/verilated.stamp $(RTL_DIR)/flash.o \
-		$(wildcard sim/rtl/*.h sim/card/*.h sim/model/flash.h include/weft/*.h include/weft/gen/*.h)
+		$(wildcard sim/rtl/*.h sim/model/flash.h include/weft/*.h include/weft/gen/*.h)
 	$(call say,CXX,$@)
 	$(Q)+$(MAKE) --no-print-directory -C $(<D) -f Vweft_chip_$*.mk \
 		CXX="$(CLANGXX)" LINK="$(CLANGXX)" OBJCACHE="$(CCACHE)" \

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "driver/backend.h"
-#include "sim/card/le.h"
+#include "driver/clock.h"
+#include "include/le.h"
 
 #define FENCE_TRIES 2
 

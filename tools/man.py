@@ -14,7 +14,7 @@ import subprocess
 import sys
 
 HEADERS = {"weft": "weft.h", "weft_dev": "dev.h", "weft_convert": "convert.h",
-           "weft_diag": "diag.h", "weft_admin": "admin.h", "weft_popxl": "popxl.h"}
+           "weft_diag": "diag.h", "weft_admin": "admin.h", "weft_chip": "chip.h", "weft_popxl": "popxl.h"}
 
 
 def roff(text):

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The functional chip: time, resets, and the C interface of sim/card/chip.h. */
+/* The functional chip: time, resets, and the C interface of include/weft/chip.h. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdio.h>
@@ -259,7 +259,7 @@ static uint8_t *chip_dram(void *chip)
 	return ((struct chip *)chip)->dram;
 }
 
-const struct weft_chip_ops weft_chip_model = {
+static const struct weft_chip_ops chip_ops = {
 	.version = WEFT_CHIP_API_VERSION,
 	.name = "model",
 	.open = chip_open,
@@ -275,3 +275,8 @@ const struct weft_chip_ops weft_chip_model = {
 	.instret = chip_instret,
 	.dram = chip_dram,
 };
+
+const struct weft_chip_ops *weft_chip_model(void)
+{
+	return &chip_ops;
+}

@@ -3,7 +3,7 @@
 #ifndef WEFT_SIM_MODEL_CHIP_STATE_H
 #define WEFT_SIM_MODEL_CHIP_STATE_H
 
-#include "sim/card/chip.h"
+#include <weft/chip.h>
 #include "sim/model/flash.h"
 #include "sim/model/link.h"
 #include "sim/model/model.h"

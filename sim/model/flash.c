@@ -6,7 +6,7 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "sim/card/chip.h"
+#include <weft/chip.h>
 
 /* Status reads during which an operation lasts: enough to see firmware wait. */
 enum { BUSY_PROGRAM = 2, BUSY_ERASE = 6 };

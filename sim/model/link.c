@@ -5,7 +5,7 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "sim/card/le.h"
+#include "include/le.h"
 
 enum { AT_MAGIC = 0, AT_TYPE = 1, AT_SEQ = 2, AT_ADDR = 4, AT_LEN = 8, AT_CRC = 12 };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The Verilated chip behind the C interface of sim/card/chip.h: memory, flash
+// The Verilated chip behind the C interface of include/weft/chip.h: memory, flash
 // and the two byte streams around it. Compiled once per configuration.
-#include "sim/card/chip.h"
+#include <weft/chip.h>
 
 #include <cerrno>
 #include <cstdio>

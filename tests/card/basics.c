@@ -22,7 +22,7 @@ static const struct weft_chip_ops *rtl;
 static int open_card(void **state)
 {
 	(void)state;
-	card_open(&card, &weft_chip_model, "w16", DRAM);
+	card_open(&card, weft_chip_model(), "w16", DRAM);
 	return 0;
 }
 

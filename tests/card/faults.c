@@ -16,7 +16,7 @@
 #include "../support/level.h"
 #include "../support/random_stream.h"
 #include "../support/stub_chip.h"
-#include "driver/backend.h"
+#include "driver/clock.h"
 
 #define N_JOBS 3
 #define JOB_MS 3000
@@ -302,7 +302,7 @@ static void test_firmware(void **state)
 	co.rom = rom;
 	co.flash = malloc(WEFT_FLASH_BYTES);
 	assert_int_equal(weft_flash_format(co.flash, WEFT_FLASH_BYTES, "FAULTS", image, n_image), 0);
-	ops = &weft_chip_model;
+	ops = weft_chip_model();
 	if (ops->open(&co, &chip, msg))
 		fail_msg("%s", msg);
 	every_transfer(test_count(150, 180, 1000));

@@ -351,7 +351,7 @@ static void run(const struct attack *a, const uint8_t *before, uint8_t *after, s
 {
 	uint8_t *dram = card.ops->dram(card.chip);
 
-	if (card.ops != &weft_chip_model)
+	if (card.ops != weft_chip_model())
 		scrub();
 	uint32_t job = next_job++;
 	memcpy(dram, before, DRAM);

@@ -51,7 +51,7 @@ static int setup_on(const struct weft_chip_ops *ops)
 static int setup(void **state)
 {
 	(void)state;
-	return setup_on(&weft_chip_model);
+	return setup_on(weft_chip_model());
 }
 
 static int setup_rtl(void **state)
@@ -62,7 +62,7 @@ static int setup_rtl(void **state)
 
 static bool functional(void)
 {
-	return card.ops == &weft_chip_model;
+	return card.ops == weft_chip_model();
 }
 
 /* False: this chip cannot. */

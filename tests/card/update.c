@@ -31,7 +31,7 @@ static const struct weft_chip_ops *rtl;
 static int setup(void **state)
 {
 	(void)state;
-	card_open(&card, &weft_chip_model, "w16", DRAM);
+	card_open(&card, weft_chip_model(), "w16", DRAM);
 	return 0;
 }
 

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "sim/card/le.h"
+#include "include/le.h"
 #include "file.h"
 #include "level.h"
 
@@ -105,7 +105,7 @@ static void open_chip(struct card *c, const char *config, uint64_t dram_bytes)
 void card_open(struct card *c, const struct weft_chip_ops *ops, const char *config, uint64_t dram_bytes)
 {
 	memset(c, 0, sizeof(*c));
-	c->ops = ops ? ops : &weft_chip_model;
+	c->ops = ops ? ops : weft_chip_model();
 	c->patience = 20000000;
 	c->rom = card_file("boot.bin", &c->rom_bytes);
 	c->image = card_file("weft-fw.img", &c->image_bytes);

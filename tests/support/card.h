@@ -13,7 +13,7 @@
 
 #include <weft/gen/msg.h>
 
-#include "sim/card/chip.h"
+#include <weft/chip.h>
 
 struct card {
 	const struct weft_chip_ops *ops;

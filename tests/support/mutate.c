@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "sim/card/le.h"
+#include "include/le.h"
 #include "tensors.h"
 
 static uint64_t draw(uint64_t *rng, uint64_t below)

@@ -7,7 +7,7 @@
 #include <zlib.h>
 
 #include "driver/backend.h"
-#include "sim/card/le.h"
+#include "include/le.h"
 #include "weft/gen/msg.h"
 #include "weft/gen/regs.h"
 

@@ -7,7 +7,7 @@
 #ifndef WEFT_TESTS_STUB_CHIP_H
 #define WEFT_TESTS_STUB_CHIP_H
 
-#include "sim/card/chip.h"
+#include <weft/chip.h>
 
 extern const struct weft_chip_ops stub_chip;
 

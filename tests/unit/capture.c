@@ -12,7 +12,7 @@
 #include <cmocka.h>
 #include <zlib.h>
 
-#include "sim/card/le.h"
+#include "include/le.h"
 #include "tests/support/file.h"
 #include "tests/support/level.h"
 #include "tests/support/tensors.h"

@@ -345,7 +345,7 @@ static int serve(const struct options *o, struct usbdev *d)
 int main(int argc, char **argv)
 {
 	struct options o = { .serial = "WEFT0001", .chip.config = "w16" };
-	const struct weft_chip_ops *ops = &weft_chip_model;
+	const struct weft_chip_ops *ops = weft_chip_model();
 	struct sigaction act = { .sa_handler = on_signal };
 	const int numbers[] = { SIGTERM, SIGINT, SIGUSR1, SIGUSR2 };
 	char msg[WEFT_DEV_MSG] = "";

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sim/card/chip.h"
+#include <weft/chip.h>
 
 /* A bulk transfer of the host's. Owned by who queued it. */
 struct usbdev_xfer {

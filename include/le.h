@@ -3,8 +3,8 @@
  * 32-bit words in byte streams, little-endian whatever the host is: what goes
  * over the link, and what lies in files.
  */
-#ifndef SIM_CARD_LE_H
-#define SIM_CARD_LE_H
+#ifndef WEFT_LE_H
+#define WEFT_LE_H
 
 #include <stdint.h>
 

@@ -12,8 +12,8 @@
  * What crosses here is what a USB bridge would see: two byte streams and two
  * sideband resets (docs/protocol.md). One chip, one thread at a time.
  */
-#ifndef WEFT_SIM_CARD_CHIP_H
-#define WEFT_SIM_CARD_CHIP_H
+#ifndef WEFT_CHIP_H
+#define WEFT_CHIP_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -99,8 +99,8 @@ struct weft_chip_ops {
 	uint8_t *(*dram)(void *chip);      /* card memory; valid until close */
 };
 
-/* The functional chip. */
-extern const struct weft_chip_ops weft_chip_model;
+/** The functional chip. @return its functions; constant, valid for ever. Thread-safe. */
+const struct weft_chip_ops *weft_chip_model(void);
 
 /*
  * A fresh flash: board record with serial (at most 16 characters), image (may be

@@ -98,7 +98,7 @@ class Spec:
     def __init__(self):
         cmd, regs, config = (self.load(n) for n in ("cmd.toml", "regs.toml", "config.toml"))
         self.version, self.common = config["version"], config["common"]
-        self.configs = config["config"]
+        self.configs, self.types = config["config"], config["type"]
         self.regs = regs["reg"]
         self.ext_ops = self.load("ext_ops.toml")["op"]
         self.units, self.faults = cmd["units"], cmd["fault"]
@@ -641,7 +641,9 @@ def sv_fields(prefix, fields):
 
 def gen_cmd_sv(spec):
     body = ["// Bit positions count from bit 0 of word 0 of the command.", "",
-            sv_uint("HEADER_WORDS", spec.header_words), ""]
+            sv_uint("HEADER_WORDS", spec.header_words), "",
+            "// A whole command: word 0 in the low bits, then as many words as the longest one has.",
+            f"typedef logic [{spec.common['cmd_max_words'] * 64 - 1}:0] cmd_t;", ""]
     for c in spec.cmds:
         body += [f"localparam logic [7:0] OP_{c.name.upper()} = 8'h{c.op:02x};  // {c.brief}",
                  f"localparam logic [7:0] {c.name.upper()}_WORDS = 8'd{c.words};"]
@@ -684,7 +686,6 @@ def sv_fault_wire(name, prefix, fields):
 
 
 def gen_check_sv(spec):
-    bits = spec.common["cmd_max_words"] * 64
     out = [f"// {first_line('cmd.toml')}", "// SPDX-License-Identifier: Apache-2.0", "//",
            "// What the command set says of one whole command; combinational.", "//",
            "//   words_o  words of this opcode, 0 where there is no such opcode",
@@ -694,7 +695,7 @@ def gen_check_sv(spec):
            "//            outside its range or the configuration; else NONE", "//",
            "// Words beyond words_o are not looked at. Same in C: weft_cmd_fault().",
            "// With opcode 0 (no command yet) a simulator skips the fields.",
-           "module weft_cmd_check", "(", f"  input  logic [{bits - 1}:0] cmd_i,",
+           "module weft_cmd_check", "(", "  input  weft_cmd_pkg::cmd_t cmd_i,",
            "  output logic [7:0] words_o,", "  output logic [7:0] unit_o,", "  output logic [7:0] fault_o", ");", ""]
     sources = [(g, g.upper(), fields) for g, fields in spec.groups.items()]
     sources += [(c.name, c.name.upper(), c.own) for c in spec.cmds if c.own]
@@ -778,7 +779,16 @@ def gen_cfg_sv(spec, name):
             body.append(f"localparam logic {key.upper()} = 1'b{value};")
         else:
             body.append(sv_uint(key.upper(), value))
+    body += ["", *sv_types(spec)]
     return sv_package("config.toml", "weft_cfg_pkg", body)
+
+
+def sv_types(spec):
+    """SystemVerilog types of [type.*] in config.toml; their widths are written in the package's constants."""
+    out = []
+    for name, t in spec.types.items():
+        out += [f"// {t['doc']}", f"typedef logic [{t['bits'].upper()}-1:0] {name}_t;"]
+    return out
 
 
 # ---- Markdown ----------------------------------------------------------------

@@ -22,25 +22,26 @@ module weft_alu (
 
   input  logic          start_i,
   /* verilator lint_off UNUSEDSIGNAL */  // the header and reserved bits
-  input  logic [1023:0] cmd_i,
+  input  weft_cmd_pkg::cmd_t cmd_i,
   /* verilator lint_on UNUSEDSIGNAL */
-  output logic          done_o,
-  output logic          bad_o,
-  output logic [19:0]   bad_addr_o,
+  output logic                   done_o,
+  output logic                   bad_o,
+  output weft_cfg_pkg::sp_addr_t bad_addr_o,
 
-  output logic                          rd_req_o,
-  output logic [19:0]                   rd_addr_o,
-  input  logic                          rd_gnt_i,
-  input  logic [16*weft_cfg_pkg::N-1:0] rd_data_i,   // in the cycle after the grant
+  output logic                   rd_req_o,
+  output weft_cfg_pkg::sp_addr_t rd_addr_o,
+  input  logic                   rd_gnt_i,
+  input  weft_cfg_pkg::sp_pair_t rd_data_i,  // in the cycle after the grant
 
-  output logic                         wr_req_o,
-  output logic [19:0]                  wr_addr_o,
-  output logic [8*weft_cfg_pkg::N-1:0] wr_data_o,
-  output logic [weft_cfg_pkg::N-1:0]   wr_mask_o,
-  input  logic                         wr_gnt_i
+  output logic                    wr_req_o,
+  output weft_cfg_pkg::sp_addr_t  wr_addr_o,
+  output weft_cfg_pkg::sp_word_t  wr_data_o,
+  output weft_cfg_pkg::row_mask_t wr_mask_o,
+  input  logic                    wr_gnt_i
 );
 
   localparam int unsigned N     = weft_cfg_pkg::N;
+  localparam int unsigned AddrW = weft_cfg_pkg::SP_ADDR_BITS;
   localparam int unsigned Log2N = weft_cfg_pkg::LOG2_N;
   localparam int unsigned Lanes = N / 4;
   localparam int unsigned Depth = 8;    // blocks between issue and write
@@ -66,14 +67,14 @@ module weft_alu (
     ROr = weft_cmd_pkg::ALU_FUNC_V_ROR, Dot = weft_cmd_pkg::ALU_FUNC_V_DOT,
     ArgMax = weft_cmd_pkg::ALU_FUNC_V_ARGMAX;
 
-  logic [2:0]  a_type, b_type, c_type;
-  logic [1:0]  a_log, b_log, c_log, out_log;   // bytes of an element
-  logic [15:0] n0, n1, n2, n3;
-  logic [16:0] a_zp, b_zp, out_zp;
-  logic        b_imm, c_imm, clamp, rounded, even;
-  logic [5:0]  shift;
-  logic [31:0] b_value, c_value, lo, hi;
-  logic [19:0] idx_step, idx_last, a_s0, b_s0, c_s0, out_s0;
+  logic [2:0]             a_type, b_type, c_type;
+  logic [1:0]             a_log, b_log, c_log, out_log;  // bytes of an element
+  logic [15:0]            n0, n1, n2, n3;
+  logic [16:0]            a_zp, b_zp, out_zp;
+  logic                   b_imm, c_imm, clamp, rounded, even;
+  logic [5:0]             shift;
+  logic [31:0]            b_value, c_value, lo, hi;
+  weft_cfg_pkg::sp_addr_t idx_step, idx_last, a_s0, b_s0, c_s0, out_s0;
 
   assign a_type   = cmd_i[weft_cmd_pkg::ALU_A_TYPE_LSB +: 3];
   assign b_type   = cmd_i[weft_cmd_pkg::ALU_B_TYPE_LSB +: 3];
@@ -99,12 +100,12 @@ module weft_alu (
   assign c_value  = cmd_i[weft_cmd_pkg::ALU_C_VALUE_LSB +: 32];
   assign lo       = cmd_i[weft_cmd_pkg::ALU_LO_LSB +: 32];
   assign hi       = cmd_i[weft_cmd_pkg::ALU_HI_LSB +: 32];
-  assign idx_step = cmd_i[weft_cmd_pkg::ALU_IDX_STEP_LSB +: 20];
-  assign idx_last = cmd_i[weft_cmd_pkg::ALU_IDX_LAST_LSB +: 20];
-  assign a_s0     = cmd_i[weft_cmd_pkg::ALU_A_S0_LSB +: 20];
-  assign b_s0     = cmd_i[weft_cmd_pkg::ALU_B_S0_LSB +: 20];
-  assign c_s0     = cmd_i[weft_cmd_pkg::ALU_C_S0_LSB +: 20];
-  assign out_s0   = cmd_i[weft_cmd_pkg::ALU_OUT_S0_LSB +: 20];
+  assign idx_step = cmd_i[weft_cmd_pkg::ALU_IDX_STEP_LSB +: AddrW];
+  assign idx_last = cmd_i[weft_cmd_pkg::ALU_IDX_LAST_LSB +: AddrW];
+  assign a_s0     = cmd_i[weft_cmd_pkg::ALU_A_S0_LSB +: AddrW];
+  assign b_s0     = cmd_i[weft_cmd_pkg::ALU_B_S0_LSB +: AddrW];
+  assign c_s0     = cmd_i[weft_cmd_pkg::ALU_C_S0_LSB +: AddrW];
+  assign out_s0   = cmd_i[weft_cmd_pkg::ALU_OUT_S0_LSB +: AddrW];
 
   logic table_f, reduce_f, use_b, use_c;
   assign table_f  = func == Lookup || func == Interp;
@@ -146,7 +147,7 @@ module weft_alu (
   logic       fold_d, fold_q;
   logic [2:0] flog_q;            // elements of such a word, else 1
   assign fold_d = (func == Sum ? a_log == 2'd2 : (func == RMax || func == RMin || func == ArgMax) && a_log != 2'd3) &&
-                  cmd_i[weft_cmd_pkg::ALU_A_S1_LSB +: 20] == 20'd1 << a_log && a_zp == '0;
+                  cmd_i[weft_cmd_pkg::ALU_A_S1_LSB +: AddrW] == 20'd1 << a_log && a_zp == '0;
 
   // ---- loops ------------------------------------------------------------------------
 
@@ -155,16 +156,16 @@ module weft_alu (
   typedef enum logic [1:0] {Idle, Plan, Issue, Drain} state_e;
   state_e state_q;
 
-  logic [19:0] step  [4][4];     // [operand][level]
-  logic [19:0] at_q  [4];
-  logic [19:0] hold_q[4][4];     // [operand][level 1..3]: where the level's iteration began
-  logic [16:0] left_q;           // elements of dimension 0
-  logic [15:0] i1_q, i2_q, i3_q;
-  logic [15:0] left1;            // elements of dimension 1
-  logic        end0, end1, end2, end3, first1;
-  logic        lev0, lev1, lev2, last_place;
-  logic [1:0]  level;
-  logic [6:0]  lanes;
+  weft_cfg_pkg::sp_addr_t step  [4][4];  // [operand][level]
+  weft_cfg_pkg::sp_addr_t at_q  [4];
+  weft_cfg_pkg::sp_addr_t hold_q[4][4];  // [operand][level 1..3]: where the level's iteration began
+  logic [16:0]            left_q;        // elements of dimension 0
+  logic [15:0]            i1_q, i2_q, i3_q;
+  logic [15:0]            left1;         // elements of dimension 1
+  logic                   end0, end1, end2, end3, first1;
+  logic                   lev0, lev1, lev2, last_place;
+  logic [1:0]             level;
+  logic [6:0]             lanes;
 
   assign end0   = left_q <= 17'd1 << log_q;
   assign left1  = n1 - i1_q;
@@ -181,16 +182,16 @@ module weft_alu (
   // Fields of an operand's steps: base, s0, s1 in its first word, s2, s3 in the second.
   always_comb begin
     for (int unsigned x = 0; x < 4; x++) begin
-      step[x][0] = reduce_f ? (x == 3 ? '0 : x == 0 && fold_q ? 20'(N) : cmd_i[weft_cmd_pkg::ALU_A_S1_LSB + 128*x +: 20])
-                            : cmd_i[weft_cmd_pkg::ALU_A_S0_LSB + 128*x +: 20] << log_q;
-      step[x][1] = reduce_f ? cmd_i[weft_cmd_pkg::ALU_A_S0_LSB + 128*x +: 20] << log_q
-                            : cmd_i[weft_cmd_pkg::ALU_A_S1_LSB + 128*x +: 20];
-      step[x][2] = cmd_i[weft_cmd_pkg::ALU_A_S2_LSB + 128*x +: 20];
-      step[x][3] = cmd_i[weft_cmd_pkg::ALU_A_S3_LSB + 128*x +: 20];
+      step[x][0] = reduce_f ? (x == 3 ? '0 : x == 0 && fold_q ? AddrW'(N) : cmd_i[weft_cmd_pkg::ALU_A_S1_LSB + 128*x +: AddrW])
+                            : cmd_i[weft_cmd_pkg::ALU_A_S0_LSB + 128*x +: AddrW] << log_q;
+      step[x][1] = reduce_f ? cmd_i[weft_cmd_pkg::ALU_A_S0_LSB + 128*x +: AddrW] << log_q
+                            : cmd_i[weft_cmd_pkg::ALU_A_S1_LSB + 128*x +: AddrW];
+      step[x][2] = cmd_i[weft_cmd_pkg::ALU_A_S2_LSB + 128*x +: AddrW];
+      step[x][3] = cmd_i[weft_cmd_pkg::ALU_A_S3_LSB + 128*x +: AddrW];
     end
   end
 
-  logic [19:0] next_at [4];
+  weft_cfg_pkg::sp_addr_t next_at [4];
   always_comb begin
     for (int unsigned x = 0; x < 4; x++) begin
       case (level)
@@ -206,8 +207,8 @@ module weft_alu (
   always_ff @(posedge clk_i) begin
     if (start_i) begin
       for (int unsigned x = 0; x < 4; x++) begin
-        at_q[x] <= cmd_i[weft_cmd_pkg::ALU_A_BASE_LSB + 128*x +: 20];
-        for (int unsigned l = 1; l < 4; l++) hold_q[x][l] <= cmd_i[weft_cmd_pkg::ALU_A_BASE_LSB + 128*x +: 20];
+        at_q[x] <= cmd_i[weft_cmd_pkg::ALU_A_BASE_LSB + 128*x +: AddrW];
+        for (int unsigned l = 1; l < 4; l++) hold_q[x][l] <= cmd_i[weft_cmd_pkg::ALU_A_BASE_LSB + 128*x +: AddrW];
       end
       left_q <= {1'b0, n0};
       i1_q   <= '0;
@@ -235,21 +236,21 @@ module weft_alu (
   // Operands by their places, and entries of tables by their index. The index of a
   // block is read while the entries of the block before are: it goes first, since it
   // takes longest, but an access that is bad waits for all that come before it.
-  logic [1:0]  op_q;             // operand that is asked for
-  logic [3:0]  flying_q;         // blocks from their issue (tables: last entry) to their write
-  logic        room, granted, last_op, at_bad, place, emit;
-  logic [19:0] at_bad_addr;
-  logic [6:0]  at_bytes;
-  logic [1:0]  op_log;
-  logic        op_dense;
+  logic [1:0]             op_q;      // operand that is asked for
+  logic [3:0]             flying_q;  // blocks from their issue (tables: last entry) to their write
+  logic                   room, granted, last_op, at_bad, place, emit;
+  weft_cfg_pkg::sp_addr_t at_bad_addr;
+  logic [6:0]             at_bytes;
+  logic [1:0]             op_log;
+  logic                   op_dense;
 
   // Tables: the block whose index is asked for or read, and that whose entries are.
-  logic        next_busy_q, next_ready_q, fetch_q, fetch_bad;
-  logic [6:0]  next_lanes_q, lanes_q, lane_q;
-  logic [19:0] next_out_q, out_q, next_table_q;
-  logic        second_q, last_entry;
-  logic [19:0] table_q, fetch_bad_addr;  // the entry's address
-  logic [6:0]  fetch_bytes;
+  logic                   next_busy_q, next_ready_q, fetch_q, fetch_bad;
+  logic [6:0]             next_lanes_q, lanes_q, lane_q;
+  weft_cfg_pkg::sp_addr_t next_out_q, out_q, next_table_q;
+  logic                   second_q, last_entry;
+  weft_cfg_pkg::sp_addr_t table_q, fetch_bad_addr;  // the entry's address
+  logic [6:0]             fetch_bytes;
 
   // A table's block that is being fetched is not in flying_q yet.
   assign room      = table_f ? flying_q < 4'(Depth - 1) : flying_q < 4'(Depth);
@@ -265,8 +266,8 @@ module weft_alu (
   weft_vec_range u_rd_range (.addr_i(at_q[op_q]), .bytes_i({2'd0, at_bytes}), .bad_o(at_bad), .bad_addr_o(at_bad_addr));
   weft_vec_range u_table_range (.addr_i(table_q), .bytes_i({2'd0, fetch_bytes}), .bad_o(fetch_bad), .bad_addr_o(fetch_bad_addr));
 
-  logic        rd_bad, in_order;
-  logic [19:0] rd_bad_addr;
+  logic                   rd_bad, in_order;
+  weft_cfg_pkg::sp_addr_t rd_bad_addr;
   assign place         = state_q == Issue && room && !next_busy_q && !(fetch_q && at_bad);
   assign rd_req_o      = place ? !at_bad : fetch_q && !fetch_bad;
   assign rd_addr_o     = place ? at_q[op_q] : table_q;
@@ -305,12 +306,12 @@ module weft_alu (
 
   // ---- operands -------------------------------------------------------------------------
 
-  logic        t_valid_q, t_last_q, t_dense_q, t_one_q, t_emit_q, t_first_q;
-  logic [1:0]  t_op_q;
-  logic [6:0]  t_lane_q, t_lanes_q;
-  logic [19:0] t_at_q;
-  logic [15:0] t_i1_q;
-  logic [6:0]  t_bytes_q;
+  logic                   t_valid_q, t_last_q, t_dense_q, t_one_q, t_emit_q, t_first_q;
+  logic [1:0]             t_op_q;
+  logic [6:0]             t_lane_q, t_lanes_q;
+  weft_cfg_pkg::sp_addr_t t_at_q;
+  logic [15:0]            t_i1_q;
+  logic [6:0]             t_bytes_q;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) t_valid_q <= 1'b0;
@@ -354,10 +355,10 @@ module weft_alu (
     end
   end
 
-  logic [47:0]    a_q [Lanes], b_q [Lanes], c_q [Lanes];
-  logic [47:0]    next_a_q [Lanes];    // tables: the next block's index
-  logic           load_now, load_then; // its first entry is the next, at once or after this one
-  logic [8*N-1:0] word_q;
+  logic [47:0]            a_q [Lanes], b_q [Lanes], c_q [Lanes];
+  logic [47:0]            next_a_q [Lanes];     // tables: the next block's index
+  logic                   load_now, load_then;  // its first entry is the next, at once or after this one
+  weft_cfg_pkg::sp_word_t word_q;
 
   always_ff @(posedge clk_i) begin
     if (t_valid_q) begin
@@ -378,11 +379,11 @@ module weft_alu (
 
   // While an entry is asked for, the address of the next is computed: of the block's
   // next element, or of the next block's first.
-  logic        first_entry;
-  logic [19:0] walk_q;                 // b's address at the next element, without its index
-  logic [47:0] pick, index_wide;
-  logic [19:0] index, scatter_idx, idx_offset;
-  logic [6:0]  frac_q [Lanes];         // interp: of the block that is complete
+  logic                   first_entry;
+  weft_cfg_pkg::sp_addr_t walk_q;          // b's address at the next element, without its index
+  logic [47:0]            pick, index_wide;
+  weft_cfg_pkg::sp_addr_t index, scatter_idx, idx_offset;
+  logic [6:0]             frac_q [Lanes];  // interp: of the block that is complete
   assign first_entry = !fetch_q || last_entry;
   assign load_now    = next_ready_q && !fetch_q;
   assign load_then   = next_ready_q && fetch_q && last_read;
@@ -394,7 +395,7 @@ module weft_alu (
     end
     pick       = pick - {{31{a_zp[16]}}, a_zp};
     index_wide = func == Interp ? {39'd0, pick[15:7]} : pick;
-    index      = index_wide[47] ? '0 : index_wide > {28'd0, idx_last} ? idx_last : index_wide[19:0];
+    index      = index_wide[47] ? '0 : index_wide > 48'(idx_last) ? idx_last : AddrW'(index_wide);
     idx_offset = (func == Scatter ? scatter_idx : index) * idx_step;
   end
 
@@ -448,11 +449,11 @@ module weft_alu (
 
   // ---- first stage: what needs no product, and the factors ------------------------------------
 
-  logic        p_valid_q, p_emit_q, p_first_q;
-  logic [6:0]  p_lanes_q;
-  logic [19:0] p_at_q;
-  logic [15:0] p_i1_q;
-  logic [6:0]  p_bytes_q;
+  logic                   p_valid_q, p_emit_q, p_first_q;
+  logic [6:0]             p_lanes_q;
+  weft_cfg_pkg::sp_addr_t p_at_q;
+  logic [15:0]            p_i1_q;
+  logic [6:0]             p_bytes_q;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) p_valid_q <= 1'b0;
@@ -490,15 +491,15 @@ module weft_alu (
     .clk_i(clk_i), .en_i(p_valid_q && fold_q), .word_i(word_q), .log_i(a_log), .unsigned_i(a_type[2]), .bytes_i(p_bytes_q),
     .sum_i(func == Sum), .least_i(func == RMin), .value_o(folded), .place_o(fold_place));
 
-  logic        x_valid_q, x_emit_q, x_first_q;
-  logic [6:0]  x_lanes_q;
-  logic [19:0] x_at_q;
-  logic [15:0] x_i1_q;
-  logic [47:0] x_v_q [Lanes];
-  logic [63:0] x_p_q [Lanes];
-  logic [63:0] x_r_q [Lanes];         // rounding to add to the product
-  logic [5:0]  x_s_q [Lanes];
-  logic [8*N-1:0] x_word_q;
+  logic                   x_valid_q, x_emit_q, x_first_q;
+  logic [6:0]             x_lanes_q;
+  weft_cfg_pkg::sp_addr_t x_at_q;
+  logic [15:0]            x_i1_q;
+  logic [47:0]            x_v_q [Lanes];
+  logic [63:0]            x_p_q [Lanes];
+  logic [63:0]            x_r_q [Lanes];  // rounding to add to the product
+  logic [5:0]             x_s_q [Lanes];
+  weft_cfg_pkg::sp_word_t x_word_q;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) x_valid_q <= 1'b0;
@@ -506,7 +507,7 @@ module weft_alu (
   end
 
   // scatter: out moves by its index
-  assign scatter_idx = b_v[0][47] ? '0 : b_v[0] > {28'd0, idx_last} ? idx_last : b_v[0][19:0];
+  assign scatter_idx = b_v[0][47] ? '0 : b_v[0] > 48'(idx_last) ? idx_last : AddrW'(b_v[0]);
 
   function automatic logic [5:0] zeros(input logic [31:0] v);
     zeros = 6'd32;
@@ -618,12 +619,12 @@ module weft_alu (
 
   // ---- second stage: shift, sums along dimension 1 -----------------------------------------------
 
-  logic        y_valid_q;
-  logic [6:0]  y_lanes_q;
-  logic [19:0] y_at_q;
-  logic [47:0] y_v_q [Lanes];          // also the running results of reductions
-  logic [47:0] y_i_q [Lanes];          // argmax
-  logic [8*N-1:0] y_word_q;
+  logic                   y_valid_q;
+  logic [6:0]             y_lanes_q;
+  weft_cfg_pkg::sp_addr_t y_at_q;
+  logic [47:0]            y_v_q [Lanes];  // also the running results of reductions
+  logic [47:0]            y_i_q [Lanes];  // argmax
+  weft_cfg_pkg::sp_word_t y_word_q;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) y_valid_q <= 1'b0;
@@ -678,8 +679,8 @@ module weft_alu (
 
   // ---- writes ---------------------------------------------------------------------------------------
 
-  logic [8*N-1:0] packed_word;
-  logic [47:0]    r;
+  weft_cfg_pkg::sp_word_t packed_word;
+  logic [47:0]            r;
   always_comb begin
     packed_word = '0;
     r           = '0;
@@ -701,22 +702,22 @@ module weft_alu (
     end
   end
 
-  logic        q_valid, q_pop, wr_bad;
-  logic [6:0]  q_bytes;
-  logic [19:0] wr_bad_addr;
-  logic [8*N+26:0] q_data;
+  logic                   q_valid, q_pop, wr_bad;
+  logic [6:0]             q_bytes;
+  weft_cfg_pkg::sp_addr_t wr_bad_addr;
+  logic [8*N+AddrW+6:0]   q_data;
   /* verilator lint_off UNUSEDSIGNAL */  // there is always room: flying_q counts
   logic        q_ready;
   logic [3:0]  q_count;
   /* verilator lint_on UNUSEDSIGNAL */
 
-  weft_fifo #(.Width(8*N + 27), .Depth(Depth)) u_out (
+  weft_fifo #(.Width(8*N + AddrW + 7), .Depth(Depth)) u_out (
     .clk_i(clk_i), .rst_ni(rst_ni), .clr_i(flush_i),
     .wvalid_i(y_valid_q), .wready_o(q_ready), .wdata_i({y_lanes_q << out_log, y_at_q, packed_word}),
     .rvalid_o(q_valid), .rready_i(q_pop), .rdata_o(q_data), .count_o(q_count));
 
-  assign q_bytes   = q_data[8*N+20 +: 7];
-  assign wr_addr_o = q_data[8*N +: 20];
+  assign q_bytes   = q_data[8*N+AddrW +: 7];
+  assign wr_addr_o = q_data[8*N +: AddrW];
   assign wr_data_o = q_data[8*N-1:0];
   assign wr_req_o  = q_valid && !wr_bad;
   assign q_pop     = wr_req_o && wr_gnt_i;

@@ -10,14 +10,14 @@
 //
 // Theory: hw/alu/README.md
 module weft_alu_fold (
-  input  logic                         clk_i,
-  input  logic                         en_i,
-  input  logic [8*weft_cfg_pkg::N-1:0] word_i,
-  input  logic [1:0]                   log_i,       // bytes of an element: 1, 2, 4
-  input  logic                         unsigned_i,
-  input  logic [6:0]                   bytes_i,     // 1..N
-  input  logic                         sum_i,       // at most one of these; without: the largest
-  input  logic                         least_i,
+  input  logic                   clk_i,
+  input  logic                   en_i,
+  input  weft_cfg_pkg::sp_word_t word_i,
+  input  logic [1:0]             log_i,    // bytes of an element: 1, 2, 4
+  input  logic                   unsigned_i,
+  input  logic [6:0]             bytes_i,  // 1..N
+  input  logic                   sum_i,    // at most one of these; without: the largest
+  input  logic                   least_i,
 
   output logic [47:0]                     value_o,
   output logic [weft_cfg_pkg::LOG2_N-1:0] place_o
@@ -32,12 +32,12 @@ module weft_alu_fold (
     cut = k == 0 ? {{(W-10){x[9]}}, x[9:0]} : k == 1 ? {{(W-18){x[17]}}, x[17:0]} : x;
   endfunction
 
-  logic [8*N-1:0]   m;                              // the word, inverted, without what does not count
-  logic [N-1:0]     sign;                           // of the element that ends with the byte
-  logic [W-1:0]     v [N];                          // the nodes of the level, then of the next
-  logic [Log2N-1:0] at [N];                         // the first byte of each
-  logic [W-1:0]     l, r, s;
-  logic             add, take;
+  weft_cfg_pkg::sp_word_t m;       // the word, inverted, without what does not count
+  logic [N-1:0]           sign;    // of the element that ends with the byte
+  logic [W-1:0]           v [N];   // the nodes of the level, then of the next
+  logic [Log2N-1:0]       at [N];  // the first byte of each
+  logic [W-1:0]           l, r, s;
+  logic                   add, take;
 
   /* verilator lint_off BLKSEQ */  // all but the outputs
   always @(posedge clk_i) begin

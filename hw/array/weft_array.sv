@@ -40,23 +40,23 @@ module weft_array #(
   input  logic clk_i,
   input  logic rst_ni,
 
-  input  logic                              clr_i,     // forget everything
-  input  logic                              adv_i,
-  input  logic                              load_i,
-  input  logic                              last_i,
-  input  logic [1:0]                        kind_i,    // 0 int8, 1 int16, 2 float8
-  input  logic [weft_cfg_pkg::LOG2_N-1:0]   phase_i,
-  input  logic [16*weft_cfg_pkg::N-1:0]     act_i,     // bytes in the low half
-  input  logic [7:0]                        act_zp_i,
-  input  logic [8*weft_cfg_pkg::N-1:0]      wgt_i,
-  input  logic [7:0]                        wgt_zp_i,
+  input  logic                            clr_i,   // forget everything
+  input  logic                            adv_i,
+  input  logic                            load_i,
+  input  logic                            last_i,
+  input  logic [1:0]                      kind_i,  // 0 int8, 1 int16, 2 float8
+  input  logic [weft_cfg_pkg::LOG2_N-1:0] phase_i,
+  input  weft_cfg_pkg::row_half_t         act_i,   // bytes in the low half
+  input  logic [7:0]                      act_zp_i,
+  input  weft_cfg_pkg::sp_word_t          wgt_i,
+  input  logic [7:0]                      wgt_zp_i,
 
-  output logic                              leaving_o,
-  output logic                              due_o,
-  output logic [weft_cfg_pkg::LOG2_N-1:0]   due_row_o,
-  input  logic                              take_i,
-  output logic [48*weft_cfg_pkg::N-1:0]     row_o,
-  output logic [2*weft_cfg_pkg::N-1:0]      row_state_o  // 0 finite, 1 +inf, 2 -inf, 3 NaN
+  output logic                            leaving_o,
+  output logic                            due_o,
+  output logic [weft_cfg_pkg::LOG2_N-1:0] due_row_o,
+  input  logic                            take_i,
+  output weft_cfg_pkg::row_acc_t          row_o,
+  output weft_cfg_pkg::row_state_t        row_state_o  // 0 finite, 1 +inf, 2 -inf, 3 NaN
 );
   localparam int N = weft_cfg_pkg::N;
   localparam int LOG2_N = weft_cfg_pkg::LOG2_N;

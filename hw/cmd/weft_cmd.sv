@@ -36,36 +36,36 @@ module weft_cmd (
   output logic [31:0] fault_tag_o,
   output logic [31:0] fault_info_o,
 
-  input  logic [31:0] stream_off_i,
-  input  logic [31:0] stream_words_i,
-  input  logic [39:0] win_base_i,        // of window 0
-  input  logic [31:0] win_size_i,
-  input  logic        win_read_i,
+  input  logic [31:0]             stream_off_i,
+  input  logic [31:0]             stream_words_i,
+  input  weft_cfg_pkg::mem_addr_t win_base_i,  // of window 0
+  input  logic [31:0]             win_size_i,
+  input  logic                    win_read_i,
 
-  output logic                         ar_valid_o,
-  input  logic                         ar_ready_i,
-  output logic [39:0]                  ar_addr_o,
-  output logic [7:0]                   ar_len_o,
-  input  logic                         r_valid_i,
-  input  logic                         r_next_i,  // the next beat is the fetch's; comes from registers
-  output logic                         r_ready_o,
-  input  logic [8*weft_cfg_pkg::N-1:0] r_data_i,
-  input  logic                         r_error_i,
-  input  logic                         r_last_i,
+  output logic                    ar_valid_o,
+  input  logic                    ar_ready_i,
+  output weft_cfg_pkg::mem_addr_t ar_addr_o,
+  output logic [7:0]              ar_len_o,
+  input  logic                    r_valid_i,
+  input  logic                    r_next_i,  // the next beat is the fetch's; comes from registers
+  output logic                    r_ready_o,
+  input  weft_cfg_pkg::sp_word_t  r_data_i,
+  input  logic                    r_error_i,
+  input  logic                    r_last_i,
 
   // Units, bit or slice = unit index (LD, ST, CV, VE).
-  output logic [3:0]      u_cmd_valid_o,
-  input  logic [3:0]      u_cmd_ready_i,
-  output logic [1023:0]   ld_cmd_o,
-  output logic [1023:0]   st_cmd_o,
-  output logic [1023:0]   cv_cmd_o,
-  output logic [1023:0]   ve_cmd_o,
-  input  logic [3:0]      u_done_i,
-  input  logic [3:0]      u_fault_i,
-  input  logic [4*8-1:0]  u_fault_code_i,
-  input  logic [4*32-1:0] u_fault_info_i,
-  input  logic [3:0]      u_busy_i,
-  output logic            abort_o,
+  output logic [3:0]         u_cmd_valid_o,
+  input  logic [3:0]         u_cmd_ready_i,
+  output weft_cmd_pkg::cmd_t ld_cmd_o,
+  output weft_cmd_pkg::cmd_t st_cmd_o,
+  output weft_cmd_pkg::cmd_t cv_cmd_o,
+  output weft_cmd_pkg::cmd_t ve_cmd_o,
+  input  logic [3:0]         u_done_i,
+  input  logic [3:0]         u_fault_i,
+  input  logic [4*8-1:0]     u_fault_code_i,
+  input  logic [4*32-1:0]    u_fault_info_i,
+  input  logic [3:0]         u_busy_i,
+  output logic               abort_o,
 
   output logic [3:0]      active_o,      // unit has a command under way
   output logic [3:0]      retire_o,
@@ -120,11 +120,11 @@ module weft_cmd (
 
   // ---- decode -------------------------------------------------------------------------
 
-  logic [1023:0] asm_q;                  // the command being put together
-  logic [4:0]    n_q;                    // words of it
-  logic [23:0]   index_q;
-  logic          ended_q;                // END was decoded
-  logic          bad_window_q;
+  weft_cmd_pkg::cmd_t asm_q;    // the command being put together
+  logic [4:0]         n_q;      // words of it
+  logic [23:0]        index_q;
+  logic               ended_q;  // END was decoded
+  logic               bad_window_q;
 
   logic [7:0] words, unit, check_fault;
   logic       rules_ok;
@@ -189,7 +189,7 @@ module weft_cmd (
 
   always_ff @(posedge clk_i) begin
     if (take) begin
-      for (int unsigned i = 0; i < 16; i++) begin
+      for (int unsigned i = 0; i < weft_cfg_pkg::CMD_MAX_WORDS; i++) begin
         if (leave ? i == 0 : n_q == 5'(i)) asm_q[64*i +: 64] <= word;
       end
     end else if (leave) begin
@@ -212,7 +212,7 @@ module weft_cmd (
     localparam int unsigned Words = u == 2 ? 32'(weft_cmd_pkg::CONV_WORDS) :
                                     u == 3 && weft_cfg_pkg::HAS_ALU ? 32'(weft_cmd_pkg::ALU_WORDS) :
                                     u == 3 ? 32'(weft_cmd_pkg::DW_WORDS) : 32'(weft_cmd_pkg::LOAD_WORDS);
-    logic [1023:0] cmd;
+    weft_cmd_pkg::cmd_t cmd;
     weft_cmd_queue #(
       .Words(Words)
     ) u_queue (

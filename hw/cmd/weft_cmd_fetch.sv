@@ -16,21 +16,21 @@ module weft_cmd_fetch (
   input  logic start_i,
   input  logic stop_i,
 
-  input  logic [31:0] stream_off_i,
-  input  logic [31:0] stream_words_i,
-  input  logic [39:0] win_base_i,
-  input  logic [31:0] win_size_i,
-  input  logic        win_read_i,
+  input  logic [31:0]             stream_off_i,
+  input  logic [31:0]             stream_words_i,
+  input  weft_cfg_pkg::mem_addr_t win_base_i,
+  input  logic [31:0]             win_size_i,
+  input  logic                    win_read_i,
 
-  output logic                         ar_valid_o,   // may be withdrawn by stop_i
-  input  logic                         ar_ready_i,
-  output logic [39:0]                  ar_addr_o,
-  output logic [7:0]                   ar_len_o,
-  input  logic                         r_valid_i,
-  output logic                         r_ready_o,
-  input  logic [8*weft_cfg_pkg::N-1:0] r_data_i,
-  input  logic                         r_error_i,
-  input  logic                         r_last_i,
+  output logic                    ar_valid_o,  // may be withdrawn by stop_i
+  input  logic                    ar_ready_i,
+  output weft_cfg_pkg::mem_addr_t ar_addr_o,
+  output logic [7:0]              ar_len_o,
+  input  logic                    r_valid_i,
+  output logic                    r_ready_o,
+  input  weft_cfg_pkg::sp_word_t  r_data_i,
+  input  logic                    r_error_i,
+  input  logic                    r_last_i,
 
   output logic        word_valid_o,
   input  logic        word_ready_i,
@@ -42,6 +42,7 @@ module weft_cmd_fetch (
 );
 
   localparam int unsigned N         = weft_cfg_pkg::N;
+  localparam int unsigned MemW      = weft_cfg_pkg::DRAM_ADDR_BITS;
   localparam int unsigned Log2N     = weft_cfg_pkg::LOG2_N;
   localparam int unsigned Log2Words = Log2N - 3;   // words of a beat
   localparam int unsigned Depth     = 512 / N;     // beats
@@ -60,7 +61,7 @@ module weft_cmd_fetch (
   end
 
   // ---- addresses ---------------------------------------------------------------
-  logic [39-Log2N:0]    beat_addr_q;   // next beat to ask for
+  logic [MemW-Log2N-1:0] beat_addr_q;   // next beat to ask for
   logic [BeatBits-1:0]  beats_q;       // beats still to ask for
   logic [CountBits-1:0] room_q;        // free places that no burst has claimed
   logic [3:0]           outstanding_q; // bursts
@@ -78,9 +79,9 @@ module weft_cmd_fetch (
   assign r_ready_o = 1'b1;
 
   /* verilator lint_off UNUSEDSIGNAL */  // both are multiples of 64
-  logic [39:0] stream_addr;
+  weft_cfg_pkg::mem_addr_t stream_addr;
   /* verilator lint_on UNUSEDSIGNAL */
-  assign stream_addr = win_base_i + 40'(stream_off_i);
+  assign stream_addr = win_base_i + MemW'(stream_off_i);
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
@@ -103,13 +104,13 @@ module weft_cmd_fetch (
   end
 
   always_ff @(posedge clk_i) begin
-    if (start_i) beat_addr_q <= stream_addr[39:Log2N];
-    else if (ar_done) beat_addr_q <= beat_addr_q + (40-Log2N)'(beats);
+    if (start_i) beat_addr_q <= stream_addr[MemW-1:Log2N];
+    else if (ar_done) beat_addr_q <= beat_addr_q + (MemW-Log2N)'(beats);
   end
 
   // ---- words -------------------------------------------------------------------------
-  logic           beat_valid, beat_error, beat_wready;
-  logic [8*N-1:0] beat_data;
+  logic                   beat_valid, beat_error, beat_wready;
+  weft_cfg_pkg::sp_word_t beat_data;
 
   /* verilator lint_off PINCONNECTEMPTY */  // count_o
   weft_fifo #(

@@ -7,7 +7,7 @@
 // cmd_ready_i. oldest_* belong to the oldest command issued and not retired.
 // A command pushed in one cycle can be issued in the next.
 module weft_cmd_queue #(
-  parameter int unsigned Words = 16  // of the unit's longest command
+  parameter int unsigned Words = weft_cfg_pkg::CMD_MAX_WORDS  // of the unit's longest command
 ) (
   input  logic clk_i,
   input  logic rst_ni,
@@ -16,16 +16,16 @@ module weft_cmd_queue #(
   input  logic          push_i,
   output logic          ready_o,
   /* verilator lint_off UNUSEDSIGNAL */  // words that this unit's commands do not have
-  input  logic [1023:0] cmd_i,
+  input  weft_cmd_pkg::cmd_t cmd_i,
   /* verilator lint_on UNUSEDSIGNAL */
   input  logic [23:0]   index_i,
 
   input  logic [4*32-1:0] retired_i,   // per unit
 
-  output logic          cmd_valid_o,
-  input  logic          cmd_ready_i,
-  output logic [1023:0] cmd_o,
-  input  logic          done_i,
+  output logic               cmd_valid_o,
+  input  logic               cmd_ready_i,
+  output weft_cmd_pkg::cmd_t cmd_o,
+  input  logic               done_i,
 
   output logic        waiting_o,       // the head's wait counts are not met
   output logic        empty_o,         // nothing in the queue
@@ -37,8 +37,9 @@ module weft_cmd_queue #(
   output logic [31:0] oldest_tag_o
 );
 
-  localparam int unsigned Depth  = weft_cfg_pkg::QUEUE_DEPTH;  // waiting
-  localparam int unsigned Active = 8;                          // issued and not retired
+  localparam int unsigned CmdBits = 64 * weft_cfg_pkg::CMD_MAX_WORDS;
+  localparam int unsigned Depth   = weft_cfg_pkg::QUEUE_DEPTH;  // waiting
+  localparam int unsigned Active  = 8;                          // issued and not retired
 
   // One ring: retired .. active .. waiting .. free. The bodies of commands are
   // kept until they are issued, index and tag until they retire.
@@ -69,7 +70,7 @@ module weft_cmd_queue #(
   end
 
   assign cmd_valid_o   = met && n_active != PtrBits'(Active);
-  assign cmd_o         = 1024'(head);
+  assign cmd_o         = CmdBits'(head);
   assign waiting_o     = head_valid && !met;
   assign empty_o       = !head_valid;
   assign head_header_o = head[31:0];

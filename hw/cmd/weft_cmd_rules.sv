@@ -10,7 +10,7 @@
 // conv and dw without add. elt has at most one of add, table and mul, and its table begins with a word.
 module weft_cmd_rules (
   /* verilator lint_off UNUSEDSIGNAL */  // fields without such a rule
-  input  logic [1023:0] cmd_i,
+  input  weft_cmd_pkg::cmd_t cmd_i,
   /* verilator lint_on UNUSEDSIGNAL */
   output logic          ok_o
 );

@@ -36,7 +36,7 @@ module weft_regs (
 
   output logic [31:0] stream_off_o,
   output logic [31:0] stream_words_o,
-  output logic [weft_cfg_pkg::N_WINDOWS*40-1:0] win_base_o,
+  output logic [weft_cfg_pkg::N_WINDOWS*weft_cfg_pkg::DRAM_ADDR_BITS-1:0] win_base_o,
   output logic [weft_cfg_pkg::N_WINDOWS*32-1:0] win_size_o,
   output logic [weft_cfg_pkg::N_WINDOWS-1:0]    win_read_o,
   output logic [weft_cfg_pkg::N_WINDOWS-1:0]    win_write_o,
@@ -54,6 +54,7 @@ module weft_regs (
 
   localparam int unsigned NWindows = weft_cfg_pkg::N_WINDOWS;
   localparam int unsigned WinBits  = $clog2(NWindows);
+  localparam int unsigned MemW     = weft_cfg_pkg::DRAM_ADDR_BITS;
 
   // Everything here is looked at only in the cycle of a request, so that the bus
   // costs a simulator nothing between requests.
@@ -127,8 +128,8 @@ module weft_regs (
         for (int unsigned i = 0; i < NWindows; i++) begin
           if (win == WinBits'(i)) begin
             case (win_reg)
-              weft_regs_pkg::WIN_BASE_LO_ADDR: win_base_o[40*i +: 32] <= {reg_wdata_i[31:6], 6'd0};
-              weft_regs_pkg::WIN_BASE_HI_ADDR: win_base_o[40*i+32 +: 8] <= reg_wdata_i[7:0];
+              weft_regs_pkg::WIN_BASE_LO_ADDR: win_base_o[MemW*i +: 32] <= {reg_wdata_i[31:6], 6'd0};
+              weft_regs_pkg::WIN_BASE_HI_ADDR: win_base_o[MemW*i+32 +: MemW-32] <= reg_wdata_i[MemW-33:0];
               weft_regs_pkg::WIN_SIZE_ADDR:    win_size_o[32*i +: 32] <= reg_wdata_i;
               weft_regs_pkg::WIN_CTRL_ADDR: begin
                 win_read_o[i]  <= reg_wdata_i[weft_regs_pkg::WIN_CTRL_READ_LSB];
@@ -241,8 +242,8 @@ module weft_regs (
           for (int unsigned i = 0; i < NWindows; i++) begin
             if (win == WinBits'(i)) begin
               case (win_reg)
-                weft_regs_pkg::WIN_BASE_LO_ADDR: reg_rdata_o = win_base_o[40*i +: 32];
-                weft_regs_pkg::WIN_BASE_HI_ADDR: reg_rdata_o = 32'(win_base_o[40*i+32 +: 8]);
+                weft_regs_pkg::WIN_BASE_LO_ADDR: reg_rdata_o = win_base_o[MemW*i +: 32];
+                weft_regs_pkg::WIN_BASE_HI_ADDR: reg_rdata_o = 32'(win_base_o[MemW*i+32 +: MemW-32]);
                 weft_regs_pkg::WIN_SIZE_ADDR:    reg_rdata_o = win_size_o[32*i +: 32];
                 weft_regs_pkg::WIN_CTRL_ADDR: begin
                   reg_rdata_o[weft_regs_pkg::WIN_CTRL_READ_LSB]  = win_read_o[i];

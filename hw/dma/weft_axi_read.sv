@@ -10,28 +10,28 @@ module weft_axi_read (
   input  logic clk_i,
   input  logic rst_ni,
 
-  input  logic        fetch_valid_i,
-  output logic        fetch_ready_o,
-  input  logic [39:0] fetch_addr_i,
-  input  logic [7:0]  fetch_len_i,
-  output logic        fetch_next_o,    // the next beat is fetch's; comes from registers
-  output logic        fetch_rvalid_o,
-  input  logic        fetch_rready_i,
+  input  logic                    fetch_valid_i,
+  output logic                    fetch_ready_o,
+  input  weft_cfg_pkg::mem_addr_t fetch_addr_i,
+  input  logic [7:0]              fetch_len_i,
+  output logic                    fetch_next_o,  // the next beat is fetch's; comes from registers
+  output logic                    fetch_rvalid_o,
+  input  logic                    fetch_rready_i,
 
-  input  logic        load_valid_i,
-  output logic        load_ready_o,
-  input  logic [39:0] load_addr_i,
-  input  logic [7:0]  load_len_i,
-  output logic        load_rvalid_o,
-  input  logic        load_rready_i,
+  input  logic                    load_valid_i,
+  output logic                    load_ready_o,
+  input  weft_cfg_pkg::mem_addr_t load_addr_i,
+  input  logic [7:0]              load_len_i,
+  output logic                    load_rvalid_o,
+  input  logic                    load_rready_i,
 
-  output logic        m_arvalid_o,
-  input  logic        m_arready_i,
-  output logic [39:0] m_araddr_o,
-  output logic [7:0]  m_arlen_o,
-  input  logic        m_rvalid_i,
-  input  logic        m_rlast_i,
-  output logic        m_rready_o
+  output logic                    m_arvalid_o,
+  input  logic                    m_arready_i,
+  output weft_cfg_pkg::mem_addr_t m_araddr_o,
+  output logic [7:0]              m_arlen_o,
+  input  logic                    m_rvalid_i,
+  input  logic                    m_rlast_i,
+  output logic                    m_rready_o
 );
 
   localparam int unsigned Outstanding = 128;
@@ -84,8 +84,8 @@ module weft_axi_read (
   assign m_rready_o     = order_valid && (order_load ? load_rready_i : fetch_rready_i);
 
 `ifdef WEFT_ASSERT
-  logic        held_q;
-  logic [39:0] held_addr_q;
+  logic                    held_q;
+  weft_cfg_pkg::mem_addr_t held_addr_q;
   always_ff @(posedge clk_i) begin
     held_q      <= rst_ni && m_arvalid_o && !m_arready_i;
     held_addr_q <= m_araddr_o;

@@ -20,41 +20,43 @@ module weft_dma_load (
   input  logic rst_ni,
   output logic need_o,     // clk_i's next edge is needed; comes from registers
 
-  input  logic          cmd_valid_i,
-  output logic          cmd_ready_o,
-  input  logic [1023:0] cmd_i,
-  output logic          done_o,
-  output logic          fault_o,
-  output logic [7:0]    fault_code_o,
-  output logic [31:0]   fault_info_o,
-  output logic          busy_o,
-  input  logic          abort_i,
+  input  logic               cmd_valid_i,
+  output logic               cmd_ready_o,
+  input  weft_cmd_pkg::cmd_t cmd_i,
+  output logic               done_o,
+  output logic               fault_o,
+  output logic [7:0]         fault_code_o,
+  output logic [31:0]        fault_info_o,
+  output logic               busy_o,
+  input  logic               abort_i,
 
-  input  logic [weft_cfg_pkg::N_WINDOWS*40-1:0] win_base_i,
+  input  logic [weft_cfg_pkg::N_WINDOWS*weft_cfg_pkg::DRAM_ADDR_BITS-1:0] win_base_i,
   input  logic [weft_cfg_pkg::N_WINDOWS*32-1:0] win_size_i,
   input  logic [weft_cfg_pkg::N_WINDOWS-1:0]    win_read_i,
 
   // AXI read, through the arbiter in weft_axi: valid may be withdrawn.
-  output logic                          ar_valid_o,
-  input  logic                          ar_ready_i,
-  output logic [39:0]                   ar_addr_o,
-  output logic [7:0]                    ar_len_o,
-  input  logic                          r_valid_i,
-  output logic                          r_ready_o,
-  input  logic [8*weft_cfg_pkg::N-1:0]  r_data_i,
-  input  logic                          r_error_i,
-  input  logic                          r_last_i,
+  output logic                    ar_valid_o,
+  input  logic                    ar_ready_i,
+  output weft_cfg_pkg::mem_addr_t ar_addr_o,
+  output logic [7:0]              ar_len_o,
+  input  logic                    r_valid_i,
+  output logic                    r_ready_o,
+  input  weft_cfg_pkg::sp_word_t  r_data_i,
+  input  logic                    r_error_i,
+  input  logic                    r_last_i,
 
-  output logic                          ldw_req_o,
-  output logic [19:0]                   ldw_addr_o,
-  output logic [8*weft_cfg_pkg::N-1:0]  ldw_data_o,
-  output logic [weft_cfg_pkg::N-1:0]    ldw_mask_o,
-  input  logic                          ldw_gnt_i,
+  output logic                    ldw_req_o,
+  output weft_cfg_pkg::sp_addr_t  ldw_addr_o,
+  output weft_cfg_pkg::sp_word_t  ldw_data_o,
+  output weft_cfg_pkg::row_mask_t ldw_mask_o,
+  input  logic                    ldw_gnt_i,
 
   output logic [weft_cfg_pkg::LOG2_N:0] bytes_o        // written this cycle, widened
 );
 
   localparam int unsigned N           = weft_cfg_pkg::N;
+  localparam int unsigned AddrW       = weft_cfg_pkg::SP_ADDR_BITS;
+  localparam int unsigned MemW        = weft_cfg_pkg::DRAM_ADDR_BITS;
   localparam int unsigned Log2N       = weft_cfg_pkg::LOG2_N;
   localparam int unsigned BytesBits   = Log2N + 5;  // of a burst
   localparam int unsigned Outstanding = 64;
@@ -67,11 +69,11 @@ module weft_dma_load (
 
   // ---- rows and bursts -----------------------------------------------------------
 
-  logic        row_valid, row_ready, row_last, row_fault, row_int4, row_odd, rows_busy;
-  logic [39:0] row_addr;
-  logic [19:0] row_sp, row_bytes;
-  logic [7:0]  row_code;
-  logic [31:0] row_info;
+  logic                    row_valid, row_ready, row_last, row_fault, row_int4, row_odd, rows_busy;
+  weft_cfg_pkg::mem_addr_t row_addr;
+  weft_cfg_pkg::sp_addr_t  row_sp, row_bytes;
+  logic [7:0]              row_code;
+  logic [31:0]             row_info;
 
   weft_dma_rows u_rows (
     .clk_i,
@@ -97,13 +99,13 @@ module weft_dma_load (
     .busy_o     (rows_busy)
   );
 
-  logic                 burst_valid, burst_ready, burst_last, burst_fault, burst_int4, burst_odd, split_busy;
-  logic [39:0]          burst_addr;
-  logic [7:0]           burst_len;
-  logic [BytesBits-1:0] burst_bytes;
-  logic [19:0]          burst_sp;
-  logic [7:0]           row_fault_code;
-  logic [31:0]          row_fault_info;
+  logic                    burst_valid, burst_ready, burst_last, burst_fault, burst_int4, burst_odd, split_busy;
+  weft_cfg_pkg::mem_addr_t burst_addr;
+  logic [7:0]              burst_len;
+  logic [BytesBits-1:0]    burst_bytes;
+  weft_cfg_pkg::sp_addr_t  burst_sp;
+  logic [7:0]              row_fault_code;
+  logic [31:0]             row_fault_info;
 
   weft_dma_split u_split (
     .clk_i,
@@ -137,12 +139,12 @@ module weft_dma_load (
 
   // ---- address out, and what to do with the data ------------------------------------
 
-  localparam int unsigned OrderBits = 32 + 20 + BytesBits + 4;
+  localparam int unsigned OrderBits = 32 + AddrW + BytesBits + 4;
   logic                   order_wready, order_valid, order_pop;
   logic [OrderBits-1:0]   order_in, order_out;
 
   assign ar_valid_o  = burst_valid && !burst_fault && order_wready && !stop;
-  assign ar_addr_o   = {burst_addr[39:Log2N], Log2N'(0)};
+  assign ar_addr_o   = {burst_addr[MemW-1:Log2N], Log2N'(0)};
   assign ar_len_o    = burst_len;
   assign burst_ready = order_wready && (burst_fault || ar_ready_i);
   assign order_in    = {burst_addr[31:0], burst_sp, burst_bytes, burst_int4, burst_odd, burst_last, burst_fault};
@@ -176,8 +178,8 @@ module weft_dma_load (
 
   // ---- data in -----------------------------------------------------------------------
 
-  logic           beat_wready, beat_valid, beat_pop, beat_error;
-  logic [8*N-1:0] beat_data;
+  logic                   beat_wready, beat_valid, beat_pop, beat_error;
+  weft_cfg_pkg::sp_word_t beat_data;
   assign r_ready_o = beat_wready || stop;
 
   /* verilator lint_off PINCONNECTEMPTY */  // count_o
@@ -199,25 +201,25 @@ module weft_dma_load (
   /* verilator lint_on PINCONNECTEMPTY */
 
   // The burst at the head; its first beat takes the fields from the FIFO.
-  logic [31:0]          head_addr;
-  logic [19:0]          head_sp;
-  logic [BytesBits-1:0] head_bytes;
-  logic                 head_int4, head_odd, head_last, head_fault;
+  logic [31:0]            head_addr;
+  weft_cfg_pkg::sp_addr_t head_sp;
+  logic [BytesBits-1:0]   head_bytes;
+  logic                   head_int4, head_odd, head_last, head_fault;
   assign {head_addr, head_sp, head_bytes, head_int4, head_odd, head_last, head_fault} = order_out;
 
-  logic                 inside_q;  // first beat of the burst was taken
-  logic [19:0]          sp_q;
-  logic [BytesBits-1:0] left_q;
+  logic                   inside_q;  // first beat of the burst was taken
+  weft_cfg_pkg::sp_addr_t sp_q;
+  logic [BytesBits-1:0]   left_q;
 
-  logic [Log2N-1:0]     skip;      // bytes of the beat before the wanted ones
-  logic [19:0]          sp;
-  logic [BytesBits-1:0] left;
-  logic [Log2N:0]       room, n_bytes;
-  logic                 final_beat, int4;
-  logic [Log2N+1:0]     n_elems;   // bytes in the scratchpad that the beat becomes
-  logic                 second_q;  // the first N of them are written
-  logic                 twice;     // there are more
-  logic [Log2N:0]       n_write;
+  logic [Log2N-1:0]       skip;      // bytes of the beat before the wanted ones
+  weft_cfg_pkg::sp_addr_t sp;
+  logic [BytesBits-1:0]   left;
+  logic [Log2N:0]         room, n_bytes;
+  logic                   final_beat, int4;
+  logic [Log2N+1:0]       n_elems;   // bytes in the scratchpad that the beat becomes
+  logic                   second_q;  // the first N of them are written
+  logic                   twice;     // there are more
+  logic [Log2N:0]         n_write;
   assign int4       = weft_cfg_pkg::HAS_INT4 && head_int4;
   assign skip       = inside_q ? '0 : head_addr[Log2N-1:0];
   assign sp         = inside_q ? sp_q : head_sp;
@@ -236,7 +238,7 @@ module weft_dma_load (
   assign order_pop = beat_pop && final_beat;
 
   // Lanes that no wanted byte comes to are masked.
-  logic [8*N-1:0] shifted;
+  weft_cfg_pkg::sp_word_t shifted;
   weft_rotate #(
     .Bytes(N)
   ) u_shift (
@@ -246,8 +248,8 @@ module weft_dma_load (
   );
 
   // The half of the beat whose int4 are written, widened.
-  logic [4*N-1:0] half;
-  logic [8*N-1:0] wide;
+  logic [4*N-1:0]         half;
+  weft_cfg_pkg::sp_word_t wide;
   assign half = second_q ? shifted[8*N-1:4*N] : shifted[4*N-1:0];
   always_comb begin
     wide = shifted;
@@ -288,11 +290,11 @@ module weft_dma_load (
 
   always_ff @(posedge clk_i) begin
     if (beat_pop) begin
-      sp_q          <= sp + 20'(n_elems);
+      sp_q          <= sp + AddrW'(n_elems);
       left_q        <= left - BytesBits'(n_bytes);
     end
     if (write_go) begin
-      ldw_addr_o    <= sp + (second_q ? 20'(N) : 20'd0);
+      ldw_addr_o    <= sp + (second_q ? AddrW'(N) : '0);
       ldw_data_o    <= wide;
       ldw_mask_o    <= N'((33'd1 << n_write) - 33'd1);
       write_bytes_q <= n_write;

@@ -21,42 +21,45 @@ module weft_dma_rows (
   input  logic          cmd_valid_i,
   output logic          cmd_ready_o,
   /* verilator lint_off UNUSEDSIGNAL */  // header, and words of longer commands
-  input  logic [1023:0] cmd_i,
+  input  weft_cmd_pkg::cmd_t cmd_i,
   /* verilator lint_on UNUSEDSIGNAL */
 
-  input  logic [weft_cfg_pkg::N_WINDOWS*40-1:0] win_base_i,
+  input  logic [weft_cfg_pkg::N_WINDOWS*weft_cfg_pkg::DRAM_ADDR_BITS-1:0] win_base_i,
   input  logic [weft_cfg_pkg::N_WINDOWS*32-1:0] win_size_i,
   input  logic [weft_cfg_pkg::N_WINDOWS-1:0]    win_ok_i,     // permission for this direction
 
-  output logic        row_valid_o,
-  input  logic        row_ready_i,
-  output logic [39:0] row_addr_o,   // on the bus
-  output logic [19:0] row_sp_o,
-  output logic [19:0] row_bytes_o,  // in memory
-  output logic        row_int4_o,
-  output logic        row_odd_o,
-  output logic        row_last_o,   // of its command
-  output logic        row_fault_o,
-  output logic [7:0]  row_code_o,
-  output logic [31:0] row_info_o,
+  output logic                    row_valid_o,
+  input  logic                    row_ready_i,
+  output weft_cfg_pkg::mem_addr_t row_addr_o,   // on the bus
+  output weft_cfg_pkg::sp_addr_t  row_sp_o,
+  output weft_cfg_pkg::sp_addr_t  row_bytes_o,  // in memory
+  output logic                    row_int4_o,
+  output logic                    row_odd_o,
+  output logic                    row_last_o,   // of its command
+  output logic                    row_fault_o,
+  output logic [7:0]              row_code_o,
+  output logic [31:0]             row_info_o,
 
   output logic        busy_o
 );
 
+  localparam int unsigned AddrW = weft_cfg_pkg::SP_ADDR_BITS;
+  localparam int unsigned MemW = weft_cfg_pkg::DRAM_ADDR_BITS;
+
   // Field positions of load; store has the same.
-  logic [2:0]  c_window;
-  logic [39:0] c_off;
-  logic        c_int4;
-  logic [19:0] c_bytes;
+  logic [2:0]              c_window;
+  weft_cfg_pkg::mem_addr_t c_off;
+  logic                    c_int4;
+  weft_cfg_pkg::sp_addr_t  c_bytes;
   assign c_window = cmd_i[weft_cmd_pkg::LOAD_WINDOW_LSB +: 3];
-  assign c_off    = cmd_i[weft_cmd_pkg::LOAD_DRAM_OFF_LSB +: 40];
+  assign c_off    = cmd_i[weft_cmd_pkg::LOAD_DRAM_OFF_LSB +: MemW];
   assign c_int4   = weft_cfg_pkg::HAS_INT4 && cmd_i[weft_cmd_pkg::LOAD_INT4_LSB];
-  assign c_bytes  = cmd_i[weft_cmd_pkg::LOAD_ROW_BYTES_LSB +: 20];
+  assign c_bytes  = cmd_i[weft_cmd_pkg::LOAD_ROW_BYTES_LSB +: AddrW];
 
   // Windows one by one: a slice at a variable place is a shifter.
-  logic [39:0] win_base;
-  logic [31:0] win_size;
-  logic        win_ok;
+  weft_cfg_pkg::mem_addr_t win_base;
+  logic [31:0]             win_size;
+  logic                    win_ok;
   always_comb begin
     win_base = '0;
     win_size = '0;
@@ -64,7 +67,7 @@ module weft_dma_rows (
     if (cmd_valid_i) begin
       for (int unsigned i = 0; i < weft_cfg_pkg::N_WINDOWS; i++) begin
         if (c_window == 3'(i)) begin
-          win_base = win_base_i[40*i +: 40];
+          win_base = win_base_i[MemW*i +: MemW];
           win_size = win_size_i[32*i +: 32];
           win_ok = win_ok_i[i];
         end
@@ -72,18 +75,18 @@ module weft_dma_rows (
     end
   end
 
-  logic               valid_q, halt_q;
-  logic [39:0]        base_q;
-  logic [31:0]        size_q;
-  logic               ok_q;
-  logic [19:0]        bytes_q, mem_q;        // in the scratchpad, in memory
-  logic               int4_q;
-  logic [15:0]        n1_q, n2_q;            // of the command
-  logic [15:0]        i1_q, i2_q, i3_q;      // left, this one included
-  logic signed [33:0] off1_q, off2_q, off3_q;  // row; start of its plane; of its block
-  logic [19:0]        sp1_q, sp2_q, sp3_q;
-  logic signed [31:0] ds1_q, ds2_q, ds3_q;
-  logic [19:0]        ss1_q, ss2_q, ss3_q;
+  logic                    valid_q, halt_q;
+  weft_cfg_pkg::mem_addr_t base_q;
+  logic [31:0]             size_q;
+  logic                    ok_q;
+  weft_cfg_pkg::sp_addr_t  bytes_q, mem_q;          // in the scratchpad, in memory
+  logic                    int4_q;
+  logic [15:0]             n1_q, n2_q;              // of the command
+  logic [15:0]             i1_q, i2_q, i3_q;        // left, this one included
+  logic signed [33:0]      off1_q, off2_q, off3_q;  // row; start of its plane; of its block
+  weft_cfg_pkg::sp_addr_t  sp1_q, sp2_q, sp3_q;
+  logic signed [31:0]      ds1_q, ds2_q, ds3_q;
+  weft_cfg_pkg::sp_addr_t  ss1_q, ss2_q, ss3_q;
 
   logic last1, last2, last3, take, load;
   assign last1 = i1_q == 16'd1;
@@ -97,7 +100,7 @@ module weft_dma_rows (
   assign next2 = off2_q + 34'(ds2_q);
   assign next3 = off3_q + 34'(ds3_q);
 
-  logic [19:0] sp_next1, sp_next2, sp_next3;
+  weft_cfg_pkg::sp_addr_t sp_next1, sp_next2, sp_next3;
   assign sp_next1 = sp1_q + ss1_q;
   assign sp_next2 = sp2_q + ss2_q;
   assign sp_next3 = sp3_q + ss3_q;
@@ -111,10 +114,10 @@ module weft_dma_rows (
   assign in_window = ok_q && off1_q[33:32] == 2'b00 && off_end <= {1'b0, size_q};
   assign sp_end    = {1'b0, sp1_q} + {1'b0, bytes_q};
   // Where the scratchpad fills the address space an access wraps instead.
-  assign in_sp     = weft_cfg_pkg::LOG2_SP_BYTES == 20 || sp_end <= 21'(weft_cfg_pkg::SP_BYTES);
+  assign in_sp     = weft_cfg_pkg::LOG2_SP_BYTES == AddrW || sp_end <= 21'(weft_cfg_pkg::SP_BYTES);
 
   assign row_valid_o = valid_q;
-  assign row_addr_o  = base_q + 40'(off1_q[31:0]);
+  assign row_addr_o  = base_q + MemW'(off1_q[31:0]);
   assign row_sp_o    = sp1_q;
   assign row_bytes_o = mem_q;
   assign row_int4_o  = int4_q;
@@ -149,7 +152,7 @@ module weft_dma_rows (
       size_q  <= win_size;
       ok_q    <= win_ok;
       bytes_q <= c_bytes;
-      mem_q   <= c_int4 ? {1'b0, c_bytes[19:1]} + 20'(c_bytes[0]) : c_bytes;
+      mem_q   <= c_int4 ? {1'b0, c_bytes[AddrW-1:1]} + AddrW'(c_bytes[0]) : c_bytes;
       int4_q  <= c_int4;
       n1_q    <= cmd_i[weft_cmd_pkg::LOAD_N1_LSB +: 16];
       n2_q    <= cmd_i[weft_cmd_pkg::LOAD_N2_LSB +: 16];
@@ -159,16 +162,16 @@ module weft_dma_rows (
       ds1_q   <= cmd_i[weft_cmd_pkg::LOAD_DRAM_STRIDE1_LSB +: 32];
       ds2_q   <= cmd_i[weft_cmd_pkg::LOAD_DRAM_STRIDE2_LSB +: 32];
       ds3_q   <= cmd_i[weft_cmd_pkg::LOAD_DRAM_STRIDE3_LSB +: 32];
-      ss1_q   <= cmd_i[weft_cmd_pkg::LOAD_SP_STRIDE1_LSB +: 20];
-      ss2_q   <= cmd_i[weft_cmd_pkg::LOAD_SP_STRIDE2_LSB +: 20];
-      ss3_q   <= cmd_i[weft_cmd_pkg::LOAD_SP_STRIDE3_LSB +: 20];
+      ss1_q   <= cmd_i[weft_cmd_pkg::LOAD_SP_STRIDE1_LSB +: AddrW];
+      ss2_q   <= cmd_i[weft_cmd_pkg::LOAD_SP_STRIDE2_LSB +: AddrW];
+      ss3_q   <= cmd_i[weft_cmd_pkg::LOAD_SP_STRIDE3_LSB +: AddrW];
       // No window is larger than 2^32 - 1 bytes; what lies beyond is marked in bit 32.
-      off1_q  <= {1'b0, c_off[39:32] != '0, c_off[31:0]};
-      off2_q  <= {1'b0, c_off[39:32] != '0, c_off[31:0]};
-      off3_q  <= {1'b0, c_off[39:32] != '0, c_off[31:0]};
-      sp1_q   <= cmd_i[weft_cmd_pkg::LOAD_SP_ADDR_LSB +: 20];
-      sp2_q   <= cmd_i[weft_cmd_pkg::LOAD_SP_ADDR_LSB +: 20];
-      sp3_q   <= cmd_i[weft_cmd_pkg::LOAD_SP_ADDR_LSB +: 20];
+      off1_q  <= {1'b0, c_off[MemW-1:32] != '0, c_off[31:0]};
+      off2_q  <= {1'b0, c_off[MemW-1:32] != '0, c_off[31:0]};
+      off3_q  <= {1'b0, c_off[MemW-1:32] != '0, c_off[31:0]};
+      sp1_q   <= cmd_i[weft_cmd_pkg::LOAD_SP_ADDR_LSB +: AddrW];
+      sp2_q   <= cmd_i[weft_cmd_pkg::LOAD_SP_ADDR_LSB +: AddrW];
+      sp3_q   <= cmd_i[weft_cmd_pkg::LOAD_SP_ADDR_LSB +: AddrW];
     end else if (take) begin
       if (!last1) begin
         i1_q   <= i1_q - 16'd1;

@@ -12,24 +12,24 @@ module weft_dma_split (
   input  logic rst_ni,
   input  logic clear_i,
 
-  input  logic        row_valid_i,
-  output logic        row_ready_o,
-  input  logic [39:0] row_addr_i,
-  input  logic [19:0] row_sp_i,
-  input  logic [19:0] row_bytes_i,
-  input  logic        row_int4_i,
-  input  logic        row_odd_i,
-  input  logic        row_last_i,
-  input  logic        row_fault_i,
-  input  logic [7:0]  row_code_i,
-  input  logic [31:0] row_info_i,
+  input  logic                    row_valid_i,
+  output logic                    row_ready_o,
+  input  weft_cfg_pkg::mem_addr_t row_addr_i,
+  input  weft_cfg_pkg::sp_addr_t  row_sp_i,
+  input  weft_cfg_pkg::sp_addr_t  row_bytes_i,
+  input  logic                    row_int4_i,
+  input  logic                    row_odd_i,
+  input  logic                    row_last_i,
+  input  logic                    row_fault_i,
+  input  logic [7:0]              row_code_i,
+  input  logic [31:0]             row_info_i,
 
   output logic                            burst_valid_o,
   input  logic                            burst_ready_i,
-  output logic [39:0]                     burst_addr_o,   // first byte, not aligned
+  output weft_cfg_pkg::mem_addr_t         burst_addr_o,   // first byte, not aligned
   output logic [7:0]                      burst_len_o,    // beats - 1
   output logic [weft_cfg_pkg::LOG2_N+4:0] burst_bytes_o,  // 1..16N
-  output logic [19:0]                     burst_sp_o,
+  output weft_cfg_pkg::sp_addr_t          burst_sp_o,
   output logic                            burst_int4_o,
   output logic                            burst_odd_o,
   output logic                            burst_last_o,   // of its command
@@ -41,17 +41,20 @@ module weft_dma_split (
   output logic                            busy_o
 );
 
+  localparam int unsigned AddrW = weft_cfg_pkg::SP_ADDR_BITS;
+  localparam int unsigned MemW = weft_cfg_pkg::DRAM_ADDR_BITS;
+
   localparam int unsigned Log2N     = weft_cfg_pkg::LOG2_N;
   localparam int unsigned Log2Burst = Log2N + 4;
 
-  logic        row_valid_q, row_last_q, row_fault_q, row_int4_q, row_odd_q;
-  logic [39:0] row_addr_q;
-  logic [19:0] row_sp_q, row_left_q;
+  logic                    row_valid_q, row_last_q, row_fault_q, row_int4_q, row_odd_q;
+  weft_cfg_pkg::mem_addr_t row_addr_q;
+  weft_cfg_pkg::sp_addr_t  row_sp_q, row_left_q;
 
   logic [Log2Burst:0] room, bytes;
   logic               final_burst, emit;
   assign room        = {1'b1, Log2Burst'(0)} - {1'b0, row_addr_q[Log2Burst-1:0]};
-  assign final_burst = row_fault_q || row_left_q <= 20'(room);
+  assign final_burst = row_fault_q || row_left_q <= AddrW'(room);
   assign bytes       = final_burst ? row_left_q[Log2Burst:0] : room;
   assign emit        = row_valid_q && (!burst_valid_o || burst_ready_i);
   assign row_ready_o = !row_valid_q || (emit && final_burst);
@@ -87,9 +90,9 @@ module weft_dma_split (
         fault_info_o <= row_info_i;
       end
     end else if (emit) begin
-      row_addr_q <= row_addr_q + 40'(room);
-      row_sp_q   <= row_sp_q + (row_int4_q ? {19'(room), 1'b0} : 20'(room));
-      row_left_q <= row_left_q - 20'(room);
+      row_addr_q <= row_addr_q + MemW'(room);
+      row_sp_q   <= row_sp_q + (row_int4_q ? AddrW'(room) << 1 : AddrW'(room));
+      row_left_q <= row_left_q - AddrW'(room);
     end
     if (emit) begin
       burst_addr_o  <= row_addr_q;

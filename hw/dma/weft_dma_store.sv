@@ -19,43 +19,45 @@ module weft_dma_store (
   input  logic rst_ni,
   output logic need_o,     // clk_i's next edge is needed; comes from registers
 
-  input  logic          cmd_valid_i,
-  output logic          cmd_ready_o,
-  input  logic [1023:0] cmd_i,
-  output logic          done_o,
-  output logic          fault_o,
-  output logic [7:0]    fault_code_o,
-  output logic [31:0]   fault_info_o,
-  output logic          busy_o,
-  input  logic          abort_i,
+  input  logic               cmd_valid_i,
+  output logic               cmd_ready_o,
+  input  weft_cmd_pkg::cmd_t cmd_i,
+  output logic               done_o,
+  output logic               fault_o,
+  output logic [7:0]         fault_code_o,
+  output logic [31:0]        fault_info_o,
+  output logic               busy_o,
+  input  logic               abort_i,
 
-  input  logic [weft_cfg_pkg::N_WINDOWS*40-1:0] win_base_i,
+  input  logic [weft_cfg_pkg::N_WINDOWS*weft_cfg_pkg::DRAM_ADDR_BITS-1:0] win_base_i,
   input  logic [weft_cfg_pkg::N_WINDOWS*32-1:0] win_size_i,
   input  logic [weft_cfg_pkg::N_WINDOWS-1:0]    win_write_i,
 
   // AXI write
-  output logic                          aw_valid_o,
-  input  logic                          aw_ready_i,
-  output logic [39:0]                   aw_addr_o,
-  output logic [7:0]                    aw_len_o,
-  output logic                          w_valid_o,
-  input  logic                          w_ready_i,
-  output logic [8*weft_cfg_pkg::N-1:0]  w_data_o,
-  output logic [weft_cfg_pkg::N-1:0]    w_strb_o,
-  output logic                          w_last_o,
-  input  logic                          b_valid_i,
-  output logic                          b_ready_o,
-  input  logic                          b_error_i,
+  output logic                    aw_valid_o,
+  input  logic                    aw_ready_i,
+  output weft_cfg_pkg::mem_addr_t aw_addr_o,
+  output logic [7:0]              aw_len_o,
+  output logic                    w_valid_o,
+  input  logic                    w_ready_i,
+  output weft_cfg_pkg::sp_word_t  w_data_o,
+  output weft_cfg_pkg::row_mask_t w_strb_o,
+  output logic                    w_last_o,
+  input  logic                    b_valid_i,
+  output logic                    b_ready_o,
+  input  logic                    b_error_i,
 
-  output logic                          str_req_o,
-  output logic [19:0]                   str_addr_o,
-  input  logic                          str_gnt_i,
-  input  logic [8*weft_cfg_pkg::N-1:0]  str_rdata_i,
+  output logic                   str_req_o,
+  output weft_cfg_pkg::sp_addr_t str_addr_o,
+  input  logic                   str_gnt_i,
+  input  weft_cfg_pkg::sp_word_t str_rdata_i,
 
   output logic [weft_cfg_pkg::LOG2_N:0] bytes_o        // read this cycle
 );
 
   localparam int unsigned N           = weft_cfg_pkg::N;
+  localparam int unsigned AddrW       = weft_cfg_pkg::SP_ADDR_BITS;
+  localparam int unsigned MemW        = weft_cfg_pkg::DRAM_ADDR_BITS;
   localparam int unsigned Log2N       = weft_cfg_pkg::LOG2_N;
   localparam int unsigned BytesBits   = Log2N + 5;  // of a burst
   localparam int unsigned Outstanding = 64;
@@ -67,11 +69,11 @@ module weft_dma_store (
 
   // ---- rows and bursts -----------------------------------------------------------
 
-  logic        row_valid, row_ready, row_last, row_fault, rows_busy;
-  logic [39:0] row_addr;
-  logic [19:0] row_sp, row_bytes;
-  logic [7:0]  row_code;
-  logic [31:0] row_info;
+  logic                    row_valid, row_ready, row_last, row_fault, rows_busy;
+  weft_cfg_pkg::mem_addr_t row_addr;
+  weft_cfg_pkg::sp_addr_t  row_sp, row_bytes;
+  logic [7:0]              row_code;
+  logic [31:0]             row_info;
 
   /* verilator lint_off PINCONNECTEMPTY */  // int4 is for load only
   weft_dma_rows u_rows (
@@ -98,13 +100,13 @@ module weft_dma_store (
     .busy_o     (rows_busy)
   );
 
-  logic                 burst_valid, burst_ready, burst_last, burst_fault, split_busy;
-  logic [39:0]          burst_addr;
-  logic [7:0]           burst_len;
-  logic [BytesBits-1:0] burst_bytes;
-  logic [19:0]          burst_sp;
-  logic [7:0]           row_fault_code;
-  logic [31:0]          row_fault_info;
+  logic                    burst_valid, burst_ready, burst_last, burst_fault, split_busy;
+  weft_cfg_pkg::mem_addr_t burst_addr;
+  logic [7:0]              burst_len;
+  logic [BytesBits-1:0]    burst_bytes;
+  weft_cfg_pkg::sp_addr_t  burst_sp;
+  logic [7:0]              row_fault_code;
+  logic [31:0]             row_fault_info;
 
   weft_dma_split u_split (
     .clk_i,
@@ -148,7 +150,7 @@ module weft_dma_store (
 
   /* verilator lint_off PINCONNECTEMPTY */  // count_o
   weft_fifo #(
-    .Width(48),
+    .Width(MemW + 8),
     .Depth(2)
   ) u_addr (
     .clk_i,
@@ -156,7 +158,7 @@ module weft_dma_store (
     .clr_i   (1'b0),
     .wvalid_i(commit),
     .wready_o(addr_wready),
-    .wdata_i ({burst_addr[39:Log2N], Log2N'(0), burst_len}),
+    .wdata_i ({burst_addr[MemW-1:Log2N], Log2N'(0), burst_len}),
     .rvalid_o(aw_valid_o),
     .rready_i(aw_ready_i),
     .rdata_o ({aw_addr_o, aw_len_o}),
@@ -166,14 +168,14 @@ module weft_dma_store (
 
   // ---- scratchpad to data channel ---------------------------------------------------------
 
-  logic                 data_valid, data_pop;
-  logic [19:0]          head_sp;
-  logic [BytesBits-1:0] head_bytes;
-  logic [Log2N-1:0]     head_skip;
+  logic                   data_valid, data_pop;
+  weft_cfg_pkg::sp_addr_t head_sp;
+  logic [BytesBits-1:0]   head_bytes;
+  logic [Log2N-1:0]       head_skip;
 
   /* verilator lint_off PINCONNECTEMPTY */  // count_o
   weft_fifo #(
-    .Width(20 + BytesBits + Log2N),
+    .Width(AddrW + BytesBits + Log2N),
     .Depth(Ahead)
   ) u_data (
     .clk_i,
@@ -189,15 +191,15 @@ module weft_dma_store (
   );
   /* verilator lint_on PINCONNECTEMPTY */
 
-  logic                 inside_q;  // first beat of the burst was read
-  logic [19:0]          sp_q;
-  logic [BytesBits-1:0] left_q;
+  logic                   inside_q;  // first beat of the burst was read
+  weft_cfg_pkg::sp_addr_t sp_q;
+  logic [BytesBits-1:0]   left_q;
 
-  logic [Log2N-1:0]     skip;      // lanes of the beat before the row's bytes
-  logic [19:0]          sp;
-  logic [BytesBits-1:0] left;
-  logic [Log2N:0]       room, n_bytes;
-  logic                 final_beat, read;
+  logic [Log2N-1:0]       skip;  // lanes of the beat before the row's bytes
+  weft_cfg_pkg::sp_addr_t sp;
+  logic [BytesBits-1:0]   left;
+  logic [Log2N:0]         room, n_bytes;
+  logic                   final_beat, read;
   assign skip       = inside_q ? '0 : head_skip;
   assign sp         = inside_q ? sp_q : head_sp;
   assign left       = inside_q ? left_q : head_bytes;
@@ -213,9 +215,9 @@ module weft_dma_store (
   assign data_pop   = read && final_beat;
   assign bytes_o    = read ? n_bytes : '0;
 
-  logic [Log2N-1:0] got_skip_q;
-  logic [N-1:0]     got_strb_q;
-  logic             got_last_q;
+  logic [Log2N-1:0]        got_skip_q;
+  weft_cfg_pkg::row_mask_t got_strb_q;
+  logic                    got_last_q;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
@@ -229,7 +231,7 @@ module weft_dma_store (
 
   always_ff @(posedge clk_i) begin
     if (read) begin
-      sp_q       <= sp + 20'(n_bytes);
+      sp_q       <= sp + AddrW'(n_bytes);
       left_q     <= left - BytesBits'(n_bytes);
       got_skip_q <= skip;
       got_strb_q <= N'((33'd1 << n_bytes) - 33'd1) << skip;
@@ -238,7 +240,7 @@ module weft_dma_store (
   end
 
   // Lanes that no wanted byte comes to are masked.
-  logic [8*N-1:0] shifted;
+  weft_cfg_pkg::sp_word_t shifted;
   weft_rotate #(
     .Bytes(N)
   ) u_shift (

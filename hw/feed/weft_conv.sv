@@ -24,50 +24,50 @@ module weft_conv #(
   input  logic rst_ni,
   output logic need_o,     // clk_i's next edge is needed; comes from registers
 
-  input  logic          cmd_valid_i,
-  output logic          cmd_ready_o,
-  input  logic [1023:0] cmd_i,
-  output logic          done_o,
-  output logic          fault_o,
-  output logic [7:0]    fault_code_o,
-  output logic [31:0]   fault_info_o,
-  output logic          busy_o,
-  input  logic          abort_i,
+  input  logic               cmd_valid_i,
+  output logic               cmd_ready_o,
+  input  weft_cmd_pkg::cmd_t cmd_i,
+  output logic               done_o,
+  output logic               fault_o,
+  output logic [7:0]         fault_code_o,
+  output logic [31:0]        fault_info_o,
+  output logic               busy_o,
+  input  logic               abort_i,
 
-  output logic                          act_req_o,
-  output logic [19:0]                   act_addr_o,
-  output logic                          act_wide_o,
-  input  logic                          act_gnt_i,
-  input  logic [16*weft_cfg_pkg::N-1:0] act_rdata_i,
+  output logic                   act_req_o,
+  output weft_cfg_pkg::sp_addr_t act_addr_o,
+  output logic                   act_wide_o,
+  input  logic                   act_gnt_i,
+  input  weft_cfg_pkg::sp_pair_t act_rdata_i,
 
-  output logic                          wgt_req_o,
-  output logic [19:0]                   wgt_addr_o,
-  input  logic                          wgt_gnt_i,
-  input  logic [16*weft_cfg_pkg::N-1:0] wgt_rdata_i,
+  output logic                   wgt_req_o,
+  output weft_cfg_pkg::sp_addr_t wgt_addr_o,
+  input  logic                   wgt_gnt_i,
+  input  weft_cfg_pkg::sp_pair_t wgt_rdata_i,
 
-  output logic                          par_req_o,
-  output logic [19:0]                   par_addr_o,
-  input  logic                          par_gnt_i,
-  input  logic [16*weft_cfg_pkg::N-1:0] par_rdata_i,
+  output logic                   par_req_o,
+  output weft_cfg_pkg::sp_addr_t par_addr_o,
+  input  logic                   par_gnt_i,
+  input  weft_cfg_pkg::sp_pair_t par_rdata_i,
 
-  output logic                          res_req_o,
-  output logic [19:0]                   res_addr_o,
-  output logic                          res_wide_o,
-  input  logic                          res_gnt_i,
-  input  logic [16*weft_cfg_pkg::N-1:0] res_rdata_i,
+  output logic                   res_req_o,
+  output weft_cfg_pkg::sp_addr_t res_addr_o,
+  output logic                   res_wide_o,
+  input  logic                   res_gnt_i,
+  input  weft_cfg_pkg::sp_pair_t res_rdata_i,
 
-  output logic                          row_valid_o,
-  input  logic                          row_ready_i,
-  output logic [48*weft_cfg_pkg::N-1:0] row_acc_o,
-  output logic [2*weft_cfg_pkg::N-1:0]  row_state_o,
-  output logic [16*weft_cfg_pkg::N-1:0] row_b_o,
-  output logic [19:0]                   row_addr_o,
-  output logic [weft_cfg_pkg::N-1:0]    row_mask_o,
-  output logic [48*weft_cfg_pkg::N-1:0] par_bias_o,
-  output logic [32*weft_cfg_pkg::N-1:0] par_mul_o,
-  output logic [6*weft_cfg_pkg::N-1:0]  par_shift_o,
-  output logic [447:0]                  post_cfg_o,
-  input  logic                          post_idle_i,
+  output logic                     row_valid_o,
+  input  logic                     row_ready_i,
+  output weft_cfg_pkg::row_acc_t   row_acc_o,
+  output weft_cfg_pkg::row_state_t row_state_o,
+  output weft_cfg_pkg::row_half_t  row_b_o,
+  output weft_cfg_pkg::sp_addr_t   row_addr_o,
+  output weft_cfg_pkg::row_mask_t  row_mask_o,
+  output weft_cfg_pkg::row_acc_t   par_bias_o,
+  output weft_cfg_pkg::row_mul_t   par_mul_o,
+  output weft_cfg_pkg::row_shift_t par_shift_o,
+  output logic [447:0]             post_cfg_o,
+  input  logic                     post_idle_i,
 
   output logic                          stall_act_o,
   output logic                          stall_wgt_o,
@@ -80,12 +80,12 @@ module weft_conv #(
 
   // ---- commands
 
-  logic          f_valid_q, f_start_q, f_pend_q, f_keep, f_end;
-  logic [1023:0] f_cmd_q;
-  logic          d_valid_q, d_start_q, d_last_q, d_keep, d_load, d_end;
-  logic [1023:0] d_cmd_q;
-  logic          act_idle, act_empty, wgt_idle, par_idle;
-  logic          row_valid_q;
+  logic               f_valid_q, f_start_q, f_pend_q, f_keep, f_end;
+  weft_cmd_pkg::cmd_t f_cmd_q;
+  logic               d_valid_q, d_start_q, d_last_q, d_keep, d_load, d_end;
+  weft_cmd_pkg::cmd_t d_cmd_q;
+  logic               act_idle, act_empty, wgt_idle, par_idle;
+  logic               row_valid_q;
 
   assign f_keep = f_cmd_q[weft_cmd_pkg::CONV_KEEP_LSB];
   assign d_keep = d_cmd_q[weft_cmd_pkg::CONV_KEEP_LSB];
@@ -137,14 +137,14 @@ module weft_conv #(
 
   // ---- feeders
 
-  logic              step, step_ready, step_odd, group_end, tile_end;
-  logic              act_valid, act_row_ok, act_last, wgt_valid, word_ready;
-  logic [1:0]        act_kind;
-  logic [16*N-1:0]   act_word;
-  logic [8*N-1:0]    wgt_word;
-  logic [7:0]        act_zp, wgt_zp;
-  logic              act_fault, wgt_fault, par_fault, rows_fault, f_fault;
-  logic [19:0]       act_fault_addr, wgt_fault_addr, par_fault_addr, rows_fault_addr;
+  logic                    step, step_ready, step_odd, group_end, tile_end;
+  logic                    act_valid, act_row_ok, act_last, wgt_valid, word_ready;
+  logic [1:0]              act_kind;
+  weft_cfg_pkg::row_half_t act_word;
+  weft_cfg_pkg::sp_word_t  wgt_word;
+  logic [7:0]              act_zp, wgt_zp;
+  logic                    act_fault, wgt_fault, par_fault, rows_fault, f_fault;
+  weft_cfg_pkg::sp_addr_t  act_fault_addr, wgt_fault_addr, par_fault_addr, rows_fault_addr;
 
   weft_feed_act u_act (
     .clk_i, .rst_ni, .clr_i(clr_q),
@@ -178,10 +178,10 @@ module weft_conv #(
     .fault_o(par_fault), .fault_addr_o(par_fault_addr)
   );
 
-  logic           rows_valid, rows_tile_last, rows_cmd_last, take;
-  logic [19:0]    rows_addr;
-  logic [N-1:0]   rows_mask;
-  logic [16*N-1:0] rows_b;
+  logic                    rows_valid, rows_tile_last, rows_cmd_last, take;
+  weft_cfg_pkg::sp_addr_t  rows_addr;
+  weft_cfg_pkg::row_mask_t rows_mask;
+  weft_cfg_pkg::row_half_t rows_b;
 
   weft_feed_rows u_rows (
     .clk_i, .rst_ni, .clr_i(clr_q),

@@ -22,10 +22,10 @@ module weft_feed_act (
   input  logic rst_ni,
   input  logic clr_i,
 
-  input  logic                             start_i,
-  input  logic [1023:0]                    cmd_i,
-  output logic                             idle_o,   // cmd_i may change
-  output logic                             empty_o,  // idle, and every word taken
+  input  logic               start_i,
+  input  weft_cmd_pkg::cmd_t cmd_i,
+  output logic               idle_o,   // cmd_i may change
+  output logic               empty_o,  // idle, and every word taken
 
   output logic                             step_o,
   input  logic                             step_ready_i,
@@ -33,45 +33,46 @@ module weft_feed_act (
   output logic                             group_end_o,
   output logic                             tile_end_o,
 
-  output logic                             req_o,
-  output logic [19:0]                      addr_o,
-  output logic                             wide_o,
-  input  logic                             gnt_i,
-  input  logic [16*weft_cfg_pkg::N-1:0]    rdata_i,
+  output logic                   req_o,
+  output weft_cfg_pkg::sp_addr_t addr_o,
+  output logic                   wide_o,
+  input  logic                   gnt_i,
+  input  weft_cfg_pkg::sp_pair_t rdata_i,
 
-  output logic                             valid_o,
-  input  logic                             ready_i,
-  output logic [16*weft_cfg_pkg::N-1:0]    word_o,     // bytes in the low half, int16, or float8
-  output logic [1:0]                       kind_o,     // 0 int8, 1 int16, 2 float8
-  output logic [7:0]                       zp_o,       // float8: {log2_scale, format}
-  output logic                             row_ok_o,  // the row is a pixel
-  output logic                             last_o,    // last word of a pixel group whose sums leave the array
+  output logic                    valid_o,
+  input  logic                    ready_i,
+  output weft_cfg_pkg::row_half_t word_o,    // bytes in the low half, int16, or float8
+  output logic [1:0]              kind_o,    // 0 int8, 1 int16, 2 float8
+  output logic [7:0]              zp_o,      // float8: {log2_scale, format}
+  output logic                    row_ok_o,  // the row is a pixel
+  output logic                    last_o,    // last word of a pixel group whose sums leave the array
 
-  output logic                             fault_o,
-  output logic [19:0]                      fault_addr_o
+  output logic                   fault_o,
+  output weft_cfg_pkg::sp_addr_t fault_addr_o
 );
   localparam int N = weft_cfg_pkg::N;
+  localparam int unsigned AddrW = weft_cfg_pkg::SP_ADDR_BITS;
   localparam int LOG2_N = weft_cfg_pkg::LOG2_N;
   localparam int SP_BITS = weft_cfg_pkg::LOG2_SP_BYTES;
 
   // Command fields
-  logic [19:0] in_base, oy_step, ox_step, ky_step, kx_step, run_len, x_limit;
-  logic [15:0] ow, oh, oc, in_h;
-  logic [11:0] n_ky, n_kx;
-  logic [13:0] stride_y, dil_y;
-  logic [20:0] xb_start;
-  logic [15:0] iy_start;
-  logic [7:0]  x_zp;
-  logic [5:0]  log2_scale;
-  logic [1:0]  x_fmt;
-  logic        keep, two, fp;
-  assign in_base  = cmd_i[weft_cmd_pkg::CONV_IN_BASE_LSB +: 20];
-  assign oy_step  = cmd_i[weft_cmd_pkg::CONV_OY_STEP_LSB +: 20];
-  assign ox_step  = cmd_i[weft_cmd_pkg::CONV_OX_STEP_LSB +: 20];
-  assign ky_step  = cmd_i[weft_cmd_pkg::CONV_KY_STEP_LSB +: 20];
-  assign kx_step  = cmd_i[weft_cmd_pkg::CONV_KX_STEP_LSB +: 20];
-  assign run_len  = cmd_i[weft_cmd_pkg::CONV_RUN_LEN_LSB +: 20];
-  assign x_limit  = cmd_i[weft_cmd_pkg::CONV_X_LIMIT_LSB +: 20];
+  weft_cfg_pkg::sp_addr_t in_base, oy_step, ox_step, ky_step, kx_step, run_len, x_limit;
+  logic [15:0]            ow, oh, oc, in_h;
+  logic [11:0]            n_ky, n_kx;
+  logic [13:0]            stride_y, dil_y;
+  logic [20:0]            xb_start;
+  logic [15:0]            iy_start;
+  logic [7:0]             x_zp;
+  logic [5:0]             log2_scale;
+  logic [1:0]             x_fmt;
+  logic                   keep, two, fp;
+  assign in_base  = cmd_i[weft_cmd_pkg::CONV_IN_BASE_LSB +: AddrW];
+  assign oy_step  = cmd_i[weft_cmd_pkg::CONV_OY_STEP_LSB +: AddrW];
+  assign ox_step  = cmd_i[weft_cmd_pkg::CONV_OX_STEP_LSB +: AddrW];
+  assign ky_step  = cmd_i[weft_cmd_pkg::CONV_KY_STEP_LSB +: AddrW];
+  assign kx_step  = cmd_i[weft_cmd_pkg::CONV_KX_STEP_LSB +: AddrW];
+  assign run_len  = cmd_i[weft_cmd_pkg::CONV_RUN_LEN_LSB +: AddrW];
+  assign x_limit  = cmd_i[weft_cmd_pkg::CONV_X_LIMIT_LSB +: AddrW];
   assign ow       = cmd_i[weft_cmd_pkg::POST_OW_LSB +: 16];
   assign oh       = cmd_i[weft_cmd_pkg::POST_OH_LSB +: 16];
   assign oc       = cmd_i[weft_cmd_pkg::POST_OC_LSB +: 16];
@@ -93,60 +94,60 @@ module weft_feed_act (
 
   // Output pixel walker. xb and iy only grow from one row's start on; once
   // beyond every legal limit they stay there, so that they need no more bits.
-  logic               px_ok_q;
-  logic [15:0]        px_ox_q, px_oy_q;
-  logic [19:0]        px_addr_q, px_row_addr_q;
-  logic signed [21:0] px_xb_q;
-  logic signed [17:0] px_iy_q;
+  logic                   px_ok_q;
+  logic [15:0]            px_ox_q, px_oy_q;
+  weft_cfg_pkg::sp_addr_t px_addr_q, px_row_addr_q;
+  logic signed [21:0]     px_xb_q;
+  logic signed [17:0]     px_iy_q;
 
   // Row contexts of the group
-  logic [19:0]        ctx_addr_q [N];
-  logic signed [21:0] ctx_xb_q [N];
-  logic signed [17:0] ctx_iy_q [N];
-  logic [N-1:0]       ctx_ok_q;
+  weft_cfg_pkg::sp_addr_t ctx_addr_q [N];
+  logic signed [21:0]     ctx_xb_q [N];
+  logic signed [17:0]     ctx_iy_q [N];
+  logic [N-1:0]           ctx_ok_q;
 
   // Loop state: row, chunk in the run, tap
-  logic               run_q, first_chunk_q;
-  logic [LOG2_N-1:0]  row_q;
-  logic [19:0]        left_q;               // bytes of the run from this chunk on
-  logic [11:0]        kx_q, ky_q;
-  logic [19:0]        off_addr_q, kx_addr_q, ky_addr_q;
-  logic [21:0]        off_xb_q, kx_xb_q;    // saturate from 2^21 on
-  logic [17:0]        off_iy_q;             // saturates from 2^17 on
-  logic [15:0]        oc_left_q;
+  logic                   run_q, first_chunk_q;
+  logic [LOG2_N-1:0]      row_q;
+  weft_cfg_pkg::sp_addr_t left_q;             // bytes of the run from this chunk on
+  logic [11:0]            kx_q, ky_q;
+  weft_cfg_pkg::sp_addr_t off_addr_q, kx_addr_q, ky_addr_q;
+  logic [21:0]            off_xb_q, kx_xb_q;  // saturate from 2^21 on
+  logic [17:0]            off_iy_q;           // saturates from 2^17 on
+  logic [15:0]            oc_left_q;
 
   // Stage A: sums
-  logic               a_valid_q, a_ok_q, a_last_q;
-  logic [19:0]        a_addr_q;
-  logic signed [23:0] a_xb_q;
-  logic signed [19:0] a_iy_q;
-  logic [LOG2_N+1:0]  a_left_q;             // bytes of the run in this chunk, at most 2N
+  logic                   a_valid_q, a_ok_q, a_last_q;
+  weft_cfg_pkg::sp_addr_t a_addr_q;
+  logic signed [23:0]     a_xb_q;
+  logic signed [19:0]     a_iy_q;      // no address: a row of the input, 18 bits and two of carry
+  logic [LOG2_N+1:0]      a_left_q;  // bytes of the run in this chunk, at most 2N
   // Stage B: request, once or twice
-  logic               b_valid_q, b_need_q, b_ok_q, b_last_q, b_bad_q;
-  logic [19:0]        b_addr_q, b_first_q;
-  logic [LOG2_N+1:0]  b_lo_q, b_hi_q;
-  logic               b_two_q, b_fp_q, b_wide_q, b_split_q, b_second_q;
-  logic [7:0]         b_zp_q;
+  logic                   b_valid_q, b_need_q, b_ok_q, b_last_q, b_bad_q;
+  weft_cfg_pkg::sp_addr_t b_addr_q, b_first_q;
+  logic [LOG2_N+1:0]      b_lo_q, b_hi_q;
+  logic                   b_two_q, b_fp_q, b_wide_q, b_split_q, b_second_q;
+  logic [7:0]             b_zp_q;
   // Stage C: data
-  logic               c_valid_q, c_need_q, c_ok_q, c_last_q;
-  logic [LOG2_N+1:0]  c_lo_q, c_hi_q;
-  logic               c_two_q, c_fp_q, c_split_q;
-  logic               c_first_q;            // the first of two reads comes
-  logic [8*N-1:0]     c_low_q;              // what it brought
-  logic [7:0]         c_zp_q;
+  logic                   c_valid_q, c_need_q, c_ok_q, c_last_q;
+  logic [LOG2_N+1:0]      c_lo_q, c_hi_q;
+  logic                   c_two_q, c_fp_q, c_split_q;
+  logic                   c_first_q;  // the first of two reads comes
+  weft_cfg_pkg::sp_word_t c_low_q;    // what it brought
+  logic [7:0]             c_zp_q;
   // Words
-  logic [16*N-1:0]    fifo_word_q [4];
-  logic [11:0]        fifo_info_q [4];
-  logic [1:0]         fifo_wr_q, fifo_rd_q;
-  logic [2:0]         fifo_n_q;
+  weft_cfg_pkg::row_half_t fifo_word_q [4];
+  logic [11:0]             fifo_info_q [4];
+  logic [1:0]              fifo_wr_q, fifo_rd_q;
+  logic [2:0]              fifo_n_q;
 
-  logic a_ready, b_ready, b_room, b_first, b_go, step, row_end, run_end, kx_end, ky_end, px_row_end;
-  logic px_ok_next;
-  logic [19:0] chunk;                       // bytes
+  logic                   a_ready, b_ready, b_room, b_first, b_go, step, row_end, run_end, kx_end, ky_end, px_row_end;
+  logic                   px_ok_next;
+  weft_cfg_pkg::sp_addr_t chunk;  // bytes
 
   assign b_room  = (fifo_n_q + 3'(c_valid_q)) < 3'd4;
   assign req_o   = b_valid_q && b_need_q && !b_bad_q && b_room;
-  assign addr_o  = (b_addr_q + (b_second_q ? 20'(N) : 20'd0)) & 20'(weft_cfg_pkg::SP_BYTES - 1);
+  assign addr_o  = (b_addr_q + (b_second_q ? AddrW'(N) : '0)) & AddrW'(weft_cfg_pkg::SP_BYTES - 1);
   assign wide_o  = b_wide_q;
   assign b_first = b_split_q && !b_second_q;
   assign b_go    = b_valid_q && !b_bad_q && b_room && ((gnt_i && !b_first) || !b_need_q);
@@ -155,7 +156,7 @@ module weft_feed_act (
   assign step    = run_q && a_ready && step_ready_i;
 
   assign row_end     = row_q == LOG2_N'(N - 1);
-  assign chunk       = two ? 20'(2*N) : 20'(N);
+  assign chunk       = two ? AddrW'(2*N) : AddrW'(N);
   assign run_end     = left_q <= chunk;
   assign kx_end      = kx_q + 12'd1 == n_kx;
   assign ky_end      = ky_q + 12'd1 == n_ky;
@@ -173,7 +174,7 @@ module weft_feed_act (
   assign fault_addr_o = b_first_q;
 
   // Walker and loops
-  logic [19:0] next_row_addr;
+  weft_cfg_pkg::sp_addr_t next_row_addr;
   assign next_row_addr = px_row_addr_q + oy_step;
 
   always_ff @(posedge clk_i) begin
@@ -297,10 +298,10 @@ module weft_feed_act (
   end
 
   // Stage B: bytes lo..hi-1 of the word are used.
-  logic signed [23:0] x_room;
-  logic [LOG2_N+1:0]  lo, hi, got;          // got: bytes that one narrow read brings
-  logic               need, aligned;
-  logic [19:0]        first, last;
+  logic signed [23:0]     x_room;
+  logic [LOG2_N+1:0]      lo, hi, got;  // got: bytes that one narrow read brings
+  logic                   need, aligned;
+  weft_cfg_pkg::sp_addr_t first, last;
   always_comb begin
     x_room = $signed({4'b0, x_limit}) - a_xb_q;
     lo = '0;
@@ -309,8 +310,8 @@ module weft_feed_act (
     if (x_room <= 24'sd0) hi = '0;
     else if (x_room < $signed(24'(a_left_q))) hi = (LOG2_N+2)'(x_room);
     need = a_ok_q && a_iy_q >= 20'sd0 && a_iy_q < $signed({4'b0, in_h}) && lo < hi;
-    first = a_addr_q + 20'(lo);
-    last = a_addr_q + 20'(hi) - 20'd1;
+    first = a_addr_q + AddrW'(lo);
+    last = a_addr_q + AddrW'(hi) - 20'd1;
     aligned = a_addr_q[LOG2_N-1:0] == '0;
     got = (LOG2_N+2)'(2*N) - (LOG2_N+2)'(a_addr_q[LOG2_N-1:0]);
   end
@@ -346,7 +347,7 @@ module weft_feed_act (
   end
 
   // Stage C and the words. The FIFO has room: b_room counted this word.
-  logic [16*N-1:0] word;
+  weft_cfg_pkg::row_half_t word;
   /* verilator lint_off BLKSEQ */  // word only
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin

@@ -17,25 +17,26 @@ module weft_feed_par (
   input  logic rst_ni,
   input  logic clr_i,
 
-  input  logic                          start_i,
-  input  logic [1023:0]                 cmd_i,
-  output logic                          idle_o,
+  input  logic               start_i,
+  input  weft_cmd_pkg::cmd_t cmd_i,
+  output logic               idle_o,
 
-  output logic                          req_o,
-  output logic [19:0]                   addr_o,
-  input  logic                          gnt_i,
-  input  logic [16*weft_cfg_pkg::N-1:0] rdata_i,
+  output logic                   req_o,
+  output weft_cfg_pkg::sp_addr_t addr_o,
+  input  logic                   gnt_i,
+  input  weft_cfg_pkg::sp_pair_t rdata_i,
 
-  output logic                          valid_o,
-  input  logic                          next_i,
-  output logic [48*weft_cfg_pkg::N-1:0] bias_o,
-  output logic [32*weft_cfg_pkg::N-1:0] mul_o,
-  output logic [6*weft_cfg_pkg::N-1:0]  shift_o,
+  output logic                     valid_o,
+  input  logic                     next_i,
+  output weft_cfg_pkg::row_acc_t   bias_o,
+  output weft_cfg_pkg::row_mul_t   mul_o,
+  output weft_cfg_pkg::row_shift_t shift_o,
 
-  output logic                          fault_o,
-  output logic [19:0]                   fault_addr_o
+  output logic                   fault_o,
+  output weft_cfg_pkg::sp_addr_t fault_addr_o
 );
   localparam int N = weft_cfg_pkg::N;
+  localparam int unsigned AddrW = weft_cfg_pkg::SP_ADDR_BITS;
   localparam int LOG2_N = weft_cfg_pkg::LOG2_N;
   localparam int SP_BITS = weft_cfg_pkg::LOG2_SP_BYTES;
   localparam int HALF = (N > 16) ? 128 : 0;
@@ -43,24 +44,24 @@ module weft_feed_par (
   logic unused_cmd;  // fields of other modules, and the record's spare bytes
   assign unused_cmd = ^cmd_i ^ (^rdata_i);
 
-  logic [15:0]        oc_left_q;
-  logic               run_q, bad, go;
-  logic [19:0]        addr_q;
-  logic [LOG2_N-1:0]  lane_q, c_lane_q;
-  logic               c_valid_q, c_half_q;
-  logic               c_sel_q, wr_sel_q, rd_sel_q;
-  logic [1:0]         used_q;    // buffers filled or being filled
-  logic [1:0]         full_q;    // buffer is whole
-  logic [48*N-1:0]    bias0_q, bias1_q;
-  logic [32*N-1:0]    mul0_q, mul1_q;
-  logic [6*N-1:0]     shift0_q, shift1_q;
-  logic [85:0]        rec;
+  logic [15:0]              oc_left_q;
+  logic                     run_q, bad, go;
+  weft_cfg_pkg::sp_addr_t   addr_q;
+  logic [LOG2_N-1:0]        lane_q, c_lane_q;
+  logic                     c_valid_q, c_half_q;
+  logic                     c_sel_q, wr_sel_q, rd_sel_q;
+  logic [1:0]               used_q;  // buffers filled or being filled
+  logic [1:0]               full_q;  // buffer is whole
+  weft_cfg_pkg::row_acc_t   bias0_q, bias1_q;
+  weft_cfg_pkg::row_mul_t   mul0_q, mul1_q;
+  weft_cfg_pkg::row_shift_t shift0_q, shift1_q;
+  logic [85:0]              rec;
 
   // A buffer is free to be filled if it is not whole and, at lane 0, its
   // earlier contents have been dropped.
   assign bad     = (addr_q >> SP_BITS) != 20'd0;
   assign req_o   = run_q && !bad && (lane_q != '0 || used_q < 2'd2);
-  assign addr_o  = addr_q & 20'(weft_cfg_pkg::SP_BYTES - 1);
+  assign addr_o  = addr_q & AddrW'(weft_cfg_pkg::SP_BYTES - 1);
   assign go      = req_o && gnt_i;
   assign idle_o  = !run_q && !c_valid_q;
   assign fault_o = run_q && bad;
@@ -91,7 +92,7 @@ module weft_feed_par (
       if (start_i) begin
         run_q     <= 1'b1;
         lane_q    <= '0;
-        addr_q    <= cmd_i[weft_cmd_pkg::CONV_P_BASE_LSB +: 20];
+        addr_q    <= cmd_i[weft_cmd_pkg::CONV_P_BASE_LSB +: AddrW];
         oc_left_q <= cmd_i[weft_cmd_pkg::POST_OC_LSB +: 16];
       end else if (go) begin
         addr_q <= addr_q + 20'd16;

@@ -14,41 +14,42 @@ module weft_feed_rows (
   input  logic rst_ni,
   input  logic clr_i,
 
-  input  logic                         start_i,
-  input  logic [1023:0]                cmd_i,
+  input  logic               start_i,
+  input  weft_cmd_pkg::cmd_t cmd_i,
 
-  output logic                         req_o,
-  output logic [19:0]                  addr_o,
-  output logic                         wide_o,
-  input  logic                         gnt_i,
-  input  logic [16*weft_cfg_pkg::N-1:0] rdata_i,
+  output logic                   req_o,
+  output weft_cfg_pkg::sp_addr_t addr_o,
+  output logic                   wide_o,
+  input  logic                   gnt_i,
+  input  weft_cfg_pkg::sp_pair_t rdata_i,
 
-  output logic                         valid_o,
-  input  logic                         ready_i,
-  output logic [19:0]                  row_addr_o,
-  output logic [weft_cfg_pkg::N-1:0]   row_mask_o,
-  output logic [16*weft_cfg_pkg::N-1:0] row_b_o,  // bytes in the low half, or int16
-  output logic                         tile_last_o,
-  output logic                         cmd_last_o,
+  output logic                    valid_o,
+  input  logic                    ready_i,
+  output weft_cfg_pkg::sp_addr_t  row_addr_o,
+  output weft_cfg_pkg::row_mask_t row_mask_o,
+  output weft_cfg_pkg::row_half_t row_b_o,  // bytes in the low half, or int16
+  output logic                    tile_last_o,
+  output logic                    cmd_last_o,
 
-  output logic                         fault_o,
-  output logic [19:0]                  fault_addr_o
+  output logic                   fault_o,
+  output weft_cfg_pkg::sp_addr_t fault_addr_o
 );
   localparam int N = weft_cfg_pkg::N;
+  localparam int unsigned AddrW = weft_cfg_pkg::SP_ADDR_BITS;
   localparam int LOG2_N = weft_cfg_pkg::LOG2_N;
   localparam int SP_BITS = weft_cfg_pkg::LOG2_SP_BYTES;
 
-  logic [19:0] out_base, out_x, out_y, b_base, b_x, b_y;
-  logic [15:0] ow, oh, oc;
-  logic        add, b_two, out_two;   // elements of two bytes
-  logic        raw;                   // output of four, in mode 1 of eight
-  logic [1:0]  out_log;               // log2 of the output's
-  assign out_base = cmd_i[weft_cmd_pkg::POST_OUT_BASE_LSB +: 20];
-  assign out_x    = cmd_i[weft_cmd_pkg::POST_OUT_X_STRIDE_LSB +: 20];
-  assign out_y    = cmd_i[weft_cmd_pkg::POST_OUT_Y_STRIDE_LSB +: 20];
-  assign b_base   = cmd_i[weft_cmd_pkg::POST_B_BASE_LSB +: 20];
-  assign b_x      = cmd_i[weft_cmd_pkg::POST_B_X_STRIDE_LSB +: 20];
-  assign b_y      = cmd_i[weft_cmd_pkg::POST_B_Y_STRIDE_LSB +: 20];
+  weft_cfg_pkg::sp_addr_t out_base, out_x, out_y, b_base, b_x, b_y;
+  logic [15:0]            ow, oh, oc;
+  logic                   add, b_two, out_two;  // elements of two bytes
+  logic                   raw;                  // output of four, in mode 1 of eight
+  logic [1:0]             out_log;              // log2 of the output's
+  assign out_base = cmd_i[weft_cmd_pkg::POST_OUT_BASE_LSB +: AddrW];
+  assign out_x    = cmd_i[weft_cmd_pkg::POST_OUT_X_STRIDE_LSB +: AddrW];
+  assign out_y    = cmd_i[weft_cmd_pkg::POST_OUT_Y_STRIDE_LSB +: AddrW];
+  assign b_base   = cmd_i[weft_cmd_pkg::POST_B_BASE_LSB +: AddrW];
+  assign b_x      = cmd_i[weft_cmd_pkg::POST_B_X_STRIDE_LSB +: AddrW];
+  assign b_y      = cmd_i[weft_cmd_pkg::POST_B_Y_STRIDE_LSB +: AddrW];
   assign ow       = cmd_i[weft_cmd_pkg::POST_OW_LSB +: 16];
   assign oh       = cmd_i[weft_cmd_pkg::POST_OH_LSB +: 16];
   assign oc       = cmd_i[weft_cmd_pkg::POST_OC_LSB +: 16];
@@ -64,33 +65,33 @@ module weft_feed_rows (
   assign unused_cmd = ^cmd_i;
 
   // Walker
-  logic        run_q;
-  logic [15:0] ox_q, oy_q, oc_left_q;
-  logic [19:0] o_off_q, b_off_q;       // bytes of the column tiles before
-  logic [19:0] o_addr_q, o_row_q, b_addr_q, b_row_q;
-  logic        x_end, y_end, tile_end, cmd_end, step;
-  logic [19:0] o_off_next, b_off_next, o_span, b_span, span;
-  logic        bad_out, bad_b;
+  logic                   run_q;
+  logic [15:0]            ox_q, oy_q, oc_left_q;
+  weft_cfg_pkg::sp_addr_t o_off_q, b_off_q;  // bytes of the column tiles before
+  weft_cfg_pkg::sp_addr_t o_addr_q, o_row_q, b_addr_q, b_row_q;
+  logic                   x_end, y_end, tile_end, cmd_end, step;
+  weft_cfg_pkg::sp_addr_t o_off_next, b_off_next, o_span, b_span, span;
+  logic                   bad_out, bad_b;
 
   // Row waiting for its addend
-  logic         r_valid_q, r_tile_last_q, r_cmd_last_q, r_go, r_bad_out_q, r_bad_q, r_room;
-  logic [19:0]  r_addr_q, r_b_q;
-  logic [N-1:0] r_mask_q, mask;
-  logic         r_aligned, r_first, r_second_q;   // two reads
-  logic         c_valid_q, c_tile_last_q, c_cmd_last_q;
-  logic         c_first_q, c_split_q;
-  logic [8*N-1:0] c_low_q;
-  logic [19:0]  c_addr_q;
-  logic [N-1:0] c_mask_q;
+  logic                    r_valid_q, r_tile_last_q, r_cmd_last_q, r_go, r_bad_out_q, r_bad_q, r_room;
+  weft_cfg_pkg::sp_addr_t  r_addr_q, r_b_q;
+  weft_cfg_pkg::row_mask_t r_mask_q, mask;
+  logic                    r_aligned, r_first, r_second_q;  // two reads
+  logic                    c_valid_q, c_tile_last_q, c_cmd_last_q;
+  logic                    c_first_q, c_split_q;
+  weft_cfg_pkg::sp_word_t  c_low_q;
+  weft_cfg_pkg::sp_addr_t  c_addr_q;
+  weft_cfg_pkg::row_mask_t c_mask_q;
 
-  logic [16*N-1:0] fifo_b_q [4];
-  logic [N+21:0]  fifo_q [4];
-  logic [1:0]     fifo_wr_q, fifo_rd_q;
-  logic [2:0]     fifo_n_q;
+  weft_cfg_pkg::row_half_t fifo_b_q [4];
+  logic [N+AddrW+1:0]      fifo_q [4];
+  logic [1:0]              fifo_wr_q, fifo_rd_q;
+  logic [2:0]              fifo_n_q;
 
   assign r_room    = (fifo_n_q + 3'(c_valid_q)) < 3'd4;
   assign req_o     = r_valid_q && add && !r_bad_q && r_room;
-  assign addr_o    = (r_b_q + (r_second_q ? 20'(N) : 20'd0)) & 20'(weft_cfg_pkg::SP_BYTES - 1);
+  assign addr_o    = (r_b_q + (r_second_q ? AddrW'(N) : '0)) & AddrW'(weft_cfg_pkg::SP_BYTES - 1);
   assign r_aligned = r_b_q[LOG2_N-1:0] == '0;
   assign wide_o    = b_two && r_aligned;
   assign r_first   = b_two && !r_aligned && !r_second_q;
@@ -124,7 +125,7 @@ module weft_feed_rows (
       cmd_end = tile_end && oc_left_q <= 16'(N);
       // The first and the last byte of what the mask uses.
       mask = oc_left_q >= 16'(N) ? '1 : ~({N{1'b1}} << oc_left_q[LOG2_N-1:0]);
-      span = oc_left_q >= 16'(N) ? 20'(N - 1) : 20'(oc_left_q[LOG2_N-1:0]) - 20'd1;
+      span = oc_left_q >= 16'(N) ? AddrW'(N - 1) : AddrW'(oc_left_q[LOG2_N-1:0]) - 20'd1;
       o_span = ((span + 20'd1) << out_log) - 20'd1;
       b_span = b_two ? {span[18:0], 1'b1} : span;
       bad_out = ((o_addr_q | (o_addr_q + o_span)) >> SP_BITS) != 20'd0;
@@ -136,8 +137,8 @@ module weft_feed_rows (
       r_cmd_last_q  <= cmd_end;
       r_bad_out_q   <= bad_out;
       r_bad_q       <= bad_out || bad_b;
-      o_off_next = o_off_q + (20'(N) << out_log);
-      b_off_next = b_off_q + (b_two ? 20'(2*N) : 20'(N));
+      o_off_next = o_off_q + (AddrW'(N) << out_log);
+      b_off_next = b_off_q + (b_two ? AddrW'(2*N) : AddrW'(N));
       if (!x_end) begin
         ox_q     <= ox_q + 16'd1;
         o_addr_q <= o_addr_q + out_x;
@@ -207,10 +208,10 @@ module weft_feed_rows (
   end
 
   assign valid_o     = fifo_n_q != 3'd0;
-  assign row_addr_o  = fifo_q[fifo_rd_q][19:0];
-  assign row_mask_o  = fifo_q[fifo_rd_q][20 +: N];
-  assign tile_last_o = fifo_q[fifo_rd_q][N + 20];
-  assign cmd_last_o  = fifo_q[fifo_rd_q][N + 21];
+  assign row_addr_o  = fifo_q[fifo_rd_q][AddrW-1:0];
+  assign row_mask_o  = fifo_q[fifo_rd_q][AddrW +: N];
+  assign tile_last_o = fifo_q[fifo_rd_q][N + AddrW];
+  assign cmd_last_o  = fifo_q[fifo_rd_q][N + AddrW + 1];
   assign row_b_o     = fifo_b_q[fifo_rd_q];
 
 `ifdef WEFT_ASSERT

@@ -16,9 +16,9 @@ module weft_feed_wgt (
   input  logic rst_ni,
   input  logic clr_i,
 
-  input  logic                         start_i,
-  input  logic [1023:0]                cmd_i,
-  output logic                         idle_o,
+  input  logic               start_i,
+  input  weft_cmd_pkg::cmd_t cmd_i,
+  output logic               idle_o,
 
   input  logic                         step_i,
   output logic                         step_ready_o,
@@ -26,49 +26,50 @@ module weft_feed_wgt (
   input  logic                         group_end_i,
   input  logic                         tile_end_i,
 
-  output logic                         req_o,
-  output logic [19:0]                  addr_o,
-  input  logic                         gnt_i,
-  input  logic [16*weft_cfg_pkg::N-1:0] rdata_i,
+  output logic                   req_o,
+  output weft_cfg_pkg::sp_addr_t addr_o,
+  input  logic                   gnt_i,
+  input  weft_cfg_pkg::sp_pair_t rdata_i,
 
-  output logic                         valid_o,
-  input  logic                         ready_i,
-  output logic [8*weft_cfg_pkg::N-1:0] word_o,
-  output logic [7:0]                   zp_o,     // float8: the format
+  output logic                   valid_o,
+  input  logic                   ready_i,
+  output weft_cfg_pkg::sp_word_t word_o,
+  output logic [7:0]             zp_o,  // float8: the format
 
-  output logic                         fault_o,
-  output logic [19:0]                  fault_addr_o
+  output logic                   fault_o,
+  output weft_cfg_pkg::sp_addr_t fault_addr_o
 );
   localparam int N = weft_cfg_pkg::N;
+  localparam int unsigned AddrW = weft_cfg_pkg::SP_ADDR_BITS;
   localparam int SP_BITS = weft_cfg_pkg::LOG2_SP_BYTES;
 
-  logic [19:0] w_base;
-  logic [7:0]  w_zp;
-  assign w_base = cmd_i[weft_cmd_pkg::CONV_W_BASE_LSB +: 20];
+  weft_cfg_pkg::sp_addr_t w_base;
+  logic [7:0]             w_zp;
+  assign w_base = cmd_i[weft_cmd_pkg::CONV_W_BASE_LSB +: AddrW];
   assign w_zp   = weft_cfg_pkg::HAS_FP8 && cmd_i[weft_cmd_pkg::POST_MODE_LSB +: weft_cmd_pkg::POST_MODE_W] == weft_cmd_pkg::POST_MODE_V_FLOAT8
                   ? 8'(cmd_i[weft_cmd_pkg::POST_W_FMT_LSB +: weft_cmd_pkg::POST_W_FMT_W])
                   : cmd_i[weft_cmd_pkg::CONV_W_ZP_LSB +: 8];
   logic unused_cmd;  // fields of other modules
   assign unused_cmd = ^cmd_i;
 
-  logic [19:0] addr_q, tile_addr_q;
+  weft_cfg_pkg::sp_addr_t addr_q, tile_addr_q;
 
   // Request, then data
-  logic        b_valid_q, b_room, b_bad, b_go, b_ready;
-  logic [19:0] b_addr_q;
-  logic [7:0]  b_zp_q, c_zp_q;
-  logic        c_valid_q;
+  logic                   b_valid_q, b_room, b_bad, b_go, b_ready;
+  weft_cfg_pkg::sp_addr_t b_addr_q;
+  logic [7:0]             b_zp_q, c_zp_q;
+  logic                   c_valid_q;
   // Pairs of words
-  logic [16*N-1:0] fifo_q [4];
-  logic [7:0]      fifo_zp_q [4];
-  logic [1:0]      fifo_wr_q, fifo_rd_q;
-  logic [2:0]      fifo_n_q;
-  logic            odd_q, pop;
+  weft_cfg_pkg::row_half_t fifo_q [4];
+  logic [7:0]              fifo_zp_q [4];
+  logic [1:0]              fifo_wr_q, fifo_rd_q;
+  logic [2:0]              fifo_n_q;
+  logic                    odd_q, pop;
 
   assign b_room  = (fifo_n_q + 3'(c_valid_q)) < 3'd4;
   assign b_bad   = (b_addr_q >> SP_BITS) != 20'd0;
   assign req_o   = b_valid_q && b_room && !b_bad;
-  assign addr_o  = b_addr_q & 20'(weft_cfg_pkg::SP_BYTES - 1);
+  assign addr_o  = b_addr_q & AddrW'(weft_cfg_pkg::SP_BYTES - 1);
   assign b_go    = req_o && gnt_i;
   assign b_ready = !b_valid_q || b_go;
   assign step_ready_o = step_odd_i || b_ready;
@@ -81,7 +82,7 @@ module weft_feed_wgt (
       addr_q      <= w_base;
       tile_addr_q <= w_base;
     end else if (step_i) begin
-      if (!step_odd_i) addr_q <= addr_q + 20'(2*N);
+      if (!step_odd_i) addr_q <= addr_q + AddrW'(2*N);
       else if (tile_end_i) tile_addr_q <= addr_q;
       else if (group_end_i) addr_q <= tile_addr_q;
     end

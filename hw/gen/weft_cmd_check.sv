@@ -13,7 +13,7 @@
 // With opcode 0 (no command yet) a simulator skips the fields.
 module weft_cmd_check
 (
-  input  logic [1023:0] cmd_i,
+  input  weft_cmd_pkg::cmd_t cmd_i,
   output logic [7:0] words_o,
   output logic [7:0] unit_o,
   output logic [7:0] fault_o

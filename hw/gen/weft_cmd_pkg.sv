@@ -6,6 +6,9 @@ package weft_cmd_pkg;
 
   localparam int unsigned HEADER_WORDS = 2;
 
+  // A whole command: word 0 in the low bits, then as many words as the longest one has.
+  typedef logic [1023:0] cmd_t;
+
   localparam logic [7:0] OP_END = 8'h01;  // End of stream: the job is done when all earlier commands have retired
   localparam logic [7:0] END_WORDS = 8'd2;
   localparam logic [7:0] OP_LOAD = 8'h10;  // Copy a strided block of up to four dimensions from memory to the scratchpad

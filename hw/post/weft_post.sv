@@ -30,41 +30,42 @@ module weft_post (
   output logic need_o,     // clk_i's next edge is needed; comes from registers
   input  logic abort_i,
 
-  input  logic                          c0_valid_i,
-  output logic                          c0_ready_o,
-  input  logic [1:0]                    c0_stage_i,
-  input  logic [48*weft_cfg_pkg::N-1:0] c0_acc_i,
-  input  logic [2*weft_cfg_pkg::N-1:0]  c0_state_i,
-  input  logic [16*weft_cfg_pkg::N-1:0] c0_b_i,
-  input  logic [48*weft_cfg_pkg::N-1:0] c0_bias_i,
-  input  logic [32*weft_cfg_pkg::N-1:0] c0_mul_i,
-  input  logic [6*weft_cfg_pkg::N-1:0]  c0_shift_i,
-  input  logic [19:0]                   c0_addr_i,
-  input  logic [weft_cfg_pkg::N-1:0]    c0_mask_i,
-  input  logic [447:0]                  c0_cfg_i,
-  output logic                          c0_idle_o,
+  input  logic                     c0_valid_i,
+  output logic                     c0_ready_o,
+  input  logic [1:0]               c0_stage_i,
+  input  weft_cfg_pkg::row_acc_t   c0_acc_i,
+  input  weft_cfg_pkg::row_state_t c0_state_i,
+  input  weft_cfg_pkg::row_half_t  c0_b_i,
+  input  weft_cfg_pkg::row_acc_t   c0_bias_i,
+  input  weft_cfg_pkg::row_mul_t   c0_mul_i,
+  input  weft_cfg_pkg::row_shift_t c0_shift_i,
+  input  weft_cfg_pkg::sp_addr_t   c0_addr_i,
+  input  weft_cfg_pkg::row_mask_t  c0_mask_i,
+  input  logic [447:0]             c0_cfg_i,
+  output logic                     c0_idle_o,
 
-  input  logic                          c1_valid_i,
-  output logic                          c1_ready_o,
-  input  logic [1:0]                    c1_stage_i,
-  input  logic [48*weft_cfg_pkg::N-1:0] c1_acc_i,
-  input  logic [2*weft_cfg_pkg::N-1:0]  c1_state_i,
-  input  logic [16*weft_cfg_pkg::N-1:0] c1_b_i,
-  input  logic [48*weft_cfg_pkg::N-1:0] c1_bias_i,
-  input  logic [32*weft_cfg_pkg::N-1:0] c1_mul_i,
-  input  logic [6*weft_cfg_pkg::N-1:0]  c1_shift_i,
-  input  logic [19:0]                   c1_addr_i,
-  input  logic [weft_cfg_pkg::N-1:0]    c1_mask_i,
-  input  logic [447:0]                  c1_cfg_i,
-  output logic                          c1_idle_o,
+  input  logic                     c1_valid_i,
+  output logic                     c1_ready_o,
+  input  logic [1:0]               c1_stage_i,
+  input  weft_cfg_pkg::row_acc_t   c1_acc_i,
+  input  weft_cfg_pkg::row_state_t c1_state_i,
+  input  weft_cfg_pkg::row_half_t  c1_b_i,
+  input  weft_cfg_pkg::row_acc_t   c1_bias_i,
+  input  weft_cfg_pkg::row_mul_t   c1_mul_i,
+  input  weft_cfg_pkg::row_shift_t c1_shift_i,
+  input  weft_cfg_pkg::sp_addr_t   c1_addr_i,
+  input  weft_cfg_pkg::row_mask_t  c1_mask_i,
+  input  logic [447:0]             c1_cfg_i,
+  output logic                     c1_idle_o,
 
-  output logic                          pst_req_o,
-  output logic [19:0]                   pst_addr_o,
-  output logic [8*weft_cfg_pkg::N-1:0]  pst_data_o,
-  output logic [weft_cfg_pkg::N-1:0]    pst_mask_o,
-  input  logic                          pst_gnt_i
+  output logic                    pst_req_o,
+  output weft_cfg_pkg::sp_addr_t  pst_addr_o,
+  output weft_cfg_pkg::sp_word_t  pst_data_o,
+  output weft_cfg_pkg::row_mask_t pst_mask_o,
+  input  logic                    pst_gnt_i
 );
   localparam int N = weft_cfg_pkg::N;
+  localparam int unsigned AddrW = weft_cfg_pkg::SP_ADDR_BITS;
   localparam int LOG2_N = weft_cfg_pkg::LOG2_N;
   localparam int BASE = 128;           // bit of the command at cfg bit 0
   localparam int QUEUE = N;            // write queue: more than the lanes' latency, and N/2 rows that wait for their second write
@@ -176,27 +177,27 @@ module weft_post (
   // ---- lanes
 
   // Pass in each stage: 1 operands, 2 product, 3 shifted
-  logic              s1_valid_q, s2_valid_q, s3_valid_q;
-  logic [1:0]        s1_pass_q, s2_pass_q, s3_pass_q;
-  logic              s1_out_q, s2_out_q, s3_out_q;      // result is written, else buffered
-  logic              s1_fp_q, s2_fp_q, s3_fp_q;
-  logic [3:0]        s1_fmt_q, s2_fmt_q, s3_fmt_q;      // saturate, format of the output
-  logic              s1_ctx_q, s2_ctx_q, s3_ctx_q;
-  logic              s1_dr_q, s2_dr_q;                  // double rounding
-  logic              s1_sub_q, s2_sub_q, s3_sub_q;      // taken from t1
-  logic              s1_even_q, s2_even_q;              // ties to even
-  logic              s1_wide_q;
-  logic              s1_two_q, s2_two_q, s3_two_q;
-  logic [LOG2_N-1:0] s1_slot_q, s2_slot_q, s3_slot_q;
-  logic signed [15:0] s1_zp_q, s2_zp_q, s3_zp_q;
-  logic signed [15:0] s1_min_q, s2_min_q, s3_min_q;
-  logic signed [15:0] s1_max_q, s2_max_q, s3_max_q;
-  logic [19:0]       s1_addr_q, s2_addr_q, s3_addr_q;
-  logic [N-1:0]      s1_mask_q, s2_mask_q, s3_mask_q;
-  logic signed [31:0] value [N];
-  logic [15:0]        value_hi [N];     // bits 47:32 of a wide value
-  logic signed [31:0] factor [N];
-  logic [5:0]         shift1 [N];
+  logic                    s1_valid_q, s2_valid_q, s3_valid_q;
+  logic [1:0]              s1_pass_q, s2_pass_q, s3_pass_q;
+  logic                    s1_out_q, s2_out_q, s3_out_q;  // result is written, else buffered
+  logic                    s1_fp_q, s2_fp_q, s3_fp_q;
+  logic [3:0]              s1_fmt_q, s2_fmt_q, s3_fmt_q;  // saturate, format of the output
+  logic                    s1_ctx_q, s2_ctx_q, s3_ctx_q;
+  logic                    s1_dr_q, s2_dr_q;              // double rounding
+  logic                    s1_sub_q, s2_sub_q, s3_sub_q;  // taken from t1
+  logic                    s1_even_q, s2_even_q;          // ties to even
+  logic                    s1_wide_q;
+  logic                    s1_two_q, s2_two_q, s3_two_q;
+  logic [LOG2_N-1:0]       s1_slot_q, s2_slot_q, s3_slot_q;
+  logic signed [15:0]      s1_zp_q, s2_zp_q, s3_zp_q;
+  logic signed [15:0]      s1_min_q, s2_min_q, s3_min_q;
+  logic signed [15:0]      s1_max_q, s2_max_q, s3_max_q;
+  weft_cfg_pkg::sp_addr_t  s1_addr_q, s2_addr_q, s3_addr_q;
+  weft_cfg_pkg::row_mask_t s1_mask_q, s2_mask_q, s3_mask_q;
+  logic signed [31:0]      value [N];
+  logic [15:0]             value_hi [N];                  // bits 47:32 of a wide value
+  logic signed [31:0]      factor [N];
+  logic [5:0]              shift1 [N];
   // Factors of the lower and the upper partial product, of which the second
   // counts 2^16 times: value by the halves of factor, or for a wide value its
   // low 16 and its other 32 bits by the low half of factor.
@@ -216,29 +217,29 @@ module weft_post (
   logic [5:0]         excess3 [N];
 
   // Row buffers
-  logic [16*N-1:0]    q_buf_q [N];      // 16 bits a lane in any mode
-  logic [16*N-1:0]    r_buf_q [N];      // as it came
-  logic [32*N-1:0]    t_buf_q [N];      // t1, then t1 + t2
-  logic [N+19:0]      info_buf_q [N];   // mask, address
-  logic [16*N-1:0]    q_in, r_in;
-  logic [32*N-1:0]    t_in, t_out;
+  weft_cfg_pkg::row_half_t q_buf_q [N];     // 16 bits a lane in any mode
+  weft_cfg_pkg::row_half_t r_buf_q [N];     // as it came
+  weft_cfg_pkg::row_mul_t  t_buf_q [N];     // t1, then t1 + t2
+  logic [N+19:0]           info_buf_q [N];  // mask, address
+  weft_cfg_pkg::row_half_t q_in, r_in;
+  weft_cfg_pkg::row_mul_t  t_in, t_out;
 
-  logic               carry, top;
-  logic signed [31:0] y;
-  logic signed [15:0] y16 [N];
-  logic               to_t;
-  logic [47:0]        fx;
-  logic [15:0]        fa, fb;
-  logic signed [63:0] big;
-  logic [5:0]         below;
-  logic [16*N-1:0]    out_data;
-  logic               out_valid;
+  logic                    carry, top;
+  logic signed [31:0]      y;
+  logic signed [15:0]      y16 [N];
+  logic                    to_t;
+  logic [47:0]             fx;
+  logic [15:0]             fa, fb;
+  logic signed [63:0]      big;
+  logic [5:0]              below;
+  weft_cfg_pkg::row_half_t out_data;
+  logic                    out_valid;
   // Write queue
-  logic [16*N-1:0]    wr_data_q [QUEUE];
-  logic [N+21:0]      wr_info_q [QUEUE];   // int16, context, mask, address
-  logic               wr_second_q;         // of two writes
-  logic [LOG2_N-1:0]  wr_in_q, wr_out_q;
-  logic [LOG2_N:0]    wr_n_q;
+  weft_cfg_pkg::row_half_t wr_data_q [QUEUE];
+  logic [N+AddrW+1:0]      wr_info_q [QUEUE];  // int16, context, mask, address
+  logic                    wr_second_q;        // of two writes
+  logic [LOG2_N-1:0]       wr_in_q, wr_out_q;
+  logic [LOG2_N:0]         wr_n_q;
 
 `ifdef WEFT_FAULT_HOOK
   // [31] enable, [15:8] lane, [5:0] bit of the lane's product stuck at 1
@@ -539,14 +540,14 @@ module weft_post (
   end
 
   // Rows of each context between acceptance and write: N buffered, QUEUE queued
-  logic [LOG2_N+1:0] flying0_q, flying1_q;
-  logic              wr_go, wr_ctx, wr_two, wr_more;
-  logic [N-1:0]      wr_mask;
-  logic [2*N-1:0]    wr_mask_two;
+  logic [LOG2_N+1:0]       flying0_q, flying1_q;
+  logic                    wr_go, wr_ctx, wr_two, wr_more;
+  weft_cfg_pkg::row_mask_t wr_mask;
+  logic [2*N-1:0]          wr_mask_two;
 
-  assign wr_mask    = wr_info_q[wr_out_q][20 +: N];
-  assign wr_ctx     = wr_info_q[wr_out_q][N + 20];
-  assign wr_two     = wr_info_q[wr_out_q][N + 21];
+  assign wr_mask    = wr_info_q[wr_out_q][AddrW +: N];
+  assign wr_ctx     = wr_info_q[wr_out_q][N + AddrW];
+  assign wr_two     = wr_info_q[wr_out_q][N + AddrW + 1];
   assign wr_more    = wr_two && !wr_second_q && wr_mask[N-1:N/2] != '0;
   always_comb begin
     for (int l = 0; l < N; l++) wr_mask_two[2*l +: 2] = {2{wr_mask[l]}};
@@ -555,8 +556,8 @@ module weft_post (
   // The second write goes N bytes on; the scratchpad's last word is followed by its first.
   assign pst_req_o  = wr_n_q != '0;
   assign pst_data_o = wr_second_q ? wr_data_q[wr_out_q][16*N-1:8*N] : wr_data_q[wr_out_q][8*N-1:0];
-  assign pst_addr_o = wr_second_q ? (wr_info_q[wr_out_q][19:0] + 20'(N)) & 20'(weft_cfg_pkg::SP_BYTES - 1)
-                                  : wr_info_q[wr_out_q][19:0];
+  assign pst_addr_o = wr_second_q ? (wr_info_q[wr_out_q][AddrW-1:0] + AddrW'(N)) & AddrW'(weft_cfg_pkg::SP_BYTES - 1)
+                                  : wr_info_q[wr_out_q][AddrW-1:0];
   assign pst_mask_o = !wr_two ? wr_mask : wr_second_q ? wr_mask_two[2*N-1:N] : wr_mask_two[N-1:0];
   assign wr_go      = pst_req_o && pst_gnt_i && !wr_more;
   assign c0_idle_o  = flying0_q == '0;

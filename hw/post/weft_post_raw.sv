@@ -15,31 +15,32 @@ module weft_post_raw (
   input  logic rst_ni,
   input  logic abort_i,
 
-  input  logic                          c0_valid_i,
-  output logic                          c0_ready_o,
-  input  logic                          c0_int16_i,   // mode 1
-  input  logic [48*weft_cfg_pkg::N-1:0] c0_acc_i,
-  input  logic [48*weft_cfg_pkg::N-1:0] c0_bias_i,
-  input  logic [19:0]                   c0_addr_i,
-  input  logic [weft_cfg_pkg::N-1:0]    c0_mask_i,    // the first channels, one at least
-  output logic                          c0_idle_o,
+  input  logic                    c0_valid_i,
+  output logic                    c0_ready_o,
+  input  logic                    c0_int16_i,  // mode 1
+  input  weft_cfg_pkg::row_acc_t  c0_acc_i,
+  input  weft_cfg_pkg::row_acc_t  c0_bias_i,
+  input  weft_cfg_pkg::sp_addr_t  c0_addr_i,
+  input  weft_cfg_pkg::row_mask_t c0_mask_i,   // the first channels, one at least
+  output logic                    c0_idle_o,
 
-  input  logic                          c1_valid_i,
-  output logic                          c1_ready_o,
-  input  logic                          c1_int16_i,
-  input  logic [48*weft_cfg_pkg::N-1:0] c1_acc_i,
-  input  logic [48*weft_cfg_pkg::N-1:0] c1_bias_i,
-  input  logic [19:0]                   c1_addr_i,
-  input  logic [weft_cfg_pkg::N-1:0]    c1_mask_i,
-  output logic                          c1_idle_o,
+  input  logic                    c1_valid_i,
+  output logic                    c1_ready_o,
+  input  logic                    c1_int16_i,
+  input  weft_cfg_pkg::row_acc_t  c1_acc_i,
+  input  weft_cfg_pkg::row_acc_t  c1_bias_i,
+  input  weft_cfg_pkg::sp_addr_t  c1_addr_i,
+  input  weft_cfg_pkg::row_mask_t c1_mask_i,
+  output logic                    c1_idle_o,
 
-  output logic                          wr_req_o,
-  output logic [19:0]                   wr_addr_o,
-  output logic [8*weft_cfg_pkg::N-1:0]  wr_data_o,
-  output logic [weft_cfg_pkg::N-1:0]    wr_mask_o,
-  input  logic                          wr_gnt_i
+  output logic                    wr_req_o,
+  output weft_cfg_pkg::sp_addr_t  wr_addr_o,
+  output weft_cfg_pkg::sp_word_t  wr_data_o,
+  output weft_cfg_pkg::row_mask_t wr_mask_o,
+  input  logic                    wr_gnt_i
 );
   localparam int N = weft_cfg_pkg::N;
+  localparam int unsigned AddrW = weft_cfg_pkg::SP_ADDR_BITS;
   localparam int Quarter = N / 4;   // int32 in a word
   localparam int Eighth  = N / 8;   // int64 in a word
 
@@ -50,8 +51,8 @@ module weft_post_raw (
   assign int16 = weft_cfg_pkg::HAS_INT16 && (ctx ? c1_int16_i : c0_int16_i);
   assign go    = (ctx ? c1_valid_i : c0_valid_i) && (!wr_req_o || wr_gnt_i);
 
-  logic [48*N-1:0] acc, bias;
-  logic [N-1:0]    mask;
+  weft_cfg_pkg::row_acc_t  acc, bias;
+  weft_cfg_pkg::row_mask_t mask;
 
   // The word's channels. Of mode 1 only the first half of them are.
   logic [48*Quarter-1:0] word_acc, word_bias;
@@ -87,9 +88,9 @@ module weft_post_raw (
     end
   end
 
-  logic [48*Quarter-1:0] sums;
-  logic [8*N-1:0]        data;
-  logic [N-1:0]          bytes;
+  logic [48*Quarter-1:0]  sums;
+  weft_cfg_pkg::sp_word_t data;
+  logic [N-1:0]           bytes;
   always_comb begin
     sums  = '0;
     data  = '0;
@@ -136,7 +137,7 @@ module weft_post_raw (
 
   always_ff @(posedge clk_i) begin
     if (go) begin
-      wr_addr_o <= (ctx ? c1_addr_i : c0_addr_i) + 20'(N) * 20'(word_q);
+      wr_addr_o <= (ctx ? c1_addr_i : c0_addr_i) + AddrW'(N) * AddrW'(word_q);
       wr_data_o <= data;
       wr_mask_o <= bytes;
     end

@@ -7,7 +7,7 @@
 // the order of addresses, and whoever is first in it holds the channel. Read
 // data and write answers come back in order.
 module weft_axi_arb #(
-  parameter int unsigned AddrBits = 40
+  parameter int unsigned AddrBits = weft_cfg_pkg::DRAM_ADDR_BITS
 ) (
   input  logic                  clk_i,
   input  logic                  rst_ni,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Scratchpad: 16 single-port banks, seven read and two write clients.
+// Scratchpad: SP_BANKS single-port banks, seven read and two write clients.
 //
 // A region is two banks interleaved by word; bank = 2*region + word[0]. A read
 // at any byte address returns the 2N bytes from there on, of which the words
@@ -24,69 +24,73 @@ module weft_sp (
   input  logic rst_ni,
 
   /* verilator lint_off UNUSEDSIGNAL */  // address bits that this scratchpad does not have
-  input  logic                          pst_req_i,
-  input  logic [19:0]                   pst_addr_i,
-  input  logic [8*weft_cfg_pkg::N-1:0]  pst_data_i,
-  input  logic [weft_cfg_pkg::N-1:0]    pst_mask_i,
-  output logic                          pst_gnt_o,
+  input  logic                    pst_req_i,
+  input  weft_cfg_pkg::sp_addr_t  pst_addr_i,
+  input  weft_cfg_pkg::sp_word_t  pst_data_i,
+  input  weft_cfg_pkg::row_mask_t pst_mask_i,
+  output logic                    pst_gnt_o,
 
-  input  logic                          ldw_req_i,
-  input  logic [19:0]                   ldw_addr_i,
-  input  logic [8*weft_cfg_pkg::N-1:0]  ldw_data_i,
-  input  logic [weft_cfg_pkg::N-1:0]    ldw_mask_i,
-  output logic                          ldw_gnt_o,
+  input  logic                    ldw_req_i,
+  input  weft_cfg_pkg::sp_addr_t  ldw_addr_i,
+  input  weft_cfg_pkg::sp_word_t  ldw_data_i,
+  input  weft_cfg_pkg::row_mask_t ldw_mask_i,
+  output logic                    ldw_gnt_o,
 
-  input  logic                          act_req_i,
-  input  logic [19:0]                   act_addr_i,
-  input  logic                          act_wide_i,
-  output logic                          act_gnt_o,
-  output logic [16*weft_cfg_pkg::N-1:0] act_rdata_o,
+  input  logic                   act_req_i,
+  input  weft_cfg_pkg::sp_addr_t act_addr_i,
+  input  logic                   act_wide_i,
+  output logic                   act_gnt_o,
+  output weft_cfg_pkg::sp_pair_t act_rdata_o,
 
-  input  logic                          wgt_req_i,
-  input  logic [19:0]                   wgt_addr_i,
-  input  logic                          wgt_wide_i,
-  output logic                          wgt_gnt_o,
-  output logic [16*weft_cfg_pkg::N-1:0] wgt_rdata_o,
+  input  logic                   wgt_req_i,
+  input  weft_cfg_pkg::sp_addr_t wgt_addr_i,
+  input  logic                   wgt_wide_i,
+  output logic                   wgt_gnt_o,
+  output weft_cfg_pkg::sp_pair_t wgt_rdata_o,
 
-  input  logic                          vec_req_i,
-  input  logic [19:0]                   vec_addr_i,
-  input  logic                          vec_wide_i,
-  output logic                          vec_gnt_o,
-  output logic [16*weft_cfg_pkg::N-1:0] vec_rdata_o,
+  input  logic                   vec_req_i,
+  input  weft_cfg_pkg::sp_addr_t vec_addr_i,
+  input  logic                   vec_wide_i,
+  output logic                   vec_gnt_o,
+  output weft_cfg_pkg::sp_pair_t vec_rdata_o,
 
-  input  logic                          res_req_i,
-  input  logic [19:0]                   res_addr_i,
-  input  logic                          res_wide_i,
-  output logic                          res_gnt_o,
-  output logic [16*weft_cfg_pkg::N-1:0] res_rdata_o,
+  input  logic                   res_req_i,
+  input  weft_cfg_pkg::sp_addr_t res_addr_i,
+  input  logic                   res_wide_i,
+  output logic                   res_gnt_o,
+  output weft_cfg_pkg::sp_pair_t res_rdata_o,
 
-  input  logic                          parc_req_i,
-  input  logic [19:0]                   parc_addr_i,
-  input  logic                          parc_wide_i,
-  output logic                          parc_gnt_o,
-  output logic [16*weft_cfg_pkg::N-1:0] parc_rdata_o,
+  input  logic                   parc_req_i,
+  input  weft_cfg_pkg::sp_addr_t parc_addr_i,
+  input  logic                   parc_wide_i,
+  output logic                   parc_gnt_o,
+  output weft_cfg_pkg::sp_pair_t parc_rdata_o,
 
-  input  logic                          parv_req_i,
-  input  logic [19:0]                   parv_addr_i,
-  input  logic                          parv_wide_i,
-  output logic                          parv_gnt_o,
-  output logic [16*weft_cfg_pkg::N-1:0] parv_rdata_o,
+  input  logic                   parv_req_i,
+  input  weft_cfg_pkg::sp_addr_t parv_addr_i,
+  input  logic                   parv_wide_i,
+  output logic                   parv_gnt_o,
+  output weft_cfg_pkg::sp_pair_t parv_rdata_o,
 
-  input  logic                          str_req_i,
-  input  logic [19:0]                   str_addr_i,
-  input  logic                          str_wide_i,
-  output logic                          str_gnt_o,
-  output logic [16*weft_cfg_pkg::N-1:0] str_rdata_o,
+  input  logic                   str_req_i,
+  input  weft_cfg_pkg::sp_addr_t str_addr_i,
+  input  logic                   str_wide_i,
+  output logic                   str_gnt_o,
+  output weft_cfg_pkg::sp_pair_t str_rdata_o,
   /* verilator lint_on UNUSEDSIGNAL */
 
   output logic [3:0]                    conflicts_o  // requests that lost this cycle
 );
 
   localparam int unsigned N        = weft_cfg_pkg::N;
+  localparam int unsigned AddrW    = weft_cfg_pkg::SP_ADDR_BITS;
   localparam int unsigned Log2N    = weft_cfg_pkg::LOG2_N;
   localparam int unsigned WordBits = $clog2(weft_cfg_pkg::SP_BYTES / N);
   localparam int unsigned PairBits = WordBits - 1;
-  localparam int unsigned RowBits  = PairBits - 3;
+  localparam int unsigned Regions  = weft_cfg_pkg::SP_REGIONS;
+  localparam int unsigned Banks    = weft_cfg_pkg::SP_BANKS;
+  localparam int unsigned RegBits  = $clog2(Regions);
+  localparam int unsigned RowBits  = PairBits - RegBits;
   localparam int unsigned Rows     = 1 << RowBits;
 
   // Clients in order of priority.
@@ -99,10 +103,10 @@ module weft_sp (
   // a word's address without its last bit: of w and w+1 the odd word lies in
   // pair w/2, the even one there too, or in the next pair if w is odd.
 
-  logic [NClients-1:0] req, gnt, wide;
-  logic [NClients-1:0] heard;            // of req, those that count in this cycle
-  logic [2:0]          parc_wait_q, parv_wait_q;
-  logic [19:0]         addr [NClients];
+  logic [NClients-1:0]    req, gnt, wide;
+  logic [NClients-1:0]    heard;  // of req, those that count in this cycle
+  logic [2:0]             parc_wait_q, parv_wait_q;
+  weft_cfg_pkg::sp_addr_t addr [NClients];
 
   logic [2*N-1:0] pst_mask, ldw_mask;    // over both words
   assign pst_mask = {{N{1'b0}}, pst_mask_i} << pst_addr_i[Log2N-1:0];
@@ -112,11 +116,11 @@ module weft_sp (
   assign wide = {str_wide_i, 1'b0, parv_wide_i, parc_wide_i, res_wide_i, vec_wide_i, wgt_wide_i, act_wide_i, 1'b0};
   assign addr[Pst]  = pst_addr_i;
   assign addr[Act]  = act_addr_i;
-  assign addr[Wgt]  = {wgt_addr_i[19:Log2N], Log2N'(0)};
+  assign addr[Wgt]  = {wgt_addr_i[AddrW-1:Log2N], Log2N'(0)};
   assign addr[Vec]  = vec_addr_i;
   assign addr[Res]  = res_addr_i;
-  assign addr[Parc] = {parc_addr_i[19:Log2N], Log2N'(0)};
-  assign addr[Parv] = {parv_addr_i[19:Log2N], Log2N'(0)};
+  assign addr[Parc] = {parc_addr_i[AddrW-1:Log2N], Log2N'(0)};
+  assign addr[Parv] = {parv_addr_i[AddrW-1:Log2N], Log2N'(0)};
   assign addr[Ldw]  = ldw_addr_i;
   assign addr[Str]  = str_addr_i;
 
@@ -142,15 +146,15 @@ module weft_sp (
 
   logic                odd, use0, use1;        // first word is an odd one; it is needed; the next is
   logic [PairBits-1:0] pair_even, pair_odd;
-  logic [2:0]          region_even [NClients];
-  logic [2:0]          region_odd  [NClients];
-  logic [7:0]          need_even, need_odd;    // banks that this client asks for
-  logic [7:0]          taken_even, taken_odd;  // banks that a client before it asks for
-  logic [7:0]          en_even, en_odd;        // granted
-  logic [7:0]          pst_even, pst_odd;      // written by pst
-  logic [7:0]          ldw_even, ldw_odd;      // written by ldw
-  logic [RowBits-1:0]  row_even [8];
-  logic [RowBits-1:0]  row_odd  [8];
+  logic [RegBits-1:0]  region_even [NClients];
+  logic [RegBits-1:0]  region_odd  [NClients];
+  logic [Regions-1:0]  need_even, need_odd;    // banks that this client asks for
+  logic [Regions-1:0]  taken_even, taken_odd;  // banks that a client before it asks for
+  logic [Regions-1:0]  en_even, en_odd;        // granted
+  logic [Regions-1:0]  pst_even, pst_odd;      // written by pst
+  logic [Regions-1:0]  ldw_even, ldw_odd;      // written by ldw
+  logic [RowBits-1:0]  row_even [Regions];
+  logic [RowBits-1:0]  row_odd  [Regions];
 
   always_comb begin
     gnt = '0;
@@ -169,7 +173,7 @@ module weft_sp (
     need_odd = '0;
     pair_even = '0;
     pair_odd = '0;
-    for (int unsigned b = 0; b < 8; b++) begin
+    for (int unsigned b = 0; b < Regions; b++) begin
       row_even[b] = '0;
       row_odd[b] = '0;
     end
@@ -183,10 +187,10 @@ module weft_sp (
                wide[k] || addr[k][Log2N-1:0] != '0;
         pair_odd = addr[k][Log2N+1 +: PairBits];
         pair_even = addr[k][Log2N+1 +: PairBits] + PairBits'(odd);
-        region_odd[k] = pair_odd[PairBits-1 -: 3];
-        region_even[k] = pair_even[PairBits-1 -: 3];
-        need_even = 8'((odd && use1) || (!odd && use0)) << region_even[k];
-        need_odd = 8'((odd && use0) || (!odd && use1)) << region_odd[k];
+        region_odd[k] = pair_odd[PairBits-1 -: RegBits];
+        region_even[k] = pair_even[PairBits-1 -: RegBits];
+        need_even = Regions'((odd && use1) || (!odd && use0)) << region_even[k];
+        need_odd = Regions'((odd && use0) || (!odd && use1)) << region_odd[k];
         // The first client that asks for a bank owns its address port.
         if ((need_even & ~taken_even) != '0) row_even[region_even[k]] = pair_even[RowBits-1:0];
         if ((need_odd & ~taken_odd) != '0) row_odd[region_odd[k]] = pair_odd[RowBits-1:0];
@@ -221,10 +225,10 @@ module weft_sp (
   // ---- write data -------------------------------------------------------------------
   // Byte i goes to lane (i + offset) mod N of whichever word the mask says.
 
-  logic [8*N-1:0] pst_data, ldw_data, pst_rot, ldw_rot;
+  weft_cfg_pkg::sp_word_t pst_data, ldw_data, pst_rot, ldw_rot;
 
 `ifdef WEFT_FAULT_HOOK
-  // Test only: [63] enable, [19:0] byte address, [26:24] bit that is stuck at 1
+  // Test only: [63] enable, byte address in the low bits, [26:24] bit that is stuck at 1
   // in what is written there. Written from outside; hook_q keeps what depends
   // on it out of Verilator's input logic.
   logic [63:0] fault_hook_q /*verilator public_flat_rw*/;
@@ -237,8 +241,8 @@ module weft_sp (
     ldw_data = ldw_data_i;
     if (hook_q[63]) begin
       for (int unsigned i = 0; i < N; i++) begin
-        if (pst_addr_i + 20'(i) == hook_q[19:0]) pst_data[8*i+:8] = pst_data_i[8*i+:8] | (8'd1 << hook_q[26:24]);
-        if (ldw_addr_i + 20'(i) == hook_q[19:0]) ldw_data[8*i+:8] = ldw_data_i[8*i+:8] | (8'd1 << hook_q[26:24]);
+        if (pst_addr_i + AddrW'(i) == hook_q[AddrW-1:0]) pst_data[8*i+:8] = pst_data_i[8*i+:8] | (8'd1 << hook_q[26:24]);
+        if (ldw_addr_i + AddrW'(i) == hook_q[AddrW-1:0]) ldw_data[8*i+:8] = ldw_data_i[8*i+:8] | (8'd1 << hook_q[26:24]);
       end
     end
   end
@@ -266,7 +270,7 @@ module weft_sp (
     .data_o(ldw_rot)
   );
 
-  logic [N-1:0] pst_mask_even, pst_mask_odd, ldw_mask_even, ldw_mask_odd;
+  weft_cfg_pkg::row_mask_t pst_mask_even, pst_mask_odd, ldw_mask_even, ldw_mask_odd;
   assign pst_mask_even = pst_addr_i[Log2N] ? pst_mask[2*N-1:N] : pst_mask[N-1:0];
   assign pst_mask_odd  = pst_addr_i[Log2N] ? pst_mask[N-1:0] : pst_mask[2*N-1:N];
   assign ldw_mask_even = ldw_addr_i[Log2N] ? ldw_mask[2*N-1:N] : ldw_mask[N-1:0];
@@ -274,9 +278,9 @@ module weft_sp (
 
   // ---- banks --------------------------------------------------------------------------
 
-  logic [8*N-1:0] bank_rdata [16];
+  weft_cfg_pkg::sp_word_t bank_rdata [Banks];
 
-  for (genvar b = 0; b < 16; b++) begin : g_bank
+  for (genvar b = 0; b < Banks; b++) begin : g_bank
     localparam bit Odd = b % 2 == 1;
     weft_ram #(
       .Bytes(N),
@@ -298,18 +302,18 @@ module weft_sp (
   // ---- read data ----------------------------------------------------------------------
   // {odd word, even word} is a ring of 2N bytes; the wanted byte goes to lane 0.
 
-  logic [2:0]      even_q [NClients];  // region
-  logic [2:0]      odd_q  [NClients];
-  logic [Log2N:0]  lane_q [NClients];  // {first word odd, offset}
-  logic [16*N-1:0] rdata  [NClients];
+  logic [RegBits-1:0]     even_q [NClients];  // region
+  logic [RegBits-1:0]     odd_q  [NClients];
+  logic [Log2N:0]         lane_q [NClients];  // {first word odd, offset}
+  weft_cfg_pkg::sp_pair_t rdata  [NClients];
 
   for (genvar k = 0; k < NClients; k++) begin : g_read
     if (k == Pst || k == Ldw) begin : g_no
       assign rdata[k] = '0;
     end else begin : g_yes
       // Without a grant nothing is read or rotated: cheap for a simulator.
-      logic            got_q;
-      logic [16*N-1:0] ring;
+      logic                   got_q;
+      weft_cfg_pkg::sp_pair_t ring;
       always_ff @(posedge clk_i) begin
         got_q <= gnt[k];
         if (gnt[k]) begin

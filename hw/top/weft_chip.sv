@@ -42,31 +42,32 @@ module weft_chip #(
   output logic       spi_mosi_o,
   input  logic       spi_miso_i,
 
-  output logic [39:0]                  m_araddr_o,
-  output logic [7:0]                   m_arlen_o,
-  output logic                         m_arvalid_o,
-  input  logic                         m_arready_i,
-  input  logic [8*weft_cfg_pkg::N-1:0] m_rdata_i,
-  input  logic [1:0]                   m_rresp_i,
-  input  logic                         m_rlast_i,
-  input  logic                         m_rvalid_i,
-  output logic                         m_rready_o,
+  output weft_cfg_pkg::mem_addr_t m_araddr_o,
+  output logic [7:0]              m_arlen_o,
+  output logic                    m_arvalid_o,
+  input  logic                    m_arready_i,
+  input  weft_cfg_pkg::sp_word_t  m_rdata_i,
+  input  logic [1:0]              m_rresp_i,
+  input  logic                    m_rlast_i,
+  input  logic                    m_rvalid_i,
+  output logic                    m_rready_o,
 
-  output logic [39:0]                  m_awaddr_o,
-  output logic [7:0]                   m_awlen_o,
-  output logic                         m_awvalid_o,
-  input  logic                         m_awready_i,
-  output logic [8*weft_cfg_pkg::N-1:0] m_wdata_o,
-  output logic [weft_cfg_pkg::N-1:0]   m_wstrb_o,
-  output logic                         m_wlast_o,
-  output logic                         m_wvalid_o,
-  input  logic                         m_wready_i,
-  input  logic [1:0]                   m_bresp_i,
-  input  logic                         m_bvalid_i,
-  output logic                         m_bready_o
+  output weft_cfg_pkg::mem_addr_t m_awaddr_o,
+  output logic [7:0]              m_awlen_o,
+  output logic                    m_awvalid_o,
+  input  logic                    m_awready_i,
+  output weft_cfg_pkg::sp_word_t  m_wdata_o,
+  output weft_cfg_pkg::row_mask_t m_wstrb_o,
+  output logic                    m_wlast_o,
+  output logic                    m_wvalid_o,
+  input  logic                    m_wready_i,
+  input  logic [1:0]              m_bresp_i,
+  input  logic                    m_bvalid_i,
+  output logic                    m_bready_o
 );
 
   localparam int unsigned Bytes = weft_cfg_pkg::N;
+  localparam int unsigned MemW  = weft_cfg_pkg::DRAM_ADDR_BITS;
 
   // Clients of the memory port, first come first in the arbiter's order.
   localparam int unsigned Core = 0;
@@ -232,8 +233,8 @@ module weft_chip #(
   );
   assign c_rready[Core] = 1'b1;
   assign c_bready[Core] = 1'b1;
-  assign araddr[40*Core+:40] = {8'd0, core_addr};
-  assign awaddr[40*Core+:40] = {8'd0, core_addr};
+  assign araddr[MemW*Core+:MemW] = {8'd0, core_addr};
+  assign awaddr[MemW*Core+:MemW] = {8'd0, core_addr};
   assign arlen[8*Core+:8]    = '0;
   assign awlen[8*Core+:8]    = '0;
   assign isolate[Core]       = !rst_chip_n;
@@ -287,8 +288,8 @@ module weft_chip #(
   assign link_full_o = link_rx_valid;
   assign c_rready[Link] = 1'b1;
   assign c_bready[Link] = 1'b1;
-  assign araddr[40*Link+:40] = {8'd0, link_araddr};
-  assign awaddr[40*Link+:40] = {8'd0, link_awaddr};
+  assign araddr[MemW*Link+:MemW] = {8'd0, link_araddr};
+  assign awaddr[MemW*Link+:MemW] = {8'd0, link_awaddr};
   assign isolate[Link]       = !rst_link_n;
 
   logic       npu_busy;
@@ -322,7 +323,7 @@ module weft_chip #(
     .irq_o       (npu_irq),
     .busy_o      (npu_busy),
     .retire_o    (unused_retire),
-    .m_araddr_o  (araddr[40*Npu+:40]),
+    .m_araddr_o  (araddr[MemW*Npu+:MemW]),
     .m_arlen_o   (arlen[8*Npu+:8]),
     .m_arvalid_o (npu_arvalid),
     .m_arready_i (c_arready[Npu] && !npu_stuck),
@@ -331,7 +332,7 @@ module weft_chip #(
     .m_rlast_i,
     .m_rvalid_i  (c_rvalid[Npu]),
     .m_rready_o  (c_rready[Npu]),
-    .m_awaddr_o  (awaddr[40*Npu+:40]),
+    .m_awaddr_o  (awaddr[MemW*Npu+:MemW]),
     .m_awlen_o   (awlen[8*Npu+:8]),
     .m_awvalid_o (c_awvalid[Npu]),
     .m_awready_i (c_awready[Npu]),

@@ -39,31 +39,32 @@ module weft_npu #(
   output logic        busy_o,     // as status.busy
   output logic [3:0]  retire_o,
 
-  output logic [39:0]                  m_araddr_o,
-  output logic [7:0]                   m_arlen_o,
-  output logic                         m_arvalid_o,
-  input  logic                         m_arready_i,
-  input  logic [8*weft_cfg_pkg::N-1:0] m_rdata_i,
-  input  logic [1:0]                   m_rresp_i,
-  input  logic                         m_rlast_i,
-  input  logic                         m_rvalid_i,
-  output logic                         m_rready_o,
+  output weft_cfg_pkg::mem_addr_t m_araddr_o,
+  output logic [7:0]              m_arlen_o,
+  output logic                    m_arvalid_o,
+  input  logic                    m_arready_i,
+  input  weft_cfg_pkg::sp_word_t  m_rdata_i,
+  input  logic [1:0]              m_rresp_i,
+  input  logic                    m_rlast_i,
+  input  logic                    m_rvalid_i,
+  output logic                    m_rready_o,
 
-  output logic [39:0]                  m_awaddr_o,
-  output logic [7:0]                   m_awlen_o,
-  output logic                         m_awvalid_o,
-  input  logic                         m_awready_i,
-  output logic [8*weft_cfg_pkg::N-1:0] m_wdata_o,
-  output logic [weft_cfg_pkg::N-1:0]   m_wstrb_o,
-  output logic                         m_wlast_o,
-  output logic                         m_wvalid_o,
-  input  logic                         m_wready_i,
-  input  logic [1:0]                   m_bresp_i,
-  input  logic                         m_bvalid_i,
-  output logic                         m_bready_o
+  output weft_cfg_pkg::mem_addr_t m_awaddr_o,
+  output logic [7:0]              m_awlen_o,
+  output logic                    m_awvalid_o,
+  input  logic                    m_awready_i,
+  output weft_cfg_pkg::sp_word_t  m_wdata_o,
+  output weft_cfg_pkg::row_mask_t m_wstrb_o,
+  output logic                    m_wlast_o,
+  output logic                    m_wvalid_o,
+  input  logic                    m_wready_i,
+  input  logic [1:0]              m_bresp_i,
+  input  logic                    m_bvalid_i,
+  output logic                    m_bready_o
 );
 
   localparam int unsigned N        = weft_cfg_pkg::N;
+  localparam int unsigned MemW     = weft_cfg_pkg::DRAM_ADDR_BITS;
   localparam int unsigned Log2N    = weft_cfg_pkg::LOG2_N;
   localparam int unsigned NWindows = weft_cfg_pkg::N_WINDOWS;
 
@@ -81,7 +82,7 @@ module weft_npu #(
   logic [31:0]            fault_tag, fault_info;
   logic [4*32-1:0]        retired;
   logic [31:0]            stream_off, stream_words;
-  logic [NWindows*40-1:0] win_base;
+  logic [NWindows*MemW-1:0] win_base;
   logic [NWindows*32-1:0] win_size;
   logic [NWindows-1:0]    win_read, win_write;
   logic [3:0]             active, conflicts;
@@ -128,14 +129,14 @@ module weft_npu #(
     .wr_bytes_i    (wr_bytes)
   );
 
-  logic          fetch_arvalid, fetch_arready, fetch_next, fetch_rvalid, fetch_rready;
-  logic [39:0]   fetch_araddr;
-  logic [7:0]    fetch_arlen;
-  logic [3:0]    u_valid, u_ready, u_done, u_fault, u_busy;
-  logic [4*8-1:0]  u_code;
-  logic [4*32-1:0] u_info;
-  logic [1023:0] ld_cmd, st_cmd, cv_cmd, ve_cmd;
-  logic          abort;
+  logic                    fetch_arvalid, fetch_arready, fetch_next, fetch_rvalid, fetch_rready;
+  weft_cfg_pkg::mem_addr_t fetch_araddr;
+  logic [7:0]              fetch_arlen;
+  logic [3:0]              u_valid, u_ready, u_done, u_fault, u_busy;
+  logic [4*8-1:0]          u_code;
+  logic [4*32-1:0]         u_info;
+  weft_cmd_pkg::cmd_t      ld_cmd, st_cmd, cv_cmd, ve_cmd;
+  logic                    abort;
 
   weft_cmd u_cmd (
     .clk_i         (clk_cp_i),
@@ -158,7 +159,7 @@ module weft_npu #(
     .fault_info_o  (fault_info),
     .stream_off_i  (stream_off),
     .stream_words_i(stream_words),
-    .win_base_i    (win_base[39:0]),
+    .win_base_i    (win_base[MemW-1:0]),
     .win_size_i    (win_size[31:0]),
     .win_read_i    (win_read[0]),
     .ar_valid_o    (fetch_arvalid),
@@ -192,9 +193,9 @@ module weft_npu #(
 
   // ---- memory ------------------------------------------------------------------------
 
-  logic        load_arvalid, load_arready, load_rvalid, load_rready;
-  logic [39:0] load_araddr;
-  logic [7:0]  load_arlen;
+  logic                    load_arvalid, load_arready, load_rvalid, load_rready;
+  weft_cfg_pkg::mem_addr_t load_araddr;
+  logic [7:0]              load_arlen;
 
   weft_axi_read u_read (
     .clk_i,
@@ -221,11 +222,11 @@ module weft_npu #(
     .m_rready_o
   );
 
-  logic           ldw_req, ldw_gnt, str_req, str_gnt;
-  logic [19:0]    ldw_addr, str_addr;
-  logic [8*N-1:0] ldw_data;
-  logic [N-1:0]   ldw_mask;
-  logic [16*N-1:0] str_rdata;
+  logic                    ldw_req, ldw_gnt, str_req, str_gnt;
+  weft_cfg_pkg::sp_addr_t  ldw_addr, str_addr;
+  weft_cfg_pkg::sp_word_t  ldw_data;
+  weft_cfg_pkg::row_mask_t ldw_mask;
+  weft_cfg_pkg::sp_pair_t  str_rdata;
 
   weft_dma_load u_load (
     .clk_i       (clk_ld_i),
@@ -295,23 +296,23 @@ module weft_npu #(
     .bytes_o     (wr_bytes)
   );
 
-  logic            act_req, act_gnt, wgt_req, wgt_gnt, par_req, par_gnt, res_req, res_gnt;
-  logic            vec_req, vec_gnt, parv_req, parv_gnt, pst_req, pst_gnt;
-  logic [19:0]     act_addr, wgt_addr, par_addr, res_addr, vec_addr, parv_addr, pst_addr;
-  logic            act_wide, vec_wide, res_wide;
-  logic [16*N-1:0] act_rdata, wgt_rdata, par_rdata, res_rdata, vec_rdata, parv_rdata;
-  logic [8*N-1:0]  pst_data;
-  logic [N-1:0]    pst_mask;
+  logic                    act_req, act_gnt, wgt_req, wgt_gnt, par_req, par_gnt, res_req, res_gnt;
+  logic                    vec_req, vec_gnt, parv_req, parv_gnt, pst_req, pst_gnt;
+  weft_cfg_pkg::sp_addr_t  act_addr, wgt_addr, par_addr, res_addr, vec_addr, parv_addr, pst_addr;
+  logic                    act_wide, vec_wide, res_wide;
+  weft_cfg_pkg::sp_pair_t  act_rdata, wgt_rdata, par_rdata, res_rdata, vec_rdata, parv_rdata;
+  weft_cfg_pkg::sp_word_t  pst_data;
+  weft_cfg_pkg::row_mask_t pst_mask;
 
   // Raw sums, and behind them alu's results, take the post unit's port when that has none.
-  logic            raw_req, raw_gnt;
-  logic [19:0]     raw_addr;
-  logic [8*N-1:0]  raw_data;
-  logic [N-1:0]    raw_mask;
-  logic            alu_req, alu_gnt, out_gnt;
-  logic [19:0]     alu_addr;
-  logic [8*N-1:0]  alu_data;
-  logic [N-1:0]    alu_mask;
+  logic                    raw_req, raw_gnt;
+  weft_cfg_pkg::sp_addr_t  raw_addr;
+  weft_cfg_pkg::sp_word_t  raw_data;
+  weft_cfg_pkg::row_mask_t raw_mask;
+  logic                    alu_req, alu_gnt, out_gnt;
+  weft_cfg_pkg::sp_addr_t  alu_addr;
+  weft_cfg_pkg::sp_word_t  alu_data;
+  weft_cfg_pkg::row_mask_t alu_mask;
   assign pst_gnt = out_gnt && pst_req;
   assign raw_gnt = out_gnt && !pst_req && raw_req;
   assign alu_gnt = out_gnt && !pst_req && !raw_req;
@@ -372,16 +373,16 @@ module weft_npu #(
 
   // ---- compute -----------------------------------------------------------------------
 
-  logic            c0_valid, c0_ready, c0_idle, c1_valid, c1_ready, c1_idle;
-  logic [1:0]      c1_stage;
-  logic [48*N-1:0] c0_acc, c1_acc, c0_bias, c1_bias;
-  logic [2*N-1:0]  c0_state, c1_state;
-  logic [16*N-1:0] c0_b, c1_b;
-  logic [32*N-1:0] c0_mul, c1_mul;
-  logic [6*N-1:0]  c0_shift, c1_shift;
-  logic [19:0]     c0_addr, c1_addr;
-  logic [N-1:0]    c0_mask, c1_mask;
-  logic [447:0]    c0_cfg, c1_cfg;
+  logic                     c0_valid, c0_ready, c0_idle, c1_valid, c1_ready, c1_idle;
+  logic [1:0]               c1_stage;
+  weft_cfg_pkg::row_acc_t   c0_acc, c1_acc, c0_bias, c1_bias;
+  weft_cfg_pkg::row_state_t c0_state, c1_state;
+  weft_cfg_pkg::row_half_t  c0_b, c1_b;
+  weft_cfg_pkg::row_mul_t   c0_mul, c1_mul;
+  weft_cfg_pkg::row_shift_t c0_shift, c1_shift;
+  weft_cfg_pkg::sp_addr_t   c0_addr, c1_addr;
+  weft_cfg_pkg::row_mask_t  c0_mask, c1_mask;
+  logic [447:0]             c0_cfg, c1_cfg;
 
   // Rows of a command with raw go to weft_post_raw, the others to weft_post.
   logic c0_raw, c1_raw, c0_post_ready, c1_post_ready, c0_post_idle, c1_post_idle;

@@ -25,45 +25,45 @@ module weft_vec (
   output logic need_alu_o,
   input  logic abort_i,
 
-  input  logic          cmd_valid_i,
-  output logic          cmd_ready_o,
-  input  logic [1023:0] cmd_i,
-  output logic          done_o,
-  output logic          fault_o,
-  output logic [7:0]    fault_code_o,
-  output logic [31:0]   fault_info_o,
-  output logic          busy_o,
+  input  logic               cmd_valid_i,
+  output logic               cmd_ready_o,
+  input  weft_cmd_pkg::cmd_t cmd_i,
+  output logic               done_o,
+  output logic               fault_o,
+  output logic [7:0]         fault_code_o,
+  output logic [31:0]        fault_info_o,
+  output logic               busy_o,
 
-  output logic                          vec_req_o,
-  output logic [19:0]                   vec_addr_o,
-  output logic                          vec_wide_o,
-  input  logic                          vec_gnt_i,
-  input  logic [16*weft_cfg_pkg::N-1:0] vec_rdata_i,
+  output logic                   vec_req_o,
+  output weft_cfg_pkg::sp_addr_t vec_addr_o,
+  output logic                   vec_wide_o,
+  input  logic                   vec_gnt_i,
+  input  weft_cfg_pkg::sp_pair_t vec_rdata_i,
 
-  output logic                         alu_req_o,
-  output logic [19:0]                  alu_addr_o,
-  output logic [8*weft_cfg_pkg::N-1:0] alu_data_o,
-  output logic [weft_cfg_pkg::N-1:0]   alu_mask_o,
-  input  logic                         alu_gnt_i,
+  output logic                    alu_req_o,
+  output weft_cfg_pkg::sp_addr_t  alu_addr_o,
+  output weft_cfg_pkg::sp_word_t  alu_data_o,
+  output weft_cfg_pkg::row_mask_t alu_mask_o,
+  input  logic                    alu_gnt_i,
 
-  output logic                          parv_req_o,
-  output logic [19:0]                   parv_addr_o,
-  input  logic                          parv_gnt_i,
-  input  logic [16*weft_cfg_pkg::N-1:0] parv_rdata_i,
+  output logic                   parv_req_o,
+  output weft_cfg_pkg::sp_addr_t parv_addr_o,
+  input  logic                   parv_gnt_i,
+  input  weft_cfg_pkg::sp_pair_t parv_rdata_i,
 
-  output logic [447:0]                  post_cfg_o,
-  output logic                          post_valid_o,
-  input  logic                          post_ready_i,
-  output logic [1:0]                    post_stage_o,
-  output logic [48*weft_cfg_pkg::N-1:0] post_acc_o,
-  output logic [2*weft_cfg_pkg::N-1:0]  post_state_o,
-  output logic [16*weft_cfg_pkg::N-1:0] post_b_o,
-  output logic [48*weft_cfg_pkg::N-1:0] post_bias_o,
-  output logic [32*weft_cfg_pkg::N-1:0] post_mul_o,
-  output logic [6*weft_cfg_pkg::N-1:0]  post_shift_o,
-  output logic [19:0]                   post_addr_o,
-  output logic [weft_cfg_pkg::N-1:0]    post_mask_o,
-  input  logic                          post_idle_i
+  output logic [447:0]             post_cfg_o,
+  output logic                     post_valid_o,
+  input  logic                     post_ready_i,
+  output logic [1:0]               post_stage_o,
+  output weft_cfg_pkg::row_acc_t   post_acc_o,
+  output weft_cfg_pkg::row_state_t post_state_o,
+  output weft_cfg_pkg::row_half_t  post_b_o,
+  output weft_cfg_pkg::row_acc_t   post_bias_o,
+  output weft_cfg_pkg::row_mul_t   post_mul_o,
+  output weft_cfg_pkg::row_shift_t post_shift_o,
+  output weft_cfg_pkg::sp_addr_t   post_addr_o,
+  output weft_cfg_pkg::row_mask_t  post_mask_o,
+  input  logic                     post_idle_i
 );
 
   localparam int unsigned N = weft_cfg_pkg::N;
@@ -76,7 +76,7 @@ module weft_vec (
   // ---- the command ------------------------------------------------------------
 
   /* verilator lint_off UNUSEDSIGNAL */  // the header and reserved bits
-  logic [1023:0] cmd_q;
+  weft_cmd_pkg::cmd_t cmd_q;
   /* verilator lint_on UNUSEDSIGNAL */
   logic is_dw, is_pool, is_elt, is_alu, add, two, pool_sum;
   logic mul, lookup;                // elt: product, table
@@ -122,10 +122,10 @@ module weft_vec (
   typedef enum logic [2:0] {Idle, Start, Plan, Run, Stop} state_e;
   state_e state_q;
 
-  logic start, flush, finished, scan_ready, scan_wide;
-  logic out_valid, out_next, out_block, out_bad;
-  logic rd_bad, par_bad, tab_ready, tab_bad, alu_done, alu_bad;
-  logic [19:0] rd_bad_addr, par_bad_addr, tab_bad_addr, out_bad_addr, alu_bad_addr;
+  logic                   start, flush, finished, scan_ready, scan_wide;
+  logic                   out_valid, out_next, out_block, out_bad;
+  logic                   rd_bad, par_bad, tab_ready, tab_bad, alu_done, alu_bad;
+  weft_cfg_pkg::sp_addr_t rd_bad_addr, par_bad_addr, tab_bad_addr, out_bad_addr, alu_bad_addr;
 
   assign start    = state_q == Start;
   assign flush    = abort_i || state_q == Stop;
@@ -186,12 +186,12 @@ module weft_vec (
 
   // ---- input addresses and words ------------------------------------------------
 
-  logic        scan_valid, scan_skip, scan_row, scan_emit, scan_block, scan_first, scan_last;
-  logic [8:0]  scan_on;
-  logic        tap_valid, tap_first, tap_last, tap_second;
-  logic        addr_ready;
-  logic [19:0] scan_addr, tap_addr;
-  logic [6:0]  scan_lanes, tap_lanes;
+  logic                   scan_valid, scan_skip, scan_row, scan_emit, scan_block, scan_first, scan_last;
+  logic [8:0]             scan_on;
+  logic                   tap_valid, tap_first, tap_last, tap_second;
+  logic                   addr_ready;
+  weft_cfg_pkg::sp_addr_t scan_addr, tap_addr;
+  logic [6:0]             scan_lanes, tap_lanes;
 
   weft_vec_scan u_scan (
     .clk_i(clk_i), .rst_ni(rst_ni), .flush_i(flush), .start_i(start && is_dw),
@@ -219,7 +219,7 @@ module weft_vec (
   end
 
   // elt is a window of one tap; its two strides have changed places
-  logic [19:0] tap_oy_step, tap_ox_step;
+  weft_cfg_pkg::sp_addr_t tap_oy_step, tap_ox_step;
   assign tap_oy_step = is_elt ? cmd_q[weft_cmd_pkg::ELT_IN_Y_STRIDE_LSB +: weft_cmd_pkg::ELT_IN_Y_STRIDE_W]
                               : cmd_q[weft_cmd_pkg::POOL_OY_STEP_LSB +: weft_cmd_pkg::POOL_OY_STEP_W];
   assign tap_ox_step = is_elt ? cmd_q[weft_cmd_pkg::ELT_IN_X_STRIDE_LSB +: weft_cmd_pkg::ELT_IN_X_STRIDE_W]
@@ -242,15 +242,15 @@ module weft_vec (
     .valid_o(tap_valid), .ready_i(addr_ready), .addr_o(tap_addr), .lanes_o(tap_lanes), .first_o(tap_first),
     .last_o(tap_last));
 
-  logic           word_valid, word_ready;
-  logic [16*N-1:0] word;
-  logic [13:0]    word_tag;
-  logic [6:0]     lanes;
+  logic                    word_valid, word_ready;
+  weft_cfg_pkg::row_half_t word;
+  logic [13:0]             word_tag;
+  logic [6:0]              lanes;
 
   assign lanes = is_dw ? scan_lanes : tap_lanes;
 
-  logic        rd_req, rd_wide, alu_rd_req;
-  logic [19:0] rd_addr, alu_rd_addr;
+  logic                   rd_req, rd_wide, alu_rd_req;
+  weft_cfg_pkg::sp_addr_t rd_addr, alu_rd_addr;
   assign vec_req_o  = is_alu ? alu_rd_req : rd_req;
   assign vec_addr_o = is_alu ? alu_rd_addr : rd_addr;
   assign vec_wide_o = !is_alu && rd_wide;
@@ -268,7 +268,7 @@ module weft_vec (
   if (weft_cfg_pkg::HAS_ALU) begin : g_alu
     // A copy of its own: what alu decodes rests with its clock.
     /* verilator lint_off UNUSEDSIGNAL */  // the header and reserved bits
-    logic [1023:0] alu_cmd_q;
+    weft_cmd_pkg::cmd_t alu_cmd_q;
     /* verilator lint_on UNUSEDSIGNAL */
     always_ff @(posedge clk_alu_i) begin
       if (take_alu) alu_cmd_q <= cmd_i;
@@ -296,10 +296,10 @@ module weft_vec (
 
   // ---- weights and lane parameters ----------------------------------------------
 
-  logic            wts_valid, wts_take, rec_valid, rec_take, par_req;
-  logic [19:0]     par_addr;
-  logic [81*N-1:0] wts;
-  logic            rec_ok_q;  // the block's records are in the lane parameters
+  logic                   wts_valid, wts_take, rec_valid, rec_take, par_req;
+  weft_cfg_pkg::sp_addr_t par_addr;
+  logic [81*N-1:0]        wts;
+  logic                   rec_ok_q;  // the block's records are in the lane parameters
 
   weft_vec_par u_par (
     .clk_i(clk_i), .rst_ni(rst_ni), .flush_i(flush), .start_i(start && is_dw),
@@ -319,13 +319,13 @@ module weft_vec (
     .rec_valid_o(rec_valid), .rec_take_i(rec_take), .bias_o(post_bias_o), .mul_o(post_mul_o),
     .shift_o(post_shift_o), .bad_o(par_bad), .bad_addr_o(par_bad_addr));
 
-  logic            elt_valid, elt_next;
-  logic [16*N-1:0] elt_word;
-  logic [1:0]      elt_tag;
+  logic                    elt_valid, elt_next;
+  weft_cfg_pkg::row_half_t elt_word;
+  logic [1:0]              elt_tag;
 
   if (weft_cfg_pkg::HAS_TABLE) begin : g_table
-    logic        tab_req, tab_full;
-    logic [19:0] tab_addr;
+    logic                   tab_req, tab_full;
+    weft_cfg_pkg::sp_addr_t tab_addr;
 
     weft_vec_table u_table (
       .clk_i(clk_i), .rst_ni(rst_ni), .flush_i(flush), .start_i(start && lookup), .on_i(lookup), .ready_o(tab_full),
@@ -364,10 +364,10 @@ module weft_vec (
 
   // ---- engines ------------------------------------------------------------------
 
-  logic dw_ready, pool_ready, elt_ready;
-  logic dw_row_valid, pool_row_valid, elt_row_valid, row_valid;
-  logic [48*N-1:0] dw_row, pool_row, elt_row;
-  logic [2*N-1:0] dw_state;
+  logic                     dw_ready, pool_ready, elt_ready;
+  logic                     dw_row_valid, pool_row_valid, elt_row_valid, row_valid;
+  weft_cfg_pkg::row_acc_t   dw_row, pool_row, elt_row;
+  weft_cfg_pkg::row_state_t dw_state;
 
   assign word_ready = is_dw ? dw_ready : is_pool ? pool_ready : elt_next;
 

@@ -39,34 +39,34 @@ module weft_vec_dw (
   input  logic [1:0] w_fmt_i,
   input  logic [5:0] log2_scale_i,
 
-  input  logic                         pix_valid_i,
-  output logic                         pix_ready_o,
-  input  logic [16*weft_cfg_pkg::N-1:0] pix_i,
-  input  logic                         row_i,
-  input  logic                         emit_i,
-  input  logic                         block_i,
-  input  logic [8:0]                   on_i,      // tap 3*ky + kx, with by_row_i kx
-  input  logic                         first_i,
-  input  logic                         last_i,
+  input  logic                    pix_valid_i,
+  output logic                    pix_ready_o,
+  input  weft_cfg_pkg::row_half_t pix_i,
+  input  logic                    row_i,
+  input  logic                    emit_i,
+  input  logic                    block_i,
+  input  logic [8:0]              on_i,  // tap 3*ky + kx, with by_row_i kx
+  input  logic                    first_i,
+  input  logic                    last_i,
 
   input  logic                          wts_valid_i,
   output logic                          wts_take_o,
   input  logic [81*weft_cfg_pkg::N-1:0] wts_i,
 
-  output logic                          row_valid_o,
-  input  logic                          row_ready_i,
-  output logic [48*weft_cfg_pkg::N-1:0] row_o,
-  output logic [2*weft_cfg_pkg::N-1:0]  row_state_o
+  output logic                     row_valid_o,
+  input  logic                     row_ready_i,
+  output weft_cfg_pkg::row_acc_t   row_o,
+  output weft_cfg_pkg::row_state_t row_state_o
 );
 
   localparam int N        = weft_cfg_pkg::N;
   localparam int LineBits = $clog2(weft_cfg_pkg::DW_LINE);
 
   // Stage 1: pixel beside the two above it, on their way out of the line buffers.
-  logic                s1_valid_q, s1_emit_q, s1_block_q;
-  logic [8:0]          s1_on_q, s2_on_q;     // taps that are not padding
-  logic [LineBits-1:0] s1_x_q, x;
-  logic [16*N-1:0]     s1_pix_q;
+  logic                    s1_valid_q, s1_emit_q, s1_block_q;
+  logic [8:0]              s1_on_q, s2_on_q;  // taps that are not padding
+  logic [LineBits-1:0]     s1_x_q, x;
+  weft_cfg_pkg::row_half_t s1_pix_q;
   // Stage 2: windows. 3: products. 4: sums of three. 5: row_o.
   logic                s2_emit_q, s3_valid_q, s4_valid_q, s5_valid_q;
 
@@ -102,9 +102,9 @@ module weft_vec_dw (
   // Each is a pair of memories: pixels of bytes alternate between them, pixels
   // of int16 take both.
   localparam int Half = weft_cfg_pkg::DW_LINE / 2;
-  logic [LineBits-2:0] x_row, s1_x_row;
-  logic [1:0]          re, we;
-  logic [16*N-1:0]     out1, out2, above1, above2, s1_both;
+  logic [LineBits-2:0]     x_row, s1_x_row;
+  logic [1:0]              re, we;
+  weft_cfg_pkg::row_half_t out1, out2, above1, above2, s1_both;
 
   assign x_row    = int16_i ? x[LineBits-2:0] : x[LineBits-1:1];
   assign s1_x_row = int16_i ? s1_x_q[LineBits-2:0] : s1_x_q[LineBits-1:1];
@@ -367,8 +367,8 @@ module weft_vec_dw (
   /* verilator lint_on BLKSEQ */
 
 `ifdef WEFT_ASSERT
-  logic                          held_q;
-  logic [48*weft_cfg_pkg::N-1:0] row_held_q;
+  logic                   held_q;
+  weft_cfg_pkg::row_acc_t row_held_q;
   always_ff @(posedge clk_i) begin
     held_q     <= !flush_i && row_valid_o && !row_ready_i;
     row_held_q <= row_o;

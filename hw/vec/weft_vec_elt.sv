@@ -23,16 +23,16 @@ module weft_vec_elt (
   input  logic [7:0]  b_zp_i,
   input  logic [4:0]  pre_shift_i,
 
-  input  logic                         word_valid_i,
-  output logic                         word_ready_o,
-  input  logic [16*weft_cfg_pkg::N-1:0] word_i,
-  input  logic                         first_i,
-  input  logic                         last_i,
+  input  logic                    word_valid_i,
+  output logic                    word_ready_o,
+  input  weft_cfg_pkg::row_half_t word_i,
+  input  logic                    first_i,
+  input  logic                    last_i,
 
-  output logic                          row_valid_o,
-  input  logic                          row_ready_i,
-  output logic [48*weft_cfg_pkg::N-1:0] row_o,
-  output logic [16*weft_cfg_pkg::N-1:0] b_o
+  output logic                    row_valid_o,
+  input  logic                    row_ready_i,
+  output weft_cfg_pkg::row_acc_t  row_o,
+  output weft_cfg_pkg::row_half_t b_o
 );
 
   localparam int N = weft_cfg_pkg::N;

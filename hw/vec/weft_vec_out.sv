@@ -12,40 +12,41 @@ module weft_vec_out (
   input  logic flush_i,
   input  logic start_i,
 
-  input  logic [19:0] base_i,
-  input  logic [19:0] x_step_i,
-  input  logic [19:0] y_step_i,
-  input  logic [15:0] ow_i,
-  input  logic [15:0] oh_i,
-  input  logic [15:0] oc_i,
-  input  logic [1:0]  log_i,         // channels are 1 << log_i bytes apart
+  input  weft_cfg_pkg::sp_addr_t base_i,
+  input  weft_cfg_pkg::sp_addr_t x_step_i,
+  input  weft_cfg_pkg::sp_addr_t y_step_i,
+  input  logic [15:0]            ow_i,
+  input  logic [15:0]            oh_i,
+  input  logic [15:0]            oc_i,
+  input  logic [1:0]             log_i,  // channels are 1 << log_i bytes apart
 
-  output logic                       valid_o,
-  input  logic                       next_i,
-  output logic [19:0]                addr_o,
-  output logic [weft_cfg_pkg::N-1:0] mask_o,
-  output logic                       block_o,
-  output logic                       bad_o,
-  output logic [19:0]                bad_addr_o
+  output logic                    valid_o,
+  input  logic                    next_i,
+  output weft_cfg_pkg::sp_addr_t  addr_o,
+  output weft_cfg_pkg::row_mask_t mask_o,
+  output logic                    block_o,
+  output logic                    bad_o,
+  output weft_cfg_pkg::sp_addr_t  bad_addr_o
 );
 
   localparam int unsigned N = weft_cfg_pkg::N;
+  localparam int unsigned AddrW = weft_cfg_pkg::SP_ADDR_BITS;
 
-  logic         run_q;
-  logic [15:0]  chans_q, oy_q, ox_q;   // chans_q: left, this block included
-  logic [19:0]  block_q, line_q, addr_q;
-  logic [N-1:0] mask_q;
+  logic                    run_q;
+  logic [15:0]             chans_q, oy_q, ox_q;  // chans_q: left, this block included
+  weft_cfg_pkg::sp_addr_t  block_q, line_q, addr_q;
+  weft_cfg_pkg::row_mask_t mask_q;
 
-  logic [15:0] next_chans;
-  logic [6:0]  lanes;
-  logic [19:0] next_block, next_line;
-  logic        end_x, end_y, last_block, range_bad;
+  logic [15:0]            next_chans;
+  logic [6:0]             lanes;
+  weft_cfg_pkg::sp_addr_t next_block, next_line;
+  logic                   end_x, end_y, last_block, range_bad;
 
   assign end_x      = ox_q + 16'd1 == ow_i;
   assign end_y      = oy_q + 16'd1 == oh_i;
   assign last_block = chans_q <= 16'(N);
   assign next_chans = start_i ? oc_i : chans_q - 16'(N);
-  assign next_block = start_i ? base_i : block_q + (20'(N) << log_i);
+  assign next_block = start_i ? base_i : block_q + (AddrW'(N) << log_i);
   assign next_line  = line_q + y_step_i;
 
   assign lanes      = last_block ? chans_q[6:0] : 7'(N);

@@ -24,67 +24,68 @@ module weft_vec_par (
   input  logic flush_i,
   input  logic start_i,
 
-  input  logic [19:0] w_base_i,
-  input  logic [19:0] p_base_i,
-  input  logic [15:0] oc_i,
-  input  logic [15:0] oh_i,
-  input  logic [15:0] in_h_i,
-  input  logic [15:0] iy_start_i,
-  input  logic [3:0]  stride_y_i,
-  input  logic [3:0]  n_ky_i,        // 0: 3x3
-  input  logic [3:0]  n_kx_i,
-  input  logic [7:0]  w_zp_i,
-  input  logic        scalar_i,
-  input  logic [31:0] scalar_mul_i,
-  input  logic [5:0]  scalar_shift_i,
+  input  weft_cfg_pkg::sp_addr_t w_base_i,
+  input  weft_cfg_pkg::sp_addr_t p_base_i,
+  input  logic [15:0]            oc_i,
+  input  logic [15:0]            oh_i,
+  input  logic [15:0]            in_h_i,
+  input  logic [15:0]            iy_start_i,
+  input  logic [3:0]             stride_y_i,
+  input  logic [3:0]             n_ky_i,  // 0: 3x3
+  input  logic [3:0]             n_kx_i,
+  input  logic [7:0]             w_zp_i,
+  input  logic                   scalar_i,
+  input  logic [31:0]            scalar_mul_i,
+  input  logic [5:0]             scalar_shift_i,
 
-  output logic                         parv_req_o,
-  output logic [19:0]                  parv_addr_o,
-  input  logic                         parv_gnt_i,
-  input  logic [16*weft_cfg_pkg::N-1:0] parv_rdata_i,
+  output logic                   parv_req_o,
+  output weft_cfg_pkg::sp_addr_t parv_addr_o,
+  input  logic                   parv_gnt_i,
+  input  weft_cfg_pkg::sp_pair_t parv_rdata_i,
 
   output logic                          wts_valid_o,
   input  logic                          wts_take_i,
   output logic [81*weft_cfg_pkg::N-1:0] wts_o,
 
-  output logic                          rec_valid_o,
-  input  logic                          rec_take_i,
-  output logic [48*weft_cfg_pkg::N-1:0] bias_o,
-  output logic [32*weft_cfg_pkg::N-1:0] mul_o,
-  output logic [6*weft_cfg_pkg::N-1:0]  shift_o,
+  output logic                     rec_valid_o,
+  input  logic                     rec_take_i,
+  output weft_cfg_pkg::row_acc_t   bias_o,
+  output weft_cfg_pkg::row_mul_t   mul_o,
+  output weft_cfg_pkg::row_shift_t shift_o,
 
-  output logic        bad_o,
-  output logic [19:0] bad_addr_o
+  output logic                   bad_o,
+  output weft_cfg_pkg::sp_addr_t bad_addr_o
 );
 
   localparam int N        = weft_cfg_pkg::N;
+  localparam int unsigned AddrW    = weft_cfg_pkg::SP_ADDR_BITS;
   localparam int Taps     = weft_cfg_pkg::DW_TAPS;
   localparam int RecBytes = weft_cfg_pkg::PARAM_BYTES;
   localparam logic [2:0]  RecLast  = 3'((RecBytes - 1) / 2);   // RecBytes words of N bytes hold N records
 
-  logic        run_q;
-  logic        plan_q;             // the first row's place is not known yet
-  logic        rec_q;              // records' turn, else weights'
-  logic [2:0]  pair_q;
-  logic [15:0] chans_q;            // channels left, this block included
-  logic        new_q, end_q;       // the row at hand is the first, the last of its block
-  logic        all_q;              // all weights have been asked for
-  logic [19:0] w_block_q, w_addr_q, p_addr_q;
-  logic        got_q, got_rec_q;   // two words come with this cycle
-  logic        got_last_q;         // the last ones of their kind
-  logic [2:0]  got_pair_q;
-  logic        wts_full_q, rec_full_q;
+  logic                   run_q;
+  logic                   plan_q;            // the first row's place is not known yet
+  logic                   rec_q;             // records' turn, else weights'
+  logic [2:0]             pair_q;
+  logic [15:0]            chans_q;           // channels left, this block included
+  logic                   new_q, end_q;      // the row at hand is the first, the last of its block
+  logic                   all_q;             // all weights have been asked for
+  weft_cfg_pkg::sp_addr_t w_block_q, w_addr_q, p_addr_q;
+  logic                   got_q, got_rec_q;  // two words come with this cycle
+  logic                   got_last_q;        // the last ones of their kind
+  logic [2:0]             got_pair_q;
+  logic                   wts_full_q, rec_full_q;
 
   logic        by_row, room, range_bad, accept, last_pair, single, row_done, last_block;
   logic [3:0]  kx, ky;             // ky: of the row that comes next
   logic        row_end;
 
   // Bytes of kernel rows. By additions: no multiplier block.
-  function automatic logic [19:0] bytes(input logic [3:0] rows, input logic [3:0] cols);
+  function automatic weft_cfg_pkg::sp_addr_t bytes(input logic [3:0] rows, input logic [3:0] cols);
     logic [7:0] words;
     words = (rows[0] ? {4'd0, cols} : 8'd0) + (rows[1] ? {3'd0, cols, 1'd0} : 8'd0)
             + (rows[2] ? {2'd0, cols, 2'd0} : 8'd0) + (rows[3] ? {1'd0, cols, 3'd0} : 8'd0);
-    bytes = 20'(words) << weft_cfg_pkg::LOG2_N;
+    bytes = AddrW'(words) << weft_cfg_pkg::LOG2_N;
   endfunction
 
   assign by_row = weft_cfg_pkg::HAS_DWK && n_ky_i != '0;
@@ -143,7 +144,7 @@ module weft_vec_par (
 
   // The row that comes next is the one at hand from plan_q or row_done on.
   /* verilator lint_off BLKSEQ */
-  logic [19:0] block;
+  weft_cfg_pkg::sp_addr_t block;
   always_ff @(posedge clk_i) begin
     if (start_i) begin
       rec_q     <= 1'b0;
@@ -163,8 +164,8 @@ module weft_vec_par (
       got_pair_q <= pair_q;
       got_last_q <= last_pair;
       pair_q     <= last_pair ? '0 : pair_q + 3'd1;
-      if (rec_q) p_addr_q <= p_addr_q + 20'(2*N);
-      else w_addr_q <= w_addr_q + 20'(2*N);
+      if (rec_q) p_addr_q <= p_addr_q + AddrW'(2*N);
+      else w_addr_q <= w_addr_q + AddrW'(2*N);
       if (last_pair) rec_q <= !rec_q && new_q;
       if (row_done) begin
         new_q    <= end_q;

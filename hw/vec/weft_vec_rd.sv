@@ -17,43 +17,44 @@ module weft_vec_rd (
   input  logic rst_ni,
   input  logic flush_i,
 
-  input  logic        addr_valid_i,
-  output logic        addr_ready_o,
-  input  logic [19:0] addr_i,
-  input  logic [6:0]  bytes_i,      // of the word, that are used: 1..2N
-  input  logic        skip_i,
-  input  logic [13:0] tag_i,        // carried along
-  output logic        bad_o,
-  output logic [19:0] bad_addr_o,
+  input  logic                   addr_valid_i,
+  output logic                   addr_ready_o,
+  input  weft_cfg_pkg::sp_addr_t addr_i,
+  input  logic [6:0]             bytes_i,  // of the word, that are used: 1..2N
+  input  logic                   skip_i,
+  input  logic [13:0]            tag_i,    // carried along
+  output logic                   bad_o,
+  output weft_cfg_pkg::sp_addr_t bad_addr_o,
 
-  output logic                         vec_req_o,
-  output logic [19:0]                  vec_addr_o,
-  output logic                         vec_wide_o,
-  input  logic                         vec_gnt_i,
-  input  logic [16*weft_cfg_pkg::N-1:0] vec_rdata_i,
+  output logic                   vec_req_o,
+  output weft_cfg_pkg::sp_addr_t vec_addr_o,
+  output logic                   vec_wide_o,
+  input  logic                   vec_gnt_i,
+  input  weft_cfg_pkg::sp_pair_t vec_rdata_i,
 
-  output logic                         word_valid_o,
-  input  logic                         word_ready_i,
-  output logic [16*weft_cfg_pkg::N-1:0] word_o,      // anything with skip_i
-  output logic [13:0]                  tag_o
+  output logic                    word_valid_o,
+  input  logic                    word_ready_i,
+  output weft_cfg_pkg::row_half_t word_o,  // anything with skip_i
+  output logic [13:0]             tag_o
 );
 
   localparam int unsigned N     = weft_cfg_pkg::N;
+  localparam int unsigned AddrW = weft_cfg_pkg::SP_ADDR_BITS;
   localparam int unsigned Log2N = weft_cfg_pkg::LOG2_N;
   localparam int unsigned Depth = 4;
 
-  logic [16*N-1:0] data_q [Depth];
-  logic [13:0]     tag_q  [Depth];
-  logic [1:0]      wr_q, rd_q;
-  logic [2:0]      used_q;          // accepted addresses whose word has not left
-  logic [2:0]      full_q;          // of them, in data_q
-  logic            push_q;          // accepted in the cycle before
-  logic            push_skip_q;
-  logic            push_split_q;
-  logic [13:0]     push_tag_q;
-  logic            second_q;        // the first of two reads was granted
-  logic            low_push_q;      // in the cycle before
-  logic [8*N-1:0]  low_q;           // what it brought
+  weft_cfg_pkg::row_half_t data_q [Depth];
+  logic [13:0]             tag_q  [Depth];
+  logic [1:0]              wr_q, rd_q;
+  logic [2:0]              used_q;      // accepted addresses whose word has not left
+  logic [2:0]              full_q;      // of them, in data_q
+  logic                    push_q;      // accepted in the cycle before
+  logic                    push_skip_q;
+  logic                    push_split_q;
+  logic [13:0]             push_tag_q;
+  logic                    second_q;    // the first of two reads was granted
+  logic                    low_push_q;  // in the cycle before
+  weft_cfg_pkg::sp_word_t  low_q;       // what it brought
 
   logic room, range_bad, accept, pop, aligned, first;
 
@@ -62,7 +63,7 @@ module weft_vec_rd (
   assign room         = !used_q[2];
   assign bad_o        = addr_valid_i && !skip_i && range_bad;
   assign vec_req_o    = addr_valid_i && room && !skip_i && !range_bad;
-  assign vec_addr_o   = second_q ? addr_i + 20'(N) : addr_i;
+  assign vec_addr_o   = second_q ? addr_i + AddrW'(N) : addr_i;
   assign vec_wide_o   = aligned && bytes_i > 7'(N);
   assign aligned      = addr_i[Log2N-1:0] == '0;
   assign first        = !second_q && !aligned && bytes_i > 7'(2*N) - 7'(addr_i[Log2N-1:0]);

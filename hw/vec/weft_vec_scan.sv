@@ -31,38 +31,39 @@ module weft_vec_scan (
   input  logic flush_i,
   input  logic start_i,
 
-  input  logic [19:0] base_i,         // row 0, column 0, channel 0
-  input  logic [19:0] x_step_i,
-  input  logic [19:0] y_step_i,
-  input  logic [15:0] in_h_i,
-  input  logic [15:0] in_w_i,
-  input  logic [15:0] iy_start_i,     // signed
-  input  logic [15:0] ix_start_i,     // signed
-  input  logic [15:0] ow_i,
-  input  logic [15:0] oh_i,
-  input  logic [15:0] oc_i,
-  input  logic        int16_i,          // channels are two bytes apart, else one
-  input  logic [3:0]  stride_x_i,
-  input  logic [3:0]  stride_y_i,
-  input  logic [3:0]  n_ky_i,
-  input  logic [3:0]  n_kx_i,
+  input  weft_cfg_pkg::sp_addr_t base_i,      // row 0, column 0, channel 0
+  input  weft_cfg_pkg::sp_addr_t x_step_i,
+  input  weft_cfg_pkg::sp_addr_t y_step_i,
+  input  logic [15:0]            in_h_i,
+  input  logic [15:0]            in_w_i,
+  input  logic [15:0]            iy_start_i,  // signed
+  input  logic [15:0]            ix_start_i,  // signed
+  input  logic [15:0]            ow_i,
+  input  logic [15:0]            oh_i,
+  input  logic [15:0]            oc_i,
+  input  logic                   int16_i,     // channels are two bytes apart, else one
+  input  logic [3:0]             stride_x_i,
+  input  logic [3:0]             stride_y_i,
+  input  logic [3:0]             n_ky_i,
+  input  logic [3:0]             n_kx_i,
 
-  output logic        ready_o,
-  output logic        wide_o,
-  output logic        valid_o,
-  input  logic        ready_i,
-  output logic [19:0] addr_o,
-  output logic [6:0]  lanes_o,
-  output logic        skip_o,
-  output logic        row_o,
-  output logic        emit_o,
-  output logic        block_o,
-  output logic [8:0]  on_o,           // tap 3*ky + kx, with n_ky_i kx
-  output logic        first_o,
-  output logic        last_o
+  output logic                   ready_o,
+  output logic                   wide_o,
+  output logic                   valid_o,
+  input  logic                   ready_i,
+  output weft_cfg_pkg::sp_addr_t addr_o,
+  output logic [6:0]             lanes_o,
+  output logic                   skip_o,
+  output logic                   row_o,
+  output logic                   emit_o,
+  output logic                   block_o,
+  output logic [8:0]             on_o,  // tap 3*ky + kx, with n_ky_i kx
+  output logic                   first_o,
+  output logic                   last_o
 );
 
   localparam int unsigned N      = weft_cfg_pkg::N;
+  localparam int unsigned AddrW  = weft_cfg_pkg::SP_ADDR_BITS;
   localparam int unsigned DwLine = weft_cfg_pkg::DW_LINE;
 
   // How many of at most max rows (columns) of padding to leave out.
@@ -80,21 +81,21 @@ module weft_vec_scan (
   typedef enum logic [2:0] {Idle, BaseY, BaseX, SpanX, SpanY, GapRow, GapBlock, Begin} state_e;
   state_e state_q;
 
-  logic [3:0]  cut_l_q;                             // left
-  logic [1:0]  cut_t_q, cut_y_q;                    // top, top and bottom
-  logic [19:0] base_q;                              // first pixel of the stream
-  logic [19:0] span_x_q, span_y_q;                  // (ow - 1) * stride_x; at most 15 * 65534
-  logic [8:0]  len_q;                               // pixels of a row
-  logic [20:0] rows_q;                              // rows of a block
-  logic [12:0] gap_row_q;                           // pixels from the last window of a row to the next
-  logic [9:0]  gap_block_q;                         // the same between blocks
-  logic [9:0]  gap_first_q;                         // pixels before the first window's last
+  logic [3:0]             cut_l_q;             // left
+  logic [1:0]             cut_t_q, cut_y_q;    // top, top and bottom
+  weft_cfg_pkg::sp_addr_t base_q;              // first pixel of the stream
+  weft_cfg_pkg::sp_addr_t span_x_q, span_y_q;  // (ow - 1) * stride_x; at most 15 * 65534
+  logic [8:0]             len_q;               // pixels of a row
+  logic [20:0]            rows_q;              // rows of a block
+  logic [12:0]            gap_row_q;           // pixels from the last window of a row to the next
+  logic [9:0]             gap_block_q;         // the same between blocks
+  logic [9:0]             gap_first_q;         // pixels before the first window's last
 
-  logic [19:0] mul_a, mul_b, mul_p;
-  logic [1:0]  mul_hi;
-  logic [3:0]  max_x, cut_l, cut_r;
-  logic [1:0]  cut_t, cut_b;
-  logic signed [21:0] iy_start, ix_start, over_x, over_y;  // over: padding behind
+  weft_cfg_pkg::sp_addr_t mul_a, mul_b, mul_p;
+  logic [1:0]             mul_hi;
+  logic [3:0]             max_x, cut_l, cut_r;
+  logic [1:0]             cut_t, cut_b;
+  logic signed [21:0]     iy_start, ix_start, over_x, over_y;  // over: padding behind
 
   assign iy_start = 22'($signed(iy_start_i));
   assign ix_start = 22'($signed(ix_start_i));
@@ -108,10 +109,10 @@ module weft_vec_scan (
   assign cut_b    = 2'(leave_out(over_y, 4'd2 - {2'd0, cut_t_q}));
 
   // The pass that comes next, and where its first pixel lies.
-  logic        pass_next, pass_first, pass_last, pass_end, pass_on;
-  logic [20:0] pass_row;
-  logic [19:0] ahead_q, line_next_q;  // ahead: row 0 in its block
-  logic        unused_pass;
+  logic                   pass_next, pass_first, pass_last, pass_end, pass_on;
+  logic [20:0]            pass_row;
+  weft_cfg_pkg::sp_addr_t ahead_q, line_next_q;  // ahead: row 0 in its block
+  logic                   unused_pass;
   assign unused_pass = pass_row[20];
 
   if (weft_cfg_pkg::HAS_DWK) begin : g_rows
@@ -125,7 +126,7 @@ module weft_vec_scan (
   end
 
   always_comb begin
-    mul_a = pass_row[19:0];
+    mul_a = pass_row[AddrW-1:0];
     mul_b = y_step_i;
     case (state_q)
       BaseY: mul_a = by_row ? '0 : {{4{iy_start_i[15]}}, iy_start_i} + {18'd0, cut_t};
@@ -155,7 +156,7 @@ module weft_vec_scan (
     // upper two bits of either factor.
     mul_hi = (mul_a[0] ? mul_b[19:18] : 2'd0) + (mul_a[1] ? {mul_b[18], 1'b0} : 2'd0)
              + (mul_b[0] ? mul_a[19:18] : 2'd0) + (mul_b[1] ? {mul_a[18], 1'b0} : 2'd0);
-    mul_p  = 20'(mul_a[17:0]) * 20'(mul_b[17:0]) + {mul_hi, 18'd0};
+    mul_p  = AddrW'(mul_a[17:0]) * AddrW'(mul_b[17:0]) + {mul_hi, 18'd0};
   end
 
   always_ff @(posedge clk_i) begin
@@ -189,7 +190,7 @@ module weft_vec_scan (
       SpanY: begin
         span_y_q <= mul_p;
         len_q    <= span_x_q[8:0] + {5'd0, kx} - {5'd0, cut_l_q + cut_r};
-        wide_o   <= span_x_q > (by_row ? 20'(DwLine/2 - 9) : int16_i ? 20'(DwLine/2 - 3) : 20'(DwLine - 3));
+        wide_o   <= span_x_q > (by_row ? AddrW'(DwLine/2 - 9) : int16_i ? AddrW'(DwLine/2 - 3) : AddrW'(DwLine - 3));
       end
       GapRow: begin
         gap_row_q <= mul_p[12:0] - {4'd0, span_x_q[8:0]};
@@ -208,22 +209,22 @@ module weft_vec_scan (
 
   // ---- the stream -----------------------------------------------------------------
 
-  logic        run_q, tail_q;           // tail: behind the last block
-  logic [15:0] chans_q;                 // channels left, this block included
-  logic [19:0] block_q, line_q, addr_q;
-  logic [20:0] iy_q, ix_q;              // signed; at most 2^15 + 15*2^16
-  logic [8:0]  col_q;                   // pixels left in the row, this one included
-  logic [20:0] row_q;                   // rows left in the block
-  logic [3:0]  left_y_q, left_x_q;      // rows and columns to the next window's end
-  logic        first_q;
-  logic        pass_on_q, pass_end_q;   // the pass at hand: it exists; it is the block's last
+  logic                   run_q, tail_q;          // tail: behind the last block
+  logic [15:0]            chans_q;                // channels left, this block included
+  weft_cfg_pkg::sp_addr_t block_q, line_q, addr_q;
+  logic [20:0]            iy_q, ix_q;             // signed; at most 2^15 + 15*2^16
+  logic [8:0]             col_q;                  // pixels left in the row, this one included
+  logic [20:0]            row_q;                  // rows left in the block
+  logic [3:0]             left_y_q, left_x_q;     // rows and columns to the next window's end
+  logic                   first_q;
+  logic                   pass_on_q, pass_end_q;  // the pass at hand: it exists; it is the block's last
 
-  logic begin_run, step, end_x, end_y, used;
-  logic [19:0] next_block;
+  logic                   begin_run, step, end_x, end_y, used;
+  weft_cfg_pkg::sp_addr_t next_block;
 
   assign begin_run = state_q == Begin && !wide_o;
   assign step      = run_q && ready_i;
-  assign next_block = block_q + (int16_i ? 20'(2*N) : 20'(N));
+  assign next_block = block_q + (int16_i ? AddrW'(2*N) : AddrW'(N));
   assign end_x     = col_q == 9'd1;
   assign end_y     = by_row ? pass_end_q : row_q == 21'd1;
   assign used      = (by_row ? pass_on_q : iy_q < {5'd0, in_h_i} && left_y_q <= 4'd2)
@@ -268,7 +269,7 @@ module weft_vec_scan (
     if (by_row) begin
       line_next_q <= ahead_q + mul_p;   // of use from GapBlock on
       if (state_q == SpanX) ahead_q <= base_q;
-      else if (pass_next && pass_end) ahead_q <= ahead_q + (int16_i ? 20'(2*N) : 20'(N));
+      else if (pass_next && pass_end) ahead_q <= ahead_q + (int16_i ? AddrW'(2*N) : AddrW'(N));
     end
     if (pass_next) begin
       pass_on_q  <= pass_on;

@@ -18,36 +18,37 @@ module weft_vec_table (
   input  logic on_i,
   output logic ready_o,
 
-  input  logic [19:0] base_i,
-  output logic        bad_o,
-  output logic [19:0] bad_addr_o,
+  input  weft_cfg_pkg::sp_addr_t base_i,
+  output logic                   bad_o,
+  output weft_cfg_pkg::sp_addr_t bad_addr_o,
 
-  output logic                          parv_req_o,
-  output logic [19:0]                   parv_addr_o,
-  input  logic                          parv_gnt_i,
-  input  logic [16*weft_cfg_pkg::N-1:0] parv_rdata_i,
+  output logic                   parv_req_o,
+  output weft_cfg_pkg::sp_addr_t parv_addr_o,
+  input  logic                   parv_gnt_i,
+  input  weft_cfg_pkg::sp_pair_t parv_rdata_i,
 
-  input  logic                          word_valid_i,
-  output logic                          word_ready_o,
-  input  logic [16*weft_cfg_pkg::N-1:0] word_i,
-  input  logic [1:0]                    tag_i,
+  input  logic                    word_valid_i,
+  output logic                    word_ready_o,
+  input  weft_cfg_pkg::row_half_t word_i,
+  input  logic [1:0]              tag_i,
 
-  output logic                          word_valid_o,
-  input  logic                          word_ready_i,
-  output logic [16*weft_cfg_pkg::N-1:0] word_o,
-  output logic [1:0]                    tag_o
+  output logic                    word_valid_o,
+  input  logic                    word_ready_i,
+  output weft_cfg_pkg::row_half_t word_o,
+  output logic [1:0]              tag_o
 );
 
   localparam int unsigned N     = weft_cfg_pkg::N;
+  localparam int unsigned AddrW = weft_cfg_pkg::SP_ADDR_BITS;
   localparam int unsigned Low   = weft_cfg_pkg::LOG2_N + 1;   // bits of a place in a row of 2N bytes
   localparam int unsigned Rows  = 128 / N;
   localparam int unsigned High  = 8 - Low;
 
   // ---- reading it ---------------------------------------------------------------
 
-  logic            run_q, got_q, got_last_q, ready_q, range_bad;
-  logic [High-1:0] row_q, got_row_q;
-  logic [19:0]     addr_q;
+  logic                   run_q, got_q, got_last_q, ready_q, range_bad;
+  logic [High-1:0]        row_q, got_row_q;
+  weft_cfg_pkg::sp_addr_t addr_q;
 
   weft_vec_range u_range (.addr_i(addr_q), .bytes_i(9'(2*N)), .bad_o(range_bad), .bad_addr_o(bad_addr_o));
 
@@ -76,7 +77,7 @@ module weft_vec_table (
       addr_q <= base_i;
     end else if (parv_req_o && parv_gnt_i) begin
       row_q  <= row_q + High'(1);
-      addr_q <= addr_q + 20'(2*N);
+      addr_q <= addr_q + AddrW'(2*N);
     end
     got_row_q  <= row_q;
     got_last_q <= row_q == '1;
@@ -84,11 +85,11 @@ module weft_vec_table (
 
   // ---- looking up: 128 / N rows are few enough to be read and chosen from at once ----
 
-  logic            valid_q, go;
-  logic [1:0]      tag_q;
-  logic [16*N-1:0] mem [Rows];
-  logic [16*N-1:0] row;
-  logic [8*N-1:0]  found_q;
+  logic                    valid_q, go;
+  logic [1:0]              tag_q;
+  weft_cfg_pkg::row_half_t mem [Rows];
+  weft_cfg_pkg::row_half_t row;
+  weft_cfg_pkg::sp_word_t  found_q;
 
   assign word_ready_o = on_i ? ready_q && (!valid_q || word_ready_i) : word_ready_i;
   assign go           = on_i && word_valid_i && word_ready_o;

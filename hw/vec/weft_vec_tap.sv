@@ -13,39 +13,40 @@ module weft_vec_tap (
   input  logic flush_i,
   input  logic start_i,
 
-  input  logic [19:0] base_i,
-  input  logic [19:0] oy_step_i,
-  input  logic [19:0] ox_step_i,
-  input  logic [19:0] ky_step_i,
-  input  logic [19:0] kx_step_i,
-  input  logic [15:0] n_ky_i,
-  input  logic [15:0] n_kx_i,
-  input  logic        two_i,
-  input  logic        x_two_i,       // channels are two bytes apart, else one
-  input  logic        b_two_i,       // the same of the second tensor
-  input  logic [19:0] b_base_i,
-  input  logic [19:0] b_oy_step_i,
-  input  logic [19:0] b_ox_step_i,
-  input  logic [15:0] ow_i,
-  input  logic [15:0] oh_i,
-  input  logic [15:0] oc_i,
+  input  weft_cfg_pkg::sp_addr_t base_i,
+  input  weft_cfg_pkg::sp_addr_t oy_step_i,
+  input  weft_cfg_pkg::sp_addr_t ox_step_i,
+  input  weft_cfg_pkg::sp_addr_t ky_step_i,
+  input  weft_cfg_pkg::sp_addr_t kx_step_i,
+  input  logic [15:0]            n_ky_i,
+  input  logic [15:0]            n_kx_i,
+  input  logic                   two_i,
+  input  logic                   x_two_i,  // channels are two bytes apart, else one
+  input  logic                   b_two_i,  // the same of the second tensor
+  input  weft_cfg_pkg::sp_addr_t b_base_i,
+  input  weft_cfg_pkg::sp_addr_t b_oy_step_i,
+  input  weft_cfg_pkg::sp_addr_t b_ox_step_i,
+  input  logic [15:0]            ow_i,
+  input  logic [15:0]            oh_i,
+  input  logic [15:0]            oc_i,
 
-  output logic        valid_o,
-  input  logic        ready_i,
-  output logic [19:0] addr_o,
-  output logic [6:0]  lanes_o,
-  output logic        second_o,      // it is the second tensor's
-  output logic        first_o,
-  output logic        last_o
+  output logic                   valid_o,
+  input  logic                   ready_i,
+  output weft_cfg_pkg::sp_addr_t addr_o,
+  output logic [6:0]             lanes_o,
+  output logic                   second_o,  // it is the second tensor's
+  output logic                   first_o,
+  output logic                   last_o
 );
 
   localparam int unsigned N = weft_cfg_pkg::N;
+  localparam int unsigned AddrW = weft_cfg_pkg::SP_ADDR_BITS;
 
-  logic        run_q;
-  logic        second_q;                               // the second tensor's turn
-  logic [15:0] chans_q, oy_q, ox_q, ky_q, kx_q;        // chans_q: left, this block included
-  logic [19:0] block_q, line_q, pixel_q, tap_row_q, tap_q;
-  logic [19:0] b_block_q, b_line_q, b_pixel_q;
+  logic                   run_q;
+  logic                   second_q;                         // the second tensor's turn
+  logic [15:0]            chans_q, oy_q, ox_q, ky_q, kx_q;  // chans_q: left, this block included
+  weft_cfg_pkg::sp_addr_t block_q, line_q, pixel_q, tap_row_q, tap_q;
+  weft_cfg_pkg::sp_addr_t b_block_q, b_line_q, b_pixel_q;
 
   logic end_kx, end_ky, end_x, end_y, last_block, step;
 
@@ -71,14 +72,14 @@ module weft_vec_tap (
   end
 
   // Where the next pixel begins: start_i, or all taps of this one are through.
-  logic [19:0] next_block, next_line, next_pixel, next_tap_row;
-  logic [19:0] b_next_block, b_next_line, b_next_pixel;
+  weft_cfg_pkg::sp_addr_t next_block, next_line, next_pixel, next_tap_row;
+  weft_cfg_pkg::sp_addr_t b_next_block, b_next_line, b_next_pixel;
 
-  assign next_block   = block_q + (x_two_i ? 20'(2*N) : 20'(N));
+  assign next_block   = block_q + (x_two_i ? AddrW'(2*N) : AddrW'(N));
   assign next_line    = end_y ? next_block : line_q + oy_step_i;
   assign next_pixel   = end_x ? next_line : pixel_q + ox_step_i;
   assign next_tap_row = tap_row_q + ky_step_i;
-  assign b_next_block = b_block_q + (b_two_i ? 20'(2*N) : 20'(N));
+  assign b_next_block = b_block_q + (b_two_i ? AddrW'(2*N) : AddrW'(N));
   assign b_next_line  = end_y ? b_next_block : b_line_q + b_oy_step_i;
   assign b_next_pixel = end_x ? b_next_line : b_pixel_q + b_ox_step_i;
 

@@ -104,13 +104,13 @@ module weft_ulx3s #(
 
   // ---- chip ------------------------------------------------------------------------
 
-  logic [39:0]        araddr, awaddr;
-  logic [7:0]         arlen, awlen;
-  logic               arvalid, arready, rvalid, rready, rlast;
-  logic               awvalid, awready, wvalid, wready, unused_wlast, bvalid, bready;
-  logic [8*Bytes-1:0] rdata, wdata;
-  logic [Bytes-1:0]   wstrb;
-  logic               spi_sck, idle, unused_quiet;
+  weft_cfg_pkg::mem_addr_t araddr, awaddr;
+  logic [7:0]              arlen, awlen;
+  logic                    arvalid, arready, rvalid, rready, rlast;
+  logic                    awvalid, awready, wvalid, wready, unused_wlast, bvalid, bready;
+  logic [8*Bytes-1:0]      rdata, wdata;
+  logic [Bytes-1:0]        wstrb;
+  logic                    spi_sck, idle, unused_quiet;
   weft_chip #(
     .RomFile(RomFile)
   ) u_chip (

@@ -37,5 +37,26 @@ package weft_cfg_pkg;
   localparam logic HAS_MUL = 1'b1;
   localparam logic HAS_DWK = 1'b1;
   localparam logic [31:0] CONFIG_VALUE = 32'h08101310;
+
+  // A byte address in the scratchpad, or a distance or a count of bytes there; sums wrap
+  typedef logic [SP_ADDR_BITS-1:0] sp_addr_t;
+  // A byte address in memory, or a distance or a count of bytes there; sums wrap
+  typedef logic [DRAM_ADDR_BITS-1:0] mem_addr_t;
+  // A word of the scratchpad, as wide as a beat of the bus
+  typedef logic [8*N-1:0] sp_word_t;
+  // What a read of the scratchpad returns: the two words from its address on
+  typedef logic [16*N-1:0] sp_pair_t;
+  // A row is what the N lanes hold for one pixel. One bit for each lane, or for each byte of a word
+  typedef logic [N-1:0] row_mask_t;
+  // A row of the states of float8 sums: 0 finite, 1 +inf, 2 -inf, 3 NaN
+  typedef logic [2*N-1:0] row_state_t;
+  // A row of shifts of RESCALE
+  typedef logic [6*N-1:0] row_shift_t;
+  // A row of operands: int8 in the low half of the row, or int16 or fp16
+  typedef logic [16*N-1:0] row_half_t;
+  // A row of multipliers of RESCALE, or of results of 32 bits
+  typedef logic [32*N-1:0] row_mul_t;
+  // A row of sums
+  typedef logic [ACC_BITS*N-1:0] row_acc_t;
 endpackage
 /* verilator lint_on UNUSEDPARAM */

@@ -752,6 +752,39 @@ static int make_clamp(struct maker *m, int x)
 	return end(m, clamp(m, x));
 }
 
+/* A function of one byte as a TABLE. */
+static int make_byte_function(struct maker *m, int x)
+{
+	int8_t *entries;
+
+	if (m->type != WEFT_INT8)
+		return -1;
+	weft_tensor t = *tensor(m, x);
+	begin(m, "TABLE");
+	entries = must(malloc(256));
+	fill_int8(m, entries, 256);
+	int table = new_const(m, WEFT_INT8, 1, (int64_t[]){ 256 }, entries);
+	return end(m, emit(m, WEFT_OP_TABLE, NULL, (int[]){ x, table }, 2, WEFT_INT8, t.rank, t.dim));
+}
+
+/*
+ * The gate of a squeeze-excite block: a fully connected layer of 256 outputs and a function of
+ * one byte, whose result has exactly as many bytes as its table.
+ */
+static int make_gate(struct maker *m, int x)
+{
+	const struct axis one = { .kernel = 1, .stride = 1, .dilation = 1, .out = 1 };
+	const struct axis a[2] = { one, one };
+	int64_t k = elements(m, x);
+
+	if (m->type != WEFT_INT8 || k * 256 > m->max_macs)
+		return -1;
+	begin(m, "FULLY_CONNECTED");
+	x = reshape(m, x, 4, (int64_t[]){ 1, 1, 1, k });
+	x = end(m, convolve(m, WEFT_OP_CONV2D, x, a, (int64_t[]){ 256, 1, 1, k }, 256));
+	return make_byte_function(m, make_byte_function(m, x));
+}
+
 static int make_pad(struct maker *m, int x)
 {
 	weft_attr a = { .pad = { .value = is_float(m) ? 0 : m->type == WEFT_INT16 && chance(m, 20) ? draw_value(m) : draw_zp(m) } };
@@ -879,6 +912,7 @@ static const struct { int (*make)(struct maker *, int); int weight; bool heavy; 
 	{ make_dense, 6, true }, { make_pool, 9, true }, { make_mean, 4, true }, { make_branches, 4, true },
 	{ make_add, 6, false }, { make_product, 5, false }, { make_resize, 3, false }, { make_rescale, 4, false }, { make_clamp, 2, false }, { make_concat, 3, false },
 	{ make_pad, 4, false }, { make_slice, 3, false }, { make_reshape, 2, false }, { make_softmax, 1, false },
+	{ make_byte_function, 3, false }, { make_gate, 12, true },
 };
 
 static int one_operator(struct maker *m, bool heavy)
@@ -887,7 +921,7 @@ static int one_operator(struct maker *m, bool heavy)
 		int z = m->alu && chance(m, 70) ? alu_kinds[draw(m, 0, N_OF(alu_kinds) - 1)](m, m->x) : -1;
 		if (z >= 0)
 			return z;
-		int at = (int)draw(m, 0, 109), k = 0;
+		int at = (int)draw(m, 0, 124), k = 0;
 		while (k < N_OF(kinds) - 1 && at >= kinds[k].weight)
 			at -= kinds[k++].weight;
 		int y = heavy && !kinds[k].heavy ? -1 : kinds[k].make(m, m->x);

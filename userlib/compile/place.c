@@ -39,13 +39,17 @@ static bool is_whole(const struct seg *s, const struct view *v, int stor)
 	return !v->off && view_is_dense(v) && view_bytes(v) == s->stor[stor].bytes;
 }
 
-/* Each element of the second addend is read just before the result's is written. */
+/*
+ * Notes that a node's result may be written over its second operand. An addend is read element by
+ * element, each just before the result's element is written. A table is read at random until the
+ * node is done, so its bytes must stay.
+ */
 static void note_takeover(struct seg *s, int i)
 {
 	const struct node *nd = seg_node(s, i);
 	const struct plan *p = &s->plan[i];
 
-	if (nd->kind == NODE_ALU || p->sr < 0 || p->sr == p->sx || p->sr == p->sy || s->stor[p->sr].last != i || s->stor[p->sy].first != i)
+	if (nd->kind == NODE_ALU || nd->table || p->sr < 0 || p->sr == p->sx || p->sr == p->sy || s->stor[p->sr].last != i || s->stor[p->sy].first != i)
 		return;
 	if (s->stor[p->sy].ext_in || s->stor[p->sr].bytes != s->stor[p->sy].bytes || s->stor[p->sr].in_memory || s->stor[p->sy].in_memory)
 		return;

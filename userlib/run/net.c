@@ -198,12 +198,40 @@ static int program(const weft_net *net, const char *config, const weft_program *
 	return err;
 }
 
+static int verify_steps(const weft_program *p, char *msg)
+{
+	/* What the device at hand lacks it refuses itself. */
+	const struct weft_config *cfg = weft_config_of_model(p->config);
+	struct weft_verify_result r;
+
+	for (int i = 0; i < p->n_steps; i++) {
+		const struct weft_step *s = &p->steps[i];
+		struct weft_verify_windows w = { 0 };
+		if (s->kind != WEFT_STEP_NPU)
+			continue;
+		w.w[WEFT_WIN_STREAM].size = (uint64_t)s->n_words * 8;
+		w.w[WEFT_WIN_STREAM].rd = true;
+		w.w[WEFT_WIN_CONST].size = p->n_consts;
+		w.w[WEFT_WIN_CONST].rd = true;
+		w.w[WEFT_WIN_ARENA].size = p->arena_bytes;
+		w.w[WEFT_WIN_ARENA].rd = w.w[WEFT_WIN_ARENA].wr = true;
+		int err = weft_verify(cfg, p->words + s->first_word, s->n_words, &w, &r);
+		if (err) {
+			snprintf(msg, WEFT_MSG_LEN, "step %d: %.220s", i, r.text);
+			return err;
+		}
+	}
+	return 0;
+}
+
 int weft_net_save(const weft_net *net, const char *config, uint8_t **out, size_t *len_bytes, char *msg)
 {
 	const weft_program *p;
 	weft_program *own;
 	int err = program(net, config, &p, &own, msg);
 
+	if (!err)
+		err = verify_steps(p, msg);
 	if (!err)
 		err = weft_program_write(p, out, len_bytes, msg);
 	weft_program_free(own);
@@ -268,32 +296,6 @@ int weft_net_disassemble(const weft_net *net, const char *config, char **text, c
 	}
 	weft_program_free(own);
 	return err;
-}
-
-static int verify_steps(const weft_program *p, char *msg)
-{
-	/* What the device at hand lacks it refuses itself. */
-	const struct weft_config *cfg = weft_config_of_model(p->config);
-	struct weft_verify_result r;
-
-	for (int i = 0; i < p->n_steps; i++) {
-		const struct weft_step *s = &p->steps[i];
-		struct weft_verify_windows w = { 0 };
-		if (s->kind != WEFT_STEP_NPU)
-			continue;
-		w.w[WEFT_WIN_STREAM].size = (uint64_t)s->n_words * 8;
-		w.w[WEFT_WIN_STREAM].rd = true;
-		w.w[WEFT_WIN_CONST].size = p->n_consts;
-		w.w[WEFT_WIN_CONST].rd = true;
-		w.w[WEFT_WIN_ARENA].size = p->arena_bytes;
-		w.w[WEFT_WIN_ARENA].rd = w.w[WEFT_WIN_ARENA].wr = true;
-		int err = weft_verify(cfg, p->words + s->first_word, s->n_words, &w, &r);
-		if (err) {
-			snprintf(msg, WEFT_MSG_LEN, "step %d: %.220s", i, r.text);
-			return err;
-		}
-	}
-	return 0;
 }
 
 int weft_net_verify(const weft_net *net, const char *config, char *msg)

@@ -34,7 +34,7 @@ GOALS       := $(or $(MAKECMDGOALS),all)
 CARD_GOALS  := firmware check test test-full tests install
 ifneq ($(filter-out $(QUIET_GOALS),$(GOALS)),)
   ifeq ($(findstring n,$(firstword -$(MAKEFLAGS))),) # not with make -n
-    DEPS_SAID := $(shell tools/deps.sh $(if $(filter lint% area,$(GOALS)),lint) $(if $(filter $(CARD_GOALS),$(GOALS)),firmware) \
+    DEPS_SAID := $(shell tools/deps.sh $(if $(filter lint% area,$(GOALS)),lint) $(if $(filter formal,$(GOALS)),formal) $(if $(filter $(CARD_GOALS),$(GOALS)),firmware) \
                            $(if $(filter check test test-full tests,$(GOALS)),umockdev) \
                            $(if $(filter test-full,$(GOALS))$(filter card/qemu,$(T)),qemu) >&2 || echo failed)
     ifneq ($(DEPS_SAID),)
@@ -154,7 +154,7 @@ CMD := $(if $(CMD_SRC),$(O)/weft) $(O)/weft-card
 
 # ---- targets ----------------------------------------------------------------
 
-.PHONY: firmware chip fault all help demo check test test-full bench conformance lint lint-verilator lint-yosys lint-xilinx area \
+.PHONY: formal firmware chip fault all help demo check test test-full bench conformance lint lint-verilator lint-yosys lint-xilinx area \
         gen check-gen sim install man clean deps tests compile_commands.json FORCE
 
 ## all: library, command and RTL simulator of CONFIGS (the default)
@@ -238,6 +238,10 @@ lint-yosys: lint-verilator
 ## lint-xilinx: synthesise the NPU at w8 for Xilinx 7-series too, which takes long
 lint-xilinx:
 	$(Q)tools/lint/lint.sh xilinx
+
+## formal: prove the theorems of hw/*/formal (minutes); T=block/name for one, PLANT=1 refutes them with bugs in
+formal:
+	$(Q)$(PYTHON) tools/formal/formal.py --out $(O)/formal $(if $(PLANT),--plant) '$(or $(T),*)'
 
 ## area: what a PE and the array cost with each set of modes (Yosys); SIZES="8 16" TECHS=ecp5
 area:

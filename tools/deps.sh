@@ -3,7 +3,7 @@
 #
 # Check for the Debian packages that a build needs; install what is missing.
 #
-#   tools/deps.sh [lint] [firmware] [umockdev] [qemu]   the build's packages, and those named
+#   tools/deps.sh [lint] [formal] [firmware] [umockdev] [qemu]   the build's packages, and those named
 #   tools/deps.sh --missing ...                         only print what is missing
 #
 # Each package is probed by a file or command that it brings, so that the same
@@ -35,8 +35,8 @@ sets=
 for arg in "$@"; do
 	case $arg in
 	--missing) only_print=1 ;;
-	lint|firmware|umockdev|qemu) sets="$sets $arg" ;;
-	*) echo "deps.sh: unknown argument '$arg' (lint, firmware, umockdev, qemu, --missing)" >&2; exit 2 ;;
+	lint|formal|firmware|umockdev|qemu) sets="$sets $arg" ;;
+	*) echo "deps.sh: unknown argument '$arg' (lint, formal, firmware, umockdev, qemu, --missing)" >&2; exit 2 ;;
 	esac
 done
 
@@ -61,6 +61,7 @@ need libusbredirparser-dev header usbredirparser.h
 for set in $sets; do
 	case $set in
 	lint) need yosys have yosys ;;
+	formal) need yosys have yosys-abc ;;
 	firmware) need gcc-riscv64-unknown-elf have riscv64-unknown-elf-gcc ;;
 	umockdev)
 		need libumockdev-dev header umockdev-1.0/umockdev.h

@@ -186,25 +186,39 @@ static int commands_of(const char *file, const char *page)
 	return n;
 }
 
-/* T=kind/name, T='a b*': each is a test. */
+/* Is it a test, or a theorem of `make formal`? Either may be a pattern. */
+static bool runs(const char *name)
+{
+	const int block = (int)strcspn(name, "/");
+	char path[600];
+	glob_t g;
+
+	snprintf(path, sizeof(path), "tests/%s.c", name);
+	int none = glob(path, 0, NULL, &g);
+	if (none) {
+		snprintf(path, sizeof(path), "hw/%.*s/formal/%s.toml", block, name, name + block + 1);
+		none = glob(path, 0, NULL, &g);
+	}
+	if (!none)
+		globfree(&g);
+	return !none;
+}
+
+/* T=kind/name, T='a b*': each is a test or a theorem. */
 static int tests_of(const char *file, const char *page)
 {
 	int n = 0;
 
 	for (const char *p = strstr(page, "T="); p; p = strstr(p + 2, "T=")) {
-		char list[256], path[300], *save;
+		char list[256], *save;
 		const char *at = p + 2 + (p[2] == '\'');
 		if (p > page && !strchr(" `(", p[-1]))
 			continue;
 		snprintf(list, sizeof(list), "%.*s", (int)strcspn(at, p[2] == '\'' ? "'" : " `,;)\n"), at);
 		for (char *t = strtok_r(list, " ", &save); t; t = strtok_r(NULL, " ", &save)) {
-			glob_t g;
-			snprintf(path, sizeof(path), "tests/%s.c", t);
-			if (strchr(t, '/') && glob(path, 0, NULL, &g))
-				fail_msg("%s: T=%s is no test", file, t);
+			if (strchr(t, '/') && !runs(t))
+				fail_msg("%s: T=%s is neither a test nor a theorem", file, t);
 			n += strchr(t, '/') != NULL;
-			if (strchr(t, '/'))
-				globfree(&g);
 		}
 	}
 	return n;

@@ -76,9 +76,8 @@ say = @printf '  %-7s %s\n' $(1) $(2)
 # ---- sources ----------------------------------------------------------------
 
 FAST_SRC := $(wildcard sim/golden/fast/*.c)
-LIB_SRC  := $(sort $(wildcard sim/golden/*.c sim/golden/float/*.c sim/model/*.c sim/rtl/*.c sim/cosim/*.c \
-              driver/*.c driver/gen/*.c userlib/*/*.c) $(FAST_SRC))
-CMD_SRC  := $(sort $(wildcard tools/weft/*.c))
+LIB_SRC  := $(sort $(shell find driver sim/golden userlib -name '*.c') $(wildcard sim/model/*.c sim/rtl/*.c sim/cosim/*.c))
+CMD_SRC  := $(sort $(wildcard tools/weft/*.c tools/weft/*/*.c))
 CARD_SRC := $(sort $(wildcard tools/card/*.c))
 TEST_KINDS := unit model cosim conformance fuzz card
 TEST_SRC := $(sort $(wildcard $(TEST_KINDS:%=tests/%/*.c)))
@@ -90,7 +89,7 @@ HW_SRC   := $(sort $(HW_PKG) $(wildcard hw/gen/*/*.sv) $(shell cat hw/files.f))
 CHIP_SRC := $(shell cat hw/chip.f)
 
 # ONNX's messages, from our own description of them.
-PROTO    := $(sort $(wildcard userlib/*/*.proto))
+PROTO    := $(sort $(wildcard userlib/*/*/*.proto))
 PROTO_C  := $(foreach p,$(PROTO),$(O)/gen/$(notdir $(p:.proto=.pb-c.c)))
 
 LIB_OBJ  := $(LIB_SRC:%.c=$(O)/obj/%.o) $(PROTO_C:$(O)/gen/%.c=$(O)/obj/gen/%.o)
@@ -332,12 +331,12 @@ $(O)/flags: FORCE
 $(FAST_SRC:%.c=$(O)/obj/%.o): private OPT := $(if $(SAN),$(OPT),-O3) -march=$(MARCH)
 
 # Only the importer's files read the generated header; its own compiler is quick.
-$(O)/gen/%.pb-c.c $(O)/gen/%.pb-c.h: userlib/import/%.proto
+$(O)/gen/%.pb-c.c $(O)/gen/%.pb-c.h: userlib/import/onnx/%.proto
 	$(call say,PROTO,$<)
 	@mkdir -p $(@D)
 	$(Q)protoc-c --c_out=$(@D) -I $(<D) $<
 
-$(patsubst %.c,$(O)/obj/%.o,$(wildcard userlib/import/onnx*.c userlib/quantize/*.c)): | $(PROTO_C:.c=.h)
+$(patsubst %.c,$(O)/obj/%.o,$(wildcard userlib/import/onnx/*.c userlib/quantize/*.c)): | $(PROTO_C:.c=.h)
 
 $(O)/obj/gen/%.o: $(O)/gen/%.c $(O)/gen/%.h $(O)/flags
 	$(call say,CC,$<)

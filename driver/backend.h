@@ -83,7 +83,7 @@ struct weft_backend {
 /*
  * The backends. Each one is defined where what it drives lives, so that the driver
  * includes nothing of the simulators: sim/model/backend.c, sim/rtl/backend.c and
- * driver/backend_usb.c.
+ * driver/usb/backend_usb.c.
  */
 extern const struct weft_backend weft_backend_model, weft_backend_rtl, weft_backend_usb;
 

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "driver/backend.h"
-#include "driver/usb.h"
-#include "driver/verify.h"
+#include "driver/usb/usb.h"
+#include "driver/verify/verify.h"
 
 #define QUEUE_MAX 16   /* jobs; devices that run in weft_wait() */
 #define STREAM_ALIGN_WORDS 8   /* the stream's window is padded to 64 bytes */

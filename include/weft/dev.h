@@ -57,7 +57,7 @@ struct weft_dev_options {
 	unsigned usb_boot_ms;      /* USB only: how long it may take to start; 0: 30000 */
 	unsigned usb_wait_ms;      /* USB only: wait so long for the card to appear */
 	unsigned reserved0;        /* zero */
-	const struct weft_usb_ops *usb_ops;    /* tests: another transport (driver/usb.h), or NULL */
+	const struct weft_usb_ops *usb_ops;    /* tests: another transport (driver/usb/usb.h), or NULL */
 	uint64_t hang_cycles;      /* RTL only: retiring nothing for so long counts as hung; 0: 2^26 */
 	uint64_t reserved[3];      /* zero */
 };
@@ -117,7 +117,7 @@ struct weft_window {
 /**
  * Queue one command stream.
  *
- * The stream is verified first (driver/verify.h); nothing unverified reaches a
+ * The stream is verified first (driver/verify/verify.h); nothing unverified reaches a
  * device, unless weft_dev_trust() said so.
  *
  * @param words    Commands, little-endian 64-bit words; copied before return.

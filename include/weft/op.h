@@ -130,7 +130,7 @@ typedef enum weft_opcode {
 	WEFT_OP_TFL_DIV,           /* in: a, b fp32, broadcasting; correctly rounded */
 	/*
 	 * ONNX's arithmetic where TOSA has no operator with the same result;
-	 * sim/golden/onnx.h defines it. Ranks equal; operands broadcast to the result.
+	 * sim/golden/onnx/onnx.h defines it. Ranks equal; operands broadcast to the result.
 	 */
 	WEFT_OP_ONNX_REQUANT,      /* in: acc int32, a_scale, b_scale, y_scale, y_zp; or also a count
 	                            * to divide by, int32 1..65535; out: 8-bit */
@@ -149,7 +149,7 @@ typedef enum weft_opcode {
 	WEFT_OP_PACT_SOFTMAX,      /* in: x                      attr: pact_softmax */
 	WEFT_OP_PACT_ITA_MAX,      /* in: x                      attr: pact_ita_max */
 	WEFT_OP_PACT_LAYER_NORM,   /* in: x [...,C], weight, bias [C or 1]  attr: requant_shift */
-	/* TensorFlow Lite's, int8, over the last axis (sim/golden/tfl_normal.c) */
+	/* TensorFlow Lite's, int8, over the last axis (sim/golden/tfl/tfl_normal.c) */
 	WEFT_OP_TFL_L2_NORMALIZATION,  /* in: x                  attr: tfl_norm */
 	WEFT_OP_TFL_LOG_SOFTMAX,   /* in: x                      attr: tfl_softmax (x_scale) */
 	WEFT_N_OPS

@@ -10,7 +10,7 @@
  *
  * Nothing outside the model's own memory and the windows is ever read or
  * written, whatever a command says. How long one command can take is not
- * bounded here; driver/verify.h refuses streams that are too long.
+ * bounded here; driver/verify/verify.h refuses streams that are too long.
  */
 #ifndef WEFT_SIM_MODEL_MODEL_H
 #define WEFT_SIM_MODEL_MODEL_H

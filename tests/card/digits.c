@@ -10,8 +10,8 @@
 #include "tests/support/card.h"
 #include "tests/support/file.h"
 #include "tests/support/level.h"
-#include "userlib/import/tflite.h"
-#include "userlib/import/tosa.h"
+#include "userlib/import/tflite/tflite.h"
+#include "userlib/import/tosa/tosa.h"
 
 #define DRAM (1u << 20)
 

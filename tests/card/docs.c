@@ -22,7 +22,7 @@
 #include "tests/support/file.h"
 #include "tests/support/level.h"
 #include "tests/support/shell.h"
-#include "userlib/run/npy.h"
+#include "userlib/files/npy.h"
 
 #define TEXT 65536
 

@@ -23,7 +23,7 @@
 #include "tests/support/level.h"
 #include "tests/support/replay_files.h"
 #include "tests/support/shell.h"
-#include "userlib/run/capture.h"
+#include "userlib/replay/capture.h"
 
 #define CYCLES 200
 #define TEXT 65536

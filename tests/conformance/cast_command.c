@@ -18,7 +18,7 @@
 
 #include "tests/support/level.h"
 #include "tests/support/tensors.h"
-#include "userlib/run/npy.h"
+#include "userlib/files/npy.h"
 
 static char dir[128];
 

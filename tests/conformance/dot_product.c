@@ -27,7 +27,7 @@
 #include "tests/support/tensors.h"
 #include "userlib/run/golden_exec.h"
 #include "userlib/run/internal.h"
-#include "userlib/run/judge.h"
+#include "userlib/conform/judge.h"
 
 #define CHANNELS 32
 #define PIXELS   32            /* 4 x 8 */

@@ -21,7 +21,7 @@
 
 #include "../support/file.h"
 #include "../support/level.h"
-#include "userlib/import/onnx.h"
+#include "userlib/import/onnx/onnx.h"
 
 #define MAX_PORTS 16
 

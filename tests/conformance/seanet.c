@@ -22,7 +22,7 @@
 
 #include "tests/support/each_file.h"
 #include "tests/support/file.h"
-#include "userlib/import/tflite.h"
+#include "userlib/import/tflite/tflite.h"
 #include "userlib/run/golden_exec.h"
 #include "userlib/run/internal.h"
 

@@ -18,8 +18,8 @@
 
 #include "tests/support/recorded.h"
 #include "userlib/export/tosa.h"
-#include "userlib/import/tflite.h"
-#include "userlib/import/tosa.h"
+#include "userlib/import/tflite/tflite.h"
+#include "userlib/import/tosa/tosa.h"
 #include "userlib/run/golden_exec.h"
 
 #define FILE_NAME "tests/models/tflite_ops.gz"

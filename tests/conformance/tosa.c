@@ -18,7 +18,7 @@
 
 #include "tests/support/level.h"
 #include "tests/support/tensors.h"
-#include "userlib/run/conform.h"
+#include "userlib/conform/conform.h"
 
 struct seen {
 	int n, passed, refused, npu;

@@ -22,7 +22,7 @@
 #include "tests/support/tensors.h"
 #include "userlib/export/tosa_out.h"
 #include "userlib/graph/graph.h"
-#include "userlib/import/tosa.h"
+#include "userlib/import/tosa/tosa.h"
 
 #define MAX_VALUES 64
 

@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #include "tests/support/level.h"
-#include "userlib/import/tosa_lower.h"
+#include "userlib/import/tosa/tosa_lower.h"
 
 #define MAX_ROWS 64
 

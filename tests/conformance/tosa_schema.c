@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * userlib/import/tosa.fbs against the published schema (WEFT_DATA): the same
+ * userlib/import/tosa/tosa.fbs against the published schema (WEFT_DATA): the same
  * enumerations with the same numbers, the same tables with the same fields at
  * the same ids, the same union; and tosa_ids.h against both.
  */
@@ -16,7 +16,7 @@
 #include <cmocka.h>
 
 #include "tests/support/level.h"
-#include "userlib/import/tosa_ids.h"
+#include "userlib/import/tosa/tosa_ids.h"
 
 #define MAX_FACTS 1024
 
@@ -165,7 +165,7 @@ static void same_as_published(void **state)
 
 	(void)state;
 	snprintf(path, sizeof path, "%s/tosa_1_0/schema/tosa.fbs", test_data());
-	char *published = read_text(path), *own = read_text("userlib/import/tosa.fbs");
+	char *published = read_text(path), *own = read_text("userlib/import/tosa/tosa.fbs");
 	assert_non_null(own);
 	if (!published) {
 		free(own);
@@ -190,7 +190,7 @@ static void same_as_published(void **state)
 
 static void numbers_for_c(void **state)
 {
-	char *own = read_text("userlib/import/tosa.fbs"), line[400];
+	char *own = read_text("userlib/import/tosa/tosa.fbs"), line[400];
 	struct schema s;
 #define SAYS(kind, of, name, type, id) do { \
 		snprintf(line, sizeof line, "%s %s %s %s %d", kind, of, name, type, id); \

@@ -22,7 +22,7 @@
 
 #include "tests/support/file.h"
 #include "tests/support/level.h"
-#include "userlib/import/tflite.h"
+#include "userlib/import/tflite/tflite.h"
 #include "userlib/run/golden_exec.h"
 
 #define EXPECTED "tests/models/uint8_expected/layers.tsv"

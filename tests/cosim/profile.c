@@ -24,7 +24,7 @@
 #include "tests/support/file.h"
 #include "tests/support/level.h"
 #include "tests/support/tensors.h"
-#include "userlib/run/profile.h"
+#include "userlib/profile/profile.h"
 
 #define THREADS 128
 

@@ -20,7 +20,7 @@
 #include "tests/support/tensors.h"
 #include "userlib/export/tosa.h"
 #include "userlib/run/internal.h"
-#include "userlib/run/reduce.h"
+#include "userlib/replay/reduce.h"
 
 static weft_tensor *random_inputs(const weft_net *net, uint64_t seed)
 {

@@ -20,8 +20,8 @@
 #include "tests/support/level.h"
 #include "tests/support/planted.h"
 #include "tests/support/tensors.h"
-#include "userlib/run/reduce_stream_internal.h"
-#include "userlib/run/replay.h"
+#include "userlib/replay/reduce_stream_internal.h"
+#include "userlib/replay/replay.h"
 
 static char wcap[128];
 

@@ -17,7 +17,7 @@
 
 #include "../support/file.h"
 #include "../support/level.h"
-#include "userlib/run/segment.h"
+#include "userlib/segment/segment.h"
 
 static char dir[128];
 

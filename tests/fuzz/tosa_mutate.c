@@ -25,7 +25,7 @@
 #include "tests/support/level.h"
 #include "tests/support/tensors.h"
 #include "userlib/export/tosa.h"
-#include "userlib/import/tosa.h"
+#include "userlib/import/tosa/tosa.h"
 #include "userlib/run/golden_exec.h"
 
 #define MAX_FILES 256

@@ -10,7 +10,7 @@
 #include "tests/support/recorded_nets.h"
 #include "userlib/run/internal.h"
 
-/* The layout is described in userlib/compile/container.c. */
+/* The layout is described in userlib/compile/file/container.c. */
 #define N_SECTIONS 10
 #define ENTRY_BYTES 24
 #define TABLE_AT 16

@@ -6,7 +6,7 @@
  */
 #include "brute.h"
 
-#include "driver/verify.h"
+#include "driver/verify/verify.h"
 
 #define MEM 4096
 #define GUARD 256

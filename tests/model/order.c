@@ -11,7 +11,7 @@
  */
 #include "brute.h"
 
-#include "driver/verify.h"
+#include "driver/verify/verify.h"
 
 #define SLOT 2048
 #define SLOTS 12

@@ -6,7 +6,7 @@
 #ifndef WEFT_TESTS_INPROC_H
 #define WEFT_TESTS_INPROC_H
 
-#include "driver/usb.h"
+#include "driver/usb/usb.h"
 #include "tools/card/usbdev.h"
 
 /* The card that the next open gets; NULL: none is plugged in. */

@@ -16,7 +16,7 @@
 #include "tests/support/file.h"
 #include "tests/support/level.h"
 #include "tests/support/tensors.h"
-#include "userlib/run/capture.h"
+#include "userlib/replay/capture.h"
 
 static char path[128];
 

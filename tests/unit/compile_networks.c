@@ -7,7 +7,7 @@
 
 #include "tests/support/file.h"
 #include "tests/support/level.h"
-#include "userlib/import/tflite.h"
+#include "userlib/import/tflite/tflite.h"
 
 static weft_graph *load(const char *path)
 {

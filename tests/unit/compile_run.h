@@ -18,7 +18,7 @@
 
 #include <weft/dev.h>
 
-#include "driver/verify.h"
+#include "driver/verify/verify.h"
 #include "sim/golden/golden.h"
 #include "sim/model/model.h"
 #include "userlib/compile/program.h"

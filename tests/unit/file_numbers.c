@@ -17,7 +17,7 @@
 
 #include "../support/onnx_build.h"
 #include "tflite_build.h"
-#include "userlib/import/tflite.h"
+#include "userlib/import/tflite/tflite.h"
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 #define FLOAT 1

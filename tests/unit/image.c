@@ -13,7 +13,7 @@
 #include <jpeglib.h>
 #include <png.h>
 
-#include "userlib/run/image.h"
+#include "userlib/files/image.h"
 
 #define H 5
 #define W 7

@@ -13,7 +13,7 @@
 
 #include <weft/convert.h>
 
-#include "userlib/run/judge.h"
+#include "userlib/conform/judge.h"
 
 static weft_tensor vec(weft_dtype t, int64_t n, void *data)
 {

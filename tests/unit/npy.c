@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "tests/support/level.h"
-#include "userlib/run/npy.h"
+#include "userlib/files/npy.h"
 
 static char path[128];
 

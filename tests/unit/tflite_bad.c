@@ -19,7 +19,7 @@
 
 #include "tests/support/file.h"
 #include "tests/support/level.h"
-#include "userlib/import/tflite.h"
+#include "userlib/import/tflite/tflite.h"
 #include "userlib/run/golden_exec.h"
 
 #if defined(__SANITIZE_ADDRESS__)

@@ -2,7 +2,7 @@
 /*
  * Small TFLite files for tests, written front to back: a table's children
  * follow it, and the table's offsets are filled in when they are placed.
- * Field ids and numbers as in userlib/import/tflite.fbs.
+ * Field ids and numbers as in userlib/import/tflite/tflite.fbs.
  */
 #ifndef WEFT_TESTS_TFLITE_BUILD_H
 #define WEFT_TESTS_TFLITE_BUILD_H
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "userlib/import/tflite_ids.h"
+#include "userlib/import/tflite/tflite_ids.h"
 
 #define TB_BYTES   (1 << 20)
 #define TB_TENSORS 24

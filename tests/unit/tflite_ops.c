@@ -18,7 +18,7 @@
 #include <stdio.h>
 
 #include "tflite_build.h"
-#include "userlib/import/tflite.h"
+#include "userlib/import/tflite/tflite.h"
 #include "userlib/run/golden_exec.h"
 
 static uint64_t rng = 1;

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "userlib/export/tosa_out.h"
-#include "userlib/import/tosa.h"
+#include "userlib/import/tosa/tosa.h"
 
 struct tosa_build {
 	struct xout x;

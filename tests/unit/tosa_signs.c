@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "userlib/export/tosa.h"
-#include "userlib/import/tosa.h"
+#include "userlib/import/tosa/tosa.h"
 #include "userlib/run/golden_exec.h"
 
 #define DIMS(...) ((const int64_t[]){ __VA_ARGS__ })

@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "driver/verify.h"
+#include "driver/verify/verify.h"
 
 #define CMDS 24
 #define WINDOW_BYTES 65536

@@ -2,7 +2,7 @@
 """Writes .tosa files: TOSA 1.0, one region of one block.
 
 Only what a float8 network of CONV2D, CLAMP, CAST and RESHAPE needs. A name
-stands for a tensor. Field numbers and enum values: userlib/import/tosa.fbs.
+stands for a tensor. Field numbers and enum values: userlib/import/tosa/tosa.fbs.
 """
 
 import struct

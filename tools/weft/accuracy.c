@@ -9,8 +9,8 @@
 
 #include <weft/convert.h>
 
-#include "userlib/run/image.h"
-#include "userlib/run/npy.h"
+#include "userlib/files/image.h"
+#include "userlib/files/npy.h"
 #include "weft_cmd.h"
 
 struct accuracy {

@@ -5,7 +5,7 @@
 
 #include <weft/convert.h>
 
-#include "userlib/run/npy.h"
+#include "userlib/files/npy.h"
 #include "weft_cmd.h"
 
 static const char usage[] =

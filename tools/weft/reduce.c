@@ -10,9 +10,9 @@
 
 #include "tools/clock.h"
 #include "userlib/export/tosa.h"
-#include "userlib/run/npy.h"
-#include "userlib/run/reduce.h"
-#include "userlib/run/reduce_stream.h"
+#include "userlib/files/npy.h"
+#include "userlib/replay/reduce.h"
+#include "userlib/replay/reduce_stream.h"
 #include "weft_cmd.h"
 
 #define MAX_INPUTS 64

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan.h"
+#include "userlib/compile/plan/plan.h"
 
 #define MAX_ATTEMPTS 64
 #define MAX_TUNED 60000       /* commands of all trials of a step */

@@ -35,7 +35,7 @@ enum node_kind {
 	NODE_DWCONV,           /* depthwise on the array, block diagonal */
 	NODE_POOL,
 	NODE_ELT,
-	NODE_ALU,              /* a statement, see alu.h */
+	NODE_ALU,              /* a statement, see loop_nest.h */
 };
 
 /* What RESCALE makes of ties: half up, double rounding, ties to even. */
@@ -68,7 +68,7 @@ struct node {
 	int y_tensor;          /* that output, for debug records */
 	struct view x, r, y;   /* input, second addend (add), output */
 	struct view dbg;       /* the output in y_tensor's own elements */
-	struct views { struct view x, r, y, dbg; } own, flat;   /* the same before and after shape.c; with
+	struct views { struct view x, r, y, dbg; } own, flat;   /* the same before and after flatten_rows.c; with
 	                        * its own rows, or as one long row where that is possible */
 	int x_t, r_t;          /* tensors that x and r are views of; r_t -1 without add */
 	bool add;              /* there is a second operand r */
@@ -84,7 +84,7 @@ struct node {
 
 	int kh, kw, sy, sx, dy, dx, pt, pl;   /* kernel, stride, dilation, padding before */
 	bool turned;           /* DW: its commands have rows and columns exchanged */
-	int side;              /* CONV: pixels that are one, pairs.c; 0 or 1: none */
+	int side;              /* CONV: pixels that are one, pixel_groups.c; 0 or 1: none */
 	int m;                 /* DWCONV: channel multiplier */
 	int x_zp, w_zp;
 	int w, bias;           /* constant tensors, or -1; w: or WEIGHTS_ONE */
@@ -105,7 +105,7 @@ struct node {
 	int w_late;            /* 1 + the root into which the host packs the weights when it runs; 0: consts */
 	bool saturate, w_finite;
 
-	/* layout.c */
+	/* pack_weights.c */
 	uint64_t blob;         /* offset in consts: records of all tiles, then the weights */
 	int64_t n_tiles;       /* column tiles, or channel blocks */
 	int64_t tile_bytes;    /* weights of one */
@@ -189,7 +189,7 @@ struct cmd {
 	uint32_t rows;         /* rows that pass the post unit, counted for each pass */
 	bool turns;            /* rows of more than one pass: all but the first wait for others' rows */
 	uint32_t wait[WEFT_N_UNITS];   /* retired commands of each unit that it needs */
-	uint32_t first_load, n_loads;  /* hazard.c: loads that it needs, in the list of them */
+	uint32_t first_load, n_loads;  /* hazards.c: loads that it needs, in the list of them */
 	uint32_t first_rec, n_recs;
 	int n_acc;
 	struct access acc[CMD_MAX_ACCESSES];
@@ -197,7 +197,7 @@ struct cmd {
 
 struct cmds {
 	struct cmd *p; uint32_t n, cap;
-	struct cmd *spare; uint32_t cap_spare;   /* loads.c */
+	struct cmd *spare; uint32_t cap_spare;   /* load_order.c */
 	struct weft_prec *rec; uint32_t n_rec, cap_rec;
 };
 
@@ -229,7 +229,7 @@ static inline bool is_dynamic(const struct weft_gop *o)
 	return o->n_in && o->n_in == weft_op_n_dynamic(o->op);
 }
 
-/* grow.c: room for one more in the array that the pointer at `array` points to; doubles. 0 or -ENOMEM */
+/* ir.c: room for one more in the array that the pointer at `array` points to; doubles. 0 or -ENOMEM */
 int cc_grow(void *array, uint32_t n, uint32_t *cap, size_t elem);
 int blob_reserve(struct blob *b, uint64_t bytes, uint64_t align, uint64_t *off);
 /* A storage of no tensor; its index or -ENOMEM. */
@@ -254,24 +254,24 @@ static inline int64_t view_bytes(const struct view *v) { return view_elements(v)
 /* The same elements with other dimensions; v is dense and the counts agree. */
 struct view view_reshape(const struct view *v, int64_t n, int64_t y, int64_t x, int64_t c);
 
-/* fold.c */
+/* fold_views.c */
 int cc_fold(struct cc *cc);
 
 /* match.c and its parts */
 int cc_match(struct cc *cc);
 int cc_reason(struct cc *cc, int op, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-/* order.c */
+/* node_order.c */
 int cc_order(struct cc *cc);
 
-/* layout.c */
+/* pack_weights.c */
 int cc_layout(struct cc *cc);
 
-/* strips.c: convolutions of few channels, see there */
+/* im2col.c: convolutions of few channels, see there */
 void cc_pairs(struct cc *cc);
 int cc_strips(struct cc *cc);
 
-/* shape.c: dense 1x1 convolutions and elementwise nodes become one row of pixels */
+/* flatten_rows.c: dense 1x1 convolutions and elementwise nodes become one row of pixels */
 void cc_shape(struct cc *cc);
 
 /* A depthwise node's commands have fields for the kernel: it is above 3x3, and each of its rows is read apart. */
@@ -299,14 +299,14 @@ static inline void node_reads(const struct node *nd, int t[3])
 	t[2] = nd->third ? nd->z_t : -1;
 }
 
-/* order.c: notes what the nodes from `from` on read; is a result of operator o noted? */
+/* node_order.c: notes what the nodes from `from` on read; is a result of operator o noted? */
 void cc_need_operands(const struct cc *cc, int from, bool *needed);
 bool cc_is_wanted(const struct weft_gop *o, const bool *needed);
 
-/* finish.c: the program's tables */
+/* program_tables.c: the program's tables */
 int cc_finish(struct cc *cc);
 
-/* dram.c: offsets in the arena */
+/* arena.c: offsets in the arena */
 int cc_dram(struct cc *cc);
 
 #endif

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../import/tosa.h"
+#include "userlib/import/tosa/tosa.h"
 #include "tosa.h"
 #include "tosa_out.h"
 

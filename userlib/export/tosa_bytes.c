@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Blocks to bytes: one region, its first block is the network. Field ids: userlib/import/tosa.fbs. */
+/* Blocks to bytes: one region, its first block is the network. Field ids: userlib/import/tosa/tosa.fbs. */
 #include <string.h>
 
 #include "tosa_out.h"

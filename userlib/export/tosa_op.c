@@ -11,8 +11,8 @@
 #include <weft/convert.h>
 
 #include "../../sim/golden/dtype.h"
-#include "../compile/save.h"
-#include "../import/tosa_lower.h"
+#include "userlib/compile/file/save_program.h"
+#include "userlib/import/tosa/tosa_lower.h"
 #include "tosa_out.h"
 
 int x_file_type(weft_dtype t)

@@ -7,7 +7,7 @@
 #define WEFT_EXPORT_TOSA_OUT_H
 
 #include "../graph/graph.h"
-#include "../import/tosa_ids.h"
+#include "userlib/import/tosa/tosa_ids.h"
 #include "fb_write.h"
 
 struct xtensor {

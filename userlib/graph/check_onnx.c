@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rules of ONNX's extensions and of PACT_*; sim/golden/onnx.h and pact.c say what they compute. */
+/* Rules of ONNX's extensions and of PACT_*; sim/golden/onnx/onnx.h and pact.c say what they compute. */
 #include <weft/convert.h>
 
 #include "sim/golden/dtype.h"

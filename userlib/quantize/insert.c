@@ -14,7 +14,7 @@
 
 #include <weft/convert.h>
 
-#include "../import/onnx_exact.h"
+#include "userlib/import/onnx/onnx_exact_scale.h"
 #include "quantize.h"
 
 enum kind { OTHER, MOVE, PRODUCT, PAIR, AVERAGE, CONCAT, FUNCTION };

@@ -14,8 +14,8 @@
 #include <weft/weft.h>
 
 #include "../graph/graph.h"
-#include "../import/onnx.h"
-#include "../import/onnx_file.h"
+#include "userlib/import/onnx/onnx.h"
+#include "userlib/import/onnx/onnx_file.h"
 
 #define QZ_BINS 4096
 

@@ -10,13 +10,13 @@
 #include <string.h>
 #include <strings.h>
 
-#include "driver/verify.h"
+#include "driver/verify/verify.h"
 #include "userlib/export/tosa.h"
-#include "userlib/import/onnx.h"
-#include "userlib/import/tflite.h"
+#include "userlib/import/onnx/onnx.h"
+#include "userlib/import/tflite/tflite.h"
 #include "userlib/graph/level.h"
-#include "userlib/import/tosa.h"
-#include "userlib/run/file.h"
+#include "userlib/import/tosa/tosa.h"
+#include "userlib/files/file.h"
 #include "weft/gen/cmd.h"
 
 #define FILE_MAX ((uint64_t)1 << 31)

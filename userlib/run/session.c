@@ -12,8 +12,8 @@
 #include "sim/golden/golden.h"
 #include "driver/clock.h"
 #include "userlib/run/golden_exec.h"
-#include "userlib/run/profile.h"
-#include "userlib/run/segment.h"
+#include "userlib/profile/profile.h"
+#include "userlib/segment/segment.h"
 #include "weft/gen/cmd.h"
 
 #define RUN_TRIES 3

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which cards are on the USB, and who uses them.
+ */
+#include "usb_find.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "weft/gen/msg.h"
+
+int weft_usb_errno(int err)
+{
+	switch (err) {
+	case 0:                         return 0;
+	case LIBUSB_ERROR_NO_DEVICE:    return -ENODEV;
+	case LIBUSB_ERROR_NOT_FOUND:    return -ENODEV;
+	case LIBUSB_ERROR_BUSY:         return -EBUSY;
+	case LIBUSB_ERROR_ACCESS:       return -EACCES;
+	case LIBUSB_ERROR_NO_MEM:       return -ENOMEM;
+	case LIBUSB_ERROR_PIPE:         return -EPIPE;
+	default:                        return -EIO;
+	}
+}
+
+bool weft_usb_is_card(libusb_device *dev, struct libusb_device_descriptor *desc)
+{
+	return !libusb_get_device_descriptor(dev, desc) && desc->idVendor == WEFT_USB_VENDOR_ID &&
+	       desc->idProduct == WEFT_USB_PRODUCT_ID;
+}
+
+/* Who has the device's node open, as far as we may see it: "weft (pid 12)". */
+static void used_by(libusb_device *dev, char *out, size_t len)
+{
+	char node[64], path[300], to[64];
+	DIR *proc = opendir("/proc");
+	struct dirent *e;
+
+	out[0] = '\0';
+	snprintf(node, sizeof(node), "/dev/bus/usb/%03u/%03u", libusb_get_bus_number(dev),
+	         libusb_get_device_address(dev));
+	while (proc && !out[0] && (e = readdir(proc))) {
+		int pid = atoi(e->d_name);
+		snprintf(path, sizeof(path), "/proc/%d/fd", pid);
+		DIR *fds = pid > 0 && pid != getpid() ? opendir(path) : NULL;
+		struct dirent *f;
+		while (fds && !out[0] && (f = readdir(fds))) {
+			snprintf(path, sizeof(path), "/proc/%d/fd/%.20s", pid, f->d_name);
+			ssize_t n = readlink(path, to, sizeof(to) - 1);
+			if (n <= 0)
+				continue;
+			to[n] = '\0';
+			if (strcmp(to, node))
+				continue;
+			char name[32] = "";
+			snprintf(path, sizeof(path), "/proc/%d/comm", pid);
+			FILE *comm = fopen(path, "r");
+			if (comm && fgets(name, sizeof(name), comm))
+				name[strcspn(name, "\n")] = '\0';
+			if (comm)
+				fclose(comm);
+			snprintf(out, len, "%s (pid %d)", name[0] ? name : "a process", pid);
+		}
+		if (fds)
+			closedir(fds);
+	}
+	if (proc)
+		closedir(proc);
+}
+
+/* "1-2.3", as the kernel names it; "" for a root hub. At most seven hubs are in a row. */
+static void port_of(libusb_device *dev, char *out, size_t len)
+{
+	uint8_t ports[7];
+	int n = libusb_get_port_numbers(dev, ports, sizeof(ports));
+	size_t at = 0;
+
+	out[0] = '\0';
+	for (int i = 0; i < n && at < len; i++)
+		at += (size_t)(i ? snprintf(out + at, len - at, ".%u", ports[i])
+		                 : snprintf(out, len, "%u-%u", libusb_get_bus_number(dev), ports[i]));
+}
+
+/* Serial and product come from the device, so it has to be opened; sysfs knows them without. */
+static void sysfs_string(libusb_device *dev, const char *what, char *out, size_t len)
+{
+	char path[256], port[32];
+
+	out[0] = '\0';
+	port_of(dev, port, sizeof(port));
+	if (!port[0])
+		return;
+	snprintf(path, sizeof(path), "/sys/bus/usb/devices/%s/%s", port, what);
+	FILE *f = fopen(path, "r");
+	if (f && fgets(out, (int)len, f))
+		out[strcspn(out, "\n")] = '\0';
+	if (f)
+		fclose(f);
+}
+
+void weft_usb_where(libusb_device *dev, char *out, size_t len)
+{
+	snprintf(out, len, "bus %u device %u", libusb_get_bus_number(dev), libusb_get_device_address(dev));
+}
+
+static enum weft_usb_speed speed_of(libusb_device *dev)
+{
+	switch (libusb_get_device_speed(dev)) {
+	case LIBUSB_SPEED_UNKNOWN: return WEFT_USB_SPEED_UNKNOWN;
+	case LIBUSB_SPEED_LOW:     return WEFT_USB_SPEED_LOW;
+	case LIBUSB_SPEED_FULL:    return WEFT_USB_SPEED_FULL;
+	case LIBUSB_SPEED_HIGH:    return WEFT_USB_SPEED_HIGH;
+	default:                   return WEFT_USB_SPEED_SUPER;
+	}
+}
+
+void weft_usb_place(libusb_device *dev, struct weft_usb_info *i)
+{
+	port_of(dev, i->port, sizeof(i->port));
+	i->speed = speed_of(dev);
+	i->hub_speed = WEFT_USB_SPEED_UNKNOWN;
+	for (libusb_device *hub = libusb_get_parent(dev); hub; hub = libusb_get_parent(hub)) {
+		enum weft_usb_speed s = speed_of(hub);
+		if (s && (!i->hub_speed || s < i->hub_speed))
+			i->hub_speed = s;
+	}
+}
+
+void weft_usb_describe(libusb_device *dev, struct weft_dev_info *i)
+{
+	struct libusb_device_descriptor desc = { 0 };
+	libusb_device_handle *h = NULL;
+
+	memset(i, 0, sizeof(*i));
+	libusb_get_device_descriptor(dev, &desc);
+	weft_usb_where(dev, i->where, sizeof(i->where));
+	sysfs_string(dev, "serial", i->serial, sizeof(i->serial));
+	sysfs_string(dev, "product", i->product, sizeof(i->product));
+	used_by(dev, i->used_by, sizeof(i->used_by));
+	i->access = weft_usb_errno(libusb_open(dev, &h));
+	if (!i->access && !i->serial[0])
+		libusb_get_string_descriptor_ascii(h, desc.iSerialNumber, (uint8_t *)i->serial, sizeof(i->serial));
+	if (!i->access && !i->product[0])
+		libusb_get_string_descriptor_ascii(h, desc.iProduct, (uint8_t *)i->product, sizeof(i->product));
+	if (!i->access && libusb_kernel_driver_active(h, WEFT_USB_INTERFACE) == 1)
+		i->access = -EBUSY;
+	if (h)
+		libusb_close(h);
+	if (i->used_by[0])
+		i->access = -EBUSY;
+}
+
+int weft_usb_start(libusb_context **ctx, char *msg)
+{
+	int err = libusb_init(ctx);
+
+	if (err)
+		snprintf(msg, WEFT_DEV_MSG, "usb: libusb cannot start: %s", libusb_strerror(err));
+	return err ? -EIO : 0;
+}
+
+int weft_usb_each(int (*fn)(void *user, libusb_device *dev), void *user, char *msg)
+{
+	struct libusb_device_descriptor desc;
+	libusb_device **list = NULL;
+	libusb_context *ctx;
+	int err = weft_usb_start(&ctx, msg), stop = 0;
+
+	if (err)
+		return err;
+	ssize_t all = libusb_get_device_list(ctx, &list);
+	for (ssize_t i = 0; i < all && !stop; i++)
+		if (weft_usb_is_card(list[i], &desc))
+			stop = fn(user, list[i]);
+	if (list)
+		libusb_free_device_list(list, 1);
+	libusb_exit(ctx);
+	if (all < 0)
+		snprintf(msg, WEFT_DEV_MSG, "usb: %s", libusb_strerror((int)all));
+	return all < 0 ? -EIO : stop;
+}
+
+struct listing { struct weft_dev_info *out; size_t max, n; };
+
+static int add(void *user, libusb_device *dev)
+{
+	struct listing *l = user;
+
+	if (l->n < l->max)
+		weft_usb_describe(dev, &l->out[l->n]);
+	l->n++;
+	return 0;
+}
+
+int weft_usb_list(struct weft_dev_info *out, size_t max, size_t *n, char *msg)
+{
+	struct listing l = { out, max, 0 };
+	int err = weft_usb_each(add, &l, msg);
+
+	*n = l.n;
+	return err;
+}

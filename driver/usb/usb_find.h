@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Cards as libusb sees them. What follows from opening one is in usb_libusb.c.
+ */
+#ifndef WEFT_DRIVER_USB_FIND_H
+#define WEFT_DRIVER_USB_FIND_H
+
+#include <libusb-1.0/libusb.h>
+
+#include "usb.h"
+
+#define WEFT_USB_INTERFACE 0
+
+/** libusb's error as a negative errno. */
+int weft_usb_errno(int err);
+
+/** A libusb context, or a line in msg. @return 0, -EIO */
+int weft_usb_start(libusb_context **ctx, char *msg);
+
+bool weft_usb_is_card(libusb_device *dev, struct libusb_device_descriptor *desc);
+
+/** "bus 1 device 4", without opening it. */
+void weft_usb_where(libusb_device *dev, char *out, size_t len);
+
+/** Its speed, port and slowest hub, while the list that it comes from is held. */
+void weft_usb_place(libusb_device *dev, struct weft_usb_info *i);
+
+/** Opens the device, but claims nothing. */
+void weft_usb_describe(libusb_device *dev, struct weft_dev_info *i);
+
+/**
+ * For each card that is there now.
+ * @return 0; what fn returned, if that is not 0, and no more are looked at; -EIO
+ */
+int weft_usb_each(int (*fn)(void *user, libusb_device *dev), void *user, char *msg);
+
+#endif

@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Transport: libusb, asynchronous transfers. No call here waits for the device:
+ * what libusb does only synchronously (clear halt) runs in a thread of its own.
+ * Each open card has its own context, so that a device plugged in again is
+ * found by the next open.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "driver/clock.h"
+#include "usb_find.h"
+#include "weft/gen/msg.h"
+
+#define N_AREAS 16
+
+/* Memory of the kernel's, mapped here. */
+struct area { uint8_t *data; size_t len; };
+
+struct lib {
+	libusb_context *ctx;
+	libusb_device_handle *h;
+	int n_busy;
+	bool gone, closing;
+	struct flight *flights;    /* under way */
+	struct area areas[N_AREAS];
+	int n_areas;
+	struct weft_usb_info place;
+	/* The one clear-halt under way. The thread reads h and halt's endpoint, and writes its status before it is done. */
+	pthread_t thread;
+	bool thread_runs;
+	atomic_bool thread_done;
+	int thread_status;
+	struct weft_xfer *halt;
+};
+
+/* A transfer while it is under way; freed when libusb gives it back. */
+struct flight {
+	struct flight *next;
+	struct lib *t;
+	struct weft_xfer *x;
+	struct libusb_transfer *lt;
+	uint8_t *data;             /* setup and data of a control request, or the transfer's own */
+};
+
+static int status_of(enum libusb_transfer_status s)
+{
+	switch (s) {
+	case LIBUSB_TRANSFER_COMPLETED: return 0;
+	case LIBUSB_TRANSFER_STALL:     return -EPIPE;
+	case LIBUSB_TRANSFER_CANCELLED: return -ECANCELED;
+	case LIBUSB_TRANSFER_NO_DEVICE: return -ENODEV;
+	default:                        return -EIO;
+	}
+}
+
+/* ---- opening ---- */
+
+static int refuse(int err, const struct weft_dev_info *i, char *msg)
+{
+	if (err == -EBUSY)
+		snprintf(msg, WEFT_DEV_MSG, "usb: card %s is in use by %s", i->serial,
+		         i->used_by[0] ? i->used_by : "another process");
+	else if (err == -EACCES)
+		snprintf(msg, WEFT_DEV_MSG, "usb: no permission for card %s (%s); install the udev rule and be in group "
+		         "plugdev", i->serial, i->where);
+	else
+		snprintf(msg, WEFT_DEV_MSG, "usb: card %s (%s) cannot be opened: %s", i->serial, i->where, strerror(-err));
+	return err;
+}
+
+static int claim(struct lib *t, libusb_device *dev, struct weft_dev_info *i, char *msg)
+{
+	int config = 0, err = libusb_open(dev, &t->h);
+
+	if (!err)
+		err = libusb_get_configuration(t->h, &config);
+	if (!err && config != 1)
+		err = libusb_set_configuration(t->h, 1);
+	if (!err)
+		err = libusb_claim_interface(t->h, WEFT_USB_INTERFACE);
+	if (!err) {
+		weft_usb_place(dev, &t->place);
+		return 0;
+	}
+	if (t->h)
+		libusb_close(t->h);
+	t->h = NULL;
+	return refuse(weft_usb_errno(err), i, msg);
+}
+
+/* The one with that serial, else the first that can be had. */
+static int find_and_claim(struct lib *t, const char *serial, char *msg)
+{
+	struct libusb_device_descriptor desc;
+	libusb_device **list = NULL;
+	ssize_t n = libusb_get_device_list(t->ctx, &list);
+	int err = -ENODEV;
+
+	if (serial[0])
+		snprintf(msg, WEFT_DEV_MSG, "usb: no card with serial \"%.40s\" is plugged in", serial);
+	else
+		snprintf(msg, WEFT_DEV_MSG, "usb: no card is plugged in");
+	for (ssize_t i = 0; i < n && err; i++) {
+		struct weft_dev_info info;
+		if (!weft_usb_is_card(list[i], &desc))
+			continue;
+		weft_usb_describe(list[i], &info);
+		if (!serial[0] || !strcmp(serial, info.serial))
+			err = claim(t, list[i], &info, msg);
+	}
+	if (list)
+		libusb_free_device_list(list, 1);
+	return err;
+}
+
+static int lib_open(const char *where, uint64_t deadline_ns, void **out, char *msg)
+{
+	struct lib *t = calloc(1, sizeof(*t));
+	int err;
+
+	(void)deadline_ns;
+	if (!t) {
+		snprintf(msg, WEFT_DEV_MSG, "usb: out of memory");
+		return -ENOMEM;
+	}
+	err = weft_usb_start(&t->ctx, msg);
+	if (!err && (err = find_and_claim(t, where ? where : "", msg)))
+		libusb_exit(t->ctx);
+	if (err) {
+		free(t);
+		return err;
+	}
+	*out = t;
+	return 0;
+}
+
+/* ---- transfers ---- */
+
+static void LIBUSB_CALL completed(struct libusb_transfer *lt)
+{
+	struct flight *f = lt->user_data;
+	struct weft_xfer *x = f->x;
+
+	struct flight **p = &f->t->flights;
+	while (*p != f)
+		p = &(*p)->next;
+	*p = f->next;
+	f->t->n_busy--;
+	if (lt->status == LIBUSB_TRANSFER_NO_DEVICE)
+		f->t->gone = true;
+	x->status = status_of(lt->status);
+	x->actual = (uint32_t)lt->actual_length;
+	if (x->kind == WEFT_XFER_CONTROL && x->request_type & 0x80)
+		memcpy(x->data, libusb_control_transfer_get_data(lt), x->actual);
+	x->busy = false;
+	x->priv = NULL;
+	bool closing = f->t->closing;
+	if (f->data != x->data)
+		free(f->data);
+	libusb_free_transfer(lt);
+	free(f);
+	if (!closing)
+		x->done(x);
+}
+
+static void *clear_halt(void *arg)
+{
+	struct lib *t = arg;
+
+	t->thread_status = weft_usb_errno(libusb_clear_halt(t->h, (unsigned char)t->halt->value));
+	atomic_store(&t->thread_done, true);
+	libusb_interrupt_event_handler(t->ctx);
+	return NULL;
+}
+
+static int submit_halt(struct lib *t, struct weft_xfer *x)
+{
+	if (t->thread_runs)
+		return -EBUSY;
+	t->halt = x;
+	atomic_store(&t->thread_done, false);
+	if (pthread_create(&t->thread, NULL, clear_halt, t))
+		return -ENOMEM;
+	t->thread_runs = x->busy = true;
+	return 0;
+}
+
+static void reap_halt(struct lib *t)
+{
+	struct weft_xfer *x = t->halt;
+
+	if (!t->thread_runs || !atomic_load(&t->thread_done))
+		return;
+	pthread_join(t->thread, NULL);
+	t->thread_runs = false;
+	x->status = t->thread_status;
+	x->busy = false;
+	x->done(x);
+}
+
+static int lib_submit(void *tt, struct weft_xfer *x)
+{
+	struct lib *t = tt;
+
+	if (t->gone)
+		return -ENODEV;
+	if (x->kind == WEFT_XFER_CLEAR_HALT)
+		return submit_halt(t, x);
+	struct flight *f = calloc(1, sizeof(*f));
+	struct libusb_transfer *lt = libusb_alloc_transfer(0);
+	if (f && lt && x->kind == WEFT_XFER_CONTROL)
+		f->data = calloc(1, LIBUSB_CONTROL_SETUP_SIZE + x->len);
+	if (!f || !lt || (x->kind == WEFT_XFER_CONTROL && !f->data)) {
+		libusb_free_transfer(lt);
+		free(f);
+		return -ENOMEM;
+	}
+	f->t = t;
+	f->x = x;
+	f->lt = lt;
+	if (x->kind == WEFT_XFER_CONTROL) {
+		libusb_fill_control_setup(f->data, x->request_type, x->request, x->value, x->index, (uint16_t)x->len);
+		if (!(x->request_type & 0x80) && x->len)
+			memcpy(f->data + LIBUSB_CONTROL_SETUP_SIZE, x->data, x->len);
+		libusb_fill_control_transfer(lt, t->h, f->data, completed, f, 0);
+	} else {
+		f->data = x->data;
+		libusb_fill_bulk_transfer(lt, t->h, x->kind == WEFT_XFER_IN ? WEFT_USB_EP_IN : WEFT_USB_EP_OUT, x->data,
+		                          (int)x->len, completed, f, 0);
+	}
+	int err = weft_usb_errno(libusb_submit_transfer(lt));
+	if (err) {
+		if (f->data != x->data)
+			free(f->data);
+		libusb_free_transfer(lt);
+		free(f);
+		t->gone = t->gone || err == -ENODEV;
+		return err;
+	}
+	f->next = t->flights;
+	t->flights = f;
+	t->n_busy++;
+	x->busy = true;
+	x->priv = f;
+	return 0;
+}
+
+static void lib_cancel(void *tt, struct weft_xfer *x)
+{
+	struct flight *f = x->priv;
+
+	(void)tt;
+	if (x->busy && f)
+		libusb_cancel_transfer(f->lt);
+}
+
+static int lib_poll(void *tt, uint64_t until_ns)
+{
+	struct lib *t = tt;
+	uint64_t now = weft_now_ns(), left = until_ns > now ? until_ns - now : 0;
+
+	if (left > 1000000000)
+		left = 1000000000;
+	struct timeval tv = { (time_t)(left / 1000000000), (suseconds_t)(left % 1000000000 / 1000) };
+	libusb_handle_events_timeout_completed(t->ctx, &tv, NULL);
+	reap_halt(t);
+	return 0;
+}
+
+/* Is there memory behind the mapping? Touching it would be a signal; the kernel only says EFAULT. */
+static bool backed(uint8_t *data, size_t len)
+{
+	return getrandom(data + len - 1, 1, GRND_NONBLOCK) == 1;
+}
+
+/*
+ * What lies here the host controller reads and writes itself; the kernel neither
+ * copies nor allocates. Not every kernel has it, and not every usbfs is one: that
+ * of umockdev is a file, which can be mapped too.
+ */
+static void *lib_alloc(void *tt, size_t len)
+{
+	struct lib *t = tt;
+	uint8_t *data = t->n_areas < N_AREAS ? libusb_dev_mem_alloc(t->h, len) : NULL;
+
+	if (data && !backed(data, len)) {
+		libusb_dev_mem_free(t->h, data, len);
+		return NULL;
+	}
+	if (data)
+		t->areas[t->n_areas++] = (struct area){ data, len };
+	return data;
+}
+
+static void lib_place(void *tt, struct weft_usb_info *i)
+{
+	const struct lib *t = tt;
+
+	i->speed = t->place.speed;
+	i->hub_speed = t->place.hub_speed;
+	memcpy(i->port, t->place.port, sizeof(i->port));
+}
+
+/* The kernel gives every transfer back, whatever the device does. */
+static void lib_close(void *tt)
+{
+	struct lib *t = tt;
+	uint64_t until = weft_now_ns() + 1000000000;
+
+	if (t->thread_runs)
+		pthread_join(t->thread, NULL);     /* the kernel bounds it */
+	t->thread_runs = false;                    /* nobody is told */
+	t->closing = true;
+	for (struct flight *f = t->flights; f; f = f->next)
+		libusb_cancel_transfer(f->lt);
+	while (t->n_busy && weft_now_ns() < until)
+		lib_poll(t, until);
+	libusb_release_interface(t->h, WEFT_USB_INTERFACE);
+	while (t->n_areas--)
+		libusb_dev_mem_free(t->h, t->areas[t->n_areas].data, t->areas[t->n_areas].len);
+	libusb_close(t->h);
+	libusb_exit(t->ctx);
+	free(t);
+}
+
+const struct weft_usb_ops weft_usb_libusb = {
+	.name = "usb",
+	.open = lib_open,
+	.close = lib_close,
+	.alloc = lib_alloc,
+	.submit = lib_submit,
+	.cancel = lib_cancel,
+	.poll = lib_poll,
+	.place = lib_place,
+};

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * TFL_SOFTMAX of int16: TensorFlow Lite's two lookup tables.
+ *
+ *   x  rank 1 or more, int16; scale x_scale, zero point 0
+ *   y  x's shape, int16; scale 2^-15, zero point 0
+ *
+ * The difference to the row's maximum is scaled so that 65535 steps are 10; a
+ * table gives its exp in Q0.15. The sum of a row, normalised to [1, 2), goes
+ * through a table of 1/(1 + x). Each table has 513 entries, which are moved by
+ * half the error that straight lines make in the middle of their intervals.
+ *
+ * A row longer than 2^16 could overflow the sum, which then wraps.
+ */
+#include <math.h>
+
+#include "sim/golden/fixed_point.h"
+#include "tfl_softmax16.h"
+
+#define STEPS 512
+
+/* 32768 * f over [from, to], in float32 as the source computes it. */
+static void fill(int16_t table[STEPS + 1], float (*f)(float), float from, float to)
+{
+	const float step = (to - from) / STEPS, half = step / 2;
+
+	for (int i = 0; i < STEPS; i++) {
+		const float at = f(from + (float)i * step) * 32768.0f;
+		const float middle = roundf(f(from + (float)i * step + half) * 32768.0f);
+		const float next = f(from + (float)(i + 1) * step) * 32768.0f;
+		const float line = roundf((next + roundf(at)) / 2);
+		const float moved = roundf(at) - roundf((line - middle) / 2);
+
+		table[i] = (int16_t)weft_clip((int64_t)moved, INT16_MIN, INT16_MAX);
+	}
+	table[STEPS] = (int16_t)weft_clip((int64_t)roundf(f(to) * 32768.0f), INT16_MIN, INT16_MAX);
+}
+
+/* x is Q9.7 from the table's middle; rounded linear interpolation. */
+static int16_t look_up(const int16_t table[STEPS + 1], int64_t x)
+{
+	const int64_t v = weft_clip(x, INT16_MIN, INT16_MAX);
+	const int16_t *t = table + STEPS / 2 + (v >> 7);
+
+	return (int16_t)(t[0] + (((t[1] - t[0]) * (v & 127) + 64) >> 7));
+}
+
+static float exp_32(float v) { return (float)exp((double)v); }
+static float reciprocal(float v) { return 1.0f / (1.0f + v); }
+
+struct tables {
+	int16_t exp[STEPS + 1], reciprocal[STEPS + 1];
+	int32_t multiplier;
+	int left, right;           /* shifts before and after the multiplication */
+};
+
+static int16_t exp_of(const struct tables *t, int32_t diff)
+{
+	/* diff >= -65535; what leaves int32 is far below -10 */
+	const int32_t scaled = weft_shift_right(weft_mul_q31(weft_shift_left(diff, t->left), t->multiplier), t->right);
+
+	return look_up(t->exp, (int64_t)scaled + 32767);
+}
+
+static void one_row(const struct tables *t, const int16_t *x, int16_t *y, int64_t n)
+{
+	int32_t max = x[0], sum = 0;
+	int64_t scale;
+	int headroom;
+
+	for (int64_t i = 1; i < n; i++)
+		max = x[i] > max ? x[i] : max;
+	for (int64_t i = 0; i < n; i++) {
+		y[i] = exp_of(t, x[i] - max);
+		sum = (int32_t)((uint32_t)sum + (uint32_t)y[i]);
+	}
+	/* the largest element's exp alone is almost 2^15, so only a wrapped sum is <= 2 */
+	headroom = sum > 2 ? __builtin_clz((uint32_t)sum) : 1;
+	/* [1, 2) as 2^16..2^17, then its excess over 1 as -2^15..2^15 */
+	scale = ((int64_t)sum * ((int64_t)1 << (headroom - 1)) + (1 << 13)) >> 14;
+	scale = look_up(t->reciprocal, scale - (1 << 16) - (1 << 15));
+	for (int64_t i = 0; i < n; i++)
+		y[i] = (int16_t)weft_clip((y[i] * scale + ((int64_t)1 << (30 - headroom))) >> (31 - headroom), 0, 32767);
+}
+
+int weft_tfl_softmax16(const struct weft_call *c)
+{
+	const struct weft_attr_tfl_softmax *a = &c->attr->tfl_softmax;
+	const weft_tensor *x = c->x[0], *y = c->y[0];
+	const int64_t n = x->dim[x->rank - 1], total = weft_tensor_elements(x);
+	const double real = (double)(a->x_scale * a->beta) / (10.0 / 65535.0);
+	struct tables t;
+	int shift;
+
+	if (!(real > ldexp(1.0, -31) && real < ldexp(1.0, 31)))
+		return weft_call_fail(c, -EINVAL, "beta %g * scale %g out of range", (double)a->beta,
+		                      (double)a->x_scale);
+	weft_quantize_multiplier(real, &t.multiplier, &shift);
+	t.left = shift > 0 ? shift : 0;
+	t.right = shift < 0 ? -shift : 0;
+	fill(t.exp, exp_32, -10.0f, 0.0f);
+	fill(t.reciprocal, reciprocal, 0.0f, 1.0f);
+	for (int64_t i = 0; i < total; i += n)
+		one_row(&t, (const int16_t *)x->data + i, (int16_t *)y->data + i, n);
+	return 0;
+}

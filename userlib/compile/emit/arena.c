@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Offsets in the arena. Storages take the smallest gap that fits, in order of
+ * their first use; bytes are used again when nothing reads them any more.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "userlib/compile/ir.h"
+
+struct block { uint64_t lo, hi; int last; };
+
+struct arena {
+	struct block *live;    /* sorted by address */
+	int n;
+	uint64_t top;
+};
+
+static void expire(struct arena *a, int item)
+{
+	int n = 0;
+
+	for (int i = 0; i < a->n; i++)
+		if (a->live[i].last >= item)
+			a->live[n++] = a->live[i];
+	a->n = n;
+}
+
+static uint64_t take(struct arena *a, uint64_t bytes, int last)
+{
+	uint64_t at = 0, best_at = UINT64_MAX, best_gap = UINT64_MAX;
+	int slot = a->n, best = a->n;
+
+	for (int i = 0; i < a->n; i++) {
+		uint64_t gap = a->live[i].lo - at;
+		if (gap >= bytes && gap < best_gap) {
+			best_gap = gap;
+			best_at = at;
+			best = i;
+		}
+		at = a->live[i].hi;
+	}
+	if (best_at == UINT64_MAX) {
+		best_at = at;
+		best = slot;
+	}
+	for (int i = a->n; i > best; i--)
+		a->live[i] = a->live[i - 1];
+	a->live[best] = (struct block){ best_at, best_at + bytes, last };
+	a->n++;
+	if (best_at + bytes > a->top)
+		a->top = best_at + bytes;
+	return best_at;
+}
+
+struct start { int item, root; };
+
+static int by_start(const void *pa, const void *pb)
+{
+	const struct start *a = pa, *b = pb;
+
+	return a->item != b->item ? (a->item < b->item ? -1 : 1) : a->root < b->root ? -1 : 1;
+}
+
+int cc_dram(struct cc *cc)
+{
+	int n_roots = cc->n_roots, n = 0, err = 0;
+	struct start *s = malloc(((size_t)n_roots + 1) * sizeof *s);
+	struct arena a = { .live = malloc(((size_t)n_roots + 1) * sizeof *a.live) };
+
+	if (!s || !a.live)
+		err = -ENOMEM;
+	for (int i = 0; i < n_roots && !err; i++)
+		if (cc->ten[i].in_dram)
+			s[n++] = (struct start){ cc->ten[i].src_item, i };
+	if (!err)
+		qsort(s, (size_t)n, sizeof *s, by_start);
+	for (int i = 0; i < n && !err; i++) {
+		struct cten *t = &cc->ten[s[i].root];
+		uint64_t bytes = ((uint64_t)t->bytes + 63) / 64 * 64;
+		expire(&a, t->src_item);
+		t->offset = take(&a, bytes, t->last_item);
+		if (a.top > UINT32_MAX)
+			err = -E2BIG;
+	}
+	cc->p->arena_bytes = a.top;
+	free(s);
+	free(a.live);
+	return err;
+}

@@ -1,0 +1,515 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Statements as commands, piece by piece: operands that are not on chip come
+ * packed, in the order in which they lie in memory, and results go the same way.
+ * Copies that change no order need no command but load and store.
+ *
+ * Source: include/spec/cmd.toml, alu.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "userlib/compile/match/loop_nest.h"
+#include "emit.h"
+
+#define START_CYCLES 10
+
+/* What a slot holds of an operand: where in memory it begins, and how much. */
+struct held { int64_t mem, bytes; };
+
+struct alu_emit {
+	struct held held[MAX_SLOTS][ALU_OPERANDS];
+	int i_slot;
+	struct emit *e;
+	const struct node *nd;
+	const struct plan *p;
+	struct alu_stmt *s;
+	int64_t slot[ALU_OPERANDS];      /* of this piece's packed operands; -1: on chip, or a number */
+	struct alu_piece q;
+	struct alu_place at[ALU_OPERANDS];
+};
+
+/* Runs of elements between memory and scratchpad, innermost first. */
+struct runs {
+	int64_t mem, sp, row;
+	int n;
+	struct { int64_t n, mem, sp; } d[ALU_DIMS + 1];
+};
+
+static int stor_of_operand(const struct plan *p, const struct alu_stmt *s, int k)
+{
+	if (alu_operand((struct alu_stmt *)s, k)->root < 0)
+		return -1;
+	return k == ALU_A ? p->sx : k == ALU_B ? p->sr : k == ALU_C ? p->sz : p->sy;
+}
+
+/* Does the operand lie in a slot, or beside another where it is brought? */
+static bool is_packed(const struct seg *seg, const struct plan *p, const struct alu_stmt *s, int k)
+{
+	int stor = stor_of_operand(p, s, k);
+
+	/* Scattering brings the old values to the result's place. */
+	return stor >= 0 && !seg->stor[stor].resident && !(k == ALU_C && s->func == WEFT_ALU_FUNC_SCATTER);
+}
+
+static bool on_chip(const struct alu_emit *m, int k)
+{
+	int stor = stor_of_operand(m->p, m->s, k);
+
+	return stor >= 0 && m->e->s->stor[stor].resident;
+}
+
+/* Dimensions of an operand's piece, nearest in memory first; the last of d is the index's. */
+static void list_runs(const struct alu_emit *m, int k, struct runs *r)
+{
+	const struct alu_operand *o = alu_operand(m->s, k);
+	int64_t entries = alu_entries(m->s, k);
+
+	*r = (struct runs){ .mem = o->off, .row = alu_bytes(o->type) };
+	for (int d = 0; d <= m->s->n_dims; d++) {
+		bool index = d == m->s->n_dims;
+		int64_t n = index ? entries : m->q.n[d], step = index ? m->s->idx_step : o->step[d];
+		if (!index)
+			r->mem += m->q.from[d] * step;
+		if (n == 1 || !step)
+			continue;
+		if (step < 0)
+			r->mem += (n - 1) * step;
+		step = step < 0 ? -step : step;
+		int i = r->n++;
+		for (; i && r->d[i - 1].mem > step; i--)
+			r->d[i] = r->d[i - 1];
+		r->d[i].n = n;
+		r->d[i].mem = step;
+		r->d[i].sp = d;        /* for now: which */
+	}
+}
+
+/* Where an operand lies; packed, this also says how it lies. */
+static struct alu_place place_of(const struct alu_emit *m, int k, struct runs *r)
+{
+	const struct alu_operand *o = alu_operand(m->s, k);
+	struct alu_place at = { .idx_step = m->s->idx_step };
+	int64_t stride = alu_bytes(o->type);
+
+	list_runs(m, k, r);
+	if (on_chip(m, k)) {
+		const struct seg *s = m->e->s;
+		int64_t base = s->area[s->stor[stor_of_operand(m->p, m->s, k)].area].addr;
+		at.addr = base + o->off;
+		r->sp = base + r->mem;
+		for (int d = 0; d < m->s->n_dims; d++) {
+			at.addr += m->q.from[d] * o->step[d];
+			at.step[d] = o->step[d];
+		}
+		for (int i = 0; i < r->n; i++)
+			r->d[i].sp = r->d[i].mem;
+		return at;
+	}
+	at.addr = r->sp = m->slot[k];
+	for (int i = 0; i < r->n; i++) {
+		int d = (int)r->d[i].sp;
+		if (d == m->s->n_dims)
+			at.idx_step = stride;
+		else
+			at.step[d] = o->step[d] < 0 ? -stride : stride;
+		if (d < m->s->n_dims && o->step[d] < 0)
+			at.addr += (m->q.n[d] - 1) * stride;
+		r->d[i].sp = stride;
+		stride *= r->d[i].n;
+	}
+	return at;
+}
+
+/* Rows as long as they can be, then as few dimensions. */
+static void join_runs(struct runs *r)
+{
+	int out = 0;
+
+	for (int i = 0; i < r->n; i++) {
+		if (!out && r->d[i].mem == r->row && r->d[i].sp == r->row && r->row * r->d[i].n <= SP_MASK) {
+			r->row *= r->d[i].n;
+			continue;
+		}
+		if (out && r->d[i].mem == r->d[out - 1].mem * r->d[out - 1].n && r->d[i].sp == r->d[out - 1].sp * r->d[out - 1].n &&
+		    r->d[i].n * r->d[out - 1].n <= 65535) {
+			r->d[out - 1].n *= r->d[i].n;
+			continue;
+		}
+		r->d[out++] = r->d[i];
+	}
+	r->n = out;
+}
+
+/* Three dimensions are the command's, others commands of their own. */
+static int copy_runs(struct alu_emit *m, bool store, int root, const struct runs *r, int n, int64_t mem, int64_t sp)
+{
+	if (n > 3) {
+		int err = 0;
+		for (int64_t i = 0; i < r->d[n - 1].n && !err; i++)
+			err = copy_runs(m, store, root, r, n - 1, mem + i * r->d[n - 1].mem, sp + i * r->d[n - 1].sp);
+		return err;
+	}
+	struct dma d = { .store = store, .root = root, .off = mem, .sp = sp, .row = r->row, .n = { 1, 1, 1 } };
+	for (int i = 0; i < n; i++) {
+		d.n[i] = r->d[i].n;
+		d.mem_step[i] = r->d[i].mem;
+		d.sp_step[i] = r->d[i].sp;
+	}
+	return emit_dma(m->e, d);
+}
+
+static int copy_operand(struct alu_emit *m, bool store, int k, struct runs r)
+{
+	join_runs(&r);
+	return copy_runs(m, store, alu_operand(m->s, k)->root, &r, r.n, r.mem, r.sp);
+}
+
+static int record_runs(struct alu_emit *m, struct cmd *c, const struct runs *r, int n, int64_t mem, int64_t sp)
+{
+	int64_t elem = alu_bytes(m->s->y.type);
+
+	if (n > 2) {
+		int err = 0;
+		for (int64_t i = 0; i < r->d[n - 1].n && !err; i++)
+			err = record_runs(m, c, r, n - 1, mem + i * r->d[n - 1].mem, sp + i * r->d[n - 1].sp);
+		return err;
+	}
+	struct weft_prec p = {
+		.tensor = m->nd->y_tensor, .addr = (uint32_t)sp, .first = (uint64_t)(mem / elem),
+		.n_y = n > 1 ? (uint32_t)r->d[1].n : 1, .n_x = n > 0 ? (uint32_t)r->d[0].n : 1, .n_c = (uint32_t)(r->row / elem),
+		.y_bytes = n > 1 ? (uint32_t)r->d[1].sp : 0, .y_elems = n > 1 ? (uint64_t)(r->d[1].mem / elem) : 0,
+		.x_bytes = n > 0 ? (uint32_t)r->d[0].sp : 0, .x_elems = n > 0 ? (uint64_t)(r->d[0].mem / elem) : 0,
+	};
+	return emit_rec(m->e, c, &p);
+}
+
+/* What the command leaves of the graph's tensor, which lies dense in its storage. */
+static int record(struct alu_emit *m, struct cmd *c, struct runs r)
+{
+	const struct alu_stmt *s = m->s;
+
+	if (m->nd->y_tensor < 0)
+		return 0;
+	/* Scattered elements are not final before the last index. */
+	if (s->func == WEFT_ALU_FUNC_SCATTER && m->q.from[s->axis] + m->q.n[s->axis] < s->dim[s->axis])
+		return 0;
+	join_runs(&r);
+	return record_runs(m, c, &r, r.n, r.mem, r.sp);
+}
+
+/* The command's dimensions: i0 the innermost; i1 the axis where there is one. -1: none */
+static void choose_dims(const struct alu_stmt *s, const int64_t *n, int which[4])
+{
+	static const int with_axis[] = { 0, 2, 3 };
+	int at = 0;
+
+	for (int k = 0; k < 4; k++)
+		which[k] = -1;
+	if (s->axis >= 0)
+		which[1] = s->axis;
+	for (int d = s->n_dims - 1; d >= 0; d--)
+		if (d != s->axis && n[d] > 1) {
+			which[s->axis >= 0 ? with_axis[at] : at] = d;
+			at++;
+		}
+}
+
+#define SET_OPERAND(c, name, o, at, which) do { \
+	(c)->name##_base = (int32_t)((at)->addr & SP_MASK); \
+	(c)->name##_s0 = step_at(at, (which)[0]); \
+	(c)->name##_s1 = step_at(at, (which)[1]); \
+	(c)->name##_s2 = step_at(at, (which)[2]); \
+	(c)->name##_s3 = step_at(at, (which)[3]); \
+	(c)->name##_type = (o)->type; \
+} while (0)
+
+static int32_t step_at(const struct alu_place *at, int d)
+{
+	return d < 0 ? 0 : (int32_t)(at->step[d] & SP_MASK);
+}
+
+static int32_t count_at(const struct alu_emit *m, int d)
+{
+	return d < 0 ? 1 : (int32_t)m->q.n[d];
+}
+
+static void fill_cmd(const struct alu_emit *m, struct weft_cmd_alu *c)
+{
+	const struct alu_stmt *s = m->s;
+	int which[4];
+
+	choose_dims(s, m->q.n, which);
+	c->func = s->func;
+	c->n0 = count_at(m, which[0]);
+	c->n1 = count_at(m, which[1]);
+	c->n2 = count_at(m, which[2]);
+	c->n3 = count_at(m, which[3]);
+	SET_OPERAND(c, a, &s->a, &m->at[ALU_A], which);
+	SET_OPERAND(c, out, &s->y, &m->at[ALU_Y], which);
+	c->a_zp = s->a.zp;
+	c->out_zp = s->y.zp;
+	c->b_imm = s->b.root < 0;
+	c->c_imm = s->c.root < 0;
+	c->b_value = s->b.imm;
+	c->c_value = s->c.imm;
+	if (!c->b_imm) {
+		SET_OPERAND(c, b, &s->b, &m->at[ALU_B], which);
+		c->b_zp = s->b.zp;
+	}
+	if (!c->c_imm)
+		SET_OPERAND(c, c, &s->c, &m->at[ALU_C], which);
+	if (alu_looks_up(s->func))
+		c->idx_step = (int32_t)m->at[ALU_B].idx_step;
+	if (s->func == WEFT_ALU_FUNC_SCATTER)
+		c->idx_step = (int32_t)m->at[ALU_Y].idx_step;
+	c->idx_last = (int32_t)s->idx_last;
+	c->clamp = s->clamp;
+	c->lo = s->lo;
+	c->hi = s->hi;
+	c->round = s->round;
+	c->even = s->even;
+	c->shift = s->shift;
+}
+
+/* From the first byte to the last. */
+static void access_operand(struct cmd *c, const struct alu_emit *m, int k, bool write)
+{
+	const struct alu_operand *o = alu_operand(m->s, k);
+	const struct alu_place *at = &m->at[k];
+	int64_t lo = at->addr, hi = at->addr + alu_bytes(o->type) + (alu_entries(m->s, k) - 1) * at->idx_step;
+
+	if (o->root < 0)
+		return;
+	for (int d = 0; d < m->s->n_dims; d++) {
+		int64_t r = (m->q.n[d] - 1) * at->step[d];
+		*(r < 0 ? &lo : &hi) += r;
+	}
+	emit_access(c, SPACE_SP, write, lo, hi);
+}
+
+/* Whether an operand's elements of a block stand side by side, or are one. */
+static bool in_blocks(int32_t step, int64_t bytes)
+{
+	return !step || step == bytes;
+}
+
+/* Whether a reduction takes a word of its operand at once. */
+static bool takes_words(const struct weft_cmd_alu *c, int64_t bytes)
+{
+	bool compares = c->func == WEFT_ALU_FUNC_RMAX || c->func == WEFT_ALU_FUNC_RMIN || c->func == WEFT_ALU_FUNC_ARGMAX;
+
+	return c->a_s1 == bytes && !c->a_zp && (compares ? bytes < 8 : c->func == WEFT_ALU_FUNC_SUM && bytes == 4);
+}
+
+/*
+ * Cycles (hw/alu): a read an operand for each block of dimension 0, which is a word
+ * where bytes are only moved, a quarter of the lanes (an eighth with int48) where
+ * operands are in blocks, else one element. Most reductions read the words of what
+ * is dense along the axis, for each element of out. A table's block takes a cycle for its
+ * index and one (interp: two) for each entry, at least three; an index that stays
+ * is looked up once.
+ */
+static int64_t cycles_of(const struct alu_emit *m, const struct weft_cmd_alu *c)
+{
+	const struct alu_stmt *s = m->s;
+	int64_t n = m->e->s->cc->n, a = alu_bytes(s->a.type), b = alu_bytes(s->b.type), y = alu_bytes(s->y.type);
+	bool table = alu_looks_up(s->func), has_b = !c->b_imm && !table;
+	bool has_c = !c->c_imm && (s->func == WEFT_ALU_FUNC_SELECT || s->func == WEFT_ALU_FUNC_RESCALE);
+	bool wide = a == 8 || y == 8 || (!c->b_imm && b == 8) || (has_c && alu_bytes(s->c.type) == 8);
+	bool shared = table && !c->a_s0 && in_blocks(c->b_s0, b);
+	bool together = c->out_s0 == y && in_blocks(c->a_s0, a) && (!table || c->a_s0 || shared) &&
+	                (!has_b || in_blocks(c->b_s0, s->func == WEFT_ALU_FUNC_SCATTER ? 0 : b)) &&
+	                (!has_c || in_blocks(c->c_s0, alu_bytes(s->c.type)));
+	bool word = s->func == WEFT_ALU_FUNC_MOVE && a == y && a < 8 && !c->a_zp && !c->out_zp && !c->clamp && c->a_s0 == a && c->out_s0 == y;
+	int64_t lanes = word ? n / y : !together ? 1 : wide ? n / 8 : n / 4;
+	int64_t blocks = ceil_div(c->n0, lanes) * c->n1 * c->n2 * c->n3;
+
+	if (takes_words(c, a))
+		return ceil_div(c->n1 * a, n) * c->n0 * c->n2 * c->n3;
+	if (!table)
+		return blocks * (1 + has_b + has_c);
+	int64_t reads = s->func == WEFT_ALU_FUNC_INTERP ? 2 : 1, tail = c->n0 % lanes;
+	int64_t row = c->n0 / lanes * max64(1 + lanes * reads, 3) + (tail ? max64(1 + tail * reads, 3) : 0);
+	return shared ? 3 * blocks : row * c->n1 * c->n2 * c->n3;
+}
+
+static int emit_command(struct alu_emit *m, const struct runs *y)
+{
+	struct cmd *c = emit_new(m->e, WEFT_CMD_ALU);
+
+	if (!c)
+		return -ENOMEM;
+	fill_cmd(m, &c->c.alu);
+	access_operand(c, m, ALU_A, false);
+	access_operand(c, m, ALU_B, false);
+	if (m->s->func != WEFT_ALU_FUNC_SCATTER)
+		access_operand(c, m, ALU_C, false);
+	access_operand(c, m, ALU_Y, true);
+	c->cost = (uint32_t)min64(cycles_of(m, &c->c.alu) + START_CYCLES, UINT32_MAX);
+	c->latency = 1;
+	int err = record(m, c, *y);
+	return err ? err : emit_done(m->e, c);
+}
+
+/* A copy that DMA alone can do: same bytes, same order, and not both on chip. */
+static bool is_plain(const struct alu_emit *m, const struct runs *a, const struct runs *y)
+{
+	const struct alu_stmt *s = m->s;
+
+	if (s->func != WEFT_ALU_FUNC_MOVE || s->clamp || s->a.zp || s->y.zp || alu_bytes(s->a.type) != alu_bytes(s->y.type))
+		return false;
+	if (on_chip(m, ALU_A) && on_chip(m, ALU_Y))
+		return false;
+	for (int d = 0; d < s->n_dims; d++)
+		if (m->q.n[d] > 1 && s->a.step[d] <= 0)
+			return false;
+	for (int i = 0; i < y->n; i++)
+		if (a->d[i].n != y->d[i].n)
+			return false;
+	/* The same order of dimensions, not only the same counts. */
+	for (int d = 0; d < s->n_dims; d++)
+		for (int k = 0; k < d; k++)
+			if (m->q.n[d] > 1 && m->q.n[k] > 1 && (s->a.step[d] < s->a.step[k]) != (s->y.step[d] < s->y.step[k]))
+				return false;
+	return true;
+}
+
+static int emit_plain(struct alu_emit *m, struct runs *a, struct runs *y)
+{
+	int err = 0;
+
+	if (on_chip(m, ALU_A)) {
+		/* Straight from where it lies; nothing is there to look at but memory's source. */
+		for (int i = 0; i < y->n; i++)
+			y->d[i].sp = a->d[i].sp;
+		y->sp = a->sp;
+	} else {
+		for (int i = 0; i < y->n; i++)
+			a->d[i].sp = y->d[i].sp;
+		a->sp = y->sp;
+		err = copy_operand(m, false, ALU_A, *a);
+		struct cmds *l = &m->e->s->cmds;
+		if (!err)
+			err = record(m, &l->p[l->n - 1], *y);
+	}
+	bool store = !on_chip(m, ALU_Y) || m->e->s->stor[m->p->sy].ext_out;
+	if (err || !store)
+		return err;
+	err = copy_operand(m, true, ALU_Y, *y);
+	struct cmds *l = &m->e->s->cmds;
+	if (!err && on_chip(m, ALU_A))
+		err = record(m, &l->p[l->n - 1], *y);
+	return err;
+}
+
+/* The operand into its slot, if it is not there already. */
+static int load_operand(struct alu_emit *m, int k, const struct runs *r)
+{
+	struct held *h = &m->held[m->i_slot][k], now = { r->mem + 1, alu_packed(m->s, k, m->q.n, 1) };
+
+	if (h->mem == now.mem && h->bytes == now.bytes)
+		return 0;
+	*h = now;
+	return copy_operand(m, false, k, *r);
+}
+
+/* Scattering begins with the old values in the result's place. */
+static int load_old(struct alu_emit *m, const struct runs *y)
+{
+	struct runs r = *y;
+
+	/* Behind the first indices, what those before have made of it. */
+	if (m->q.from[m->s->axis])
+		return copy_operand(m, false, ALU_Y, r);
+	r.mem += m->s->c.off - m->s->y.off;
+	return copy_operand(m, false, ALU_C, r);
+}
+
+static int emit_piece(struct alu_emit *m)
+{
+	const struct seg *seg = m->e->s;
+	bool scatters = m->s->func == WEFT_ALU_FUNC_SCATTER;
+	struct runs r[ALU_OPERANDS];
+	int err = 0;
+
+	for (int k = 0; k < ALU_OPERANDS; k++)
+		if (alu_operand(m->s, k)->root >= 0 && !(k == ALU_C && scatters))
+			m->at[k] = place_of(m, k, &r[k]);
+	if (is_plain(m, &r[ALU_A], &r[ALU_Y]))
+		return emit_plain(m, &r[ALU_A], &r[ALU_Y]);
+	for (int k = 0; k < ALU_Y && !err; k++)
+		if (is_packed(seg, m->p, m->s, k))
+			err = load_operand(m, k, &r[k]);
+	if (!err && scatters)
+		err = load_old(m, &r[ALU_Y]);
+	if (!err)
+		err = emit_command(m, &r[ALU_Y]);
+	if (!err && (!on_chip(m, ALU_Y) || m->e->s->stor[m->p->sy].ext_out))
+		err = copy_operand(m, true, ALU_Y, r[ALU_Y]);
+	return err;
+}
+
+static void set_slots(struct alu_emit *m, int64_t at)
+{
+	for (int k = 0; k < ALU_OPERANDS; k++) {
+		m->slot[k] = -1;
+		if (!is_packed(m->e->s, m->p, m->s, k))
+			continue;
+		m->slot[k] = at;
+		at += alu_packed(m->s, k, m->p->alu_n, m->e->s->cc->n);
+	}
+}
+
+/* The next piece; false behind the last. */
+static bool next_piece(struct alu_emit *m)
+{
+	for (int d = m->s->n_dims - 1; d >= 0; d--) {
+		m->q.from[d] += m->p->alu_n[d];
+		if (m->q.from[d] < m->s->dim[d])
+			return true;
+		m->q.from[d] = 0;
+	}
+	return false;
+}
+
+int emit_alu(struct emit *e, const struct node *nd, const struct plan *p)
+{
+	struct alu_emit m = { .e = e, .nd = nd, .p = p, .s = &e->s->cc->alu[nd->alu] };
+	int err;
+
+	do {
+		for (int d = 0; d < m.s->n_dims; d++)
+			m.q.n[d] = min64(p->alu_n[d], m.s->dim[d] - m.q.from[d]);
+		set_slots(&m, p->n_in ? e->s->area[p->in[m.i_slot]].addr : 0);
+		err = emit_piece(&m);
+		m.i_slot = (m.i_slot + 1) % (p->n_in ? p->n_in : 1);
+	} while (!err && next_piece(&m));
+	return err;
+}
+
+/* Pieces of an eighth of the room, or what it takes. */
+int plan_alu(const struct seg *seg, const struct node *nd, struct plan *p, int64_t budget)
+{
+	const struct cc *cc = seg->cc;
+	const struct alu_stmt *s = &cc->alu[nd->alu];
+	unsigned packed = 0;
+
+	for (int k = 0; k < ALU_OPERANDS; k++)
+		packed |= (is_packed(seg, p, s, k) ? 1u : 0) << k;
+	p->n_r = p->n_out = p->n_w = p->n_in = 0;
+	p->slots = 1;
+	for (int64_t share = 8; share; share /= 2) {
+		if (!alu_fit(s, packed, budget / share, cc->n, p->alu_n))
+			continue;
+		p->in_bytes = 0;
+		for (int k = 0; k < ALU_OPERANDS; k++)
+			p->in_bytes += packed >> k & 1 ? alu_packed(s, k, p->alu_n, cc->n) : 0;
+		bool whole = true;
+		for (int d = 0; d < s->n_dims; d++)
+			whole &= p->alu_n[d] == s->dim[d];
+		p->n_in = !p->in_bytes ? 0 : whole || share == 1 ? 1 : 2;
+		return 0;
+	}
+	return -ERANGE;
+}

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Commands with the byte ranges that they touch; DMA commands. */
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "driver/verify/verify.h"
+#include "emit.h"
+
+#define MAX_RANGES   128       /* of one operand; beyond, all between counts too */
+#define BURST_BEATS  16
+#define BURSTS_READ  16        /* that the memory has under way */
+#define BURSTS_WRITE 64        /* that a store has: the memory takes their data at once, and answers later */
+#define MAX_PER_UNIT 65000     /* wait counts have 16 bits */
+
+struct cmd *emit_new(struct emit *e, unsigned op)
+{
+	struct cmds *l = &e->s->cmds;
+
+	if (cc_grow(&l->p, l->n, &l->cap, sizeof *l->p))
+		return NULL;
+	const struct weft_cmd_info *info = weft_cmd_info(op);
+	struct cmd *c = &l->p[l->n];
+	/* Accesses are set as they are added. */
+	memset(c, 0, offsetof(struct cmd, acc));
+	c->c = e->fresh[info - weft_cmd_infos];
+	c->unit = info->unit;
+	c->node = e->node;
+	c->first_rec = l->n_rec;
+	return c;
+}
+
+void emit_access_rows(struct cmd *c, enum space space, bool write, int64_t lo, int64_t hi, int64_t n, int64_t step)
+{
+	if (lo >= hi)
+		return;
+	if (n > MAX_RANGES || step <= hi - lo) {
+		hi += (n - 1) * step;
+		n = 1;
+	}
+	c->acc[c->n_acc++] = (struct access){ .space = space, .write = write, .n = (uint32_t)n,
+	                                       .lo = (uint64_t)lo, .hi = (uint64_t)hi, .step = (uint64_t)step };
+}
+
+void emit_access(struct cmd *c, enum space space, bool write, int64_t lo, int64_t hi)
+{
+	emit_access_rows(c, space, write, lo, hi, 1, 0);
+}
+
+void emit_traffic(struct cmd *c, int first, enum port port, int64_t count, enum banks banks)
+{
+	int64_t bytes = 0;
+
+	for (int i = first; i < c->n_acc; i++)
+		if (!c->acc[i].count)
+			bytes += (int64_t)(c->acc[i].hi - c->acc[i].lo) * c->acc[i].n;
+	for (int i = first; i < c->n_acc; i++) {
+		struct access *a = &c->acc[i];
+		if (a->count)
+			continue;
+		a->port = (uint8_t)port;
+		a->banks = (uint8_t)(banks > BANKS_BOTH ? BANKS_BOTH : banks);
+		a->one = (uint8_t)(banks > BANKS_BOTH ? banks - BANKS_BOTH : 0);
+		a->count = (uint32_t)min64(count * (int64_t)(a->hi - a->lo) / bytes * a->n, UINT32_MAX);
+	}
+}
+
+enum banks emit_across(const struct cc *cc, int64_t addresses, int64_t bytes)
+{
+	int64_t all = addresses | cc->n, grid = all & -all;
+
+	/* Of the places in a word that addresses may have, those from which so many bytes fit in it. */
+	return grid >= cc->n ? BANKS_TURN : (enum banks)(BANKS_BOTH + min64(15, 16 * (max64(0, cc->n - bytes) + grid) / cc->n));
+}
+
+enum banks emit_read_banks(const struct cc *cc, const struct operand *o)
+{
+	if ((o->addr | o->xs | o->ys) % cc->n)
+		return emit_across(cc, o->addr | o->xs | o->ys, cc->n);
+	return o->xs % (2 * cc->n) ? BANKS_TURN : BANKS_SAME;
+}
+
+enum banks emit_write_banks(const struct cc *cc, const struct operand *o, int64_t n_ch)
+{
+	/* The largest power of two that divides all addresses. */
+	int64_t all = o->addr | o->xs | o->ys | cc->n, grid = all & -all, n = ceil_div(n_ch, cc->n), tail = n_ch - (n - 1) * cc->n;
+
+	if (min64((n > 1 ? cc->n : tail) * o->elem, cc->n) <= grid)
+		return o->xs % (2 * cc->n) ? BANKS_TURN : BANKS_SAME;
+	/* Channels of the last block are fewer. */
+	int64_t most = emit_across(cc, grid, min64(cc->n * o->elem, cc->n)), last = emit_across(cc, grid, min64(tail * o->elem, cc->n));
+	return (enum banks)(((n - 1) * most + last) / n);
+}
+
+int64_t emit_passes(const struct node *nd)
+{
+	if (nd->mode != WEFT_POST_MODE_FLOAT8)
+		return nd->add && !nd->table && !nd->product ? 4 : 1;
+	return nd->add ? 3 : nd->kind == NODE_POOL || nd->kind == NODE_ELT ? 1 : 2;
+}
+
+int64_t emit_reads(const struct cc *cc, const struct operand *o, int64_t count)
+{
+	bool aligned = (o->addr | o->xs | o->ys) % cc->n == 0;
+
+	return ceil_div(aligned ? count : count * o->elem, cc->n);
+}
+
+void emit_rows(struct cmd *c, bool write, const struct operand *o, const struct job *j, int64_t ch, int64_t n_ch)
+{
+	int64_t lo = o->addr + (ch - j->c) * o->elem;
+
+	emit_access_rows(c, SPACE_SP, write, lo, lo + (j->ow - 1) * o->xs + n_ch * o->elem, j->oh, o->ys);
+}
+
+struct job job_part(const struct job *j, int64_t oy, int64_t oh, int64_t ox, int64_t ow)
+{
+	struct job k = *j;
+
+	k.y.addr += (oy - j->oy) * j->y.ys + (ox - j->ox) * j->y.xs;
+	k.r.addr += (oy - j->oy) * j->r.ys + (ox - j->ox) * j->r.xs;
+	k.oy = oy;
+	k.oh = oh;
+	k.ox = ox;
+	k.ow = ow;
+	return k;
+}
+
+static void set_sum(struct weft_cmd_post *p, const struct node *nd, const struct job *j, int64_t ch)
+{
+	p->b_base = (int32_t)(j->r.addr + (ch - j->c) * j->r.elem);
+	if (nd->table)
+		return;
+	p->b_x_stride = j->ow > 1 ? (int32_t)j->r.xs : 0;
+	p->b_y_stride = j->oh > 1 ? (int32_t)j->r.ys : 0;
+	p->b_zp = nd->b_zp;
+	if (nd->product)
+		return;
+	p->add = 1;
+	p->sub = nd->sub;
+	p->s_min = nd->s_min;
+	p->s_max = nd->s_max;
+	p->b_fmt = nd->b_fmt;
+	if (nd->mode == WEFT_POST_MODE_FLOAT8)
+		return;
+	p->s_zp = nd->s_zp;
+	p->b_mul = nd->b.mul;
+	p->b_shift = nd->b.shift;
+	p->s_mul = nd->s.mul;
+	p->s_shift = nd->s.shift;
+	p->s_even = nd->s.round == ROUND_EVEN;
+}
+
+void emit_post(struct weft_cmd_post *p, const struct node *nd, const struct job *j, int64_t ch, int64_t n_ch)
+{
+	p->mode = nd->mode;
+	p->scale16 = nd->scale16;
+	p->raw = nd->raw;
+	p->out_base = (int32_t)(j->y.addr + (ch - j->c) * j->y.elem);
+	p->out_x_stride = j->ow > 1 ? (int32_t)j->y.xs : 0;
+	p->out_y_stride = j->oh > 1 ? (int32_t)j->y.ys : 0;
+	p->ow = (int32_t)j->ow;
+	p->oh = (int32_t)j->oh;
+	p->oc = (int32_t)n_ch;
+	p->double_round = nd->round == ROUND_TWICE;
+	p->even = nd->round == ROUND_EVEN;
+	p->y_zp = nd->y_zp;
+	p->y_min = nd->y_min;
+	p->y_max = nd->y_max;
+	p->x_fmt = nd->x_fmt;
+	p->w_fmt = nd->w_fmt;
+	p->out_fmt = nd->out_fmt;
+	p->saturate = nd->saturate;
+	if (nd->mode != WEFT_POST_MODE_FLOAT8 && (nd->add || nd->kind == NODE_POOL || nd->kind == NODE_ELT)) {
+		p->pre_shift = nd->pre_shift;
+		p->a_zp = nd->a_zp;
+		p->a_mul = nd->a.mul;
+		p->a_shift = nd->a.shift;
+	}
+	if (nd->add)
+		set_sum(p, nd, j, ch);
+}
+
+int emit_rec(struct emit *e, struct cmd *c, const struct weft_prec *rec)
+{
+	struct cmds *l = &e->s->cmds;
+	int err = cc_grow(&l->rec, l->n_rec, &l->cap_rec, sizeof *l->rec);
+
+	if (err)
+		return err;
+	l->rec[l->n_rec++] = *rec;
+	c->n_recs++;
+	return 0;
+}
+
+int emit_record(struct emit *e, struct cmd *c, const struct node *nd, const struct job *j, int64_t ch, int64_t n_ch)
+{
+	if (nd->y_tensor < 0)
+		return 0;
+	/* Records count elements; every step is a multiple of theirs. */
+	const struct view *v = &nd->dbg;
+	int64_t elem = view_elem(v);
+	return emit_rec(e, c, &(struct weft_prec){
+		.tensor = nd->y_tensor,
+		.addr = (uint32_t)(j->y.addr + (ch - j->c) * j->y.elem),
+		.n_y = (uint32_t)j->oh, .n_x = (uint32_t)j->ow, .n_c = (uint32_t)n_ch,
+		/* Steps of one row or pixel may be longer than the tensor. */
+		.y_bytes = j->oh > 1 ? (uint32_t)j->y.ys : 0, .x_bytes = j->ow > 1 ? (uint32_t)j->y.xs : 0,
+		.first = (uint64_t)((v->off + j->n * v->step[0] + j->oy * v->step[1] + j->ox * v->step[2]) / elem + ch),
+		.y_elems = j->oh > 1 ? (uint64_t)(v->step[1] / elem) : 0, .x_elems = j->ow > 1 ? (uint64_t)(v->step[2] / elem) : 0,
+	});
+}
+
+int emit_done(struct emit *e, struct cmd *c)
+{
+	struct cc *cc = e->s->cc;
+
+	if (weft_cmd_check_ranges(&c->c, NULL, NULL, NULL, NULL) || weft_cmd_check_align(&c->c, (unsigned)cc->n, NULL, NULL)) {
+		cc->bad_node = e->node;
+		cc->bad_why = "a field of its command would be out of range";
+		return -ERANGE;
+	}
+	if (e->n_unit[c->unit] >= MAX_PER_UNIT)
+		return -E2BIG;
+	int err = hazards_add(e->h, c, e->n_unit[c->unit]);
+	if (err)
+		return err;
+	e->n_unit[c->unit]++;
+	e->s->cmds.n++;
+	return 0;
+}
+
+/* Drop repeats of one, join rows that touch on both sides. */
+static void tidy(struct dma *d)
+{
+	int out = 0;
+
+	for (int k = 0; k < 3; k++) {
+		if (d->n[k] <= 1)
+			continue;
+		if (!out && !d->int4 && d->mem_step[k] == d->row && d->sp_step[k] == d->row && d->row * d->n[k] <= SP_MASK) {
+			d->row *= d->n[k];
+			continue;
+		}
+		d->n[out] = d->n[k];
+		d->mem_step[out] = d->mem_step[k];
+		d->sp_step[out++] = d->sp_step[k];
+	}
+	for (; out < 3; out++) {
+		d->n[out] = 1;
+		d->mem_step[out] = d->sp_step[out] = 0;
+	}
+}
+
+/* Beats of the bus and of the scratchpad; the slower memory moves one every other cycle, and has
+ * only so many bursts under way. */
+static void cost_dma(const struct cc *cc, struct cmd *c, const struct dma *d, int64_t off, int64_t rows)
+{
+	int64_t bus = cc->cfg->axi_bytes, in = d->mem_step[0] | d->mem_step[1] | d->mem_step[2] ? bus / 2 : off % bus;
+	int64_t beats = ceil_div(d->row + (rows > 1 && !((off | d->mem_step[0] | d->mem_step[1] | d->mem_step[2]) % bus) ? 0 : in), bus);
+	int64_t bursts = rows * ceil_div(beats, BURST_BEATS);
+	int64_t at = d->sp | d->sp_step[0] | d->sp_step[1] | d->sp_step[2] | off | d->mem_step[0] | d->mem_step[1] | d->mem_step[2];
+
+	c->cost = (uint32_t)(rows * beats + 1);
+	c->slow = (uint32_t)max64(2 * rows * beats, bursts * (MEMORY_FAR + 8) / (d->store ? BURSTS_WRITE : BURSTS_READ)) + 1;
+	c->latency = d->store ? 12 : 10;
+	emit_traffic(c, 0, d->store ? PORT_X : PORT_WRITE, rows * beats, emit_across(cc, at, cc->n));
+}
+
+int emit_dma(struct emit *e, struct dma d)
+{
+	const struct cc *cc = e->s->cc;
+	const struct cten *t = d.root < 0 ? NULL : &cc->ten[d.root];
+	bool consts = !t || t->in_const;
+	struct cmd *c = emit_new(e, d.store ? WEFT_CMD_STORE : WEFT_CMD_LOAD);
+
+	if (!c)
+		return -ENOMEM;
+	tidy(&d);
+	int64_t bytes = d.int4 ? ceil_div(d.row, 2) : d.row;     /* in memory */
+	int64_t off = d.off + (t ? (int64_t)t->offset : 0), mem_hi = off + bytes, sp_hi = d.sp + d.row, rows = 1;
+	for (int k = 0; k < 3; k++) {
+		mem_hi += (d.n[k] - 1) * d.mem_step[k];
+		sp_hi += (d.n[k] - 1) * d.sp_step[k];
+		rows *= d.n[k];
+	}
+	struct weft_cmd_load *l = &c->c.load;
+	l->window = consts ? WEFT_WIN_CONST : WEFT_WIN_ARENA;
+	l->dram_off = off;
+	l->sp_addr = (int32_t)d.sp;
+	l->row_bytes = (int32_t)d.row;
+	l->int4 = d.int4;
+	l->n1 = (int32_t)d.n[0];
+	l->n2 = (int32_t)d.n[1];
+	l->n3 = (int32_t)d.n[2];
+	l->dram_stride1 = (int32_t)d.mem_step[0];
+	l->dram_stride2 = (int32_t)d.mem_step[1];
+	l->dram_stride3 = (int32_t)d.mem_step[2];
+	l->sp_stride1 = (int32_t)d.sp_step[0];
+	l->sp_stride2 = (int32_t)d.sp_step[1];
+	l->sp_stride3 = (int32_t)d.sp_step[2];
+	if ((uint64_t)rows > WEFT_VERIFY_MAX_ROWS) {
+		e->s->cc->bad_node = e->node;
+		e->s->cc->bad_why = "its data lie in too many small pieces";
+		return -ERANGE;
+	}
+	emit_access(c, SPACE_SP, !d.store, d.sp, sp_hi);
+	if (!consts)
+		emit_access(c, SPACE_ARENA, d.store, off, mem_hi);
+	cost_dma(cc, c, &d, off, rows);
+	return emit_done(e, c);
+}

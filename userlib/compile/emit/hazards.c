@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which commands a command must wait for, from the bytes that each touches:
+ * whoever wrote last what it reads or writes, and whoever has read since then
+ * what it writes. Units retire in order, so one count per unit says it all.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "userlib/compile/plan/plan.h"
+
+/* Counts are those of retired commands: index in the unit plus one; 0 none. */
+struct interval {
+	uint64_t lo, hi;
+	uint32_t wr[WEFT_N_UNITS], rd[WEFT_N_UNITS];   /* wr: one unit is set at most */
+};
+
+/*
+ * Intervals in order, in chunks: a network's commands touch memory in several
+ * places at once, so that one array would be moved about at every insertion.
+ * No chunk is empty.
+ */
+#define CHUNK 64
+struct chunk { struct chunk *next; uint32_t n; struct interval v[CHUNK]; };
+struct map { struct chunk **c; uint32_t n, cap; struct chunk *unused; };
+
+/* Position of an interval; behind the last one c is the map's n. */
+struct at { uint32_t c, i; };
+
+struct hazards {
+	struct map space[2];
+	uint32_t *load, n_load, cap_load;   /* of each command in turn: counts of loads that it waits for */
+	bool reading;          /* a command waits for what a load reads, too */
+	/* Where each unit's last command found its accesses: the next one's are often near. */
+	struct at near[WEFT_N_UNITS][CMD_MAX_ACCESSES];
+};
+
+struct hazards *hazards_new(void)
+{
+	return calloc(1, sizeof(struct hazards));
+}
+
+static void drop_chunk(struct map *m, struct chunk *c)
+{
+	c->next = m->unused;
+	m->unused = c;
+}
+
+void hazards_clear(struct hazards *h)
+{
+	for (int s = 0; s < 2; s++) {
+		for (uint32_t i = 0; i < h->space[s].n; i++)
+			drop_chunk(&h->space[s], h->space[s].c[i]);
+		h->space[s].n = 0;
+	}
+	memset(h->near, 0, sizeof h->near);
+	h->n_load = 0;
+	h->reading = false;
+}
+
+void hazards_free(struct hazards *h)
+{
+	if (!h)
+		return;
+	hazards_clear(h);
+	for (int s = 0; s < 2; s++) {
+		for (struct chunk *c; (c = h->space[s].unused); ) {
+			h->space[s].unused = c->next;
+			free(c);
+		}
+		free(h->space[s].c);
+	}
+	free(h->load);
+	free(h);
+}
+
+/* NULL behind the last. */
+static struct interval *item(const struct map *m, struct at p)
+{
+	return p.c < m->n ? &m->c[p.c]->v[p.i] : NULL;
+}
+
+static void next(const struct map *m, struct at *p)
+{
+	if (++p->i == m->c[p->c]->n)
+		*p = (struct at){ p->c + 1, 0 };
+}
+
+/* The same from a place near it; false: it is not. */
+static bool find_near(const struct map *m, uint64_t at, struct at *p)
+{
+	if (p->c >= m->n || p->i >= m->c[p->c]->n)
+		return false;
+	const struct chunk *k = m->c[p->c];
+	if (p->i ? k->v[p->i - 1].hi > at : p->c && m->c[p->c - 1]->v[m->c[p->c - 1]->n - 1].hi > at)
+		return false;
+	for (uint32_t i = p->i; i < k->n && i < p->i + 4; i++)
+		if (k->v[i].hi > at) {
+			p->i = i;
+			return true;
+		}
+	return false;
+}
+
+/* First interval that ends above at. */
+static struct at find(const struct map *m, uint64_t at)
+{
+	uint32_t lo = 0, hi = m->n;
+
+	while (lo < hi) {
+		uint32_t mid = (lo + hi) / 2;
+		if (m->c[mid]->v[m->c[mid]->n - 1].hi > at)
+			hi = mid;
+		else
+			lo = mid + 1;
+	}
+	struct at p = { lo, 0 };
+	if (lo == m->n)
+		return p;
+	for (lo = 0, hi = m->c[p.c]->n - 1; lo < hi;) {
+		uint32_t mid = (lo + hi) / 2;
+		if (m->c[p.c]->v[mid].hi > at)
+			hi = mid;
+		else
+			lo = mid + 1;
+	}
+	p.i = lo;
+	return p;
+}
+
+/* A new chunk at index i with the upper n intervals of the one before it. */
+static int add_chunk(struct map *m, uint32_t i, uint32_t n)
+{
+	int err = cc_grow(&m->c, m->n, &m->cap, sizeof *m->c);
+	struct chunk *k = m->unused;
+
+	if (err)
+		return err;
+	if (k)
+		m->unused = k->next;
+	else if (!(k = malloc(sizeof *k)))
+		return -ENOMEM;
+	k->n = n;
+	if (n) {
+		m->c[i - 1]->n -= n;
+		memcpy(k->v, &m->c[i - 1]->v[m->c[i - 1]->n], n * sizeof k->v[0]);
+	}
+	memmove(&m->c[i + 1], &m->c[i], (m->n - i) * sizeof *m->c);
+	m->c[i] = k;
+	m->n++;
+	return 0;
+}
+
+/* Before *p; *p is then the new one. */
+static int insert(struct map *m, struct at *p, const struct interval *v)
+{
+	int err = 0;
+
+	if (!m->n)
+		err = add_chunk(m, 0, 0);
+	else if (p->c == m->n)
+		*p = (struct at){ m->n - 1, m->c[m->n - 1]->n };
+	if (!err && m->c[p->c]->n == CHUNK) {
+		err = add_chunk(m, p->c + 1, CHUNK / 2);
+		if (!err && p->i > CHUNK / 2)
+			*p = (struct at){ p->c + 1, p->i - CHUNK / 2 };
+	}
+	if (err)
+		return err;
+	struct chunk *k = m->c[p->c];
+	memmove(&k->v[p->i + 1], &k->v[p->i], (k->n - p->i) * sizeof k->v[0]);
+	k->v[p->i] = *v;
+	k->n++;
+	return 0;
+}
+
+static void erase(struct map *m, struct at p)
+{
+	struct chunk *k = m->c[p.c];
+
+	k->n--;
+	memmove(&k->v[p.i], &k->v[p.i + 1], (k->n - p.i) * sizeof k->v[0]);
+	if (k->n)
+		return;
+	drop_chunk(m, k);
+	m->n--;
+	memmove(&m->c[p.c], &m->c[p.c + 1], (m->n - p.c) * sizeof *m->c);
+}
+
+static void raise_to(uint32_t *to, uint32_t v)
+{
+	if (v > *to)
+		*to = v;
+}
+
+/* Command c, which touches v's bytes by a, must wait for whom? */
+static int depend(struct hazards *h, const struct interval *v, const struct access *a, struct cmd *c)
+{
+	for (int u = 0; u < WEFT_N_UNITS; u++) {
+		raise_to(&c->wait[u], v->wr[u]);
+		if (a->write)
+			raise_to(&c->wait[u], v->rd[u]);
+	}
+	h->reading |= a->write && v->rd[WEFT_UNIT_LD];
+	uint32_t load = v->wr[WEFT_UNIT_LD];
+	if (!load || (c->n_loads && h->load[h->n_load - 1] == load))
+		return 0;
+	int err = cc_grow(&h->load, h->n_load, &h->cap_load, sizeof *h->load);
+	if (!err) {
+		h->load[h->n_load++] = load;
+		c->n_loads++;
+	}
+	return err;
+}
+
+/* The same for all of [a->lo, a->hi). */
+static int depend_all(struct hazards *h, const struct access *a, struct at *near, struct cmd *c)
+{
+	const struct map *m = &h->space[a->space];
+	int err = 0;
+
+	if (!find_near(m, a->lo, near))
+		*near = find(m, a->lo);
+	struct at p = *near;
+	for (const struct interval *v = item(m, p); v && v->lo < a->hi && !err; next(m, &p), v = item(m, p))
+		err = depend(h, v, a, c);
+	return err;
+}
+
+static bool same(const struct interval *a, const struct interval *b)
+{
+	return a->hi == b->lo && !memcmp(a->wr, b->wr, sizeof a->wr) && !memcmp(a->rd, b->rd, sizeof a->rd);
+}
+
+/* Neighbours that became equal again, around [lo, hi); keeps the map as small as the truth is. */
+static void join(struct map *m, uint64_t lo, uint64_t hi, struct at p)
+{
+	/* One back, where that is no other chunk's. */
+	p.i -= p.i > 0;
+	if (!find_near(m, lo ? lo - 1 : 0, &p))
+		p = find(m, lo ? lo - 1 : 0);
+
+	for (struct interval *a = item(m, p); a && a->lo < hi; a = item(m, p)) {
+		struct at q = p;
+		next(m, &q);
+		struct interval *b = item(m, q);
+		if (b && same(a, b)) {
+			a->hi = b->hi;
+			erase(m, q);
+		} else {
+			p = q;
+		}
+	}
+}
+
+static void note(struct interval *v, const struct access *a, int unit, uint32_t count)
+{
+	if (a->write) {
+		memset(v->wr, 0, sizeof v->wr);
+		memset(v->rd, 0, sizeof v->rd);
+		v->wr[unit] = count;
+	} else {
+		raise_to(&v->rd[unit], count);
+	}
+}
+
+/* Cut the interval at *p in two at `end`; *p is then the lower one. */
+static int cut(struct map *m, struct at *p, uint64_t end)
+{
+	struct interval *v = item(m, *p), left = *v;
+
+	left.hi = end;
+	v->lo = end;
+	return insert(m, p, &left);
+}
+
+/* [a->lo, a->hi) is touched: intervals at its borders are cut, bytes not yet touched get their own. c: notes what
+ * it depends on as well; or NULL */
+static int record(struct hazards *h, const struct access *a, int unit, struct at *near, uint32_t count, struct cmd *c)
+{
+	struct map *m = &h->space[a->space];
+
+	if (!find_near(m, a->lo, near))
+		*near = find(m, a->lo);
+	struct at p = *near;
+	struct interval *v = item(m, p);
+	uint64_t lo = a->lo;
+	int err = 0;
+
+	if (v && v->lo < lo) {
+		if ((err = cut(m, &p, lo)))
+			return err;
+		next(m, &p);
+	}
+	while (lo < a->hi && !err) {
+		v = item(m, p);
+		if (!v || v->lo > lo) {
+			struct interval fresh = { .lo = lo, .hi = v && v->lo < a->hi ? v->lo : a->hi };
+			err = insert(m, &p, &fresh);
+		} else if (v->hi > a->hi) {
+			err = cut(m, &p, a->hi);
+		}
+		v = item(m, p);
+		if (!err && c)
+			err = depend(h, v, a, c);
+		if (err)
+			return err;
+		note(v, a, unit, count);
+		lo = v->hi;
+		next(m, &p);
+	}
+	join(m, a->lo, a->hi, *near);
+	return 0;
+}
+
+enum what { DEPEND = 1, RECORD = 2 };
+
+/* Every row of access k of the command. */
+static int account(struct hazards *h, struct cmd *c, int k, uint32_t count, int what)
+{
+	struct access row = c->acc[k];
+	struct at *near = &h->near[c->unit][k];
+	int err = 0;
+
+	for (uint32_t i = 0; i < c->acc[k].n && !err; i++) {
+		err = what & RECORD ? record(h, &row, c->unit, near, count, what & DEPEND ? c : NULL) : depend_all(h, &row, near, c);
+		row.lo += row.step;
+		row.hi += row.step;
+	}
+	return err;
+}
+
+static uint64_t end_of(const struct access *a)
+{
+	return a->hi + (a->n - 1) * a->step;
+}
+
+/* Does the command write what it touches by another access as well, or nearly? */
+static bool meets_itself(const struct cmd *c)
+{
+	for (int i = 0; i < c->n_acc; i++)
+		for (int k = 0; k < i; k++) {
+			const struct access *a = &c->acc[i], *b = &c->acc[k];
+			if ((a->write || b->write) && a->space == b->space && a->lo < end_of(b) && b->lo < end_of(a))
+				return true;
+		}
+	return false;
+}
+
+int hazards_add(struct hazards *h, struct cmd *c, uint32_t unit_index)
+{
+	int err = 0;
+
+	memset(c->wait, 0, sizeof c->wait);
+	c->first_load = h->n_load;
+	c->n_loads = 0;
+	if (!meets_itself(c)) {
+		for (int k = 0; k < c->n_acc && !err; k++)
+			err = account(h, c, k, unit_index + 1, DEPEND | RECORD);
+		return err;
+	}
+	/* All dependencies first, so that a command never waits for itself. */
+	for (int k = 0; k < c->n_acc && !err; k++)
+		err = account(h, c, k, unit_index + 1, DEPEND);
+	/* Reads before writes: what a command both reads and writes counts as written. */
+	for (int pass = 0; pass < 2; pass++)
+		for (int k = 0; k < c->n_acc && !err; k++)
+			if (c->acc[k].write == (pass == 1))
+				err = account(h, c, k, unit_index + 1, RECORD);
+	return err;
+}
+
+const uint32_t *hazards_loads(const struct hazards *h)
+{
+	return h->reading ? NULL : h->load;
+}

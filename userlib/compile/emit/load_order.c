@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The order of loads. They are emitted as their nodes are, and run one after
+ * another; so one that waits for its place holds up all behind it, though theirs
+ * may be free. Here the one goes first that is needed first among those that can
+ * begin, unless that makes a more urgent one late. Times are those of units that
+ * work side by side at full speed, with slow memory.
+ */
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "userlib/compile/plan/plan.h"
+
+#define WINDOW 96              /* loads looked at: the first that are left */
+#define NEVER  UINT64_MAX
+#define SPARE  (MEMORY_FAR + 64)   /* cycles by which a load should be done before it is needed */
+
+struct load {
+	uint32_t cmd;
+	uint32_t after;        /* it comes behind the command before this one, */
+	uint32_t n_before;     /* and behind so many loads, as they were emitted; */
+	uint32_t before;       /* and before this command */
+	uint64_t ready, need;  /* when it can begin; when it should be done */
+	uint64_t cycles;
+	bool done;
+};
+
+struct order {
+	struct seg *s;
+	struct load *l;        /* as emitted */
+	uint32_t n;
+	uint32_t *unit[WEFT_N_UNITS], n_unit[WEFT_N_UNITS];   /* commands of each */
+	uint64_t *start, *end;
+	uint32_t *at;          /* per load of the new order: the command that it comes before at the latest */
+	uint32_t *next;        /* the new order */
+};
+
+static int order_open(struct order *o, struct seg *s)
+{
+	uint32_t n = s->cmds.n;
+
+	*o = (struct order){ .s = s };
+	for (int u = 0; u < WEFT_N_UNITS; u++) {
+		o->unit[u] = malloc((n + 1) * sizeof *o->unit[u]);
+		if (!o->unit[u])
+			return -ENOMEM;
+	}
+	o->l = calloc(n + 1, sizeof *o->l);
+	o->start = malloc((n + 1) * sizeof *o->start);
+	o->end = malloc((n + 1) * sizeof *o->end);
+	o->at = malloc((n + 1) * sizeof *o->at);
+	o->next = malloc((n + 1) * sizeof *o->next);
+	return o->l && o->start && o->end && o->at && o->next ? 0 : -ENOMEM;
+}
+
+static void order_close(struct order *o)
+{
+	for (int u = 0; u < WEFT_N_UNITS; u++)
+		free(o->unit[u]);
+	free(o->l);
+	free(o->start);
+	free(o->end);
+	free(o->at);
+	free(o->next);
+}
+
+/* When command c can begin for all that it waits for, but loads if `others`. */
+static uint64_t ready_at(const struct order *o, const struct cmd *c, bool others)
+{
+	uint64_t t = 0;
+
+	for (int u = 0; u < WEFT_N_UNITS; u++)
+		if (c->wait[u] && !(others && u == WEFT_UNIT_LD) && o->end[o->unit[u][c->wait[u] - 1]] > t)
+			t = o->end[o->unit[u][c->wait[u] - 1]];
+	return t;
+}
+
+static void list_times(struct order *o)
+{
+	const struct cmds *c = &o->s->cmds;
+	uint64_t free_at[WEFT_N_UNITS] = { 0 };
+	uint32_t waited = 0;
+
+	for (uint32_t i = 0; i < c->n; i++) {
+		const struct cmd *k = &c->p[i];
+		uint64_t t = ready_at(o, k, false), cost = k->slow ? k->slow : k->cost;
+		bool dma = k->unit == WEFT_UNIT_LD || k->unit == WEFT_UNIT_ST;
+
+		o->start[i] = t > free_at[k->unit] ? t : free_at[k->unit];
+		free_at[k->unit] = o->start[i] + cost;
+		o->end[i] = o->start[i] + cost + k->latency + (dma ? MEMORY_FAR : 0);
+		for (; k->unit != WEFT_UNIT_LD && waited < k->wait[WEFT_UNIT_LD]; waited++) {
+			o->l[waited].before = i;
+			o->l[waited].need = o->start[i];
+		}
+		o->unit[k->unit][o->n_unit[k->unit]++] = i;
+		if (k->unit != WEFT_UNIT_LD)
+			continue;
+		struct load *l = &o->l[o->n++];
+		*l = (struct load){ .cmd = i, .n_before = k->wait[WEFT_UNIT_LD], .before = c->n, .need = NEVER,
+		                    .ready = ready_at(o, k, true), .cycles = cost };
+		for (int u = 0; u < WEFT_N_UNITS; u++)
+			if (u != WEFT_UNIT_LD && k->wait[u] && o->unit[u][k->wait[u] - 1] + 1 > l->after)
+				l->after = o->unit[u][k->wait[u] - 1] + 1;
+	}
+}
+
+/* Would load j, behind command `after`, come too late for none that is left? */
+static bool may_go(const struct order *o, uint32_t first, uint32_t end, uint32_t j, uint32_t after)
+{
+	if (o->l[j].n_before > first)
+		return false;
+	for (uint32_t k = first; k < end; k++)
+		if (!o->l[k].done && k != j && o->l[k].before < after)
+			return false;
+	return true;
+}
+
+/* The load to begin at t; first: the first that is left. */
+static uint32_t choose(const struct order *o, uint32_t first, uint32_t after, uint64_t t)
+{
+	uint32_t end = first + WINDOW < o->n ? first + WINDOW : o->n, best = first;
+	const struct load *u = &o->l[first];
+
+	if (u->ready <= t)
+		return first;
+	/* It cannot begin yet: another that can, and is done in time. */
+	for (uint32_t j = first + 1; j < end; j++) {
+		const struct load *l = &o->l[j];
+		if (l->done || l->ready > t)
+			continue;
+		if (t + l->cycles > u->ready && t + l->cycles + u->cycles + SPARE > u->need)
+			continue;
+		if (!may_go(o, first, end, j, l->after > after ? l->after : after))
+			continue;
+		if (best == first || l->need < o->l[best].need)
+			best = j;
+	}
+	return best;
+}
+
+/* The new order; is it another? */
+static bool find_order(struct order *o)
+{
+	uint32_t first = 0, after = 0;
+	uint64_t t = 0;
+	bool other = false;
+
+	for (uint32_t i = 0; i < o->n; i++) {
+		uint32_t j = choose(o, first, after, t);
+		struct load *l = &o->l[j];
+		l->done = true;
+		after = l->after > after ? l->after : after;
+		o->next[i] = j;
+		o->at[i] = after;
+		other |= j != i;
+		t = (l->ready > t ? l->ready : t) + l->cycles;
+		while (first < o->n && o->l[first].done)
+			first++;
+	}
+	return other;
+}
+
+/* Where each load comes among the loads now, plus one. */
+static void list_counts(struct order *o, uint32_t *count)
+{
+	for (uint32_t i = 0; i < o->n; i++)
+		count[o->next[i]] = i + 1;
+}
+
+/*
+ * Who depends on whom is as before, and what changes are the places of loads:
+ * waits for them are raised to the last of those that a command needs.
+ */
+static void renumber(struct cmds *c, const uint32_t *loads, const uint32_t *count)
+{
+	for (uint32_t i = 0; i < c->n; i++) {
+		struct cmd *k = &c->p[i];
+		uint32_t last = 0;
+		for (uint32_t j = 0; j < k->n_loads; j++) {
+			uint32_t n = count[loads[k->first_load + j] - 1];
+			last = n > last ? n : last;
+		}
+		k->wait[WEFT_UNIT_LD] = last;
+	}
+}
+
+static int find_waits(struct seg *s)
+{
+	uint32_t count[WEFT_N_UNITS] = { 0 };
+	int err = 0;
+
+	hazards_clear(s->hazards);
+	for (uint32_t i = 0; i < s->cmds.n && !err; i++)
+		err = hazards_add(s->hazards, &s->cmds.p[i], count[s->cmds.p[i].unit]++);
+	return err;
+}
+
+/* Accesses that it does not have are not set. */
+static void copy_cmd(struct cmd *to, const struct cmd *from)
+{
+	memcpy(to, from, offsetof(struct cmd, acc) + (size_t)from->n_acc * sizeof from->acc[0]);
+}
+
+static void exchange(struct cmds *c)
+{
+	struct cmd *p = c->p;
+	uint32_t cap = c->cap;
+
+	c->p = c->spare;
+	c->cap = c->cap_spare;
+	c->spare = p;
+	c->cap_spare = cap;
+}
+
+/* Commands in their new order, with waits for that. */
+static int apply(struct order *o)
+{
+	struct cmds *c = &o->s->cmds;
+	const struct cmd *was = c->p;
+	const uint32_t *loads = hazards_loads(o->s->hazards);
+	uint32_t n = 0, next = 0;
+
+	if (c->cap_spare < c->cap) {
+		free(c->spare);
+		c->spare = malloc(c->cap * sizeof *c->spare);
+		c->cap_spare = c->spare ? c->cap : 0;
+	}
+	if (!c->spare)
+		return -ENOMEM;
+	for (uint32_t i = 0; i <= c->n; i++) {
+		while (next < o->n && (i == c->n || (o->at[next] <= i)))
+			copy_cmd(&c->spare[n++], &was[o->l[o->next[next++]].cmd]);
+		if (i < c->n && was[i].unit != WEFT_UNIT_LD)
+			copy_cmd(&c->spare[n++], &was[i]);
+	}
+	exchange(c);
+	if (!loads)
+		return find_waits(o->s);
+	list_counts(o, o->at);
+	renumber(c, loads, o->at);
+	return 0;
+}
+
+int order_loads(struct seg *s)
+{
+	struct order o;
+	int err = order_open(&o, s);
+
+	if (!err) {
+		list_times(&o);
+		if (find_order(&o))
+			err = apply(&o);
+	}
+	order_close(&o);
+	return err;
+}

@@ -1,0 +1,666 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * When commands run, if their costs are right: units in parallel, each in its
+ * own order, commands waiting for the counts that they state. A command
+ * occupies its unit and retires some cycles later; the next may begin in
+ * between. Units slow each other down
+ * - at the post unit, which takes one row a cycle and serves the array first,
+ * - in the scratchpad's regions: post writes before the array reads before the
+ *   vector engine reads before DMA (hw/sp/README.md),
+ * - on a memory that serves one direction at a time.
+ * With the order of the stream given, its fetch and the queues in front of the
+ * units count as well, and where commands are: operands that lie in several regions
+ * are in one of them at a time. Without, a command uses all of its regions as long
+ * as it runs: what it meets where is not settled then.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "userlib/compile/plan/plan.h"
+
+#define ONE 256                /* fixed point of work, rates and densities */
+#define LEAST (ONE / 16)       /* slower than that nothing gets: what is in the way pauses now and then */
+#define ISSUED 8               /* issued and not retired, hw/cmd */
+#define TURN (ONE / 8)         /* of the post unit's rows, kept for the vector engine, hw/post */
+#define TURNS (3 * ONE / 7)    /* where three of the array's four passes take turns with it */
+#define TURN_COMES 5           /* cycles until a read of parameters goes before all others, hw/sp */
+#define ROWS_LATE 11           /* cycles from a read of the vector engine to the write of what it completes */
+#define ROUNDS 2               /* of finding rates: both engines depend on the other's */
+#define MOST_SWEEPS 4          /* through its operands: of more it is everywhere at any time */
+#define FETCHED 64             /* words of the stream on chip, hw/cmd, */
+#define FETCH_BURST 16         /* asked for so many at a time */
+#define BURST_BEATS 16         /* of loads: one a cycle is asked for, */
+#define LOAD_STARTS 5          /* so many cycles after the command came */
+#define QUEUED_BEATS 224       /* that the memory may have to answer first: 16 bursts, of which 4 of the stream, half as long */
+#define FETCH_CYCLES 10        /* from the doorbell to the first command, beside the memory's latency */
+#define END_CYCLES 8           /* from the last retirement to the stream's end */
+
+/* Scratchpad accesses a cycle in each region, of ONE, while the command runs at full speed. */
+struct heat {
+	uint8_t of[N_PORTS][WEFT_SP_REGIONS];
+	uint8_t banks[N_PORTS];
+	uint8_t both[N_PORTS]; /* of ONE: accesses that take both banks of a region */
+	uint8_t in[N_PORTS];   /* regions of each, as bits */
+	uint8_t meets;         /* of ONE: the vector engine's writes in the bank that it reads at that time */
+	bool any;
+};
+
+struct unit {
+	uint32_t *cmd, n;      /* its commands, in order */
+	uint32_t next;         /* the next to start */
+	uint32_t pushed;       /* so many are in its queue or have left it */
+	uint32_t retired;
+	bool busy;
+	uint32_t now;          /* busy: which */
+	struct heat heat;      /* busy: of that */
+	uint64_t left;         /* busy: work, in 1/ONE cycles */
+	uint64_t moves;        /* busy: with so much left its accesses come to another region */
+	uint64_t *retire;      /* when the k-th retires, for those that have left the unit */
+	uint32_t n_left;       /* so many have left */
+};
+
+struct sim {
+	const struct cmds *c;
+	const uint32_t *order; /* of the stream; NULL: every unit has all its commands */
+	uint32_t dispatched, read;   /* commands in the queues; those whose words are decoded */
+	uint64_t load_at;      /* when the last load came into its queue */
+	uint64_t owed;         /* work of the load that comes next, for words fetched meanwhile */
+	uint64_t load_end;     /* when the last load left its unit */
+	uint64_t decoded;      /* order: when the next command is */
+	uint64_t words, asked, taken;   /* of the stream: in all, asked for, decoded */
+	uint64_t arrive[FETCHED / FETCH_BURST];   /* bursts of those on chip or asked for */
+	bool slow;             /* memory */
+	int64_t region;        /* bytes */
+	int64_t n;             /* channels of a block */
+	struct unit u[WEFT_N_UNITS];
+	uint64_t rate[WEFT_N_UNITS];
+	bool asks;             /* the array, slower than it could be, for activations all the time */
+	bool changed;          /* since rates were found, a unit has begun or ended */
+	uint64_t t, *start, *end;
+};
+
+/* ---- what commands do to the scratchpad's regions ---- */
+
+/* How often the command goes through what it accesses: once for each block of channels, but its weights and
+ * parameters belong to one. */
+static int64_t sweeps_of(const struct sim *s, const struct cmd *c, int port)
+{
+	const struct weft_cmd *k = &c->c;
+	int64_t oc = 1;
+
+	if (port == PORT_P || port == PORT_W)
+		return 1;
+	switch (k->h.op) {
+	case WEFT_CMD_CONV: oc = k->conv.post.oc; break;
+	case WEFT_CMD_DW:   oc = k->dw.post.oc; break;
+	case WEFT_CMD_POOL: oc = k->pool.post.oc; break;
+	case WEFT_CMD_ELT:  oc = k->elt.post.oc; break;
+	case WEFT_CMD_LOAD: case WEFT_CMD_STORE: return 1;
+	default: return MOST_SWEEPS + 1;
+	}
+	return ceil_div(oc, s->n);
+}
+
+static int64_t last_of(const struct access *a)
+{
+	return (int64_t)(a->hi + (a->n - 1) * a->step);
+}
+
+/* An access goes through several regions, one after the other. */
+static bool walks(const struct sim *s, const struct cmd *c, const struct access *a)
+{
+	return s->order && a->space == SPACE_SP && a->count && (int64_t)a->lo / s->region != (last_of(a) - 1) / s->region &&
+	       sweeps_of(s, c, a->port) <= MOST_SWEEPS;
+}
+
+/* Where it is after `done` of `all` the command's work. */
+static int64_t address_at(const struct sim *s, const struct cmd *c, const struct access *a, uint64_t done, uint64_t all)
+{
+	int64_t lo = (int64_t)a->lo, len = last_of(a) - lo;
+	uint64_t k = (uint64_t)sweeps_of(s, c, a->port) * done % all;
+
+	return lo + (int64_t)(k * (uint64_t)len / all);
+}
+
+/* Work until it comes to another region. */
+static uint64_t until_next(const struct sim *s, const struct cmd *c, const struct access *a, uint64_t done, uint64_t all)
+{
+	int64_t lo = (int64_t)a->lo, len = last_of(a) - lo, sweeps = sweeps_of(s, c, a->port);
+	int64_t at = address_at(s, c, a, done, all), next = min64((at / s->region + 1) * s->region, lo + len);
+	uint64_t sweep = (uint64_t)sweeps * done / all;
+	uint64_t then = ((sweep * (uint64_t)len + (uint64_t)(next - lo)) * all + (uint64_t)(len * sweeps) - 1) / (uint64_t)(len * sweeps);
+
+	return then > done ? then - done : 1;
+}
+
+static void add_heat(struct heat *h, const struct access *a, uint32_t cost, int64_t region, int64_t lo, int64_t hi)
+{
+	int64_t all = (int64_t)a->count * ONE;
+
+	h->any = true;
+	h->banks[a->port] = a->banks > h->banks[a->port] ? a->banks : h->banks[a->port];
+	if (a->banks == BANKS_BOTH)
+		h->both[a->port] = (uint8_t)max64(h->both[a->port], ONE - 1 - a->one * ONE / 16);
+	for (int64_t r = lo / region; r * region < hi; r++) {
+		int64_t part = overlap64(lo, hi, r * region, (r + 1) * region);
+		int64_t d = h->of[a->port][r] + (part == hi - lo ? all : all * part / (hi - lo)) / cost;
+		h->of[a->port][r] = (uint8_t)min64(d, ONE - 1);
+		h->in[a->port] |= (uint8_t)(d ? 1 << r : 0);
+	}
+}
+
+/*
+ * Where reads and writes both stay in one bank, a block of channels is written to that which it is read from or to the
+ * other, and the last rows of a block while the next is read, from the other bank.
+ */
+static void find_meets(const struct sim *s, const struct cmd *c, struct heat *h)
+{
+	const struct access *x = NULL, *y = NULL;
+
+	for (int k = 0; k < c->n_acc; k++)
+		if (c->acc[k].space == SPACE_SP && c->acc[k].count) {
+			x = !x && c->acc[k].port == PORT_X ? &c->acc[k] : x;
+			y = !y && c->acc[k].port == PORT_WRITE ? &c->acc[k] : y;
+		}
+	if (!x || !y)
+		return;
+	int64_t rows = max64(1, y->count / sweeps_of(s, c, PORT_WRITE)), late = min64(rows, ROWS_LATE);
+	bool same = (x->lo / (uint64_t)s->n + y->lo / (uint64_t)s->n) % 2 == 0;
+	h->meets = (uint8_t)((ONE - 1) * (same ? rows - late : late) / rows);
+}
+
+/* Where the unit's command is now, and how long it stays there. */
+static void find_heat(const struct sim *s, struct unit *u)
+{
+	const struct cmd *c = &s->c->p[u->now];
+	uint32_t cost = s->slow && c->slow ? c->slow : c->cost;
+	uint64_t all = (uint64_t)cost * ONE, done = all > u->left ? all - u->left : 0, until = u->left;
+
+	u->heat = (struct heat){ 0 };
+	for (int k = 0; k < c->n_acc; k++) {
+		const struct access *a = &c->acc[k];
+		if (a->space != SPACE_SP || !a->count)
+			continue;
+		if (!walks(s, c, a)) {
+			add_heat(&u->heat, a, cost, s->region, (int64_t)a->lo, last_of(a));
+			continue;
+		}
+		int64_t at = address_at(s, c, a, done, all);
+		add_heat(&u->heat, a, cost, s->region, at, at + 1);
+		uint64_t d = until_next(s, c, a, done, all);
+		until = d < until ? d : until;
+	}
+	u->moves = u->left - until;
+	u->heat.meets = ONE - 1;
+	if (c->unit == WEFT_UNIT_VE && u->heat.banks[PORT_X] == BANKS_SAME && u->heat.banks[PORT_WRITE] == BANKS_SAME)
+		find_meets(s, c, &u->heat);
+}
+
+static const struct heat *heat_of(const struct sim *s, int k)
+{
+	return s->u[k].busy && s->u[k].heat.any ? &s->u[k].heat : NULL;
+}
+
+/* What a port does with a region's banks. */
+struct way { uint8_t banks, both; };
+
+static struct way way_of(const struct heat *h, int p)
+{
+	return (struct way){ h->banks[p], h->both[p] };
+}
+
+/* Of a region's cycles, those that a port with such accesses does not get because of h's port p. */
+static uint64_t taken(const struct heat *h, int p, int r, struct way w, uint64_t rate)
+{
+	uint64_t d = h->of[p][r] * rate / ONE;
+
+	/* Unless both take one bank, and not the same. */
+	if (w.banks == BANKS_BOTH || h->banks[p] == BANKS_BOTH)
+		return d * (ONE - (uint64_t)(ONE - w.both) * (uint64_t)(ONE - h->both[p]) / ONE / 2) / ONE;
+	if (w.banks != h->banks[p])
+		return d;
+	/* Both stay in one bank, which is the same or not; or take turns, which they soon do in step. */
+	return w.banks == BANKS_SAME ? d / 2 : d / 4;
+}
+
+/* Regions that ports in `before` (bits, per unit) use. */
+static unsigned used(const struct sim *s, const uint8_t before[WEFT_N_UNITS])
+{
+	unsigned in = 0;
+
+	for (int u = 0; u < WEFT_N_UNITS; u++) {
+		const struct heat *other = before[u] ? heat_of(s, u) : NULL;
+		for (int q = 0; other && q < N_PORTS; q++)
+			if (before[u] >> q & 1)
+				in |= other->in[q];
+	}
+	return in;
+}
+
+/* Of region r's cycles, those that these take. */
+static uint64_t lost_in(const struct sim *s, int r, struct way w, const uint8_t before[WEFT_N_UNITS])
+{
+	uint64_t lost = 0;
+
+	for (int u = 0; u < WEFT_N_UNITS; u++) {
+		const struct heat *other = before[u] ? heat_of(s, u) : NULL;
+		for (int q = 0; other && q < N_PORTS; q++)
+			if (before[u] >> q & 1 && other->in[q] >> r & 1)
+				lost += taken(other, q, r, w, u == WEFT_UNIT_CV && q == PORT_X && s->asks ? ONE : s->rate[u]);
+	}
+	return lost;
+}
+
+/* Cycles that an access of unit k's port p in region r takes, of ONE. Those that need both banks and those that need
+ * one wait for each other's ends, so it is their times that count. */
+static uint64_t access_time(const struct sim *s, int k, int p, int r, const uint8_t before[WEFT_N_UNITS])
+{
+	const struct heat *h = heat_of(s, k);
+	struct way w = way_of(h, p);
+
+	/* The vector engine writes to one bank for long, and the array soon needs that one. */
+	if (k == WEFT_UNIT_CV && w.banks == BANKS_SAME)
+		w = (struct way){ BANKS_BOTH, ONE - 1 };
+	uint64_t lost = lost_in(s, r, w, before), both = w.both, time;
+	if (!lost)
+		return ONE;
+	if (w.banks != BANKS_BOTH || both == ONE - 1)
+		return ONE * ONE / (lost + LEAST < ONE ? ONE - lost : LEAST);
+	w.both = ONE - 1;
+	lost = lost_in(s, r, w, before);
+	time = both * ONE / (lost + LEAST < ONE ? ONE - lost : LEAST);
+	w.both = 0;
+	lost = lost_in(s, r, w, before);
+	return time + (ONE - both) * ONE / (lost + LEAST < ONE ? ONE - lost : LEAST);
+}
+
+/* How much longer unit k's port p takes, of ONE, with the ports in `before` served first. */
+static uint64_t delay(const struct sim *s, int k, int p, const uint8_t before[WEFT_N_UNITS])
+{
+	const struct heat *h = heat_of(s, k);
+	uint64_t sum = 0;
+
+	if (!h->in[p] || !(h->in[p] & used(s, before)))
+		return 0;
+	for (int r = 0; r < WEFT_SP_REGIONS; r++)
+		if (h->of[p][r])
+			sum += h->of[p][r] * access_time(s, k, p, r, before) / ONE;
+	return sum > ONE ? sum - ONE : 0;
+}
+
+/*
+ * The array takes a word of each port every cycle and stalls without one. Its own
+ * rows come in bursts, while which it stalls; those of the vector engine go on
+ * meanwhile.
+ */
+static uint64_t array_delay(const struct sim *s, int p)
+{
+	static const uint8_t ve[WEFT_N_UNITS] = { [WEFT_UNIT_VE] = 1 << PORT_WRITE };
+	const struct heat *h = heat_of(s, WEFT_UNIT_CV);
+	uint64_t sum = 0, all = 0;
+
+	if (!(h->in[p] & (h->in[PORT_WRITE] | used(s, ve))))
+		return 0;
+	for (int r = 0; r < WEFT_SP_REGIONS; r++) {
+		uint64_t d = h->of[p][r];
+		if (!d)
+			continue;
+		sum += d * (taken(h, PORT_WRITE, r, way_of(h, p), ONE) + access_time(s, WEFT_UNIT_CV, p, r, ve) - ONE);
+		all += d;
+	}
+	return all ? sum / all : 0;
+}
+
+/* Cycles in which unit k's parameters come, of its own ONE, with the ports in `before` served first. Each read
+ * gets its turn in the end. 0: at once. */
+static uint64_t fetch(const struct sim *s, int k, int p, const uint8_t before[WEFT_N_UNITS])
+{
+	const struct heat *h = heat_of(s, k);
+	uint64_t sum = 0;
+
+	if (!h->in[p] || !(h->in[p] & used(s, before)))
+		return 0;
+	for (int r = 0; r < WEFT_SP_REGIONS; r++) {
+		if (!h->of[p][r])
+			continue;
+		uint64_t lost = lost_in(s, r, way_of(h, p), before);
+		uint64_t room = lost + ONE / TURN_COMES < ONE ? ONE - lost : ONE / TURN_COMES;
+		sum += (uint64_t)h->of[p][r] * ONE / room;
+	}
+	return sum;
+}
+
+/* Cycles that a unit's own ports p and q take from each other. */
+static uint64_t shared(const struct heat *h, int p, int q)
+{
+	uint64_t sum = 0;
+
+	for (int r = 0; (h->in[p] & h->in[q]) >> r; r++)
+		if (h->of[p][r] && h->of[q][r])
+			sum += taken(h, q, r, way_of(h, p), ONE) * h->of[p][r] / ONE;
+	return sum;
+}
+
+#define BIT(p) (1 << PORT_##p)
+#define ALL    ((1 << N_PORTS) - 1)
+
+/* The array: its records come while it works on the tile before. */
+static uint64_t array_time(const struct sim *s)
+{
+	static const uint8_t others[WEFT_N_UNITS] = { [WEFT_UNIT_VE] = BIT(WRITE) | BIT(X) };
+	const struct heat *h = heat_of(s, WEFT_UNIT_CV);
+	uint64_t time = ONE + array_delay(s, PORT_X) + array_delay(s, PORT_W);
+
+	if (h->banks[PORT_X] == BANKS_BOTH)
+		time += shared(h, PORT_P, PORT_X);
+	return (uint64_t)max64((int64_t)time, (int64_t)fetch(s, WEFT_UNIT_CV, PORT_P, others));
+}
+
+/* The vector engine's writes where it reads. */
+static uint64_t own_writes(const struct heat *h)
+{
+	uint64_t sum = 0;
+
+	if (h->meets == ONE - 1)
+		return shared(h, PORT_X, PORT_WRITE);
+	for (int r = 0; (h->in[PORT_X] & h->in[PORT_WRITE]) >> r; r++)
+		sum += (uint64_t)h->of[PORT_X][r] * h->of[PORT_WRITE][r] / ONE * h->meets / ONE;
+	return sum;
+}
+
+/* The vector engine: its weights and records likewise. */
+static uint64_t engine_time(const struct sim *s)
+{
+	static const uint8_t cv[WEFT_N_UNITS] = { [WEFT_UNIT_CV] = BIT(WRITE) | BIT(X) | BIT(W) };
+	const struct heat *h = heat_of(s, WEFT_UNIT_VE);
+	uint64_t time = ONE + delay(s, WEFT_UNIT_VE, PORT_X, cv) + delay(s, WEFT_UNIT_VE, PORT_R, cv) +
+	                own_writes(h) + shared(h, PORT_R, PORT_WRITE) +
+	                shared(h, PORT_W, PORT_X) + shared(h, PORT_W, PORT_WRITE);
+
+	return (uint64_t)max64((int64_t)time, (int64_t)fetch(s, WEFT_UNIT_VE, PORT_W, cv));
+}
+
+/* Rate at which unit k gets at its operands. */
+static uint64_t scratchpad_rate(const struct sim *s, int k)
+{
+	static const uint8_t ld[WEFT_N_UNITS] = { [WEFT_UNIT_CV] = ALL, [WEFT_UNIT_VE] = ALL };
+	static const uint8_t st[WEFT_N_UNITS] = { [WEFT_UNIT_CV] = ALL, [WEFT_UNIT_VE] = ALL, [WEFT_UNIT_LD] = BIT(WRITE) };
+
+	if (!heat_of(s, k))
+		return ONE;
+	switch (k) {
+	case WEFT_UNIT_CV: return ONE * ONE / array_time(s);
+	case WEFT_UNIT_VE: return ONE * ONE / engine_time(s);
+	case WEFT_UNIT_LD: return ONE * ONE / (ONE + delay(s, k, PORT_WRITE, ld));
+	default:           return ONE * ONE / (ONE + delay(s, k, PORT_X, st));
+	}
+}
+
+/* ---- units ---- */
+
+static bool waits(const struct sim *s, const struct cmd *c)
+{
+	for (int i = 0; i < WEFT_N_UNITS; i++)
+		if (c->wait[i] > s->u[i].retired)
+			return true;
+	return false;
+}
+
+static uint64_t words_of(const struct sim *s, uint32_t k)
+{
+	return weft_cmd_info((unsigned)s->c->p[s->order[k]].c.h.op)->n_words;
+}
+
+/* Cycles until the memory has answered what was asked for before that time. */
+static uint64_t backlog(const struct sim *s, uint64_t at)
+{
+	const struct unit *u = &s->u[WEFT_UNIT_LD];
+	uint64_t beat = s->slow ? 2 : 1, most = beat * QUEUED_BEATS, sum = (s->slow ? MEMORY_FAR : MEMORY_NEAR) + (u->busy ? u->left / ONE : 0);
+
+	for (uint32_t k = u->next; k < u->pushed && sum < most; k++) {
+		const struct cmd *c = &s->c->p[u->cmd[k]];
+		uint64_t cost = s->slow ? c->slow : c->cost, asked = at > s->load_at + LOAD_STARTS ? (at - s->load_at - LOAD_STARTS) * beat * BURST_BEATS : 0;
+		if (waits(s, c))
+			break;
+		sum += k + 1 == u->pushed && asked < cost ? asked : cost;
+	}
+	return sum < most ? sum : most;
+}
+
+/* Words are taken one a cycle, up to now: ask for more as soon as there is room. Loads want that memory as well. */
+static void fetch_words(struct sim *s)
+{
+	while (s->asked < s->words && s->asked + FETCH_BURST <= s->taken + FETCHED) {
+		struct unit *u = &s->u[WEFT_UNIT_LD];
+		uint64_t ago = s->taken + FETCHED - s->asked - FETCH_BURST, at = s->t > ago ? s->t - ago : 0;
+		s->arrive[s->asked / FETCH_BURST % (FETCHED / FETCH_BURST)] = at + backlog(s, at);
+		s->asked += FETCH_BURST;
+		/* What is asked for already comes first. */
+		uint64_t beats = FETCH_BURST * ONE / (s->slow ? 1 : 2);
+		if (u->busy && u->left > QUEUED_BEATS * ONE * (s->slow ? 2 : 1))
+			u->left += beats;
+		else if (u->busy)
+			s->owed += beats;
+	}
+}
+
+static int open_units(struct sim *s)
+{
+	for (int u = 0; u < WEFT_N_UNITS; u++) {
+		s->u[u].cmd = malloc((s->c->n + 1) * sizeof *s->u[u].cmd);
+		s->u[u].retire = malloc((s->c->n + 1) * sizeof *s->u[u].retire);
+		if (!s->u[u].cmd || !s->u[u].retire)
+			return -ENOMEM;
+	}
+	for (uint32_t i = 0; i < s->c->n; i++) {
+		struct unit *u = &s->u[s->c->p[i].unit];
+		u->cmd[u->n++] = i;
+	}
+	for (int u = 0; u < WEFT_N_UNITS && !s->order; u++)
+		s->u[u].pushed = s->u[u].n;
+	for (uint32_t i = 0; s->order && i < s->c->n; i++)
+		s->words += words_of(s, i);
+	if (s->order)
+		fetch_words(s);
+	s->decoded = s->order ? FETCH_CYCLES + (s->slow ? MEMORY_FAR : MEMORY_NEAR) : 0;
+	return 0;
+}
+
+/* Commands into the queues, in the stream's order, a word a cycle. */
+static void dispatch(struct sim *s)
+{
+	while (s->order && s->dispatched < s->c->n && s->decoded <= s->t) {
+		const struct cmd *c = &s->c->p[s->order[s->dispatched]];
+		struct unit *u = &s->u[c->unit];
+		if (s->read == s->dispatched) {
+			s->taken += words_of(s, s->read++);
+			fetch_words(s);
+		}
+		if (u->pushed - u->next >= WEFT_QUEUE_DEPTH)
+			return;
+		s->dispatched++;
+		u->pushed++;
+		if (c->unit == WEFT_UNIT_LD)
+			s->load_at = s->t;
+		if (s->dispatched == s->c->n)
+			return;
+		uint64_t words = words_of(s, s->dispatched), last = s->taken + words - 1;
+		uint64_t there = s->arrive[last / FETCH_BURST % (FETCHED / FETCH_BURST)];
+		s->decoded = (there > s->t ? there : s->t) + words;
+	}
+}
+
+static bool may_start(const struct sim *s, int k)
+{
+	const struct unit *u = &s->u[k];
+	const struct cmd *c = &s->c->p[u->cmd[u->next]];
+
+	/* The array takes a second command, the vector engine none, DMA several. */
+	uint32_t under_way = u->next - u->retired, most = k == WEFT_UNIT_CV ? 2 : k == WEFT_UNIT_VE ? 1 : ISSUED;
+	if (under_way >= most)
+		return false;
+	return !waits(s, c);
+}
+
+static void start_heads(struct sim *s)
+{
+	for (int k = 0; k < WEFT_N_UNITS; k++) {
+		struct unit *u = &s->u[k];
+		if (u->busy || u->next == u->pushed || !may_start(s, k))
+			continue;
+		s->changed = u->busy = true;
+		u->now = u->cmd[u->next++];
+		const struct cmd *c = &s->c->p[u->now];
+		u->left = (uint64_t)(s->slow && c->slow ? c->slow : c->cost) * ONE;
+		if (k == WEFT_UNIT_LD) {
+			u->left += s->load_end == s->t ? s->owed : 0;
+			s->owed = 0;
+		}
+		find_heat(s, u);
+		s->start[u->now] = s->t;
+	}
+}
+
+/* Rows a cycle that the unit's command hands to the post unit, of ONE. */
+static uint64_t rows_rate(const struct sim *s, int k)
+{
+	const struct unit *u = &s->u[k];
+
+	if (!u->busy)
+		return 0;
+	const struct cmd *c = &s->c->p[u->now];
+	uint64_t r = (uint64_t)c->rows * ONE / (c->cost ? c->cost : 1);
+	return r > ONE ? ONE : r;
+}
+
+/* Rate at which unit k gets rid of its rows. */
+static uint64_t post_rate(const struct sim *s, int k)
+{
+	uint64_t want = rows_rate(s, k), other = rows_rate(s, k == WEFT_UNIT_CV ? WEFT_UNIT_VE : WEFT_UNIT_CV), room;
+
+	if (k == WEFT_UNIT_CV) {
+		room = ONE - (uint64_t)min64((int64_t)other, s->c->p[s->u[k].now].turns ? TURNS : TURN);
+		return want <= room ? ONE : room * ONE / want;
+	}
+	/* Rows of the array come at once and delay the vector engine's where it has some. */
+	other = other * s->rate[WEFT_UNIT_CV] / ONE;
+	other = (uint64_t)min64((int64_t)other, ONE - TURN);
+	/* It may read the next window meanwhile, that being several words. */
+	if (s->order && s->c->p[s->u[k].now].c.h.op == WEFT_CMD_POOL)
+		return want <= ONE - other ? ONE : (ONE - other) * ONE / want;
+	return ONE * ONE / (ONE + want * other / (ONE - other));
+}
+
+static uint64_t engine_rate(const struct sim *s, int k)
+{
+	return s->u[k].busy ? (uint64_t)min64((int64_t)scratchpad_rate(s, k), (int64_t)post_rate(s, k)) : ONE;
+}
+
+/* In the order in which the scratchpad serves them. */
+static void find_rates(struct sim *s)
+{
+	static const int order[] = { WEFT_UNIT_CV, WEFT_UNIT_VE, WEFT_UNIT_LD, WEFT_UNIT_ST };
+
+	if (!s->changed)
+		return;
+	s->changed = s->asks = false;
+	for (int i = 0; i < WEFT_N_UNITS; i++)
+		s->rate[i] = ONE;
+	/* The vector engine cannot crowd out rows that take turns with its own, or that take all of the post unit. */
+	if (s->u[WEFT_UNIT_CV].busy && s->u[WEFT_UNIT_VE].busy &&
+	    (s->c->p[s->u[WEFT_UNIT_CV].now].turns || rows_rate(s, WEFT_UNIT_CV) >= ONE - TURN))
+		s->rate[WEFT_UNIT_VE] = post_rate(s, WEFT_UNIT_VE);
+	/* The engines slow each other down: once more, where it was more than assumed. */
+	for (int n = 0; n < ROUNDS; n++) {
+		uint64_t assumed = s->rate[WEFT_UNIT_VE];
+		s->rate[WEFT_UNIT_CV] = engine_rate(s, WEFT_UNIT_CV);
+		/* A word refused is asked for until it comes, and keeps those behind it waiting as well. */
+		s->asks = s->u[WEFT_UNIT_CV].busy && s->rate[WEFT_UNIT_CV] < post_rate(s, WEFT_UNIT_CV);
+		s->rate[WEFT_UNIT_VE] = engine_rate(s, WEFT_UNIT_VE);
+		if (s->rate[WEFT_UNIT_VE] == assumed)
+			break;
+	}
+	for (int i = 2; i < WEFT_N_UNITS; i++)
+		if (s->u[order[i]].busy)
+			s->rate[order[i]] = scratchpad_rate(s, order[i]);
+	/* Slow memory serves one direction at a time. */
+	if (s->slow && s->u[WEFT_UNIT_LD].busy && s->u[WEFT_UNIT_ST].busy) {
+		s->rate[WEFT_UNIT_LD] = (uint64_t)min64((int64_t)s->rate[WEFT_UNIT_LD], ONE / 2);
+		s->rate[WEFT_UNIT_ST] = (uint64_t)min64((int64_t)s->rate[WEFT_UNIT_ST], ONE / 2);
+	}
+}
+
+/* ---- time ---- */
+
+static uint64_t sooner(uint64_t dt, uint64_t d)
+{
+	return d && (!dt || d < dt) ? d : dt;
+}
+
+/* Cycles until something changes; 0: nothing is under way. */
+static uint64_t next_event(const struct sim *s)
+{
+	uint64_t dt = s->order && s->dispatched < s->c->n && s->decoded > s->t ? s->decoded - s->t : 0;
+
+	for (int k = 0; k < WEFT_N_UNITS; k++) {
+		const struct unit *u = &s->u[k];
+		if (u->busy)
+			dt = sooner(dt, s->rate[k] == ONE ? (u->left - u->moves + ONE - 1) / ONE : (u->left - u->moves + s->rate[k] - 1) / s->rate[k]);
+		if (u->retired < u->n_left)
+			dt = sooner(dt, u->retire[u->retired] - s->t);
+	}
+	return dt;
+}
+
+static uint64_t latency_of(const struct sim *s, const struct cmd *c)
+{
+	bool dma = c->unit == WEFT_UNIT_LD || c->unit == WEFT_UNIT_ST;
+
+	return c->latency + (dma ? s->slow ? MEMORY_FAR : MEMORY_NEAR : 0);
+}
+
+static void advance(struct sim *s, uint64_t dt)
+{
+	s->t += dt;
+	for (int k = 0; k < WEFT_N_UNITS; k++) {
+		struct unit *u = &s->u[k];
+		if (u->busy) {
+			uint64_t done = s->rate[k] * dt;
+			u->left = u->left > done ? u->left - done : 0;
+			if (u->left && u->left <= u->moves) {
+				s->changed = true;
+				find_heat(s, u);
+			} else if (!u->left) {
+				s->changed = true;
+				u->busy = false;
+				s->load_end = k == WEFT_UNIT_LD ? s->t : s->load_end;
+				u->retire[u->n_left++] = s->end[u->now] = s->t + latency_of(s, &s->c->p[u->now]);
+			}
+		}
+		while (u->retired < u->n_left && u->retire[u->retired] <= s->t)
+			u->retired++;
+	}
+}
+
+int simulate(const struct seg *seg, const uint32_t *order, bool slow_memory, uint64_t *start, uint64_t *end, uint64_t *total)
+{
+	struct sim s = { .c = &seg->cmds, .order = order, .slow = slow_memory, .start = start, .end = end,
+	                 .region = seg->cc->cfg->sp_bytes / WEFT_SP_REGIONS, .n = seg->cc->n };
+	int err = open_units(&s);
+
+	while (!err) {
+		dispatch(&s);
+		start_heads(&s);
+		find_rates(&s);
+		uint64_t dt = next_event(&s);
+		if (!dt)
+			break;
+		advance(&s, dt);
+	}
+	*total = s.t + END_CYCLES;
+	for (int u = 0; u < WEFT_N_UNITS; u++) {
+		free(s.u[u].cmd);
+		free(s.u[u].retire);
+	}
+	return err;
+}

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The .weft container.
+ *
+ *   8 bytes   magic
+ *   u32       version
+ *   u32       count of sections
+ *   sections  u32 name, u32 CRC-32 of the stored bytes, u64 raw bytes, u64 stored bytes
+ *   u32       CRC-32 of all before
+ *   the sections' stored bytes (zlib), in the same order, nothing between or behind
+ *
+ * Every section appears once, in the order below. Stored bytes are never less
+ * than a quarter of the raw ones, less a fixed allowance: what compresses
+ * better is stored uncompressed, so that no small file can unfold to a large one.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "save_program.h"
+
+static const uint8_t magic[8] = { 'W', 'E', 'F', 'T', '\r', '\n', 0x1a, '\n' };
+
+#define RATIO_MAX  4
+#define RATIO_FREE (1u << 20)
+#define HEAD_BYTES 16
+
+enum { SEC_HEAD, SEC_GRAPH, SEC_CONSTS, SEC_WORDS, SEC_STEPS, SEC_TENSORS, SEC_OPS, SEC_CMDS, SEC_RECS, SEC_LATE, N_SECTIONS };
+
+static const char section_name[N_SECTIONS][5] = {
+	"HEAD", "GRPH", "CNST", "CMDW", "STEP", "TENS", "OPER", "DBGC", "DBGR", "LATE",
+};
+
+struct section { uint32_t crc; uint64_t raw, stored; };
+
+bool weft_program_is(const uint8_t *data, size_t n)
+{
+	return n >= sizeof magic && !memcmp(data, magic, sizeof magic);
+}
+
+static void words_io(struct io *io, weft_program *p)
+{
+	int n = (int)p->n_words;
+
+	io_count(io, &n, 8);
+	if (!io->write && !io->err) {
+		p->words = malloc(((size_t)n + 1) * 8);
+		if (!p->words)
+			io->err = -ENOMEM;
+	}
+	if (io->err)
+		return;
+	p->n_words = (uint32_t)n;
+	for (int i = 0; i < n; i++)
+		io_u64(io, &p->words[i]);
+}
+
+static void consts_io(struct io *io, weft_program *p)
+{
+	if (!io->write) {
+		p->n_consts = io->n;
+		p->consts = malloc(io->n + 1);
+		if (!p->consts) {
+			io->err = -ENOMEM;
+			return;
+		}
+	}
+	io_raw(io, p->consts, (size_t)p->n_consts);
+}
+
+static void section_io(struct io *io, int which, weft_program *p, char *msg)
+{
+	weft_graph *g = (weft_graph *)p->graph;
+
+	switch (which) {
+	case SEC_HEAD:
+		save_head(io, p);
+		break;
+	case SEC_GRAPH:
+		save_graph(io, &g, msg);
+		if (!io->write)
+			p->graph = p->own_graph = g;
+		break;
+	case SEC_CONSTS:
+		consts_io(io, p);
+		break;
+	case SEC_WORDS:
+		words_io(io, p);
+		break;
+	case SEC_STEPS:
+		save_steps(io, p);
+		break;
+	case SEC_TENSORS:
+		save_tensors(io, p);
+		break;
+	case SEC_OPS:
+		save_ops(io, p);
+		break;
+	case SEC_CMDS:
+		save_cmds(io, p);
+		break;
+	case SEC_RECS:
+		save_recs(io, p);
+		break;
+	default:
+		save_late(io, p);
+		break;
+	}
+	if (!io->write && !io->err && io->at != io->n)
+		io_fail(io, "bytes follow its end");
+}
+
+/* ---- writing ---- */
+
+static int compress_at(const struct io *raw, int level, uint8_t **out, uLongf *n)
+{
+	*n = compressBound(raw->n);
+	*out = malloc(*n ? *n : 1);
+	if (!*out)
+		return -ENOMEM;
+	if (compress2(*out, n, raw->p ? raw->p : (const uint8_t *)"", raw->n, level) != Z_OK) {
+		free(*out);
+		*out = NULL;
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+static int pack_section(const struct io *raw, uint8_t **out, struct section *s)
+{
+	uLongf n;
+	int err = compress_at(raw, 6, out, &n);
+
+	if (!err && raw->n > RATIO_MAX * (uint64_t)n + RATIO_FREE) {
+		free(*out);
+		err = compress_at(raw, 0, out, &n);
+	}
+	if (!err)
+		*s = (struct section){ (uint32_t)crc32_z(0, *out, n), raw->n, n };
+	return err;
+}
+
+static void head_io(struct io *io, uint32_t *version, uint32_t *n, struct section *s)
+{
+	uint8_t m[8];
+
+	memcpy(m, magic, sizeof m);
+	io_raw(io, m, sizeof m);
+	io_u32(io, version);
+	io_u32(io, n);
+	for (int i = 0; i < N_SECTIONS && !io->err; i++) {
+		char name[4];
+		memcpy(name, section_name[i], 4);
+		io_raw(io, name, 4);
+		if (memcmp(name, section_name[i], 4))
+			io_fail(io, "a section has another name");
+		io_u32(io, &s[i].crc);
+		io_u64(io, &s[i].raw);
+		io_u64(io, &s[i].stored);
+	}
+}
+
+static int write_all(const weft_program *p, struct io *out, uint8_t **packed, char *msg)
+{
+	struct section s[N_SECTIONS];
+	weft_program copy = *p;
+	uint32_t version = WEFT_PROGRAM_VERSION, n = N_SECTIONS;
+	int err = 0;
+
+	for (int i = 0; i < N_SECTIONS && !err; i++) {
+		struct io raw = { .write = true };
+		section_io(&raw, i, &copy, msg);
+		err = raw.err;
+		if (err == -EINVAL)
+			snprintf(msg, WEFT_MSG, "cannot save: %s", raw.why);
+		if (!err)
+			err = pack_section(&raw, &packed[i], &s[i]);
+		free(raw.p);
+	}
+	if (err)
+		return err;
+	head_io(out, &version, &n, s);
+	uint32_t crc = out->err ? 0 : (uint32_t)crc32_z(0, out->p, out->n);
+	io_u32(out, &crc);
+	for (int i = 0; i < N_SECTIONS; i++)
+		io_raw(out, packed[i], s[i].stored);
+	return out->err;
+}
+
+int weft_program_write(const weft_program *p, uint8_t **out, size_t *n_out, char *msg)
+{
+	uint8_t *packed[N_SECTIONS] = { NULL };
+	struct io io = { .write = true };
+
+	if (p->graph->n_subs) {
+		snprintf(msg, WEFT_MSG, ".weft cannot hold control flow");
+		return -ENOTSUP;
+	}
+	int err = write_all(p, &io, packed, msg);
+
+	for (int i = 0; i < N_SECTIONS; i++)
+		free(packed[i]);
+	if (err) {
+		if (err == -ENOMEM)
+			snprintf(msg, WEFT_MSG, "out of memory while saving");
+		free(io.p);
+		return err;
+	}
+	*out = io.p;
+	*n_out = io.n;
+	return 0;
+}
+
+/* ---- reading ---- */
+
+static int say(char *msg, const char *section, const char *why)
+{
+	snprintf(msg, WEFT_MSG, ".weft%s%s: %s", *section ? " section " : "", section, why);
+	return -EINVAL;
+}
+
+static int unpack(const uint8_t *stored, const struct section *s, const char *name, struct io *raw, char *msg)
+{
+	if (s->raw > RATIO_MAX * s->stored + RATIO_FREE)
+		return say(msg, name, "it claims to be larger than its stored bytes allow");
+	if (crc32_z(0, stored, s->stored) != s->crc)
+		return say(msg, name, "checksum mismatch");
+	raw->p = malloc(s->raw ? (size_t)s->raw : 1);
+	if (!raw->p)
+		return -ENOMEM;
+	uLongf n = (uLongf)s->raw, used = (uLongf)s->stored;
+	int err = uncompress2(raw->p, &n, stored, &used);
+	if (err == Z_MEM_ERROR)
+		return -ENOMEM;
+	if (err != Z_OK || n != s->raw || used != s->stored)
+		return say(msg, name, "it does not decompress to the size that is stated");
+	raw->n = (size_t)n;
+	return 0;
+}
+
+static int read_section(const uint8_t *stored, const struct section *s, int i, weft_program *p, char *msg)
+{
+	struct io raw = { .write = false };
+	int err = unpack(stored, s, section_name[i], &raw, msg);
+
+	if (!err) {
+		section_io(&raw, i, p, msg);
+		err = raw.err;
+		if (err == -EINVAL && raw.why)
+			say(msg, section_name[i], raw.why);
+	}
+	free(raw.p);
+	return err;
+}
+
+static int read_head(const uint8_t *data, size_t n, struct section *s, size_t *at, char *msg)
+{
+	struct io io = { .p = (uint8_t *)data, .n = n };
+	uint32_t version = 0, count = 0, crc = 0;
+
+	if (!weft_program_is(data, n))
+		return say(msg, "", "the file does not begin as one");
+	if (n < HEAD_BYTES)
+		return say(msg, "", "it ends inside the header");
+	io.at = sizeof magic;
+	io_u32(&io, &version);
+	if (version != WEFT_PROGRAM_VERSION) {
+		snprintf(msg, WEFT_MSG, ".weft: version %u, this library reads %d; compile the model again", (unsigned)version, WEFT_PROGRAM_VERSION);
+		return -EINVAL;
+	}
+	io.at = 0;
+	head_io(&io, &version, &count, s);
+	if (!io.err && count != N_SECTIONS)
+		io_fail(&io, "it has another count of sections");
+	size_t head = io.at;
+	io_u32(&io, &crc);
+	if (!io.err && crc32_z(0, data, head) != crc)
+		io_fail(&io, "checksum mismatch of the header");
+	*at = io.at;
+	return io.err ? say(msg, "", io.why) : 0;
+}
+
+static int read_all(const uint8_t *data, size_t n, weft_program *p, char *msg)
+{
+	struct section s[N_SECTIONS];
+	struct io check = { .write = false };
+	size_t at;
+	int err = read_head(data, n, s, &at, msg);
+
+	for (int i = 0; i < N_SECTIONS && !err; i++) {
+		if (s[i].stored > n - at)
+			return say(msg, section_name[i], "it ends beyond the file");
+		err = read_section(data + at, &s[i], i, p, msg);
+		at += (size_t)s[i].stored;
+	}
+	if (err)
+		return err;
+	if (at != n)
+		return say(msg, "", "bytes follow the last section");
+	save_check(&check, p);
+	return check.err ? say(msg, "", check.why) : 0;
+}
+
+int weft_program_parse(const uint8_t *data, size_t n, weft_program **p, char *msg)
+{
+	weft_program *q = calloc(1, sizeof *q);
+	int err = q ? read_all(data, n, q, msg) : -ENOMEM;
+
+	if (err) {
+		if (err == -ENOMEM)
+			snprintf(msg, WEFT_MSG, "out of memory while reading");
+		weft_program_free(q);
+		return err;
+	}
+	*p = q;
+	return 0;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+
+#include "userlib/compile/program.h"
+
+void weft_program_free(weft_program *p)
+{
+	if (!p)
+		return;
+	for (int i = 0; p->ops && i < p->n_ops; i++)
+		free(p->ops[i].reason);
+	free(p->consts);
+	free(p->words);
+	free(p->steps);
+	free(p->tensors);
+	free(p->ops);
+	free(p->cmds);
+	free(p->recs);
+	free(p->scales);
+	free(p->packs);
+	weft_graph_free(p->own_graph);
+	free(p);
+}

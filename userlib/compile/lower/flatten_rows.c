@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Nodes that treat every pixel alike and whose tensors are dense need not know
+ * rows: as one long row they fill the array's rows, and cut anywhere.
+ */
+#include "userlib/compile/ir.h"
+
+#define ROW_MAX 65535          /* ow of a command */
+
+static bool all_dense(const struct node *nd)
+{
+	return view_is_dense(&nd->x) && view_is_dense(&nd->y) && view_is_dense(&nd->dbg) &&
+	       (!nd->add || nd->table || view_is_dense(&nd->r));
+}
+
+static void reshape_all(struct node *nd, int64_t rows, int64_t cols, int64_t cx, int64_t cy)
+{
+	nd->x = view_reshape(&nd->x, 1, rows, cols, cx);
+	nd->y = view_reshape(&nd->y, 1, rows, cols, cy);
+	nd->dbg = view_reshape(&nd->dbg, 1, rows, cols, cy);
+	if (nd->add && !nd->table)
+		nd->r = view_reshape(&nd->r, 1, rows, cols, cy);
+}
+
+static void flatten_conv(struct node *nd)
+{
+	int64_t rows = nd->y.dim[0] * nd->y.dim[1], cols = nd->y.dim[2];
+
+	if (nd->kh != 1 || nd->kw != 1 || nd->sy != 1 || nd->sx != 1)
+		return;
+	if (nd->x.dim[1] != nd->y.dim[1] || nd->x.dim[2] != nd->y.dim[2])
+		return;
+	if (rows * cols <= ROW_MAX) {
+		cols *= rows;
+		rows = 1;
+	} else if (rows > ROW_MAX || cols > ROW_MAX) {
+		return;
+	}
+	reshape_all(nd, rows, cols, nd->x.dim[3], nd->y.dim[3]);
+}
+
+static void flatten_elt(const struct cc *cc, struct node *nd)
+{
+	int64_t words = view_elements(&nd->y), blocks = 1;
+
+	if (words % cc->n)
+		return;
+	words /= cc->n;
+	while (blocks <= 4096 && (words % blocks || words / blocks > ROW_MAX))
+		blocks++;
+	if (blocks > 4096)
+		return;
+	reshape_all(nd, 1, words / blocks, blocks * cc->n, blocks * cc->n);
+}
+
+void cc_shape(struct cc *cc)
+{
+	for (int i = 0; i < cc->n_nodes; i++) {
+		struct node *nd = &cc->nodes[i];
+
+		nd->own = (struct views){ nd->x, nd->r, nd->y, nd->dbg };
+		/* One input channel: an ordinary convolution. */
+		if (nd->kind == NODE_DWCONV && nd->x.dim[3] == 1) {
+			nd->kind = NODE_CONV;
+			nd->w_by_tap = true;
+		}
+		if (nd->kind == NODE_CONV && all_dense(nd))
+			flatten_conv(nd);
+		else if (nd->kind == NODE_ELT && all_dense(nd))
+			flatten_elt(cc, nd);
+		nd->flat = (struct views){ nd->x, nd->r, nd->y, nd->dbg };
+	}
+}

@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What must run, and in which order: as few changes between device and host as
+ * the data allow, otherwise the graph's own order.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "userlib/compile/ir.h"
+
+/* RESHAPEs of tensors that the device never sees are the host's work. */
+static void drop_host_aliases(struct cc *cc)
+{
+	for (int i = 0; i < cc->n_nodes; i++) {
+		const struct node *nd = &cc->nodes[i];
+		cc->ten[nd->x.root].npu_reads = true;
+		cc->ten[nd->y.root].npu_writes = true;
+		if (nd->add)
+			cc->ten[nd->r.root].npu_reads = true;
+		if (nd->third)
+			cc->ten[nd->z.root].npu_reads = true;
+	}
+	for (int i = 0; i < cc->g->n_ops; i++) {
+		const struct weft_gop *o = &cc->g->ops[i];
+		if (cc->ops[i].state != OP_ALIAS || o->op == WEFT_OP_CONCAT)
+			continue;
+		const struct cten *root = &cc->ten[cc->ten[o->out[0]].v.root];
+		if (root->npu_reads || root->npu_writes)
+			continue;
+		int64_t dim[4];
+		view_dims(&cc->g->tensors[o->out[0]].t, dim);
+		cc->ten[o->out[0]].v = view_dense(o->out[0], dim, view_elem(&cc->ten[o->out[0]].v));
+		cc->ops[i].state = OP_TODO;
+	}
+}
+
+/* May it read or write variables? Sub-graphs of control flow may use any of them. */
+static bool uses_variables(const weft_graph *g, const struct weft_gop *o)
+{
+	return o->op == WEFT_OP_VARIABLE_READ || o->op == WEFT_OP_VARIABLE_WRITE ||
+	       (g->n_vars && (o->op == WEFT_OP_COND_IF || o->op == WEFT_OP_WHILE_LOOP));
+}
+
+void cc_need_operands(const struct cc *cc, int from, bool *needed)
+{
+	for (int i = from; i < cc->n_nodes; i++) {
+		int in[3];
+
+		node_reads(&cc->nodes[i], in);
+		for (int k = 0; k < 3; k++)
+			if (in[k] >= 0)
+				needed[in[k]] = true;
+	}
+}
+
+bool cc_is_wanted(const struct weft_gop *o, const bool *needed)
+{
+	for (int k = 0; k < o->n_out; k++)
+		if (needed[o->out[k]])
+			return true;
+	return false;
+}
+
+/* Tensors that outputs, variables, nodes and, by way of them, operators that are in no node read. */
+static bool *list_needed(const struct cc *cc)
+{
+	const weft_graph *g = cc->g;
+	bool *needed = calloc((size_t)g->n_tensors + 1, 1);
+
+	if (!needed)
+		return NULL;
+	for (int i = 0; i < g->n_outputs; i++)
+		needed[g->outputs[i]] = true;
+	for (int i = 0; i < g->n_ops; i++)
+		if (uses_variables(g, &g->ops[i]) && g->ops[i].op != WEFT_OP_VARIABLE_READ)
+			needed[g->ops[i].out[0]] = true;
+	cc_need_operands(cc, 0, needed);
+	for (int i = g->n_ops - 1; i >= 0; i--) {
+		const struct weft_gop *o = &g->ops[i];
+
+		if (cc_is_wanted(o, needed) && (cc->ops[i].state == OP_TODO || cc->ops[i].state == OP_ALIAS))
+			for (int k = 0; k < o->n_in; k++)
+				needed[o->in[k]] = true;
+	}
+	return needed;
+}
+
+/* Operators left over run on the host if anything reads them. */
+static int find_host_work(struct cc *cc)
+{
+	bool *needed = list_needed(cc);
+
+	if (!needed)
+		return -ENOMEM;
+	for (int i = 0; i < cc->g->n_ops; i++)
+		if (cc->ops[i].state == OP_TODO)
+			cc->ops[i].state = cc_is_wanted(&cc->g->ops[i], needed) ? OP_HOST : OP_NONE;
+	free(needed);
+	return 0;
+}
+
+/* Vertices: nodes, then operators that are in no node. */
+struct graph {
+	int n;
+	int *first, *to;       /* edges of vertex v: to[first[v]...first[v+1]) */
+	int *missing;          /* predecessors not yet done */
+	int *key;              /* operator index, for the order among equals */
+	int *earlier;          /* per operator: the one before it that uses the same variable, or -1 */
+};
+
+static int vertex(const struct cc *cc, int op)
+{
+	const struct cop *c = &cc->ops[op];
+
+	return c->state == OP_NODE && cc->g->ops[op].op != WEFT_OP_CONCAT ? c->node : cc->n_nodes + op;
+}
+
+/* Calls add for every edge; twice: to count, then to fill. */
+static void each_edge(const struct cc *cc, struct graph *gr, void (*add)(struct graph *, int, int))
+{
+	const weft_graph *g = cc->g;
+
+	for (int i = 0; i < g->n_ops; i++)
+		for (int k = 0; k < g->ops[i].n_in; k++) {
+			int p = g->tensors[g->ops[i].in[k]].producer;
+			if (p >= 0 && vertex(cc, p) != vertex(cc, i))
+				add(gr, vertex(cc, p), vertex(cc, i));
+		}
+	for (int i = 0; i < g->n_ops; i++)
+		if (gr->earlier[i] >= 0)
+			add(gr, vertex(cc, gr->earlier[i]), vertex(cc, i));
+	for (int i = 0; i < cc->n_nodes; i++) {
+		const struct node *nd = &cc->nodes[i];
+		bool copy = g->ops[nd->op].op == WEFT_OP_CONCAT;
+		if (!copy && !nd->before)
+			continue;
+		int in[3];
+		node_reads(nd, in);
+		for (int k = 0; k < 3; k++) {
+			int p = in[k] < 0 ? -1 : g->tensors[in[k]].producer;
+			if (p >= 0 && vertex(cc, p) != i)
+				add(gr, vertex(cc, p), i);
+		}
+		add(gr, i, copy ? cc->n_nodes + nd->op : nd->before - 1);
+	}
+}
+
+static void count_edge(struct graph *gr, int a, int b)
+{
+	gr->first[a + 1]++;
+	gr->missing[b]++;
+}
+
+static void fill_edge(struct graph *gr, int a, int b)
+{
+	gr->to[gr->first[a]++] = b;
+}
+
+/* Reads and writes of one variable stay in the graph's order; where there is control flow, of all. */
+static int find_earlier(const struct cc *cc, struct graph *gr)
+{
+	const weft_graph *g = cc->g;
+	int *last = malloc(((size_t)g->n_vars + 1) * sizeof *last);
+
+	gr->earlier = malloc(((size_t)g->n_ops + 1) * sizeof *gr->earlier);
+	if (!last || !gr->earlier) {
+		free(last);
+		return -ENOMEM;
+	}
+	for (int i = 0; i < g->n_vars; i++)
+		last[i] = -1;
+	for (int i = 0; i < g->n_ops; i++) {
+		gr->earlier[i] = -1;
+		if (!uses_variables(g, &g->ops[i]))
+			continue;
+		int *at = g->n_subs ? last : &last[g->ops[i].attr.variable.id];
+		gr->earlier[i] = *at;
+		*at = i;
+	}
+	free(last);
+	return 0;
+}
+
+static int build(const struct cc *cc, struct graph *gr)
+{
+	int n = gr->n = cc->n_nodes + cc->g->n_ops;
+	int err = find_earlier(cc, gr);
+
+	if (err)
+		return err;
+
+	gr->first = calloc((size_t)n + 2, sizeof *gr->first);
+	gr->missing = calloc((size_t)n + 1, sizeof *gr->missing);
+	gr->key = calloc((size_t)n + 1, sizeof *gr->key);
+	if (!gr->first || !gr->missing || !gr->key)
+		return -ENOMEM;
+	each_edge(cc, gr, count_edge);
+	for (int i = 0; i < n; i++)
+		gr->first[i + 1] += gr->first[i];
+	gr->to = calloc((size_t)gr->first[n] + 1, sizeof *gr->to);
+	if (!gr->to)
+		return -ENOMEM;
+	each_edge(cc, gr, fill_edge);
+	memmove(gr->first + 1, gr->first, (size_t)n * sizeof *gr->first);
+	gr->first[0] = 0;
+	for (int i = 0; i < n; i++)
+		gr->key[i] = i < cc->n_nodes ? cc->nodes[i].last : i - cc->n_nodes;
+	return 0;
+}
+
+/* A binary heap of vertices, smallest key on top; nodes before operators of the same key. */
+struct heap { int *v; int n; const int *key; };
+
+static bool before(const struct heap *h, int a, int b)
+{
+	return h->key[a] != h->key[b] ? h->key[a] < h->key[b] : a < b;
+}
+
+static void push(struct heap *h, int v)
+{
+	int i = h->n++;
+
+	for (; i && before(h, v, h->v[(i - 1) / 2]); i = (i - 1) / 2)
+		h->v[i] = h->v[(i - 1) / 2];
+	h->v[i] = v;
+}
+
+static int pop(struct heap *h)
+{
+	int top = h->v[0], v = h->v[--h->n], i = 0;
+
+	for (;;) {
+		int k = 2 * i + 1;
+		if (k >= h->n)
+			break;
+		if (k + 1 < h->n && before(h, h->v[k + 1], h->v[k]))
+			k++;
+		if (!before(h, h->v[k], v))
+			break;
+		h->v[i] = h->v[k];
+		i = k;
+	}
+	h->v[i] = v;
+	return top;
+}
+
+/* 0 nothing to execute, 1 device, 2 host */
+static int class_of(const struct cc *cc, int v)
+{
+	if (v < cc->n_nodes)
+		return 1;
+	return cc->ops[v - cc->n_nodes].state == OP_HOST ? 2 : 0;
+}
+
+static void run_order(struct cc *cc, struct graph *gr, struct heap ready[3])
+{
+	int at = 1;
+
+	for (int i = 0; i < gr->n; i++)
+		if (!gr->missing[i])
+			push(&ready[class_of(cc, i)], i);
+	while (ready[0].n || ready[1].n || ready[2].n) {
+		int c = ready[0].n ? 0 : ready[at].n ? at : (at = 3 - at);
+		int v = pop(&ready[c]);
+		if (c)
+			cc->items[cc->n_items++] = (struct item){ c == 2, c == 2 ? v - cc->n_nodes : v, -1 };
+		for (int e = gr->first[v]; e < gr->first[v + 1]; e++)
+			if (!--gr->missing[gr->to[e]])
+				push(&ready[class_of(cc, gr->to[e])], gr->to[e]);
+	}
+}
+
+static int list_items(struct cc *cc)
+{
+	struct graph gr = { 0 };
+	struct heap ready[3] = { 0 };
+	int err = build(cc, &gr);
+
+	for (int i = 0; i < 3 && !err; i++) {
+		ready[i].v = calloc((size_t)gr.n + 1, sizeof(int));
+		ready[i].key = gr.key;
+		err = ready[i].v ? 0 : -ENOMEM;
+	}
+	cc->items = calloc((size_t)gr.n + 1, sizeof *cc->items);
+	if (!cc->items)
+		err = -ENOMEM;
+	if (!err)
+		run_order(cc, &gr, ready);
+	for (int i = 0; i < 3; i++)
+		free(ready[i].v);
+	free(gr.first);
+	free(gr.to);
+	free(gr.missing);
+	free(gr.key);
+	free(gr.earlier);
+	return err;
+}
+
+static void note_use(struct cc *cc, int root, int item, bool write)
+{
+	struct cten *t = &cc->ten[root];
+
+	if (write && t->src_item < 0)
+		t->src_item = item;
+	t->last_item = item;
+}
+
+/* First writer and last reader of every storage, in items. */
+static void list_lifetimes(struct cc *cc)
+{
+	for (int i = 0; i < cc->n_roots; i++)
+		cc->ten[i].src_item = cc->ten[i].last_item = -1;
+	for (int i = 0; i < cc->n_items; i++) {
+		if (!cc->items[i].host) {
+			const struct node *nd = &cc->nodes[cc->items[i].index];
+			note_use(cc, nd->x.root, i, false);
+			if (nd->add)
+				note_use(cc, nd->r.root, i, false);
+			if (nd->third)
+				note_use(cc, nd->z.root, i, false);
+			note_use(cc, nd->y.root, i, true);
+			continue;
+		}
+		const struct weft_gop *o = &cc->g->ops[cc->items[i].index];
+		for (int k = 0; k < o->n_in; k++) {
+			int root = cc->ten[o->in[k]].v.root;
+			if (root < 0)
+				continue;
+			cc->ten[root].host_reads = true;
+			note_use(cc, root, i, false);
+		}
+		for (int k = 0; k < o->n_out; k++)
+			if (cc->ten[o->out[k]].v.root >= 0)
+				note_use(cc, cc->ten[o->out[k]].v.root, i, true);
+	}
+	for (int i = 0; i < cc->g->n_outputs; i++) {
+		int root = cc->ten[cc->g->outputs[i]].v.root;
+		if (root < 0)
+			continue;
+		cc->ten[root].host_reads = true;
+		cc->ten[root].last_item = cc->n_items;
+	}
+}
+
+int cc_order(struct cc *cc)
+{
+	int err;
+
+	drop_host_aliases(cc);
+	if ((err = find_host_work(cc)) || (err = list_items(cc)))
+		return err;
+	list_lifetimes(cc);
+	return 0;
+}

@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Weights and parameter records as the array and the depthwise engine read
+ * them, packed once, in the order in which they run.
+ *
+ * Per node: records of all column tiles, then the weights, tile by tile.
+ * Source: include/spec/cmd.toml, conv, dw, group post.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "userlib/compile/ir.h"
+
+/* A node whose weights grow without measure stays on the host. */
+#define GROWTH_FREE (16 << 20)
+#define GROWTH_MAX  4
+
+#define E4M3_ONE    0x38
+
+static int64_t weight_bytes(const struct cc *cc, const struct node *nd)
+{
+	if (nd->w == WEIGHTS_ONE)
+		return (int64_t)nd->kh * nd->kw * nd->y.dim[3];
+	return (int64_t)weft_tensor_bytes(&cc->g->tensors[nd->w].t);
+}
+
+static void measure_conv(const struct cc *cc, struct node *nd)
+{
+	int64_t ic = nd->x.dim[3];
+
+	nd->joined = !nd->w_computed && nd->dx == 1 && nd->x.step[2] == ic * view_elem(&nd->x);
+	if (nd->kind == NODE_DWCONV) {
+		nd->joined = false;
+		ic = min64(ic, (cc->n - 1) / nd->m + 2);   /* channels that N outputs can touch */
+		ic = min64(ic, cc->n);
+	}
+	nd->run_len = nd->joined ? nd->kw * ic : ic;
+	nd->n_runs = nd->joined ? nd->kh : (int64_t)nd->kh * nd->kw;
+	nd->chunks = ceil_div(nd->run_len, cc->n);
+	nd->n_tiles = ceil_div(nd->y.dim[3], cc->n);
+	nd->tile_bytes = nd->n_runs * nd->chunks * cc->n * cc->n;
+}
+
+static void measure(const struct cc *cc, struct node *nd)
+{
+	if (nd->kind == NODE_CONV || nd->kind == NODE_DWCONV) {
+		measure_conv(cc, nd);
+	} else {
+		nd->n_tiles = ceil_div(nd->y.dim[3], cc->n);
+		nd->tile_bytes = dw_rows(nd) * dw_cols(nd) * cc->n;
+	}
+	nd->rec_bytes = nd->n_tiles * WEFT_PARAM_BYTES * cc->n;
+}
+
+static int64_t scale_mul(const struct cc *cc, const struct node *nd, int64_t c)
+{
+	const weft_tensor *t = &cc->g->tensors[nd->scale_mul].t;
+
+	c = weft_tensor_elements(t) > 1 ? c : 0;
+	return t->dtype == WEFT_INT16 ? ((const int16_t *)t->data)[c] : ((const int32_t *)t->data)[c];
+}
+
+static void pack_float_record(const struct cc *cc, const struct node *nd, int64_t c, uint8_t *rec)
+{
+	const weft_tensor *b = nd->bias < 0 ? NULL : &cc->g->tensors[nd->bias].t;
+	/* -0 leaves everything as it is, also -0. */
+	uint16_t bias = b ? ((const uint16_t *)b->data)[weft_tensor_elements(b) > 1 ? c : 0] : 0x8000;
+
+	rec[0] = (uint8_t)bias;
+	rec[1] = (uint8_t)(bias >> 8);
+}
+
+static int64_t bias_at(const struct cc *cc, const struct node *nd, int64_t c)
+{
+	if (nd->bias < 0)
+		return 0;
+	const weft_tensor *b = &cc->g->tensors[nd->bias].t;
+	int64_t at = weft_tensor_elements(b) > 1 ? c : 0;
+	return b->dtype == WEFT_INT48 ? ((const int64_t *)b->data)[at] : ((const int32_t *)b->data)[at];
+}
+
+static void pack_record(const struct cc *cc, const struct node *nd, int64_t c, uint8_t *rec)
+{
+	rec[10] = 2;           /* lanes without a channel: legal all the same */
+	if (c >= nd->y.dim[3])
+		return;
+	if (nd->side > 1)
+		c %= nd->y.dim[3] / nd->side;
+	if (nd->mode == WEFT_POST_MODE_FLOAT8) {
+		pack_float_record(cc, nd, c, rec);
+		return;
+	}
+	int64_t bias = bias_at(cc, nd, c);
+	for (int i = 0; i < 6; i++)
+		rec[i] = (uint8_t)((uint64_t)bias >> (8 * i));
+	if (nd->raw)
+		return;
+	const weft_tensor *s = &cc->g->tensors[nd->scale_shift].t;
+	int64_t mul = scale_mul(cc, nd, c);
+	for (int i = 0; i < 4; i++)
+		rec[6 + i] = (uint8_t)((uint64_t)mul >> (8 * i));
+	rec[10] = ((const uint8_t *)s->data)[weft_tensor_elements(s) > 1 ? c : 0];
+}
+
+/* The same where they lie otherwise than the array reads them. */
+static void viewed_word(const struct cc *cc, const struct node *nd, const uint8_t *w, int64_t oc, int64_t run, int64_t j,
+                        uint8_t *word)
+{
+	const struct wview *v = &nd->wv;
+	int64_t ic = nd->joined ? nd->run_len / nd->kw : nd->run_len, len = min64(cc->n, nd->run_len - j);
+
+	for (int64_t i = 0; i < len && !v->none; i++) {
+		int64_t c = (j + i) % ic, ky = nd->joined ? run : run / nd->kw, kx = nd->joined ? (j + i) / ic : run % nd->kw;
+		word[i] = w[v->off + oc * v->oc + ky * v->ky + kx * v->kx + c / v->n_ic * v->kd + c % v->n_ic * v->ic];
+	}
+}
+
+/* Several pixels in one: a channel's weights begin where its pixel's window does. */
+static void side_word(const struct cc *cc, const struct node *nd, const uint8_t *w, int64_t oc, int64_t run, int64_t j,
+                      uint8_t *word)
+{
+	int64_t channels = nd->y.dim[3] / nd->side, ic = nd->run_len / nd->kw, sx = nd->sx / nd->side;
+	int64_t kw = nd->kw - (nd->side - 1) * sx, first = oc / channels * sx * ic;
+
+	for (int64_t i = 0; i < min64(cc->n, nd->run_len - j); i++) {
+		int64_t at = j + i - first;
+		if (at < 0 || at >= kw * ic)
+			continue;
+		word[i] = w[nd->w_by_tap ? (run * kw + at) * channels + oc % channels
+		                         : (oc % channels * nd->n_runs + run) * kw * ic + at];
+	}
+}
+
+/* Weights of up to n elements of run `run` from element j on, output channel oc. */
+static void conv_word(const struct cc *cc, const struct node *nd, const uint8_t *w, int64_t oc, int64_t run, int64_t j,
+                      uint8_t *word)
+{
+	int64_t len = min64(cc->n, nd->run_len - j);
+
+	if (nd->wv.on) {
+		viewed_word(cc, nd, w, oc, run, j, word);
+		return;
+	}
+	if (nd->side > 1) {
+		side_word(cc, nd, w, oc, run, j, word);
+		return;
+	}
+	if (!nd->w_by_tap) {
+		memcpy(word, w + (oc * nd->n_runs + run) * nd->run_len + j, (size_t)len);
+		return;
+	}
+	for (int64_t i = 0; i < len; i++)
+		word[i] = w[(run * nd->run_len + j + i) * nd->y.dim[3] + oc];
+}
+
+static void pack_conv(const struct cc *cc, const struct node *nd, const uint8_t *w, uint8_t *to)
+{
+	for (int64_t t = 0; t < nd->n_tiles; t++)
+		for (int64_t run = 0; run < nd->n_runs; run++)
+			for (int64_t q = 0; q < nd->chunks; q++)
+				for (int64_t c = 0; c < cc->n; c++, to += cc->n)
+					if (t * cc->n + c < nd->y.dim[3])
+						conv_word(cc, nd, w, t * cc->n + c, run, q * cc->n, to);
+}
+
+/* Off the diagonal stays what makes no product. */
+static void pack_diagonal(const struct cc *cc, const struct node *nd, const uint8_t *w, uint8_t *to)
+{
+	for (int64_t t = 0; t < nd->n_tiles; t++)
+		for (int64_t tap = 0; tap < nd->n_runs; tap++)
+			for (int64_t c = 0; c < cc->n; c++, to += cc->n) {
+				int64_t oc = t * cc->n + c, first = t * cc->n / nd->m;
+				if (oc < nd->y.dim[3])
+					to[oc / nd->m - first] = w[tap * nd->y.dim[3] + oc];
+			}
+}
+
+static void pack_dw(const struct cc *cc, const struct node *nd, const uint8_t *w, uint8_t *to)
+{
+	int64_t channels = nd->y.dim[3], cols = dw_cols(nd), y = nd->turned ? 1 : cols, x = nd->turned ? cols : 1;
+
+	for (int64_t t = 0; t < nd->n_tiles; t++, to += nd->tile_bytes)
+		for (int ky = 0; ky < nd->kh; ky++)
+			for (int kx = 0; kx < nd->kw; kx++)
+				memcpy(to + (ky * y + kx * x) * cc->n, w + (ky * nd->kw + kx) * channels + t * cc->n,
+				       (size_t)min64(cc->n, channels - t * cc->n));
+}
+
+/* What float8 weights are for the array: -0 would be no product, and adds what +0 adds. */
+static uint8_t *float_weights(const struct cc *cc, const struct node *nd)
+{
+	int64_t n = weight_bytes(cc, nd);
+	uint8_t *w = malloc((size_t)n);
+
+	if (!w)
+		return NULL;
+	if (nd->w == WEIGHTS_ONE) {
+		memset(w, E4M3_ONE, (size_t)n);
+		return w;
+	}
+	memcpy(w, cc->g->tensors[nd->w].t.data, (size_t)n);
+	for (int64_t i = 0; i < n; i++)
+		if (w[i] == NO_PRODUCT && nd->w_fmt < 2)
+			w[i] = 0;
+	return w;
+}
+
+/* Two in a byte, the first in the low half. */
+static void halve(uint8_t *to, int64_t n)
+{
+	for (int64_t i = 0; i < n / 2; i++)
+		to[i] = (uint8_t)((to[2 * i] & 15) | to[2 * i + 1] << 4);
+	memset(to + n / 2, 0, (size_t)(n / 2));
+}
+
+/* Does every byte that the array reads fit 4 bits? */
+static bool is_int4(const struct cc *cc, const struct node *nd)
+{
+	return cc->has_int4 && nd->w != WEIGHTS_ONE && cc->g->tensors[nd->w].t.dtype == WEFT_INT4 && !nd->w_computed &&
+	       nd->w_zp >= -8 && nd->w_zp < 8;
+}
+
+/* Room in the arena, from the start to the node. */
+static int late_weights(struct cc *cc, struct node *nd, int item)
+{
+	int root = cc_new_root(cc, nd->n_tiles * nd->tile_bytes);
+
+	if (root < 0)
+		return root;
+	cc->ten[root].src_item = -1;
+	cc->ten[root].last_item = item;
+	cc->ten[root].in_dram = true;
+	nd->w_late = 1 + root;
+	return 0;
+}
+
+static int pack(struct cc *cc, struct node *nd, int item)
+{
+	/* What is computed has a storage of its own, and so has what the host packs. */
+	bool late = nd->mode == WEFT_POST_MODE_FLOAT8 && !nd->w_computed && nd->w != WEIGHTS_ONE && !cc->g->tensors[nd->w].t.data;
+	int64_t weights = nd->w_computed || late ? 0 : nd->n_tiles * nd->tile_bytes;
+	if (nd->rec_computed)
+		return 0;
+	int err = blob_reserve(&cc->consts, (uint64_t)(nd->rec_bytes + weights), 64, &nd->blob);
+
+	if (err)
+		return err;
+	bool change = nd->mode == WEFT_POST_MODE_FLOAT8 && !late && !nd->w_computed;
+	uint8_t *changed = change ? float_weights(cc, nd) : NULL;
+	if (change && !changed)
+		return -ENOMEM;
+	const uint8_t *w = changed || late ? changed : cc->g->tensors[nd->w].t.data;
+	uint8_t *to = cc->consts.p + nd->blob;
+	for (int64_t c = 0; c < nd->n_tiles * cc->n; c++, to += WEFT_PARAM_BYTES)
+		pack_record(cc, nd, c, to);
+	if (late)
+		return late_weights(cc, nd, item);
+	if (nd->w_computed)
+		return 0;
+	memset(to, nd->mode == WEFT_POST_MODE_FLOAT8 && nd->w_fmt < 2 ? NO_PRODUCT : (uint8_t)nd->w_zp, (size_t)weights);
+	if (nd->kind == NODE_CONV)
+		pack_conv(cc, nd, w, to);
+	else if (nd->kind == NODE_DWCONV)
+		pack_diagonal(cc, nd, w, to);
+	else
+		pack_dw(cc, nd, w, to);
+	free(changed);
+	nd->w_int4 = is_int4(cc, nd);
+	if (nd->w_int4) {
+		halve(to, weights);
+		cc->consts.n -= (uint64_t)(weights / 2);
+	}
+	return 0;
+}
+
+/* A constant that a node reads as if it were computed. */
+static int pack_tensor(struct cc *cc, int root)
+{
+	struct cten *t = &cc->ten[root];
+	int err;
+
+	if (root >= cc->g->n_tensors)
+		return 0;
+	const weft_tensor *data = &cc->g->tensors[root].t;
+	if (!data->data || t->in_const)
+		return 0;
+	err = blob_reserve(&cc->consts, weft_tensor_bytes(data), 64, &t->offset);
+	if (err)
+		return err;
+	memcpy(cc->consts.p + t->offset, data->data, weft_tensor_bytes(data));
+	t->in_const = true;
+	return 0;
+}
+
+static int pack_node(struct cc *cc, struct node *nd, int item, int64_t *raw, int64_t *packed)
+{
+	int err = pack_tensor(cc, nd->x.root);
+
+	if (!err && nd->add)
+		err = pack_tensor(cc, nd->r.root);
+	if (!err && nd->third)
+		err = pack_tensor(cc, nd->z.root);
+	if (err || nd->w < 0)
+		return err;
+	measure(cc, nd);
+	*raw += weight_bytes(cc, nd);
+	*packed += nd->rec_bytes + nd->n_tiles * nd->tile_bytes;
+	if (*packed > GROWTH_FREE + GROWTH_MAX * *raw) {
+		cc->bad_node = (int)(nd - cc->nodes);
+		cc->bad_why = "its weights would take too much memory when packed for the array";
+		return -ERANGE;
+	}
+	return pack(cc, nd, item);
+}
+
+int cc_layout(struct cc *cc)
+{
+	int64_t raw = 0, packed = 0;
+	int err = 0;
+
+	for (int i = 0; i < cc->n_items && !err; i++)
+		if (!cc->items[i].host)
+			err = pack_node(cc, &cc->nodes[cc->items[i].index], i, &raw, &packed);
+	return err;
+}

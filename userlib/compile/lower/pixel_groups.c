@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Convolutions of few output channels leave columns of the array empty. Pixels
+ * side by side then become one pixel with the channels of all: their windows
+ * overlap and are one longer run, and every column has weights of its own pixel's
+ * window and zeros elsewhere (pack_weights.c).
+ *
+ *   output [OH][OW][OC]  ->  [OH][OW/P][P*OC]      the same bytes
+ *   window KW, stride SX ->  KW + (P-1)*SX, P*SX
+ */
+#include "userlib/compile/ir.h"
+
+/* Do P pixels of it lie side by side, without a gap? */
+static bool dense_pixels(const struct view *v)
+{
+	return v->step[2] == v->dim[3] * v->step[3];
+}
+
+static bool shape_fits(const struct node *nd)
+{
+	bool conv = nd->kind == NODE_CONV || (nd->kind == NODE_DWCONV && nd->x.dim[3] == 1);
+
+	return conv && nd->mode != WEFT_POST_MODE_FLOAT8 && nd->w != WEIGHTS_ONE && !nd->w_computed && !nd->wv.on && !nd->part &&
+	       !nd->raw && !nd->third && nd->dx == 1 && dense_pixels(&nd->x) && dense_pixels(&nd->y) && dense_pixels(&nd->dbg) &&
+	       nd->dbg.dim[2] == nd->y.dim[2] && nd->dbg.dim[3] == nd->y.dim[3] && (!nd->add || dense_pixels(&nd->r));
+}
+
+/* Words of the array's columns with p pixels in one. */
+static int64_t slots(const struct cc *cc, const struct node *nd, int64_t p)
+{
+	int64_t run = (nd->kw + (p - 1) * nd->sx) * nd->x.dim[3];
+
+	return ceil_div(nd->y.dim[1] * nd->y.dim[2] / p, cc->n) * nd->kh * ceil_div(run, cc->n);
+}
+
+static int64_t best_pixels(const struct cc *cc, const struct node *nd)
+{
+	int64_t best = 1;
+
+	for (int64_t p = 2; p * nd->y.dim[3] <= cc->n; p++)
+		if (nd->y.dim[2] % p == 0 && slots(cc, nd, p) < slots(cc, nd, best))
+			best = p;
+	/* Less than that is not worth a stranger order. */
+	return 20 * slots(cc, nd, best) < 17 * slots(cc, nd, 1) ? best : 1;
+}
+
+static void join_pixels(struct view *v, int64_t p)
+{
+	v->dim[2] /= p;
+	v->dim[3] *= p;
+	v->step[2] *= p;
+}
+
+void cc_pairs(struct cc *cc)
+{
+	for (int i = 0; i < cc->n_nodes; i++) {
+		struct node *nd = &cc->nodes[i];
+		int64_t p = shape_fits(nd) ? best_pixels(cc, nd) : 1;
+
+		if (p == 1)
+			continue;
+		if (nd->kind == NODE_DWCONV) {
+			nd->kind = NODE_CONV;
+			nd->w_by_tap = true;
+		}
+		nd->side = (int)p;
+		nd->kw += (int)(p - 1) * nd->sx;
+		nd->sx *= (int)p;
+		join_pixels(&nd->y, p);
+		join_pixels(&nd->dbg, p);
+		if (nd->add)
+			join_pixels(&nd->r, p);
+	}
+}

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Statements made small, and cut into pieces that fit one command and the scratchpad. */
+#include <stdlib.h>
+
+#include "loop_nest.h"
+
+#define MAX_COUNT 65535        /* of one dimension of a command */
+#define MAX_WORK  (1 << 24)    /* elements of one command */
+
+int64_t alu_bytes(int type)
+{
+	switch (type) {
+	case WEFT_ALU_A_TYPE_INT8:
+	case WEFT_ALU_A_TYPE_UINT8:
+		return 1;
+	case WEFT_ALU_A_TYPE_INT16:
+	case WEFT_ALU_A_TYPE_UINT16:
+		return 2;
+	case WEFT_ALU_A_TYPE_INT48:
+		return 8;
+	default:
+		return 4;
+	}
+}
+
+int64_t alu_entries(const struct alu_stmt *s, int k)
+{
+	if (k == ALU_B && s->func == WEFT_ALU_FUNC_INTERP)
+		return s->idx_last + 2;
+	if ((k == ALU_B && s->func == WEFT_ALU_FUNC_LOOKUP) || (k == ALU_Y && s->func == WEFT_ALU_FUNC_SCATTER))
+		return s->idx_last + 1;
+	return 1;
+}
+
+static void swap_dims(struct alu_stmt *s, int i, int j)
+{
+	int64_t t = s->dim[i];
+
+	s->dim[i] = s->dim[j];
+	s->dim[j] = t;
+	for (int k = 0; k < ALU_OPERANDS; k++) {
+		int64_t *step = alu_operand(s, k)->step;
+		t = step[i];
+		step[i] = step[j];
+		step[j] = t;
+	}
+	if (s->axis == i || s->axis == j)
+		s->axis = s->axis == i ? j : i;
+}
+
+static void drop_dim(struct alu_stmt *s, int i)
+{
+	for (; i + 1 < s->n_dims; i++)
+		swap_dims(s, i, i + 1);
+	s->n_dims--;
+	s->dim[s->n_dims] = 1;
+	for (int k = 0; k < ALU_OPERANDS; k++)
+		alu_operand(s, k)->step[s->n_dims] = 0;
+}
+
+/* Can dimension i, outside of i + 1, continue it in all operands? */
+static bool joins(struct alu_stmt *s, int i)
+{
+	if (i == s->axis || i + 1 == s->axis)
+		return false;
+	for (int k = 0; k < ALU_OPERANDS; k++) {
+		const struct alu_operand *o = alu_operand(s, k);
+		if (o->root >= 0 && o->step[i] != o->step[i + 1] * s->dim[i + 1])
+			return false;
+	}
+	return true;
+}
+
+/* A dimension beyond what a command counts becomes two where that leaves nothing over. */
+static void split_long(struct alu_stmt *s, int i)
+{
+	int64_t f = 4096;
+
+	if (i == s->axis || s->dim[i] <= MAX_COUNT || s->n_dims == ALU_DIMS)
+		return;
+	while (f > 63 && s->dim[i] % f)
+		f--;
+	if (f < 64)
+		return;
+	s->n_dims++;
+	for (int d = s->n_dims - 1; d > i + 1; d--)
+		swap_dims(s, d, d - 1);
+	s->dim[i + 1] = f;
+	s->dim[i] /= f;
+	for (int k = 0; k < ALU_OPERANDS; k++) {
+		int64_t *step = alu_operand(s, k)->step;
+		step[i + 1] = step[i];
+		step[i] *= f;
+	}
+}
+
+void alu_tidy(struct alu_stmt *s)
+{
+	if (s->axis >= 0)
+		for (int i = s->axis; i > 0; i--)
+			swap_dims(s, i, i - 1);
+	int first = s->axis >= 0;
+	for (int i = s->n_dims - 1; i >= first; i--)
+		if (s->dim[i] == 1)
+			drop_dim(s, i);
+	/* Insertion sort: outermost of the output first, equal ones as they are. */
+	for (int i = first + 1; i < s->n_dims; i++)
+		for (int j = i; j > first && s->y.step[j - 1] < s->y.step[j]; j--)
+			swap_dims(s, j, j - 1);
+	for (int i = s->n_dims - 2; i >= first; i--)
+		if (joins(s, i)) {
+			s->dim[i + 1] *= s->dim[i];
+			drop_dim(s, i);
+		}
+	for (int i = s->n_dims - 1; i >= first; i--)
+		split_long(s, i);
+}
+
+/* Distance in memory that a dimension moves over, without sign. */
+static int64_t reach(const struct alu_operand *o, int d)
+{
+	return o->step[d] < 0 ? -o->step[d] : o->step[d];
+}
+
+int64_t alu_packed(const struct alu_stmt *s, int k, const int64_t n[ALU_DIMS], int64_t align)
+{
+	const struct alu_operand *o = alu_operand((struct alu_stmt *)s, k);
+	int64_t bytes = alu_bytes(o->type) * alu_entries(s, k);
+
+	if (o->root < 0)
+		return 0;
+	for (int d = 0; d < s->n_dims; d++)
+		if (o->step[d])
+			bytes *= n[d];
+	return round_up(bytes, align);
+}
+
+static int64_t total(const struct alu_stmt *s, unsigned packed, const int64_t *n, int64_t align)
+{
+	int64_t sum = 0;
+
+	for (int k = 0; k < ALU_OPERANDS; k++)
+		if (packed >> k & 1)
+			sum += alu_packed(s, k, n, align);
+	return sum;
+}
+
+/* How far apart the pieces of a dimension lie where they lie closest; 0 where cutting gains nothing. */
+static int64_t worth(const struct alu_stmt *s, unsigned packed, int d)
+{
+	int64_t least = 0;
+
+	for (int k = 0; k < ALU_OPERANDS; k++) {
+		const struct alu_operand *o = alu_operand((struct alu_stmt *)s, k);
+		int64_t r = packed >> k & 1 && o->root >= 0 ? reach(o, d) : 0;
+		if (r && (!least || r < least))
+			least = r;
+	}
+	return least;
+}
+
+static bool halve(const struct alu_stmt *s, unsigned packed, int64_t *n, bool any)
+{
+	int best = -1;
+	int64_t most = -1;
+
+	for (int d = 0; d < s->n_dims; d++) {
+		int64_t w = worth(s, packed, d);
+		if (n[d] == 1 || (d == s->axis && alu_folds(s->func)) || (!w && !any))
+			continue;
+		if (w > most || (w == most && n[d] > n[best])) {
+			most = w;
+			best = d;
+		}
+	}
+	if (best < 0)
+		return false;
+	n[best] = ceil_div(n[best], 2);
+	return true;
+}
+
+bool alu_fit(const struct alu_stmt *s, unsigned packed, int64_t bytes, int64_t align, int64_t n[ALU_DIMS])
+{
+	int most = 4, work;
+
+	for (int d = 0; d < ALU_DIMS; d++)
+		n[d] = 1;
+	if (s->axis >= 0 && alu_folds(s->func) && s->dim[s->axis] > MAX_COUNT)
+		return false;
+	if (s->idx_last >= 1 << 20 || s->idx_step >= 1 << 20)
+		return false;
+	for (int d = s->n_dims - 1; d >= 0; d--) {
+		if (d != s->axis && most-- <= (s->axis >= 0))
+			continue;
+		int64_t parts = ceil_div(s->dim[d], MAX_COUNT);
+		n[d] = ceil_div(s->dim[d], parts);
+	}
+	for (;;) {
+		int64_t all = 1;
+		for (int d = 0; d < s->n_dims; d++)
+			all = min64(all * n[d], INT64_C(1) << 40);
+		work = all > MAX_WORK;
+		if (!work && total(s, packed, n, align) <= bytes)
+			return true;
+		if (!halve(s, packed, n, work))
+			return false;
+	}
+}

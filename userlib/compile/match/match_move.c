@@ -1,0 +1,494 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Operators that only move elements, of whatever type: statements of the alu,
+ * of which those that keep the order are loads and stores alone.
+ *
+ * Source: TOSA 1.0, data layout, gather and scatter, RESIZE.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "match_alu.h"
+#include "sim/golden/resize.h"
+
+#define FUNC(name) WEFT_ALU_FUNC_##name
+
+static const weft_tensor *tensor(const struct cc *cc, int t)
+{
+	return &cc->g->tensors[t].t;
+}
+
+/* All of the result; the operand still without steps, which are in x. */
+static struct alu_stmt move(const struct cc *cc, int i, int64_t x[WEFT_MAX_RANK])
+{
+	const struct weft_gop *o = &cc->g->ops[i];
+	struct alu_stmt s = { .func = FUNC(MOVE) };
+
+	alu_over(cc, &s, o->out[0]);
+	s.a = alu_view(cc, o->in[0], false, x);
+	return s;
+}
+
+static int slice(struct cc *cc, int i)
+{
+	const struct weft_gop *o = &cc->g->ops[i];
+	int64_t x[WEFT_MAX_RANK];
+	struct alu_stmt s = move(cc, i, x);
+
+	for (int d = 0; d < s.n_dims; d++) {
+		s.a.step[d] = x[d];
+		s.a.off += o->attr.slice.start[d] * x[d];
+	}
+	return alu_add(cc, i, &s, true, true);
+}
+
+static int transpose(struct cc *cc, int i)
+{
+	const struct weft_gop *o = &cc->g->ops[i];
+	int64_t x[WEFT_MAX_RANK];
+	struct alu_stmt s = move(cc, i, x);
+
+	for (int d = 0; d < s.n_dims; d++)
+		s.a.step[d] = x[o->attr.perm.perm[d]];
+	return alu_add(cc, i, &s, true, true);
+}
+
+static int reverse(struct cc *cc, int i)
+{
+	const struct weft_gop *o = &cc->g->ops[i];
+	int64_t x[WEFT_MAX_RANK];
+	struct alu_stmt s = move(cc, i, x);
+	int axis = o->attr.axis.axis;
+
+	for (int d = 0; d < s.n_dims; d++)
+		s.a.step[d] = x[d];
+	s.a.off += (s.dim[axis] - 1) * x[axis];
+	s.a.step[axis] = -x[axis];
+	return alu_add(cc, i, &s, true, true);
+}
+
+/* Every dimension twice: which copy, and where in it. */
+static int tile(struct cc *cc, int i)
+{
+	const struct weft_gop *o = &cc->g->ops[i];
+	const weft_tensor *x = tensor(cc, o->in[0]);
+	int64_t in[WEFT_MAX_RANK], out[WEFT_MAX_RANK];
+	struct alu_stmt s = move(cc, i, in);
+
+	if (2 * x->rank > ALU_DIMS)
+		return cc_reason(cc, i, "rank %d", x->rank);
+	alu_strides(cc, o->out[0], out);
+	s.n_dims = 2 * x->rank;
+	for (int d = 0; d < x->rank; d++) {
+		s.dim[2 * d] = o->attr.tile.multiple[d];
+		s.y.step[2 * d] = x->dim[d] * out[d];
+		s.a.step[2 * d] = 0;
+		s.dim[2 * d + 1] = x->dim[d];
+		s.y.step[2 * d + 1] = out[d];
+		s.a.step[2 * d + 1] = in[d];
+	}
+	return alu_add(cc, i, &s, true, true);
+}
+
+/* Of the result's dimension d only [lo, +n). */
+static void restrict_to(struct alu_stmt *s, int d, int64_t lo, int64_t n)
+{
+	s->y.off += lo * s->y.step[d];
+	s->dim[d] = n;
+}
+
+/* Along each dimension what is before and behind the operand, within the operand's part of those before it. */
+static int pad(struct cc *cc, int i)
+{
+	const struct weft_gop *o = &cc->g->ops[i];
+	const struct weft_attr_pad *p = &o->attr.pad;
+	const weft_tensor *x = tensor(cc, o->in[0]);
+	int64_t stride[WEFT_MAX_RANK];
+	struct alu_stmt s = move(cc, i, stride), rest = s;
+	uint64_t bits = (uint64_t)p->value;
+	float f = (float)p->fvalue;
+	int err = 1;
+
+	if (x->dtype == WEFT_FP32)
+		memcpy(&bits, &f, sizeof f);
+	int value = alu_const(cc, &bits, sizeof bits);
+	if (value < 0)
+		return value;
+	for (int d = 0; d < s.n_dims && err > 0; d++) {
+		struct alu_stmt fill = rest;
+		fill.a = alu_storage(value, s.a.type);
+		if (p->before[d]) {
+			struct alu_stmt before = fill;
+			restrict_to(&before, d, 0, p->before[d]);
+			err = alu_add(cc, i, &before, false, true);
+		}
+		if (p->after[d] && err > 0) {
+			struct alu_stmt after = fill;
+			restrict_to(&after, d, p->before[d] + x->dim[d], p->after[d]);
+			err = alu_add(cc, i, &after, false, true);
+		}
+		restrict_to(&rest, d, p->before[d], x->dim[d]);
+	}
+	for (int d = 0; d < s.n_dims; d++)
+		rest.a.step[d] = stride[d];
+	return err > 0 ? alu_add(cc, i, &rest, true, true) : err;
+}
+
+static int gather(struct cc *cc, int i)
+{
+	const struct weft_gop *o = &cc->g->ops[i];
+	struct alu_stmt s = { .func = FUNC(LOOKUP) };
+	int64_t x[WEFT_MAX_RANK], index[WEFT_MAX_RANK];
+
+	alu_over(cc, &s, o->out[0]);
+	s.axis = 1;
+	s.a = alu_view(cc, o->in[1], false, index);
+	s.a.step[0] = index[0];
+	s.a.step[1] = index[1];
+	s.b = alu_view(cc, o->in[0], false, x);
+	/* Indices count forwards. */
+	if (x[1] < 0) {
+		s.b = alu_tensor(cc, o->in[0], false);
+		alu_strides(cc, o->in[0], x);
+	}
+	s.b.step[0] = x[0];
+	s.b.step[2] = x[2];
+	s.idx_step = x[1];
+	s.idx_last = tensor(cc, o->in[0])->dim[1] - 1;
+	return alu_add(cc, i, &s, true, true);
+}
+
+static int scatter(struct cc *cc, int i)
+{
+	const struct weft_gop *o = &cc->g->ops[i];
+	struct alu_stmt s = { .func = FUNC(SCATTER) };
+	int64_t in[WEFT_MAX_RANK], index[WEFT_MAX_RANK];
+
+	alu_over(cc, &s, o->out[0]);
+	alu_strides(cc, o->in[2], in);
+	alu_strides(cc, o->in[1], index);
+	s.axis = 1;
+	s.idx_step = s.y.step[1];
+	s.idx_last = s.dim[1] - 1;
+	s.y.step[1] = 0;
+	s.dim[1] = tensor(cc, o->in[2])->dim[1];
+	s.a = alu_tensor(cc, o->in[2], false);
+	memcpy(s.a.step, in, 3 * sizeof *in);
+	s.b = alu_tensor(cc, o->in[1], false);
+	s.b.step[0] = index[0];
+	s.b.step[1] = index[1];
+	s.c = alu_tensor(cc, o->in[0], false);
+	if (!s.dim[1])
+		return cc_reason(cc, i, "nothing to scatter");
+	return alu_add(cc, i, &s, true, true);
+}
+
+static int concat(struct cc *cc, int i)
+{
+	const struct weft_gop *o = &cc->g->ops[i];
+	int axis = o->attr.axis.axis, err = 1;
+	int64_t at = 0;
+
+	for (int k = 0; k < o->n_in && err > 0; k++) {
+		const weft_tensor *x = tensor(cc, o->in[k]);
+		int64_t stride[WEFT_MAX_RANK];
+		struct alu_stmt s = move(cc, i, stride);
+
+		s.a = alu_view(cc, o->in[k], false, stride);
+		restrict_to(&s, axis, at, x->dim[axis]);
+		for (int d = 0; d < s.n_dims; d++)
+			s.a.step[d] = stride[d];
+		at += x->dim[axis];
+		/* Its nodes need no order among each other; node_order.c knows that. */
+		err = alu_add(cc, i, &s, true, true);
+	}
+	return err;
+}
+
+/* ---- RESIZE: rows and columns chosen by constant indices, then weighted ---- */
+
+/* One axis of it: for each result two neighbours and their weights, or one neighbour. */
+struct sampling {
+	int64_t in, out;
+	int32_t *index;        /* [out][2], or [out] */
+	int16_t *weight;       /* [out][2] */
+	bool same;             /* nearest: every result is its own neighbour */
+	int64_t times, step;   /* nearest: results side by side with one neighbour, from there to the next one's;
+	                        * times 0: that differs */
+};
+
+#define MAX_COPIES 16
+
+static void find_period(struct sampling *s)
+{
+	int64_t times = 1;
+
+	while (times < s->out && s->index[times] == s->index[0])
+		times++;
+	s->step = times < s->out ? s->index[times] - s->index[0] : 0;
+	for (int64_t o = 0; o < s->out; o++)
+		if (s->out % times || s->index[o] != s->index[0] + o / times * s->step)
+			return;
+	s->times = times;
+}
+
+static int sample(struct sampling *s, int64_t in, int64_t out, int n, int d, int offset, bool smooth)
+{
+	*s = (struct sampling){ .in = in, .out = out, .same = in == out && !smooth };
+	s->index = malloc((size_t)out * 2 * sizeof *s->index);
+	s->weight = malloc((size_t)out * 2 * sizeof *s->weight);
+	if (!s->index || !s->weight)
+		return -ENOMEM;
+	for (int64_t o = 0; o < out; o++) {
+		struct weft_resize_at at = weft_resize_sample(o, n, d, offset, in);
+		if (!smooth) {
+			s->index[o] = (int32_t)at.nearest;
+			s->same &= at.nearest == o;
+			continue;
+		}
+		s->index[2 * o] = (int32_t)at.i0;
+		s->index[2 * o + 1] = (int32_t)at.i1;
+		s->weight[2 * o] = (int16_t)(n - at.r);
+		s->weight[2 * o + 1] = (int16_t)at.r;
+	}
+	if (!smooth)
+		find_period(s);
+	return 0;
+}
+
+static void sample_free(struct sampling *s)
+{
+	free(s->index);
+	free(s->weight);
+}
+
+/* x seen as [outer][in][inner]; the same of the result. */
+struct shape3 { int64_t outer, inner; };
+
+/* y = the lines of x that the indices name, `per` of them for each result. */
+static int choose(struct cc *cc, int i, const struct sampling *p, int per, struct shape3 h, struct alu_operand x,
+                  struct alu_operand y, bool last)
+{
+	int index = alu_const(cc, p->index, p->out * per * (int64_t)sizeof *p->index);
+	struct alu_stmt s = { .func = FUNC(LOOKUP), .n_dims = 3, .axis = 1, .a = alu_storage(index, WEFT_ALU_A_TYPE_INT32),
+	                      .b = x, .c = alu_number(0), .y = y };
+	int64_t elem = alu_bytes(x.type);
+
+	if (index < 0)
+		return index;
+	s.dim[0] = h.outer;
+	s.dim[1] = p->out * per;
+	s.dim[2] = h.inner;
+	s.a.step[1] = sizeof *p->index;
+	s.b.step[0] = p->in * h.inner * elem;
+	s.b.step[2] = elem;
+	s.idx_step = h.inner * elem;
+	s.idx_last = p->in - 1;
+	s.y.step[0] = p->out * per * h.inner * elem;
+	s.y.step[1] = h.inner * elem;
+	s.y.step[2] = elem;
+	return alu_add(cc, i, &s, last, last);
+}
+
+/* y = two lines of x by two weights. */
+static int weigh(struct cc *cc, int i, const struct sampling *p, struct shape3 h, struct alu_operand x, struct alu_operand y,
+                 bool last)
+{
+	int weight = alu_const(cc, p->weight, p->out * 2 * (int64_t)sizeof *p->weight);
+	struct alu_stmt s = { .func = FUNC(DOT), .n_dims = 4, .axis = 3, .a = x, .b = alu_storage(weight, WEFT_ALU_A_TYPE_INT16),
+	                      .c = alu_number(0), .y = y };
+	int64_t elem = alu_bytes(x.type), wide = alu_bytes(y.type);
+
+	if (weight < 0)
+		return weight;
+	s.dim[0] = h.outer;
+	s.dim[1] = p->out;
+	s.dim[2] = h.inner;
+	s.dim[3] = 2;
+	s.a.step[0] = p->out * 2 * h.inner * elem;
+	s.a.step[1] = 2 * h.inner * elem;
+	s.a.step[2] = elem;
+	s.a.step[3] = h.inner * elem;
+	s.b.step[1] = 2 * sizeof *p->weight;
+	s.b.step[3] = sizeof *p->weight;
+	s.y.step[0] = p->out * h.inner * wide;
+	s.y.step[1] = h.inner * wide;
+	s.y.step[2] = wide;
+	return alu_add(cc, i, &s, last, last);
+}
+
+/* Along one axis: chosen, and where smooth weighted, by way of a storage of its own. */
+static int along(struct cc *cc, int i, const struct sampling *p, bool smooth, struct shape3 h, struct alu_operand x,
+                 struct alu_operand y, bool last)
+{
+	if (!smooth)
+		return choose(cc, i, p, 1, h, x, y, last);
+	int between = cc_new_root(cc, h.outer * p->out * 2 * h.inner * alu_bytes(x.type));
+	if (between < 0)
+		return between;
+	struct alu_operand b = alu_storage(between, x.type);
+	int err = choose(cc, i, p, 2, h, x, b, false);
+	return err < 0 ? err : weigh(cc, i, p, h, b, y, last);
+}
+
+/* Every line so many times: moves, in whole words where pixels are. */
+static int repeat(struct cc *cc, int i, const struct sampling *py, const struct sampling *px)
+{
+	const weft_tensor *y = tensor(cc, cc->g->ops[i].out[0]);
+	int64_t x[WEFT_MAX_RANK], out[WEFT_MAX_RANK];
+	struct alu_stmt s = move(cc, i, x);
+
+	alu_strides(cc, cc->g->ops[i].out[0], out);
+	s.n_dims = 6;
+	/* images, rows, times each, columns, times each, channels */
+	memcpy(s.dim, (int64_t[]){ y->dim[0], y->dim[1] / py->times, py->times, y->dim[2] / px->times, px->times, y->dim[3] },
+	       6 * sizeof *s.dim);
+	memcpy(s.a.step, (int64_t[]){ x[0], x[1] * py->step, 0, x[2] * px->step, 0, x[3] }, 6 * sizeof *s.a.step);
+	memcpy(s.y.step, (int64_t[]){ out[0], out[1] * py->times, out[1], out[2] * px->times, out[2], out[3] }, 6 * sizeof *s.y.step);
+	s.a.off += py->index[0] * x[1] + px->index[0] * x[2];
+	return alu_add(cc, i, &s, true, true);
+}
+
+static int resize_both(struct cc *cc, int i, const struct sampling *py, const struct sampling *px, bool smooth)
+{
+	const struct weft_gop *o = &cc->g->ops[i];
+	const weft_tensor *x = tensor(cc, o->in[0]);
+	struct alu_operand in = alu_tensor(cc, o->in[0], false), out = alu_tensor(cc, o->out[0], false), mid = in;
+	struct shape3 hx = { x->dim[0] * x->dim[1], x->dim[3] }, hy = { x->dim[0], px->out * x->dim[3] };
+	int type = smooth ? WEFT_ALU_A_TYPE_INT32 : in.type;
+
+	if (!smooth && px->times && py->times)
+		return repeat(cc, i, py, px);
+	if (py->same)
+		return along(cc, i, px, smooth, hx, in, out, true);
+	if (!px->same) {
+		int root = cc_new_root(cc, hx.outer * px->out * hx.inner * alu_bytes(type));
+		if (root < 0)
+			return root;
+		mid = alu_storage(root, type);
+		int err = along(cc, i, px, smooth, hx, in, mid, false);
+		if (err < 0)
+			return err;
+	}
+	return along(cc, i, py, smooth, hy, mid, out, true);
+}
+
+static int sample_both(const struct cc *cc, int i, struct sampling *py, struct sampling *px)
+{
+	const struct weft_gop *o = &cc->g->ops[i];
+	const struct weft_attr_resize *a = &o->attr.resize;
+	const weft_tensor *x = tensor(cc, o->in[0]), *y = tensor(cc, o->out[0]);
+	bool smooth = a->mode == WEFT_RESIZE_BILINEAR;
+	int err = sample(py, x->dim[1], y->dim[1], a->scale_y_n, a->scale_y_d, a->offset_y, smooth);
+
+	return err ? err : sample(px, x->dim[2], y->dim[2], a->scale_x_n, a->scale_x_d, a->offset_x, smooth);
+}
+
+/* The first of each line's results, the second, and so on: copies by the elementwise engine. */
+static int copies(struct cc *cc, int i, const struct sampling *py, const struct sampling *px)
+{
+	for (int64_t k = 0; k < py->times * px->times; k++) {
+		struct node *nd = new_node(cc, NODE_ELT, i, i);
+		if (!nd)
+			return -ENOMEM;
+		struct view *out[2] = { &nd->y, &nd->dbg };
+		set_input(cc, nd, cc->g->ops[i].in[0], 0, NULL);
+		nd->part = true;
+		nd->x.off += py->index[0] * nd->x.step[1] + px->index[0] * nd->x.step[2];
+		nd->x.dim[1] = py->out / py->times;
+		nd->x.dim[2] = px->out / px->times;
+		nd->x.step[1] *= py->step;
+		nd->x.step[2] *= px->step;
+		for (int v = 0; v < 2; v++) {
+			out[v]->off += k / px->times * out[v]->step[1] + k % px->times * out[v]->step[2];
+			out[v]->dim[1] = nd->x.dim[1];
+			out[v]->dim[2] = nd->x.dim[2];
+			out[v]->step[1] *= py->times;
+			out[v]->step[2] *= px->times;
+		}
+	}
+	return 1;
+}
+
+int match_resize(struct cc *cc, int i)
+{
+	const struct weft_gop *o = &cc->g->ops[i];
+	struct sampling py = { 0 }, px = { 0 };
+	int err = 0;
+
+	if (cc->has_alu || o->attr.resize.mode == WEFT_RESIZE_BILINEAR || !npu_int(cc, type_of(cc, o->in[0])) ||
+	    cc->ten[o->in[0]].v.root < 0 || !near_npu(cc, o->in[0]))
+		return 0;
+	err = sample_both(cc, i, &py, &px);
+	if (!err && py.times && px.times && py.times * px.times <= MAX_COPIES && py.step >= 0 && px.step >= 0)
+		err = copies(cc, i, &py, &px);
+	sample_free(&py);
+	sample_free(&px);
+	return err;
+}
+
+static int resize(struct cc *cc, int i)
+{
+	const struct weft_attr_resize *a = &cc->g->ops[i].attr.resize;
+	weft_dtype type = type_of(cc, cc->g->ops[i].in[0]);
+	bool smooth = a->mode == WEFT_RESIZE_BILINEAR;
+	struct sampling py = { 0 }, px = { 0 };
+
+	if (smooth && weft_is_float(type))
+		return cc_reason(cc, i, "%s", weft_dtype_name(type));
+	int err = sample_both(cc, i, &py, &px);
+	if (!err)
+		err = resize_both(cc, i, &py, &px, smooth);
+	sample_free(&py);
+	sample_free(&px);
+	return err;
+}
+
+/* What is only another shape of its operand, as a copy of its own. */
+int match_same(struct cc *cc, int i)
+{
+	const struct weft_gop *o = &cc->g->ops[i];
+	int64_t dim[4];
+
+	if (cc->ops[i].state == OP_NONE || alu_type(type_of(cc, o->out[0]), false) < 0)
+		return 0;
+	view_dims(tensor(cc, o->out[0]), dim);
+	cc->ten[o->out[0]].v = view_dense(o->out[0], dim, (int64_t)weft_dtype_bytes(type_of(cc, o->out[0])));
+	struct alu_stmt s = { .func = FUNC(MOVE) };
+	alu_over(cc, &s, o->out[0]);
+	s.a = alu_tensor(cc, o->in[0], false);
+	memcpy(s.a.step, s.y.step, sizeof s.a.step);
+	return alu_add(cc, i, &s, true, true);
+}
+
+int match_move(struct cc *cc, int i)
+{
+	const struct weft_gop *o = &cc->g->ops[i];
+
+	if (alu_type(type_of(cc, o->out[0]), false) < 0)
+		return 0;
+	switch (o->op) {
+	case WEFT_OP_SLICE:
+		return slice(cc, i);
+	case WEFT_OP_TRANSPOSE:
+		return transpose(cc, i);
+	case WEFT_OP_REVERSE:
+		return reverse(cc, i);
+	case WEFT_OP_TILE:
+		return tile(cc, i);
+	case WEFT_OP_PAD:
+		return pad(cc, i);
+	case WEFT_OP_GATHER:
+		return gather(cc, i);
+	case WEFT_OP_SCATTER:
+		return scatter(cc, i);
+	case WEFT_OP_CONCAT:
+		/* Of other types, operands may come to lie in their place at once; match_unary.c. */
+		return npu_type(cc, type_of(cc, o->out[0])) && cc->g->tensors[o->out[0]].t.rank <= 4 ? 0 : concat(cc, i);
+	case WEFT_OP_RESIZE:
+		return resize(cc, i);
+	default:
+		return 0;
+	}
+}

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Groups of nodes whose tensors are too large to stay on chip run depth first,
+ * a stripe of rows at a time: of every tensor between them only a ring of rows
+ * is kept, and none of it goes to memory.
+ *
+ * Row y of a tensor lies at ring position y mod rows. Windows that begin near
+ * the ring's end read on into `over` extra rows behind it, where the rows of
+ * the ring's beginning are kept a second time.
+ *
+ * A node works `ahead` stripes before the last one where an engine change lies
+ * between: while the vector engine works on one stripe, the array has another.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan.h"
+
+/* The storage as rows: whole, dense, one image, in the node's own rows. */
+static bool whole_rows(const struct seg *s, const struct view *v, int stor)
+{
+	return v->dim[0] == 1 && !v->off && view_is_dense(v) && view_bytes(v) == s->stor[stor].bytes;
+}
+
+/* Views as they were before flatten_rows.c; rows and columns in their places. */
+static bool groupable(const struct seg *s, int i)
+{
+	const struct node *nd = seg_node(s, i);
+	const struct plan *p = &s->plan[i];
+
+	if (nd->kind == NODE_ALU || nd->third || nd->by_columns || nd->own.y.dim[0] != 1)
+		return false;
+	if (!s->stor[p->sx].resident && !whole_rows(s, &nd->own.x, p->sx))
+		return false;
+	if (!s->stor[p->sy].resident && !whole_rows(s, &nd->own.y, p->sy))
+		return false;
+	return p->sr < 0 || s->stor[p->sr].resident || whole_rows(s, &nd->own.r, p->sr);
+}
+
+static struct node *group_node(const struct seg *s, const struct group *g, int k)
+{
+	return seg_node(s, g->first + k);
+}
+
+/* Ring of this storage, made on first sight; -1: resident. */
+static int ring_of(struct seg *s, struct group *g, int stor, const struct view *v)
+{
+	if (stor < 0 || s->stor[stor].resident)
+		return -1;
+	for (int i = 0; i < g->n_ring; i++)
+		if (g->ring[i].stor == stor)
+			return i;
+	g->ring[g->n_ring] = (struct ring){ .stor = stor, .row_bytes = v->step[1], .height = v->dim[1], .writer = -1, .area = -1 };
+	return g->n_ring++;
+}
+
+static bool same_rows(const struct view *a, const struct view *b)
+{
+	return a->dim[1] == b->dim[1] && a->step[1] == b->step[1] && a->off == b->off;
+}
+
+/* A resident tensor that a node of the group makes and another reads has the same rows for both. */
+static bool residents_fit(const struct seg *s, const struct group *g)
+{
+	for (int k = 1; k < g->n; k++) {
+		const struct node *nd = group_node(s, g, k);
+		const struct plan *p = &s->plan[g->first + k];
+
+		for (int j = 0; j < k; j++) {
+			const struct view *y = &group_node(s, g, j)->own.y;
+			int stor = s->plan[g->first + j].sy;
+			if (!s->stor[stor].resident)
+				continue;
+			if ((stor == p->sx && !same_rows(&nd->own.x, y)) || (nd->add && stor == p->sr && !same_rows(&nd->own.r, y)))
+				return false;
+		}
+	}
+	return true;
+}
+
+/* Rings of all operands; false where a tensor is not used row by row. */
+static bool list_rings(struct seg *s, struct group *g)
+{
+	g->n_ring = 0;
+	for (int k = 0; k < g->n; k++) {
+		const struct node *nd = group_node(s, g, k);
+		struct plan *p = &s->plan[g->first + k];
+		g->rx[k] = ring_of(s, g, p->sx, &nd->own.x);
+		g->rr[k] = nd->add ? ring_of(s, g, p->sr, &nd->own.r) : -1;
+		g->ry[k] = ring_of(s, g, p->sy, &nd->own.y);
+		if (g->rx[k] >= 0 && (g->ring[g->rx[k]].row_bytes != nd->own.x.step[1] || g->ring[g->rx[k]].height != nd->own.x.dim[1]))
+			return false;
+		if (g->rr[k] >= 0 && (g->ring[g->rr[k]].row_bytes != nd->own.r.step[1] || g->ring[g->rr[k]].height != nd->own.r.dim[1]))
+			return false;
+		if (g->ry[k] < 0)
+			continue;
+		struct ring *y = &g->ring[g->ry[k]];
+		if (y->writer >= 0 || g->ry[k] == g->rx[k] || g->ry[k] == g->rr[k] || y->row_bytes != nd->own.y.step[1])
+			return false;
+		y->writer = k;
+	}
+	for (int i = 0; i < g->n_ring; i++) {
+		struct ring *r = &g->ring[i];
+		const struct stor *t = &s->stor[r->stor];
+		bool inside = t->first >= g->first && t->last < g->first + g->n;
+		r->load = r->writer < 0;
+		r->store = r->writer >= 0 && (t->ext_out || !inside);
+		/* Half written before, or read before it is written: memory is the better place. */
+		if (r->writer >= 0 && (t->ext_in || t->first < g->first))
+			return false;
+	}
+	return true;
+}
+
+/* Engine changes between node k and the end: all, or those back to the array. The vector engine then has
+ * only the time in which the array works on the nodes behind it, since both use the same rows. */
+static void set_ahead(const struct seg *s, struct group *g)
+{
+	int ahead = 0;
+
+	for (int k = g->n - 1; k >= 0; k--) {
+		g->ahead[k] = ahead;
+		bool array = on_array(group_node(s, g, k));
+		if (k && array != on_array(group_node(s, g, k - 1)) && (array || g->how.deep))
+			ahead++;
+	}
+}
+
+static void set_over(const struct seg *s, struct group *g)
+{
+	for (int i = 0; i < g->n_ring; i++) {
+		struct ring *r = &g->ring[i];
+		r->over = 0;
+		/* Rows that are written together stay together. */
+		if (r->writer >= 0)
+			r->rows = round_up(r->rows, group_grain(s, g, group_node(s, g, r->writer)));
+		for (int k = 0; k < g->n; k++)
+			if (g->rx[k] == i)
+				r->over = max64(r->over, (int64_t)(group_node(s, g, k)->kh - 1) * group_node(s, g, k)->dy);
+		/* All of it: nothing ever wraps. */
+		if (r->rows >= r->height) {
+			r->rows = r->height;
+			r->over = 0;
+		}
+		/* A window longer than the ring reads nothing twice. */
+		r->over = min64(r->over, r->rows);
+	}
+}
+
+static int64_t group_weights(const struct seg *s, const struct group *g)
+{
+	int64_t sum = 0;
+
+	for (int k = 0; k < g->n; k++) {
+		const struct node *nd = group_node(s, g, k);
+		sum += nd->w < 0 ? 0 : nd->rec_bytes + nd->n_tiles * nd->tile_bytes;
+	}
+	return sum;
+}
+
+static int64_t group_bytes(const struct seg *s, const struct group *g)
+{
+	int64_t sum = group_weights(s, g), n = s->cc->n;
+
+	for (int i = 0; i < g->n_ring; i++)
+		sum += round_up((g->ring[i].rows + g->ring[i].over) * g->ring[i].row_bytes, n);
+	return sum;
+}
+
+/* Does it fit with stripes of `step` rows? */
+static bool try_step(struct seg *s, const struct course *c, struct group *g, int64_t step, int64_t budget)
+{
+	g->step = step;
+	if (!course_measure(c, budget - group_weights(s, g)))
+		return false;
+	set_over(s, g);
+	return group_bytes(s, g) <= budget;
+}
+
+/* Full groups of array rows first, then long stripes; some stripes there must be, so that engines overlap. */
+static bool choose_step(struct seg *s, struct group *g, int64_t budget)
+{
+	const struct node *last = group_node(s, g, g->n - 1);
+	int64_t h = last->own.y.dim[1], ow = last->own.y.dim[2], best = 0;
+	struct course c;
+
+	if (group_weights(s, g) > budget)
+		return false;
+	course_open(&c, s, g);
+	for (int64_t step = min64(ceil_div(h, 4), 64); step >= 1; step--) {
+		if (step * ow < 2 * s->cc->n)
+			break;
+		bool full = step * ow % s->cc->n == 0;
+		if ((best && !full) || !try_step(s, &c, g, step, budget))
+			continue;
+		best = step;
+		if (full)
+			break;
+	}
+	return best && (g->step == best || try_step(s, &c, g, best, budget));
+}
+
+static void mark_read(struct group *g)
+{
+	memset(g->read, 0, sizeof g->read);
+	for (int k = 0; k < g->n; k++)
+		for (int o = 0; o < 2; o++) {
+			int r = o ? g->rr[k] : g->rx[k];
+			if (r >= 0 && g->ring[r].writer >= 0)
+				g->read[g->ring[r].writer] = true;
+		}
+}
+
+static void use_views(struct node *nd, const struct views *v)
+{
+	nd->x = v->x;
+	nd->r = v->r;
+	nd->y = v->y;
+	nd->dbg = v->dbg;
+}
+
+/* Every resident that some node of the group touches or leaves alone is there all the time. */
+static int64_t resident_bytes(const struct seg *s, const struct group *g)
+{
+	int64_t sum = 0;
+
+	for (int i = 0; i < s->n_stor; i++)
+		if (s->stor[i].resident && s->stor[i].over < 0 && s->stor[i].first < g->first + g->n &&
+		    stor_last(s, i) >= g->first)
+			sum += round_up(s->stor[i].bytes, s->cc->n);
+	return sum;
+}
+
+/* A result that is written over rows which another node of the group may still want. */
+static bool overwrites(const struct seg *s, const struct group *g)
+{
+	for (int k = 0; k < g->n; k++) {
+		const struct plan *p = &s->plan[g->first + k];
+		if (p->sr < 0 || !s->stor[p->sy].resident || s->stor[p->sy].over != p->sr)
+			continue;
+		for (int i = 0; i < g->n; i++) {
+			const struct plan *q = &s->plan[g->first + i];
+			if (q->sx == p->sr || (i != k && q->sr == p->sr))
+				return true;
+		}
+	}
+	return false;
+}
+
+static bool plan_group(struct seg *s, struct group *g)
+{
+	if (overwrites(s, g))
+		return false;
+	for (int k = 0; k < g->n; k++)
+		use_views(group_node(s, g, k), &group_node(s, g, k)->own);
+
+	if (!residents_fit(s, g) || !list_rings(s, g))
+		return false;
+	mark_read(g);
+	set_ahead(s, g);
+	return choose_step(s, g, (s->cc->sp_bytes - resident_bytes(s, g)) * g->how.share / SHARES);
+}
+
+/* Nodes from i on until nothing that was written there and does not fit is still to be read. */
+static int closure(const struct seg *s, int i, int most)
+{
+	int last = i;
+
+	for (int k = i; k <= last && k < s->n; k++) {
+		if (!groupable(s, k) || k - i >= most)
+			return k - i;
+		const struct stor *y = &s->stor[s->plan[k].sy];
+		if (!y->resident)
+			last = (int)max64(last, min64(y->last, s->n - 1));
+	}
+	return last - i + 1;
+}
+
+static int keep_group(struct seg *s, const struct group *g)
+{
+	int err = cc_grow(&s->group, s->n_group, &s->cap_group, sizeof *s->group);
+
+	if (err)
+		return err;
+	for (int k = 0; k < g->n; k++)
+		s->plan[g->first + k].group = (int)s->n_group + 1;
+	s->group[s->n_group++] = *g;
+	return 0;
+}
+
+int seg_groups(struct seg *s, const struct striping *all)
+{
+	struct group *g = malloc(sizeof *g);
+	int err = g ? 0 : -ENOMEM;
+
+	s->n_group = 0;
+	for (int i = 0; i < s->n; i++) {
+		s->plan[i].group = 0;
+		use_views(seg_node(s, i), &seg_node(s, i)->flat);
+	}
+	for (int i = 0; i < s->n && !err; ) {
+		const struct stor *y = &s->stor[s->plan[i].sy];
+		const struct striping *how = s->plan[i].own_how ? &s->plan[i].how : all;
+		int n = y->resident ? 0 : closure(s, i, how->nodes);
+		bool found = false;
+		for (; n >= 2 && !found; n--) {
+			*g = (struct group){ .first = i, .n = n, .how = *how };
+			found = plan_group(s, g);
+			if (found)
+				break;
+			for (int k = 0; k < n; k++)
+				use_views(seg_node(s, i + k), &seg_node(s, i + k)->flat);
+		}
+		if (found)
+			err = keep_group(s, g);
+		i += found ? n : 1;
+	}
+	free(g);
+	return err;
+}

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the passes found out, as the program's tables. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "userlib/compile/plan/plan.h"
+
+static uint64_t macs_of(const weft_graph *g, const struct weft_gop *o)
+{
+	const weft_tensor *w = o->n_in > 1 ? &g->tensors[o->in[1]].t : NULL;
+	uint64_t y = (uint64_t)weft_tensor_elements(&g->tensors[o->out[0]].t);
+
+	switch (o->op) {
+	case WEFT_OP_POPXL_CONV_POW2SCALED:
+	case WEFT_OP_CONV2D:
+		return y * (uint64_t)(w->dim[1] * w->dim[2] * w->dim[3]);
+	case WEFT_OP_DEPTHWISE_CONV2D:
+		return y * (uint64_t)(w->dim[0] * w->dim[1]);
+	case WEFT_OP_CONV3D:
+		return y * (uint64_t)(w->dim[1] * w->dim[2] * w->dim[3] * w->dim[4]);
+	case WEFT_OP_TRANSPOSE_CONV2D:
+		return (uint64_t)weft_tensor_elements(&g->tensors[o->in[0]].t) * (uint64_t)(w->dim[0] * w->dim[1] * w->dim[2]);
+	case WEFT_OP_POPXL_MATMUL_POW2SCALED:
+	case WEFT_OP_MATMUL:
+		return y * (uint64_t)w->dim[1];
+	default:
+		return 0;
+	}
+}
+
+static const char *node_words(const struct node *nd, char text[96])
+{
+	switch (nd->kind) {
+	case NODE_CONV:
+		snprintf(text, 96, "%s%dx%d on the array%s", nd->average ? "average over " : "", nd->kh, nd->kw, nd->add ? ", addition behind it" : "");
+		break;
+	case NODE_DW:
+		snprintf(text, 96, "%s%dx%d on the depthwise engine", nd->average ? "average over " : "", nd->kh, nd->kw);
+		break;
+	case NODE_DWCONV:
+		snprintf(text, 96, "%dx%d, %d per channel, block diagonal on the array%s", nd->kh, nd->kw, nd->m,
+		         nd->add ? ", addition behind it" : "");
+		break;
+	case NODE_POOL:
+		snprintf(text, 96, "%s over %dx%d", nd->average ? "average" : nd->sum ? "mean" : "maximum", nd->kh, nd->kw);
+		break;
+	case NODE_ALU:
+		snprintf(text, 96, "on the alu");
+		break;
+	default:
+		snprintf(text, 96, "elementwise%s", !nd->add ? "" : nd->table ? ", by a table" : nd->product ? " product" : nd->sub ? " subtraction" : " addition");
+	}
+	return text;
+}
+
+/* Of an operator that no unit takes. */
+static const char *no_unit(const struct cc *cc, int i)
+{
+	if (cc->o->host_only)
+		return "as asked";
+	return cc->g->ops[i].op == WEFT_OP_ONNX_REQUANT ? "no multiplier rounds as ONNX does; --requant rescale takes the nearest"
+	                                                : "no operation of the device";
+}
+
+static int op_reason(struct cc *cc, int i)
+{
+	struct cop *c = &cc->ops[i];
+	char text[96];
+
+	switch (c->state) {
+	case OP_NODE:
+		if (cc->nodes[c->node].op == i && cc->nodes[c->node].by_columns)
+			return cc_reason(cc, i, "%lldx%d on the array, input in strips",
+			                 (long long)cc->nodes[c->node].kw, (int)(cc->g->tensors[cc->g->ops[i].in[1]].t.dim[2]));
+		if (cc->nodes[c->node].op == i)
+			return cc_reason(cc, i, "%s", node_words(&cc->nodes[c->node], text));
+		return cc_reason(cc, i, "fused into operator %d", cc->nodes[c->node].op);
+	case OP_ALIAS:
+		return cc_reason(cc, i, cc->g->ops[i].op == WEFT_OP_CONCAT ? "operands are written in place" : "same bytes, other shape");
+	case OP_NONE:
+		return cc_reason(cc, i, cc->g->ops[i].op == WEFT_OP_CONST ? "constant" : "part of what reads it");
+	default:
+		return c->reason ? 0 : cc_reason(cc, i, "%s", no_unit(cc, i));
+	}
+}
+
+/* Several nodes may make one operator's result: it is done with the last of its last step. */
+static void finish_estimate(struct cc *cc, const struct node *nd, int step)
+{
+	struct weft_pop *o = &cc->p->ops[nd->last];
+
+	for (int m = 0; m < WEFT_N_MEMORIES; m++)
+		o->halves[m] += nd->halves[m];
+	if (step < o->step)
+		return;
+	if (step > o->step)
+		memset(o->done, 0, sizeof o->done);
+	o->step = step;
+	for (int m = 0; m < WEFT_N_MEMORIES; m++)
+		o->done[m] = nd->done[m] > o->done[m] ? nd->done[m] : o->done[m];
+	if (nd->stripes)
+		o->stripes = nd->stripes - 1;
+}
+
+static int finish_ops(struct cc *cc)
+{
+	weft_program *p = cc->p;
+	int *step = malloc(((size_t)cc->n_nodes + 1) * sizeof *step);
+	int err = 0;
+
+	p->n_ops = cc->g->n_ops;
+	p->ops = calloc((size_t)p->n_ops + 1, sizeof *p->ops);
+	if (!p->ops || !step) {
+		free(step);
+		return -ENOMEM;
+	}
+	for (int i = 0; i < cc->n_items; i++)
+		if (!cc->items[i].host)
+			step[cc->items[i].index] = cc->items[i].step;
+	for (int i = 0; i < p->n_ops && !err; i++) {
+		const struct cop *c = &cc->ops[i];
+		struct weft_pop *o = &p->ops[i];
+
+		err = op_reason(cc, i);
+		*o = (struct weft_pop){ .into = -1, .step = -1, .stripes = -1, .macs = macs_of(cc->g, &cc->g->ops[i]) };
+		o->reason = cc->ops[i].reason;
+		cc->ops[i].reason = NULL;
+		if (c->state == OP_HOST)
+			o->unit = WEFT_ON_HOST;
+		if (c->state != OP_NODE)
+			continue;
+		o->unit = WEFT_ON_NPU;
+		o->into = cc->nodes[c->node].last;
+		o->step = step[c->node];
+	}
+	for (int i = 0; i < cc->n_nodes && !err; i++)
+		finish_estimate(cc, &cc->nodes[i], step[i]);
+	for (int i = 0; i < cc->n_items && !err; i++)
+		if (cc->items[i].host)
+			p->ops[cc->items[i].index].step = cc->items[i].step;
+	free(step);
+	return err;
+}
+
+static int step_of(const struct cc *cc, int item)
+{
+	if (item < 0)
+		return 0;
+	return item < cc->n_items ? cc->items[item].step : cc->p->n_steps - 1;
+}
+
+static bool made_on_host(const struct cc *cc, int i)
+{
+	int op = cc->g->tensors[i].producer;
+
+	return op < 0 ? cc->g->tensors[i].is_input : cc->ops[op].state == OP_HOST;
+}
+
+static void finish_tensor(struct cc *cc, int i)
+{
+	const struct cten *t = &cc->ten[i];
+	struct weft_ptensor *p = &cc->p->tensors[i];
+
+	*p = (struct weft_ptensor){ .alias_of = -1, .bytes = weft_tensor_bytes(&cc->g->tensors[i].t),
+	                            .first_step = 0, .last_step = cc->p->n_steps - 1 };
+	if (cc->g->tensors[i].t.data) {
+		p->place = WEFT_PLACE_CONST;
+		return;
+	}
+	p->place = made_on_host(cc, i) ? WEFT_PLACE_HOST : WEFT_PLACE_NONE;
+	if (t->v.root < 0)
+		return;
+	const struct cten *root = &cc->ten[t->v.root];
+	if (t->v.root != i && view_elements(&t->v) == view_elements(&root->v))
+		p->alias_of = t->v.root;
+	if (!root->in_dram || !view_is_dense(&t->v) || (t->v.root != i && p->alias_of < 0))
+		return;
+	p->place = WEFT_PLACE_ARENA;
+	p->offset = root->offset + (uint64_t)t->v.off;
+	p->first_step = step_of(cc, root->src_item);
+	p->last_step = step_of(cc, root->last_item);
+}
+
+/* A CONCAT of which some operands were written in place has records of the others only. */
+static int finish_on_npu(struct cc *cc)
+{
+	weft_program *p = cc->p;
+	int64_t *made = calloc((size_t)p->n_tensors + 1, sizeof *made);
+
+	if (!made)
+		return -ENOMEM;
+	for (int i = 0; i < cc->n_nodes; i++)
+		if (cc->nodes[i].y_tensor >= 0)
+			made[cc->nodes[i].y_tensor] += view_elements(&cc->nodes[i].dbg);
+	for (int i = 0; i < p->n_tensors; i++)
+		p->tensors[i].on_npu = made[i] && made[i] >= weft_tensor_elements(&cc->g->tensors[i].t);
+	free(made);
+	return 0;
+}
+
+static int finish_tensors(struct cc *cc)
+{
+	weft_program *p = cc->p;
+
+	p->n_tensors = cc->g->n_tensors;
+	p->tensors = calloc((size_t)p->n_tensors + 1, sizeof *p->tensors);
+	if (!p->tensors)
+		return -ENOMEM;
+	for (int i = 0; i < p->n_tensors; i++)
+		finish_tensor(cc, i);
+	return finish_on_npu(cc);
+}
+
+static int finish_packs(struct cc *cc)
+{
+	weft_program *p = cc->p;
+
+	p->packs = calloc((size_t)cc->n_nodes + 1, sizeof *p->packs);
+	if (!p->packs)
+		return -ENOMEM;
+	for (int i = 0; i < cc->n_items; i++) {
+		const struct node *nd = &cc->nodes[cc->items[i].index];
+		if (cc->items[i].host || !nd->w_late)
+			continue;
+		p->packs[p->n_packs++] = (struct weft_ppack){
+			.step = cc->items[i].step, .tensor = nd->w, .k = (uint32_t)nd->run_len, .cols = (uint32_t)nd->y.dim[3],
+			.offset = cc->ten[nd->w_late - 1].offset };
+	}
+	return 0;
+}
+
+int cc_finish(struct cc *cc)
+{
+	weft_program *p = cc->p;
+	int err;
+
+	snprintf(p->config, sizeof p->config, "%s", cc->cfg->name);
+	p->graph = cc->g;
+	if ((err = finish_tensors(cc)) || (err = finish_ops(cc)) || (err = finish_packs(cc)))
+		return err;
+	p->consts = cc->consts.p;
+	p->n_consts = cc->consts.n;
+	cc->consts = (struct blob){ 0 };
+	return 0;
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where a plan loses cycles. From its last command back: each began when the
+ * one before it on its unit was done or the last of those that it waits for.
+ * Cycles between there and the next such are the command's node's, but for
+ * those that the unit with most to do needs for it.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "userlib/compile/plan/plan.h"
+
+struct lost {
+	const struct seg *s;
+	int64_t *of;           /* per node of the step */
+	int *number;           /* of a node in the step */
+	uint64_t *start, *end;
+	uint32_t *cmd[WEFT_N_UNITS], n[WEFT_N_UNITS];   /* of each unit, in order */
+	uint32_t *place;       /* of a command among its unit's */
+};
+
+static int lost_open(struct lost *l, const struct seg *s, int64_t *of)
+{
+	size_t n = s->cmds.n + 1;
+
+	*l = (struct lost){ .s = s, .of = of };
+	l->number = calloc((size_t)s->cc->n_nodes + 1, sizeof *l->number);
+	l->start = malloc(n * sizeof *l->start);
+	l->end = malloc(n * sizeof *l->end);
+	l->place = malloc(n * sizeof *l->place);
+	if (!l->number || !l->start || !l->end || !l->place)
+		return -ENOMEM;
+	for (int u = 0; u < WEFT_N_UNITS; u++)
+		if (!(l->cmd[u] = malloc(n * sizeof *l->cmd[u])))
+			return -ENOMEM;
+	for (uint32_t i = 0; i < s->cmds.n; i++) {
+		int u = s->cmds.p[i].unit;
+		l->place[i] = l->n[u];
+		l->cmd[u][l->n[u]++] = i;
+	}
+	for (int i = 0; i < s->n; i++) {
+		l->number[s->cc->items[s->first_item + i].index] = i;
+		of[i] = 0;
+	}
+	return 0;
+}
+
+static void lost_close(struct lost *l)
+{
+	for (int u = 0; u < WEFT_N_UNITS; u++)
+		free(l->cmd[u]);
+	free(l->number);
+	free(l->start);
+	free(l->end);
+	free(l->place);
+}
+
+/* The array or the vector engine. */
+static int busiest(const struct seg *s)
+{
+	int64_t sum[WEFT_N_UNITS] = { 0 };
+
+	for (uint32_t i = 0; i < s->cmds.n; i++)
+		sum[s->cmds.p[i].unit] += s->cmds.p[i].cost;
+	return sum[WEFT_UNIT_CV] >= sum[WEFT_UNIT_VE] ? WEFT_UNIT_CV : WEFT_UNIT_VE;
+}
+
+/* Since when does the next command not wait for it any more? The unit is free a little sooner than that. */
+static uint64_t leaves(const struct lost *l, uint32_t c)
+{
+	const struct cmd *k = &l->s->cmds.p[c];
+	bool dma = k->unit == WEFT_UNIT_LD || k->unit == WEFT_UNIT_ST;
+
+	return l->end[c] - k->latency - (dma ? MEMORY_NEAR : 0);
+}
+
+/* What command c began after, and when that was; false: nothing. */
+static bool began_after(const struct lost *l, uint32_t c, uint32_t *after, uint64_t *when)
+{
+	const struct cmd *k = &l->s->cmds.p[c];
+	bool any = l->place[c];
+
+	if (any) {
+		*after = l->cmd[k->unit][l->place[c] - 1];
+		*when = leaves(l, *after);
+	}
+	for (int u = 0; u < WEFT_N_UNITS; u++) {
+		if (!k->wait[u])
+			continue;
+		uint32_t d = l->cmd[u][k->wait[u] - 1];
+		if (!any || l->end[d] > *when) {
+			*after = d;
+			*when = l->end[d];
+		}
+		any = true;
+	}
+	return any;
+}
+
+static void add(struct lost *l, uint32_t c, int64_t cycles)
+{
+	int node = l->s->cmds.p[c].node;
+
+	if (node >= 0 && cycles > 0)
+		l->of[l->number[node]] += cycles;
+}
+
+static int add_lost(struct lost *l, int unit, bool slow)
+{
+	uint64_t until;
+	uint32_t c = 0, after = 0;
+	int err = simulate(l->s, NULL, slow, l->start, l->end, &until);
+
+	for (uint32_t i = 1; i < l->s->cmds.n && !err; i++)
+		if (l->end[i] > l->end[c])
+			c = i;
+	for (bool more = l->s->cmds.n && !err; more; c = after) {
+		uint64_t from = 0;
+		const struct cmd *k = &l->s->cmds.p[c];
+		more = began_after(l, c, &after, &from);
+		if (from > l->start[c])
+			from = l->start[c];
+		add(l, c, (int64_t)(until - from) - (k->unit == unit ? k->cost : 0));
+		until = from;
+	}
+	return err;
+}
+
+int seg_lost(const struct seg *s, int64_t *lost)
+{
+	struct lost l;
+	int err = lost_open(&l, s, lost), unit = busiest(s);
+
+	if (!err)
+		err = add_lost(&l, unit, false);
+	if (!err)
+		err = add_lost(&l, unit, true);
+	lost_close(&l);
+	return err;
+}

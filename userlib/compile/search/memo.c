@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What came of plans that have been tried. Trials differ in what they ask for,
+ * and often get the same: the same residents, groups and rings, from which all
+ * else follows. Threads share it; whether one finds what another has just tried
+ * changes nothing but the time that it takes.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "userlib/compile/plan/plan.h"
+
+struct entry { uint64_t hash; uint64_t *v; uint32_t n; struct outcome o; };
+
+struct memo {
+	pthread_mutex_t lock;
+	struct entry *e;
+	uint32_t n, cap;
+};
+
+struct memo *memo_new(void)
+{
+	struct memo *m = calloc(1, sizeof *m);
+
+	if (m)
+		pthread_mutex_init(&m->lock, NULL);
+	return m;
+}
+
+void memo_free(struct memo *m)
+{
+	if (!m)
+		return;
+	for (uint32_t i = 0; i < m->n; i++)
+		free(m->e[i].v);
+	free(m->e);
+	pthread_mutex_destroy(&m->lock);
+	free(m);
+}
+
+int memo_put(struct memo_key *k, int64_t v)
+{
+	int err = cc_grow(&k->v, k->n, &k->cap, sizeof *k->v);
+
+	if (!err)
+		k->v[k->n++] = (uint64_t)v;
+	return err;
+}
+
+static int put_group(struct memo_key *k, const struct seg *s, const struct group *g)
+{
+	int err = memo_put(k, g->first) | memo_put(k, g->n) | memo_put(k, g->step);
+
+	for (int i = 0; i < g->n && !err; i++)
+		err = memo_put(k, g->ahead[i]) | memo_put(k, group_grain(s, g, seg_node(s, g->first + i)));
+	for (int i = 0; i < g->n_ring && !err; i++)
+		err = memo_put(k, g->ring[i].rows) | memo_put(k, g->ring[i].over);
+	return err;
+}
+
+int memo_key_of(struct memo_key *k, const struct seg *s)
+{
+	k->n = 0;
+	int err = memo_put(k, s->neighbours) | memo_put(k, s->halves) | memo_put(k, s->in_order) | memo_put(k, s->fast_most) | memo_put(k, s->only_loads);
+
+	for (int i = 0; i < s->n && !err; i++)
+		err = memo_put(k, s->plan[i].split | s->plan[i].w_slots << 8);
+	for (int i = 0; i < s->n_stor && !err; i++)
+		err = memo_put(k, s->stor[i].resident ? 1 + s->stor[i].over : -1);
+	for (uint32_t i = 0; i < s->n_group && !err; i++)
+		err = put_group(k, s, &s->group[i]);
+	return err ? -ENOMEM : 0;
+}
+
+/* FNV-1a, a word at a time. */
+static uint64_t hash_of(const struct memo_key *k)
+{
+	uint64_t h = UINT64_C(14695981039346656037);
+
+	for (uint32_t i = 0; i < k->n; i++)
+		h = (h ^ k->v[i]) * UINT64_C(1099511628211);
+	return h;
+}
+
+bool memo_find(struct memo *m, const struct memo_key *k, struct outcome *o)
+{
+	uint64_t hash = hash_of(k);
+	bool found = false;
+
+	pthread_mutex_lock(&m->lock);
+	for (uint32_t i = 0; i < m->n && !found; i++) {
+		const struct entry *e = &m->e[i];
+		found = e->hash == hash && e->n == k->n && !memcmp(e->v, k->v, k->n * sizeof *k->v);
+		if (found)
+			*o = e->o;
+	}
+	pthread_mutex_unlock(&m->lock);
+	return found;
+}
+
+int memo_add(struct memo *m, const struct memo_key *k, const struct outcome *o)
+{
+	struct entry e = { hash_of(k), malloc((k->n + 1) * sizeof *k->v), k->n, *o };
+
+	if (!e.v)
+		return -ENOMEM;
+	memcpy(e.v, k->v, k->n * sizeof *k->v);
+	pthread_mutex_lock(&m->lock);
+	int err = cc_grow(&m->e, m->n, &m->cap, sizeof *m->e);
+	if (!err)
+		m->e[m->n++] = e;
+	pthread_mutex_unlock(&m->lock);
+	if (err)
+		free(e.v);
+	return err;
+}

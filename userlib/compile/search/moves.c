@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Small changes to a plan: one group longer or shorter or in other stripes, one
+ * tensor here or there, weights in a few slots, a node cut otherwise. hill_climb.c
+ * tries them one by one and keeps what is faster.
+ */
+#include "userlib/compile/plan/plan.h"
+
+#define LEAST_SHARE 3
+#define LEAST_WEIGHTS 16     /* of it, a part of that at least */
+#define LARGE       8          /* of the scratchpad: smaller tensors are in nobody's way */
+
+void change_apply(struct seg *s, const struct change *c)
+{
+	if (c->split) {
+		s->plan[c->node].split = c->split;
+		if (c->next)
+			s->plan[c->node + 1].split = c->next;
+	} else if (c->slots >= 0) {
+		s->plan[c->node].w_slots = c->slots;
+	} else if (c->node >= 0) {
+		s->plan[c->node].how = c->how;
+		s->plan[c->node].own_how = c->own;
+	}
+	if (c->stor >= 0)
+		s->stor[c->stor].wish = c->wish;
+}
+
+struct change change_undo(const struct seg *s, const struct change *c)
+{
+	struct change was = *c;
+
+	if (c->split) {
+		was.split = s->plan[c->node].split;
+		was.next = c->next ? s->plan[c->node + 1].split : 0;
+	} else if (c->slots >= 0) {
+		was.slots = s->plan[c->node].w_slots;
+	} else if (c->node >= 0) {
+		was.how = s->plan[c->node].how;
+		was.own = s->plan[c->node].own_how;
+	}
+	if (c->stor >= 0)
+		was.wish = s->stor[c->stor].wish;
+	return was;
+}
+
+struct list { struct change *c; int n, most; };
+
+static void add_group(struct list *l, int node, struct striping how)
+{
+	if (l->n < l->most)
+		l->c[l->n++] = (struct change){ .node = node, .how = how, .own = true, .slots = -1, .stor = -1 };
+}
+
+/* The longest, other stripes, somewhat less room; none at all. */
+static void list_ways(struct list *l, const struct group *g)
+{
+	struct striping how = g->how;
+
+	if (how.nodes < GROUP_NODES)
+		add_group(l, g->first, (struct striping){ GROUP_NODES, how.full, how.deep, how.share });
+	add_group(l, g->first, (struct striping){ how.nodes, !how.full, how.deep, how.share });
+	add_group(l, g->first, (struct striping){ how.nodes, how.full, !how.deep, how.share });
+	for (int share = SHARES; share > SHARES - 3; share--)
+		if (share != how.share)
+			add_group(l, g->first, (struct striping){ how.nodes, how.full, how.deep, share });
+	add_group(l, g->first, (struct striping){ 0, how.full, how.deep, how.share });
+}
+
+static void list_sizes(struct list *l, const struct group *g)
+{
+	struct striping how = g->how;
+
+	for (int n = 2; n < g->n; n++)
+		add_group(l, g->first, (struct striping){ n, how.full, how.deep, how.share });
+	for (int share = SHARES - 3; share >= LEAST_SHARE; share--)
+		if (share != how.share)
+			add_group(l, g->first, (struct striping){ how.nodes, how.full, how.deep, share });
+}
+
+static void list_storage(struct list *l, const struct seg *s, int i)
+{
+	const struct stor *t = &s->stor[i];
+
+	if (t->bytes * LARGE < s->cc->sp_bytes || t->in_memory || t->bytes > s->cc->sp_bytes || l->n == l->most)
+		return;
+	l->c[l->n++] = (struct change){ .node = -1, .slots = -1, .stor = i, .wish = t->resident ? -1 : 1 };
+}
+
+/* Weights that are much of the scratchpad, and may be less. */
+static void list_slots(struct list *l, const struct seg *s, int node, bool often)
+{
+	static const struct { int n; bool often; } slots[] = {
+		{ 2, true }, { 3, true }, { 0, false }, { 4, false }, { 8, false }, { 16, false }, { 24, false },
+	};
+	const struct node *nd = seg_node(s, node);
+	const struct plan *p = &s->plan[node];
+
+	if (nd->w < 0 || p->group || !p->xr || !p->yr || !p->rr || p->split_k)
+		return;
+	if (nd->n_tiles * nd->tile_bytes * LEAST_WEIGHTS < s->cc->sp_bytes)
+		return;
+	for (size_t i = 0; i < sizeof slots / sizeof *slots && l->n < l->most; i++)
+		if (slots[i].n != p->w_slots && slots[i].often == often)
+			l->c[l->n++] = (struct change){ .node = node, .slots = slots[i].n, .stor = -1 };
+}
+
+int list_changes(const struct seg *s, int node, int tier, struct change *c, int most)
+{
+	struct list l = { c, 0, most };
+	const struct plan *p = &s->plan[node];
+
+	if (tier % 2)
+		return list_splits(s, node, tier / 2, c, most);
+	for (int i = 0; i < s->n_stor && !tier; i++)
+		if (s->stor[i].first == node)
+			list_storage(&l, s, i);
+	if (p->group && s->group[p->group - 1].first == node)
+		(tier ? list_sizes : list_ways)(&l, &s->group[p->group - 1]);
+	list_slots(&l, s, node, !tier);
+	return l.n;
+}
+
+/* Does that cut the node as it is cut now, or as the list has it? */
+static bool same_split(const struct list *l, const struct seg *s, int node, int split)
+{
+	struct plan p = s->plan[node], q = p;
+
+	plan_split(s->cc, seg_node(s, node), &p, split);
+	plan_split(s->cc, seg_node(s, node), &q, q.split);
+	if (q.th == p.th && q.tw == p.tw)
+		return true;
+	for (int i = 0; i < l->n; i++) {
+		plan_split(s->cc, seg_node(s, node), &q, l->c[i].split);
+		if (q.th == p.th && q.tw == p.tw)
+			return true;
+	}
+	return false;
+}
+
+/* Where there is time for it: the next node into another number of jobs. */
+static void list_unequal(struct list *l)
+{
+	int n = l->n;
+
+	for (int i = 0; i < n; i++)
+		for (int jobs = 2; jobs <= 4 && l->n < l->most; jobs++) {
+			if (l->c[i].split == jobs || l->c[i].split > 6)
+				continue;
+			l->c[l->n] = l->c[i];
+			l->c[l->n++].next = jobs;
+		}
+}
+
+int list_splits(const struct seg *s, int node, int tier, struct change *c, int most)
+{
+	static const int choices[] = { 1, 2, 3, 4, 6, 8, 12 };
+	struct list l = { c, 0, most };
+
+	if (!s->plan[node].can_split || (tier && (node + 1 == s->n || !s->plan[node + 1].can_split)))
+		return 0;
+	for (size_t k = 0; k < sizeof choices / sizeof *choices && l.n < most; k++)
+		if (!same_split(&l, s, node, choices[k]))
+			c[l.n++] = (struct change){ .node = node, .split = choices[k], .next = tier ? choices[k] : 0, .slots = -1, .stor = -1 };
+	if (tier && s->in_order)
+		list_unequal(&l);
+	return l.n;
+}

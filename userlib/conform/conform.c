@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <cjson/cJSON.h>
+
+#include "conform.h"
+#include "userlib/files/file.h"
+#include "judge.h"
+#include "userlib/files/npy.h"
+
+#define PATH 4096
+#define MAX_DEPTH 6
+#define JSON_MAX (1 << 20)
+
+struct walk {
+	const struct weft_conform_options *o;
+	int (*seen)(void *user, const struct weft_conform_case *c);
+	void *user;
+	size_t root_len;           /* of the root's path, with its slash */
+	int n;
+	char *msg;
+};
+
+/* One test under way. */
+struct test {
+	const struct weft_conform_options *o;
+	const char *folder;
+	cJSON *json;
+	const weft_net *net;
+	weft_tensor *in, *out;
+	int n_in, n_out;
+	char why[WEFT_MSG_LEN];
+	bool npu;
+	char host[64];             /* an operator of the host, "" none */
+	char reason[160];
+};
+
+static int join(char *path, const char *dir, const char *name)
+{
+	return (size_t)snprintf(path, PATH, "%s/%s", dir, name) < PATH ? 0 : -ENAMETOOLONG;
+}
+
+/* ---- test.json ---- */
+
+static const char *text(const cJSON *j, const char *key)
+{
+	const cJSON *v = cJSON_GetObjectItemCaseSensitive(j, key);
+
+	return cJSON_IsString(v) ? v->valuestring : NULL;
+}
+
+static double value(const cJSON *j, const char *key)
+{
+	const cJSON *v = cJSON_GetObjectItemCaseSensitive(j, key);
+
+	return cJSON_IsNumber(v) ? v->valuedouble : 0;
+}
+
+static bool truth(const cJSON *j, const char *key)
+{
+	const cJSON *v = cJSON_GetObjectItemCaseSensitive(j, key);
+
+	return cJSON_IsTrue(v) || (cJSON_IsNumber(v) && v->valuedouble != 0);
+}
+
+static cJSON *read_json(const char *folder)
+{
+	char path[PATH];
+	uint8_t *data = NULL;
+	size_t n;
+
+	if (join(path, folder, "test.json") || weft_file_read(path, JSON_MAX, &data, &n))
+		return NULL;
+	cJSON *j = cJSON_ParseWithLength((char *)data, n);
+	free(data);
+	return j;
+}
+
+static int read_judge(const cJSON *compare, struct weft_judge *j)
+{
+	const char *mode = text(compare, "mode");
+	int m = mode ? weft_judge_mode_of(mode) : -1;
+
+	*j = (struct weft_judge){
+		.mode = m < 0 ? WEFT_JUDGE_EXACT : (enum weft_judge_mode)m,
+		.ulp = value(compare, "ulp"), .ulp_lower = value(compare, "ulp_lower"),
+		.max = value(compare, "max"), .scale = value(compare, "scale"), .ulp_bound = value(compare, "ulp_bound"),
+		.n = value(compare, "n"),
+		.base_bound = value(compare, "base_bound"), .lower_bound = value(compare, "lower_bound"),
+		.normal_divisor = value(compare, "normal_divisor"), .max_compare = value(compare, "max_compare"),
+		.bound_as_magnitude = truth(compare, "bound_as_magnitude"),
+		.s = value(compare, "s"), .ksb = value(compare, "ksb"), .abs_bound = value(compare, "abs_bound"),
+		.variance_error_bound = value(compare, "variance_error_bound"),
+		.unsigned_data = truth(compare, "unsigned_data"),
+	};
+	return m < 0 ? -EINVAL : 0;
+}
+
+static const char *short_type(const char *t)
+{
+	static const char *const names[][2] = {
+		{ "BOOL", "b" }, { "INT4", "i4" }, { "INT8", "i8" }, { "INT16", "i16" }, { "INT32", "i32" }, { "INT48", "i48" },
+		{ "FP16", "f16" }, { "BF16", "bf16" }, { "FP32", "f32" }, { "FP8E4M3", "e4m3" }, { "FP8E5M2", "e5m2" },
+		{ "SHAPE", "shape" },
+	};
+
+	for (size_t i = 0; t && i < sizeof names / sizeof names[0]; i++)
+		if (!strcmp(t, names[i][0]))
+			return names[i][1];
+	return "?";
+}
+
+/* "i8", "i8xi8" of products, "i8>i32" of conversions. */
+static void name_types(const cJSON *json, const char *op, char *s, size_t len)
+{
+	const cJSON *types = cJSON_GetObjectItemCaseSensitive(json, "types");
+	const cJSON *a = cJSON_GetArrayItem(types, 0), *b = cJSON_GetArrayItem(types, 1);
+	const cJSON *y = cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(json, "outputs"), 0);
+	const char *first = short_type(a ? a->valuestring : NULL);
+
+	if (b && (strstr(op, "CONV") || !strcmp(op, "MATMUL")))
+		snprintf(s, len, "%sx%s", first, short_type(b->valuestring));
+	else if (!strcmp(op, "CAST") || !strcmp(op, "RESCALE") || !strcmp(op, "RESIZE"))
+		snprintf(s, len, "%s>%s", first, short_type(text(y, "type")));
+	else
+		snprintf(s, len, "%s", first);
+}
+
+/* ---- arrays ---- */
+
+static int read_array(const struct test *t, const char *file, weft_tensor *a, char *why)
+{
+	char path[PATH];
+
+	if (!file || join(path, t->folder, file))
+		return snprintf(why, WEFT_MSG_LEN, "test.json does not name a file"), -EINVAL;
+	return weft_npy_read(path, a, why);
+}
+
+/* The file of the graph's input by its name. */
+static const char *input_file(const cJSON *json, const char *name)
+{
+	const cJSON *inputs = cJSON_GetObjectItemCaseSensitive(json, "inputs"), *i;
+
+	cJSON_ArrayForEach(i, inputs)
+		if (text(i, "name") && !strcmp(text(i, "name"), name))
+			return text(i, "file");
+	return NULL;
+}
+
+static int read_inputs(struct test *t)
+{
+	for (int i = 0; i < t->n_in; i++) {
+		struct weft_port p;
+		weft_net_input(t->net, i, &p);
+		int err = read_array(t, input_file(t->json, p.name), &t->in[i], t->why);
+		if (err)
+			return err;
+		weft_tensor want = { .dtype = p.dtype, .rank = p.rank };
+		memcpy(want.dim, p.dim, sizeof want.dim);
+		if (weft_tensor_bytes(&want) != weft_tensor_bytes(&t->in[i])) {
+			snprintf(t->why, sizeof t->why, "input %d: the file has not the tensor's size", i);
+			return -EINVAL;
+		}
+		want.data = t->in[i].data;
+		t->in[i] = want;
+	}
+	return 0;
+}
+
+static int make_dirs(char *path, size_t from)
+{
+	for (char *p = path + from; *p; p++) {
+		if (*p != '/' || p == path)
+			continue;
+		*p = '\0';
+		int err = mkdir(path, 0777) && errno != EEXIST ? -errno : 0;
+		*p = '/';
+		if (err)
+			return err;
+	}
+	return mkdir(path, 0777) && errno != EEXIST ? -errno : 0;
+}
+
+/* The last two parts of a path: operator and test. */
+static const char *last_two(const char *folder)
+{
+	const char *p = strrchr(folder, '/');
+
+	while (p && p > folder && p[-1] != '/')
+		p--;
+	return p ? p : folder;
+}
+
+/* out-<k>.npy for expected-<k>.npy. */
+static int write_output(const struct test *t, const char *expected, const weft_tensor *y, char *why)
+{
+	const char *k = strchr(expected, '-');
+	char dir[PATH], path[PATH + 64];
+
+	if (!t->o->out_dir)
+		return 0;
+	int err = join(dir, t->o->out_dir, last_two(t->folder));
+	if (!err)
+		err = make_dirs(dir, 1);
+	if (!err && (size_t)snprintf(path, sizeof path, "%s/out%.60s", dir, k ? k : "-0.npy") >= sizeof path)
+		err = -ENAMETOOLONG;
+	if (err)
+		return snprintf(why, WEFT_MSG_LEN, "%.200s: %s", dir, strerror(-err)), err;
+	return weft_npy_write(path, y, why);
+}
+
+/* ---- judging ---- */
+
+/* 0: allowed, 1: not, negative: trouble. */
+static int judge_output(struct test *t, const cJSON *o, const weft_tensor *y)
+{
+	weft_tensor expected = { 0 }, ref = { 0 }, bound = { 0 };
+	const char *file = text(o, "expected"), *ref_file = text(o, "ref64"), *bound_file = text(o, "bounds64");
+	struct weft_judge j;
+	char line[WEFT_JUDGE_MSG] = "";
+	int err = read_judge(cJSON_GetObjectItemCaseSensitive(o, "compare"), &j);
+
+	if (err)
+		snprintf(t->why, sizeof t->why, "test.json asks for an unknown comparison");
+	if (!err)
+		err = read_array(t, file, &expected, t->why);
+	if (!err && ref_file)
+		err = read_array(t, ref_file, &ref, t->why);
+	if (!err && bound_file)
+		err = read_array(t, bound_file, &bound, t->why);
+	if (!err)
+		err = write_output(t, file, y, t->why);
+	if (!err && (err = weft_judge(&j, y, &expected, ref_file ? &ref : NULL, bound_file ? &bound : NULL, line)))
+		snprintf(t->why, sizeof t->why, "output \"%.40s\": %s", text(o, "name") ? text(o, "name") : "", line);
+	free(expected.data);
+	free(ref.data);
+	free(bound.data);
+	return err;
+}
+
+static int judge_outputs(struct test *t)
+{
+	const cJSON *outputs = cJSON_GetObjectItemCaseSensitive(t->json, "outputs");
+
+	if (cJSON_GetArraySize(outputs) != t->n_out) {
+		snprintf(t->why, sizeof t->why, "%d outputs, the test has %d", t->n_out, cJSON_GetArraySize(outputs));
+		return 1;
+	}
+	for (int i = 0; i < t->n_out; i++) {
+		int err = judge_output(t, cJSON_GetArrayItem(outputs, i), &t->out[i]);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static void note_host(struct test *t, const struct weft_op_report *o)
+{
+	snprintf(t->host, sizeof t->host, "%s", o->op);
+	snprintf(t->reason, sizeof t->reason, "%s", o->reason ? o->reason : "");
+}
+
+static int run_session(struct test *t)
+{
+	struct weft_report *report = NULL;
+	weft_session *s;
+	int err = weft_session_open(t->net, &t->o->session, &s, t->why);
+
+	if (err)
+		return err;
+	err = weft_session_run(s, t->in, t->out, &report, t->why);
+	for (int i = 0; report && i < report->n_ops; i++) {
+		t->npu = t->npu || (t->o->session.device != WEFT_DEVICE_GOLDEN && report->ops[i].unit == WEFT_RUN_NPU);
+		if (report->ops[i].unit == WEFT_RUN_HOST && strcmp(report->ops[i].op, "CONST"))
+			note_host(t, &report->ops[i]);
+	}
+	weft_report_free(report);
+	weft_session_close(s);
+	return err;
+}
+
+static int run_net(struct test *t)
+{
+	t->n_in = weft_net_n_inputs(t->net);
+	t->n_out = weft_net_n_outputs(t->net);
+	t->in = calloc((size_t)t->n_in + 1, sizeof *t->in);
+	t->out = calloc((size_t)t->n_out + 1, sizeof *t->out);
+	int err = t->in && t->out ? read_inputs(t) : -ENOMEM;
+	if (!err)
+		err = run_session(t);
+	if (!err)
+		err = judge_outputs(t);
+	for (int i = 0; t->in && i < t->n_in; i++)
+		weft_tensor_release(&t->in[i]);
+	for (int i = 0; t->out && i < t->n_out; i++)
+		weft_tensor_release(&t->out[i]);
+	free(t->in);
+	free(t->out);
+	return err;
+}
+
+static enum weft_verdict run_test(struct test *t)
+{
+	bool error_expected = truth(t->json, "error_expected");
+	const char *graph = text(t->json, "graph");
+	char path[PATH];
+	weft_net *net = NULL;
+	int err = join(path, t->folder, graph ? graph : "test.tosa");
+
+	if (!err)
+		err = weft_net_load_file(path, &net, t->why);
+	t->net = net;
+	if (error_expected) {
+		weft_net_free(net);
+		if (err == -EINVAL || err == -ENOTSUP)
+			return WEFT_PASSED;
+		snprintf(t->why, sizeof t->why, "not refused: %.60s", text(t->json, "error") ? text(t->json, "error") : "");
+		return WEFT_FAILED;
+	}
+	if (!err)
+		err = run_net(t);
+	weft_net_free(net);
+	if (!err)
+		return WEFT_PASSED;
+	return err == -ENOTSUP ? WEFT_UNSUPPORTED : WEFT_FAILED;
+}
+
+/* ---- folders ---- */
+
+static int test_folder(struct walk *w, const char *folder)
+{
+	struct test t = { .o = w->o, .folder = folder, .json = read_json(folder) };
+	const char *op = t.json ? text(t.json, "op") : NULL;
+	char types[48] = "";
+	struct weft_conform_case c = { .op = op ? op : "?", .types = types, .why = t.why, .verdict = WEFT_FAILED };
+
+	c.path = strlen(folder) > w->root_len ? folder + w->root_len : folder;
+	if (op) {
+		name_types(t.json, op, types, sizeof types);
+		c.error_expected = truth(t.json, "error_expected");
+		c.verdict = run_test(&t);
+		c.npu = t.npu;
+		c.host = t.host[0] ? t.host : NULL;
+		c.reason = c.host ? t.reason : NULL;
+	} else {
+		snprintf(t.why, sizeof t.why, "test.json is not readable");
+	}
+	w->n++;
+	int err = w->seen(w->user, &c);
+	cJSON_Delete(t.json);
+	return err;
+}
+
+static int not_hidden(const struct dirent *d)
+{
+	return d->d_name[0] != '.';
+}
+
+static int walk(struct walk *w, const char *folder, int depth)
+{
+	struct dirent **list;
+	char path[PATH];
+	struct stat st;
+	int err = join(path, folder, "test.json"), n;
+
+	if (!err && !stat(path, &st))
+		return test_folder(w, folder);
+	if (err || depth > MAX_DEPTH)
+		return err;
+	n = scandir(folder, &list, not_hidden, alphasort);
+	if (n < 0)
+		return snprintf(w->msg, WEFT_MSG_LEN, "%.200s: %s", folder, strerror(errno)), -errno;
+	for (int i = 0; i < n; i++) {
+		if (!err && !(err = join(path, folder, list[i]->d_name)) && !stat(path, &st) && S_ISDIR(st.st_mode))
+			err = walk(w, path, depth + 1);
+		free(list[i]);
+	}
+	free(list);
+	return err;
+}
+
+int weft_conform(const char *dir, const struct weft_conform_options *o,
+                 int (*seen)(void *user, const struct weft_conform_case *c), void *user, char *msg)
+{
+	char root[PATH];
+	size_t n = strlen(dir);
+
+	while (n > 1 && dir[n - 1] == '/')
+		n--;
+	if (n >= PATH)
+		return snprintf(msg, WEFT_MSG_LEN, "path is too long"), -ENAMETOOLONG;
+	memcpy(root, dir, n);
+	root[n] = '\0';
+	struct walk w = { .o = o, .seen = seen, .user = user, .root_len = n + 1, .msg = msg };
+	int err = walk(&w, root, 0);
+	if (!err && !w.n) {
+		snprintf(msg, WEFT_MSG_LEN, "%.200s: no test.json below it", dir);
+		err = -ENOENT;
+	}
+	return err;
+}

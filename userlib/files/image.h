@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * PNG and JPEG files as network inputs.
+ *
+ * The image must have the input's height and width; nothing is resized. Inputs are
+ * [1,H,W,C], or [1,C,H,W] where the last dimension is no number of channels. One
+ * channel and three convert into each other: gray is repeated, colour becomes
+ * (19595 R + 38470 G + 7471 B + 2^15) >> 16. Alpha is dropped, 16 bits become 8,
+ * stored values are taken as they are (no gamma).
+ *
+ * Quantisation of a pixel p, 0..255, for int8 and uint8 inputs:
+ *   - Where the quantised range is a usual pixel range, p goes to the p-th
+ *     value of the type: p - 128 in int8, p in uint8. That is when 255 * scale is
+ *     within 3 % of 1 and the zero point is the type's least value (0..1); within
+ *     3 % of 2 and the zero point is within 1 of the middle (-1..1); or from 100
+ *     on (0..255 or -128..127).
+ *   - Otherwise the real value is p / 255: round(p / 255 / scale) + zero point,
+ *     half away from zero, saturated.
+ * Without a scale an 8-bit input gets the first rule.
+ *
+ * int16 inputs: the real value is p where the positive half of the range is 100
+ * or more wide (or there is no scale), otherwise p / 255; it is quantised as
+ * above. A range of -1..1 cannot be told from one of 0..1, and counts as the
+ * latter. fp32, fp16, bf16, E4M3 and E5M2 inputs get p / 255, rounded once to
+ * nearest even.
+ */
+#ifndef WEFT_RUN_IMAGE_H
+#define WEFT_RUN_IMAGE_H
+
+#include "userlib/graph/graph.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Whether the file starts like a PNG or a JPEG. */
+bool weft_image_is(const void *bytes, size_t len);
+
+/** Whether 8-bit pixels have a meaning as input values of that type. */
+bool weft_image_type(weft_dtype t);
+
+/**
+ * Input values of 8-bit pixels, by the rules above.
+ *
+ * @param t  Of such a type, with data to write to.
+ * @param p  One pixel for every element.
+ */
+void weft_image_values(const weft_tensor *t, const struct weft_quant *q, const uint8_t *p);
+
+/**
+ * Decode and quantise a file held in memory.
+ *
+ * @param want  Type (of weft_image_type()) and shape of the input: [1,H,W,C],
+ *              [H,W,C], [1,C,H,W] or [C,H,W], C 1 or 3.
+ * @param q     Its quantisation.
+ * @param[out] t  Set only on success; t->data is from malloc, the caller's.
+ * @param msg   WEFT_MSG bytes; one line on failure.
+ * @return 0, -EINVAL (bad file or wrong size), -ENOTSUP (input is no image, or a
+ *         kind of file that we do not read), -ENOMEM
+ */
+int weft_image_decode(const void *bytes, size_t len, const weft_tensor *want, const struct weft_quant *q,
+                      weft_tensor *t, char *msg);
+
+/** Read a file. As weft_image_decode(), and -EIO or what open() says. */
+int weft_image_read(const char *path, const weft_tensor *want, const struct weft_quant *q, weft_tensor *t, char *msg);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ONNX models in, graph out: opsets 1 to 25, docs/onnx.md says which operators.
+ *
+ * Convolutions and pools work on [N,...,C]: values keep the order of dimensions
+ * in which they were made until somebody asks for another. uint8 values on the
+ * way between quantised operators are held as int8, 128 less. Inputs and
+ * outputs have the file's types and order.
+ */
+#ifndef WEFT_IMPORT_ONNX_H
+#define WEFT_IMPORT_ONNX_H
+
+#include "userlib/graph/graph.h"
+#include "userlib/import/bound.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* How int32 sums become 8 bits. */
+enum weft_onnx_requant {
+	/* ONNX's bits: RESCALE where one is proven equal for every sum, else ONNX_REQUANT on the host. */
+	WEFT_ONNX_REQUANT_EXACT = 0,
+	/* The nearest RESCALE with SINGLE_ROUND, always. */
+	WEFT_ONNX_REQUANT_RESCALE,
+};
+
+struct weft_onnx_options {
+	enum weft_onnx_requant requant;
+	const char *folder;        /* external data may lie here; NULL: nowhere */
+	const struct weft_import_bound *bound;
+	int n_bound;
+};
+
+/** Whether the bytes could be an ONNX model and nothing else that is read here. */
+bool weft_onnx_is(const void *data, size_t len);
+
+/**
+ * Import a file held in memory. Nothing in it is trusted. Memory stays below
+ * 64 MB plus 8 times the file and its external data.
+ *
+ * @param data    The file; may be freed after the call.
+ * @param name    The model's name for people.
+ * @param o       NULL: all zero.
+ * @param[out] g  Set only on success; passes weft_graph_check().
+ * @param msg     WEFT_MSG bytes; one line on failure.
+ *
+ * @return 0, or
+ *   -EINVAL   the file breaks a rule of its format or of an operator
+ *   -ENOTSUP  a valid file that uses what is not supported
+ *   -ENOMEM
+ */
+int weft_import_onnx(const void *data, size_t len, const char *name, const struct weft_onnx_options *o, weft_graph **g,
+                     char msg[WEFT_MSG]);
+
+/** A tensor as ONNX's test data stores it (.pb); t->data from malloc. @return 0, -EINVAL, -ENOTSUP, -ENOMEM */
+int weft_onnx_tensor(const void *data, size_t len, weft_tensor *t, char msg[WEFT_MSG]);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,502 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Operators into the graph. Those whose operands are all constant are computed here. */
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <weft/convert.h>
+
+#include "sim/golden/golden.h"
+#include "onnx_lower.h"
+
+const weft_tensor *ox_t(const struct ox *l, int x)
+{
+	return &l->g->tensors[x].t;
+}
+
+void *ox_alloc(struct ox *l, int64_t n, size_t bytes)
+{
+	if (n < 0 || n > l->room / (int64_t)bytes) {
+		ox_fail(l, -EINVAL, "%lld more bytes exceed the memory allowed for a file of %zu bytes",
+		        (long long)(n * (int64_t)bytes), l->f.len);
+		return NULL;
+	}
+	l->room -= n * (int64_t)bytes;
+	void *p = calloc(n ? (size_t)n : 1, bytes);
+	if (!p)
+		ox_fail(l, -ENOMEM, "out of memory");
+	return p;
+}
+
+/* A tensor with a name below the node's first result. */
+static int new_tensor(struct ox *l, const char *kind, weft_dtype t, int rank, const int64_t *dim)
+{
+	const char *base = l->n && l->n->n_output ? l->n->output[0] : "";
+	char name[200];
+	size_t n = (size_t)snprintf(name, sizeof name - 24, "%.120s/", base);
+
+	for (; *kind && n < sizeof name - 16; kind++)
+		name[n++] = (char)tolower((unsigned char)*kind);
+	snprintf(name + n, sizeof name - n, ".%d", ++l->made);
+	l->room -= 3 * (int64_t)sizeof(struct weft_gtensor) + (int64_t)strlen(name) + 32;
+	if (l->room < 0)
+		return ox_fail(l, -EINVAL, "the graph outgrows the memory allowed for a file of %zu bytes", l->f.len);
+	int i = weft_graph_tensor(l->g, name, t, rank, dim);
+	if (i < 0)
+		return ox_fail(l, -ENOMEM, "out of memory");
+	l->g->tensors[i].internal = true;
+	return i;
+}
+
+int ox_data(struct ox *l, weft_dtype t, int rank, const int64_t *dim, void *data)
+{
+	int i = data ? new_tensor(l, "constant", t, rank, dim) : l->err;
+
+	if (i < 0) {
+		free(data);
+		return i;
+	}
+	l->g->tensors[i].t.data = data;
+	return i;
+}
+
+/* v as an element of the type, at p. */
+static void put(weft_dtype t, double v, void *p)
+{
+	uint64_t bits = weft_is_float(t) ? weft_float_encode(t, v, false) : (uint64_t)(int64_t)v;
+
+	memcpy(p, &bits, weft_dtype_bytes(t));
+}
+
+int ox_ramp(struct ox *l, weft_dtype t, int rank, double v)
+{
+	static const int64_t one[WEFT_MAX_RANK] = { 1, 1, 1, 1, 1, 1, 1, 1 };
+	void *p = ox_alloc(l, 1, 8);
+
+	if (p)
+		put(t, v, p);
+	return ox_data(l, t, rank, one, p);
+}
+
+/* ---- one operator ---- */
+
+static bool all_const(const struct ox *l, const int *in, int n_in)
+{
+	for (int k = 0; k < n_in; k++)
+		if (!ox_t(l, in[k])->data)
+			return false;
+	return n_in > 0;
+}
+
+/* Multiplications, roughly. Constants are folded while they cost little. */
+static int64_t cost(const struct ox *l, weft_opcode op, const int *in, const weft_tensor *y)
+{
+	int64_t n = weft_tensor_elements(y);
+
+	if (op == WEFT_OP_CONV2D || op == WEFT_OP_CONV3D || op == WEFT_OP_DEPTHWISE_CONV2D || op == WEFT_OP_MATMUL ||
+	    op == WEFT_OP_TRANSPOSE_CONV2D) {
+		int64_t w = weft_tensor_elements(ox_t(l, in[1]));
+		return w > INT64_MAX / 2 / n ? INT64_MAX : n * w;
+	}
+	n += weft_tensor_elements(ox_t(l, in[0]));
+	return n * (op == WEFT_OP_AVG_POOL2D || op == WEFT_OP_MAX_POOL2D ? 64 : 1);
+}
+
+static int fold(struct ox *l, weft_opcode op, const weft_attr *a, const int *in, int n_in, weft_tensor *y)
+{
+	const weft_tensor *x[WEFT_OP_MAX_INPUTS];
+	char line[WEFT_GOLDEN_MSG] = "";
+	size_t size = weft_dtype_bytes(y->dtype);
+
+	for (int k = 0; k < n_in; k++)
+		x[k] = ox_t(l, in[k]);
+	y->data = ox_alloc(l, weft_tensor_elements(y), size ? size : 1);
+	if (!y->data)
+		return l->err;
+	int err = weft_golden_run(op, a, x, n_in, &y, 1, true, line);
+	if (err) {
+		free(y->data);
+		return ox_fail(l, err, "%.150s", line);
+	}
+	return ox_data(l, y->dtype, y->rank, y->dim, y->data);
+}
+
+static int declare(struct ox *l, int i)
+{
+	size_t bytes = weft_tensor_bytes(ox_t(l, i));
+
+	if (bytes > (size_t)INT64_MAX || (int64_t)bytes > l->activations)
+		return ox_fail(l, -ENOTSUP, "values of more than 2^30 bytes");
+	l->activations -= (int64_t)bytes;
+	return i;
+}
+
+static int source(struct ox *l)
+{
+	if (l->src >= 0)
+		return l->src;
+	l->room -= (int64_t)sizeof(struct weft_gsrc) * 3 + 64;
+	/* Outside nodes: what turns the network's inputs and outputs. */
+	l->src = weft_graph_src(l->g, l->i_node, l->n ? l->n->op_type : "edge");
+	if (l->src < 0)
+		return ox_fail(l, -ENOMEM, "out of memory");
+	if (l->note && l->note_node == l->i_node)
+		l->g->srcs[l->src].note = l->note;
+	return l->src;
+}
+
+int ox_op(struct ox *l, weft_opcode op, const weft_attr *a, const int *in, int n_in, weft_dtype t, int rank, const int64_t *dim)
+{
+	static const weft_attr none;
+	weft_tensor y = { .dtype = t, .rank = rank };
+
+	for (int k = 0; k < n_in; k++)
+		if (in[k] < 0)
+			return in[k];
+	if (rank > WEFT_MAX_RANK)
+		return ox_fail(l, -ENOTSUP, "rank %d > %d", rank, WEFT_MAX_RANK);
+	for (int i = 0; i < WEFT_MAX_RANK; i++) {
+		y.dim[i] = i < rank ? dim[i] : 1;
+		if (y.dim[i] < 1 || y.dim[i] > INT32_MAX)
+			return ox_fail(l, y.dim[i] ? -EINVAL : -ENOTSUP, "dimension %d of a result is %lld", i, (long long)y.dim[i]);
+	}
+	for (int k = 0; k < n_in; k++)
+		if (weft_tensor_elements(ox_t(l, in[k])) == 0)
+			return ox_fail(l, -ENOTSUP, "tensors without elements");
+	if (weft_tensor_elements(&y) > INT32_MAX)
+		return ox_fail(l, -ENOTSUP, "a tensor of more than 2^31 elements");
+	int64_t c = op != WEFT_OP_IDENTITY && all_const(l, in, n_in) ? cost(l, op, in, &y) : INT64_MAX;
+	if (c <= l->work && (int64_t)weft_tensor_bytes(&y) <= l->room) {
+		l->work -= c;
+		return fold(l, op, a ? a : &none, in, n_in, &y);
+	}
+	int i = new_tensor(l, weft_op_name(op), t, rank, y.dim), src = i < 0 ? i : source(l);
+	if (src < 0 || i < 0 || declare(l, i) < 0)
+		return l->err;
+	l->room -= (int64_t)sizeof(struct weft_gop) * 3 + 4 * (n_in + 1) + 32;
+	int made = weft_graph_op(l->g, op, a ? a : &none, src, in, n_in, &i, 1);
+	if (made < 0)
+		return ox_fail(l, made, made == -ENOMEM ? "out of memory" : "%d inputs to one operator", n_in);
+	l->g->srcs[src].out = i;
+	return i;
+}
+
+/* ---- layout ---- */
+
+int ox_reshape(struct ox *l, int x, int rank, const int64_t *dim)
+{
+	if (x < 0)
+		return x;
+	const weft_tensor *t = ox_t(l, x);
+	bool same = t->rank == rank;
+
+	for (int i = 0; same && i < rank; i++)
+		same = t->dim[i] == dim[i];
+	if (same)
+		return x;
+	/* A RESHAPE of a RESHAPE is one of the first's operand. */
+	int p = l->g->tensors[x].producer;
+	if (p >= 0 && l->g->ops[p].op == WEFT_OP_RESHAPE)
+		x = l->g->ops[p].in[0];
+	return ox_op(l, WEFT_OP_RESHAPE, NULL, &x, 1, ox_t(l, x)->dtype, rank, dim);
+}
+
+int ox_transpose(struct ox *l, int x, const int8_t *perm)
+{
+	weft_attr a = { .perm = { { 0 } } };
+	int64_t dim[WEFT_MAX_RANK];
+	bool same = true, moves = false;
+	int last = -1;
+
+	if (x < 0)
+		return x;
+	const weft_tensor *t = ox_t(l, x);
+	for (int i = 0; i < t->rank; i++) {
+		a.perm.perm[i] = perm[i];
+		dim[i] = t->dim[perm[i]];
+		same = same && perm[i] == i;
+		if (dim[i] > 1) {
+			moves = moves || perm[i] < last;
+			last = perm[i];
+		}
+	}
+	if (same)
+		return x;
+	return moves ? ox_op(l, WEFT_OP_TRANSPOSE, &a, &x, 1, t->dtype, t->rank, dim) : ox_reshape(l, x, t->rank, dim);
+}
+
+int ox_slice(struct ox *l, int x, const int64_t *start, const int64_t *dim)
+{
+	weft_attr a = { .slice = { { 0 } } };
+	bool same = true;
+
+	if (x < 0)
+		return x;
+	const weft_tensor *t = ox_t(l, x);
+	for (int i = 0; i < t->rank; i++) {
+		a.slice.start[i] = start[i];
+		same = same && dim[i] == t->dim[i];
+	}
+	return same ? x : ox_op(l, WEFT_OP_SLICE, &a, &x, 1, t->dtype, t->rank, dim);
+}
+
+int ox_concat(struct ox *l, const int *x, int n, int axis)
+{
+	int64_t dim[WEFT_MAX_RANK];
+	weft_attr a = { .axis = { axis, 0 } };
+
+	for (int k = 0; k < n; k++)
+		if (x[k] < 0)
+			return x[k];
+	if (n > WEFT_OP_MAX_INPUTS - 1)  /* in pieces */
+	{
+		int some[2] = { ox_concat(l, x, WEFT_OP_MAX_INPUTS - 1, axis), 0 };
+		some[1] = ox_concat(l, x + WEFT_OP_MAX_INPUTS - 1, n - (WEFT_OP_MAX_INPUTS - 1), axis);
+		return ox_concat(l, some, 2, axis);
+	}
+	if (n == 1)
+		return x[0];
+	const weft_tensor *t = ox_t(l, x[0]);
+	memcpy(dim, t->dim, sizeof dim);
+	for (int k = 1; k < n; k++) {
+		const weft_tensor *o = ox_t(l, x[k]);
+		for (int i = 0; i < t->rank; i++)
+			if (o->rank != t->rank || o->dtype != t->dtype || (i != axis && o->dim[i] != t->dim[i]))
+				return ox_fail(l, -EINVAL, "operands to concatenate differ in type or shape");
+		dim[axis] += o->dim[axis];
+	}
+	return ox_op(l, WEFT_OP_CONCAT, &a, x, n, t->dtype, t->rank, dim);
+}
+
+int ox_pad(struct ox *l, int x, const int64_t *before, const int64_t *after, double v)
+{
+	weft_attr a = { .pad = { { 0 }, { 0 }, 0, 0 } };
+	int64_t dim[WEFT_MAX_RANK];
+	bool same = true;
+
+	if (x < 0)
+		return x;
+	const weft_tensor *t = ox_t(l, x);
+	for (int i = 0; i < t->rank; i++) {
+		if (before[i] < 0 || after[i] < 0 || before[i] > INT32_MAX || after[i] > INT32_MAX)
+			return ox_fail(l, -EINVAL, "padding %lld, %lld", (long long)before[i], (long long)after[i]);
+		a.pad.before[i] = (int32_t)before[i];
+		a.pad.after[i] = (int32_t)after[i];
+		dim[i] = t->dim[i] + before[i] + after[i];
+		same = same && dim[i] == t->dim[i];
+	}
+	if (same)
+		return x;
+	a.pad.fvalue = v;
+	if (t->dtype != WEFT_FP32 && t->dtype != WEFT_FP64) {
+		uint64_t bits = weft_float_encode(t->dtype, v, false);
+		a.pad.value = bits || v == 0 ? (int64_t)bits : (int64_t)v;
+	}
+	return ox_op(l, WEFT_OP_PAD, &a, &x, 1, t->dtype, t->rank, dim);
+}
+
+int ox_tile(struct ox *l, int x, const int64_t *multiple)
+{
+	weft_attr a = { .tile = { { 0 } } };
+	int64_t dim[WEFT_MAX_RANK];
+	bool same = true;
+
+	if (x < 0)
+		return x;
+	const weft_tensor *t = ox_t(l, x);
+	for (int i = 0; i < t->rank; i++) {
+		if (multiple[i] < 1 || multiple[i] > INT32_MAX / t->dim[i])
+			return ox_fail(l, multiple[i] ? -EINVAL : -ENOTSUP, "%lld repetitions", (long long)multiple[i]);
+		a.tile.multiple[i] = (int32_t)multiple[i];
+		dim[i] = t->dim[i] * multiple[i];
+		same = same && multiple[i] == 1;
+	}
+	return same ? x : ox_op(l, WEFT_OP_TILE, &a, &x, 1, t->dtype, t->rank, dim);
+}
+
+int ox_to_rank(struct ox *l, int x, int rank)
+{
+	int64_t dim[WEFT_MAX_RANK];
+
+	if (x < 0)
+		return x;
+	const weft_tensor *t = ox_t(l, x);
+	if (t->rank > rank || rank > WEFT_MAX_RANK)
+		return ox_fail(l, -EINVAL, "rank %d where %d is the most", t->rank, rank);
+	for (int i = 0; i < rank; i++)
+		dim[i] = i < rank - t->rank ? 1 : t->dim[i - (rank - t->rank)];
+	return ox_reshape(l, x, rank, dim);
+}
+
+int ox_expand(struct ox *l, int x, int rank, const int64_t *dim)
+{
+	int64_t multiple[WEFT_MAX_RANK];
+
+	x = ox_to_rank(l, x, rank);
+	if (x < 0)
+		return x;
+	for (int i = 0; i < rank; i++) {
+		int64_t have = ox_t(l, x)->dim[i];
+		if (have != dim[i] && have != 1 && dim[i] != 1)
+			return ox_fail(l, -EINVAL, "dimension %d: %lld does not broadcast to %lld", i, (long long)have, (long long)dim[i]);
+		multiple[i] = have == 1 ? dim[i] : 1;
+	}
+	return ox_tile(l, x, multiple);
+}
+
+/* ---- types ---- */
+
+int ox_rescale_by(struct ox *l, int x, const weft_attr *a, int32_t mul, int8_t shift, weft_dtype to)
+{
+	if (x < 0)
+		return x;
+	int m = ox_ramp(l, a->rescale.scale32 ? WEFT_INT32 : WEFT_INT16, 1, mul), s = m < 0 ? m : ox_ramp(l, WEFT_INT8, 1, shift);
+	return s < 0 ? s : ox_op(l, WEFT_OP_RESCALE, a, (int[]){ x, m, s }, 3, to, ox_t(l, x)->rank, ox_t(l, x)->dim);
+}
+
+int ox_flip_sign(struct ox *l, int x, weft_dtype to)
+{
+	weft_attr a = { .rescale = { .scale32 = true, .rounding = WEFT_SINGLE_ROUND, .x_unsigned = to == WEFT_INT8,
+	                             .y_unsigned = to == WEFT_UINT8, .x_zp = to == WEFT_INT8 ? 128 : 0,
+	                             .y_zp = to == WEFT_UINT8 ? 128 : 0 } };
+
+	return ox_rescale_by(l, x, &a, 1 << 30, 30, to);
+}
+
+/* Rows of TOSA's CAST that do what ONNX's does. */
+static bool tosa_cast(weft_dtype x, weft_dtype y)
+{
+	bool xi = x == WEFT_INT8 || x == WEFT_INT16 || x == WEFT_INT32, yi = y == WEFT_INT8 || y == WEFT_INT16 || y == WEFT_INT32;
+
+	return ((xi || x == WEFT_BOOL) && yi) || (xi && weft_is_plain_float(y)) || (weft_is_plain_float(x) && weft_is_plain_float(y));
+}
+
+int ox_cast(struct ox *l, int x, weft_dtype to)
+{
+	weft_attr a = { .onnx = { true, 0 } };
+
+	if (x < 0 || ox_t(l, x)->dtype == to)
+		return x;
+	const weft_tensor *t = ox_t(l, x);
+	return ox_op(l, tosa_cast(t->dtype, to) ? WEFT_OP_CAST : WEFT_OP_ONNX_CAST, &a, &x, 1, to, t->rank, t->dim);
+}
+
+/* Constants of 64 bits that fit 32 may take part in arithmetic. */
+static int narrow_64(struct ox *l, int x)
+{
+	const weft_tensor *t = ox_t(l, x);
+
+	if (!t->data)
+		return ox_fail(l, -ENOTSUP, "arithmetic on %s", weft_dtype_name(t->dtype));
+	for (int64_t i = 0, n = weft_tensor_elements(t); i < n; i++) {
+		int64_t v = t->dtype == WEFT_UINT32 ? ((uint32_t *)t->data)[i] : ((int64_t *)t->data)[i];
+		if (v < INT32_MIN || v > INT32_MAX)
+			return ox_fail(l, -ENOTSUP, "a constant of %s outside int32", weft_dtype_name(t->dtype));
+	}
+	return ox_cast(l, x, WEFT_INT32);
+}
+
+int ox_widen(struct ox *l, int x)
+{
+	if (x < 0)
+		return x;
+	switch (ox_t(l, x)->dtype) {
+	case WEFT_INT64: case WEFT_UINT64: case WEFT_UINT32: return narrow_64(l, x);
+	case WEFT_FP64: return ox_fail(l, -ENOTSUP, "arithmetic on float64");
+	case WEFT_FP32: case WEFT_FP16: case WEFT_BF16: case WEFT_INT32: return x;
+	case WEFT_FP8E4M3: case WEFT_FP8E5M2: case WEFT_FP8E4M3FNUZ: case WEFT_FP8E5M2FNUZ: case WEFT_FP4E2M1: case WEFT_FP8E8M0:
+		return ox_cast(l, x, WEFT_FP32);
+	default: return ox_cast(l, x, WEFT_INT32);
+	}
+}
+
+/* ---- elementwise ---- */
+
+int ox_broadcast(struct ox *l, const int *x, int n, int64_t *dim)
+{
+	int rank = ox_t(l, x[0])->rank;
+
+	for (int i = 0; i < rank; i++) {
+		dim[i] = 1;
+		for (int k = 0; k < n; k++) {
+			int64_t d = ox_t(l, x[k])->dim[i];
+			if (d != 1 && dim[i] != 1 && d != dim[i])
+				return ox_fail(l, -EINVAL, "dimension %d: %lld and %lld do not broadcast", i, (long long)dim[i], (long long)d);
+			dim[i] = d != 1 ? d : dim[i];
+		}
+	}
+	return rank;
+}
+
+static int match_ranks(struct ox *l, int *x, int n)
+{
+	int rank = 0;
+
+	for (int k = 0; k < n; k++) {
+		if (x[k] < 0)
+			return x[k];
+		rank = ox_t(l, x[k])->rank > rank ? ox_t(l, x[k])->rank : rank;
+	}
+	for (int k = 0; k < n; k++)
+		if ((x[k] = ox_to_rank(l, x[k], rank)) < 0)
+			return x[k];
+	return rank;
+}
+
+static bool compares(weft_opcode op)
+{
+	return op == WEFT_OP_EQUAL || op == WEFT_OP_GREATER || op == WEFT_OP_GREATER_EQUAL;
+}
+
+int ox_binary(struct ox *l, weft_opcode op, int a, int b)
+{
+	weft_attr attr;
+	int64_t dim[WEFT_MAX_RANK];
+	int x[2] = { a, b }, rank = match_ranks(l, x, 2);
+
+	memset(&attr, 0, sizeof attr);
+	if (rank < 0 || (rank = ox_broadcast(l, x, 2, dim)) < 0)
+		return rank;
+	if (ox_t(l, x[0])->dtype != ox_t(l, x[1])->dtype)
+		return ox_fail(l, -EINVAL, "%s and %s", weft_dtype_name(ox_t(l, x[0])->dtype), weft_dtype_name(ox_t(l, x[1])->dtype));
+	return ox_op(l, op, &attr, x, 2, compares(op) ? WEFT_BOOL : ox_t(l, x[0])->dtype, rank, dim);
+}
+
+int ox_select(struct ox *l, int cond, int a, int b)
+{
+	int64_t dim[WEFT_MAX_RANK];
+	int x[3] = { cond, a, b }, rank = match_ranks(l, x, 3);
+
+	if (rank < 0 || (rank = ox_broadcast(l, x, 3, dim)) < 0)
+		return rank;
+	return ox_op(l, WEFT_OP_SELECT, NULL, x, 3, ox_t(l, x[1])->dtype, rank, dim);
+}
+
+int ox_unary(struct ox *l, weft_opcode op, int x)
+{
+	return x < 0 ? x : ox_op(l, op, NULL, &x, 1, ox_t(l, x)->dtype, ox_t(l, x)->rank, ox_t(l, x)->dim);
+}
+
+int ox_scale(struct ox *l, int x, double v)
+{
+	return x < 0 || v == 1 ? x : ox_binary(l, WEFT_OP_MUL, x, ox_ramp(l, ox_t(l, x)->dtype, ox_t(l, x)->rank, v));
+}
+
+int ox_shift(struct ox *l, int x, double v)
+{
+	return x < 0 || v == 0 ? x : ox_binary(l, WEFT_OP_ADD, x, ox_ramp(l, ox_t(l, x)->dtype, ox_t(l, x)->rank, v));
+}
+
+int ox_reduce(struct ox *l, weft_opcode op, int x, int axis)
+{
+	weft_attr a = { .axis = { axis, WEFT_NAN_PROPAGATE } };
+	weft_tensor t;
+
+	if (x < 0)
+		return x;
+	t = *ox_t(l, x);
+	t.dim[axis] = 1;
+	return ox_op(l, op, &a, &x, 1, t.dtype, t.rank, t.dim);
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ONNX rounds the real number sum * a * b / y to nearest, ties to even. RESCALE
+ * computes (sum * m + 2^(s-1)) >> s. Both are monotonic in the sum, so they are
+ * equal for every sum if each of the at most 255 steps of the result happens at
+ * the same sum. Step k, from k to k+1, at sum t, demands
+ *
+ *   m * t >= c  and  m * (t - 1) < c,  c = (2k + 1) * 2^(s-1)
+ *
+ * which bounds m. Sums that do not occur demand nothing. Where the bounds of all
+ * steps leave an m, RESCALE gives ONNX's bits. They do not where sums tie at even and
+ * at odd results. With EVEN_ROUND the result at c is even, so that
+ *
+ *   m * t >= c + o  and  m * (t - 1) < c + o,  o = 1 for even k, else 0:
+ *
+ * where the ratio is num / 2^k, m that times a power of two always does. Ties of other
+ * ratios (averages of 6 x 6, of one scale) need an m that no integer is. There two RESCALEs, with
+ * an m a bit above and one a bit below, differ in the ties alone, which they round from
+ * and to zero; and of two numbers side by side one is even (onnx_requant.c).
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "sim/golden/golden.h"
+#include "onnx_exact_scale.h"
+
+typedef __int128 wide;
+
+static wide floor_div(wide a, wide b)
+{
+	wide q = a / b;
+
+	return q * b != a && (a < 0) != (b < 0) ? q - 1 : q;
+}
+
+/* Least sum whose result is above k. */
+static int64_t step_at(const struct weft_onnx_ratio *r, double real, int k)
+{
+	int64_t t = (int64_t)ceil(((double)k + 0.5) / real);
+
+	while (weft_onnx_scale(t - 1, r) > k)
+		t--;
+	while (weft_onnx_scale(t, r) <= k)
+		t++;
+	return t;
+}
+
+/* Is the real number of sum t k + 1/2? Both sides times 2 * den, below 2^120 and 2^53 * 2^80. */
+static bool is_tie(const struct weft_onnx_ratio *r, int64_t t, int k)
+{
+	unsigned __int128 a = 2 * (unsigned __int128)(uint64_t)(t < 0 ? -t : t) * r->num, b = (unsigned __int128)(uint64_t)llabs(2 * (long long)k + 1) * r->den;
+	const int down = -r->exp;
+
+	if ((t < 0) != (k < 0) || !t || r->exp > 39 || down > 126)
+		return false;
+	if (r->exp >= 0)
+		return a << r->exp == b;
+	return a >> down == b && (a >> down) << down == a;
+}
+
+/* Bounds that v * m >= c (or < c if less) sets to m; v may be 0. False: none does. */
+static bool bound(wide v, wide c, bool less, wide *lo, wide *hi)
+{
+	wide edge;
+
+	if (!v)
+		return less ? 0 < c : 0 >= c;
+	/* less than c: v*m <= c-1 */
+	if ((v > 0) != less) {
+		edge = less ? -floor_div(c - 1, -v) : -floor_div(-c, v);
+		*lo = edge > *lo ? edge : *lo;
+	} else {
+		edge = less ? floor_div(c - 1, v) : floor_div(-c, -v);
+		*hi = edge < *hi ? edge : *hi;
+	}
+	return *lo <= *hi;
+}
+
+bool ox_nearest(double real, double most, struct ox_factor *f)
+{
+	int e;
+
+	if (!(real > 0) || !isfinite(real) || real * most >= (double)(1 << 30))
+		return false;
+	(void)frexp(real, &e);
+	int s = 31 - e;
+	if (s < 2)
+		return false;
+	s = s > 62 ? 62 : s;
+	double m = rint(ldexp(real, s));
+	if (m >= 2147483648.0) {
+		m /= 2;
+		s--;
+	}
+	*f = (struct ox_factor){ (int32_t)m, (int8_t)s };
+	return true;
+}
+
+int64_t ox_scaled(int64_t v, struct ox_factor f, bool even)
+{
+	return even ? weft_apply_scale_even(v, f.mul, f.shift) : (v * f.mul + ((int64_t)1 << (f.shift - 1))) >> f.shift;
+}
+
+/* Least sum at which the result is above k; just outside where none of the range is. */
+static int64_t step(const struct weft_onnx_ratio *r, double real, int k, int64_t least, int64_t most)
+{
+	double about = ((double)k + 0.5) / real;
+
+	return about < (double)least - 2 ? least - 1 : about > (double)most + 2 ? most + 2 : step_at(r, real, k);
+}
+
+bool ox_exact(const struct weft_onnx_ratio *r, int lo, int hi, int64_t least, int64_t most, enum ox_ties ties, struct ox_factor *f)
+{
+	const bool even = ties == OX_EVEN;
+	double real = ldexp((double)r->num / (double)r->den, r->exp), top = fmax(-(double)least, (double)most);
+	wide from = 0, to = INT32_MAX;
+
+	if (!ox_nearest(real, top, f))
+		return false;
+	for (int k = lo; k < hi; k++) {
+		wide c = ((wide)2 * k + 1) * ((wide)1 << (f->shift - 1)) + (even && !(k & 1));
+		int64_t t = step(r, real, k, least, most);
+
+		/* To even, a tie goes up where k is odd. */
+		bool up = ties == OX_FROM_ZERO ? k >= 0 : k < 0;
+		if (ties >= OX_FROM_ZERO && up && is_tie(r, t - 1, k))
+			t--;
+		else if (ties >= OX_FROM_ZERO && !up && is_tie(r, t, k))
+			t++;
+
+		/* The least sum that is to be above k, and the greatest that is not. */
+		int64_t above = t > least ? t : least, below = t - 1 < most ? t - 1 : most;
+		if (above <= most && !bound(above, c, false, &from, &to))
+			return false;
+		if (below >= least && !bound(below, c, true, &from, &to))
+			return false;
+	}
+	if (f->mul < from || f->mul > to)
+		f->mul = (int32_t)(f->mul < from ? from : to);
+	return true;
+}

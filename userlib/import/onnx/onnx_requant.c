@@ -1,0 +1,511 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * int32 sums to 8 bits: RESCALE where it is proven equal for every sum that the
+ * weights allow; else a host operator. Half up where that is so for every channel,
+ * which is TOSA's; else with ties to even; else two RESCALEs, with ties from and to zero,
+ * of whose results the even one counts.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "onnx_qdq.h"
+#include "onnx_exact_scale.h"
+
+bool ox_scalar(struct ox *l, struct ox_value *v, double *out)
+{
+	if (!v || weft_tensor_elements(&v->t) != 1 || !ox_is_const_value(l, v))
+		return false;
+	int x = ox_get(l, v, NULL);
+	int y = x < 0 ? x : ox_cast(l, x, WEFT_FP64);
+	if (y < 0)
+		return false;
+	*out = *(const double *)ox_t(l, y)->data;
+	return true;
+}
+
+/* Constant numbers, one or n of them; NULL if not so. */
+static const double *numbers(struct ox *l, struct ox_value *v, int64_t n, int64_t *count)
+{
+	if (!ox_is_const_value(l, v))
+		return NULL;
+	*count = weft_tensor_elements(&v->t);
+	if (*count != 1 && (*count != n || v->t.dim[v->t.rank - 1] != n))
+		return NULL;
+	int x = ox_get(l, v, NULL), y = x < 0 ? x : ox_cast(l, x, WEFT_FP64);
+	return y < 0 ? NULL : ox_t(l, y)->data;
+}
+
+/* The operator behind x, RESHAPEs aside; NULL: none. */
+static const struct weft_gop *behind(const struct ox *l, int x)
+{
+	int p = l->g->tensors[x].producer;
+
+	while (p >= 0 && l->g->ops[p].op == WEFT_OP_RESHAPE)
+		p = l->g->tensors[l->g->ops[p].in[0]].producer;
+	return p < 0 ? NULL : &l->g->ops[p];
+}
+
+/* x is made of groups' convolutions side by side. */
+static const struct weft_gop *groups_of(const struct ox *l, int x)
+{
+	const struct weft_gop *o = behind(l, x);
+
+	return o && o->op == WEFT_OP_CONCAT && o->attr.axis.axis == ox_t(l, o->out[0])->rank - 1 ? o : NULL;
+}
+
+/* Least and most that the sums of each channel of a convolution can be, in r. int64 holds 2^31 products. False: no such thing. */
+static bool conv_ranges(const struct ox *l, const struct weft_gop *o, int64_t *r)
+{
+	bool depthwise = o && o->op == WEFT_OP_DEPTHWISE_CONV2D;
+
+	if (!o || (o->op != WEFT_OP_CONV2D && !depthwise) || ox_t(l, o->in[0])->dtype != WEFT_INT8 || !ox_t(l, o->in[1])->data ||
+	    !ox_t(l, o->in[2])->data)
+		return false;
+	const weft_tensor *w = ox_t(l, o->in[1]), *b = ox_t(l, o->in[2]);
+	int64_t n = ox_t(l, o->out[0])->dim[3], taps = weft_tensor_elements(w) / n;
+	int64_t lowest = -128 - o->attr.conv.x_zp, highest = 127 - o->attr.conv.x_zp;
+	for (int64_t c = 0; c < n; c++) {
+		r[2 * c] = r[2 * c + 1] = ((const int32_t *)b->data)[weft_tensor_elements(b) == 1 ? 0 : c];
+		for (int64_t i = 0; i < taps; i++) {
+			int64_t v = ((const int8_t *)w->data)[depthwise ? i * n + c : c * taps + i] - o->attr.conv.w_zp;
+			r[2 * c] += v * (v > 0 ? lowest : highest);
+			r[2 * c + 1] += v * (v > 0 ? highest : lowest);
+		}
+	}
+	return true;
+}
+
+/* The same of x with n channels. NULL: unknown. */
+static int64_t *sum_ranges(struct ox *l, int x, int64_t n)
+{
+	const struct weft_gop *g = groups_of(l, x);
+	int64_t *r = ox_alloc(l, 2 * n, sizeof *r), at = 0;
+	bool known = r;
+
+	for (int k = 0; known && k < (g ? g->n_in : 1); k++) {
+		int from = g ? g->in[k] : x;
+		known = conv_ranges(l, behind(l, from), r + 2 * at);
+		at += ox_t(l, from)->dim[ox_t(l, from)->rank - 1];
+	}
+	if (known)
+		return r;
+	l->room += 2 * n * (int64_t)sizeof *r;
+	free(r);
+	return NULL;
+}
+
+/* How sums become codes: multipliers and shifts, one or one for each channel; and for which channels they are not exact. */
+struct factors {
+	int64_t count;             /* 0: none */
+	int32_t *m;
+	int8_t *s;
+	bool *inexact;
+	int n_inexact;
+	enum ox_ties ties;
+};
+
+static struct ox_factor zero_factor;
+
+/* The exact multiplier for sums of least..most, or the nearest: *is_exact. False: there is none. */
+static bool one_factor(struct ox *l, const struct weft_onnx_ratio *r, int lo, int hi, int64_t least, int64_t most, enum ox_ties ties,
+                       struct ox_factor *f, bool *is_exact)
+{
+	*f = zero_factor;
+	*is_exact = true;
+	if (l->o.requant != WEFT_ONNX_REQUANT_RESCALE && ox_exact(r, lo, hi, least, most, ties, f))
+		return true;
+	*is_exact = l->o.requant == WEFT_ONNX_REQUANT_RESCALE;
+	return ox_nearest(ldexp((double)r->num / (double)r->den, r->exp), fmax(-(double)least, (double)most), f);
+}
+
+/* For channels from..to-1, of scale b each; 16 bits have no exact form. */
+static bool factors_of(struct ox *l, const struct ox_scaling *sc, const struct weft_onnx_ratio *r, int zp, int64_t least, int64_t most,
+                       struct factors *f, int64_t at)
+{
+	const int lo = sc->zp->t.dtype == WEFT_UINT8 ? 0 : -128;
+	struct ox_factor one;
+	bool is_exact = true;
+
+	if (sc->zp->t.dtype == WEFT_INT16 ? !ox_nearest(ldexp((double)r->num / (double)r->den, r->exp), (double)most, &one)
+	                                  : !one_factor(l, r, lo - zp, lo + 255 - zp, least, most, f->ties, &one, &is_exact))
+		return false;
+	f->m[at] = one.mul;
+	f->s[at] = one.shift;
+	f->inexact[at] = !is_exact;
+	f->n_inexact += !is_exact;
+	return true;
+}
+
+/* The ratio of each channel, or the one of all. */
+struct ratios {
+	const struct weft_onnx_ratio *r;
+	int64_t n, channels, least, top;
+	const int64_t *range;      /* of each channel's sums, or NULL: least..top */
+	int zp;
+};
+
+/* For each channel by itself, or one for all. */
+static void try_factors(struct ox *l, const struct ox_scaling *sc, const struct ratios *q, bool each, enum ox_ties ties, struct factors *f)
+{
+	int64_t least = q->least, top = q->top;
+
+	for (int64_t i = 0; q->range && !each && i < q->channels; i++) {
+		least = i && least < q->range[2 * i] ? least : q->range[2 * i];
+		top = i && top > q->range[2 * i + 1] ? top : q->range[2 * i + 1];
+	}
+	f->count = each ? q->channels : 1;
+	f->n_inexact = 0;
+	f->ties = ties;
+	for (int64_t i = 0, n = f->count; i < n; i++) {
+		bool own = q->range && each;
+
+		if (!factors_of(l, sc, &q->r[q->n > 1 ? i : 0], q->zp, own ? q->range[2 * i] : least, own ? q->range[2 * i + 1] : top, f, i)) {
+			f->count = 0;
+			return;
+		}
+	}
+}
+
+/*
+ * One for all channels if there is one, else one for each: by itself a channel may
+ * have an exact multiplier that all together have not. Of the two roundings the one that
+ * leaves fewer channels over.
+ */
+static void best_factors(struct ox *l, const struct ox_scaling *sc, const struct ratios *q, struct factors *f)
+{
+	const bool split = q->n == 1 && q->channels > 1 && q->range;
+	int left = 0;
+
+	for (int each = q->n > 1; each <= (split || q->n > 1); each++) {
+		try_factors(l, sc, q, each, OX_HALF_UP, f);
+		if (!f->count || !f->n_inexact)
+			return;
+		left = f->n_inexact;
+		try_factors(l, sc, q, each, OX_EVEN, f);
+		if (!f->count || !f->n_inexact)
+			return;
+	}
+	if (left <= f->n_inexact)
+		try_factors(l, sc, q, split || q->n > 1, OX_HALF_UP, f);
+}
+
+/* Exact but for ties, which go from zero and to zero. */
+static bool both_factors(struct ox *l, const struct ox_scaling *sc, const struct ratios *q, struct factors *from, struct factors *to)
+{
+	for (int each = q->n > 1; each <= (q->n > 1 || (q->channels > 1 && q->range)); each++) {
+		try_factors(l, sc, q, each, OX_FROM_ZERO, from);
+		if (!from->count || from->n_inexact)
+			continue;
+		try_factors(l, sc, q, each, OX_TO_ZERO, to);
+		if (to->count && !to->n_inexact)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * All scales constant, and one, or one per last axis for b. range: of each channel's sums, or NULL: -most..most.
+ * to->count: f rounds ties from zero, to rounds them to zero.
+ */
+static void find_factors(struct ox *l, const struct ox_scaling *sc, int64_t n, int64_t most, const int64_t *range, struct factors *f,
+                         struct factors *to)
+{
+	static const double one = 1;
+	double a, y, zp;
+	int64_t count = 1;
+	const double *b = sc->b ? numbers(l, sc->b, n, &count) : &one;
+
+	if (!b || sc->counts || (count > 1 && sc->b_axis != 1) || !ox_scalar(l, sc->a, &a) || !ox_scalar(l, sc->y, &y) || !ox_scalar(l, sc->zp, &zp))
+		return;
+	struct weft_onnx_ratio *r = ox_alloc(l, count, sizeof *r);
+	bool ok = r;
+	for (int64_t i = 0; ok && i < count; i++) {
+		ok = weft_onnx_ratio(a, b[i], y, &r[i]);
+		r[i].den *= (uint64_t)(sc->count ? sc->count : 1);
+	}
+	const bool said = sc->top > sc->least;
+	const struct ratios q = { r, count, n, said ? sc->least : -most, said ? sc->top : most, range, (int)zp };
+	if (ok)
+		best_factors(l, sc, &q, f);
+	if (ok && f->count && f->n_inexact && !both_factors(l, sc, &q, f, to)) {
+		to->count = 0;
+		best_factors(l, sc, &q, f);
+	}
+	l->room += r ? count * (int64_t)sizeof *r : 0;
+	free(r);
+}
+
+/* What x was before a RESHAPE that leaves the channels alone: the compiler wants operators side by side. */
+int ox_before_reshape(const struct ox *l, int x)
+{
+	int p = l->g->tensors[x].producer;
+
+	if (p < 0 || l->g->ops[p].op != WEFT_OP_RESHAPE)
+		return x;
+	const weft_tensor *t = ox_t(l, x), *from = ox_t(l, l->g->ops[p].in[0]);
+	return t->rank && from->rank && t->dim[t->rank - 1] == from->dim[from->rank - 1] ? l->g->ops[p].in[0] : x;
+}
+
+/* RESCALE with multipliers and shifts, one or one for each channel; takes m and s, from ox_alloc. */
+static int rescale(struct ox *l, int x, weft_dtype to, int64_t count, int32_t *m, int8_t *s, bool even, double zp)
+{
+	weft_attr a = { .rescale = { .scale32 = true, .rounding = even ? WEFT_EVEN_ROUND : WEFT_SINGLE_ROUND, .per_channel = count > 1,
+		.y_zp = (int32_t)zp } };
+	/* TOSA has multipliers of 16 bits for sums of 48. */
+	if (ox_t(l, x)->dtype == WEFT_INT48) {
+		int16_t *half = ox_alloc(l, count, sizeof *half);
+
+		for (int64_t i = 0; half && i < count; i++) {
+			int64_t v = ((int64_t)m[i] + (1 << 15)) >> 16;
+			half[i] = (int16_t)(v > INT16_MAX ? INT16_MAX : v);
+			s[i] = (int8_t)(s[i] - 16);
+		}
+		a.rescale.scale32 = false;
+		free(m);
+		m = (int32_t *)half;
+	}
+	int im = ox_data(l, a.rescale.scale32 ? WEFT_INT32 : WEFT_INT16, 1, &count, m), is = ox_data(l, WEFT_INT8, 1, &count, s);
+
+	if (im < 0 || is < 0)
+		return l->err;
+	weft_tensor t = *ox_t(l, x);
+	x = ox_before_reshape(l, x);
+	x = ox_op(l, WEFT_OP_RESCALE, &a, (int[]){ x, im, is }, 3, to, ox_t(l, x)->rank, ox_t(l, x)->dim);
+	return ox_reshape(l, x, t.rank, t.dim);
+}
+
+/* Each group for itself, so that the convolution before it takes it in. */
+static int rescale_groups(struct ox *l, int x, const struct weft_gop *g, weft_dtype to, const struct factors *f, double zp)
+{
+	int n = g->n_in, part[WEFT_OP_MAX_INPUTS], in[WEFT_OP_MAX_INPUTS];
+	weft_tensor t = *ox_t(l, x);
+	int64_t at = 0;
+
+	memcpy(in, g->in, (size_t)n * sizeof *in);         /* g moves as operators are added */
+	for (int k = 0; k < n; k++) {
+		int64_t c = f->count > 1 ? ox_t(l, in[k])->dim[ox_t(l, in[k])->rank - 1] : 1;
+		int32_t *mk = ox_alloc(l, c, sizeof *mk);
+		int8_t *sk = mk ? ox_alloc(l, c, 1) : NULL;
+
+		if (!sk) {
+			free(mk);
+			return l->err;
+		}
+		memcpy(mk, f->m + at, (size_t)c * sizeof *mk);
+		memcpy(sk, f->s + at, (size_t)c);
+		at += f->count > 1 ? c : 0;
+		part[k] = rescale(l, in[k], to, c, mk, sk, f->ties == OX_EVEN, zp);
+		if (part[k] < 0)
+			return part[k];
+	}
+	return ox_reshape(l, ox_concat(l, part, n, ox_t(l, part[0])->rank - 1), t.rank, t.dim);
+}
+
+int ox_along_tensor(struct ox *l, int x, int rank, int axis)
+{
+	int64_t dim[WEFT_MAX_RANK];
+
+	if (x < 0)
+		return x;
+	const weft_tensor *t = ox_t(l, x);
+	if (t->rank == rank)
+		return x;
+	int64_t n = weft_tensor_elements(t);
+	if (t->rank > 1 || axis > rank)
+		return ox_fail(l, -ENOTSUP, "a scale or zero point of rank %d", t->rank);
+	for (int i = 0; i < rank; i++)
+		dim[i] = i == rank - axis ? n : 1;
+	return ox_reshape(l, x, rank, dim);
+}
+
+int ox_along(struct ox *l, struct ox_value *v, int rank, int axis)
+{
+	return ox_along_tensor(l, ox_get(l, v, NULL), rank, axis);
+}
+
+/* The host's operator: ONNX's rounding of any sums. */
+static int on_host(struct ox *l, int x, const struct ox_scaling *sc, int b)
+{
+	const int rank = ox_t(l, x)->rank;
+	int in[6] = { x, ox_along(l, sc->a, rank, sc->a_axis), b, ox_along(l, sc->y, rank, sc->y_axis), ox_along(l, sc->zp, rank, sc->y_axis),
+	              sc->counts };
+	bool divided = sc->counts || sc->count > 1;
+
+	if (!sc->counts)
+		in[5] = divided ? ox_ramp(l, WEFT_INT32, rank, (double)sc->count) : 0;
+	return ox_op(l, WEFT_OP_ONNX_REQUANT, NULL, in, divided ? 6 : 5, sc->zp->t.dtype, rank, ox_t(l, x)->dim);
+}
+
+/* Channels that the device cannot round exactly, once more on the host: few of a plain convolution's. */
+#define MAX_PATCHED 24
+
+/* Rows of w [OC,...] or elements of a bias or scale, of the inexact channels. */
+static int rows(struct ox *l, int x, const struct factors *f, int64_t channels)
+{
+	const weft_tensor *t = ox_t(l, x);
+	weft_tensor y = *t;
+	size_t each = weft_dtype_bytes(t->dtype) * (size_t)(weft_tensor_elements(t) / channels);
+	char *p = ox_alloc(l, f->n_inexact, each), *at = p;
+
+	for (int64_t c = 0; p && c < channels; c++)
+		if (f->inexact[c]) {
+			memcpy(at, (const char *)t->data + (size_t)c * each, each);
+			at += each;
+		}
+	y.dim[0] = f->n_inexact;
+	return ox_data(l, y.dtype, y.rank, y.dim, p);
+}
+
+/* The convolution behind x that can be done again for some channels, or NULL. */
+static const struct weft_gop *patchable(const struct ox *l, int x, const struct ox_scaling *sc, const struct factors *f, int64_t n)
+{
+	const struct weft_gop *o = behind(l, x);
+
+	if (!o || o->op != WEFT_OP_CONV2D || f->count != n || f->n_inexact > MAX_PATCHED || f->n_inexact > n / 8 || sc->counts || sc->count > 1 ||
+	    !ox_t(l, o->in[1])->data || !ox_t(l, o->in[2])->data || !sc->b || sc->a_axis > 2)
+		return NULL;
+	return o;
+}
+
+/* y, but for the inexact channels, which are computed again and put in their places. */
+static int patch(struct ox *l, const struct weft_gop *o, int y, const struct ox_scaling *sc, const struct factors *f)
+{
+	int part[2 * MAX_PATCHED + 1], n_parts = 0, k = 0, last = ox_before_reshape(l, y);
+	const weft_attr a = o->attr;
+	int in[3] = { o->in[0], o->in[1], o->in[2] };
+	weft_tensor whole = *ox_t(l, o->out[0]), shape = *ox_t(l, y);
+	int64_t n = whole.dim[3], start[WEFT_MAX_RANK] = { 0 }, dim[WEFT_MAX_RANK], from = 0;
+
+	if (ox_t(l, last)->rank != 4)
+		return ox_fail(l, -ENOTSUP, "rank %d", ox_t(l, last)->rank);
+	in[1] = rows(l, in[1], f, n);
+	if (weft_tensor_elements(ox_t(l, in[2])) > 1)
+		in[2] = rows(l, in[2], f, n);
+	whole.dim[3] = f->n_inexact;
+	int b = ox_get(l, sc->b, NULL), x = in[1] < 0 || in[2] < 0 ? l->err : ox_op(l, WEFT_OP_CONV2D, &a, in, 3, WEFT_INT32, 4, whole.dim);
+	if (b >= 0 && weft_tensor_elements(ox_t(l, b)) > 1)
+		b = rows(l, ox_reshape(l, b, 1, &n), f, n);
+	if (x < 0 || b < 0)
+		return l->err;
+	struct ox_scaling one = *sc;
+	one.a_axis = one.y_axis = 1;
+	x = on_host(l, x, &one, ox_along_tensor(l, b, 4, 1));
+	if (x >= 0 && sc->zp->t.dtype == WEFT_UINT8)
+		x = ox_flip_sign(l, x, WEFT_INT8);
+	memcpy(dim, whole.dim, sizeof dim);
+	for (int64_t c = 0; c <= n && x >= 0; c++) {
+		if (c < n && !f->inexact[c])
+			continue;
+		start[3] = from;
+		dim[3] = c - from;
+		if (c > from)
+			part[n_parts++] = ox_slice(l, last, start, dim);
+		start[3] = k++;
+		dim[3] = 1;
+		if (c < n)
+			part[n_parts++] = ox_slice(l, x, start, dim);
+		from = c + 1;
+	}
+	return x < 0 ? x : ox_reshape(l, ox_concat(l, part, n_parts, 3), shape.rank, shape.dim);
+}
+
+static int on_device(struct ox *l, int x, const struct ox_scaling *sc, const struct factors *f, bool flip)
+{
+	const weft_dtype to = sc->zp->t.dtype == WEFT_INT16 ? WEFT_INT16 : WEFT_INT8;
+	const struct weft_gop *g = groups_of(l, x);
+	int64_t n = f->count;
+	double zp = 0;
+
+	ox_scalar(l, sc->zp, &zp);
+	zp -= flip ? 128 : 0;
+	if (g)
+		return rescale_groups(l, x, g, to, f, zp);
+	int32_t *m = ox_alloc(l, n, sizeof *m);          /* the graph's own */
+	int8_t *s = m ? ox_alloc(l, n, 1) : NULL;
+	if (!s) {
+		free(m);
+		return l->err;
+	}
+	memcpy(m, f->m, (size_t)n * sizeof *m);
+	memcpy(s, f->s, (size_t)n);
+	return rescale(l, x, to, n, m, s, f->ties == OX_EVEN, zp);
+}
+
+static int bits(struct ox *l, weft_opcode op, int x, int v)
+{
+	int in[2] = { x, x < 0 ? x : ox_ramp(l, WEFT_INT8, ox_t(l, x)->rank, v) };
+	const weft_attr floor = { .shift = { .round = false } };
+
+	return in[1] < 0 ? in[1] : ox_op(l, op, op == WEFT_OP_ARITHMETIC_RIGHT_SHIFT ? &floor : NULL, in, 2, WEFT_INT8, ox_t(l, x)->rank, ox_t(l, x)->dim);
+}
+
+/*
+ * a and b with ties from and to zero, so one apart or equal: the one that is even before
+ * the zero point is added. Where a is known to be the greater or equal one, a's last bit is cleared
+ * if b differs there, or b's set if a has it; else a or b is chosen by all bits of a mask.
+ */
+static int even_one(struct ox *l, int a, int b, bool odd_zp, bool ordered)
+{
+	if (ordered)
+		return odd_zp ? ox_binary(l, WEFT_OP_BITWISE_OR, b, bits(l, WEFT_OP_BITWISE_AND, a, 1))
+		              : ox_binary(l, WEFT_OP_BITWISE_AND, a, bits(l, WEFT_OP_BITWISE_OR, b, -2));
+	int odd = bits(l, WEFT_OP_ARITHMETIC_RIGHT_SHIFT, bits(l, WEFT_OP_LOGICAL_LEFT_SHIFT, a, 7), 7);
+	int differ = ox_binary(l, WEFT_OP_BITWISE_AND, ox_binary(l, WEFT_OP_BITWISE_XOR, a, b), odd);
+	return ox_binary(l, WEFT_OP_BITWISE_XOR, odd_zp ? b : a, differ);
+}
+
+static int requant(struct ox *l, int x, const struct ox_scaling *sc, int64_t n, struct factors *f, const struct factors *to, bool *flip)
+{
+	*flip = sc->zp->t.dtype == WEFT_UINT8;
+	if (to->count) {
+		double zp = 0;
+		int a = on_device(l, x, sc, f, *flip), b = a < 0 ? a : on_device(l, x, sc, to, *flip);
+
+		ox_scalar(l, sc->zp, &zp);
+		return b < 0 ? b : even_one(l, a, b, (int)zp & 1, sc->top > 0 && sc->least >= 0);
+	}
+	if (f->count && !f->n_inexact)
+		return on_device(l, x, sc, f, *flip);
+	const struct weft_gop *o = f->count ? patchable(l, x, sc, f, n) : NULL;
+	if (o) {
+		int i = (int)(o - l->g->ops), y = on_device(l, x, sc, f, *flip);
+		return y < 0 ? y : patch(l, &l->g->ops[i], y, sc, f);
+	}
+	*flip = false;
+	if (sc->device_only)
+		return 0;
+	if (sc->zp->t.dtype == WEFT_INT16)
+		return ox_fail(l, -ENOTSUP, "scales that no multiplier of 31 bits holds");
+	const int rank = ox_t(l, x)->rank;
+	return on_host(l, x, sc, sc->b ? ox_along(l, sc->b, rank, sc->b_axis) : ox_ramp(l, WEFT_FP32, rank, 1));
+}
+
+int ox_requant(struct ox *l, int x, const struct ox_scaling *sc, int64_t most, bool *flip)
+{
+	if (x < 0 || !sc->a || !sc->y || !sc->zp)
+		return l->err;
+	const int rank = ox_t(l, x)->rank;
+	int64_t n = rank ? ox_t(l, x)->dim[rank - 1] : 1, *range = NULL;
+	struct factors f = { .m = ox_alloc(l, n, 4) }, to = { .m = f.m ? ox_alloc(l, n, 4) : NULL };
+	int y = l->err;
+
+	f.s = to.m ? ox_alloc(l, n, 1) : NULL;
+	to.s = f.s ? ox_alloc(l, n, 1) : NULL;
+	f.inexact = to.s ? ox_alloc(l, n, 1) : NULL;
+	to.inexact = f.inexact;
+	if (f.inexact) {
+		range = sum_ranges(l, x, n);
+		find_factors(l, sc, n, most < ((int64_t)1 << 31) ? most : (int64_t)1 << 31, range, &f, &to);
+		y = requant(l, x, sc, n, &f, &to, flip);
+	}
+	l->room += n * 11 + (range ? 2 * n * (int64_t)sizeof *range : 0);
+	free(f.m);
+	free(f.s);
+	free(to.m);
+	free(to.s);
+	free(f.inexact);
+	free(range);
+	return y;
+}

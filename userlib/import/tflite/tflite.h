@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * TensorFlow Lite files in, graph out.
+ *
+ * Lowered so that every operator's result has the bits of TensorFlow Lite's
+ * reference kernels: its two-stage rounding is RESCALE with DOUBLE_ROUND.
+ * Networks are int8, uint8 or int16 (with int8 weights), with float32 and int32
+ * around them. uint8 tensors inside the network are held as int8, 128 less, zero
+ * point likewise; inputs and outputs keep the file's type. What keeps state
+ * between runs (SVDF, LSTM) starts each run from zero, as a new interpreter does.
+ */
+#ifndef WEFT_IMPORT_TFLITE_H
+#define WEFT_IMPORT_TFLITE_H
+
+#include "userlib/graph/graph.h"
+#include "userlib/import/bound.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * Import a file held in memory. Nothing in it is trusted. Memory stays below
+ * 64 MB plus 8 times the file.
+ *
+ * @param data    The file; may be freed after the call.
+ * @param name    The model's name for people.
+ * @param[out] g  Set only on success; passes weft_graph_check().
+ * @param msg     WEFT_MSG bytes; one line on failure.
+ *
+ * @return 0, or
+ *   -EINVAL   the file breaks a rule of its format or of an operator
+ *   -ENOTSUP  a valid file that uses what is not supported
+ *   -ENOMEM
+ */
+int weft_import_tflite(const void *data, size_t len, const char *name, weft_graph **g, char msg[WEFT_MSG]);
+
+struct weft_tflite_options {
+	/*
+	 * A custom operator at the network's end, which nobody can know, is left out: its
+	 * operands are the outputs. It stays among the sources, with no result.
+	 */
+	bool backbone;
+	/* Shapes of inputs that the file leaves open (shape_signature -1); else the file's shape holds. */
+	const struct weft_import_bound *bound;
+	int n_bound;
+};
+
+/** weft_import_tflite() with options; NULL: all zero. */
+int weft_import_tflite_with(const void *data, size_t len, const char *name, const struct weft_tflite_options *o, weft_graph **g,
+                            char msg[WEFT_MSG]);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Float32 islands: DEQUANTIZE of 8 bits, functions of one element, QUANTIZE to
+ * 8 bits. Golden computes the values of all 256 codes along with the operators,
+ * and the QUANTIZE becomes a TABLE, which the device does. What nobody reads
+ * then is taken out of the graph. (ONNX's nodes wait for their QuantizeLinear and
+ * may become more than a TABLE, so onnx_map.c computes codes only then, as
+ * constants of the graph.)
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/golden/golden.h"
+#include "tflite_lower.h"
+
+#define CODES 256
+#define MAX_FLOATS 1024        /* that are followed */
+
+/* A float32 tensor of the graph that is a function of the codes of an int8 one. */
+struct tfl_codes {
+	int tensor, root;
+	float v[CODES];
+};
+
+static const struct tfl_codes *find(const struct tfl_lower *l, int tensor)
+{
+	for (int i = l->n_codes; i--;)
+		if (l->codes[i].tensor == tensor)
+			return &l->codes[i];
+	return NULL;
+}
+
+static weft_tensor row(weft_dtype t, void *data)
+{
+	return (weft_tensor){ .dtype = t, .rank = 1, .dim = { CODES, 1, 1, 1, 1, 1, 1, 1 }, .data = data };
+}
+
+static int compute(struct tfl_lower *l, weft_opcode op, const weft_attr *a, weft_dtype from, const void *x, weft_dtype to, void *y)
+{
+	weft_tensor in = row(from, (void *)(uintptr_t)x), out = row(to, y), *result = &out;
+	const weft_tensor *operands[2] = { &in, &in };
+	char line[WEFT_GOLDEN_MSG] = "";
+	int err = weft_golden_run(op, a, operands, op == WEFT_OP_MUL ? 2 : 1, &result, 1, true, line);
+
+	return err ? tfl_fail(l, err, "%.180s", line) : 0;
+}
+
+/* The next entry, for tensor y; NULL: as many as are followed, or no memory (then l->err). */
+static struct tfl_codes *add(struct tfl_lower *l, int y, int root)
+{
+	if (l->n_codes == MAX_FLOATS)
+		return NULL;
+	if (l->n_codes == l->cap_codes) {
+		int cap = l->cap_codes ? 2 * l->cap_codes : 16;
+		struct tfl_codes *p = tfl_alloc(l, cap, sizeof *p);
+		if (!p)
+			return NULL;
+		if (l->codes)
+			memcpy(p, l->codes, (size_t)l->n_codes * sizeof *p);
+		free(l->codes);
+		l->codes = p;
+		l->cap_codes = cap;
+	}
+	l->codes[l->n_codes] = (struct tfl_codes){ .tensor = y, .root = root };
+	return &l->codes[l->n_codes++];
+}
+
+int tfl_codes_begin(struct tfl_lower *l, const weft_attr *a, int x, int y)
+{
+	int8_t code[CODES];
+
+	if (y < 0 || l->g->tensors[x].t.dtype != WEFT_INT8)
+		return y;
+	struct tfl_codes *c = add(l, y, x);
+	for (int i = 0; i < CODES; i++)
+		code[i] = (int8_t)(i - 128);
+	int err = c ? compute(l, WEFT_OP_TFL_DEQUANTIZE, a, WEFT_INT8, code, WEFT_FP32, c->v) : l->err;
+	return err ? err : y;
+}
+
+int tfl_codes_next(struct tfl_lower *l, weft_opcode op, const weft_attr *a, int x, int y)
+{
+	const struct tfl_codes *from = y < 0 ? NULL : find(l, x);
+	float v[CODES];
+
+	if (!from)
+		return y;
+	int err = compute(l, op, a, WEFT_FP32, from->v, WEFT_FP32, v);
+	struct tfl_codes *c = err ? NULL : add(l, y, from->root);
+	if (c)
+		memcpy(c->v, v, sizeof v);
+	return err ? err : !c && l->err ? l->err : y;
+}
+
+/* v[code + 128] for every element: what other readers than QUANTIZE get. */
+static int looked_up(struct tfl_lower *l, int root, const float *v)
+{
+	weft_tensor t = l->g->tensors[root].t;
+	int64_t n = weft_tensor_elements(&t), codes[3] = { 1, CODES, 1 };
+	float *p = tfl_alloc(l, CODES, sizeof *p);
+
+	if (!p)
+		return l->err;
+	memcpy(p, v, CODES * sizeof *p);
+	int values = tfl_data(l, "values", WEFT_FP32, 3, codes, p), at = values < 0 ? values : tfl_widen(l, root, -128, 0);
+	if (at >= 0)
+		at = tfl_step(l, WEFT_OP_RESHAPE, NULL, &at, 1, WEFT_INT32, 2, (int64_t[]){ 1, n }, false);
+	int y = at < 0 ? at : tfl_step(l, WEFT_OP_GATHER, NULL, (int[]){ values, at }, 2, WEFT_FP32, 3, (int64_t[]){ 1, n, 1 }, false);
+	return y < 0 ? y : tfl_step(l, WEFT_OP_RESHAPE, NULL, &y, 1, WEFT_FP32, t.rank, t.dim, true);
+}
+
+/* No operator of the graph gives these bits. */
+int tfl_codes_only(struct tfl_lower *l, float (*f)(float), int x)
+{
+	const struct tfl_codes *from = find(l, x);
+	float v[CODES];
+
+	if (!from)
+		return tfl_fail(l, -ENOTSUP, "float32 that is not 8 bits dequantised");
+	for (int i = 0; i < CODES; i++)
+		v[i] = f(from->v[i]);
+	int root = from->root;
+	int y = looked_up(l, root, v);
+	struct tfl_codes *c = y < 0 ? NULL : add(l, y, root);
+	if (c)
+		memcpy(c->v, v, sizeof v);
+	return !c && l->err ? l->err : y;
+}
+
+int tfl_codes_end(struct tfl_lower *l, const weft_attr *a, int x)
+{
+	const struct tfl_codes *c = find(l, x);
+	int64_t n = CODES;
+
+	if (!c)
+		return 0;
+	int8_t *table = tfl_alloc(l, n, 1);
+	if (!table)
+		return l->err;
+	int err = compute(l, WEFT_OP_TFL_QUANTIZE, a, WEFT_FP32, c->v, WEFT_INT8, table);
+	if (err) {
+		free(table);
+		return err;
+	}
+	int root = c->root, t = tfl_data(l, "table", WEFT_INT8, 1, &n, table);
+	weft_tensor s = l->g->tensors[root].t;
+	int y = t < 0 ? t : tfl_step(l, WEFT_OP_TABLE, NULL, (int[]){ root, t }, 2, WEFT_INT8, s.rank, s.dim, true);
+	return y < 0 ? y : 1;
+}
+
+/* What made tensor t, and what only that read. */
+static void take_out(struct tfl_lower *l, int *uses, int t)
+{
+	weft_graph *g = l->g;
+
+	while (t >= 0 && !uses[t] && !g->tensors[t].is_output && g->tensors[t].producer >= 0) {
+		const struct weft_gop *o = &g->ops[g->tensors[t].producer];
+		int next = -1;
+
+		for (int k = 0; k < o->n_in; k++)
+			if (!--uses[o->in[k]] && g->tensors[o->in[k]].internal)
+				next = o->in[k];
+		tfl_remove_op(l, g->tensors[t].producer, 0);
+		t = next;
+	}
+}
+
+/* Operators of followed tensors that nothing reads go; last first, so that whole islands do. */
+int tfl_codes_finish(struct tfl_lower *l)
+{
+	weft_graph *g = l->g;
+	int *uses = l->n_codes ? calloc((size_t)g->n_tensors + 1, sizeof *uses) : NULL;
+
+	if (!l->n_codes)
+		return 0;
+	if (!uses)
+		return tfl_fail(l, -ENOMEM, "out of memory");
+	for (int i = 0; i < g->n_ops; i++)
+		for (int k = 0; k < g->ops[i].n_in; k++)
+			uses[g->ops[i].in[k]]++;
+	for (int i = l->n_codes; i--;)
+		take_out(l, uses, l->codes[i].tensor);
+	free(uses);
+	return 0;
+}

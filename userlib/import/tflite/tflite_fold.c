@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What is known before the run. Converters compute the shapes that RESHAPE and
+ * others want from SHAPE of a tensor, by operators on small integers, so that
+ * a network takes any batch. The batch is fixed here, so those are constants.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/golden/golden.h"
+#include "userlib/graph/check.h"
+#include "tflite_lower.h"
+
+#define MAX_INTS 65536
+
+static bool all_const(const struct tfl_lower *l)
+{
+	if (!l->op->in.n)
+		return false;
+	for (uint32_t k = 0; k < l->op->in.n; k++)
+		if (tfl_has(l, (int)k) && !tfl_is_const(l, (int)k))
+			return false;
+	return tfl_has(l, 0);
+}
+
+/* Takes data over. The result's file tensor is a constant of that shape from now on. */
+static int make_const(struct tfl_lower *l, int i, const int64_t *dim, void *data, size_t bytes)
+{
+	void **p = realloc(l->folded, ((size_t)l->n_folded + 2) * sizeof *p);
+	int64_t *own = p ? tfl_alloc(l, TFL_MAX_RANK, sizeof *own) : NULL;
+
+	l->folded = p ? p : l->folded;
+	if (!own) {
+		free(data);
+		return p ? l->err : tfl_fail(l, -ENOMEM, "out of memory");
+	}
+	l->folded[l->n_folded++] = data;
+	l->folded[l->n_folded++] = own;
+	memcpy(own, dim, TFL_MAX_RANK * sizeof *own);
+	l->tensors[i].dim = own;
+	l->tensors[i].data = data;
+	l->tensors[i].data_len = bytes;
+	return 0;
+}
+
+/* ---- operators that have no other form ---- */
+
+/* Integers as the result's own type; its shape may be open. */
+static int give_ints(struct tfl_lower *l, int rank, const int64_t *dim, const int64_t *v)
+{
+	int err = tfl_result(l, 0);
+	int64_t n = 1;
+
+	if (err)
+		return err;
+	size_t elem = weft_dtype_bytes(l->y.dtype);
+	if (l->y.dtype != WEFT_INT32 && l->y.dtype != WEFT_INT64)
+		return tfl_fail(l, -ENOTSUP, "the result is %s", weft_dtype_name(l->y.dtype));
+	if (l->y.rank != rank)
+		return tfl_fail(l, -EINVAL, "tensor %d: file says rank %d, operator gives %d", l->i_y, l->y.rank, rank);
+	for (int i = 0; i < rank; i++) {
+		if (l->y.dim[i] != dim[i])
+			return tfl_fail(l, -ENOTSUP, "tensor %d: file says dimension %d is %lld, operator gives %lld", l->i_y, i,
+			                (long long)l->y.dim[i], (long long)dim[i]);
+		n *= dim[i];
+	}
+	uint8_t *p = tfl_alloc(l, n, elem);
+	for (int64_t k = 0; p && k < n; k++) {
+		int32_t small = (int32_t)v[k];
+		memcpy(p + (size_t)k * elem, elem == 4 ? (const void *)&small : (const void *)&v[k], elem);
+	}
+	err = p ? make_const(l, l->i_y, l->y.dim, p, (size_t)n * elem) : l->err;
+	return err ? err : 1;
+}
+
+static int fold_shape(struct tfl_lower *l)
+{
+	weft_tensor t;
+	int i = tfl_operand(l, 0);
+
+	if (i < 0)
+		return i;
+	if (l->raw[i] >= 0 || l->seen[i] >= 0) {
+		t = l->g->tensors[l->raw[i] >= 0 ? l->raw[i] : l->seen[i]].t;
+	} else {
+		int err = tfl_is_const(l, 0) ? tfl_shape(l, i, &t) : tfl_fail(l, -EINVAL, "nothing before computes tensor %d", i);
+		if (err)
+			return err;
+	}
+	int64_t rank = t.rank;
+	return l->op->code == TFL_RANK ? give_ints(l, 0, NULL, &rank) : give_ints(l, 1, &rank, t.dim);
+}
+
+/* The value as its bytes are, whatever its type. */
+static int fold_fill(struct tfl_lower *l)
+{
+	int64_t dim[TFL_MAX_RANK], n = 1;
+	int rank = tfl_ints(l, 0, TFL_MAX_RANK, dim), i = rank < 0 ? rank : tfl_operand(l, 1), err = i < 0 ? i : tfl_result(l, 0);
+
+	if (err < 0)
+		return err;
+	const struct tfl_tensor *f = tfl_file_tensor(l, i);
+	size_t elem = weft_dtype_bytes(l->y.dtype);
+	memcpy(l->y.dim, dim, sizeof(*dim) * (size_t)rank);
+	if (f->type != tfl_file_tensor(l, l->i_y)->type || l->y.dtype == WEFT_INT4 || !f->data || f->data_len != elem)
+		return tfl_fail(l, -ENOTSUP, "operand 1 is not one constant of the result's type");
+	for (int k = 0; k < rank; k++) {
+		n = dim[k] < 1 || dim[k] > MAX_INTS ? MAX_INTS + 1 : n * dim[k];
+		if (n > MAX_INTS)
+			return tfl_fail(l, -ENOTSUP, "dimension %d is %lld, or too many elements", k, (long long)dim[k]);
+	}
+	uint8_t *p = tfl_alloc(l, n, elem);
+	for (int64_t k = 0; p && k < n; k++)
+		memcpy(p + (size_t)k * elem, f->data, elem);
+	err = p ? make_const(l, l->i_y, l->y.dim, p, (size_t)n * elem) : l->err;
+	return err ? err : 1;
+}
+
+static int fold_range(struct tfl_lower *l)
+{
+	int64_t begin, end, step;
+	int err = tfl_ints(l, 0, 1, &begin);
+
+	if (err < 0 || (err = tfl_ints(l, 1, 1, &end)) < 0 || (err = tfl_ints(l, 2, 1, &step)) < 0)
+		return err;
+	double steps = step ? ((double)end - (double)begin) / (double)step : 0;
+	if (steps <= 0 || steps > MAX_INTS)
+		return tfl_fail(l, -ENOTSUP, "from %lld to %lld by %lld", (long long)begin, (long long)end, (long long)step);
+	int64_t n = step > 0 ? (end - begin - 1) / step + 1 : (begin - end - 1) / -step + 1;
+	int64_t *v = tfl_alloc(l, n, sizeof *v);
+	if (!v)
+		return l->err;
+	for (int64_t k = 0; k < n; k++)
+		v[k] = begin + k * step;
+	err = give_ints(l, 1, &n, v);
+	free(v);
+	return err;
+}
+
+/* Of all elements; wraps. */
+static int fold_product(struct tfl_lower *l)
+{
+	int64_t v[64], axis, ones[TFL_MAX_RANK] = { 1, 1, 1, 1, 1, 1 };
+	uint64_t p = 1;
+	int n = tfl_ints(l, 0, 64, v), keep, err = n < 0 ? n : tfl_ints(l, 1, 1, &axis);
+	weft_tensor t;
+
+	if (err < 0 || (err = tfl_option(l, OPTIONS_REDUCE, REDUCE_KEEP_DIMS, 1, 0, &keep)) ||
+	    (err = tfl_shape(l, tfl_operand(l, 0), &t)))
+		return err;
+	if (t.rank > 1)
+		return tfl_fail(l, -ENOTSUP, "rank %d", t.rank);
+	for (int k = 0; k < n; k++)
+		p *= (uint64_t)v[k];
+	int64_t product = (int64_t)p;
+	return give_ints(l, keep ? t.rank : 0, ones, &product);
+}
+
+/* The shape that both shapes broadcast to. */
+static int fold_broadcast(struct tfl_lower *l)
+{
+	int64_t a[TFL_MAX_RANK], b[TFL_MAX_RANK], y[TFL_MAX_RANK];
+	int na = tfl_ints(l, 0, TFL_MAX_RANK, a), nb = na < 0 ? na : tfl_ints(l, 1, TFL_MAX_RANK, b);
+	int64_t n = na > nb ? na : nb;
+
+	if (nb < 0)
+		return nb;
+	for (int k = 1; k <= n; k++) {
+		int64_t p = k <= na ? a[na - k] : 1, q = k <= nb ? b[nb - k] : 1;
+		if (p != q && p != 1 && q != 1)
+			return tfl_fail(l, -EINVAL, "%lld and %lld", (long long)p, (long long)q);
+		y[n - k] = p == 1 ? q : p;
+	}
+	return give_ints(l, 1, &n, y);
+}
+
+int tfl_fold_plain(struct tfl_lower *l)
+{
+	switch (l->op->code) {
+	case TFL_SHAPE:
+	case TFL_RANK: return fold_shape(l);
+	case TFL_FILL: return fold_fill(l);
+	case TFL_RANGE: return fold_range(l);
+	case TFL_REDUCE_PROD: return fold_product(l);
+	case TFL_BROADCAST_ARGS: return fold_broadcast(l);
+	default: return 0;
+	}
+}
+
+/* ---- operators on constants ---- */
+
+/* Whose work is bounded by the bytes that they read and write. */
+static bool is_light(int code)
+{
+	switch (code) {
+	case TFL_CONV_2D: case TFL_DEPTHWISE_CONV_2D: case TFL_FULLY_CONNECTED: case TFL_TRANSPOSE_CONV: case TFL_BATCH_MATMUL:
+	case TFL_SVDF: case TFL_SEQUENCE_LSTM: case TFL_AVERAGE_POOL_2D: case TFL_MAX_POOL_2D: case TFL_RESIZE_BILINEAR:
+	case TFL_SOFTMAX: case TFL_LOG_SOFTMAX:
+		return false;
+	default:
+		return true;
+	}
+}
+
+/* A product of constants, as an initial state of zeros gives: not above so many multiplications. */
+static bool is_small_product(struct tfl_lower *l)
+{
+	const int64_t most = 1 << 20;
+	weft_tensor x, w;
+
+	return l->op->code == TFL_FULLY_CONNECTED && !tfl_shape(l, tfl_operand(l, 0), &x) && !tfl_shape(l, tfl_operand(l, 1), &w) &&
+	       w.rank == 2 && weft_tensor_elements(&x) <= most / w.dim[0];
+}
+
+struct tfl_mark tfl_mark(const struct tfl_lower *l)
+{
+	return (struct tfl_mark){ l->g->n_ops, l->g->n_tensors, l->g->n_srcs };
+}
+
+/* Golden computes operator i of the graph into memory of its results' own. */
+static int compute(struct tfl_lower *l, int i)
+{
+	struct weft_check c = { .g = l->g, .outer = l->g, .i_sub = -1, .i_op = i, .msg = l->msg };
+	const struct weft_gop *o = &l->g->ops[i];
+	const weft_tensor *x[WEFT_OP_MAX_INPUTS];
+	weft_tensor *y[WEFT_OP_MAX_OUTPUTS];
+	char line[WEFT_GOLDEN_MSG] = "";
+	int err = weft_check_op(&c);
+
+	for (int k = 0; k < o->n_in; k++)
+		x[k] = &l->g->tensors[o->in[k]].t;
+	for (int k = 0; !err && k < o->n_out; k++) {
+		y[k] = &l->g->tensors[o->out[k]].t;
+		y[k]->data = tfl_alloc(l, (int64_t)weft_tensor_bytes(y[k]), 1);
+		err = y[k]->data ? 0 : l->err;
+	}
+	if (!err && (err = weft_golden_run(o->op, &o->attr, x, o->n_in, y, o->n_out, true, line)))
+		tfl_fail(l, err, "%.180s", line);
+	return err;
+}
+
+static int keep_result(struct tfl_lower *l, int i)
+{
+	weft_tensor *t = &l->g->tensors[l->raw[i] >= 0 ? l->raw[i] : l->seen[i]].t;
+	size_t bytes = weft_tensor_bytes(t);
+	uint8_t *p = t->data;
+
+	t->data = NULL;
+	if (tfl_file_tensor(l, i)->type == TFL_UINT8 && t->dtype == WEFT_INT8)
+		for (size_t k = 0; k < bytes; k++)
+			p[k] = (uint8_t)(p[k] + 128u);
+	return make_const(l, i, t->dim, p, bytes);
+}
+
+/* The graph as it was. */
+static void cut_back(struct tfl_lower *l, const struct tfl_mark *to)
+{
+	weft_graph *g = l->g;
+
+	while (g->n_ops > to->n_ops)
+		free(g->ops[--g->n_ops].in);
+	while (g->n_tensors > to->n_tensors) {
+		free(g->tensors[--g->n_tensors].t.data);
+		free(g->tensors[g->n_tensors].name);
+	}
+	while (g->n_srcs > to->n_srcs)
+		free(g->srcs[--g->n_srcs].name);
+	for (int i = 0; i < l->m->n_tensors; i++) {
+		if (l->raw[i] >= to->n_tensors)
+			l->raw[i] = -1;
+		if (l->seen[i] >= to->n_tensors)
+			l->seen[i] = -1;
+	}
+}
+
+/* Of what the operator became: on constants only, and as light. */
+static bool is_part(const struct tfl_lower *l, const struct weft_gop *o)
+{
+	bool light = o->op == WEFT_OP_RESCALE || o->op == WEFT_OP_CAST || o->op == WEFT_OP_ADD || o->op == WEFT_OP_SUB ||
+	             o->op == WEFT_OP_MUL || o->op == WEFT_OP_RESHAPE || o->op == WEFT_OP_TRANSPOSE || o->op == WEFT_OP_REVERSE;
+
+	for (int k = 0; k < o->n_in; k++)
+		light &= l->g->tensors[o->in[k]].t.data != NULL;
+	return light && o->n_in && l->g->tensors[o->out[0]].internal;
+}
+
+void tfl_remove_op(struct tfl_lower *l, int i, int first_tensor)
+{
+	weft_graph *g = l->g;
+
+	free(g->ops[i].in);
+	memmove(&g->ops[i], &g->ops[i + 1], (size_t)(--g->n_ops - i) * sizeof *g->ops);
+	for (int t = first_tensor; t < g->n_tensors; t++) {
+		if (g->tensors[t].producer == i)
+			g->tensors[t].producer = -1;
+		else if (g->tensors[t].producer > i)
+			g->tensors[t].producer--;
+	}
+}
+
+/* A constant addend's RESCALE, say. */
+static int fold_parts(struct tfl_lower *l, const struct tfl_mark *before)
+{
+	for (int i = before->n_ops; i < l->g->n_ops;) {
+		if (!is_part(l, &l->g->ops[i])) {
+			i++;
+			continue;
+		}
+		int err = compute(l, i);
+		if (err)
+			return err;
+		tfl_remove_op(l, i, before->n_tensors);
+	}
+	return 0;
+}
+
+int tfl_fold(struct tfl_lower *l, const struct tfl_mark *before)
+{
+	int err = 0;
+
+	if (!all_const(l) || !(is_light(l->op->code) || is_small_product(l)))
+		return fold_parts(l, before);
+	for (uint32_t k = 0; k < l->op->out.n; k++)
+		if (l->is_output[fb_i32_at(&l->m->b, &l->op->out, k)])
+			return fold_parts(l, before);
+	for (int i = before->n_ops; !err && i < l->g->n_ops; i++)
+		err = compute(l, i);
+	for (uint32_t k = 0; !err && k < l->op->out.n; k++)
+		err = keep_result(l, fb_i32_at(&l->m->b, &l->op->out, k));
+	cut_back(l, before);
+	return err ? err : 1;
+}
+
+void tfl_fold_release(struct tfl_lower *l)
+{
+	for (int i = 0; i < l->n_folded; i++)
+		free(l->folded[i]);
+	free(l->folded);
+}

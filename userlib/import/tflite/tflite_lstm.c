@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * UNIDIRECTIONAL_SEQUENCE_LSTM of int8 with an int16 cell state, the form that
+ * Keras' LSTM layer gives: no peepholes, projection or layer normalisation.
+ *
+ * Operands: 0 the input; 1..4 its weights for the gates input, forget, cell,
+ * output; 5..8 those of the hidden state; 12..15 biases; 18 and 19 the states.
+ */
+#include <errno.h>
+#include <math.h>
+
+#include "sim/golden/fixed_point.h"
+#include "tflite_lower.h"
+
+enum { LSTM_WX = 1, LSTM_WH = 5, LSTM_BIAS = 12, LSTM_HIDDEN = 18, LSTM_CELL = 19, LSTM_OPERANDS = 24 };
+#define Q3_12 (1.0f / 4096)
+#define Q0_15 (1.0 / 32768)
+
+/* What is not among the operands that we know must be absent. */
+static int check_absent(struct tfl_lower *l)
+{
+	static const unsigned known = 0x1FFu | 0xFu << LSTM_BIAS | 1u << LSTM_HIDDEN | 1u << LSTM_CELL;
+
+	if (l->op->in.n > LSTM_OPERANDS)
+		return tfl_fail(l, -EINVAL, "%u operands > %d", (unsigned)l->op->in.n, LSTM_OPERANDS);
+	for (int k = 0; k < LSTM_OPERANDS; k++)
+		if (!(known >> k & 1) && tfl_has(l, k))
+			return tfl_fail(l, -ENOTSUP, "operand %d: peepholes, projection and normalisation are not supported", k);
+	return 0;
+}
+
+/* Scale and zero point of operand k, an 8- or 16-bit tensor that has no other values here. */
+static int state(struct tfl_lower *l, int k, unsigned types, struct tfl_quant *q)
+{
+	int i = tfl_operand(l, k);
+
+	return i < 0 ? i : tfl_quant(l, i, types, q);
+}
+
+static int factor(struct tfl_lower *l, double real, struct weft_tfl_factor *to)
+{
+	struct tfl_factor f;
+	int err = tfl_factor(l, real, &f);
+
+	*to = (struct weft_tfl_factor){ f.multiplier, 31 - f.shift };
+	return err;
+}
+
+/* Weights of one gate as a constant, and their factor to Q3.12: the scales' product is float32. */
+static int weights(struct tfl_lower *l, int k, int64_t rows, int64_t columns, float x_scale, struct weft_tfl_factor *f)
+{
+	struct tfl_quant q;
+	weft_tensor t;
+	int i = tfl_operand(l, k), err;
+
+	if (i < 0)
+		return i;
+	if ((err = tfl_shape(l, i, &t)) || (err = tfl_quant(l, i, TFL_Q8, &q)) ||
+	    (err = factor(l, (double)(x_scale * q.scale) / (double)Q3_12, f)))
+		return err;
+	if (q.zp || tfl_file_tensor(l, i)->type != TFL_INT8 || t.rank != 2 || t.dim[0] != rows || t.dim[1] != columns)
+		return tfl_fail(l, -EINVAL, "operand %d: not symmetric int8 weights of %lldx%lld", k, (long long)rows,
+		                (long long)columns);
+	return tfl_const_as(l, k, 2, t.dim);
+}
+
+static int bias(struct tfl_lower *l, int k, int64_t n)
+{
+	int c = tfl_const_as(l, k, 1, &n);
+
+	if (c >= 0 && l->g->tensors[c].t.dtype != WEFT_INT32)
+		return tfl_fail(l, -ENOTSUP, "operand %d is %s, not int32", k, weft_dtype_name(l->g->tensors[c].t.dtype));
+	return c;
+}
+
+static int read_options(struct tfl_lower *l, struct weft_attr_tfl_lstm *a, float *clip)
+{
+	int activation, major, err;
+	float projection;
+
+	if ((err = tfl_option(l, OPTIONS_SEQUENCE_LSTM, LSTM_ACTIVATION, 1, 0, &activation)) ||
+	    (err = tfl_option(l, OPTIONS_SEQUENCE_LSTM, LSTM_TIME_MAJOR, 1, 0, &major)) ||
+	    (err = tfl_option_float(l, OPTIONS_SEQUENCE_LSTM, LSTM_CELL_CLIP, 0, clip)) ||
+	    (err = tfl_option_float(l, OPTIONS_SEQUENCE_LSTM, LSTM_PROJECTION_CLIP, 0, &projection)))
+		return err;
+	if (activation != TFL_TANH || projection != 0)
+		return tfl_fail(l, -ENOTSUP, "activation %d, projection clip %g", activation, (double)projection);
+	if (!(*clip >= 0))
+		return tfl_fail(l, -EINVAL, "cell clip %g", (double)*clip);
+	a->time_major = major;
+	return check_absent(l);
+}
+
+static int scales(struct tfl_lower *l, struct weft_attr_tfl_lstm *a, float clip, float *h_scale)
+{
+	struct tfl_quant h, c, y;
+	int power, err;
+
+	if ((err = state(l, LSTM_HIDDEN, TFL_Q8, &h)) || (err = state(l, LSTM_CELL, TFL_Q16, &c)) ||
+	    (err = tfl_need_result(l, TFL_Q8, &y)))
+		return err;
+	if (h.scale != y.scale || h.zp != y.zp)
+		return tfl_fail(l, -ENOTSUP, "hidden state (scale %g, zero point %d) and result (%g, %d) differ", (double)h.scale,
+		                (int)h.zp, (double)y.scale, (int)y.zp);
+	if (!weft_near_power_of_two(c.scale, &power) || power < -30 || power > 0)
+		return tfl_fail(l, -ENOTSUP, "cell scale %g is no power of two of 2^-30..1", (double)c.scale);
+	a->y_zp = h.zp;
+	a->cell_power = power;
+	a->cell_clip = (int32_t)fmin((double)clip / (double)c.scale, 32767.0);
+	*h_scale = h.scale;
+	if ((err = factor(l, Q0_15 * (double)c.scale / (double)c.scale, &a->forget_cell)) ||
+	    (err = factor(l, Q0_15 * Q0_15 / (double)c.scale, &a->input_cell)))
+		return err;
+	return factor(l, Q0_15 * Q0_15 / (double)h.scale, &a->hidden);
+}
+
+int tfl_lower_sequence_lstm(struct tfl_lower *l)
+{
+	weft_attr attr = { .tfl_lstm = { 0 } };
+	struct weft_attr_tfl_lstm *a = &attr.tfl_lstm;
+	struct tfl_quant xq;
+	float clip, h_scale = 0;
+	int in[13], err = read_options(l, a, &clip);
+
+	if (err || (err = scales(l, a, clip, &h_scale)))
+		return err;
+	if ((in[0] = tfl_quant_value(l, 0, TFL_Q8, &xq)) < 0)
+		return in[0];
+	if (tfl_file_tensor(l, tfl_operand(l, 0))->type != TFL_INT8)
+		return tfl_fail(l, -ENOTSUP, "uint8 is not supported; int8 is");
+	weft_tensor x = l->g->tensors[in[0]].t;
+	if (x.rank != 3 || l->y.rank != 3)
+		return tfl_fail(l, -EINVAL, "ranks %d and %d, not 3", x.rank, l->y.rank);
+	a->x_zp = xq.zp;
+	int64_t s = l->y.dim[2];
+	for (int g = 0; g < 4; g++) {
+		if ((in[1 + g] = weights(l, LSTM_WX + g, s, x.dim[2], xq.scale, &a->x_gate[g])) < 0)
+			return in[1 + g];
+		if ((in[5 + g] = weights(l, LSTM_WH + g, s, s, h_scale, &a->h_gate[g])) < 0)
+			return in[5 + g];
+		if ((in[9 + g] = bias(l, LSTM_BIAS + g, s)) < 0)
+			return in[9 + g];
+	}
+	x.dim[2] = s;
+	return tfl_step(l, WEFT_OP_TFL_LSTM, &attr, in, 13, WEFT_INT8, 3, x.dim, true);
+}

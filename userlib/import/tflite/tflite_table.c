@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Operators on single elements of 8 bits: TABLE, filled here with TFLite's own
+ * arithmetic for each of the 256 values. uint8 is int8 with both zero points
+ * moved along, which none of these formulas sees. LEAKY_RELU, TANH and LOGISTIC
+ * take int16 as well.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "sim/golden/tfl/fixed_exp.h"
+#include "sim/golden/golden.h"
+#include "tflite_lower.h"
+
+struct unary {
+	struct tfl_quant x, y;
+	struct tfl_factor f[2];
+	float alpha;
+	float (*real)(float, float);   /* for operators computed in float32 */
+	int16_t hard_m[2];             /* HARD_SWISH: result, gate */
+	int hard_shift[2];
+	int left, radius;              /* TANH */
+};
+
+static int64_t clip(int64_t v, int64_t lo, int64_t hi)
+{
+	return v < lo ? lo : v > hi ? hi : v;
+}
+
+static int32_t scaled(int32_t v, const struct tfl_factor *f)
+{
+	return weft_apply_scale_32(v, f->multiplier, f->shift, true);
+}
+
+/* ---- one value each: v = q - zero point to the result less its zero point ---- */
+
+static int64_t leaky_relu(const struct unary *u, int32_t v)
+{
+	return v < 0 ? scaled(u->alpha < 0 ? -v : v, &u->f[1]) : scaled(v, &u->f[0]);
+}
+
+static int64_t absolute(const struct unary *u, int32_t v)
+{
+	return u->x.scale == u->y.scale ? abs(v) : scaled(abs(v), &u->f[0]);
+}
+
+/* Fixed point with four integer bits, beyond the radius the end of the range. */
+static int64_t hyperbolic(const struct unary *u, int32_t v)
+{
+	if (v <= -u->radius || v >= u->radius)
+		return v < 0 ? -128 : 127;
+	int32_t a = scaled(v, &u->f[0]);
+	int32_t magnitude = a > 0 ? -a : a;
+	int32_t r = a ? weft_ratio_1p(weft_exp_negative(5, magnitude)) : 0;
+
+	return clip(weft_shift_right(a < 0 ? -r : r, 24), -128, 127);
+}
+
+static int64_t logistic(const struct unary *u, int32_t v)
+{
+	if (v <= -u->radius || v >= u->radius)
+		return v < 0 ? 0 : 255;
+	int32_t a = scaled(v, &u->f[0]);
+	int32_t r = weft_reciprocal_1p(weft_exp_negative(4, a > 0 ? -a : a));
+
+	if (!a)
+		r = 1 << 30;
+	return clip(weft_shift_right(a < 0 ? INT32_MAX - r : r, 23), 0, 255);
+}
+
+/* In Q0.15, rounded to nearest; -1 * -1 saturates. */
+static int16_t mul_q15(int16_t a, int16_t b)
+{
+	int32_t ab = (int32_t)a * b;
+
+	if (a == INT16_MIN && b == INT16_MIN)
+		return INT16_MAX;
+	return (int16_t)((ab + (ab >= 0 ? 1 << 14 : 1 - (1 << 14))) / (1 << 15));
+}
+
+static int16_t left16(int16_t v, int n)
+{
+	return (int16_t)clip((int64_t)v * ((int64_t)1 << n), INT16_MIN, INT16_MAX);
+}
+
+static int64_t hard_swish(const struct unary *u, int32_t v)
+{
+	int16_t fine = (int16_t)(v * 128), y = mul_q15(fine, u->hard_m[0]), gate = fine;
+
+	if (u->hard_shift[1] > 0)
+		gate = left16(gate, u->hard_shift[1] - 1);
+	gate = mul_q15(gate, u->hard_m[1]);
+	if (u->hard_shift[1] > 0)
+		gate = left16(gate, 1);
+	if (u->hard_shift[1] < 0)
+		gate = (int16_t)weft_shift_right(gate, -u->hard_shift[1]);
+	gate = (int16_t)((gate + (1 << 15)) >> 1);
+	int32_t product = (int32_t)gate * y / (1 << 15);
+	return weft_shift_right((int16_t)product, -u->hard_shift[0]);
+}
+
+/* 1/sqrt(v) as multiplier * 2^(shift - 31): Newton's steps with three integer bits. */
+static void inverse_root(int32_t v, int32_t *multiplier, int *shift)
+{
+	const int32_t three_halves = 402653184, half_root_2 = 1518500250;
+	int right = 11;
+
+	*multiplier = INT32_MAX;
+	*shift = 0;
+	if (v <= 1)
+		return;
+	for (; v >= 1 << 29; right++)
+		v /= 4;
+	int pairs = (__builtin_clz((uint32_t)v) - 1) / 2 - 1;
+	right -= pairs;
+	v <<= 2 * pairs;
+	int32_t half = weft_shift_right(v >> 1, 1), x = 1 << 28;
+	for (int i = 0; i < 5; i++) {
+		int32_t x3 = weft_shift_left(weft_mul_q31(weft_mul_q31(x, x), x), 6);
+		x = weft_shift_left(weft_add_wrap(weft_mul_q31(three_halves, x), -weft_mul_q31(half, x3)), 3);
+	}
+	x = weft_mul_q31(x, half_root_2);
+	*multiplier = right < 0 ? (int32_t)((uint32_t)x << -right) : x;
+	*shift = right < 0 ? 0 : -right;
+}
+
+/* Values that are not above zero give the most there is; TFLite stops at those below. */
+static int64_t reciprocal_root(const struct unary *u, int32_t v)
+{
+	const int more = 20;
+	int32_t m;
+	int s;
+
+	if (v <= 0)
+		return INT32_MAX;
+	inverse_root(v, &m, &s);
+	int32_t root = weft_apply_scale_32(1, m, 31 - (s + more), true);
+	struct tfl_factor f = { u->f[0].multiplier, (int8_t)(u->f[0].shift + more) };
+	return f.shift > 62 ? 0 : scaled(root, &f);
+}
+
+/* Cut off, not rounded. TFLite stops at values below zero, which give zero here. */
+static int64_t root(const struct unary *u, int32_t v)
+{
+	return v <= 0 ? 0 : (int64_t)fminf(1e9f, sqrtf(u->x.scale * (float)v) / u->y.scale);
+}
+
+/* The real function in float32 of the real value. */
+static int64_t by_real(const struct unary *u, int32_t v)
+{
+	float inverse = 1.0f / u->y.scale, r = u->real(u->x.scale * (float)v, u->alpha);
+
+	return (int64_t)fmaxf(-1e9f, fminf(1e9f, roundf(r * inverse)));
+}
+
+static float elu(float v, float alpha) { (void)alpha; return v < 0 ? (float)expm1((double)v) : v; }
+static float exponential(float v, float alpha) { (void)alpha; return (float)exp((double)v); }
+/* Of what is not above zero the least there is. */
+static float logarithm(float v, float alpha) { (void)alpha; return v > 0 ? (float)log((double)v) : -INFINITY; }
+static float tanh_of(float v, float alpha) { (void)alpha; return (float)tanh((double)v); }
+static float logistic_of(float v, float alpha) { (void)alpha; return 1.0f / (1.0f + (float)exp(-(double)v)); }
+static float gelu(float v, float alpha)
+{
+	(void)alpha;
+	return v * 0.5f * (float)erfc((double)(v * -(float)M_SQRT1_2));
+}
+static float gelu_tanh(float v, float alpha)
+{
+	(void)alpha;
+	return 0.5f * v * (1 + (float)tanh((double)((float)M_2_SQRTPI * (float)M_SQRT1_2 * (v + 0.044715f * v * v * v))));
+}
+
+/* ---- factors ---- */
+
+static int prepare_leaky_relu(struct tfl_lower *l, struct unary *u)
+{
+	int err = tfl_option_float(l, OPTIONS_LEAKY_RELU, LEAKY_RELU_ALPHA, 0, &u->alpha);
+
+	if (!err)
+		err = tfl_factor(l, (double)(u->x.scale / u->y.scale), &u->f[0]);
+	return err ? err : tfl_factor(l, fabs((double)(u->x.scale * u->alpha / u->y.scale)), &u->f[1]);
+}
+
+/* LOGISTIC and TANH: fixed point for int8, float32 for uint8. */
+static int prepare_sigmoid(struct tfl_lower *l, struct unary *u)
+{
+	bool tanh = l->op->code == TFL_CODE_TANH;
+	int err = tfl_need_range(l, &u->y, tanh ? 1.0f / 128 : 1.0f / 256, tanh ? 0 : -128);
+
+	u->real = tanh ? tanh_of : logistic_of;
+	if (err || (err = tfl_factor(l, (double)u->x.scale * (1 << 27), &u->f[0])))
+		return err;
+	int left = 31 - u->f[0].shift;
+	u->radius = left < 0 ? INT32_MAX : (int)floor(15.0 * (1 << 27) / ldexp(1.0, left));
+	return 0;
+}
+
+static void to_int16(const struct tfl_factor *f, int16_t *m, int *shift)
+{
+	*m = (int16_t)(f->multiplier >= INT32_MAX - (1 << 15) ? INT16_MAX : (f->multiplier + (1 << 15)) >> 16);
+	*shift = 31 - f->shift;
+}
+
+static int prepare_hard_swish(struct tfl_lower *l, struct unary *u)
+{
+	float fine = 1.0f / 128 * u->x.scale;
+	int err = tfl_factor(l, (double)(fine / u->y.scale), &u->f[0]);
+
+	if (err || (err = tfl_factor(l, (double)(fine / (3.0f / 32768)), &u->f[1])))
+		return err;
+	for (int i = 0; i < 2; i++)
+		to_int16(&u->f[i], &u->hard_m[i], &u->hard_shift[i]);
+	if (u->hard_shift[0] > 0)
+		return tfl_fail(l, -ENOTSUP, "scale %g above 128 times %g", (double)u->x.scale, (double)u->y.scale);
+	return 0;
+}
+
+static int prepare(struct tfl_lower *l, struct unary *u, int64_t (**f)(const struct unary *, int32_t))
+{
+	int approximate = 0, err = 0;
+
+	*f = by_real;
+	switch (l->op->code) {
+	case TFL_LEAKY_RELU:
+		*f = leaky_relu;
+		return prepare_leaky_relu(l, u);
+	case TFL_CODE_TANH:
+	case TFL_LOGISTIC:
+		if (tfl_file_tensor(l, l->i_y)->type == TFL_INT8)
+			*f = l->op->code == TFL_LOGISTIC ? logistic : hyperbolic;
+		return prepare_sigmoid(l, u);
+	case TFL_HARD_SWISH:
+		*f = hard_swish;
+		return prepare_hard_swish(l, u);
+	case TFL_ABS:
+		*f = absolute;
+		return tfl_factor(l, (double)u->x.scale / (double)u->y.scale, &u->f[0]);
+	case TFL_RSQRT:
+		*f = reciprocal_root;
+		return tfl_factor(l, 1.0 / (double)(sqrtf(u->x.scale) * u->y.scale), &u->f[0]);
+	case TFL_LOG:
+		u->real = logarithm;
+		return 0;
+	case TFL_SQRT:
+		*f = root;
+		return 0;
+	case TFL_ELU:
+		u->real = elu;
+		return 0;
+	case TFL_EXP:
+		u->real = exponential;
+		return 0;
+	default:                   /* GELU */
+		err = tfl_option(l, OPTIONS_GELU, GELU_APPROXIMATE, 1, 0, &approximate);
+		u->real = approximate ? gelu_tanh : gelu;
+		return err;
+	}
+}
+
+/* int16 LEAKY_RELU: each sign scaled on its own; one of the two is 0. */
+static int leaky_relu16(struct tfl_lower *l, struct unary *u, int x)
+{
+	static const weft_opcode side[2] = { WEFT_OP_MAXIMUM, WEFT_OP_MINIMUM };
+	struct tfl_factor one = { .multiplier = 1 << 30, .shift = 30 };
+	weft_attr a = { .nan = { 0 } };
+	int part[2], err = prepare_leaky_relu(l, u);
+	int wide = err ? err : tfl_widen(l, x, 0, 0);
+
+	if (wide < 0)
+		return wide;
+	weft_tensor t = l->g->tensors[wide].t;
+	int z = tfl_number(l, "zero", WEFT_INT32, t.rank, 0);
+	for (int i = 0; i < 2; i++) {
+		struct tfl_rescale r = { .to = WEFT_INT32, .rounding = WEFT_DOUBLE_ROUND, .n = 1, .f = &u->f[i] };
+		int y = z < 0 ? z : tfl_step(l, side[i], &a, (int[]){ wide, z }, 2, WEFT_INT32, t.rank, t.dim, false);
+		if (y >= 0 && i == 1 && u->alpha < 0)
+			y = tfl_step(l, WEFT_OP_SUB, NULL, (int[]){ z, y }, 2, WEFT_INT32, t.rank, t.dim, false);
+		if (y < 0 || (part[i] = tfl_rescale(l, y, &r, false)) < 0)
+			return y < 0 ? y : part[i];
+	}
+	int sum = tfl_step(l, WEFT_OP_ADD, NULL, part, 2, WEFT_INT32, t.rank, t.dim, false);
+	return sum < 0 ? sum : tfl_requantise(l, sum, 1, &one, TFL_NONE, true);
+}
+
+static int sixteen_bits(struct tfl_lower *l, struct unary *u, int x)
+{
+	weft_tensor t = l->g->tensors[x].t;
+	weft_attr a = { .quant = { .x_scale = u->x.scale, .y_scale = u->y.scale } };
+	int err;
+
+	switch (l->op->code) {
+	case TFL_LEAKY_RELU:
+		return leaky_relu16(l, u, x);
+	case TFL_CODE_TANH:
+	case TFL_LOGISTIC:
+		if ((err = tfl_need_range(l, &u->y, 1.0f / 32768, 0)))
+			return err;
+		return tfl_step(l, l->op->code == TFL_LOGISTIC ? WEFT_OP_TFL_LOGISTIC : WEFT_OP_TFL_TANH, &a, &x, 1, WEFT_INT16,
+		                t.rank, t.dim, true);
+	default:
+		return tfl_fail(l, -ENOTSUP, "int16 is not supported");
+	}
+}
+
+int tfl_lower_table(struct tfl_lower *l)
+{
+	struct unary u = { .alpha = 0 };
+	int64_t (*f)(const struct unary *, int32_t), n = 256;
+	int err = tfl_need_result(l, TFL_Q8_16, &u.y), x = err ? err : tfl_quant_value(l, 0, TFL_Q8_16, &u.x);
+
+	if (x < 0)
+		return x;
+	if (u.x.t != u.y.t)
+		return tfl_fail(l, -ENOTSUP, "%s into %s", weft_dtype_name(u.x.t), weft_dtype_name(u.y.t));
+	if (u.x.t == WEFT_INT16)
+		return sixteen_bits(l, &u, x);
+	if ((err = prepare(l, &u, &f)))
+		return err;
+	int8_t *table = tfl_alloc(l, n, 1);
+	if (!table)
+		return l->err;
+	for (int q = -128; q < 128; q++)
+		table[q + 128] = (int8_t)clip(f(&u, q - u.x.zp) + u.y.zp, -128, 127);
+	int t = tfl_data(l, "table", WEFT_INT8, 1, &n, table);
+	weft_tensor s = l->g->tensors[x].t;
+	return t < 0 ? t : tfl_step(l, WEFT_OP_TABLE, NULL, (int[]){ x, t }, 2, WEFT_INT8, s.rank, s.dim, true);
+}

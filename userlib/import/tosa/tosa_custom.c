@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * CUSTOM: only the extension operators of this library, domain "weft", by the
+ * names of include/weft/op.h, and some of TOSA's beyond its rows. implementation_attrs holds one byte per operand
+ * and result, its type (enum weft_dtype), then the attributes as in a .weft
+ * file. Everybody else's are refused.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "userlib/compile/file/save_program.h"
+#include "tosa_lower.h"
+
+static int field(struct tosa_lower *l, int id, struct fb_vec *v, struct tosa_name *name)
+{
+	int err = fb_vector(&l->f.b, &l->op->attr, id, 1, v);
+
+	*name = (struct tosa_name){ v->n ? (const char *)l->f.b.p + v->at : "", v->n };
+	return err < 0 ? err : 0;
+}
+
+/* TOSA's with a rounding of ours, or of int48, which TOSA does not move. */
+static const weft_opcode widened[] = {
+	WEFT_OP_RESCALE, WEFT_OP_CONCAT, WEFT_OP_PAD, WEFT_OP_RESHAPE, WEFT_OP_REVERSE, WEFT_OP_SLICE, WEFT_OP_TILE,
+	WEFT_OP_TRANSPOSE,
+};
+
+static bool is_name(struct tosa_name name, weft_opcode op)
+{
+	const char *own = weft_op_name(op);
+
+	return strlen(own) == name.n && !memcmp(own, name.p, name.n);
+}
+
+/* An extension operator by its name, or NONE. They stand behind TOSA's. */
+static weft_opcode find(struct tosa_name name)
+{
+	for (size_t i = 0; i < sizeof widened / sizeof *widened; i++)
+		if (is_name(name, widened[i]))
+			return widened[i];
+	for (int op = WEFT_OP_CONST_SHAPE + 1; op < WEFT_N_OPS; op++)
+		if (is_name(name, (weft_opcode)op))
+			return (weft_opcode)op;
+	return WEFT_OP_NONE;
+}
+
+int tosa_custom_known(struct tosa_lower *l)
+{
+	struct fb_vec v;
+	struct tosa_name domain, name;
+	int err;
+
+	if ((err = field(l, CUSTOM_DOMAIN, &v, &domain)) || (err = field(l, CUSTOM_NAME, &v, &name)))
+		return err;
+	if (domain.n == 4 && !memcmp(domain.p, "weft", 4) && find(name) != WEFT_OP_NONE)
+		return 0;
+	return tosa_fail(l, -ENOTSUP, "\"%.*s\" of domain \"%.*s\" is not supported", TOSA_SHOWN(name),
+	                 TOSA_SHOWN(domain));
+}
+
+int tosa_custom(struct tosa_lower *l, weft_opcode *op, weft_dtype *types, weft_attr *a)
+{
+	const uint32_t n = l->op->in.n + l->op->out.n;
+	struct tosa_name name, bytes;
+	struct fb_vec v;
+	int err;
+
+	if ((err = field(l, CUSTOM_NAME, &v, &name)) || (err = field(l, CUSTOM_ATTRS, &v, &bytes)))
+		return err;
+	*op = find(name);
+	struct io io = { .p = (uint8_t *)(uintptr_t)bytes.p, .n = bytes.n };
+	for (uint32_t i = 0; i < n; i++) {
+		uint8_t t;
+		io_u8(&io, &t);
+		types[i] = (weft_dtype)t;
+		if (!weft_dtype_bytes(types[i]))
+			io_fail(&io, "a type is none");
+	}
+	memset(a, 0, sizeof *a);
+	save_attributes(&io, *op, a);
+	if (io.err || io.at != io.n)
+		return tosa_fail(l, -EINVAL, "its attributes: %s", io.err ? io.why : "bytes are left over");
+	return 0;
+}

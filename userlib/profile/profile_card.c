@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Operators on a card, by its counters, which it has once a job: the stream up to
+ * the end of each operator runs as a job of its own, on a copy of the memory as it
+ * was. What one such job counts more than the one before it is the operator's.
+ * Overlap with what follows is cut off there, so all of them together are held to
+ * what the whole stream counted.
+ */
+#include "profile.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "userlib/segment/segment.h"
+#include "weft/gen/cmd.h"
+
+#define N_COUNTERS (sizeof(struct weft_counters) / sizeof(uint32_t))
+
+struct cut { uint32_t to; int entry; };
+
+static int by_place(const void *a, const void *b)
+{
+	const struct cut *x = a, *y = b;
+
+	return x->to < y->to ? -1 : x->to > y->to;
+}
+
+/* Behind the last command of each entry that is no load. @return how many */
+static int find_cuts(const weft_session *s, const struct weft_step *step, struct cut *cuts)
+{
+	const struct weft_profile *p = s->profile;
+	const uint64_t *w = weft_session_words(s) + step->first_word;
+	struct weft_cmd c;
+	size_t at = 0;
+	int n = 0;
+
+	for (int e = 0; e < p->n_entries; e++)
+		cuts[e] = (struct cut){ 0, e };
+	for (uint32_t i = 0; i < step->n_cmds && !weft_cmd_decode(w + at, step->n_words - at, &c); i++) {
+		int op = s->p->cmds[step->first_cmd + i].op;
+		at += (size_t)c.h.n_words;
+		if (op >= 0 && c.h.op != WEFT_CMD_LOAD && c.h.op != WEFT_CMD_END)
+			cuts[p->entry[op]].to = i + 1;
+	}
+	for (int e = 0; e < p->n_entries; e++)
+		if (cuts[e].to)
+			cuts[n++] = cuts[e];
+	qsort(cuts, (size_t)n, sizeof *cuts, by_place);
+	return n;
+}
+
+static int run_to(weft_session *s, const struct weft_step *step, uint32_t to, const uint8_t *before, weft_buf *arena,
+                  struct weft_counters *c)
+{
+	const struct weft_window win[] = { { .buf = s->consts, .rd = true }, { .buf = arena, .rd = true, .wr = true } };
+	weft_program as_run = *s->p;
+	struct weft_job_result r = { 0 };
+	weft_job job;
+	size_t n;
+
+	as_run.words = (uint64_t *)(uintptr_t)weft_session_words(s);
+	uint64_t *part = weft_cut_stream(&as_run, step, 0, to, &n);
+	int err = part ? weft_buf_write(arena, 0, before, s->p->arena_bytes) : -ENOMEM;
+	/* No program that the verifier would take; the whole was one. */
+	weft_dev_trust(s->dev, true);
+	if (!err)
+		err = weft_submit(s->dev, part, n, win, 2, &job);
+	weft_dev_trust(s->dev, false);
+	if (!err)
+		err = weft_wait(s->dev, job, s->o.timeout_ms, &r);
+	*c = r.counters;
+	free(part);
+	return err ? err : r.status;
+}
+
+/* now = what came since *seen, which never goes beyond all. */
+static void difference(const struct weft_counters *c, const struct weft_counters *all, struct weft_counters *seen,
+                       struct weft_counters *now)
+{
+	const uint32_t *from = (const uint32_t *)c, *most = (const uint32_t *)all;
+	uint32_t *have = (uint32_t *)seen, *out = (uint32_t *)now;
+
+	for (size_t i = 0; i < N_COUNTERS; i++) {
+		uint32_t v = from[i] < most[i] ? from[i] : most[i];
+		out[i] = v > have[i] ? v - have[i] : 0;
+		have[i] += out[i];
+	}
+}
+
+int weft_profile_card(weft_session *s, const struct weft_step *step, const uint8_t *before, const struct weft_counters *all)
+{
+	struct weft_counters seen = { 0 }, now, c;
+	struct cut *cuts = calloc((size_t)s->profile->n_entries + 1, sizeof *cuts);
+	weft_buf *arena = NULL;
+	int err = cuts ? weft_buf_alloc(s->dev, s->p->arena_bytes, &arena) : -ENOMEM;
+	int n = err ? 0 : find_cuts(s, step, cuts);
+
+	for (int i = 0; i < n && !err; i++) {
+		err = run_to(s, step, cuts[i].to, before, arena, &c);
+		difference(&c, all, &seen, &now);
+		if (!err)
+			err = weft_profile_window(s->profile, cuts[i].entry, &now);
+	}
+	difference(all, all, &seen, &now);
+	if (!err)
+		err = weft_profile_window(s->profile, -1, &now);
+	weft_buf_free(arena);
+	free(cuts);
+	return err;
+}

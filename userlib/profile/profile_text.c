@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The table: for each operator its cycles, the least that it could take, of what,
+ * and what that unit did instead meanwhile.
+ *
+ * The least: words that the array takes (one a cycle), bytes over the bus at the
+ * memory's rate, or cycles in which the vector engine had something to do. Work
+ * that was done ahead, such as loading weights, counts where it belongs.
+ */
+#define _GNU_SOURCE
+#include "profile.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "weft/gen/cmd.h"
+
+struct bound { uint64_t cycles; enum weft_track track; const char *name; };
+
+static struct bound bound_of(const struct weft_profile *p, const struct weft_prof_work *w)
+{
+	const uint64_t bus = p->s->cfg->axi_bytes, slow = p->s->o.memory == WEFT_MEMORY_DDR ? 2 : 1;
+	const uint64_t bytes = slow == 2 ? w->rd_bytes + w->wr_bytes : w->rd_bytes > w->wr_bytes ? w->rd_bytes : w->wr_bytes;
+	const struct bound all[] = {
+		{ w->busy[WEFT_UNIT_CV], WEFT_TRACK_CV, "array" },
+		{ (bytes + bus - 1) / bus * slow, w->rd_bytes >= w->wr_bytes ? WEFT_TRACK_LD : WEFT_TRACK_ST, "memory" },
+		{ w->busy[WEFT_UNIT_VE], WEFT_TRACK_VE, "vector" },
+	};
+	struct bound b = all[0];
+
+	for (int i = 1; i < 3; i++)
+		b = all[i].cycles > b.cycles ? all[i] : b;
+	return b;
+}
+
+/* The three states that took most, busy apart. */
+static void why_not(FILE *f, const struct weft_prof_window *w, enum weft_track track)
+{
+	const uint64_t *n = w->n[track];
+	uint64_t below = UINT64_MAX;
+	unsigned last = WEFT_PROF_STATES;
+
+	for (int k = 0; k < 3; k++) {
+		unsigned best = WEFT_PROF_STATES;
+		for (unsigned i = 0; i < WEFT_PROF_STATES; i++)
+			if (i != WEFT_DOES_BUSY && n[i] && (n[i] < below || (n[i] == below && i > last)) &&
+			    (best == WEFT_PROF_STATES || n[i] > n[best]))
+				best = i;
+		if (best == WEFT_PROF_STATES)
+			break;
+		fprintf(f, "%s%s %llu", k ? ", " : "", weft_profile_state(best), (unsigned long long)n[best]);
+		below = n[best];
+		last = best;
+	}
+}
+
+static void add(struct weft_prof_window *to, const struct weft_prof_window *w)
+{
+	to->to += w->to - w->from;
+	for (int t = 0; t < WEFT_N_TRACKS; t++)
+		for (int i = 0; i < WEFT_PROF_STATES; i++)
+			to->n[t][i] += w->n[t][i];
+}
+
+static void print_unit(FILE *f, const struct weft_profile *p, int t)
+{
+	const struct weft_prof_track *k = &p->track[t];
+
+	fprintf(f, "%-9s", weft_track_name((unsigned)t));
+	for (unsigned i = 0; i < WEFT_PROF_STATES; i++)
+		if (k->total[i])
+			fprintf(f, "  %s %.1f %%", weft_profile_state(i), 100.0 * (double)k->total[i] / (double)p->cycles);
+	fprintf(f, "\n");
+}
+
+char *weft_profile_text(const struct weft_profile *p)
+{
+	struct weft_prof_window *sum = calloc((size_t)p->n_entries + 1, sizeof *sum);
+	struct weft_report *r = weft_report_new(p->s);
+	char *text = NULL;
+	size_t len;
+	FILE *f = sum && r ? open_memstream(&text, &len) : NULL;
+
+	for (size_t i = 0; f && i < p->n_win; i++)
+		add(&sum[p->win[i].entry >= 0 ? p->win[i].entry : p->n_entries], &p->win[i]);
+	if (f)
+		fprintf(f, "%4s %10s %10s %-7s %6s  %-24s %s\n", "op", "cycles", "at least", "for", "", "operator", "its unit besides being busy");
+	for (int e = 0; f && e < p->n_entries; e++) {
+		struct bound b = bound_of(p, &p->work[e]);
+		if (!sum[e].to && !b.cycles)
+			continue;
+		fprintf(f, "%4d %10llu %10llu %-7s", r->ops[e].index, (unsigned long long)sum[e].to, (unsigned long long)b.cycles, b.name);
+		fprintf(f, sum[e].to ? " %5.1f%%" : "      -", 100.0 * (double)b.cycles / (double)(sum[e].to ? sum[e].to : 1));
+		fprintf(f, "  %-24.40s %s: ", r->ops[e].op, weft_track_name(b.track));
+		why_not(f, &sum[e], b.track);
+		fprintf(f, "\n");
+	}
+	if (f && sum[p->n_entries].to)
+		fprintf(f, "   - %10llu  the streams' ends\n", (unsigned long long)sum[p->n_entries].to);
+	for (int t = 0; f && t < WEFT_N_TRACKS && p->cycles; t++)
+		if (p->track[t].measured)
+			print_unit(f, p, t);
+	if (f)
+		fclose(f);
+	weft_report_free(r);
+	free(sum);
+	return text;
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a session keeps so that it can capture a failure: device memory as the
+ * step began. One copy of the arena a step, only where a capture was asked for.
+ */
+#include "userlib/run/internal.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "capture.h"
+
+int weft_session_remember(weft_session *s)
+{
+	const uint64_t n = s->p->arena_bytes;
+
+	if (!s->o.capture || s->captured)
+		return 0;
+	if (!s->before)
+		s->before = malloc(n + 1);
+	return s->before ? weft_buf_read(s->arena, 0, s->before, n) : -ENOMEM;
+}
+
+static void describe(const weft_session *s, struct weft_capture *c)
+{
+	const struct weft_mismatch *m = &s->check.first;
+
+	snprintf(c->device, sizeof c->device, "%s", weft_device_name(s->o.device));
+	snprintf(c->config, sizeof c->config, "%s", s->cfg->name);
+	snprintf(c->model, sizeof c->model, "%s", s->net->g->name ? s->net->g->name : "");
+	snprintf(c->versions, sizeof c->versions, "device version 0x%08x, configuration 0x%08x, features 0x%08x",
+	         weft_dev_reg_read(s->dev, WEFT_REG_VERSION), weft_dev_reg_read(s->dev, WEFT_REG_CONFIG),
+	         weft_dev_reg_read(s->dev, WEFT_REG_FEATURES));
+	c->memory = (uint32_t)s->o.memory;
+	c->plant = s->o.plant;
+	c->mismatch = m->found;
+	if (!m->found)
+		return;
+	c->op = m->op;
+	c->index = (uint64_t)m->index;
+	c->cmd = m->cmd < 0 ? -1 : m->cmd - (int64_t)s->p->steps[c->step].first_cmd;
+	c->expected = m->expected;
+	c->got = m->got;
+	snprintf(c->tensor, sizeof c->tensor, "%s", m->tensor);
+}
+
+/* The constants as the device holds them; what changed there is put right for runs to come. */
+static int read_consts(weft_session *s, struct weft_capture *c)
+{
+	if (weft_buf_doubt(s->consts) || weft_buf_read(s->consts, 0, c->consts, c->n_consts))
+		memcpy(c->consts, s->p->consts, c->n_consts);
+	else if (memcmp(c->consts, s->p->consts, c->n_consts))
+		return weft_buf_write(s->consts, 0, s->p->consts, c->n_consts);
+	return 0;
+}
+
+static int read_memory(weft_session *s, struct weft_capture *c, char *msg)
+{
+	size_t n;
+	weft_program as_run = *s->p;
+	/* With what the fields held that are known only when it runs. */
+	as_run.words = (uint64_t *)(uintptr_t)weft_session_words(s);
+	int err = weft_program_write(&as_run, &c->program, &n, msg);
+
+	if (err)
+		return err;
+	c->n_program = n;
+	c->n_arena = s->p->arena_bytes;
+	c->n_consts = s->p->n_consts;
+	c->after = malloc(c->n_arena + 1);
+	c->consts = malloc(c->n_consts + 1);
+	if (!c->after || !c->consts)
+		return -ENOMEM;
+	/* A device that is gone cannot be read: zeros then, the rest still helps. */
+	if (weft_buf_read(s->arena, 0, c->after, c->n_arena))
+		memset(c->after, 0, c->n_arena);
+	return read_consts(s, c);
+}
+
+int weft_session_capture(weft_session *s, int step, int status, const char *why, const struct weft_job_result *r)
+{
+	struct weft_capture c = { .step = step, .status = status };
+	char msg[WEFT_MSG_LEN] = "";
+
+	if (!s->o.capture || s->captured || !s->before)
+		return 0;
+	describe(s, &c);
+	snprintf(c.message, sizeof c.message, "%s", why);
+	if (r) {
+		const uint32_t f[5] = { r->fault_code, r->fault_unit, r->fault_cmd, r->fault_tag, r->fault_info };
+		memcpy(c.fault, f, sizeof f);
+		c.cycles = r->cycles;
+	}
+	c.before = s->before;
+	int err = read_memory(s, &c, msg);
+	if (!err)
+		err = weft_capture_write(s->o.capture, &c, msg);
+	c.before = NULL;  /* the session's */
+	weft_capture_release(&c);
+	s->captured = !err;
+	s->capture_error = err;
+	return err;
+}

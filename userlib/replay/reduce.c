@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Delta debugging over a graph's operators (Zeller's ddmin): a part of them, or
+ * all but a part, is cut out and run; what still fails in the same way is gone
+ * on with, in finer and finer parts, until no single operator can be left out.
+ */
+#include "reduce.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "userlib/run/internal.h"
+
+struct reducer {
+	const weft_graph *g;
+	const weft_tensor *golden; /* of the whole network, by tensor */
+	struct weft_session_options o;
+	struct weft_reduction *r;
+	int *set, n;               /* operators that are left */
+	char *msg;
+	int err;                   /* of running out of memory */
+};
+
+/* ---- a part of the graph ---- */
+
+struct cut {
+	weft_graph *g;
+	int *map;                  /* tensor of the whole graph -> of the part, or -1 */
+	int *from;                 /* inputs of the part: tensor of the whole graph */
+	int n_in;
+};
+
+static int copy_const(struct cut *c, const struct weft_gtensor *t)
+{
+	size_t n = weft_tensor_bytes(&t->t);
+	void *data = malloc(n + 1);
+
+	if (!data)
+		return -ENOMEM;
+	memcpy(data, t->t.data, n);
+	return weft_graph_const(c->g, t->name, t->t.dtype, t->t.rank, t->t.dim, data);
+}
+
+/* The part's tensor for one of the whole graph; what nothing here makes is an input. */
+static int take_tensor(struct cut *c, const weft_graph *g, int t, bool made)
+{
+	const struct weft_gtensor *from = &g->tensors[t];
+	char name[160];
+
+	if (c->map[t] >= 0)
+		return c->map[t];
+	snprintf(name, sizeof name, "%.140s%s%d", from->name, from->name[0] ? "_" : "t", t);
+	int i = from->t.data ? copy_const(c, from) : weft_graph_tensor(c->g, name, from->t.dtype, from->t.rank, from->t.dim);
+	if (i < 0)
+		return i;
+	c->map[t] = i;
+	c->g->tensors[i].q = from->q;
+	if (!made && !from->t.data) {
+		c->g->tensors[i].is_input = true;
+		c->from[c->n_in++] = t;
+	}
+	return i;
+}
+
+static int take_op(struct cut *c, const weft_graph *g, int i)
+{
+	const struct weft_gop *o = &g->ops[i];
+	int in[WEFT_OP_MAX_INPUTS], out[WEFT_OP_MAX_OUTPUTS];
+
+	for (int k = 0; k < o->n_in; k++)
+		if ((in[k] = take_tensor(c, g, o->in[k], false)) < 0)
+			return in[k];
+	for (int k = 0; k < o->n_out; k++)
+		if ((out[k] = take_tensor(c, g, o->out[k], true)) < 0)
+			return out[k];
+	int src = o->src >= 0 ? weft_graph_src(c->g, g->srcs[o->src].index, g->srcs[o->src].name) : -1;
+	if (src < -1)
+		return src;
+	if (src >= 0)
+		c->g->srcs[src].out = out[0];
+	return weft_graph_op(c->g, o->op, &o->attr, src, in, o->n_in, out, o->n_out);
+}
+
+/* Inputs in the order of use; outputs: what no operator of the part takes. */
+static int mark_ports(struct cut *c)
+{
+	weft_graph *p = c->g;
+	bool *used = calloc((size_t)p->n_tensors + 1, 1);
+
+	p->inputs = calloc((size_t)c->n_in + 1, sizeof(int));
+	p->outputs = calloc((size_t)p->n_tensors + 1, sizeof(int));
+	if (!used || !p->inputs || !p->outputs) {
+		free(used);
+		return -ENOMEM;
+	}
+	for (int i = 0; i < c->n_in; i++)
+		p->inputs[p->n_inputs++] = c->map[c->from[i]];
+	for (int i = 0; i < p->n_ops; i++)
+		for (int k = 0; k < p->ops[i].n_in; k++)
+			used[p->ops[i].in[k]] = true;
+	for (int t = 0; t < p->n_tensors; t++) {
+		if (p->tensors[t].producer < 0 || used[t])
+			continue;
+		p->outputs[p->n_outputs++] = t;
+		p->tensors[t].is_output = true;
+	}
+	free(used);
+	return 0;
+}
+
+static void cut_release(struct cut *c)
+{
+	weft_graph_free(c->g);
+	free(c->map);
+	free(c->from);
+}
+
+/* Operators in ascending order. */
+static int cut_out(const weft_graph *g, const int *ops, int n, struct cut *c)
+{
+	int err = 0;
+
+	*c = (struct cut){ .g = weft_graph_new(g->name), .map = malloc(((size_t)g->n_tensors + 1) * sizeof(int)),
+		.from = malloc(((size_t)g->n_tensors + 1) * sizeof(int)) };
+	if (!c->g || !c->map || !c->from)
+		err = -ENOMEM;
+	for (int t = 0; !err && t < g->n_tensors; t++)
+		c->map[t] = -1;
+	for (int i = 0; i < n && err >= 0; i++)
+		err = take_op(c, g, ops[i]);
+	if (err >= 0)
+		err = mark_ports(c);
+	return err < 0 ? err : 0;
+}
+
+/* ---- does it fail? ---- */
+
+static int run(const weft_graph *g, const weft_tensor *inputs, const struct weft_session_options *o, char *why)
+{
+	const weft_net net = { .g = g };
+	weft_tensor *out = calloc((size_t)g->n_outputs + 1, sizeof *out);
+	weft_session *s;
+	int err = out ? weft_graph_check(g, why) : -ENOMEM;
+
+	if (!err)
+		err = weft_session_open(&net, o, &s, why);
+	if (!err) {
+		err = weft_session_run(s, inputs, out, NULL, why);
+		weft_session_close(s);
+	}
+	for (int i = 0; out && i < g->n_outputs; i++)
+		weft_tensor_release(&out[i]);
+	free(out);
+	return err;
+}
+
+static weft_tensor *inputs_of(const struct reducer *x, const struct cut *c)
+{
+	weft_tensor *in = calloc((size_t)c->n_in + 1, sizeof *in);
+
+	for (int i = 0; in && i < c->n_in; i++)
+		in[i] = x->golden[c->from[i]];  /* data is golden's */
+	return in;
+}
+
+static bool fails(struct reducer *x, const int *ops, int n)
+{
+	char why[WEFT_MSG_LEN] = "";
+	struct cut c;
+	int err = cut_out(x->g, ops, n, &c);
+	weft_tensor *in = err ? NULL : inputs_of(x, &c);
+
+	if (in)
+		err = run(c.g, in, &x->o, why);
+	else
+		x->err = -ENOMEM;
+	x->r->runs++;
+	free(in);
+	cut_release(&c);
+	return !x->err && err == x->r->status;
+}
+
+/* ---- ddmin ---- */
+
+static void keep(struct reducer *x, const int *ops, int n)
+{
+	memcpy(x->set, ops, (size_t)n * sizeof(int));
+	x->n = n;
+}
+
+/* One of `parts` parts alone, or all but it: 1 and x->set is smaller, or 0. */
+static int try_part(struct reducer *x, int *some, int parts, int i, bool complement)
+{
+	int first = (int)((int64_t)x->n * i / parts), last = (int)((int64_t)x->n * (i + 1) / parts), n = 0;
+
+	for (int k = 0; k < x->n; k++)
+		if ((k >= first && k < last) != complement)
+			some[n++] = x->set[k];
+	if (!n || n == x->n || !fails(x, some, n))
+		return 0;
+	keep(x, some, n);
+	return 1;
+}
+
+static void minimise(struct reducer *x, int *some)
+{
+	for (int parts = 2; x->n > 1 && !x->err;) {
+		int smaller = 0, next = 2;
+		for (int i = 0; i < parts && !smaller; i++)
+			smaller = try_part(x, some, parts, i, false);
+		for (int i = 0; i < parts && !smaller && parts > 2; i++) {
+			smaller = try_part(x, some, parts, i, true);
+			next = parts > 3 ? parts - 1 : 2;
+		}
+		if (smaller)
+			parts = next;
+		else if (parts < x->n)
+			parts = 2 * parts < x->n ? 2 * parts : x->n;
+		else
+			return;
+	}
+}
+
+/* ---- all of it ---- */
+
+static int give(struct reducer *x)
+{
+	struct cut c;
+	int err = cut_out(x->g, x->set, x->n, &c);
+	weft_tensor *in = err ? NULL : inputs_of(x, &c);
+
+	for (int i = 0; in && i < c.n_in; i++) {
+		size_t n = weft_tensor_bytes(&in[i]);
+		void *data = malloc(n + 1);
+		if (data)
+			memcpy(data, in[i].data, n);
+		else
+			err = -ENOMEM;
+		in[i].data = data;
+	}
+	if (!in || err) {
+		for (int i = 0; in && i < c.n_in; i++)
+			free(in[i].data);
+		free(in);
+		cut_release(&c);
+		return -ENOMEM;
+	}
+	x->r->ops = x->n;
+	x->r->inputs = in;
+	x->r->graph = c.g;
+	run(c.g, in, &x->o, x->r->why);
+	c.g = NULL;
+	cut_release(&c);
+	return 0;
+}
+
+static int reduce(struct reducer *x, const weft_tensor *inputs)
+{
+	int *some = malloc(((size_t)x->g->n_ops + 1) * sizeof(int));
+
+	x->set = malloc(((size_t)x->g->n_ops + 1) * sizeof(int));
+	if (!some || !x->set) {
+		free(some);
+		return -ENOMEM;
+	}
+	for (int i = 0; i < x->g->n_ops; i++)
+		x->set[i] = i;
+	x->n = x->r->ops_before = x->g->n_ops;
+	x->r->status = run(x->g, inputs, &x->o, x->msg);
+	x->r->runs = 1;
+	if (x->r->status != -EBADMSG && x->r->status != -EIO && x->r->status != -ETIMEDOUT) {
+		free(some);
+		if (!x->r->status)
+			snprintf(x->msg, WEFT_MSG_LEN, "the network does not fail: there is nothing to reduce");
+		return x->r->status ? x->r->status : -ENOENT;
+	}
+	minimise(x, some);
+	free(some);
+	return x->err ? x->err : give(x);
+}
+
+int weft_reduce(const weft_net *net, const weft_tensor *inputs, const struct weft_session_options *o,
+                struct weft_reduction *r, char *msg)
+{
+	const weft_graph *g = net->g;
+	weft_tensor *golden = calloc((size_t)g->n_tensors + 1, sizeof *golden);
+	struct reducer x = { .g = g, .golden = golden, .o = *o, .r = r, .msg = msg };
+	int err = golden ? 0 : -ENOMEM;
+
+	memset(r, 0, sizeof *r);
+	x.o.check = true;
+	x.o.keep = false;
+	x.o.capture = NULL;
+	x.o.progress = NULL;
+	if (!err && (g->n_subs || g->n_vars)) {
+		snprintf(msg, WEFT_MSG_LEN, "networks with control flow or variables cannot be reduced");
+		err = -ENOTSUP;
+	}
+	if (!err)
+		err = weft_golden_exec(g, inputs, golden, true, msg);
+	if (!err)
+		err = reduce(&x, inputs);
+	if (err == -ENOMEM)
+		snprintf(msg, WEFT_MSG_LEN, "out of memory");
+	if (golden)
+		weft_golden_release(g, golden);
+	free(golden);
+	free(x.set);
+	return err;
+}
+
+void weft_reduction_release(struct weft_reduction *r)
+{
+	for (int i = 0; r->graph && i < r->graph->n_inputs; i++)
+		weft_tensor_release(&r->inputs[i]);
+	free(r->inputs);
+	weft_graph_free(r->graph);
+	r->graph = NULL;
+	r->inputs = NULL;
+}

@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The search: the command that first went wrong alone, with what it reads as a
+ * correct run had it; if that does not fail, with ever more of the commands before
+ * it; of these, those are left out that the failure does not need.
+ */
+#include "reduce_stream.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "reduce_stream_internal.h"
+#include "replay.h"
+
+struct search {
+	const struct weft_capture *c;
+	const struct weft_stream_options *o;
+	struct weft_stream_case *r;
+	char *msg;
+	weft_net *net;
+	struct weft_part k;
+	struct weft_cmd *cmds;
+	bool *keep;
+	uint8_t *sp, *arena;
+	uint8_t *want, *got;       /* of the last stream tried: the model's arena, the device's */
+	weft_dev *dev;
+	int err;
+};
+
+static int fail(struct search *x, int err, const char *what)
+{
+	snprintf(x->msg, WEFT_MSG_LEN, "%s", what);
+	return err;
+}
+
+/* ---- the captured stream ---- */
+
+static int find_target(struct search *x)
+{
+	/* On a card nobody looks on: what the run itself saw, or its memory, says where. */
+	const struct weft_replay_options o = { .device = x->o->device == WEFT_DEVICE_RTL ? WEFT_DEVICE_RTL : WEFT_DEVICE_MODEL,
+		.rtl_dir = x->o->rtl_dir, .plant = x->o->device == WEFT_DEVICE_RTL };
+	struct weft_replay_report r;
+	int err = weft_replay(x->c, &o, &r, x->msg);
+
+	if (err)
+		return err;
+	if (!r.first.found)
+		return fail(x, -ENOENT, "nothing differs: there is nothing to reduce");
+	if (r.memory)
+		return fail(x, -ENOENT, "the constants in the device's memory differ: weft replay names them, no command is at fault");
+	x->k.target = (uint32_t)r.first.cmd;
+	snprintf(x->r->text, sizeof x->r->text, "%s", r.first.text);
+	return 0;
+}
+
+static int decode(struct search *x)
+{
+	const struct weft_step *step = x->k.step;
+	size_t at = 0;
+
+	x->cmds = calloc(step->n_cmds + 1u, sizeof *x->cmds);
+	x->keep = calloc(step->n_cmds + 1u, sizeof *x->keep);
+	if (!x->cmds || !x->keep)
+		return fail(x, -ENOMEM, "out of memory");
+	for (uint32_t i = 0; i < step->n_cmds; i++) {
+		if (weft_cmd_decode(x->k.p->words + step->first_word + at, step->n_words - at, &x->cmds[i]))
+			return fail(x, -EINVAL, "capture: its stream does not decode");
+		at += (size_t)x->cmds[i].h.n_words;
+	}
+	x->k.cmds = x->cmds;
+	x->k.keep = x->keep;
+	return 0;
+}
+
+static int open_capture(struct search *x)
+{
+	/* weft_replay() has looked at all of this. */
+	if (weft_net_load(x->c->program, x->c->n_program, "captured program", &x->net, x->msg))
+		return -EINVAL;
+	x->k.p = x->net->loaded;
+	x->k.step = &x->k.p->steps[x->c->step];
+	x->k.cfg = weft_config_find(x->c->config);
+	x->r->before = x->k.step->n_cmds;
+	x->sp = malloc(x->k.cfg->sp_bytes);
+	x->arena = malloc(x->k.p->arena_bytes + 1);
+	x->k.sp = x->sp;
+	x->k.arena = x->arena;
+	return x->sp && x->arena ? decode(x) : fail(x, -ENOMEM, "out of memory");
+}
+
+/* ---- the model ---- */
+
+static struct weft_model *new_model(const struct search *x, uint8_t *consts, uint64_t n_consts, uint8_t *arena, uint64_t n_arena)
+{
+	struct weft_model *m = weft_model_new(x->k.cfg);
+	const struct weft_model_window k = { consts, n_consts, true, false }, a = { arena, n_arena, true, true };
+
+	if (!m)
+		return NULL;
+	weft_model_set_window(m, WEFT_WIN_CONST, &k);
+	weft_model_set_window(m, WEFT_WIN_ARENA, &a);
+	return m;
+}
+
+static void note_write(void *user, enum weft_model_space space, unsigned window, uint64_t addr, uint64_t len)
+{
+	struct weft_part_out *o = user;
+
+	if (space != WEFT_MODEL_SP && window != WEFT_WIN_ARENA)
+		return;
+	o->in_sp = space == WEFT_MODEL_SP;
+	o->lo = addr < o->lo ? addr : o->lo;
+	o->hi = addr + len > o->hi ? addr + len : o->hi;
+}
+
+/* What a correct run holds before command `from`; and where the target's results are. */
+static int run_to(struct search *x, uint32_t from)
+{
+	const struct weft_part *k = &x->k;
+	uint8_t *memory = malloc(k->p->arena_bytes + 1);
+	struct weft_model *m = memory ? new_model(x, k->p->consts, k->p->n_consts, memory, k->p->arena_bytes) : NULL;
+	int err = m ? 0 : fail(x, -ENOMEM, "out of memory");
+
+	if (!err)
+		memcpy(memory, x->c->before, k->p->arena_bytes);
+	x->k.from = from;
+	x->k.out = (struct weft_part_out){ .lo = UINT64_MAX };
+	for (uint32_t i = 0; !err && i <= k->target; i++) {
+		if (i == from) {
+			memcpy(x->sp, weft_model_sp(m), k->cfg->sp_bytes);
+			memcpy(x->arena, memory, k->p->arena_bytes);
+		}
+		if (i == k->target)
+			weft_model_set_log(m, note_write, &x->k.out);
+		if (weft_model_exec(m, &k->cmds[i], NULL))
+			err = fail(x, -EINVAL, "capture: its stream faults on the model");
+	}
+	if (!err && k->out.lo > k->out.hi)
+		err = fail(x, -ENOENT, "the first wrong command writes nothing by itself");
+	weft_model_free(m);
+	free(memory);
+	return err;
+}
+
+/* ---- one stream on model and device ---- */
+
+static int on_model(struct search *x, const struct weft_part_stream *s)
+{
+	x->want = malloc(s->n_arena + 1);
+	struct weft_model *m = x->want ? new_model(x, s->consts, s->n_consts, x->want, s->n_arena) : NULL;
+
+	if (!m)
+		return fail(x, -ENOMEM, "out of memory");
+	memcpy(x->want, s->arena, s->n_arena);
+	int err = weft_model_run(m, s->stream.words, s->stream.n, NULL, NULL);
+	weft_model_free(m);
+	return err ? fail(x, -EINVAL, "a part of the stream faults on the model") : 0;
+}
+
+static int on_device(struct search *x, const struct weft_part_stream *s, struct weft_job_result *res)
+{
+	weft_buf *consts = NULL, *arena = NULL;
+	weft_job job;
+
+	x->got = malloc(s->n_arena + 1);
+	int err = x->got ? weft_buf_alloc(x->dev, s->n_consts, &consts) : -ENOMEM;
+	if (!err)
+		err = weft_buf_alloc(x->dev, s->n_arena, &arena);
+	if (!err)
+		err = weft_buf_write(consts, 0, s->consts, s->n_consts);
+	if (!err)
+		err = weft_buf_write(arena, 0, s->arena, s->n_arena);
+	const struct weft_window win[] = { { .buf = consts, .rd = true }, { .buf = arena, .rd = true, .wr = true } };
+	if (!err)
+		err = weft_submit(x->dev, s->stream.words, s->stream.n, win, 2, &job);
+	if (!err)
+		err = weft_wait(x->dev, job, 0, res);
+	if (!err)
+		err = weft_buf_read(arena, 0, x->got, s->n_arena);
+	if (err)
+		snprintf(x->msg, WEFT_MSG_LEN, "%s", *weft_dev_error(x->dev) ? weft_dev_error(x->dev) : strerror(-err));
+	weft_buf_free(consts);
+	weft_buf_free(arena);
+	x->r->runs++;
+	return err;
+}
+
+/* Does what is kept fail? Then *s is its stream. */
+static bool fails(struct search *x, struct weft_part_stream *s)
+{
+	struct weft_job_result res = { 0 };
+	bool differs = false;
+
+	memset(s, 0, sizeof *s);
+	if (x->err)
+		return false;
+	free(x->want);
+	free(x->got);
+	x->want = x->got = NULL;
+	int err = weft_part_build(&x->k, s);
+	/* What the verifier refuses by itself is no candidate. */
+	if (err == -EINVAL)
+		return false;
+	if (!err)
+		err = on_model(x, s);
+	if (!err)
+		err = on_device(x, s, &res);
+	if (!err)
+		differs = res.status == -EIO || res.status == -ETIMEDOUT || (!res.status && memcmp(x->want, x->got, s->n_arena));
+	if (err)
+		x->err = err;
+	if (!differs)
+		weft_part_release(s);
+	return differs;
+}
+
+/* ---- the search ---- */
+
+static void keep_all(struct search *x)
+{
+	memset(x->keep, 0, x->k.step->n_cmds);
+	for (uint32_t i = x->k.from; i <= x->k.target; i++)
+		x->keep[i] = true;
+}
+
+/* Back from the target until the failure is there. */
+static int widen(struct search *x, struct weft_part_stream *s)
+{
+	for (uint32_t n = 0;; n = n ? 2 * n : 1) {
+		uint32_t from = n < x->k.target ? x->k.target - n : 0;
+		int err = run_to(x, from);
+		if (err)
+			return err;
+		keep_all(x);
+		if (fails(x, s))
+			return 0;
+		if (x->err)
+			return x->err;
+		if (!from)
+			return fail(x, -ENOENT, "on this device the stream does not fail");
+	}
+}
+
+/* Leave out runs of commands, long ones first. *s stays the stream of what is kept. */
+static void narrow(struct search *x, struct weft_part_stream *s)
+{
+	for (uint32_t n = (x->k.target - x->k.from + 1) / 2; n; n /= 2) {
+		for (uint32_t i = x->k.from; i < x->k.target && !x->err; i += n) {
+			struct weft_part_stream t;
+			bool had[2048];
+			uint32_t m = 0, any = 0;
+			for (; m < n && m < 2048 && i + m < x->k.target; m++) {
+				had[m] = x->keep[i + m];
+				any += had[m];
+				x->keep[i + m] = false;
+			}
+			if (any && fails(x, &t)) {
+				weft_part_release(s);
+				*s = t;
+				continue;
+			}
+			for (uint32_t j = 0; j < m; j++)
+				x->keep[i + j] = had[j];
+		}
+	}
+}
+
+static int open_device(struct search *x)
+{
+	struct weft_dev_options d = weft_dev_options_default();
+
+	d.kind = weft_device_kind(x->o->device);
+	d.config = x->c->config;
+	d.memory = (enum weft_memory)x->c->memory;
+	d.rtl_dir = x->o->rtl_dir;
+	d.usb = x->o->usb;
+	int err = weft_dev_open(&d, &x->dev, x->msg);
+	if (!err && x->c->plant.kind != WEFT_PLANT_NONE && x->o->device == WEFT_DEVICE_RTL && weft_dev_plant(x->dev, &x->c->plant))
+		return fail(x, -ENOTSUP, "the captured fault cannot be planted in this device");
+	return err;
+}
+
+/* The case as a capture: what the device left is what it left of the small stream. */
+static int give(struct search *x, struct weft_part_stream *s)
+{
+	struct weft_stream_case *r = x->r;
+	struct weft_capture *c = &r->capture;
+	struct weft_part_stream again;
+
+	/* Once more: want and got are then of this stream. */
+	if (!fails(x, &again))
+		return x->err ? x->err : fail(x, -ENOENT, "the failure comes and goes");
+	r->kept = again.kept;
+	r->loads = again.loads;
+	r->stores = again.stores;
+	*c = *x->c;
+	c->program = c->before = c->after = c->consts = NULL;
+	c->step = 0;
+	c->status = -EBADMSG;
+	c->mismatch = false;
+	memset(c->fault, 0, sizeof c->fault);
+	snprintf(c->message, sizeof c->message, "%u of %u commands of %.100s", again.kept, r->before, x->c->model);
+	int err = weft_part_program(&x->k, &again, &c->program, &c->n_program, x->msg);
+	c->before = again.arena;
+	c->n_arena = again.n_arena;
+	c->after = x->got;
+	c->consts = again.consts;
+	c->n_consts = again.n_consts;
+	x->got = NULL;
+	free(again.stream.words);
+	weft_part_release(s);
+	if (err)
+		weft_capture_release(c);
+	return err;
+}
+
+int weft_reduce_stream(const struct weft_capture *c, const struct weft_stream_options *o, struct weft_stream_case *r, char *msg)
+{
+	struct search x = { .c = c, .o = o, .r = r, .msg = msg };
+	struct weft_part_stream s = { 0 };
+
+	memset(r, 0, sizeof *r);
+	int err = find_target(&x);
+	if (!err)
+		err = open_capture(&x);
+	if (!err)
+		err = open_device(&x);
+	if (!err)
+		err = widen(&x, &s);
+	if (!err) {
+		narrow(&x, &s);
+		err = x.err ? x.err : give(&x, &s);
+	}
+	weft_part_release(&s);
+	weft_dev_close(x.dev);
+	weft_net_free(x.net);
+	free(x.cmds);
+	free(x.keep);
+	free(x.sp);
+	free(x.arena);
+	free(x.want);
+	free(x.got);
+	return err;
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The signals that one looks at first, as a GTKWave save file: clock, the
+ * units' command handshakes and the bus, then those of the wrong command's unit.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "replay.h"
+#include "weft/gen/cmd.h"
+
+#define TOP "npu.weft_npu."
+
+static const char *const everywhere[] = {
+	"clk_i", "busy", "retire_o[3:0]", "u_valid[3:0]", "u_ready[3:0]", "u_busy[3:0]", "u_fault[3:0]",
+	"m_arvalid_o", "m_arready_i", "m_araddr_o[39:0]", "m_rvalid_i", "m_rready_o",
+	"m_awvalid_o", "m_awready_i", "m_awaddr_o[39:0]", "m_wvalid_o", "m_wready_i", "m_bvalid_i",
+};
+
+#define POST "pst_req", "pst_gnt", "pst_addr[19:0]"
+static const char *const load[] = { "ldw_req", "ldw_gnt", "ldw_addr[19:0]", NULL };
+static const char *const store[] = { "str_req", "str_gnt", "str_addr[19:0]", NULL };
+static const char *const conv[] = { "act_req", "act_gnt", "act_addr[19:0]", "wgt_req", "wgt_gnt", "wgt_addr[19:0]",
+	"stall_act", "stall_wgt", "stall_post", POST, NULL };
+static const char *const vector[] = { "vec_req", "vec_gnt", "vec_addr[19:0]", "parv_req", "parv_gnt", "parv_addr[19:0]", POST, NULL };
+
+static const char *const *of_unit(unsigned unit)
+{
+	switch (unit) {
+	case WEFT_UNIT_LD: return load;
+	case WEFT_UNIT_ST: return store;
+	case WEFT_UNIT_CV: return conv;
+	default: return vector;
+	}
+}
+
+static void signal(FILE *f, const char *name)
+{
+	fprintf(f, "%s\n%s%s\n", strchr(name, '[') ? "@22" : "@28", TOP, name);
+}
+
+int weft_replay_signals(const char *path, const char *fst, const struct weft_replay_place *place, char *msg)
+{
+	FILE *f = fopen(path, "w");
+
+	if (!f) {
+		snprintf(msg, WEFT_MSG_LEN, "%.200s: %s", path, strerror(errno));
+		return -errno;
+	}
+	fprintf(f, "[*] command %zu of the stream retires at cycle %llu: %s\n", place->cmd, (unsigned long long)place->cycle, place->text);
+	fprintf(f, "[dumpfile] \"%s\"\n", fst);
+	for (size_t i = 0; i < sizeof everywhere / sizeof everywhere[0]; i++)
+		signal(f, everywhere[i]);
+	for (const char *const *p = of_unit(place->unit); *p; p++)
+		signal(f, *p);
+	int err = ferror(f) ? -EIO : 0;
+	if (fclose(f) || err)
+		err = -EIO;
+	if (err)
+		snprintf(msg, WEFT_MSG_LEN, "%.200s: cannot be written", path);
+	return err;
+}

@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where a program can be cut, and its parts as streams of their own.
+ *
+ * Wait counts are of commands retired since the stream's start. A part starts
+ * when all before it has retired, so its waits are less by the commands of
+ * that unit before it, and at least zero.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "segment.h"
+#include "weft/gen/cmd.h"
+
+uint64_t *weft_cut_stream(const weft_program *p, const struct weft_step *step, uint32_t from, uint32_t to, size_t *n_words)
+{
+	const uint64_t *w = p->words + step->first_word;
+	uint64_t *out = malloc(((size_t)step->n_words + WEFT_CMD_MAX_WORDS) * sizeof(*out));
+	uint32_t before[WEFT_N_UNITS] = { 0 };
+	struct weft_cmd c, end;
+	size_t n = 0, at = 0;
+
+	if (!out)
+		return NULL;
+	for (uint32_t i = 0; i < to && at < step->n_words && !weft_cmd_decode(w + at, step->n_words - at, &c); i++) {
+		unsigned unit = weft_cmd_info((unsigned)c.h.op)->unit;
+		at += (size_t)c.h.n_words;
+		if (unit >= WEFT_N_UNITS)
+			break;
+		if (i < from) {
+			before[unit]++;
+			continue;
+		}
+		for (int u = 0; u < WEFT_N_UNITS; u++)
+			c.h.wait[u] = (uint32_t)c.h.wait[u] > before[u] ? (int32_t)((uint32_t)c.h.wait[u] - before[u]) : 0;
+		n += weft_cmd_encode(&c, out + n);
+	}
+	weft_cmd_init(&end, WEFT_CMD_END);
+	end.h.tag = UINT32_MAX;
+	*n_words = n + weft_cmd_encode(&end, out + n);
+	return out;
+}
+
+/*
+ * What a simulator takes for a segment, in sixteenths of what a cycle takes:
+ * beside cycles for beats of loads and stores, which wake memory, and for
+ * elements, which the model makes as well and which are compared. Fitted to the
+ * processor time of 31 segments of three networks, of which it is within 4 %.
+ */
+#define CYCLE    16
+#define LOADED   10
+#define STORED   35
+#define ELEMENT  2
+
+/* The same for the model, which is there long before; it has no cycles. */
+struct cost { uint64_t device, model; };
+
+static uint64_t elements_of(const weft_program *p, const struct weft_pcmd *c)
+{
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; i < c->n_recs; i++)
+		n += (uint64_t)p->recs[c->first_rec + i].n_y * p->recs[c->first_rec + i].n_x * p->recs[c->first_rec + i].n_c;
+	return n;
+}
+
+static uint64_t groups(uint64_t n, uint64_t of)
+{
+	return (n + of - 1) / of;
+}
+
+static uint64_t array_cycles(const struct weft_cmd_conv *c, uint64_t n)
+{
+	uint64_t rows = groups((uint64_t)c->post.ow * (uint64_t)c->post.oh, n), columns = groups((uint64_t)c->post.oc, n);
+
+	return rows * columns * (uint64_t)c->n_ky * (uint64_t)c->n_kx * groups((uint64_t)c->run_len, n) * n;
+}
+
+/* Of a command beside its cycles. */
+static struct cost side_work(const weft_program *p, const struct weft_config *cfg, const struct weft_pcmd *at, const struct weft_cmd *c)
+{
+	uint64_t elements = elements_of(p, at);
+	struct cost k = { ELEMENT * elements, elements / 4 };
+
+	switch (c->h.op) {
+	case WEFT_CMD_LOAD:
+		k.device += LOADED * weft_moved_bytes(c) / cfg->axi_bytes;
+		break;
+	case WEFT_CMD_STORE:
+		k.device += STORED * weft_moved_bytes(c) / cfg->axi_bytes;
+		break;
+	case WEFT_CMD_CONV:
+		k.model += array_cycles(&c->conv, cfg->n) / 3;
+		break;
+	default:
+		break;
+	}
+	return k;
+}
+
+/*
+ * A simulator does so much of it in a millisecond, on the machine whose times
+ * weft_host_ms() gives: seven networks within 8 %.
+ */
+#define PER_MS    36000
+/* For a byte of memory that is used for the first time: the machine makes a page for it. */
+#define MS_A_BYTE 0.67e-6
+/* A later segment's process takes so much longer to begin than the first: the state is put into its device. */
+#define LATER_MS  5
+/* To verify a stream, to begin a model beside the simulator and to end both: networks of 13 steps. */
+#define STREAM_MS 3
+
+static double host_ms(const weft_program *p, int op)
+{
+	double ms = weft_host_ms(p->graph, &p->graph->ops[op], p->ops[op].macs);
+
+	return ms > 0 ? ms : 0;
+}
+
+/* What a later segment waits for beside the model: golden, all of it, and its own beginning; 0 out of memory, where nothing else runs either. */
+static uint64_t golden_work(const weft_program *p, const struct weft_config *cfg)
+{
+	const weft_graph *g = p->graph;
+	bool *kept = calloc((size_t)g->n_tensors + 1, sizeof(*kept));
+	double bytes = (double)cfg->sp_bytes + (double)p->arena_bytes, ms = 0;
+
+	if (!kept)
+		return 0;
+	weft_checker_wants(p, kept);
+	for (int i = 0; i < g->n_ops; i++)
+		ms += host_ms(p, i);
+	for (int i = 0; i < g->n_tensors; i++)
+		if (kept[i])
+			bytes += (double)weft_tensor_bytes(&g->tensors[i].t);
+	free(kept);
+	return (uint64_t)((ms + LATER_MS + MS_A_BYTE * bytes) * PER_MS);
+}
+
+/* A step beside its commands: its cycles, or the host's work, which is done beside the model as well. */
+static uint64_t step_work(const weft_program *p, const struct weft_step *step, enum weft_memory memory)
+{
+	if (step->kind == WEFT_STEP_HOST)
+		return (uint64_t)(host_ms(p, step->op) * PER_MS);
+	return CYCLE * step->estimate[memory];
+}
+
+/* Before the first command of step i. Every segment begins one stream: that is the same for all. */
+static uint64_t stream_work(const weft_program *p, int i)
+{
+	return i && p->steps[i].kind == WEFT_STEP_NPU ? STREAM_MS * PER_MS : 0;
+}
+
+static struct cost all_work(const weft_program *p, const struct weft_config *cfg, enum weft_memory memory)
+{
+	struct cost all = { 0, 0 };
+	struct weft_cmd c;
+
+	for (int i = 0; i < p->n_steps; i++) {
+		const struct weft_step *step = &p->steps[i];
+		size_t at = 0;
+		uint64_t own = step_work(p, step, memory);
+		all.device += own + stream_work(p, i);
+		if (step->kind != WEFT_STEP_NPU) {
+			all.model += own;
+			continue;
+		}
+		for (uint32_t k = 0; k < step->n_cmds; k++) {
+			if (weft_cmd_decode(p->words + step->first_word + at, step->n_words - at, &c))
+				break;
+			at += (size_t)c.h.n_words;
+			struct cost side = side_work(p, cfg, &p->cmds[step->first_cmd + k], &c);
+			all.device += side.device;
+			all.model += side.model;
+		}
+	}
+	return all;
+}
+
+struct walk {
+	const weft_program *p;
+	const struct weft_config *cfg;
+	enum weft_memory memory;
+	uint32_t *last;            /* by operator: its last command that is no load, in the step at hand */
+	uint64_t begin, side;      /* work of cycles before the step; beside them so far */
+	struct cost total;
+	uint64_t golden;           /* until the second segment may begin, beside the model */
+	int n, have;               /* points */
+	struct weft_point *points;
+	/* The last that was offered, and the work before it; the work before the last cut. */
+	struct weft_point last_at;
+	uint64_t offered, cut;
+};
+
+static void find_last(struct walk *k, const struct weft_step *step)
+{
+	const uint64_t *w = k->p->words + step->first_word;
+	struct weft_cmd c;
+	size_t at = 0;
+
+	memset(k->last, 0, ((size_t)k->p->n_ops + 1) * sizeof(*k->last));
+	for (uint32_t i = 0; i < step->n_cmds && !weft_cmd_decode(w + at, step->n_words - at, &c); i++) {
+		int op = k->p->cmds[step->first_cmd + i].op;
+		at += (size_t)c.h.n_words;
+		if (op >= 0 && c.h.op != WEFT_CMD_LOAD)
+			k->last[op] = i;
+	}
+}
+
+/* 1 + r + ... of n members. */
+static double series(double r, int n)
+{
+	double sum = 0;
+
+	while (n-- > 0)
+		sum = sum * r + 1;
+	return sum;
+}
+
+/*
+ * Work before the segment that is to begin next. The first one begins at once, the
+ * others when golden is there and the model has come to them, and all are to end
+ * together: with x[i] of the work before segment i and g and m what golden and the
+ * model take of it, x[1] is the time that each of them has, and x[i + 1] - x[i] is that
+ * less g + m x[i].
+ */
+static uint64_t work_due(const struct walk *k)
+{
+	double device = (double)k->total.device + 1, model = (double)k->total.model / device, golden = (double)k->golden / device;
+
+	/* Never nothing, nor so slow that nothing would be left for later segments. */
+	model = model < 0.001 ? 0.001 : model > 0.5 ? 0.5 : model;
+	golden = golden > 0.4 ? 0.4 : golden;
+	double time = (1 + golden * series(1 - model, k->n - 1)) / series(1 - model, k->n);
+	double before = time * series(1 - model, k->have) - golden * series(1 - model, k->have - 1);
+	return (uint64_t)((double)k->total.device * before);
+}
+
+/* A point where it may be cut, with so much work before it: that, or the one before it, whichever is nearer to a border. */
+static void offer(struct walk *k, struct weft_point at, uint64_t work)
+{
+	if (k->have == k->n)
+		return;
+	uint64_t due = work_due(k);
+	if (work >= due) {
+		bool before = k->offered > k->cut && due - k->offered < work - due;
+		k->points[k->have++] = before ? k->last_at : at;
+		k->cut = before ? k->offered : work;
+		if (before) {
+			k->offered = k->cut;
+			offer(k, at, work);
+			return;
+		}
+	}
+	k->last_at = at;
+	k->offered = work;
+}
+
+/* Commands of a step since an operator's last one: where each may be followed by a cut, and the work beside cycles until then. */
+struct span { uint32_t first, n; uint64_t done, side; uint64_t *at; bool *may; };
+
+/* Cycles pass between two operators' ends as the work beside them does. */
+static void offer_span(struct walk *k, int i_step, struct span *s, uint64_t done)
+{
+	uint64_t side = s->n ? s->at[s->n - 1] - s->side : 0;
+
+	for (uint32_t i = 0; i < s->n; i++) {
+		double part = side ? (double)(s->at[i] - s->side) / (double)side : 1;
+		uint64_t cycles = s->done + (uint64_t)(part * (double)(done - s->done));
+		if (s->may[i])
+			offer(k, (struct weft_point){ i_step, s->first + i + 1 }, k->begin + CYCLE * cycles + s->at[i]);
+	}
+	s->first += s->n;
+	s->n = 0;
+	s->done = done;
+	s->side = k->side;
+}
+
+/* After every command that computes, but not where sums stay in the array: they belong to the next one as well. */
+static bool may_cut(const struct weft_cmd *c)
+{
+	return c->h.op != WEFT_CMD_LOAD && (c->h.op != WEFT_CMD_CONV || !c->conv.keep);
+}
+
+static int cut_step(struct walk *k, int i_step)
+{
+	const struct weft_step *step = &k->p->steps[i_step];
+	const uint64_t *w = k->p->words + step->first_word;
+	struct span s = { .side = k->side, .at = malloc((step->n_cmds + 1) * sizeof(*s.at)), .may = malloc((step->n_cmds + 1) * sizeof(*s.may)) };
+	struct weft_cmd c;
+	size_t at = 0;
+
+	find_last(k, step);
+	for (uint32_t i = 0; s.at && s.may && i + 2 < step->n_cmds && !weft_cmd_decode(w + at, step->n_words - at, &c); i++) {
+		int op = k->p->cmds[step->first_cmd + i].op;
+		at += (size_t)c.h.n_words;
+		k->side += side_work(k->p, k->cfg, &k->p->cmds[step->first_cmd + i], &c).device;
+		s.may[s.n] = may_cut(&c);
+		s.at[s.n++] = k->side;
+		if (op < 0 || c.h.op == WEFT_CMD_LOAD || k->last[op] != i)
+			continue;
+		uint64_t end = k->p->ops[op].done[k->memory];
+		offer_span(k, i_step, &s, end > s.done ? end : s.done);
+	}
+	int err = s.at && s.may ? 0 : -ENOMEM;
+	free(s.at);
+	free(s.may);
+	return err;
+}
+
+int weft_cut_points(const weft_program *p, const struct weft_config *cfg, enum weft_memory memory, bool golden, int n,
+                    struct weft_point *points)
+{
+	struct walk k = { .p = p, .cfg = cfg, .memory = memory, .last = malloc(((size_t)p->n_ops + 1) * sizeof(uint32_t)),
+	                  .total = all_work(p, cfg, memory), .golden = golden ? golden_work(p, cfg) : 0, .n = n, .points = points, .have = 1 };
+
+	if (!k.last)
+		return -ENOMEM;
+	points[0] = (struct weft_point){ 0, 0 };
+	int err = 0;
+	for (int i = 0; i < p->n_steps && !err; i++) {
+		/* Between steps as well, where that is due. */
+		if (i)
+			offer(&k, (struct weft_point){ i, 0 }, k.begin + k.side);
+		k.begin += stream_work(p, i);
+		if (p->steps[i].kind == WEFT_STEP_NPU)
+			err = cut_step(&k, i);
+		k.begin += step_work(p, &p->steps[i], memory);
+	}
+	points[k.have] = (struct weft_point){ p->n_steps, 0 };
+	free(k.last);
+	return err ? err : k.have;
+}

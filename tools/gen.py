@@ -82,6 +82,33 @@ class Field:
         return self.word * 64 + self.lsb
 
 
+class Record:
+    """A structure of whole bytes in the scratchpad that commands read."""
+
+    def __init__(self, name, raw):
+        where = f"cmd.toml: record.{name}"
+        self.name, self.bytes, self.brief = name, raw["bytes"], one_line(raw["brief"])
+        # A field's place counts from the record's first bit, which is all that flat_lsb needs.
+        self.fields = [RecordField(f, where, 8 * self.bytes) for f in raw["field"]]
+        ends = [0] + [f.lsb + f.bits for f in self.fields]
+        need(all(f.lsb >= end for f, end in zip(self.fields, ends)), where, "fields overlap or are out of order")
+
+
+class RecordField:
+    """A field of a Record, of whole bytes."""
+
+    def __init__(self, raw, where, record_bits):
+        self.name, (self.lsb, self.bits), self.signed = raw["name"], raw["at"], raw.get("signed", False)
+        self.doc = one_line(raw["doc"])
+        need(self.lsb % 8 == 0 and self.bits % 8 == 0 and 0 < self.bits <= 64, f"{where}.{self.name}", "not of whole bytes")
+        need(self.lsb + self.bits <= record_bits, f"{where}.{self.name}", "lies behind the record's end")
+
+    @property
+    def c_type(self):
+        size = next(s for s in (8, 16, 32, 64) if s >= self.bits)
+        return ("" if self.signed else "u") + f"int{size}_t"
+
+
 class Command:
     def __init__(self, name, raw):
         self.name, self.op, self.unit, self.words = name, raw["op"], raw["unit"], raw["words"]
@@ -107,6 +134,7 @@ class Spec:
         self.header = [Field(f, "cmd.toml: header") for f in cmd["header"]["field"]]
         self.groups = {n: [Field(f, f"cmd.toml: group.{n}") for f in g["field"]]
                        for n, g in cmd.get("group", {}).items()}
+        self.records = [Record(n, r) for n, r in cmd["record"].items()]
         self.group_docs = {n: g.get("doc", "").strip() for n, g in cmd.get("group", {}).items()}
         self.cmds = [Command(n, c) for n, c in cmd["cmd"].items()]
         by_name = {c.name: c for c in self.cmds}
@@ -420,6 +448,30 @@ const char *weft_fault_name(unsigned code);
 const char *weft_fault_brief(unsigned code);""".split("\n")
 
 
+def c_record(r):
+    """A record as a struct, and how it lies in memory."""
+    upper, size = r.name.upper(), f"WEFT_{r.name.upper()}_BYTES"
+    out = [f"/** {r.brief}. */", f"struct weft_{r.name} {{"]
+    out += [f"\t{f.c_type} {f.name}; /* {f.doc}; {f.bits} bits */" for f in r.fields] + ["};", "", f"#define {size} {r.bytes}"]
+    out += [f"#define WEFT_{upper}_{f.name.upper()}_AT {f.lsb // 8} /* byte of the record */" for f in r.fields]
+    out += ["", f"/** Write a record of {size} as it lies in the scratchpad; the bytes of no field become zero. */",
+            f"static inline void weft_{r.name}_write(const struct weft_{r.name} *r, uint8_t *to)", "{",
+            f"\tfor (int i = 0; i < {size}; i++)", "\t\tto[i] = 0;"]
+    for f in r.fields:
+        out += [f"\tfor (int i = 0; i < {f.bits // 8}; i++)",
+                f"\t\tto[WEFT_{upper}_{f.name.upper()}_AT + i] = (uint8_t)((uint64_t)r->{f.name} >> 8 * i);"]
+    out += ["}", "", f"/** The record that lies in {size} of memory. */",
+            f"static inline struct weft_{r.name} weft_{r.name}_read(const uint8_t *from)", "{",
+            f"\tuint64_t v[{len(r.fields)}] = {{ 0 }};", f"\tstruct weft_{r.name} r;", ""]
+    for k, f in enumerate(r.fields):
+        out += [f"\tfor (int i = 0; i < {f.bits // 8}; i++)",
+                f"\t\tv[{k}] |= (uint64_t)from[WEFT_{upper}_{f.name.upper()}_AT + i] << 8 * i;"]
+    for k, f in enumerate(r.fields):
+        sign = f"(v[{k}] ^ UINT64_C({1 << f.bits - 1:#x})) - UINT64_C({1 << f.bits - 1:#x})"
+        out.append(f"\tr.{f.name} = ({f.c_type})({sign if f.signed else f'v[{k}]'});")
+    return out + ["\treturn r;", "}", ""]
+
+
 def gen_cmd_h(spec):
     body = ["/* Opcodes. */"]
     body += c_enum("weft_cmd_op", [(f"WEFT_CMD_{c.name.upper()}", f"{c.op:#04x}", c.brief) for c in spec.cmds])
@@ -457,6 +509,8 @@ def gen_cmd_h(spec):
         note = f" /* also {', '.join(users[1:])} */" if users[1:] else ""
         body.append(f"\t\tstruct weft_cmd_{c.name} {c.name};{note}")
     body += ["\t};", "};", ""]
+    for r in spec.records:
+        body += c_record(r)
     return c_file("cmd.toml", "cmd", body + CMD_DECLARATIONS, includes=["#include <weft/gen/config.h>", ""])
 
 
@@ -656,7 +710,30 @@ def gen_cmd_sv(spec):
         if c.own:
             users = ", ".join(o.name for o in spec.cmds if o.like is c)
             body += [f"// Of {users}."] + sv_fields(c.name.upper(), c.own)
+    for r in spec.records:
+        body += sv_record(r)
     return sv_package("cmd.toml", "weft_cmd_pkg", body[:-1])
+
+
+def sv_struct(name, fields, bits):
+    """A packed struct of (name, lsb, bits, signed, doc), the highest first, with what lies between as reserved bits."""
+    out, end = [f"typedef struct packed {{"], bits
+    for field, lsb, width, signed, doc in sorted(fields, key=lambda f: -f[1]):
+        if lsb + width < end:
+            out.append(f"  logic [{end - lsb - width - 1}:0] reserved_{lsb + width};")
+        kind = "logic signed" if signed else "logic"
+        span = f" [{width - 1}:0]" if width > 1 or signed else ""
+        out.append(f"  {kind}{span} {field};" + (f"  // {doc}" if doc else ""))
+        end = lsb
+    if end > 0:
+        out.append(f"  logic [{end - 1}:0] reserved_0;")
+    return out + [f"}} {name}_t;"]
+
+
+def sv_record(r):
+    upper = r.name.upper()
+    return [f"// {r.brief}; byte 0 in the low bits", sv_uint(f"{upper}_BYTES", r.bytes),
+            *sv_struct(r.name, [(f.name, f.lsb, f.bits, f.signed, f.doc) for f in r.fields], 8 * r.bytes), ""]
 
 
 def sv_range_test(f, prefix):
@@ -807,6 +884,11 @@ def md_doc(text):
     return ["```text", *text.split("\n"), "```", ""] if text else []
 
 
+def byte_range(f):
+    first, last = f.lsb // 8, (f.lsb + f.bits) // 8 - 1
+    return f"{first}..{last}" if first < last else str(first)
+
+
 def isa_tables(spec):
     body = [MARK_BEGIN, "", "| command | opcode | unit | words | |", "|---|---|---|---|---|"]
     body += [f"| [`{c.name}`](#{c.name}) | {c.op:#04x} | {c.unit} | {c.words} | {md_cell(c.brief)} |" for c in spec.cmds]
@@ -818,6 +900,11 @@ def isa_tables(spec):
     for name, fields in spec.groups.items():
         users = ", ".join(c.name for c in spec.cmds if name in c.groups)
         body += [f"### {name}", "", f"Part of {users}.", ""] + md_doc(spec.group_docs[name]) + md_fields(fields)
+    for r in spec.records:
+        body += [f"### {r.name}", "", f"{r.brief}; {r.bytes} bytes, little-endian, zero where there is no field.", "",
+                 "| field | bytes | | meaning |", "|---|---|---|---|"]
+        body += [f"| `{f.name}` | {byte_range(f)} | {'' if f.signed else 'u'}int{f.bits} | {f.doc} |"
+                 for f in r.fields] + [""]
     for c in spec.cmds:
         needs = f" Needs the feature {c.needs}, else BAD_OP." if c.needs else ""
         body += [f"### {c.name}", "", f"{c.brief}. Opcode {c.op:#04x}, {c.words} words, unit {c.unit}.{needs}", ""] + md_doc(c.doc)

@@ -39,7 +39,8 @@ module weft_feed_par (
   localparam int unsigned AddrW = weft_cfg_pkg::SP_ADDR_BITS;
   localparam int LOG2_N = weft_cfg_pkg::LOG2_N;
   localparam int SP_BITS = weft_cfg_pkg::LOG2_SP_BYTES;
-  localparam int HALF = (N > 16) ? 128 : 0;
+  localparam int REC_BITS = 8 * weft_cmd_pkg::PARAM_BYTES;
+  localparam int HALF = (N > 16) ? REC_BITS : 0;
 
   logic unused_cmd;  // fields of other modules, and the record's spare bytes
   assign unused_cmd = ^cmd_i ^ (^rdata_i);
@@ -55,7 +56,9 @@ module weft_feed_par (
   weft_cfg_pkg::row_acc_t   bias0_q, bias1_q;
   weft_cfg_pkg::row_mul_t   mul0_q, mul1_q;
   weft_cfg_pkg::row_shift_t shift0_q, shift1_q;
-  logic [85:0]              rec;
+  /* verilator lint_off UNUSEDSIGNAL */  // the record's spare bits
+  weft_cmd_pkg::param_t     rec;
+  /* verilator lint_on UNUSEDSIGNAL */
 
   // A buffer is free to be filled if it is not whole and, at lane 0, its
   // earlier contents have been dropped.
@@ -69,7 +72,7 @@ module weft_feed_par (
 
   // A record is two words (N = 8), one, or half of one (N = 32). Shifts have
   // 6 significant bits.
-  assign rec = c_half_q ? rdata_i[HALF +: 86] : rdata_i[85:0];
+  assign rec = c_half_q ? rdata_i[HALF +: REC_BITS] : rdata_i[REC_BITS-1:0];
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
@@ -95,7 +98,7 @@ module weft_feed_par (
         addr_q    <= cmd_i[weft_cmd_pkg::CONV_P_BASE_LSB +: AddrW];
         oc_left_q <= cmd_i[weft_cmd_pkg::POST_OC_LSB +: 16];
       end else if (go) begin
-        addr_q <= addr_q + 20'd16;
+        addr_q <= addr_q + AddrW'(weft_cmd_pkg::PARAM_BYTES);
         lane_q <= lane_q + LOG2_N'(1);
         if (lane_q == LOG2_N'(N - 1)) begin
           wr_sel_q  <= !wr_sel_q;
@@ -112,13 +115,13 @@ module weft_feed_par (
         for (int l = 0; l < N; l++) begin
           if (c_lane_q == LOG2_N'(l)) begin
             if (c_sel_q) begin
-              bias1_q[48*l +: 48] <= rec[47:0];
-              mul1_q[32*l +: 32]  <= rec[79:48];
-              shift1_q[6*l +: 6]  <= rec[85:80];
+              bias1_q[48*l +: 48] <= rec.bias;
+              mul1_q[32*l +: 32]  <= rec.mul;
+              shift1_q[6*l +: 6]  <= rec.shift[5:0];
             end else begin
-              bias0_q[48*l +: 48] <= rec[47:0];
-              mul0_q[32*l +: 32]  <= rec[79:48];
-              shift0_q[6*l +: 6]  <= rec[85:80];
+              bias0_q[48*l +: 48] <= rec.bias;
+              mul0_q[32*l +: 32]  <= rec.mul;
+              shift0_q[6*l +: 6]  <= rec.shift[5:0];
             end
           end
         end

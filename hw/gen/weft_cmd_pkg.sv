@@ -680,5 +680,14 @@ package weft_cmd_pkg;
   // rescale breaks ties to even
   localparam int unsigned ALU_EVEN_LSB = 887;
   localparam int unsigned ALU_EVEN_W = 1;
+
+  // What the first stage of conv and dw needs of one channel; byte 0 in the low bits
+  localparam int unsigned PARAM_BYTES = 16;
+  typedef struct packed {
+    logic [39:0] reserved_88;
+    logic [7:0] shift;  // Shift of RESCALE; the low 6 bits count
+    logic signed [31:0] mul;  // Multiplier of RESCALE; with scale16 the low 16 bits count
+    logic signed [47:0] bias;  // Added to the sum; in mode 2 an fp16 in the low 16 bits
+  } param_t;
 endpackage
 /* verilator lint_on UNUSEDPARAM */

@@ -60,7 +60,7 @@ module weft_vec_par (
   localparam int N        = weft_cfg_pkg::N;
   localparam int unsigned AddrW    = weft_cfg_pkg::SP_ADDR_BITS;
   localparam int Taps     = weft_cfg_pkg::DW_TAPS;
-  localparam int RecBytes = weft_cfg_pkg::PARAM_BYTES;
+  localparam int RecBytes = weft_cmd_pkg::PARAM_BYTES;
   localparam logic [2:0]  RecLast  = 3'((RecBytes - 1) / 2);   // RecBytes words of N bytes hold N records
 
   logic                   run_q;
@@ -184,13 +184,24 @@ module weft_vec_par (
 
   /* verilator lint_on BLKSEQ */
   logic [9*Taps*N-1:0] wts_q;
-  /* verilator lint_off UNUSEDSIGNAL */  // a record ends with five bytes of zero
   logic [8*RecBytes*N-1:0] recs_q;
-  /* verilator lint_on UNUSEDSIGNAL */
 
   assign wts_valid_o = wts_full_q;
   assign wts_o       = wts_q;
   assign rec_valid_o = rec_full_q;
+
+  weft_cfg_pkg::row_acc_t   bias;
+  weft_cfg_pkg::row_mul_t   mul;
+  weft_cfg_pkg::row_shift_t shift;
+  for (genvar c = 0; c < N; c++) begin : g_lane
+    /* verilator lint_off UNUSEDSIGNAL */  // the record's spare bits
+    weft_cmd_pkg::param_t rec;
+    /* verilator lint_on UNUSEDSIGNAL */
+    assign rec               = recs_q[8*RecBytes*c +: 8*RecBytes];
+    assign bias[48*c +: 48]  = rec.bias;
+    assign mul[32*c +: 32]   = rec.mul;
+    assign shift[6*c +: 6]   = rec.shift[5:0];
+  end
 
   always_ff @(posedge clk_i) begin
     if (got_q && !got_rec_q) begin
@@ -214,11 +225,9 @@ module weft_vec_par (
         shift_o[6*c +: 6]  <= scalar_shift_i;
       end
     end else if (rec_take_i) begin
-      for (int c = 0; c < N; c++) begin
-        bias_o[48*c +: 48] <= recs_q[8*RecBytes*c +: 48];
-        mul_o[32*c +: 32]  <= recs_q[8*RecBytes*c + 48 +: 32];
-        shift_o[6*c +: 6]  <= recs_q[8*RecBytes*c + 80 +: 6];
-      end
+      bias_o  <= bias;
+      mul_o   <= mul;
+      shift_o <= shift;
     end
   end
 

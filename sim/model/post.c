@@ -60,11 +60,6 @@ static int32_t wrap(uint32_t v)
 	return (int32_t)v;
 }
 
-static uint32_t bytes_u32(const uint8_t *b)
-{
-	return b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
-}
-
 int post_lanes(struct weft_model *m, uint32_t addr, struct post_lane *lanes)
 {
 	uint8_t raw[LANES_MAX * WEFT_PARAM_BYTES];
@@ -73,11 +68,9 @@ int post_lanes(struct weft_model *m, uint32_t addr, struct post_lane *lanes)
 	if (ret)
 		return ret;
 	for (uint32_t i = 0; i < m->n; i++) {
-		const uint8_t *r = raw + i * WEFT_PARAM_BYTES;
+		const struct weft_param p = weft_param_read(raw + i * WEFT_PARAM_BYTES);
 
-		lanes[i].bias = bytes_u32(r) | (uint64_t)(r[4] | r[5] << 8) << 32;
-		lanes[i].mul = wrap(bytes_u32(r + 6));
-		lanes[i].shift = r[10] & 63;
+		lanes[i] = (struct post_lane){ .bias = (uint64_t)p.bias, .mul = p.mul, .shift = p.shift & 63 };
 	}
 	return 0;
 }

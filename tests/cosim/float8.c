@@ -192,9 +192,8 @@ static void load_records(struct bench *b, uint32_t at)
 {
 	uint8_t *p = load(b, at, CODES * WEFT_PARAM_BYTES);
 
-	memset(p, 0, CODES * WEFT_PARAM_BYTES);
 	for (int c = 0; c < CODES; c++)
-		p[c * WEFT_PARAM_BYTES + 1] = 0x80;
+		weft_param_write(&(struct weft_param){ .bias = 0x8000 }, p + c * WEFT_PARAM_BYTES);
 }
 
 static void conv_products(struct bench *b, int scale, uint64_t at[PAIRS][PARTS])
@@ -342,13 +341,11 @@ static void sums(struct bench *b, int pair)
 	uint8_t *w = load(b, region(b, 1), CODES * chunks * n);
 	memset(w, 0, CODES * chunks * n);
 	uint8_t *p = load(b, region(b, 3), CODES * WEFT_PARAM_BYTES);
-	memset(p, 0, CODES * WEFT_PARAM_BYTES);
 	for (uint32_t k = 0; k < CODES; k++) {
 		uint16_t bias = (uint16_t)test_random(&b->rng) & (k % 8 ? 0xbfff : 0xffff);
 		for (uint32_t t = 0; t < TERMS; t++)
 			w[(k / n * chunks + t / n) * n * n + k % n * n + t % n] = draw_code(b, w_near);
-		p[k * WEFT_PARAM_BYTES] = (uint8_t)bias;
-		p[k * WEFT_PARAM_BYTES + 1] = (uint8_t)(bias >> 8);
+		weft_param_write(&(struct weft_param){ .bias = bias }, p + k * WEFT_PARAM_BYTES);
 	}
 	weft_cmd_init(&c, WEFT_CMD_CONV);
 	c.h.wait[WEFT_UNIT_LD] = b->n_ld;
@@ -370,7 +367,7 @@ static void sums(struct bench *b, int pair)
 			for (uint32_t t = 0; t < TERMS; t++)
 				sum = bf_accumulate(sum, bf_product(xf, x[i * TERMS + t], wf,
 				                                    w[(k / n * chunks + t / n) * n * n + k % n * n + t % n], scale));
-			int want = bf_add(bf_sum_out(sum), p[k * WEFT_PARAM_BYTES] | p[k * WEFT_PARAM_BYTES + 1] << 8);
+			int want = bf_add(bf_sum_out(sum), (uint16_t)weft_param_read(p + k * WEFT_PARAM_BYTES).bias);
 			int got = half_at(b, 2 * (uint64_t)(i * CODES + k));
 			if (want != got)
 				fail_msg("%s seed %llu, sum of %s * %s * 2^%d, pixel %u, channel %u: expected 0x%04x, got 0x%04x",

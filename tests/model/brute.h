@@ -237,12 +237,9 @@ static inline int32_t random_shift(struct rng *r, const struct weft_cmd_post *p)
 /* One parameter record: bias, multiplier, shift. */
 static inline void put_record(uint8_t *at, int64_t bias, int32_t mul, int32_t shift)
 {
-	memset(at, 0, 16);
-	for (int i = 0; i < 6; i++)
-		at[i] = (uint8_t)((uint64_t)bias >> 8 * i);
-	for (int i = 0; i < 4; i++)
-		at[6 + i] = (uint8_t)((uint32_t)mul >> 8 * i);
-	at[10] = (uint8_t)shift;
+	const struct weft_param p = { .bias = bias, .mul = mul, .shift = (uint8_t)shift };
+
+	weft_param_write(&p, at);
 }
 
 /* A model, and a copy of what its scratchpad should hold. */

@@ -93,7 +93,7 @@ static void put_weights(struct bench *b, const struct conv *v, const struct weft
 static void put_records(struct bench *b, const struct conv *v, const struct weft_cmd_conv *c)
 {
 	for (int32_t i = 0; i < v->oc; i++)
-		put_record(b->want + c->p_base + 16 * i, v->bias[i], v->mul[i], v->shift[i]);
+		put_record(b->want + c->p_base + WEFT_PARAM_BYTES * i, v->bias[i], v->mul[i], v->shift[i]);
 }
 
 /* Joined runs need neighbouring taps and pixels without gaps. */

@@ -41,7 +41,7 @@ static void random_constants(struct bench *b, const struct weft_cmd_dw *d, struc
 		t->bias[ch] = random_bias(&b->rng);
 		t->mul[ch] = random_mul(&b->rng, &d->post);
 		t->shift[ch] = random_shift(&b->rng, &d->post);
-		put_record(b->want + d->p_base + 16 * ch, t->bias[ch], t->mul[ch], t->shift[ch]);
+		put_record(b->want + d->p_base + WEFT_PARAM_BYTES * ch, t->bias[ch], t->mul[ch], t->shift[ch]);
 	}
 }
 

@@ -103,7 +103,7 @@ static void random_records(struct bench *b, int32_t at, int32_t n)
 	for (int32_t i = 0; i < n; i++) {
 		uint64_t bias = (rng_next(&b->rng) & ~UINT64_C(0xffff)) | (unsigned)random_fp16(&b->rng);
 
-		put_record(b->want + at + 16 * i, (int64_t)bias, (int32_t)rng_next(&b->rng), rng_int(&b->rng, 0, 255));
+		put_record(b->want + at + WEFT_PARAM_BYTES * i, (int64_t)bias, (int32_t)rng_next(&b->rng), rng_int(&b->rng, 0, 255));
 	}
 }
 

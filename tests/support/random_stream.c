@@ -561,7 +561,6 @@ static int new_records(struct maker *m, struct job *j, int64_t n)
 	uint8_t *r = must(calloc((size_t)n, WEFT_PARAM_BYTES));
 
 	for (int64_t i = 0; i < n; i++) {
-		uint8_t *at = r + i * WEFT_PARAM_BYTES;
 		int64_t bias = chance(m, 70) ? draw(m, -200000, 200000) : chance(m, 60) ? draw(m, INT32_MIN, INT32_MAX)
 		                                                                        : draw(m, -(1ll << 47), (1ll << 47) - 1);
 		uint32_t mul = draw_mul(m);
@@ -573,11 +572,8 @@ static int new_records(struct maker *m, struct job *j, int64_t n)
 		}
 		if (m->mode == FLOAT)
 			bias = chance(m, 30) ? 0 : draw_fp16(m) | (bias & ~0xffffll);
-		for (int k = 0; k < 6; k++)
-			at[k] = (uint8_t)((uint64_t)bias >> 8 * k);
-		for (int k = 0; k < 4; k++)
-			at[6 + k] = (uint8_t)(mul >> 8 * k);
-		at[10] = (uint8_t)shift;
+		const struct weft_param p = { .bias = bias, .mul = (int32_t)mul, .shift = (uint8_t)shift };
+		weft_param_write(&p, r + i * WEFT_PARAM_BYTES);
 	}
 	if (area >= 0)
 		load_exactly(m, j, area, m->area[area].at, m->area[area].len, r);

@@ -111,12 +111,8 @@ void diag_params(struct diag_stream *s, uint32_t sp, uint32_t n, uint32_t mul, u
 	if (s->failed)
 		return;
 	for (uint32_t i = 0; i < n; i++) {
-		uint8_t *r = s->data + off + i * WEFT_PARAM_BYTES;
-		for (int b = 0; b < 6; b++)
-			r[b] = (uint8_t)(bias >> 8 * b);
-		for (int b = 0; b < 4; b++)
-			r[6 + b] = (uint8_t)(mul >> 8 * b);
-		r[10] = (uint8_t)shift;
+		const struct weft_param p = { .bias = bias, .mul = (int32_t)mul, .shift = (uint8_t)shift };
+		weft_param_write(&p, s->data + off + i * WEFT_PARAM_BYTES);
 	}
 	diag_load(s, off, sp, n * WEFT_PARAM_BYTES);
 }

@@ -117,7 +117,6 @@ static void records(struct post_test *t, uint32_t n, int mode, bool scale16, int
 	int width = mode ? 14 : 6, max_v = scale16 ? 46 : 30, max_m = scale16 ? 15 : 31;
 
 	for (uint32_t i = 0; i < n && !t->s.failed; i++) {
-		uint8_t *r = t->s.data + off + i * WEFT_PARAM_BYTES;
 		int shift = 2 + (int)((uint32_t)tile + (i / 4)) % TILES;
 		/* v * m >> shift has width bits: bits of m between those that leave v in range. */
 		int lo = clip(shift + width - max_v, 1, max_m), hi = clip(shift + width - 2, lo, max_m);
@@ -128,11 +127,8 @@ static void records(struct post_test *t, uint32_t n, int mode, bool scale16, int
 		                        : (int64_t)of_bits(t, v_bits);
 		if (diag_random(&t->seed) & 1)
 			v = -v;
-		for (int b = 0; b < 6; b++)
-			r[b] = (uint8_t)((uint64_t)v >> 8 * b);
-		for (int b = 0; b < 4; b++)
-			r[6 + b] = (uint8_t)(mul >> 8 * b);
-		r[10] = (uint8_t)shift;
+		const struct weft_param p = { .bias = v, .mul = (int32_t)mul, .shift = (uint8_t)shift };
+		weft_param_write(&p, t->s.data + off + i * WEFT_PARAM_BYTES);
 	}
 	diag_load(&t->s, off, t->params + (uint32_t)tile * n * WEFT_PARAM_BYTES, n * WEFT_PARAM_BYTES);
 }
@@ -356,9 +352,8 @@ static void float_records(struct post_test *t, uint32_t n)
 	size_t off = diag_data(&t->s, NULL, (size_t)n * WEFT_PARAM_BYTES);
 
 	for (uint32_t i = 0; i < n && !t->s.failed; i++) {
-		int32_t h = half_pattern(t);
-		t->s.data[off + i * WEFT_PARAM_BYTES] = (uint8_t)h;
-		t->s.data[off + i * WEFT_PARAM_BYTES + 1] = (uint8_t)((uint32_t)h >> 8);
+		const struct weft_param p = { .bias = half_pattern(t) };
+		weft_param_write(&p, t->s.data + off + i * WEFT_PARAM_BYTES);
 	}
 	diag_load(&t->s, off, t->params, n * WEFT_PARAM_BYTES);
 }

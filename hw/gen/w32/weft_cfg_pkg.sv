@@ -16,7 +16,6 @@ package weft_cfg_pkg;
   localparam int unsigned SP_BANKS = 16;
   localparam int unsigned N_UNITS = 4;
   localparam int unsigned ACC_BITS = 48;
-  localparam int unsigned PARAM_BYTES = 16;
   localparam int unsigned DW_TAPS = 9;
   localparam int unsigned CMD_MAX_WORDS = 16;
   localparam int unsigned QUEUE_DEPTH = 4;

@@ -1262,6 +1262,49 @@ struct weft_cmd {
 	};
 };
 
+/** What the first stage of conv and dw needs of one channel. */
+struct weft_param {
+	int64_t bias; /* Added to the sum; in mode 2 an fp16 in the low 16 bits; 48 bits */
+	int32_t mul; /* Multiplier of RESCALE; with scale16 the low 16 bits count; 32 bits */
+	uint8_t shift; /* Shift of RESCALE; the low 6 bits count; 8 bits */
+};
+
+#define WEFT_PARAM_BYTES 16
+#define WEFT_PARAM_BIAS_AT 0 /* byte of the record */
+#define WEFT_PARAM_MUL_AT 6 /* byte of the record */
+#define WEFT_PARAM_SHIFT_AT 10 /* byte of the record */
+
+/** Write a record of WEFT_PARAM_BYTES as it lies in the scratchpad; the bytes of no field become zero. */
+static inline void weft_param_write(const struct weft_param *r, uint8_t *to)
+{
+	for (int i = 0; i < WEFT_PARAM_BYTES; i++)
+		to[i] = 0;
+	for (int i = 0; i < 6; i++)
+		to[WEFT_PARAM_BIAS_AT + i] = (uint8_t)((uint64_t)r->bias >> 8 * i);
+	for (int i = 0; i < 4; i++)
+		to[WEFT_PARAM_MUL_AT + i] = (uint8_t)((uint64_t)r->mul >> 8 * i);
+	for (int i = 0; i < 1; i++)
+		to[WEFT_PARAM_SHIFT_AT + i] = (uint8_t)((uint64_t)r->shift >> 8 * i);
+}
+
+/** The record that lies in WEFT_PARAM_BYTES of memory. */
+static inline struct weft_param weft_param_read(const uint8_t *from)
+{
+	uint64_t v[3] = { 0 };
+	struct weft_param r;
+
+	for (int i = 0; i < 6; i++)
+		v[0] |= (uint64_t)from[WEFT_PARAM_BIAS_AT + i] << 8 * i;
+	for (int i = 0; i < 4; i++)
+		v[1] |= (uint64_t)from[WEFT_PARAM_MUL_AT + i] << 8 * i;
+	for (int i = 0; i < 1; i++)
+		v[2] |= (uint64_t)from[WEFT_PARAM_SHIFT_AT + i] << 8 * i;
+	r.bias = (int64_t)((v[0] ^ UINT64_C(0x800000000000)) - UINT64_C(0x800000000000));
+	r.mul = (int32_t)((v[1] ^ UINT64_C(0x80000000)) - UINT64_C(0x80000000));
+	r.shift = (uint8_t)(v[2]);
+	return r;
+}
+
 /** One bit field: its place in the encoding, in struct weft_cmd, and its range. */
 struct weft_field_info {
 	const char *name;

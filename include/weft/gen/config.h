@@ -18,7 +18,6 @@ extern "C" {
 #define WEFT_SP_BANKS 16
 #define WEFT_N_UNITS 4
 #define WEFT_ACC_BITS 48
-#define WEFT_PARAM_BYTES 16
 #define WEFT_DW_TAPS 9
 #define WEFT_CMD_MAX_WORDS 16
 #define WEFT_QUEUE_DEPTH 4

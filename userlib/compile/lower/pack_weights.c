@@ -61,14 +61,11 @@ static int64_t scale_mul(const struct cc *cc, const struct node *nd, int64_t c)
 	return t->dtype == WEFT_INT16 ? ((const int16_t *)t->data)[c] : ((const int32_t *)t->data)[c];
 }
 
-static void pack_float_record(const struct cc *cc, const struct node *nd, int64_t c, uint8_t *rec)
+static uint16_t float_bias(const struct cc *cc, const struct node *nd, int64_t c)
 {
 	const weft_tensor *b = nd->bias < 0 ? NULL : &cc->g->tensors[nd->bias].t;
 	/* -0 leaves everything as it is, also -0. */
-	uint16_t bias = b ? ((const uint16_t *)b->data)[weft_tensor_elements(b) > 1 ? c : 0] : 0x8000;
-
-	rec[0] = (uint8_t)bias;
-	rec[1] = (uint8_t)(bias >> 8);
+	return b ? ((const uint16_t *)b->data)[weft_tensor_elements(b) > 1 ? c : 0] : 0x8000;
 }
 
 static int64_t bias_at(const struct cc *cc, const struct node *nd, int64_t c)
@@ -80,27 +77,21 @@ static int64_t bias_at(const struct cc *cc, const struct node *nd, int64_t c)
 	return b->dtype == WEFT_INT48 ? ((const int64_t *)b->data)[at] : ((const int32_t *)b->data)[at];
 }
 
-static void pack_record(const struct cc *cc, const struct node *nd, int64_t c, uint8_t *rec)
+static struct weft_param param(const struct cc *cc, const struct node *nd, int64_t c)
 {
-	rec[10] = 2;           /* lanes without a channel: legal all the same */
+	struct weft_param p = { .shift = 2 };  /* lanes without a channel: legal all the same */
+
 	if (c >= nd->y.dim[3])
-		return;
+		return p;
 	if (nd->side > 1)
 		c %= nd->y.dim[3] / nd->side;
-	if (nd->mode == WEFT_POST_MODE_FLOAT8) {
-		pack_float_record(cc, nd, c, rec);
-		return;
-	}
-	int64_t bias = bias_at(cc, nd, c);
-	for (int i = 0; i < 6; i++)
-		rec[i] = (uint8_t)((uint64_t)bias >> (8 * i));
-	if (nd->raw)
-		return;
+	p.bias = nd->mode == WEFT_POST_MODE_FLOAT8 ? float_bias(cc, nd, c) : bias_at(cc, nd, c);
+	if (nd->mode == WEFT_POST_MODE_FLOAT8 || nd->raw)
+		return p;
 	const weft_tensor *s = &cc->g->tensors[nd->scale_shift].t;
-	int64_t mul = scale_mul(cc, nd, c);
-	for (int i = 0; i < 4; i++)
-		rec[6 + i] = (uint8_t)((uint64_t)mul >> (8 * i));
-	rec[10] = ((const uint8_t *)s->data)[weft_tensor_elements(s) > 1 ? c : 0];
+	p.mul = (int32_t)scale_mul(cc, nd, c);
+	p.shift = ((const uint8_t *)s->data)[weft_tensor_elements(s) > 1 ? c : 0];
+	return p;
 }
 
 /* The same where they lie otherwise than the array reads them. */
@@ -252,8 +243,10 @@ static int pack(struct cc *cc, struct node *nd, int item)
 		return -ENOMEM;
 	const uint8_t *w = changed || late ? changed : cc->g->tensors[nd->w].t.data;
 	uint8_t *to = cc->consts.p + nd->blob;
-	for (int64_t c = 0; c < nd->n_tiles * cc->n; c++, to += WEFT_PARAM_BYTES)
-		pack_record(cc, nd, c, to);
+	for (int64_t c = 0; c < nd->n_tiles * cc->n; c++, to += WEFT_PARAM_BYTES) {
+		struct weft_param p = param(cc, nd, c);
+		weft_param_write(&p, to);
+	}
 	if (late)
 		return late_weights(cc, nd, item);
 	if (nd->w_computed)

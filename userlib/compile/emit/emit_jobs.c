@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The jobs of one node: where each job's operands lie, which loads come before it,
+ * its commands, and the store of its output. A job is one tile of pixels times one
+ * range of channels (plan.h). What may overlap is not decided here; hazards.c finds
+ * what must not.
+ */
+#include "driver/verify/verify.h"
+#include "node_emit.h"
+
+/* The input of a node's only tile comes in INPUT_PARTS loads if it is longer than LONG_LOAD, so that the array can
+ * begin with the first part. Not measured: a load of that many bytes takes 4 096 cycles of slow memory. */
+#define LONG_LOAD   32768      /* bytes */
+#define INPUT_PARTS 4
+
+/* Tiles of pixels, of all images. Jobs are these in raster order, times ranges of channels. */
+static int64_t n_pixel_tiles(const struct node_emit *m)
+{
+	const int64_t *y = m->nd->y.dim;
+
+	return y[0] * ceil_div(y[1], m->p->th) * ceil_div(y[2], m->p->tw);
+}
+
+/* Part i of n nearly equal parts of a span. */
+static struct span part_of(struct span s, int64_t i, int64_t n)
+{
+	int64_t lo = s.n * i / n, hi = s.n * (i + 1) / n;
+
+	return (struct span){ s.lo + lo, hi - lo };
+}
+
+/* Load the job's input in m->parts parts: of its rows, or of its columns if it has one row. */
+static int load_parts(struct node_emit *m, const struct job *j, int64_t c, int64_t cn)
+{
+	const struct operand *x = &j->x;
+	bool by_rows = x->rows.n > 1;
+
+	for (int64_t i = 0; i < m->parts; i++) {
+		struct operand o = *x;
+		*(by_rows ? &o.rows : &o.cols) = part_of(by_rows ? x->rows : x->cols, i, m->parts);
+		o.addr += (o.rows.lo - x->rows.lo) * x->ys + (o.cols.lo - x->cols.lo) * x->xs;
+		int err = o.rows.n && o.cols.n ? emit_copy_box(m->e, false, &m->nd->x, j->n, &o, c, cn) : 0;
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* Set where the job's input lies; load it if it is not resident and not in a slot already. */
+static int set_x(struct node_emit *m, struct job *j)
+{
+	const struct node *nd = m->nd;
+	struct span rows = input_rows(nd, j->oy, j->oh), cols = input_cols(nd, j->ox, j->ow);
+	int64_t c = channelwise(nd) ? j->c : 0, cn = channelwise(nd) ? j->cn : nd->x.dim[3];
+	bool fresh;
+
+	if (m->p->xr) {
+		j->x = resident_operand(m->e->s, m->p->sx, &nd->x, j->n, rows, cols, c);
+		return 0;
+	}
+	int64_t key = ((j->n * nd->y.dim[1] + j->oy) * nd->y.dim[2] + j->ox) * nd->x.dim[3] + c;
+	int slot = slot_cache_find(&m->in, m->p->n_in, key, &fresh);
+	j->x = slot_operand(emit_area_addr(m->e->s, m->p->in[slot]), rows, cols, cn, &nd->x);
+	if (!fresh)
+		return 0;
+	m->parts = n_pixel_tiles(m) == 1 && j->x.ys * rows.n > LONG_LOAD ? INPUT_PARTS : 1;
+	return load_parts(m, j, c, cn);
+}
+
+/* Set where the job's second operand lies, if there is one; load it if it is not resident. */
+static int set_r(struct node_emit *m, struct job *j)
+{
+	const struct node *nd = m->nd;
+	bool still = nd->add && second_still(nd);
+	struct span rows = { still ? 0 : j->oy, still ? 1 : j->oh }, cols = { still ? 0 : j->ox, still ? 1 : j->ow };
+	int64_t c = nd->table ? 0 : j->c, cn = second_channels(nd, j->cn);
+
+	if (!nd->add)
+		return 0;
+	if (m->p->rr) {
+		j->r = resident_operand(m->e->s, m->p->sr, &nd->r, j->n, rows, cols, c);
+		return 0;
+	}
+	j->r = slot_operand(emit_area_addr(m->e->s, m->p->r[m->next_r]), rows, cols, cn, &nd->r);
+	m->next_r = (m->next_r + 1) % m->p->n_r;
+	int err = emit_copy_box(m->e, false, &nd->r, j->n, &j->r, c, cn);
+	if (still)
+		j->r.ys = j->r.xs = 0;
+	return err;
+}
+
+/* Set where the job's output goes: its place in the resident storage, or the next output slot. */
+static void set_y(struct node_emit *m, struct job *j)
+{
+	struct span rows = { j->oy, j->oh }, cols = { j->ox, j->ow };
+
+	if (m->p->yr) {
+		j->y = resident_operand(m->e->s, m->p->sy, &m->nd->y, j->n, rows, cols, j->c);
+		return;
+	}
+	j->y = slot_operand(emit_area_addr(m->e->s, m->p->out[m->next_out]), rows, cols, j->cn, &m->nd->y);
+	m->next_out = (m->next_out + 1) % m->p->n_out;
+}
+
+/* Store the channels before c that have not been stored yet, if the output is needed in memory. */
+static int store_y(struct node_emit *m, const struct job *j, int64_t c)
+{
+	struct operand y = j->y;
+	int64_t from = m->stored;
+
+	m->stored = c;
+	if (m->p->yr && !m->e->s->stor[m->p->sy].ext_out)
+		return 0;
+	y.addr += (from - j->c) * y.elem;
+	return emit_copy_box(m->e, true, &m->nd->y, j->n, &y, from, c - from);
+}
+
+/* Emit the commands of one job whose size no command limits. */
+static int compute_all(struct node_emit *m, const struct job *j, const struct weights *w)
+{
+	switch (m->nd->kind) {
+	case NODE_CONV:
+	case NODE_DWCONV:
+		return emit_conv(m->e, m->nd, j, w);
+	case NODE_DW:
+		return emit_dw(m->e, m->nd, j, w);
+	case NODE_POOL:
+		return emit_pool(m->e, m->nd, j);
+	default:
+		return emit_elt(m->e, m->nd, j);
+	}
+}
+
+/* Operands that one command for the job would take, as driver/verify/verify.h counts and limits them. */
+static int64_t work_of(const struct cc *cc, const struct node *nd, const struct job *j)
+{
+	int64_t pixels = j->oh * j->ow;
+
+	if (nd->kind == NODE_CONV)
+		return pixels * nd->tile_bytes / cc->n * ceil_div(j->cn, cc->n);
+	return nd->kind == NODE_POOL ? pixels * nd->kh * nd->kw * j->cn : 0;
+}
+
+/* Emit a job's commands part by part as the loads of load_parts() bring its input. */
+static int compute_parts_of_input(struct node_emit *m, const struct job *j, const struct weights *w)
+{
+	int64_t parts = m->parts, n = m->e->s->cc->n;
+	bool by_rows = j->oh > 1;
+	int err = 0;
+
+	m->parts = 1;
+	for (int64_t i = 0, at = 0, all = by_rows ? j->oh : j->ow; i < parts && at < all && !err; i++) {
+		int64_t end = i == parts - 1 ? all : min64(all, by_rows ? all * (i + 1) / parts : round_up(all * (i + 1) / parts, n));
+		if (end <= at)
+			continue;
+		struct job k = by_rows ? job_part(j, j->oy + at, end - at, j->ox, j->ow)
+		                       : job_part(j, j->oy, j->oh, j->ox + at, end - at);
+		err = node_compute(m, &k, w);
+		at = end;
+	}
+	return err;
+}
+
+/* A command that would be too long is cut: half the pixels at a time. */
+int node_compute(struct node_emit *m, const struct job *j, const struct weights *w)
+{
+	int64_t n = m->e->s->cc->n, oh = (j->oh + 1) / 2, ow = round_up((j->ow + 1) / 2, n);
+
+	if (m->parts > 1)
+		return compute_parts_of_input(m, j, w);
+	if (work_of(m->e->s->cc, m->nd, j) <= (int64_t)(WEFT_VERIFY_MAX_TAPS / 2) || (j->oh == 1 && j->ow <= n))
+		return compute_all(m, j, w);
+	struct job a, b;
+	if (j->oh > 1) {
+		a = job_part(j, j->oy, oh, j->ox, j->ow);
+		b = job_part(j, j->oy + oh, j->oh - oh, j->ox, j->ow);
+	} else {
+		a = job_part(j, j->oy, 1, j->ox, ow);
+		b = job_part(j, j->oy, 1, j->ox + ow, j->ow - ow);
+	}
+	int err = node_compute(m, &a, w);
+	return err ? err : node_compute(m, &b, w);
+}
+
+/* The part of a job with channels [c, +cn). Its output moves, and its input if the node treats channels apart. */
+static struct job job_channels(const struct node *nd, const struct job *j, int64_t c, int64_t cn)
+{
+	struct job k = *j;
+
+	k.y.addr += (c - j->c) * j->y.elem;
+	k.r.addr += (c - j->c) * j->r.elem;
+	if (channelwise(nd))
+		k.x.addr += (c - j->c) * j->x.elem;
+	k.c = c;
+	k.cn = cn;
+	return k;
+}
+
+int node_compute_pieces(struct node_emit *m, const struct job *j)
+{
+	int64_t n = m->e->s->cc->n;
+
+	for (int64_t c = j->c; c < j->c + j->cn; ) {
+		int64_t tile = c / n;
+		struct piece k = plan_piece(m->p, m->nd, tile);
+		int64_t end = min64((k.first + k.n) * n, j->c + j->cn);
+		struct weights w = { weights_tile_addr(m, &k, tile), weights_rec_addr(m, &k, tile), tile, ceil_div(end - c, n) };
+		struct job part = job_channels(m->nd, j, c, end - c);
+		int err = weights_load_up_to(m, ceil_div(end, n));
+		/* Behind the last piece of the step's last node nothing hides a store: what is done goes out before it. */
+		if (!err && !m->p->behind && k.first && end == j->c + j->cn)
+			err = store_y(m, j, c);
+		if (!err)
+			err = node_compute(m, &part, &w);
+		if (err)
+			return err;
+		c = end;
+	}
+	return 0;
+}
+
+/* Emit a job's commands with weights in a slot, which is filled first if it holds other channels. */
+static int compute_slot(struct node_emit *m, const struct job *j)
+{
+	int64_t n = m->e->s->cc->n, tile = j->c / n, tiles = ceil_div(j->cn, n);
+	bool fresh;
+	int slot = slot_cache_find(&m->w, m->p->n_w, tile, &fresh);
+	int64_t addr = emit_area_addr(m->e->s, m->p->w[slot]);
+	int err = fresh ? weights_load_slot(m, addr, tile, tiles) : 0;
+	struct weights w = { addr + tiles * WEFT_PARAM_BYTES * n, addr, tile, tiles };
+
+	return err ? err : node_compute(m, j, &w);
+}
+
+/* plan.split_k: emit a job's commands, one for each part of the sum, each after the load of its weights. */
+static int compute_parts(struct node_emit *m, const struct job *j)
+{
+	const struct node *nd = m->nd;
+	int64_t n = m->e->s->cc->n, tile = j->c / n;
+
+	for (int64_t ky = 0; ky < nd->kh; ky++)
+		for (int64_t q = 0; q < nd->chunks; q += m->p->kq) {
+			struct k_part k = { ky, q, min64(m->p->kq, nd->chunks - q), false };
+			k.last = ky == nd->kh - 1 && q + k.nq == nd->chunks;
+			int64_t addr = emit_area_addr(m->e->s, m->p->w[m->w.next]);
+			struct weights w = { addr + WEFT_PARAM_BYTES * n, addr, tile, 1 };
+			m->w.next = (m->w.next + 1) % m->p->n_w;
+			int err = weights_load_part(m, addr, tile, &k);
+			if (!err)
+				err = emit_conv_part(m->e, nd, j, &w, &k);
+			if (err)
+				return err;
+		}
+	return 0;
+}
+
+/* The job of tile number `tile` and channels from c on; where its operands lie is not set. */
+static struct job job_at(const struct node_emit *m, int64_t tile, int64_t c)
+{
+	const int64_t *y = m->nd->y.dim;
+	int64_t nx = ceil_div(y[2], m->p->tw), ny = ceil_div(y[1], m->p->th);
+	int64_t ox = tile % nx * m->p->tw, oy = tile / nx % ny * m->p->th;
+
+	return (struct job){
+		.n = tile / nx / ny, .oy = oy, .oh = min64(m->p->th, y[1] - oy), .ox = ox, .ow = min64(m->p->tw, y[2] - ox),
+		.c = c, .cn = min64(m->p->tc, y[3] - c),
+	};
+}
+
+/* Emit one job: loads of its operands, its commands, the store of its output. */
+static int run_job(struct node_emit *m, struct job j)
+{
+	int err;
+
+	if ((err = set_x(m, &j)) || (err = set_r(m, &j)))
+		return err;
+	set_y(m, &j);
+	m->stored = j.c;
+	if (m->nd->w < 0)
+		err = node_compute(m, &j, NULL);
+	else if (m->p->split_k)
+		err = compute_parts(m, &j);
+	else
+		err = m->p->all_weights ? node_compute_pieces(m, &j) : compute_slot(m, &j);
+	return err ? err : store_y(m, &j, j.c + j.cn);
+}
+
+/*
+ * Load the next tile's input when this tile's first weights have been asked for. Loads run in order, so
+ * behind all of this tile's weights, which wait for free slots, that input would come too late.
+ */
+static int input_ahead(struct node_emit *m, int64_t tile)
+{
+	if (m->p->xr || m->p->n_in < 2 || channelwise(m->nd) || tile >= n_pixel_tiles(m))
+		return 0;
+	struct job next = job_at(m, tile, 0);
+	return set_x(m, &next);
+}
+
+/* Emit all jobs, pixels outermost: all channels of a tile, then the next tile. */
+static int run_by_pixels(struct node_emit *m)
+{
+	int64_t tiles = n_pixel_tiles(m), channels = ceil_div(m->nd->y.dim[3], m->p->tc), when = min64(2, channels) - 1;
+	int err = 0;
+
+	for (int64_t t = 0; t < tiles; t++)
+		for (int64_t c = 0; c < channels && !err; c++) {
+			err = run_job(m, job_at(m, t, c * m->p->tc));
+			if (!err && c == when && channels > 1)
+				err = input_ahead(m, t + 1);
+		}
+	return err;
+}
+
+/* Load the weights of the channels from c on ahead of this range's remaining inputs, for the same reason. */
+static int weights_ahead(struct node_emit *m, int64_t c)
+{
+	bool fresh;
+
+	if (m->nd->w < 0 || m->p->all_weights || m->p->split_k || m->p->n_w < 2 || c >= m->nd->y.dim[3])
+		return 0;
+	int64_t n = m->e->s->cc->n;
+	int slot = slot_cache_find(&m->w, m->p->n_w, c / n, &fresh);
+	return fresh ? weights_load_slot(m, emit_area_addr(m->e->s, m->p->w[slot]), c / n,
+	                         ceil_div(min64(m->p->tc, m->nd->y.dim[3] - c), n)) : 0;
+}
+
+/* Emit all jobs, channels outermost: all tiles of a range of channels, then the next range. */
+static int run_by_channels(struct node_emit *m)
+{
+	int64_t tiles = n_pixel_tiles(m), when = min64(2, tiles) - 1;
+	int err = 0;
+
+	for (int64_t c = 0; c < m->nd->y.dim[3]; c += m->p->tc)
+		for (int64_t t = 0; t < tiles && !err; t++) {
+			err = run_job(m, job_at(m, t, c));
+			if (!err && t == when && tiles > 1)
+				err = weights_ahead(m, c + m->p->tc);
+		}
+	return err;
+}
+
+int emit_node_jobs(struct node_emit *m)
+{
+	return m->p->by_channel ? run_by_channels(m) : run_by_pixels(m);
+}

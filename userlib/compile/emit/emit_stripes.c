@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The nodes of a stripe group, in the order of group_walk() (plan/stripe_walk.c).
+ * A job is as many rows of one node as lie in one stripe and in one pass through
+ * every ring that the node reads or writes.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "node_emit.h"
+
+struct group_emit {
+	struct group_walker w; /* first: group_walk() hands a pointer to it to the callbacks below */
+	struct emit *e;
+	struct group *g;
+	struct node_emit *node;    /* of each node of the group */
+};
+
+/* Rows `rows` of a tensor where they lie in ring number `ring`. */
+static struct operand ring_rows(const struct group_emit *m, int ring, const struct view *v, struct span rows)
+{
+	const struct ring *r = &m->g->ring[ring];
+
+	return (struct operand){
+		.addr = emit_area_addr(m->e->s, r->area) + rows.lo % r->rows * r->row_bytes,
+		.ys = v->step[1], .xs = v->step[2], .elem = v->step[3], .rows = rows, .cols = { 0, v->dim[2] },
+	};
+}
+
+/* Rows `rows` of a tensor: in ring number `ring`, or where its storage is resident if ring is -1. */
+static struct operand group_operand(const struct group_emit *m, int ring, int stor, const struct view *v, struct span rows)
+{
+	if (ring >= 0)
+		return ring_rows(m, ring, v, rows);
+	return resident_operand(m->e->s, stor, v, 0, rows, (struct span){ 0, v->dim[2] }, 0);
+}
+
+/* The end of the rows from y on, at most `end`, that lie in the same pass through the ring as row y. */
+static int64_t pass_end(const struct group_emit *m, int ring, int64_t y, int64_t end)
+{
+	return ring < 0 ? end : min64(end, (y / m->g->ring[ring].rows + 1) * m->g->ring[ring].rows);
+}
+
+/* The end of the output rows of node k, from oy on and at most `end`, whose input windows begin in the same pass as that of oy. */
+static int64_t window_end(const struct group_emit *m, int k, int64_t oy, int64_t end)
+{
+	const struct node *nd = m->node[k].nd;
+	int ring = m->g->rx[k];
+
+	if (ring < 0)
+		return end;
+	int64_t rows = m->g->ring[ring].rows, turn = input_rows(nd, oy, 1).lo / rows, e = oy + 1;
+	while (e < end && input_rows(nd, e, 1).lo / rows == turn)
+		e++;
+	return e;
+}
+
+/*
+ * Copy those of the rows `rows`, just written, that belong to the ring's beginning once more behind its end,
+ * for windows that begin before the end.
+ */
+static int copy_wrapped_rows(struct group_emit *m, int ring, const struct view *v, struct span rows)
+{
+	const struct ring *r = &m->g->ring[ring];
+	int64_t at = rows.lo % r->rows, n = min64(rows.n, r->over - at);
+
+	if (rows.lo < r->rows || n <= 0)
+		return 0;
+	struct operand from = ring_rows(m, ring, v, (struct span){ rows.lo, n }), to = from;
+	to.addr += r->rows * r->row_bytes;
+	return emit_copy(m->e, &from, &to, v->dim[2] * v->dim[3] * v->step[3]);
+}
+
+/* Emit the job of node k for output rows [oy, +oh). */
+static int group_job(struct group_emit *m, int k, int64_t oy, int64_t oh)
+{
+	struct node_emit *n = &m->node[k];
+	const struct node *nd = n->nd;
+	const struct plan *p = n->p;
+	struct span rows = { oy, oh };
+	struct job j = { .oy = oy, .oh = oh, .ow = nd->y.dim[2], .cn = nd->y.dim[3] };
+
+	m->e->node = (int)(nd - m->e->s->cc->nodes);
+	j.x = group_operand(m, m->g->rx[k], p->sx, &nd->x, input_rows(nd, oy, oh));
+	j.y = group_operand(m, m->g->ry[k], p->sy, &nd->y, rows);
+	if (nd->add)
+		j.r = group_operand(m, m->g->rr[k], p->sr, &nd->r, rows);
+	int err = nd->w < 0 ? node_compute(n, &j, NULL) : node_compute_pieces(n, &j);
+	int ring = m->g->ry[k];
+	bool store = ring < 0 ? m->e->s->stor[p->sy].ext_out : m->g->ring[ring].store;
+	if (!err && store)
+		err = emit_copy_box(m->e, true, &nd->y, 0, &j.y, 0, nd->y.dim[3]);
+	if (!err && ring >= 0)
+		err = copy_wrapped_rows(m, ring, &nd->y, rows);
+	return err;
+}
+
+/* Callback of group_walk(): node k makes output rows [from, end), in as many jobs as the rings ask for. */
+static int group_rows(struct group_walker *w, int k, int64_t from, int64_t end)
+{
+	struct group_emit *m = (struct group_emit *)w;
+
+	for (int64_t oy = from; oy < end; ) {
+		int64_t e = pass_end(m, m->g->ry[k], oy, pass_end(m, m->g->rr[k], oy, end));
+		e = window_end(m, k, oy, e);
+		int err = group_job(m, k, oy, e - oy);
+		if (err)
+			return err;
+		oy = e;
+	}
+	return 0;
+}
+
+/* Callback of group_walk(): load rows [from, end) of a ring, those of its beginning behind its end as well. */
+static int group_load(struct group_walker *w, int ring, int64_t from, int64_t end)
+{
+	struct group_emit *m = (struct group_emit *)w;
+	const struct ring *r = &m->g->ring[ring];
+	int root = m->e->s->stor[r->stor].root;
+	int64_t base = emit_area_addr(m->e->s, r->area);
+
+	for (int64_t y = from; y < end; ) {
+		int64_t e = pass_end(m, ring, y, end), at = y % r->rows, again = min64(e - y, r->over - at);
+		struct dma d = { .root = root, .off = y * r->row_bytes, .sp = base + at * r->row_bytes,
+		                 .row = (e - y) * r->row_bytes, .n = { 1, 1, 1 } };
+		int err = emit_dma(m->e, d);
+		if (!err && y >= r->rows && again > 0) {
+			d.sp += r->rows * r->row_bytes;
+			d.row = again * r->row_bytes;
+			err = emit_dma(m->e, d);
+		}
+		if (err)
+			return err;
+		y = e;
+	}
+	return 0;
+}
+
+/* Prepare the group's nodes: load resident operands and all weights. */
+static int group_start(struct group_emit *m)
+{
+	int err = 0;
+
+	for (int k = 0; k < m->g->n && !err; k++) {
+		struct seg *s = m->e->s;
+		const struct plan *p = &s->plan[m->g->first + k];
+		m->node[k] = (struct node_emit){ .e = m->e, .nd = seg_node(s, m->g->first + k), .p = p, .parts = 1 };
+		m->e->node = (int)(m->node[k].nd - s->cc->nodes);
+		if ((err = emit_load_resident(m->e, p->sx)) || (p->sr >= 0 && (err = emit_load_resident(m->e, p->sr))) ||
+		    (err = emit_load_resident(m->e, p->sy)))
+			return err;
+		if (m->node[k].nd->w >= 0)
+			err = weights_load_up_to(&m->node[k], m->node[k].nd->n_tiles);
+	}
+	return err;
+}
+
+int emit_stripes(struct emit *e, struct group *g)
+{
+	struct group_emit m = { .w = { .load = group_load, .rows = group_rows }, .e = e, .g = g };
+
+	m.node = calloc((size_t)g->n, sizeof *m.node);
+	if (!m.node)
+		return -ENOMEM;
+	int err = group_start(&m);
+	if (!err)
+		err = group_walk(e->s, g, &m.w);
+	free(m.node);
+	return err;
+}

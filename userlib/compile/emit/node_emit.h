@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The state of emitting one node, shared by the files that emit its jobs
+ * (emit_jobs.c), its weights (emit_weights.c) and stripes of several nodes
+ * (emit_stripes.c).
+ */
+#ifndef WEFT_COMPILE_NODE_EMIT_H
+#define WEFT_COMPILE_NODE_EMIT_H
+
+#include "emit.h"
+
+/*
+ * What lies in a node's slots of one kind, so that a job does not load again what
+ * is there already. key[i] is 1 + the key of what slot i holds, 0 if it is empty.
+ * Slots are filled in turn: slot `next` is the next one to be overwritten.
+ */
+struct slot_cache { int64_t key[MAX_W_SLOTS]; int next; };
+
+struct node_emit {
+	struct emit *e;
+	const struct node *nd;
+	const struct plan *p;
+	struct slot_cache in, w;   /* slots of the input and of the weights */
+	int next_r, next_out;  /* slots that the next job takes for its second operand and its output */
+	int64_t parts;         /* number of loads that brought the input of the job at hand; 1 once the
+	                        * job has been cut accordingly */
+	int64_t loaded;        /* plan.all_weights: column tiles whose weights have been loaded */
+	int64_t stored;        /* first channel of the job at hand that has not been stored yet */
+};
+
+/* The slot for `key` among the first n. *fresh is set if the caller must fill it: it then held something else. */
+int slot_cache_find(struct slot_cache *c, int n, int64_t key, bool *fresh);
+
+/* Scratchpad address of an area of the step. */
+int64_t emit_area_addr(const struct seg *s, int area);
+
+/* The box `rows` x `cols` of view v, from channel c on, of image n, where v's storage is resident as a whole. */
+struct operand resident_operand(const struct seg *s, int stor, const struct view *v, int64_t n, struct span rows,
+                                struct span cols, int64_t c);
+
+/* The box `rows` x `cols` x cn channels, packed densely into a slot at addr; v gives the element's size. */
+struct operand slot_operand(int64_t addr, struct span rows, struct span cols, int64_t cn, const struct view *v);
+
+/* Load (or, with `store`, store) image n's box of o, channels [c, +cn), between v's place in memory and o. */
+int emit_copy_box(struct emit *e, bool store, const struct view *v, int64_t n, const struct operand *o, int64_t c, int64_t cn);
+
+/* Load a resident storage that comes from memory, as a whole, before its first use; nothing if that is done. */
+int emit_load_resident(struct emit *e, int stor);
+
+/* emit_weights.c */
+
+/* Load records and weights of column tiles [tile, +n) to scratchpad address addr, records first. */
+int weights_load_slot(struct node_emit *m, int64_t addr, int64_t tile, int64_t n);
+
+/* plan.split_k: load the weights of one column tile that a part of its sum needs, behind room for the tile's
+ * records; with the last part the records, too. */
+int weights_load_part(struct node_emit *m, int64_t addr, int64_t tile, const struct k_part *k);
+
+/* plan.all_weights: load pieces until the weights of all column tiles before `need` are there. */
+int weights_load_up_to(struct node_emit *m, int64_t need);
+
+/* plan.all_weights: scratchpad addresses of the weights and of the records of column tile t, which piece k brings. */
+int64_t weights_tile_addr(const struct node_emit *m, const struct piece *k, int64_t t);
+int64_t weights_rec_addr(const struct node_emit *m, const struct piece *k, int64_t t);
+
+/* emit_jobs.c */
+
+/* Emit all jobs of a node that is not a loop nest and in no stripe group. */
+int emit_node_jobs(struct node_emit *m);
+
+/* Emit the compute commands of one job. w: its weights, or NULL if the node has none. */
+int node_compute(struct node_emit *m, const struct job *j, const struct weights *w);
+
+/* plan.all_weights: the same, piece after piece of the weights, each loaded right before it is needed. */
+int node_compute_pieces(struct node_emit *m, const struct job *j);
+
+/* emit_stripes.c: emit all nodes of a stripe group. */
+int emit_stripes(struct emit *e, struct group *g);
+
+#endif

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where the operands of a job lie in the scratchpad, and how they get there: boxes
+ * of resident storages, boxes in slots, and the loads and stores of both.
+ */
+#include "node_emit.h"
+
+/* A resident storage is loaded in up to MAX_LOAD_PARTS parts of at least LOAD_PART bytes, so that work on its first
+ * rows can begin before the last ones have come. The two bounds were not measured. */
+#define LOAD_PART      2048    /* bytes */
+#define MAX_LOAD_PARTS 8
+
+int64_t emit_area_addr(const struct seg *s, int area)
+{
+	return s->area[area].addr;
+}
+
+int slot_cache_find(struct slot_cache *c, int n, int64_t key, bool *fresh)
+{
+	for (int i = 0; i < n; i++)
+		if (c->key[i] == key + 1) {
+			*fresh = false;
+			return i;
+		}
+	int i = c->next;
+	c->next = (i + 1) % n;
+	c->key[i] = key + 1;
+	*fresh = true;
+	return i;
+}
+
+int emit_copy_box(struct emit *e, bool store, const struct view *v, int64_t n, const struct operand *o, int64_t c, int64_t cn)
+{
+	struct dma d = {
+		.store = store, .root = v->root, .sp = o->addr, .row = cn * v->step[3],
+		.off = v->off + n * v->step[0] + o->rows.lo * v->step[1] + o->cols.lo * v->step[2] + c * v->step[3],
+		.n = { o->cols.n, o->rows.n, 1 },
+		.mem_step = { v->step[2], v->step[1], 0 },
+		.sp_step = { o->xs, o->ys, 0 },
+	};
+	return emit_dma(e, d);
+}
+
+struct operand resident_operand(const struct seg *s, int stor, const struct view *v, int64_t n, struct span rows,
+                               struct span cols, int64_t c)
+{
+	int64_t base = emit_area_addr(s, s->stor[stor].area);
+
+	return (struct operand){
+		.addr = base + v->off + n * v->step[0] + rows.lo * v->step[1] + cols.lo * v->step[2] + c * v->step[3],
+		.ys = v->step[1], .xs = v->step[2], .elem = v->step[3], .rows = rows, .cols = cols,
+	};
+}
+
+struct operand slot_operand(int64_t addr, struct span rows, struct span cols, int64_t cn, const struct view *v)
+{
+	int64_t xs = cn * view_elem(v);
+
+	return (struct operand){ .addr = addr, .ys = cols.n * xs, .xs = xs, .elem = view_elem(v), .rows = rows, .cols = cols };
+}
+
+int emit_load_resident(struct emit *e, int stor)
+{
+	struct stor *t = &e->s->stor[stor];
+
+	if (!t->resident || !t->ext_in || t->loaded)
+		return 0;
+	t->loaded = true;
+	int64_t addr = emit_area_addr(e->s, t->area), parts = max64(1, min64(t->bytes / LOAD_PART, MAX_LOAD_PARTS));
+	int64_t step = round_up(ceil_div(t->bytes, parts), 64);
+	for (int64_t at = 0; at < t->bytes; at += step) {
+		int err = emit_dma(e, (struct dma){ .root = t->root, .off = at, .sp = addr + at,
+		                                    .row = min64(step, t->bytes - at), .n = { 1, 1, 1 } });
+		if (err)
+			return err;
+	}
+	return 0;
+}

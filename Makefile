@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Weft: everything is built, tested and installed from here. `make help` lists
-# the targets. Sources are found by folder; a new file needs no line here.
+# the targets. Sources of the library, the commands and the tests are found by folder;
+# files of the RTL stand in hw/*.f, those of the firmware below.
 
 O       ?= build
 PREFIX  ?= /usr/local
@@ -245,6 +246,11 @@ formal:
 ## area: what a PE and the array cost with each set of modes (Yosys); SIZES="8 16" TECHS=ecp5
 area:
 	$(Q)O=$(O) tools/lint/area.sh
+
+## figures: draw docs/figures/*.svg from their descriptions (Graphviz)
+figures: $(patsubst %.dot,%.svg,$(wildcard docs/figures/*.dot))
+docs/figures/%.svg: docs/figures/%.dot
+	dot -Tsvg $< -o $@
 
 ## gen: write the generated files from include/spec
 gen:

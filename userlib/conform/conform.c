@@ -68,6 +68,7 @@ static bool truth(const cJSON *j, const char *key)
 	return cJSON_IsTrue(v) || (cJSON_IsNumber(v) && v->valuedouble != 0);
 }
 
+/* The test.json of a folder, parsed; NULL if it is missing or broken. */
 static cJSON *read_json(const char *folder)
 {
 	char path[PATH];
@@ -81,6 +82,10 @@ static cJSON *read_json(const char *folder)
 	return j;
 }
 
+/*
+ * Reads how a test's output is to be judged from its "compare" object. Returns a failure if the
+ * mode is unknown.
+ */
 static int read_judge(const cJSON *compare, struct weft_judge *j)
 {
 	const char *mode = text(compare, "mode");
@@ -101,6 +106,7 @@ static int read_judge(const cJSON *compare, struct weft_judge *j)
 	return m < 0 ? -EINVAL : 0;
 }
 
+/* TOSA's name of a type as the short form that the tables use, "?" if it is unknown. */
 static const char *short_type(const char *t)
 {
 	static const char *const names[][2] = {
@@ -133,6 +139,7 @@ static void name_types(const cJSON *json, const char *op, char *s, size_t len)
 
 /* ---- arrays ---- */
 
+/* Reads one of the test's .npy files, named in test.json. */
 static int read_array(const struct test *t, const char *file, weft_tensor *a, char *why)
 {
 	char path[PATH];
@@ -153,6 +160,7 @@ static const char *input_file(const cJSON *json, const char *name)
 	return NULL;
 }
 
+/* Reads the files of all inputs; each must have the size that the network's input has. */
 static int read_inputs(struct test *t)
 {
 	for (int i = 0; i < t->n_in; i++) {
@@ -173,6 +181,7 @@ static int read_inputs(struct test *t)
 	return 0;
 }
 
+/* Makes all folders of path behind its first `from` bytes. Folders that exist already are fine. */
 static int make_dirs(char *path, size_t from)
 {
 	for (char *p = path + from; *p; p++) {
@@ -244,6 +253,7 @@ static int judge_output(struct test *t, const cJSON *o, const weft_tensor *y)
 	return err;
 }
 
+/* Judges every output by its entry in test.json. 0: all are right; 1: one is wrong, and why says which. */
 static int judge_outputs(struct test *t)
 {
 	const cJSON *outputs = cJSON_GetObjectItemCaseSensitive(t->json, "outputs");
@@ -266,6 +276,10 @@ static void note_host(struct test *t, const struct weft_op_report *o)
 	snprintf(t->reason, sizeof t->reason, "%s", o->reason ? o->reason : "");
 }
 
+/*
+ * Runs the network once on the chosen device, and notes whether an operator ran on the NPU and
+ * which ran on the host.
+ */
 static int run_session(struct test *t)
 {
 	struct weft_report *report = NULL;
@@ -285,6 +299,10 @@ static int run_session(struct test *t)
 	return err;
 }
 
+/*
+ * Runs one loaded network on the test's inputs and judges its outputs. 0: passed; 1: wrong;
+ * negative: it could not run.
+ */
 static int run_net(struct test *t)
 {
 	t->n_in = weft_net_n_inputs(t->net);
@@ -305,6 +323,10 @@ static int run_net(struct test *t)
 	return err;
 }
 
+/*
+ * Runs one test. A test that expects an error passes as "refused" if the graph is refused when it
+ * is loaded.
+ */
 static enum weft_verdict run_test(struct test *t)
 {
 	bool error_expected = truth(t->json, "error_expected");
@@ -333,6 +355,7 @@ static enum weft_verdict run_test(struct test *t)
 
 /* ---- folders ---- */
 
+/* Runs the test in a folder and reports its verdict to the caller's function. */
 static int test_folder(struct walk *w, const char *folder)
 {
 	struct test t = { .o = w->o, .folder = folder, .json = read_json(folder) };
@@ -362,6 +385,10 @@ static int not_hidden(const struct dirent *d)
 	return d->d_name[0] != '.';
 }
 
+/*
+ * Looks for test.json in a folder and, where there is none, in the folders below it, in
+ * alphabetical order.
+ */
 static int walk(struct walk *w, const char *folder, int depth)
 {
 	struct dirent **list;

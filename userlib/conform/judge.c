@@ -20,6 +20,7 @@ struct format {
 	bool has_inf;
 };
 
+/* Least normal number, largest number and fraction bits of a float type; NULL for others. */
 static const struct format *format_of(weft_dtype t)
 {
 	static const struct format f32 = { 0x1p-126, 0x1.fffffep127, 23, true };
@@ -52,6 +53,7 @@ int weft_judge_mode_of(const char *name)
 
 /* ---- elements ---- */
 
+/* Element i of a float tensor as a double, exactly. */
 static double element(const weft_tensor *t, int64_t i)
 {
 	switch (t->dtype) {
@@ -63,6 +65,7 @@ static double element(const weft_tensor *t, int64_t i)
 	}
 }
 
+/* Element i of an integer tensor; 8- and 16-bit ones as unsigned if asked for. */
 static int64_t integer(const weft_tensor *t, int64_t i, bool is_unsigned)
 {
 	switch (weft_dtype_bytes(t->dtype)) {
@@ -81,6 +84,7 @@ static int fail_at(int64_t i, double got, double want, char *msg)
 
 /* ---- integers ---- */
 
+/* Are all integers equal? Any nonzero byte is true for bool. 1 and a message at the first that is not. */
 static int judge_exact_int(const weft_tensor *y, const weft_tensor *expected, char *msg)
 {
 	const int64_t n = weft_tensor_elements(y);
@@ -95,6 +99,7 @@ static int judge_exact_int(const weft_tensor *y, const weft_tensor *expected, ch
 	return 0;
 }
 
+/* Does every element lie between those of lo and hi? 1 and a message at the first that does not. */
 static int judge_between(const struct weft_judge *j, const weft_tensor *y, const weft_tensor *lo, const weft_tensor *hi,
                          char *msg)
 {
@@ -151,6 +156,10 @@ static bool within(const struct format *f, double x, double ref, double lo, doub
 	return !f->has_inf && isnan(x) && top == INFINITY;
 }
 
+/*
+ * The absolute error that TOSA allows for one element in mode ABS_ERROR: 2^-(fraction bits) times
+ * the magnitude times the bound.
+ */
 static double abs_error(const struct weft_judge *j, const struct format *f, double ref, double bound)
 {
 	double magnitude = j->bound_as_magnitude ? bound : ref, b = j->bound_as_magnitude ? 0 : bound;
@@ -196,6 +205,10 @@ static bool special(double x, double ref, double bound)
 	return !isnan(x) == !isnan(ref) && !isfinite(x) == !isfinite(ref) && !signbit(x) == !signbit(ref);
 }
 
+/*
+ * Judges a float tensor element by element against ref, with bound where the mode has one. 1 and a
+ * message at the first element that is outside.
+ */
 static int judge_elements(const struct weft_judge *j, const struct format *f, const weft_tensor *y, const weft_tensor *ref,
                           const weft_tensor *bound, char *msg)
 {
@@ -253,6 +266,7 @@ static int judge_dot_product(const struct weft_judge *j, const struct format *f,
 	return 0;
 }
 
+/* Have both tensors the same shape? */
 static bool same_form(const weft_tensor *a, const weft_tensor *b)
 {
 	if (a->rank != b->rank)
@@ -263,6 +277,10 @@ static bool same_form(const weft_tensor *a, const weft_tensor *b)
 	return true;
 }
 
+/*
+ * Judges result y. expected is exact; ref and bound, if they are not NULL, belong to modes with an
+ * allowance. 0: right; 1: wrong, and msg has one line.
+ */
 int weft_judge(const struct weft_judge *j, const weft_tensor *y, const weft_tensor *expected, const weft_tensor *ref,
                const weft_tensor *bound, char *msg)
 {

@@ -35,6 +35,7 @@ static int by_name(const void *pa, const void *pb)
 	return c ? c : (a->i > b->i) - (a->i < b->i);
 }
 
+/* Gives a tensor a name of its own by appending ~ and its index. The name is reallocated. */
 static int rename_one(char **name, int i)
 {
 	size_t len = strlen(*name) + 16;
@@ -76,6 +77,7 @@ static int make_unique(char **names, int n)
 	return err;
 }
 
+/* Gives every tensor that the graph uses a name that no other has, into x->names. */
 static int name_tensors(struct xout *x)
 {
 	const weft_graph *g = x->g;
@@ -138,6 +140,7 @@ static int add_tensors(struct xout *x)
 	return err;
 }
 
+/* Writes one VARIABLE operator with its tensor for each variable of the network. */
 static int add_variables(struct xout *x)
 {
 	int err = 0;
@@ -155,6 +158,7 @@ static int add_variables(struct xout *x)
 	return err;
 }
 
+/* Lists the names of the graph's inputs and outputs in the block. */
 static int add_ports(struct xout *x)
 {
 	struct xop ports = { 0 };
@@ -171,6 +175,7 @@ static int add_ports(struct xout *x)
 	return err;
 }
 
+/* Turns graph g into block b: names, variables (only in the outermost graph), tensors, ports, operators. */
 static int convert_graph(struct xout *x, const weft_graph *g, struct xblock *b)
 {
 	x->g = g;

@@ -4,6 +4,7 @@
 
 #include "tosa_out.h"
 
+/* Writes a vector of strings and returns its place in the buffer. */
 static size_t write_names(struct fbw *w, char *const *names, int n)
 {
 	size_t v = fbw_offsets(w, (uint32_t)n);
@@ -13,6 +14,7 @@ static size_t write_names(struct fbw *w, char *const *names, int n)
 	return v;
 }
 
+/* Writes a tensor's table, with its data if it is constant, and returns its place. */
 static size_t write_tensor(struct fbw *w, const struct xtensor *t)
 {
 	const struct fbw_field f[] = {
@@ -28,6 +30,7 @@ static size_t write_tensor(struct fbw *w, const struct xtensor *t)
 	return at;
 }
 
+/* Writes the table of a constant shape; a shape whose values are not known has an empty vector. */
 static size_t write_shape(struct fbw *w, const struct xshape *s)
 {
 	const struct fbw_field f[] = { { TOSA_SHAPE_NAME, 0, 0 }, { TOSA_SHAPE_RANK, 4, s->n }, { TOSA_SHAPE_DATA, 0, 0 } };
@@ -38,6 +41,7 @@ static size_t write_shape(struct fbw *w, const struct xshape *s)
 	return at;
 }
 
+/* Writes the attribute table of an operator from its list of fields. */
 static size_t write_attributes(struct fbw *w, const struct xop *o)
 {
 	struct fbw_field f[6];
@@ -61,6 +65,7 @@ static size_t write_attributes(struct fbw *w, const struct xop *o)
 	return at;
 }
 
+/* Writes an operator's table: code, attributes, names of its operands and results. */
 static size_t write_op(struct fbw *w, const struct xop *o)
 {
 	const struct fbw_field f[] = {
@@ -75,6 +80,7 @@ static size_t write_op(struct fbw *w, const struct xop *o)
 	return at;
 }
 
+/* Writes a block's table: operators, tensors, ports and shapes. */
 static size_t write_block(struct fbw *w, const struct xblock *b)
 {
 	static const struct fbw_field f[] = {

@@ -15,6 +15,7 @@
 #include "userlib/import/tosa/tosa_lower.h"
 #include "tosa_out.h"
 
+/* The file's code for an element type; 0 if TOSA has none. Unsigned types have the signed type's code. */
 int x_file_type(weft_dtype t)
 {
 	switch (t) {
@@ -88,6 +89,7 @@ static void fresh(struct xout *x, char *name, size_t len)
 	while (x->clash && taken(x, name));
 }
 
+/* Adds a constant tensor and the CONST operator that makes it. */
 int x_const(struct xout *x, const char *name, const weft_tensor *t)
 {
 	struct xop o = { .code = TOSA_CONST };
@@ -133,6 +135,10 @@ static int add_scalar(struct xout *x, struct xop *o, weft_dtype type, int64_t v)
 	return err ? err : x_const(x, name, &t);
 }
 
+/*
+ * Adds a constant shape of n values as the operator's next operand. Nothing is added if the shape
+ * is computed (EXT-DYNAMIC): it is an operand already.
+ */
 static int add_shape(struct xout *x, struct xop *o, const int64_t *v, int n)
 {
 	const int64_t zero = 0;
@@ -146,6 +152,7 @@ static int add_shape(struct xout *x, struct xop *o, const int64_t *v, int n)
 	return err ? err : x_const_shape(x, name, n ? v : &zero, n ? n : 1);
 }
 
+/* Like add_shape(), from 32-bit values. */
 static int add_shape32(struct xout *x, struct xop *o, const int32_t *v, int n)
 {
 	int64_t wide[2 * WEFT_MAX_RANK];
@@ -169,6 +176,7 @@ static int nan_field(struct xop *o, int id, weft_nan_mode m)
 	return x_number(o, id, m == WEFT_NAN_IGNORE ? WEFT_NAN_IGNORE : WEFT_NAN_PROPAGATE);
 }
 
+/* Writes a two-dimensional convolution's attributes, and its zero points as operands. */
 static int conv(struct xout *x, struct xop *o, const struct weft_attr_conv *a)
 {
 	const bool transposed = gop(x)->op == WEFT_OP_TRANSPOSE_CONV2D;
@@ -182,6 +190,7 @@ static int conv(struct xout *x, struct xop *o, const struct weft_attr_conv *a)
 	return add_zps(x, o, operand(x, 0)->dtype, a->x_zp, operand(x, 1)->dtype, a->w_zp);
 }
 
+/* Writes CONV3D's attributes, and its zero points as operands. */
 static int conv3d(struct xout *x, struct xop *o, const struct weft_attr_conv3d *a)
 {
 	x_list(o, CONV_PAD, a->pad, 6);
@@ -192,6 +201,7 @@ static int conv3d(struct xout *x, struct xop *o, const struct weft_attr_conv3d *
 	return add_zps(x, o, operand(x, 0)->dtype, a->x_zp, operand(x, 1)->dtype, a->w_zp);
 }
 
+/* Writes a pooling operator's attributes, and an average's zero points as operands. */
 static int pool(struct xout *x, struct xop *o, const struct weft_attr_pool *a)
 {
 	x_list(o, AVG_POOL_KERNEL, a->kernel, 2);
@@ -203,6 +213,7 @@ static int pool(struct xout *x, struct xop *o, const struct weft_attr_pool *a)
 	return add_zps(x, o, operand(x, 0)->dtype, a->x_zp, result(x)->dtype, a->y_zp);
 }
 
+/* Writes CLAMP's limits as bytes of the tensor's own type, and its NaN mode. */
 static int clamp(struct xout *x, struct xop *o, const struct weft_attr_clamp *a)
 {
 	const weft_dtype t = operand(x, 0)->dtype;
@@ -216,6 +227,7 @@ static int clamp(struct xout *x, struct xop *o, const struct weft_attr_clamp *a)
 	return err ? err : nan_field(o, CLAMP_NAN, a->nan);
 }
 
+/* Writes PAD's amounts as a constant shape and its value as a constant scalar. */
 static int pad(struct xout *x, struct xop *o, const struct weft_attr_pad *a)
 {
 	const weft_tensor *t = operand(x, 0);
@@ -231,6 +243,7 @@ static int pad(struct xout *x, struct xop *o, const struct weft_attr_pad *a)
 	return err ? err : add_scalar(x, o, t->dtype, v);
 }
 
+/* Writes RESIZE's mode, and scale, offset and border as constant shapes. */
 static int resize(struct xout *x, struct xop *o, const struct weft_attr_resize *a)
 {
 	const int32_t scale[4] = { a->scale_y_n, a->scale_y_d, a->scale_x_n, a->scale_x_d };
@@ -243,6 +256,7 @@ static int resize(struct xout *x, struct xop *o, const struct weft_attr_resize *
 	return add_shape32(x, o, border, 2);
 }
 
+/* Writes RESCALE's attributes, and its zero points as operands. */
 static int rescale(struct xout *x, struct xop *o, const struct weft_attr_rescale *a)
 {
 	const weft_dtype in = operand(x, 0)->dtype, out = result(x)->dtype;
@@ -255,6 +269,7 @@ static int rescale(struct xout *x, struct xop *o, const struct weft_attr_rescale
 	return add_zps(x, o, in, a->x_zp, out, a->y_zp);
 }
 
+/* Writes the axis of a reduction or ARGMAX, and the NaN mode where the operator has one. */
 static int axis(struct xout *x, struct xop *o, const struct weft_attr_axis *a)
 {
 	const weft_opcode op = gop(x)->op;
@@ -278,6 +293,10 @@ static int flow(struct xout *x, struct xop *o, const struct weft_attr_flow *a)
 	return 0;
 }
 
+/*
+ * Writes what the operator has besides tensors: attributes, and the constants that TOSA 1.0 has as
+ * operands.
+ */
 static int extras(struct xout *x, struct xop *o)
 {
 	const weft_attr *a = &gop(x)->attr;
@@ -375,6 +394,11 @@ static bool moves_bits(weft_opcode op)
 	}
 }
 
+/*
+ * Fails if TOSA has no such type for an operand or result. any_sign: unsigned tensors are fine
+ * because the operator says which they are. own: FNUZ float8 is fine because the operator is an
+ * extension.
+ */
 static int check_types(struct xout *x, bool any_sign, bool own)
 {
 	const struct weft_gop *op = gop(x);

@@ -39,6 +39,7 @@ static void *grow(void *array, int *n, int *cap, size_t elem_bytes, void **now)
 	return (char *)array + (size_t)(*n)++ * elem_bytes;
 }
 
+/* Appends a copy of name to a list that grows. */
 static int add_name(char ***list, int *n, const char *name)
 {
 	char **p = realloc(*list, ((size_t)*n + 1) * sizeof *p), *own = strdup(name);
@@ -120,6 +121,7 @@ int x_shape(struct xout *x, const char *name, const int64_t *v, int n)
 	return 0;
 }
 
+/* Appends an operator to the block and takes over what *o owns, also on failure. */
 int x_op(struct xout *x, struct xop *o)
 {
 	struct xblock *b = x->b;
@@ -147,6 +149,7 @@ int x_flag(struct xop *o, int id, bool v)
 	return 0;
 }
 
+/* Adds an attribute that is a list of n 32-bit numbers. */
 int x_list(struct xop *o, int id, const int32_t *v, int n)
 {
 	struct xfield *f = &o->field[o->n_fields++];
@@ -157,6 +160,7 @@ int x_list(struct xop *o, int id, const int32_t *v, int n)
 	return 0;
 }
 
+/* Adds an attribute that is n bytes, copied from p. */
 int x_bytes(struct xop *o, int id, const void *p, int n)
 {
 	struct xfield *f = &o->field[o->n_fields++];
@@ -183,6 +187,7 @@ void x_drop(struct xop *o)
 	free_names(o->out, o->n_out);
 }
 
+/* Frees everything that a block owns. */
 static void release_block(struct xblock *b)
 {
 	for (int i = 0; i < b->n_tensors; i++) {

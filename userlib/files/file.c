@@ -6,6 +6,10 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+/*
+ * Reads a file from its beginning into memory from malloc, with one byte of room behind. Fails
+ * with -EFBIG if the file has more than most bytes.
+ */
 static int read_open(FILE *f, uint64_t most, uint8_t **data, size_t *len)
 {
 	struct stat st;
@@ -43,6 +47,10 @@ int weft_file_read(const char *path, uint64_t most, uint8_t **data, size_t *len)
 	return err;
 }
 
+/*
+ * Writes n pieces one after another into a file that is created or emptied first. Returns 0 or a
+ * negative errno.
+ */
 static int write_to(const char *path, const struct weft_piece *p, int n)
 {
 	FILE *f = fopen(path, "wb");

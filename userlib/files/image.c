@@ -27,6 +27,7 @@ struct pixels {
 	jmp_buf fail;              /* both libraries report errors by jumping */
 };
 
+/* Writes one line into the message buffer, notes err as the decoder's result and returns it. */
 static int complain(struct pixels *x, int err, const char *format, ...)
 {
 	va_list ap;
@@ -51,6 +52,7 @@ static int prepare(struct pixels *x, const char *kind, uint32_t h, uint32_t w)
 
 struct source { const uint8_t *p; size_t left; };
 
+/* libpng's reader: the next n bytes of the source. It fails through libpng if the source ends. */
 static void png_take(png_structp png, png_bytep to, size_t n)
 {
 	struct source *s = png_get_io_ptr(png);
@@ -76,6 +78,7 @@ static void png_quiet(png_structp png, png_const_charp why)
 	(void)why;
 }
 
+/* Decodes a PNG's pixels as 8-bit grey or RGB without alpha, row by row. */
 static int png_rows(struct pixels *x, png_structp png, png_infop info)
 {
 	png_read_info(png, info);
@@ -98,6 +101,7 @@ static int png_rows(struct pixels *x, png_structp png, png_infop info)
 	return 0;
 }
 
+/* Reads a PNG from memory, with limits on its size and on what libpng may allocate. */
 static int read_png(struct pixels *x, const void *bytes, size_t len)
 {
 	struct source s = { bytes, len };
@@ -125,6 +129,7 @@ struct jpeg {
 	struct pixels *x;
 };
 
+/* libjpeg's error handler: keeps the message and jumps back to read_jpeg(). */
 static void jpeg_failed(j_common_ptr c)
 {
 	struct jpeg *j = (struct jpeg *)c;
@@ -142,6 +147,7 @@ static void jpeg_message(j_common_ptr c, int level)
 		jpeg_failed(c);
 }
 
+/* Decodes a JPEG's pixels as grey or RGB, row by row. */
 static int jpeg_rows(struct jpeg *j)
 {
 	struct pixels *x = j->x;
@@ -163,6 +169,7 @@ static int jpeg_rows(struct jpeg *j)
 	return 0;
 }
 
+/* Reads a JPEG from memory. A failure of libjpeg arrives here by longjmp. */
 static int read_jpeg(struct pixels *x, const void *bytes, size_t len)
 {
 	struct jpeg j = { .x = x };
@@ -238,6 +245,10 @@ void weft_image_values(const weft_tensor *t, const struct weft_quant *q, const u
 		}
 }
 
+/*
+ * Channel c of pixel i as a picture of so many channels has it: grey is repeated for RGB, RGB
+ * becomes grey by ITU-R BT.601 weights in 16-bit fixed point.
+ */
 static uint8_t channel(const struct pixels *x, size_t i, int c, int channels)
 {
 	const uint8_t *p = x->p + i * (size_t)x->channels;

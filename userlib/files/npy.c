@@ -22,6 +22,7 @@
 #define MAX_ELEMENTS ((int64_t)INT32_MAX)
 #define MAX_FILE (8 * MAX_ELEMENTS + MAX_HEADER + 12)
 
+/* Writes one line into msg and returns err. */
 static int complain(char *msg, int err, const char *format, ...)
 {
 	va_list ap;
@@ -54,6 +55,7 @@ static void blanks(struct text *s)
 		s->p++;
 }
 
+/* Skips blanks and takes the character c if it comes next. */
 static bool take(struct text *s, char c)
 {
 	blanks(s);
@@ -81,6 +83,7 @@ static bool string(struct text *s, char *out, size_t bytes)
 	return take(s, quote);
 }
 
+/* Skips blanks and takes the word w if it comes next. */
 static bool word(struct text *s, const char *w)
 {
 	size_t n = strlen(w);
@@ -123,6 +126,10 @@ static int shape(struct text *s, weft_tensor *t, char *msg)
 /* What the header says: numbers, or texts of so many characters of 1 or 4 bytes. */
 struct head { weft_tensor t; size_t chars, width; };
 
+/*
+ * Reads the element type ("<f4" and the like) into the header's tensor. Only little-endian types
+ * of the table are known.
+ */
 static int descr(struct text *s, struct head *h, char *msg)
 {
 	char name[16];
@@ -147,6 +154,7 @@ static int descr(struct text *s, struct head *h, char *msg)
 	return complain(msg, -ENOTSUP, "npy: type '%s' is not supported", name);
 }
 
+/* Reads one entry of the header's dictionary and sets the key's bit in *seen; unknown keys are an error. */
 static int entry(struct text *s, struct head *h, unsigned *seen, char *msg)
 {
 	char key[24];
@@ -169,6 +177,7 @@ static int entry(struct text *s, struct head *h, unsigned *seen, char *msg)
 	return word(s, "False") ? 0 : complain(msg, -EINVAL, "npy: fortran_order is neither True nor False");
 }
 
+/* Reads the header's dictionary, in which each of the three keys must occur. */
 static int header(struct text s, struct head *h, char *msg)
 {
 	unsigned seen = 0;
@@ -319,6 +328,10 @@ static size_t make_header(const weft_tensor *t, const char *name, char *out, siz
 	return n;
 }
 
+/*
+ * Writes a .npy file: header for t's shape with the type called name (NULL: t's own), then the
+ * bytes of data.
+ */
 static int write_values(const char *path, const weft_tensor *t, const char *name, const void *data, size_t bytes, char *msg)
 {
 	char text[512] = "";
@@ -357,6 +370,10 @@ int weft_npy_write(const char *path, const weft_tensor *t, char *msg)
 	return write_values(path, t, name, t->data, weft_tensor_bytes(t), msg);
 }
 
+/*
+ * Writes strings as an array of NumPy's unicode type. text holds one string in each `each` bytes,
+ * as many as t has elements; all become as wide as the longest.
+ */
 int weft_npy_write_text(const char *path, const weft_tensor *t, const char *text, size_t each, char *msg)
 {
 	size_t n = (size_t)weft_tensor_elements(t), most = 1;

@@ -74,6 +74,10 @@ static int check_origin(const struct weft_check *c, int i)
 	return weft_check_fail(c, "tensor %d: operator %d does not produce it", i, t->producer);
 }
 
+/*
+ * Checks that the graph's input and output lists name tensors that are marked as such, and that
+ * something makes each output.
+ */
 static int check_ports(const struct weft_check *c)
 {
 	const struct weft_graph *g = c->g;
@@ -122,6 +126,10 @@ static int check_wires(const struct weft_check *c)
 	return 0;
 }
 
+/*
+ * Checks one graph without its sub-graphs: shapes, constants, lists of inputs and outputs, then
+ * every operator.
+ */
 static int check_graph(struct weft_check c)
 {
 	const weft_graph *g = c.g;
@@ -148,6 +156,7 @@ static int check_graph(struct weft_check c)
 	return err;
 }
 
+/* Checks type and shape of every variable. */
 static int check_variables(const struct weft_check *c)
 {
 	for (int i = 0; i < c->g->n_vars; i++) {

@@ -10,6 +10,10 @@
                     T(WEFT_INT2) | T(WEFT_UINT2))
 #define SMALL (SMALL_INTS | FP8 | T(WEFT_FP4E2M1))
 
+/*
+ * Checks ONNX_REQUANT: int32 sums, three scales, a zero point of the result's type, and perhaps a
+ * count by which an average divides.
+ */
 static int check_requant(const struct weft_check *c)
 {
 	int err = need_type(c, "operand 0", operand(c, 0), T(WEFT_INT32));
@@ -23,6 +27,11 @@ static int check_requant(const struct weft_check *c)
 	return need_type(c, "zero point", operand(c, 4), T(result(c)->dtype));
 }
 
+/*
+ * Checks an operator between a float and a quantised tensor. wides and narrows are the sets of
+ * types that either side may have; operand 1 is the scale, operand 2, if there is one, the zero
+ * point.
+ */
 static int check_quantize(const struct weft_check *c, const weft_tensor *wide, uint32_t wides, const weft_tensor *narrow,
                           uint32_t narrows)
 {
@@ -33,6 +42,10 @@ static int check_quantize(const struct weft_check *c, const weft_tensor *wide, u
 	return this_op(c)->n_in == 3 ? need_type(c, "zero point", operand(c, 2), T(narrow->dtype)) : 0;
 }
 
+/*
+ * Checks ONNX_FAKE_CONVERT: a float tensor through float8 and back, with a scale and perhaps a
+ * shift of the tensor's own type.
+ */
 static int check_fake_convert(const struct weft_check *c)
 {
 	weft_dtype t = this_op(c)->attr.onnx.type;
@@ -45,6 +58,7 @@ static int check_fake_convert(const struct weft_check *c)
 	return err ? err : need_same_shape(c);
 }
 
+/* Checks that all operands and the result are int32. */
 static int check_int32(const struct weft_check *c)
 {
 	int err = need_type(c, "result", result(c), T(WEFT_INT32));
@@ -54,6 +68,7 @@ static int check_int32(const struct weft_check *c)
 	return err;
 }
 
+/* Checks ONNX_REQUANT_SHIFT: a shift of 0 to 62 bits, limits in order, int32 throughout. */
 static int check_requant_shift(const struct weft_check *c)
 {
 	const struct weft_attr_requant_shift *a = &this_op(c)->attr.requant_shift;
@@ -63,6 +78,7 @@ static int check_requant_shift(const struct weft_check *c)
 	return check_int32(c);
 }
 
+/* Checks PACT_DIV: positive factors whose product fits 32 bits, int32 throughout. */
 static int check_pact_div(const struct weft_check *c)
 {
 	const struct weft_attr_pact_div *a = &this_op(c)->attr.pact_div;
@@ -72,6 +88,10 @@ static int check_pact_div(const struct weft_check *c)
 	return check_int32(c);
 }
 
+/*
+ * Checks PACT_SOFTMAX's coefficients for rows of n elements: each is in the range in which the
+ * integer polynomial cannot overflow.
+ */
 static int check_pact_softmax(const struct weft_check *c, int64_t n)
 {
 	const struct weft_attr_pact_softmax *a = &this_op(c)->attr.pact_softmax;
@@ -84,6 +104,10 @@ static int check_pact_softmax(const struct weft_check *c, int64_t n)
 	return 0;
 }
 
+/*
+ * Checks PACT_LAYER_NORM for rows of n elements: weight and bias have one element or n, shift and
+ * limits are in range.
+ */
 static int check_pact_layer_norm(const struct weft_check *c, int64_t n)
 {
 	const struct weft_attr_requant_shift *a = &this_op(c)->attr.requant_shift;
@@ -101,6 +125,10 @@ static int check_pact_layer_norm(const struct weft_check *c, int64_t n)
 	return 0;
 }
 
+/*
+ * Checks the PACT operators that work along the last axis: softmax, layer normalisation, and ITA's
+ * maximum in groups.
+ */
 int weft_check_pact(const struct weft_check *c)
 {
 	const weft_tensor *x = operand(c, 0);

@@ -128,6 +128,10 @@ static int check_pow2scaled(const struct weft_check *c)
 	return 0;
 }
 
+/*
+ * Checks that input, weight, accumulator, bias and result types are a row of TOSA's table for
+ * convolutions.
+ */
 static int check_conv_types(const struct weft_check *c)
 {
 	const weft_tensor *x = operand(c, 0), *w = operand(c, 1), *b = operand(c, 2), *y = result(c);
@@ -155,6 +159,10 @@ static int check_conv_types(const struct weft_check *c)
 	return 0;
 }
 
+/*
+ * Checks padding, stride, dilation and zero points of a convolution. TRANSPOSE_CONV2D may have
+ * negative padding.
+ */
 static int check_conv_attr(const struct weft_check *c)
 {
 	const struct weft_attr_conv *a = &this_op(c)->attr.conv;
@@ -183,6 +191,10 @@ static int check_conv_extents(const struct weft_check *c, int64_t kh, int64_t kw
 	return need_extent(c, "width", x[2] + a->pad[2] + a->pad[3], (kw - 1) * a->dilation[1] + 1, a->stride[1], y[2]);
 }
 
+/*
+ * Checks height and width of a TRANSPOSE_CONV2D with a kernel of kh by kw: padding is smaller than
+ * the kernel, and the result has (in - 1) * stride + padding + kernel pixels.
+ */
 static int check_transpose_extents(const struct weft_check *c, int64_t kh, int64_t kw)
 {
 	const struct weft_attr_conv *a = &this_op(c)->attr.conv;
@@ -201,6 +213,10 @@ static int check_transpose_extents(const struct weft_check *c, int64_t kh, int64
 	return err;
 }
 
+/*
+ * Checks a two-dimensional convolution of any kind: ranks, types, attributes, channels, and the
+ * extents of the result.
+ */
 static int check_conv(const struct weft_check *c)
 {
 	const weft_tensor *x = operand(c, 0), *w = operand(c, 1), *b = operand(c, 2), *y = result(c);
@@ -232,6 +248,10 @@ static int check_conv(const struct weft_check *c)
 	return check_conv_extents(c, kh, kw);
 }
 
+/*
+ * Checks AVG_POOL2D and MAX_POOL2D: the padding is smaller than the kernel, the windows cover the
+ * image exactly, and an average's zero points fit the types.
+ */
 static int check_pool(const struct weft_check *c)
 {
 	const struct weft_attr_pool *a = &this_op(c)->attr.pool;
@@ -259,6 +279,10 @@ static int check_pool(const struct weft_check *c)
 	return need_extent(c, "width", x->dim[2] + a->pad[2] + a->pad[3], a->kernel[1], a->stride[1], y->dim[2]);
 }
 
+/*
+ * Checks a batched product of matrices [N,H,C] by [N,C,W]: types as a row of TOSA's table, zero
+ * points, and dimensions that fit.
+ */
 static int check_matmul(const struct weft_check *c)
 {
 	const struct weft_attr_matmul *m = &this_op(c)->attr.matmul;
@@ -289,6 +313,10 @@ static int check_matmul(const struct weft_check *c)
 	return need_dim(c, "result", y, 2, b->dim[2]);
 }
 
+/*
+ * Checks ADD, SUB and MUL of two tensors of one type that may broadcast. Only MUL takes int8 and
+ * int16, and only MUL of int32 has a shift.
+ */
 static int check_elementwise(const struct weft_check *c)
 {
 	const weft_tensor *a = operand(c, 0), *b = operand(c, 1), *y = result(c);
@@ -309,6 +337,7 @@ static int check_elementwise(const struct weft_check *c)
 	return need_broadcast(c);
 }
 
+/* Checks CLAMP: limits in order and within the type. */
 static int check_clamp(const struct weft_check *c)
 {
 	const struct weft_attr_clamp *a = &this_op(c)->attr.clamp;
@@ -325,6 +354,7 @@ static int check_clamp(const struct weft_check *c)
 	return 0;
 }
 
+/* Checks TABLE: 256 entries of int8 for int8, 513 entries of int16 with an int32 result for int16. */
 static int check_table(const struct weft_check *c)
 {
 	const weft_tensor *x = operand(c, 0), *t = operand(c, 1), *y = result(c);
@@ -339,6 +369,7 @@ static int check_table(const struct weft_check *c)
 	return need_same_shape(c);
 }
 
+/* Checks a reduction: the types that the operator takes, and a result that has one element along the axis. */
 static int check_reduce(const struct weft_check *c)
 {
 	const weft_tensor *x = operand(c, 0), *y = result(c);
@@ -359,6 +390,7 @@ static int check_reduce(const struct weft_check *c)
 	return err;
 }
 
+/* Checks ARGMAX: an int32 result without the axis. */
 static int check_argmax(const struct weft_check *c)
 {
 	const weft_tensor *x = operand(c, 0), *y = result(c);
@@ -373,6 +405,10 @@ static int check_argmax(const struct weft_check *c)
 	return err;
 }
 
+/*
+ * Checks CONCAT: equal types and dimensions but for the axis, along which the operands' extents
+ * add up to the result's.
+ */
 static int check_concat(const struct weft_check *c)
 {
 	const weft_tensor *y = result(c);
@@ -420,6 +456,10 @@ static int check_pad_value(const struct weft_check *c)
 	return 0;
 }
 
+/*
+ * Checks PAD: no negative padding, a value of the tensor's type, and a result that is larger by
+ * the padding.
+ */
 static int check_pad(const struct weft_check *c)
 {
 	const struct weft_attr_pad *a = &this_op(c)->attr.pad;
@@ -438,6 +478,7 @@ static int check_pad(const struct weft_check *c)
 	return err;
 }
 
+/* Checks RESHAPE: the same number of elements and the same type. */
 static int check_reshape(const struct weft_check *c)
 {
 	int64_t n = weft_tensor_elements(operand(c, 0)), m = weft_tensor_elements(result(c));
@@ -447,6 +488,7 @@ static int check_reshape(const struct weft_check *c)
 	return need_same_type(c, ANY);
 }
 
+/* Checks SLICE: the part lies within the operand. */
 static int check_slice(const struct weft_check *c)
 {
 	const struct weft_attr_slice *a = &this_op(c)->attr.slice;
@@ -462,6 +504,10 @@ static int check_slice(const struct weft_check *c)
 	return 0;
 }
 
+/*
+ * Checks TRANSPOSE: the permutation names each dimension once, and the result has the dimensions
+ * in that order.
+ */
 static int check_transpose(const struct weft_check *c)
 {
 	const struct weft_attr_perm *a = &this_op(c)->attr.perm;
@@ -523,6 +569,7 @@ static int check_rescale_types(const struct weft_check *c)
 	return need_zp(c, "result", y->dtype, a->y_unsigned, a->y_zp);
 }
 
+/* Checks RESCALE: types, one multiplier and one shift or one of each per channel, and their ranges. */
 static int check_rescale(const struct weft_check *c)
 {
 	const struct weft_attr_rescale *a = &this_op(c)->attr.rescale;
@@ -549,6 +596,7 @@ static int check_rescale(const struct weft_check *c)
 	return 0;
 }
 
+/* Calls the check for the operator's kind; the number of operands has been checked before. */
 static int check_kind(const struct weft_check *c)
 {
 	int err;

@@ -30,6 +30,7 @@ static int check_softmax(const struct weft_check *c)
 	return need_types(c, T(WEFT_INT8) | T(WEFT_INT16), T(x->dtype) | T(WEFT_INT16));
 }
 
+/* Checks TFL_L2_NORMALIZATION: int8 with a last axis; left is 0, or 7 for what was uint8. */
 static int check_norm(const struct weft_check *c)
 {
 	const struct weft_attr_tfl_norm *a = &this_op(c)->attr.tfl_norm;
@@ -40,6 +41,10 @@ static int check_norm(const struct weft_check *c)
 	return err ? err : need_zp(c, "operand 0", WEFT_INT8, false, a->x_zp);
 }
 
+/*
+ * Checks TFL_LOG_SOFTMAX: int8 with a last axis; the scale is above 2^-24, below which the fixed-
+ * point factor would be 0.
+ */
 static int check_log_softmax(const struct weft_check *c)
 {
 	float scale = this_op(c)->attr.tfl_softmax.x_scale;
@@ -49,6 +54,7 @@ static int check_log_softmax(const struct weft_check *c)
 	return need_types(c, T(WEFT_INT8), T(WEFT_INT8));
 }
 
+/* Checks TFL_LOGISTIC (int8, int16) and TFL_TANH (int16): scales above 0 and zero points within the type. */
 static int check_sigmoid(const struct weft_check *c)
 {
 	const struct weft_attr_quant *a = &this_op(c)->attr.quant;
@@ -64,6 +70,10 @@ static int check_sigmoid(const struct weft_check *c)
 	return err || tanh ? err : need_zp(c, "result", x->dtype, false, a->y_zp);
 }
 
+/*
+ * Checks TFL_QUANTIZE and TFL_DEQUANTIZE: float32 on one side, an 8- or 16-bit integer with scale
+ * and zero point on the other.
+ */
 static int check_edge(const struct weft_check *c)
 {
 	const struct weft_attr_quant *a = &this_op(c)->attr.quant;
@@ -78,6 +88,10 @@ static int check_edge(const struct weft_check *c)
 	return in ? need_zp(c, "result", result(c)->dtype, false, a->y_zp) : need_zp(c, "operand 0", operand(c, 0)->dtype, false, a->x_zp);
 }
 
+/*
+ * Checks TFL_RESIZE_BILINEAR: rank 4, batches and channels stay, and extents of at most 2^20 so
+ * that the fixed-point positions do not overflow.
+ */
 static int check_resize(const struct weft_check *c)
 {
 	const weft_tensor *x = operand(c, 0), *y = result(c);
@@ -94,6 +108,7 @@ static int check_resize(const struct weft_check *c)
 	return 0;
 }
 
+/* Checks that operand k has type t, the given rank, and d0 and d1 as its first two dimensions. */
 static int need_matrix(const struct weft_check *c, int k, weft_dtype t, int rank, int64_t d0, int64_t d1)
 {
 	const weft_tensor *x = operand(c, k);
@@ -112,6 +127,10 @@ static int need_factor(const struct weft_check *c, const struct weft_tfl_factor 
 	return 0;
 }
 
+/*
+ * Checks TFL_LSTM: input [time or batch, ., features], four input weights, four recurrent weights
+ * and four biases of the right sizes.
+ */
 static int check_lstm(const struct weft_check *c)
 {
 	const struct weft_attr_tfl_lstm *a = &this_op(c)->attr.tfl_lstm;

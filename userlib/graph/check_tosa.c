@@ -33,6 +33,7 @@ static int check_binary(const struct weft_check *c, uint32_t allowed, uint32_t r
 	return err ? err : need_broadcast(c);
 }
 
+/* Checks NEGATE: one type, and zero points that the type may have. */
 static int check_negate(const struct weft_check *c)
 {
 	const struct weft_attr_negate *a = &this_op(c)->attr.negate;
@@ -43,6 +44,7 @@ static int check_negate(const struct weft_check *c)
 	return need_zp(c, "result", result(c)->dtype, false, a->y_zp);
 }
 
+/* Checks SELECT: a bool condition, two operands and a result of one type, shapes that broadcast. */
 static int check_select(const struct weft_check *c)
 {
 	int err = need_type(c, "condition", operand(c, 0), T(WEFT_BOOL));
@@ -52,6 +54,7 @@ static int check_select(const struct weft_check *c)
 	return need_broadcast(c);
 }
 
+/* Checks CONV3D: ranks, types, zero points, channels, and the extents of depth, height and width. */
 static int check_conv3d(const struct weft_check *c)
 {
 	static const char *const axis[3] = { "depth", "height", "width" };
@@ -82,6 +85,10 @@ static bool power_of_two(int64_t n)
 	return n > 0 && !(n & (n - 1));
 }
 
+/*
+ * Checks FFT2D and RFFT2D: float32 of rank 3, height and width powers of two; the real transform's
+ * result has width / 2 + 1 columns.
+ */
 static int check_fft(const struct weft_check *c)
 {
 	const struct weft_gop *o = this_op(c);
@@ -114,6 +121,7 @@ static int check_reverse(const struct weft_check *c)
 	return err ? err : need_axis(c);
 }
 
+/* Checks TILE: multiples of at least 1, and a result that is as many times as large. */
 static int check_tile(const struct weft_check *c)
 {
 	const int32_t *m = this_op(c)->attr.tile.multiple;
@@ -149,6 +157,10 @@ static int check_gather(const struct weft_check *c)
 	return scatter ? need_same_shape(c) : 0;
 }
 
+/*
+ * Checks one axis of RESIZE against TOSA's ranges for extents, scale n/d, offset and border, and
+ * the result's extent against their formula.
+ */
 static int check_resize_axis(const struct weft_check *c, const char *axis, int64_t in, int64_t out, int64_t n, int64_t d,
                              int64_t offset, int64_t border)
 {
@@ -166,6 +178,7 @@ static int check_resize_axis(const struct weft_check *c, const char *axis, int64
 	return 0;
 }
 
+/* Checks RESIZE: rank 4, batches and channels stay, and both axes. */
 static int check_resize(const struct weft_check *c)
 {
 	const struct weft_attr_resize *a = &this_op(c)->attr.resize;
@@ -211,6 +224,10 @@ static int check_list(const struct weft_check *c, const char *what, const int *m
 	return 0;
 }
 
+/*
+ * Checks COND_IF: one bool as the condition, and two sub-graphs whose inputs and outputs have the
+ * operator's types and shapes.
+ */
 static int check_cond_if(const struct weft_check *c)
 {
 	const struct weft_gop *o = this_op(c);
@@ -230,6 +247,10 @@ static int check_cond_if(const struct weft_check *c)
 	return 0;
 }
 
+/*
+ * Checks WHILE_LOOP: every output looks like the input that it replaces, the body maps inputs to
+ * outputs, and the condition's graph gives one bool.
+ */
 static int check_while(const struct weft_check *c)
 {
 	const struct weft_gop *o = this_op(c);
@@ -253,6 +274,7 @@ static int check_while(const struct weft_check *c)
 	return 0;
 }
 
+/* Checks VARIABLE_READ and VARIABLE_WRITE: the variable exists, and type and shape are the variable's. */
 static int check_variable(const struct weft_check *c)
 {
 	const int32_t id = this_op(c)->attr.variable.id;

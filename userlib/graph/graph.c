@@ -23,6 +23,7 @@ static int grow(void **array, int n, int *cap, size_t elem_bytes)
 	return 0;
 }
 
+/* Makes an empty graph with a copy of the name; NULL if there is no memory. weft_graph_free() frees it. */
 weft_graph *weft_graph_new(const char *name)
 {
 	weft_graph *g = calloc(1, sizeof *g);
@@ -89,6 +90,10 @@ int weft_graph_tensor(weft_graph *g, const char *name, weft_dtype t, int rank, c
 	return g->n_tensors++;
 }
 
+/*
+ * Adds a constant tensor and takes over data (from malloc), also on failure. Returns its index or
+ * a negative errno.
+ */
 int weft_graph_const(weft_graph *g, const char *name, weft_dtype t, int rank, const int64_t *dim, void *data)
 {
 	int i = weft_graph_tensor(g, name, t, rank, dim);
@@ -101,6 +106,10 @@ int weft_graph_const(weft_graph *g, const char *name, weft_dtype t, int rank, co
 	return i;
 }
 
+/*
+ * Adds an entry for an operator of the source file, by its index and name there. Returns the
+ * entry's index or -ENOMEM.
+ */
 int weft_graph_src(weft_graph *g, int index, const char *name)
 {
 	void *array = g->srcs;
@@ -116,6 +125,7 @@ int weft_graph_src(weft_graph *g, int index, const char *name)
 	return g->n_srcs++;
 }
 
+/* Adds a sub-graph for control flow and takes it over, also on failure. Returns its index or -ENOMEM. */
 int weft_graph_sub(weft_graph *g, weft_graph *sub)
 {
 	void *array = g->subs;
@@ -148,6 +158,11 @@ int weft_graph_var(weft_graph *g, const char *name, weft_dtype t, int rank, cons
 	return g->n_vars++;
 }
 
+/*
+ * Appends an operator with copies of attr, in and out, and notes it as the producer of its
+ * results. Nothing is judged but the counts: weft_graph_check() does that. Returns its index,
+ * -EINVAL or -ENOMEM.
+ */
 int weft_graph_op(weft_graph *g, weft_opcode op, const weft_attr *attr, int src,
                   const int *in, int n_in, const int *out, int n_out)
 {

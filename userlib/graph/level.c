@@ -22,6 +22,7 @@ static int at_most(const struct weft_check *c, const char *what, int64_t v, int6
 	return v <= max ? 0 : weft_check_fail(c, "%s %lld > %lld of level 8K", what, (long long)v, (long long)max);
 }
 
+/* Fails unless each of the n values is at most max; what names them in the message. */
 static int all_at_most(const struct weft_check *c, const char *what, const int32_t *v, int n, int64_t max)
 {
 	int err = 0;
@@ -47,6 +48,7 @@ static int kernel(const struct weft_check *c, const int32_t *dilation, int n, in
 	return err;
 }
 
+/* Level limits of a two-dimensional convolution: kernel (times dilation), padding and stride. */
 static int check_conv(const struct weft_check *c, const struct weft_gop *o)
 {
 	static const int32_t once[2] = { 1, 1 };
@@ -59,6 +61,7 @@ static int check_conv(const struct weft_check *c, const struct weft_gop *o)
 	return err ? err : all_at_most(c, "stride", a->stride, 2, MAX_STRIDE);
 }
 
+/* Level limits of CONV3D: kernel (times dilation), padding and stride. */
 static int check_conv3d(const struct weft_check *c, const struct weft_attr_conv3d *a)
 {
 	int err = kernel(c, a->dilation, 3, 1);
@@ -68,6 +71,7 @@ static int check_conv3d(const struct weft_check *c, const struct weft_attr_conv3
 	return err ? err : all_at_most(c, "stride", a->stride, 3, MAX_STRIDE);
 }
 
+/* Level limits of pooling: kernel, stride and padding. */
 static int check_pool(const struct weft_check *c, const struct weft_attr_pool *a)
 {
 	int err = all_at_most(c, "kernel", a->kernel, 2, MAX_KERNEL);
@@ -92,6 +96,7 @@ static int check_resize(const struct weft_check *c, const struct weft_attr_resiz
 	return err ? err : at_most(c, "scale_x", a->scale_x_n / a->scale_x_d, MAX_SCALE);
 }
 
+/* Calls the level check of the operator's kind; operators without LEVEL_CHECK lines pass. */
 static int check_attributes(const struct weft_check *c, const struct weft_gop *o)
 {
 	switch (o->op) {
@@ -115,6 +120,7 @@ static int check_attributes(const struct weft_check *c, const struct weft_gop *o
 	}
 }
 
+/* Level limits of every tensor: rank, and dimensions below 2^MAX_LOG2_SIZE. */
 static int check_tensors(const struct weft_check *c)
 {
 	int err = 0;
@@ -129,6 +135,7 @@ static int check_tensors(const struct weft_check *c)
 	return err;
 }
 
+/* Level limits of one graph without its sub-graphs. */
 static int check_graph(struct weft_check c)
 {
 	int err = check_tensors(&c);
@@ -155,6 +162,7 @@ static int nesting(const weft_graph *outer, const weft_graph *g, const int *of_s
 	return most;
 }
 
+/* Level limit of how deep control flow may be nested. */
 static int check_nesting(const struct weft_check *c)
 {
 	const weft_graph *g = c->g;

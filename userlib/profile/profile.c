@@ -69,6 +69,7 @@ struct weft_profile *weft_profile_new(const weft_session *s)
 	return NULL;
 }
 
+/* Frees the lists of the step's commands for each unit. */
 static void free_queues(struct weft_profile *p)
 {
 	for (unsigned u = 0; u < WEFT_N_UNITS; u++) {
@@ -80,6 +81,7 @@ static void free_queues(struct weft_profile *p)
 	}
 }
 
+/* Frees a profile; NULL is fine. */
 void weft_profile_free(struct weft_profile *p)
 {
 	if (!p)
@@ -99,6 +101,7 @@ void weft_profile_free(struct weft_profile *p)
 
 /* ---- slices ---- */
 
+/* Appends a slice of time to a unit's track. The profile notes a failed allocation and goes on without it. */
 static void put_slice(struct weft_profile *p, struct weft_prof_track *t, const struct weft_prof_slice *s)
 {
 	struct weft_prof_slice *e = MORE(t, s);
@@ -139,6 +142,7 @@ static void end_run(struct weft_profile *p, struct weft_prof_track *t, uint64_t 
 	t->run = 0;
 }
 
+/* A unit is in this state in cycle `at`: the run of equal states grows or a new one begins. */
 static void set_state(struct weft_profile *p, struct weft_prof_track *t, unsigned state, uint64_t at)
 {
 	if (state != t->state || t->run == UINT32_MAX) {
@@ -157,6 +161,7 @@ static int entry_of(const struct weft_profile *p, uint32_t cmd)
 	return op >= 0 ? p->entry[op] : -1;
 }
 
+/* Lists the commands of a step for each unit, in order, with what each waits for. */
 static int queue_commands(struct weft_profile *p, const struct weft_step *step)
 {
 	const uint64_t *w = weft_session_words(p->s) + step->first_word;
@@ -197,6 +202,10 @@ int weft_profile_begin(struct weft_profile *p, int step)
 	return queue_commands(p, &p->s->p->steps[step]);
 }
 
+/*
+ * Ends the span of cycles that belongs to one operator of the report at cycle `to`, and begins the
+ * next span.
+ */
 static void end_window(struct weft_profile *p, int entry, uint64_t to)
 {
 	struct weft_prof_window *w = MORE(p, win);
@@ -223,6 +232,10 @@ static unsigned waits_for(const struct weft_profile *p, unsigned u)
 	return WEFT_DOES_WAIT_COMMAND;
 }
 
+/*
+ * Unit u has retired its oldest command in cycle `at`: notes when it was issued and retired, and
+ * ends the operator's window if this was its last command.
+ */
 static void retire(struct weft_profile *p, unsigned u, uint64_t at)
 {
 	if (p->retired[u] >= p->n_queue[u])
@@ -254,6 +267,7 @@ static uint32_t worker(const struct weft_profile *p, unsigned u, uint64_t at)
 	return k > p->retired[u] + 1 && at < p->issued_at[u][k - 1] + FIRST_WORD ? k - 2 : k - 1;
 }
 
+/* Adds one sampled cycle to the work of the operators whose commands the busy units are running. */
 static void count_work(struct weft_profile *p, const struct weft_sample *w, uint64_t at)
 {
 	for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
@@ -271,6 +285,7 @@ static void count_work(struct weft_profile *p, const struct weft_sample *w, uint
 	}
 }
 
+/* Adds the bytes that crossed the bus in cycle `at` to the bin of that time. */
 static void count_bytes(struct weft_profile *p, const struct weft_sample *w, uint64_t at)
 {
 	if (!w->rd_bytes && !w->wr_bytes)
@@ -285,6 +300,10 @@ static void count_bytes(struct weft_profile *p, const struct weft_sample *w, uin
 	p->bin[at / p->bin_cycles].wr += w->wr_bytes;
 }
 
+/*
+ * Takes one sampled cycle from the simulator: states of all units, retirements, bytes. user is the
+ * profile.
+ */
 void weft_profile_sample(void *user, const struct weft_sample *w)
 {
 	struct weft_profile *p = user;
@@ -373,6 +392,10 @@ int weft_profile_end(struct weft_profile *p, const struct weft_counters *counter
 
 /* ---- the host's clock ---- */
 
+/*
+ * Adds a span of host time that began at from_ns (weft_now_ns()) and ends now: a host operator or
+ * a job. Returns 0 or -ENOMEM.
+ */
 int weft_profile_span(struct weft_profile *p, enum weft_prof_lane lane, const char *name, uint64_t from_ns, uint64_t bytes)
 {
 	struct weft_prof_span *s = MORE(p, span);

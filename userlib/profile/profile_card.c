@@ -50,6 +50,10 @@ static int find_cuts(const weft_session *s, const struct weft_step *step, struct
 	return n;
 }
 
+/*
+ * Runs the step's commands up to `to` as a job of its own, on a fresh copy of the memory, and
+ * reads the device's counters behind it.
+ */
 static int run_to(weft_session *s, const struct weft_step *step, uint32_t to, const uint8_t *before, weft_buf *arena,
                   struct weft_counters *c)
 {

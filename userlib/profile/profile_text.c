@@ -18,6 +18,10 @@
 
 struct bound { uint64_t cycles; enum weft_track track; const char *name; };
 
+/*
+ * The least cycles that an operator could take, by the unit with most to do: array, memory or
+ * vector engine.
+ */
 static struct bound bound_of(const struct weft_profile *p, const struct weft_prof_work *w)
 {
 	const uint64_t bus = p->s->cfg->axi_bytes, slow = p->s->o.memory == WEFT_MEMORY_DDR ? 2 : 1;
@@ -63,6 +67,7 @@ static void add(struct weft_prof_window *to, const struct weft_prof_window *w)
 			to->n[t][i] += w->n[t][i];
 }
 
+/* Prints the share of each of a unit's states in the run's cycles. */
 static void print_unit(FILE *f, const struct weft_profile *p, int t)
 {
 	const struct weft_prof_track *k = &p->track[t];
@@ -74,6 +79,10 @@ static void print_unit(FILE *f, const struct weft_profile *p, int t)
 	fprintf(f, "\n");
 }
 
+/*
+ * The profile as a table: a line for each operator, then one for each unit. From malloc; NULL if
+ * there is no memory.
+ */
 char *weft_profile_text(const struct weft_profile *p)
 {
 	struct weft_prof_window *sum = calloc((size_t)p->n_entries + 1, sizeof *sum);

@@ -22,6 +22,7 @@ enum { NPU = 1, HOST };
 
 struct out { FILE *f; bool first; };
 
+/* Writes s as a JSON string with its quotes. */
 static void text(FILE *f, const char *s)
 {
 	putc('"', f);
@@ -44,6 +45,7 @@ static void event(struct out *o, const char *ph, int pid, int tid)
 	o->first = false;
 }
 
+/* Names a line of the trace and fixes its place among the process's lines. */
 static void name_thread(struct out *o, int pid, int tid, const char *name)
 {
 	event(o, "M", pid, tid);
@@ -73,6 +75,10 @@ static void slice(struct out *o, int pid, int tid, const char *name, double ts, 
 
 /* ---- the NPU ---- */
 
+/*
+ * Writes the states that occurred with their cycles as members of a JSON object, from n or, if n
+ * is NULL, from wide.
+ */
 static void write_states(FILE *f, const uint32_t *n, const uint64_t *wide)
 {
 	bool first = true;
@@ -86,6 +92,7 @@ static void write_states(FILE *f, const uint32_t *n, const uint64_t *wide)
 	}
 }
 
+/* Writes one unit's slices of time, each named by the state that it was in most. */
 static void write_track(struct out *o, const struct weft_profile *p, int t)
 {
 	const struct weft_prof_track *k = &p->track[t];
@@ -113,6 +120,7 @@ static void write_track(struct out *o, const struct weft_profile *p, int t)
 	}
 }
 
+/* Writes the bytes read and written in each bin of time as a counter. */
 static void write_bytes(struct out *o, const struct weft_profile *p)
 {
 	for (size_t i = 0; i < p->n_bin; i++) {
@@ -122,6 +130,7 @@ static void write_bytes(struct out *o, const struct weft_profile *p)
 	}
 }
 
+/* Writes the window of each operator as a slice, with its tensor and states. */
 static void write_operators(struct out *o, const struct weft_profile *p, const struct weft_report *r)
 {
 	char name[160];
@@ -173,6 +182,7 @@ static struct placed *place_commands(const struct weft_profile *p)
 	return all;
 }
 
+/* Writes every command as a slice on its unit's line, from issue to retirement, with its disassembly. */
 static int write_commands(struct out *o, const struct weft_profile *p)
 {
 	const weft_program *prog = p->s->p;
@@ -202,6 +212,7 @@ static int write_commands(struct out *o, const struct weft_profile *p)
 	return 0;
 }
 
+/* Writes the NPU's process: operators, units, commands, bytes. */
 static int write_npu(struct out *o, const struct weft_profile *p, const struct weft_report *r)
 {
 	static const char *const commands[] = { "LD commands", "ST commands", "CV commands", "VE commands" };
@@ -230,6 +241,10 @@ static int by_start(const void *a, const void *b)
 	return x->from_ns < y->from_ns ? -1 : x->from_ns > y->from_ns;
 }
 
+/*
+ * Writes the host's process: operators that the host ran, and jobs, each on the first line that is
+ * free at that time.
+ */
 static void write_host(struct out *o, const struct weft_profile *p)
 {
 	uint64_t busy[LANES] = { 0 };
@@ -267,6 +282,7 @@ static void write_host(struct out *o, const struct weft_profile *p)
 
 /* ---- the file ---- */
 
+/* Writes each unit's states with their totals as an object that tests and scripts read. */
 static void write_totals(FILE *f, const struct weft_profile *p)
 {
 	fprintf(f, "\"weft\":{\"config\":\"%s\",\"cycles\":%llu,\"grain\":%llu,\"units\":{", p->s->cfg->name, (unsigned long long)p->cycles,

@@ -17,7 +17,7 @@
 struct attempt {
 	char **forbidden;      /* per operator: why not on the device, or NULL */
 	int step_nodes;
-	bool no_strips;
+	bool no_im2col;
 };
 
 static int cc_start(struct cc *cc, const struct attempt *a)
@@ -58,7 +58,7 @@ static void cc_clear(struct cc *cc)
 	free(cc->ten);
 	free(cc->uses);
 	free(cc->nodes);
-	free(cc->alu);
+	free(cc->nests);
 	free(cc->items);
 	free(cc->consts.p);
 	weft_program_free(cc->p);
@@ -88,61 +88,61 @@ static int make_steps(struct cc *cc, int step_nodes)
 	return 0;
 }
 
-static int list_segs(struct cc *cc, struct seg **segs, int *n_segs)
+static int list_npu_steps(struct cc *cc, struct npu_step **npu, int *n_npu)
 {
-	struct seg *s = calloc((size_t)cc->p->n_steps + 1, sizeof *s);
+	struct npu_step *s = calloc((size_t)cc->p->n_steps + 1, sizeof *s);
 	int n = 0;
 
-	*segs = s;
-	*n_segs = 0;
+	*npu = s;
+	*n_npu = 0;
 	if (!s)
 		return -ENOMEM;
 	for (int i = 0; i < cc->n_items; i++) {
 		if (cc->items[i].host)
 			continue;
 		if (!n || s[n - 1].step != cc->items[i].step)
-			s[n++] = (struct seg){ .cc = cc, .first_item = i, .step = cc->items[i].step,
+			s[n++] = (struct npu_step){ .cc = cc, .first_item = i, .step = cc->items[i].step,
 			                       .threads = (int)max64(1, min64(cc->o->threads, MAX_THREADS)) };
 		s[n - 1].n++;
 	}
-	*n_segs = n;
+	*n_npu = n;
 	return 0;
 }
 
-static void note_stripes(struct seg *s)
+static void note_stripes(struct npu_step *s)
 {
 	for (uint32_t i = 0; i < s->n_group; i++)
 		for (int k = 0; k < s->group[i].n; k++)
-			seg_node(s, s->group[i].first + k)->stripes = 1 + seg_node(s, s->group[i].first)->last;
+			step_node(s, s->group[i].first + k)->stripes = 1 + step_node(s, s->group[i].first)->last;
 }
 
 static int compile_steps(struct cc *cc)
 {
-	struct seg *segs;
-	int n, err = list_segs(cc, &segs, &n);
+	struct npu_step *npu;
+	int n, err = list_npu_steps(cc, &npu, &n);
 
 	for (int i = 0; i < n && !err; i++)
-		err = seg_place(&segs[i]);
+		err = step_place(&npu[i]);
 	if (!err)
-		err = cc_dram(cc);
+		err = cc_place_arena(cc);
 	for (int i = 0; i < n && !err; i++) {
-		err = seg_tune(&segs[i], MAX_TUNED);
+		err = step_search_splits(&npu[i], MAX_TUNED);
 		if (!err)
-			err = seg_sched(&segs[i]);
+			err = step_schedule(&npu[i]);
 		if (!err)
-			err = seg_pack(&segs[i]);
-		if (err == -E2BIG && segs[i].n == 1) {
-			cc->bad_node = cc->items[segs[i].first_item].index;
+			err = step_pack_weights(&npu[i]);
+		if (err == -E2BIG && npu[i].n == 1) {
+			cc->bad_node = cc->items[npu[i].first_item].index;
 			cc->bad_why = "it would take more commands than a stream can count";
 			err = -ERANGE;
 		}
-		note_stripes(&segs[i]);
-		seg_clear(&segs[i]);
-		memset(&segs[i], 0, sizeof segs[i]);
+		note_stripes(&npu[i]);
+		step_clear(&npu[i]);
+		memset(&npu[i], 0, sizeof npu[i]);
 	}
 	for (int i = 0; i < n; i++)
-		seg_clear(&segs[i]);
-	free(segs);
+		step_clear(&npu[i]);
+	free(npu);
 	return err;
 }
 
@@ -150,17 +150,17 @@ static int run_passes(struct cc *cc, const struct attempt *a)
 {
 	int err;
 
-	if ((err = cc_start(cc, a)) || (err = cc_fold(cc)) || (err = cc_match(cc)))
+	if ((err = cc_start(cc, a)) || (err = cc_fold_views(cc)) || (err = cc_match(cc)))
 		return err;
 	if (!cc->o->no_fuse)
-		cc_pairs(cc);
-	if (!a->no_strips && !cc->o->no_fuse && (err = cc_strips(cc)))
+		cc_group_pixels(cc);
+	if (!a->no_im2col && !cc->o->no_fuse && (err = cc_im2col(cc)))
 		return err;
-	cc_shape(cc);
-	if ((err = cc_order(cc)) || (err = cc_layout(cc)) || (err = make_steps(cc, a->step_nodes)) ||
+	cc_flatten_rows(cc);
+	if ((err = cc_order_nodes(cc)) || (err = cc_pack_weights(cc)) || (err = make_steps(cc, a->step_nodes)) ||
 	    (err = compile_steps(cc)))
 		return err;
-	return cc_finish(cc);
+	return cc_program_tables(cc);
 }
 
 static int forbid(struct cc *cc, struct attempt *a)
@@ -169,8 +169,8 @@ static int forbid(struct cc *cc, struct attempt *a)
 	int op = nd->op;
 
 	/* Without strips first; the convolution itself may be all right. */
-	if (nd->by_columns && !a->no_strips) {
-		a->no_strips = true;
+	if (nd->split_columns && !a->no_im2col) {
+		a->no_im2col = true;
 		return 0;
 	}
 

@@ -35,7 +35,7 @@ enum node_kind {
 	NODE_DWCONV,           /* depthwise on the array, block diagonal */
 	NODE_POOL,
 	NODE_ELT,
-	NODE_ALU,              /* a statement, see loop_nest.h */
+	NODE_LOOP_NEST,              /* a loop nest, see loop_nest.h */
 };
 
 /* What RESCALE makes of ties: half up, double rounding, ties to even. */
@@ -74,17 +74,17 @@ struct node {
 	bool add;              /* there is a second operand r */
 	bool sub;              /* which is subtracted; ELT: */
 	bool table, product;   /* which is the 256 bytes that x chooses from, for every pixel; a factor */
-	int alu;               /* ALU: index of its statement; x, r, y and z then only name storages */
+	int nest;              /* ALU: index of its loop nest; x, r, y and z then only name storages */
 	bool third;            /* it has a third operand, in storage z.root, */
 	struct view z;
 	int z_t;               /* or from this tensor. -1 here and in x_t: storage of a node of the same operator */
 	int mode;              /* arithmetic of its command */
 	int before;            /* a helper's: 1 + the node that it must precede; 0 */
-	bool by_columns;       /* rows and columns are exchanged: cut along columns */
+	bool split_columns;       /* rows and columns are exchanged: cut along columns */
 
 	int kh, kw, sy, sx, dy, dx, pt, pl;   /* kernel, stride, dilation, padding before */
-	bool turned;           /* DW: its commands have rows and columns exchanged */
-	int side;              /* CONV: pixels that are one, pixel_groups.c; 0 or 1: none */
+	bool transposed;           /* DW: its commands have rows and columns exchanged */
+	int pixel_group;             /* CONV: pixels that are one, pixel_groups.c; 0 or 1: none */
 	int m;                 /* DWCONV: channel multiplier */
 	int x_zp, w_zp;
 	int w, bias;           /* constant tensors, or -1; w: or WEIGHTS_ONE */
@@ -133,7 +133,7 @@ struct cop {
 
 struct cten {                  /* tensors of the graph, then storages that passes have added */
 	struct view v;         /* root -1: of a type that the device does not know */
-	bool pinned;           /* root: a statement takes it as it is, so it cannot become part of another */
+	bool pinned;           /* root: a loop nest takes it as it is, so it cannot become part of another */
 	int64_t bytes;         /* of the storage, where it is a root */
 	int first_use, n_uses; /* range in cc.uses: operators that read it */
 	bool host_reads, npu_reads, npu_writes;   /* of any member of the class, at the root */
@@ -152,7 +152,7 @@ struct item {
 
 struct blob { uint8_t *p; uint64_t n, cap; };
 
-struct alu_stmt;
+struct loop_nest;
 
 /* Byte ranges that a command touches: n of them, step apart. */
 enum space { SPACE_SP, SPACE_ARENA };
@@ -171,7 +171,7 @@ struct access {
 
 /* Of its region's two banks, an access takes one and the next one the other; one, the next ones the same;
  * both, where it lies across words: BANKS_BOTH + n where of 16 n do not. */
-enum banks { BANKS_TURN, BANKS_SAME, BANKS_BOTH };
+enum banks { BANKS_ALTERNATE, BANKS_SAME, BANKS_BOTH };
 
 /* What a command does in the scratchpad: writes results or what it loads; reads x, weights, the second addend,
  * parameters (the vector engine: with the weights). */
@@ -187,7 +187,7 @@ struct cmd {
 	uint32_t slow;         /* the same where the memory is slow; 0: no different */
 	uint32_t latency;      /* cycles from then to its retirement; DMA: beside the memory's */
 	uint32_t rows;         /* rows that pass the post unit, counted for each pass */
-	bool turns;            /* rows of more than one pass: all but the first wait for others' rows */
+	bool multi_pass;           /* rows of more than one pass: all but the first wait for others' rows */
 	uint32_t wait[WEFT_N_UNITS];   /* retired commands of each unit that it needs */
 	uint32_t first_load, n_loads;  /* hazards.c: loads that it needs, in the list of them */
 	uint32_t first_rec, n_recs;
@@ -215,7 +215,7 @@ struct cc {
 	struct cten *ten;      int n_roots; uint32_t cap_roots;
 	int *uses;             /* operators, grouped by tensor */
 	struct node *nodes;    int n_nodes; uint32_t cap_nodes;
-	struct alu_stmt *alu;  int n_alu; uint32_t cap_alu;
+	struct loop_nest *nests;  int n_nests; uint32_t cap_nests;
 	struct item *items;    int n_items;
 	struct blob consts;
 	uint32_t cap_cmds, cap_words, cap_scales;   /* of the program's arrays */
@@ -255,24 +255,24 @@ static inline int64_t view_bytes(const struct view *v) { return view_elements(v)
 struct view view_reshape(const struct view *v, int64_t n, int64_t y, int64_t x, int64_t c);
 
 /* fold_views.c */
-int cc_fold(struct cc *cc);
+int cc_fold_views(struct cc *cc);
 
 /* match.c and its parts */
 int cc_match(struct cc *cc);
 int cc_reason(struct cc *cc, int op, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /* node_order.c */
-int cc_order(struct cc *cc);
+int cc_order_nodes(struct cc *cc);
 
 /* pack_weights.c */
-int cc_layout(struct cc *cc);
+int cc_pack_weights(struct cc *cc);
 
 /* im2col.c: convolutions of few channels, see there */
-void cc_pairs(struct cc *cc);
-int cc_strips(struct cc *cc);
+void cc_group_pixels(struct cc *cc);
+int cc_im2col(struct cc *cc);
 
 /* flatten_rows.c: dense 1x1 convolutions and elementwise nodes become one row of pixels */
-void cc_shape(struct cc *cc);
+void cc_flatten_rows(struct cc *cc);
 
 /* A depthwise node's commands have fields for the kernel: it is above 3x3, and each of its rows is read apart. */
 static inline bool dw_by_row(const struct node *nd)
@@ -283,12 +283,12 @@ static inline bool dw_by_row(const struct node *nd)
 /* Rows and columns of the kernel in them; what it has not are taps without weight. */
 static inline int64_t dw_rows(const struct node *nd)
 {
-	return !dw_by_row(nd) ? 3 : nd->turned ? nd->kw : nd->kh;
+	return !dw_by_row(nd) ? 3 : nd->transposed ? nd->kw : nd->kh;
 }
 
 static inline int64_t dw_cols(const struct node *nd)
 {
-	return !dw_by_row(nd) ? 3 : max64(nd->turned ? nd->kh : nd->kw, 3);
+	return !dw_by_row(nd) ? 3 : max64(nd->transposed ? nd->kh : nd->kw, 3);
 }
 
 /* The graph's tensors that a node reads; -1: none, or a storage of no tensor. */
@@ -304,9 +304,9 @@ void cc_need_operands(const struct cc *cc, int from, bool *needed);
 bool cc_is_wanted(const struct weft_gop *o, const bool *needed);
 
 /* program_tables.c: the program's tables */
-int cc_finish(struct cc *cc);
+int cc_program_tables(struct cc *cc);
 
 /* arena.c: offsets in the arena */
-int cc_dram(struct cc *cc);
+int cc_place_arena(struct cc *cc);
 
 #endif

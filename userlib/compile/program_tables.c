@@ -46,7 +46,7 @@ static const char *node_words(const struct node *nd, char text[96])
 	case NODE_POOL:
 		snprintf(text, 96, "%s over %dx%d", nd->average ? "average" : nd->sum ? "mean" : "maximum", nd->kh, nd->kw);
 		break;
-	case NODE_ALU:
+	case NODE_LOOP_NEST:
 		snprintf(text, 96, "on the alu");
 		break;
 	default:
@@ -71,7 +71,7 @@ static int op_reason(struct cc *cc, int i)
 
 	switch (c->state) {
 	case OP_NODE:
-		if (cc->nodes[c->node].op == i && cc->nodes[c->node].by_columns)
+		if (cc->nodes[c->node].op == i && cc->nodes[c->node].split_columns)
 			return cc_reason(cc, i, "%lldx%d on the array, input in strips",
 			                 (long long)cc->nodes[c->node].kw, (int)(cc->g->tensors[cc->g->ops[i].in[1]].t.dim[2]));
 		if (cc->nodes[c->node].op == i)
@@ -231,7 +231,7 @@ static int finish_packs(struct cc *cc)
 	return 0;
 }
 
-int cc_finish(struct cc *cc)
+int cc_program_tables(struct cc *cc)
 {
 	weft_program *p = cc->p;
 	int err;

@@ -62,7 +62,7 @@ static int by_start(const void *pa, const void *pb)
 	return a->item != b->item ? (a->item < b->item ? -1 : 1) : a->root < b->root ? -1 : 1;
 }
 
-int cc_dram(struct cc *cc)
+int cc_place_arena(struct cc *cc)
 {
 	int n_roots = cc->n_roots, n = 0, err = 0;
 	struct start *s = malloc(((size_t)n_roots + 1) * sizeof *s);

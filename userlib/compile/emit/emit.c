@@ -10,7 +10,7 @@
 /* Does the input come from memory as a whole, and is it larger than the first weights? */
 static bool loads_input(const struct node_emit *m)
 {
-	const struct stor *x = &m->e->s->stor[m->p->sx];
+	const struct storage *x = &m->e->s->storage[m->p->x_storage];
 
 	return x->resident && x->ext_in && !x->loaded && x->bytes > m->nd->rec_bytes + m->p->piece * m->nd->tile_bytes;
 }
@@ -18,8 +18,8 @@ static bool loads_input(const struct node_emit *m)
 /* Emit a node that is in no stripe group. */
 static int emit_node(struct emit *e, int i)
 {
-	struct seg *s = e->s;
-	struct node_emit m = { .e = e, .nd = seg_node(s, i), .p = &s->plan[i], .parts = 1 };
+	struct npu_step *s = e->s;
+	struct node_emit m = { .e = e, .nd = step_node(s, i), .p = &s->plan[i], .parts = 1 };
 	int err;
 
 	e->node = (int)(m.nd - s->cc->nodes);
@@ -27,15 +27,15 @@ static int emit_node(struct emit *e, int i)
 	if (m.nd->w >= 0 && m.p->all_weights && loads_input(&m) &&
 	    (err = weights_load_up_to(&m, m.p->piece)))
 		return err;
-	if ((err = emit_load_resident(e, m.p->sx)) || (m.p->sr >= 0 && (err = emit_load_resident(e, m.p->sr))) ||
-	    (m.p->sz >= 0 && (err = emit_load_resident(e, m.p->sz))) || (err = emit_load_resident(e, m.p->sy)))
+	if ((err = emit_load_resident(e, m.p->x_storage)) || (m.p->r_storage >= 0 && (err = emit_load_resident(e, m.p->r_storage))) ||
+	    (m.p->z_storage >= 0 && (err = emit_load_resident(e, m.p->z_storage))) || (err = emit_load_resident(e, m.p->y_storage)))
 		return err;
-	if (m.nd->kind == NODE_ALU)
-		return emit_alu(e, m.nd, m.p);
+	if (m.nd->kind == NODE_LOOP_NEST)
+		return emit_loop_nest(e, m.nd, m.p);
 	return emit_node_jobs(&m);
 }
 
-int seg_emit(struct seg *s)
+int step_emit(struct npu_step *s)
 {
 	struct emit e = { .s = s };
 	int err = 0;
@@ -47,8 +47,8 @@ int seg_emit(struct seg *s)
 	for (int i = 0; i < WEFT_N_CMDS; i++)
 		weft_cmd_init(&e.fresh[i], weft_cmd_infos[i].op);
 	s->cmds.n = s->cmds.n_rec = 0;
-	for (int i = 0; i < s->n_stor; i++)
-		s->stor[i].loaded = false;
+	for (int i = 0; i < s->n_storages; i++)
+		s->storage[i].loaded = false;
 	for (int i = 0; i < s->n && !err; i++) {
 		struct group *g = s->plan[i].group ? &s->group[s->plan[i].group - 1] : NULL;
 		if (!g)

@@ -25,7 +25,7 @@ struct job {
 struct weights { int64_t w, rec; int64_t tile, n_tiles; };
 
 struct emit {
-	struct seg *s;
+	struct npu_step *s;
 	struct hazards *h;
 	struct weft_cmd fresh[WEFT_N_CMDS];   /* as weft_cmd_init() leaves them */
 	uint32_t n_unit[WEFT_N_UNITS];
@@ -82,6 +82,6 @@ int emit_pool(struct emit *e, const struct node *nd, const struct job *j);
 /* Rows of `bytes` bytes from one place to another, unchanged. */
 int emit_copy(struct emit *e, const struct operand *from, const struct operand *to, int64_t bytes);
 int emit_elt(struct emit *e, const struct node *nd, const struct job *j);
-int emit_alu(struct emit *e, const struct node *nd, const struct plan *p);
+int emit_loop_nest(struct emit *e, const struct node *nd, const struct plan *p);
 
 #endif

@@ -70,14 +70,14 @@ enum banks emit_across(const struct cc *cc, int64_t addresses, int64_t bytes)
 	int64_t all = addresses | cc->n, grid = all & -all;
 
 	/* Of the places in a word that addresses may have, those from which so many bytes fit in it. */
-	return grid >= cc->n ? BANKS_TURN : (enum banks)(BANKS_BOTH + min64(15, 16 * (max64(0, cc->n - bytes) + grid) / cc->n));
+	return grid >= cc->n ? BANKS_ALTERNATE : (enum banks)(BANKS_BOTH + min64(15, 16 * (max64(0, cc->n - bytes) + grid) / cc->n));
 }
 
 enum banks emit_read_banks(const struct cc *cc, const struct operand *o)
 {
 	if ((o->addr | o->xs | o->ys) % cc->n)
 		return emit_across(cc, o->addr | o->xs | o->ys, cc->n);
-	return o->xs % (2 * cc->n) ? BANKS_TURN : BANKS_SAME;
+	return o->xs % (2 * cc->n) ? BANKS_ALTERNATE : BANKS_SAME;
 }
 
 enum banks emit_write_banks(const struct cc *cc, const struct operand *o, int64_t n_ch)
@@ -86,7 +86,7 @@ enum banks emit_write_banks(const struct cc *cc, const struct operand *o, int64_
 	int64_t all = o->addr | o->xs | o->ys | cc->n, grid = all & -all, n = ceil_div(n_ch, cc->n), tail = n_ch - (n - 1) * cc->n;
 
 	if (min64((n > 1 ? cc->n : tail) * o->elem, cc->n) <= grid)
-		return o->xs % (2 * cc->n) ? BANKS_TURN : BANKS_SAME;
+		return o->xs % (2 * cc->n) ? BANKS_ALTERNATE : BANKS_SAME;
 	/* Channels of the last block are fewer. */
 	int64_t most = emit_across(cc, grid, min64(cc->n * o->elem, cc->n)), last = emit_across(cc, grid, min64(tail * o->elem, cc->n));
 	return (enum banks)(((n - 1) * most + last) / n);

@@ -97,12 +97,12 @@ static int emit_tiles(struct emit *e, const struct node *nd, const struct job *j
 	int64_t reads = t->n_ky * t->n_kx * emit_reads(cc, &j->x, t->run);
 	access_input(c, &j->x, t);
 	int64_t grid = k->in_base | k->ox_step | k->oy_step | k->kx_step | k->ky_step;
-	emit_traffic(c, 0, PORT_X, tiles * pixels * reads, grid % cc->n ? emit_across(cc, grid, cc->n) : k->ox_step % (2 * cc->n) ? BANKS_TURN : BANKS_SAME);
+	emit_traffic(c, 0, PORT_X, tiles * pixels * reads, grid % cc->n ? emit_across(cc, grid, cc->n) : k->ox_step % (2 * cc->n) ? BANKS_ALTERNATE : BANKS_SAME);
 	emit_access(c, SPACE_SP, false, w, w + tiles * slots * cc->n);
 	emit_traffic(c, c->n_acc - 1, PORT_W, tiles * groups * slots / 2, BANKS_BOTH);
 	if (!keep) {
 		emit_access(c, SPACE_SP, false, rec, rec + tiles * WEFT_PARAM_BYTES * cc->n);
-		emit_traffic(c, c->n_acc - 1, PORT_P, tiles * cc->n, BANKS_TURN);
+		emit_traffic(c, c->n_acc - 1, PORT_P, tiles * cc->n, BANKS_ALTERNATE);
 		int first = c->n_acc;
 		if (nd->add) {
 			emit_rows(c, false, &j->r, j, ch, n_ch);
@@ -124,7 +124,7 @@ static int emit_tiles(struct emit *e, const struct node *nd, const struct job *j
 	c->cost = (uint32_t)min64(cycles, UINT32_MAX);
 	c->latency = (uint32_t)(cc->n + last + DRAIN_CYCLES);
 	c->rows = keep ? 0 : (uint32_t)(tiles * pixels * passes);
-	c->turns = emit_passes(nd) > 1;
+	c->multi_pass = emit_passes(nd) > 1;
 	return err ? err : emit_done(e, c);
 }
 

@@ -54,8 +54,8 @@ static int set_x(struct node_emit *m, struct job *j)
 	int64_t c = channelwise(nd) ? j->c : 0, cn = channelwise(nd) ? j->cn : nd->x.dim[3];
 	bool fresh;
 
-	if (m->p->xr) {
-		j->x = resident_operand(m->e->s, m->p->sx, &nd->x, j->n, rows, cols, c);
+	if (m->p->x_resident) {
+		j->x = resident_operand(m->e->s, m->p->x_storage, &nd->x, j->n, rows, cols, c);
 		return 0;
 	}
 	int64_t key = ((j->n * nd->y.dim[1] + j->oy) * nd->y.dim[2] + j->ox) * nd->x.dim[3] + c;
@@ -77,8 +77,8 @@ static int set_r(struct node_emit *m, struct job *j)
 
 	if (!nd->add)
 		return 0;
-	if (m->p->rr) {
-		j->r = resident_operand(m->e->s, m->p->sr, &nd->r, j->n, rows, cols, c);
+	if (m->p->r_resident) {
+		j->r = resident_operand(m->e->s, m->p->r_storage, &nd->r, j->n, rows, cols, c);
 		return 0;
 	}
 	j->r = slot_operand(emit_area_addr(m->e->s, m->p->r[m->next_r]), rows, cols, cn, &nd->r);
@@ -94,8 +94,8 @@ static void set_y(struct node_emit *m, struct job *j)
 {
 	struct span rows = { j->oy, j->oh }, cols = { j->ox, j->ow };
 
-	if (m->p->yr) {
-		j->y = resident_operand(m->e->s, m->p->sy, &m->nd->y, j->n, rows, cols, j->c);
+	if (m->p->y_resident) {
+		j->y = resident_operand(m->e->s, m->p->y_storage, &m->nd->y, j->n, rows, cols, j->c);
 		return;
 	}
 	j->y = slot_operand(emit_area_addr(m->e->s, m->p->out[m->next_out]), rows, cols, j->cn, &m->nd->y);
@@ -109,7 +109,7 @@ static int store_y(struct node_emit *m, const struct job *j, int64_t c)
 	int64_t from = m->stored;
 
 	m->stored = c;
-	if (m->p->yr && !m->e->s->stor[m->p->sy].ext_out)
+	if (m->p->y_resident && !m->e->s->storage[m->p->y_storage].ext_out)
 		return 0;
 	y.addr += (from - j->c) * y.elem;
 	return emit_copy_box(m->e, true, &m->nd->y, j->n, &y, from, c - from);
@@ -291,7 +291,7 @@ static int run_job(struct node_emit *m, struct job j)
  */
 static int input_ahead(struct node_emit *m, int64_t tile)
 {
-	if (m->p->xr || m->p->n_in < 2 || channelwise(m->nd) || tile >= n_pixel_tiles(m))
+	if (m->p->x_resident || m->p->n_in < 2 || channelwise(m->nd) || tile >= n_pixel_tiles(m))
 		return 0;
 	struct job next = job_at(m, tile, 0);
 	return set_x(m, &next);

@@ -28,11 +28,11 @@ static struct operand ring_rows(const struct group_emit *m, int ring, const stru
 }
 
 /* Rows `rows` of a tensor: in ring number `ring`, or where its storage is resident if ring is -1. */
-static struct operand group_operand(const struct group_emit *m, int ring, int stor, const struct view *v, struct span rows)
+static struct operand group_operand(const struct group_emit *m, int ring, int storage, const struct view *v, struct span rows)
 {
 	if (ring >= 0)
 		return ring_rows(m, ring, v, rows);
-	return resident_operand(m->e->s, stor, v, 0, rows, (struct span){ 0, v->dim[2] }, 0);
+	return resident_operand(m->e->s, storage, v, 0, rows, (struct span){ 0, v->dim[2] }, 0);
 }
 
 /* The end of the rows from y on, at most `end`, that lie in the same pass through the ring as row y. */
@@ -49,8 +49,8 @@ static int64_t window_end(const struct group_emit *m, int k, int64_t oy, int64_t
 
 	if (ring < 0)
 		return end;
-	int64_t rows = m->g->ring[ring].rows, turn = input_rows(nd, oy, 1).lo / rows, e = oy + 1;
-	while (e < end && input_rows(nd, e, 1).lo / rows == turn)
+	int64_t rows = m->g->ring[ring].rows, pass = input_rows(nd, oy, 1).lo / rows, e = oy + 1;
+	while (e < end && input_rows(nd, e, 1).lo / rows == pass)
 		e++;
 	return e;
 }
@@ -62,7 +62,7 @@ static int64_t window_end(const struct group_emit *m, int k, int64_t oy, int64_t
 static int copy_wrapped_rows(struct group_emit *m, int ring, const struct view *v, struct span rows)
 {
 	const struct ring *r = &m->g->ring[ring];
-	int64_t at = rows.lo % r->rows, n = min64(rows.n, r->over - at);
+	int64_t at = rows.lo % r->rows, n = min64(rows.n, r->wrap_rows - at);
 
 	if (rows.lo < r->rows || n <= 0)
 		return 0;
@@ -81,13 +81,13 @@ static int group_job(struct group_emit *m, int k, int64_t oy, int64_t oh)
 	struct job j = { .oy = oy, .oh = oh, .ow = nd->y.dim[2], .cn = nd->y.dim[3] };
 
 	m->e->node = (int)(nd - m->e->s->cc->nodes);
-	j.x = group_operand(m, m->g->rx[k], p->sx, &nd->x, input_rows(nd, oy, oh));
-	j.y = group_operand(m, m->g->ry[k], p->sy, &nd->y, rows);
+	j.x = group_operand(m, m->g->rx[k], p->x_storage, &nd->x, input_rows(nd, oy, oh));
+	j.y = group_operand(m, m->g->ry[k], p->y_storage, &nd->y, rows);
 	if (nd->add)
-		j.r = group_operand(m, m->g->rr[k], p->sr, &nd->r, rows);
+		j.r = group_operand(m, m->g->rr[k], p->r_storage, &nd->r, rows);
 	int err = nd->w < 0 ? node_compute(n, &j, NULL) : node_compute_pieces(n, &j);
 	int ring = m->g->ry[k];
-	bool store = ring < 0 ? m->e->s->stor[p->sy].ext_out : m->g->ring[ring].store;
+	bool store = ring < 0 ? m->e->s->storage[p->y_storage].ext_out : m->g->ring[ring].store;
 	if (!err && store)
 		err = emit_copy_box(m->e, true, &nd->y, 0, &j.y, 0, nd->y.dim[3]);
 	if (!err && ring >= 0)
@@ -116,11 +116,11 @@ static int group_load(struct group_walker *w, int ring, int64_t from, int64_t en
 {
 	struct group_emit *m = (struct group_emit *)w;
 	const struct ring *r = &m->g->ring[ring];
-	int root = m->e->s->stor[r->stor].root;
+	int root = m->e->s->storage[r->storage].root;
 	int64_t base = emit_area_addr(m->e->s, r->area);
 
 	for (int64_t y = from; y < end; ) {
-		int64_t e = pass_end(m, ring, y, end), at = y % r->rows, again = min64(e - y, r->over - at);
+		int64_t e = pass_end(m, ring, y, end), at = y % r->rows, again = min64(e - y, r->wrap_rows - at);
 		struct dma d = { .root = root, .off = y * r->row_bytes, .sp = base + at * r->row_bytes,
 		                 .row = (e - y) * r->row_bytes, .n = { 1, 1, 1 } };
 		int err = emit_dma(m->e, d);
@@ -142,12 +142,12 @@ static int group_start(struct group_emit *m)
 	int err = 0;
 
 	for (int k = 0; k < m->g->n && !err; k++) {
-		struct seg *s = m->e->s;
+		struct npu_step *s = m->e->s;
 		const struct plan *p = &s->plan[m->g->first + k];
-		m->node[k] = (struct node_emit){ .e = m->e, .nd = seg_node(s, m->g->first + k), .p = p, .parts = 1 };
+		m->node[k] = (struct node_emit){ .e = m->e, .nd = step_node(s, m->g->first + k), .p = p, .parts = 1 };
 		m->e->node = (int)(m->node[k].nd - s->cc->nodes);
-		if ((err = emit_load_resident(m->e, p->sx)) || (p->sr >= 0 && (err = emit_load_resident(m->e, p->sr))) ||
-		    (err = emit_load_resident(m->e, p->sy)))
+		if ((err = emit_load_resident(m->e, p->x_storage)) || (p->r_storage >= 0 && (err = emit_load_resident(m->e, p->r_storage))) ||
+		    (err = emit_load_resident(m->e, p->y_storage)))
 			return err;
 		if (m->node[k].nd->w >= 0)
 			err = weights_load_up_to(&m->node[k], m->node[k].nd->n_tiles);

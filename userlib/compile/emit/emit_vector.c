@@ -104,7 +104,7 @@ static void swap(int32_t *a, int32_t *b)
 	*b = t;
 }
 
-static void turn(struct weft_cmd_dw *d)
+static void transpose(struct weft_cmd_dw *d)
 {
 	swap(&d->post.ow, &d->post.oh);
 	swap(&d->post.out_x_stride, &d->post.out_y_stride);
@@ -150,8 +150,8 @@ static int emit_dw_part(struct emit *e, const struct node *nd, const struct job 
 		d->n_ky = (int32_t)dw_rows(nd);
 		d->n_kx = (int32_t)dw_cols(nd);
 	}
-	if (nd->turned)
-		turn(d);
+	if (nd->transposed)
+		transpose(d);
 	access_dw(c, d, addr, dw_rows(nd), dw_cols(nd), j->cn * j->x.elem);
 	int first = c->n_acc;
 	emit_access(c, SPACE_SP, false, wa, wa + blocks * nd->tile_bytes);
@@ -162,11 +162,11 @@ static int emit_dw_part(struct emit *e, const struct node *nd, const struct job 
 
 static int emit_dw_parts(struct emit *e, const struct node *nd, const struct job *j, const struct weights *w)
 {
-	int64_t whole = nd->turned ? j->oh : j->ow, parts = ceil_div(whole, dw_width(e->s->cc, nd)), step = ceil_div(whole, parts);
+	int64_t whole = nd->transposed ? j->oh : j->ow, parts = ceil_div(whole, dw_width(e->s->cc, nd)), step = ceil_div(whole, parts);
 
 	for (int64_t o = 0; o < whole; o += step) {
 		int64_t n = min64(step, whole - o);
-		struct job part = nd->turned ? job_part(j, j->oy + o, n, j->ox, j->ow) : job_part(j, j->oy, j->oh, j->ox + o, n);
+		struct job part = nd->transposed ? job_part(j, j->oy + o, n, j->ox, j->ow) : job_part(j, j->oy, j->oh, j->ox + o, n);
 		int err = emit_dw_part(e, nd, &part, w);
 		if (err)
 			return err;

@@ -170,12 +170,12 @@ static int pack_pieces(struct cc *cc, const struct node *nd, const struct plan *
 	return 0;
 }
 
-int seg_pack(struct seg *s)
+int step_pack_weights(struct npu_step *s)
 {
 	int err = 0;
 
 	for (int i = 0; i < s->n && !err; i++) {
-		const struct node *nd = seg_node(s, i);
+		const struct node *nd = step_node(s, i);
 		if (nd->w >= 0 && s->plan[i].all_weights && s->plan[i].own_recs && packed_here(nd))
 			err = pack_pieces(s->cc, nd, &s->plan[i]);
 	}

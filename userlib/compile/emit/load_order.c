@@ -28,7 +28,7 @@ struct load {
 };
 
 struct order {
-	struct seg *s;
+	struct npu_step *s;
 	struct load *l;        /* as emitted */
 	uint32_t n;
 	uint32_t *unit[WEFT_N_UNITS], n_unit[WEFT_N_UNITS];   /* commands of each */
@@ -37,7 +37,7 @@ struct order {
 	uint32_t *next;        /* the new order */
 };
 
-static int order_open(struct order *o, struct seg *s)
+static int order_open(struct order *o, struct npu_step *s)
 {
 	uint32_t n = s->cmds.n;
 
@@ -187,7 +187,7 @@ static void renumber(struct cmds *c, const uint32_t *loads, const uint32_t *coun
 	}
 }
 
-static int find_waits(struct seg *s)
+static int find_waits(struct npu_step *s)
 {
 	uint32_t count[WEFT_N_UNITS] = { 0 };
 	int err = 0;
@@ -244,7 +244,7 @@ static int apply(struct order *o)
 	return 0;
 }
 
-int order_loads(struct seg *s)
+int order_loads(struct npu_step *s)
 {
 	struct order o;
 	int err = order_open(&o, s);

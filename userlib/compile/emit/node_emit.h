@@ -32,10 +32,10 @@ struct node_emit {
 int slot_cache_find(struct slot_cache *c, int n, int64_t key, bool *fresh);
 
 /* Scratchpad address of an area of the step. */
-int64_t emit_area_addr(const struct seg *s, int area);
+int64_t emit_area_addr(const struct npu_step *s, int area);
 
 /* The box `rows` x `cols` of view v, from channel c on, of image n, where v's storage is resident as a whole. */
-struct operand resident_operand(const struct seg *s, int stor, const struct view *v, int64_t n, struct span rows,
+struct operand resident_operand(const struct npu_step *s, int storage, const struct view *v, int64_t n, struct span rows,
                                 struct span cols, int64_t c);
 
 /* The box `rows` x `cols` x cn channels, packed densely into a slot at addr; v gives the element's size. */
@@ -45,7 +45,7 @@ struct operand slot_operand(int64_t addr, struct span rows, struct span cols, in
 int emit_copy_box(struct emit *e, bool store, const struct view *v, int64_t n, const struct operand *o, int64_t c, int64_t cn);
 
 /* Load a resident storage that comes from memory, as a whole, before its first use; nothing if that is done. */
-int emit_load_resident(struct emit *e, int stor);
+int emit_load_resident(struct emit *e, int storage);
 
 /* emit_weights.c */
 

@@ -10,7 +10,7 @@
 #define LOAD_PART      2048    /* bytes */
 #define MAX_LOAD_PARTS 8
 
-int64_t emit_area_addr(const struct seg *s, int area)
+int64_t emit_area_addr(const struct npu_step *s, int area)
 {
 	return s->area[area].addr;
 }
@@ -41,10 +41,10 @@ int emit_copy_box(struct emit *e, bool store, const struct view *v, int64_t n, c
 	return emit_dma(e, d);
 }
 
-struct operand resident_operand(const struct seg *s, int stor, const struct view *v, int64_t n, struct span rows,
+struct operand resident_operand(const struct npu_step *s, int storage, const struct view *v, int64_t n, struct span rows,
                                struct span cols, int64_t c)
 {
-	int64_t base = emit_area_addr(s, s->stor[stor].area);
+	int64_t base = emit_area_addr(s, s->storage[storage].area);
 
 	return (struct operand){
 		.addr = base + v->off + n * v->step[0] + rows.lo * v->step[1] + cols.lo * v->step[2] + c * v->step[3],
@@ -59,9 +59,9 @@ struct operand slot_operand(int64_t addr, struct span rows, struct span cols, in
 	return (struct operand){ .addr = addr, .ys = cols.n * xs, .xs = xs, .elem = view_elem(v), .rows = rows, .cols = cols };
 }
 
-int emit_load_resident(struct emit *e, int stor)
+int emit_load_resident(struct emit *e, int storage)
 {
-	struct stor *t = &e->s->stor[stor];
+	struct storage *t = &e->s->storage[storage];
 
 	if (!t->resident || !t->ext_in || t->loaded)
 		return 0;

@@ -58,7 +58,7 @@ static int append_words(weft_program *p, const struct weft_cmd *c, uint32_t *cap
 }
 
 /* The command that comes next takes its log2_scale from a tensor. */
-static int append_scale(struct seg *s, const struct cmd *k)
+static int append_scale(struct npu_step *s, const struct cmd *k)
 {
 	weft_program *p = s->cc->p;
 	int err = cc_grow(&p->scales, (uint32_t)p->n_scales, &s->cc->cap_scales, sizeof *p->scales);
@@ -68,7 +68,7 @@ static int append_scale(struct seg *s, const struct cmd *k)
 	return err;
 }
 
-static int append_cmd(struct seg *s, const struct cmd *k, uint32_t rec_base)
+static int append_cmd(struct npu_step *s, const struct cmd *k, uint32_t rec_base)
 {
 	weft_program *p = s->cc->p;
 	struct weft_cmd c = k->c;
@@ -86,7 +86,7 @@ static int append_cmd(struct seg *s, const struct cmd *k, uint32_t rec_base)
 	return append_words(p, &c, &s->cc->cap_words);
 }
 
-static int append_recs(struct seg *s, uint32_t *base)
+static int append_recs(struct npu_step *s, uint32_t *base)
 {
 	weft_program *p = s->cc->p;
 	uint32_t n = s->cmds.n_rec;
@@ -104,7 +104,7 @@ static int append_recs(struct seg *s, uint32_t *base)
 }
 
 /* Cycles of each node, from when the commands retire. */
-static int share_out(struct seg *s, const uint32_t *order, const uint64_t *end, int m)
+static int share_out(struct npu_step *s, const uint32_t *order, const uint64_t *end, int m)
 {
 	struct weft_ran *ran = malloc((s->cmds.n + 1) * sizeof *ran);
 	uint64_t *halves = calloc((size_t)s->cc->n_nodes + 1, sizeof *halves);
@@ -125,7 +125,7 @@ static int share_out(struct seg *s, const uint32_t *order, const uint64_t *end, 
 }
 
 /* When each node is done in the stream as it is, with either memory, and what it takes. */
-static int note_estimates(struct seg *s, const uint32_t *order, uint64_t *start, uint64_t *end)
+static int note_estimates(struct npu_step *s, const uint32_t *order, uint64_t *start, uint64_t *end)
 {
 	struct weft_step *step = &s->cc->p->steps[s->step];
 
@@ -151,7 +151,7 @@ static int note_estimates(struct seg *s, const uint32_t *order, uint64_t *start,
  * processor waits with loads in its hands and other units run dry; where it is
  * faster, nothing is lost.
  */
-static int interleave(const struct seg *s, uint32_t *order, uint64_t *start, uint64_t *end)
+static int interleave(const struct npu_step *s, uint32_t *order, uint64_t *start, uint64_t *end)
 {
 	struct line line[WEFT_N_UNITS] = { 0 };
 	uint32_t n = 0;
@@ -167,10 +167,10 @@ static int interleave(const struct seg *s, uint32_t *order, uint64_t *start, uin
 	return err;
 }
 
-int seg_cycles(const struct seg *s, uint64_t *fast, uint64_t *slow)
+int step_cycles(const struct npu_step *s, uint64_t *fast, uint64_t *slow)
 {
 	uint64_t *start = malloc((s->cmds.n + 1) * sizeof *start), *end = malloc((s->cmds.n + 1) * sizeof *end);
-	uint32_t *order = malloc((s->cmds.n + 1) * sizeof *order), *known = s->in_order ? order : NULL;
+	uint32_t *order = malloc((s->cmds.n + 1) * sizeof *order), *known = s->known_order ? order : NULL;
 	int err = start && end && order ? 0 : -ENOMEM;
 
 	if (!err && known)
@@ -185,7 +185,7 @@ int seg_cycles(const struct seg *s, uint64_t *fast, uint64_t *slow)
 	return err;
 }
 
-static int append(struct seg *s, const uint32_t *order)
+static int append(struct npu_step *s, const uint32_t *order)
 {
 	struct cmd end = { .node = -1 };
 	uint32_t base;
@@ -197,7 +197,7 @@ static int append(struct seg *s, const uint32_t *order)
 	return err ? err : append_cmd(s, &end, base);
 }
 
-int seg_sched(struct seg *s)
+int step_schedule(struct npu_step *s)
 {
 	weft_program *p = s->cc->p;
 	struct weft_step *step = &p->steps[s->step];

@@ -11,7 +11,7 @@
  * With the order of the stream given, its fetch and the queues in front of the
  * units count as well, and where commands are: operands that lie in several regions
  * are in one of them at a time. Without, a command uses all of its regions as long
- * as it runs: what it meets where is not settled then.
+ * as it runs: what it bank_overlap where is not settled then.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -36,12 +36,12 @@
 #define END_CYCLES 8           /* from the last retirement to the stream's end */
 
 /* Scratchpad accesses a cycle in each region, of ONE, while the command runs at full speed. */
-struct heat {
+struct traffic {
 	uint8_t of[N_PORTS][WEFT_SP_REGIONS];
 	uint8_t banks[N_PORTS];
 	uint8_t both[N_PORTS]; /* of ONE: accesses that take both banks of a region */
 	uint8_t in[N_PORTS];   /* regions of each, as bits */
-	uint8_t meets;         /* of ONE: the vector engine's writes in the bank that it reads at that time */
+	uint8_t bank_overlap;         /* of ONE: the vector engine's writes in the bank that it reads at that time */
 	bool any;
 };
 
@@ -52,7 +52,7 @@ struct unit {
 	uint32_t retired;
 	bool busy;
 	uint32_t now;          /* busy: which */
-	struct heat heat;      /* busy: of that */
+	struct traffic traffic;      /* busy: of that */
 	uint64_t left;         /* busy: work, in 1/ONE cycles */
 	uint64_t moves;        /* busy: with so much left its accesses come to another region */
 	uint64_t *retire;      /* when the k-th retires, for those that have left the unit */
@@ -133,7 +133,7 @@ static uint64_t until_next(const struct sim *s, const struct cmd *c, const struc
 	return then > done ? then - done : 1;
 }
 
-static void add_heat(struct heat *h, const struct access *a, uint32_t cost, int64_t region, int64_t lo, int64_t hi)
+static void add_traffic(struct traffic *h, const struct access *a, uint32_t cost, int64_t region, int64_t lo, int64_t hi)
 {
 	int64_t all = (int64_t)a->count * ONE;
 
@@ -153,7 +153,7 @@ static void add_heat(struct heat *h, const struct access *a, uint32_t cost, int6
  * Where reads and writes both stay in one bank, a block of channels is written to that which it is read from or to the
  * other, and the last rows of a block while the next is read, from the other bank.
  */
-static void find_meets(const struct sim *s, const struct cmd *c, struct heat *h)
+static void find_bank_overlap(const struct sim *s, const struct cmd *c, struct traffic *h)
 {
 	const struct access *x = NULL, *y = NULL;
 
@@ -166,51 +166,51 @@ static void find_meets(const struct sim *s, const struct cmd *c, struct heat *h)
 		return;
 	int64_t rows = max64(1, y->count / sweeps_of(s, c, PORT_WRITE)), late = min64(rows, ROWS_LATE);
 	bool same = (x->lo / (uint64_t)s->n + y->lo / (uint64_t)s->n) % 2 == 0;
-	h->meets = (uint8_t)((ONE - 1) * (same ? rows - late : late) / rows);
+	h->bank_overlap = (uint8_t)((ONE - 1) * (same ? rows - late : late) / rows);
 }
 
 /* Where the unit's command is now, and how long it stays there. */
-static void find_heat(const struct sim *s, struct unit *u)
+static void find_traffic(const struct sim *s, struct unit *u)
 {
 	const struct cmd *c = &s->c->p[u->now];
 	uint32_t cost = s->slow && c->slow ? c->slow : c->cost;
 	uint64_t all = (uint64_t)cost * ONE, done = all > u->left ? all - u->left : 0, until = u->left;
 
-	u->heat = (struct heat){ 0 };
+	u->traffic = (struct traffic){ 0 };
 	for (int k = 0; k < c->n_acc; k++) {
 		const struct access *a = &c->acc[k];
 		if (a->space != SPACE_SP || !a->count)
 			continue;
 		if (!walks(s, c, a)) {
-			add_heat(&u->heat, a, cost, s->region, (int64_t)a->lo, last_of(a));
+			add_traffic(&u->traffic, a, cost, s->region, (int64_t)a->lo, last_of(a));
 			continue;
 		}
 		int64_t at = address_at(s, c, a, done, all);
-		add_heat(&u->heat, a, cost, s->region, at, at + 1);
+		add_traffic(&u->traffic, a, cost, s->region, at, at + 1);
 		uint64_t d = until_next(s, c, a, done, all);
 		until = d < until ? d : until;
 	}
 	u->moves = u->left - until;
-	u->heat.meets = ONE - 1;
-	if (c->unit == WEFT_UNIT_VE && u->heat.banks[PORT_X] == BANKS_SAME && u->heat.banks[PORT_WRITE] == BANKS_SAME)
-		find_meets(s, c, &u->heat);
+	u->traffic.bank_overlap = ONE - 1;
+	if (c->unit == WEFT_UNIT_VE && u->traffic.banks[PORT_X] == BANKS_SAME && u->traffic.banks[PORT_WRITE] == BANKS_SAME)
+		find_bank_overlap(s, c, &u->traffic);
 }
 
-static const struct heat *heat_of(const struct sim *s, int k)
+static const struct traffic *traffic_of(const struct sim *s, int k)
 {
-	return s->u[k].busy && s->u[k].heat.any ? &s->u[k].heat : NULL;
+	return s->u[k].busy && s->u[k].traffic.any ? &s->u[k].traffic : NULL;
 }
 
 /* What a port does with a region's banks. */
-struct way { uint8_t banks, both; };
+struct bank_use { uint8_t banks, both; };
 
-static struct way way_of(const struct heat *h, int p)
+static struct bank_use bank_use_of(const struct traffic *h, int p)
 {
-	return (struct way){ h->banks[p], h->both[p] };
+	return (struct bank_use){ h->banks[p], h->both[p] };
 }
 
 /* Of a region's cycles, those that a port with such accesses does not get because of h's port p. */
-static uint64_t taken(const struct heat *h, int p, int r, struct way w, uint64_t rate)
+static uint64_t taken(const struct traffic *h, int p, int r, struct bank_use w, uint64_t rate)
 {
 	uint64_t d = h->of[p][r] * rate / ONE;
 
@@ -229,7 +229,7 @@ static unsigned used(const struct sim *s, const uint8_t before[WEFT_N_UNITS])
 	unsigned in = 0;
 
 	for (int u = 0; u < WEFT_N_UNITS; u++) {
-		const struct heat *other = before[u] ? heat_of(s, u) : NULL;
+		const struct traffic *other = before[u] ? traffic_of(s, u) : NULL;
 		for (int q = 0; other && q < N_PORTS; q++)
 			if (before[u] >> q & 1)
 				in |= other->in[q];
@@ -238,12 +238,12 @@ static unsigned used(const struct sim *s, const uint8_t before[WEFT_N_UNITS])
 }
 
 /* Of region r's cycles, those that these take. */
-static uint64_t lost_in(const struct sim *s, int r, struct way w, const uint8_t before[WEFT_N_UNITS])
+static uint64_t lost_in(const struct sim *s, int r, struct bank_use w, const uint8_t before[WEFT_N_UNITS])
 {
 	uint64_t lost = 0;
 
 	for (int u = 0; u < WEFT_N_UNITS; u++) {
-		const struct heat *other = before[u] ? heat_of(s, u) : NULL;
+		const struct traffic *other = before[u] ? traffic_of(s, u) : NULL;
 		for (int q = 0; other && q < N_PORTS; q++)
 			if (before[u] >> q & 1 && other->in[q] >> r & 1)
 				lost += taken(other, q, r, w, u == WEFT_UNIT_CV && q == PORT_X && s->asks ? ONE : s->rate[u]);
@@ -255,12 +255,12 @@ static uint64_t lost_in(const struct sim *s, int r, struct way w, const uint8_t 
  * one wait for each other's ends, so it is their times that count. */
 static uint64_t access_time(const struct sim *s, int k, int p, int r, const uint8_t before[WEFT_N_UNITS])
 {
-	const struct heat *h = heat_of(s, k);
-	struct way w = way_of(h, p);
+	const struct traffic *h = traffic_of(s, k);
+	struct bank_use w = bank_use_of(h, p);
 
 	/* The vector engine writes to one bank for long, and the array soon needs that one. */
 	if (k == WEFT_UNIT_CV && w.banks == BANKS_SAME)
-		w = (struct way){ BANKS_BOTH, ONE - 1 };
+		w = (struct bank_use){ BANKS_BOTH, ONE - 1 };
 	uint64_t lost = lost_in(s, r, w, before), both = w.both, time;
 	if (!lost)
 		return ONE;
@@ -277,7 +277,7 @@ static uint64_t access_time(const struct sim *s, int k, int p, int r, const uint
 /* How much longer unit k's port p takes, of ONE, with the ports in `before` served first. */
 static uint64_t delay(const struct sim *s, int k, int p, const uint8_t before[WEFT_N_UNITS])
 {
-	const struct heat *h = heat_of(s, k);
+	const struct traffic *h = traffic_of(s, k);
 	uint64_t sum = 0;
 
 	if (!h->in[p] || !(h->in[p] & used(s, before)))
@@ -296,7 +296,7 @@ static uint64_t delay(const struct sim *s, int k, int p, const uint8_t before[WE
 static uint64_t array_delay(const struct sim *s, int p)
 {
 	static const uint8_t ve[WEFT_N_UNITS] = { [WEFT_UNIT_VE] = 1 << PORT_WRITE };
-	const struct heat *h = heat_of(s, WEFT_UNIT_CV);
+	const struct traffic *h = traffic_of(s, WEFT_UNIT_CV);
 	uint64_t sum = 0, all = 0;
 
 	if (!(h->in[p] & (h->in[PORT_WRITE] | used(s, ve))))
@@ -305,7 +305,7 @@ static uint64_t array_delay(const struct sim *s, int p)
 		uint64_t d = h->of[p][r];
 		if (!d)
 			continue;
-		sum += d * (taken(h, PORT_WRITE, r, way_of(h, p), ONE) + access_time(s, WEFT_UNIT_CV, p, r, ve) - ONE);
+		sum += d * (taken(h, PORT_WRITE, r, bank_use_of(h, p), ONE) + access_time(s, WEFT_UNIT_CV, p, r, ve) - ONE);
 		all += d;
 	}
 	return all ? sum / all : 0;
@@ -315,7 +315,7 @@ static uint64_t array_delay(const struct sim *s, int p)
  * gets its turn in the end. 0: at once. */
 static uint64_t fetch(const struct sim *s, int k, int p, const uint8_t before[WEFT_N_UNITS])
 {
-	const struct heat *h = heat_of(s, k);
+	const struct traffic *h = traffic_of(s, k);
 	uint64_t sum = 0;
 
 	if (!h->in[p] || !(h->in[p] & used(s, before)))
@@ -323,7 +323,7 @@ static uint64_t fetch(const struct sim *s, int k, int p, const uint8_t before[WE
 	for (int r = 0; r < WEFT_SP_REGIONS; r++) {
 		if (!h->of[p][r])
 			continue;
-		uint64_t lost = lost_in(s, r, way_of(h, p), before);
+		uint64_t lost = lost_in(s, r, bank_use_of(h, p), before);
 		uint64_t room = lost + ONE / TURN_COMES < ONE ? ONE - lost : ONE / TURN_COMES;
 		sum += (uint64_t)h->of[p][r] * ONE / room;
 	}
@@ -331,13 +331,13 @@ static uint64_t fetch(const struct sim *s, int k, int p, const uint8_t before[WE
 }
 
 /* Cycles that a unit's own ports p and q take from each other. */
-static uint64_t shared(const struct heat *h, int p, int q)
+static uint64_t shared(const struct traffic *h, int p, int q)
 {
 	uint64_t sum = 0;
 
 	for (int r = 0; (h->in[p] & h->in[q]) >> r; r++)
 		if (h->of[p][r] && h->of[q][r])
-			sum += taken(h, q, r, way_of(h, p), ONE) * h->of[p][r] / ONE;
+			sum += taken(h, q, r, bank_use_of(h, p), ONE) * h->of[p][r] / ONE;
 	return sum;
 }
 
@@ -348,7 +348,7 @@ static uint64_t shared(const struct heat *h, int p, int q)
 static uint64_t array_time(const struct sim *s)
 {
 	static const uint8_t others[WEFT_N_UNITS] = { [WEFT_UNIT_VE] = BIT(WRITE) | BIT(X) };
-	const struct heat *h = heat_of(s, WEFT_UNIT_CV);
+	const struct traffic *h = traffic_of(s, WEFT_UNIT_CV);
 	uint64_t time = ONE + array_delay(s, PORT_X) + array_delay(s, PORT_W);
 
 	if (h->banks[PORT_X] == BANKS_BOTH)
@@ -357,14 +357,14 @@ static uint64_t array_time(const struct sim *s)
 }
 
 /* The vector engine's writes where it reads. */
-static uint64_t own_writes(const struct heat *h)
+static uint64_t own_writes(const struct traffic *h)
 {
 	uint64_t sum = 0;
 
-	if (h->meets == ONE - 1)
+	if (h->bank_overlap == ONE - 1)
 		return shared(h, PORT_X, PORT_WRITE);
 	for (int r = 0; (h->in[PORT_X] & h->in[PORT_WRITE]) >> r; r++)
-		sum += (uint64_t)h->of[PORT_X][r] * h->of[PORT_WRITE][r] / ONE * h->meets / ONE;
+		sum += (uint64_t)h->of[PORT_X][r] * h->of[PORT_WRITE][r] / ONE * h->bank_overlap / ONE;
 	return sum;
 }
 
@@ -372,7 +372,7 @@ static uint64_t own_writes(const struct heat *h)
 static uint64_t engine_time(const struct sim *s)
 {
 	static const uint8_t cv[WEFT_N_UNITS] = { [WEFT_UNIT_CV] = BIT(WRITE) | BIT(X) | BIT(W) };
-	const struct heat *h = heat_of(s, WEFT_UNIT_VE);
+	const struct traffic *h = traffic_of(s, WEFT_UNIT_VE);
 	uint64_t time = ONE + delay(s, WEFT_UNIT_VE, PORT_X, cv) + delay(s, WEFT_UNIT_VE, PORT_R, cv) +
 	                own_writes(h) + shared(h, PORT_R, PORT_WRITE) +
 	                shared(h, PORT_W, PORT_X) + shared(h, PORT_W, PORT_WRITE);
@@ -386,7 +386,7 @@ static uint64_t scratchpad_rate(const struct sim *s, int k)
 	static const uint8_t ld[WEFT_N_UNITS] = { [WEFT_UNIT_CV] = ALL, [WEFT_UNIT_VE] = ALL };
 	static const uint8_t st[WEFT_N_UNITS] = { [WEFT_UNIT_CV] = ALL, [WEFT_UNIT_VE] = ALL, [WEFT_UNIT_LD] = BIT(WRITE) };
 
-	if (!heat_of(s, k))
+	if (!traffic_of(s, k))
 		return ONE;
 	switch (k) {
 	case WEFT_UNIT_CV: return ONE * ONE / array_time(s);
@@ -516,7 +516,7 @@ static void start_heads(struct sim *s)
 			u->left += s->load_end == s->t ? s->owed : 0;
 			s->owed = 0;
 		}
-		find_heat(s, u);
+		find_traffic(s, u);
 		s->start[u->now] = s->t;
 	}
 }
@@ -539,7 +539,7 @@ static uint64_t post_rate(const struct sim *s, int k)
 	uint64_t want = rows_rate(s, k), other = rows_rate(s, k == WEFT_UNIT_CV ? WEFT_UNIT_VE : WEFT_UNIT_CV), room;
 
 	if (k == WEFT_UNIT_CV) {
-		room = ONE - (uint64_t)min64((int64_t)other, s->c->p[s->u[k].now].turns ? TURNS : TURN);
+		room = ONE - (uint64_t)min64((int64_t)other, s->c->p[s->u[k].now].multi_pass ? TURNS : TURN);
 		return want <= room ? ONE : room * ONE / want;
 	}
 	/* Rows of the array come at once and delay the vector engine's where it has some. */
@@ -568,7 +568,7 @@ static void find_rates(struct sim *s)
 		s->rate[i] = ONE;
 	/* The vector engine cannot crowd out rows that take turns with its own, or that take all of the post unit. */
 	if (s->u[WEFT_UNIT_CV].busy && s->u[WEFT_UNIT_VE].busy &&
-	    (s->c->p[s->u[WEFT_UNIT_CV].now].turns || rows_rate(s, WEFT_UNIT_CV) >= ONE - TURN))
+	    (s->c->p[s->u[WEFT_UNIT_CV].now].multi_pass || rows_rate(s, WEFT_UNIT_CV) >= ONE - TURN))
 		s->rate[WEFT_UNIT_VE] = post_rate(s, WEFT_UNIT_VE);
 	/* The engines slow each other down: once more, where it was more than assumed. */
 	for (int n = 0; n < ROUNDS; n++) {
@@ -629,7 +629,7 @@ static void advance(struct sim *s, uint64_t dt)
 			u->left = u->left > done ? u->left - done : 0;
 			if (u->left && u->left <= u->moves) {
 				s->changed = true;
-				find_heat(s, u);
+				find_traffic(s, u);
 			} else if (!u->left) {
 				s->changed = true;
 				u->busy = false;
@@ -642,10 +642,10 @@ static void advance(struct sim *s, uint64_t dt)
 	}
 }
 
-int simulate(const struct seg *seg, const uint32_t *order, bool slow_memory, uint64_t *start, uint64_t *end, uint64_t *total)
+int simulate(const struct npu_step *step, const uint32_t *order, bool slow_memory, uint64_t *start, uint64_t *end, uint64_t *total)
 {
-	struct sim s = { .c = &seg->cmds, .order = order, .slow = slow_memory, .start = start, .end = end,
-	                 .region = seg->cc->cfg->sp_bytes / WEFT_SP_REGIONS, .n = seg->cc->n };
+	struct sim s = { .c = &step->cmds, .order = order, .slow = slow_memory, .start = start, .end = end,
+	                 .region = step->cc->cfg->sp_bytes / WEFT_SP_REGIONS, .n = step->cc->n };
 	int err = open_units(&s);
 
 	while (!err) {

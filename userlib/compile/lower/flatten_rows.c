@@ -53,7 +53,7 @@ static void flatten_elt(const struct cc *cc, struct node *nd)
 	reshape_all(nd, 1, words / blocks, blocks * cc->n, blocks * cc->n);
 }
 
-void cc_shape(struct cc *cc)
+void cc_flatten_rows(struct cc *cc)
 {
 	for (int i = 0; i < cc->n_nodes; i++) {
 		struct node *nd = &cc->nodes[i];

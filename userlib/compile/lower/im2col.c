@@ -18,10 +18,10 @@
 
 #define MAX_EDGES 8            /* output columns that see padding */
 
-struct strips {
+struct im2col {
 	struct cc *cc;
 	int conv;              /* node */
-	int root;              /* the strips' storage */
+	int root;              /* storage of the copied windows */
 	int64_t h, w, ow, ic, kw, width;   /* width: elements of a strip's row */
 	int64_t elem;          /* bytes of one */
 };
@@ -31,7 +31,7 @@ static bool shape_fits(const struct cc *cc, const struct node *nd)
 	const struct view *x = &nd->x, *y = &nd->y;
 	int64_t bytes = y->dim[2] * x->dim[1] * nd->kw * x->dim[3] * view_elem(x);
 
-	return nd->kind == NODE_CONV && nd->w != WEIGHTS_ONE && !nd->w_computed && !nd->part && nd->side < 2 && nd->kh > 1 && nd->dx == 1 && nd->dy == 1 && x->dim[0] == 1 &&
+	return nd->kind == NODE_CONV && nd->w != WEIGHTS_ONE && !nd->w_computed && !nd->part && nd->pixel_group < 2 && nd->kh > 1 && nd->dx == 1 && nd->dy == 1 && x->dim[0] == 1 &&
 	       x->step[2] == x->dim[3] * view_elem(x) && nd->kw <= x->dim[2] && bytes <= cc->sp_bytes / 6 &&
 	       y->dim[1] <= 4096 && y->dim[2] <= 4096 && x->dim[1] <= 8192;
 }
@@ -64,7 +64,7 @@ static bool worth_it(const struct cc *cc, const struct node *nd)
 }
 
 /* A copy that belongs to the convolution and precedes it. */
-static struct node *new_copy(const struct strips *s)
+static struct node *new_copy(const struct im2col *s)
 {
 	struct node *nd = cc_new_node(s->cc, NODE_ELT, s->elem);
 
@@ -76,12 +76,12 @@ static struct node *new_copy(const struct strips *s)
 	nd->y_tensor = -1;
 	nd->x_t = conv->x_t;
 	nd->before = s->conv + 1;
-	nd->by_columns = true;
+	nd->split_columns = true;
 	return nd;
 }
 
 /* Strips [ox, +n): elements [from, +len) of every row, out of the input's row from element `at` on. */
-static int copy(const struct strips *s, int64_t ox, int64_t n, int64_t from, int64_t len, int64_t at, bool fill)
+static int copy(const struct im2col *s, int64_t ox, int64_t n, int64_t from, int64_t len, int64_t at, bool fill)
 {
 	struct node *nd = new_copy(s);
 
@@ -106,7 +106,7 @@ static int copy(const struct strips *s, int64_t ox, int64_t n, int64_t from, int
 }
 
 /* One output column that sees padding: zero point there, the rest copied. */
-static int copy_edge(const struct strips *s, int64_t ox)
+static int copy_edge(const struct im2col *s, int64_t ox)
 {
 	const struct node *conv = &s->cc->nodes[s->conv];
 	int64_t at = ox * conv->sx - conv->pl;
@@ -132,7 +132,7 @@ static void swap_yx(struct view *v)
 	v->step[2] = st;
 }
 
-static void turn_conv(const struct strips *s)
+static void exchange_axes(const struct im2col *s)
 {
 	struct node *nd = &s->cc->nodes[s->conv];
 
@@ -147,13 +147,13 @@ static void turn_conv(const struct strips *s)
 	nd->sy = 1;
 	nd->pl = nd->pt;
 	nd->pt = 0;
-	nd->by_columns = true;
+	nd->split_columns = true;
 }
 
-static int make_strips(struct cc *cc, int i)
+static int make_im2col(struct cc *cc, int i)
 {
 	const struct node *nd = &cc->nodes[i];
-	struct strips s = { .cc = cc, .conv = i, .h = nd->x.dim[1], .w = nd->x.dim[2], .ow = nd->y.dim[2],
+	struct im2col s = { .cc = cc, .conv = i, .h = nd->x.dim[1], .w = nd->x.dim[2], .ow = nd->y.dim[2],
 	                    .ic = nd->x.dim[3], .kw = nd->kw, .width = nd->kw * nd->x.dim[3], .elem = view_elem(&nd->x) };
 	int64_t left, right, sx = nd->sx, pl = nd->pl;
 	int err = 0;
@@ -169,16 +169,16 @@ static int make_strips(struct cc *cc, int i)
 	if (!err)
 		err = copy(&s, left, s.ow - left - right, 0, s.width, (left * sx - pl) * s.ic, false);
 	if (!err)
-		turn_conv(&s);
+		exchange_axes(&s);
 	return err;
 }
 
-int cc_strips(struct cc *cc)
+int cc_im2col(struct cc *cc)
 {
 	int n = cc->n_nodes, err = 0;
 
 	for (int i = 0; i < n && !err; i++)
 		if (shape_fits(cc, &cc->nodes[i]) && worth_it(cc, &cc->nodes[i]))
-			err = make_strips(cc, i);
+			err = make_im2col(cc, i);
 	return err;
 }

@@ -343,7 +343,7 @@ static void list_lifetimes(struct cc *cc)
 	}
 }
 
-int cc_order(struct cc *cc)
+int cc_order_nodes(struct cc *cc)
 {
 	int err;
 

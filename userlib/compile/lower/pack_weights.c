@@ -83,8 +83,8 @@ static struct weft_param param(const struct cc *cc, const struct node *nd, int64
 
 	if (c >= nd->y.dim[3])
 		return p;
-	if (nd->side > 1)
-		c %= nd->y.dim[3] / nd->side;
+	if (nd->pixel_group > 1)
+		c %= nd->y.dim[3] / nd->pixel_group;
 	p.bias = nd->mode == WEFT_POST_MODE_FLOAT8 ? float_bias(cc, nd, c) : bias_at(cc, nd, c);
 	if (nd->mode == WEFT_POST_MODE_FLOAT8 || nd->raw)
 		return p;
@@ -111,8 +111,8 @@ static void viewed_word(const struct cc *cc, const struct node *nd, const uint8_
 static void side_word(const struct cc *cc, const struct node *nd, const uint8_t *w, int64_t oc, int64_t run, int64_t j,
                       uint8_t *word)
 {
-	int64_t channels = nd->y.dim[3] / nd->side, ic = nd->run_len / nd->kw, sx = nd->sx / nd->side;
-	int64_t kw = nd->kw - (nd->side - 1) * sx, first = oc / channels * sx * ic;
+	int64_t channels = nd->y.dim[3] / nd->pixel_group, ic = nd->run_len / nd->kw, sx = nd->sx / nd->pixel_group;
+	int64_t kw = nd->kw - (nd->pixel_group - 1) * sx, first = oc / channels * sx * ic;
 
 	for (int64_t i = 0; i < min64(cc->n, nd->run_len - j); i++) {
 		int64_t at = j + i - first;
@@ -133,7 +133,7 @@ static void conv_word(const struct cc *cc, const struct node *nd, const uint8_t 
 		viewed_word(cc, nd, w, oc, run, j, word);
 		return;
 	}
-	if (nd->side > 1) {
+	if (nd->pixel_group > 1) {
 		side_word(cc, nd, w, oc, run, j, word);
 		return;
 	}
@@ -169,7 +169,7 @@ static void pack_diagonal(const struct cc *cc, const struct node *nd, const uint
 
 static void pack_dw(const struct cc *cc, const struct node *nd, const uint8_t *w, uint8_t *to)
 {
-	int64_t channels = nd->y.dim[3], cols = dw_cols(nd), y = nd->turned ? 1 : cols, x = nd->turned ? cols : 1;
+	int64_t channels = nd->y.dim[3], cols = dw_cols(nd), y = nd->transposed ? 1 : cols, x = nd->transposed ? cols : 1;
 
 	for (int64_t t = 0; t < nd->n_tiles; t++, to += nd->tile_bytes)
 		for (int ky = 0; ky < nd->kh; ky++)
@@ -307,7 +307,7 @@ static int pack_node(struct cc *cc, struct node *nd, int item, int64_t *raw, int
 	return pack(cc, nd, item);
 }
 
-int cc_layout(struct cc *cc)
+int cc_pack_weights(struct cc *cc)
 {
 	int64_t raw = 0, packed = 0;
 	int err = 0;

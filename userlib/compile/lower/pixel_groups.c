@@ -51,7 +51,7 @@ static void join_pixels(struct view *v, int64_t p)
 	v->step[2] *= p;
 }
 
-void cc_pairs(struct cc *cc)
+void cc_group_pixels(struct cc *cc)
 {
 	for (int i = 0; i < cc->n_nodes; i++) {
 		struct node *nd = &cc->nodes[i];
@@ -63,7 +63,7 @@ void cc_pairs(struct cc *cc)
 			nd->kind = NODE_CONV;
 			nd->w_by_tap = true;
 		}
-		nd->side = (int)p;
+		nd->pixel_group = (int)p;
 		nd->kw += (int)(p - 1) * nd->sx;
 		nd->sx *= (int)p;
 		join_pixels(&nd->y, p);

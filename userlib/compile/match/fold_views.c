@@ -63,7 +63,7 @@ static bool is_alias(const struct cc *cc, const struct weft_gop *o)
 	return x->root >= 0 && y->root >= 0 && !cc->g->tensors[x->root].t.data && view_elements(x) == view_elements(y);
 }
 
-int cc_fold(struct cc *cc)
+int cc_fold_views(struct cc *cc)
 {
 	int err = list_uses(cc);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Statements made small, and cut into pieces that fit one command and the scratchpad. */
+/* Loop nests made small, and cut into pieces that fit one command and the scratchpad. */
 #include <stdlib.h>
 
 #include "loop_nest.h"
@@ -23,23 +23,23 @@ int64_t alu_bytes(int type)
 	}
 }
 
-int64_t alu_entries(const struct alu_stmt *s, int k)
+int64_t nest_entries(const struct loop_nest *s, int k)
 {
-	if (k == ALU_B && s->func == WEFT_ALU_FUNC_INTERP)
+	if (k == NEST_B && s->func == WEFT_ALU_FUNC_INTERP)
 		return s->idx_last + 2;
-	if ((k == ALU_B && s->func == WEFT_ALU_FUNC_LOOKUP) || (k == ALU_Y && s->func == WEFT_ALU_FUNC_SCATTER))
+	if ((k == NEST_B && s->func == WEFT_ALU_FUNC_LOOKUP) || (k == NEST_Y && s->func == WEFT_ALU_FUNC_SCATTER))
 		return s->idx_last + 1;
 	return 1;
 }
 
-static void swap_dims(struct alu_stmt *s, int i, int j)
+static void swap_dims(struct loop_nest *s, int i, int j)
 {
 	int64_t t = s->dim[i];
 
 	s->dim[i] = s->dim[j];
 	s->dim[j] = t;
-	for (int k = 0; k < ALU_OPERANDS; k++) {
-		int64_t *step = alu_operand(s, k)->step;
+	for (int k = 0; k < NEST_OPERANDS; k++) {
+		int64_t *step = nest_operand(s, k)->step;
 		t = step[i];
 		step[i] = step[j];
 		step[j] = t;
@@ -48,23 +48,23 @@ static void swap_dims(struct alu_stmt *s, int i, int j)
 		s->axis = s->axis == i ? j : i;
 }
 
-static void drop_dim(struct alu_stmt *s, int i)
+static void drop_dim(struct loop_nest *s, int i)
 {
 	for (; i + 1 < s->n_dims; i++)
 		swap_dims(s, i, i + 1);
 	s->n_dims--;
 	s->dim[s->n_dims] = 1;
-	for (int k = 0; k < ALU_OPERANDS; k++)
-		alu_operand(s, k)->step[s->n_dims] = 0;
+	for (int k = 0; k < NEST_OPERANDS; k++)
+		nest_operand(s, k)->step[s->n_dims] = 0;
 }
 
 /* Can dimension i, outside of i + 1, continue it in all operands? */
-static bool joins(struct alu_stmt *s, int i)
+static bool joins(struct loop_nest *s, int i)
 {
 	if (i == s->axis || i + 1 == s->axis)
 		return false;
-	for (int k = 0; k < ALU_OPERANDS; k++) {
-		const struct alu_operand *o = alu_operand(s, k);
+	for (int k = 0; k < NEST_OPERANDS; k++) {
+		const struct nest_operand *o = nest_operand(s, k);
 		if (o->root >= 0 && o->step[i] != o->step[i + 1] * s->dim[i + 1])
 			return false;
 	}
@@ -72,11 +72,11 @@ static bool joins(struct alu_stmt *s, int i)
 }
 
 /* A dimension beyond what a command counts becomes two where that leaves nothing over. */
-static void split_long(struct alu_stmt *s, int i)
+static void split_long(struct loop_nest *s, int i)
 {
 	int64_t f = 4096;
 
-	if (i == s->axis || s->dim[i] <= MAX_COUNT || s->n_dims == ALU_DIMS)
+	if (i == s->axis || s->dim[i] <= MAX_COUNT || s->n_dims == NEST_DIMS)
 		return;
 	while (f > 63 && s->dim[i] % f)
 		f--;
@@ -87,14 +87,14 @@ static void split_long(struct alu_stmt *s, int i)
 		swap_dims(s, d, d - 1);
 	s->dim[i + 1] = f;
 	s->dim[i] /= f;
-	for (int k = 0; k < ALU_OPERANDS; k++) {
-		int64_t *step = alu_operand(s, k)->step;
+	for (int k = 0; k < NEST_OPERANDS; k++) {
+		int64_t *step = nest_operand(s, k)->step;
 		step[i + 1] = step[i];
 		step[i] *= f;
 	}
 }
 
-void alu_tidy(struct alu_stmt *s)
+void nest_simplify(struct loop_nest *s)
 {
 	if (s->axis >= 0)
 		for (int i = s->axis; i > 0; i--)
@@ -117,15 +117,15 @@ void alu_tidy(struct alu_stmt *s)
 }
 
 /* Distance in memory that a dimension moves over, without sign. */
-static int64_t reach(const struct alu_operand *o, int d)
+static int64_t reach(const struct nest_operand *o, int d)
 {
 	return o->step[d] < 0 ? -o->step[d] : o->step[d];
 }
 
-int64_t alu_packed(const struct alu_stmt *s, int k, const int64_t n[ALU_DIMS], int64_t align)
+int64_t nest_packed_bytes(const struct loop_nest *s, int k, const int64_t n[NEST_DIMS], int64_t align)
 {
-	const struct alu_operand *o = alu_operand((struct alu_stmt *)s, k);
-	int64_t bytes = alu_bytes(o->type) * alu_entries(s, k);
+	const struct nest_operand *o = nest_operand((struct loop_nest *)s, k);
+	int64_t bytes = alu_bytes(o->type) * nest_entries(s, k);
 
 	if (o->root < 0)
 		return 0;
@@ -135,23 +135,23 @@ int64_t alu_packed(const struct alu_stmt *s, int k, const int64_t n[ALU_DIMS], i
 	return round_up(bytes, align);
 }
 
-static int64_t total(const struct alu_stmt *s, unsigned packed, const int64_t *n, int64_t align)
+static int64_t total(const struct loop_nest *s, unsigned packed, const int64_t *n, int64_t align)
 {
 	int64_t sum = 0;
 
-	for (int k = 0; k < ALU_OPERANDS; k++)
+	for (int k = 0; k < NEST_OPERANDS; k++)
 		if (packed >> k & 1)
-			sum += alu_packed(s, k, n, align);
+			sum += nest_packed_bytes(s, k, n, align);
 	return sum;
 }
 
 /* How far apart the pieces of a dimension lie where they lie closest; 0 where cutting gains nothing. */
-static int64_t worth(const struct alu_stmt *s, unsigned packed, int d)
+static int64_t worth(const struct loop_nest *s, unsigned packed, int d)
 {
 	int64_t least = 0;
 
-	for (int k = 0; k < ALU_OPERANDS; k++) {
-		const struct alu_operand *o = alu_operand((struct alu_stmt *)s, k);
+	for (int k = 0; k < NEST_OPERANDS; k++) {
+		const struct nest_operand *o = nest_operand((struct loop_nest *)s, k);
 		int64_t r = packed >> k & 1 && o->root >= 0 ? reach(o, d) : 0;
 		if (r && (!least || r < least))
 			least = r;
@@ -159,7 +159,7 @@ static int64_t worth(const struct alu_stmt *s, unsigned packed, int d)
 	return least;
 }
 
-static bool halve(const struct alu_stmt *s, unsigned packed, int64_t *n, bool any)
+static bool halve(const struct loop_nest *s, unsigned packed, int64_t *n, bool any)
 {
 	int best = -1;
 	int64_t most = -1;
@@ -179,11 +179,11 @@ static bool halve(const struct alu_stmt *s, unsigned packed, int64_t *n, bool an
 	return true;
 }
 
-bool alu_fit(const struct alu_stmt *s, unsigned packed, int64_t bytes, int64_t align, int64_t n[ALU_DIMS])
+bool nest_fit(const struct loop_nest *s, unsigned packed, int64_t bytes, int64_t align, int64_t n[NEST_DIMS])
 {
 	int most = 4, work;
 
-	for (int d = 0; d < ALU_DIMS; d++)
+	for (int d = 0; d < NEST_DIMS; d++)
 		n[d] = 1;
 	if (s->axis >= 0 && alu_folds(s->func) && s->dim[s->axis] > MAX_COUNT)
 		return false;

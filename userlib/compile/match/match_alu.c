@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Operators on single elements, reductions, tables: statements of the alu.
+ * Operators on single elements, reductions, tables: loop nests of the alu.
  *
  * Source: TOSA 1.0; include/spec/cmd.toml, alu.
  */
@@ -42,11 +42,11 @@ int alu_type(weft_dtype t, bool is_unsigned)
 	}
 }
 
-struct alu_operand alu_tensor(const struct cc *cc, int t, bool is_unsigned)
+struct nest_operand nest_tensor(const struct cc *cc, int t, bool is_unsigned)
 {
 	const struct view *v = &cc->ten[t].v;
 
-	return (struct alu_operand){ .root = v->root, .t = t, .off = v->off, .type = alu_type(type_of(cc, t), is_unsigned) };
+	return (struct nest_operand){ .root = v->root, .t = t, .off = v->off, .type = alu_type(type_of(cc, t), is_unsigned) };
 }
 
 static bool one_reader(const struct cc *cc, int t)
@@ -73,19 +73,19 @@ static int seen_through(const struct cc *cc, int t)
 	}
 }
 
-struct alu_operand alu_view(const struct cc *cc, int t, bool is_unsigned, int64_t stride[WEFT_MAX_RANK])
+struct nest_operand nest_view(const struct cc *cc, int t, bool is_unsigned, int64_t stride[WEFT_MAX_RANK])
 {
 	int i = seen_through(cc, t);
 
 	if (i < 0) {
-		alu_strides(cc, t, stride);
-		return alu_tensor(cc, t, is_unsigned);
+		nest_strides(cc, t, stride);
+		return nest_tensor(cc, t, is_unsigned);
 	}
 	const struct weft_gop *o = &cc->g->ops[i];
 	const weft_tensor *y = &cc->g->tensors[t].t;
 	int64_t x[WEFT_MAX_RANK];
 	/* Operators stand behind what they read, so this ends. */
-	struct alu_operand v = alu_view(cc, o->in[0], is_unsigned, x);
+	struct nest_operand v = nest_view(cc, o->in[0], is_unsigned, x);
 
 	for (int d = 0; d < y->rank; d++)
 		stride[d] = o->op == WEFT_OP_TRANSPOSE ? x[o->attr.perm.perm[d]] : x[d];
@@ -99,17 +99,17 @@ struct alu_operand alu_view(const struct cc *cc, int t, bool is_unsigned, int64_
 	return v;
 }
 
-struct alu_operand alu_number(int32_t v)
+struct nest_operand nest_number(int32_t v)
 {
-	return (struct alu_operand){ .root = -1, .t = -1, .imm = v };
+	return (struct nest_operand){ .root = -1, .t = -1, .imm = v };
 }
 
-struct alu_operand alu_storage(int root, int type)
+struct nest_operand nest_storage(int root, int type)
 {
-	return (struct alu_operand){ .root = root, .t = -1, .type = type };
+	return (struct nest_operand){ .root = root, .t = -1, .type = type };
 }
 
-void alu_strides(const struct cc *cc, int t, int64_t stride[WEFT_MAX_RANK])
+void nest_strides(const struct cc *cc, int t, int64_t stride[WEFT_MAX_RANK])
 {
 	const weft_tensor *x = &cc->g->tensors[t].t;
 	int64_t step = (int64_t)weft_dtype_bytes(x->dtype);
@@ -146,11 +146,11 @@ static bool one_number(const struct cc *cc, int t, int32_t *v)
 }
 
 /* t over the dimensions of a result, the last ones first, broadcast where it has one element. */
-static struct alu_operand broadcast(const struct cc *cc, int t, int rank, bool is_unsigned)
+static struct nest_operand broadcast(const struct cc *cc, int t, int rank, bool is_unsigned)
 {
 	const weft_tensor *x = &cc->g->tensors[t].t;
 	int64_t stride[WEFT_MAX_RANK];
-	struct alu_operand o = alu_view(cc, t, is_unsigned, stride);
+	struct nest_operand o = nest_view(cc, t, is_unsigned, stride);
 
 	for (int d = 0; d < x->rank; d++)
 		o.step[rank - x->rank + d] = x->dim[d] == 1 ? 0 : stride[d];
@@ -172,40 +172,40 @@ static int narrow_source(const struct cc *cc, int t, int32_t *zp)
 }
 
 /* The same, read from there. */
-static struct alu_operand number(const struct cc *cc, int t, int rank, bool is_unsigned)
+static struct nest_operand number(const struct cc *cc, int t, int rank, bool is_unsigned)
 {
 	int32_t zp;
 	int from = is_unsigned ? t : narrow_source(cc, t, &zp);
-	struct alu_operand o = broadcast(cc, from, rank, is_unsigned);
+	struct nest_operand o = broadcast(cc, from, rank, is_unsigned);
 
 	o.zp = from == t ? 0 : zp;
 	return o;
 }
 
-static struct alu_operand second(const struct cc *cc, int t, int rank)
+static struct nest_operand second(const struct cc *cc, int t, int rank)
 {
 	int32_t v;
 
-	return one_number(cc, t, &v) ? alu_number(v) : number(cc, t, rank, false);
+	return one_number(cc, t, &v) ? nest_number(v) : number(cc, t, rank, false);
 }
 
-void alu_over(const struct cc *cc, struct alu_stmt *s, int t)
+void nest_over(const struct cc *cc, struct loop_nest *s, int t)
 {
 	const weft_tensor *y = &cc->g->tensors[t].t;
 	int64_t stride[WEFT_MAX_RANK];
 
-	alu_strides(cc, t, stride);
+	nest_strides(cc, t, stride);
 	s->n_dims = y->rank;
 	s->axis = -1;
-	s->b = s->c = alu_number(0);
-	s->y = alu_tensor(cc, t, false);
+	s->b = s->c = nest_number(0);
+	s->y = nest_tensor(cc, t, false);
 	for (int d = 0; d < y->rank; d++) {
 		s->dim[d] = y->dim[d];
 		s->y.step[d] = stride[d];
 	}
 }
 
-int alu_const(struct cc *cc, const void *data, int64_t bytes)
+int nest_const(struct cc *cc, const void *data, int64_t bytes)
 {
 	uint64_t at;
 	int root = cc_new_root(cc, bytes), err = blob_reserve(&cc->consts, (uint64_t)bytes, 64, &at);
@@ -218,9 +218,9 @@ int alu_const(struct cc *cc, const void *data, int64_t bytes)
 	return root;
 }
 
-static int64_t elements(const struct alu_stmt *s)
+static int64_t elements(const struct loop_nest *s)
 {
-	int64_t n = alu_entries(s, ALU_Y);
+	int64_t n = nest_entries(s, NEST_Y);
 
 	for (int d = 0; d < s->n_dims; d++)
 		if (s->y.step[d])
@@ -228,16 +228,16 @@ static int64_t elements(const struct alu_stmt *s)
 	return n;
 }
 
-int alu_add(struct cc *cc, int i, const struct alu_stmt *stmt, bool last, bool recorded)
+int nest_add_node(struct cc *cc, int i, const struct loop_nest *nest, bool last, bool recorded)
 {
-	struct node *nd = new_node(cc, NODE_ALU, i, i);
-	int err = nd ? cc_grow(&cc->alu, (uint32_t)cc->n_alu, &cc->cap_alu, sizeof *cc->alu) : -ENOMEM;
+	struct node *nd = new_node(cc, NODE_LOOP_NEST, i, i);
+	int err = nd ? cc_grow(&cc->nests, (uint32_t)cc->n_nests, &cc->cap_nests, sizeof *cc->nests) : -ENOMEM;
 
 	if (err)
 		return err;
-	struct alu_stmt *s = &cc->alu[cc->n_alu];
-	*s = *stmt;
-	nd->alu = cc->n_alu++;
+	struct loop_nest *s = &cc->nests[cc->n_nests];
+	*s = *nest;
+	nd->nest = cc->n_nests++;
 	nd->x = (struct view){ .root = s->a.root };
 	nd->x_t = s->a.t;
 	nd->add = s->b.root >= 0;
@@ -252,17 +252,17 @@ int alu_add(struct cc *cc, int i, const struct alu_stmt *stmt, bool last, bool r
 		nd->y_tensor = -1;
 	if (!last)
 		nd->before = (int)(nd - cc->nodes) + 2;
-	for (int k = 0; k < ALU_OPERANDS; k++)
-		if (alu_operand(s, k)->root >= 0)
-			cc->ten[alu_operand(s, k)->root].pinned = true;
+	for (int k = 0; k < NEST_OPERANDS; k++)
+		if (nest_operand(s, k)->root >= 0)
+			cc->ten[nest_operand(s, k)->root].pinned = true;
 	/* A pass may have left dimensions that nothing distinguishes. */
-	alu_tidy(s);
+	nest_simplify(s);
 	return 1;
 }
 
 /* ---- one element at a time ---- */
 
-static void limits_of(struct alu_stmt *s)
+static void limits_of(struct loop_nest *s)
 {
 	static const int32_t lo[] = { INT8_MIN, INT16_MIN, 0, 0, 0, 0 }, hi[] = { INT8_MAX, INT16_MAX, 0, 0, UINT8_MAX, UINT16_MAX };
 
@@ -272,12 +272,12 @@ static void limits_of(struct alu_stmt *s)
 	s->hi = s->clamp ? hi[s->y.type] : 0;
 }
 
-static struct alu_stmt two_operands(const struct cc *cc, int i, int func, bool is_unsigned)
+static struct loop_nest two_operands(const struct cc *cc, int i, int func, bool is_unsigned)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
-	struct alu_stmt s = { .func = func };
+	struct loop_nest s = { .func = func };
 
-	alu_over(cc, &s, o->out[0]);
+	nest_over(cc, &s, o->out[0]);
 	s.a = number(cc, o->in[0], s.n_dims, is_unsigned);
 	s.b = second(cc, o->in[1], s.n_dims);
 	if (o->op == WEFT_OP_MUL)
@@ -293,20 +293,20 @@ static int binary(struct cc *cc, int i, int func, bool is_unsigned)
 
 	if (weft_is_float(type) || alu_type(type, false) < 0)
 		return cc_reason(cc, i, "no arithmetic of %s", weft_dtype_name(type));
-	struct alu_stmt s = two_operands(cc, i, func, is_unsigned);
-	return alu_add(cc, i, &s, true, true);
+	struct loop_nest s = two_operands(cc, i, func, is_unsigned);
+	return nest_add_node(cc, i, &s, true, true);
 }
 
 static int unary(struct cc *cc, int i, int func, int32_t imm)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
-	struct alu_stmt s = { .func = func };
+	struct loop_nest s = { .func = func };
 
 	if (weft_is_float(type_of(cc, o->in[0])) || alu_type(type_of(cc, o->in[0]), false) < 0)
 		return cc_reason(cc, i, "no arithmetic of %s", weft_dtype_name(type_of(cc, o->in[0])));
-	alu_over(cc, &s, o->out[0]);
+	nest_over(cc, &s, o->out[0]);
 	s.a = broadcast(cc, o->in[0], s.n_dims, false);
-	s.b = alu_number(imm);
+	s.b = nest_number(imm);
 	if (o->op == WEFT_OP_NEGATE) {
 		s.a.zp = o->attr.negate.x_zp;
 		s.y.zp = o->attr.negate.y_zp;
@@ -323,7 +323,7 @@ static int unary(struct cc *cc, int i, int func, int32_t imm)
 		s.lo = (int32_t)o->attr.clamp.min;
 		s.hi = (int32_t)o->attr.clamp.max;
 	}
-	return alu_add(cc, i, &s, true, true);
+	return nest_add_node(cc, i, &s, true, true);
 }
 
 /* Between integers here; to bool, whatever is not 0. */
@@ -331,35 +331,35 @@ static int cast(struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
 	weft_dtype from = type_of(cc, o->in[0]), to = type_of(cc, o->out[0]);
-	struct alu_stmt s = { .func = to == WEFT_BOOL ? FUNC(GT) : FUNC(MOVE) };
+	struct loop_nest s = { .func = to == WEFT_BOOL ? FUNC(GT) : FUNC(MOVE) };
 
 	if (alu_type(from, false) < 0 || alu_type(to, false) < 0)
 		return cc_reason(cc, i, "%s to %s", weft_dtype_name(from), weft_dtype_name(to));
 	if (weft_is_float(from) || weft_is_float(to))
 		return match_cast_by_table(cc, i);
-	alu_over(cc, &s, o->out[0]);
+	nest_over(cc, &s, o->out[0]);
 	s.a = broadcast(cc, o->in[0], s.n_dims, to == WEFT_BOOL);
-	return alu_add(cc, i, &s, true, true);
+	return nest_add_node(cc, i, &s, true, true);
 }
 
 static int select(struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
-	struct alu_stmt s = { .func = FUNC(SELECT) };
+	struct loop_nest s = { .func = FUNC(SELECT) };
 
 	if (alu_type(type_of(cc, o->out[0]), false) < 0)
 		return cc_reason(cc, i, "no arithmetic of %s", weft_dtype_name(type_of(cc, o->out[0])));
-	alu_over(cc, &s, o->out[0]);
+	nest_over(cc, &s, o->out[0]);
 	s.c = second(cc, o->in[0], s.n_dims);
 	s.a = number(cc, o->in[1], s.n_dims, false);
 	s.b = second(cc, o->in[2], s.n_dims);
-	return alu_add(cc, i, &s, true, true);
+	return nest_add_node(cc, i, &s, true, true);
 }
 
 /* Along the last dimension where there are several. */
-static struct alu_operand scale_operand(const struct cc *cc, int t, int rank)
+static struct nest_operand scale_operand(const struct cc *cc, int t, int rank)
 {
-	struct alu_operand o = second(cc, t, 1);
+	struct nest_operand o = second(cc, t, 1);
 
 	if (o.root >= 0 && weft_tensor_elements(&cc->g->tensors[t].t) > 1) {
 		o.step[0] = 0;
@@ -376,7 +376,7 @@ bool alu_at_edge(const struct cc *cc, const struct weft_gop *o)
 	bool edge = (a->x_unsigned && cc->g->tensors[o->in[0]].is_input) || (a->y_unsigned && cc->g->tensors[o->out[0]].is_output);
 
 	for (int i = 0; edge && i < cc->n_nodes; i++)
-		if (cc->nodes[i].kind != NODE_ALU)
+		if (cc->nodes[i].kind != NODE_LOOP_NEST)
 			return true;
 	return false;
 }
@@ -397,7 +397,7 @@ static bool same_along(const weft_tensor *t, int d)
 }
 
 /* An operand that repeats itself along a dimension stays where it is. */
-static void hold_still(const struct cc *cc, struct alu_stmt *s, struct alu_operand *o)
+static void hold_still(const struct cc *cc, struct loop_nest *s, struct nest_operand *o)
 {
 	const weft_tensor *t = o->t >= 0 && o->t == o->root ? &cc->g->tensors[o->t].t : NULL;
 
@@ -409,7 +409,7 @@ static void hold_still(const struct cc *cc, struct alu_stmt *s, struct alu_opera
 }
 
 /* y over the dimensions of s, dense but in those that stand still. */
-static void dense_but(struct alu_operand *y, const struct alu_stmt *s, const bool still[WEFT_MAX_RANK])
+static void dense_but(struct nest_operand *y, const struct loop_nest *s, const bool still[WEFT_MAX_RANK])
 {
 	int64_t step = alu_bytes(y->type);
 
@@ -426,7 +426,7 @@ static void dense_but(struct alu_operand *y, const struct alu_stmt *s, const boo
  * constant repeats itself where the other operand does: each is computed once, then copied.
  * 1, 0 where it is not so, or a negative errno.
  */
-static int repeated(struct cc *cc, int r_op, int last, struct alu_stmt *r)
+static int repeated(struct cc *cc, int r_op, int last, struct loop_nest *r)
 {
 	const struct weft_gop *o = &cc->g->ops[r_op];
 	int i = cc->g->tensors[o->in[0]].producer, func;
@@ -451,7 +451,7 @@ static int repeated(struct cc *cc, int r_op, int last, struct alu_stmt *r)
 	}
 	if (cc->ten[cc->g->ops[i].in[0]].v.root < 0 || cc->ten[cc->g->ops[i].in[1]].v.root < 0)
 		return 0;
-	struct alu_stmt s = two_operands(cc, i, func, false), copy = { .func = FUNC(MOVE) };
+	struct loop_nest s = two_operands(cc, i, func, false), copy = { .func = FUNC(MOVE) };
 	hold_still(cc, &s, &s.a);
 	hold_still(cc, &s, &s.b);
 	for (int d = 0; d < s.n_dims; d++) {
@@ -463,9 +463,9 @@ static int repeated(struct cc *cc, int r_op, int last, struct alu_stmt *r)
 	int sum = cc_new_root(cc, n * alu_bytes(TYPE(INT32))), scaled = cc_new_root(cc, n * alu_bytes(r->y.type));
 	if (sum < 0 || scaled < 0)
 		return -ENOMEM;
-	alu_over(cc, &copy, cc->g->ops[last].out[0]);
-	s.y = alu_storage(sum, TYPE(INT32));
-	copy.a = alu_storage(scaled, r->y.type);
+	nest_over(cc, &copy, cc->g->ops[last].out[0]);
+	s.y = nest_storage(sum, TYPE(INT32));
+	copy.a = nest_storage(scaled, r->y.type);
 	dense_but(&s.y, &s, still);
 	dense_but(&copy.a, &s, still);
 	r->a.root = sum;
@@ -478,11 +478,11 @@ static int repeated(struct cc *cc, int r_op, int last, struct alu_stmt *r)
 	r->y.zp = zp;
 	for (int d = 0; d < s.n_dims; d++)
 		s.dim[d] = r->dim[d] = still[d] ? 1 : s.dim[d];
-	int err = alu_add(cc, last, &s, false, false);
+	int err = nest_add_node(cc, last, &s, false, false);
 	if (err > 0)
-		err = alu_add(cc, last, r, false, false);
+		err = nest_add_node(cc, last, r, false, false);
 	if (err > 0)
-		err = alu_add(cc, last, &copy, true, true);
+		err = nest_add_node(cc, last, &copy, true, true);
 	if (err > 0) {
 		claim(cc, i, &cc->nodes[cc->n_nodes - 1]);
 		claim(cc, r_op, &cc->nodes[cc->n_nodes - 1]);
@@ -495,13 +495,13 @@ static int rescale(struct cc *cc, int i, int last)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
 	const struct weft_attr_rescale *a = &o->attr.rescale;
-	struct alu_stmt s = { .func = FUNC(RESCALE) };
+	struct loop_nest s = { .func = FUNC(RESCALE) };
 
 	if (a->rounding == WEFT_EVEN_ROUND && !cc->has_even)
 		return cc_reason(cc, i, "ties to even");
 	if (alu_at_edge(cc, o))
 		return cc_reason(cc, i, "from or to unsigned at the network's edge");
-	alu_over(cc, &s, cc->g->ops[last].out[0]);
+	nest_over(cc, &s, cc->g->ops[last].out[0]);
 	s.y.type = alu_type(type_of(cc, o->out[0]), a->y_unsigned);
 	s.a = broadcast(cc, o->in[0], s.n_dims, a->x_unsigned);
 	if (s.a.type < 0 || s.y.type < 0)
@@ -521,7 +521,7 @@ static int rescale(struct cc *cc, int i, int last)
 	int err = repeated(cc, i, last, &s);
 	if (err)
 		return err;
-	err = alu_add(cc, last, &s, true, true);
+	err = nest_add_node(cc, last, &s, true, true);
 	if (err > 0)
 		claim(cc, i, &cc->nodes[cc->n_nodes - 1]);
 	return err;
@@ -545,27 +545,27 @@ static int table(struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
 	bool wide = type_of(cc, o->in[0]) == WEFT_INT16;
-	struct alu_stmt s = { .func = wide ? FUNC(INTERP) : FUNC(LOOKUP) };
+	struct loop_nest s = { .func = wide ? FUNC(INTERP) : FUNC(LOOKUP) };
 
-	alu_over(cc, &s, o->out[0]);
+	nest_over(cc, &s, o->out[0]);
 	s.a = broadcast(cc, o->in[0], s.n_dims, false);
-	s.b = alu_tensor(cc, o->in[1], false);
+	s.b = nest_tensor(cc, o->in[1], false);
 	s.a.zp = wide ? INT16_MIN : INT8_MIN;
 	s.idx_step = alu_bytes(s.b.type);
 	s.idx_last = wide ? 511 : 255;
-	return alu_add(cc, i, &s, true, true);
+	return nest_add_node(cc, i, &s, true, true);
 }
 
 /* ---- along an axis ---- */
 
-int alu_fold(struct cc *cc, int i, int func, struct alu_operand a)
+int nest_fold(struct cc *cc, int i, int func, struct nest_operand a)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
 	const weft_tensor *x = &cc->g->tensors[o->in[0]].t;
 	int axis = o->attr.axis.axis;
-	struct alu_stmt s = { .func = func };
+	struct loop_nest s = { .func = func };
 
-	alu_over(cc, &s, o->out[0]);
+	nest_over(cc, &s, o->out[0]);
 	/* ARGMAX's result lacks the dimension. */
 	if (func == FUNC(ARGMAX)) {
 		for (int d = x->rank - 1; d > axis; d--)
@@ -577,7 +577,7 @@ int alu_fold(struct cc *cc, int i, int func, struct alu_operand a)
 	s.axis = axis;
 	for (int d = 0; d < x->rank; d++)
 		s.dim[d] = x->dim[d];
-	return alu_add(cc, i, &s, true, true);
+	return nest_add_node(cc, i, &s, true, true);
 }
 
 static int reduce(struct cc *cc, int i, int func)
@@ -587,9 +587,9 @@ static int reduce(struct cc *cc, int i, int func)
 
 	if (weft_is_float(type) || alu_type(type, false) < 0)
 		return func == FUNC(ARGMAX) ? match_float_argmax(cc, i) : cc_reason(cc, i, "no arithmetic of %s", weft_dtype_name(type));
-	struct alu_operand a = alu_view(cc, cc->g->ops[i].in[0], false, stride);
+	struct nest_operand a = nest_view(cc, cc->g->ops[i].in[0], false, stride);
 	memcpy(a.step, stride, sizeof stride);
-	return alu_fold(cc, i, func, a);
+	return nest_fold(cc, i, func, a);
 }
 
 /* As dot products, what match_conv.c leaves. */
@@ -597,14 +597,14 @@ static int matmul(struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
 	const weft_tensor *y = &cc->g->tensors[o->out[0]].t;
-	struct alu_stmt s = { .func = FUNC(DOT) };
+	struct loop_nest s = { .func = FUNC(DOT) };
 	int64_t a[WEFT_MAX_RANK], b[WEFT_MAX_RANK];
 
 	if (weft_is_float(type_of(cc, o->in[0])))
 		return cc_reason(cc, i, "no arithmetic of %s", weft_dtype_name(type_of(cc, o->in[0])));
-	alu_over(cc, &s, o->out[0]);
-	s.a = alu_view(cc, o->in[0], false, a);
-	s.b = alu_view(cc, o->in[1], false, b);
+	nest_over(cc, &s, o->out[0]);
+	s.a = nest_view(cc, o->in[0], false, a);
+	s.b = nest_view(cc, o->in[1], false, b);
 	s.a.zp = o->attr.matmul.a_zp;
 	s.b.zp = o->attr.matmul.b_zp;
 	s.n_dims = 4;
@@ -616,7 +616,7 @@ static int matmul(struct cc *cc, int i)
 	s.b.step[0] = y->dim[0] > 1 ? b[0] : 0;
 	s.b.step[2] = b[2];
 	s.b.step[3] = b[1];
-	return alu_add(cc, i, &s, true, true);
+	return nest_add_node(cc, i, &s, true, true);
 }
 
 /* 1 where the operator has no float and no odd type, and its operands are tensors of storage. */

@@ -49,9 +49,9 @@ static bool takes_rows(const struct cc *cc, struct node *nd)
 
 	if (!cc->has_dwk || !(upright || across))
 		return false;
-	nd->turned = across && (!upright || nd->kw * nd->sy < nd->kh * nd->sx);
+	nd->transposed = across && (!upright || nd->kw * nd->sy < nd->kh * nd->sx);
 	/* The array takes a cycle a tap. */
-	return nd->turned ? nd->sy < nd->kh : nd->sx < nd->kw;
+	return nd->transposed ? nd->sy < nd->kh : nd->sx < nd->kw;
 }
 
 /* Taps that lie apart: a command for each place within their distance, whose input is every so many rows and
@@ -185,7 +185,7 @@ static void take_kernel(struct node *nd, const struct node *from)
 	nd->pt = from->pt;
 	nd->pl = from->pl;
 	nd->m = from->m;
-	nd->turned = from->turned;
+	nd->transposed = from->transposed;
 	nd->x_zp = from->x_zp;
 	nd->w_zp = from->w_zp;
 	nd->w = from->w;
@@ -424,16 +424,16 @@ int match_transpose_conv(struct cc *cc, int i)
 
 /* ---- CONV3D ---- */
 
-/* Statement of a copy into the storage that has the depth's taps side by side. */
+/* Loop nest of a copy into the storage that has the depth's taps side by side. */
 static int depth_copy(struct cc *cc, int i, int root, int64_t kd, int64_t from, int64_t to, int64_t first, int value)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
 	const struct weft_attr_conv3d *a = &o->attr.conv3d;
 	const weft_tensor *x = &cc->g->tensors[o->in[0]].t, *w = &cc->g->tensors[o->in[1]].t, *y = &cc->g->tensors[o->out[0]].t;
-	struct alu_operand in = alu_tensor(cc, o->in[0], false);
+	struct nest_operand in = nest_tensor(cc, o->in[0], false);
 	int64_t elem = alu_bytes(in.type), c = x->dim[4], plane = x->dim[2] * x->dim[3], wide = w->dim[1] * c * elem;
-	struct alu_stmt s = { .func = WEFT_ALU_FUNC_MOVE, .axis = -1, .n_dims = 4, .a = value < 0 ? in : alu_storage(value, in.type),
-	                      .b = alu_number(0), .c = alu_number(0), .y = alu_storage(root, in.type) };
+	struct loop_nest s = { .func = WEFT_ALU_FUNC_MOVE, .axis = -1, .n_dims = 4, .a = value < 0 ? in : nest_storage(value, in.type),
+	                      .b = nest_number(0), .c = nest_number(0), .y = nest_storage(root, in.type) };
 
 	if (from >= to)
 		return 1;
@@ -453,7 +453,7 @@ static int depth_copy(struct cc *cc, int i, int root, int64_t kd, int64_t from, 
 		s.a.step[2] = c * elem;
 		s.a.step[3] = elem;
 	}
-	return alu_add(cc, i, &s, false, false);
+	return nest_add_node(cc, i, &s, false, false);
 }
 
 /* One tap along the depth: zero points where it is outside, the input's planes elsewhere. */
@@ -482,7 +482,7 @@ static int join_depth(struct cc *cc, int i)
 	int64_t elem = (int64_t)weft_dtype_bytes(x->dtype);
 	int root = cc_new_root(cc, x->dim[0] * y->dim[1] * x->dim[2] * x->dim[3] * w->dim[1] * x->dim[4] * elem);
 	int16_t zp = (int16_t)o->attr.conv3d.x_zp;
-	int value = alu_const(cc, &zp, sizeof zp), err = root < 0 ? root : value < 0 ? value : 1;
+	int value = nest_const(cc, &zp, sizeof zp), err = root < 0 ? root : value < 0 ? value : 1;
 
 	for (int64_t kd = 0; kd < w->dim[1] && err > 0; kd++)
 		err = depth_tap(cc, i, root, kd, value);

@@ -240,7 +240,7 @@ int match_function(struct cc *cc, int i, bool behind)
 	int err = evaluate(cc, &c, table);
 	if (err)
 		return err == -ENOMEM ? err : 0;
-	int root = alu_const(cc, table, CODES);
+	int root = nest_const(cc, table, CODES);
 	if (root < 0)
 		return root;
 	if (type_of(cc, o->out[0]) == WEFT_INT8)

@@ -329,7 +329,7 @@ static int average_table(struct cc *cc, weft_dtype type, int k, int64_t count)
 	for (int64_t code = 0; code < 65536 && t; code++)
 		t[code] = (uint8_t)weft_float_encode(type, weft_average_of(weft_float_decode(WEFT_FP16, (uint64_t)code), k, count), false);
 	if (t)
-		root = alu_const(cc, t, 65536);
+		root = nest_const(cc, t, 65536);
 	free(t);
 	return root;
 }
@@ -337,16 +337,16 @@ static int average_table(struct cc *cc, weft_dtype type, int k, int64_t count)
 /* Of the sums in storage `from` the rectangle of these runs. */
 static int divide(struct cc *cc, int i, int from, int table, const struct counts *y, int ry, const struct counts *x, int rx, bool last)
 {
-	struct alu_stmt s = { .func = WEFT_ALU_FUNC_LOOKUP, .idx_step = 1, .idx_last = 65535 };
+	struct loop_nest s = { .func = WEFT_ALU_FUNC_LOOKUP, .idx_step = 1, .idx_last = 65535 };
 
-	alu_over(cc, &s, cc->g->ops[i].out[0]);
+	nest_over(cc, &s, cc->g->ops[i].out[0]);
 	s.a = table_dense(cc, from, WEFT_ALU_A_TYPE_UINT16, cc->g->ops[i].out[0]);
-	s.b = alu_storage(table, WEFT_ALU_A_TYPE_UINT8);
+	s.b = nest_storage(table, WEFT_ALU_A_TYPE_UINT8);
 	s.a.off = y->run[ry].from * s.a.step[1] + x->run[rx].from * s.a.step[2];
 	s.y.off += y->run[ry].from * s.y.step[1] + x->run[rx].from * s.y.step[2];
 	s.dim[1] = y->run[ry].len;
 	s.dim[2] = x->run[rx].len;
-	return alu_add(cc, i, &s, last, true);
+	return nest_add_node(cc, i, &s, last, true);
 }
 
 static int divide_all(struct cc *cc, int i, int from, int k, const struct counts *y, const struct counts *x)
@@ -502,18 +502,18 @@ static int spread(struct cc *cc, int i, int t, struct view *v)
 	const weft_tensor *x = &cc->g->tensors[t].t, *y = &cc->g->tensors[cc->g->ops[i].out[0]].t;
 	int64_t step[WEFT_MAX_RANK];
 	int root = cc_new_root(cc, weft_tensor_elements(y) * 2);
-	struct alu_stmt s = { .func = WEFT_ALU_FUNC_MOVE };
+	struct loop_nest s = { .func = WEFT_ALU_FUNC_MOVE };
 
 	if (root < 0)
 		return root;
-	alu_over(cc, &s, cc->g->ops[i].out[0]);
-	alu_strides(cc, t, step);
-	s.a = alu_tensor(cc, t, false);
+	nest_over(cc, &s, cc->g->ops[i].out[0]);
+	nest_strides(cc, t, step);
+	s.a = nest_tensor(cc, t, false);
 	for (int d = 0; d < x->rank; d++)
 		s.a.step[y->rank - x->rank + d] = x->dim[d] == 1 ? 0 : step[d];
 	s.y = table_dense(cc, root, s.y.type, cc->g->ops[i].out[0]);
 	*v = view_dense(root, cc->ten[cc->g->ops[i].out[0]].v.dim, 2);
-	return alu_add(cc, i, &s, false, false);
+	return nest_add_node(cc, i, &s, false, false);
 }
 
 /* One of them, or both, are spread first. */

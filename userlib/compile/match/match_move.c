@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Operators that only move elements, of whatever type: statements of the alu,
+ * Operators that only move elements, of whatever type: loop nests of the alu,
  * of which those that keep the order are loads and stores alone.
  *
  * Source: TOSA 1.0, data layout, gather and scatter, RESIZE.
@@ -20,13 +20,13 @@ static const weft_tensor *tensor(const struct cc *cc, int t)
 }
 
 /* All of the result; the operand still without steps, which are in x. */
-static struct alu_stmt move(const struct cc *cc, int i, int64_t x[WEFT_MAX_RANK])
+static struct loop_nest move(const struct cc *cc, int i, int64_t x[WEFT_MAX_RANK])
 {
 	const struct weft_gop *o = &cc->g->ops[i];
-	struct alu_stmt s = { .func = FUNC(MOVE) };
+	struct loop_nest s = { .func = FUNC(MOVE) };
 
-	alu_over(cc, &s, o->out[0]);
-	s.a = alu_view(cc, o->in[0], false, x);
+	nest_over(cc, &s, o->out[0]);
+	s.a = nest_view(cc, o->in[0], false, x);
 	return s;
 }
 
@@ -34,38 +34,38 @@ static int slice(struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
 	int64_t x[WEFT_MAX_RANK];
-	struct alu_stmt s = move(cc, i, x);
+	struct loop_nest s = move(cc, i, x);
 
 	for (int d = 0; d < s.n_dims; d++) {
 		s.a.step[d] = x[d];
 		s.a.off += o->attr.slice.start[d] * x[d];
 	}
-	return alu_add(cc, i, &s, true, true);
+	return nest_add_node(cc, i, &s, true, true);
 }
 
 static int transpose(struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
 	int64_t x[WEFT_MAX_RANK];
-	struct alu_stmt s = move(cc, i, x);
+	struct loop_nest s = move(cc, i, x);
 
 	for (int d = 0; d < s.n_dims; d++)
 		s.a.step[d] = x[o->attr.perm.perm[d]];
-	return alu_add(cc, i, &s, true, true);
+	return nest_add_node(cc, i, &s, true, true);
 }
 
 static int reverse(struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
 	int64_t x[WEFT_MAX_RANK];
-	struct alu_stmt s = move(cc, i, x);
+	struct loop_nest s = move(cc, i, x);
 	int axis = o->attr.axis.axis;
 
 	for (int d = 0; d < s.n_dims; d++)
 		s.a.step[d] = x[d];
 	s.a.off += (s.dim[axis] - 1) * x[axis];
 	s.a.step[axis] = -x[axis];
-	return alu_add(cc, i, &s, true, true);
+	return nest_add_node(cc, i, &s, true, true);
 }
 
 /* Every dimension twice: which copy, and where in it. */
@@ -74,11 +74,11 @@ static int tile(struct cc *cc, int i)
 	const struct weft_gop *o = &cc->g->ops[i];
 	const weft_tensor *x = tensor(cc, o->in[0]);
 	int64_t in[WEFT_MAX_RANK], out[WEFT_MAX_RANK];
-	struct alu_stmt s = move(cc, i, in);
+	struct loop_nest s = move(cc, i, in);
 
-	if (2 * x->rank > ALU_DIMS)
+	if (2 * x->rank > NEST_DIMS)
 		return cc_reason(cc, i, "rank %d", x->rank);
-	alu_strides(cc, o->out[0], out);
+	nest_strides(cc, o->out[0], out);
 	s.n_dims = 2 * x->rank;
 	for (int d = 0; d < x->rank; d++) {
 		s.dim[2 * d] = o->attr.tile.multiple[d];
@@ -88,11 +88,11 @@ static int tile(struct cc *cc, int i)
 		s.y.step[2 * d + 1] = out[d];
 		s.a.step[2 * d + 1] = in[d];
 	}
-	return alu_add(cc, i, &s, true, true);
+	return nest_add_node(cc, i, &s, true, true);
 }
 
 /* Of the result's dimension d only [lo, +n). */
-static void restrict_to(struct alu_stmt *s, int d, int64_t lo, int64_t n)
+static void restrict_to(struct loop_nest *s, int d, int64_t lo, int64_t n)
 {
 	s->y.off += lo * s->y.step[d];
 	s->dim[d] = n;
@@ -105,83 +105,83 @@ static int pad(struct cc *cc, int i)
 	const struct weft_attr_pad *p = &o->attr.pad;
 	const weft_tensor *x = tensor(cc, o->in[0]);
 	int64_t stride[WEFT_MAX_RANK];
-	struct alu_stmt s = move(cc, i, stride), rest = s;
+	struct loop_nest s = move(cc, i, stride), rest = s;
 	uint64_t bits = (uint64_t)p->value;
 	float f = (float)p->fvalue;
 	int err = 1;
 
 	if (x->dtype == WEFT_FP32)
 		memcpy(&bits, &f, sizeof f);
-	int value = alu_const(cc, &bits, sizeof bits);
+	int value = nest_const(cc, &bits, sizeof bits);
 	if (value < 0)
 		return value;
 	for (int d = 0; d < s.n_dims && err > 0; d++) {
-		struct alu_stmt fill = rest;
-		fill.a = alu_storage(value, s.a.type);
+		struct loop_nest fill = rest;
+		fill.a = nest_storage(value, s.a.type);
 		if (p->before[d]) {
-			struct alu_stmt before = fill;
+			struct loop_nest before = fill;
 			restrict_to(&before, d, 0, p->before[d]);
-			err = alu_add(cc, i, &before, false, true);
+			err = nest_add_node(cc, i, &before, false, true);
 		}
 		if (p->after[d] && err > 0) {
-			struct alu_stmt after = fill;
+			struct loop_nest after = fill;
 			restrict_to(&after, d, p->before[d] + x->dim[d], p->after[d]);
-			err = alu_add(cc, i, &after, false, true);
+			err = nest_add_node(cc, i, &after, false, true);
 		}
 		restrict_to(&rest, d, p->before[d], x->dim[d]);
 	}
 	for (int d = 0; d < s.n_dims; d++)
 		rest.a.step[d] = stride[d];
-	return err > 0 ? alu_add(cc, i, &rest, true, true) : err;
+	return err > 0 ? nest_add_node(cc, i, &rest, true, true) : err;
 }
 
 static int gather(struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
-	struct alu_stmt s = { .func = FUNC(LOOKUP) };
+	struct loop_nest s = { .func = FUNC(LOOKUP) };
 	int64_t x[WEFT_MAX_RANK], index[WEFT_MAX_RANK];
 
-	alu_over(cc, &s, o->out[0]);
+	nest_over(cc, &s, o->out[0]);
 	s.axis = 1;
-	s.a = alu_view(cc, o->in[1], false, index);
+	s.a = nest_view(cc, o->in[1], false, index);
 	s.a.step[0] = index[0];
 	s.a.step[1] = index[1];
-	s.b = alu_view(cc, o->in[0], false, x);
+	s.b = nest_view(cc, o->in[0], false, x);
 	/* Indices count forwards. */
 	if (x[1] < 0) {
-		s.b = alu_tensor(cc, o->in[0], false);
-		alu_strides(cc, o->in[0], x);
+		s.b = nest_tensor(cc, o->in[0], false);
+		nest_strides(cc, o->in[0], x);
 	}
 	s.b.step[0] = x[0];
 	s.b.step[2] = x[2];
 	s.idx_step = x[1];
 	s.idx_last = tensor(cc, o->in[0])->dim[1] - 1;
-	return alu_add(cc, i, &s, true, true);
+	return nest_add_node(cc, i, &s, true, true);
 }
 
 static int scatter(struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
-	struct alu_stmt s = { .func = FUNC(SCATTER) };
+	struct loop_nest s = { .func = FUNC(SCATTER) };
 	int64_t in[WEFT_MAX_RANK], index[WEFT_MAX_RANK];
 
-	alu_over(cc, &s, o->out[0]);
-	alu_strides(cc, o->in[2], in);
-	alu_strides(cc, o->in[1], index);
+	nest_over(cc, &s, o->out[0]);
+	nest_strides(cc, o->in[2], in);
+	nest_strides(cc, o->in[1], index);
 	s.axis = 1;
 	s.idx_step = s.y.step[1];
 	s.idx_last = s.dim[1] - 1;
 	s.y.step[1] = 0;
 	s.dim[1] = tensor(cc, o->in[2])->dim[1];
-	s.a = alu_tensor(cc, o->in[2], false);
+	s.a = nest_tensor(cc, o->in[2], false);
 	memcpy(s.a.step, in, 3 * sizeof *in);
-	s.b = alu_tensor(cc, o->in[1], false);
+	s.b = nest_tensor(cc, o->in[1], false);
 	s.b.step[0] = index[0];
 	s.b.step[1] = index[1];
-	s.c = alu_tensor(cc, o->in[0], false);
+	s.c = nest_tensor(cc, o->in[0], false);
 	if (!s.dim[1])
 		return cc_reason(cc, i, "nothing to scatter");
-	return alu_add(cc, i, &s, true, true);
+	return nest_add_node(cc, i, &s, true, true);
 }
 
 static int concat(struct cc *cc, int i)
@@ -193,15 +193,15 @@ static int concat(struct cc *cc, int i)
 	for (int k = 0; k < o->n_in && err > 0; k++) {
 		const weft_tensor *x = tensor(cc, o->in[k]);
 		int64_t stride[WEFT_MAX_RANK];
-		struct alu_stmt s = move(cc, i, stride);
+		struct loop_nest s = move(cc, i, stride);
 
-		s.a = alu_view(cc, o->in[k], false, stride);
+		s.a = nest_view(cc, o->in[k], false, stride);
 		restrict_to(&s, axis, at, x->dim[axis]);
 		for (int d = 0; d < s.n_dims; d++)
 			s.a.step[d] = stride[d];
 		at += x->dim[axis];
 		/* Its nodes need no order among each other; node_order.c knows that. */
-		err = alu_add(cc, i, &s, true, true);
+		err = nest_add_node(cc, i, &s, true, true);
 	}
 	return err;
 }
@@ -267,12 +267,12 @@ static void sample_free(struct sampling *s)
 struct shape3 { int64_t outer, inner; };
 
 /* y = the lines of x that the indices name, `per` of them for each result. */
-static int choose(struct cc *cc, int i, const struct sampling *p, int per, struct shape3 h, struct alu_operand x,
-                  struct alu_operand y, bool last)
+static int choose(struct cc *cc, int i, const struct sampling *p, int per, struct shape3 h, struct nest_operand x,
+                  struct nest_operand y, bool last)
 {
-	int index = alu_const(cc, p->index, p->out * per * (int64_t)sizeof *p->index);
-	struct alu_stmt s = { .func = FUNC(LOOKUP), .n_dims = 3, .axis = 1, .a = alu_storage(index, WEFT_ALU_A_TYPE_INT32),
-	                      .b = x, .c = alu_number(0), .y = y };
+	int index = nest_const(cc, p->index, p->out * per * (int64_t)sizeof *p->index);
+	struct loop_nest s = { .func = FUNC(LOOKUP), .n_dims = 3, .axis = 1, .a = nest_storage(index, WEFT_ALU_A_TYPE_INT32),
+	                      .b = x, .c = nest_number(0), .y = y };
 	int64_t elem = alu_bytes(x.type);
 
 	if (index < 0)
@@ -288,16 +288,16 @@ static int choose(struct cc *cc, int i, const struct sampling *p, int per, struc
 	s.y.step[0] = p->out * per * h.inner * elem;
 	s.y.step[1] = h.inner * elem;
 	s.y.step[2] = elem;
-	return alu_add(cc, i, &s, last, last);
+	return nest_add_node(cc, i, &s, last, last);
 }
 
 /* y = two lines of x by two weights. */
-static int weigh(struct cc *cc, int i, const struct sampling *p, struct shape3 h, struct alu_operand x, struct alu_operand y,
+static int weigh(struct cc *cc, int i, const struct sampling *p, struct shape3 h, struct nest_operand x, struct nest_operand y,
                  bool last)
 {
-	int weight = alu_const(cc, p->weight, p->out * 2 * (int64_t)sizeof *p->weight);
-	struct alu_stmt s = { .func = FUNC(DOT), .n_dims = 4, .axis = 3, .a = x, .b = alu_storage(weight, WEFT_ALU_A_TYPE_INT16),
-	                      .c = alu_number(0), .y = y };
+	int weight = nest_const(cc, p->weight, p->out * 2 * (int64_t)sizeof *p->weight);
+	struct loop_nest s = { .func = FUNC(DOT), .n_dims = 4, .axis = 3, .a = x, .b = nest_storage(weight, WEFT_ALU_A_TYPE_INT16),
+	                      .c = nest_number(0), .y = y };
 	int64_t elem = alu_bytes(x.type), wide = alu_bytes(y.type);
 
 	if (weight < 0)
@@ -315,19 +315,19 @@ static int weigh(struct cc *cc, int i, const struct sampling *p, struct shape3 h
 	s.y.step[0] = p->out * h.inner * wide;
 	s.y.step[1] = h.inner * wide;
 	s.y.step[2] = wide;
-	return alu_add(cc, i, &s, last, last);
+	return nest_add_node(cc, i, &s, last, last);
 }
 
 /* Along one axis: chosen, and where smooth weighted, by way of a storage of its own. */
-static int along(struct cc *cc, int i, const struct sampling *p, bool smooth, struct shape3 h, struct alu_operand x,
-                 struct alu_operand y, bool last)
+static int along(struct cc *cc, int i, const struct sampling *p, bool smooth, struct shape3 h, struct nest_operand x,
+                 struct nest_operand y, bool last)
 {
 	if (!smooth)
 		return choose(cc, i, p, 1, h, x, y, last);
 	int between = cc_new_root(cc, h.outer * p->out * 2 * h.inner * alu_bytes(x.type));
 	if (between < 0)
 		return between;
-	struct alu_operand b = alu_storage(between, x.type);
+	struct nest_operand b = nest_storage(between, x.type);
 	int err = choose(cc, i, p, 2, h, x, b, false);
 	return err < 0 ? err : weigh(cc, i, p, h, b, y, last);
 }
@@ -337,9 +337,9 @@ static int repeat(struct cc *cc, int i, const struct sampling *py, const struct 
 {
 	const weft_tensor *y = tensor(cc, cc->g->ops[i].out[0]);
 	int64_t x[WEFT_MAX_RANK], out[WEFT_MAX_RANK];
-	struct alu_stmt s = move(cc, i, x);
+	struct loop_nest s = move(cc, i, x);
 
-	alu_strides(cc, cc->g->ops[i].out[0], out);
+	nest_strides(cc, cc->g->ops[i].out[0], out);
 	s.n_dims = 6;
 	/* images, rows, times each, columns, times each, channels */
 	memcpy(s.dim, (int64_t[]){ y->dim[0], y->dim[1] / py->times, py->times, y->dim[2] / px->times, px->times, y->dim[3] },
@@ -347,14 +347,14 @@ static int repeat(struct cc *cc, int i, const struct sampling *py, const struct 
 	memcpy(s.a.step, (int64_t[]){ x[0], x[1] * py->step, 0, x[2] * px->step, 0, x[3] }, 6 * sizeof *s.a.step);
 	memcpy(s.y.step, (int64_t[]){ out[0], out[1] * py->times, out[1], out[2] * px->times, out[2], out[3] }, 6 * sizeof *s.y.step);
 	s.a.off += py->index[0] * x[1] + px->index[0] * x[2];
-	return alu_add(cc, i, &s, true, true);
+	return nest_add_node(cc, i, &s, true, true);
 }
 
 static int resize_both(struct cc *cc, int i, const struct sampling *py, const struct sampling *px, bool smooth)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
 	const weft_tensor *x = tensor(cc, o->in[0]);
-	struct alu_operand in = alu_tensor(cc, o->in[0], false), out = alu_tensor(cc, o->out[0], false), mid = in;
+	struct nest_operand in = nest_tensor(cc, o->in[0], false), out = nest_tensor(cc, o->out[0], false), mid = in;
 	struct shape3 hx = { x->dim[0] * x->dim[1], x->dim[3] }, hy = { x->dim[0], px->out * x->dim[3] };
 	int type = smooth ? WEFT_ALU_A_TYPE_INT32 : in.type;
 
@@ -366,7 +366,7 @@ static int resize_both(struct cc *cc, int i, const struct sampling *py, const st
 		int root = cc_new_root(cc, hx.outer * px->out * hx.inner * alu_bytes(type));
 		if (root < 0)
 			return root;
-		mid = alu_storage(root, type);
+		mid = nest_storage(root, type);
 		int err = along(cc, i, px, smooth, hx, in, mid, false);
 		if (err < 0)
 			return err;
@@ -455,11 +455,11 @@ int match_same(struct cc *cc, int i)
 		return 0;
 	view_dims(tensor(cc, o->out[0]), dim);
 	cc->ten[o->out[0]].v = view_dense(o->out[0], dim, (int64_t)weft_dtype_bytes(type_of(cc, o->out[0])));
-	struct alu_stmt s = { .func = FUNC(MOVE) };
-	alu_over(cc, &s, o->out[0]);
-	s.a = alu_tensor(cc, o->in[0], false);
+	struct loop_nest s = { .func = FUNC(MOVE) };
+	nest_over(cc, &s, o->out[0]);
+	s.a = nest_tensor(cc, o->in[0], false);
 	memcpy(s.a.step, s.y.step, sizeof s.a.step);
-	return alu_add(cc, i, &s, true, true);
+	return nest_add_node(cc, i, &s, true, true);
 }
 
 int match_move(struct cc *cc, int i)

@@ -25,10 +25,10 @@
 /* Every int32 from here on is infinity in fp16. */
 #define FP16_BEYOND 65520
 
-struct alu_operand table_dense(const struct cc *cc, int root, int type, int t)
+struct nest_operand table_dense(const struct cc *cc, int root, int type, int t)
 {
 	const weft_tensor *x = &cc->g->tensors[t].t;
-	struct alu_operand o = alu_storage(root, type);
+	struct nest_operand o = nest_storage(root, type);
 	int64_t step = alu_bytes(type);
 
 	for (int d = x->rank - 1; d >= 0; d--) {
@@ -39,54 +39,54 @@ struct alu_operand table_dense(const struct cc *cc, int root, int type, int t)
 }
 
 /* A storage for as many elements as t has. */
-static struct alu_operand between(struct cc *cc, int type, int t)
+static struct nest_operand between(struct cc *cc, int type, int t)
 {
 	int root = cc_new_root(cc, weft_tensor_elements(&cc->g->tensors[t].t) * alu_bytes(type));
 
 	return table_dense(cc, root, type, t);
 }
 
-static struct alu_operand codes(const struct cc *cc, int t, bool is_unsigned)
+static struct nest_operand codes(const struct cc *cc, int t, bool is_unsigned)
 {
 	int64_t stride[WEFT_MAX_RANK];
-	struct alu_operand o = alu_view(cc, t, is_unsigned, stride);
+	struct nest_operand o = nest_view(cc, t, is_unsigned, stride);
 
 	memcpy(o.step, stride, sizeof stride);
 	return o;
 }
 
 /* y = func(a, b) over the elements of t; the last one of operator i writes its result. */
-static int apply(struct cc *cc, int i, int func, struct alu_operand a, struct alu_operand b, struct alu_operand y, bool last)
+static int apply(struct cc *cc, int i, int func, struct nest_operand a, struct nest_operand b, struct nest_operand y, bool last)
 {
-	struct alu_stmt s;
+	struct loop_nest s;
 
 	/* A storage that could not be had. */
 	if (y.root < 0 || (a.root < 0 && a.t < 0))
 		return -ENOMEM;
 	memset(&s, 0, sizeof s);
-	alu_over(cc, &s, cc->g->ops[i].in[0]);
+	nest_over(cc, &s, cc->g->ops[i].in[0]);
 	s.func = func;
 	s.a = a;
 	s.b = b;
 	s.y = y;
-	return alu_add(cc, i, &s, last, last);
+	return nest_add_node(cc, i, &s, last, last);
 }
 
-int table_apply(struct cc *cc, int i, const struct table *t, struct alu_operand x, struct alu_operand y, bool last)
+int table_apply(struct cc *cc, int i, const struct table *t, struct nest_operand x, struct nest_operand y, bool last)
 {
-	struct alu_stmt s;
+	struct loop_nest s;
 
 	if (t->root < 0 || y.root < 0)
 		return t->root < 0 ? t->root : -ENOMEM;
 	memset(&s, 0, sizeof s);
-	alu_over(cc, &s, cc->g->ops[i].in[0]);
+	nest_over(cc, &s, cc->g->ops[i].in[0]);
 	s.func = FUNC(LOOKUP);
 	s.a = x;
-	s.b = alu_storage(t->root, t->type);
+	s.b = nest_storage(t->root, t->type);
 	s.y = y;
 	s.idx_step = alu_bytes(t->type);
 	s.idx_last = t->n - 1;
-	return alu_add(cc, i, &s, last, last);
+	return nest_add_node(cc, i, &s, last, last);
 }
 
 /* Unary operator i of the numbers, or codes, from 0 to n - 1. */
@@ -112,7 +112,7 @@ static int run_golden(const struct cc *cc, int i, int64_t n, weft_tensor *y)
 
 static struct table keep(struct cc *cc, weft_tensor *y, int type, int err)
 {
-	int root = err ? err : alu_const(cc, y->data, (int64_t)weft_tensor_bytes(y));
+	int root = err ? err : nest_const(cc, y->data, (int64_t)weft_tensor_bytes(y));
 
 	free(y->data);
 	return (struct table){ root, type, y->dim[0] };
@@ -144,21 +144,21 @@ static int float_to_int32(struct cc *cc, int i)
 		if (((int32_t *)y.data)[k] == INT32_MAX)
 			((uint32_t *)y.data)[k] = UINT32_C(1) << 31;
 	struct table t = keep(cc, &y, TYPE(UINT32), err);
-	struct alu_operand code = between(cc, TYPE(UINT16), x), value = between(cc, TYPE(UINT32), x);
-	struct alu_operand sign = between(cc, TYPE(INT16), x), turned = between(cc, TYPE(INT48), x);
-	struct alu_stmt s = { .func = FUNC(SUB) };
-	alu_over(cc, &s, o->out[0]);
-	s.a = turned;
+	struct nest_operand code = between(cc, TYPE(UINT16), x), value = between(cc, TYPE(UINT32), x);
+	struct nest_operand sign = between(cc, TYPE(INT16), x), transposed = between(cc, TYPE(INT48), x);
+	struct loop_nest s = { .func = FUNC(SUB) };
+	nest_over(cc, &s, o->out[0]);
+	s.a = transposed;
 	s.b = sign;
 	s.clamp = true;
 	s.lo = INT32_MIN;
 	s.hi = INT32_MAX;
-	if ((err = apply(cc, i, FUNC(AND), codes(cc, x, true), alu_number(0x7fff), code, false)) < 0 ||
+	if ((err = apply(cc, i, FUNC(AND), codes(cc, x, true), nest_number(0x7fff), code, false)) < 0 ||
 	    (err = table_apply(cc, i, &t, code, value, false)) < 0 ||
-	    (err = apply(cc, i, FUNC(SHR), codes(cc, x, false), alu_number(15), sign, false)) < 0 ||
-	    (err = apply(cc, i, FUNC(XOR), value, sign, turned, false)) < 0)
+	    (err = apply(cc, i, FUNC(SHR), codes(cc, x, false), nest_number(15), sign, false)) < 0 ||
+	    (err = apply(cc, i, FUNC(XOR), value, sign, transposed, false)) < 0)
 		return err;
-	return alu_add(cc, i, &s, true, true);
+	return nest_add_node(cc, i, &s, true, true);
 }
 
 static int int32_to_fp16(struct cc *cc, int i)
@@ -168,18 +168,18 @@ static int int32_to_fp16(struct cc *cc, int i)
 	weft_tensor y;
 	int err = run_golden(cc, i, FP16_BEYOND + 1, &y);
 	struct table t = keep(cc, &y, TYPE(UINT16), err);
-	struct alu_operand size = between(cc, TYPE(UINT32), x), code = between(cc, TYPE(UINT16), x);
-	struct alu_operand upper = between(cc, TYPE(INT16), x), sign = between(cc, TYPE(UINT16), x);
-	struct alu_stmt s = { .func = FUNC(ABS) };
+	struct nest_operand size = between(cc, TYPE(UINT32), x), code = between(cc, TYPE(UINT16), x);
+	struct nest_operand upper = between(cc, TYPE(INT16), x), sign = between(cc, TYPE(UINT16), x);
+	struct loop_nest s = { .func = FUNC(ABS) };
 
-	alu_over(cc, &s, x);
+	nest_over(cc, &s, x);
 	s.a = codes(cc, x, false);
 	s.y = size;
 	s.clamp = true;
 	s.hi = FP16_BEYOND;
-	if (size.root < 0 || (err = alu_add(cc, i, &s, false, false)) < 0 || (err = table_apply(cc, i, &t, size, code, false)) < 0 ||
-	    (err = apply(cc, i, FUNC(SHR), codes(cc, x, false), alu_number(16), upper, false)) < 0 ||
-	    (err = apply(cc, i, FUNC(AND), upper, alu_number(0x8000), sign, false)) < 0)
+	if (size.root < 0 || (err = nest_add_node(cc, i, &s, false, false)) < 0 || (err = table_apply(cc, i, &t, size, code, false)) < 0 ||
+	    (err = apply(cc, i, FUNC(SHR), codes(cc, x, false), nest_number(16), upper, false)) < 0 ||
+	    (err = apply(cc, i, FUNC(AND), upper, nest_number(0x8000), sign, false)) < 0)
 		return size.root < 0 ? -ENOMEM : err;
 	return apply(cc, i, FUNC(OR), code, sign, table_dense(cc, cc->ten[o->out[0]].v.root, TYPE(UINT16), o->out[0]), true);
 }
@@ -192,33 +192,33 @@ static int float_to_fp32(struct cc *cc, int i)
 	weft_tensor y;
 	int err = run_golden(cc, i, 32768, &y);
 	struct table t = keep(cc, &y, TYPE(UINT32), err);
-	struct alu_operand code = between(cc, TYPE(UINT16), x), value = between(cc, TYPE(UINT32), x);
-	struct alu_operand sign = between(cc, TYPE(UINT16), x), high = between(cc, TYPE(UINT32), x);
+	struct nest_operand code = between(cc, TYPE(UINT16), x), value = between(cc, TYPE(UINT32), x);
+	struct nest_operand sign = between(cc, TYPE(UINT16), x), high = between(cc, TYPE(UINT32), x);
 
-	if ((err = apply(cc, i, FUNC(AND), codes(cc, x, true), alu_number(0x7fff), code, false)) < 0 ||
+	if ((err = apply(cc, i, FUNC(AND), codes(cc, x, true), nest_number(0x7fff), code, false)) < 0 ||
 	    (err = table_apply(cc, i, &t, code, value, false)) < 0 ||
-	    (err = apply(cc, i, FUNC(AND), codes(cc, x, true), alu_number(0x8000), sign, false)) < 0 ||
-	    (err = apply(cc, i, FUNC(SHL), sign, alu_number(16), high, false)) < 0)
+	    (err = apply(cc, i, FUNC(AND), codes(cc, x, true), nest_number(0x8000), sign, false)) < 0 ||
+	    (err = apply(cc, i, FUNC(SHL), sign, nest_number(16), high, false)) < 0)
 		return err;
 	return apply(cc, i, FUNC(OR), value, high, table_dense(cc, cc->ten[o->out[0]].v.root, TYPE(UINT32), o->out[0]), true);
 }
 
 /* |x| with its highest one in bit 31, rounded to nearest even at bit 31 - fraction: r, and how far it went up. */
-static int normalise(struct cc *cc, int i, int shift, struct alu_operand size, struct alu_operand up, struct alu_operand r)
+static int normalise(struct cc *cc, int i, int shift, struct nest_operand size, struct nest_operand up, struct nest_operand r)
 {
 	int x = cc->g->ops[i].in[0], err;
-	struct alu_operand m = between(cc, TYPE(UINT32), x), kept = between(cc, TYPE(UINT32), x), odd = between(cc, TYPE(UINT8), x);
-	struct alu_operand sum = between(cc, TYPE(INT48), x), half = between(cc, TYPE(INT48), x);
+	struct nest_operand m = between(cc, TYPE(UINT32), x), kept = between(cc, TYPE(UINT32), x), odd = between(cc, TYPE(UINT8), x);
+	struct nest_operand sum = between(cc, TYPE(INT48), x), half = between(cc, TYPE(INT48), x);
 
-	if ((err = apply(cc, i, FUNC(ABS), codes(cc, x, false), alu_number(0), size, false)) < 0 ||
-	    (err = apply(cc, i, FUNC(CLZ), size, alu_number(0), up, false)) < 0 ||
+	if ((err = apply(cc, i, FUNC(ABS), codes(cc, x, false), nest_number(0), size, false)) < 0 ||
+	    (err = apply(cc, i, FUNC(CLZ), size, nest_number(0), up, false)) < 0 ||
 	    (err = apply(cc, i, FUNC(SHL), size, up, m, false)) < 0 ||
-	    (err = apply(cc, i, FUNC(SHR), m, alu_number(shift), kept, false)) < 0 ||
-	    (err = apply(cc, i, FUNC(AND), kept, alu_number(1), odd, false)) < 0 ||
+	    (err = apply(cc, i, FUNC(SHR), m, nest_number(shift), kept, false)) < 0 ||
+	    (err = apply(cc, i, FUNC(AND), kept, nest_number(1), odd, false)) < 0 ||
 	    (err = apply(cc, i, FUNC(ADD), m, odd, sum, false)) < 0 ||
-	    (err = apply(cc, i, FUNC(ADD), sum, alu_number((1 << (shift - 1)) - 1), half, false)) < 0)
+	    (err = apply(cc, i, FUNC(ADD), sum, nest_number((1 << (shift - 1)) - 1), half, false)) < 0)
 		return err;
-	return apply(cc, i, FUNC(SHR), half, alu_number(shift), r, false);
+	return apply(cc, i, FUNC(SHR), half, nest_number(shift), r, false);
 }
 
 /* int16 or int32 to fp32 or bf16: where r rounds up to the next power of two, the sum carries into the exponent. */
@@ -227,23 +227,23 @@ static int int_to_float(struct cc *cc, int i)
 	const struct weft_gop *o = &cc->g->ops[i];
 	bool narrow = type_of(cc, o->out[0]) == WEFT_BF16;
 	int x = o->in[0], fraction = narrow ? 7 : 23, err;
-	struct alu_operand size = between(cc, TYPE(UINT32), x), up = between(cc, TYPE(UINT8), x), r = between(cc, TYPE(UINT32), x);
-	struct alu_operand e = between(cc, TYPE(INT32), x), field = between(cc, TYPE(UINT32), x), bits = between(cc, TYPE(UINT32), x);
-	struct alu_operand number = between(cc, TYPE(UINT32), x), sign = between(cc, TYPE(UINT32), x), low = between(cc, TYPE(UINT32), x);
-	struct alu_stmt s = { .func = FUNC(SELECT) };
+	struct nest_operand size = between(cc, TYPE(UINT32), x), up = between(cc, TYPE(UINT8), x), r = between(cc, TYPE(UINT32), x);
+	struct nest_operand e = between(cc, TYPE(INT32), x), field = between(cc, TYPE(UINT32), x), bits = between(cc, TYPE(UINT32), x);
+	struct nest_operand number = between(cc, TYPE(UINT32), x), sign = between(cc, TYPE(UINT32), x), low = between(cc, TYPE(UINT32), x);
+	struct loop_nest s = { .func = FUNC(SELECT) };
 
 	if ((err = normalise(cc, i, 31 - fraction, size, up, r)) < 0 ||
-	    (err = apply(cc, i, FUNC(RSUB), up, alu_number(127 + 31 - 1), e, false)) < 0 ||
-	    (err = apply(cc, i, FUNC(SHL), e, alu_number(fraction), field, false)) < 0 ||
+	    (err = apply(cc, i, FUNC(RSUB), up, nest_number(127 + 31 - 1), e, false)) < 0 ||
+	    (err = apply(cc, i, FUNC(SHL), e, nest_number(fraction), field, false)) < 0 ||
 	    (err = apply(cc, i, FUNC(ADD), r, field, bits, false)) < 0)
 		return err;
-	alu_over(cc, &s, x);
+	nest_over(cc, &s, x);
 	s.a = bits;
 	s.c = size;
 	s.y = number;
-	if (number.root < 0 || (err = alu_add(cc, i, &s, false, false)) < 0 ||
-	    (err = apply(cc, i, FUNC(AND), codes(cc, x, false), alu_number(INT32_MIN), sign, false)) < 0 ||
-	    (err = apply(cc, i, FUNC(SHR), sign, alu_number(narrow ? 16 : 0), low, false)) < 0)
+	if (number.root < 0 || (err = nest_add_node(cc, i, &s, false, false)) < 0 ||
+	    (err = apply(cc, i, FUNC(AND), codes(cc, x, false), nest_number(INT32_MIN), sign, false)) < 0 ||
+	    (err = apply(cc, i, FUNC(SHR), sign, nest_number(narrow ? 16 : 0), low, false)) < 0)
 		return number.root < 0 ? -ENOMEM : err;
 	return apply(cc, i, FUNC(OR), number, low,
 	             table_dense(cc, cc->ten[o->out[0]].v.root, narrow ? TYPE(UINT16) : TYPE(UINT32), o->out[0]), true);
@@ -338,9 +338,9 @@ int match_float_argmax(struct cc *cc, int i)
 	if (!has_keys(type))
 		return cc_reason(cc, i, "no arithmetic of %s", weft_dtype_name(type));
 	struct table t = keys(cc, type, o->attr.axis.nan == WEFT_NAN_IGNORE, false);
-	struct alu_operand k = between(cc, t.type, o->in[0]);
+	struct nest_operand k = between(cc, t.type, o->in[0]);
 	int err = table_apply(cc, i, &t, codes(cc, o->in[0], true), k, false);
-	return err < 0 ? err : alu_fold(cc, i, FUNC(ARGMAX), k);
+	return err < 0 ? err : nest_fold(cc, i, FUNC(ARGMAX), k);
 }
 
 /* MAX_POOL2D of integers between two storages. */
@@ -371,7 +371,7 @@ int match_pool_by_keys(struct cc *cc, int i)
 	if (!cc->has_alu || !has_keys(type) || !npu_int(cc, weft_dtype_bytes(type) == 1 ? WEFT_INT8 : WEFT_INT16))
 		return cc_reason(cc, i, "NaN is ignored");
 	struct table in = keys(cc, type, true, true), out = codes_of_keys(cc, type);
-	struct alu_operand x = between(cc, in.type, o->in[0]), y = between(cc, in.type, o->out[0]);
+	struct nest_operand x = between(cc, in.type, o->in[0]), y = between(cc, in.type, o->out[0]);
 	if (x.root < 0 || y.root < 0)
 		return -ENOMEM;
 	int err = table_apply(cc, i, &in, codes(cc, o->in[0], true), x, false);
@@ -379,11 +379,11 @@ int match_pool_by_keys(struct cc *cc, int i)
 		err = pool_keys(cc, i, x.root, y.root);
 	if (err < 0)
 		return err;
-	struct alu_stmt s = { .func = FUNC(LOOKUP) };
-	alu_over(cc, &s, o->out[0]);
+	struct loop_nest s = { .func = FUNC(LOOKUP) };
+	nest_over(cc, &s, o->out[0]);
 	s.a = table_dense(cc, y.root, alu_type(type, true), o->out[0]);
-	s.b = alu_storage(out.root, out.type);
+	s.b = nest_storage(out.root, out.type);
 	s.idx_step = alu_bytes(out.type);
 	s.idx_last = out.n - 1;
-	return out.root < 0 ? out.root : alu_add(cc, i, &s, true, true);
+	return out.root < 0 ? out.root : nest_add_node(cc, i, &s, true, true);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Weights and biases that are computed: statements that lay them out in memory
+ * Weights and biases that are computed: loop nests that lay them out in memory
  * as pack_weights.c does with constants, in a storage of the node's own.
  *
  * Per node: records of all column tiles, where the biases are not constant, then
@@ -25,17 +25,17 @@ struct weights {
 	int64_t oc, ic, kh, kw, tiles, chunks;
 };
 
-static int add(struct weights *p, const struct alu_stmt *s)
+static int add(struct weights *p, const struct loop_nest *s)
 {
-	return alu_add(p->cc, p->i, s, false, false);
+	return nest_add_node(p->cc, p->i, s, false, false);
 }
 
-static struct alu_stmt stmt(int func, struct alu_operand a, struct alu_operand y)
+static struct loop_nest nest_of(int func, struct nest_operand a, struct nest_operand y)
 {
-	return (struct alu_stmt){ .func = func, .axis = -1, .a = a, .b = alu_number(0), .c = alu_number(0), .y = y };
+	return (struct loop_nest){ .func = func, .axis = -1, .a = a, .b = nest_number(0), .c = nest_number(0), .y = y };
 }
 
-static void dimension(struct alu_stmt *s, int64_t n, int64_t a, int64_t y)
+static void dimension(struct loop_nest *s, int64_t n, int64_t a, int64_t y)
 {
 	s->a.step[s->n_dims] = a;
 	s->y.step[s->n_dims] = y;
@@ -46,8 +46,8 @@ static void dimension(struct alu_stmt *s, int64_t n, int64_t a, int64_t y)
 static int fill(struct weights *p, int w_zp, int root, int64_t base, int64_t bytes)
 {
 	int8_t v = (int8_t)w_zp;
-	int value = alu_const(p->cc, &v, sizeof v);
-	struct alu_stmt s = stmt(FUNC(MOVE), alu_storage(value, TYPE(INT8)), alu_storage(root, TYPE(INT8)));
+	int value = nest_const(p->cc, &v, sizeof v);
+	struct loop_nest s = nest_of(FUNC(MOVE), nest_storage(value, TYPE(INT8)), nest_storage(root, TYPE(INT8)));
 
 	if (value < 0)
 		return value;
@@ -57,11 +57,11 @@ static int fill(struct weights *p, int w_zp, int root, int64_t base, int64_t byt
 }
 
 /* Tiles [t, +nt) of nc channels each, chunks [q, +nq) of nj inputs each. */
-static int region(struct weights *p, const struct wview *w, struct alu_operand from, int64_t t, int64_t nt, int64_t nc,
+static int region(struct weights *p, const struct wview *w, struct nest_operand from, int64_t t, int64_t nt, int64_t nc,
                   int64_t q, int64_t nq, int64_t nj)
 {
 	int64_t n = p->cc->n, word = n * n, taps = p->kh * p->kw;
-	struct alu_stmt s = stmt(FUNC(MOVE), from, alu_storage(p->root, TYPE(INT8)));
+	struct loop_nest s = nest_of(FUNC(MOVE), from, nest_storage(p->root, TYPE(INT8)));
 
 	if (!nt || !nc || !nq || !nj)
 		return 1;
@@ -77,11 +77,11 @@ static int region(struct weights *p, const struct wview *w, struct alu_operand f
 }
 
 /* Depth and channels side by side, in a storage of their own. */
-static int join_depth(struct weights *p, struct wview *w, struct alu_operand *from)
+static int join_depth(struct weights *p, struct wview *w, struct nest_operand *from)
 {
 	int64_t depth = p->ic / w->n_ic;
 	int root = cc_new_root(p->cc, p->oc * p->kh * p->kw * p->ic);
-	struct alu_stmt s = stmt(FUNC(MOVE), *from, alu_storage(root, TYPE(INT8)));
+	struct loop_nest s = nest_of(FUNC(MOVE), *from, nest_storage(root, TYPE(INT8)));
 
 	if (root < 0)
 		return root;
@@ -91,12 +91,12 @@ static int join_depth(struct weights *p, struct wview *w, struct alu_operand *fr
 	dimension(&s, p->kw, w->kx, p->ic);
 	dimension(&s, depth, w->kd, w->n_ic);
 	dimension(&s, w->n_ic, w->ic, 1);
-	*from = alu_storage(root, TYPE(INT8));
+	*from = nest_storage(root, TYPE(INT8));
 	*w = (struct wview){ .on = true, .oc = p->kh * p->kw * p->ic, .ky = p->kw * p->ic, .kx = p->ic, .ic = 1, .n_ic = p->ic };
 	return add(p, &s);
 }
 
-static int move_weights(struct weights *p, int w_zp, struct wview w, struct alu_operand from)
+static int move_weights(struct weights *p, int w_zp, struct wview w, struct nest_operand from)
 {
 	int64_t n = p->cc->n, full_t = p->oc / n, rest_c = p->oc % n, full_q = p->ic / n, rest_j = p->ic % n;
 	int err = 1;
@@ -128,20 +128,20 @@ static int diagonal_index(struct weights *p, int64_t m)
 		int64_t t = k / (n * n), oc = t * n + k / n % n;
 		index[k] = (int32_t)(oc < p->oc && oc / m - t * n / m == k % n ? oc : p->oc);
 	}
-	int root = alu_const(p->cc, index, all * (int64_t)sizeof *index);
+	int root = nest_const(p->cc, index, all * (int64_t)sizeof *index);
 	free(index);
 	return root;
 }
 
 /* Block diagonal: every byte is one of its tap's weights, or the zero point that stands behind them. */
-static int move_diagonal(struct weights *p, int w_zp, int64_t m, struct alu_operand from)
+static int move_diagonal(struct weights *p, int w_zp, int64_t m, struct nest_operand from)
 {
 	int64_t n = p->cc->n, taps = p->kh * p->kw, row = p->oc + 1;
 	int rows = cc_new_root(p->cc, taps * row), index = diagonal_index(p, m);
 
 	if (rows < 0 || index < 0)
 		return rows < 0 ? rows : index;
-	struct alu_stmt copy = stmt(FUNC(MOVE), from, alu_storage(rows, TYPE(INT8)));
+	struct loop_nest copy = nest_of(FUNC(MOVE), from, nest_storage(rows, TYPE(INT8)));
 	dimension(&copy, taps, p->oc, row);
 	dimension(&copy, p->oc, 1, 1);
 	int err = fill(p, w_zp, rows, 0, taps * row);
@@ -149,8 +149,8 @@ static int move_diagonal(struct weights *p, int w_zp, int64_t m, struct alu_oper
 		err = add(p, &copy);
 	if (err < 0)
 		return err;
-	struct alu_stmt s = stmt(FUNC(LOOKUP), alu_storage(index, TYPE(INT32)), alu_storage(p->root, TYPE(INT8)));
-	s.b = alu_storage(rows, TYPE(INT8));
+	struct loop_nest s = nest_of(FUNC(LOOKUP), nest_storage(index, TYPE(INT32)), nest_storage(p->root, TYPE(INT8)));
+	s.b = nest_storage(rows, TYPE(INT8));
 	s.y.off = p->base;
 	dimension(&s, p->tiles, n * n * (int64_t)sizeof(int32_t), taps * n * n);
 	dimension(&s, taps, 0, n * n);
@@ -165,8 +165,8 @@ static int move_diagonal(struct weights *p, int w_zp, int64_t m, struct alu_oper
 /* Only the bias counts, as the sums stay what they are. */
 static int move_bias(struct weights *p, int bias)
 {
-	struct alu_operand b = alu_tensor(p->cc, bias, false);
-	struct alu_stmt s = stmt(FUNC(MOVE), b, alu_storage(p->root, TYPE(INT48)));
+	struct nest_operand b = nest_tensor(p->cc, bias, false);
+	struct loop_nest s = nest_of(FUNC(MOVE), b, nest_storage(p->root, TYPE(INT48)));
 
 	dimension(&s, p->oc, weft_tensor_elements(&p->cc->g->tensors[bias].t) > 1 ? alu_bytes(b.type) : 0, WEFT_PARAM_BYTES);
 	return add(p, &s);
@@ -182,11 +182,11 @@ int weights_plain(struct cc *cc, int i, struct node *shape)
 		return 1;
 	for (int k = 0; k < 256; k++)
 		table[k] = (uint8_t)(k == NO_PRODUCT ? 0 : k);
-	int root = cc_new_root(cc, bytes), values = alu_const(cc, table, sizeof table);
+	int root = cc_new_root(cc, bytes), values = nest_const(cc, table, sizeof table);
 	if (root < 0 || values < 0)
 		return root < 0 ? root : values;
-	struct alu_stmt s = stmt(FUNC(LOOKUP), alu_tensor(cc, shape->w, true), alu_storage(root, TYPE(UINT8)));
-	s.b = alu_storage(values, TYPE(UINT8));
+	struct loop_nest s = nest_of(FUNC(LOOKUP), nest_tensor(cc, shape->w, true), nest_storage(root, TYPE(UINT8)));
+	s.b = nest_storage(values, TYPE(UINT8));
 	s.idx_step = 1;
 	s.idx_last = 255;
 	dimension(&s, bytes, 1, 1);
@@ -211,7 +211,7 @@ int weights_computed(struct cc *cc, int i, const struct node *shape, int64_t oc,
 	int err = shape->rec_computed ? move_bias(&p, shape->bias) : 1;
 	if (err < 0)
 		return err;
-	struct alu_operand from = shape->third ? alu_storage(shape->z.root, TYPE(INT8)) : alu_tensor(cc, shape->w, false);
+	struct nest_operand from = shape->third ? nest_storage(shape->z.root, TYPE(INT8)) : nest_tensor(cc, shape->w, false);
 	int blank = shape->mode == WEFT_POST_MODE_FLOAT8 && shape->w_fmt < 2 ? NO_PRODUCT : shape->w_zp;
 	if (shape->wv.none)
 		err = fill(&p, blank, p.root, p.base, p.tiles * p.kh * p.kw * p.chunks * n * n);

@@ -5,7 +5,7 @@
 #include "match_alu.h"
 
 /*
- * Statements that lay out the computed weights of a node of this shape (kind, kernel,
+ * Loop nests that lay out the computed weights of a node of this shape (kind, kernel,
  * w, w_zp, wv, m; mode, w_fmt; rec_computed: and bias) with so many outputs and
  * inputs; third: the weights are in storage z. The node itself comes behind them. The
  * storage's number or a negative errno.

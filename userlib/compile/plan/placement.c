@@ -16,27 +16,27 @@
 #define ALLOC_WORK 20000000    /* pairs of areas looked at in all of them */
 
 /* Storage number of a root; new where this step has not seen it. */
-static int stor_of(struct seg *s, int *map, int root, int node, bool write)
+static int storage_of(struct npu_step *s, int *map, int root, int node, bool write)
 {
 	const struct cten *t = &s->cc->ten[root];
 	int k = map[root];
 
 	if (k < 0) {
-		k = map[root] = s->n_stor++;
-		s->stor[k] = (struct stor){
+		k = map[root] = s->n_storages++;
+		s->storage[k] = (struct storage){
 			.root = root, .bytes = t->bytes, .first = node,
 			.ext_in = t->src_item < s->first_item, .ext_out = false, .area = -1,
-			.may_over = -1, .over = -1, .under = -1,
+			.may_replace = -1, .replaces = -1, .replaced_by = -1,
 		};
 	}
-	s->stor[k].last = node;
-	s->stor[k].ext_out |= write && (t->host_reads || t->last_item >= s->first_item + s->n);
+	s->storage[k].last = node;
+	s->storage[k].ext_out |= write && (t->host_reads || t->last_item >= s->first_item + s->n);
 	return k;
 }
 
-static bool is_whole(const struct seg *s, const struct view *v, int stor)
+static bool is_whole(const struct npu_step *s, const struct view *v, int storage)
 {
-	return !v->off && view_is_dense(v) && view_bytes(v) == s->stor[stor].bytes;
+	return !v->off && view_is_dense(v) && view_bytes(v) == s->storage[storage].bytes;
 }
 
 /*
@@ -44,44 +44,44 @@ static bool is_whole(const struct seg *s, const struct view *v, int stor)
  * element, each just before the result's element is written. A table is read at random until the
  * node is done, so its bytes must stay.
  */
-static void note_takeover(struct seg *s, int i)
+static void note_takeover(struct npu_step *s, int i)
 {
-	const struct node *nd = seg_node(s, i);
+	const struct node *nd = step_node(s, i);
 	const struct plan *p = &s->plan[i];
 
-	if (nd->kind == NODE_ALU || nd->table || p->sr < 0 || p->sr == p->sx || p->sr == p->sy || s->stor[p->sr].last != i || s->stor[p->sy].first != i)
+	if (nd->kind == NODE_LOOP_NEST || nd->table || p->r_storage < 0 || p->r_storage == p->x_storage || p->r_storage == p->y_storage || s->storage[p->r_storage].last != i || s->storage[p->y_storage].first != i)
 		return;
-	if (s->stor[p->sy].ext_in || s->stor[p->sr].bytes != s->stor[p->sy].bytes || s->stor[p->sr].in_memory || s->stor[p->sy].in_memory)
+	if (s->storage[p->y_storage].ext_in || s->storage[p->r_storage].bytes != s->storage[p->y_storage].bytes || s->storage[p->r_storage].in_memory || s->storage[p->y_storage].in_memory)
 		return;
-	if (is_whole(s, &nd->r, p->sr) && is_whole(s, &nd->y, p->sy))
-		s->stor[p->sy].may_over = p->sr;
+	if (is_whole(s, &nd->r, p->r_storage) && is_whole(s, &nd->y, p->y_storage))
+		s->storage[p->y_storage].may_replace = p->r_storage;
 }
 
-static int list_storages(struct seg *s)
+static int list_storages(struct npu_step *s)
 {
 	int *map = malloc(((size_t)s->cc->n_roots + 1) * sizeof *map);
 
-	s->stor = calloc((size_t)s->n * 4 + 1, sizeof *s->stor);
+	s->storage = calloc((size_t)s->n * 4 + 1, sizeof *s->storage);
 	s->plan = calloc((size_t)s->n + 1, sizeof *s->plan);
-	if (!map || !s->stor || !s->plan) {
+	if (!map || !s->storage || !s->plan) {
 		free(map);
 		return -ENOMEM;
 	}
 	for (int i = 0; i < s->cc->n_roots; i++)
 		map[i] = -1;
 	for (int i = 0; i < s->n; i++) {
-		const struct node *nd = seg_node(s, i);
+		const struct node *nd = step_node(s, i);
 		struct plan *p = &s->plan[i];
-		p->sx = stor_of(s, map, nd->x.root, i, false);
-		p->sr = nd->add ? stor_of(s, map, nd->r.root, i, false) : -1;
-		p->sz = nd->third ? stor_of(s, map, nd->z.root, i, false) : -1;
-		p->sy = stor_of(s, map, nd->y.root, i, true);
+		p->x_storage = storage_of(s, map, nd->x.root, i, false);
+		p->r_storage = nd->add ? storage_of(s, map, nd->r.root, i, false) : -1;
+		p->z_storage = nd->third ? storage_of(s, map, nd->z.root, i, false) : -1;
+		p->y_storage = storage_of(s, map, nd->y.root, i, true);
 		/* Computed weights come tile by tile, as constant ones do. */
-		if (nd->third && nd->kind != NODE_ALU)
-			s->stor[p->sz].in_memory = true;
+		if (nd->third && nd->kind != NODE_LOOP_NEST)
+			s->storage[p->z_storage].in_memory = true;
 		/* The old values are brought to the result's place piece by piece. */
-		if (nd->kind == NODE_ALU && s->cc->alu[nd->alu].func == WEFT_ALU_FUNC_SCATTER)
-			s->stor[p->sy].in_memory = s->stor[p->sz].in_memory = true;
+		if (nd->kind == NODE_LOOP_NEST && s->cc->nests[nd->nest].func == WEFT_ALU_FUNC_SCATTER)
+			s->storage[p->y_storage].in_memory = s->storage[p->z_storage].in_memory = true;
 	}
 	for (int i = 0; i < s->n; i++)
 		note_takeover(s, i);
@@ -90,9 +90,9 @@ static int list_storages(struct seg *s)
 }
 
 /* What a node should find free beside the residents, to work without waiting. */
-static int64_t reserve_of(const struct seg *s, int i)
+static int64_t reserve_of(const struct npu_step *s, int i)
 {
-	const struct node *nd = seg_node(s, i);
+	const struct node *nd = step_node(s, i);
 	int64_t w = nd->w < 0 ? 0 : nd->n_tiles * nd->tile_bytes + nd->rec_bytes, sp = s->cc->sp_bytes;
 	int64_t tile = nd->w < 0 ? 0 : nd->tile_bytes + WEFT_PARAM_BYTES * s->cc->n;
 
@@ -110,7 +110,7 @@ static int smaller(const void *pa, const void *pb)
 	return a->i < b->i ? -1 : 1;
 }
 
-static bool fits(const struct seg *s, const int64_t *used, int64_t bytes, int first, int last)
+static bool fits(const struct npu_step *s, const int64_t *used, int64_t bytes, int first, int last)
 {
 	for (int i = first; i <= last; i++)
 		if (used[i] + round_up(bytes, s->cc->n) + reserve_of(s, i) > s->cc->sp_bytes)
@@ -118,34 +118,34 @@ static bool fits(const struct seg *s, const int64_t *used, int64_t bytes, int fi
 	return true;
 }
 
-int stor_last(const struct seg *s, int stor)
+int storage_last(const struct npu_step *s, int storage)
 {
-	while (s->stor[stor].under >= 0)
-		stor = s->stor[stor].under;
-	return s->stor[stor].last;
+	while (s->storage[storage].replaced_by >= 0)
+		storage = s->storage[storage].replaced_by;
+	return s->storage[storage].last;
 }
 
-static void use(const struct seg *s, int64_t *used, const struct stor *t, int last, int sign)
+static void use(const struct npu_step *s, int64_t *used, const struct storage *t, int last, int sign)
 {
 	for (int i = t->first; i <= last; i++)
 		used[i] += sign * round_up(t->bytes, s->cc->n);
 }
 
 /* Storages that take each other over, head first, as one; else each for itself. */
-static void place_chain(struct seg *s, int64_t *used, int head)
+static void place_chain(struct npu_step *s, int64_t *used, int head)
 {
-	int last = stor_last(s, head), next;
-	bool all = !s->stor[head].in_memory && fits(s, used, s->stor[head].bytes, s->stor[head].first, last);
+	int last = storage_last(s, head), next;
+	bool all = !s->storage[head].in_memory && fits(s, used, s->storage[head].bytes, s->storage[head].first, last);
 
 	if (all)
-		use(s, used, &s->stor[head], last, 1);
+		use(s, used, &s->storage[head], last, 1);
 	for (int i = head; i >= 0; i = next) {
-		struct stor *t = &s->stor[i];
-		next = t->under;
+		struct storage *t = &s->storage[i];
+		next = t->replaced_by;
 		t->resident = all;
 		if (all)
 			continue;
-		t->over = t->under = -1;
+		t->replaces = t->replaced_by = -1;
 		t->resident = !t->in_memory && fits(s, used, t->bytes, t->first, t->last);
 		if (t->resident)
 			use(s, used, t, t->last, 1);
@@ -153,40 +153,40 @@ static void place_chain(struct seg *s, int64_t *used, int head)
 }
 
 /* used[i]: bytes of residents during node i. */
-static int choose_residents(struct seg *s, int64_t *used, int64_t largest, bool in_place)
+static int choose_residents(struct npu_step *s, int64_t *used, int64_t largest, bool in_place)
 {
-	struct order_key *k = malloc(((size_t)s->n_stor + 1) * sizeof *k);
+	struct order_key *k = malloc(((size_t)s->n_storages + 1) * sizeof *k);
 
 	if (!k)
 		return -ENOMEM;
-	for (int i = 0; i < s->n_stor; i++) {
-		k[i] = (struct order_key){ s->stor[i].bytes, i };
-		s->stor[i].over = s->stor[i].under = -1;
-		s->stor[i].resident = false;
+	for (int i = 0; i < s->n_storages; i++) {
+		k[i] = (struct order_key){ s->storage[i].bytes, i };
+		s->storage[i].replaces = s->storage[i].replaced_by = -1;
+		s->storage[i].resident = false;
 	}
-	for (int i = 0; i < s->n_stor; i++) {
-		int o = s->stor[i].may_over;
+	for (int i = 0; i < s->n_storages; i++) {
+		int o = s->storage[i].may_replace;
 		if (o < 0 || !in_place || s->cc->o->no_fuse)
 			continue;
-		s->stor[i].over = o;
-		s->stor[o].under = i;
+		s->storage[i].replaces = o;
+		s->storage[o].replaced_by = i;
 	}
-	qsort(k, (size_t)s->n_stor, sizeof *k, smaller);
-	for (int j = 0; j < s->n_stor; j++) {
-		const struct stor *t = &s->stor[k[j].i];
-		if (t->over < 0 && !t->resident && !s->cc->o->no_fuse && (t->wish ? t->wish > 0 : t->bytes <= largest))
+	qsort(k, (size_t)s->n_storages, sizeof *k, smaller);
+	for (int j = 0; j < s->n_storages; j++) {
+		const struct storage *t = &s->storage[k[j].i];
+		if (t->replaces < 0 && !t->resident && !s->cc->o->no_fuse && (t->hint ? t->hint > 0 : t->bytes <= largest))
 			place_chain(s, used, k[j].i);
 	}
 	free(k);
 	return 0;
 }
 
-static int64_t node_cycles(const struct seg *s, int i)
+static int64_t node_cycles(const struct npu_step *s, int i)
 {
 	return s->work[i + 1] - s->work[i];
 }
 
-static int add_area(struct seg *s, int64_t bytes, int t0, int t1, bool weights)
+static int add_area(struct npu_step *s, int64_t bytes, int t0, int t1, bool weights)
 {
 	int err = cc_grow(&s->area, s->n_area, &s->cap_area, sizeof *s->area);
 
@@ -198,7 +198,7 @@ static int add_area(struct seg *s, int64_t bytes, int t0, int t1, bool weights)
 	return (int)s->n_area++;
 }
 
-static int add_slots(struct seg *s, int i, int n, int64_t bytes, int *slot, bool weights)
+static int add_slots(struct npu_step *s, int i, int n, int64_t bytes, int *slot, bool weights)
 {
 	for (int k = 0; k < n; k++) {
 		slot[k] = add_area(s, bytes, i, i, weights);
@@ -209,19 +209,19 @@ static int add_slots(struct seg *s, int i, int n, int64_t bytes, int *slot, bool
 }
 
 /* The nodes of a group run at the same time. */
-static int group_first(const struct seg *s, int i)
+static int group_first(const struct npu_step *s, int i)
 {
 	return s->plan[i].group ? s->group[s->plan[i].group - 1].first : i;
 }
 
-static int group_last(const struct seg *s, int i)
+static int group_last(const struct npu_step *s, int i)
 {
 	const struct group *g = s->plan[i].group ? &s->group[s->plan[i].group - 1] : NULL;
 
 	return g ? g->first + g->n - 1 : i;
 }
 
-static void add_use(struct seg *s, int area, int node, int64_t density)
+static void add_use(struct npu_step *s, int area, int node, int64_t density)
 {
 	struct area *a = &s->area[area];
 
@@ -230,13 +230,13 @@ static void add_use(struct seg *s, int area, int node, int64_t density)
 }
 
 /* Who reads and writes the rows of ring i, and how often. */
-static void note_ring_uses(struct seg *s, const struct group *g, int i)
+static void note_ring_uses(struct npu_step *s, const struct group *g, int i)
 {
 	const struct ring *r = &g->ring[i];
 
 	for (int k = 0; k < g->n; k++) {
 		int node = g->first + k;
-		const struct node *nd = seg_node(s, node);
+		const struct node *nd = step_node(s, node);
 		int64_t rows = view_elements(&nd->y) / nd->y.dim[3] * ceil_div(nd->y.dim[3], s->cc->n), work = node_cycles(s, node);
 		if (g->rx[k] == i)
 			add_use(s, r->area, node, 8);
@@ -245,31 +245,31 @@ static void note_ring_uses(struct seg *s, const struct group *g, int i)
 	}
 }
 
-static int64_t group_cycles(const struct seg *s, const struct group *g)
+static int64_t group_cycles(const struct npu_step *s, const struct group *g)
 {
 	int64_t array = 0, vector = 0;
 
 	for (int k = 0; k < g->n; k++)
-		*(on_array(seg_node(s, g->first + k)) ? &array : &vector) += node_cycles(s, g->first + k);
+		*(on_array(step_node(s, g->first + k)) ? &array : &vector) += node_cycles(s, g->first + k);
 	return max64(array, vector);
 }
 
 /* A group's rings and weights are there while any of its nodes runs. */
-static int list_group_areas(struct seg *s, struct group *g)
+static int list_group_areas(struct npu_step *s, struct group *g)
 {
 	int t0 = g->first, t1 = g->first + g->n - 1, number = 1 + (int)(g - s->group);
 
 	g->cycles = group_cycles(s, g);
 	for (int i = 0; i < g->n_ring; i++) {
 		struct ring *r = &g->ring[i];
-		r->area = add_area(s, (r->rows + r->over) * r->row_bytes, t0, t1, false);
+		r->area = add_area(s, (r->rows + r->wrap_rows) * r->row_bytes, t0, t1, false);
 		if (r->area < 0)
 			return r->area;
 		s->area[r->area].group = number;
 		note_ring_uses(s, g, i);
 	}
 	for (int k = 0; k < g->n; k++) {
-		const struct node *nd = seg_node(s, g->first + k);
+		const struct node *nd = step_node(s, g->first + k);
 		struct plan *p = &s->plan[g->first + k];
 		if (nd->w < 0)
 			continue;
@@ -289,21 +289,21 @@ static int list_group_areas(struct seg *s, struct group *g)
 	return 0;
 }
 
-static int list_areas(struct seg *s)
+static int list_areas(struct npu_step *s)
 {
 	int err = 0;
 
 	s->n_area = 0;
-	for (int i = 0; i < s->n_stor; i++) {
-		struct stor *t = &s->stor[i];
-		t->area = t->resident && t->over < 0 ? add_area(s, t->bytes, group_first(s, t->first),
-		                                                group_last(s, stor_last(s, i)), false) : -1;
-		if (t->resident && t->over < 0 && t->area < 0)
+	for (int i = 0; i < s->n_storages; i++) {
+		struct storage *t = &s->storage[i];
+		t->area = t->resident && t->replaces < 0 ? add_area(s, t->bytes, group_first(s, t->first),
+		                                                group_last(s, storage_last(s, i)), false) : -1;
+		if (t->resident && t->replaces < 0 && t->area < 0)
 			return t->area;
 	}
-	for (int i = 0; i < s->n_stor; i++)
-		for (int k = i; s->stor[i].over < 0 && (k = s->stor[k].under) >= 0; )
-			s->stor[k].area = s->stor[i].area;
+	for (int i = 0; i < s->n_storages; i++)
+		for (int k = i; s->storage[i].replaces < 0 && (k = s->storage[k].replaced_by) >= 0; )
+			s->storage[k].area = s->storage[i].area;
 	for (uint32_t i = 0; i < s->n_group; i++)
 		if ((err = list_group_areas(s, &s->group[i])))
 			return err;
@@ -324,7 +324,7 @@ static int list_areas(struct seg *s)
 }
 
 /* The tiles that a node got, if what decides them is as it was then. */
-struct made { bool is, xr, rr, yr, only_loads; int w_slots; int64_t budget; struct plan p; };
+struct cached_tiles { bool is, xr, rr, yr, only_loads; int w_slots; int64_t budget; struct plan p; };
 
 /* All that plan_node() sets; what comes before tells it what to do. */
 static void copy_tiles(struct plan *to, const struct plan *from)
@@ -334,40 +334,40 @@ static void copy_tiles(struct plan *to, const struct plan *from)
 	memcpy((char *)to + at, (const char *)from + at, sizeof *to - at);
 }
 
-static int plan_tiles(const struct seg *s, int i, struct plan *p, int64_t budget)
+static int plan_tiles(const struct npu_step *s, int i, struct plan *p, int64_t budget)
 {
-	struct made *m = &s->made[i];
+	struct cached_tiles *m = &s->tile_cache[i];
 
-	if (m->is && m->budget == budget && m->xr == p->xr && m->rr == p->rr && m->yr == p->yr && m->only_loads == p->only_loads &&
+	if (m->is && m->budget == budget && m->xr == p->x_resident && m->rr == p->r_resident && m->yr == p->y_resident && m->only_loads == p->only_loads &&
 	    m->w_slots == p->w_slots) {
 		copy_tiles(p, &m->p);
 		return 0;
 	}
-	int err = plan_node(s->cc, seg_node(s, i), p, budget);
+	int err = plan_node(s->cc, step_node(s, i), p, budget);
 	if (!err)
-		*m = (struct made){ true, p->xr, p->rr, p->yr, p->only_loads, p->w_slots, budget, *p };
+		*m = (struct cached_tiles){ true, p->x_resident, p->r_resident, p->y_resident, p->only_loads, p->w_slots, budget, *p };
 	return err;
 }
 
-static int plan_all(struct seg *s, const int64_t *used)
+static int plan_all(struct npu_step *s, const int64_t *used)
 {
-	if (!s->made && !(s->made = calloc((size_t)s->n + 1, sizeof *s->made)))
+	if (!s->tile_cache && !(s->tile_cache = calloc((size_t)s->n + 1, sizeof *s->tile_cache)))
 		return -ENOMEM;
 	for (int i = 0; i < s->n; i++) {
 		struct plan *p = &s->plan[i];
-		p->xr = s->stor[p->sx].resident;
-		p->rr = p->sr < 0 || s->stor[p->sr].resident;
-		p->yr = s->stor[p->sy].resident;
+		p->x_resident = s->storage[p->x_storage].resident;
+		p->r_resident = p->r_storage < 0 || s->storage[p->r_storage].resident;
+		p->y_resident = s->storage[p->y_storage].resident;
 		p->can_split = false;
 		p->behind = s->n - 1 - i;
 		p->only_loads = s->only_loads;
 		if (p->group)
 			continue;
-		const struct node *nd = seg_node(s, i);
-		int err = nd->kind == NODE_ALU ? plan_alu(s, nd, p, s->cc->sp_bytes - used[i])
+		const struct node *nd = step_node(s, i);
+		int err = nd->kind == NODE_LOOP_NEST ? plan_loop_nest(s, nd, p, s->cc->sp_bytes - used[i])
 		                               : plan_tiles(s, i, p, s->cc->sp_bytes - used[i]);
 		if (err) {
-			s->cc->bad_node = (int)(seg_node(s, i) - s->cc->nodes);
+			s->cc->bad_node = (int)(step_node(s, i) - s->cc->nodes);
 			s->cc->bad_why = "no tile of it fits the scratchpad";
 			return err;
 		}
@@ -378,14 +378,14 @@ static int plan_all(struct seg *s, const int64_t *used)
 /* Weights that may come early: their areas, in order. */
 struct early { int64_t bytes; int t0, need, area; };
 
-static void set_early(struct seg *s, struct early *e, int t0)
+static void set_early(struct npu_step *s, struct early *e, int t0)
 {
 	e->t0 = t0;
 	s->area[e->area].t0 = t0;
 }
 
 /* Nothing early any more; false: nothing was. */
-static bool drop_prefetch(struct seg *s, struct early *e, int n)
+static bool drop_prefetch(struct npu_step *s, struct early *e, int n)
 {
 	bool any = false;
 
@@ -403,7 +403,7 @@ static bool in_way(const struct early *e, const struct area *x)
 }
 
 /* Of those listed the largest come half as early. That area, or -1. */
-static int delay_weights(struct seg *s, struct early *e, const int *list, int n, const struct area *x)
+static int delay_weights(struct npu_step *s, struct early *e, const int *list, int n, const struct area *x)
 {
 	struct early *most = NULL;
 	int64_t worth = 0;
@@ -423,7 +423,7 @@ static int delay_weights(struct seg *s, struct early *e, const int *list, int n,
 
 /* Until what has been placed before area `failed` changes; how many attempts, at most so many, in *k. The first area
  * in order whose time has changed; -1: nothing is early any more. list: room for n numbers */
-static int make_room(struct seg *s, const struct alloc *al, struct early *e, int *list, int n, int failed, int64_t *k, int64_t most)
+static int make_room(struct npu_step *s, const struct alloc *al, struct early *e, int *list, int n, int failed, int64_t *k, int64_t most)
 {
 	int rank = alloc_rank(al, failed), n_list = 0, later;
 
@@ -442,7 +442,7 @@ static int make_room(struct seg *s, const struct alloc *al, struct early *e, int
 }
 
 /* Weights may come as many nodes ahead as there is room for. */
-static int alloc_mode(struct seg *s, struct alloc *al, struct early *e, int *list, int n, int64_t compact)
+static int alloc_mode(struct npu_step *s, struct alloc *al, struct early *e, int *list, int n, int64_t compact)
 {
 	int failed, from = 0;
 	int64_t delays = min64(MAX_DELAYS, ALLOC_WORK / ((int64_t)s->n_area * s->n_area + 1)), k = 0;
@@ -459,7 +459,7 @@ static int alloc_mode(struct seg *s, struct alloc *al, struct early *e, int *lis
 }
 
 /* Areas apart from each other are worth more than early weights. */
-static int alloc_with_prefetch(struct seg *s)
+static int alloc_with_prefetch(struct npu_step *s)
 {
 	int64_t region = s->cc->cfg->sp_bytes / WEFT_SP_REGIONS, compact[] = { INT64_MAX, region, region / 4, 0 };
 	struct early *e = malloc((s->n_area + 1) * sizeof *e);
@@ -479,38 +479,38 @@ static int alloc_with_prefetch(struct seg *s)
 }
 
 /* The largest resident, wherever: several that are in each other's way would only follow it. */
-static bool evict(struct seg *s, int64_t *used)
+static bool evict(struct npu_step *s, int64_t *used)
 {
 	int victim = -1, next;
 
-	for (int i = 0; i < s->n_stor; i++) {
-		const struct stor *t = &s->stor[i];
-		if (t->resident && t->over < 0 && (victim < 0 || t->bytes > s->stor[victim].bytes))
+	for (int i = 0; i < s->n_storages; i++) {
+		const struct storage *t = &s->storage[i];
+		if (t->resident && t->replaces < 0 && (victim < 0 || t->bytes > s->storage[victim].bytes))
 			victim = i;
 	}
 	if (victim < 0)
 		return false;
-	use(s, used, &s->stor[victim], stor_last(s, victim), -1);
+	use(s, used, &s->storage[victim], storage_last(s, victim), -1);
 	for (int i = victim; i >= 0; i = next) {
-		next = s->stor[i].under;
-		s->stor[i].resident = false;
-		s->stor[i].over = s->stor[i].under = -1;
+		next = s->storage[i].replaced_by;
+		s->storage[i].resident = false;
+		s->storage[i].replaces = s->storage[i].replaced_by = -1;
 	}
 	return true;
 }
 
 /* Neither loaded nor stored by the group that has it in a ring. */
-static bool only_in_ring(const struct seg *s, int stor)
+static bool only_in_ring(const struct npu_step *s, int storage)
 {
 	for (uint32_t i = 0; i < s->n_group; i++)
 		for (int k = 0; k < s->group[i].n_ring; k++)
-			if (s->group[i].ring[k].stor == stor)
+			if (s->group[i].ring[k].storage == storage)
 				return !s->group[i].ring[k].load && !s->group[i].ring[k].store;
 	return false;
 }
 
 /* Bytes in memory are not used again while a group that reads or writes them runs. */
-static void widen_lifetime(const struct seg *s, struct cten *c)
+static void widen_lifetime(const struct npu_step *s, struct cten *c)
 {
 	for (uint32_t i = 0; i < s->n_group; i++) {
 		int first = s->first_item + s->group[i].first, last = first + s->group[i].n - 1;
@@ -521,10 +521,10 @@ static void widen_lifetime(const struct seg *s, struct cten *c)
 	}
 }
 
-static void note_memory(struct seg *s)
+static void note_memory(struct npu_step *s)
 {
-	for (int i = 0; i < s->n_stor; i++) {
-		const struct stor *t = &s->stor[i];
+	for (int i = 0; i < s->n_storages; i++) {
+		const struct storage *t = &s->storage[i];
 		struct cten *c = &s->cc->ten[t->root];
 		if (!c->in_const && (t->ext_in || t->ext_out || (!t->resident && !only_in_ring(s, i))))
 			c->in_dram = true;
@@ -533,7 +533,7 @@ static void note_memory(struct seg *s)
 }
 
 /* Areas and addresses for residents and groups. */
-static int place_areas(struct seg *s, const int64_t *used)
+static int place_areas(struct npu_step *s, const int64_t *used)
 {
 	int err = plan_all(s, used);
 
@@ -543,7 +543,7 @@ static int place_areas(struct seg *s, const int64_t *used)
 }
 
 /* As that, unless it has come to the same before; 1: and had room, r->o says what came of it. */
-static int place_or_recall(struct seg *s, const int64_t *used, struct recall *r)
+static int place_or_recall(struct npu_step *s, const int64_t *used, struct memo_client *r)
 {
 	int err = memo_key_of(&r->key, s);
 
@@ -558,7 +558,7 @@ static int place_or_recall(struct seg *s, const int64_t *used, struct recall *r)
 	return memo_add(r->all, &r->key, &r->o) ? -ENOMEM : -ENOSPC;
 }
 
-int place_with(struct seg *s, const struct trial *t, struct recall *r)
+int place_with(struct npu_step *s, const struct placement_params *t, struct memo_client *r)
 {
 	int64_t *used = s->used;
 
@@ -569,7 +569,7 @@ int place_with(struct seg *s, const struct trial *t, struct recall *r)
 	int err = choose_residents(s, used, t->largest, t->in_place);
 
 	while (!err) {
-		if (!s->cc->o->no_fuse && (err = seg_groups(s, &t->stripes)))
+		if (!s->cc->o->no_fuse && (err = step_find_groups(s, &t->stripes)))
 			break;
 		err = r ? place_or_recall(s, used, r) : place_areas(s, used);
 		if (err != -ENOSPC)
@@ -579,19 +579,19 @@ int place_with(struct seg *s, const struct trial *t, struct recall *r)
 	return err;
 }
 
-static int list_work(struct seg *s)
+static int list_work(struct npu_step *s)
 {
 	s->work = calloc((size_t)s->n + 2, sizeof *s->work);
 	s->used = calloc((size_t)s->n + 1, sizeof *s->used);
 	if (!s->work || !s->used)
 		return -ENOMEM;
 	for (int i = 0; i < s->n; i++)
-		s->work[i + 1] = s->work[i] + node_work(s->cc, seg_node(s, i)) + 1;
+		s->work[i + 1] = s->work[i] + node_work(s->cc, step_node(s, i)) + 1;
 	s->work[s->n + 1] = s->work[s->n];
 	return 0;
 }
 
-int seg_place(struct seg *s)
+int step_place(struct npu_step *s)
 {
 	int err = list_storages(s);
 
@@ -609,15 +609,15 @@ int seg_place(struct seg *s)
 	return err;
 }
 
-void seg_clear(struct seg *s)
+void step_clear(struct npu_step *s)
 {
-	free(s->stor);
+	free(s->storage);
 	free(s->plan);
 	free(s->area);
 	free(s->work);
 	free(s->used);
 	free(s->group);
-	free(s->made);
+	free(s->tile_cache);
 	free(s->cmds.p);
 	free(s->cmds.spare);
 	free(s->cmds.rec);

@@ -24,17 +24,17 @@ struct area {
 };
 
 /* The storage of one root tensor, as this step sees it. */
-struct stor {
+struct storage {
 	int root;
 	int64_t bytes;
 	int first, last;       /* nodes that touch it */
 	bool ext_in, ext_out;  /* comes from memory; is needed in memory afterwards */
 	bool resident;
 	bool in_memory;        /* never resident */
-	int wish;              /* moves.c: out -1, stay 1 whatever its size, 0 */
-	int may_over;          /* storage whose bytes it may take over: the second addend, read for the
+	int hint;              /* moves.c: out -1, stay 1 whatever its size, 0 */
+	int may_replace;          /* storage whose bytes it may take over: the second addend, read for the
 	                        * last time where this one is written; -1 */
-	int over, under;       /* resident: the one it does take over; the one that takes it over; -1 */
+	int replaces, replaced_by;       /* resident: the one it does take over; the one that takes it over; -1 */
 	bool loaded;           /* emit.c: its load is out */
 	int area;              /* resident */
 };
@@ -45,8 +45,8 @@ struct stor {
 
 /* Rows of one storage, kept while a group works on them; see stripes.c. */
 struct ring {
-	int stor;
-	int64_t rows, over, row_bytes, height;
+	int storage;
+	int64_t rows, wrap_rows, row_bytes, height;
 	int writer;            /* node of the group, or -1: loaded */
 	bool load, store;      /* comes from memory; goes there */
 	int area;
@@ -84,14 +84,14 @@ struct group_walker {
  * channels. Jobs run pixels outermost, or channels outermost (by_channel).
  */
 struct plan {
-	struct striping how;   /* own_how: of a group that begins here, moves.c */
-	bool own_how;
+	struct striping striping;   /* if has_own_striping: of a group that begins here (moves.c) */
+	bool has_own_striping;
 	int split;             /* can_split: into so many jobs, tile_search.c */
 	int w_slots;           /* own weights, where all else is on chip: in so many slots; 0: tiling.c's choice */
 	int group;             /* 1 + the stripe group that the node is in, 0 none; then nothing below the
 	                        * storages counts but the weights */
-	int sx, sr, sz, sy;    /* storages of x, r (-1), z (-1), y */
-	bool xr, rr, yr;       /* resident; rr also without a second operand */
+	int x_storage, r_storage, z_storage, y_storage;    /* storages of x, r (-1), z (-1), y */
+	bool x_resident, r_resident, y_resident;       /* resident; rr also without a second operand */
 	int64_t th, tw, tc;
 	bool by_channel;
 	int slots;             /* 2; 1 where only that fits: nothing then overlaps */
@@ -108,14 +108,14 @@ struct plan {
 	int64_t in_bytes, r_bytes, out_bytes, w_bytes;   /* one slot */
 	int64_t piece_bytes[PIECE_AREAS];   /* all_weights in several loads, which take turns: n_w of them */
 	int in[MAX_SLOTS], r[MAX_SLOTS], out[MAX_SLOTS], w[MAX_W_SLOTS];   /* areas */
-	int64_t alu_n[ALU_DIMS];   /* ALU: sizes of a piece; then only the input's slots count, for all operands */
+	int64_t nest_n[NEST_DIMS];   /* ALU: sizes of a piece; then only the input's slots count, for all operands */
 	int64_t cost;
 };
 
-struct seg {
+struct npu_step {
 	struct cc *cc;
 	int first_item, n;     /* its nodes are items first_item ... +n */
-	struct stor *stor;     int n_stor;
+	struct storage *storage;     int n_storages;
 	struct plan *plan;     /* one per node */
 	struct area *area;     uint32_t n_area, cap_area;
 	struct group *group;   uint32_t n_group, cap_group;
@@ -123,20 +123,20 @@ struct seg {
 	int64_t *used;         /* bytes of residents during each */
 	int neighbours;        /* scratchpad.c: how much areas of consecutive nodes should be apart, of 4 */
 	bool only_loads;       /* tiling.c: loads are all that counts */
-	int64_t fast_most;     /* tile_search.c: more cycles than that with fast memory count several times; 0: none do */
-	bool in_order;         /* schedule.c: cycles of the stream as a whole, not of the units each for itself */
+	int64_t fast_limit;     /* tile_search.c: more cycles than that with fast memory count several times; 0: none do */
+	bool known_order;         /* schedule.c: cycles of the stream as a whole, not of the units each for itself */
 	bool halves;           /* scratchpad.c: halves of a tensor in two regions, where that costs nothing else */
 	struct cmds cmds;
 	struct hazards *hazards;   /* emit.c: of the last emission */
-	struct made *made;         /* placement.c: tiles of each node, or NULL */
+	struct cached_tiles *tile_cache;         /* placement.c: tiles of each node, or NULL */
 	int step;              /* in the program */
 	int threads;           /* for trials */
 };
 
 /* Last node that touches the bytes of a resident, whoever owns them by then. */
-int stor_last(const struct seg *s, int stor);
+int storage_last(const struct npu_step *s, int storage);
 
-static inline struct node *seg_node(const struct seg *s, int i)
+static inline struct node *step_node(const struct npu_step *s, int i)
 {
 	return &s->cc->nodes[s->cc->items[s->first_item + i].index];
 }
@@ -176,7 +176,7 @@ static inline bool channelwise(const struct node *nd)
 	return nd->kind == NODE_DW || nd->kind == NODE_POOL || nd->kind == NODE_ELT;
 }
 
-/* tiling.c: the most columns (turned: rows) of the result in a dw command */
+/* tiling.c: the most columns (transposed: rows) of the result in a dw command */
 int64_t dw_width(const struct cc *cc, const struct node *nd);
 /* Is the second operand the same for all pixels of an image? */
 static inline bool second_still(const struct node *nd)
@@ -196,8 +196,8 @@ int64_t node_work(const struct cc *cc, const struct node *nd);
 /* tiling.c: cheapest tiles within budget bytes. 0 or -ERANGE */
 int plan_node(const struct cc *cc, const struct node *nd, struct plan *p, int64_t budget);
 
-/* emit_alu.c: pieces of a statement. 0 or -ERANGE */
-int plan_alu(const struct seg *s, const struct node *nd, struct plan *p, int64_t budget);
+/* emit_loop_nest.c: pieces of a loop nest. 0 or -ERANGE */
+int plan_loop_nest(const struct npu_step *s, const struct node *nd, struct plan *p, int64_t budget);
 
 /* all_weights: the load that brings column tile t. */
 struct piece {
@@ -213,22 +213,22 @@ void plan_split(const struct cc *cc, const struct node *nd, struct plan *p, int6
 /* scratchpad.c: addresses for all areas, the largest first: apart from each other, those above `compact` bytes just
  * packed. The first `from` of that order keep theirs. The area for which there was no room, or -1. */
 struct alloc;
-struct alloc *alloc_new(struct seg *s);
+struct alloc *alloc_new(struct npu_step *s);
 void alloc_free(struct alloc *al);
 int alloc_areas(struct alloc *al, int from, int64_t compact);
 int alloc_rank(const struct alloc *al, int area);   /* in that order */
 
 /* stripes.c: groups of nodes among those whose results do not stay on chip */
-int seg_groups(struct seg *s, const struct striping *how);
+int step_find_groups(struct npu_step *s, const struct striping *how);
 
 /* stripe_walk.c */
-int group_walk(struct seg *s, struct group *g, struct group_walker *w);
-int64_t group_stripes(const struct seg *s, const struct group *g);
+int group_walk(struct npu_step *s, struct group *g, struct group_walker *w);
+int64_t group_stripes(const struct npu_step *s, const struct group *g);
 /* Rows that fill whole groups of the array; 1 where that would take many. */
-int64_t group_grain(const struct seg *s, const struct group *g, const struct node *nd);
+int64_t group_grain(const struct npu_step *s, const struct group *g, const struct node *nd);
 /* What a walk looks up of a group whose rings are listed; its step may still change. Sets of nodes are bits. */
-struct course {
-	const struct seg *s;
+struct group_deps {
+	const struct npu_step *s;
 	struct group *g;
 	const struct node *nd[GROUP_NODES];
 	int64_t height[GROUP_NODES], grain[GROUP_NODES];
@@ -236,43 +236,43 @@ struct course {
 	uint32_t x_from[GROUP_NODES], r_from[GROUP_NODES];
 	uint32_t x_to[MAX_RINGS], r_to[MAX_RINGS];   /* of each ring: its readers */
 };
-void course_open(struct course *c, const struct seg *s, struct group *g);
+void group_deps_open(struct group_deps *c, const struct npu_step *s, struct group *g);
 /* Rows that each ring must hold, into the group; false where they take more than so many bytes. */
-bool course_measure(const struct course *c, int64_t room);
+bool group_deps_measure(const struct group_deps *c, int64_t room);
 
 /* moves.c: one change to what a trial says: the stripes of a group that begins at `node` (own: else the trial's
  * again), into how many jobs that (split, or 0) and the next (next, or 0) are cut, into how many slots its weights
  * come (slots, or -1), or where a storage is; -1: none */
-struct change { int node; struct striping how; bool own; int split, next, slots, stor, wish; };
-#define MAX_CHANGES 64
-void change_apply(struct seg *s, const struct change *c);
-struct change change_undo(const struct seg *s, const struct change *c);
+struct move { int node; struct striping how; bool own; int split, next, slots, storage, hint; };
+#define MAX_MOVES 64
+void move_apply(struct npu_step *s, const struct move *c);
+struct move move_undo(const struct npu_step *s, const struct move *c);
 /* Those of the plan as it stands that begin at this node, at most so many; tier 0 are those which help most often,
  * 1 the others. How many */
-int list_changes(const struct seg *s, int node, int tier, struct change *c, int most);
+int list_moves(const struct npu_step *s, int node, int tier, struct move *c, int most);
 /* Other splits that make a difference; tier 1: of the next node with it. */
-int list_splits(const struct seg *s, int node, int tier, struct change *c, int most);
+int list_splits(const struct npu_step *s, int node, int tier, struct move *c, int most);
 
 /* placement.c: residency, plans, areas. 0 or negative errno; -ERANGE with cc->bad_node */
-int seg_place(struct seg *s);
+int step_place(struct npu_step *s);
 /* Residents of at most `largest` bytes, groups; results in the place of second addends; how addresses
  * are chosen; how weights are loaded. */
-struct trial { int64_t largest; struct striping stripes; bool in_place; int neighbours; bool halves, only_loads; };
-struct recall;
+struct placement_params { int64_t largest; struct striping stripes; bool in_place; int neighbours; bool halves, only_loads; };
+struct memo_client;
 /* Residents, groups, areas. 0, -ENOSPC, -ERANGE, -ENOMEM; 1 with a recall: all that has been before, it says what came of it. */
-int place_with(struct seg *s, const struct trial *t, struct recall *r);
+int place_with(struct npu_step *s, const struct placement_params *t, struct memo_client *r);
 /* search.c: the best that was found */
-int place_best(struct seg *s);
+int place_best(struct npu_step *s);
 /* critical_path.c: cycles in which the unit that has most to do waits for each node, or for what that waits for. 0 or -ENOMEM */
-int seg_lost(const struct seg *s, int64_t *lost);
+int step_critical_cycles(const struct npu_step *s, int64_t *cycles);
 
 /* load_order.c: loads in the order in which they can best run. 0 or -ENOMEM */
-int order_loads(struct seg *s);
+int order_loads(struct npu_step *s);
 
 /* emit.c: commands in a valid order, waits filled in. -E2BIG: too many for one stream */
-int seg_emit(struct seg *s);
+int step_emit(struct npu_step *s);
 /* emit.c: constants as the emitted loads of own_recs want them; once. 0 or -ENOMEM */
-int seg_pack(struct seg *s);
+int step_pack_weights(struct npu_step *s);
 
 /* hazards.c: who last wrote and read which bytes */
 struct hazards;
@@ -287,22 +287,22 @@ const uint32_t *hazards_loads(const struct hazards *h);
 
 /* thread_pool.c: a step, and copies of it to try things on in other threads */
 #define MAX_THREADS 8
-struct crew { struct seg *seg[MAX_THREADS]; int n; };
-int crew_open(struct crew *w, struct seg *s);      /* 0 or -ENOMEM; crew_close() in any case */
-void crew_close(struct crew *w);
+struct replicas { struct npu_step *step[MAX_THREADS]; int n; };
+int replicas_open(struct replicas *w, struct npu_step *s);      /* 0 or -ENOMEM; replicas_close() in any case */
+void replicas_close(struct replicas *w);
 
 /*
  * Trials that so many threads make, in the order in which they are pushed;
  * taken in that order, too. fn(user, worker, slot): the trial in that slot.
  */
-#define QUEUE_SLOTS 32
-struct queue;
-struct queue *queue_open(int threads, void (*fn)(void *user, int worker, int slot), void *user);   /* NULL: no memory */
-void queue_close(struct queue *q);
-int queue_slot(const struct queue *q);   /* that the next trial may be put into; -1: enough are under way */
-void queue_push(struct queue *q);        /* it is */
-int queue_take(struct queue *q);         /* the first that is left, once it is made; -1: none */
-void queue_drop(struct queue *q);        /* all of them; none is being made after that */
+#define POOL_SLOTS 32
+struct pool;
+struct pool *pool_open(int threads, void (*fn)(void *user, int worker, int slot), void *user);   /* NULL: no memory */
+void pool_close(struct pool *q);
+int pool_slot(const struct pool *q);   /* that the next trial may be put into; -1: enough are under way */
+void pool_push(struct pool *q);        /* it is */
+int pool_take(struct pool *q);         /* the first that is left, once it is made; -1: none */
+void pool_drop(struct pool *q);        /* all of them; none is being made after that */
 
 /* memo.c: what came of plans */
 struct outcome {
@@ -317,23 +317,23 @@ struct memo *memo_new(void);
 void memo_free(struct memo *m);
 int memo_put(struct memo_key *k, int64_t v);      /* 0 or -ENOMEM */
 /* All that decides what comes of a plan whose residents and groups are chosen. 0 or -ENOMEM */
-int memo_key_of(struct memo_key *k, const struct seg *s);
+int memo_key_of(struct memo_key *k, const struct npu_step *s);
 bool memo_find(struct memo *m, const struct memo_key *k, struct outcome *o);
 int memo_add(struct memo *m, const struct memo_key *k, const struct outcome *o);
 /* Trials of one thread, which remember what came of plans. */
-struct recall { struct memo *all; struct memo_key key; struct outcome o; };
+struct memo_client { struct memo *all; struct memo_key key; struct outcome o; };
 
 /*
  * hill_climb.c: changes one after another, those first where most cycles are lost;
  * what makes the whole faster stays, and all is looked at again.
  */
 struct climb {
-	struct crew *crew;
-	int (*list)(const struct seg *s, int node, int tier, struct change *c, int most);
+	struct replicas *replicas;
+	int (*list)(const struct npu_step *s, int node, int tier, struct move *c, int most);
 	int tiers;
 	bool again;            /* where one helped, another may: on top of it */
-	int (*settle)(void *user);                                   /* the crew's first as it is best, emitted */
-	void (*measure)(void *user, int worker, const struct change *c, struct outcome *o);   /* one of the crew, so changed */
+	int (*emit_best)(void *user);                                   /* the replicas's first as it is best, emitted */
+	void (*measure)(void *user, int worker, const struct move *c, struct outcome *o);   /* one of the replicas, so changed */
 	void *user;
 	int64_t cycles;        /* best so far */
 	int64_t emitted, most; /* commands of all trials; at most */
@@ -341,22 +341,22 @@ struct climb {
 int climb(struct climb *c);
 
 /* tile_search.c: choose the splits of all nodes, in trials of at most so many commands; then emit. */
-int seg_tune(struct seg *s, int64_t most);
+int step_search_splits(struct npu_step *s, int64_t most);
 /* Emit the plan as it stands, nodes cut as it says; and simulate it. */
-int seg_emit_cut(struct seg *s);
-void seg_measure(struct seg *s, struct outcome *o);
+int step_emit_split(struct npu_step *s);
+void step_measure(struct npu_step *s, struct outcome *o);
 
 /* simulate.c: start and retirement of every emitted command, and when all is done. order: of the
  * stream, or NULL: every unit for itself. 0 or -ENOMEM */
 #define MEMORY_NEAR 8          /* cycles of latency: fast memory, slow memory (sim/rtl/memory.cc) */
 #define MEMORY_FAR  100
-int simulate(const struct seg *s, const uint32_t *order, bool slow_memory, uint64_t *start, uint64_t *end, uint64_t *total);
+int simulate(const struct npu_step *s, const uint32_t *order, bool slow_memory, uint64_t *start, uint64_t *end, uint64_t *total);
 
 /* schedule.c: cycles that the emitted commands should take with fast and with slow memory. 0 or -ENOMEM */
-int seg_cycles(const struct seg *s, uint64_t *fast, uint64_t *slow);
+int step_cycles(const struct npu_step *s, uint64_t *fast, uint64_t *slow);
 /* Interleave the units and append the stream to the program. */
-int seg_sched(struct seg *s);
+int step_schedule(struct npu_step *s);
 
-void seg_clear(struct seg *s);
+void step_clear(struct npu_step *s);
 
 #endif

@@ -10,7 +10,7 @@
 #include "plan.h"
 
 struct alloc {
-	struct seg *s;
+	struct npu_step *s;
 	int64_t compact;       /* areas above so many bytes: lowest address, whatever the regions */
 	int64_t sp_bytes, align, region;
 	int *order, *rank;     /* areas, largest first; where each stands among them */
@@ -59,17 +59,17 @@ static struct span touched(const struct alloc *al, int64_t addr, int64_t bytes)
 }
 
 /* Cycles of a group in which nodes i and j both run. */
-static int64_t both_run(const struct seg *s, const struct group *g, int i, int j)
+static int64_t both_run(const struct npu_step *s, const struct group *g, int i, int j)
 {
 	int64_t a = s->work[i + 1] - s->work[i], b = s->work[j + 1] - s->work[j];
 
 	if (i == j)
 		return a;
-	return on_array(seg_node(s, i)) == on_array(seg_node(s, j)) ? 0 : a * b / g->cycles;
+	return on_array(step_node(s, i)) == on_array(step_node(s, j)) ? 0 : a * b / g->cycles;
 }
 
 /* In a group engines work on different stripes, and each on one node at a time. */
-static int64_t together_in_group(const struct seg *s, const struct area *a, const struct area *b)
+static int64_t together_in_group(const struct npu_step *s, const struct area *a, const struct area *b)
 {
 	int64_t sum = 0;
 
@@ -272,7 +272,7 @@ void alloc_free(struct alloc *al)
 	free(al);
 }
 
-struct alloc *alloc_new(struct seg *s)
+struct alloc *alloc_new(struct npu_step *s)
 {
 	struct alloc *al = malloc(sizeof *al);
 	size_t n = (size_t)s->n_area + 1;

@@ -14,7 +14,7 @@
 _Static_assert(GROUP_NODES + 2 <= SLOTS && GROUP_NODES <= 32, "a node for every bit of a set");
 
 struct walk {
-	const struct course *c;
+	const struct group_deps *c;
 	struct group_walker *w;    /* NULL: how many rows must each ring hold? */
 	int64_t stripes;
 	int64_t room, bytes;       /* w NULL: for rings; of those so far, at least */
@@ -22,12 +22,12 @@ struct walk {
 	int64_t target[SLOTS][GROUP_NODES];   /* of stripes, in turns */
 };
 
-int64_t group_stripes(const struct seg *s, const struct group *g)
+int64_t group_stripes(const struct npu_step *s, const struct group *g)
 {
-	return ceil_div(seg_node(s, g->first + g->n - 1)->own.y.dim[1], g->step);
+	return ceil_div(step_node(s, g->first + g->n - 1)->own.y.dim[1], g->step);
 }
 
-int64_t group_grain(const struct seg *s, const struct group *g, const struct node *nd)
+int64_t group_grain(const struct npu_step *s, const struct group *g, const struct node *nd)
 {
 	int64_t q = 1;
 
@@ -46,17 +46,17 @@ static int64_t input_end(const struct node *nd, int64_t rows)
 	return in.lo + in.n;
 }
 
-static uint32_t writers(const struct seg *s, const struct group *g, int k, int stor)
+static uint32_t writers(const struct npu_step *s, const struct group *g, int k, int storage)
 {
 	uint32_t set = 0;
 
 	for (int j = 0; j < k; j++)
-		if (stor >= 0 && s->plan[g->first + j].sy == stor)
+		if (storage >= 0 && s->plan[g->first + j].y_storage == storage)
 			set |= UINT32_C(1) << j;
 	return set;
 }
 
-void course_open(struct course *c, const struct seg *s, struct group *g)
+void group_deps_open(struct group_deps *c, const struct npu_step *s, struct group *g)
 {
 	c->s = s;
 	c->g = g;
@@ -64,11 +64,11 @@ void course_open(struct course *c, const struct seg *s, struct group *g)
 	memset(c->r_to, 0, sizeof c->r_to);
 	for (int k = 0; k < g->n; k++) {
 		const struct plan *p = &s->plan[g->first + k];
-		const struct node *nd = c->nd[k] = seg_node(s, g->first + k);
+		const struct node *nd = c->nd[k] = step_node(s, g->first + k);
 		c->height[k] = nd->own.y.dim[1];
 		c->grain[k] = group_grain(s, g, nd);
-		c->x_from[k] = writers(s, g, k, p->sx);
-		c->r_from[k] = nd->add ? writers(s, g, k, p->sr) : 0;
+		c->x_from[k] = writers(s, g, k, p->x_storage);
+		c->r_from[k] = nd->add ? writers(s, g, k, p->r_storage) : 0;
 		if (g->rx[k] >= 0)
 			c->x_to[g->rx[k]] |= UINT32_C(1) << k;
 		if (g->rr[k] >= 0)
@@ -77,7 +77,7 @@ void course_open(struct course *c, const struct seg *s, struct group *g)
 }
 
 /* They must have made so many rows. */
-static void ask(const struct course *c, uint32_t set, int64_t rows, int64_t *target)
+static void ask(const struct group_deps *c, uint32_t set, int64_t rows, int64_t *target)
 {
 	for (; set; set &= set - 1) {
 		int j = __builtin_ctz(set);
@@ -94,7 +94,7 @@ static int64_t *targets_of(struct walk *w, int64_t stripe)
 /* Rows of every node that stripe `stripe` of the last one asks for. */
 static void set_targets(struct walk *w, int64_t stripe)
 {
-	const struct course *c = w->c;
+	const struct group_deps *c = w->c;
 	const struct group *g = c->g;
 	int64_t *target = targets_of(w, stripe), n = w->stripes;
 
@@ -208,16 +208,16 @@ static int walk_stripes(struct walk *w)
 	return err;
 }
 
-int group_walk(struct seg *s, struct group *g, struct group_walker *gw)
+int group_walk(struct npu_step *s, struct group *g, struct group_walker *gw)
 {
-	struct course c;
+	struct group_deps c;
 	struct walk w = { .c = &c, .w = gw };
 
-	course_open(&c, s, g);
+	group_deps_open(&c, s, g);
 	return walk_stripes(&w);
 }
 
-bool course_measure(const struct course *c, int64_t room)
+bool group_deps_measure(const struct group_deps *c, int64_t room)
 {
 	struct walk w = { .c = c, .room = room };
 

@@ -18,40 +18,40 @@
 #include "plan.h"
 
 /* The storage as rows: whole, dense, one image, in the node's own rows. */
-static bool whole_rows(const struct seg *s, const struct view *v, int stor)
+static bool whole_rows(const struct npu_step *s, const struct view *v, int storage)
 {
-	return v->dim[0] == 1 && !v->off && view_is_dense(v) && view_bytes(v) == s->stor[stor].bytes;
+	return v->dim[0] == 1 && !v->off && view_is_dense(v) && view_bytes(v) == s->storage[storage].bytes;
 }
 
 /* Views as they were before flatten_rows.c; rows and columns in their places. */
-static bool groupable(const struct seg *s, int i)
+static bool groupable(const struct npu_step *s, int i)
 {
-	const struct node *nd = seg_node(s, i);
+	const struct node *nd = step_node(s, i);
 	const struct plan *p = &s->plan[i];
 
-	if (nd->kind == NODE_ALU || nd->third || nd->by_columns || nd->own.y.dim[0] != 1)
+	if (nd->kind == NODE_LOOP_NEST || nd->third || nd->split_columns || nd->own.y.dim[0] != 1)
 		return false;
-	if (!s->stor[p->sx].resident && !whole_rows(s, &nd->own.x, p->sx))
+	if (!s->storage[p->x_storage].resident && !whole_rows(s, &nd->own.x, p->x_storage))
 		return false;
-	if (!s->stor[p->sy].resident && !whole_rows(s, &nd->own.y, p->sy))
+	if (!s->storage[p->y_storage].resident && !whole_rows(s, &nd->own.y, p->y_storage))
 		return false;
-	return p->sr < 0 || s->stor[p->sr].resident || whole_rows(s, &nd->own.r, p->sr);
+	return p->r_storage < 0 || s->storage[p->r_storage].resident || whole_rows(s, &nd->own.r, p->r_storage);
 }
 
-static struct node *group_node(const struct seg *s, const struct group *g, int k)
+static struct node *group_node(const struct npu_step *s, const struct group *g, int k)
 {
-	return seg_node(s, g->first + k);
+	return step_node(s, g->first + k);
 }
 
 /* Ring of this storage, made on first sight; -1: resident. */
-static int ring_of(struct seg *s, struct group *g, int stor, const struct view *v)
+static int ring_of(struct npu_step *s, struct group *g, int storage, const struct view *v)
 {
-	if (stor < 0 || s->stor[stor].resident)
+	if (storage < 0 || s->storage[storage].resident)
 		return -1;
 	for (int i = 0; i < g->n_ring; i++)
-		if (g->ring[i].stor == stor)
+		if (g->ring[i].storage == storage)
 			return i;
-	g->ring[g->n_ring] = (struct ring){ .stor = stor, .row_bytes = v->step[1], .height = v->dim[1], .writer = -1, .area = -1 };
+	g->ring[g->n_ring] = (struct ring){ .storage = storage, .row_bytes = v->step[1], .height = v->dim[1], .writer = -1, .area = -1 };
 	return g->n_ring++;
 }
 
@@ -61,7 +61,7 @@ static bool same_rows(const struct view *a, const struct view *b)
 }
 
 /* A resident tensor that a node of the group makes and another reads has the same rows for both. */
-static bool residents_fit(const struct seg *s, const struct group *g)
+static bool residents_fit(const struct npu_step *s, const struct group *g)
 {
 	for (int k = 1; k < g->n; k++) {
 		const struct node *nd = group_node(s, g, k);
@@ -69,10 +69,10 @@ static bool residents_fit(const struct seg *s, const struct group *g)
 
 		for (int j = 0; j < k; j++) {
 			const struct view *y = &group_node(s, g, j)->own.y;
-			int stor = s->plan[g->first + j].sy;
-			if (!s->stor[stor].resident)
+			int storage = s->plan[g->first + j].y_storage;
+			if (!s->storage[storage].resident)
 				continue;
-			if ((stor == p->sx && !same_rows(&nd->own.x, y)) || (nd->add && stor == p->sr && !same_rows(&nd->own.r, y)))
+			if ((storage == p->x_storage && !same_rows(&nd->own.x, y)) || (nd->add && storage == p->r_storage && !same_rows(&nd->own.r, y)))
 				return false;
 		}
 	}
@@ -80,15 +80,15 @@ static bool residents_fit(const struct seg *s, const struct group *g)
 }
 
 /* Rings of all operands; false where a tensor is not used row by row. */
-static bool list_rings(struct seg *s, struct group *g)
+static bool list_rings(struct npu_step *s, struct group *g)
 {
 	g->n_ring = 0;
 	for (int k = 0; k < g->n; k++) {
 		const struct node *nd = group_node(s, g, k);
 		struct plan *p = &s->plan[g->first + k];
-		g->rx[k] = ring_of(s, g, p->sx, &nd->own.x);
-		g->rr[k] = nd->add ? ring_of(s, g, p->sr, &nd->own.r) : -1;
-		g->ry[k] = ring_of(s, g, p->sy, &nd->own.y);
+		g->rx[k] = ring_of(s, g, p->x_storage, &nd->own.x);
+		g->rr[k] = nd->add ? ring_of(s, g, p->r_storage, &nd->own.r) : -1;
+		g->ry[k] = ring_of(s, g, p->y_storage, &nd->own.y);
 		if (g->rx[k] >= 0 && (g->ring[g->rx[k]].row_bytes != nd->own.x.step[1] || g->ring[g->rx[k]].height != nd->own.x.dim[1]))
 			return false;
 		if (g->rr[k] >= 0 && (g->ring[g->rr[k]].row_bytes != nd->own.r.step[1] || g->ring[g->rr[k]].height != nd->own.r.dim[1]))
@@ -102,7 +102,7 @@ static bool list_rings(struct seg *s, struct group *g)
 	}
 	for (int i = 0; i < g->n_ring; i++) {
 		struct ring *r = &g->ring[i];
-		const struct stor *t = &s->stor[r->stor];
+		const struct storage *t = &s->storage[r->storage];
 		bool inside = t->first >= g->first && t->last < g->first + g->n;
 		r->load = r->writer < 0;
 		r->store = r->writer >= 0 && (t->ext_out || !inside);
@@ -115,7 +115,7 @@ static bool list_rings(struct seg *s, struct group *g)
 
 /* Engine changes between node k and the end: all, or those back to the array. The vector engine then has
  * only the time in which the array works on the nodes behind it, since both use the same rows. */
-static void set_ahead(const struct seg *s, struct group *g)
+static void set_ahead(const struct npu_step *s, struct group *g)
 {
 	int ahead = 0;
 
@@ -127,28 +127,28 @@ static void set_ahead(const struct seg *s, struct group *g)
 	}
 }
 
-static void set_over(const struct seg *s, struct group *g)
+static void set_over(const struct npu_step *s, struct group *g)
 {
 	for (int i = 0; i < g->n_ring; i++) {
 		struct ring *r = &g->ring[i];
-		r->over = 0;
+		r->wrap_rows = 0;
 		/* Rows that are written together stay together. */
 		if (r->writer >= 0)
 			r->rows = round_up(r->rows, group_grain(s, g, group_node(s, g, r->writer)));
 		for (int k = 0; k < g->n; k++)
 			if (g->rx[k] == i)
-				r->over = max64(r->over, (int64_t)(group_node(s, g, k)->kh - 1) * group_node(s, g, k)->dy);
+				r->wrap_rows = max64(r->wrap_rows, (int64_t)(group_node(s, g, k)->kh - 1) * group_node(s, g, k)->dy);
 		/* All of it: nothing ever wraps. */
 		if (r->rows >= r->height) {
 			r->rows = r->height;
-			r->over = 0;
+			r->wrap_rows = 0;
 		}
 		/* A window longer than the ring reads nothing twice. */
-		r->over = min64(r->over, r->rows);
+		r->wrap_rows = min64(r->wrap_rows, r->rows);
 	}
 }
 
-static int64_t group_weights(const struct seg *s, const struct group *g)
+static int64_t group_weights(const struct npu_step *s, const struct group *g)
 {
 	int64_t sum = 0;
 
@@ -159,35 +159,35 @@ static int64_t group_weights(const struct seg *s, const struct group *g)
 	return sum;
 }
 
-static int64_t group_bytes(const struct seg *s, const struct group *g)
+static int64_t group_bytes(const struct npu_step *s, const struct group *g)
 {
 	int64_t sum = group_weights(s, g), n = s->cc->n;
 
 	for (int i = 0; i < g->n_ring; i++)
-		sum += round_up((g->ring[i].rows + g->ring[i].over) * g->ring[i].row_bytes, n);
+		sum += round_up((g->ring[i].rows + g->ring[i].wrap_rows) * g->ring[i].row_bytes, n);
 	return sum;
 }
 
 /* Does it fit with stripes of `step` rows? */
-static bool try_step(struct seg *s, const struct course *c, struct group *g, int64_t step, int64_t budget)
+static bool try_step(struct npu_step *s, const struct group_deps *c, struct group *g, int64_t step, int64_t budget)
 {
 	g->step = step;
-	if (!course_measure(c, budget - group_weights(s, g)))
+	if (!group_deps_measure(c, budget - group_weights(s, g)))
 		return false;
 	set_over(s, g);
 	return group_bytes(s, g) <= budget;
 }
 
 /* Full groups of array rows first, then long stripes; some stripes there must be, so that engines overlap. */
-static bool choose_step(struct seg *s, struct group *g, int64_t budget)
+static bool choose_step(struct npu_step *s, struct group *g, int64_t budget)
 {
 	const struct node *last = group_node(s, g, g->n - 1);
 	int64_t h = last->own.y.dim[1], ow = last->own.y.dim[2], best = 0;
-	struct course c;
+	struct group_deps c;
 
 	if (group_weights(s, g) > budget)
 		return false;
-	course_open(&c, s, g);
+	group_deps_open(&c, s, g);
 	for (int64_t step = min64(ceil_div(h, 4), 64); step >= 1; step--) {
 		if (step * ow < 2 * s->cc->n)
 			break;
@@ -221,34 +221,34 @@ static void use_views(struct node *nd, const struct views *v)
 }
 
 /* Every resident that some node of the group touches or leaves alone is there all the time. */
-static int64_t resident_bytes(const struct seg *s, const struct group *g)
+static int64_t resident_bytes(const struct npu_step *s, const struct group *g)
 {
 	int64_t sum = 0;
 
-	for (int i = 0; i < s->n_stor; i++)
-		if (s->stor[i].resident && s->stor[i].over < 0 && s->stor[i].first < g->first + g->n &&
-		    stor_last(s, i) >= g->first)
-			sum += round_up(s->stor[i].bytes, s->cc->n);
+	for (int i = 0; i < s->n_storages; i++)
+		if (s->storage[i].resident && s->storage[i].replaces < 0 && s->storage[i].first < g->first + g->n &&
+		    storage_last(s, i) >= g->first)
+			sum += round_up(s->storage[i].bytes, s->cc->n);
 	return sum;
 }
 
 /* A result that is written over rows which another node of the group may still want. */
-static bool overwrites(const struct seg *s, const struct group *g)
+static bool overwrites(const struct npu_step *s, const struct group *g)
 {
 	for (int k = 0; k < g->n; k++) {
 		const struct plan *p = &s->plan[g->first + k];
-		if (p->sr < 0 || !s->stor[p->sy].resident || s->stor[p->sy].over != p->sr)
+		if (p->r_storage < 0 || !s->storage[p->y_storage].resident || s->storage[p->y_storage].replaces != p->r_storage)
 			continue;
 		for (int i = 0; i < g->n; i++) {
 			const struct plan *q = &s->plan[g->first + i];
-			if (q->sx == p->sr || (i != k && q->sr == p->sr))
+			if (q->x_storage == p->r_storage || (i != k && q->r_storage == p->r_storage))
 				return true;
 		}
 	}
 	return false;
 }
 
-static bool plan_group(struct seg *s, struct group *g)
+static bool plan_group(struct npu_step *s, struct group *g)
 {
 	if (overwrites(s, g))
 		return false;
@@ -263,21 +263,21 @@ static bool plan_group(struct seg *s, struct group *g)
 }
 
 /* Nodes from i on until nothing that was written there and does not fit is still to be read. */
-static int closure(const struct seg *s, int i, int most)
+static int closure(const struct npu_step *s, int i, int most)
 {
 	int last = i;
 
 	for (int k = i; k <= last && k < s->n; k++) {
 		if (!groupable(s, k) || k - i >= most)
 			return k - i;
-		const struct stor *y = &s->stor[s->plan[k].sy];
+		const struct storage *y = &s->storage[s->plan[k].y_storage];
 		if (!y->resident)
 			last = (int)max64(last, min64(y->last, s->n - 1));
 	}
 	return last - i + 1;
 }
 
-static int keep_group(struct seg *s, const struct group *g)
+static int keep_group(struct npu_step *s, const struct group *g)
 {
 	int err = cc_grow(&s->group, s->n_group, &s->cap_group, sizeof *s->group);
 
@@ -289,7 +289,7 @@ static int keep_group(struct seg *s, const struct group *g)
 	return 0;
 }
 
-int seg_groups(struct seg *s, const struct striping *all)
+int step_find_groups(struct npu_step *s, const struct striping *all)
 {
 	struct group *g = malloc(sizeof *g);
 	int err = g ? 0 : -ENOMEM;
@@ -297,11 +297,11 @@ int seg_groups(struct seg *s, const struct striping *all)
 	s->n_group = 0;
 	for (int i = 0; i < s->n; i++) {
 		s->plan[i].group = 0;
-		use_views(seg_node(s, i), &seg_node(s, i)->flat);
+		use_views(step_node(s, i), &step_node(s, i)->flat);
 	}
 	for (int i = 0; i < s->n && !err; ) {
-		const struct stor *y = &s->stor[s->plan[i].sy];
-		const struct striping *how = s->plan[i].own_how ? &s->plan[i].how : all;
+		const struct storage *y = &s->storage[s->plan[i].y_storage];
+		const struct striping *how = s->plan[i].has_own_striping ? &s->plan[i].striping : all;
 		int n = y->resident ? 0 : closure(s, i, how->nodes);
 		bool found = false;
 		for (; n >= 2 && !found; n--) {
@@ -310,7 +310,7 @@ int seg_groups(struct seg *s, const struct striping *all)
 			if (found)
 				break;
 			for (int k = 0; k < n; k++)
-				use_views(seg_node(s, i + k), &seg_node(s, i + k)->flat);
+				use_views(step_node(s, i + k), &step_node(s, i + k)->flat);
 		}
 		if (found)
 			err = keep_group(s, g);

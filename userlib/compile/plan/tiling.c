@@ -54,9 +54,9 @@ static int64_t measure(const struct cc *cc, const struct node *nd, struct plan *
 	int slots = k.pixels * k.channels > 1 ? p->slots : 1;
 	int64_t pixels = p->th * p->tw;
 
-	p->n_in = p->xr ? 0 : k.pixels > 1 || (channelwise(nd) && k.channels > 1) ? p->slots : 1;
-	p->n_r = p->rr ? 0 : slots;
-	p->n_out = p->yr ? 0 : slots;
+	p->n_in = p->x_resident ? 0 : k.pixels > 1 || (channelwise(nd) && k.channels > 1) ? p->slots : 1;
+	p->n_r = p->r_resident ? 0 : slots;
+	p->n_out = p->y_resident ? 0 : slots;
 	p->n_w = nd->w < 0 ? 0 : p->all_weights ? 1 : (int)min64(p->slots, k.channels);
 	p->in_bytes = round_up(rows_for(nd, p->th) * cols_for(nd, p->tw) * (channelwise(nd) ? p->tc : nd->x.dim[3]) *
 	                       view_elem(&nd->x), cc->n);
@@ -106,18 +106,18 @@ static int64_t expected(const struct cc *cc, const struct node *nd, const struct
 	int64_t once = weights_of(nd, cc, nd->y.dim[3]), bytes = 0;
 	bool many = k.channels > 1 && !channelwise(nd);
 
-	if (!p->xr)
+	if (!p->x_resident)
 		bytes += k.pixels * p->in_bytes * (channelwise(nd) ? k.channels : many && p->by_channel ? k.channels : 1);
 	if (nd->w >= 0)
 		bytes += once * (p->all_weights || p->by_channel ? 1 : k.pixels);
-	if (!p->rr)
+	if (!p->r_resident)
 		bytes += view_bytes(&nd->r);
-	if (!p->yr)
+	if (!p->y_resident)
 		bytes += view_bytes(&nd->y);
 	/* What nothing hides: the first tile's load and the last one's store; of weights that come as a
 	 * whole, some have come during the node before. Where they are all that counts, the more of them
 	 * come before the better. */
-	int64_t edge = (p->xr ? 0 : p->in_bytes) + (p->yr ? 0 : p->out_bytes);
+	int64_t edge = (p->x_resident ? 0 : p->in_bytes) + (p->y_resident ? 0 : p->out_bytes);
 	if (!few_pixels(cc, nd))
 		edge += p->w_bytes / (p->all_weights ? 4 : 1);
 	return max64(bytes / MEM_BYTES_PER_CYCLE, work(cc, nd, p)) + edge / MEM_BYTES_PER_CYCLE +
@@ -157,7 +157,7 @@ int64_t dw_width(const struct cc *cc, const struct node *nd)
 {
 	int64_t line = cc->cfg->dw_line, most = dw_by_row(nd) ? line / 2 - 9 : line / view_elem(&nd->x) - 3;
 
-	return most / (nd->turned ? nd->sy : nd->sx) + 1;
+	return most / (nd->transposed ? nd->sy : nd->sx) + 1;
 }
 
 static int64_t max_width(const struct cc *cc, const struct node *nd)
@@ -171,7 +171,7 @@ static int64_t max_width(const struct cc *cc, const struct node *nd)
 
 static void try_tile(const struct cc *cc, const struct node *nd, struct plan p, int64_t budget, struct plan *best)
 {
-	bool on_chip = p.xr && p.yr && p.rr;
+	bool on_chip = p.x_resident && p.y_resident && p.r_resident;
 
 	for (int64_t most = max_height(nd); fit_height(cc, nd, &p, budget, most); most = p.th / 2) {
 		if (measure(cc, nd, &p) > budget)
@@ -193,7 +193,7 @@ static void try_channels(const struct cc *cc, const struct node *nd, struct plan
 		if (p.tc < nd->y.dim[3])
 			try_tile(cc, nd, p, budget, best);
 		/* Nothing but width is gained by narrower tiles. */
-		if (p.tw == 1 || (p.xr && p.yr && p.rr))
+		if (p.tw == 1 || (p.x_resident && p.y_resident && p.r_resident))
 			break;
 	}
 }
@@ -290,7 +290,7 @@ void plan_split(const struct cc *cc, const struct node *nd, struct plan *p, int6
 
 	if (!p->can_split)
 		return;
-	if (nd->by_columns) {
+	if (nd->split_columns) {
 		p->tw = ceil_div(ow, min64(k, ow));
 		return;
 	}
@@ -315,7 +315,7 @@ static struct plan best_plan(const struct cc *cc, const struct node *nd, struct 
 	}
 	/* All on chip, weights take half of what is free, so that the next node's can come meanwhile;
 	 * but where they are used as fast as they come, all of it, in many loads. */
-	bool on_chip = t.xr && t.yr && t.rr;
+	bool on_chip = t.x_resident && t.y_resident && t.r_resident;
 	if (nd->w >= 0 && (best.cost < 0 || !on_chip || best.w_bytes > (few_pixels(cc, nd) ? budget : budget / 2))) {
 		t.all_weights = false;
 		if (on_chip)
@@ -334,8 +334,8 @@ static struct plan best_plan(const struct cc *cc, const struct node *nd, struct 
 
 int64_t node_work(const struct cc *cc, const struct node *nd)
 {
-	/* A statement's views are storages; as roughly, an element takes a lane. */
-	if (nd->kind == NODE_ALU)
+	/* A loop nest's views are storages; as roughly, an element takes a lane. */
+	if (nd->kind == NODE_LOOP_NEST)
 		return nd->dbg.dim[3] / cc->n;
 	struct plan all = { .th = nd->y.dim[1], .tw = nd->y.dim[2], .tc = nd->y.dim[3] };
 
@@ -348,7 +348,7 @@ int64_t node_work(const struct cc *cc, const struct node *nd)
  */
 static void more_slots(const struct cc *cc, const struct node *nd, struct plan *p, int64_t budget)
 {
-	bool on_chip = p->xr && p->yr && (p->rr || !nd->add);
+	bool on_chip = p->x_resident && p->y_resident && (p->r_resident || !nd->add);
 
 	if (nd->w < 0 || p->all_weights || p->split_k || !on_chip || p->n_w < 2 || !few_pixels(cc, nd))
 		return;
@@ -361,7 +361,7 @@ static void more_slots(const struct cc *cc, const struct node *nd, struct plan *
 /* All pixels of a few channels at a time, where that is asked for. */
 static void own_slots(const struct cc *cc, const struct node *nd, struct plan *p, int64_t budget)
 {
-	bool on_chip = p->xr && p->yr && (p->rr || !nd->add);
+	bool on_chip = p->x_resident && p->y_resident && (p->r_resident || !nd->add);
 
 	if (!p->w_slots || nd->w < 0 || nd->n_tiles * nd->tile_bytes * LEAST_WEIGHTS < cc->sp_bytes || p->split_k || !on_chip || p->th < nd->y.dim[1] || p->tw < nd->y.dim[2] || nd->y.dim[0] > 1)
 		return;
@@ -388,7 +388,7 @@ int plan_node(const struct cc *cc, const struct node *nd, struct plan *p, int64_
 	own_slots(cc, nd, p, budget);
 	choose_piece(cc, nd, p);
 	struct counts k = job_counts(nd, p);
-	p->can_split = p->xr && p->yr && p->rr && !p->split_k && k.channels == 1 &&
+	p->can_split = p->x_resident && p->y_resident && p->r_resident && !p->split_k && k.channels == 1 &&
 	               k.pixels == nd->y.dim[0] && p->piece == nd->n_tiles;
 	return 0;
 }

@@ -10,8 +10,8 @@
 
 #include "userlib/compile/plan/plan.h"
 
-struct lost {
-	const struct seg *s;
+struct critical_path {
+	const struct npu_step *s;
 	int64_t *of;           /* per node of the step */
 	int *number;           /* of a node in the step */
 	uint64_t *start, *end;
@@ -19,11 +19,11 @@ struct lost {
 	uint32_t *place;       /* of a command among its unit's */
 };
 
-static int lost_open(struct lost *l, const struct seg *s, int64_t *of)
+static int path_open(struct critical_path *l, const struct npu_step *s, int64_t *of)
 {
 	size_t n = s->cmds.n + 1;
 
-	*l = (struct lost){ .s = s, .of = of };
+	*l = (struct critical_path){ .s = s, .of = of };
 	l->number = calloc((size_t)s->cc->n_nodes + 1, sizeof *l->number);
 	l->start = malloc(n * sizeof *l->start);
 	l->end = malloc(n * sizeof *l->end);
@@ -45,7 +45,7 @@ static int lost_open(struct lost *l, const struct seg *s, int64_t *of)
 	return 0;
 }
 
-static void lost_close(struct lost *l)
+static void path_close(struct critical_path *l)
 {
 	for (int u = 0; u < WEFT_N_UNITS; u++)
 		free(l->cmd[u]);
@@ -56,7 +56,7 @@ static void lost_close(struct lost *l)
 }
 
 /* The array or the vector engine. */
-static int busiest(const struct seg *s)
+static int busiest(const struct npu_step *s)
 {
 	int64_t sum[WEFT_N_UNITS] = { 0 };
 
@@ -66,7 +66,7 @@ static int busiest(const struct seg *s)
 }
 
 /* Since when does the next command not wait for it any more? The unit is free a little sooner than that. */
-static uint64_t leaves(const struct lost *l, uint32_t c)
+static uint64_t leaves(const struct critical_path *l, uint32_t c)
 {
 	const struct cmd *k = &l->s->cmds.p[c];
 	bool dma = k->unit == WEFT_UNIT_LD || k->unit == WEFT_UNIT_ST;
@@ -75,7 +75,7 @@ static uint64_t leaves(const struct lost *l, uint32_t c)
 }
 
 /* What command c began after, and when that was; false: nothing. */
-static bool began_after(const struct lost *l, uint32_t c, uint32_t *after, uint64_t *when)
+static bool began_after(const struct critical_path *l, uint32_t c, uint32_t *after, uint64_t *when)
 {
 	const struct cmd *k = &l->s->cmds.p[c];
 	bool any = l->place[c];
@@ -97,7 +97,7 @@ static bool began_after(const struct lost *l, uint32_t c, uint32_t *after, uint6
 	return any;
 }
 
-static void add(struct lost *l, uint32_t c, int64_t cycles)
+static void add(struct critical_path *l, uint32_t c, int64_t cycles)
 {
 	int node = l->s->cmds.p[c].node;
 
@@ -105,7 +105,7 @@ static void add(struct lost *l, uint32_t c, int64_t cycles)
 		l->of[l->number[node]] += cycles;
 }
 
-static int add_lost(struct lost *l, int unit, bool slow)
+static int add_critical(struct critical_path *l, int unit, bool slow)
 {
 	uint64_t until;
 	uint32_t c = 0, after = 0;
@@ -126,15 +126,15 @@ static int add_lost(struct lost *l, int unit, bool slow)
 	return err;
 }
 
-int seg_lost(const struct seg *s, int64_t *lost)
+int step_critical_cycles(const struct npu_step *s, int64_t *cycles)
 {
-	struct lost l;
-	int err = lost_open(&l, s, lost), unit = busiest(s);
+	struct critical_path l;
+	int err = path_open(&l, s, cycles), unit = busiest(s);
 
 	if (!err)
-		err = add_lost(&l, unit, false);
+		err = add_critical(&l, unit, false);
 	if (!err)
-		err = add_lost(&l, unit, true);
-	lost_close(&l);
+		err = add_critical(&l, unit, true);
+	path_close(&l);
 	return err;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Changes to a plan, one after another: the best of those at a node stays if
- * the whole is faster with it. Nodes at which most cycles are lost come first.
+ * the whole is faster with it. Nodes at which most cycles are critical come first.
  * After a change, nodes near it are worth another look, and once all others
  * have been looked at, those too that were looked at before it.
  *
@@ -15,10 +15,10 @@
 #include "userlib/compile/plan/plan.h"
 
 #define NEAR  3                /* nodes */
-#define LEAST 2048             /* of all cycles: where less is lost nothing is tried */
+#define LEAST 2048             /* of all cycles: where less is critical nothing is tried */
 
 /* The changes of a tier at a node. */
-struct spot {
+struct batch {
 	int64_t score;
 	uint32_t first;        /* of the changes */
 	int n;
@@ -26,19 +26,19 @@ struct spot {
 	bool stale;            /* looked at before the last change */
 };
 
-struct made { const struct spot *spot; int change; struct outcome o; };
+struct evaluation { const struct batch *batch; int move; struct outcome o; };
 
 struct state {
 	struct climb *c;
-	struct queue *q;
-	struct made made[QUEUE_SLOTS];
-	struct change *change; uint32_t n_change, cap_change;
-	struct spot *spot; int n_spot, n_all;
+	struct pool *q;
+	struct evaluation evaluation[POOL_SLOTS];
+	struct move *move; uint32_t n_moves, cap_moves;
+	struct batch *batch; int n_batches, n_sites;
 	int *seen;             /* per node and tier: the plan that was best when it was looked at; 0: not, or not since one near changed */
 	int version;           /* of the best plan */
-	int64_t *lost;         /* cycles, per node */
+	int64_t *critical;         /* cycles, per node */
 	/* The next trial to make. */
-	int at_spot, at_change;
+	int at_batch, at_move;
 	/* Of the spot that is being looked at: */
 	int best;              /* change, or -1 */
 };
@@ -46,18 +46,18 @@ struct state {
 static void run(void *user, int worker, int slot)
 {
 	struct state *t = user;
-	struct made *m = &t->made[slot];
-	const struct change *c = &t->change[m->spot->first + (uint32_t)m->change];
-	struct seg *s = t->c->crew->seg[worker];
-	struct change was = change_undo(s, c);
+	struct evaluation *m = &t->evaluation[slot];
+	const struct move *c = &t->move[m->batch->first + (uint32_t)m->move];
+	struct npu_step *s = t->c->replicas->step[worker];
+	struct move was = move_undo(s, c);
 
-	change_apply(s, c);
+	move_apply(s, c);
 	t->c->measure(t->c->user, worker, c, &m->o);
-	change_apply(s, &was);
+	move_apply(s, &was);
 }
 
-/* Cycles lost at the nodes that the change has to do with. */
-static int64_t score_of(const struct state *t, const struct seg *s, const struct change *c, int node)
+/* Cycles critical at the nodes that the change has to do with. */
+static int64_t score_of(const struct state *t, const struct npu_step *s, const struct move *c, int node)
 {
 	int first = node, last = node;
 	int64_t sum = 0;
@@ -66,41 +66,41 @@ static int64_t score_of(const struct state *t, const struct seg *s, const struct
 	if (c->slots >= 0) {
 		first = (int)max64(0, node - NEAR);
 		last = (int)min64(s->n - 1, node + NEAR);
-	} else if (c->stor >= 0)
-		last = s->stor[c->stor].last;
+	} else if (c->storage >= 0)
+		last = s->storage[c->storage].last;
 	else if (s->plan[node].group && !c->split)
 		last = node + s->group[s->plan[node].group - 1].n - 1;
 	for (int i = first; i <= last; i++)
-		if (c->stor < 0 || i == first || i == last)
-			sum += t->lost[i];
+		if (c->storage < 0 || i == first || i == last)
+			sum += t->critical[i];
 	return sum;
 }
 
-static int list_spot(struct state *t, int index)
+static int list_batch(struct state *t, int index)
 {
 	struct climb *c = t->c;
-	const struct seg *s = c->crew->seg[0];
-	struct change list[MAX_CHANGES];
-	struct spot p = { .first = t->n_change, .index = index };
+	const struct npu_step *s = c->replicas->step[0];
+	struct move list[MAX_MOVES];
+	struct batch p = { .first = t->n_moves, .index = index };
 	int node = index / c->tiers, tier = index % c->tiers;
 
-	p.n = c->list(s, node, tier, list, MAX_CHANGES);
+	p.n = c->list(s, node, tier, list, MAX_MOVES);
 	for (int i = 0; i < p.n; i++) {
-		int err = cc_grow(&t->change, t->n_change, &t->cap_change, sizeof *t->change);
+		int err = cc_grow(&t->move, t->n_moves, &t->cap_moves, sizeof *t->move);
 		if (err)
 			return err;
-		t->change[t->n_change++] = list[i];
+		t->move[t->n_moves++] = list[i];
 		p.score = max64(p.score, score_of(t, s, &list[i], node) / ((int64_t)1 << tier));
 	}
 	p.stale = t->seen[index];
 	if (p.n && p.score > c->cycles / LEAST && t->seen[index] != t->version)
-		t->spot[t->n_spot++] = p;
+		t->batch[t->n_batches++] = p;
 	return 0;
 }
 
 static int by_score(const void *pa, const void *pb)
 {
-	const struct spot *a = pa, *b = pb;
+	const struct batch *a = pa, *b = pb;
 
 	if (a->stale != b->stale)
 		return a->stale ? 1 : -1;
@@ -110,19 +110,19 @@ static int by_score(const void *pa, const void *pb)
 }
 
 /* Spots in the order in which they shall be looked at. */
-static int look(struct state *t)
+static int list_batches(struct state *t)
 {
-	struct seg *s = t->c->crew->seg[0];
-	int err = t->c->settle(t->c->user);
+	struct npu_step *s = t->c->replicas->step[0];
+	int err = t->c->emit_best(t->c->user);
 
-	t->n_spot = t->at_spot = t->at_change = 0;
-	t->n_change = 0;
+	t->n_batches = t->at_batch = t->at_move = 0;
+	t->n_moves = 0;
 	t->best = -1;
 	if (!err)
-		err = seg_lost(s, t->lost);
-	for (int i = 0; i < t->n_all && !err; i++)
-		err = list_spot(t, i);
-	qsort(t->spot, (size_t)t->n_spot, sizeof *t->spot, by_score);
+		err = step_critical_cycles(s, t->critical);
+	for (int i = 0; i < t->n_sites && !err; i++)
+		err = list_batch(t, i);
+	qsort(t->batch, (size_t)t->n_batches, sizeof *t->batch, by_score);
 	return err;
 }
 
@@ -130,36 +130,36 @@ static void push_ahead(struct state *t)
 {
 	int slot;
 
-	while (t->at_spot < t->n_spot && (slot = queue_slot(t->q)) >= 0) {
-		t->made[slot] = (struct made){ .spot = &t->spot[t->at_spot], .change = t->at_change };
-		queue_push(t->q);
-		if (++t->at_change < t->spot[t->at_spot].n)
+	while (t->at_batch < t->n_batches && (slot = pool_slot(t->q)) >= 0) {
+		t->evaluation[slot] = (struct evaluation){ .batch = &t->batch[t->at_batch], .move = t->at_move };
+		pool_push(t->q);
+		if (++t->at_move < t->batch[t->at_batch].n)
 			continue;
-		t->at_spot++;
-		t->at_change = 0;
+		t->at_batch++;
+		t->at_move = 0;
 	}
 }
 
 /* The best change at this spot stays. */
-static int keep(struct state *t, const struct spot *p)
+static int keep(struct state *t, const struct batch *p)
 {
-	const struct change c = t->change[p->first + (uint32_t)t->best];
+	const struct move c = t->move[p->first + (uint32_t)t->best];
 	int node = p->index / t->c->tiers, tiers = t->c->tiers;
 
-	queue_drop(t->q);
-	for (int i = 0; i < t->c->crew->n; i++)
-		change_apply(t->c->crew->seg[i], &c);
+	pool_drop(t->q);
+	for (int i = 0; i < t->c->replicas->n; i++)
+		move_apply(t->c->replicas->step[i], &c);
 	t->version++;
-	int from = (int)max64(0, node - NEAR) * tiers, to = (int)min64(t->n_all, (node + NEAR + 1) * tiers);
+	int from = (int)max64(0, node - NEAR) * tiers, to = (int)min64(t->n_sites, (node + NEAR + 1) * tiers);
 	for (int i = from; i < to; i++)
 		if (t->c->again || i != p->index)
 			t->seen[i] = 0;
 	if (!t->c->again)
 		t->seen[p->index] = t->version;
-	return look(t);
+	return list_batches(t);
 }
 
-static int take(struct state *t, const struct made *m)
+static int take(struct state *t, const struct evaluation *m)
 {
 	struct climb *c = t->c;
 
@@ -168,30 +168,30 @@ static int take(struct state *t, const struct made *m)
 		c->emitted += m->o.emitted;
 	if (!m->o.err && m->o.cycles < c->cycles) {
 		c->cycles = m->o.cycles;
-		t->best = m->change;
+		t->best = m->move;
 	}
 	if (m->o.err == -ENOMEM)
 		return m->o.err;
-	if (m->change + 1 < m->spot->n && c->emitted < c->most)
+	if (m->move + 1 < m->batch->n && c->emitted < c->most)
 		return 0;
 	if (t->best >= 0)
-		return keep(t, m->spot);
-	t->seen[m->spot->index] = t->version;
+		return keep(t, m->batch);
+	t->seen[m->batch->index] = t->version;
 	return 0;
 }
 
 static int climb_open(struct state *t, struct climb *c)
 {
-	int n = c->crew->seg[0]->n;
+	int n = c->replicas->step[0]->n;
 
 	t->c = c;
 	t->version = 1;
-	t->n_all = n * c->tiers;
-	t->seen = calloc((size_t)t->n_all + 1, sizeof *t->seen);
-	t->spot = calloc((size_t)t->n_all + 1, sizeof *t->spot);
-	t->lost = calloc((size_t)n + 1, sizeof *t->lost);
-	t->q = queue_open(c->crew->n, run, t);
-	return t->seen && t->spot && t->lost && t->q ? 0 : -ENOMEM;
+	t->n_sites = n * c->tiers;
+	t->seen = calloc((size_t)t->n_sites + 1, sizeof *t->seen);
+	t->batch = calloc((size_t)t->n_sites + 1, sizeof *t->batch);
+	t->critical = calloc((size_t)n + 1, sizeof *t->critical);
+	t->q = pool_open(c->replicas->n, run, t);
+	return t->seen && t->batch && t->critical && t->q ? 0 : -ENOMEM;
 }
 
 int climb(struct climb *c)
@@ -200,21 +200,21 @@ int climb(struct climb *c)
 	int err = t ? climb_open(t, c) : -ENOMEM, slot;
 
 	if (!err)
-		err = look(t);
+		err = list_batches(t);
 	while (!err && c->emitted < c->most) {
 		push_ahead(t);
-		slot = queue_take(t->q);
+		slot = pool_take(t->q);
 		if (slot < 0)
 			break;
-		err = take(t, &t->made[slot]);
+		err = take(t, &t->evaluation[slot]);
 	}
 	if (!t)
 		return err;
-	queue_close(t->q);
+	pool_close(t->q);
 	free(t->seen);
-	free(t->spot);
-	free(t->lost);
-	free(t->change);
+	free(t->batch);
+	free(t->critical);
+	free(t->move);
 	free(t);
 	return err;
 }

@@ -49,26 +49,26 @@ int memo_put(struct memo_key *k, int64_t v)
 	return err;
 }
 
-static int put_group(struct memo_key *k, const struct seg *s, const struct group *g)
+static int put_group(struct memo_key *k, const struct npu_step *s, const struct group *g)
 {
 	int err = memo_put(k, g->first) | memo_put(k, g->n) | memo_put(k, g->step);
 
 	for (int i = 0; i < g->n && !err; i++)
-		err = memo_put(k, g->ahead[i]) | memo_put(k, group_grain(s, g, seg_node(s, g->first + i)));
+		err = memo_put(k, g->ahead[i]) | memo_put(k, group_grain(s, g, step_node(s, g->first + i)));
 	for (int i = 0; i < g->n_ring && !err; i++)
-		err = memo_put(k, g->ring[i].rows) | memo_put(k, g->ring[i].over);
+		err = memo_put(k, g->ring[i].rows) | memo_put(k, g->ring[i].wrap_rows);
 	return err;
 }
 
-int memo_key_of(struct memo_key *k, const struct seg *s)
+int memo_key_of(struct memo_key *k, const struct npu_step *s)
 {
 	k->n = 0;
-	int err = memo_put(k, s->neighbours) | memo_put(k, s->halves) | memo_put(k, s->in_order) | memo_put(k, s->fast_most) | memo_put(k, s->only_loads);
+	int err = memo_put(k, s->neighbours) | memo_put(k, s->halves) | memo_put(k, s->known_order) | memo_put(k, s->fast_limit) | memo_put(k, s->only_loads);
 
 	for (int i = 0; i < s->n && !err; i++)
 		err = memo_put(k, s->plan[i].split | s->plan[i].w_slots << 8);
-	for (int i = 0; i < s->n_stor && !err; i++)
-		err = memo_put(k, s->stor[i].resident ? 1 + s->stor[i].over : -1);
+	for (int i = 0; i < s->n_storages && !err; i++)
+		err = memo_put(k, s->storage[i].resident ? 1 + s->storage[i].replaces : -1);
 	for (uint32_t i = 0; i < s->n_group && !err; i++)
 		err = put_group(k, s, &s->group[i]);
 	return err ? -ENOMEM : 0;

@@ -10,7 +10,7 @@
 #define LEAST_WEIGHTS 16     /* of it, a part of that at least */
 #define LARGE       8          /* of the scratchpad: smaller tensors are in nobody's way */
 
-void change_apply(struct seg *s, const struct change *c)
+void move_apply(struct npu_step *s, const struct move *c)
 {
 	if (c->split) {
 		s->plan[c->node].split = c->split;
@@ -19,16 +19,16 @@ void change_apply(struct seg *s, const struct change *c)
 	} else if (c->slots >= 0) {
 		s->plan[c->node].w_slots = c->slots;
 	} else if (c->node >= 0) {
-		s->plan[c->node].how = c->how;
-		s->plan[c->node].own_how = c->own;
+		s->plan[c->node].striping = c->how;
+		s->plan[c->node].has_own_striping = c->own;
 	}
-	if (c->stor >= 0)
-		s->stor[c->stor].wish = c->wish;
+	if (c->storage >= 0)
+		s->storage[c->storage].hint = c->hint;
 }
 
-struct change change_undo(const struct seg *s, const struct change *c)
+struct move move_undo(const struct npu_step *s, const struct move *c)
 {
-	struct change was = *c;
+	struct move was = *c;
 
 	if (c->split) {
 		was.split = s->plan[c->node].split;
@@ -36,24 +36,24 @@ struct change change_undo(const struct seg *s, const struct change *c)
 	} else if (c->slots >= 0) {
 		was.slots = s->plan[c->node].w_slots;
 	} else if (c->node >= 0) {
-		was.how = s->plan[c->node].how;
-		was.own = s->plan[c->node].own_how;
+		was.how = s->plan[c->node].striping;
+		was.own = s->plan[c->node].has_own_striping;
 	}
-	if (c->stor >= 0)
-		was.wish = s->stor[c->stor].wish;
+	if (c->storage >= 0)
+		was.hint = s->storage[c->storage].hint;
 	return was;
 }
 
-struct list { struct change *c; int n, most; };
+struct list { struct move *c; int n, most; };
 
 static void add_group(struct list *l, int node, struct striping how)
 {
 	if (l->n < l->most)
-		l->c[l->n++] = (struct change){ .node = node, .how = how, .own = true, .slots = -1, .stor = -1 };
+		l->c[l->n++] = (struct move){ .node = node, .how = how, .own = true, .slots = -1, .storage = -1 };
 }
 
 /* The longest, other stripes, somewhat less room; none at all. */
-static void list_ways(struct list *l, const struct group *g)
+static void list_common_stripings(struct list *l, const struct group *g)
 {
 	struct striping how = g->how;
 
@@ -67,7 +67,7 @@ static void list_ways(struct list *l, const struct group *g)
 	add_group(l, g->first, (struct striping){ 0, how.full, how.deep, how.share });
 }
 
-static void list_sizes(struct list *l, const struct group *g)
+static void list_rare_stripings(struct list *l, const struct group *g)
 {
 	struct striping how = g->how;
 
@@ -78,60 +78,60 @@ static void list_sizes(struct list *l, const struct group *g)
 			add_group(l, g->first, (struct striping){ how.nodes, how.full, how.deep, share });
 }
 
-static void list_storage(struct list *l, const struct seg *s, int i)
+static void list_storage(struct list *l, const struct npu_step *s, int i)
 {
-	const struct stor *t = &s->stor[i];
+	const struct storage *t = &s->storage[i];
 
 	if (t->bytes * LARGE < s->cc->sp_bytes || t->in_memory || t->bytes > s->cc->sp_bytes || l->n == l->most)
 		return;
-	l->c[l->n++] = (struct change){ .node = -1, .slots = -1, .stor = i, .wish = t->resident ? -1 : 1 };
+	l->c[l->n++] = (struct move){ .node = -1, .slots = -1, .storage = i, .hint = t->resident ? -1 : 1 };
 }
 
 /* Weights that are much of the scratchpad, and may be less. */
-static void list_slots(struct list *l, const struct seg *s, int node, bool often)
+static void list_slots(struct list *l, const struct npu_step *s, int node, bool often)
 {
 	static const struct { int n; bool often; } slots[] = {
 		{ 2, true }, { 3, true }, { 0, false }, { 4, false }, { 8, false }, { 16, false }, { 24, false },
 	};
-	const struct node *nd = seg_node(s, node);
+	const struct node *nd = step_node(s, node);
 	const struct plan *p = &s->plan[node];
 
-	if (nd->w < 0 || p->group || !p->xr || !p->yr || !p->rr || p->split_k)
+	if (nd->w < 0 || p->group || !p->x_resident || !p->y_resident || !p->r_resident || p->split_k)
 		return;
 	if (nd->n_tiles * nd->tile_bytes * LEAST_WEIGHTS < s->cc->sp_bytes)
 		return;
 	for (size_t i = 0; i < sizeof slots / sizeof *slots && l->n < l->most; i++)
 		if (slots[i].n != p->w_slots && slots[i].often == often)
-			l->c[l->n++] = (struct change){ .node = node, .slots = slots[i].n, .stor = -1 };
+			l->c[l->n++] = (struct move){ .node = node, .slots = slots[i].n, .storage = -1 };
 }
 
-int list_changes(const struct seg *s, int node, int tier, struct change *c, int most)
+int list_moves(const struct npu_step *s, int node, int tier, struct move *c, int most)
 {
 	struct list l = { c, 0, most };
 	const struct plan *p = &s->plan[node];
 
 	if (tier % 2)
 		return list_splits(s, node, tier / 2, c, most);
-	for (int i = 0; i < s->n_stor && !tier; i++)
-		if (s->stor[i].first == node)
+	for (int i = 0; i < s->n_storages && !tier; i++)
+		if (s->storage[i].first == node)
 			list_storage(&l, s, i);
 	if (p->group && s->group[p->group - 1].first == node)
-		(tier ? list_sizes : list_ways)(&l, &s->group[p->group - 1]);
+		(tier ? list_rare_stripings : list_common_stripings)(&l, &s->group[p->group - 1]);
 	list_slots(&l, s, node, !tier);
 	return l.n;
 }
 
 /* Does that cut the node as it is cut now, or as the list has it? */
-static bool same_split(const struct list *l, const struct seg *s, int node, int split)
+static bool same_split(const struct list *l, const struct npu_step *s, int node, int split)
 {
 	struct plan p = s->plan[node], q = p;
 
-	plan_split(s->cc, seg_node(s, node), &p, split);
-	plan_split(s->cc, seg_node(s, node), &q, q.split);
+	plan_split(s->cc, step_node(s, node), &p, split);
+	plan_split(s->cc, step_node(s, node), &q, q.split);
 	if (q.th == p.th && q.tw == p.tw)
 		return true;
 	for (int i = 0; i < l->n; i++) {
-		plan_split(s->cc, seg_node(s, node), &q, l->c[i].split);
+		plan_split(s->cc, step_node(s, node), &q, l->c[i].split);
 		if (q.th == p.th && q.tw == p.tw)
 			return true;
 	}
@@ -152,7 +152,7 @@ static void list_unequal(struct list *l)
 		}
 }
 
-int list_splits(const struct seg *s, int node, int tier, struct change *c, int most)
+int list_splits(const struct npu_step *s, int node, int tier, struct move *c, int most)
 {
 	static const int choices[] = { 1, 2, 3, 4, 6, 8, 12 };
 	struct list l = { c, 0, most };
@@ -161,8 +161,8 @@ int list_splits(const struct seg *s, int node, int tier, struct change *c, int m
 		return 0;
 	for (size_t k = 0; k < sizeof choices / sizeof *choices && l.n < most; k++)
 		if (!same_split(&l, s, node, choices[k]))
-			c[l.n++] = (struct change){ .node = node, .split = choices[k], .next = tier ? choices[k] : 0, .slots = -1, .stor = -1 };
-	if (tier && s->in_order)
+			c[l.n++] = (struct move){ .node = node, .split = choices[k], .next = tier ? choices[k] : 0, .slots = -1, .storage = -1 };
+	if (tier && s->known_order)
 		list_unequal(&l);
 	return l.n;
 }

@@ -13,49 +13,49 @@
 
 #define MIN_NODES 4
 
-struct queue {
+struct pool {
 	pthread_mutex_t lock;
-	pthread_cond_t more, made;   /* trials to make; one that is made */
+	pthread_cond_t more, done;   /* trials to make; one that is made */
 	void (*fn)(void *user, int worker, int slot);
 	void *user;
 	uint32_t head, next, tail;   /* trials taken so far; begun; pushed */
-	bool is_made[QUEUE_SLOTS];
+	bool is_done[POOL_SLOTS];
 	bool quit;
 	int n;                 /* threads, with the one that takes */
-	struct worker { struct queue *q; int number; pthread_t thread; bool started; } worker[MAX_THREADS];
+	struct worker { struct pool *q; int number; pthread_t thread; bool started; } worker[MAX_THREADS];
 };
 
 /* The next trial; the lock is held before and after. */
-static void make_one(struct queue *q, int worker)
+static void run_next(struct pool *q, int worker)
 {
-	int slot = (int)(q->next++ % QUEUE_SLOTS);
+	int slot = (int)(q->next++ % POOL_SLOTS);
 
 	pthread_mutex_unlock(&q->lock);
 	q->fn(q->user, worker, slot);
 	pthread_mutex_lock(&q->lock);
-	q->is_made[slot] = true;
-	pthread_cond_signal(&q->made);
+	q->is_done[slot] = true;
+	pthread_cond_signal(&q->done);
 }
 
 static void *work(void *p)
 {
 	const struct worker *w = p;
-	struct queue *q = w->q;
+	struct pool *q = w->q;
 
 	pthread_mutex_lock(&q->lock);
 	while (!q->quit) {
 		if (q->next == q->tail)
 			pthread_cond_wait(&q->more, &q->lock);
 		else
-			make_one(q, w->number);
+			run_next(q, w->number);
 	}
 	pthread_mutex_unlock(&q->lock);
 	return NULL;
 }
 
-struct queue *queue_open(int threads, void (*fn)(void *user, int worker, int slot), void *user)
+struct pool *pool_open(int threads, void (*fn)(void *user, int worker, int slot), void *user)
 {
-	struct queue *q = calloc(1, sizeof *q);
+	struct pool *q = calloc(1, sizeof *q);
 
 	if (!q)
 		return NULL;
@@ -64,7 +64,7 @@ struct queue *queue_open(int threads, void (*fn)(void *user, int worker, int slo
 	q->n = threads;
 	pthread_mutex_init(&q->lock, NULL);
 	pthread_cond_init(&q->more, NULL);
-	pthread_cond_init(&q->made, NULL);
+	pthread_cond_init(&q->done, NULL);
 	/* Alone if there are no others. */
 	for (int i = 1; i < threads; i++) {
 		q->worker[i].q = q;
@@ -74,11 +74,11 @@ struct queue *queue_open(int threads, void (*fn)(void *user, int worker, int slo
 	return q;
 }
 
-void queue_close(struct queue *q)
+void pool_close(struct pool *q)
 {
 	if (!q)
 		return;
-	queue_drop(q);
+	pool_drop(q);
 	pthread_mutex_lock(&q->lock);
 	q->quit = true;
 	pthread_cond_broadcast(&q->more);
@@ -87,39 +87,39 @@ void queue_close(struct queue *q)
 		if (q->worker[i].started)
 			pthread_join(q->worker[i].thread, NULL);
 	pthread_cond_destroy(&q->more);
-	pthread_cond_destroy(&q->made);
+	pthread_cond_destroy(&q->done);
 	pthread_mutex_destroy(&q->lock);
 	free(q);
 }
 
 /* Alone, trials are made when they are taken, and never in vain; with others, few are when one helps. */
-int queue_slot(const struct queue *q)
+int pool_slot(const struct pool *q)
 {
-	uint32_t most = q->n > 1 ? (uint32_t)min64(q->n + 1, QUEUE_SLOTS) : 1;
+	uint32_t most = q->n > 1 ? (uint32_t)min64(q->n + 1, POOL_SLOTS) : 1;
 
-	return q->tail - q->head < most ? (int)(q->tail % QUEUE_SLOTS) : -1;
+	return q->tail - q->head < most ? (int)(q->tail % POOL_SLOTS) : -1;
 }
 
-void queue_push(struct queue *q)
+void pool_push(struct pool *q)
 {
 	pthread_mutex_lock(&q->lock);
-	q->is_made[q->tail++ % QUEUE_SLOTS] = false;
+	q->is_done[q->tail++ % POOL_SLOTS] = false;
 	pthread_cond_signal(&q->more);
 	pthread_mutex_unlock(&q->lock);
 }
 
-int queue_take(struct queue *q)
+int pool_take(struct pool *q)
 {
 	int slot = -1;
 
 	pthread_mutex_lock(&q->lock);
 	if (q->head != q->tail) {
-		slot = (int)(q->head % QUEUE_SLOTS);
-		while (!q->is_made[slot]) {
+		slot = (int)(q->head % POOL_SLOTS);
+		while (!q->is_done[slot]) {
 			if (q->next != q->tail)
-				make_one(q, 0);
+				run_next(q, 0);
 			else
-				pthread_cond_wait(&q->made, &q->lock);
+				pthread_cond_wait(&q->done, &q->lock);
 		}
 		q->head++;
 	}
@@ -127,13 +127,13 @@ int queue_take(struct queue *q)
 	return slot;
 }
 
-void queue_drop(struct queue *q)
+void pool_drop(struct pool *q)
 {
 	pthread_mutex_lock(&q->lock);
 	q->tail = q->next;
 	for (; q->head != q->tail; q->head++)
-		while (!q->is_made[q->head % QUEUE_SLOTS])
-			pthread_cond_wait(&q->made, &q->lock);
+		while (!q->is_done[q->head % POOL_SLOTS])
+			pthread_cond_wait(&q->done, &q->lock);
 	pthread_mutex_unlock(&q->lock);
 }
 
@@ -146,7 +146,7 @@ static void *copy(const void *p, size_t n, size_t elem)
 	return q;
 }
 
-static void free_one(struct seg *s)
+static void free_one(struct npu_step *s)
 {
 	if (!s)
 		return;
@@ -156,14 +156,14 @@ static void free_one(struct seg *s)
 		free(s->cc);
 	}
 	s->work = NULL;        /* the original's */
-	seg_clear(s);
+	step_clear(s);
 	free(s);
 }
 
 /* Everything that placing and emitting change is its own. */
-static struct seg *clone(const struct seg *s)
+static struct npu_step *clone(const struct npu_step *s)
 {
-	struct seg *c = malloc(sizeof *c);
+	struct npu_step *c = malloc(sizeof *c);
 	struct cc *cc = malloc(sizeof *cc);
 
 	if (!c || !cc) {
@@ -177,7 +177,7 @@ static struct seg *clone(const struct seg *s)
 	c->threads = 1;
 	cc->nodes = copy(s->cc->nodes, (size_t)s->cc->n_nodes, sizeof *cc->nodes);
 	cc->ten = copy(s->cc->ten, (size_t)s->cc->n_roots, sizeof *cc->ten);
-	c->stor = copy(s->stor, (size_t)s->n_stor, sizeof *c->stor);
+	c->storage = copy(s->storage, (size_t)s->n_storages, sizeof *c->storage);
 	c->plan = copy(s->plan, (size_t)s->n, sizeof *c->plan);
 	c->area = copy(s->area, s->n_area, sizeof *c->area);
 	c->group = copy(s->group, s->n_group, sizeof *c->group);
@@ -186,29 +186,29 @@ static struct seg *clone(const struct seg *s)
 	c->cap_group = c->n_group;
 	c->cmds = (struct cmds){ 0 };
 	c->hazards = NULL;
-	c->made = NULL;
-	if (cc->nodes && cc->ten && c->stor && c->plan && c->area && c->group && c->used)
+	c->tile_cache = NULL;
+	if (cc->nodes && cc->ten && c->storage && c->plan && c->area && c->group && c->used)
 		return c;
 	free_one(c);
 	return NULL;
 }
 
-int crew_open(struct crew *w, struct seg *s)
+int replicas_open(struct replicas *w, struct npu_step *s)
 {
-	*w = (struct crew){ .seg = { s }, .n = 1 };
+	*w = (struct replicas){ .step = { s }, .n = 1 };
 	/* A step of few nodes is planned sooner than others have begun. */
 	while (w->n < s->threads && s->n >= MIN_NODES) {
-		w->seg[w->n] = clone(s);
-		if (!w->seg[w->n])
+		w->step[w->n] = clone(s);
+		if (!w->step[w->n])
 			return -ENOMEM;
 		w->n++;
 	}
 	return 0;
 }
 
-void crew_close(struct crew *w)
+void replicas_close(struct replicas *w)
 {
 	for (int i = 1; i < w->n; i++)
-		free_one(w->seg[i]);
+		free_one(w->step[i]);
 	w->n = 0;
 }

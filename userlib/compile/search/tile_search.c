@@ -10,69 +10,69 @@
 
 #include "userlib/compile/plan/plan.h"
 
-#define FAST_DEAR 4            /* times what is beyond fast_most */
+#define FAST_DEAR 4            /* times what is beyond fast_limit */
 
-int seg_emit_cut(struct seg *s)
+int step_emit_split(struct npu_step *s)
 {
 	for (int i = 0; i < s->n; i++)
-		plan_split(s->cc, seg_node(s, i), &s->plan[i], s->plan[i].split);
-	return seg_emit(s);
+		plan_split(s->cc, step_node(s, i), &s->plan[i], s->plan[i].split);
+	return step_emit(s);
 }
 
-void seg_measure(struct seg *s, struct outcome *o)
+void step_measure(struct npu_step *s, struct outcome *o)
 {
 	uint64_t fast = 0, slow = 0;
 
 	o->cycles = INT64_MAX;
-	o->err = seg_emit_cut(s);
+	o->err = step_emit_split(s);
 	o->emitted = s->cmds.n;
 	if (!o->err)
-		o->err = seg_cycles(s, &fast, &slow);
+		o->err = step_cycles(s, &fast, &slow);
 	if (!o->err)
-		o->cycles = (int64_t)(fast + slow) + (s->fast_most ? FAST_DEAR * max64(0, (int64_t)fast - s->fast_most) : 0);
+		o->cycles = (int64_t)(fast + slow) + (s->fast_limit ? FAST_DEAR * max64(0, (int64_t)fast - s->fast_limit) : 0);
 	/* Not expressible: no better than anything else. */
 	if (o->err == -E2BIG || o->err == -ERANGE)
 		o->err = 0;
 }
 
-static void measure(void *user, int worker, const struct change *c, struct outcome *o)
+static void measure(void *user, int worker, const struct move *c, struct outcome *o)
 {
-	const struct crew *w = user;
+	const struct replicas *w = user;
 
 	(void)c;
-	seg_measure(w->seg[worker], o);
+	step_measure(w->step[worker], o);
 }
 
-static int settle(void *user)
+static int emit_best(void *user)
 {
-	const struct crew *w = user;
+	const struct replicas *w = user;
 
-	return seg_emit_cut(w->seg[0]);
+	return step_emit_split(w->step[0]);
 }
 
-static int search(struct seg *s, int64_t most)
+static int search(struct npu_step *s, int64_t most)
 {
-	struct crew crew;
-	struct climb c = { .crew = &crew, .list = list_splits, .tiers = 2, .settle = settle, .measure = measure, .user = &crew, .most = most };
+	struct replicas replicas;
+	struct climb c = { .replicas = &replicas, .list = list_splits, .tiers = 2, .emit_best = emit_best, .measure = measure, .user = &replicas, .most = most };
 	struct outcome o;
-	int err = crew_open(&crew, s);
+	int err = replicas_open(&replicas, s);
 
 	if (!err) {
-		seg_measure(s, &o);
+		step_measure(s, &o);
 		c.cycles = o.cycles;
 		err = o.err;
 	}
 	if (!err)
 		err = climb(&c);
-	crew_close(&crew);
+	replicas_close(&replicas);
 	return err;
 }
 
-int seg_tune(struct seg *s, int64_t most)
+int step_search_splits(struct npu_step *s, int64_t most)
 {
 	int err = 0;
 
 	if (!s->cc->o->no_fuse && !s->cc->o->quick)
 		err = search(s, most);
-	return err ? err : seg_emit_cut(s);
+	return err ? err : step_emit_split(s);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Statements as commands, piece by piece: operands that are not on chip come
+ * Loop nests as commands, piece by piece: operands that are not on chip come
  * packed, in the order in which they lie in memory, and results go the same way.
  * Copies that change no order need no command but load and store.
  *
@@ -17,53 +17,53 @@
 /* What a slot holds of an operand: where in memory it begins, and how much. */
 struct held { int64_t mem, bytes; };
 
-struct alu_emit {
-	struct held held[MAX_SLOTS][ALU_OPERANDS];
+struct nest_emit {
+	struct held held[MAX_SLOTS][NEST_OPERANDS];
 	int i_slot;
 	struct emit *e;
 	const struct node *nd;
 	const struct plan *p;
-	struct alu_stmt *s;
-	int64_t slot[ALU_OPERANDS];      /* of this piece's packed operands; -1: on chip, or a number */
-	struct alu_piece q;
-	struct alu_place at[ALU_OPERANDS];
+	struct loop_nest *s;
+	int64_t slot[NEST_OPERANDS];      /* of this piece's packed operands; -1: on chip, or a number */
+	struct nest_piece q;
+	struct nest_place at[NEST_OPERANDS];
 };
 
 /* Runs of elements between memory and scratchpad, innermost first. */
 struct runs {
 	int64_t mem, sp, row;
 	int n;
-	struct { int64_t n, mem, sp; } d[ALU_DIMS + 1];
+	struct { int64_t n, mem, sp; } d[NEST_DIMS + 1];
 };
 
-static int stor_of_operand(const struct plan *p, const struct alu_stmt *s, int k)
+static int storage_of_operand(const struct plan *p, const struct loop_nest *s, int k)
 {
-	if (alu_operand((struct alu_stmt *)s, k)->root < 0)
+	if (nest_operand((struct loop_nest *)s, k)->root < 0)
 		return -1;
-	return k == ALU_A ? p->sx : k == ALU_B ? p->sr : k == ALU_C ? p->sz : p->sy;
+	return k == NEST_A ? p->x_storage : k == NEST_B ? p->r_storage : k == NEST_C ? p->z_storage : p->y_storage;
 }
 
 /* Does the operand lie in a slot, or beside another where it is brought? */
-static bool is_packed(const struct seg *seg, const struct plan *p, const struct alu_stmt *s, int k)
+static bool is_packed(const struct npu_step *step, const struct plan *p, const struct loop_nest *s, int k)
 {
-	int stor = stor_of_operand(p, s, k);
+	int storage = storage_of_operand(p, s, k);
 
 	/* Scattering brings the old values to the result's place. */
-	return stor >= 0 && !seg->stor[stor].resident && !(k == ALU_C && s->func == WEFT_ALU_FUNC_SCATTER);
+	return storage >= 0 && !step->storage[storage].resident && !(k == NEST_C && s->func == WEFT_ALU_FUNC_SCATTER);
 }
 
-static bool on_chip(const struct alu_emit *m, int k)
+static bool on_chip(const struct nest_emit *m, int k)
 {
-	int stor = stor_of_operand(m->p, m->s, k);
+	int storage = storage_of_operand(m->p, m->s, k);
 
-	return stor >= 0 && m->e->s->stor[stor].resident;
+	return storage >= 0 && m->e->s->storage[storage].resident;
 }
 
 /* Dimensions of an operand's piece, nearest in memory first; the last of d is the index's. */
-static void list_runs(const struct alu_emit *m, int k, struct runs *r)
+static void list_runs(const struct nest_emit *m, int k, struct runs *r)
 {
-	const struct alu_operand *o = alu_operand(m->s, k);
-	int64_t entries = alu_entries(m->s, k);
+	const struct nest_operand *o = nest_operand(m->s, k);
+	int64_t entries = nest_entries(m->s, k);
 
 	*r = (struct runs){ .mem = o->off, .row = alu_bytes(o->type) };
 	for (int d = 0; d <= m->s->n_dims; d++) {
@@ -86,16 +86,16 @@ static void list_runs(const struct alu_emit *m, int k, struct runs *r)
 }
 
 /* Where an operand lies; packed, this also says how it lies. */
-static struct alu_place place_of(const struct alu_emit *m, int k, struct runs *r)
+static struct nest_place place_of(const struct nest_emit *m, int k, struct runs *r)
 {
-	const struct alu_operand *o = alu_operand(m->s, k);
-	struct alu_place at = { .idx_step = m->s->idx_step };
+	const struct nest_operand *o = nest_operand(m->s, k);
+	struct nest_place at = { .idx_step = m->s->idx_step };
 	int64_t stride = alu_bytes(o->type);
 
 	list_runs(m, k, r);
 	if (on_chip(m, k)) {
-		const struct seg *s = m->e->s;
-		int64_t base = s->area[s->stor[stor_of_operand(m->p, m->s, k)].area].addr;
+		const struct npu_step *s = m->e->s;
+		int64_t base = s->area[s->storage[storage_of_operand(m->p, m->s, k)].area].addr;
 		at.addr = base + o->off;
 		r->sp = base + r->mem;
 		for (int d = 0; d < m->s->n_dims; d++) {
@@ -142,7 +142,7 @@ static void join_runs(struct runs *r)
 }
 
 /* Three dimensions are the command's, others commands of their own. */
-static int copy_runs(struct alu_emit *m, bool store, int root, const struct runs *r, int n, int64_t mem, int64_t sp)
+static int copy_runs(struct nest_emit *m, bool store, int root, const struct runs *r, int n, int64_t mem, int64_t sp)
 {
 	if (n > 3) {
 		int err = 0;
@@ -159,13 +159,13 @@ static int copy_runs(struct alu_emit *m, bool store, int root, const struct runs
 	return emit_dma(m->e, d);
 }
 
-static int copy_operand(struct alu_emit *m, bool store, int k, struct runs r)
+static int copy_operand(struct nest_emit *m, bool store, int k, struct runs r)
 {
 	join_runs(&r);
-	return copy_runs(m, store, alu_operand(m->s, k)->root, &r, r.n, r.mem, r.sp);
+	return copy_runs(m, store, nest_operand(m->s, k)->root, &r, r.n, r.mem, r.sp);
 }
 
-static int record_runs(struct alu_emit *m, struct cmd *c, const struct runs *r, int n, int64_t mem, int64_t sp)
+static int record_runs(struct nest_emit *m, struct cmd *c, const struct runs *r, int n, int64_t mem, int64_t sp)
 {
 	int64_t elem = alu_bytes(m->s->y.type);
 
@@ -185,9 +185,9 @@ static int record_runs(struct alu_emit *m, struct cmd *c, const struct runs *r, 
 }
 
 /* What the command leaves of the graph's tensor, which lies dense in its storage. */
-static int record(struct alu_emit *m, struct cmd *c, struct runs r)
+static int record(struct nest_emit *m, struct cmd *c, struct runs r)
 {
-	const struct alu_stmt *s = m->s;
+	const struct loop_nest *s = m->s;
 
 	if (m->nd->y_tensor < 0)
 		return 0;
@@ -199,7 +199,7 @@ static int record(struct alu_emit *m, struct cmd *c, struct runs r)
 }
 
 /* The command's dimensions: i0 the innermost; i1 the axis where there is one. -1: none */
-static void choose_dims(const struct alu_stmt *s, const int64_t *n, int which[4])
+static void choose_dims(const struct loop_nest *s, const int64_t *n, int which[4])
 {
 	static const int with_axis[] = { 0, 2, 3 };
 	int at = 0;
@@ -224,19 +224,19 @@ static void choose_dims(const struct alu_stmt *s, const int64_t *n, int which[4]
 	(c)->name##_type = (o)->type; \
 } while (0)
 
-static int32_t step_at(const struct alu_place *at, int d)
+static int32_t step_at(const struct nest_place *at, int d)
 {
 	return d < 0 ? 0 : (int32_t)(at->step[d] & SP_MASK);
 }
 
-static int32_t count_at(const struct alu_emit *m, int d)
+static int32_t count_at(const struct nest_emit *m, int d)
 {
 	return d < 0 ? 1 : (int32_t)m->q.n[d];
 }
 
-static void fill_cmd(const struct alu_emit *m, struct weft_cmd_alu *c)
+static void fill_cmd(const struct nest_emit *m, struct weft_cmd_alu *c)
 {
-	const struct alu_stmt *s = m->s;
+	const struct loop_nest *s = m->s;
 	int which[4];
 
 	choose_dims(s, m->q.n, which);
@@ -245,8 +245,8 @@ static void fill_cmd(const struct alu_emit *m, struct weft_cmd_alu *c)
 	c->n1 = count_at(m, which[1]);
 	c->n2 = count_at(m, which[2]);
 	c->n3 = count_at(m, which[3]);
-	SET_OPERAND(c, a, &s->a, &m->at[ALU_A], which);
-	SET_OPERAND(c, out, &s->y, &m->at[ALU_Y], which);
+	SET_OPERAND(c, a, &s->a, &m->at[NEST_A], which);
+	SET_OPERAND(c, out, &s->y, &m->at[NEST_Y], which);
 	c->a_zp = s->a.zp;
 	c->out_zp = s->y.zp;
 	c->b_imm = s->b.root < 0;
@@ -254,15 +254,15 @@ static void fill_cmd(const struct alu_emit *m, struct weft_cmd_alu *c)
 	c->b_value = s->b.imm;
 	c->c_value = s->c.imm;
 	if (!c->b_imm) {
-		SET_OPERAND(c, b, &s->b, &m->at[ALU_B], which);
+		SET_OPERAND(c, b, &s->b, &m->at[NEST_B], which);
 		c->b_zp = s->b.zp;
 	}
 	if (!c->c_imm)
-		SET_OPERAND(c, c, &s->c, &m->at[ALU_C], which);
+		SET_OPERAND(c, c, &s->c, &m->at[NEST_C], which);
 	if (alu_looks_up(s->func))
-		c->idx_step = (int32_t)m->at[ALU_B].idx_step;
+		c->idx_step = (int32_t)m->at[NEST_B].idx_step;
 	if (s->func == WEFT_ALU_FUNC_SCATTER)
-		c->idx_step = (int32_t)m->at[ALU_Y].idx_step;
+		c->idx_step = (int32_t)m->at[NEST_Y].idx_step;
 	c->idx_last = (int32_t)s->idx_last;
 	c->clamp = s->clamp;
 	c->lo = s->lo;
@@ -273,11 +273,11 @@ static void fill_cmd(const struct alu_emit *m, struct weft_cmd_alu *c)
 }
 
 /* From the first byte to the last. */
-static void access_operand(struct cmd *c, const struct alu_emit *m, int k, bool write)
+static void access_operand(struct cmd *c, const struct nest_emit *m, int k, bool write)
 {
-	const struct alu_operand *o = alu_operand(m->s, k);
-	const struct alu_place *at = &m->at[k];
-	int64_t lo = at->addr, hi = at->addr + alu_bytes(o->type) + (alu_entries(m->s, k) - 1) * at->idx_step;
+	const struct nest_operand *o = nest_operand(m->s, k);
+	const struct nest_place *at = &m->at[k];
+	int64_t lo = at->addr, hi = at->addr + alu_bytes(o->type) + (nest_entries(m->s, k) - 1) * at->idx_step;
 
 	if (o->root < 0)
 		return;
@@ -310,9 +310,9 @@ static bool takes_words(const struct weft_cmd_alu *c, int64_t bytes)
  * index and one (interp: two) for each entry, at least three; an index that stays
  * is looked up once.
  */
-static int64_t cycles_of(const struct alu_emit *m, const struct weft_cmd_alu *c)
+static int64_t cycles_of(const struct nest_emit *m, const struct weft_cmd_alu *c)
 {
-	const struct alu_stmt *s = m->s;
+	const struct loop_nest *s = m->s;
 	int64_t n = m->e->s->cc->n, a = alu_bytes(s->a.type), b = alu_bytes(s->b.type), y = alu_bytes(s->y.type);
 	bool table = alu_looks_up(s->func), has_b = !c->b_imm && !table;
 	bool has_c = !c->c_imm && (s->func == WEFT_ALU_FUNC_SELECT || s->func == WEFT_ALU_FUNC_RESCALE);
@@ -334,18 +334,18 @@ static int64_t cycles_of(const struct alu_emit *m, const struct weft_cmd_alu *c)
 	return shared ? 3 * blocks : row * c->n1 * c->n2 * c->n3;
 }
 
-static int emit_command(struct alu_emit *m, const struct runs *y)
+static int emit_command(struct nest_emit *m, const struct runs *y)
 {
 	struct cmd *c = emit_new(m->e, WEFT_CMD_ALU);
 
 	if (!c)
 		return -ENOMEM;
 	fill_cmd(m, &c->c.alu);
-	access_operand(c, m, ALU_A, false);
-	access_operand(c, m, ALU_B, false);
+	access_operand(c, m, NEST_A, false);
+	access_operand(c, m, NEST_B, false);
 	if (m->s->func != WEFT_ALU_FUNC_SCATTER)
-		access_operand(c, m, ALU_C, false);
-	access_operand(c, m, ALU_Y, true);
+		access_operand(c, m, NEST_C, false);
+	access_operand(c, m, NEST_Y, true);
 	c->cost = (uint32_t)min64(cycles_of(m, &c->c.alu) + START_CYCLES, UINT32_MAX);
 	c->latency = 1;
 	int err = record(m, c, *y);
@@ -353,13 +353,13 @@ static int emit_command(struct alu_emit *m, const struct runs *y)
 }
 
 /* A copy that DMA alone can do: same bytes, same order, and not both on chip. */
-static bool is_plain(const struct alu_emit *m, const struct runs *a, const struct runs *y)
+static bool is_plain(const struct nest_emit *m, const struct runs *a, const struct runs *y)
 {
-	const struct alu_stmt *s = m->s;
+	const struct loop_nest *s = m->s;
 
 	if (s->func != WEFT_ALU_FUNC_MOVE || s->clamp || s->a.zp || s->y.zp || alu_bytes(s->a.type) != alu_bytes(s->y.type))
 		return false;
-	if (on_chip(m, ALU_A) && on_chip(m, ALU_Y))
+	if (on_chip(m, NEST_A) && on_chip(m, NEST_Y))
 		return false;
 	for (int d = 0; d < s->n_dims; d++)
 		if (m->q.n[d] > 1 && s->a.step[d] <= 0)
@@ -375,11 +375,11 @@ static bool is_plain(const struct alu_emit *m, const struct runs *a, const struc
 	return true;
 }
 
-static int emit_plain(struct alu_emit *m, struct runs *a, struct runs *y)
+static int emit_plain(struct nest_emit *m, struct runs *a, struct runs *y)
 {
 	int err = 0;
 
-	if (on_chip(m, ALU_A)) {
+	if (on_chip(m, NEST_A)) {
 		/* Straight from where it lies; nothing is there to look at but memory's source. */
 		for (int i = 0; i < y->n; i++)
 			y->d[i].sp = a->d[i].sp;
@@ -388,25 +388,25 @@ static int emit_plain(struct alu_emit *m, struct runs *a, struct runs *y)
 		for (int i = 0; i < y->n; i++)
 			a->d[i].sp = y->d[i].sp;
 		a->sp = y->sp;
-		err = copy_operand(m, false, ALU_A, *a);
+		err = copy_operand(m, false, NEST_A, *a);
 		struct cmds *l = &m->e->s->cmds;
 		if (!err)
 			err = record(m, &l->p[l->n - 1], *y);
 	}
-	bool store = !on_chip(m, ALU_Y) || m->e->s->stor[m->p->sy].ext_out;
+	bool store = !on_chip(m, NEST_Y) || m->e->s->storage[m->p->y_storage].ext_out;
 	if (err || !store)
 		return err;
-	err = copy_operand(m, true, ALU_Y, *y);
+	err = copy_operand(m, true, NEST_Y, *y);
 	struct cmds *l = &m->e->s->cmds;
-	if (!err && on_chip(m, ALU_A))
+	if (!err && on_chip(m, NEST_A))
 		err = record(m, &l->p[l->n - 1], *y);
 	return err;
 }
 
 /* The operand into its slot, if it is not there already. */
-static int load_operand(struct alu_emit *m, int k, const struct runs *r)
+static int load_operand(struct nest_emit *m, int k, const struct runs *r)
 {
-	struct held *h = &m->held[m->i_slot][k], now = { r->mem + 1, alu_packed(m->s, k, m->q.n, 1) };
+	struct held *h = &m->held[m->i_slot][k], now = { r->mem + 1, nest_packed_bytes(m->s, k, m->q.n, 1) };
 
 	if (h->mem == now.mem && h->bytes == now.bytes)
 		return 0;
@@ -415,57 +415,57 @@ static int load_operand(struct alu_emit *m, int k, const struct runs *r)
 }
 
 /* Scattering begins with the old values in the result's place. */
-static int load_old(struct alu_emit *m, const struct runs *y)
+static int load_old(struct nest_emit *m, const struct runs *y)
 {
 	struct runs r = *y;
 
 	/* Behind the first indices, what those before have made of it. */
 	if (m->q.from[m->s->axis])
-		return copy_operand(m, false, ALU_Y, r);
+		return copy_operand(m, false, NEST_Y, r);
 	r.mem += m->s->c.off - m->s->y.off;
-	return copy_operand(m, false, ALU_C, r);
+	return copy_operand(m, false, NEST_C, r);
 }
 
-static int emit_piece(struct alu_emit *m)
+static int emit_piece(struct nest_emit *m)
 {
-	const struct seg *seg = m->e->s;
+	const struct npu_step *step = m->e->s;
 	bool scatters = m->s->func == WEFT_ALU_FUNC_SCATTER;
-	struct runs r[ALU_OPERANDS];
+	struct runs r[NEST_OPERANDS];
 	int err = 0;
 
-	for (int k = 0; k < ALU_OPERANDS; k++)
-		if (alu_operand(m->s, k)->root >= 0 && !(k == ALU_C && scatters))
+	for (int k = 0; k < NEST_OPERANDS; k++)
+		if (nest_operand(m->s, k)->root >= 0 && !(k == NEST_C && scatters))
 			m->at[k] = place_of(m, k, &r[k]);
-	if (is_plain(m, &r[ALU_A], &r[ALU_Y]))
-		return emit_plain(m, &r[ALU_A], &r[ALU_Y]);
-	for (int k = 0; k < ALU_Y && !err; k++)
-		if (is_packed(seg, m->p, m->s, k))
+	if (is_plain(m, &r[NEST_A], &r[NEST_Y]))
+		return emit_plain(m, &r[NEST_A], &r[NEST_Y]);
+	for (int k = 0; k < NEST_Y && !err; k++)
+		if (is_packed(step, m->p, m->s, k))
 			err = load_operand(m, k, &r[k]);
 	if (!err && scatters)
-		err = load_old(m, &r[ALU_Y]);
+		err = load_old(m, &r[NEST_Y]);
 	if (!err)
-		err = emit_command(m, &r[ALU_Y]);
-	if (!err && (!on_chip(m, ALU_Y) || m->e->s->stor[m->p->sy].ext_out))
-		err = copy_operand(m, true, ALU_Y, r[ALU_Y]);
+		err = emit_command(m, &r[NEST_Y]);
+	if (!err && (!on_chip(m, NEST_Y) || m->e->s->storage[m->p->y_storage].ext_out))
+		err = copy_operand(m, true, NEST_Y, r[NEST_Y]);
 	return err;
 }
 
-static void set_slots(struct alu_emit *m, int64_t at)
+static void set_slots(struct nest_emit *m, int64_t at)
 {
-	for (int k = 0; k < ALU_OPERANDS; k++) {
+	for (int k = 0; k < NEST_OPERANDS; k++) {
 		m->slot[k] = -1;
 		if (!is_packed(m->e->s, m->p, m->s, k))
 			continue;
 		m->slot[k] = at;
-		at += alu_packed(m->s, k, m->p->alu_n, m->e->s->cc->n);
+		at += nest_packed_bytes(m->s, k, m->p->nest_n, m->e->s->cc->n);
 	}
 }
 
 /* The next piece; false behind the last. */
-static bool next_piece(struct alu_emit *m)
+static bool next_piece(struct nest_emit *m)
 {
 	for (int d = m->s->n_dims - 1; d >= 0; d--) {
-		m->q.from[d] += m->p->alu_n[d];
+		m->q.from[d] += m->p->nest_n[d];
 		if (m->q.from[d] < m->s->dim[d])
 			return true;
 		m->q.from[d] = 0;
@@ -473,14 +473,14 @@ static bool next_piece(struct alu_emit *m)
 	return false;
 }
 
-int emit_alu(struct emit *e, const struct node *nd, const struct plan *p)
+int emit_loop_nest(struct emit *e, const struct node *nd, const struct plan *p)
 {
-	struct alu_emit m = { .e = e, .nd = nd, .p = p, .s = &e->s->cc->alu[nd->alu] };
+	struct nest_emit m = { .e = e, .nd = nd, .p = p, .s = &e->s->cc->nests[nd->nest] };
 	int err;
 
 	do {
 		for (int d = 0; d < m.s->n_dims; d++)
-			m.q.n[d] = min64(p->alu_n[d], m.s->dim[d] - m.q.from[d]);
+			m.q.n[d] = min64(p->nest_n[d], m.s->dim[d] - m.q.from[d]);
 		set_slots(&m, p->n_in ? e->s->area[p->in[m.i_slot]].addr : 0);
 		err = emit_piece(&m);
 		m.i_slot = (m.i_slot + 1) % (p->n_in ? p->n_in : 1);
@@ -489,25 +489,25 @@ int emit_alu(struct emit *e, const struct node *nd, const struct plan *p)
 }
 
 /* Pieces of an eighth of the room, or what it takes. */
-int plan_alu(const struct seg *seg, const struct node *nd, struct plan *p, int64_t budget)
+int plan_loop_nest(const struct npu_step *step, const struct node *nd, struct plan *p, int64_t budget)
 {
-	const struct cc *cc = seg->cc;
-	const struct alu_stmt *s = &cc->alu[nd->alu];
+	const struct cc *cc = step->cc;
+	const struct loop_nest *s = &cc->nests[nd->nest];
 	unsigned packed = 0;
 
-	for (int k = 0; k < ALU_OPERANDS; k++)
-		packed |= (is_packed(seg, p, s, k) ? 1u : 0) << k;
+	for (int k = 0; k < NEST_OPERANDS; k++)
+		packed |= (is_packed(step, p, s, k) ? 1u : 0) << k;
 	p->n_r = p->n_out = p->n_w = p->n_in = 0;
 	p->slots = 1;
 	for (int64_t share = 8; share; share /= 2) {
-		if (!alu_fit(s, packed, budget / share, cc->n, p->alu_n))
+		if (!nest_fit(s, packed, budget / share, cc->n, p->nest_n))
 			continue;
 		p->in_bytes = 0;
-		for (int k = 0; k < ALU_OPERANDS; k++)
-			p->in_bytes += packed >> k & 1 ? alu_packed(s, k, p->alu_n, cc->n) : 0;
+		for (int k = 0; k < NEST_OPERANDS; k++)
+			p->in_bytes += packed >> k & 1 ? nest_packed_bytes(s, k, p->nest_n, cc->n) : 0;
 		bool whole = true;
 		for (int d = 0; d < s->n_dims; d++)
-			whole &= p->alu_n[d] == s->dim[d];
+			whole &= p->nest_n[d] == s->dim[d];
 		p->n_in = !p->in_bytes ? 0 : whole || share == 1 ? 1 : 2;
 		return 0;
 	}

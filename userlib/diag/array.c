@@ -24,6 +24,7 @@ struct array_conv *array_add(struct array_set *s, int k, int groups, int x_zp, i
 	return s->failed ? NULL : c;
 }
 
+/* Frees operands of all convolutions of the set. */
 void array_free(struct array_set *s)
 {
 	for (int i = 0; i < s->n_convs; i++) {
@@ -75,6 +76,10 @@ static void put_weights(uint8_t *to, const struct array_set *s, const struct arr
 				*to++ = (uint8_t)c->w[ch * c->k + chunk * s->n + j];
 }
 
+/*
+ * Adds one convolution to the stream: its activations, weights and records are loaded, and its raw
+ * sums stored.
+ */
 static int add_conv(struct diag_stream *st, const struct weft_config *cfg, const struct array_set *s, struct array_conv *c)
 {
 	const uint32_t at_w = cfg->sp_bytes / 4, at_p = cfg->sp_bytes / 2 - 64 * cfg->n, at_out = cfg->sp_bytes / 2;
@@ -101,6 +106,10 @@ static int add_conv(struct diag_stream *st, const struct weft_config *cfg, const
 	return 0;
 }
 
+/*
+ * Runs all convolutions of the set on the device and judges the sums. mode names the arithmetic in
+ * messages.
+ */
 static int run(struct weft_diag *d, struct array_set *s, const char *mode)
 {
 	struct diag_stream st = { 0 };
@@ -134,6 +143,10 @@ static void counting(struct array_set *s, int k, int a, int x_zp, int w, int w_z
 	array_fill_w(s, c, w);
 }
 
+/*
+ * Adds convolutions whose operands walk through the given values, once in all elements of a sum
+ * and once in the first one alone.
+ */
 static void walking(struct array_set *s, const int *values, int n_values, const int *weights, int n_weights)
 {
 	/* All elements of a sum; then only its first one. */
@@ -157,6 +170,7 @@ static void walking(struct array_set *s, const int *values, int n_values, const 
 
 static const int weights[] = { 0, -1, 0x55, -86, 1, 2, 4, 8, 16, 32, 64, -128, 127 };
 
+/* Test array-int8: the array in int8, with every operand bit 0 and 1. See diag.h for what tests return. */
 int diag_array_int8(struct weft_diag *d)
 {
 	static const int values[] = { 0, -1, 0x55, -86, 1, 2, 4, 8, 16, 32, 64, -128, 127 };
@@ -182,6 +196,7 @@ int diag_array_int8(struct weft_diag *d)
 	return run(d, &s, "int8");
 }
 
+/* Test array-int16: the array in int16 by int8 with sums of 48 bits. */
 int diag_array_int16(struct weft_diag *d)
 {
 	static const int values[] = { 0, -1, 0x5555, -21846, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384,

@@ -104,6 +104,10 @@ static void uniform(struct float_test *t)
 	}
 }
 
+/*
+ * Adds convolutions with random float8 operands in all pairs of formats; infinities and NaN are
+ * rare among them.
+ */
 static void random_ones(struct float_test *t)
 {
 	const uint32_t n = t->cfg->n;
@@ -122,6 +126,7 @@ static void random_ones(struct float_test *t)
 
 /* ---- judging: as in the other modes, without playing faults through ---- */
 
+/* Names the place of wrong float sums: one PE, a row, a column or all of the array. */
 static void judge(struct weft_diag *d, const struct float_test *t, const struct diag_out *out)
 {
 	const int n = (int)d->cfg->n;
@@ -162,6 +167,10 @@ static void judge(struct weft_diag *d, const struct float_test *t, const struct 
 		          r0, r1, c0, c1);
 }
 
+/*
+ * Test array-float8: the array in float8, its sums of 2^-28 and its registers for exponents, NaN
+ * and infinity.
+ */
 int diag_array_float8(struct weft_diag *d)
 {
 	struct float_test t = { .cfg = d->cfg, .seed = 0xf8f8f8 };

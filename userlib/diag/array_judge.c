@@ -24,6 +24,7 @@ static int64_t sign_extend(uint64_t v, int bits)
 	return (int64_t)((v ^ top) - top);
 }
 
+/* The value with the guessed fault in its bits: one bit stuck, or two neighbours connected. */
 static int64_t force(int64_t value, const struct guess *g, int bits)
 {
 	uint64_t v = (uint64_t)value, one = UINT64_C(1) << g->bit, two = one | one << 1;
@@ -66,6 +67,7 @@ static int64_t play(const struct array_set *s, const struct array_conv *c, int g
 	return g->what == SHADOW ? force(acc, g, s->acc_bits) : acc;
 }
 
+/* Would the guessed fault give every wrong sum that was seen? */
 static bool explains(const struct array_set *s, const uint8_t *got, const bool *bad, const struct guess *g)
 {
 	int64_t sum;
@@ -103,6 +105,7 @@ static bool search(const struct array_set *s, const uint8_t *got, const bool *ba
 
 struct extent { int r0, r1, c0, c1, count; };
 
+/* Marks the PEs that gave a wrong sum and returns the rectangle around them. */
 static struct extent extent_of(const struct array_set *s, const struct diag_out *out, bool *bad)
 {
 	struct extent e = { s->n, -1, s->n, -1, 0 };
@@ -131,6 +134,10 @@ static const char *how_text(enum how how)
 	                                                                              : "and the next one wired to their or";
 }
 
+/*
+ * One PE is wrong: names accumulator, result register, activation or weight register and bit, by
+ * the first guess that explains all sums.
+ */
 static void say_pe(struct weft_diag *d, const struct array_set *s, const uint8_t *got, const bool *bad, struct extent e,
                    const char *mode)
 {

@@ -74,6 +74,10 @@ static void provoke(const struct weft_config *cfg, struct diag_stream *s, enum p
 		s->no_end = true;
 }
 
+/*
+ * Provokes each fault that a stream can provoke, and compares what the device latched with what
+ * the model says.
+ */
 static int faults(struct weft_diag *d)
 {
 	for (enum provoke p = 0; p < N_PROVOKE; p++) {
@@ -143,6 +147,7 @@ static const char *const func_names[FUNCS] = { "move", "add", "sub", "rsub", "mu
 #define TYPES 7
 static const int type_bytes[TYPES] = { 1, 2, 4, 8, 1, 2, 4 };
 
+/* A command alu of the given function and type with random steps and factors that are legal for it. */
 static struct weft_cmd alu(unsigned func, int type, uint64_t *seed)
 {
 	struct weft_cmd c;
@@ -230,6 +235,7 @@ static size_t lookup_all(struct diag_stream *s)
 	return diag_store(s, 0x1000, 256);
 }
 
+/* Compares the bytes of one alu command's result and reports the first that differs. */
 static void compare_alu(struct weft_diag *d, const struct diag_out *out, size_t at, size_t len, unsigned func, int type, bool along)
 {
 	for (size_t i = 0; i < len; i++)
@@ -240,6 +246,7 @@ static void compare_alu(struct weft_diag *d, const struct diag_out *out, size_t 
 		}
 }
 
+/* Test alu: every function of the command alu with every type. */
 int diag_alu_ops(struct weft_diag *d)
 {
 	struct diag_stream s = { 0 };

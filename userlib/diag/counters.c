@@ -8,6 +8,7 @@
 
 #include "userlib/diag/ops.h"
 
+/* A stream whose number of commands and bytes are known: loads, one conv, one elt, a store. */
 static void known_stream(const struct weft_diag *d, struct diag_stream *s)
 {
 	const uint32_t n = d->cfg->n;
@@ -28,6 +29,7 @@ static void differs(struct weft_diag *d, const char *name, uint64_t got, const c
 	          (unsigned long long)want);
 }
 
+/* Compares the device's counters with those of the known stream, within what timing leaves open. */
 static void judge(struct weft_diag *d, const struct weft_counters *c)
 {
 	const uint32_t n = d->cfg->n, rd = 1000 + n * n + n * WEFT_PARAM_BYTES;
@@ -85,6 +87,7 @@ static int registers(struct weft_diag *d)
 	return 0;
 }
 
+/* Test counters: the known stream twice, so that counters must start afresh. */
 int diag_counters(struct weft_diag *d)
 {
 	if (d->o.kind == WEFT_DEV_MODEL) {

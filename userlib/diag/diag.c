@@ -85,6 +85,10 @@ int diag_use_dev(struct weft_diag *d)
 	return err;
 }
 
+/*
+ * Opens the card's administration link and closes the device: a card serves one at a time. Returns
+ * -ENOTSUP for other devices.
+ */
 int diag_use_admin(struct weft_diag *d)
 {
 	char msg[WEFT_ADMIN_MSG] = "";
@@ -101,6 +105,10 @@ int diag_use_admin(struct weft_diag *d)
 	return err;
 }
 
+/*
+ * Prepares diagnostics of a device; nothing is opened yet but the model beside it. Returns 0 or a
+ * negative errno with one line in msg; weft_diag_close() frees *out.
+ */
 int weft_diag_open(const struct weft_dev_options *o, weft_diag **out, char *msg)
 {
 	struct weft_diag *d = calloc(1, sizeof(*d));
@@ -128,6 +136,7 @@ int weft_diag_open(const struct weft_dev_options *o, weft_diag **out, char *msg)
 	return 0;
 }
 
+/* Closes the device and frees d; NULL is fine. */
 void weft_diag_close(weft_diag *d)
 {
 	if (!d)
@@ -194,6 +203,7 @@ void diag_find(struct weft_diag *d, const char *id, struct diag_place at, const 
 	va_end(ap);
 }
 
+/* Writes a remark for the report of the test at hand. */
 void diag_note(struct weft_diag *d, const char *format, ...)
 {
 	va_list ap;
@@ -218,6 +228,10 @@ static bool blocks(const struct weft_diag_result *r)
 	return false;
 }
 
+/*
+ * Runs one test, 0..DIAG_N_TESTS-1, into *r. A test that builds on a failed one is blocked
+ * instead. Returns 0, -ENOENT for no such test, or a failure of the host.
+ */
 int weft_diag_run(weft_diag *d, size_t test, struct weft_diag_result *r)
 {
 	uint64_t begin = weft_now_ns();

@@ -56,6 +56,10 @@ static void surroundings(struct weft_diag *d, const struct diag_out *out)
 		}
 }
 
+/*
+ * Compares plain copies and tells a data line of the bus from a line or lane inside by which bits
+ * of which bytes are wrong.
+ */
 static void judge_copies(struct weft_diag *d, const struct diag_out *out, const struct copy *c, size_t n_copies)
 {
 	const uint32_t n = d->cfg->n;
@@ -114,6 +118,7 @@ static const char *who_hangs(struct weft_diag *d)
 	return err == DIAG_STOPPED ? "DIAG-RUN-2" : "DIAG-RUN-3";
 }
 
+/* Copies random bytes at all alignments through the scratchpad and judges them. */
 static int copies(struct weft_diag *d)
 {
 	const uint32_t n = d->cfg->n, region = d->cfg->sp_bytes / REGIONS;
@@ -204,6 +209,7 @@ static int64_t shape(struct weft_cmd_load *c, uint64_t *seed, uint32_t room, boo
 	return (span < room ? diag_random(seed) % (uint32_t)(room - span) : 0) - low;
 }
 
+/* A random legal load or store of up to four dimensions, with steps of both signs, within the given room. */
 static struct weft_cmd strided(unsigned op, uint64_t *seed, uint32_t mem_room, uint32_t sp_room)
 {
 	struct weft_cmd c;
@@ -275,6 +281,7 @@ static int strided_loads(struct weft_diag *d, const uint8_t *data, uint32_t sp_r
 	return err < 0 ? err : 0;
 }
 
+/* Runs 48 random strided stores and reports the first wrong byte. */
 static int strided_stores(struct weft_diag *d, const uint8_t *data, uint32_t sp_room)
 {
 	struct diag_stream s = { 0 };
@@ -351,6 +358,7 @@ static int both_ways(struct weft_diag *d, const uint8_t *data)
 	return err < 0 ? err : 0;
 }
 
+/* Test dma: plain copies first; strided loads and stores only if those are right. */
 int diag_dma(struct weft_diag *d)
 {
 	/* Strided transfers use a part of each quarter of the scratchpad. */

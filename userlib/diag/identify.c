@@ -8,6 +8,7 @@
 
 #include "userlib/diag/diag.h"
 
+/* Says who the card is (serial, firmware, USB) and checks its answers to a greeting. */
 static int identify_card(struct weft_diag *d)
 {
 	struct weft_card_info i;

@@ -14,6 +14,7 @@
 #define BLOCK (128 * 1024)
 #define ECHO_WORDS 127
 
+/* Asks the card for its counts of frames. Returns 0 or a negative errno. */
 static int stats(struct weft_diag *d, struct weft_msg_stats_reply *s)
 {
 	char msg[WEFT_ADMIN_MSG] = "";
@@ -102,6 +103,7 @@ static int blocks(struct weft_diag *d, double *up, double *down)
 	return err;
 }
 
+/* Test link: echoes, blocks both ways, their speed, and the card's count of broken frames meanwhile. */
 int diag_link(struct weft_diag *d)
 {
 	struct weft_msg_stats_reply before, after;
@@ -132,6 +134,7 @@ int diag_link(struct weft_diag *d)
 	return 0;
 }
 
+/* Test core: the card's own self-test, with a finding for each part that it reports. */
 int diag_core(struct weft_diag *d)
 {
 	static const char *const names[] = { "RAM of the core", "CRC and arithmetic", "timer and watchdog", "NPU registers", "card memory",

@@ -81,6 +81,7 @@ static void element(struct diag_stream *s, uint32_t log, bool read, int write, b
 	}
 }
 
+/* March C- over a part of card memory, in blocks that the DMA writes and reads. */
 static int march(struct weft_diag *d)
 {
 	struct diag_stream s = { .known = true };
@@ -120,6 +121,7 @@ static int march(struct weft_diag *d)
 	return err < 0 ? err : 0;
 }
 
+/* Test memory: data and address lines of card memory, then March C- over a part. */
 int diag_memory(struct weft_diag *d)
 {
 	if (d->o.kind != WEFT_DEV_USB) {

@@ -31,6 +31,7 @@ static int tensor(struct builder *b, weft_dtype t, int64_t h, int64_t w, int64_t
 	return b->err ? -1 : took(b, weft_graph_tensor(b->g, name, t, 4, (int64_t[]){ 1, h, w, c }));
 }
 
+/* Adds a constant and takes over data; -1 and an error in the builder if that fails. */
 static int constant(struct builder *b, weft_dtype t, int rank, const int64_t *dim, void *data)
 {
 	char name[16];
@@ -102,6 +103,7 @@ static int conv(struct builder *b, int x, int64_t k, int64_t oc)
 	return wide ? rescale(b, y, 20000, 26, WEFT_INT16, true) : rescale(b, y, INT64_C(1) << 30, 39, WEFT_INT8, false);
 }
 
+/* Adds a MAX_POOL2D of 2x2 and returns its result. */
 static int pool(struct builder *b, int x)
 {
 	weft_attr a = { .pool = { .kernel = { 2, 2 }, .stride = { 2, 2 }, .acc = WEFT_INT32 } };
@@ -111,6 +113,7 @@ static int pool(struct builder *b, int x)
 	return y;
 }
 
+/* Adds the quantised sum of two int8 tensors: each rescaled to int32, added, rescaled back. */
 static int add(struct builder *b, int x, int other)
 {
 	int in[2] = { rescale(b, x, 1 << 30, 20, WEFT_INT32, false), rescale(b, other, 1 << 30, 21, WEFT_INT32, false) };
@@ -152,6 +155,10 @@ static weft_graph *make(int which, bool int16)
 	return b.g;
 }
 
+/*
+ * Runs one of the three test networks as any other, with the check against golden, and reports a
+ * difference.
+ */
 static int run_net(struct weft_diag *d, int which)
 {
 	static const char *const names[] = { "convolutions", "depthwise and sum", "int16x8" };
@@ -206,6 +213,7 @@ static int run_net(struct weft_diag *d, int which)
 	return err == -EBADMSG || err == -EIO || err == -ETIMEDOUT ? 0 : err;
 }
 
+/* Test networks: three small networks with random weights, every tensor compared. */
 int diag_networks(struct weft_diag *d)
 {
 	int err = 0;

@@ -6,6 +6,10 @@
 #define MINUS_INF_FP16 (-0x400)   /* fc00 */
 #define INF_FP16 0x7c00
 
+/*
+ * Fills the post unit's fields of a command for a dense result of w by h pixels of c channels,
+ * without a change of values.
+ */
 static void post(struct weft_cmd_post *p, int mode, uint32_t out, uint32_t w, uint32_t h, uint32_t c)
 {
 	uint32_t elem = diag_out_bytes(mode);
@@ -39,6 +43,7 @@ struct weft_cmd diag_conv(const struct weft_config *cfg, uint32_t in, uint32_t w
 	return c;
 }
 
+/* An elt command that copies a dense tensor through the post unit. */
 struct weft_cmd diag_elt(uint32_t in, uint32_t out, int mode, uint32_t width, uint32_t height, uint32_t channels)
 {
 	struct weft_cmd c;
@@ -51,6 +56,7 @@ struct weft_cmd diag_elt(uint32_t in, uint32_t out, int mode, uint32_t width, ui
 	return c;
 }
 
+/* A pool command over a dense tensor; the caller sets the window. */
 struct weft_cmd diag_pool(uint32_t in, uint32_t out, int mode, uint32_t width, uint32_t height, uint32_t channels)
 {
 	struct weft_cmd c;
@@ -63,6 +69,7 @@ struct weft_cmd diag_pool(uint32_t in, uint32_t out, int mode, uint32_t width, u
 	return c;
 }
 
+/* A dw command of 3x3 without padding over a dense tensor of in_w by in_h pixels. */
 struct weft_cmd diag_dw(uint32_t in, uint32_t weights, uint32_t params, uint32_t out, int mode, uint32_t channels,
                         uint32_t in_w, uint32_t in_h)
 {

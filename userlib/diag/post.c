@@ -48,6 +48,7 @@ static int clip(int v, int lo, int hi)
 	return v < lo ? lo : v > hi ? hi : v;
 }
 
+/* Loads len random bytes to a scratchpad address; most > 0 limits them to -most..most. */
 static void put_random(struct post_test *t, uint32_t sp, uint32_t len, int most)
 {
 	size_t off = diag_data(&t->s, NULL, len);
@@ -183,6 +184,7 @@ static void part_of_the_lanes(struct post_test *t, int mode)
 	t->spread = true;
 }
 
+/* Adds convolutions with a second addend, in many combinations of scales, shifts and limits. */
 static void convs_with_addend(struct post_test *t, int mode)
 {
 	const uint32_t n = t->cfg->n, run = n * diag_in_bytes(mode);
@@ -283,6 +285,7 @@ static void ties(struct post_test *t, int mode)
 	add_piece(t, &c, CONV, n, n);
 }
 
+/* Adds pooling and depthwise commands with different factors and limits. */
 static void pools_and_dws(struct post_test *t, int mode)
 {
 	const uint32_t n = t->cfg->n, size = 6;
@@ -335,6 +338,7 @@ static int32_t half_pattern(struct post_test *t)
 	return (int16_t)v;
 }
 
+/* Chooses output format, saturation and limits for the k-th float command. */
 static void float_limits(struct post_test *t, struct weft_cmd_post *p, int k)
 {
 	p->out_fmt = k & 1 ? 4 : k / 2 % 5;
@@ -347,6 +351,7 @@ static void float_limits(struct post_test *t, struct weft_cmd_post *p, int k)
 	}
 }
 
+/* Loads n parameter records with random fp16 biases. */
 static void float_records(struct post_test *t, uint32_t n)
 {
 	size_t off = diag_data(&t->s, NULL, (size_t)n * WEFT_PARAM_BYTES);
@@ -379,6 +384,7 @@ static void conversions(struct post_test *t)
 		}
 }
 
+/* Adds commands of all four kinds in float8 mode, with special values among the operands. */
 static void floats(struct post_test *t)
 {
 	const uint32_t n = t->cfg->n, size = 6;
@@ -427,6 +433,7 @@ static void floats(struct post_test *t)
 
 struct wrong { uint32_t bytes; uint64_t lanes; size_t first; int piece; };
 
+/* Counts the wrong bytes of each kind of command, the lanes that they are in, and the first of each. */
 static void count_wrong(const struct post_test *t, const struct diag_out *out, struct wrong *w)
 {
 	for (int i = 0; i < t->n_pieces; i++) {
@@ -443,6 +450,10 @@ static void count_wrong(const struct post_test *t, const struct diag_out *out, s
 	}
 }
 
+/*
+ * Concludes from which kinds of command and lanes are wrong where the fault is: one lane of the
+ * post unit, or the unit in front of it.
+ */
 static void judge(struct weft_diag *d, const struct post_test *t, const struct diag_out *out, int mode)
 {
 	struct wrong w[N_OPS] = { { 0 } };
@@ -485,6 +496,7 @@ static void stopped(struct weft_diag *d, const struct weft_job_result *r, int mo
 		          r->counters.cmds);
 }
 
+/* Runs the test's commands of one arithmetic mode and judges the results. */
 static int run_mode(struct weft_diag *d, int mode)
 {
 	const uint32_t sp = d->cfg->sp_bytes;
@@ -521,6 +533,10 @@ static int run_mode(struct weft_diag *d, int mode)
 	return err < 0 ? err : 0;
 }
 
+/*
+ * Test post: the post unit in int8, int16 and float8, as far as the configuration has them and no
+ * earlier mode failed.
+ */
 int diag_post(struct weft_diag *d)
 {
 	int err = run_mode(d, WEFT_POST_MODE_INT8);

@@ -25,6 +25,10 @@ int diag_reg_read(struct weft_diag *d, uint32_t addr, uint32_t *value)
 	return n < 0 ? n : 0;
 }
 
+/*
+ * Writes a register through the driver or, on a card, through the firmware. -EPERM if the firmware
+ * keeps the register to itself, -ENOTSUP on the model.
+ */
 int diag_reg_write(struct weft_diag *d, uint32_t addr, uint32_t value)
 {
 	if (d->o.kind == WEFT_DEV_MODEL)
@@ -52,6 +56,7 @@ static void name_of(char *name, size_t len, const struct weft_reg_info *g, unsig
 /* Bits that were seen wrong in one register, over all patterns. */
 struct seen { uint32_t high, low, wrote, got; unsigned n_high, n_low; };
 
+/* Adds one write and read of a register to what is known of its wrong bits. */
 static void note_seen(struct seen *s, uint32_t want, uint32_t got)
 {
 	if (want == got)
@@ -74,6 +79,7 @@ static bool one_bit(uint32_t bits)
 	return bits && !(bits & (bits - 1));
 }
 
+/* Names a register's fault: one bit stuck, two bits connected, or others. */
 static void say(struct weft_diag *d, const char *name, uint32_t addr, const struct seen *s)
 {
 	struct diag_place at = DIAG_NOWHERE;
@@ -92,6 +98,7 @@ static void say(struct weft_diag *d, const char *name, uint32_t addr, const stru
 	}
 }
 
+/* Writes a value to the register's writable bits, reads it back and notes the difference. */
 static int pattern(struct weft_diag *d, uint32_t addr, uint32_t mask, uint32_t value, struct seen *s)
 {
 	uint32_t got;
@@ -105,6 +112,7 @@ static int pattern(struct weft_diag *d, uint32_t addr, uint32_t mask, uint32_t v
 	return err;
 }
 
+/* Walks a one through all bits of a register that software may write, after all zeros and all ones. */
 static int walk(struct weft_diag *d, const struct weft_reg_info *g, unsigned k)
 {
 	uint32_t addr = (uint32_t)(g->offset + k * g->stride), mask = g->writable;
@@ -159,6 +167,7 @@ static int apart(struct weft_diag *d)
 	return 0;
 }
 
+/* Writes 0 to every register that software may write. */
 static int clear(struct weft_diag *d)
 {
 	for (size_t i = 0; i < WEFT_N_REGS; i++)
@@ -228,6 +237,7 @@ static int causes(struct weft_diag *d)
 	return 0;
 }
 
+/* Test registers: values after a reset, interrupt causes, and walking bits. */
 int diag_registers(struct weft_diag *d)
 {
 	int err = 0;

@@ -40,6 +40,7 @@ struct bank {
 	uint8_t high[BITS_MAX], low[BITS_MAX];   /* bits read 1 instead of 0, 0 instead of 1 */
 };
 
+/* Compares one word of the scratchpad and adds its wrong bits and rows to its bank's. */
 static void look(const struct weft_config *cfg, struct bank *banks, uint32_t addr, const uint8_t *got, const uint8_t *want)
 {
 	if (!memcmp(got, want, cfg->n))
@@ -59,6 +60,7 @@ static void look(const struct weft_config *cfg, struct bank *banks, uint32_t add
 	}
 }
 
+/* How many bits are set in a or b, and which are the first two; -1 where there is none. */
 static int count_bits(const uint8_t *a, const uint8_t *b, uint32_t n, int *first, int *second)
 {
 	int count = 0;
@@ -109,6 +111,10 @@ static struct bits bits_of(const struct weft_diag *d, const struct bank *b)
 	return w;
 }
 
+/*
+ * Names a bank's data line that is stuck, or two that are connected, if enough words of the bank
+ * are wrong.
+ */
 static void judge_lines(struct weft_diag *d, const struct bank *banks)
 {
 	if (!one_bank(d, banks, "data lines"))
@@ -226,6 +232,7 @@ static void judge_bank_address(struct weft_diag *d, unsigned bank, bool same[2][
 	}
 }
 
+/* Names an address line from which rows answered with each other's contents. */
 static void judge_addresses(struct weft_diag *d, const uint8_t *got, const uint8_t *data, uint32_t n_rows, uint32_t set)
 {
 	const uint32_t n = d->cfg->n;
@@ -292,6 +299,7 @@ static int address_lines(struct weft_diag *d)
 
 struct march { size_t b[2]; uint32_t chunk, n_chunks; };
 
+/* A load or store of one chunk of the scratchpad, upwards or downwards through its rows. */
 static void chunk_cmd(struct weft_cmd *c, const struct weft_config *cfg, unsigned op, uint32_t at, uint32_t chunk,
                       size_t dram, bool down)
 {

@@ -31,6 +31,10 @@ static void text_io(struct io *io, char *s, size_t n)
 	s[n - 1] = '\0';
 }
 
+/*
+ * Reads or writes the head of a capture: device, configuration, planted fault, step, fault, and
+ * the first difference that was seen.
+ */
 static void head_io(struct io *io, struct weft_capture *c)
 {
 	uint32_t kind = (uint32_t)c->plant.kind;
@@ -73,6 +77,7 @@ void weft_capture_release(struct weft_capture *c)
 
 /* ---- writing ---- */
 
+/* Writes one compressed section with its length before and after compression. */
 static void put_section(struct io *out, const uint8_t *data, uint64_t n)
 {
 	uLongf stored = compressBound(n);
@@ -123,6 +128,10 @@ int weft_capture_write(const char *path, const struct weft_capture *c, char *msg
 
 /* ---- reading ---- */
 
+/*
+ * Reads one section. Lengths are judged before memory is asked for, so that a small file cannot
+ * ask for much. *data is from malloc.
+ */
 static void get_section(struct io *in, uint8_t **data, uint64_t *n)
 {
 	uint64_t stored;
@@ -145,6 +154,7 @@ static void get_section(struct io *in, uint8_t **data, uint64_t *n)
 	in->at += stored;
 }
 
+/* Reads head, program, memory before and after, and constants. */
 static void read_sections(struct io *in, struct weft_capture *c)
 {
 	struct io head = { 0 };
@@ -168,6 +178,7 @@ static void read_sections(struct io *in, struct weft_capture *c)
 		io_fail(in, "bytes follow the end");
 }
 
+/* Checks magic, version and CRC-32 of a capture's bytes. */
 static void check_head(struct io *in)
 {
 	uint8_t m[8];

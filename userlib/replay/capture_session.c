@@ -23,6 +23,7 @@ int weft_session_remember(weft_session *s)
 	return s->before ? weft_buf_read(s->arena, 0, s->before, n) : -ENOMEM;
 }
 
+/* Fills the capture's head from the session: device, versions, model, and the first mismatch. */
 static void describe(const weft_session *s, struct weft_capture *c)
 {
 	const struct weft_mismatch *m = &s->check.first;
@@ -56,6 +57,10 @@ static int read_consts(weft_session *s, struct weft_capture *c)
 	return 0;
 }
 
+/*
+ * Takes the program as it ran, and reads constants and arena back from the device. Returns 0 or a
+ * negative errno with a line in msg.
+ */
 static int read_memory(weft_session *s, struct weft_capture *c, char *msg)
 {
 	size_t n;

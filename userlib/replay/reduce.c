@@ -32,6 +32,7 @@ struct cut {
 	int n_in;
 };
 
+/* Adds a copy of a constant to the reduced graph and returns its tensor. */
 static int copy_const(struct cut *c, const struct weft_gtensor *t)
 {
 	size_t n = weft_tensor_bytes(&t->t);
@@ -64,6 +65,10 @@ static int take_tensor(struct cut *c, const weft_graph *g, int t, bool made)
 	return i;
 }
 
+/*
+ * Adds operator i to the reduced graph with its tensors. A tensor that no kept operator makes
+ * becomes an input.
+ */
 static int take_op(struct cut *c, const weft_graph *g, int i)
 {
 	const struct weft_gop *o = &g->ops[i];
@@ -137,6 +142,10 @@ static int cut_out(const weft_graph *g, const int *ops, int n, struct cut *c)
 
 /* ---- does it fail? ---- */
 
+/*
+ * Runs a graph once as the user's session would, with one line in why. Returns the session's
+ * status: 0, or what failed.
+ */
 static int run(const weft_graph *g, const weft_tensor *inputs, const struct weft_session_options *o, char *why)
 {
 	const weft_net net = { .g = g };
@@ -156,6 +165,7 @@ static int run(const weft_graph *g, const weft_tensor *inputs, const struct weft
 	return err;
 }
 
+/* Golden's values of the tensors that have become inputs of the reduced graph. The data stays golden's. */
 static weft_tensor *inputs_of(const struct reducer *x, const struct cut *c)
 {
 	weft_tensor *in = calloc((size_t)c->n_in + 1, sizeof *in);
@@ -165,6 +175,7 @@ static weft_tensor *inputs_of(const struct reducer *x, const struct cut *c)
 	return in;
 }
 
+/* Does the network of these n operators still fail in the way that the whole did? */
 static bool fails(struct reducer *x, const int *ops, int n)
 {
 	char why[WEFT_MSG_LEN] = "";
@@ -204,6 +215,10 @@ static int try_part(struct reducer *x, int *some, int parts, int i, bool complem
 	return 1;
 }
 
+/*
+ * Delta debugging (ddmin): tries parts of the operators and the rest without each part, in ever
+ * more parts, until no part can go.
+ */
 static void minimise(struct reducer *x, int *some)
 {
 	for (int parts = 2; x->n > 1 && !x->err;) {
@@ -225,6 +240,7 @@ static void minimise(struct reducer *x, int *some)
 
 /* ---- all of it ---- */
 
+/* Hands the smallest failing graph and its inputs to the caller as copies. */
 static int give(struct reducer *x)
 {
 	struct cut c;
@@ -256,6 +272,7 @@ static int give(struct reducer *x)
 	return 0;
 }
 
+/* Makes sure that the whole network fails, then looks for the fewest operators that do. */
 static int reduce(struct reducer *x, const weft_tensor *inputs)
 {
 	int *some = malloc(((size_t)x->g->n_ops + 1) * sizeof(int));
@@ -311,6 +328,7 @@ int weft_reduce(const weft_net *net, const weft_tensor *inputs, const struct wef
 	return err;
 }
 
+/* Frees the graph and the inputs of a reduction. */
 void weft_reduction_release(struct weft_reduction *r)
 {
 	for (int i = 0; r->graph && i < r->graph->n_inputs; i++)

@@ -37,6 +37,10 @@ static int fail(struct search *x, int err, const char *what)
 
 /* ---- the captured stream ---- */
 
+/*
+ * Replays the capture to find the first wrong command; that is the one whose result the search
+ * keeps looking at.
+ */
 static int find_target(struct search *x)
 {
 	/* On a card nobody looks on: what the run itself saw, or its memory, says where. */
@@ -56,6 +60,7 @@ static int find_target(struct search *x)
 	return 0;
 }
 
+/* Decodes all commands of the captured step. */
 static int decode(struct search *x)
 {
 	const struct weft_step *step = x->k.step;
@@ -75,6 +80,7 @@ static int decode(struct search *x)
 	return 0;
 }
 
+/* Loads the captured program and makes room for the state before any command. */
 static int open_capture(struct search *x)
 {
 	/* weft_replay() has looked at all of this. */
@@ -93,6 +99,7 @@ static int open_capture(struct search *x)
 
 /* ---- the model ---- */
 
+/* A functional model with the given constants and arena as its windows; NULL if there is no memory. */
 static struct weft_model *new_model(const struct search *x, uint8_t *consts, uint64_t n_consts, uint8_t *arena, uint64_t n_arena)
 {
 	struct weft_model *m = weft_model_new(x->k.cfg);
@@ -105,6 +112,7 @@ static struct weft_model *new_model(const struct search *x, uint8_t *consts, uin
 	return m;
 }
 
+/* Notes the span of bytes that the target command writes on the model, in the scratchpad or the arena. */
 static void note_write(void *user, enum weft_model_space space, unsigned window, uint64_t addr, uint64_t len)
 {
 	struct weft_part_out *o = user;
@@ -147,6 +155,7 @@ static int run_to(struct search *x, uint32_t from)
 
 /* ---- one stream on model and device ---- */
 
+/* Runs a part of the stream on the model; x->want is the memory that it leaves. */
 static int on_model(struct search *x, const struct weft_part_stream *s)
 {
 	x->want = malloc(s->n_arena + 1);
@@ -160,6 +169,7 @@ static int on_model(struct search *x, const struct weft_part_stream *s)
 	return err ? fail(x, -EINVAL, "a part of the stream faults on the model") : 0;
 }
 
+/* Runs a part of the stream on the device; x->got is the memory that it leaves, *res how the job ended. */
 static int on_device(struct search *x, const struct weft_part_stream *s, struct weft_job_result *res)
 {
 	weft_buf *consts = NULL, *arena = NULL;
@@ -268,6 +278,10 @@ static void narrow(struct search *x, struct weft_part_stream *s)
 	}
 }
 
+/*
+ * Opens the device on which the reduced streams run, with the captured fault planted if the device
+ * is the RTL.
+ */
 static int open_device(struct search *x)
 {
 	struct weft_dev_options d = weft_dev_options_default();

@@ -28,6 +28,7 @@ static uint64_t align(uint64_t n)
 	return (n + BUS - 1) / BUS * BUS;
 }
 
+/* Appends a command to the part's stream and counts it as one that will have retired. */
 static void append(struct build *b, const struct weft_cmd *c)
 {
 	unsigned u = weft_cmd_info((unsigned)c->h.op)->unit;
@@ -52,6 +53,10 @@ static bool reaches(const struct weft_part *k, int window)
 	return false;
 }
 
+/*
+ * Decides where things lie in the part's constants and arena: an image of the scratchpad first,
+ * then the program's own.
+ */
 static int lay_out_memory(struct build *b)
 {
 	const struct weft_part *k = b->k;
@@ -74,6 +79,7 @@ static int lay_out_memory(struct build *b)
 	return 0;
 }
 
+/* Loads the blocks of the scratchpad that the kept commands read, as few long rows. */
 static void load_blocks(struct build *b)
 {
 	const uint32_t n = b->k->cfg->sp_bytes / WEFT_PART_BLOCK, most = ROW_MAX / WEFT_PART_BLOCK;
@@ -132,6 +138,7 @@ static void keep_commands(struct build *b)
 		free(kept[u]);
 }
 
+/* Stores what the target command wrote into the scratchpad, so that it can be seen in memory. */
 static void store_results(struct build *b)
 {
 	const struct weft_part_out *o = &b->k->out;
@@ -151,6 +158,7 @@ static void store_results(struct build *b)
 	}
 }
 
+/* Writes the part as a stream: loads, kept commands with their waits counted anew, stores, END. */
 static void write_stream(struct build *b)
 {
 	struct weft_part_stream *s = b->s;
@@ -240,6 +248,7 @@ static int take_tensor(struct program *q, const struct weft_part *k, int tensor)
 	return made < 0 ? made : out;
 }
 
+/* Marks the part's memory images as inputs of the graph and its results as outputs. */
 static int mark_ports(weft_graph *g)
 {
 	g->inputs = calloc((size_t)g->n_tensors + 1, sizeof(int));
@@ -255,6 +264,10 @@ static int mark_ports(weft_graph *g)
 	return 0;
 }
 
+/*
+ * Fills a program's tables of tensors and operators for a part, so that it can be saved and run as
+ * any other.
+ */
 static int fill_tables(struct program *q)
 {
 	q->tensors = calloc((size_t)q->g->n_tensors + 1, sizeof *q->tensors);

@@ -62,6 +62,7 @@ static int fail(struct replay *x, int err, const char *what)
 
 /* ---- the correct run ---- */
 
+/* Makes room for need elements in an array by doubling. False if there is no memory. */
 static bool grow(void **p, uint64_t *cap, uint64_t need, size_t elem)
 {
 	uint64_t n = *cap ? *cap : 1024;
@@ -78,6 +79,7 @@ static bool grow(void **p, uint64_t *cap, uint64_t need, size_t elem)
 	return true;
 }
 
+/* The model wrote len bytes: keeps address and bytes in the trace of the command at hand. */
 static void log_write(void *user, enum weft_model_space space, unsigned window, uint64_t addr, uint64_t len)
 {
 	struct replay *x = user;
@@ -98,6 +100,7 @@ static void log_write(void *user, enum weft_model_space space, unsigned window, 
 	t->n_pool += len;
 }
 
+/* Runs the captured stream on the model command by command, keeping what each command writes. */
 static int run_model(struct replay *x)
 {
 	const uint64_t *words = x->p->words + x->step->first_word;
@@ -117,6 +120,7 @@ static int run_model(struct replay *x)
 	return x->t.err ? fail(x, x->t.err, "out of memory for the correct run") : 0;
 }
 
+/* Prepares the model with the captured memory and runs the stream as it should have run. */
 static int correct_run(struct replay *x)
 {
 	const uint64_t n = x->c->n_arena;
@@ -151,6 +155,7 @@ static void coordinates(const weft_tensor *t, uint64_t index, int64_t *at)
 	}
 }
 
+/* Notes which element of which tensor a wrong byte belongs to, with its coordinates. */
 static void name_tensor(struct replay *x, struct weft_replay_place *f, int tensor, uint64_t index)
 {
 	const struct weft_gtensor *t = &x->p->graph->tensors[tensor];
@@ -182,6 +187,7 @@ static bool in_record(const weft_graph *g, const struct weft_prec *q, uint64_t a
 	return false;
 }
 
+/* The coordinates of the first and the last element of a debug record: the tile that its command made. */
 static void tile_of(const weft_graph *g, const struct weft_prec *q, struct weft_replay_place *f)
 {
 	int64_t first[8] = { 0 }, last[8] = { 0 };
@@ -195,6 +201,7 @@ static void tile_of(const weft_graph *g, const struct weft_prec *q, struct weft_
 	}
 }
 
+/* Finds the element at a wrong scratchpad address by the command's debug records. */
 static void name_by_records(struct replay *x, struct weft_replay_place *f)
 {
 	const struct weft_pcmd *k = &x->p->cmds[x->step->first_cmd + f->cmd];
@@ -219,6 +226,7 @@ static bool stored_by(const struct replay *x, int tensor, int op)
 	return x->p->tensors[tensor].on_npu && made >= 0 && op >= 0 && (made == op || x->p->ops[op].into == made);
 }
 
+/* Finds the element at a wrong arena address by the tensors' places in the arena. */
 static void name_by_offset(struct replay *x, struct weft_replay_place *f, int op)
 {
 	for (int i = 0; i < x->p->n_tensors; i++) {
@@ -231,6 +239,7 @@ static void name_by_offset(struct replay *x, struct weft_replay_place *f, int op
 	}
 }
 
+/* Names operator, command and, if one is known, tensor and element of the first wrong byte. */
 static void name_place(struct replay *x, struct weft_replay_place *f)
 {
 	const struct weft_pcmd *k = &x->p->cmds[x->step->first_cmd + f->cmd];
@@ -274,6 +283,7 @@ static bool written_later(const struct trace *t, size_t i, uint64_t addr)
 	return false;
 }
 
+/* The whole element around a wrong byte, as it should be and as it is. */
 static void element_values(struct replay *x, const struct write *w, uint64_t byte, struct weft_replay_place *f)
 {
 	if (!f->element)
@@ -287,6 +297,10 @@ static void element_values(struct replay *x, const struct write *w, uint64_t byt
 	f->have = weft_element_value(t, x->row + at);
 }
 
+/*
+ * A command has retired in the simulator: compares every byte that the model says it writes with
+ * what the device has.
+ */
 static int on_retire(void *user, const struct weft_retire *ret)
 {
 	struct replay *x = user;
@@ -320,6 +334,10 @@ static int on_retire(void *user, const struct weft_retire *ret)
 	return 0;
 }
 
+/*
+ * Opens the simulator with the captured configuration, memory, fault and waveform options, and
+ * fills its memory.
+ */
 static int open_device(struct replay *x, const char *wave, uint64_t wave_from, uint64_t wave_to)
 {
 	struct weft_dev_options d = weft_dev_options_default();
@@ -344,6 +362,7 @@ static int open_device(struct replay *x, const char *wave, uint64_t wave_from, u
 	return 0;
 }
 
+/* Closes the simulator and frees its buffers. */
 static void close_device(struct replay *x)
 {
 	weft_buf_free(x->dev_consts);
@@ -353,6 +372,10 @@ static void close_device(struct replay *x)
 	x->dev = NULL;
 }
 
+/*
+ * Runs the captured step on the simulator. Returns 0 or a negative errno; the job's result is in
+ * the report.
+ */
 static int run_device(struct replay *x, weft_observer *observer)
 {
 	const struct weft_window win[] = {
@@ -372,6 +395,7 @@ static bool same_fault(const struct weft_capture *c, const struct weft_job_resul
 	return c->fault[0] == r->fault_code && (!r->fault_code || (c->fault[1] == r->fault_unit && c->fault[2] == r->fault_cmd));
 }
 
+/* Runs the capture in simulation and notes whether the device's failure was reproduced. */
 static int simulate(struct replay *x)
 {
 	uint8_t *after = malloc(x->c->n_arena + 1);
@@ -426,6 +450,10 @@ static void believe_the_run(struct replay *x)
 	}
 }
 
+/*
+ * Compares the memory that the device left with the correct one, and takes the earliest command
+ * that wrote a wrong byte as the culprit.
+ */
 static void look_in_memory(struct replay *x)
 {
 	const uint8_t *got = x->c->after;
@@ -470,6 +498,10 @@ static bool reads(const struct weft_cmd *c, uint64_t at)
 	return false;
 }
 
+/*
+ * Compares the constants in the device's memory with the program's; if they differ, the command
+ * that read the first wrong byte is named.
+ */
 static void look_in_constants(struct replay *x)
 {
 	const uint64_t *words = x->p->words + x->step->first_word;
@@ -498,6 +530,7 @@ static void look_in_constants(struct replay *x)
 
 /* ---- all of it ---- */
 
+/* Loads the captured program and checks that configuration, step and memory sizes fit it. */
 static int check_capture(struct replay *x)
 {
 	const struct weft_capture *c = x->c;
@@ -523,6 +556,7 @@ static int check_capture(struct replay *x)
 
 /* ---- the moment ---- */
 
+/* The value of the first wrong byte at this moment of the simulation. */
 static uint8_t first_byte(const struct replay *x)
 {
 	uint8_t b = 0;
@@ -560,6 +594,7 @@ static int note_moment(void *user, const struct weft_retire *ret)
 	return 0;
 }
 
+/* Runs once more and watches the first wrong byte, to learn in which cycle it changed. */
 static int find_moment(struct replay *x)
 {
 	int err = open_device(x, NULL, 0, 0);

@@ -25,6 +25,7 @@ static const char *const conv[] = { "act_req", "act_gnt", "act_addr[19:0]", "wgt
 	"stall_act", "stall_wgt", "stall_post", POST, NULL };
 static const char *const vector[] = { "vec_req", "vec_gnt", "vec_addr[19:0]", "parv_req", "parv_gnt", "parv_addr[19:0]", POST, NULL };
 
+/* The list of a unit's signals to look at first. */
 static const char *const *of_unit(unsigned unit)
 {
 	switch (unit) {

@@ -15,6 +15,7 @@
 
 /* ---- states ---- */
 
+/* Appends len bytes to a buffer that grows. Returns 0 or -ENOMEM. */
 static int put(uint8_t **p, uint64_t *n, uint64_t *cap, const void *data, uint64_t len)
 {
 	if (*n + len > *cap) {
@@ -48,6 +49,10 @@ static int take_host(const weft_session *s, struct weft_state *st)
 	return err;
 }
 
+/*
+ * Gives the session the host's tensors of a checkpoint: number, size and bytes of each, one after
+ * another. Returns -EINVAL if one does not fit the graph.
+ */
 static int give_host(weft_session *s, const struct weft_state *st)
 {
 	const weft_graph *g = s->net->g;
@@ -94,6 +99,7 @@ int weft_session_take_state(weft_session *s, int step, uint32_t cmd)
 
 /* ---- files ---- */
 
+/* Writes a checkpoint's bytes into a file. Returns 0, or -EIO with one line in msg. */
 static int write_file(const char *path, const uint8_t *data, size_t n, char *msg)
 {
 	FILE *f = fopen(path, "wb");
@@ -106,6 +112,7 @@ static int write_file(const char *path, const uint8_t *data, size_t n, char *msg
 	return ok ? 0 : -EIO;
 }
 
+/* Reads a checkpoint's file. Returns 0, -ENOMEM, or -EINVAL for a file that cannot be read. */
 static int read_file(const char *path, uint8_t **data, size_t *n, char *msg)
 {
 	int err = weft_file_read(path, SIZE_MAX, data, n);
@@ -115,6 +122,7 @@ static int read_file(const char *path, uint8_t **data, size_t *n, char *msg)
 	return err && err != -ENOMEM ? -EINVAL : err;
 }
 
+/* Puts the values of all inputs of the network into the segment, one after another. */
 static int collect_inputs(const weft_session *s, const weft_tensor *inputs, struct weft_segment *g)
 {
 	uint64_t cap = 0;
@@ -125,6 +133,10 @@ static int collect_inputs(const weft_session *s, const weft_tensor *inputs, stru
 	return err;
 }
 
+/*
+ * Writes one file for each of the n segments: program, inputs, the state at its beginning and the
+ * one at its end.
+ */
 static int write_checkpoints(weft_session *s, const weft_tensor *inputs, const struct weft_segments *o,
                              char *const *file, int n, char *msg)
 {
@@ -154,6 +166,7 @@ static int write_checkpoints(weft_session *s, const weft_tensor *inputs, const s
 
 /* ---- all of them ---- */
 
+/* The names of n checkpoint files in a folder, from malloc; entries may be NULL if there is no memory. */
 static char **names(const char *dir, int n)
 {
 	char **p = calloc((size_t)n + 1, sizeof(*p));
@@ -214,6 +227,7 @@ static int run_ahead(weft_session *s, const weft_tensor *inputs, int n, char *ms
 	return err;
 }
 
+/* Lets the model run ahead and writes the checkpoints without running any segment, for other machines. */
 static int only_files(weft_session *s, const weft_tensor *inputs, const struct weft_segments *o, int n, char *msg)
 {
 	char **file = names(o->dir, n);
@@ -278,6 +292,10 @@ int weft_session_run_segments(weft_session *s, const weft_tensor *inputs, weft_t
 
 /* ---- one of them ---- */
 
+/*
+ * Makes tensors of the inputs in a checkpoint, without copying them. Returns -EINVAL if the
+ * checkpoint is too short.
+ */
 static int open_inputs(const weft_net *net, const struct weft_segment *g, weft_tensor *in, char *msg)
 {
 	uint64_t at = 0;
@@ -337,6 +355,7 @@ int weft_session_clean_sp(weft_session *s)
 	return err;
 }
 
+/* Index of the first byte in which a and b differ; n if they are equal. */
 static uint64_t first_difference(const uint8_t *a, const uint8_t *b, uint64_t n)
 {
 	uint64_t i = 0;
@@ -370,6 +389,7 @@ static int compare_end(weft_session *s, const struct weft_segment *g, char *msg)
 	return err;
 }
 
+/* Writes what the segment found (cycles, coverage, first mismatch) into f; nothing if f is NULL. */
 static int write_result(weft_session *s, FILE *f, char *msg)
 {
 	uint8_t *data = NULL;
@@ -384,6 +404,10 @@ static int write_result(weft_session *s, FILE *f, char *msg)
 	return err;
 }
 
+/*
+ * Ends a segment: compares its last state with the one that the next segment begins in, writes its
+ * result and one line about it. Returns 0, -EBADMSG if something differs, or another failure.
+ */
 static int judge(weft_session *s, const struct weft_segment *g, const struct weft_segment_part *end, char *line, char *msg)
 {
 	int err = end ? end->end(end->user, s) : 0;

@@ -56,6 +56,7 @@ uint64_t *weft_cut_stream(const weft_program *p, const struct weft_step *step, u
 /* The same for the model, which is there long before; it has no cycles. */
 struct cost { uint64_t device, model; };
 
+/* Elements of the graph's tensors that a command makes, by its debug records. */
 static uint64_t elements_of(const weft_program *p, const struct weft_pcmd *c)
 {
 	uint64_t n = 0;
@@ -151,6 +152,7 @@ static uint64_t stream_work(const weft_program *p, int i)
 	return i && p->steps[i].kind == WEFT_STEP_NPU ? STREAM_MS * PER_MS : 0;
 }
 
+/* The estimated work of the whole program, for the device and for the model that runs ahead. */
 static struct cost all_work(const weft_program *p, const struct weft_config *cfg, enum weft_memory memory)
 {
 	struct cost all = { 0, 0 };
@@ -192,6 +194,7 @@ struct walk {
 	uint64_t offered, cut;
 };
 
+/* Notes for each operator the last of the step's commands that computes or stores for it. */
 static void find_last(struct walk *k, const struct weft_step *step)
 {
 	const uint64_t *w = k->p->words + step->first_word;
@@ -282,6 +285,10 @@ static bool may_cut(const struct weft_cmd *c)
 	return c->h.op != WEFT_CMD_LOAD && (c->h.op != WEFT_CMD_CONV || !c->conv.keep);
 }
 
+/*
+ * Lists the places in a step where the stream can be cut, with the work up to each, and cuts where
+ * a segment's share is done.
+ */
 static int cut_step(struct walk *k, int i_step)
 {
 	const struct weft_step *step = &k->p->steps[i_step];

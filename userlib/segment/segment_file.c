@@ -24,6 +24,7 @@
 static const char segment_magic[8] = { 'W', 'E', 'F', 'T', 'S', 'E', 'G', 1 };
 static const char result_magic[8] = { 'W', 'E', 'F', 'T', 'R', 'E', 'S', 1 };
 
+/* Frees a state; memory that was lent to it stays with its owner. */
 void weft_state_free(struct weft_state *s)
 {
 	if (!s->lent) {
@@ -34,6 +35,7 @@ void weft_state_free(struct weft_state *s)
 	memset(s, 0, sizeof(*s));
 }
 
+/* Frees everything that a segment owns. */
 void weft_segment_free(struct weft_segment *s)
 {
 	free(s->program);
@@ -43,6 +45,10 @@ void weft_segment_free(struct weft_segment *s)
 	memset(s, 0, sizeof(*s));
 }
 
+/*
+ * Compresses what io has collected and writes it behind magic, lengths and a CRC-32, with the
+ * bytes of tail uncompressed at the end. *out is from malloc.
+ */
 static int pack(const char magic[8], struct io *io, const uint8_t *tail, uint64_t n_tail, uint8_t **out, size_t *n)
 {
 	uLongf room = compressBound((uLong)io->n);
@@ -109,6 +115,10 @@ static int unpack(const char magic[8], const char *what, const uint8_t *data, si
 	return -EINVAL;
 }
 
+/*
+ * Ends reading: bytes left over are an error. Writes one line into msg after a failure and frees
+ * the buffer.
+ */
 static int unpacked(struct io *io, const char *what, char *msg)
 {
 	if (!io->err && io->at != io->n)
@@ -119,6 +129,10 @@ static int unpacked(struct io *io, const char *what, char *msg)
 	return io->err;
 }
 
+/*
+ * Reads or writes a length and that many bytes; when reading, *p is from malloc and the length is
+ * checked against the file first.
+ */
 static void io_blob(struct io *io, uint8_t **p, uint64_t *n)
 {
 	io_u64(io, n);
@@ -132,6 +146,7 @@ static void io_blob(struct io *io, uint8_t **p, uint64_t *n)
 		io_raw(io, *p, (size_t)*n);
 }
 
+/* Reads or writes a machine state: step and command, scratchpad, arena, the host's tensors. */
 static void io_state(struct io *io, struct weft_segment *g, struct weft_state *s)
 {
 	uint64_t sp = g->sp_bytes, arena = g->arena_bytes;
@@ -145,6 +160,7 @@ static void io_state(struct io *io, struct weft_segment *g, struct weft_state *s
 		io_fail(io, "states of different sizes");
 }
 
+/* Reads or writes a checkpoint but for its program. */
 static void io_segment(struct io *io, struct weft_segment *s)
 {
 	io_u32(io, &s->k);
@@ -202,6 +218,7 @@ static int tensor_named(const weft_graph *g, const char *name)
 	return -1;
 }
 
+/* Reads or writes the first mismatch that a segment found. Tensors travel by number, not by name. */
 static void io_first(struct io *io, const weft_graph *g, struct weft_mismatch *m)
 {
 	int32_t op = m->op, tensor = tensor_named(g, m->tensor);
@@ -285,6 +302,7 @@ int weft_segment_result_write(weft_session *s, uint8_t **out, size_t *n)
 	return pack(result_magic, &io, NULL, 0, out, n);
 }
 
+/* Adds one segment's counters, measurements and coverage to the whole run's. */
 static void add_result(weft_session *s, const weft_session *r)
 {
 	const weft_graph *g = s->net->g;
@@ -312,6 +330,10 @@ static void add_result(weft_session *s, const weft_session *r)
 		s->check.first = r->check.first;
 }
 
+/*
+ * Reads the result of a segment from its bytes and adds it to the run of session s. Returns 0,
+ * -EINVAL for broken bytes, or -ENOMEM.
+ */
 int weft_segment_result_add(weft_session *s, const uint8_t *data, size_t n, char *msg)
 {
 	const weft_graph *g = s->net->g;

@@ -49,6 +49,7 @@ static size_t state_bytes(const weft_session *s)
 	return s->cfg->sp_bytes + s->p->arena_bytes;
 }
 
+/* Bytes of all outputs of the graph. */
 static size_t output_bytes(const weft_graph *g)
 {
 	size_t n = 0;
@@ -101,6 +102,10 @@ void weft_jobs_close(struct weft_jobs *j)
 	free(j);
 }
 
+/*
+ * Prepares n segments as processes: shared memory for their states and outputs. NULL if there is
+ * no memory; weft_jobs_close() frees it.
+ */
 struct weft_jobs *weft_jobs_open(weft_session *s, const weft_tensor *inputs, const struct weft_segments *o, int n)
 {
 	struct weft_jobs *j = calloc(1, sizeof(*j));
@@ -140,6 +145,7 @@ static int wait_for_end(void *user, weft_session *s)
 	return 0;
 }
 
+/* The last segment's end: copies the network's outputs into the memory shared with the parent. */
 static int leave_outputs(void *user, weft_session *s)
 {
 	const struct child *c = user;
@@ -163,6 +169,10 @@ static bool is_verified(const struct weft_jobs *j, int i)
 	return j->s->points[i].cmd && weft_config_of_model(j->s->cfg->name)->features == j->s->cfg->features;
 }
 
+/*
+ * The child process of segment i: opens a device of its own, runs the segment from its state and
+ * leaves result and message in its slot.
+ */
 static void run_child(const struct weft_jobs *j, int i)
 {
 	const weft_session *s = j->s;
@@ -188,6 +198,7 @@ static void run_child(const struct weft_jobs *j, int i)
 
 /* ---- in the parent ---- */
 
+/* Forks the process of segment i, which dies with its parent. Returns 0 or a negative errno in the parent. */
 static int start(struct weft_jobs *j, int i)
 {
 	pid_t parent = getpid();
@@ -208,6 +219,10 @@ static int start(struct weft_jobs *j, int i)
 	_exit(0);
 }
 
+/*
+ * Makes the memory in which golden's tensors are shared by all segments; only those that a check
+ * looks at are kept.
+ */
 static int new_room(struct weft_jobs *j)
 {
 	weft_session *s = j->s;
@@ -250,6 +265,7 @@ int weft_jobs_at(struct weft_jobs *j, int i)
 	return i ? start(j, i) : start_first(j);
 }
 
+/* Reads a child's result from its temporary file and adds it to the run. */
 static int add_result(weft_session *s, FILE *f, char *msg)
 {
 	long n = fseek(f, 0, SEEK_END) ? -1 : ftell(f);
@@ -265,6 +281,7 @@ static int add_result(weft_session *s, FILE *f, char *msg)
 	return err;
 }
 
+/* Copies the outputs out of the shared memory into the session's tensors. */
 static int take_outputs(const struct weft_jobs *j)
 {
 	weft_session *s = j->s;

@@ -38,6 +38,10 @@ static bool two_tensors(struct qz *z, const onnx_node *n)
 	return ta->rank == tb->rank && weft_tensor_elements(ta) == weft_tensor_elements(tb);
 }
 
+/*
+ * Has the product constant weights, and for Conv and Gemm a constant bias or none, of a form that
+ * can be quantised?
+ */
 static bool constant_weights(struct qz *z, const onnx_node *n)
 {
 	weft_tensor t;
@@ -56,6 +60,7 @@ static bool constant_weights(struct qz *z, const onnx_node *n)
 	return !*qz_operand(n, 2) || (qz_floats(z, qz_operand(n, 2), &t) && t.rank == 1 && t.dim[0] == outputs);
 }
 
+/* What the quantiser does with a node: product, pair, average, function, move, Concat, or nothing. */
 static enum kind kind_of(struct qz *z, const onnx_node *n)
 {
 	static const char *const moves[] = { "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose", "Identity", "Dropout", "Slice",
@@ -143,6 +148,10 @@ static int limiter(struct qz *z, int i)
 	return v->reader;
 }
 
+/*
+ * Marks the values behind which a QuantizeLinear and a DequantizeLinear are needed: operands and
+ * results of the nodes that were taken.
+ */
 static void mark(struct qz *z, struct plan *p)
 {
 	for (int i = 0; i < z->n_node; i++) {
@@ -216,6 +225,10 @@ struct weights {
 	int32_t *bias_codes;
 };
 
+/*
+ * Reads weights and bias of a product as floats and chooses a scale for each output channel;
+ * float8 has one power of two for the whole tensor.
+ */
 static int read_weights(struct qz *z, const onnx_node *n, struct weights *w)
 {
 	const bool fp8 = z->o->type == WEFT_QUANTIZE_FP8;
@@ -249,6 +262,7 @@ static int read_weights(struct qz *z, const onnx_node *n, struct weights *w)
 	return 0;
 }
 
+/* Computes the codes of weights, and of the bias in units of x_scale times the channel's scale. */
 static void encode(const struct qz *z, struct weights *w, float x_scale)
 {
 	for (int64_t i = 0; i < weft_tensor_elements(&w->t); i++) {
@@ -291,6 +305,7 @@ static int settle(struct qz *z, struct weights *w, const struct qz_value *x, con
 	return sum ? 0 : -ENOMEM;
 }
 
+/* Makes operand k of node n the result of a DequantizeLinear of the given codes and scale along an axis. */
 static int set_dequantised(struct qz *z, onnx_node *n, size_t k, const char *suffix, char *codes, char *scale, int axis)
 {
 	char *y = qz_text(z, n->output[0], suffix);
@@ -301,6 +316,10 @@ static int set_dequantised(struct qz *z, onnx_node *n, size_t k, const char *suf
 	return qz_set_operand(z, n, k, y);
 }
 
+/*
+ * Writes codes and scales of weights and bias into the model, and lets the product read them
+ * through DequantizeLinear.
+ */
 static int write_weights(struct qz *z, onnx_node *n, const struct weights *w, float x_scale)
 {
 	const bool fp8 = z->o->type == WEFT_QUANTIZE_FP8;
@@ -321,6 +340,10 @@ static int write_weights(struct qz *z, onnx_node *n, const struct weights *w, fl
 	return set_dequantised(z, n, 2, "/b/real", x, scale, 0);
 }
 
+/*
+ * Quantises the weights of the product at node i, from the ranges of its input and its result.
+ * Fails if no values were seen of the input.
+ */
 static int product(struct qz *z, struct plan *p, int i)
 {
 	onnx_node *n = z->node[i];
@@ -369,6 +392,10 @@ static int pair(struct qz *z, struct qz_value *v, int n_before)
 	return quantiser(z, "QuantizeLinear", real, scale, zero, codes) && quantiser(z, "DequantizeLinear", codes, scale, zero, back) ? 0 : -ENOMEM;
 }
 
+/*
+ * Decides which nodes compute with integers and writes QuantizeLinear, DequantizeLinear and
+ * quantised weights for them. Returns 0 or a negative errno.
+ */
 int qz_insert(struct qz *z)
 {
 	struct plan *p = qz_alloc(z, ((size_t)z->n_node + 1) * sizeof *p);

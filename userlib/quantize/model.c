@@ -20,6 +20,7 @@ int qz_fail(struct qz *z, int err, const char *format, ...)
 	return err;
 }
 
+/* n zeroed bytes that live as long as the model; NULL and a message if there is no memory. */
 void *qz_alloc(struct qz *z, size_t n)
 {
 	if (z->n_block == z->cap_block) {
@@ -69,6 +70,7 @@ static int grow(struct qz *z, void ***list, int n, int *cap)
 	return 0;
 }
 
+/* Appends a node to the model's list. NULL counts as no memory. */
 static int add_node(struct qz *z, onnx_node *n)
 {
 	int err = n ? grow(z, (void ***)&z->node, z->n_node, &z->cap_node) : -ENOMEM;
@@ -78,6 +80,7 @@ static int add_node(struct qz *z, onnx_node *n)
 	return err;
 }
 
+/* Appends a constant to the model's list. */
 static int add_init(struct qz *z, onnx_tensor *t)
 {
 	int err = grow(z, (void ***)&z->init, z->n_init, &z->cap_init);
@@ -118,6 +121,7 @@ static onnx_node *copy_node(struct qz *z, const onnx_node *from)
 	return n;
 }
 
+/* Reads the version of the default operator set of the model into z->opset. */
 static int opset_of(struct qz *z)
 {
 	z->set = z->m->opset_import;
@@ -130,6 +134,10 @@ static int opset_of(struct qz *z)
 	return z->opset;
 }
 
+/*
+ * Reads an ONNX model and lists its nodes and constants so that both may grow. Returns 0 or a
+ * negative errno with one line in the message; qz_close() is due either way.
+ */
 int qz_open(struct qz *z, const void *data, size_t len)
 {
 	int err = onnx_read(&z->f, data, len, z->msg, WEFT_MSG_LEN);
@@ -152,6 +160,7 @@ int qz_open(struct qz *z, const void *data, size_t len)
 	return err ? err : qz_index(z);
 }
 
+/* Frees everything that belongs to the model. */
 void qz_close(struct qz *z)
 {
 	weft_graph_free(z->g);
@@ -214,6 +223,7 @@ static void note(struct qz *z, const char *name)
 		z->value[z->n_value++] = (struct qz_value){ .name = name, .maker = -1, .reader = -1, .init = -1, .tensor = -1 };
 }
 
+/* Sorts the values by name and drops the second of two with one name. */
 static void unique(struct qz *z)
 {
 	int n = 0;
@@ -294,6 +304,10 @@ const float *qz_floats(struct qz *z, const char *name, weft_tensor *t)
 
 /* ---- changing ---- */
 
+/*
+ * Appends a node with the given operands and one result. Returns NULL if there is no memory or an
+ * operand's name is NULL.
+ */
 onnx_node *qz_add_node(struct qz *z, const char *type, const char *domain, char *const *in, size_t n_in, char *out)
 {
 	onnx_node *n = qz_alloc(z, sizeof *n);
@@ -318,6 +332,7 @@ onnx_node *qz_add_node(struct qz *z, const char *type, const char *domain, char 
 	return out && n->op_type && n->name && !add_node(z, n) ? n : NULL;
 }
 
+/* Adds an integer attribute to a node. */
 int qz_set_integer(struct qz *z, onnx_node *n, const char *name, int64_t v)
 {
 	onnx_attribute *a = qz_alloc(z, sizeof *a), **list = qz_alloc(z, (n->n_attribute + 1) * sizeof *list);
@@ -336,6 +351,7 @@ int qz_set_integer(struct qz *z, onnx_node *n, const char *name, int64_t v)
 	return a->name ? 0 : -ENOMEM;
 }
 
+/* Makes sure that the model imports the operators of a domain. */
 int qz_add_domain(struct qz *z, const char *domain)
 {
 	Weft__Onnx__OperatorSet *s = qz_alloc(z, sizeof *s), **list = qz_alloc(z, (z->n_set + 1) * sizeof *list);
@@ -377,6 +393,7 @@ char *qz_add_tensor(struct qz *z, char *name, int type, int rank, const int64_t 
 	return add_init(z, t) ? NULL : name;
 }
 
+/* Makes `name` operand k of a node; operands between its last one and k become empty. */
 int qz_set_operand(struct qz *z, onnx_node *n, size_t k, char *name)
 {
 	size_t count = k < n->n_input ? n->n_input : k + 1;

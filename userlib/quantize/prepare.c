@@ -176,6 +176,7 @@ static int as_gemm(struct qz *z, onnx_node *n)
 	return n->op_type ? 1 : -ENOMEM;
 }
 
+/* Simplifies what node i is part of: a constant Reshape, a BatchNormalization or a bias behind a product. */
 static int one(struct qz *z, int i)
 {
 	onnx_node *n = z->node[i], *p;

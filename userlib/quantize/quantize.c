@@ -31,6 +31,7 @@ static int import(struct qz *z, weft_graph **g)
 	return err;
 }
 
+/* Refuses options outside their ranges with one line in msg. */
 static int check_options(const struct weft_quantize_options *o, char *msg)
 {
 	if (!o->sample || o->n_bound > 16 || (o->type != WEFT_QUANTIZE_INT8 && o->type != WEFT_QUANTIZE_INT16X8 && o->type != WEFT_QUANTIZE_FP8) ||
@@ -49,6 +50,7 @@ static int already(struct qz *z)
 	return 0;
 }
 
+/* Runs all passes over the model's bytes: read, simplify, find ranges, insert, write. *out is from malloc. */
 static int all(struct qz *z, const void *data, size_t len, uint8_t **out, size_t *len_out)
 {
 	int err = qz_open(z, data, len);

@@ -12,6 +12,7 @@
 #include "../run/golden_exec.h"
 #include "quantize.h"
 
+/* Finds for each value of the model the float32 tensor of the graph that holds it. */
 static void find_tensors(struct qz *z)
 {
 	for (int i = 0; i < z->g->n_tensors; i++) {
@@ -22,6 +23,7 @@ static void find_tensors(struct qz *z)
 	}
 }
 
+/* Widens a value's least and greatest by the finite elements of t. */
 static void take_limits(struct qz_value *v, const weft_tensor *t)
 {
 	const float *p = t->data;
@@ -35,6 +37,7 @@ static void take_limits(struct qz_value *v, const weft_tensor *t)
 	}
 }
 
+/* Counts the elements of t in the histogram between the value's least and greatest. */
 static void take_bins(struct qz_value *v, const weft_tensor *t)
 {
 	const float *p = t->data;
@@ -48,6 +51,10 @@ static void take_bins(struct qz_value *v, const weft_tensor *t)
 	}
 }
 
+/*
+ * Runs the float network on golden for one sample and takes limits or, in the second pass,
+ * histograms of all values.
+ */
 static int one_sample(struct qz *z, const weft_tensor *inputs, bool bins)
 {
 	weft_tensor *all = calloc((size_t)z->g->n_tensors + 1, sizeof *all);
@@ -109,6 +116,10 @@ static double quantile(const struct qz_value *v, double p)
 	return v->max;
 }
 
+/*
+ * Finds the range of every value over all samples; with a percentile, a second pass cuts what lies
+ * outside. Returns 0 or a negative errno.
+ */
 int qz_ranges(struct qz *z)
 {
 	find_tensors(z);

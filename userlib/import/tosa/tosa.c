@@ -18,6 +18,7 @@ bool weft_tosa_is(const void *data, size_t len)
 	return len >= 8 && !memcmp((const char *)data + 4, "TOSA", 4);
 }
 
+/* An array of n numbers that all are `value`; NULL if there is no memory. */
 static int *filled(int n, int value)
 {
 	int *p = malloc(((size_t)n + 1) * sizeof *p);
@@ -27,6 +28,7 @@ static int *filled(int n, int value)
 	return p;
 }
 
+/* Imports the file's first block as the network, with every block that control flow names as a sub-graph. */
 static int import(struct tosa_lower *l)
 {
 	int entry = 0, err;

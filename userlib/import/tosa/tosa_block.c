@@ -104,6 +104,10 @@ static bool is_local(const struct tosa_lower *l, int tensor)
 	return tensor >= k->tensor && tensor < k->tensor + k->n_tensors;
 }
 
+/*
+ * The graph's tensor of a file tensor; a constant is made when it is first asked for. Fails if
+ * nothing gives the tensor a value.
+ */
 int tosa_value(struct tosa_lower *l, int tensor)
 {
 	const struct tosa_tensor *ft = &l->f.tensors[tensor];
@@ -148,6 +152,7 @@ static int shape_value(struct tosa_lower *l, int shape)
 
 /* ---- operators ---- */
 
+/* Appends one operator to the graph, within the limit on memory. */
 static int emit(struct tosa_lower *l, weft_opcode op, const weft_attr *a, const int *in, int n_in, const int *out, int n_out)
 {
 	l->room -= 3 * (int64_t)sizeof(struct weft_gop) + 4 * (n_in + n_out) + 64;
@@ -174,6 +179,7 @@ static int variable_of(struct tosa_lower *l, int tensor)
 	return tosa_fail(l, -EINVAL, "variable is not declared before");
 }
 
+/* Adds a variable to the network, with its first value if the file has one. */
 static int new_variable(struct tosa_lower *l, int tensor)
 {
 	const struct tosa_tensor *ft = &l->f.tensors[tensor];
@@ -214,6 +220,7 @@ static int declare_variable(struct tosa_lower *l)
 	return new_variable(l, t);
 }
 
+/* Emits VARIABLE_READ of a variable into a result. */
 static int read_variable(struct tosa_lower *l, int var_tensor, int out_tensor)
 {
 	int id = variable_of(l, var_tensor);
@@ -241,6 +248,7 @@ static int write_variable(struct tosa_lower *l, int value_tensor, int var_tensor
 	return emit(l, WEFT_OP_VARIABLE_WRITE, &a, &x, 1, &y, 1);
 }
 
+/* The file tensor of the operator's result i; a shape is an error. */
 static int result_tensor(struct tosa_lower *l, uint32_t i, int *t)
 {
 	int err = tosa_lookup(l, tosa_string(&l->f, &l->op->out, i), t);
@@ -285,6 +293,7 @@ static int variable_op(struct tosa_lower *l)
 	return err ? err : 1;
 }
 
+/* Checks an operator's code, kind of attributes and number of operands against the table of operators. */
 static int check_form(struct tosa_lower *l)
 {
 	const struct tosa_op *o = l->op;
@@ -317,6 +326,7 @@ static int data_node(struct tosa_lower *l)
 	return 0;
 }
 
+/* The accumulator type among an operator's attributes; 0 if the operator has none. */
 static weft_dtype accumulator(weft_opcode op, const weft_attr *a)
 {
 	switch (op) {
@@ -369,6 +379,7 @@ static int convert_op(struct tosa_lower *l, struct operands *w)
 	return emit(l, f->op, &w->a, in, n_in, out, n_y);
 }
 
+/* Converts an operator that is neither constant, variable nor control flow. */
 static int ordinary_op(struct tosa_lower *l)
 {
 	struct operands *w = calloc(1, sizeof *w);
@@ -418,6 +429,7 @@ static int custom_op(struct tosa_lower *l)
 	return emit(l, op, &a, in, n_x, out, n_y);
 }
 
+/* Converts operator i_op of the block. */
 static int import_op(struct tosa_lower *l, int i_op)
 {
 	const struct tosa_op *o = &l->f.ops[l->f.blocks[l->s.block].op + i_op];
@@ -519,6 +531,7 @@ static int import_from(struct tosa_lower *l, int first, uint8_t *state, struct v
 	return 0;
 }
 
+/* Converts all operators of the block, makers before readers. A cycle is an error. */
 static int import_ops(struct tosa_lower *l)
 {
 	const int n = l->f.blocks[l->s.block].n_ops;
@@ -536,6 +549,7 @@ static int import_ops(struct tosa_lower *l)
 
 /* ---- inputs and outputs ---- */
 
+/* Declares the block's inputs, each of which may be named once. */
 static int import_inputs(struct tosa_lower *l)
 {
 	const struct tosa_block *k = &l->f.blocks[l->s.block];
@@ -577,6 +591,7 @@ static int own_output(struct tosa_lower *l, uint32_t i, int t)
 	return err ? err : y;
 }
 
+/* Marks the block's outputs. An input or a constant that is also an output gets an IDENTITY. */
 static int import_outputs(struct tosa_lower *l)
 {
 	const struct tosa_block *k = &l->f.blocks[l->s.block];
@@ -597,6 +612,7 @@ static int import_outputs(struct tosa_lower *l)
 	return 0;
 }
 
+/* Checks the numbers of inputs and outputs and prepares the tables of names for the block. */
 static int open_block(struct tosa_lower *l)
 {
 	const struct tosa_block *k = &l->f.blocks[l->s.block];

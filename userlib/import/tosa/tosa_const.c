@@ -56,6 +56,10 @@ static uint64_t packed_bytes(weft_dtype t, uint64_t n)
 	return n * (t == WEFT_INT48 ? 6 : weft_dtype_bytes(t));
 }
 
+/*
+ * Unpacks int4 (two a byte) and int48 (six bytes) into the graph's layout of 1 and 8 bytes, with
+ * their signs.
+ */
 static void unpack(weft_dtype t, const uint8_t *p, int64_t n, void *out)
 {
 	for (int64_t i = 0; t == WEFT_INT4 && i < n; i++) {

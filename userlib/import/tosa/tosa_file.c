@@ -16,6 +16,7 @@ static void enter(struct fb *b, const char *what, long index)
 	b->index = index;
 }
 
+/* Reads a bool of a table; absent is its value if it is left out. */
 static int bool_field(const struct fb *b, const struct fb_table *t, int field, bool absent, bool *v)
 {
 	int64_t i;
@@ -25,6 +26,7 @@ static int bool_field(const struct fb *b, const struct fb_table *t, int field, b
 	return err;
 }
 
+/* Reads a name of at most TOSA_MAX_NAME bytes, not copied. */
 static int name_field(const struct fb *b, const struct fb_table *t, int field, struct tosa_name *name)
 {
 	struct fb_vec v;
@@ -67,6 +69,7 @@ struct tosa_name tosa_string(const struct tosa_file *f, const struct fb_vec *v, 
 	return (struct tosa_name){ (const char *)f->b.p + s.at, s.n };
 }
 
+/* Reads and judges the table of one tensor. */
 static int read_tensor(struct tosa_file *f, const struct fb_vec *v, uint32_t i)
 {
 	struct fb *b = &f->b;
@@ -95,6 +98,7 @@ static int read_tensor(struct tosa_file *f, const struct fb_vec *v, uint32_t i)
 	return 0;
 }
 
+/* Reads and judges the table of one constant shape. */
 static int read_shape(struct tosa_file *f, const struct fb_vec *v, uint32_t i)
 {
 	struct fb *b = &f->b;
@@ -119,6 +123,7 @@ static int read_shape(struct tosa_file *f, const struct fb_vec *v, uint32_t i)
 	return 0;
 }
 
+/* Reads and judges the table of one operator, and counts its names. */
 static int read_op(struct tosa_file *f, const struct fb_vec *v, uint32_t i, struct counts *n)
 {
 	struct fb *b = &f->b;
@@ -150,6 +155,7 @@ struct parts {
 	struct fb_vec tensors, shapes, ops;
 };
 
+/* Finds the vectors of tensors, shapes and operators of a block. */
 static int read_parts(const struct fb *b, const struct fb_table *block, struct parts *p)
 {
 	int err;
@@ -161,6 +167,7 @@ static int read_parts(const struct fb *b, const struct fb_table *block, struct p
 	return 0;
 }
 
+/* Reads one block with everything in it. */
 static int read_block(struct tosa_file *f, const struct fb_vec *v, uint32_t i, struct counts *n)
 {
 	struct fb *b = &f->b;
@@ -220,6 +227,7 @@ static int count_region(const struct fb *b, const struct fb_table *region, struc
 	return 0;
 }
 
+/* Makes room for as many blocks, tensors, shapes and operators as were counted. */
 static int allocate(struct tosa_file *f, const struct counts *n, uint32_t n_regions)
 {
 	f->regions = calloc(n_regions + 1u, sizeof *f->regions);
@@ -233,6 +241,7 @@ static int allocate(struct tosa_file *f, const struct counts *n, uint32_t n_regi
 	return -ENOMEM;
 }
 
+/* Counts what all regions hold, makes room, and reads them. */
 static int read_regions(struct tosa_file *f, const struct fb_vec *regions)
 {
 	struct fb *b = &f->b;
@@ -288,6 +297,7 @@ static int check_version(struct fb *b, const struct fb_table *root)
 	return -ENOTSUP;
 }
 
+/* Reads a whole file: identifier, version, regions. */
 static int read_all(struct tosa_file *f)
 {
 	struct fb *b = &f->b;
@@ -320,6 +330,7 @@ int tosa_read(struct tosa_file *f, const void *data, size_t len, char *msg, size
 	return err;
 }
 
+/* Frees the file's tables, not its bytes. */
 void tosa_release(struct tosa_file *f)
 {
 	free(f->regions);

@@ -19,6 +19,7 @@ static uint64_t hash(struct tosa_name n)
 	return h;
 }
 
+/* Orders entries by hash, then by length, then by bytes. */
 static int compare(const void *pa, const void *pb)
 {
 	const struct tosa_entry *a = pa, *b = pb;
@@ -64,6 +65,7 @@ int tosa_index_block(struct tosa_lower *l, int block, struct tosa_names *n)
 	return 0;
 }
 
+/* Makes the table of names that all blocks may use: constants, variables and constant shapes. */
 int tosa_index_consts(struct tosa_lower *l)
 {
 	struct tosa_names *n = &l->consts;
@@ -80,6 +82,7 @@ int tosa_index_consts(struct tosa_lower *l)
 	return 0;
 }
 
+/* Makes the table of names of blocks and regions. */
 int tosa_index_blocks(struct tosa_lower *l)
 {
 	struct tosa_names *n = &l->blocks;
@@ -97,6 +100,7 @@ int tosa_index_blocks(struct tosa_lower *l)
 	return 0;
 }
 
+/* Finds a name by bisection; NULL if it is not there. */
 const struct tosa_entry *tosa_find(const struct tosa_names *n, struct tosa_name name)
 {
 	const struct tosa_entry key = { .hash = hash(name), .name = name };

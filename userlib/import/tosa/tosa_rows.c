@@ -141,6 +141,7 @@ static bool average_row(const weft_tensor *x, const weft_tensor *y, weft_dtype a
 	return is(x, FP) && (acc == WEFT_FP32 || (acc == WEFT_FP16 && is(x, T(FP16))));
 }
 
+/* Are the types a row of TOSA's table for convolutions? x has input, weight and bias. */
 static bool conv_row(const weft_tensor *x, const weft_tensor *y, weft_dtype acc)
 {
 	const weft_tensor *w = &x[1], *b = &x[2];
@@ -158,6 +159,7 @@ static bool conv_row(const weft_tensor *x, const weft_tensor *y, weft_dtype acc)
 	return is(x, FP) && y->dtype == x->dtype && (acc == WEFT_FP32 || (acc == WEFT_FP16 && is(x, T(FP16))));
 }
 
+/* Are the types a row of TOSA's table for MATMUL? */
 static bool matmul_row(const weft_tensor *x, const weft_tensor *y)
 {
 	if (x[0].dtype != x[1].dtype)
@@ -174,6 +176,7 @@ static bool matmul_row(const weft_tensor *x, const weft_tensor *y)
 	}
 }
 
+/* Are the types a row of TOSA's table for CAST? */
 static bool cast_row(const weft_tensor *x, const weft_tensor *y)
 {
 	if (x->dtype == y->dtype)
@@ -198,6 +201,7 @@ static bool resize_row(const weft_tensor *x, const weft_tensor *y, weft_resize_m
 	return (is(x, T(INT8)) && is(y, T(INT32))) || (is(x, T(INT16)) && is(y, T(INT48)));
 }
 
+/* Are the types of an operator's operands and result a row of TOSA's table? */
 static bool is_row(weft_opcode op, const weft_tensor *x, const weft_tensor *y, weft_dtype acc, weft_resize_mode mode)
 {
 	switch (op) {

@@ -3,6 +3,7 @@ hw/gen/weft_chip_pkg.sv
 hw/gen/weft_link_pkg.sv
 hw/prim/weft_axi_arb.sv
 hw/prim/weft_axi_isolate.sv
+hw/prim/weft_axi_hold.sv
 hw/prim/weft_ram_2p.sv
 hw/ctrl/weft_rv32_decode.sv
 hw/ctrl/weft_rv32_csr.sv

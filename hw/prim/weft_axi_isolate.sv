@@ -5,10 +5,12 @@
 // While isolate_i is high, and afterwards until everything that was under way
 // has ended, the client sees nothing accepted and nothing answered; read data
 // and write answers that it was owed are thrown away, and the beats that it
-// owes are sent with all strobes low. Address channels pass through in the same
-// cycle, so the bus side must be able to forget an address that it has not
-// taken (weft_axi_arb). Write data waits for its address. Data, response and
-// last of R and the data of W are wired around this module.
+// owes are sent with all strobes low. A beat that is offered just then loses
+// its strobes and perhaps its data: weft_axi_hold, in front of the bus, keeps
+// what was offered. Address channels pass through in the same cycle, so the bus
+// side must be able to forget an address that it has not taken (weft_axi_arb).
+// Write data waits for its address. Data, response and last of R and the data
+// of W are wired around this module.
 module weft_axi_isolate #(
   parameter int unsigned Bytes = 16
 ) (

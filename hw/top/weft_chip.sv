@@ -433,13 +433,28 @@ module weft_chip #(
     .m_bvalid_i,
     .m_bready_o
   );
+  weft_cfg_pkg::sp_word_t  wdata;
+  weft_cfg_pkg::row_mask_t wstrb;
   always_comb begin
-    m_wdata_o = npu_wdata;
-    if (wsel == 2'(Link)) m_wdata_o = link_wdata;
-    if (wsel == 2'(Core)) m_wdata_o = core_wdata;
-    m_wstrb_o = s_wstrb[Bytes*wsel+:Bytes];
+    wdata = npu_wdata;
+    if (wsel == 2'(Link)) wdata = link_wdata;
+    if (wsel == 2'(Core)) wdata = core_wdata;
+    wstrb     = s_wstrb[Bytes*wsel+:Bytes];
     m_wlast_o = s_wlast[wsel];
   end
+
+  weft_axi_hold #(
+    .Bytes(Bytes)
+  ) u_hold (
+    .clk_i,
+    .rst_ni,
+    .valid_i(m_wvalid_o),
+    .ready_i(m_wready_i),
+    .data_i (wdata),
+    .strb_i (wstrb),
+    .data_o (m_wdata_o),
+    .strb_o (m_wstrb_o)
+  );
 
   // Long enough for everything in the NPU to come to rest behind busy.
   logic [5:0] quiet_q;

@@ -26,7 +26,7 @@
 extern "C" {
 #endif
 
-#define WEFT_CHIP_API_VERSION 1
+#define WEFT_CHIP_API_VERSION 2
 
 struct weft_chip_options {
 	const char *config;        /* named configuration */
@@ -97,6 +97,10 @@ struct weft_chip_ops {
 	uint64_t (*cycles)(void *chip);    /* since open */
 	uint64_t (*instret)(void *chip);   /* instructions of the core since open; 0 if unknown */
 	uint8_t *(*dram)(void *chip);      /* card memory; valid until close */
+
+	/* The rule of its memory bus that the chip broke first, in words; NULL: none. NULL
+	 * instead of the function: nobody looks. */
+	const char *(*broken)(void *chip);
 };
 
 /** The functional chip. @return its functions; constant, valid for ever. Thread-safe. */

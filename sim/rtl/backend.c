@@ -351,6 +351,11 @@ static int run_stream(struct state *s, const struct weft_backend_job *job, struc
 		idle = ev.retired ? 0 : idle + n;
 		if (ev.retired)
 			err = on_retire(s, job, x, cosim, ev.retired, ev.cycle - begin, msg);
+		if (!err && ev.broken) {
+			snprintf(msg, WEFT_DEV_MSG, "rtl: the memory port broke a rule of AXI in cycle %llu: %s",
+			         (unsigned long long)(ev.cycle - begin), ev.broken);
+			err = -EIO;
+		}
 		if (err || ev.irq)
 			break;
 		if (idle >= s->hang_cycles || (job->deadline_ns && weft_now_ns() > job->deadline_ns)) {

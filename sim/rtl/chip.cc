@@ -97,7 +97,7 @@ struct Chip {
 	std::deque<uint16_t> out;     // bit 8: last of its frame
 
 	Chip(weft_rtl_profile profile, uint64_t bytes)
-		: top(&ctx, "chip"), memory(profile, sizeof(top.m_wdata_o)), dram_bytes(bytes)
+		: top(&ctx, "chip"), memory(profile, sizeof(top.m_wdata_o), false), dram_bytes(bytes)
 	{
 	}
 
@@ -407,13 +407,18 @@ uint8_t *chip_dram(void *chip)
 	return static_cast<Chip *>(chip)->dram;
 }
 
+const char *chip_broken(void *chip)
+{
+	return static_cast<Chip *>(chip)->memory.broken();
+}
+
 } // namespace
 
 extern "C" __attribute__((visibility("default"))) const struct weft_chip_ops *weft_chip_api(void)
 {
 	static const struct weft_chip_ops ops = {
 		WEFT_CHIP_API_VERSION, "rtl", chip_open, chip_close, chip_put, chip_get, chip_run, chip_link_reset,
-		chip_reset, chip_status, chip_plant, chip_cycles, chip_instret, chip_dram,
+		chip_reset, chip_status, chip_plant, chip_cycles, chip_instret, chip_dram, chip_broken,
 	};
 	return &ops;
 }

@@ -5,12 +5,13 @@
 
 static constexpr unsigned kMaxRanges = 64;
 
-Memory::Memory(weft_rtl_profile profile, unsigned bus_bytes)
+Memory::Memory(weft_rtl_profile profile, unsigned bus_bytes, bool address_first)
 	: bus_bytes_(bus_bytes),
 	  latency_(profile == WEFT_RTL_SRAM ? 8 : 100),
 	  rate_(profile == WEFT_RTL_SRAM ? bus_bytes : bus_bytes / 2),
 	  max_bursts_(16),
 	  shared_(profile == WEFT_RTL_DDR),
+	  check_(bus_bytes, address_first),
 	  hint_(0)
 {
 	reset();
@@ -22,6 +23,7 @@ void Memory::reset()
 	writes_.clear();
 	answers_.clear();
 	std::memset(&out_, 0, sizeof(out_));
+	check_.reset();
 	now_ = 0;
 	read_budget_ = 0;
 	write_turn_ = false;
@@ -129,6 +131,7 @@ void Memory::offer_read()
 void Memory::move(const FromChip &c)
 {
 	bool wrote = c.wvalid && out_.wready;
+	check_.look(c, out_);
 	accept(c);
 	now_++;
 	refill(wrote ? static_cast<int>(bus_bytes_) : 0);

@@ -14,11 +14,13 @@
 #include <deque>
 #include <vector>
 
+#include "sim/rtl/axi_check.h"
 #include "sim/rtl/rtl.h"
 
 class Memory {
 public:
-	Memory(weft_rtl_profile profile, unsigned bus_bytes);
+	/* address_first: the master offers data only when its address was taken (axi_check.h). */
+	Memory(weft_rtl_profile profile, unsigned bus_bytes, bool address_first);
 
 	int map(uint64_t addr, uint8_t *data, uint64_t len);
 
@@ -41,7 +43,7 @@ public:
 	/* One clock edge: handshakes of this cycle, then the next cycle's outputs. False: they are what they were. */
 	bool clock(const FromChip &c)
 	{
-		if (quiet_ && !c.arvalid && !c.awvalid) {
+		if (quiet_ && !c.arvalid && !c.awvalid && !c.wvalid) {
 			now_++;
 			refill(0);
 			return false;
@@ -50,6 +52,8 @@ public:
 		return true;
 	}
 	const ToChip &out() const { return out_; }
+	/* The rule of AXI that the master broke first, or NULL. */
+	const char *broken() const { return check_.broken(); }
 	void reset();
 
 private:
@@ -68,6 +72,7 @@ private:
 	std::vector<Range> ranges_;
 	std::deque<Burst> reads_, writes_, answers_;
 	ToChip out_;
+	AxiCheck check_;
 	uint64_t now_;
 	int read_budget_;
 	bool write_turn_;

@@ -94,7 +94,7 @@ struct weft_rtl {
 #endif
 
 	explicit weft_rtl(weft_rtl_profile speed)
-		: top(&ctx, "npu"), memory(speed, sizeof(top.m_wdata_o))
+		: top(&ctx, "npu"), memory(speed, sizeof(top.m_wdata_o), true)
 	{
 		find_banks();
 		find_points();
@@ -284,6 +284,16 @@ struct weft_rtl {
 	}
 #endif
 
+	// A design that tests disturb may break any rule.
+	const char *broken() const
+	{
+#ifdef FAULT_POINTS_H
+		return nullptr;
+#else
+		return memory.broken();
+#endif
+	}
+
 	void close_wave()
 	{
 		if (wave)
@@ -341,12 +351,13 @@ uint64_t rtl_step(weft_rtl *r, uint64_t max_cycles, weft_rtl_event *ev)
 	uint64_t n = 0;
 	ev->retired = 0;
 	ev->irq = r->top.irq_o;
-	while (n < max_cycles && !ev->retired && !ev->irq) {
+	while (n < max_cycles && !ev->retired && !ev->irq && !r->broken()) {
 		ev->retired = r->tick();
 		ev->irq = r->top.irq_o;
 		n++;
 	}
 	ev->cycle = r->cycle;
+	ev->broken = r->broken();
 	return n;
 }
 

@@ -19,7 +19,7 @@
 extern "C" {
 #endif
 
-#define WEFT_RTL_API_VERSION 6
+#define WEFT_RTL_API_VERSION 7
 
 enum weft_rtl_profile {
 	WEFT_RTL_SRAM,   /* one bus word a cycle each way, latency 8 */
@@ -31,6 +31,7 @@ struct weft_rtl_event {
 	uint32_t retired;   /* bit per unit: commands that retired in this cycle */
 	bool irq;
 	uint64_t cycle;     /* cycles since reset */
+	const char *broken; /* the rule of AXI that the NPU broke on its memory port; NULL: none. Ends every step. */
 };
 
 /* Stuck-at-1 faults for tests; the names are those of hw's fault hooks. */
@@ -84,7 +85,7 @@ struct weft_rtl_api {
 	void (*reg_write)(struct weft_rtl *r, uint32_t addr, uint32_t value);
 	uint32_t (*reg_read)(struct weft_rtl *r, uint32_t addr);
 
-	/* Run until something retires, the interrupt rises or max_cycles pass.
+	/* Run until something retires, the interrupt rises, a rule of AXI is broken or max_cycles pass.
 	 * Returns cycles run. */
 	uint64_t (*step)(struct weft_rtl *r, uint64_t max_cycles, struct weft_rtl_event *ev);
 

@@ -117,6 +117,10 @@ void card_open(struct card *c, const struct weft_chip_ops *ops, const char *conf
 
 void card_close(struct card *c)
 {
+	const char *broken = c->ops->broken ? c->ops->broken(c->chip) : NULL;
+
+	if (broken)
+		fail_msg("the chip's memory port broke a rule of AXI: %s", broken);
 	c->ops->close(c->chip);
 	free(c->rom);
 	free(c->image);

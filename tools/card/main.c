@@ -301,6 +301,16 @@ static void signals(struct usbdev *d, bool verbose)
 	pull = plug = 0;
 }
 
+/* Has the simulated chip broken a rule of its memory bus? Then nothing that it does is worth more than the message. */
+static int check_bus(const struct weft_chip_ops *ops, void *chip)
+{
+	const char *broken = ops->broken ? ops->broken(chip) : NULL;
+
+	if (broken)
+		fprintf(stderr, "weft-card: the chip's memory port broke a rule of AXI: %s\n", broken);
+	return broken ? 3 : 0;
+}
+
 static void loop(struct usbdev *d, struct server **s, int n, bool verbose)
 {
 	struct pollfd p[MAX_FDS];
@@ -374,6 +384,8 @@ int main(int argc, char **argv)
 	}
 	struct usbdev *d = usbdev_new(ops, chip, o.serial, o.faults, o.n_faults);
 	err = d ? serve(&o, d) : 3;
+	if (!err)
+		err = check_bus(ops, chip);
 	usbdev_free(d);
 	ops->close(chip);
 	munmap(flash, WEFT_FLASH_BYTES);

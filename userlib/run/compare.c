@@ -37,6 +37,7 @@ int weft_checker_begin(struct weft_checker *c, const weft_graph *g, const weft_p
 	return c->seen ? 0 : -ENOMEM;
 }
 
+/* Frees what the check has collected. */
 void weft_checker_end(struct weft_checker *c)
 {
 	for (int i = 0; c->seen && i < c->g->n_tensors; i++)
@@ -83,6 +84,10 @@ static void compare(struct weft_checker *c, int tensor, int64_t first, int64_t n
 	}
 }
 
+/*
+ * Keeps n elements of a tensor from element `first` on as the device made them, for readers of the
+ * run's tensors.
+ */
 static int capture(struct weft_checker *c, int tensor, int64_t first, int64_t n, const void *got)
 {
 	const weft_tensor *t = &c->g->tensors[tensor].t;
@@ -99,6 +104,7 @@ static int capture(struct weft_checker *c, int tensor, int64_t first, int64_t n,
 	return 0;
 }
 
+/* Reads one row of n elements from the scratchpad at addr and compares it with golden. */
 static int row(struct weft_checker *c, weft_dev *dev, int tensor, uint32_t addr, int64_t first, int64_t n,
                const struct weft_retire *r)
 {
@@ -120,6 +126,7 @@ static int row(struct weft_checker *c, weft_dev *dev, int tensor, uint32_t addr,
 	return c->seen ? capture(c, tensor, first, n, c->row) : 0;
 }
 
+/* Compares all elements that a debug record places in the scratchpad, row by row. */
 static int record(struct weft_checker *c, weft_dev *dev, const struct weft_prec *q, const struct weft_retire *r)
 {
 	/* Pixels side by side are one row. */

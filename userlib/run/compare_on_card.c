@@ -58,6 +58,10 @@ static uint64_t record_bytes(const struct weft_session *s, const struct weft_pre
 	return (uint64_t)q->n_y * q->n_x * q->n_c * weft_dtype_bytes(s->net->g->tensors[q->tensor].t.dtype);
 }
 
+/*
+ * Adds a store of a record's elements into the trace window to the second pass's stream, behind
+ * the unit's command that made them.
+ */
 static int add_store(const struct weft_session *s, struct pass *p, const struct weft_prec *q, unsigned unit)
 {
 	struct weft_cmd c;
@@ -121,6 +125,7 @@ static int build(const struct weft_session *s, const struct weft_step *step, uin
 	return err;
 }
 
+/* Compares what the added stores brought, for the commands from..to-1 of the step. */
 static int compare(weft_session *s, const struct weft_step *step, uint32_t from, uint32_t to, const uint8_t *data)
 {
 	uint64_t at = 0;
@@ -138,6 +143,7 @@ static int compare(weft_session *s, const struct weft_step *step, uint32_t from,
 	return 0;
 }
 
+/* Runs the stream with its added stores once more on a copy of the memory; data is what they brought. */
 static int run_pass(weft_session *s, const struct pass *p, const uint8_t *before, uint8_t *data)
 {
 	weft_buf *arena = NULL, *trace = NULL;

@@ -55,6 +55,7 @@ int weft_vars_init(struct weft_vars *v, const weft_graph *g)
 	return -ENOMEM;
 }
 
+/* Frees the values of all variables. */
 void weft_vars_release(struct weft_vars *v)
 {
 	for (int i = 0; v->t && i < v->n; i++)
@@ -64,6 +65,7 @@ void weft_vars_release(struct weft_vars *v)
 	*v = (struct weft_vars){ 0 };
 }
 
+/* Copies a variable's value into y. A variable that was never written is an error. */
 static int read_variable(struct run *r, int id, weft_tensor *y)
 {
 	if (!r->vars->written[id]) {
@@ -145,6 +147,7 @@ static bool was_input(const weft_graph *g, int i)
 	return false;
 }
 
+/* Gives input i of the graph its value, after a check of type and size. */
 static int copy_input(const weft_graph *g, int i, const weft_tensor *from, weft_tensor *all, char *msg)
 {
 	weft_tensor *t = &all[g->inputs[i]];
@@ -181,6 +184,7 @@ static int run_on(struct run *r, const weft_graph *g, int i, const weft_tensor *
 	return err;
 }
 
+/* Runs operator i: allocates its results, then golden's function, a variable, or control flow. */
 static int run_op(struct run *r, const weft_graph *g, int i, weft_tensor *all)
 {
 	const struct weft_gop *o = &g->ops[i];
@@ -200,6 +204,7 @@ static int run_op(struct run *r, const weft_graph *g, int i, weft_tensor *all)
 	return run_on(r, g, i, x, y);
 }
 
+/* Gives all inputs of the graph their values. */
 static int copy_inputs(struct run *r, const weft_graph *g, const weft_tensor *inputs, weft_tensor *all)
 {
 	int err = 0;
@@ -209,6 +214,7 @@ static int copy_inputs(struct run *r, const weft_graph *g, const weft_tensor *in
 	return err;
 }
 
+/* Runs a graph from its inputs; all[] holds one tensor for each of the graph's, and keeps the values. */
 static int run_graph(struct run *r, const weft_graph *g, const weft_tensor *inputs, weft_tensor *all)
 {
 	for (int i = 0; i < g->n_tensors; i++)
@@ -305,6 +311,7 @@ int weft_golden_exec_op(const weft_graph *g, struct weft_vars *vars, int i, cons
 	return run_on(&r, g, i, x, y);
 }
 
+/* Frees the tensors that a run has made; constants belong to the graph. */
 void weft_golden_release(const weft_graph *g, weft_tensor *all)
 {
 	for (int i = 0; i < g->n_tensors; i++) {

@@ -68,6 +68,7 @@ static double elements(const weft_graph *g, int t)
 	return (double)weft_tensor_elements(&g->tensors[t].t);
 }
 
+/* Elements of the largest operand or result. */
 static double largest(const weft_graph *g, const struct weft_gop *o)
 {
 	double most = 0;

@@ -11,6 +11,10 @@
 #include "internal.h"
 #include "weft/gen/cmd.h"
 
+/*
+ * Writes a log2_scale that has become known into the field of its conv command. Values outside
+ * -32..31 are refused.
+ */
 static int set_scale(weft_session *s, const struct weft_pscale *p, const int32_t *value)
 {
 	uint64_t *at = s->words + p->word;
@@ -54,6 +58,7 @@ static void pack(const struct weft_ppack *p, const weft_tensor *w, uint32_t n, u
 				}
 }
 
+/* Packs weights that are a tensor in the array's order and writes them to their place in the arena. */
 static int write_pack(weft_session *s, const struct weft_ppack *p, const weft_tensor *w)
 {
 	uint32_t n = s->cfg->n;
@@ -68,6 +73,7 @@ static int write_pack(weft_session *s, const struct weft_ppack *p, const weft_te
 	return err;
 }
 
+/* Gives the session a copy of the stream of its own, before a field in it changes. */
 static int own_words(weft_session *s)
 {
 	if (s->words)

@@ -37,6 +37,7 @@ static bool is_onnx(const void *data, size_t len, const char *dot)
 	return weft_onnx_is(data, len) || (len && dot && !strcasecmp(dot, ".onnx"));
 }
 
+/* Imports a .tflite or .onnx file, whose open extents the options may bind. */
 static int import_open(const void *data, size_t len, const char *name, const struct weft_load_options *o, weft_graph **g, char *msg)
 {
 	const char *dot = strrchr(name, '.');
@@ -64,6 +65,7 @@ static int import_open(const void *data, size_t len, const char *name, const str
 	return err;
 }
 
+/* Reads a network of any format: a program, a .tosa file, or one that has to be lowered. */
 static int import(const void *data, size_t len, const char *name, const struct weft_load_options *o, weft_net *n, char *msg)
 {
 	if (o->n_bound && (weft_program_is(data, len) || weft_tosa_is(data, len))) {
@@ -119,6 +121,7 @@ int weft_net_load_file(const char *path, weft_net **net, char *msg)
 	return weft_net_load_file_with(path, NULL, net, msg);
 }
 
+/* Reads the file and imports it; external data of an .onnx file is looked for in the file's folder. */
 int weft_net_load_file_with(const char *path, const struct weft_load_options *given, weft_net **net, char *msg)
 {
 	struct weft_load_options o = given ? *given : weft_load_options_default();
@@ -143,6 +146,7 @@ int weft_net_load_file_with(const char *path, const struct weft_load_options *gi
 	return err;
 }
 
+/* Frees a network; NULL is fine. Sessions of it must be closed before. */
 void weft_net_free(weft_net *net)
 {
 	if (!net)
@@ -162,6 +166,7 @@ int weft_net_n_outputs(const weft_net *net)
 	return net->g->n_outputs;
 }
 
+/* Describes entry i of a list of inputs or outputs. -ERANGE if there is no such entry. */
 static int port(const weft_net *net, const int *list, int n, int i, struct weft_port *p)
 {
 	if (i < 0 || i >= n)
@@ -198,6 +203,10 @@ static int program(const weft_net *net, const char *config, const weft_program *
 	return err;
 }
 
+/*
+ * Lets the static verifier judge every stream of a program, with the program's constants and arena
+ * as its windows.
+ */
 static int verify_steps(const weft_program *p, char *msg)
 {
 	/* What the device at hand lacks it refuses itself. */
@@ -247,6 +256,7 @@ int weft_net_convert(const weft_net *net, bool strict, uint8_t **out, size_t *le
 
 /* ---- streams as text ---- */
 
+/* Prints the program step by step: host operators by name, streams command by command. */
 static void print_steps(FILE *f, const weft_program *p)
 {
 	char line[2048];

@@ -21,6 +21,7 @@ static int out_of_memory(char *msg)
 	return -ENOMEM;
 }
 
+/* Appends a tensor to a list of the graph's inputs or outputs. */
 static int list(int **list_of, int *n, int t)
 {
 	int *p = realloc(*list_of, ((size_t)*n + 1) * sizeof(*p));
@@ -32,6 +33,10 @@ static int list(int **list_of, int *n, int t)
 	return 0;
 }
 
+/*
+ * Adds a tensor as an input of the network, with its value for the run. Returns its index or a
+ * negative errno.
+ */
 static int new_input(struct one *o, const char *name, const weft_tensor *data)
 {
 	int t = weft_graph_tensor(o->g, name, data->dtype, data->rank, data->dim);
@@ -44,6 +49,7 @@ static int new_input(struct one *o, const char *name, const weft_tensor *data)
 	return err ? err : t;
 }
 
+/* Adds a copy of a tensor as a constant of the network. */
 static int new_const(struct one *o, const char *name, const weft_tensor *data)
 {
 	void *copy = malloc(weft_tensor_bytes(data));
@@ -54,6 +60,7 @@ static int new_const(struct one *o, const char *name, const weft_tensor *data)
 	return weft_graph_const(o->g, name, data->dtype, data->rank, data->dim, copy);
 }
 
+/* Adds the network's only operator, with an fp16 result that is its output. */
 static int operator_of(struct one *o, weft_opcode op, const weft_attr *a, const int in[3], const weft_tensor *y)
 {
 	int src = weft_graph_src(o->g, 0, weft_op_name(op)), t = weft_graph_tensor(o->g, "y", WEFT_FP16, y->rank, y->dim);
@@ -68,6 +75,7 @@ static int operator_of(struct one *o, weft_opcode op, const weft_attr *a, const 
 	return list(&o->g->outputs, &o->g->n_outputs, t);
 }
 
+/* Runs the network of one operator in a session of its own and hands over its output. */
 static int run(const struct one *n, const struct weft_session_options *o, weft_tensor *y, char *msg)
 {
 	const struct weft_session_options standard = weft_session_options_default();

@@ -31,6 +31,10 @@ static void unite(int *group, int i, int k)
 		group[a] = b;
 }
 
+/*
+ * For each operator of the source network the one that leads its group: operators that share a
+ * node on the NPU are one group.
+ */
 static int *groups(const weft_program *p)
 {
 	const weft_graph *g = p->graph;
@@ -73,6 +77,7 @@ int *weft_report_entries(const weft_program *p, int *n)
 
 /* ---- one entry ---- */
 
+/* Appends "+name" to a string from malloc, which is freed or becomes the result. */
 static char *join(char *old, const char *name)
 {
 	char *s;
@@ -116,6 +121,7 @@ static void add_host(struct weft_op_report *r, const weft_program *p, int i)
 	r->host_ms = ms < 0 || r->host_ms < 0 ? -1 : r->host_ms + ms;
 }
 
+/* Fills the report's line for the group that `lead` leads: names, unit, reason, work. */
 static void fill(struct weft_op_report *r, const weft_session *s, int *group, int lead)
 {
 	const weft_program *p = s->p;
@@ -169,6 +175,10 @@ static void whole_cycles(struct weft_report *r, bool expected)
 	}
 }
 
+/*
+ * Adds measured and estimated half cycles of every operator to its group's line, and makes whole
+ * cycles of them.
+ */
 static void add_cycles(struct weft_report *r, const weft_session *s, int *group, const int *entry_of)
 {
 	const weft_graph *g = s->p->graph;
@@ -216,6 +226,7 @@ out:
 	return r;
 }
 
+/* Frees a report; NULL is fine. */
 void weft_report_free(struct weft_report *r)
 {
 	if (!r)

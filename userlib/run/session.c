@@ -37,6 +37,7 @@ enum weft_dev_kind weft_device_kind(enum weft_device d)
 
 /* ---- opening ---- */
 
+/* Opens the session's device with its options; golden needs none. */
 static int open_device(weft_session *s, char *msg)
 {
 	struct weft_dev_options d = weft_dev_options_default();
@@ -161,6 +162,7 @@ static void forget_run(weft_session *s)
 	memset(&s->counters, 0, sizeof(s->counters));
 }
 
+/* Closes the device and frees everything that belongs to the session; NULL is fine. */
 void weft_session_close(weft_session *s)
 {
 	if (!s)
@@ -181,6 +183,7 @@ void weft_session_close(weft_session *s)
 
 /* ---- tensors between host and device ---- */
 
+/* Makes room for the host's copy of tensor t, if it has none. */
 static int new_data(weft_session *s, int t)
 {
 	if (s->host[t].data)
@@ -235,6 +238,7 @@ const weft_tensor *weft_session_tensor(weft_session *s, int tensor, int *err)
 	return operand(s, tensor);
 }
 
+/* Writes the host's copy of a tensor to its place in the device's arena, if it has one. */
 static int to_arena(weft_session *s, int t)
 {
 	const struct weft_ptensor *p = &s->p->tensors[t];
@@ -244,6 +248,10 @@ static int to_arena(weft_session *s, int t)
 	return weft_buf_write(s->arena, p->offset, s->host[t].data, weft_tensor_bytes(&s->host[t]));
 }
 
+/*
+ * Takes the values of all inputs, after a check that each has data and that its elements are
+ * within the type.
+ */
 static int take_inputs(weft_session *s, const weft_tensor *inputs)
 {
 	const weft_graph *g = graph(s);
@@ -279,6 +287,10 @@ static int take_inputs(weft_session *s, const weft_tensor *inputs)
 
 /* ---- steps ---- */
 
+/*
+ * Runs one host operator: fetches its operands from the device where they are there, computes, and
+ * writes results back.
+ */
 static int host_step(weft_session *s, const struct weft_step *step)
 {
 	const struct weft_gop *op = &graph(s)->ops[step->op];
@@ -332,6 +344,7 @@ static void count_bytes(weft_session *s, const struct weft_step *step, uint32_t 
 	}
 }
 
+/* A command has retired on the device: reports progress and compares what it made. */
 static int on_retire(void *user, const struct weft_retire *part)
 {
 	weft_session *s = user;
@@ -382,6 +395,7 @@ static int share_out(weft_session *s, const struct weft_step *step, uint32_t fro
 	return err;
 }
 
+/* Adds the counters and times of one job to the run's. */
 static void add_counters(weft_session *s, const struct weft_job_result *r)
 {
 	const uint32_t *from = (const uint32_t *)&r->counters;
@@ -445,6 +459,10 @@ static int64_t command_in(const struct weft_step *step, int64_t cmd)
 	return cmd >= 0 && cmd < (int64_t)step->n_cmds ? cmd : -1;
 }
 
+/*
+ * Runs the commands from..to-1 of a step on the device as one job. before is the arena as it was,
+ * for a capture.
+ */
 static int submit_step(weft_session *s, const struct weft_step *step, uint32_t from, uint32_t to, const uint8_t *before)
 {
 	const struct weft_window win[] = {
@@ -515,6 +533,10 @@ static int npu_step(weft_session *s, const struct weft_step *step, uint32_t from
 	return err;
 }
 
+/*
+ * Runs the steps of the program, from s->from to s->to where those are set, and keeps checkpoints
+ * on the way.
+ */
 int weft_session_steps(weft_session *s)
 {
 	const struct weft_point end = s->to.step || s->to.cmd ? s->to : (struct weft_point){ s->p->n_steps, 0 };
@@ -535,6 +557,7 @@ int weft_session_steps(weft_session *s)
 
 /* ---- a run ---- */
 
+/* Prepares the run's profile, if the session's options ask for one. */
 static int new_profile(weft_session *s)
 {
 	weft_profile_free(s->profile);
@@ -592,6 +615,7 @@ int weft_session_prepare(weft_session *s, const weft_tensor *inputs)
 	return err;
 }
 
+/* Hands copies of all outputs to the caller, and compares them with golden if the run is checked. */
 int weft_session_outputs(weft_session *s, weft_tensor *outputs)
 {
 	const weft_graph *g = graph(s);
@@ -614,6 +638,7 @@ int weft_session_outputs(weft_session *s, weft_tensor *outputs)
 	return 0;
 }
 
+/* The run's report, from malloc; NULL if there is no memory. */
 struct weft_report *weft_session_report(weft_session *s)
 {
 	struct weft_report *r = weft_report_new(s);
@@ -652,6 +677,10 @@ int weft_session_captured(const weft_session *s)
 	return s->captured ? 1 : s->capture_error;
 }
 
+/*
+ * Runs the network once; see weft.h. A card that was reset in the middle is tried again from the
+ * inputs on.
+ */
 int weft_session_run(weft_session *s, const weft_tensor *inputs, weft_tensor *outputs,
                      struct weft_report **rep, char *msg)
 {

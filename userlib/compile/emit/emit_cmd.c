@@ -5,12 +5,10 @@
 #include <string.h>
 
 #include "driver/verify/verify.h"
+#include "userlib/compile/estimate/cost.h"
 #include "emit.h"
 
 #define MAX_RANGES   128       /* of one operand; beyond, all between counts too */
-#define BURST_BEATS  16
-#define BURSTS_READ  16        /* that the memory has under way */
-#define BURSTS_WRITE 64        /* that a store has: the memory takes their data at once, and answers later */
 #define MAX_PER_UNIT 65000     /* wait counts have 16 bits */
 
 struct cmd *emit_new(struct emit *e, unsigned op)
@@ -258,12 +256,12 @@ static void cost_dma(const struct cc *cc, struct cmd *c, const struct dma *d, in
 {
 	int64_t bus = cc->cfg->axi_bytes, in = d->mem_step[0] | d->mem_step[1] | d->mem_step[2] ? bus / 2 : off % bus;
 	int64_t beats = ceil_div(d->row + (rows > 1 && !((off | d->mem_step[0] | d->mem_step[1] | d->mem_step[2]) % bus) ? 0 : in), bus);
-	int64_t bursts = rows * ceil_div(beats, BURST_BEATS);
+	int64_t bursts = rows * ceil_div(beats, COST_BURST_BEATS);
 	int64_t at = d->sp | d->sp_step[0] | d->sp_step[1] | d->sp_step[2] | off | d->mem_step[0] | d->mem_step[1] | d->mem_step[2];
 
 	c->cost = (uint32_t)(rows * beats + 1);
-	c->slow = (uint32_t)max64(2 * rows * beats, bursts * (MEMORY_FAR + 8) / (d->store ? BURSTS_WRITE : BURSTS_READ)) + 1;
-	c->latency = d->store ? 12 : 10;
+	c->slow = (uint32_t)max64(2 * rows * beats, bursts * (COST_MEMORY_FAR + COST_BURST_OVERHEAD) / (d->store ? COST_BURSTS_WRITE : COST_BURSTS_READ)) + 1;
+	c->latency = d->store ? COST_STORE_LATENCY : COST_LOAD_LATENCY;
 	emit_traffic(c, 0, d->store ? PORT_X : PORT_WRITE, rows * beats, emit_across(cc, at, cc->n));
 }
 

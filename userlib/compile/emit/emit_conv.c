@@ -6,12 +6,8 @@
  */
 #include <errno.h>
 
+#include "userlib/compile/estimate/cost.h"
 #include "emit.h"
-
-#define ADD_CYCLES 72          /* what the post unit needs for a group of rows with an addition */
-/* Measured at w16. */
-#define NEXT_CYCLES  4         /* between two commands */
-#define DRAIN_CYCLES 8         /* from the last word fed to retirement, beside the array's columns and the last group's rows */
 
 /*
  * Taps of a command: n_ky kernel rows from ky; of every run the elements [j0, +run).
@@ -117,12 +113,12 @@ static int emit_tiles(struct emit *e, const struct node *nd, const struct job *j
 		k->post.add = 0;
 	}
 	int64_t fed = reads * cc->n;
-	int64_t group = max64(fed + shared_region(cc, c, slots), nd->add && nd->mode != WEFT_POST_MODE_FLOAT8 ? ADD_CYCLES : 0);
+	int64_t group = max64(fed + shared_region(cc, c, slots), nd->add && nd->mode != WEFT_POST_MODE_FLOAT8 ? COST_CONV_ADD : 0);
 	int64_t writes = ceil_div(min64(n_ch, cc->n) * j->y.elem, cc->n), passes = max64(emit_passes(nd), writes);
 	int64_t row = nd->add && nd->mode != WEFT_POST_MODE_FLOAT8 ? writes : passes;
-	int64_t cycles = tiles * ((groups - 1) * max64(group, row * cc->n) + max64(group, row * last)) + NEXT_CYCLES;
+	int64_t cycles = tiles * ((groups - 1) * max64(group, row * cc->n) + max64(group, row * last)) + COST_CONV_NEXT;
 	c->cost = (uint32_t)min64(cycles, UINT32_MAX);
-	c->latency = (uint32_t)(cc->n + last + DRAIN_CYCLES);
+	c->latency = (uint32_t)(cc->n + last + COST_CONV_DRAIN);
 	c->rows = keep ? 0 : (uint32_t)(tiles * pixels * passes);
 	c->multi_pass = emit_passes(nd) > 1;
 	return err ? err : emit_done(e, c);

@@ -9,10 +9,9 @@
 #include <errno.h>
 #include <string.h>
 
+#include "userlib/compile/estimate/cost.h"
 #include "userlib/compile/match/loop_nest.h"
 #include "emit.h"
-
-#define START_CYCLES 10
 
 /* What a slot holds of an operand: where in memory it begins, and how much. */
 struct held { int64_t mem, bytes; };
@@ -330,8 +329,8 @@ static int64_t cycles_of(const struct nest_emit *m, const struct weft_cmd_alu *c
 	if (!table)
 		return blocks * (1 + has_b + has_c);
 	int64_t reads = s->func == WEFT_ALU_FUNC_INTERP ? 2 : 1, tail = c->n0 % lanes;
-	int64_t row = c->n0 / lanes * max64(1 + lanes * reads, 3) + (tail ? max64(1 + tail * reads, 3) : 0);
-	return shared ? 3 * blocks : row * c->n1 * c->n2 * c->n3;
+	int64_t row = c->n0 / lanes * max64(1 + lanes * reads, COST_ALU_LOOKUP) + (tail ? max64(1 + tail * reads, COST_ALU_LOOKUP) : 0);
+	return shared ? COST_ALU_LOOKUP * blocks : row * c->n1 * c->n2 * c->n3;
 }
 
 static int emit_command(struct nest_emit *m, const struct runs *y)
@@ -346,8 +345,8 @@ static int emit_command(struct nest_emit *m, const struct runs *y)
 	if (m->s->func != WEFT_ALU_FUNC_SCATTER)
 		access_operand(c, m, NEST_C, false);
 	access_operand(c, m, NEST_Y, true);
-	c->cost = (uint32_t)min64(cycles_of(m, &c->c.alu) + START_CYCLES, UINT32_MAX);
-	c->latency = 1;
+	c->cost = (uint32_t)min64(cycles_of(m, &c->c.alu) + COST_ALU_START, UINT32_MAX);
+	c->latency = COST_ALU_LATENCY;
 	int err = record(m, c, *y);
 	return err ? err : emit_done(m->e, c);
 }

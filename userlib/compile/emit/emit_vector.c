@@ -6,14 +6,10 @@
  */
 #include <errno.h>
 
+#include "userlib/compile/estimate/cost.h"
 #include "emit.h"
 
-#define START_CYCLES 7
 #define TABLE_BYTES 256
-#define TABLE_CYCLES 4         /* until its first byte is looked up, beside its reads */
-#define DW_START_CYCLES 30     /* with the first weights */
-#define WEIGHT_READS 13        /* of weights and records, a block of channels */
-#define RECORD_READS 8         /* of them, of records */
 #define MAX_REGIONS 4096       /* commands of one pooling job */
 
 /* cycles: of reading, at least */
@@ -29,8 +25,8 @@ static int finish(struct emit *e, struct cmd *c, const struct node *nd, const st
 	if (nd->table) {
 		emit_access(c, SPACE_SP, false, j->r.addr, j->r.addr + TABLE_BYTES);
 		emit_traffic(c, first, PORT_W, TABLE_BYTES / (2 * n), BANKS_BOTH);
-		rows += TABLE_BYTES / (2 * n) + TABLE_CYCLES;
-		cycles += TABLE_BYTES / (2 * n) + TABLE_CYCLES;
+		rows += TABLE_BYTES / (2 * n) + COST_TABLE_START;
+		cycles += TABLE_BYTES / (2 * n) + COST_TABLE_START;
 	} else if (nd->add) {
 		emit_rows(c, false, &j->r, j, j->c, j->cn);
 		emit_traffic(c, first, PORT_R, words, emit_read_banks(e->s->cc, &j->r));
@@ -40,9 +36,9 @@ static int finish(struct emit *e, struct cmd *c, const struct node *nd, const st
 	emit_traffic(c, first, PORT_WRITE, words, emit_write_banks(e->s->cc, &j->y, j->cn));
 	/* A block's weights and records come while the one before is worked on. */
 	if (c->c.h.op == WEFT_CMD_DW && !c->c.dw.n_ky)
-		cycles = max64(cycles, (ceil_div(j->cn, n) - 1) * WEIGHT_READS);
-	c->cost = (uint32_t)min64(max64(cycles, rows) + (c->c.h.op == WEFT_CMD_DW ? DW_START_CYCLES : START_CYCLES), UINT32_MAX);
-	c->latency = 4;
+		cycles = max64(cycles, (ceil_div(j->cn, n) - 1) * COST_DW_BLOCK_READS);
+	c->cost = (uint32_t)min64(max64(cycles, rows) + (c->c.h.op == WEFT_CMD_DW ? COST_DW_START : COST_VECTOR_START), UINT32_MAX);
+	c->latency = COST_VECTOR_LATENCY;
 	c->rows = (uint32_t)rows;
 	err = emit_record(e, c, nd, j, j->c, j->cn);
 	return err ? err : emit_done(e, c);
@@ -93,7 +89,7 @@ static int64_t stream_cycles(const struct weft_cmd_dw *d, int64_t blocks, int64_
 
 static int64_t weight_reads(const struct weft_cmd_dw *d, int64_t blocks)
 {
-	return blocks * (d->n_ky ? RECORD_READS + window_rows(d) * ceil_div(d->n_kx, 2) : WEIGHT_READS);
+	return blocks * (d->n_ky ? COST_DW_RECORD_READS + window_rows(d) * ceil_div(d->n_kx, 2) : COST_DW_BLOCK_READS);
 }
 
 static void swap(int32_t *a, int32_t *b)

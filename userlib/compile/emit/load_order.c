@@ -11,11 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "userlib/compile/estimate/cost.h"
 #include "userlib/compile/plan/plan.h"
 
 #define WINDOW 96              /* loads looked at: the first that are left */
 #define NEVER  UINT64_MAX
-#define SPARE  (MEMORY_FAR + 64)   /* cycles by which a load should be done before it is needed */
 
 struct load {
 	uint32_t cmd;
@@ -90,7 +90,7 @@ static void list_times(struct order *o)
 
 		o->start[i] = t > free_at[k->unit] ? t : free_at[k->unit];
 		free_at[k->unit] = o->start[i] + cost;
-		o->end[i] = o->start[i] + cost + k->latency + (dma ? MEMORY_FAR : 0);
+		o->end[i] = o->start[i] + cost + k->latency + (dma ? COST_MEMORY_FAR : 0);
 		for (; k->unit != WEFT_UNIT_LD && waited < k->wait[WEFT_UNIT_LD]; waited++) {
 			o->l[waited].before = i;
 			o->l[waited].need = o->start[i];
@@ -131,7 +131,7 @@ static uint32_t choose(const struct order *o, uint32_t first, uint32_t after, ui
 		const struct load *l = &o->l[j];
 		if (l->done || l->ready > t)
 			continue;
-		if (t + l->cycles > u->ready && t + l->cycles + u->cycles + SPARE > u->need)
+		if (t + l->cycles > u->ready && t + l->cycles + u->cycles + COST_LOAD_SPARE > u->need)
 			continue;
 		if (!may_go(o, first, end, j, l->after > after ? l->after : after))
 			continue;

@@ -16,24 +16,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "userlib/compile/estimate/cost.h"
 #include "userlib/compile/plan/plan.h"
 
-#define ONE 256                /* fixed point of work, rates and densities */
-#define LEAST (ONE / 16)       /* slower than that nothing gets: what is in the way pauses now and then */
-#define ISSUED 8               /* issued and not retired, hw/cmd */
-#define TURN (ONE / 8)         /* of the post unit's rows, kept for the vector engine, hw/post */
-#define TURNS (3 * ONE / 7)    /* where three of the array's four passes take turns with it */
-#define TURN_COMES 5           /* cycles until a read of parameters goes before all others, hw/sp */
-#define ROWS_LATE 11           /* cycles from a read of the vector engine to the write of what it completes */
-#define ROUNDS 2               /* of finding rates: both engines depend on the other's */
-#define MOST_SWEEPS 4          /* through its operands: of more it is everywhere at any time */
-#define FETCHED 64             /* words of the stream on chip, hw/cmd, */
-#define FETCH_BURST 16         /* asked for so many at a time */
-#define BURST_BEATS 16         /* of loads: one a cycle is asked for, */
-#define LOAD_STARTS 5          /* so many cycles after the command came */
-#define QUEUED_BEATS 224       /* that the memory may have to answer first: 16 bursts, of which 4 of the stream, half as long */
-#define FETCH_CYCLES 10        /* from the doorbell to the first command, beside the memory's latency */
-#define END_CYCLES 8           /* from the last retirement to the stream's end */
+#define ONE COST_ONE
 
 /* Scratchpad accesses a cycle in each region, of ONE, while the command runs at full speed. */
 struct traffic {
@@ -68,7 +54,7 @@ struct sim {
 	uint64_t load_end;     /* when the last load left its unit */
 	uint64_t decoded;      /* order: when the next command is */
 	uint64_t words, asked, taken;   /* of the stream: in all, asked for, decoded */
-	uint64_t arrive[FETCHED / FETCH_BURST];   /* bursts of those on chip or asked for */
+	uint64_t arrive[COST_FETCH_WORDS / COST_FETCH_BURST];   /* bursts of those on chip or asked for */
 	bool slow;             /* memory */
 	int64_t region;        /* bytes */
 	int64_t n;             /* channels of a block */
@@ -96,7 +82,7 @@ static int64_t sweeps_of(const struct sim *s, const struct cmd *c, int port)
 	case WEFT_CMD_POOL: oc = k->pool.post.oc; break;
 	case WEFT_CMD_ELT:  oc = k->elt.post.oc; break;
 	case WEFT_CMD_LOAD: case WEFT_CMD_STORE: return 1;
-	default: return MOST_SWEEPS + 1;
+	default: return COST_MOST_SWEEPS + 1;
 	}
 	return ceil_div(oc, s->n);
 }
@@ -110,7 +96,7 @@ static int64_t last_of(const struct access *a)
 static bool walks(const struct sim *s, const struct cmd *c, const struct access *a)
 {
 	return s->order && a->space == SPACE_SP && a->count && (int64_t)a->lo / s->region != (last_of(a) - 1) / s->region &&
-	       sweeps_of(s, c, a->port) <= MOST_SWEEPS;
+	       sweeps_of(s, c, a->port) <= COST_MOST_SWEEPS;
 }
 
 /* Where it is after `done` of `all` the command's work. */
@@ -164,7 +150,7 @@ static void find_bank_overlap(const struct sim *s, const struct cmd *c, struct t
 		}
 	if (!x || !y)
 		return;
-	int64_t rows = max64(1, y->count / sweeps_of(s, c, PORT_WRITE)), late = min64(rows, ROWS_LATE);
+	int64_t rows = max64(1, y->count / sweeps_of(s, c, PORT_WRITE)), late = min64(rows, COST_VECTOR_ROWS_LATE);
 	bool same = (x->lo / (uint64_t)s->n + y->lo / (uint64_t)s->n) % 2 == 0;
 	h->bank_overlap = (uint8_t)((ONE - 1) * (same ? rows - late : late) / rows);
 }
@@ -265,13 +251,13 @@ static uint64_t access_time(const struct sim *s, int k, int p, int r, const uint
 	if (!lost)
 		return ONE;
 	if (w.banks != BANKS_BOTH || both == ONE - 1)
-		return ONE * ONE / (lost + LEAST < ONE ? ONE - lost : LEAST);
+		return ONE * ONE / (lost + COST_LEAST_RATE < ONE ? ONE - lost : COST_LEAST_RATE);
 	w.both = ONE - 1;
 	lost = lost_in(s, r, w, before);
-	time = both * ONE / (lost + LEAST < ONE ? ONE - lost : LEAST);
+	time = both * ONE / (lost + COST_LEAST_RATE < ONE ? ONE - lost : COST_LEAST_RATE);
 	w.both = 0;
 	lost = lost_in(s, r, w, before);
-	return time + (ONE - both) * ONE / (lost + LEAST < ONE ? ONE - lost : LEAST);
+	return time + (ONE - both) * ONE / (lost + COST_LEAST_RATE < ONE ? ONE - lost : COST_LEAST_RATE);
 }
 
 /* How much longer unit k's port p takes, of ONE, with the ports in `before` served first. */
@@ -324,7 +310,7 @@ static uint64_t fetch(const struct sim *s, int k, int p, const uint8_t before[WE
 		if (!h->of[p][r])
 			continue;
 		uint64_t lost = lost_in(s, r, bank_use_of(h, p), before);
-		uint64_t room = lost + ONE / TURN_COMES < ONE ? ONE - lost : ONE / TURN_COMES;
+		uint64_t room = lost + ONE / COST_PARAMETER_WAIT < ONE ? ONE - lost : ONE / COST_PARAMETER_WAIT;
 		sum += (uint64_t)h->of[p][r] * ONE / room;
 	}
 	return sum;
@@ -415,11 +401,11 @@ static uint64_t words_of(const struct sim *s, uint32_t k)
 static uint64_t backlog(const struct sim *s, uint64_t at)
 {
 	const struct unit *u = &s->u[WEFT_UNIT_LD];
-	uint64_t beat = s->slow ? 2 : 1, most = beat * QUEUED_BEATS, sum = (s->slow ? MEMORY_FAR : MEMORY_NEAR) + (u->busy ? u->left / ONE : 0);
+	uint64_t beat = s->slow ? 2 : 1, most = beat * COST_QUEUED_BEATS, sum = (s->slow ? COST_MEMORY_FAR : COST_MEMORY_NEAR) + (u->busy ? u->left / ONE : 0);
 
 	for (uint32_t k = u->next; k < u->pushed && sum < most; k++) {
 		const struct cmd *c = &s->c->p[u->cmd[k]];
-		uint64_t cost = s->slow ? c->slow : c->cost, asked = at > s->load_at + LOAD_STARTS ? (at - s->load_at - LOAD_STARTS) * beat * BURST_BEATS : 0;
+		uint64_t cost = s->slow ? c->slow : c->cost, asked = at > s->load_at + COST_LOAD_STARTS ? (at - s->load_at - COST_LOAD_STARTS) * beat * COST_BURST_BEATS : 0;
 		if (waits(s, c))
 			break;
 		sum += k + 1 == u->pushed && asked < cost ? asked : cost;
@@ -430,14 +416,14 @@ static uint64_t backlog(const struct sim *s, uint64_t at)
 /* Words are taken one a cycle, up to now: ask for more as soon as there is room. Loads want that memory as well. */
 static void fetch_words(struct sim *s)
 {
-	while (s->asked < s->words && s->asked + FETCH_BURST <= s->taken + FETCHED) {
+	while (s->asked < s->words && s->asked + COST_FETCH_BURST <= s->taken + COST_FETCH_WORDS) {
 		struct unit *u = &s->u[WEFT_UNIT_LD];
-		uint64_t ago = s->taken + FETCHED - s->asked - FETCH_BURST, at = s->t > ago ? s->t - ago : 0;
-		s->arrive[s->asked / FETCH_BURST % (FETCHED / FETCH_BURST)] = at + backlog(s, at);
-		s->asked += FETCH_BURST;
+		uint64_t ago = s->taken + COST_FETCH_WORDS - s->asked - COST_FETCH_BURST, at = s->t > ago ? s->t - ago : 0;
+		s->arrive[s->asked / COST_FETCH_BURST % (COST_FETCH_WORDS / COST_FETCH_BURST)] = at + backlog(s, at);
+		s->asked += COST_FETCH_BURST;
 		/* What is asked for already comes first. */
-		uint64_t beats = FETCH_BURST * ONE / (s->slow ? 1 : 2);
-		if (u->busy && u->left > QUEUED_BEATS * ONE * (s->slow ? 2 : 1))
+		uint64_t beats = COST_FETCH_BURST * ONE / (s->slow ? 1 : 2);
+		if (u->busy && u->left > COST_QUEUED_BEATS * ONE * (s->slow ? 2 : 1))
 			u->left += beats;
 		else if (u->busy)
 			s->owed += beats;
@@ -462,7 +448,7 @@ static int open_units(struct sim *s)
 		s->words += words_of(s, i);
 	if (s->order)
 		fetch_words(s);
-	s->decoded = s->order ? FETCH_CYCLES + (s->slow ? MEMORY_FAR : MEMORY_NEAR) : 0;
+	s->decoded = s->order ? COST_STREAM_START + (s->slow ? COST_MEMORY_FAR : COST_MEMORY_NEAR) : 0;
 	return 0;
 }
 
@@ -485,7 +471,7 @@ static void dispatch(struct sim *s)
 		if (s->dispatched == s->c->n)
 			return;
 		uint64_t words = words_of(s, s->dispatched), last = s->taken + words - 1;
-		uint64_t there = s->arrive[last / FETCH_BURST % (FETCHED / FETCH_BURST)];
+		uint64_t there = s->arrive[last / COST_FETCH_BURST % (COST_FETCH_WORDS / COST_FETCH_BURST)];
 		s->decoded = (there > s->t ? there : s->t) + words;
 	}
 }
@@ -496,7 +482,7 @@ static bool may_start(const struct sim *s, int k)
 	const struct cmd *c = &s->c->p[u->cmd[u->next]];
 
 	/* The array takes a second command, the vector engine none, DMA several. */
-	uint32_t under_way = u->next - u->retired, most = k == WEFT_UNIT_CV ? 2 : k == WEFT_UNIT_VE ? 1 : ISSUED;
+	uint32_t under_way = u->next - u->retired, most = k == WEFT_UNIT_CV ? 2 : k == WEFT_UNIT_VE ? 1 : COST_DMA_ISSUED;
 	if (under_way >= most)
 		return false;
 	return !waits(s, c);
@@ -539,12 +525,12 @@ static uint64_t post_rate(const struct sim *s, int k)
 	uint64_t want = rows_rate(s, k), other = rows_rate(s, k == WEFT_UNIT_CV ? WEFT_UNIT_VE : WEFT_UNIT_CV), room;
 
 	if (k == WEFT_UNIT_CV) {
-		room = ONE - (uint64_t)min64((int64_t)other, s->c->p[s->u[k].now].multi_pass ? TURNS : TURN);
+		room = ONE - (uint64_t)min64((int64_t)other, s->c->p[s->u[k].now].multi_pass ? COST_POST_SHARE_ADD : COST_POST_SHARE);
 		return want <= room ? ONE : room * ONE / want;
 	}
 	/* Rows of the array come at once and delay the vector engine's where it has some. */
 	other = other * s->rate[WEFT_UNIT_CV] / ONE;
-	other = (uint64_t)min64((int64_t)other, ONE - TURN);
+	other = (uint64_t)min64((int64_t)other, ONE - COST_POST_SHARE);
 	/* It may read the next window meanwhile, that being several words. */
 	if (s->order && s->c->p[s->u[k].now].c.h.op == WEFT_CMD_POOL)
 		return want <= ONE - other ? ONE : (ONE - other) * ONE / want;
@@ -568,10 +554,10 @@ static void find_rates(struct sim *s)
 		s->rate[i] = ONE;
 	/* The vector engine cannot crowd out rows that take turns with its own, or that take all of the post unit. */
 	if (s->u[WEFT_UNIT_CV].busy && s->u[WEFT_UNIT_VE].busy &&
-	    (s->c->p[s->u[WEFT_UNIT_CV].now].multi_pass || rows_rate(s, WEFT_UNIT_CV) >= ONE - TURN))
+	    (s->c->p[s->u[WEFT_UNIT_CV].now].multi_pass || rows_rate(s, WEFT_UNIT_CV) >= ONE - COST_POST_SHARE))
 		s->rate[WEFT_UNIT_VE] = post_rate(s, WEFT_UNIT_VE);
 	/* The engines slow each other down: once more, where it was more than assumed. */
-	for (int n = 0; n < ROUNDS; n++) {
+	for (int n = 0; n < COST_RATE_ROUNDS; n++) {
 		uint64_t assumed = s->rate[WEFT_UNIT_VE];
 		s->rate[WEFT_UNIT_CV] = engine_rate(s, WEFT_UNIT_CV);
 		/* A word refused is asked for until it comes, and keeps those behind it waiting as well. */
@@ -616,7 +602,7 @@ static uint64_t latency_of(const struct sim *s, const struct cmd *c)
 {
 	bool dma = c->unit == WEFT_UNIT_LD || c->unit == WEFT_UNIT_ST;
 
-	return c->latency + (dma ? s->slow ? MEMORY_FAR : MEMORY_NEAR : 0);
+	return c->latency + (dma ? s->slow ? COST_MEMORY_FAR : COST_MEMORY_NEAR : 0);
 }
 
 static void advance(struct sim *s, uint64_t dt)
@@ -657,7 +643,7 @@ int simulate(const struct npu_step *step, const uint32_t *order, bool slow_memor
 			break;
 		advance(&s, dt);
 	}
-	*total = s.t + END_CYCLES;
+	*total = s.t + COST_STREAM_END;
 	for (int u = 0; u < WEFT_N_UNITS; u++) {
 		free(s.u[u].cmd);
 		free(s.u[u].retire);

@@ -348,8 +348,6 @@ void step_measure(struct npu_step *s, struct outcome *o);
 
 /* simulate.c: start and retirement of every emitted command, and when all is done. order: of the
  * stream, or NULL: every unit for itself. 0 or -ENOMEM */
-#define MEMORY_NEAR 8          /* cycles of latency: fast memory, slow memory (sim/rtl/memory.cc) */
-#define MEMORY_FAR  100
 int simulate(const struct npu_step *s, const uint32_t *order, bool slow_memory, uint64_t *start, uint64_t *end, uint64_t *total);
 
 /* schedule.c: cycles that the emitted commands should take with fast and with slow memory. 0 or -ENOMEM */

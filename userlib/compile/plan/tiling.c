@@ -6,10 +6,8 @@
  */
 #include <errno.h>
 
+#include "userlib/compile/estimate/cost.h"
 #include "plan.h"
-
-#define MEM_BYTES_PER_CYCLE 8   /* the slower memory profile decides */
-#define JOB_CYCLES 80           /* what a job costs beside its bytes */
 
 /* Weights in one load where loads are the bottleneck. The more in one, the less the stream's own words
  * take of the bus; the less in one, the sooner work begins and the less is left to do behind the last. */
@@ -120,8 +118,8 @@ static int64_t expected(const struct cc *cc, const struct node *nd, const struct
 	int64_t edge = (p->x_resident ? 0 : p->in_bytes) + (p->y_resident ? 0 : p->out_bytes);
 	if (!few_pixels(cc, nd))
 		edge += p->w_bytes / (p->all_weights ? 4 : 1);
-	return max64(bytes / MEM_BYTES_PER_CYCLE, work(cc, nd, p)) + edge / MEM_BYTES_PER_CYCLE +
-	       k.pixels * k.channels * JOB_CYCLES;
+	return max64(bytes / COST_MEMORY_BYTES, work(cc, nd, p)) + edge / COST_MEMORY_BYTES +
+	       k.pixels * k.channels * COST_JOB;
 }
 
 /* Greatest th that fits with the other choices made; 0 if none. */
@@ -214,7 +212,7 @@ static void try_split_k(const struct cc *cc, const struct node *nd, struct plan 
 		if (p.kq < 1 || (nd->mode == WEFT_POST_MODE_FLOAT8 && !nd->joined && nd->kw > 1 && p.kq < nd->chunks))
 			continue;
 		p.cost = nd->n_tiles * nd->y.dim[0] * nd->y.dim[1] * ceil_div(nd->y.dim[2], p.tw) *
-		         nd->tile_bytes / MEM_BYTES_PER_CYCLE;
+		         nd->tile_bytes / COST_MEMORY_BYTES;
 		measure(cc, nd, &p);
 		if (best->cost < 0 || p.cost < best->cost)
 			*best = p;

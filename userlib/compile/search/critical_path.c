@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "userlib/compile/estimate/cost.h"
 #include "userlib/compile/plan/plan.h"
 
 struct critical_path {
@@ -71,7 +72,7 @@ static uint64_t leaves(const struct critical_path *l, uint32_t c)
 	const struct cmd *k = &l->s->cmds.p[c];
 	bool dma = k->unit == WEFT_UNIT_LD || k->unit == WEFT_UNIT_ST;
 
-	return l->end[c] - k->latency - (dma ? MEMORY_NEAR : 0);
+	return l->end[c] - k->latency - (dma ? COST_MEMORY_NEAR : 0);
 }
 
 /* What command c began after, and when that was; false: nothing. */

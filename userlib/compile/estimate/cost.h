@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What commands cost, in cycles: every constant of the estimate stands here, with
+ * where it comes from.
+ *
+ * "hw/x" means that the number follows from that block's README or RTL. "Fitted"
+ * means that it was chosen so that the estimate agrees with traces of the RTL
+ * (weft run --device rtl --profile) of the bench's networks at w16, command by
+ * command; conformance/estimate then holds networks, within 2.2 %, and operators
+ * to it. Constants that were never measured say so.
+ *
+ * Who uses them: emit/ gives every command its cost, rows and latency;
+ * simulate.c lets units slow each other down; plan/tiling.c compares tiles before
+ * there are commands.
+ */
+#ifndef WEFT_COMPILE_COST_H
+#define WEFT_COMPILE_COST_H
+
+/* ---- memory ---- */
+
+/* Cycles of latency of fast and of slow memory: the profiles sram and ddr of sim/rtl/memory.cc. */
+#define COST_MEMORY_NEAR 8
+#define COST_MEMORY_FAR  100
+
+/* Bytes that slow memory moves in a cycle at w16, both directions together (sim/rtl/memory.cc). */
+#define COST_MEMORY_BYTES 8
+
+/* Most beats of a burst: the DMA engines cut at multiples of 16 beats of the bus address (hw/dma). */
+#define COST_BURST_BEATS 16
+
+/* Bursts that are under way at most, each of which takes the memory's latency and 8 cycles: loads 16, since so
+ * many may wait for their data; stores 64, since the memory takes their data at once and answers later (hw/dma).
+ * With 16 for stores, DeepLab's 1 090 short stores of one operator were estimated at 7 463 cycles and took 2 282. */
+#define COST_BURSTS_READ     16
+#define COST_BURSTS_WRITE    64
+#define COST_BURST_OVERHEAD  8
+
+/* Cycles from the last beat of a load or a store to its retirement, beside the memory's latency. Fitted. */
+#define COST_LOAD_LATENCY  10
+#define COST_STORE_LATENCY 12
+
+/* ---- the array (CV) ---- */
+
+/* Between the last word that the array takes of one command and the first of the next. Fitted. */
+#define COST_CONV_NEXT 4
+
+/* From the last word fed to retirement, beside the array's N columns and the rows of the last group. Fitted. */
+#define COST_CONV_DRAIN 8
+
+/* Least cycles for a group of N rows with a second addend: four passes of the post unit for each row, about 4N + 6
+ * cycles (hw/post). Fitted at w16; other configurations use the same number. */
+#define COST_CONV_ADD 72
+
+/* ---- the vector engine (VE) ---- */
+
+/* From the start of a depthwise command to its first window: its first weights are fetched before. Fitted. */
+#define COST_DW_START 30
+
+/* From the start of a pooling or elementwise command to its first row. Fitted. */
+#define COST_VECTOR_START 7
+
+/* From the last row of a vector command to its retirement. Fitted. */
+#define COST_VECTOR_LATENCY 4
+
+/* Reads of weights and records for each block of N channels of a 3x3 depthwise command; of records alone (hw/vec). */
+#define COST_DW_BLOCK_READS  13
+#define COST_DW_RECORD_READS 8
+
+/* From the last read of a table to the first byte that is looked up. Fitted. */
+#define COST_TABLE_START 4
+
+/* From the start of an alu command to its first element. Fitted. */
+#define COST_ALU_START 10
+
+/* From the last element of an alu command to its retirement. Fitted. */
+#define COST_ALU_LATENCY 1
+
+/* Least cycles for a block of elements that are looked up in a table (hw/alu). */
+#define COST_ALU_LOOKUP 3
+
+/* ---- command processor ---- */
+
+/* Words of the stream that are on chip, and how many are asked for at a time (hw/cmd). */
+#define COST_FETCH_WORDS 64
+#define COST_FETCH_BURST 16
+
+/* From the doorbell to the first command, beside the memory's latency; from the last retirement to the end of the
+ * stream. Fitted. */
+#define COST_STREAM_START 10
+#define COST_STREAM_END   8
+
+/* DMA commands of one unit that may be issued and not retired (hw/cmd). */
+#define COST_DMA_ISSUED 8
+
+/* Cycles from a load command's arrival to its first request. Fitted. */
+#define COST_LOAD_STARTS 5
+
+/* Beats that the memory may have to answer before a fetch of words: 16 bursts, 4 of which are the stream's own and
+ * half as long. From hw/dma and hw/cmd. */
+#define COST_QUEUED_BEATS 224
+
+/* ---- units that slow each other down; fixed point: COST_ONE is 1 ---- */
+
+#define COST_ONE 256
+
+/* A unit never gets slower than this: whatever is in its way pauses now and then. Not measured. */
+#define COST_LEAST_RATE (COST_ONE / 16)
+
+/* Part of the post unit's cycles that the vector engine gets while the array has rows: every eighth (hw/post). */
+#define COST_POST_SHARE (COST_ONE / 8)
+
+/* The same where the array's rows have an addend: three of their four passes take turns with the vector engine's rows
+ * (hw/post). With an eighth there, networks were off by up to 13 % (4 % since, with other changes). */
+#define COST_POST_SHARE_ADD (3 * COST_ONE / 7)
+
+/* A read of parameters goes before all others when it has been refused four times (hw/sp). */
+#define COST_PARAMETER_WAIT 5
+
+/* Rows between a read of the vector engine and the write of the row that it completes. Fitted: with it, and with
+ * depthwise weights, depthwise commands of 18 networks are off by 4.7 % of their cycles instead of 5.4 %. */
+#define COST_VECTOR_ROWS_LATE 11
+
+/* Rounds of finding the rates of array and vector engine, each of which depends on the other. Two rounds came with the
+ * estimate that is within 2.2 % of every network of the bench; more were not tried. */
+#define COST_RATE_ROUNDS 2
+
+/* A command that goes through its operands more often than this is taken to be everywhere in them at any time.
+ * Not measured. */
+#define COST_MOST_SWEEPS 4
+
+/* ---- tiles, before there are commands ---- */
+
+/* What a job costs beside its bytes and its work (plan/tiling.c). Chosen, not measured when it was introduced. */
+#define COST_JOB 80
+
+/* A load should be done this long before its data are needed, or another one does not go before it
+ * (emit/load_order.c). Chosen with the order of loads, not measured alone. */
+#define COST_LOAD_SPARE (COST_MEMORY_FAR + 64)
+
+#endif

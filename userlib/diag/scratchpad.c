@@ -343,6 +343,7 @@ static void element(struct diag_stream *s, const struct weft_config *cfg, const 
 	}
 }
 
+/* Names a cell of a bank, or says how many reads of several rows are wrong, from what March C- has seen. */
 static void judge_cells(struct weft_diag *d, const struct bank *banks)
 {
 	if (!one_bank(d, banks, "March C-"))
@@ -380,6 +381,7 @@ static void background(uint8_t *p, uint32_t n, uint32_t chunk, uint8_t turn)
 		p[i] = (uint8_t)((__builtin_popcount(i / n) & 1 ? 0xaa : 0x55) ^ turn);
 }
 
+/* March C- over all cells of the scratchpad: the DMA writes and reads the banks up and down in chunks. */
 static int march(struct weft_diag *d)
 {
 	const struct weft_config *cfg = d->cfg;
@@ -437,6 +439,7 @@ bool diag_is_scratchpad(struct weft_diag *d)
 	return true;
 }
 
+/* Test scratchpad: address lines, data lines, then all cells; each only if what came before is right. */
 int diag_scratchpad(struct weft_diag *d)
 {
 	int err = address_lines(d);    /* data lines come second: they are tried at many addresses */

@@ -10,6 +10,7 @@
 
 #define TIMEOUT_MS 60000
 
+/* Makes room for `need` elements in an array by doubling. False if there is no memory. */
 static bool room(void **p, size_t *max, size_t need, size_t size)
 {
 	if (need <= *max)

@@ -11,6 +11,7 @@ enum part { PART_END, PART_LOAD, PART_STORE, PART_ALU, PART_ELT, PART_POOL, PART
 static const char *const names[N_PARTS] = { "END alone", "a load", "a store", "an alu", "an elt", "a pool", "a dw",
 	"a conv that writes raw sums", "a conv" };
 
+/* Adds the commands that make one unit start and retire: loads and then one command of the unit. */
 static void add_part(const struct weft_diag *d, struct diag_stream *s, enum part part)
 {
 	const uint32_t n = d->cfg->n, params = 0x800, weights = 0x1000, in = 0x2000, out = 0x3000;
@@ -91,6 +92,7 @@ static bool only_the_interrupt(struct weft_diag *d, const struct weft_job_result
 	return true;
 }
 
+/* Test units: which unit is the first that does not start or retire a command. */
 int diag_units(struct weft_diag *d)
 {
 	bool stops[N_PARTS] = { false }, retires[N_PARTS] = { false };

@@ -16,6 +16,7 @@ static unsigned bulk_bytes(enum weft_usb_speed speed)
 	return speed == WEFT_USB_SPEED_FULL ? 64 : speed == WEFT_USB_SPEED_HIGH ? 512 : speed == WEFT_USB_SPEED_SUPER ? 1024 : 0;
 }
 
+/* Reports a missing bulk endpoint, or packets that are not as large as the speed has them. */
 static void judge_packets(struct weft_diag *d, const struct weft_usb_info *u)
 {
 	unsigned want = bulk_bytes(u->speed);
@@ -29,6 +30,10 @@ static void judge_packets(struct weft_diag *d, const struct weft_usb_info *u)
 		          u->packet_out, u->packet_in, weft_usb_speed_text(u->speed), want);
 }
 
+/*
+ * Reports a speed below high speed, with the reason: a hub before the card, the cable, or the
+ * card's own USB chip.
+ */
 static void judge_speed(struct weft_diag *d, const struct weft_usb_info *u)
 {
 	if (!u->speed || u->speed >= WEFT_USB_SPEED_HIGH)
@@ -46,6 +51,7 @@ static void judge_speed(struct weft_diag *d, const struct weft_usb_info *u)
 		          weft_usb_speed_text(u->speed));
 }
 
+/* Judges what a card's descriptors say: numbers, serial, packets, speed. */
 void diag_usb_judge(struct weft_diag *d, const struct weft_usb_info *u, const char *serial)
 {
 	d->r->checks += 4;

@@ -65,6 +65,10 @@ static int write_to(const char *path, const struct weft_piece *p, int n)
 	return err;
 }
 
+/*
+ * Writes n pieces as one file, first beside it and then renamed, so that the file is whole or not
+ * there. What is no regular file (a pipe, /dev/stdout) is written directly.
+ */
 int weft_file_write_pieces(const char *path, const struct weft_piece *p, int n)
 {
 	struct stat st;

@@ -121,7 +121,10 @@ static const char *short_type(const char *t)
 	return "?";
 }
 
-/* "i8", "i8xi8" of products, "i8>i32" of conversions. */
+/*
+ * Names a test's types in the short form of the tables: "i8" if all are the same, "i8xi8" for the
+ * two operands of a product, "i8>i32" for a conversion.
+ */
 static void name_types(const cJSON *json, const char *op, char *s, size_t len)
 {
 	const cJSON *types = cJSON_GetObjectItemCaseSensitive(json, "types");
@@ -149,7 +152,7 @@ static int read_array(const struct test *t, const char *file, weft_tensor *a, ch
 	return weft_npy_read(path, a, why);
 }
 
-/* The file of the graph's input by its name. */
+/* The file that holds the values of the graph's input of that name; NULL if test.json does not name it. */
 static const char *input_file(const cJSON *json, const char *name)
 {
 	const cJSON *inputs = cJSON_GetObjectItemCaseSensitive(json, "inputs"), *i;
@@ -196,7 +199,7 @@ static int make_dirs(char *path, size_t from)
 	return mkdir(path, 0777) && errno != EEXIST ? -errno : 0;
 }
 
-/* The last two parts of a path: operator and test. */
+/* The last two parts of a path, which are the operator's and the test's folder. */
 static const char *last_two(const char *folder)
 {
 	const char *p = strrchr(folder, '/');
@@ -206,7 +209,7 @@ static const char *last_two(const char *folder)
 	return p ? p : folder;
 }
 
-/* out-<k>.npy for expected-<k>.npy. */
+/* Writes an output as out-<k>.npy, where the test's own result is expected-<k>.npy. */
 static int write_output(const struct test *t, const char *expected, const weft_tensor *y, char *why)
 {
 	const char *k = strchr(expected, '-');
@@ -226,7 +229,10 @@ static int write_output(const struct test *t, const char *expected, const weft_t
 
 /* ---- judging ---- */
 
-/* 0: allowed, 1: not, negative: trouble. */
+/*
+ * Judges one output by its entry in test.json. 0: it is within what TOSA allows; 1: it is not;
+ * negative: it could not be judged.
+ */
 static int judge_output(struct test *t, const cJSON *o, const weft_tensor *y)
 {
 	weft_tensor expected = { 0 }, ref = { 0 }, bound = { 0 };

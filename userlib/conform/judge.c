@@ -119,7 +119,10 @@ static int judge_between(const struct weft_judge *j, const weft_tensor *y, const
 
 /* ---- floats ---- */
 
-/* Step between neighbours at v, that of the least normal below it; 0 for 0, inf and NaN. */
+/*
+ * The distance between neighbouring numbers of the format at v. Below the least normal number it
+ * is that number's; for 0, infinity and NaN it is 0.
+ */
 static double ulp(const struct format *f, double v)
 {
 	int e;
@@ -130,7 +133,10 @@ static double ulp(const struct format *f, double v)
 	return fmax(ldexp(1.0, e - 1), f->least_normal) * ldexp(1.0, -f->frac_bits);
 }
 
-/* x within [ref - lo, ref + hi], signs normalised to the reference's. */
+/*
+ * Does x lie in [ref - lo, ref + hi]? For a negative ref the interval is mirrored, so that lo
+ * always points towards zero.
+ */
 static bool within(const struct format *f, double x, double ref, double lo, double hi)
 {
 	if (isnan(ref))
@@ -175,7 +181,7 @@ static double abs_error(const struct weft_judge *j, const struct format *f, doub
 	return j->max_compare > 0 ? fmax(e, j->max_compare) : e;
 }
 
-/* The allowance below and above the reference. */
+/* How far a result may lie below (*lo) and above (*hi) the reference in the judge's mode. */
 static void allowance(const struct weft_judge *j, const struct format *f, double ref, double bound, double *lo, double *hi)
 {
 	*lo = *hi = 0;
@@ -228,7 +234,10 @@ static int judge_elements(const struct weft_judge *j, const struct format *f, co
 	return 0;
 }
 
-/* Errors in units of the bound: each one, their sum and their squares are limited. */
+/*
+ * Judges results of a dot product by TOSA's rule: errors in units of the bound are limited one by
+ * one, in their sum, and in the sum of their squares.
+ */
 static int judge_dot_product(const struct weft_judge *j, const struct format *f, const weft_tensor *y,
                              const weft_tensor *ref, const weft_tensor *bound, char *msg)
 {

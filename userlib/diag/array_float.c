@@ -22,7 +22,10 @@ struct float_test {
 	uint64_t seed;
 };
 
-/* x: n elements a pixel, w: n a channel; fp16 comes out. */
+/*
+ * Adds one convolution of n pixels by n channels with sums of n products. x has n float8 elements
+ * for each pixel, w n for each channel; results are fp16.
+ */
 static void add_conv(struct float_test *t, const uint8_t *x, const uint8_t *w, int x_fmt, int w_fmt, int log2_scale)
 {
 	const uint32_t n = t->cfg->n, at_w = t->cfg->sp_bytes / 4, at_p = t->cfg->sp_bytes * 3 / 8, at_out = t->cfg->sp_bytes / 2;
@@ -41,7 +44,10 @@ static void add_conv(struct float_test *t, const uint8_t *x, const uint8_t *w, i
 	t->out[t->n_convs++] = diag_store(&t->s, at_out, 2 * n * n);
 }
 
-/* A sum that is 2^bit for a while, or -2^bit, and then nothing again; and one that stays. */
+/*
+ * Adds convolutions whose running sum is 2^bit or -2^bit for a while and then 0 again, for every
+ * bit, and one whose sum stays.
+ */
 static void walk_sums(struct float_test *t)
 {
 	const uint32_t n = t->cfg->n;
@@ -68,7 +74,7 @@ static void walk_sums(struct float_test *t)
 	add_conv(t, x, w, 0, 0, 0);
 }
 
-/* Infinities and NaN: in E5M2 7c is infinite, 7e no number. */
+/* Adds convolutions with infinities and NaN among the operands (in E5M2 0x7c is infinity and 0x7e NaN). */
 static void specials(struct float_test *t)
 {
 	static const uint8_t x_of[] = { 0x7c, 0xfc, 0x7e, 0x3c, 0x00, 0x7c, 0x3c };
@@ -90,7 +96,10 @@ static void specials(struct float_test *t)
 	}
 }
 
-/* Every element alike, with all patterns of exponent and significand: every flag, every slot. */
+/*
+ * Adds convolutions in which all elements are alike, one for each pattern of exponent and
+ * significand, so that every flag of every PE is set once.
+ */
 static void uniform(struct float_test *t)
 {
 	static const uint8_t of[] = { 0x00, 0x01, 0x07, 0x08, 0x10, 0x20, 0x40, 0x55, 0x2a, 0x78, 0x7e, 0x80, 0xaa, 0xd5, 0xff };

@@ -46,7 +46,10 @@ static int64_t force(int64_t value, const struct guess *g, int bits)
 	return sign_extend(v, bits);
 }
 
-/* What PE(r, c) would have summed up, from a cleared sum or one that was forced already. */
+/*
+ * The sum that PE (r, col) would have made if the guessed fault were there. forced: the sum
+ * register already held the fault when the sum began.
+ */
 static int64_t play(const struct array_set *s, const struct array_conv *c, int group, int r, int col, const struct guess *g,
                     bool forced)
 {
@@ -83,7 +86,10 @@ static bool explains(const struct array_set *s, const uint8_t *got, const bool *
 	return true;
 }
 
-/* The one guess of a kind that explains all. */
+/*
+ * Looks for the one fault of a kind that explains all wrong sums. False if there is none, or more
+ * than one.
+ */
 static bool search(const struct array_set *s, const uint8_t *got, const bool *bad, enum what what, struct guess *found)
 {
 	int bits = what == SUM || what == SHADOW ? s->acc_bits : what == ACT || what == SKEW_ACT ? s->a_bits : 9;
@@ -163,7 +169,7 @@ static void say_pe(struct weft_diag *d, const struct array_set *s, const uint8_t
 	}
 }
 
-/* A row from column c0 on, or a column from row r0 on. */
+/* Reports a row of PEs that is wrong from column c0 on, or a column that is wrong from row r0 on. */
 static void say_line(struct weft_diag *d, const struct array_set *s, const uint8_t *got, const bool *bad, struct extent e,
                      const char *mode, bool row)
 {

@@ -30,7 +30,7 @@ static bool possible(const struct weft_config *cfg, enum provoke what)
 	return what != BAD_MODE || missing_mode(cfg) >= 0;
 }
 
-/* A few commands that are right, then the one that is not. */
+/* Writes a stream of a few correct commands and then one that must end with the given fault. */
 static void provoke(const struct weft_config *cfg, struct diag_stream *s, enum provoke what)
 {
 	struct weft_cmd c;
@@ -111,7 +111,7 @@ static int faults(struct weft_diag *d)
 	return 0;
 }
 
-/* After all that a plain copy must work. */
+/* Runs a plain copy after a fault: the device must work as if nothing had been. */
 static int usable(struct weft_diag *d)
 {
 	struct diag_stream s = { 0 };
@@ -196,7 +196,10 @@ static struct weft_cmd alu(unsigned func, int type, uint64_t *seed)
 	return c;
 }
 
-/* A reduction whose operand lies dense along the axis: a word of it at a time. */
+/*
+ * A reduction whose operand lies dense along the reduced dimension, so that the hardware takes a
+ * word of it at a time.
+ */
 static struct weft_cmd alu_along(unsigned func, int type, uint64_t *seed)
 {
 	struct weft_cmd c = alu(func, type, seed);
@@ -210,7 +213,10 @@ static struct weft_cmd alu_along(unsigned func, int type, uint64_t *seed)
 	return c;
 }
 
-/* A table of 256 entries, each index once; where the results come to lie. */
+/*
+ * Adds an elt command that looks up each of a table's 256 entries once. Returns the offset of its
+ * results in the arena.
+ */
 static size_t lookup_all(struct diag_stream *s)
 {
 	uint8_t data[512];

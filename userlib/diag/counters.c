@@ -57,7 +57,7 @@ static void judge(struct weft_diag *d, const struct weft_counters *c)
 	d->r->checks += 9;
 }
 
-/* Registers that the stream has left, where they can be looked at. */
+/* Looks at the registers that a finished stream has left, on devices that show them. */
 static int registers(struct weft_diag *d)
 {
 	static const struct { const char *name; uint32_t addr, want; } at[] = {

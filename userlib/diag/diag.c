@@ -69,6 +69,10 @@ int weft_diag_find(const char *name)
 
 /* ---- device ---- */
 
+/*
+ * Opens the device for streams and closes the card's administration link, since a card serves one
+ * at a time.
+ */
 int diag_use_dev(struct weft_diag *d)
 {
 	char msg[WEFT_DEV_MSG] = "";
@@ -181,6 +185,10 @@ int weft_diag_renew(weft_diag *d)
 
 /* ---- saying what is wrong ---- */
 
+/*
+ * Reports a finding: id is one of messages.c, `at` the place, and the rest one line for the user.
+ * The test at hand has failed.
+ */
 void diag_find(struct weft_diag *d, const char *id, struct diag_place at, const char *format, ...)
 {
 	size_t n;
@@ -256,6 +264,7 @@ int weft_diag_run(weft_diag *d, size_t test, struct weft_diag_result *r)
 	return err;
 }
 
+/* The next number of a xorshift64* generator, the same on every machine. */
 uint32_t diag_random(uint64_t *state)
 {
 	uint64_t x = *state;

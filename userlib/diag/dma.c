@@ -25,7 +25,7 @@ struct lanes { uint8_t read[64], sp[64], write[64]; };
 
 struct copy { size_t from, to; uint32_t sp; size_t len; };
 
-/* Bit of a mask of 8N bits that is set alone; -1: none or several. */
+/* The bit that is set alone in a mask of 8N bits; -1 if none or several are set. */
 static int alone(const uint8_t *mask, uint32_t n)
 {
 	int found = -1;
@@ -44,7 +44,7 @@ static int bank_of(const struct weft_config *cfg, uint32_t sp)
 	return (int)(2 * (sp / (cfg->sp_bytes / REGIONS)) + (sp / cfg->n & 1));
 }
 
-/* Nothing but the copies is to be written. */
+/* Reports bytes around the copies that have changed although nothing writes there. */
 static void surroundings(struct weft_diag *d, const struct diag_out *out)
 {
 	for (size_t i = 0; i < out->len; i++)
@@ -105,7 +105,7 @@ static void judge_copies(struct weft_diag *d, const struct diag_out *out, const 
 		          bad, c[first_copy].from + first, c[first_copy].sp + first);
 }
 
-/* Copies do not end: do loads alone? */
+/* Copies did not end: runs loads alone and says whether the load or the store engine hangs. */
 static const char *who_hangs(struct weft_diag *d)
 {
 	struct diag_stream s = { .known = true };
@@ -157,8 +157,8 @@ static int copies(struct weft_diag *d)
 struct wrong { size_t at; uint8_t got, want; struct diag_place place; };
 
 /*
- * Runs it. 1: a byte is wrong, and not the scratchpad is to blame; 0: nothing is to be
- * said any more; negative as diag_exec().
+ * Runs a stream and reports its first wrong byte, unless the scratchpad is to blame. 1: a byte was
+ * wrong; 0: nothing is left to report; negative: as diag_exec().
  */
 static int first_wrong(struct weft_diag *d, struct diag_stream *s, const char *doing, const char *suspect, struct wrong *w)
 {
@@ -179,7 +179,10 @@ static int first_wrong(struct weft_diag *d, struct diag_stream *s, const char *d
 
 #define AREA 65536             /* of memory that strided transfers touch */
 
-/* Random steps so that every byte lies in [0, room), no two of them the same. */
+/*
+ * Chooses random steps such that every byte of the transfer lies in [0, room) and no byte is
+ * touched twice. Returns the first byte's offset.
+ */
 static int64_t shape(struct weft_cmd_load *c, uint64_t *seed, uint32_t room, bool memory)
 {
 	const uint32_t n[3] = { (uint32_t)c->n1, (uint32_t)c->n2, (uint32_t)c->n3 };
@@ -229,7 +232,7 @@ static struct weft_cmd strided(unsigned op, uint64_t *seed, uint32_t mem_room, u
 
 #define MANY 1021              /* rows: nine bits of a counter are 1 at the end */
 
-/* A load of rows that are so many that each counter has worked. */
+/* A transfer with so many rows in dimension `which` that each bit of that counter has changed. */
 static struct weft_cmd many(unsigned op, int which, uint32_t sp_room)
 {
 	struct weft_cmd c;
@@ -247,7 +250,10 @@ static struct weft_cmd many(unsigned op, int which, uint32_t sp_room)
 	return c;
 }
 
-/* Loads into a part of the scratchpad, of which all is stored. */
+/*
+ * Runs random strided loads into a part of the scratchpad, stores that part whole and reports the
+ * first wrong byte.
+ */
 static int strided_loads(struct weft_diag *d, const uint8_t *data, uint32_t sp_room)
 {
 	struct diag_stream s = { 0 };
@@ -310,7 +316,7 @@ static int strided_stores(struct weft_diag *d, const uint8_t *data, uint32_t sp_
 	return err < 0 ? err : 0;
 }
 
-/* Rows of 2^k bytes that end with the scratchpad: nothing is out of range. */
+/* Transfers rows of 2^k bytes that end exactly at the scratchpad's end, which is not out of range. */
 static int to_the_end(struct weft_diag *d, const uint8_t *data)
 {
 	struct diag_stream s = { 0 };
@@ -327,7 +333,10 @@ static int to_the_end(struct weft_diag *d, const uint8_t *data)
 	return err < 0 ? err : 0;
 }
 
-/* Long transfers both ways at the same time: bursts outstanding, 4 KiB borders. */
+/*
+ * Runs long loads and stores at the same time, so that many bursts are outstanding and cross 4 KiB
+ * borders.
+ */
 static int both_ways(struct weft_diag *d, const uint8_t *data)
 {
 	const uint32_t half = d->cfg->sp_bytes / 2, len = 12000;

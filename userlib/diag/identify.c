@@ -30,6 +30,10 @@ static int identify_card(struct weft_diag *d)
 	return 0;
 }
 
+/*
+ * Test identify: who the device is. As all tests it returns 0 whatever it found, or a negative
+ * errno as diag_exec().
+ */
 int diag_identify(struct weft_diag *d)
 {
 	static const struct { const char *name; uint32_t addr; } regs[] = {

@@ -24,7 +24,10 @@ static int stats(struct weft_diag *d, struct weft_msg_stats_reply *s)
 	return n < 0 ? n : 0;
 }
 
-/* All lengths; walking ones, all ones, random. */
+/*
+ * Sends echoes of all lengths with walking ones, all ones and random words; *latency_us is the
+ * mean time of a short one.
+ */
 static int echoes(struct weft_diag *d, double *latency_us)
 {
 	uint32_t words[1 + ECHO_WORDS], reply[1 + ECHO_WORDS];
@@ -51,8 +54,8 @@ static int echoes(struct weft_diag *d, double *latency_us)
 }
 
 /*
- * A block to the card, from one of its buffers to another by a job, and back. Whatever
- * is wrong then, the CRC of a frame has let pass.
+ * Writes a block to the card, lets a job copy it to another buffer, and reads it back. A wrong
+ * byte is one that the frames' CRC has let pass. *up and *down are the speeds.
  */
 static int blocks(struct weft_diag *d, double *up, double *down)
 {
@@ -162,7 +165,7 @@ int diag_core(struct weft_diag *d)
 	return 0;
 }
 
-/* The card starts anew when it is told to, and says why it did. */
+/* Test restart: the card starts anew when it is told to, and gives that as the reason. */
 int diag_restart(struct weft_diag *d)
 {
 	char msg[WEFT_ADMIN_MSG] = "";

@@ -15,7 +15,10 @@
 #define CHUNK 1024
 #define PROBE 64               /* bytes at each address */
 
-/* Lines that differ in what was read back; each probe holds walking bits of its own. */
+/*
+ * Tests data and address lines: probes at addresses 2^k hold walking bits, and what differs when
+ * read back names a line.
+ */
 static int lines(struct weft_diag *d)
 {
 	struct diag_stream s = { .known = true };
@@ -67,7 +70,7 @@ static int lines(struct weft_diag *d)
 	return err < 0 ? err : 0;
 }
 
-/* One chunk: read it to its place in the log, then write the other pattern. */
+/* One step of the march on one chunk: copies it to the log at `log` and then writes the other pattern. */
 static void element(struct diag_stream *s, uint32_t log, bool read, int write, bool down)
 {
 	for (uint32_t i = 0; i < MARCH / CHUNK; i++) {

@@ -56,7 +56,10 @@ static int64_t dim_of(const struct builder *b, int t, int i)
 	return b->err ? 1 : b->g->tensors[t].t.dim[i];
 }
 
-/* One factor: mul / 2^shift; of sums of 48 bits it has 16 bits. */
+/*
+ * Adds a RESCALE by mul / 2^shift to type `to`. narrow: the operand has sums of 48 bits, and mul
+ * has 16 bits.
+ */
 static int rescale(struct builder *b, int x, int64_t mul, int shift, weft_dtype to, bool narrow)
 {
 	weft_attr a = { .rescale = { .scale32 = !narrow, .rounding = WEFT_SINGLE_ROUND } };
@@ -76,7 +79,10 @@ static int rescale(struct builder *b, int x, int64_t mul, int shift, weft_dtype 
 	return y;
 }
 
-/* k x k, same size; depthwise where oc is 0. */
+/*
+ * Adds a convolution of k by k that keeps height and width, with random weights; oc 0 makes it a
+ * depthwise one.
+ */
 static int conv(struct builder *b, int x, int64_t k, int64_t oc)
 {
 	bool depthwise = oc == 0, wide = !b->err && b->g->tensors[x].t.dtype == WEFT_INT16;
@@ -123,7 +129,10 @@ static int add(struct builder *b, int x, int other)
 	return rescale(b, sum, 1 << 30, 41, WEFT_INT8, false);
 }
 
-/* 0: convolutions and pooling, 1: depthwise and a residual, 2: int16, or int8 without it. */
+/*
+ * Builds test network `which`: 0 has convolutions and pooling, 1 a depthwise convolution and a
+ * residual sum, 2 is int16x8 (int8 if the device has no int16).
+ */
 static weft_graph *make(int which, bool int16)
 {
 	struct builder b = { .g = weft_graph_new("diag"), .seed = 0x77 + (unsigned)which };

@@ -28,6 +28,10 @@ static void post(struct weft_cmd_post *p, int mode, uint32_t out, uint32_t w, ui
 	p->a_shift = p->b_shift = p->s_shift = 30;
 }
 
+/*
+ * A conv command on dense operands with limits as wide as the type. Its RESCALE, if the
+ * configuration has one, is by 1.
+ */
 struct weft_cmd diag_conv(const struct weft_config *cfg, uint32_t in, uint32_t weights, uint32_t params, uint32_t out,
                           int mode, int pixels, uint32_t run_len)
 {
@@ -87,6 +91,7 @@ struct weft_cmd diag_dw(uint32_t in, uint32_t weights, uint32_t params, uint32_t
 	return c;
 }
 
+/* An alu command that adds a number to n bytes: the input lies at `from`, the output right behind it. */
 struct weft_cmd diag_alu(uint32_t from, uint32_t n, int32_t add)
 {
 	struct weft_cmd c;
@@ -102,6 +107,7 @@ struct weft_cmd diag_alu(uint32_t from, uint32_t n, int32_t add)
 	return c;
 }
 
+/* Lets a conv or dw command write its sums as they are: 4 bytes a channel, or 8 in mode 1. */
 void diag_raw(struct weft_cmd *c)
 {
 	struct weft_cmd_post *p = &c->conv.post;
@@ -111,6 +117,7 @@ void diag_raw(struct weft_cmd *c)
 	p->out_y_stride = p->out_x_stride * p->ow;
 }
 
+/* Loads n equal parameter records to scratchpad address sp. */
 void diag_params(struct diag_stream *s, uint32_t sp, uint32_t n, uint32_t mul, unsigned shift, int64_t bias)
 {
 	size_t off = diag_data(s, NULL, (size_t)n * WEFT_PARAM_BYTES);

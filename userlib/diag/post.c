@@ -58,7 +58,7 @@ static void put_random(struct post_test *t, uint32_t sp, uint32_t len, int most)
 	diag_load(&t->s, off, sp, len);
 }
 
-/* Limits and zero points of the first stage and of the sum. */
+/* Chooses random limits and zero points for the first stage and for the sum. */
 static void limits(struct post_test *t, struct weft_cmd_post *p)
 {
 	int top = p->mode ? 32767 : 127;
@@ -75,7 +75,10 @@ static void limits(struct post_test *t, struct weft_cmd_post *p)
 	}
 }
 
-/* Passes B to D: sizes of the addends are chosen first, then shifts to match. */
+/*
+ * Chooses the scaling of both addends and of their sum: first how large the addends get, then
+ * shifts that fit.
+ */
 static void addends(struct post_test *t, struct weft_cmd_post *p)
 {
 	int width = p->mode ? 16 : 8, target = 8 + (int)pick(t, 14), l[3];
@@ -94,7 +97,10 @@ static void addends(struct post_test *t, struct weft_cmd_post *p)
 	p->s_shift = clip(target + l[2] - (width - 2), 2, 62);
 }
 
-/* channels: of a pixel in the output, whether they are written or not. */
+/*
+ * Adds a command and notes where its output lies. channels counts all channels of an output pixel,
+ * also those that the command does not write.
+ */
 static void add_piece(struct post_test *t, const struct weft_cmd *c, int op, uint32_t pixels, uint32_t channels)
 {
 	struct weft_cmd cmd = *c;
@@ -111,7 +117,10 @@ static void add_piece(struct post_test *t, const struct weft_cmd *c, int op, uin
 	p->out = diag_store(&t->s, (uint32_t)cmd.conv.post.out_base, (uint32_t)p->len);
 }
 
-/* Records for tile k: RESCALE so that results fit; value of a size that depends on the lane. */
+/*
+ * Loads parameter records for column tile `tile`: each lane has a RESCALE that keeps results in
+ * range, and a bias of a size of its own.
+ */
 static void records(struct post_test *t, uint32_t n, int mode, bool scale16, int tile)
 {
 	size_t off = diag_data(&t->s, NULL, (size_t)n * WEFT_PARAM_BYTES);
@@ -134,7 +143,10 @@ static void records(struct post_test *t, uint32_t n, int mode, bool scale16, int
 	diag_load(&t->s, off, t->params + (uint32_t)tile * n * WEFT_PARAM_BYTES, n * WEFT_PARAM_BYTES);
 }
 
-/* So many column tiles of one group of pixels, each lane with a record of its own. */
+/*
+ * Adds convolutions of one group of pixels and `tiles` column tiles, in which each lane has its
+ * own record.
+ */
 static void convs(struct post_test *t, int mode, bool double_round, bool scale16, int tiles)
 {
 	const uint32_t n = t->cfg->n, run = n * diag_in_bytes(mode);
@@ -154,7 +166,7 @@ static void convs(struct post_test *t, int mode, bool double_round, bool scale16
 	add_piece(t, &c, CONV, n, n * (uint32_t)tiles);
 }
 
-/* Fewer channels than lanes: the others must be left alone. */
+/* Adds commands with fewer channels than lanes; the other lanes must not write anything. */
 static void part_of_the_lanes(struct post_test *t, int mode)
 {
 	const uint32_t n = t->cfg->n, elem = diag_out_bytes(mode);
@@ -203,7 +215,7 @@ static void convs_with_addend(struct post_test *t, int mode)
 	}
 }
 
-/* The same passes, fed by the vector engine. */
+/* Adds elt commands, so that the same stages of the post unit are fed by the vector engine. */
 static void elts(struct post_test *t, int mode)
 {
 	const uint32_t n = t->cfg->n, pixels = 8;
@@ -228,7 +240,7 @@ static void elts(struct post_test *t, int mode)
 	}
 }
 
-/* Values of a table, products. */
+/* Adds elt commands that look values up in a table, and products. */
 static void lookups(struct post_test *t)
 {
 	const uint32_t n = t->cfg->n, pixels = 256 / n;
@@ -253,8 +265,11 @@ static void lookups(struct post_test *t)
 	}
 }
 
-/* Halves, half of them above an odd number; of the first stage, then of the sum. From the array, too: what is
- * wrong of both is the post unit's. */
+/*
+ * Adds sums that lie exactly between two results, half of them above an odd result, for the first
+ * stage and for the sum. They come from the array and from the vector engine: what is wrong in
+ * both is the post unit's fault.
+ */
 static void ties(struct post_test *t, int mode)
 {
 	const uint32_t n = t->cfg->n, pixels = n, eighths = t->params + TILES * n * WEFT_PARAM_BYTES;
@@ -363,7 +378,7 @@ static void float_records(struct post_test *t, uint32_t n)
 	diag_load(&t->s, off, t->params, n * WEFT_PARAM_BYTES);
 }
 
-/* Every pattern of each format, into each other one and fp16. */
+/* Adds commands that convert every pattern of each float format into each other format and into fp16. */
 static void conversions(struct post_test *t)
 {
 	const uint32_t n = t->cfg->n;
@@ -485,7 +500,7 @@ static void judge(struct weft_diag *d, const struct post_test *t, const struct d
 	}
 }
 
-/* Convolutions that go round the post unit have run. */
+/* The post unit's stream did not end: says whether convolutions that bypass the post unit do. */
 static void stopped(struct weft_diag *d, const struct weft_job_result *r, int mode)
 {
 	if (r->fault_code)

@@ -9,6 +9,10 @@
 
 #include "userlib/diag/diag.h"
 
+/*
+ * Reads a register through the driver or, on a card, through the firmware. -ENOTSUP if the device
+ * has no registers to look at.
+ */
 int diag_reg_read(struct weft_diag *d, uint32_t addr, uint32_t *value)
 {
 	if (d->o.kind == WEFT_DEV_MODEL)
@@ -138,7 +142,10 @@ static int walk(struct weft_diag *d, const struct weft_reg_info *g, unsigned k)
 	return err;
 }
 
-/* Each register has its own value at the same time: is each at its own address? */
+/*
+ * Writes a different value to every register and reads all of them back, so that two registers at
+ * one address are noticed.
+ */
 static int apart(struct weft_diag *d)
 {
 	uint32_t got;
@@ -179,7 +186,7 @@ static int clear(struct weft_diag *d)
 	return 0;
 }
 
-/* What hardware reports, right after a reset of the NPU. */
+/* Compares what the registers read right after a reset of the NPU with the generated table. */
 static int reset_values(struct weft_diag *d)
 {
 	static const uint32_t fixed[] = { WEFT_REG_ID, WEFT_REG_VERSION, WEFT_REG_CONFIG, WEFT_REG_FEATURES };
@@ -217,7 +224,7 @@ static int reset_values(struct weft_diag *d)
 	return 0;
 }
 
-/* Causes of the interrupt go when 1 is written; no stream has run. */
+/* Checks that a cause of the interrupt goes away when 1 is written to it, before any stream has run. */
 static int causes(struct weft_diag *d)
 {
 	struct diag_place at = DIAG_NOWHERE;

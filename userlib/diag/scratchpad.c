@@ -85,7 +85,10 @@ static bool any(const uint8_t *p, uint32_t n)
 	return false;
 }
 
-/* Banks fail on their own; what several have in common lies before them. */
+/*
+ * Is one bank alone wrong? Banks fail on their own; if several fail alike, the fault lies before
+ * them, and that is reported here.
+ */
 static bool one_bank(struct weft_diag *d, const struct bank *banks, const char *doing)
 {
 	unsigned n = 0;
@@ -136,7 +139,7 @@ static void judge_lines(struct weft_diag *d, const struct bank *banks)
 	}
 }
 
-/* Walking ones and zeros through every bank, a word a row. */
+/* Walks ones and zeros through the data lines of every bank, a word in each row. */
 static int data_lines(struct weft_diag *d)
 {
 	const uint32_t n = d->cfg->n, rows = 8 * n;
@@ -178,7 +181,10 @@ static int data_lines(struct weft_diag *d)
 
 /* ---- address lines ---- */
 
-/* Word of all banks at a row: two side by side in each of eight regions. */
+/*
+ * A load or store of one word of every bank at the given row: two words side by side in each of
+ * the eight regions.
+ */
 static void rows_of_all(struct weft_cmd *c, const struct weft_config *cfg, unsigned op, uint32_t row)
 {
 	weft_cmd_init(c, op);
@@ -191,7 +197,10 @@ static void rows_of_all(struct weft_cmd *c, const struct weft_config *cfg, unsig
 
 #define LINES 24
 
-/* Of the rows that one bank has been asked for: which return the word of another one? */
+/*
+ * Counts the rows of one bank that returned another row's word, and notes for each address line
+ * whether the two rows that it tells apart were the same.
+ */
 static unsigned strangers(const uint8_t *got, const uint8_t *data, uint32_t n_rows, uint32_t set, uint32_t n, bool *same)
 {
 	unsigned count = 0;
@@ -206,7 +215,10 @@ static unsigned strangers(const uint8_t *got, const uint8_t *data, uint32_t n_ro
 	return count;
 }
 
-/* Index 0 is the base row, k + 1 the one that differs from it in line k. */
+/*
+ * Names the address line of a bank that has no effect. same[round][0] belongs to the base row,
+ * same[round][k + 1] to the row that differs from it in line k.
+ */
 static void judge_bank_address(struct weft_diag *d, unsigned bank, bool same[2][LINES], uint32_t n_rows)
 {
 	struct diag_place at = DIAG_NOWHERE;
@@ -253,8 +265,8 @@ static void judge_addresses(struct weft_diag *d, const uint8_t *got, const uint8
 }
 
 /*
- * Row 0 and the rows 2^k hold values of their own; so do, in a second round, the last
- * row and those that differ from it in one bit.
+ * Gives row 0 and the rows 2^k words of their own and reads them back; a second round does the
+ * same from the last row downwards.
  */
 static int address_lines(struct weft_diag *d)
 {
@@ -318,7 +330,10 @@ static void chunk_cmd(struct weft_cmd *c, const struct weft_config *cfg, unsigne
 	c->load.dram_stride1 = -(int32_t)cfg->n;
 }
 
-/* One element: read all chunks to dram (unless SIZE_MAX), and write what is given. */
+/*
+ * One step of the march over all chunks: copies each to memory at *read (unless it is SIZE_MAX)
+ * and then writes the given pattern.
+ */
 static void element(struct diag_stream *s, const struct weft_config *cfg, const struct march *m, size_t read,
                     const size_t *write, bool down)
 {
@@ -419,7 +434,7 @@ static int march(struct weft_diag *d)
 	return err < 0 ? err : 0;
 }
 
-/* A single bank is wrong, in DMA tests: is it the bank? */
+/* A DMA test saw wrong bytes in a single bank: tests the bank itself and says whether it is at fault. */
 bool diag_is_scratchpad(struct weft_diag *d)
 {
 	struct weft_diag_result *mine = d->r, theirs = { .state = WEFT_DIAG_PASSED };

@@ -103,7 +103,7 @@ void diag_out_free(struct diag_out *out)
 	out->got = NULL;
 }
 
-/* Both windows as buffers of that device, run, and the arena read back. */
+/* Runs the stream on a device with fresh buffers as its two windows, and reads the arena back into out. */
 static int run_on(weft_dev *dev, const struct diag_stream *s, uint8_t *out, struct weft_job_result *r)
 {
 	struct weft_window win[2] = { { .rd = true }, { .rd = true, .wr = true } };
@@ -137,7 +137,10 @@ static const struct diag_expected *find_expected(const struct weft_diag *d)
 	return NULL;
 }
 
-/* What the model makes of it; kept for the next time. */
+/*
+ * What the functional model makes of the stream. Results are kept, since many tests run the same
+ * stream again.
+ */
 static int expect(struct weft_diag *d, const struct diag_stream *s, const uint8_t **want)
 {
 	const struct diag_expected *known = find_expected(d);

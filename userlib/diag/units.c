@@ -54,7 +54,10 @@ static bool present(const struct weft_config *cfg, enum part p)
 	return p == PART_ALU ? cfg->has_alu : p == PART_RAW ? cfg->has_raw : true;
 }
 
-/* Which block is at fault if these parts do not end? With END: whose command does not even retire. */
+/*
+ * Which block is at fault if these streams do not end? It is the one behind the first command that
+ * does not retire.
+ */
 static const char *culprit(const bool *stops, const bool *retires)
 {
 	bool all_ve = stops[PART_ELT] && stops[PART_POOL] && stops[PART_DW];
@@ -79,7 +82,10 @@ static const char *culprit(const bool *stops, const bool *retires)
 	return "DIAG-RUN-4";
 }
 
-/* The stream's end is seen by the interrupt: has it come, or does only that not show? */
+/*
+ * The host sees a stream's end by its interrupt: has the stream ended, so that only the interrupt
+ * is missing?
+ */
 static bool only_the_interrupt(struct weft_diag *d, const struct weft_job_result *r)
 {
 	struct diag_place at = DIAG_NOWHERE;

@@ -7,7 +7,7 @@
 #define MAX_BYTES ((size_t)1 << 31)
 #define MAX_FIELDS 16
 
-/* n zero bytes; their position. */
+/* Appends n zero bytes to the buffer and returns their position. */
 static size_t take(struct fbw *w, size_t n)
 {
 	if (w->failed || n > MAX_BYTES || w->n + n > MAX_BYTES) {

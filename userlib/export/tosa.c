@@ -10,7 +10,7 @@
 
 /* ---- names ---- */
 
-/* Which tensors the graph uses at all. */
+/* Marks the tensors that any operator, input or output of the graph uses. */
 static void mark_used(const weft_graph *g, bool *used)
 {
 	for (int i = 0; i < g->n_inputs; i++)
@@ -49,7 +49,7 @@ static int rename_one(char **name, int i)
 	return 0;
 }
 
-/* Of equal names all but the first get their index behind them, until none are equal. */
+/* Gives equal names, but for the first of them, their index as a suffix, until all names differ. */
 static int make_unique(char **names, int n)
 {
 	struct named *s = malloc(((size_t)n + 1) * sizeof *s);
@@ -118,7 +118,10 @@ static bool written_here(const weft_graph *g, int i)
 	return g->tensors[i].producer >= 0 && g->ops[g->tensors[i].producer].op == WEFT_OP_VARIABLE_WRITE;
 }
 
-/* Tensors and the constants' operators. What VARIABLE_WRITE gives is no tensor of the file. */
+/*
+ * Writes all tensors, and CONST for the constant ones. The result of VARIABLE_WRITE has no tensor
+ * in the file.
+ */
 static int add_tensors(struct xout *x)
 {
 	const weft_graph *g = x->g;
@@ -202,6 +205,10 @@ static int convert_graph(struct xout *x, const weft_graph *g, struct xblock *b)
 	return err;
 }
 
+/*
+ * Turns x->outer and all of its sub-graphs into blocks. Returns 0 or a negative errno with one
+ * line in msg.
+ */
 int x_convert(struct xout *x)
 {
 	char name[32] = "main";
@@ -223,7 +230,10 @@ int x_convert(struct xout *x)
 	return err;
 }
 
-/* What we write must be what we read: the importer is the strictest check there is. */
+/*
+ * Imports what has just been written. The importer is the strictest check there is, so what passes
+ * here is valid.
+ */
 static int read_back(const struct fbw *w, char *msg)
 {
 	char why[WEFT_MSG];

@@ -104,6 +104,7 @@ static size_t write_block(struct fbw *w, const struct xblock *b)
 	return at;
 }
 
+/* Writes all blocks as the bytes of a TOSA file into w. Returns 0 or -ENOMEM. */
 int x_write(const struct xout *x, struct fbw *w)
 {
 	static const struct fbw_field root[] = { { TOSA_GRAPH_VERSION, 0, 0 }, { TOSA_GRAPH_REGIONS, 0, 0 } };

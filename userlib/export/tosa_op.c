@@ -103,6 +103,7 @@ int x_const(struct xout *x, const char *name, const weft_tensor *t)
 	return err;
 }
 
+/* Adds a constant shape of n values and the CONST_SHAPE operator that makes it. */
 int x_const_shape(struct xout *x, const char *name, const int64_t *v, int n)
 {
 	struct xop o = { .code = TOSA_CONST_SHAPE };
@@ -121,7 +122,7 @@ static bool is_dynamic(const struct weft_gop *o)
 	return o->n_in && o->n_in == weft_op_n_dynamic(o->op);
 }
 
-/* A constant of one element that holds v: o's next operand. */
+/* Adds a constant of one element, v, as the operator's next operand. */
 static int add_scalar(struct xout *x, struct xop *o, weft_dtype type, int64_t v)
 {
 	weft_tensor t = { .dtype = type, .rank = 1, .dim = { 1, 1, 1, 1, 1, 1, 1, 1 }, .data = &v };
@@ -280,7 +281,10 @@ static int axis(struct xout *x, struct xop *o, const struct weft_attr_axis *a)
 	return 0;
 }
 
-/* Names of sub-graphs follow from where they stand. */
+/*
+ * Writes the names of the sub-graphs of COND_IF or WHILE_LOOP, which follow from the sub-graphs'
+ * positions.
+ */
 static int flow(struct xout *x, struct xop *o, const struct weft_attr_flow *a)
 {
 	for (int k = 0; k < 2; k++)
@@ -339,7 +343,7 @@ static int extras(struct xout *x, struct xop *o)
 
 /* ---- extension operators ---- */
 
-/* Each name once into the list for people. */
+/* Adds an extension operator's name to the list that the user is shown, each name once. */
 static void note_custom(struct xout *x, const char *name)
 {
 	size_t n = strlen(x->custom);
@@ -350,8 +354,8 @@ static void note_custom(struct xout *x, const char *name)
 }
 
 /*
- * CUSTOM of domain "weft": its attributes are the types of operands and results
- * (TOSA's have no signs) and then what a .weft file would hold.
+ * Writes an extension operator as CUSTOM of domain "weft". Its attributes hold the types of
+ * operands and results, because TOSA's types have no signs, and then what a .weft file would hold.
  */
 static int custom(struct xout *x, struct xop *o)
 {
@@ -383,7 +387,7 @@ static int custom(struct xout *x, struct xop *o)
 
 /* ---- any operator ---- */
 
-/* Bits are moved, not read: signs do not matter. */
+/* Does the operator only move bits, so that the sign of its type does not matter? */
 static bool moves_bits(weft_opcode op)
 {
 	switch (op) {
@@ -416,7 +420,10 @@ static int check_types(struct xout *x, bool any_sign, bool own)
 	return 0;
 }
 
-/* VARIABLE_WRITE's result in the graph is the value written; in the file it is the variable. */
+/*
+ * Lists the names of operands and results. VARIABLE_WRITE's result is the value written in the
+ * graph, but the variable in the file.
+ */
 static int names(struct xout *x, struct xop *o)
 {
 	const struct weft_gop *op = gop(x);
@@ -433,7 +440,7 @@ static int names(struct xout *x, struct xop *o)
 	return err;
 }
 
-/* TOSA does not move int48, but for IDENTITY. */
+/* Does the operator move int48 tensors, which TOSA only allows IDENTITY to do? */
 static bool moves_int48(const struct xout *x)
 {
 	switch (gop(x)->op) {
@@ -452,6 +459,10 @@ static int code_of_op(const struct xout *x)
 	return own || moves_int48(x) ? 0 : code_of(o->op);
 }
 
+/*
+ * Converts the operator at hand and appends it to the block. Returns 0 or a negative errno with
+ * one line in msg.
+ */
 int x_convert_op(struct xout *x)
 {
 	struct xop o = { .code = code_of_op(x) };

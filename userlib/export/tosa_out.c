@@ -7,6 +7,7 @@
 
 #include "tosa_out.h"
 
+/* Writes one line into msg that names the operator at hand, and returns err. */
 int x_fail(struct xout *x, int err, const char *format, ...)
 {
 	int n = 0;
@@ -23,7 +24,10 @@ int x_fail(struct xout *x, int err, const char *format, ...)
 	return err;
 }
 
-/* Room for one more; NULL if there is none. The new element is zero. */
+/*
+ * Makes room for one more element, which is zeroed, and returns it; NULL if there is no memory.
+ * *now is the array from then on.
+ */
 static void *grow(void *array, int *n, int *cap, size_t elem_bytes, void **now)
 {
 	if (*n == *cap) {
@@ -64,7 +68,7 @@ int x_out(struct xop *o, const char *name)
 	return add_name(&o->out, &o->n_out, name);
 }
 
-/* Data as the file holds it: INT4 two to a byte, INT48 six bytes. */
+/* Packs a constant's data as the file holds it: two int4 in a byte, int48 in six bytes. */
 static int pack(const weft_tensor *t, struct xtensor *x)
 {
 	const int64_t n = weft_tensor_elements(t);
@@ -85,6 +89,7 @@ static int pack(const weft_tensor *t, struct xtensor *x)
 	return 0;
 }
 
+/* Adds a tensor with a copy of its name and, if it is constant, of its data. Returns 0 or -ENOMEM. */
 int x_tensor(struct xout *x, const char *name, const weft_tensor *t, bool variable)
 {
 	struct xblock *b = x->b;
@@ -105,6 +110,7 @@ int x_tensor(struct xout *x, const char *name, const weft_tensor *t, bool variab
 	return t->data ? pack(t, e) : 0;
 }
 
+/* Adds a shape of n values to the block's shapes. Returns 0 or -ENOMEM. */
 int x_shape(struct xout *x, const char *name, const int64_t *v, int n)
 {
 	struct xblock *b = x->b;

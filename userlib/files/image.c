@@ -38,7 +38,7 @@ static int complain(struct pixels *x, int err, const char *format, ...)
 	return x->err = err;
 }
 
-/* Size as wanted, then memory for it. */
+/* Checks a picture's size against what is wanted and allocates its pixels. */
 static int prepare(struct pixels *x, const char *kind, uint32_t h, uint32_t w)
 {
 	if (h != x->h || w != x->w)
@@ -188,7 +188,10 @@ static int read_jpeg(struct pixels *x, const void *bytes, size_t len)
 
 /* ---- values ---- */
 
-/* Whether p goes to the p-th value of an 8-bit type; see image.h. */
+/*
+ * Does the quantisation map pixel p to the p-th value of an 8-bit type, so that pixels need no
+ * scaling? least is the type's least value.
+ */
 static bool is_pixel_range(const struct weft_quant *q, int64_t least)
 {
 	double span = q->scale * 255;
@@ -207,7 +210,7 @@ static int64_t quantised(double real, const struct weft_quant *q, int64_t least,
 	return v < (double)least ? least : v > (double)most ? most : (int64_t)v;
 }
 
-/* Bits of what pixel p becomes. */
+/* The bits of an input element of type t that stands for an 8-bit pixel p. */
 static uint64_t code_of(weft_dtype t, const struct weft_quant *q, int p)
 {
 	int64_t least = t == WEFT_INT8 ? -128 : 0;
@@ -260,7 +263,10 @@ static uint8_t channel(const struct pixels *x, size_t i, int c, int channels)
 	return (uint8_t)((19595u * p[0] + 38470u * p[1] + 7471u * p[2] + 32768u) >> 16);
 }
 
-/* The file's pixels with the input's channels, then its values; 0 or -ENOMEM. */
+/*
+ * Makes an input tensor of decoded pixels. first: channels come before height and width. Returns 0
+ * or -ENOMEM.
+ */
 static int fill(const struct pixels *x, const weft_tensor *t, const struct weft_quant *q, int channels, bool first)
 {
 	size_t area = (size_t)x->h * x->w, n = area * (size_t)channels;
@@ -286,7 +292,10 @@ static bool gray_or_colour(int64_t channels)
 	return channels == 1 || channels == 3;
 }
 
-/* Height, width and channels of an image input; channels come first where only that is possible. */
+/*
+ * Finds height, width and number of channels of an image input. *first is set if the channels come
+ * first, which is assumed only where they cannot come last.
+ */
 static int geometry(const weft_tensor *want, struct pixels *x, int *channels, bool *first)
 {
 	const int64_t *d = want->dim + (want->rank == 4);

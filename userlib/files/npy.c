@@ -65,7 +65,7 @@ static bool take(struct text *s, char c)
 	return true;
 }
 
-/* A Python string without escapes. */
+/* Reads a Python string in quotes, without escapes. */
 static bool string(struct text *s, char *out, size_t bytes)
 {
 	size_t n = 0;
@@ -95,7 +95,10 @@ static bool word(struct text *s, const char *w)
 	return true;
 }
 
-/* "(2, 3)", "(5,)", "()". Dimensions 1 or more; count of elements bounded. */
+/*
+ * Reads a shape such as (2, 3), (5,) or (). Dimensions are at least 1 and the number of elements
+ * is bounded.
+ */
 static int shape(struct text *s, weft_tensor *t, char *msg)
 {
 	int64_t total = 1;
@@ -195,7 +198,7 @@ static int header(struct text s, struct head *h, char *msg)
 
 /* ---- reading ---- */
 
-/* Header and where the values begin. */
+/* Reads magic, version and header; *at is the offset of the first value. */
 static int begin(const void *bytes, size_t len, struct head *h, size_t *at, char *msg)
 {
 	const uint8_t *p = bytes;
@@ -242,7 +245,10 @@ int weft_npy_parse(const void *bytes, size_t len, weft_tensor *t, char *msg)
 	return 0;
 }
 
-/* One text; what is not ASCII is no number anyway and becomes '?'. */
+/*
+ * Copies one text of an array into ASCII. A character that is not ASCII becomes '?', since it is
+ * part of no number.
+ */
 static void take_text(const uint8_t *p, const struct head *h, char *out)
 {
 	for (size_t k = 0; k < h->chars; k++, p += h->width) {
@@ -284,7 +290,7 @@ static int slurp(const char *path, uint8_t **p, size_t *len, char *msg)
 	return err ? complain(msg, err == -EISDIR ? -EIO : err, "%s: %s", path, strerror(-err)) : 0;
 }
 
-/* Texts where text is not NULL, else numbers. */
+/* Reads a file's numbers or, if text is not NULL, its texts. */
 static int read_as(const char *path, weft_tensor *t, char **text, size_t *each, char *msg)
 {
 	char line[WEFT_NPY_MSG];
@@ -313,7 +319,10 @@ int weft_npy_read_text(const char *path, weft_tensor *t, char **text, size_t *ea
 
 /* ---- writing ---- */
 
-/* Dictionary padded with blanks and a newline so that values start at a multiple of 64. */
+/*
+ * Writes the header's dictionary, padded with blanks and a newline so that the values start at a
+ * multiple of 64 bytes. Returns its length.
+ */
 static size_t make_header(const weft_tensor *t, const char *name, char *out, size_t bytes)
 {
 	size_t n = (size_t)snprintf(out, bytes, "{'descr': '%s', 'fortran_order': False, 'shape': (", name);

@@ -33,7 +33,10 @@ int weft_check_fail(const struct weft_check *c, const char *format, ...)
 	return -EINVAL;
 }
 
-/* Product of the dimensions stays within the limit; so does every partial one. */
+/*
+ * Checks type, rank and dimensions of a tensor, and that the number of elements stays within the
+ * limit at every step of the multiplication.
+ */
 static int check_shape(const struct weft_check *c, const char *what, int i, const weft_tensor *t)
 {
 	int64_t n = 1;
@@ -53,7 +56,7 @@ static int check_shape(const struct weft_check *c, const char *what, int i, cons
 	return 0;
 }
 
-/* Where the values come from: exactly one of input, constant, producer. */
+/* Checks that a tensor's values come from exactly one place: an input, a constant, or an operator. */
 static int check_origin(const struct weft_check *c, int i)
 {
 	const struct weft_graph *g = c->g;
@@ -95,7 +98,10 @@ static int check_ports(const struct weft_check *c)
 	return 0;
 }
 
-/* Operands exist and are there in time; results belong to this operator. */
+/*
+ * Checks that an operator's operands exist and are made before it, and that its results name it as
+ * their producer.
+ */
 static int check_wires(const struct weft_check *c)
 {
 	const struct weft_graph *g = c->g;

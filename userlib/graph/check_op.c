@@ -111,7 +111,7 @@ static const struct arity arity[WEFT_N_OPS] = {
 	[WEFT_OP_TFL_LOG_SOFTMAX] = { 1, 1, 1 },
 };
 
-/* PopXL's two: operands of its float8, a scalar, fp16. */
+/* Checks the types of PopXL's scaled products: two float8 operands, an int32 scalar, an fp16 result. */
 static int check_pow2scaled(const struct weft_check *c)
 {
 	const uint32_t fnuz = T(WEFT_FP8E4M3FNUZ) | T(WEFT_FP8E5M2FNUZ);
@@ -178,7 +178,7 @@ static int check_conv_attr(const struct weft_check *c)
 	return err ? err : need_zp(c, "weight", operand(c, 1)->dtype, false, a->w_zp);
 }
 
-/* The output extents, kernel kh by kw. */
+/* Checks height and width of a convolution's result for a kernel of kh by kw. */
 static int check_conv_extents(const struct weft_check *c, int64_t kh, int64_t kw)
 {
 	const struct weft_attr_conv *a = &this_op(c)->attr.conv;
@@ -434,7 +434,7 @@ static int check_concat(const struct weft_check *c)
 	return need_dim(c, "result", y, axis, total);
 }
 
-/* The value that fills lies within the type. */
+/* Checks that the value which PAD fills in lies within the type. */
 static int check_pad_value(const struct weft_check *c)
 {
 	weft_dtype t = operand(c, 0)->dtype;
@@ -526,7 +526,10 @@ static int check_transpose(const struct weft_check *c)
 	return err;
 }
 
-/* Between two different types: integers and bool, floats, integers and floats, floats and float8. */
+/*
+ * Checks CAST: two different types, both integers or bool, both floats, one of each, or a float
+ * and float8.
+ */
 static int check_cast(const struct weft_check *c)
 {
 	uint32_t x = T(operand(c, 0)->dtype), y = T(result(c)->dtype);
@@ -539,7 +542,7 @@ static int check_cast(const struct weft_check *c)
 	return need_same_shape(c);
 }
 
-/* Types, signs and rounding that may go together; section RESCALE. */
+/* Checks which types, signs and rounding modes RESCALE may combine; source: TOSA 1.0, RESCALE. */
 static int check_rescale_types(const struct weft_check *c)
 {
 	const struct weft_attr_rescale *a = &this_op(c)->attr.rescale;
@@ -673,7 +676,10 @@ static int check_kind(const struct weft_check *c)
 	}
 }
 
-/* Types of the arguments behind the operator's own: shapes, or zero points and the like of one element. */
+/*
+ * Checks the types of arguments that come as operands (EXT-DYNAMIC) behind the operator's own
+ * n_own operands: shapes, or single values.
+ */
 static int check_arguments(const struct weft_check *c, int n_own)
 {
 	const weft_opcode op = this_op(c)->op;
@@ -688,7 +694,10 @@ static int check_arguments(const struct weft_check *c, int n_own)
 	return 0;
 }
 
-/* Attributes that are values of operands are golden's to check. */
+/*
+ * Checks an operator whose attributes come as operands. Their values are not known here; golden
+ * checks them in the run.
+ */
 static int check_dynamic(const struct weft_check *c)
 {
 	struct weft_check own = *c;

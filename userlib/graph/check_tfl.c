@@ -17,7 +17,10 @@ static int need_types(const struct weft_check *c, uint32_t x, uint32_t y)
 	return err ? err : need_type(c, "result", result(c), y);
 }
 
-/* The fixed-point factor beta * scale * 2^26 is above 1; in int16's arithmetic, the factor has a shift below 31. */
+/*
+ * Checks TFL_SOFTMAX: a last axis, and a factor beta * scale * 2^26 that the fixed-point
+ * arithmetic can express.
+ */
 static int check_softmax(const struct weft_check *c)
 {
 	const struct weft_attr_tfl_softmax *a = &this_op(c)->attr.tfl_softmax;

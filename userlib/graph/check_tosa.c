@@ -9,7 +9,10 @@
 
 #define INTS (T(WEFT_INT8) | T(WEFT_INT16) | T(WEFT_INT32))
 
-/* Operands from first on, and perhaps the result, have one type of the set. */
+/*
+ * Checks that the operands from `first` on, and the result unless result_type is given, have one
+ * type of the set `allowed`.
+ */
 static int check_types(const struct weft_check *c, int first, uint32_t allowed, uint32_t result_type)
 {
 	int err = need_type(c, "operand", operand(c, first), allowed);
@@ -140,7 +143,7 @@ static int check_tile(const struct weft_check *c)
 	return err;
 }
 
-/* values [N,K,C], indices [N,W], and what has shape [N,W,C] */
+/* Checks GATHER and SCATTER: values [N,K,C], indices [N,W] of int32, and the other tensor [N,W,C]. */
 static int check_gather(const struct weft_check *c)
 {
 	const bool scatter = this_op(c)->op == WEFT_OP_SCATTER;
@@ -196,7 +199,10 @@ static int check_resize(const struct weft_check *c)
 
 /* ---- control flow ---- */
 
-/* The sub-graph is the family's, and stands before what is at hand: so there is no cycle. */
+/*
+ * Checks that a sub-graph belongs to the network and stands before the graph at hand, so that sub-
+ * graphs cannot be nested in a cycle.
+ */
 static int check_sub(const struct weft_check *c, const weft_graph *sub)
 {
 	const int n = c->i_sub < 0 ? c->outer->n_subs : c->i_sub;
@@ -212,7 +218,7 @@ static bool same(const weft_tensor *a, const weft_tensor *b)
 	return a->dtype == b->dtype && same_shape(a, b);
 }
 
-/* Tensors list[0..n-1] of the graph at hand against ports of a sub-graph. */
+/* Checks that the n tensors mine[] of the graph at hand have the types and shapes of a sub-graph's ports. */
 static int check_list(const struct weft_check *c, const char *what, const int *mine, int n, const weft_graph *sub,
                       const int *ports, int n_ports)
 {

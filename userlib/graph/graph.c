@@ -7,7 +7,7 @@
 
 #include "graph.h"
 
-/* Room for one more element; the array doubles. */
+/* Makes room for one more element in an array by doubling. Returns 0 or -ENOMEM. */
 static int grow(void **array, int n, int *cap, size_t elem_bytes)
 {
 	if (n < *cap)

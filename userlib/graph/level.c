@@ -37,7 +37,10 @@ static const weft_tensor *operand(const struct weft_check *c, int i)
 	return &c->g->tensors[c->g->ops[c->i_op].in[i]].t;
 }
 
-/* The kernel's extent along n axes of the weights, from axis 1; DEPTHWISE_CONV2D: from 0. */
+/*
+ * Checks the kernel's extent, with dilation, along n axes of the weights, of which the first is
+ * axis `first`.
+ */
 static int kernel(const struct weft_check *c, const int32_t *dilation, int n, int first)
 {
 	const weft_tensor *w = operand(c, 1);
@@ -145,7 +148,7 @@ static int check_graph(struct weft_check c)
 	return err;
 }
 
-/* Levels of control flow in a graph, given those of the sub-graphs before it. */
+/* How deeply control flow is nested in graph g, given the depths of the sub-graphs before it. */
 static int nesting(const weft_graph *outer, const weft_graph *g, const int *of_sub, int n_known)
 {
 	int most = 0;

@@ -26,7 +26,7 @@ const char *weft_profile_state(unsigned state)
 	return state < WEFT_PROF_WAIT_UNIT ? weft_does_text(state) : state < WEFT_PROF_STATES ? waits[state - WEFT_PROF_WAIT_UNIT] : "?";
 }
 
-/* One more element at the end of an array; NULL: no memory. */
+/* Makes room for one more element at the end of an array and returns it; NULL if there is no memory. */
 static void *more(void **a, size_t *n, size_t *cap, size_t size)
 {
 	if (*n == *cap) {
@@ -120,7 +120,10 @@ static void end_mix(struct weft_profile *p, struct weft_prof_track *t)
 	t->mixed = 0;
 }
 
-/* The run under way ends at a cycle: a slice, or part of one. */
+/*
+ * A unit's state ends in cycle `at`: its run becomes a slice of the track, or joins the slice
+ * under way if it is shorter than the trace's grain.
+ */
 static void end_run(struct weft_profile *p, struct weft_prof_track *t, uint64_t at)
 {
 	struct weft_prof_slice s = { .from = at - t->run };
@@ -221,7 +224,7 @@ static void end_window(struct weft_profile *p, int entry, uint64_t to)
 	p->now.from = to;
 }
 
-/* Of what its next command waits for, the first. */
+/* The first of the units that unit u's next command still waits for, as a state of the trace. */
 static unsigned waits_for(const struct weft_profile *p, unsigned u)
 {
 	if (p->issued[u] >= p->n_queue[u])
@@ -257,7 +260,10 @@ static void retire(struct weft_profile *p, unsigned u, uint64_t at)
 		end_window(p, e, at);
 }
 
-/* Whose work this is: the oldest command's; the array takes the next one's words already. */
+/*
+ * The command for which a busy unit is working: its oldest one. Only the array may already be
+ * taking words of the next command.
+ */
 static uint32_t worker(const struct weft_profile *p, unsigned u, uint64_t at)
 {
 	uint32_t k = p->issued[u];
@@ -331,7 +337,10 @@ void weft_profile_sample(void *user, const struct weft_sample *w)
 
 /* ---- by counters ---- */
 
-/* A unit's share of a window; what counters count twice, once. */
+/*
+ * Spreads a unit's counters of one window over its states. A cycle that two counters have counted
+ * is taken once.
+ */
 static void spread(struct weft_profile *p, enum weft_track track, const uint32_t *parts, const unsigned *states, int n, uint64_t cycles)
 {
 	struct weft_prof_track *t = &p->track[track];

@@ -26,7 +26,10 @@ static int by_place(const void *a, const void *b)
 	return x->to < y->to ? -1 : x->to > y->to;
 }
 
-/* Behind the last command of each entry that is no load. @return how many */
+/*
+ * Finds where to cut a step for each entry of the report: behind the entry's last command that is
+ * not a load. Returns the number of cuts.
+ */
 static int find_cuts(const weft_session *s, const struct weft_step *step, struct cut *cuts)
 {
 	const struct weft_profile *p = s->profile;
@@ -78,7 +81,10 @@ static int run_to(weft_session *s, const struct weft_step *step, uint32_t to, co
 	return err ? err : r.status;
 }
 
-/* now = what came since *seen, which never goes beyond all. */
+/*
+ * Sets *now to what the counters have gained since *seen, and *seen to the counters, none beyond
+ * those of the whole step in *all.
+ */
 static void difference(const struct weft_counters *c, const struct weft_counters *all, struct weft_counters *seen,
                        struct weft_counters *now)
 {

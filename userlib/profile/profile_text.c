@@ -38,7 +38,7 @@ static struct bound bound_of(const struct weft_profile *p, const struct weft_pro
 	return b;
 }
 
-/* The three states that took most, busy apart. */
+/* Prints the three states, other than busy, in which the unit spent most of the window's cycles. */
 static void why_not(FILE *f, const struct weft_prof_window *w, enum weft_track track)
 {
 	const uint64_t *n = w->n[track];

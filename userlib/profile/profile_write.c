@@ -161,7 +161,7 @@ static int by_unit_and_time(const void *a, const void *b)
 
 struct placed { size_t word; unsigned unit; };
 
-/* Where each command of the program lies. NULL: out of memory */
+/* Finds each command's first word in the program's stream; from malloc, NULL if there is no memory. */
 static struct placed *place_commands(const struct weft_profile *p)
 {
 	const weft_program *prog = p->s->p;

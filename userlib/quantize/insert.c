@@ -27,7 +27,7 @@ static bool listed(const onnx_node *n, const char *const *list)
 	return false;
 }
 
-/* Another operand that is no constant, of the same shape. */
+/* Has the node a second operand that is not constant and has the shape of the first? */
 static bool two_tensors(struct qz *z, const onnx_node *n)
 {
 	struct qz_value *a = qz_value(z, qz_operand(n, 0)), *b = qz_value(z, qz_operand(n, 1));
@@ -100,7 +100,10 @@ static struct plan *plan_of(struct qz *z, struct plan *p, const char *name)
 	return v && v->maker >= 0 ? &p[v->maker] : NULL;
 }
 
-/* Nodes stand in the file's order here: sorted by makers. */
+/*
+ * Decides which nodes compute with integers: moves and functions do if what they read does. The
+ * nodes are sorted so that makers come first.
+ */
 static void spread(struct qz *z, struct plan *p)
 {
 	for (int i = 0; i < z->n_node; i++)
@@ -134,7 +137,10 @@ static bool activation(const struct qz_value *v)
 	return v && v->tensor >= 0 && v->seen && v->init < 0;
 }
 
-/* Relu or Clip that limits what node i gives: no pair between them. */
+/*
+ * The Relu or Clip that is the only reader of node i's result, or i itself if there is none: no
+ * QuantizeLinear belongs between the two.
+ */
 static int limiter(struct qz *z, int i)
 {
 	struct qz_value *v = qz_value(z, z->node[i]->output[0]);
@@ -180,7 +186,7 @@ static int type_code(const struct qz *z)
 	return z->o->type == WEFT_QUANTIZE_INT16X8 ? 5 : z->o->type == WEFT_QUANTIZE_FP8 ? 17 : 3;
 }
 
-/* The range holds 0, which is exact. */
+/* The scale and zero point (*zp) of a value from its range, which is widened to hold 0 so that 0 is exact. */
 static float scale_of(const struct qz *z, const struct qz_value *v, int *zp)
 {
 	double lo = fmin(v->lo, 0), hi = fmax(v->hi, 0), top = fmax(-lo, hi);
@@ -278,8 +284,8 @@ static void encode(const struct qz *z, struct weights *w, float x_scale)
 }
 
 /*
- * Where no RESCALE rounds as ONNX does for all sums of a channel, its scale
- * moves on by the least there is: the device then computes the layer, exactly.
+ * Moves the scale of each channel for which no RESCALE rounds as ONNX does for every possible sum,
+ * by the least step that helps: the device then computes the layer with ONNX's bits.
  */
 static int settle(struct qz *z, struct weights *w, const struct qz_value *x, const struct qz_value *y)
 {
@@ -368,7 +374,10 @@ static int product(struct qz *z, struct plan *p, int i)
 
 /* ---- pairs ---- */
 
-/* The value keeps its name behind the pair, so that its readers need not change; an input's readers do. */
+/*
+ * Puts QuantizeLinear and DequantizeLinear behind a value. The value keeps its name behind the two
+ * so that readers need not change; if it is a network's input, its readers are changed.
+ */
 static int pair(struct qz *z, struct qz_value *v, int n_before)
 {
 	int zp;

@@ -54,7 +54,7 @@ char *qz_text(struct qz *z, const char *a, const char *b)
 	return p;
 }
 
-/* One more place in a list of pointers. */
+/* Makes room for one more pointer in a list. */
 static int grow(struct qz *z, void ***list, int n, int *cap)
 {
 	if (n < *cap)
@@ -90,7 +90,10 @@ static int add_init(struct qz *z, onnx_tensor *t)
 	return err;
 }
 
-/* A Constant's tensor under its result's name; NULL: no such node, or out of memory. */
+/*
+ * The tensor of a Constant node, named as the node's result. NULL if the node is another one, or
+ * if there is no memory.
+ */
 static onnx_tensor *constant_of(struct qz *z, const onnx_node *n)
 {
 	const onnx_attribute *a = qz_is(n, "Constant") && n->n_output == 1 ? qz_attribute(n, "value") : NULL;
@@ -103,7 +106,10 @@ static onnx_tensor *constant_of(struct qz *z, const onnx_node *n)
 	return t;
 }
 
-/* Our own lists around the file's strings and attributes, so that they may change. */
+/*
+ * A copy of a node with lists of operands, results and attributes that may change; the strings
+ * stay the file's.
+ */
 static onnx_node *copy_node(struct qz *z, const onnx_node *from)
 {
 	onnx_node *n = qz_alloc(z, sizeof *n);
@@ -409,7 +415,10 @@ int qz_set_operand(struct qz *z, onnx_node *n, size_t k, char *name)
 	return 0;
 }
 
-/* Nodes that were added stand behind their readers; the format wants makers first: a depth-first walk with its own stack. */
+/*
+ * Lists the nodes so that makers come before readers, as the format wants it, by a depth-first
+ * walk with a stack of its own.
+ */
 static int sorted(struct qz *z, onnx_node **out, size_t *n_out)
 {
 	enum { NEW, OPEN, DONE };
@@ -450,7 +459,7 @@ static int sorted(struct qz *z, onnx_node **out, size_t *n_out)
 	return 0;
 }
 
-/* Constants that nobody reads are left out. */
+/* Lists the constants that some node reads; returns how many. */
 static size_t live_inits(struct qz *z, onnx_tensor **out)
 {
 	size_t n = 0;
@@ -463,7 +472,10 @@ static size_t live_inits(struct qz *z, onnx_tensor **out)
 	return n;
 }
 
-/* Before IR version 4 constants were listed as inputs, too. */
+/*
+ * Lists the graph's inputs that are no constants: before version 4 of the format constants were
+ * listed as inputs, too.
+ */
 static size_t true_inputs(struct qz *z, Weft__Onnx__Value **out)
 {
 	const onnx_graph *g = z->m->graph;

@@ -16,7 +16,7 @@ static onnx_node *maker(struct qz *z, const char *name)
 	return v && v->maker >= 0 ? z->node[v->maker] : NULL;
 }
 
-/* The Conv or Gemm whose result only n reads, as operand k. */
+/* The Conv or Gemm that makes operand k of node n, if n is its only reader; else NULL. */
 static onnx_node *product_before(struct qz *z, const onnx_node *n, size_t k)
 {
 	struct qz_value *v = qz_value(z, qz_operand(n, k));
@@ -43,7 +43,10 @@ static void replace(struct qz *z, onnx_node *p, int n)
 	z->node[n] = NULL;
 }
 
-/* The bias as n floats that may be changed; zeros if there is none. NULL: not constant. */
+/*
+ * The product's bias as n floats that may be changed, zeros if it has none. NULL if the bias is
+ * not constant or there is no memory.
+ */
 static float *bias_of(struct qz *z, const onnx_node *p, int64_t n)
 {
 	weft_tensor t;
@@ -67,7 +70,10 @@ static int set_constant(struct qz *z, onnx_node *p, size_t k, const char *suffix
 	return name ? qz_set_operand(z, p, k, name) : -ENOMEM;
 }
 
-/* Node i is BatchNormalization behind p. 1: folded. */
+/*
+ * Folds BatchNormalization (node i) into weights and bias of the product p before it. Returns 1 if
+ * that was possible.
+ */
 static int fold_norm(struct qz *z, onnx_node *p, int i)
 {
 	const onnx_node *n = z->node[i];
@@ -99,7 +105,10 @@ static int fold_norm(struct qz *z, onnx_node *p, int i)
 	return err ? err : 1;
 }
 
-/* Node i adds a constant per output channel to p's result. 1: folded. */
+/*
+ * Folds node i, which adds a constant to each output channel of p's result, into p's bias. Returns
+ * 1 if that was possible.
+ */
 static int fold_add(struct qz *z, onnx_node *p, int i, const char *constant)
 {
 	const int axis = output_axis(p);
@@ -122,7 +131,7 @@ static int fold_add(struct qz *z, onnx_node *p, int i, const char *constant)
 	return err ? err : 1;
 }
 
-/* RESHAPEs of constants, as some exporters leave them, are computed. */
+/* Replaces a Reshape of a constant, as some exporters leave them, by a constant of that shape. */
 static int fold_reshape(struct qz *z, int i)
 {
 	onnx_node *n = z->node[i];
@@ -164,7 +173,7 @@ static int rank_of(struct qz *z, const char *name)
 	return -1;
 }
 
-/* MatMul of matrices by constants becomes Gemm. */
+/* Turns MatMul of a matrix by a constant one into Gemm, which may have a bias. */
 static int as_gemm(struct qz *z, onnx_node *n)
 {
 	weft_tensor t;

@@ -13,7 +13,7 @@ struct weft_quantize_options weft_quantize_options_default(void)
 	return (struct weft_quantize_options){ .type = WEFT_QUANTIZE_INT8, .percentile = 100 };
 }
 
-/* The network as it stands, for golden. */
+/* Imports the model as it stands now into a graph, so that golden can run it. */
 static int import(struct qz *z, weft_graph **g)
 {
 	struct weft_import_bound bound[16];

@@ -76,7 +76,7 @@ static int one_sample(struct qz *z, const weft_tensor *inputs, bool bins)
 	return err;
 }
 
-/* Over all samples; the count. */
+/* Runs all samples once and returns how many there were, or a negative errno. */
 static int pass(struct qz *z, bool bins)
 {
 	const int n = z->g->n_inputs;
@@ -101,7 +101,7 @@ static int pass(struct qz *z, bool bins)
 	return more < 0 ? more : count;
 }
 
-/* The value below which the share p of the elements lies. */
+/* The value below which the share p of a value's elements lies, by its histogram. */
 static double quantile(const struct qz_value *v, double p)
 {
 	uint64_t total = 0, below = 0;

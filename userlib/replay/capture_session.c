@@ -47,7 +47,10 @@ static void describe(const weft_session *s, struct weft_capture *c)
 	snprintf(c->tensor, sizeof c->tensor, "%s", m->tensor);
 }
 
-/* The constants as the device holds them; what changed there is put right for runs to come. */
+/*
+ * Reads back the constants as the device holds them. Bytes that have changed there are written
+ * anew, so that later runs are right.
+ */
 static int read_consts(weft_session *s, struct weft_capture *c)
 {
 	if (weft_buf_doubt(s->consts) || weft_buf_read(s->consts, 0, c->consts, c->n_consts))

@@ -44,7 +44,11 @@ static int copy_const(struct cut *c, const struct weft_gtensor *t)
 	return weft_graph_const(c->g, t->name, t->t.dtype, t->t.rank, t->t.dim, data);
 }
 
-/* The part's tensor for one of the whole graph; what nothing here makes is an input. */
+/*
+ * The reduced graph's tensor for tensor t of the whole graph, added when it is first asked for.
+ * made: an operator of the part makes it; otherwise it becomes an input, or a constant if it was
+ * one.
+ */
 static int take_tensor(struct cut *c, const weft_graph *g, int t, bool made)
 {
 	const struct weft_gtensor *from = &g->tensors[t];
@@ -88,7 +92,10 @@ static int take_op(struct cut *c, const weft_graph *g, int i)
 	return weft_graph_op(c->g, o->op, &o->attr, src, in, o->n_in, out, o->n_out);
 }
 
-/* Inputs in the order of use; outputs: what no operator of the part takes. */
+/*
+ * Lists the reduced graph's inputs in the order of their use, and as outputs all results that no
+ * operator of the part reads.
+ */
 static int mark_ports(struct cut *c)
 {
 	weft_graph *p = c->g;
@@ -122,7 +129,7 @@ static void cut_release(struct cut *c)
 	free(c->from);
 }
 
-/* Operators in ascending order. */
+/* Builds the graph of the n operators in ops, which are in ascending order. */
 static int cut_out(const weft_graph *g, const int *ops, int n, struct cut *c)
 {
 	int err = 0;
@@ -201,7 +208,10 @@ static void keep(struct reducer *x, const int *ops, int n)
 	x->n = n;
 }
 
-/* One of `parts` parts alone, or all but it: 1 and x->set is smaller, or 0. */
+/*
+ * Tries part i of `parts` parts of the operators alone or, if complement is set, all operators
+ * without it. Returns 1 and makes x->set smaller if it still fails, else 0.
+ */
 static int try_part(struct reducer *x, int *some, int parts, int i, bool complement)
 {
 	int first = (int)((int64_t)x->n * i / parts), last = (int)((int64_t)x->n * (i + 1) / parts), n = 0;

@@ -124,7 +124,10 @@ static void note_write(void *user, enum weft_model_space space, unsigned window,
 	o->hi = addr + len > o->hi ? addr + len : o->hi;
 }
 
-/* What a correct run holds before command `from`; and where the target's results are. */
+/*
+ * Runs the stream on the model up to command `from`, keeping scratchpad and arena as they are
+ * there, and notes where the target's results go.
+ */
 static int run_to(struct search *x, uint32_t from)
 {
 	const struct weft_part *k = &x->k;
@@ -198,7 +201,7 @@ static int on_device(struct search *x, const struct weft_part_stream *s, struct 
 	return err;
 }
 
-/* Does what is kept fail? Then *s is its stream. */
+/* Does the stream of the kept commands still give a wrong result on the device? Then *s is that stream. */
 static bool fails(struct search *x, struct weft_part_stream *s)
 {
 	struct weft_job_result res = { 0 };
@@ -236,7 +239,7 @@ static void keep_all(struct search *x)
 		x->keep[i] = true;
 }
 
-/* Back from the target until the failure is there. */
+/* Keeps ever more of the commands before the target until the failure shows. */
 static int widen(struct search *x, struct weft_part_stream *s)
 {
 	for (uint32_t n = 0;; n = n ? 2 * n : 1) {
@@ -254,7 +257,10 @@ static int widen(struct search *x, struct weft_part_stream *s)
 	}
 }
 
-/* Leave out runs of commands, long ones first. *s stays the stream of what is kept. */
+/*
+ * Leaves out runs of commands, long runs first, as long as the failure stays. *s is always the
+ * stream of what is kept.
+ */
 static void narrow(struct search *x, struct weft_part_stream *s)
 {
 	for (uint32_t n = (x->k.target - x->k.from + 1) / 2; n; n /= 2) {
@@ -297,7 +303,10 @@ static int open_device(struct search *x)
 	return err;
 }
 
-/* The case as a capture: what the device left is what it left of the small stream. */
+/*
+ * Makes a capture of the smallest failing stream; the memory in it is what the device left after
+ * that stream.
+ */
 static int give(struct search *x, struct weft_part_stream *s)
 {
 	struct weft_stream_case *r = x->r;

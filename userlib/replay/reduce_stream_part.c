@@ -43,7 +43,7 @@ static void append(struct build *b, const struct weft_cmd *c)
 		b->retired[u]++;
 }
 
-/* Does any kept command reach the program's own constants, or the arena? */
+/* Does any kept command access the program's own constants or arena (window)? */
 static bool reaches(const struct weft_part *k, int window)
 {
 	for (uint32_t i = k->from; i <= k->target; i++)
@@ -102,7 +102,10 @@ static void load_blocks(struct build *b)
 	}
 }
 
-/* Waits count commands retired: of the kept ones, behind the loads. */
+/*
+ * Appends the kept commands. Their waits count retired commands, so they are counted anew: the
+ * loads before them and the kept ones.
+ */
 static void keep_commands(struct build *b)
 {
 	const struct weft_part *k = b->k;
@@ -228,7 +231,10 @@ struct program {
 	weft_graph *g;
 };
 
-/* A tensor that the target makes, as an operator of its own with the source's name. @return its index */
+/*
+ * Adds a tensor that the target makes, as the result of an operator of its own with the source
+ * operator's name. Returns its index.
+ */
 static int take_tensor(struct program *q, const struct weft_part *k, int tensor)
 {
 	const struct weft_gtensor *t = &k->p->graph->tensors[tensor];
@@ -286,7 +292,7 @@ static int fill_tables(struct program *q)
 	return 0;
 }
 
-/* The target's records, of the new tensors. */
+/* Copies the target's debug records, for the new tensors. */
 static int take_records(struct program *q, const struct weft_part *k, uint32_t target)
 {
 	const struct weft_pcmd *from = &k->p->cmds[k->step->first_cmd + k->target];

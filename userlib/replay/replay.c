@@ -170,7 +170,7 @@ static void name_tensor(struct replay *x, struct weft_replay_place *f, int tenso
 		f->tile[d][0] = f->tile[d][1] = (uint64_t)f->at[d];
 }
 
-/* Which element of a record lies at a scratchpad address? */
+/* Does an element of the record lie at scratchpad address addr? Then *index is its number in the tensor. */
 static bool in_record(const weft_graph *g, const struct weft_prec *q, uint64_t addr, uint64_t *index)
 {
 	const uint32_t size = (uint32_t)weft_dtype_bytes(g->tensors[q->tensor].t.dtype);
@@ -415,7 +415,7 @@ static int simulate(struct replay *x)
 
 /* ---- what only the device's memory shows ---- */
 
-/* The command that last wrote a byte of the arena; SIZE_MAX: none in this step. */
+/* The command of this step that last wrote a byte of the arena; SIZE_MAX if none did. */
 static size_t writer(const struct replay *x, uint64_t addr)
 {
 	for (size_t i = x->t.n; i-- > 0;) {
@@ -426,7 +426,7 @@ static size_t writer(const struct replay *x, uint64_t addr)
 	return SIZE_MAX;
 }
 
-/* What the run itself saw of a command, where the simulation shows nothing. */
+/* Takes over what the failed run itself saw as the first difference, if the simulation shows none. */
 static void believe_the_run(struct replay *x)
 {
 	const struct weft_capture *c = x->c;
@@ -481,7 +481,7 @@ static void look_in_memory(struct replay *x)
 	x->r->first = f;
 }
 
-/* Does a load read this byte of the constants? */
+/* Does the load read byte `at` of the constants? */
 static bool reads(const struct weft_cmd *c, uint64_t at)
 {
 	const struct weft_cmd_load *l = &c->load;
@@ -568,7 +568,7 @@ static uint8_t first_byte(const struct replay *x)
 	return b;
 }
 
-/* A byte that the last cycle wrote is there in this one. */
+/* After each cycle: notes when the watched byte changed. What the last cycle wrote is visible in this one. */
 static void look(void *user, const struct weft_sample *w)
 {
 	struct replay *x = user;
@@ -580,7 +580,7 @@ static void look(void *user, const struct weft_sample *w)
 	x->sampled = w->cycle;
 }
 
-/* The command retires: its wrong byte was written when that byte last changed. */
+/* The wrong command retires: its wrong byte was written in the cycle in which that byte last changed. */
 static int note_moment(void *user, const struct weft_retire *ret)
 {
 	struct replay *x = user;
@@ -609,7 +609,10 @@ static int find_moment(struct replay *x)
 	return err;
 }
 
-/* From before the wrong byte until after the retirement; where that is too long, around the byte. */
+/*
+ * Records a waveform from before the wrong byte was written until after the command retired or, if
+ * that is too long, around the write alone.
+ */
 static int record_wave(struct replay *x)
 {
 	const struct weft_replay_place *f = &x->r->first;

@@ -58,7 +58,10 @@ int64_t weft_element_value(weft_dtype t, const void *p)
 	}
 }
 
-/* n elements of tensor from element first on; got is where the first one is. */
+/*
+ * Compares n elements of a tensor, from element `first` on, with golden; got points to the first
+ * of them. The first difference is kept with its command and cycle.
+ */
 static void compare(struct weft_checker *c, int tensor, int64_t first, int64_t n, const void *got,
                     int64_t cmd, uint64_t cycle)
 {

@@ -36,7 +36,7 @@ struct pass {
 	uint32_t retired[WEFT_N_UNITS];        /* commands so far, originals; ST: here */
 };
 
-/* As big a row as the elements of a record allow. */
+/* Sets up a store for a debug record with rows as long as its elements allow. */
 static void shape(const struct weft_prec *q, uint32_t size, struct weft_cmd_load *l)
 {
 	bool joined = q->x_bytes == q->n_c * size && (uint64_t)q->n_x * q->n_c * size < (1u << 20);
@@ -77,7 +77,10 @@ static int add_store(const struct weft_session *s, struct pass *p, const struct 
 	return weft_words_add(&p->stream, &c);
 }
 
-/* Records of commands [from, *to) are stored; *to is where the pass is full. */
+/*
+ * Builds the stream of one pass: the step's commands with stores of what the commands from..*to-1
+ * made. *to is where the trace buffer is full.
+ */
 static int build(const struct weft_session *s, const struct weft_step *step, uint32_t from, uint32_t *to,
                  struct pass *p)
 {

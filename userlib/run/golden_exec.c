@@ -18,7 +18,7 @@ struct run {
 
 static int run_graph(struct run *r, const weft_graph *g, const weft_tensor *inputs, weft_tensor *all);
 
-/* Unless it has memory. */
+/* Gives a tensor memory unless it has some. */
 static int allocate(weft_tensor *t, int i, char *msg)
 {
 	size_t n = weft_tensor_bytes(t);
@@ -86,7 +86,10 @@ static int write_variable(struct run *r, int id, const weft_tensor *x, weft_tens
 
 /* ---- control flow ---- */
 
-/* Run a sub-graph on x; its outputs into y, which has memory and may be x's. */
+/*
+ * Runs a sub-graph on operands x and copies its outputs into y, which has memory and may be the
+ * same tensors as x.
+ */
 static int run_sub(struct run *r, const weft_graph *g, const weft_tensor *const *x, weft_tensor *const *y)
 {
 	weft_tensor *all = calloc((size_t)g->n_tensors + 1, sizeof *all);
@@ -116,7 +119,7 @@ static int cond_if(struct run *r, const struct weft_attr_flow *a, const weft_ten
 	return run_sub(r, a->graph[*(const uint8_t *)x[0]->data ? 0 : 1], x + 1, y);
 }
 
-/* y holds the values of the iteration under way. */
+/* Runs WHILE_LOOP: y holds the values of the iteration under way, and the result in the end. */
 static int while_loop(struct run *r, const struct weft_attr_flow *a, const weft_tensor *const *x, int n, weft_tensor *const *y)
 {
 	const weft_tensor *now[WEFT_OP_MAX_OUTPUTS];
@@ -165,7 +168,7 @@ static int copy_input(const weft_graph *g, int i, const weft_tensor *from, weft_
 	return err;
 }
 
-/* Operator i of g on operands x into results y, which have memory. */
+/* Runs operator i of graph g on operands x into results y, which have memory. */
 static int run_on(struct run *r, const weft_graph *g, int i, const weft_tensor *const *x, weft_tensor *const *y)
 {
 	const struct weft_gop *o = &g->ops[i];
@@ -237,7 +240,7 @@ int weft_golden_exec_vars(const weft_graph *g, struct weft_vars *vars, const wef
 
 #define KEPT INT_MAX
 
-/* By tensor: the operator after which nobody needs it. */
+/* For each tensor the operator after which no operator reads it; from malloc. */
 static int *last_uses(const weft_graph *g, const weft_tensor *all)
 {
 	int *last = calloc((size_t)g->n_tensors + 1, sizeof *last);

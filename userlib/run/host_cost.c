@@ -80,7 +80,10 @@ static double largest(const weft_graph *g, const struct weft_gop *o)
 	return most;
 }
 
-/* Every weight once a time step; every element with every one of its image. */
+/*
+ * Multiplications of operators that the compiler does not count: each weight once in each step of
+ * an LSTM, and so on.
+ */
 static double other_products(const weft_graph *g, const struct weft_gop *o)
 {
 	const int64_t *dim = g->tensors[o->in[0]].t.dim;

@@ -6,7 +6,7 @@
  */
 #include "userlib/run/internal.h"
 
-/* Smallest and greatest; false: every pattern is a value. */
+/* The least and greatest value of a type. False if every bit pattern is a value of it. */
 static bool limits(weft_dtype t, int64_t *least, int64_t *most)
 {
 	static const struct { weft_dtype t; int64_t least, most; } narrow[] = {

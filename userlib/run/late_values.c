@@ -40,7 +40,10 @@ static bool minus_zero_is_a_value(weft_dtype t)
 	return t == WEFT_FP8E4M3 || t == WEFT_FP8E5M2;
 }
 
-/* [k][cols] in the array's order; userlib/compile/lower/pack_weights.c does the same of constants. */
+/*
+ * Packs a matrix of k rows and cols columns in the array's order of weights, as
+ * userlib/compile/lower/pack_weights.c does with constants.
+ */
 static void pack(const struct weft_ppack *p, const weft_tensor *w, uint32_t n, uint8_t *to)
 {
 	const uint8_t *from = w->data;

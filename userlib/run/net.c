@@ -188,7 +188,10 @@ int weft_net_output(const weft_net *net, int i, struct weft_port *p)
 	return port(net, net->g->outputs, net->g->n_outputs, i, p);
 }
 
-/* The program for a configuration: the loaded one if it fits, else a new one in *own. */
+/*
+ * The program for a configuration: the one that was loaded if it fits, else a newly compiled one,
+ * which is also *own and the caller's to free.
+ */
 static int program(const weft_net *net, const char *config, const weft_program **p, weft_program **own, char *msg)
 {
 	struct weft_compile_options o = { .config = config };

@@ -92,7 +92,10 @@ static int run(const struct one *n, const struct weft_session_options *o, weft_t
 	return err;
 }
 
-/* y: the result's shape. w is an input or, where only that runs on the array, a constant. */
+/*
+ * Runs one scaled product as a network of its own: y has the result's shape. w is an input, or a
+ * constant where the array can only take it as one.
+ */
 static int scaled(weft_opcode op, const weft_attr *a, const weft_tensor *x, const weft_tensor *w, int32_t log2_scale,
                   const struct weft_session_options *options, weft_tensor *y, char *msg)
 {

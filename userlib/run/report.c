@@ -20,7 +20,7 @@ static int find(int *group, int i)
 	return i;
 }
 
-/* The smaller index leads, so groups are reported in file order. */
+/* Joins the groups of i and k. The smaller index leads, so that groups are reported in the file's order. */
 static void unite(int *group, int i, int k)
 {
 	int a = find(group, i), b = find(group, k);
@@ -90,8 +90,10 @@ static char *join(char *old, const char *name)
 	return s;
 }
 
-/* A group of which nothing executes (aliases, what was folded away) counts with
- * the NPU where anything does: no host work stands in for it. */
+/*
+ * Where a group ran. A group of which nothing executes (aliases, folded operators) counts for the
+ * NPU if anything runs there, since no host work stands behind it.
+ */
 static enum weft_run_unit unit_of(const weft_program *p, const int *group, int lead)
 {
 	const weft_graph *g = p->graph;
@@ -163,7 +165,10 @@ static void fill(struct weft_op_report *r, const weft_session *s, int *group, in
 
 /* ---- cycles ---- */
 
-/* Halves of the entries, of which those before an entry are rounded with it: the sum is right. */
+/*
+ * Turns the entries' half cycles into whole ones: running sums are rounded, so that the total is
+ * exact. expected: of the estimate, else as measured.
+ */
 static void whole_cycles(struct weft_report *r, bool expected)
 {
 	uint64_t before = 0;
@@ -239,7 +244,10 @@ void weft_report_free(struct weft_report *r)
 
 /* ---- strict ---- */
 
-/* What turns a network's inputs into the device's and results into outputs: scales, layout, and the softmax that TOSA takes apart. */
+/*
+ * May an operator stand between a network's edge and the NPU without breaking --strict? That is
+ * quantisation, layout, and softmax's parts.
+ */
 static bool is_edge_kind(const struct weft_gop *op, const struct weft_gsrc *src)
 {
 	switch (op->op) {
@@ -252,9 +260,9 @@ static bool is_edge_kind(const struct weft_gop *op, const struct weft_gsrc *src)
 }
 
 /*
- * What makes probabilities, unit vectors or an index of a network's results: softmax's
- * and argmax's kin, by the name in the file, since an importer may take them apart
- * (an index of 64 bits is ARGMAX and a cast).
+ * Does the source operator make probabilities, unit vectors or an index out of results? It goes by
+ * the name in the file, since an importer may take such an operator apart (ARG_MAX of 64 bits is
+ * ARGMAX and a cast).
  */
 static bool ends_network(const struct weft_gsrc *src)
 {
@@ -267,7 +275,10 @@ static bool ends_network(const struct weft_gsrc *src)
 	return false;
 }
 
-/* What stands between the network's inputs and all that is no such operator, wherever it runs. */
+/*
+ * Marks the operators that lie between the network's inputs and the first operator of another
+ * kind, wherever they run.
+ */
 static void find_begin(const weft_program *p, bool *edge)
 {
 	const weft_graph *g = p->graph;
@@ -283,7 +294,10 @@ static void find_begin(const weft_program *p, bool *edge)
 	}
 }
 
-/* What nothing reads but such operators; inner: scratch, of each tensor. */
+/*
+ * Marks the operators whose results only such operators read, up to the outputs. inner is scratch,
+ * one for each tensor.
+ */
 static void find_end(const weft_program *p, bool *edge, bool *inner)
 {
 	const weft_graph *g = p->graph;

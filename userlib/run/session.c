@@ -74,7 +74,10 @@ static int open_device(weft_session *s, char *msg)
 	return err;
 }
 
-/* Golden runs the graph: of a program it needs no more than the list of operators, unless asked for the plan. */
+/*
+ * Gets the session's program. Golden runs the graph itself, so it needs a list of operators only,
+ * unless the plan is asked for.
+ */
 static int get_program(weft_session *s, bool plan, char *msg)
 {
 	struct weft_compile_options c = { .config = s->cfg->name, .host_only = !plan,
@@ -140,7 +143,7 @@ static void free_tensors(weft_tensor *t, int n)
 	free(t);
 }
 
-/* What one run leaves for the caller to look at. */
+/* Frees what one run has left for the caller to look at. */
 static void forget_run(weft_session *s)
 {
 	int n = s->net ? s->net->g->n_tensors : 0;
@@ -201,7 +204,7 @@ static int origin(const weft_session *s, int t)
 	return t;
 }
 
-/* Make the host's copy of a tensor present. */
+/* Makes sure that the host has a copy of tensor t, read from the device if it lies there. */
 static int fetch(weft_session *s, int t)
 {
 	const struct weft_ptensor *p = &s->p->tensors[t];
@@ -325,7 +328,7 @@ uint64_t weft_moved_bytes(const struct weft_cmd *c)
 	return (uint64_t)l->row_bytes * (uint64_t)l->n1 * (uint64_t)l->n2 * (uint64_t)l->n3;
 }
 
-/* Bytes moved to and from memory, by operator: the stream says. */
+/* Counts the bytes that the commands from..to-1 of a step load and store, by operator. */
 static void count_bytes(weft_session *s, const struct weft_step *step, uint32_t from, uint32_t to)
 {
 	const uint64_t *w = s->p->words + step->first_word;
@@ -362,7 +365,7 @@ static int on_retire(void *user, const struct weft_retire *part)
 	return err ? err : weft_session_take_state(s, s->i_step, (uint32_t)r->cmd + 1);
 }
 
-/* Cycles of each operator in commands [from, to), which took so many. */
+/* Distributes the cycles that the commands from..to-1 took over their operators. */
 static int share_out(weft_session *s, const struct weft_step *step, uint32_t from, uint32_t to, uint64_t cycles)
 {
 	const uint64_t *w = s->p->words + step->first_word;
@@ -415,7 +418,10 @@ static bool is_verified(const weft_session *s)
 	return s->verified && s->i_step == s->from.step && !s->words;
 }
 
-/* Commands [from, to) of a step. A part of one is no program that a verifier would take: the whole is. */
+/*
+ * Submits the commands from..to-1 of a step. The verifier would refuse a part for reads of bytes
+ * that an earlier part wrote, so the device is told to trust it: the whole has been verified.
+ */
 static int submit_part(weft_session *s, const struct weft_step *step, uint32_t from, uint32_t to,
                        const struct weft_window *win, weft_job *job)
 {
@@ -439,7 +445,7 @@ static int submit_part(weft_session *s, const struct weft_step *step, uint32_t f
 	return err;
 }
 
-/* A stream has ended, well or not: what the profile says of it. */
+/* Adds a stream that has ended, with or without success, to the run's profile. */
 static int profile_step(weft_session *s, const struct weft_step *step, const uint8_t *before, const struct weft_job_result *r,
                         uint64_t begin)
 {
@@ -512,7 +518,10 @@ static int submit_step(weft_session *s, const struct weft_step *step, uint32_t f
 	return err;
 }
 
-/* A card shows nothing while it runs: the step runs again with stores added. */
+/*
+ * Runs one step on the device and checks it. On a card, which shows nothing while it runs, the
+ * step runs once more with stores added.
+ */
 static int npu_step(weft_session *s, const struct weft_step *step, uint32_t from, uint32_t to)
 {
 	uint8_t *before = NULL;
@@ -662,7 +671,7 @@ struct weft_report *weft_session_report(weft_session *s)
 	return r;
 }
 
-/* A difference that only the outputs show is the last stream's as far as anyone can say. */
+/* The last step on the NPU, to which a difference is attributed that only the outputs show. */
 static int last_npu_step(const weft_session *s)
 {
 	int i = s->p->n_steps - 1;

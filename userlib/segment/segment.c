@@ -31,7 +31,7 @@ static int put(uint8_t **p, uint64_t *n, uint64_t *cap, const void *data, uint64
 	return 0;
 }
 
-/* Host tensors that are there: index, bytes, data. */
+/* Adds the host's tensors to a checkpoint: number, size and bytes of each. */
 static int take_host(const weft_session *s, struct weft_state *st)
 {
 	uint64_t cap = 0;
@@ -77,6 +77,10 @@ static int give_host(weft_session *s, const struct weft_state *st)
 	return 0;
 }
 
+/*
+ * Keeps the device's state as a checkpoint if one is wanted at this step and command. Returns 0 or
+ * a negative errno.
+ */
 int weft_session_take_state(weft_session *s, int step, uint32_t cmd)
 {
 	if (s->i_point >= s->n_points || s->points[s->i_point].step != step || s->points[s->i_point].cmd != cmd)
@@ -204,7 +208,7 @@ static void free_states(weft_session *s, int n)
 	s->states = NULL;
 }
 
-/* The model, until the last of n points; the states there remain. */
+/* Lets the model run to the last of n points and keeps its state at each of them. */
 static int run_ahead(weft_session *s, const weft_tensor *inputs, int n, char *msg)
 {
 	bool check = s->o.check;
@@ -239,7 +243,10 @@ static int only_files(weft_session *s, const weft_tensor *inputs, const struct w
 	return err;
 }
 
-/* 0, -EBADMSG (joined, and something differs), or what went wrong. */
+/*
+ * Runs the segments as processes of this machine. Returns 0, -EBADMSG if a segment found a
+ * difference, or why it could not run.
+ */
 static int in_processes(weft_session *s, const weft_tensor *inputs, const struct weft_segments *o, int n, char *msg)
 {
 	s->jobs = weft_jobs_open(s, inputs, o, n);
@@ -322,7 +329,7 @@ static bool point_ok(const weft_program *p, const struct weft_point *at)
 	return !at->cmd || (at->step < p->n_steps && p->steps[at->step].kind == WEFT_STEP_NPU && at->cmd < p->steps[at->step].n_cmds);
 }
 
-/* Begin where the checkpoint says. */
+/* Sets the session's device and host to the state in which the segment begins. */
 static int restore(weft_session *s, const struct weft_segment *g, char *msg)
 {
 	const struct weft_point *a = &g->from.at, *b = &g->to.at;
@@ -345,7 +352,7 @@ static int restore(weft_session *s, const struct weft_segment *g, char *msg)
 	return err;
 }
 
-/* Later steps begin with a clean scratchpad, as on the model that ran ahead. */
+/* Clears the scratchpad, so that later steps begin as they did on the model that ran ahead. */
 int weft_session_clean_sp(weft_session *s)
 {
 	uint8_t *zero = calloc(1, s->cfg->sp_bytes);
@@ -365,7 +372,10 @@ static uint64_t first_difference(const uint8_t *a, const uint8_t *b, uint64_t n)
 	return i;
 }
 
-/* Does the segment end in the state where the next one begins? */
+/*
+ * Compares the segment's last state with the one in which the next segment begins. Returns 0 or
+ * -EBADMSG with a line in msg.
+ */
 static int compare_end(weft_session *s, const struct weft_segment *g, char *msg)
 {
 	uint8_t *sp = malloc(g->sp_bytes + 1), *arena = malloc(g->arena_bytes + 1);

@@ -78,7 +78,10 @@ static uint64_t array_cycles(const struct weft_cmd_conv *c, uint64_t n)
 	return rows * columns * (uint64_t)c->n_ky * (uint64_t)c->n_kx * groups((uint64_t)c->run_len, n) * n;
 }
 
-/* Of a command beside its cycles. */
+/*
+ * The work that a command causes beside its cycles: beats of loads and stores, and elements to
+ * make and compare.
+ */
 static struct cost side_work(const weft_program *p, const struct weft_config *cfg, const struct weft_pcmd *at, const struct weft_cmd *c)
 {
 	uint64_t elements = elements_of(p, at);
@@ -119,7 +122,7 @@ static double host_ms(const weft_program *p, int op)
 	return ms > 0 ? ms : 0;
 }
 
-/* What a later segment waits for beside the model: golden, all of it, and its own beginning; 0 out of memory, where nothing else runs either. */
+/* The work that later segments wait for before they can compare: all of golden. 0 if there is no memory. */
 static uint64_t golden_work(const weft_program *p, const struct weft_config *cfg)
 {
 	const weft_graph *g = p->graph;
@@ -210,7 +213,7 @@ static void find_last(struct walk *k, const struct weft_step *step)
 	}
 }
 
-/* 1 + r + ... of n members. */
+/* The sum 1 + r + r^2 + ... of n terms. */
 static double series(double r, int n)
 {
 	double sum = 0;
@@ -239,7 +242,10 @@ static uint64_t work_due(const struct walk *k)
 	return (uint64_t)((double)k->total.device * before);
 }
 
-/* A point where it may be cut, with so much work before it: that, or the one before it, whichever is nearer to a border. */
+/*
+ * Offers a point at which the program may be cut, with the work before it. The point, or the one
+ * before it, becomes a border if it is the nearest.
+ */
 static void offer(struct walk *k, struct weft_point at, uint64_t work)
 {
 	if (k->have == k->n)
@@ -262,7 +268,10 @@ static void offer(struct walk *k, struct weft_point at, uint64_t work)
 /* Commands of a step since an operator's last one: where each may be followed by a cut, and the work beside cycles until then. */
 struct span { uint32_t first, n; uint64_t done, side; uint64_t *at; bool *may; };
 
-/* Cycles pass between two operators' ends as the work beside them does. */
+/*
+ * Offers the points between the ends of two operators. The cycles between the ends are spread over
+ * the points like the work beside them.
+ */
 static void offer_span(struct walk *k, int i_step, struct span *s, uint64_t done)
 {
 	uint64_t side = s->n ? s->at[s->n - 1] - s->side : 0;

@@ -82,7 +82,10 @@ static int pack(const char magic[8], struct io *io, const uint8_t *tail, uint64_
 	return 0;
 }
 
-/* *tail: where what is stored behind the fields begins. */
+/*
+ * Checks magic, length and CRC-32 and unpacks the fields into io. *tail is the offset of what is
+ * stored behind them.
+ */
 static int unpack(const char magic[8], const char *what, const uint8_t *data, size_t n, struct io *io, size_t *tail, char *msg)
 {
 	struct io head = { .p = (uint8_t *)(uintptr_t)data, .n = n };
@@ -255,7 +258,10 @@ static void io_first(struct io *io, const weft_graph *g, struct weft_mismatch *m
 	m->op_name = producer >= 0 ? g->srcs[g->ops[producer].src].name : "input";
 }
 
-/* With a zeroed session to read into, and then to be added. */
+/*
+ * Reads or writes what a segment found. Reading needs a zeroed session, whose values are added to
+ * the run's afterwards.
+ */
 static void io_result(struct io *io, weft_session *s)
 {
 	const weft_graph *g = s->net->g;

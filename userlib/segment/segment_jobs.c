@@ -82,6 +82,7 @@ static void lend(struct weft_jobs *j, struct weft_state *st, int i)
 	st->lent = true;
 }
 
+/* Ends the processes that still run and frees everything. */
 void weft_jobs_close(struct weft_jobs *j)
 {
 	if (!j)
@@ -133,7 +134,10 @@ struct weft_jobs *weft_jobs_open(weft_session *s, const weft_tensor *inputs, con
 
 struct child { const struct weft_jobs *j; int i; };
 
-/* Until the state where segment i ends is there: the model is much faster, but may have died. */
+/*
+ * Waits until the state is there in which segment i ends. The model makes it and is much faster,
+ * but the model's process may have died.
+ */
 static int wait_for_end(void *user, weft_session *s)
 {
 	const struct child *c = user;
@@ -242,7 +246,10 @@ static int make_golden(struct weft_jobs *j)
 	return j->o->check ? weft_golden_room_fill(j->s->room, &j->s->vars, j->inputs, j->s->error) : 0;
 }
 
-/* The first segment needs no state of the model, and golden only as it goes on: it starts before both. */
+/*
+ * Starts the first segment before golden and before the model: it needs no state, and golden only
+ * as it goes on.
+ */
 static int start_first(struct weft_jobs *j)
 {
 	int err = j->o->check ? new_room(j) : 0;
@@ -302,7 +309,10 @@ static int take_outputs(const struct weft_jobs *j)
 	return 0;
 }
 
-/* The worst of all: what could not run before what differs, the first of either. */
+/*
+ * Keeps the worst status of all segments: one that could not run comes before one that differs,
+ * and the first of either kind counts.
+ */
 static void note(struct weft_jobs *j, int i, int status, int *worst, char *msg)
 {
 	const struct slot *slot = &j->shared->slot[i];

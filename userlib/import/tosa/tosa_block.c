@@ -39,7 +39,10 @@ int tosa_fail(struct tosa_lower *l, int err, const char *format, ...)
 
 /* ---- tensors of the graph ---- */
 
-/* Count what the graph takes, and the bytes of a value that is declared; false: more than allowed. */
+/*
+ * Counts memory that the graph takes, and the bytes of a declared value. False if that is more
+ * than a file may ask for.
+ */
 static bool afford(struct tosa_lower *l, size_t room, const weft_tensor *declared)
 {
 	size_t bytes = declared ? weft_tensor_bytes(declared) : 0;
@@ -51,7 +54,7 @@ static bool afford(struct tosa_lower *l, size_t room, const weft_tensor *declare
 	return true;
 }
 
-/* Take t (and its data) into the graph under the file tensor's name. */
+/* Adds tensor t and its data, which is taken over, under the file tensor's name. */
 static int add_tensor(struct tosa_lower *l, struct tosa_name name, weft_tensor *t)
 {
 	char own[TOSA_MAX_NAME + 1];
@@ -69,7 +72,7 @@ static int add_tensor(struct tosa_lower *l, struct tosa_name name, weft_tensor *
 	return i < 0 ? tosa_fail(l, -ENOMEM, "out of memory") : i;
 }
 
-/* A new graph tensor for a file tensor that is computed or an input. */
+/* Adds a graph tensor without data for a file tensor that is computed or an input. */
 static int declare(struct tosa_lower *l, int tensor)
 {
 	weft_tensor t;
@@ -83,7 +86,7 @@ static int declare(struct tosa_lower *l, int tensor)
 	return i;
 }
 
-/* The same for a shape without values, an input. */
+/* Adds an int64 tensor for a shape that is an input. */
 static int declare_shape(struct tosa_lower *l, int shape)
 {
 	const struct tosa_shape *s = &l->f.shapes[shape];
@@ -126,7 +129,10 @@ int tosa_value(struct tosa_lower *l, int tensor)
 	return i;
 }
 
-/* A shape as an int64 constant: only where it is an output, or beside arguments that are not constant. */
+/*
+ * A shape as a constant int64 tensor. That is needed only if the shape is an output or stands
+ * beside arguments that are not constant.
+ */
 static int shape_value(struct tosa_lower *l, int shape)
 {
 	const struct tosa_shape *s = &l->f.shapes[shape];
@@ -167,7 +173,7 @@ static int emit(struct tosa_lower *l, weft_opcode op, const weft_attr *a, const 
 	return 0;
 }
 
-/* Variable of a file tensor: declared, or -1 after failing. */
+/* The variable behind a file tensor, declared when it is first used; negative after a failure. */
 static int variable_of(struct tosa_lower *l, int tensor)
 {
 	if (l->var[tensor] >= 0)
@@ -230,7 +236,10 @@ static int read_variable(struct tosa_lower *l, int var_tensor, int out_tensor)
 	return y < 0 ? y : emit(l, WEFT_OP_VARIABLE_READ, &a, NULL, 0, &y, 1);
 }
 
-/* The graph's operator also gives the value that it wrote: an internal tensor. */
+/*
+ * Emits VARIABLE_WRITE. In the graph the operator also gives the value that it wrote, which is an
+ * internal tensor.
+ */
 static int write_variable(struct tosa_lower *l, int value_tensor, int var_tensor)
 {
 	int id = variable_of(l, var_tensor);
@@ -312,7 +321,7 @@ static int check_form(struct tosa_lower *l)
 	return 0;
 }
 
-/* CONST and CONST_SHAPE: only that what they name is there. */
+/* CONST and CONST_SHAPE: checks that what they name has data. */
 static int data_node(struct tosa_lower *l)
 {
 	int t, err = tosa_lookup(l, tosa_string(&l->f, &l->op->out, 0), &t);
@@ -346,7 +355,10 @@ struct operands {
 	weft_attr a;
 };
 
-/* Operand types, results and attributes into the graph. */
+/*
+ * Converts an operator's operands, results and attributes, and checks their types against the
+ * operator's rows.
+ */
 static int convert_op(struct tosa_lower *l, struct operands *w)
 {
 	const struct tosa_info *f = &tosa_infos[l->op->code];
@@ -389,7 +401,10 @@ static int ordinary_op(struct tosa_lower *l)
 	return err;
 }
 
-/* The types are already those of the graph: what the file calls int8 may be uint8. */
+/*
+ * Gives a tensor the type that one of our own operators states for it: what the file calls int8
+ * may be uint8.
+ */
 static int retype(struct tosa_lower *l, int t, weft_dtype type)
 {
 	weft_tensor *g = &l->s.g->tensors[t].t;
@@ -401,7 +416,7 @@ static int retype(struct tosa_lower *l, int t, weft_dtype type)
 	return 0;
 }
 
-/* One of our own extension operators, as userlib/export writes it. */
+/* Converts CUSTOM of the domain "weft", as userlib/export writes it. */
 static int custom_op(struct tosa_lower *l)
 {
 	const int n_x = (int)l->op->in.n, n_y = (int)l->op->out.n;
@@ -460,7 +475,7 @@ static int import_op(struct tosa_lower *l, int i_op)
 
 /* ---- order ---- */
 
-/* Note which operator of the block gives each tensor; every tensor has one origin. */
+/* Notes which operator of the block makes each tensor. A tensor that two of them make is an error. */
 static int note_makers(struct tosa_lower *l)
 {
 	const struct tosa_block *k = &l->f.blocks[l->s.block];
@@ -487,7 +502,10 @@ static int note_makers(struct tosa_lower *l)
 
 enum { NEW, OPEN, DONE };
 
-/* The operator that must come before operator i and has not, from operand *at on; -1: none left. */
+/*
+ * The next operator that operator i needs and that has not been converted, looking from operand
+ * *at on; -1 if there is none.
+ */
 static int missing(const struct tosa_lower *l, int i, uint32_t *at, const uint8_t *state)
 {
 	const struct tosa_op *o = &l->f.ops[l->f.blocks[l->s.block].op + i];
@@ -502,7 +520,10 @@ static int missing(const struct tosa_lower *l, int i, uint32_t *at, const uint8_
 
 struct visit { int op; uint32_t at; };
 
-/* Import operator first, and before it what it needs. The stack holds each operator once. */
+/*
+ * Converts operator `first` after everything that it needs, with a stack that holds each operator
+ * at most once.
+ */
 static int import_from(struct tosa_lower *l, int first, uint8_t *state, struct visit *stack)
 {
 	int n = 0;
@@ -570,7 +591,7 @@ static int import_inputs(struct tosa_lower *l)
 	return 0;
 }
 
-/* An output that is an input, or an output twice, becomes a tensor of its own. */
+/* Gives an output that is also an input, or that is named twice, a tensor of its own by IDENTITY. */
 static int own_output(struct tosa_lower *l, uint32_t i, int t)
 {
 	weft_graph *g = l->s.g;
@@ -644,7 +665,10 @@ int tosa_block(struct tosa_lower *l, int block)
 
 /* ---- sub-graphs ---- */
 
-/* By the block's name, else the first block of a region of that name; -1: none. */
+/*
+ * Finds a block by its name or, failing that, the first block of a region of that name; -1 if
+ * there is neither.
+ */
 static int find_block(const struct tosa_lower *l, struct tosa_name name)
 {
 	const struct tosa_entry *e = tosa_find(&l->blocks, name);
@@ -654,7 +678,7 @@ static int find_block(const struct tosa_lower *l, struct tosa_name name)
 	return e->index < l->f.n_blocks ? e->index : l->f.regions[e->index - l->f.n_blocks].block;
 }
 
-/* With what is under way put aside. */
+/* Imports a block as a sub-graph while the outer block is put aside. */
 static int import_sub(struct tosa_lower *l, int block)
 {
 	struct tosa_lower *save = malloc(sizeof *save);

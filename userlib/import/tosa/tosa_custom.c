@@ -32,7 +32,7 @@ static bool is_name(struct tosa_name name, weft_opcode op)
 	return strlen(own) == name.n && !memcmp(own, name.p, name.n);
 }
 
-/* An extension operator by its name, or NONE. They stand behind TOSA's. */
+/* The extension operator of that name, or NONE. */
 static weft_opcode find(struct tosa_name name)
 {
 	for (size_t i = 0; i < sizeof widened / sizeof *widened; i++)

@@ -40,7 +40,7 @@ static int name_field(const struct fb *b, const struct fb_table *t, int field, s
 	return 0;
 }
 
-/* A vector of strings, each of them read once, so that tosa_string() cannot fail. */
+/* Reads a vector of strings. Each is checked once here, so that tosa_string() cannot fail later. */
 static int strings_field(const struct fb *b, const struct fb_table *t, int field, struct fb_vec *v, struct counts *n)
 {
 	int err = fb_vector(b, t, field, 4, v);
@@ -208,7 +208,7 @@ static int count(const struct fb *b, const struct fb_vec *v, const char *what, i
 	return 0;
 }
 
-/* Sizes of all lists, before memory is taken for them. */
+/* Counts blocks, tensors, shapes, operators and names of a region before memory is taken for them. */
 static int count_region(const struct fb *b, const struct fb_table *region, struct counts *n, struct fb_vec *blocks)
 {
 	int err = fb_vector(b, region, TOSA_REGION_BLOCKS, 4, blocks);
@@ -275,7 +275,7 @@ static int read_regions(struct tosa_file *f, const struct fb_vec *regions)
 	return 0;
 }
 
-/* Version 1.0.x, and no draft of it. */
+/* Accepts version 1.0 with any patch, and no draft. */
 static int check_version(struct fb *b, const struct fb_table *root)
 {
 	struct fb_table v;

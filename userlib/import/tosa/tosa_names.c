@@ -9,7 +9,7 @@
 
 #include "tosa_lower.h"
 
-/* FNV-1a, 64 bits. */
+/* The 64-bit FNV-1a hash of a name. */
 static uint64_t hash(struct tosa_name n)
 {
 	uint64_t h = 0xcbf29ce484222325u;
@@ -116,6 +116,10 @@ const struct tosa_entry *tosa_find(const struct tosa_names *n, struct tosa_name 
 	return lo < n->n && !compare(&n->e[lo], &key) ? &n->e[lo] : NULL;
 }
 
+/*
+ * Looks a name up in the block, then among constants. *what is a file tensor's index, or -1 -
+ * index for a shape.
+ */
 int tosa_lookup(struct tosa_lower *l, struct tosa_name name, int *what)
 {
 	const struct tosa_entry *e = tosa_find(&l->s.names, name);

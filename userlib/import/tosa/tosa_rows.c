@@ -97,7 +97,10 @@ const struct tosa_info tosa_infos[TOSA_N_CODES] = {
 #define INTS    (T(INT8) | T(INT16) | T(INT32))
 #define LAYOUT  (FP | FP8 | INTS | T(BOOL))
 
-/* Data operands and results are all of one type, out of this set; 0: see below. */
+/*
+ * The set of types for operators whose operands and results all have one type; 0 for operators
+ * with a row function of their own.
+ */
 static uint32_t same_type(weft_opcode op)
 {
 	switch (op) {
@@ -129,7 +132,7 @@ static bool is(const weft_tensor *t, uint32_t set)
 	return set >> t->dtype & 1;
 }
 
-/* Accumulator of an average; also which inputs there are. */
+/* Are input, result and accumulator types of AVG_POOL2D a row of its table? */
 static bool average_row(const weft_tensor *x, const weft_tensor *y, weft_dtype acc)
 {
 	if (x->dtype != y->dtype)

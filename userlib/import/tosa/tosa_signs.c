@@ -42,7 +42,10 @@ static void pad_value(struct weft_gop *o, weft_dtype t)
 		o->attr.pad.value &= weft_dtype_bytes(t) == 1 ? 0xFF : 0xFFFF;
 }
 
-/* Whether a type changed. */
+/*
+ * Gives operands and results of an operator that only moves bytes the same sign. Returns whether a
+ * type changed.
+ */
 static bool spread(const weft_graph *g, struct weft_gop *o)
 {
 	weft_dtype said = WEFT_INT8;

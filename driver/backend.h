@@ -23,12 +23,14 @@ struct weft_backend_job {
 	} win[WEFT_N_WINDOWS];     /* win[0] is the stream */
 	weft_observer *observer;   /* or NULL */
 	void *user;
-	uint64_t deadline_ns;      /* CLOCK_MONOTONIC; 0: none */
 };
+
+struct weft_events;
+struct weft_event_source;
 
 /*
  * Devices with memory of their own, which work while the host does other
- * things. All negative returns leave one line in msg (WEFT_DEV_MSG bytes).
+ * things. All calls are made with the device's lock held. All negative returns leave one line in msg (WEFT_DEV_MSG bytes).
  */
 struct weft_backend_async {
 	/* shadow: len bytes of the host's, there until buf_free(). */
@@ -44,9 +46,19 @@ struct weft_backend_async {
 
 	/* job->words are the backend's to copy. */
 	int (*submit)(void *state, weft_job id, const struct weft_backend_job *job, char *msg);
-	/* As weft_wait(); the job is forgotten afterwards. */
-	int (*wait)(void *state, weft_job id, uint64_t deadline_ns, struct weft_job_result *r, char *msg);
+	/* As weft_wait(); once it has ended, the job is forgotten afterwards. */
+	int (*wait)(void *state, weft_job id, uint64_t until_ns, struct weft_job_result *r, char *msg);
 	int (*cancel)(void *state, weft_job id);
+	int (*forget)(void *state, weft_job id);
+	int (*n_ended)(void *state);           /* jobs that nobody has waited for yet */
+
+	/* What happens to the device by itself; nothing of it may wait. */
+	void (*source)(void *state, struct weft_event_source *out);
+	/* From now on whoever waits does so there. */
+	void (*use)(void *state, struct weft_events *e);
+	/* In a forked process: free memory, and leave the device alone. */
+	void (*disown)(void *state);
+
 	void (*info)(void *state, struct weft_card_info *out);
 	int (*usb)(void *state, struct weft_usb_info *out, char *msg);
 	void (*traffic)(void *state, weft_traffic *fn, void *user);
@@ -59,9 +71,15 @@ struct weft_backend {
 	int (*open)(const struct weft_dev_options *o, const struct weft_config *cfg, void **state, char *msg);
 	void (*close)(void *state);
 
-	/* Runs to the end; afterwards the device is idle and usable, whatever
-	 * happened. Fills *r; returns r->status. msg: one line on failure. */
-	int (*run)(void *state, const struct weft_backend_job *job, struct weft_job_result *r, char *msg);
+	/*
+	 * Run a job until that time, at least one step of it. @return -EAGAIN: it has not ended, and
+	 * goes on when this is called again with the same job; until then only stop(), close() and
+	 * what looks inside may be called. Otherwise it has ended, and the device is idle and usable,
+	 * whatever happened: *r is filled, and returns r->status. msg: one line on failure.
+	 */
+	int (*run)(void *state, const struct weft_backend_job *job, uint64_t until_ns, struct weft_job_result *r, char *msg);
+	/* Give up the job that has not ended. */
+	void (*stop)(void *state);
 
 	/* Each may be NULL where the device cannot. addr and len lie in the scratchpad. */
 	int (*peek_sp)(void *state, uint32_t addr, uint32_t len, uint8_t *out);

@@ -48,6 +48,38 @@ static void usb_traffic(void *state, weft_traffic *fn, void *user)
 	c->link.traffic_user = user;
 }
 
+static int watch_fds(void *state, struct pollfd *out, int max)
+{
+	struct card *c = state;
+
+	return c->ops->fds ? c->ops->fds(c->t, out, max) : -1;
+}
+
+static void wait_blindly(void *state, uint64_t until_ns)
+{
+	struct card *c = state;
+
+	c->ops->poll(c->t, until_ns);
+}
+
+static void usb_source(void *state, struct weft_event_source *out)
+{
+	const struct card *c = state;
+
+	*out = (struct weft_event_source){ state, weft_card_process, weft_card_next_ns, c->ops->fds ? watch_fds : NULL,
+		wait_blindly };
+}
+
+static void usb_use(void *state, struct weft_events *e)
+{
+	((struct card *)state)->events = e;
+}
+
+static void usb_disown(void *state)
+{
+	weft_card_disown(state);
+}
+
 static const struct weft_backend_async async = {
 	.buf_new = weft_card_buf_new,
 	.buf_free = weft_card_buf_free,
@@ -58,6 +90,11 @@ static const struct weft_backend_async async = {
 	.submit = weft_card_submit,
 	.wait = weft_card_wait,
 	.cancel = weft_card_cancel,
+	.forget = weft_card_forget,
+	.n_ended = weft_card_n_ended,
+	.source = usb_source,
+	.use = usb_use,
+	.disown = usb_disown,
 	.info = usb_info,
 	.usb = weft_card_usb,
 	.traffic = usb_traffic,

@@ -7,6 +7,7 @@
 #ifndef WEFT_DRIVER_USB_H
 #define WEFT_DRIVER_USB_H
 
+#include <poll.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -63,8 +64,18 @@ struct weft_usb_ops {
 	/* done() comes later, perhaps with another status than -ECANCELED. */
 	void (*cancel)(void *t, struct weft_xfer *x);
 
-	/* Call back what is done; returns after something was, or at that time. */
+	/* Call back what is done; returns after something was, or at that time (0: at once). */
 	int (*poll)(void *t, uint64_t until_ns);
+
+	/*
+	 * May be NULL: then poll() is the only way to wait. Descriptors that say when poll() has
+	 * something to do; at most max. They may change with each call of the others.
+	 * @return how many; negative: there are none to be had just now
+	 */
+	int (*fds)(void *t, struct pollfd *out, int max);
+
+	/* May be NULL. In a forked process: free what can be freed without a word to the card. */
+	void (*disown)(void *t);
 
 	/* May be NULL. Speed, hub_speed and port of the card, as far as the host tells. */
 	void (*place)(void *t, struct weft_usb_info *i);

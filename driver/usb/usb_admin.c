@@ -21,6 +21,7 @@ struct weft_admin {
 	const struct weft_usb_ops *ops;
 	void *t;
 	struct weft_link link;
+	struct weft_policy policy;
 	unsigned timeout_ms;
 	struct weft_msg_hello_reply hello;
 };
@@ -197,7 +198,8 @@ int weft_admin_open(const char *which, unsigned timeout_ms, weft_admin **out, ch
 		free(a);
 		return err;
 	}
-	err = weft_link_init(&a->link, a->ops, a->t, timeout_ms);
+	a->policy = weft_policy_of(&(struct weft_dev_options){ .usb_timeout_ms = timeout_ms });
+	err = weft_link_init(&a->link, a->ops, a->t, &a->policy);
 	if (!err)
 		err = greet(a, WEFT_USB_REQ_LINK_RESET, timeout_ms, msg);
 	if (err) {

@@ -101,19 +101,24 @@ void weft_card_buf_unref(struct card *c, struct card_buf *b)
 
 /* ---- the host's side ---- */
 
-/* Jobs that were given up hold their buffers until the card has ended them. */
+struct settling { struct card *c; const struct card_buf *b; };
+
+static bool is_settled(void *user)
+{
+	const struct settling *s = user;
+
+	return !s->b->n_jobs || !weft_card_any_forgotten(s->c, s->b);
+}
+
+/* Jobs that were forgotten hold their buffers until the card has ended them. */
 static int settle(struct card *c, const struct card_buf *b, char *msg)
 {
-	uint64_t until = weft_now_ns() + 60 * 1000000000ull;
+	struct settling s = { c, b };
 
-	while (b->n_jobs && weft_card_any_abandoned(c)) {
-		int err = weft_card_pump(c, until);
-		if (err) {
-			snprintf(msg, WEFT_DEV_MSG, "%s", c->why);
-			return err;
-		}
-	}
-	return 0;
+	if (weft_card_until(c, is_settled, &s, weft_policy_call_until(&c->policy, 0)))
+		return 0;
+	snprintf(msg, WEFT_DEV_MSG, "usb: the card does not end a forgotten job that uses the buffer");
+	return -ETIMEDOUT;
 }
 
 int weft_card_buf_write(void *state, void *buf, uint64_t off, uint64_t len, char *msg)
@@ -171,7 +176,7 @@ struct fetch {
 	struct weft_req r;         /* first */
 	struct fetches *all;
 };
-struct fetches { int n_pending, err; struct weft_link *l; struct card *c; };
+struct fetches { int n_pending, err; struct card *c; };
 
 static void fetched(struct weft_req *r)
 {
@@ -184,15 +189,23 @@ static void fetched(struct weft_req *r)
 	free(r);
 }
 
+static bool is_fetched(void *user)
+{
+	const struct fetches *all = user;
+
+	return !all->n_pending || all->err;
+}
+
 /* Take back what this call still has under way: its memory goes out of sight. */
 static void fetch_drop(struct fetches *all)
 {
+	struct weft_link *l = &all->c->link;
 	struct weft_req *next;
 
-	for (struct weft_req *r = all->l->first; r; r = next) {
+	for (struct weft_req *r = l->first; r; r = next) {
 		next = r->next;
 		if (r->done == fetched && ((struct fetch *)r)->all == all) {
-			weft_link_drop(all->l, r);
+			weft_link_drop(l, r);
 			free(r);
 		}
 	}
@@ -216,10 +229,33 @@ static int fetch_range(struct card *c, struct card_buf *b, uint64_t from, uint64
 	return 0;
 }
 
+/* One range from the card into the shadow. */
+static int fetch(struct card *c, struct card_buf *b, const struct weft_range *part, uint64_t until_ns, char *msg)
+{
+	struct fetches all = { .c = c };
+	int err = weft_card_wake(c, msg);
+
+	if (err)
+		return err;
+	err = fetch_range(c, b, part->from, part->to, &all);
+	if (!err && !weft_card_until(c, is_fetched, &all, until_ns))
+		err = -ETIMEDOUT;
+	fetch_drop(&all);
+	err = err ? err : all.err;
+	if (err == -ECONNRESET)
+		snprintf(msg, WEFT_DEV_MSG, "usb: the card was reset; what jobs left in the buffer is gone");
+	else if (err)
+		snprintf(msg, WEFT_DEV_MSG, "usb: reading card memory at 0x%llx failed: %s%s%.150s",
+		         (unsigned long long)(b->addr + part->from), strerror(-err), weft_card_out(c) ? "; " : "",
+		         weft_card_out(c) ? c->why : "");
+	return err;
+}
+
 int weft_card_buf_read(void *state, void *buf, uint64_t off, uint64_t len, char *msg)
 {
 	struct card *c = state;
 	struct card_buf *b = buf;
+	const uint64_t until = weft_policy_call_until(&c->policy, len);
 	struct weft_range part;
 	int err = settle(c, b, msg);
 
@@ -228,7 +264,6 @@ int weft_card_buf_read(void *state, void *buf, uint64_t off, uint64_t len, char 
 		err = -EBUSY;
 	}
 	while (!err) {
-		struct fetches all = { .l = &c->link, .c = c };
 		bool stale = weft_ranges_first(&b->stale, off, off + len, &part);
 		if (!stale && !weft_ranges_first(&b->vague, off, off + len, &part))
 			break;
@@ -236,18 +271,7 @@ int weft_card_buf_read(void *state, void *buf, uint64_t off, uint64_t len, char 
 			snprintf(msg, WEFT_DEV_MSG, "usb: the card was reset; what jobs left in the buffer is gone");
 			return -ECONNRESET;
 		}
-		err = fetch_range(c, b, part.from, part.to, &all);
-		while (!err && all.n_pending && !all.err) {
-			err = weft_card_pump(c, UINT64_MAX);
-			if (err)
-				snprintf(msg, WEFT_DEV_MSG, "%s", c->why);
-		}
-		fetch_drop(&all);
-		if (!err && all.err) {
-			err = all.err;
-			snprintf(msg, WEFT_DEV_MSG, "usb: reading card memory at 0x%llx failed: %s",
-			         (unsigned long long)(b->addr + part.from), strerror(-err));
-		}
+		err = fetch(c, b, &part, until, msg);
 		if (!err)
 			err = weft_ranges_remove(&b->stale, part.from, part.to);
 		if (!err)
@@ -282,17 +306,29 @@ static void redo(struct upload *u)
 		u->b->lost = true;
 }
 
+/* A WRITE is no longer on its way. */
+static void over(struct upload *u, int status)
+{
+	u->j->n_pending--;
+	if (u->s)
+		u->s->n_uploads--;
+	else
+		u->b->n_uploads--;
+	if (status)
+		redo(u);
+	free(u);
+}
+
 static void uploaded(struct weft_req *r)
 {
 	struct upload *u = (struct upload *)r;
 
-	u->j->n_pending--;
-	u->c->n_done += !r->status;
-	if (r->status) {
-		redo(u);
-		u->j->failed = r->status;
-	}
-	free(u);
+	const int status = r->status;
+
+	u->c->n_done += !status;
+	if (status)
+		u->j->failed = status;
+	over(u, status);
 }
 
 bool weft_card_is_upload(const struct weft_req *r)
@@ -304,9 +340,7 @@ void weft_card_upload_lost(struct weft_req *r)
 {
 	struct upload *u = (struct upload *)r;
 
-	u->j->n_pending--;
-	redo(u);
-	free(u);
+	over(u, -ECONNRESET);
 }
 
 void weft_card_upload_drop(struct card *c, const struct card_job *j)
@@ -336,6 +370,10 @@ static int queue_write(struct card *c, struct card_job *j, struct card_buf *b, s
 		u->r.out = data + from;
 		u->r.done = uploaded;
 		j->n_pending++;
+		if (s)
+			s->n_uploads++;
+		else
+			b->n_uploads++;
 		weft_link_queue(&c->link, &u->r);
 	}
 	return 0;

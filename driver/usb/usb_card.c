@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* One card: what happens to it, waiting for that, opening and closing. */
 #include "usb_card.h"
 
 #include <errno.h>
@@ -8,260 +9,35 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-#include "weft/gen/regs.h"
-
 #define MS 1000000ull
-#define TIMEOUT_MS 2000
-#define BOOT_MS 30000
 #define UDEV_MS 2000           /* for the udev rule to be applied */
-/* Tries to recover without a request answered in between: that often with the link alone, then with
- * the chip and the link again, and so on. */
-#define LINK_TRIES 3
-#define CHIP_TRIES 2
-/* Of one request. */
-#define REQ_TRIES 8
+/* Rounds of one process(): a card that talks without end does not keep others from the device. */
+#define ROUNDS 64
 
 static uint64_t sooner(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;
 }
 
-/* ---- HELLO ---- */
+/* ---- what happens ---- */
 
-struct ask { struct weft_req r; bool over; };
-
-static void asked(struct weft_req *r)
+bool weft_card_out(const struct card *c)
 {
-	((struct ask *)r)->over = true;
+	return c->rec.phase == CARD_LOST || c->rec.phase == CARD_GONE;
 }
 
-/* One message over a link that works, its answer checked for type and error. */
-static int ask(struct card *c, const void *msg, uint32_t len, void *reply, uint32_t reply_len, uint64_t until_ns,
-               bool pump)
+int weft_card_wake(struct card *c, char *msg)
 {
-	struct ask *a = calloc(1, sizeof(*a));
-	int err = 0;
-
-	if (!a)
-		return -ENOMEM;
-	a->r.type = WEFT_FRAME_MSG;
-	a->r.len = len;
-	a->r.done = asked;
-	memcpy(a->r.msg, msg, len);
-	weft_link_queue(&c->link, &a->r);
-	while (!a->over && !err) {
-		if (pump)
-			err = weft_card_pump(c, until_ns);
-		else
-			weft_link_poll(&c->link, until_ns);
-		if (!pump && (c->link.gone || c->link.broken))
-			err = c->link.gone ? -ENODEV : -EIO;
-		if (!err && !a->over && weft_now_ns() >= until_ns)
-			err = -ETIMEDOUT;
+	if (c->rec.phase == CARD_GONE) {
+		snprintf(msg, WEFT_DEV_MSG, "usb: card %s is gone", c->info.serial);
+		return -ENODEV;
 	}
-	if (!a->over) {
-		weft_link_drop(&c->link, &a->r);
-	} else if (a->r.status) {
-		err = a->r.status;
-	} else {
-		uint32_t head, want, n = a->r.reply_len < reply_len ? a->r.reply_len : reply_len;
-		memcpy(&head, a->r.reply, 4);
-		memcpy(&want, msg, 4);
-		memset(reply, 0, reply_len);
-		memcpy(reply, a->r.reply, n);
-		c->n_done += pump;
-		err = (head & 0xffff) == (want | WEFT_MSG_REPLY) ? (int)a->r.reply_len : -EPROTO;
-	}
-	free(a);
-	return err;
-}
-
-int weft_card_ask(struct card *c, const void *msg, uint32_t len, void *reply, uint32_t reply_len, uint64_t until_ns)
-{
-	return ask(c, msg, len, reply, reply_len, until_ns, true);
-}
-
-/* Is that a card for us? Every answer that breaks a promise is an error, not a surprise later. */
-static int check_hello(struct card *c, const struct weft_msg_hello_reply *h, int len)
-{
-	char *msg = c->why;
-
-	if (len < (int)sizeof(*h) || h->head >> 16) {
-		uint32_t code = h->head >> 16;
-		snprintf(msg, WEFT_DEV_MSG, "usb: HELLO answered with %d bytes, error %u (%s)", len, code,
-		         weft_msg_error_text(code) ? weft_msg_error_text(code) : "unknown");
-		return -EPROTO;
-	}
-	if (h->protocol >> 16 != WEFT_MSG_MAJOR) {
-		snprintf(msg, WEFT_DEV_MSG, "usb: card speaks protocol %u.%u, driver %u", h->protocol >> 16,
-		         h->protocol & 0xffff, WEFT_MSG_MAJOR);
-		return -EPROTO;
-	}
-	if (h->slot > 1) {
-		snprintf(msg, WEFT_DEV_MSG, "usb: card runs its rescue code: no firmware image is good; load one");
-		return -EPROTO;
-	}
-	if (c->cfg && h->npu_version >> WEFT_REG_VERSION_MAJOR_LSB != WEFT_HW_MAJOR) {
-		snprintf(msg, WEFT_DEV_MSG, "usb: card has command version %u, driver %u",
-		         h->npu_version >> WEFT_REG_VERSION_MAJOR_LSB, WEFT_HW_MAJOR);
-		return -EPROTO;
-	}
-	if (c->cfg && (h->npu_config != c->cfg->reg_config || h->npu_features != c->cfg->features)) {
-		snprintf(msg, WEFT_DEV_MSG, "usb: card has configuration 0x%08x, features 0x%x; %s is 0x%08x, 0x%x",
-		         h->npu_config, h->npu_features, c->cfg->name, c->cfg->reg_config, c->cfg->features);
-		return -EPROTO;
-	}
-	if (h->host_base % CARD_ALIGN || h->host_base >= h->host_limit || h->host_limit > h->dram_bytes ||
-	    !h->jobs_max) {
-		snprintf(msg, WEFT_DEV_MSG, "usb: card offers memory 0x%x..0x%x of 0x%x and %u jobs", h->host_base,
-		         h->host_limit, h->dram_bytes, h->jobs_max);
-		return -EPROTO;
+	if (c->rec.phase == CARD_LOST) {
+		/* What it did when it was given up nobody knows. */
+		c->rec.force_chip = true;
+		weft_card_trouble(c, "");
 	}
 	return 0;
-}
-
-static int hello(struct card *c, struct weft_msg_hello_reply *h, uint64_t until_ns)
-{
-	const struct weft_msg_hello m = { WEFT_MSG_HELLO, WEFT_MSG_VERSION_VALUE };
-	int n = ask(c, &m, sizeof(m), h, sizeof(*h), until_ns, false);
-
-	if (n == -EIO)
-		snprintf(c->why, WEFT_DEV_MSG, "usb: %s", c->link.why);
-	return n < 0 ? n : check_hello(c, h, n);
-}
-
-/* ---- recovery ---- */
-
-static int reset(struct card *c, uint8_t request, uint64_t until_ns)
-{
-	int err = weft_link_reset(&c->link, request, until_ns);
-
-	if (err)
-		snprintf(c->why, WEFT_DEV_MSG, "usb: %s failed: %s", weft_usb_request_name(request), strerror(-err));
-	return err;
-}
-
-static bool link_failed(const struct card *c)
-{
-	return c->link_tries >= LINK_TRIES && weft_now_ns() >= c->boot_until_ns;
-}
-
-/* Stop, reset, start, HELLO. What was queued waits in *held. */
-static int try_again(struct card *c, struct weft_req **held, struct weft_msg_hello_reply *h, uint64_t until_ns)
-{
-	uint64_t one = weft_now_ns() + (c->link.timeout_ns << (c->link_tries < 2 ? c->link_tries : 2));
-	bool chip = link_failed(c);
-	int err = weft_link_stop(&c->link, sooner(one, until_ns));
-
-	*held = NULL;
-	c->link_tries = chip ? 0 : c->link_tries + 1;
-	c->chip_tries += chip;
-	if (err)
-		return err;
-	err = reset(c, chip ? WEFT_USB_REQ_CHIP_RESET : WEFT_USB_REQ_LINK_RESET, sooner(one, until_ns));
-	if (err)
-		return err;
-	c->info.link_resets += !chip;
-	c->info.chip_resets += chip;
-	if (chip)
-		c->boot_until_ns = weft_now_ns() + c->boot_ns;
-	*held = weft_link_take(&c->link);
-	weft_link_start(&c->link);
-	return hello(c, h, sooner(one, until_ns));
-}
-
-/* Nothing that was queued will be answered. */
-static void drop_all(struct card *c, int status)
-{
-	struct weft_req *next;
-
-	for (struct weft_req *r = weft_link_take(&c->link); r; r = next) {
-		next = r->next;
-		if (weft_card_is_upload(r)) {
-			weft_card_upload_lost(r);
-		} else {
-			r->status = status;
-			r->done(r);
-		}
-	}
-}
-
-static int give_up(struct card *c, int status)
-{
-	drop_all(c, status);
-	weft_card_jobs_end(c, status, c->why);
-	c->down = true;
-	c->link_tries = c->chip_tries = 0;
-	return status;
-}
-
-static void describe(struct card *c)
-{
-	const struct weft_msg_hello_reply *h = &c->hello;
-	struct weft_card_info *i = &c->info;
-
-	memcpy(i->serial, h->serial, sizeof(h->serial));
-	const struct weft_config *cfg = weft_config_of_device(h->npu_config, h->npu_features);
-	if (cfg)
-		snprintf(i->config, sizeof(i->config), "%s", cfg->name);
-	i->fw_version = h->fw_version;
-	i->protocol = h->protocol;
-	i->chip_version = h->chip_version;
-	i->dram_bytes = h->dram_bytes;
-	i->clock_khz = h->clock_khz;
-	i->slot = h->slot;
-	i->boot_count = h->boot_count;
-	i->reset_cause = h->reset_cause;
-}
-
-static void restarted(struct card *c, const struct weft_msg_hello_reply *h)
-{
-	bool anew = c->known && h->boot_id != c->hello.boot_id;
-
-	c->hello = *h;
-	c->known = true;
-	c->boot_until_ns = 0;
-	describe(c);
-	if (!anew)
-		return;
-	drop_all(c, -ECONNRESET);
-	weft_card_bufs_lost(c);
-	weft_card_jobs_lost(c);
-}
-
-static int recover(struct card *c, uint64_t until_ns)
-{
-	struct weft_msg_hello_reply h;
-	struct weft_req *held;
-
-	if (c->link.why[0])
-		snprintf(c->why, WEFT_DEV_MSG, "usb: %s", c->link.why);
-	/* Not the same trouble as before if something was answered since. */
-	if (!c->down && c->n_done != c->n_done_before)
-		c->link_tries = c->chip_tries = 0;
-	c->n_done_before = c->n_done;
-	c->down = true;
-	for (;;) {
-		if (c->link.gone)
-			return give_up(c, -ENODEV);
-		if (c->chip_tries >= CHIP_TRIES && link_failed(c))
-			return give_up(c, -EIO);
-		if (weft_now_ns() >= until_ns)
-			return -ETIMEDOUT;
-		int err = try_again(c, &held, &h, until_ns);
-		if (held)
-			weft_link_give(&c->link, held);
-		if (err == -EPROTO)
-			return give_up(c, err);
-		if (err) {
-			/* It may be starting; do not press it. */
-			c->ops->poll(c->t, sooner(until_ns, weft_now_ns() + 5 * MS));
-			continue;
-		}
-		c->down = false;
-		restarted(c, &h);
-		return 0;
-	}
 }
 
 /* A request that was sent so often and never answered will not be. */
@@ -270,7 +46,7 @@ static void drop_hopeless(struct card *c)
 	struct weft_req *r = c->link.first;
 
 	while (r) {
-		if (r->tries <= REQ_TRIES) {
+		if (r->tries <= (int)c->policy.req_tries) {
 			r = r->next;
 			continue;
 		}
@@ -281,20 +57,171 @@ static void drop_hopeless(struct card *c)
 	}
 }
 
-int weft_card_pump(struct card *c, uint64_t until_ns)
+static bool is_up(const struct card *c)
 {
-	if (c->link.gone) {
-		snprintf(c->why, WEFT_DEV_MSG, "usb: card %s is gone", c->info.serial);
-		return give_up(c, -ENODEV);
+	return c->rec.phase == CARD_UP && !c->link.broken && !c->link.gone;
+}
+
+/* One round. Did something happen? */
+static bool round_once(struct card *c)
+{
+	const uint64_t before = c->link.n_events;
+
+	if (weft_card_out(c)) {
+		/* The last transfers come back, and nobody wants them. */
+		if (weft_link_busy(&c->link) && c->rec.phase == CARD_LOST)
+			c->ops->poll(c->t, 0);
+		return false;
 	}
-	if (c->down || c->link.broken)
-		return recover(c, until_ns);
-	drop_hopeless(c);
-	weft_card_advance(c);
-	weft_link_poll(&c->link, sooner(until_ns, weft_card_next_ask(c)));
-	if (!c->link.broken && !c->link.gone)
+	if (c->rec.phase == CARD_UP) {
+		drop_hopeless(c);
 		weft_card_advance(c);
-	return 0;
+	}
+	if (c->link.stopped)
+		c->ops->poll(c->t, 0);
+	else
+		weft_link_poll(&c->link, 0);
+	if (c->link.gone)
+		weft_card_give_up(c, -ENODEV);
+	else if (c->rec.phase == CARD_UP && c->link.broken)
+		weft_card_trouble(c, c->link.why);
+	else if (is_up(c))
+		weft_card_advance(c);
+	else
+		return weft_card_recover(c) || c->link.n_events != before;
+	return c->link.n_events != before;
+}
+
+bool weft_card_process(void *state)
+{
+	struct card *c = state;
+	int i = 0;
+
+	while (i < ROUNDS && round_once(c))
+		i++;
+	c->more = i == ROUNDS;
+	return false;
+}
+
+uint64_t weft_card_next_ns(void *state)
+{
+	struct card *c = state;
+
+	if (c->more)
+		return 0;
+	switch (c->rec.phase) {
+	case CARD_UP:
+		return c->link.broken || c->link.gone ? 0 : sooner(weft_link_late_ns(&c->link), weft_card_next_ask(c));
+	case CARD_LOST:
+	case CARD_GONE:
+		return UINT64_MAX;
+	case CARD_HELLO:
+		return sooner(c->rec.step_until_ns, weft_link_late_ns(&c->link));
+	default:
+		return c->rec.step_until_ns;
+	}
+}
+
+/* ---- waiting ---- */
+
+bool weft_card_until(struct card *c, bool (*done)(void *user), void *user, uint64_t until_ns)
+{
+	bool enough;
+
+	if (c->events)
+		return weft_events_wait(c->events, done, user, until_ns);
+	/* Nobody else has the card yet. */
+	for (;;) {
+		weft_card_process(c);
+		enough = done(user);
+		if (enough || weft_now_ns() >= until_ns)
+			return enough;
+		c->ops->poll(c->t, sooner(until_ns, weft_card_next_ns(c)));
+	}
+}
+
+struct ask { struct weft_req r; bool over; };
+
+static void asked(struct weft_req *r)
+{
+	((struct ask *)r)->over = true;
+}
+
+static bool is_asked(void *user)
+{
+	return ((struct ask *)user)->over;
+}
+
+int weft_card_ask(struct card *c, const void *msg, uint32_t len, void *reply, uint32_t reply_len, uint64_t until_ns)
+{
+	struct ask *a = calloc(1, sizeof(*a));
+	uint32_t head, want;
+	int err = a ? weft_card_wake(c, c->why) : -ENOMEM;
+
+	if (err) {
+		free(a);
+		return err;
+	}
+	a->r.type = WEFT_FRAME_MSG;
+	a->r.len = len;
+	a->r.done = asked;
+	memcpy(a->r.msg, msg, len);
+	weft_link_queue(&c->link, &a->r);
+	if (!weft_card_until(c, is_asked, a, until_ns)) {
+		weft_link_drop(&c->link, &a->r);
+		err = -ETIMEDOUT;
+	} else if (a->r.status) {
+		err = a->r.status;
+	} else {
+		memcpy(&head, a->r.reply, 4);
+		memcpy(&want, msg, 4);
+		memset(reply, 0, reply_len);
+		memcpy(reply, a->r.reply, a->r.reply_len < reply_len ? a->r.reply_len : reply_len);
+		c->n_done++;
+		err = (head & 0xffff) == (want | WEFT_MSG_REPLY) ? (int)a->r.reply_len : -EPROTO;
+	}
+	free(a);
+	return err;
+}
+
+static bool ctrl_free(void *user)
+{
+	const struct card *c = user;
+
+	return weft_card_out(c) || (c->rec.phase == CARD_UP && !c->link.ctrl.busy);
+}
+
+static bool ctrl_over(void *user)
+{
+	const struct card *c = user;
+
+	return !c->link.ctrl.busy || weft_card_out(c);
+}
+
+int weft_card_control(struct card *c, uint8_t request_type, uint8_t request, uint16_t value, uint16_t index,
+                      uint8_t *data, uint32_t len, uint64_t until_ns)
+{
+	struct weft_xfer *x = &c->link.ctrl;
+	int err = weft_card_wake(c, c->why);
+
+	if (err)
+		return err;
+	if (!weft_card_until(c, ctrl_free, c, until_ns))
+		return -ETIMEDOUT;
+	err = weft_card_out(c) ? -EIO : weft_link_begin_control(&c->link, request_type, request, value, index, data, len);
+	if (err)
+		return err;
+	if (!weft_card_until(c, ctrl_over, c, until_ns)) {
+		c->ops->cancel(c->t, x);
+		return -ETIMEDOUT;
+	}
+	if (x->busy || c->rec.phase == CARD_GONE)
+		return c->rec.phase == CARD_GONE ? -ENODEV : -EIO;
+	if (x->status)
+		return x->status == -ECANCELED ? -EIO : x->status;
+	if (request_type & 0x80)
+		memcpy(data, x->data, x->actual < len ? x->actual : len);
+	return (int)x->actual;
 }
 
 /* ---- opening ---- */
@@ -335,18 +262,24 @@ static int open_transport(struct card *c, const struct weft_dev_options *o, char
 	return err;
 }
 
+static bool is_settled(void *user)
+{
+	const struct card *c = user;
+
+	return c->rec.phase == CARD_UP || weft_card_out(c);
+}
+
 /* A card that somebody else left in any state. */
 static int begin(struct card *c, char *msg)
 {
 	const struct weft_msg_abort_all m = { WEFT_MSG_ABORT_ALL };
+	const uint64_t until = weft_now_ns() + 2 * c->policy.boot_ns;
 	struct weft_msg_abort_all_reply r;
-	uint64_t until;
 	int err;
 
-	c->boot_until_ns = weft_now_ns() + sooner(c->boot_ns, 3 * c->link.timeout_ns);
-	until = weft_now_ns() + 2 * c->boot_ns;
-	c->down = true;
-	err = weft_card_pump(c, until);
+	c->rec.boot_until_ns = weft_now_ns() + c->policy.hello_ns;
+	weft_card_trouble(c, "");
+	err = !weft_card_until(c, is_settled, c, until) ? -ETIMEDOUT : c->rec.phase == CARD_UP ? 0 : c->rec.err;
 	if (!err)
 		err = weft_card_ask(c, &m, sizeof(m), &r, sizeof(r), until);
 	if (err < 0) {
@@ -367,7 +300,7 @@ int weft_card_open(const struct weft_dev_options *o, const struct weft_config *c
 		return -ENOMEM;
 	}
 	c->cfg = cfg;
-	c->boot_ns = (o->usb_boot_ms ? o->usb_boot_ms : BOOT_MS) * MS;
+	c->policy = weft_policy_of(o);
 	if (getrandom(&c->next_card_id, sizeof(c->next_card_id), GRND_NONBLOCK) < 0)
 		c->next_card_id = (uint32_t)weft_now_ns();
 	err = open_transport(c, o, msg);
@@ -375,7 +308,7 @@ int weft_card_open(const struct weft_dev_options *o, const struct weft_config *c
 		free(c);
 		return err;
 	}
-	err = weft_link_init(&c->link, c->ops, c->t, o->usb_timeout_ms ? o->usb_timeout_ms : TIMEOUT_MS);
+	err = weft_link_init(&c->link, c->ops, c->t, &c->policy);
 	c->link.on_msg = weft_card_on_msg;
 	c->link.user = c;
 	if (!err)
@@ -390,14 +323,15 @@ int weft_card_open(const struct weft_dev_options *o, const struct weft_config *c
 	return 0;
 }
 
-void weft_card_close(struct card *c)
+/* All memory of a card, whose transport is closed, or not ours. */
+static void forget(struct card *c)
 {
 	struct weft_req *next;
 
-	c->ops->close(c->t);
 	for (struct weft_req *r = weft_link_take(&c->link); r; r = next) {
 		next = r->next;
-		free(r);
+		if (r != &c->rec.hello)
+			free(r);
 	}
 	weft_link_free(&c->link);
 	weft_card_jobs_free(c);
@@ -409,4 +343,17 @@ void weft_card_close(struct card *c)
 		free(c->streams[i].words);
 	weft_ranges_clear(&c->heap);
 	free(c);
+}
+
+void weft_card_close(struct card *c)
+{
+	c->ops->close(c->t);
+	forget(c);
+}
+
+void weft_card_disown(struct card *c)
+{
+	if (c->ops->disown)
+		c->ops->disown(c->t);
+	forget(c);
 }

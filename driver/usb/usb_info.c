@@ -25,7 +25,7 @@ static unsigned get16(const uint8_t *p)
 /* Bytes of it, at least two: its length and its type, which is right. */
 static int read_one(struct card *c, unsigned type, unsigned number, uint8_t *d)
 {
-	int n = weft_link_control(&c->link, IN_STANDARD, GET_DESCRIPTOR, (uint16_t)(type << 8 | number),
+	int n = weft_card_control(c, IN_STANDARD, GET_DESCRIPTOR, (uint16_t)(type << 8 | number),
 	                          type == STRING && number ? ENGLISH : 0, d, LINK_CTRL_BUF - 1, weft_now_ns() + DESCRIPTOR_NS);
 
 	if (n >= 0 && (n < 2 || d[1] != type))

@@ -2,9 +2,11 @@
 /*
  * Jobs on their way to a card and back. A job goes from one state to the next
  * in weft_card_advance(): its buffers are sent, then, when every WRITE is
- * acknowledged, SUBMIT; jobs are submitted in order, one SUBMIT at a time, so
- * that a repeated one cannot overtake. DONE comes by itself and is asked for
- * when it is late. A job that is known to the card is never run twice.
+ * acknowledged, SUBMIT. Uploads of several jobs overlap. SUBMITs leave in the order of
+ * the jobs, and several may be unanswered, but of two jobs, one of which writes a
+ * buffer that the other uses, the second is submitted only when the card has taken
+ * the first: a SUBMIT that has to be repeated would be overtaken. DONE comes by itself
+ * and is asked for when it is late. A job that is known to the card is never run twice.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -32,12 +34,6 @@ static struct card_job *by_card_id(struct card *c, uint32_t id)
 	while (j && j->card_id != id)
 		j = j->next;
 	return j;
-}
-
-/* How long after its last word a job is asked after. */
-static uint64_t ask_ns(const struct card *c)
-{
-	return c->link.timeout_ns / 4;
 }
 
 static bool on_card(const struct card_job *j)
@@ -82,6 +78,8 @@ static void end(struct card *c, struct card_job *j, int status)
 	c->info.jobs++;
 	if (j->abandoned)
 		unlink_job(c, j);
+	else if (c->events)
+		weft_events_ended(c->events);
 }
 
 static void end_with(struct card *c, struct card_job *j, int status, const char *why)
@@ -109,12 +107,30 @@ void weft_card_jobs_free(struct card *c)
 	}
 }
 
-bool weft_card_any_abandoned(const struct card *c)
+static bool uses(const struct card_job *j, const struct card_buf *b)
 {
-	for (const struct card_job *j = c->jobs; j; j = j->next)
-		if (j->abandoned)
+	for (unsigned i = 1; i < WEFT_N_WINDOWS; i++)
+		if (j->win[i].buf == b)
 			return true;
 	return false;
+}
+
+bool weft_card_any_forgotten(const struct card *c, const struct card_buf *b)
+{
+	for (const struct card_job *j = c->jobs; j; j = j->next)
+		if (j->abandoned && j->state != JOB_ENDED && uses(j, b))
+			return true;
+	return false;
+}
+
+int weft_card_n_ended(void *state)
+{
+	const struct card *c = state;
+	int n = 0;
+
+	for (const struct card_job *j = c->jobs; j; j = j->next)
+		n += j->state == JOB_ENDED;
+	return n;
 }
 
 static void from_done(struct card *c, struct card_job *j, const struct weft_msg_done_reply *d)
@@ -122,6 +138,7 @@ static void from_done(struct card *c, struct card_job *j, const struct weft_msg_
 	struct weft_job_result *r = &j->r;
 	int status = 0;
 
+	c->n_done++;
 	memcpy(&r->counters, d->counters, sizeof(r->counters));
 	r->cycles = r->counters.cycles;
 	switch (d->result) {
@@ -178,24 +195,38 @@ static struct card_job *take_reply(struct weft_req *r, void *reply, size_t len, 
 	struct card_job *j = by_card_id(c, q->card_id);
 
 	*err = r->status;
-	c->n_done += !*err;
 	memset(reply, 0, len);
 	memcpy(reply, r->reply, r->reply_len < len ? r->reply_len : len);
 	free(q);
 	return j;
 }
 
+/* What it says makes no sense: ask who that is. */
+static void distrust(struct card *c, const char *why)
+{
+	if (!c->link.broken)
+		snprintf(c->link.why, sizeof(c->link.why), "%s", why);
+	c->link.broken = true;
+}
+
+static bool is_reply(uint32_t head, enum weft_msg_type type)
+{
+	return (head & 0xffff) == ((uint32_t)type | WEFT_MSG_REPLY);
+}
+
 static void on_done_msg(struct card *c, struct card_job *j, const struct weft_msg_done_reply *d)
 {
+	const uint32_t code = d->head >> 16;
+
 	j->since_ns = weft_now_ns();
-	if (d->head >> 16 == WEFT_MSG_ERR_NO_JOB && on_card(j)) {
-		/* It was accepted, and firmware does not know it: ask who that is. */
-		if (!c->link.broken)
-			snprintf(c->link.why, sizeof(c->link.why), "the card has forgotten a job");
-		c->link.broken = true;
-	} else if (!(d->head >> 16) && d->state == WEFT_MSG_STATE_DONE && on_card(j)) {
+	if (!on_card(j))
+		return;
+	if (code == WEFT_MSG_ERR_NO_JOB)
+		distrust(c, "the card has forgotten a job");
+	else if (code || !is_reply(d->head, WEFT_MSG_DONE) || d->job != j->card_id || !d->state || d->state > WEFT_MSG_STATE_DONE)
+		distrust(c, "the card's answer about a job makes no sense");
+	else if (d->state == WEFT_MSG_STATE_DONE)
 		from_done(c, j, d);
-	}
 }
 
 static void answered_done(struct weft_req *r)
@@ -231,9 +262,36 @@ void weft_card_on_msg(void *user, const uint8_t *msg, uint32_t len)
 	if ((d.head & 0xffff) != (WEFT_MSG_DONE | WEFT_MSG_REPLY) || len < sizeof(d))
 		return;
 	struct card_job *j = by_card_id(c, d.job);
-	c->n_done++;
 	if (j)
 		on_done_msg(c, j, &d);
+}
+
+/* It did not run. */
+static void refused(struct card *c, struct card_job *j, uint32_t code)
+{
+	snprintf(j->msg, sizeof(j->msg), "usb: the card refuses the job: %s",
+	         weft_msg_error_text(code) ? weft_msg_error_text(code) : "unknown error");
+	j->state = JOB_UPLOAD;
+	end(c, j, code == WEFT_MSG_ERR_NPU_DEAD || code == WEFT_MSG_ERR_QUEUE_FULL ? -EIO : -EINVAL);
+}
+
+static bool any_on_card(const struct card *c, const struct card_job *but)
+{
+	for (const struct card_job *j = c->jobs; j; j = j->next)
+		if (j != but && on_card(j))
+			return true;
+	return false;
+}
+
+/* Later, when a job has ended there; an idle card that is full is none. */
+static void queue_full(struct card *c, struct card_job *j)
+{
+	if (!any_on_card(c, j) && ++j->n_full > c->policy.full_tries) {
+		refused(c, j, WEFT_MSG_ERR_QUEUE_FULL);
+		return;
+	}
+	j->state = JOB_UPLOAD;
+	j->not_before_ns = weft_now_ns() + c->policy.ask_ns;
 }
 
 static void answered_submit(struct weft_req *r)
@@ -251,13 +309,13 @@ static void answered_submit(struct weft_req *r)
 		return;                /* weft_card_jobs_lost() comes next */
 	if (err) {
 		end_with(c, j, err, "usb: the job could not be submitted");
+	} else if (!is_reply(d.head, WEFT_MSG_SUBMIT) || (!code && d.job != j->card_id)) {
+		distrust(c, "the card's answer to a job makes no sense");
+		j->state = JOB_RUNS;   /* perhaps it does: it is asked after */
 	} else if (code == WEFT_MSG_ERR_QUEUE_FULL) {
-		j->state = JOB_UPLOAD;
+		queue_full(c, j);
 	} else if (code) {
-		snprintf(j->msg, sizeof(j->msg), "usb: the card refuses the job: %s",
-		         weft_msg_error_text(code) ? weft_msg_error_text(code) : "unknown error");
-		j->state = JOB_UPLOAD; /* it did not run */
-		end(c, j, code == WEFT_MSG_ERR_NPU_DEAD ? -EIO : -EINVAL);
+		refused(c, j, code);
 	} else {
 		j->state = JOB_RUNS;
 		if (d.state == WEFT_MSG_STATE_DONE)
@@ -295,12 +353,19 @@ static void ask_done(struct card *c, struct card_job *j)
 		j->asking = true;
 }
 
+/* Once; if it does not help in time, the chip is reset. */
 static void ask_cancel(struct card *c, struct card_job *j)
 {
 	const struct weft_msg_cancel m = { WEFT_MSG_CANCEL, j->card_id };
 
-	if (!j->cancelling && !queue_msg(c, j, &m, sizeof(m), answered_cancel))
-		j->cancelling = true;
+	if (j->cancel_ns && weft_now_ns() >= j->cancel_ns + c->policy.cancel_ns) {
+		c->rec.force_chip = true;
+		distrust(c, "the card does not end a cancelled job");
+		return;
+	}
+	if (j->cancel_ns || queue_msg(c, j, &m, sizeof(m), answered_cancel))
+		return;
+	j->cancel_ns = weft_now_ns();
 }
 
 /* ---- from state to state ---- */
@@ -325,74 +390,144 @@ static void upload(struct card *c, struct card_job *j)
 		end_with(c, j, err, "usb: out of memory");
 }
 
-static bool all_there(const struct card_job *j)
+/* All that it reads is on the card, or (sent) on its way there. */
+static bool all_there(const struct card_job *j, bool sent)
 {
 	for (unsigned i = 1; i < WEFT_N_WINDOWS; i++) {
 		const struct card_buf *b = j->win[i].buf;
-		if (b && b->dirty.n)
+		if (b && (b->dirty.n || (b->n_uploads && !sent)))
 			return false;
 	}
-	return j->stream->there;
+	return j->stream->there && (!j->stream->n_uploads || sent);
 }
 
-/* False: those behind it wait. */
-static bool advance(struct card *c, struct card_job *j, unsigned n_on_card)
+/* Does one write what the other uses? */
+static bool conflict(const struct card_job *a, const struct card_job *b)
 {
-	if (j->cancel && !on_card(j)) {
+	for (unsigned i = 1; i < WEFT_N_WINDOWS; i++)
+		for (unsigned k = 1; a->win[i].buf && k < WEFT_N_WINDOWS; k++)
+			if (a->win[i].buf == b->win[k].buf && (a->win[i].wr || b->win[k].wr))
+				return true;
+	return false;
+}
+
+/* May its SUBMIT leave, as far as the jobs before it are concerned? */
+static bool may_follow(const struct card *c, const struct card_job *j)
+{
+	unsigned n_on_card = 0;
+
+	for (const struct card_job *e = c->jobs; e != j; e = e->next) {
+		if (e->state == JOB_ENDED)
+			continue;
+		if (!on_card(e) || (e->state == JOB_SUBMIT && conflict(e, j)))
+			return false;
+		n_on_card++;
+	}
+	return n_on_card < c->hello.jobs_max;
+}
+
+/* Before it is on the card. It may end. */
+static void prepare(struct card *c, struct card_job *j)
+{
+	if (j->cancel) {
 		end_with(c, j, -ECANCELED, "usb: job was cancelled");
-		return true;
+		return;
 	}
 	if (j->state == JOB_UPLOAD && !j->n_pending && j->failed) {
 		snprintf(j->msg, sizeof(j->msg), "usb: sending the job's data failed: %s", strerror(-j->failed));
 		end(c, j, j->failed == -EACCES ? -EPROTO : j->failed);
-		return true;
+		return;
 	}
 	/* Another's upload was given up, or the card was reset. */
-	if (j->state == JOB_UPLOAD && !j->n_pending && !all_there(j))
+	if (j->state == JOB_UPLOAD && !j->n_pending && !all_there(j, true))
 		j->state = JOB_NEW;
 	if (j->state == JOB_NEW)
 		upload(c, j);
-	if (j->state == JOB_UPLOAD && !j->n_pending && n_on_card < c->hello.jobs_max && !send_submit(c, j)) {
-		j->state = JOB_SUBMIT;
-		j->since_ns = weft_now_ns();
-		return false;
-	}
-	if (j->state == JOB_RUNS && j->cancel)
-		ask_cancel(c, j);
-	if (j->state == JOB_RUNS && weft_now_ns() >= j->since_ns + ask_ns(c))
-		ask_done(c, j);
-	return j->state != JOB_SUBMIT && j->state != JOB_UPLOAD;
+}
+
+static void try_submit(struct card *c, struct card_job *j)
+{
+	if (j->n_pending || !all_there(j, false) || weft_now_ns() < j->not_before_ns || !may_follow(c, j) || send_submit(c, j))
+		return;
+	j->state = JOB_SUBMIT;
+	j->since_ns = weft_now_ns();
+}
+
+/* A job that was forgotten may still write its buffers. */
+static bool held_up(const struct card *c, const struct card_job *j)
+{
+	for (const struct card_job *e = c->jobs; e != j; e = e->next)
+		if (e->abandoned && e->state != JOB_ENDED && conflict(e, j))
+			return true;
+	return false;
 }
 
 void weft_card_advance(struct card *c)
 {
 	struct card_job *next;
-	unsigned n_on_card = 0;
-	bool abandoned = false;
 
-	for (struct card_job *j = c->jobs; j; j = next) {
+	for (struct card_job *j = c->jobs; j && !c->link.broken; j = next) {
 		next = j->next;
-		/* One that was given up may still write its buffers. */
-		if (j->state == JOB_NEW && abandoned)
-			return;
-		abandoned |= j->abandoned;
-		if (j->state == JOB_ENDED)
+		if (j->state == JOB_NEW && !j->cancel && held_up(c, j))
 			continue;
-		bool on = on_card(j);
-		if (!advance(c, j, n_on_card))
-			return;
-		n_on_card += on;
+		if (j->state == JOB_NEW || j->state == JOB_UPLOAD) {
+			/* What nobody waits for is freed as it ends. */
+			const bool freed = j->abandoned && j->cancel;
+			prepare(c, j);
+			if (freed)
+				continue;
+		}
+		if (j->state == JOB_UPLOAD)
+			try_submit(c, j);
+		if (j->state == JOB_RUNS && j->cancel)
+			ask_cancel(c, j);
+		if (j->state == JOB_RUNS && weft_now_ns() >= j->since_ns + c->policy.ask_ns)
+			ask_done(c, j);
 	}
+}
+
+/* When something is to be asked or tried of this job. */
+static uint64_t next_of(const struct card *c, const struct card_job *j)
+{
+	uint64_t at = UINT64_MAX;
+
+	if (j->state == JOB_RUNS && !j->asking)
+		at = j->since_ns + c->policy.ask_ns;
+	if (j->state == JOB_RUNS && j->cancel) {
+		uint64_t end = j->cancel_ns ? j->cancel_ns + c->policy.cancel_ns : 0;
+		at = end < at ? end : at;
+	}
+	if (j->state == JOB_UPLOAD && j->not_before_ns > weft_now_ns())
+		at = j->not_before_ns;
+	return at;
 }
 
 uint64_t weft_card_next_ask(const struct card *c)
 {
 	uint64_t at = UINT64_MAX;
 
-	for (const struct card_job *j = c->jobs; j; j = j->next)
-		if (j->state == JOB_RUNS && !j->asking && j->since_ns + ask_ns(c) < at)
-			at = j->since_ns + ask_ns(c);
+	for (const struct card_job *j = c->jobs; j; j = j->next) {
+		uint64_t one = next_of(c, j);
+		at = one < at ? one : at;
+	}
 	return at;
+}
+
+bool weft_card_jobs_troubled(struct card *c)
+{
+	struct card_job *next;
+	bool ended = false;
+
+	for (struct card_job *j = c->jobs; j; j = next) {
+		next = j->next;
+		if (!on_card(j) || ++j->troubles <= c->policy.job_troubles)
+			continue;
+		snprintf(j->msg, sizeof(j->msg), "usb: the job was given up after the card had to be put right %u times; %.150s",
+		         c->policy.job_troubles, c->why);
+		end(c, j, j->cancel ? -ECANCELED : -EIO);
+		ended = true;
+	}
+	return ended;
 }
 
 void weft_card_jobs_lost(struct card *c)
@@ -401,13 +536,13 @@ void weft_card_jobs_lost(struct card *c)
 
 	for (struct card_job *j = c->jobs; j; j = next) {
 		next = j->next;
-		j->asking = j->cancelling = false;
+		j->asking = false;
+		j->cancel_ns = 0;
 		if (j->state == JOB_ENDED)
 			continue;
 		if (!on_card(j)) {
 			j->state = JOB_NEW;
-			j->n_pending = 0;
-		} else if (j->repeatable && !j->cancel && j->repeats < CARD_REPEATS) {
+		} else if (j->repeatable && !j->cancel && j->repeats < c->policy.job_repeats) {
 			j->state = JOB_NEW;
 			j->repeats++;
 			j->card_id = ++c->next_card_id ? c->next_card_id : ++c->next_card_id;
@@ -488,11 +623,10 @@ int weft_card_submit(void *state, weft_job id, const struct weft_backend_job *jo
 		snprintf(msg, WEFT_DEV_MSG, "submit: %d jobs are queued; wait for one", n);
 		return -EAGAIN;
 	}
-	if (c->link.gone) {
-		snprintf(msg, WEFT_DEV_MSG, "usb: card %s is gone", c->info.serial);
-		return -ENODEV;
-	}
-	int err = find_stream(c, job->words, job->n_words, &s);
+	int err = weft_card_wake(c, msg);
+	if (err)
+		return err;
+	err = find_stream(c, job->words, job->n_words, &s);
 	if (err) {
 		snprintf(msg, WEFT_DEV_MSG, err == -EAGAIN ? "submit: %d different streams are queued; wait for one"
 		         : "usb: no card memory for a stream of %d words", err == -EAGAIN ? CARD_STREAMS : (int)job->n_words);
@@ -509,10 +643,7 @@ int weft_card_submit(void *state, weft_job id, const struct weft_backend_job *jo
 	hold(j, job);
 	*last = j;
 	/* Begin, without waiting for anything. */
-	if (!c->down && !c->link.broken) {
-		weft_card_advance(c);
-		weft_link_poll(&c->link, 0);
-	}
+	weft_card_process(c);
 	return 0;
 }
 
@@ -527,43 +658,60 @@ static struct card_job *by_id(struct card *c, weft_job id)
 
 int weft_card_cancel(void *state, weft_job id)
 {
-	struct card_job *j = by_id(state, id);
+	struct card *c = state;
+	struct card_job *j = by_id(c, id);
 
 	if (!j)
 		return -ENOENT;
 	j->cancel = true;
+	if (j->state == JOB_NEW || j->state == JOB_UPLOAD)
+		end_with(c, j, -ECANCELED, "usb: job was cancelled");
+	weft_card_process(c);
 	return 0;
 }
 
-static void abandon(struct card *c, struct card_job *j, struct weft_job_result *r, char *msg)
-{
-	snprintf(msg, WEFT_DEV_MSG, "usb: time limit reached%s%.200s", c->down ? "; " : "", c->down ? c->why : "");
-	memset(r, 0, sizeof(*r));
-	r->status = -ETIMEDOUT;
-	j->abandoned = j->cancel = true;
-	if (!on_card(j))
-		end(c, j, -ETIMEDOUT);
-}
-
-int weft_card_wait(void *state, weft_job id, uint64_t deadline_ns, struct weft_job_result *r, char *msg)
+int weft_card_forget(void *state, weft_job id)
 {
 	struct card *c = state;
-	uint64_t until = deadline_ns ? deadline_ns : UINT64_MAX, begin = weft_now_ns(), cpu = weft_cpu_ns();
+	struct card_job *j = by_id(c, id);
+
+	if (!j)
+		return -ENOENT;
+	if (j->state == JOB_ENDED) {
+		unlink_job(c, j);
+		return 0;
+	}
+	j->abandoned = j->cancel = true;
+	if (!on_card(j))
+		end(c, j, -ECANCELED);
+	weft_card_process(c);
+	return 0;
+}
+
+static bool has_ended(void *job)
+{
+	return ((struct card_job *)job)->state == JOB_ENDED;
+}
+
+int weft_card_wait(void *state, weft_job id, uint64_t until_ns, struct weft_job_result *r, char *msg)
+{
+	struct card *c = state;
+	const uint64_t begin = weft_now_ns(), cpu = weft_cpu_ns();
 	struct card_job *j = by_id(c, id);
 
 	if (!j) {
 		snprintf(msg, WEFT_DEV_MSG, "wait: no job %llu", (unsigned long long)id);
 		return -ENOENT;
 	}
-	while (j->state != JOB_ENDED && weft_now_ns() < until)
-		weft_card_pump(c, until);
-	if (j->state == JOB_ENDED) {
-		*r = j->r;
-		snprintf(msg, WEFT_DEV_MSG, "%s", j->msg);
-		unlink_job(c, j);
-	} else {
-		abandon(c, j, r, msg);
+	if (!weft_card_until(c, has_ended, j, until_ns)) {
+		const bool up = c->rec.phase == CARD_UP;
+		snprintf(msg, WEFT_DEV_MSG, "usb: the job has not ended within the time limit%s%.150s", up ? "" : "; ",
+		         up ? "" : c->why);
+		return -ETIMEDOUT;
 	}
+	*r = j->r;
+	snprintf(msg, WEFT_DEV_MSG, "%s", j->msg);
+	unlink_job(c, j);
 	r->seconds = (double)(weft_now_ns() - begin) * 1e-9;
 	r->cpu_seconds = (double)(weft_cpu_ns() - cpu) * 1e-9;
 	return 0;

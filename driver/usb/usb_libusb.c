@@ -19,16 +19,30 @@
 #include "weft/gen/msg.h"
 
 #define N_AREAS 16
+/* Transfers under way together, at most: those of a link, and one on endpoint 0. */
+#define N_FLIGHTS 16
+#define CONTROL_MAX 256
+#define N_FDS 8                /* libusb has three, seldom more */
 
 /* Memory of the kernel's, mapped here. */
 struct area { uint8_t *data; size_t len; };
+
+/* A transfer of libusb's, made when it is first needed and used again and again. */
+struct flight {
+	struct lib *t;
+	struct weft_xfer *x;       /* under way; NULL: free */
+	struct libusb_transfer *lt;
+	uint8_t setup[LIBUSB_CONTROL_SETUP_SIZE + CONTROL_MAX];   /* of a control request, and its data */
+};
 
 struct lib {
 	libusb_context *ctx;
 	libusb_device_handle *h;
 	int n_busy;
 	bool gone, closing;
-	struct flight *flights;    /* under way */
+	struct flight flights[N_FLIGHTS];
+	struct pollfd fds[N_FDS];
+	int n_fds;                 /* above N_FDS: too many to be watched */
 	struct area areas[N_AREAS];
 	int n_areas;
 	struct weft_usb_info place;
@@ -40,14 +54,6 @@ struct lib {
 	struct weft_xfer *halt;
 };
 
-/* A transfer while it is under way; freed when libusb gives it back. */
-struct flight {
-	struct flight *next;
-	struct lib *t;
-	struct weft_xfer *x;
-	struct libusb_transfer *lt;
-	uint8_t *data;             /* setup and data of a control request, or the transfer's own */
-};
 
 static int status_of(enum libusb_transfer_status s)
 {
@@ -120,6 +126,8 @@ static int find_and_claim(struct lib *t, const char *serial, char *msg)
 	return err;
 }
 
+static void watch_fds(struct lib *t);
+
 static int lib_open(const char *where, uint64_t deadline_ns, void **out, char *msg)
 {
 	struct lib *t = calloc(1, sizeof(*t));
@@ -137,6 +145,7 @@ static int lib_open(const char *where, uint64_t deadline_ns, void **out, char *m
 		free(t);
 		return err;
 	}
+	watch_fds(t);
 	*out = t;
 	return 0;
 }
@@ -148,26 +157,19 @@ static void LIBUSB_CALL completed(struct libusb_transfer *lt)
 	struct flight *f = lt->user_data;
 	struct weft_xfer *x = f->x;
 
-	struct flight **p = &f->t->flights;
-	while (*p != f)
-		p = &(*p)->next;
-	*p = f->next;
+	f->x = NULL;
 	f->t->n_busy--;
 	if (lt->status == LIBUSB_TRANSFER_NO_DEVICE)
 		f->t->gone = true;
+	if (f->t->closing)
+		return;
 	x->status = status_of(lt->status);
 	x->actual = (uint32_t)lt->actual_length;
 	if (x->kind == WEFT_XFER_CONTROL && x->request_type & 0x80)
 		memcpy(x->data, libusb_control_transfer_get_data(lt), x->actual);
 	x->busy = false;
 	x->priv = NULL;
-	bool closing = f->t->closing;
-	if (f->data != x->data)
-		free(f->data);
-	libusb_free_transfer(lt);
-	free(f);
-	if (!closing)
-		x->done(x);
+	x->done(x);
 }
 
 static void *clear_halt(void *arg)
@@ -205,6 +207,21 @@ static void reap_halt(struct lib *t)
 	x->done(x);
 }
 
+/* One that is free, with a transfer. */
+static struct flight *take_flight(struct lib *t)
+{
+	for (int i = 0; i < N_FLIGHTS; i++) {
+		struct flight *f = &t->flights[i];
+		if (f->x)
+			continue;
+		f->t = t;
+		if (!f->lt)
+			f->lt = libusb_alloc_transfer(0);
+		return f->lt ? f : NULL;
+	}
+	return NULL;
+}
+
 static int lib_submit(void *tt, struct weft_xfer *x)
 {
 	struct lib *t = tt;
@@ -213,39 +230,26 @@ static int lib_submit(void *tt, struct weft_xfer *x)
 		return -ENODEV;
 	if (x->kind == WEFT_XFER_CLEAR_HALT)
 		return submit_halt(t, x);
-	struct flight *f = calloc(1, sizeof(*f));
-	struct libusb_transfer *lt = libusb_alloc_transfer(0);
-	if (f && lt && x->kind == WEFT_XFER_CONTROL)
-		f->data = calloc(1, LIBUSB_CONTROL_SETUP_SIZE + x->len);
-	if (!f || !lt || (x->kind == WEFT_XFER_CONTROL && !f->data)) {
-		libusb_free_transfer(lt);
-		free(f);
+	struct flight *f = take_flight(t);
+	if (!f)
 		return -ENOMEM;
-	}
-	f->t = t;
-	f->x = x;
-	f->lt = lt;
 	if (x->kind == WEFT_XFER_CONTROL) {
-		libusb_fill_control_setup(f->data, x->request_type, x->request, x->value, x->index, (uint16_t)x->len);
+		if (x->len > CONTROL_MAX)
+			return -EINVAL;
+		libusb_fill_control_setup(f->setup, x->request_type, x->request, x->value, x->index, (uint16_t)x->len);
 		if (!(x->request_type & 0x80) && x->len)
-			memcpy(f->data + LIBUSB_CONTROL_SETUP_SIZE, x->data, x->len);
-		libusb_fill_control_transfer(lt, t->h, f->data, completed, f, 0);
+			memcpy(f->setup + LIBUSB_CONTROL_SETUP_SIZE, x->data, x->len);
+		libusb_fill_control_transfer(f->lt, t->h, f->setup, completed, f, 0);
 	} else {
-		f->data = x->data;
-		libusb_fill_bulk_transfer(lt, t->h, x->kind == WEFT_XFER_IN ? WEFT_USB_EP_IN : WEFT_USB_EP_OUT, x->data,
+		libusb_fill_bulk_transfer(f->lt, t->h, x->kind == WEFT_XFER_IN ? WEFT_USB_EP_IN : WEFT_USB_EP_OUT, x->data,
 		                          (int)x->len, completed, f, 0);
 	}
-	int err = weft_usb_errno(libusb_submit_transfer(lt));
+	int err = weft_usb_errno(libusb_submit_transfer(f->lt));
 	if (err) {
-		if (f->data != x->data)
-			free(f->data);
-		libusb_free_transfer(lt);
-		free(f);
 		t->gone = t->gone || err == -ENODEV;
 		return err;
 	}
-	f->next = t->flights;
-	t->flights = f;
+	f->x = x;
 	t->n_busy++;
 	x->busy = true;
 	x->priv = f;
@@ -272,6 +276,49 @@ static int lib_poll(void *tt, uint64_t until_ns)
 	libusb_handle_events_timeout_completed(t->ctx, &tv, NULL);
 	reap_halt(t);
 	return 0;
+}
+
+/* ---- descriptors ---- */
+
+static void LIBUSB_CALL fd_added(int fd, short events, void *user)
+{
+	struct lib *t = user;
+
+	if (t->n_fds < N_FDS)
+		t->fds[t->n_fds] = (struct pollfd){ .fd = fd, .events = events };
+	t->n_fds++;
+}
+
+static void LIBUSB_CALL fd_removed(int fd, void *user)
+{
+	struct lib *t = user;
+	int i = 0;
+
+	while (i < t->n_fds && i < N_FDS && t->fds[i].fd != fd)
+		i++;
+	if (i < t->n_fds && i < N_FDS)
+		t->fds[i] = t->fds[--t->n_fds < N_FDS ? t->n_fds : i];
+}
+
+static void watch_fds(struct lib *t)
+{
+	const struct libusb_pollfd **all = libusb_get_pollfds(t->ctx);
+
+	for (int i = 0; all && all[i]; i++)
+		fd_added(all[i]->fd, all[i]->events, t);
+	libusb_free_pollfds(all);
+	libusb_set_pollfd_notifiers(t->ctx, fd_added, fd_removed, t);
+}
+
+/* A clear-halt that ends interrupts libusb's event handling, which is one of them. */
+static int lib_fds(void *tt, struct pollfd *out, int max)
+{
+	const struct lib *t = tt;
+
+	if (t->n_fds > N_FDS || t->n_fds > max)
+		return -1;
+	memcpy(out, t->fds, (size_t)t->n_fds * sizeof(out[0]));
+	return t->n_fds;
 }
 
 /* Is there memory behind the mapping? Touching it would be a signal; the kernel only says EFAULT. */
@@ -318,16 +365,26 @@ static void lib_close(void *tt)
 		pthread_join(t->thread, NULL);     /* the kernel bounds it */
 	t->thread_runs = false;                    /* nobody is told */
 	t->closing = true;
-	for (struct flight *f = t->flights; f; f = f->next)
-		libusb_cancel_transfer(f->lt);
+	for (int i = 0; i < N_FLIGHTS; i++)
+		if (t->flights[i].x)
+			libusb_cancel_transfer(t->flights[i].lt);
 	while (t->n_busy && weft_now_ns() < until)
 		lib_poll(t, until);
 	libusb_release_interface(t->h, WEFT_USB_INTERFACE);
 	while (t->n_areas--)
 		libusb_dev_mem_free(t->h, t->areas[t->n_areas].data, t->areas[t->n_areas].len);
+	libusb_set_pollfd_notifiers(t->ctx, NULL, NULL, NULL);
 	libusb_close(t->h);
+	/* What the kernel has not given back may still be written. */
+	bool all = true;
+	for (int i = 0; i < N_FLIGHTS; i++) {
+		all = all && !t->flights[i].x;
+		if (!t->flights[i].x)
+			libusb_free_transfer(t->flights[i].lt);
+	}
 	libusb_exit(t->ctx);
-	free(t);
+	if (all)
+		free(t);
 }
 
 const struct weft_usb_ops weft_usb_libusb = {
@@ -338,5 +395,6 @@ const struct weft_usb_ops weft_usb_libusb = {
 	.submit = lib_submit,
 	.cancel = lib_cancel,
 	.poll = lib_poll,
+	.fds = lib_fds,
 	.place = lib_place,
 };

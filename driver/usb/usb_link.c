@@ -10,11 +10,6 @@
 #include "driver/clock.h"
 #include "include/le.h"
 
-#define FENCE_TRIES 2
-
-/* Bytes that even a slow card moves within one timeout. */
-#define SLOW_BYTES (64u << 10)
-
 static uint32_t crc(const uint8_t *p, size_t n)
 {
 	return (uint32_t)crc32(0, p, (uInt)n);
@@ -41,6 +36,8 @@ static void unlink_req(struct weft_link *l, struct weft_req *r)
 {
 	struct weft_req **p = &l->first;
 
+	if (l->first == r)
+		l->first_ns = weft_now_ns();
 	while (*p != r)
 		p = &(*p)->next;
 	*p = r->next;
@@ -73,7 +70,7 @@ static void finish(struct weft_link *l, struct weft_req *r, int status)
 /* Once more, behind what waits: the card saw its frame and did not take it. */
 static void again(struct weft_link *l, struct weft_req *r)
 {
-	if (++r->tries > 8) {
+	if (++r->tries > (int)l->policy->req_tries) {
 		finish(l, r, -EIO);
 		return;
 	}
@@ -108,7 +105,7 @@ static void on_ack(struct weft_link *l, uint16_t seq, uint32_t status)
 		break;
 	case WEFT_FRAME_STATUS_FENCE:
 		/* Firmware opens the fence when it starts: perhaps it is just doing so. */
-		if (r->tries >= FENCE_TRIES)
+		if (r->tries >= (int)l->policy->fence_tries)
 			finish(l, r, -EACCES);
 		else
 			break_link(l, "the card lets nobody at its memory", 0);
@@ -228,6 +225,7 @@ static void on_in(struct weft_xfer *x)
 {
 	struct weft_link *l = x->user;
 
+	l->n_events++;
 	if (l->stopped)
 		return;
 	if (x->status == -ENODEV) {
@@ -236,7 +234,6 @@ static void on_in(struct weft_xfer *x)
 		l->stalled_in = l->stalled_in || x->status == -EPIPE;
 		break_link(l, "transfer from the card failed (%d)", x->status);
 	} else {
-		l->progress_ns = weft_now_ns();
 		take(l, x->data, x->actual);
 		if (l->at && x->actual < x->len) {
 			l->n_frames_bad++;
@@ -249,6 +246,7 @@ static void on_out(struct weft_xfer *x)
 {
 	struct weft_link *l = x->user;
 
+	l->n_events++;
 	if (l->stopped)
 		return;
 	if (x->status == -ENODEV) {
@@ -257,13 +255,13 @@ static void on_out(struct weft_xfer *x)
 		l->stalled_out = l->stalled_out || x->status == -EPIPE;
 		break_link(l, "transfer to the card failed (%d)", x->status);
 	}
-	l->progress_ns = weft_now_ns();
 }
 
 static void on_ctrl(struct weft_xfer *x)
 {
 	struct weft_link *l = x->user;
 
+	l->n_events++;
 	if (x->status == -ENODEV)
 		l->gone = true;
 }
@@ -295,6 +293,8 @@ static uint32_t put_frame(uint8_t *p, const struct weft_req *r)
 
 static bool may_send(const struct weft_link *l, const struct weft_req *r, uint32_t used)
 {
+	if (l->gated && r != l->first)
+		return false;
 	if (r->type == WEFT_FRAME_READ && l->reading && l->reading + r->len > LINK_READ_MAX)
 		return false;
 	return used + frame_bytes(r) <= LINK_OUT_BUF;
@@ -322,9 +322,8 @@ static void send_some(struct weft_link *l)
 			continue;
 		x->len = 0;
 		while (r && may_send(l, r, x->len)) {
-			/* Only the timer of an idle link starts anew. */
 			if (r == l->first)
-				l->progress_ns = weft_now_ns();
+				l->first_ns = weft_now_ns();
 			r->sent = true;
 			if (l->traffic)
 				r->sent_ns = weft_now_ns();
@@ -359,7 +358,7 @@ static int new_xfer(struct weft_xfer *x, struct weft_link *l, enum weft_xfer_kin
 	return x->data ? 0 : -ENOMEM;
 }
 
-int weft_link_init(struct weft_link *l, const struct weft_usb_ops *ops, void *t, unsigned timeout_ms)
+int weft_link_init(struct weft_link *l, const struct weft_usb_ops *ops, void *t, const struct weft_policy *policy)
 {
 	int err = 0;
 
@@ -368,7 +367,7 @@ int weft_link_init(struct weft_link *l, const struct weft_usb_ops *ops, void *t,
 	l->t = t;
 	l->last = &l->first;
 	l->stopped = true;
-	l->timeout_ns = (uint64_t)timeout_ms * 1000000;
+	l->policy = policy;
 	for (int i = 0; i < LINK_N_OUT; i++)
 		err |= new_xfer(&l->out[i], l, WEFT_XFER_OUT, LINK_OUT_BUF, on_out);
 	for (int i = 0; i < LINK_N_IN; i++)
@@ -383,7 +382,7 @@ void weft_link_free(struct weft_link *l)
 		free(l->own[--l->n_own]);
 }
 
-void weft_link_queue(struct weft_link *l, struct weft_req *r)
+static void number(struct weft_link *l, struct weft_req *r)
 {
 	if (!++l->next_seq)        /* 0 is the card's own */
 		++l->next_seq;
@@ -392,9 +391,32 @@ void weft_link_queue(struct weft_link *l, struct weft_req *r)
 	r->tries = 0;
 	r->status = 0;
 	r->reply_len = 0;
-	r->next = NULL;
-	*l->last = r;
-	l->last = &r->next;
+}
+
+static void insert(struct weft_link *l, struct weft_req **at, struct weft_req *r)
+{
+	r->next = *at;
+	*at = r;
+	if (!r->next)
+		l->last = &r->next;
+}
+
+/* Nothing that is said to firmware speaks of WRITEs that were not acknowledged. */
+void weft_link_queue(struct weft_link *l, struct weft_req *r)
+{
+	struct weft_req **at = l->last;
+
+	number(l, r);
+	if (r->type == WEFT_FRAME_MSG)
+		for (at = &l->first; *at && ((*at)->sent || (*at)->type == WEFT_FRAME_MSG);)
+			at = &(*at)->next;
+	insert(l, at, r);
+}
+
+void weft_link_queue_first(struct weft_link *l, struct weft_req *r)
+{
+	number(l, r);
+	insert(l, &l->first, r);
 }
 
 static uint64_t sooner(uint64_t a, uint64_t b)
@@ -402,10 +424,12 @@ static uint64_t sooner(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* When the first one's answer is late: a simulated card takes its time over many bytes. */
-static uint64_t late_ns(const struct weft_link *l)
+/* A simulated card takes its time over many bytes. */
+uint64_t weft_link_late_ns(const struct weft_link *l)
 {
-	return l->progress_ns + l->timeout_ns * (1 + l->first->len / SLOW_BYTES);
+	if (l->stopped || l->broken || l->gone || !l->first || !l->first->sent)
+		return UINT64_MAX;
+	return l->first_ns + l->policy->timeout_ns * (1 + l->first->len / l->policy->slow_bytes);
 }
 
 void weft_link_poll(struct weft_link *l, uint64_t until_ns)
@@ -416,13 +440,12 @@ void weft_link_poll(struct weft_link *l, uint64_t until_ns)
 	send_some(l);
 	if (l->broken || l->gone)
 		return;
-	bool waiting = l->first && l->first->sent;
-	l->ops->poll(l->t, waiting ? sooner(until_ns, late_ns(l)) : until_ns);
-	if (waiting && l->first && l->first->sent && !l->broken && weft_now_ns() >= late_ns(l))
-		break_link(l, "no answer within %d ms", (int)(l->timeout_ns / 1000000));
+	l->ops->poll(l->t, sooner(until_ns, weft_link_late_ns(l)));
+	if (weft_now_ns() >= weft_link_late_ns(l))
+		break_link(l, "no answer within %d ms", (int)(l->policy->timeout_ns / 1000000));
 }
 
-static bool any_busy(const struct weft_link *l)
+bool weft_link_busy(const struct weft_link *l)
 {
 	bool busy = l->ctrl.busy;
 
@@ -433,7 +456,7 @@ static bool any_busy(const struct weft_link *l)
 	return busy;
 }
 
-int weft_link_stop(struct weft_link *l, uint64_t until_ns)
+void weft_link_begin_stop(struct weft_link *l)
 {
 	l->stopped = true;
 	for (int i = 0; i < LINK_N_OUT; i++)
@@ -444,7 +467,12 @@ int weft_link_stop(struct weft_link *l, uint64_t until_ns)
 			l->ops->cancel(l->t, &l->in[i]);
 	if (l->ctrl.busy)
 		l->ops->cancel(l->t, &l->ctrl);
-	while (any_busy(l) && !l->gone) {
+}
+
+int weft_link_stop(struct weft_link *l, uint64_t until_ns)
+{
+	weft_link_begin_stop(l);
+	while (weft_link_busy(l) && !l->gone) {
 		if (weft_now_ns() >= until_ns)
 			return -ETIMEDOUT;
 		l->ops->poll(l->t, until_ns);
@@ -456,9 +484,15 @@ void weft_link_start(struct weft_link *l)
 {
 	l->at = 0;
 	l->sink = NULL;
-	l->stopped = l->broken = l->stalled_in = l->stalled_out = false;
+	l->reading = 0;
+	l->stopped = l->broken = l->stalled_in = l->stalled_out = l->gated = false;
 	l->why[0] = '\0';
-	l->progress_ns = weft_now_ns();
+	l->first_ns = weft_now_ns();
+	for (struct weft_req *r = l->first; r; r = r->next) {
+		l->n_retried += r->sent;
+		r->tries += r->sent;
+		r->sent = false;
+	}
 }
 
 struct weft_req *weft_link_take(struct weft_link *l)
@@ -472,17 +506,6 @@ struct weft_req *weft_link_take(struct weft_link *l)
 	return all;
 }
 
-void weft_link_give(struct weft_link *l, struct weft_req *all)
-{
-	*l->last = all;
-	for (; all; all = all->next) {
-		l->n_retried += all->sent;
-		all->tries += all->sent;
-		all->sent = false;
-		l->last = &all->next;
-	}
-}
-
 void weft_link_drop(struct weft_link *l, struct weft_req *r)
 {
 	if (l->sink == r)
@@ -490,27 +513,18 @@ void weft_link_drop(struct weft_link *l, struct weft_req *r)
 	unlink_req(l, r);
 }
 
-/* Submit l->ctrl and wait for it. */
-static int run_ctrl(struct weft_link *l, uint64_t until_ns)
-{
-	struct weft_xfer *x = &l->ctrl;
-	int err = l->ops->submit(l->t, x);
+/* ---- endpoint 0 ---- */
 
-	if (err == -ENODEV)
-		l->gone = true;
-	if (err)
-		return err;
-	while (x->busy && !l->gone && weft_now_ns() < until_ns)
-		l->ops->poll(l->t, until_ns);
-	if (x->busy && !l->gone) {
-		l->ops->cancel(l->t, x);
-		return -ETIMEDOUT;
-	}
-	return l->gone ? -ENODEV : x->status;
+static int submit_ctrl(struct weft_link *l)
+{
+	int err = l->ops->submit(l->t, &l->ctrl);
+
+	l->gone = l->gone || err == -ENODEV;
+	return err;
 }
 
-int weft_link_control(struct weft_link *l, uint8_t request_type, uint8_t request, uint16_t value, uint16_t index,
-                      uint8_t *data, uint32_t len, uint64_t until_ns)
+int weft_link_begin_control(struct weft_link *l, uint8_t request_type, uint8_t request, uint16_t value, uint16_t index,
+                            const uint8_t *data, uint32_t len)
 {
 	struct weft_xfer *x = &l->ctrl;
 
@@ -526,15 +540,10 @@ int weft_link_control(struct weft_link *l, uint8_t request_type, uint8_t request
 	x->len = len;
 	if (!(request_type & 0x80) && len)
 		memcpy(x->data, data, len);
-	int err = run_ctrl(l, until_ns);
-	if (err)
-		return err;
-	if (request_type & 0x80)
-		memcpy(data, x->data, x->actual < len ? x->actual : len);
-	return (int)x->actual;
+	return submit_ctrl(l);
 }
 
-static int clear_halt(struct weft_link *l, uint8_t endpoint, uint64_t until_ns)
+int weft_link_begin_clear(struct weft_link *l, uint8_t endpoint)
 {
 	struct weft_xfer *x = &l->ctrl;
 
@@ -543,7 +552,23 @@ static int clear_halt(struct weft_link *l, uint8_t endpoint, uint64_t until_ns)
 	x->kind = WEFT_XFER_CLEAR_HALT;
 	x->value = endpoint;
 	x->len = 0;
-	return run_ctrl(l, until_ns);
+	return submit_ctrl(l);
+}
+
+/* err: of its beginning. */
+static int wait_ctrl(struct weft_link *l, int err, uint64_t until_ns)
+{
+	struct weft_xfer *x = &l->ctrl;
+
+	if (err)
+		return err;
+	while (x->busy && !l->gone && weft_now_ns() < until_ns)
+		l->ops->poll(l->t, until_ns);
+	if (x->busy && !l->gone) {
+		l->ops->cancel(l->t, x);
+		return -ETIMEDOUT;
+	}
+	return l->gone ? -ENODEV : x->status;
 }
 
 int weft_link_reset(struct weft_link *l, uint8_t request, uint64_t until_ns)
@@ -551,10 +576,10 @@ int weft_link_reset(struct weft_link *l, uint8_t request, uint64_t until_ns)
 	int err = 0;
 
 	if (l->stalled_in)
-		err = clear_halt(l, WEFT_USB_EP_IN, until_ns);
+		err = wait_ctrl(l, weft_link_begin_clear(l, WEFT_USB_EP_IN), until_ns);
 	if (!err && l->stalled_out)
-		err = clear_halt(l, WEFT_USB_EP_OUT, until_ns);
+		err = wait_ctrl(l, weft_link_begin_clear(l, WEFT_USB_EP_OUT), until_ns);
 	if (!err)
-		err = weft_link_control(l, 0x40, request, 0, 0, NULL, 0, until_ns);
-	return err < 0 ? err : 0;
+		err = wait_ctrl(l, weft_link_begin_control(l, 0x40, request, 0, 0, NULL, 0), until_ns);
+	return err;
 }

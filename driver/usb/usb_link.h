@@ -2,15 +2,18 @@
 /*
  * Requests to a card and their answers, over two bulk pipes.
  *
- * Requests leave in the order in which they were queued. Each is finished by
- * the answer that carries its sequence number, never by time: when something
- * goes wrong the link only says that it is broken. Its owner then stops it,
- * puts the card right and starts it again, which sends everything unanswered
- * once more; all requests may be repeated.
+ * Requests leave in the order in which they were queued, but that messages go before
+ * WRITEs and READs that were not sent yet. Each request is finished by the answer that
+ * carries its sequence number, never by time: when something goes wrong, or when the
+ * oldest request is not answered in time, the link only says that it is broken. Bytes
+ * that finish nothing gain no time. The link's owner then stops it, puts the card
+ * right and starts it again, which sends everything unanswered once more; all requests
+ * may be repeated.
  */
 #ifndef WEFT_DRIVER_USB_LINK_H
 #define WEFT_DRIVER_USB_LINK_H
 
+#include "policy.h"
 #include "usb.h"
 #include "weft/gen/msg.h"
 
@@ -51,7 +54,10 @@ struct weft_link {
 	uint16_t next_seq;
 	bool stopped, gone, broken, stalled_in, stalled_out;
 	char why[96];                          /* it is broken */
-	uint64_t timeout_ns, progress_ns;
+	const struct weft_policy *policy;
+	uint64_t first_ns;                     /* since then the first request has been waited for */
+	bool gated;                            /* only the first request may be sent */
+	uint64_t n_events;                     /* transfers that came back */
 	/* Frame being received. */
 	uint8_t head[WEFT_FRAME_HEADER_BYTES];
 	uint8_t body[WEFT_FRAME_MSG_MAX], tail[4];
@@ -64,33 +70,44 @@ struct weft_link {
 	void *traffic_user;
 };
 
-/** @return 0, -ENOMEM */
-int weft_link_init(struct weft_link *l, const struct weft_usb_ops *ops, void *t, unsigned timeout_ms);
+/** policy stays the caller's. @return 0, -ENOMEM */
+int weft_link_init(struct weft_link *l, const struct weft_usb_ops *ops, void *t, const struct weft_policy *policy);
 /** After ops->close(). Forgets requests without calling them done. */
 void weft_link_free(struct weft_link *l);
 
 /** Takes r until r->done; splits nothing: r->len is at most LINK_CHUNK. */
 void weft_link_queue(struct weft_link *l, struct weft_req *r);
 
-/** Move what can be moved; returns when something happened, or at that time. */
-void weft_link_poll(struct weft_link *l, uint64_t until_ns);
+/** The same, before all others. */
+void weft_link_queue_first(struct weft_link *l, struct weft_req *r);
 
-/** Take every transfer back. @return 0, -ETIMEDOUT, -ENODEV */
+/** Move what can be moved; returns when something happened, or at that time (0: at once). */
+void weft_link_poll(struct weft_link *l, uint64_t until_ns);
+/** When the link breaks if nothing happens before; UINT64_MAX: it waits for nothing. */
+uint64_t weft_link_late_ns(const struct weft_link *l);
+
+/** Begin to take every transfer back, and do not wait for it. */
+void weft_link_begin_stop(struct weft_link *l);
+/** Are transfers under way, or one on endpoint 0? */
+bool weft_link_busy(const struct weft_link *l);
+/** Take every transfer back, waiting for it. @return 0, -ETIMEDOUT, -ENODEV */
 int weft_link_stop(struct weft_link *l, uint64_t until_ns);
-/** Begin afresh, after weft_link_take(). */
+/** Begin afresh. All that is queued will be sent anew. */
 void weft_link_start(struct weft_link *l);
 
-/** A request on endpoint 0 of at most LINK_CTRL_BUF bytes, waiting for it. @return bytes, or a negative errno */
-int weft_link_control(struct weft_link *l, uint8_t request_type, uint8_t request, uint16_t value, uint16_t index,
-                      uint8_t *data, uint32_t len, uint64_t until_ns);
+/**
+ * Begin a request on endpoint 0, or to end the halt of an endpoint, and do not wait for it. It is over
+ * when l->ctrl is not busy; the status is there. data (to the card) is copied. @return 0 or a negative errno
+ */
+int weft_link_begin_control(struct weft_link *l, uint8_t request_type, uint8_t request, uint16_t value, uint16_t index,
+                            const uint8_t *data, uint32_t len);
+int weft_link_begin_clear(struct weft_link *l, uint8_t endpoint);
+
 /** With the link stopped: end the halt of endpoints that stalled, then that vendor request. @return 0 or a negative errno */
 int weft_link_reset(struct weft_link *l, uint8_t request, uint64_t until_ns);
 
 /** Every queued request, from the first; the list is empty afterwards. */
 struct weft_req *weft_link_take(struct weft_link *l);
-
-/** Put such a list back behind what is queued; all of it will be sent anew. */
-void weft_link_give(struct weft_link *l, struct weft_req *all);
 
 /** Forget a queued request; done() is not called. An answer that still comes is ignored. */
 void weft_link_drop(struct weft_link *l, struct weft_req *r);

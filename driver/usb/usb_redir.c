@@ -21,6 +21,8 @@
 #include "weft/gen/msg.h"
 
 #define N_FLIGHTS 64
+/* Bytes that one poll() takes at most: a server that sends without end keeps nobody. */
+#define READ_MAX (8u << 20)
 
 struct redir {
 	int fd;
@@ -30,6 +32,7 @@ struct redir {
 	uint64_t next_id;
 	struct { uint64_t id; struct weft_xfer *x; } flight[N_FLIGHTS];
 	unsigned n_done;
+	size_t n_read;             /* in this poll() */
 	enum weft_usb_speed speed;
 };
 
@@ -55,10 +58,14 @@ static void on_log(void *priv, int level, const char *text)
 static int on_read(void *priv, uint8_t *data, int count)
 {
 	struct redir *t = priv;
-	ssize_t n = recv(t->fd, data, (size_t)count, MSG_DONTWAIT);
 
-	if (n > 0)
+	if (t->n_read >= READ_MAX)
+		return 0;
+	ssize_t n = recv(t->fd, data, (size_t)count, MSG_DONTWAIT);
+	if (n > 0) {
+		t->n_read += (size_t)n;
 		return (int)n;
+	}
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return 0;
 	t->gone = true;
@@ -167,6 +174,7 @@ static void turn(struct redir *t, uint64_t until_ns)
 {
 	for (;;) {
 		unsigned before = t->n_done;
+		t->n_read = 0;
 		/* What it said before it closed, such as who is there, is still to be read. */
 		bool closed = usbredirparser_has_data_to_write(t->p) && usbredirparser_do_write(t->p);
 		if (!t->gone && usbredirparser_do_read(t->p) == usbredirparser_read_parse_error)
@@ -334,6 +342,19 @@ static int redir_poll(void *tt, uint64_t until_ns)
 	return 0;
 }
 
+/* What is to be sent may be waiting for room. */
+static int redir_fds(void *tt, struct pollfd *out, int max)
+{
+	struct redir *t = tt;
+
+	if (max < 1 || t->gone)
+		return 0;
+	out[0] = (struct pollfd){ .fd = t->fd, .events = POLLIN };
+	if (usbredirparser_has_data_to_write(t->p))
+		out[0].events |= POLLOUT;
+	return 1;
+}
+
 /* The server tells the card's speed, and nothing of hubs. */
 static void redir_place(void *tt, struct weft_usb_info *i)
 {
@@ -347,5 +368,7 @@ const struct weft_usb_ops weft_usb_redir = {
 	.submit = redir_submit,
 	.cancel = redir_cancel,
 	.poll = redir_poll,
+	.fds = redir_fds,
+	.disown = redir_close,
 	.place = redir_place,
 };

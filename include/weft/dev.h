@@ -6,12 +6,36 @@
  *
  *	weft_dev_open(&options, &dev, msg);
  *	weft_buf_alloc(dev, bytes, &buf);  weft_buf_write(buf, 0, data, bytes);
- *	weft_submit(dev, words, n_words, windows, n_windows, &job, msg);
+ *	weft_submit(dev, words, n_words, windows, n_windows, &job);
  *	weft_wait(dev, job, timeout_ms, &result);
  *	weft_buf_read(buf, 0, out, bytes);
  *
- * Thread safety: one device, one thread at a time; different devices may be
- * used from different threads.
+ * Time limits. A function that takes timeout_ms looks once and returns if that is 0,
+ * and waits without a limit if it is WEFT_FOREVER. What every other function may take
+ * stands beside it; "the call limit" is options.usb_call_ms. No function waits longer,
+ * whatever a card does or leaves undone. A card that is lost ends every wait, also one
+ * with WEFT_FOREVER: when nothing has come from it for options.usb_timeout_ms it is
+ * put right step by step, and it is given up when that has not helped within the
+ * recovery limit, 2 * usb_boot_ms + 48 * usb_timeout_ms. What ran or waited then ends
+ * with -EIO. (A job that the card says is running is not lost: with WEFT_FOREVER a
+ * wait takes as long as the job.)
+ *
+ * Events. A card's answers have to be taken and its next jobs submitted while the
+ * program does other things. By default a thread of the library does that for a card;
+ * with WEFT_EVENTS_CALLER the program does it, in weft_dev_process(), and weft_dev_fd()
+ * says when. Simulated devices run their jobs inside weft_wait() and weft_dev_process(),
+ * unless WEFT_EVENTS_THREAD asks for a thread.
+ *
+ * Threads. Calls on one device may come from several threads at a time; each waits at
+ * most for the one step, of some milliseconds, that another is in. One buffer and one
+ * job belong to one thread at a time. Different devices are independent. Functions that are called back
+ * (observer, sampler, traffic) run with the device locked: from inside them a function
+ * that would wait returns -EDEADLK.
+ *
+ * Processes. After fork() an open card stays the parent's: in the child every call on
+ * it returns -EPERM, and only weft_dev_close() is useful, which frees memory there and
+ * says nothing to the card. Simulated devices are copied by fork() like other memory,
+ * unless they have a thread; then they are like cards.
  */
 #ifndef WEFT_DEV_H
 #define WEFT_DEV_H
@@ -28,13 +52,24 @@ typedef struct weft_dev weft_dev;
 typedef struct weft_buf weft_buf;
 typedef uint64_t weft_job;
 
+/* Bytes of a message, with its end. */
 #define WEFT_DEV_MSG 256
+
+/* As timeout_ms: without a limit. */
+#define WEFT_FOREVER 0xffffffffu
 
 /* What the DMA windows are for. */
 enum { WEFT_WIN_STREAM = 0, WEFT_WIN_CONST = 1, WEFT_WIN_ARENA = 2 };
 
 enum weft_dev_kind { WEFT_DEV_MODEL, WEFT_DEV_RTL, WEFT_DEV_USB };
 enum weft_memory { WEFT_MEMORY_DDR, WEFT_MEMORY_SRAM };
+
+/* Who lets a device's events happen. */
+enum weft_events_by {
+	WEFT_EVENTS_DEFAULT,       /* a card: the thread; a simulated device: the caller */
+	WEFT_EVENTS_CALLER,        /* weft_dev_process(), and any call that waits */
+	WEFT_EVENTS_THREAD,        /* a thread of the library, from open to close */
+};
 
 struct weft_dev_options {
 	enum weft_dev_kind kind;
@@ -56,10 +91,13 @@ struct weft_dev_options {
 	                            * and is put right; 0: 2000 */
 	unsigned usb_boot_ms;      /* USB only: how long it may take to start; 0: 30000 */
 	unsigned usb_wait_ms;      /* USB only: wait so long for the card to appear */
-	unsigned reserved0;        /* zero */
+	unsigned usb_call_ms;      /* USB only: how long a call without a time limit of its own may take,
+	                            * and usb_timeout_ms more for each 64 KiB that it moves; 0: 60000 */
 	const struct weft_usb_ops *usb_ops;    /* tests: another transport (driver/usb/usb.h), or NULL */
 	uint64_t hang_cycles;      /* RTL only: retiring nothing for so long counts as hung; 0: 2^26 */
-	uint64_t reserved[3];      /* zero */
+	enum weft_events_by events;
+	uint32_t reserved0;        /* zero */
+	uint64_t reserved[2];      /* zero */
 };
 
 /** Defaults: the model, w16, ddr, nothing recorded. */
@@ -74,39 +112,96 @@ struct weft_dev_options weft_dev_options_default(void);
  *         -EPROTO (device of another version or configuration), -ENOMEM;
  *         USB: -ENODEV (no such card), -EBUSY (in use; msg says by whom),
  *         -EACCES (no permission), -EIO, -ETIMEDOUT (it does not answer)
+ *
+ * Thread-safe. A card takes at most usb_wait_ms + 2 * usb_boot_ms + 5 s.
  */
 int weft_dev_open(const struct weft_dev_options *o, weft_dev **dev, char *msg);
+
+/**
+ * Close a device and free all that belongs to it but its buffers, which must have been
+ * freed before. Jobs that have not ended are given up. dev may be NULL.
+ *
+ * No other thread may use dev any more. A card takes at most 7 s, of which 5 s only if
+ * its endpoints are halted and it does not answer; other devices end the command that is under way.
+ */
 void weft_dev_close(weft_dev *dev);
 
-/** The last error in words, "" if none. Valid until the next call on dev. */
+/**
+ * What went wrong in this thread's last call on dev that can fail.
+ * @return one line, "" if nothing did; valid until this thread's next call on any device. Does not wait.
+ */
 const char *weft_dev_error(const weft_dev *dev);
+
+/* ---- events ---- */
+
+/**
+ * A descriptor for poll(), select() or epoll that is readable when weft_dev_process()
+ * has something to do, or when a job has ended since weft_dev_process() was last called.
+ *
+ * @return the descriptor, the device's own until weft_dev_close(): do not read or close it;
+ *         -EMFILE, -ENFILE, -ENOMEM, -EPERM (forked). Thread-safe. Does not wait.
+ */
+int weft_dev_fd(weft_dev *dev);
+
+/**
+ * Let happen what can happen now: take a card's answers, submit its next jobs, put it
+ * right; let a simulated device work on its first job for some milliseconds.
+ *
+ * @return how many jobs have ended and were not yet waited for; -EPERM (forked), -EDEADLK
+ *
+ * Thread-safe. Does not wait; it takes a few milliseconds on a card, and on a simulated
+ * device at most as long as one command or 10 000 cycles.
+ */
+int weft_dev_process(weft_dev *dev);
+
+/* ---- buffers ---- */
 
 /**
  * Device memory, zeroed. On a card, what the host writes is sent with the next
  * job that uses the buffer, and what jobs wrote is fetched when it is read.
- * @return 0, -ENOMEM, -ENODEV
+ *
+ * @param[out] buf  Set only on success; weft_buf_free() frees it.
+ * @return 0, -ENOMEM, -ENODEV, -EPERM (forked). Thread-safe. Does not wait.
  */
 int weft_buf_alloc(weft_dev *dev, size_t len_bytes, weft_buf **buf);
-/** Before weft_dev_close(). Jobs that were submitted with the buffer must have been waited for. */
-void weft_buf_free(weft_buf *buf);
+
 /**
- * @return 0, -ERANGE (outside the buffer; nothing copied), -EBUSY (write: a
- *         job that was not waited for uses it); a card also: -EIO, -ENODEV,
- *         -ETIMEDOUT, -ECONNRESET (read: the card was reset since, the contents are gone)
+ * Free a buffer, before weft_dev_close(). Jobs that were submitted with it must have
+ * been waited for or forgotten. buf may be NULL. Thread-safe. Does not wait.
+ */
+void weft_buf_free(weft_buf *buf);
+
+/**
+ * Write to a buffer, or read from it.
+ *
+ * @return 0, -ERANGE (outside the buffer; nothing copied), -EBUSY (a job that was not
+ *         waited for uses the buffer; read: may write it), -EPERM (forked); a card also:
+ *         -EIO, -ENODEV, -ETIMEDOUT (the call limit), -EDEADLK (from a callback),
+ *         -ECONNRESET (read: the card was reset since, the contents are gone).
+ *         On an error data is untouched.
+ *
+ * Thread-safe. A simulated device does not wait. On a card a read takes at most the call
+ * limit; a write waits only, and at most so long, where a job with the buffer was
+ * forgotten and the card has not ended it yet.
  */
 int weft_buf_write(weft_buf *buf, size_t off_bytes, const void *data, size_t len_bytes);
 int weft_buf_read(weft_buf *buf, size_t off_bytes, void *data, size_t len_bytes);
+
 /**
  * What the buffer holds does not matter any more: nothing of it needs to be sent or kept. Until something is
- * written there it holds anything; a read says what. @return 0, -EBUSY, -ENOMEM
+ * written there it holds anything; a read says what. @return 0, -EBUSY, -ENOMEM, and as weft_buf_write(), which
+ * says also how long it takes
  */
 int weft_buf_discard(weft_buf *buf);
 
 /**
  * Look at the device's memory itself: the next read fetches from a card even what the host wrote there and no job
- * did. For finding out whether that memory is sound. @return 0, -EBUSY, -ENOMEM
+ * did. For finding out whether that memory is sound. @return 0, -EBUSY, -ENOMEM, and as weft_buf_write(), which
+ * says also how long it takes
  */
 int weft_buf_doubt(weft_buf *buf);
+
+/* ---- jobs ---- */
 
 /* What a job may reach. windows[i] is DMA window i+1; window 0 is the stream. */
 struct weft_window {
@@ -120,19 +215,29 @@ struct weft_window {
  * The stream is verified first (driver/verify/verify.h); nothing unverified reaches a
  * device, unless weft_dev_trust() said so.
  *
+ * A card starts at once and works through its jobs while the host does other things, in
+ * their order where one uses what another writes. All other devices run their jobs one
+ * after the other, in weft_wait() and weft_dev_process().
+ *
  * @param words    Commands, little-endian 64-bit words; copied before return.
- * @param windows  Windows 1..n_windows; buffers must outlive weft_wait().
- * @param[out] job Set only on success.
- * A card starts at once and works through its jobs in order while the host does
- * other things; all other devices run in weft_wait().
+ * @param windows  Windows 1..n_windows; copied. The buffers must outlive weft_wait() or weft_forget().
+ * @param[out] job Set only on success. weft_wait() or weft_forget() ends its life.
  *
  * @return 0; -EINVAL: breaks a rule, weft_dev_error() names command and rule;
- *         -EAGAIN: queue full, retry after weft_wait(); -ENOMEM; -ENODEV
+ *         -EAGAIN: queue full, retry after weft_wait() (a card holds 64 jobs and 16 different
+ *         streams, other devices 16 jobs, each until it was waited for); -ENOMEM; -ENODEV;
+ *         -EPERM (forked)
+ *
+ * Thread-safe. Does not wait; verifying takes up to some seconds for the longest streams
+ * that are allowed (driver/README.md).
  */
 int weft_submit(weft_dev *dev, const uint64_t *words, size_t n_words,
                 const struct weft_window *windows, size_t n_windows, weft_job *job);
 
-/** Would weft_submit() take this stream? @return 0, -EINVAL (weft_dev_error() says why), -ENOMEM */
+/**
+ * Would weft_submit() take this stream?
+ * @return 0, -EINVAL (weft_dev_error() says why), -ENOMEM. Thread-safe. As long as weft_submit().
+ */
 int weft_dev_verify(weft_dev *dev, const uint64_t *words, size_t n_words, const struct weft_window *windows,
                     size_t n_windows);
 
@@ -156,15 +261,42 @@ struct weft_job_result {
 };
 
 /**
- * Wait for a job; runs it where the device is simulated.
+ * Wait for a job's end. On a simulated device that runs the job, and those before it.
  *
- * @param timeout_ms  0: no limit. A simulated device checks it between commands.
- * @return 0 (see result->status), -ENOENT: no such job
+ * @param timeout_ms  0: look whether it has ended. WEFT_FOREVER: until it has.
+ * @param[out] result Set only if the job has ended.
+ *
+ * @return 0: ended; result->status says how, weft_dev_error() in words. The job is forgotten.
+ *         -ETIMEDOUT: not ended within that time. Nothing has changed: it goes on, and can be
+ *         waited for again, cancelled or forgotten.
+ *         -ENOENT: no such job; -EPERM (forked); -EDEADLK (from a callback)
+ *
+ * Thread-safe. Returns at its time limit, and on a simulated device when the command or the
+ * 10 000 cycles then under way are over. Each call gets at least that far, so that a job
+ * that is only ever looked at ends, too.
  */
 int weft_wait(weft_dev *dev, weft_job job, unsigned timeout_ms, struct weft_job_result *result);
 
-/** Give a job up; weft_wait() then reports -ECANCELED, or how it had ended. @return 0, -ENOENT */
+/**
+ * weft_wait(), then weft_forget() if the job has not ended by then: whatever happens, no job is left behind.
+ *
+ * @return 0: result->status says how it ended, -ETIMEDOUT: it was given up; -ENOENT, -EPERM, -EDEADLK as weft_wait()
+ */
+int weft_finish(weft_dev *dev, weft_job job, unsigned timeout_ms, struct weft_job_result *result);
+
+/**
+ * Give a job up; weft_wait() then reports -ECANCELED, or how it had ended: at once where it
+ * does not run yet and on a simulated device, and when the card has stopped it on a card.
+ * @return 0, -ENOENT, -EPERM (forked). Thread-safe. Does not wait.
+ */
 int weft_cancel(weft_dev *dev, weft_job job);
+
+/**
+ * Give a job up, and forget it: its result is not wanted. Its buffers may be freed; a card may
+ * write them until it has stopped the job, which weft_buf_write() and weft_buf_read() wait for.
+ * @return 0, -ENOENT, -EPERM (forked). Thread-safe. Does not wait.
+ */
+int weft_forget(weft_dev *dev, weft_job job);
 
 /* ---- cards ---- */
 
@@ -177,7 +309,11 @@ struct weft_dev_info {
 	int access;                /* 0, -EACCES: not for this user, -EBUSY */
 };
 
-/** Cards that are plugged in. @return 0 with *n found, at most max written; -EIO, -ENOTSUP */
+/**
+ * Cards that are plugged in.
+ * @return 0 with *n found, at most max written; -EIO, -ENOTSUP. Thread-safe. Waits for nothing but the
+ *         kernel, which may take some milliseconds for each device on the USB.
+ */
 int weft_dev_list(struct weft_dev_info *out, size_t max, size_t *n, char *msg);
 
 /** A card was plugged in (here), or is gone. A non-zero return ends weft_dev_watch(), which returns it. */
@@ -186,8 +322,8 @@ typedef int weft_dev_watcher(void *user, const struct weft_dev_info *card, bool 
 /**
  * Be told of the cards on the USB: first of those that are there, then of each
  * that comes and goes. None is claimed, so others may take them meanwhile.
- * @param timeout_ms  0: no limit
- * @return what fn returned; 0: that time is over; -EIO, -ENOMEM
+ * @param timeout_ms  0: only of those that are there; WEFT_FOREVER: until fn says so
+ * @return what fn returned; 0: that time is over; -EIO, -ENOMEM. Thread-safe.
  */
 int weft_dev_watch(weft_dev_watcher *fn, void *user, unsigned timeout_ms, char *msg);
 
@@ -201,8 +337,8 @@ struct weft_card_info {
 	/* since it was opened */
 	uint64_t frames_repeated, link_resets, chip_resets, jobs_repeated, jobs;
 };
-/** @return 0, -ENOTSUP: not a card */
-int weft_dev_card(const weft_dev *dev, struct weft_card_info *out);
+/** @return 0, -ENOTSUP: not a card; -EPERM (forked). Thread-safe. Does not wait. */
+int weft_dev_card(weft_dev *dev, struct weft_card_info *out);
 
 enum weft_usb_speed { WEFT_USB_SPEED_UNKNOWN, WEFT_USB_SPEED_LOW, WEFT_USB_SPEED_FULL, WEFT_USB_SPEED_HIGH, WEFT_USB_SPEED_SUPER };
 /** "high speed, 480 Mbit/s" */
@@ -222,7 +358,8 @@ struct weft_usb_info {
 };
 /**
  * Read an open card's USB descriptors, and what the host knows of its port.
- * @return 0, -ENOTSUP: not a card; -EIO, -ENODEV, -ETIMEDOUT: weft_dev_error() says which descriptor
+ * @return 0, -ENOTSUP: not a card; -EIO, -ENODEV, -ETIMEDOUT: weft_dev_error() says which descriptor;
+ *         -EPERM (forked), -EDEADLK (from a callback). Thread-safe. At most 8 s, one for each descriptor.
  */
 int weft_dev_usb(weft_dev *dev, struct weft_usb_info *out);
 
@@ -234,7 +371,10 @@ struct weft_transfer {
 };
 typedef void weft_traffic(void *user, const struct weft_transfer *t);
 
-/** Be called as each request is answered; cards only. fn NULL: no more. @return 0, -ENOTSUP */
+/**
+ * Be called as each request is answered; cards only. fn NULL: no more. Which thread calls fn depends on
+ * options.events. @return 0, -ENOTSUP, -EPERM (forked). Thread-safe. Does not wait.
+ */
 int weft_dev_traffic(weft_dev *dev, weft_traffic *fn, void *user);
 
 /* One command has just retired. */
@@ -337,9 +477,12 @@ void weft_dev_trust(weft_dev *dev, bool trusted);
  * streams to come that is; -1: they are not recorded. @return 0, -ENOTSUP
  */
 int weft_dev_wave(weft_dev *dev, int64_t cmd);
-/** Reset the device after a fault. weft_wait() does so by itself. @return 0, -EIO */
+/** Reset a simulated device after a fault. weft_wait() does so by itself. @return 0, -EIO. Does not wait. */
 int weft_dev_reset(weft_dev *dev);
-/** Registers as the last job left them; the model has none, they read 0. */
+/**
+ * Registers as the last job left them. Those of the model, which has none, read 0, and so do those of a card
+ * that does not answer within 1 s, the longest that this takes.
+ */
 uint32_t weft_dev_reg_read(weft_dev *dev, uint32_t addr);
 bool weft_dev_has_regs(const weft_dev *dev);
 /** Between jobs only. @return 0, -ENOTSUP: this device takes no such writes */

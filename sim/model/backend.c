@@ -16,8 +16,11 @@
 struct state {
 	const struct weft_config *cfg;
 	struct weft_model *model;
-	uint32_t retired[WEFT_N_UNITS];   /* of the stream under way */
 	bool poked;                /* the next job begins with the scratchpad as it is */
+	/* Of the stream under way: */
+	bool running;
+	size_t i_word, i_cmd;      /* the next command */
+	uint32_t retired[WEFT_N_UNITS];
 };
 
 static int model_open(const struct weft_dev_options *o, const struct weft_config *cfg, void **out, char *msg)
@@ -74,24 +77,25 @@ static unsigned unit_of(unsigned code, unsigned unit)
 }
 
 /* One command. 1: END was reached, 0: go on, negative: stop. */
-static int step(struct state *s, const struct weft_backend_job *job, size_t *i_word, size_t i,
-                struct weft_job_result *r, char *msg)
+static int step(struct state *s, const struct weft_backend_job *job, struct weft_job_result *r, char *msg)
 {
 	struct weft_cmd c;
 	struct weft_model_fault f = { 0 };
+	const size_t i = s->i_cmd;
 
-	if (*i_word >= job->n_words) {
+	if (s->i_word >= job->n_words) {
 		fault(r, NULL, i, WEFT_UNIT_CP, WEFT_FAULT_STREAM_END, 0, msg);
 		return -EIO;
 	}
-	const uint64_t *w = job->words + *i_word;
-	unsigned code = weft_cmd_fault(w, job->n_words - *i_word, s->cfg);
-	if (code || weft_cmd_decode(w, job->n_words - *i_word, &c)) {
+	const uint64_t *w = job->words + s->i_word;
+	unsigned code = weft_cmd_fault(w, job->n_words - s->i_word, s->cfg);
+	if (code || weft_cmd_decode(w, job->n_words - s->i_word, &c)) {
 		fault(r, NULL, i, WEFT_UNIT_CP, code, (uint32_t)w[0], msg);
 		r->fault_tag = (uint32_t)(w[0] >> WEFT_CMD_HEADER_TAG_LSB);
 		return -EIO;
 	}
-	*i_word += (size_t)c.h.n_words;
+	s->i_word += (size_t)c.h.n_words;
+	s->i_cmd++;
 	unsigned unit = weft_cmd_info((unsigned)c.h.op)->unit;
 	if (c.h.op == WEFT_CMD_END)
 		return 1;
@@ -111,36 +115,45 @@ static int step(struct state *s, const struct weft_backend_job *job, size_t *i_w
 	return job->observer(job->user, &ret);
 }
 
-static int model_run(void *state, const struct weft_backend_job *job, struct weft_job_result *r, char *msg)
+static void begin(struct state *s, const struct weft_backend_job *job)
 {
-	struct state *s = state;
-	uint64_t start = weft_now_ns();
-	size_t i_word = 0;
-
-	memset(r, 0, sizeof(*r));
 	if (!s->poked)
 		weft_model_reset(s->model);
 	s->poked = false;
+	s->running = true;
+	s->i_word = s->i_cmd = 0;
 	memset(s->retired, 0, sizeof(s->retired));
 	for (unsigned i = 0; i < WEFT_N_WINDOWS; i++) {
 		struct weft_model_window w = { .data = job->win[i].data, .size = job->win[i].len,
 			.rd = job->win[i].rd, .wr = job->win[i].wr };
 		weft_model_set_window(s->model, i, &w);
 	}
-	for (size_t i = 0; ; i++) {
-		if (job->deadline_ns && weft_now_ns() > job->deadline_ns) {
-			snprintf(msg, WEFT_DEV_MSG, "model: time limit reached at command %zu", i);
-			r->status = -ETIMEDOUT;
-			break;
-		}
-		int done = step(s, job, &i_word, i, r, msg);
+}
+
+static int model_run(void *state, const struct weft_backend_job *job, uint64_t until_ns, struct weft_job_result *r, char *msg)
+{
+	struct state *s = state;
+	const uint64_t start = weft_now_ns(), cpu = weft_cpu_ns();
+	int done;
+
+	if (!s->running) {
+		memset(r, 0, sizeof(*r));
+		begin(s, job);
+	}
+	do {
+		done = step(s, job, r, msg);
 		if (done < 0 && !r->status)
 			r->status = done;
-		if (done)
-			break;
-	}
-	r->seconds = (double)(weft_now_ns() - start) * 1e-9;
-	return r->status;
+	} while (!done && weft_now_ns() < until_ns);
+	s->running = !done;
+	r->seconds += (double)(weft_now_ns() - start) * 1e-9;
+	r->cpu_seconds += (double)(weft_cpu_ns() - cpu) * 1e-9;
+	return done ? r->status : -EAGAIN;
+}
+
+static void model_stop(void *state)
+{
+	((struct state *)state)->running = false;
 }
 
 static int model_peek_sp(void *state, uint32_t addr, uint32_t len, uint8_t *out)
@@ -173,6 +186,7 @@ const struct weft_backend weft_backend_model = {
 	.open = model_open,
 	.close = model_close,
 	.run = model_run,
+	.stop = model_stop,
 	.peek_sp = model_peek_sp,
 	.poke_sp = model_poke_sp,
 	.reset = model_reset,

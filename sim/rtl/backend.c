@@ -24,6 +24,31 @@
 #define HANG_CYCLES (1ull << 26)
 #define RESET_CYCLES 100000
 
+/* Cycles that a job gets at a time: some 10 ms. */
+#define STEP_CYCLES 10000
+
+/* The stream's commands by unit, so that a retirement pulse finds its command. */
+struct index {
+	uint32_t *cmd[WEFT_N_UNITS];
+	uint32_t n[WEFT_N_UNITS], at[WEFT_N_UNITS];
+};
+
+/* First pass of a windowed waveform: at which cycle does the command retire? */
+struct finder { size_t cmd; uint64_t cycle; };
+
+/* A job under way. */
+struct run {
+	bool on, started;          /* the stream itself, or its first pass */
+	struct index x;
+	struct weft_cosim *cosim;
+	bool finding;              /* in the first pass */
+	struct finder finder;
+	uint8_t *saved[WEFT_N_WINDOWS];        /* what the windows held before it */
+	uint64_t wave_from, wave_to;           /* cycles since start; wave_to UINT64_MAX: never, what comes
+	                                        * behind the stream goes into the same file */
+	uint64_t begin, idle;      /* cycles: its start; without a retirement */
+};
+
 struct state {
 	const struct weft_config *cfg;
 	void *lib;
@@ -43,12 +68,7 @@ struct state {
 	struct weft_cosim_diff diff;
 	struct weft_fault_point *points;
 	uint32_t n_points;
-};
-
-/* The stream's commands by unit, so that a retirement pulse finds its command. */
-struct index {
-	uint32_t *cmd[WEFT_N_UNITS];
-	uint32_t n[WEFT_N_UNITS], at[WEFT_N_UNITS];
+	struct run run;
 };
 
 static uint32_t rd(struct state *s, uint32_t reg)
@@ -121,10 +141,13 @@ static int check_device(struct state *s, char *msg)
 	return 0;
 }
 
+static void end_run(struct state *s);
+
 static void rtl_close(void *state)
 {
 	struct state *s = state;
 
+	end_run(s);
 	if (s->rtl)
 		s->api->close(s->rtl);
 	/* The library stays loaded: Verilator's runtime does not survive unloading. */
@@ -254,6 +277,7 @@ static int open_windows(struct state *s, const struct weft_backend_job *job, cha
 
 static void start(struct state *s, const struct weft_backend_job *job)
 {
+	s->run.started = true;
 	wr(s, WEFT_REG_STREAM_OFF, 0);
 	wr(s, WEFT_REG_STREAM_WORDS, (uint32_t)job->n_words);
 	wr(s, WEFT_REG_IRQ_STATUS, WEFT_REG_IRQ_STATUS_DONE_MASK | WEFT_REG_IRQ_STATUS_FAULT_MASK);
@@ -283,9 +307,10 @@ static int differ(struct state *s, int r, const struct weft_cosim_found *f, uint
 }
 
 /* All commands that retired in one cycle, in stream order. */
-static int on_retire(struct state *s, const struct weft_backend_job *job, struct index *x,
-                     struct weft_cosim *cosim, uint32_t units, uint64_t cycle, char *msg)
+static int on_retire(struct state *s, const struct weft_backend_job *job, uint32_t units, uint64_t cycle, char *msg)
 {
+	struct index *x = &s->run.x;
+
 	while (units) {
 		unsigned best = WEFT_N_UNITS;
 		for (unsigned u = 0; u < WEFT_N_UNITS; u++)
@@ -299,7 +324,12 @@ static int on_retire(struct state *s, const struct weft_backend_job *job, struct
 		units &= ~(1u << best);
 		struct weft_retire ret = { .cmd = x->cmd[best][x->at[best]++], .unit = best, .cycle = cycle };
 		struct weft_cosim_found f;
-		int r = cosim ? weft_cosim_retire(cosim, ret.cmd, &f) : 0;
+		if (s->run.finding) {
+			if (ret.cmd == s->run.finder.cmd)
+				s->run.finder.cycle = cycle;
+			continue;
+		}
+		int r = s->run.cosim ? weft_cosim_retire(s->run.cosim, ret.cmd, &f) : 0;
 		if (r)
 			r = differ(s, r, &f, cycle, msg);
 		if (!r && job->observer)
@@ -317,57 +347,76 @@ static void end_wave(struct state *s)
 	s->waving = false;
 }
 
-/*
- * From start to interrupt. [wave_from, wave_to) are cycles since start; a wave_to of
- * UINT64_MAX is never: what comes behind the stream goes into the same file.
- */
-static int run_stream(struct state *s, const struct weft_backend_job *job, struct index *x,
-                      struct weft_cosim *cosim, uint64_t wave_from, uint64_t wave_to,
-                      struct weft_job_result *r, char *msg)
+/* Is now the time to record, or to stop recording? */
+static int turn_wave(struct state *s, uint64_t now, char *msg)
 {
-	uint64_t begin = s->api->cycle(s->rtl), idle = 0;
-	int err = 0;
+	const struct run *run = &s->run;
 
-	start(s, job);
+	if (s->waving && now >= run->wave_to)
+		end_wave(s);
+	if (!s->wave || s->waving || run->finding || now < run->wave_from || now >= run->wave_to)
+		return 0;
+	if (s->api->wave(s->rtl, s->wave)) {
+		snprintf(msg, WEFT_DEV_MSG, "rtl: %s: cannot be written", s->wave);
+		return -EIO;
+	}
+	s->waving = true;
+	return 0;
+}
+
+/* So many cycles until something other than the stream wants to be looked after. */
+static uint64_t next_stop(const struct state *s, uint64_t now)
+{
+	uint64_t limit = s->hang_cycles < STEP_CYCLES ? s->hang_cycles : STEP_CYCLES;
+
+	if (s->run.wave_from > now && s->run.wave_from - now < limit)
+		limit = s->run.wave_from - now;
+	if (s->run.wave_to > now && s->run.wave_to - now < limit)
+		limit = s->run.wave_to - now;
+	return limit;
+}
+
+static int hung(struct state *s, uint64_t cycle, char *msg)
+{
+	snprintf(msg, WEFT_DEV_MSG, "rtl: hung after %llu cycles; retired LD %u ST %u CV %u VE %u", (unsigned long long)cycle,
+	         rd(s, WEFT_REG_RETIRED_LD), rd(s, WEFT_REG_RETIRED_ST), rd(s, WEFT_REG_RETIRED_CV), rd(s, WEFT_REG_RETIRED_VE));
+	return -ETIMEDOUT;
+}
+
+/* Until the interrupt (0), until that time (-EAGAIN), or until something is wrong. */
+static int run_stream(struct state *s, const struct weft_backend_job *job, uint64_t until_ns, struct weft_job_result *r,
+                      char *msg)
+{
+	struct run *run = &s->run;
+	int err;
+
 	for (;;) {
-		uint64_t now = s->api->cycle(s->rtl) - begin, limit = s->hang_cycles < 100000 ? s->hang_cycles : 100000;
-		if (s->wave && !s->waving && now >= wave_from && now < wave_to) {
-			if (s->api->wave(s->rtl, s->wave)) {
-				snprintf(msg, WEFT_DEV_MSG, "rtl: %s: cannot be written", s->wave);
-				err = -EIO;
-				break;
-			}
-			s->waving = true;
-		}
-		if (s->waving && now >= wave_to)
-			end_wave(s);
-		if (wave_from > now && wave_from - now < limit)
-			limit = wave_from - now;
-		if (wave_to > now && wave_to - now < limit)
-			limit = wave_to - now;
+		const uint64_t now = s->api->cycle(s->rtl) - run->begin;
 		struct weft_rtl_event ev;
-		uint64_t n = s->api->step(s->rtl, limit, &ev);
+
+		err = turn_wave(s, now, msg);
+		if (err)
+			break;
+		uint64_t n = s->api->step(s->rtl, next_stop(s, now), &ev);
 		r->sim_cycles += n;
-		idle = ev.retired ? 0 : idle + n;
+		run->idle = ev.retired ? 0 : run->idle + n;
 		if (ev.retired)
-			err = on_retire(s, job, x, cosim, ev.retired, ev.cycle - begin, msg);
+			err = on_retire(s, job, ev.retired, ev.cycle - run->begin, msg);
 		if (!err && ev.broken) {
 			snprintf(msg, WEFT_DEV_MSG, "rtl: the memory port broke a rule of AXI in cycle %llu: %s",
-			         (unsigned long long)(ev.cycle - begin), ev.broken);
+			         (unsigned long long)(ev.cycle - run->begin), ev.broken);
 			err = -EIO;
 		}
 		if (err || ev.irq)
 			break;
-		if (idle >= s->hang_cycles || (job->deadline_ns && weft_now_ns() > job->deadline_ns)) {
-			snprintf(msg, WEFT_DEV_MSG, "rtl: %s after %llu cycles; retired LD %u ST %u CV %u VE %u",
-			         idle >= s->hang_cycles ? "hung" : "time limit reached",
-			         (unsigned long long)(ev.cycle - begin), rd(s, WEFT_REG_RETIRED_LD),
-			         rd(s, WEFT_REG_RETIRED_ST), rd(s, WEFT_REG_RETIRED_CV), rd(s, WEFT_REG_RETIRED_VE));
-			err = -ETIMEDOUT;
+		if (run->idle >= s->hang_cycles) {
+			err = hung(s, ev.cycle - run->begin, msg);
 			break;
 		}
+		if (weft_now_ns() >= until_ns)
+			return -EAGAIN;
 	}
-	if (wave_to != UINT64_MAX)
+	if (run->wave_to != UINT64_MAX)
 		end_wave(s);
 	return err;
 }
@@ -410,57 +459,46 @@ static int rtl_reset(void *state)
 	return -EIO;
 }
 
-/* First pass of a windowed waveform: at which cycle does the command retire? */
-struct finder { size_t cmd; uint64_t cycle; };
-
-static int find_cycle(void *user, const struct weft_retire *r)
+/* The first pass may write the windows: what they hold is put back behind it. */
+static int save_windows(struct state *s, const struct weft_backend_job *job)
 {
-	struct finder *f = user;
-
-	if (r->cmd == f->cmd)
-		f->cycle = r->cycle;
+	for (unsigned i = 0; i < WEFT_N_WINDOWS; i++) {
+		if (!job->win[i].wr || !job->win[i].len)
+			continue;
+		s->run.saved[i] = malloc(job->win[i].len);
+		if (!s->run.saved[i])
+			return -ENOMEM;
+		memcpy(s->run.saved[i], job->win[i].data, job->win[i].len);
+	}
 	return 0;
 }
 
-static int find_wave_window(struct state *s, const struct weft_backend_job *job, struct index *x,
-                            uint64_t *from, uint64_t *to, char *msg)
+static void put_windows_back(struct state *s, const struct weft_backend_job *job)
 {
-	struct weft_backend_job dry = *job;
-	uint8_t *saved[WEFT_N_WINDOWS] = { 0 };
-	struct finder f = { .cmd = (size_t)s->wave_here, .cycle = UINT64_MAX };
-	struct weft_job_result r = { 0 };
-	char *wave = s->wave;
-	int err = 0;
-
-	for (unsigned i = 0; i < WEFT_N_WINDOWS && !err; i++) {
-		if (!job->win[i].wr || !job->win[i].len)
-			continue;
-		saved[i] = malloc(job->win[i].len);
-		if (!saved[i])
-			err = -ENOMEM;
-		else
-			memcpy(saved[i], job->win[i].data, job->win[i].len);
-	}
-	dry.observer = find_cycle;
-	dry.user = &f;
-	s->wave = NULL;
-	if (!err)
-		err = run_stream(s, &dry, x, NULL, 0, 0, &r, msg);
-	s->wave = wave;
-	rtl_reset(s);
-	memset(x->at, 0, sizeof(x->at));
 	for (unsigned i = 0; i < WEFT_N_WINDOWS; i++) {
-		if (saved[i])
-			memcpy(job->win[i].data, saved[i], job->win[i].len);
-		free(saved[i]);
+		if (s->run.saved[i])
+			memcpy(job->win[i].data, s->run.saved[i], job->win[i].len);
+		free(s->run.saved[i]);
+		s->run.saved[i] = NULL;
 	}
-	if (!err && f.cycle == UINT64_MAX) {
+}
+
+/* The first pass is over: the second one records around the cycle that it found. */
+static int found(struct state *s, const struct weft_backend_job *job, char *msg)
+{
+	struct run *run = &s->run;
+
+	run->finding = false;
+	rtl_reset(s);
+	memset(run->x.at, 0, sizeof(run->x.at));
+	put_windows_back(s, job);
+	if (run->finder.cycle == UINT64_MAX) {
 		snprintf(msg, WEFT_DEV_MSG, "rtl: command %lld does not retire in this stream", (long long)s->wave_here);
-		err = -EINVAL;
+		return -EINVAL;
 	}
-	*from = f.cycle > s->wave_cycles ? f.cycle - s->wave_cycles : 0;
-	*to = f.cycle + s->wave_cycles + 1;
-	return err;
+	run->wave_from = run->finder.cycle > s->wave_cycles ? run->finder.cycle - s->wave_cycles : 0;
+	run->wave_to = run->finder.cycle + s->wave_cycles + 1;
+	return 0;
 }
 
 static struct weft_cosim *start_cosim(struct state *s, const struct weft_backend_job *job)
@@ -492,52 +530,127 @@ static void compare_memory(struct state *s, struct weft_cosim *cosim, uint64_t c
 		differ(s, 1, &f, cycle, msg);
 }
 
-static int rtl_run(void *state, const struct weft_backend_job *job, struct weft_job_result *r, char *msg)
+/* Nothing of a run is left, and its memory is out of the simulator's reach. */
+static void end_run(struct state *s)
 {
-	struct state *s = state;
-	struct index x;
-	struct weft_cosim *cosim = NULL;
-	uint64_t from = 0, to = UINT64_MAX, begin = weft_now_ns(), cpu = weft_cpu_ns();
+	struct run *run = &s->run;
 
-	memset(r, 0, sizeof(*r));
+	for (unsigned i = 0; i < WEFT_N_WINDOWS; i++) {
+		if (s->rtl)
+			s->api->map(s->rtl, window_base(i), NULL, 0);
+		free(run->saved[i]);
+	}
+	weft_cosim_free(run->cosim);
+	index_free(&run->x);
+	memset(run, 0, sizeof(*run));
+}
+
+/* The stream proper starts: with co-simulation beside it, if that is wanted. */
+static int start_stream(struct state *s, const struct weft_backend_job *job)
+{
+	if (s->want_cosim && !(s->run.cosim = start_cosim(s, job)))
+		return -ENOMEM;
+	s->api->sample(s->rtl, s->sampler, s->sampler_user);
+	s->run.begin = s->api->cycle(s->rtl);
+	s->run.idle = 0;
+	start(s, job);
+	return 0;
+}
+
+static int begin_run(struct state *s, const struct weft_backend_job *job, char *msg)
+{
+	struct run *run = &s->run;
+
 	memset(&s->diff, 0, sizeof(s->diff));
-	int err = index_stream(&x, job->words, job->n_words);
+	run->on = true;
+	run->wave_to = UINT64_MAX;
+	int err = index_stream(&run->x, job->words, job->n_words);
 	if (s->used)
 		rtl_reset(s);
 	if (!err)
 		err = open_windows(s, job, msg);
 	if (s->wave && s->wave_cmd < 0 && s->wave_to) {
-		from = s->wave_from;
-		to = s->wave_to;
+		run->wave_from = s->wave_from;
+		run->wave_to = s->wave_to;
 	}
 	if (s->wave_cmd >= 0)
-		to = 0;
-	if (!err && s->wave && s->wave_cmd >= 0 && s->wave_here >= 0)
-		err = find_wave_window(s, job, &x, &from, &to, msg);
-	if (!err && s->want_cosim && !(cosim = start_cosim(s, job)))
-		err = -ENOMEM;
-	if (!err) {
-		s->api->sample(s->rtl, s->sampler, s->sampler_user);
-		err = run_stream(s, job, &x, cosim, from, to, r, msg);
-		s->api->sample(s->rtl, NULL, NULL);
-		read_result(s, r, msg);
-		if (!err && !r->status && cosim)
-			compare_memory(s, cosim, r->cycles, msg);
-		/* Until the next job its registers can be read, unless it was stopped in the middle. */
-		s->used = true;
-		if (err)
-			rtl_reset(s);
+		run->wave_to = 0;
+	if (err || !s->wave || s->wave_cmd < 0 || s->wave_here < 0)
+		return err ? err : start_stream(s, job);
+	run->finding = true;
+	run->finder = (struct finder){ .cmd = (size_t)s->wave_here, .cycle = UINT64_MAX };
+	run->begin = s->api->cycle(s->rtl);
+	err = save_windows(s, job);
+	if (!err)
+		start(s, job);
+	return err;
+}
+
+/* -EAGAIN: that time has come. */
+static int go_on(struct state *s, const struct weft_backend_job *job, uint64_t until_ns, struct weft_job_result *r, char *msg)
+{
+	struct weft_job_result dry = { 0 };
+	int err = s->run.finding ? run_stream(s, job, until_ns, &dry, msg) : 0;
+
+	if (err == -EAGAIN)
+		return err;
+	if (s->run.finding) {
+		int bad = found(s, job, msg);
+		err = err ? err : bad;
+		if (!err)
+			err = start_stream(s, job);
 	}
+	return err ? err : run_stream(s, job, until_ns, r, msg);
+}
+
+/* The stream has ended, well or not. */
+static void finish(struct state *s, int err, struct weft_job_result *r, char *msg)
+{
+	s->api->sample(s->rtl, NULL, NULL);
+	read_result(s, r, msg);
+	if (!err && !r->status && s->run.cosim)
+		compare_memory(s, s->run.cosim, r->cycles, msg);
+	/* Until the next job its registers can be read, unless it was stopped in the middle. */
+	s->used = true;
+	if (err)
+		rtl_reset(s);
+}
+
+static int rtl_run(void *state, const struct weft_backend_job *job, uint64_t until_ns, struct weft_job_result *r, char *msg)
+{
+	struct state *s = state;
+	const uint64_t begin = weft_now_ns(), cpu = weft_cpu_ns();
+	int err = 0;
+
+	if (!s->run.on) {
+		memset(r, 0, sizeof(*r));
+		err = begin_run(s, job, msg);
+	}
+	if (!err)
+		err = go_on(s, job, until_ns, r, msg);
+	r->seconds += (double)(weft_now_ns() - begin) * 1e-9;
+	r->cpu_seconds += (double)(weft_cpu_ns() - cpu) * 1e-9;
+	if (err == -EAGAIN)
+		return err;
+	if (s->run.started)
+		finish(s, err, r, msg);
 	s->poked = false;
-	weft_cosim_free(cosim);
-	index_free(&x);
-	for (unsigned i = 0; i < WEFT_N_WINDOWS; i++)
-		s->api->map(s->rtl, window_base(i), NULL, 0);
-	r->seconds = (double)(weft_now_ns() - begin) * 1e-9;
-	r->cpu_seconds = (double)(weft_cpu_ns() - cpu) * 1e-9;
+	end_run(s);
 	if (err)
 		r->status = err;
 	return r->status;
+}
+
+static void rtl_stop(void *state)
+{
+	struct state *s = state;
+
+	if (s->run.wave_to != UINT64_MAX)
+		end_wave(s);
+	s->api->sample(s->rtl, NULL, NULL);
+	rtl_reset(s);
+	s->poked = false;
+	end_run(s);
 }
 
 /* ---- diagnostics ---- */
@@ -627,6 +740,7 @@ const struct weft_backend weft_backend_rtl = {
 	.open = rtl_open,
 	.close = rtl_close,
 	.run = rtl_run,
+	.stop = rtl_stop,
 	.peek_sp = rtl_peek_sp,
 	.poke_sp = rtl_poke_sp,
 	.plant = rtl_plant,

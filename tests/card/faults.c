@@ -54,7 +54,7 @@ static void expect(struct plan *p)
 		assert_int_equal(weft_buf_alloc(dev, s->n_arena, &win[1].buf), 0);
 		assert_int_equal(weft_buf_write(win[0].buf, 0, s->consts, s->n_consts), 0);
 		assert_int_equal(weft_submit(dev, s->words, s->n_words, win, 2, &job), 0);
-		assert_int_equal(weft_wait(dev, job, 0, &r), 0);
+		assert_int_equal(weft_wait(dev, job, WEFT_FOREVER, &r), 0);
 		assert_int_equal(r.status, 0);
 		p->want[i] = malloc(s->n_arena);
 		assert_int_equal(weft_buf_read(win[1].buf, 0, p->want[i], s->n_arena), 0);
@@ -122,7 +122,7 @@ static void run(const struct plan *p, struct outcome *o)
 		}
 		if (!job[i])
 			continue;
-		note(o, weft_wait(dev, job[i], JOB_MS, &r), dev);
+		note(o, weft_finish(dev, job[i], JOB_MS, &r), dev);
 		note(o, r.status, dev);
 		if (!r.status)
 			compare(o, dev, win[k][1].buf, p, k);
@@ -359,7 +359,7 @@ static void test_deadline(void **state)
 	one_open(&t, &p, d, 40, 0);
 	for (int i = 0; i < 3; i++) {
 		uint64_t begin = weft_now_ns();
-		assert_int_equal(weft_wait(t.dev, one_submit(&t, &p), 100, &r), 0);
+		assert_int_equal(weft_finish(t.dev, one_submit(&t, &p), 100, &r), 0);
 		double s = (double)(weft_now_ns() - begin) * 1e-9;
 		assert_int_equal(r.status, -ETIMEDOUT);
 		if (s > 0.2)
@@ -391,7 +391,7 @@ static void test_given_up(void **state)
 		struct weft_job_result r;
 		struct one t;
 		one_open(&t, &p, d, 20, 200);
-		assert_int_equal(weft_wait(t.dev, one_submit(&t, &p), 5, &r), 0);
+		assert_int_equal(weft_finish(t.dev, one_submit(&t, &p), 5, &r), 0);
 		/* Its buffer is wanted again: the card is put right for that. */
 		assert_int_equal(weft_buf_discard(t.win[1].buf), 0);
 		assert_int_equal(weft_buf_write(t.win[0].buf, 0, p.s[0].consts, p.s[0].n_consts), 0);

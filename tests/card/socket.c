@@ -348,7 +348,7 @@ static void test_unplug(void **state)
 	weft_job job = 0;
 	int err = weft_submit(dev, k.words, k.n, k.win, 2, &job);
 	if (!err) {
-		assert_int_equal(weft_wait(dev, job, 1000, &r), 0);
+		assert_int_equal(weft_finish(dev, job, 1000, &r), 0);
 		err = r.status;
 	}
 	assert_int_equal(err, -ENODEV);
@@ -366,6 +366,23 @@ static void test_unplug(void **state)
 	card_process_stop(&c);
 }
 
+/* A core that hangs between a job and the reading of what it wrote takes that with it. */
+static void copy_until_kept(struct copy *k, weft_dev *dev, uint8_t value)
+{
+	uint8_t out[BYTES];
+	int err = -ECONNRESET;
+
+	for (int i = 0; i < 3 && err == -ECONNRESET; i++) {
+		struct weft_job_result r;
+		assert_int_equal(weft_wait(dev, copy_submit(k, dev, value), 10000, &r), 0);
+		err = r.status ? r.status : weft_buf_read(k->win[1].buf, 0, out, sizeof(out));
+	}
+	if (err)
+		fail_msg("job or read: %d %s", err, weft_dev_error(dev));
+	for (int i = 0; i < BYTES; i++)
+		assert_int_equal(out[i], value);
+}
+
 /* Firmware that hangs, again and again: the watchdog starts it anew, the driver repeats what was lost. */
 static void test_hang(void **state)
 {
@@ -380,7 +397,7 @@ static void test_hang(void **state)
 	weft_dev *dev = must_open(&c);
 	copy_make(&k, dev);
 	for (int i = 0; i < 40; i++)
-		copy_wait(&k, dev, copy_submit(&k, dev, (uint8_t)(i + 1)), (uint8_t)(i + 1));
+		copy_until_kept(&k, dev, (uint8_t)(i + 1));
 	assert_int_equal(weft_dev_card(dev, &info), 0);
 	copy_free(&k);
 	weft_dev_close(dev);

@@ -349,7 +349,7 @@ static int run_stream(weft_dev *dev, uint64_t seed, uint8_t *want)
 	if (!err)
 		err = weft_submit(dev, s.words, s.n_words, win, 2, &job);
 	if (!err)
-		err = weft_wait(dev, job, 5000, &r);
+		err = weft_finish(dev, job, 5000, &r);
 	if (!err)
 		err = r.status;
 	if (!err)
@@ -710,7 +710,7 @@ static void test_close_in_halt(void **state)
 		assert_int_equal(weft_buf_alloc(dev, s.n_arena, &win[1].buf), 0);
 		CARD->slow_halt_ms = 300;
 		assert_int_equal(weft_submit(dev, s.words, s.n_words, win, 2, &job), 0);
-		assert_int_equal(weft_wait(dev, job, 60, &r), 0);
+		assert_int_equal(weft_finish(dev, job, 60, &r), 0);
 		weft_buf_free(win[0].buf);
 		weft_buf_free(win[1].buf);
 		weft_dev_close(dev);

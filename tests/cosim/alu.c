@@ -67,7 +67,7 @@ static void run_stream(struct chip *b, long first, uint32_t n, uint64_t *cycles)
 		b->refused++;      /* outputs that meet: no order is promised */
 		return;
 	}
-	assert_int_equal(weft_wait(b->dev, job, 0, &r), 0);
+	assert_int_equal(weft_wait(b->dev, job, WEFT_FOREVER, &r), 0);
 	if (r.status)
 		fail_msg("rng 0x%llx: %s", (unsigned long long)seed, weft_dev_error(b->dev));
 	const struct weft_cosim_diff *d = weft_dev_cosim(b->dev);
@@ -145,7 +145,7 @@ static uint64_t cycles_of(struct chip *b, int32_t func, int32_t type, int32_t ro
 	weft_cmd_init(&c, WEFT_CMD_END);
 	len += weft_cmd_encode(&c, words + len);
 	assert_int_equal(weft_submit(b->dev, words, len, b->win, 2, &job), 0);
-	assert_int_equal(weft_wait(b->dev, job, 0, &r), 0);
+	assert_int_equal(weft_wait(b->dev, job, WEFT_FOREVER, &r), 0);
 	assert_int_equal(r.status, 0);
 	return r.cycles;
 }

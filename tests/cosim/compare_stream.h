@@ -60,7 +60,7 @@ static inline uint64_t stream_run(uint64_t seed, weft_dev *dev, const char *devi
 	assert_int_equal(weft_buf_write(win[0].buf, 0, s->consts, s->n_consts), 0);
 	if (weft_submit(dev, s->words, s->n_words, win, 2, &job))
 		stream_fail(seed, device, weft_dev_error(dev));
-	assert_int_equal(weft_wait(dev, job, 0, &r), 0);
+	assert_int_equal(weft_wait(dev, job, WEFT_FOREVER, &r), 0);
 	const struct weft_cosim_diff *d = weft_dev_cosim(dev);
 	if (d->found) {
 		char line[160];

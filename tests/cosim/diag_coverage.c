@@ -148,7 +148,7 @@ static bool changes_a_result(struct bench *b)
 			assert_int_equal(weft_buf_alloc(dev[i], s.n_arena + 1, &w[1].buf), 0);
 			assert_int_equal(weft_buf_write(w[0].buf, 0, s.consts, s.n_consts), 0);
 			assert_int_equal(weft_submit(dev[i], s.words, s.n_words, w, 2, &job), 0);
-			assert_int_equal(weft_wait(dev[i], job, 0, &r[i]), 0);
+			assert_int_equal(weft_wait(dev[i], job, WEFT_FOREVER, &r[i]), 0);
 			assert_int_equal(weft_buf_read(w[1].buf, 0, out[i], s.n_arena), 0);
 			weft_buf_free(w[0].buf);
 			weft_buf_free(w[1].buf);

@@ -376,7 +376,7 @@ static struct weft_cosim_diff float_run(weft_dev *dev, const struct weft_plant *
 	assert_int_equal(weft_dev_plant(dev, p), 0);
 	if (weft_submit(dev, words, float_stream(words), win, 2, &job))
 		fail_msg("%s", weft_dev_error(dev));
-	assert_int_equal(weft_wait(dev, job, 0, &r), 0);
+	assert_int_equal(weft_wait(dev, job, WEFT_FOREVER, &r), 0);
 	assert_int_equal(weft_buf_read(win[1].buf, 0, y, 2 * N * N), 0);
 	weft_buf_free(win[0].buf);
 	weft_buf_free(win[1].buf);

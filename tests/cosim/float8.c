@@ -134,7 +134,7 @@ static void run(struct bench *b)
 	assert_int_equal(weft_buf_write(win[0].buf, 0, b->consts, b->n_consts), 0);
 	if (weft_submit(b->dev, b->words, b->n_words, win, 2, &job))
 		fail_msg("%s", weft_dev_error(b->dev));
-	assert_int_equal(weft_wait(b->dev, job, 0, &r), 0);
+	assert_int_equal(weft_wait(b->dev, job, WEFT_FOREVER, &r), 0);
 	if (r.status)
 		fail_msg("%s", weft_dev_error(b->dev));
 	assert_int_equal(weft_buf_read(win[1].buf, 0, b->arena, b->n_arena), 0);

@@ -138,7 +138,7 @@ static void run_as_found(struct weft_capture *c)
 	const struct weft_window win[] = { { .buf = k, .rd = true }, { .buf = a, .rd = true, .wr = true } };
 	const struct weft_step *step = &p->steps[c->step];
 	assert_int_equal(weft_submit(dev, p->words + step->first_word, step->n_words, win, 2, &job), 0);
-	assert_int_equal(weft_wait(dev, job, 0, &res), 0);
+	assert_int_equal(weft_wait(dev, job, WEFT_FOREVER, &res), 0);
 	weft_buf_read(a, 0, c->after, c->n_arena);
 	weft_buf_free(k);
 	weft_buf_free(a);

@@ -87,7 +87,7 @@ static void run_job(struct chip *c, struct job *j)
 		if (w[1])
 			b.win[i + 1] = (struct weft_backend_window){ c->dram + w[0], w[1], w[2] & 1, w[2] & 2, NULL };
 	}
-	weft_backend_model.run(c->npu, &b, &r, msg);
+	weft_backend_model.run(c->npu, &b, UINT64_MAX, &r, msg);
 	j->state = WEFT_MSG_STATE_DONE;
 	j->done = (struct weft_msg_done_reply){ .head = WEFT_MSG_DONE | WEFT_MSG_REPLY, .job = j->id,
 		.state = j->state, .result = r.status ? WEFT_MSG_RESULT_FAULT : WEFT_MSG_RESULT_OK,

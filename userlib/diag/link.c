@@ -82,7 +82,7 @@ static int blocks(struct weft_diag *d, double *up, double *down)
 		at[0] = weft_now_ns();
 		err = weft_submit(d->dev, s.words, s.n_words, win, 2, &job);
 		if (!err)
-			err = weft_wait(d->dev, job, 60000, &r);
+			err = weft_finish(d->dev, job, 60000, &r);
 		at[1] = weft_now_ns();
 		if (!err)
 			err = r.status ? r.status : weft_buf_read(win[1].buf, 0, back, BLOCK);

@@ -121,7 +121,7 @@ static int run_on(weft_dev *dev, const struct diag_stream *s, uint8_t *out, stru
 	if (!err)
 		err = weft_submit(dev, s->words, s->n_words, win, 2, &job);
 	if (!err)
-		err = weft_wait(dev, job, TIMEOUT_MS, r);
+		err = weft_finish(dev, job, TIMEOUT_MS, r);
 	if (!err && s->out_bytes && r->status != -ENODEV)
 		weft_buf_read(win[1].buf, 0, out, s->out_bytes);
 	weft_buf_free(win[1].buf);

@@ -75,7 +75,7 @@ static int run_to(weft_session *s, const struct weft_step *step, uint32_t to, co
 		err = weft_submit(s->dev, part, n, win, 2, &job);
 	weft_dev_trust(s->dev, false);
 	if (!err)
-		err = weft_wait(s->dev, job, s->o.timeout_ms, &r);
+		err = weft_finish(s->dev, job, s->o.timeout_ms ? s->o.timeout_ms : WEFT_FOREVER, &r);
 	*c = r.counters;
 	free(part);
 	return err ? err : r.status;

@@ -190,7 +190,7 @@ static int on_device(struct search *x, const struct weft_part_stream *s, struct 
 	if (!err)
 		err = weft_submit(x->dev, s->stream.words, s->stream.n, win, 2, &job);
 	if (!err)
-		err = weft_wait(x->dev, job, 0, res);
+		err = weft_wait(x->dev, job, WEFT_FOREVER, res);
 	if (!err)
 		err = weft_buf_read(arena, 0, x->got, s->n_arena);
 	if (err)

@@ -387,7 +387,7 @@ static int run_device(struct replay *x, weft_observer *observer)
 	int err = weft_submit(x->dev, x->p->words + x->step->first_word, x->step->n_words, win, 2, &job);
 	if (err)
 		return fail(x, err, weft_dev_error(x->dev));
-	return weft_wait(x->dev, job, 0, &x->r->result);
+	return weft_wait(x->dev, job, WEFT_FOREVER, &x->r->result);
 }
 
 static bool same_fault(const struct weft_capture *c, const struct weft_job_result *r)

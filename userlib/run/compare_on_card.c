@@ -166,7 +166,7 @@ static int run_pass(weft_session *s, const struct pass *p, const uint8_t *before
 	if (!err)
 		err = weft_submit(s->dev, p->stream.words, p->stream.n, win, WIN_TRACE, &job);
 	if (!err)
-		err = weft_wait(s->dev, job, 0, &r);
+		err = weft_wait(s->dev, job, WEFT_FOREVER, &r);
 	if (!err)
 		err = r.status;
 	if (!err)

@@ -495,7 +495,7 @@ static int submit_step(weft_session *s, const struct weft_step *step, uint32_t f
 	if (!err)
 		err = submit_part(s, step, from, to, win, &job);
 	if (!err)
-		err = weft_wait(s->dev, job, s->o.timeout_ms, &r);
+		err = weft_finish(s->dev, job, s->o.timeout_ms ? s->o.timeout_ms : WEFT_FOREVER, &r);
 	if (!err) {
 		add_counters(s, &r);
 		count_bytes(s, step, from, to);

@@ -91,7 +91,7 @@ static int run(weft_dev *dev, struct weft_window *win, int n, int bytes, unsigne
 		pulled = now();
 	}
 	if (!err)
-		err = weft_wait(dev, job, timeout_ms, r);
+		err = weft_finish(dev, job, timeout_ms, r);
 	return err ? err : r->status;
 }
 

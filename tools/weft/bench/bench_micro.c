@@ -167,7 +167,7 @@ static int run(struct micro *m, const struct weft_dev_options *o, micro_result *
 	weft_dev_observe(dev, on_retire, m);
 	int err = weft_submit(dev, words, n, &win, 1, &job);
 	if (!err)
-		err = weft_wait(dev, job, 20000, &r) ? -1 : r.status;
+		err = weft_finish(dev, job, 20000, &r) ? -1 : r.status;
 	if (err)
 		fail(0, "%s: %s", m->name, weft_dev_error(dev));
 	else

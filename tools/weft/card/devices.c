@@ -82,7 +82,7 @@ static int devices_main(int argc, char **argv)
 	if (watch && named)
 		return fail(EXIT_USAGE, "--watch is for all cards on the USB");
 	if (watch)
-		return weft_dev_watch(on_change, NULL, 0, msg) < 0 && msg[0] ? fail(EXIT_DEVICE, "%s", msg) : EXIT_DONE;
+		return weft_dev_watch(on_change, NULL, WEFT_FOREVER, msg) < 0 && msg[0] ? fail(EXIT_DEVICE, "%s", msg) : EXIT_DONE;
 	if (named)
 		return bad ? EXIT_DEVICE : EXIT_DONE;
 	if (weft_dev_list(info, MAX_CARDS, &n, msg))

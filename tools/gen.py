@@ -15,6 +15,7 @@ import sys
 import tomllib
 
 sys.dont_write_bytecode = True
+import gen_attr  # noqa: E402
 import gen_card  # noqa: E402
 from gen_text import SpecError, c_enum, c_file, c_string, first_line, md_cell, need, one_line, sv_package, sv_uint  # noqa: E402
 
@@ -1018,13 +1019,14 @@ def all_files(spec):
     for name in spec.configs:
         files[f"hw/gen/{name}/weft_cfg_pkg.sv"] = gen_cfg_sv(spec, name)
     files |= gen_card.files(Spec.load)
+    files |= gen_attr.files(Spec.load)
     return files
 
 
 def leftovers(files):
     """Generated files that the spec no longer asks for."""
     out = []
-    for folder in ("include/weft/gen", "driver/gen", "hw/gen"):
+    for folder in ("include/weft/gen", "driver/gen", "hw/gen", "userlib/graph/gen"):
         for at, _, names in os.walk(os.path.join(ROOT, folder)):
             out += [os.path.relpath(os.path.join(at, n), ROOT) for n in names]
     return sorted(set(out) - set(files))

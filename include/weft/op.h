@@ -13,13 +13,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <weft/gen/attr.h>  /* weft_attr, the union of all operators' attributes */
 #include <weft/tensor.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-struct weft_graph;
 
 typedef enum weft_opcode {
 	WEFT_OP_NONE = 0,
@@ -154,137 +153,6 @@ typedef enum weft_opcode {
 	WEFT_OP_TFL_LOG_SOFTMAX,   /* in: x                      attr: tfl_softmax (x_scale) */
 	WEFT_N_OPS
 } weft_opcode;
-
-typedef enum weft_rounding {
-	WEFT_SINGLE_ROUND = 1,
-	WEFT_INEXACT_ROUND = 2,
-	WEFT_DOUBLE_ROUND = 3,
-	WEFT_EVEN_ROUND = 4,       /* ties to even: not TOSA's */
-} weft_rounding;
-
-typedef enum weft_nan_mode {
-	WEFT_NAN_DEFAULT = 0,      /* as PROPAGATE */
-	WEFT_NAN_PROPAGATE = 1,
-	WEFT_NAN_IGNORE = 2,
-} weft_nan_mode;
-
-typedef enum weft_resize_mode {
-	WEFT_RESIZE_NEAREST = 1,
-	WEFT_RESIZE_BILINEAR = 2,
-} weft_resize_mode;
-
-struct weft_attr_conv {
-	int32_t pad[4];            /* top, bottom, left, right; elements, >= 0 */
-	int32_t stride[2];         /* y, x; >= 1 */
-	int32_t dilation[2];       /* y, x; >= 1 */
-	int32_t x_zp, w_zp;        /* within the operand's type */
-	weft_dtype acc;            /* WEFT_INT32, WEFT_INT48, WEFT_FP16, WEFT_FP32 */
-	bool local_bound;          /* how a float result may be judged; no effect on it */
-	int32_t log2_scale;        /* float8: products times 2^log2_scale, -32..31; TOSA: 0 */
-};
-
-struct weft_attr_conv3d {
-	int32_t pad[6];            /* front, back, top, bottom, left, right; >= 0 */
-	int32_t stride[3];         /* d, y, x; >= 1 */
-	int32_t dilation[3];       /* d, y, x; >= 1 */
-	int32_t x_zp, w_zp;
-	weft_dtype acc;
-	bool local_bound;
-};
-
-struct weft_attr_pool {
-	int32_t kernel[2], stride[2];  /* y, x */
-	int32_t pad[4];                /* top, bottom, left, right; < kernel */
-	int32_t x_zp, y_zp;            /* AVG_POOL2D only */
-	weft_dtype acc;                /* AVG_POOL2D only */
-	weft_nan_mode nan;             /* MAX_POOL2D only */
-};
-
-struct weft_attr_rescale {
-	bool scale32;              /* 32-bit multiplier; else 16-bit */
-	weft_rounding rounding;
-	bool per_channel;          /* multiplier and shift have one element per last-axis index */
-	bool x_unsigned, y_unsigned;
-	int32_t x_zp, y_zp;        /* as the type is read: 0..255 for unsigned bytes */
-};
-
-struct weft_attr_resize {
-	int32_t scale_y_n, scale_y_d, scale_x_n, scale_x_d;
-	int32_t offset_y, offset_x, border_y, border_x;
-	weft_resize_mode mode;
-};
-
-struct weft_attr_clamp { int64_t min, max; double fmin, fmax; weft_nan_mode nan; };
-struct weft_attr_axis { int32_t axis; weft_nan_mode nan; };  /* nan: ARGMAX, REDUCE_MAX, REDUCE_MIN */
-struct weft_attr_nan { weft_nan_mode nan; };
-struct weft_attr_shift { bool round; };
-struct weft_attr_negate { int32_t x_zp, y_zp; };
-struct weft_attr_fft { bool inverse, local_bound; };  /* inverse: FFT2D only */
-struct weft_attr_mul { int32_t shift; };
-struct weft_attr_matmul { int32_t a_zp, b_zp, log2_scale; };  /* log2_scale as in conv */
-/* value: integers, and the bit pattern of floats below 32 bits; fvalue: float32 and float64. */
-struct weft_attr_pad { int32_t before[WEFT_MAX_RANK], after[WEFT_MAX_RANK]; int64_t value; double fvalue; };
-struct weft_attr_slice { int64_t start[WEFT_MAX_RANK]; };  /* size is the output's shape */
-struct weft_attr_perm { int32_t perm[WEFT_MAX_RANK]; };
-struct weft_attr_tile { int32_t multiple[WEFT_MAX_RANK]; };
-struct weft_attr_flow { struct weft_graph *graph[2]; };      /* owned by the graph that holds the operator */
-struct weft_attr_variable { int32_t id; };                   /* index into the outermost graph's variables */
-struct weft_attr_tfl_softmax { float x_scale, beta; };
-struct weft_attr_tfl_norm { int32_t x_zp, left; };            /* left: 0, or 7 as for uint8 */
-struct weft_attr_onnx { bool saturate; weft_dtype type; int32_t scale_round; };  /* scale_round: ONNX_CAST, enum weft_scale_round */
-struct weft_attr_requant_shift { int32_t shift, min, max; };  /* shift 0..62, min <= max */
-struct weft_attr_pact_div { int32_t delta, eps, eta; bool truncate; };  /* else half up; delta, eta >= 1, their product < 2^32; eps >= 0 */
-struct weft_attr_pact_softmax { int32_t a, b, log2, n_levels; int64_t c; };  /* 1..2^15, c 0..2^46 */
-struct weft_attr_pact_ita_max { int32_t group, most; };       /* group divides the last dimension; most 1..255 */
-struct weft_attr_quant { float x_scale; int32_t x_zp; float y_scale; int32_t y_zp; };
-
-struct weft_attr_tfl_resize {
-	bool align_corners, half_pixel;
-	bool raw_uint8;            /* x is uint8 less 128: TensorFlow Lite computes that type in float32 */
-};
-
-struct weft_tfl_factor { int32_t multiplier, shift; };  /* times multiplier * 2^(shift - 31), in two roundings */
-
-struct weft_attr_tfl_lstm {
-	bool time_major;           /* x [T,N,I] */
-	int32_t x_zp, y_zp;
-	int32_t cell_power;        /* the cell state's scale is 2^cell_power, -30..0 */
-	int32_t cell_clip;         /* 0: none */
-	struct weft_tfl_factor x_gate[4], h_gate[4];  /* to Q3.12 */
-	struct weft_tfl_factor forget_cell, input_cell, hidden;
-};
-
-typedef union weft_attr {
-	struct weft_attr_conv conv;
-	struct weft_attr_conv3d conv3d;
-	struct weft_attr_pool pool;
-	struct weft_attr_rescale rescale;
-	struct weft_attr_resize resize;
-	struct weft_attr_clamp clamp;
-	struct weft_attr_axis axis;
-	struct weft_attr_nan nan;
-	struct weft_attr_shift shift;
-	struct weft_attr_negate negate;
-	struct weft_attr_fft fft;
-	struct weft_attr_mul mul;
-	struct weft_attr_matmul matmul;
-	struct weft_attr_pad pad;
-	struct weft_attr_slice slice;
-	struct weft_attr_perm perm;
-	struct weft_attr_tile tile;
-	struct weft_attr_flow flow;
-	struct weft_attr_variable variable;
-	struct weft_attr_tfl_softmax tfl_softmax;
-	struct weft_attr_tfl_norm tfl_norm;
-	struct weft_attr_quant quant;
-	struct weft_attr_tfl_resize tfl_resize;
-	struct weft_attr_tfl_lstm tfl_lstm;
-	struct weft_attr_onnx onnx;
-	struct weft_attr_requant_shift requant_shift;
-	struct weft_attr_pact_div pact_div;
-	struct weft_attr_pact_softmax pact_softmax;
-	struct weft_attr_pact_ita_max pact_ita_max;
-} weft_attr;
 
 /** TOSA's (or the extension's) name in capitals, "?" for a bad code. */
 const char *weft_op_name(weft_opcode op);

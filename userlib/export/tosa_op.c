@@ -12,6 +12,7 @@
 
 #include "../../sim/golden/dtype.h"
 #include "userlib/compile/file/save_program.h"
+#include "userlib/graph/attr.h"
 #include "userlib/import/tosa/tosa_lower.h"
 #include "tosa_out.h"
 
@@ -153,192 +154,115 @@ static int add_shape(struct xout *x, struct xop *o, const int64_t *v, int n)
 	return err ? err : x_const_shape(x, name, n ? v : &zero, n ? n : 1);
 }
 
-/* Like add_shape(), from 32-bit values. */
-static int add_shape32(struct xout *x, struct xop *o, const int32_t *v, int n)
+/* ---- rows of the operator ---- */
+
+/* A value of type t, as the file's bytes: an integer, or for float32 a double. */
+static uint64_t bits_of(weft_dtype t, bool as_float, const int64_t *i, const double *f)
 {
-	int64_t wide[2 * WEFT_MAX_RANK];
+	return as_float ? weft_float_encode(t, *f, false) : (uint64_t)*i;
+}
+
+/* Writes a limit as bytes of operand 0's type. */
+static int write_value(struct xout *x, struct xop *o, const struct attr_tosa_field *f, const weft_attr *a)
+{
+	const weft_dtype t = operand(x, 0)->dtype;
+	const uint64_t v = bits_of(t, weft_is_float(t), attr_const(a, f->at), attr_const(a, f->also));
+
+	return x_bytes(o, f->id, &v, (int)weft_dtype_bytes(t));
+}
+
+/* Writes the name of a sub-graph's block, which follows from where the sub-graph stands. */
+static int write_block(struct xout *x, struct xop *o, int id, const struct weft_graph *sub)
+{
+	for (int i = 0; i < x->outer->n_subs; i++)
+		if (x->outer->subs[i] == sub)
+			return x_bytes(o, id, x->blocks[1 + i].name, (int)strlen(x->blocks[1 + i].name));
+	return 0;
+}
+
+/* The operand or the result that a row speaks of. */
+static const weft_tensor *tensor_of(const struct xout *x, int of)
+{
+	return of == ATTR_RESULT ? result(x) : operand(x, of);
+}
+
+/* Writes the field of the attribute table that a row describes. */
+static int write_field(struct xout *x, struct xop *o, const struct attr_tosa_field *f, const weft_attr *a)
+{
+	const void *at = attr_const(a, f->at);
+	const int32_t v = f->kind == ATTR_FLAG ? *(const bool *)at : f->kind == ATTR_BLOCK ? 0 : *(const int32_t *)at;
+
+	switch ((enum attr_tosa_kind)f->kind) {
+	case ATTR_LIST: return x_list(o, f->id, at, f->n == ATTR_RANK ? operand(x, 0)->rank : f->n);
+	case ATTR_FLAG: return x_flag(o, f->id, v || (f->sign_of != ATTR_NO_TENSOR && is_unsigned(tensor_of(x, f->sign_of)->dtype)));
+	case ATTR_NUMBER:
+	case ATTR_ENUM: return x_number(o, f->id, v);
+	case ATTR_TYPE: return x_number(o, f->id, x_file_type((weft_dtype)v));
+	case ATTR_NAN: return x_number(o, f->id, v == WEFT_NAN_IGNORE ? WEFT_NAN_IGNORE : WEFT_NAN_PROPAGATE);
+	case ATTR_VALUE: return write_value(x, o, f, a);
+	case ATTR_BLOCK: return write_block(x, o, f->id, *(struct weft_graph *const *)at);
+	case ATTR_ONES: return 0;
+	}
+	return 0;
+}
+
+/* Writes n 32-bit attributes as a constant shape, which becomes the operator's next operand. */
+static int write_numbers(struct xout *x, struct xop *o, const int32_t *v, int n)
+{
+	int64_t wide[WEFT_MAX_RANK];
 
 	for (int i = 0; i < n; i++)
 		wide[i] = v[i];
 	return add_shape(x, o, wide, n);
 }
 
-static int add_zps(struct xout *x, struct xop *o, weft_dtype a, int64_t a_zp, weft_dtype b, int64_t b_zp)
+/* Writes PAD's amounts as one constant shape of pairs. */
+static int write_pads(struct xout *x, struct xop *o, const int32_t *before, const int32_t *after, int n)
 {
-	int err = add_scalar(x, o, a, a_zp);
+	int64_t both[2 * WEFT_MAX_RANK];
 
-	return err ? err : add_scalar(x, o, b, b_zp);
+	for (int i = 0; i < n; i++) {
+		both[2 * i] = before[i];
+		both[2 * i + 1] = after[i];
+	}
+	return add_shape(x, o, both, 2 * n);
 }
 
-/* ---- operators ---- */
-
-static int nan_field(struct xop *o, int id, weft_nan_mode m)
-{
-	return x_number(o, id, m == WEFT_NAN_IGNORE ? WEFT_NAN_IGNORE : WEFT_NAN_PROPAGATE);
-}
-
-/* Writes a two-dimensional convolution's attributes, and its zero points as operands. */
-static int conv(struct xout *x, struct xop *o, const struct weft_attr_conv *a)
-{
-	const bool transposed = gop(x)->op == WEFT_OP_TRANSPOSE_CONV2D;
-
-	x_list(o, transposed ? TCONV_OUT_PAD : CONV_PAD, a->pad, 4);
-	x_list(o, transposed ? TCONV_STRIDE : CONV_STRIDE, a->stride, 2);
-	if (!transposed)
-		x_list(o, CONV_DILATION, a->dilation, 2);
-	x_flag(o, transposed ? TCONV_LOCAL_BOUND : CONV_LOCAL_BOUND, a->local_bound);
-	x_number(o, transposed ? TCONV_ACC : CONV_ACC, x_file_type(a->acc));
-	return add_zps(x, o, operand(x, 0)->dtype, a->x_zp, operand(x, 1)->dtype, a->w_zp);
-}
-
-/* Writes CONV3D's attributes, and its zero points as operands. */
-static int conv3d(struct xout *x, struct xop *o, const struct weft_attr_conv3d *a)
-{
-	x_list(o, CONV_PAD, a->pad, 6);
-	x_list(o, CONV_STRIDE, a->stride, 3);
-	x_list(o, CONV_DILATION, a->dilation, 3);
-	x_flag(o, CONV_LOCAL_BOUND, a->local_bound);
-	x_number(o, CONV_ACC, x_file_type(a->acc));
-	return add_zps(x, o, operand(x, 0)->dtype, a->x_zp, operand(x, 1)->dtype, a->w_zp);
-}
-
-/* Writes a pooling operator's attributes, and an average's zero points as operands. */
-static int pool(struct xout *x, struct xop *o, const struct weft_attr_pool *a)
-{
-	x_list(o, AVG_POOL_KERNEL, a->kernel, 2);
-	x_list(o, AVG_POOL_STRIDE, a->stride, 2);
-	x_list(o, AVG_POOL_PAD, a->pad, 4);
-	if (gop(x)->op == WEFT_OP_MAX_POOL2D)
-		return nan_field(o, MAX_POOL_NAN, a->nan);
-	x_number(o, AVG_POOL_ACC, x_file_type(a->acc));
-	return add_zps(x, o, operand(x, 0)->dtype, a->x_zp, result(x)->dtype, a->y_zp);
-}
-
-/* Writes CLAMP's limits as bytes of the tensor's own type, and its NaN mode. */
-static int clamp(struct xout *x, struct xop *o, const struct weft_attr_clamp *a)
-{
-	const weft_dtype t = operand(x, 0)->dtype;
-	const int bytes = (int)weft_dtype_bytes(t);
-	uint64_t lo = weft_is_float(t) ? weft_float_encode(t, a->fmin, false) : (uint64_t)a->min;
-	uint64_t hi = weft_is_float(t) ? weft_float_encode(t, a->fmax, false) : (uint64_t)a->max;
-	int err = x_bytes(o, CLAMP_MIN, &lo, bytes);
-
-	if (!err)
-		err = x_bytes(o, CLAMP_MAX, &hi, bytes);
-	return err ? err : nan_field(o, CLAMP_NAN, a->nan);
-}
-
-/* Writes PAD's amounts as a constant shape and its value as a constant scalar. */
-static int pad(struct xout *x, struct xop *o, const struct weft_attr_pad *a)
+/* Writes the constant operand that a row describes. A dynamic operator has these operands already. */
+static int write_arg(struct xout *x, struct xop *o, const struct attr_tosa_arg *g, const weft_attr *a)
 {
 	const weft_tensor *t = operand(x, 0);
-	int64_t both[2 * WEFT_MAX_RANK], v = a->value;
-
-	for (int i = 0; i < t->rank; i++) {
-		both[2 * i] = a->before[i];
-		both[2 * i + 1] = a->after[i];
-	}
-	if (t->dtype == WEFT_FP32)
-		v = (int64_t)weft_float_encode(t->dtype, a->fvalue, false);
-	int err = add_shape(x, o, both, 2 * t->rank);
-	return err ? err : add_scalar(x, o, t->dtype, v);
-}
-
-/* Writes RESIZE's mode, and scale, offset and border as constant shapes. */
-static int resize(struct xout *x, struct xop *o, const struct weft_attr_resize *a)
-{
-	const int32_t scale[4] = { a->scale_y_n, a->scale_y_d, a->scale_x_n, a->scale_x_d };
-	const int32_t offset[2] = { a->offset_y, a->offset_x }, border[2] = { a->border_y, a->border_x };
+	const void *at = g->at == ATTR_NONE ? NULL : attr_const(a, g->at);
+	const int n = g->n == ATTR_RANK ? t->rank : g->n;
 	int err;
 
-	x_number(o, RESIZE_MODE, a->mode);
-	if ((err = add_shape32(x, o, scale, 4)) || (err = add_shape32(x, o, offset, 2)))
-		return err;
-	return add_shape32(x, o, border, 2);
-}
-
-/* Writes RESCALE's attributes, and its zero points as operands. */
-static int rescale(struct xout *x, struct xop *o, const struct weft_attr_rescale *a)
-{
-	const weft_dtype in = operand(x, 0)->dtype, out = result(x)->dtype;
-
-	x_flag(o, RESCALE_SCALE32, a->scale32);
-	x_number(o, RESCALE_ROUNDING, a->rounding);
-	x_flag(o, RESCALE_PER_CHANNEL, a->per_channel);
-	x_flag(o, RESCALE_X_UNSIGNED, a->x_unsigned || is_unsigned(in));
-	x_flag(o, RESCALE_Y_UNSIGNED, a->y_unsigned || is_unsigned(out));
-	return add_zps(x, o, in, a->x_zp, out, a->y_zp);
-}
-
-/* Writes the axis of a reduction or ARGMAX, and the NaN mode where the operator has one. */
-static int axis(struct xout *x, struct xop *o, const struct weft_attr_axis *a)
-{
-	const weft_opcode op = gop(x)->op;
-
-	x_number(o, REDUCE_AXIS, a->axis);
-	if (op == WEFT_OP_ARGMAX || op == WEFT_OP_REDUCE_MAX || op == WEFT_OP_REDUCE_MIN)
-		return nan_field(o, REDUCE_NAN, a->nan);
+	switch ((enum attr_arg_kind)g->kind) {
+	case ATTR_ZERO_POINT: return add_scalar(x, o, tensor_of(x, g->of)->dtype, *(const int32_t *)at);
+	case ATTR_SCALAR: return add_scalar(x, o, WEFT_INT8, *(const int32_t *)at);
+	case ATTR_SHAPE: return write_numbers(x, o, at, n);
+	case ATTR_PART:
+		err = add_shape(x, o, at, n);
+		return err ? err : add_shape(x, o, result(x)->dim, result(x)->rank);
+	case ATTR_PADS: return write_pads(x, o, at, attr_const(a, g->also), n);
+	case ATTR_FILL:
+		return add_scalar(x, o, t->dtype, (int64_t)bits_of(t->dtype, t->dtype == WEFT_FP32, at, attr_const(a, g->also)));
+	case ATTR_RESULT_SHAPE: return add_shape(x, o, result(x)->dim, result(x)->rank);
+	}
 	return 0;
 }
 
-/*
- * Writes the names of the sub-graphs of COND_IF or WHILE_LOOP, which follow from the sub-graphs'
- * positions.
- */
-static int flow(struct xout *x, struct xop *o, const struct weft_attr_flow *a)
+/* Writes all attributes of the operator at hand, as its rows say. */
+static int attributes(struct xout *x, struct xop *o)
 {
-	for (int k = 0; k < 2; k++)
-		for (int i = 0; i < x->outer->n_subs; i++) {
-			int err = x->outer->subs[i] == a->graph[k] ?
-			          x_bytes(o, FLOW_FIRST + k, x->blocks[1 + i].name, (int)strlen(x->blocks[1 + i].name)) : 0;
-			if (err)
-				return err;
-		}
-	return 0;
-}
-
-/*
- * Writes what the operator has besides tensors: attributes, and the constants that TOSA 1.0 has as
- * operands.
- */
-static int extras(struct xout *x, struct xop *o)
-{
+	const struct attr_op *rows = &attr_ops[gop(x)->op];
 	const weft_attr *a = &gop(x)->attr;
-	const weft_tensor *t = gop(x)->n_in ? operand(x, 0) : NULL, *y = result(x);
-	int err;
+	int err = 0;
 
-	switch (gop(x)->op) {
-	case WEFT_OP_CONV2D:
-	case WEFT_OP_DEPTHWISE_CONV2D:
-	case WEFT_OP_TRANSPOSE_CONV2D: return conv(x, o, &a->conv);
-	case WEFT_OP_CONV3D: return conv3d(x, o, &a->conv3d);
-	case WEFT_OP_AVG_POOL2D:
-	case WEFT_OP_MAX_POOL2D: return pool(x, o, &a->pool);
-	case WEFT_OP_FFT2D: x_flag(o, FFT_INVERSE, a->fft.inverse); return x_flag(o, FFT_LOCAL_BOUND, a->fft.local_bound);
-	case WEFT_OP_RFFT2D: return x_flag(o, RFFT_LOCAL_BOUND, a->fft.local_bound);
-	case WEFT_OP_MATMUL: return add_zps(x, o, t->dtype, a->matmul.a_zp, operand(x, 1)->dtype, a->matmul.b_zp);
-	case WEFT_OP_CLAMP: return clamp(x, o, &a->clamp);
-	case WEFT_OP_ARITHMETIC_RIGHT_SHIFT: return x_flag(o, SHIFT_ROUND, a->shift.round);
-	case WEFT_OP_MAXIMUM:
-	case WEFT_OP_MINIMUM: return nan_field(o, MINMAX_NAN, a->nan.nan);
-	case WEFT_OP_MUL: return add_scalar(x, o, WEFT_INT8, a->mul.shift);
-	case WEFT_OP_NEGATE: return add_zps(x, o, t->dtype, a->negate.x_zp, y->dtype, a->negate.y_zp);
-	case WEFT_OP_ARGMAX: case WEFT_OP_REDUCE_ALL: case WEFT_OP_REDUCE_ANY: case WEFT_OP_REDUCE_MAX: case WEFT_OP_REDUCE_MIN:
-	case WEFT_OP_REDUCE_PRODUCT: case WEFT_OP_REDUCE_SUM: case WEFT_OP_CONCAT: case WEFT_OP_REVERSE:
-		return axis(x, o, &a->axis);
-	case WEFT_OP_PAD: return pad(x, o, &a->pad);
-	case WEFT_OP_RESHAPE: return add_shape(x, o, y->dim, y->rank);
-	case WEFT_OP_SLICE:
-		err = add_shape(x, o, a->slice.start, t->rank);
-		return err ? err : add_shape(x, o, y->dim, y->rank);
-	case WEFT_OP_TILE: return add_shape32(x, o, a->tile.multiple, t->rank);
-	case WEFT_OP_TRANSPOSE: return x_list(o, TRANSPOSE_PERMS, a->perm.perm, t->rank);
-	case WEFT_OP_RESIZE: return resize(x, o, &a->resize);
-	case WEFT_OP_RESCALE: return rescale(x, o, &a->rescale);
-	case WEFT_OP_COND_IF:
-	case WEFT_OP_WHILE_LOOP: return flow(x, o, &a->flow);
-	default: return 0;
-	}
+	for (int i = 0; i < rows->n_tosa_field && !err; i++)
+		err = write_field(x, o, &rows->tosa_field[i], a);
+	for (int i = 0; i < rows->n_tosa_arg && !err; i++)
+		err = write_arg(x, o, &rows->tosa_arg[i], a);
+	return err;
 }
 
 /* ---- extension operators ---- */
@@ -471,7 +395,7 @@ int x_convert_op(struct xout *x)
 	if (!err)
 		err = names(x, &o);
 	if (!err)
-		err = o.code ? extras(x, &o) : custom(x, &o);
+		err = o.code ? attributes(x, &o) : custom(x, &o);
 	if (!err)
 		return x_op(x, &o);
 	x_drop(&o);

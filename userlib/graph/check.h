@@ -21,6 +21,9 @@ struct weft_check {
 int weft_check_fail(const struct weft_check *c, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
+/* Limits and zero points of the operator at hand; weft_check_op() and what it calls look at them once. */
+int weft_check_attr(const struct weft_check *c);
+
 /* Arity, types, shapes and attributes of the operator at hand. */
 int weft_check_op(const struct weft_check *c);
 

@@ -166,16 +166,11 @@ static int check_conv_types(const struct weft_check *c)
 static int check_conv_attr(const struct weft_check *c)
 {
 	const struct weft_attr_conv *a = &this_op(c)->attr.conv;
-	int err;
 
-	for (int i = 0; i < 4; i++)
-		if (a->pad[i] < 0 && this_op(c)->op != WEFT_OP_TRANSPOSE_CONV2D)
-			FAIL("padding %d is %d < 0", i, (int)a->pad[i]);
 	for (int i = 0; i < 2; i++)
 		if (a->stride[i] < 1 || a->dilation[i] < 1)
 			FAIL("stride %d, dilation %d < 1", (int)a->stride[i], (int)a->dilation[i]);
-	err = need_zp(c, "input", operand(c, 0)->dtype, false, a->x_zp);
-	return err ? err : need_zp(c, "weight", operand(c, 1)->dtype, false, a->w_zp);
+	return weft_check_attr(c);
 }
 
 /* Checks height and width of a convolution's result for a kernel of kh by kw. */
@@ -270,10 +265,7 @@ static int check_pool(const struct weft_check *c)
 			FAIL("padding %d outside 0..%d", (int)a->pad[i], (int)a->kernel[i / 2] - 1);
 	if (average && x->dim[1] * x->dim[2] > 1 << 30)
 		FAIL("image above 2^30 pixels");
-	if (average && ((err = need_zp(c, "input", x->dtype, false, a->x_zp)) ||
-	                (err = need_zp(c, "result", y->dtype, false, a->y_zp))))
-		return err;
-	if ((err = need_dim(c, "result", y, 0, x->dim[0])) || (err = need_dim(c, "result", y, 3, x->dim[3])) ||
+	if ((err = weft_check_attr(c)) || (err = need_dim(c, "result", y, 0, x->dim[0])) || (err = need_dim(c, "result", y, 3, x->dim[3])) ||
 	    (err = need_extent(c, "height", x->dim[1] + a->pad[0] + a->pad[1], a->kernel[0], a->stride[0], y->dim[1])))
 		return err;
 	return need_extent(c, "width", x->dim[2] + a->pad[2] + a->pad[3], a->kernel[1], a->stride[1], y->dim[2]);
@@ -285,7 +277,6 @@ static int check_pool(const struct weft_check *c)
  */
 static int check_matmul(const struct weft_check *c)
 {
-	const struct weft_attr_matmul *m = &this_op(c)->attr.matmul;
 	const weft_tensor *a = operand(c, 0), *b = operand(c, 1), *y = result(c);
 	uint32_t out;
 	int err;
@@ -305,8 +296,7 @@ static int check_matmul(const struct weft_check *c)
 		out = T(WEFT_FP16);
 	else
 		out = T(WEFT_FP32) | T(a->dtype == WEFT_FP16 ? WEFT_FP16 : WEFT_FP32);
-	if ((err = need_type(c, "result", y, out)) || (err = need_zp(c, "a", a->dtype, false, m->a_zp)) ||
-	    (err = need_zp(c, "b", b->dtype, false, m->b_zp)) || (err = need_dim(c, "b", b, 0, a->dim[0])) ||
+	if ((err = need_type(c, "result", y, out)) || (err = weft_check_attr(c)) || (err = need_dim(c, "b", b, 0, a->dim[0])) ||
 	    (err = need_dim(c, "b", b, 1, a->dim[2])) || (err = need_dim(c, "result", y, 0, a->dim[0])) ||
 	    (err = need_dim(c, "result", y, 1, a->dim[1])))
 		return err;
@@ -334,7 +324,8 @@ static int check_elementwise(const struct weft_check *c)
 	int32_t shift = this_op(c)->attr.mul.shift;
 	if (mul && (shift < 0 || shift > 63 || (shift && a->dtype != WEFT_INT32)))
 		FAIL("shift %d for %s", (int)shift, weft_dtype_name(a->dtype));
-	return need_broadcast(c);
+	err = weft_check_attr(c);
+	return err ? err : need_broadcast(c);
 }
 
 /* Checks CLAMP: limits in order and within the type. */
@@ -348,6 +339,8 @@ static int check_clamp(const struct weft_check *c)
 		return err;
 	if (is_float ? !(a->fmin <= a->fmax) : a->min > a->max)
 		FAIL("minimum above maximum");
+	if ((err = weft_check_attr(c)))
+		return err;
 	int64_t top = operand(c, 0)->dtype == WEFT_INT8 ? 127 : 32767;
 	if (!is_float && (a->min < -top - 1 || a->max > top))
 		FAIL("limits %lld..%lld outside the type", (long long)a->min, (long long)a->max);
@@ -383,7 +376,7 @@ static int check_reduce(const struct weft_check *c)
 		in = FLOATS;
 	else if (op != WEFT_OP_REDUCE_SUM)
 		in |= T(WEFT_INT8) | T(WEFT_INT16);
-	if ((err = need_axis(c)) || (err = need_same_type(c, in)) || (err = need_rank(c, "result", y, x->rank)))
+	if ((err = need_axis(c)) || (err = weft_check_attr(c)) || (err = need_same_type(c, in)) || (err = need_rank(c, "result", y, x->rank)))
 		return err;
 	for (int i = 0; i < x->rank && !err; i++)
 		err = need_dim(c, "result", y, i, i == this_op(c)->attr.axis.axis ? 1 : x->dim[i]);
@@ -397,7 +390,7 @@ static int check_argmax(const struct weft_check *c)
 	int32_t axis = this_op(c)->attr.axis.axis;
 	int err;
 
-	if ((err = need_axis(c)) || (err = need_type(c, "operand 0", x, T(WEFT_INT8) | T(WEFT_INT16) | FP8 | FLOATS)) ||
+	if ((err = need_axis(c)) || (err = weft_check_attr(c)) || (err = need_type(c, "operand 0", x, T(WEFT_INT8) | T(WEFT_INT16) | FP8 | FLOATS)) ||
 	    (err = need_type(c, "result", y, T(WEFT_INT32))) || (err = need_rank(c, "result", y, x->rank - 1)))
 		return err;
 	for (int i = 0; i < y->rank && !err; i++)
@@ -567,9 +560,7 @@ static int check_rescale_types(const struct weft_check *c)
 		FAIL("two roundings with a 16-bit multiplier");
 	if (a->scale32 && x->dtype == WEFT_INT48)
 		FAIL("int48 with a 32-bit multiplier");
-	if ((err = need_zp(c, "input", x->dtype, a->x_unsigned, a->x_zp)))
-		return err;
-	return need_zp(c, "result", y->dtype, a->y_unsigned, a->y_zp);
+	return weft_check_attr(c);
 }
 
 /* Checks RESCALE: types, one multiplier and one shift or one of each per channel, and their ranges. */

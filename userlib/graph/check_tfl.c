@@ -41,7 +41,7 @@ static int check_norm(const struct weft_check *c)
 	if (operand(c, 0)->rank < 1 || (a->left && a->left != 7))
 		FAIL("rank %d, left %d", operand(c, 0)->rank, (int)a->left);
 	int err = need_types(c, T(WEFT_INT8), T(WEFT_INT8));
-	return err ? err : need_zp(c, "operand 0", WEFT_INT8, false, a->x_zp);
+	return err ? err : weft_check_attr(c);
 }
 
 /*
@@ -69,8 +69,7 @@ static int check_sigmoid(const struct weft_check *c)
 		return err;
 	if (!good_scale(a->x_scale) || (!tanh && !good_scale(a->y_scale)))
 		FAIL("scales %g and %g", (double)a->x_scale, (double)a->y_scale);
-	err = need_zp(c, "operand 0", x->dtype, false, a->x_zp);
-	return err || tanh ? err : need_zp(c, "result", x->dtype, false, a->y_zp);
+	return weft_check_attr(c);
 }
 
 /*
@@ -88,7 +87,7 @@ static int check_edge(const struct weft_check *c)
 		return err;
 	if (!good_scale(in ? a->y_scale : a->x_scale))
 		FAIL("scale %g", (double)(in ? a->y_scale : a->x_scale));
-	return in ? need_zp(c, "result", result(c)->dtype, false, a->y_zp) : need_zp(c, "operand 0", operand(c, 0)->dtype, false, a->x_zp);
+	return weft_check_attr(c);
 }
 
 /*
@@ -122,21 +121,12 @@ static int need_matrix(const struct weft_check *c, int k, weft_dtype t, int rank
 	return 0;
 }
 
-static int need_factor(const struct weft_check *c, const struct weft_tfl_factor *f, int n)
-{
-	for (int i = 0; i < n; i++)
-		if (f[i].multiplier < 0 || f[i].shift < -31 || f[i].shift > 30)
-			FAIL("factor %d * 2^(%d - 31)", (int)f[i].multiplier, (int)f[i].shift);
-	return 0;
-}
-
 /*
  * Checks TFL_LSTM: input [time or batch, ., features], four input weights, four recurrent weights
- * and four biases of the right sizes.
+ * and four biases of the right sizes, then its factors and zero points.
  */
 static int check_lstm(const struct weft_check *c)
 {
-	const struct weft_attr_tfl_lstm *a = &this_op(c)->attr.tfl_lstm;
 	const weft_tensor *x = operand(c, 0), *y = result(c);
 	int err = need_types(c, T(WEFT_INT8), T(WEFT_INT8));
 
@@ -149,14 +139,7 @@ static int check_lstm(const struct weft_check *c)
 		    (err = need_matrix(c, 5 + g, WEFT_INT8, 2, y->dim[2], y->dim[2])) ||
 		    (err = need_matrix(c, 9 + g, WEFT_INT32, 1, y->dim[2], 1)))
 			return err;
-	if ((err = need_factor(c, a->x_gate, 4)) || (err = need_factor(c, a->h_gate, 4)) ||
-	    (err = need_factor(c, &a->forget_cell, 1)) || (err = need_factor(c, &a->input_cell, 1)) ||
-	    (err = need_factor(c, &a->hidden, 1)) || (err = need_zp(c, "input", WEFT_INT8, false, a->x_zp)) ||
-	    (err = need_zp(c, "result", WEFT_INT8, false, a->y_zp)))
-		return err;
-	if (a->cell_power < -30 || a->cell_power > 0 || a->cell_clip < 0 || a->cell_clip > INT16_MAX)
-		FAIL("cell scale 2^%d, clip %d", (int)a->cell_power, (int)a->cell_clip);
-	return 0;
+	return weft_check_attr(c);
 }
 
 static int check_cast(const struct weft_check *c)

@@ -39,12 +39,9 @@ static int check_binary(const struct weft_check *c, uint32_t allowed, uint32_t r
 /* Checks NEGATE: one type, and zero points that the type may have. */
 static int check_negate(const struct weft_check *c)
 {
-	const struct weft_attr_negate *a = &this_op(c)->attr.negate;
 	int err = check_unary(c, INTS | FLOATS);
 
-	if (err || (err = need_zp(c, "input", operand(c, 0)->dtype, false, a->x_zp)))
-		return err;
-	return need_zp(c, "result", result(c)->dtype, false, a->y_zp);
+	return err ? err : weft_check_attr(c);
 }
 
 /* Checks SELECT: a bool condition, two operands and a result of one type, shapes that broadcast. */
@@ -67,8 +64,7 @@ static int check_conv3d(const struct weft_check *c)
 
 	if ((err = need_rank(c, "input", x, 5)) || (err = need_rank(c, "weight", w, 5)) ||
 	    (err = need_rank(c, "bias", b, 1)) || (err = need_rank(c, "result", y, 5)) ||
-	    (err = need_zp(c, "input", x->dtype, false, a->x_zp)) || (err = need_zp(c, "weight", w->dtype, false, a->w_zp)) ||
-	    (err = need_dim(c, "weight", w, 4, x->dim[4])) || (err = need_dim(c, "result", y, 0, x->dim[0])) ||
+	    (err = weft_check_attr(c)) || (err = need_dim(c, "weight", w, 4, x->dim[4])) || (err = need_dim(c, "result", y, 0, x->dim[0])) ||
 	    (err = need_dim(c, "result", y, 4, w->dim[0])))
 		return err;
 	if (b->dim[0] != 1 && b->dim[0] != w->dim[0])
@@ -188,9 +184,7 @@ static int check_resize(const struct weft_check *c)
 	const weft_tensor *x = operand(c, 0), *y = result(c);
 	int err;
 
-	if (a->mode != WEFT_RESIZE_NEAREST && a->mode != WEFT_RESIZE_BILINEAR)
-		FAIL("mode %d is none", (int)a->mode);
-	if ((err = need_rank(c, "input", x, 4)) || (err = need_rank(c, "result", y, 4)) ||
+	if ((err = weft_check_attr(c)) || (err = need_rank(c, "input", x, 4)) || (err = need_rank(c, "result", y, 4)) ||
 	    (err = need_dim(c, "result", y, 0, x->dim[0])) || (err = need_dim(c, "result", y, 3, x->dim[3])) ||
 	    (err = check_resize_axis(c, "height", x->dim[1], y->dim[1], a->scale_y_n, a->scale_y_d, a->offset_y, a->border_y)))
 		return err;

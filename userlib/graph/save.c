@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "attr.h"
 #include "userlib/compile/file/save_program.h"
 
 #define TENSOR_MIN 24          /* bytes that a tensor takes at least */
@@ -24,263 +25,29 @@ static void dtype(struct io *io, weft_dtype *t)
 	*t = (weft_dtype)v;
 }
 
-static void rescale(struct io *io, struct weft_attr_rescale *a)
+/* Writes or reads the field that a row describes. */
+static void save_field(struct io *io, const struct attr_saved *f, weft_attr *a)
 {
-	int32_t rounding = (int32_t)a->rounding;
+	for (int i = 0; i < f->n; i++) {
+		char *p = attr_at(a, f->at);
 
-	io_bool(io, &a->scale32);
-	io_i32(io, &rounding);
-	a->rounding = (weft_rounding)rounding;
-	io_bool(io, &a->per_channel);
-	io_bool(io, &a->x_unsigned);
-	io_bool(io, &a->y_unsigned);
-	io_i32(io, &a->x_zp);
-	io_i32(io, &a->y_zp);
-}
-
-static void conv(struct io *io, struct weft_attr_conv *a)
-{
-	ints(io, a->pad, 4);
-	ints(io, a->stride, 2);
-	ints(io, a->dilation, 2);
-	io_i32(io, &a->x_zp);
-	io_i32(io, &a->w_zp);
-	dtype(io, &a->acc);
-	io_bool(io, &a->local_bound);
-	io_i32(io, &a->log2_scale);
-}
-
-static void nan_mode(struct io *io, weft_nan_mode *m)
-{
-	int32_t v = (int32_t)*m;
-
-	io_i32(io, &v);
-	*m = (weft_nan_mode)v;
-}
-
-static void conv3d(struct io *io, struct weft_attr_conv3d *a)
-{
-	ints(io, a->pad, 6);
-	ints(io, a->stride, 3);
-	ints(io, a->dilation, 3);
-	io_i32(io, &a->x_zp);
-	io_i32(io, &a->w_zp);
-	dtype(io, &a->acc);
-	io_bool(io, &a->local_bound);
-}
-
-static void resize(struct io *io, struct weft_attr_resize *a)
-{
-	int32_t mode = (int32_t)a->mode;
-
-	io_i32(io, &a->scale_y_n);
-	io_i32(io, &a->scale_y_d);
-	io_i32(io, &a->scale_x_n);
-	io_i32(io, &a->scale_x_d);
-	io_i32(io, &a->offset_y);
-	io_i32(io, &a->offset_x);
-	io_i32(io, &a->border_y);
-	io_i32(io, &a->border_x);
-	io_i32(io, &mode);
-	a->mode = (weft_resize_mode)mode;
-}
-
-static void pool(struct io *io, struct weft_attr_pool *a)
-{
-	ints(io, a->kernel, 2);
-	ints(io, a->stride, 2);
-	ints(io, a->pad, 4);
-	io_i32(io, &a->x_zp);
-	io_i32(io, &a->y_zp);
-	dtype(io, &a->acc);
-	nan_mode(io, &a->nan);
-}
-
-static void pad(struct io *io, struct weft_attr_pad *a)
-{
-	ints(io, a->before, WEFT_MAX_RANK);
-	ints(io, a->after, WEFT_MAX_RANK);
-	io_i64(io, &a->value);
-	io_f64(io, &a->fvalue);
-}
-
-static void clamp(struct io *io, struct weft_attr_clamp *a)
-{
-	io_i64(io, &a->min);
-	io_i64(io, &a->max);
-	io_f64(io, &a->fmin);
-	io_f64(io, &a->fmax);
-	nan_mode(io, &a->nan);
-}
-
-static void quant(struct io *io, struct weft_attr_quant *a)
-{
-	io_f32(io, &a->x_scale);
-	io_i32(io, &a->x_zp);
-	io_f32(io, &a->y_scale);
-	io_i32(io, &a->y_zp);
-}
-
-static void factors(struct io *io, struct weft_tfl_factor *f, int n)
-{
-	for (int i = 0; i < n; i++) {
-		io_i32(io, &f[i].multiplier);
-		io_i32(io, &f[i].shift);
+		switch ((enum attr_type)f->type) {
+		case ATTR_BOOL: io_bool(io, (bool *)p + i); break;
+		case ATTR_I32: io_i32(io, (int32_t *)p + i); break;
+		case ATTR_I64: io_i64(io, (int64_t *)p + i); break;
+		case ATTR_F32: io_f32(io, (float *)p + i); break;
+		case ATTR_F64: io_f64(io, (double *)p + i); break;
+		}
 	}
-}
-
-static void lstm(struct io *io, struct weft_attr_tfl_lstm *a)
-{
-	io_bool(io, &a->time_major);
-	io_i32(io, &a->x_zp);
-	io_i32(io, &a->y_zp);
-	io_i32(io, &a->cell_power);
-	io_i32(io, &a->cell_clip);
-	factors(io, a->x_gate, 4);
-	factors(io, a->h_gate, 4);
-	factors(io, &a->forget_cell, 1);
-	factors(io, &a->input_cell, 1);
-	factors(io, &a->hidden, 1);
 }
 
 void save_attributes(struct io *io, weft_opcode op, weft_attr *a)
 {
-	switch (op) {
-	case WEFT_OP_CONV2D:
-	case WEFT_OP_DEPTHWISE_CONV2D:
-	case WEFT_OP_TRANSPOSE_CONV2D:
-	case WEFT_OP_POPXL_CONV_POW2SCALED:
-		conv(io, &a->conv);
-		break;
-	case WEFT_OP_AVG_POOL2D:
-	case WEFT_OP_MAX_POOL2D:
-		pool(io, &a->pool);
-		break;
-	case WEFT_OP_CONV3D:
-		conv3d(io, &a->conv3d);
-		break;
-	case WEFT_OP_FFT2D:
-	case WEFT_OP_RFFT2D:
-		io_bool(io, &a->fft.inverse);
-		io_bool(io, &a->fft.local_bound);
-		break;
-	case WEFT_OP_ARGMAX:
-	case WEFT_OP_REDUCE_ALL:
-	case WEFT_OP_REDUCE_ANY:
-	case WEFT_OP_REDUCE_MAX:
-	case WEFT_OP_REDUCE_MIN:
-	case WEFT_OP_REDUCE_PRODUCT:
-	case WEFT_OP_REDUCE_SUM:
-	case WEFT_OP_CONCAT:
-	case WEFT_OP_REVERSE:
-		io_i32(io, &a->axis.axis);
-		nan_mode(io, &a->axis.nan);
-		break;
-	case WEFT_OP_MAXIMUM:
-	case WEFT_OP_MINIMUM:
-		nan_mode(io, &a->nan.nan);
-		break;
-	case WEFT_OP_ARITHMETIC_RIGHT_SHIFT:
-		io_bool(io, &a->shift.round);
-		break;
-	case WEFT_OP_NEGATE:
-		io_i32(io, &a->negate.x_zp);
-		io_i32(io, &a->negate.y_zp);
-		break;
-	case WEFT_OP_TILE:
-		ints(io, a->tile.multiple, WEFT_MAX_RANK);
-		break;
-	case WEFT_OP_RESIZE:
-		resize(io, &a->resize);
-		break;
-	case WEFT_OP_MATMUL:
-		io_i32(io, &a->matmul.a_zp);
-		io_i32(io, &a->matmul.b_zp);
-		io_i32(io, &a->matmul.log2_scale);
-		break;
-	case WEFT_OP_CLAMP:
-		clamp(io, &a->clamp);
-		break;
-	case WEFT_OP_MUL:
-		io_i32(io, &a->mul.shift);
-		break;
-	case WEFT_OP_PAD:
-		pad(io, &a->pad);
-		break;
-	case WEFT_OP_SLICE:
-		for (int i = 0; i < WEFT_MAX_RANK; i++)
-			io_i64(io, &a->slice.start[i]);
-		break;
-	case WEFT_OP_TRANSPOSE:
-		ints(io, a->perm.perm, WEFT_MAX_RANK);
-		break;
-	case WEFT_OP_RESCALE:
-		rescale(io, &a->rescale);
-		break;
-	case WEFT_OP_TFL_SOFTMAX:
-		io_f32(io, &a->tfl_softmax.x_scale);
-		io_f32(io, &a->tfl_softmax.beta);
-		break;
-	case WEFT_OP_TFL_L2_NORMALIZATION:
-		io_i32(io, &a->tfl_norm.x_zp);
-		io_i32(io, &a->tfl_norm.left);
-		break;
-	case WEFT_OP_TFL_LOG_SOFTMAX:
-		io_f32(io, &a->tfl_softmax.x_scale);
-		break;
-	case WEFT_OP_TFL_RESIZE_BILINEAR:
-		io_bool(io, &a->tfl_resize.align_corners);
-		io_bool(io, &a->tfl_resize.half_pixel);
-		io_bool(io, &a->tfl_resize.raw_uint8);
-		break;
-	case WEFT_OP_TFL_LSTM:
-		lstm(io, &a->tfl_lstm);
-		break;
-	case WEFT_OP_TFL_LOGISTIC:
-	case WEFT_OP_TFL_TANH:
-	case WEFT_OP_TFL_QUANTIZE:
-	case WEFT_OP_TFL_DEQUANTIZE:
-		quant(io, &a->quant);
-		break;
-	case WEFT_OP_ONNX_QUANTIZE:
-	case WEFT_OP_ONNX_CAST:
-	case WEFT_OP_ONNX_FAKE_CONVERT:
-		io_bool(io, &a->onnx.saturate);
-		if (op != WEFT_OP_ONNX_CAST)
-			dtype(io, &a->onnx.type);
-		else
-			io_i32(io, &a->onnx.scale_round);
-		break;
-	case WEFT_OP_ONNX_REQUANT_SHIFT:
-	case WEFT_OP_PACT_LAYER_NORM:
-		io_i32(io, &a->requant_shift.shift);
-		io_i32(io, &a->requant_shift.min);
-		io_i32(io, &a->requant_shift.max);
-		break;
-	case WEFT_OP_PACT_DIV:
-		io_i32(io, &a->pact_div.delta);
-		io_i32(io, &a->pact_div.eps);
-		io_i32(io, &a->pact_div.eta);
-		io_bool(io, &a->pact_div.truncate);
-		break;
-	case WEFT_OP_PACT_SOFTMAX:
-		io_i32(io, &a->pact_softmax.a);
-		io_i32(io, &a->pact_softmax.b);
-		io_i32(io, &a->pact_softmax.log2);
-		io_i32(io, &a->pact_softmax.n_levels);
-		io_i64(io, &a->pact_softmax.c);
-		break;
-	case WEFT_OP_VARIABLE_READ:
-	case WEFT_OP_VARIABLE_WRITE:
-		io_i32(io, &a->variable.id);
-		break;
-	case WEFT_OP_PACT_ITA_MAX:
-		io_i32(io, &a->pact_ita_max.group);
-		io_i32(io, &a->pact_ita_max.most);
-		break;
-	default:
-		break;
-	}
+	/* A container is read before weft_graph_check() has seen its opcodes. */
+	if (op <= WEFT_OP_NONE || op >= WEFT_N_OPS)
+		return;
+	for (int i = 0; i < attr_ops[op].n_saved; i++)
+		save_field(io, &attr_ops[op].saved[i], a);
 }
 
 /* Everything of a tensor but its name and data. */

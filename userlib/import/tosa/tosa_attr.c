@@ -12,6 +12,7 @@
 
 #include "sim/golden/dtype.h"
 #include "tosa_lower.h"
+#include "userlib/graph/attr.h"
 
 /* ---- fields of the attribute table ---- */
 
@@ -53,26 +54,27 @@ static int list(struct tosa_lower *l, int field, const char *what, int n, int32_
 	return 0;
 }
 
-static int nan_field(struct tosa_lower *l, int field, weft_nan_mode *m)
+/* One of low..high, an enum of ours with TOSA's numbers. */
+static int enum_field(struct tosa_lower *l, int field, const char *what, int low, int high, int32_t *e)
 {
 	int64_t v;
 	int err = number(l, field, 4, &v);
 
-	/* 0: a writer that leaves the default unsaid. */
-	if (!err && (v < 0 || v > 2))
-		err = tosa_fail(l, -EINVAL, "NaN mode %lld is none, at byte %zu", (long long)v, l->op->at);
-	*m = (weft_nan_mode)v;
+	if (!err && (v < low || v > high))
+		err = tosa_fail(l, -EINVAL, "%s %lld is none, at byte %zu", what, (long long)v, l->op->at);
+	*e = (int32_t)v;
 	return err;
 }
 
-static int acc_field(struct tosa_lower *l, int field, weft_dtype *t)
+static int acc_field(struct tosa_lower *l, int field, int32_t *acc)
 {
 	int64_t v;
 	int err = number(l, field, 4, &v);
 
-	*t = v > 0 && v < TOSA_N_TYPES ? tosa_dtype((int)v) : 0;
-	if (!err && *t != WEFT_INT32 && *t != WEFT_INT48 && *t != WEFT_FP16 && *t != WEFT_FP32)
+	weft_dtype t = v > 0 && v < TOSA_N_TYPES ? tosa_dtype((int)v) : 0;
+	if (!err && t != WEFT_INT32 && t != WEFT_INT48 && t != WEFT_FP16 && t != WEFT_FP32)
 		err = tosa_fail(l, -EINVAL, "accumulator type %lld is none, at byte %zu", (long long)v, l->op->at);
+	*acc = (int32_t)t;
 	return err;
 }
 
@@ -183,68 +185,10 @@ static int shape_i32(struct tosa_lower *l, int k, const char *what, int want, in
 	return 0;
 }
 
-/* ---- operators ---- */
+/* ---- rows of the operator ---- */
 
-static int conv(struct tosa_lower *l, const weft_tensor *x, struct weft_attr_conv *a)
-{
-	int err;
-
-	if ((err = list(l, CONV_PAD, "pad", 4, a->pad)) || (err = list(l, CONV_STRIDE, "stride", 2, a->stride)) ||
-	    (err = list(l, CONV_DILATION, "dilation", 2, a->dilation)) ||
-	    (err = flag(l, CONV_LOCAL_BOUND, &a->local_bound)) || (err = acc_field(l, CONV_ACC, &a->acc)) ||
-	    (err = zero_point(l, 3, "input_zp", x[0].dtype, false, &a->x_zp)))
-		return err;
-	return zero_point(l, 4, "weight_zp", x[1].dtype, false, &a->w_zp);
-}
-
-static int transpose_conv(struct tosa_lower *l, const weft_tensor *x, struct weft_attr_conv *a)
-{
-	int err;
-
-	a->dilation[0] = a->dilation[1] = 1;
-	if ((err = list(l, TCONV_OUT_PAD, "out_pad", 4, a->pad)) || (err = list(l, TCONV_STRIDE, "stride", 2, a->stride)) ||
-	    (err = flag(l, TCONV_LOCAL_BOUND, &a->local_bound)) || (err = acc_field(l, TCONV_ACC, &a->acc)) ||
-	    (err = zero_point(l, 3, "input_zp", x[0].dtype, false, &a->x_zp)))
-		return err;
-	return zero_point(l, 4, "weight_zp", x[1].dtype, false, &a->w_zp);
-}
-
-static int conv3d(struct tosa_lower *l, const weft_tensor *x, struct weft_attr_conv3d *a)
-{
-	int err;
-
-	if ((err = list(l, CONV_PAD, "pad", 6, a->pad)) || (err = list(l, CONV_STRIDE, "stride", 3, a->stride)) ||
-	    (err = list(l, CONV_DILATION, "dilation", 3, a->dilation)) ||
-	    (err = flag(l, CONV_LOCAL_BOUND, &a->local_bound)) || (err = acc_field(l, CONV_ACC, &a->acc)) ||
-	    (err = zero_point(l, 3, "input_zp", x[0].dtype, false, &a->x_zp)))
-		return err;
-	return zero_point(l, 4, "weight_zp", x[1].dtype, false, &a->w_zp);
-}
-
-static int avg_pool(struct tosa_lower *l, const weft_tensor *x, const weft_tensor *y, struct weft_attr_pool *a)
-{
-	int err;
-
-	if ((err = list(l, AVG_POOL_KERNEL, "kernel", 2, a->kernel)) ||
-	    (err = list(l, AVG_POOL_STRIDE, "stride", 2, a->stride)) || (err = list(l, AVG_POOL_PAD, "pad", 4, a->pad)) ||
-	    (err = acc_field(l, AVG_POOL_ACC, &a->acc)) ||
-	    (err = zero_point(l, 1, "input_zp", x->dtype, false, &a->x_zp)))
-		return err;
-	return zero_point(l, 2, "output_zp", y->dtype, false, &a->y_zp);
-}
-
-static int max_pool(struct tosa_lower *l, struct weft_attr_pool *a)
-{
-	int err;
-
-	if ((err = list(l, MAX_POOL_KERNEL, "kernel", 2, a->kernel)) ||
-	    (err = list(l, MAX_POOL_STRIDE, "stride", 2, a->stride)) || (err = list(l, MAX_POOL_PAD, "pad", 4, a->pad)))
-		return err;
-	return nan_field(l, MAX_POOL_NAN, &a->nan);
-}
-
-/* A limit of CLAMP: the value's bytes, perhaps padded. */
-static int limit(struct tosa_lower *l, int field, const char *what, weft_dtype t, int64_t *i, double *f)
+/* A value of operand 0's type: the value's bytes, perhaps padded. */
+static int read_value(struct tosa_lower *l, int field, const char *what, weft_dtype t, int64_t *i, double *f)
 {
 	size_t bytes = weft_dtype_bytes(t);
 	struct fb_vec v;
@@ -268,56 +212,93 @@ static int limit(struct tosa_lower *l, int field, const char *what, weft_dtype t
 	return 0;
 }
 
-static int clamp(struct tosa_lower *l, weft_dtype t, struct weft_attr_clamp *a)
+/* Reads the name of a block and imports that block as a sub-graph. */
+static int read_block(struct tosa_lower *l, int field, struct weft_graph **sub)
 {
-	int err;
+	struct fb_vec v;
+	int err = fb_vector(&l->f.b, &l->op->attr, field, 1, &v);
 
-	if ((err = limit(l, CLAMP_MIN, "min_val", t, &a->min, &a->fmin)) ||
-	    (err = limit(l, CLAMP_MAX, "max_val", t, &a->max, &a->fmax)))
+	if (err < 0)
 		return err;
-	return nan_field(l, CLAMP_NAN, &a->nan);
+	return tosa_sub(l, (struct tosa_name){ v.n ? (const char *)l->f.b.p + v.at : "", v.n }, sub);
 }
 
-static int matmul(struct tosa_lower *l, const weft_tensor *x, struct weft_attr_matmul *a)
+/* Reads the field of the attribute table that a row describes. */
+static int read_field(struct tosa_lower *l, const struct attr_tosa_field *f, const weft_tensor *x, weft_attr *a)
 {
-	int err = zero_point(l, 2, "A_zp", x[0].dtype, false, &a->a_zp);
+	void *at = attr_at(a, f->at);
 
-	return err ? err : zero_point(l, 3, "B_zp", x[1].dtype, false, &a->b_zp);
-}
-
-static int mul(struct tosa_lower *l, struct weft_attr_mul *a)
-{
-	int8_t shift = 0;
-	int err = scalar(l, 2, "shift", WEFT_INT8, &shift);
-
-	a->shift = shift;
-	return err;
-}
-
-static int pad(struct tosa_lower *l, const weft_tensor *x, struct weft_attr_pad *a)
-{
-	int32_t both[2 * WEFT_MAX_RANK];
-	int64_t bytes[1] = { 0 };
-	int err;
-
-	if ((err = shape_i32(l, 1, "padding", 2 * x->rank, both)) || (err = scalar(l, 2, "pad_const", x->dtype, bytes)))
-		return err;
-	for (int i = 0; i < x->rank; i++) {
-		a->before[i] = both[2 * i];
-		a->after[i] = both[2 * i + 1];
+	switch ((enum attr_tosa_kind)f->kind) {
+	case ATTR_LIST: return list(l, f->id, f->name, f->n == ATTR_RANK ? x->rank : f->n, at);
+	case ATTR_FLAG: return flag(l, f->id, at);
+	case ATTR_NUMBER: return i32_field(l, f->id, at);
+	case ATTR_ENUM: return enum_field(l, f->id, f->name, f->low, f->high, at);
+	case ATTR_TYPE: return acc_field(l, f->id, at);
+	/* 0: a writer that leaves the default unsaid. */
+	case ATTR_NAN: return enum_field(l, f->id, "NaN mode", 0, 2, at);
+	case ATTR_VALUE: return read_value(l, f->id, f->name, x->dtype, at, attr_at(a, f->also));
+	case ATTR_BLOCK: return read_block(l, f->id, at);
+	case ATTR_ONES:
+		for (int i = 0; i < f->n; i++)
+			((int32_t *)at)[i] = 1;
+		return 0;
 	}
-	if (x->dtype == WEFT_FP32)
-		a->fvalue = tosa_to_double(x->dtype, bytes);
-	else
-		a->value = weft_is_float(x->dtype) ? widen(weft_dtype_bytes(x->dtype) == 1 ? WEFT_INT8 : WEFT_INT16, bytes, true)
-		                              : widen(x->dtype, bytes, false);
 	return 0;
 }
 
-static int reshape(struct tosa_lower *l, const weft_tensor *y)
+/* Reads pairs of padding before and after each dimension. */
+static int read_pads(struct tosa_lower *l, int k, const char *what, int rank, int32_t *before, int32_t *after)
+{
+	int32_t both[2 * WEFT_MAX_RANK];
+	int err = shape_i32(l, k, what, 2 * rank, both);
+
+	for (int i = 0; i < rank && !err; i++) {
+		before[i] = both[2 * i];
+		after[i] = both[2 * i + 1];
+	}
+	return err;
+}
+
+/* Reads the value that fills. Floats below 32 bits stay bits. */
+static int read_fill(struct tosa_lower *l, int k, const char *what, weft_dtype t, int64_t *value, double *fvalue)
+{
+	int64_t bytes[1] = { 0 };
+	int err = scalar(l, k, what, t, bytes);
+
+	if (err)
+		return err;
+	if (t == WEFT_FP32)
+		*fvalue = tosa_to_double(t, bytes);
+	else if (weft_is_float(t))
+		*value = widen(weft_dtype_bytes(t) == 1 ? WEFT_INT8 : WEFT_INT16, bytes, true);
+	else
+		*value = widen(t, bytes, false);
+	return 0;
+}
+
+/* Start and size of a slice, operands k and k + 1. */
+static int read_part(struct tosa_lower *l, int k, const weft_tensor *x, const weft_tensor *y, int64_t *start)
+{
+	int64_t size[WEFT_MAX_RANK];
+	int n_start, n_size, err;
+
+	if ((err = shape(l, k, "start", TOSA_MAX_RANK, start, &n_start)) ||
+	    (err = shape(l, k + 1, "size", TOSA_MAX_RANK, size, &n_size)))
+		return err;
+	if (n_start != x->rank || n_size != x->rank || y->rank != x->rank || x->rank < 1)
+		return tosa_fail(l, -EINVAL, "ranks %d -> %d with %d starts and %d sizes", x->rank, y->rank, n_start, n_size);
+	for (int i = 0; i < n_size && !l->dynamic; i++)
+		if (size[i] != y->dim[i])
+			return tosa_fail(l, -EINVAL, "size %d is %lld, result has %lld", i, (long long)size[i],
+			                 (long long)y->dim[i]);
+	return 0;
+}
+
+/* Reads a shape and checks that the result has it. */
+static int read_result_shape(struct tosa_lower *l, int k, const char *what, const weft_tensor *y)
 {
 	int64_t v[WEFT_MAX_RANK];
-	int n, err = shape(l, 1, "shape", TOSA_MAX_RANK, v, &n);
+	int n, err = shape(l, k, what, TOSA_MAX_RANK, v, &n);
 
 	if (err || l->dynamic)
 		return err;
@@ -330,122 +311,39 @@ static int reshape(struct tosa_lower *l, const weft_tensor *y)
 	return n == y->rank ? 0 : tosa_fail(l, -EINVAL, "result has rank %d, not %d", y->rank, n);
 }
 
-static int slice(struct tosa_lower *l, const weft_tensor *x, const weft_tensor *y, struct weft_attr_slice *a)
+/* Reads the constant operand that a row describes. */
+static int read_arg(struct tosa_lower *l, const struct attr_tosa_arg *g, const weft_tensor *x, const weft_tensor *y,
+                    weft_attr *a)
 {
-	int64_t size[WEFT_MAX_RANK];
-	int n_start, n_size, err;
-
-	if ((err = shape(l, 1, "start", TOSA_MAX_RANK, a->start, &n_start)) ||
-	    (err = shape(l, 2, "size", TOSA_MAX_RANK, size, &n_size)))
-		return err;
-	if (n_start != x->rank || n_size != x->rank || y->rank != x->rank || x->rank < 1)
-		return tosa_fail(l, -EINVAL, "ranks %d -> %d with %d starts and %d sizes", x->rank, y->rank, n_start, n_size);
-	if (l->dynamic)
-		return 0;
-	for (int i = 0; i < n_size; i++)
-		if (size[i] != y->dim[i])
-			return tosa_fail(l, -EINVAL, "size %d is %lld, result has %lld", i, (long long)size[i],
-			                 (long long)y->dim[i]);
-	return 0;
-}
-
-static int resize(struct tosa_lower *l, struct weft_attr_resize *a)
-{
-	int32_t scale[4], offset[2], border[2];
-	int64_t mode;
+	const weft_tensor *t = g->of == ATTR_RESULT ? y : g->of >= 0 ? &x[g->of] : x;
+	const int n = g->n == ATTR_RANK ? x->rank : g->n, k = g->operand;
+	void *at = g->at == ATTR_NONE ? NULL : attr_at(a, g->at), *also = g->also == ATTR_NONE ? NULL : attr_at(a, g->also);
+	int8_t byte = 0;
 	int err;
 
-	if ((err = number(l, RESIZE_MODE, 4, &mode)) || (err = shape_i32(l, 1, "scale", 4, scale)) ||
-	    (err = shape_i32(l, 2, "offset", 2, offset)) || (err = shape_i32(l, 3, "border", 2, border)))
+	switch ((enum attr_arg_kind)g->kind) {
+	case ATTR_ZERO_POINT: return zero_point(l, k, g->name, t->dtype, also && *(const bool *)also, at);
+	case ATTR_SCALAR:
+		err = scalar(l, k, g->name, WEFT_INT8, &byte);
+		*(int32_t *)at = byte;
 		return err;
-	if (mode != WEFT_RESIZE_NEAREST && mode != WEFT_RESIZE_BILINEAR)
-		return tosa_fail(l, -EINVAL, "mode %lld is none, at byte %zu", (long long)mode, l->op->at);
-	*a = (struct weft_attr_resize){ scale[0], scale[1], scale[2], scale[3], offset[0], offset[1], border[0], border[1],
-	                                (weft_resize_mode)mode };
-	return 0;
-}
-
-static int rescale(struct tosa_lower *l, const weft_tensor *x, const weft_tensor *y, struct weft_attr_rescale *a)
-{
-	int64_t rounding;
-	int err;
-
-	if ((err = flag(l, RESCALE_SCALE32, &a->scale32)) || (err = number(l, RESCALE_ROUNDING, 4, &rounding)) ||
-	    (err = flag(l, RESCALE_PER_CHANNEL, &a->per_channel)) || (err = flag(l, RESCALE_X_UNSIGNED, &a->x_unsigned)) ||
-	    (err = flag(l, RESCALE_Y_UNSIGNED, &a->y_unsigned)) ||
-	    (err = zero_point(l, 3, "input_zp", x->dtype, a->x_unsigned, &a->x_zp)) ||
-	    (err = zero_point(l, 4, "output_zp", y->dtype, a->y_unsigned, &a->y_zp)))
-		return err;
-	if (rounding < WEFT_SINGLE_ROUND || rounding > WEFT_DOUBLE_ROUND)
-		return tosa_fail(l, -EINVAL, "rounding mode %lld is none, at byte %zu", (long long)rounding, l->op->at);
-	a->rounding = (weft_rounding)rounding;
-	return 0;
-}
-
-static int negate(struct tosa_lower *l, const weft_tensor *x, const weft_tensor *y, struct weft_attr_negate *a)
-{
-	int err = zero_point(l, 1, "input1_zp", x->dtype, false, &a->x_zp);
-
-	return err ? err : zero_point(l, 2, "output_zp", y->dtype, false, &a->y_zp);
-}
-
-static int flow(struct tosa_lower *l, struct weft_attr_flow *a)
-{
-	for (int i = 0; i < 2; i++) {
-		struct fb_vec v;
-		int err = fb_vector(&l->f.b, &l->op->attr, FLOW_FIRST + i, 1, &v);
-		if (err < 0)
-			return err;
-		err = tosa_sub(l, (struct tosa_name){ v.n ? (const char *)l->f.b.p + v.at : "", v.n }, &a->graph[i]);
-		if (err)
-			return err;
+	case ATTR_SHAPE: return shape_i32(l, k, g->name, n, at);
+	case ATTR_PART: return read_part(l, k, x, y, at);
+	case ATTR_PADS: return read_pads(l, k, g->name, n, at, also);
+	case ATTR_FILL: return read_fill(l, k, g->name, t->dtype, at, also);
+	case ATTR_RESULT_SHAPE: return read_result_shape(l, k, g->name, y);
 	}
 	return 0;
 }
 
 int tosa_attr(struct tosa_lower *l, const weft_tensor *x, const weft_tensor *y, weft_attr *a)
 {
-	int err;
+	const struct attr_op *o = &attr_ops[tosa_infos[l->op->code].op];
+	int err = 0;
 
-	switch (tosa_infos[l->op->code].op) {
-	case WEFT_OP_ARGMAX:
-	case WEFT_OP_REDUCE_MAX:
-	case WEFT_OP_REDUCE_MIN:
-		err = i32_field(l, REDUCE_AXIS, &a->axis.axis);
-		return err ? err : nan_field(l, REDUCE_NAN, &a->axis.nan);
-	case WEFT_OP_REDUCE_ALL:
-	case WEFT_OP_REDUCE_ANY:
-	case WEFT_OP_REDUCE_PRODUCT:
-	case WEFT_OP_REDUCE_SUM:
-	case WEFT_OP_CONCAT:
-	case WEFT_OP_REVERSE:
-		return i32_field(l, AXIS, &a->axis.axis);
-	case WEFT_OP_AVG_POOL2D: return avg_pool(l, x, y, &a->pool);
-	case WEFT_OP_MAX_POOL2D: return max_pool(l, &a->pool);
-	case WEFT_OP_CONV2D:
-	case WEFT_OP_DEPTHWISE_CONV2D: return conv(l, x, &a->conv);
-	case WEFT_OP_CONV3D: return conv3d(l, x, &a->conv3d);
-	case WEFT_OP_TRANSPOSE_CONV2D: return transpose_conv(l, x, &a->conv);
-	case WEFT_OP_FFT2D:
-		err = flag(l, FFT_INVERSE, &a->fft.inverse);
-		return err ? err : flag(l, FFT_LOCAL_BOUND, &a->fft.local_bound);
-	case WEFT_OP_RFFT2D: return flag(l, RFFT_LOCAL_BOUND, &a->fft.local_bound);
-	case WEFT_OP_MATMUL: return matmul(l, x, &a->matmul);
-	case WEFT_OP_CLAMP: return clamp(l, x->dtype, &a->clamp);
-	case WEFT_OP_ARITHMETIC_RIGHT_SHIFT: return flag(l, SHIFT_ROUND, &a->shift.round);
-	case WEFT_OP_MAXIMUM:
-	case WEFT_OP_MINIMUM: return nan_field(l, MINMAX_NAN, &a->nan.nan);
-	case WEFT_OP_MUL: return mul(l, &a->mul);
-	case WEFT_OP_NEGATE: return negate(l, x, y, &a->negate);
-	case WEFT_OP_PAD: return pad(l, x, &a->pad);
-	case WEFT_OP_RESHAPE: return reshape(l, y);
-	case WEFT_OP_SLICE: return slice(l, x, y, &a->slice);
-	case WEFT_OP_TILE: return shape_i32(l, 1, "multiples", x->rank, a->tile.multiple);
-	case WEFT_OP_TRANSPOSE: return list(l, TRANSPOSE_PERMS, "perms", x->rank, a->perm.perm);
-	case WEFT_OP_RESIZE: return resize(l, &a->resize);
-	case WEFT_OP_RESCALE: return rescale(l, x, y, &a->rescale);
-	case WEFT_OP_COND_IF:
-	case WEFT_OP_WHILE_LOOP: return flow(l, &a->flow);
-	default: return 0;
-	}
+	for (int i = 0; i < o->n_tosa_field && !err; i++)
+		err = read_field(l, &o->tosa_field[i], x, a);
+	for (int i = 0; i < o->n_tosa_arg && !err; i++)
+		err = read_arg(l, &o->tosa_arg[i], x, y, a);
+	return err;
 }

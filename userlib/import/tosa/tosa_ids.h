@@ -17,16 +17,7 @@ enum {
 enum { TOSA_SHAPE_NAME = 0, TOSA_SHAPE_RANK = 1, TOSA_SHAPE_DATA = 2 };
 enum { TOSA_OP_OP = 0, TOSA_OP_ATTRIBUTE_TYPE = 1, TOSA_OP_ATTRIBUTE = 2, TOSA_OP_INPUTS = 3, TOSA_OP_OUTPUTS = 4 };
 
-/* Fields of the attribute tables. */
-enum { ARGMAX_AXIS = 0, ARGMAX_NAN = 1 };
-enum { AVG_POOL_KERNEL = 0, AVG_POOL_STRIDE = 1, AVG_POOL_PAD = 2, AVG_POOL_ACC = 3 };
-enum { MAX_POOL_KERNEL = 0, MAX_POOL_STRIDE = 1, MAX_POOL_PAD = 2, MAX_POOL_NAN = 3 };
-enum { CONV_PAD = 0, CONV_STRIDE = 1, CONV_DILATION = 2, CONV_LOCAL_BOUND = 3, CONV_ACC = 4 };
-enum { TCONV_OUT_PAD = 0, TCONV_STRIDE = 1, TCONV_LOCAL_BOUND = 2, TCONV_ACC = 3 };
-enum { FFT_INVERSE = 0, FFT_LOCAL_BOUND = 1, RFFT_LOCAL_BOUND = 0 };
-enum { CLAMP_MIN = 0, CLAMP_MAX = 1, CLAMP_NAN = 2 };
-enum { SHIFT_ROUND = 0, MINMAX_NAN = 0, REDUCE_AXIS = 0, REDUCE_NAN = 1, AXIS = 0, TRANSPOSE_PERMS = 0, RESIZE_MODE = 0 };
-enum { RESCALE_SCALE32 = 0, RESCALE_ROUNDING = 1, RESCALE_PER_CHANNEL = 2, RESCALE_X_UNSIGNED = 3, RESCALE_Y_UNSIGNED = 4 };
+/* Fields of the attribute tables that are not operators' attributes; include/spec/attr.toml has those. */
 enum { FLOW_FIRST = 0, FLOW_SECOND = 1 };    /* then, else; condition, body */
 enum { CUSTOM_NAME = 0, CUSTOM_DOMAIN = 1, CUSTOM_ATTRS = 2 };
 

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A container's bytes of every operator's attributes, against a list by hand: what is
+ * written is the list, and what is read from the list are the attributes. Reader and writer
+ * are one function, so that no round trip would see a field that both of them leave out.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "userlib/compile/file/save_program.h"
+
+/* Values in the container's order: b a byte, i four bytes, l eight, f and d floats of four and eight. */
+struct saved {
+	weft_opcode op;
+	weft_attr a;
+	const char *bytes;
+};
+
+#define CONV { .conv = { { 1, 2, 3, 4 }, { 5, 6 }, { 7, 8 }, 9, -10, WEFT_INT48, true, -11 } }
+#define CONV_BYTES "i1 i2 i3 i4 i5 i6 i7 i8 i9 i-10 i8 b1 i-11"
+#define POOL { .pool = { { 1, 2 }, { 3, 4 }, { 5, 6, 7, 8 }, 9, -10, WEFT_FP16, WEFT_NAN_IGNORE } }
+#define POOL_BYTES "i1 i2 i3 i4 i5 i6 i7 i8 i9 i-10 i14 i2"
+#define AXIS { .axis = { 3, WEFT_NAN_IGNORE } }
+#define AXIS_BYTES "i3 i2"
+#define QUANT { .quant = { 0.5f, -3, 0.25f, 4 } }
+#define QUANT_BYTES "f0.5 i-3 f0.25 i4"
+#define SHIFT { .requant_shift = { 5, -6, 7 } }
+#define SHIFT_BYTES "i5 i-6 i7"
+
+static const struct saved cases[] = {
+	{ WEFT_OP_CONV2D, CONV, CONV_BYTES },
+	{ WEFT_OP_DEPTHWISE_CONV2D, CONV, CONV_BYTES },
+	{ WEFT_OP_TRANSPOSE_CONV2D, CONV, CONV_BYTES },
+	{ WEFT_OP_POPXL_CONV_POW2SCALED, CONV, CONV_BYTES },
+	{ WEFT_OP_CONV3D, { .conv3d = { { 1, 2, 3, 4, 5, 6 }, { 7, 8, 9 }, { 10, 11, 12 }, 13, -14, WEFT_INT32, true } },
+	  "i1 i2 i3 i4 i5 i6 i7 i8 i9 i10 i11 i12 i13 i-14 i7 b1" },
+	{ WEFT_OP_AVG_POOL2D, POOL, POOL_BYTES },
+	{ WEFT_OP_MAX_POOL2D, POOL, POOL_BYTES },
+	{ WEFT_OP_FFT2D, { .fft = { true, true } }, "b1 b1" },
+	{ WEFT_OP_RFFT2D, { .fft = { true, true } }, "b1 b1" },
+	{ WEFT_OP_ARGMAX, AXIS, AXIS_BYTES },
+	{ WEFT_OP_REDUCE_ALL, AXIS, AXIS_BYTES },
+	{ WEFT_OP_REDUCE_ANY, AXIS, AXIS_BYTES },
+	{ WEFT_OP_REDUCE_MAX, AXIS, AXIS_BYTES },
+	{ WEFT_OP_REDUCE_MIN, AXIS, AXIS_BYTES },
+	{ WEFT_OP_REDUCE_PRODUCT, AXIS, AXIS_BYTES },
+	{ WEFT_OP_REDUCE_SUM, AXIS, AXIS_BYTES },
+	{ WEFT_OP_CONCAT, AXIS, AXIS_BYTES },
+	{ WEFT_OP_REVERSE, AXIS, AXIS_BYTES },
+	{ WEFT_OP_MAXIMUM, { .nan = { WEFT_NAN_IGNORE } }, "i2" },
+	{ WEFT_OP_MINIMUM, { .nan = { WEFT_NAN_PROPAGATE } }, "i1" },
+	{ WEFT_OP_ARITHMETIC_RIGHT_SHIFT, { .shift = { true } }, "b1" },
+	{ WEFT_OP_NEGATE, { .negate = { 5, -6 } }, "i5 i-6" },
+	{ WEFT_OP_TILE, { .tile = { { 1, 2, 3, 4, 5, 6, 7, 8 } } }, "i1 i2 i3 i4 i5 i6 i7 i8" },
+	{ WEFT_OP_RESIZE, { .resize = { 1, 2, 3, 4, -5, 6, -7, 8, WEFT_RESIZE_BILINEAR } }, "i1 i2 i3 i4 i-5 i6 i-7 i8 i2" },
+	{ WEFT_OP_MATMUL, { .matmul = { 1, -2, 3 } }, "i1 i-2 i3" },
+	{ WEFT_OP_CLAMP, { .clamp = { -1, 70000000000, -1.5, 2.5, WEFT_NAN_IGNORE } }, "l-1 l70000000000 d-1.5 d2.5 i2" },
+	{ WEFT_OP_MUL, { .mul = { 31 } }, "i31" },
+	{ WEFT_OP_PAD, { .pad = { { 1, 2, 3, 4, 5, 6, 7, 8 }, { 9, 10, 11, 12, 13, 14, 15, 16 }, -17, 18.5 } },
+	  "i1 i2 i3 i4 i5 i6 i7 i8 i9 i10 i11 i12 i13 i14 i15 i16 l-17 d18.5" },
+	{ WEFT_OP_SLICE, { .slice = { { 1, 2, 3, 4, 5, 6, 7, 80000000000 } } }, "l1 l2 l3 l4 l5 l6 l7 l80000000000" },
+	{ WEFT_OP_TRANSPOSE, { .perm = { { 7, 6, 5, 4, 3, 2, 1, 9 } } }, "i7 i6 i5 i4 i3 i2 i1 i9" },
+	{ WEFT_OP_RESCALE, { .rescale = { true, WEFT_EVEN_ROUND, true, true, true, -3, 4 } }, "b1 i4 b1 b1 b1 i-3 i4" },
+	{ WEFT_OP_VARIABLE_READ, { .variable = { 3 } }, "i3" },
+	{ WEFT_OP_VARIABLE_WRITE, { .variable = { 4 } }, "i4" },
+	{ WEFT_OP_TFL_SOFTMAX, { .tfl_softmax = { 0.5f, 2 } }, "f0.5 f2" },
+	{ WEFT_OP_TFL_LOG_SOFTMAX, { .tfl_softmax = { 0.5f, 0 } }, "f0.5" },
+	{ WEFT_OP_TFL_L2_NORMALIZATION, { .tfl_norm = { -3, 7 } }, "i-3 i7" },
+	{ WEFT_OP_TFL_RESIZE_BILINEAR, { .tfl_resize = { true, true, true } }, "b1 b1 b1" },
+	{ WEFT_OP_TFL_LSTM, { .tfl_lstm = { true, 1, -2, -3, 4, { { 5, 6 }, { 7, 8 }, { 9, 10 }, { 11, 12 } },
+	                                    { { 13, 14 }, { 15, 16 }, { 17, 18 }, { 19, 20 } }, { 21, 22 }, { 23, 24 }, { 25, 26 } } },
+	  "b1 i1 i-2 i-3 i4 i5 i6 i7 i8 i9 i10 i11 i12 i13 i14 i15 i16 i17 i18 i19 i20 i21 i22 i23 i24 i25 i26" },
+	{ WEFT_OP_TFL_LOGISTIC, QUANT, QUANT_BYTES },
+	{ WEFT_OP_TFL_TANH, QUANT, QUANT_BYTES },
+	{ WEFT_OP_TFL_QUANTIZE, QUANT, QUANT_BYTES },
+	{ WEFT_OP_TFL_DEQUANTIZE, QUANT, QUANT_BYTES },
+	{ WEFT_OP_ONNX_QUANTIZE, { .onnx = { true, WEFT_FP32, 0 } }, "b1 i16" },
+	{ WEFT_OP_ONNX_FAKE_CONVERT, { .onnx = { true, WEFT_FP8E5M2, 0 } }, "b1 i11" },
+	{ WEFT_OP_ONNX_CAST, { .onnx = { true, 0, 2 } }, "b1 i2" },
+	{ WEFT_OP_ONNX_REQUANT_SHIFT, SHIFT, SHIFT_BYTES },
+	{ WEFT_OP_PACT_LAYER_NORM, SHIFT, SHIFT_BYTES },
+	{ WEFT_OP_PACT_DIV, { .pact_div = { 1, 2, 3, true } }, "i1 i2 i3 b1" },
+	{ WEFT_OP_PACT_SOFTMAX, { .pact_softmax = { 1, 2, 3, 4, 50000000000 } }, "i1 i2 i3 i4 l50000000000" },
+	{ WEFT_OP_PACT_ITA_MAX, { .pact_ita_max = { 1, 2 } }, "i1 i2" },
+};
+enum { N_CASES = sizeof cases / sizeof *cases };
+
+static size_t put(uint8_t *p, uint64_t v, int n)
+{
+	for (int i = 0; i < n; i++)
+		p[i] = (uint8_t)(v >> (8 * i));
+	return (size_t)n;
+}
+
+static size_t encode(const char *text, uint8_t *p)
+{
+	size_t n = 0;
+	uint64_t bits = 0;
+	float f;
+	double d;
+
+	for (; *text; text += strcspn(text, " "), text += *text == ' ') {
+		switch (*text) {
+		case 'b': n += put(p + n, (uint64_t)atoll(text + 1), 1); break;
+		case 'i': n += put(p + n, (uint64_t)atoll(text + 1), 4); break;
+		case 'l': n += put(p + n, (uint64_t)atoll(text + 1), 8); break;
+		case 'f':
+			f = (float)atof(text + 1);
+			memcpy(&bits, &f, sizeof f);
+			n += put(p + n, bits, 4);
+			break;
+		default:
+			d = atof(text + 1);
+			memcpy(&bits, &d, sizeof d);
+			n += put(p + n, bits, 8);
+		}
+	}
+	return n;
+}
+
+static void written(void **state)
+{
+	(void)state;
+	for (int i = 0; i < N_CASES; i++) {
+		uint8_t want[256];
+		const size_t n = encode(cases[i].bytes, want);
+		struct io io = { .write = true };
+		weft_attr a = cases[i].a;
+
+		save_attributes(&io, cases[i].op, &a);
+		assert_int_equal(io.err, 0);
+		if (io.n != n || memcmp(io.p, want, n))
+			fail_msg("%s: %zu bytes, or others than %s", weft_op_name(cases[i].op), io.n, cases[i].bytes);
+		free(io.p);
+	}
+}
+
+static void read_back(void **state)
+{
+	(void)state;
+	for (int i = 0; i < N_CASES; i++) {
+		uint8_t bytes[256];
+		struct io io = { .p = bytes, .n = encode(cases[i].bytes, bytes) };
+		weft_attr a;
+
+		memset(&a, 0, sizeof a);
+		save_attributes(&io, cases[i].op, &a);
+		assert_int_equal(io.err, 0);
+		assert_int_equal(io.at, io.n);
+		if (memcmp(&a, &cases[i].a, sizeof a))
+			fail_msg("%s: attributes are not those of %s", weft_op_name(cases[i].op), cases[i].bytes);
+	}
+}
+
+/* Every other operator has none, nor has a number that is no operator. */
+static void others(void **state)
+{
+	bool has[WEFT_N_OPS] = { false };
+
+	(void)state;
+	for (int i = 0; i < N_CASES; i++)
+		has[cases[i].op] = true;
+	for (int op = -1; op <= WEFT_N_OPS; op++) {
+		struct io io = { .write = true };
+		weft_attr a;
+
+		memset(&a, 1, sizeof a);
+		if (op >= 0 && op < WEFT_N_OPS && has[op])
+			continue;
+		save_attributes(&io, (weft_opcode)op, &a);
+		assert_int_equal(io.n, 0);
+		assert_int_equal(io.err, 0);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(written), cmocka_unit_test(read_back), cmocka_unit_test(others) };
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Limits of single attributes and of zero points, as include/spec/attr.toml states them. What
+ * attributes ask of each other and of shapes stands with each operator in the other files.
+ */
+#include "attr.h"
+#include "check_need.h"
+
+/* Checks that all elements of a field lie within its limits. */
+static int check_limit(const struct weft_check *c, const struct attr_limit *l)
+{
+	for (int i = 0; i < l->n; i++) {
+		const void *p = attr_const(&this_op(c)->attr, l->at + i * l->step);
+		int64_t v = l->type == ATTR_I64 ? *(const int64_t *)p : *(const int32_t *)p;
+
+		if (v >= l->low && v <= l->high)
+			continue;
+		if (l->n > 1 && l->high == INT64_MAX)
+			FAIL("%s %d is %lld < %lld", l->name, i, (long long)v, (long long)l->low);
+		if (l->high == INT64_MAX)
+			FAIL("%s %lld < %lld", l->name, (long long)v, (long long)l->low);
+		FAIL("%s %lld outside %lld..%lld", l->name, (long long)v, (long long)l->low, (long long)l->high);
+	}
+	return 0;
+}
+
+/* Checks that a zero point is a value of its tensor's type. */
+static int check_zero_point(const struct weft_check *c, const struct attr_zero_point *z)
+{
+	const weft_attr *a = &this_op(c)->attr;
+	const weft_tensor *t = z->of == ATTR_RESULT ? result(c) : operand(c, z->of);
+	bool is_unsigned = z->is_unsigned != ATTR_NONE && *(const bool *)attr_const(a, z->is_unsigned);
+
+	return need_zp(c, z->name, t->dtype, is_unsigned, *(const int32_t *)attr_const(a, z->at));
+}
+
+int weft_check_attr(const struct weft_check *c)
+{
+	const struct attr_op *o = &attr_ops[this_op(c)->op];
+	int err = 0;
+
+	for (int i = 0; i < o->n_limit && !err; i++)
+		err = check_limit(c, &o->limit[i]);
+	for (int i = 0; i < o->n_zero_point && !err; i++)
+		err = check_zero_point(c, &o->zero_point[i]);
+	return err;
+}

@@ -61,7 +61,7 @@ override CCACHE := $(notdir $(CCACHE))
 
 OPT      ?= -O2
 CFLAGS   ?= -g -Wall -Wextra -Wshadow
-ALL_CFLAGS   = -std=gnu11 $(OPT) $(CFLAGS) -fPIC -Iinclude -I. -I$(O)/gen -MMD -MP $(SAN_FLAGS) $(EXTRA_CFLAGS)
+ALL_CFLAGS   = -std=gnu11 $(OPT) $(CFLAGS) -fPIC -fvisibility=hidden -Iinclude -I. -I$(O)/gen -MMD -MP $(SAN_FLAGS) $(EXTRA_CFLAGS)
 ALL_LDFLAGS  = $(LDFLAGS) $(SAN_FLAGS)
 LDLIBS       = -lusb-1.0 -lusbredirparser -lprotobuf-c -lz -lpng -ljpeg -lcjson -lm -ldl -lpthread
 ifeq ($(SAN),1)
@@ -94,6 +94,8 @@ PROTO    := $(sort $(wildcard userlib/*/*/*.proto))
 PROTO_C  := $(foreach p,$(PROTO),$(O)/gen/$(notdir $(p:.proto=.pb-c.c)))
 
 LIB_OBJ  := $(LIB_SRC:%.c=$(O)/obj/%.o) $(PROTO_C:$(O)/gen/%.c=$(O)/obj/gen/%.o)
+LIB_MAP  := userlib/libweft.map
+INSIDE   := $(O)/obj/inside.a
 CMD_OBJ  := $(CMD_SRC:%.c=$(O)/obj/%.o)
 CARD_OBJ := $(CARD_SRC:%.c=$(O)/obj/%.o)
 CARD_PARTS := $(filter-out %/main.o,$(CARD_OBJ))   # tests use them too
@@ -110,6 +112,7 @@ test_bins    = $(1:%=$(O)/tests/%)
 fault_needs  = $(if $(filter cosim/diag_coverage,$(1)),$(FAULT_SO))
 # The guest is worth building where there is a machine to run it.
 HAVE_QEMU    = $(shell command -v qemu-system-x86_64)
+api_needs    = $(if $(filter unit/headers,$(1)),$(O)/libweft.a $(O)/libweft.so)
 card_needs   = $(if $(filter card/%,$(1)),$(FIRMWARE) $(CHIP_SO) $(O)/weft-card $(O)/weft) \
                $(if $(filter card/qemu,$(1)),$(if $(HAVE_QEMU),$(O)/guest/weft $(O)/guest/guest))
 
@@ -176,7 +179,7 @@ demo: all
 
 ## check: the tests that need about a minute
 check: TIMEOUT ?= 300
-check: check-gen sim $(call card_needs,$(CHECK_TESTS)) $(call fault_needs,$(CHECK_TESTS)) $(call test_bins,$(CHECK_TESTS))
+check: check-gen sim $(call api_needs,$(CHECK_TESTS)) $(call card_needs,$(CHECK_TESTS)) $(call fault_needs,$(CHECK_TESTS)) $(call test_bins,$(CHECK_TESTS))
 	@$(call run_tests,check,$(CHECK_TESTS))
 
 ## test: all kinds of tests, at most 20 minutes; T=kind/name for one of them
@@ -295,7 +298,7 @@ $(O)/70-weft.rules: tools/card/70-weft.rules.in include/spec/msg.toml
 		print(open("$<").read().replace("@VENDOR@", "%04x" % u["vendor_id"]).replace("@PRODUCT@", "%04x" % u["product_id"]), end="")' > $@
 
 ## install: all of it under DESTDIR and PREFIX, where Debian would put it
-install: all man $(FIRMWARE) $(O)/70-weft.rules
+install: all man $(FIRMWARE) $(O)/70-weft.rules $(CMD:$(O)/%=$(O)/obj/installed/%)
 	install -d $(addprefix $(DESTDIR),$(PREFIX)/bin $(LIBDIR)/pkgconfig $(PREFIX)/lib/weft $(PREFIX)/include/weft/gen \
 		$(PREFIX)/lib/firmware/weft $(UDEVDIR) $(MANDIR)/man1 $(MANDIR)/man3 $(MANDIR)/man7)
 	install -m 644 include/weft/*.h $(DESTDIR)$(PREFIX)/include/weft
@@ -307,7 +310,7 @@ install: all man $(FIRMWARE) $(O)/70-weft.rules
 		'Name: weft' 'Description: Open NPU: compile and run quantised networks' \
 		'Version: $(VERSION)' 'Cflags: -I$${includedir}' 'Libs: -L$${libdir} -lweft' \
 		'Libs.private: $(LDLIBS)' > $(DESTDIR)$(LIBDIR)/pkgconfig/weft.pc
-	$(if $(CMD),install -m 755 $(CMD) $(DESTDIR)$(PREFIX)/bin)
+	install -m 755 $(CMD:$(O)/%=$(O)/obj/installed/%) $(DESTDIR)$(PREFIX)/bin
 	$(if $(RTL_SO),install -m 644 $(RTL_SO) $(wildcard $(CHIP_SO)) $(DESTDIR)$(PREFIX)/lib/weft)
 	install -m 644 $(FW_DIR)/boot.bin $(FW_DIR)/weft-fw.img $(DESTDIR)$(PREFIX)/lib/firmware/weft
 	install -m 644 $(O)/70-weft.rules $(DESTDIR)$(UDEVDIR)
@@ -354,39 +357,62 @@ $(O)/obj/%.o: %.c $(O)/flags
 	@mkdir -p $(@D)
 	$(Q)$(CCACHE) $(CC) $(ALL_CFLAGS) -c $< -o $@
 
+# One object, in which only the functions of the API are still global.
 $(O)/libweft.a: $(LIB_OBJ)
 	$(call say,AR,$@)
 	@mkdir -p $(@D)
-	$(Q)rm -f $@ && ar rcs $@ $(LIB_OBJ)
+	$(Q)$(CC) -r -nostdlib -o $(O)/obj/libweft.o $(LIB_OBJ)
+	$(Q)objcopy --localize-hidden $(O)/obj/libweft.o
+	$(Q)rm -f $@ && ar rcs $@ $(O)/obj/libweft.o
 
-$(O)/libweft.so: $(LIB_OBJ)
+$(O)/libweft.so: $(LIB_OBJ) $(LIB_MAP)
 	$(call say,LD,$@)
-	$(Q)$(CC) -shared -Wl,-soname,$(SONAME) $(ALL_LDFLAGS) $(LIB_OBJ) $(LDLIBS) -o $(O)/$(SONAME)
+	$(Q)$(CC) -shared -Wl,-soname,$(SONAME) -Wl,--version-script=$(LIB_MAP) $(ALL_LDFLAGS) $(LIB_OBJ) \
+		-Wl,--as-needed $(LDLIBS) -o $(O)/$(SONAME)
 	$(Q)ln -sf $(SONAME) $@
+
+# The same objects for tests, which look inside.
+$(INSIDE): $(LIB_OBJ)
+	$(call say,AR,$@)
+	@mkdir -p $(@D)
+	$(Q)rm -f $@ && ar rcsT $@ $(LIB_OBJ)
 
 # The commands look in rtl/ beside them, where a sanitized one has none of its own.
 link_rtl = @[ $(RTL_DIR) = $(O)/rtl ] || ln -sfn $(abspath $(RTL_DIR)) $(O)/rtl
 
-$(O)/obj/tools/weft/main.o: private CFLAGS += -DWEFT_VERSION='"$(VERSION)"'
+$(O)/obj/userlib/run/version.o: private CFLAGS += -DWEFT_VERSION='"$(VERSION)"'
 
-$(O)/weft: $(CMD_OBJ) $(O)/libweft.a
+# A command finds the library beside itself, an installed one where it was installed:
+# objects, folder of the library as seen from the command.
+link_command = $(Q)$(CC) $(ALL_LDFLAGS) -Wl,-rpath,'$$ORIGIN$(2)' $(1) $(O)/libweft.so -Wl,--as-needed $(LDLIBS) -o $@
+
+$(O)/weft: $(CMD_OBJ) $(O)/libweft.so
 	$(call say,LD,$@)
-	$(Q)$(CC) $(ALL_LDFLAGS) $(CMD_OBJ) $(O)/libweft.a $(LDLIBS) -o $@
+	$(call link_command,$(CMD_OBJ))
 	$(link_rtl)
 
-$(O)/weft-card: $(CARD_OBJ) $(O)/libweft.a
+$(O)/weft-card: $(CARD_OBJ) $(O)/libweft.so
 	$(call say,LD,$@)
-	$(Q)$(CC) $(ALL_LDFLAGS) $(CARD_OBJ) $(O)/libweft.a $(LDLIBS) -o $@
+	$(call link_command,$(CARD_OBJ))
 	$(link_rtl)
+
+TO_LIBDIR = /$(shell realpath -m --relative-to=$(PREFIX)/bin $(LIBDIR))
+$(O)/obj/installed/weft: $(CMD_OBJ) $(O)/libweft.so FORCE
+	@mkdir -p $(@D)
+	$(call link_command,$(CMD_OBJ),$(TO_LIBDIR))
+
+$(O)/obj/installed/weft-card: $(CARD_OBJ) $(O)/libweft.so FORCE
+	@mkdir -p $(@D)
+	$(call link_command,$(CARD_OBJ),$(TO_LIBDIR))
 
 # ---- tests ------------------------------------------------------------------
 
 # The RTL backend looks in rtl/ beside the program; so does a test.
-$(O)/tests/%: $(O)/obj/tests/%.o $(SUPPORT_OBJ) $(CARD_PARTS) $(O)/libweft.a
+$(O)/tests/%: $(O)/obj/tests/%.o $(SUPPORT_OBJ) $(CARD_PARTS) $(INSIDE)
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
 	@ln -sfn $(abspath $(RTL_DIR)) $(@D)/rtl
-	$(Q)$(CC) $(ALL_LDFLAGS) $< $(SUPPORT_OBJ) $(CARD_PARTS) $(O)/libweft.a $(TEST_LIBS) -lcmocka $(LDLIBS) -o $@
+	$(Q)$(CC) $(ALL_LDFLAGS) $< $(SUPPORT_OBJ) $(CARD_PARTS) $(INSIDE) $(TEST_LIBS) -lcmocka $(LDLIBS) -o $@
 
 # Waveforms are read with the FST library that Verilator carries.
 FST_DIR = $(shell verilator --getenv VERILATOR_ROOT 2>/dev/null || echo /usr/share/verilator)/include/gtkwave

@@ -14,9 +14,11 @@
 
 const struct weft_cmd_info *weft_cmd_info(unsigned op)
 {
+	const struct weft_cmd_info *all = weft_cmd_list();
+
 	for (size_t i = 0; i < WEFT_N_CMDS; i++)
-		if (weft_cmd_infos[i].op == op)
-			return &weft_cmd_infos[i];
+		if (all[i].op == op)
+			return &all[i];
 	return NULL;
 }
 

@@ -349,8 +349,8 @@ struct weft_cmd_info {
 	const char *brief;
 };
 
-/** All commands, in the order of the spec. */
-extern const struct weft_cmd_info weft_cmd_infos[WEFT_N_CMDS];
+/** All WEFT_N_CMDS commands, in the order of the spec. Constant. */
+const struct weft_cmd_info *weft_cmd_list(void);
 
 /** The command with this opcode, NULL if there is none. */
 const struct weft_cmd_info *weft_cmd_info(unsigned op);
@@ -512,7 +512,7 @@ def gen_cmd_h(spec):
     body += ["\t};", "};", ""]
     for r in spec.records:
         body += c_record(r)
-    return c_file("cmd.toml", "cmd", body + CMD_DECLARATIONS, includes=["#include <weft/gen/config.h>", ""])
+    return c_file("cmd.toml", "cmd", body + CMD_DECLARATIONS, includes=["#include <weft/gen/config.h>"])
 
 
 def elem_commands(spec):
@@ -535,11 +535,11 @@ def gen_cmd_c(spec):
         body += [f"static const uint64_t {c.name}_used[] = {{"]
         used = spec.used_bits(c)
         body += [f"\tUINT64_C({used >> 64 * i & 0xFFFFFFFFFFFFFFFF:#018x})," for i in range(c.words)] + ["};", ""]
-    body.append("const struct weft_cmd_info weft_cmd_infos[WEFT_N_CMDS] = {")
+    body.append("static const struct weft_cmd_info cmds[WEFT_N_CMDS] = {")
     for c in spec.cmds:
         body.append(f"\t{{{c_string(c.name)}, {c.op:#04x}, WEFT_UNIT_{c.unit}, {c.words}, {len(spec.parts(c))}, {needs_code(spec, c)}, "
                     f"{c.like.name}_fields, {c.like.name}_used,\n\t\t{c_string(c.brief)}}},")
-    body += ["};", ""]
+    body += ["};", "", "const struct weft_cmd_info *weft_cmd_list(void)", "{", "\treturn cmds;", "}", ""]
     body += ["unsigned weft_cmd_elem_bytes(const struct weft_cmd *c, enum weft_elem elem)", "{",
              f"\tconst struct weft_cmd_{ELEM_GROUP} *p = &c->{elem_commands(spec)[0].name}.{ELEM_GROUP};", "",
              "\tswitch (elem) {", "\tcase WEFT_ELEM_NONE: return 1;"]
@@ -585,7 +585,7 @@ def gen_regs_h(spec):
              '\tconst char *job; /* who changes it for a job: "hw", "sw"; NULL: nobody */',
              "\tuint32_t reset; /* config and features: see weft_reg_reset() */",
              "\tconst struct weft_reg_field_info *fields;", "\tconst char *doc;", "};", "",
-             "/** All registers, in order of the spec. */", "extern const struct weft_reg_info weft_regs[WEFT_N_REGS];"]
+             "/** All WEFT_N_REGS registers, in order of the spec. Constant. */", "const struct weft_reg_info *weft_reg_list(void);"]
     return c_file("regs.toml", "regs", body)
 
 
@@ -613,13 +613,14 @@ def gen_regs_c(spec):
             body.append(f"static const struct weft_reg_field_info {name}_fields[] = {{")
             body += [f"\t{{{c_string(f)}, {lsb}, {bits}}}," for f, (lsb, bits) in r["fields"].items()]
             body += ["};", ""]
-    body.append("const struct weft_reg_info weft_regs[WEFT_N_REGS] = {")
+    body.append("static const struct weft_reg_info regs[WEFT_N_REGS] = {")
     for name, r in spec.regs.items():
         fields = f"{name}_fields" if "fields" in r else "NULL"
         body.append(f"\t{{{c_string(name)}, {r['offset']:#05x}, {r.get('stride', 0):#x}, {spec.reg_count(r)}, "
                     f"{len(r.get('fields', {}))}, {c_string(r['access'])}, {reg_writable(r):#x}, {c_string(r['job']) if 'job' in r else 'NULL'}, "
                     f"{reg_reset(spec, name, r):#x}, {fields},\n\t\t{c_string(r['doc'])}}},")
-    return c_file("regs.toml", "regs", body + ["};"], header=False)
+    body += ["};", "", "const struct weft_reg_info *weft_reg_list(void)", "{", "\treturn regs;", "}"]
+    return c_file("regs.toml", "regs", body, header=False)
 
 
 def config_members(spec):
@@ -642,7 +643,8 @@ def gen_config_h(spec):
     names = list(spec.configs)
     body += ["};", "", f"#define WEFT_N_CONFIGS {len(spec.configs)}",
              f'#define WEFT_CONFIG_NAMES "{", ".join(names[:-1])} or {names[-1]}"   /* for messages */',
-             "extern const struct weft_config weft_configs[WEFT_N_CONFIGS];", "",
+             "/** All WEFT_N_CONFIGS configurations, in order of the spec. Constant. */",
+             "const struct weft_config *weft_config_list(void);", "",
              "/** The configuration of that name, NULL if there is none. */",
              "const struct weft_config *weft_config_find(const char *name);", "",
              "/** The same with all that the functional model can do as its features; NULL if there is none. */",
@@ -654,7 +656,7 @@ def gen_config_h(spec):
 
 def gen_config_c(spec):
     body = ["#include <string.h>", "", "#include <weft/gen/config.h>", ""]
-    for table, features in (("const struct weft_config weft_configs", "features"),
+    for table, features in (("static const struct weft_config configs", "features"),
                             ("static const struct weft_config model_configs", "model_features")):
         body.append(f"{table}[WEFT_N_CONFIGS] = {{")
         for name, raw in spec.configs.items():
@@ -666,14 +668,15 @@ def gen_config_c(spec):
                 body.append(f"\t\t.{m} = {text},")
             body.append("\t},")
         body += ["};", ""]
-    for function, table in (("find", "weft_configs"), ("of_model", "model_configs")):
+    for function, table in (("find", "configs"), ("of_model", "model_configs")):
         body += [f"const struct weft_config *weft_config_{function}(const char *name)", "{",
                  "\tfor (size_t i = 0; i < WEFT_N_CONFIGS; i++)", f"\t\tif (strcmp({table}[i].name, name) == 0)",
                  f"\t\t\treturn &{table}[i];", "\treturn NULL;", "}", ""]
     body += ["const struct weft_config *weft_config_of_device(uint32_t reg_config, uint32_t features)", "{",
              "\tfor (size_t i = 0; i < WEFT_N_CONFIGS; i++)",
-             "\t\tif (weft_configs[i].reg_config == reg_config && weft_configs[i].features == features)",
-             "\t\t\treturn &weft_configs[i];", "\treturn NULL;", "}"]
+             "\t\tif (configs[i].reg_config == reg_config && configs[i].features == features)",
+             "\t\t\treturn &configs[i];", "\treturn NULL;", "}", "",
+             "const struct weft_config *weft_config_list(void)", "{", "\treturn configs;", "}"]
     return c_file("config.toml", "config", body, header=False)
 
 

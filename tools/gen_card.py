@@ -154,8 +154,12 @@ def msg_h(msg):
              "const char *weft_chip_cause_text(unsigned cause);",
              "/** A format for printf that takes a and b, both unsigned. */", "const char *weft_log_format(unsigned code);", "",
              "/* USB descriptors, as the device answers. Strings: 1 manufacturer, 2 product, 3 serial. */"]
-    for name, data in usb_descriptors(usb).items():
-        body.append(f"extern const uint8_t weft_usb_{name}[{len(data)}];")
+    names = [f"WEFT_USB_DESCRIPTOR_{name.upper()}" for name in usb_descriptors(usb)]
+    body += c_enum("weft_usb_descriptor", [(n, i, "") for i, n in enumerate(names)])
+    body += ["/**", " * The bytes of a descriptor.", " *", " * @param which           enum weft_usb_descriptor",
+             " * @param[out] len_bytes  How many there are; 0 with NULL.", " *",
+             " * @return constant memory; NULL: there is no such descriptor. Thread-safe.", " */",
+             "const uint8_t *weft_usb_descriptor(unsigned which, size_t *len_bytes);"]
     return c_file("msg.toml", "msg", body)
 
 
@@ -204,8 +208,13 @@ def msg_c(msg, chip):
     body += c_texts("weft_chip_cause_text", [(v["value"], v["doc"]) for v in chip.raw["cause"].values()])
     body += c_texts("weft_log_format", [(v["value"], log_format(v["text"])) for v in raw["log"].values()])
     for name, data in usb_descriptors(raw["usb"]).items():
-        body.append(f"const uint8_t weft_usb_{name}[{len(data)}] = {{")
+        body.append(f"static const uint8_t usb_{name}[{len(data)}] = {{")
         body += ["\t" + ", ".join(f"0x{b:02x}" for b in data[i:i + 12]) + "," for i in range(0, len(data), 12)] + ["};", ""]
+    body += ["const uint8_t *weft_usb_descriptor(unsigned which, size_t *len_bytes)", "{",
+             "\tstatic const struct { const uint8_t *data; size_t len_bytes; } all[] = {"]
+    body += [f"\t\t{{ usb_{name}, sizeof(usb_{name}) }}," for name in usb_descriptors(raw["usb"])]
+    body += ["\t};", "", "\tif (which >= sizeof(all) / sizeof(*all)) {", "\t\t*len_bytes = 0;", "\t\treturn NULL;", "\t}",
+             "\t*len_bytes = all[which].len_bytes;", "\treturn all[which].data;", "}", ""]
     return c_file("msg.toml", "msg", body[:-1], header=False)
 
 

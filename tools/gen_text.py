@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the generators share: errors, and the frames of C, SystemVerilog and Markdown files."""
+import re
 
 
 class SpecError(Exception):
@@ -23,14 +24,20 @@ def c_string(text):
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
 
 
+def public(line):
+    """A line of a header; one that begins a function's prototype gets the mark of the API."""
+    return re.sub(r"^(?=(const |struct |unsigned |void |[a-z0-9]+_t |int )[^;={]*\bweft_\w+\()", "WEFT_API ", line)
+
+
 def c_file(source, name, body, header=True, includes=()):
     lines = [f"/* {first_line(source)} */", "/* SPDX-License-Identifier: Apache-2.0 */"]
     if not header:
         return "\n".join(lines + body) + "\n"
     guard = f"WEFT_GEN_{name.upper()}_H"
     return "\n".join(lines + [f"#ifndef {guard}", f"#define {guard}", "", "#include <stddef.h>",
-                              "#include <stdint.h>", "", *includes, "#ifdef __cplusplus", 'extern "C" {', "#endif", ""]
-                     + body + ["", "#ifdef __cplusplus", "}", "#endif", "#endif"]) + "\n"
+                              "#include <stdint.h>", "", "#include <weft/api.h>", *includes, "",
+                              "#ifdef __cplusplus", 'extern "C" {', "#endif", ""]
+                     + [public(line) for line in body] + ["", "#ifdef __cplusplus", "}", "#endif", "#endif"]) + "\n"
 
 
 def c_enum(tag, entries):

@@ -14,7 +14,9 @@ import subprocess
 import sys
 
 HEADERS = {"weft": "weft.h", "weft_dev": "dev.h", "weft_convert": "convert.h",
-           "weft_diag": "diag.h", "weft_admin": "admin.h", "weft_chip": "chip.h", "weft_popxl": "popxl.h"}
+           "weft_diag": "diag.h", "weft_admin": "admin.h", "weft_chip": "chip.h", "weft_popxl": "popxl.h", "weft_file": "file.h",
+           "weft_npy": "npy.h", "weft_image": "image.h", "weft_golden": "golden.h", "weft_capture": "capture.h",
+           "weft_replay": "replay.h", "weft_reduce": "reduce.h", "weft_conform": "conform.h"}
 
 
 def roff(text):
@@ -79,7 +81,7 @@ def section_3(out, version):
         with open(path, encoding="utf-8") as f:
             source = f.read()
         intro = comment(re.search(r"/\*\n.*?\*/", source, re.S).group(0))
-        body = source[source.index('extern "C"'):]
+        body = source[source.index('extern "C"'):].replace("WEFT_API ", "")
         body = body[body.index("#endif") + 6:body.rindex("#ifdef __cplusplus")]
         first, rest = (intro.split("\n", 1) + [""])[:2]
         brief = re.sub(r"^\w+: ", "", first).rstrip(".:")

@@ -730,7 +730,7 @@ static const uint64_t alu_used[] = {
 	UINT64_C(0x00ffffffffffffff),
 };
 
-const struct weft_cmd_info weft_cmd_infos[WEFT_N_CMDS] = {
+static const struct weft_cmd_info cmds[WEFT_N_CMDS] = {
 	{"end", 0x01, WEFT_UNIT_CP, 2, 7, 0, end_fields, end_used,
 		"End of stream: the job is done when all earlier commands have retired"},
 	{"load", 0x10, WEFT_UNIT_LD, 7, 21, 0, load_fields, load_used,
@@ -748,6 +748,11 @@ const struct weft_cmd_info weft_cmd_infos[WEFT_N_CMDS] = {
 	{"alu", 0x33, WEFT_UNIT_VE, 14, 51, 9, alu_fields, alu_used,
 		"Integer operation on each element of up to four dimensions"},
 };
+
+const struct weft_cmd_info *weft_cmd_list(void)
+{
+	return cmds;
+}
 
 unsigned weft_cmd_elem_bytes(const struct weft_cmd *c, enum weft_elem elem)
 {

@@ -4,7 +4,7 @@
 
 #include <weft/gen/config.h>
 
-const struct weft_config weft_configs[WEFT_N_CONFIGS] = {
+static const struct weft_config configs[WEFT_N_CONFIGS] = {
 	{
 		.name = "w8",
 		.brief = "8x8",
@@ -221,8 +221,8 @@ static const struct weft_config model_configs[WEFT_N_CONFIGS] = {
 const struct weft_config *weft_config_find(const char *name)
 {
 	for (size_t i = 0; i < WEFT_N_CONFIGS; i++)
-		if (strcmp(weft_configs[i].name, name) == 0)
-			return &weft_configs[i];
+		if (strcmp(configs[i].name, name) == 0)
+			return &configs[i];
 	return NULL;
 }
 
@@ -237,7 +237,12 @@ const struct weft_config *weft_config_of_model(const char *name)
 const struct weft_config *weft_config_of_device(uint32_t reg_config, uint32_t features)
 {
 	for (size_t i = 0; i < WEFT_N_CONFIGS; i++)
-		if (weft_configs[i].reg_config == reg_config && weft_configs[i].features == features)
-			return &weft_configs[i];
+		if (configs[i].reg_config == reg_config && configs[i].features == features)
+			return &configs[i];
 	return NULL;
+}
+
+const struct weft_config *weft_config_list(void)
+{
+	return configs;
 }

@@ -59,7 +59,7 @@ static const struct weft_reg_field_info win_ctrl_fields[] = {
 	{"write", 1, 1},
 };
 
-const struct weft_reg_info weft_regs[WEFT_N_REGS] = {
+static const struct weft_reg_info regs[WEFT_N_REGS] = {
 	{"id", 0x000, 0x0, 1, 0, "ro", 0x0, NULL, 0x57454654, NULL,
 		"Reads 0x57454654, 'WEFT'"},
 	{"version", 0x004, 0x0, 1, 2, "ro", 0x0, NULL, 0x10001, version_fields,
@@ -129,3 +129,8 @@ const struct weft_reg_info weft_regs[WEFT_N_REGS] = {
 	{"cnt_cmds", 0x22c, 0x0, 1, 0, "ro", 0x0, "hw", 0x0, NULL,
 		"Commands retired"},
 };
+
+const struct weft_reg_info *weft_reg_list(void)
+{
+	return regs;
+}

@@ -19,6 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <weft/api.h>
 #include <weft/dev.h>
 #include <weft/gen/chip.h>
 
@@ -104,14 +105,14 @@ struct weft_chip_ops {
 };
 
 /** The functional chip. @return its functions; constant, valid for ever. Thread-safe. */
-const struct weft_chip_ops *weft_chip_model(void);
+WEFT_API WEFT_API const struct weft_chip_ops *weft_chip_model(void);
 
 /*
  * A fresh flash: board record with serial (at most 16 characters), image (may be
  * NULL) in slot A with a confirmed boot record. Everything else is erased.
  * -EINVAL: too large or too long.
  */
-int weft_flash_format(uint8_t *flash, size_t flash_bytes, const char *serial,
+WEFT_API WEFT_API int weft_flash_format(uint8_t *flash, size_t flash_bytes, const char *serial,
 		      const uint8_t *image, size_t image_bytes);
 
 #ifdef __cplusplus

@@ -44,6 +44,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <weft/api.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -101,7 +103,7 @@ struct weft_dev_options {
 };
 
 /** Defaults: the model, w16, ddr, nothing recorded. */
-struct weft_dev_options weft_dev_options_default(void);
+WEFT_API struct weft_dev_options weft_dev_options_default(void);
 
 /**
  * Open a device.
@@ -115,7 +117,7 @@ struct weft_dev_options weft_dev_options_default(void);
  *
  * Thread-safe. A card takes at most usb_wait_ms + 2 * usb_boot_ms + 5 s.
  */
-int weft_dev_open(const struct weft_dev_options *o, weft_dev **dev, char *msg);
+WEFT_API int weft_dev_open(const struct weft_dev_options *o, weft_dev **dev, char *msg);
 
 /**
  * Close a device and free all that belongs to it but its buffers, which must have been
@@ -124,13 +126,13 @@ int weft_dev_open(const struct weft_dev_options *o, weft_dev **dev, char *msg);
  * No other thread may use dev any more. A card takes at most 7 s, of which 5 s only if
  * its endpoints are halted and it does not answer; other devices end the command that is under way.
  */
-void weft_dev_close(weft_dev *dev);
+WEFT_API void weft_dev_close(weft_dev *dev);
 
 /**
  * What went wrong in this thread's last call on dev that can fail.
  * @return one line, "" if nothing did; valid until this thread's next call on any device. Does not wait.
  */
-const char *weft_dev_error(const weft_dev *dev);
+WEFT_API const char *weft_dev_error(const weft_dev *dev);
 
 /* ---- events ---- */
 
@@ -141,7 +143,7 @@ const char *weft_dev_error(const weft_dev *dev);
  * @return the descriptor, the device's own until weft_dev_close(): do not read or close it;
  *         -EMFILE, -ENFILE, -ENOMEM, -EPERM (forked). Thread-safe. Does not wait.
  */
-int weft_dev_fd(weft_dev *dev);
+WEFT_API int weft_dev_fd(weft_dev *dev);
 
 /**
  * Let happen what can happen now: take a card's answers, submit its next jobs, put it
@@ -152,7 +154,7 @@ int weft_dev_fd(weft_dev *dev);
  * Thread-safe. Does not wait; it takes a few milliseconds on a card, and on a simulated
  * device at most as long as one command or 10 000 cycles.
  */
-int weft_dev_process(weft_dev *dev);
+WEFT_API int weft_dev_process(weft_dev *dev);
 
 /* ---- buffers ---- */
 
@@ -163,13 +165,13 @@ int weft_dev_process(weft_dev *dev);
  * @param[out] buf  Set only on success; weft_buf_free() frees it.
  * @return 0, -ENOMEM, -ENODEV, -EPERM (forked). Thread-safe. Does not wait.
  */
-int weft_buf_alloc(weft_dev *dev, size_t len_bytes, weft_buf **buf);
+WEFT_API int weft_buf_alloc(weft_dev *dev, size_t len_bytes, weft_buf **buf);
 
 /**
  * Free a buffer, before weft_dev_close(). Jobs that were submitted with it must have
  * been waited for or forgotten. buf may be NULL. Thread-safe. Does not wait.
  */
-void weft_buf_free(weft_buf *buf);
+WEFT_API void weft_buf_free(weft_buf *buf);
 
 /**
  * Write to a buffer, or read from it.
@@ -184,22 +186,22 @@ void weft_buf_free(weft_buf *buf);
  * limit; a write waits only, and at most so long, where a job with the buffer was
  * forgotten and the card has not ended it yet.
  */
-int weft_buf_write(weft_buf *buf, size_t off_bytes, const void *data, size_t len_bytes);
-int weft_buf_read(weft_buf *buf, size_t off_bytes, void *data, size_t len_bytes);
+WEFT_API int weft_buf_write(weft_buf *buf, size_t off_bytes, const void *data, size_t len_bytes);
+WEFT_API int weft_buf_read(weft_buf *buf, size_t off_bytes, void *data, size_t len_bytes);
 
 /**
  * What the buffer holds does not matter any more: nothing of it needs to be sent or kept. Until something is
  * written there it holds anything; a read says what. @return 0, -EBUSY, -ENOMEM, and as weft_buf_write(), which
  * says also how long it takes
  */
-int weft_buf_discard(weft_buf *buf);
+WEFT_API int weft_buf_discard(weft_buf *buf);
 
 /**
  * Look at the device's memory itself: the next read fetches from a card even what the host wrote there and no job
  * did. For finding out whether that memory is sound. @return 0, -EBUSY, -ENOMEM, and as weft_buf_write(), which
  * says also how long it takes
  */
-int weft_buf_doubt(weft_buf *buf);
+WEFT_API int weft_buf_doubt(weft_buf *buf);
 
 /* ---- jobs ---- */
 
@@ -231,14 +233,14 @@ struct weft_window {
  * Thread-safe. Does not wait; verifying takes up to some seconds for the longest streams
  * that are allowed (driver/README.md).
  */
-int weft_submit(weft_dev *dev, const uint64_t *words, size_t n_words,
+WEFT_API int weft_submit(weft_dev *dev, const uint64_t *words, size_t n_words,
                 const struct weft_window *windows, size_t n_windows, weft_job *job);
 
 /**
  * Would weft_submit() take this stream?
  * @return 0, -EINVAL (weft_dev_error() says why), -ENOMEM. Thread-safe. As long as weft_submit().
  */
-int weft_dev_verify(weft_dev *dev, const uint64_t *words, size_t n_words, const struct weft_window *windows,
+WEFT_API int weft_dev_verify(weft_dev *dev, const uint64_t *words, size_t n_words, const struct weft_window *windows,
                     size_t n_windows);
 
 /* The device's counters (include/spec/regs.toml, cnt_*). All in cycles but the named ones. */
@@ -275,28 +277,28 @@ struct weft_job_result {
  * 10 000 cycles then under way are over. Each call gets at least that far, so that a job
  * that is only ever looked at ends, too.
  */
-int weft_wait(weft_dev *dev, weft_job job, unsigned timeout_ms, struct weft_job_result *result);
+WEFT_API int weft_wait(weft_dev *dev, weft_job job, unsigned timeout_ms, struct weft_job_result *result);
 
 /**
  * weft_wait(), then weft_forget() if the job has not ended by then: whatever happens, no job is left behind.
  *
  * @return 0: result->status says how it ended, -ETIMEDOUT: it was given up; -ENOENT, -EPERM, -EDEADLK as weft_wait()
  */
-int weft_finish(weft_dev *dev, weft_job job, unsigned timeout_ms, struct weft_job_result *result);
+WEFT_API int weft_finish(weft_dev *dev, weft_job job, unsigned timeout_ms, struct weft_job_result *result);
 
 /**
  * Give a job up; weft_wait() then reports -ECANCELED, or how it had ended: at once where it
  * does not run yet and on a simulated device, and when the card has stopped it on a card.
  * @return 0, -ENOENT, -EPERM (forked). Thread-safe. Does not wait.
  */
-int weft_cancel(weft_dev *dev, weft_job job);
+WEFT_API int weft_cancel(weft_dev *dev, weft_job job);
 
 /**
  * Give a job up, and forget it: its result is not wanted. Its buffers may be freed; a card may
  * write them until it has stopped the job, which weft_buf_write() and weft_buf_read() wait for.
  * @return 0, -ENOENT, -EPERM (forked). Thread-safe. Does not wait.
  */
-int weft_forget(weft_dev *dev, weft_job job);
+WEFT_API int weft_forget(weft_dev *dev, weft_job job);
 
 /* ---- cards ---- */
 
@@ -314,7 +316,7 @@ struct weft_dev_info {
  * @return 0 with *n found, at most max written; -EIO, -ENOTSUP. Thread-safe. Waits for nothing but the
  *         kernel, which may take some milliseconds for each device on the USB.
  */
-int weft_dev_list(struct weft_dev_info *out, size_t max, size_t *n, char *msg);
+WEFT_API int weft_dev_list(struct weft_dev_info *out, size_t max, size_t *n, char *msg);
 
 /** A card was plugged in (here), or is gone. A non-zero return ends weft_dev_watch(), which returns it. */
 typedef int weft_dev_watcher(void *user, const struct weft_dev_info *card, bool here);
@@ -325,7 +327,7 @@ typedef int weft_dev_watcher(void *user, const struct weft_dev_info *card, bool 
  * @param timeout_ms  0: only of those that are there; WEFT_FOREVER: until fn says so
  * @return what fn returned; 0: that time is over; -EIO, -ENOMEM. Thread-safe.
  */
-int weft_dev_watch(weft_dev_watcher *fn, void *user, unsigned timeout_ms, char *msg);
+WEFT_API int weft_dev_watch(weft_dev_watcher *fn, void *user, unsigned timeout_ms, char *msg);
 
 /* An open card, and what has happened on the way to it. */
 struct weft_card_info {
@@ -338,11 +340,11 @@ struct weft_card_info {
 	uint64_t frames_repeated, link_resets, chip_resets, jobs_repeated, jobs;
 };
 /** @return 0, -ENOTSUP: not a card; -EPERM (forked). Thread-safe. Does not wait. */
-int weft_dev_card(weft_dev *dev, struct weft_card_info *out);
+WEFT_API int weft_dev_card(weft_dev *dev, struct weft_card_info *out);
 
 enum weft_usb_speed { WEFT_USB_SPEED_UNKNOWN, WEFT_USB_SPEED_LOW, WEFT_USB_SPEED_FULL, WEFT_USB_SPEED_HIGH, WEFT_USB_SPEED_SUPER };
 /** "high speed, 480 Mbit/s" */
-const char *weft_usb_speed_text(enum weft_usb_speed speed);
+WEFT_API const char *weft_usb_speed_text(enum weft_usb_speed speed);
 
 /* How a card shows itself on the USB, and how it hangs there. */
 struct weft_usb_info {
@@ -361,7 +363,7 @@ struct weft_usb_info {
  * @return 0, -ENOTSUP: not a card; -EIO, -ENODEV, -ETIMEDOUT: weft_dev_error() says which descriptor;
  *         -EPERM (forked), -EDEADLK (from a callback). Thread-safe. At most 8 s, one for each descriptor.
  */
-int weft_dev_usb(weft_dev *dev, struct weft_usb_info *out);
+WEFT_API int weft_dev_usb(weft_dev *dev, struct weft_usb_info *out);
 
 /* One request to a card and its answer. */
 struct weft_transfer {
@@ -375,7 +377,7 @@ typedef void weft_traffic(void *user, const struct weft_transfer *t);
  * Be called as each request is answered; cards only. fn NULL: no more. Which thread calls fn depends on
  * options.events. @return 0, -ENOTSUP, -EPERM (forked). Thread-safe. Does not wait.
  */
-int weft_dev_traffic(weft_dev *dev, weft_traffic *fn, void *user);
+WEFT_API int weft_dev_traffic(weft_dev *dev, weft_traffic *fn, void *user);
 
 /* One command has just retired. */
 struct weft_retire {
@@ -390,7 +392,7 @@ struct weft_retire {
  * moment. A non-zero return stops the job with that status.
  */
 typedef int weft_observer(void *user, const struct weft_retire *r);
-void weft_dev_observe(weft_dev *dev, weft_observer *fn, void *user);
+WEFT_API void weft_dev_observe(weft_dev *dev, weft_observer *fn, void *user);
 
 /* Units and channels of the bus, and what each does in one cycle. */
 enum weft_track {
@@ -412,8 +414,8 @@ enum weft_does {
 	WEFT_N_DOES
 };
 /** "CV"; "waits for the post unit" */
-const char *weft_track_name(unsigned track);
-const char *weft_does_text(unsigned does);
+WEFT_API const char *weft_track_name(unsigned track);
+WEFT_API const char *weft_does_text(unsigned does);
 
 /* One cycle of a running stream. */
 struct weft_sample {
@@ -425,17 +427,17 @@ struct weft_sample {
 typedef void weft_sampler(void *user, const struct weft_sample *w);
 
 /** Be called in every cycle of jobs to come; RTL only, with options.samples. fn NULL: no more. @return 0, -ENOTSUP */
-int weft_dev_sample(weft_dev *dev, weft_sampler *fn, void *user);
+WEFT_API int weft_dev_sample(weft_dev *dev, weft_sampler *fn, void *user);
 
 /** Scratchpad bytes. @return 0, -ERANGE, -ENOTSUP: this device cannot show them */
-int weft_dev_peek_sp(weft_dev *dev, uint32_t addr, uint32_t len_bytes, void *out);
+WEFT_API int weft_dev_peek_sp(weft_dev *dev, uint32_t addr, uint32_t len_bytes, void *out);
 
 /**
  * Scratchpad bytes for the next job to begin with; simulated devices only. That
  * job finds the rest as the job before it left it.
  * @return 0, -ERANGE, -ENOTSUP
  */
-int weft_dev_poke_sp(weft_dev *dev, uint32_t addr, uint32_t len_bytes, const void *data);
+WEFT_API int weft_dev_poke_sp(weft_dev *dev, uint32_t addr, uint32_t len_bytes, const void *data);
 
 /* Difference that co-simulation found. */
 struct weft_cosim_diff {
@@ -447,7 +449,7 @@ struct weft_cosim_diff {
 	uint8_t expected, got;
 };
 /** The first difference of the last job, if cosim was asked for. */
-const struct weft_cosim_diff *weft_dev_cosim(const weft_dev *dev);
+WEFT_API const struct weft_cosim_diff *weft_dev_cosim(const weft_dev *dev);
 
 /* For tests: stuck-at-1 faults in the RTL, and streams that skip the verifier. */
 enum weft_plant_kind { WEFT_PLANT_NONE, WEFT_PLANT_PE, WEFT_PLANT_LANE, WEFT_PLANT_SP, WEFT_PLANT_POINT };
@@ -461,7 +463,7 @@ struct weft_plant {
 	uint64_t cycle;            /* FLIP: bit is inverted once, so many cycles from now */
 };
 /** @return 0, -ENOTSUP (not in this device), -EINVAL (no such place or bit) */
-int weft_dev_plant(weft_dev *dev, const struct weft_plant *p);
+WEFT_API int weft_dev_plant(weft_dev *dev, const struct weft_plant *p);
 
 /* A place of the RTL that can be disturbed: rows x cols elements of so many bits. */
 struct weft_fault_point {
@@ -470,23 +472,23 @@ struct weft_fault_point {
 	bool storage;              /* bridges and flips are possible */
 };
 /** Only builds with fault points (make fault) have any. Valid as long as the device. */
-const struct weft_fault_point *weft_dev_points(weft_dev *dev, uint32_t *n);
-void weft_dev_trust(weft_dev *dev, bool trusted);
+WEFT_API const struct weft_fault_point *weft_dev_points(weft_dev *dev, uint32_t *n);
+WEFT_API void weft_dev_trust(weft_dev *dev, bool trusted);
 /**
  * Of a device opened to record around a command (options.wave, wave_cmd): which command of the
  * streams to come that is; -1: they are not recorded. @return 0, -ENOTSUP
  */
-int weft_dev_wave(weft_dev *dev, int64_t cmd);
+WEFT_API int weft_dev_wave(weft_dev *dev, int64_t cmd);
 /** Reset a simulated device after a fault. weft_wait() does so by itself. @return 0, -EIO. Does not wait. */
-int weft_dev_reset(weft_dev *dev);
+WEFT_API int weft_dev_reset(weft_dev *dev);
 /**
  * Registers as the last job left them. Those of the model, which has none, read 0, and so do those of a card
  * that does not answer within 1 s, the longest that this takes.
  */
-uint32_t weft_dev_reg_read(weft_dev *dev, uint32_t addr);
-bool weft_dev_has_regs(const weft_dev *dev);
+WEFT_API uint32_t weft_dev_reg_read(weft_dev *dev, uint32_t addr);
+WEFT_API bool weft_dev_has_regs(const weft_dev *dev);
 /** Between jobs only. @return 0, -ENOTSUP: this device takes no such writes */
-int weft_dev_reg_write(weft_dev *dev, uint32_t addr, uint32_t value);
+WEFT_API int weft_dev_reg_write(weft_dev *dev, uint32_t addr, uint32_t value);
 
 #ifdef __cplusplus
 }

@@ -13,8 +13,11 @@
 #ifndef WEFT_TENSOR_H
 #define WEFT_TENSOR_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include <weft/api.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -57,17 +60,24 @@ typedef struct weft_tensor {
 	void *data;                   /* weft_tensor_bytes() bytes, or NULL */
 } weft_tensor;
 
+/* What the network's file says of a tensor's values: the real number is scale * (value - zp). */
+struct weft_quant {
+	bool present;                 /* else the rest means nothing */
+	double scale;
+	int64_t zp;
+};
+
 /** Bytes that one element takes in memory (see above), 0 for a bad type. */
-size_t weft_dtype_bytes(weft_dtype t);
+WEFT_API WEFT_API size_t weft_dtype_bytes(weft_dtype t);
 
 /** Name in small letters, as ONNX and NumPy write it: "int8", "float16". */
-const char *weft_dtype_name(weft_dtype t);
+WEFT_API WEFT_API const char *weft_dtype_name(weft_dtype t);
 
 /** Count of elements: the product of dim[0..rank-1]; 1 for rank 0; INT64_MAX if impossible. */
-int64_t weft_tensor_elements(const weft_tensor *t);
+WEFT_API WEFT_API int64_t weft_tensor_elements(const weft_tensor *t);
 
 /** Bytes of data; SIZE_MAX if impossible, 0 for a bad type. */
-size_t weft_tensor_bytes(const weft_tensor *t);
+WEFT_API WEFT_API size_t weft_tensor_bytes(const weft_tensor *t);
 
 #ifdef __cplusplus
 }

@@ -145,8 +145,8 @@ static void on_model(void **state)
 	(void)state;
 	for (int i = 0; i < 3; i++)
 		for (int k = 0; k < WEFT_N_CONFIGS; k++)
-			if (weft_configs[k].features & networks[i].mode)
-				network(NULL, weft_configs[k].name, networks[i].path, (int)test_count(2, 10, 100));
+			if (weft_config_list()[k].features & networks[i].mode)
+				network(NULL, weft_config_list()[k].name, networks[i].path, (int)test_count(2, 10, 100));
 }
 
 static void on_rtl(void **state)

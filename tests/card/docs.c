@@ -23,7 +23,7 @@
 #include "tests/support/file.h"
 #include "tests/support/level.h"
 #include "tests/support/shell.h"
-#include "userlib/files/npy.h"
+#include <weft/npy.h>
 
 #define TEXT 65536
 

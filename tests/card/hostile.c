@@ -276,7 +276,7 @@ static void draw_noise(struct attack *a, uint64_t *rng)
 	for (uint32_t i = 0; i < a->n_words; i++)
 		a->words[i] = test_random(rng);
 	for (uint32_t i = 0; i < a->n_words;) {
-		const struct weft_cmd_info *k = &weft_cmd_infos[below(rng, WEFT_N_CMDS)];
+		const struct weft_cmd_info *k = &weft_cmd_list()[below(rng, WEFT_N_CMDS)];
 		a->words[i] = (a->words[i] & ~0xffffull) | k->op | (uint64_t)k->n_words << 8;
 		i += k->n_words;
 	}

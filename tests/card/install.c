@@ -95,6 +95,9 @@ static void test_program(void **state)
 static void test_commands(void **state)
 {
 	(void)state;
+	/* The commands have the library from where it was installed, not of their own. */
+	assert_int_equal(shell("for c in weft weft-card; do env -u LD_LIBRARY_PATH ldd %s/usr/bin/$c | grep -q \"libweft.so.0 => %s/usr/bin/../lib/\" || exit 1; done",
+	                       root, root), 0);
 	assert_int_equal(shell("cd / && %s/usr/bin/weft-card --listen %s/s --serial INSTALLED & card=$!; "
 	                       "%s/usr/bin/weft run tests/models/digits_int8.tflite --device usb:@%s/s --wait 5000 --check >%s/out; status=$?; "
 	                       "%s/usr/bin/weft devices usb:@%s/s >>%s/out; kill $card; grep -q ' 0 mismatches' %s/out && exit $status",

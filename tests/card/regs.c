@@ -88,7 +88,7 @@ static void check_names(const char *device)
 	int fields = 0;
 
 	for (size_t i = 0; i < WEFT_N_REGS; i++)
-		fields += weft_regs[i].n_fields;
+		fields += weft_reg_list()[i].n_fields;
 	assert_int_equal(named_as_specified(j), (int)WEFT_N_REGS + fields);
 	cJSON_Delete(j);
 }
@@ -116,13 +116,13 @@ static void only_what_a_job_changes(const char *file_a, const char *file_b)
 		free(whole);
 	}
 	for (size_t i = 0; i < WEFT_N_REGS; i++) {
-		for (unsigned k = 0; k < weft_regs[i].count; k++) {
+		for (unsigned k = 0; k < weft_reg_list()[i].count; k++) {
 			char name[64];
 			double a, b;
-			snprintf(name, sizeof name, weft_regs[i].count > 1 ? "%s[%u]" : "%s", weft_regs[i].name, k);
+			snprintf(name, sizeof name, weft_reg_list()[i].count > 1 ? "%s[%u]" : "%s", weft_reg_list()[i].name, k);
 			value_of(j[0], name, &a);
 			value_of(j[1], name, &b);
-			if (a != b && !weft_regs[i].job)
+			if (a != b && !weft_reg_list()[i].job)
 				fail_msg("%s was %f, is %f: nothing says that a job changes it", name, a, b);
 			changed += a != b;
 		}

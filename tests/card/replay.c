@@ -23,7 +23,9 @@
 #include "tests/support/level.h"
 #include "tests/support/replay_files.h"
 #include "tests/support/shell.h"
-#include "userlib/replay/capture.h"
+#include <weft/capture.h>
+
+#include "userlib/compile/program.h"
 
 #define CYCLES 200
 #define TEXT 65536

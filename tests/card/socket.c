@@ -557,6 +557,8 @@ static void test_usbip(void **state)
 	char text[8];
 	char *const extra[] = { "--usbip", text, NULL };
 	uint8_t buf[512], list[8 + 4 + 312 + 4], ask[40] = { 1, 0x11, 0x80, 3 };
+	const uint8_t *want;
+	size_t n_want;
 	struct weft_msg_hello m = { WEFT_MSG_HELLO, WEFT_MSG_VERSION_VALUE };
 	struct weft_msg_hello_reply h;
 	uint32_t n, w[4];
@@ -576,8 +578,9 @@ static void test_usbip(void **state)
 	assert_int_equal(list[7], 0);
 	submit_urb(fd, 1, 0, true, 64, get_device, NULL);
 	assert_int_equal(urb_ret(fd, 1, true, buf, &n), 0);
-	assert_int_equal(n, sizeof(weft_usb_device));
-	assert_memory_equal(buf, weft_usb_device, n);
+	want = weft_usb_descriptor(WEFT_USB_DESCRIPTOR_DEVICE, &n_want);
+	assert_int_equal(n, n_want);
+	assert_memory_equal(buf, want, n);
 	submit_urb(fd, 2, 0, true, 4, unknown, NULL);
 	assert_int_equal(urb_ret(fd, 2, true, buf, &n), -EPIPE);
 	submit_urb(fd, 3, 0, false, 0, reset, NULL);

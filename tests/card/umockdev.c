@@ -239,15 +239,22 @@ static gboolean on_ioctl(UMockdevIoctlBase *handler, UMockdevIoctlClient *client
 
 /* ---- the bus ---- */
 
+static char *print_descriptor(char *p, enum weft_usb_descriptor which)
+{
+	size_t n;
+	const uint8_t *data = weft_usb_descriptor(which, &n);
+
+	for (size_t i = 0; i < n; i++)
+		p += sprintf(p, "%02X", data[i]);
+	return p;
+}
+
 static void plug(struct slot *s, int number)
 {
-	char text[2048], hex[256] = "", *p = hex;
+	char text[2048], hex[256] = "";
 	GError *err = NULL;
 
-	for (size_t i = 0; i < sizeof(weft_usb_device); i++)
-		p += sprintf(p, "%02X", weft_usb_device[i]);
-	for (size_t i = 0; i < sizeof(weft_usb_config); i++)
-		p += sprintf(p, "%02X", weft_usb_config[i]);
+	print_descriptor(print_descriptor(hex, WEFT_USB_DESCRIPTOR_DEVICE), WEFT_USB_DESCRIPTOR_CONFIG);
 	snprintf(s->node, sizeof(s->node), "/dev/bus/usb/001/%03d", number);
 	snprintf(s->syspath, sizeof(s->syspath), "/sys/devices/pci0000:00/0000:00:14.0/usb1/%s", s->port);
 	snprintf(text, sizeof(text),

@@ -18,7 +18,7 @@
 
 #include "tests/support/level.h"
 #include "tests/support/tensors.h"
-#include "userlib/files/npy.h"
+#include <weft/npy.h>
 
 static char dir[128];
 

@@ -17,7 +17,7 @@
 #include "tests/support/file.h"
 #include "tests/support/level.h"
 #include "tests/support/shell.h"
-#include "userlib/files/npy.h"
+#include <weft/npy.h>
 
 #define MODEL "tests/models/digits_int8.tflite"
 #define INPUT "image"

@@ -23,8 +23,8 @@
 #include <weft/weft.h>
 
 #include "tests/support/level.h"
-#include "userlib/files/image.h"
-#include "userlib/files/npy.h"
+#include <weft/image.h>
+#include <weft/npy.h>
 
 #define N_IMAGES 360
 #define PIXELS   64

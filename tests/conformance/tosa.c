@@ -18,7 +18,7 @@
 
 #include "tests/support/level.h"
 #include "tests/support/tensors.h"
-#include "userlib/conform/conform.h"
+#include <weft/conform.h>
 
 struct seen {
 	int n, passed, refused, npu;

@@ -208,7 +208,7 @@ static inline void compare_print(const struct compare_total *t, long n)
 	printf("%ld graphs: %u operators on the NPU, %u on the host; %llu elements compared; %llu cycles; commands:", n,
 	       t->npu_ops, t->host_ops, (unsigned long long)t->elements, (unsigned long long)t->cycles);
 	for (int i = 0; i < WEFT_N_CMDS; i++)
-		printf(" %s %u", weft_cmd_infos[i].name, t->commands[weft_cmd_infos[i].op]);
+		printf(" %s %u", weft_cmd_list()[i].name, t->commands[weft_cmd_list()[i].op]);
 	printf("\n");
 	fflush(stdout);
 }
@@ -218,8 +218,8 @@ static inline void compare_print(const struct compare_total *t, long n)
 static inline void compare_all_kinds(const struct compare_total *t)
 {
 	for (int i = 0; i < WEFT_N_CMDS; i++)
-		if (!weft_cmd_lacks(&weft_cmd_infos[i], weft_config_find("w16")) && !t->commands[weft_cmd_infos[i].op])
-			fail_msg("no %s command was ever executed", weft_cmd_infos[i].name);
+		if (!weft_cmd_lacks(&weft_cmd_list()[i], weft_config_find("w16")) && !t->commands[weft_cmd_list()[i].op])
+			fail_msg("no %s command was ever executed", weft_cmd_list()[i].name);
 }
 
 #endif

@@ -107,7 +107,7 @@ static struct bytes resave(const struct bytes *b, const char *config)
 static void repeat(const char *path)
 {
 	for (int i = 0; i < WEFT_N_CONFIGS; i++) {
-		const char *config = weft_configs[i].name;
+		const char *config = weft_config_list()[i].name;
 		struct bytes a = compile(path, config);
 		stir();
 		struct bytes b = compile(path, config), c = compile_elsewhere(path, config), d = resave(&a, config);

@@ -486,8 +486,8 @@ static void each(void (*what)(struct bench *b))
 	struct bench b;
 
 	for (int i = 0; i < WEFT_N_CONFIGS; i++) {
-		if (!bench_open(&b, weft_configs[i].name)) {
-			if (!strcmp(weft_configs[i].name, "w16"))
+		if (!bench_open(&b, weft_config_list()[i].name)) {
+			if (!strcmp(weft_config_list()[i].name, "w16"))
 				skip();
 			continue;
 		}

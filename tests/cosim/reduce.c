@@ -18,9 +18,8 @@
 #include "tests/support/level.h"
 #include "tests/support/planted.h"
 #include "tests/support/tensors.h"
-#include "userlib/export/tosa.h"
 #include "userlib/run/internal.h"
-#include "userlib/replay/reduce.h"
+#include <weft/reduce.h>
 
 static weft_tensor *random_inputs(const weft_net *net, uint64_t seed)
 {
@@ -66,7 +65,6 @@ static void reduced(const char *model, const struct weft_plant *plant)
 	weft_net *net;
 	uint8_t *data;
 	size_t len;
-	int n_custom;
 
 	assert_int_equal(weft_net_load_file(model, &net, msg), 0);
 	weft_tensor *in = random_inputs(net, 11);
@@ -77,7 +75,7 @@ static void reduced(const char *model, const struct weft_plant *plant)
 	if (err)
 		fail_msg("%s, kind %d: %s", model, plant->kind, msg);
 	assert_true(r.ops >= 1 && r.ops <= 3 && r.ops_before > 3);
-	assert_int_equal(weft_export_tosa(r.graph, false, &data, &len, &n_custom, custom, msg), 0);
+	assert_int_equal(weft_net_convert(r.net, false, &data, &len, custom, msg), 0);
 	assert_int_equal(run_file(data, len, r.inputs, &o), r.status);
 	o.plant.kind = WEFT_PLANT_NONE;
 	assert_int_equal(run_file(data, len, r.inputs, &o), 0);

@@ -21,7 +21,7 @@
 #include "tests/support/planted.h"
 #include "tests/support/tensors.h"
 #include "userlib/replay/reduce_stream_internal.h"
-#include "userlib/replay/replay.h"
+#include <weft/replay.h>
 
 static char wcap[128];
 

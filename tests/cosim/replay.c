@@ -23,7 +23,7 @@
 #include "tests/support/tensors.h"
 #include "userlib/compile/program.h"
 #include "userlib/run/internal.h"
-#include "userlib/replay/replay.h"
+#include <weft/replay.h>
 
 #define WAVE_CYCLES 100
 #define MODEL "tests/models/digits_int8.tflite"

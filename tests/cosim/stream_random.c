@@ -22,7 +22,7 @@ static void run_all(bool rtl, const char *config, long n)
 	}
 	stream_print_count(count, modes, n, cycles);
 	for (int i = 0; i < WEFT_N_CMDS && !test_count_given(); i++)
-		assert_true(count[weft_cmd_infos[i].op] > 0 || (weft_cmd_infos[i].needs && !(cfg->features >> (weft_cmd_infos[i].needs - 1) & 1)));
+		assert_true(count[weft_cmd_list()[i].op] > 0 || (weft_cmd_list()[i].needs && !(cfg->features >> (weft_cmd_list()[i].needs - 1) & 1)));
 	const uint32_t has[RANDOM_STREAM_MODES] = { cfg->has_int8, cfg->has_int16, cfg->has_fp8, cfg->has_raw, cfg->has_int4 };
 	for (int i = 0; i < RANDOM_STREAM_MODES && !test_count_given(); i++)
 		assert_true(modes[i] > 0 || !has[i]);
@@ -36,7 +36,7 @@ static void test_model(void **state)
 {
 	(void)state;
 	for (int i = 0; i < WEFT_N_CONFIGS; i++)
-		run_all(false, weft_configs[i].name, test_count(100, 300, 3000));
+		run_all(false, weft_config_list()[i].name, test_count(100, 300, 3000));
 }
 
 static void test_rtl(void **state)
@@ -54,7 +54,7 @@ static void test_rtl_others(void **state)
 
 	(void)state;
 	for (int i = 0; i < WEFT_N_CONFIGS; i++) {
-		const char *name = weft_configs[i].name;
+		const char *name = weft_config_list()[i].name;
 		if (!strcmp(name, "w16") || !test_have_rtl(name))
 			continue;
 		found++;

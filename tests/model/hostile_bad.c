@@ -29,7 +29,7 @@ static int64_t any_value(struct rng *r, const struct weft_field_info *f)
 
 static void any_command(struct rng *r, const struct weft_config *cfg, struct weft_cmd *c)
 {
-	const struct weft_cmd_info *info = &weft_cmd_infos[rng_int(r, 0, WEFT_N_CMDS - 1)];
+	const struct weft_cmd_info *info = &weft_cmd_list()[rng_int(r, 0, WEFT_N_CMDS - 1)];
 
 	weft_cmd_init(c, info->op);
 	for (unsigned i = 0; i < info->n_fields; i++) {
@@ -144,7 +144,7 @@ static void model_refuses_values(void **state)
 
 		rng_fill(&r, &c, sizeof(c));
 		if (i % 2)
-			c.h.op = weft_cmd_infos[rng_int(&r, 1, WEFT_N_CMDS - 1)].op;
+			c.h.op = weft_cmd_list()[rng_int(&r, 1, WEFT_N_CMDS - 1)].op;
 		assert_true(weft_model_exec(m, &c, &f) < 0);
 		assert_int_not_equal(f.code, WEFT_FAULT_NONE);
 	}
@@ -284,7 +284,7 @@ static void verifier_judges_anything(void **state)
 
 		rng_fill(&r, words, sizeof(words));
 		while (i % 2 && at < n) {
-			const struct weft_cmd_info *info = &weft_cmd_infos[rng_int(&r, 0, WEFT_N_CMDS - 1)];
+			const struct weft_cmd_info *info = &weft_cmd_list()[rng_int(&r, 0, WEFT_N_CMDS - 1)];
 
 			for (size_t k = 0; k < info->n_words && at + k < n; k++)
 				words[at + k] &= info->used[k];

@@ -16,7 +16,7 @@
 #include "tests/support/file.h"
 #include "tests/support/level.h"
 #include "tests/support/tensors.h"
-#include "userlib/replay/capture.h"
+#include <weft/capture.h>
 
 static char path[128];
 

@@ -27,7 +27,7 @@ static void words_round_trip(void **state)
 	(void)state;
 	uint64_t seed = 1;
 	for (size_t i = 0; i < WEFT_N_CMDS; i++) {
-		const struct weft_cmd_info *info = &weft_cmd_infos[i];
+		const struct weft_cmd_info *info = &weft_cmd_list()[i];
 		for (int round = 0; round < 200; round++) {
 			uint64_t w[WEFT_CMD_MAX_WORDS], back[WEFT_CMD_MAX_WORDS];
 			struct weft_cmd c;
@@ -47,7 +47,7 @@ static void fields_at_their_bounds(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < WEFT_N_CMDS; i++) {
-		const struct weft_cmd_info *info = &weft_cmd_infos[i];
+		const struct weft_cmd_info *info = &weft_cmd_list()[i];
 		for (size_t k = 2; k < info->n_fields; k++) { /* op and n_words are fixed */
 			const struct weft_field_info *f = &info->fields[k];
 			const int64_t bounds[] = {f->min, f->max};
@@ -241,7 +241,7 @@ static void configuration_word(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < WEFT_N_CONFIGS; i++) {
-		const struct weft_config *c = &weft_configs[i];
+		const struct weft_config *c = &weft_config_list()[i];
 		uint32_t word = c->n << WEFT_REG_CONFIG_N_LSB | c->log2_sp_bytes << WEFT_REG_CONFIG_LOG2_SP_BYTES_LSB
 		                | c->axi_bytes << WEFT_REG_CONFIG_AXI_BYTES_LSB
 		                | (uint32_t)WEFT_N_WINDOWS << WEFT_REG_CONFIG_N_WINDOWS_LSB;

@@ -67,8 +67,8 @@ static const struct weft_field_info *field_named(const struct weft_cmd_info *inf
 static const struct weft_cmd_info *command_named(const char *name)
 {
 	for (size_t i = 0; i < WEFT_N_CMDS; i++)
-		if (!strcmp(weft_cmd_infos[i].name, name))
-			return &weft_cmd_infos[i];
+		if (!strcmp(weft_cmd_list()[i].name, name))
+			return &weft_cmd_list()[i];
 	return NULL;
 }
 
@@ -108,7 +108,7 @@ static void print_and_read_back(void **state)
 			size_t n;
 			int len;
 
-			random_command(&seed, &weft_cmd_infos[i], &c);
+			random_command(&seed, &weft_cmd_list()[i], &c);
 			n = weft_cmd_encode(&c, words);
 			assert_int_equal(weft_cmd_decode(words, n, &back), WEFT_FAULT_NONE);
 			len = weft_cmd_print(&back, text, sizeof(text));

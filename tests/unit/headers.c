@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every public header compiles alone, as C11 and as C++. */
+/*
+ * Every public header compiles alone, as C11 and as C++; and the libraries export
+ * the functions that the headers declare, and nothing else.
+ */
 #include <glob.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,6 +12,8 @@
 #include <stdlib.h>
 
 #include <cmocka.h>
+
+#include "../support/level.h"
 
 static void compile_each(const char *compiler)
 {
@@ -43,11 +48,21 @@ static void alone_as_cxx(void **state)
 	compile_each("g++ -std=c++17 -x c++");
 }
 
+static void exported(void **state)
+{
+	char command[512];
+
+	(void)state;
+	snprintf(command, sizeof command, "python3 tools/lint/api.py '%s'", test_env("WEFT_BUILD", "build"));
+	assert_int_equal(system(command), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(alone_as_c),
 		cmocka_unit_test(alone_as_cxx),
+		cmocka_unit_test(exported),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,7 +13,7 @@
 #include <jpeglib.h>
 #include <png.h>
 
-#include "userlib/files/image.h"
+#include <weft/image.h>
 
 #define H 5
 #define W 7
@@ -76,7 +76,7 @@ static weft_tensor input(weft_dtype t, int channels)
 
 static uint8_t *decode(uint8_t *file, size_t n, weft_tensor want, struct weft_quant q)
 {
-	char msg[WEFT_MSG] = "";
+	char msg[WEFT_IMAGE_MSG] = "";
 	weft_tensor t;
 	int err = weft_image_decode(file, n, &want, &q, &t, msg);
 
@@ -195,7 +195,7 @@ static void refusals_bad(void **state)
 {
 	weft_tensor want = input(WEFT_INT8, 3), t;
 	struct weft_quant q = { true, 1.0 / 255, -128 };
-	char msg[WEFT_MSG];
+	char msg[WEFT_IMAGE_MSG];
 	size_t n;
 
 	(void)state;
@@ -235,7 +235,7 @@ static void damage_bad(void **state)
 	file[0] = png_of(3, &n[0]);
 	file[1] = jpeg_of(3, 90, &n[1]);
 	for (int i = 0; i < 6000; i++) {
-		char msg[WEFT_MSG] = "";
+		char msg[WEFT_IMAGE_MSG] = "";
 		size_t len = n[i % 2];
 		uint8_t *bad = malloc(len);
 		assert_non_null(bad);

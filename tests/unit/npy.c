@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "tests/support/level.h"
-#include "userlib/files/npy.h"
+#include <weft/npy.h>
 
 static char path[128];
 

@@ -193,17 +193,25 @@ static int get_string(const struct usbdev *d, unsigned index, uint8_t *data, uns
 	return give(data, s, s[0], w_length);
 }
 
+static int give_descriptor(enum weft_usb_descriptor which, uint8_t *data, unsigned w_length)
+{
+	size_t len;
+	const uint8_t *p = weft_usb_descriptor(which, &len);
+
+	return give(data, p, (unsigned)len, w_length);
+}
+
 static int get_descriptor(const struct usbdev *d, unsigned value, uint8_t *data, unsigned w_length)
 {
 	/* A high-speed device also says what it would be at full speed. */
 	static const uint8_t qualifier[10] = { 10, 6, 0x10, 2, 0, 0, 0, 64, 1, 0 };
 
 	switch (value >> 8) {
-	case 1:  return give(data, weft_usb_device, sizeof(weft_usb_device), w_length);
-	case 2:  return give(data, weft_usb_config, sizeof(weft_usb_config), w_length);
+	case 1:  return give_descriptor(WEFT_USB_DESCRIPTOR_DEVICE, data, w_length);
+	case 2:  return give_descriptor(WEFT_USB_DESCRIPTOR_CONFIG, data, w_length);
 	case 3:  return get_string(d, value & 0xff, data, w_length);
 	case 6:  return give(data, qualifier, sizeof(qualifier), w_length);
-	case 15: return give(data, weft_usb_bos, sizeof(weft_usb_bos), w_length);
+	case 15: return give_descriptor(WEFT_USB_DESCRIPTOR_BOS, data, w_length);
 	default: return -EPIPE;
 	}
 }
@@ -259,7 +267,7 @@ static int vendor(struct usbdev *d, const uint8_t *s, unsigned index, uint8_t *d
 	bool in = s[0] & 0x80;
 
 	if (s[0] == 0xc0 && s[1] == WEFT_USB_MS_VENDOR_CODE && index == 7)
-		return give(data, weft_usb_msos20, sizeof(weft_usb_msos20), len);
+		return give_descriptor(WEFT_USB_DESCRIPTOR_MSOS20, data, len);
 	if ((s[0] & 0x1f) != 0)    /* only the device */
 		return -EPIPE;
 	if (!in && (s[1] == WEFT_USB_REQ_LINK_RESET || s[1] == WEFT_USB_REQ_CHIP_RESET)) {

@@ -9,8 +9,8 @@
 
 #include <weft/convert.h>
 
-#include "userlib/files/image.h"
-#include "userlib/files/npy.h"
+#include <weft/image.h>
+#include <weft/npy.h>
 #include "weft_cmd.h"
 
 struct accuracy {

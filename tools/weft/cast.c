@@ -5,7 +5,7 @@
 
 #include <weft/convert.h>
 
-#include "userlib/files/npy.h"
+#include <weft/npy.h>
 #include "weft_cmd.h"
 
 static const char usage[] =

@@ -10,7 +10,7 @@
 
 #include <cjson/cJSON.h>
 
-#include "userlib/conform/conform.h"
+#include <weft/conform.h>
 #include "weft_cmd.h"
 
 #define EXPECTED "tests/expected/conform.tsv"

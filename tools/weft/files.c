@@ -10,9 +10,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "userlib/files/file.h"
-#include "userlib/files/image.h"
-#include "userlib/files/npy.h"
+#include <weft/file.h>
+#include <weft/image.h>
+#include <weft/npy.h>
 #include "weft_cmd.h"
 
 static uint64_t next_random(uint64_t *state)

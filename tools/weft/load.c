@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "userlib/files/npy.h"
+#include <weft/npy.h>
 #include "weft_cmd.h"
 
 static int take_requant(struct load_args *a, const char *v)

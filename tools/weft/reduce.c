@@ -9,10 +9,8 @@
 #include <unistd.h>
 
 #include "tools/clock.h"
-#include "userlib/export/tosa.h"
-#include "userlib/files/npy.h"
-#include "userlib/replay/reduce.h"
-#include "userlib/replay/reduce_stream.h"
+#include <weft/npy.h>
+#include <weft/reduce.h>
 #include "weft_cmd.h"
 
 #define MAX_INPUTS 64
@@ -86,8 +84,8 @@ static int write_case(const struct args *a, const struct weft_reduction *r)
 	char custom[WEFT_MSG_LEN] = "", msg[WEFT_MSG_LEN] = "", path[4096];
 	uint8_t *data;
 	size_t len;
-	int n_custom, status = make_dir(a->dir);
-	int err = status ? 0 : weft_export_tosa(r->graph, false, &data, &len, &n_custom, custom, msg);
+	int status = make_dir(a->dir);
+	int err = status ? 0 : weft_net_convert(r->net, false, &data, &len, custom, msg);
 
 	if (status)
 		return status;
@@ -96,7 +94,7 @@ static int write_case(const struct args *a, const struct weft_reduction *r)
 	snprintf(path, sizeof path, "%s/net.tosa", a->dir);
 	status = write_file(path, data, len);
 	free(data);
-	for (int i = 0; !status && i < r->graph->n_inputs; i++) {
+	for (int i = 0; !status && i < weft_net_n_inputs(r->net); i++) {
 		snprintf(path, sizeof path, "%s/input-%d.npy", a->dir, i);
 		if (weft_npy_write(path, &r->inputs[i], msg))
 			status = fail(EXIT_USAGE, "%s", msg);
@@ -104,10 +102,10 @@ static int write_case(const struct args *a, const struct weft_reduction *r)
 	if (status)
 		return status;
 	printf("%d of %d operators still fail (%d networks tried): %s\n", r->ops, r->ops_before, r->runs, r->why);
-	for (int i = 0; i < r->graph->n_ops; i++)
-		printf("  %s\n", weft_op_name(r->graph->ops[i].op));
+	for (int i = 0; i < weft_net_n_ops(r->net); i++)
+		printf("  %s\n", weft_op_name(weft_net_op(r->net, i)));
 	printf("weft run %s/net.tosa --check --device %s --config %s", a->dir, a->device, a->o.config);
-	for (int i = 0; i < r->graph->n_inputs; i++)
+	for (int i = 0; i < weft_net_n_inputs(r->net); i++)
 		printf(" -i %s/input-%d.npy", a->dir, i);
 	printf("%s%s\n", a->plant ? " --plant " : "", a->plant ? a->plant : "");
 	return 0;

@@ -9,7 +9,7 @@
 
 #include <cjson/cJSON.h>
 
-#include "userlib/replay/replay.h"
+#include <weft/replay.h>
 #include "weft_cmd.h"
 
 #define WAVE_CYCLES 1000

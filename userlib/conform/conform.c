@@ -8,10 +8,10 @@
 
 #include <cjson/cJSON.h>
 
-#include "conform.h"
-#include "userlib/files/file.h"
+#include <weft/conform.h>
+#include <weft/file.h>
 #include "judge.h"
-#include "userlib/files/npy.h"
+#include <weft/npy.h>
 
 #define PATH 4096
 #define MAX_DEPTH 6

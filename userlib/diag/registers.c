@@ -148,21 +148,22 @@ static int walk(struct weft_diag *d, const struct weft_reg_info *g, unsigned k)
  */
 static int apart(struct weft_diag *d)
 {
+	const struct weft_reg_info *const regs = weft_reg_list();
 	uint32_t got;
 	char name[48];
 
 	for (int pass = 0; pass < 2; pass++)
 		for (size_t i = 0; i < WEFT_N_REGS; i++)
-			for (unsigned k = 0; k < weft_regs[i].count && weft_regs[i].writable; k++) {
-				uint32_t addr = (uint32_t)(weft_regs[i].offset + k * weft_regs[i].stride);
-				uint32_t want = (addr * UINT32_C(0x9e3779b1)) & weft_regs[i].writable;
+			for (unsigned k = 0; k < regs[i].count && regs[i].writable; k++) {
+				uint32_t addr = (uint32_t)(regs[i].offset + k * regs[i].stride);
+				uint32_t want = (addr * UINT32_C(0x9e3779b1)) & regs[i].writable;
 				int err = pass ? diag_reg_read(d, addr, &got) : diag_reg_write(d, addr, want);
 				if (err == -EPERM || (!err && addr == WEFT_REG_IRQ_ENABLE))
 					continue;
 				if (err)
 					return err;
 				d->r->checks++;
-				name_of(name, sizeof(name), &weft_regs[i], k);
+				name_of(name, sizeof(name), &regs[i], k);
 				if (pass && got != want) {
 					struct diag_place at = DIAG_NOWHERE;
 					at.addr = addr;
@@ -177,9 +178,11 @@ static int apart(struct weft_diag *d)
 /* Writes 0 to every register that software may write. */
 static int clear(struct weft_diag *d)
 {
+	const struct weft_reg_info *const regs = weft_reg_list();
+
 	for (size_t i = 0; i < WEFT_N_REGS; i++)
-		for (unsigned k = 0; k < weft_regs[i].count && weft_regs[i].writable; k++) {
-			int err = diag_reg_write(d, (uint32_t)(weft_regs[i].offset + k * weft_regs[i].stride), 0);
+		for (unsigned k = 0; k < regs[i].count && regs[i].writable; k++) {
+			int err = diag_reg_write(d, (uint32_t)(regs[i].offset + k * regs[i].stride), 0);
 			if (err && err != -EPERM)
 				return err;
 		}
@@ -189,12 +192,13 @@ static int clear(struct weft_diag *d)
 /* Compares what the registers read right after a reset of the NPU with the generated table. */
 static int reset_values(struct weft_diag *d)
 {
+	const struct weft_reg_info *const regs = weft_reg_list();
 	static const uint32_t fixed[] = { WEFT_REG_ID, WEFT_REG_VERSION, WEFT_REG_CONFIG, WEFT_REG_FEATURES };
 	const uint32_t want_fixed[] = { WEFT_REG_ID_VALUE, WEFT_REG_VERSION_VALUE, d->cfg->reg_config, d->cfg->features };
 	char name[48];
 
 	for (size_t i = 0; i < WEFT_N_REGS; i++) {
-		const struct weft_reg_info *g = &weft_regs[i];
+		const struct weft_reg_info *g = &regs[i];
 		uint32_t want = 0, got;
 		bool known = false;
 		if (strcmp(g->access, "ro"))
@@ -247,6 +251,7 @@ static int causes(struct weft_diag *d)
 /* Test registers: values after a reset, interrupt causes, and walking bits. */
 int diag_registers(struct weft_diag *d)
 {
+	const struct weft_reg_info *const regs = weft_reg_list();
 	int err = 0;
 
 	if (d->o.kind == WEFT_DEV_MODEL) {
@@ -260,8 +265,8 @@ int diag_registers(struct weft_diag *d)
 	if (!err && d->o.kind == WEFT_DEV_RTL)
 		err = causes(d);
 	for (size_t i = 0; i < WEFT_N_REGS && !err; i++)
-		for (unsigned k = 0; k < weft_regs[i].count && weft_regs[i].writable && !err; k++)
-			err = walk(d, &weft_regs[i], k);
+		for (unsigned k = 0; k < regs[i].count && regs[i].writable && !err; k++)
+			err = walk(d, &regs[i], k);
 	if (!err && d->r->state == WEFT_DIAG_PASSED)
 		err = apart(d);
 	return err ? err : clear(d);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "file.h"
+#include <weft/file.h>
 
 #include <errno.h>
 #include <stdio.h>

@@ -12,8 +12,8 @@
 
 #include <weft/convert.h>
 
-#include "file.h"
-#include "image.h"
+#include <weft/file.h>
+#include <weft/image.h>
 
 #define MAX_FILE (1u << 30)
 
@@ -33,7 +33,7 @@ static int complain(struct pixels *x, int err, const char *format, ...)
 	va_list ap;
 
 	va_start(ap, format);
-	vsnprintf(x->msg, WEFT_MSG, format, ap);
+	vsnprintf(x->msg, WEFT_IMAGE_MSG, format, ap);
 	va_end(ap);
 	return x->err = err;
 }
@@ -339,7 +339,7 @@ int weft_image_decode(const void *bytes, size_t len, const weft_tensor *want, co
 
 int weft_image_read(const char *path, const weft_tensor *want, const struct weft_quant *q, weft_tensor *t, char *msg)
 {
-	char line[WEFT_MSG];
+	char line[WEFT_IMAGE_MSG];
 	uint8_t *p;
 	size_t len;
 	int err = weft_file_read(path, MAX_FILE, &p, &len);
@@ -349,7 +349,7 @@ int weft_image_read(const char *path, const weft_tensor *want, const struct weft
 	else
 		err = weft_image_decode(p, len, want, q, t, line);
 	if (err)
-		snprintf(msg, WEFT_MSG, "%s: %.160s", path, line);
+		snprintf(msg, WEFT_IMAGE_MSG, "%s: %.160s", path, line);
 	free(p);
 	return err;
 }

@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "file.h"
-#include "npy.h"
+#include <weft/file.h>
+#include <weft/npy.h>
 
 #define MAGIC "\x93NUMPY"
 #define MAX_HEADER 65536

@@ -23,12 +23,6 @@ extern "C" {
 #define WEFT_GRAPH_MAX_NESTING 256 /* sub-graphs within sub-graphs; TOSA's level none */
 #define WEFT_MSG 256
 
-struct weft_quant {            /* what the source said of the values; for people and images */
-	bool present;
-	double scale;
-	int64_t zp;
-};
-
 struct weft_gtensor {
 	char *name;                /* owned; "" only for internal tensors */
 	weft_tensor t;             /* t.data: owned, constants only */

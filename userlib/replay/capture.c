@@ -9,7 +9,7 @@
  *
  * in the order HEAD, program, before, after, constants.
  */
-#include "capture.h"
+#include <weft/capture.h>
 
 #include <errno.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@
 #include <zlib.h>
 
 #include "userlib/compile/file/byte_io.h"
-#include "userlib/files/file.h"
+#include <weft/file.h>
 
 static const uint8_t magic[8] = { 'W', 'C', 'A', 'P', '\r', '\n', 0x1a, '\n' };
 

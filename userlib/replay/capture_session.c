@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "capture.h"
+#include <weft/capture.h>
 
 int weft_session_remember(weft_session *s)
 {

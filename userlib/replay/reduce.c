@@ -4,7 +4,7 @@
  * all but a part, is cut out and run; what still fails in the same way is gone
  * on with, in finer and finer parts, until no single operator can be left out.
  */
-#include "reduce.h"
+#include <weft/reduce.h>
 
 #include <errno.h>
 #include <stdio.h>
@@ -266,16 +266,20 @@ static int give(struct reducer *x)
 			err = -ENOMEM;
 		in[i].data = data;
 	}
-	if (!in || err) {
+	weft_net *net = calloc(1, sizeof *net);
+	if (!in || !net || err) {
 		for (int i = 0; in && i < c.n_in; i++)
 			free(in[i].data);
 		free(in);
+		free(net);
 		cut_release(&c);
 		return -ENOMEM;
 	}
+	net->graph = c.g;
+	net->g = c.g;
 	x->r->ops = x->n;
 	x->r->inputs = in;
-	x->r->graph = c.g;
+	x->r->net = net;
 	run(c.g, in, &x->o, x->r->why);
 	c.g = NULL;
 	cut_release(&c);
@@ -341,10 +345,10 @@ int weft_reduce(const weft_net *net, const weft_tensor *inputs, const struct wef
 /* Frees the graph and the inputs of a reduction. */
 void weft_reduction_release(struct weft_reduction *r)
 {
-	for (int i = 0; r->graph && i < r->graph->n_inputs; i++)
+	for (int i = 0; r->net && i < weft_net_n_inputs(r->net); i++)
 		weft_tensor_release(&r->inputs[i]);
 	free(r->inputs);
-	weft_graph_free(r->graph);
-	r->graph = NULL;
+	weft_net_free(r->net);
+	r->net = NULL;
 	r->inputs = NULL;
 }

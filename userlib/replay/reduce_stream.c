@@ -4,7 +4,7 @@
  * correct run had it; if that does not fail, with ever more of the commands before
  * it; of these, those are left out that the failure does not need.
  */
-#include "reduce_stream.h"
+#include <weft/reduce.h>
 
 #include <errno.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "reduce_stream_internal.h"
-#include "replay.h"
+#include <weft/replay.h>
 
 struct search {
 	const struct weft_capture *c;

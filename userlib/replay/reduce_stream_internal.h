@@ -9,7 +9,7 @@
 #include "driver/words.h"
 #include "sim/model/model.h"
 #include "userlib/run/internal.h"
-#include "reduce_stream.h"
+#include <weft/reduce.h>
 #include "weft/gen/cmd.h"
 
 #define WEFT_PART_BLOCK 256u   /* scratchpad bytes that are loaded or not */

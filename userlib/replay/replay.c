@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "replay.h"
+#include <weft/replay.h>
 
 #include <errno.h>
 #include <stdio.h>

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "replay.h"
+#include <weft/replay.h>
 #include "weft/gen/cmd.h"
 
 #define TOP "npu.weft_npu."

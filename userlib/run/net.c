@@ -16,7 +16,7 @@
 #include "userlib/import/tflite/tflite.h"
 #include "userlib/graph/level.h"
 #include "userlib/import/tosa/tosa.h"
-#include "userlib/files/file.h"
+#include <weft/file.h>
 #include "weft/gen/cmd.h"
 
 #define FILE_MAX ((uint64_t)1 << 31)
@@ -164,6 +164,16 @@ int weft_net_n_inputs(const weft_net *net)
 int weft_net_n_outputs(const weft_net *net)
 {
 	return net->g->n_outputs;
+}
+
+int weft_net_n_ops(const weft_net *net)
+{
+	return net->g->n_ops;
+}
+
+weft_opcode weft_net_op(const weft_net *net, int i)
+{
+	return i < 0 || i >= net->g->n_ops ? WEFT_OP_NONE : net->g->ops[i].op;
 }
 
 /* Describes entry i of a list of inputs or outputs. -ERANGE if there is no such entry. */

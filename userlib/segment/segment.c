@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "userlib/files/file.h"
+#include <weft/file.h>
 #include "segment.h"
 
 /* ---- states ---- */

@@ -6,9 +6,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <weft/api.h>
 #include <stdbool.h>
 
 #include <weft/tensor.h>
+
 
 #ifdef __cplusplus
 extern "C" {

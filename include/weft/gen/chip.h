@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <weft/api.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif

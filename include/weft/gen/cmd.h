@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <weft/api.h>
 #include <weft/gen/config.h>
 
 #ifdef __cplusplus
@@ -1334,23 +1335,23 @@ struct weft_cmd_info {
 	const char *brief;
 };
 
-/** All commands, in the order of the spec. */
-extern const struct weft_cmd_info weft_cmd_infos[WEFT_N_CMDS];
+/** All WEFT_N_CMDS commands, in the order of the spec. Constant. */
+WEFT_API const struct weft_cmd_info *weft_cmd_list(void);
 
 /** The command with this opcode, NULL if there is none. */
-const struct weft_cmd_info *weft_cmd_info(unsigned op);
+WEFT_API const struct weft_cmd_info *weft_cmd_info(unsigned op);
 
 /** Value of a field. @p f belongs to the command that @p c holds. */
-int64_t weft_cmd_get(const struct weft_cmd *c, const struct weft_field_info *f);
+WEFT_API int64_t weft_cmd_get(const struct weft_cmd *c, const struct weft_field_info *f);
 
 /** Set a field; the value is not checked, see weft_cmd_check_ranges(). */
-void weft_cmd_set(struct weft_cmd *c, const struct weft_field_info *f, int64_t value);
+WEFT_API void weft_cmd_set(struct weft_cmd *c, const struct weft_field_info *f, int64_t value);
 
 /**
  * Start a command: opcode, word count, and in every field the legal value
  * nearest to zero. Unknown opcodes give an all-zero command.
  */
-void weft_cmd_init(struct weft_cmd *c, unsigned op);
+WEFT_API void weft_cmd_init(struct weft_cmd *c, unsigned op);
 
 /**
  * Decode the command at @p w, of which @p n words may be read.
@@ -1361,7 +1362,7 @@ void weft_cmd_init(struct weft_cmd *c, unsigned op);
  *   WEFT_FAULT_STREAM_END  fewer words are left than the command has
  * and then *out is untouched. Ranges and reserved bits are not checked here.
  */
-int weft_cmd_decode(const uint64_t *w, size_t n, struct weft_cmd *out);
+WEFT_API int weft_cmd_decode(const uint64_t *w, size_t n, struct weft_cmd *out);
 
 /**
  * Encode into @p w, which has room for WEFT_CMD_MAX_WORDS. The word count comes
@@ -1369,7 +1370,7 @@ int weft_cmd_decode(const uint64_t *w, size_t n, struct weft_cmd *out);
  *
  * @return words written, 0 for an unknown opcode.
  */
-size_t weft_cmd_encode(const struct weft_cmd *c, uint64_t *w);
+WEFT_API size_t weft_cmd_encode(const struct weft_cmd *c, uint64_t *w);
 
 /**
  * Is every field within its range?
@@ -1378,20 +1379,20 @@ size_t weft_cmd_encode(const struct weft_cmd *c, uint64_t *w);
  *                                  each be NULL.
  * @return 0, -ERANGE, or -EINVAL for an unknown opcode (nothing set).
  */
-int weft_cmd_check_ranges(const struct weft_cmd *c, const char **field, int64_t *value,
+WEFT_API int weft_cmd_check_ranges(const struct weft_cmd *c, const char **field, int64_t *value,
                           int64_t *min, int64_t *max);
 
 /** As above for fields that are multiples of @p n: 0, -ERANGE or -EINVAL. */
-int weft_cmd_check_align(const struct weft_cmd *c, unsigned n, const char **field, int64_t *value);
+WEFT_API int weft_cmd_check_align(const struct weft_cmd *c, unsigned n, const char **field, int64_t *value);
 
 /** Bytes of an element, 1 or 2. @p c is a command with the group post. */
-unsigned weft_cmd_elem_bytes(const struct weft_cmd *c, enum weft_elem elem);
+WEFT_API unsigned weft_cmd_elem_bytes(const struct weft_cmd *c, enum weft_elem elem);
 
 /** As above for fields that are multiples of weft_cmd_elem_bytes(): 0, -ERANGE or -EINVAL. */
-int weft_cmd_check_elems(const struct weft_cmd *c, const char **field, int64_t *value);
+WEFT_API int weft_cmd_check_elems(const struct weft_cmd *c, const char **field, int64_t *value);
 
 /** As above for fields that have to be 0 in the command's mode: 0, -ERANGE or -EINVAL. */
-int weft_cmd_check_modes(const struct weft_cmd *c, const char **field, int64_t *value);
+WEFT_API int weft_cmd_check_modes(const struct weft_cmd *c, const char **field, int64_t *value);
 
 /**
  * Are reserved bits of an encoded command zero? @p w holds a whole command
@@ -1400,7 +1401,7 @@ int weft_cmd_check_modes(const struct weft_cmd *c, const char **field, int64_t *
  * @param[out] word,bits  Where and which are not; may be NULL.
  * @return 0 or -EINVAL.
  */
-int weft_cmd_check_reserved(const uint64_t *w, size_t *word, uint64_t *bits);
+WEFT_API int weft_cmd_check_reserved(const uint64_t *w, size_t *word, uint64_t *bits);
 
 /**
  * The fault that hardware raises on taking this command from a stream of which
@@ -1410,28 +1411,28 @@ int weft_cmd_check_reserved(const uint64_t *w, size_t *word, uint64_t *bits);
  *
  * @return an enum weft_fault, WEFT_FAULT_NONE if it is taken.
  */
-unsigned weft_cmd_fault(const uint64_t *w, size_t n_left, const struct weft_config *cfg);
+WEFT_API unsigned weft_cmd_fault(const uint64_t *w, size_t n_left, const struct weft_config *cfg);
 
 /** Does a configuration lack the feature that a field's value needs? */
-int weft_field_lacks(const struct weft_field_info *f, int64_t value, const struct weft_config *cfg);
+WEFT_API int weft_field_lacks(const struct weft_field_info *f, int64_t value, const struct weft_config *cfg);
 
 /** Does it lack the command? */
-int weft_cmd_lacks(const struct weft_cmd_info *info, const struct weft_config *cfg);
+WEFT_API int weft_cmd_lacks(const struct weft_cmd_info *info, const struct weft_config *cfg);
 
 /**
  * One line of text: name, tag, waits, then every field that is not zero.
  * Returns as snprintf does.
  */
-int weft_cmd_print(const struct weft_cmd *c, char *buf, size_t n);
+WEFT_API int weft_cmd_print(const struct weft_cmd *c, char *buf, size_t n);
 
 /** "LD"; "?" for an index that no unit has. */
-const char *weft_unit_name(unsigned unit);
+WEFT_API const char *weft_unit_name(unsigned unit);
 
 /** "BAD_OP"; "?" for an unknown code. */
-const char *weft_fault_name(unsigned code);
+WEFT_API const char *weft_fault_name(unsigned code);
 
 /** "unknown opcode"; "unknown fault" for an unknown code. */
-const char *weft_fault_brief(unsigned code);
+WEFT_API const char *weft_fault_brief(unsigned code);
 
 #ifdef __cplusplus
 }

@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <weft/api.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -68,16 +70,17 @@ struct weft_config {
 
 #define WEFT_N_CONFIGS 4
 #define WEFT_CONFIG_NAMES "w8, w8b, w16 or w32"   /* for messages */
-extern const struct weft_config weft_configs[WEFT_N_CONFIGS];
+/** All WEFT_N_CONFIGS configurations, in order of the spec. Constant. */
+WEFT_API const struct weft_config *weft_config_list(void);
 
 /** The configuration of that name, NULL if there is none. */
-const struct weft_config *weft_config_find(const char *name);
+WEFT_API const struct weft_config *weft_config_find(const char *name);
 
 /** The same with all that the functional model can do as its features; NULL if there is none. */
-const struct weft_config *weft_config_of_model(const char *name);
+WEFT_API const struct weft_config *weft_config_of_model(const char *name);
 
 /** The configuration of a device whose registers read that, NULL if there is none. */
-const struct weft_config *weft_config_of_device(uint32_t reg_config, uint32_t features);
+WEFT_API const struct weft_config *weft_config_of_device(uint32_t reg_config, uint32_t features);
 
 #ifdef __cplusplus
 }

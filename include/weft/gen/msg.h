@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <weft/api.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -437,21 +439,33 @@ struct weft_msg_reboot_reply {
 };
 
 /* Names and texts; not in the firmware. NULL where there is none. */
-const char *weft_msg_type_name(unsigned type);
-const char *weft_msg_error_name(unsigned code);
-const char *weft_msg_error_text(unsigned code);
-const char *weft_msg_result_text(unsigned result);
-const char *weft_frame_status_text(unsigned status);
-const char *weft_usb_request_name(unsigned request);
-const char *weft_chip_cause_text(unsigned cause);
+WEFT_API const char *weft_msg_type_name(unsigned type);
+WEFT_API const char *weft_msg_error_name(unsigned code);
+WEFT_API const char *weft_msg_error_text(unsigned code);
+WEFT_API const char *weft_msg_result_text(unsigned result);
+WEFT_API const char *weft_frame_status_text(unsigned status);
+WEFT_API const char *weft_usb_request_name(unsigned request);
+WEFT_API const char *weft_chip_cause_text(unsigned cause);
 /** A format for printf that takes a and b, both unsigned. */
-const char *weft_log_format(unsigned code);
+WEFT_API const char *weft_log_format(unsigned code);
 
 /* USB descriptors, as the device answers. Strings: 1 manufacturer, 2 product, 3 serial. */
-extern const uint8_t weft_usb_device[18];
-extern const uint8_t weft_usb_config[32];
-extern const uint8_t weft_usb_bos[33];
-extern const uint8_t weft_usb_msos20[162];
+enum weft_usb_descriptor {
+	WEFT_USB_DESCRIPTOR_DEVICE = 0,
+	WEFT_USB_DESCRIPTOR_CONFIG = 1,
+	WEFT_USB_DESCRIPTOR_BOS    = 2,
+	WEFT_USB_DESCRIPTOR_MSOS20 = 3,
+};
+
+/**
+ * The bytes of a descriptor.
+ *
+ * @param which           enum weft_usb_descriptor
+ * @param[out] len_bytes  How many there are; 0 with NULL.
+ *
+ * @return constant memory; NULL: there is no such descriptor. Thread-safe.
+ */
+WEFT_API const uint8_t *weft_usb_descriptor(unsigned which, size_t *len_bytes);
 
 #ifdef __cplusplus
 }

@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <weft/api.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -228,8 +230,8 @@ struct weft_reg_info {
 	const char *doc;
 };
 
-/** All registers, in order of the spec. */
-extern const struct weft_reg_info weft_regs[WEFT_N_REGS];
+/** All WEFT_N_REGS registers, in order of the spec. Constant. */
+WEFT_API const struct weft_reg_info *weft_reg_list(void);
 
 #ifdef __cplusplus
 }

@@ -13,7 +13,7 @@
 
 #include "tools/clock.h"
 #include "bench.h"
-#include "sim/golden/golden.h"
+#include <weft/golden.h>
 
 #define ENOUGH_SECONDS 0.3
 

@@ -12,7 +12,7 @@
 #include <weft/gen/cmd.h>
 
 #include "tools/weft/target.h"
-#include "userlib/files/file.h"
+#include <weft/file.h>
 #include "tools/weft/weft_cmd.h"
 
 #define TIMEOUT_MS 10000

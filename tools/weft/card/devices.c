@@ -26,7 +26,7 @@ static bool show(const char *which, const struct weft_dev_info *i)
 	o.usb = which;
 	/* Of whichever configuration it is. */
 	for (int k = 0; k < WEFT_N_CONFIGS && !dev && !err; k++) {
-		o.config = weft_configs[k].name;
+		o.config = weft_config_list()[k].name;
 		err = weft_dev_open(&o, &dev, msg);
 		if (err == -EPROTO && k + 1 < WEFT_N_CONFIGS)
 			err = 0;

@@ -23,7 +23,7 @@ static bool named_register(const char *text, uint32_t *offset)
 	unsigned i = 0;
 
 	for (size_t k = 0; k < WEFT_N_REGS; k++) {
-		const struct weft_reg_info *g = &weft_regs[k];
+		const struct weft_reg_info *g = &weft_reg_list()[k];
 		int end = 0;
 		if (strlen(g->name) != len || strncmp(g->name, text, len))
 			continue;

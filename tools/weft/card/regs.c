@@ -49,16 +49,16 @@ static int read_all(struct target *t, struct regs *all, char *msg)
 	size_t n = 0;
 
 	for (size_t i = 0; i < WEFT_N_REGS; i++)
-		n += weft_regs[i].count;
+		n += weft_reg_list()[i].count;
 	*all = (struct regs){ calloc(n, sizeof(*all->r)), 0 };
 	if (!all->r) {
 		snprintf(msg, WEFT_ADMIN_MSG, "out of memory");
 		return -ENOMEM;
 	}
 	for (size_t i = 0; i < WEFT_N_REGS; i++) {
-		for (unsigned k = 0; k < weft_regs[i].count; k++) {
+		for (unsigned k = 0; k < weft_reg_list()[i].count; k++) {
 			struct reg *r = &all->r[all->n++];
-			*r = (struct reg){ &weft_regs[i], k, 0 };
+			*r = (struct reg){ &weft_reg_list()[i], k, 0 };
 			int err = target_reg_read(t, reg_offset(r), &r->value, msg);
 			if (err)
 				return err;

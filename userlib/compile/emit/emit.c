@@ -45,7 +45,7 @@ int step_emit(struct npu_step *s)
 	hazards_clear(s->hazards);
 	e.h = s->hazards;
 	for (int i = 0; i < WEFT_N_CMDS; i++)
-		weft_cmd_init(&e.fresh[i], weft_cmd_infos[i].op);
+		weft_cmd_init(&e.fresh[i], weft_cmd_list()[i].op);
 	s->cmds.n = s->cmds.n_rec = 0;
 	for (int i = 0; i < s->n_storages; i++)
 		s->storage[i].loaded = false;

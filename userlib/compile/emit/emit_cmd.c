@@ -21,7 +21,7 @@ struct cmd *emit_new(struct emit *e, unsigned op)
 	struct cmd *c = &l->p[l->n];
 	/* Accesses are set as they are added. */
 	memset(c, 0, offsetof(struct cmd, acc));
-	c->c = e->fresh[info - weft_cmd_infos];
+	c->c = e->fresh[info - weft_cmd_list()];
 	c->unit = info->unit;
 	c->node = e->node;
 	c->first_rec = l->n_rec;

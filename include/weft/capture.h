@@ -4,12 +4,11 @@
  * the step that failed, device memory before and after it, what the device
  * said, and the versions. Enough to run the job again, bit for bit.
  */
-#ifndef WEFT_RUN_CAPTURE_H
-#define WEFT_RUN_CAPTURE_H
+#ifndef WEFT_CAPTURE_H
+#define WEFT_CAPTURE_H
 
+#include <weft/api.h>
 #include <weft/weft.h>
-
-#include "userlib/compile/program.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -47,17 +46,17 @@ struct weft_capture {
 };
 
 /** Frees what c owns, not c. */
-void weft_capture_release(struct weft_capture *c);
+WEFT_API void weft_capture_release(struct weft_capture *c);
 
 /** @return 0, -EIO, -ENOMEM; msg: WEFT_MSG_LEN bytes */
-int weft_capture_write(const char *path, const struct weft_capture *c, char *msg);
+WEFT_API int weft_capture_write(const char *path, const struct weft_capture *c, char *msg);
 
 /**
  * Read a file from anywhere; trusts nothing.
  * @param[out] c  Owns its memory on success.
  * @return 0, -EINVAL (not a capture, damaged, another version), -EIO, -ENOMEM
  */
-int weft_capture_read(const char *path, struct weft_capture *c, char *msg);
+WEFT_API int weft_capture_read(const char *path, struct weft_capture *c, char *msg);
 
 #ifdef __cplusplus
 }

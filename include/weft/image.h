@@ -24,20 +24,23 @@
  * latter. fp32, fp16, bf16, E4M3 and E5M2 inputs get p / 255, rounded once to
  * nearest even.
  */
-#ifndef WEFT_RUN_IMAGE_H
-#define WEFT_RUN_IMAGE_H
+#ifndef WEFT_IMAGE_H
+#define WEFT_IMAGE_H
 
-#include "userlib/graph/graph.h"
+#include <weft/api.h>
+#include <weft/tensor.h>
+
+#define WEFT_IMAGE_MSG 256
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 /** Whether the file starts like a PNG or a JPEG. */
-bool weft_image_is(const void *bytes, size_t len);
+WEFT_API bool weft_image_is(const void *bytes, size_t len);
 
 /** Whether 8-bit pixels have a meaning as input values of that type. */
-bool weft_image_type(weft_dtype t);
+WEFT_API bool weft_image_type(weft_dtype t);
 
 /**
  * Input values of 8-bit pixels, by the rules above.
@@ -45,7 +48,7 @@ bool weft_image_type(weft_dtype t);
  * @param t  Of such a type, with data to write to.
  * @param p  One pixel for every element.
  */
-void weft_image_values(const weft_tensor *t, const struct weft_quant *q, const uint8_t *p);
+WEFT_API void weft_image_values(const weft_tensor *t, const struct weft_quant *q, const uint8_t *p);
 
 /**
  * Decode and quantise a file held in memory.
@@ -54,15 +57,15 @@ void weft_image_values(const weft_tensor *t, const struct weft_quant *q, const u
  *              [H,W,C], [1,C,H,W] or [C,H,W], C 1 or 3.
  * @param q     Its quantisation.
  * @param[out] t  Set only on success; t->data is from malloc, the caller's.
- * @param msg   WEFT_MSG bytes; one line on failure.
+ * @param msg   WEFT_IMAGE_MSG bytes; one line on failure.
  * @return 0, -EINVAL (bad file or wrong size), -ENOTSUP (input is no image, or a
  *         kind of file that we do not read), -ENOMEM
  */
-int weft_image_decode(const void *bytes, size_t len, const weft_tensor *want, const struct weft_quant *q,
+WEFT_API int weft_image_decode(const void *bytes, size_t len, const weft_tensor *want, const struct weft_quant *q,
                       weft_tensor *t, char *msg);
 
 /** Read a file. As weft_image_decode(), and -EIO or what open() says. */
-int weft_image_read(const char *path, const weft_tensor *want, const struct weft_quant *q, weft_tensor *t, char *msg);
+WEFT_API int weft_image_read(const char *path, const weft_tensor *want, const struct weft_quant *q, weft_tensor *t, char *msg);
 
 #ifdef __cplusplus
 }

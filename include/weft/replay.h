@@ -8,10 +8,11 @@
  * What the simulation does not show is looked for in the memory that the device
  * left: the command that last wrote the first wrong byte.
  */
-#ifndef WEFT_RUN_REPLAY_H
-#define WEFT_RUN_REPLAY_H
+#ifndef WEFT_REPLAY_H
+#define WEFT_REPLAY_H
 
-#include "capture.h"
+#include <weft/api.h>
+#include <weft/capture.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -66,10 +67,10 @@ struct weft_replay_report {
  * @return 0 (see *r), -EINVAL (the capture does not fit itself), what opening
  *         the device says; msg: WEFT_MSG_LEN bytes
  */
-int weft_replay(const struct weft_capture *c, const struct weft_replay_options *o, struct weft_replay_report *r, char *msg);
+WEFT_API int weft_replay(const struct weft_capture *c, const struct weft_replay_options *o, struct weft_replay_report *r, char *msg);
 
 /** A GTKWave save file for the FST: clock, command heads, and the unit of the wrong command. */
-int weft_replay_signals(const char *path, const char *fst, const struct weft_replay_place *place, char *msg);
+WEFT_API int weft_replay_signals(const char *path, const char *fst, const struct weft_replay_place *place, char *msg);
 
 #ifdef __cplusplus
 }

@@ -6,9 +6,10 @@
  * match exactly, floats obey the rule that the test states, and a graph that
  * breaks a rule must be refused when it is loaded.
  */
-#ifndef WEFT_RUN_CONFORM_H
-#define WEFT_RUN_CONFORM_H
+#ifndef WEFT_CONFORM_H
+#define WEFT_CONFORM_H
 
+#include <weft/api.h>
 #include <weft/weft.h>
 
 #ifdef __cplusplus
@@ -46,7 +47,7 @@ struct weft_conform_options {
  * @return 0 (also if tests failed: count in seen), -ENOENT (no test there), or
  *         what opening a device or writing a file says
  */
-int weft_conform(const char *dir, const struct weft_conform_options *o,
+WEFT_API int weft_conform(const char *dir, const struct weft_conform_options *o,
                  int (*seen)(void *user, const struct weft_conform_case *c), void *user, char *msg);
 
 #ifdef __cplusplus

@@ -7,9 +7,10 @@
  * as uint16, int48 as int64, int4 and int2 as int8, uint4, uint2 and float4 as
  * uint8.
  */
-#ifndef WEFT_RUN_NPY_H
-#define WEFT_RUN_NPY_H
+#ifndef WEFT_NPY_H
+#define WEFT_NPY_H
 
+#include <weft/api.h>
 #include <weft/tensor.h>
 
 #ifdef __cplusplus
@@ -26,24 +27,24 @@ extern "C" {
  * @return 0, -EINVAL (not such a file), -ENOTSUP (a type or order that we do
  *         not have), -ENOMEM
  */
-int weft_npy_parse(const void *bytes, size_t len, weft_tensor *t, char *msg);
+WEFT_API int weft_npy_parse(const void *bytes, size_t len, weft_tensor *t, char *msg);
 
 /** Read a file. As weft_npy_parse(), and -EIO or what open() says. */
-int weft_npy_read(const char *path, weft_tensor *t, char *msg);
+WEFT_API int weft_npy_read(const char *path, weft_tensor *t, char *msg);
 
 /**
  * Texts (NumPy's U and S): one after the other, each in *each bytes with a zero
  * at its end, from malloc; t gets the shape, and no type.
  */
-int weft_npy_parse_text(const void *bytes, size_t len, weft_tensor *t, char **text, size_t *each, char *msg);
-int weft_npy_read_text(const char *path, weft_tensor *t, char **text, size_t *each, char *msg);
-int weft_npy_write_text(const char *path, const weft_tensor *t, const char *text, size_t each, char *msg);
+WEFT_API int weft_npy_parse_text(const void *bytes, size_t len, weft_tensor *t, char **text, size_t *each, char *msg);
+WEFT_API int weft_npy_read_text(const char *path, weft_tensor *t, char **text, size_t *each, char *msg);
+WEFT_API int weft_npy_write_text(const char *path, const weft_tensor *t, const char *text, size_t each, char *msg);
 
 /** The type that stands for t in files: uint8 for float8, int64 for int48, mostly t itself. */
-weft_dtype weft_npy_stored(weft_dtype t);
+WEFT_API weft_dtype weft_npy_stored(weft_dtype t);
 
 /** Write a tensor. @return 0, -EINVAL (bad type or no data), or as weft_file_write() */
-int weft_npy_write(const char *path, const weft_tensor *t, char *msg);
+WEFT_API int weft_npy_write(const char *path, const weft_tensor *t, char *msg);
 
 #ifdef __cplusplus
 }

@@ -157,7 +157,7 @@ CMD := $(if $(CMD_SRC),$(O)/weft) $(O)/weft-card
 
 # ---- targets ----------------------------------------------------------------
 
-.PHONY: formal firmware chip fault all help demo check test test-full bench conformance lint lint-verilator lint-yosys lint-xilinx area \
+.PHONY: formal firmware chip fault all help demo check test test-full bench conformance lint lint-layers lint-verilator lint-yosys lint-xilinx area \
         gen check-gen sim install man clean deps tests compile_commands.json FORCE
 
 ## all: library, command and RTL simulator of CONFIGS (the default)
@@ -216,8 +216,11 @@ conformance: $(O)/weft
 
 CONFORMANCE_DATA = $(or $(WEFT_DATA),../shared/data)/tosa_1_0
 
-## lint: Verilator on every configuration, Yosys on the file list; does the board's fit its part?
-lint: lint-verilator lint-yosys
+## lint: who includes whom; Verilator on every configuration, Yosys on the file list; does the board's fit its part?
+lint: lint-layers lint-verilator lint-yosys
+
+lint-layers:
+	$(Q)$(PYTHON) tools/lint/layers.py
 
 lint-verilator:
 	$(Q)[ -f hw/files.f ] || { echo 'lint: hw/files.f is not there' >&2; exit 2; }

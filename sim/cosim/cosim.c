@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/model/model.h"
+#include "driver/model.h"
 #include "weft/gen/cmd.h"
 
 /* A run of bytes that one command wrote, with what the model left there. */

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/model/model.h"
+#include "driver/model.h"
 #include "weft/gen/cmd.h"
 
 struct state {

@@ -6,7 +6,7 @@
 #include <weft/chip.h>
 #include "sim/model/flash.h"
 #include "sim/model/link.h"
-#include "sim/model/model.h"
+#include "driver/model.h"
 #include "sim/model/rv32.h"
 #include "weft/gen/regs.h"
 

@@ -3,7 +3,7 @@
 #ifndef WEFT_SIM_MODEL_STATE_H
 #define WEFT_SIM_MODEL_STATE_H
 
-#include "model.h"
+#include "driver/model.h"
 
 #define SP_ADDR_MASK ((1u << WEFT_SP_ADDR_BITS) - 1)
 

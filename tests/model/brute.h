@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-#include "sim/model/model.h"
+#include "driver/model.h"
 
 typedef __int128 wide;
 

@@ -20,7 +20,7 @@
 
 #include "driver/verify/verify.h"
 #include "sim/golden/golden.h"
-#include "sim/model/model.h"
+#include "driver/model.h"
 #include "userlib/compile/program.h"
 #include "userlib/run/golden_exec.h"
 #include "tests/support/tensors.h"

@@ -11,7 +11,7 @@
 #include <weft/convert.h>
 
 #include "../../sim/golden/dtype.h"
-#include "userlib/compile/file/save_program.h"
+#include "userlib/graph/save.h"
 #include "userlib/graph/attr.h"
 #include "userlib/import/tosa/tosa_lower.h"
 #include "tosa_out.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "attr.h"
-#include "userlib/compile/file/save_program.h"
+#include "save.h"
 
 #define TENSOR_MIN 24          /* bytes that a tensor takes at least */
 #define OP_MIN     12

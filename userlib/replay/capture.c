@@ -17,7 +17,7 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "userlib/compile/file/byte_io.h"
+#include "userlib/files/byte_io.h"
 #include <weft/file.h>
 
 static const uint8_t magic[8] = { 'W', 'C', 'A', 'P', '\r', '\n', 0x1a, '\n' };

@@ -7,7 +7,7 @@
 #define WEFT_RUN_REDUCE_STREAM_INTERNAL_H
 
 #include "driver/words.h"
-#include "sim/model/model.h"
+#include "driver/model.h"
 #include "userlib/run/internal.h"
 #include <weft/reduce.h>
 #include "weft/gen/cmd.h"

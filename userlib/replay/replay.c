@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/model/model.h"
+#include "driver/model.h"
 #include "userlib/run/internal.h"
 #include "weft/gen/cmd.h"
 

@@ -15,7 +15,7 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "userlib/compile/file/byte_io.h"
+#include "userlib/files/byte_io.h"
 #include "segment.h"
 
 #define HEAD_BYTES 28

@@ -3,18 +3,9 @@
 #ifndef WEFT_COMPILE_SAVE_H
 #define WEFT_COMPILE_SAVE_H
 
-#include "byte_io.h"
 #include "userlib/compile/program.h"
-
-/* Limits of a container, so that a small file cannot ask for much memory. */
-#define SAVE_MAX_OPS     200000
-#define SAVE_MAX_TENSORS 400000
-
-/* save_graph.c. Writing: *g is read. Reading: *g is made, checked; freed on failure. */
-void save_graph(struct io *io, weft_graph **g, char *msg);
-
-/* save_graph.c. The attributes that an operator has; nothing for those without. */
-void save_attributes(struct io *io, weft_opcode op, weft_attr *a);
+#include "userlib/files/byte_io.h"
+#include "userlib/graph/save.h"
 
 /* save_program.c. Reading: arrays are made. */
 void save_head(struct io *io, weft_program *p);

@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "userlib/compile/file/save_program.h"
+#include "userlib/graph/save.h"
 #include "tosa_lower.h"
 
 static int field(struct tosa_lower *l, int id, struct fb_vec *v, struct tosa_name *name)

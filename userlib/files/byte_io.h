@@ -4,8 +4,8 @@
  * or reads it. After the first failure (end of data, no memory, a bad value)
  * nothing more happens and reads give zero.
  */
-#ifndef WEFT_COMPILE_IO_H
-#define WEFT_COMPILE_IO_H
+#ifndef WEFT_FILES_BYTE_IO_H
+#define WEFT_FILES_BYTE_IO_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -3,6 +3,10 @@
  * The functional model: what every command does to the scratchpad and to
  * memory, with no notion of time.
  *
+ * As with the backends, the driver says here what a model must provide, and sim/model
+ * provides it: what is above the driver can execute single commands and be told of every
+ * byte that they write, and includes nothing of the simulators.
+ *
  * Written from the prose in include/spec/cmd.toml alone; the RTL was too, so
  * that their agreement is evidence. Commands execute one after another in
  * stream order, which the static rules make one of the orders that hardware
@@ -12,8 +16,8 @@
  * written, whatever a command says. How long one command can take is not
  * bounded here; driver/verify/verify.h refuses streams that are too long.
  */
-#ifndef WEFT_SIM_MODEL_MODEL_H
-#define WEFT_SIM_MODEL_MODEL_H
+#ifndef WEFT_DRIVER_MODEL_H
+#define WEFT_DRIVER_MODEL_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -61,10 +61,13 @@ struct node *cc_new_node(struct cc *cc, enum node_kind kind, int64_t elem)
 		return NULL;
 	struct node *nd = &cc->nodes[cc->n_nodes++];
 	*nd = (struct node){
-		.kind = kind, .kh = 1, .kw = 1, .sy = 1, .sx = 1, .dy = 1, .dx = 1, .m = 1, .w = -1, .bias = -1,
-		.r_t = -1, .scale_mul = -1, .scale_shift = -1, .mode = elem == 2,
-		.y_min = lowest, .y_max = -1 - lowest, .s_min = lowest, .s_max = -1 - lowest,
-		.a = same, .b = same, .s = same,
+		.kind = kind, .r_t = -1, .mode = elem == 2,
+		.win = { .kh = 1, .kw = 1, .sy = 1, .sx = 1, .dy = 1, .dx = 1 },
+		.wt = { .w = -1, .bias = -1 },
+		.post = { .scale_mul = -1, .scale_shift = -1, .y_min = lowest, .y_max = -1 - lowest,
+		          .s_min = lowest, .s_max = -1 - lowest, .a = same, .b = same, .s = same },
 	};
+	if (kind == NODE_CONV || kind == NODE_DW || kind == NODE_DWCONV)
+		nd->conv.m = 1;
 	return nd;
 }

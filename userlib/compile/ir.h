@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the passes hand to each other. One struct cc lives for one compilation.
+ * What the stages of the compiler hand to each other. One struct cc lives for one
+ * attempt to compile a graph.
  *
- * Order: fold (aliases) -> match (nodes) -> pairs (pixels side by side) -> strips
- * (copies before convolutions) -> shape (rows of pixels) -> order (steps) -> layout (constants)
- * -> per NPU step: place (what stays on chip), tile, emit (commands with their
- * byte ranges), hazard, sched (order and waits, words) -> dram (arena).
+ * The stages run in the order of run_passes() (compile.c): views, nodes, pixel
+ * groups, im2col, long rows, the order of nodes, packed weights, steps, and then
+ * for every NPU step its plan and its commands. README.md draws them.
  */
 #ifndef WEFT_COMPILE_IR_H
 #define WEFT_COMPILE_IR_H
@@ -19,29 +19,29 @@
 #include "program.h"
 
 /*
- * Where the elements of a tensor lie in the storage of its root tensor, which
- * is dense row-major. Only tensors of types that the device has have views.
+ * Where the elements of a tensor lie in the storage of its root tensor, which is
+ * dense and row-major. Only tensors of types that the device has have views.
  */
 struct view {
-	int root;              /* tensor */
+	int root;              /* tensor, or number of a storage that a stage has added; see struct cc */
 	int64_t off;           /* bytes before element (0,0,0,0) */
 	int64_t dim[4];        /* n, y, x, c */
-	int64_t step[4];       /* bytes; step[3] is an element's */
+	int64_t step[4];       /* bytes from one element to the next along each; step[3] is an element's size */
 };
 
 enum node_kind {
-	NODE_CONV,             /* array */
-	NODE_DW,               /* depthwise engine */
-	NODE_DWCONV,           /* depthwise on the array, block diagonal */
-	NODE_POOL,
-	NODE_ELT,
-	NODE_LOOP_NEST,              /* a loop nest, see loop_nest.h */
+	NODE_CONV,             /* convolution on the array */
+	NODE_DW,               /* depthwise convolution on the vector engine */
+	NODE_DWCONV,           /* depthwise convolution on the array, with block diagonal weights */
+	NODE_POOL,             /* pooling on the vector engine */
+	NODE_ELT,              /* elementwise on the vector engine */
+	NODE_LOOP_NEST,        /* a loop nest on the alu, see match/loop_nest.h */
 };
 
-/* What RESCALE makes of ties: half up, double rounding, ties to even. */
+/* What RESCALE makes of ties: half up; rounded twice (DOUBLE_ROUND); to even. */
 enum round { ROUND_UP, ROUND_TWICE, ROUND_EVEN };
 
-/* multiplier and shift of one RESCALE */
+/* Multiplier and shift of one RESCALE. */
 struct scale {
 	uint32_t mul;
 	int32_t shift;
@@ -49,192 +49,268 @@ struct scale {
 };
 
 /*
- * Where a convolution's weights lie in their tensor, in elements: output channel,
- * kernel row, kernel column, input channel, which is kd * n_ic + ic.
+ * Where a convolution's weights lie in their tensor, in elements: steps of the
+ * output channel, the kernel row, the kernel column and the input channel. Input
+ * channel c is at kd * (c / n_ic) + ic * (c % n_ic): CONV3D's depth joins the channels.
  */
 struct wview {
-	bool on;               /* else [oc][ky][kx][ic] */
-	bool none;             /* none at all: only biases */
+	bool on;               /* false: the weights are dense, [oc][ky][kx][ic] */
+	bool none;             /* there are no weights at all, only biases */
 	int64_t off, oc, ky, kx, kd, ic, n_ic;
 };
 
-#define WEIGHTS_ONE INT_MAX    /* float8 weights that are all 1 */
+#define WEIGHTS_ONE INT_MAX    /* node_weights.w: float8 weights that are all 1 and in no tensor */
 #define NO_PRODUCT  0x80       /* float8 weight that makes no product: E4M3FN, E5M2 */
 
-/* One NPU operation: a group of graph operators. */
+/* Kernel, strides, dilation and padding of a window; one pixel for nodes without one. */
+struct window {
+	int kh, kw;            /* kernel */
+	int sy, sx;            /* stride */
+	int dy, dx;            /* dilation */
+	int pt, pl;            /* padding above and to the left; negative where rows or columns are left out */
+};
+
+/* Weights and parameter records of a convolution of any kind (w >= 0). */
+struct node_weights {
+	int w;                 /* constant tensor, or WEIGHTS_ONE; -1: the node has no weights */
+	int bias;              /* constant tensor, or -1 */
+	int w_zp;              /* zero point of the weights */
+	struct wview wv;       /* where they lie in their tensor */
+	bool w_computed;       /* they are computed as the program runs, and lie packed in storage z.root */
+	bool rec_computed;     /* w_computed: so are the records, which lie before them */
+	bool w_int4;           /* two weights in a byte of memory, widened as they are loaded */
+	int w_late;            /* 1 + the root into which the host packs the weights when the program runs; 0: they
+	                        * are among the constants, or w_computed */
+	bool w_finite;         /* float8: no weight is an infinity or NaN */
+	int w_fmt;             /* float8: format, as in commands */
+	int log2_scale;        /* float8: exponent by which products are scaled, */
+	int scale_t;           /* unless this is 1 + a tensor that holds it when the program runs; 0: log2_scale holds */
+
+	/* Set by pack_weights.c: */
+	uint64_t blob;         /* offset in the constants: records of all tiles, then the weights */
+	int64_t n_tiles;       /* column tiles of the array, or blocks of N channels */
+	int64_t tile_bytes;    /* weights of one tile */
+	int64_t rec_bytes;     /* records of all tiles */
+	bool joined;           /* kernel columns and channels are one run (CONV) */
+	bool by_tap;           /* weights lie tap by tap as depthwise ones do, though the kind is CONV: it has one
+	                        * input channel */
+	int64_t run_len;       /* elements of one run; DWCONV: of the longest */
+	int64_t n_runs;        /* runs of one output */
+	int64_t chunks;        /* chunks of N elements in one run */
+};
+
+/* What the post unit makes of a sum or an element, as in the command's group post (include/spec/cmd.toml). */
+struct node_post {
+	bool raw;              /* sums are written as they are, int32 or int48 (convolutions) */
+	bool scale16;          /* sums of 48 bits are scaled by 16-bit multipliers (convolutions) */
+	int scale_mul, scale_shift;   /* constant tensors of the RESCALE of a convolution */
+	enum round round;      /* of the first stage */
+	int y_zp, y_min, y_max;       /* zero point of the output, and limits; float8: patterns of fp16 */
+	int pre_shift, a_zp;   /* of the value itself where there is a second operand, or in pooling and elementwise nodes */
+	int b_zp;              /* zero point of the second operand */
+	int s_zp, s_min, s_max;       /* zero point of the sum of both, and limits */
+	struct scale a, b, s;  /* of the value, of the second operand, of the sum */
+	int x_fmt, b_fmt, out_fmt;    /* float8: formats of input, second operand and output */
+	bool saturate;         /* float8: values too large become the largest, not infinity */
+};
+
+/* The four views of a node. */
+struct views {
+	struct view x;         /* input */
+	struct view r;         /* second operand, where there is one */
+	struct view y;         /* output */
+	struct view dbg;       /* the output in the elements of y_tensor, for debug records */
+};
+
+/* One NPU operation: a group of graph operators that one kind of command computes. */
 struct node {
 	enum node_kind kind;
-	int op, last;          /* the operator that names it; the one whose output it writes */
-	int y_tensor;          /* that output, for debug records */
-	struct view x, r, y;   /* input, second addend (add), output */
-	struct view dbg;       /* the output in y_tensor's own elements */
-	struct views { struct view x, r, y, dbg; } own, flat;   /* the same before and after flatten_rows.c; with
-	                        * its own rows, or as one long row where that is possible */
-	int x_t, r_t;          /* tensors that x and r are views of; r_t -1 without add */
+	int op;                /* the operator that names it */
+	int last;              /* the operator whose output it writes */
+	int y_tensor;          /* that output, for debug records; -1: an intermediate result that is no tensor */
+	struct view x, r, y, dbg;     /* the views in force: those of `own` or of `flat` */
+	struct views own, flat;       /* with its own rows, and as one long row where that is possible (flatten_rows.c) */
+	int x_t, r_t, z_t;     /* graph tensors that x, r and z are views of. -1: r or z is absent, or the storage
+	                        * belongs to another node of the same operator */
+	struct view z;         /* third operand: only its storage z.root counts */
 	bool add;              /* there is a second operand r */
-	bool sub;              /* which is subtracted; ELT: */
-	bool table, product;   /* which is the 256 bytes that x chooses from, for every pixel; a factor */
-	int nest;              /* ALU: index of its loop nest; x, r, y and z then only name storages */
-	bool third;            /* it has a third operand, in storage z.root, */
-	struct view z;
-	int z_t;               /* or from this tensor. -1 here and in x_t: storage of a node of the same operator */
-	int mode;              /* arithmetic of its command */
-	int before;            /* a helper's: 1 + the node that it must precede; 0 */
-	bool split_columns;       /* rows and columns are exchanged: cut along columns */
-
-	int kh, kw, sy, sx, dy, dx, pt, pl;   /* kernel, stride, dilation, padding before */
-	bool transposed;           /* DW: its commands have rows and columns exchanged */
-	int pixel_group;             /* CONV: pixels that are one, pixel_groups.c; 0 or 1: none */
-	int m;                 /* DWCONV: channel multiplier */
-	int x_zp, w_zp;
-	int w, bias;           /* constant tensors, or -1; w: or WEIGHTS_ONE */
-	struct wview wv;
-	bool w_computed, rec_computed;   /* weights, and records too, lie in z: records of all tiles, weights */
-	bool w_int4;           /* two weights a byte in memory, widened as they are loaded */
-	bool raw;              /* CONV, DW*: sums as they are */
-	bool part;             /* one of several nodes of its operator, or with input of its own */
-	int scale_mul, scale_shift;   /* CONV, DW*: constant tensors of the RESCALE */
-	bool scale16;          /* sums of 48 bits by 16-bit multipliers */
-	bool sum, average;     /* POOL: sum, and divided by the taps in the image */
-	enum round round;      /* of the first stage */
-	int y_zp, y_min, y_max;
-	int pre_shift, a_zp, b_zp, s_zp, s_min, s_max;
-	struct scale a, b, s;
-	int x_fmt, w_fmt, b_fmt, out_fmt, log2_scale;   /* mode 2; limits are patterns of fp16 there */
-	int scale_t;           /* 1 + the tensor that holds log2_scale, known when it runs; 0: log2_scale */
-	int w_late;            /* 1 + the root into which the host packs the weights when it runs; 0: consts */
-	bool saturate, w_finite;
-
-	/* pack_weights.c */
-	uint64_t blob;         /* offset in consts: records of all tiles, then the weights */
-	int64_t n_tiles;       /* column tiles, or channel blocks */
-	int64_t tile_bytes;    /* weights of one */
-	int64_t rec_bytes;     /* records of all */
-	bool joined;           /* CONV: kx and channels are one run */
-	bool w_by_tap;         /* CONV with one input channel, or of a matrix: weights lie as a depthwise's */
-	int64_t run_len;       /* CONV, DWCONV: elements of one run (DWCONV: the longest) */
-	int64_t n_runs;        /* runs of one output */
-	int64_t chunks;        /* of one run */
-
+	bool sub;              /* it is subtracted */
+	bool third;            /* there is a third operand z: of a loop nest, or computed weights */
+	int mode;              /* arithmetic of its command (WEFT_POST_MODE) */
+	int x_zp;              /* zero point of the input */
+	int before;            /* 1 + the node that it must precede, 0 none: it is a part of what that one computes */
+	bool split_columns;    /* rows and columns are exchanged (im2col.c), so it is cut along columns */
 	uint64_t macs;
-	uint64_t done[WEFT_N_MEMORIES];   /* cycle of the step in which it should be, by memory */
-	uint64_t halves[WEFT_N_MEMORIES]; /* half cycles that count for it */
-	int stripes;           /* 1 + operator that leads the nodes which run in stripes with this one, 0 none */
+
+	struct window win;
+	struct node_weights wt;
+	struct node_post post;
+	union {                /* by kind */
+		struct {           /* CONV, DW, DWCONV */
+			int m;             /* DWCONV: output channels for each input channel */
+			bool transposed;   /* DW: its commands have rows and columns exchanged */
+			bool part;         /* it is one of several nodes of its operator, or has an input of its own */
+			bool average;      /* it computes an average, for people (program_tables.c) */
+			int pixel_group;   /* pixels that are taken as one (pixel_groups.c); 0 or 1: none */
+		} conv;
+		struct {           /* POOL; neither: the maximum */
+			bool sum;          /* the sum of the window, */
+			bool average;      /* divided by its taps in the image */
+		} pool;
+		struct {           /* ELT with a second operand; neither: a sum */
+			bool table;        /* r is 256 bytes, from which x chooses, the same for every pixel */
+			bool product;      /* r is a factor */
+		} elt;
+		int nest;          /* LOOP_NEST: its number in cc.nests; x, r, y and z then only name storages */
+	};
+
+	/* Set when the step is scheduled: */
+	uint64_t done[WEFT_N_MEMORIES];   /* cycle of the step in which it should be done, by memory */
+	uint64_t halves[WEFT_N_MEMORIES]; /* half cycles that count for it, by memory */
+	int stripes;           /* 1 + operator that leads the stripe group of this node, 0 none */
 };
 
-enum op_state { OP_TODO = 0, OP_NONE, OP_ALIAS, OP_NODE, OP_HOST };
+/* Is the second operand a table, a factor? */
+static inline bool by_table(const struct node *nd) { return nd->kind == NODE_ELT && nd->elt.table; }
+static inline bool is_product(const struct node *nd) { return nd->kind == NODE_ELT && nd->elt.product; }
 
+enum op_state {
+	OP_TODO = 0,           /* no stage has taken it yet */
+	OP_NONE,               /* nothing to do: a constant, or nothing reads its result */
+	OP_ALIAS,              /* its result is a view of its operand */
+	OP_NODE,               /* part of a node */
+	OP_HOST,               /* runs on the host */
+};
+
+/* What the compiler knows of a graph operator. */
 struct cop {
 	enum op_state state;
-	int node;              /* OP_NODE */
-	bool forbidden;        /* tried before and found not to be expressible; reason says why */
-	char *reason;          /* owned until moved into the program */
+	int node;              /* OP_NODE: its number in cc.nodes */
+	bool forbidden;        /* an earlier attempt found that it cannot be expressed; reason says why */
+	char *reason;          /* why it runs where it does; owned until the program takes it */
 };
 
-struct cten {                  /* tensors of the graph, then storages that passes have added */
-	struct view v;         /* root -1: of a type that the device does not know */
-	bool pinned;           /* root: a loop nest takes it as it is, so it cannot become part of another */
-	int64_t bytes;         /* of the storage, where it is a root */
+/* What the compiler knows of a tensor of the graph, or of a storage that a stage has added. */
+struct cten {
+	struct view v;         /* root -1: its type is one that the device does not know */
+	bool pinned;           /* root: a loop nest takes it as it is, so it cannot become part of another root */
+	int64_t bytes;         /* root: of the storage */
 	int first_use, n_uses; /* range in cc.uses: operators that read it */
-	bool host_reads, npu_reads, npu_writes;   /* of any member of the class, at the root */
+	bool host_reads, npu_reads, npu_writes;   /* root: somebody does so to any tensor of this root */
 	int src_item, last_item;   /* root: items (cc.items) that first write and last read it; src -1: from the start */
 	bool in_dram;          /* root: needs a place in the arena */
-	bool in_const;         /* root: constant data, packed at offset */
-	uint64_t offset;       /* in the arena or in consts */
+	bool in_const;         /* root: constant data among the program's constants, at offset */
+	uint64_t offset;       /* root: in the arena or in the constants */
 };
 
-/* Execution order. */
+/* One place in the order of execution. */
 struct item {
 	bool host;
-	int index;             /* node or operator */
-	int step;
+	int index;             /* node, or operator where host is set */
+	int step;              /* step of the program */
 };
 
+/* Bytes that grow at the end. */
 struct blob { uint8_t *p; uint64_t n, cap; };
 
 struct loop_nest;
 
-/* Byte ranges that a command touches: n of them, step apart. */
+/* What a command does in the scratchpad: writes results or what it loads; reads x, weights, the second operand,
+ * parameters. The vector engine reads its parameters with the weights. */
+enum port { PORT_WRITE, PORT_X, PORT_W, PORT_R, PORT_P, N_PORTS };
+
+/*
+ * Which of its region's two banks successive accesses of a command take: one and the
+ * other in turn; the same one; both at once, because an access lies across two words.
+ * BANKS_BOTH + n: of 16 accesses n lie in one word.
+ */
+enum banks { BANKS_ALTERNATE, BANKS_SAME, BANKS_BOTH };
+
 enum space { SPACE_SP, SPACE_ARENA };
+
+/* Bytes that a command touches: n equal ranges, `step` bytes apart. */
 struct access {
 	uint8_t space;         /* enum space */
 	bool write;
 	uint32_t n;
-	uint64_t lo, hi;       /* the first: [lo, hi) */
+	uint64_t lo, hi;       /* the first range: [lo, hi) */
 	uint64_t step;
-	/* SPACE_SP: */
+	/* SPACE_SP, for the estimate: */
 	uint8_t port;          /* enum port */
-	uint8_t banks;         /* enum banks */
+	uint8_t banks;         /* enum banks, at most BANKS_BOTH */
 	uint8_t one;           /* BANKS_BOTH: of 16 accesses, so many lie in one word */
 	uint32_t count;        /* accesses of the whole command; 0: too few to count */
 };
 
-/* Of its region's two banks, an access takes one and the next one the other; one, the next ones the same;
- * both, where it lies across words: BANKS_BOTH + n where of 16 n do not. */
-enum banks { BANKS_ALTERNATE, BANKS_SAME, BANKS_BOTH };
-
-/* What a command does in the scratchpad: writes results or what it loads; reads x, weights, the second addend,
- * parameters (the vector engine: with the weights). */
-enum port { PORT_WRITE, PORT_X, PORT_W, PORT_R, PORT_P, N_PORTS };
-
 #define CMD_MAX_ACCESSES 8
 
+/* A command, with what it touches and what it should cost (estimate/cost.h). */
 struct cmd {
 	struct weft_cmd c;
-	int unit;
-	int node;
+	int unit;              /* enum weft_unit */
+	int node;              /* index in cc.nodes; -1: END */
 	uint32_t cost;         /* cycles for which it occupies its unit, at least 1 */
 	uint32_t slow;         /* the same where the memory is slow; 0: no different */
 	uint32_t latency;      /* cycles from then to its retirement; DMA: beside the memory's */
-	uint32_t rows;         /* rows that pass the post unit, counted for each pass */
-	bool multi_pass;           /* rows of more than one pass: all but the first wait for others' rows */
-	uint32_t wait[WEFT_N_UNITS];   /* retired commands of each unit that it needs */
-	uint32_t first_load, n_loads;  /* hazards.c: loads that it needs, in the list of them */
-	uint32_t first_rec, n_recs;
+	uint32_t rows;         /* rows that pass the post unit, counted once for each pass */
+	bool multi_pass;       /* a row takes several passes: all but the first take turns with others' rows */
+	uint32_t wait[WEFT_N_UNITS];   /* how many commands of each unit must have retired before it begins */
+	uint32_t first_load, n_loads;  /* loads that it needs: a range of hazards_loads() */
+	uint32_t first_rec, n_recs;    /* debug records: a range of cmds.rec */
 	int n_acc;
 	struct access acc[CMD_MAX_ACCESSES];
 };
 
+/* Commands of a step, and their debug records. */
 struct cmds {
 	struct cmd *p; uint32_t n, cap;
-	struct cmd *spare; uint32_t cap_spare;   /* load_order.c */
+	struct cmd *spare; uint32_t cap_spare;   /* room for another order (load_order.c) */
 	struct weft_prec *rec; uint32_t n_rec, cap_rec;
 };
 
+/* One attempt to compile a graph. */
 struct cc {
 	const weft_graph *g;
 	const struct weft_config *cfg;
 	const struct weft_compile_options *o;
-	weft_program *p;
-	char *msg;
-	int64_t n;             /* cfg->n */
-	int64_t sp_bytes;      /* usable */
-	bool has_alu, has_raw, has_int4, has_even, has_table, has_sub, has_mul, has_dwk;
+	weft_program *p;       /* being made */
+	char *msg;             /* WEFT_MSG bytes, of the caller */
+	int64_t n;             /* rows and columns of the array, bytes of a scratchpad word: cfg->n */
+	int64_t sp_bytes;      /* usable bytes of the scratchpad */
+	bool has_alu, has_raw, has_int4, has_even, has_table, has_sub, has_mul, has_dwk;   /* features, include/spec/regs.toml */
 
-	struct cop *ops;
-	struct cten *ten;      int n_roots; uint32_t cap_roots;
-	int *uses;             /* operators, grouped by tensor */
+	struct cop *ops;       /* one for each operator of the graph */
+	struct cten *ten;      int n_roots; uint32_t cap_roots;   /* one for each tensor, then added storages */
+	int *uses;             /* operators, grouped by the tensor that they read */
 	struct node *nodes;    int n_nodes; uint32_t cap_nodes;
 	struct loop_nest *nests;  int n_nests; uint32_t cap_nests;
 	struct item *items;    int n_items;
-	struct blob consts;
+	struct blob consts;    /* becomes the program's constants */
 	uint32_t cap_cmds, cap_words, cap_scales;   /* of the program's arrays */
-	int bad_node;          /* set with -ERANGE: this node cannot be expressed */
-	const char *bad_why;
+	int bad_node;          /* set with -ERANGE: this node cannot be expressed, */
+	const char *bad_why;   /* because of this */
 };
 
-/* Has an operator arguments that come as the network runs (EXT-DYNAMIC)? Then its attributes say nothing. */
+/* Does an operator take arguments that come as the network runs (EXT-DYNAMIC)? Its attributes then say nothing. */
 static inline bool is_dynamic(const struct weft_gop *o)
 {
 	return o->n_in && o->n_in == weft_op_n_dynamic(o->op);
 }
 
-/* ir.c: room for one more in the array that the pointer at `array` points to; doubles. 0 or -ENOMEM */
+/* ---- ir.c ---- */
+
+/* Make room for one more than n elements in the array that the pointer at `array` points to; capacity doubles.
+ * 0, or -ENOMEM with the array as it was. */
 int cc_grow(void *array, uint32_t n, uint32_t *cap, size_t elem);
+
+/* Reserve zeroed bytes at a multiple of align; *off is where. 0, -ENOMEM, or -E2BIG beyond what a window addresses. */
 int blob_reserve(struct blob *b, uint64_t bytes, uint64_t align, uint64_t *off);
-/* A storage of no tensor; its index or -ENOMEM. */
+
+/* Add a storage that belongs to no tensor. Its number as a root, or -ENOMEM. */
 int cc_new_root(struct cc *cc, int64_t bytes);
-/* A node of windows of one pixel, in values of so many bytes; NULL: no memory. */
+
+/* Add a node whose window is one pixel and whose post unit changes nothing, for elements of `elem` bytes.
+ * NULL: no memory. Pointers to other nodes are no longer valid. */
 struct node *cc_new_node(struct cc *cc, enum node_kind kind, int64_t elem);
 
 static inline int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -244,54 +320,75 @@ static inline int64_t max64(int64_t a, int64_t b) { return a > b ? a : b; }
 /* How much of [a0, a1) lies in [b0, b1). */
 static inline int64_t overlap64(int64_t a0, int64_t a1, int64_t b0, int64_t b1) { return max64(0, min64(a1, b1) - max64(a0, b0)); }
 
-/* view.c */
+/* ---- match/view.c ---- */
+
+/* A tensor's dimensions as n, y, x, c: leading dimensions beyond four are joined, missing ones are 1. */
 void view_dims(const weft_tensor *t, int64_t dim[4]);
+/* The view of a dense row-major tensor. */
 struct view view_dense(int root, const int64_t dim[4], int64_t elem_bytes);
+/* Do the elements lie side by side in the order n, y, x, c? Dimensions of one element do not count. */
 bool view_is_dense(const struct view *v);
 int64_t view_elements(const struct view *v);
+/* Bytes of one element, and of all. */
 static inline int64_t view_elem(const struct view *v) { return v->step[3]; }
 static inline int64_t view_bytes(const struct view *v) { return view_elements(v) * v->step[3]; }
 /* The same elements with other dimensions; v is dense and the counts agree. */
 struct view view_reshape(const struct view *v, int64_t n, int64_t y, int64_t x, int64_t c);
 
-/* fold_views.c */
+/* ---- the stages; each returns 0 or a negative errno, -ERANGE with cc->bad_node ---- */
+
+/* match/fold_views.c: give every tensor its view; operators that only rename bytes become aliases. */
 int cc_fold_views(struct cc *cc);
 
-/* match.c and its parts */
+/* match/match.c: group operators into nodes. */
 int cc_match(struct cc *cc);
+
+/* Note why operator op runs where it does, for people. 0 or -ENOMEM, so that a matcher can return it: 0 is "no match". */
 int cc_reason(struct cc *cc, int op, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-/* node_order.c */
-int cc_order_nodes(struct cc *cc);
-
-/* pack_weights.c */
-int cc_pack_weights(struct cc *cc);
-
-/* im2col.c: convolutions of few channels, see there */
+/* lower/pixel_groups.c: take several output pixels as one where a convolution has few output channels. */
 void cc_group_pixels(struct cc *cc);
+
+/* lower/im2col.c: copy windows side by side in front of convolutions with few input channels. */
 int cc_im2col(struct cc *cc);
 
-/* flatten_rows.c: dense 1x1 convolutions and elementwise nodes become one row of pixels */
+/* lower/flatten_rows.c: make dense 1x1 convolutions and elementwise nodes one row of pixels; sets node.own and .flat. */
 void cc_flatten_rows(struct cc *cc);
 
-/* A depthwise node's commands have fields for the kernel: it is above 3x3, and each of its rows is read apart. */
+/* lower/node_order.c: put nodes and host operators in order (cc.items), and list lifetimes of storages. */
+int cc_order_nodes(struct cc *cc);
+
+/* lower/pack_weights.c: write weights, records and other constants into cc.consts. */
+int cc_pack_weights(struct cc *cc);
+
+/* emit/arena.c: choose offsets in the arena for all roots that need a place there (in_dram). */
+int cc_place_arena(struct cc *cc);
+
+/* program_tables.c: fill the program's tables of operators and tensors. */
+int cc_program_tables(struct cc *cc);
+
+/* ---- questions about nodes ---- */
+
+/* Does a depthwise node read each row of its kernel apart? So it does above 3x3; its commands then have fields for
+ * the kernel's size. */
 static inline bool dw_by_row(const struct node *nd)
 {
-	return nd->kind == NODE_DW && (nd->kh > 3 || nd->kw > 3);
+	return nd->kind == NODE_DW && (nd->win.kh > 3 || nd->win.kw > 3);
 }
 
-/* Rows and columns of the kernel in them; what it has not are taps without weight. */
+/* Rows and columns of the kernel in a depthwise node's commands, at least 3 columns and without dw_by_row() 3 rows;
+ * those that the kernel does not have are taps without weight. */
 static inline int64_t dw_rows(const struct node *nd)
 {
-	return !dw_by_row(nd) ? 3 : nd->transposed ? nd->kw : nd->kh;
+	return !dw_by_row(nd) ? 3 : nd->conv.transposed ? nd->win.kw : nd->win.kh;
 }
 
 static inline int64_t dw_cols(const struct node *nd)
 {
-	return !dw_by_row(nd) ? 3 : max64(nd->transposed ? nd->kh : nd->kw, 3);
+	return !dw_by_row(nd) ? 3 : max64(nd->conv.transposed ? nd->win.kh : nd->win.kw, 3);
 }
 
-/* The graph's tensors that a node reads; -1: none, or a storage of no tensor. */
+/* The graph's tensors that a node reads; -1: there is none, or a storage of no tensor. */
 static inline void node_reads(const struct node *nd, int t[3])
 {
 	t[0] = nd->x_t;
@@ -299,14 +396,10 @@ static inline void node_reads(const struct node *nd, int t[3])
 	t[2] = nd->third ? nd->z_t : -1;
 }
 
-/* node_order.c: notes what the nodes from `from` on read; is a result of operator o noted? */
+/* lower/node_order.c: set needed[t] for every tensor t that a node from number `from` on reads. */
 void cc_need_operands(const struct cc *cc, int from, bool *needed);
+
+/* lower/node_order.c: is needed[] set for a result of operator o? */
 bool cc_is_wanted(const struct weft_gop *o, const bool *needed);
-
-/* program_tables.c: the program's tables */
-int cc_program_tables(struct cc *cc);
-
-/* arena.c: offsets in the arena */
-int cc_place_arena(struct cc *cc);
 
 #endif

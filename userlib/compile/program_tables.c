@@ -34,23 +34,23 @@ static const char *node_words(const struct node *nd, char text[96])
 {
 	switch (nd->kind) {
 	case NODE_CONV:
-		snprintf(text, 96, "%s%dx%d on the array%s", nd->average ? "average over " : "", nd->kh, nd->kw, nd->add ? ", addition behind it" : "");
+		snprintf(text, 96, "%s%dx%d on the array%s", nd->conv.average ? "average over " : "", nd->win.kh, nd->win.kw, nd->add ? ", addition behind it" : "");
 		break;
 	case NODE_DW:
-		snprintf(text, 96, "%s%dx%d on the depthwise engine", nd->average ? "average over " : "", nd->kh, nd->kw);
+		snprintf(text, 96, "%s%dx%d on the depthwise engine", nd->conv.average ? "average over " : "", nd->win.kh, nd->win.kw);
 		break;
 	case NODE_DWCONV:
-		snprintf(text, 96, "%dx%d, %d per channel, block diagonal on the array%s", nd->kh, nd->kw, nd->m,
+		snprintf(text, 96, "%dx%d, %d per channel, block diagonal on the array%s", nd->win.kh, nd->win.kw, nd->conv.m,
 		         nd->add ? ", addition behind it" : "");
 		break;
 	case NODE_POOL:
-		snprintf(text, 96, "%s over %dx%d", nd->average ? "average" : nd->sum ? "mean" : "maximum", nd->kh, nd->kw);
+		snprintf(text, 96, "%s over %dx%d", nd->pool.average ? "average" : nd->pool.sum ? "mean" : "maximum", nd->win.kh, nd->win.kw);
 		break;
 	case NODE_LOOP_NEST:
 		snprintf(text, 96, "on the alu");
 		break;
 	default:
-		snprintf(text, 96, "elementwise%s", !nd->add ? "" : nd->table ? ", by a table" : nd->product ? " product" : nd->sub ? " subtraction" : " addition");
+		snprintf(text, 96, "elementwise%s", !nd->add ? "" : nd->elt.table ? ", by a table" : nd->elt.product ? " product" : nd->sub ? " subtraction" : " addition");
 	}
 	return text;
 }
@@ -73,7 +73,7 @@ static int op_reason(struct cc *cc, int i)
 	case OP_NODE:
 		if (cc->nodes[c->node].op == i && cc->nodes[c->node].split_columns)
 			return cc_reason(cc, i, "%lldx%d on the array, input in strips",
-			                 (long long)cc->nodes[c->node].kw, (int)(cc->g->tensors[cc->g->ops[i].in[1]].t.dim[2]));
+			                 (long long)cc->nodes[c->node].win.kw, (int)(cc->g->tensors[cc->g->ops[i].in[1]].t.dim[2]));
 		if (cc->nodes[c->node].op == i)
 			return cc_reason(cc, i, "%s", node_words(&cc->nodes[c->node], text));
 		return cc_reason(cc, i, "fused into operator %d", cc->nodes[c->node].op);
@@ -222,11 +222,11 @@ static int finish_packs(struct cc *cc)
 		return -ENOMEM;
 	for (int i = 0; i < cc->n_items; i++) {
 		const struct node *nd = &cc->nodes[cc->items[i].index];
-		if (cc->items[i].host || !nd->w_late)
+		if (cc->items[i].host || !nd->wt.w_late)
 			continue;
 		p->packs[p->n_packs++] = (struct weft_ppack){
-			.step = cc->items[i].step, .tensor = nd->w, .k = (uint32_t)nd->run_len, .cols = (uint32_t)nd->y.dim[3],
-			.offset = cc->ten[nd->w_late - 1].offset };
+			.step = cc->items[i].step, .tensor = nd->wt.w, .k = (uint32_t)nd->wt.run_len, .cols = (uint32_t)nd->y.dim[3],
+			.offset = cc->ten[nd->wt.w_late - 1].offset };
 	}
 	return 0;
 }

@@ -12,7 +12,7 @@ static bool loads_input(const struct node_emit *m)
 {
 	const struct storage *x = &m->e->s->storage[m->p->x_storage];
 
-	return x->resident && x->ext_in && !x->loaded && x->bytes > m->nd->rec_bytes + m->p->piece * m->nd->tile_bytes;
+	return x->resident && x->ext_in && !x->loaded && x->bytes > m->nd->wt.rec_bytes + m->p->tile.piece * m->nd->wt.tile_bytes;
 }
 
 /* Emit a node that is in no stripe group. */
@@ -24,8 +24,8 @@ static int emit_node(struct emit *e, int i)
 
 	e->node = (int)(m.nd - s->cc->nodes);
 	/* The shorter load goes first: a larger input comes in parts, and work begins with the first of them. */
-	if (m.nd->w >= 0 && m.p->all_weights && loads_input(&m) &&
-	    (err = weights_load_up_to(&m, m.p->piece)))
+	if (m.nd->wt.w >= 0 && m.p->tile.all_weights && loads_input(&m) &&
+	    (err = weights_load_up_to(&m, m.p->tile.piece)))
 		return err;
 	if ((err = emit_load_resident(e, m.p->x_storage)) || (m.p->r_storage >= 0 && (err = emit_load_resident(e, m.p->r_storage))) ||
 	    (m.p->z_storage >= 0 && (err = emit_load_resident(e, m.p->z_storage))) || (err = emit_load_resident(e, m.p->y_storage)))

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Commands with the byte ranges that they touch; DMA commands. */
 #include <errno.h>
-#include <stddef.h>
 #include <string.h>
 
 #include "driver/verify/verify.h"
@@ -19,12 +18,7 @@ struct cmd *emit_new(struct emit *e, unsigned op)
 		return NULL;
 	const struct weft_cmd_info *info = weft_cmd_info(op);
 	struct cmd *c = &l->p[l->n];
-	/* Accesses are set as they are added. */
-	memset(c, 0, offsetof(struct cmd, acc));
-	c->c = e->fresh[info - weft_cmd_list()];
-	c->unit = info->unit;
-	c->node = e->node;
-	c->first_rec = l->n_rec;
+	*c = (struct cmd){ .c = e->fresh[info - weft_cmd_list()], .unit = info->unit, .node = e->node, .first_rec = l->n_rec };
 	return c;
 }
 
@@ -93,7 +87,7 @@ enum banks emit_write_banks(const struct cc *cc, const struct operand *o, int64_
 int64_t emit_passes(const struct node *nd)
 {
 	if (nd->mode != WEFT_POST_MODE_FLOAT8)
-		return nd->add && !nd->table && !nd->product ? 4 : 1;
+		return nd->add && !by_table(nd) && !is_product(nd) ? 4 : 1;
 	return nd->add ? 3 : nd->kind == NODE_POOL || nd->kind == NODE_ELT ? 1 : 2;
 }
 
@@ -127,53 +121,53 @@ struct job job_part(const struct job *j, int64_t oy, int64_t oh, int64_t ox, int
 static void set_sum(struct weft_cmd_post *p, const struct node *nd, const struct job *j, int64_t ch)
 {
 	p->b_base = (int32_t)(j->r.addr + (ch - j->c) * j->r.elem);
-	if (nd->table)
+	if (by_table(nd))
 		return;
 	p->b_x_stride = j->ow > 1 ? (int32_t)j->r.xs : 0;
 	p->b_y_stride = j->oh > 1 ? (int32_t)j->r.ys : 0;
-	p->b_zp = nd->b_zp;
-	if (nd->product)
+	p->b_zp = nd->post.b_zp;
+	if (is_product(nd))
 		return;
 	p->add = 1;
 	p->sub = nd->sub;
-	p->s_min = nd->s_min;
-	p->s_max = nd->s_max;
-	p->b_fmt = nd->b_fmt;
+	p->s_min = nd->post.s_min;
+	p->s_max = nd->post.s_max;
+	p->b_fmt = nd->post.b_fmt;
 	if (nd->mode == WEFT_POST_MODE_FLOAT8)
 		return;
-	p->s_zp = nd->s_zp;
-	p->b_mul = nd->b.mul;
-	p->b_shift = nd->b.shift;
-	p->s_mul = nd->s.mul;
-	p->s_shift = nd->s.shift;
-	p->s_even = nd->s.round == ROUND_EVEN;
+	p->s_zp = nd->post.s_zp;
+	p->b_mul = nd->post.b.mul;
+	p->b_shift = nd->post.b.shift;
+	p->s_mul = nd->post.s.mul;
+	p->s_shift = nd->post.s.shift;
+	p->s_even = nd->post.s.round == ROUND_EVEN;
 }
 
 void emit_post(struct weft_cmd_post *p, const struct node *nd, const struct job *j, int64_t ch, int64_t n_ch)
 {
 	p->mode = nd->mode;
-	p->scale16 = nd->scale16;
-	p->raw = nd->raw;
+	p->scale16 = nd->post.scale16;
+	p->raw = nd->post.raw;
 	p->out_base = (int32_t)(j->y.addr + (ch - j->c) * j->y.elem);
 	p->out_x_stride = j->ow > 1 ? (int32_t)j->y.xs : 0;
 	p->out_y_stride = j->oh > 1 ? (int32_t)j->y.ys : 0;
 	p->ow = (int32_t)j->ow;
 	p->oh = (int32_t)j->oh;
 	p->oc = (int32_t)n_ch;
-	p->double_round = nd->round == ROUND_TWICE;
-	p->even = nd->round == ROUND_EVEN;
-	p->y_zp = nd->y_zp;
-	p->y_min = nd->y_min;
-	p->y_max = nd->y_max;
-	p->x_fmt = nd->x_fmt;
-	p->w_fmt = nd->w_fmt;
-	p->out_fmt = nd->out_fmt;
-	p->saturate = nd->saturate;
+	p->double_round = nd->post.round == ROUND_TWICE;
+	p->even = nd->post.round == ROUND_EVEN;
+	p->y_zp = nd->post.y_zp;
+	p->y_min = nd->post.y_min;
+	p->y_max = nd->post.y_max;
+	p->x_fmt = nd->post.x_fmt;
+	p->w_fmt = nd->wt.w_fmt;
+	p->out_fmt = nd->post.out_fmt;
+	p->saturate = nd->post.saturate;
 	if (nd->mode != WEFT_POST_MODE_FLOAT8 && (nd->add || nd->kind == NODE_POOL || nd->kind == NODE_ELT)) {
-		p->pre_shift = nd->pre_shift;
-		p->a_zp = nd->a_zp;
-		p->a_mul = nd->a.mul;
-		p->a_shift = nd->a.shift;
+		p->pre_shift = nd->post.pre_shift;
+		p->a_zp = nd->post.a_zp;
+		p->a_mul = nd->post.a.mul;
+		p->a_shift = nd->post.a.shift;
 	}
 	if (nd->add)
 		set_sum(p, nd, j, ch);

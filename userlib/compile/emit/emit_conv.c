@@ -33,24 +33,24 @@ static void access_input(struct cmd *c, const struct operand *x, const struct ta
 static void set_input(struct weft_cmd_conv *k, const struct node *nd, const struct job *j, const struct taps *t)
 {
 	const struct operand *x = &j->x;
-	int64_t iy = j->oy * nd->sy - nd->pt + t->ky * nd->dy - x->rows.lo, ix = j->ox * nd->sx - nd->pl - x->cols.lo;
+	int64_t iy = j->oy * nd->win.sy - nd->win.pt + t->ky * nd->win.dy - x->rows.lo, ix = j->ox * nd->win.sx - nd->win.pl - x->cols.lo;
 
 	k->in_base = (int32_t)((x->addr + (t->c0 + t->j0) * x->elem + iy * x->ys + ix * x->xs) & SP_MASK);
-	k->oy_step = j->oh > 1 ? (int32_t)(nd->sy * x->ys & SP_MASK) : 0;
-	k->ox_step = j->ow > 1 ? (int32_t)min64(nd->sx * x->xs, SP_MASK + 1) : 0;
-	k->ky_step = t->n_ky > 1 ? (int32_t)(nd->dy * x->ys & SP_MASK) : 0;
-	k->kx_step = t->n_kx > 1 ? (int32_t)min64(nd->dx * x->xs, SP_MASK + 1) : 0;
+	k->oy_step = j->oh > 1 ? (int32_t)(nd->win.sy * x->ys & SP_MASK) : 0;
+	k->ox_step = j->ow > 1 ? (int32_t)min64(nd->win.sx * x->xs, SP_MASK + 1) : 0;
+	k->ky_step = t->n_ky > 1 ? (int32_t)(nd->win.dy * x->ys & SP_MASK) : 0;
+	k->kx_step = t->n_kx > 1 ? (int32_t)min64(nd->win.dx * x->xs, SP_MASK + 1) : 0;
 	k->run_len = (int32_t)(t->run * x->elem);
 	k->n_ky = (int32_t)t->n_ky;
 	k->n_kx = (int32_t)t->n_kx;
-	k->stride_y = j->oh > 1 ? nd->sy : 1;
-	k->dil_y = t->n_ky > 1 ? nd->dy : 1;
+	k->stride_y = j->oh > 1 ? nd->win.sy : 1;
+	k->dil_y = t->n_ky > 1 ? nd->win.dy : 1;
 	k->in_h = (int32_t)x->rows.n;
 	k->iy_start = (int32_t)iy;
 	k->x_limit = (int32_t)((x->cols.n - 1) * x->xs + t->width * x->elem);
 	k->xb_start = (int32_t)(ix * x->xs + t->j0 * x->elem);
 	k->x_zp = nd->x_zp;
-	k->w_zp = nd->w_zp;
+	k->w_zp = nd->wt.w_zp;
 }
 
 /*
@@ -88,7 +88,7 @@ static int emit_tiles(struct emit *e, const struct node *nd, const struct job *j
 	k->w_base = (int32_t)w;
 	k->p_base = (int32_t)rec;
 	k->keep = keep;
-	k->log2_scale = nd->log2_scale;
+	k->log2_scale = nd->wt.log2_scale;
 	int64_t pixels = j->oh * j->ow, groups = ceil_div(pixels, cc->n), last = pixels - (groups - 1) * cc->n;
 	int64_t reads = t->n_ky * t->n_kx * emit_reads(cc, &j->x, t->run);
 	access_input(c, &j->x, t);
@@ -131,9 +131,9 @@ static int emit_diagonal(struct emit *e, const struct node *nd, const struct job
 
 	for (int64_t ch = j->c; ch < j->c + j->cn; ch += n) {
 		int64_t n_ch = min64(n, j->c + j->cn - ch), at = ch / n - w->tile;
-		int64_t first = ch / nd->m, run = (ch + n_ch - 1) / nd->m - first + 1;
-		struct taps t = { 0, nd->kh, nd->kw, first, run, 0, run };
-		int err = emit_tiles(e, nd, j, &t, ch, n_ch, w->w + at * nd->tile_bytes,
+		int64_t first = ch / nd->conv.m, run = (ch + n_ch - 1) / nd->conv.m - first + 1;
+		struct taps t = { 0, nd->win.kh, nd->win.kw, first, run, 0, run };
+		int err = emit_tiles(e, nd, j, &t, ch, n_ch, w->w + at * nd->wt.tile_bytes,
 		                     w->rec + at * WEFT_PARAM_BYTES * n, false);
 		if (err)
 			return err;
@@ -144,22 +144,22 @@ static int emit_diagonal(struct emit *e, const struct node *nd, const struct job
 int emit_conv(struct emit *e, const struct node *nd, const struct job *j, const struct weights *w)
 {
 	int64_t n = e->s->cc->n, at = j->c / n - w->tile;
-	struct taps t = { 0, nd->kh, nd->joined ? 1 : nd->kw, 0, nd->x.dim[3], 0, nd->run_len };
+	struct taps t = { 0, nd->win.kh, nd->wt.joined ? 1 : nd->win.kw, 0, nd->x.dim[3], 0, nd->wt.run_len };
 
 	if (nd->kind == NODE_DWCONV)
 		return emit_diagonal(e, nd, j, w);
-	return emit_tiles(e, nd, j, &t, j->c, j->cn, w->w + at * nd->tile_bytes, w->rec + at * WEFT_PARAM_BYTES * n, false);
+	return emit_tiles(e, nd, j, &t, j->c, j->cn, w->w + at * nd->wt.tile_bytes, w->rec + at * WEFT_PARAM_BYTES * n, false);
 }
 
 int emit_conv_part(struct emit *e, const struct node *nd, const struct job *j, const struct weights *w,
                    const struct k_part *k)
 {
 	int64_t n = e->s->cc->n, j0 = k->q * n;
-	int64_t run = min64(nd->run_len - j0, k->nq * n);
+	int64_t run = min64(nd->wt.run_len - j0, k->nq * n);
 	/* Joined, a part begins further along the row; else it takes other channels of the same pixels. */
 	struct taps t = { k->ky, 1, 1, 0, nd->x.dim[3], j0, run };
 
-	if (!nd->joined)
-		t = (struct taps){ k->ky, 1, nd->kw, j0, run, 0, run };
+	if (!nd->wt.joined)
+		t = (struct taps){ k->ky, 1, nd->win.kw, j0, run, 0, run };
 	return emit_tiles(e, nd, j, &t, j->c, j->cn, w->w, w->rec, !k->last);
 }

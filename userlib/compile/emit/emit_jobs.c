@@ -18,7 +18,7 @@ static int64_t n_pixel_tiles(const struct node_emit *m)
 {
 	const int64_t *y = m->nd->y.dim;
 
-	return y[0] * ceil_div(y[1], m->p->th) * ceil_div(y[2], m->p->tw);
+	return y[0] * ceil_div(y[1], m->p->tile.th) * ceil_div(y[2], m->p->tile.tw);
 }
 
 /* Part i of n nearly equal parts of a span. */
@@ -54,13 +54,13 @@ static int set_x(struct node_emit *m, struct job *j)
 	int64_t c = channelwise(nd) ? j->c : 0, cn = channelwise(nd) ? j->cn : nd->x.dim[3];
 	bool fresh;
 
-	if (m->p->x_resident) {
+	if (m->p->req.x_resident) {
 		j->x = resident_operand(m->e->s, m->p->x_storage, &nd->x, j->n, rows, cols, c);
 		return 0;
 	}
 	int64_t key = ((j->n * nd->y.dim[1] + j->oy) * nd->y.dim[2] + j->ox) * nd->x.dim[3] + c;
-	int slot = slot_cache_find(&m->in, m->p->n_in, key, &fresh);
-	j->x = slot_operand(emit_area_addr(m->e->s, m->p->in[slot]), rows, cols, cn, &nd->x);
+	int slot = slot_cache_find(&m->in, m->p->tile.n_in, key, &fresh);
+	j->x = slot_operand(emit_area_addr(m->e->s, m->p->tile.in[slot]), rows, cols, cn, &nd->x);
 	if (!fresh)
 		return 0;
 	m->parts = n_pixel_tiles(m) == 1 && j->x.ys * rows.n > LONG_LOAD ? INPUT_PARTS : 1;
@@ -73,16 +73,16 @@ static int set_r(struct node_emit *m, struct job *j)
 	const struct node *nd = m->nd;
 	bool still = nd->add && second_still(nd);
 	struct span rows = { still ? 0 : j->oy, still ? 1 : j->oh }, cols = { still ? 0 : j->ox, still ? 1 : j->ow };
-	int64_t c = nd->table ? 0 : j->c, cn = second_channels(nd, j->cn);
+	int64_t c = by_table(nd) ? 0 : j->c, cn = second_channels(nd, j->cn);
 
 	if (!nd->add)
 		return 0;
-	if (m->p->r_resident) {
+	if (m->p->req.r_resident) {
 		j->r = resident_operand(m->e->s, m->p->r_storage, &nd->r, j->n, rows, cols, c);
 		return 0;
 	}
-	j->r = slot_operand(emit_area_addr(m->e->s, m->p->r[m->next_r]), rows, cols, cn, &nd->r);
-	m->next_r = (m->next_r + 1) % m->p->n_r;
+	j->r = slot_operand(emit_area_addr(m->e->s, m->p->tile.r[m->next_r]), rows, cols, cn, &nd->r);
+	m->next_r = (m->next_r + 1) % m->p->tile.n_r;
 	int err = emit_copy_box(m->e, false, &nd->r, j->n, &j->r, c, cn);
 	if (still)
 		j->r.ys = j->r.xs = 0;
@@ -94,12 +94,12 @@ static void set_y(struct node_emit *m, struct job *j)
 {
 	struct span rows = { j->oy, j->oh }, cols = { j->ox, j->ow };
 
-	if (m->p->y_resident) {
+	if (m->p->req.y_resident) {
 		j->y = resident_operand(m->e->s, m->p->y_storage, &m->nd->y, j->n, rows, cols, j->c);
 		return;
 	}
-	j->y = slot_operand(emit_area_addr(m->e->s, m->p->out[m->next_out]), rows, cols, j->cn, &m->nd->y);
-	m->next_out = (m->next_out + 1) % m->p->n_out;
+	j->y = slot_operand(emit_area_addr(m->e->s, m->p->tile.out[m->next_out]), rows, cols, j->cn, &m->nd->y);
+	m->next_out = (m->next_out + 1) % m->p->tile.n_out;
 }
 
 /* Store the channels before c that have not been stored yet, if the output is needed in memory. */
@@ -109,7 +109,7 @@ static int store_y(struct node_emit *m, const struct job *j, int64_t c)
 	int64_t from = m->stored;
 
 	m->stored = c;
-	if (m->p->y_resident && !m->e->s->storage[m->p->y_storage].ext_out)
+	if (m->p->req.y_resident && !m->e->s->storage[m->p->y_storage].ext_out)
 		return 0;
 	y.addr += (from - j->c) * y.elem;
 	return emit_copy_box(m->e, true, &m->nd->y, j->n, &y, from, c - from);
@@ -137,8 +137,8 @@ static int64_t work_of(const struct cc *cc, const struct node *nd, const struct 
 	int64_t pixels = j->oh * j->ow;
 
 	if (nd->kind == NODE_CONV)
-		return pixels * nd->tile_bytes / cc->n * ceil_div(j->cn, cc->n);
-	return nd->kind == NODE_POOL ? pixels * nd->kh * nd->kw * j->cn : 0;
+		return pixels * nd->wt.tile_bytes / cc->n * ceil_div(j->cn, cc->n);
+	return nd->kind == NODE_POOL ? pixels * nd->win.kh * nd->win.kw * j->cn : 0;
 }
 
 /* Emit a job's commands part by part as the loads of load_parts() bring its input. */
@@ -208,7 +208,7 @@ int node_compute_pieces(struct node_emit *m, const struct job *j)
 		struct job part = job_channels(m->nd, j, c, end - c);
 		int err = weights_load_up_to(m, ceil_div(end, n));
 		/* Behind the last piece of the step's last node nothing hides a store: what is done goes out before it. */
-		if (!err && !m->p->behind && k.first && end == j->c + j->cn)
+		if (!err && !m->p->req.behind && k.first && end == j->c + j->cn)
 			err = store_y(m, j, c);
 		if (!err)
 			err = node_compute(m, &part, &w);
@@ -224,8 +224,8 @@ static int compute_slot(struct node_emit *m, const struct job *j)
 {
 	int64_t n = m->e->s->cc->n, tile = j->c / n, tiles = ceil_div(j->cn, n);
 	bool fresh;
-	int slot = slot_cache_find(&m->w, m->p->n_w, tile, &fresh);
-	int64_t addr = emit_area_addr(m->e->s, m->p->w[slot]);
+	int slot = slot_cache_find(&m->w, m->p->tile.n_w, tile, &fresh);
+	int64_t addr = emit_area_addr(m->e->s, m->p->tile.w[slot]);
 	int err = fresh ? weights_load_slot(m, addr, tile, tiles) : 0;
 	struct weights w = { addr + tiles * WEFT_PARAM_BYTES * n, addr, tile, tiles };
 
@@ -238,13 +238,13 @@ static int compute_parts(struct node_emit *m, const struct job *j)
 	const struct node *nd = m->nd;
 	int64_t n = m->e->s->cc->n, tile = j->c / n;
 
-	for (int64_t ky = 0; ky < nd->kh; ky++)
-		for (int64_t q = 0; q < nd->chunks; q += m->p->kq) {
-			struct k_part k = { ky, q, min64(m->p->kq, nd->chunks - q), false };
-			k.last = ky == nd->kh - 1 && q + k.nq == nd->chunks;
-			int64_t addr = emit_area_addr(m->e->s, m->p->w[m->w.next]);
+	for (int64_t ky = 0; ky < nd->win.kh; ky++)
+		for (int64_t q = 0; q < nd->wt.chunks; q += m->p->tile.kq) {
+			struct k_part k = { ky, q, min64(m->p->tile.kq, nd->wt.chunks - q), false };
+			k.last = ky == nd->win.kh - 1 && q + k.nq == nd->wt.chunks;
+			int64_t addr = emit_area_addr(m->e->s, m->p->tile.w[m->w.next]);
 			struct weights w = { addr + WEFT_PARAM_BYTES * n, addr, tile, 1 };
-			m->w.next = (m->w.next + 1) % m->p->n_w;
+			m->w.next = (m->w.next + 1) % m->p->tile.n_w;
 			int err = weights_load_part(m, addr, tile, &k);
 			if (!err)
 				err = emit_conv_part(m->e, nd, j, &w, &k);
@@ -258,12 +258,12 @@ static int compute_parts(struct node_emit *m, const struct job *j)
 static struct job job_at(const struct node_emit *m, int64_t tile, int64_t c)
 {
 	const int64_t *y = m->nd->y.dim;
-	int64_t nx = ceil_div(y[2], m->p->tw), ny = ceil_div(y[1], m->p->th);
-	int64_t ox = tile % nx * m->p->tw, oy = tile / nx % ny * m->p->th;
+	int64_t nx = ceil_div(y[2], m->p->tile.tw), ny = ceil_div(y[1], m->p->tile.th);
+	int64_t ox = tile % nx * m->p->tile.tw, oy = tile / nx % ny * m->p->tile.th;
 
 	return (struct job){
-		.n = tile / nx / ny, .oy = oy, .oh = min64(m->p->th, y[1] - oy), .ox = ox, .ow = min64(m->p->tw, y[2] - ox),
-		.c = c, .cn = min64(m->p->tc, y[3] - c),
+		.n = tile / nx / ny, .oy = oy, .oh = min64(m->p->tile.th, y[1] - oy), .ox = ox, .ow = min64(m->p->tile.tw, y[2] - ox),
+		.c = c, .cn = min64(m->p->tile.tc, y[3] - c),
 	};
 }
 
@@ -276,12 +276,12 @@ static int run_job(struct node_emit *m, struct job j)
 		return err;
 	set_y(m, &j);
 	m->stored = j.c;
-	if (m->nd->w < 0)
+	if (m->nd->wt.w < 0)
 		err = node_compute(m, &j, NULL);
-	else if (m->p->split_k)
+	else if (m->p->tile.split_k)
 		err = compute_parts(m, &j);
 	else
-		err = m->p->all_weights ? node_compute_pieces(m, &j) : compute_slot(m, &j);
+		err = m->p->tile.all_weights ? node_compute_pieces(m, &j) : compute_slot(m, &j);
 	return err ? err : store_y(m, &j, j.c + j.cn);
 }
 
@@ -291,7 +291,7 @@ static int run_job(struct node_emit *m, struct job j)
  */
 static int input_ahead(struct node_emit *m, int64_t tile)
 {
-	if (m->p->x_resident || m->p->n_in < 2 || channelwise(m->nd) || tile >= n_pixel_tiles(m))
+	if (m->p->req.x_resident || m->p->tile.n_in < 2 || channelwise(m->nd) || tile >= n_pixel_tiles(m))
 		return 0;
 	struct job next = job_at(m, tile, 0);
 	return set_x(m, &next);
@@ -300,12 +300,12 @@ static int input_ahead(struct node_emit *m, int64_t tile)
 /* Emit all jobs, pixels outermost: all channels of a tile, then the next tile. */
 static int run_by_pixels(struct node_emit *m)
 {
-	int64_t tiles = n_pixel_tiles(m), channels = ceil_div(m->nd->y.dim[3], m->p->tc), when = min64(2, channels) - 1;
+	int64_t tiles = n_pixel_tiles(m), channels = ceil_div(m->nd->y.dim[3], m->p->tile.tc), when = min64(2, channels) - 1;
 	int err = 0;
 
 	for (int64_t t = 0; t < tiles; t++)
 		for (int64_t c = 0; c < channels && !err; c++) {
-			err = run_job(m, job_at(m, t, c * m->p->tc));
+			err = run_job(m, job_at(m, t, c * m->p->tile.tc));
 			if (!err && c == when && channels > 1)
 				err = input_ahead(m, t + 1);
 		}
@@ -317,12 +317,12 @@ static int weights_ahead(struct node_emit *m, int64_t c)
 {
 	bool fresh;
 
-	if (m->nd->w < 0 || m->p->all_weights || m->p->split_k || m->p->n_w < 2 || c >= m->nd->y.dim[3])
+	if (m->nd->wt.w < 0 || m->p->tile.all_weights || m->p->tile.split_k || m->p->tile.n_w < 2 || c >= m->nd->y.dim[3])
 		return 0;
 	int64_t n = m->e->s->cc->n;
-	int slot = slot_cache_find(&m->w, m->p->n_w, c / n, &fresh);
-	return fresh ? weights_load_slot(m, emit_area_addr(m->e->s, m->p->w[slot]), c / n,
-	                         ceil_div(min64(m->p->tc, m->nd->y.dim[3] - c), n)) : 0;
+	int slot = slot_cache_find(&m->w, m->p->tile.n_w, c / n, &fresh);
+	return fresh ? weights_load_slot(m, emit_area_addr(m->e->s, m->p->tile.w[slot]), c / n,
+	                         ceil_div(min64(m->p->tile.tc, m->nd->y.dim[3] - c), n)) : 0;
 }
 
 /* Emit all jobs, channels outermost: all tiles of a range of channels, then the next range. */
@@ -331,16 +331,16 @@ static int run_by_channels(struct node_emit *m)
 	int64_t tiles = n_pixel_tiles(m), when = min64(2, tiles) - 1;
 	int err = 0;
 
-	for (int64_t c = 0; c < m->nd->y.dim[3]; c += m->p->tc)
+	for (int64_t c = 0; c < m->nd->y.dim[3]; c += m->p->tile.tc)
 		for (int64_t t = 0; t < tiles && !err; t++) {
 			err = run_job(m, job_at(m, t, c));
 			if (!err && t == when && tiles > 1)
-				err = weights_ahead(m, c + m->p->tc);
+				err = weights_ahead(m, c + m->p->tile.tc);
 		}
 	return err;
 }
 
 int emit_node_jobs(struct node_emit *m)
 {
-	return m->p->by_channel ? run_by_channels(m) : run_by_pixels(m);
+	return m->p->tile.by_channel ? run_by_channels(m) : run_by_pixels(m);
 }

@@ -456,7 +456,7 @@ static void set_slots(struct nest_emit *m, int64_t at)
 		if (!is_packed(m->e->s, m->p, m->s, k))
 			continue;
 		m->slot[k] = at;
-		at += nest_packed_bytes(m->s, k, m->p->nest_n, m->e->s->cc->n);
+		at += nest_packed_bytes(m->s, k, m->p->tile.nest_n, m->e->s->cc->n);
 	}
 }
 
@@ -464,7 +464,7 @@ static void set_slots(struct nest_emit *m, int64_t at)
 static bool next_piece(struct nest_emit *m)
 {
 	for (int d = m->s->n_dims - 1; d >= 0; d--) {
-		m->q.from[d] += m->p->nest_n[d];
+		m->q.from[d] += m->p->tile.nest_n[d];
 		if (m->q.from[d] < m->s->dim[d])
 			return true;
 		m->q.from[d] = 0;
@@ -479,10 +479,10 @@ int emit_loop_nest(struct emit *e, const struct node *nd, const struct plan *p)
 
 	do {
 		for (int d = 0; d < m.s->n_dims; d++)
-			m.q.n[d] = min64(p->nest_n[d], m.s->dim[d] - m.q.from[d]);
-		set_slots(&m, p->n_in ? e->s->area[p->in[m.i_slot]].addr : 0);
+			m.q.n[d] = min64(p->tile.nest_n[d], m.s->dim[d] - m.q.from[d]);
+		set_slots(&m, p->tile.n_in ? e->s->area[p->tile.in[m.i_slot]].addr : 0);
 		err = emit_piece(&m);
-		m.i_slot = (m.i_slot + 1) % (p->n_in ? p->n_in : 1);
+		m.i_slot = (m.i_slot + 1) % (p->tile.n_in ? p->tile.n_in : 1);
 	} while (!err && next_piece(&m));
 	return err;
 }
@@ -496,18 +496,18 @@ int plan_loop_nest(const struct npu_step *step, const struct node *nd, struct pl
 
 	for (int k = 0; k < NEST_OPERANDS; k++)
 		packed |= (is_packed(step, p, s, k) ? 1u : 0) << k;
-	p->n_r = p->n_out = p->n_w = p->n_in = 0;
-	p->slots = 1;
+	p->tile.n_r = p->tile.n_out = p->tile.n_w = p->tile.n_in = 0;
+	p->tile.slots = 1;
 	for (int64_t share = 8; share; share /= 2) {
-		if (!nest_fit(s, packed, budget / share, cc->n, p->nest_n))
+		if (!nest_fit(s, packed, budget / share, cc->n, p->tile.nest_n))
 			continue;
-		p->in_bytes = 0;
+		p->tile.in_bytes = 0;
 		for (int k = 0; k < NEST_OPERANDS; k++)
-			p->in_bytes += packed >> k & 1 ? nest_packed_bytes(s, k, p->nest_n, cc->n) : 0;
+			p->tile.in_bytes += packed >> k & 1 ? nest_packed_bytes(s, k, p->tile.nest_n, cc->n) : 0;
 		bool whole = true;
 		for (int d = 0; d < s->n_dims; d++)
-			whole &= p->nest_n[d] == s->dim[d];
-		p->n_in = !p->in_bytes ? 0 : whole || share == 1 ? 1 : 2;
+			whole &= p->tile.nest_n[d] == s->dim[d];
+		p->tile.n_in = !p->tile.in_bytes ? 0 : whole || share == 1 ? 1 : 2;
 		return 0;
 	}
 	return -ERANGE;

@@ -85,7 +85,7 @@ static int group_job(struct group_emit *m, int k, int64_t oy, int64_t oh)
 	j.y = group_operand(m, m->g->ry[k], p->y_storage, &nd->y, rows);
 	if (nd->add)
 		j.r = group_operand(m, m->g->rr[k], p->r_storage, &nd->r, rows);
-	int err = nd->w < 0 ? node_compute(n, &j, NULL) : node_compute_pieces(n, &j);
+	int err = nd->wt.w < 0 ? node_compute(n, &j, NULL) : node_compute_pieces(n, &j);
 	int ring = m->g->ry[k];
 	bool store = ring < 0 ? m->e->s->storage[p->y_storage].ext_out : m->g->ring[ring].store;
 	if (!err && store)
@@ -149,8 +149,8 @@ static int group_start(struct group_emit *m)
 		if ((err = emit_load_resident(m->e, p->x_storage)) || (p->r_storage >= 0 && (err = emit_load_resident(m->e, p->r_storage))) ||
 		    (err = emit_load_resident(m->e, p->y_storage)))
 			return err;
-		if (m->node[k].nd->w >= 0)
-			err = weights_load_up_to(&m->node[k], m->node[k].nd->n_tiles);
+		if (m->node[k].nd->wt.w >= 0)
+			err = weights_load_up_to(&m->node[k], m->node[k].nd->wt.n_tiles);
 	}
 	return err;
 }

@@ -22,7 +22,7 @@ static int finish(struct emit *e, struct cmd *c, const struct node *nd, const st
 	int64_t words = j->oh * j->ow * ceil_div(j->cn * j->y.elem, n);
 	emit_traffic(c, 0, PORT_X, cycles, j->x.elem > 1 ? BANKS_BOTH : emit_read_banks(e->s->cc, &j->x));
 	int first = c->n_acc;
-	if (nd->table) {
+	if (by_table(nd)) {
 		emit_access(c, SPACE_SP, false, j->r.addr, j->r.addr + TABLE_BYTES);
 		emit_traffic(c, first, PORT_W, TABLE_BYTES / (2 * n), BANKS_BOTH);
 		rows += TABLE_BYTES / (2 * n) + COST_TABLE_START;
@@ -121,7 +121,7 @@ static int emit_dw_part(struct emit *e, const struct node *nd, const struct job 
 	/* Only the columns of this part: column numbers are 16-bit. */
 	struct span cols = input_cols(nd, j->ox, j->ow);
 	int64_t addr = j->x.addr + (cols.lo - j->x.cols.lo) * j->x.xs;
-	int64_t wa = w->w + at * nd->tile_bytes, rec = w->rec + at * WEFT_PARAM_BYTES * n;
+	int64_t wa = w->w + at * nd->wt.tile_bytes, rec = w->rec + at * WEFT_PARAM_BYTES * n;
 
 	emit_post(&d->post, nd, j, j->c, j->cn);
 	d->in_base = (int32_t)addr;
@@ -129,15 +129,15 @@ static int emit_dw_part(struct emit *e, const struct node *nd, const struct job 
 	d->in_y_stride = (int32_t)j->x.ys;
 	d->in_h = (int32_t)j->x.rows.n;
 	d->in_w = (int32_t)cols.n;
-	d->iy_start = (int32_t)(j->oy * nd->sy - nd->pt - j->x.rows.lo);
-	d->ix_start = (int32_t)(j->ox * nd->sx - nd->pl - cols.lo);
+	d->iy_start = (int32_t)(j->oy * nd->win.sy - nd->win.pt - j->x.rows.lo);
+	d->ix_start = (int32_t)(j->ox * nd->win.sx - nd->win.pl - cols.lo);
 	d->w_base = (int32_t)wa;
 	d->p_base = (int32_t)rec;
-	d->stride_y = j->oh > 1 ? nd->sy : 1;
-	d->stride_x = j->ow > 1 ? nd->sx : 1;
+	d->stride_y = j->oh > 1 ? nd->win.sy : 1;
+	d->stride_x = j->ow > 1 ? nd->win.sx : 1;
 	d->x_zp = nd->x_zp;
-	d->w_zp = nd->w_zp;
-	d->log2_scale = nd->log2_scale;
+	d->w_zp = nd->wt.w_zp;
+	d->log2_scale = nd->wt.log2_scale;
 	if (d->in_h == 1)
 		d->in_y_stride = 0;
 	if (d->in_w == 1)
@@ -146,11 +146,11 @@ static int emit_dw_part(struct emit *e, const struct node *nd, const struct job 
 		d->n_ky = (int32_t)dw_rows(nd);
 		d->n_kx = (int32_t)dw_cols(nd);
 	}
-	if (nd->transposed)
+	if (nd->conv.transposed)
 		transpose(d);
 	access_dw(c, d, addr, dw_rows(nd), dw_cols(nd), j->cn * j->x.elem);
 	int first = c->n_acc;
-	emit_access(c, SPACE_SP, false, wa, wa + blocks * nd->tile_bytes);
+	emit_access(c, SPACE_SP, false, wa, wa + blocks * nd->wt.tile_bytes);
 	emit_access(c, SPACE_SP, false, rec, rec + blocks * WEFT_PARAM_BYTES * n);
 	emit_traffic(c, first, PORT_W, weight_reads(d, blocks), BANKS_BOTH);
 	return finish(e, c, nd, j, stream_cycles(d, blocks, emit_reads(e->s->cc, &j->x, j->cn)));
@@ -158,11 +158,11 @@ static int emit_dw_part(struct emit *e, const struct node *nd, const struct job 
 
 static int emit_dw_parts(struct emit *e, const struct node *nd, const struct job *j, const struct weights *w)
 {
-	int64_t whole = nd->transposed ? j->oh : j->ow, parts = ceil_div(whole, dw_width(e->s->cc, nd)), step = ceil_div(whole, parts);
+	int64_t whole = nd->conv.transposed ? j->oh : j->ow, parts = ceil_div(whole, dw_width(e->s->cc, nd)), step = ceil_div(whole, parts);
 
 	for (int64_t o = 0; o < whole; o += step) {
 		int64_t n = min64(step, whole - o);
-		struct job part = nd->transposed ? job_part(j, j->oy + o, n, j->ox, j->ow) : job_part(j, j->oy, j->oh, j->ox + o, n);
+		struct job part = nd->conv.transposed ? job_part(j, j->oy + o, n, j->ox, j->ow) : job_part(j, j->oy, j->oh, j->ox + o, n);
 		int err = emit_dw_part(e, nd, &part, w);
 		if (err)
 			return err;
@@ -188,35 +188,35 @@ static int emit_dw_phase(struct emit *e, const struct node *nd, const struct job
 {
 	struct node p = *nd;
 	struct job q = *j;
-	struct thinned y = thin(j->x.rows, j->oy + py, nd->sy, nd->pt, nd->dy), x = thin(j->x.cols, j->ox + px, nd->sx, nd->pl, nd->dx);
+	struct thinned y = thin(j->x.rows, j->oy + py, nd->win.sy, nd->win.pt, nd->win.dy), x = thin(j->x.cols, j->ox + px, nd->win.sx, nd->win.pl, nd->win.dx);
 
-	p.dy = p.dx = 1;
-	p.pt = (int)-y.start;
-	p.pl = (int)-x.start;
+	p.win.dy = p.win.dx = 1;
+	p.win.pt = (int)-y.start;
+	p.win.pl = (int)-x.start;
 	p.x.dim[1] = y.n;
 	p.x.dim[2] = x.n;
 	p.dbg.off += (j->oy + py) * p.dbg.step[1] + (j->ox + px) * p.dbg.step[2];
-	p.dbg.step[1] *= nd->dy;
-	p.dbg.step[2] *= nd->dx;
+	p.dbg.step[1] *= nd->win.dy;
+	p.dbg.step[2] *= nd->win.dx;
 	q.oy = q.ox = 0;
-	q.oh = ceil_div(j->oh - py, nd->dy);
-	q.ow = ceil_div(j->ow - px, nd->dx);
+	q.oh = ceil_div(j->oh - py, nd->win.dy);
+	q.ow = ceil_div(j->ow - px, nd->win.dx);
 	q.x.addr += y.at * j->x.ys + x.at * j->x.xs;
-	q.x.ys *= nd->dy;
-	q.x.xs *= nd->dx;
+	q.x.ys *= nd->win.dy;
+	q.x.xs *= nd->win.dx;
 	q.x.rows = (struct span){ 0, y.n };
 	q.x.cols = (struct span){ 0, x.n };
 	q.y.addr += py * j->y.ys + px * j->y.xs;
-	q.y.ys *= nd->dy;
-	q.y.xs *= nd->dx;
+	q.y.ys *= nd->win.dy;
+	q.y.xs *= nd->win.dx;
 	return emit_dw_parts(e, &p, &q, w);
 }
 
 int emit_dw(struct emit *e, const struct node *nd, const struct job *j, const struct weights *w)
 {
-	int64_t ny = min64(nd->dy, j->oh), nx = min64(nd->dx, j->ow);
+	int64_t ny = min64(nd->win.dy, j->oh), nx = min64(nd->win.dx, j->ow);
 
-	if (nd->dy == 1 && nd->dx == 1)
+	if (nd->win.dy == 1 && nd->win.dx == 1)
 		return emit_dw_parts(e, nd, j, w);
 	for (int64_t k = 0; k < ny * nx; k++) {
 		int err = emit_dw_phase(e, nd, j, w, k / nx, k % nx);
@@ -261,25 +261,25 @@ static int emit_region(struct emit *e, const struct node *nd, const struct job *
 	if (!c)
 		return -ENOMEM;
 	struct weft_cmd_pool *p = &c->c.pool;
-	int64_t row = y->o * nd->sy - nd->pt + y->k - in->rows.lo, col = x->o * nd->sx - nd->pl + x->k - in->cols.lo;
+	int64_t row = y->o * nd->win.sy - nd->win.pt + y->k - in->rows.lo, col = x->o * nd->win.sx - nd->win.pl + x->k - in->cols.lo;
 	int64_t base = in->addr + row * in->ys + col * in->xs;
-	int64_t end = base + ((y->n - 1) * nd->sy + y->n_k - 1) * in->ys + ((x->n - 1) * nd->sx + x->n_k - 1) * in->xs +
+	int64_t end = base + ((y->n - 1) * nd->win.sy + y->n_k - 1) * in->ys + ((x->n - 1) * nd->win.sx + x->n_k - 1) * in->xs +
 	              j->cn * in->elem;
 
 	emit_post(&p->post, nd, &part, j->c, j->cn);
-	if (nd->average) {
+	if (nd->pool.average) {
 		struct scale s = reciprocal(y->n_k * x->n_k);
 		p->post.a_mul = s.mul;
 		p->post.a_shift = s.shift;
 		p->post.double_round = 0;
 	}
 	p->in_base = (int32_t)base;
-	p->oy_step = y->n > 1 ? (int32_t)(nd->sy * in->ys) : 0;
-	p->ox_step = x->n > 1 ? (int32_t)(nd->sx * in->xs) : 0;
+	p->oy_step = y->n > 1 ? (int32_t)(nd->win.sy * in->ys) : 0;
+	p->ox_step = x->n > 1 ? (int32_t)(nd->win.sx * in->xs) : 0;
 	p->ky_step = y->n_k > 1 ? (int32_t)in->ys : 0;
 	p->kx_step = x->n_k > 1 ? (int32_t)in->xs : 0;
 	p->x_zp = nd->x_zp;
-	p->sum = nd->sum;
+	p->sum = nd->pool.sum;
 	p->n_ky = (int32_t)y->n_k;
 	p->n_kx = (int32_t)x->n_k;
 	emit_access(c, SPACE_SP, false, base, end);
@@ -291,9 +291,9 @@ int emit_pool(struct emit *e, const struct node *nd, const struct job *j)
 	int count = 0;
 
 	for (int64_t oy = j->oy; oy < j->oy + j->oh; ) {
-		struct region y = region_at(oy, j->oy + j->oh, nd->sy, nd->pt, nd->kh, nd->x.dim[1]);
+		struct region y = region_at(oy, j->oy + j->oh, nd->win.sy, nd->win.pt, nd->win.kh, nd->x.dim[1]);
 		for (int64_t ox = j->ox; ox < j->ox + j->ow; ) {
-			struct region x = region_at(ox, j->ox + j->ow, nd->sx, nd->pl, nd->kw, nd->x.dim[2]);
+			struct region x = region_at(ox, j->ox + j->ow, nd->win.sx, nd->win.pl, nd->win.kw, nd->x.dim[2]);
 			int err = ++count > MAX_REGIONS ? -E2BIG : emit_region(e, nd, j, &y, &x);
 			if (err)
 				return err;
@@ -307,7 +307,7 @@ int emit_pool(struct emit *e, const struct node *nd, const struct job *j)
 int emit_copy(struct emit *e, const struct operand *from, const struct operand *to, int64_t bytes)
 {
 	int64_t n = e->s->cc->n, words = bytes / n, tail = bytes % n;
-	struct node copy = { .kind = NODE_ELT, .y_tensor = -1, .y_min = -128, .y_max = 127, .a = { 1u << 30, 30, ROUND_UP } };
+	struct node copy = { .kind = NODE_ELT, .y_tensor = -1, .post.y_min = -128, .post.y_max = 127, .post.a = { 1u << 30, 30, ROUND_UP } };
 	struct job j = { .oh = from->rows.n, .ow = words, .cn = n, .x = *from, .y = *to };
 	int err = 0;
 
@@ -337,9 +337,9 @@ int emit_elt(struct emit *e, const struct node *nd, const struct job *j)
 	k->in_base = (int32_t)x->addr;
 	k->in_x_stride = j->ow > 1 ? (int32_t)x->xs : 0;
 	k->in_y_stride = j->oh > 1 ? (int32_t)x->ys : 0;
-	k->table = nd->table;
-	k->mul = nd->product;
+	k->table = nd->elt.table;
+	k->mul = nd->elt.product;
 	emit_rows(c, false, x, j, j->c, j->cn);
-	int64_t reads = emit_reads(e->s->cc, x, j->cn) + (nd->product ? emit_reads(e->s->cc, &j->r, j->cn) : 0);
+	int64_t reads = emit_reads(e->s->cc, x, j->cn) + (nd->elt.product ? emit_reads(e->s->cc, &j->r, j->cn) : 0);
 	return finish(e, c, nd, j, reads * j->oh * j->ow);
 }

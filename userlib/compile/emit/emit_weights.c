@@ -27,40 +27,40 @@ static int load_bytes(struct emit *e, int64_t off, int64_t sp, int64_t bytes)
 /* Load the records of column tiles [tile, +n) to scratchpad address sp. */
 static int load_records(struct emit *e, const struct node *nd, int64_t tile, int64_t n, int64_t sp)
 {
-	int64_t rec = WEFT_PARAM_BYTES * e->s->cc->n, base = nd->rec_computed ? 0 : (int64_t)nd->blob;
+	int64_t rec = WEFT_PARAM_BYTES * e->s->cc->n, base = nd->wt.rec_computed ? 0 : (int64_t)nd->wt.blob;
 
-	return emit_dma(e, (struct dma){ .root = nd->rec_computed ? nd->z.root : -1, .off = base + tile * rec, .sp = sp,
+	return emit_dma(e, (struct dma){ .root = nd->wt.rec_computed ? nd->z.root : -1, .off = base + tile * rec, .sp = sp,
 	                                 .row = n * rec, .n = { 1, 1, 1 } });
 }
 
 /* Storage of weights that are not constants: those that the host packs, or computed ones. -1 if they are constants. */
 static int weights_root(const struct node *nd)
 {
-	return nd->w_late ? nd->w_late - 1 : nd->w_computed ? nd->z.root : -1;
+	return nd->wt.w_late ? nd->wt.w_late - 1 : nd->wt.w_computed ? nd->z.root : -1;
 }
 
 /* Do records and weights lie in the constants byte for byte as the scratchpad shall have them? */
 static bool packed_here(const struct node *nd)
 {
-	return weights_root(nd) < 0 && !nd->w_int4;
+	return weights_root(nd) < 0 && !nd->wt.w_int4;
 }
 
 /* Offset of the weights in their storage, or in the constants. */
 static int64_t weights_at(const struct node *nd)
 {
-	if (nd->w_late)
+	if (nd->wt.w_late)
 		return 0;
-	if (nd->w_computed)
-		return nd->rec_computed ? nd->rec_bytes : 0;
-	return (int64_t)nd->blob + nd->rec_bytes;
+	if (nd->wt.w_computed)
+		return nd->wt.rec_computed ? nd->wt.rec_bytes : 0;
+	return (int64_t)nd->wt.blob + nd->wt.rec_bytes;
 }
 
 /* Load the weights of column tiles [tile, +n) to scratchpad address sp. */
 static int load_weights(struct emit *e, const struct node *nd, int64_t tile, int64_t n, int64_t sp)
 {
-	return emit_dma(e, (struct dma){ .root = weights_root(nd), .int4 = nd->w_int4,
-	                                 .off = weights_at(nd) + tile * nd->tile_bytes / (nd->w_int4 ? 2 : 1),
-	                                 .sp = sp, .row = n * nd->tile_bytes, .n = { 1, 1, 1 } });
+	return emit_dma(e, (struct dma){ .root = weights_root(nd), .int4 = nd->wt.w_int4,
+	                                 .off = weights_at(nd) + tile * nd->wt.tile_bytes / (nd->wt.w_int4 ? 2 : 1),
+	                                 .sp = sp, .row = n * nd->wt.tile_bytes, .n = { 1, 1, 1 } });
 }
 
 int weights_load_slot(struct node_emit *m, int64_t addr, int64_t tile, int64_t n)
@@ -80,21 +80,21 @@ static int64_t tile_rec_bytes(const struct node_emit *m)
 /* plan.own_recs: address of piece k in its area. Such a piece is its tiles' records, then their weights. */
 static int64_t piece_addr(const struct node_emit *m, const struct piece *k)
 {
-	return emit_area_addr(m->e->s, m->p->w[k->slot]) + k->before * (m->nd->tile_bytes + tile_rec_bytes(m));
+	return emit_area_addr(m->e->s, m->p->tile.w[k->slot]) + k->before * (m->nd->wt.tile_bytes + tile_rec_bytes(m));
 }
 
 int64_t weights_tile_addr(const struct node_emit *m, const struct piece *k, int64_t t)
 {
-	if (m->p->own_recs)
-		return piece_addr(m, k) + k->n * tile_rec_bytes(m) + (t - k->first) * m->nd->tile_bytes;
-	return emit_area_addr(m->e->s, m->p->w[k->slot]) + m->p->w_recs[k->slot] + (k->before + t - k->first) * m->nd->tile_bytes;
+	if (m->p->tile.own_recs)
+		return piece_addr(m, k) + k->n * tile_rec_bytes(m) + (t - k->first) * m->nd->wt.tile_bytes;
+	return emit_area_addr(m->e->s, m->p->tile.w[k->slot]) + m->p->tile.w_recs[k->slot] + (k->before + t - k->first) * m->nd->wt.tile_bytes;
 }
 
 int64_t weights_rec_addr(const struct node_emit *m, const struct piece *k, int64_t t)
 {
-	if (m->p->own_recs)
+	if (m->p->tile.own_recs)
 		return piece_addr(m, k) + (t - k->first) * tile_rec_bytes(m);
-	return emit_area_addr(m->e->s, m->p->w[0]) + t * tile_rec_bytes(m);
+	return emit_area_addr(m->e->s, m->p->tile.w[0]) + t * tile_rec_bytes(m);
 }
 
 /*
@@ -104,18 +104,18 @@ int64_t weights_rec_addr(const struct node_emit *m, const struct piece *k, int64
 static int load_piece(struct node_emit *m, const struct piece *k)
 {
 	const struct node *nd = m->nd;
-	int64_t to = weights_tile_addr(m, k, k->first), both = nd->tile_bytes + tile_rec_bytes(m);
-	bool all = !m->p->own_recs && !k->first;
+	int64_t to = weights_tile_addr(m, k, k->first), both = nd->wt.tile_bytes + tile_rec_bytes(m);
+	bool all = !m->p->tile.own_recs && !k->first;
 	int err = 0;
 
 	/* Records lie beside their weights in memory as well. */
 	if (all && packed_here(nd))
-		return load_bytes(m->e, (int64_t)nd->blob, to - nd->rec_bytes, nd->rec_bytes + k->n * nd->tile_bytes);
-	if (m->p->own_recs && packed_here(nd))
-		return load_bytes(m->e, (int64_t)nd->blob + k->first * both, piece_addr(m, k), k->n * both);
+		return load_bytes(m->e, (int64_t)nd->wt.blob, to - nd->wt.rec_bytes, nd->wt.rec_bytes + k->n * nd->wt.tile_bytes);
+	if (m->p->tile.own_recs && packed_here(nd))
+		return load_bytes(m->e, (int64_t)nd->wt.blob + k->first * both, piece_addr(m, k), k->n * both);
 	if (all)
-		err = load_records(m->e, nd, 0, nd->n_tiles, weights_rec_addr(m, k, 0));
-	else if (m->p->own_recs)
+		err = load_records(m->e, nd, 0, nd->wt.n_tiles, weights_rec_addr(m, k, 0));
+	else if (m->p->tile.own_recs)
 		err = load_records(m->e, nd, k->first, k->n, weights_rec_addr(m, k, k->first));
 	return err ? err : load_weights(m->e, nd, k->first, k->n, to);
 }
@@ -135,16 +135,16 @@ int weights_load_up_to(struct node_emit *m, int64_t need)
 int weights_load_part(struct node_emit *m, int64_t addr, int64_t tile, const struct k_part *k)
 {
 	const struct node *nd = m->nd;
-	int64_t n = m->e->s->cc->n, word = n * n, rec = WEFT_PARAM_BYTES * n, taps = nd->joined ? 1 : nd->kw;
-	int64_t per = nd->w_int4 ? 2 : 1;      /* weights in a byte */
-	int64_t off = weights_at(nd) + (tile * nd->tile_bytes + (k->ky * taps * nd->chunks + k->q) * word) / per;
+	int64_t n = m->e->s->cc->n, word = n * n, rec = WEFT_PARAM_BYTES * n, taps = nd->wt.joined ? 1 : nd->win.kw;
+	int64_t per = nd->wt.w_int4 ? 2 : 1;      /* weights in a byte */
+	int64_t off = weights_at(nd) + (tile * nd->wt.tile_bytes + (k->ky * taps * nd->wt.chunks + k->q) * word) / per;
 	int err = k->last ? load_records(m->e, nd, tile, 1, addr) : 0;
 
 	if (err)
 		return err;
 	return emit_dma(m->e, (struct dma){
-		.root = weights_root(nd), .int4 = nd->w_int4, .off = off, .sp = addr + rec, .row = k->nq * word,
-		.n = { taps, 1, 1 }, .mem_step = { nd->chunks * word / per, 0, 0 }, .sp_step = { k->nq * word, 0, 0 },
+		.root = weights_root(nd), .int4 = nd->wt.w_int4, .off = off, .sp = addr + rec, .row = k->nq * word,
+		.n = { taps, 1, 1 }, .mem_step = { nd->wt.chunks * word / per, 0, 0 }, .sp_step = { k->nq * word, 0, 0 },
 	});
 }
 
@@ -154,17 +154,17 @@ int weights_load_part(struct node_emit *m, int64_t addr, int64_t tile, const str
  */
 static int pack_pieces(struct cc *cc, const struct node *nd, const struct plan *p)
 {
-	int64_t rec = WEFT_PARAM_BYTES * cc->n, bytes = nd->rec_bytes + nd->n_tiles * nd->tile_bytes;
-	uint8_t *to = cc->consts.p + nd->blob, *was = malloc((size_t)bytes);
+	int64_t rec = WEFT_PARAM_BYTES * cc->n, bytes = nd->wt.rec_bytes + nd->wt.n_tiles * nd->wt.tile_bytes;
+	uint8_t *to = cc->consts.p + nd->wt.blob, *was = malloc((size_t)bytes);
 
 	if (!was)
 		return -ENOMEM;
 	memcpy(was, to, (size_t)bytes);
-	for (struct piece k = { 0 }; k.first < nd->n_tiles; k.first += k.n) {
+	for (struct piece k = { 0 }; k.first < nd->wt.n_tiles; k.first += k.n) {
 		k = plan_piece(p, nd, k.first);
 		memcpy(to, was + k.first * rec, (size_t)(k.n * rec));
-		memcpy(to + k.n * rec, was + nd->rec_bytes + k.first * nd->tile_bytes, (size_t)(k.n * nd->tile_bytes));
-		to += k.n * (rec + nd->tile_bytes);
+		memcpy(to + k.n * rec, was + nd->wt.rec_bytes + k.first * nd->wt.tile_bytes, (size_t)(k.n * nd->wt.tile_bytes));
+		to += k.n * (rec + nd->wt.tile_bytes);
 	}
 	free(was);
 	return 0;
@@ -176,7 +176,7 @@ int step_pack_weights(struct npu_step *s)
 
 	for (int i = 0; i < s->n && !err; i++) {
 		const struct node *nd = step_node(s, i);
-		if (nd->w >= 0 && s->plan[i].all_weights && s->plan[i].own_recs && packed_here(nd))
+		if (nd->wt.w >= 0 && s->plan[i].tile.all_weights && s->plan[i].tile.own_recs && packed_here(nd))
 			err = pack_pieces(s->cc, nd, &s->plan[i]);
 	}
 	return err;

@@ -7,9 +7,7 @@
  * work side by side at full speed, with slow memory.
  */
 #include <errno.h>
-#include <stddef.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "userlib/compile/estimate/cost.h"
 #include "userlib/compile/plan/plan.h"
@@ -198,12 +196,6 @@ static int find_waits(struct npu_step *s)
 	return err;
 }
 
-/* Accesses that it does not have are not set. */
-static void copy_cmd(struct cmd *to, const struct cmd *from)
-{
-	memcpy(to, from, offsetof(struct cmd, acc) + (size_t)from->n_acc * sizeof from->acc[0]);
-}
-
 static void exchange(struct cmds *c)
 {
 	struct cmd *p = c->p;
@@ -232,9 +224,9 @@ static int apply(struct order *o)
 		return -ENOMEM;
 	for (uint32_t i = 0; i <= c->n; i++) {
 		while (next < o->n && (i == c->n || (o->at[next] <= i)))
-			copy_cmd(&c->spare[n++], &was[o->l[o->next[next++]].cmd]);
+			c->spare[n++] = was[o->l[o->next[next++]].cmd];
 		if (i < c->n && was[i].unit != WEFT_UNIT_LD)
-			copy_cmd(&c->spare[n++], &was[i]);
+			c->spare[n++] = was[i];
 	}
 	exchange(c);
 	if (!loads)

@@ -64,7 +64,7 @@ static int append_scale(struct npu_step *s, const struct cmd *k)
 	int err = cc_grow(&p->scales, (uint32_t)p->n_scales, &s->cc->cap_scales, sizeof *p->scales);
 
 	if (!err)
-		p->scales[p->n_scales++] = (struct weft_pscale){ s->step, p->n_words, s->cc->nodes[k->node].scale_t - 1 };
+		p->scales[p->n_scales++] = (struct weft_pscale){ s->step, p->n_words, s->cc->nodes[k->node].wt.scale_t - 1 };
 	return err;
 }
 
@@ -81,7 +81,7 @@ static int append_cmd(struct npu_step *s, const struct cmd *k, uint32_t rec_base
 	int op = k->node < 0 ? -1 : s->cc->nodes[k->node].last;
 	c.h.tag = (uint32_t)op;
 	p->cmds[p->n_cmds++] = (struct weft_pcmd){ op, rec_base + k->first_rec, k->n_recs };
-	if (k->node >= 0 && s->cc->nodes[k->node].scale_t && c.h.op == WEFT_CMD_CONV && (err = append_scale(s, k)))
+	if (k->node >= 0 && s->cc->nodes[k->node].wt.scale_t && c.h.op == WEFT_CMD_CONV && (err = append_scale(s, k)))
 		return err;
 	return append_words(p, &c, &s->cc->cap_words);
 }

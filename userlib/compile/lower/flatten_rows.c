@@ -10,7 +10,7 @@
 static bool all_dense(const struct node *nd)
 {
 	return view_is_dense(&nd->x) && view_is_dense(&nd->y) && view_is_dense(&nd->dbg) &&
-	       (!nd->add || nd->table || view_is_dense(&nd->r));
+	       (!nd->add || by_table(nd) || view_is_dense(&nd->r));
 }
 
 static void reshape_all(struct node *nd, int64_t rows, int64_t cols, int64_t cx, int64_t cy)
@@ -18,7 +18,7 @@ static void reshape_all(struct node *nd, int64_t rows, int64_t cols, int64_t cx,
 	nd->x = view_reshape(&nd->x, 1, rows, cols, cx);
 	nd->y = view_reshape(&nd->y, 1, rows, cols, cy);
 	nd->dbg = view_reshape(&nd->dbg, 1, rows, cols, cy);
-	if (nd->add && !nd->table)
+	if (nd->add && !by_table(nd))
 		nd->r = view_reshape(&nd->r, 1, rows, cols, cy);
 }
 
@@ -26,7 +26,7 @@ static void flatten_conv(struct node *nd)
 {
 	int64_t rows = nd->y.dim[0] * nd->y.dim[1], cols = nd->y.dim[2];
 
-	if (nd->kh != 1 || nd->kw != 1 || nd->sy != 1 || nd->sx != 1)
+	if (nd->win.kh != 1 || nd->win.kw != 1 || nd->win.sy != 1 || nd->win.sx != 1)
 		return;
 	if (nd->x.dim[1] != nd->y.dim[1] || nd->x.dim[2] != nd->y.dim[2])
 		return;
@@ -62,7 +62,7 @@ void cc_flatten_rows(struct cc *cc)
 		/* One input channel: an ordinary convolution. */
 		if (nd->kind == NODE_DWCONV && nd->x.dim[3] == 1) {
 			nd->kind = NODE_CONV;
-			nd->w_by_tap = true;
+			nd->wt.by_tap = true;
 		}
 		if (nd->kind == NODE_CONV && all_dense(nd))
 			flatten_conv(nd);

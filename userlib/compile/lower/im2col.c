@@ -29,35 +29,35 @@ struct im2col {
 static bool shape_fits(const struct cc *cc, const struct node *nd)
 {
 	const struct view *x = &nd->x, *y = &nd->y;
-	int64_t bytes = y->dim[2] * x->dim[1] * nd->kw * x->dim[3] * view_elem(x);
+	int64_t bytes = y->dim[2] * x->dim[1] * nd->win.kw * x->dim[3] * view_elem(x);
 
-	return nd->kind == NODE_CONV && nd->w != WEIGHTS_ONE && !nd->w_computed && !nd->part && nd->pixel_group < 2 && nd->kh > 1 && nd->dx == 1 && nd->dy == 1 && x->dim[0] == 1 &&
-	       x->step[2] == x->dim[3] * view_elem(x) && nd->kw <= x->dim[2] && bytes <= cc->sp_bytes / 6 &&
+	return nd->kind == NODE_CONV && nd->wt.w != WEIGHTS_ONE && !nd->wt.w_computed && !nd->conv.part && nd->conv.pixel_group < 2 && nd->win.kh > 1 && nd->win.dx == 1 && nd->win.dy == 1 && x->dim[0] == 1 &&
+	       x->step[2] == x->dim[3] * view_elem(x) && nd->win.kw <= x->dim[2] && bytes <= cc->sp_bytes / 6 &&
 	       y->dim[1] <= 4096 && y->dim[2] <= 4096 && x->dim[1] <= 8192;
 }
 
 /* Output columns whose window leaves the image on the left and on the right. */
 static void edges(const struct node *nd, int64_t *left, int64_t *right)
 {
-	int64_t ow = nd->y.dim[2], last = nd->x.dim[2] + nd->pl - nd->kw;
+	int64_t ow = nd->y.dim[2], last = nd->x.dim[2] + nd->win.pl - nd->win.kw;
 
-	*left = min64(ow, ((int64_t)nd->pl + nd->sx - 1) / nd->sx);
-	*right = last < 0 ? ow : max64(0, ow - 1 - last / nd->sx);
+	*left = min64(ow, ((int64_t)nd->win.pl + nd->win.sx - 1) / nd->win.sx);
+	*right = last < 0 ? ow : max64(0, ow - 1 - last / nd->win.sx);
 }
 
 /* Slots saved against rows that the post unit takes for copies: it passes one a cycle. */
 static bool worth_it(const struct cc *cc, const struct node *nd)
 {
 	const struct view *x = &nd->x, *y = &nd->y;
-	int64_t left, right, run = nd->kw * x->dim[3], tiles = ceil_div(y->dim[3], cc->n);
+	int64_t left, right, run = nd->win.kw * x->dim[3], tiles = ceil_div(y->dim[3], cc->n);
 	int64_t groups = ceil_div(y->dim[1] * y->dim[2], cc->n) * tiles;
-	int64_t before = groups * nd->kh * ceil_div(run, cc->n) * cc->n;
-	int64_t after = groups * ceil_div(nd->kh * run, cc->n) * cc->n;
+	int64_t before = groups * nd->win.kh * ceil_div(run, cc->n) * cc->n;
+	int64_t after = groups * ceil_div(nd->win.kh * run, cc->n) * cc->n;
 	int64_t copies = y->dim[2] * x->dim[1] * view_elem(x);
 
 	edges(nd, &left, &right);
 	/* Padding becomes zeros, which make products of their own with infinities. */
-	if (nd->mode == WEFT_POST_MODE_FLOAT8 && !nd->w_finite && left + right)
+	if (nd->mode == WEFT_POST_MODE_FLOAT8 && !nd->wt.w_finite && left + right)
 		return false;
 	return left + right <= MAX_EDGES && left + right < y->dim[2] && run <= 4 * cc->n &&
 	       20 * max64(after, copies + y->dim[1] * y->dim[2] * tiles) < 17 * before;
@@ -93,7 +93,7 @@ static int copy(const struct im2col *s, int64_t ox, int64_t n, int64_t from, int
 	nd->x.dim[1] = n;
 	nd->x.dim[2] = s->h;
 	nd->x.dim[3] = len;
-	nd->x.step[1] = conv->sx * s->ic * s->elem;
+	nd->x.step[1] = conv->win.sx * s->ic * s->elem;
 	nd->x.step[2] = conv->x.step[1];
 	nd->y = view_dense(s->root, (int64_t[4]){ 1, s->ow, s->h, s->width }, s->elem);
 	nd->y.off = (ox * s->h * s->width + from) * s->elem;
@@ -101,7 +101,7 @@ static int copy(const struct im2col *s, int64_t ox, int64_t n, int64_t from, int
 	nd->y.dim[3] = len;
 	nd->dbg = nd->y;
 	if (fill)
-		nd->y_min = nd->y_max = conv->x_zp;
+		nd->post.y_min = nd->post.y_max = conv->x_zp;
 	return 0;
 }
 
@@ -109,7 +109,7 @@ static int copy(const struct im2col *s, int64_t ox, int64_t n, int64_t from, int
 static int copy_edge(const struct im2col *s, int64_t ox)
 {
 	const struct node *conv = &s->cc->nodes[s->conv];
-	int64_t at = ox * conv->sx - conv->pl;
+	int64_t at = ox * conv->win.sx - conv->win.pl;
 	int64_t lo = min64(max64(-at, 0), s->kw), hi = max64(min64(s->kw, s->w - at), lo);
 	int err = 0;
 
@@ -141,12 +141,12 @@ static void exchange_axes(const struct im2col *s)
 	swap_yx(&nd->dbg);
 	if (nd->add)
 		swap_yx(&nd->r);
-	nd->kw = nd->kh;
-	nd->kh = 1;
-	nd->sx = nd->sy;
-	nd->sy = 1;
-	nd->pl = nd->pt;
-	nd->pt = 0;
+	nd->win.kw = nd->win.kh;
+	nd->win.kh = 1;
+	nd->win.sx = nd->win.sy;
+	nd->win.sy = 1;
+	nd->win.pl = nd->win.pt;
+	nd->win.pt = 0;
 	nd->split_columns = true;
 }
 
@@ -154,8 +154,8 @@ static int make_im2col(struct cc *cc, int i)
 {
 	const struct node *nd = &cc->nodes[i];
 	struct im2col s = { .cc = cc, .conv = i, .h = nd->x.dim[1], .w = nd->x.dim[2], .ow = nd->y.dim[2],
-	                    .ic = nd->x.dim[3], .kw = nd->kw, .width = nd->kw * nd->x.dim[3], .elem = view_elem(&nd->x) };
-	int64_t left, right, sx = nd->sx, pl = nd->pl;
+	                    .ic = nd->x.dim[3], .kw = nd->win.kw, .width = nd->win.kw * nd->x.dim[3], .elem = view_elem(&nd->x) };
+	int64_t left, right, sx = nd->win.sx, pl = nd->win.pl;
 	int err = 0;
 
 	s.root = cc_new_root(cc, s.ow * s.h * s.width * s.elem);

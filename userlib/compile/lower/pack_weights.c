@@ -20,26 +20,26 @@
 
 static int64_t weight_bytes(const struct cc *cc, const struct node *nd)
 {
-	if (nd->w == WEIGHTS_ONE)
-		return (int64_t)nd->kh * nd->kw * nd->y.dim[3];
-	return (int64_t)weft_tensor_bytes(&cc->g->tensors[nd->w].t);
+	if (nd->wt.w == WEIGHTS_ONE)
+		return (int64_t)nd->win.kh * nd->win.kw * nd->y.dim[3];
+	return (int64_t)weft_tensor_bytes(&cc->g->tensors[nd->wt.w].t);
 }
 
 static void measure_conv(const struct cc *cc, struct node *nd)
 {
 	int64_t ic = nd->x.dim[3];
 
-	nd->joined = !nd->w_computed && nd->dx == 1 && nd->x.step[2] == ic * view_elem(&nd->x);
+	nd->wt.joined = !nd->wt.w_computed && nd->win.dx == 1 && nd->x.step[2] == ic * view_elem(&nd->x);
 	if (nd->kind == NODE_DWCONV) {
-		nd->joined = false;
-		ic = min64(ic, (cc->n - 1) / nd->m + 2);   /* channels that N outputs can touch */
+		nd->wt.joined = false;
+		ic = min64(ic, (cc->n - 1) / nd->conv.m + 2);   /* channels that N outputs can touch */
 		ic = min64(ic, cc->n);
 	}
-	nd->run_len = nd->joined ? nd->kw * ic : ic;
-	nd->n_runs = nd->joined ? nd->kh : (int64_t)nd->kh * nd->kw;
-	nd->chunks = ceil_div(nd->run_len, cc->n);
-	nd->n_tiles = ceil_div(nd->y.dim[3], cc->n);
-	nd->tile_bytes = nd->n_runs * nd->chunks * cc->n * cc->n;
+	nd->wt.run_len = nd->wt.joined ? nd->win.kw * ic : ic;
+	nd->wt.n_runs = nd->wt.joined ? nd->win.kh : (int64_t)nd->win.kh * nd->win.kw;
+	nd->wt.chunks = ceil_div(nd->wt.run_len, cc->n);
+	nd->wt.n_tiles = ceil_div(nd->y.dim[3], cc->n);
+	nd->wt.tile_bytes = nd->wt.n_runs * nd->wt.chunks * cc->n * cc->n;
 }
 
 static void measure(const struct cc *cc, struct node *nd)
@@ -47,15 +47,15 @@ static void measure(const struct cc *cc, struct node *nd)
 	if (nd->kind == NODE_CONV || nd->kind == NODE_DWCONV) {
 		measure_conv(cc, nd);
 	} else {
-		nd->n_tiles = ceil_div(nd->y.dim[3], cc->n);
-		nd->tile_bytes = dw_rows(nd) * dw_cols(nd) * cc->n;
+		nd->wt.n_tiles = ceil_div(nd->y.dim[3], cc->n);
+		nd->wt.tile_bytes = dw_rows(nd) * dw_cols(nd) * cc->n;
 	}
-	nd->rec_bytes = nd->n_tiles * WEFT_PARAM_BYTES * cc->n;
+	nd->wt.rec_bytes = nd->wt.n_tiles * WEFT_PARAM_BYTES * cc->n;
 }
 
 static int64_t scale_mul(const struct cc *cc, const struct node *nd, int64_t c)
 {
-	const weft_tensor *t = &cc->g->tensors[nd->scale_mul].t;
+	const weft_tensor *t = &cc->g->tensors[nd->post.scale_mul].t;
 
 	c = weft_tensor_elements(t) > 1 ? c : 0;
 	return t->dtype == WEFT_INT16 ? ((const int16_t *)t->data)[c] : ((const int32_t *)t->data)[c];
@@ -63,16 +63,16 @@ static int64_t scale_mul(const struct cc *cc, const struct node *nd, int64_t c)
 
 static uint16_t float_bias(const struct cc *cc, const struct node *nd, int64_t c)
 {
-	const weft_tensor *b = nd->bias < 0 ? NULL : &cc->g->tensors[nd->bias].t;
+	const weft_tensor *b = nd->wt.bias < 0 ? NULL : &cc->g->tensors[nd->wt.bias].t;
 	/* -0 leaves everything as it is, also -0. */
 	return b ? ((const uint16_t *)b->data)[weft_tensor_elements(b) > 1 ? c : 0] : 0x8000;
 }
 
 static int64_t bias_at(const struct cc *cc, const struct node *nd, int64_t c)
 {
-	if (nd->bias < 0)
+	if (nd->wt.bias < 0)
 		return 0;
-	const weft_tensor *b = &cc->g->tensors[nd->bias].t;
+	const weft_tensor *b = &cc->g->tensors[nd->wt.bias].t;
 	int64_t at = weft_tensor_elements(b) > 1 ? c : 0;
 	return b->dtype == WEFT_INT48 ? ((const int64_t *)b->data)[at] : ((const int32_t *)b->data)[at];
 }
@@ -83,12 +83,12 @@ static struct weft_param param(const struct cc *cc, const struct node *nd, int64
 
 	if (c >= nd->y.dim[3])
 		return p;
-	if (nd->pixel_group > 1)
-		c %= nd->y.dim[3] / nd->pixel_group;
+	if (nd->conv.pixel_group > 1)
+		c %= nd->y.dim[3] / nd->conv.pixel_group;
 	p.bias = nd->mode == WEFT_POST_MODE_FLOAT8 ? float_bias(cc, nd, c) : bias_at(cc, nd, c);
-	if (nd->mode == WEFT_POST_MODE_FLOAT8 || nd->raw)
+	if (nd->mode == WEFT_POST_MODE_FLOAT8 || nd->post.raw)
 		return p;
-	const weft_tensor *s = &cc->g->tensors[nd->scale_shift].t;
+	const weft_tensor *s = &cc->g->tensors[nd->post.scale_shift].t;
 	p.mul = (int32_t)scale_mul(cc, nd, c);
 	p.shift = ((const uint8_t *)s->data)[weft_tensor_elements(s) > 1 ? c : 0];
 	return p;
@@ -98,11 +98,11 @@ static struct weft_param param(const struct cc *cc, const struct node *nd, int64
 static void viewed_word(const struct cc *cc, const struct node *nd, const uint8_t *w, int64_t oc, int64_t run, int64_t j,
                         uint8_t *word)
 {
-	const struct wview *v = &nd->wv;
-	int64_t ic = nd->joined ? nd->run_len / nd->kw : nd->run_len, len = min64(cc->n, nd->run_len - j);
+	const struct wview *v = &nd->wt.wv;
+	int64_t ic = nd->wt.joined ? nd->wt.run_len / nd->win.kw : nd->wt.run_len, len = min64(cc->n, nd->wt.run_len - j);
 
 	for (int64_t i = 0; i < len && !v->none; i++) {
-		int64_t c = (j + i) % ic, ky = nd->joined ? run : run / nd->kw, kx = nd->joined ? (j + i) / ic : run % nd->kw;
+		int64_t c = (j + i) % ic, ky = nd->wt.joined ? run : run / nd->win.kw, kx = nd->wt.joined ? (j + i) / ic : run % nd->win.kw;
 		word[i] = w[v->off + oc * v->oc + ky * v->ky + kx * v->kx + c / v->n_ic * v->kd + c % v->n_ic * v->ic];
 	}
 }
@@ -111,15 +111,15 @@ static void viewed_word(const struct cc *cc, const struct node *nd, const uint8_
 static void side_word(const struct cc *cc, const struct node *nd, const uint8_t *w, int64_t oc, int64_t run, int64_t j,
                       uint8_t *word)
 {
-	int64_t channels = nd->y.dim[3] / nd->pixel_group, ic = nd->run_len / nd->kw, sx = nd->sx / nd->pixel_group;
-	int64_t kw = nd->kw - (nd->pixel_group - 1) * sx, first = oc / channels * sx * ic;
+	int64_t channels = nd->y.dim[3] / nd->conv.pixel_group, ic = nd->wt.run_len / nd->win.kw, sx = nd->win.sx / nd->conv.pixel_group;
+	int64_t kw = nd->win.kw - (nd->conv.pixel_group - 1) * sx, first = oc / channels * sx * ic;
 
-	for (int64_t i = 0; i < min64(cc->n, nd->run_len - j); i++) {
+	for (int64_t i = 0; i < min64(cc->n, nd->wt.run_len - j); i++) {
 		int64_t at = j + i - first;
 		if (at < 0 || at >= kw * ic)
 			continue;
-		word[i] = w[nd->w_by_tap ? (run * kw + at) * channels + oc % channels
-		                         : (oc % channels * nd->n_runs + run) * kw * ic + at];
+		word[i] = w[nd->wt.by_tap ? (run * kw + at) * channels + oc % channels
+		                         : (oc % channels * nd->wt.n_runs + run) * kw * ic + at];
 	}
 }
 
@@ -127,29 +127,29 @@ static void side_word(const struct cc *cc, const struct node *nd, const uint8_t 
 static void conv_word(const struct cc *cc, const struct node *nd, const uint8_t *w, int64_t oc, int64_t run, int64_t j,
                       uint8_t *word)
 {
-	int64_t len = min64(cc->n, nd->run_len - j);
+	int64_t len = min64(cc->n, nd->wt.run_len - j);
 
-	if (nd->wv.on) {
+	if (nd->wt.wv.on) {
 		viewed_word(cc, nd, w, oc, run, j, word);
 		return;
 	}
-	if (nd->pixel_group > 1) {
+	if (nd->conv.pixel_group > 1) {
 		side_word(cc, nd, w, oc, run, j, word);
 		return;
 	}
-	if (!nd->w_by_tap) {
-		memcpy(word, w + (oc * nd->n_runs + run) * nd->run_len + j, (size_t)len);
+	if (!nd->wt.by_tap) {
+		memcpy(word, w + (oc * nd->wt.n_runs + run) * nd->wt.run_len + j, (size_t)len);
 		return;
 	}
 	for (int64_t i = 0; i < len; i++)
-		word[i] = w[(run * nd->run_len + j + i) * nd->y.dim[3] + oc];
+		word[i] = w[(run * nd->wt.run_len + j + i) * nd->y.dim[3] + oc];
 }
 
 static void pack_conv(const struct cc *cc, const struct node *nd, const uint8_t *w, uint8_t *to)
 {
-	for (int64_t t = 0; t < nd->n_tiles; t++)
-		for (int64_t run = 0; run < nd->n_runs; run++)
-			for (int64_t q = 0; q < nd->chunks; q++)
+	for (int64_t t = 0; t < nd->wt.n_tiles; t++)
+		for (int64_t run = 0; run < nd->wt.n_runs; run++)
+			for (int64_t q = 0; q < nd->wt.chunks; q++)
 				for (int64_t c = 0; c < cc->n; c++, to += cc->n)
 					if (t * cc->n + c < nd->y.dim[3])
 						conv_word(cc, nd, w, t * cc->n + c, run, q * cc->n, to);
@@ -158,23 +158,23 @@ static void pack_conv(const struct cc *cc, const struct node *nd, const uint8_t 
 /* Off the diagonal stays what makes no product. */
 static void pack_diagonal(const struct cc *cc, const struct node *nd, const uint8_t *w, uint8_t *to)
 {
-	for (int64_t t = 0; t < nd->n_tiles; t++)
-		for (int64_t tap = 0; tap < nd->n_runs; tap++)
+	for (int64_t t = 0; t < nd->wt.n_tiles; t++)
+		for (int64_t tap = 0; tap < nd->wt.n_runs; tap++)
 			for (int64_t c = 0; c < cc->n; c++, to += cc->n) {
-				int64_t oc = t * cc->n + c, first = t * cc->n / nd->m;
+				int64_t oc = t * cc->n + c, first = t * cc->n / nd->conv.m;
 				if (oc < nd->y.dim[3])
-					to[oc / nd->m - first] = w[tap * nd->y.dim[3] + oc];
+					to[oc / nd->conv.m - first] = w[tap * nd->y.dim[3] + oc];
 			}
 }
 
 static void pack_dw(const struct cc *cc, const struct node *nd, const uint8_t *w, uint8_t *to)
 {
-	int64_t channels = nd->y.dim[3], cols = dw_cols(nd), y = nd->transposed ? 1 : cols, x = nd->transposed ? cols : 1;
+	int64_t channels = nd->y.dim[3], cols = dw_cols(nd), y = nd->conv.transposed ? 1 : cols, x = nd->conv.transposed ? cols : 1;
 
-	for (int64_t t = 0; t < nd->n_tiles; t++, to += nd->tile_bytes)
-		for (int ky = 0; ky < nd->kh; ky++)
-			for (int kx = 0; kx < nd->kw; kx++)
-				memcpy(to + (ky * y + kx * x) * cc->n, w + (ky * nd->kw + kx) * channels + t * cc->n,
+	for (int64_t t = 0; t < nd->wt.n_tiles; t++, to += nd->wt.tile_bytes)
+		for (int ky = 0; ky < nd->win.kh; ky++)
+			for (int kx = 0; kx < nd->win.kw; kx++)
+				memcpy(to + (ky * y + kx * x) * cc->n, w + (ky * nd->win.kw + kx) * channels + t * cc->n,
 				       (size_t)min64(cc->n, channels - t * cc->n));
 }
 
@@ -186,13 +186,13 @@ static uint8_t *float_weights(const struct cc *cc, const struct node *nd)
 
 	if (!w)
 		return NULL;
-	if (nd->w == WEIGHTS_ONE) {
+	if (nd->wt.w == WEIGHTS_ONE) {
 		memset(w, E4M3_ONE, (size_t)n);
 		return w;
 	}
-	memcpy(w, cc->g->tensors[nd->w].t.data, (size_t)n);
+	memcpy(w, cc->g->tensors[nd->wt.w].t.data, (size_t)n);
 	for (int64_t i = 0; i < n; i++)
-		if (w[i] == NO_PRODUCT && nd->w_fmt < 2)
+		if (w[i] == NO_PRODUCT && nd->wt.w_fmt < 2)
 			w[i] = 0;
 	return w;
 }
@@ -208,50 +208,50 @@ static void halve(uint8_t *to, int64_t n)
 /* Does every byte that the array reads fit 4 bits? */
 static bool is_int4(const struct cc *cc, const struct node *nd)
 {
-	return cc->has_int4 && nd->w != WEIGHTS_ONE && cc->g->tensors[nd->w].t.dtype == WEFT_INT4 && !nd->w_computed &&
-	       nd->w_zp >= -8 && nd->w_zp < 8;
+	return cc->has_int4 && nd->wt.w != WEIGHTS_ONE && cc->g->tensors[nd->wt.w].t.dtype == WEFT_INT4 && !nd->wt.w_computed &&
+	       nd->wt.w_zp >= -8 && nd->wt.w_zp < 8;
 }
 
 /* Room in the arena, from the start to the node. */
 static int late_weights(struct cc *cc, struct node *nd, int item)
 {
-	int root = cc_new_root(cc, nd->n_tiles * nd->tile_bytes);
+	int root = cc_new_root(cc, nd->wt.n_tiles * nd->wt.tile_bytes);
 
 	if (root < 0)
 		return root;
 	cc->ten[root].src_item = -1;
 	cc->ten[root].last_item = item;
 	cc->ten[root].in_dram = true;
-	nd->w_late = 1 + root;
+	nd->wt.w_late = 1 + root;
 	return 0;
 }
 
 static int pack(struct cc *cc, struct node *nd, int item)
 {
 	/* What is computed has a storage of its own, and so has what the host packs. */
-	bool late = nd->mode == WEFT_POST_MODE_FLOAT8 && !nd->w_computed && nd->w != WEIGHTS_ONE && !cc->g->tensors[nd->w].t.data;
-	int64_t weights = nd->w_computed || late ? 0 : nd->n_tiles * nd->tile_bytes;
-	if (nd->rec_computed)
+	bool late = nd->mode == WEFT_POST_MODE_FLOAT8 && !nd->wt.w_computed && nd->wt.w != WEIGHTS_ONE && !cc->g->tensors[nd->wt.w].t.data;
+	int64_t weights = nd->wt.w_computed || late ? 0 : nd->wt.n_tiles * nd->wt.tile_bytes;
+	if (nd->wt.rec_computed)
 		return 0;
-	int err = blob_reserve(&cc->consts, (uint64_t)(nd->rec_bytes + weights), 64, &nd->blob);
+	int err = blob_reserve(&cc->consts, (uint64_t)(nd->wt.rec_bytes + weights), 64, &nd->wt.blob);
 
 	if (err)
 		return err;
-	bool change = nd->mode == WEFT_POST_MODE_FLOAT8 && !late && !nd->w_computed;
+	bool change = nd->mode == WEFT_POST_MODE_FLOAT8 && !late && !nd->wt.w_computed;
 	uint8_t *changed = change ? float_weights(cc, nd) : NULL;
 	if (change && !changed)
 		return -ENOMEM;
-	const uint8_t *w = changed || late ? changed : cc->g->tensors[nd->w].t.data;
-	uint8_t *to = cc->consts.p + nd->blob;
-	for (int64_t c = 0; c < nd->n_tiles * cc->n; c++, to += WEFT_PARAM_BYTES) {
+	const uint8_t *w = changed || late ? changed : cc->g->tensors[nd->wt.w].t.data;
+	uint8_t *to = cc->consts.p + nd->wt.blob;
+	for (int64_t c = 0; c < nd->wt.n_tiles * cc->n; c++, to += WEFT_PARAM_BYTES) {
 		struct weft_param p = param(cc, nd, c);
 		weft_param_write(&p, to);
 	}
 	if (late)
 		return late_weights(cc, nd, item);
-	if (nd->w_computed)
+	if (nd->wt.w_computed)
 		return 0;
-	memset(to, nd->mode == WEFT_POST_MODE_FLOAT8 && nd->w_fmt < 2 ? NO_PRODUCT : (uint8_t)nd->w_zp, (size_t)weights);
+	memset(to, nd->mode == WEFT_POST_MODE_FLOAT8 && nd->wt.w_fmt < 2 ? NO_PRODUCT : (uint8_t)nd->wt.w_zp, (size_t)weights);
 	if (nd->kind == NODE_CONV)
 		pack_conv(cc, nd, w, to);
 	else if (nd->kind == NODE_DWCONV)
@@ -259,8 +259,8 @@ static int pack(struct cc *cc, struct node *nd, int item)
 	else
 		pack_dw(cc, nd, w, to);
 	free(changed);
-	nd->w_int4 = is_int4(cc, nd);
-	if (nd->w_int4) {
+	nd->wt.w_int4 = is_int4(cc, nd);
+	if (nd->wt.w_int4) {
 		halve(to, weights);
 		cc->consts.n -= (uint64_t)(weights / 2);
 	}
@@ -294,11 +294,11 @@ static int pack_node(struct cc *cc, struct node *nd, int item, int64_t *raw, int
 		err = pack_tensor(cc, nd->r.root);
 	if (!err && nd->third)
 		err = pack_tensor(cc, nd->z.root);
-	if (err || nd->w < 0)
+	if (err || nd->wt.w < 0)
 		return err;
 	measure(cc, nd);
 	*raw += weight_bytes(cc, nd);
-	*packed += nd->rec_bytes + nd->n_tiles * nd->tile_bytes;
+	*packed += nd->wt.rec_bytes + nd->wt.n_tiles * nd->wt.tile_bytes;
 	if (*packed > GROWTH_FREE + GROWTH_MAX * *raw) {
 		cc->bad_node = (int)(nd - cc->nodes);
 		cc->bad_why = "its weights would take too much memory when packed for the array";

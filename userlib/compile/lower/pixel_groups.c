@@ -20,17 +20,17 @@ static bool shape_fits(const struct node *nd)
 {
 	bool conv = nd->kind == NODE_CONV || (nd->kind == NODE_DWCONV && nd->x.dim[3] == 1);
 
-	return conv && nd->mode != WEFT_POST_MODE_FLOAT8 && nd->w != WEIGHTS_ONE && !nd->w_computed && !nd->wv.on && !nd->part &&
-	       !nd->raw && !nd->third && nd->dx == 1 && dense_pixels(&nd->x) && dense_pixels(&nd->y) && dense_pixels(&nd->dbg) &&
+	return conv && nd->mode != WEFT_POST_MODE_FLOAT8 && nd->wt.w != WEIGHTS_ONE && !nd->wt.w_computed && !nd->wt.wv.on && !nd->conv.part &&
+	       !nd->post.raw && !nd->third && nd->win.dx == 1 && dense_pixels(&nd->x) && dense_pixels(&nd->y) && dense_pixels(&nd->dbg) &&
 	       nd->dbg.dim[2] == nd->y.dim[2] && nd->dbg.dim[3] == nd->y.dim[3] && (!nd->add || dense_pixels(&nd->r));
 }
 
 /* Words of the array's columns with p pixels in one. */
 static int64_t slots(const struct cc *cc, const struct node *nd, int64_t p)
 {
-	int64_t run = (nd->kw + (p - 1) * nd->sx) * nd->x.dim[3];
+	int64_t run = (nd->win.kw + (p - 1) * nd->win.sx) * nd->x.dim[3];
 
-	return ceil_div(nd->y.dim[1] * nd->y.dim[2] / p, cc->n) * nd->kh * ceil_div(run, cc->n);
+	return ceil_div(nd->y.dim[1] * nd->y.dim[2] / p, cc->n) * nd->win.kh * ceil_div(run, cc->n);
 }
 
 static int64_t best_pixels(const struct cc *cc, const struct node *nd)
@@ -61,11 +61,11 @@ void cc_group_pixels(struct cc *cc)
 			continue;
 		if (nd->kind == NODE_DWCONV) {
 			nd->kind = NODE_CONV;
-			nd->w_by_tap = true;
+			nd->wt.by_tap = true;
 		}
-		nd->pixel_group = (int)p;
-		nd->kw += (int)(p - 1) * nd->sx;
-		nd->sx *= (int)p;
+		nd->conv.pixel_group = (int)p;
+		nd->win.kw += (int)(p - 1) * nd->win.sx;
+		nd->win.sx *= (int)p;
 		join_pixels(&nd->y, p);
 		join_pixels(&nd->dbg, p);
 		if (nd->add)

@@ -64,7 +64,7 @@ int64_t conv_depth(const struct cc *cc, int node)
 	if (node < 0)
 		return -1;
 	const struct node *nd = &cc->nodes[node];
-	return nd->kind == NODE_CONV ? (int64_t)nd->kh * nd->kw * nd->x.dim[3] : 1;
+	return nd->kind == NODE_CONV ? (int64_t)nd->win.kh * nd->win.kw * nd->x.dim[3] : 1;
 }
 
 /* Node of a convolution whose result only this side reads, or -1. */
@@ -79,7 +79,7 @@ static int conv_before(const struct cc *cc, const struct side *s, int add)
 	    (s->ops[0] >= 0 && !read_only_by(cc, cc->g->ops[s->ops[0]].out[0], s->ops[1])))
 		return -1;
 	const struct node *nd = &cc->nodes[cc->ops[i].node];
-	bool plain = (nd->kind == NODE_CONV || nd->kind == NODE_DWCONV) && !nd->add && !nd->raw && !nd->part && nd->last == i;
+	bool plain = (nd->kind == NODE_CONV || nd->kind == NODE_DWCONV) && !nd->add && !nd->post.raw && !nd->conv.part && nd->last == i;
 	return plain ? cc->ops[i].node : -1;
 }
 
@@ -143,15 +143,15 @@ int match_add(struct cc *cc, int i)
 	nd->sub = sub;
 	set_second(cc, nd, b.x);
 	spread_second(nd);
-	nd->pre_shift = a.left;
-	nd->a_zp = a.zp;
-	nd->b_zp = b.zp;
-	nd->a = a.s;
-	nd->b = b.s;
-	nd->s = out.s;
-	nd->s_zp = out.y_zp;
-	nd->s_min = lo;
-	nd->s_max = hi;
+	nd->post.pre_shift = a.left;
+	nd->post.a_zp = a.zp;
+	nd->post.b_zp = b.zp;
+	nd->post.a = a.s;
+	nd->post.b = b.s;
+	nd->post.s = out.s;
+	nd->post.s_zp = out.y_zp;
+	nd->post.s_min = lo;
+	nd->post.s_max = hi;
 	claim(cc, k, nd);
 	claim_side(cc, &a, i, nd);
 	claim_side(cc, &b, i, nd);

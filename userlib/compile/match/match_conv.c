@@ -30,11 +30,11 @@
 /* Fields of the command bound these; larger ones stay on the host. */
 const char *conv_limit(const struct node *nd)
 {
-	if (nd->kh > 4095 || nd->kw > 4095)
+	if (nd->win.kh > 4095 || nd->win.kw > 4095)
 		return "kernel above 4095";
-	if (nd->sy > 8192 || nd->sx > 8192 || nd->dy > 8192 || nd->dx > 8192)
+	if (nd->win.sy > 8192 || nd->win.sx > 8192 || nd->win.dy > 8192 || nd->win.dx > 8192)
 		return "stride or dilation above 8192";
-	if (nd->pt > 16384 || nd->pl > 16384 || nd->pt < -16384 || nd->pl < -16384)
+	if (nd->win.pt > 16384 || nd->win.pl > 16384 || nd->win.pt < -16384 || nd->win.pl < -16384)
 		return "padding above 16384";
 	return NULL;
 }
@@ -45,24 +45,24 @@ const char *conv_limit(const struct node *nd)
 /* Kernels above 3x3: a row of up to nine taps a cycle and pixel, up to 15 rows, either way around. */
 static bool takes_rows(const struct cc *cc, struct node *nd)
 {
-	bool upright = nd->kh <= 15 && nd->kw <= 9, across = nd->kw <= 15 && nd->kh <= 9;
+	bool upright = nd->win.kh <= 15 && nd->win.kw <= 9, across = nd->win.kw <= 15 && nd->win.kh <= 9;
 
 	if (!cc->has_dwk || !(upright || across))
 		return false;
-	nd->transposed = across && (!upright || nd->kw * nd->sy < nd->kh * nd->sx);
+	nd->conv.transposed = across && (!upright || nd->win.kw * nd->win.sy < nd->win.kh * nd->win.sx);
 	/* The array takes a cycle a tap. */
-	return nd->transposed ? nd->sy < nd->kh : nd->sx < nd->kw;
+	return nd->conv.transposed ? nd->win.sy < nd->win.kh : nd->win.sx < nd->win.kw;
 }
 
 /* Taps that lie apart: a command for each place within their distance, whose input is every so many rows and
  * columns of the whole. pixels: of the result. */
 bool conv_is_dw(const struct cc *cc, struct node *nd, int64_t pixels, bool is_float)
 {
-	int64_t phases = (int64_t)nd->dy * nd->dx;
+	int64_t phases = (int64_t)nd->win.dy * nd->win.dx;
 
-	if (nd->m != 1 || nd->sy > 15 || nd->sx > 15 || (phases > 1 && (phases > MAX_PHASES || pixels < PHASE_PIXELS * phases)))
+	if (nd->conv.m != 1 || nd->win.sy > 15 || nd->win.sx > 15 || (phases > 1 && (phases > MAX_PHASES || pixels < PHASE_PIXELS * phases)))
 		return false;
-	return (nd->kh <= 3 && nd->kw <= 3) || (!is_float && takes_rows(cc, nd));
+	return (nd->win.kh <= 3 && nd->win.kw <= 3) || (!is_float && takes_rows(cc, nd));
 }
 
 void conv_shape(const struct cc *cc, struct node *nd, const struct weft_gop *o, const weft_tensor *w, const int pads[4])
@@ -71,17 +71,17 @@ void conv_shape(const struct cc *cc, struct node *nd, const struct weft_gop *o, 
 	const weft_tensor *y = &cc->g->tensors[o->out[0]].t;
 	bool depthwise = o->op == WEFT_OP_DEPTHWISE_CONV2D;
 
-	nd->kh = (int)w->dim[depthwise ? 0 : 1];
-	nd->kw = (int)w->dim[depthwise ? 1 : 2];
-	nd->sy = a->stride[0];
-	nd->sx = a->stride[1];
-	nd->dy = nd->kh > 1 ? a->dilation[0] : 1;
-	nd->dx = nd->kw > 1 ? a->dilation[1] : 1;
-	nd->pt = pads[0];
-	nd->pl = pads[2];
+	nd->win.kh = (int)w->dim[depthwise ? 0 : 1];
+	nd->win.kw = (int)w->dim[depthwise ? 1 : 2];
+	nd->win.sy = a->stride[0];
+	nd->win.sx = a->stride[1];
+	nd->win.dy = nd->win.kh > 1 ? a->dilation[0] : 1;
+	nd->win.dx = nd->win.kw > 1 ? a->dilation[1] : 1;
+	nd->win.pt = pads[0];
+	nd->win.pl = pads[2];
 	nd->x_zp = a->x_zp;
-	nd->w_zp = a->w_zp;
-	nd->m = depthwise ? (int)w->dim[3] : 1;
+	nd->wt.w_zp = a->w_zp;
+	nd->conv.m = depthwise ? (int)w->dim[3] : 1;
 	nd->kind = depthwise ? NODE_DWCONV : NODE_CONV;
 	if (depthwise && w->dim[2] > 1 && conv_is_dw(cc, nd, y->dim[1] * y->dim[2], is_float8(type_of(cc, o->in[0]))))
 		nd->kind = NODE_DW;
@@ -151,24 +151,24 @@ static struct node *conv_node(struct cc *cc, int i, enum node_kind kind, const s
 	if (!nd)
 		return NULL;
 	if (t->is_float) {
-		nd->x_fmt = float_format(type);
-		nd->out_fmt = float_format(type_of(cc, nd->y_tensor));
+		nd->post.x_fmt = float_format(type);
+		nd->post.out_fmt = float_format(type_of(cc, nd->y_tensor));
 		return nd;
 	}
 	nd->mode = type == WEFT_INT16;
-	nd->raw = t->raw;
+	nd->post.raw = t->raw;
 	if (t->raw)
 		return nd;
 	claim(cc, t->rescale, nd);
 	if (t->narrow >= 0)
 		claim(cc, t->narrow, nd);
-	nd->scale16 = type == WEFT_INT16 && t->narrow < 0;
-	nd->scale_mul = t->r.mul;
-	nd->scale_shift = t->r.shift;
-	nd->round = t->r.s.round;
-	nd->y_zp = t->r.y_zp;
-	nd->y_min = t->lo;
-	nd->y_max = t->hi;
+	nd->post.scale16 = type == WEFT_INT16 && t->narrow < 0;
+	nd->post.scale_mul = t->r.mul;
+	nd->post.scale_shift = t->r.shift;
+	nd->post.round = t->r.s.round;
+	nd->post.y_zp = t->r.y_zp;
+	nd->post.y_min = t->lo;
+	nd->post.y_max = t->hi;
 	return nd;
 }
 
@@ -176,33 +176,16 @@ static struct node *conv_node(struct cc *cc, int i, enum node_kind kind, const s
 static void take_kernel(struct node *nd, const struct node *from)
 {
 	nd->kind = from->kind;
-	nd->kh = from->kh;
-	nd->kw = from->kw;
-	nd->sy = from->sy;
-	nd->sx = from->sx;
-	nd->dy = from->dy;
-	nd->dx = from->dx;
-	nd->pt = from->pt;
-	nd->pl = from->pl;
-	nd->m = from->m;
-	nd->transposed = from->transposed;
 	nd->x_zp = from->x_zp;
-	nd->w_zp = from->w_zp;
-	nd->w = from->w;
-	nd->bias = from->bias;
-	nd->wv = from->wv;
-	nd->w_computed = from->w_computed;
-	nd->rec_computed = from->rec_computed;
-	nd->part = from->part;
-	nd->w_fmt = from->w_fmt;
-	nd->log2_scale = from->log2_scale;
-	nd->w_finite = from->w_finite;
+	nd->win = from->win;
+	nd->wt = from->wt;
+	nd->conv = from->conv;
 }
 
 /* The weights' storage, where they are computed. */
 static void take_storage(struct cc *cc, struct node *nd, int root)
 {
-	if (!nd->w_computed)
+	if (!nd->wt.w_computed)
 		return;
 	nd->third = true;
 	nd->z = (struct view){ .root = root };
@@ -255,10 +238,10 @@ static void note_computed(const struct cc *cc, int i, struct node *s)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
 
-	s->w = o->in[1];
-	s->bias = o->n_in > 2 ? o->in[2] : -1;
-	s->rec_computed = o->n_in > 2 && !cc->g->tensors[o->in[2]].t.data;
-	s->w_computed = s->rec_computed || !cc->g->tensors[o->in[1]].t.data;
+	s->wt.w = o->in[1];
+	s->wt.bias = o->n_in > 2 ? o->in[2] : -1;
+	s->wt.rec_computed = o->n_in > 2 && !cc->g->tensors[o->in[2]].t.data;
+	s->wt.w_computed = s->wt.rec_computed || !cc->g->tensors[o->in[1]].t.data;
 }
 
 /* What float8 needs besides; mode 2 says that it is so. NULL, or why it cannot be. */
@@ -269,10 +252,10 @@ static const char *note_float(const struct cc *cc, int i, struct node *s, int lo
 	if (!is_float8(type_of(cc, cc->g->ops[i].in[0])))
 		return NULL;
 	s->mode = WEFT_POST_MODE_FLOAT8;
-	s->log2_scale = log2_scale;
-	s->w_finite = w->data && all_finite(w);
+	s->wt.log2_scale = log2_scale;
+	s->wt.w_finite = w->data && all_finite(w);
 	if (!w->data) {
-		s->w_fmt = float_format(w->dtype);
+		s->wt.w_fmt = float_format(w->dtype);
 		return NULL;
 	}
 	return weight_format(s, w);
@@ -286,14 +269,14 @@ static struct wview usual(int64_t kh, int64_t kw, int64_t ic)
 /* Computed depthwise weights lie block diagonal; one channel is no block. */
 static void lay_out_depthwise(struct node *s, const weft_tensor *w)
 {
-	if (s->kind == NODE_CONV || !s->w_computed)
+	if (s->kind == NODE_CONV || !s->wt.w_computed)
 		return;
 	s->kind = NODE_DWCONV;
 	if (w->dim[2] != 1)
 		return;
 	s->kind = NODE_CONV;
-	s->wv = (struct wview){ .on = true, .oc = 1, .ky = s->kw * w->dim[3], .kx = w->dim[3], .n_ic = 1 };
-	s->m = 1;
+	s->wt.wv = (struct wview){ .on = true, .oc = 1, .ky = s->win.kw * w->dim[3], .kx = w->dim[3], .n_ic = 1 };
+	s->conv.m = 1;
 }
 
 int match_conv(struct cc *cc, int i)
@@ -312,21 +295,21 @@ int match_conv(struct cc *cc, int i)
 		NO("int16 with a zero point");
 	note_computed(cc, i, &s);
 	conv_shape(cc, &s, o, w, pads);
-	if ((why = conv_limit(&s)) || (why = find_tail(cc, i, x->dtype, !s.rec_computed, &t)))
+	if ((why = conv_limit(&s)) || (why = find_tail(cc, i, x->dtype, !s.wt.rec_computed, &t)))
 		NO("%s", why);
-	s.wv = usual(s.kh, s.kw, x->dim[3]);
+	s.wt.wv = usual(s.win.kh, s.win.kw, x->dim[3]);
 	lay_out_depthwise(&s, w);
-	if (s.w_computed)
+	if (s.wt.w_computed)
 		root = weights_computed(cc, i, &s, cc->g->tensors[o->out[0]].t.dim[3], x->dim[3]);
-	if (s.w_computed && root < 0)
+	if (s.wt.w_computed && root < 0)
 		return root;
 	struct node *nd = conv_node(cc, i, s.kind, &t);
 	if (!nd)
 		return -ENOMEM;
 	set_input(cc, nd, o->in[0], a->x_zp, pads);
 	take_kernel(nd, &s);
-	nd->pt = pads[0];
-	nd->pl = pads[2];
+	nd->win.pt = pads[0];
+	nd->win.pl = pads[2];
 	take_storage(cc, nd, root);
 	return 1;
 }
@@ -359,15 +342,15 @@ static struct node phase_shape(const struct node *s, const struct phase *y, cons
 {
 	struct node p = *s;
 
-	p.kh = (int)max64(y->taps, 1);
-	p.kw = (int)max64(x->taps, 1);
-	p.pt = (int)y->pad;
-	p.pl = (int)x->pad;
+	p.win.kh = (int)max64(y->taps, 1);
+	p.win.kw = (int)max64(x->taps, 1);
+	p.win.pt = (int)y->pad;
+	p.win.pl = (int)x->pad;
 	/* Between the taps of a kernel smaller than the stride there is only the bias. */
-	p.wv.none = !y->taps || !x->taps;
-	p.wv.off = (y->first + (p.kh - 1) * a->stride[0]) * s->wv.ky + (x->first + (p.kw - 1) * a->stride[1]) * s->wv.kx;
-	p.wv.ky *= -a->stride[0];
-	p.wv.kx *= -a->stride[1];
+	p.wt.wv.none = !y->taps || !x->taps;
+	p.wt.wv.off = (y->first + (p.win.kh - 1) * a->stride[0]) * s->wt.wv.ky + (x->first + (p.win.kw - 1) * a->stride[1]) * s->wt.wv.kx;
+	p.wt.wv.ky *= -a->stride[0];
+	p.wt.wv.kx *= -a->stride[1];
 	return p;
 }
 
@@ -378,9 +361,9 @@ static int add_phase(struct cc *cc, int i, const struct node *s, const struct ta
 	const struct weft_attr_conv *a = &o->attr.conv;
 	struct phase qy = phase_at(py, a->stride[0], w->dim[1], a->pad[0]), qx = phase_at(px, a->stride[1], w->dim[2], a->pad[2]);
 	struct node p = phase_shape(s, &qy, &qx, a);
-	int root = s->w_computed ? weights_computed(cc, i, &p, w->dim[0], x->dim[3]) : -1;
+	int root = s->wt.w_computed ? weights_computed(cc, i, &p, w->dim[0], x->dim[3]) : -1;
 
-	if (s->w_computed && root < 0)
+	if (s->wt.w_computed && root < 0)
 		return root;
 	struct node *nd = conv_node(cc, i, NODE_CONV, t);
 	if (!nd)
@@ -400,7 +383,7 @@ int match_transpose_conv(struct cc *cc, int i)
 	const struct weft_gop *o = &cc->g->ops[i];
 	const weft_tensor *x = &cc->g->tensors[o->in[0]].t, *w = &cc->g->tensors[o->in[1]].t, *y = &cc->g->tensors[o->out[0]].t;
 	const struct weft_attr_conv *a = &o->attr.conv;
-	struct node s = { .kind = NODE_CONV, .sy = 1, .sx = 1, .dy = 1, .dx = 1, .m = 1, .x_zp = a->x_zp, .w_zp = a->w_zp, .part = true };
+	struct node s = { .kind = NODE_CONV, .win = { .sy = 1, .sx = 1, .dy = 1, .dx = 1 }, .conv.m = 1, .x_zp = a->x_zp, .wt.w_zp = a->w_zp, .conv.part = true };
 	struct tail t;
 	const char *why = bad_types(cc, i);
 
@@ -411,11 +394,11 @@ int match_transpose_conv(struct cc *cc, int i)
 		NO("stride, kernel or padding too large");
 	note_computed(cc, i, &s);
 	/* Places that no tap reaches, of which phase_shape makes nodes without weights. */
-	s.wv.none = w->dim[1] < ny || w->dim[2] < nx;
-	if ((why = note_float(cc, i, &s, a->log2_scale)) || (why = find_tail(cc, i, x->dtype, !s.rec_computed, &t)))
+	s.wt.wv.none = w->dim[1] < ny || w->dim[2] < nx;
+	if ((why = note_float(cc, i, &s, a->log2_scale)) || (why = find_tail(cc, i, x->dtype, !s.wt.rec_computed, &t)))
 		NO("%s", why);
-	s.wv = usual(w->dim[1], w->dim[2], x->dim[3]);
-	s.wv.on = true;
+	s.wt.wv = usual(w->dim[1], w->dim[2], x->dim[3]);
+	s.wt.wv.on = true;
 	int err = weights_plain(cc, i, &s);
 	for (int64_t k = 0; k < ny * nx && err > 0; k++)
 		err = add_phase(cc, i, &s, &t, k / nx, k % nx, k == ny * nx - 1);
@@ -495,14 +478,14 @@ static struct node conv3d_shape(const struct cc *cc, int i)
 	const struct weft_attr_conv3d *a = &o->attr.conv3d;
 	const weft_tensor *w = &cc->g->tensors[o->in[1]].t;
 	struct node s = {
-		.kind = NODE_CONV, .kh = (int)w->dim[2], .kw = (int)w->dim[3], .sy = a->stride[1], .sx = a->stride[2],
-		.dy = a->dilation[1], .dx = a->dilation[2], .pt = a->pad[2], .pl = a->pad[4], .m = 1,
-		.x_zp = a->x_zp, .w_zp = a->w_zp, .part = true,
+		.kind = NODE_CONV, .win.kh = (int)w->dim[2], .win.kw = (int)w->dim[3], .win.sy = a->stride[1], .win.sx = a->stride[2],
+		.win.dy = a->dilation[1], .win.dx = a->dilation[2], .win.pt = a->pad[2], .win.pl = a->pad[4], .conv.m = 1,
+		.x_zp = a->x_zp, .wt.w_zp = a->w_zp, .conv.part = true,
 	};
 	int64_t ic = w->dim[4];
 
-	s.wv = (struct wview){ .on = true, .oc = w->dim[1] * s.kh * s.kw * ic, .kd = (int64_t)s.kh * s.kw * ic,
-	                       .ky = s.kw * ic, .kx = ic, .ic = 1, .n_ic = ic };
+	s.wt.wv = (struct wview){ .on = true, .oc = w->dim[1] * s.win.kh * s.win.kw * ic, .kd = (int64_t)s.win.kh * s.win.kw * ic,
+	                       .ky = s.win.kw * ic, .kx = ic, .ic = 1, .n_ic = ic };
 	return s;
 }
 
@@ -517,13 +500,13 @@ int match_conv3d(struct cc *cc, int i)
 	if (why || !cc->has_alu)
 		NO("%s by %s: %s", weft_dtype_name(x->dtype), weft_dtype_name(w->dtype), why ? why : "the depth cannot be joined");
 	note_computed(cc, i, &s);
-	if ((why = conv_limit(&s)) || (why = note_float(cc, i, &s, 0)) || (why = find_tail(cc, i, x->dtype, !s.rec_computed, &t)))
+	if ((why = conv_limit(&s)) || (why = note_float(cc, i, &s, 0)) || (why = find_tail(cc, i, x->dtype, !s.wt.rec_computed, &t)))
 		NO("%s", why);
 	/* Zeros in front and behind make products, which are 0 of finite weights. */
-	if (s.mode == WEFT_POST_MODE_FLOAT8 && !s.w_finite && (o->attr.conv3d.pad[0] || o->attr.conv3d.pad[1]))
+	if (s.mode == WEFT_POST_MODE_FLOAT8 && !s.wt.w_finite && (o->attr.conv3d.pad[0] || o->attr.conv3d.pad[1]))
 		NO("padded depth, and weights that are not finite or not constant");
 	int64_t ic = w->dim[1] * x->dim[4];
-	int err = weights_plain(cc, i, &s), in = err < 0 ? err : join_depth(cc, i), root = in >= 0 && s.w_computed ? weights_computed(cc, i, &s, w->dim[0], ic) : in;
+	int err = weights_plain(cc, i, &s), in = err < 0 ? err : join_depth(cc, i), root = in >= 0 && s.wt.w_computed ? weights_computed(cc, i, &s, w->dim[0], ic) : in;
 	if (root < 0)
 		return root;
 	struct node *nd = conv_node(cc, i, NODE_CONV, &t);
@@ -554,9 +537,9 @@ static int add_product(struct cc *cc, int i, const struct node *shape, const str
 	const weft_tensor *b = &cc->g->tensors[o->in[1]].t;
 	struct node s = *shape;
 
-	s.wv.off = n * b->dim[1] * b->dim[2];
-	int root = s.w_computed ? weights_computed(cc, i, &s, b->dim[2], b->dim[1]) : -1;
-	if (s.w_computed && root < 0)
+	s.wt.wv.off = n * b->dim[1] * b->dim[2];
+	int root = s.wt.w_computed ? weights_computed(cc, i, &s, b->dim[2], b->dim[1]) : -1;
+	if (s.wt.w_computed && root < 0)
 		return root;
 	struct node *nd = conv_node(cc, i, NODE_CONV, t);
 	if (!nd)
@@ -579,8 +562,8 @@ int match_matmul(struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
 	const weft_tensor *a = &cc->g->tensors[o->in[0]].t, *b = &cc->g->tensors[o->in[1]].t;
-	struct node s = { .kind = NODE_CONV, .kh = 1, .kw = 1, .sy = 1, .sx = 1, .dy = 1, .dx = 1, .m = 1, .bias = -1,
-	                  .x_zp = o->attr.matmul.a_zp, .w_zp = o->attr.matmul.b_zp, .part = a->dim[0] > 1 };
+	struct node s = { .kind = NODE_CONV, .win.kh = 1, .win.kw = 1, .win.sy = 1, .win.sx = 1, .win.dy = 1, .win.dx = 1, .conv.m = 1, .wt.bias = -1,
+	                  .x_zp = o->attr.matmul.a_zp, .wt.w_zp = o->attr.matmul.b_zp, .conv.part = a->dim[0] > 1 };
 	struct tail t;
 
 	if (is_float8(a->dtype) ? bad_floats(cc, i) != NULL : a->dtype != WEFT_INT8 || b->dtype != WEFT_INT8)
@@ -591,7 +574,7 @@ int match_matmul(struct cc *cc, int i)
 	if (a->dim[0] > (t.is_float ? MAX_FLOAT_PRODUCTS : MAX_PRODUCTS) || (t.raw && a->dim[1] < cc->n / 2))
 		NO("too many or too small matrices for the array");
 	note_computed(cc, i, &s);
-	s.wv = (struct wview){ .on = true, .oc = 1, .ic = b->dim[2], .n_ic = b->dim[1] };
+	s.wt.wv = (struct wview){ .on = true, .oc = 1, .ic = b->dim[2], .n_ic = b->dim[1] };
 	if ((why = note_float(cc, i, &s, o->attr.matmul.log2_scale)))
 		NO("%s", why);
 	int err = weights_plain(cc, i, &s);

@@ -199,9 +199,9 @@ static int evaluate(const struct cc *cc, const struct cone *c, uint8_t table[COD
 /* All is in the table. */
 static void as_it_comes(struct node *nd)
 {
-	nd->a = (struct scale){ 1u << 30, 30, ROUND_UP };
-	nd->round = ROUND_UP;
-	nd->a_zp = nd->y_zp = nd->pre_shift = 0;
+	nd->post.a = (struct scale){ 1u << 30, 30, ROUND_UP };
+	nd->post.round = ROUND_UP;
+	nd->post.a_zp = nd->post.y_zp = nd->post.pre_shift = 0;
 }
 
 static bool list_cone(const struct cc *cc, struct cone *c, int i, int through)
@@ -218,7 +218,7 @@ static int function_before(const struct cc *cc, const struct cone *c)
 	if (cc->o->no_fuse || i < 0 || cc->ops[i].state != OP_NODE)
 		return -1;
 	const struct node *nd = &cc->nodes[cc->ops[i].node];
-	return nd->kind == NODE_ELT && nd->mode == WEFT_POST_MODE_INT8 && (nd->table || !nd->add) && nd->y_tensor == c->x && nd->y.root == c->x ?
+	return nd->kind == NODE_ELT && nd->mode == WEFT_POST_MODE_INT8 && (nd->elt.table || !nd->add) && nd->y_tensor == c->x && nd->y.root == c->x ?
 	       cc->ops[i].node : -1;
 }
 
@@ -255,10 +255,10 @@ int match_function(struct cc *cc, int i, bool behind)
 	} else {
 		set_input(cc, nd, c.x, 0, NULL);
 	}
-	nd->add = nd->table = true;
+	nd->add = nd->elt.table = true;
 	nd->r = (struct view){ .root = root, .dim = { nd->x.dim[0], nd->x.dim[1], nd->x.dim[2], CODES }, .step = { 0, 0, 0, 1 } };
-	nd->y_min = lo;
-	nd->y_max = hi;
+	nd->post.y_min = lo;
+	nd->post.y_max = hi;
 	cc->ten[root].pinned = true;
 	for (int k = 0; k < c.n; k++)
 		claim(cc, c.op[k], nd);
@@ -323,14 +323,14 @@ int match_product(struct cc *cc, int i)
 	set_input(cc, nd, x[first], 0, NULL);
 	set_second(cc, nd, x[!first]);
 	spread_second(nd);
-	nd->add = nd->product = true;
-	nd->a_zp = zp[first];
-	nd->b_zp = zp[!first];
-	nd->a = out.s;
-	nd->round = out.s.round;
-	nd->y_zp = out.y_zp;
-	nd->y_min = lo;
-	nd->y_max = hi;
+	nd->add = nd->elt.product = true;
+	nd->post.a_zp = zp[first];
+	nd->post.b_zp = zp[!first];
+	nd->post.a = out.s;
+	nd->post.round = out.s.round;
+	nd->post.y_zp = out.y_zp;
+	nd->post.y_min = lo;
+	nd->post.y_max = hi;
 	claim(cc, k, nd);
 	for (int s = 0; s < 2; s++)
 		if (read_only_by(cc, o->in[s], i))

@@ -107,9 +107,9 @@ struct float_tail float_tail_of(const struct cc *cc, int i)
 
 static void set_format(const struct cc *cc, struct node *nd)
 {
-	nd->x_fmt = float_format(type_of(cc, nd->x_t));
-	nd->b_fmt = nd->add ? float_format(type_of(cc, nd->r_t)) : 0;
-	nd->out_fmt = float_format(type_of(cc, nd->y_tensor));
+	nd->post.x_fmt = float_format(type_of(cc, nd->x_t));
+	nd->post.b_fmt = nd->add ? float_format(type_of(cc, nd->r_t)) : 0;
+	nd->post.out_fmt = float_format(type_of(cc, nd->y_tensor));
 }
 
 /* What reads operator i's result, one after the other, to the last. */
@@ -129,11 +129,11 @@ struct node *new_float(struct cc *cc, enum node_kind kind, int i, const struct f
 		return NULL;
 	claim_behind(cc, i, t->last, nd);
 	nd->mode = WEFT_POST_MODE_FLOAT8;
-	nd->y_min = t->lo;
-	nd->y_max = t->hi;
-	nd->s_min = FP16_NINF;
-	nd->s_max = FP16_INF;
-	nd->saturate = t->saturate;
+	nd->post.y_min = t->lo;
+	nd->post.y_max = t->hi;
+	nd->post.s_min = FP16_NINF;
+	nd->post.s_max = FP16_INF;
+	nd->post.saturate = t->saturate;
 	return nd;
 }
 
@@ -191,15 +191,15 @@ static bool as_ocp(const weft_tensor *w)
  */
 const char *weight_format(struct node *nd, const weft_tensor *w)
 {
-	bool gaps = nd->kind == NODE_DWCONV || nd->wv.none || (nd->kind == NODE_DW && (nd->kh < 3 || nd->kw < 3));
+	bool gaps = nd->kind == NODE_DWCONV || nd->wt.wv.none || (nd->kind == NODE_DW && (nd->win.kh < 3 || nd->win.kw < 3));
 
-	nd->w_fmt = float_format(w->dtype);
-	if (!gaps || nd->w_fmt < 2)
+	nd->wt.w_fmt = float_format(w->dtype);
+	if (!gaps || nd->wt.w_fmt < 2)
 		return NULL;
-	if (nd->log2_scale == -32 || !as_ocp(w))
+	if (nd->wt.log2_scale == -32 || !as_ocp(w))
 		return "weights that only the FNUZ encoding has, in a kernel that does not fill the engine";
-	nd->w_fmt -= 2;
-	nd->log2_scale--;
+	nd->wt.w_fmt -= 2;
+	nd->wt.log2_scale--;
 	return NULL;
 }
 
@@ -215,9 +215,9 @@ static void set_scale(const struct cc *cc, struct node *nd, int t)
 	const weft_tensor *s = &cc->g->tensors[t].t;
 
 	if (s->data)
-		nd->log2_scale = *(const int32_t *)s->data;
+		nd->wt.log2_scale = *(const int32_t *)s->data;
 	else
-		nd->scale_t = 1 + t;
+		nd->wt.scale_t = 1 + t;
 }
 
 int match_float_conv(struct cc *cc, int i)
@@ -237,7 +237,7 @@ int match_float_conv(struct cc *cc, int i)
 		NO("log2_scale is computed");
 	struct node nd = { 0 };
 	conv_shape(cc, &nd, o, w, pads);
-	nd.log2_scale = scaled ? 0 : a->log2_scale;
+	nd.wt.log2_scale = scaled ? 0 : a->log2_scale;
 	const char *why = conv_limit(&nd);
 	if (!why)
 		why = weight_format(&nd, w);
@@ -248,17 +248,17 @@ int match_float_conv(struct cc *cc, int i)
 	struct node *to = new_float(cc, nd.kind, i, &t);
 	if (!to)
 		return -ENOMEM;
-	to->w_finite = all_finite(w);
+	to->wt.w_finite = all_finite(w);
 	/* A PAD's zeros make products, which padding does not. */
-	set_input(cc, to, o->in[0], 0, to->w_finite ? pads : NULL);
+	set_input(cc, to, o->in[0], 0, to->wt.w_finite ? pads : NULL);
 	conv_shape(cc, to, o, w, pads);
-	to->w = o->in[1];
-	to->w_fmt = nd.w_fmt;
-	to->log2_scale = nd.log2_scale;
+	to->wt.w = o->in[1];
+	to->wt.w_fmt = nd.wt.w_fmt;
+	to->wt.log2_scale = nd.wt.log2_scale;
 	if (scaled)
 		set_scale(cc, to, o->in[2]);
 	else
-		to->bias = o->in[2];
+		to->wt.bias = o->in[2];
 	set_format(cc, to);
 	return 1;
 }
@@ -285,10 +285,10 @@ int match_float_matmul(struct cc *cc, int i)
 	if (!nd)
 		return -ENOMEM;
 	set_input(cc, nd, o->in[0], 0, NULL);
-	nd->w = o->in[1];
-	nd->w_by_tap = true;
-	nd->w_fmt = float_format(b->dtype);
-	nd->log2_scale = o->attr.matmul.log2_scale;
+	nd->wt.w = o->in[1];
+	nd->wt.by_tap = true;
+	nd->wt.w_fmt = float_format(b->dtype);
+	nd->wt.log2_scale = o->attr.matmul.log2_scale;
 	if (o->op == WEFT_OP_POPXL_MATMUL_POW2SCALED)
 		set_scale(cc, nd, o->in[2]);
 	set_format(cc, nd);
@@ -379,17 +379,12 @@ static struct node *scaled_sum(struct cc *cc, int i, struct node *shape, int k)
 	if (!to)
 		return NULL;
 	set_input(cc, to, o->in[0], 0, NULL);
-	to->kh = shape->kh;
-	to->kw = shape->kw;
-	to->sy = shape->sy;
-	to->sx = shape->sx;
-	to->pt = shape->pt;
-	to->pl = shape->pl;
-	to->w = WEIGHTS_ONE;
-	to->w_finite = true;
-	to->w_fmt = 0;
-	to->log2_scale = -k;
-	to->average = true;
+	to->win = shape->win;
+	to->wt.w = WEIGHTS_ONE;
+	to->wt.w_finite = true;
+	to->wt.w_fmt = 0;
+	to->wt.log2_scale = -k;
+	to->conv.average = true;
 	set_format(cc, to);
 	return to;
 }
@@ -402,8 +397,8 @@ static int match_average(struct cc *cc, int i)
 	const weft_tensor *x = &cc->g->tensors[o->in[0]].t, *y = &cc->g->tensors[o->out[0]].t;
 	int64_t area = (int64_t)a->kernel[0] * a->kernel[1];
 	int k = weft_average_log2(area);
-	struct node nd = { .kh = a->kernel[0], .kw = a->kernel[1], .sy = a->stride[0], .sx = a->stride[1], .dy = 1, .dx = 1, .m = 1,
-	                   .pt = a->pad[0], .pl = a->pad[2] };
+	struct node nd = { .win.kh = a->kernel[0], .win.kw = a->kernel[1], .win.sy = a->stride[0], .win.sx = a->stride[1], .win.dy = 1, .win.dx = 1, .conv.m = 1,
+	                   .win.pt = a->pad[0], .win.pl = a->pad[2] };
 	const char *why = conv_limit(&nd);
 	struct counts cy, cx;
 
@@ -425,7 +420,7 @@ static int match_average(struct cc *cc, int i)
 	to = &cc->nodes[at];
 	to->y = to->dbg = view_dense(root, y->dim, 2);
 	to->y_tensor = -1;
-	to->out_fmt = float_format(WEFT_FP16);
+	to->post.out_fmt = float_format(WEFT_FP16);
 	to->before = at + 2;
 	cc->ten[root].pinned = true;
 	return divide_all(cc, i, root, k, &cy, &cx);
@@ -485,7 +480,7 @@ static struct node *add_node(struct cc *cc, int i, int conv, int a, const struct
 	}
 	struct node *nd = &cc->nodes[conv];
 	set_output(cc, nd, t->last);
-	nd->saturate = t->saturate;
+	nd->post.saturate = t->saturate;
 	claim(cc, i, nd);
 	claim_behind(cc, i, t->last, nd);
 	return nd;
@@ -534,8 +529,8 @@ static int add_spread(struct cc *cc, int i)
 	if (!nd)
 		return -ENOMEM;
 	nd->add = true;
-	nd->s_min = t.lo;
-	nd->s_max = t.hi;
+	nd->post.s_min = t.lo;
+	nd->post.s_max = t.hi;
 	set_input(cc, nd, o->in[0], 0, NULL);
 	set_second(cc, nd, o->in[1]);
 	set_format(cc, nd);
@@ -577,8 +572,8 @@ int match_float_add(struct cc *cc, int i)
 	if (!nd)
 		return -ENOMEM;
 	nd->add = true;
-	nd->s_min = t.lo;
-	nd->s_max = t.hi;
+	nd->post.s_min = t.lo;
+	nd->post.s_max = t.hi;
 	set_second(cc, nd, before_cast(cc, b));
 	claim_before(cc, b, i, nd);
 	set_format(cc, nd);

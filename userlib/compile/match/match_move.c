@@ -394,7 +394,6 @@ static int copies(struct cc *cc, int i, const struct sampling *py, const struct 
 			return -ENOMEM;
 		struct view *out[2] = { &nd->y, &nd->dbg };
 		set_input(cc, nd, cc->g->ops[i].in[0], 0, NULL);
-		nd->part = true;
 		nd->x.off += py->index[0] * nd->x.step[1] + px->index[0] * nd->x.step[2];
 		nd->x.dim[1] = py->out / py->times;
 		nd->x.dim[2] = px->out / px->times;

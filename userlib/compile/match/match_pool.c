@@ -11,12 +11,12 @@
 
 void set_pool_window(struct node *nd, const struct weft_attr_pool *a)
 {
-	nd->kh = a->kernel[0];
-	nd->kw = a->kernel[1];
-	nd->sy = a->stride[0];
-	nd->sx = a->stride[1];
-	nd->pt = a->pad[0];
-	nd->pl = a->pad[2];
+	nd->win.kh = a->kernel[0];
+	nd->win.kw = a->kernel[1];
+	nd->win.sy = a->stride[0];
+	nd->win.sx = a->stride[1];
+	nd->win.pt = a->pad[0];
+	nd->win.pl = a->pad[2];
 }
 
 int match_pool(struct cc *cc, int i)
@@ -38,13 +38,13 @@ int match_pool(struct cc *cc, int i)
 		return -ENOMEM;
 	set_input(cc, nd, o->in[0], 0, NULL);
 	set_pool_window(nd, a);
-	nd->average = nd->sum = o->op == WEFT_OP_AVG_POOL2D;
-	if (nd->sum) {
+	nd->pool.average = nd->pool.sum = o->op == WEFT_OP_AVG_POOL2D;
+	if (nd->pool.sum) {
 		nd->x_zp = a->x_zp;
-		nd->y_zp = a->y_zp;
+		nd->post.y_zp = a->y_zp;
 	}
-	nd->y_min = lo;
-	nd->y_max = hi;
+	nd->post.y_min = lo;
+	nd->post.y_max = hi;
 	return 1;
 }
 
@@ -94,15 +94,15 @@ int match_mean(struct cc *cc, int i)
 	if (!nd)
 		return -ENOMEM;
 	set_input(cc, nd, cc->g->ops[first].in[0], 0, NULL);
-	nd->kh = over[1] ? (int)nd->x.dim[1] : 1;
-	nd->kw = over[2] ? (int)nd->x.dim[2] : 1;
-	nd->sum = true;
+	nd->win.kh = over[1] ? (int)nd->x.dim[1] : 1;
+	nd->win.kw = over[2] ? (int)nd->x.dim[2] : 1;
+	nd->pool.sum = true;
 	nd->x_zp = wide.x_zp;
-	nd->a = narrow.s;
-	nd->round = narrow.s.round;
-	nd->y_zp = narrow.y_zp;
-	nd->y_min = lo;
-	nd->y_max = hi;
+	nd->post.a = narrow.s;
+	nd->post.round = narrow.s.round;
+	nd->post.y_zp = narrow.y_zp;
+	nd->post.y_min = lo;
+	nd->post.y_max = hi;
 	claim(cc, k, nd);
 	if (sums[1] >= 0)
 		claim(cc, sums[1], nd);

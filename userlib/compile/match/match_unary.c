@@ -48,13 +48,13 @@ int match_unary(struct cc *cc, int i)
 	if (!nd)
 		return -ENOMEM;
 	set_input(cc, nd, x, 0, NULL);
-	nd->a_zp = r.x_zp;
-	nd->pre_shift = left;
-	nd->a = r.s;
-	nd->round = r.s.round;
-	nd->y_zp = r.y_zp;
-	nd->y_min = lo;
-	nd->y_max = hi;
+	nd->post.a_zp = r.x_zp;
+	nd->post.pre_shift = left;
+	nd->post.a = r.s;
+	nd->post.round = r.s.round;
+	nd->post.y_zp = r.y_zp;
+	nd->post.y_min = lo;
+	nd->post.y_max = hi;
 	if (first >= 0 && read_only_by(cc, o->in[0], i))
 		claim(cc, first, nd);
 	return 1;

@@ -174,18 +174,18 @@ static int move_bias(struct weights *p, int bias)
 
 int weights_plain(struct cc *cc, int i, struct node *shape)
 {
-	int64_t bytes = (int64_t)weft_tensor_bytes(&cc->g->tensors[shape->w].t);
+	int64_t bytes = (int64_t)weft_tensor_bytes(&cc->g->tensors[shape->wt.w].t);
 	struct weights p = { .cc = cc, .i = i };
 	uint8_t table[256];
 
-	if (shape->mode != WEFT_POST_MODE_FLOAT8 || shape->w_fmt >= 2 || !shape->w_computed)
+	if (shape->mode != WEFT_POST_MODE_FLOAT8 || shape->wt.w_fmt >= 2 || !shape->wt.w_computed)
 		return 1;
 	for (int k = 0; k < 256; k++)
 		table[k] = (uint8_t)(k == NO_PRODUCT ? 0 : k);
 	int root = cc_new_root(cc, bytes), values = nest_const(cc, table, sizeof table);
 	if (root < 0 || values < 0)
 		return root < 0 ? root : values;
-	struct loop_nest s = nest_of(FUNC(LOOKUP), nest_tensor(cc, shape->w, true), nest_storage(root, TYPE(UINT8)));
+	struct loop_nest s = nest_of(FUNC(LOOKUP), nest_tensor(cc, shape->wt.w, true), nest_storage(root, TYPE(UINT8)));
 	s.b = nest_storage(values, TYPE(UINT8));
 	s.idx_step = 1;
 	s.idx_last = 255;
@@ -198,26 +198,26 @@ int weights_plain(struct cc *cc, int i, struct node *shape)
 int weights_computed(struct cc *cc, int i, const struct node *shape, int64_t oc, int64_t ic)
 {
 	bool diagonal = shape->kind == NODE_DWCONV;
-	struct weights p = { .cc = cc, .i = i, .oc = oc, .ic = ic, .kh = shape->kh, .kw = shape->kw };
+	struct weights p = { .cc = cc, .i = i, .oc = oc, .ic = ic, .kh = shape->win.kh, .kw = shape->win.kw };
 	int64_t n = cc->n;
 
 	p.tiles = ceil_div(oc, n);
 	/* As pack_weights.c has it: the channels that n results can touch. */
 	p.chunks = diagonal ? 1 : ceil_div(ic, n);
-	p.base = shape->rec_computed ? p.tiles * n * WEFT_PARAM_BYTES : 0;
+	p.base = shape->wt.rec_computed ? p.tiles * n * WEFT_PARAM_BYTES : 0;
 	p.root = cc_new_root(cc, p.base + p.tiles * p.kh * p.kw * p.chunks * n * n);
 	if (p.root < 0)
 		return p.root;
-	int err = shape->rec_computed ? move_bias(&p, shape->bias) : 1;
+	int err = shape->wt.rec_computed ? move_bias(&p, shape->wt.bias) : 1;
 	if (err < 0)
 		return err;
-	struct nest_operand from = shape->third ? nest_storage(shape->z.root, TYPE(INT8)) : nest_tensor(cc, shape->w, false);
-	int blank = shape->mode == WEFT_POST_MODE_FLOAT8 && shape->w_fmt < 2 ? NO_PRODUCT : shape->w_zp;
-	if (shape->wv.none)
+	struct nest_operand from = shape->third ? nest_storage(shape->z.root, TYPE(INT8)) : nest_tensor(cc, shape->wt.w, false);
+	int blank = shape->mode == WEFT_POST_MODE_FLOAT8 && shape->wt.w_fmt < 2 ? NO_PRODUCT : shape->wt.w_zp;
+	if (shape->wt.wv.none)
 		err = fill(&p, blank, p.root, p.base, p.tiles * p.kh * p.kw * p.chunks * n * n);
 	else if (diagonal)
-		err = move_diagonal(&p, blank, shape->m, from);
+		err = move_diagonal(&p, blank, shape->conv.m, from);
 	else
-		err = move_weights(&p, blank, shape->wv, from);
+		err = move_weights(&p, blank, shape->wt.wv, from);
 	return err < 0 ? err : p.root;
 }

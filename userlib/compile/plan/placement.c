@@ -5,7 +5,6 @@
  * the largest resident goes to memory as well, and all is planned again.
  */
 #include <errno.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,7 +48,7 @@ static void note_takeover(struct npu_step *s, int i)
 	const struct node *nd = step_node(s, i);
 	const struct plan *p = &s->plan[i];
 
-	if (nd->kind == NODE_LOOP_NEST || nd->table || p->r_storage < 0 || p->r_storage == p->x_storage || p->r_storage == p->y_storage || s->storage[p->r_storage].last != i || s->storage[p->y_storage].first != i)
+	if (nd->kind == NODE_LOOP_NEST || by_table(nd) || p->r_storage < 0 || p->r_storage == p->x_storage || p->r_storage == p->y_storage || s->storage[p->r_storage].last != i || s->storage[p->y_storage].first != i)
 		return;
 	if (s->storage[p->y_storage].ext_in || s->storage[p->r_storage].bytes != s->storage[p->y_storage].bytes || s->storage[p->r_storage].in_memory || s->storage[p->y_storage].in_memory)
 		return;
@@ -93,8 +92,8 @@ static int list_storages(struct npu_step *s)
 static int64_t reserve_of(const struct npu_step *s, int i)
 {
 	const struct node *nd = step_node(s, i);
-	int64_t w = nd->w < 0 ? 0 : nd->n_tiles * nd->tile_bytes + nd->rec_bytes, sp = s->cc->sp_bytes;
-	int64_t tile = nd->w < 0 ? 0 : nd->tile_bytes + WEFT_PARAM_BYTES * s->cc->n;
+	int64_t w = nd->wt.w < 0 ? 0 : nd->wt.n_tiles * nd->wt.tile_bytes + nd->wt.rec_bytes, sp = s->cc->sp_bytes;
+	int64_t tile = nd->wt.w < 0 ? 0 : nd->wt.tile_bytes + WEFT_PARAM_BYTES * s->cc->n;
 
 	return max64(min64(w, sp / 4), min64(2 * tile, sp));
 }
@@ -271,20 +270,20 @@ static int list_group_areas(struct npu_step *s, struct group *g)
 	for (int k = 0; k < g->n; k++) {
 		const struct node *nd = step_node(s, g->first + k);
 		struct plan *p = &s->plan[g->first + k];
-		if (nd->w < 0)
+		if (nd->wt.w < 0)
 			continue;
-		p->all_weights = true;
-		p->n_w = 1;
-		p->piece = nd->n_tiles;
-		p->own_recs = false;
-		p->w_recs[0] = nd->rec_bytes;
-		p->w_bytes = nd->rec_bytes + nd->n_tiles * nd->tile_bytes;
-		p->w[0] = add_area(s, p->w_bytes, t0, t1, true);
-		if (p->w[0] < 0)
-			return p->w[0];
-		s->area[p->w[0]].use0 = t0;
-		s->area[p->w[0]].group = number;
-		add_use(s, p->w[0], g->first + k, on_array(nd) ? 8 : 4);
+		p->tile.all_weights = true;
+		p->tile.n_w = 1;
+		p->tile.piece = nd->wt.n_tiles;
+		p->tile.own_recs = false;
+		p->tile.w_recs[0] = nd->wt.rec_bytes;
+		p->tile.w_bytes = nd->wt.rec_bytes + nd->wt.n_tiles * nd->wt.tile_bytes;
+		p->tile.w[0] = add_area(s, p->tile.w_bytes, t0, t1, true);
+		if (p->tile.w[0] < 0)
+			return p->tile.w[0];
+		s->area[p->tile.w[0]].use0 = t0;
+		s->area[p->tile.w[0]].group = number;
+		add_use(s, p->tile.w[0], g->first + k, on_array(nd) ? 8 : 4);
 	}
 	return 0;
 }
@@ -311,41 +310,40 @@ static int list_areas(struct npu_step *s)
 		struct plan *p = &s->plan[i];
 		if (p->group)
 			continue;
-		if ((err = add_slots(s, i, p->n_in, p->in_bytes, p->in, false)) ||
-		    (err = add_slots(s, i, p->n_r, p->r_bytes, p->r, false)) ||
-		    (err = add_slots(s, i, p->n_out, p->out_bytes, p->out, false)))
+		if ((err = add_slots(s, i, p->tile.n_in, p->tile.in_bytes, p->tile.in, false)) ||
+		    (err = add_slots(s, i, p->tile.n_r, p->tile.r_bytes, p->tile.r, false)) ||
+		    (err = add_slots(s, i, p->tile.n_out, p->tile.out_bytes, p->tile.out, false)))
 			return err;
-		for (int k = 0; p->all_weights && p->n_w > 1 && k < p->n_w && !err; k++)
-			err = add_slots(s, i, 1, p->piece_bytes[k], p->w + k, true);
-		if (!err && !(p->all_weights && p->n_w > 1))
-			err = add_slots(s, i, p->n_w, p->w_bytes, p->w, true);
+		for (int k = 0; p->tile.all_weights && p->tile.n_w > 1 && k < p->tile.n_w && !err; k++)
+			err = add_slots(s, i, 1, p->tile.piece_bytes[k], p->tile.w + k, true);
+		if (!err && !(p->tile.all_weights && p->tile.n_w > 1))
+			err = add_slots(s, i, p->tile.n_w, p->tile.w_bytes, p->tile.w, true);
 	}
 	return err;
 }
 
-/* The tiles that a node got, if what decides them is as it was then. */
-struct cached_tiles { bool is, xr, rr, yr, only_loads; int w_slots; int64_t budget; struct plan p; };
+/* The tiling that a node got last, and what it was asked for. */
+struct cached_tiles { bool is; struct plan_request req; int64_t budget; struct tiling tile; };
 
-/* All that plan_node() sets; what comes before tells it what to do. */
-static void copy_tiles(struct plan *to, const struct plan *from)
+/* Would plan_node() choose the same tiling for both? It does not look at stripes and splits. */
+static bool same_request(const struct plan_request *a, const struct plan_request *b)
 {
-	size_t at = offsetof(struct plan, th);
-
-	memcpy((char *)to + at, (const char *)from + at, sizeof *to - at);
+	return a->x_resident == b->x_resident && a->r_resident == b->r_resident && a->y_resident == b->y_resident &&
+	       a->only_loads == b->only_loads && a->w_slots == b->w_slots;
 }
 
+/* Choose the tiling of node i, or take the one that it got last if it was asked for the same. */
 static int plan_tiles(const struct npu_step *s, int i, struct plan *p, int64_t budget)
 {
 	struct cached_tiles *m = &s->tile_cache[i];
 
-	if (m->is && m->budget == budget && m->xr == p->x_resident && m->rr == p->r_resident && m->yr == p->y_resident && m->only_loads == p->only_loads &&
-	    m->w_slots == p->w_slots) {
-		copy_tiles(p, &m->p);
+	if (m->is && m->budget == budget && same_request(&m->req, &p->req)) {
+		p->tile = m->tile;
 		return 0;
 	}
 	int err = plan_node(s->cc, step_node(s, i), p, budget);
 	if (!err)
-		*m = (struct cached_tiles){ true, p->x_resident, p->r_resident, p->y_resident, p->only_loads, p->w_slots, budget, *p };
+		*m = (struct cached_tiles){ true, p->req, budget, p->tile };
 	return err;
 }
 
@@ -355,12 +353,12 @@ static int plan_all(struct npu_step *s, const int64_t *used)
 		return -ENOMEM;
 	for (int i = 0; i < s->n; i++) {
 		struct plan *p = &s->plan[i];
-		p->x_resident = s->storage[p->x_storage].resident;
-		p->r_resident = p->r_storage < 0 || s->storage[p->r_storage].resident;
-		p->y_resident = s->storage[p->y_storage].resident;
-		p->can_split = false;
-		p->behind = s->n - 1 - i;
-		p->only_loads = s->only_loads;
+		p->req.x_resident = s->storage[p->x_storage].resident;
+		p->req.r_resident = p->r_storage < 0 || s->storage[p->r_storage].resident;
+		p->req.y_resident = s->storage[p->y_storage].resident;
+		p->tile.can_split = false;
+		p->req.behind = s->n - 1 - i;
+		p->req.only_loads = s->params.only_loads;
 		if (p->group)
 			continue;
 		const struct node *nd = step_node(s, i);
@@ -562,9 +560,7 @@ int place_with(struct npu_step *s, const struct placement_params *t, struct memo
 {
 	int64_t *used = s->used;
 
-	s->neighbours = t->neighbours;
-	s->halves = t->halves;
-	s->only_loads = t->only_loads;
+	s->params = *t;
 	memset(used, 0, (size_t)s->n * sizeof *used);
 	int err = choose_residents(s, used, t->largest, t->in_place);
 

@@ -8,59 +8,68 @@
 
 #include "userlib/compile/match/loop_nest.h"
 
-/* A node of a group uses an area: so many accesses, of 8 cycles. */
+/* A node of a stripe group accesses an area so many times in 8 cycles. */
 struct area_use { int node, density; };
-#define AREA_USES 4            /* what a ring has more readers is not counted */
+#define AREA_USES 4            /* uses that are noted of one area; if a ring has more, the others do not count */
 
 /* A piece of the scratchpad during nodes t0..t1 of the step. */
 struct area {
 	int64_t bytes, addr;
-	int t0, t1;            /* occupied */
-	int need;              /* node before which it must be there */
-	int use0, use1;        /* nodes that access it */
-	bool weights;          /* may be filled ahead: t0 moves down where there is room */
-	int group, n_use;      /* 1 + group of which it is a ring or weights, 0 none; there: */
+	int t0, t1;            /* first and last node during which it is occupied */
+	int need;              /* node before which its contents must be there */
+	int use0, use1;        /* first and last node that access it */
+	bool weights;          /* it may be filled ahead: t0 moves down where there is room */
+	int group;             /* 1 + stripe group of which it is a ring or weights, 0 none */
+	int n_use;             /* group: how many uses are noted */
 	struct area_use use[AREA_USES];
 };
 
-/* The storage of one root tensor, as this step sees it. */
+/* The storage of one root, as this step sees it. */
 struct storage {
 	int root;
 	int64_t bytes;
 	int first, last;       /* nodes that touch it */
-	bool ext_in, ext_out;  /* comes from memory; is needed in memory afterwards */
-	bool resident;
-	bool in_memory;        /* never resident */
-	int hint;              /* moves.c: out -1, stay 1 whatever its size, 0 */
-	int may_replace;          /* storage whose bytes it may take over: the second addend, read for the
-	                        * last time where this one is written; -1 */
-	int replaces, replaced_by;       /* resident: the one it does take over; the one that takes it over; -1 */
-	bool loaded;           /* emit.c: its load is out */
-	int area;              /* resident */
+	bool ext_in, ext_out;  /* it comes from memory; it is needed in memory afterwards */
+	bool resident;         /* it lies in the scratchpad as a whole */
+	bool in_memory;        /* it must never be resident */
+	int hint;              /* residency hint of a move: -1 not resident, 1 resident whatever its size, 0 no hint */
+	int may_replace;       /* storage whose bytes it may take: the second operand that is read for the last
+	                        * time where this one is written; -1 none */
+	int replaces, replaced_by;    /* resident: the one whose bytes it does take; the one that takes its bytes; -1 */
+	bool loaded;           /* emission: its load has been emitted */
+	int area;              /* resident: its area, or that of the first of those that replace each other */
 };
 
 #define MAX_SLOTS 4
 #define MAX_W_SLOTS 24
-#define PIECE_AREAS 3          /* one is read, one waits, one is filled */
+#define PIECE_AREAS 3          /* areas for pieces of weights: one is read, one waits, one is filled */
 
-/* Rows of one storage, kept while a group works on them; see stripes.c. */
+/* Rows of one storage, kept while a stripe group works on them; see stripes.c. */
 struct ring {
 	int storage;
-	int64_t rows, wrap_rows, row_bytes, height;
-	int writer;            /* node of the group, or -1: loaded */
-	bool load, store;      /* comes from memory; goes there */
+	int64_t rows;          /* rows that it holds */
+	int64_t wrap_rows;     /* rows of its beginning that are kept once more behind its end */
+	int64_t row_bytes;
+	int64_t height;        /* rows of the whole tensor */
+	int writer;            /* node of the group that writes it, or -1: it is loaded */
+	bool load, store;      /* its rows come from memory; they go there */
 	int area;
 };
 
-#define GROUP_NODES 24
+#define GROUP_NODES 24         /* nodes of a stripe group at most */
 #define MAX_RINGS (3 * GROUP_NODES)
+#define SHARES 8
 
-/* Groups of at most so many nodes; stripes that fill whole groups of the array's rows, at the price of
- * more rows; rows kept so that both engines always have a stripe to work on, likewise. */
-struct striping { int nodes; bool full, deep; int share; };
-#define SHARES 8               /* share: of so much of what is free, rings and weights may take that much */
+/* How a stripe group is formed and cut. */
+struct striping {
+	int nodes;             /* it has at most so many nodes; 0: no group at all */
+	bool full;             /* stripes fill whole groups of the array's rows, at the price of more rows in rings */
+	bool deep;             /* nodes run ahead at every change of engine, so that both always have a stripe to work
+	                        * on, at the price of more rows in rings; else only at changes back to the array */
+	int share;             /* rings and weights may take that many SHARES of what residents leave free */
+};
 
-/* Nodes [first, +n) of the step, run in stripes. */
+/* A stripe group: nodes [first, +n) of the step, run stripe by stripe. */
 struct group {
 	int first, n;
 	int64_t step;          /* rows of the last node in one stripe */
@@ -68,72 +77,97 @@ struct group {
 	int64_t cycles;        /* of the engine that has more to do, roughly */
 	int n_ring;
 	struct ring ring[MAX_RINGS];
-	int rx[GROUP_NODES], rr[GROUP_NODES], ry[GROUP_NODES];   /* rings of each node's operands, -1: resident */
-	int ahead[GROUP_NODES];   /* stripes that it runs before the last node */
-	bool read[GROUP_NODES];   /* a node of the group reads its result */
+	int rx[GROUP_NODES], rr[GROUP_NODES], ry[GROUP_NODES];   /* rings of each node's x, r and y; -1: resident */
+	int ahead[GROUP_NODES];   /* stripes that each node runs before the last node */
+	bool read[GROUP_NODES];   /* does a node of the group read its result? */
 };
 
-/* What group_walk() meets, in order. */
+/* What group_walk() calls, in the order of execution; a result other than 0 ends the walk and is returned. */
 struct group_walker {
-	int (*load)(struct group_walker *w, int ring, int64_t from, int64_t end);
-	int (*rows)(struct group_walker *w, int k, int64_t from, int64_t end);
+	int (*load)(struct group_walker *w, int ring, int64_t from, int64_t end);   /* rows [from, end) come from memory */
+	int (*rows)(struct group_walker *w, int k, int64_t from, int64_t end);      /* node k makes rows [from, end) */
+};
+
+/* What is asked of a node's plan: by moves of the search, and by what the whole step needs. */
+struct plan_request {
+	struct striping striping;   /* has_own_striping: of a group that begins here, instead of the step's */
+	bool has_own_striping;
+	int split;             /* number of jobs of a node that is all on chip (tiling.can_split) */
+	int w_slots;           /* weights of a node that is otherwise all on chip: they come in so many slots; 0: tiling.c's
+	                        * choice */
+	bool x_resident, r_resident, y_resident;   /* r_resident also without a second operand */
+	int behind;            /* nodes of the step after this one */
+	bool only_loads;       /* loads are all that counts, for the network as a whole */
 };
 
 /*
- * Output tiles of one node. A job is one tile of th x tw pixels and tc
- * channels. Jobs run pixels outermost, or channels outermost (by_channel).
+ * The jobs into which a node is cut: each is one tile of th x tw pixels and tc
+ * channels. They run pixels outermost, or channels outermost (by_channel).
+ *
+ * Weights come in one of three ways: all of them stay (all_weights), brought by
+ * loads of `piece` tiles each; a part of one tile's sum at a time (split_k); or the
+ * tc channels of a job in one of n_w slots.
  */
-struct plan {
-	struct striping striping;   /* if has_own_striping: of a group that begins here (moves.c) */
-	bool has_own_striping;
-	int split;             /* can_split: into so many jobs, tile_search.c */
-	int w_slots;           /* own weights, where all else is on chip: in so many slots; 0: tiling.c's choice */
-	int group;             /* 1 + the stripe group that the node is in, 0 none; then nothing below the
-	                        * storages counts but the weights */
-	int x_storage, r_storage, z_storage, y_storage;    /* storages of x, r (-1), z (-1), y */
-	bool x_resident, r_resident, y_resident;       /* resident; rr also without a second operand */
+struct tiling {
 	int64_t th, tw, tc;
 	bool by_channel;
-	int slots;             /* 2; 1 where only that fits: nothing then overlaps */
-	int behind;            /* nodes of the step after this one */
-	bool only_loads;       /* they are all that counts, for the network as a whole */
-	bool all_weights;      /* records and weights of the node in one area; else slots of tc channels */
+	int slots;             /* slots of each operand: 2; 1 where only that fits, and nothing then overlaps */
+	bool all_weights;
 	bool split_k;          /* jobs of one column tile and at most n pixels, weights in parts of kq chunks */
 	int64_t kq;
-	int64_t piece;         /* all_weights: tiles of one load, at most */
-	bool own_recs;         /* all_weights: records come with their piece's weights; else all with the first */
+	int64_t piece;         /* all_weights: column tiles of one load, at most */
+	bool own_recs;         /* all_weights: records come with their piece's weights; else all with the first piece */
 	int64_t w_recs[PIECE_AREAS];   /* all_weights, not own_recs: bytes of records before the weights of each area */
 	bool can_split;        /* all on chip: jobs may be as small as one likes */
-	int n_in, n_r, n_out, n_w;
-	int64_t in_bytes, r_bytes, out_bytes, w_bytes;   /* one slot */
-	int64_t piece_bytes[PIECE_AREAS];   /* all_weights in several loads, which take turns: n_w of them */
-	int in[MAX_SLOTS], r[MAX_SLOTS], out[MAX_SLOTS], w[MAX_W_SLOTS];   /* areas */
-	int64_t nest_n[NEST_DIMS];   /* ALU: sizes of a piece; then only the input's slots count, for all operands */
-	int64_t cost;
+	int n_in, n_r, n_out, n_w;     /* slots of input, second operand, output and weights; all_weights: areas of pieces,
+	                                * which are filled in turn */
+	int64_t in_bytes, r_bytes, out_bytes, w_bytes;   /* of one slot */
+	int64_t piece_bytes[PIECE_AREAS];   /* all_weights in several loads: of each area */
+	int in[MAX_SLOTS], r[MAX_SLOTS], out[MAX_SLOTS], w[MAX_W_SLOTS];   /* areas of the slots */
+	int64_t nest_n[NEST_DIMS];     /* loop nests: sizes of a piece; then only n_in, in_bytes and in count, for all
+	                                * operands together */
+	int64_t cost;          /* cycles that plan_node() expects */
 };
 
+/* How one node uses the scratchpad. */
+struct plan {
+	struct plan_request req;
+	int group;             /* 1 + the stripe group that the node is in, 0 none; in a group only the weights count of tile */
+	int x_storage, r_storage, z_storage, y_storage;   /* of x, r (-1: none), z (-1) and y */
+	struct tiling tile;
+};
+
+/* Parameters of one way to place a whole step. */
+struct placement_params {
+	int64_t largest;       /* storages of at most so many bytes may be resident */
+	struct striping stripes;      /* of groups without their own */
+	bool in_place;         /* results may take the place of their second operands */
+	int neighbours;        /* how much areas of consecutive nodes should be apart, in quarters of those of one node */
+	bool halves_apart;     /* the halves of a tensor should lie in two regions, where that costs nothing else */
+	bool only_loads;       /* choose tiles as if loads were all that counts */
+};
+
+/* One NPU step while it is planned: the nodes that will run in one command stream. */
 struct npu_step {
 	struct cc *cc;
 	int first_item, n;     /* its nodes are items first_item ... +n */
-	struct storage *storage;     int n_storages;
-	struct plan *plan;     /* one per node */
+	int step;              /* its number in the program */
+	int threads;           /* that may evaluate candidates */
+	struct storage *storage; int n_storages;
+	struct plan *plan;     /* one for each node */
 	struct area *area;     uint32_t n_area, cap_area;
 	struct group *group;   uint32_t n_group, cap_group;
-	int64_t *work;         /* cycles of the nodes before each, roughly */
-	int64_t *used;         /* bytes of residents during each */
-	int neighbours;        /* scratchpad.c: how much areas of consecutive nodes should be apart, of 4 */
-	bool only_loads;       /* tiling.c: loads are all that counts */
-	int64_t fast_limit;     /* tile_search.c: more cycles than that with fast memory count several times; 0: none do */
-	bool known_order;         /* schedule.c: cycles of the stream as a whole, not of the units each for itself */
-	bool halves;           /* scratchpad.c: halves of a tensor in two regions, where that costs nothing else */
-	struct cmds cmds;
-	struct hazards *hazards;   /* emit.c: of the last emission */
-	struct cached_tiles *tile_cache;         /* placement.c: tiles of each node, or NULL */
-	int step;              /* in the program */
-	int threads;           /* for trials */
+	int64_t *work;         /* work[i]: cycles of the nodes before node i, roughly; n + 2 of them */
+	int64_t *used;         /* used[i]: bytes of residents during node i */
+	struct placement_params params;   /* of the last placement */
+	int64_t fast_limit;    /* cycles with fast memory beyond so many count several times (step_measure()); 0: no limit */
+	bool known_order;      /* estimates are of the stream in its order, not of units each for itself */
+	struct cmds cmds;      /* of the last emission */
+	struct hazards *hazards;      /* of the last emission */
+	struct cached_tiles *tile_cache;   /* placement.c: tilings that nodes got before, or NULL */
 };
 
-/* Last node that touches the bytes of a resident, whoever owns them by then. */
+/* Last node that touches the bytes of a resident storage, whichever storage has them by then. */
 int storage_last(const struct npu_step *s, int storage);
 
 static inline struct node *step_node(const struct npu_step *s, int i)
@@ -143,6 +177,7 @@ static inline struct node *step_node(const struct npu_step *s, int i)
 
 struct span { int64_t lo, n; };
 
+/* [lo, hi) clipped to [0, limit); at least one element of it, even where nothing is left. */
 static inline struct span span_clip(int64_t lo, int64_t hi, int64_t limit)
 {
 	lo = max64(min64(lo, limit - 1), 0);
@@ -150,211 +185,280 @@ static inline struct span span_clip(int64_t lo, int64_t hi, int64_t limit)
 	return (struct span){ lo, hi - lo };
 }
 
+/* Does the node run on the array? Else it runs on the vector engine. */
 static inline bool on_array(const struct node *nd)
 {
 	return nd->kind == NODE_CONV || nd->kind == NODE_DWCONV;
 }
 
-/* Input rows and columns that output rows/columns [o, o+n) read, clipped to the image. */
+/* Input rows that output rows [oy, +n) read, clipped to the image. */
 static inline struct span input_rows(const struct node *nd, int64_t oy, int64_t n)
 {
-	int64_t lo = oy * nd->sy - nd->pt;
+	int64_t lo = oy * nd->win.sy - nd->win.pt;
 
-	return span_clip(lo, lo + (n - 1) * nd->sy + (int64_t)(nd->kh - 1) * nd->dy + 1, nd->x.dim[1]);
+	return span_clip(lo, lo + (n - 1) * nd->win.sy + (int64_t)(nd->win.kh - 1) * nd->win.dy + 1, nd->x.dim[1]);
 }
 
+/* Input columns that output columns [ox, +n) read, clipped to the image. */
 static inline struct span input_cols(const struct node *nd, int64_t ox, int64_t n)
 {
-	int64_t lo = ox * nd->sx - nd->pl;
+	int64_t lo = ox * nd->win.sx - nd->win.pl;
 
-	return span_clip(lo, lo + (n - 1) * nd->sx + (int64_t)(nd->kw - 1) * nd->dx + 1, nd->x.dim[2]);
+	return span_clip(lo, lo + (n - 1) * nd->win.sx + (int64_t)(nd->win.kw - 1) * nd->win.dx + 1, nd->x.dim[2]);
 }
 
-/* Does the node treat channels apart, so that a tile of them reads only its own? */
+/* Does the node treat channels apart, so that a tile of channels reads only its own? */
 static inline bool channelwise(const struct node *nd)
 {
 	return nd->kind == NODE_DW || nd->kind == NODE_POOL || nd->kind == NODE_ELT;
 }
 
-/* tiling.c: the most columns (transposed: rows) of the result in a dw command */
-int64_t dw_width(const struct cc *cc, const struct node *nd);
 /* Is the second operand the same for all pixels of an image? */
 static inline bool second_still(const struct node *nd)
 {
-	return nd->table || (nd->kind == NODE_ELT && !nd->r.step[1] && !nd->r.step[2]);
+	return by_table(nd) || (nd->kind == NODE_ELT && !nd->r.step[1] && !nd->r.step[2]);
 }
 
-/* Channels of it that a job of cn channels takes. */
+/* Channels of the second operand that a job of cn channels takes. */
 static inline int64_t second_channels(const struct node *nd, int64_t cn)
 {
-	return nd->table ? nd->r.dim[3] : cn;
+	return by_table(nd) ? nd->r.dim[3] : cn;
 }
 
-/* tiling.c: cycles that the array or the vector engine needs at least */
+/* ---- tiling.c ---- */
+
+/* The most columns (transposed: rows) of the result that one depthwise command can make: its line buffer bounds them. */
+int64_t dw_width(const struct cc *cc, const struct node *nd);
+
+/* Cycles that the array or the vector engine needs for the node at least; roughly for the vector engine. */
 int64_t node_work(const struct cc *cc, const struct node *nd);
 
-/* tiling.c: cheapest tiles within budget bytes. 0 or -ERANGE */
+/* Choose the tiling of p->tile that should take the fewest cycles within `budget` bytes. 0, or -ERANGE: none fits. */
 int plan_node(const struct cc *cc, const struct node *nd, struct plan *p, int64_t budget);
 
-/* emit_loop_nest.c: pieces of a loop nest. 0 or -ERANGE */
-int plan_loop_nest(const struct npu_step *s, const struct node *nd, struct plan *p, int64_t budget);
-
-/* all_weights: the load that brings column tile t. */
-struct piece {
-	int64_t first, n;      /* tiles */
-	int slot;              /* area */
-	int64_t before;        /* tiles before it in that area */
-};
-struct piece plan_piece(const struct plan *p, const struct node *nd, int64_t t);
-
-/* Cut a node that is all on chip into about k jobs, so that its neighbours can start earlier. */
+/* Cut a node that is all on chip into about k jobs, so that its neighbours can start earlier; nothing for other nodes. */
 void plan_split(const struct cc *cc, const struct node *nd, struct plan *p, int64_t k);
 
-/* scratchpad.c: addresses for all areas, the largest first: apart from each other, those above `compact` bytes just
- * packed. The first `from` of that order keep theirs. The area for which there was no room, or -1. */
-struct alloc;
-struct alloc *alloc_new(struct npu_step *s);
-void alloc_free(struct alloc *al);
-int alloc_areas(struct alloc *al, int from, int64_t compact);
-int alloc_rank(const struct alloc *al, int area);   /* in that order */
+/* tiling.all_weights: one load of weights. */
+struct piece {
+	int64_t first, n;      /* its column tiles */
+	int slot;              /* the area that it goes to */
+	int64_t before;        /* tiles before it in that area */
+};
 
-/* stripes.c: groups of nodes among those whose results do not stay on chip */
+/* The piece that brings column tile t. */
+struct piece plan_piece(const struct plan *p, const struct node *nd, int64_t t);
+
+/* emit/emit_loop_nest.c: choose the pieces of a loop nest. 0, or -ERANGE: not even a small one fits. */
+int plan_loop_nest(const struct npu_step *s, const struct node *nd, struct plan *p, int64_t budget);
+
+/* ---- scratchpad.c ---- */
+
+/* An attempt to give all areas of a step addresses, the largest first. */
+struct alloc;
+struct alloc *alloc_new(struct npu_step *s);   /* NULL: no memory */
+void alloc_free(struct alloc *al);
+
+/*
+ * Give all areas but the first `from` in the order of size an address. Areas of at
+ * most `compact` bytes are kept apart from those that the same nodes use; larger
+ * ones are packed at the lowest address. -1, or the area for which there was no room.
+ */
+int alloc_areas(struct alloc *al, int from, int64_t compact);
+
+/* The area's place in the order of size. */
+int alloc_rank(const struct alloc *al, int area);
+
+/* ---- stripes.c ---- */
+
+/* Form stripe groups among the nodes whose results do not stay on chip. 0 or -ENOMEM */
 int step_find_groups(struct npu_step *s, const struct striping *how);
 
-/* stripe_walk.c */
+/* ---- stripe_walk.c ---- */
+
+/* Call w for every load and every stripe of every node, in the order of execution. 0, or what a call returned */
 int group_walk(struct npu_step *s, struct group *g, struct group_walker *w);
+
+/* Stripes of the group's last node. */
 int64_t group_stripes(const struct npu_step *s, const struct group *g);
-/* Rows that fill whole groups of the array; 1 where that would take many. */
+
+/* Rows of a node that fill whole groups of the array's rows; 1 where striping.full does not ask for that, or where it
+ * would take more than 8. */
 int64_t group_grain(const struct npu_step *s, const struct group *g, const struct node *nd);
-/* What a walk looks up of a group whose rings are listed; its step may still change. Sets of nodes are bits. */
+
+/* What a walk looks up of a group whose rings are listed; group.step may still change. Sets of nodes are bits. */
 struct group_deps {
 	const struct npu_step *s;
 	struct group *g;
 	const struct node *nd[GROUP_NODES];
-	int64_t height[GROUP_NODES], grain[GROUP_NODES];
-	/* Whoever of the group writes what each reads, kept as a ring or resident: only nodes before it. */
-	uint32_t x_from[GROUP_NODES], r_from[GROUP_NODES];
-	uint32_t x_to[MAX_RINGS], r_to[MAX_RINGS];   /* of each ring: its readers */
+	int64_t height[GROUP_NODES], grain[GROUP_NODES];   /* rows of each node's result, and group_grain() */
+	uint32_t x_from[GROUP_NODES], r_from[GROUP_NODES]; /* earlier nodes of the group that write each node's x and r */
+	uint32_t x_to[MAX_RINGS], r_to[MAX_RINGS];   /* nodes that read each ring as their x, as their r */
 };
 void group_deps_open(struct group_deps *c, const struct npu_step *s, struct group *g);
-/* Rows that each ring must hold, into the group; false where they take more than so many bytes. */
+
+/* Walk the group and set how many rows each ring must hold. false: that would take more than `room` bytes. */
 bool group_deps_measure(const struct group_deps *c, int64_t room);
 
-/* moves.c: one change to what a trial says: the stripes of a group that begins at `node` (own: else the trial's
- * again), into how many jobs that (split, or 0) and the next (next, or 0) are cut, into how many slots its weights
- * come (slots, or -1), or where a storage is; -1: none */
+/* ---- placement.c ---- */
+
+/* List the storages of a step and find the best plan for it. 0 or a negative errno; -ERANGE with cc->bad_node */
+int step_place(struct npu_step *s);
+
+struct memo_client;
+
+/*
+ * Place a step with these parameters: residents, stripe groups, tiles, addresses.
+ *
+ * @param r  NULL, or what remembers outcomes
+ * @return 0; -ENOSPC, -ERANGE, -ENOMEM; 1 with r: all of that has been evaluated before, and r->o says what came of it
+ */
+int place_with(struct npu_step *s, const struct placement_params *t, struct memo_client *r);
+
+/* Free what a step owns, not the step itself. */
+void step_clear(struct npu_step *s);
+
+/* ---- emit/ ---- */
+
+/* emit.c: emit the commands of the plan in a valid order, waits filled in. 0, -ENOMEM, -ERANGE with cc->bad_node, or
+ * -E2BIG: more than one stream can count */
+int step_emit(struct npu_step *s);
+
+/* emit_weights.c: put records beside the weights that come with them (tiling.own_recs); once, after the last emission.
+ * 0 or -ENOMEM */
+int step_pack_weights(struct npu_step *s);
+
+/* load_order.c: put loads into the order in which they can best run. 0 or -ENOMEM */
+int order_loads(struct npu_step *s);
+
+/* hazards.c: which command last wrote, and which have since read, every byte. */
+struct hazards;
+struct hazards *hazards_new(void);             /* NULL: no memory */
+void hazards_clear(struct hazards *h);
+void hazards_free(struct hazards *h);
+
+/* Note the accesses of command c, the unit_index-th of its unit, and set what it waits for. 0 or -ENOMEM */
+int hazards_add(struct hazards *h, struct cmd *c, uint32_t unit_index);
+
+/* The counts of loads whose bytes each command touches; cmd.first_load and n_loads are its range. NULL: a command waits
+ * for loads for other reasons as well, or there are none. */
+const uint32_t *hazards_loads(const struct hazards *h);
+
+/* schedule.c: cycles that the emitted commands should take with fast and with slow memory. 0 or -ENOMEM */
+int step_cycles(const struct npu_step *s, uint64_t *fast, uint64_t *slow);
+
+/* schedule.c: interleave the units' commands and append the stream to the program, with its estimates. 0 or -ENOMEM */
+int step_schedule(struct npu_step *s);
+
+/* ---- estimate/simulate.c ---- */
+
+/*
+ * Simulate the emitted commands.
+ *
+ * @param order        the stream's order, or NULL: every unit for itself
+ * @param[out] start   cycle in which each command begins
+ * @param[out] end     cycle in which it retires
+ * @param[out] total   cycle in which all is done
+ * @return 0 or -ENOMEM
+ */
+int simulate(const struct npu_step *s, const uint32_t *order, bool slow_memory, uint64_t *start, uint64_t *end, uint64_t *total);
+
+/* ---- search/ ---- */
+
+/* What came of a candidate. */
+struct outcome {
+	bool no_room;          /* its areas did not fit; the rest then says nothing */
+	int err;
+	int64_t cycles;        /* INT64_MAX: it cannot be expressed */
+	int64_t emitted;       /* commands that were emitted for it; -1: none */
+	bool fits;             /* nothing passes through memory because it does not fit */
+};
+
+/* search.c: find the best placement, and place the step so. 0 or a negative errno */
+int place_best(struct npu_step *s);
+
+/* critical_path.c: for each node, cycles of the critical path on which the unit that has most to do waits because of
+ * it, with fast and with slow memory together. 0 or -ENOMEM */
+int step_critical_cycles(const struct npu_step *s, int64_t *cycles);
+
+/* tile_search.c: choose the splits of all nodes with at most so many commands emitted in all; then emit. */
+int step_search_splits(struct npu_step *s, int64_t most);
+
+/* tile_search.c: emit the plan as it stands, nodes split as it asks. */
+int step_emit_split(struct npu_step *s);
+
+/* tile_search.c: do so, and estimate it. */
+void step_measure(struct npu_step *s, struct outcome *o);
+
+/*
+ * moves.c: one small change to what is asked of a plan. What it says nothing of stays:
+ * - node >= 0 and neither split nor slots: the striping of a group that begins there
+ *   (own; else the step's again);
+ * - split: the number of jobs of `node`, and `next` (0: as it was) of the node behind it;
+ * - slots >= 0: the number of slots for the weights of `node`;
+ * - storage >= 0: its residency hint.
+ */
 struct move { int node; struct striping how; bool own; int split, next, slots, storage, hint; };
 #define MAX_MOVES 64
 void move_apply(struct npu_step *s, const struct move *c);
+/* The move that would undo c, were it made now. */
 struct move move_undo(const struct npu_step *s, const struct move *c);
-/* Those of the plan as it stands that begin at this node, at most so many; tier 0 are those which help most often,
- * 1 the others. How many */
+
+/* The moves at this node, at most so many into c. Even tiers are placements (0: those that help most often; 2: the
+ * others), odd ones splits. How many there are */
 int list_moves(const struct npu_step *s, int node, int tier, struct move *c, int most);
-/* Other splits that make a difference; tier 1: of the next node with it. */
+
+/* Splits that cut the node in another way than now; tier 1: the next node as well. How many there are */
 int list_splits(const struct npu_step *s, int node, int tier, struct move *c, int most);
 
-/* placement.c: residency, plans, areas. 0 or negative errno; -ERANGE with cc->bad_node */
-int step_place(struct npu_step *s);
-/* Residents of at most `largest` bytes, groups; results in the place of second addends; how addresses
- * are chosen; how weights are loaded. */
-struct placement_params { int64_t largest; struct striping stripes; bool in_place; int neighbours; bool halves, only_loads; };
-struct memo_client;
-/* Residents, groups, areas. 0, -ENOSPC, -ERANGE, -ENOMEM; 1 with a recall: all that has been before, it says what came of it. */
-int place_with(struct npu_step *s, const struct placement_params *t, struct memo_client *r);
-/* search.c: the best that was found */
-int place_best(struct npu_step *s);
-/* critical_path.c: cycles in which the unit that has most to do waits for each node, or for what that waits for. 0 or -ENOMEM */
-int step_critical_cycles(const struct npu_step *s, int64_t *cycles);
-
-/* load_order.c: loads in the order in which they can best run. 0 or -ENOMEM */
-int order_loads(struct npu_step *s);
-
-/* emit.c: commands in a valid order, waits filled in. -E2BIG: too many for one stream */
-int step_emit(struct npu_step *s);
-/* emit.c: constants as the emitted loads of own_recs want them; once. 0 or -ENOMEM */
-int step_pack_weights(struct npu_step *s);
-
-/* hazards.c: who last wrote and read which bytes */
-struct hazards;
-struct hazards *hazards_new(void);
-void hazards_clear(struct hazards *h);
-void hazards_free(struct hazards *h);
-/* Account for command c, the unit_index-th of its unit; sets its waits. 0 or -ENOMEM */
-int hazards_add(struct hazards *h, struct cmd *c, uint32_t unit_index);
-/* Counts of all loads whose bytes each command touches, which lists its own (first_load); NULL: those are not all
- * loads that it waits for, or there are none. */
-const uint32_t *hazards_loads(const struct hazards *h);
-
-/* thread_pool.c: a step, and copies of it to try things on in other threads */
+/* thread_pool.c: a step, and copies of it on which other threads evaluate candidates. */
 #define MAX_THREADS 8
 struct replicas { struct npu_step *step[MAX_THREADS]; int n; };
-int replicas_open(struct replicas *w, struct npu_step *s);      /* 0 or -ENOMEM; replicas_close() in any case */
+int replicas_open(struct replicas *w, struct npu_step *s);   /* 0 or -ENOMEM; replicas_close() in any case */
 void replicas_close(struct replicas *w);
 
 /*
- * Trials that so many threads make, in the order in which they are pushed;
- * taken in that order, too. fn(user, worker, slot): the trial in that slot.
+ * thread_pool.c: evaluations in several threads. They are begun in the order in which
+ * they are pushed, and taken in that order, too. fn(user, worker, slot) makes the one
+ * whose parameters the caller has put into slot number `slot`.
  */
 #define POOL_SLOTS 32
 struct pool;
 struct pool *pool_open(int threads, void (*fn)(void *user, int worker, int slot), void *user);   /* NULL: no memory */
 void pool_close(struct pool *q);
-int pool_slot(const struct pool *q);   /* that the next trial may be put into; -1: enough are under way */
-void pool_push(struct pool *q);        /* it is */
-int pool_take(struct pool *q);         /* the first that is left, once it is made; -1: none */
-void pool_drop(struct pool *q);        /* all of them; none is being made after that */
+int pool_slot(const struct pool *q);     /* the slot for the next evaluation; -1: enough are under way */
+void pool_push(struct pool *q);          /* that slot is filled */
+int pool_take(struct pool *q);           /* the slot of the oldest one left, once it is made; -1: none is left */
+void pool_drop(struct pool *q);          /* forget all that are left; none is being made after that */
 
-/* memo.c: what came of plans */
-struct outcome {
-	bool no_room;          /* for its areas; else */
-	int err;
-	int64_t cycles, emitted;
-	bool fits;             /* nothing passes the memory */
-};
+/* memo.c: outcomes of placements, by all that decides them. Threads share it. */
 struct memo_key { uint64_t *v; uint32_t n, cap; };
 struct memo;
-struct memo *memo_new(void);
+struct memo *memo_new(void);                      /* NULL: no memory */
 void memo_free(struct memo *m);
-int memo_put(struct memo_key *k, int64_t v);      /* 0 or -ENOMEM */
-/* All that decides what comes of a plan whose residents and groups are chosen. 0 or -ENOMEM */
+int memo_put(struct memo_key *k, int64_t v);      /* append a number to the key; 0 or -ENOMEM */
+/* Make the key of a step whose residents and groups are chosen. 0 or -ENOMEM */
 int memo_key_of(struct memo_key *k, const struct npu_step *s);
 bool memo_find(struct memo *m, const struct memo_key *k, struct outcome *o);
-int memo_add(struct memo *m, const struct memo_key *k, const struct outcome *o);
-/* Trials of one thread, which remember what came of plans. */
+int memo_add(struct memo *m, const struct memo_key *k, const struct outcome *o);   /* 0 or -ENOMEM */
+/* One thread's use of a memo: key and outcome of its last placement. */
 struct memo_client { struct memo *all; struct memo_key key; struct outcome o; };
 
-/*
- * hill_climb.c: changes one after another, those first where most cycles are lost;
- * what makes the whole faster stays, and all is looked at again.
- */
+/* hill_climb.c: moves one after another; what makes the whole faster stays. */
 struct climb {
 	struct replicas *replicas;
-	int (*list)(const struct npu_step *s, int node, int tier, struct move *c, int most);
-	int tiers;
-	bool again;            /* where one helped, another may: on top of it */
-	int (*emit_best)(void *user);                                   /* the replicas's first as it is best, emitted */
-	void (*measure)(void *user, int worker, const struct move *c, struct outcome *o);   /* one of the replicas, so changed */
+	int (*list)(const struct npu_step *s, int node, int tier, struct move *c, int most);   /* list_moves, list_splits */
+	int tiers;             /* of list */
+	bool again;            /* where one move helped, try others on top of it at once */
+	int (*emit_best)(void *user);    /* place and emit the best plan on the first replica; 0 or a negative errno */
+	void (*measure)(void *user, int worker, const struct move *c, struct outcome *o);   /* evaluate a replica on which
+	                        * move c has been made */
 	void *user;
-	int64_t cycles;        /* best so far */
-	int64_t emitted, most; /* commands of all trials; at most */
+	int64_t cycles;        /* of the best plan so far */
+	int64_t emitted, most; /* commands emitted in all, and how many they may be */
 };
+
+/* Climb until no move helps or the commands are used up. 0 or a negative errno */
 int climb(struct climb *c);
-
-/* tile_search.c: choose the splits of all nodes, in trials of at most so many commands; then emit. */
-int step_search_splits(struct npu_step *s, int64_t most);
-/* Emit the plan as it stands, nodes cut as it says; and simulate it. */
-int step_emit_split(struct npu_step *s);
-void step_measure(struct npu_step *s, struct outcome *o);
-
-/* simulate.c: start and retirement of every emitted command, and when all is done. order: of the
- * stream, or NULL: every unit for itself. 0 or -ENOMEM */
-int simulate(const struct npu_step *s, const uint32_t *order, bool slow_memory, uint64_t *start, uint64_t *end, uint64_t *total);
-
-/* schedule.c: cycles that the emitted commands should take with fast and with slow memory. 0 or -ENOMEM */
-int step_cycles(const struct npu_step *s, uint64_t *fast, uint64_t *slow);
-/* Interleave the units and append the stream to the program. */
-int step_schedule(struct npu_step *s);
-
-void step_clear(struct npu_step *s);
 
 #endif

@@ -91,13 +91,13 @@ static int64_t together(const struct alloc *al, const struct area *a, const stru
 		return 4 * (al->s->work[to + 1] - al->s->work[max64(from, 0)]);
 	if (from > to + 1)
 		return 0;
-	return al->s->neighbours * min64(al->s->work[from + 1] - al->s->work[from], al->s->work[to + 1] - al->s->work[max64(to, 0)]);
+	return al->s->params.neighbours * min64(al->s->work[from + 1] - al->s->work[from], al->s->work[to + 1] - al->s->work[max64(to, 0)]);
 }
 
 /* Cycles in which a at this address and what is placed already are in each other's way, roughly. */
 static int64_t conflicts(const struct alloc *al, const struct area *a, int64_t addr)
 {
-	int64_t sum = a->weights || !al->s->halves ? 0 : lopsided(al, a, addr);
+	int64_t sum = a->weights || !al->s->params.halves_apart ? 0 : lopsided(al, a, addr);
 	struct span in = touched(al, addr, a->bytes);
 
 	for (int64_t r = in.lo; r < in.lo + in.n; r++)

@@ -137,7 +137,7 @@ static void set_over(const struct npu_step *s, struct group *g)
 			r->rows = round_up(r->rows, group_grain(s, g, group_node(s, g, r->writer)));
 		for (int k = 0; k < g->n; k++)
 			if (g->rx[k] == i)
-				r->wrap_rows = max64(r->wrap_rows, (int64_t)(group_node(s, g, k)->kh - 1) * group_node(s, g, k)->dy);
+				r->wrap_rows = max64(r->wrap_rows, (int64_t)(group_node(s, g, k)->win.kh - 1) * group_node(s, g, k)->win.dy);
 		/* All of it: nothing ever wraps. */
 		if (r->rows >= r->height) {
 			r->rows = r->height;
@@ -154,7 +154,7 @@ static int64_t group_weights(const struct npu_step *s, const struct group *g)
 
 	for (int k = 0; k < g->n; k++) {
 		const struct node *nd = group_node(s, g, k);
-		sum += nd->w < 0 ? 0 : nd->rec_bytes + nd->n_tiles * nd->tile_bytes;
+		sum += nd->wt.w < 0 ? 0 : nd->wt.rec_bytes + nd->wt.n_tiles * nd->wt.tile_bytes;
 	}
 	return sum;
 }
@@ -301,7 +301,7 @@ int step_find_groups(struct npu_step *s, const struct striping *all)
 	}
 	for (int i = 0; i < s->n && !err; ) {
 		const struct storage *y = &s->storage[s->plan[i].y_storage];
-		const struct striping *how = s->plan[i].has_own_striping ? &s->plan[i].striping : all;
+		const struct striping *how = s->plan[i].req.has_own_striping ? &s->plan[i].req.striping : all;
 		int n = y->resident ? 0 : closure(s, i, how->nodes);
 		bool found = false;
 		for (; n >= 2 && !found; n--) {

@@ -22,17 +22,17 @@
 
 static int64_t rows_for(const struct node *nd, int64_t th)
 {
-	return min64(nd->x.dim[1], (th - 1) * nd->sy + (int64_t)(nd->kh - 1) * nd->dy + 1);
+	return min64(nd->x.dim[1], (th - 1) * nd->win.sy + (int64_t)(nd->win.kh - 1) * nd->win.dy + 1);
 }
 
 static int64_t cols_for(const struct node *nd, int64_t tw)
 {
-	return min64(nd->x.dim[2], (tw - 1) * nd->sx + (int64_t)(nd->kw - 1) * nd->dx + 1);
+	return min64(nd->x.dim[2], (tw - 1) * nd->win.sx + (int64_t)(nd->win.kw - 1) * nd->win.dx + 1);
 }
 
 static int64_t weights_of(const struct node *nd, const struct cc *cc, int64_t channels)
 {
-	return nd->w < 0 ? 0 : ceil_div(channels, cc->n) * (nd->tile_bytes + WEFT_PARAM_BYTES * cc->n);
+	return nd->wt.w < 0 ? 0 : ceil_div(channels, cc->n) * (nd->wt.tile_bytes + WEFT_PARAM_BYTES * cc->n);
 }
 
 struct counts { int64_t pixels, channels; };   /* jobs along pixels (and batch) and along channels */
@@ -40,8 +40,8 @@ struct counts { int64_t pixels, channels; };   /* jobs along pixels (and batch) 
 static struct counts job_counts(const struct node *nd, const struct plan *p)
 {
 	return (struct counts){
-		nd->y.dim[0] * ceil_div(nd->y.dim[1], p->th) * ceil_div(nd->y.dim[2], p->tw),
-		ceil_div(nd->y.dim[3], p->tc),
+		nd->y.dim[0] * ceil_div(nd->y.dim[1], p->tile.th) * ceil_div(nd->y.dim[2], p->tile.tw),
+		ceil_div(nd->y.dim[3], p->tile.tc),
 	};
 }
 
@@ -49,31 +49,31 @@ static struct counts job_counts(const struct node *nd, const struct plan *p)
 static int64_t measure(const struct cc *cc, const struct node *nd, struct plan *p)
 {
 	struct counts k = job_counts(nd, p);
-	int slots = k.pixels * k.channels > 1 ? p->slots : 1;
-	int64_t pixels = p->th * p->tw;
+	int slots = k.pixels * k.channels > 1 ? p->tile.slots : 1;
+	int64_t pixels = p->tile.th * p->tile.tw;
 
-	p->n_in = p->x_resident ? 0 : k.pixels > 1 || (channelwise(nd) && k.channels > 1) ? p->slots : 1;
-	p->n_r = p->r_resident ? 0 : slots;
-	p->n_out = p->y_resident ? 0 : slots;
-	p->n_w = nd->w < 0 ? 0 : p->all_weights ? 1 : (int)min64(p->slots, k.channels);
-	p->in_bytes = round_up(rows_for(nd, p->th) * cols_for(nd, p->tw) * (channelwise(nd) ? p->tc : nd->x.dim[3]) *
+	p->tile.n_in = p->req.x_resident ? 0 : k.pixels > 1 || (channelwise(nd) && k.channels > 1) ? p->tile.slots : 1;
+	p->tile.n_r = p->req.r_resident ? 0 : slots;
+	p->tile.n_out = p->req.y_resident ? 0 : slots;
+	p->tile.n_w = nd->wt.w < 0 ? 0 : p->tile.all_weights ? 1 : (int)min64(p->tile.slots, k.channels);
+	p->tile.in_bytes = round_up(rows_for(nd, p->tile.th) * cols_for(nd, p->tile.tw) * (channelwise(nd) ? p->tile.tc : nd->x.dim[3]) *
 	                       view_elem(&nd->x), cc->n);
-	p->out_bytes = round_up(pixels * p->tc * view_elem(&nd->y), cc->n);
-	p->r_bytes = !nd->add ? 0 : round_up(second_still(nd) ? second_channels(nd, p->tc) * view_elem(&nd->r)
-	                                                        : pixels * p->tc * view_elem(&nd->r), cc->n);
-	p->w_bytes = weights_of(nd, cc, p->all_weights ? nd->y.dim[3] : p->tc);
-	if (p->split_k) {
-		p->n_w = p->slots;
-		p->w_bytes = p->kq * cc->n * cc->n * (nd->joined ? 1 : nd->kw) + WEFT_PARAM_BYTES * cc->n;
+	p->tile.out_bytes = round_up(pixels * p->tile.tc * view_elem(&nd->y), cc->n);
+	p->tile.r_bytes = !nd->add ? 0 : round_up(second_still(nd) ? second_channels(nd, p->tile.tc) * view_elem(&nd->r)
+	                                                        : pixels * p->tile.tc * view_elem(&nd->r), cc->n);
+	p->tile.w_bytes = weights_of(nd, cc, p->tile.all_weights ? nd->y.dim[3] : p->tile.tc);
+	if (p->tile.split_k) {
+		p->tile.n_w = p->tile.slots;
+		p->tile.w_bytes = p->tile.kq * cc->n * cc->n * (nd->wt.joined ? 1 : nd->win.kw) + WEFT_PARAM_BYTES * cc->n;
 	}
-	return p->n_in * p->in_bytes + p->n_r * p->r_bytes + p->n_out * p->out_bytes + p->n_w * p->w_bytes;
+	return p->tile.n_in * p->tile.in_bytes + p->tile.n_r * p->tile.r_bytes + p->tile.n_out * p->tile.out_bytes + p->tile.n_w * p->tile.w_bytes;
 }
 
 /* Rows of the array that tiles of h x w fill, in groups of n. */
 static int64_t groups_of(const struct cc *cc, const struct node *nd, const struct plan *p)
 {
-	int64_t oh = nd->y.dim[1], ow = nd->y.dim[2], h[2] = { p->th, oh % p->th }, w[2] = { p->tw, ow % p->tw };
-	int64_t nh[2] = { oh / p->th, 1 }, nw[2] = { ow / p->tw, 1 }, sum = 0;
+	int64_t oh = nd->y.dim[1], ow = nd->y.dim[2], h[2] = { p->tile.th, oh % p->tile.th }, w[2] = { p->tile.tw, ow % p->tile.tw };
+	int64_t nh[2] = { oh / p->tile.th, 1 }, nw[2] = { ow / p->tile.tw, 1 }, sum = 0;
 
 	for (int i = 0; i < 4; i++)
 		sum += nh[i / 2] * nw[i % 2] * ceil_div(h[i / 2] * w[i % 2], cc->n);
@@ -86,7 +86,7 @@ static int64_t work(const struct cc *cc, const struct node *nd, const struct pla
 	int64_t blocks = ceil_div(nd->y.dim[3], cc->n);
 
 	if (nd->kind == NODE_CONV || nd->kind == NODE_DWCONV)
-		return groups_of(cc, nd, p) * blocks * (nd->tile_bytes / cc->n);
+		return groups_of(cc, nd, p) * blocks * (nd->wt.tile_bytes / cc->n);
 	if (dw_by_row(nd))
 		return view_elements(&nd->x) / nd->x.dim[1] * nd->y.dim[1] * dw_rows(nd) / cc->n;
 	return view_elements(&nd->x) / cc->n;
@@ -104,20 +104,20 @@ static int64_t expected(const struct cc *cc, const struct node *nd, const struct
 	int64_t once = weights_of(nd, cc, nd->y.dim[3]), bytes = 0;
 	bool many = k.channels > 1 && !channelwise(nd);
 
-	if (!p->x_resident)
-		bytes += k.pixels * p->in_bytes * (channelwise(nd) ? k.channels : many && p->by_channel ? k.channels : 1);
-	if (nd->w >= 0)
-		bytes += once * (p->all_weights || p->by_channel ? 1 : k.pixels);
-	if (!p->r_resident)
+	if (!p->req.x_resident)
+		bytes += k.pixels * p->tile.in_bytes * (channelwise(nd) ? k.channels : many && p->tile.by_channel ? k.channels : 1);
+	if (nd->wt.w >= 0)
+		bytes += once * (p->tile.all_weights || p->tile.by_channel ? 1 : k.pixels);
+	if (!p->req.r_resident)
 		bytes += view_bytes(&nd->r);
-	if (!p->y_resident)
+	if (!p->req.y_resident)
 		bytes += view_bytes(&nd->y);
 	/* What nothing hides: the first tile's load and the last one's store; of weights that come as a
 	 * whole, some have come during the node before. Where they are all that counts, the more of them
 	 * come before the better. */
-	int64_t edge = (p->x_resident ? 0 : p->in_bytes) + (p->y_resident ? 0 : p->out_bytes);
+	int64_t edge = (p->req.x_resident ? 0 : p->tile.in_bytes) + (p->req.y_resident ? 0 : p->tile.out_bytes);
 	if (!few_pixels(cc, nd))
-		edge += p->w_bytes / (p->all_weights ? 4 : 1);
+		edge += p->tile.w_bytes / (p->tile.all_weights ? 4 : 1);
 	return max64(bytes / COST_MEMORY_BYTES, work(cc, nd, p)) + edge / COST_MEMORY_BYTES +
 	       k.pixels * k.channels * COST_JOB;
 }
@@ -128,16 +128,16 @@ static int64_t fit_height(const struct cc *cc, const struct node *nd, struct pla
 	int64_t lo = 0, hi = max_th;
 
 	while (lo < hi) {
-		p->th = (lo + hi + 1) / 2;
+		p->tile.th = (lo + hi + 1) / 2;
 		if (measure(cc, nd, p) <= budget)
-			lo = p->th;
+			lo = p->tile.th;
 		else
-			hi = p->th - 1;
+			hi = p->tile.th - 1;
 	}
 	/* Equal tiles rather than a full one and a rest. */
 	if (lo)
 		lo = ceil_div(nd->y.dim[1], ceil_div(nd->y.dim[1], lo));
-	p->th = lo;
+	p->tile.th = lo;
 	return lo;
 }
 
@@ -146,7 +146,7 @@ static int64_t max_height(const struct node *nd)
 {
 	int64_t th = min64(nd->y.dim[1], 16384);
 
-	while (th > 1 && (th - 1) * nd->sy + (int64_t)(nd->kh - 1) * nd->dy >= 32768)
+	while (th > 1 && (th - 1) * nd->win.sy + (int64_t)(nd->win.kh - 1) * nd->win.dy >= 32768)
 		th /= 2;
 	return th;
 }
@@ -155,7 +155,7 @@ int64_t dw_width(const struct cc *cc, const struct node *nd)
 {
 	int64_t line = cc->cfg->dw_line, most = dw_by_row(nd) ? line / 2 - 9 : line / view_elem(&nd->x) - 3;
 
-	return most / (nd->transposed ? nd->sy : nd->sx) + 1;
+	return most / (nd->conv.transposed ? nd->win.sy : nd->win.sx) + 1;
 }
 
 static int64_t max_width(const struct cc *cc, const struct node *nd)
@@ -169,29 +169,29 @@ static int64_t max_width(const struct cc *cc, const struct node *nd)
 
 static void try_tile(const struct cc *cc, const struct node *nd, struct plan p, int64_t budget, struct plan *best)
 {
-	bool on_chip = p.x_resident && p.y_resident && p.r_resident;
+	bool on_chip = p.req.x_resident && p.req.y_resident && p.req.r_resident;
 
-	for (int64_t most = max_height(nd); fit_height(cc, nd, &p, budget, most); most = p.th / 2) {
+	for (int64_t most = max_height(nd); fit_height(cc, nd, &p, budget, most); most = p.tile.th / 2) {
 		if (measure(cc, nd, &p) > budget)
 			continue;
-		p.cost = expected(cc, nd, &p);
-		if (best->cost < 0 || p.cost < best->cost)
+		p.tile.cost = expected(cc, nd, &p);
+		if (best->tile.cost < 0 || p.tile.cost < best->tile.cost)
 			*best = p;
-		if (on_chip || p.th == 1)
+		if (on_chip || p.tile.th == 1)
 			break;
 	}
 }
 
 static void try_channels(const struct cc *cc, const struct node *nd, struct plan p, int64_t budget, struct plan *best)
 {
-	for (p.tw = max_width(cc, nd); ; p.tw = ceil_div(p.tw, 2)) {
-		p.by_channel = false;
+	for (p.tile.tw = max_width(cc, nd); ; p.tile.tw = ceil_div(p.tile.tw, 2)) {
+		p.tile.by_channel = false;
 		try_tile(cc, nd, p, budget, best);
-		p.by_channel = true;
-		if (p.tc < nd->y.dim[3])
+		p.tile.by_channel = true;
+		if (p.tile.tc < nd->y.dim[3])
 			try_tile(cc, nd, p, budget, best);
 		/* Nothing but width is gained by narrower tiles. */
-		if (p.tw == 1 || (p.x_resident && p.y_resident && p.r_resident))
+		if (p.tile.tw == 1 || (p.req.x_resident && p.req.y_resident && p.req.r_resident))
 			break;
 	}
 }
@@ -201,20 +201,20 @@ static void try_split_k(const struct cc *cc, const struct node *nd, struct plan 
 {
 	if (nd->kind != NODE_CONV)
 		return;
-	p.split_k = true;
-	p.tc = cc->n;
-	p.th = 1;
-	for (p.tw = min64(cc->n, nd->y.dim[2]); p.tw >= 1; p.tw /= 2) {
-		p.kq = 0;
-		int64_t room = budget - measure(cc, nd, &p), word = p.slots * cc->n * cc->n * (nd->joined ? 1 : nd->kw);
-		p.kq = min64(room / word, nd->chunks);
+	p.tile.split_k = true;
+	p.tile.tc = cc->n;
+	p.tile.th = 1;
+	for (p.tile.tw = min64(cc->n, nd->y.dim[2]); p.tile.tw >= 1; p.tile.tw /= 2) {
+		p.tile.kq = 0;
+		int64_t room = budget - measure(cc, nd, &p), word = p.tile.slots * cc->n * cc->n * (nd->wt.joined ? 1 : nd->win.kw);
+		p.tile.kq = min64(room / word, nd->wt.chunks);
 		/* The order of float8 sums is kernel columns, then channels. */
-		if (p.kq < 1 || (nd->mode == WEFT_POST_MODE_FLOAT8 && !nd->joined && nd->kw > 1 && p.kq < nd->chunks))
+		if (p.tile.kq < 1 || (nd->mode == WEFT_POST_MODE_FLOAT8 && !nd->wt.joined && nd->win.kw > 1 && p.tile.kq < nd->wt.chunks))
 			continue;
-		p.cost = nd->n_tiles * nd->y.dim[0] * nd->y.dim[1] * ceil_div(nd->y.dim[2], p.tw) *
-		         nd->tile_bytes / COST_MEMORY_BYTES;
+		p.tile.cost = nd->wt.n_tiles * nd->y.dim[0] * nd->y.dim[1] * ceil_div(nd->y.dim[2], p.tile.tw) *
+		         nd->wt.tile_bytes / COST_MEMORY_BYTES;
 		measure(cc, nd, &p);
-		if (best->cost < 0 || p.cost < best->cost)
+		if (best->tile.cost < 0 || p.tile.cost < best->tile.cost)
 			*best = p;
 		return;
 	}
@@ -223,11 +223,11 @@ static void try_split_k(const struct cc *cc, const struct node *nd, struct plan 
 /* Tiles from `first` on that come in one load. */
 static int64_t piece_tiles(const struct plan *p, const struct node *nd, int64_t first)
 {
-	int64_t left = nd->n_tiles - first;
+	int64_t left = nd->wt.n_tiles - first;
 
-	if (!p->own_recs)
-		return min64(left, p->piece);
-	return max64(1, min64(left, min64((left + LAST_MORE) / LAST_SHARE, p->piece)));
+	if (!p->tile.own_recs)
+		return min64(left, p->tile.piece);
+	return max64(1, min64(left, min64((left + LAST_MORE) / LAST_SHARE, p->tile.piece)));
 }
 
 struct piece plan_piece(const struct plan *p, const struct node *nd, int64_t t)
@@ -242,7 +242,7 @@ struct piece plan_piece(const struct plan *p, const struct node *nd, int64_t t)
 			return k;
 		in_area[k.slot] += k.n;
 		k.first += k.n;
-		k.slot = (k.slot + 1) % p->n_w;
+		k.slot = (k.slot + 1) % p->tile.n_w;
 	}
 }
 
@@ -258,27 +258,27 @@ static void choose_piece(const struct cc *cc, const struct node *nd, struct plan
 {
 	int64_t rec = WEFT_PARAM_BYTES * cc->n;
 
-	p->piece = nd->n_tiles;
-	p->own_recs = false;
-	p->w_recs[0] = nd->rec_bytes;
-	if (nd->w < 0 || !p->all_weights || !few_pixels(cc, nd))
+	p->tile.piece = nd->wt.n_tiles;
+	p->tile.own_recs = false;
+	p->tile.w_recs[0] = nd->wt.rec_bytes;
+	if (nd->wt.w < 0 || !p->tile.all_weights || !few_pixels(cc, nd))
 		return;
-	int64_t most = !p->only_loads ? PIECE : p->behind < LAST_NODES ? LAST_PIECE : LARGE_PIECE;
-	p->piece = min64(max64(most / nd->tile_bytes, 1), nd->n_tiles);
-	if (p->piece == nd->n_tiles)
+	int64_t most = !p->req.only_loads ? PIECE : p->req.behind < LAST_NODES ? LAST_PIECE : LARGE_PIECE;
+	p->tile.piece = min64(max64(most / nd->wt.tile_bytes, 1), nd->wt.n_tiles);
+	if (p->tile.piece == nd->wt.n_tiles)
 		return;
-	p->n_w = p->only_loads ? PIECE_AREAS : 2;
-	p->own_recs = p->only_loads && !p->behind;
+	p->tile.n_w = p->req.only_loads ? PIECE_AREAS : 2;
+	p->tile.own_recs = p->req.only_loads && !p->req.behind;
 	for (int i = 0; i < PIECE_AREAS; i++)
-		p->w_recs[i] = p->piece_bytes[i] = 0;
-	for (struct piece k = { 0 }; k.first < nd->n_tiles; k.first += k.n) {
+		p->tile.w_recs[i] = p->tile.piece_bytes[i] = 0;
+	for (struct piece k = { 0 }; k.first < nd->wt.n_tiles; k.first += k.n) {
 		k = plan_piece(p, nd, k.first);
-		p->piece_bytes[k.slot] += k.n * (nd->tile_bytes + (p->own_recs ? rec : 0));
+		p->tile.piece_bytes[k.slot] += k.n * (nd->wt.tile_bytes + (p->tile.own_recs ? rec : 0));
 	}
-	if (!p->own_recs)
-		p->w_recs[0] = nd->rec_bytes;
+	if (!p->tile.own_recs)
+		p->tile.w_recs[0] = nd->wt.rec_bytes;
 	for (int i = 0; i < PIECE_AREAS; i++)
-		p->piece_bytes[i] += p->w_recs[i];
+		p->tile.piece_bytes[i] += p->tile.w_recs[i];
 }
 
 /* Rows, or pixels where there is one long row; pixels in whole groups of the array. */
@@ -286,46 +286,46 @@ void plan_split(const struct cc *cc, const struct node *nd, struct plan *p, int6
 {
 	int64_t oh = nd->y.dim[1], ow = nd->y.dim[2];
 
-	if (!p->can_split)
+	if (!p->tile.can_split)
 		return;
 	if (nd->split_columns) {
-		p->tw = ceil_div(ow, min64(k, ow));
+		p->tile.tw = ceil_div(ow, min64(k, ow));
 		return;
 	}
-	p->th = ceil_div(oh, min64(k, oh));
-	p->tw = oh == 1 ? min64(ow, round_up(ceil_div(ow, k), cc->n)) : ow;
+	p->tile.th = ceil_div(oh, min64(k, oh));
+	p->tile.tw = oh == 1 ? min64(ow, round_up(ceil_div(ow, k), cc->n)) : ow;
 }
 
 static struct plan best_plan(const struct cc *cc, const struct node *nd, struct plan t, int64_t budget)
 {
 	struct plan best = t;
 
-	best.cost = -1;
-	t.split_k = false;
-	t.kq = 0;
-	t.all_weights = true;
-	for (t.tc = nd->y.dim[3]; ; t.tc = round_up(ceil_div(t.tc, 2), cc->n)) {
-		if (t.tc > 65535)
+	best.tile.cost = -1;
+	t.tile.split_k = false;
+	t.tile.kq = 0;
+	t.tile.all_weights = true;
+	for (t.tile.tc = nd->y.dim[3]; ; t.tile.tc = round_up(ceil_div(t.tile.tc, 2), cc->n)) {
+		if (t.tile.tc > 65535)
 			continue;
 		try_channels(cc, nd, t, budget, &best);
-		if (t.tc <= cc->n || (nd->w >= 0 && !channelwise(nd)))
+		if (t.tile.tc <= cc->n || (nd->wt.w >= 0 && !channelwise(nd)))
 			break;
 	}
 	/* All on chip, weights take half of what is free, so that the next node's can come meanwhile;
 	 * but where they are used as fast as they come, all of it, in many loads. */
-	bool on_chip = t.x_resident && t.y_resident && t.r_resident;
-	if (nd->w >= 0 && (best.cost < 0 || !on_chip || best.w_bytes > (few_pixels(cc, nd) ? budget : budget / 2))) {
-		t.all_weights = false;
+	bool on_chip = t.req.x_resident && t.req.y_resident && t.req.r_resident;
+	if (nd->wt.w >= 0 && (best.tile.cost < 0 || !on_chip || best.tile.w_bytes > (few_pixels(cc, nd) ? budget : budget / 2))) {
+		t.tile.all_weights = false;
 		if (on_chip)
-			best.cost = -1;
-		for (t.tc = round_up(nd->y.dim[3], cc->n); ; t.tc = round_up(ceil_div(t.tc, 2), cc->n)) {
-			if (t.tc <= 65535 && (weights_of(nd, cc, t.tc) <= budget / 4 || t.tc <= cc->n))
+			best.tile.cost = -1;
+		for (t.tile.tc = round_up(nd->y.dim[3], cc->n); ; t.tile.tc = round_up(ceil_div(t.tile.tc, 2), cc->n)) {
+			if (t.tile.tc <= 65535 && (weights_of(nd, cc, t.tile.tc) <= budget / 4 || t.tile.tc <= cc->n))
 				try_channels(cc, nd, t, budget, &best);
-			if (t.tc <= cc->n)
+			if (t.tile.tc <= cc->n)
 				break;
 		}
 	}
-	if (best.cost < 0)
+	if (best.tile.cost < 0)
 		try_split_k(cc, nd, t, budget, &best);
 	return best;
 }
@@ -335,7 +335,7 @@ int64_t node_work(const struct cc *cc, const struct node *nd)
 	/* A loop nest's views are storages; as roughly, an element takes a lane. */
 	if (nd->kind == NODE_LOOP_NEST)
 		return nd->dbg.dim[3] / cc->n;
-	struct plan all = { .th = nd->y.dim[1], .tw = nd->y.dim[2], .tc = nd->y.dim[3] };
+	struct plan all = { .tile.th = nd->y.dim[1], .tile.tw = nd->y.dim[2], .tile.tc = nd->y.dim[3] };
 
 	return work(cc, nd, &all);
 }
@@ -346,47 +346,47 @@ int64_t node_work(const struct cc *cc, const struct node *nd)
  */
 static void more_slots(const struct cc *cc, const struct node *nd, struct plan *p, int64_t budget)
 {
-	bool on_chip = p->x_resident && p->y_resident && (p->r_resident || !nd->add);
+	bool on_chip = p->req.x_resident && p->req.y_resident && (p->req.r_resident || !nd->add);
 
-	if (nd->w < 0 || p->all_weights || p->split_k || !on_chip || p->n_w < 2 || !few_pixels(cc, nd))
+	if (nd->wt.w < 0 || p->tile.all_weights || p->tile.split_k || !on_chip || p->tile.n_w < 2 || !few_pixels(cc, nd))
 		return;
 	int64_t tc = cc->n * max64(1, SLOT / weights_of(nd, cc, 1));
-	p->tc = min64(tc, p->tc);
-	p->w_bytes = weights_of(nd, cc, p->tc);
-	p->n_w = (int)min64(min64(ceil_div(nd->y.dim[3], p->tc), MAX_W_SLOTS), max64(budget / 2 / p->w_bytes, 2));
+	p->tile.tc = min64(tc, p->tile.tc);
+	p->tile.w_bytes = weights_of(nd, cc, p->tile.tc);
+	p->tile.n_w = (int)min64(min64(ceil_div(nd->y.dim[3], p->tile.tc), MAX_W_SLOTS), max64(budget / 2 / p->tile.w_bytes, 2));
 }
 
 /* All pixels of a few channels at a time, where that is asked for. */
 static void own_slots(const struct cc *cc, const struct node *nd, struct plan *p, int64_t budget)
 {
-	bool on_chip = p->x_resident && p->y_resident && (p->r_resident || !nd->add);
+	bool on_chip = p->req.x_resident && p->req.y_resident && (p->req.r_resident || !nd->add);
 
-	if (!p->w_slots || nd->w < 0 || nd->n_tiles * nd->tile_bytes * LEAST_WEIGHTS < cc->sp_bytes || p->split_k || !on_chip || p->th < nd->y.dim[1] || p->tw < nd->y.dim[2] || nd->y.dim[0] > 1)
+	if (!p->req.w_slots || nd->wt.w < 0 || nd->wt.n_tiles * nd->wt.tile_bytes * LEAST_WEIGHTS < cc->sp_bytes || p->tile.split_k || !on_chip || p->tile.th < nd->y.dim[1] || p->tile.tw < nd->y.dim[2] || nd->y.dim[0] > 1)
 		return;
 	int64_t tc = min64(cc->n * max64(1, SLOT / weights_of(nd, cc, 1)), round_up(nd->y.dim[3], cc->n)), w_bytes = weights_of(nd, cc, tc);
-	int64_t n = min64(min64(ceil_div(nd->y.dim[3], tc), MAX_W_SLOTS), min64(p->w_slots, budget / w_bytes));
+	int64_t n = min64(min64(ceil_div(nd->y.dim[3], tc), MAX_W_SLOTS), min64(p->req.w_slots, budget / w_bytes));
 	if (n < 2 || tc > 65535)
 		return;
-	p->all_weights = false;
-	p->tc = tc;
-	p->w_bytes = w_bytes;
-	p->n_w = (int)n;
+	p->tile.all_weights = false;
+	p->tile.tc = tc;
+	p->tile.w_bytes = w_bytes;
+	p->tile.n_w = (int)n;
 }
 
 int plan_node(const struct cc *cc, const struct node *nd, struct plan *p, int64_t budget)
 {
-	struct plan best = { .cost = -1 };
+	struct plan best = { .tile.cost = -1 };
 
-	for (p->slots = 2; p->slots >= 1 && best.cost < 0; p->slots--)
+	for (p->tile.slots = 2; p->tile.slots >= 1 && best.tile.cost < 0; p->tile.slots--)
 		best = best_plan(cc, nd, *p, budget);
-	if (best.cost < 0)
+	if (best.tile.cost < 0)
 		return -ERANGE;
 	*p = best;
 	more_slots(cc, nd, p, budget);
 	own_slots(cc, nd, p, budget);
 	choose_piece(cc, nd, p);
 	struct counts k = job_counts(nd, p);
-	p->can_split = p->x_resident && p->y_resident && p->r_resident && !p->split_k && k.channels == 1 &&
-	               k.pixels == nd->y.dim[0] && p->piece == nd->n_tiles;
+	p->tile.can_split = p->req.x_resident && p->req.y_resident && p->req.r_resident && !p->tile.split_k && k.channels == 1 &&
+	               k.pixels == nd->y.dim[0] && p->tile.piece == nd->wt.n_tiles;
 	return 0;
 }

@@ -13,14 +13,14 @@
 void move_apply(struct npu_step *s, const struct move *c)
 {
 	if (c->split) {
-		s->plan[c->node].split = c->split;
+		s->plan[c->node].req.split = c->split;
 		if (c->next)
-			s->plan[c->node + 1].split = c->next;
+			s->plan[c->node + 1].req.split = c->next;
 	} else if (c->slots >= 0) {
-		s->plan[c->node].w_slots = c->slots;
+		s->plan[c->node].req.w_slots = c->slots;
 	} else if (c->node >= 0) {
-		s->plan[c->node].striping = c->how;
-		s->plan[c->node].has_own_striping = c->own;
+		s->plan[c->node].req.striping = c->how;
+		s->plan[c->node].req.has_own_striping = c->own;
 	}
 	if (c->storage >= 0)
 		s->storage[c->storage].hint = c->hint;
@@ -31,13 +31,13 @@ struct move move_undo(const struct npu_step *s, const struct move *c)
 	struct move was = *c;
 
 	if (c->split) {
-		was.split = s->plan[c->node].split;
-		was.next = c->next ? s->plan[c->node + 1].split : 0;
+		was.split = s->plan[c->node].req.split;
+		was.next = c->next ? s->plan[c->node + 1].req.split : 0;
 	} else if (c->slots >= 0) {
-		was.slots = s->plan[c->node].w_slots;
+		was.slots = s->plan[c->node].req.w_slots;
 	} else if (c->node >= 0) {
-		was.how = s->plan[c->node].striping;
-		was.own = s->plan[c->node].has_own_striping;
+		was.how = s->plan[c->node].req.striping;
+		was.own = s->plan[c->node].req.has_own_striping;
 	}
 	if (c->storage >= 0)
 		was.hint = s->storage[c->storage].hint;
@@ -96,12 +96,12 @@ static void list_slots(struct list *l, const struct npu_step *s, int node, bool 
 	const struct node *nd = step_node(s, node);
 	const struct plan *p = &s->plan[node];
 
-	if (nd->w < 0 || p->group || !p->x_resident || !p->y_resident || !p->r_resident || p->split_k)
+	if (nd->wt.w < 0 || p->group || !p->req.x_resident || !p->req.y_resident || !p->req.r_resident || p->tile.split_k)
 		return;
-	if (nd->n_tiles * nd->tile_bytes * LEAST_WEIGHTS < s->cc->sp_bytes)
+	if (nd->wt.n_tiles * nd->wt.tile_bytes * LEAST_WEIGHTS < s->cc->sp_bytes)
 		return;
 	for (size_t i = 0; i < sizeof slots / sizeof *slots && l->n < l->most; i++)
-		if (slots[i].n != p->w_slots && slots[i].often == often)
+		if (slots[i].n != p->req.w_slots && slots[i].often == often)
 			l->c[l->n++] = (struct move){ .node = node, .slots = slots[i].n, .storage = -1 };
 }
 
@@ -127,12 +127,12 @@ static bool same_split(const struct list *l, const struct npu_step *s, int node,
 	struct plan p = s->plan[node], q = p;
 
 	plan_split(s->cc, step_node(s, node), &p, split);
-	plan_split(s->cc, step_node(s, node), &q, q.split);
-	if (q.th == p.th && q.tw == p.tw)
+	plan_split(s->cc, step_node(s, node), &q, q.req.split);
+	if (q.tile.th == p.tile.th && q.tile.tw == p.tile.tw)
 		return true;
 	for (int i = 0; i < l->n; i++) {
 		plan_split(s->cc, step_node(s, node), &q, l->c[i].split);
-		if (q.th == p.th && q.tw == p.tw)
+		if (q.tile.th == p.tile.th && q.tile.tw == p.tile.tw)
 			return true;
 	}
 	return false;
@@ -157,7 +157,7 @@ int list_splits(const struct npu_step *s, int node, int tier, struct move *c, in
 	static const int choices[] = { 1, 2, 3, 4, 6, 8, 12 };
 	struct list l = { c, 0, most };
 
-	if (!s->plan[node].can_split || (tier && (node + 1 == s->n || !s->plan[node + 1].can_split)))
+	if (!s->plan[node].tile.can_split || (tier && (node + 1 == s->n || !s->plan[node + 1].tile.can_split)))
 		return 0;
 	for (size_t k = 0; k < sizeof choices / sizeof *choices && l.n < most; k++)
 		if (!same_split(&l, s, node, choices[k]))

@@ -48,7 +48,7 @@ static bool all_fits(const struct npu_step *s)
 {
 	for (int i = 0; i < s->n; i++) {
 		const struct plan *p = &s->plan[i];
-		if (p->group || !p->x_resident || !p->y_resident || !p->r_resident || (p->z_storage >= 0 && !s->storage[p->z_storage].resident && !s->storage[p->z_storage].in_memory))
+		if (p->group || !p->req.x_resident || !p->req.y_resident || !p->req.r_resident || (p->z_storage >= 0 && !s->storage[p->z_storage].resident && !s->storage[p->z_storage].in_memory))
 			return false;
 	}
 	return true;
@@ -72,7 +72,7 @@ static bool any_pieces(const struct npu_step *s)
 {
 	for (int i = 0; i < s->n; i++) {
 		const struct node *nd = step_node(s, i);
-		if (nd->w >= 0 && !s->plan[i].group && s->plan[i].all_weights && s->plan[i].piece < nd->n_tiles)
+		if (nd->wt.w >= 0 && !s->plan[i].group && s->plan[i].tile.all_weights && s->plan[i].tile.piece < nd->wt.n_tiles)
 			return true;
 	}
 	return false;
@@ -83,7 +83,7 @@ static void measure(struct npu_step *s, struct outcome *o)
 {
 	*o = (struct outcome){ .cycles = INT64_MAX, .emitted = -1 };
 	/* Nothing else than without it. */
-	if (s->only_loads && !any_pieces(s))
+	if (s->params.only_loads && !any_pieces(s))
 		return;
 	invent_addresses(s);
 	step_measure(s, o);
@@ -110,7 +110,7 @@ static void place_and_measure(struct search *b, int worker, const struct placeme
 static void split_all(struct npu_step *s, struct uniform_split c)
 {
 	for (int i = 0; i < s->n; i++)
-		s->plan[i].split = (int)max64(1, min64(c.jobs, (s->work[i + 1] - s->work[i]) / c.cycles));
+		s->plan[i].req.split = (int)max64(1, min64(c.jobs, (s->work[i + 1] - s->work[i]) / c.cycles));
 }
 
 static void evaluate(void *user, int worker, int slot)
@@ -174,7 +174,7 @@ static bool first_candidate(const struct search *b, int k, struct candidate *q)
 	};
 
 	q->params = (struct placement_params){ .largest = b->s->cc->sp_bytes / 8 * eighths[k % N_EIGHTHS], .stripes = ways[k / N_EIGHTHS],
-	                       .neighbours = 2, .halves = true };
+	                       .neighbours = 2, .halves_apart = true };
 	return true;
 }
 #define N_FIRST (4 * N_EIGHTHS)
@@ -232,9 +232,9 @@ static bool address_candidate(const struct search *b, int k, struct candidate *q
 
 	*t = b->best;
 	t->neighbours = k % (N_ADDRESSES / 2);
-	t->halves = k / (N_ADDRESSES / 2) % 2;
+	t->halves_apart = k / (N_ADDRESSES / 2) % 2;
 	t->only_loads = k >= N_ADDRESSES;
-	return t->neighbours != b->best.neighbours || t->halves != b->best.halves || t->only_loads != b->best.only_loads;
+	return t->neighbours != b->best.neighbours || t->halves_apart != b->best.halves_apart || t->only_loads != b->best.only_loads;
 }
 
 static void set_split(struct search *b, struct uniform_split c)
@@ -336,7 +336,7 @@ static int search_moves(struct search *b, int64_t *emitted)
 static void snapshot_save(const struct npu_step *s, struct snapshot *p)
 {
 	for (int i = 0; i < s->n; i++)
-		p->node[i] = (struct snapshot_node){ s->plan[i].striping, s->plan[i].has_own_striping, s->plan[i].split, s->plan[i].w_slots };
+		p->node[i] = (struct snapshot_node){ s->plan[i].req.striping, s->plan[i].req.has_own_striping, s->plan[i].req.split, s->plan[i].req.w_slots };
 	for (int i = 0; i < s->n_storages; i++)
 		p->hint[i] = s->storage[i].hint;
 }
@@ -346,10 +346,10 @@ static void snapshot_load(const struct replicas *w, const struct snapshot *p)
 	for (int k = 0; k < w->n; k++) {
 		struct npu_step *s = w->step[k];
 		for (int i = 0; i < s->n; i++) {
-			s->plan[i].striping = p->node[i].how;
-			s->plan[i].has_own_striping = p->node[i].own;
-			s->plan[i].split = p->node[i].split;
-			s->plan[i].w_slots = p->node[i].w_slots;
+			s->plan[i].req.striping = p->node[i].how;
+			s->plan[i].req.has_own_striping = p->node[i].own;
+			s->plan[i].req.split = p->node[i].split;
+			s->plan[i].req.w_slots = p->node[i].w_slots;
 		}
 		for (int i = 0; i < s->n_storages; i++)
 			s->storage[i].hint = p->hint[i];

@@ -15,7 +15,7 @@
 int step_emit_split(struct npu_step *s)
 {
 	for (int i = 0; i < s->n; i++)
-		plan_split(s->cc, step_node(s, i), &s->plan[i], s->plan[i].split);
+		plan_split(s->cc, step_node(s, i), &s->plan[i], s->plan[i].req.split);
 	return step_emit(s);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs the passes. A node that turns out not to be expressible is forbidden,
- * and everything starts again without it; so the passes never have to undo.
+ * Runs the stages. If a node turns out not to be expressible, its operator is
+ * forbidden and everything starts again without it, so the stages never have to undo.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -10,16 +10,24 @@
 
 #include "userlib/compile/plan/plan.h"
 
+/* Attempts before all runs on the host. Not measured: each forbids one operator, and few networks need any. */
 #define MAX_ATTEMPTS 64
-#define MAX_TUNED 60000       /* commands of all trials of a step */
-#define STEP_NODES 512         /* nodes of one NPU step at most */
 
+/* Commands emitted for all splits of a step that are tried when everything has its place. Measured as the bounds of
+ * search/search.c: none at all costs 0.2 % (MobileNetV2 1.1 % in sram), half as many 0.1 %; twice as many gain 0.1 %. */
+#define MAX_TUNED 60000
+
+/* Nodes of one NPU step at most. STEP_MEASURED */
+#define STEP_NODES 512
+
+/* What attempts so far have found not to work. */
 struct attempt {
 	char **forbidden;      /* per operator: why not on the device, or NULL */
 	int step_nodes;
 	bool no_im2col;
 };
 
+/* Begin an attempt: features of the configuration, empty tables, forbidden operators. 0 or -ENOMEM */
 static int cc_start(struct cc *cc, const struct attempt *a)
 {
 	const weft_graph *g = cc->g;
@@ -50,6 +58,7 @@ static int cc_start(struct cc *cc, const struct attempt *a)
 	return 0;
 }
 
+/* Free what an attempt owns. */
 static void cc_clear(struct cc *cc)
 {
 	for (int i = 0; cc->ops && i < cc->g->n_ops; i++)
@@ -64,7 +73,10 @@ static void cc_clear(struct cc *cc)
 	weft_program_free(cc->p);
 }
 
-/* Runs of device items become one step each, host items one step each. */
+/*
+ * Make the steps of the program: a run of nodes becomes one NPU step (at most step_nodes of them), a
+ * host operator a step of its own. 0 or -ENOMEM
+ */
 static int make_steps(struct cc *cc, int step_nodes)
 {
 	int n = 0, in_step = 0;
@@ -88,6 +100,7 @@ static int make_steps(struct cc *cc, int step_nodes)
 	return 0;
 }
 
+/* List the NPU steps. 0 or -ENOMEM; the caller frees *steps in any case */
 static int list_npu_steps(struct cc *cc, struct npu_step **npu, int *n_npu)
 {
 	struct npu_step *s = calloc((size_t)cc->p->n_steps + 1, sizeof *s);
@@ -109,6 +122,7 @@ static int list_npu_steps(struct cc *cc, struct npu_step **npu, int *n_npu)
 	return 0;
 }
 
+/* Note for every node of a stripe group which operator leads it. */
 static void note_stripes(struct npu_step *s)
 {
 	for (uint32_t i = 0; i < s->n_group; i++)
@@ -116,6 +130,10 @@ static void note_stripes(struct npu_step *s)
 			step_node(s, s->group[i].first + k)->stripes = 1 + step_node(s, s->group[i].first)->last;
 }
 
+/*
+ * Plan all NPU steps, choose offsets in the arena, then emit, schedule and append them. 0 or a
+ * negative errno; -ERANGE with cc->bad_node
+ */
 static int compile_steps(struct cc *cc)
 {
 	struct npu_step *npu;
@@ -146,6 +164,7 @@ static int compile_steps(struct cc *cc)
 	return err;
 }
 
+/* All stages of one attempt, in their order. 0 or a negative errno; -ERANGE with cc->bad_node */
 static int run_passes(struct cc *cc, const struct attempt *a)
 {
 	int err;
@@ -163,12 +182,15 @@ static int run_passes(struct cc *cc, const struct attempt *a)
 	return cc_program_tables(cc);
 }
 
+/*
+ * Forbid what made an attempt fail: im2col if a node of it did, since the convolution itself may be
+ * all right, else the operator. 0 or -ENOMEM
+ */
 static int forbid(struct cc *cc, struct attempt *a)
 {
 	const struct node *nd = &cc->nodes[cc->bad_node];
 	int op = nd->op;
 
-	/* Without strips first; the convolution itself may be all right. */
 	if (nd->split_columns && !a->no_im2col) {
 		a->no_im2col = true;
 		return 0;
@@ -179,6 +201,10 @@ static int forbid(struct cc *cc, struct attempt *a)
 	return a->forbidden[op] ? 0 : -ENOMEM;
 }
 
+/*
+ * Attempts until one succeeds; the last one runs all on the host, which always does. *p is set on
+ * success. 0 or a negative errno
+ */
 static int compile(struct cc *base, weft_program **p)
 {
 	struct attempt a = { calloc((size_t)base->g->n_ops + 1, sizeof(char *)), STEP_NODES, false };
@@ -212,6 +238,7 @@ static int compile(struct cc *base, weft_program **p)
 	return err;
 }
 
+/* Compile a graph, see program.h. */
 int weft_compile(const weft_graph *g, const struct weft_compile_options *o, weft_program **p, char *msg)
 {
 	static const struct weft_compile_options none;

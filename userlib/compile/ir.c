@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Arrays that double. */
+/*
+ * Arrays that double, growing bytes, new storages and new nodes.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "ir.h"
 
+/* Make room for one more than n elements in the array that the pointer at `array` points to. */
 int cc_grow(void *array, uint32_t n, uint32_t *cap, size_t elem)
 {
 	uint32_t want = *cap ? *cap * 2 : 16;
@@ -22,6 +25,7 @@ int cc_grow(void *array, uint32_t n, uint32_t *cap, size_t elem)
 	return 0;
 }
 
+/* Reserve zeroed bytes at the end of b, at a multiple of align; *off is where. */
 int blob_reserve(struct blob *b, uint64_t bytes, uint64_t align, uint64_t *off)
 {
 	uint64_t at = (b->n + align - 1) / align * align;
@@ -42,6 +46,7 @@ int blob_reserve(struct blob *b, uint64_t bytes, uint64_t align, uint64_t *off)
 	return 0;
 }
 
+/* Add a storage that belongs to no tensor. Its number as a root, or -ENOMEM */
 int cc_new_root(struct cc *cc, int64_t bytes)
 {
 	int err = cc_grow(&cc->ten, (uint32_t)cc->n_roots, &cc->cap_roots, sizeof *cc->ten);
@@ -52,6 +57,7 @@ int cc_new_root(struct cc *cc, int64_t bytes)
 	return cc->n_roots++;
 }
 
+/* Add a node with a window of one pixel and a post unit that changes nothing, for elements of `elem` bytes. */
 struct node *cc_new_node(struct cc *cc, enum node_kind kind, int64_t elem)
 {
 	const int lowest = -(1 << (8 * elem - 1));

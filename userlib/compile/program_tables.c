@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the passes found out, as the program's tables. */
+/*
+ * The tables of the program: what runs where and why, how long it should take, and
+ * where every tensor is.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,6 +10,7 @@
 
 #include "userlib/compile/plan/plan.h"
 
+/* Multiplications of an operator as the graph states it. */
 static uint64_t macs_of(const weft_graph *g, const struct weft_gop *o)
 {
 	const weft_tensor *w = o->n_in > 1 ? &g->tensors[o->in[1]].t : NULL;
@@ -30,6 +34,7 @@ static uint64_t macs_of(const weft_graph *g, const struct weft_gop *o)
 	}
 }
 
+/* What a node is, for people. */
 static const char *node_words(const struct node *nd, char text[96])
 {
 	switch (nd->kind) {
@@ -55,7 +60,7 @@ static const char *node_words(const struct node *nd, char text[96])
 	return text;
 }
 
-/* Of an operator that no unit takes. */
+/* Why an operator runs on the host that no stage has taken. */
 static const char *no_unit(const struct cc *cc, int i)
 {
 	if (cc->o->host_only)
@@ -64,6 +69,7 @@ static const char *no_unit(const struct cc *cc, int i)
 	                                                : "no operation of the device";
 }
 
+/* Note why operator i runs where it does, unless a stage has. 0 or -ENOMEM */
 static int op_reason(struct cc *cc, int i)
 {
 	struct cop *c = &cc->ops[i];
@@ -86,7 +92,10 @@ static int op_reason(struct cc *cc, int i)
 	}
 }
 
-/* Several nodes may make one operator's result: it is done with the last of its last step. */
+/*
+ * Add a node's estimate to its operator. Several nodes may make one operator's result: it is done with
+ * the last of its last step.
+ */
 static void finish_estimate(struct cc *cc, const struct node *nd, int step)
 {
 	struct weft_pop *o = &cc->p->ops[nd->last];
@@ -104,6 +113,7 @@ static void finish_estimate(struct cc *cc, const struct node *nd, int step)
 		o->stripes = nd->stripes - 1;
 }
 
+/* Fill the table of operators. 0 or -ENOMEM */
 static int finish_ops(struct cc *cc)
 {
 	weft_program *p = cc->p;
@@ -144,6 +154,7 @@ static int finish_ops(struct cc *cc)
 	return err;
 }
 
+/* Step of an item; before the first item the first step, behind the last one the last. */
 static int step_of(const struct cc *cc, int item)
 {
 	if (item < 0)
@@ -151,6 +162,7 @@ static int step_of(const struct cc *cc, int item)
 	return item < cc->n_items ? cc->items[item].step : cc->p->n_steps - 1;
 }
 
+/* Does the host have tensor i: an input, or the result of a host operator? */
 static bool made_on_host(const struct cc *cc, int i)
 {
 	int op = cc->g->tensors[i].producer;
@@ -158,6 +170,7 @@ static bool made_on_host(const struct cc *cc, int i)
 	return op < 0 ? cc->g->tensors[i].is_input : cc->ops[op].state == OP_HOST;
 }
 
+/* Fill a tensor's entry. */
 static void finish_tensor(struct cc *cc, int i)
 {
 	const struct cten *t = &cc->ten[i];
@@ -183,7 +196,10 @@ static void finish_tensor(struct cc *cc, int i)
 	p->last_step = step_of(cc, root->last_item);
 }
 
-/* A CONCAT of which some operands were written in place has records of the others only. */
+/*
+ * Note which tensors NPU steps make as a whole, so that debug records name all their elements. A
+ * CONCAT of which some operands were written in place has records of the others only.
+ */
 static int finish_on_npu(struct cc *cc)
 {
 	weft_program *p = cc->p;
@@ -200,6 +216,7 @@ static int finish_on_npu(struct cc *cc)
 	return 0;
 }
 
+/* Fill the table of tensors. 0 or -ENOMEM */
 static int finish_tensors(struct cc *cc)
 {
 	weft_program *p = cc->p;
@@ -213,6 +230,7 @@ static int finish_tensors(struct cc *cc)
 	return finish_on_npu(cc);
 }
 
+/* List the weights that the host packs as the program runs. 0 or -ENOMEM */
 static int finish_packs(struct cc *cc)
 {
 	weft_program *p = cc->p;
@@ -231,6 +249,7 @@ static int finish_packs(struct cc *cc)
 	return 0;
 }
 
+/* Fill the program's tables and hand over its constants. 0 or -ENOMEM */
 int cc_program_tables(struct cc *cc)
 {
 	weft_program *p = cc->p;

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Little-endian bytes, written or read by the same code; see byte_io.h.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "byte_io.h"
 
+/* Note the first failure: the data are bad, because of `why`. */
 void io_fail(struct io *io, const char *why)
 {
 	if (io->err)
@@ -13,6 +17,7 @@ void io_fail(struct io *io, const char *why)
 	io->why = why;
 }
 
+/* Writing: make room for n more bytes. */
 static void reserve(struct io *io, size_t n)
 {
 	if (io->n + n <= io->cap)
@@ -27,6 +32,7 @@ static void reserve(struct io *io, size_t n)
 	io->cap = cap;
 }
 
+/* Write n bytes from v, or read them to v; v is zeroed where there is nothing to read. */
 void io_raw(struct io *io, void *v, size_t n)
 {
 	if (io->write && !io->err)
@@ -49,6 +55,7 @@ void io_raw(struct io *io, void *v, size_t n)
 	}
 }
 
+/* Write a number of so many bytes, or read one. The number */
 static uint64_t number(struct io *io, uint64_t v, int bytes)
 {
 	uint8_t b[8] = { 0 };
@@ -87,6 +94,7 @@ void io_i64(struct io *io, int64_t *v)
 	*v = (int64_t)number(io, (uint64_t)*v, 8);
 }
 
+/* Write or read a float by its bits. */
 void io_f32(struct io *io, float *v)
 {
 	uint32_t bits;
@@ -96,6 +104,7 @@ void io_f32(struct io *io, float *v)
 	memcpy(v, &bits, sizeof bits);
 }
 
+/* Write or read a double by its bits. */
 void io_f64(struct io *io, double *v)
 {
 	uint64_t bits;
@@ -105,6 +114,7 @@ void io_f64(struct io *io, double *v)
 	memcpy(v, &bits, sizeof bits);
 }
 
+/* Write or read a byte that is 0 or 1. */
 void io_bool(struct io *io, bool *v)
 {
 	uint8_t b = *v;
@@ -115,6 +125,7 @@ void io_bool(struct io *io, bool *v)
 	*v = b == 1;
 }
 
+/* Write or read a count of things that take at least elem bytes each; reading, it is bounded by what is left. */
 void io_count(struct io *io, int *n, size_t elem)
 {
 	uint32_t v = (uint32_t)*n;
@@ -125,6 +136,7 @@ void io_count(struct io *io, int *n, size_t elem)
 	*n = io->err ? 0 : (int)v;
 }
 
+/* Write or read a string of at most 65535 bytes; reading, *s comes from malloc, NULL on failure. */
 void io_string(struct io *io, char **s)
 {
 	int n = io->write ? (int)strlen(*s) : 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Offsets in the arena. Storages take the smallest gap that fits, in order of
+ * Offsets in the arena. Storages take the smallest gap that fits, in the order of
  * their first use; bytes are used again when nothing reads them any more.
  */
 #include <errno.h>
@@ -8,6 +8,7 @@
 
 #include "userlib/compile/ir.h"
 
+/* Bytes [lo, hi), in use up to item `last`. */
 struct block { uint64_t lo, hi; int last; };
 
 struct arena {
@@ -16,6 +17,7 @@ struct arena {
 	uint64_t top;
 };
 
+/* Forget the blocks that nothing reads from this item on. */
 static void expire(struct arena *a, int item)
 {
 	int n = 0;
@@ -26,6 +28,7 @@ static void expire(struct arena *a, int item)
 	a->n = n;
 }
 
+/* Take the smallest gap of at least so many bytes, or the room behind all blocks, until item `last`. Its offset */
 static uint64_t take(struct arena *a, uint64_t bytes, int last)
 {
 	uint64_t at = 0, best_at = UINT64_MAX, best_gap = UINT64_MAX;
@@ -53,8 +56,10 @@ static uint64_t take(struct arena *a, uint64_t bytes, int last)
 	return best_at;
 }
 
+/* A storage and the item that first uses it. */
 struct start { int item, root; };
 
+/* Order of storages: by first use, then by number. */
 static int by_start(const void *pa, const void *pb)
 {
 	const struct start *a = pa, *b = pb;
@@ -62,6 +67,10 @@ static int by_start(const void *pa, const void *pb)
 	return a->item != b->item ? (a->item < b->item ? -1 : 1) : a->root < b->root ? -1 : 1;
 }
 
+/*
+ * Choose the offset of every storage that needs a place in the arena. 0, -ENOMEM, or -E2BIG: more than
+ * a window addresses
+ */
 int cc_place_arena(struct cc *cc)
 {
 	int n_roots = cc->n_roots, n = 0, err = 0;

@@ -35,6 +35,7 @@ static int emit_node(struct emit *e, int i)
 	return emit_node_jobs(&m);
 }
 
+/* Emit all nodes of the step in order, then let order_loads() move the loads. */
 int step_emit(struct npu_step *s)
 {
 	struct emit e = { .s = s };

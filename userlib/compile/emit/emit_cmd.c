@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Commands with the byte ranges that they touch; DMA commands. */
+/*
+ * New commands with the bytes that they touch, the post group that all compute
+ * commands share, debug records, and the commands of DMA.
+ */
 #include <errno.h>
 #include <string.h>
 
@@ -7,9 +10,16 @@
 #include "userlib/compile/estimate/cost.h"
 #include "emit.h"
 
-#define MAX_RANGES   128       /* of one operand; beyond, all between counts too */
-#define MAX_PER_UNIT 65000     /* wait counts have 16 bits */
+/* Ranges of one operand; if there are more, the bytes between them count as touched, too. Not measured. */
+#define MAX_RANGES   128
 
+/* Commands of one unit in one stream: wait counts have 16 bits. */
+#define MAX_PER_UNIT 65000
+
+/*
+ * A new command of this operation for the node at hand, all fields as weft_cmd_init() leaves them;
+ * NULL without memory.
+ */
 struct cmd *emit_new(struct emit *e, unsigned op)
 {
 	struct cmds *l = &e->s->cmds;
@@ -22,6 +32,10 @@ struct cmd *emit_new(struct emit *e, unsigned op)
 	return c;
 }
 
+/*
+ * Note that the command touches n ranges, `step` bytes apart, the first of which is [lo, hi). Many
+ * ranges, or ranges that touch, become one.
+ */
 void emit_access_rows(struct cmd *c, enum space space, bool write, int64_t lo, int64_t hi, int64_t n, int64_t step)
 {
 	if (lo >= hi)
@@ -34,11 +48,16 @@ void emit_access_rows(struct cmd *c, enum space space, bool write, int64_t lo, i
 	                                       .lo = (uint64_t)lo, .hi = (uint64_t)hi, .step = (uint64_t)step };
 }
 
+/* Note that the command touches bytes [lo, hi). */
 void emit_access(struct cmd *c, enum space space, bool write, int64_t lo, int64_t hi)
 {
 	emit_access_rows(c, space, write, lo, hi, 1, 0);
 }
 
+/*
+ * Share out `count` accesses at a port among those accesses of c, from number `first` on, that have no
+ * count yet, by their bytes.
+ */
 void emit_traffic(struct cmd *c, int first, enum port port, int64_t count, enum banks banks)
 {
 	int64_t bytes = 0;
@@ -57,14 +76,19 @@ void emit_traffic(struct cmd *c, int first, enum port port, int64_t count, enum 
 	}
 }
 
+/*
+ * How accesses of so many bytes take banks, if their addresses are multiples of the largest power of
+ * two that divides `addresses` and of no other.
+ */
 enum banks emit_across(const struct cc *cc, int64_t addresses, int64_t bytes)
 {
 	int64_t all = addresses | cc->n, grid = all & -all;
 
-	/* Of the places in a word that addresses may have, those from which so many bytes fit in it. */
+	/* Counted: of the places in a word at which such an access may begin, those from which it fits in the word. */
 	return grid >= cc->n ? BANKS_ALTERNATE : (enum banks)(BANKS_BOTH + min64(15, 16 * (max64(0, cc->n - bytes) + grid) / cc->n));
 }
 
+/* How reads of pixels of o take banks. */
 enum banks emit_read_banks(const struct cc *cc, const struct operand *o)
 {
 	if ((o->addr | o->xs | o->ys) % cc->n)
@@ -72,6 +96,10 @@ enum banks emit_read_banks(const struct cc *cc, const struct operand *o)
 	return o->xs % (2 * cc->n) ? BANKS_ALTERNATE : BANKS_SAME;
 }
 
+/*
+ * How writes of n_ch channels of pixels of o take banks. The last block of channels may be smaller
+ * than the others.
+ */
 enum banks emit_write_banks(const struct cc *cc, const struct operand *o, int64_t n_ch)
 {
 	/* The largest power of two that divides all addresses. */
@@ -84,6 +112,10 @@ enum banks emit_write_banks(const struct cc *cc, const struct operand *o, int64_
 	return (enum banks)(((n - 1) * most + last) / n);
 }
 
+/*
+ * Passes of the post unit for each row: four with an addition; float8 sums are rounded, then take
+ * their bias, then the addend.
+ */
 int64_t emit_passes(const struct node *nd)
 {
 	if (nd->mode != WEFT_POST_MODE_FLOAT8)
@@ -91,6 +123,10 @@ int64_t emit_passes(const struct node *nd)
 	return nd->add ? 3 : nd->kind == NODE_POOL || nd->kind == NODE_ELT ? 1 : 2;
 }
 
+/*
+ * Cycles in which an engine reads `count` elements side by side of o: N of them at once, those of two
+ * bytes only where words are aligned.
+ */
 int64_t emit_reads(const struct cc *cc, const struct operand *o, int64_t count)
 {
 	bool aligned = (o->addr | o->xs | o->ys) % cc->n == 0;
@@ -98,6 +134,7 @@ int64_t emit_reads(const struct cc *cc, const struct operand *o, int64_t count)
 	return ceil_div(aligned ? count : count * o->elem, cc->n);
 }
 
+/* Note that the command touches channels [ch, +n_ch) of the job's pixels in o. */
 void emit_rows(struct cmd *c, bool write, const struct operand *o, const struct job *j, int64_t ch, int64_t n_ch)
 {
 	int64_t lo = o->addr + (ch - j->c) * o->elem;
@@ -105,6 +142,7 @@ void emit_rows(struct cmd *c, bool write, const struct operand *o, const struct 
 	emit_access_rows(c, SPACE_SP, write, lo, lo + (j->ow - 1) * o->xs + n_ch * o->elem, j->oh, o->ys);
 }
 
+/* The job's pixels [oy, +oh) x [ox, +ow) alone; its input stays the whole job's. */
 struct job job_part(const struct job *j, int64_t oy, int64_t oh, int64_t ox, int64_t ow)
 {
 	struct job k = *j;
@@ -118,6 +156,7 @@ struct job job_part(const struct job *j, int64_t oy, int64_t oh, int64_t ox, int
 	return k;
 }
 
+/* Set the fields of the second operand. */
 static void set_sum(struct weft_cmd_post *p, const struct node *nd, const struct job *j, int64_t ch)
 {
 	p->b_base = (int32_t)(j->r.addr + (ch - j->c) * j->r.elem);
@@ -143,6 +182,7 @@ static void set_sum(struct weft_cmd_post *p, const struct node *nd, const struct
 	p->s_even = nd->post.s.round == ROUND_EVEN;
 }
 
+/* Set the post group for channels [ch, +n_ch) of the job. */
 void emit_post(struct weft_cmd_post *p, const struct node *nd, const struct job *j, int64_t ch, int64_t n_ch)
 {
 	p->mode = nd->mode;
@@ -173,6 +213,7 @@ void emit_post(struct weft_cmd_post *p, const struct node *nd, const struct job 
 		set_sum(p, nd, j, ch);
 }
 
+/* Add a debug record to the command. 0 or -ENOMEM */
 int emit_rec(struct emit *e, struct cmd *c, const struct weft_prec *rec)
 {
 	struct cmds *l = &e->s->cmds;
@@ -185,6 +226,10 @@ int emit_rec(struct emit *e, struct cmd *c, const struct weft_prec *rec)
 	return 0;
 }
 
+/*
+ * Add the debug record that says which elements of the graph's tensor the command writes, unless its
+ * result is no tensor. 0 or -ENOMEM
+ */
 int emit_record(struct emit *e, struct cmd *c, const struct node *nd, const struct job *j, int64_t ch, int64_t n_ch)
 {
 	if (nd->y_tensor < 0)
@@ -203,6 +248,10 @@ int emit_record(struct emit *e, struct cmd *c, const struct node *nd, const stru
 	});
 }
 
+/*
+ * The command is complete: check its fields, find what it waits for, and count it. 0, -ENOMEM, -E2BIG,
+ * or -ERANGE with cc->bad_node
+ */
 int emit_done(struct emit *e, struct cmd *c)
 {
 	struct cc *cc = e->s->cc;
@@ -222,7 +271,7 @@ int emit_done(struct emit *e, struct cmd *c)
 	return 0;
 }
 
-/* Drop repeats of one, join rows that touch on both sides. */
+/* Simplify a copy: drop repeats of one, join rows that touch on both sides. */
 static void tidy(struct dma *d)
 {
 	int out = 0;
@@ -244,8 +293,10 @@ static void tidy(struct dma *d)
 	}
 }
 
-/* Beats of the bus and of the scratchpad; the slower memory moves one every other cycle, and has
- * only so many bursts under way. */
+/*
+ * Set cost and traffic: beats of the bus and of the scratchpad. Slow memory moves a beat every other
+ * cycle, and has only so many bursts under way.
+ */
 static void cost_dma(const struct cc *cc, struct cmd *c, const struct dma *d, int64_t off, int64_t rows)
 {
 	int64_t bus = cc->cfg->axi_bytes, in = d->mem_step[0] | d->mem_step[1] | d->mem_step[2] ? bus / 2 : off % bus;
@@ -259,6 +310,7 @@ static void cost_dma(const struct cc *cc, struct cmd *c, const struct dma *d, in
 	emit_traffic(c, 0, d->store ? PORT_X : PORT_WRITE, rows * beats, emit_across(cc, at, cc->n));
 }
 
+/* Emit a load or a store. 0 or a negative errno, as emit_done() */
 int emit_dma(struct emit *e, struct dma d)
 {
 	const struct cc *cc = e->s->cc;

@@ -15,7 +15,7 @@
  */
 struct taps { int64_t ky, n_ky, n_kx, c0, width, j0, run; };
 
-/* Bytes of the input that are read, padding left out. */
+/* Note the bytes of the input that the command reads; padding reads none. */
 static void access_input(struct cmd *c, const struct operand *x, const struct taps *t)
 {
 	const struct weft_cmd_conv *k = &c->c.conv;
@@ -30,6 +30,7 @@ static void access_input(struct cmd *c, const struct operand *x, const struct ta
 		emit_access_rows(c, SPACE_SP, false, base + lo, base + hi, last - first + 1, x->ys);
 }
 
+/* Set the fields that say how the command reads its input. */
 static void set_input(struct weft_cmd_conv *k, const struct node *nd, const struct job *j, const struct taps *t)
 {
 	const struct operand *x = &j->x;
@@ -54,8 +55,8 @@ static void set_input(struct weft_cmd_conv *k, const struct node *nd, const stru
 }
 
 /*
- * Slots lost because input and weights lie in one region, whose two banks then
- * serve both: half a slot each where the input's words are aligned, else one.
+ * Slots that the array loses because input and weights lie in one region, whose two banks then serve
+ * both: half a slot for each slot where the input's words are aligned, else one.
  */
 static int64_t shared_region(const struct cc *cc, const struct cmd *c, int64_t slots)
 {
@@ -71,7 +72,7 @@ static int64_t shared_region(const struct cc *cc, const struct cmd *c, int64_t s
 	return slots * both / (64 * 64) / (aligned ? 2 : 1);
 }
 
-/* Channels [ch, +n_ch) with weights and records at these addresses. */
+/* Emit one command for the channels of a block: its taps, weights and records are at hand. */
 static int emit_tiles(struct emit *e, const struct node *nd, const struct job *j, const struct taps *t,
                       int64_t ch, int64_t n_ch, int64_t w, int64_t rec, bool keep)
 {
@@ -124,7 +125,10 @@ static int emit_tiles(struct emit *e, const struct node *nd, const struct job *j
 	return err ? err : emit_done(e, c);
 }
 
-/* Block diagonal: every column tile reads only the channels that it needs. */
+/*
+ * Emit a block diagonal convolution (depthwise on the array): a command for each column tile, which
+ * reads only the channels that it needs.
+ */
 static int emit_diagonal(struct emit *e, const struct node *nd, const struct job *j, const struct weights *w)
 {
 	int64_t n = e->s->cc->n;
@@ -141,6 +145,7 @@ static int emit_diagonal(struct emit *e, const struct node *nd, const struct job
 	return 0;
 }
 
+/* Emit the job's channels, all weights at hand. */
 int emit_conv(struct emit *e, const struct node *nd, const struct job *j, const struct weights *w)
 {
 	int64_t n = e->s->cc->n, at = j->c / n - w->tile;
@@ -151,12 +156,14 @@ int emit_conv(struct emit *e, const struct node *nd, const struct job *j, const 
 	return emit_tiles(e, nd, j, &t, j->c, j->cn, w->w + at * nd->wt.tile_bytes, w->rec + at * WEFT_PARAM_BYTES * n, false);
 }
 
+/* Emit a part of the sum of one column tile; sums stay in the array until the last part. */
 int emit_conv_part(struct emit *e, const struct node *nd, const struct job *j, const struct weights *w,
                    const struct k_part *k)
 {
 	int64_t n = e->s->cc->n, j0 = k->q * n;
 	int64_t run = min64(nd->wt.run_len - j0, k->nq * n);
-	/* Joined, a part begins further along the row; else it takes other channels of the same pixels. */
+	/* If kernel columns and channels are one run, a part begins further along the row; else it takes other channels
+	 * of the same pixels. */
 	struct taps t = { k->ky, 1, 1, 0, nd->x.dim[3], j0, run };
 
 	if (!nd->wt.joined)

@@ -196,6 +196,7 @@ static struct job job_channels(const struct node *nd, const struct job *j, int64
 	return k;
 }
 
+/* Emit a job's commands piece by piece of the weights, each loaded right before. */
 int node_compute_pieces(struct node_emit *m, const struct job *j)
 {
 	int64_t n = m->e->s->cc->n;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Loop nests as commands, piece by piece: operands that are not on chip come
- * packed, in the order in which they lie in memory, and results go the same way.
- * Copies that change no order need no command but load and store.
+ * Loop nests as commands, piece by piece. Operands that are not on chip come packed
+ * into a slot, in the order in which they lie in memory, and results go the same way.
+ * Copies that change no order need no command but a load and a store.
  *
  * Source: include/spec/cmd.toml, alu.
  */
@@ -35,6 +35,7 @@ struct runs {
 	struct { int64_t n, mem, sp; } d[NEST_DIMS + 1];
 };
 
+/* Storage of operand k in the step; -1: it has none. */
 static int storage_of_operand(const struct plan *p, const struct loop_nest *s, int k)
 {
 	if (nest_operand((struct loop_nest *)s, k)->root < 0)
@@ -42,7 +43,10 @@ static int storage_of_operand(const struct plan *p, const struct loop_nest *s, i
 	return k == NEST_A ? p->x_storage : k == NEST_B ? p->r_storage : k == NEST_C ? p->z_storage : p->y_storage;
 }
 
-/* Does the operand lie in a slot, or beside another where it is brought? */
+/*
+ * Does operand k lie packed in a slot while a piece is computed? Scattering brings its old values to
+ * the place of the result instead.
+ */
 static bool is_packed(const struct npu_step *step, const struct plan *p, const struct loop_nest *s, int k)
 {
 	int storage = storage_of_operand(p, s, k);
@@ -51,6 +55,7 @@ static bool is_packed(const struct npu_step *step, const struct plan *p, const s
 	return storage >= 0 && !step->storage[storage].resident && !(k == NEST_C && s->func == WEFT_ALU_FUNC_SCATTER);
 }
 
+/* Is operand k resident? */
 static bool on_chip(const struct nest_emit *m, int k)
 {
 	int storage = storage_of_operand(m->p, m->s, k);
@@ -58,7 +63,10 @@ static bool on_chip(const struct nest_emit *m, int k)
 	return storage >= 0 && m->e->s->storage[storage].resident;
 }
 
-/* Dimensions of an operand's piece, nearest in memory first; the last of d is the index's. */
+/*
+ * List the dimensions of operand k's piece, nearest in memory first. The dimension behind the nest's
+ * own is that of the index, where k is looked up or scattered into.
+ */
 static void list_runs(const struct nest_emit *m, int k, struct runs *r)
 {
 	const struct nest_operand *o = nest_operand(m->s, k);
@@ -84,7 +92,10 @@ static void list_runs(const struct nest_emit *m, int k, struct runs *r)
 	}
 }
 
-/* Where an operand lies; packed, this also says how it lies. */
+/*
+ * Where operand k of this piece lies in the scratchpad, resident or packed; *r says how it lies in
+ * memory and there.
+ */
 static struct nest_place place_of(const struct nest_emit *m, int k, struct runs *r)
 {
 	const struct nest_operand *o = nest_operand(m->s, k);
@@ -120,7 +131,7 @@ static struct nest_place place_of(const struct nest_emit *m, int k, struct runs 
 	return at;
 }
 
-/* Rows as long as they can be, then as few dimensions. */
+/* Make rows as long as they can be, then join dimensions. */
 static void join_runs(struct runs *r)
 {
 	int out = 0;
@@ -140,7 +151,10 @@ static void join_runs(struct runs *r)
 	r->n = out;
 }
 
-/* Three dimensions are the command's, others commands of their own. */
+/*
+ * Copy between memory and scratchpad: three dimensions are those of one command, further ones take
+ * several commands.
+ */
 static int copy_runs(struct nest_emit *m, bool store, int root, const struct runs *r, int n, int64_t mem, int64_t sp)
 {
 	if (n > 3) {
@@ -158,12 +172,14 @@ static int copy_runs(struct nest_emit *m, bool store, int root, const struct run
 	return emit_dma(m->e, d);
 }
 
+/* Load or store operand k of this piece. */
 static int copy_operand(struct nest_emit *m, bool store, int k, struct runs r)
 {
 	join_runs(&r);
 	return copy_runs(m, store, nest_operand(m->s, k)->root, &r, r.n, r.mem, r.sp);
 }
 
+/* Add the debug records of the elements in r's first n dimensions from these places on. */
 static int record_runs(struct nest_emit *m, struct cmd *c, const struct runs *r, int n, int64_t mem, int64_t sp)
 {
 	int64_t elem = alu_bytes(m->s->y.type);
@@ -183,7 +199,7 @@ static int record_runs(struct nest_emit *m, struct cmd *c, const struct runs *r,
 	return emit_rec(m->e, c, &p);
 }
 
-/* What the command leaves of the graph's tensor, which lies dense in its storage. */
+/* Add debug records of what the command leaves of the graph's tensor, which lies densely in its storage. */
 static int record(struct nest_emit *m, struct cmd *c, struct runs r)
 {
 	const struct loop_nest *s = m->s;
@@ -197,7 +213,10 @@ static int record(struct nest_emit *m, struct cmd *c, struct runs r)
 	return record_runs(m, c, &r, r.n, r.mem, r.sp);
 }
 
-/* The command's dimensions: i0 the innermost; i1 the axis where there is one. -1: none */
+/*
+ * Choose which dimensions of the nest are the command's i0 (the innermost) to i3; -1: none. i1 is the
+ * axis where there is one.
+ */
 static void choose_dims(const struct loop_nest *s, const int64_t *n, int which[4])
 {
 	static const int with_axis[] = { 0, 2, 3 };
@@ -223,16 +242,19 @@ static void choose_dims(const struct loop_nest *s, const int64_t *n, int which[4
 	(c)->name##_type = (o)->type; \
 } while (0)
 
+/* An operand's step along dimension d of the nest, as the command's field; 0 without a dimension. */
 static int32_t step_at(const struct nest_place *at, int d)
 {
 	return d < 0 ? 0 : (int32_t)(at->step[d] & SP_MASK);
 }
 
+/* The count of dimension d in this piece; 1 without a dimension. */
 static int32_t count_at(const struct nest_emit *m, int d)
 {
 	return d < 0 ? 1 : (int32_t)m->q.n[d];
 }
 
+/* Set all fields of the command for this piece. */
 static void fill_cmd(const struct nest_emit *m, struct weft_cmd_alu *c)
 {
 	const struct loop_nest *s = m->s;
@@ -271,7 +293,7 @@ static void fill_cmd(const struct nest_emit *m, struct weft_cmd_alu *c)
 	c->shift = s->shift;
 }
 
-/* From the first byte to the last. */
+/* Note the bytes of operand k that the command touches, from the first to the last. */
 static void access_operand(struct cmd *c, const struct nest_emit *m, int k, bool write)
 {
 	const struct nest_operand *o = nest_operand(m->s, k);
@@ -287,13 +309,13 @@ static void access_operand(struct cmd *c, const struct nest_emit *m, int k, bool
 	emit_access(c, SPACE_SP, write, lo, hi);
 }
 
-/* Whether an operand's elements of a block stand side by side, or are one. */
+/* Do an operand's elements of a block stand side by side, or are they one element? */
 static bool in_blocks(int32_t step, int64_t bytes)
 {
 	return !step || step == bytes;
 }
 
-/* Whether a reduction takes a word of its operand at once. */
+/* Does a reduction take a word of its operand at once? */
 static bool takes_words(const struct weft_cmd_alu *c, int64_t bytes)
 {
 	bool compares = c->func == WEFT_ALU_FUNC_RMAX || c->func == WEFT_ALU_FUNC_RMIN || c->func == WEFT_ALU_FUNC_ARGMAX;
@@ -302,12 +324,12 @@ static bool takes_words(const struct weft_cmd_alu *c, int64_t bytes)
 }
 
 /*
- * Cycles (hw/alu): a read an operand for each block of dimension 0, which is a word
- * where bytes are only moved, a quarter of the lanes (an eighth with int48) where
- * operands are in blocks, else one element. Most reductions read the words of what
- * is dense along the axis, for each element of out. A table's block takes a cycle for its
- * index and one (interp: two) for each entry, at least three; an index that stays
- * is looked up once.
+ * Cycles of a command (hw/alu): one read of each operand for each block of dimension 0. A block is a
+ * word where bytes are only moved, a quarter of the lanes (an eighth with int48) where operands are in
+ * blocks, else one element. Most reductions read words of what is dense along the axis, for each
+ * element of the result. In a table, a block takes a cycle for its index and one (interp: two) for
+ * each
+ * entry, at least three; an index that stays is looked up once.
  */
 static int64_t cycles_of(const struct nest_emit *m, const struct weft_cmd_alu *c)
 {
@@ -333,6 +355,7 @@ static int64_t cycles_of(const struct nest_emit *m, const struct weft_cmd_alu *c
 	return shared ? COST_ALU_LOOKUP * blocks : row * c->n1 * c->n2 * c->n3;
 }
 
+/* Emit the command that computes this piece. */
 static int emit_command(struct nest_emit *m, const struct runs *y)
 {
 	struct cmd *c = emit_new(m->e, WEFT_CMD_ALU);
@@ -351,7 +374,7 @@ static int emit_command(struct nest_emit *m, const struct runs *y)
 	return err ? err : emit_done(m->e, c);
 }
 
-/* A copy that DMA alone can do: same bytes, same order, and not both on chip. */
+/* Is the piece a copy that DMA alone can do: the same bytes in the same order, and not both operands on chip? */
 static bool is_plain(const struct nest_emit *m, const struct runs *a, const struct runs *y)
 {
 	const struct loop_nest *s = m->s;
@@ -374,6 +397,7 @@ static bool is_plain(const struct nest_emit *m, const struct runs *a, const stru
 	return true;
 }
 
+/* Emit such a copy: a load, a store, or both. */
 static int emit_plain(struct nest_emit *m, struct runs *a, struct runs *y)
 {
 	int err = 0;
@@ -402,7 +426,7 @@ static int emit_plain(struct nest_emit *m, struct runs *a, struct runs *y)
 	return err;
 }
 
-/* The operand into its slot, if it is not there already. */
+/* Load operand k into its slot, unless the same bytes are there already. */
 static int load_operand(struct nest_emit *m, int k, const struct runs *r)
 {
 	struct held *h = &m->held[m->i_slot][k], now = { r->mem + 1, nest_packed_bytes(m->s, k, m->q.n, 1) };
@@ -413,7 +437,10 @@ static int load_operand(struct nest_emit *m, int k, const struct runs *r)
 	return copy_operand(m, false, k, *r);
 }
 
-/* Scattering begins with the old values in the result's place. */
+/*
+ * Scattering: load the old values to the place of the result; behind the first indices, what those
+ * before have made of it.
+ */
 static int load_old(struct nest_emit *m, const struct runs *y)
 {
 	struct runs r = *y;
@@ -425,6 +452,7 @@ static int load_old(struct nest_emit *m, const struct runs *y)
 	return copy_operand(m, false, NEST_C, r);
 }
 
+/* Emit one piece: loads, the command, the store. */
 static int emit_piece(struct nest_emit *m)
 {
 	const struct npu_step *step = m->e->s;
@@ -449,6 +477,7 @@ static int emit_piece(struct nest_emit *m)
 	return err;
 }
 
+/* Where the packed operands of this piece lie in their slot. */
 static void set_slots(struct nest_emit *m, int64_t at)
 {
 	for (int k = 0; k < NEST_OPERANDS; k++) {
@@ -460,7 +489,7 @@ static void set_slots(struct nest_emit *m, int64_t at)
 	}
 }
 
-/* The next piece; false behind the last. */
+/* Go to the next piece. false: that was the last. */
 static bool next_piece(struct nest_emit *m)
 {
 	for (int d = m->s->n_dims - 1; d >= 0; d--) {
@@ -472,6 +501,7 @@ static bool next_piece(struct nest_emit *m)
 	return false;
 }
 
+/* Emit a loop nest, piece by piece. 0 or a negative errno */
 int emit_loop_nest(struct emit *e, const struct node *nd, const struct plan *p)
 {
 	struct nest_emit m = { .e = e, .nd = nd, .p = p, .s = &e->s->cc->nests[nd->nest] };
@@ -487,7 +517,10 @@ int emit_loop_nest(struct emit *e, const struct node *nd, const struct plan *p)
 	return err;
 }
 
-/* Pieces of an eighth of the room, or what it takes. */
+/*
+ * Choose the pieces of a loop nest: of an eighth of the room, or of more if not even single elements
+ * fit that. 0 or -ERANGE
+ */
 int plan_loop_nest(const struct npu_step *step, const struct node *nd, struct plan *p, int64_t budget)
 {
 	const struct cc *cc = step->cc;

@@ -155,6 +155,7 @@ static int group_start(struct group_emit *m)
 	return err;
 }
 
+/* Emit all nodes of a stripe group. 0 or a negative errno */
 int emit_stripes(struct emit *e, struct group *g)
 {
 	struct group_emit m = { .w = { .load = group_load, .rows = group_rows }, .e = e, .g = g };

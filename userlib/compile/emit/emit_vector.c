@@ -10,9 +10,9 @@
 #include "emit.h"
 
 #define TABLE_BYTES 256
-#define MAX_REGIONS 4096       /* commands of one pooling job */
+#define MAX_REGIONS 4096       /* commands of one pooling job at most; not measured */
 
-/* cycles: of reading, at least */
+/* Complete a vector command: second operand, output, cost, debug record. `cycles`: those of reading, at least. */
 static int finish(struct emit *e, struct cmd *c, const struct node *nd, const struct job *j, int64_t cycles)
 {
 	int64_t n = e->s->cc->n, rows = j->oh * j->ow * ceil_div(j->cn * j->y.elem, n);
@@ -44,7 +44,10 @@ static int finish(struct emit *e, struct cmd *c, const struct node *nd, const st
 	return err ? err : emit_done(e, c);
 }
 
-/* The virtual rows and columns that the engine streams, of those that are there. */
+/*
+ * Note the bytes of the input that a depthwise command reads: of the rows and columns that it streams
+ * those that are in the image.
+ */
 static void access_dw(struct cmd *c, const struct weft_cmd_dw *d, int64_t addr, int64_t ky, int64_t kx, int64_t bytes)
 {
 	int64_t r0 = max64(0, d->iy_start), r1 = min64(d->in_h - 1, (int64_t)d->iy_start + (d->post.oh - 1) * d->stride_y + ky - 1);
@@ -55,7 +58,7 @@ static void access_dw(struct cmd *c, const struct weft_cmd_dw *d, int64_t addr, 
 		emit_access_rows(c, SPACE_SP, false, addr + r0 * ys + c0 * xs, addr + r0 * ys + c1 * xs + bytes, r1 - r0 + 1, ys);
 }
 
-/* Of n rows or columns from `start` on, those that the engine streams: up to `most` of padding it leaves out. */
+/* Of n rows or columns from `start` on, how many the engine streams: up to `most` of padding it leaves out. */
 static int64_t streamed(int64_t start, int64_t n, int64_t there, int64_t most)
 {
 	int64_t padding = max64(0, -start) + max64(0, start + n - there);
@@ -63,7 +66,7 @@ static int64_t streamed(int64_t start, int64_t n, int64_t there, int64_t most)
 	return n - min64(padding, most);
 }
 
-/* Rows of all windows, those in the padding left out. */
+/* Rows of all windows together, those in the padding left out. */
 static int64_t window_rows(const struct weft_cmd_dw *d)
 {
 	int64_t sum = 0;
@@ -75,7 +78,7 @@ static int64_t window_rows(const struct weft_cmd_dw *d)
 	return sum;
 }
 
-/* Cycles for `blocks` blocks of channels, of which a pixel takes `reads` reads. */
+/* Cycles of reading for `blocks` blocks of channels, of which a pixel takes `reads` reads. */
 static int64_t stream_cycles(const struct weft_cmd_dw *d, int64_t blocks, int64_t reads)
 {
 	if (!d->n_ky)
@@ -87,11 +90,13 @@ static int64_t stream_cycles(const struct weft_cmd_dw *d, int64_t blocks, int64_
 	return window_rows(d) * max64(reads * max64(row, 3), blocks * (ceil_div(d->n_kx, 2) + 2));
 }
 
+/* Reads of weights and records. */
 static int64_t weight_reads(const struct weft_cmd_dw *d, int64_t blocks)
 {
 	return blocks * (d->n_ky ? COST_DW_RECORD_READS + window_rows(d) * ceil_div(d->n_kx, 2) : COST_DW_BLOCK_READS);
 }
 
+/* Exchange two fields. */
 static void swap(int32_t *a, int32_t *b)
 {
 	int32_t t = *a;
@@ -100,6 +105,7 @@ static void swap(int32_t *a, int32_t *b)
 	*b = t;
 }
 
+/* Exchange rows and columns of a depthwise command. */
 static void transpose(struct weft_cmd_dw *d)
 {
 	swap(&d->post.ow, &d->post.oh);
@@ -110,6 +116,7 @@ static void transpose(struct weft_cmd_dw *d)
 	swap(&d->stride_x, &d->stride_y);
 }
 
+/* Emit one depthwise command, whose results fit the line buffer. */
 static int emit_dw_part(struct emit *e, const struct node *nd, const struct job *j, const struct weights *w)
 {
 	int64_t n = e->s->cc->n, at = j->c / n - w->tile, blocks = ceil_div(j->cn, n);
@@ -156,6 +163,7 @@ static int emit_dw_part(struct emit *e, const struct node *nd, const struct job 
 	return finish(e, c, nd, j, stream_cycles(d, blocks, emit_reads(e->s->cc, &j->x, j->cn)));
 }
 
+/* Emit a job of side by side taps: as many commands as the line buffer asks for. */
 static int emit_dw_parts(struct emit *e, const struct node *nd, const struct job *j, const struct weights *w)
 {
 	int64_t whole = nd->conv.transposed ? j->oh : j->ow, parts = ceil_div(whole, dw_width(e->s->cc, nd)), step = ceil_div(whole, parts);
@@ -173,7 +181,10 @@ static int emit_dw_parts(struct emit *e, const struct node *nd, const struct job
 /* Every d-th input row (column), those that the d-th results from number `first` on read. */
 struct thinned { int64_t at, n, start; };
 
-/* has: the rows at hand; pad: in front of row 0 */
+/*
+ * Of the rows at hand, every d-th that the d-th results from number `first` on read. pad: rows of
+ * padding in front of row 0.
+ */
 static struct thinned thin(struct span has, int64_t first, int64_t stride, int64_t pad, int64_t d)
 {
 	int64_t from = first * stride - pad - has.lo, at = (from % d + d) % d;
@@ -183,7 +194,10 @@ static struct thinned thin(struct span has, int64_t first, int64_t stride, int64
 	return (struct thinned){ at, ceil_div(has.n - at, d), (from - at) / d };
 }
 
-/* Results py, py + dy, ... of each column, px, px + dx, ... of each row: of a kernel whose taps lie side by side. */
+/*
+ * Dilated kernel: emit results py, py + dy, ... of each column and px, px + dx, ... of each row. They
+ * are those of a kernel whose taps lie side by side, on every dy-th row and dx-th column of the input.
+ */
 static int emit_dw_phase(struct emit *e, const struct node *nd, const struct job *j, const struct weights *w, int64_t py, int64_t px)
 {
 	struct node p = *nd;
@@ -212,6 +226,7 @@ static int emit_dw_phase(struct emit *e, const struct node *nd, const struct job
 	return emit_dw_parts(e, &p, &q, w);
 }
 
+/* Emit a depthwise job. */
 int emit_dw(struct emit *e, const struct node *nd, const struct job *j, const struct weights *w)
 {
 	int64_t ny = min64(nd->win.dy, j->oh), nx = min64(nd->win.dx, j->ow);
@@ -229,6 +244,10 @@ int emit_dw(struct emit *e, const struct node *nd, const struct job *j, const st
 /* Output positions [o, +n) that see the same taps [k, +n_k) of the window. */
 struct region { int64_t o, n, k, n_k; };
 
+/*
+ * The output positions from o on, before `end`, whose windows see the same taps: all of them, or those
+ * that the image cuts in the same way.
+ */
 static struct region region_at(int64_t o, int64_t end, int64_t stride, int64_t pad, int64_t kernel, int64_t limit)
 {
 	int64_t at = o * stride - pad, k = max64(0, -at), last = min64(kernel, limit - at);
@@ -252,6 +271,7 @@ static struct scale reciprocal(int64_t count)
 	return (struct scale){ (uint32_t)((((int64_t)1 << 30) + 1) * ((int64_t)1 << k) / count), 30 + k, ROUND_UP };
 }
 
+/* Emit one pooling command, for rows and columns that see the same taps. */
 static int emit_region(struct emit *e, const struct node *nd, const struct job *j, const struct region *y, const struct region *x)
 {
 	struct job part = job_part(j, y->o, y->n, x->o, x->n);
@@ -286,6 +306,7 @@ static int emit_region(struct emit *e, const struct node *nd, const struct job *
 	return finish(e, c, nd, &part, emit_reads(e->s->cc, in, j->cn) * y->n * x->n * y->n_k * x->n_k);
 }
 
+/* Emit a pooling job: a command for each combination of regions. 0 or a negative errno; -E2BIG: too many */
 int emit_pool(struct emit *e, const struct node *nd, const struct job *j)
 {
 	int count = 0;
@@ -304,6 +325,7 @@ int emit_pool(struct emit *e, const struct node *nd, const struct job *j)
 	return 0;
 }
 
+/* Emit commands that copy rows of `bytes` bytes from one place to another, unchanged. */
 int emit_copy(struct emit *e, const struct operand *from, const struct operand *to, int64_t bytes)
 {
 	int64_t n = e->s->cc->n, words = bytes / n, tail = bytes % n;
@@ -325,6 +347,7 @@ int emit_copy(struct emit *e, const struct operand *from, const struct operand *
 	return emit_elt(e, &copy, &j);
 }
 
+/* Emit an elementwise job. */
 int emit_elt(struct emit *e, const struct node *nd, const struct job *j)
 {
 	struct cmd *c = emit_new(e, WEFT_CMD_ELT);

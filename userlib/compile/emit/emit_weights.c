@@ -63,6 +63,7 @@ static int load_weights(struct emit *e, const struct node *nd, int64_t tile, int
 	                                 .sp = sp, .row = n * nd->wt.tile_bytes, .n = { 1, 1, 1 } });
 }
 
+/* Load records and weights of column tiles [tile, +n) to addr, records first. */
 int weights_load_slot(struct node_emit *m, int64_t addr, int64_t tile, int64_t n)
 {
 	const struct node *nd = m->nd;
@@ -83,6 +84,7 @@ static int64_t piece_addr(const struct node_emit *m, const struct piece *k)
 	return emit_area_addr(m->e->s, m->p->tile.w[k->slot]) + k->before * (m->nd->wt.tile_bytes + tile_rec_bytes(m));
 }
 
+/* plan.all_weights: where the weights of column tile t lie, which piece k brings. */
 int64_t weights_tile_addr(const struct node_emit *m, const struct piece *k, int64_t t)
 {
 	if (m->p->tile.own_recs)
@@ -90,6 +92,7 @@ int64_t weights_tile_addr(const struct node_emit *m, const struct piece *k, int6
 	return emit_area_addr(m->e->s, m->p->tile.w[k->slot]) + m->p->tile.w_recs[k->slot] + (k->before + t - k->first) * m->nd->wt.tile_bytes;
 }
 
+/* plan.all_weights: where its records lie: before the weights of its piece (own_recs), or all of them in area 0. */
 int64_t weights_rec_addr(const struct node_emit *m, const struct piece *k, int64_t t)
 {
 	if (m->p->tile.own_recs)
@@ -120,6 +123,7 @@ static int load_piece(struct node_emit *m, const struct piece *k)
 	return err ? err : load_weights(m->e, nd, k->first, k->n, to);
 }
 
+/* plan.all_weights: load pieces until the weights of all column tiles before `need` are there. */
 int weights_load_up_to(struct node_emit *m, int64_t need)
 {
 	while (m->loaded < need) {
@@ -132,6 +136,7 @@ int weights_load_up_to(struct node_emit *m, int64_t need)
 	return 0;
 }
 
+/* plan.split_k: load a kernel row's chunks [q, +nq) of one column tile, and with the last part the tile's records. */
 int weights_load_part(struct node_emit *m, int64_t addr, int64_t tile, const struct k_part *k)
 {
 	const struct node *nd = m->nd;
@@ -170,6 +175,7 @@ static int pack_pieces(struct cc *cc, const struct node *nd, const struct plan *
 	return 0;
 }
 
+/* Put records beside their weights in the constants, for all nodes whose loads want that. */
 int step_pack_weights(struct npu_step *s)
 {
 	int err = 0;

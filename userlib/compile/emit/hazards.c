@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which commands a command must wait for, from the bytes that each touches:
- * whoever wrote last what it reads or writes, and whoever has read since then
- * what it writes. Units retire in order, so one count per unit says it all.
+ * Which commands a command must wait for, from the bytes that each touches: whoever
+ * wrote last what it reads or writes, and whoever has read since then what it
+ * writes. Units retire their commands in order, so one count for each unit says it
+ * all.
  */
 #include <assert.h>
 #include <errno.h>
@@ -31,8 +32,8 @@ struct at { uint32_t c, i; };
 
 struct hazards {
 	struct map space[2];
-	uint32_t *load, n_load, cap_load;   /* of each command in turn: counts of loads that it waits for */
-	bool reading;          /* a command waits for what a load reads, too */
+	uint32_t *load, n_load, cap_load;   /* of one command after another: counts of loads that it waits for */
+	bool reading;          /* a command waits for a load because it writes what that reads */
 	/* Where each unit's last command found its accesses: the next one's are often near. */
 	struct at near[WEFT_N_UNITS][CMD_MAX_ACCESSES];
 };
@@ -42,12 +43,14 @@ struct hazards *hazards_new(void)
 	return calloc(1, sizeof(struct hazards));
 }
 
+/* Keep a chunk for later use. */
 static void drop_chunk(struct map *m, struct chunk *c)
 {
 	c->next = m->unused;
 	m->unused = c;
 }
 
+/* Forget all commands; memory is kept. */
 void hazards_clear(struct hazards *h)
 {
 	for (int s = 0; s < 2; s++) {
@@ -60,6 +63,7 @@ void hazards_clear(struct hazards *h)
 	h->reading = false;
 }
 
+/* Free all. */
 void hazards_free(struct hazards *h)
 {
 	if (!h)
@@ -76,19 +80,20 @@ void hazards_free(struct hazards *h)
 	free(h);
 }
 
-/* NULL behind the last. */
+/* The interval at this position; NULL behind the last. */
 static struct interval *item(const struct map *m, struct at p)
 {
 	return p.c < m->n ? &m->c[p.c]->v[p.i] : NULL;
 }
 
+/* Go to the next position. */
 static void next(const struct map *m, struct at *p)
 {
 	if (++p->i == m->c[p->c]->n)
 		*p = (struct at){ p->c + 1, 0 };
 }
 
-/* The same from a place near it; false: it is not. */
+/* Move *p to the first interval that ends above `at`, if that is within a few of it. false: it is not. */
 static bool find_near(const struct map *m, uint64_t at, struct at *p)
 {
 	if (p->c >= m->n || p->i >= m->c[p->c]->n)
@@ -104,7 +109,7 @@ static bool find_near(const struct map *m, uint64_t at, struct at *p)
 	return false;
 }
 
-/* First interval that ends above at. */
+/* Position of the first interval that ends above `at`. */
 static struct at find(const struct map *m, uint64_t at)
 {
 	uint32_t lo = 0, hi = m->n;
@@ -130,7 +135,7 @@ static struct at find(const struct map *m, uint64_t at)
 	return p;
 }
 
-/* A new chunk at index i with the upper n intervals of the one before it. */
+/* Insert a chunk at index i, with the upper n intervals of the chunk before it. 0 or -ENOMEM */
 static int add_chunk(struct map *m, uint32_t i, uint32_t n)
 {
 	int err = cc_grow(&m->c, m->n, &m->cap, sizeof *m->c);
@@ -153,7 +158,7 @@ static int add_chunk(struct map *m, uint32_t i, uint32_t n)
 	return 0;
 }
 
-/* Before *p; *p is then the new one. */
+/* Insert an interval before *p; *p is then its position. 0 or -ENOMEM */
 static int insert(struct map *m, struct at *p, const struct interval *v)
 {
 	int err = 0;
@@ -176,6 +181,7 @@ static int insert(struct map *m, struct at *p, const struct interval *v)
 	return 0;
 }
 
+/* Remove the interval at this position. */
 static void erase(struct map *m, struct at p)
 {
 	struct chunk *k = m->c[p.c];
@@ -189,13 +195,17 @@ static void erase(struct map *m, struct at p)
 	memmove(&m->c[p.c], &m->c[p.c + 1], (m->n - p.c) * sizeof *m->c);
 }
 
+/* Raise *to to v if it is less. */
 static void raise_to(uint32_t *to, uint32_t v)
 {
 	if (v > *to)
 		*to = v;
 }
 
-/* Command c, which touches v's bytes by a, must wait for whom? */
+/*
+ * Command c touches v's bytes by access a: raise its waits to those that it depends on, and list the
+ * load that wrote them. 0 or -ENOMEM
+ */
 static int depend(struct hazards *h, const struct interval *v, const struct access *a, struct cmd *c)
 {
 	for (int u = 0; u < WEFT_N_UNITS; u++) {
@@ -215,7 +225,7 @@ static int depend(struct hazards *h, const struct interval *v, const struct acce
 	return err;
 }
 
-/* The same for all of [a->lo, a->hi). */
+/* The same for all bytes of [a->lo, a->hi). */
 static int depend_all(struct hazards *h, const struct access *a, struct at *near, struct cmd *c)
 {
 	const struct map *m = &h->space[a->space];
@@ -229,12 +239,13 @@ static int depend_all(struct hazards *h, const struct access *a, struct at *near
 	return err;
 }
 
+/* Do two intervals touch, with the same history? */
 static bool same(const struct interval *a, const struct interval *b)
 {
 	return a->hi == b->lo && !memcmp(a->wr, b->wr, sizeof a->wr) && !memcmp(a->rd, b->rd, sizeof a->rd);
 }
 
-/* Neighbours that became equal again, around [lo, hi); keeps the map as small as the truth is. */
+/* Join neighbours around [lo, hi) that have become equal, so that the map stays small. */
 static void join(struct map *m, uint64_t lo, uint64_t hi, struct at p)
 {
 	/* One back, where that is no other chunk's. */
@@ -255,6 +266,7 @@ static void join(struct map *m, uint64_t lo, uint64_t hi, struct at p)
 	}
 }
 
+/* Note that the unit's command number `count` touches these bytes by access a. */
 static void note(struct interval *v, const struct access *a, int unit, uint32_t count)
 {
 	if (a->write) {
@@ -266,7 +278,7 @@ static void note(struct interval *v, const struct access *a, int unit, uint32_t 
 	}
 }
 
-/* Cut the interval at *p in two at `end`; *p is then the lower one. */
+/* Cut the interval at *p in two at `end`; *p is then the lower part. 0 or -ENOMEM */
 static int cut(struct map *m, struct at *p, uint64_t end)
 {
 	struct interval *v = item(m, *p), left = *v;
@@ -276,8 +288,10 @@ static int cut(struct map *m, struct at *p, uint64_t end)
 	return insert(m, p, &left);
 }
 
-/* [a->lo, a->hi) is touched: intervals at its borders are cut, bytes not yet touched get their own. c: notes what
- * it depends on as well; or NULL */
+/*
+ * Note access a: intervals at its borders are cut, bytes not yet touched get an interval. c: note as
+ * well what the command depends on; or NULL. 0 or -ENOMEM
+ */
 static int record(struct hazards *h, const struct access *a, int unit, struct at *near, uint32_t count, struct cmd *c)
 {
 	struct map *m = &h->space[a->space];
@@ -317,7 +331,7 @@ static int record(struct hazards *h, const struct access *a, int unit, struct at
 
 enum what { DEPEND = 1, RECORD = 2 };
 
-/* Every row of access k of the command. */
+/* For every row of access k of the command: find what it depends on, note it, or both. 0 or -ENOMEM */
 static int account(struct hazards *h, struct cmd *c, int k, uint32_t count, int what)
 {
 	struct access row = c->acc[k];
@@ -332,12 +346,13 @@ static int account(struct hazards *h, struct cmd *c, int k, uint32_t count, int 
 	return err;
 }
 
+/* The end of the last range. */
 static uint64_t end_of(const struct access *a)
 {
 	return a->hi + (a->n - 1) * a->step;
 }
 
-/* Does the command write what it touches by another access as well, or nearly? */
+/* Does the command write bytes that another access of it touches, or might it? */
 static bool meets_itself(const struct cmd *c)
 {
 	for (int i = 0; i < c->n_acc; i++)
@@ -349,6 +364,7 @@ static bool meets_itself(const struct cmd *c)
 	return false;
 }
 
+/* Note the accesses of command c and set what it waits for. 0 or -ENOMEM */
 int hazards_add(struct hazards *h, struct cmd *c, uint32_t unit_index)
 {
 	int err = 0;
@@ -372,6 +388,7 @@ int hazards_add(struct hazards *h, struct cmd *c, uint32_t unit_index)
 	return err;
 }
 
+/* The counts of loads whose bytes each command touches; NULL: some command waits for a load for another reason. */
 const uint32_t *hazards_loads(const struct hazards *h)
 {
 	return h->reading ? NULL : h->load;

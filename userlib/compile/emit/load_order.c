@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The order of loads. They are emitted as their nodes are, and run one after
- * another; so one that waits for its place holds up all behind it, though theirs
- * may be free. Here the one goes first that is needed first among those that can
- * begin, unless that makes a more urgent one late. Times are those of units that
- * work side by side at full speed, with slow memory.
+ * The order of loads. They are emitted as their nodes are, and run one after another;
+ * so a load that waits for its place holds up all behind it, though their places may
+ * be free. Here loads are put into another order: of those that can begin, the one
+ * that is needed first goes first, unless that makes a more urgent one late. Times are
+ * those of units that work side by side at full speed, with slow memory.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -12,14 +12,16 @@
 #include "userlib/compile/estimate/cost.h"
 #include "userlib/compile/plan/plan.h"
 
-#define WINDOW 96              /* loads looked at: the first that are left */
+/* Loads that are looked at: the first that are left. WINDOW_MEASURED */
+#define WINDOW 96
 #define NEVER  UINT64_MAX
 
+/* A load, and what bounds its place. */
 struct load {
 	uint32_t cmd;
-	uint32_t after;        /* it comes behind the command before this one, */
-	uint32_t n_before;     /* and behind so many loads, as they were emitted; */
-	uint32_t before;       /* and before this command */
+	uint32_t after;        /* it comes behind the command before this one */
+	uint32_t n_before;     /* it comes behind the first so many loads, as they were emitted */
+	uint32_t before;       /* it comes before this command */
 	uint64_t ready, need;  /* when it can begin; when it should be done */
 	uint64_t cycles;
 	bool done;
@@ -35,6 +37,7 @@ struct order {
 	uint32_t *next;        /* the new order */
 };
 
+/* Allocate; *o is valid for order_close() in any case. 0 or -ENOMEM */
 static int order_open(struct order *o, struct npu_step *s)
 {
 	uint32_t n = s->cmds.n;
@@ -53,6 +56,7 @@ static int order_open(struct order *o, struct npu_step *s)
 	return o->l && o->start && o->end && o->at && o->next ? 0 : -ENOMEM;
 }
 
+/* Free what order_open() allocated. */
 static void order_close(struct order *o)
 {
 	for (int u = 0; u < WEFT_N_UNITS; u++)
@@ -64,7 +68,7 @@ static void order_close(struct order *o)
 	free(o->next);
 }
 
-/* When command c can begin for all that it waits for, but loads if `others`. */
+/* When command c can begin for all that it waits for; others: loads left out. */
 static uint64_t ready_at(const struct order *o, const struct cmd *c, bool others)
 {
 	uint64_t t = 0;
@@ -75,6 +79,7 @@ static uint64_t ready_at(const struct order *o, const struct cmd *c, bool others
 	return t;
 }
 
+/* Find when every command would begin and retire, and what bounds the place of every load. */
 static void list_times(struct order *o)
 {
 	const struct cmds *c = &o->s->cmds;
@@ -105,7 +110,10 @@ static void list_times(struct order *o)
 	}
 }
 
-/* Would load j, behind command `after`, come too late for none that is left? */
+/*
+ * May load j come next, behind command `after`? So it may if the loads that it waits for are done, and
+ * no load that is left must come before that command.
+ */
 static bool may_go(const struct order *o, uint32_t first, uint32_t end, uint32_t j, uint32_t after)
 {
 	if (o->l[j].n_before > first)
@@ -116,7 +124,10 @@ static bool may_go(const struct order *o, uint32_t first, uint32_t end, uint32_t
 	return true;
 }
 
-/* The load to begin at t; first: the first that is left. */
+/*
+ * The load to begin at time t. `first` is the first that is left; it is taken unless it cannot begin
+ * yet and another one can, and is done in time.
+ */
 static uint32_t choose(const struct order *o, uint32_t first, uint32_t after, uint64_t t)
 {
 	uint32_t end = first + WINDOW < o->n ? first + WINDOW : o->n, best = first;
@@ -139,7 +150,7 @@ static uint32_t choose(const struct order *o, uint32_t first, uint32_t after, ui
 	return best;
 }
 
-/* The new order; is it another? */
+/* Find the new order. Is it another than the old one? */
 static bool find_order(struct order *o)
 {
 	uint32_t first = 0, after = 0;
@@ -161,7 +172,7 @@ static bool find_order(struct order *o)
 	return other;
 }
 
-/* Where each load comes among the loads now, plus one. */
+/* For each load, its place among the loads in the new order, plus one. */
 static void list_counts(struct order *o, uint32_t *count)
 {
 	for (uint32_t i = 0; i < o->n; i++)
@@ -169,8 +180,8 @@ static void list_counts(struct order *o, uint32_t *count)
 }
 
 /*
- * Who depends on whom is as before, and what changes are the places of loads:
- * waits for them are raised to the last of those that a command needs.
+ * Set the waits for loads anew. Who depends on whom is as before; what changes are the places of
+ * loads, so each command waits for the last of those that it needs.
  */
 static void renumber(struct cmds *c, const uint32_t *loads, const uint32_t *count)
 {
@@ -185,6 +196,7 @@ static void renumber(struct cmds *c, const uint32_t *loads, const uint32_t *coun
 	}
 }
 
+/* Find all waits anew, where hazards_loads() does not know them. */
 static int find_waits(struct npu_step *s)
 {
 	uint32_t count[WEFT_N_UNITS] = { 0 };
@@ -196,6 +208,7 @@ static int find_waits(struct npu_step *s)
 	return err;
 }
 
+/* Exchange the commands with the spare array. */
 static void exchange(struct cmds *c)
 {
 	struct cmd *p = c->p;
@@ -207,7 +220,7 @@ static void exchange(struct cmds *c)
 	c->cap_spare = cap;
 }
 
-/* Commands in their new order, with waits for that. */
+/* Put the commands into the new order, with waits for it. 0 or -ENOMEM */
 static int apply(struct order *o)
 {
 	struct cmds *c = &o->s->cmds;
@@ -236,6 +249,7 @@ static int apply(struct order *o)
 	return 0;
 }
 
+/* Put loads into the order in which they can best run. 0 or -ENOMEM */
 int order_loads(struct npu_step *s)
 {
 	struct order o;

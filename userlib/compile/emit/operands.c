@@ -10,11 +10,13 @@
 #define LOAD_PART      2048    /* bytes */
 #define MAX_LOAD_PARTS 8
 
+/* Scratchpad address of an area. */
 int64_t emit_area_addr(const struct npu_step *s, int area)
 {
 	return s->area[area].addr;
 }
 
+/* The slot for `key` among the first n; *fresh: it held something else and must be filled. */
 int slot_cache_find(struct slot_cache *c, int n, int64_t key, bool *fresh)
 {
 	for (int i = 0; i < n; i++)
@@ -29,6 +31,7 @@ int slot_cache_find(struct slot_cache *c, int n, int64_t key, bool *fresh)
 	return i;
 }
 
+/* Load or store image n's box of o, channels [c, +cn), between v's place in memory and o. */
 int emit_copy_box(struct emit *e, bool store, const struct view *v, int64_t n, const struct operand *o, int64_t c, int64_t cn)
 {
 	struct dma d = {
@@ -41,6 +44,7 @@ int emit_copy_box(struct emit *e, bool store, const struct view *v, int64_t n, c
 	return emit_dma(e, d);
 }
 
+/* A box of a storage that is resident as a whole. */
 struct operand resident_operand(const struct npu_step *s, int storage, const struct view *v, int64_t n, struct span rows,
                                struct span cols, int64_t c)
 {
@@ -52,6 +56,7 @@ struct operand resident_operand(const struct npu_step *s, int storage, const str
 	};
 }
 
+/* A box that lies densely in a slot of its own. */
 struct operand slot_operand(int64_t addr, struct span rows, struct span cols, int64_t cn, const struct view *v)
 {
 	int64_t xs = cn * view_elem(v);
@@ -59,6 +64,7 @@ struct operand slot_operand(int64_t addr, struct span rows, struct span cols, in
 	return (struct operand){ .addr = addr, .ys = cols.n * xs, .xs = xs, .elem = view_elem(v), .rows = rows, .cols = cols };
 }
 
+/* Load a resident storage that comes from memory, in parts, before its first use. */
 int emit_load_resident(struct emit *e, int storage)
 {
 	struct storage *t = &e->s->storage[storage];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One stream out of four. Every unit keeps its own order; between units,
- * commands are sorted by when they should start if the costs are right. Loads
- * thus come as early as their space is free, and the queues of the command
+ * One stream out of the commands of four units. Every unit keeps its own order;
+ * between units, commands are sorted by when they should begin if the costs are right.
+ * Loads thus come as early as their space is free, and the queues of the command
  * processor never hold a unit back for long.
  */
 #include <errno.h>
@@ -11,11 +11,13 @@
 
 #include "userlib/compile/plan/plan.h"
 
+/* The commands of a unit that are not in the stream yet. */
 struct line {
 	uint32_t *cmd;         /* in order */
 	uint32_t n, at;
 };
 
+/* List the commands of each unit. 0 or -ENOMEM; the caller frees the lists in any case */
 static int split_units(const struct cmds *c, struct line line[WEFT_N_UNITS])
 {
 	for (int u = 0; u < WEFT_N_UNITS; u++) {
@@ -30,7 +32,7 @@ static int split_units(const struct cmds *c, struct line line[WEFT_N_UNITS])
 	return 0;
 }
 
-/* The unit whose next command starts first; equal: the one emitted first. */
+/* The unit whose next command begins first; of equal ones that whose command was emitted first. -1: none is left */
 static int next_unit(const struct line line[WEFT_N_UNITS], const uint64_t *start)
 {
 	int best = -1;
@@ -45,6 +47,7 @@ static int next_unit(const struct line line[WEFT_N_UNITS], const uint64_t *start
 	return best;
 }
 
+/* Append the words of a command to the program. 0 or -ENOMEM */
 static int append_words(weft_program *p, const struct weft_cmd *c, uint32_t *cap)
 {
 	while (p->n_words + WEFT_CMD_MAX_WORDS > *cap) {
@@ -57,7 +60,7 @@ static int append_words(weft_program *p, const struct weft_cmd *c, uint32_t *cap
 	return 0;
 }
 
-/* The command that comes next takes its log2_scale from a tensor. */
+/* Note that the command that comes next takes its log2_scale from a tensor. 0 or -ENOMEM */
 static int append_scale(struct npu_step *s, const struct cmd *k)
 {
 	weft_program *p = s->cc->p;
@@ -68,6 +71,7 @@ static int append_scale(struct npu_step *s, const struct cmd *k)
 	return err;
 }
 
+/* Append a command to the program's tables and words. rec_base: the step's first record. 0 or -ENOMEM */
 static int append_cmd(struct npu_step *s, const struct cmd *k, uint32_t rec_base)
 {
 	weft_program *p = s->cc->p;
@@ -86,6 +90,7 @@ static int append_cmd(struct npu_step *s, const struct cmd *k, uint32_t rec_base
 	return append_words(p, &c, &s->cc->cap_words);
 }
 
+/* Append the step's debug records; *base is the first. 0 or -ENOMEM */
 static int append_recs(struct npu_step *s, uint32_t *base)
 {
 	weft_program *p = s->cc->p;
@@ -103,7 +108,7 @@ static int append_recs(struct npu_step *s, uint32_t *base)
 	return 0;
 }
 
-/* Cycles of each node, from when the commands retire. */
+/* Add to every node its share of the step's cycles with memory m. end: when commands retire. 0 or -ENOMEM */
 static int share_out(struct npu_step *s, const uint32_t *order, const uint64_t *end, int m)
 {
 	struct weft_ran *ran = malloc((s->cmds.n + 1) * sizeof *ran);
@@ -124,7 +129,7 @@ static int share_out(struct npu_step *s, const uint32_t *order, const uint64_t *
 	return err;
 }
 
-/* When each node is done in the stream as it is, with either memory, and what it takes. */
+/* Estimate the stream as it is, with either memory: when each node is done, what it takes. 0 or -ENOMEM */
 static int note_estimates(struct npu_step *s, const uint32_t *order, uint64_t *start, uint64_t *end)
 {
 	struct weft_step *step = &s->cc->p->steps[s->step];
@@ -147,9 +152,9 @@ static int note_estimates(struct npu_step *s, const uint32_t *order, uint64_t *s
 }
 
 /*
- * The stream's order. Where memory is slower than the order assumes, the command
- * processor waits with loads in its hands and other units run dry; where it is
- * faster, nothing is lost.
+ * Find the stream's order. It assumes slow memory: where memory is slower than the order assumes, the
+ * command processor waits with loads in its hands and other units run dry; where it is faster, nothing
+ * is lost.
  */
 static int interleave(const struct npu_step *s, uint32_t *order, uint64_t *start, uint64_t *end)
 {
@@ -167,6 +172,7 @@ static int interleave(const struct npu_step *s, uint32_t *order, uint64_t *start
 	return err;
 }
 
+/* Cycles that the emitted commands should take with fast and with slow memory. 0 or -ENOMEM */
 int step_cycles(const struct npu_step *s, uint64_t *fast, uint64_t *slow)
 {
 	uint64_t *start = malloc((s->cmds.n + 1) * sizeof *start), *end = malloc((s->cmds.n + 1) * sizeof *end);
@@ -185,6 +191,7 @@ int step_cycles(const struct npu_step *s, uint64_t *fast, uint64_t *slow)
 	return err;
 }
 
+/* Append all commands in this order, and END. 0 or -ENOMEM */
 static int append(struct npu_step *s, const uint32_t *order)
 {
 	struct cmd end = { .node = -1 };
@@ -197,6 +204,7 @@ static int append(struct npu_step *s, const uint32_t *order)
 	return err ? err : append_cmd(s, &end, base);
 }
 
+/* Interleave the units' commands and append the stream to the program, with its estimates. 0 or -ENOMEM */
 int step_schedule(struct npu_step *s)
 {
 	weft_program *p = s->cc->p;

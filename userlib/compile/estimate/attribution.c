@@ -2,9 +2,9 @@
 /*
  * Which operator a cycle counts for, once it is known when commands retired.
  *
- * A command begins when the one before it on its unit and all that it waits for
- * have retired; it need not be told. Loads and stores do not count: they are
- * for what the engines do later, or did before.
+ * A command begins when the one before it on its unit and all that it waits for have
+ * retired, so that need not be known. Loads and stores do not count: they are for
+ * what the engines do later, or did before.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -16,12 +16,13 @@
 /* Commands of one engine, in order, and the first that has not retired. */
 struct engine { struct { uint64_t start, end; int32_t who; } *cmd; uint32_t n, at; };
 
+/* The later of two times. */
 static uint64_t later(uint64_t a, uint64_t b)
 {
 	return a > b ? a : b;
 }
 
-/* When it began; retire: of each unit's commands so far. */
+/* When a command began. retire: of the first n[unit] commands of each unit. */
 static uint64_t begins(const struct weft_ran *c, uint64_t *const retire[WEFT_N_UNITS], const uint32_t n[WEFT_N_UNITS])
 {
 	uint64_t start = n[c->unit] ? retire[c->unit][n[c->unit] - 1] : 0;
@@ -32,7 +33,7 @@ static uint64_t begins(const struct weft_ran *c, uint64_t *const retire[WEFT_N_U
 	return start < c->end ? start : c->end;
 }
 
-/* What the engines did, and whose command retired last. */
+/* List what the two engines did. Whose command retired last; -1: nobody had one */
 static int32_t list(const struct weft_ran *c, uint32_t n, uint64_t *const retire[WEFT_N_UNITS], struct engine e[2])
 {
 	uint32_t have[WEFT_N_UNITS] = { 0 };
@@ -55,7 +56,10 @@ static int32_t list(const struct weft_ran *c, uint32_t n, uint64_t *const retire
 	return last;
 }
 
-/* From t on, and until *next at most, these two operators have it half each: who[0] and who[1], or one twice. */
+/*
+ * Whom the cycles from t on count for, half each: who[0] and who[1], or one of them twice. *next is
+ * lowered to where that changes.
+ */
 static void owners(struct engine e[2], uint64_t t, uint64_t *next, int32_t last, int32_t who[2])
 {
 	bool runs[2] = { false, false }, waits[2] = { false, false };
@@ -84,6 +88,7 @@ static void owners(struct engine e[2], uint64_t t, uint64_t *next, int32_t last,
 	who[0] = who[1] = waits[k] ? of[k] : last;
 }
 
+/* Share out the cycles of a stream, see program.h. */
 int weft_share_cycles(const struct weft_ran *c, uint32_t n, uint64_t total, uint64_t *halves)
 {
 	uint64_t *retire[WEFT_N_UNITS] = { 0 }, t = 0;

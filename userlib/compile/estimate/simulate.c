@@ -1,17 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * When commands run, if their costs are right: units in parallel, each in its
- * own order, commands waiting for the counts that they state. A command
- * occupies its unit and retires some cycles later; the next may begin in
- * between. Units slow each other down
- * - at the post unit, which takes one row a cycle and serves the array first,
- * - in the scratchpad's regions: post writes before the array reads before the
- *   vector engine reads before DMA (hw/sp/README.md),
+ * When commands run, if their costs are right. Units work in parallel, each in its own
+ * order; commands wait for the counts that they state. A command occupies its unit and
+ * retires some cycles later; the next one may begin in between. Units slow each other
+ * down
+ * - at the post unit, which takes one row a cycle and serves the array first;
+ * - in the scratchpad's regions: post writes come before reads of the array, these
+ *   before those of the vector engine, and these before DMA (hw/sp/README.md);
  * - on a memory that serves one direction at a time.
- * With the order of the stream given, its fetch and the queues in front of the
- * units count as well, and where commands are: operands that lie in several regions
- * are in one of them at a time. Without, a command uses all of its regions as long
- * as it runs: what it bank_overlap where is not settled then.
+ *
+ * If the order of the stream is given, its fetch and the queues in front of the units
+ * count as well, and operands that lie in several regions are in one of them at a time.
+ * If it is not, a command uses all of its regions as long as it runs, since what it
+ * meets where is not settled then.
+ *
+ * Time goes from event to event: a unit's command begins, ends, or comes to another
+ * region, or a command retires. Between events every unit works at a constant rate
+ * (find_rates()). Work, rates and densities are fixed point, ONE being 1.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -67,8 +72,10 @@ struct sim {
 
 /* ---- what commands do to the scratchpad's regions ---- */
 
-/* How often the command goes through what it accesses: once for each block of channels, but its weights and
- * parameters belong to one. */
+/*
+ * How often the command goes through what it accesses at a port: once for each block of channels, but
+ * weights and parameters belong to one block.
+ */
 static int64_t sweeps_of(const struct sim *s, const struct cmd *c, int port)
 {
 	const struct weft_cmd *k = &c->c;
@@ -87,19 +94,20 @@ static int64_t sweeps_of(const struct sim *s, const struct cmd *c, int port)
 	return ceil_div(oc, s->n);
 }
 
+/* The end of the last range. */
 static int64_t last_of(const struct access *a)
 {
 	return (int64_t)(a->hi + (a->n - 1) * a->step);
 }
 
-/* An access goes through several regions, one after the other. */
+/* Does the access go through several regions one after the other, so that it matters where it is? */
 static bool walks(const struct sim *s, const struct cmd *c, const struct access *a)
 {
 	return s->order && a->space == SPACE_SP && a->count && (int64_t)a->lo / s->region != (last_of(a) - 1) / s->region &&
 	       sweeps_of(s, c, a->port) <= COST_MOST_SWEEPS;
 }
 
-/* Where it is after `done` of `all` the command's work. */
+/* Where the access is when `done` of `all` the command's work is done. */
 static int64_t address_at(const struct sim *s, const struct cmd *c, const struct access *a, uint64_t done, uint64_t all)
 {
 	int64_t lo = (int64_t)a->lo, len = last_of(a) - lo;
@@ -119,6 +127,7 @@ static uint64_t until_next(const struct sim *s, const struct cmd *c, const struc
 	return then > done ? then - done : 1;
 }
 
+/* Add an access to a command's traffic, as if it were spread evenly over [lo, hi). */
 static void add_traffic(struct traffic *h, const struct access *a, uint32_t cost, int64_t region, int64_t lo, int64_t hi)
 {
 	int64_t all = (int64_t)a->count * ONE;
@@ -136,8 +145,9 @@ static void add_traffic(struct traffic *h, const struct access *a, uint32_t cost
 }
 
 /*
- * Where reads and writes both stay in one bank, a block of channels is written to that which it is read from or to the
- * other, and the last rows of a block while the next is read, from the other bank.
+ * Set which part of the writes meet reads in their bank. If reads and writes both stay in one bank, a
+ * block of channels is written to the bank that it is read from or to the other one, and the last rows
+ * of a block are written while the next block is read, from the other bank.
  */
 static void find_bank_overlap(const struct sim *s, const struct cmd *c, struct traffic *h)
 {
@@ -155,7 +165,7 @@ static void find_bank_overlap(const struct sim *s, const struct cmd *c, struct t
 	h->bank_overlap = (uint8_t)((ONE - 1) * (same ? rows - late : late) / rows);
 }
 
-/* Where the unit's command is now, and how long it stays there. */
+/* Find where the unit's command is now, and with how much work left it comes to another region. */
 static void find_traffic(const struct sim *s, struct unit *u)
 {
 	const struct cmd *c = &s->c->p[u->now];
@@ -182,6 +192,7 @@ static void find_traffic(const struct sim *s, struct unit *u)
 		find_bank_overlap(s, c, &u->traffic);
 }
 
+/* The traffic of unit k's command; NULL: it has none. */
 static const struct traffic *traffic_of(const struct sim *s, int k)
 {
 	return s->u[k].busy && s->u[k].traffic.any ? &s->u[k].traffic : NULL;
@@ -190,12 +201,16 @@ static const struct traffic *traffic_of(const struct sim *s, int k)
 /* What a port does with a region's banks. */
 struct bank_use { uint8_t banks, both; };
 
+/* How a port's accesses take banks. */
 static struct bank_use bank_use_of(const struct traffic *h, int p)
 {
 	return (struct bank_use){ h->banks[p], h->both[p] };
 }
 
-/* Of a region's cycles, those that a port with such accesses does not get because of h's port p. */
+/*
+ * Of a region's cycles, those that a port with such bank use does not get because of port p of h,
+ * which works at this rate.
+ */
 static uint64_t taken(const struct traffic *h, int p, int r, struct bank_use w, uint64_t rate)
 {
 	uint64_t d = h->of[p][r] * rate / ONE;
@@ -209,7 +224,7 @@ static uint64_t taken(const struct traffic *h, int p, int r, struct bank_use w, 
 	return w.banks == BANKS_SAME ? d / 2 : d / 4;
 }
 
-/* Regions that ports in `before` (bits, per unit) use. */
+/* Regions, as bits, that the ports in `before` use; before[u] has a bit for each port of unit u. */
 static unsigned used(const struct sim *s, const uint8_t before[WEFT_N_UNITS])
 {
 	unsigned in = 0;
@@ -223,7 +238,7 @@ static unsigned used(const struct sim *s, const uint8_t before[WEFT_N_UNITS])
 	return in;
 }
 
-/* Of region r's cycles, those that these take. */
+/* Of region r's cycles, those that the ports in `before` take from a port with such bank use. */
 static uint64_t lost_in(const struct sim *s, int r, struct bank_use w, const uint8_t before[WEFT_N_UNITS])
 {
 	uint64_t lost = 0;
@@ -237,8 +252,10 @@ static uint64_t lost_in(const struct sim *s, int r, struct bank_use w, const uin
 	return lost;
 }
 
-/* Cycles that an access of unit k's port p in region r takes, of ONE. Those that need both banks and those that need
- * one wait for each other's ends, so it is their times that count. */
+/*
+ * Cycles that an access of unit k's port p takes in region r. Accesses that need both banks and those
+ * that need one wait for each other's ends, so it is their times that add up.
+ */
 static uint64_t access_time(const struct sim *s, int k, int p, int r, const uint8_t before[WEFT_N_UNITS])
 {
 	const struct traffic *h = traffic_of(s, k);
@@ -260,7 +277,7 @@ static uint64_t access_time(const struct sim *s, int k, int p, int r, const uint
 	return time + (ONE - both) * ONE / (lost + COST_LEAST_RATE < ONE ? ONE - lost : COST_LEAST_RATE);
 }
 
-/* How much longer unit k's port p takes, of ONE, with the ports in `before` served first. */
+/* How much longer unit k's port p takes if the ports in `before` are served first. */
 static uint64_t delay(const struct sim *s, int k, int p, const uint8_t before[WEFT_N_UNITS])
 {
 	const struct traffic *h = traffic_of(s, k);
@@ -275,8 +292,8 @@ static uint64_t delay(const struct sim *s, int k, int p, const uint8_t before[WE
 }
 
 /*
- * The array takes a word of each port every cycle and stalls without one. Its own
- * rows come in bursts, while which it stalls; those of the vector engine go on
+ * How much longer the array takes because of port p. It takes a word of each port every cycle and
+ * stalls without one. Its own rows come in bursts, while which it stalls; the vector engine's go on
  * meanwhile.
  */
 static uint64_t array_delay(const struct sim *s, int p)
@@ -297,8 +314,10 @@ static uint64_t array_delay(const struct sim *s, int p)
 	return all ? sum / all : 0;
 }
 
-/* Cycles in which unit k's parameters come, of its own ONE, with the ports in `before` served first. Each read
- * gets its turn in the end. 0: at once. */
+/*
+ * Cycles in which unit k's parameters come, for each cycle of its own, if the ports in `before` are
+ * served first: each read gets its turn in the end. 0: at once
+ */
 static uint64_t fetch(const struct sim *s, int k, int p, const uint8_t before[WEFT_N_UNITS])
 {
 	const struct traffic *h = traffic_of(s, k);
@@ -330,7 +349,10 @@ static uint64_t shared(const struct traffic *h, int p, int q)
 #define BIT(p) (1 << PORT_##p)
 #define ALL    ((1 << N_PORTS) - 1)
 
-/* The array: its records come while it works on the tile before. */
+/*
+ * Cycles of the array for each cycle of undisturbed work. Its records come while it works on the tile
+ * before, so only the longer of both counts.
+ */
 static uint64_t array_time(const struct sim *s)
 {
 	static const uint8_t others[WEFT_N_UNITS] = { [WEFT_UNIT_VE] = BIT(WRITE) | BIT(X) };
@@ -342,7 +364,7 @@ static uint64_t array_time(const struct sim *s)
 	return (uint64_t)max64((int64_t)time, (int64_t)fetch(s, WEFT_UNIT_CV, PORT_P, others));
 }
 
-/* The vector engine's writes where it reads. */
+/* Cycles that the vector engine's writes take from its reads. */
 static uint64_t own_writes(const struct traffic *h)
 {
 	uint64_t sum = 0;
@@ -354,7 +376,7 @@ static uint64_t own_writes(const struct traffic *h)
 	return sum;
 }
 
-/* The vector engine: its weights and records likewise. */
+/* Cycles of the vector engine for each cycle of undisturbed work; its weights and records come likewise. */
 static uint64_t engine_time(const struct sim *s)
 {
 	static const uint8_t cv[WEFT_N_UNITS] = { [WEFT_UNIT_CV] = BIT(WRITE) | BIT(X) | BIT(W) };
@@ -384,6 +406,7 @@ static uint64_t scratchpad_rate(const struct sim *s, int k)
 
 /* ---- units ---- */
 
+/* Does the command wait for one that has not retired? */
 static bool waits(const struct sim *s, const struct cmd *c)
 {
 	for (int i = 0; i < WEFT_N_UNITS; i++)
@@ -392,12 +415,13 @@ static bool waits(const struct sim *s, const struct cmd *c)
 	return false;
 }
 
+/* Words of the stream's k-th command. */
 static uint64_t words_of(const struct sim *s, uint32_t k)
 {
 	return weft_cmd_info((unsigned)s->c->p[s->order[k]].c.h.op)->n_words;
 }
 
-/* Cycles until the memory has answered what was asked for before that time. */
+/* Cycles until the memory has answered what was asked for before time `at`. */
 static uint64_t backlog(const struct sim *s, uint64_t at)
 {
 	const struct unit *u = &s->u[WEFT_UNIT_LD];
@@ -413,7 +437,10 @@ static uint64_t backlog(const struct sim *s, uint64_t at)
 	return sum < most ? sum : most;
 }
 
-/* Words are taken one a cycle, up to now: ask for more as soon as there is room. Loads want that memory as well. */
+/*
+ * Ask for more words of the stream as soon as there is room. Words are taken one a cycle, up to now;
+ * loads want that memory as well.
+ */
 static void fetch_words(struct sim *s)
 {
 	while (s->asked < s->words && s->asked + COST_FETCH_BURST <= s->taken + COST_FETCH_WORDS) {
@@ -430,6 +457,7 @@ static void fetch_words(struct sim *s)
 	}
 }
 
+/* Allocate, and list the commands of each unit. 0 or -ENOMEM; simulate() frees in any case */
 static int open_units(struct sim *s)
 {
 	for (int u = 0; u < WEFT_N_UNITS; u++) {
@@ -452,7 +480,7 @@ static int open_units(struct sim *s)
 	return 0;
 }
 
-/* Commands into the queues, in the stream's order, a word a cycle. */
+/* Put commands into the queues, in the stream's order, a word a cycle. */
 static void dispatch(struct sim *s)
 {
 	while (s->order && s->dispatched < s->c->n && s->decoded <= s->t) {
@@ -476,18 +504,19 @@ static void dispatch(struct sim *s)
 	}
 }
 
+/* May unit k begin its next command? The array takes a second command, the vector engine none, DMA several. */
 static bool may_start(const struct sim *s, int k)
 {
 	const struct unit *u = &s->u[k];
 	const struct cmd *c = &s->c->p[u->cmd[u->next]];
 
-	/* The array takes a second command, the vector engine none, DMA several. */
 	uint32_t under_way = u->next - u->retired, most = k == WEFT_UNIT_CV ? 2 : k == WEFT_UNIT_VE ? 1 : COST_DMA_ISSUED;
 	if (under_way >= most)
 		return false;
 	return !waits(s, c);
 }
 
+/* Begin the next command of every unit that is free and may. */
 static void start_heads(struct sim *s)
 {
 	for (int k = 0; k < WEFT_N_UNITS; k++) {
@@ -507,7 +536,7 @@ static void start_heads(struct sim *s)
 	}
 }
 
-/* Rows a cycle that the unit's command hands to the post unit, of ONE. */
+/* Rows a cycle that the unit's command hands to the post unit at full speed. */
 static uint64_t rows_rate(const struct sim *s, int k)
 {
 	const struct unit *u = &s->u[k];
@@ -537,12 +566,16 @@ static uint64_t post_rate(const struct sim *s, int k)
 	return ONE * ONE / (ONE + want * other / (ONE - other));
 }
 
+/* Rate of an engine: that of its operands or of its rows, whichever is less. */
 static uint64_t engine_rate(const struct sim *s, int k)
 {
 	return s->u[k].busy ? (uint64_t)min64((int64_t)scratchpad_rate(s, k), (int64_t)post_rate(s, k)) : ONE;
 }
 
-/* In the order in which the scratchpad serves them. */
+/*
+ * Find the rates of all units, in the order in which the scratchpad serves them. Array and vector
+ * engine slow each other down, so that takes more than one round.
+ */
 static void find_rates(struct sim *s)
 {
 	static const int order[] = { WEFT_UNIT_CV, WEFT_UNIT_VE, WEFT_UNIT_LD, WEFT_UNIT_ST };
@@ -578,6 +611,7 @@ static void find_rates(struct sim *s)
 
 /* ---- time ---- */
 
+/* The lesser of two spans of time, of which 0 means none. */
 static uint64_t sooner(uint64_t dt, uint64_t d)
 {
 	return d && (!dt || d < dt) ? d : dt;
@@ -598,6 +632,7 @@ static uint64_t next_event(const struct sim *s)
 	return dt;
 }
 
+/* Cycles from the end of a command to its retirement. */
 static uint64_t latency_of(const struct sim *s, const struct cmd *c)
 {
 	bool dma = c->unit == WEFT_UNIT_LD || c->unit == WEFT_UNIT_ST;
@@ -605,6 +640,7 @@ static uint64_t latency_of(const struct sim *s, const struct cmd *c)
 	return c->latency + (dma ? s->slow ? COST_MEMORY_FAR : COST_MEMORY_NEAR : 0);
 }
 
+/* Let dt cycles pass. */
 static void advance(struct sim *s, uint64_t dt)
 {
 	s->t += dt;
@@ -628,6 +664,7 @@ static void advance(struct sim *s, uint64_t dt)
 	}
 }
 
+/* Simulate the emitted commands; see plan.h. */
 int simulate(const struct npu_step *step, const uint32_t *order, bool slow_memory, uint64_t *start, uint64_t *end, uint64_t *total)
 {
 	struct sim s = { .c = &step->cmds, .order = order, .slow = slow_memory, .start = start, .end = end,

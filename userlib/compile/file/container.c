@@ -23,9 +23,10 @@
 
 static const uint8_t magic[8] = { 'W', 'E', 'F', 'T', '\r', '\n', 0x1a, '\n' };
 
+/* Raw bytes of a section are at most RATIO_MAX times its stored bytes and RATIO_FREE more. */
 #define RATIO_MAX  4
 #define RATIO_FREE (1u << 20)
-#define HEAD_BYTES 16
+#define HEAD_BYTES 16          /* magic, version, count of sections */
 
 enum { SEC_HEAD, SEC_GRAPH, SEC_CONSTS, SEC_WORDS, SEC_STEPS, SEC_TENSORS, SEC_OPS, SEC_CMDS, SEC_RECS, SEC_LATE, N_SECTIONS };
 
@@ -33,13 +34,16 @@ static const char section_name[N_SECTIONS][5] = {
 	"HEAD", "GRPH", "CNST", "CMDW", "STEP", "TENS", "OPER", "DBGC", "DBGR", "LATE",
 };
 
+/* An entry of the table of sections. */
 struct section { uint32_t crc; uint64_t raw, stored; };
 
+/* Do the data begin as a .weft container does? */
 bool weft_program_is(const uint8_t *data, size_t n)
 {
 	return n >= sizeof magic && !memcmp(data, magic, sizeof magic);
 }
 
+/* Write or read the words of all streams. */
 static void words_io(struct io *io, weft_program *p)
 {
 	int n = (int)p->n_words;
@@ -57,6 +61,7 @@ static void words_io(struct io *io, weft_program *p)
 		io_u64(io, &p->words[i]);
 }
 
+/* Write or read the constants. */
 static void consts_io(struct io *io, weft_program *p)
 {
 	if (!io->write) {
@@ -70,6 +75,7 @@ static void consts_io(struct io *io, weft_program *p)
 	io_raw(io, p->consts, (size_t)p->n_consts);
 }
 
+/* Write or read section number `which`. Reading, nothing may follow its end. */
 static void section_io(struct io *io, int which, weft_program *p, char *msg)
 {
 	weft_graph *g = (weft_graph *)p->graph;
@@ -114,6 +120,7 @@ static void section_io(struct io *io, int which, weft_program *p, char *msg)
 
 /* ---- writing ---- */
 
+/* Compress raw bytes; *out is to be freed. 0 or -ENOMEM */
 static int compress_at(const struct io *raw, int level, uint8_t **out, uLongf *n)
 {
 	*n = compressBound(raw->n);
@@ -128,6 +135,7 @@ static int compress_at(const struct io *raw, int level, uint8_t **out, uLongf *n
 	return 0;
 }
 
+/* Compress a section, at level 0 if it would otherwise unfold from too few bytes. 0 or -ENOMEM */
 static int pack_section(const struct io *raw, uint8_t **out, struct section *s)
 {
 	uLongf n;
@@ -142,6 +150,7 @@ static int pack_section(const struct io *raw, uint8_t **out, struct section *s)
 	return err;
 }
 
+/* Write or read magic, version and the table of sections. */
 static void head_io(struct io *io, uint32_t *version, uint32_t *n, struct section *s)
 {
 	uint8_t m[8];
@@ -162,6 +171,7 @@ static void head_io(struct io *io, uint32_t *version, uint32_t *n, struct sectio
 	}
 }
 
+/* Write the container; packed[i] is to be freed in any case. 0 or a negative errno with msg */
 static int write_all(const weft_program *p, struct io *out, uint8_t **packed, char *msg)
 {
 	struct section s[N_SECTIONS];
@@ -189,6 +199,7 @@ static int write_all(const weft_program *p, struct io *out, uint8_t **packed, ch
 	return out->err;
 }
 
+/* Write a container, see program.h. */
 int weft_program_write(const weft_program *p, uint8_t **out, size_t *n_out, char *msg)
 {
 	uint8_t *packed[N_SECTIONS] = { NULL };
@@ -215,12 +226,14 @@ int weft_program_write(const weft_program *p, uint8_t **out, size_t *n_out, char
 
 /* ---- reading ---- */
 
+/* Set msg for a bad container. -EINVAL */
 static int say(char *msg, const char *section, const char *why)
 {
 	snprintf(msg, WEFT_MSG, ".weft%s%s: %s", *section ? " section " : "", section, why);
 	return -EINVAL;
 }
 
+/* Check a section's checksum and decompress it. 0 or a negative errno */
 static int unpack(const uint8_t *stored, const struct section *s, const char *name, struct io *raw, char *msg)
 {
 	if (s->raw > RATIO_MAX * s->stored + RATIO_FREE)
@@ -240,6 +253,7 @@ static int unpack(const uint8_t *stored, const struct section *s, const char *na
 	return 0;
 }
 
+/* Read section i into the program. 0 or a negative errno */
 static int read_section(const uint8_t *stored, const struct section *s, int i, weft_program *p, char *msg)
 {
 	struct io raw = { .write = false };
@@ -255,6 +269,7 @@ static int read_section(const uint8_t *stored, const struct section *s, int i, w
 	return err;
 }
 
+/* Read and check the head; *at is where the first section begins. 0 or -EINVAL */
 static int read_head(const uint8_t *data, size_t n, struct section *s, size_t *at, char *msg)
 {
 	struct io io = { .p = (uint8_t *)data, .n = n };
@@ -282,6 +297,7 @@ static int read_head(const uint8_t *data, size_t n, struct section *s, size_t *a
 	return io.err ? say(msg, "", io.why) : 0;
 }
 
+/* Read all sections, then check that they agree. 0 or a negative errno */
 static int read_all(const uint8_t *data, size_t n, weft_program *p, char *msg)
 {
 	struct section s[N_SECTIONS];
@@ -303,6 +319,7 @@ static int read_all(const uint8_t *data, size_t n, weft_program *p, char *msg)
 	return check.err ? say(msg, "", check.why) : 0;
 }
 
+/* Read a container, see program.h. */
 int weft_program_parse(const uint8_t *data, size_t n, weft_program **p, char *msg)
 {
 	weft_program *q = calloc(1, sizeof *q);

@@ -3,6 +3,7 @@
 
 #include "userlib/compile/program.h"
 
+/* Free a program and what it owns; NULL is allowed. */
 void weft_program_free(weft_program *p)
 {
 	if (!p)

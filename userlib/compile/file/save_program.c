@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tables of a program inside a container. */
+/*
+ * The tables of a program inside a container. Each save_ function writes a section or
+ * reads it; save_check() judges what was read as a whole.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +11,7 @@
 
 #include "save_program.h"
 
-/* Reading: room for n, zeroed. False after a failure. */
+/* Reading: allocate room for n zeroed entries. false after a failure */
 static bool room(struct io *io, void **p, size_t n, size_t elem)
 {
 	if (!io->write && !io->err) {
@@ -19,6 +22,7 @@ static bool room(struct io *io, void **p, size_t n, size_t elem)
 	return !io->err;
 }
 
+/* Section HEAD: configuration and bytes of the arena. */
 void save_head(struct io *io, weft_program *p)
 {
 	char *config = p->config;
@@ -36,6 +40,7 @@ void save_head(struct io *io, weft_program *p)
 		io_fail(io, "the arena is larger than a window");
 }
 
+/* Section STEP. */
 void save_steps(struct io *io, weft_program *p)
 {
 	void *v = p->steps;
@@ -57,6 +62,7 @@ void save_steps(struct io *io, weft_program *p)
 	}
 }
 
+/* Section TENS. */
 void save_tensors(struct io *io, weft_program *p)
 {
 	void *v = p->tensors;
@@ -79,6 +85,7 @@ void save_tensors(struct io *io, weft_program *p)
 	}
 }
 
+/* Section OPER. */
 void save_ops(struct io *io, weft_program *p)
 {
 	void *v = p->ops;
@@ -104,6 +111,7 @@ void save_ops(struct io *io, weft_program *p)
 	}
 }
 
+/* Section DBGC: for whom each command works. */
 void save_cmds(struct io *io, weft_program *p)
 {
 	int n = (int)p->n_cmds;
@@ -121,6 +129,7 @@ void save_cmds(struct io *io, weft_program *p)
 	}
 }
 
+/* Section DBGR: debug records. */
 void save_recs(struct io *io, weft_program *p)
 {
 	int n = (int)p->n_recs;
@@ -146,7 +155,7 @@ void save_recs(struct io *io, weft_program *p)
 	}
 }
 
-/* What a program gets to know when it runs. */
+/* Section LATE: what a program gets to know only when it runs, scales and weights. */
 void save_late(struct io *io, weft_program *p)
 {
 	void *v = p->scales;
@@ -174,11 +183,13 @@ void save_late(struct io *io, weft_program *p)
 	}
 }
 
+/* Does [first, first + n) lie within [0, all)? */
 static bool within(uint64_t first, uint64_t n, uint64_t all)
 {
 	return first <= all && n <= all - first;
 }
 
+/* Fail if a step names an operator, words or commands that are not there. */
 static void check_step(struct io *io, const weft_program *p, const struct weft_step *s)
 {
 	if (s->kind == WEFT_STEP_HOST) {
@@ -191,6 +202,7 @@ static void check_step(struct io *io, const weft_program *p, const struct weft_s
 	}
 }
 
+/* Fail if a tensor's place is not one that it can have. Aliases form no chains, so that following one ends. */
 static void check_tensor(struct io *io, const weft_program *p, int i)
 {
 	const struct weft_ptensor *t = &p->tensors[i];
@@ -213,6 +225,7 @@ static void check_tensor(struct io *io, const weft_program *p, int i)
 		io_fail(io, "a tensor lies beyond the arena");
 }
 
+/* Fail if an operator names operators or steps that are not there. */
 static void check_op(struct io *io, const weft_program *p, const struct weft_pop *o)
 {
 	if (o->unit > WEFT_ON_HOST || o->into < -1 || o->into >= p->n_ops || o->step < -1 || o->step >= p->n_steps ||
@@ -223,12 +236,13 @@ static void check_op(struct io *io, const weft_program *p, const struct weft_pop
 			io_fail(io, "an operator is done in no step");
 }
 
+/* Distance from the first of n things to the last. */
 static uint64_t reach(uint64_t n, uint64_t step)
 {
 	return (n - 1) * step;
 }
 
-/* Elements that a record names are the tensor's. */
+/* Fail if a debug record names elements that its tensor does not have. */
 static void check_rec(struct io *io, const weft_program *p, const struct weft_prec *r)
 {
 	if (r->tensor < 0 || r->tensor >= p->n_tensors || !r->n_y || !r->n_x || !r->n_c) {
@@ -244,11 +258,13 @@ static void check_rec(struct io *io, const weft_program *p, const struct weft_pr
 		io_fail(io, "a record names more elements than its tensor has");
 }
 
+/* The NPU step of this number; NULL: there is none. */
 static const struct weft_step *npu_step(const weft_program *p, int32_t step)
 {
 	return step >= 0 && step < p->n_steps && p->steps[step].kind == WEFT_STEP_NPU ? &p->steps[step] : NULL;
 }
 
+/* Fail if a scale belongs to no command, or its tensor is no int32. */
 static void check_scale(struct io *io, const weft_program *p, const struct weft_pscale *s)
 {
 	const struct weft_step *step = npu_step(p, s->step);
@@ -259,6 +275,7 @@ static void check_scale(struct io *io, const weft_program *p, const struct weft_
 		io_fail(io, "a scale is no int32");
 }
 
+/* Fail if weights that the host packs belong to no step or lie beyond the arena. */
 static void check_pack(struct io *io, const weft_program *p, const struct weft_ppack *k)
 {
 	const struct weft_config *cfg = weft_config_find(p->config);
@@ -273,6 +290,7 @@ static void check_pack(struct io *io, const weft_program *p, const struct weft_p
 		io_fail(io, "weights that come late lie beyond the arena");
 }
 
+/* Fail if the tables do not agree with each other and with the graph. */
 void save_check(struct io *io, const weft_program *p)
 {
 	if (p->n_tensors != p->graph->n_tensors || p->n_ops != p->graph->n_ops)

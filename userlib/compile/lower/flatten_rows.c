@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Nodes that treat every pixel alike and whose tensors are dense need not know
- * rows: as one long row they fill the array's rows, and cut anywhere.
+ * Nodes that treat every pixel alike and whose tensors are dense need not know rows:
+ * as one long row of pixels they fill the array's rows, and can be cut anywhere.
  */
 #include "userlib/compile/ir.h"
 
-#define ROW_MAX 65535          /* ow of a command */
+#define ROW_MAX 65535          /* most pixels of a row in a command (field ow) */
 
+/* Are all views of the node dense? */
 static bool all_dense(const struct node *nd)
 {
 	return view_is_dense(&nd->x) && view_is_dense(&nd->y) && view_is_dense(&nd->dbg) &&
 	       (!nd->add || by_table(nd) || view_is_dense(&nd->r));
 }
 
+/* Give all views of the node other dimensions: cx channels of the input, cy of the others. */
 static void reshape_all(struct node *nd, int64_t rows, int64_t cols, int64_t cx, int64_t cy)
 {
 	nd->x = view_reshape(&nd->x, 1, rows, cols, cx);
@@ -22,6 +24,7 @@ static void reshape_all(struct node *nd, int64_t rows, int64_t cols, int64_t cx,
 		nd->r = view_reshape(&nd->r, 1, rows, cols, cy);
 }
 
+/* A 1x1 convolution with stride 1 becomes one row of all pixels, if a command can count them. */
 static void flatten_conv(struct node *nd)
 {
 	int64_t rows = nd->y.dim[0] * nd->y.dim[1], cols = nd->y.dim[2];
@@ -39,6 +42,7 @@ static void flatten_conv(struct node *nd)
 	reshape_all(nd, rows, cols, nd->x.dim[3], nd->y.dim[3]);
 }
 
+/* An elementwise node becomes one row of pixels of whole words, if its elements are so many. */
 static void flatten_elt(const struct cc *cc, struct node *nd)
 {
 	int64_t words = view_elements(&nd->y), blocks = 1;
@@ -53,13 +57,14 @@ static void flatten_elt(const struct cc *cc, struct node *nd)
 	reshape_all(nd, 1, words / blocks, blocks * cc->n, blocks * cc->n);
 }
 
+/* Flatten every node that can be; keep both forms, since stripe groups need the node's own rows. */
 void cc_flatten_rows(struct cc *cc)
 {
 	for (int i = 0; i < cc->n_nodes; i++) {
 		struct node *nd = &cc->nodes[i];
 
 		nd->own = (struct views){ nd->x, nd->r, nd->y, nd->dbg };
-		/* One input channel: an ordinary convolution. */
+		/* A depthwise convolution of one input channel is an ordinary one. */
 		if (nd->kind == NODE_DWCONV && nd->x.dim[3] == 1) {
 			nd->kind = NODE_CONV;
 			nd->wt.by_tap = true;

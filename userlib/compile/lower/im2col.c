@@ -1,22 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Convolutions of few channels: their runs fill a fraction of the array's
- * chunks. Copied into strips, one per output column, that hold the window's
- * bytes row under row, all taps of an output lie side by side and are one run.
+ * Convolutions of few input channels: the runs of their windows fill only a fraction
+ * of the array's chunks of N elements. So windows are copied side by side (im2col, of
+ * columns only): one strip for each output column holds the window's bytes row under
+ * row, all taps of an output lie side by side, and they are one run.
  *
  *   input  [H][W][IC]  ->  strips [OW][H][KW*IC]
  *   strip ox, row y: input row y, columns ox*sx - pl ... + KW
  *
- * The convolution then sees OW rows of H pixels, of which it takes KH at a
- * time; rows and columns of its output are exchanged, which is a matter of
- * strides. The weights' order stays as it is. Columns of padding hold the zero
- * point; rows of padding need no bytes.
+ * The convolution then sees OW rows of H pixels, of which it takes KH at a time; rows
+ * and columns of its output are exchanged, which is a matter of steps. The order of
+ * the weights stays as it is. Columns of padding hold the zero point; rows of padding
+ * need no bytes.
  */
 #include <errno.h>
 
 #include "userlib/compile/ir.h"
 
-#define MAX_EDGES 8            /* output columns that see padding */
+/* Output columns that may see padding: each takes up to three commands. Not measured. */
+#define MAX_EDGES 8
 
 struct im2col {
 	struct cc *cc;
@@ -26,6 +28,10 @@ struct im2col {
 	int64_t elem;          /* bytes of one */
 };
 
+/*
+ * Is it a convolution of which windows can be copied, and do the copies take no more than a sixth of
+ * the scratchpad?
+ */
 static bool shape_fits(const struct cc *cc, const struct node *nd)
 {
 	const struct view *x = &nd->x, *y = &nd->y;
@@ -36,7 +42,7 @@ static bool shape_fits(const struct cc *cc, const struct node *nd)
 	       y->dim[1] <= 4096 && y->dim[2] <= 4096 && x->dim[1] <= 8192;
 }
 
-/* Output columns whose window leaves the image on the left and on the right. */
+/* Output columns whose window leaves the image on the left, and on the right. */
 static void edges(const struct node *nd, int64_t *left, int64_t *right)
 {
 	int64_t ow = nd->y.dim[2], last = nd->x.dim[2] + nd->win.pl - nd->win.kw;
@@ -45,7 +51,7 @@ static void edges(const struct node *nd, int64_t *left, int64_t *right)
 	*right = last < 0 ? ow : max64(0, ow - 1 - last / nd->win.sx);
 }
 
-/* Slots saved against rows that the post unit takes for copies: it passes one a cycle. */
+/* Does the array save more slots than the copies cost? They pass the post unit, a row a cycle. */
 static bool worth_it(const struct cc *cc, const struct node *nd)
 {
 	const struct view *x = &nd->x, *y = &nd->y;
@@ -56,14 +62,15 @@ static bool worth_it(const struct cc *cc, const struct node *nd)
 	int64_t copies = y->dim[2] * x->dim[1] * view_elem(x);
 
 	edges(nd, &left, &right);
-	/* Padding becomes zeros, which make products of their own with infinities. */
+	/* Padding becomes zeros, and zero times infinity is NaN where padding would have been nothing. */
 	if (nd->mode == WEFT_POST_MODE_FLOAT8 && !nd->wt.w_finite && left + right)
 		return false;
 	return left + right <= MAX_EDGES && left + right < y->dim[2] && run <= 4 * cc->n &&
+	       /* at least 15 %, since copies may delay what comes before; not measured */
 	       20 * max64(after, copies + y->dim[1] * y->dim[2] * tiles) < 17 * before;
 }
 
-/* A copy that belongs to the convolution and precedes it. */
+/* A new elementwise node that belongs to the convolution and precedes it; NULL without memory. */
 static struct node *new_copy(const struct im2col *s)
 {
 	struct node *nd = cc_new_node(s->cc, NODE_ELT, s->elem);
@@ -80,8 +87,16 @@ static struct node *new_copy(const struct im2col *s)
 	return nd;
 }
 
-/* Strips [ox, +n): elements [from, +len) of every row, out of the input's row from element `at` on. */
-static int copy(const struct im2col *s, int64_t ox, int64_t n, int64_t from, int64_t len, int64_t at, bool fill)
+/* A part of the copied windows, and where it comes from. */
+struct patch {
+	int64_t ox, n;         /* windows of output columns [ox, +n) */
+	int64_t from, len;     /* elements [from, +len) of every row of a window */
+	int64_t at;            /* they come from element `at` of the input's row, for the first window */
+	bool fill;             /* they come from nowhere, but are zero points */
+};
+
+/* Add the node that copies or fills a patch. 0 or -ENOMEM */
+static int copy(const struct im2col *s, struct patch c)
 {
 	struct node *nd = new_copy(s);
 
@@ -89,23 +104,23 @@ static int copy(const struct im2col *s, int64_t ox, int64_t n, int64_t from, int
 		return -ENOMEM;
 	const struct node *conv = &s->cc->nodes[s->conv];
 	nd->x = conv->x;
-	nd->x.off += at * s->elem;
-	nd->x.dim[1] = n;
+	nd->x.off += c.at * s->elem;
+	nd->x.dim[1] = c.n;
 	nd->x.dim[2] = s->h;
-	nd->x.dim[3] = len;
+	nd->x.dim[3] = c.len;
 	nd->x.step[1] = conv->win.sx * s->ic * s->elem;
 	nd->x.step[2] = conv->x.step[1];
 	nd->y = view_dense(s->root, (int64_t[4]){ 1, s->ow, s->h, s->width }, s->elem);
-	nd->y.off = (ox * s->h * s->width + from) * s->elem;
-	nd->y.dim[1] = n;
-	nd->y.dim[3] = len;
+	nd->y.off = (c.ox * s->h * s->width + c.from) * s->elem;
+	nd->y.dim[1] = c.n;
+	nd->y.dim[3] = c.len;
 	nd->dbg = nd->y;
-	if (fill)
+	if (c.fill)
 		nd->post.y_min = nd->post.y_max = conv->x_zp;
 	return 0;
 }
 
-/* One output column that sees padding: zero point there, the rest copied. */
+/* Copy the window of output column ox, which sees padding: zero points there, the image elsewhere. 0 or -ENOMEM */
 static int copy_edge(const struct im2col *s, int64_t ox)
 {
 	const struct node *conv = &s->cc->nodes[s->conv];
@@ -114,14 +129,15 @@ static int copy_edge(const struct im2col *s, int64_t ox)
 	int err = 0;
 
 	if (lo)
-		err = copy(s, ox, 1, 0, lo * s->ic, 0, true);
+		err = copy(s, (struct patch){ .ox = ox, .n = 1, .len = lo * s->ic, .fill = true });
 	if (!err && hi < s->kw)
-		err = copy(s, ox, 1, hi * s->ic, (s->kw - hi) * s->ic, 0, true);
+		err = copy(s, (struct patch){ .ox = ox, .n = 1, .from = hi * s->ic, .len = (s->kw - hi) * s->ic, .fill = true });
 	if (!err && hi > lo)
-		err = copy(s, ox, 1, lo * s->ic, (hi - lo) * s->ic, (at + lo) * s->ic, false);
+		err = copy(s, (struct patch){ .ox = ox, .n = 1, .from = lo * s->ic, .len = (hi - lo) * s->ic, .at = (at + lo) * s->ic });
 	return err;
 }
 
+/* Exchange rows and columns of a view. */
 static void swap_yx(struct view *v)
 {
 	int64_t d = v->dim[1], st = v->step[1];
@@ -132,6 +148,7 @@ static void swap_yx(struct view *v)
 	v->step[2] = st;
 }
 
+/* Let the convolution read the copied windows: its rows are output columns, its pixels input rows. */
 static void exchange_axes(const struct im2col *s)
 {
 	struct node *nd = &s->cc->nodes[s->conv];
@@ -150,6 +167,7 @@ static void exchange_axes(const struct im2col *s)
 	nd->split_columns = true;
 }
 
+/* Copy the windows of convolution i side by side and let it read them. 0 or -ENOMEM */
 static int make_im2col(struct cc *cc, int i)
 {
 	const struct node *nd = &cc->nodes[i];
@@ -167,12 +185,13 @@ static int make_im2col(struct cc *cc, int i)
 	for (int64_t ox = s.ow - right; ox < s.ow && !err; ox++)
 		err = copy_edge(&s, ox);
 	if (!err)
-		err = copy(&s, left, s.ow - left - right, 0, s.width, (left * sx - pl) * s.ic, false);
+		err = copy(&s, (struct patch){ .ox = left, .n = s.ow - left - right, .len = s.width, .at = (left * sx - pl) * s.ic });
 	if (!err)
 		exchange_axes(&s);
 	return err;
 }
 
+/* Copy windows side by side wherever that is possible and worth it. 0 or -ENOMEM */
 int cc_im2col(struct cc *cc)
 {
 	int n = cc->n_nodes, err = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What must run, and in which order: as few changes between device and host as
- * the data allow, otherwise the graph's own order.
+ * What must run, and in which order: with as few changes between device and host as
+ * the data allow, otherwise in the graph's own order.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 #include "userlib/compile/ir.h"
 
-/* RESHAPEs of tensors that the device never sees are the host's work. */
+/* Note what nodes read and write; RESHAPEs of tensors that the device never sees become the host's work. */
 static void drop_host_aliases(struct cc *cc)
 {
 	for (int i = 0; i < cc->n_nodes; i++) {
@@ -35,13 +35,14 @@ static void drop_host_aliases(struct cc *cc)
 	}
 }
 
-/* May it read or write variables? Sub-graphs of control flow may use any of them. */
+/* May the operator read or write variables? Sub-graphs of control flow may use any of them. */
 static bool uses_variables(const weft_graph *g, const struct weft_gop *o)
 {
 	return o->op == WEFT_OP_VARIABLE_READ || o->op == WEFT_OP_VARIABLE_WRITE ||
 	       (g->n_vars && (o->op == WEFT_OP_COND_IF || o->op == WEFT_OP_WHILE_LOOP));
 }
 
+/* Mark the tensors that nodes from number `from` on read. */
 void cc_need_operands(const struct cc *cc, int from, bool *needed)
 {
 	for (int i = from; i < cc->n_nodes; i++) {
@@ -54,6 +55,7 @@ void cc_need_operands(const struct cc *cc, int from, bool *needed)
 	}
 }
 
+/* Is any result of the operator marked? */
 bool cc_is_wanted(const struct weft_gop *o, const bool *needed)
 {
 	for (int k = 0; k < o->n_out; k++)
@@ -62,7 +64,10 @@ bool cc_is_wanted(const struct weft_gop *o, const bool *needed)
 	return false;
 }
 
-/* Tensors that outputs, variables, nodes and, by way of them, operators that are in no node read. */
+/*
+ * Mark tensors that outputs, variables, nodes and, by way of them, operators in no node read. To be
+ * freed; NULL without memory
+ */
 static bool *list_needed(const struct cc *cc)
 {
 	const weft_graph *g = cc->g;
@@ -86,7 +91,7 @@ static bool *list_needed(const struct cc *cc)
 	return needed;
 }
 
-/* Operators left over run on the host if anything reads them. */
+/* Operators that no stage has taken run on the host if anything reads their results. 0 or -ENOMEM */
 static int find_host_work(struct cc *cc)
 {
 	bool *needed = list_needed(cc);
@@ -100,7 +105,7 @@ static int find_host_work(struct cc *cc)
 	return 0;
 }
 
-/* Vertices: nodes, then operators that are in no node. */
+/* Dependences between vertices: these are nodes, then operators that are in no node. */
 struct graph {
 	int n;
 	int *first, *to;       /* edges of vertex v: to[first[v]...first[v+1]) */
@@ -109,6 +114,7 @@ struct graph {
 	int *earlier;          /* per operator: the one before it that uses the same variable, or -1 */
 };
 
+/* The vertex of an operator: its node, or one of its own. */
 static int vertex(const struct cc *cc, int op)
 {
 	const struct cop *c = &cc->ops[op];
@@ -116,7 +122,7 @@ static int vertex(const struct cc *cc, int op)
 	return c->state == OP_NODE && cc->g->ops[op].op != WEFT_OP_CONCAT ? c->node : cc->n_nodes + op;
 }
 
-/* Calls add for every edge; twice: to count, then to fill. */
+/* Call add() for every dependence. Called twice: to count edges, then to fill them in. */
 static void each_edge(const struct cc *cc, struct graph *gr, void (*add)(struct graph *, int, int))
 {
 	const weft_graph *g = cc->g;
@@ -146,18 +152,23 @@ static void each_edge(const struct cc *cc, struct graph *gr, void (*add)(struct 
 	}
 }
 
+/* Count the edge from a to b. */
 static void count_edge(struct graph *gr, int a, int b)
 {
 	gr->first[a + 1]++;
 	gr->missing[b]++;
 }
 
+/* Fill in the edge from a to b. */
 static void fill_edge(struct graph *gr, int a, int b)
 {
 	gr->to[gr->first[a]++] = b;
 }
 
-/* Reads and writes of one variable stay in the graph's order; where there is control flow, of all. */
+/*
+ * Find for each operator that uses variables the one before it: uses of one variable stay in the
+ * graph's order, where there is control flow those of all. 0 or -ENOMEM
+ */
 static int find_earlier(const struct cc *cc, struct graph *gr)
 {
 	const weft_graph *g = cc->g;
@@ -182,6 +193,7 @@ static int find_earlier(const struct cc *cc, struct graph *gr)
 	return 0;
 }
 
+/* Build the graph of dependences. 0 or -ENOMEM; list_items() frees in any case */
 static int build(const struct cc *cc, struct graph *gr)
 {
 	int n = gr->n = cc->n_nodes + cc->g->n_ops;
@@ -212,11 +224,13 @@ static int build(const struct cc *cc, struct graph *gr)
 /* A binary heap of vertices, smallest key on top; nodes before operators of the same key. */
 struct heap { int *v; int n; const int *key; };
 
+/* Does vertex a come before b? */
 static bool before(const struct heap *h, int a, int b)
 {
 	return h->key[a] != h->key[b] ? h->key[a] < h->key[b] : a < b;
 }
 
+/* Add a vertex to the heap. */
 static void push(struct heap *h, int v)
 {
 	int i = h->n++;
@@ -226,6 +240,7 @@ static void push(struct heap *h, int v)
 	h->v[i] = v;
 }
 
+/* Remove the first vertex of the heap. */
 static int pop(struct heap *h)
 {
 	int top = h->v[0], v = h->v[--h->n], i = 0;
@@ -245,7 +260,7 @@ static int pop(struct heap *h)
 	return top;
 }
 
-/* 0 nothing to execute, 1 device, 2 host */
+/* Where a vertex runs: 0 nowhere, 1 on the device, 2 on the host. */
 static int class_of(const struct cc *cc, int v)
 {
 	if (v < cc->n_nodes)
@@ -253,6 +268,10 @@ static int class_of(const struct cc *cc, int v)
 	return cc->ops[v - cc->n_nodes].state == OP_HOST ? 2 : 0;
 }
 
+/*
+ * List vertices whose predecessors are done, staying on the device or on the host as long as anything
+ * is ready there.
+ */
 static void run_order(struct cc *cc, struct graph *gr, struct heap ready[3])
 {
 	int at = 1;
@@ -271,6 +290,7 @@ static void run_order(struct cc *cc, struct graph *gr, struct heap ready[3])
 	}
 }
 
+/* Put all nodes and host operators in order into cc->items. 0 or -ENOMEM */
 static int list_items(struct cc *cc)
 {
 	struct graph gr = { 0 };
@@ -297,6 +317,7 @@ static int list_items(struct cc *cc)
 	return err;
 }
 
+/* Note that an item reads or writes a storage. */
 static void note_use(struct cc *cc, int root, int item, bool write)
 {
 	struct cten *t = &cc->ten[root];
@@ -306,7 +327,7 @@ static void note_use(struct cc *cc, int root, int item, bool write)
 	t->last_item = item;
 }
 
-/* First writer and last reader of every storage, in items. */
+/* Find the first writer and the last reader of every storage. */
 static void list_lifetimes(struct cc *cc)
 {
 	for (int i = 0; i < cc->n_roots; i++)
@@ -343,6 +364,7 @@ static void list_lifetimes(struct cc *cc)
 	}
 }
 
+/* Find what must run, order it, and list lifetimes. 0 or -ENOMEM */
 int cc_order_nodes(struct cc *cc)
 {
 	int err;

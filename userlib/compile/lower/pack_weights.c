@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Weights and parameter records as the array and the depthwise engine read
- * them, packed once, in the order in which they run.
+ * Weights and parameter records as the array and the depthwise engine read them,
+ * packed once, in the order in which nodes run.
  *
- * Per node: records of all column tiles, then the weights, tile by tile.
+ * For each node: records of all column tiles, then the weights, tile by tile.
  * Source: include/spec/cmd.toml, conv, dw, group post.
  */
 #include <errno.h>
@@ -12,12 +12,14 @@
 
 #include "userlib/compile/ir.h"
 
-/* A node whose weights grow without measure stays on the host. */
+/* All packed weights may take GROWTH_MAX times the bytes that they take in the graph, and GROWTH_FREE more; a node with
+ * which they would take more stays on the host. Not measured. */
 #define GROWTH_FREE (16 << 20)
 #define GROWTH_MAX  4
 
-#define E4M3_ONE    0x38
+#define E4M3_ONE 0x38          /* float8 E4M3: 1 */
 
+/* Bytes of a node's weights in the graph. */
 static int64_t weight_bytes(const struct cc *cc, const struct node *nd)
 {
 	if (nd->wt.w == WEIGHTS_ONE)
@@ -25,6 +27,7 @@ static int64_t weight_bytes(const struct cc *cc, const struct node *nd)
 	return (int64_t)weft_tensor_bytes(&cc->g->tensors[nd->wt.w].t);
 }
 
+/* Set sizes and layout of the packed weights of a convolution on the array. */
 static void measure_conv(const struct cc *cc, struct node *nd)
 {
 	int64_t ic = nd->x.dim[3];
@@ -42,6 +45,7 @@ static void measure_conv(const struct cc *cc, struct node *nd)
 	nd->wt.tile_bytes = nd->wt.n_runs * nd->wt.chunks * cc->n * cc->n;
 }
 
+/* Set sizes and layout of the packed weights and records of a node. */
 static void measure(const struct cc *cc, struct node *nd)
 {
 	if (nd->kind == NODE_CONV || nd->kind == NODE_DWCONV) {
@@ -53,6 +57,7 @@ static void measure(const struct cc *cc, struct node *nd)
 	nd->wt.rec_bytes = nd->wt.n_tiles * WEFT_PARAM_BYTES * cc->n;
 }
 
+/* Multiplier of output channel c. */
 static int64_t scale_mul(const struct cc *cc, const struct node *nd, int64_t c)
 {
 	const weft_tensor *t = &cc->g->tensors[nd->post.scale_mul].t;
@@ -61,6 +66,7 @@ static int64_t scale_mul(const struct cc *cc, const struct node *nd, int64_t c)
 	return t->dtype == WEFT_INT16 ? ((const int16_t *)t->data)[c] : ((const int32_t *)t->data)[c];
 }
 
+/* float8: bias of output channel c; without biases -0, which leaves everything as it is, -0 included. */
 static uint16_t float_bias(const struct cc *cc, const struct node *nd, int64_t c)
 {
 	const weft_tensor *b = nd->wt.bias < 0 ? NULL : &cc->g->tensors[nd->wt.bias].t;
@@ -68,6 +74,7 @@ static uint16_t float_bias(const struct cc *cc, const struct node *nd, int64_t c
 	return b ? ((const uint16_t *)b->data)[weft_tensor_elements(b) > 1 ? c : 0] : 0x8000;
 }
 
+/* Bias of output channel c; 0 without biases. */
 static int64_t bias_at(const struct cc *cc, const struct node *nd, int64_t c)
 {
 	if (nd->wt.bias < 0)
@@ -77,6 +84,7 @@ static int64_t bias_at(const struct cc *cc, const struct node *nd, int64_t c)
 	return b->dtype == WEFT_INT48 ? ((const int64_t *)b->data)[at] : ((const int32_t *)b->data)[at];
 }
 
+/* The parameter record of lane c. Lanes without a channel get one that is legal. */
 static struct weft_param param(const struct cc *cc, const struct node *nd, int64_t c)
 {
 	struct weft_param p = { .shift = 2 };  /* lanes without a channel: legal all the same */
@@ -94,57 +102,61 @@ static struct weft_param param(const struct cc *cc, const struct node *nd, int64
 	return p;
 }
 
-/* The same where they lie otherwise than the array reads them. */
-static void viewed_word(const struct cc *cc, const struct node *nd, const uint8_t *w, int64_t oc, int64_t run, int64_t j,
-                        uint8_t *word)
+/* N weights, or fewer at the end of a run: elements from number j on of run `run`, for output channel oc. */
+struct word_at { int64_t oc, run, j; };
+
+/* Take a word of weights that lie in their tensor otherwise than the array reads them (node_weights.wv). */
+static void viewed_word(const struct cc *cc, const struct node *nd, const uint8_t *w, struct word_at k, uint8_t *word)
 {
 	const struct wview *v = &nd->wt.wv;
-	int64_t ic = nd->wt.joined ? nd->wt.run_len / nd->win.kw : nd->wt.run_len, len = min64(cc->n, nd->wt.run_len - j);
+	int64_t ic = nd->wt.joined ? nd->wt.run_len / nd->win.kw : nd->wt.run_len, len = min64(cc->n, nd->wt.run_len - k.j);
 
 	for (int64_t i = 0; i < len && !v->none; i++) {
-		int64_t c = (j + i) % ic, ky = nd->wt.joined ? run : run / nd->win.kw, kx = nd->wt.joined ? (j + i) / ic : run % nd->win.kw;
-		word[i] = w[v->off + oc * v->oc + ky * v->ky + kx * v->kx + c / v->n_ic * v->kd + c % v->n_ic * v->ic];
+		int64_t c = (k.j + i) % ic, ky = nd->wt.joined ? k.run : k.run / nd->win.kw, kx = nd->wt.joined ? (k.j + i) / ic : k.run % nd->win.kw;
+		word[i] = w[v->off + k.oc * v->oc + ky * v->ky + kx * v->kx + c / v->n_ic * v->kd + c % v->n_ic * v->ic];
 	}
 }
 
-/* Several pixels in one: a channel's weights begin where its pixel's window does. */
-static void side_word(const struct cc *cc, const struct node *nd, const uint8_t *w, int64_t oc, int64_t run, int64_t j,
-                      uint8_t *word)
+/*
+ * The same for pixel groups: a channel's weights begin where the window of its pixel does within the
+ * group's, and the rest is left as it is.
+ */
+static void side_word(const struct cc *cc, const struct node *nd, const uint8_t *w, struct word_at k, uint8_t *word)
 {
 	int64_t channels = nd->y.dim[3] / nd->conv.pixel_group, ic = nd->wt.run_len / nd->win.kw, sx = nd->win.sx / nd->conv.pixel_group;
-	int64_t kw = nd->win.kw - (nd->conv.pixel_group - 1) * sx, first = oc / channels * sx * ic;
+	int64_t kw = nd->win.kw - (nd->conv.pixel_group - 1) * sx, first = k.oc / channels * sx * ic;
 
-	for (int64_t i = 0; i < min64(cc->n, nd->wt.run_len - j); i++) {
-		int64_t at = j + i - first;
+	for (int64_t i = 0; i < min64(cc->n, nd->wt.run_len - k.j); i++) {
+		int64_t at = k.j + i - first;
 		if (at < 0 || at >= kw * ic)
 			continue;
-		word[i] = w[nd->wt.by_tap ? (run * kw + at) * channels + oc % channels
-		                         : (oc % channels * nd->wt.n_runs + run) * kw * ic + at];
+		word[i] = w[nd->wt.by_tap ? (k.run * kw + at) * channels + k.oc % channels
+		                         : (k.oc % channels * nd->wt.n_runs + k.run) * kw * ic + at];
 	}
 }
 
-/* Weights of up to n elements of run `run` from element j on, output channel oc. */
-static void conv_word(const struct cc *cc, const struct node *nd, const uint8_t *w, int64_t oc, int64_t run, int64_t j,
-                      uint8_t *word)
+/* Take a word of weights of a convolution. */
+static void conv_word(const struct cc *cc, const struct node *nd, const uint8_t *w, struct word_at k, uint8_t *word)
 {
-	int64_t len = min64(cc->n, nd->wt.run_len - j);
+	int64_t len = min64(cc->n, nd->wt.run_len - k.j);
 
 	if (nd->wt.wv.on) {
-		viewed_word(cc, nd, w, oc, run, j, word);
+		viewed_word(cc, nd, w, k, word);
 		return;
 	}
 	if (nd->conv.pixel_group > 1) {
-		side_word(cc, nd, w, oc, run, j, word);
+		side_word(cc, nd, w, k, word);
 		return;
 	}
 	if (!nd->wt.by_tap) {
-		memcpy(word, w + (oc * nd->wt.n_runs + run) * nd->wt.run_len + j, (size_t)len);
+		memcpy(word, w + (k.oc * nd->wt.n_runs + k.run) * nd->wt.run_len + k.j, (size_t)len);
 		return;
 	}
 	for (int64_t i = 0; i < len; i++)
-		word[i] = w[(run * nd->wt.run_len + j + i) * nd->y.dim[3] + oc];
+		word[i] = w[(k.run * nd->wt.run_len + k.j + i) * nd->y.dim[3] + k.oc];
 }
 
+/* Pack the weights of a convolution on the array. */
 static void pack_conv(const struct cc *cc, const struct node *nd, const uint8_t *w, uint8_t *to)
 {
 	for (int64_t t = 0; t < nd->wt.n_tiles; t++)
@@ -152,10 +164,10 @@ static void pack_conv(const struct cc *cc, const struct node *nd, const uint8_t 
 			for (int64_t q = 0; q < nd->wt.chunks; q++)
 				for (int64_t c = 0; c < cc->n; c++, to += cc->n)
 					if (t * cc->n + c < nd->y.dim[3])
-						conv_word(cc, nd, w, t * cc->n + c, run, q * cc->n, to);
+						conv_word(cc, nd, w, (struct word_at){ t * cc->n + c, run, q * cc->n }, to);
 }
 
-/* Off the diagonal stays what makes no product. */
+/* Pack those of a depthwise convolution on the array; what is off the diagonal stays what makes no product. */
 static void pack_diagonal(const struct cc *cc, const struct node *nd, const uint8_t *w, uint8_t *to)
 {
 	for (int64_t t = 0; t < nd->wt.n_tiles; t++)
@@ -167,6 +179,7 @@ static void pack_diagonal(const struct cc *cc, const struct node *nd, const uint
 			}
 }
 
+/* Pack those of a depthwise convolution on the vector engine. */
 static void pack_dw(const struct cc *cc, const struct node *nd, const uint8_t *w, uint8_t *to)
 {
 	int64_t channels = nd->y.dim[3], cols = dw_cols(nd), y = nd->conv.transposed ? 1 : cols, x = nd->conv.transposed ? cols : 1;
@@ -178,7 +191,10 @@ static void pack_dw(const struct cc *cc, const struct node *nd, const uint8_t *w
 				       (size_t)min64(cc->n, channels - t * cc->n));
 }
 
-/* What float8 weights are for the array: -0 would be no product, and adds what +0 adds. */
+/*
+ * A copy of float8 weights as the array takes them: there -0 would be no product, and +0 adds the
+ * same. NULL without memory
+ */
 static uint8_t *float_weights(const struct cc *cc, const struct node *nd)
 {
 	int64_t n = weight_bytes(cc, nd);
@@ -197,7 +213,7 @@ static uint8_t *float_weights(const struct cc *cc, const struct node *nd)
 	return w;
 }
 
-/* Two in a byte, the first in the low half. */
+/* Put n weights of 4 bits into half the bytes, the first of two in the low half of a byte. */
 static void halve(uint8_t *to, int64_t n)
 {
 	for (int64_t i = 0; i < n / 2; i++)
@@ -205,14 +221,14 @@ static void halve(uint8_t *to, int64_t n)
 	memset(to + n / 2, 0, (size_t)(n / 2));
 }
 
-/* Does every byte that the array reads fit 4 bits? */
+/* Does every byte that the array would read of these weights fit 4 bits? */
 static bool is_int4(const struct cc *cc, const struct node *nd)
 {
 	return cc->has_int4 && nd->wt.w != WEIGHTS_ONE && cc->g->tensors[nd->wt.w].t.dtype == WEFT_INT4 && !nd->wt.w_computed &&
 	       nd->wt.w_zp >= -8 && nd->wt.w_zp < 8;
 }
 
-/* Room in the arena, from the start to the node. */
+/* Reserve room in the arena for weights that the host packs when the program runs. 0 or -ENOMEM */
 static int late_weights(struct cc *cc, struct node *nd, int item)
 {
 	int root = cc_new_root(cc, nd->wt.n_tiles * nd->wt.tile_bytes);
@@ -226,6 +242,7 @@ static int late_weights(struct cc *cc, struct node *nd, int item)
 	return 0;
 }
 
+/* Pack the records and weights of a node; item is its place in the order. 0 or a negative errno */
 static int pack(struct cc *cc, struct node *nd, int item)
 {
 	/* What is computed has a storage of its own, and so has what the host packs. */
@@ -267,7 +284,7 @@ static int pack(struct cc *cc, struct node *nd, int item)
 	return 0;
 }
 
-/* A constant that a node reads as if it were computed. */
+/* Put a constant tensor that a node reads as an operand among the constants. 0 or a negative errno */
 static int pack_tensor(struct cc *cc, int root)
 {
 	struct cten *t = &cc->ten[root];
@@ -286,6 +303,7 @@ static int pack_tensor(struct cc *cc, int root)
 	return 0;
 }
 
+/* Pack all constants of a node. 0 or a negative errno; -ERANGE: its weights would take too much memory */
 static int pack_node(struct cc *cc, struct node *nd, int item, int64_t *raw, int64_t *packed)
 {
 	int err = pack_tensor(cc, nd->x.root);
@@ -307,6 +325,7 @@ static int pack_node(struct cc *cc, struct node *nd, int item, int64_t *raw, int
 	return pack(cc, nd, item);
 }
 
+/* Pack the constants of all nodes, in the order in which they run. 0 or a negative errno */
 int cc_pack_weights(struct cc *cc)
 {
 	int64_t raw = 0, packed = 0;

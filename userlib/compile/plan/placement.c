@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which tensors stay on chip between their nodes. Small ones first; what does
- * not fit goes through memory in tiles. If the addresses then do not work out,
- * the largest resident goes to memory as well, and all is planned again.
+ * Places one step: which storages stay on chip between their nodes, then stripe
+ * groups, tiles and addresses for them. Small storages are kept first; what does not
+ * fit goes through memory in tiles or stripes. If no addresses can be found, the
+ * largest resident goes to memory as well, and groups and tiles are planned again.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -10,11 +11,18 @@
 
 #include "plan.h"
 
-#define MAX_AHEAD  64          /* nodes that weights may wait on chip */
-#define MAX_DELAYS 300         /* attempts to find how many */
-#define ALLOC_WORK 20000000    /* pairs of areas looked at in all of them */
+/* Nodes by which weights may come early at most. AHEAD_MEASURED */
+#define MAX_AHEAD  64
 
-/* Storage number of a root; new where this step has not seen it. */
+/* Attempts to find how many nodes; and pairs of areas that all of them may look at, which bounds the time for steps of
+ * many areas. DELAYS_MEASURED */
+#define MAX_DELAYS 300
+#define ALLOC_WORK 20000000
+
+/*
+ * Number of the storage of this root in the step, which is listed when it is first seen. The node
+ * reads it, or writes it.
+ */
 static int storage_of(struct npu_step *s, int *map, int root, int node, bool write)
 {
 	const struct cten *t = &s->cc->ten[root];
@@ -33,15 +41,16 @@ static int storage_of(struct npu_step *s, int *map, int root, int node, bool wri
 	return k;
 }
 
+/* Is the view the whole storage, dense from its first byte to its last? */
 static bool is_whole(const struct npu_step *s, const struct view *v, int storage)
 {
 	return !v->off && view_is_dense(v) && view_bytes(v) == s->storage[storage].bytes;
 }
 
 /*
- * Notes that a node's result may be written over its second operand. An addend is read element by
- * element, each just before the result's element is written. A table is read at random until the
- * node is done, so its bytes must stay.
+ * Note that a node's result may be written over its second operand. An addend is read element by
+ * element, each just before the result's element is written. A table is read at random until the node
+ * is done, so its bytes must stay.
  */
 static void note_takeover(struct npu_step *s, int i)
 {
@@ -56,6 +65,7 @@ static void note_takeover(struct npu_step *s, int i)
 		s->storage[p->y_storage].may_replace = p->r_storage;
 }
 
+/* List the storages that the nodes of the step touch, and where each node finds its operands. 0 or -ENOMEM */
 static int list_storages(struct npu_step *s)
 {
 	int *map = malloc(((size_t)s->cc->n_roots + 1) * sizeof *map);
@@ -88,7 +98,7 @@ static int list_storages(struct npu_step *s)
 	return 0;
 }
 
-/* What a node should find free beside the residents, to work without waiting. */
+/* Bytes that node i should find free beside the residents, so that it need not wait for its weights. */
 static int64_t reserve_of(const struct npu_step *s, int i)
 {
 	const struct node *nd = step_node(s, i);
@@ -98,8 +108,10 @@ static int64_t reserve_of(const struct npu_step *s, int i)
 	return max64(min64(w, sp / 4), min64(2 * tile, sp));
 }
 
+/* A storage and its size, for sorting. */
 struct order_key { int64_t bytes; int i; };
 
+/* Order of storages: small ones first, then by number. */
 static int smaller(const void *pa, const void *pb)
 {
 	const struct order_key *a = pa, *b = pb;
@@ -109,6 +121,7 @@ static int smaller(const void *pa, const void *pb)
 	return a->i < b->i ? -1 : 1;
 }
 
+/* Would so many bytes more during nodes first..last leave every node the room that it should find free? */
 static bool fits(const struct npu_step *s, const int64_t *used, int64_t bytes, int first, int last)
 {
 	for (int i = first; i <= last; i++)
@@ -117,6 +130,7 @@ static bool fits(const struct npu_step *s, const int64_t *used, int64_t bytes, i
 	return true;
 }
 
+/* Last node that touches the bytes of a resident storage, whichever storage has them by then. */
 int storage_last(const struct npu_step *s, int storage)
 {
 	while (s->storage[storage].replaced_by >= 0)
@@ -124,13 +138,17 @@ int storage_last(const struct npu_step *s, int storage)
 	return s->storage[storage].last;
 }
 
+/* Add (sign 1) or take away (-1) the bytes of a resident in used[], from its first node to node `last`. */
 static void use(const struct npu_step *s, int64_t *used, const struct storage *t, int last, int sign)
 {
 	for (int i = t->first; i <= last; i++)
 		used[i] += sign * round_up(t->bytes, s->cc->n);
 }
 
-/* Storages that take each other over, head first, as one; else each for itself. */
+/*
+ * Make resident the storages that replace each other, beginning with `head`: all in one place if that
+ * fits, else each for itself if it fits.
+ */
 static void place_chain(struct npu_step *s, int64_t *used, int head)
 {
 	int last = storage_last(s, head), next;
@@ -151,7 +169,10 @@ static void place_chain(struct npu_step *s, int64_t *used, int head)
 	}
 }
 
-/* used[i]: bytes of residents during node i. */
+/*
+ * Choose which storages are resident: those with a hint to stay, and small ones up to `largest` bytes,
+ * as far as they fit. in_place: results may replace second operands. Adds to used[]. 0 or -ENOMEM
+ */
 static int choose_residents(struct npu_step *s, int64_t *used, int64_t largest, bool in_place)
 {
 	struct order_key *k = malloc(((size_t)s->n_storages + 1) * sizeof *k);
@@ -180,11 +201,13 @@ static int choose_residents(struct npu_step *s, int64_t *used, int64_t largest, 
 	return 0;
 }
 
+/* Cycles of node i, roughly. */
 static int64_t node_cycles(const struct npu_step *s, int i)
 {
 	return s->work[i + 1] - s->work[i];
 }
 
+/* Add an area that is occupied during nodes t0..t1. Its number or -ENOMEM */
 static int add_area(struct npu_step *s, int64_t bytes, int t0, int t1, bool weights)
 {
 	int err = cc_grow(&s->area, s->n_area, &s->cap_area, sizeof *s->area);
@@ -197,6 +220,7 @@ static int add_area(struct npu_step *s, int64_t bytes, int t0, int t1, bool weig
 	return (int)s->n_area++;
 }
 
+/* Add n areas of one size for node i; their numbers go to slot[]. 0 or -ENOMEM */
 static int add_slots(struct npu_step *s, int i, int n, int64_t bytes, int *slot, bool weights)
 {
 	for (int k = 0; k < n; k++) {
@@ -207,12 +231,13 @@ static int add_slots(struct npu_step *s, int i, int n, int64_t bytes, int *slot,
 	return 0;
 }
 
-/* The nodes of a group run at the same time. */
+/* First node that runs at the same time as node i: that of its stripe group. */
 static int group_first(const struct npu_step *s, int i)
 {
 	return s->plan[i].group ? s->group[s->plan[i].group - 1].first : i;
 }
 
+/* Last node that runs at the same time as node i. */
 static int group_last(const struct npu_step *s, int i)
 {
 	const struct group *g = s->plan[i].group ? &s->group[s->plan[i].group - 1] : NULL;
@@ -220,6 +245,7 @@ static int group_last(const struct npu_step *s, int i)
 	return g ? g->first + g->n - 1 : i;
 }
 
+/* Note that a node of a stripe group accesses an area, `density` times in 8 cycles. */
 static void add_use(struct npu_step *s, int area, int node, int64_t density)
 {
 	struct area *a = &s->area[area];
@@ -228,7 +254,7 @@ static void add_use(struct npu_step *s, int area, int node, int64_t density)
 		a->use[a->n_use++] = (struct area_use){ node, (int)min64(density, 8) };
 }
 
-/* Who reads and writes the rows of ring i, and how often. */
+/* Note who reads and writes the rows of ring i, and how often. */
 static void note_ring_uses(struct npu_step *s, const struct group *g, int i)
 {
 	const struct ring *r = &g->ring[i];
@@ -244,6 +270,7 @@ static void note_ring_uses(struct npu_step *s, const struct group *g, int i)
 	}
 }
 
+/* Cycles of the engine that has more to do in a group. */
 static int64_t group_cycles(const struct npu_step *s, const struct group *g)
 {
 	int64_t array = 0, vector = 0;
@@ -253,7 +280,7 @@ static int64_t group_cycles(const struct npu_step *s, const struct group *g)
 	return max64(array, vector);
 }
 
-/* A group's rings and weights are there while any of its nodes runs. */
+/* Add the areas of a stripe group: rings and weights, which are there while any of its nodes runs. 0 or -ENOMEM */
 static int list_group_areas(struct npu_step *s, struct group *g)
 {
 	int t0 = g->first, t1 = g->first + g->n - 1, number = 1 + (int)(g - s->group);
@@ -288,6 +315,7 @@ static int list_group_areas(struct npu_step *s, struct group *g)
 	return 0;
 }
 
+/* List all areas of the step: residents, stripe groups, slots of nodes. 0 or -ENOMEM */
 static int list_areas(struct npu_step *s)
 {
 	int err = 0;
@@ -347,6 +375,7 @@ static int plan_tiles(const struct npu_step *s, int i, struct plan *p, int64_t b
 	return err;
 }
 
+/* Choose the tiling of every node that is in no stripe group. 0, -ENOMEM, or -ERANGE with cc->bad_node */
 static int plan_all(struct npu_step *s, const int64_t *used)
 {
 	if (!s->tile_cache && !(s->tile_cache = calloc((size_t)s->n + 1, sizeof *s->tile_cache)))
@@ -373,16 +402,17 @@ static int plan_all(struct npu_step *s, const int64_t *used)
 	return 0;
 }
 
-/* Weights that may come early: their areas, in order. */
+/* Weights that may come early: area, node before which they come, node that needs them. */
 struct early { int64_t bytes; int t0, need, area; };
 
+/* Let weights come before node t0. */
 static void set_early(struct npu_step *s, struct early *e, int t0)
 {
 	e->t0 = t0;
 	s->area[e->area].t0 = t0;
 }
 
-/* Nothing early any more; false: nothing was. */
+/* Let no weights come early any more. false: none did. */
 static bool drop_prefetch(struct npu_step *s, struct early *e, int n)
 {
 	bool any = false;
@@ -394,13 +424,16 @@ static bool drop_prefetch(struct npu_step *s, struct early *e, int n)
 	return any;
 }
 
-/* Is it early, and in the way of area x? */
+/* Do these weights come early, and occupy their area while area x is occupied? */
 static bool in_way(const struct early *e, const struct area *x)
 {
 	return e->t0 < e->need && e->t0 <= x->t1 && e->need > x->t0;
 }
 
-/* Of those listed the largest come half as early. That area, or -1. */
+/*
+ * Of the weights listed, let those come half as early that occupy most bytes for most nodes in the way
+ * of area x. Their area, or -1: none is in its way.
+ */
 static int delay_weights(struct npu_step *s, struct early *e, const int *list, int n, const struct area *x)
 {
 	struct early *most = NULL;
@@ -419,8 +452,11 @@ static int delay_weights(struct npu_step *s, struct early *e, const int *list, i
 	return most->area;
 }
 
-/* Until what has been placed before area `failed` changes; how many attempts, at most so many, in *k. The first area
- * in order whose time has changed; -1: nothing is early any more. list: room for n numbers */
+/*
+ * Let weights come later until something changes that was placed before area `failed`. *k counts
+ * attempts; after `most` of them no weights come early at all. list: room for n numbers. The place in
+ * the order of size of the first area whose time has changed; -1: no weights come early any more.
+ */
 static int make_room(struct npu_step *s, const struct alloc *al, struct early *e, int *list, int n, int failed, int64_t *k, int64_t most)
 {
 	int rank = alloc_rank(al, failed), n_list = 0, later;
@@ -439,7 +475,7 @@ static int make_room(struct npu_step *s, const struct alloc *al, struct early *e
 	return alloc_rank(al, later);
 }
 
-/* Weights may come as many nodes ahead as there is room for. */
+/* Find addresses, with weights as many nodes ahead as there is room for. 0 or -ENOSPC */
 static int alloc_mode(struct npu_step *s, struct alloc *al, struct early *e, int *list, int n, int64_t compact)
 {
 	int failed, from = 0;
@@ -456,7 +492,10 @@ static int alloc_mode(struct npu_step *s, struct alloc *al, struct early *e, int
 	return 0;
 }
 
-/* Areas apart from each other are worth more than early weights. */
+/*
+ * Find addresses for all areas: first with all areas kept apart, then with more and more of them
+ * packed. Areas apart from each other are worth more than early weights. 0, -ENOSPC or -ENOMEM
+ */
 static int alloc_with_prefetch(struct npu_step *s)
 {
 	int64_t region = s->cc->cfg->sp_bytes / WEFT_SP_REGIONS, compact[] = { INT64_MAX, region, region / 4, 0 };
@@ -476,7 +515,10 @@ static int alloc_with_prefetch(struct npu_step *s)
 	return err;
 }
 
-/* The largest resident, wherever: several that are in each other's way would only follow it. */
+/*
+ * Send the largest resident to memory. Taking the one that is in the way would be more exact; several
+ * that are in each other's way would only follow it. false: there is none.
+ */
 static bool evict(struct npu_step *s, int64_t *used)
 {
 	int victim = -1, next;
@@ -497,7 +539,7 @@ static bool evict(struct npu_step *s, int64_t *used)
 	return true;
 }
 
-/* Neither loaded nor stored by the group that has it in a ring. */
+/* Does a stripe group have this storage in a ring that is neither loaded nor stored? */
 static bool only_in_ring(const struct npu_step *s, int storage)
 {
 	for (uint32_t i = 0; i < s->n_group; i++)
@@ -507,7 +549,7 @@ static bool only_in_ring(const struct npu_step *s, int storage)
 	return false;
 }
 
-/* Bytes in memory are not used again while a group that reads or writes them runs. */
+/* Let a tensor keep its bytes in memory while a stripe group that reads or writes it runs. */
 static void widen_lifetime(const struct npu_step *s, struct cten *c)
 {
 	for (uint32_t i = 0; i < s->n_group; i++) {
@@ -519,6 +561,7 @@ static void widen_lifetime(const struct npu_step *s, struct cten *c)
 	}
 }
 
+/* Note which storages need a place in the arena, and for how long. */
 static void note_memory(struct npu_step *s)
 {
 	for (int i = 0; i < s->n_storages; i++) {
@@ -530,7 +573,7 @@ static void note_memory(struct npu_step *s)
 	}
 }
 
-/* Areas and addresses for residents and groups. */
+/* Plan tiles, list areas and find addresses for the residents and groups that are chosen. */
 static int place_areas(struct npu_step *s, const int64_t *used)
 {
 	int err = plan_all(s, used);
@@ -540,7 +583,7 @@ static int place_areas(struct npu_step *s, const int64_t *used)
 	return err ? err : alloc_with_prefetch(s);
 }
 
-/* As that, unless it has come to the same before; 1: and had room, r->o says what came of it. */
+/* The same, unless the memo knows this placement. 1: it does and there was room; r->o says what came of it. */
 static int place_or_recall(struct npu_step *s, const int64_t *used, struct memo_client *r)
 {
 	int err = memo_key_of(&r->key, s);
@@ -556,6 +599,7 @@ static int place_or_recall(struct npu_step *s, const int64_t *used, struct memo_
 	return memo_add(r->all, &r->key, &r->o) ? -ENOMEM : -ENOSPC;
 }
 
+/* Place the step with these parameters; see plan.h for what it returns. */
 int place_with(struct npu_step *s, const struct placement_params *t, struct memo_client *r)
 {
 	int64_t *used = s->used;
@@ -575,6 +619,7 @@ int place_with(struct npu_step *s, const struct placement_params *t, struct memo
 	return err;
 }
 
+/* Find how many cycles each node takes, roughly, and make room for used[]. 0 or -ENOMEM */
 static int list_work(struct npu_step *s)
 {
 	s->work = calloc((size_t)s->n + 2, sizeof *s->work);
@@ -587,6 +632,7 @@ static int list_work(struct npu_step *s)
 	return 0;
 }
 
+/* List storages and work of a step, find the best plan, and note what goes through memory. */
 int step_place(struct npu_step *s)
 {
 	int err = list_storages(s);
@@ -605,6 +651,7 @@ int step_place(struct npu_step *s)
 	return err;
 }
 
+/* Free what a step owns, not the step itself. */
 void step_clear(struct npu_step *s)
 {
 	free(s->storage);

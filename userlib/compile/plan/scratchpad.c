@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Addresses in the scratchpad. Larger areas first, each where it shares fewest
- * regions with what the same nodes use: two units in one region wait for each
+ * Addresses in the scratchpad. Larger areas are placed first, each where it shares
+ * fewest regions with what the same nodes use: two units in one region wait for each
  * other (hw/sp).
  */
 #include <errno.h>
@@ -14,26 +14,27 @@ struct alloc {
 	int64_t compact;       /* areas above so many bytes: lowest address, whatever the regions */
 	int64_t sp_bytes, align, region;
 	int *order, *rank;     /* areas, largest first; where each stands among them */
-	/* By address. */
-	struct placed { int64_t lo, hi; int t0, t1, area; } *placed;   /* times as they were then */
+	struct placed { int64_t lo, hi; int t0, t1, area; } *placed;   /* by address; times as they were then */
 	int n_placed;
-	/* Per area those placed before it which the same nodes use, and the cycles of these nodes: from first[area] on. */
+	/* For each area, from rival[first[area]] on: areas placed before it which the same nodes use, and the cycles of
+	 * these nodes. */
 	struct rival { int area; int64_t cycles; } *rival; uint32_t cap_rival;
 	uint32_t *first;
-	/* Of the area at hand: for each region, cycles of the nodes that use placed areas as well, times how much
-	 * of those lies there, of 64. */
+	/* Of the area at hand, for each region: cycles of the nodes that use placed areas as well, times how much
+	 * of these areas lies there, in 64ths. */
 	int64_t busy[WEFT_SP_REGIONS];
 	bool busy_known;
 };
 
+/* Do the closed intervals [a0, a1] and [b0, b1] meet? */
 static bool overlap(int a0, int a1, int b0, int b1)
 {
 	return a0 <= b1 && b0 <= a1;
 }
 
 /*
- * A tensor is read from its first rows while its last are still being written:
- * that goes best with its halves in two regions. Bytes beyond half in one.
+ * Bytes beyond half of an area that lie in one region. A tensor is read from its first rows while its
+ * last ones are still being written, which goes best with its halves in two regions.
  */
 static int64_t lopsided(const struct alloc *al, const struct area *a, int64_t addr)
 {
@@ -42,7 +43,7 @@ static int64_t lopsided(const struct alloc *al, const struct area *a, int64_t ad
 	return max64(most - a->bytes / 2, 0);
 }
 
-/* How much of an area lies in region r, which it touches, of 64. */
+/* How much of an area at this address lies in region r, which it touches, in 64ths. */
 static int64_t part_of(const struct alloc *al, int64_t addr, int64_t bytes, int64_t r)
 {
 	int64_t lo = max64(addr, r * al->region), hi = min64(addr + bytes, (r + 1) * al->region);
@@ -50,7 +51,7 @@ static int64_t part_of(const struct alloc *al, int64_t addr, int64_t bytes, int6
 	return hi - lo == bytes ? 64 : (uint32_t)(hi - lo) * 64 / (uint32_t)bytes;
 }
 
-/* Regions first to last. */
+/* The regions that an area at this address touches. */
 static struct span touched(const struct alloc *al, int64_t addr, int64_t bytes)
 {
 	int64_t first = (uint32_t)addr / (uint32_t)al->region, last = (uint32_t)(addr + bytes - 1) / (uint32_t)al->region;
@@ -58,7 +59,10 @@ static struct span touched(const struct alloc *al, int64_t addr, int64_t bytes)
 	return (struct span){ first, min64(last, WEFT_SP_REGIONS - 1) + 1 - first };
 }
 
-/* Cycles of a group in which nodes i and j both run. */
+/*
+ * Cycles of a group in which nodes i and j both run: all of i if they are the same, none if both need
+ * one engine, else as chance has it.
+ */
 static int64_t both_run(const struct npu_step *s, const struct group *g, int i, int j)
 {
 	int64_t a = s->work[i + 1] - s->work[i], b = s->work[j + 1] - s->work[j];
@@ -68,7 +72,10 @@ static int64_t both_run(const struct npu_step *s, const struct group *g, int i, 
 	return on_array(step_node(s, i)) == on_array(step_node(s, j)) ? 0 : a * b / g->cycles;
 }
 
-/* In a group engines work on different stripes, and each on one node at a time. */
+/*
+ * Cycles in which two areas of one stripe group are accessed at the same time. Engines work on
+ * different stripes, each on one node at a time.
+ */
 static int64_t together_in_group(const struct npu_step *s, const struct area *a, const struct area *b)
 {
 	int64_t sum = 0;
@@ -80,7 +87,10 @@ static int64_t together_in_group(const struct npu_step *s, const struct area *a,
 	return sum / 16;
 }
 
-/* Cycles of the nodes that use both; a node runs while its neighbour still does. */
+/*
+ * Quarter cycles in which the nodes that use both areas run. A node still runs while its neighbour
+ * begins, so areas of neighbours count as well, by params.neighbours.
+ */
 static int64_t together(const struct alloc *al, const struct area *a, const struct area *b)
 {
 	int64_t from = max64(a->use0, b->use0), to = min64(a->use1, b->use1);
@@ -94,7 +104,7 @@ static int64_t together(const struct alloc *al, const struct area *a, const stru
 	return al->s->params.neighbours * min64(al->s->work[from + 1] - al->s->work[from], al->s->work[to + 1] - al->s->work[max64(to, 0)]);
 }
 
-/* Cycles in which a at this address and what is placed already are in each other's way, roughly. */
+/* How much area a at this address and what is placed already would be in each other's way, roughly in cycles. */
 static int64_t conflicts(const struct alloc *al, const struct area *a, int64_t addr)
 {
 	int64_t sum = a->weights || !al->s->params.halves_apart ? 0 : lopsided(al, a, addr);
@@ -105,6 +115,7 @@ static int64_t conflicts(const struct alloc *al, const struct area *a, int64_t a
 	return sum;
 }
 
+/* Note that an area has its address. */
 static void put_placed(struct alloc *al, int area)
 {
 	const struct area *a = &al->s->area[area];
@@ -115,7 +126,7 @@ static void put_placed(struct alloc *al, int area)
 	al->placed[i] = (struct placed){ a->addr, a->addr + a->bytes, a->t0, a->t1, area };
 }
 
-/* All but the first n of the order. */
+/* Forget all placed areas but the first n in the order of size. */
 static void drop_placed(struct alloc *al, int n)
 {
 	int all = al->n_placed;
@@ -126,6 +137,7 @@ static void drop_placed(struct alloc *al, int n)
 			al->placed[al->n_placed++] = al->placed[i];
 }
 
+/* Find for each region how long the nodes that use this area also use placed areas there. */
 static void find_busy(struct alloc *al, int area)
 {
 	al->busy_known = true;
@@ -140,8 +152,10 @@ static void find_busy(struct alloc *al, int area)
 	}
 }
 
+/* Nodes that use an area, and its rank; apart from the areas so that many fit the cache. */
 struct uses { int first, last, rank; };
 
+/* List the areas placed before this one that the same nodes use, with the cycles of these nodes. 0 or -ENOMEM */
 static int add_rivals(struct alloc *al, int area, const struct uses *u, uint32_t *n)
 {
 	const struct area *all = al->s->area;
@@ -161,6 +175,7 @@ static int add_rivals(struct alloc *al, int area, const struct uses *u, uint32_t
 	return 0;
 }
 
+/* List the rivals of all areas. 0 or -ENOMEM */
 static int list_rivals(struct alloc *al)
 {
 	struct uses *u = malloc((al->s->n_area + 1) * sizeof *u);
@@ -176,12 +191,14 @@ static int list_rivals(struct alloc *al)
 	return err;
 }
 
+/* The best address so far, -1 none, and its conflicts. */
 struct choice { int64_t addr, conflicts; };
 
+/* Take this address in the gap [lo, hi) if it is better than the best so far. */
 static void consider(struct alloc *al, const struct area *a, int64_t lo, int64_t hi, int64_t addr, struct choice *c)
 {
 	addr = (int64_t)((uint32_t)addr / (uint32_t)al->align * (uint32_t)al->align);
-	/* Nothing is better than nothing in the way. */
+	/* An address without conflicts cannot be improved upon. */
 	if (addr < lo || addr + a->bytes > hi || !c->conflicts)
 		return;
 	if (!al->busy_known)
@@ -191,7 +208,11 @@ static void consider(struct alloc *al, const struct area *a, int64_t lo, int64_t
 		*c = (struct choice){ addr, n };
 }
 
-/* Starts worth trying in the gap [lo, hi). */
+/*
+ * Try the addresses in the gap [lo, hi) that can be best: its ends, and those where the area begins,
+ * ends or has its middle at a border of regions. An area above `compact` bytes takes the lowest
+ * address that is free.
+ */
 static void consider_gap(struct alloc *al, const struct area *a, int64_t lo, int64_t hi, struct choice *c)
 {
 	if (hi - lo < a->bytes)
@@ -213,6 +234,7 @@ static void consider_gap(struct alloc *al, const struct area *a, int64_t lo, int
 	consider(al, a, lo, hi, hi - a->bytes, c);
 }
 
+/* Find the best address for an area among those placed. false: there is no gap for it. */
 static bool place_one(struct alloc *al, struct area *a)
 {
 	struct choice c = { -1, INT64_MAX };
@@ -231,8 +253,10 @@ static bool place_one(struct alloc *al, struct area *a)
 	return c.addr >= 0;
 }
 
+/* An area and its size, for sorting. */
 struct sort_key { int64_t bytes; int i; };
 
+/* Order of areas: large ones first, then by number. */
 static int by_bytes(const void *pa, const void *pb)
 {
 	const struct sort_key *a = pa, *b = pb;
@@ -242,6 +266,7 @@ static int by_bytes(const void *pa, const void *pb)
 	return a->i < b->i ? -1 : 1;
 }
 
+/* Set order and rank of all areas. 0 or -ENOMEM */
 static int sort_areas(struct alloc *al)
 {
 	uint32_t n = al->s->n_area;
@@ -260,6 +285,7 @@ static int sort_areas(struct alloc *al)
 	return 0;
 }
 
+/* Free an attempt. */
 void alloc_free(struct alloc *al)
 {
 	if (!al)
@@ -272,6 +298,7 @@ void alloc_free(struct alloc *al)
 	free(al);
 }
 
+/* Prepare to place the areas of a step: sort them and list their rivals. NULL without memory */
 struct alloc *alloc_new(struct npu_step *s)
 {
 	struct alloc *al = malloc(sizeof *al);
@@ -290,11 +317,13 @@ struct alloc *alloc_new(struct npu_step *s)
 	return NULL;
 }
 
+/* The area's place in the order of size. */
 int alloc_rank(const struct alloc *al, int area)
 {
 	return al->rank[area];
 }
 
+/* Place all areas but the first `from` in the order of size. -1, or the area for which there was no room. */
 int alloc_areas(struct alloc *al, int from, int64_t compact)
 {
 	al->compact = compact;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The order in which the nodes of a group work on their stripes, and the rows
- * that are alive meanwhile. Walked for many lengths of a stripe before one is
- * chosen, so what does not depend on that is looked up once.
+ * The order in which the nodes of a stripe group work on their stripes, and the rows
+ * of every ring that are alive meanwhile. A group is walked for many lengths of a
+ * stripe before one is chosen, so what does not depend on the length is looked up
+ * once (struct group_deps).
  */
 #include <errno.h>
 #include <string.h>
@@ -15,18 +16,20 @@ _Static_assert(GROUP_NODES + 2 <= SLOTS && GROUP_NODES <= 32, "a node for every 
 
 struct walk {
 	const struct group_deps *c;
-	struct group_walker *w;    /* NULL: how many rows must each ring hold? */
+	struct group_walker *w;    /* NULL: the walk only finds how many rows each ring must hold */
 	int64_t stripes;
-	int64_t room, bytes;       /* w NULL: for rings; of those so far, at least */
-	int64_t done[GROUP_NODES], loaded[MAX_RINGS];
-	int64_t target[SLOTS][GROUP_NODES];   /* of stripes, in turns */
+	int64_t room, bytes;       /* w NULL: bytes for rings; bytes that they take so far, at least */
+	int64_t done[GROUP_NODES], loaded[MAX_RINGS];   /* rows that each node has made, that each ring has got */
+	int64_t target[SLOTS][GROUP_NODES];   /* rows of each node, of the stripes at hand: stripe s in slot s % SLOTS */
 };
 
+/* Stripes of the group's last node. */
 int64_t group_stripes(const struct npu_step *s, const struct group *g)
 {
 	return ceil_div(step_node(s, g->first + g->n - 1)->own.y.dim[1], g->step);
 }
 
+/* Rows of a node that fill whole groups of the array's rows; 1 where that is not asked for, or takes more than 8. */
 int64_t group_grain(const struct npu_step *s, const struct group *g, const struct node *nd)
 {
 	int64_t q = 1;
@@ -38,6 +41,7 @@ int64_t group_grain(const struct npu_step *s, const struct group *g, const struc
 	return q > 8 ? 1 : q;
 }
 
+/* The input row behind the last that a node reads for its first `rows` output rows. */
 static int64_t input_end(const struct node *nd, int64_t rows)
 {
 	if (!rows)
@@ -46,6 +50,7 @@ static int64_t input_end(const struct node *nd, int64_t rows)
 	return in.lo + in.n;
 }
 
+/* The nodes of the group before node k that write this storage. */
 static uint32_t writers(const struct npu_step *s, const struct group *g, int k, int storage)
 {
 	uint32_t set = 0;
@@ -56,6 +61,7 @@ static uint32_t writers(const struct npu_step *s, const struct group *g, int k, 
 	return set;
 }
 
+/* Look up what a walk needs of a group whose rings are listed. */
 void group_deps_open(struct group_deps *c, const struct npu_step *s, struct group *g)
 {
 	c->s = s;
@@ -76,7 +82,7 @@ void group_deps_open(struct group_deps *c, const struct npu_step *s, struct grou
 	}
 }
 
-/* They must have made so many rows. */
+/* Raise the targets of the nodes in a set to so many rows, at most to their heights. */
 static void ask(const struct group_deps *c, uint32_t set, int64_t rows, int64_t *target)
 {
 	for (; set; set &= set - 1) {
@@ -85,13 +91,14 @@ static void ask(const struct group_deps *c, uint32_t set, int64_t rows, int64_t 
 	}
 }
 
+/* Where the targets of a stripe are kept. Stripe -ahead[0] is the first one. */
 static int64_t *targets_of(struct walk *w, int64_t stripe)
 {
 	/* No stripe before -ahead[0] is asked for. */
 	return w->target[(stripe + w->c->g->ahead[0]) & (SLOTS - 1)];
 }
 
-/* Rows of every node that stripe `stripe` of the last one asks for. */
+/* Find how many rows each node must have made when stripe number `stripe` of the last node is done. */
 static void set_targets(struct walk *w, int64_t stripe)
 {
 	const struct group_deps *c = w->c;
@@ -114,7 +121,7 @@ static void set_targets(struct walk *w, int64_t stripe)
 	}
 }
 
-/* Lowest row of ring i that a node has still to read. */
+/* The lowest row of ring i that a node has still to read. */
 static int64_t lowest_needed(const struct walk *w, int i)
 {
 	int64_t low = w->c->g->ring[i].height;
@@ -132,7 +139,10 @@ static int64_t lowest_needed(const struct walk *w, int i)
 	return low;
 }
 
-/* -ENOSPC: more than there is room for. */
+/*
+ * Let ring i hold all rows up to `end` that somebody still reads, and those from `from` on, which are
+ * being made. 0, or -ENOSPC: rings take more than there is room for.
+ */
 static int grow_ring(struct walk *w, int i, int64_t end, int64_t from)
 {
 	struct ring *r = &w->c->g->ring[i];
@@ -147,12 +157,13 @@ static int grow_ring(struct walk *w, int i, int64_t end, int64_t from)
 	return w->bytes > w->room ? -ENOSPC : 0;
 }
 
-/* Rows of input ring i that node k needs for its first `rows`. */
+/* Rows of an input ring that a node needs for its first `rows`; second: of its second operand. */
 static int64_t load_target(const struct node *nd, bool second, int64_t rows)
 {
 	return second ? rows : input_end(nd, rows);
 }
 
+/* Load what node k needs for its first `rows`. 0, -ENOSPC, or what the walker returned */
 static int walk_loads(struct walk *w, int k, int64_t rows)
 {
 	const struct group *g = w->c->g;
@@ -174,6 +185,7 @@ static int walk_loads(struct walk *w, int k, int64_t rows)
 	return 0;
 }
 
+/* Let node k make its rows up to `end`. 0, -ENOSPC, or what the walker returned */
 static int walk_node(struct walk *w, int k, int64_t end)
 {
 	int64_t from = w->done[k];
@@ -189,6 +201,10 @@ static int walk_node(struct walk *w, int k, int64_t end)
 	return err;
 }
 
+/*
+ * Walk all stripes: in each, every node makes the rows that its stripe `ahead` later asks for, after
+ * its loads for one stripe more.
+ */
 static int walk_stripes(struct walk *w)
 {
 	const struct group *g = w->c->g;
@@ -208,6 +224,7 @@ static int walk_stripes(struct walk *w)
 	return err;
 }
 
+/* Call gw for every load and every stripe of every node, in the order of execution. */
 int group_walk(struct npu_step *s, struct group *g, struct group_walker *gw)
 {
 	struct group_deps c;
@@ -217,6 +234,7 @@ int group_walk(struct npu_step *s, struct group *g, struct group_walker *gw)
 	return walk_stripes(&w);
 }
 
+/* Walk the group and set how many rows each ring must hold. false: that takes more than `room` bytes. */
 bool group_deps_measure(const struct group_deps *c, int64_t room)
 {
 	struct walk w = { .c = c, .room = room };

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Groups of nodes whose tensors are too large to stay on chip run depth first,
- * a stripe of rows at a time: of every tensor between them only a ring of rows
- * is kept, and none of it goes to memory.
+ * Stripe groups: nodes whose tensors are too large to stay on chip run depth first, a
+ * stripe of rows at a time. Of every tensor between them only a ring of rows is kept,
+ * and none of it goes to memory.
  *
- * Row y of a tensor lies at ring position y mod rows. Windows that begin near
- * the ring's end read on into `over` extra rows behind it, where the rows of
- * the ring's beginning are kept a second time.
+ * Row y of a tensor lies at position y mod rows of its ring. Windows that begin near
+ * the ring's end read on into `wrap_rows` extra rows behind it, where the rows of the
+ * ring's beginning are kept a second time.
  *
  * A node works `ahead` stripes before the last one where an engine change lies
  * between: while the vector engine works on one stripe, the array has another.
@@ -17,13 +17,16 @@
 
 #include "plan.h"
 
-/* The storage as rows: whole, dense, one image, in the node's own rows. */
+/* Is the storage rows of this view: whole, dense, one image, in the node's own rows? */
 static bool whole_rows(const struct npu_step *s, const struct view *v, int storage)
 {
 	return v->dim[0] == 1 && !v->off && view_is_dense(v) && view_bytes(v) == s->storage[storage].bytes;
 }
 
-/* Views as they were before flatten_rows.c; rows and columns in their places. */
+/*
+ * Can node i be part of a stripe group? Its views before flatten_rows.c count, in which rows and
+ * columns are in their places.
+ */
 static bool groupable(const struct npu_step *s, int i)
 {
 	const struct node *nd = step_node(s, i);
@@ -38,12 +41,13 @@ static bool groupable(const struct npu_step *s, int i)
 	return p->r_storage < 0 || s->storage[p->r_storage].resident || whole_rows(s, &nd->own.r, p->r_storage);
 }
 
+/* Node k of a group. */
 static struct node *group_node(const struct npu_step *s, const struct group *g, int k)
 {
 	return step_node(s, g->first + k);
 }
 
-/* Ring of this storage, made on first sight; -1: resident. */
+/* The ring of this storage in a group, made when it is first seen; -1: the storage is resident, or there is none. */
 static int ring_of(struct npu_step *s, struct group *g, int storage, const struct view *v)
 {
 	if (storage < 0 || s->storage[storage].resident)
@@ -55,12 +59,13 @@ static int ring_of(struct npu_step *s, struct group *g, int storage, const struc
 	return g->n_ring++;
 }
 
+/* Do both views have the same rows? */
 static bool same_rows(const struct view *a, const struct view *b)
 {
 	return a->dim[1] == b->dim[1] && a->step[1] == b->step[1] && a->off == b->off;
 }
 
-/* A resident tensor that a node of the group makes and another reads has the same rows for both. */
+/* Does every resident tensor that a node of the group makes and another one reads have the same rows for both? */
 static bool residents_fit(const struct npu_step *s, const struct group *g)
 {
 	for (int k = 1; k < g->n; k++) {
@@ -79,7 +84,10 @@ static bool residents_fit(const struct npu_step *s, const struct group *g)
 	return true;
 }
 
-/* Rings of all operands; false where a tensor is not used row by row. */
+/*
+ * List the rings of all operands of a group. false: a tensor is not used row by row, or is half
+ * written or read before the group.
+ */
 static bool list_rings(struct npu_step *s, struct group *g)
 {
 	g->n_ring = 0;
@@ -113,8 +121,11 @@ static bool list_rings(struct npu_step *s, struct group *g)
 	return true;
 }
 
-/* Engine changes between node k and the end: all, or those back to the array. The vector engine then has
- * only the time in which the array works on the nodes behind it, since both use the same rows. */
+/*
+ * Set how many stripes each node runs ahead: one more at every engine change towards the front; unless
+ * striping.deep only at those back to the array. The vector engine then has only the time in which the
+ * array works on the nodes behind it, since both use the same rows.
+ */
 static void set_ahead(const struct npu_step *s, struct group *g)
 {
 	int ahead = 0;
@@ -127,6 +138,7 @@ static void set_ahead(const struct npu_step *s, struct group *g)
 	}
 }
 
+/* Set how many rows each ring keeps twice, and round its rows up to what is written together. */
 static void set_over(const struct npu_step *s, struct group *g)
 {
 	for (int i = 0; i < g->n_ring; i++) {
@@ -148,6 +160,7 @@ static void set_over(const struct npu_step *s, struct group *g)
 	}
 }
 
+/* Bytes of the group's weights and records. */
 static int64_t group_weights(const struct npu_step *s, const struct group *g)
 {
 	int64_t sum = 0;
@@ -159,6 +172,7 @@ static int64_t group_weights(const struct npu_step *s, const struct group *g)
 	return sum;
 }
 
+/* Bytes of the group's rings and weights. */
 static int64_t group_bytes(const struct npu_step *s, const struct group *g)
 {
 	int64_t sum = group_weights(s, g), n = s->cc->n;
@@ -168,7 +182,7 @@ static int64_t group_bytes(const struct npu_step *s, const struct group *g)
 	return sum;
 }
 
-/* Does it fit with stripes of `step` rows? */
+/* Do rings and weights fit the budget with stripes of `step` rows? Sets the rings. */
 static bool try_step(struct npu_step *s, const struct group_deps *c, struct group *g, int64_t step, int64_t budget)
 {
 	g->step = step;
@@ -178,7 +192,10 @@ static bool try_step(struct npu_step *s, const struct group_deps *c, struct grou
 	return group_bytes(s, g) <= budget;
 }
 
-/* Full groups of array rows first, then long stripes; some stripes there must be, so that engines overlap. */
+/*
+ * Choose the length of a stripe: one that fills whole groups of the array's rows if there is one, else
+ * the longest that fits; at most a quarter of the rows, so that engines overlap. false: none fits.
+ */
 static bool choose_step(struct npu_step *s, struct group *g, int64_t budget)
 {
 	const struct node *last = group_node(s, g, g->n - 1);
@@ -201,6 +218,7 @@ static bool choose_step(struct npu_step *s, struct group *g, int64_t budget)
 	return best && (g->step == best || try_step(s, &c, g, best, budget));
 }
 
+/* Mark the nodes of a group whose results other nodes of it read. */
 static void mark_read(struct group *g)
 {
 	memset(g->read, 0, sizeof g->read);
@@ -212,6 +230,7 @@ static void mark_read(struct group *g)
 		}
 }
 
+/* Let these views of a node be in force. */
 static void use_views(struct node *nd, const struct views *v)
 {
 	nd->x = v->x;
@@ -220,7 +239,7 @@ static void use_views(struct node *nd, const struct views *v)
 	nd->dbg = v->dbg;
 }
 
-/* Every resident that some node of the group touches or leaves alone is there all the time. */
+/* Bytes of the residents that are there while the group runs, whether its nodes touch them or not. */
 static int64_t resident_bytes(const struct npu_step *s, const struct group *g)
 {
 	int64_t sum = 0;
@@ -232,7 +251,7 @@ static int64_t resident_bytes(const struct npu_step *s, const struct group *g)
 	return sum;
 }
 
-/* A result that is written over rows which another node of the group may still want. */
+/* Is a result written over rows that another node of the group may still want? */
 static bool overwrites(const struct npu_step *s, const struct group *g)
 {
 	for (int k = 0; k < g->n; k++) {
@@ -248,6 +267,10 @@ static bool overwrites(const struct npu_step *s, const struct group *g)
 	return false;
 }
 
+/*
+ * Find rings and stripes for a group whose nodes and striping are set. false: it does not work out.
+ * Leaves own views in force.
+ */
 static bool plan_group(struct npu_step *s, struct group *g)
 {
 	if (overwrites(s, g))
@@ -262,7 +285,10 @@ static bool plan_group(struct npu_step *s, struct group *g)
 	return choose_step(s, g, (s->cc->sp_bytes - resident_bytes(s, g)) * g->how.share / SHARES);
 }
 
-/* Nodes from i on until nothing that was written there and does not fit is still to be read. */
+/*
+ * How many nodes from i on form a group: until nothing that was written there and does not stay on
+ * chip is still to be read, or a node cannot be part, at most `most`.
+ */
 static int closure(const struct npu_step *s, int i, int most)
 {
 	int last = i;
@@ -277,6 +303,7 @@ static int closure(const struct npu_step *s, int i, int most)
 	return last - i + 1;
 }
 
+/* Add a group to the step. 0 or -ENOMEM */
 static int keep_group(struct npu_step *s, const struct group *g)
 {
 	int err = cc_grow(&s->group, s->n_group, &s->cap_group, sizeof *s->group);
@@ -289,6 +316,10 @@ static int keep_group(struct npu_step *s, const struct group *g)
 	return 0;
 }
 
+/*
+ * Form groups from the first node to the last: the longest that works out at each node whose result
+ * does not stay on chip. 0 or -ENOMEM
+ */
 int step_find_groups(struct npu_step *s, const struct striping *all)
 {
 	struct group *g = malloc(sizeof *g);

@@ -1,42 +1,61 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Cutting a node into tiles that fit. Every combination of width (halved),
- * channels (halved) and loop order is tried with the greatest height that
- * fits, and with halves of that; the one that should take the fewest cycles wins.
+ * Cutting a node into tiles that fit. Every combination of width (halved again and
+ * again), channels (likewise) and loop order is tried with the greatest height that
+ * fits, and with halves of it; the one that should take the fewest cycles wins.
  */
 #include <errno.h>
 
 #include "userlib/compile/estimate/cost.h"
 #include "plan.h"
 
-/* Weights in one load where loads are the bottleneck. The more in one, the less the stream's own words
- * take of the bus; the less in one, the sooner work begins and the less is left to do behind the last. */
-#define PIECE        8192       /* bytes */
-#define LARGE_PIECE  24576      /* where nothing but loads counts */
-#define LAST_PIECE   10240      /* there, for a step's last nodes */
-#define LAST_NODES   2
-#define SLOT         16384     /* of many slots, where not all weights fit */
-#define LEAST_WEIGHTS 16        /* of the scratchpad: fewer weights are in nobody's way */
-#define LAST_SHARE   10         /* and of what is left of the last node, and some, that part at most */
-#define LAST_MORE    18         /* tiles */
+/*
+ * Bytes of weights in one load, where weights come in several. The more come in one
+ * load, the less bus time the stream's own words take; the fewer, the sooner work
+ * begins and the less is left to do behind the last load.
+ */
 
+/* Ordinarily. PIECE_MEASURED */
+#define PIECE 8192
+
+/* Where nothing but loads counts; and there for the last LAST_NODES nodes of a step. LARGE_PIECE_MEASURED */
+#define LARGE_PIECE 24576
+#define LAST_PIECE  10240
+#define LAST_NODES  2
+
+/* There, for the step's last node: at most this part of the tiles that are left and LAST_MORE more. With it the
+ * autoencoder takes 18 996 cycles (sram) instead of 19 008. LAST_MEASURED */
+#define LAST_SHARE 10
+#define LAST_MORE  18
+
+/* Bytes of a slot, where weights get many slots. SLOT_MEASURED */
+#define SLOT 16384
+
+/* Weights below this part of the scratchpad get no slots of their own: they take little room. TILE_WEIGHTS_MEASURED */
+#define LEAST_WEIGHTS 16
+
+/* Input rows that th output rows need, at most. */
 static int64_t rows_for(const struct node *nd, int64_t th)
 {
 	return min64(nd->x.dim[1], (th - 1) * nd->win.sy + (int64_t)(nd->win.kh - 1) * nd->win.dy + 1);
 }
 
+/* Input columns that tw output columns need, at most. */
 static int64_t cols_for(const struct node *nd, int64_t tw)
 {
 	return min64(nd->x.dim[2], (tw - 1) * nd->win.sx + (int64_t)(nd->win.kw - 1) * nd->win.dx + 1);
 }
 
+/* Bytes of weights and records of so many channels. */
 static int64_t weights_of(const struct node *nd, const struct cc *cc, int64_t channels)
 {
 	return nd->wt.w < 0 ? 0 : ceil_div(channels, cc->n) * (nd->wt.tile_bytes + WEFT_PARAM_BYTES * cc->n);
 }
 
-struct counts { int64_t pixels, channels; };   /* jobs along pixels (and batch) and along channels */
+/* Jobs along pixels (and images) and along channels. */
+struct counts { int64_t pixels, channels; };
 
+/* How many jobs a tiling makes. */
 static struct counts job_counts(const struct node *nd, const struct plan *p)
 {
 	return (struct counts){
@@ -45,7 +64,7 @@ static struct counts job_counts(const struct node *nd, const struct plan *p)
 	};
 }
 
-/* Fill in slot sizes; the sum of all. */
+/* Set the numbers and sizes of the slots that a tiling needs. The bytes of all of them. */
 static int64_t measure(const struct cc *cc, const struct node *nd, struct plan *p)
 {
 	struct counts k = job_counts(nd, p);
@@ -69,7 +88,7 @@ static int64_t measure(const struct cc *cc, const struct node *nd, struct plan *
 	return p->tile.n_in * p->tile.in_bytes + p->tile.n_r * p->tile.r_bytes + p->tile.n_out * p->tile.out_bytes + p->tile.n_w * p->tile.w_bytes;
 }
 
-/* Rows of the array that tiles of h x w fill, in groups of n. */
+/* Groups of n rows of the array that the node's tiles fill. */
 static int64_t groups_of(const struct cc *cc, const struct node *nd, const struct plan *p)
 {
 	int64_t oh = nd->y.dim[1], ow = nd->y.dim[2], h[2] = { p->tile.th, oh % p->tile.th }, w[2] = { p->tile.tw, ow % p->tile.tw };
@@ -92,12 +111,16 @@ static int64_t work(const struct cc *cc, const struct node *nd, const struct pla
 	return view_elements(&nd->x) / cc->n;
 }
 
-/* Weights are used about as fast as they come. */
+/* Are weights used about as fast as they come, because there are few pixels to use them for? */
 static bool few_pixels(const struct cc *cc, const struct node *nd)
 {
 	return view_elements(&nd->y) / nd->y.dim[3] <= 2 * cc->n;
 }
 
+/*
+ * Cycles that a tiling should take: those of the unit that has more to do, those of loads and stores
+ * that nothing hides, and a few for each job.
+ */
 static int64_t expected(const struct cc *cc, const struct node *nd, const struct plan *p)
 {
 	struct counts k = job_counts(nd, p);
@@ -112,9 +135,9 @@ static int64_t expected(const struct cc *cc, const struct node *nd, const struct
 		bytes += view_bytes(&nd->r);
 	if (!p->req.y_resident)
 		bytes += view_bytes(&nd->y);
-	/* What nothing hides: the first tile's load and the last one's store; of weights that come as a
-	 * whole, some have come during the node before. Where they are all that counts, the more of them
-	 * come before the better. */
+	/* Nothing hides the first tile's load and the last one's store. Of weights that come as a whole, three
+	 * quarters have come during the node before; with few pixels weights are all that counts, and as many as
+	 * possible shall come before. */
 	int64_t edge = (p->req.x_resident ? 0 : p->tile.in_bytes) + (p->req.y_resident ? 0 : p->tile.out_bytes);
 	if (!few_pixels(cc, nd))
 		edge += p->tile.w_bytes / (p->tile.all_weights ? 4 : 1);
@@ -122,7 +145,10 @@ static int64_t expected(const struct cc *cc, const struct node *nd, const struct
 	       k.pixels * k.channels * COST_JOB;
 }
 
-/* Greatest th that fits with the other choices made; 0 if none. */
+/*
+ * Set the greatest tile height, at most max_th, that fits the budget with the other choices made; then
+ * make tiles equal. 0 if none fits.
+ */
 static int64_t fit_height(const struct cc *cc, const struct node *nd, struct plan *p, int64_t budget, int64_t max_th)
 {
 	int64_t lo = 0, hi = max_th;
@@ -141,7 +167,7 @@ static int64_t fit_height(const struct cc *cc, const struct node *nd, struct pla
 	return lo;
 }
 
-/* Rows that fields of 16 bits and signed row numbers can hold. */
+/* Most rows of a tile: a command's counts have 16 bits, its row numbers a sign as well. */
 static int64_t max_height(const struct node *nd)
 {
 	int64_t th = min64(nd->y.dim[1], 16384);
@@ -151,6 +177,7 @@ static int64_t max_height(const struct node *nd)
 	return th;
 }
 
+/* Most columns (transposed: rows) of the result that one depthwise command can make. */
 int64_t dw_width(const struct cc *cc, const struct node *nd)
 {
 	int64_t line = cc->cfg->dw_line, most = dw_by_row(nd) ? line / 2 - 9 : line / view_elem(&nd->x) - 3;
@@ -158,6 +185,10 @@ int64_t dw_width(const struct cc *cc, const struct node *nd)
 	return most / (nd->conv.transposed ? nd->win.sy : nd->win.sx) + 1;
 }
 
+/*
+ * Most columns of a tile: a command's counts have 16 bits; of a very wide depthwise node no more than
+ * one command makes.
+ */
 static int64_t max_width(const struct cc *cc, const struct node *nd)
 {
 	int64_t tw = min64(nd->y.dim[2], 65535);
@@ -167,6 +198,7 @@ static int64_t max_width(const struct cc *cc, const struct node *nd)
 	return tw;
 }
 
+/* Try the greatest height that fits and halves of it; *best is the best tiling so far. */
 static void try_tile(const struct cc *cc, const struct node *nd, struct plan p, int64_t budget, struct plan *best)
 {
 	bool on_chip = p.req.x_resident && p.req.y_resident && p.req.r_resident;
@@ -182,6 +214,7 @@ static void try_tile(const struct cc *cc, const struct node *nd, struct plan p, 
 	}
 }
 
+/* Try all widths, in both loop orders. */
 static void try_channels(const struct cc *cc, const struct node *nd, struct plan p, int64_t budget, struct plan *best)
 {
 	for (p.tile.tw = max_width(cc, nd); ; p.tile.tw = ceil_div(p.tile.tw, 2)) {
@@ -190,13 +223,13 @@ static void try_channels(const struct cc *cc, const struct node *nd, struct plan
 		p.tile.by_channel = true;
 		if (p.tile.tc < nd->y.dim[3])
 			try_tile(cc, nd, p, budget, best);
-		/* Nothing but width is gained by narrower tiles. */
+		/* A narrower tile gains nothing if all operands are on chip. */
 		if (p.tile.tw == 1 || (p.req.x_resident && p.req.y_resident && p.req.r_resident))
 			break;
 	}
 }
 
-/* Parts of the sum, for convolutions of which not even one column tile fits. */
+/* For convolutions of which not even one column tile of weights fits: try parts of the sum, on up to n pixels. */
 static void try_split_k(const struct cc *cc, const struct node *nd, struct plan p, int64_t budget, struct plan *best)
 {
 	if (nd->kind != NODE_CONV)
@@ -220,7 +253,7 @@ static void try_split_k(const struct cc *cc, const struct node *nd, struct plan 
 	}
 }
 
-/* Tiles from `first` on that come in one load. */
+/* Column tiles in the piece that begins with tile `first`. */
 static int64_t piece_tiles(const struct plan *p, const struct node *nd, int64_t first)
 {
 	int64_t left = nd->wt.n_tiles - first;
@@ -230,6 +263,7 @@ static int64_t piece_tiles(const struct plan *p, const struct node *nd, int64_t 
 	return max64(1, min64(left, min64((left + LAST_MORE) / LAST_SHARE, p->tile.piece)));
 }
 
+/* The piece that brings column tile t. */
 struct piece plan_piece(const struct plan *p, const struct node *nd, int64_t t)
 {
 	struct piece k = { 0 };
@@ -247,12 +281,13 @@ struct piece plan_piece(const struct plan *p, const struct node *nd, int64_t t)
 }
 
 /*
- * Weights that arrive as fast as they are used come in several loads, so that
- * work can start. The array catches up with them only while something else
- * comes: so where nothing but loads counts, the records of a step's last node
- * come with their weights, and its loads get smaller towards the end, since
- * nothing hides the work on the last; not faster than the array catches up,
- * for every load takes its own words of the bus.
+ * Choose how many loads bring all weights. Weights that arrive as fast as they are used come in
+ * several loads, so that work can start.
+ *
+ * The array catches up with loads only while something else is loaded. So where nothing but loads
+ * counts, the records of a step's last node come with their weights, and its loads get smaller
+ * towards the end, since nothing hides the work on the last one; but not smaller than the array
+ * catches up, for every load takes bus time for the words of its command.
  */
 static void choose_piece(const struct cc *cc, const struct node *nd, struct plan *p)
 {
@@ -281,7 +316,10 @@ static void choose_piece(const struct cc *cc, const struct node *nd, struct plan
 		p->tile.piece_bytes[i] += p->tile.w_recs[i];
 }
 
-/* Rows, or pixels where there is one long row; pixels in whole groups of the array. */
+/*
+ * Cut a node that is all on chip into about k jobs: of rows, or of pixels where there is one long row;
+ * these in whole groups of the array.
+ */
 void plan_split(const struct cc *cc, const struct node *nd, struct plan *p, int64_t k)
 {
 	int64_t oh = nd->y.dim[1], ow = nd->y.dim[2];
@@ -296,6 +334,7 @@ void plan_split(const struct cc *cc, const struct node *nd, struct plan *p, int6
 	p->tile.tw = oh == 1 ? min64(ow, round_up(ceil_div(ow, k), cc->n)) : ow;
 }
 
+/* The tiling with fewest expected cycles for the number of slots in t; tile.cost is -1 if none fits. */
 static struct plan best_plan(const struct cc *cc, const struct node *nd, struct plan t, int64_t budget)
 {
 	struct plan best = t;
@@ -311,8 +350,8 @@ static struct plan best_plan(const struct cc *cc, const struct node *nd, struct 
 		if (t.tile.tc <= cc->n || (nd->wt.w >= 0 && !channelwise(nd)))
 			break;
 	}
-	/* All on chip, weights take half of what is free, so that the next node's can come meanwhile;
-	 * but where they are used as fast as they come, all of it, in many loads. */
+	/* If all operands are on chip, weights take at most half of what is free, so that those of the next node can
+	 * come meanwhile; with few pixels all of it, in many loads. */
 	bool on_chip = t.req.x_resident && t.req.y_resident && t.req.r_resident;
 	if (nd->wt.w >= 0 && (best.tile.cost < 0 || !on_chip || best.tile.w_bytes > (few_pixels(cc, nd) ? budget : budget / 2))) {
 		t.tile.all_weights = false;
@@ -330,9 +369,10 @@ static struct plan best_plan(const struct cc *cc, const struct node *nd, struct 
 	return best;
 }
 
+/* Cycles that the array or the vector engine needs for the node at least. */
 int64_t node_work(const struct cc *cc, const struct node *nd)
 {
-	/* A loop nest's views are storages; as roughly, an element takes a lane. */
+	/* A loop nest's views are storages without dimensions. Roughly, an element takes a lane for a cycle. */
 	if (nd->kind == NODE_LOOP_NEST)
 		return nd->dbg.dim[3] / cc->n;
 	struct plan all = { .tile.th = nd->y.dim[1], .tile.tw = nd->y.dim[2], .tile.tc = nd->y.dim[3] };
@@ -341,8 +381,9 @@ int64_t node_work(const struct cc *cc, const struct node *nd)
 }
 
 /*
- * Weights that pass by once, on the way to few pixels: the more of them are there before they are used the better.
- * Many small slots then, in half of the room: the nodes before have weights too.
+ * Weights that pass by once, on the way to few pixels: the more of them are there before they are used
+ * the better. Give them many small slots, in half of the room, since the nodes before have weights
+ * too.
  */
 static void more_slots(const struct cc *cc, const struct node *nd, struct plan *p, int64_t budget)
 {
@@ -356,7 +397,7 @@ static void more_slots(const struct cc *cc, const struct node *nd, struct plan *
 	p->tile.n_w = (int)min64(min64(ceil_div(nd->y.dim[3], p->tile.tc), MAX_W_SLOTS), max64(budget / 2 / p->tile.w_bytes, 2));
 }
 
-/* All pixels of a few channels at a time, where that is asked for. */
+/* Where a move asks for it: all pixels of a few channels at a time, with weights in so many slots. */
 static void own_slots(const struct cc *cc, const struct node *nd, struct plan *p, int64_t budget)
 {
 	bool on_chip = p->req.x_resident && p->req.y_resident && (p->req.r_resident || !nd->add);
@@ -373,6 +414,7 @@ static void own_slots(const struct cc *cc, const struct node *nd, struct plan *p
 	p->tile.n_w = (int)n;
 }
 
+/* Choose the tiling of a node within `budget` bytes, with two slots of each operand or with one. 0 or -ERANGE */
 int plan_node(const struct cc *cc, const struct node *nd, struct plan *p, int64_t budget)
 {
 	struct plan best = { .tile.cost = -1 };

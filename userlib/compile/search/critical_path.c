@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where a plan loses cycles. From its last command back: each began when the
- * one before it on its unit was done or the last of those that it waits for.
- * Cycles between there and the next such are the command's node's, but for
- * those that the unit with most to do needs for it.
+ * Where a plan loses cycles. The critical path is followed from the last command
+ * back: a command began when the one before it on its unit had left the unit, or
+ * when the last of those that it waits for had retired. Cycles between two commands
+ * of the path count for the node of the later one. Cycles in which the busier of the
+ * two engines works on the path do not count: that work has to be done anyway.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -20,6 +21,7 @@ struct critical_path {
 	uint32_t *place;       /* of a command among its unit's */
 };
 
+/* Prepare to follow the path of the emitted commands; *l is valid for path_close() in any case. 0 or -ENOMEM */
 static int path_open(struct critical_path *l, const struct npu_step *s, int64_t *of)
 {
 	size_t n = s->cmds.n + 1;
@@ -46,6 +48,7 @@ static int path_open(struct critical_path *l, const struct npu_step *s, int64_t 
 	return 0;
 }
 
+/* Free what path_open() allocated. */
 static void path_close(struct critical_path *l)
 {
 	for (int u = 0; u < WEFT_N_UNITS; u++)
@@ -56,7 +59,7 @@ static void path_close(struct critical_path *l)
 	free(l->place);
 }
 
-/* The array or the vector engine. */
+/* The unit with more work in all: the array or the vector engine. */
 static int busiest(const struct npu_step *s)
 {
 	int64_t sum[WEFT_N_UNITS] = { 0 };
@@ -66,7 +69,10 @@ static int busiest(const struct npu_step *s)
 	return sum[WEFT_UNIT_CV] >= sum[WEFT_UNIT_VE] ? WEFT_UNIT_CV : WEFT_UNIT_VE;
 }
 
-/* Since when does the next command not wait for it any more? The unit is free a little sooner than that. */
+/*
+ * Cycle from which the next command of its unit no longer waits for command c: its retirement less its
+ * latency. The unit is free a little sooner than that.
+ */
 static uint64_t leaves(const struct critical_path *l, uint32_t c)
 {
 	const struct cmd *k = &l->s->cmds.p[c];
@@ -75,7 +81,7 @@ static uint64_t leaves(const struct critical_path *l, uint32_t c)
 	return l->end[c] - k->latency - (dma ? COST_MEMORY_NEAR : 0);
 }
 
-/* What command c began after, and when that was; false: nothing. */
+/* What command c began after (*after), and when that was (*when). false: it waited for nothing. */
 static bool began_after(const struct critical_path *l, uint32_t c, uint32_t *after, uint64_t *when)
 {
 	const struct cmd *k = &l->s->cmds.p[c];
@@ -98,6 +104,7 @@ static bool began_after(const struct critical_path *l, uint32_t c, uint32_t *aft
 	return any;
 }
 
+/* Add cycles to the node of command c, if there are any. */
 static void add(struct critical_path *l, uint32_t c, int64_t cycles)
 {
 	int node = l->s->cmds.p[c].node;
@@ -106,6 +113,7 @@ static void add(struct critical_path *l, uint32_t c, int64_t cycles)
 		l->of[l->number[node]] += cycles;
 }
 
+/* Simulate with one kind of memory and add the cycles of its critical path; `unit` is the busier engine. */
 static int add_critical(struct critical_path *l, int unit, bool slow)
 {
 	uint64_t until;
@@ -127,6 +135,10 @@ static int add_critical(struct critical_path *l, int unit, bool slow)
 	return err;
 }
 
+/*
+ * Cycles of each node on the critical path, with fast and with slow memory together, without the
+ * busier engine's own work. 0 or -ENOMEM
+ */
 int step_critical_cycles(const struct npu_step *s, int64_t *cycles)
 {
 	struct critical_path l;

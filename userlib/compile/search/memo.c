@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What came of plans that have been tried. Trials differ in what they ask for,
- * and often get the same: the same residents, groups and rings, from which all
- * else follows. Threads share it; whether one finds what another has just tried
+ * What came of placements. Parameters differ in what they ask for and often get the
+ * same: the same residents, groups and rings, from which all else follows. So these
+ * are the key, and a placement that has been evaluated before is not evaluated again.
+ * Threads share one memo; whether a thread finds what another has just evaluated
  * changes nothing but the time that it takes.
  */
 #include <errno.h>
@@ -20,6 +21,7 @@ struct memo {
 	uint32_t n, cap;
 };
 
+/* An empty memo; NULL without memory. */
 struct memo *memo_new(void)
 {
 	struct memo *m = calloc(1, sizeof *m);
@@ -40,6 +42,7 @@ void memo_free(struct memo *m)
 	free(m);
 }
 
+/* Append a number to a key. 0 or -ENOMEM */
 int memo_put(struct memo_key *k, int64_t v)
 {
 	int err = cc_grow(&k->v, k->n, &k->cap, sizeof *k->v);
@@ -49,6 +52,7 @@ int memo_put(struct memo_key *k, int64_t v)
 	return err;
 }
 
+/* Append to the key what decides how a stripe group runs. */
 static int put_group(struct memo_key *k, const struct npu_step *s, const struct group *g)
 {
 	int err = memo_put(k, g->first) | memo_put(k, g->n) | memo_put(k, g->step);
@@ -60,6 +64,7 @@ static int put_group(struct memo_key *k, const struct npu_step *s, const struct 
 	return err;
 }
 
+/* The key: parameters that placing still looks at, what moves have asked for, residents, groups. */
 int memo_key_of(struct memo_key *k, const struct npu_step *s)
 {
 	k->n = 0;
@@ -74,7 +79,7 @@ int memo_key_of(struct memo_key *k, const struct npu_step *s)
 	return err ? -ENOMEM : 0;
 }
 
-/* FNV-1a, a word at a time. */
+/* FNV-1a of a key, a word at a time. */
 static uint64_t hash_of(const struct memo_key *k)
 {
 	uint64_t h = UINT64_C(14695981039346656037);
@@ -84,6 +89,7 @@ static uint64_t hash_of(const struct memo_key *k)
 	return h;
 }
 
+/* Look up an outcome. false: no placement with this key was evaluated. Thread-safe. */
 bool memo_find(struct memo *m, const struct memo_key *k, struct outcome *o)
 {
 	uint64_t hash = hash_of(k);
@@ -100,6 +106,7 @@ bool memo_find(struct memo *m, const struct memo_key *k, struct outcome *o)
 	return found;
 }
 
+/* Remember an outcome; the key is copied. 0 or -ENOMEM. Thread-safe. */
 int memo_add(struct memo *m, const struct memo_key *k, const struct outcome *o)
 {
 	struct entry e = { hash_of(k), malloc((k->n + 1) * sizeof *k->v), k->n, *o };

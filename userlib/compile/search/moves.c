@@ -1,15 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Small changes to a plan: one group longer or shorter or in other stripes, one
- * tensor here or there, weights in a few slots, a node cut otherwise. hill_climb.c
- * tries them one by one and keeps what is faster.
+ * The moves that the hill climb tries: one stripe group longer, shorter or in other
+ * stripes, one storage in the scratchpad or in memory, weights in a few slots, a node
+ * cut into another number of jobs. hill_climb.c makes them one by one and keeps what
+ * is faster.
  */
 #include "userlib/compile/plan/plan.h"
 
+/* The least share of what is free that a group's rings are tried with. LEAST_SHARE_MEASURED */
 #define LEAST_SHARE 3
-#define LEAST_WEIGHTS 16     /* of it, a part of that at least */
-#define LARGE       8          /* of the scratchpad: smaller tensors are in nobody's way */
 
+/* Weights below this part of the scratchpad are not moved into slots: they take little room. MOVES_WEIGHTS_MEASURED */
+#define LEAST_WEIGHTS 16
+
+/* Storages below this part of the scratchpad get no residency hint, for the same reason. LARGE_MEASURED */
+#define LARGE 8
+
+/* Make a move: change what is asked of the plan, which must then be placed again. */
 void move_apply(struct npu_step *s, const struct move *c)
 {
 	if (c->split) {
@@ -26,6 +33,7 @@ void move_apply(struct npu_step *s, const struct move *c)
 		s->storage[c->storage].hint = c->hint;
 }
 
+/* The move that would undo c: what the plan asks for now, where c would change it. */
 struct move move_undo(const struct npu_step *s, const struct move *c)
 {
 	struct move was = *c;
@@ -44,15 +52,20 @@ struct move move_undo(const struct npu_step *s, const struct move *c)
 	return was;
 }
 
+/* Moves listed so far, and how many may be. */
 struct list { struct move *c; int n, most; };
 
+/* List the move that gives a group which begins at `node` this striping. */
 static void add_group(struct list *l, int node, struct striping how)
 {
 	if (l->n < l->most)
 		l->c[l->n++] = (struct move){ .node = node, .how = how, .own = true, .slots = -1, .storage = -1 };
 }
 
-/* The longest, other stripes, somewhat less room; none at all. */
+/*
+ * List stripings of a group that help most often: the longest group, other stripes, somewhat less
+ * room, no group at all.
+ */
 static void list_common_stripings(struct list *l, const struct group *g)
 {
 	struct striping how = g->how;
@@ -67,6 +80,7 @@ static void list_common_stripings(struct list *l, const struct group *g)
 	add_group(l, g->first, (struct striping){ 0, how.full, how.deep, how.share });
 }
 
+/* List the others: shorter groups, much less room. */
 static void list_rare_stripings(struct list *l, const struct group *g)
 {
 	struct striping how = g->how;
@@ -78,6 +92,7 @@ static void list_rare_stripings(struct list *l, const struct group *g)
 			add_group(l, g->first, (struct striping){ how.nodes, how.full, how.deep, share });
 }
 
+/* List the move that takes a resident storage out of the scratchpad, or another one into it. */
 static void list_storage(struct list *l, const struct npu_step *s, int i)
 {
 	const struct storage *t = &s->storage[i];
@@ -87,7 +102,10 @@ static void list_storage(struct list *l, const struct npu_step *s, int i)
 	l->c[l->n++] = (struct move){ .node = -1, .slots = -1, .storage = i, .hint = t->resident ? -1 : 1 };
 }
 
-/* Weights that are much of the scratchpad, and may be less. */
+/*
+ * List other numbers of slots for a node's weights, if they are a large part of the scratchpad;
+ * `often`: those that help most often.
+ */
 static void list_slots(struct list *l, const struct npu_step *s, int node, bool often)
 {
 	static const struct { int n; bool often; } slots[] = {
@@ -105,6 +123,7 @@ static void list_slots(struct list *l, const struct npu_step *s, int node, bool 
 			l->c[l->n++] = (struct move){ .node = node, .slots = slots[i].n, .storage = -1 };
 }
 
+/* List the moves of a tier at a node: even tiers change placements, odd ones splits. */
 int list_moves(const struct npu_step *s, int node, int tier, struct move *c, int most)
 {
 	struct list l = { c, 0, most };
@@ -121,7 +140,7 @@ int list_moves(const struct npu_step *s, int node, int tier, struct move *c, int
 	return l.n;
 }
 
-/* Does that cut the node as it is cut now, or as the list has it? */
+/* Would this split cut the node as it is cut now, or as a split in the list does? */
 static bool same_split(const struct list *l, const struct npu_step *s, int node, int split)
 {
 	struct plan p = s->plan[node], q = p;
@@ -138,7 +157,7 @@ static bool same_split(const struct list *l, const struct npu_step *s, int node,
 	return false;
 }
 
-/* Where there is time for it: the next node into another number of jobs. */
+/* Add to each listed split some that cut the next node into another number of jobs. */
 static void list_unequal(struct list *l)
 {
 	int n = l->n;
@@ -152,6 +171,7 @@ static void list_unequal(struct list *l)
 		}
 }
 
+/* List splits that cut the node in another way than now; in tier 1 the next node is cut as well. */
 int list_splits(const struct npu_step *s, int node, int tier, struct move *c, int most)
 {
 	static const int choices[] = { 1, 2, 3, 4, 6, 8, 12 };

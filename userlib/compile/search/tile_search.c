@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Array, vector engine and DMA work at the same time where a node's first rows
- * are enough for the next to begin. How finely to cut each node is found by
- * trying: emit, simulate, keep what is faster. Bounded by a count of commands,
- * never by time, so that the result is the same everywhere.
+ * Splits: array, vector engine and DMA work at the same time if a node's first rows
+ * are enough for the next one to begin. Into how many jobs each node is best cut is
+ * found by trying: emit, simulate, keep what is faster. The search is bounded by a
+ * count of commands, never by time, so its result is the same everywhere.
  */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "userlib/compile/plan/plan.h"
 
-#define FAST_DEAR 4            /* times what is beyond fast_limit */
+/* Cycles beyond fast_limit count so many times more, so that a search does not buy cycles of slow memory with those of
+ * fast memory: MobileNetV1 0.25/128 then takes 82.1 k (ddr) and 79.0 k (sram) instead of 83.1 k and 80.8 k. */
+#define FAST_DEAR 4
 
+/* Emit the plan as it stands, each node cut into as many jobs as its request says. */
 int step_emit_split(struct npu_step *s)
 {
 	for (int i = 0; i < s->n; i++)
@@ -19,6 +22,10 @@ int step_emit_split(struct npu_step *s)
 	return step_emit(s);
 }
 
+/*
+ * Emit the plan and estimate it: cycles with fast memory plus cycles with slow memory, plus a penalty
+ * beyond fast_limit.
+ */
 void step_measure(struct npu_step *s, struct outcome *o)
 {
 	uint64_t fast = 0, slow = 0;
@@ -30,11 +37,12 @@ void step_measure(struct npu_step *s, struct outcome *o)
 		o->err = step_cycles(s, &fast, &slow);
 	if (!o->err)
 		o->cycles = (int64_t)(fast + slow) + (s->fast_limit ? FAST_DEAR * max64(0, (int64_t)fast - s->fast_limit) : 0);
-	/* Not expressible: no better than anything else. */
+	/* A plan that cannot be expressed is no error: it keeps cycles = INT64_MAX. */
 	if (o->err == -E2BIG || o->err == -ERANGE)
 		o->err = 0;
 }
 
+/* Callback of climb(): the outcome of a replica on which a move has been made. */
 static void measure(void *user, int worker, const struct move *c, struct outcome *o)
 {
 	const struct replicas *w = user;
@@ -43,6 +51,7 @@ static void measure(void *user, int worker, const struct move *c, struct outcome
 	step_measure(w->step[worker], o);
 }
 
+/* Callback of climb(): emit the best plan, which all replicas have. */
 static int emit_best(void *user)
 {
 	const struct replicas *w = user;
@@ -50,6 +59,7 @@ static int emit_best(void *user)
 	return step_emit_split(w->step[0]);
 }
 
+/* Climb over splits from the plan as it stands. */
 static int search(struct npu_step *s, int64_t most)
 {
 	struct replicas replicas;
@@ -68,6 +78,7 @@ static int search(struct npu_step *s, int64_t most)
 	return err;
 }
 
+/* Choose the splits of all nodes by a climb that emits at most so many commands, then emit the best plan. */
 int step_search_splits(struct npu_step *s, int64_t most)
 {
 	int err = 0;

@@ -431,6 +431,9 @@ $(O)/obj/tests/%/replay.o: ALL_CFLAGS += -isystem $(FST_DIR)
 $(O)/tests/cosim/replay $(O)/tests/card/replay: $(O)/obj/fst.a
 $(O)/tests/cosim/replay $(O)/tests/card/replay: TEST_LIBS = $(O)/obj/fst.a
 
+# It links these tests again, each time with another line of theirs deleted.
+$(O)/tests/unit/attr_deletions: $(patsubst %,$(O)/obj/tests/unit/%.o,attr_bytes attr_limits attr_tosa graph_check tosa_flow)
+
 .SECONDARY: $(TEST_OBJ) $(SUPPORT_OBJ) $(CARD_OBJ)
 
 # Where umockdev is not there the test says so.

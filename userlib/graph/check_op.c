@@ -409,7 +409,7 @@ static int check_concat(const struct weft_check *c)
 	int64_t total = 0;
 	int err;
 
-	if ((err = need_axis(c)))
+	if ((err = need_axis(c)) || (err = weft_check_attr(c)))
 		return err;
 	for (int k = 0; k < this_op(c)->n_in; k++) {
 		const weft_tensor *x = operand(c, k);

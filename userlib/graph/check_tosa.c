@@ -117,7 +117,7 @@ static int check_reverse(const struct weft_check *c)
 {
 	int err = check_unary(c, ANY);
 
-	return err ? err : need_axis(c);
+	return err || (err = need_axis(c)) ? err : weft_check_attr(c);
 }
 
 /* Checks TILE: multiples of at least 1, and a result that is as many times as large. */

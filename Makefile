@@ -15,7 +15,10 @@ LINT_CONFIGS ?= w8 w8b w16 w32
 # Those of them that can also record waveforms (a second simulator, weft-rtl-*-wave.so).
 WAVES        ?= w16
 
-MARCH   ?= native
+# The processors on which what is installed runs; the loops that need more choose when they start
+# (sim/golden/fast/fast.h). The simulators of the RTL are for the machine that builds them.
+MARCH     ?= $(if $(filter x86_64,$(shell uname -m)),x86-64-v2,native)
+MARCH_RTL ?= native
 PYTHON  ?= python3
 SHELL   := /bin/bash
 .DEFAULT_GOAL := all
@@ -28,25 +31,37 @@ ifeq ($(ASSERT),1)
   override O := $(O)/assert
 endif
 
-# The tools first: a goal that builds something installs what is missing, and
-# only then are compilers looked for below.
-QUIET_GOALS := help clean gen check-gen deps
-GOALS       := $(or $(MAKECMDGOALS),all)
-CARD_GOALS  := firmware check test test-full tests install
-ifneq ($(filter-out $(QUIET_GOALS),$(GOALS)),)
+# While make reads this file it only looks for packages, and says which are missing. `make deps`
+# installs them; so do the goals of INSTALL_GOALS, by a recipe, before make reads this file again
+# with the tools in place.
+QUIET_GOALS   := help clean gen check-gen deps
+INSTALL_GOALS := demo check test test-full
+GOALS         := $(or $(MAKECMDGOALS),all)
+CARD_GOALS    := firmware check test test-full tests install
+DEPS_SETS     := $(if $(filter lint% area,$(GOALS)),lint) $(if $(filter formal,$(GOALS)),formal) \
+                 $(if $(filter $(CARD_GOALS),$(GOALS)),firmware) $(if $(filter check test test-full tests,$(GOALS)),umockdev) \
+                 $(if $(filter test-full,$(GOALS))$(filter card/qemu,$(T)),qemu)
+DEPS_MISSING  := $(if $(filter-out $(QUIET_GOALS),$(GOALS)),$(shell tools/deps.sh --missing $(DEPS_SETS)))
+
+ifneq ($(and $(DEPS_MISSING),$(filter $(INSTALL_GOALS),$(GOALS)),$(if $(DEPS_TRIED),,1)),)
+
+.PHONY: $(GOALS)
+$(firstword $(GOALS)):
+	@tools/deps.sh $(DEPS_SETS)
+	@$(MAKE) DEPS_TRIED=1 $(GOALS)
+$(wordlist 2,$(words $(GOALS)),$(GOALS)): $(firstword $(GOALS)) ;
+
+else
+
+ifneq ($(DEPS_MISSING),)
   ifeq ($(findstring n,$(firstword -$(MAKEFLAGS))),) # not with make -n
-    DEPS_SAID := $(shell tools/deps.sh $(if $(filter lint% area,$(GOALS)),lint) $(if $(filter formal,$(GOALS)),formal) $(if $(filter $(CARD_GOALS),$(GOALS)),firmware) \
-                           $(if $(filter check test test-full tests,$(GOALS)),umockdev) \
-                           $(if $(filter test-full,$(GOALS))$(filter card/qemu,$(T)),qemu) >&2 || echo failed)
-    ifneq ($(DEPS_SAID),)
-      $(error packages are missing, see above)
-    endif
+    $(error missing Debian packages: $(DEPS_MISSING); run `make deps`, or as root: apt-get install --no-install-recommends $(DEPS_MISSING))
   endif
 endif
 
 MAKEFLAGS += --no-builtin-rules
 
-# Two jobs on two cores without being asked; -j on the command line wins.
+# As many jobs as cores without being asked; -j on the command line wins.
 CORES := $(shell nproc)
 ifeq ($(filter -j% --jobserver%,$(MAKEFLAGS)),)
   MAKEFLAGS += -j$(CORES)
@@ -282,9 +297,9 @@ fault: $(FAULT_SO)
 ## chip: the Verilated chip of CHIP_CONFIGS: NPU, control core, host link
 chip: $(CHIP_SO)
 
-## deps: install the Debian packages that are missing
+## deps: install the Debian packages that are missing; demo, check, test and test-full do so, too
 deps:
-	@tools/deps.sh lint firmware
+	@tools/deps.sh lint firmware umockdev
 
 # What is installed has Debian's places; UDEVDIR's rules are read from /usr and /usr/local alike.
 LIBDIR  ?= $(PREFIX)/lib$(if $(filter /usr,$(PREFIX)),/$(shell $(CC) -print-multiarch))
@@ -443,19 +458,11 @@ ifeq ($(HAVE_UMOCKDEV),1)
   $(O)/tests/card/umockdev: TEST_LIBS = $(shell pkg-config --libs umockdev-1.0)
 endif
 
-# For the guest of card/qemu: its emulated processor has not all that this one has.
-GUEST_FAST := $(FAST_SRC:%.c=$(O)/guest/obj/%.o)
-GUEST_OBJ  := $(GUEST_FAST) $(filter-out $(FAST_SRC:%.c=$(O)/obj/%.o),$(LIB_OBJ))
-$(GUEST_FAST): $(O)/guest/obj/%.o: %.c $(O)/flags
-	$(call say,CC,$@)
-	@mkdir -p $(@D)
-	$(Q)$(CCACHE) $(CC) $(ALL_CFLAGS) -O3 -march=x86-64-v2 -c $< -o $@
-
-$(O)/guest/weft: $(CMD_OBJ) $(GUEST_OBJ)
+$(O)/guest/weft: $(CMD_OBJ) $(LIB_OBJ)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(ALL_LDFLAGS) $^ $(LDLIBS) -o $@
 
-$(O)/guest/guest: $(O)/obj/tests/card/guest/guest.o $(GUEST_OBJ)
+$(O)/guest/guest: $(O)/obj/tests/card/guest/guest.o $(LIB_OBJ)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(ALL_LDFLAGS) $^ $(LDLIBS) -o $@
 
@@ -533,7 +540,7 @@ $(RTL_DIR)/weft-rtl-%.so: $(RTL_DIR)/%/verilated.stamp $(wildcard sim/rtl/*.h in
 	$(call say,CXX,$@)
 	$(Q)+$(MAKE) --no-print-directory -C $(<D) -f $(call top_of,$*).mk \
 		CXX="$(CLANGXX)" LINK="$(CLANGXX)" OBJCACHE="$(CCACHE)" \
-		OPT_FAST="$(if $(filter %-wave,$*),$(OPT_WAVE),$(OPT_SIM)) -march=$(MARCH)" OPT_GLOBAL="-O2 -march=$(MARCH)" \
+		OPT_FAST="$(if $(filter %-wave,$*),$(OPT_WAVE),$(OPT_SIM)) -march=$(MARCH_RTL)" OPT_GLOBAL="-O2 -march=$(MARCH_RTL)" \
 		$(if $(Q),>$(abspath $(<D))/build.log 2>&1 || { tail -40 $(abspath $(<D))/build.log; exit 1; })
 	@touch $@
 
@@ -556,7 +563,7 @@ $(FAULT_DIR)/weft-rtl-%.so: $(FAULT_DIR)/%/verilated.stamp $(wildcard sim/rtl/*.
 	$(call say,CXX,$@)
 	$(Q)+$(MAKE) --no-print-directory -C $(<D) -f Vweft_npu_$*.mk \
 		CXX="$(CLANGXX)" LINK="$(CLANGXX)" OBJCACHE="$(CCACHE)" \
-		OPT_FAST="-O2 -march=$(MARCH)" OPT_SLOW="-O0" OPT_GLOBAL="-O1 -march=$(MARCH)" \
+		OPT_FAST="-O2 -march=$(MARCH_RTL)" OPT_SLOW="-O0" OPT_GLOBAL="-O1 -march=$(MARCH_RTL)" \
 		$(if $(Q),>$(abspath $(<D))/build.log 2>&1 || { tail -40 $(abspath $(<D))/build.log; exit 1; })
 	@touch $@
 
@@ -582,7 +589,7 @@ $(RTL_DIR)/weft-chip-%.so: $(RTL_DIR)/chip-%/verilated.stamp $(RTL_DIR)/flash.o 
 	$(call say,CXX,$@)
 	$(Q)+$(MAKE) --no-print-directory -C $(<D) -f Vweft_chip_$*.mk \
 		CXX="$(CLANGXX)" LINK="$(CLANGXX)" OBJCACHE="$(CCACHE)" \
-		OPT_FAST="-O3 -march=$(MARCH)" OPT_GLOBAL="-O2 -march=$(MARCH)" \
+		OPT_FAST="-O3 -march=$(MARCH_RTL)" OPT_GLOBAL="-O2 -march=$(MARCH_RTL)" \
 		$(if $(Q),>$(abspath $(<D))/build.log 2>&1 || { tail -40 $(abspath $(<D))/build.log; exit 1; })
 	@touch $@
 
@@ -606,5 +613,7 @@ $(eval $(call bench_rule,$(RV32_SO),rv32,$(RV32_SV)))
 $(eval $(call bench_rule,$(BOARD_SO),board,$(BOARD_SV)))
 
 -include $(BOOT_OBJ:.o=.d) $(MAIN_OBJ:.o=.d)
--include $(O)/obj/tests/card/guest/guest.d $(GUEST_FAST:.o=.d)
+-include $(O)/obj/tests/card/guest/guest.d
 -include $(LIB_OBJ:.o=.d) $(CMD_OBJ:.o=.d) $(CARD_OBJ:.o=.d) $(SUPPORT_OBJ:.o=.d) $(TEST_OBJ:.o=.d)
+
+endif  # of what INSTALL_GOALS do first

@@ -8,7 +8,7 @@
 # BUILD/tests/KIND/NAME is the program; GOAL (check, test, test-full) is named
 # in the command that reruns a failure, and reaches the programs as WEFT_LEVEL
 # so that they can choose their size. Environment:
-#   JOBS     programs at a time, at most and by default 2
+#   JOBS     programs at a time, by default as many as there are cores
 #   TIMEOUT  seconds that one program may take, default 900
 # The current directory is the project's root. Each program gets a TMPDIR of its
 # own, removed behind it.
@@ -22,8 +22,7 @@ set -u
 build=$1 goal=$2
 shift 2
 timeout_s=${TIMEOUT:-900}
-jobs=${JOBS:-2}
-[ "$jobs" -gt 2 ] && jobs=2
+jobs=${JOBS:-$(nproc)}
 log_dir=$build/tests/log
 mkdir -p "$log_dir"
 rm -f "$build/tests/summary"

@@ -10,6 +10,21 @@
 
 #include "../ops.h"
 
+/*
+ * A function with this word is compiled once for the baseline and again for processors with
+ * AVX2 and with AVX-512; the dynamic linker takes the version that the machine has. All versions
+ * compute integers, so that they have the same bits. Sanitizers do not run before that choice.
+ */
+#if defined(__x86_64__) && defined(__ELF__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#ifdef __clang__
+#define FAST __attribute__((target_clones("default", "avx2", "avx512bw")))
+#else
+#define FAST __attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")))
+#endif
+#else
+#define FAST
+#endif
+
 int weft_fast_conv2d(const struct weft_call *c);
 int weft_fast_depthwise_conv2d(const struct weft_call *c);
 int weft_fast_rescale(const struct weft_call *c);

@@ -27,8 +27,8 @@ struct work {
 };
 
 /* Two columns with four rows: eight sums of k products, k a multiple of 32. */
-static void dot_2x4(const int16_t *restrict x, const int16_t *restrict w, int64_t stride, int64_t k,
-                    int32_t sum[2][ROWS])
+static FAST void dot_2x4(const int16_t *restrict x, const int16_t *restrict w, int64_t stride, int64_t k,
+                         int32_t sum[2][ROWS])
 {
 	const int16_t *x1 = x + stride;
 	const int16_t *w1 = w + stride, *w2 = w + 2 * stride, *w3 = w + 3 * stride;

@@ -11,8 +11,8 @@
 
 #include "fast.h"
 
-static void add_products(int32_t *restrict acc, const int16_t *restrict x, const int16_t *restrict w,
-                         int64_t n)
+static FAST void add_products(int32_t *restrict acc, const int16_t *restrict x, const int16_t *restrict w,
+                              int64_t n)
 {
 	for (int64_t i = 0; i < n; i++)
 		acc[i] += x[i] * w[i];

@@ -7,7 +7,7 @@
 
 #define BLOCK 512
 
-int weft_fast_elementwise(const struct weft_call *c)
+FAST int weft_fast_elementwise(const struct weft_call *c)
 {
 	const int64_t n = weft_tensor_elements(c->y[0]);
 	const int32_t *a = c->x[0]->data, *b = c->x[1]->data;
@@ -35,7 +35,7 @@ int weft_fast_elementwise(const struct weft_call *c)
 	return 0;
 }
 
-int weft_fast_clamp(const struct weft_call *c)
+FAST int weft_fast_clamp(const struct weft_call *c)
 {
 	const int64_t n = weft_tensor_elements(c->y[0]);
 	const int32_t lo = (int32_t)c->attr->clamp.min, hi = (int32_t)c->attr->clamp.max;

@@ -42,8 +42,8 @@ static bool write_out(const struct weft_call *c, struct scales *s)
 	return true;
 }
 
-static void scale_block(const struct scales *s, int32_t *restrict v, int64_t n, int32_t x_zp,
-                        int32_t y_zp, int32_t lo, int32_t hi)
+static FAST void scale_block(const struct scales *s, int32_t *restrict v, int64_t n, int32_t x_zp,
+                             int32_t y_zp, int32_t lo, int32_t hi)
 {
 	const int64_t *mult = s->mult, *round = s->round, *extra = s->extra, *shift = s->shift;
 
@@ -56,8 +56,8 @@ static void scale_block(const struct scales *s, int32_t *restrict v, int64_t n, 
 	}
 }
 
-static void scale_block_even(const struct scales *s, int32_t *restrict v, int64_t n, int32_t x_zp,
-                             int32_t y_zp, int32_t lo, int32_t hi)
+static FAST void scale_block_even(const struct scales *s, int32_t *restrict v, int64_t n, int32_t x_zp,
+                                  int32_t y_zp, int32_t lo, int32_t hi)
 {
 	const int64_t *mult = s->mult, *round = s->round, *shift = s->shift;
 

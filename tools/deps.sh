@@ -48,6 +48,7 @@ need verilator have verilator
 need ccache have ccache
 need pkg-config have pkg-config
 need python3 have python3
+need python3-venv python3 -c 'import ensurepip'
 need zlib1g-dev header zlib.h
 need libcmocka-dev header cmocka.h
 need libcjson-dev header cjson/cJSON.h

@@ -261,7 +261,7 @@ static bool is_source(const char *path)
 }
 
 /*
- * A folder's README names sources by their path from the folder, or from the root. The blocks of
+ * A folder's README names sources by their path from the folder, from the one above, or from the root. The blocks of
  * hw/ speak of each other's modules by name alone.
  */
 static int files_beside(const char *file, const char *page)
@@ -272,7 +272,7 @@ static int files_beside(const char *file, const char *page)
 	if (!name || strcmp(name, "/README.md") || !strncmp(file, "hw/", 3))
 		return 0;
 	for (const char *p = strchr(page, '`'); p; p = strchr(p + 1, '`')) {
-		char path[256], beside[512];
+		char path[256], beside[512], above[512];
 		size_t k = strspn(p + 1, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./");
 		if (p[1 + k] != '`' || k >= sizeof(path))
 			continue;
@@ -280,8 +280,9 @@ static int files_beside(const char *file, const char *page)
 		if (!is_source(path))
 			continue;
 		snprintf(beside, sizeof(beside), "%.*s/%s", (int)(name - file), file, path);
-		if (access(beside, R_OK) && access(path, R_OK))
-			fail_msg("%s: %s is neither beside it nor at that path of the tree", file, path);
+		snprintf(above, sizeof(above), "%.*s/../%s", (int)(name - file), file, path);
+		if (access(beside, R_OK) && access(above, R_OK) && access(path, R_OK))
+			fail_msg("%s: %s is neither beside it, nor a folder above, nor at that path of the tree", file, path);
 		n++;
 	}
 	return n;

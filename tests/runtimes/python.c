@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The Python package: it is installed from userlib/python into an environment of its own, with
+ * numpy and pytest from PyPI, and its tests run there. WEFT_VENV names an environment that is
+ * there already. Without PyPI the test is skipped, but fails where CI=true.
+ *
+ * Takes about 30 s, mostly for installing.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/support/card_process.h"
+#include "tests/support/level.h"
+#include "tests/support/shell.h"
+
+static void package(void **state)
+{
+	const char *build = test_env("WEFT_BUILD", "build"), *given = getenv("WEFT_VENV"), *ci = getenv("CI");
+	char venv[512];
+
+	(void)state;
+	snprintf(venv, sizeof(venv), "%s", given ? given : "");
+	if (!given) {
+		snprintf(venv, sizeof(venv), "%s/venv/python", build);
+		int status = shell("tools/venv.sh %s numpy cffi pytest pandas setuptools wheel", venv);
+		if (status == 77 && !(ci && !strcmp(ci, "true"))) {
+			printf("PyPI cannot be reached\n");
+			skip();
+		}
+		assert_int_equal(status, 0);
+	}
+	assert_int_equal(shell("WEFT_BUILD=$(realpath %s) %s/bin/python -m pip install -q --no-deps --no-build-isolation --force-reinstall "
+	                       "--disable-pip-version-check userlib/python", build, venv), 0);
+	/* From another folder, so that the installed package is what is imported. */
+	assert_int_equal(shell("p=$(realpath %s/bin/python); t=$(realpath userlib/python/tests); m=$(realpath tests/models); "
+	                       "v=$(realpath %s); w=$(realpath %s/weft); cd $TMPDIR && WEFT_MODELS=$m WEFT_COMMAND=$w PYTHONDONTWRITEBYTECODE=1 "
+	                       "$v/bin/python -m pytest -q -p no:cacheprovider --basetemp=$TMPDIR/pytest $t; s=$?; rm -rf $TMPDIR/pytest; exit $s", venv, venv, build), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(package) };
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

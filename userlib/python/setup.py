@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Build the Python package around the library.
+
+The package is Python alone and calls libweft through cffi's ABI mode. What it
+needs from the tree lies inside the wheel: libweft.so, the Verilated simulators,
+the firmware, and the declarations of the public headers (_cdef.h), which the C
+preprocessor writes from include/weft.
+
+WEFT_BUILD names a folder that already holds a build (default: ../../build); if
+libweft.so is not there, `make` runs in the tree first.
+"""
+import os
+import pathlib
+import shutil
+import subprocess
+
+from setuptools import Distribution, setup
+from setuptools.command.build_py import build_py
+
+try:
+    from setuptools.command.bdist_wheel import bdist_wheel
+except ImportError:
+    from wheel.bdist_wheel import bdist_wheel
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+HEADERS = ("weft.h", "dev.h", "convert.h")
+EMPTY = ("stdbool.h", "stddef.h", "stdint.h", "errno.h", "assert.h", "string.h")
+
+
+def declarations():
+    """The public headers as cffi reads them: no includes, no attributes, no inline functions."""
+    fake = HERE / "build" / "fake"
+    fake.mkdir(parents=True, exist_ok=True)
+    for name in EMPTY:
+        (fake / name).write_text("")
+    source = "".join("#include <weft/%s>\n" % h for h in HEADERS)
+    flags = ["-E", "-P", "-nostdinc", "-DWEFT_API=", "-D__attribute__(x)=", "-I", str(fake), "-I", str(ROOT / "include")]
+    text = subprocess.run([os.environ.get("CC", "cc"), *flags, "-x", "c", "-"], input=source, text=True, check=True,
+                          capture_output=True).stdout
+    return "\n".join(line for line in text.splitlines() if not line.startswith(("_Static_assert", "#")))
+
+
+def find_build():
+    """The folder of a finished build."""
+    build = pathlib.Path(os.environ.get("WEFT_BUILD", ROOT / "build"))
+    if not (build / "libweft.so").exists():
+        subprocess.run(["make", "-C", str(ROOT), "O=%s" % build, "all", "firmware"], check=True)
+    return build
+
+
+class Build(build_py):
+    """Adds the native parts to the package."""
+
+    def run(self):
+        super().run()
+        build = find_build()
+        package = pathlib.Path(self.build_lib) / "weft"
+        (package / "_cdef.h").write_text(declarations())
+        wanted = [("lib", [build / "libweft.so"]), ("lib/rtl", sorted((build / "rtl").glob("weft-rtl-*.so"))),
+                  ("lib/firmware", [build / "firmware" / "boot.bin", build / "firmware" / "weft-fw.img"])]
+        for folder, files in wanted:
+            (package / folder).mkdir(parents=True, exist_ok=True)
+            for f in files:
+                if f.exists():
+                    shutil.copy(f.resolve(), package / folder / f.name)
+
+
+class Native(Distribution):
+    """A package with native code, though none of it is an extension module."""
+
+    def has_ext_modules(self):
+        return True
+
+
+class Wheel(bdist_wheel):
+    """Any Python 3, but this platform's library."""
+
+    def get_tag(self):
+        return "py3", "none", super().get_tag()[2]
+
+
+setup(distclass=Native, cmdclass={"build_py": Build, "bdist_wheel": Wheel})

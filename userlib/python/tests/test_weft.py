@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The Python package against the command, golden, and numpy.
+
+WEFT_MODELS is tests/models of the tree, WEFT_COMMAND the command `weft`.
+"""
+import asyncio
+import os
+import pathlib
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import weft
+
+MODELS = pathlib.Path(os.environ["WEFT_MODELS"])
+COMMAND = os.environ["WEFT_COMMAND"]
+DIGITS = MODELS / "digits_int8.tflite"
+IMAGES = np.load(MODELS / "digits_test_x.npy")
+LABELS = np.load(MODELS / "digits_test_y.npy")
+
+
+def images(network, n):
+    """The first n held-out pictures, which are stored as codes of the int8 network's input."""
+    return IMAGES[:n].reshape((n,) + network.inputs[0].shape)
+
+
+def pixels(i):
+    """Held-out picture i as the float network takes it: 0..1."""
+    return (IMAGES[i].astype(np.float32) + 128) / np.float32(255)
+
+
+@pytest.mark.parametrize("device", ["golden", "model", "rtl"])
+def test_devices_agree_with_the_labels(device):
+    with weft.Session(DIGITS, device=device, check=device != "golden") as s:
+        x = images(s.network, 20)
+        right = sum(int(np.argmax(s.run(x[i])) == LABELS[i]) for i in range(20))
+        assert right == 20
+        if device == "rtl":
+            assert s.report.cycles > 1000 and s.report.mismatches == 0 and s.report.elements > 1000
+
+
+def test_same_bits_as_the_command(tmp_path):
+    with weft.Session(DIGITS, device="model") as s:
+        x = images(s.network, 1)[0]
+        y = s.run(x)
+    np.save(tmp_path / "x.npy", x)
+    subprocess.run([COMMAND, "run", str(DIGITS), "-i", str(tmp_path / "x.npy"), "-o", str(tmp_path / "out")], check=True,
+                   capture_output=True)
+    stored = np.load(next((tmp_path / "out").glob("0_*.npy")))
+    assert stored.dtype == y.dtype and np.array_equal(stored, y)
+
+
+def test_compiled_bytes_are_those_of_the_command(tmp_path):
+    out = tmp_path / "net.weft"
+    subprocess.run([COMMAND, "compile", str(DIGITS), "-o", str(out)], check=True, capture_output=True)
+    program = weft.compile(DIGITS)
+    assert program == out.read_bytes()
+    with weft.Session(program, device="model") as s, weft.Session(DIGITS.read_bytes(), device="golden") as g:
+        x = images(s.network, 1)[0]
+        assert np.array_equal(s.run(x), g.run(x))
+
+
+def test_inputs_by_name_and_by_dlpack():
+    class Lender:
+        """An array of another library, as far as it is seen from here."""
+
+        def __init__(self, a):
+            self.a = a
+
+        def __dlpack__(self, **how):
+            return self.a.__dlpack__(**how)
+
+        def __dlpack_device__(self):
+            return self.a.__dlpack_device__()
+
+    with weft.Session(DIGITS, device="golden") as s:
+        x = images(s.network, 1)[0].copy()
+        name = s.network.inputs[0].name
+        y = s.run(x)
+        assert np.array_equal(s.run({name: x}), y)
+        assert np.array_equal(s.run(Lender(x)), y)
+        assert np.array_equal(np.from_dlpack(y), y)
+        with pytest.raises(ValueError, match="no input is called"):
+            s.run(**{"nothing": x})
+
+
+def test_runs_from_an_event_loop_and_from_threads():
+    async def all_of(s, x):
+        return await asyncio.gather(*(s.run_async(x[i]) for i in range(8)))
+
+    with weft.Session(DIGITS, device="model") as s:
+        x = images(s.network, 8)
+        together = asyncio.run(all_of(s, x))
+        assert all(np.array_equal(s.run(x[i]), together[i]) for i in range(8))
+
+
+def test_errors_are_exceptions_with_one_line(tmp_path):
+    bad = tmp_path / "bad.tflite"
+    bad.write_bytes(b"nothing of the kind")
+    with pytest.raises(weft.BadInput, match="bad.tflite: ") as e:
+        weft.Session(bad)
+    assert "\n" not in str(e.value) and e.value.errno > 0
+    with pytest.raises(weft.BadInput):
+        weft.Session(tmp_path / "absent.tflite")
+    with pytest.raises(ValueError, match="device is"):
+        weft.Session(DIGITS, device="gpu")
+    with weft.Session(DIGITS, device="golden") as s:
+        with pytest.raises(weft.BadInput, match="shape"):
+            s.run(np.zeros((2, 2), np.int8))
+        with pytest.raises(weft.BadInput, match="convert it first"):
+            s.run(np.zeros(s.network.inputs[0].shape, np.uint8))
+    with pytest.raises(weft.WeftError, match="closed"):
+        s.run(np.zeros(s.network.inputs[0].shape, np.int8))
+
+
+def test_report_and_tensors():
+    with weft.Session(DIGITS, device="rtl", check=True, keep=True) as s:
+        s.run(images(s.network, 1)[0])
+        table = s.report.to_pandas()
+        assert len(table) == len(s.report.ops) and set(table["unit"]) <= {"npu", "host"}
+        assert sum(o.cycles for o in s.report.ops) == s.report.cycles
+        kept = s.tensors()
+        assert s.network.outputs[0].name in kept
+        assert any(o.unit == "npu" and o.macs > 0 for o in s.plan().ops)
+
+
+def test_quantise_with_an_iterator():
+    samples = (pixels(i)[None] for i in range(60))
+    data = weft.quantize(MODELS / "digits_float.onnx", samples)
+    right = 0
+    with weft.Session(data, device="model") as s:
+        shape = s.network.inputs[0].shape
+        for i in range(60, 90):
+            right += int(np.argmax(s.run(pixels(i).reshape(shape))) == LABELS[i])
+    assert right >= 29
+    with pytest.raises(ValueError, match="type is one of"):
+        weft.quantize(MODELS / "digits_float.onnx", [], type="int3")
+    with pytest.raises(weft.WeftError, match="no samples"):
+        weft.quantize(MODELS / "digits_float.onnx", [])
+
+
+def test_device_from_python():
+    end = [0x0201, 0]      # the command END: opcode 1, two words
+    with weft.Device("rtl") as d:
+        b = d.buffer(4096)
+        b.write(b"weft", 100)
+        assert b.read(6, 99) == b"\0weft\0"
+        d.poke(64, bytes(range(16)))
+        r = d.run(end, [(b, "r"), (b, "rw")])
+        assert r.status == 0 and r.cycles > 0 and r.counters["cmds"] == 0      # END is not counted
+        assert d.peek(64, 16) == bytes(range(16))
+        with pytest.raises(weft.BadInput, match="cmd 0"):
+            d.run([0x02ff, 0])
+
+
+def test_devices_is_a_list():
+    try:
+        assert isinstance(weft.devices(), list)
+    except weft.WeftError as e:       # a machine without USB says so
+        assert str(e)
+
+
+def test_interrupt_is_answered(tmp_path):
+    script = tmp_path / "loop.py"
+    script.write_text(
+        "import numpy as np, weft, sys\n"
+        "s = weft.Session(sys.argv[1], device='rtl')\n"
+        "x = np.zeros(s.network.inputs[0].shape, np.int8)\n"
+        "print('ready', flush=True)\n"
+        "while True: s.run(x)\n")
+    p = subprocess.Popen([sys.executable, str(script), str(DIGITS)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert p.stdout.readline() == "ready\n"
+    p.send_signal(2)
+    _, err = p.communicate(timeout=60)
+    assert "KeyboardInterrupt" in err and p.returncode != 0

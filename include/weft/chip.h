@@ -105,14 +105,14 @@ struct weft_chip_ops {
 };
 
 /** The functional chip. @return its functions; constant, valid for ever. Thread-safe. */
-WEFT_API WEFT_API const struct weft_chip_ops *weft_chip_model(void);
+WEFT_API const struct weft_chip_ops *weft_chip_model(void);
 
 /*
  * A fresh flash: board record with serial (at most 16 characters), image (may be
  * NULL) in slot A with a confirmed boot record. Everything else is erased.
  * -EINVAL: too large or too long.
  */
-WEFT_API WEFT_API int weft_flash_format(uint8_t *flash, size_t flash_bytes, const char *serial,
+WEFT_API int weft_flash_format(uint8_t *flash, size_t flash_bytes, const char *serial,
 		      const uint8_t *image, size_t image_bytes);
 
 #ifdef __cplusplus

@@ -76,7 +76,7 @@ struct weft_cast_options {
 };
 
 /** ONNX and OpenVINO saturate, TOSA and PopXL (nan_on_overflow) do not. */
-WEFT_API WEFT_API struct weft_cast_options weft_cast_options_default(enum weft_cast_rules rules);
+WEFT_API struct weft_cast_options weft_cast_options_default(enum weft_cast_rules rules);
 
 /**
  * Convert a tensor.
@@ -87,7 +87,7 @@ WEFT_API WEFT_API struct weft_cast_options weft_cast_options_default(enum weft_c
  * @param msg     WEFT_CONVERT_MSG bytes; one line on failure.
  * @return 0, -EINVAL (shapes differ, pair or option outside the rules)
  */
-WEFT_API WEFT_API int weft_cast(const weft_tensor *x, weft_tensor *y, const struct weft_cast_options *o, char *msg);
+WEFT_API int weft_cast(const weft_tensor *x, weft_tensor *y, const struct weft_cast_options *o, char *msg);
 
 /**
  * OpenVINO FakeConvert-13: y = (f8(x * scale - shift) + shift) / scale.
@@ -102,7 +102,7 @@ WEFT_API WEFT_API int weft_cast(const weft_tensor *x, weft_tensor *y, const stru
  * @param shift  x's type, scale's shape; or NULL, which leaves out both steps
  * @return 0, -EINVAL
  */
-WEFT_API WEFT_API int weft_fake_convert(const weft_tensor *x, weft_tensor *y, weft_dtype type,
+WEFT_API int weft_fake_convert(const weft_tensor *x, weft_tensor *y, weft_dtype type,
                       const weft_tensor *scale, const weft_tensor *shift, char *msg);
 
 /**
@@ -112,13 +112,13 @@ WEFT_API WEFT_API int weft_fake_convert(const weft_tensor *x, weft_tensor *y, we
  *
  * @return 0, -EINVAL (*t untouched)
  */
-WEFT_API WEFT_API int weft_dtype_of_name(const char *name, weft_dtype *t);
+WEFT_API int weft_dtype_of_name(const char *name, weft_dtype *t);
 
 /**
  * Value of a code. Exact: fp64 holds every value of every format. NaN for an
  * integer type.
  */
-WEFT_API WEFT_API double weft_float_decode(weft_dtype t, uint64_t bits);
+WEFT_API double weft_float_decode(weft_dtype t, uint64_t bits);
 
 /* Room that weft_number_format() needs for any number. */
 #define WEFT_NUMBER_TEXT 400
@@ -131,7 +131,7 @@ WEFT_API WEFT_API double weft_float_decode(weft_dtype t, uint64_t bits);
  * @param[out] bits  The code, in the low bits.
  * @return 0, -EINVAL (no number), -ENOMEM
  */
-WEFT_API WEFT_API int weft_number_parse(const char *text, weft_dtype t, uint64_t *bits);
+WEFT_API int weft_number_parse(const char *text, weft_dtype t, uint64_t *bits);
 
 /**
  * Text of a number, as ONNX's Cast to string: plain notation with the fewest
@@ -140,13 +140,13 @@ WEFT_API WEFT_API int weft_number_parse(const char *text, weft_dtype t, uint64_t
  *
  * @return 0, -ERANGE (does not fit n bytes)
  */
-WEFT_API WEFT_API int weft_number_format(weft_dtype t, uint64_t bits, char *text, size_t n);
+WEFT_API int weft_number_format(weft_dtype t, uint64_t bits, char *text, size_t n);
 
 /**
  * Nearest code, ties to even, float8e8m0 up; saturate concerns float8 only (infinity
  * to FNUZ is NaN in any case). 0 for an integer type.
  */
-WEFT_API WEFT_API uint64_t weft_float_encode(weft_dtype t, double v, bool saturate);
+WEFT_API uint64_t weft_float_encode(weft_dtype t, double v, bool saturate);
 
 #ifdef __cplusplus
 }

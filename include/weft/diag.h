@@ -28,11 +28,11 @@ extern "C" {
 typedef struct weft_diag weft_diag;
 
 /** Tests, in the order in which they make sense. */
-WEFT_API WEFT_API size_t weft_diag_count(void);
-WEFT_API WEFT_API const char *weft_diag_name(size_t test);    /* "scratchpad" */
-WEFT_API WEFT_API const char *weft_diag_brief(size_t test);
+WEFT_API size_t weft_diag_count(void);
+WEFT_API const char *weft_diag_name(size_t test);    /* "scratchpad" */
+WEFT_API const char *weft_diag_brief(size_t test);
 /** @return its number, or -1 */
-WEFT_API WEFT_API int weft_diag_find(const char *name);
+WEFT_API int weft_diag_find(const char *name);
 
 /* What can be said; each has a section in docs/bringup.md. */
 struct weft_diag_message {
@@ -40,7 +40,7 @@ struct weft_diag_message {
 	const char *block;         /* "scratchpad": what is at fault */
 	const char *brief;
 };
-WEFT_API WEFT_API const struct weft_diag_message *weft_diag_messages(size_t *n);
+WEFT_API const struct weft_diag_message *weft_diag_messages(size_t *n);
 
 #define WEFT_DIAG_TEXT 240
 
@@ -78,23 +78,23 @@ struct weft_diag_result {
  * @param msg     WEFT_DEV_MSG bytes; one line on failure.
  * @return as weft_dev_open()
  */
-WEFT_API WEFT_API int weft_diag_open(const struct weft_dev_options *o, weft_diag **d, char *msg);
-WEFT_API WEFT_API void weft_diag_close(weft_diag *d);
+WEFT_API int weft_diag_open(const struct weft_dev_options *o, weft_diag **d, char *msg);
+WEFT_API void weft_diag_close(weft_diag *d);
 
 /** Run one test. @return 0; -ENOENT: no such test; or the device does not answer any more */
-WEFT_API WEFT_API int weft_diag_run(weft_diag *d, size_t test, struct weft_diag_result *r);
+WEFT_API int weft_diag_run(weft_diag *d, size_t test, struct weft_diag_result *r);
 
 /** Forget what has failed, so that nothing is blocked by it. */
-WEFT_API WEFT_API void weft_diag_forget(weft_diag *d);
+WEFT_API void weft_diag_forget(weft_diag *d);
 
 /** For tests: a fault in the device, see weft_dev_plant(). @return 0, -ENOTSUP, -EINVAL */
-WEFT_API WEFT_API int weft_diag_plant(weft_diag *d, const struct weft_plant *p);
+WEFT_API int weft_diag_plant(weft_diag *d, const struct weft_plant *p);
 
 /** Close the device, open it anew, without a fault, forget. @return as weft_dev_open() */
-WEFT_API WEFT_API int weft_diag_renew(weft_diag *d);
+WEFT_API int weft_diag_renew(weft_diag *d);
 
 /** The device that is being tested, NULL where a card answers only to messages now. */
-WEFT_API WEFT_API weft_dev *weft_diag_device(weft_diag *d);
+WEFT_API weft_dev *weft_diag_device(weft_diag *d);
 
 #ifdef __cplusplus
 }

@@ -156,17 +156,17 @@ typedef enum weft_opcode {
 } weft_opcode;
 
 /** TOSA's (or the extension's) name in capitals, "?" for a bad code. */
-WEFT_API WEFT_API const char *weft_op_name(weft_opcode op);
+WEFT_API const char *weft_op_name(weft_opcode op);
 
 /**
  * Operands of an operator whose compile-time constants are operands too (TOSA's
  * EXT-DYNAMIC): its own, then all these arguments in TOSA's order, shapes as int64.
  * The attributes that they stand for are not looked at. 0: it has no such form.
  */
-WEFT_API WEFT_API int weft_op_n_dynamic(weft_opcode op);
+WEFT_API int weft_op_n_dynamic(weft_opcode op);
 
 /** Of these, the operator's own; 0 where weft_op_n_dynamic() is. */
-WEFT_API WEFT_API int weft_op_n_own(weft_opcode op);
+WEFT_API int weft_op_n_own(weft_opcode op);
 
 #ifdef __cplusplus
 }

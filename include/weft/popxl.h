@@ -32,7 +32,7 @@ extern "C" {
  * @return 0; -EINVAL (types, shapes, log2_scale); else as weft_session_open() and
  *         weft_session_run()
  */
-WEFT_API WEFT_API int weft_matmul_pow2scaled(const weft_tensor *a, const weft_tensor *b, int32_t log2_scale,
+WEFT_API int weft_matmul_pow2scaled(const weft_tensor *a, const weft_tensor *b, int32_t log2_scale,
                            const struct weft_session_options *o, weft_tensor *y, char *msg);
 
 /**
@@ -47,7 +47,7 @@ WEFT_API WEFT_API int weft_matmul_pow2scaled(const weft_tensor *a, const weft_te
  * @param msg   WEFT_MSG_LEN bytes
  * @return As above.
  */
-WEFT_API WEFT_API int weft_conv_pow2scaled(const weft_tensor *x, const weft_tensor *w, const struct weft_attr_conv *conv, int32_t log2_scale,
+WEFT_API int weft_conv_pow2scaled(const weft_tensor *x, const weft_tensor *w, const struct weft_attr_conv *conv, int32_t log2_scale,
                          const struct weft_session_options *o, weft_tensor *y, char *msg);
 
 #ifdef __cplusplus

@@ -68,16 +68,16 @@ struct weft_quant {
 };
 
 /** Bytes that one element takes in memory (see above), 0 for a bad type. */
-WEFT_API WEFT_API size_t weft_dtype_bytes(weft_dtype t);
+WEFT_API size_t weft_dtype_bytes(weft_dtype t);
 
 /** Name in small letters, as ONNX and NumPy write it: "int8", "float16". */
-WEFT_API WEFT_API const char *weft_dtype_name(weft_dtype t);
+WEFT_API const char *weft_dtype_name(weft_dtype t);
 
 /** Count of elements: the product of dim[0..rank-1]; 1 for rank 0; INT64_MAX if impossible. */
-WEFT_API WEFT_API int64_t weft_tensor_elements(const weft_tensor *t);
+WEFT_API int64_t weft_tensor_elements(const weft_tensor *t);
 
 /** Bytes of data; SIZE_MAX if impossible, 0 for a bad type. */
-WEFT_API WEFT_API size_t weft_tensor_bytes(const weft_tensor *t);
+WEFT_API size_t weft_tensor_bytes(const weft_tensor *t);
 
 #ifdef __cplusplus
 }

@@ -45,9 +45,9 @@ typedef struct weft_session weft_session;
  * @return 0, -EINVAL (bad file), -ENOTSUP (an operator or type that is not
  *         supported), -ENOMEM, -errno of the file
  */
-WEFT_API WEFT_API int weft_net_load(const void *data, size_t len_bytes, const char *name, weft_net **net, char *msg);
-WEFT_API WEFT_API int weft_net_load_file(const char *path, weft_net **net, char *msg);
-WEFT_API WEFT_API void weft_net_free(weft_net *net);
+WEFT_API int weft_net_load(const void *data, size_t len_bytes, const char *name, weft_net **net, char *msg);
+WEFT_API int weft_net_load_file(const char *path, weft_net **net, char *msg);
+WEFT_API void weft_net_free(weft_net *net);
 
 /*
  * An input of the file that becomes a constant, such as a shape (.onnx). Without data,
@@ -76,12 +76,12 @@ struct weft_load_options {
 	uint64_t reserved[4];      /* zero */
 };
 
-WEFT_API WEFT_API struct weft_load_options weft_load_options_default(void);
+WEFT_API struct weft_load_options weft_load_options_default(void);
 
 /** weft_net_load() and weft_net_load_file() with options; NULL: defaults. */
-WEFT_API WEFT_API int weft_net_load_with(const void *data, size_t len_bytes, const char *name, const struct weft_load_options *o,
+WEFT_API int weft_net_load_with(const void *data, size_t len_bytes, const char *name, const struct weft_load_options *o,
                        weft_net **net, char *msg);
-WEFT_API WEFT_API int weft_net_load_file_with(const char *path, const struct weft_load_options *o, weft_net **net, char *msg);
+WEFT_API int weft_net_load_file_with(const char *path, const struct weft_load_options *o, weft_net **net, char *msg);
 
 /* A tensor at the network's edge. Strings live as long as the net. */
 struct weft_port {
@@ -94,11 +94,11 @@ struct weft_port {
 	int64_t zp;
 };
 
-WEFT_API WEFT_API int weft_net_n_inputs(const weft_net *net);
-WEFT_API WEFT_API int weft_net_n_outputs(const weft_net *net);
+WEFT_API int weft_net_n_inputs(const weft_net *net);
+WEFT_API int weft_net_n_outputs(const weft_net *net);
 /** @return 0, -ERANGE */
-WEFT_API WEFT_API int weft_net_input(const weft_net *net, int i, struct weft_port *p);
-WEFT_API WEFT_API int weft_net_output(const weft_net *net, int i, struct weft_port *p);
+WEFT_API int weft_net_input(const weft_net *net, int i, struct weft_port *p);
+WEFT_API int weft_net_output(const weft_net *net, int i, struct weft_port *p);
 
 /**
  * The operators that the file was lowered to, in an order in which they can run;
@@ -112,7 +112,7 @@ WEFT_API weft_opcode weft_net_op(const weft_net *net, int i);
  * Compile for a configuration and write the container. *out comes from malloc.
  * The same network and configuration give the same bytes.
  */
-WEFT_API WEFT_API int weft_net_save(const weft_net *net, const char *config, uint8_t **out, size_t *len_bytes, char *msg);
+WEFT_API int weft_net_save(const weft_net *net, const char *config, uint8_t **out, size_t *len_bytes, char *msg);
 
 /**
  * Write the network as TOSA 1.0. *out comes from malloc. Unsigned bytes become
@@ -122,7 +122,7 @@ WEFT_API WEFT_API int weft_net_save(const weft_net *net, const char *config, uin
  * @param note  WEFT_MSG_LEN bytes: names of the operators written as CUSTOM, or "".
  * @return 0, -ENOTSUP (cannot be expressed; the operator is named), -ENOMEM
  */
-WEFT_API WEFT_API int weft_net_convert(const weft_net *net, bool strict, uint8_t **out, size_t *len_bytes, char *note, char *msg);
+WEFT_API int weft_net_convert(const weft_net *net, bool strict, uint8_t **out, size_t *len_bytes, char *note, char *msg);
 
 enum weft_quantize_type {
 	WEFT_QUANTIZE_INT8,        /* activations int8 with a zero point, weights int8 by channel */
@@ -146,7 +146,7 @@ struct weft_quantize_options {
 	uint64_t reserved[4];      /* zero */
 };
 
-WEFT_API WEFT_API struct weft_quantize_options weft_quantize_options_default(void);
+WEFT_API struct weft_quantize_options weft_quantize_options_default(void);
 
 /**
  * Quantise a float32 .onnx network: the same with QuantizeLinear and
@@ -156,15 +156,15 @@ WEFT_API WEFT_API struct weft_quantize_options weft_quantize_options_default(voi
  * @return 0; -EINVAL (bad file or option, or quantised already); -ENOTSUP (an
  *         operator that golden does not run, or nothing to quantise); -ENOMEM
  */
-WEFT_API WEFT_API int weft_quantize(const void *data, size_t len_bytes, const struct weft_quantize_options *o, uint8_t **out,
+WEFT_API int weft_quantize(const void *data, size_t len_bytes, const struct weft_quantize_options *o, uint8_t **out,
                   size_t *len_out, char *msg);
 
 enum weft_device { WEFT_DEVICE_GOLDEN, WEFT_DEVICE_MODEL, WEFT_DEVICE_RTL, WEFT_DEVICE_USB };
 
 /** "golden", "model", "rtl", "usb". */
-WEFT_API WEFT_API const char *weft_device_name(enum weft_device d);
+WEFT_API const char *weft_device_name(enum weft_device d);
 /** What a session on d opens; golden has no device, and answers as the model. */
-WEFT_API WEFT_API enum weft_dev_kind weft_device_kind(enum weft_device d);
+WEFT_API enum weft_dev_kind weft_device_kind(enum weft_device d);
 
 struct weft_session_options {
 	enum weft_device device;
@@ -194,7 +194,7 @@ struct weft_session_options {
 };
 
 /** Defaults: the functional model, w16, ddr, no checks. */
-WEFT_API WEFT_API struct weft_session_options weft_session_options_default(void);
+WEFT_API struct weft_session_options weft_session_options_default(void);
 
 /**
  * Compile (or take the compiled program) and open the device.
@@ -202,9 +202,9 @@ WEFT_API WEFT_API struct weft_session_options weft_session_options_default(void)
  * @return 0; -EINVAL (option; or strict: the operator that breaks it is named);
  *         -ENOENT (no such configuration or simulator); -ENOMEM
  */
-WEFT_API WEFT_API int weft_session_open(const weft_net *net, const struct weft_session_options *o,
+WEFT_API int weft_session_open(const weft_net *net, const struct weft_session_options *o,
                       weft_session **s, char *msg);
-WEFT_API WEFT_API void weft_session_close(weft_session *s);
+WEFT_API void weft_session_close(weft_session *s);
 
 enum weft_run_unit { WEFT_RUN_HOST, WEFT_RUN_NPU };
 
@@ -280,7 +280,7 @@ struct weft_segments {
  * @param report  With segments->dir there is none.
  * @return as weft_session_run(); also -EIO with msg: a file, or a segment that did not run
  */
-WEFT_API WEFT_API int weft_session_run_segments(weft_session *s, const weft_tensor *inputs, weft_tensor *outputs,
+WEFT_API int weft_session_run_segments(weft_session *s, const weft_tensor *inputs, weft_tensor *outputs,
                               const struct weft_segments *segments, int *n_segments, struct weft_report **report, char *msg);
 
 /**
@@ -291,7 +291,7 @@ WEFT_API WEFT_API int weft_session_run_segments(weft_session *s, const weft_tens
  * @return 0; -EBADMSG: something differs, or the segment does not end where the next one begins; -EINVAL: the
  *         file; else as weft_session_run()
  */
-WEFT_API WEFT_API int weft_segment_run(const char *file, const struct weft_session_options *o, char *line, char *msg);
+WEFT_API int weft_segment_run(const char *file, const struct weft_session_options *o, char *line, char *msg);
 
 /**
  * Run once.
@@ -305,26 +305,26 @@ WEFT_API WEFT_API int weft_segment_run(const char *file, const struct weft_sessi
  *         says what); -EIO (device fault; msg names it); -ETIMEDOUT; -ENOMEM;
  *         -ENODEV (card unplugged: close the session and open another)
  */
-WEFT_API WEFT_API int weft_session_run(weft_session *s, const weft_tensor *inputs, weft_tensor *outputs,
+WEFT_API int weft_session_run(weft_session *s, const weft_tensor *inputs, weft_tensor *outputs,
                      struct weft_report **report, char *msg);
 
-WEFT_API WEFT_API void weft_report_free(struct weft_report *r);
-WEFT_API WEFT_API void weft_tensor_release(weft_tensor *t);
+WEFT_API void weft_report_free(struct weft_report *r);
+WEFT_API void weft_tensor_release(weft_tensor *t);
 
 /** The session's device, for what weft/dev.h shows of it between runs; NULL on golden. */
-WEFT_API WEFT_API weft_dev *weft_session_device(weft_session *s);
+WEFT_API weft_dev *weft_session_device(weft_session *s);
 
 /** The last run's profile as a table, from malloc; NULL: options named none. */
-WEFT_API WEFT_API char *weft_session_profile_text(const weft_session *s);
+WEFT_API char *weft_session_profile_text(const weft_session *s);
 
 /* What would run where, without running: ops of weft_report, no measurements. */
-WEFT_API WEFT_API int weft_session_plan(weft_session *s, struct weft_report **report, char *msg);
+WEFT_API int weft_session_plan(weft_session *s, struct weft_report **report, char *msg);
 
 /**
  * Has a run of this session written options.capture? The first failure is kept.
  * @return 1; 0: nothing failed; negative errno: it could not be written
  */
-WEFT_API WEFT_API int weft_session_captured(const weft_session *s);
+WEFT_API int weft_session_captured(const weft_session *s);
 
 /* Tensors of the last run, if options said keep. */
 struct weft_kept {
@@ -333,14 +333,14 @@ struct weft_kept {
 	bool internal;             /* made by lowering, not in the source file */
 	const weft_tensor *tensor; /* as the device made it; owned by the session */
 };
-WEFT_API WEFT_API int weft_session_n_kept(const weft_session *s);
+WEFT_API int weft_session_n_kept(const weft_session *s);
 /** @return 0, -ERANGE */
-WEFT_API WEFT_API int weft_session_kept(const weft_session *s, int i, struct weft_kept *k);
+WEFT_API int weft_session_kept(const weft_session *s, int i, struct weft_kept *k);
 
 /** The program's streams as text (disassembly), from malloc. Commands are counted through all of them. */
-WEFT_API WEFT_API int weft_net_disassemble(const weft_net *net, const char *config, char **text, char *msg);
+WEFT_API int weft_net_disassemble(const weft_net *net, const char *config, char **text, char *msg);
 /** Verify the program's streams. @return 0, -EINVAL with the rule in msg */
-WEFT_API WEFT_API int weft_net_verify(const weft_net *net, const char *config, char *msg);
+WEFT_API int weft_net_verify(const weft_net *net, const char *config, char *msg);
 
 #ifdef __cplusplus
 }

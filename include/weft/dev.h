@@ -17,7 +17,8 @@
  * with WEFT_FOREVER: when nothing has come from it for options.usb_timeout_ms it is
  * put right step by step, and it is given up when that has not helped within the
  * recovery limit, 2 * usb_boot_ms + 48 * usb_timeout_ms. What ran or waited then ends
- * with -EIO. (A job that the card says is running is not lost: with WEFT_FOREVER a
+ * with -EIO; so does a job when the card has to be put right for the ninth time while
+ * the job is there. (A job that the card says is running is not lost: with WEFT_FOREVER a
  * wait takes as long as the job.)
  *
  * Events. A card's answers have to be taken and its next jobs submitted while the

@@ -3,6 +3,7 @@
 #ifndef WEFT_TESTS_CARD_STREAM_H
 #define WEFT_TESTS_CARD_STREAM_H
 
+#include <stdbool.h>
 #include <string.h>
 
 #include <weft/gen/cmd.h>

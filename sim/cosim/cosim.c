@@ -20,10 +20,15 @@ struct written {
 	struct run *runs;
 	size_t n_runs, cap_runs;
 	uint8_t *bytes;
+	unsigned unit;
 	unsigned fault;            /* the model refused the command */
 };
 
+/* A device's unit may have begun so many commands behind the one that retires. */
+#define AHEAD 4
+
 struct weft_cosim {
+	const struct weft_config *cfg;
 	const uint64_t *words;
 	size_t n_words, i_word;    /* the model's place in the stream */
 	size_t n_done;             /* commands that it has executed */
@@ -60,14 +65,14 @@ void weft_cosim_free(struct weft_cosim *c)
 	free(c);
 }
 
-/* The model's windows: its own copy of what is writable. */
+/* The model's windows: its own copy of each, also of what may only be read, which nobody is to write. */
 static int open_windows(struct weft_cosim *c, const struct weft_cosim_window *win)
 {
 	for (unsigned i = 0; i < WEFT_N_WINDOWS; i++) {
 		c->dev[i] = win[i];
 		struct weft_model_window w = { .data = (uint8_t *)(uintptr_t)win[i].data,
 			.size = win[i].len, .rd = win[i].rd, .wr = win[i].wr };
-		if (win[i].wr && win[i].len) {
+		if (win[i].data && win[i].len) {
 			c->copy[i] = malloc(win[i].len);
 			if (!c->copy[i])
 				return -ENOMEM;
@@ -105,6 +110,7 @@ struct weft_cosim *weft_cosim_new(const struct weft_config *cfg, const uint64_t 
 
 	if (!c)
 		return NULL;
+	c->cfg = cfg;
 	c->words = words;
 	c->n_words = n_words;
 	c->peek = peek;
@@ -165,6 +171,7 @@ static int model_step(struct weft_cosim *c)
 	if (weft_cmd_decode(c->words + c->i_word, c->n_words - c->i_word, &cmd))
 		return -EINVAL;
 	struct written *w = &c->written[c->n_done];
+	w->unit = weft_cmd_info((unsigned)cmd.h.op)->unit;
 	if (weft_model_exec(c->model, &cmd, &f))
 		w->fault = f.code;
 	if (c->no_memory || keep_bytes(c, w))
@@ -189,22 +196,69 @@ static const uint8_t *device_bytes(struct weft_cosim *c, const struct run *r)
 	return c->scratch;
 }
 
-static int compare(struct weft_cosim *c, const struct written *w, size_t cmd, struct weft_cosim_found *d)
+static bool covers(const struct run *r, const struct run *other, uint64_t addr)
 {
-	for (size_t i = 0; i < w->n_runs; i++) {
-		const struct run *r = &w->runs[i];
-		const uint8_t *got = device_bytes(c, r);
-		const uint8_t *want = w->bytes + r->data;
+	return r->in_sp == other->in_sp && (r->in_sp || r->window == other->window) && addr >= r->addr && addr - r->addr < r->len;
+}
+
+/*
+ * A unit begins its next commands before this one's retirement is seen, and they may
+ * write the same bytes. Such a byte is judged when they retire. 1: it is one.
+ */
+static int written_again(struct weft_cosim *c, size_t cmd, const struct run *r, uint64_t addr)
+{
+	const unsigned unit = c->written[cmd].unit;
+	unsigned n = 0;
+
+	for (size_t k = cmd + 1; n < AHEAD; k++) {
+		int err = k < c->n_done ? 0 : model_step(c);
+		if (err)
+			return err == -ENOMEM ? err : 0;   /* the stream's end */
+		const struct written *w = &c->written[k];
+		if (w->unit != unit)
+			continue;
+		n++;
+		for (size_t i = 0; i < w->n_runs; i++)
+			if (covers(&w->runs[i], r, addr))
+				return 1;
+	}
+	return 0;
+}
+
+/* The first byte of a run that differs and that nobody has written since. @return 1: *at, 0: none, -ENOMEM */
+static int find_difference(struct weft_cosim *c, size_t cmd, const struct run *r, const uint8_t *got, const uint8_t *want,
+                           uint64_t *at)
+{
+	for (uint64_t k = 0; k < r->len; k++) {
+		if (got[k] == want[k])
+			continue;
+		int again = written_again(c, cmd, r, r->addr + k);
+		if (again < 0)
+			return again;
+		*at = k;
+		if (!again)
+			return 1;
+	}
+	return 0;
+}
+
+static int compare(struct weft_cosim *c, size_t cmd, struct weft_cosim_found *d)
+{
+	for (size_t i = 0; i < c->written[cmd].n_runs; i++) {
+		const struct run r = c->written[cmd].runs[i];
+		const uint8_t *got = device_bytes(c, &r), *want = c->written[cmd].bytes + r.data;
+		uint64_t k;
+
 		if (!got)
 			return -ENOMEM;
-		if (!memcmp(got, want, r->len))
+		if (!memcmp(got, want, r.len))
 			continue;
-		uint64_t k = 0;
-		while (got[k] == want[k])
-			k++;
-		*d = (struct weft_cosim_found){ .cmd = cmd, .in_sp = r->in_sp, .window = r->window,
-			.addr = r->addr + k, .expected = want[k], .got = got[k] };
-		return 1;
+		int differs = find_difference(c, cmd, &r, got, want, &k);
+		if (differs > 0)
+			*d = (struct weft_cosim_found){ .cmd = cmd, .in_sp = r.in_sp, .window = r.window, .addr = r.addr + k,
+				.expected = want[k], .got = got[k] };
+		if (differs)
+			return differs;
 	}
 	return 0;
 }
@@ -221,29 +275,40 @@ int weft_cosim_retire(struct weft_cosim *c, size_t cmd, struct weft_cosim_found 
 		if (err)
 			return err;
 	}
-	struct written *w = &c->written[cmd];
-	int r = compare(c, w, cmd, d);
-	if (!r && w->fault) {
-		*d = (struct weft_cosim_found){ .cmd = cmd, .model_fault = true, .fault_code = w->fault };
+	int r = compare(c, cmd, d);
+	if (!r && c->written[cmd].fault) {
+		*d = (struct weft_cosim_found){ .cmd = cmd, .model_fault = true, .fault_code = c->written[cmd].fault };
 		r = 1;
 	}
-	forget(w);
+	/* Who wrote it stays known: an earlier command of the unit cannot retire any more. */
+	forget(&c->written[cmd]);
 	return r;
+}
+
+/* All of a region, against the model's. */
+static int compare_all(struct weft_cosim *c, const struct run *r, const uint8_t *want, struct weft_cosim_found *d)
+{
+	const uint8_t *got = device_bytes(c, r);
+	uint64_t k = 0;
+
+	if (!got)
+		return -ENOMEM;
+	if (!memcmp(got, want, r->len))
+		return 0;
+	while (got[k] == want[k])
+		k++;
+	*d = (struct weft_cosim_found){ .cmd = c->n_done ? c->n_done - 1 : 0, .in_sp = r->in_sp, .window = r->window, .addr = k,
+		.expected = want[k], .got = got[k] };
+	return 1;
 }
 
 int weft_cosim_end(struct weft_cosim *c, struct weft_cosim_found *d)
 {
-	for (unsigned i = 0; i < WEFT_N_WINDOWS; i++) {
-		const uint8_t *got = c->dev[i].data, *want = c->copy[i];
-		uint64_t k = 0;
+	const struct run sp = { .in_sp = true, .len = c->cfg->sp_bytes };
+	int r = 0;
 
-		if (!want || !memcmp(got, want, c->dev[i].len))
-			continue;
-		while (got[k] == want[k])
-			k++;
-		*d = (struct weft_cosim_found){ .cmd = c->n_done ? c->n_done - 1 : 0, .window = i, .addr = k,
-			.expected = want[k], .got = got[k] };
-		return 1;
-	}
-	return 0;
+	for (unsigned i = 0; i < WEFT_N_WINDOWS && !r; i++)
+		if (c->copy[i])
+			r = compare_all(c, &(struct run){ .window = i, .len = c->dev[i].len }, c->copy[i], d);
+	return r ? r : compare_all(c, &sp, weft_model_sp(c->model), d);
 }

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Co-simulation: as each command retires on a device, the bytes that it wrote
- * are compared with those that the functional model writes for it.
+ * are compared with those that the functional model writes for it; when the stream has
+ * ended, the whole scratchpad and all windows are, so that a write that no command asked
+ * for is seen, too. A byte that later commands of the same unit write as well is left to them.
  *
  * The model runs in stream order, the device retires in its own; the model runs
  * ahead as far as it must, and keeps what each command wrote until that command
@@ -43,8 +45,8 @@ typedef void weft_cosim_peek(void *user, uint32_t addr, uint32_t len, uint8_t *o
 
 /**
  * @param words    The stream; borrowed. It must have passed the verifier.
- * @param windows  WEFT_N_WINDOWS of them; what is writable is copied now, so
- *                 the device must not have started.
+ * @param windows  WEFT_N_WINDOWS of them; copied now, so the device must not have
+ *                 started.
  * @param peek     Reads the device's scratchpad.
  * @return NULL: out of memory
  */
@@ -53,7 +55,7 @@ struct weft_cosim *weft_cosim_new(const struct weft_config *cfg, const uint64_t 
                                   weft_cosim_peek *peek, void *user);
 void weft_cosim_free(struct weft_cosim *c);
 
-/** The scratchpad as the stream finds it; without, zeros. */
+/** The scratchpad as the stream finds it, all of it: what no command writes is to stay so. */
 void weft_cosim_poke_sp(struct weft_cosim *c, const uint8_t *data, size_t len);
 
 /**
@@ -63,8 +65,8 @@ void weft_cosim_poke_sp(struct weft_cosim *c, const uint8_t *data, size_t len);
 int weft_cosim_retire(struct weft_cosim *c, size_t cmd, struct weft_cosim_found *d);
 
 /**
- * All commands have retired: compare the whole of the writable windows, also where no command was to write.
- * @return 0: equal; 1: *d says where not, with the last command for want of a better one
+ * All commands have retired: compare the whole of the windows and the scratchpad, also where no command was to write.
+ * @return 0: equal; 1: *d says where not, with the last command for want of a better one; -ENOMEM
  */
 int weft_cosim_end(struct weft_cosim *c, struct weft_cosim_found *d);
 

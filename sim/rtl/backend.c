@@ -56,7 +56,6 @@ struct state {
 	struct weft_rtl *rtl;
 	bool want_cosim;
 	bool used;                 /* since it was reset: the next job resets it */
-	bool poked;                /* the next job's model begins with the scratchpad as it is */
 	char *wave;
 	int64_t wave_cmd;          /* -1: not around a command */
 	int64_t wave_here;         /* the same, of the next stream: -1: that is not recorded */
@@ -509,11 +508,11 @@ static struct weft_cosim *start_cosim(struct state *s, const struct weft_backend
 		w[i] = (struct weft_cosim_window){ job->win[i].data, job->win[i].data ? job->win[i].len : 0,
 			job->win[i].rd, job->win[i].wr };
 	struct weft_cosim *c = weft_cosim_new(s->cfg, job->words, job->n_words, w, peek, s);
-	uint8_t *sp = s->poked && c ? malloc(s->cfg->sp_bytes) : NULL;
+	uint8_t *sp = c ? malloc(s->cfg->sp_bytes) : NULL;
 	if (sp) {
 		s->api->peek_sp(s->rtl, 0, s->cfg->sp_bytes, sp);
 		weft_cosim_poke_sp(c, sp, s->cfg->sp_bytes);
-	} else if (s->poked && c) {
+	} else {
 		weft_cosim_free(c);
 		c = NULL;
 	}
@@ -522,12 +521,12 @@ static struct weft_cosim *start_cosim(struct state *s, const struct weft_backend
 }
 
 /* A write that no command asked for. */
-static void compare_memory(struct state *s, struct weft_cosim *cosim, uint64_t cycle, char *msg)
+static int compare_memory(struct state *s, struct weft_cosim *cosim, uint64_t cycle, char *msg)
 {
 	struct weft_cosim_found f;
+	int r = weft_cosim_end(cosim, &f);
 
-	if (weft_cosim_end(cosim, &f))
-		differ(s, 1, &f, cycle, msg);
+	return r ? differ(s, r, &f, cycle, msg) : 0;
 }
 
 /* Nothing of a run is left, and its memory is out of the simulator's reach. */
@@ -604,16 +603,17 @@ static int go_on(struct state *s, const struct weft_backend_job *job, uint64_t u
 }
 
 /* The stream has ended, well or not. */
-static void finish(struct state *s, int err, struct weft_job_result *r, char *msg)
+static int finish(struct state *s, int err, struct weft_job_result *r, char *msg)
 {
 	s->api->sample(s->rtl, NULL, NULL);
 	read_result(s, r, msg);
 	if (!err && !r->status && s->run.cosim)
-		compare_memory(s, s->run.cosim, r->cycles, msg);
+		err = compare_memory(s, s->run.cosim, r->cycles, msg);
 	/* Until the next job its registers can be read, unless it was stopped in the middle. */
 	s->used = true;
 	if (err)
 		rtl_reset(s);
+	return err;
 }
 
 static int rtl_run(void *state, const struct weft_backend_job *job, uint64_t until_ns, struct weft_job_result *r, char *msg)
@@ -633,8 +633,7 @@ static int rtl_run(void *state, const struct weft_backend_job *job, uint64_t unt
 	if (err == -EAGAIN)
 		return err;
 	if (s->run.started)
-		finish(s, err, r, msg);
-	s->poked = false;
+		err = finish(s, err, r, msg);
 	end_run(s);
 	if (err)
 		r->status = err;
@@ -649,7 +648,6 @@ static void rtl_stop(void *state)
 		end_wave(s);
 	s->api->sample(s->rtl, NULL, NULL);
 	rtl_reset(s);
-	s->poked = false;
 	end_run(s);
 }
 
@@ -668,7 +666,6 @@ static int rtl_poke_sp(void *state, uint32_t addr, uint32_t len, const uint8_t *
 	struct state *s = state;
 
 	s->api->poke_sp(s->rtl, addr, len, data);
-	s->poked = true;
 	return 0;
 }
 

@@ -24,13 +24,14 @@ except ImportError:
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
+OUT = ROOT / "build" / "python"
 HEADERS = ("weft.h", "dev.h", "convert.h")
 EMPTY = ("stdbool.h", "stddef.h", "stdint.h", "errno.h", "assert.h", "string.h")
 
 
 def declarations():
     """The public headers as cffi reads them: no includes, no attributes, no inline functions."""
-    fake = HERE / "build" / "fake"
+    fake = OUT / "fake"
     fake.mkdir(parents=True, exist_ok=True)
     for name in EMPTY:
         (fake / name).write_text("")
@@ -80,4 +81,5 @@ class Wheel(bdist_wheel):
         return "py3", "none", super().get_tag()[2]
 
 
-setup(distclass=Native, cmdclass={"build_py": Build, "bdist_wheel": Wheel})
+OUT.mkdir(parents=True, exist_ok=True)
+setup(distclass=Native, options={"build": {"build_base": str(OUT)}, "egg_info": {"egg_base": str(OUT)}}, cmdclass={"build_py": Build, "bdist_wheel": Wheel})

@@ -406,6 +406,13 @@ $(INSIDE): $(LIB_OBJ)
 # The commands look in rtl/ beside them, where a sanitized one has none of its own.
 link_rtl = @[ $(RTL_DIR) = $(O)/rtl ] || ln -sfn $(abspath $(RTL_DIR)) $(O)/rtl
 
+# What was built, as far as git knows; a tarball has no commit.
+COMMIT := $(shell git rev-parse --short=12 HEAD 2>/dev/null)
+$(O)/commit: FORCE
+	@mkdir -p $(@D)
+	@echo '$(COMMIT)' | cmp -s - $@ || echo '$(COMMIT)' > $@
+$(O)/obj/tools/weft/main.o: $(O)/commit
+$(O)/obj/tools/weft/main.o: private CFLAGS += -DWEFT_COMMIT='"$(COMMIT)"'
 $(O)/obj/userlib/run/version.o: private CFLAGS += -DWEFT_VERSION='"$(VERSION)"'
 
 # A command finds the library beside itself, an installed one where it was installed:

@@ -88,7 +88,7 @@ static int run(int argc, char **argv)
 	if (asks && argc == 2)
 		return help(stdout);
 	if (!strcmp(argv[1], "--version"))
-		return printf("weft %s\n", weft_version()), EXIT_DONE;
+		return printf("weft %s%s%s\n", weft_version(), *WEFT_COMMIT ? ", commit " : "", WEFT_COMMIT), EXIT_DONE;
 	const struct subcommand *c = find(argv[asks ? 2 : 1]);
 	if (!c || asks)
 		return c ? help_on(c) : EXIT_USAGE;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who reads what, and which tensors are the same bytes under another shape:
- * RESHAPE and IDENTITY of dense tensors of its types cost nothing on the device.
+ * Who reads what, and which tensors are the same bytes under another shape: RESHAPE
+ * and IDENTITY of dense tensors, of types that the device has, cost nothing there.
  */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "match.h"
 
-/* cc->uses: the operators that read each tensor, once per operand. */
+/* List in cc->uses the operators that read each tensor, once for each operand. 0 or -ENOMEM */
 static int list_uses(struct cc *cc)
 {
 	const weft_graph *g = cc->g;
@@ -36,6 +36,7 @@ static int list_uses(struct cc *cc)
 	return 0;
 }
 
+/* Give every tensor of a type that the device knows a view of its own storage. */
 static void own_views(struct cc *cc)
 {
 	for (int i = 0; i < cc->g->n_tensors; i++) {
@@ -44,7 +45,7 @@ static void own_views(struct cc *cc)
 
 		cc->ten[i].v.root = -1;
 		cc->ten[i].bytes = (int64_t)weft_tensor_bytes(&cc->g->tensors[i].t);
-		/* An alu moves everything of up to 4 bytes, and int48; sums are written without one too. */
+		/* The alu moves elements of up to 4 bytes, and int48. The array writes sums also where there is no alu. */
 		bool moved = cc->has_alu && (weft_dtype_bytes(type) <= 4 || type == WEFT_INT48);
 		moved |= cc->has_raw && (type == WEFT_INT32 || type == WEFT_INT48);
 		if (type != WEFT_INT8 && type != WEFT_INT16 && !(float_format(type) >= 0 && cc->cfg->has_fp8) && !moved)
@@ -54,15 +55,19 @@ static void own_views(struct cc *cc)
 	}
 }
 
+/*
+ * Does the operator only give its operand another shape? Constants do not count: the runtime keeps the
+ * graph's own copy of those.
+ */
 static bool is_alias(const struct cc *cc, const struct weft_gop *o)
 {
 	if ((o->op != WEFT_OP_RESHAPE && o->op != WEFT_OP_IDENTITY) || is_dynamic(o))
 		return false;
 	const struct view *x = &cc->ten[o->in[0]].v, *y = &cc->ten[o->out[0]].v;
-	/* Of constants the runtime keeps the graph's own copy. */
 	return x->root >= 0 && y->root >= 0 && !cc->g->tensors[x->root].t.data && view_elements(x) == view_elements(y);
 }
 
+/* List uses, give every tensor its view, and make operators aliases that only give another shape. */
 int cc_fold_views(struct cc *cc)
 {
 	int err = list_uses(cc);

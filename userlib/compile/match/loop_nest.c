@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Loop nests made small, and cut into pieces that fit one command and the scratchpad. */
+/*
+ * Loop nests made simple, and cut into pieces that fit one command and the scratchpad.
+ */
 #include <stdlib.h>
 
 #include "loop_nest.h"
 
-#define MAX_COUNT 65535        /* of one dimension of a command */
-#define MAX_WORK  (1 << 24)    /* elements of one command */
+#define MAX_COUNT 65535        /* what a command counts in one dimension */
+#define MAX_WORK  (1 << 24)    /* elements of one command; the verifier bounds them */
 
+/* Bytes of an element of a type of the command alu. */
 int64_t alu_bytes(int type)
 {
 	switch (type) {
@@ -23,6 +26,7 @@ int64_t alu_bytes(int type)
 	}
 }
 
+/* Entries that an index reaches in operand k: 1 where it has none. */
 int64_t nest_entries(const struct loop_nest *s, int k)
 {
 	if (k == NEST_B && s->func == WEFT_ALU_FUNC_INTERP)
@@ -32,6 +36,7 @@ int64_t nest_entries(const struct loop_nest *s, int k)
 	return 1;
 }
 
+/* Exchange dimensions i and j. */
 static void swap_dims(struct loop_nest *s, int i, int j)
 {
 	int64_t t = s->dim[i];
@@ -48,6 +53,7 @@ static void swap_dims(struct loop_nest *s, int i, int j)
 		s->axis = s->axis == i ? j : i;
 }
 
+/* Remove dimension i, which has one element. */
 static void drop_dim(struct loop_nest *s, int i)
 {
 	for (; i + 1 < s->n_dims; i++)
@@ -58,7 +64,7 @@ static void drop_dim(struct loop_nest *s, int i)
 		nest_operand(s, k)->step[s->n_dims] = 0;
 }
 
-/* Can dimension i, outside of i + 1, continue it in all operands? */
+/* Does dimension i continue dimension i + 1 in all operands, so that both can be one? */
 static bool joins(struct loop_nest *s, int i)
 {
 	if (i == s->axis || i + 1 == s->axis)
@@ -71,7 +77,7 @@ static bool joins(struct loop_nest *s, int i)
 	return true;
 }
 
-/* A dimension beyond what a command counts becomes two where that leaves nothing over. */
+/* Make two dimensions of one that is longer than a command counts, where that leaves nothing over. */
 static void split_long(struct loop_nest *s, int i)
 {
 	int64_t f = 4096;
@@ -94,6 +100,10 @@ static void split_long(struct loop_nest *s, int i)
 	}
 }
 
+/*
+ * Make the dimensions few: the axis first if there is one, then those of the result from the outermost
+ * on; those of one element go, and neighbours that continue each other are joined.
+ */
 void nest_simplify(struct loop_nest *s)
 {
 	if (s->axis >= 0)
@@ -116,12 +126,13 @@ void nest_simplify(struct loop_nest *s)
 		split_long(s, i);
 }
 
-/* Distance in memory that a dimension moves over, without sign. */
+/* Distance in memory that a step along dimension d moves over. */
 static int64_t reach(const struct nest_operand *o, int d)
 {
 	return o->step[d] < 0 ? -o->step[d] : o->step[d];
 }
 
+/* Bytes of operand k's piece when packed, a multiple of `align`; 0 where it has no memory. */
 int64_t nest_packed_bytes(const struct loop_nest *s, int k, const int64_t n[NEST_DIMS], int64_t align)
 {
 	const struct nest_operand *o = nest_operand((struct loop_nest *)s, k);
@@ -135,6 +146,7 @@ int64_t nest_packed_bytes(const struct loop_nest *s, int k, const int64_t n[NEST
 	return round_up(bytes, align);
 }
 
+/* Bytes of all packed operands of a piece. */
 static int64_t total(const struct loop_nest *s, unsigned packed, const int64_t *n, int64_t align)
 {
 	int64_t sum = 0;
@@ -145,7 +157,7 @@ static int64_t total(const struct loop_nest *s, unsigned packed, const int64_t *
 	return sum;
 }
 
-/* How far apart the pieces of a dimension lie where they lie closest; 0 where cutting gains nothing. */
+/* How far apart the parts of a dimension lie where they lie closest; 0 where cutting it makes no operand smaller. */
 static int64_t worth(const struct loop_nest *s, unsigned packed, int d)
 {
 	int64_t least = 0;
@@ -159,6 +171,10 @@ static int64_t worth(const struct loop_nest *s, unsigned packed, int d)
 	return least;
 }
 
+/*
+ * Halve a dimension of the piece: the one whose parts lie farthest apart. any: also one that makes no
+ * operand smaller. false: none can be halved
+ */
 static bool halve(const struct loop_nest *s, unsigned packed, int64_t *n, bool any)
 {
 	int best = -1;
@@ -179,6 +195,10 @@ static bool halve(const struct loop_nest *s, unsigned packed, int64_t *n, bool a
 	return true;
 }
 
+/*
+ * Find sizes n of pieces that one command can take and whose packed operands take no more than so many
+ * bytes. false: not even single elements fit
+ */
 bool nest_fit(const struct loop_nest *s, unsigned packed, int64_t bytes, int64_t align, int64_t n[NEST_DIMS])
 {
 	int most = 4, work;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Groups of operators that one NPU operation executes exactly. What matches
- * nothing runs on the host, with the reason.
+ * Groups of operators that one NPU operation executes exactly. What matches nothing
+ * runs on the host, with the reason.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -11,6 +11,7 @@
 
 #include "match.h"
 
+/* Note why operator op runs where it does. 0, so that a matcher can return it as "no match", or -ENOMEM */
 int cc_reason(struct cc *cc, int op, const char *format, ...)
 {
 	char text[160];
@@ -24,17 +25,20 @@ int cc_reason(struct cc *cc, int op, const char *format, ...)
 	return cc->ops[op].reason ? 0 : -ENOMEM;
 }
 
+/* Does this configuration compute with elements of this type? */
 bool npu_type(const struct cc *cc, weft_dtype t)
 {
 	return (t == WEFT_INT8 && cc->cfg->has_int8) || (t == WEFT_INT16 && cc->cfg->has_int16) ||
 	       (float_format(t) >= 0 && cc->cfg->has_fp8);
 }
 
+/* Is the type int8 or int16, and does this configuration compute with it? */
 bool npu_int(const struct cc *cc, weft_dtype t)
 {
 	return (t == WEFT_INT8 || t == WEFT_INT16) && npu_type(cc, t);
 }
 
+/* The operator that computes t if it has this opcode and constant arguments, else -1. */
 int made_by(const struct cc *cc, int t, weft_opcode op)
 {
 	int i = cc->g->tensors[t].producer;
@@ -42,6 +46,7 @@ int made_by(const struct cc *cc, int t, weft_opcode op)
 	return i >= 0 && cc->g->ops[i].op == op && !is_dynamic(&cc->g->ops[i]) ? i : -1;
 }
 
+/* Is operator i the only reader of t? */
 bool read_only_by(const struct cc *cc, int t, int i)
 {
 	const struct cten *c = &cc->ten[t];
@@ -54,6 +59,7 @@ bool read_only_by(const struct cc *cc, int t, int i)
 	return true;
 }
 
+/* The only reader of t if it has this opcode and constant arguments, and t is no output; else -1. */
 int only_reader(const struct cc *cc, int t, weft_opcode op)
 {
 	const struct cten *c = &cc->ten[t];
@@ -62,11 +68,13 @@ int only_reader(const struct cc *cc, int t, weft_opcode op)
 	return i >= 0 && cc->g->ops[i].op == op && !is_dynamic(&cc->g->ops[i]) && read_only_by(cc, t, i) ? i : -1;
 }
 
+/* Element i of a multiplier tensor. */
 static int32_t mul_at(const weft_tensor *t, int64_t i)
 {
 	return t->dtype == WEFT_INT16 ? ((const int16_t *)t->data)[i] : ((const int32_t *)t->data)[i];
 }
 
+/* Read RESCALE i. false: the post unit cannot do it, since it is not signed, constant and in range */
 bool read_rescale(const struct cc *cc, int i, struct rescale *r)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -98,6 +106,7 @@ bool read_rescale(const struct cc *cc, int i, struct rescale *r)
 	return true;
 }
 
+/* Is r exactly a left shift by *left, 0..30, of (x - x_zp)? */
 bool is_left_shift(const struct rescale *r, int *left)
 {
 	uint32_t m = r->s.mul;
@@ -108,10 +117,11 @@ bool is_left_shift(const struct rescale *r, int *left)
 	while (m >> (bit + 1))
 		bit++;
 	*left = bit - r->s.shift;
-	/* Twice rounding would disturb only shifts above 31, which a 31-bit multiplier never makes up for. */
+	/* DOUBLE_ROUND differs only for shifts above 31; with a multiplier of 31 bits those are no left shift. */
 	return *left >= 0;
 }
 
+/* If a CLAMP is the only reader of operator *last, take it into the limits lo and hi and move *last to it. */
 void take_clamp(const struct cc *cc, int *last, int *lo, int *hi)
 {
 	int i = only_reader(cc, cc->g->ops[*last].out[0], WEFT_OP_CLAMP);
@@ -127,6 +137,7 @@ void take_clamp(const struct cc *cc, int *last, int *lo, int *hi)
 	*last = i;
 }
 
+/* Let the node write the output of operator `last`. */
 void set_output(const struct cc *cc, struct node *nd, int last)
 {
 	int64_t dim[4];
@@ -138,6 +149,10 @@ void set_output(const struct cc *cc, struct node *nd, int last)
 	nd->dbg = view_dense(nd->y_tensor, dim, view_elem(&nd->y));
 }
 
+/*
+ * A new node that covers operator op and writes the output of `last`; only these two are claimed. NULL
+ * without memory
+ */
 struct node *new_node(struct cc *cc, enum node_kind kind, int op, int last)
 {
 	weft_dtype type = type_of(cc, cc->g->ops[last].out[0]);
@@ -152,13 +167,14 @@ struct node *new_node(struct cc *cc, enum node_kind kind, int op, int last)
 	return nd;
 }
 
+/* Note that the node covers an operator. */
 void claim(struct cc *cc, int op, const struct node *nd)
 {
 	cc->ops[op].state = OP_NODE;
 	cc->ops[op].node = (int)(nd - cc->nodes);
 }
 
-/* View of SLICE i's result in its input's storage. */
+/* Set v to the view of SLICE i's result in its input's storage. false: that is not possible */
 static bool slice_view(const struct cc *cc, int i, struct view *v)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -174,7 +190,7 @@ static bool slice_view(const struct cc *cc, int i, struct view *v)
 	return true;
 }
 
-/* PAD i of y and x only, with this value. */
+/* If PAD i pads only y and x, with this value, add its padding to pads. false: it does not */
 static bool pad_folds(const struct cc *cc, int i, int value, int pads[4])
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -195,6 +211,7 @@ static bool pad_folds(const struct cc *cc, int i, int value, int pads[4])
 	return true;
 }
 
+/* The view by which a node reads *t: through a SLICE if there is one, whose input *t then is. */
 static struct view input_view(const struct cc *cc, int *t)
 {
 	struct view v = cc->ten[*t].v;
@@ -206,8 +223,8 @@ static struct view input_view(const struct cc *cc, int *t)
 }
 
 /*
- * SLICE i of a PAD, both of y and x: less padding before, and of the image
- * only the first limit[0] rows and limit[1] columns.
+ * If i is a SLICE of a PAD, both of y and x: change pads to less padding before, *t to the PAD's
+ * input, and limit to how many of its rows and columns count. false: it is not
  */
 static bool slice_of_pad(const struct cc *cc, int i, int value, int pads[4], int *t, int64_t limit[2])
 {
@@ -232,6 +249,10 @@ static bool slice_of_pad(const struct cc *cc, int i, int value, int pads[4], int
 	return true;
 }
 
+/*
+ * Let the node read tensor t as its input, through a SLICE, and where pads are given through a PAD of
+ * pad_value on y and x.
+ */
 void set_input(const struct cc *cc, struct node *nd, int t, int pad_value, int pads[4])
 {
 	int pad = pads ? made_by(cc, t, WEFT_OP_PAD) : -1, slice = pads ? made_by(cc, t, WEFT_OP_SLICE) : -1;
@@ -247,17 +268,20 @@ void set_input(const struct cc *cc, struct node *nd, int t, int pad_value, int p
 	nd->x_t = t;
 }
 
+/* Let the node read tensor t as its second operand, through a SLICE. */
 void set_second(const struct cc *cc, struct node *nd, int t)
 {
 	nd->r = input_view(cc, &t);
 	nd->r_t = t;
 }
 
+/* Does operator i take float8 or fp16? */
 static bool is_float(const struct cc *cc, int i)
 {
 	return cc->g->ops[i].n_in && float_format(type_of(cc, cc->g->ops[i].in[0])) >= 0;
 }
 
+/* Offer an operator of floats to its matcher. 1 matched, 0 not (reason set), or a negative errno */
 static int match_float(struct cc *cc, int i)
 {
 	switch (cc->g->ops[i].op) {
@@ -282,7 +306,10 @@ static int match_float(struct cc *cc, int i)
 	}
 }
 
-/* In an order in which the larger patterns come first. */
+/*
+ * First pass: offer an operator to the matcher of the largest pattern that begins with it. 1 matched,
+ * 0 not (reason set), or a negative errno
+ */
 static int match_one(struct cc *cc, int i)
 {
 	if (is_float(cc, i))
@@ -312,6 +339,10 @@ static int match_one(struct cc *cc, int i)
 	}
 }
 
+/*
+ * Second pass: functions of one byte, RESCALE and CLAMP on their own, RESIZE by copies. 1 matched, 0
+ * not (reason set), or a negative errno
+ */
 static int match_rest(struct cc *cc, int i)
 {
 	int err = match_function(cc, i, true);
@@ -333,7 +364,7 @@ static int match_rest(struct cc *cc, int i)
 	return err ? err : match_function(cc, i, false);
 }
 
-/* Those that no operation reads through. */
+/* Third pass: CASTs that no operation reads through. 1 matched, 0 not (reason set), or a negative errno */
 static int match_casts(struct cc *cc, int i)
 {
 	weft_opcode op = cc->g->ops[i].op;
@@ -341,6 +372,7 @@ static int match_casts(struct cc *cc, int i)
 	return op == WEFT_OP_CAST || op == WEFT_OP_ONNX_CAST ? match_float_unary(cc, i) : 0;
 }
 
+/* Offer every operator that no node has to fn. 0 or a negative errno */
 static int run_pass(struct cc *cc, int (*fn)(struct cc *, int))
 {
 	for (int i = 0; i < cc->g->n_ops; i++) {
@@ -351,6 +383,10 @@ static int run_pass(struct cc *cc, int (*fn)(struct cc *, int))
 	return 0;
 }
 
+/*
+ * Make an operator a loop nest if somebody needs its result, and mark what it reads as needed. 1, 0 or
+ * a negative errno
+ */
 static int match_needed(struct cc *cc, int i, bool *needed)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -365,7 +401,10 @@ static int match_needed(struct cc *cc, int i, bool *needed)
 	return err;
 }
 
-/* Readers first, so that what they read through is left alone unless others need it. */
+/*
+ * Make loop nests of the operators that are left. Readers come first, so that operators which they
+ * read through are left alone unless others need them. 0 or a negative errno
+ */
 static int match_rest_on_alu(struct cc *cc)
 {
 	bool *needed = calloc((size_t)cc->g->n_tensors + 1, 1);
@@ -381,7 +420,10 @@ static int match_rest_on_alu(struct cc *cc)
 	return err < 0 ? err : 0;
 }
 
-/* A network of nothing but shapes is a copy all the same. */
+/*
+ * Copy operands in a network of nothing but shapes, which would otherwise have no node at all. 0 or a
+ * negative errno
+ */
 static int match_shapes(struct cc *cc)
 {
 	int err = 0;
@@ -394,14 +436,18 @@ static int match_shapes(struct cc *cc)
 	return err < 0 ? err : 0;
 }
 
+/*
+ * Last pass: CONCAT, unless there are so many nodes that looking at all of them for each operand would
+ * take long. 1 matched, 0 not (reason set), or a negative errno
+ */
 static int match_concats(struct cc *cc, int i)
 {
-	/* Moving one operand looks at every node. */
 	if (cc->g->ops[i].op != WEFT_OP_CONCAT || cc->n_nodes > 20000)
 		return 0;
 	return match_concat(cc, i);
 }
 
+/* Group operators into nodes, in passes. 0 or a negative errno */
 int cc_match(struct cc *cc)
 {
 	int err = 0;

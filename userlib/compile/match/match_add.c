@@ -11,19 +11,25 @@
 
 #include "match.h"
 
+/* One operand of a sum: tensor x, less zp, shifted left, then scaled. */
 struct side {
-	int x;                 /* tensor before them */
-	int ops[2];            /* RESCALEs, outermost last; -1 none */
-	int zp, left;
+	int x;                 /* tensor in front of the RESCALEs */
+	int ops[2];            /* the RESCALEs, the outer one last; ops[0] -1: there is only one */
+	int zp, left;          /* zero point of x, exact left shift */
 	struct scale s;
 };
 
+/* Does the scale round as the sum's stages do? They round twice, which differs only for shifts above 31. */
 static bool rounds_as_hardware(const struct scale *s)
 {
 	/* The sum's stages round twice, which differs only above 31. */
 	return s->round == ROUND_TWICE || (s->round == ROUND_UP && s->shift <= 31);
 }
 
+/*
+ * Read one operand of a sum: an int8 or int16 tensor behind one RESCALE, or behind a left shift and
+ * another RESCALE. false: it is something else
+ */
 static bool read_side(const struct cc *cc, int t, struct side *s)
 {
 	struct rescale outer, inner;
@@ -49,7 +55,7 @@ static bool read_side(const struct cc *cc, int t, struct side *s)
 	return rounds_as_hardware(&s->s);
 }
 
-/* RESCALEs that only this addition reads vanish into it. */
+/* RESCALEs that only this addition reads become part of its node. */
 static void claim_side(struct cc *cc, const struct side *s, int add, const struct node *nd)
 {
 	if (!read_only_by(cc, cc->g->ops[s->ops[1]].out[0], add))
@@ -59,6 +65,7 @@ static void claim_side(struct cc *cc, const struct side *s, int add, const struc
 		claim(cc, s->ops[0], nd);
 }
 
+/* Products of one sum of a convolution's node; -1 without a node. */
 int64_t conv_depth(const struct cc *cc, int node)
 {
 	if (node < 0)
@@ -67,7 +74,7 @@ int64_t conv_depth(const struct cc *cc, int node)
 	return nd->kind == NODE_CONV ? (int64_t)nd->win.kh * nd->win.kw * nd->x.dim[3] : 1;
 }
 
-/* Node of a convolution whose result only this side reads, or -1. */
+/* Node of a convolution whose result only this side reads, so that the addition can join it; -1. */
 static int conv_before(const struct cc *cc, const struct side *s, int add)
 {
 	int i = cc->g->tensors[s->x].producer;
@@ -83,6 +90,7 @@ static int conv_before(const struct cc *cc, const struct side *s, int add)
 	return plain ? cc->ops[i].node : -1;
 }
 
+/* ADD or SUB of two tensors with the RESCALE behind it. 1 matched, 0 not (reason set), or a negative errno */
 int match_add(struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];

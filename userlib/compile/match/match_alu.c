@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Operators on single elements, reductions, tables: loop nests of the alu.
+ * Operators on single elements, reductions and tables as loop nests of the alu.
  *
  * Source: TOSA 1.0; include/spec/cmd.toml, alu.
  */
@@ -13,6 +13,10 @@
 #define FUNC(name) WEFT_ALU_FUNC_##name
 #define TYPE(name) WEFT_ALU_A_TYPE_##name
 
+/*
+ * The command's type for a type of the graph, -1 where it has none. Types that are only moved go as
+ * integers of their size.
+ */
 int alu_type(weft_dtype t, bool is_unsigned)
 {
 	switch (t) {
@@ -42,6 +46,7 @@ int alu_type(weft_dtype t, bool is_unsigned)
 	}
 }
 
+/* A tensor as an operand, without steps. */
 struct nest_operand nest_tensor(const struct cc *cc, int t, bool is_unsigned)
 {
 	const struct view *v = &cc->ten[t].v;
@@ -49,13 +54,16 @@ struct nest_operand nest_tensor(const struct cc *cc, int t, bool is_unsigned)
 	return (struct nest_operand){ .root = v->root, .t = t, .off = v->off, .type = alu_type(type_of(cc, t), is_unsigned) };
 }
 
+/* Is t read exactly once, and no output? */
 static bool one_reader(const struct cc *cc, int t)
 {
 	return cc->ten[t].n_uses == 1 && !cc->g->tensors[t].is_output;
 }
 
-/* The operator that a reader of t reads through, -1. Elements in another order are worth a copy where
- * several read them. */
+/*
+ * The operator through which a reader of t reads: SLICE, TRANSPOSE or REVERSE; -1: none. A transposed
+ * tensor that several operators read is worth a copy.
+ */
 static int seen_through(const struct cc *cc, int t)
 {
 	int i = cc->g->tensors[t].producer;
@@ -73,6 +81,10 @@ static int seen_through(const struct cc *cc, int t)
 	}
 }
 
+/*
+ * A tensor as an operand, with its steps in stride: where it lies, or as part of what SLICE, TRANSPOSE
+ * and REVERSE make it from.
+ */
 struct nest_operand nest_view(const struct cc *cc, int t, bool is_unsigned, int64_t stride[WEFT_MAX_RANK])
 {
 	int i = seen_through(cc, t);
@@ -99,16 +111,19 @@ struct nest_operand nest_view(const struct cc *cc, int t, bool is_unsigned, int6
 	return v;
 }
 
+/* A number as an operand. */
 struct nest_operand nest_number(int32_t v)
 {
 	return (struct nest_operand){ .root = -1, .t = -1, .imm = v };
 }
 
+/* A storage that a stage has added as an operand, without steps. */
 struct nest_operand nest_storage(int root, int type)
 {
 	return (struct nest_operand){ .root = root, .t = -1, .type = type };
 }
 
+/* Steps of a dense tensor in bytes. */
 void nest_strides(const struct cc *cc, int t, int64_t stride[WEFT_MAX_RANK])
 {
 	const weft_tensor *x = &cc->g->tensors[t].t;
@@ -120,7 +135,7 @@ void nest_strides(const struct cc *cc, int t, int64_t stride[WEFT_MAX_RANK])
 	}
 }
 
-/* A constant of one element as a number, where 32 bits hold it. */
+/* If t is a constant of one element that 32 bits hold: its value in *v. false: it is not */
 static bool one_number(const struct cc *cc, int t, int32_t *v)
 {
 	const weft_tensor *x = &cc->g->tensors[t].t;
@@ -145,7 +160,7 @@ static bool one_number(const struct cc *cc, int t, int32_t *v)
 	}
 }
 
-/* t over the dimensions of a result, the last ones first, broadcast where it has one element. */
+/* Tensor t over the dimensions of a result: the last ones are aligned, and dimensions of one element are repeated. */
 static struct nest_operand broadcast(const struct cc *cc, int t, int rank, bool is_unsigned)
 {
 	const weft_tensor *x = &cc->g->tensors[t].t;
@@ -157,7 +172,7 @@ static struct nest_operand broadcast(const struct cc *cc, int t, int rank, bool 
 	return o;
 }
 
-/* The tensor of which t is the int32, a zero point less; t itself if it is something else. */
+/* The tensor whose elements, less a zero point *zp, t has as int32; t itself if t is something else. */
 static int narrow_source(const struct cc *cc, int t, int32_t *zp)
 {
 	int i = made_by(cc, t, WEFT_OP_RESCALE), left;
@@ -171,7 +186,7 @@ static int narrow_source(const struct cc *cc, int t, int32_t *zp)
 	return cc->g->ops[i].in[0];
 }
 
-/* The same, read from there. */
+/* Tensor t over the dimensions of a result, read from its narrow source if it has one. */
 static struct nest_operand number(const struct cc *cc, int t, int rank, bool is_unsigned)
 {
 	int32_t zp;
@@ -182,6 +197,7 @@ static struct nest_operand number(const struct cc *cc, int t, int rank, bool is_
 	return o;
 }
 
+/* The second operand: a number, or a tensor over the dimensions of the result. */
 static struct nest_operand second(const struct cc *cc, int t, int rank)
 {
 	int32_t v;
@@ -189,6 +205,7 @@ static struct nest_operand second(const struct cc *cc, int t, int rank)
 	return one_number(cc, t, &v) ? nest_number(v) : number(cc, t, rank, false);
 }
 
+/* Begin a loop nest over all of t, its result; operands b and c are numbers. */
 void nest_over(const struct cc *cc, struct loop_nest *s, int t)
 {
 	const weft_tensor *y = &cc->g->tensors[t].t;
@@ -205,6 +222,7 @@ void nest_over(const struct cc *cc, struct loop_nest *s, int t)
 	}
 }
 
+/* A storage with constant contents. Its number or a negative errno */
 int nest_const(struct cc *cc, const void *data, int64_t bytes)
 {
 	uint64_t at;
@@ -218,6 +236,7 @@ int nest_const(struct cc *cc, const void *data, int64_t bytes)
 	return root;
 }
 
+/* Elements of the result. */
 static int64_t elements(const struct loop_nest *s)
 {
 	int64_t n = nest_entries(s, NEST_Y);
@@ -228,6 +247,10 @@ static int64_t elements(const struct loop_nest *s)
 	return n;
 }
 
+/*
+ * Make a node of a loop nest of operator i. Nests but the last of an operator come in order; recorded:
+ * it writes elements of the operator's result, which are checked. 1 or a negative errno
+ */
 int nest_add_node(struct cc *cc, int i, const struct loop_nest *nest, bool last, bool recorded)
 {
 	struct node *nd = new_node(cc, NODE_LOOP_NEST, i, i);
@@ -262,6 +285,7 @@ int nest_add_node(struct cc *cc, int i, const struct loop_nest *nest, bool last,
 
 /* ---- one element at a time ---- */
 
+/* Clamp the result to its type's range; wider results are cut to 32 bits anyway. */
 static void limits_of(struct loop_nest *s)
 {
 	static const int32_t lo[] = { INT8_MIN, INT16_MIN, 0, 0, 0, 0 }, hi[] = { INT8_MAX, INT16_MAX, 0, 0, UINT8_MAX, UINT16_MAX };
@@ -272,6 +296,7 @@ static void limits_of(struct loop_nest *s)
 	s->hi = s->clamp ? hi[s->y.type] : 0;
 }
 
+/* The nest of an operator with two operands. */
 static struct loop_nest two_operands(const struct cc *cc, int i, int func, bool is_unsigned)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -287,6 +312,7 @@ static struct loop_nest two_operands(const struct cc *cc, int i, int func, bool 
 	return s;
 }
 
+/* Match an operator with two operands. 1 matched, 0 not (reason set), or a negative errno */
 static int binary(struct cc *cc, int i, int func, bool is_unsigned)
 {
 	weft_dtype type = type_of(cc, cc->g->ops[i].in[0]);
@@ -297,6 +323,10 @@ static int binary(struct cc *cc, int i, int func, bool is_unsigned)
 	return nest_add_node(cc, i, &s, true, true);
 }
 
+/*
+ * Match an operator with one operand; imm is the second operand of func. 1 matched, 0 not (reason
+ * set), or a negative errno
+ */
 static int unary(struct cc *cc, int i, int func, int32_t imm)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -326,7 +356,10 @@ static int unary(struct cc *cc, int i, int func, int32_t imm)
 	return nest_add_node(cc, i, &s, true, true);
 }
 
-/* Between integers here; to bool, whatever is not 0. */
+/*
+ * Match a CAST between integers; to bool, whatever is not 0 is 1. Floats go by tables. 1 matched, 0
+ * not (reason set), or a negative errno
+ */
 static int cast(struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -342,6 +375,7 @@ static int cast(struct cc *cc, int i)
 	return nest_add_node(cc, i, &s, true, true);
 }
 
+/* Match SELECT. 1 matched, 0 not (reason set), or a negative errno */
 static int select(struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -356,7 +390,7 @@ static int select(struct cc *cc, int i)
 	return nest_add_node(cc, i, &s, true, true);
 }
 
-/* Along the last dimension where there are several. */
+/* Multiplier or shift of a RESCALE, along the last dimension where there are several. */
 static struct nest_operand scale_operand(const struct cc *cc, int t, int rank)
 {
 	struct nest_operand o = second(cc, t, 1);
@@ -368,8 +402,10 @@ static struct nest_operand scale_operand(const struct cc *cc, int t, int rank)
 	return o;
 }
 
-/* Between unsigned and signed at the edge of a network that has array work to do: an element takes the
- * alu four times as long as the host's copy, which happens anyway. */
+/*
+ * Is it a RESCALE between unsigned and signed at the edge of a network that has other work for the
+ * NPU? An element takes the alu four times as long as it takes the host's copy, which happens anyway.
+ */
 bool alu_at_edge(const struct cc *cc, const struct weft_gop *o)
 {
 	const struct weft_attr_rescale *a = &o->attr.rescale;
@@ -381,7 +417,7 @@ bool alu_at_edge(const struct cc *cc, const struct weft_gop *o)
 	return false;
 }
 
-/* Are all of constant t's elements along d the same? */
+/* Are all of constant t's elements along dimension d the same? */
 static bool same_along(const weft_tensor *t, int d)
 {
 	int64_t one = (int64_t)weft_dtype_bytes(t->dtype), step = one;
@@ -396,7 +432,7 @@ static bool same_along(const weft_tensor *t, int d)
 	return true;
 }
 
-/* An operand that repeats itself along a dimension stays where it is. */
+/* An operand that repeats itself along a dimension stays where it is: its step there becomes 0. */
 static void hold_still(const struct cc *cc, struct loop_nest *s, struct nest_operand *o)
 {
 	const weft_tensor *t = o->t >= 0 && o->t == o->root ? &cc->g->tensors[o->t].t : NULL;
@@ -408,7 +444,7 @@ static void hold_still(const struct cc *cc, struct loop_nest *s, struct nest_ope
 			o->step[s->n_dims - t->rank + d] = 0;
 }
 
-/* y over the dimensions of s, dense but in those that stand still. */
+/* Make y dense over the dimensions of s, without those in which `still` is set. */
 static void dense_but(struct nest_operand *y, const struct loop_nest *s, const bool still[WEFT_MAX_RANK])
 {
 	int64_t step = alu_bytes(y->type);
@@ -419,12 +455,13 @@ static void dense_but(struct nest_operand *y, const struct loop_nest *s, const b
 	}
 }
 
+/* Copies of each element from which on computing it once pays: two more commands run then. Not measured. */
 #define WORTH_REPEATING 4
 
 /*
- * RESCALE r of a sum, difference or product i of which most elements are others' copies, since a
- * constant repeats itself where the other operand does: each is computed once, then copied.
- * 1, 0 where it is not so, or a negative errno.
+ * RESCALE of a sum, difference or product of which most elements are copies of others, since a
+ * constant repeats itself where the other operand does: each is computed once, scaled, then copied.
+ * 1, 0 where it is not so, or a negative errno
  */
 static int repeated(struct cc *cc, int r_op, int last, struct loop_nest *r)
 {
@@ -490,7 +527,10 @@ static int repeated(struct cc *cc, int r_op, int last, struct loop_nest *r)
 	return err;
 }
 
-/* last: the RESCALE itself, or the CLAMP of its result that nothing else reads. */
+/*
+ * Match RESCALE i; last: itself, or the CLAMP of its result, whose limits it takes. 1 matched, 0 not
+ * (reason set), or a negative errno
+ */
 static int rescale(struct cc *cc, int i, int last)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -527,7 +567,7 @@ static int rescale(struct cc *cc, int i, int last)
 	return err;
 }
 
-/* The RESCALE before CLAMP i that can take it in; -1 */
+/* The RESCALE before CLAMP i that can take it in; -1. */
 static int rescale_before(const struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -540,7 +580,10 @@ static int rescale_before(const struct cc *cc, int i)
 	       alu_type(type_of(cc, cc->g->ops[k].in[0]), false) < 0 ? -1 : k;
 }
 
-/* int8: 256 bytes. int16: 513 entries, interpolated. */
+/*
+ * Match TABLE: 256 bytes for int8, 513 entries with interpolation for int16. 1 matched, 0 not (reason
+ * set), or a negative errno
+ */
 static int table(struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -558,6 +601,7 @@ static int table(struct cc *cc, int i)
 
 /* ---- along an axis ---- */
 
+/* A reduction, or ARGMAX, of operator i's operand, of which a has the elements. 1 or a negative errno */
 int nest_fold(struct cc *cc, int i, int func, struct nest_operand a)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -580,6 +624,7 @@ int nest_fold(struct cc *cc, int i, int func, struct nest_operand a)
 	return nest_add_node(cc, i, &s, true, true);
 }
 
+/* Match a reduction or ARGMAX. 1 matched, 0 not (reason set), or a negative errno */
 static int reduce(struct cc *cc, int i, int func)
 {
 	weft_dtype type = type_of(cc, cc->g->ops[i].in[0]);
@@ -592,7 +637,7 @@ static int reduce(struct cc *cc, int i, int func)
 	return nest_fold(cc, i, func, a);
 }
 
-/* As dot products, what match_conv.c leaves. */
+/* Match MATMUL as dot products: those that match_conv.c leaves. 1 matched, 0 not (reason set), or a negative errno */
 static int matmul(struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -619,7 +664,7 @@ static int matmul(struct cc *cc, int i)
 	return nest_add_node(cc, i, &s, true, true);
 }
 
-/* 1 where the operator has no float and no odd type, and its operands are tensors of storage. */
+/* Has the operator one result, and are all its operands and its result in storages? */
 static bool may_be(const struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -630,6 +675,7 @@ static bool may_be(const struct cc *cc, int i)
 	return o->n_out == 1 && cc->ten[o->out[0]].v.root >= 0 && weft_tensor_elements(&cc->g->tensors[o->out[0]].t) > 0;
 }
 
+/* Match an operator on single elements. 1 matched, 0 not (reason set), or a negative errno */
 static int match_elements(struct cc *cc, int i)
 {
 	switch (cc->g->ops[i].op) {
@@ -681,6 +727,7 @@ static int match_elements(struct cc *cc, int i)
 	}
 }
 
+/* Match whatever the alu can do. 1 matched, 0 not (reason set), or a negative errno */
 int match_alu(struct cc *cc, int i)
 {
 	int err;

@@ -10,7 +10,7 @@
 /* The command's type, -1 where it has none. Types that are only moved go as integers of their size. */
 int alu_type(weft_dtype t, bool is_unsigned);
 
-/* Operands without steps: a graph's tensor, a number, a storage that a pass has added. */
+/* Operands without steps: a tensor of the graph, a number, a storage that a stage has added. */
 struct nest_operand nest_tensor(const struct cc *cc, int t, bool is_unsigned);
 struct nest_operand nest_number(int32_t v);
 struct nest_operand nest_storage(int root, int type);
@@ -18,8 +18,8 @@ struct nest_operand nest_storage(int root, int type);
 /* Steps of a dense tensor in bytes. */
 void nest_strides(const struct cc *cc, int t, int64_t stride[WEFT_MAX_RANK]);
 
-/* The tensor with the steps of its dimensions: where it lies, or as part of what SLICE, TRANSPOSE
- * and REVERSE have made it from, as far as these have no node. */
+/* Tensor t as an operand, with the steps of its dimensions in stride: where it lies, or as part of what SLICE, TRANSPOSE
+ * and REVERSE make it from, if these have no node. */
 struct nest_operand nest_view(const struct cc *cc, int t, bool is_unsigned, int64_t stride[WEFT_MAX_RANK]);
 
 /* Begin a loop nest over all of t, its result; operands b and c are numbers. */
@@ -29,16 +29,18 @@ void nest_over(const struct cc *cc, struct loop_nest *s, int t);
 int nest_const(struct cc *cc, const void *data, int64_t bytes);
 
 /*
- * Loop nest of operator i as a node. All but the last one of an operator come in
- * order; recorded: it writes elements of the operator's result, which are checked.
- * 1 or a negative errno.
+ * Make a node of a loop nest of operator i.
+ *
+ * @param last      it is the last one of the operator; those before it run in order
+ * @param recorded  it writes elements of the operator's result, which are checked
+ * @return 1 or a negative errno
  */
 int nest_add_node(struct cc *cc, int i, const struct loop_nest *s, bool last, bool recorded);
 
-/* A reduction, or ARGMAX, of operator i's operand, of which a has the elements. 1 or a negative errno */
+/* Add the nest of a reduction, or of ARGMAX, of operator i; a has the elements of its operand. 1 or a negative errno */
 int nest_fold(struct cc *cc, int i, int func, struct nest_operand a);
 
-/* RESCALE between unsigned and signed that is better left to the host. */
+/* Is it a RESCALE between unsigned and signed that is better left to the host? */
 bool alu_at_edge(const struct cc *cc, const struct weft_gop *o);
 
 /* 1 matched, 0 not (reason set), or a negative errno. */

@@ -27,7 +27,7 @@
 
 #define NO(...) return cc_reason(cc, i, __VA_ARGS__)
 
-/* Fields of the command bound these; larger ones stay on the host. */
+/* What no field of the command can hold about this shape, for people; NULL: all fits. */
 const char *conv_limit(const struct node *nd)
 {
 	if (nd->win.kh > 4095 || nd->win.kw > 4095)
@@ -39,10 +39,16 @@ const char *conv_limit(const struct node *nd)
 	return NULL;
 }
 
-#define MAX_PHASES 1024        /* commands of a dilated kernel, a tile */
-#define PHASE_PIXELS 4         /* fewer a command, and the array is faster */
+/* Commands of a dilated kernel for each tile; and pixels of each, below which the array is taken to be faster. Not
+ * measured. */
+#define MAX_PHASES 1024
+#define PHASE_PIXELS 4
 
-/* Kernels above 3x3: a row of up to nine taps a cycle and pixel, up to 15 rows, either way around. */
+/*
+ * Can the depthwise engine do a kernel above 3x3 in less time than the array? It takes a row of up to
+ * nine taps a cycle and pixel, up to 15 rows, in either direction; the array takes a cycle for each
+ * tap. Sets nd->conv.transposed.
+ */
 static bool takes_rows(const struct cc *cc, struct node *nd)
 {
 	bool upright = nd->win.kh <= 15 && nd->win.kw <= 9, across = nd->win.kw <= 15 && nd->win.kh <= 9;
@@ -50,12 +56,13 @@ static bool takes_rows(const struct cc *cc, struct node *nd)
 	if (!cc->has_dwk || !(upright || across))
 		return false;
 	nd->conv.transposed = across && (!upright || nd->win.kw * nd->win.sy < nd->win.kh * nd->win.sx);
-	/* The array takes a cycle a tap. */
 	return nd->conv.transposed ? nd->win.sy < nd->win.kh : nd->win.sx < nd->win.kw;
 }
 
-/* Taps that lie apart: a command for each place within their distance, whose input is every so many rows and
- * columns of the whole. pixels: of the result. */
+/*
+ * Can the depthwise engine do this convolution? Dilated taps lie apart, so that there is a command for
+ * each place within their distance; that pays from some pixels of the result on.
+ */
 bool conv_is_dw(const struct cc *cc, struct node *nd, int64_t pixels, bool is_float)
 {
 	int64_t phases = (int64_t)nd->win.dy * nd->win.dx;
@@ -65,6 +72,7 @@ bool conv_is_dw(const struct cc *cc, struct node *nd, int64_t pixels, bool is_fl
 	return (nd->win.kh <= 3 && nd->win.kw <= 3) || (!is_float && takes_rows(cc, nd));
 }
 
+/* Set kernel, stride, padding and kind of a CONV2D or DEPTHWISE_CONV2D. */
 void conv_shape(const struct cc *cc, struct node *nd, const struct weft_gop *o, const weft_tensor *w, const int pads[4])
 {
 	const struct weft_attr_conv *a = &o->attr.conv;
@@ -87,7 +95,7 @@ void conv_shape(const struct cc *cc, struct node *nd, const struct weft_gop *o, 
 		nd->kind = NODE_DW;
 }
 
-/* 1: low 32 bits of a sum of 48. */
+/* Does RESCALE i only take the low 32 bits of a sum of 48? */
 static bool is_narrowing(const struct cc *cc, int i)
 {
 	struct rescale r;
@@ -108,7 +116,7 @@ struct tail {
 	struct float_tail f;
 };
 
-/* NULL, or why there is none. */
+/* Find the RESCALE and the CLAMP behind operator i. NULL, or why there is none, for people */
 static const char *scaled_tail(const struct cc *cc, int i, weft_dtype type, struct tail *t)
 {
 	int k = only_reader(cc, cc->g->ops[i].out[0], WEFT_OP_RESCALE);
@@ -127,6 +135,10 @@ static const char *scaled_tail(const struct cc *cc, int i, weft_dtype type, stru
 	return NULL;
 }
 
+/*
+ * Find what becomes of the sums of operator i: scaled, floats, or written as they are (fixed: biases
+ * are constant). NULL, or why it cannot be done
+ */
 static const char *find_tail(const struct cc *cc, int i, weft_dtype type, bool fixed, struct tail *t)
 {
 	*t = (struct tail){ .narrow = -1, .rescale = -1, .is_float = is_float8(type) };
@@ -142,7 +154,7 @@ static const char *find_tail(const struct cc *cc, int i, weft_dtype type, bool f
 	return NULL;
 }
 
-/* A node that writes the tail's result; kernel and views are the caller's. */
+/* A new node that writes the tail's result; kernel and views are the caller's. NULL without memory */
 static struct node *conv_node(struct cc *cc, int i, enum node_kind kind, const struct tail *t)
 {
 	weft_dtype type = type_of(cc, cc->g->ops[i].in[0]);
@@ -172,7 +184,7 @@ static struct node *conv_node(struct cc *cc, int i, enum node_kind kind, const s
 	return nd;
 }
 
-/* Kernel, weights and all else that does not depend on the node's place in the graph. */
+/* Take kernel, weights and all else from a shape that does not depend on the node's place in the graph. */
 static void take_kernel(struct node *nd, const struct node *from)
 {
 	nd->kind = from->kind;
@@ -182,7 +194,7 @@ static void take_kernel(struct node *nd, const struct node *from)
 	nd->conv = from->conv;
 }
 
-/* The weights' storage, where they are computed. */
+/* If weights are computed: let the node read them from this storage. */
 static void take_storage(struct cc *cc, struct node *nd, int root)
 {
 	if (!nd->wt.w_computed)
@@ -194,13 +206,13 @@ static void take_storage(struct cc *cc, struct node *nd, int root)
 		cc->ten[nd->x.root].pinned = true;
 }
 
-/* Not the last one of its operator: what comes next waits for it. */
+/* The node is not the last one of its operator: the next one waits for it. */
 static void precede(struct cc *cc, struct node *nd)
 {
 	nd->before = (int)(nd - cc->nodes) + 2;
 }
 
-/* The same of float8. */
+/* Why the array does not take these float8 operands; NULL: it does. */
 static const char *bad_floats(const struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -219,6 +231,7 @@ static const char *no_mode(const struct cc *cc, weft_dtype x)
 	                                              : "the array takes int8 and int16 by int8";
 }
 
+/* Why the array does not take the operands of operator i; NULL: it does. */
 static const char *bad_types(const struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -233,7 +246,7 @@ static const char *bad_types(const struct cc *cc, int i)
 	return computed && !(cc->has_alu && cc->has_raw) ? "weights or bias are not constant" : NULL;
 }
 
-/* Which operands come as the graph runs. */
+/* Note which operands are computed as the program runs. */
 static void note_computed(const struct cc *cc, int i, struct node *s)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -244,7 +257,7 @@ static void note_computed(const struct cc *cc, int i, struct node *s)
 	s->wt.w_computed = s->wt.rec_computed || !cc->g->tensors[o->in[1]].t.data;
 }
 
-/* What float8 needs besides; mode 2 says that it is so. NULL, or why it cannot be. */
+/* Set what float8 needs besides; nothing for integers. NULL, or why it cannot be done */
 static const char *note_float(const struct cc *cc, int i, struct node *s, int log2_scale)
 {
 	const weft_tensor *w = &cc->g->tensors[cc->g->ops[i].in[1]].t;
@@ -261,12 +274,13 @@ static const char *note_float(const struct cc *cc, int i, struct node *s, int lo
 	return weight_format(s, w);
 }
 
+/* Steps of dense weights [oc][ky][kx][ic]. */
 static struct wview usual(int64_t kh, int64_t kw, int64_t ic)
 {
 	return (struct wview){ .oc = kh * kw * ic, .ky = kw * ic, .kx = ic, .ic = 1, .n_ic = ic };
 }
 
-/* Computed depthwise weights lie block diagonal; one channel is no block. */
+/* Computed depthwise weights run on the array, block diagonal; with one channel there is no block. */
 static void lay_out_depthwise(struct node *s, const weft_tensor *w)
 {
 	if (s->kind == NODE_CONV || !s->wt.w_computed)
@@ -279,6 +293,7 @@ static void lay_out_depthwise(struct node *s, const weft_tensor *w)
 	s->conv.m = 1;
 }
 
+/* Match CONV2D or DEPTHWISE_CONV2D. 1 matched, 0 not (reason set), or a negative errno */
 int match_conv(struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -319,6 +334,7 @@ int match_conv(struct cc *cc, int i)
 /* Along one axis, the results at `place`, place + stride, ...: taps first, first + stride, ... backwards. */
 struct phase { int64_t first, taps, pad; };
 
+/* Along one axis, which taps make the results at place, place + stride, ... and how much padding they see. */
 static struct phase phase_at(int64_t place, int64_t stride, int64_t kernel, int64_t out_pad)
 {
 	int64_t first = ((place - out_pad) % stride + stride) % stride, ahead = (place - out_pad - first) / stride;
@@ -328,7 +344,7 @@ static struct phase phase_at(int64_t place, int64_t stride, int64_t kernel, int6
 	return (struct phase){ first, taps, taps ? taps - 1 - ahead : 0 };
 }
 
-/* Every stride-th row and column of a view of the result. */
+/* Every stride-th row and column of a view of the result, from (py, px) on. */
 static void thin(struct view *v, int64_t py, int64_t px, const struct weft_attr_conv *a)
 {
 	v->off += py * v->step[1] + px * v->step[2];
@@ -338,6 +354,7 @@ static void thin(struct view *v, int64_t py, int64_t px, const struct weft_attr_
 	v->step[2] *= a->stride[1];
 }
 
+/* The shape of the convolution that makes the results of one phase in each direction. */
 static struct node phase_shape(const struct node *s, const struct phase *y, const struct phase *x, const struct weft_attr_conv *a)
 {
 	struct node p = *s;
@@ -354,6 +371,7 @@ static struct node phase_shape(const struct node *s, const struct phase *y, cons
 	return p;
 }
 
+/* Add the node that makes the results at (py, px) within the strides. 1 or a negative errno */
 static int add_phase(struct cc *cc, int i, const struct node *s, const struct tail *t, int64_t py, int64_t px, bool last)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -378,6 +396,10 @@ static int add_phase(struct cc *cc, int i, const struct node *s, const struct ta
 	return 1;
 }
 
+/*
+ * Match TRANSPOSE_CONV2D as one convolution for each place within its strides. 1 matched, 0 not
+ * (reason set), or a negative errno
+ */
 int match_transpose_conv(struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -407,7 +429,11 @@ int match_transpose_conv(struct cc *cc, int i)
 
 /* ---- CONV3D ---- */
 
-/* Loop nest of a copy into the storage that has the depth's taps side by side. */
+/*
+ * Add the loop nest that copies planes [from, to) of depth tap kd side by side with the others; from
+ * plane `first` of the input on, or from the constant storage `value` if that is not -1. 1 or a
+ * negative errno
+ */
 static int depth_copy(struct cc *cc, int i, int root, int64_t kd, int64_t from, int64_t to, int64_t first, int value)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -439,7 +465,10 @@ static int depth_copy(struct cc *cc, int i, int root, int64_t kd, int64_t from, 
 	return nest_add_node(cc, i, &s, false, false);
 }
 
-/* One tap along the depth: zero points where it is outside, the input's planes elsewhere. */
+/*
+ * Copy one tap along the depth: zero points where it is outside, the input's planes elsewhere. 1 or a
+ * negative errno
+ */
 static int depth_tap(struct cc *cc, int i, int root, int64_t kd, int value)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -457,7 +486,10 @@ static int depth_tap(struct cc *cc, int i, int root, int64_t kd, int value)
 	return err > 0 ? depth_copy(cc, i, root, kd, hi, out, 0, value) : err;
 }
 
-/* The input with the depth's taps as channels: N*OD images. */
+/*
+ * Add the nests that make an input with the depth's taps as channels: N*OD images. The storage's
+ * number or a negative errno
+ */
 static int join_depth(struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -472,6 +504,7 @@ static int join_depth(struct cc *cc, int i)
 	return err < 0 ? err : root;
 }
 
+/* The shape of the convolution that a CONV3D is, its depth's taps being channels. */
 static struct node conv3d_shape(const struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -489,6 +522,7 @@ static struct node conv3d_shape(const struct cc *cc, int i)
 	return s;
 }
 
+/* Match CONV3D. 1 matched, 0 not (reason set), or a negative errno */
 int match_conv3d(struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -531,6 +565,7 @@ static struct view matrix(const struct view *v, int64_t n)
 	return m;
 }
 
+/* Add the node of the n-th product of matrices. 1 or a negative errno */
 static int add_product(struct cc *cc, int i, const struct node *shape, const struct tail *t, int64_t n, bool last)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -558,6 +593,7 @@ static int add_product(struct cc *cc, int i, const struct node *shape, const str
 #define MAX_PRODUCTS 64        /* more become dot products of the alu */
 #define MAX_FLOAT_PRODUCTS 512
 
+/* Match MATMUL as 1x1 convolutions. 1 matched, 0 not (reason set), or a negative errno */
 int match_matmul(struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];

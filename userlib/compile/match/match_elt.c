@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What elt does beside RESCALE and sums: functions of one byte by a table, and
- * products of two int8 or int16 tensors.
+ * What the elementwise engine does beside RESCALE and sums: functions of one byte by a
+ * table, and products of two int8 or int16 tensors.
  *
  * A function is whatever operators on single elements make of one 8-bit tensor and
- * numbers, up to the next 8-bit tensor. Its table is golden's own results.
+ * numbers, up to the next 8-bit tensor; these operators are called its cone. The table
+ * has golden's own results.
  * Source: include/spec/cmd.toml, elt.
  */
 #include <errno.h>
@@ -14,8 +15,9 @@
 #include "match_alu.h"
 #include "sim/golden/golden.h"
 
-#define MAX_CONE 32            /* operators of one function */
-#define MAX_STEPS 256          /* taken to list them */
+/* Operators of one function, and steps taken to list them. Not measured. */
+#define MAX_CONE 32
+#define MAX_STEPS 256
 #define CODES    256
 
 /* Operators between one tensor and operator op[0], readers first. */
@@ -25,6 +27,7 @@ struct cone {
 	int through;           /* a node whose operators are taken in as well; -1 */
 };
 
+/* Does the operator make each element of its result from single elements? */
 static bool on_elements(weft_opcode op)
 {
 	switch (op) {
@@ -58,12 +61,13 @@ static bool on_elements(weft_opcode op)
 	}
 }
 
-/* Operands that are no elements: the multiplier and shift of RESCALE, the table. */
+/* The first operand that is no element: the multiplier of RESCALE, the table of TABLE. */
 static int first_constant(const struct weft_gop *o)
 {
 	return o->op == WEFT_OP_RESCALE || o->op == WEFT_OP_TABLE ? 1 : o->n_in;
 }
 
+/* Is t constant, and all its elements the same? */
 bool is_number(const struct cc *cc, int t)
 {
 	const weft_tensor *v = &cc->g->tensors[t].t;
@@ -72,6 +76,7 @@ bool is_number(const struct cc *cc, int t)
 	return v->data && n && !memcmp(v->data, (const uint8_t *)v->data + one, n - one);
 }
 
+/* Is t an 8-bit tensor that lies in a storage? */
 static bool is_byte(const struct cc *cc, int t)
 {
 	weft_dtype type = type_of(cc, t);
@@ -79,11 +84,13 @@ static bool is_byte(const struct cc *cc, int t)
 	return (type == WEFT_INT8 || type == WEFT_UINT8) && cc->ten[t].v.root >= 0;
 }
 
+/* Is it an integer type that golden computes with here? */
 static bool is_integer(weft_dtype t)
 {
 	return t == WEFT_INT8 || t == WEFT_UINT8 || t == WEFT_INT16 || t == WEFT_INT32 || t == WEFT_BOOL;
 }
 
+/* Is operator i in the cone? */
 static bool in_cone(const struct cone *c, int i)
 {
 	for (int k = 0; k < c->n; k++)
@@ -94,7 +101,10 @@ static bool in_cone(const struct cone *c, int i)
 
 static bool take_operator(const struct cc *cc, struct cone *c, int i);
 
-/* t as an operand: a number, the tensor, or the result of another operator. */
+/*
+ * Take t as an operand of the cone: a number, the one tensor, or the result of another operator.
+ * false: it is none of these
+ */
 static bool take_operand(const struct cc *cc, struct cone *c, int t, int64_t elements)
 {
 	const weft_tensor *v = &cc->g->tensors[t].t;
@@ -112,7 +122,10 @@ static bool take_operand(const struct cc *cc, struct cone *c, int t, int64_t ele
 	return true;
 }
 
-/* Each operator behind its last reader: one that is read again moves back. */
+/*
+ * Take operator i into the cone, behind its last reader: one that is read again moves back. false: it
+ * cannot be part
+ */
 static bool take_operator(const struct cc *cc, struct cone *c, int i)
 {
 	if (i < 0 || c->n == MAX_CONE || c->steps++ == MAX_STEPS || cc->ops[i].forbidden || is_dynamic(&cc->g->ops[i]) ||
@@ -136,7 +149,7 @@ static bool take_operator(const struct cc *cc, struct cone *c, int i)
 	return true;
 }
 
-/* Nothing else reads what lies between. */
+/* Does nothing outside of the cone read what lies in it? */
 static bool is_closed(const struct cc *cc, const struct cone *c)
 {
 	for (int k = 1; k < c->n; k++) {
@@ -150,7 +163,10 @@ static bool is_closed(const struct cc *cc, const struct cone *c)
 	return true;
 }
 
-/* One operator of the cone on all codes at once; in and out: of tensors of the cone, by operator. */
+/*
+ * Let golden run operator k of the cone on all codes at once; out[k] is its result, to be freed. 0 or
+ * a negative errno
+ */
 static int run_operator(const struct cc *cc, const struct cone *c, int k, const weft_tensor *codes, weft_tensor *out)
 {
 	const struct weft_gop *o = &cc->g->ops[c->op[k]];
@@ -178,7 +194,7 @@ static int run_operator(const struct cc *cc, const struct cone *c, int k, const 
 	return y->data ? weft_golden_run(o->op, &o->attr, in, o->n_in, &y, 1, true, msg) : -ENOMEM;
 }
 
-/* Byte k: what becomes of the byte k. */
+/* Fill the table: byte k is what becomes of the byte k. 0 or a negative errno */
 static int evaluate(const struct cc *cc, const struct cone *c, uint8_t table[CODES])
 {
 	uint8_t bytes[CODES];
@@ -196,7 +212,7 @@ static int evaluate(const struct cc *cc, const struct cone *c, uint8_t table[COD
 	return err;
 }
 
-/* All is in the table. */
+/* Let the post unit change nothing: all is in the table. */
 static void as_it_comes(struct node *nd)
 {
 	nd->post.a = (struct scale){ 1u << 30, 30, ROUND_UP };
@@ -204,6 +220,10 @@ static void as_it_comes(struct node *nd)
 	nd->post.a_zp = nd->post.y_zp = nd->post.pre_shift = 0;
 }
 
+/*
+ * List the cone of operator i; through: a node whose operators are taken in as well, or -1. false: it
+ * is no function of one byte
+ */
 static bool list_cone(const struct cc *cc, struct cone *c, int i, int through)
 {
 	*c = (struct cone){ .x = -1, .through = through };
@@ -222,6 +242,10 @@ static int function_before(const struct cc *cc, const struct cone *c)
 	       cc->ops[i].node : -1;
 }
 
+/*
+ * Match a function of one byte that ends with operator i; behind: only if it becomes one with the node
+ * that makes its operand. 1 matched, 0 not (reason set), or a negative errno
+ */
 int match_function(struct cc *cc, int i, bool behind)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -265,6 +289,10 @@ int match_function(struct cc *cc, int i, bool behind)
 	return 1;
 }
 
+/*
+ * Give the second operand the input's dimensions, repeating dimensions of one element. false: it has
+ * others, or other channels
+ */
 bool spread_second(struct node *nd)
 {
 	struct view *r = &nd->r;
@@ -280,7 +308,7 @@ bool spread_second(struct node *nd)
 	return true;
 }
 
-/* Is t the int32 of a tensor of that type, a zero point less? Which one. */
+/* If t is the int32 of a tensor of that type, less a zero point *zp: that tensor; else -1. */
 static int factor(const struct cc *cc, int t, weft_dtype type, int *zp)
 {
 	int i = made_by(cc, t, WEFT_OP_RESCALE), left;
@@ -293,6 +321,7 @@ static int factor(const struct cc *cc, int t, weft_dtype type, int *zp)
 	return cc->g->ops[i].in[0];
 }
 
+/* Match MUL of two tensors with the RESCALE behind it. 1 matched, 0 not (reason set), or a negative errno */
 int match_product(struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];

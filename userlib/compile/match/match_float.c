@@ -27,6 +27,7 @@
 #define FP16_INF  0x7c00
 #define FP16_NINF (-0x400)     /* fc00 as the fields hold it */
 
+/* Number of a float8 type or fp16 in commands, else -1. */
 int float_format(weft_dtype t)
 {
 	switch (t) {
@@ -39,22 +40,25 @@ int float_format(weft_dtype t)
 	}
 }
 
+/* Is it a float8 type? */
 bool is_float8(weft_dtype t)
 {
 	return float_format(t) >= 0 && t != WEFT_FP16;
 }
 
+/* Is it a CAST, of TOSA or of ONNX? */
 static bool is_cast(const struct weft_gop *o)
 {
 	return o->op == WEFT_OP_CAST || o->op == WEFT_OP_ONNX_CAST;
 }
 
+/* The bits of a number in fp16, as fields of commands hold them. */
 static int fp16_bits(double v)
 {
 	return (int16_t)weft_float_encode(WEFT_FP16, v, false);
 }
 
-/* A CLAMP that reads t alone, and whose NaN the hardware's clamp has too. */
+/* A CLAMP that alone reads t and that treats NaN as the hardware's clamp does; -1. */
 static int clamp_behind(const struct cc *cc, int t)
 {
 	int i = only_reader(cc, t, WEFT_OP_CLAMP);
@@ -65,6 +69,7 @@ static int clamp_behind(const struct cc *cc, int t)
 	return a->nan != WEFT_NAN_IGNORE && a->fmin <= a->fmax ? i : -1;
 }
 
+/* A CAST to float8 that alone reads t; -1. */
 static int cast_behind(const struct cc *cc, int t)
 {
 	int i = only_reader(cc, t, WEFT_OP_CAST);
@@ -74,6 +79,7 @@ static int cast_behind(const struct cc *cc, int t)
 	return i >= 0 && is_float8(type_of(cc, cc->g->ops[i].out[0])) ? i : -1;
 }
 
+/* If a CAST to float8 follows the tail, take it in. */
 static void take_cast_behind(const struct cc *cc, struct float_tail *t)
 {
 	const struct weft_gop *ops = cc->g->ops;
@@ -85,6 +91,7 @@ static void take_cast_behind(const struct cc *cc, struct float_tail *t)
 	t->last = next;
 }
 
+/* Take the limits of a CLAMP. */
 static void set_limits(struct float_tail *t, const struct weft_attr_clamp *a)
 {
 	t->lo = fp16_bits(a->fmin);
@@ -105,6 +112,7 @@ struct float_tail float_tail_of(const struct cc *cc, int i)
 	return t;
 }
 
+/* Set the formats of all operands, whose tensors are known. */
 static void set_format(const struct cc *cc, struct node *nd)
 {
 	nd->post.x_fmt = float_format(type_of(cc, nd->x_t));
@@ -112,7 +120,7 @@ static void set_format(const struct cc *cc, struct node *nd)
 	nd->post.out_fmt = float_format(type_of(cc, nd->y_tensor));
 }
 
-/* What reads operator i's result, one after the other, to the last. */
+/* Claim the operators that read operator i's result, one after the other, to the last. */
 static void claim_behind(struct cc *cc, int i, int last, const struct node *nd)
 {
 	while (i != last) {
@@ -121,6 +129,7 @@ static void claim_behind(struct cc *cc, int i, int last, const struct node *nd)
 	}
 }
 
+/* A node from operator i to the tail's last one, all of which it claims. NULL without memory */
 struct node *new_float(struct cc *cc, enum node_kind kind, int i, const struct float_tail *t)
 {
 	struct node *nd = new_node(cc, kind, i, t->last);
@@ -148,7 +157,7 @@ static int before_cast(const struct cc *cc, int t)
 	return is_float8(type_of(cc, x)) && npu_type(cc, type_of(cc, x)) ? x : t;
 }
 
-/* The CAST in front of operator `reader`, if that is its only use. */
+/* Claim the CAST in front of operator `reader`, if that is its only use. */
 static void claim_before(struct cc *cc, int t, int reader, const struct node *nd)
 {
 	if (before_cast(cc, t) != t && read_only_by(cc, t, reader))
@@ -157,6 +166,7 @@ static void claim_before(struct cc *cc, int t, int reader, const struct node *nd
 
 /* ---- convolutions */
 
+/* Is no weight an infinity or NaN? */
 bool all_finite(const weft_tensor *w)
 {
 	const uint8_t *p = w->data;
@@ -168,12 +178,13 @@ bool all_finite(const weft_tensor *w)
 	return true;
 }
 
-/* A code of an FNUZ encoding that is not half of the value it has without FNUZ. */
+/* Is it a code of an FNUZ encoding that is not half of the value it has without FNUZ? */
 static bool is_odd_one(weft_dtype t, uint8_t code)
 {
 	return code == 0x80 || (code & 0x7f) >= (t == WEFT_FP8E4M3FNUZ ? 0x7f : 0x7c);
 }
 
+/* Can all weights be had without FNUZ, at half their values? */
 static bool as_ocp(const weft_tensor *w)
 {
 	const uint8_t *p = w->data;
@@ -186,8 +197,9 @@ static bool as_ocp(const weft_tensor *w)
 }
 
 /*
- * Taps that are no products exist only without FNUZ, where code 80 says so. A FNUZ
- * code is half of what it is there.
+ * Set the format of the weights. Taps that are no products exist only without FNUZ, where code 80 says
+ * so; an FNUZ code is half of what it is there, so log2_scale makes up for it. NULL, or why these
+ * weights cannot be had
  */
 const char *weight_format(struct node *nd, const weft_tensor *w)
 {
@@ -203,13 +215,13 @@ const char *weight_format(struct node *nd, const weft_tensor *w)
 	return NULL;
 }
 
-/* What comes from outside is there before the program starts. */
+/* Is t there before the program starts? */
 static bool from_outside(const struct cc *cc, int t)
 {
 	return cc->g->tensors[t].t.data || cc->g->tensors[t].producer < 0;
 }
 
-/* An operand that is one int32: its value, or where it will be. */
+/* Set log2_scale from an operand of one int32: its value, or where it will be. */
 static void set_scale(const struct cc *cc, struct node *nd, int t)
 {
 	const weft_tensor *s = &cc->g->tensors[t].t;
@@ -220,6 +232,7 @@ static void set_scale(const struct cc *cc, struct node *nd, int t)
 		nd->wt.scale_t = 1 + t;
 }
 
+/* Match a convolution of float8. 1 matched, 0 not (reason set), or a negative errno */
 int match_float_conv(struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -263,7 +276,11 @@ int match_float_conv(struct cc *cc, int i)
 	return 1;
 }
 
-/* A 1x1 convolution whose weights are the second matrix, transposed; the host does that if they are no constant. */
+/*
+ * Match a product of float8 matrices: a 1x1 convolution whose weights are the second matrix,
+ * transposed; the host does that if it is no constant. 1 matched, 0 not (reason set), or a negative
+ * errno
+ */
 int match_float_matmul(struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -300,7 +317,10 @@ int match_float_matmul(struct cc *cc, int i)
 /* Runs of results along an axis whose windows hold as many elements. */
 struct counts { int n; struct { int64_t from, len, count; } run[MAX_RUNS]; };
 
-/* NULL, or why there is no room for them. */
+/*
+ * List the runs of results along an axis whose windows hold equally many elements. NULL, or why there
+ * is no room for them
+ */
 static const char *count_runs(struct counts *c, const struct weft_attr_pool *a, int axis, int64_t in, int64_t out)
 {
 	c->n = 0;
@@ -320,7 +340,7 @@ static const char *count_runs(struct counts *c, const struct weft_attr_pool *a, 
 	return NULL;
 }
 
-/* Averages of `count` elements by the code of their scaled sum. */
+/* A table of averages of `count` elements by the code of their scaled sum. Its root or a negative errno */
 static int average_table(struct cc *cc, weft_dtype type, int k, int64_t count)
 {
 	uint8_t *t = malloc(65536);
@@ -334,7 +354,7 @@ static int average_table(struct cc *cc, weft_dtype type, int k, int64_t count)
 	return root;
 }
 
-/* Of the sums in storage `from` the rectangle of these runs. */
+/* Look up the averages of a rectangle of results, sums of which are in storage `from`. 1 or a negative errno */
 static int divide(struct cc *cc, int i, int from, int table, const struct counts *y, int ry, const struct counts *x, int rx, bool last)
 {
 	struct loop_nest s = { .func = WEFT_ALU_FUNC_LOOKUP, .idx_step = 1, .idx_last = 65535 };
@@ -349,6 +369,7 @@ static int divide(struct cc *cc, int i, int from, int table, const struct counts
 	return nest_add_node(cc, i, &s, last, true);
 }
 
+/* The same for all rectangles, with one table for each count. 1 or a negative errno */
 static int divide_all(struct cc *cc, int i, int from, int k, const struct counts *y, const struct counts *x)
 {
 	weft_dtype type = type_of(cc, cc->g->ops[i].out[0]);
@@ -369,7 +390,7 @@ static int divide_all(struct cc *cc, int i, int from, int k, const struct counts
 	return err;
 }
 
-/* The sum of products with ones, scaled. */
+/* A node that sums products with ones, scaled by 2^-k. NULL without memory */
 static struct node *scaled_sum(struct cc *cc, int i, struct node *shape, int k)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -389,7 +410,10 @@ static struct node *scaled_sum(struct cc *cc, int i, struct node *shape, int k)
 	return to;
 }
 
-/* Where no window is cut and holds a power of two, the scaled sum is the average; else tables finish it. */
+/*
+ * Match AVG_POOL2D of float8: the scaled sum is the average where no window is cut and holds a power
+ * of two of elements; else tables finish it. 1 matched, 0 not (reason set), or a negative errno
+ */
 static int match_average(struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -426,6 +450,7 @@ static int match_average(struct cc *cc, int i)
 	return divide_all(cc, i, root, k, &cy, &cx);
 }
 
+/* Match pooling of floats. 1 matched, 0 not (reason set), or a negative errno */
 int match_float_pool(struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -453,7 +478,7 @@ int match_float_pool(struct cc *cc, int i)
 
 /* ---- addition */
 
-/* Node of a convolution whose fp16 result only operator `add` reads, or -1. */
+/* Node of a convolution whose fp16 result only operator `add` reads, so that the addition can join it; -1. */
 static int conv_before(const struct cc *cc, int t, int add)
 {
 	int i = cc->g->tensors[t].producer;
@@ -465,7 +490,10 @@ static int conv_before(const struct cc *cc, int t, int add)
 	return plain ? cc->ops[i].node : -1;
 }
 
-/* The node of an addition whose first operand is a, behind the convolution that makes a if there is one. */
+/*
+ * The node of an addition whose first operand is a: that of the convolution that makes a, if there is
+ * one. NULL without memory
+ */
 static struct node *add_node(struct cc *cc, int i, int conv, int a, const struct float_tail *t)
 {
 	struct float_tail none = { t->last, FP16_NINF, FP16_INF, t->saturate };
@@ -486,12 +514,16 @@ static struct node *add_node(struct cc *cc, int i, int conv, int a, const struct
 	return nd;
 }
 
+/* Have both tensors the same dimensions? */
 static bool same_dims(const struct cc *cc, int a, int b)
 {
 	return !memcmp(cc->ten[a].v.dim, cc->ten[b].v.dim, sizeof cc->ten[a].v.dim);
 }
 
-/* The elements of operand t as often as operator i's result has them, in a storage of their own. */
+/*
+ * Copy operand t as often as operator i's result has its elements, into a storage of its own, of which
+ * *v is the view. 1 or a negative errno
+ */
 static int spread(struct cc *cc, int i, int t, struct view *v)
 {
 	const weft_tensor *x = &cc->g->tensors[t].t, *y = &cc->g->tensors[cc->g->ops[i].out[0]].t;
@@ -511,7 +543,7 @@ static int spread(struct cc *cc, int i, int t, struct view *v)
 	return nest_add_node(cc, i, &s, false, false);
 }
 
-/* One of them, or both, are spread first. */
+/* Match an addition of which one operand, or both, are spread first. 1 or a negative errno */
 static int add_spread(struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -545,6 +577,7 @@ static int add_spread(struct cc *cc, int i)
 	return 1;
 }
 
+/* Match ADD of fp16. 1 matched, 0 not (reason set), or a negative errno */
 int match_float_add(struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -582,12 +615,13 @@ int match_float_add(struct cc *cc, int i)
 
 /* ---- CLAMP and CAST on their own */
 
+/* Does the device run operator i? */
 static bool on_npu(const struct cc *cc, int i)
 {
 	return i >= 0 && (cc->ops[i].state == OP_NODE || cc->ops[i].state == OP_ALIAS);
 }
 
-/* Something that the device does makes x or reads y. */
+/* Does the device make x or read y? */
 static bool beside_npu(const struct cc *cc, int x, int y)
 {
 	const struct cten *c = &cc->ten[y];
@@ -600,6 +634,7 @@ static bool beside_npu(const struct cc *cc, int x, int y)
 	return false;
 }
 
+/* Match CLAMP or CAST of floats on its own. 1 matched, 0 not (reason set), or a negative errno */
 int match_float_unary(struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];

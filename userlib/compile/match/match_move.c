@@ -14,12 +14,13 @@
 
 #define FUNC(name) WEFT_ALU_FUNC_##name
 
+/* Tensor t of the graph. */
 static const weft_tensor *tensor(const struct cc *cc, int t)
 {
 	return &cc->g->tensors[t].t;
 }
 
-/* All of the result; the operand still without steps, which are in x. */
+/* Begin a nest that moves elements to all of operator i's result; the operand has no steps yet, they are in x. */
 static struct loop_nest move(const struct cc *cc, int i, int64_t x[WEFT_MAX_RANK])
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -30,6 +31,7 @@ static struct loop_nest move(const struct cc *cc, int i, int64_t x[WEFT_MAX_RANK
 	return s;
 }
 
+/* Match SLICE. 1 matched, 0 not (reason set), or a negative errno */
 static int slice(struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -43,6 +45,7 @@ static int slice(struct cc *cc, int i)
 	return nest_add_node(cc, i, &s, true, true);
 }
 
+/* Match TRANSPOSE. 1 matched, 0 not (reason set), or a negative errno */
 static int transpose(struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -54,6 +57,7 @@ static int transpose(struct cc *cc, int i)
 	return nest_add_node(cc, i, &s, true, true);
 }
 
+/* Match REVERSE. 1 matched, 0 not (reason set), or a negative errno */
 static int reverse(struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -68,7 +72,10 @@ static int reverse(struct cc *cc, int i)
 	return nest_add_node(cc, i, &s, true, true);
 }
 
-/* Every dimension twice: which copy, and where in it. */
+/*
+ * Match TILE: every dimension becomes two, which copy and where in it. 1 matched, 0 not (reason set),
+ * or a negative errno
+ */
 static int tile(struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -91,14 +98,17 @@ static int tile(struct cc *cc, int i)
 	return nest_add_node(cc, i, &s, true, true);
 }
 
-/* Of the result's dimension d only [lo, +n). */
+/* Let a nest make only [lo, +n) of the result's dimension d. */
 static void restrict_to(struct loop_nest *s, int d, int64_t lo, int64_t n)
 {
 	s->y.off += lo * s->y.step[d];
 	s->dim[d] = n;
 }
 
-/* Along each dimension what is before and behind the operand, within the operand's part of those before it. */
+/*
+ * Match PAD: along each dimension fill what is before and behind the operand, within its part of the
+ * dimensions before; then copy it. 1 matched, 0 not (reason set), or a negative errno
+ */
 static int pad(struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -135,6 +145,10 @@ static int pad(struct cc *cc, int i)
 	return err > 0 ? nest_add_node(cc, i, &rest, true, true) : err;
 }
 
+/*
+ * Match GATHER as a look-up along rows. Indices count forwards, so a reversed operand is read in its
+ * own order. 1 matched, 0 not (reason set), or a negative errno
+ */
 static int gather(struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -147,7 +161,6 @@ static int gather(struct cc *cc, int i)
 	s.a.step[0] = index[0];
 	s.a.step[1] = index[1];
 	s.b = nest_view(cc, o->in[0], false, x);
-	/* Indices count forwards. */
 	if (x[1] < 0) {
 		s.b = nest_tensor(cc, o->in[0], false);
 		nest_strides(cc, o->in[0], x);
@@ -159,6 +172,7 @@ static int gather(struct cc *cc, int i)
 	return nest_add_node(cc, i, &s, true, true);
 }
 
+/* Match SCATTER. 1 matched, 0 not (reason set), or a negative errno */
 static int scatter(struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -184,6 +198,7 @@ static int scatter(struct cc *cc, int i)
 	return nest_add_node(cc, i, &s, true, true);
 }
 
+/* Match CONCAT as one copy for each operand. 1 matched, 0 not (reason set), or a negative errno */
 static int concat(struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -220,6 +235,7 @@ struct sampling {
 
 #define MAX_COPIES 16
 
+/* Nearest: find whether results come in groups of equally many with one neighbour, at equal distances. */
 static void find_period(struct sampling *s)
 {
 	int64_t times = 1;
@@ -233,6 +249,7 @@ static void find_period(struct sampling *s)
 	s->times = times;
 }
 
+/* Find the neighbours and weights of all results along one axis. 0 or -ENOMEM; sample_free() in any case */
 static int sample(struct sampling *s, int64_t in, int64_t out, int n, int d, int offset, bool smooth)
 {
 	*s = (struct sampling){ .in = in, .out = out, .same = in == out && !smooth };
@@ -257,6 +274,7 @@ static int sample(struct sampling *s, int64_t in, int64_t out, int n, int d, int
 	return 0;
 }
 
+/* Free what sample() allocated. */
 static void sample_free(struct sampling *s)
 {
 	free(s->index);
@@ -266,7 +284,7 @@ static void sample_free(struct sampling *s)
 /* x seen as [outer][in][inner]; the same of the result. */
 struct shape3 { int64_t outer, inner; };
 
-/* y = the lines of x that the indices name, `per` of them for each result. */
+/* Add a nest: y = the lines of x that the indices name, `per` of them for each result. 1 or a negative errno */
 static int choose(struct cc *cc, int i, const struct sampling *p, int per, struct shape3 h, struct nest_operand x,
                   struct nest_operand y, bool last)
 {
@@ -291,7 +309,7 @@ static int choose(struct cc *cc, int i, const struct sampling *p, int per, struc
 	return nest_add_node(cc, i, &s, last, last);
 }
 
-/* y = two lines of x by two weights. */
+/* Add a nest: y = two lines of x by two weights. 1 or a negative errno */
 static int weigh(struct cc *cc, int i, const struct sampling *p, struct shape3 h, struct nest_operand x, struct nest_operand y,
                  bool last)
 {
@@ -318,7 +336,10 @@ static int weigh(struct cc *cc, int i, const struct sampling *p, struct shape3 h
 	return nest_add_node(cc, i, &s, last, last);
 }
 
-/* Along one axis: chosen, and where smooth weighted, by way of a storage of its own. */
+/*
+ * Resize along one axis: lines are chosen, and where smooth weighted, by way of a storage of its own.
+ * 1 or a negative errno
+ */
 static int along(struct cc *cc, int i, const struct sampling *p, bool smooth, struct shape3 h, struct nest_operand x,
                  struct nest_operand y, bool last)
 {
@@ -332,7 +353,7 @@ static int along(struct cc *cc, int i, const struct sampling *p, bool smooth, st
 	return err < 0 ? err : weigh(cc, i, p, h, b, y, last);
 }
 
-/* Every line so many times: moves, in whole words where pixels are. */
+/* Resize by repeating every line equally often: moves, in whole words where pixels are. 1 or a negative errno */
 static int repeat(struct cc *cc, int i, const struct sampling *py, const struct sampling *px)
 {
 	const weft_tensor *y = tensor(cc, cc->g->ops[i].out[0]);
@@ -350,6 +371,7 @@ static int repeat(struct cc *cc, int i, const struct sampling *py, const struct 
 	return nest_add_node(cc, i, &s, true, true);
 }
 
+/* Resize along columns, then along rows. 1 or a negative errno */
 static int resize_both(struct cc *cc, int i, const struct sampling *py, const struct sampling *px, bool smooth)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -374,6 +396,7 @@ static int resize_both(struct cc *cc, int i, const struct sampling *py, const st
 	return along(cc, i, py, smooth, hy, mid, out, true);
 }
 
+/* Find neighbours and weights along both axes. */
 static int sample_both(const struct cc *cc, int i, struct sampling *py, struct sampling *px)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -385,7 +408,10 @@ static int sample_both(const struct cc *cc, int i, struct sampling *py, struct s
 	return err ? err : sample(px, x->dim[2], y->dim[2], a->scale_x_n, a->scale_x_d, a->offset_x, smooth);
 }
 
-/* The first of each line's results, the second, and so on: copies by the elementwise engine. */
+/*
+ * Resize by copies of the elementwise engine: the first of each line's results, the second, and so on.
+ * 1 or a negative errno
+ */
 static int copies(struct cc *cc, int i, const struct sampling *py, const struct sampling *px)
 {
 	for (int64_t k = 0; k < py->times * px->times; k++) {
@@ -410,6 +436,7 @@ static int copies(struct cc *cc, int i, const struct sampling *py, const struct 
 	return 1;
 }
 
+/* Match RESIZE without the alu: nearest, whole multiples. 1 matched, 0 not (reason set), or a negative errno */
 int match_resize(struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -427,6 +454,7 @@ int match_resize(struct cc *cc, int i)
 	return err;
 }
 
+/* Match RESIZE. 1 matched, 0 not (reason set), or a negative errno */
 static int resize(struct cc *cc, int i)
 {
 	const struct weft_attr_resize *a = &cc->g->ops[i].attr.resize;
@@ -444,7 +472,10 @@ static int resize(struct cc *cc, int i)
 	return err;
 }
 
-/* What is only another shape of its operand, as a copy of its own. */
+/*
+ * Match what is only another shape of its operand, as a copy of its own. 1 matched, 0 not (reason
+ * set), or a negative errno
+ */
 int match_same(struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -461,6 +492,7 @@ int match_same(struct cc *cc, int i)
 	return nest_add_node(cc, i, &s, true, true);
 }
 
+/* Match an operator that only moves elements. 1 matched, 0 not (reason set), or a negative errno */
 int match_move(struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];

@@ -9,6 +9,7 @@
 
 #include "match.h"
 
+/* Set kernel, stride and padding of a pool. */
 void set_pool_window(struct node *nd, const struct weft_attr_pool *a)
 {
 	nd->win.kh = a->kernel[0];
@@ -19,6 +20,7 @@ void set_pool_window(struct node *nd, const struct weft_attr_pool *a)
 	nd->win.pl = a->pad[2];
 }
 
+/* Match AVG_POOL2D or MAX_POOL2D of integers. 1 matched, 0 not (reason set), or a negative errno */
 int match_pool(struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -56,7 +58,10 @@ static int axis4(const struct cc *cc, int i)
 	return 4 - cc->g->tensors[o->in[0]].t.rank + o->attr.axis.axis;
 }
 
-/* i is the first of one or two REDUCE_SUMs. */
+/*
+ * Match a mean: one or two REDUCE_SUMs, of which i is the first, between two RESCALEs. 1 matched, 0
+ * not (reason set), or a negative errno
+ */
 int match_mean(struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];

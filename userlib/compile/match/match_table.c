@@ -25,6 +25,7 @@
 /* Every int32 from here on is infinity in fp16. */
 #define FP16_BEYOND 65520
 
+/* All of a storage as a dense tensor with t's shape. */
 struct nest_operand table_dense(const struct cc *cc, int root, int type, int t)
 {
 	const weft_tensor *x = &cc->g->tensors[t].t;
@@ -38,7 +39,7 @@ struct nest_operand table_dense(const struct cc *cc, int root, int type, int t)
 	return o;
 }
 
-/* A storage for as many elements as t has. */
+/* A new storage for as many elements as t has, as an operand; its root is negative without memory. */
 static struct nest_operand between(struct cc *cc, int type, int t)
 {
 	int root = cc_new_root(cc, weft_tensor_elements(&cc->g->tensors[t].t) * alu_bytes(type));
@@ -46,6 +47,7 @@ static struct nest_operand between(struct cc *cc, int type, int t)
 	return table_dense(cc, root, type, t);
 }
 
+/* Tensor t as an operand with its steps. */
 static struct nest_operand codes(const struct cc *cc, int t, bool is_unsigned)
 {
 	int64_t stride[WEFT_MAX_RANK];
@@ -55,12 +57,15 @@ static struct nest_operand codes(const struct cc *cc, int t, bool is_unsigned)
 	return o;
 }
 
-/* y = func(a, b) over the elements of t; the last one of operator i writes its result. */
+/*
+ * Add a nest: y = func(a, b) over the elements of the operand of operator i; last: y is its result. 1
+ * or a negative errno
+ */
 static int apply(struct cc *cc, int i, int func, struct nest_operand a, struct nest_operand b, struct nest_operand y, bool last)
 {
 	struct loop_nest s;
 
-	/* A storage that could not be had. */
+	/* between() had no memory for a storage. */
 	if (y.root < 0 || (a.root < 0 && a.t < 0))
 		return -ENOMEM;
 	memset(&s, 0, sizeof s);
@@ -72,6 +77,7 @@ static int apply(struct cc *cc, int i, int func, struct nest_operand a, struct n
 	return nest_add_node(cc, i, &s, last, last);
 }
 
+/* Add a nest: y = t[x] over the elements of operator i's operand; last: y is its result. 1 or a negative errno */
 int table_apply(struct cc *cc, int i, const struct table *t, struct nest_operand x, struct nest_operand y, bool last)
 {
 	struct loop_nest s;
@@ -89,7 +95,10 @@ int table_apply(struct cc *cc, int i, const struct table *t, struct nest_operand
 	return nest_add_node(cc, i, &s, last, last);
 }
 
-/* Unary operator i of the numbers, or codes, from 0 to n - 1. */
+/*
+ * Let golden run unary operator i on the numbers, or codes, from 0 to n - 1; y->data is to be freed. 0
+ * or a negative errno
+ */
 static int run_golden(const struct cc *cc, int i, int64_t n, weft_tensor *y)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -110,6 +119,7 @@ static int run_golden(const struct cc *cc, int i, int64_t n, weft_tensor *y)
 	return err;
 }
 
+/* Make a constant table of y, which is freed; its root is err if that is not 0. */
 static struct table keep(struct cc *cc, weft_tensor *y, int type, int err)
 {
 	int root = err ? err : nest_const(cc, y->data, (int64_t)weft_tensor_bytes(y));
@@ -120,6 +130,10 @@ static struct table keep(struct cc *cc, weft_tensor *y, int type, int err)
 
 /* ---- operators on single elements ---- */
 
+/*
+ * Match a unary operator on elements of up to 16 bits by a table of all its results. 1 matched, 0 not
+ * (reason set), or a negative errno
+ */
 int match_by_table(struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -132,7 +146,10 @@ int match_by_table(struct cc *cc, int i)
 	return table_apply(cc, i, &t, codes(cc, o->in[0], true), table_dense(cc, cc->ten[o->out[0]].v.root, t.type, o->out[0]), true);
 }
 
-/* The table has the absolute values; those beyond int32 are one more than its largest. */
+/*
+ * CAST of a 16-bit float to int32: the table has the absolute values, those beyond int32 are one more
+ * than its largest; the sign is put back by an exclusive or and a subtraction. 1 or a negative errno
+ */
 static int float_to_int32(struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -145,10 +162,10 @@ static int float_to_int32(struct cc *cc, int i)
 			((uint32_t *)y.data)[k] = UINT32_C(1) << 31;
 	struct table t = keep(cc, &y, TYPE(UINT32), err);
 	struct nest_operand code = between(cc, TYPE(UINT16), x), value = between(cc, TYPE(UINT32), x);
-	struct nest_operand sign = between(cc, TYPE(INT16), x), transposed = between(cc, TYPE(INT48), x);
+	struct nest_operand sign = between(cc, TYPE(INT16), x), flipped = between(cc, TYPE(INT48), x);
 	struct loop_nest s = { .func = FUNC(SUB) };
 	nest_over(cc, &s, o->out[0]);
-	s.a = transposed;
+	s.a = flipped;
 	s.b = sign;
 	s.clamp = true;
 	s.lo = INT32_MIN;
@@ -156,11 +173,12 @@ static int float_to_int32(struct cc *cc, int i)
 	if ((err = apply(cc, i, FUNC(AND), codes(cc, x, true), nest_number(0x7fff), code, false)) < 0 ||
 	    (err = table_apply(cc, i, &t, code, value, false)) < 0 ||
 	    (err = apply(cc, i, FUNC(SHR), codes(cc, x, false), nest_number(15), sign, false)) < 0 ||
-	    (err = apply(cc, i, FUNC(XOR), value, sign, transposed, false)) < 0)
+	    (err = apply(cc, i, FUNC(XOR), value, sign, flipped, false)) < 0)
 		return err;
 	return nest_add_node(cc, i, &s, true, true);
 }
 
+/* CAST of int32 to fp16: a table of absolute values up to what is infinity, then the sign. 1 or a negative errno */
 static int int32_to_fp16(struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -184,7 +202,10 @@ static int int32_to_fp16(struct cc *cc, int i)
 	return apply(cc, i, FUNC(OR), code, sign, table_dense(cc, cc->ten[o->out[0]].v.root, TYPE(UINT16), o->out[0]), true);
 }
 
-/* A 16-bit float's absolute value is in the table; its sign goes up 16 bits. */
+/*
+ * CAST of a 16-bit float to fp32: its absolute value is in the table; its sign goes up 16 bits. 1 or a
+ * negative errno
+ */
 static int float_to_fp32(struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -203,7 +224,10 @@ static int float_to_fp32(struct cc *cc, int i)
 	return apply(cc, i, FUNC(OR), value, high, table_dense(cc, cc->ten[o->out[0]].v.root, TYPE(UINT32), o->out[0]), true);
 }
 
-/* |x| with its highest one in bit 31, rounded to nearest even at bit 31 - fraction: r, and how far it went up. */
+/*
+ * Add nests that compute |x| (size), how far it goes up until its highest one is in bit 31 (up), and
+ * the result shifted down by `shift` and rounded to nearest even (r). 1 or a negative errno
+ */
 static int normalise(struct cc *cc, int i, int shift, struct nest_operand size, struct nest_operand up, struct nest_operand r)
 {
 	int x = cc->g->ops[i].in[0], err;
@@ -221,7 +245,10 @@ static int normalise(struct cc *cc, int i, int shift, struct nest_operand size, 
 	return apply(cc, i, FUNC(SHR), half, nest_number(shift), r, false);
 }
 
-/* int16 or int32 to fp32 or bf16: where r rounds up to the next power of two, the sum carries into the exponent. */
+/*
+ * CAST of int16 or int32 to fp32 or bf16. Where r rounds up to the next power of two, the sum carries
+ * into the exponent. 1 or a negative errno
+ */
 static int int_to_float(struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -249,6 +276,10 @@ static int int_to_float(struct cc *cc, int i)
 	             table_dense(cc, cc->ten[o->out[0]].v.root, narrow ? TYPE(UINT16) : TYPE(UINT32), o->out[0]), true);
 }
 
+/*
+ * Match a CAST between an integer and a float, or between floats. 1 matched, 0 not (reason set), or a
+ * negative errno
+ */
 int match_cast_by_table(struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -270,12 +301,16 @@ int match_cast_by_table(struct cc *cc, int i)
 
 /* ---- in the order of integers ---- */
 
-/* What has a key of as many bits as a code: without FNUZ there is room for NaN at either end. */
+/*
+ * Is there an integer key of as many bits as a code, in the order of the values? Without FNUZ there is
+ * room for NaN at either end.
+ */
 static bool has_keys(weft_dtype t)
 {
 	return t == WEFT_FP8E4M3 || t == WEFT_FP8E5M2 || t == WEFT_FP16 || t == WEFT_BF16;
 }
 
+/* The key of a code: keys are in the order of the values. two_zeros: -0 has one of its own. */
 static int64_t key_of(weft_dtype t, uint32_t code, int64_t nan_key, bool two_zeros)
 {
 	uint32_t sign = UINT32_C(1) << (8 * weft_dtype_bytes(t) - 1);
@@ -286,6 +321,7 @@ static int64_t key_of(weft_dtype t, uint32_t code, int64_t nan_key, bool two_zer
 	return code & sign ? -size - two_zeros : size;
 }
 
+/* A table with an entry of the size of a code for every code; data is NULL without memory. */
 static weft_tensor of_codes(weft_dtype t)
 {
 	weft_tensor y = { .dtype = weft_dtype_bytes(t) == 1 ? WEFT_INT8 : WEFT_INT16, .rank = 1 };
@@ -295,6 +331,7 @@ static weft_tensor of_codes(weft_dtype t)
 	return y;
 }
 
+/* Set entry k. */
 static void set(weft_tensor *y, int64_t k, int64_t v)
 {
 	if (y->dtype == WEFT_INT8)
@@ -303,7 +340,7 @@ static void set(weft_tensor *y, int64_t k, int64_t v)
 		((int16_t *)y->data)[k] = (int16_t)v;
 }
 
-/* Codes to keys, NaN below or above all. */
+/* A table from codes to keys, NaN below or above all. */
 static struct table keys(struct cc *cc, weft_dtype t, bool nan_low, bool two_zeros)
 {
 	weft_tensor y = of_codes(t);
@@ -314,7 +351,7 @@ static struct table keys(struct cc *cc, weft_dtype t, bool nan_low, bool two_zer
 	return keep(cc, &y, alu_type(y.dtype, false), y.data ? 0 : -ENOMEM);
 }
 
-/* And back, NaN being below all. */
+/* A table back, NaN being below all. */
 static struct table codes_of_keys(struct cc *cc, weft_dtype t)
 {
 	weft_tensor y = of_codes(t);
@@ -330,6 +367,7 @@ static struct table codes_of_keys(struct cc *cc, weft_dtype t)
 	return keep(cc, &y, alu_type(y.dtype, true), y.data ? 0 : -ENOMEM);
 }
 
+/* Match ARGMAX of floats: of their keys. 1 matched, 0 not (reason set), or a negative errno */
 int match_float_argmax(struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -343,7 +381,7 @@ int match_float_argmax(struct cc *cc, int i)
 	return err < 0 ? err : nest_fold(cc, i, FUNC(ARGMAX), k);
 }
 
-/* MAX_POOL2D of integers between two storages. */
+/* Add MAX_POOL2D of integers between two storages. 1 or a negative errno */
 static int pool_keys(struct cc *cc, int i, int from, int to)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -363,6 +401,7 @@ static int pool_keys(struct cc *cc, int i, int from, int to)
 	return 1;
 }
 
+/* Match MAX_POOL2D that ignores NaN: by keys. 1 matched, 0 not (reason set), or a negative errno */
 int match_pool_by_keys(struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];

@@ -6,6 +6,7 @@
 
 #include "match.h"
 
+/* Does something before t run on the device, so that a trip there is no detour? */
 bool near_npu(const struct cc *cc, int t)
 {
 	int i = cc->g->tensors[t].producer;
@@ -15,6 +16,7 @@ bool near_npu(const struct cc *cc, int t)
 	return i >= 0 && (cc->ops[i].state == OP_NODE || cc->ops[i].state == OP_ALIAS);
 }
 
+/* Match a RESCALE, behind which a CLAMP may follow, or a CLAMP. 1 matched, 0 not (reason set), or a negative errno */
 int match_unary(struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -60,7 +62,7 @@ int match_unary(struct cc *cc, int i)
 	return 1;
 }
 
-/* What of node i reads or writes a root: input, addend, third operand, result. */
+/* The views by which node i reads or writes roots: input, result, second and third operand. How many */
 static int views_of(struct cc *cc, int i, struct view *all[4])
 {
 	struct node *nd = &cc->nodes[i];
@@ -76,8 +78,9 @@ static int views_of(struct cc *cc, int i, struct view *all[4])
 }
 
 /*
- * Every first, second, ... row, column and channel of the dense root, as a
- * TRANSPOSE_CONV2D's part has it; or rows and columns as one, where they are that in to as well.
+ * Can the view move with its root into `to`? So it can if it takes every first, second, ... row,
+ * column and channel of the dense root, as a part of TRANSPOSE_CONV2D does, or rows and columns as one
+ * where they are that in `to` as well.
  */
 static bool keeps_shape(const struct view *v, const struct view *own, const struct view *to)
 {
@@ -96,7 +99,7 @@ static bool keeps_shape(const struct view *v, const struct view *own, const stru
 	return true;
 }
 
-/* All views with this root move into the view to, which has the root's own shape. */
+/* Move all views with this root into the view `to`, which has the root's own shape. */
 static void move_root(struct cc *cc, int root, const struct view *to)
 {
 	const struct view own = view_dense(root, to->dim, view_elem(to));
@@ -120,7 +123,10 @@ static void move_root(struct cc *cc, int root, const struct view *to)
 	cc->ten[root].v = *to;
 }
 
-/* Only nodes touch the tensor, through its own shape: it can live inside another, as to. */
+/*
+ * Can tensor t live inside another one, as `to`? So it can if only nodes touch it, through its own
+ * shape, and it is no output.
+ */
 static bool can_move(struct cc *cc, int t, int concat, const struct view *to)
 {
 	const struct cten *c = &cc->ten[t];
@@ -144,7 +150,7 @@ static bool can_move(struct cc *cc, int t, int concat, const struct view *to)
 	return times == 1;
 }
 
-/* Copy of an operand that cannot be written in place. */
+/* Add a copy of an operand that cannot be written in place. 0 or -ENOMEM */
 static int copy_in(struct cc *cc, int i, int t, const struct view *to)
 {
 	struct node *nd = new_node(cc, NODE_ELT, i, i);
@@ -156,6 +162,10 @@ static int copy_in(struct cc *cc, int i, int t, const struct view *to)
 	return 0;
 }
 
+/*
+ * Match CONCAT: operands are written in place where that is possible, and copied where it is not. 1
+ * matched, 0 not (reason set), or a negative errno
+ */
 int match_concat(struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];

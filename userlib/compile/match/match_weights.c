@@ -12,7 +12,6 @@
 
 #include "match_weights.h"
 
-
 #define FUNC(name) WEFT_ALU_FUNC_##name
 #define TYPE(name) WEFT_ALU_A_TYPE_##name
 
@@ -25,16 +24,19 @@ struct weights {
 	int64_t oc, ic, kh, kw, tiles, chunks;
 };
 
+/* Add a node of this nest. 1 or a negative errno */
 static int add(struct weights *p, const struct loop_nest *s)
 {
 	return nest_add_node(p->cc, p->i, s, false, false);
 }
 
+/* A nest of func from a to y, without dimensions. */
 static struct loop_nest nest_of(int func, struct nest_operand a, struct nest_operand y)
 {
 	return (struct loop_nest){ .func = func, .axis = -1, .a = a, .b = nest_number(0), .c = nest_number(0), .y = y };
 }
 
+/* Add a dimension of n elements, with the steps of a and y. */
 static void dimension(struct loop_nest *s, int64_t n, int64_t a, int64_t y)
 {
 	s->a.step[s->n_dims] = a;
@@ -42,7 +44,7 @@ static void dimension(struct loop_nest *s, int64_t n, int64_t a, int64_t y)
 	s->dim[s->n_dims++] = n;
 }
 
-/* All weights hold the zero point where nothing else will be written. */
+/* Fill bytes of a storage with the zero point: it stays where nothing else will be written. 1 or a negative errno */
 static int fill(struct weights *p, int w_zp, int root, int64_t base, int64_t bytes)
 {
 	int8_t v = (int8_t)w_zp;
@@ -56,7 +58,10 @@ static int fill(struct weights *p, int w_zp, int root, int64_t base, int64_t byt
 	return add(p, &s);
 }
 
-/* Tiles [t, +nt) of nc channels each, chunks [q, +nq) of nj inputs each. */
+/*
+ * Move a rectangle of weights: tiles [t, +nt) of nc channels each, chunks [q, +nq) of nj inputs each.
+ * 1 or a negative errno
+ */
 static int region(struct weights *p, const struct wview *w, struct nest_operand from, int64_t t, int64_t nt, int64_t nc,
                   int64_t q, int64_t nq, int64_t nj)
 {
@@ -76,7 +81,10 @@ static int region(struct weights *p, const struct wview *w, struct nest_operand 
 	return add(p, &s);
 }
 
-/* Depth and channels side by side, in a storage of their own. */
+/*
+ * Move weights so that depth and channels lie side by side, in a storage of their own; *w and *from
+ * then say so. 1 or a negative errno
+ */
 static int join_depth(struct weights *p, struct wview *w, struct nest_operand *from)
 {
 	int64_t depth = p->ic / w->n_ic;
@@ -96,6 +104,7 @@ static int join_depth(struct weights *p, struct wview *w, struct nest_operand *f
 	return add(p, &s);
 }
 
+/* Move the weights of a convolution: full tiles and chunks, and those that are not full. 1 or a negative errno */
 static int move_weights(struct weights *p, int w_zp, struct wview w, struct nest_operand from)
 {
 	int64_t n = p->cc->n, full_t = p->oc / n, rest_c = p->oc % n, full_q = p->ic / n, rest_j = p->ic % n;
@@ -116,7 +125,10 @@ static int move_weights(struct weights *p, int w_zp, struct wview w, struct nest
 	return err;
 }
 
-/* Which weight of a tap byte j of word c of each tile is; `oc` where it is none. */
+/*
+ * A constant that says which weight of a tap byte j of word c of each tile is; oc where it is none.
+ * Its root or a negative errno
+ */
 static int diagonal_index(struct weights *p, int64_t m)
 {
 	int64_t n = p->cc->n, all = p->tiles * n * n;
@@ -133,7 +145,10 @@ static int diagonal_index(struct weights *p, int64_t m)
 	return root;
 }
 
-/* Block diagonal: every byte is one of its tap's weights, or the zero point that stands behind them. */
+/*
+ * Lay out depthwise weights block diagonal: every byte is one of its tap's weights, or the zero point
+ * that stands behind them. 1 or a negative errno
+ */
 static int move_diagonal(struct weights *p, int w_zp, int64_t m, struct nest_operand from)
 {
 	int64_t n = p->cc->n, taps = p->kh * p->kw, row = p->oc + 1;
@@ -162,7 +177,7 @@ static int move_diagonal(struct weights *p, int w_zp, int64_t m, struct nest_ope
 	return add(p, &s);
 }
 
-/* Only the bias counts, as the sums stay what they are. */
+/* Write biases into records. Only the bias counts there, since sums stay what they are. 1 or a negative errno */
 static int move_bias(struct weights *p, int bias)
 {
 	struct nest_operand b = nest_tensor(p->cc, bias, false);
@@ -172,6 +187,10 @@ static int move_bias(struct weights *p, int bias)
 	return add(p, &s);
 }
 
+/*
+ * Once for all nodes that share computed float8 weights: give them a storage where -0, which would be
+ * no product, is +0. 1 or a negative errno
+ */
 int weights_plain(struct cc *cc, int i, struct node *shape)
 {
 	int64_t bytes = (int64_t)weft_tensor_bytes(&cc->g->tensors[shape->wt.w].t);
@@ -195,6 +214,7 @@ int weights_plain(struct cc *cc, int i, struct node *shape)
 	return add(&p, &s);
 }
 
+/* Lay out the computed weights of a node of this shape. The storage's number or a negative errno */
 int weights_computed(struct cc *cc, int i, const struct node *shape, int64_t oc, int64_t ic)
 {
 	bool diagonal = shape->kind == NODE_DWCONV;

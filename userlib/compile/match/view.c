@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tensors as four-dimensional strided views of some root's storage. */
+/*
+ * Tensors as four-dimensional strided views of some root's storage.
+ */
 #include "userlib/compile/ir.h"
 
-/* Right-aligned: rank 2 [M,K] is 1,1,M,K; ranks above 4 fold into n. */
+/* A tensor's dimensions as n, y, x, c, right-aligned: rank 2 [M,K] is 1,1,M,K; ranks above 4 fold into n. */
 void view_dims(const weft_tensor *t, int64_t dim[4])
 {
 	int extra = t->rank > 4 ? t->rank - 4 : 0;
@@ -15,6 +17,7 @@ void view_dims(const weft_tensor *t, int64_t dim[4])
 		dim[4 - t->rank + i] *= t->dim[i];
 }
 
+/* The view of a dense row-major tensor. */
 struct view view_dense(int root, const int64_t dim[4], int64_t elem_bytes)
 {
 	struct view v = { .root = root };
@@ -27,12 +30,13 @@ struct view view_dense(int root, const int64_t dim[4], int64_t elem_bytes)
 	return v;
 }
 
+/* Elements of a view. */
 int64_t view_elements(const struct view *v)
 {
 	return v->dim[0] * v->dim[1] * v->dim[2] * v->dim[3];
 }
 
-/* Steps of dimensions with one element do not matter. */
+/* Do the elements lie side by side in the order n, y, x, c? Steps of dimensions with one element do not matter. */
 bool view_is_dense(const struct view *v)
 {
 	int64_t want = v->step[3];
@@ -45,6 +49,7 @@ bool view_is_dense(const struct view *v)
 	return true;
 }
 
+/* The same elements with other dimensions; v is dense and the counts agree. */
 struct view view_reshape(const struct view *v, int64_t n, int64_t y, int64_t x, int64_t c)
 {
 	struct view r = view_dense(v->root, (int64_t[4]){ n, y, x, c }, v->step[3]);

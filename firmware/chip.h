@@ -41,12 +41,13 @@ struct boot_info {
 	uint32_t boot_count, cause;
 	uint32_t refused[2];   /* enum weft_msg_error per slot; 0: not tried, or good */
 	uint32_t fw_version, fw_crc;
+	uint32_t boot_id;      /* of this start; 0: nobody has asked yet */
 };
 
 #define BOOT_INFO ((struct boot_info *)RAM_BOOT_INFO)
 
 /* sys_scratch: what survives a reset. */
-enum { SCRATCH_BOOTS = 0, SCRATCH_BITES = 1, SCRATCH_TRAPS = 2 };
+enum { SCRATCH_BOOTS = 0, SCRATCH_BITES = 1, SCRATCH_TRAPS = 2, SCRATCH_ID = 3 };
 
 static inline void wdt_kick(void)
 {

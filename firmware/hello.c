@@ -13,9 +13,29 @@ static void put_serial(void)
 		reply_put(valid ? b.serial[i] : 0);
 }
 
+/*
+ * A number that another start has only by chance. The chip has no source of random bits, but the moment of a
+ * host's first question is one: the timer counts cycles since the reset. The numbers of the starts before go
+ * into it, so that they never repeat one after the other, and a start after power was off, whose count of
+ * starts begins anew, does not look like the first one before.
+ */
+static uint32_t boot_id(struct boot_info *b)
+{
+	if (!b->boot_id) {
+		const uint32_t before = CHIP(WEFT_CHIP_SYS_SCRATCH(SCRATCH_ID));
+		const uint32_t from[4] = { before, CHIP(WEFT_CHIP_TIMER_LO), b->boot_count, b->fw_crc };
+
+		b->boot_id = crc32_words(0, from, 4);
+		while (!b->boot_id || b->boot_id == before)
+			b->boot_id++;
+		CHIP(WEFT_CHIP_SYS_SCRATCH(SCRATCH_ID)) = b->boot_id;
+	}
+	return b->boot_id;
+}
+
 void hello(void)
 {
-	const struct boot_info *b = BOOT_INFO;
+	struct boot_info *b = BOOT_INFO;
 	enum weft_msg_error error = msg_in[1] >> 16 == WEFT_MSG_MAJOR ? WEFT_MSG_ERR_OK : WEFT_MSG_ERR_VERSION;
 
 	reply_begin(WEFT_MSG_HELLO, error);
@@ -35,7 +55,7 @@ void hello(void)
 	reply_put(b->trial);
 	reply_put(b->boot_count);
 	reply_put(b->cause);
-	reply_put(b->boot_count);
+	reply_put(boot_id(b));
 	reply_put(WEFT_FRAME_MSG_MAX);
 	put_serial();
 	reply_send(msg_seq());

@@ -361,6 +361,30 @@ static void resets_forget(void **state)
 	good_job(701);
 }
 
+/* Nor does a start after power was off look like one before: the count of starts is the same. */
+static void power_forgets(void **state)
+{
+	struct weft_msg_hello_reply h[3];
+	struct weft_msg_stats_reply stats;
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		card_power(&card);
+		/* A host is never as quick as another. */
+		for (int k = 0; k < i; k++)
+			card_ask(&card, WEFT_MSG_STATS, 0, 0, 0, &stats, sizeof(stats));
+		assert_true(card_hello(&card, &h[i]));
+		assert_int_equal(h[i].boot_count, 1);
+		for (int k = 0; k < i; k++)
+			assert_true(h[i].boot_id != h[k].boot_id);
+		/* As long as it runs it is the same. */
+		card.ops->link_reset(card.chip);
+		uint32_t id = h[i].boot_id;
+		assert_true(card_hello(&card, &h[i]));
+		assert_int_equal(h[i].boot_id, id);
+	}
+}
+
 static double now(void)
 {
 	struct timespec t;
@@ -439,6 +463,7 @@ int main(void)
 		cmocka_unit_test(outlives_link_resets),
 		cmocka_unit_test(resets_forget),
 		cmocka_unit_test(is_quick),
+		cmocka_unit_test(power_forgets),
 	};
 	int failed = cmocka_run_group_tests_name("functional", tests, setup, teardown);
 

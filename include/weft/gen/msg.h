@@ -321,7 +321,7 @@ struct weft_msg_hello_reply {
 	uint32_t trial; /* 1: the image is on trial; this HELLO confirms it */
 	uint32_t boot_count; /* starts since power */
 	uint32_t reset_cause; /* enum weft_chip_cause */
-	uint32_t boot_id; /* differs after every start of the core: jobs of another boot_id are gone */
+	uint32_t boot_id; /* differs after every start of the core, also from one before power was off: jobs of another boot_id are gone */
 	uint32_t max_msg; /* bytes of the longest message */
 	uint32_t serial[4]; /* of the board */
 };

@@ -14,8 +14,16 @@
 #include <unistd.h>
 #include <usbredirparser.h>
 
+#include "tools/clock.h"
 #include "card.h"
 #include "weft/gen/msg.h"
+
+/* What one host may have here: transfers, bytes of one, packets that it has not taken. */
+#define FLIGHTS_MAX 256
+#define DATA_MAX (4u << 20)
+#define PACKETS_MAX 1024
+/* Without descriptors for another connection it is looked again so much later. */
+#define DEAF_NS 100000000ull
 
 struct redir {
 	struct server s;
@@ -28,6 +36,8 @@ struct redir {
 	uint64_t dropped[16];      /* control requests that are never answered */
 	unsigned n_dropped;
 	struct flight *all;
+	unsigned n_flights;
+	uint64_t deaf_until_ns;
 };
 
 struct flight {
@@ -46,9 +56,18 @@ static void on_log(void *priv, int level, const char *text)
 		fprintf(stderr, "weft-card: %s\n", text);
 }
 
+/* A host that does not take its answers is not listened to. */
+static bool listening_to(const struct redir *r)
+{
+	return !r->p || usbredirparser_has_data_to_write(r->p) < PACKETS_MAX;
+}
+
 static int on_read(void *priv, uint8_t *data, int count)
 {
 	struct redir *r = priv;
+
+	if (!listening_to(r))
+		return 0;
 	ssize_t n = recv(r->host, data, (size_t)count, MSG_DONTWAIT);
 
 	if (n > 0)
@@ -79,6 +98,7 @@ static void release(struct flight *f)
 	while (*p != f)
 		p = &(*p)->next;
 	*p = f->next;
+	f->r->n_flights--;
 	if (f->u.in)
 		free(f->data);
 	else if (f->r->p)
@@ -115,10 +135,10 @@ static void on_bulk(void *priv, uint64_t id, struct usb_redir_bulk_packet_header
 {
 	struct redir *r = priv;
 	bool in = h->endpoint & 0x80;
-	struct flight *f = calloc(1, sizeof(*f));
 	uint32_t n = (uint32_t)h->length_high << 16 | h->length;
+	struct flight *f = r->n_flights < FLIGHTS_MAX && n <= DATA_MAX ? calloc(1, sizeof(*f)) : NULL;
 
-	uint8_t *buf = in ? malloc((size_t)n + 1) : data;
+	uint8_t *buf = !in ? data : f ? malloc((size_t)n + 1) : NULL;
 
 	if (!f || (in && !buf)) {
 		answer(&(struct flight){ .r = r, .id = id, .h = *h }, usb_redir_ioerror, 0);
@@ -136,6 +156,7 @@ static void on_bulk(void *priv, uint64_t id, struct usb_redir_bulk_packet_header
 	f->u = (struct usbdev_xfer){ .in = in, .data = f->data, .len = in ? n : (uint32_t)len, .done = on_done };
 	f->next = r->all;
 	r->all = f;
+	r->n_flights++;
 	if (h->endpoint == WEFT_USB_EP_IN || h->endpoint == WEFT_USB_EP_OUT) {
 		usbdev_bulk(r->d, &f->u);
 	} else {
@@ -345,8 +366,11 @@ static void greet(struct redir *r)
 {
 	int fd = accept4(r->fd, NULL, NULL, SOCK_CLOEXEC), size = 1 << 20;
 
-	if (fd < 0)
+	if (fd < 0) {
+		if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS)
+			r->deaf_until_ns = now_ns() + DEAF_NS;
 		return;
+	}
 	if (r->host < 0 && !usbdev_claim(r->d, r))
 		snprintf(r->who, sizeof(r->who), "a host that came over USB/IP");
 	else if (r->host < 0)
@@ -367,9 +391,10 @@ static int redir_fds(struct server *s, struct pollfd *p, int max)
 
 	if (max < 2)
 		return 0;
-	p[n++] = (struct pollfd){ r->fd, POLLIN, 0 };
+	/* A connection that cannot be taken would wake the loop without end. */
+	p[n++] = (struct pollfd){ now_ns() < r->deaf_until_ns ? -1 : r->fd, POLLIN, 0 };
 	if (r->host >= 0) {
-		p[n] = (struct pollfd){ r->host, POLLIN, 0 };
+		p[n] = (struct pollfd){ r->host, listening_to(r) ? POLLIN : 0, 0 };
 		if (usbredirparser_has_data_to_write(r->p))
 			p[n].events |= POLLOUT;
 		n++;
@@ -387,7 +412,7 @@ static void redir_work(struct server *s)
 		r->lost = true;
 	if (r->host >= 0 && r->lost)
 		hang_up(r);
-	if (poll(&p, 1, 0) > 0)
+	if (now_ns() >= r->deaf_until_ns && poll(&p, 1, 0) > 0)
 		greet(r);
 	if (r->host < 0)
 		return;

@@ -15,6 +15,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "tools/clock.h"
 #include "card.h"
 #include "weft/gen/msg.h"
 
@@ -28,6 +29,13 @@
 #define HEADER 48
 #define DEVICE_BYTES 312
 #define DATA_MAX (4u << 20)
+/* What one host may have here: transfers, their bytes, answers that it has not taken, bytes of one turn. */
+#define FLIGHTS_MAX 256
+#define FLIGHT_BYTES_MAX (32u << 20)
+#define OUT_MAX (8u << 20)
+#define TURN_MAX (4u << 20)
+/* Without descriptors for another connection it is looked again so much later. */
+#define DEAF_NS 100000000ull
 #define SPEED_HIGH 3
 #define STATUS_UNLINKED 104    /* ECONNRESET, as Linux numbers it */
 
@@ -48,6 +56,9 @@ struct usbip {
 	uint8_t *out;
 	size_t n_out, at_out, cap_out;
 	struct flight *all;
+	unsigned n_flights;
+	size_t flight_bytes;
+	uint64_t deaf_until_ns;
 };
 
 static void be16(uint8_t *p, unsigned v)
@@ -69,8 +80,11 @@ static uint32_t get32(const uint8_t *p)
 
 static void put(struct usbip *s, const void *data, size_t n)
 {
-	if (s->at_out == s->n_out)
-		s->at_out = s->n_out = 0;
+	if (s->at_out > s->n_out / 2) {
+		memmove(s->out, s->out + s->at_out, s->n_out - s->at_out);
+		s->n_out -= s->at_out;
+		s->at_out = 0;
+	}
 	if (s->n_out + n > s->cap_out) {
 		size_t cap = 2 * (s->n_out + n);
 		uint8_t *p = realloc(s->out, cap);
@@ -165,6 +179,8 @@ static void release(struct flight *f)
 	while (*p != f)
 		p = &(*p)->next;
 	*p = f->next;
+	f->s->n_flights--;
+	f->s->flight_bytes -= f->u.len;
 	free(f->u.data);
 	free(f);
 }
@@ -197,8 +213,9 @@ static void submit(struct usbip *s, const uint8_t *h, const uint8_t *data, uint3
 		put_ret(s, RET_SUBMIT, seq, -EPIPE, 0, NULL);
 		return;
 	}
-	struct flight *f = calloc(1, sizeof(*f));
-	uint8_t *room = malloc((size_t)len + 1);
+	const bool room_left = s->n_flights < FLIGHTS_MAX && s->flight_bytes + len <= FLIGHT_BYTES_MAX;
+	struct flight *f = room_left ? calloc(1, sizeof(*f)) : NULL;
+	uint8_t *room = f ? malloc((size_t)len + 1) : NULL;
 	if (!f || !room) {
 		free(f);
 		free(room);
@@ -212,6 +229,8 @@ static void submit(struct usbip *s, const uint8_t *h, const uint8_t *data, uint3
 		memcpy(f->u.data, data, len);
 	f->next = s->all;
 	s->all = f;
+	s->n_flights++;
+	s->flight_bytes += len;
 	usbdev_bulk(s->d, &f->u);
 }
 
@@ -270,9 +289,31 @@ static void hang_up(struct usbip *s)
 	usbdev_release(s->d, s);
 }
 
+/* A host that does not take its answers is not listened to. */
+static bool listening_to(const struct usbip *s)
+{
+	return s->n_out - s->at_out < OUT_MAX;
+}
+
+/* Whole commands of what came; those that are not answered yet stay. */
+static void parse(struct usbip *s)
+{
+	size_t used = 0, k = 1;
+
+	while (k && !s->lost && listening_to(s)) {
+		k = s->imported ? command(s, s->in + used, s->n_in - used)
+		                : op_request(s, s->in + used, s->n_in - used);
+		used += k;
+	}
+	memmove(s->in, s->in + used, s->n_in - used);
+	s->n_in -= used;
+}
+
 static void receive(struct usbip *s)
 {
-	for (;;) {
+	if (s->n_in)
+		parse(s);
+	for (size_t all = 0; all < TURN_MAX && listening_to(s);) {
 		if (s->cap_in - s->n_in < 65536) {
 			uint8_t *p = realloc(s->in, 2 * s->cap_in + 131072);
 			if (!p) {
@@ -289,14 +330,8 @@ static void receive(struct usbip *s)
 			return;
 		}
 		s->n_in += (size_t)n;
-		size_t used = 0, k = 1;
-		while (k && !s->lost) {
-			k = s->imported ? command(s, s->in + used, s->n_in - used)
-			                : op_request(s, s->in + used, s->n_in - used);
-			used += k;
-		}
-		memmove(s->in, s->in + used, s->n_in - used);
-		s->n_in -= used;
+		all += (size_t)n;
+		parse(s);
 	}
 }
 
@@ -317,8 +352,11 @@ static void greet(struct usbip *s)
 {
 	int fd = accept4(s->fd, NULL, NULL, SOCK_CLOEXEC), one = 1;
 
-	if (fd < 0)
+	if (fd < 0) {
+		if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS)
+			s->deaf_until_ns = now_ns() + DEAF_NS;
 		return;
+	}
 	if (s->host >= 0) {        /* one host at a time */
 		close(fd);
 		return;
@@ -337,7 +375,7 @@ static void usbip_work(struct server *srv)
 	/* The cable is pulled: a closed connection is what the other side understands. */
 	if (s->host >= 0 && (s->lost || (s->imported && !usbdev_attached(s->d))))
 		hang_up(s);
-	if (poll(&p, 1, 0) > 0)
+	if (now_ns() >= s->deaf_until_ns && poll(&p, 1, 0) > 0)
 		greet(s);
 	if (s->host >= 0)
 		flush(s);
@@ -349,10 +387,11 @@ static int usbip_fds(struct server *srv, struct pollfd *p, int max)
 
 	if (max < 2)
 		return 0;
-	p[0] = (struct pollfd){ s->fd, POLLIN, 0 };
+	/* A connection that cannot be taken would wake the loop without end. */
+	p[0] = (struct pollfd){ now_ns() < s->deaf_until_ns ? -1 : s->fd, POLLIN, 0 };
 	if (s->host < 0)
 		return 1;
-	p[1] = (struct pollfd){ s->host, POLLIN, 0 };
+	p[1] = (struct pollfd){ s->host, listening_to(s) ? POLLIN : 0, 0 };
 	if (s->at_out < s->n_out)
 		p[1].events |= POLLOUT;
 	return 2;

@@ -37,8 +37,10 @@ struct emit {
 struct cmd *emit_new(struct emit *e, unsigned op);
 /* Note that the command reads or writes bytes [lo, hi). */
 void emit_access(struct cmd *c, enum space space, bool write, int64_t lo, int64_t hi);
-/* The same for n ranges, `step` bytes apart, the first of which is [lo, hi). */
-void emit_access_rows(struct cmd *c, enum space space, bool write, int64_t lo, int64_t hi, int64_t n, int64_t step);
+/* n ranges of bytes, `step` apart, the first of which is [lo, hi). */
+struct ranges { int64_t lo, hi, n, step; };
+/* The same for several ranges. */
+void emit_access_rows(struct cmd *c, enum space space, bool write, struct ranges r);
 /* Share out `count` accesses at a port among those of c, from number `first` on, that have no count yet. */
 void emit_traffic(struct cmd *c, int first, enum port port, int64_t count, enum banks banks);
 /* How accesses of so many bytes take banks if the largest power of two in all their addresses is that in `addresses`. */

@@ -36,22 +36,22 @@ struct cmd *emit_new(struct emit *e, unsigned op)
  * Note that the command touches n ranges, `step` bytes apart, the first of which is [lo, hi). Many
  * ranges, or ranges that touch, become one.
  */
-void emit_access_rows(struct cmd *c, enum space space, bool write, int64_t lo, int64_t hi, int64_t n, int64_t step)
+void emit_access_rows(struct cmd *c, enum space space, bool write, struct ranges r)
 {
-	if (lo >= hi)
+	if (r.lo >= r.hi)
 		return;
-	if (n > MAX_RANGES || step <= hi - lo) {
-		hi += (n - 1) * step;
-		n = 1;
+	if (r.n > MAX_RANGES || r.step <= r.hi - r.lo) {
+		r.hi += (r.n - 1) * r.step;
+		r.n = 1;
 	}
-	c->acc[c->n_acc++] = (struct access){ .space = space, .write = write, .n = (uint32_t)n,
-	                                       .lo = (uint64_t)lo, .hi = (uint64_t)hi, .step = (uint64_t)step };
+	c->acc[c->n_acc++] = (struct access){ .space = space, .write = write, .n = (uint32_t)r.n,
+	                                       .lo = (uint64_t)r.lo, .hi = (uint64_t)r.hi, .step = (uint64_t)r.step };
 }
 
 /* Note that the command touches bytes [lo, hi). */
 void emit_access(struct cmd *c, enum space space, bool write, int64_t lo, int64_t hi)
 {
-	emit_access_rows(c, space, write, lo, hi, 1, 0);
+	emit_access_rows(c, space, write, (struct ranges){ lo, hi, 1, 0 });
 }
 
 /*
@@ -139,7 +139,7 @@ void emit_rows(struct cmd *c, bool write, const struct operand *o, const struct 
 {
 	int64_t lo = o->addr + (ch - j->c) * o->elem;
 
-	emit_access_rows(c, SPACE_SP, write, lo, lo + (j->ow - 1) * o->xs + n_ch * o->elem, j->oh, o->ys);
+	emit_access_rows(c, SPACE_SP, write, (struct ranges){ lo, lo + (j->ow - 1) * o->xs + n_ch * o->elem, j->oh, o->ys });
 }
 
 /* The job's pixels [oy, +oh) x [ox, +ow) alone; its input stays the whole job's. */

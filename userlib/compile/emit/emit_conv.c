@@ -15,6 +15,9 @@
  */
 struct taps { int64_t ky, n_ky, n_kx, c0, width, j0, run; };
 
+/* Channels [ch, +n_ch) of a command, addresses of their weights and records. keep: the sums stay in the array. */
+struct block { int64_t ch, n_ch, w, rec; bool keep; };
+
 /* Note the bytes of the input that the command reads; padding reads none. */
 static void access_input(struct cmd *c, const struct operand *x, const struct taps *t)
 {
@@ -27,7 +30,7 @@ static void access_input(struct cmd *c, const struct operand *x, const struct ta
 	int64_t lo = max64(0, xb), hi = min64(k->x_limit, end), base = x->addr + t->c0 * x->elem + first * x->ys;
 
 	if (first <= last && lo < hi)
-		emit_access_rows(c, SPACE_SP, false, base + lo, base + hi, last - first + 1, x->ys);
+		emit_access_rows(c, SPACE_SP, false, (struct ranges){ base + lo, base + hi, last - first + 1, x->ys });
 }
 
 /* Set the fields that say how the command reads its input. */
@@ -73,10 +76,11 @@ static int64_t shared_region(const struct cc *cc, const struct cmd *c, int64_t s
 }
 
 /* Emit one command for the channels of a block: its taps, weights and records are at hand. */
-static int emit_tiles(struct emit *e, const struct node *nd, const struct job *j, const struct taps *t,
-                      int64_t ch, int64_t n_ch, int64_t w, int64_t rec, bool keep)
+static int emit_tiles(struct emit *e, const struct node *nd, const struct job *j, const struct taps *t, const struct block *b)
 {
 	const struct cc *cc = e->s->cc;
+	int64_t ch = b->ch, n_ch = b->n_ch, w = b->w, rec = b->rec;
+	bool keep = b->keep;
 	struct cmd *c = emit_new(e, WEFT_CMD_CONV);
 	int64_t tiles = ceil_div(n_ch, cc->n), slots = t->n_ky * t->n_kx * ceil_div(t->run, cc->n) * cc->n;
 	int err = 0;
@@ -137,8 +141,8 @@ static int emit_diagonal(struct emit *e, const struct node *nd, const struct job
 		int64_t n_ch = min64(n, j->c + j->cn - ch), at = ch / n - w->tile;
 		int64_t first = ch / nd->conv.m, run = (ch + n_ch - 1) / nd->conv.m - first + 1;
 		struct taps t = { 0, nd->win.kh, nd->win.kw, first, run, 0, run };
-		int err = emit_tiles(e, nd, j, &t, ch, n_ch, w->w + at * nd->wt.tile_bytes,
-		                     w->rec + at * WEFT_PARAM_BYTES * n, false);
+		struct block b = { ch, n_ch, w->w + at * nd->wt.tile_bytes, w->rec + at * WEFT_PARAM_BYTES * n, false };
+		int err = emit_tiles(e, nd, j, &t, &b);
 		if (err)
 			return err;
 	}
@@ -153,7 +157,7 @@ int emit_conv(struct emit *e, const struct node *nd, const struct job *j, const 
 
 	if (nd->kind == NODE_DWCONV)
 		return emit_diagonal(e, nd, j, w);
-	return emit_tiles(e, nd, j, &t, j->c, j->cn, w->w + at * nd->wt.tile_bytes, w->rec + at * WEFT_PARAM_BYTES * n, false);
+	return emit_tiles(e, nd, j, &t, &(struct block){ j->c, j->cn, w->w + at * nd->wt.tile_bytes, w->rec + at * WEFT_PARAM_BYTES * n, false });
 }
 
 /* Emit a part of the sum of one column tile; sums stay in the array until the last part. */
@@ -168,5 +172,5 @@ int emit_conv_part(struct emit *e, const struct node *nd, const struct job *j, c
 
 	if (!nd->wt.joined)
 		t = (struct taps){ k->ky, 1, nd->win.kw, j0, run, 0, run };
-	return emit_tiles(e, nd, j, &t, j->c, j->cn, w->w, w->rec, !k->last);
+	return emit_tiles(e, nd, j, &t, &(struct block){ j->c, j->cn, w->w, w->rec, !k->last });
 }

@@ -29,17 +29,18 @@ static struct span part_of(struct span s, int64_t i, int64_t n)
 	return (struct span){ s.lo + lo, hi - lo };
 }
 
-/* Load the job's input in m->parts parts: of its rows, or of its columns if it has one row. */
-static int load_parts(struct node_emit *m, const struct job *j, int64_t c, int64_t cn)
+/* Load the job's input, box b, in m->parts parts: of its rows, or of its columns if it has one row. */
+static int load_parts(struct node_emit *m, const struct job *j, const struct box *b)
 {
 	const struct operand *x = &j->x;
 	bool by_rows = x->rows.n > 1;
 
 	for (int64_t i = 0; i < m->parts; i++) {
 		struct operand o = *x;
-		*(by_rows ? &o.rows : &o.cols) = part_of(by_rows ? x->rows : x->cols, i, m->parts);
-		o.addr += (o.rows.lo - x->rows.lo) * x->ys + (o.cols.lo - x->cols.lo) * x->xs;
-		int err = o.rows.n && o.cols.n ? emit_copy_box(m->e, false, &m->nd->x, j->n, &o, c, cn) : 0;
+		struct box part = *b;
+		*(by_rows ? &part.rows : &part.cols) = part_of(by_rows ? b->rows : b->cols, i, m->parts);
+		o.addr += (part.rows.lo - b->rows.lo) * x->ys + (part.cols.lo - b->cols.lo) * x->xs;
+		int err = part.rows.n && part.cols.n ? emit_copy_box(m->e, false, &m->nd->x, &part, &o) : 0;
 		if (err)
 			return err;
 	}
@@ -50,21 +51,20 @@ static int load_parts(struct node_emit *m, const struct job *j, int64_t c, int64
 static int set_x(struct node_emit *m, struct job *j)
 {
 	const struct node *nd = m->nd;
-	struct span rows = input_rows(nd, j->oy, j->oh), cols = input_cols(nd, j->ox, j->ow);
-	int64_t c = channelwise(nd) ? j->c : 0, cn = channelwise(nd) ? j->cn : nd->x.dim[3];
-	bool fresh;
+	bool own = channelwise(nd), fresh;
+	struct box b = { j->n, input_rows(nd, j->oy, j->oh), input_cols(nd, j->ox, j->ow), own ? j->c : 0, own ? j->cn : nd->x.dim[3] };
 
 	if (m->p->req.x_resident) {
-		j->x = resident_operand(m->e->s, m->p->x_storage, &nd->x, j->n, rows, cols, c);
+		j->x = resident_operand(m->e->s, m->p->x_storage, &nd->x, &b);
 		return 0;
 	}
-	int64_t key = ((j->n * nd->y.dim[1] + j->oy) * nd->y.dim[2] + j->ox) * nd->x.dim[3] + c;
+	int64_t key = ((j->n * nd->y.dim[1] + j->oy) * nd->y.dim[2] + j->ox) * nd->x.dim[3] + b.c;
 	int slot = slot_cache_find(&m->in, m->p->tile.n_in, key, &fresh);
-	j->x = slot_operand(emit_area_addr(m->e->s, m->p->tile.in[slot]), rows, cols, cn, &nd->x);
+	j->x = slot_operand(emit_area_addr(m->e->s, m->p->tile.in[slot]), &nd->x, &b);
 	if (!fresh)
 		return 0;
-	m->parts = n_pixel_tiles(m) == 1 && j->x.ys * rows.n > LONG_LOAD ? INPUT_PARTS : 1;
-	return load_parts(m, j, c, cn);
+	m->parts = n_pixel_tiles(m) == 1 && j->x.ys * b.rows.n > LONG_LOAD ? INPUT_PARTS : 1;
+	return load_parts(m, j, &b);
 }
 
 /* Set where the job's second operand lies, if there is one; load it if it is not resident. */
@@ -72,18 +72,18 @@ static int set_r(struct node_emit *m, struct job *j)
 {
 	const struct node *nd = m->nd;
 	bool still = nd->add && second_still(nd);
-	struct span rows = { still ? 0 : j->oy, still ? 1 : j->oh }, cols = { still ? 0 : j->ox, still ? 1 : j->ow };
-	int64_t c = by_table(nd) ? 0 : j->c, cn = second_channels(nd, j->cn);
+	struct box b = { j->n, { still ? 0 : j->oy, still ? 1 : j->oh }, { still ? 0 : j->ox, still ? 1 : j->ow },
+	                 by_table(nd) ? 0 : j->c, second_channels(nd, j->cn) };
 
 	if (!nd->add)
 		return 0;
 	if (m->p->req.r_resident) {
-		j->r = resident_operand(m->e->s, m->p->r_storage, &nd->r, j->n, rows, cols, c);
+		j->r = resident_operand(m->e->s, m->p->r_storage, &nd->r, &b);
 		return 0;
 	}
-	j->r = slot_operand(emit_area_addr(m->e->s, m->p->tile.r[m->next_r]), rows, cols, cn, &nd->r);
+	j->r = slot_operand(emit_area_addr(m->e->s, m->p->tile.r[m->next_r]), &nd->r, &b);
 	m->next_r = (m->next_r + 1) % m->p->tile.n_r;
-	int err = emit_copy_box(m->e, false, &nd->r, j->n, &j->r, c, cn);
+	int err = emit_copy_box(m->e, false, &nd->r, &b, &j->r);
 	if (still)
 		j->r.ys = j->r.xs = 0;
 	return err;
@@ -92,13 +92,13 @@ static int set_r(struct node_emit *m, struct job *j)
 /* Set where the job's output goes: its place in the resident storage, or the next output slot. */
 static void set_y(struct node_emit *m, struct job *j)
 {
-	struct span rows = { j->oy, j->oh }, cols = { j->ox, j->ow };
+	struct box b = { j->n, { j->oy, j->oh }, { j->ox, j->ow }, j->c, j->cn };
 
 	if (m->p->req.y_resident) {
-		j->y = resident_operand(m->e->s, m->p->y_storage, &m->nd->y, j->n, rows, cols, j->c);
+		j->y = resident_operand(m->e->s, m->p->y_storage, &m->nd->y, &b);
 		return;
 	}
-	j->y = slot_operand(emit_area_addr(m->e->s, m->p->tile.out[m->next_out]), rows, cols, j->cn, &m->nd->y);
+	j->y = slot_operand(emit_area_addr(m->e->s, m->p->tile.out[m->next_out]), &m->nd->y, &b);
 	m->next_out = (m->next_out + 1) % m->p->tile.n_out;
 }
 
@@ -106,13 +106,13 @@ static void set_y(struct node_emit *m, struct job *j)
 static int store_y(struct node_emit *m, const struct job *j, int64_t c)
 {
 	struct operand y = j->y;
-	int64_t from = m->stored;
+	struct box b = { j->n, j->y.rows, j->y.cols, m->stored, c - m->stored };
 
 	m->stored = c;
 	if (m->p->req.y_resident && !m->e->s->storage[m->p->y_storage].ext_out)
 		return 0;
-	y.addr += (from - j->c) * y.elem;
-	return emit_copy_box(m->e, true, &m->nd->y, j->n, &y, from, c - from);
+	y.addr += (b.c - j->c) * y.elem;
+	return emit_copy_box(m->e, true, &m->nd->y, &b, &y);
 }
 
 /* Emit the commands of one job whose size no command limits. */

@@ -151,19 +151,22 @@ static void join_runs(struct runs *r)
 	r->n = out;
 }
 
+/* Where a copy begins, in memory and in the scratchpad. */
+struct start { int64_t mem, sp; };
+
 /*
  * Copy between memory and scratchpad: three dimensions are those of one command, further ones take
  * several commands.
  */
-static int copy_runs(struct nest_emit *m, bool store, int root, const struct runs *r, int n, int64_t mem, int64_t sp)
+static int copy_runs(struct nest_emit *m, bool store, int root, const struct runs *r, int n, struct start at)
 {
 	if (n > 3) {
 		int err = 0;
 		for (int64_t i = 0; i < r->d[n - 1].n && !err; i++)
-			err = copy_runs(m, store, root, r, n - 1, mem + i * r->d[n - 1].mem, sp + i * r->d[n - 1].sp);
+			err = copy_runs(m, store, root, r, n - 1, (struct start){ at.mem + i * r->d[n - 1].mem, at.sp + i * r->d[n - 1].sp });
 		return err;
 	}
-	struct dma d = { .store = store, .root = root, .off = mem, .sp = sp, .row = r->row, .n = { 1, 1, 1 } };
+	struct dma d = { .store = store, .root = root, .off = at.mem, .sp = at.sp, .row = r->row, .n = { 1, 1, 1 } };
 	for (int i = 0; i < n; i++) {
 		d.n[i] = r->d[i].n;
 		d.mem_step[i] = r->d[i].mem;
@@ -176,7 +179,7 @@ static int copy_runs(struct nest_emit *m, bool store, int root, const struct run
 static int copy_operand(struct nest_emit *m, bool store, int k, struct runs r)
 {
 	join_runs(&r);
-	return copy_runs(m, store, nest_operand(m->s, k)->root, &r, r.n, r.mem, r.sp);
+	return copy_runs(m, store, nest_operand(m->s, k)->root, &r, r.n, (struct start){ r.mem, r.sp });
 }
 
 /* Add the debug records of the elements in r's first n dimensions from these places on. */

@@ -32,7 +32,8 @@ static struct operand group_operand(const struct group_emit *m, int ring, int st
 {
 	if (ring >= 0)
 		return ring_rows(m, ring, v, rows);
-	return resident_operand(m->e->s, storage, v, 0, rows, (struct span){ 0, v->dim[2] }, 0);
+	struct box b = { 0, rows, { 0, v->dim[2] }, 0, v->dim[3] };
+	return resident_operand(m->e->s, storage, v, &b);
 }
 
 /* The end of the rows from y on, at most `end`, that lie in the same pass through the ring as row y. */
@@ -89,7 +90,7 @@ static int group_job(struct group_emit *m, int k, int64_t oy, int64_t oh)
 	int ring = m->g->ry[k];
 	bool store = ring < 0 ? m->e->s->storage[p->y_storage].ext_out : m->g->ring[ring].store;
 	if (!err && store)
-		err = emit_copy_box(m->e, true, &nd->y, 0, &j.y, 0, nd->y.dim[3]);
+		err = emit_copy_box(m->e, true, &nd->y, &(struct box){ 0, j.y.rows, j.y.cols, 0, nd->y.dim[3] }, &j.y);
 	if (!err && ring >= 0)
 		err = copy_wrapped_rows(m, ring, &nd->y, rows);
 	return err;

@@ -55,7 +55,7 @@ static void access_dw(struct cmd *c, const struct weft_cmd_dw *d, int64_t addr, 
 	int64_t ys = d->in_y_stride, xs = d->in_x_stride;
 
 	if (r0 <= r1 && c0 <= c1)
-		emit_access_rows(c, SPACE_SP, false, addr + r0 * ys + c0 * xs, addr + r0 * ys + c1 * xs + bytes, r1 - r0 + 1, ys);
+		emit_access_rows(c, SPACE_SP, false, (struct ranges){ addr + r0 * ys + c0 * xs, addr + r0 * ys + c1 * xs + bytes, r1 - r0 + 1, ys });
 }
 
 /* Of n rows or columns from `start` on, how many the engine streams: up to `most` of padding it leaves out. */

@@ -12,7 +12,7 @@
 #include "userlib/compile/estimate/cost.h"
 #include "userlib/compile/plan/plan.h"
 
-/* Loads that are looked at: the first that are left. WINDOW_MEASURED */
+/* Loads that are looked at: the first that are left. Not measured: it bounds the time that choosing takes. */
 #define WINDOW 96
 #define NEVER  UINT64_MAX
 

@@ -34,15 +34,17 @@ int slot_cache_find(struct slot_cache *c, int n, int64_t key, bool *fresh);
 /* Scratchpad address of an area of the step. */
 int64_t emit_area_addr(const struct npu_step *s, int area);
 
-/* The box `rows` x `cols` of view v, from channel c on, of image n, where v's storage is resident as a whole. */
-struct operand resident_operand(const struct npu_step *s, int storage, const struct view *v, int64_t n, struct span rows,
-                                struct span cols, int64_t c);
+/* A box of a tensor: of image n the pixels rows x cols, channels [c, +cn). */
+struct box { int64_t n; struct span rows, cols; int64_t c, cn; };
 
-/* The box `rows` x `cols` x cn channels, packed densely into a slot at addr; v gives the element's size. */
-struct operand slot_operand(int64_t addr, struct span rows, struct span cols, int64_t cn, const struct view *v);
+/* The box of view v, whose storage is resident as a whole. */
+struct operand resident_operand(const struct npu_step *s, int storage, const struct view *v, const struct box *b);
 
-/* Load (or, with `store`, store) image n's box of o, channels [c, +cn), between v's place in memory and o. */
-int emit_copy_box(struct emit *e, bool store, const struct view *v, int64_t n, const struct operand *o, int64_t c, int64_t cn);
+/* The box of view v, packed densely into a slot at addr. */
+struct operand slot_operand(int64_t addr, const struct view *v, const struct box *b);
+
+/* Load (or, with `store`, store) the box of view v between its place in memory and o. */
+int emit_copy_box(struct emit *e, bool store, const struct view *v, const struct box *b, const struct operand *o);
 
 /* Load a resident storage that comes from memory, as a whole, before its first use; nothing if that is done. */
 int emit_load_resident(struct emit *e, int storage);

@@ -31,37 +31,36 @@ int slot_cache_find(struct slot_cache *c, int n, int64_t key, bool *fresh)
 	return i;
 }
 
-/* Load or store image n's box of o, channels [c, +cn), between v's place in memory and o. */
-int emit_copy_box(struct emit *e, bool store, const struct view *v, int64_t n, const struct operand *o, int64_t c, int64_t cn)
+/* Load or store the box of view v between its place in memory and o. */
+int emit_copy_box(struct emit *e, bool store, const struct view *v, const struct box *b, const struct operand *o)
 {
 	struct dma d = {
-		.store = store, .root = v->root, .sp = o->addr, .row = cn * v->step[3],
-		.off = v->off + n * v->step[0] + o->rows.lo * v->step[1] + o->cols.lo * v->step[2] + c * v->step[3],
-		.n = { o->cols.n, o->rows.n, 1 },
+		.store = store, .root = v->root, .sp = o->addr, .row = b->cn * v->step[3],
+		.off = v->off + b->n * v->step[0] + b->rows.lo * v->step[1] + b->cols.lo * v->step[2] + b->c * v->step[3],
+		.n = { b->cols.n, b->rows.n, 1 },
 		.mem_step = { v->step[2], v->step[1], 0 },
 		.sp_step = { o->xs, o->ys, 0 },
 	};
 	return emit_dma(e, d);
 }
 
-/* A box of a storage that is resident as a whole. */
-struct operand resident_operand(const struct npu_step *s, int storage, const struct view *v, int64_t n, struct span rows,
-                               struct span cols, int64_t c)
+/* The box of a view whose storage is resident as a whole. */
+struct operand resident_operand(const struct npu_step *s, int storage, const struct view *v, const struct box *b)
 {
 	int64_t base = emit_area_addr(s, s->storage[storage].area);
 
 	return (struct operand){
-		.addr = base + v->off + n * v->step[0] + rows.lo * v->step[1] + cols.lo * v->step[2] + c * v->step[3],
-		.ys = v->step[1], .xs = v->step[2], .elem = v->step[3], .rows = rows, .cols = cols,
+		.addr = base + v->off + b->n * v->step[0] + b->rows.lo * v->step[1] + b->cols.lo * v->step[2] + b->c * v->step[3],
+		.ys = v->step[1], .xs = v->step[2], .elem = v->step[3], .rows = b->rows, .cols = b->cols,
 	};
 }
 
 /* A box that lies densely in a slot of its own. */
-struct operand slot_operand(int64_t addr, struct span rows, struct span cols, int64_t cn, const struct view *v)
+struct operand slot_operand(int64_t addr, const struct view *v, const struct box *b)
 {
-	int64_t xs = cn * view_elem(v);
+	int64_t xs = b->cn * view_elem(v);
 
-	return (struct operand){ .addr = addr, .ys = cols.n * xs, .xs = xs, .elem = view_elem(v), .rows = rows, .cols = cols };
+	return (struct operand){ .addr = addr, .ys = b->cols.n * xs, .xs = xs, .elem = view_elem(v), .rows = b->rows, .cols = b->cols };
 }
 
 /* Load a resident storage that comes from memory, in parts, before its first use. */

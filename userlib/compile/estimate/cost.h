@@ -130,7 +130,8 @@
 
 /* ---- tiles, before there are commands ---- */
 
-/* What a job costs beside its bytes and its work (plan/tiling.c). Chosen, not measured when it was introduced. */
+/* What a job costs beside its bytes and its work (plan/tiling.c). Chosen; on the ten networks of search/search.c a quarter
+ * of it changes nothing in the mean, four times as much costs 0.1 % (MobileNetV2 1.7 %). */
 #define COST_JOB 80
 
 /* A load should be done this long before its data are needed, or another one does not go before it

@@ -371,13 +371,16 @@ static struct node phase_shape(const struct node *s, const struct phase *y, cons
 	return p;
 }
 
-/* Add the node that makes the results at (py, px) within the strides. 1 or a negative errno */
-static int add_phase(struct cc *cc, int i, const struct node *s, const struct tail *t, int64_t py, int64_t px, bool last)
+/* A place within the strides of a TRANSPOSE_CONV2D. */
+struct offset { int64_t y, x; };
+
+/* Add the node that makes the results at this place within the strides. 1 or a negative errno */
+static int add_phase(struct cc *cc, int i, const struct node *s, const struct tail *t, struct offset at, bool last)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
 	const weft_tensor *x = &cc->g->tensors[o->in[0]].t, *w = &cc->g->tensors[o->in[1]].t;
 	const struct weft_attr_conv *a = &o->attr.conv;
-	struct phase qy = phase_at(py, a->stride[0], w->dim[1], a->pad[0]), qx = phase_at(px, a->stride[1], w->dim[2], a->pad[2]);
+	struct phase qy = phase_at(at.y, a->stride[0], w->dim[1], a->pad[0]), qx = phase_at(at.x, a->stride[1], w->dim[2], a->pad[2]);
 	struct node p = phase_shape(s, &qy, &qx, a);
 	int root = s->wt.w_computed ? weights_computed(cc, i, &p, w->dim[0], x->dim[3]) : -1;
 
@@ -388,8 +391,8 @@ static int add_phase(struct cc *cc, int i, const struct node *s, const struct ta
 		return -ENOMEM;
 	set_input(cc, nd, o->in[0], 0, NULL);
 	take_kernel(nd, &p);
-	thin(&nd->y, py, px, a);
-	thin(&nd->dbg, py, px, a);
+	thin(&nd->y, at.y, at.x, a);
+	thin(&nd->dbg, at.y, at.x, a);
 	take_storage(cc, nd, root);
 	if (!last)
 		precede(cc, nd);
@@ -423,18 +426,21 @@ int match_transpose_conv(struct cc *cc, int i)
 	s.wt.wv.on = true;
 	int err = weights_plain(cc, i, &s);
 	for (int64_t k = 0; k < ny * nx && err > 0; k++)
-		err = add_phase(cc, i, &s, &t, k / nx, k % nx, k == ny * nx - 1);
+		err = add_phase(cc, i, &s, &t, (struct offset){ k / nx, k % nx }, k == ny * nx - 1);
 	return err;
 }
 
 /* ---- CONV3D ---- */
+
+/* Planes [from, to) of depth tap kd; they come from plane `first` of the input on. */
+struct planes { int64_t kd, from, to, first; };
 
 /*
  * Add the loop nest that copies planes [from, to) of depth tap kd side by side with the others; from
  * plane `first` of the input on, or from the constant storage `value` if that is not -1. 1 or a
  * negative errno
  */
-static int depth_copy(struct cc *cc, int i, int root, int64_t kd, int64_t from, int64_t to, int64_t first, int value)
+static int depth_copy(struct cc *cc, int i, int root, struct planes q, int value)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
 	const struct weft_attr_conv3d *a = &o->attr.conv3d;
@@ -444,19 +450,19 @@ static int depth_copy(struct cc *cc, int i, int root, int64_t kd, int64_t from, 
 	struct loop_nest s = { .func = WEFT_ALU_FUNC_MOVE, .axis = -1, .n_dims = 4, .a = value < 0 ? in : nest_storage(value, in.type),
 	                      .b = nest_number(0), .c = nest_number(0), .y = nest_storage(root, in.type) };
 
-	if (from >= to)
+	if (q.from >= q.to)
 		return 1;
 	s.dim[0] = x->dim[0];
-	s.dim[1] = to - from;
+	s.dim[1] = q.to - q.from;
 	s.dim[2] = plane;
 	s.dim[3] = c;
-	s.y.off = from * plane * wide + kd * c * elem;
+	s.y.off = q.from * plane * wide + q.kd * c * elem;
 	s.y.step[0] = y->dim[1] * plane * wide;
 	s.y.step[1] = plane * wide;
 	s.y.step[2] = wide;
 	s.y.step[3] = elem;
 	if (value < 0) {
-		s.a.off += first * plane * c * elem;
+		s.a.off += q.first * plane * c * elem;
 		s.a.step[0] = x->dim[1] * plane * c * elem;
 		s.a.step[1] = a->stride[0] * plane * c * elem;
 		s.a.step[2] = c * elem;
@@ -480,10 +486,10 @@ static int depth_tap(struct cc *cc, int i, int root, int64_t kd, int value)
 		lo++;
 	while (hi > lo && at + (hi - 1) * a->stride[0] >= depth)
 		hi--;
-	int err = depth_copy(cc, i, root, kd, 0, lo, 0, value);
+	int err = depth_copy(cc, i, root, (struct planes){ kd, 0, lo, 0 }, value);
 	if (err > 0)
-		err = depth_copy(cc, i, root, kd, lo, hi, at + lo * a->stride[0], -1);
-	return err > 0 ? depth_copy(cc, i, root, kd, hi, out, 0, value) : err;
+		err = depth_copy(cc, i, root, (struct planes){ kd, lo, hi, at + lo * a->stride[0] }, -1);
+	return err > 0 ? depth_copy(cc, i, root, (struct planes){ kd, hi, out, 0 }, value) : err;
 }
 
 /*

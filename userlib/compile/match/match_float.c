@@ -315,7 +315,7 @@ int match_float_matmul(struct cc *cc, int i)
 /* ---- pooling */
 
 /* Runs of results along an axis whose windows hold as many elements. */
-struct counts { int n; struct { int64_t from, len, count; } run[MAX_RUNS]; };
+struct counts { int n; struct run { int64_t from, len, count; bool last; } run[MAX_RUNS]; };
 
 /*
  * List the runs of results along an axis whose windows hold equally many elements. NULL, or why there
@@ -335,8 +335,11 @@ static const char *count_runs(struct counts *c, const struct weft_attr_pool *a, 
 			return "windows at the border of too many sizes";
 		c->run[c->n].from = o;
 		c->run[c->n].len = 1;
+		c->run[c->n].last = false;
 		c->run[c->n++].count = count;
 	}
+	if (c->n)
+		c->run[c->n - 1].last = true;
 	return NULL;
 }
 
@@ -355,18 +358,18 @@ static int average_table(struct cc *cc, weft_dtype type, int k, int64_t count)
 }
 
 /* Look up the averages of a rectangle of results, sums of which are in storage `from`. 1 or a negative errno */
-static int divide(struct cc *cc, int i, int from, int table, const struct counts *y, int ry, const struct counts *x, int rx, bool last)
+static int divide(struct cc *cc, int i, int from, int table, const struct run *y, const struct run *x)
 {
 	struct loop_nest s = { .func = WEFT_ALU_FUNC_LOOKUP, .idx_step = 1, .idx_last = 65535 };
 
 	nest_over(cc, &s, cc->g->ops[i].out[0]);
 	s.a = table_dense(cc, from, WEFT_ALU_A_TYPE_UINT16, cc->g->ops[i].out[0]);
 	s.b = nest_storage(table, WEFT_ALU_A_TYPE_UINT8);
-	s.a.off = y->run[ry].from * s.a.step[1] + x->run[rx].from * s.a.step[2];
-	s.y.off += y->run[ry].from * s.y.step[1] + x->run[rx].from * s.y.step[2];
-	s.dim[1] = y->run[ry].len;
-	s.dim[2] = x->run[rx].len;
-	return nest_add_node(cc, i, &s, last, true);
+	s.a.off = y->from * s.a.step[1] + x->from * s.a.step[2];
+	s.y.off += y->from * s.y.step[1] + x->from * s.y.step[2];
+	s.dim[1] = y->len;
+	s.dim[2] = x->len;
+	return nest_add_node(cc, i, &s, y->last && x->last, true);
 }
 
 /* The same for all rectangles, with one table for each count. 1 or a negative errno */
@@ -385,7 +388,7 @@ static int divide_all(struct cc *cc, int i, int from, int k, const struct counts
 			t[n].count = count;
 			t[n++].root = average_table(cc, type, k, count);
 		}
-		err = t[at].root < 0 ? t[at].root : divide(cc, i, from, t[at].root, y, r / x->n, x, r % x->n, r == y->n * x->n - 1);
+		err = t[at].root < 0 ? t[at].root : divide(cc, i, from, t[at].root, &y->run[r / x->n], &x->run[r % x->n]);
 	}
 	return err;
 }

@@ -249,8 +249,11 @@ static void find_period(struct sampling *s)
 	s->times = times;
 }
 
+/* RESIZE's scale n / d and offset along one axis. */
+struct resize_scale { int n, d, offset; };
+
 /* Find the neighbours and weights of all results along one axis. 0 or -ENOMEM; sample_free() in any case */
-static int sample(struct sampling *s, int64_t in, int64_t out, int n, int d, int offset, bool smooth)
+static int sample(struct sampling *s, int64_t in, int64_t out, struct resize_scale r, bool smooth)
 {
 	*s = (struct sampling){ .in = in, .out = out, .same = in == out && !smooth };
 	s->index = malloc((size_t)out * 2 * sizeof *s->index);
@@ -258,7 +261,7 @@ static int sample(struct sampling *s, int64_t in, int64_t out, int n, int d, int
 	if (!s->index || !s->weight)
 		return -ENOMEM;
 	for (int64_t o = 0; o < out; o++) {
-		struct weft_resize_at at = weft_resize_sample(o, n, d, offset, in);
+		struct weft_resize_at at = weft_resize_sample(o, r.n, r.d, r.offset, in);
 		if (!smooth) {
 			s->index[o] = (int32_t)at.nearest;
 			s->same &= at.nearest == o;
@@ -266,7 +269,7 @@ static int sample(struct sampling *s, int64_t in, int64_t out, int n, int d, int
 		}
 		s->index[2 * o] = (int32_t)at.i0;
 		s->index[2 * o + 1] = (int32_t)at.i1;
-		s->weight[2 * o] = (int16_t)(n - at.r);
+		s->weight[2 * o] = (int16_t)(r.n - at.r);
 		s->weight[2 * o + 1] = (int16_t)at.r;
 	}
 	if (!smooth)
@@ -281,76 +284,82 @@ static void sample_free(struct sampling *s)
 	free(s->weight);
 }
 
-/* x seen as [outer][in][inner]; the same of the result. */
-struct shape3 { int64_t outer, inner; };
+/* One axis of a RESIZE: x is seen as [outer][in][inner], and the result y likewise. last: y is the operator's result. */
+struct line_job {
+	const struct sampling *p;
+	int64_t outer, inner;
+	struct nest_operand x, y;
+	bool last;
+};
 
 /* Add a nest: y = the lines of x that the indices name, `per` of them for each result. 1 or a negative errno */
-static int choose(struct cc *cc, int i, const struct sampling *p, int per, struct shape3 h, struct nest_operand x,
-                  struct nest_operand y, bool last)
+static int choose(struct cc *cc, int i, const struct line_job *l, int per)
 {
+	const struct sampling *p = l->p;
 	int index = nest_const(cc, p->index, p->out * per * (int64_t)sizeof *p->index);
 	struct loop_nest s = { .func = FUNC(LOOKUP), .n_dims = 3, .axis = 1, .a = nest_storage(index, WEFT_ALU_A_TYPE_INT32),
-	                      .b = x, .c = nest_number(0), .y = y };
-	int64_t elem = alu_bytes(x.type);
+	                      .b = l->x, .c = nest_number(0), .y = l->y };
+	int64_t elem = alu_bytes(l->x.type);
 
 	if (index < 0)
 		return index;
-	s.dim[0] = h.outer;
+	s.dim[0] = l->outer;
 	s.dim[1] = p->out * per;
-	s.dim[2] = h.inner;
+	s.dim[2] = l->inner;
 	s.a.step[1] = sizeof *p->index;
-	s.b.step[0] = p->in * h.inner * elem;
+	s.b.step[0] = p->in * l->inner * elem;
 	s.b.step[2] = elem;
-	s.idx_step = h.inner * elem;
+	s.idx_step = l->inner * elem;
 	s.idx_last = p->in - 1;
-	s.y.step[0] = p->out * per * h.inner * elem;
-	s.y.step[1] = h.inner * elem;
+	s.y.step[0] = p->out * per * l->inner * elem;
+	s.y.step[1] = l->inner * elem;
 	s.y.step[2] = elem;
-	return nest_add_node(cc, i, &s, last, last);
+	return nest_add_node(cc, i, &s, l->last, l->last);
 }
 
 /* Add a nest: y = two lines of x by two weights. 1 or a negative errno */
-static int weigh(struct cc *cc, int i, const struct sampling *p, struct shape3 h, struct nest_operand x, struct nest_operand y,
-                 bool last)
+static int weigh(struct cc *cc, int i, const struct line_job *l)
 {
+	const struct sampling *p = l->p;
 	int weight = nest_const(cc, p->weight, p->out * 2 * (int64_t)sizeof *p->weight);
-	struct loop_nest s = { .func = FUNC(DOT), .n_dims = 4, .axis = 3, .a = x, .b = nest_storage(weight, WEFT_ALU_A_TYPE_INT16),
-	                      .c = nest_number(0), .y = y };
-	int64_t elem = alu_bytes(x.type), wide = alu_bytes(y.type);
+	struct loop_nest s = { .func = FUNC(DOT), .n_dims = 4, .axis = 3, .a = l->x, .b = nest_storage(weight, WEFT_ALU_A_TYPE_INT16),
+	                      .c = nest_number(0), .y = l->y };
+	int64_t elem = alu_bytes(l->x.type), wide = alu_bytes(l->y.type);
 
 	if (weight < 0)
 		return weight;
-	s.dim[0] = h.outer;
+	s.dim[0] = l->outer;
 	s.dim[1] = p->out;
-	s.dim[2] = h.inner;
+	s.dim[2] = l->inner;
 	s.dim[3] = 2;
-	s.a.step[0] = p->out * 2 * h.inner * elem;
-	s.a.step[1] = 2 * h.inner * elem;
+	s.a.step[0] = p->out * 2 * l->inner * elem;
+	s.a.step[1] = 2 * l->inner * elem;
 	s.a.step[2] = elem;
-	s.a.step[3] = h.inner * elem;
+	s.a.step[3] = l->inner * elem;
 	s.b.step[1] = 2 * sizeof *p->weight;
 	s.b.step[3] = sizeof *p->weight;
-	s.y.step[0] = p->out * h.inner * wide;
-	s.y.step[1] = h.inner * wide;
+	s.y.step[0] = p->out * l->inner * wide;
+	s.y.step[1] = l->inner * wide;
 	s.y.step[2] = wide;
-	return nest_add_node(cc, i, &s, last, last);
+	return nest_add_node(cc, i, &s, l->last, l->last);
 }
 
 /*
  * Resize along one axis: lines are chosen, and where smooth weighted, by way of a storage of its own.
  * 1 or a negative errno
  */
-static int along(struct cc *cc, int i, const struct sampling *p, bool smooth, struct shape3 h, struct nest_operand x,
-                 struct nest_operand y, bool last)
+static int along(struct cc *cc, int i, const struct line_job *l, bool smooth)
 {
 	if (!smooth)
-		return choose(cc, i, p, 1, h, x, y, last);
-	int between = cc_new_root(cc, h.outer * p->out * 2 * h.inner * alu_bytes(x.type));
+		return choose(cc, i, l, 1);
+	int between = cc_new_root(cc, l->outer * l->p->out * 2 * l->inner * alu_bytes(l->x.type));
 	if (between < 0)
 		return between;
-	struct nest_operand b = nest_storage(between, x.type);
-	int err = choose(cc, i, p, 2, h, x, b, false);
-	return err < 0 ? err : weigh(cc, i, p, h, b, y, last);
+	struct line_job chosen = *l, weighed = *l;
+	chosen.y = weighed.x = nest_storage(between, l->x.type);
+	chosen.last = false;
+	int err = choose(cc, i, &chosen, 2);
+	return err < 0 ? err : weigh(cc, i, &weighed);
 }
 
 /* Resize by repeating every line equally often: moves, in whole words where pixels are. 1 or a negative errno */
@@ -377,23 +386,24 @@ static int resize_both(struct cc *cc, int i, const struct sampling *py, const st
 	const struct weft_gop *o = &cc->g->ops[i];
 	const weft_tensor *x = tensor(cc, o->in[0]);
 	struct nest_operand in = nest_tensor(cc, o->in[0], false), out = nest_tensor(cc, o->out[0], false), mid = in;
-	struct shape3 hx = { x->dim[0] * x->dim[1], x->dim[3] }, hy = { x->dim[0], px->out * x->dim[3] };
+	struct line_job lx = { px, x->dim[0] * x->dim[1], x->dim[3], in, out, true }, ly = { py, x->dim[0], px->out * x->dim[3], mid, out, true };
 	int type = smooth ? WEFT_ALU_A_TYPE_INT32 : in.type;
 
 	if (!smooth && px->times && py->times)
 		return repeat(cc, i, py, px);
 	if (py->same)
-		return along(cc, i, px, smooth, hx, in, out, true);
+		return along(cc, i, &lx, smooth);
 	if (!px->same) {
-		int root = cc_new_root(cc, hx.outer * px->out * hx.inner * alu_bytes(type));
+		int root = cc_new_root(cc, lx.outer * px->out * lx.inner * alu_bytes(type));
 		if (root < 0)
 			return root;
-		mid = nest_storage(root, type);
-		int err = along(cc, i, px, smooth, hx, in, mid, false);
+		lx.y = ly.x = nest_storage(root, type);
+		lx.last = false;
+		int err = along(cc, i, &lx, smooth);
 		if (err < 0)
 			return err;
 	}
-	return along(cc, i, py, smooth, hy, mid, out, true);
+	return along(cc, i, &ly, smooth);
 }
 
 /* Find neighbours and weights along both axes. */
@@ -403,9 +413,9 @@ static int sample_both(const struct cc *cc, int i, struct sampling *py, struct s
 	const struct weft_attr_resize *a = &o->attr.resize;
 	const weft_tensor *x = tensor(cc, o->in[0]), *y = tensor(cc, o->out[0]);
 	bool smooth = a->mode == WEFT_RESIZE_BILINEAR;
-	int err = sample(py, x->dim[1], y->dim[1], a->scale_y_n, a->scale_y_d, a->offset_y, smooth);
+	int err = sample(py, x->dim[1], y->dim[1], (struct resize_scale){ a->scale_y_n, a->scale_y_d, a->offset_y }, smooth);
 
-	return err ? err : sample(px, x->dim[2], y->dim[2], a->scale_x_n, a->scale_x_d, a->offset_x, smooth);
+	return err ? err : sample(px, x->dim[2], y->dim[2], (struct resize_scale){ a->scale_x_n, a->scale_x_d, a->offset_x }, smooth);
 }
 
 /*

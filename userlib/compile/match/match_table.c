@@ -57,24 +57,40 @@ static struct nest_operand codes(const struct cc *cc, int t, bool is_unsigned)
 	return o;
 }
 
-/*
- * Add a nest: y = func(a, b) over the elements of the operand of operator i; last: y is its result. 1
- * or a negative errno
- */
-static int apply(struct cc *cc, int i, int func, struct nest_operand a, struct nest_operand b, struct nest_operand y, bool last)
+/* The nest y = func(a, b) over the elements of the operand of operator i. */
+static struct loop_nest nest_of(const struct cc *cc, int i, int func, struct nest_operand a, struct nest_operand b)
 {
-	struct loop_nest s;
+	struct loop_nest s = { 0 };
 
-	/* between() had no memory for a storage. */
-	if (y.root < 0 || (a.root < 0 && a.t < 0))
-		return -ENOMEM;
-	memset(&s, 0, sizeof s);
 	nest_over(cc, &s, cc->g->ops[i].in[0]);
 	s.func = func;
 	s.a = a;
 	s.b = b;
+	return s;
+}
+
+/* Add the nest y = func(a, b) over the elements of the operand of operator i. 1 or a negative errno */
+static int apply(struct cc *cc, int i, int func, struct nest_operand a, struct nest_operand b, struct nest_operand y)
+{
+	struct loop_nest s = nest_of(cc, i, func, a, b);
+
+	/* between() had no memory for a storage. */
+	if (y.root < 0 || (a.root < 0 && a.t < 0))
+		return -ENOMEM;
 	s.y = y;
-	return nest_add_node(cc, i, &s, last, last);
+	return nest_add_node(cc, i, &s, false, false);
+}
+
+/* Add the last nest of operator i, a | b, as its result, whose elements have this type. 1 or a negative errno */
+static int apply_last_or(struct cc *cc, int i, struct nest_operand a, struct nest_operand b, int type)
+{
+	int y = cc->g->ops[i].out[0];
+	struct loop_nest s = nest_of(cc, i, FUNC(OR), a, b);
+
+	s.y = table_dense(cc, cc->ten[y].v.root, type, y);
+	if (s.y.root < 0 || (a.root < 0 && a.t < 0))
+		return -ENOMEM;
+	return nest_add_node(cc, i, &s, true, true);
 }
 
 /* Add a nest: y = t[x] over the elements of operator i's operand; last: y is its result. 1 or a negative errno */
@@ -170,10 +186,10 @@ static int float_to_int32(struct cc *cc, int i)
 	s.clamp = true;
 	s.lo = INT32_MIN;
 	s.hi = INT32_MAX;
-	if ((err = apply(cc, i, FUNC(AND), codes(cc, x, true), nest_number(0x7fff), code, false)) < 0 ||
+	if ((err = apply(cc, i, FUNC(AND), codes(cc, x, true), nest_number(0x7fff), code)) < 0 ||
 	    (err = table_apply(cc, i, &t, code, value, false)) < 0 ||
-	    (err = apply(cc, i, FUNC(SHR), codes(cc, x, false), nest_number(15), sign, false)) < 0 ||
-	    (err = apply(cc, i, FUNC(XOR), value, sign, flipped, false)) < 0)
+	    (err = apply(cc, i, FUNC(SHR), codes(cc, x, false), nest_number(15), sign)) < 0 ||
+	    (err = apply(cc, i, FUNC(XOR), value, sign, flipped)) < 0)
 		return err;
 	return nest_add_node(cc, i, &s, true, true);
 }
@@ -196,10 +212,10 @@ static int int32_to_fp16(struct cc *cc, int i)
 	s.clamp = true;
 	s.hi = FP16_BEYOND;
 	if (size.root < 0 || (err = nest_add_node(cc, i, &s, false, false)) < 0 || (err = table_apply(cc, i, &t, size, code, false)) < 0 ||
-	    (err = apply(cc, i, FUNC(SHR), codes(cc, x, false), nest_number(16), upper, false)) < 0 ||
-	    (err = apply(cc, i, FUNC(AND), upper, nest_number(0x8000), sign, false)) < 0)
+	    (err = apply(cc, i, FUNC(SHR), codes(cc, x, false), nest_number(16), upper)) < 0 ||
+	    (err = apply(cc, i, FUNC(AND), upper, nest_number(0x8000), sign)) < 0)
 		return size.root < 0 ? -ENOMEM : err;
-	return apply(cc, i, FUNC(OR), code, sign, table_dense(cc, cc->ten[o->out[0]].v.root, TYPE(UINT16), o->out[0]), true);
+	return apply_last_or(cc, i, code, sign, TYPE(UINT16));
 }
 
 /*
@@ -216,12 +232,12 @@ static int float_to_fp32(struct cc *cc, int i)
 	struct nest_operand code = between(cc, TYPE(UINT16), x), value = between(cc, TYPE(UINT32), x);
 	struct nest_operand sign = between(cc, TYPE(UINT16), x), high = between(cc, TYPE(UINT32), x);
 
-	if ((err = apply(cc, i, FUNC(AND), codes(cc, x, true), nest_number(0x7fff), code, false)) < 0 ||
+	if ((err = apply(cc, i, FUNC(AND), codes(cc, x, true), nest_number(0x7fff), code)) < 0 ||
 	    (err = table_apply(cc, i, &t, code, value, false)) < 0 ||
-	    (err = apply(cc, i, FUNC(AND), codes(cc, x, true), nest_number(0x8000), sign, false)) < 0 ||
-	    (err = apply(cc, i, FUNC(SHL), sign, nest_number(16), high, false)) < 0)
+	    (err = apply(cc, i, FUNC(AND), codes(cc, x, true), nest_number(0x8000), sign)) < 0 ||
+	    (err = apply(cc, i, FUNC(SHL), sign, nest_number(16), high)) < 0)
 		return err;
-	return apply(cc, i, FUNC(OR), value, high, table_dense(cc, cc->ten[o->out[0]].v.root, TYPE(UINT32), o->out[0]), true);
+	return apply_last_or(cc, i, value, high, TYPE(UINT32));
 }
 
 /*
@@ -234,15 +250,15 @@ static int normalise(struct cc *cc, int i, int shift, struct nest_operand size, 
 	struct nest_operand m = between(cc, TYPE(UINT32), x), kept = between(cc, TYPE(UINT32), x), odd = between(cc, TYPE(UINT8), x);
 	struct nest_operand sum = between(cc, TYPE(INT48), x), half = between(cc, TYPE(INT48), x);
 
-	if ((err = apply(cc, i, FUNC(ABS), codes(cc, x, false), nest_number(0), size, false)) < 0 ||
-	    (err = apply(cc, i, FUNC(CLZ), size, nest_number(0), up, false)) < 0 ||
-	    (err = apply(cc, i, FUNC(SHL), size, up, m, false)) < 0 ||
-	    (err = apply(cc, i, FUNC(SHR), m, nest_number(shift), kept, false)) < 0 ||
-	    (err = apply(cc, i, FUNC(AND), kept, nest_number(1), odd, false)) < 0 ||
-	    (err = apply(cc, i, FUNC(ADD), m, odd, sum, false)) < 0 ||
-	    (err = apply(cc, i, FUNC(ADD), sum, nest_number((1 << (shift - 1)) - 1), half, false)) < 0)
+	if ((err = apply(cc, i, FUNC(ABS), codes(cc, x, false), nest_number(0), size)) < 0 ||
+	    (err = apply(cc, i, FUNC(CLZ), size, nest_number(0), up)) < 0 ||
+	    (err = apply(cc, i, FUNC(SHL), size, up, m)) < 0 ||
+	    (err = apply(cc, i, FUNC(SHR), m, nest_number(shift), kept)) < 0 ||
+	    (err = apply(cc, i, FUNC(AND), kept, nest_number(1), odd)) < 0 ||
+	    (err = apply(cc, i, FUNC(ADD), m, odd, sum)) < 0 ||
+	    (err = apply(cc, i, FUNC(ADD), sum, nest_number((1 << (shift - 1)) - 1), half)) < 0)
 		return err;
-	return apply(cc, i, FUNC(SHR), half, nest_number(shift), r, false);
+	return apply(cc, i, FUNC(SHR), half, nest_number(shift), r);
 }
 
 /*
@@ -260,20 +276,19 @@ static int int_to_float(struct cc *cc, int i)
 	struct loop_nest s = { .func = FUNC(SELECT) };
 
 	if ((err = normalise(cc, i, 31 - fraction, size, up, r)) < 0 ||
-	    (err = apply(cc, i, FUNC(RSUB), up, nest_number(127 + 31 - 1), e, false)) < 0 ||
-	    (err = apply(cc, i, FUNC(SHL), e, nest_number(fraction), field, false)) < 0 ||
-	    (err = apply(cc, i, FUNC(ADD), r, field, bits, false)) < 0)
+	    (err = apply(cc, i, FUNC(RSUB), up, nest_number(127 + 31 - 1), e)) < 0 ||
+	    (err = apply(cc, i, FUNC(SHL), e, nest_number(fraction), field)) < 0 ||
+	    (err = apply(cc, i, FUNC(ADD), r, field, bits)) < 0)
 		return err;
 	nest_over(cc, &s, x);
 	s.a = bits;
 	s.c = size;
 	s.y = number;
 	if (number.root < 0 || (err = nest_add_node(cc, i, &s, false, false)) < 0 ||
-	    (err = apply(cc, i, FUNC(AND), codes(cc, x, false), nest_number(INT32_MIN), sign, false)) < 0 ||
-	    (err = apply(cc, i, FUNC(SHR), sign, nest_number(narrow ? 16 : 0), low, false)) < 0)
+	    (err = apply(cc, i, FUNC(AND), codes(cc, x, false), nest_number(INT32_MIN), sign)) < 0 ||
+	    (err = apply(cc, i, FUNC(SHR), sign, nest_number(narrow ? 16 : 0), low)) < 0)
 		return number.root < 0 ? -ENOMEM : err;
-	return apply(cc, i, FUNC(OR), number, low,
-	             table_dense(cc, cc->ten[o->out[0]].v.root, narrow ? TYPE(UINT16) : TYPE(UINT32), o->out[0]), true);
+	return apply_last_or(cc, i, number, low, narrow ? TYPE(UINT16) : TYPE(UINT32));
 }
 
 /*

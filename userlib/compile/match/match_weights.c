@@ -58,26 +58,25 @@ static int fill(struct weights *p, int w_zp, int root, int64_t base, int64_t byt
 	return add(p, &s);
 }
 
-/*
- * Move a rectangle of weights: tiles [t, +nt) of nc channels each, chunks [q, +nq) of nj inputs each.
- * 1 or a negative errno
- */
-static int region(struct weights *p, const struct wview *w, struct nest_operand from, int64_t t, int64_t nt, int64_t nc,
-                  int64_t q, int64_t nq, int64_t nj)
+/* Column tiles [t, +nt) of nc channels each, chunks [q, +nq) of nj inputs each. */
+struct rectangle { int64_t t, nt, nc, q, nq, nj; };
+
+/* Move a rectangle of weights. 1 or a negative errno */
+static int region(struct weights *p, const struct wview *w, struct nest_operand from, struct rectangle r)
 {
 	int64_t n = p->cc->n, word = n * n, taps = p->kh * p->kw;
 	struct loop_nest s = nest_of(FUNC(MOVE), from, nest_storage(p->root, TYPE(INT8)));
 
-	if (!nt || !nc || !nq || !nj)
+	if (!r.nt || !r.nc || !r.nq || !r.nj)
 		return 1;
-	s.a.off += w->off + t * n * w->oc + q * n * w->ic;
-	s.y.off = p->base + t * taps * p->chunks * word + q * word;
-	dimension(&s, nt, n * w->oc, taps * p->chunks * word);
+	s.a.off += w->off + r.t * n * w->oc + r.q * n * w->ic;
+	s.y.off = p->base + r.t * taps * p->chunks * word + r.q * word;
+	dimension(&s, r.nt, n * w->oc, taps * p->chunks * word);
 	dimension(&s, p->kh, w->ky, p->kw * p->chunks * word);
 	dimension(&s, p->kw, w->kx, p->chunks * word);
-	dimension(&s, nq, n * w->ic, word);
-	dimension(&s, nc, w->oc, n);
-	dimension(&s, nj, w->ic, 1);
+	dimension(&s, r.nq, n * w->ic, word);
+	dimension(&s, r.nc, w->oc, n);
+	dimension(&s, r.nj, w->ic, 1);
 	return add(p, &s);
 }
 
@@ -115,13 +114,13 @@ static int move_weights(struct weights *p, int w_zp, struct wview w, struct nest
 	if (err > 0 && (rest_c || rest_j))
 		err = fill(p, w_zp, p->root, p->base, p->tiles * p->kh * p->kw * p->chunks * n * n);
 	if (err > 0)
-		err = region(p, &w, from, 0, full_t, n, 0, full_q, n);
+		err = region(p, &w, from, (struct rectangle){ 0, full_t, n, 0, full_q, n });
 	if (err > 0)
-		err = region(p, &w, from, 0, full_t, n, full_q, rest_j > 0, rest_j);
+		err = region(p, &w, from, (struct rectangle){ 0, full_t, n, full_q, rest_j > 0, rest_j });
 	if (err > 0)
-		err = region(p, &w, from, full_t, rest_c > 0, rest_c, 0, full_q, n);
+		err = region(p, &w, from, (struct rectangle){ full_t, rest_c > 0, rest_c, 0, full_q, n });
 	if (err > 0)
-		err = region(p, &w, from, full_t, rest_c > 0, rest_c, full_q, rest_j > 0, rest_j);
+		err = region(p, &w, from, (struct rectangle){ full_t, rest_c > 0, rest_c, full_q, rest_j > 0, rest_j });
 	return err;
 }
 

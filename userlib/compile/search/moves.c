@@ -7,13 +7,13 @@
  */
 #include "userlib/compile/plan/plan.h"
 
-/* The least share of what is free that a group's rings are tried with. LEAST_SHARE_MEASURED */
+/* The least share of what is free that a group's rings are tried with. Not measured. */
 #define LEAST_SHARE 3
 
-/* Weights below this part of the scratchpad are not moved into slots: they take little room. MOVES_WEIGHTS_MEASURED */
+/* Weights below this part of the scratchpad are not moved into slots: they take little room. Not measured. */
 #define LEAST_WEIGHTS 16
 
-/* Storages below this part of the scratchpad get no residency hint, for the same reason. LARGE_MEASURED */
+/* Storages below this part of the scratchpad get no residency hint, for the same reason. Not measured. */
 #define LARGE 8
 
 /* Make a move: change what is asked of the plan, which must then be placed again. */

@@ -44,7 +44,7 @@ struct fake {
 	struct bytes frame[256];               /* waiting for IN transfers */
 	int n_frames;
 	bool greeted, dead;
-	uint32_t boot, job, result, n_writes, n_reads, n_submits;
+	uint32_t boot, job, result, n_writes, n_reads, n_submits, n_intervals;
 	const uint8_t *spam;                   /* sent to every IN transfer */
 	uint32_t n_spam;
 };
@@ -298,6 +298,10 @@ static void message(struct fake *f, unsigned seq, const uint8_t *p, uint32_t len
 		if (f->b == FAKE_cancel_never)
 			return;
 		break;
+	case WEFT_MSG_REG_READ:
+		r[1] = f->n_intervals;
+		reply(f, seq, r, 8);
+		return;
 	default: break;
 	}
 	reply(f, seq, r, 12);
@@ -629,6 +633,12 @@ static void serve(struct fake *f)
 			return;
 		if (n > 0)
 			add(&f->rx, room, (size_t)n);
+		if (f->b == FAKE_interval) {
+			pause_ms(1);
+			f->n_intervals++;
+			n = recv(f->fd, room, sizeof(room), MSG_DONTWAIT);
+			add(&f->rx, room, n > 0 ? (size_t)n : 0);
+		}
 		parse(f);
 	}
 }

@@ -12,6 +12,8 @@
 /* Each one: its name, and whether the results of jobs may be wrong without that the driver can know. */
 #define FAKE_BEHAVIOURS(X) \
 	X(none, false) \
+	/* right, but it looks at what came every millisecond only; any register counts how often it did */ \
+	X(interval, false) \
 	/* HELLO and ABORT_ALL */ \
 	X(hello_never, false) X(hello_short, false) X(hello_error, false) X(hello_major, false) X(hello_rescue, false) \
 	X(hello_config, false) X(hello_no_jobs, false) X(hello_reversed, false) X(hello_huge, false) X(hello_serial, false) \

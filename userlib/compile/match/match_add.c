@@ -90,78 +90,101 @@ static int conv_before(const struct cc *cc, const struct side *s, int add)
 	return plain ? cc->ops[i].node : -1;
 }
 
+/* A sum or difference that one node can compute. */
+struct sum {
+	struct side a, b;      /* its operands; b may be spread over a */
+	bool sub, spread;
+	int k;                 /* the RESCALE behind it */
+	struct rescale out;    /* and what that does */
+};
+
+static void swap_sides(struct sum *m)
+{
+	struct side t = m->a;
+
+	m->a = m->b;
+	m->b = t;
+}
+
+/* Read operator i as a sum. 1, 0 if it cannot be one (reason set), or -ENOMEM */
+static int read_sum(struct cc *cc, int i, struct sum *m)
+{
+	const struct weft_gop *o = &cc->g->ops[i];
+
+	if (!read_side(cc, o->in[0], &m->a) || !read_side(cc, o->in[1], &m->b) || m->a.left != m->b.left)
+		return cc_reason(cc, i, "its operands are not int8 or int16 tensors behind exact RESCALEs");
+	weft_dtype type = type_of(cc, m->a.x);
+	if (!npu_type(cc, type) || type_of(cc, m->b.x) != type)
+		return cc_reason(cc, i, "%s and %s", weft_dtype_name(type), weft_dtype_name(type_of(cc, m->b.x)));
+	m->sub = o->op == WEFT_OP_SUB;
+	if (m->sub && !cc->has_sub)
+		return cc_reason(cc, i, "subtraction");
+	/* A function of one tensor becomes a table. */
+	if (cc->has_table && type == WEFT_INT8 && (is_number(cc, m->a.x) || is_number(cc, m->b.x)))
+		return 0;
+	if (!m->sub && view_elements(&cc->ten[m->a.x].v) < view_elements(&cc->ten[m->b.x].v))
+		swap_sides(m);
+	struct node probe = { .x = cc->ten[m->a.x].v, .r = cc->ten[m->b.x].v };
+	m->spread = memcmp(probe.x.dim, probe.r.dim, sizeof probe.x.dim);
+	if (!spread_second(&probe))
+		return cc_reason(cc, i, "broadcast");
+	m->k = only_reader(cc, o->out[0], WEFT_OP_RESCALE);
+	if (m->k < 0 || type_of(cc, cc->g->ops[m->k].out[0]) != type || !read_rescale(cc, m->k, &m->out) ||
+	    m->out.x_zp || m->out.per_channel || (m->out.s.round != ROUND_EVEN && !rounds_as_hardware(&m->out.s)))
+		return cc_reason(cc, i, "the sum is not read by one RESCALE to %s alone", weft_dtype_name(type));
+	return 1;
+}
+
+/* The convolution behind which the sum can run, or -1. Of two the one with the longer sum becomes the first operand: it
+ * hides the addition better. */
+static int choose_conv(const struct cc *cc, int i, struct sum *m)
+{
+	int ca = conv_before(cc, &m->a, i), cb = conv_before(cc, &m->b, i);
+
+	if (m->a.x == m->b.x || m->spread)
+		return -1;
+	if (m->sub || conv_depth(cc, cb) <= conv_depth(cc, ca))
+		return ca;
+	swap_sides(m);
+	return cb;
+}
+
 /* ADD or SUB of two tensors with the RESCALE behind it. 1 matched, 0 not (reason set), or a negative errno */
 int match_add(struct cc *cc, int i)
 {
-	const struct weft_gop *o = &cc->g->ops[i];
-	struct side a, b;
-	struct rescale out;
+	struct sum m;
+	int err = read_sum(cc, i, &m);
 
-	if (!read_side(cc, o->in[0], &a) || !read_side(cc, o->in[1], &b) || a.left != b.left)
-		return cc_reason(cc, i, "its operands are not int8 or int16 tensors behind exact RESCALEs");
-	weft_dtype type = type_of(cc, a.x);
-	if (!npu_type(cc, type) || type_of(cc, b.x) != type)
-		return cc_reason(cc, i, "%s and %s", weft_dtype_name(type), weft_dtype_name(type_of(cc, b.x)));
-	bool sub = o->op == WEFT_OP_SUB;
-	if (sub && !cc->has_sub)
-		return cc_reason(cc, i, "subtraction");
-	/* A function of one tensor: by table. */
-	if (cc->has_table && type == WEFT_INT8 && (is_number(cc, a.x) || is_number(cc, b.x)))
-		return 0;
-	struct node probe = { .x = cc->ten[a.x].v, .r = cc->ten[b.x].v };
-	if (!sub && view_elements(&probe.x) < view_elements(&probe.r)) {
-		struct side t = a;
-		a = b;
-		b = t;
-		probe = (struct node){ .x = probe.r, .r = probe.x };
-	}
-	bool spread = memcmp(probe.x.dim, probe.r.dim, sizeof probe.x.dim);
-	if (!spread_second(&probe))
-		return cc_reason(cc, i, "broadcast");
-	int k = only_reader(cc, o->out[0], WEFT_OP_RESCALE);
-	if (k < 0 || type_of(cc, cc->g->ops[k].out[0]) != type || !read_rescale(cc, k, &out) ||
-	    out.x_zp || out.per_channel || (out.s.round != ROUND_EVEN && !rounds_as_hardware(&out.s)))
-		return cc_reason(cc, i, "the sum is not read by one RESCALE to %s alone", weft_dtype_name(type));
-
-	int last = k, lo = type_lowest(type), hi = -1 - lo;
+	if (err <= 0)
+		return err;
+	int last = m.k, lo = type_lowest(type_of(cc, m.a.x)), hi = -1 - lo;
 	take_clamp(cc, &last, &lo, &hi);
-	/* The longer sum hides the addition better. */
-	int ca = conv_before(cc, &a, i), cb = conv_before(cc, &b, i);
-	if (a.x == b.x || spread)
-		ca = cb = -1;
-	if (!sub && conv_depth(cc, cb) > conv_depth(cc, ca)) {
-		struct side t = a;
-		a = b;
-		b = t;
-		ca = cb;
-	}
-	struct node *nd;
-	if (ca >= 0) {
-		nd = &cc->nodes[ca];
+	int conv = choose_conv(cc, i, &m);
+	struct node *nd = conv >= 0 ? &cc->nodes[conv] : new_node(cc, NODE_ELT, i, last);
+	if (!nd)
+		return -ENOMEM;
+	if (conv >= 0) {
 		set_output(cc, nd, last);
 		claim(cc, last, nd);
 		claim(cc, i, nd);
 	} else {
-		nd = new_node(cc, NODE_ELT, i, last);
-		if (!nd)
-			return -ENOMEM;
-		set_input(cc, nd, a.x, 0, NULL);
+		set_input(cc, nd, m.a.x, 0, NULL);
 	}
 	nd->add = true;
-	nd->sub = sub;
-	set_second(cc, nd, b.x);
+	nd->sub = m.sub;
+	set_second(cc, nd, m.b.x);
 	spread_second(nd);
-	nd->post.pre_shift = a.left;
-	nd->post.a_zp = a.zp;
-	nd->post.b_zp = b.zp;
-	nd->post.a = a.s;
-	nd->post.b = b.s;
-	nd->post.s = out.s;
-	nd->post.s_zp = out.y_zp;
+	nd->post.pre_shift = m.a.left;
+	nd->post.a_zp = m.a.zp;
+	nd->post.b_zp = m.b.zp;
+	nd->post.a = m.a.s;
+	nd->post.b = m.b.s;
+	nd->post.s = m.out.s;
+	nd->post.s_zp = m.out.y_zp;
 	nd->post.s_min = lo;
 	nd->post.s_max = hi;
-	claim(cc, k, nd);
-	claim_side(cc, &a, i, nd);
-	claim_side(cc, &b, i, nd);
+	claim(cc, m.k, nd);
+	claim_side(cc, &m.a, i, nd);
+	claim_side(cc, &m.b, i, nd);
 	return 1;
 }

@@ -31,6 +31,7 @@ struct memo *memo_new(void)
 	return m;
 }
 
+/* Free a memo and all that it remembers; NULL is allowed. */
 void memo_free(struct memo *m)
 {
 	if (!m)

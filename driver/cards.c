@@ -5,12 +5,12 @@
 #include "driver/device.h"
 #include "driver/usb/usb.h"
 
-int weft_dev_list(struct weft_dev_info *out, size_t max, size_t *n, char *msg)
+int weft_dev_list(struct weft_dev_info *out, size_t max, size_t *n, char msg WEFT_ROOM(WEFT_DEV_MSG))
 {
 	return weft_usb_list(out, max, n, msg);
 }
 
-int weft_dev_watch(weft_dev_watcher *fn, void *user, unsigned timeout_ms, char *msg)
+int weft_dev_watch(weft_dev_watcher *fn, void *user, unsigned timeout_ms, char msg WEFT_ROOM(WEFT_DEV_MSG))
 {
 	msg[0] = '\0';
 	return weft_usb_watch(fn, user, weft_dev_until(timeout_ms), msg);

@@ -130,7 +130,7 @@ static const struct weft_backend *backend_of(enum weft_dev_kind kind)
 	}
 }
 
-int weft_dev_open(const struct weft_dev_options *o, weft_dev **out, char *msg)
+int weft_dev_open(const struct weft_dev_options *o, weft_dev **out, char msg WEFT_ROOM(WEFT_DEV_MSG))
 {
 	const char *name = o->config ? o->config : "w16";
 	const struct weft_config *cfg = o->kind == WEFT_DEV_RTL ? weft_config_find(name) : weft_config_of_model(name);

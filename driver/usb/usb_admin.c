@@ -79,7 +79,7 @@ static const char *name_of(const uint32_t *words)
 	return name ? name : "message";
 }
 
-int weft_admin_ask(weft_admin *a, const uint32_t *words, unsigned n, uint32_t *reply, unsigned max, char *msg)
+int weft_admin_ask(weft_admin *a, const uint32_t *words, unsigned n, uint32_t *reply, unsigned max, char msg WEFT_ROOM(WEFT_ADMIN_MSG))
 {
 	struct weft_req r;
 	uint32_t head;
@@ -125,12 +125,12 @@ static int move(weft_admin *a, uint8_t type, uint32_t addr, uint8_t *in, const u
 	return 0;
 }
 
-int weft_admin_read(weft_admin *a, uint32_t addr, void *data, uint32_t len, char *msg)
+int weft_admin_read(weft_admin *a, uint32_t addr, void *data, uint32_t len, char msg WEFT_ROOM(WEFT_ADMIN_MSG))
 {
 	return move(a, WEFT_FRAME_READ, addr, data, NULL, len, msg);
 }
 
-int weft_admin_write(weft_admin *a, uint32_t addr, const void *data, uint32_t len, char *msg)
+int weft_admin_write(weft_admin *a, uint32_t addr, const void *data, uint32_t len, char msg WEFT_ROOM(WEFT_ADMIN_MSG))
 {
 	return move(a, WEFT_FRAME_WRITE, addr, NULL, data, len, msg);
 }
@@ -183,7 +183,7 @@ static int greet(weft_admin *a, uint8_t first, unsigned ms, char *msg)
 	return err ? complain(a, err, "hello", msg) : 0;
 }
 
-int weft_admin_open(const char *which, unsigned timeout_ms, weft_admin **out, char *msg)
+int weft_admin_open(const char *which, unsigned timeout_ms, weft_admin **out, char msg WEFT_ROOM(WEFT_ADMIN_MSG))
 {
 	weft_admin *a = calloc(1, sizeof(*a));
 	int err;
@@ -225,7 +225,7 @@ const struct weft_msg_hello_reply *weft_admin_hello(const weft_admin *a)
 	return &a->hello;
 }
 
-int weft_admin_reset(weft_admin *a, char *msg)
+int weft_admin_reset(weft_admin *a, char msg WEFT_ROOM(WEFT_ADMIN_MSG))
 {
 	return greet(a, WEFT_USB_REQ_CHIP_RESET, a->timeout_ms + BACK_MS, msg);
 }
@@ -256,7 +256,7 @@ static int send_image(weft_admin *a, const uint8_t *image, size_t bytes, void (*
 }
 
 int weft_admin_update(weft_admin *a, const void *image, size_t bytes, void (*progress)(void *user, size_t done),
-                      void *user, char *msg)
+                      void *user, char msg WEFT_ROOM(WEFT_ADMIN_MSG))
 {
 	struct weft_flash_image h;
 

@@ -36,7 +36,7 @@ typedef struct weft_admin weft_admin;
  * @param msg         WEFT_ADMIN_MSG bytes; one line on failure, here and below.
  * @return 0, -ENODEV, -EBUSY, -EACCES, -ENOMEM, -ETIMEDOUT, -EIO, -EPROTO
  */
-WEFT_API int weft_admin_open(const char *which, unsigned timeout_ms, weft_admin **a, char *msg);
+WEFT_API int weft_admin_open(const char *which, unsigned timeout_ms, weft_admin **a, char msg WEFT_ROOM(WEFT_ADMIN_MSG));
 WEFT_API void weft_admin_close(weft_admin *a);
 
 /** What the card said of itself when it was last greeted. */
@@ -50,15 +50,15 @@ WEFT_API const struct weft_msg_hello_reply *weft_admin_hello(const weft_admin *a
  * @return words of the answer; -EPROTO: the card answered with an error, which msg
  *         names and reply[0] holds; or as weft_admin_open()
  */
-WEFT_API int weft_admin_ask(weft_admin *a, const uint32_t *words, unsigned n_words, uint32_t *reply, unsigned max, char *msg);
+WEFT_API int weft_admin_ask(weft_admin *a, const uint32_t *words, unsigned n_words, uint32_t *reply, unsigned max, char msg WEFT_ROOM(WEFT_ADMIN_MSG));
 
 /**
  * Card memory, any address and length that the card lets the host at.
  *
  * @return 0; -EACCES: outside of that; or as weft_admin_open()
  */
-WEFT_API int weft_admin_read(weft_admin *a, uint32_t addr, void *data, uint32_t len, char *msg);
-WEFT_API int weft_admin_write(weft_admin *a, uint32_t addr, const void *data, uint32_t len, char *msg);
+WEFT_API int weft_admin_read(weft_admin *a, uint32_t addr, void *data, uint32_t len, char msg WEFT_ROOM(WEFT_ADMIN_MSG));
+WEFT_API int weft_admin_write(weft_admin *a, uint32_t addr, const void *data, uint32_t len, char msg WEFT_ROOM(WEFT_ADMIN_MSG));
 
 /**
  * Load a firmware image, start it, and greet it, which confirms it.
@@ -68,14 +68,14 @@ WEFT_API int weft_admin_write(weft_admin *a, uint32_t addr, const void *data, ui
  *         to what it ran before; or as weft_admin_open()
  */
 WEFT_API int weft_admin_update(weft_admin *a, const void *image, size_t bytes, void (*progress)(void *user, size_t done),
-                      void *user, char *msg);
+                      void *user, char msg WEFT_ROOM(WEFT_ADMIN_MSG));
 
 /**
  * Reset the card and greet it.
  *
  * @return as weft_admin_open()
  */
-WEFT_API int weft_admin_reset(weft_admin *a, char *msg);
+WEFT_API int weft_admin_reset(weft_admin *a, char msg WEFT_ROOM(WEFT_ADMIN_MSG));
 
 #ifdef __cplusplus
 }

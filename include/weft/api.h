@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The library itself: its version, and the mark of a public function.
+ * The library itself: its version, the mark of a public function, and how much room
+ * a message needs.
  *
  * libweft is compiled with hidden symbols. A function that carries WEFT_API is
  * exported by libweft.so, under the version that userlib/libweft.map gives it; nothing
@@ -10,6 +11,18 @@
 #define WEFT_API_H
 
 #define WEFT_API __attribute__((visibility("default")))
+
+/*
+ * A parameter that points to room for at least so many bytes, and not to NULL:
+ * int f(char msg WEFT_ROOM(256)). A C compiler warns of a smaller array, without any
+ * option (GCC: -Wstringop-overflow, -Wnonnull; clang: -Warray-bounds, -Wnonnull). Every
+ * text that a function leaves there is one line that ends with a zero byte.
+ */
+#ifdef __cplusplus
+#define WEFT_ROOM(bytes) [bytes]
+#else
+#define WEFT_ROOM(bytes) [static (bytes)]
+#endif
 
 #ifdef __cplusplus
 extern "C" {

@@ -49,14 +49,14 @@ struct weft_capture {
 WEFT_API void weft_capture_release(struct weft_capture *c);
 
 /** @return 0, -EIO, -ENOMEM; msg: WEFT_MSG_LEN bytes */
-WEFT_API int weft_capture_write(const char *path, const struct weft_capture *c, char *msg);
+WEFT_API int weft_capture_write(const char *path, const struct weft_capture *c, char msg WEFT_ROOM(WEFT_MSG_LEN));
 
 /**
  * Read a file from anywhere; trusts nothing.
  * @param[out] c  Owns its memory on success.
  * @return 0, -EINVAL (not a capture, damaged, another version), -EIO, -ENOMEM
  */
-WEFT_API int weft_capture_read(const char *path, struct weft_capture *c, char *msg);
+WEFT_API int weft_capture_read(const char *path, struct weft_capture *c, char msg WEFT_ROOM(WEFT_MSG_LEN));
 
 #ifdef __cplusplus
 }

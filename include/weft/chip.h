@@ -67,7 +67,7 @@ struct weft_chip_ops {
 
 	/* The chip comes out of a power-on reset; nothing runs before run().
 	 * msg: WEFT_DEV_MSG bytes, one line on failure. 0, -EINVAL, -ENOMEM. */
-	int (*open)(const struct weft_chip_options *o, void **chip, char *msg);
+	int (*open)(const struct weft_chip_options *o, void **chip, char msg WEFT_ROOM(WEFT_DEV_MSG));
 	void (*close)(void *chip);
 
 	/* Bytes to the card. Returns how many were taken, perhaps 0: then the chip

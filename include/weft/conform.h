@@ -48,7 +48,7 @@ struct weft_conform_options {
  *         what opening a device or writing a file says
  */
 WEFT_API int weft_conform(const char *dir, const struct weft_conform_options *o,
-                 int (*seen)(void *user, const struct weft_conform_case *c), void *user, char *msg);
+                 int (*seen)(void *user, const struct weft_conform_case *c), void *user, char msg WEFT_ROOM(WEFT_MSG_LEN));
 
 #ifdef __cplusplus
 }

@@ -87,7 +87,7 @@ WEFT_API struct weft_cast_options weft_cast_options_default(enum weft_cast_rules
  * @param msg     WEFT_CONVERT_MSG bytes; one line on failure.
  * @return 0, -EINVAL (shapes differ, pair or option outside the rules)
  */
-WEFT_API int weft_cast(const weft_tensor *x, weft_tensor *y, const struct weft_cast_options *o, char *msg);
+WEFT_API int weft_cast(const weft_tensor *x, weft_tensor *y, const struct weft_cast_options *o, char msg WEFT_ROOM(WEFT_CONVERT_MSG));
 
 /**
  * OpenVINO FakeConvert-13: y = (f8(x * scale - shift) + shift) / scale.
@@ -103,7 +103,7 @@ WEFT_API int weft_cast(const weft_tensor *x, weft_tensor *y, const struct weft_c
  * @return 0, -EINVAL
  */
 WEFT_API int weft_fake_convert(const weft_tensor *x, weft_tensor *y, weft_dtype type,
-                      const weft_tensor *scale, const weft_tensor *shift, char *msg);
+                      const weft_tensor *scale, const weft_tensor *shift, char msg WEFT_ROOM(WEFT_CONVERT_MSG));
 
 /**
  * Type of a name: what weft_dtype_name() gives, ONNX's "float" and "double",

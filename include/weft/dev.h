@@ -99,7 +99,8 @@ struct weft_dev_options {
 	const struct weft_usb_ops *usb_ops;    /* tests: another transport (driver/usb/usb.h), or NULL */
 	uint64_t hang_cycles;      /* RTL only: retiring nothing for so long counts as hung; 0: 2^26 */
 	enum weft_events_by events;
-	uint32_t reserved0;        /* zero */
+	uint32_t all_clocks;       /* RTL only, for tests: not 0 lets the clock of every unit run in every
+	                            * cycle. Simulates slower; results and cycles are the same */
 	uint64_t reserved[2];      /* zero */
 };
 
@@ -118,7 +119,7 @@ WEFT_API struct weft_dev_options weft_dev_options_default(void);
  *
  * Thread-safe. A card takes at most usb_wait_ms + 2 * usb_boot_ms + 5 s.
  */
-WEFT_API int weft_dev_open(const struct weft_dev_options *o, weft_dev **dev, char *msg);
+WEFT_API int weft_dev_open(const struct weft_dev_options *o, weft_dev **dev, char msg WEFT_ROOM(WEFT_DEV_MSG));
 
 /**
  * Close a device and free all that belongs to it but its buffers, which must have been
@@ -317,7 +318,7 @@ struct weft_dev_info {
  * @return 0 with *n found, at most max written; -EIO, -ENOTSUP. Thread-safe. Waits for nothing but the
  *         kernel, which may take some milliseconds for each device on the USB.
  */
-WEFT_API int weft_dev_list(struct weft_dev_info *out, size_t max, size_t *n, char *msg);
+WEFT_API int weft_dev_list(struct weft_dev_info *out, size_t max, size_t *n, char msg WEFT_ROOM(WEFT_DEV_MSG));
 
 /** A card was plugged in (here), or is gone. A non-zero return ends weft_dev_watch(), which returns it. */
 typedef int weft_dev_watcher(void *user, const struct weft_dev_info *card, bool here);
@@ -328,7 +329,7 @@ typedef int weft_dev_watcher(void *user, const struct weft_dev_info *card, bool 
  * @param timeout_ms  0: only of those that are there; WEFT_FOREVER: until fn says so
  * @return what fn returned; 0: that time is over; -EIO, -ENOMEM. Thread-safe.
  */
-WEFT_API int weft_dev_watch(weft_dev_watcher *fn, void *user, unsigned timeout_ms, char *msg);
+WEFT_API int weft_dev_watch(weft_dev_watcher *fn, void *user, unsigned timeout_ms, char msg WEFT_ROOM(WEFT_DEV_MSG));
 
 /* An open card, and what has happened on the way to it. */
 struct weft_card_info {

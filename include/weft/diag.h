@@ -78,7 +78,7 @@ struct weft_diag_result {
  * @param msg     WEFT_DEV_MSG bytes; one line on failure.
  * @return as weft_dev_open()
  */
-WEFT_API int weft_diag_open(const struct weft_dev_options *o, weft_diag **d, char *msg);
+WEFT_API int weft_diag_open(const struct weft_dev_options *o, weft_diag **d, char msg WEFT_ROOM(WEFT_DEV_MSG));
 WEFT_API void weft_diag_close(weft_diag *d);
 
 /** Run one test. @return 0; -ENOENT: no such test; or the device does not answer any more */

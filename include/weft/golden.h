@@ -32,7 +32,7 @@ extern "C" {
  */
 WEFT_API int weft_golden_run(weft_opcode op, const weft_attr *attr,
                     const weft_tensor *const *x, int n_x,
-                    weft_tensor *const *y, int n_y, bool fast, char *msg);
+                    weft_tensor *const *y, int n_y, bool fast, char msg WEFT_ROOM(WEFT_GOLDEN_MSG));
 
 #ifdef __cplusplus
 }

@@ -62,10 +62,10 @@ WEFT_API void weft_image_values(const weft_tensor *t, const struct weft_quant *q
  *         kind of file that we do not read), -ENOMEM
  */
 WEFT_API int weft_image_decode(const void *bytes, size_t len, const weft_tensor *want, const struct weft_quant *q,
-                      weft_tensor *t, char *msg);
+                      weft_tensor *t, char msg WEFT_ROOM(WEFT_IMAGE_MSG));
 
 /** Read a file. As weft_image_decode(), and -EIO or what open() says. */
-WEFT_API int weft_image_read(const char *path, const weft_tensor *want, const struct weft_quant *q, weft_tensor *t, char *msg);
+WEFT_API int weft_image_read(const char *path, const weft_tensor *want, const struct weft_quant *q, weft_tensor *t, char msg WEFT_ROOM(WEFT_IMAGE_MSG));
 
 #ifdef __cplusplus
 }

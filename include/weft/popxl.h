@@ -33,7 +33,7 @@ extern "C" {
  *         weft_session_run()
  */
 WEFT_API int weft_matmul_pow2scaled(const weft_tensor *a, const weft_tensor *b, int32_t log2_scale,
-                           const struct weft_session_options *o, weft_tensor *y, char *msg);
+                           const struct weft_session_options *o, weft_tensor *y, char msg WEFT_ROOM(WEFT_MSG_LEN));
 
 /**
  * Convolution of x with w, times 2^log2_scale.
@@ -48,7 +48,7 @@ WEFT_API int weft_matmul_pow2scaled(const weft_tensor *a, const weft_tensor *b, 
  * @return As above.
  */
 WEFT_API int weft_conv_pow2scaled(const weft_tensor *x, const weft_tensor *w, const struct weft_attr_conv *conv, int32_t log2_scale,
-                         const struct weft_session_options *o, weft_tensor *y, char *msg);
+                         const struct weft_session_options *o, weft_tensor *y, char msg WEFT_ROOM(WEFT_MSG_LEN));
 
 #ifdef __cplusplus
 }

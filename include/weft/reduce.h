@@ -36,7 +36,7 @@ struct weft_reduction {
  *         or variables; what opening the device says. msg: WEFT_MSG_LEN bytes
  */
 WEFT_API int weft_reduce(const weft_net *net, const weft_tensor *inputs, const struct weft_session_options *o,
-                struct weft_reduction *r, char *msg);
+                struct weft_reduction *r, char msg WEFT_ROOM(WEFT_MSG_LEN));
 
 WEFT_API void weft_reduction_release(struct weft_reduction *r);
 
@@ -61,7 +61,7 @@ struct weft_stream_case {
  *         differ on this device; -EINVAL: the capture; what opening the device says. msg: WEFT_MSG_LEN bytes
  */
 WEFT_API int weft_reduce_stream(const struct weft_capture *c, const struct weft_stream_options *o, struct weft_stream_case *r,
-                       char *msg);
+                       char msg WEFT_ROOM(WEFT_MSG_LEN));
 
 #ifdef __cplusplus
 }

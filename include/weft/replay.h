@@ -67,10 +67,10 @@ struct weft_replay_report {
  * @return 0 (see *r), -EINVAL (the capture does not fit itself), what opening
  *         the device says; msg: WEFT_MSG_LEN bytes
  */
-WEFT_API int weft_replay(const struct weft_capture *c, const struct weft_replay_options *o, struct weft_replay_report *r, char *msg);
+WEFT_API int weft_replay(const struct weft_capture *c, const struct weft_replay_options *o, struct weft_replay_report *r, char msg WEFT_ROOM(WEFT_MSG_LEN));
 
 /** A GTKWave save file for the FST: clock, command heads, and the unit of the wrong command. */
-WEFT_API int weft_replay_signals(const char *path, const char *fst, const struct weft_replay_place *place, char *msg);
+WEFT_API int weft_replay_signals(const char *path, const char *fst, const struct weft_replay_place *place, char msg WEFT_ROOM(WEFT_MSG_LEN));
 
 #ifdef __cplusplus
 }

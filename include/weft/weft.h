@@ -13,8 +13,9 @@
  *	weft_session_close(s);  weft_net_free(net);
  *
  * Errors are negative errno with one line in msg. Nothing prints or exits, and
- * no environment is read. A net is immutable once loaded and may be shared by
- * threads; a session belongs to one thread at a time.
+ * no environment is read, also not by the simulators that a session loads. A net is
+ * immutable once loaded and may be shared by threads; a session belongs to one thread
+ * at a time.
  */
 #ifndef WEFT_H
 #define WEFT_H
@@ -45,8 +46,8 @@ typedef struct weft_session weft_session;
  * @return 0, -EINVAL (bad file), -ENOTSUP (an operator or type that is not
  *         supported), -ENOMEM, -errno of the file
  */
-WEFT_API int weft_net_load(const void *data, size_t len_bytes, const char *name, weft_net **net, char *msg);
-WEFT_API int weft_net_load_file(const char *path, weft_net **net, char *msg);
+WEFT_API int weft_net_load(const void *data, size_t len_bytes, const char *name, weft_net **net, char msg WEFT_ROOM(WEFT_MSG_LEN));
+WEFT_API int weft_net_load_file(const char *path, weft_net **net, char msg WEFT_ROOM(WEFT_MSG_LEN));
 WEFT_API void weft_net_free(weft_net *net);
 
 /*
@@ -80,8 +81,8 @@ WEFT_API struct weft_load_options weft_load_options_default(void);
 
 /** weft_net_load() and weft_net_load_file() with options; NULL: defaults. */
 WEFT_API int weft_net_load_with(const void *data, size_t len_bytes, const char *name, const struct weft_load_options *o,
-                       weft_net **net, char *msg);
-WEFT_API int weft_net_load_file_with(const char *path, const struct weft_load_options *o, weft_net **net, char *msg);
+                       weft_net **net, char msg WEFT_ROOM(WEFT_MSG_LEN));
+WEFT_API int weft_net_load_file_with(const char *path, const struct weft_load_options *o, weft_net **net, char msg WEFT_ROOM(WEFT_MSG_LEN));
 
 /* A tensor at the network's edge. Strings live as long as the net. */
 struct weft_port {
@@ -112,7 +113,7 @@ WEFT_API weft_opcode weft_net_op(const weft_net *net, int i);
  * Compile for a configuration and write the container. *out comes from malloc.
  * The same network and configuration give the same bytes.
  */
-WEFT_API int weft_net_save(const weft_net *net, const char *config, uint8_t **out, size_t *len_bytes, char *msg);
+WEFT_API int weft_net_save(const weft_net *net, const char *config, uint8_t **out, size_t *len_bytes, char msg WEFT_ROOM(WEFT_MSG_LEN));
 
 /**
  * Write the network as TOSA 1.0. *out comes from malloc. Unsigned bytes become
@@ -122,7 +123,7 @@ WEFT_API int weft_net_save(const weft_net *net, const char *config, uint8_t **ou
  * @param note  WEFT_MSG_LEN bytes: names of the operators written as CUSTOM, or "".
  * @return 0, -ENOTSUP (cannot be expressed; the operator is named), -ENOMEM
  */
-WEFT_API int weft_net_convert(const weft_net *net, bool strict, uint8_t **out, size_t *len_bytes, char *note, char *msg);
+WEFT_API int weft_net_convert(const weft_net *net, bool strict, uint8_t **out, size_t *len_bytes, char note WEFT_ROOM(WEFT_MSG_LEN), char msg WEFT_ROOM(WEFT_MSG_LEN));
 
 enum weft_quantize_type {
 	WEFT_QUANTIZE_INT8,        /* activations int8 with a zero point, weights int8 by channel */
@@ -141,7 +142,7 @@ struct weft_quantize_options {
 	 * given, from malloc. Returns 1; 0 if there is none (any more); or a negative
 	 * errno with msg. Called twice for each sample with a percentile below 100.
 	 */
-	int (*sample)(void *user, int i, weft_tensor *inputs, int n, char *msg);
+	int (*sample)(void *user, int i, weft_tensor *inputs, int n, char msg WEFT_ROOM(WEFT_MSG_LEN));
 	void *user;
 	uint64_t reserved[4];      /* zero */
 };
@@ -157,7 +158,7 @@ WEFT_API struct weft_quantize_options weft_quantize_options_default(void);
  *         operator that golden does not run, or nothing to quantise); -ENOMEM
  */
 WEFT_API int weft_quantize(const void *data, size_t len_bytes, const struct weft_quantize_options *o, uint8_t **out,
-                  size_t *len_out, char *msg);
+                  size_t *len_out, char msg WEFT_ROOM(WEFT_MSG_LEN));
 
 enum weft_device { WEFT_DEVICE_GOLDEN, WEFT_DEVICE_MODEL, WEFT_DEVICE_RTL, WEFT_DEVICE_USB };
 
@@ -203,7 +204,7 @@ WEFT_API struct weft_session_options weft_session_options_default(void);
  *         -ENOENT (no such configuration or simulator); -ENOMEM
  */
 WEFT_API int weft_session_open(const weft_net *net, const struct weft_session_options *o,
-                      weft_session **s, char *msg);
+                      weft_session **s, char msg WEFT_ROOM(WEFT_MSG_LEN));
 WEFT_API void weft_session_close(weft_session *s);
 
 enum weft_run_unit { WEFT_RUN_HOST, WEFT_RUN_NPU };
@@ -281,7 +282,7 @@ struct weft_segments {
  * @return as weft_session_run(); also -EIO with msg: a file, or a segment that did not run
  */
 WEFT_API int weft_session_run_segments(weft_session *s, const weft_tensor *inputs, weft_tensor *outputs,
-                              const struct weft_segments *segments, int *n_segments, struct weft_report **report, char *msg);
+                              const struct weft_segments *segments, int *n_segments, struct weft_report **report, char msg WEFT_ROOM(WEFT_MSG_LEN));
 
 /**
  * Run one segment from its checkpoint, which holds everything.
@@ -291,7 +292,7 @@ WEFT_API int weft_session_run_segments(weft_session *s, const weft_tensor *input
  * @return 0; -EBADMSG: something differs, or the segment does not end where the next one begins; -EINVAL: the
  *         file; else as weft_session_run()
  */
-WEFT_API int weft_segment_run(const char *file, const struct weft_session_options *o, char *line, char *msg);
+WEFT_API int weft_segment_run(const char *file, const struct weft_session_options *o, char line WEFT_ROOM(WEFT_MSG_LEN), char msg WEFT_ROOM(WEFT_MSG_LEN));
 
 /**
  * Run once.
@@ -306,7 +307,7 @@ WEFT_API int weft_segment_run(const char *file, const struct weft_session_option
  *         -ENODEV (card unplugged: close the session and open another)
  */
 WEFT_API int weft_session_run(weft_session *s, const weft_tensor *inputs, weft_tensor *outputs,
-                     struct weft_report **report, char *msg);
+                     struct weft_report **report, char msg WEFT_ROOM(WEFT_MSG_LEN));
 
 WEFT_API void weft_report_free(struct weft_report *r);
 WEFT_API void weft_tensor_release(weft_tensor *t);
@@ -318,7 +319,7 @@ WEFT_API weft_dev *weft_session_device(weft_session *s);
 WEFT_API char *weft_session_profile_text(const weft_session *s);
 
 /* What would run where, without running: ops of weft_report, no measurements. */
-WEFT_API int weft_session_plan(weft_session *s, struct weft_report **report, char *msg);
+WEFT_API int weft_session_plan(weft_session *s, struct weft_report **report, char msg WEFT_ROOM(WEFT_MSG_LEN));
 
 /**
  * Has a run of this session written options.capture? The first failure is kept.
@@ -338,9 +339,9 @@ WEFT_API int weft_session_n_kept(const weft_session *s);
 WEFT_API int weft_session_kept(const weft_session *s, int i, struct weft_kept *k);
 
 /** The program's streams as text (disassembly), from malloc. Commands are counted through all of them. */
-WEFT_API int weft_net_disassemble(const weft_net *net, const char *config, char **text, char *msg);
+WEFT_API int weft_net_disassemble(const weft_net *net, const char *config, char **text, char msg WEFT_ROOM(WEFT_MSG_LEN));
 /** Verify the program's streams. @return 0, -EINVAL with the rule in msg */
-WEFT_API int weft_net_verify(const weft_net *net, const char *config, char *msg);
+WEFT_API int weft_net_verify(const weft_net *net, const char *config, char msg WEFT_ROOM(WEFT_MSG_LEN));
 
 #ifdef __cplusplus
 }

@@ -132,7 +132,7 @@ static int check_tensor(const struct weft_call *c, const char *what, int i, cons
 
 int weft_golden_run(weft_opcode op, const weft_attr *attr,
                     const weft_tensor *const *x, int n_x,
-                    weft_tensor *const *y, int n_y, bool fast, char *msg)
+                    weft_tensor *const *y, int n_y, bool fast, char msg WEFT_ROOM(WEFT_GOLDEN_MSG))
 {
 	struct weft_call c = { op, attr, x, n_x, y, n_y, fast, msg };
 	const bool dynamic = n_x && n_x == weft_op_n_dynamic(op);

@@ -175,7 +175,7 @@ static int load(struct state *s, const struct weft_dev_options *o, char *msg)
 		snprintf(msg, WEFT_DEV_MSG, "rtl: weft-rtl-%s.so is of another build; run make sim", name);
 		return -EPROTO;
 	}
-	s->rtl = s->api->open(o->memory == WEFT_MEMORY_SRAM ? WEFT_RTL_SRAM : WEFT_RTL_DDR);
+	s->rtl = s->api->open(o->memory == WEFT_MEMORY_SRAM ? WEFT_RTL_SRAM : WEFT_RTL_DDR, o->all_clocks);
 	return s->rtl ? check_device(s, msg) : -ENOMEM;
 }
 

@@ -86,7 +86,7 @@ struct weft_rtl {
 #endif
 	std::unique_ptr<Wave> wave;
 	uint64_t cycle = 0;
-	bool all_clocks = true;     // units' clocks never rest
+	bool all_clocks = true;     // units' clocks never rest; so in reset
 	uint8_t *bank[kBanks];
 	uint32_t word_bytes, bank_bytes;
 #ifdef FAULT_POINTS_H
@@ -173,9 +173,13 @@ struct weft_rtl {
 		news = true;
 		tick();
 		cycle = 0;
-		all_clocks = std::getenv("WEFT_RTL_ALL_CLOCKS") != nullptr;
-#ifdef FAULT_POINTS_H
-		all_clocks = true;   // a unit that is disturbed may need a clock without saying so
+	}
+
+	// A unit that can be disturbed may need a clock without saying so: there clocks never rest.
+	void rest([[maybe_unused]] bool yes)
+	{
+#ifndef FAULT_POINTS_H
+		all_clocks = !yes;
 #endif
 	}
 
@@ -304,9 +308,13 @@ struct weft_rtl {
 
 namespace {
 
-weft_rtl *rtl_open(weft_rtl_profile profile)
+weft_rtl *rtl_open(weft_rtl_profile profile, bool all_clocks)
 {
-	return new (std::nothrow) weft_rtl(profile);
+	auto *r = new (std::nothrow) weft_rtl(profile);
+
+	if (r)
+		r->rest(!all_clocks);
+	return r;
 }
 
 void rtl_close(weft_rtl *r)

@@ -19,7 +19,7 @@
 extern "C" {
 #endif
 
-#define WEFT_RTL_API_VERSION 7
+#define WEFT_RTL_API_VERSION 8
 
 enum weft_rtl_profile {
 	WEFT_RTL_SRAM,   /* one bus word a cycle each way, latency 8 */
@@ -73,8 +73,9 @@ struct weft_rtl_api {
 	uint32_t version;
 	const char *config;
 
-	/* NULL: out of memory. Comes out of reset. */
-	struct weft_rtl *(*open)(enum weft_rtl_profile profile);
+	/* NULL: out of memory. Comes out of reset. all_clocks: units' clocks never rest,
+	 * which is slower and gives the same. */
+	struct weft_rtl *(*open)(enum weft_rtl_profile profile, bool all_clocks);
 	void (*close)(struct weft_rtl *r);
 
 	/* Let bus addresses [addr, addr+len) be this memory; data stays the

@@ -26,11 +26,7 @@ static int on_retire(void *user, const struct weft_retire *r)
 
 static weft_dev *chip(bool rest, enum weft_memory memory)
 {
-	if (!rest)
-		setenv("WEFT_RTL_ALL_CLOCKS", "1", 1);
-	weft_dev *dev = stream_device(WEFT_DEV_RTL, memory, "w16");
-	unsetenv("WEFT_RTL_ALL_CLOCKS");
-	return dev;
+	return stream_device_with(WEFT_DEV_RTL, memory, "w16", !rest);
 }
 
 static void compare(uint64_t seed, weft_dev *const chips[2], struct log logs[2])

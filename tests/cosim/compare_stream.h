@@ -14,7 +14,7 @@
 #include "../support/level.h"
 #include "../support/random_stream.h"
 
-static inline weft_dev *stream_device(enum weft_dev_kind kind, enum weft_memory memory, const char *config)
+static inline weft_dev *stream_device_with(enum weft_dev_kind kind, enum weft_memory memory, const char *config, bool all_clocks)
 {
 	struct weft_dev_options o = weft_dev_options_default();
 	char msg[WEFT_DEV_MSG] = "";
@@ -24,9 +24,15 @@ static inline weft_dev *stream_device(enum weft_dev_kind kind, enum weft_memory 
 	o.config = config;
 	o.memory = memory;
 	o.cosim = kind == WEFT_DEV_RTL;
+	o.all_clocks = all_clocks;
 	if (weft_dev_open(&o, &dev, msg))
 		fail_msg("%s", msg);
 	return dev;
+}
+
+static inline weft_dev *stream_device(enum weft_dev_kind kind, enum weft_memory memory, const char *config)
+{
+	return stream_device_with(kind, memory, config, false);
 }
 
 static inline void stream_print_cmd(const struct random_stream *s, size_t index)

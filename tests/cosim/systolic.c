@@ -96,7 +96,7 @@ static void operands_move_one_pe_a_cycle(void **state)
 	}
 	memset(ones, 1, sizeof(ones));
 	memset(first, -1, sizeof(first));
-	struct weft_rtl *r = api->open(WEFT_RTL_SRAM);
+	struct weft_rtl *r = api->open(WEFT_RTL_SRAM, false);
 	assert_non_null(r);
 	size_t n_words = stream(words, cfg);
 	window(api, r, 0, words, sizeof(words));

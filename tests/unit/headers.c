@@ -48,6 +48,24 @@ static void alone_as_cxx(void **state)
 	compile_each("g++ -std=c++17 -x c++");
 }
 
+/* Room for a message of so many bytes: does a call compile, with no option but to fail on warnings? */
+static int compile_call(int bytes)
+{
+	char command[512];
+
+	snprintf(command, sizeof command,
+	         "printf '#include <weft/weft.h>\\nint f(weft_net **n);\\nint f(weft_net **n)\\n{\\n\\tchar msg[%d];\\n"
+	         "\\treturn weft_net_load_file(\"x\", n, msg);\\n}\\n' | gcc -std=c11 -Werror -Iinclude -x c -S -o /dev/null - 2>&1", bytes);
+	return system(command);
+}
+
+static void small_message_bad(void **state)
+{
+	(void)state;
+	assert_int_equal(compile_call(256), 0);
+	assert_int_not_equal(compile_call(255), 0);
+}
+
 static void exported(void **state)
 {
 	char command[512];
@@ -62,6 +80,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(alone_as_c),
 		cmocka_unit_test(alone_as_cxx),
+		cmocka_unit_test(small_message_bad),
 		cmocka_unit_test(exported),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

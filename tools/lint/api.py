@@ -7,7 +7,8 @@
 
 Every function that a header in include/weft declares carries WEFT_API, and is
 exported by BUILD/libweft.so under the version of userlib/libweft.map, and defined
-globally in BUILD/libweft.a. Neither exports anything else.
+globally in BUILD/libweft.a. Neither exports anything else. A function that writes a
+text says how much room it needs (WEFT_ROOM), or is given a length.
 """
 import glob
 import re
@@ -34,6 +35,8 @@ def declared():
             if not m or not words or words[0] in ("typedef", "static"):
                 continue
             names[m.group(1)] = path
+            if re.search(r"(?<!const )char \*\w+\s*[,)]", statement) and not re.search(r"\bsize_t (n|len)\b", statement):
+                unmarked.append(f"{path}: {m.group(1)}() writes a text without WEFT_ROOM or a length")
             if words[0] != "WEFT_API":
                 unmarked.append(f"{path}: {m.group(1)}() has no WEFT_API")
     return names, unmarked

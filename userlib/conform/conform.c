@@ -419,7 +419,7 @@ static int walk(struct walk *w, const char *folder, int depth)
 }
 
 int weft_conform(const char *dir, const struct weft_conform_options *o,
-                 int (*seen)(void *user, const struct weft_conform_case *c), void *user, char *msg)
+                 int (*seen)(void *user, const struct weft_conform_case *c), void *user, char msg WEFT_ROOM(WEFT_MSG_LEN))
 {
 	char root[PATH];
 	size_t n = strlen(dir);

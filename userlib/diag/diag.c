@@ -113,7 +113,7 @@ int diag_use_admin(struct weft_diag *d)
  * Prepares diagnostics of a device; nothing is opened yet but the model beside it. Returns 0 or a
  * negative errno with one line in msg; weft_diag_close() frees *out.
  */
-int weft_diag_open(const struct weft_dev_options *o, weft_diag **out, char *msg)
+int weft_diag_open(const struct weft_dev_options *o, weft_diag **out, char msg WEFT_ROOM(WEFT_DEV_MSG))
 {
 	struct weft_diag *d = calloc(1, sizeof(*d));
 	struct weft_dev_options m = weft_dev_options_default();

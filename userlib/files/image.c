@@ -312,7 +312,7 @@ static int geometry(const weft_tensor *want, struct pixels *x, int *channels, bo
 }
 
 int weft_image_decode(const void *bytes, size_t len, const weft_tensor *want, const struct weft_quant *q,
-                      weft_tensor *t, char *msg)
+                      weft_tensor *t, char msg WEFT_ROOM(WEFT_IMAGE_MSG))
 {
 	struct pixels x = { .msg = msg };
 	int channels = 0;
@@ -337,7 +337,7 @@ int weft_image_decode(const void *bytes, size_t len, const weft_tensor *want, co
 	return err;
 }
 
-int weft_image_read(const char *path, const weft_tensor *want, const struct weft_quant *q, weft_tensor *t, char *msg)
+int weft_image_read(const char *path, const weft_tensor *want, const struct weft_quant *q, weft_tensor *t, char msg WEFT_ROOM(WEFT_IMAGE_MSG))
 {
 	char line[WEFT_IMAGE_MSG];
 	uint8_t *p;

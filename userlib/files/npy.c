@@ -220,7 +220,7 @@ static int begin(const void *bytes, size_t len, struct head *h, size_t *at, char
 	return err;
 }
 
-int weft_npy_parse(const void *bytes, size_t len, weft_tensor *t, char *msg)
+int weft_npy_parse(const void *bytes, size_t len, weft_tensor *t, char msg WEFT_ROOM(WEFT_NPY_MSG))
 {
 	const uint8_t *p = bytes;
 	struct head h;
@@ -258,7 +258,7 @@ static void take_text(const uint8_t *p, const struct head *h, char *out)
 	out[h->chars] = 0;
 }
 
-int weft_npy_parse_text(const void *bytes, size_t len, weft_tensor *t, char **text, size_t *each, char *msg)
+int weft_npy_parse_text(const void *bytes, size_t len, weft_tensor *t, char **text, size_t *each, char msg WEFT_ROOM(WEFT_NPY_MSG))
 {
 	struct head h;
 	size_t at;
@@ -307,12 +307,12 @@ static int read_as(const char *path, weft_tensor *t, char **text, size_t *each, 
 	return err;
 }
 
-int weft_npy_read(const char *path, weft_tensor *t, char *msg)
+int weft_npy_read(const char *path, weft_tensor *t, char msg WEFT_ROOM(WEFT_NPY_MSG))
 {
 	return read_as(path, t, NULL, NULL, msg);
 }
 
-int weft_npy_read_text(const char *path, weft_tensor *t, char **text, size_t *each, char *msg)
+int weft_npy_read_text(const char *path, weft_tensor *t, char **text, size_t *each, char msg WEFT_ROOM(WEFT_NPY_MSG))
 {
 	return read_as(path, t, text, each, msg);
 }
@@ -370,7 +370,7 @@ weft_dtype weft_npy_stored(weft_dtype t)
 	return t;
 }
 
-int weft_npy_write(const char *path, const weft_tensor *t, char *msg)
+int weft_npy_write(const char *path, const weft_tensor *t, char msg WEFT_ROOM(WEFT_NPY_MSG))
 {
 	const char *name = name_of(t->dtype);
 
@@ -383,7 +383,7 @@ int weft_npy_write(const char *path, const weft_tensor *t, char *msg)
  * Writes strings as an array of NumPy's unicode type. text holds one string in each `each` bytes,
  * as many as t has elements; all become as wide as the longest.
  */
-int weft_npy_write_text(const char *path, const weft_tensor *t, const char *text, size_t each, char *msg)
+int weft_npy_write_text(const char *path, const weft_tensor *t, const char *text, size_t each, char msg WEFT_ROOM(WEFT_NPY_MSG))
 {
 	size_t n = (size_t)weft_tensor_elements(t), most = 1;
 	char name[32];

@@ -66,7 +66,7 @@ static int all(struct qz *z, const void *data, size_t len, uint8_t **out, size_t
 	return qz_pack(z, out, len_out);
 }
 
-int weft_quantize(const void *data, size_t len_bytes, const struct weft_quantize_options *o, uint8_t **out, size_t *len_out, char *msg)
+int weft_quantize(const void *data, size_t len_bytes, const struct weft_quantize_options *o, uint8_t **out, size_t *len_out, char msg WEFT_ROOM(WEFT_MSG_LEN))
 {
 	struct qz z = { .o = o, .msg = msg };
 	int err = check_options(o, msg);

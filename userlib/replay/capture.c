@@ -94,7 +94,7 @@ static void put_section(struct io *out, const uint8_t *data, uint64_t n)
 	free(packed);
 }
 
-int weft_capture_write(const char *path, const struct weft_capture *c, char *msg)
+int weft_capture_write(const char *path, const struct weft_capture *c, char msg WEFT_ROOM(WEFT_MSG_LEN))
 {
 	struct weft_capture copy = *c;
 	struct io head = { .write = true }, body = { .write = true };
@@ -197,7 +197,7 @@ static void check_head(struct io *in)
 	}
 }
 
-int weft_capture_read(const char *path, struct weft_capture *c, char *msg)
+int weft_capture_read(const char *path, struct weft_capture *c, char msg WEFT_ROOM(WEFT_MSG_LEN))
 {
 	struct io in = { 0 };
 	int err = weft_file_read(path, FILE_LIMIT, &in.p, &in.n);

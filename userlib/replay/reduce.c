@@ -313,7 +313,7 @@ static int reduce(struct reducer *x, const weft_tensor *inputs)
 }
 
 int weft_reduce(const weft_net *net, const weft_tensor *inputs, const struct weft_session_options *o,
-                struct weft_reduction *r, char *msg)
+                struct weft_reduction *r, char msg WEFT_ROOM(WEFT_MSG_LEN))
 {
 	const weft_graph *g = net->g;
 	weft_tensor *golden = calloc((size_t)g->n_tensors + 1, sizeof *golden);

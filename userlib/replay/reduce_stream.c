@@ -340,7 +340,7 @@ static int give(struct search *x, struct weft_part_stream *s)
 	return err;
 }
 
-int weft_reduce_stream(const struct weft_capture *c, const struct weft_stream_options *o, struct weft_stream_case *r, char *msg)
+int weft_reduce_stream(const struct weft_capture *c, const struct weft_stream_options *o, struct weft_stream_case *r, char msg WEFT_ROOM(WEFT_MSG_LEN))
 {
 	struct search x = { .c = c, .o = o, .r = r, .msg = msg };
 	struct weft_part_stream s = { 0 };

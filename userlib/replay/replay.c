@@ -632,7 +632,7 @@ static int record_wave(struct replay *x)
 	return err;
 }
 
-int weft_replay(const struct weft_capture *c, const struct weft_replay_options *o, struct weft_replay_report *r, char *msg)
+int weft_replay(const struct weft_capture *c, const struct weft_replay_options *o, struct weft_replay_report *r, char msg WEFT_ROOM(WEFT_MSG_LEN))
 {
 	struct replay x = { .c = c, .o = o, .r = r, .msg = msg };
 

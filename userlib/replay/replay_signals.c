@@ -41,7 +41,7 @@ static void signal(FILE *f, const char *name)
 	fprintf(f, "%s\n%s%s\n", strchr(name, '[') ? "@22" : "@28", TOP, name);
 }
 
-int weft_replay_signals(const char *path, const char *fst, const struct weft_replay_place *place, char *msg)
+int weft_replay_signals(const char *path, const char *fst, const struct weft_replay_place *place, char msg WEFT_ROOM(WEFT_MSG_LEN))
 {
 	FILE *f = fopen(path, "w");
 

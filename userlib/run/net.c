@@ -88,13 +88,13 @@ static int import(const void *data, size_t len, const char *name, const struct w
 	return err;
 }
 
-int weft_net_load(const void *data, size_t len_bytes, const char *name, weft_net **net, char *msg)
+int weft_net_load(const void *data, size_t len_bytes, const char *name, weft_net **net, char msg WEFT_ROOM(WEFT_MSG_LEN))
 {
 	return weft_net_load_with(data, len_bytes, name, NULL, net, msg);
 }
 
 int weft_net_load_with(const void *data, size_t len_bytes, const char *name, const struct weft_load_options *o,
-                       weft_net **net, char *msg)
+                       weft_net **net, char msg WEFT_ROOM(WEFT_MSG_LEN))
 {
 	const struct weft_load_options none = { 0 };
 	weft_net *n = calloc(1, sizeof(*n));
@@ -116,13 +116,13 @@ int weft_net_load_with(const void *data, size_t len_bytes, const char *name, con
 	return 0;
 }
 
-int weft_net_load_file(const char *path, weft_net **net, char *msg)
+int weft_net_load_file(const char *path, weft_net **net, char msg WEFT_ROOM(WEFT_MSG_LEN))
 {
 	return weft_net_load_file_with(path, NULL, net, msg);
 }
 
 /* Reads the file and imports it; external data of an .onnx file is looked for in the file's folder. */
-int weft_net_load_file_with(const char *path, const struct weft_load_options *given, weft_net **net, char *msg)
+int weft_net_load_file_with(const char *path, const struct weft_load_options *given, weft_net **net, char msg WEFT_ROOM(WEFT_MSG_LEN))
 {
 	struct weft_load_options o = given ? *given : weft_load_options_default();
 	const char *slash = strrchr(path, '/');
@@ -246,7 +246,7 @@ static int verify_steps(const weft_program *p, char *msg)
 	return 0;
 }
 
-int weft_net_save(const weft_net *net, const char *config, uint8_t **out, size_t *len_bytes, char *msg)
+int weft_net_save(const weft_net *net, const char *config, uint8_t **out, size_t *len_bytes, char msg WEFT_ROOM(WEFT_MSG_LEN))
 {
 	const weft_program *p;
 	weft_program *own;
@@ -260,7 +260,7 @@ int weft_net_save(const weft_net *net, const char *config, uint8_t **out, size_t
 	return err;
 }
 
-int weft_net_convert(const weft_net *net, bool strict, uint8_t **out, size_t *len_bytes, char *note, char *msg)
+int weft_net_convert(const weft_net *net, bool strict, uint8_t **out, size_t *len_bytes, char note WEFT_ROOM(WEFT_MSG_LEN), char msg WEFT_ROOM(WEFT_MSG_LEN))
 {
 	int n_custom;
 
@@ -298,7 +298,7 @@ static void print_steps(FILE *f, const weft_program *p)
 	}
 }
 
-int weft_net_disassemble(const weft_net *net, const char *config, char **text, char *msg)
+int weft_net_disassemble(const weft_net *net, const char *config, char **text, char msg WEFT_ROOM(WEFT_MSG_LEN))
 {
 	const weft_program *p;
 	weft_program *own;
@@ -321,7 +321,7 @@ int weft_net_disassemble(const weft_net *net, const char *config, char **text, c
 	return err;
 }
 
-int weft_net_verify(const weft_net *net, const char *config, char *msg)
+int weft_net_verify(const weft_net *net, const char *config, char msg WEFT_ROOM(WEFT_MSG_LEN))
 {
 	const weft_program *p;
 	weft_program *own;

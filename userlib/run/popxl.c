@@ -145,7 +145,7 @@ static weft_tensor with_batch(const weft_tensor *t)
 }
 
 int weft_matmul_pow2scaled(const weft_tensor *a, const weft_tensor *b, int32_t log2_scale,
-                           const struct weft_session_options *o, weft_tensor *y, char *msg)
+                           const struct weft_session_options *o, weft_tensor *y, char msg WEFT_ROOM(WEFT_MSG_LEN))
 {
 	const weft_attr none = { .matmul = { 0 } };
 
@@ -170,7 +170,7 @@ static int64_t extent(int64_t in, int64_t kernel, const int32_t pad[2], int32_t 
 }
 
 int weft_conv_pow2scaled(const weft_tensor *x, const weft_tensor *w, const struct weft_attr_conv *conv, int32_t log2_scale,
-                         const struct weft_session_options *o, weft_tensor *y, char *msg)
+                         const struct weft_session_options *o, weft_tensor *y, char msg WEFT_ROOM(WEFT_MSG_LEN))
 {
 	weft_attr a = { .conv = { .acc = WEFT_FP16 } };
 

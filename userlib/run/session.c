@@ -93,7 +93,7 @@ static int get_program(weft_session *s, bool plan, char *msg)
 	return err;
 }
 
-int weft_session_open(const weft_net *net, const struct weft_session_options *o, weft_session **out, char *msg)
+int weft_session_open(const weft_net *net, const struct weft_session_options *o, weft_session **out, char msg WEFT_ROOM(WEFT_MSG_LEN))
 {
 	const char *config = o->config ? o->config : "w16";
 	weft_session *s = calloc(1, sizeof(*s));
@@ -691,7 +691,7 @@ int weft_session_captured(const weft_session *s)
  * inputs on.
  */
 int weft_session_run(weft_session *s, const weft_tensor *inputs, weft_tensor *outputs,
-                     struct weft_report **rep, char *msg)
+                     struct weft_report **rep, char msg WEFT_ROOM(WEFT_MSG_LEN))
 {
 	int n_out = graph(s)->n_outputs;
 	struct weft_report *r = NULL;
@@ -733,7 +733,7 @@ int weft_session_run(weft_session *s, const weft_tensor *inputs, weft_tensor *ou
 	return err;
 }
 
-int weft_session_plan(weft_session *s, struct weft_report **rep, char *msg)
+int weft_session_plan(weft_session *s, struct weft_report **rep, char msg WEFT_ROOM(WEFT_MSG_LEN))
 {
 	const weft_program *p = s->p;
 	int err = s->own_program && s->o.device == WEFT_DEVICE_GOLDEN && !s->o.strict ? get_program(s, true, msg) : 0;

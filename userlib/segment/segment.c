@@ -262,7 +262,7 @@ static int in_processes(weft_session *s, const weft_tensor *inputs, const struct
 }
 
 int weft_session_run_segments(weft_session *s, const weft_tensor *inputs, weft_tensor *outputs,
-                              const struct weft_segments *o, int *n_segments, struct weft_report **rep, char *msg)
+                              const struct weft_segments *o, int *n_segments, struct weft_report **rep, char msg WEFT_ROOM(WEFT_MSG_LEN))
 {
 	struct weft_point *points = calloc((size_t)o->n + 2, sizeof(*points));
 	struct weft_report *r = NULL;
@@ -464,7 +464,7 @@ int weft_segment_go(const weft_net *net, const struct weft_segment *g, const wef
 	return err;
 }
 
-int weft_segment_run(const char *file, const struct weft_session_options *o, char *line, char *msg)
+int weft_segment_run(const char *file, const struct weft_session_options *o, char line WEFT_ROOM(WEFT_MSG_LEN), char msg WEFT_ROOM(WEFT_MSG_LEN))
 {
 	struct weft_segment g;
 	weft_tensor *in = NULL;

@@ -176,7 +176,7 @@ int weft_convert_check(const char *what, const weft_tensor *t, char *msg)
 	return 0;
 }
 
-int weft_cast(const weft_tensor *x, weft_tensor *y, const struct weft_cast_options *o, char *msg)
+int weft_cast(const weft_tensor *x, weft_tensor *y, const struct weft_cast_options *o, char msg WEFT_ROOM(WEFT_CONVERT_MSG))
 {
 	const bool from_float = weft_is_float(x->dtype);
 	const int64_t n = weft_tensor_elements(x);

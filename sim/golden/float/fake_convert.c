@@ -64,7 +64,7 @@ static int check(const weft_tensor *x, const weft_tensor *y, weft_dtype type, co
 }
 
 int weft_fake_convert(const weft_tensor *x, weft_tensor *y, weft_dtype type,
-                      const weft_tensor *scale, const weft_tensor *shift, char *msg)
+                      const weft_tensor *scale, const weft_tensor *shift, char msg WEFT_ROOM(WEFT_CONVERT_MSG))
 {
 	struct weft_walk w = { .rank = x->rank };
 	int64_t stride[WEFT_MAX_RANK], n = 0;

@@ -384,11 +384,12 @@ $(O)/obj/%.o: %.c $(O)/flags
 	$(Q)$(CCACHE) $(CC) $(ALL_CFLAGS) -c $< -o $@
 
 # One object, in which only the functions of the API are still global.
-$(O)/libweft.a: $(LIB_OBJ)
+$(O)/libweft.a: $(LIB_OBJ) $(LIB_MAP)
 	$(call say,AR,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) -r -nostdlib -o $(O)/obj/libweft.o $(LIB_OBJ)
-	$(Q)objcopy --localize-hidden $(O)/obj/libweft.o
+	$(Q)sed -n 's/^\t\(weft_[a-z0-9_]*\);$$/\1/p' $(LIB_MAP) > $(O)/obj/libweft.names
+	$(Q)objcopy --keep-global-symbols=$(O)/obj/libweft.names $(O)/obj/libweft.o
 	$(Q)rm -f $@ && ar rcs $@ $(O)/obj/libweft.o
 
 $(O)/libweft.so: $(LIB_OBJ) $(LIB_MAP)

@@ -152,6 +152,8 @@ typedef enum weft_opcode {
 	/* TensorFlow Lite's, int8, over the last axis (sim/golden/tfl/tfl_normal.c) */
 	WEFT_OP_TFL_L2_NORMALIZATION,  /* in: x                  attr: tfl_norm */
 	WEFT_OP_TFL_LOG_SOFTMAX,   /* in: x                      attr: tfl_softmax (x_scale) */
+	/* One of ONNX's operators as its page says, of any types (sim/golden/onnx); any number of results */
+	WEFT_OP_ONNX_NODE,         /* in: operands that are there attr: onnx_node */
 	WEFT_N_OPS
 } weft_opcode;
 

@@ -103,6 +103,7 @@ static const char *const names[WEFT_N_OPS] = {
 	[WEFT_OP_PACT_LAYER_NORM] = "PACT_LAYER_NORM",
 	[WEFT_OP_TFL_L2_NORMALIZATION] = "TFL_L2_NORMALIZATION",
 	[WEFT_OP_TFL_LOG_SOFTMAX] = "TFL_LOG_SOFTMAX",
+	[WEFT_OP_ONNX_NODE] = "ONNX_NODE",
 };
 
 const char *weft_op_name(weft_opcode op)

@@ -138,6 +138,7 @@ int weft_golden_popxl_matmul(const struct weft_call *c);
 int weft_golden_pact_div(const struct weft_call *c);
 int weft_golden_pact_softmax(const struct weft_call *c);
 int weft_golden_pact_ita_max(const struct weft_call *c);
+int weft_golden_onnx_node(const struct weft_call *c);
 int weft_golden_pact_layer_norm(const struct weft_call *c);
 
 /* Smallest and largest value of an integer type; 0 and 0 for floats. */

@@ -10,7 +10,7 @@ static const struct {
 	int (*run)(const struct weft_call *c);
 	int n_x;                   /* -1: one or more */
 	bool attr;                 /* needs attributes */
-	int n_y;                   /* 0: one */
+	int n_y;                   /* 0: one; -1: one or more */
 } table[WEFT_N_OPS] = {
 	[WEFT_OP_ARGMAX] = { weft_golden_argmax, 1, true },
 	[WEFT_OP_AVG_POOL2D] = { weft_golden_avg_pool2d, 1, true },
@@ -104,10 +104,12 @@ static const struct {
 	[WEFT_OP_PACT_LAYER_NORM] = { weft_golden_pact_layer_norm, 3, true },
 	[WEFT_OP_TFL_L2_NORMALIZATION] = { weft_golden_tfl_l2_normalization, 1, true },
 	[WEFT_OP_TFL_LOG_SOFTMAX] = { weft_golden_tfl_log_softmax, 1, true },
+	[WEFT_OP_ONNX_NODE] = { weft_golden_onnx_node, -1, true, -1 },
 };
 
 static int check_tensor(const struct weft_call *c, const char *what, int i, const weft_tensor *t)
 {
+	const int least = c->op != WEFT_OP_ONNX_NODE && c->op != WEFT_OP_IDENTITY;   /* these have tensors without elements */
 	size_t bytes;
 
 	if (!t)
@@ -118,14 +120,14 @@ static int check_tensor(const struct weft_call *c, const char *what, int i, cons
 		return weft_call_fail(c, -EINVAL, "%s %d has rank %d, limit %d", what, i, t->rank,
 		                      WEFT_MAX_RANK);
 	for (int d = 0; d < t->rank; d++) {
-		if (t->dim[d] < 1 || t->dim[d] > WEFT_DIM_MAX)
-			return weft_call_fail(c, -EINVAL, "%s %d: dimension %d is %lld, must be 1..%d",
-			                      what, i, d, (long long)t->dim[d], WEFT_DIM_MAX);
+		if (t->dim[d] < least || t->dim[d] > WEFT_DIM_MAX)
+			return weft_call_fail(c, -EINVAL, "%s %d: dimension %d is %lld, must be %d..%d",
+			                      what, i, d, (long long)t->dim[d], least, WEFT_DIM_MAX);
 	}
 	bytes = weft_tensor_bytes(t);
 	if (bytes >= PTRDIFF_MAX)
 		return weft_call_fail(c, -EINVAL, "%s %d is too large", what, i);
-	if (!t->data)
+	if (!t->data && bytes)
 		return weft_call_fail(c, -EINVAL, "%s %d has no data", what, i);
 	return 0;
 }
@@ -147,7 +149,7 @@ int weft_golden_run(weft_opcode op, const weft_attr *attr,
 		return weft_call_fail(&c, -EINVAL, "%d inputs, must be %d%s", n_x,
 		                      table[op].n_x < 0 ? 1 : table[op].n_x,
 		                      table[op].n_x < 0 ? " or more" : "");
-	if (n_y != (table[op].n_y ? table[op].n_y : 1))
+	if (table[op].n_y < 0 ? n_y < 1 : n_y != (table[op].n_y ? table[op].n_y : 1))
 		return weft_call_fail(&c, -EINVAL, "%d outputs, must be %d", n_y, table[op].n_y ? table[op].n_y : 1);
 	if (table[op].attr && !attr)
 		return weft_call_fail(&c, -EINVAL, "attributes missing");

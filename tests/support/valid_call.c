@@ -298,6 +298,11 @@ struct call valid_call(weft_opcode op)
 		c.y = S3(i8, 2, 5, 4);
 		c.attr.axis.axis = 1;
 		break;
+	case WEFT_OP_ONNX_NODE:                  /* Add */
+		c.n_x = 2;
+		c.x[0] = c.x[1] = c.y;
+		c.attr.onnx_node = (struct weft_attr_onnx_node){ .kind = 0, .opset = 23, .n_in = 2 };
+		break;
 	case WEFT_OP_PAD:
 		c.y = S3(i8, 3, 5, 4);
 		c.attr.pad.before[0] = c.attr.pad.after[1] = c.attr.pad.before[1] = 1;

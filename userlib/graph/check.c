@@ -33,12 +33,34 @@ int weft_check_fail(const struct weft_check *c, const char *format, ...)
 	return -EINVAL;
 }
 
+/* Operators that take tensors without elements. */
+static bool takes_nothing(weft_opcode op)
+{
+	return op == WEFT_OP_ONNX_NODE || op == WEFT_OP_IDENTITY;
+}
+
+/* Is a tensor made and read only by operators that take tensors without elements? */
+static bool is_host_only(const struct weft_check *c, int i)
+{
+	const struct weft_graph *g = c->g;
+	const int p = g->tensors[i].producer;
+
+	if (p >= 0 && p < g->n_ops && !takes_nothing(g->ops[p].op))
+		return false;
+	for (int o = 0; o < g->n_ops; o++)
+		for (int k = 0; k < g->ops[o].n_in; k++)
+			if (g->ops[o].in[k] == i && !takes_nothing(g->ops[o].op))
+				return false;
+	return true;
+}
+
 /*
  * Checks type, rank and dimensions of a tensor, and that the number of elements stays within the
  * limit at every step of the multiplication.
  */
 static int check_shape(const struct weft_check *c, const char *what, int i, const weft_tensor *t)
 {
+	const int least = weft_tensor_elements(t) == 0 && is_host_only(c, i) ? 0 : 1;
 	int64_t n = 1;
 
 	if ((int)t->dtype < WEFT_BOOL || (int)t->dtype >= WEFT_N_DTYPES)
@@ -46,9 +68,9 @@ static int check_shape(const struct weft_check *c, const char *what, int i, cons
 	if (t->rank < 0 || t->rank > WEFT_MAX_RANK)
 		return weft_check_fail(c, "%s %d: rank %d > %d", what, i, t->rank, WEFT_MAX_RANK);
 	for (int k = 0; k < t->rank; k++) {
-		if (t->dim[k] < 1)
-			return weft_check_fail(c, "%s %d: dimension %d is %lld < 1", what, i, k, (long long)t->dim[k]);
-		if (t->dim[k] > WEFT_GRAPH_MAX_ELEMENTS / n)
+		if (t->dim[k] < least)
+			return weft_check_fail(c, "%s %d: dimension %d is %lld < %d", what, i, k, (long long)t->dim[k], least);
+		if (n && t->dim[k] > WEFT_GRAPH_MAX_ELEMENTS / n)
 			return weft_check_fail(c, "%s %d: more than %lld elements", what, i,
 			                       (long long)WEFT_GRAPH_MAX_ELEMENTS);
 		n *= t->dim[k];

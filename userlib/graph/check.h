@@ -36,5 +36,6 @@ int weft_check_tosa_op(const struct weft_check *c);
 /* The same for ONNX's extensions: check_onnx.c. */
 int weft_check_onnx_op(const struct weft_check *c);
 int weft_check_pact(const struct weft_check *c);          /* PACT_*, but PACT_DIV */
+int weft_check_onnx_node(const struct weft_check *c);     /* ONNX_NODE */
 
 #endif

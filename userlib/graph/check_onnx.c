@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rules of ONNX's extensions and of PACT_*; sim/golden/onnx/onnx.h and pact.c say what they compute. */
+#include <string.h>
+
 #include <weft/convert.h>
 
 #include "sim/golden/dtype.h"
+#include "sim/golden/golden.h"
+#include "sim/golden/onnx/ref/onnx_ref.h"
 #include "check_need.h"
 
 #define SCALES FLOATS
@@ -18,6 +22,8 @@ static int check_requant(const struct weft_check *c)
 {
 	int err = need_type(c, "operand 0", operand(c, 0), T(WEFT_INT32));
 
+	if (this_op(c)->attr.onnx.type && this_op(c)->attr.onnx.type != WEFT_FP32)
+		FAIL("product in %s", weft_dtype_name(this_op(c)->attr.onnx.type));
 	for (int k = 1; k < 4 && !err; k++)
 		err = need_type(c, "scale", operand(c, k), SCALES);
 	if (err || (err = need_type(c, "result", result(c), T(WEFT_INT8) | T(WEFT_UINT8))))
@@ -170,4 +176,26 @@ int weft_check_onnx_op(const struct weft_check *c)
 		return err ? err : need_type(c, "divisor", operand(c, 1), T(operand(c, 0)->dtype));
 	default: return check_fake_convert(c);
 	}
+}
+
+/* The kernel says what it makes of the operands; the graph has to say the same. */
+int weft_check_onnx_node(const struct weft_check *c)
+{
+	const struct weft_gop *o = this_op(c);
+	const weft_tensor *x[WEFT_OP_MAX_INPUTS];
+	weft_tensor y[WEFT_OP_MAX_OUTPUTS];
+	char line[WEFT_GOLDEN_MSG] = "";
+	int which;
+
+	for (int k = 0; k < o->n_in; k++)
+		x[k] = operand(c, k);
+	if (weft_onnx_ref_shapes(&o->attr.onnx_node, x, o->n_in, y, o->n_out, &which, line))
+		FAIL("%s", line);
+	for (int k = 0; k < o->n_out; k++) {
+		const weft_tensor *t = &c->g->tensors[o->out[k]].t;
+
+		if (t->dtype != y[k].dtype || t->rank != y[k].rank || memcmp(t->dim, y[k].dim, sizeof t->dim[0] * (size_t)t->rank))
+			FAIL("result %d has another type or shape than its operands give", k);
+	}
+	return 0;
 }

@@ -109,6 +109,7 @@ static const struct arity arity[WEFT_N_OPS] = {
 	[WEFT_OP_PACT_LAYER_NORM] = { 3, 3, 1 },
 	[WEFT_OP_TFL_L2_NORMALIZATION] = { 1, 1, 1 },
 	[WEFT_OP_TFL_LOG_SOFTMAX] = { 1, 1, 1 },
+	[WEFT_OP_ONNX_NODE] = { 1, WEFT_OP_MAX_INPUTS, -1 },
 };
 
 /* Checks the types of PopXL's scaled products: two float8 operands, an int32 scalar, an fp16 result. */
@@ -660,6 +661,8 @@ static int check_kind(const struct weft_check *c)
 	case WEFT_OP_PACT_ITA_MAX:
 	case WEFT_OP_PACT_LAYER_NORM:
 		return weft_check_pact(c);
+	case WEFT_OP_ONNX_NODE:
+		return weft_check_onnx_node(c);
 	default:
 		if (this_op(c)->op >= WEFT_OP_TFL_SOFTMAX)
 			return weft_check_tfl(c);

@@ -85,17 +85,17 @@ static void tensor_data(struct io *io, weft_tensor *t)
 	}
 	uint64_t want = weft_dtype_bytes(t->dtype);
 	for (int i = 0; i < t->rank; i++) {
-		if (t->dim[i] < 1 || (uint64_t)t->dim[i] > UINT32_MAX || want > UINT32_MAX) {
+		if (t->dim[i] < 0 || (uint64_t)t->dim[i] > UINT32_MAX || want > UINT32_MAX) {
 			io_fail(io, "a constant's shape is out of range");
 			return;
 		}
 		want *= (uint64_t)t->dim[i];
 	}
-	if (!want || n != want || n > io->n - io->at)
+	if (n != want || n > io->n - io->at)
 		io_fail(io, "a constant has not the bytes of its shape");
 	if (io->err)
 		return;
-	t->data = malloc((size_t)n);
+	t->data = malloc((size_t)n + 1);   /* no elements are no bytes */
 	if (!t->data)
 		io->err = -ENOMEM;
 	else

@@ -220,11 +220,21 @@ struct weft_attr_tfl_lstm {
 	struct weft_tfl_factor hidden;
 };
 
-/* ONNX_QUANTIZE, ONNX_CAST, ONNX_FAKE_CONVERT */
+/* ONNX_REQUANT, ONNX_QUANTIZE, ONNX_CAST, ONNX_FAKE_CONVERT */
 struct weft_attr_onnx {
 	bool saturate;
-	weft_dtype type;               /* of ONNX_QUANTIZE's quotient, of what ONNX_FAKE_CONVERT goes through */
+	weft_dtype type;               /* of ONNX_REQUANT's product (0: exact), of ONNX_QUANTIZE's quotient, of what ONNX_FAKE_CONVERT goes through */
 	int32_t scale_round;           /* ONNX_CAST: enum weft_scale_round */
+};
+
+/* ONNX_NODE */
+struct weft_attr_onnx_node {
+	int32_t kind;                  /* the operator's number, sim/golden/onnx/ref/onnx_ref.h */
+	int32_t opset;                 /* whose rules are followed */
+	int32_t n_in;                  /* operands of the node, absent ones among them */
+	int64_t absent;                /* bit k: operand k is not there, k below 64 */
+	int32_t i[60];                 /* the node's attributes in the order of the operator's table */
+	float f[14];                   /* those of floats */
 };
 
 /* ONNX_REQUANT_SHIFT, PACT_LAYER_NORM */
@@ -283,6 +293,7 @@ typedef union weft_attr {
 	struct weft_attr_tfl_resize tfl_resize;
 	struct weft_attr_tfl_lstm tfl_lstm;
 	struct weft_attr_onnx onnx;
+	struct weft_attr_onnx_node onnx_node;
 	struct weft_attr_requant_shift requant_shift;
 	struct weft_attr_pact_div pact_div;
 	struct weft_attr_pact_softmax pact_softmax;

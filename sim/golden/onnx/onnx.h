@@ -8,6 +8,7 @@
  * integer, ties to even. ONNX's pages define no intermediate precision; ONNX
  * Runtime computes rint(float32(acc) * float32(a_scale * b_scale / y_scale)),
  * which differs where the real number lies within 2^-24 of its magnitude of a tie.
+ * With the attribute's type WEFT_FP32 that is what is computed (--requant runtime).
  *
  * QUANTIZE (QuantizeLinear): the quotient x / scale is rounded once to the type
  * that the attribute names, x first if it is an integer; then to the nearest
@@ -33,12 +34,13 @@ extern "C" {
 struct weft_onnx_ratio {
 	uint64_t num, den;
 	int32_t exp;
+	float product;             /* above 0: sums are rounded as ONNX Runtime's kernels round, by this factor; 0: exactly */
 };
 
 /* a * b / y. False unless all are finite, above 0, and of at most 24 significant bits. */
 bool weft_onnx_ratio(double a, double b, double y, struct weft_onnx_ratio *r);
 
-/* round(acc * ratio), ties to even; |acc| <= 2^31. Beyond +-2^15 the result is only known to be so. */
+/* round(acc * ratio), ties to even, or as `product` says; |acc| <= 2^31. Beyond +-2^15 the result is only known to be so. */
 int32_t weft_onnx_scale(int64_t acc, const struct weft_onnx_ratio *r);
 
 #ifdef __cplusplus

@@ -105,6 +105,8 @@ int weft_golden_onnx_requant(const struct weft_call *c)
 		if (count < 1 || count > 65535)
 			return weft_call_fail(c, -EINVAL, "a count of %lld, must be 1 to 65535", (long long)count);
 		r.den *= (uint64_t)count;
+		if (c->attr && c->attr->onnx.type == WEFT_FP32)
+			r.product = (float)a * (float)b / (float)d;
 		weft_put(y, i, weft_clip(weft_onnx_scale(weft_get(c->x[0], s.off[0]), &r) + weft_get(c->x[4], s.off[4]),
 		                         weft_int_min(y->dtype), weft_int_max(y->dtype)));
 	}

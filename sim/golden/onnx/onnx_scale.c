@@ -39,6 +39,10 @@ int32_t weft_onnx_scale(int64_t acc, const struct weft_onnx_ratio *r)
 {
 	wide num = (wide)(uint64_t)(acc < 0 ? -acc : acc) * r->num, den = r->den;
 
+	if (r->product > 0) {
+		const float v = nearbyintf((float)acc * r->product);
+		return v > SATURATED ? SATURATED : v < -SATURATED ? -SATURATED : (int32_t)v;
+	}
 	if (!acc || r->exp < -80)
 		return 0;
 	if (r->exp > 40)

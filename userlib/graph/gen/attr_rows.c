@@ -481,7 +481,7 @@ static const struct attr_zero_point tfl_quantize_zero_point[] = {
 	{ "result", offsetof(weft_attr, quant.y_zp), ATTR_NONE, ATTR_RESULT },
 };
 
-static const struct attr_saved onnx_quantize_saved[] = {
+static const struct attr_saved onnx_requant_saved[] = {
 	{ offsetof(weft_attr, onnx.saturate), ATTR_BOOL, 1 },
 	{ offsetof(weft_attr, onnx.type), ATTR_I32, 1 },
 };
@@ -493,6 +493,21 @@ static const struct attr_saved onnx_cast_saved[] = {
 
 static const struct attr_limit onnx_cast_limit[] = {
 	{ "scale_round", offsetof(weft_attr, onnx.scale_round), ATTR_I32, 1, 4, 0, 2 },
+};
+
+static const struct attr_saved onnx_node_saved[] = {
+	{ offsetof(weft_attr, onnx_node.kind), ATTR_I32, 1 },
+	{ offsetof(weft_attr, onnx_node.opset), ATTR_I32, 1 },
+	{ offsetof(weft_attr, onnx_node.n_in), ATTR_I32, 1 },
+	{ offsetof(weft_attr, onnx_node.absent), ATTR_I64, 1 },
+	{ offsetof(weft_attr, onnx_node.i), ATTR_I32, 60 },
+	{ offsetof(weft_attr, onnx_node.f), ATTR_F32, 14 },
+};
+
+static const struct attr_limit onnx_node_limit[] = {
+	{ "kind", offsetof(weft_attr, onnx_node.kind), ATTR_I32, 1, 4, 0, INT64_MAX },
+	{ "opset", offsetof(weft_attr, onnx_node.opset), ATTR_I32, 1, 4, 1, INT64_MAX },
+	{ "n_in", offsetof(weft_attr, onnx_node.n_in), ATTR_I32, 1, 4, 0, 65 },
 };
 
 static const struct attr_saved onnx_requant_shift_saved[] = {
@@ -592,9 +607,11 @@ const struct attr_op attr_ops[WEFT_N_OPS] = {
 	[WEFT_OP_TFL_TANH] = { ROWS(saved, tfl_tanh_saved), ROWS(zero_point, tfl_tanh_zero_point) },
 	[WEFT_OP_TFL_DEQUANTIZE] = { ROWS(saved, tfl_tanh_saved), ROWS(zero_point, tfl_tanh_zero_point) },
 	[WEFT_OP_TFL_QUANTIZE] = { ROWS(saved, tfl_quantize_saved), ROWS(zero_point, tfl_quantize_zero_point) },
-	[WEFT_OP_ONNX_QUANTIZE] = { ROWS(saved, onnx_quantize_saved) },
-	[WEFT_OP_ONNX_FAKE_CONVERT] = { ROWS(saved, onnx_quantize_saved) },
+	[WEFT_OP_ONNX_REQUANT] = { ROWS(saved, onnx_requant_saved) },
+	[WEFT_OP_ONNX_QUANTIZE] = { ROWS(saved, onnx_requant_saved) },
+	[WEFT_OP_ONNX_FAKE_CONVERT] = { ROWS(saved, onnx_requant_saved) },
 	[WEFT_OP_ONNX_CAST] = { ROWS(saved, onnx_cast_saved), ROWS(limit, onnx_cast_limit) },
+	[WEFT_OP_ONNX_NODE] = { ROWS(saved, onnx_node_saved), ROWS(limit, onnx_node_limit) },
 	[WEFT_OP_ONNX_REQUANT_SHIFT] = { ROWS(saved, onnx_requant_shift_saved), ROWS(limit, onnx_requant_shift_limit) },
 	[WEFT_OP_PACT_LAYER_NORM] = { ROWS(saved, onnx_requant_shift_saved), ROWS(limit, onnx_requant_shift_limit) },
 	[WEFT_OP_PACT_DIV] = { ROWS(saved, pact_div_saved), ROWS(limit, pact_div_limit) },

@@ -942,6 +942,7 @@ def gen_onnx_cases_md():
     out = ["<!-- Generated from tests/expected by tools/gen.py. Do not edit. -->", "", "# ONNX: what is refused, and what differs"]
     for title, path, names in (
             ("ONNX's node tests", "tests/expected/onnx_node.tsv", ["case", "the refusal says", "because"]),
+            ("ONNX's node tests in the wheel of onnx 1.18.0", "tests/expected/onnx_wheel.tsv", ["case", "the message says", "because"]),
             ("ONNX Runtime's results", "tests/expected/ort.tsv", ["model", "elements that differ", "because"]),
             ("Deeploy's networks", "tests/expected/deeploy.tsv", ["network", "refused for, or rounded", "because"])):
         rows = listed(path)

@@ -73,8 +73,17 @@ struct weft_load_options {
 	const struct weft_bound *bound;
 	int n_bound;
 	bool level_8k;             /* any format: refuse what exceeds TOSA's level 8K */
+	bool requant_runtime;      /* .onnx: as ONNX Runtime's kernels, the product of sum and scales rounded to float32 first; mostly on the host */
 	bool backbone;             /* .tflite: leave out a custom operator at the end; its operands are the outputs */
-	uint64_t reserved[4];      /* zero */
+	/*
+	 * .onnx: values of inputs that are known, up to 64. Such an input becomes a constant only
+	 * where it decides on a shape or a form of the network, and is then no input of it; all
+	 * give their shape where the file leaves it open. A value of type 0 and rank 1 is
+	 * dim[0] bytes, of the file's type and shape.
+	 */
+	const struct weft_bound *given;
+	int n_given;
+	uint64_t reserved[2];      /* zero */
 };
 
 WEFT_API struct weft_load_options weft_load_options_default(void);

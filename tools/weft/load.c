@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Loading a model, and the options of that. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,9 +9,10 @@
 
 static int take_requant(struct load_args *a, const char *v)
 {
-	if (strcmp(v, "exact") && strcmp(v, "rescale"))
-		return fail(-1, "--requant: \"%s\" is not exact or rescale", v);
-	a->o.requant_rescale = v[0] == 'r';
+	if (strcmp(v, "exact") && strcmp(v, "rescale") && strcmp(v, "runtime"))
+		return fail(-1, "--requant: \"%s\" is not exact, rescale or runtime", v);
+	a->o.requant_rescale = !strcmp(v, "rescale");
+	a->o.requant_runtime = !strcmp(v, "runtime");
 	return 0;
 }
 
@@ -67,6 +69,54 @@ int take_load(struct load_args *a, int option, const char *v)
 	}
 }
 
+/* The whole file as bytes of no type. */
+static int read_bytes(const char *file, weft_tensor *t)
+{
+	FILE *f = fopen(file, "rb");
+	long n = -1;
+
+	if (f && !fseek(f, 0, SEEK_END) && (n = ftell(f)) >= 0)
+		rewind(f);
+	void *data = n >= 0 ? malloc((size_t)n + 1) : NULL;
+	const size_t got = data ? fread(data, 1, (size_t)n, f) : 0;
+	if (f)
+		fclose(f);
+	if (!data || got != (size_t)n) {
+		free(data);
+		return -1;
+	}
+	*t = (weft_tensor){ .rank = 1, .dim = { n, 1, 1, 1, 1, 1, 1, 1 }, .data = data };
+	return 0;
+}
+
+int take_given(struct load_args *a, const char *arg)
+{
+	const char *eq = strchr(arg, '='), *dot = eq ? strrchr(eq, '.') : NULL;
+	char msg[WEFT_MSG_LEN];
+
+	if (!dot || eq == arg || a->o.n_given == MAX_GIVEN || (strcmp(dot, ".npy") && strcmp(dot, ".bin")))
+		return 0;
+	struct weft_bound *b = &a->given[a->o.n_given];
+	if (dot[1] == 'n' ? weft_npy_read(eq + 1, &b->value, msg) : read_bytes(eq + 1, &b->value))
+		return 0;                        /* who reads it as an input says what is wrong */
+	b->name = strndup(arg, (size_t)(eq - arg));
+	if (!b->name)
+		return fail(EXIT_DEVICE, "out of memory");
+	a->o.n_given++;
+	a->o.given = a->given;
+	return 0;
+}
+
+bool was_given(const struct load_args *a, const char *arg)
+{
+	const size_t n = strcspn(arg, "=");
+
+	for (int i = 0; i < a->o.n_given; i++)
+		if (strlen(a->given[i].name) == n && !memcmp(a->given[i].name, arg, n))
+			return true;
+	return false;
+}
+
 int load_net(const char *model, const struct load_args *a, weft_net **net)
 {
 	char msg[WEFT_MSG_LEN] = "";
@@ -77,6 +127,10 @@ int load_net(const char *model, const struct load_args *a, weft_net **net)
 
 void load_release(struct load_args *a)
 {
+	for (int i = 0; i < a->o.n_given; i++) {
+		free((char *)a->given[i].name);
+		weft_tensor_release(&a->given[i].value);
+	}
 	for (int i = 0; i < a->o.n_bound; i++) {
 		free((char *)a->bound[i].name);
 		weft_tensor_release(&a->bound[i].value);

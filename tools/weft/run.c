@@ -161,6 +161,20 @@ static int port_of(const weft_net *net, const char *arg, int position, const cha
 	return position < weft_net_n_inputs(net) ? position : -1;
 }
 
+/* The network has no input of that name: it became a constant. */
+static bool is_constant(const weft_net *net, const char *arg)
+{
+	const size_t n = strcspn(arg, "=");
+	struct weft_port p;
+
+	for (int i = 0; i < weft_net_n_inputs(net); i++) {
+		weft_net_input(net, i, &p);
+		if (strlen(p.name) == n && !strncmp(p.name, arg, n))
+			return false;
+	}
+	return true;
+}
+
 static int get_inputs(const struct run *r, const weft_net *net, weft_tensor *in)
 {
 	int n = weft_net_n_inputs(net);
@@ -169,6 +183,8 @@ static int get_inputs(const struct run *r, const weft_net *net, weft_tensor *in)
 	for (int k = 0; k < r->n_inputs; k++) {
 		const char *file;
 		int i = port_of(net, r->inputs[k], k, &file);
+		if ((i < 0 || file == r->inputs[k]) && was_given(&r->load, r->inputs[k]) && is_constant(net, r->inputs[k]))
+			continue;
 		if (i < 0)
 			return fail(EXIT_USAGE, "-i %s: the network has %d input%s", r->inputs[k], n, n == 1 ? "" : "s");
 		if (in[i].data)
@@ -475,7 +491,12 @@ static int run_main(int argc, char **argv)
 	}
 	if (!bad && !r.model)
 		bad = fail(-1, "run: no model is named; see weft run --help");
-	int status = bad ? EXIT_USAGE : load_net(r.model, &r.load, &net);
+	int status = bad ? EXIT_USAGE : 0;
+	const char *dot = r.model ? strrchr(r.model, '.') : NULL;
+	for (int i = 0; !status && dot && !strcmp(dot, ".onnx") && i < r.n_inputs; i++)
+		status = take_given(&r.load, r.inputs[i]);
+	if (!status)
+		status = load_net(r.model, &r.load, &net);
 	if (!status)
 		status = make_folders(&r);
 	if (!status)

@@ -69,7 +69,8 @@ int parse_memory(const char *text, enum weft_memory *m);
 #define MAX_BOUND 16
 
 /* Zeroed to begin with; load_release() frees what was taken. */
-struct load_args { struct weft_load_options o; struct weft_bound bound[MAX_BOUND]; };
+#define MAX_GIVEN 64
+struct load_args { struct weft_load_options o; struct weft_bound bound[MAX_BOUND], given[MAX_GIVEN]; };
 
 /* The options of LOAD_USAGE, to stand first in a command's. */
 #define LOAD_OPTIONS { "--requant", true }, { "--bind", true }, { "--level", true }, { "--backbone", false }
@@ -77,6 +78,13 @@ enum { LOAD_REQUANT, LOAD_BIND, LOAD_LEVEL, LOAD_BACKBONE, N_LOAD };
 
 /** One of LOAD_OPTIONS; 0, or -1 and a message. */
 int take_load(struct load_args *a, int option, const char *v);
+/**
+ * An input's value, NAME=FILE of .npy or .bin, in case the network needs it to be loaded
+ * (.onnx). Other arguments are left alone. 0, or a status with a message.
+ */
+int take_given(struct load_args *a, const char *arg);
+/** Whether NAME of "NAME=FILE" was given so. */
+bool was_given(const struct load_args *a, const char *arg);
 /** a may be NULL. 0, or a status with a message. */
 int load_net(const char *model, const struct load_args *a, weft_net **net);
 void load_release(struct load_args *a);
@@ -84,7 +92,8 @@ void load_release(struct load_args *a);
 #define LOAD_USAGE \
 	"  --requant R         .onnx: exact (default, ONNX's bits; a few on the host) or\n" \
 	"                      rescale (the nearest RESCALE, which the NPU does; weft run\n" \
-	"                      then counts the elements that differ)\n" \
+	"                      then counts the elements that differ), or runtime (as ONNX\n" \
+	"                      Runtime rounds, float32 first; mostly on the host)\n" \
 	"  --bind NAME=V       .onnx, .tflite: the shape that the file leaves open (V: 1x3x224x224,\n" \
 	"                      or the one open size); else a first dimension is 1, .tflite's as\n" \
 	"                      the file says. .onnx: or a constant (V: FILE.npy); repeatable\n" \

@@ -46,11 +46,14 @@ static int check_size(const weft_tensor *t, char *why, size_t len)
 
 int weft_bound_shape(const weft_tensor *given, unsigned open, weft_tensor *t, char *why, size_t len)
 {
-	for (int i = 0; i < given->rank; i++)
-		if (given->dim[i] < 1 || given->dim[i] > INT32_MAX) {
-			snprintf(why, len, "%lld is no extent; 1 to %d", (long long)given->dim[i], INT32_MAX);
+	for (int i = 0; i < given->rank; i++) {
+		const int least = given->data ? 0 : 1;   /* a value may have no elements */
+
+		if (given->dim[i] < least || given->dim[i] > INT32_MAX) {
+			snprintf(why, len, "%lld is no extent; %d to %d", (long long)given->dim[i], least, INT32_MAX);
 			return -EINVAL;
 		}
+	}
 	if (given->rank == 1 && t->rank != 1)
 		return one_extent(given->dim[0], open, t, why, len) ? -EINVAL : check_size(t, why, len);
 	if (given->rank != t->rank) {

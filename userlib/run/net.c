@@ -47,10 +47,11 @@ static int import_open(const void *data, size_t len, const char *name, const str
 		snprintf(msg, WEFT_MSG_LEN, len ? "not a .tflite, .tosa, .onnx or .weft file" : "the file is empty");
 		return -EINVAL;
 	}
-	struct weft_import_bound *bound = calloc((size_t)o->n_bound + 1, sizeof(*bound));
+	struct weft_import_bound *bound = calloc((size_t)(o->n_bound + o->n_given) + 1, sizeof(*bound));
+	struct weft_import_bound *given = bound ? bound + o->n_bound : NULL;
 	struct weft_onnx_options x = {
-		.requant = o->requant_rescale ? WEFT_ONNX_REQUANT_RESCALE : WEFT_ONNX_REQUANT_EXACT,
-		.folder = o->folder, .bound = bound, .n_bound = o->n_bound,
+		.requant = o->requant_rescale ? WEFT_ONNX_REQUANT_RESCALE : o->requant_runtime ? WEFT_ONNX_REQUANT_RUNTIME : WEFT_ONNX_REQUANT_EXACT,
+		.folder = o->folder, .bound = bound, .n_bound = o->n_bound, .given = given, .n_given = o->n_given,
 	};
 	struct weft_tflite_options t = { .backbone = o->backbone, .bound = bound, .n_bound = o->n_bound };
 
@@ -60,6 +61,8 @@ static int import_open(const void *data, size_t len, const char *name, const str
 	}
 	for (int i = 0; i < o->n_bound; i++)
 		bound[i] = (struct weft_import_bound){ o->bound[i].name, &o->bound[i].value };
+	for (int i = 0; i < o->n_given; i++)
+		given[i] = (struct weft_import_bound){ o->given[i].name, &o->given[i].value };
 	int err = tflite ? weft_import_tflite_with(data, len, name, &t, g, msg) : weft_import_onnx(data, len, name, &x, g, msg);
 	free(bound);
 	return err;

@@ -12,7 +12,7 @@
 #define ROOM_FACTOR 3
 #define MAX_DECLARED ((int64_t)1 << 30)
 #define MAX_WORK     ((int64_t)1 << 26)
-#define MAX_OPSET 25
+#define MAX_OPSET 28
 
 static const struct { const char *name; ox_lowering *lower; } table[] = {
 	{ "Abs", ox_unary_node }, { "Add", ox_elementwise }, { "And", ox_elementwise }, { "ArgMax", ox_argmax }, { "ArgMin", ox_argmax },
@@ -27,11 +27,11 @@ static const struct { const char *name; ox_lowering *lower; } table[] = {
 	{ "Exp", ox_unary_node }, { "Expand", ox_expand_node }, { "Flatten", ox_flatten }, { "Floor", ox_unary_node },
 	{ "Gather", ox_gather }, { "GatherElements", ox_gather_elements }, { "GatherND", ox_gather_nd }, { "Gelu", ox_activation },
 	{ "Gemm", ox_gemm }, { "GlobalAveragePool", ox_global_pool }, { "GlobalMaxPool", ox_global_pool }, { "Greater", ox_compare },
-	{ "GreaterOrEqual", ox_compare }, { "GroupNormalization", ox_group_norm }, { "HardSigmoid", ox_activation }, { "HardSwish", ox_activation }, { "Identity", ox_identity },
+	{ "GreaterOrEqual", ox_compare }, { "GroupNormalization", ox_group_norm }, { "HardSigmoid", ox_activation }, { "HardSwish", ox_activation }, { "Identity", ox_identity }, { "If", ox_if },
 	{ "InstanceNormalization", ox_group_norm }, { "LayerNormalization", ox_layer_norm }, { "LeakyRelu", ox_activation }, { "Less", ox_compare }, { "LessOrEqual", ox_compare },
 	{ "Log", ox_unary_node }, { "LogSoftmax", ox_softmax }, { "LpNormalization", ox_lp_norm }, { "MatMul", ox_matmul }, { "MatMulInteger", ox_matmul_integer },
 	{ "Max", ox_variadic }, { "MaxPool", ox_pool }, { "Mean", ox_variadic }, { "Min", ox_variadic }, { "Mish", ox_activation }, { "Mul", ox_elementwise },
-	{ "Neg", ox_unary_node }, { "Not", ox_unary_node }, { "Or", ox_elementwise }, { "PRelu", ox_prelu }, { "Pad", ox_pad_node },
+	{ "Neg", ox_unary_node }, { "Not", ox_unary_node }, { "OptionalGetElement", ox_identity }, { "OptionalHasElement", ox_has_element }, { "Or", ox_elementwise }, { "PRelu", ox_prelu }, { "Pad", ox_pad_node },
 	{ "Pow", ox_elementwise }, { "QLinearConv", ox_qlinear_conv }, { "QLinearMatMul", ox_qlinear_matmul },
 	{ "QuantizeLinear", ox_quantize }, { "Range", ox_range }, { "Reciprocal", ox_unary_node }, { "ReduceL1", ox_reduce_node }, { "ReduceL2", ox_reduce_node },
 	{ "ReduceLogSum", ox_reduce_node }, { "ReduceLogSumExp", ox_reduce_node }, { "ReduceMax", ox_reduce_node },
@@ -142,16 +142,31 @@ static int initialisers(struct ox *l)
 	return 0;
 }
 
-static const weft_tensor *bound(const struct ox *l, const char *name)
+/* What the caller says of an input: to be bound, or given in case. */
+static const weft_tensor *said(const struct ox *l, const char *name, bool *constant)
 {
 	const struct weft_import_bound *b = weft_bound_find(l->o.bound, l->o.n_bound, name, strlen(name));
 
+	*constant = b && b->value->data;
+	if (b)
+		return b->value;
+	b = weft_bound_find(l->o.given, l->o.n_given, name, strlen(name));
+	*constant = b && b - l->o.given < 64 && l->taken >> (b - l->o.given) & 1;
 	return b ? b->value : NULL;
+}
+
+/* Of that, the shape: bytes have none. */
+static const weft_tensor *said_shape(const struct ox *l, const char *name)
+{
+	bool constant;
+	const weft_tensor *t = said(l, name, &constant);
+
+	return t && (t->dtype || !t->data) ? t : NULL;
 }
 
 static int port_shape(struct ox *l, const Weft__Onnx__Value *p, weft_tensor *t)
 {
-	const weft_tensor *given = bound(l, p->name);
+	const weft_tensor *given = said_shape(l, p->name);
 	const Weft__Onnx__TensorType *type = p->type ? p->type->tensor_type : NULL;
 	unsigned open = 0;
 	char why[100];
@@ -184,17 +199,40 @@ static int port_shape(struct ox *l, const Weft__Onnx__Value *p, weft_tensor *t)
 	if (given && weft_bound_shape(given, open, t, why, sizeof why))
 		return ox_fail(l, -EINVAL, "input \"%.60s\": %s", p->name, why);
 	for (int i = 0; i < t->rank; i++) {
-		if (t->dim[i] < 1 || t->dim[i] > INT32_MAX)
-			return ox_fail(l, t->dim[i] ? -EINVAL : -ENOTSUP, "input \"%.60s\": dimension %d is %lld%s", p->name, i, (long long)t->dim[i],
-			               t->dim[i] ? "" : ": tensors without elements");
+		if (t->dim[i] < 0 || t->dim[i] > INT32_MAX)
+			return ox_fail(l, -EINVAL, "input \"%.60s\": dimension %d is %lld", p->name, i, (long long)t->dim[i]);
 	}
 	return weft_tensor_elements(t) > INT32_MAX ? ox_fail(l, -ENOTSUP, "input \"%.60s\" is too large", p->name) : 0;
+}
+
+/* The value of an input that is constant: of the file's type where only bytes are given. */
+static int constant_input(struct ox *l, const Weft__Onnx__Value *p, const weft_tensor *value, weft_tensor *t)
+{
+	const weft_dtype type = p->type && p->type->tensor_type ? onnx_dtype(p->type->tensor_type->elem_type) : 0;
+
+	*t = *value;
+	if (type && value->dtype != type && weft_dtype_bytes(value->dtype) == weft_dtype_bytes(type))
+		t->dtype = type;              /* files of arrays have no name for some types */
+	if (!value->dtype) {
+		int err = port_shape(l, p, t);
+		if (err)
+			return err;
+		if (weft_tensor_bytes(t) != (size_t)value->dim[0])
+			return ox_fail(l, -EINVAL, "input \"%.60s\" has %zu bytes, not %lld", p->name, weft_tensor_bytes(t), (long long)value->dim[0]);
+	}
+	const size_t bytes = weft_tensor_bytes(t);
+	void *data = ox_alloc(l, (int64_t)bytes, 1);
+	if (data && bytes)
+		memcpy(data, value->data, bytes);
+	t->data = NULL;
+	return ox_data(l, t->dtype, t->rank, t->dim, data);
 }
 
 /* A graph tensor for an input, computed or bound to a constant. */
 static int input(struct ox *l, const Weft__Onnx__Value *p)
 {
-	const weft_tensor *fixed = bound(l, p->name);
+	bool constant;
+	const weft_tensor *fixed = said(l, p->name, &constant);
 	int v = ox_value_new(l, p->name), x;
 	weft_tensor t;
 
@@ -202,15 +240,8 @@ static int input(struct ox *l, const Weft__Onnx__Value *p)
 		return v < 0 ? v : 0;
 	if (l->values[v].t.dtype)
 		return ox_fail(l, -EINVAL, "input \"%.60s\" is listed twice", p->name);
-	if (fixed && fixed->data) {
-		size_t bytes = weft_tensor_bytes(fixed);
-		void *data = ox_alloc(l, (int64_t)bytes, 1);
-
-		if (data && bytes)
-			memcpy(data, fixed->data, bytes);
-		t = *fixed;
-		t.data = NULL;
-		x = ox_data(l, fixed->dtype, fixed->rank, fixed->dim, data);
+	if (constant) {
+		x = constant_input(l, p, fixed, &t);
 	} else {
 		int err = port_shape(l, p, &t);
 		if (err)
@@ -306,22 +337,38 @@ static void start(struct ox *l, int i)
 	l->made = 0;
 }
 
+/* What no lowering takes is the host's; the lowering's words tell why, if the host does not either. */
+static int lower_or_host(struct ox *l, ox_lowering *fn)
+{
+	char why[WEFT_MSG];
+	const bool moved = l->results || l->subst[0] || l->subst[1] || l->zero;
+	int err = fn ? fn(l) : -ENOTSUP;
+
+	if ((err != -ENOTSUP && err != -EINVAL) || (fn && moved))
+		return err;
+	memcpy(why, l->msg, sizeof why);
+	int host = ox_host(l);
+	if (!host || !fn)
+		return host;
+	memcpy(l->msg, why, sizeof why);
+	l->err = err;
+	return err;
+}
+
 int ox_lower_now(struct ox *l, int i)
 {
 	start(l, i);
 	ox_lowering *fn = lowering(l->n);
-	if (!fn)
-		return ox_fail(l, -ENOTSUP, *l->n->domain ? "is not supported (domain %.60s)" : "is not supported", l->n->domain);
-	if (!l->n->n_output || !*l->n->output[0])
+	if (!l->n->n_output || (!*l->n->output[0] && fn))
 		return ox_fail(l, -EINVAL, "has no first result");
 	for (size_t k = 0; k < l->n->n_attribute; k++)
 		if (l->n->attribute[k]->ref_attr_name && *l->n->attribute[k]->ref_attr_name)
 			return ox_fail(l, -ENOTSUP, "attributes by reference");
-	int err = fn(l);
+	int err = lower_or_host(l, fn);
 	return err < 0 ? err : 0;
 }
 
-static int lower(struct ox *l, int i)
+int ox_lower_node(struct ox *l, int i)
 {
 	start(l, i);
 	int deferred = ox_defer(l);
@@ -385,7 +432,7 @@ static int nodes(struct ox *l)
 	int err = order ? sort(l, order) : l->err;
 
 	for (int i = 0; i < n && !err; i++)
-		err = lower(l, order[i]);
+		err = ox_lower_node(l, order[i]);
 	free(order);
 	return err;
 }
@@ -397,7 +444,7 @@ static int import(struct ox *l)
 
 	if (!l->g)
 		return ox_fail(l, -ENOMEM, "out of memory");
-	if ((err = tables(l)) || (err = opsets(l)) || (err = initialisers(l)) || (err = inputs(l)) || (err = wires(l)))
+	if ((err = tables(l)) || (err = opsets(l)) || (err = initialisers(l)) || (err = inputs(l)) || (err = wires(l)) || (err = ox_float_weights(l)))
 		return err;
 	err = nodes(l);
 	l->n = NULL;
@@ -444,8 +491,9 @@ bool weft_onnx_is(const void *data, size_t len)
 	return len >= 4 && p[0] == 0x08 && p[1] >= 1 && p[1] < 64 && ((p[2] & 7) == 2 || p[2] == MODEL_VERSION);
 }
 
-int weft_import_onnx(const void *data, size_t len, const char *name, const struct weft_onnx_options *o, weft_graph **g,
-                     char msg[WEFT_MSG])
+/* One attempt, the inputs of `taken` being constants; *wanted: those that have to be. */
+static int attempt(const void *data, size_t len, const char *name, const struct weft_onnx_options *o, uint64_t taken, uint64_t *wanted,
+                   weft_graph **g, char msg[WEFT_MSG])
 {
 	struct ox *l = calloc(1, sizeof *l);
 
@@ -455,6 +503,7 @@ int weft_import_onnx(const void *data, size_t len, const char *name, const struc
 	}
 	l->msg = msg;
 	l->opset = 1;
+	l->taken = taken;
 	if (o)
 		l->o = *o;
 	int err = onnx_read(&l->f, data, len, msg, WEFT_MSG);
@@ -471,11 +520,27 @@ int weft_import_onnx(const void *data, size_t len, const char *name, const struc
 		weft_graph_free(l->g);
 	else
 		*g = l->g;
+	*wanted = l->wanted;
 	free(l->values);
 	free(l->hash);
+	ox_release_made(l);
+	ox_release_branches(l);
 	if (l->f.m)
 		settle(l->f.m, none, NULL);
 	onnx_release(&l->f);
 	free(l);
+	return err;
+}
+
+int weft_import_onnx(const void *data, size_t len, const char *name, const struct weft_onnx_options *o, weft_graph **g,
+                     char msg[WEFT_MSG])
+{
+	uint64_t taken = 0, wanted = 0;
+	int err = attempt(data, len, name, o, taken, &wanted, g, msg);
+
+	while ((err == -ENOTSUP || err == -EINVAL) && wanted & ~taken) {
+		taken |= wanted;
+		err = attempt(data, len, name, o, taken, &wanted, g, msg);
+	}
 	return err;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ONNX models in, graph out: opsets 1 to 25, docs/onnx.md says which operators.
+ * ONNX models in, graph out: opsets 1 to 28, docs/onnx.md says which operators.
  *
  * Convolutions and pools work on [N,...,C]: values keep the order of dimensions
  * in which they were made until somebody asks for another. uint8 values on the
@@ -23,6 +23,8 @@ enum weft_onnx_requant {
 	WEFT_ONNX_REQUANT_EXACT = 0,
 	/* The nearest RESCALE with SINGLE_ROUND, always. */
 	WEFT_ONNX_REQUANT_RESCALE,
+	/* As ONNX Runtime's kernels: the product rounded to float32, then to an integer. Mostly on the host. */
+	WEFT_ONNX_REQUANT_RUNTIME,
 };
 
 struct weft_onnx_options {
@@ -30,6 +32,12 @@ struct weft_onnx_options {
 	const char *folder;        /* external data may lie here; NULL: nowhere */
 	const struct weft_import_bound *bound;
 	int n_bound;
+	/*
+	 * Values of inputs that are known, up to 64: such an input becomes a constant only
+	 * where it decides on a shape or a form of the network. Type 0: bytes, of the file's type and shape.
+	 */
+	const struct weft_import_bound *given;
+	int n_given;
 };
 
 /** Whether the bytes could be an ONNX model and nothing else that is read here. */

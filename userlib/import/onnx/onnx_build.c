@@ -183,6 +183,53 @@ int ox_op(struct ox *l, weft_opcode op, const weft_attr *a, const int *in, int n
 	return i;
 }
 
+static int fold_many(struct ox *l, weft_opcode op, const weft_attr *a, const int *in, int n_in, const weft_tensor *y, int n_y, int *out)
+{
+	const weft_tensor *x[WEFT_OP_MAX_INPUTS];
+	weft_tensor t[WEFT_OP_MAX_OUTPUTS], *p[WEFT_OP_MAX_OUTPUTS] = { NULL };
+	char line[WEFT_GOLDEN_MSG] = "";
+	int err = 0;
+
+	for (int k = 0; k < n_in; k++)
+		x[k] = ox_t(l, in[k]);
+	for (int k = 0; k < n_y; k++) {
+		t[k] = y[k];
+		p[k] = &t[k];
+		t[k].data = err ? NULL : ox_alloc(l, weft_tensor_elements(&y[k]), weft_dtype_bytes(y[k].dtype));
+		err = err || !t[k].data;
+	}
+	if (!err && (err = weft_golden_run(op, a, x, n_in, p, n_y, true, line)))
+		ox_fail(l, err, "%.150s", line);
+	for (int k = 0; k < n_y; k++) {
+		if (err)
+			free(t[k].data);
+		else if ((out[k] = ox_data(l, y[k].dtype, y[k].rank, y[k].dim, t[k].data)) < 0)
+			err = out[k];
+	}
+	return err ? l->err : 0;
+}
+
+int ox_op_many(struct ox *l, weft_opcode op, const weft_attr *a, const int *in, int n_in, const weft_tensor *y, int n_y, int *out)
+{
+	int src = -1;
+
+	if (n_in > WEFT_OP_MAX_INPUTS || n_y > WEFT_OP_MAX_OUTPUTS)
+		return ox_fail(l, -ENOTSUP, "%d inputs, %d results", n_in, n_y);
+	if (op != WEFT_OP_IDENTITY && all_const(l, in, n_in))
+		return fold_many(l, op, a, in, n_in, y, n_y, out);
+	for (int k = 0; k < n_y; k++) {
+		out[k] = new_tensor(l, weft_op_name(op), y[k].dtype, y[k].rank, y[k].dim);
+		if (out[k] < 0 || (src = source(l)) < 0 || declare(l, out[k]) < 0)
+			return l->err;
+	}
+	l->room -= (int64_t)sizeof(struct weft_gop) * 3 + 4 * (n_in + n_y) + 32;
+	int made = weft_graph_op(l->g, op, a, src, in, n_in, out, n_y);
+	if (made < 0)
+		return ox_fail(l, made, made == -ENOMEM ? "out of memory" : "%d inputs to one operator", n_in);
+	l->g->srcs[src].out = out[0];
+	return 0;
+}
+
 /* ---- layout ---- */
 
 int ox_reshape(struct ox *l, int x, int rank, const int64_t *dim)

@@ -206,7 +206,7 @@ static int plain_unary(struct ox *l, int x)
 
 		if (!ox_is(l, ops[i].name))
 			continue;
-		if (!ops[i].any && !weft_is_plain_float(t))
+		if ((!ops[i].any && !weft_is_plain_float(t)) || (ops[i].op == WEFT_OP_BITWISE_NOT && t != WEFT_INT8 && t != WEFT_INT16 && t != WEFT_INT32))
 			return ox_fail(l, -ENOTSUP, "%s", weft_dtype_name(t));
 		return ops[i].op == WEFT_OP_ABS ? ox_cast(l, ox_unary(l, ops[i].op, ox_widen(l, x)), t) : ox_unary(l, ops[i].op, x);
 	}

@@ -115,7 +115,7 @@ bool ox_exact(const struct weft_onnx_ratio *r, int lo, int hi, int64_t least, in
 	double real = ldexp((double)r->num / (double)r->den, r->exp), top = fmax(-(double)least, (double)most);
 	wide from = 0, to = INT32_MAX;
 
-	if (!ox_nearest(real, top, f))
+	if (!ox_nearest(real, top, f) || (r->product > 0 && ties >= OX_FROM_ZERO))
 		return false;
 	for (int k = lo; k < hi; k++) {
 		wide c = ((wide)2 * k + 1) * ((wide)1 << (f->shift - 1)) + (even && !(k & 1));

@@ -13,9 +13,25 @@ static int done(struct ox *l, int y)
 
 int ox_identity(struct ox *l)
 {
+	const weft_tensor *training = ox_is(l, "Dropout") && ox_has(l, 2) ? ox_const(l, 2) : NULL;
+
+	if (ox_is(l, "Dropout") && ox_has(l, 2) && !training)
+		return l->err;
+	if (training && *(const uint8_t *)training->data)
+		return ox_fail(l, -ENOTSUP, "training draws random numbers");
 	if (l->n->n_output > 1 && *l->n->output[1])
 		return ox_fail(l, -ENOTSUP, "a second result");
 	return ox_alias(l, ox_in(l, 0), NULL);
+}
+
+/* OptionalHasElement of a tensor, or of nothing. */
+int ox_has_element(struct ox *l)
+{
+	uint8_t *p = ox_alloc(l, 1, 1);
+
+	if (p)
+		*p = ox_has(l, 0);
+	return ox_result(l, 0, ox_data(l, WEFT_BOOL, 0, NULL, p), NULL, false);
 }
 
 int ox_transpose_node(struct ox *l)

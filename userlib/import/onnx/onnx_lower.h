@@ -50,6 +50,16 @@ struct ox_value {
 	int dq;
 };
 
+/* A node of ours among the file's, and whose operand it became (onnx_float_weights.c). */
+struct ox_made {
+	onnx_node node;
+	char *name[4];             /* its operands and its result; owned */
+	onnx_node *reader;
+	size_t operand;
+	char *old;                 /* what the reader's operand was called */
+	struct ox_made *next;
+};
+
 struct ox {
 	struct onnx_file f;
 	struct weft_onnx_options o;
@@ -72,12 +82,19 @@ struct ox {
 	struct ox_value *results;  /* where results go; NULL: to their names */
 	const double *zero;        /* Pad's 0 stands for this code; NULL: for itself */
 	struct ox_value zeros[3];  /* absent zero points: uint8, int8, int16 */
+
+	uint64_t taken, wanted;    /* bits of o.given: what is constant; what had to be (onnx_want.c) */
+	int n_file_nodes;          /* of the file's own graph; behind these stand those of branches (onnx_if.c) */
+	onnx_node **file_nodes;    /* the file's array, while a longer one is in its place; or NULL */
+	onnx_graph **branches; int n_branches;
+	struct ox_made *made_nodes;
 };
 
 /* ---- onnx_names.c ---- */
 int ox_fail(struct ox *l, int err, const char *format, ...) __attribute__((format(printf, 3, 4)));
 int ox_value_new(struct ox *l, const char *name);               /* its index; the old one if there is one */
 int ox_value_find(const struct ox *l, const char *name);        /* -1: none */
+int ox_rehash(struct ox *l);                                    /* of an empty table; 0 */
 struct ox_value ox_blank(const char *name);                     /* nothing known of it */
 struct ox_value ox_held(const struct ox *l, const char *name, int tensor);      /* as that tensor has it */
 
@@ -127,6 +144,8 @@ void *ox_alloc(struct ox *l, int64_t n, size_t bytes);
 int ox_data(struct ox *l, weft_dtype t, int rank, const int64_t *dim, void *data);  /* data from ox_alloc */
 int ox_ramp(struct ox *l, weft_dtype t, int rank, double v);            /* one element, rank dimensions of 1 */
 int ox_op(struct ox *l, weft_opcode op, const weft_attr *a, const int *in, int n_in, weft_dtype t, int rank, const int64_t *dim);
+/* Results of any count, types and shapes, also without elements; out is set. 0 or a negative errno. */
+int ox_op_many(struct ox *l, weft_opcode op, const weft_attr *a, const int *in, int n_in, const weft_tensor *y, int n_y, int *out);
 int ox_reshape(struct ox *l, int x, int rank, const int64_t *dim);
 int ox_transpose(struct ox *l, int x, const int8_t *perm);
 int ox_cast(struct ox *l, int x, weft_dtype to);                        /* ONNX's Cast, saturating */
@@ -160,7 +179,7 @@ ox_lowering ox_conv, ox_conv_transpose, ox_pool, ox_global_pool, ox_gemm, ox_mat
 	ox_matmul_integer, ox_range, ox_softmax, ox_layer_norm, ox_batch_norm, ox_depth_to_space, ox_space_to_depth, ox_resize,
 	ox_prelu, ox_size, ox_qgemm, ox_qlinear_binary, ox_qlinear_unary, ox_qlinear_softmax,
 	ox_qlinear_concat, ox_qlinear_average, ox_requant_shift, ox_matmul_to_float, ox_dynamic_matmul, ox_i_hard_swish, ox_i_gelu, ox_integer_div, ox_integer_mean,
-	ox_group_norm, ox_lp_norm, ox_i_softmax, ox_ita_max, ox_i_layer_norm;
+	ox_group_norm, ox_lp_norm, ox_if, ox_has_element, ox_i_softmax, ox_ita_max, ox_i_layer_norm;
 
 /* ---- windows of convolutions and pools: onnx_window.c ---- */
 struct ox_window {
@@ -227,7 +246,24 @@ bool ox_scalar(struct ox *l, struct ox_value *v, double *out);
 int ox_along(struct ox *l, struct ox_value *v, int rank, int axis);
 int ox_along_tensor(struct ox *l, int x, int rank, int axis);
 
+/* ---- onnx_float_weights.c ---- */
+int ox_float_weights(struct ox *l);
+void ox_release_made(struct ox *l);
+
+/* ---- onnx_host.c, onnx_want.c, onnx_if.c ---- */
+/* The node at hand as ONNX_NODE; -ENOTSUP where there is no kernel. */
+int ox_host(struct ox *l);
+/* v has to be constant: notes the given inputs that it is computed of. */
+void ox_want(struct ox *l, const struct ox_value *v);
+/* The graphs of If's branches, and the file's own list of nodes back in its place. */
+void ox_release_branches(struct ox *l);
+/* Room for n more values: no pointer to a value may be held. */
+int ox_grow(struct ox *l, int n);
+/* A node behind the graph's own; its index. */
+int ox_append_node(struct ox *l, onnx_node *n);
+
 /* ---- onnx_lazy.c ---- */
+int ox_lower_node(struct ox *l, int i);                                 /* onnx.c: node i, now or when somebody asks */
 int ox_lower_now(struct ox *l, int i);                                  /* onnx.c: node i, in full */
 int ox_settle(struct ox *l, struct ox_value *v);                        /* lowers what gives v, if it is pending */
 int ox_defer(struct ox *l);                                             /* 1: the node at hand waits, or is done; 0: lower it */

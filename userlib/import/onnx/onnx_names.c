@@ -70,6 +70,14 @@ struct ox_value ox_held(const struct ox *l, const char *name, int tensor)
 	return v;
 }
 
+int ox_rehash(struct ox *l)
+{
+	for (int i = 0; i < l->n_values; i++)
+		if (*l->values[i].name && l->hash[slot(l, l->values[i].name)] < 0)
+			l->hash[slot(l, l->values[i].name)] = i;
+	return 0;
+}
+
 /* The tables were made for every name of the file, so there is room. */
 int ox_value_new(struct ox *l, const char *name)
 {

@@ -62,6 +62,7 @@ const weft_tensor *ox_const(struct ox *l, int k)
 	if (!v)
 		return NULL;
 	if (!ox_is_const(l, k)) {
+		ox_want(l, v);
 		ox_fail(l, -ENOTSUP, "input %d, \"%.60s\", has to be constant", k, v->name);
 		return NULL;
 	}

@@ -224,6 +224,7 @@ static void find_factors(struct ox *l, const struct ox_scaling *sc, int64_t n, i
 	for (int64_t i = 0; ok && i < count; i++) {
 		ok = weft_onnx_ratio(a, b[i], y, &r[i]);
 		r[i].den *= (uint64_t)(sc->count ? sc->count : 1);
+		r[i].product = l->o.requant == WEFT_ONNX_REQUANT_RUNTIME && !sc->count ? (float)a * (float)b[i] / (float)y : 0;
 	}
 	const bool said = sc->top > sc->least;
 	const struct ratios q = { r, count, n, said ? sc->least : -most, said ? sc->top : most, range, (int)zp };
@@ -335,7 +336,8 @@ static int on_host(struct ox *l, int x, const struct ox_scaling *sc, int b)
 
 	if (!sc->counts)
 		in[5] = divided ? ox_ramp(l, WEFT_INT32, rank, (double)sc->count) : 0;
-	return ox_op(l, WEFT_OP_ONNX_REQUANT, NULL, in, divided ? 6 : 5, sc->zp->t.dtype, rank, ox_t(l, x)->dim);
+	const weft_attr a = { .onnx = { .type = l->o.requant == WEFT_ONNX_REQUANT_RUNTIME && !divided ? WEFT_FP32 : 0 } };
+	return ox_op(l, WEFT_OP_ONNX_REQUANT, &a, in, divided ? 6 : 5, sc->zp->t.dtype, rank, ox_t(l, x)->dim);
 }
 
 /* Channels that the device cannot round exactly, once more on the host: few of a plain convolution's. */

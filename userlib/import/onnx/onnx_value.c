@@ -238,14 +238,17 @@ int ox_alias(struct ox *l, struct ox_value *x, const int8_t *perm)
 /* Each of the network's outputs is a tensor of its own, with its name. */
 static int output(struct ox *l, struct ox_value *v)
 {
+	static const weft_attr none;
 	int x = ox_get(l, v, NULL);
 
 	if (x < 0)
 		return x;
 	const struct weft_gtensor *t = &l->g->tensors[x];
 	if (t->producer < 0 || t->is_input || t->is_output || (!t->internal && strcmp(t->name, v->name))) {
-		weft_tensor shape = t->t;
-		x = ox_op(l, WEFT_OP_IDENTITY, NULL, &x, 1, shape.dtype, shape.rank, shape.dim);
+		const weft_tensor shape = { .dtype = t->t.dtype, .rank = t->t.rank, .dim = { t->t.dim[0], t->t.dim[1], t->t.dim[2], t->t.dim[3],
+		                                                                             t->t.dim[4], t->t.dim[5], t->t.dim[6], t->t.dim[7] } };
+		int y, err = ox_op_many(l, WEFT_OP_IDENTITY, &none, &x, 1, &shape, 1, &y);
+		x = err < 0 ? err : y;
 	}
 	if (x < 0 || rename_tensor(l, x, v->name) < 0)
 		return l->err;

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Nodes that become ONNX_NODE, the operator as its page says, on the host: those
+ * that no lowering knows, and those whose types or options no lowering takes.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/golden/golden.h"
+#include "sim/golden/onnx/ref/onnx_ref.h"
+#include "onnx_lower.h"
+
+/* ---- attributes ---- */
+
+/* Which of "a,b,c" has these bytes; -1: none. */
+static int choice(const char *list, const char *s, size_t len)
+{
+	for (int k = 0;; k++) {
+		const size_t n = strcspn(list, ", ");
+		if (n == len && !memcmp(list, s, n))
+			return k;
+		if (list[n] != ',')
+			return -1;
+		list += n + 1;
+	}
+}
+
+static int whole(struct ox *l, const struct weft_onnx_slot *s, int64_t v, int32_t *to)
+{
+	if (v <= INT32_MIN || v > INT32_MAX)     /* ends of slices are limited by the tensor anyway */
+		v = v < 0 ? INT32_MIN + 1 : INT32_MAX;
+	*to = (int32_t)v;
+	(void)l;
+	(void)s;
+	return 0;
+}
+
+static int list_attribute(struct ox *l, struct weft_attr_onnx_node *a, const struct weft_onnx_slot *s, const onnx_attribute *n)
+{
+	const size_t count = !n ? 0 : s->type == WEFT_ONNX_INTS ? n->n_ints : s->type == WEFT_ONNX_FLOATS ? n->n_floats : n->n_strings;
+	const size_t most = s->type == WEFT_ONNX_FLOATS ? WEFT_ONNX_FLOAT_LIST : WEFT_ONNX_LIST;
+
+	a->i[s->i] = n ? (int32_t)count : WEFT_ONNX_ABSENT;
+	if (count > most)
+		return ox_fail(l, -ENOTSUP, "attribute %s has %zu values, at most %zu", s->name, count, most);
+	for (size_t k = 0; k < count; k++) {
+		int32_t *to = &a->i[s->i + 1 + (int)k];
+
+		if (s->type == WEFT_ONNX_INTS && whole(l, s, n->ints[k], to))
+			return l->err;
+		if (s->type == WEFT_ONNX_FLOATS)
+			a->f[s->f + (int)k] = n->floats[k];
+		if (s->type == WEFT_ONNX_ENUMS && (*to = choice(s->choices, (const char *)n->strings[k].data, n->strings[k].len)) < 0)
+			return ox_fail(l, -ENOTSUP, "attribute %s: \"%.40s\"", s->name, (const char *)n->strings[k].data);
+	}
+	return 0;
+}
+
+/* One attribute into its places; strings and tensors are operands (extra). */
+static int attribute(struct ox *l, struct weft_attr_onnx_node *a, const struct weft_onnx_slot *s)
+{
+	const onnx_attribute *n = ox_attr(l, s->name);
+
+	switch (s->type) {
+	case WEFT_ONNX_INT:
+		a->i[s->i] = (int32_t)s->otherwise;
+		if (n && n->has_s)                       /* Cast-1 names the type */
+			return ox_fail(l, -ENOTSUP, "attribute %s is a string", s->name);
+		return n && n->has_i ? whole(l, s, n->i, &a->i[s->i]) : 0;
+	case WEFT_ONNX_FLOAT:
+		a->f[s->f] = n && n->has_f ? n->f : (float)s->otherwise;
+		return 0;
+	case WEFT_ONNX_ENUM:
+		a->i[s->i] = n && n->has_s ? choice(s->choices, (const char *)n->s.data, n->s.len) : 0;
+		return a->i[s->i] >= 0 ? 0 : ox_fail(l, -ENOTSUP, "attribute %s: \"%.40s\"", s->name, (const char *)n->s.data);
+	case WEFT_ONNX_INTS: case WEFT_ONNX_FLOATS: case WEFT_ONNX_ENUMS:
+		return list_attribute(l, a, s, n);
+	default:
+		return 0;
+	}
+}
+
+static int constant(struct ox *l, weft_dtype t, int64_t n, size_t size, const void *p)
+{
+	void *data = ox_alloc(l, n, size);
+
+	if (data && n)
+		memcpy(data, p, (size_t)n * size);
+	return ox_data(l, t, 1, &n, data);
+}
+
+/* A string, a tensor, or a list of numbers as an operand; 0: the node has none. */
+static int extra(struct ox *l, const struct weft_onnx_slot *s)
+{
+	const onnx_attribute *n = ox_attr(l, s->name);
+	char why[160] = "";
+	weft_tensor t;
+
+	if (!n)
+		return 0;
+	if (s->type == WEFT_ONNX_STRING)
+		return constant(l, WEFT_UINT8, (int64_t)n->s.len, 1, n->s.data);
+	if (n->n_ints)
+		return constant(l, WEFT_INT64, (int64_t)n->n_ints, 8, n->ints);
+	if (n->n_floats)
+		return constant(l, WEFT_FP32, (int64_t)n->n_floats, 4, n->floats);
+	if (!n->t)
+		return n->n_strings ? ox_fail(l, -ENOTSUP, "attribute %s: strings", s->name) : 0;
+	int err = onnx_tensor_data(&l->f, n->t, &t, &l->room, why, sizeof why);
+	return err ? ox_fail(l, err, "attribute %s: %s", s->name, why) : ox_data(l, t.dtype, t.rank, t.dim, t.data);
+}
+
+/* ---- operands and results ---- */
+
+struct call { struct weft_attr_onnx_node a; int in[WEFT_ONNX_MAX_IN]; struct ox_value *from[WEFT_ONNX_MAX_IN]; int n_in, n_y; };
+
+static int add_operand(struct ox *l, struct call *c, int x, struct ox_value *from)
+{
+	if (x < 0)
+		return x;
+	c->from[c->n_in] = from;
+	c->in[c->n_in++] = x;
+	(void)l;
+	return 0;
+}
+
+static int operands(struct ox *l, struct call *c)
+{
+	int n = (int)l->n->n_input, least, most, out;
+
+	weft_onnx_ref_arity(c->a.kind, &least, &most, &out);
+	while (n > 0 && !ox_has(l, n - 1))
+		n--;
+	if (n < least || n > most)
+		return ox_fail(l, -EINVAL, "%d inputs, %d to %d expected", n, least, most);
+	for (int k = 0; k < n; k++) {
+		struct ox_value *v = ox_has(l, k) ? ox_in(l, k) : NULL;
+
+		if (!v && ox_has(l, k))
+			return l->err;
+		if (!v)
+			c->a.absent |= (int64_t)1 << k;
+		else if (add_operand(l, c, ox_get(l, v, NULL), v))
+			return l->err;
+	}
+	c->a.n_in = n;
+	return 0;
+}
+
+static int attributes(struct ox *l, struct call *c)
+{
+	struct weft_onnx_slot s;
+
+	for (int k = 0; weft_onnx_ref_slot(c->a.kind, k, &s); k++) {
+		if (s.type != WEFT_ONNX_STRING && s.type != WEFT_ONNX_TENSOR) {
+			if (attribute(l, &c->a, &s))
+				return l->err;
+			continue;
+		}
+		int x = extra(l, &s);
+		if (x < 0 || c->n_in == WEFT_ONNX_MAX_IN)
+			return x < 0 ? x : ox_fail(l, -ENOTSUP, "too many operands");
+		if (!ox_attr(l, s.name))
+			c->a.absent |= (int64_t)1 << c->a.n_in;
+		else if (add_operand(l, c, x, NULL))
+			return l->err;
+		c->a.n_in++;
+	}
+	return 0;
+}
+
+static int results(const struct ox *l)
+{
+	int n = (int)l->n->n_output;
+
+	while (n > 0 && !*l->n->output[n - 1])
+		n--;
+	return n;
+}
+
+int ox_host(struct ox *l)
+{
+	struct call c = { .a = { .kind = weft_onnx_ref_find(l->n->domain, l->n->op_type), .opset = l->opset }, .n_y = results(l) };
+	const weft_tensor *x[WEFT_ONNX_MAX_IN];
+	weft_tensor y[WEFT_ONNX_MAX_OUT];
+	char line[WEFT_GOLDEN_MSG] = "";
+	int out[WEFT_ONNX_MAX_OUT], which = -1;
+
+	if (c.a.kind < 0)
+		return ox_fail(l, -ENOTSUP, *l->n->domain ? "is not supported (domain %.60s)" : "is not supported", l->n->domain);
+	if (c.n_y > WEFT_ONNX_MAX_OUT)
+		return ox_fail(l, -ENOTSUP, "%d results", c.n_y);
+	if (operands(l, &c) || attributes(l, &c))
+		return l->err;
+	for (int k = 0; k < c.n_in; k++)
+		x[k] = ox_t(l, c.in[k]);
+	int err = weft_onnx_ref_shapes(&c.a, x, c.n_in, y, c.n_y, &which, line);
+	if (err == -EAGAIN && which >= 0 && c.from[which])
+		ox_want(l, c.from[which]);
+	if (err)
+		return ox_fail(l, err == -EAGAIN ? -ENOTSUP : err, "%.150s", line);
+	const weft_attr a = { .onnx_node = c.a };
+	err = ox_op_many(l, WEFT_OP_ONNX_NODE, &a, c.in, c.n_in, y, c.n_y, out);
+	for (int k = 0; k < c.n_y && err >= 0; k++)
+		err = ox_result(l, k, out[k], NULL, false);
+	return err < 0 ? err : 0;
+}

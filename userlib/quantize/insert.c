@@ -204,18 +204,11 @@ static float scale_of(const struct qz *z, const struct qz_value *v, int *zp)
 	return (float)s;
 }
 
-static const char *domain(const struct qz *z)
-{
-	int since = z->o->type == WEFT_QUANTIZE_INT16X8 ? 21 : z->o->type == WEFT_QUANTIZE_FP8 ? 19 : 13;
-
-	return z->opset < since ? "com.microsoft" : NULL;
-}
-
 static char *quantiser(struct qz *z, const char *type, char *x, char *scale, char *zp, char *y)
 {
 	char *in[3] = { x, scale, zp };
 
-	return qz_add_node(z, type, domain(z), in, zp ? 3 : 2, y) ? y : NULL;
+	return qz_add_node(z, type, NULL, in, 3, y) ? y : NULL;
 }
 
 /* ---- weights ---- */
@@ -311,12 +304,19 @@ static int settle(struct qz *z, struct weights *w, const struct qz_value *x, con
 	return sum ? 0 : -ENOMEM;
 }
 
-/* Makes operand k of node n the result of a DequantizeLinear of the given codes and scale along an axis. */
-static int set_dequantised(struct qz *z, onnx_node *n, size_t k, const char *suffix, char *codes, char *scale, int axis)
+/*
+ * Makes operand k of node n the result of a DequantizeLinear of the given codes and scale along an axis.
+ * type is ONNX's number of the codes' type. The zero points are 0 and are written, because ONNX Runtime
+ * fuses no product without them.
+ */
+static int set_dequantised(struct qz *z, onnx_node *n, size_t k, const char *suffix, char *codes, char *scale, int type, int axis, int64_t channels)
 {
 	char *y = qz_text(z, n->output[0], suffix);
+	const size_t bytes = (size_t)channels * (type == 6 ? 4 : 1);
+	void *zeros = qz_alloc(z, bytes);
+	char *zero = zeros ? qz_add_tensor(z, qz_text(z, codes ? codes : "", "/zp"), type, 1, &channels, zeros, bytes) : NULL;
 
-	if (!codes || !scale || !y || !quantiser(z, "DequantizeLinear", codes, scale, NULL, y) ||
+	if (!codes || !scale || !zero || !y || !quantiser(z, "DequantizeLinear", codes, scale, zero, y) ||
 	    qz_set_integer(z, z->node[z->n_node - 1], "axis", axis))
 		return -ENOMEM;
 	return qz_set_operand(z, n, k, y);
@@ -333,7 +333,7 @@ static int write_weights(struct qz *z, onnx_node *n, const struct weights *w, fl
 	float *s = qz_alloc(z, (size_t)w->channels * sizeof *s);
 	char *x = qz_add_tensor(z, qz_text(z, base, "/w"), fp8 ? 17 : 3, w->t.rank, w->t.dim, w->codes, (size_t)weft_tensor_elements(&w->t));
 	char *scale = qz_add_tensor(z, qz_text(z, base, "/w/scale"), 1, 1, &w->channels, w->scale, (size_t)w->channels * sizeof *s);
-	int err = set_dequantised(z, n, 1, "/w/real", x, scale, w->axis);
+	int err = set_dequantised(z, n, 1, "/w/real", x, scale, fp8 ? 17 : 3, w->axis, w->channels);
 
 	if (err || !w->bias || fp8)
 		return err;
@@ -343,7 +343,7 @@ static int write_weights(struct qz *z, onnx_node *n, const struct weights *w, fl
 		s[c] = x_scale * w->scale[c];
 	x = qz_add_tensor(z, qz_text(z, base, "/b"), 6, 1, &w->channels, w->bias_codes, (size_t)w->channels * sizeof *w->bias_codes);
 	scale = qz_add_tensor(z, qz_text(z, base, "/b/scale"), 1, 1, &w->channels, s, (size_t)w->channels * sizeof *s);
-	return set_dequantised(z, n, 2, "/b/real", x, scale, 0);
+	return set_dequantised(z, n, 2, "/b/real", x, scale, 6, 0, w->channels);
 }
 
 /*
@@ -422,5 +422,5 @@ int qz_insert(struct qz *z)
 	for (int i = 0; i < z->n_value && !err; i++)
 		if (z->value[i].paired)
 			err = pair(z, &z->value[i], n);
-	return err ? err : domain(z) ? qz_add_domain(z, domain(z)) : 0;
+	return err;
 }

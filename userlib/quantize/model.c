@@ -357,27 +357,6 @@ int qz_set_integer(struct qz *z, onnx_node *n, const char *name, int64_t v)
 	return a->name ? 0 : -ENOMEM;
 }
 
-/* Makes sure that the model imports the operators of a domain. */
-int qz_add_domain(struct qz *z, const char *domain)
-{
-	Weft__Onnx__OperatorSet *s = qz_alloc(z, sizeof *s), **list = qz_alloc(z, (z->n_set + 1) * sizeof *list);
-
-	for (size_t i = 0; i < z->n_set; i++)
-		if (z->set[i]->domain && !strcmp(z->set[i]->domain, domain))
-			return 0;
-	if (!s || !list)
-		return -ENOMEM;
-	weft__onnx__operator_set__init(s);
-	s->domain = qz_text(z, domain, "");
-	s->has_version = true;
-	s->version = 1;
-	if (z->n_set)
-		memcpy(list, z->set, z->n_set * sizeof *list);
-	list[z->n_set++] = s;
-	z->set = list;
-	return s->domain ? 0 : -ENOMEM;
-}
-
 char *qz_add_tensor(struct qz *z, char *name, int type, int rank, const int64_t *dim, const void *data, size_t bytes)
 {
 	onnx_tensor *t = qz_alloc(z, sizeof *t);
@@ -507,7 +486,8 @@ int qz_pack(struct qz *z, uint8_t **data, size_t *len)
 	m.graph = &g;
 	m.opset_import = z->set;
 	m.n_opset_import = z->n_set;
-	int64_t version = z->o->type == WEFT_QUANTIZE_FP8 ? 9 : 8;
+	/* The least that goes with the opset. */
+	const int64_t version = z->opset >= 21 ? 10 : z->opset >= 19 ? 9 : 8;
 	m.ir_version = m.has_ir_version && m.ir_version > version ? m.ir_version : version;
 	m.has_ir_version = true;
 	*len = weft__onnx__model__get_packed_size(&m);

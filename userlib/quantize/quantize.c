@@ -55,7 +55,7 @@ static int all(struct qz *z, const void *data, size_t len, uint8_t **out, size_t
 {
 	int err = qz_open(z, data, len);
 
-	if (err || (err = already(z)) || (err = import(z, &z->g)) || (err = qz_prepare(z)))
+	if (err || (err = already(z)) || (err = import(z, &z->g)) || (err = qz_raise(z)) || (err = qz_index(z)) || (err = qz_prepare(z)))
 		return err;
 	weft_graph_free(z->g);
 	z->g = NULL;

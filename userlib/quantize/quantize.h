@@ -63,7 +63,6 @@ const onnx_attribute *qz_attribute(const onnx_node *n, const char *name);
 int64_t qz_integer(const onnx_node *n, const char *name, int64_t otherwise);
 double qz_real(const onnx_node *n, const char *name, double otherwise);
 onnx_node *qz_add_node(struct qz *z, const char *type, const char *domain, char *const *in, size_t n_in, char *out);
-int qz_add_domain(struct qz *z, const char *domain);
 int qz_set_integer(struct qz *z, onnx_node *n, const char *name, int64_t v);
 /* A constant; the data is copied. Its name. */
 char *qz_add_tensor(struct qz *z, char *name, int type, int rank, const int64_t *dim, const void *data, size_t bytes);
@@ -72,6 +71,8 @@ const float *qz_floats(struct qz *z, const char *name, weft_tensor *t);
 int qz_set_operand(struct qz *z, onnx_node *n, size_t k, char *name);   /* the list grows if it must */
 int qz_pack(struct qz *z, uint8_t **data, size_t *len);       /* from malloc */
 
+/* opset.c: the network at an opset that has the quantisers; z->g is the network as it is. */
+int qz_raise(struct qz *z);
 int qz_prepare(struct qz *z);
 int qz_ranges(struct qz *z);
 int qz_insert(struct qz *z);

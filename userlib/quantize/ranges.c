@@ -51,6 +51,20 @@ static void take_bins(struct qz_value *v, const weft_tensor *t)
 	}
 }
 
+/* NaN or infinity in what is calibrated with would leave no range. */
+static int check_sample(struct qz *z, const weft_tensor *inputs, int i_sample)
+{
+	for (int i = 0; i < z->g->n_inputs; i++) {
+		const float *p = inputs[i].data;
+
+		for (int64_t k = 0, n = inputs[i].dtype == WEFT_FP32 ? weft_tensor_elements(&inputs[i]) : 0; k < n; k++)
+			if (!isfinite(p[k]))
+				return qz_fail(z, -EINVAL, "sample %d: element %lld of input \"%.60s\" is %g; finite numbers calibrate", i_sample, (long long)k,
+				               z->g->tensors[z->g->inputs[i]].name, (double)p[k]);
+	}
+	return 0;
+}
+
 /*
  * Runs the float network on golden for one sample and takes limits or, in the second pass,
  * histograms of all values.
@@ -90,7 +104,9 @@ static int pass(struct qz *z, bool bins)
 		}
 		more = z->o->sample(z->o->user, count, in, n, z->msg);
 		if (more > 0) {
-			int err = one_sample(z, in, bins);
+			int err = check_sample(z, in, count);
+
+			err = err ? err : one_sample(z, in, bins);
 			count++;
 			more = err ? err : more;
 		}

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The float network at an opset that has QuantizeLinear and DequantizeLinear of
+ * the types wanted: 13 for int8 by channel, 19 for float8, 21 for int16.
+ *
+ * Only what an operator's newer page says otherwise is changed, as ONNX's version
+ * converter does: attributes become operands (Clip and Pad 11, Slice and TopK 10, Dropout 12,
+ * Squeeze, Unsqueeze, Split and ReduceSum 13, other reductions 18), Softmax and its kin get
+ * the axis that they meant (13), Upsample becomes Resize (10), Split says how many (18).
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "quantize.h"
+
+#define LEAST 7                /* before, operators broadcast along an attribute's axis */
+
+static int wanted_opset(const struct qz *z)
+{
+	return z->o->type == WEFT_QUANTIZE_INT16X8 ? 21 : z->o->type == WEFT_QUANTIZE_FP8 ? 19 : 13;
+}
+
+/* ---- attributes ---- */
+
+static int drop(struct qz *z, onnx_node *n, const char *name)
+{
+	onnx_attribute **list = qz_alloc(z, (n->n_attribute + 1) * sizeof *list);
+	size_t k = 0;
+
+	if (!list)
+		return -ENOMEM;
+	for (size_t i = 0; i < n->n_attribute; i++)
+		if (!n->attribute[i]->name || strcmp(n->attribute[i]->name, name))
+			list[k++] = n->attribute[i];
+	n->attribute = list;
+	n->n_attribute = k;
+	return 0;
+}
+
+/* A list among the attributes as operand k of int64. */
+static int list_operand(struct qz *z, onnx_node *n, const char *name, size_t k)
+{
+	const onnx_attribute *a = qz_attribute(n, name);
+	int64_t count = a ? (int64_t)a->n_ints : 0;
+
+	if (!a)
+		return 0;
+	char *label = qz_text(z, qz_text(z, n->output[0], "/"), name);
+	char *t = qz_add_tensor(z, label, 7, 1, &count, a->ints, (size_t)count * 8);
+	return t ? (qz_set_operand(z, n, k, t) ? -ENOMEM : drop(z, n, name)) : -ENOMEM;
+}
+
+static int float_operand(struct qz *z, onnx_node *n, const char *name, size_t k)
+{
+	const onnx_attribute *a = qz_attribute(n, name);
+
+	if (!a || !a->has_f)
+		return 0;
+	char *label = qz_text(z, qz_text(z, n->output[0], "/"), name);
+	char *t = qz_add_tensor(z, label, 1, 0, NULL, &a->f, 4);
+	return t ? (qz_set_operand(z, n, k, t) ? -ENOMEM : drop(z, n, name)) : -ENOMEM;
+}
+
+static int integer_operand(struct qz *z, onnx_node *n, const char *name, size_t k)
+{
+	const onnx_attribute *a = qz_attribute(n, name);
+	const int64_t one = 1;
+
+	if (!a || !a->has_i)
+		return 0;
+	char *label = qz_text(z, qz_text(z, n->output[0], "/"), name);
+	char *t = qz_add_tensor(z, label, 7, 1, &one, &a->i, 8);
+	return t ? (qz_set_operand(z, n, k, t) ? -ENOMEM : drop(z, n, name)) : -ENOMEM;
+}
+
+static int set_string(struct qz *z, onnx_node *n, const char *name, const char *v)
+{
+	if (qz_set_integer(z, n, name, 0))
+		return -ENOMEM;
+	onnx_attribute *a = n->attribute[n->n_attribute - 1];
+	char *text = qz_text(z, v, "");
+	a->has_i = false;
+	a->has_s = true;
+	a->type = 3;
+	a->s = (ProtobufCBinaryData){ strlen(v), (uint8_t *)text };
+	return text ? 0 : -ENOMEM;
+}
+
+static int rank_of(const struct qz *z, const char *name)
+{
+	for (int i = 0; i < z->g->n_tensors; i++)
+		if (!strcmp(z->g->tensors[i].name, name))
+			return z->g->tensors[i].t.rank;
+	return -1;
+}
+
+/* ---- operators ---- */
+
+/* The tensor was cut into a matrix at the axis; now lines run along it. The same where it is the last. */
+static int softmax(struct qz *z, onnx_node *n)
+{
+	const int rank = rank_of(z, n->output[0]);
+	int64_t axis = qz_integer(n, "axis", 1);
+
+	axis = axis < 0 && rank > 0 ? axis + rank : axis;
+	if (rank < 0 || axis != rank - 1)
+		return qz_fail(z, -ENOTSUP, "%.20s \"%.60s\": axis %lld of rank %d means another thing since opset 13; raise the opset to 13 before",
+		               n->op_type, n->output[0], (long long)axis, rank);
+	return drop(z, n, "axis") || qz_set_integer(z, n, "axis", -1) ? -ENOMEM : 0;
+}
+
+/* Upsample-9 has its scales as operand 1; before, as an attribute. */
+static int upsample(struct qz *z, onnx_node *n)
+{
+	const onnx_attribute *s = qz_attribute(n, "scales");
+	int64_t count = s ? (int64_t)s->n_floats : 0;
+	char *scales = s ? qz_add_tensor(z, qz_text(z, n->output[0], "/scales"), 1, 1, &count, s->floats, (size_t)count * 4) : n->input[1];
+
+	n->op_type = qz_text(z, "Resize", "");
+	if (!n->op_type || !scales || qz_set_operand(z, n, 1, qz_text(z, "", "")) || qz_set_operand(z, n, 2, scales) || drop(z, n, "scales"))
+		return -ENOMEM;
+	return set_string(z, n, "coordinate_transformation_mode", "asymmetric") || set_string(z, n, "nearest_mode", "floor") ? -ENOMEM : 0;
+}
+
+static int resize_10(struct qz *z, onnx_node *n)
+{
+	char *scales = n->n_input > 1 ? n->input[1] : NULL;
+
+	if (!scales || qz_set_operand(z, n, 1, qz_text(z, "", "")) || qz_set_operand(z, n, 2, scales))
+		return -ENOMEM;
+	return set_string(z, n, "coordinate_transformation_mode", "asymmetric") || set_string(z, n, "nearest_mode", "floor") ? -ENOMEM : 0;
+}
+
+static bool any(const onnx_node *n, const char *const *names)
+{
+	for (; *names; names++)
+		if (qz_is(n, *names))
+			return true;
+	return false;
+}
+
+static int from_7_to_12(struct qz *z, onnx_node *n)
+{
+	int err = 0;
+
+	if (z->opset < 10 && qz_is(n, "Slice")) {
+		err = list_operand(z, n, "starts", 1);
+		err = err ? err : list_operand(z, n, "ends", 2);
+		return err ? err : list_operand(z, n, "axes", 3);
+	}
+	if (z->opset < 10 && qz_is(n, "TopK"))
+		return integer_operand(z, n, "k", 1);
+	if (z->opset < 10 && qz_is(n, "Upsample"))
+		return upsample(z, n);
+	if (z->opset == 10 && qz_is(n, "Resize"))
+		return resize_10(z, n);
+	if (z->opset < 11 && qz_is(n, "Clip")) {
+		err = float_operand(z, n, "min", 1);
+		return err ? err : float_operand(z, n, "max", 2);
+	}
+	if (z->opset < 11 && qz_is(n, "Pad")) {
+		err = list_operand(z, n, "pads", 1);
+		return err ? err : float_operand(z, n, "value", 2);
+	}
+	if (z->opset < 12 && qz_is(n, "Dropout"))
+		return drop(z, n, "ratio");
+	return z->opset < 9 && qz_is(n, "BatchNormalization") ? drop(z, n, "spatial") : 0;
+}
+
+static int from_13(struct qz *z, onnx_node *n, int to)
+{
+	static const char *const soft[] = { "Softmax", "LogSoftmax", "Hardmax", NULL }, *const by_axes[] = { "Squeeze", "Unsqueeze", "ReduceSum", NULL };
+	static const char *const reductions[] = { "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1", "ReduceL2", "ReduceLogSum",
+	                                          "ReduceLogSumExp", "ReduceSumSquare", NULL };
+
+	if (z->opset < 13 && any(n, soft))
+		return softmax(z, n);
+	if (z->opset < 13 && any(n, by_axes))
+		return list_operand(z, n, "axes", 1);
+	if (z->opset < 13 && qz_is(n, "Split")) {
+		int err = list_operand(z, n, "split", 1);
+		if (err)
+			return err;
+	}
+	if (z->opset < 18 && to >= 18 && any(n, reductions))
+		return list_operand(z, n, "axes", 1);
+	if (z->opset < 18 && to >= 18 && qz_is(n, "Split") && n->n_input < 2)
+		return qz_set_integer(z, n, "num_outputs", (int64_t)n->n_output);
+	return 0;
+}
+
+static int set_version(struct qz *z, int to)
+{
+	Weft__Onnx__OperatorSet **list = qz_alloc(z, (z->n_set + 1) * sizeof *list);
+
+	for (size_t i = 0; list && i < z->n_set; i++) {
+		const char *d = z->set[i]->domain;
+
+		list[i] = z->set[i];
+		if (d && *d && strcmp(d, "ai.onnx"))
+			continue;
+		Weft__Onnx__OperatorSet *s = qz_alloc(z, sizeof *s);
+		if (!s)
+			return -ENOMEM;
+		*s = *z->set[i];
+		s->has_version = true;
+		s->version = to;
+		list[i] = s;
+	}
+	z->set = list;
+	z->opset = to;
+	return list ? 0 : -ENOMEM;
+}
+
+int qz_raise(struct qz *z)
+{
+	const int to = wanted_opset(z);
+
+	if (z->opset >= to)
+		return 0;
+	if (z->opset < LEAST)
+		return qz_fail(z, -ENOTSUP, "opset %d: QuantizeLinear needs %d, and operators changed too much before opset %d to raise it", z->opset, to, LEAST);
+	for (int i = 0; i < z->n_node; i++) {
+		onnx_node *n = z->node[i];
+		int err = n && (!n->domain || !*n->domain || !strcmp(n->domain, "ai.onnx")) ? from_7_to_12(z, n) : 0;
+
+		err = err || !n ? err : from_13(z, n, to);
+		if (err)
+			return err;
+	}
+	return set_version(z, to);
+}

@@ -44,9 +44,28 @@ static void package(void **state)
 	                       "$v/bin/python -m pytest -q -p no:cacheprovider --basetemp=$TMPDIR/pytest $t; s=$?; rm -rf $TMPDIR/pytest; exit $s", venv, venv, build), 0);
 }
 
+/* The notebooks run as they stand: their assertions hold. Kept outputs are not compared. */
+static void notebooks(void **state)
+{
+	const char *build = test_env("WEFT_BUILD", "build");
+	char venv[512];
+
+	(void)state;
+	if (strcmp(test_env("WEFT_LEVEL", "test"), "test-full")) {
+		printf("notebooks: a Jupyter kernel for each takes a minute: make test-full\n");
+		skip();
+	}
+	snprintf(venv, sizeof(venv), "%s/venv/notebooks", build);
+	assert_int_equal(shell("tools/venv.sh %s numpy cffi pandas setuptools wheel matplotlib nbconvert ipykernel", venv), 0);
+	assert_int_equal(shell("WEFT_BUILD=$(realpath %s) %s/bin/python -m pip install -q --no-deps --no-build-isolation --force-reinstall "
+	                       "--disable-pip-version-check userlib/python", build, venv), 0);
+	assert_int_equal(shell("for n in userlib/python/notebooks/*.ipynb; do WEFT_MODELS=$(realpath tests/models) %s/bin/python -m nbconvert "
+	                       "--to notebook --execute --output-dir $TMPDIR/notebooks $n || exit 1; done; rm -r $TMPDIR/notebooks", venv), 0);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(package) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(package), cmocka_unit_test(notebooks) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

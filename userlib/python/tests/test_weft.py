@@ -114,6 +114,15 @@ def test_errors_are_exceptions_with_one_line(tmp_path):
         s.run(np.zeros(s.network.inputs[0].shape, np.int8))
 
 
+def test_a_planted_fault_is_found_and_named():
+    with weft.Session(DIGITS, device="rtl", check=True, plant="pe:0,0,9") as s:
+        with pytest.raises(weft.Mismatch) as e:
+            s.run(images(s.network, 1)[0])
+        assert e.value.report.mismatches > 0 and e.value.report.first.tensor and s.report is e.value.report
+    with pytest.raises(ValueError, match="plant is"):
+        weft.Session(DIGITS, device="rtl", plant="pe:0")
+
+
 def test_report_and_tensors():
     with weft.Session(DIGITS, device="rtl", check=True, keep=True) as s:
         s.run(images(s.network, 1)[0])

@@ -25,19 +25,35 @@ def parse_device(device: str) -> Tuple[int, Optional[str]]:
     return _DEVICES[kind], rest or None
 
 
+def parse_fault(fault: str) -> Dict[str, int]:
+    """Fields of struct weft_plant for "pe:ROW,COL,BIT", "lane:LANE,BIT" or "sp:ADDRESS,BIT"."""
+    forms = {"pe": ("PE", ("row", "col", "bit")), "lane": ("LANE", ("lane", "bit")), "sp": ("SP", ("addr", "bit"))}
+    kind, _, rest = fault.partition(":")
+    try:
+        enum, names = forms[kind]
+        values = [int(v, 0) for v in rest.split(",")]
+        if len(values) != len(names):
+            raise ValueError
+    except (KeyError, ValueError):
+        raise ValueError('plant is "pe:ROW,COL,BIT", "lane:LANE,BIT" or "sp:ADDRESS,BIT", not %r' % fault) from None
+    return dict(zip(names, values), kind=getattr(lib, "WEFT_PLANT_" + enum))
+
+
 class Session:
     """A network on a device. Runs of one session are made one after another, from any thread.
 
     source is what Network takes, or a Network. check compares every tensor that
     the device makes with golden and raises Mismatch if one differs. memory is the
     simulated memory's profile, "ddr" or "sram". timeout is in seconds, for each
-    stream of commands; None waits as long as it takes. Other options are Network's.
+    stream of commands; None waits as long as it takes. plant, for tests and lessons,
+    disturbs the RTL: "pe:0,0,9" holds bit 9 of a PE's sum at 1. Other options are Network's.
     """
 
     def __init__(self, source: Union[Source, Network], device: str = "model", *, config: str = "w16", check: bool = False,
                  strict: bool = False, memory: str = "ddr", timeout: Optional[float] = None, keep: bool = False,
                  profile: Optional[Union[str, "os.PathLike[str]"]] = None, capture: Optional[Union[str, "os.PathLike[str]"]] = None,
-                 rtl_dir: Optional[Union[str, "os.PathLike[str]"]] = None, threads: int = 1, **options: Any):
+                 rtl_dir: Optional[Union[str, "os.PathLike[str]"]] = None, threads: int = 1, plant: Optional[str] = None,
+                 **options: Any):
         self.network = source if isinstance(source, Network) else Network(source, **options)
         kind, usb = parse_device(device)
         if memory not in ("ddr", "sram"):
@@ -52,6 +68,8 @@ class Session:
         o.usb = self._string(usb)
         o.profile = self._string(os.fspath(profile) if profile else None)
         o.capture = self._string(os.fspath(capture) if capture else None)
+        for name, value in (parse_fault(plant) if plant else {}).items():
+            setattr(o.plant, name, value)
         s, msg = ffi.new("weft_session **"), message()
         _checked(lib.weft_session_open(self.network._net, o, s, msg), msg, self.network.name)
         self._s = s[0]

@@ -20,23 +20,24 @@ extern "C" {
  * @param most      Bytes; what is larger is refused before memory is taken.
  * @param[out] data From malloc, also for an empty file; NULL on failure.
  *
- * @return 0, -EFBIG, -EISDIR, -ENOMEM, -EIO, or what opening it said
+ * @return 0, -EFBIG, -EISDIR, -EMEDIUMTYPE (a pipe or a device), -ENOMEM, -EIO, or what opening it said
  */
-WEFT_API int weft_file_read(const char *path, uint64_t most, uint8_t **data, size_t *len);
+WEFT_API int weft_file_read(const char *path, uint64_t most, uint8_t **data, size_t *len) __attribute__((warn_unused_result));
 
 /**
- * Under another name first, so that a failure leaves the old file; what is there
- * and no file (a device, a pipe) is written to as it is.
+ * Under a new name that nobody can guess first, and on the disk before it takes the old one's
+ * place, so that a failure leaves the old file. What is there and no regular file (a device, a
+ * pipe) is never replaced; it is written to as it is.
  *
  * @return 0, or a negative errno
  */
-WEFT_API int weft_file_write(const char *path, const uint8_t *data, size_t len);
+WEFT_API int weft_file_write(const char *path, const uint8_t *data, size_t len) __attribute__((warn_unused_result));
 
 /* A part of what is written. */
 struct weft_piece { const void *data; size_t len; };
 
 /** weft_file_write() of bytes that lie in n places, one after the other. */
-WEFT_API int weft_file_write_pieces(const char *path, const struct weft_piece *p, int n);
+WEFT_API int weft_file_write_pieces(const char *path, const struct weft_piece *p, int n) __attribute__((warn_unused_result));
 
 #ifdef __cplusplus
 }

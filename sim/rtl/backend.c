@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "sim/cosim/cosim.h"
@@ -183,8 +184,14 @@ static int load(struct state *s, const struct weft_dev_options *o, char *msg)
 static int try_wave(const char *path, char *msg)
 {
 	const bool there = !access(path, F_OK);
-	FILE *f = fopen(path, "ab");
+	struct stat st;
 
+	/* What writes waveforms unlinks what is there: a device node would be gone. */
+	if (!stat(path, &st) && !S_ISREG(st.st_mode)) {
+		snprintf(msg, WEFT_DEV_MSG, "rtl: %.200s: not a regular file, which a waveform needs", path);
+		return -EINVAL;
+	}
+	FILE *f = fopen(path, "ab");
 	if (!f) {
 		snprintf(msg, WEFT_DEV_MSG, "rtl: %.200s: %s", path, strerror(errno));
 		return -EINVAL;

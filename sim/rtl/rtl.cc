@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <memory>
 #include <new>
 
@@ -310,11 +311,15 @@ namespace {
 
 weft_rtl *rtl_open(weft_rtl_profile profile, bool all_clocks)
 {
-	auto *r = new (std::nothrow) weft_rtl(profile);
+	// The harness is called from C, which no exception may reach.
+	try {
+		auto *r = new weft_rtl(profile);
 
-	if (r)
 		r->rest(!all_clocks);
-	return r;
+		return r;
+	} catch (const std::exception &) {
+		return nullptr;
+	}
 }
 
 void rtl_close(weft_rtl *r)
@@ -324,7 +329,11 @@ void rtl_close(weft_rtl *r)
 
 int rtl_map(weft_rtl *r, uint64_t addr, uint8_t *data, uint64_t len)
 {
-	return r->memory.map(addr, data, len);
+	try {
+		return r->memory.map(addr, data, len);
+	} catch (const std::exception &) {
+		return -ENOMEM;
+	}
 }
 
 void rtl_reg_write(weft_rtl *r, uint32_t addr, uint32_t value)
@@ -359,13 +368,18 @@ uint64_t rtl_step(weft_rtl *r, uint64_t max_cycles, weft_rtl_event *ev)
 	uint64_t n = 0;
 	ev->retired = 0;
 	ev->irq = r->top.irq_o;
-	while (n < max_cycles && !ev->retired && !ev->irq && !r->broken()) {
-		ev->retired = r->tick();
-		ev->irq = r->top.irq_o;
-		n++;
+	ev->broken = nullptr;
+	try {
+		while (n < max_cycles && !ev->retired && !ev->irq && !r->broken()) {
+			ev->retired = r->tick();
+			ev->irq = r->top.irq_o;
+			n++;
+		}
+		ev->broken = r->broken();
+	} catch (const std::exception &) {
+		ev->broken = "out of memory";
 	}
 	ev->cycle = r->cycle;
-	ev->broken = r->broken();
 	return n;
 }
 
@@ -423,9 +437,14 @@ int rtl_wave(weft_rtl *r, const char *file)
 	if (!f)
 		return -EIO;
 	std::fclose(f);
-	r->wave.reset(new Wave);
-	r->top.trace(r->wave.get(), 99);
-	r->wave->open(file);
+	try {
+		r->wave.reset(new Wave);
+		r->top.trace(r->wave.get(), 99);
+		r->wave->open(file);
+	} catch (const std::exception &) {
+		r->wave.reset();
+		return -ENOMEM;
+	}
 	return 0;
 }
 #else

@@ -42,7 +42,7 @@ LAYERS = {
     # The runtime: one session and what looks at it.
     "userlib/run": ["userlib/files/", "userlib/graph/", "userlib/import/", "userlib/export/", "userlib/compile/",
                     "userlib/profile/", "userlib/segment/", "driver/", "sim/golden/"],
-    "userlib/profile": ["userlib/run/", "userlib/segment/", "driver/"],
+    "userlib/profile": ["userlib/run/", "userlib/segment/", "userlib/files/", "driver/"],
     "userlib/segment": ["userlib/run/", "userlib/files/", "driver/"],
     "userlib/replay": ["userlib/run/", "userlib/files/", "driver/"],
     "userlib/diag": ["userlib/run/", "driver/"],

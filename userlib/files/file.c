@@ -2,9 +2,16 @@
 #include <weft/file.h>
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
+#include <unistd.h>
+
+#include "file_out.h"
 
 /*
  * Reads a file from its beginning into memory from malloc, with one byte of room behind. Fails
@@ -15,9 +22,11 @@ static int read_open(FILE *f, uint64_t most, uint8_t **data, size_t *len)
 	struct stat st;
 	long end = -1;
 
-	/* A folder opens too, and claims to be huge. */
-	if (!fstat(fileno(f), &st) && S_ISDIR(st.st_mode))
-		return -EISDIR;
+	/* A folder opens too, and claims to be huge; a pipe or a device has no end to look for. */
+	if (fstat(fileno(f), &st))
+		return -errno;
+	if (!S_ISREG(st.st_mode))
+		return S_ISDIR(st.st_mode) ? -EISDIR : -EMEDIUMTYPE;
 	if (fseek(f, 0, SEEK_END) || (end = ftell(f)) < 0 || fseek(f, 0, SEEK_SET))
 		return -EIO;
 	if ((uint64_t)end > most)
@@ -31,12 +40,18 @@ static int read_open(FILE *f, uint64_t most, uint8_t **data, size_t *len)
 
 int weft_file_read(const char *path, uint64_t most, uint8_t **data, size_t *len)
 {
-	FILE *f = fopen(path, "rb");
+	/* Without waiting: a named pipe would, for a writer. */
+	const int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "rb");
 
 	*data = NULL;
 	*len = 0;
-	if (!f)
-		return -errno;
+	if (!f) {
+		const int err = -errno;
+		if (fd >= 0)
+			close(fd);
+		return err;
+	}
 	int err = read_open(f, most, data, len);
 	fclose(f);
 	if (err) {
@@ -48,42 +63,87 @@ int weft_file_read(const char *path, uint64_t most, uint8_t **data, size_t *len)
 }
 
 /*
- * Writes n pieces one after another into a file that is created or emptied first. Returns 0 or a
- * negative errno.
+ * Opens a new file beside path for writing, under a name that nobody can guess or have made before.
+ * The name is left in o->part. Returns a descriptor or a negative errno.
  */
-static int write_to(const char *path, const struct weft_piece *p, int n)
+static int open_part(const char *path, struct weft_file_out *o)
 {
-	FILE *f = fopen(path, "wb");
-	int err = 0;
+	const size_t room = strlen(path) + 32;
+	int fd = -1;
 
-	if (!f)
-		return -errno;
-	for (int i = 0; i < n && !err; i++)
-		err = fwrite(p[i].data, 1, p[i].len, f) == p[i].len ? 0 : -errno;
-	if (fclose(f) && !err)
+	o->part = malloc(room);
+	if (!o->part)
+		return -ENOMEM;
+	for (int tries = 0; fd < 0 && tries < 100; tries++) {
+		uint64_t random;
+		if (getrandom(&random, sizeof random, 0) != sizeof random)
+			return -EIO;
+		snprintf(o->part, room, "%s.%016llx.part", path, (unsigned long long)random);
+		fd = open(o->part, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+		if (fd < 0 && errno != EEXIST)
+			return -errno;
+	}
+	return fd < 0 ? -EEXIST : fd;
+}
+
+int weft_file_create(const char *path, struct weft_file_out *o)
+{
+	struct stat st;
+
+	*o = (struct weft_file_out){ .path = strdup(path) };
+	if (!o->path)
+		return -ENOMEM;
+	const bool direct = !stat(path, &st) && !S_ISREG(st.st_mode);
+	int fd = direct ? open(path, O_WRONLY | O_CLOEXEC) : open_part(path, o), err = fd < 0 ? direct ? -errno : fd : 0;
+	o->f = fd < 0 ? NULL : fdopen(fd, "w");
+	if (fd >= 0 && !o->f) {
 		err = -errno;
+		close(fd);
+		if (o->part)
+			unlink(o->part);
+	}
+	if (err) {
+		free(o->part);
+		free(o->path);
+		*o = (struct weft_file_out){ 0 };
+	}
 	return err;
 }
 
-/*
- * Writes n pieces as one file, first beside it and then renamed, so that the file is whole or not
- * there. What is no regular file (a pipe, /dev/stdout) is written directly.
- */
+int weft_file_finish(struct weft_file_out *o, int err)
+{
+	if (!o->f)
+		return err;
+	errno = 0;
+	if ((fflush(o->f) || ferror(o->f)) && !err)
+		err = errno ? -errno : -EIO;
+	if (!err && o->part && fsync(fileno(o->f)))
+		err = -errno;
+	if (fclose(o->f) && !err)
+		err = errno ? -errno : -EIO;
+	if (!err && o->part && rename(o->part, o->path))
+		err = -errno;
+	if (err && o->part)
+		unlink(o->part);
+	free(o->part);
+	free(o->path);
+	*o = (struct weft_file_out){ 0 };
+	return err;
+}
+
 int weft_file_write_pieces(const char *path, const struct weft_piece *p, int n)
 {
-	struct stat st;
-	char part[4096];
+	struct weft_file_out o;
+	int err = weft_file_create(path, &o);
 
-	if (!stat(path, &st) && !S_ISREG(st.st_mode))
-		return write_to(path, p, n);
-	if ((size_t)snprintf(part, sizeof part, "%s.part", path) >= sizeof part)
-		return -ENAMETOOLONG;
-	int err = write_to(part, p, n);
-	if (!err && rename(part, path))
-		err = -errno;
 	if (err)
-		remove(part);
-	return err;
+		return err;
+	for (int i = 0; i < n && !err; i++) {
+		errno = 0;
+		if (fwrite(p[i].data, 1, p[i].len, o.f) != p[i].len)
+			err = errno ? -errno : -EIO;
+	}
+	return weft_file_finish(&o, err);
 }
 
 int weft_file_write(const char *path, const uint8_t *data, size_t len)

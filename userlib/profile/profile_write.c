@@ -6,6 +6,7 @@
  * overlap. Totals of every unit are under "weft".
  */
 #include "profile.h"
+#include "userlib/files/file_out.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -300,21 +301,20 @@ static void write_totals(FILE *f, const struct weft_profile *p)
 int weft_profile_write(const struct weft_profile *p, const char *path, char *msg)
 {
 	struct weft_report *r = weft_report_new(p->s);
-	struct out o = { fopen(path, "w"), true };
-	int err = !r ? -ENOMEM : !o.f ? -errno : 0;
+	struct weft_file_out file = { 0 };
+	struct out o = { NULL, true };
+	int err = r ? weft_file_create(path, &file) : -ENOMEM;
 
 	if (!err) {
+		o.f = file.f;
 		fprintf(o.f, "{\"displayTimeUnit\":\"ns\",");
 		write_totals(o.f, p);
 		fprintf(o.f, ",\n\"traceEvents\":[");
 		err = write_npu(&o, p, r);
 		write_host(&o, p);
 		fprintf(o.f, "\n]}\n");
-		if (!err && (fflush(o.f) || ferror(o.f)))
-			err = errno ? -errno : -EIO;
+		err = weft_file_finish(&file, err);
 	}
-	if (o.f && fclose(o.f) && !err)
-		err = errno ? -errno : -EIO;
 	weft_report_free(r);
 	if (err)
 		snprintf(msg, WEFT_MSG_LEN, "%.200s: %s", path, strerror(-err));

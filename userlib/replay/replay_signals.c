@@ -10,6 +10,8 @@
 #include <weft/replay.h>
 #include "weft/gen/cmd.h"
 
+#include "userlib/files/file_out.h"
+
 #define TOP "npu.weft_npu."
 
 static const char *const everywhere[] = {
@@ -43,11 +45,13 @@ static void signal(FILE *f, const char *name)
 
 int weft_replay_signals(const char *path, const char *fst, const struct weft_replay_place *place, char msg WEFT_ROOM(WEFT_MSG_LEN))
 {
-	FILE *f = fopen(path, "w");
+	struct weft_file_out file;
+	int err = weft_file_create(path, &file);
+	FILE *f = file.f;
 
-	if (!f) {
-		snprintf(msg, WEFT_MSG_LEN, "%.200s: %s", path, strerror(errno));
-		return -errno;
+	if (err) {
+		snprintf(msg, WEFT_MSG_LEN, "%.200s: %s", path, strerror(-err));
+		return err;
 	}
 	fprintf(f, "[*] command %zu of the stream retires at cycle %llu: %s\n", place->cmd, (unsigned long long)place->cycle, place->text);
 	fprintf(f, "[dumpfile] \"%s\"\n", fst);
@@ -55,10 +59,8 @@ int weft_replay_signals(const char *path, const char *fst, const struct weft_rep
 		signal(f, everywhere[i]);
 	for (const char *const *p = of_unit(place->unit); *p; p++)
 		signal(f, *p);
-	int err = ferror(f) ? -EIO : 0;
-	if (fclose(f) || err)
-		err = -EIO;
+	err = weft_file_finish(&file, 0);
 	if (err)
-		snprintf(msg, WEFT_MSG_LEN, "%.200s: cannot be written", path);
+		snprintf(msg, WEFT_MSG_LEN, "%.200s: %s", path, strerror(-err));
 	return err;
 }

@@ -106,14 +106,11 @@ int weft_session_take_state(weft_session *s, int step, uint32_t cmd)
 /* Writes a checkpoint's bytes into a file. Returns 0, or -EIO with one line in msg. */
 static int write_file(const char *path, const uint8_t *data, size_t n, char *msg)
 {
-	FILE *f = fopen(path, "wb");
-	bool ok = f && fwrite(data, 1, n, f) == n;
+	int err = weft_file_write(path, data, n);
 
-	if (f && fclose(f))
-		ok = false;
-	if (!ok)
-		snprintf(msg, WEFT_MSG_LEN, "%.200s: %s", path, errno ? strerror(errno) : "cannot be written");
-	return ok ? 0 : -EIO;
+	if (err)
+		snprintf(msg, WEFT_MSG_LEN, "%.200s: %s", path, strerror(-err));
+	return err ? -EIO : 0;
 }
 
 /* Reads a checkpoint's file. Returns 0, -ENOMEM, or -EINVAL for a file that cannot be read. */

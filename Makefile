@@ -87,6 +87,7 @@ endif
 ifneq ($(V),1)
   Q := @
 endif
+comma := ,
 say = @printf '  %-7s %s\n' $(1) $(2)
 
 # ---- sources ----------------------------------------------------------------
@@ -461,6 +462,9 @@ $(O)/obj/fst.a:
 $(O)/obj/tests/%/replay.o: ALL_CFLAGS += -isystem $(FST_DIR)
 $(O)/tests/cosim/replay $(O)/tests/card/replay: $(O)/obj/fst.a
 $(O)/tests/cosim/replay $(O)/tests/card/replay: TEST_LIBS = $(O)/obj/fst.a
+
+# The library's allocations go through the test.
+$(O)/tests/unit/no_memory: TEST_LIBS = $(patsubst %,-Wl$(comma)--wrap=%,malloc calloc realloc strdup free)
 
 # It links these tests again, each time with another line of theirs deleted.
 $(O)/tests/unit/attr_deletions: $(patsubst %,$(O)/obj/tests/unit/%.o,attr_bytes attr_limits attr_tosa graph_check tosa_flow)

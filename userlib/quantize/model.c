@@ -12,6 +12,7 @@ int qz_fail(struct qz *z, int err, const char *format, ...)
 {
 	va_list ap;
 
+	z->no_memory |= err == -ENOMEM;
 	va_start(ap, format);
 	vsnprintf(z->msg, WEFT_MSG_LEN, format, ap);
 	va_end(ap);
@@ -298,8 +299,12 @@ const float *qz_floats(struct qz *z, const char *name, weft_tensor *t)
 
 	if (!v || v->init < 0 || z->init[v->init]->data_type != 1)
 		return NULL;
-	if (onnx_tensor_data(&z->f, z->init[v->init], t, &room, why, sizeof why))
+	int err = onnx_tensor_data(&z->f, z->init[v->init], t, &room, why, sizeof why);
+	if (err) {
+		if (err == -ENOMEM)
+			qz_fail(z, err, "out of memory");
 		return NULL;
+	}
 	float *p = qz_alloc(z, weft_tensor_bytes(t));
 	if (p)
 		memcpy(p, t->data, weft_tensor_bytes(t));

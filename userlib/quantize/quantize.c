@@ -78,6 +78,15 @@ int weft_quantize(const void *data, size_t len_bytes, const struct weft_quantize
 		return -EINVAL;
 	}
 	err = all(&z, data, len_bytes, out, len_out);
+	/* Who looks whether a constant can be read takes any failure for a no; this one is none. */
+	if (z.no_memory || err == -ENOMEM) {
+		if (!err) {
+			free(*out);
+			*out = NULL;
+		}
+		snprintf(msg, WEFT_MSG_LEN, "out of memory");
+		err = -ENOMEM;
+	}
 	qz_close(&z);
 	return err;
 }

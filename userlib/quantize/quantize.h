@@ -46,6 +46,7 @@ struct qz {
 	int opset;                 /* of ONNX's own */
 	weft_graph *g;             /* the float network */
 	int n_products;            /* of them quantised */
+	bool no_memory;            /* an allocation has failed somewhere: no model comes of this */
 	char *msg;
 };
 

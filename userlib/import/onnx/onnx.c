@@ -516,6 +516,11 @@ static int attempt(const void *data, size_t len, const char *name, const struct 
 		l->g = weft_graph_new(name);
 		err = import(l);
 	}
+	/* Who tries whether something can be done takes any failure for a no; this one is none. */
+	if (l->no_memory || err == -ENOMEM) {
+		snprintf(msg, WEFT_MSG, "out of memory");
+		err = -ENOMEM;
+	}
 	if (err)
 		weft_graph_free(l->g);
 	else

@@ -23,8 +23,10 @@ static void *take(void *data, size_t n)
 		return NULL;
 	}
 	char *p = malloc(n + HEAD);
-	if (!p)
+	if (!p) {
+		f->no_memory = true;
 		return NULL;
+	}
 	f->room -= n + HEAD;
 	memcpy(p, &n, sizeof n);
 	return p + HEAD;
@@ -46,7 +48,7 @@ static void start(struct onnx_file *f, size_t len)
 {
 	f->allocator = (ProtobufCAllocator){ .alloc = take, .free = give, .allocator_data = f };
 	f->room = ROOM_FIXED + ROOM_FACTOR * len;
-	f->out_of_room = false;
+	f->out_of_room = f->no_memory = false;
 	f->len = len;
 }
 
@@ -56,6 +58,11 @@ int onnx_read(struct onnx_file *f, const void *data, size_t len, char *msg, size
 	f->m = weft__onnx__model__unpack(&f->allocator, len, data);
 	if (f->m && f->m->graph)
 		return 0;
+	if (f->no_memory) {
+		snprintf(msg, msg_bytes, "out of memory");
+		onnx_release(f);
+		return -ENOMEM;
+	}
 	if (f->out_of_room)
 		snprintf(msg, msg_bytes, "onnx: reading takes more memory than allowed for a file of %zu bytes", len);
 	else

@@ -26,7 +26,7 @@ struct onnx_file {
 	onnx_model *m;
 	ProtobufCAllocator allocator;
 	size_t room;               /* bytes that protobuf-c may still take */
-	bool out_of_room;
+	bool out_of_room, no_memory;
 	size_t len;
 	const char *folder;        /* where external data may lie; NULL: nowhere */
 };

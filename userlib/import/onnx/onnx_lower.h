@@ -70,6 +70,7 @@ struct ox {
 	int64_t activations;       /* bytes of values that may still be declared */
 	int64_t work;              /* multiplications that constants may still cost */
 	int opset;
+	bool no_memory;            /* an allocation has failed somewhere: no graph comes of this import */
 	const char *note; int note_node;   /* for the source of that node */
 
 	struct ox_value *values; int n_values, cap_values;

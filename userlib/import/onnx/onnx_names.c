@@ -22,6 +22,7 @@ int ox_fail(struct ox *l, int err, const char *format, ...)
 	va_list ap;
 
 	l->err = err;
+	l->no_memory |= err == -ENOMEM;
 	if (l->n)
 		n = snprintf(l->msg, WEFT_MSG, "node %d %.40s: ", l->i_node, l->n->op_type);
 	va_start(ap, format);

@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Every allocation of the library can fail. The linker sends the library's calls of malloc,
+ * calloc, realloc and strdup through this file (--wrap), which fails the k-th one, alone or with all
+ * that follow. Whatever k is: either the operation gives the same bytes as without the failure, or
+ * it says -ENOMEM and "out of memory" in one line; and nothing stays allocated.
+ *
+ * At least 200 points of each operation, drawn by the seed, with make test; all in test-full.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <weft/file.h>
+#include <weft/weft.h>
+
+#include "tests/support/level.h"
+
+/* ---- the seam ---- */
+
+static struct {
+	pthread_mutex_t lock;
+	bool on, go_on;
+	long n, fail_at;           /* calls so far; the one that fails, from 1; 0: none */
+} seam = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static bool fails(void)
+{
+	pthread_mutex_lock(&seam.lock);
+	bool now = seam.on && ++seam.n >= seam.fail_at && seam.fail_at && (seam.go_on || seam.n == seam.fail_at);
+	pthread_mutex_unlock(&seam.lock);
+	if (now)
+		errno = ENOMEM;
+	return now;
+}
+
+void *__real_malloc(size_t n);
+void *__real_calloc(size_t n, size_t bytes);
+void *__real_realloc(void *p, size_t n);
+char *__real_strdup(const char *s);
+void *__wrap_malloc(size_t n);
+void *__wrap_calloc(size_t n, size_t bytes);
+void *__wrap_realloc(void *p, size_t n);
+char *__wrap_strdup(const char *s);
+
+/* ---- what is allocated and not freed ---- */
+
+#define SLOTS (1 << 20)
+
+static struct { void *slot[SLOTS]; long n; pthread_mutex_t lock; } live = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static size_t home(const void *p)
+{
+	return ((uintptr_t)p >> 4) * 0x9e3779b97f4a7c15u >> 44;
+}
+
+static void *note(void *p)
+{
+	pthread_mutex_lock(&live.lock);
+	size_t i = home(p);
+	for (; seam.on && p; i = (i + 1) % SLOTS)
+		if (!live.slot[i] || live.slot[i] == &live) {
+			live.slot[i] = p;
+			live.n++;
+			break;
+		}
+	pthread_mutex_unlock(&live.lock);
+	return p;
+}
+
+static void forget(void *p)
+{
+	pthread_mutex_lock(&live.lock);
+	for (size_t i = home(p); p && live.slot[i]; i = (i + 1) % SLOTS)
+		if (live.slot[i] == p) {
+			live.slot[i] = &live;      /* taken once: the search goes on behind it */
+			live.n--;
+			break;
+		}
+	pthread_mutex_unlock(&live.lock);
+}
+
+void __real_free(void *p);
+void __wrap_free(void *p);
+
+void *__wrap_malloc(size_t n) { return fails() ? NULL : note(__real_malloc(n)); }
+void *__wrap_calloc(size_t n, size_t bytes) { return fails() ? NULL : note(__real_calloc(n, bytes)); }
+char *__wrap_strdup(const char *s) { return fails() ? NULL : note(__real_strdup(s)); }
+
+void *__wrap_realloc(void *p, size_t n)
+{
+	if (fails())
+		return NULL;
+	forget(p);
+	return note(__real_realloc(p, n));
+}
+
+void __wrap_free(void *p)
+{
+	forget(p);
+	__real_free(p);
+}
+
+static void forget_all(void)
+{
+	memset(live.slot, 0, sizeof live.slot);
+	live.n = 0;
+}
+
+/* ---- operations ---- */
+
+struct result { uint8_t *p; size_t n; };
+
+/* What is there before the failures begin. */
+struct subject {
+	uint8_t *file; size_t n_file;
+	weft_net *net;
+};
+
+typedef int operation(const struct subject *s, struct result *r, char *msg);
+
+/* Read a file; what it means is the network as TOSA. */
+static int load(const struct subject *s, struct result *r, char *msg)
+{
+	weft_net *net;
+	char text[WEFT_MSG_LEN];
+	int err = weft_net_load(s->file, s->n_file, "net", &net, msg);
+
+	if (err)
+		return err;
+	seam.on = false;
+	assert_int_equal(weft_net_convert(net, false, &r->p, &r->n, text, msg), 0);
+	seam.on = true;
+	weft_net_free(net);
+	return 0;
+}
+
+static int convert(const struct subject *s, struct result *r, char *msg)
+{
+	char text[WEFT_MSG_LEN];
+
+	return weft_net_convert(s->net, false, &r->p, &r->n, text, msg);
+}
+
+static int compile(const struct subject *s, struct result *r, char *msg)
+{
+	return weft_net_save(s->net, "w16", &r->p, &r->n, msg);
+}
+
+static int sample(void *user, int i, weft_tensor *inputs, int n, char *msg)
+{
+	(void)user, (void)n, (void)msg;
+	if (i)
+		return 0;
+	const size_t bytes = weft_tensor_bytes(inputs);
+	inputs->data = __real_calloc(1, bytes);
+	for (size_t k = 0; k < bytes / sizeof(float); k++)
+		((float *)inputs->data)[k] = (float)(k % 17) - 8;
+	return 1;
+}
+
+static int quantize(const struct subject *s, struct result *r, char *msg)
+{
+	struct weft_quantize_options o = weft_quantize_options_default();
+
+	o.sample = sample;
+	return weft_quantize(s->file, s->n_file, &o, &r->p, &r->n, msg);
+}
+
+static int on_device(const struct subject *s, enum weft_device device, struct result *r, char *msg)
+{
+	struct weft_session_options o = weft_session_options_default();
+	weft_tensor in = { 0 }, out = { 0 };
+	weft_session *session;
+	struct weft_port port;
+
+	o.device = device;
+	int err = weft_session_open(s->net, &o, &session, msg);
+	if (err)
+		return err;
+	assert_int_equal(weft_net_input(s->net, 0, &port), 0);
+	in.dtype = port.dtype;
+	in.rank = port.rank;
+	memcpy(in.dim, port.dim, sizeof in.dim);
+	in.data = __real_calloc(1, weft_tensor_bytes(&in));
+	err = weft_session_run(session, &in, &out, NULL, msg);
+	if (!err) {
+		r->n = weft_tensor_bytes(&out);
+		r->p = __real_malloc(r->n);
+		memcpy(r->p, out.data, r->n);
+		weft_tensor_release(&out);
+	}
+	weft_session_close(session);
+	free(in.data);
+	return err;
+}
+
+static int run_golden(const struct subject *s, struct result *r, char *msg)
+{
+	return on_device(s, WEFT_DEVICE_GOLDEN, r, msg);
+}
+
+static int run_model(const struct subject *s, struct result *r, char *msg)
+{
+	return on_device(s, WEFT_DEVICE_MODEL, r, msg);
+}
+
+/* ---- points ---- */
+
+static int attempt(operation *op, const struct subject *s, long at, bool go_on, struct result *r, char *msg)
+{
+	*r = (struct result){ 0 };
+	if (live.n)
+		forget_all();
+	msg[0] = '\0';
+	seam.n = 0;
+	seam.fail_at = at;
+	seam.go_on = go_on;
+	seam.on = true;
+	int err = op(s, r, msg);
+	seam.on = false;
+	return err;
+}
+
+static void one_point(operation *op, const char *name, const struct subject *s, long at, bool go_on, const struct result *want, long n[2])
+{
+	char msg[WEFT_MSG_LEN];
+	struct result r;
+	int err = attempt(op, s, at, go_on, &r, msg);
+
+	n[err != 0]++;
+	if (!err && (r.n != want->n || memcmp(r.p, want->p, r.n)))
+		fail_msg("%s, allocation %ld%s fails: another result", name, at, go_on ? " and all later ones" : "");
+	if (err && (err != -ENOMEM || !strstr(msg, "out of memory") || strchr(msg, '\n')))
+		fail_msg("%s, allocation %ld%s fails: %d \"%s\"", name, at, go_on ? " and all later ones" : "", err, msg);
+	if (err && r.p)
+		fail_msg("%s, allocation %ld%s fails: a result all the same", name, at, go_on ? " and all later ones" : "");
+	free(r.p);
+	if (live.n)
+		fail_msg("%s, allocation %ld%s fails: %ld allocations are not freed", name, at, go_on ? " and all later ones" : "", live.n);
+}
+
+static void points(operation *op, const char *name, const struct subject *s)
+{
+	uint64_t rng = test_seed(1);
+	struct result want;
+	char msg[WEFT_MSG_LEN];
+	long n[2] = { 0 };
+
+	for (int i = 0; i < 2; i++) {              /* twice: what is kept for ever is there now */
+		if (attempt(op, s, 0, false, &want, msg))
+			fail_msg("%s: %s", name, msg);
+		if (!i)
+			free(want.p);
+	}
+	forget_all();
+	const long all = seam.n, tries = test_count(40, 200, 2 * all) < 2 * all ? test_count(40, 200, 2 * all) : 2 * all;
+	for (long i = 0; i < tries; i++) {
+		rng = rng * 6364136223846793005u + 1442695040888963407u;
+		const long k = tries == 2 * all ? i / 2 : (long)((rng >> 33) % (uint64_t)all);
+		one_point(op, name, s, 1 + k, i % 2, &want, n);
+	}
+	printf("%s: %ld of %ld points, seed %llu: %ld out of memory, %ld the same result\n", name, tries, 2 * all,
+	       (unsigned long long)test_seed(1), n[1], n[0]);
+	fflush(stdout);
+	free(want.p);
+}
+
+static struct subject subject(const char *path, bool net)
+{
+	struct subject s = { 0 };
+	char msg[WEFT_MSG_LEN];
+
+	assert_int_equal(weft_file_read(path, 1 << 24, &s.file, &s.n_file), 0);
+	if (net && weft_net_load(s.file, s.n_file, "net", &s.net, msg))
+		fail_msg("%s", msg);
+	return s;
+}
+
+static void drop(struct subject *s)
+{
+	weft_net_free(s->net);
+	free(s->file);
+}
+
+static const char *const files[] = { "tests/models/digits_int8.tflite", "tests/models/digits_qdq.onnx",
+                                     "tests/models/digits_qlinear.onnx", "tests/models/digits_fp8.tosa" };
+
+static void each_file(operation *op, const char *what)
+{
+	for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+		struct subject s = subject(files[i], true);
+		char name[200];
+
+		snprintf(name, sizeof name, "%s %s", what, files[i]);
+		points(op, name, &s);
+		drop(&s);
+	}
+}
+
+static void loads(void **state) { (void)state; each_file(load, "load"); }
+static void converts(void **state) { (void)state; each_file(convert, "convert"); }
+
+static void quantizes(void **state)
+{
+	struct subject s = subject("tests/models/digits_float.onnx", false);
+
+	(void)state;
+	points(quantize, "quantize", &s);
+	drop(&s);
+}
+
+static void one_file(operation *op, const char *what)
+{
+	struct subject s = subject(files[0], true);
+
+	points(op, what, &s);
+	drop(&s);
+}
+
+static void compiles(void **state) { (void)state; one_file(compile, "compile"); }
+static void runs_golden(void **state) { (void)state; one_file(run_golden, "run on golden"); }
+static void runs_model(void **state) { (void)state; one_file(run_model, "run on the model"); }
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(loads), cmocka_unit_test(converts), cmocka_unit_test(quantizes), cmocka_unit_test(compiles),
+		cmocka_unit_test(runs_golden), cmocka_unit_test(runs_model),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -46,7 +46,7 @@ WRITTEN = {
 ACCESS = re.compile(r"\battr_(?:at|const)\((?:[^()]|\([^()]*\))*\)"
                     r"|\bthis_op\(c\)->attr\.\w+\.\w+(?:\[[^\]]*\])?"
                     r"|\b(?:o|op)->attr\.\w+\.\w+(?:\[[^\]]*\])?"
-                    r"|\ba->(?:onnx\.)?\w+(?:\[[^\]]*\])?")
+                    r"|\ba->(?!dtype\b|data\b|rank\b|dim\b)(?:onnx\.)?\w+(?:\[[^\]]*\])?")
 
 
 def without(items, name):

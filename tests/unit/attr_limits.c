@@ -4,6 +4,7 @@
  * attribute just beyond its limit it is refused with the message that is stated here.
  */
 #include <errno.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -309,12 +310,138 @@ static void pact(void **state)
 	BAD(onnx.scale_round = 3, "scale_round 3 outside 0..2");
 }
 
+/* ---- what attributes ask of each other and of shapes, with values that messages show ---- */
+
+static void windows(void **state)
+{
+	(void)state;
+	{
+		NET(WEFT_OP_CONV2D, { .conv = { { 0 }, { 1, 1 }, { 1, 1 }, 0, 0, I32, false, 0 } },
+		    { { I8, { 1, 4, 4, 1 } }, { I8, { 1, 1, 1, 1 } }, { I32, { 1 } } }, { { I32, { 1, 4, 4, 1 } } });
+		BAD(conv.stride[0] = -2, "stride -2, dilation 1 < 1");
+		BAD(conv.dilation[1] = -2, "stride 1, dilation -2 < 1");
+	}
+	{
+		NET(WEFT_OP_TRANSPOSE_CONV2D, { .conv = { { 0 }, { 1, 1 }, { 1, 1 }, 0, 0, I32, false, 0 } },
+		    { { I8, { 1, 4, 4, 1 } }, { I8, { 1, 2, 1, 1 } }, { I32, { 1 } } }, { { I32, { 1, 5, 4, 1 } } });
+		BAD(conv.pad[0] = -2, "output padding <= -2");
+		BAD(conv.pad[1] = -2, "output padding <= -2");
+		BAD(conv.dilation[0] = 2, "dilation 2, not 1");
+	}
+	{
+		NET(WEFT_OP_CONV3D, { .conv3d = { { 0 }, { 1, 1, 1 }, { 1, 1, 1 }, 0, 0, I32, false } },
+		    { { I8, { 1, 2, 2, 2, 1 } }, { I8, { 1, 1, 1, 1, 1 } }, { I32, { 1 } } }, { { I32, { 1, 2, 2, 2, 1 } } });
+		BAD(conv3d = ((struct weft_attr_conv3d){ { -1, 5 }, { 1, 1, 1 }, { 1, 1, 1 }, 0, 0, I32, false }),
+		    "depth: pads -1, 5 < 0 or stride 1, dilation 1 < 1");
+		BAD(conv3d = ((struct weft_attr_conv3d){ { 0, 0, 5, -1 }, { 1, 1, 1 }, { 1, 1, 1 }, 0, 0, I32, false }),
+		    "height: pads 5, -1 < 0 or stride 1, dilation 1 < 1");
+		BAD(conv3d.stride[2] = -3, "width: pads 0, 0 < 0 or stride -3, dilation 1 < 1");
+		BAD(conv3d.dilation[2] = -3, "width: pads 0, 0 < 0 or stride 1, dilation -3 < 1");
+	}
+	NET(WEFT_OP_MAX_POOL2D, { .pool = { { 2, 2 }, { 1, 1 }, { 1, 0, 1, 0 }, 0, 0, 0, 0 } }, { { I8, { 1, 2, 2, 1 } } },
+	    { { I8, { 1, 2, 2, 1 } } });
+	BAD(pool.kernel[0] = -1, "kernel -1, stride 1 < 1");
+	BAD(pool.stride[1] = -4, "kernel 2, stride -4 < 1");
+	BAD(pool.pad[2] = -1, "padding -1 outside 0..1");
+	BAD(pool.pad[2] = 2, "padding 2 outside 0..1");
+}
+
+static void layout(void **state)
+{
+	(void)state;
+	{
+		NET(WEFT_OP_PAD, { .pad = { { 1, 0 }, { 0, 1 }, 0, 0 } }, { { I8, { 2, 2 } } }, { { I8, { 3, 3 } } });
+		BAD(pad.before[1] = -1, "padding of dimension 1 < 0");
+		BAD(pad.after[0] = -1, "padding of dimension 0 < 0");
+	}
+	{
+		NET(WEFT_OP_SLICE, { .slice = { { 1 } } }, { { I8, { 2 } } }, { { I8, { 1 } } });
+		BAD(slice.start[0] = -1, "dimension 0: 1 from -1 is outside 2");
+		BAD(slice.start[0] = 2, "dimension 0: 1 from 2 is outside 2");
+	}
+	NET(WEFT_OP_TRANSPOSE, { .perm = { { 1, 0 } } }, { { I8, { 2, 2 } } }, { { I8, { 2, 2 } } });
+	BAD(perm.perm[0] = -1, "permutation entry 0 is -1");
+	BAD(perm.perm[0] = 2, "permutation entry 0 is 2");
+	BAD(perm.perm[1] = 1, "permutation entry 1 is 1");
+}
+
+static void arithmetic(void **state)
+{
+	(void)state;
+	{
+		NET(WEFT_OP_MUL, { .mul = { 63 } }, { { I32, { 2 } }, { I32, { 2 } } }, { { I32, { 2 } } });
+		BAD(mul.shift = 64, "shift 64 for int32");
+		BAD(mul.shift = -1, "shift -1 for int32");
+	}
+	{
+		NET(WEFT_OP_CLAMP, { .clamp = { -1, 1, 0, 0, 0 } }, { { I8, { 2 } } }, { { I8, { 2 } } });
+		BAD(clamp.max = 200, "limits -1..200 outside the type");
+		BAD(clamp.min = -300, "limits -300..1 outside the type");
+	}
+	{
+		NET(WEFT_OP_CLAMP, { .clamp = { 0, 0, -2, -1, 0 } }, { { F32, { 2 } } }, { { F32, { 2 } } });
+		BAD(clamp.fmin = -0.5, "minimum above maximum");
+		BAD(clamp.fmax = -3, "minimum above maximum");
+	}
+	{
+		NET(WEFT_OP_CLAMP, { .clamp = { 0, 0, 1, 2, 0 } }, { { F32, { 2 } } }, { { F32, { 2 } } });
+		BAD(clamp.fmin = 3, "minimum above maximum");
+	}
+	{
+		NET(WEFT_OP_RESCALE, { .rescale = { true, WEFT_SINGLE_ROUND, false, false, false, 0, 0 } },
+		    { { I8, { 0 } }, { I32, { 1 } }, { I8, { 1 } } }, { { I8, { 0 } } });
+		for (int r = WEFT_SINGLE_ROUND; r <= WEFT_EVEN_ROUND; r++)
+			GOOD(rescale.rounding = (weft_rounding)r);
+		BAD(rescale.rounding = 9, "rounding 9 is none");
+		BAD(rescale.per_channel = true, "per channel with rank 0");
+		BAD(rescale = ((struct weft_attr_rescale){ .rounding = WEFT_DOUBLE_ROUND }), "two roundings with a 16-bit multiplier");
+	}
+	NET(WEFT_OP_RESCALE, { .rescale = { false, WEFT_SINGLE_ROUND, false, false, false, 0, 0 } },
+	    { { WEFT_INT48, { 2 } }, { WEFT_INT16, { 1 } }, { I8, { 1 } } }, { { I8, { 2 } } });
+	BAD(rescale.scale32 = true, "int48 with a 32-bit multiplier");
+}
+
+static void scales(void **state)
+{
+	(void)state;
+	{
+		NET(WEFT_OP_TFL_SOFTMAX, { .tfl_softmax = { 1, 2 } }, { { I8, { 2 } } }, { { I8, { 2 } } });
+		BAD(tfl_softmax.x_scale = -1, "rank 1, scale -1, beta 2");
+		BAD(tfl_softmax.beta = HUGE_VALF, "rank 1, scale 1, beta inf");
+	}
+	{
+		NET(WEFT_OP_TFL_LOG_SOFTMAX, { .tfl_softmax = { 1, 0 } }, { { I8, { 2 } } }, { { I8, { 2 } } });
+		BAD(tfl_softmax.x_scale = -1, "rank 1, scale -1");
+	}
+	{
+		NET(WEFT_OP_TFL_L2_NORMALIZATION, { .tfl_norm = { 0, 7 } }, { { I8, { 2 } } }, { { I8, { 2 } } });
+		GOOD(tfl_norm.left = 0);
+		BAD(tfl_norm.left = 3, "rank 1, left 3");
+	}
+	{
+		NET(WEFT_OP_TFL_LOGISTIC, { .quant = { 1, 0, 1, 0 } }, { { I8, { 2 } } }, { { I8, { 2 } } });
+		BAD(quant.x_scale = -1, "scales -1 and 1");
+		BAD(quant.y_scale = -2, "scales 1 and -2");
+	}
+	{
+		NET(WEFT_OP_TFL_DEQUANTIZE, { .quant = { 1, 0, 0, 0 } }, { { I8, { 2 } } }, { { F32, { 2 } } });
+		BAD(quant.x_scale = -1, "scale -1");
+	}
+	{
+		NET(WEFT_OP_TFL_QUANTIZE, { .quant = { 0, 0, 1, 0 } }, { { F32, { 2 } } }, { { I8, { 2 } } });
+		BAD(quant.y_scale = -2, "scale -2");
+	}
+	const struct net unknown = { WEFT_OP_VARIABLE_READ, { .variable = { 3 } }, { { 0 } }, { { I8, { 2 } } } };
+	bad(&unknown, "variable 3", "variable 3 of 0");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(convolutions), cmocka_unit_test(convolutions_of_three), cmocka_unit_test(scaled_convolution),
 		cmocka_unit_test(pools), cmocka_unit_test(nan_modes), cmocka_unit_test(zero_points), cmocka_unit_test(resize),
-		cmocka_unit_test(lstm), cmocka_unit_test(pact),
+		cmocka_unit_test(lstm), cmocka_unit_test(pact), cmocka_unit_test(windows), cmocka_unit_test(layout),
+		cmocka_unit_test(arithmetic), cmocka_unit_test(scales),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -364,7 +364,48 @@ static void signs(void **state)
 	}
 }
 
-/* Two sub-graphs, in this order: bool -> one of two identities, of which the second is a negation. */
+/* A loop on one number: while x > x, x = floor(x). */
+static void loop(void **state)
+{
+	struct tosa_build t;
+	char msg[WEFT_MSG] = "", custom[WEFT_MSG] = "";
+	weft_graph *g, *again;
+	int n_custom;
+	uint8_t *p;
+	size_t n;
+
+	(void)state;
+	tb_begin(&t, 3);
+	tb_tensor(&t, "x", F32, 1, 1, 1, NULL);
+	tb_tensor(&t, "y", F32, 1, 1, 1, NULL);
+	tb_flow(&t, TOSA_WHILE_LOOP, "b1", "b2", "x", "y");
+	tb_ports(&t, "x", "y");
+	t.x.b = &t.x.blocks[1];
+	tb_tensor(&t, "x1", F32, 1, 1, 1, NULL);
+	tb_tensor(&t, "y1", WEFT_BOOL, 1, 1, 1, NULL);
+	tb_add(&t, TOSA_GREATER, "x1 x1", "y1");
+	tb_ports(&t, "x1", "y1");
+	t.x.b = &t.x.blocks[2];
+	tb_tensor(&t, "x2", F32, 1, 1, 1, NULL);
+	tb_tensor(&t, "y2", F32, 1, 1, 1, NULL);
+	tb_add(&t, TOSA_FLOOR, "x2", "y2");
+	tb_ports(&t, "x2", "y2");
+	if (tb_import(&t, &g, msg))
+		fail_msg("%s", msg);
+	const struct weft_attr_flow *a = &g->ops[g->n_ops - 1].attr.flow;
+	assert_int_equal(a->graph[0]->ops[0].op, WEFT_OP_GREATER);
+	assert_int_equal(a->graph[1]->ops[0].op, WEFT_OP_FLOOR);
+	if (weft_export_tosa(g, true, &p, &n, &n_custom, custom, msg) || weft_import_tosa(p, n, "again", &again, msg))
+		fail_msg("%s", msg);
+	a = &again->ops[again->n_ops - 1].attr.flow;
+	assert_int_equal(a->graph[0]->ops[0].op, WEFT_OP_GREATER);
+	assert_int_equal(a->graph[1]->ops[0].op, WEFT_OP_FLOOR);
+	weft_graph_free(again);
+	free(p);
+	weft_graph_free(g);
+}
+
+/* A condition and two sub-graphs, in this order: the first rounds up, the second down. */
 static void flow(void **state)
 {
 	struct tosa_build t;
@@ -416,7 +457,7 @@ static void flow(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(imported), cmocka_unit_test(exported), cmocka_unit_test(signs),
-	                                    cmocka_unit_test(flow) };
+	                                    cmocka_unit_test(flow), cmocka_unit_test(loop) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -83,7 +83,7 @@ int ref_broadcast(struct ref *r, int *rank, int64_t *dim, const weft_tensor *t);
 void *ref_alloc(struct ref *r, int64_t n, size_t bytes);
 
 /* ---- kernels, by file ---- */
-ref_kernel ref_binary, ref_compare, ref_variadic, ref_where, ref_bit_shift, ref_clip, ref_unary, ref_param_unary, ref_prelu;   /* elementwise.c, unary.c */
+ref_kernel ref_binary, ref_compare, ref_variadic, ref_where, ref_bit_shift, ref_clip, ref_unary, ref_param_unary, ref_prelu, ref_gelu;   /* elementwise.c, unary.c */
 ref_kernel ref_reduce, ref_arg, ref_cumsum, ref_softmax, ref_top_k;
 ref_kernel ref_non_zero, ref_unique, ref_compress;
 ref_kernel ref_gather, ref_gather_elements, ref_gather_nd, ref_scatter_elements, ref_scatter_nd, ref_one_hot, ref_reverse_sequence,

@@ -138,6 +138,7 @@ static const struct row {
 	{ MS, "RotaryEmbedding", ref_rotary, 4, 4, 1, "interleaved:i=0 num_heads:i=0 rotary_embedding_dim:i=0" },
 	{ ML, "TreeEnsemble", ref_tree_ensemble, 1, 1, 1, "aggregate_function:i=1 n_targets:i=1 post_transform:i=0 leaf_targetids:t leaf_weights:t membership_values:t "
 	  "nodes_falseleafs:t nodes_falsenodeids:t nodes_featureids:t nodes_missing_value_tracks_true:t nodes_modes:t nodes_splits:t nodes_trueleafs:t nodes_truenodeids:t tree_roots:t" },
+	{ MS, "BiasGelu", ref_gelu, 2, 2, 1, "" }, { MS, "FastGelu", ref_gelu, 1, 2, 1, "" }, { MS, "QuickGelu", ref_gelu, 1, 1, 1, "alpha:f=1.702" },
 };
 #define N_ROWS ((int)(sizeof table / sizeof table[0]))
 

@@ -130,3 +130,23 @@ int ref_param_unary(struct ref *r)
 		ref_put_f(r->y[0], i, function(r, ref_f(x, i)));
 	return 0;
 }
+
+/* com.microsoft's BiasGelu, FastGelu (the hyperbolic tangent's) and QuickGelu, x * sigmoid(alpha * x). A bias is added first. */
+int ref_gelu(struct ref *r)
+{
+	const weft_tensor *x = r->x[0], *bias = r->n_x > 1 ? r->x[1] : NULL;
+	const bool quick = *r->name == 'Q', fast = *r->name == 'F';
+	int err = ref_fits(r, 1, x);
+
+	err = err ? err : !ref_floats(x->dtype) ? ref_fail(r, -EINVAL, "of %s", weft_dtype_name(x->dtype)) : ref_y_like(r, 0, x);
+	if (err || r->shapes)
+		return err;
+	for (int64_t i = 0, n = REF_N(x); i < n; i++) {
+		int64_t at[WEFT_MAX_RANK];
+
+		ref_split(i, x->rank, x->dim, at);
+		const double v = ref_f(x, i) + (bias ? ref_f(bias, ref_at(bias, x->rank, at)) : 0);
+		ref_put_f(r->y[0], i, quick ? v * sigmoid((double)r->a->f[0] * v) : gelu(v, fast));
+	}
+	return 0;
+}

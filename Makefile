@@ -132,12 +132,17 @@ api_needs    = $(if $(filter unit/headers,$(1)),$(O)/libweft.a $(O)/libweft.so)
 card_needs   = $(if $(filter card/%,$(1)),$(FIRMWARE) $(CHIP_SO) $(O)/weft-card $(O)/weft) \
                $(if $(filter card/qemu,$(1)),$(if $(HAVE_QEMU),$(O)/guest/weft $(O)/guest/guest))
 
+# Tests run on simulators that check the RTL's assertions, everything else on plain ones:
+# each goal builds only the kind that it runs, and $(RTL_DIR)/weft-rtl-<configuration>.so
+# is a link to the kind that was asked for last.
+SIM ?= $(if $(filter check test test-full tests,$(GOALS)),checked,plain)
+
 # RTL simulators are always the plain build's: sanitizers watch the C around
 # them. Without hw/ or the harness there is nothing to build yet.
 RTL_DIR := $(patsubst %/san,%,$(O))/rtl
 ifneq ($(and $(wildcard hw/files.f),$(RTL_CC)),)
-  SIMS   := $(CONFIGS) $(patsubst %,%-wave,$(filter $(WAVES),$(CONFIGS)))
-  RTL_SO := $(SIMS:%=$(RTL_DIR)/weft-rtl-%.so)
+  WAVE_SIMS := $(patsubst %,%-wave,$(filter $(WAVES),$(CONFIGS)))
+  RTL_SO    := $(CONFIGS:%=$(RTL_DIR)/$(SIM)/weft-rtl-%.so) $(WAVE_SIMS:%=$(RTL_DIR)/weft-rtl-%.so)
 endif
 
 # The control core alone, for its own tests.
@@ -186,7 +191,8 @@ help:
 	@echo
 	@echo 'Variables: V=1 (show commands)  O=dir (default build)  CC=  PREFIX=  DESTDIR='
 	@echo '           SAN=1 (address and undefined sanitizers, in $$O/san)'
-	@echo '           ASSERT=1 (RTL assertions, in $$O/assert)'
+	@echo '           SIM=plain|checked (RTL without or with its assertions; tests take checked)'
+	@echo '           ASSERT=1 (assertions and Lazy = 0, in $$O/assert)'
 	@echo '           CONFIGS="w8 w16" (RTL)  T=kind/name SEED= N= (one test)'
 
 ## demo: run the project's own network on the RTL and check every tensor
@@ -288,6 +294,7 @@ firmware: $(FIRMWARE)
 
 ## sim: the Verilated RTL of CONFIGS (w8, w8b, w16, w32), control core and board parts as shared objects
 sim: $(RTL_SO) $(RV32_SO) $(BOARD_SO)
+	@for config in $(if $(RTL_SO),$(CONFIGS)); do ln -sfn $(SIM)/weft-rtl-$$config.so $(RTL_DIR)/weft-rtl-$$config.so; done
 ifeq ($(RTL_SO),)
 	@echo '  skip    sim: hw/files.f or sim/rtl/*.cc is not there'
 endif
@@ -534,37 +541,49 @@ $(FW_DIR)/weft-fw.img: $(FW_DIR)/main.bin tools/fw_image.py include/spec/chip.to
 # Measured: clang++ with -O2 -march=native runs the array twice as fast as g++; -O3 is no faster.
 # Lazy: the array computes only what somebody looks at, but with assertions all of it.
 # Verilator's makefile links the harness and the model into one shared object.
+# Assertions are checked from a random state on, as hardware has it after power-up: every
+# device that a process opens begins with another one (sim/rtl/power_up.h).
+ASSERTIONS      = --assert -DWEFT_ASSERT --x-assign unique --x-initial unique
+QUICK           = --x-assign fast --x-initial fast
 VERILATOR_FLAGS = --cc --exe --top-module weft_npu -Wall -Wno-fatal --no-timing \
-	--x-assign fast --x-initial fast --output-split 20000 -DWEFT_FAULT_HOOK \
+	--output-split 20000 -DWEFT_FAULT_HOOK \
 	$(if $(ASSERT),--assert -DWEFT_ASSERT,"-GLazy=1'b1") \
 	-CFLAGS "-fPIC -fvisibility=hidden -std=gnu++17 -I$(CURDIR) -I$(CURDIR)/include" \
 	-LDFLAGS "-shared -lz"
 
 # The stem is a configuration, or one and -wave: that traces and can be sampled, which
 # costs a quarter of the speed, and is built with less optimisation.
-config_of  = $(1:%-wave=%)
-top_of     = Vweft_npu_$(subst -,_,$(1))
+config_of  = $(patsubst %-wave,%,$(notdir $(1)))
+top_of     = Vweft_npu_$(subst -,_,$(notdir $(1)))
 wave_flags = $(if $(filter %-wave,$(1)),--trace-fst -CFLAGS -DWEFT_WAVE sim/rtl/profile.vlt)
 OPT_SIM     = -O2
 OPT_WAVE    = -O1
 
+# The stem of the plain and the checked simulators has the kind in front: plain/w16.
+kind_flags = $(if $(filter checked/%,$(1)),$(ASSERTIONS),$(QUICK))
+
 $(RTL_DIR)/%/verilated.stamp: hw/files.f $(HW_SRC) $(RTL_CC) sim/rtl/profile.vlt Makefile
 	$(call say,VERILOG,$*)
 	@mkdir -p $(@D)
-	$(Q)verilator $(VERILATOR_FLAGS) $(call wave_flags,$*) --prefix $(call top_of,$*) --Mdir $(@D) \
+	$(Q)verilator $(VERILATOR_FLAGS) $(call wave_flags,$*) $(call kind_flags,$*) --prefix $(call top_of,$*) --Mdir $(@D) \
 		-CFLAGS "-DWEFT_CONFIG=$(call config_of,$*) -DVTOP=$(call top_of,$*) -DVTOP_H='\"$(call top_of,$*).h\"'" \
-		-o ../weft-rtl-$*.so $(call rtl_files,$(call config_of,$*)) $(abspath $(RTL_CC))
+		-o ../weft-rtl-$(notdir $*).so $(call rtl_files,$(call config_of,$*)) $(abspath $(RTL_CC))
 	@touch $@
 
-$(RTL_DIR)/weft-rtl-%.so: $(RTL_DIR)/%/verilated.stamp $(wildcard sim/rtl/*.h include/weft/*.h include/weft/gen/*.h)
-	$(call say,CXX,$@)
-	$(Q)+$(MAKE) --no-print-directory -C $(<D) -f $(call top_of,$*).mk \
-		CXX="$(CLANGXX)" LINK="$(CLANGXX)" OBJCACHE="$(CCACHE)" \
-		OPT_FAST="$(if $(filter %-wave,$*),$(OPT_WAVE),$(OPT_SIM)) -march=$(MARCH_RTL)" OPT_GLOBAL="-O2 -march=$(MARCH_RTL)" \
-		$(if $(Q),>$(abspath $(<D))/build.log 2>&1 || { tail -40 $(abspath $(<D))/build.log; exit 1; })
-	@touch $@
+# Argument: the folder in $(RTL_DIR), with a slash behind.
+define simulator_rule
+$$(RTL_DIR)/$(1)weft-rtl-%.so: $$(RTL_DIR)/$(1)%/verilated.stamp $$(wildcard sim/rtl/*.h include/weft/*.h include/weft/gen/*.h)
+	$$(call say,CXX,$$@)
+	$$(Q)+$$(MAKE) --no-print-directory -C $$(<D) -f $$(call top_of,$$*).mk \
+		CXX="$$(CLANGXX)" LINK="$$(CLANGXX)" OBJCACHE="$$(CCACHE)" \
+		OPT_FAST="$$(if $$(filter %-wave,$$*),$$(OPT_WAVE),$$(OPT_SIM)) -march=$$(MARCH_RTL)" OPT_GLOBAL="-O2 -march=$$(MARCH_RTL)" \
+		$$(if $$(Q),>$$(abspath $$(<D))/build.log 2>&1 || { tail -40 $$(abspath $$(<D))/build.log; exit 1; })
+	@touch $$@
+endef
+$(foreach kind,plain/ checked/,$(eval $(call simulator_rule,$(kind))))
+$(eval $(call simulator_rule,))
 
-.SECONDARY: $(SIMS:%=$(RTL_DIR)/%/verilated.stamp)
+.SECONDARY: $(foreach kind,plain checked,$(CONFIGS:%=$(RTL_DIR)/$(kind)/%/verilated.stamp)) $(WAVE_SIMS:%=$(RTL_DIR)/%/verilated.stamp)
 
 # The same design with places where tests disturb it (sim/rtl/fault.vlt). It is found
 # with rtl_dir, or with --rtl.
@@ -572,7 +591,7 @@ $(RTL_DIR)/weft-rtl-%.so: $(RTL_DIR)/%/verilated.stamp $(wildcard sim/rtl/*.h in
 $(FAULT_DIR)/%/verilated.stamp: hw/files.f $(HW_SRC) $(RTL_CC) sim/rtl/fault.vlt tools/fault_points.py Makefile
 	$(call say,VERILOG,fault/$*)
 	@mkdir -p $(@D)
-	$(Q)verilator $(VERILATOR_FLAGS) --prefix Vweft_npu_$* --Mdir $(@D) \
+	$(Q)verilator $(VERILATOR_FLAGS) $(QUICK) --prefix Vweft_npu_$* --Mdir $(@D) \
 		-CFLAGS "-DWEFT_CONFIG=$* -DVTOP=Vweft_npu_$* -DVTOP_H='\"Vweft_npu_$*.h\"'" \
 		-CFLAGS "-DFAULT_POINTS_H='\"fault_points.h\"'" \
 		-o ../weft-rtl-$*.so sim/rtl/fault.vlt $(call rtl_files,$*) $(abspath $(RTL_CC))
@@ -597,7 +616,7 @@ $(RTL_DIR)/flash.o: sim/model/flash.c sim/model/flash.h include/weft/chip.h incl
 $(RTL_DIR)/chip-%/verilated.stamp: hw/files.f hw/chip.f $(HW_SRC) $(CHIP_SRC) $(CHIP_CC) Makefile
 	$(call say,VERILOG,chip $*)
 	@mkdir -p $(@D)
-	$(Q)verilator $(subst --top-module weft_npu,--top-module weft_chip,$(VERILATOR_FLAGS)) --trace-fst \
+	$(Q)verilator $(subst --top-module weft_npu,--top-module weft_chip,$(VERILATOR_FLAGS)) $(ASSERTIONS) --trace-fst \
 		--prefix Vweft_chip_$* --Mdir $(@D) \
 		-CFLAGS "-DWEFT_CONFIG=$* -DVTOP=Vweft_chip_$* -DVTOP_H='\"Vweft_chip_$*.h\"'" \
 		-LDFLAGS "$(abspath $(RTL_DIR))/flash.o" \

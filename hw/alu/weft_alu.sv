@@ -748,7 +748,13 @@ module weft_alu (
     if (rst_ni && !flush_i) begin
       assert (!(y_valid_q && !q_ready));
       assert (flying_q <= 4'(Depth));
-      assert (!(table_f && granted && last_read && t_valid_q && t_last_q));   // frac_q is read then
+      // What weft_alu_fold wants: whole elements, one at least, and sums of 4 bytes only.
+      if (p_valid_q && fold_q) begin
+        assert (p_bytes_q != '0 && p_bytes_q <= 7'(N));
+        assert (a_log != 2'd3 && (p_bytes_q & ((7'd1 << a_log) - 7'd1)) == '0);
+        assert (func != Sum || a_log == 2'd2);
+      end
+      assert (!(func == Interp && granted && last_read && t_valid_q && t_last_q));   // frac_q is read then
     end
   end
 `endif

@@ -6,7 +6,8 @@
 // A binary tree over the bytes of the word: elements of 2 and 4 bytes enter at its first
 // and second level. The least is the largest of the complements. bytes_i of the word count,
 // from the lowest up, whole elements; those behind are 0 in sums, else -2^bits.
-// place_o: the number of the largest (least) element, of equals the first.
+// place_o: the number of the largest (least) element, of equals the first. The module has
+// no reset, so weft_alu asserts what it asks for.
 //
 // Theory: hw/alu/README.md
 module weft_alu_fold (

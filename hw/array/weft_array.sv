@@ -473,4 +473,40 @@ module weft_array #(
     end
   end
   // verilator lint_on BLKSEQ
+
+`ifdef WEFT_ASSERT
+  // Where the controller breaks a rule of the header, rows are lost or sums mix.
+  logic              chunk_q;       // the slot before held a word: the next phase follows
+  logic [LOG2_N-1:0] old_phase_q;
+  logic [LOG2_N+1:0] empty_q;       // slots since the last word, up to 2N: then the array is empty
+  logic              was_fp_q;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni || clr_i) begin
+      chunk_q <= 1'b0;
+      empty_q <= (LOG2_N+2)'(2*N);
+    end else if (adv_i) begin
+      chunk_q     <= load_i;
+      old_phase_q <= phase_i;
+      was_fp_q    <= {1'b0, kind_i} == weft_cmd_pkg::POST_MODE_V_FLOAT8;
+      if (load_i) empty_q <= '0;
+      else if (empty_q != (LOG2_N+2)'(2*N)) empty_q <= empty_q + (LOG2_N+2)'(1);
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (rst_ni && !clr_i) begin
+      assert ((token_q[2*N-1:N] & (token_q[2*N-1:N] - N'(1))) == '0);  // one row is due at a time
+      if (take_i) assert (adv_i && due_o);
+      if (adv_i && last_i) assert (load_i && phase_i == LOG2_N'(N - 1));
+      if (adv_i && last_i) assert (token_q[N-2:0] == '0);              // groups are N slots apart at least
+      if (adv_i && chunk_q) assert (phase_i == old_phase_q + LOG2_N'(1));
+      if (adv_i && load_i) assert (kind_i != 2'd3 && (HAS_FP8 || !kind_i[1]) && (HAS_INT16 || !kind_i[0]));
+      if (adv_i && load_i && empty_q != (LOG2_N+2)'(2*N) && !chunk_q) assert (phase_i == '0 || empty_q != '0);
+      if (adv_i && load_i && empty_q != (LOG2_N+2)'(2*N) && empty_q != '0)
+        assert (float_q == ({1'b0, kind_i} == weft_cmd_pkg::POST_MODE_V_FLOAT8));
+      if (adv_i && load_i && chunk_q) assert (was_fp_q == ({1'b0, kind_i} == weft_cmd_pkg::POST_MODE_V_FLOAT8));
+    end
+  end
+`endif
+
 endmodule

@@ -261,4 +261,17 @@ module weft_regs (
   logic unused_low;
   assign unused_low = ^reg_addr_i[1:0];
 
+`ifdef WEFT_ASSERT
+  logic old_start_q, old_reset_q;
+  always_ff @(posedge clk_i) begin
+    old_start_q <= rst_ni && start;
+    old_reset_q <= rst_ni && reset;
+    if (rst_ni) begin
+      assert (start_o == old_start_q && reset_o == old_reset_q);       // pulses, in the cycle after the write
+      for (int unsigned i = 0; i < NWindows; i++) assert (win_base_o[MemW*i +: 6] == '0);
+      if (done_pulse_i || fault_pulse_i) assert (!(done_pulse_i && fault_pulse_i));
+    end
+  end
+`endif
+
 endmodule

@@ -108,4 +108,14 @@ module weft_ctrl #(
   logic unused;
   assign unused = &{1'b0, imem_addr, dmem_addr};
 
+`ifdef WEFT_ASSERT
+  logic        old_wait_q;
+  logic [36:0] old_access_q;
+  always_ff @(posedge clk_i) begin
+    old_wait_q   <= rst_ni && bus_valid_o && !bus_ready_i;
+    old_access_q <= {bus_write_o, bus_mask_o, bus_addr_o};
+    if (rst_ni && old_wait_q) assert (bus_valid_o && {bus_write_o, bus_mask_o, bus_addr_o} == old_access_q);
+  end
+`endif
+
 endmodule

@@ -66,4 +66,18 @@ module weft_ctrl_mem #(
   logic unused;
   assign unused = &{1'b0, addr_i[1:0]};
 
+`ifdef WEFT_ASSERT
+  logic        old_wait_q;
+  logic [68:0] old_access_q;
+  always_ff @(posedge clk_i) begin
+    old_wait_q   <= rst_ni && valid_i && !ready_o;
+    old_access_q <= {write_i, addr_i, mask_i, wdata_i};
+    if (rst_ni) begin
+      if (old_wait_q) assert (valid_i && {write_i, addr_i, mask_i, wdata_i} == old_access_q);
+      assert (!ready_o || valid_i);
+      assert (!(m_rvalid_i && m_bvalid_i));
+    end
+  end
+`endif
+
 endmodule

@@ -71,4 +71,17 @@ module weft_flash (
     endcase
   end
 
+`ifdef WEFT_ASSERT
+  logic old_sck_q, old_mosi_q;
+  always_ff @(posedge clk_i) begin
+    old_sck_q  <= spi_sck_o;
+    old_mosi_q <= spi_mosi_o;
+    if (rst_ni) begin
+      assert (!(reg_ready_o && spi_sck_o));                               // mode 0: low at rest
+      if (old_sck_q && spi_sck_o) assert (1'b0);                          // half the clock
+      if (spi_sck_o && !old_sck_q) assert (spi_mosi_o == old_mosi_q);     // changes with the fall only
+    end
+  end
+`endif
+
 endmodule

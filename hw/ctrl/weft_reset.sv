@@ -2,8 +2,8 @@
 //
 // Resets of the chip: why, and for how long.
 //
-// rst_ni is power. A request of the others holds rst_chip_no low for 16 cycles
-// and is remembered in cause_o; a host's request wins over software's, and that
+// rst_ni is power. A request of the others holds rst_chip_no low for 15 cycles (power
+// for 16) and is remembered in cause_o; a host's request wins over software's, and that
 // over the watchdog's. All outputs come from registers, and everything resets
 // with the clock.
 module weft_reset (
@@ -50,5 +50,17 @@ module weft_reset (
       end
     end
   end
+
+`ifdef WEFT_ASSERT
+  logic [4:0] low_q;        // cycles in which rst_chip_no has been low, up to 16
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni || rst_chip_no) low_q <= '0;
+    else if (low_q != 5'd16) low_q <= low_q + 5'd1;
+    if (rst_ni) begin
+      if (rst_chip_no) assert (low_q == '0 || low_q >= 5'd15);
+      assert (rst_chip_no || (!rst_npu_no && !rst_link_no));              // resets everything
+    end
+  end
+`endif
 
 endmodule

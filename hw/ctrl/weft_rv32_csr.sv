@@ -123,4 +123,13 @@ module weft_rv32_csr (
   logic unused;
   assign unused = &{1'b0, trap_pc_i[1:0]};
 
+`ifdef WEFT_ASSERT
+  always_ff @(posedge clk_i) begin
+    if (rst_ni) begin
+      assert (!(write_i && trap_i) && !(write_i && mret_i) && !(trap_i && mret_i));
+      assert (!irq_o || wake_o);
+    end
+  end
+`endif
+
 endmodule

@@ -84,4 +84,15 @@ module weft_rv32_muldiv (
     end
   end
 
+`ifdef WEFT_ASSERT
+  logic [5:0] since_q;      // cycles since start_i
+  always_ff @(posedge clk_i) begin
+    since_q <= start_i ? 6'd1 : since_q + 6'd1;
+    if (rst_ni) begin
+      assert (!(start_i && busy_q));
+      if (done_o) assert (since_q == (divide_q ? 6'd33 : 6'd2));
+    end
+  end
+`endif
+
 endmodule

@@ -125,4 +125,16 @@ module weft_sys (
     endcase
   end
 
+`ifdef WEFT_ASSERT
+  logic started_q;     // reset has passed, and nothing has been written since
+  always_ff @(posedge clk_i) begin
+    started_q <= !rst_ni;
+    if (rst_ni) begin
+      if (started_q) assert (compare_q == '1 && !wdt_on_q && !npu_reset_o && enable_q == '0);
+      assert (!bite_o || wdt_on_q);
+      assert (!want_reset_o || write);
+    end
+  end
+`endif
+
 endmodule

@@ -330,6 +330,7 @@ module weft_conv #(
     if (rst_ni && !clr_q) begin
       assert (!(done_o && fault_o));
       assert (!(take && !rows_valid));
+      assert (!(adv && row_due && !row_can));   // a row that is due would be lost
       assert (!(row_due && !d_valid_q));
     end
   end

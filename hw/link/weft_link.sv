@@ -285,4 +285,14 @@ module weft_link #(
     if (reg_addr_i[11:9] == weft_chip_pkg::LINK_RX_ADDR[11:9]) reg_rdata_o = rx_buf[reg_addr_i[8:2]];
   end
 
+`ifdef WEFT_ASSERT
+  always_ff @(posedge clk_i) begin
+    if (rst_ni && rst_link_ni) begin
+      if (write_start || read_start) assert (len != '0 && 32'(len) <= weft_link_pkg::WRITE_MAX);
+      assert (!(msg_done && rx_valid_q));            // a message is not overwritten before it was taken
+      assert (!(write_busy && read_busy));
+    end
+  end
+`endif
+
 endmodule

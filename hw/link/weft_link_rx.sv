@@ -240,4 +240,26 @@ module weft_link_rx (
   logic unused;
   assign unused = &{1'b0, at};
 
+`ifdef WEFT_ASSERT
+  logic        old_body_q;
+  logic [68:0] old_header_q;
+  always_ff @(posedge clk_i) begin
+    old_body_q   <= rst_ni && (state_q == Payload || state_q == Crc || state_q == Drain || state_q == Read);
+    old_header_q <= {seq_o, addr_o, len_o};
+    if (rst_ni) begin
+      if (old_body_q) assert ({seq_o, addr_o, len_o} == old_header_q);    // stable while its payload comes
+      assert (!(good_header_o && bad_header_o));
+      // Nothing that the host asks for reaches memory outside the fence.
+      if (write_start_o || (state_q == Check && state_d == Read)) begin
+        assert (addr_o >= fence_base_i && 34'(addr_o) + 34'(len) <= 34'(fence_limit_i));
+        assert (34'(addr_o) + 34'(len) <= 34'(dram_bytes_i));
+        assert (write_start_o ? fence_write_i : fence_read_i);
+      end
+      assert (!(read_valid_o && ack_valid_o));                            // one frame at a time
+      if (state_q == Read || state_q == Drain || state_q == Ack) assert (!in_ready_o);
+      if (state_q == Error) assert (in_ready_o);
+    end
+  end
+`endif
+
 endmodule

@@ -155,4 +155,18 @@ module weft_link_tx (
     end
   end
 
+`ifdef WEFT_ASSERT
+  logic       old_wait_q;
+  logic [8:0] old_byte_q;
+  always_ff @(posedge clk_i) begin
+    old_wait_q <= rst_ni && out_valid_o && !out_ready_i;
+    old_byte_q <= {out_last_o, out_data_o};
+    if (rst_ni) begin
+      if (old_wait_q) assert (out_valid_o && {out_last_o, out_data_o} == old_byte_q);
+      assert (!(ack_valid_i && read_valid_i));       // there is never more than one of them
+      assert (!(begin_msg && stop_i));
+    end
+  end
+`endif
+
 endmodule

@@ -108,4 +108,22 @@ module weft_axi_isolate #(
     end
   end
 
+`ifdef WEFT_ASSERT
+  logic       old_wvalid_q, old_wlast_q, old_isolate_q;
+  always_ff @(posedge clk_i) begin
+    old_wvalid_q  <= rst_ni && m_wvalid_o && !m_wready_i;
+    old_wlast_q   <= m_wlast_o;
+    old_isolate_q <= isolate_i;
+    if (rst_ni) begin
+      assert (!m_rvalid_i || reads_q != '0);     // nothing is answered that nobody asked for
+      assert (!m_bvalid_i || writes_q != '0);
+      assert (!(block && (c_arready_o || c_awready_o || c_wready_o || c_rvalid_o || c_bvalid_o)));
+      assert (!m_wvalid_o || writes_q != '0);    // its address has been taken
+      if (m_wvalid_o && block) assert (m_wstrb_o == '0);
+      if (old_wvalid_q) assert (m_wvalid_o && m_wlast_o == old_wlast_q);
+      if (old_isolate_q && !isolate_i && busy_o) assert (block);
+    end
+  end
+`endif
+
 endmodule

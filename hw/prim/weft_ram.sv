@@ -47,4 +47,11 @@ module weft_ram #(
   end
   /* verilator lint_on BLKSEQ */
 
+`ifdef WEFT_ASSERT
+  // Every word has an address and no address is without a word.
+  always_ff @(posedge clk_i) begin
+    if (en_i) assert (32'(addr_i) < Depth && (Depth & (Depth - 1)) == 0);
+  end
+`endif
+
 endmodule

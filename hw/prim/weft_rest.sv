@@ -19,4 +19,12 @@ module weft_rest #(
     else if (left_q != '0) left_q <= left_q - 3'd1;
   end
 
+`ifdef WEFT_ASSERT
+  // Below 1 nothing would settle behind busy_i.
+  always_ff @(posedge clk_i) begin
+    assert (Behind != 3'd0);
+    if (busy_i) assert (need_o);
+  end
+`endif
+
 endmodule

@@ -30,4 +30,15 @@ module weft_rotate #(
     end
   end
 
+`ifdef WEFT_ASSERT
+  // The first and the last lane say whether the ring turned, and in which direction.
+  always_comb begin
+    assert (Bytes >= 8 && Bytes <= 64 && (Bytes & (Bytes - 1)) == 0);
+    if (by_i != '0) begin
+      assert (data_o[7:0] == data_i[8*by_i +: 8]);
+      assert (data_o[Bits-1 -: 8] == data_i[8*(by_i - 1'b1) +: 8]);
+    end
+  end
+`endif
+
 endmodule

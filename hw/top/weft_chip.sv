@@ -472,4 +472,16 @@ module weft_chip #(
   logic unused;
   assign unused = &{1'b0, m_rresp_i[0], m_bresp_i[0], unused_retire, unused_need, unused_npu_wlast};
 
+`ifdef WEFT_ASSERT
+  localparam logic [12:0] Page = 13'd4096;
+  always_ff @(posedge clk_i) begin
+    if (rst_ni) begin
+      if (m_arvalid_o) assert (m_arlen_o < 8'd16 && {1'b0, m_araddr_o[11:0]} + (13'(m_arlen_o) + 13'd1) * 13'(Bytes) <= Page);
+      if (m_awvalid_o) assert (m_awlen_o < 8'd16 && {1'b0, m_awaddr_o[11:0]} + (13'(m_awlen_o) + 13'd1) * 13'(Bytes) <= Page);
+      if (npu_quiet_o) assert (!npu_arvalid && !c_awvalid[Npu] && !c_wvalid[Npu]);
+      if (idle_o) assert (!m_arvalid_o && !m_awvalid_o && !m_wvalid_o);
+    end
+  end
+`endif
+
 endmodule

@@ -551,4 +551,21 @@ module weft_npu #(
     .wr_gnt_i  (raw_gnt)
   );
 
+`ifdef WEFT_ASSERT
+  always_ff @(posedge clk_i) begin
+    if (rst_ni) begin
+      // One of the three that share a port is served.
+      assert (!(pst_gnt && raw_gnt) && !(pst_gnt && alu_gnt) && !(raw_gnt && alu_gnt));
+      assert (!pst_gnt || pst_req);
+      assert (!raw_gnt || raw_req);
+      // A unit that has something to do asks for its clock.
+      assert (!((u_valid[0] || u_busy[0]) && !need_ld_o));
+      assert (!((u_valid[1] || u_busy[1]) && !need_st_o));
+      assert (!((u_valid[2] || u_busy[2]) && !need_cv_o));
+      assert (!((u_valid[3] || u_busy[3]) && !need_ve_o));
+      assert (!((pst_req || !c0_post_idle || !c1_post_idle) && !need_post_o));
+    end
+  end
+`endif
+
 endmodule

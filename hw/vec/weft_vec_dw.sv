@@ -370,9 +370,9 @@ module weft_vec_dw (
   logic                   held_q;
   weft_cfg_pkg::row_acc_t row_held_q;
   always_ff @(posedge clk_i) begin
-    held_q     <= !flush_i && row_valid_o && !row_ready_i;
+    held_q     <= rst_ni && !flush_i && row_valid_o && !row_ready_i;
     row_held_q <= row_o;
-    if (held_q && !flush_i) assert (row_valid_o && row_o == row_held_q);
+    if (rst_ni && held_q && !flush_i) assert (row_valid_o && row_o == row_held_q);
   end
 `endif
 

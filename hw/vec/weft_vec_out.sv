@@ -88,4 +88,15 @@ module weft_vec_out (
     end
   end
 
+`ifdef WEFT_ASSERT
+  always_ff @(posedge clk_i) begin
+    if (rst_ni && !flush_i) begin
+      assert (!(start_i && run_q));
+      assert (!(next_i && !valid_o));
+      assert (!(next_i && bad_o));
+      if (run_q) assert (mask_q[0] && (mask_q & (mask_q + N'(1))) == '0);   // the first channels, one at least
+    end
+  end
+`endif
+
 endmodule

@@ -21,4 +21,10 @@ module weft_vec_range (
   assign bad_o      = !HasAll && behind > 21'(SpBytes);
   assign bad_addr_o = {1'b0, addr_i} >= 21'(SpBytes) ? addr_i : AddrW'(SpBytes);
 
+`ifdef WEFT_ASSERT
+  always_comb begin
+    if (bad_o && bytes_i != '0) assert (bad_addr_o >= addr_i && {1'b0, bad_addr_o} < behind && {1'b0, bad_addr_o} >= 21'(SpBytes));
+  end
+`endif
+
 endmodule

@@ -63,4 +63,22 @@ module weft_vec_rows (
   end
   /* verilator lint_on BLKSEQ */
 
+`ifdef WEFT_ASSERT
+  // In the cycle in which a new row is shown; later the fields may be the next command's.
+  logic        new_q;
+  logic [3:0]  old_n_ky_q;
+  logic [15:0] old_in_h_q;
+  always_ff @(posedge clk_i) begin
+    new_q      <= start_i || next_i;
+    old_n_ky_q <= n_ky_i;
+    old_in_h_q <= in_h_i;
+    if (new_q) begin
+      assert (on_o == (row_o < {5'd0, old_in_h_q}));
+      assert (!end_o || last_o);                     // a block ends with the last row of an output row
+      assert (old_n_ky_q != '0 || (first_o && last_o && end_o));
+      assert (ky_o < old_n_ky_q || ky_o == '0);
+    end
+  end
+`endif
+
 endmodule

@@ -128,4 +128,28 @@ module weft_vec_tap (
     end
   end
 
+`ifdef WEFT_ASSERT
+  weft_cfg_pkg::sp_addr_t old_base_q, old_oy_q, old_ox_q;
+  logic [47:0]            old_shape_q;
+  logic                   old_run_q, old_wait_q;
+  weft_cfg_pkg::sp_addr_t old_addr_q;
+  always_ff @(posedge clk_i) begin
+    old_run_q   <= rst_ni && !flush_i && (start_i || run_q);
+    old_wait_q  <= rst_ni && !flush_i && !start_i && run_q && !ready_i;
+    old_addr_q  <= addr_o;
+    old_base_q  <= base_i;
+    old_oy_q    <= oy_step_i;
+    old_ox_q    <= ox_step_i;
+    old_shape_q <= {ow_i, oh_i, oc_i};
+    if (rst_ni && !flush_i) begin
+      if (run_q && old_run_q)
+        assert (base_i == old_base_q && oy_step_i == old_oy_q && ox_step_i == old_ox_q && {ow_i, oh_i, oc_i} == old_shape_q);
+      if (old_wait_q) assert (valid_o && addr_o == old_addr_q);   // an address that is not taken stays
+      assert (!(start_i && run_q));
+      if (run_q) assert (chans_q != '0 && lanes_o != '0 && lanes_o <= 7'(N));
+      if (run_q && two_i) assert (n_ky_i == 16'd1 && n_kx_i == 16'd1);
+    end
+  end
+`endif
+
 endmodule

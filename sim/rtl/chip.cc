@@ -20,6 +20,7 @@
 #include "verilated_fst_c.h"
 
 #include "sim/rtl/memory.h"
+#include "sim/rtl/power_up.h"
 
 extern "C" {
 #include "sim/model/flash.h"
@@ -83,7 +84,11 @@ struct Spi {
 struct Chip {
 	// A context that may trace; the default one would dangle after close().
 	struct Context : VerilatedContext {
-		Context() { traceEverOn(true); }
+		Context()
+		{
+			power_up_at_random(*this);
+			traceEverOn(true);
+		}
 	} ctx;
 	VTOP top;
 	Memory memory;
@@ -205,11 +210,13 @@ struct Chip {
 		auto &ram = INSIDE(u_ctrl__DOT__u_ram__DOT__mem);
 		for (size_t i = 0; i < sizeof(ram) / sizeof(ram[0]); i++)
 			ram[i] = static_cast<uint32_t>(i * 2654435761u);
-		memory.reset();
+		memory.in_reset(true);
 		forget_streams();
 		top.rst_ni = 0;
 		ticks(4);
+		memory.in_reset(false);
 		top.rst_ni = 1;
+		reset_is_over(ctx);
 		flash_power(&spi.f);
 		forget_streams();
 	}

@@ -130,6 +130,8 @@ void Memory::offer_read()
 
 void Memory::move(const FromChip &c)
 {
+	if (in_reset_)
+		return;
 	bool wrote = c.wvalid && out_.wready;
 	check_.look(c, out_);
 	accept(c);

@@ -55,6 +55,12 @@ public:
 	/* The rule of AXI that the master broke first, or NULL. */
 	const char *broken() const { return check_.broken(); }
 	void reset();
+	/* While the master's reset is low its outputs may be anything; the memory does not look. */
+	void in_reset(bool low)
+	{
+		in_reset_ = low;
+		reset();
+	}
 
 private:
 	struct Burst { uint64_t addr, ready; unsigned left; bool bad; };
@@ -76,6 +82,7 @@ private:
 	uint64_t now_;
 	int read_budget_;
 	bool write_turn_;
+	bool in_reset_ = false;
 	bool quiet_;           /* nothing is under way, and nothing is offered */
 	size_t hint_;
 };

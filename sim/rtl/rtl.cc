@@ -20,6 +20,7 @@
 #endif
 
 #include "sim/rtl/memory.h"
+#include "sim/rtl/power_up.h"
 #include "sim/rtl/profile.h"
 
 #define STR_(x) #x
@@ -76,9 +77,13 @@ EACH_UNIT(LOW)
 struct weft_rtl {
 	// A context that may trace; the default one would dangle after close().
 	struct Context : VerilatedContext {
+		Context()
+		{
+			power_up_at_random(*this);
 #ifdef WEFT_WAVE
-		Context() { traceEverOn(true); }
+			traceEverOn(true);
 #endif
+		}
 	} ctx;
 	VTOP top;
 	Memory memory;
@@ -168,9 +173,12 @@ struct weft_rtl {
 		top.reg_req_i = 0;
 		top.reg_we_i = 0;
 		drive();
+		memory.in_reset(true);
 		for (int i = 0; i < 4; i++)
 			tick();
+		memory.in_reset(false);
 		top.rst_ni = 1;
+		reset_is_over(ctx);
 		news = true;
 		tick();
 		cycle = 0;

@@ -115,7 +115,11 @@ class Device:
         job, r = ffi.new("weft_job *"), ffi.new("struct weft_job_result *")
         raw = ffi.new("uint64_t[]", [int(v) for v in w])
         check(lib.weft_submit(self._open(), raw, len(w), win, len(windows), job), self.error, "submit")
-        check(lib.weft_wait(self._d, job[0], timeout_ms, r), self.error, "wait")
+        result = lib.weft_wait(self._d, job[0], timeout_ms, r)
+        line = self.error
+        if result < 0:      # a job that has not ended goes on, and nobody would ask after it again
+            lib.weft_forget(self._d, job[0])
+        check(result, line, "wait")
         names = [n for n, _ in ffi.typeof("struct weft_counters").fields]
         return JobResult(status=-r.status, cycles=r.cycles, fault_code=r.fault_code, fault_unit=r.fault_unit,
                          fault_cmd=r.fault_cmd, fault_info=r.fault_info, counters={n: getattr(r.counters, n) for n in names})

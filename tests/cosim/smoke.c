@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Twenty random graphs and thirty random streams: is anything badly wrong? */
+/* Thirty random graphs and thirty random streams: is anything badly wrong? */
 #include "compare_net.h"
 #include "compare_stream.h"
 
-#define N_GRAPHS 20
+#define N_GRAPHS 30
 #define N_STREAMS 30
 
 static void graphs(enum weft_device device)

@@ -154,8 +154,18 @@ typedef enum weft_opcode {
 	WEFT_OP_TFL_LOG_SOFTMAX,   /* in: x                      attr: tfl_softmax (x_scale) */
 	/* One of ONNX's operators as its page says, of any types (sim/golden/onnx); any number of results */
 	WEFT_OP_ONNX_NODE,         /* in: operands that are there attr: onnx_node */
+	WEFT_OP_TFL_REQUANTIZE,    /* in: x int32|int48 [...,C], w_scale fp32 [1 or C]  attr: quant (x_scale, y_*) */
+	WEFT_OP_TFL_HYBRID,        /* in: x fp32 [B,N]; out: int16 [B,N], scale fp32 [B,1]  attr: tfl_hybrid */
+	WEFT_OP_TFL_QUOTIENT,      /* in: a, b int8|int16, broadcasting  attr: tfl_quotient */
+	WEFT_OP_TFL_FUNCTION,      /* in: x fp32                 attr: tfl_function */
 	WEFT_N_OPS
 } weft_opcode;
+
+/* TFL_FUNCTION's attribute. */
+enum weft_tfl_function {
+	WEFT_TFL_EXP, WEFT_TFL_LOG, WEFT_TFL_TANH, WEFT_TFL_LOGISTIC, WEFT_TFL_RSQRT, WEFT_TFL_SIN, WEFT_TFL_COS, WEFT_TFL_ELU,
+	WEFT_N_TFL_FUNCTIONS
+};
 
 /** TOSA's (or the extension's) name in capitals, "?" for a bad code. */
 WEFT_API const char *weft_op_name(weft_opcode op);

@@ -105,6 +105,10 @@ static const struct {
 	[WEFT_OP_TFL_L2_NORMALIZATION] = { weft_golden_tfl_l2_normalization, 1, true },
 	[WEFT_OP_TFL_LOG_SOFTMAX] = { weft_golden_tfl_log_softmax, 1, true },
 	[WEFT_OP_ONNX_NODE] = { weft_golden_onnx_node, -1, true, -1 },
+	[WEFT_OP_TFL_REQUANTIZE] = { weft_golden_tfl_requantize, 2, true },
+	[WEFT_OP_TFL_HYBRID] = { weft_golden_tfl_hybrid, 1, true, 2 },
+	[WEFT_OP_TFL_QUOTIENT] = { weft_golden_tfl_quotient, 2, true },
+	[WEFT_OP_TFL_FUNCTION] = { weft_golden_tfl_function, 1, true },
 };
 
 static int check_tensor(const struct weft_call *c, const char *what, int i, const weft_tensor *t)

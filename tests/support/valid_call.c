@@ -67,6 +67,24 @@ static struct call valid_tfl(struct call c)
 	case WEFT_OP_TFL_CAST: c.y.dtype = WEFT_FP32; break;
 	case WEFT_OP_TFL_SQRT: c.x[0].dtype = c.y.dtype = WEFT_FP32; break;
 	case WEFT_OP_TFL_DIV: return broadcast(c, WEFT_FP32);
+	case WEFT_OP_TFL_REQUANTIZE:
+		c.n_x = 2;
+		c.x[0] = S3(WEFT_INT32, 2, 3, 4);
+		c.x[1] = S1(WEFT_FP32, 4);
+		c.y.dtype = WEFT_INT8;
+		c.attr.quant = (struct weft_attr_quant){ 0.1f, 0, 0.1f, 3 };
+		break;
+	case WEFT_OP_TFL_FUNCTION: c.x[0].dtype = c.y.dtype = WEFT_FP32; break;
+	case WEFT_OP_TFL_HYBRID:
+		c.x[0] = S2(WEFT_FP32, 2, 6);
+		c.y = S2(WEFT_INT16, 2, 6);
+		c.n_y = 2;
+		c.y1 = S2(WEFT_FP32, 2, 1);
+		break;
+	case WEFT_OP_TFL_QUOTIENT:
+		c = broadcast(c, WEFT_INT8);
+		c.attr.tfl_quotient = (struct weft_attr_tfl_quotient){ 1, 2, 3, 1 << 30, -3 };
+		break;
 	default: break;
 	}
 	return c;
@@ -325,7 +343,7 @@ struct call valid_call(weft_opcode op)
 		c.x[2] = S1(i8, 4);
 		c.attr.rescale = (struct weft_attr_rescale){ .scale32 = true, .rounding = WEFT_DOUBLE_ROUND, .per_channel = true };
 		break;
-	case WEFT_OP_TFL_SOFTMAX: c.attr.tfl_softmax = (struct weft_attr_tfl_softmax){ 0.1f, 1.0f }; break;
+	case WEFT_OP_TFL_SOFTMAX: c.attr.tfl_softmax = (struct weft_attr_tfl_softmax){ .x_scale = 0.1f, .beta = 1.0f }; break;
 	case WEFT_OP_TFL_LOGISTIC: c.attr.quant = (struct weft_attr_quant){ 0.1f, 0, 1.0f / 256, -128 }; break;
 	case WEFT_OP_TFL_QUANTIZE:
 		c.x[0].dtype = WEFT_FP32;

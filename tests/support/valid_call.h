@@ -11,7 +11,7 @@ struct call {
 	weft_opcode op;
 	weft_attr attr;
 	int n_x, n_y;
-	weft_tensor x[MOST_X], y;       /* a second output is the first again */
+	weft_tensor x[MOST_X], y, y1;   /* y1: the second output; without type, y again */
 };
 
 /* Shapes, types and attributes; no data. */

@@ -23,12 +23,12 @@ struct saved {
 	const char *bytes;
 };
 
-#define CONV { .conv = { { 1, 2, 3, 4 }, { 5, 6 }, { 7, 8 }, 9, -10, WEFT_INT48, true, -11 } }
-#define CONV_BYTES "i1 i2 i3 i4 i5 i6 i7 i8 i9 i-10 i8 b1 i-11"
+#define CONV { .conv = { { 1, 2, 3, 4 }, { 5, 6 }, { 7, 8 }, 9, -10, WEFT_INT48, true, -11, true } }
+#define CONV_BYTES "i1 i2 i3 i4 i5 i6 i7 i8 i9 i-10 i8 b1 i-11 b1"
 #define POOL { .pool = { { 1, 2 }, { 3, 4 }, { 5, 6, 7, 8 }, 9, -10, WEFT_FP16, WEFT_NAN_IGNORE } }
 #define POOL_BYTES "i1 i2 i3 i4 i5 i6 i7 i8 i9 i-10 i14 i2"
-#define AXIS { .axis = { 3, WEFT_NAN_IGNORE } }
-#define AXIS_BYTES "i3 i2"
+#define AXIS { .axis = { 3, WEFT_NAN_IGNORE, true } }
+#define AXIS_BYTES "i3 i2 b1"
 #define QUANT { .quant = { 0.5f, -3, 0.25f, 4 } }
 #define QUANT_BYTES "f0.5 i-3 f0.25 i4"
 #define SHIFT { .requant_shift = { 5, -6, 7 } }
@@ -60,7 +60,7 @@ static const struct saved cases[] = {
 	{ WEFT_OP_NEGATE, { .negate = { 5, -6 } }, "i5 i-6" },
 	{ WEFT_OP_TILE, { .tile = { { 1, 2, 3, 4, 5, 6, 7, 8 } } }, "i1 i2 i3 i4 i5 i6 i7 i8" },
 	{ WEFT_OP_RESIZE, { .resize = { 1, 2, 3, 4, -5, 6, -7, 8, WEFT_RESIZE_BILINEAR } }, "i1 i2 i3 i4 i-5 i6 i-7 i8 i2" },
-	{ WEFT_OP_MATMUL, { .matmul = { 1, -2, 3 } }, "i1 i-2 i3" },
+	{ WEFT_OP_MATMUL, { .matmul = { 1, -2, 3, true } }, "i1 i-2 i3 b1" },
 	{ WEFT_OP_CLAMP, { .clamp = { -1, 70000000000, -1.5, 2.5, WEFT_NAN_IGNORE } }, "l-1 l70000000000 d-1.5 d2.5 i2" },
 	{ WEFT_OP_MUL, { .mul = { 31 } }, "i31" },
 	{ WEFT_OP_PAD, { .pad = { { 1, 2, 3, 4, 5, 6, 7, 8 }, { 9, 10, 11, 12, 13, 14, 15, 16 }, -17, 18.5 } },
@@ -70,14 +70,18 @@ static const struct saved cases[] = {
 	{ WEFT_OP_RESCALE, { .rescale = { true, WEFT_EVEN_ROUND, true, true, true, -3, 4 } }, "b1 i4 b1 b1 b1 i-3 i4" },
 	{ WEFT_OP_VARIABLE_READ, { .variable = { 3 } }, "i3" },
 	{ WEFT_OP_VARIABLE_WRITE, { .variable = { 4 } }, "i4" },
-	{ WEFT_OP_TFL_SOFTMAX, { .tfl_softmax = { 0.5f, 2 } }, "f0.5 f2" },
-	{ WEFT_OP_TFL_LOG_SOFTMAX, { .tfl_softmax = { 0.5f, 0 } }, "f0.5" },
+	{ WEFT_OP_TFL_SOFTMAX, { .tfl_softmax = { 0.5f, 2, true } }, "f0.5 f2 b1" },
+	{ WEFT_OP_TFL_LOG_SOFTMAX, { .tfl_softmax = { .x_scale = 0.5f } }, "f0.5" },
 	{ WEFT_OP_TFL_L2_NORMALIZATION, { .tfl_norm = { -3, 7 } }, "i-3 i7" },
 	{ WEFT_OP_TFL_RESIZE_BILINEAR, { .tfl_resize = { true, true, true } }, "b1 b1 b1" },
 	{ WEFT_OP_TFL_LSTM, { .tfl_lstm = { true, 1, -2, -3, 4, { { 5, 6 }, { 7, 8 }, { 9, 10 }, { 11, 12 } },
 	                                    { { 13, 14 }, { 15, 16 }, { 17, 18 }, { 19, 20 } }, { 21, 22 }, { 23, 24 }, { 25, 26 } } },
 	  "b1 i1 i-2 i-3 i4 i5 i6 i7 i8 i9 i10 i11 i12 i13 i14 i15 i16 i17 i18 i19 i20 i21 i22 i23 i24 i25 i26" },
 	{ WEFT_OP_TFL_LOGISTIC, QUANT, QUANT_BYTES },
+	{ WEFT_OP_TFL_REQUANTIZE, QUANT, QUANT_BYTES },
+	{ WEFT_OP_TFL_FUNCTION, { .tfl_function = { 3 } }, "i3" },
+	{ WEFT_OP_TFL_HYBRID, { .tfl_hybrid = { true } }, "b1" },
+	{ WEFT_OP_TFL_QUOTIENT, { .tfl_quotient = { 1, -2, 3, 4, -5 } }, "i1 i-2 i3 i4 i-5" },
 	{ WEFT_OP_TFL_TANH, QUANT, QUANT_BYTES },
 	{ WEFT_OP_TFL_QUANTIZE, QUANT, QUANT_BYTES },
 	{ WEFT_OP_TFL_DEQUANTIZE, QUANT, QUANT_BYTES },

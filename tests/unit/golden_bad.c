@@ -85,6 +85,7 @@ static bool is_small(const struct call *c, int i)
 	switch (c->op) {
 	case WEFT_OP_RESCALE: return i == 1 || i == 2;
 	case WEFT_OP_ONNX_REQUANT: return i >= 1 && i <= 3;
+	case WEFT_OP_TFL_REQUANTIZE: return i == 1;
 	case WEFT_OP_POPXL_CONV_POW2SCALED:
 	case WEFT_OP_POPXL_MATMUL_POW2SCALED: return i == 2;
 	case WEFT_OP_PACT_LAYER_NORM: return i == 0;
@@ -111,7 +112,7 @@ static void allocate(const struct call *c, int i_t, weft_tensor *t, uint64_t *r)
 		uint64_t v = test_random(r);
 
 		if (is_small(c, i_t))
-			v = c->op == WEFT_OP_ONNX_REQUANT ? 0x3f : c->op == WEFT_OP_RESCALE ? 2 + v % 61 : i % 4 ? 0 : 1 + v % 2;
+			v = c->op == WEFT_OP_ONNX_REQUANT || c->op == WEFT_OP_TFL_REQUANTIZE ? 0x3f : c->op == WEFT_OP_RESCALE ? 2 + v % 61 : i % 4 ? 0 : 1 + v % 2;
 		((uint8_t *)t->data)[i] = (uint8_t)v;
 	}
 }
@@ -124,22 +125,23 @@ static void guard_intact(const weft_tensor *t)
 
 static int run(struct call *c, bool fast, bool attr, int n_y, uint64_t *r)
 {
-	weft_tensor *t[MOST_X + 1];
+	weft_tensor *t[MOST_X + 2];
 	const weft_tensor *x[MOST_X];
-	weft_tensor *y[2] = { &c->y, &c->y };
+	weft_tensor *y[2] = { &c->y, c->y1.dtype ? &c->y1 : &c->y };
 	char msg[WEFT_GOLDEN_MSG] = "";
 	int err;
 
 	for (int i = 0; i < MOST_X; i++)
 		x[i] = t[i] = &c->x[i];
 	t[MOST_X] = &c->y;
-	for (int i = 0; i <= MOST_X; i++)
+	t[MOST_X + 1] = &c->y1;
+	for (int i = 0; i <= MOST_X + 1; i++)
 		allocate(c, i, t[i], r);
 	err = weft_golden_run(c->op, attr ? &c->attr : NULL, x, c->n_x, y, n_y, fast, msg);
 	assert_true(err == 0 || err == -EINVAL || err == -ENOTSUP);
 	assert_true((err == 0) == (msg[0] == '\0'));
 	assert_null(strchr(msg, '\n'));
-	for (int i = 0; i <= MOST_X; i++) {
+	for (int i = 0; i <= MOST_X + 1; i++) {
 		guard_intact(t[i]);
 		free(t[i]->data);
 	}

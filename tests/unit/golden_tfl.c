@@ -136,7 +136,7 @@ static void softmax_long_rows(void **state)
 static void softmax_odd_scales(void **state)
 {
 	static const float scale[] = { 0, -1, 1e-30f, 1e-8f, 1.5e-8f, 31, 32, 1e9f, 1e30f, INFINITY, NAN };
-	static const int want[] = { -EINVAL, -EINVAL, -EINVAL, -EINVAL, 0, 0, 0, 0, 0, 0, -EINVAL };
+	static const int want[] = { 0, -EINVAL, 0, 0, 0, 0, 0, 0, 0, 0, -EINVAL };
 	weft_tensor *x = VALUES(TENSOR(WEFT_INT8, 3), 127, 126, -128), *y = TENSOR(WEFT_INT8, 3);
 
 	(void)state;

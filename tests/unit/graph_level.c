@@ -84,7 +84,7 @@ static int put_op(weft_graph *g, const struct call *c)
 	for (int i = 0; i < c->n_x; i++)
 		in[i] = put(g, &c->x[i]);
 	for (int i = 0; i < c->n_y; i++)
-		out[i] = put(g, &c->y);
+		out[i] = put(g, i && c->y1.dtype ? &c->y1 : &c->y);
 	assert_true(weft_graph_op(g, c->op, &c->attr, -1, in, c->n_x, out, c->n_y) >= 0);
 	return 0;
 }

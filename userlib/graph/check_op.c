@@ -110,6 +110,10 @@ static const struct arity arity[WEFT_N_OPS] = {
 	[WEFT_OP_TFL_L2_NORMALIZATION] = { 1, 1, 1 },
 	[WEFT_OP_TFL_LOG_SOFTMAX] = { 1, 1, 1 },
 	[WEFT_OP_ONNX_NODE] = { 1, WEFT_OP_MAX_INPUTS, -1 },
+	[WEFT_OP_TFL_REQUANTIZE] = { 2, 2, 1 },
+	[WEFT_OP_TFL_HYBRID] = { 1, 1, 2 },
+	[WEFT_OP_TFL_QUOTIENT] = { 2, 2, 1 },
+	[WEFT_OP_TFL_FUNCTION] = { 1, 1, 1 },
 };
 
 /* Checks the types of PopXL's scaled products: two float8 operands, an int32 scalar, an fp16 result. */

@@ -27,7 +27,7 @@ static int check_softmax(const struct weft_check *c)
 	const weft_tensor *x = operand(c, 0);
 	double f = (double)a->beta * (double)a->x_scale;
 
-	if (x->rank < 1 || !good_scale(a->x_scale) || !isfinite(a->beta) || !(f * (1 << 26) > 1) ||
+	if (x->rank < 1 || !good_scale(a->x_scale) || !isfinite(a->beta) || !(f >= 0) ||
 	    (x->dtype == WEFT_INT16 && !(f < 65536)))
 		FAIL("rank %d, scale %g, beta %g", x->rank, (double)a->x_scale, (double)a->beta);
 	return need_types(c, T(WEFT_INT8) | T(WEFT_INT16), T(x->dtype) | T(WEFT_INT16));
@@ -156,10 +156,52 @@ static int check_div(const struct weft_check *c)
 	return err || (err = need_type(c, "operand 1", operand(c, 1), T(WEFT_FP32))) ? err : need_broadcast(c);
 }
 
+/* Checks TFL_REQUANTIZE: sums in, 8 or 16 bits out, one scale or one for each of the last dimension. */
+static int check_requantize(const struct weft_check *c)
+{
+	const struct weft_attr_quant *a = &this_op(c)->attr.quant;
+	const weft_tensor *x = operand(c, 0), *w = operand(c, 1);
+	int err = need_types(c, T(WEFT_INT32) | T(WEFT_INT48), T(WEFT_INT8) | T(WEFT_INT16));
+
+	if (err || (err = need_type(c, "operand 1", w, T(WEFT_FP32))))
+		return err;
+	if (x->rank < 1 || w->rank != 1 || (w->dim[0] != 1 && w->dim[0] != x->dim[x->rank - 1]))
+		FAIL("%lld scales, must be 1 or one for each of the last dimension", (long long)w->dim[0]);
+	if (!good_scale(a->x_scale) || !good_scale(a->y_scale))
+		FAIL("scales %g and %g", (double)a->x_scale, (double)a->y_scale);
+	for (int64_t i = 0; w->data && i < w->dim[0]; i++)
+		if (!good_scale(((const float *)w->data)[i]))
+			FAIL("weight scale %g", (double)((const float *)w->data)[i]);
+	return 0;
+}
+
+/* Checks TFL_HYBRID: rows of float32 to rows of int16 and a scale for each. */
+static int check_hybrid(const struct weft_check *c)
+{
+	const weft_tensor *x = operand(c, 0), *s = &c->g->tensors[this_op(c)->out[1]].t;
+	int err = need_types(c, T(WEFT_FP32), T(WEFT_INT16));
+
+	if (err || (err = need_type(c, "result 1", s, T(WEFT_FP32))))
+		return err;
+	if (x->rank != 2 || s->rank != 2 || s->dim[0] != x->dim[0] || s->dim[1] != 1)
+		FAIL("rank %d, must be 2, and scales [B,1]", x->rank);
+	return 0;
+}
+
+/* Checks TFL_QUOTIENT: operands and result of one type, which broadcast. */
+static int check_quotient(const struct weft_check *c)
+{
+	const weft_dtype t = operand(c, 0)->dtype;
+	int err = need_types(c, T(WEFT_INT8) | T(WEFT_INT16), T(t));
+
+	return err || (err = need_type(c, "operand 1", operand(c, 1), T(t))) ? err : need_broadcast(c);
+}
+
 int weft_check_tfl(const struct weft_check *c)
 {
 	weft_opcode op = this_op(c)->op;
-	int err = op == WEFT_OP_TFL_RESIZE_BILINEAR || op == WEFT_OP_TFL_LSTM || op == WEFT_OP_TFL_DIV ? 0 : need_same_shape(c);
+	const bool other = op == WEFT_OP_TFL_RESIZE_BILINEAR || op == WEFT_OP_TFL_LSTM || op == WEFT_OP_TFL_DIV || op == WEFT_OP_TFL_QUOTIENT;
+	int err = other ? 0 : need_same_shape(c);
 
 	if (err)
 		return err;
@@ -186,6 +228,14 @@ int weft_check_tfl(const struct weft_check *c)
 		return need_types(c, T(WEFT_FP32), T(WEFT_FP32));
 	case WEFT_OP_TFL_DIV:
 		return check_div(c);
+	case WEFT_OP_TFL_REQUANTIZE:
+		return check_requantize(c);
+	case WEFT_OP_TFL_HYBRID:
+		return check_hybrid(c);
+	case WEFT_OP_TFL_QUOTIENT:
+		return check_quotient(c);
+	case WEFT_OP_TFL_FUNCTION:
+		return need_types(c, T(WEFT_FP32), T(WEFT_FP32));
 	default:
 		FAIL("has no rules here");
 	}

@@ -59,6 +59,10 @@ static const struct cost per_element[WEFT_N_OPS] = {
 	[WEFT_OP_TFL_CAST] = { 1, 1 },
 	[WEFT_OP_TFL_SQRT] = { 1.2f, 1.2f },
 	[WEFT_OP_TFL_DIV] = { 0.6f, 0.6f },
+	[WEFT_OP_TFL_REQUANTIZE] = { 5, 5 },
+	[WEFT_OP_TFL_HYBRID] = { 6, 6 },
+	[WEFT_OP_TFL_QUOTIENT] = { 12, 12 },
+	[WEFT_OP_TFL_FUNCTION] = { 5, 5 },
 	[WEFT_OP_ONNX_QUANTIZE] = { 50, 50 },
 	[WEFT_OP_ONNX_DEQUANTIZE] = { 37, 37 },
 };

@@ -49,6 +49,7 @@ struct weft_attr_conv {
 	weft_dtype acc;                /* WEFT_INT32, WEFT_INT48, WEFT_FP16, WEFT_FP32 */
 	bool local_bound;              /* how a float result may be judged; no effect on it */
 	int32_t log2_scale;            /* float8: products times 2^log2_scale, -32..31; TOSA: 0 */
+	bool chain;                    /* float32: each product and sum rounded, in TOSA's written order, as TensorFlow Lite does */
 };
 
 /* CONV3D */
@@ -110,6 +111,7 @@ struct weft_attr_clamp {
 struct weft_attr_axis {
 	int32_t axis;
 	weft_nan_mode nan;             /* ARGMAX, REDUCE_MAX, REDUCE_MIN */
+	bool chain;                    /* REDUCE_SUM of float32: rounded after each addition */
 };
 
 /* MAXIMUM, MINIMUM */
@@ -144,6 +146,7 @@ struct weft_attr_matmul {
 	int32_t a_zp;
 	int32_t b_zp;
 	int32_t log2_scale;            /* as in conv */
+	bool chain;                    /* as in conv */
 };
 
 /* PAD */
@@ -183,6 +186,26 @@ struct weft_attr_variable {
 struct weft_attr_tfl_softmax {
 	float x_scale;
 	float beta;
+	bool wide;                     /* int16's tables are made in float64, as LiteRT does */
+};
+
+/* TFL_FUNCTION */
+struct weft_attr_tfl_function {
+	int32_t function;              /* enum weft_tfl_function */
+};
+
+/* TFL_HYBRID */
+struct weft_attr_tfl_hybrid {
+	bool symmetric;                /* codes -127..127 around 0 */
+};
+
+/* TFL_QUOTIENT */
+struct weft_attr_tfl_quotient {
+	int32_t a_zp;
+	int32_t b_zp;
+	int32_t y_zp;
+	int32_t multiplier;            /* times multiplier * 2^(shift - 31) */
+	int32_t shift;
 };
 
 /* TFL_L2_NORMALIZATION */
@@ -288,6 +311,9 @@ typedef union weft_attr {
 	struct weft_attr_flow flow;
 	struct weft_attr_variable variable;
 	struct weft_attr_tfl_softmax tfl_softmax;
+	struct weft_attr_tfl_function tfl_function;
+	struct weft_attr_tfl_hybrid tfl_hybrid;
+	struct weft_attr_tfl_quotient tfl_quotient;
 	struct weft_attr_tfl_norm tfl_norm;
 	struct weft_attr_quant quant;
 	struct weft_attr_tfl_resize tfl_resize;

@@ -102,50 +102,63 @@ static void matmul_at(const struct weft_call *c, struct weft_sum *s, const int64
 }
 
 /* Every output element; the last axis is the output channel. bias may be NULL. */
-static int run(const struct weft_call *c, sum_at *at, weft_dtype acc, int log2_scale, const weft_tensor *bias)
+static void run_in(const struct weft_call *c, sum_at *at, struct weft_sum *s, const weft_tensor *bias)
 {
 	const weft_tensor *y = c->y[0];
 	struct weft_walk w = { .rank = y->rank };
-	struct weft_sum s;
 	int64_t i = 0;
-	int err = weft_sum_open(&s, c->x[0], c->x[1], acc, log2_scale);
 
-	if (err) {
-		weft_sum_free(&s);
-		return weft_call_fail(c, err, "out of memory");
-	}
 	for (int d = 0; d < y->rank; d++)
 		w.dim[d] = y->dim[d];
 	do {
-		weft_sum_begin(&s);
-		at(c, &s, w.idx);
-		weft_sum_store(&s, y, i++, bias, bias && bias->dim[0] == 1 ? 0 : w.idx[y->rank - 1]);
+		weft_sum_begin(s);
+		at(c, s, w.idx);
+		weft_sum_store(s, y, i++, bias, bias && bias->dim[0] == 1 ? 0 : w.idx[y->rank - 1]);
 	} while (weft_walk_next(&w));
+}
+
+static int run(const struct weft_call *c, sum_at *at, weft_dtype acc, int log2_scale, const weft_tensor *bias, bool chain)
+{
+	struct weft_sum s;
+	int err = weft_sum_open(&s, c->x[0], c->x[1], acc, log2_scale);
+
+	s.chain = chain;
+	if (!err)
+		run_in(c, at, &s, bias);
 	weft_sum_free(&s);
-	return 0;
+	return err ? weft_call_fail(c, err, "out of memory") : 0;
+}
+
+static int convolution(const struct weft_call *c, sum_at *at)
+{
+	const struct weft_attr_conv *a = &c->attr->conv;
+
+	return run(c, at, a->acc, a->log2_scale, c->x[2], a->chain && c->x[0]->dtype == WEFT_FP32);
 }
 
 int weft_float_conv2d(const struct weft_call *c)
 {
-	return run(c, conv2d_at, c->attr->conv.acc, c->attr->conv.log2_scale, c->x[2]);
+	return convolution(c, conv2d_at);
 }
 
 int weft_float_depthwise_conv2d(const struct weft_call *c)
 {
-	return run(c, depthwise_at, c->attr->conv.acc, c->attr->conv.log2_scale, c->x[2]);
+	return convolution(c, depthwise_at);
 }
 
 int weft_float_transpose_conv2d(const struct weft_call *c)
 {
-	return run(c, transpose_at, c->attr->conv.acc, c->attr->conv.log2_scale, c->x[2]);
+	return convolution(c, transpose_at);
 }
 
 int weft_float_conv3d(const struct weft_call *c)
 {
-	return run(c, conv3d_at, c->attr->conv3d.acc, 0, c->x[2]);
+	return run(c, conv3d_at, c->attr->conv3d.acc, 0, c->x[2], false);
 }
 
 int weft_float_matmul(const struct weft_call *c)
 {
-	return run(c, matmul_at, c->y[0]->dtype, c->attr->matmul.log2_scale, NULL);
+	const struct weft_attr_matmul *a = &c->attr->matmul;
+
+	return run(c, matmul_at, c->y[0]->dtype, a->log2_scale, NULL, a->chain && c->x[0]->dtype == WEFT_FP32);
 }

@@ -7,7 +7,7 @@
  *   y  x's type; int32 for ARGMAX
  *
  * REDUCE_SUM accumulates bf16 in fp32, the others in their own type: the sum in
- * fp64 is rounded once to it. REDUCE_PRODUCT is rounded once.
+ * fp64 is rounded once to it; in a chain, after each addition to fp32. REDUCE_PRODUCT is rounded once.
  */
 #include <math.h>
 
@@ -26,7 +26,7 @@ static double fold(const struct weft_call *c, const struct line *l)
 		double v = weft_get_f(c->x[0], l->first + i * l->step);
 
 		switch (c->op) {
-		case WEFT_OP_REDUCE_SUM: acc += v; break;
+		case WEFT_OP_REDUCE_SUM: acc = c->attr->axis.chain ? (double)((float)acc + (float)v) : acc + v; break;
 		case WEFT_OP_REDUCE_PRODUCT: acc *= v; break;
 		case WEFT_OP_REDUCE_MAX: acc = weft_float_max(acc, v, nan); break;
 		default: acc = weft_float_min(acc, v, nan); break;

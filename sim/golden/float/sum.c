@@ -23,6 +23,7 @@ int weft_sum_open(struct weft_sum *s, const weft_tensor *x, const weft_tensor *w
 	s->x = s->w = NULL;
 	s->code_x = s->code_w = NULL;
 	s->acc = acc;
+	s->chain = false;
 	s->log2_scale = log2_scale;
 	if (weft_dtype_bytes(x->dtype) == 1) {
 		weft_fp8_operands(x->dtype, s->table_x);

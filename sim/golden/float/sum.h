@@ -15,10 +15,11 @@
 #include "dot.h"
 
 struct weft_sum {
-	/* fp64: products of two fp16, bf16 or fp32 are exact; the sum is rounded to acc at the end. */
+	/* fp64: products of two fp16, bf16 or fp32 are exact; the sum is rounded to acc at the end; in a chain, to fp32 after each step. */
 	double *x, *w;
 	double sum;
 	weft_dtype acc;
+	bool chain;
 	/* float8 */
 	struct weft_fp8_operand table_x[256], table_w[256];
 	const uint8_t *code_x, *code_w;   /* NULL unless float8 */
@@ -40,6 +41,8 @@ static inline void weft_sum_add(struct weft_sum *s, int64_t i_x, int64_t i_w)
 {
 	if (s->code_x)
 		weft_fp8_add(&s->fp8, s->table_x[s->code_x[i_x]], s->table_w[s->code_w[i_w]], s->log2_scale);
+	else if (s->chain)
+		s->sum = (double)((float)s->sum + (float)s->x[i_x] * (float)s->w[i_w]);
 	else
 		s->sum += s->x[i_x] * s->w[i_w];
 }

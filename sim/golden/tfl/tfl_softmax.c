@@ -24,13 +24,19 @@ struct scale {
 	int32_t least;             /* differences below count as 0 */
 };
 
-/* beta * x_scale as a Q5.26 factor; false where it is not above 2^-26. */
+/*
+ * beta * x_scale as a Q5.26 factor. TensorFlow Lite stops at one that is not
+ * above 2^-26, where differences of 255 steps come to less than 2^-18 and all
+ * exponentials are almost 1; as if the factor were 2^-26, then.
+ */
 static bool make_scale(const struct weft_attr_tfl_softmax *a, struct scale *s)
 {
 	double real = (double)a->beta * (double)a->x_scale * (double)(1 << 26);
 
-	if (!(real > 1.0))
+	if (!(real >= 0))
 		return false;
+	if (real < 1.0)
+		real = 1.0;
 	if (real > 2147483647.0)
 		real = 2147483647.0;
 	weft_quantize_multiplier(real, &s->multiplier, &s->shift_left);
@@ -88,7 +94,7 @@ int weft_golden_tfl_softmax(const struct weft_call *c)
 	if (x->dtype == WEFT_INT16)
 		return weft_tfl_softmax16(c);
 	if (!make_scale(&c->attr->tfl_softmax, &s))
-		return weft_call_fail(c, -EINVAL, "beta %g * scale %g must be above 2^-26",
+		return weft_call_fail(c, -EINVAL, "beta %g * scale %g must not be negative",
 		                      (double)c->attr->tfl_softmax.beta,
 		                      (double)c->attr->tfl_softmax.x_scale);
 	n = x->dim[x->rank - 1];

@@ -10,6 +10,8 @@
  * through a table of 1/(1 + x). Each table has 513 entries, which are moved by
  * half the error that straight lines make in the middle of their intervals.
  *
+ * LiteRT makes the tables in float64 (wide), its predecessors in float32.
+ *
  * A row longer than 2^16 could overflow the sum, which then wraps.
  */
 #include <math.h>
@@ -36,6 +38,25 @@ static void fill(int16_t table[STEPS + 1], float (*f)(float), float from, float 
 	table[STEPS] = (int16_t)weft_clip((int64_t)roundf(f(to) * 32768.0f), INT16_MIN, INT16_MAX);
 }
 
+/*
+ * The same in float64. The ends come from scales that are multiples of 1/65535,
+ * so they are not quite whole numbers.
+ */
+static void fill_wide(int16_t table[STEPS + 1], double (*f)(double), double from, double to)
+{
+	const double step = (to - from) / STEPS, half = step / 2, unit = 2.0 / 65535.0;
+	const double up = 65536.0 / (unit * 32767.0 - unit * -32768.0);
+
+	for (int i = 0; i < STEPS; i++) {
+		const double at = round(f(from + i * step) * up);
+		const double line = round((f(from + (i + 1) * step) * up + at) / 2);
+		const double moved = at - round((line - round(f(from + i * step + half) * up)) / 2);
+
+		table[i] = (int16_t)weft_clip((int64_t)moved, INT16_MIN, INT16_MAX);
+	}
+	table[STEPS] = (int16_t)weft_clip((int64_t)round(f(to) * up), INT16_MIN, INT16_MAX);
+}
+
 /* x is Q9.7 from the table's middle; rounded linear interpolation. */
 static int16_t look_up(const int16_t table[STEPS + 1], int64_t x)
 {
@@ -47,6 +68,7 @@ static int16_t look_up(const int16_t table[STEPS + 1], int64_t x)
 
 static float exp_32(float v) { return (float)exp((double)v); }
 static float reciprocal(float v) { return 1.0f / (1.0f + v); }
+static double reciprocal_wide(double v) { return 1.0 / (1.0 + v); }
 
 struct tables {
 	int16_t exp[STEPS + 1], reciprocal[STEPS + 1];
@@ -89,17 +111,23 @@ int weft_tfl_softmax16(const struct weft_call *c)
 	const weft_tensor *x = c->x[0], *y = c->y[0];
 	const int64_t n = x->dim[x->rank - 1], total = weft_tensor_elements(x);
 	const double real = (double)(a->x_scale * a->beta) / (10.0 / 65535.0);
-	struct tables t;
-	int shift;
+	struct tables t = { .multiplier = 0 };
+	int shift = 0;
 
-	if (!(real > ldexp(1.0, -31) && real < ldexp(1.0, 31)))
+	if (!(real >= 0 && real < ldexp(1.0, 31)))
 		return weft_call_fail(c, -EINVAL, "beta %g * scale %g out of range", (double)a->beta,
 		                      (double)a->x_scale);
-	weft_quantize_multiplier(real, &t.multiplier, &shift);
+	if (real >= ldexp(1.0, -32))    /* below, the factor is 0 */
+		weft_quantize_multiplier(real, &t.multiplier, &shift);
 	t.left = shift > 0 ? shift : 0;
 	t.right = shift < 0 ? -shift : 0;
-	fill(t.exp, exp_32, -10.0f, 0.0f);
-	fill(t.reciprocal, reciprocal, 0.0f, 1.0f);
+	if (a->wide) {
+		fill_wide(t.exp, exp, 10.0 / 65535.0 * -65535.0, 0.0);
+		fill_wide(t.reciprocal, reciprocal_wide, 0.0, 1.0 / 65535.0 * 65535.0);
+	} else {
+		fill(t.exp, exp_32, -10.0f, 0.0f);
+		fill(t.reciprocal, reciprocal, 0.0f, 1.0f);
+	}
 	for (int64_t i = 0; i < total; i += n)
 		one_row(&t, (const int16_t *)x->data + i, (int16_t *)y->data + i, n);
 	return 0;

@@ -11,6 +11,7 @@ static const struct attr_saved conv2d_saved[] = {
 	{ offsetof(weft_attr, conv.acc), ATTR_I32, 1 },
 	{ offsetof(weft_attr, conv.local_bound), ATTR_BOOL, 1 },
 	{ offsetof(weft_attr, conv.log2_scale), ATTR_I32, 1 },
+	{ offsetof(weft_attr, conv.chain), ATTR_BOOL, 1 },
 };
 
 static const struct attr_limit conv2d_limit[] = {
@@ -44,6 +45,7 @@ static const struct attr_saved transpose_conv2d_saved[] = {
 	{ offsetof(weft_attr, conv.acc), ATTR_I32, 1 },
 	{ offsetof(weft_attr, conv.local_bound), ATTR_BOOL, 1 },
 	{ offsetof(weft_attr, conv.log2_scale), ATTR_I32, 1 },
+	{ offsetof(weft_attr, conv.chain), ATTR_BOOL, 1 },
 };
 
 static const struct attr_zero_point transpose_conv2d_zero_point[] = {
@@ -73,6 +75,7 @@ static const struct attr_saved popxl_conv_pow2scaled_saved[] = {
 	{ offsetof(weft_attr, conv.acc), ATTR_I32, 1 },
 	{ offsetof(weft_attr, conv.local_bound), ATTR_BOOL, 1 },
 	{ offsetof(weft_attr, conv.log2_scale), ATTR_I32, 1 },
+	{ offsetof(weft_attr, conv.chain), ATTR_BOOL, 1 },
 };
 
 static const struct attr_limit popxl_conv_pow2scaled_limit[] = {
@@ -186,6 +189,7 @@ static const struct attr_tosa_field rfft2d_tosa_field[] = {
 static const struct attr_saved argmax_saved[] = {
 	{ offsetof(weft_attr, axis.axis), ATTR_I32, 1 },
 	{ offsetof(weft_attr, axis.nan), ATTR_I32, 1 },
+	{ offsetof(weft_attr, axis.chain), ATTR_BOOL, 1 },
 };
 
 static const struct attr_limit argmax_limit[] = {
@@ -200,6 +204,7 @@ static const struct attr_tosa_field argmax_tosa_field[] = {
 static const struct attr_saved reduce_all_saved[] = {
 	{ offsetof(weft_attr, axis.axis), ATTR_I32, 1 },
 	{ offsetof(weft_attr, axis.nan), ATTR_I32, 1 },
+	{ offsetof(weft_attr, axis.chain), ATTR_BOOL, 1 },
 };
 
 static const struct attr_limit reduce_all_limit[] = {
@@ -287,6 +292,7 @@ static const struct attr_saved matmul_saved[] = {
 	{ offsetof(weft_attr, matmul.a_zp), ATTR_I32, 1 },
 	{ offsetof(weft_attr, matmul.b_zp), ATTR_I32, 1 },
 	{ offsetof(weft_attr, matmul.log2_scale), ATTR_I32, 1 },
+	{ offsetof(weft_attr, matmul.chain), ATTR_BOOL, 1 },
 };
 
 static const struct attr_zero_point matmul_zero_point[] = {
@@ -393,6 +399,38 @@ static const struct attr_saved variable_read_saved[] = {
 static const struct attr_saved tfl_softmax_saved[] = {
 	{ offsetof(weft_attr, tfl_softmax.x_scale), ATTR_F32, 1 },
 	{ offsetof(weft_attr, tfl_softmax.beta), ATTR_F32, 1 },
+	{ offsetof(weft_attr, tfl_softmax.wide), ATTR_BOOL, 1 },
+};
+
+static const struct attr_saved tfl_function_saved[] = {
+	{ offsetof(weft_attr, tfl_function.function), ATTR_I32, 1 },
+};
+
+static const struct attr_limit tfl_function_limit[] = {
+	{ "function", offsetof(weft_attr, tfl_function.function), ATTR_I32, 1, 4, 0, 7 },
+};
+
+static const struct attr_saved tfl_hybrid_saved[] = {
+	{ offsetof(weft_attr, tfl_hybrid.symmetric), ATTR_BOOL, 1 },
+};
+
+static const struct attr_saved tfl_quotient_saved[] = {
+	{ offsetof(weft_attr, tfl_quotient.a_zp), ATTR_I32, 1 },
+	{ offsetof(weft_attr, tfl_quotient.b_zp), ATTR_I32, 1 },
+	{ offsetof(weft_attr, tfl_quotient.y_zp), ATTR_I32, 1 },
+	{ offsetof(weft_attr, tfl_quotient.multiplier), ATTR_I32, 1 },
+	{ offsetof(weft_attr, tfl_quotient.shift), ATTR_I32, 1 },
+};
+
+static const struct attr_limit tfl_quotient_limit[] = {
+	{ "multiplier", offsetof(weft_attr, tfl_quotient.multiplier), ATTR_I32, 1, 4, 0, INT64_MAX },
+	{ "shift", offsetof(weft_attr, tfl_quotient.shift), ATTR_I32, 1, 4, -31, 30 },
+};
+
+static const struct attr_zero_point tfl_quotient_zero_point[] = {
+	{ "operand 0", offsetof(weft_attr, tfl_quotient.a_zp), ATTR_NONE, 0 },
+	{ "operand 1", offsetof(weft_attr, tfl_quotient.b_zp), ATTR_NONE, 1 },
+	{ "result", offsetof(weft_attr, tfl_quotient.y_zp), ATTR_NONE, ATTR_RESULT },
 };
 
 static const struct attr_saved tfl_log_softmax_saved[] = {
@@ -599,6 +637,9 @@ const struct attr_op attr_ops[WEFT_N_OPS] = {
 	[WEFT_OP_VARIABLE_READ] = { ROWS(saved, variable_read_saved) },
 	[WEFT_OP_VARIABLE_WRITE] = { ROWS(saved, variable_read_saved) },
 	[WEFT_OP_TFL_SOFTMAX] = { ROWS(saved, tfl_softmax_saved) },
+	[WEFT_OP_TFL_FUNCTION] = { ROWS(saved, tfl_function_saved), ROWS(limit, tfl_function_limit) },
+	[WEFT_OP_TFL_HYBRID] = { ROWS(saved, tfl_hybrid_saved) },
+	[WEFT_OP_TFL_QUOTIENT] = { ROWS(saved, tfl_quotient_saved), ROWS(limit, tfl_quotient_limit), ROWS(zero_point, tfl_quotient_zero_point) },
 	[WEFT_OP_TFL_LOG_SOFTMAX] = { ROWS(saved, tfl_log_softmax_saved) },
 	[WEFT_OP_TFL_L2_NORMALIZATION] = { ROWS(saved, tfl_l2_normalization_saved), ROWS(zero_point, tfl_l2_normalization_zero_point) },
 	[WEFT_OP_TFL_RESIZE_BILINEAR] = { ROWS(saved, tfl_resize_bilinear_saved) },
@@ -607,6 +648,7 @@ const struct attr_op attr_ops[WEFT_N_OPS] = {
 	[WEFT_OP_TFL_TANH] = { ROWS(saved, tfl_tanh_saved), ROWS(zero_point, tfl_tanh_zero_point) },
 	[WEFT_OP_TFL_DEQUANTIZE] = { ROWS(saved, tfl_tanh_saved), ROWS(zero_point, tfl_tanh_zero_point) },
 	[WEFT_OP_TFL_QUANTIZE] = { ROWS(saved, tfl_quantize_saved), ROWS(zero_point, tfl_quantize_zero_point) },
+	[WEFT_OP_TFL_REQUANTIZE] = { ROWS(saved, tfl_quantize_saved), ROWS(zero_point, tfl_quantize_zero_point) },
 	[WEFT_OP_ONNX_REQUANT] = { ROWS(saved, onnx_requant_saved) },
 	[WEFT_OP_ONNX_QUANTIZE] = { ROWS(saved, onnx_requant_saved) },
 	[WEFT_OP_ONNX_FAKE_CONVERT] = { ROWS(saved, onnx_requant_saved) },

@@ -27,6 +27,7 @@
 #include <weft/api.h>
 #include <weft/dev.h>
 #include <weft/op.h>
+#include <weft/runtime.h>
 #include <weft/tensor.h>
 
 #ifdef __cplusplus
@@ -83,6 +84,8 @@ struct weft_load_options {
 	 */
 	const struct weft_bound *given;
 	int n_given;
+	/* .tflite: whose bits; of a .weft file, which stores them: refuse another. */
+	enum weft_runtime runtime;
 	uint64_t reserved[2];      /* zero */
 };
 
@@ -103,6 +106,9 @@ struct weft_port {
 	double scale;
 	int64_t zp;
 };
+
+/** Whose bits it gives; WEFT_RUNTIME_ANY: it does not come from .tflite. */
+WEFT_API enum weft_runtime weft_net_runtime(const weft_net *net);
 
 WEFT_API int weft_net_n_inputs(const weft_net *net);
 WEFT_API int weft_net_n_outputs(const weft_net *net);
@@ -200,6 +206,7 @@ struct weft_session_options {
 	const char *profile;       /* trace of the run (Trace Event Format: Perfetto), or NULL; not golden */
 	uint64_t profile_grain;    /* states shorter than so many cycles share a slice; 0: as the run's length wants */
 	unsigned threads;          /* to compile with, at most; 0: one */
+	enum weft_runtime runtime; /* refuse a network that gives another one's bits; ANY: whichever */
 	uint64_t reserved[3];      /* zero */
 };
 

@@ -101,13 +101,14 @@ static void load_options(void **state)
 	for (int i = 0; i < 6; i++) {
 		const char *name = commands[i];
 		const bool writes = i == 2 || i == 5;
-		int status = run_line(text, sizeof(text), "%s " MODEL " --backbone --level 8K --requant rescale --bind " INPUT "=1x8x8x1 %s%s", name,
+		int status = run_line(text, sizeof(text), "%s " MODEL " --backbone --runtime tflm --level 8K --requant rescale --bind " INPUT "=1x8x8x1 %s%s", name,
 		                      writes ? "-o " : "", writes ? "/dev/null" : "");
 		if (status)
 			fail_msg("weft %s: exit status %d: %s", name, status, text);
 		assert_int_equal(run_line(text, sizeof(text), "%s --help", name), 0);
 		assert_non_null(strstr(text, "--backbone"));
 		assert_non_null(strstr(text, "--bind"));
+		assert_non_null(strstr(text, "--runtime"));
 	}
 }
 

@@ -118,7 +118,9 @@ static void one_mode(const struct mode *m, enum weft_device device, int n_images
 
 	o.device = device;
 	o.check = device == WEFT_DEVICE_RTL;
-	if (weft_net_load_file(m->file, &net, msg) || weft_session_open(net, &o, &s, msg))
+	struct weft_load_options how = weft_load_options_default();
+	how.runtime = WEFT_RUNTIME_TFLITE_2_14;    /* whose rule for int16 sums tools/train/int16_net.py follows */
+	if (weft_net_load_file_with(m->file, &how, &net, msg) || weft_session_open(net, &o, &s, msg))
 		fail_msg("%s: %s", m->file, msg);
 	assert_int_equal(weft_net_input(net, 0, &p), 0);
 	assert_int_equal(p.dtype, m->x);

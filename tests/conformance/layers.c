@@ -57,7 +57,8 @@ static void import(struct network *n)
 
 	snprintf(path, sizeof path, "%s/%s", test_data(), cJSON_GetObjectItem(n->io, "model")->valuestring);
 	void *file = load(path, &bytes);
-	if (weft_import_tflite(file, bytes, n->id, &n->g, msg))
+	const struct weft_tflite_options o = { .runtime = WEFT_RUNTIME_TFLM };    /* whose outputs are stored */
+	if (weft_import_tflite_with(file, bytes, n->id, &o, &n->g, msg))
 		fail_msg("%s: %s", n->id, msg);
 	free(file);
 }

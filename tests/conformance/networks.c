@@ -85,7 +85,9 @@ static void open_foreign(struct network *n)
 	char path[1200], msg[WEFT_MSG_LEN] = "";
 
 	snprintf(path, sizeof(path), "%s/%s", test_data(), cJSON_GetObjectItem(n->io, "model")->valuestring);
-	if (weft_net_load_file(path, &n->net, msg))
+	struct weft_load_options o = weft_load_options_default();
+	o.runtime = WEFT_RUNTIME_TFLM;    /* whose outputs are stored */
+	if (weft_net_load_file_with(path, &o, &n->net, msg))
 		fail_msg("%s", msg);
 	load_ports(n, false);
 	load_ports(n, true);

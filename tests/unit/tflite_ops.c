@@ -460,7 +460,7 @@ static void elementwise(void **state)
 			for (int k = 0; k < 2; k++)
 				v[k] = at(&x[k], spread(&x[k], &y, j)) - x[k].q.zp;
 			if (mul) {
-				sum = scaled(v[0] * v[1], quantize_multiplier((double)x[0].q.scale * (double)x[1].q.scale / (double)yq.scale));
+				sum = scaled(v[0] * v[1], quantize_multiplier((double)(x[0].q.scale * x[1].q.scale / yq.scale)));
 			} else {
 				for (int k = 0; k < 2; k++)
 					v[k] = scaled(v[k] * (1 << 20), quantize_multiplier((double)x[k].q.scale / (2 * top)));
@@ -688,8 +688,8 @@ static void expect_factor(const weft_graph *g, int k, int32_t m, int shift)
 static void product_precision(void **state)
 {
 	static const struct { int code; bool u8, narrow; } cases[] = {
-		{ TFL_CONV_2D, false, false }, { TFL_CONV_2D, true, true }, { TFL_FULLY_CONNECTED, false, true },
-		{ TFL_FULLY_CONNECTED, true, true },
+		{ TFL_CONV_2D, false, false }, { TFL_CONV_2D, true, true }, { TFL_FULLY_CONNECTED, false, false },
+		{ TFL_FULLY_CONNECTED, true, false },
 	};
 	const float xs = 0.7f, ws = 0.3f, ys = 0.9f;
 
@@ -831,8 +831,8 @@ static void odd_graphs_bad(void **state)
 
 	*b = *good;
 	b->tensor[mid].type = b->tensor[iy].type = b->tensor[ix].type = TFL_FLOAT32;
-	b->op[0].code = TFL_LEAKY_RELU;
-	assert_null(import(b, -ENOTSUP, "operator 0 LEAKY_RELU: tensor 1 is float32: only int8, uint8 and int16 here; "
+	b->op[0].code = TFL_CODE_RELU_0_TO_1;
+	assert_null(import(b, -ENOTSUP, "operator 0 RELU_0_TO_1: tensor 1 is float32: only int8, uint8 and int16 here; "
 	                                "quantise the network first"));
 	free(x.p);
 	free(good);

@@ -75,6 +75,8 @@ static int show(const struct args *a, const weft_net *net)
 	for (int i = 0; !err && i < weft_net_n_outputs(net); i++)
 		if (!weft_net_output(net, i, &p))
 			print_port("output", i, &p);
+	if (!err && weft_net_runtime(net))
+		printf("bits of %s\n", weft_runtime_name(weft_net_runtime(net)));
 	if (!err) {
 		print_plan(&a->o, r);
 		weft_report_free(r);

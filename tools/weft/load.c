@@ -41,6 +41,12 @@ static int take_level(struct load_args *a, const char *v)
 	return 0;
 }
 
+static int take_runtime(struct load_args *a, const char *v)
+{
+	a->o.runtime = weft_runtime_named(v);
+	return a->o.runtime ? 0 : fail(-1, "--runtime: \"%s\" is not litert-2.3, tflite-2.14 or tflm", v);
+}
+
 static int take_bind(struct load_args *a, const char *v)
 {
 	const char *eq = strchr(v, '=');
@@ -65,6 +71,7 @@ int take_load(struct load_args *a, int option, const char *v)
 	case LOAD_REQUANT: return take_requant(a, v);
 	case LOAD_BIND:    return take_bind(a, v);
 	case LOAD_LEVEL:   return take_level(a, v);
+	case LOAD_RUNTIME: return take_runtime(a, v);
 	default:           a->o.backbone = true; return 0;
 	}
 }

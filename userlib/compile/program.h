@@ -31,7 +31,7 @@
 extern "C" {
 #endif
 
-#define WEFT_PROGRAM_VERSION 7
+#define WEFT_PROGRAM_VERSION 8
 #define WEFT_N_MEMORIES 2
 
 enum weft_place {

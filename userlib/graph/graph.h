@@ -13,6 +13,7 @@
 #define WEFT_GRAPH_H
 
 #include <weft/op.h>
+#include <weft/runtime.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -61,6 +62,7 @@ struct weft_gvar {             /* a value that outlives a run */
  */
 typedef struct weft_graph {
 	char *name;                /* the model's, for people */
+	enum weft_runtime runtime; /* whose bits it gives; ANY: it does not come from .tflite */
 	struct weft_gtensor *tensors; int n_tensors, cap_tensors;
 	struct weft_gop *ops;         int n_ops, cap_ops;
 	struct weft_gsrc *srcs;       int n_srcs, cap_srcs;

@@ -235,10 +235,23 @@ static void variables(struct io *io, weft_graph *g)
 		variable(io, g, i);
 }
 
+/* Whose bits the network gives. */
+static void runtime(struct io *io, weft_graph *g)
+{
+	int32_t v = (int32_t)g->runtime;
+
+	io_i32(io, &v);
+	if (v < 0 || v >= WEFT_N_RUNTIMES)
+		io_fail(io, "a runtime that is not known");
+	else
+		g->runtime = (enum weft_runtime)v;
+}
+
 static void body(struct io *io, weft_graph *g)
 {
 	int n = g->n_tensors;
 
+	runtime(io, g);
 	variables(io, g);
 	sources(io, g);
 	io_count(io, &n, TENSOR_MIN);

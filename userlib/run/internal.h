@@ -90,6 +90,11 @@ struct weft_session {
 	char *error;               /* msg of the run under way */
 };
 
+/* ---- net.c ---- */
+
+/** Does a network that gives the bits of one runtime serve for another? If not, msg says so. */
+bool weft_runtime_fits(enum weft_runtime is, enum weft_runtime want, char *msg);
+
 /* ---- session.c, for segments ---- */
 
 int weft_session_prepare(weft_session *s, const weft_tensor *inputs);

@@ -53,7 +53,7 @@ static int import_open(const void *data, size_t len, const char *name, const str
 		.requant = o->requant_rescale ? WEFT_ONNX_REQUANT_RESCALE : o->requant_runtime ? WEFT_ONNX_REQUANT_RUNTIME : WEFT_ONNX_REQUANT_EXACT,
 		.folder = o->folder, .bound = bound, .n_bound = o->n_bound, .given = given, .n_given = o->n_given,
 	};
-	struct weft_tflite_options t = { .backbone = o->backbone, .bound = bound, .n_bound = o->n_bound };
+	struct weft_tflite_options t = { .backbone = o->backbone, .runtime = o->runtime, .bound = bound, .n_bound = o->n_bound };
 
 	if (!bound) {
 		snprintf(msg, WEFT_MSG_LEN, "out of memory");
@@ -68,6 +68,16 @@ static int import_open(const void *data, size_t len, const char *name, const str
 	return err;
 }
 
+/* What was compiled for one runtime does not give the bits of another. */
+static int check_runtime(weft_net *n, enum weft_runtime want, char *msg)
+{
+	if (weft_runtime_fits(n->g->runtime, want, msg))
+		return 0;
+	weft_program_free(n->loaded);
+	n->loaded = NULL;
+	return -EINVAL;
+}
+
 /* Reads a network of any format: a program, a .tosa file, or one that has to be lowered. */
 static int import(const void *data, size_t len, const char *name, const struct weft_load_options *o, weft_net *n, char *msg)
 {
@@ -79,7 +89,7 @@ static int import(const void *data, size_t len, const char *name, const struct w
 	if (weft_program_is(data, len)) {
 		int err = weft_program_parse(data, len, &n->loaded, msg);
 		n->g = err ? NULL : n->loaded->graph;
-		return err;
+		return err ? err : check_runtime(n, o->runtime, msg);
 	}
 	if (weft_tosa_is(data, len)) {
 		int err = weft_import_tosa(data, len, name, &n->graph, msg);
@@ -157,6 +167,20 @@ void weft_net_free(weft_net *net)
 	weft_program_free(net->loaded);
 	weft_graph_free(net->graph);
 	free(net);
+}
+
+enum weft_runtime weft_net_runtime(const weft_net *net)
+{
+	return net->g->runtime;
+}
+
+bool weft_runtime_fits(enum weft_runtime is, enum weft_runtime want, char *msg)
+{
+	if (want == WEFT_RUNTIME_ANY || is == WEFT_RUNTIME_ANY || is == want)
+		return true;
+	snprintf(msg, WEFT_MSG_LEN, "the network gives the bits of %s, not of %s; import the model again with --runtime %s",
+	         weft_runtime_name(is), weft_runtime_name(want), weft_runtime_name(want));
+	return false;
 }
 
 int weft_net_n_inputs(const weft_net *net)

@@ -110,6 +110,8 @@ int weft_session_open(const weft_net *net, const struct weft_session_options *o,
 		snprintf(msg, WEFT_MSG_LEN, "configuration \"%.40s\" is not known; " WEFT_CONFIG_NAMES, config);
 		err = -ENOENT;
 	}
+	if (!err && !weft_runtime_fits(net->g->runtime, o->runtime, msg))
+		err = -EINVAL;
 	if (!err && ((err = weft_vars_init(&s->vars, net->g)) || (err = weft_vars_init(&s->host_vars, net->g))))
 		snprintf(msg, WEFT_MSG_LEN, "out of memory");
 	if (!err)

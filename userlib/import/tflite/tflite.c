@@ -381,10 +381,13 @@ int weft_import_tflite_with(const void *data, size_t len, const char *name, cons
 		return err;
 	struct tfl_lower l = { .m = &m, .tensors = m.tensors, .msg = msg, .room = ROOM_FIXED + ROOM_FACTOR * (int64_t)len,
 	                       .activations = MAX_DECLARED, .o = o ? *o : none, .g = weft_graph_new(name) };
+	if (!l.o.runtime)
+		l.o.runtime = WEFT_RUNTIME_LITERT_2_3;
 	if (!l.g) {
 		snprintf(msg, WEFT_MSG, "out of memory");
 		err = -ENOMEM;
 	} else {
+		l.g->runtime = l.o.runtime;
 		err = import(&l);
 	}
 	if (err)

@@ -41,6 +41,7 @@ struct weft_tflite_options {
 	 * operands are the outputs. It stays among the sources, with no result.
 	 */
 	bool backbone;
+	enum weft_runtime runtime; /* whose bits; ANY: the newest */
 	/* Shapes of inputs that the file leaves open (shape_signature -1); else the file's shape holds. */
 	const struct weft_import_bound *bound;
 	int n_bound;

@@ -157,6 +157,14 @@ int tfl_lower_sub(struct tfl_lower *l)
 	return add_or_sub(l, WEFT_OP_SUB, activation, powers);
 }
 
+/* The factor of a product; TensorFlow Lite takes it in float32, its version for microcontrollers in float64. */
+static double product_factor(const struct tfl_lower *l, const struct pair *p)
+{
+	if (tfl_is_micro(l))
+		return (double)p->q[0].scale * (double)p->q[1].scale / (double)p->y.scale;
+	return (double)(p->q[0].scale * p->q[1].scale / p->y.scale);
+}
+
 int tfl_lower_mul(struct tfl_lower *l)
 {
 	struct pair p;
@@ -169,7 +177,7 @@ int tfl_lower_mul(struct tfl_lower *l)
 	if (l->y.dtype == WEFT_INT32)
 		return plain(l, WEFT_OP_MUL, p.activation);
 	if ((err = operands(l, &p)) ||
-	    (err = tfl_factor(l, (double)p.q[0].scale * (double)p.q[1].scale / (double)p.y.scale, &f)))
+	    (err = tfl_factor(l, product_factor(l, &p), &f)))
 		return err;
 	for (int k = 0; k < 2; k++)
 		if ((wide[k] = tfl_widen(l, p.x[k], p.q[k].zp, 0)) < 0)

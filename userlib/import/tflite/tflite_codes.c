@@ -111,6 +111,11 @@ static int looked_up(struct tfl_lower *l, int root, const float *v)
 	return y < 0 ? y : tfl_step(l, WEFT_OP_RESHAPE, NULL, &y, 1, WEFT_FP32, t.rank, t.dim, true);
 }
 
+bool tfl_codes_followed(const struct tfl_lower *l, int x)
+{
+	return find(l, x) != NULL;
+}
+
 /* No operator of the graph gives these bits. */
 int tfl_codes_only(struct tfl_lower *l, float (*f)(float), int x)
 {

@@ -8,6 +8,7 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "tflite_lower.h"
 
@@ -20,6 +21,7 @@ struct conv {
 	struct tfl_weights w;
 	weft_dtype acc;
 	bool narrow;                           /* sums of 32 bits though acc has 48 */
+	bool real;                             /* float32 */
 };
 
 /* 4-D operands: x in the graph, w as the file has it. */
@@ -28,20 +30,21 @@ static int operands(struct tfl_lower *l, struct conv *c, int *x, weft_tensor *w)
 	int i_w;
 	int err;
 
-	if ((err = tfl_need_result(l, TFL_Q8_16, &c->y)))
+	c->real = tfl_is_float(l, 0);
+	if (!c->real && (err = tfl_need_result(l, TFL_Q8_16, &c->y)))
 		return err;
-	*x = tfl_quant_value(l, 0, TFL_Q8_16, &c->x);
+	*x = c->real ? tfl_value(l, 0) : tfl_quant_value(l, 0, TFL_Q8_16, &c->x);
 	if (*x < 0)
 		return *x;
 	if (c->x.t != c->y.t)
 		return tfl_fail(l, -ENOTSUP, "%s into %s", weft_dtype_name(c->x.t), weft_dtype_name(c->y.t));
-	c->acc = c->x.t == WEFT_INT16 ? WEFT_INT48 : WEFT_INT32;
+	c->acc = c->real ? WEFT_FP32 : c->x.t == WEFT_INT16 ? WEFT_INT48 : WEFT_INT32;
 	i_w = tfl_operand(l, 1);
 	if (i_w < 0 || (err = tfl_shape(l, i_w, w)))
 		return i_w < 0 ? i_w : err;
 	if (l->g->tensors[*x].t.rank != 4 || w->rank != 4 || l->y.rank != 4)
 		return tfl_fail(l, -EINVAL, "ranks %d, %d and %d, not 4", l->g->tensors[*x].t.rank, w->rank, l->y.rank);
-	if (w->dtype != WEFT_INT8 && (w->dtype != WEFT_INT4 || c->x.t == WEFT_INT16))
+	if (!c->real && w->dtype != WEFT_INT8 && (w->dtype != WEFT_INT4 || c->x.t == WEFT_INT16))
 		return tfl_fail(l, -ENOTSUP, "weights are %s, not int8", weft_dtype_name(w->dtype));
 	c->kernel[0] = w->dim[1];
 	c->kernel[1] = w->dim[2];
@@ -133,13 +136,14 @@ static int depthwise_order(struct tfl_lower *l, int w, int64_t channels)
 {
 	weft_tensor t = l->g->tensors[w].t;
 	int64_t oc = t.dim[0], taps = t.dim[1] * t.dim[2];
-	int8_t *data = tfl_alloc(l, oc * taps, 1);
+	const size_t elem = weft_dtype_bytes(t.dtype);
+	uint8_t *data = tfl_alloc(l, oc * taps, elem);
 
 	if (!data)
 		return l->err;
 	for (int64_t o = 0; o < oc; o++)
 		for (int64_t k = 0; k < taps; k++)
-			data[k * oc + o] = ((const int8_t *)t.data)[o * taps + k];
+			memcpy(data + (size_t)(k * oc + o) * elem, (const uint8_t *)t.data + (size_t)(o * taps + k) * elem, elem);
 	return tfl_data(l, "weights", t.dtype, 4, (int64_t[]){ t.dim[1], t.dim[2], channels, oc / channels }, data);
 }
 
@@ -152,6 +156,34 @@ static int conv_operator(struct tfl_lower *l, const struct conv *c, weft_opcode 
 	if (y >= 0 && c->narrow)
 		y = tfl_narrow(l, y);
 	return y < 0 ? y : tfl_requantise(l, y, c->w.n, c->w.f, c->activation, true);
+}
+
+/* Of float32; w in the operator's order. Hybrid ones quantise each image, symmetrically where there is but one scale. */
+static int real_operator(struct tfl_lower *l, const struct conv *c, weft_opcode op, int x, int w, int64_t oc)
+{
+	const weft_tensor t = l->g->tensors[x].t;
+	struct tfl_real r = { .op = op, .attr = attributes(c), .dim = { t.dim[0], c->window[0].out, c->window[1].out, oc },
+	                      .rows = t.dim[0], .columns = oc, .k_bias = 2,
+	                      .symmetric = op == WEFT_OP_CONV2D && tfl_file_tensor(l, tfl_operand(l, 1))->scale.n == 1 };
+
+	r.dense = r.symmetric;
+
+	return tfl_real_result(l, tfl_real_product(l, &r, x, w), c->activation);
+}
+
+static int real_conv(struct tfl_lower *l, const struct conv *c, int x, const weft_tensor *w)
+{
+	int64_t ic = l->g->tensors[x].t.dim[3], oc = w->dim[0];
+	int iw = tfl_const_as(l, 1, 4, w->dim);
+
+	if (iw < 0 || (x = tfl_trim(l, x, c->window)) < 0)
+		return iw < 0 ? iw : x;
+	if (w->dim[3] == ic)
+		return real_operator(l, c, WEFT_OP_CONV2D, x, iw, oc);
+	if (w->dim[3] != 1)
+		return tfl_fail(l, -ENOTSUP, "groups of %lld channels in float32", (long long)w->dim[3]);
+	int dw = depthwise_order(l, iw, ic);
+	return dw < 0 ? dw : real_operator(l, c, WEFT_OP_DEPTHWISE_CONV2D, x, dw, oc);
 }
 
 int tfl_lower_conv(struct tfl_lower *l)
@@ -172,6 +204,8 @@ int tfl_lower_conv(struct tfl_lower *l)
 	if (ic % w.dim[3] || oc % (ic / w.dim[3]))
 		return tfl_fail(l, -EINVAL, "%lld input channels, %lld weight channels, %lld outputs", (long long)ic,
 		                (long long)w.dim[3], (long long)oc);
+	if (c.real)
+		return real_conv(l, &c, x, &w);
 	if ((err = tfl_weight_factors(l, 0, oc, c.x.scale, c.y.scale, false, &c.w)))
 		return err;
 	int iw = tfl_const_as(l, 1, 4, w.dim);
@@ -208,6 +242,11 @@ int tfl_lower_depthwise(struct tfl_lower *l)
 	if (w.dim[0] != 1 || oc % ic || (multiplier && multiplier != oc / ic))
 		return tfl_fail(l, -EINVAL, "weights %lldx..x%lld for %lld channels with multiplier %d", (long long)w.dim[0],
 		                (long long)oc, (long long)ic, multiplier);
+	if (c.real) {
+		int dw = tfl_const_as(l, 1, 4, (int64_t[]){ w.dim[1], w.dim[2], ic, oc / ic });
+		x = dw < 0 ? dw : tfl_trim(l, x, c.window);
+		return x < 0 ? x : real_operator(l, &c, WEFT_OP_DEPTHWISE_CONV2D, x, dw, oc);
+	}
 	if ((err = tfl_weight_factors(l, 3, oc, c.x.scale, c.y.scale, false, &c.w)))
 		return err;
 	int iw = tfl_const_as(l, 1, 4, (int64_t[]){ w.dim[1], w.dim[2], ic, oc / ic });

@@ -10,13 +10,68 @@
 
 #include "tflite_lower.h"
 
-static int dense(struct tfl_lower *l, int x, const weft_tensor *w, const struct tfl_quant *xq, const struct tfl_weights *wq,
-                 int activation)
+/* What one dense operator is made of. */
+struct dense {
+	weft_tensor w;
+	struct tfl_quant x, y;
+	struct tfl_weights f;
+	int activation;
+};
+
+/* The least and the greatest sum of a row of weights, bias included; those of 32 bits may wrap. */
+static void row_sums(const struct dense *d, const int8_t *w, int64_t bias, bool narrow, int64_t *from, int64_t *to)
 {
+	const int64_t low = tfl_type_min(d->x.t) - d->x.zp, high = -1 - tfl_type_min(d->x.t) - d->x.zp;
+
+	*from = *to = bias;
+	for (int64_t k = 0; k < d->w.dim[1]; k++) {
+		const int64_t v = w[k] - d->f.zp;
+		*from += v > 0 ? v * low : v * high;
+		*to += v > 0 ? v * high : v * low;
+	}
+	if (narrow && (*from < INT32_MIN || *to > INT32_MAX)) {
+		*from = INT32_MIN;
+		*to = INT32_MAX;
+	}
+}
+
+static int64_t bias_of(const weft_tensor *b, int64_t c)
+{
+	const int64_t i = weft_tensor_elements(b) > 1 ? c : 0;
+
+	return b->dtype == WEFT_INT48 ? ((const int64_t *)b->data)[i] : ((const int32_t *)b->data)[i];
+}
+
+/* LiteRT's rule: the scale in float64, one rounding. */
+static int exactly(struct tfl_lower *l, const struct dense *d, int y, int w, int b, bool narrow, bool last)
+{
+	const struct tfl_tensor *ft = tfl_file_tensor(l, tfl_operand(l, 1));
+	const int64_t oc = d->w.dim[0];
+	float *scale = tfl_alloc(l, d->f.n, sizeof *scale);
+	int64_t *from = scale ? tfl_alloc(l, 2 * oc, sizeof *from) : NULL;
+	int r = l->err;
+
+	for (int64_t c = 0; from && c < oc; c++)
+		row_sums(d, (const int8_t *)l->g->tensors[w].t.data + c * d->w.dim[1], bias_of(&l->g->tensors[b].t, c), narrow,
+		         &from[c], &from[oc + c]);
+	for (int64_t c = 0; from && c < d->f.n; c++)
+		scale[c] = fb_f32_at(&l->m->b, &ft->scale, (uint32_t)c);
+	if (from) {
+		struct tfl_exact e = { .x_scale = d->x.scale, .w_scale = scale, .n = d->f.n, .channels = oc, .from = from, .to = from + oc };
+		r = tfl_requantise_exact(l, y, &e, d->activation, last);
+	}
+	free(scale);
+	free(from);
+	return r;
+}
+
+static int dense(struct tfl_lower *l, const struct dense *d, int x)
+{
+	const weft_tensor *w = &d->w;
 	int64_t m = weft_tensor_elements(&l->g->tensors[x].t) / w->dim[1];
 	int64_t dim[4] = { m, 1, 1, w->dim[0] };
-	weft_dtype acc = xq->t == WEFT_INT16 ? WEFT_INT48 : WEFT_INT32;
-	weft_attr conv = { .conv = { .stride = { 1, 1 }, .dilation = { 1, 1 }, .x_zp = xq->zp, .w_zp = wq->zp, .acc = acc } };
+	weft_dtype acc = d->x.t == WEFT_INT16 ? WEFT_INT48 : WEFT_INT32;
+	weft_attr conv = { .conv = { .stride = { 1, 1 }, .dilation = { 1, 1 }, .x_zp = d->x.zp, .w_zp = d->f.zp, .acc = acc } };
 	bool flat = l->y.rank == 4 && l->y.dim[0] == m && l->y.dim[3] == dim[3];
 	bool narrow;
 	int iw, ib, y;
@@ -31,38 +86,65 @@ static int dense(struct tfl_lower *l, int x, const weft_tensor *w, const struct 
 		return y;
 	if (narrow && (y = tfl_narrow(l, y)) < 0)
 		return y;
-	y = tfl_requantise(l, y, wq->n, wq->f, activation, flat);
+	if (tfl_is_litert(l))
+		y = exactly(l, d, y, iw, ib, narrow || acc == WEFT_INT32, flat);
+	else
+		y = tfl_requantise(l, y, d->f.n, d->f.f, d->activation, flat);
 	return y < 0 || flat ? y : tfl_step(l, WEFT_OP_RESHAPE, NULL, &y, 1, l->y.dtype, l->y.rank, l->y.dim, true);
+}
+
+/* float32 by float32, or by weights of 8 bits and less. */
+static int real(struct tfl_lower *l, int activation, int asymmetric)
+{
+	weft_attr a = { .conv = { .stride = { 1, 1 }, .dilation = { 1, 1 }, .acc = WEFT_FP32 } };
+	int x = tfl_value(l, 0), i_w = x < 0 ? x : tfl_operand(l, 1), w;
+	weft_tensor t;
+
+	if (i_w < 0 || tfl_shape(l, i_w, &t))
+		return i_w < 0 ? i_w : l->err;
+	int64_t n = weft_tensor_elements(&l->g->tensors[x].t), m = t.rank == 2 ? n / t.dim[1] : 0;
+	if (t.rank != 2 || n % t.dim[1] || m * t.dim[0] != weft_tensor_elements(&l->y))
+		return tfl_fail(l, -EINVAL, "%lld elements by weights of rank %d, %lld x %lld, into %lld", (long long)n, t.rank,
+		                (long long)t.dim[0], (long long)t.dim[1], (long long)weft_tensor_elements(&l->y));
+	struct tfl_real r = { .op = WEFT_OP_CONV2D, .attr = a, .dim = { m, 1, 1, t.dim[0] }, .rows = m, .columns = t.dim[0],
+	                      .symmetric = !asymmetric, .dense = true, .k_bias = 2 };
+	if ((w = tfl_const_as(l, 1, 4, (int64_t[]){ t.dim[0], 1, 1, t.dim[1] })) < 0 ||
+	    (x = tfl_reshape(l, x, 4, (int64_t[]){ m, 1, 1, t.dim[1] })) < 0)
+		return w < 0 ? w : x;
+	return tfl_real_result(l, tfl_real_product(l, &r, x, w), activation);
 }
 
 int tfl_lower_fully_connected(struct tfl_lower *l)
 {
-	struct tfl_quant xq, yq;
-	struct tfl_weights wq;
-	weft_tensor w;
-	int activation, format, x, i_w, err;
+	struct dense d = { .activation = 0 };
+	int format, asymmetric, x, i_w, err;
 
-	if ((err = tfl_option(l, OPTIONS_FULLY_CONNECTED, FC_ACTIVATION, 1, 0, &activation)) ||
+	if ((err = tfl_option(l, OPTIONS_FULLY_CONNECTED, FC_ACTIVATION, 1, 0, &d.activation)) ||
 	    (err = tfl_option(l, OPTIONS_FULLY_CONNECTED, FC_FORMAT, 1, 0, &format)) ||
-	    (err = tfl_need_result(l, TFL_Q8_16, &yq)))
+	    (err = tfl_option(l, OPTIONS_FULLY_CONNECTED, FC_ASYMMETRIC, 1, 0, &asymmetric)))
 		return err;
 	if (format)
 		return tfl_fail(l, -ENOTSUP, "weights format %d is not supported", format);
-	if ((x = tfl_quant_value(l, 0, TFL_Q8_16, &xq)) < 0)
-		return x;
-	if (xq.t != yq.t)
-		return tfl_fail(l, -ENOTSUP, "%s into %s", weft_dtype_name(xq.t), weft_dtype_name(yq.t));
-	if ((i_w = tfl_operand(l, 1)) < 0 || (err = tfl_shape(l, i_w, &w)))
-		return i_w < 0 ? i_w : err;
-	if (w.rank != 2 || (w.dtype != WEFT_INT8 && (w.dtype != WEFT_INT4 || xq.t == WEFT_INT16)))
-		return tfl_fail(l, -ENOTSUP, "weights are %s of rank %d, not int8 of rank 2", weft_dtype_name(w.dtype), w.rank);
-	int64_t n = weft_tensor_elements(&l->g->tensors[x].t);
-	if (n % w.dim[1] || n / w.dim[1] * w.dim[0] != weft_tensor_elements(&l->y))
-		return tfl_fail(l, -EINVAL, "%lld elements by weights %lld x %lld into %lld", (long long)n, (long long)w.dim[0],
-		                (long long)w.dim[1], (long long)weft_tensor_elements(&l->y));
-	if ((err = tfl_weight_factors(l, 0, w.dim[0], xq.scale, yq.scale, true, &wq)))
+	if (tfl_is_float(l, 0))
+		return real(l, d.activation, asymmetric);
+	if ((err = tfl_need_result(l, TFL_Q8_16, &d.y)))
 		return err;
-	int y = dense(l, x, &w, &xq, &wq, activation);
-	free(wq.f);
+	if ((x = tfl_quant_value(l, 0, TFL_Q8_16, &d.x)) < 0)
+		return x;
+	if (d.x.t != d.y.t)
+		return tfl_fail(l, -ENOTSUP, "%s into %s", weft_dtype_name(d.x.t), weft_dtype_name(d.y.t));
+	if ((i_w = tfl_operand(l, 1)) < 0 || (err = tfl_shape(l, i_w, &d.w)))
+		return i_w < 0 ? i_w : err;
+	const weft_tensor *w = &d.w;
+	if (w->rank != 2 || (w->dtype != WEFT_INT8 && (w->dtype != WEFT_INT4 || d.x.t == WEFT_INT16)))
+		return tfl_fail(l, -ENOTSUP, "weights are %s of rank %d, not int8 of rank 2", weft_dtype_name(w->dtype), w->rank);
+	int64_t n = weft_tensor_elements(&l->g->tensors[x].t);
+	if (n % w->dim[1] || n / w->dim[1] * w->dim[0] != weft_tensor_elements(&l->y))
+		return tfl_fail(l, -EINVAL, "%lld elements by weights %lld x %lld into %lld", (long long)n, (long long)w->dim[0],
+		                (long long)w->dim[1], (long long)weft_tensor_elements(&l->y));
+	if ((err = tfl_weight_factors(l, 0, w->dim[0], d.x.scale, d.y.scale, true, &d.f)))
+		return err;
+	int y = dense(l, &d, x);
+	free(d.f.f);
 	return y;
 }

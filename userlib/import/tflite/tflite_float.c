@@ -16,20 +16,32 @@ static int need_float(struct tfl_lower *l, int x)
 	return tfl_fail(l, -ENOTSUP, "%s into %s", weft_dtype_name(l->g->tensors[x].t.dtype), weft_dtype_name(l->y.dtype));
 }
 
+/* One of the C library's functions; false: it is none. */
+static bool function(int code, enum weft_tfl_function *f)
+{
+	static const struct { int code; enum weft_tfl_function f; } known[] = {
+		{ TFL_EXP, WEFT_TFL_EXP }, { TFL_LOG, WEFT_TFL_LOG }, { TFL_SIN, WEFT_TFL_SIN }, { TFL_COS, WEFT_TFL_COS },
+		{ TFL_RSQRT, WEFT_TFL_RSQRT }, { TFL_LOGISTIC, WEFT_TFL_LOGISTIC }, { TFL_CODE_TANH, WEFT_TFL_TANH },
+		{ TFL_ELU, WEFT_TFL_ELU },
+	};
+
+	for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+		if (known[i].code == code) {
+			*f = known[i].f;
+			return true;
+		}
+	return false;
+}
+
 static weft_opcode opcode(int code)
 {
 	switch (code) {
 	case TFL_NEG: return WEFT_OP_NEGATE;
 	case TFL_ABS: return WEFT_OP_ABS;
-	case TFL_EXP: return WEFT_OP_EXP;
-	case TFL_LOG: return WEFT_OP_LOG;
-	case TFL_SIN: return WEFT_OP_SIN;
-	case TFL_COS: return WEFT_OP_COS;
 	case TFL_FLOOR: return WEFT_OP_FLOOR;
 	case TFL_CEIL: return WEFT_OP_CEIL;
-	case TFL_RSQRT: return WEFT_OP_RSQRT;
-	case TFL_LOGISTIC: return WEFT_OP_SIGMOID;
-	case TFL_CODE_TANH: return WEFT_OP_TANH;
+	case TFL_EXP: case TFL_LOG: case TFL_SIN: case TFL_COS: case TFL_RSQRT: case TFL_LOGISTIC: case TFL_CODE_TANH: case TFL_ELU:
+		return WEFT_OP_TFL_FUNCTION;
 	case TFL_ADD: return WEFT_OP_ADD;
 	case TFL_SUB: return WEFT_OP_SUB;
 	case TFL_MUL: return WEFT_OP_MUL;
@@ -43,11 +55,15 @@ static int one_operand(struct tfl_lower *l)
 {
 	int x = tfl_value(l, 0), err = x < 0 ? x : need_float(l, x);
 	weft_attr a = { .negate = { 0 } };
+	enum weft_tfl_function f;
 
 	if (err)
 		return err;
 	weft_tensor t = l->g->tensors[x].t;
-	const weft_attr *attr = l->op->code == TFL_NEG ? &a : NULL;
+	const bool is_function = function(l->op->code, &f);
+	if (is_function)
+		a = (weft_attr){ .tfl_function = { f } };
+	const weft_attr *attr = is_function || l->op->code == TFL_NEG ? &a : NULL;
 	weft_opcode op = opcode(l->op->code);
 	return tfl_codes_next(l, op, attr, x, tfl_step(l, op, attr, &x, 1, WEFT_FP32, t.rank, t.dim, true));
 }
@@ -63,18 +79,6 @@ static int square(struct tfl_lower *l)
 	return tfl_codes_next(l, WEFT_OP_MUL, &a, x, tfl_step(l, WEFT_OP_MUL, &a, (int[]){ x, x }, 2, WEFT_FP32, t.rank, t.dim, true));
 }
 
-static float elu_of(float x)
-{
-	return x < 0 ? expm1f(x) : x;
-}
-
-static int elu(struct tfl_lower *l)
-{
-	int x = tfl_value(l, 0), err = x < 0 ? x : need_float(l, x);
-
-	return err ? err : tfl_codes_only(l, elu_of, x);
-}
-
 static int limits(struct tfl_lower *l, int activation, double *lo, double *hi)
 {
 	*hi = INFINITY;
@@ -87,7 +91,20 @@ static int limits(struct tfl_lower *l, int activation, double *lo, double *hi)
 	}
 }
 
-static int clamp(struct tfl_lower *l, int x, int activation)
+int tfl_float_limits(struct tfl_lower *l, int x, int activation)
+{
+	weft_attr a = { .clamp = { .nan = WEFT_NAN_PROPAGATE } };
+	weft_tensor t = l->g->tensors[x].t;
+
+	if (activation == TFL_TANH) {
+		a.tfl_function.function = WEFT_TFL_TANH;
+		return tfl_step(l, WEFT_OP_TFL_FUNCTION, &a, &x, 1, WEFT_FP32, t.rank, t.dim, false);
+	}
+	int err = limits(l, activation, &a.clamp.fmin, &a.clamp.fmax);
+	return err ? err : tfl_step(l, WEFT_OP_CLAMP, &a, &x, 1, WEFT_FP32, t.rank, t.dim, false);
+}
+
+int tfl_float_clamp(struct tfl_lower *l, int x, int activation)
 {
 	weft_attr a = { .clamp = { .nan = WEFT_NAN_PROPAGATE } };
 	weft_tensor t = l->g->tensors[x].t;
@@ -113,14 +130,14 @@ static int two_operands(struct tfl_lower *l)
 	if (err)
 		return err;
 	int y = tfl_step(l, opcode(code), code == TFL_MUL ? &a : NULL, x, 2, WEFT_FP32, l->y.rank, l->y.dim, !activation);
-	return y < 0 || !activation ? y : clamp(l, y, activation);
+	return y < 0 || !activation ? y : tfl_float_clamp(l, y, activation);
 }
 
 static int relu(struct tfl_lower *l)
 {
 	int x = tfl_value(l, 0), err = x < 0 ? x : need_float(l, x), code = l->op->code;
 
-	return err ? err : clamp(l, x, code == TFL_CODE_RELU ? TFL_RELU : code == TFL_CODE_RELU6 ? TFL_RELU6 : TFL_RELU_N1_TO_1);
+	return err ? err : tfl_float_clamp(l, x, code == TFL_CODE_RELU ? TFL_RELU : code == TFL_CODE_RELU6 ? TFL_RELU6 : TFL_RELU_N1_TO_1);
 }
 
 int (*tfl_float_lowering(const struct tfl_lower *l))(struct tfl_lower *)
@@ -131,9 +148,8 @@ int (*tfl_float_lowering(const struct tfl_lower *l))(struct tfl_lower *)
 		return NULL;
 	switch (l->op->code) {
 	case TFL_SQUARE: return square;
-	case TFL_ELU: return elu;
 	case TFL_CODE_RELU: case TFL_CODE_RELU6: case TFL_CODE_RELU_N1_TO_1: return relu;
 	case TFL_ADD: case TFL_SUB: case TFL_MUL: case TFL_MAXIMUM: case TFL_MINIMUM: return two_operands;
-	default: return opcode(l->op->code) ? one_operand : NULL;
+	default: return opcode(l->op->code) ? one_operand : tfl_float_more(l->op->code);
 	}
 }

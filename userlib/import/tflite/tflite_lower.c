@@ -67,6 +67,8 @@ static weft_dtype type_of(int tfl)
 		return WEFT_INT8;
 	case TFL_FLOAT32:
 		return WEFT_FP32;
+	case TFL_FLOAT16:
+		return WEFT_FP16;
 	case TFL_INT32:
 		return WEFT_INT32;
 	case TFL_INT64:
@@ -162,13 +164,14 @@ int tfl_quant(struct tfl_lower *l, int i, unsigned types, struct tfl_quant *q)
 		                tfl_type_name(f->type),
 		                !(types & TFL_Q16) ? "int8 and uint8" : !(types & TFL_Q8) ? "int16" : "int8, uint8 and int16",
 		                f->type == TFL_FLOAT32 || f->type == TFL_FLOAT16 ? "; quantise the network first" : "");
-	if (f->scale.n != 1 || f->zero_point.n > 1)
+	const bool none = !f->scale.n && i != l->i_y;    /* TensorFlow Lite takes 0 for it */
+	if ((f->scale.n != 1 && !none) || f->zero_point.n > 1)
 		return tfl_fail(l, -EINVAL, "tensor %d: %u scales and %u zero points, not 1, at byte %zu", i,
 		                (unsigned)f->scale.n, (unsigned)f->zero_point.n, f->at);
-	float scale = fb_f32_at(&l->m->b, &f->scale, 0);
+	float scale = none ? 0 : fb_f32_at(&l->m->b, &f->scale, 0);
 	int64_t zp = f->zero_point.n ? fb_i64_at(&l->m->b, &f->zero_point, 0) : 0;
-	if (!isnormal(scale) || scale < 0)
-		return tfl_fail(l, -EINVAL, "tensor %d: scale %g, at byte %zu", i, (double)scale, f->scale.at);
+	if (!isfinite(scale) || !(i == l->i_y ? scale > 0 : scale >= 0))
+		return tfl_fail(l, -EINVAL, "tensor %d: scale %g, finite and above 0 wanted, at byte %zu", i, (double)scale, f->scale.at);
 	int err = check_zp(l, i, types, zp);
 	if (err)
 		return err;
@@ -588,6 +591,25 @@ int tfl_step(struct tfl_lower *l, weft_opcode op, const weft_attr *attr, const i
 	}
 	int err = need_result_shape(l, t, rank, dim);
 	return err ? err : last_step(l, op, attr, in, n_in, t);
+}
+
+int tfl_step_two(struct tfl_lower *l, weft_opcode op, const weft_attr *attr, int x, const struct tfl_two *t, int y[2])
+{
+	for (int k = 0; k < 2; k++)
+		if ((y[k] = new_internal(l, op, t->type[k], t->rank[k], t->dim[k])) < 0)
+			return y[k];
+	l->room -= 3 * (int64_t)sizeof(struct weft_gop) + 80;
+	if (l->room < 0)
+		return tfl_fail(l, -EINVAL, "the graph outgrows the memory allowed for a file of %zu bytes", l->m->b.len);
+	int i = weft_graph_op(l->g, op, attr, l->src, &x, 1, y, 2);
+	return i < 0 ? no_memory(l) : 0;
+}
+
+bool tfl_is_float(const struct tfl_lower *l, int k)
+{
+	int i = tfl_has(l, k) ? fb_i32_at(&l->m->b, &l->op->in, (uint32_t)k) : -1;
+
+	return i >= 0 && i < l->m->n_tensors && l->m->tensors[i].type == TFL_FLOAT32;
 }
 
 int tfl_input(struct tfl_lower *l, int i, const weft_tensor *shape)

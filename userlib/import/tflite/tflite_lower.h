@@ -45,6 +45,10 @@ struct tfl_lower {
 	uint8_t used[WEFT_N_OPS];  /* TOSA operators emitted for it, per kind */
 };
 
+/* What changed from release to release; docs/tflite.md has the table. */
+static inline bool tfl_is_litert(const struct tfl_lower *l) { return l->o.runtime == WEFT_RUNTIME_LITERT_2_3; }
+static inline bool tfl_is_micro(const struct tfl_lower *l) { return l->o.runtime == WEFT_RUNTIME_TFLM; }
+
 struct tfl_quant {
 	weft_dtype t;              /* as operators see it: INT8, INT16 or INT32 */
 	float scale;               /* finite, > 0 */
@@ -98,6 +102,10 @@ int tfl_copy(struct tfl_lower *l, int x);  /* IDENTITY of x, under the same name
 int tfl_step(struct tfl_lower *l, weft_opcode op, const weft_attr *attr, const int *in, int n_in,
              weft_dtype t, int rank, const int64_t *dim, bool last);
 
+/* One operator with two new results. Returns 0. */
+struct tfl_two { weft_dtype type[2]; int rank[2]; int64_t dim[2][WEFT_MAX_RANK]; };
+int tfl_step_two(struct tfl_lower *l, weft_opcode op, const weft_attr *attr, int x, const struct tfl_two *t, int y[2]);
+
 /* Bits of a real factor: TOSA's multiplier and shift that give TFLite's arithmetic. */
 struct tfl_factor { int32_t multiplier; int8_t shift; };
 int tfl_factor(struct tfl_lower *l, double real, struct tfl_factor *f);
@@ -125,6 +133,18 @@ int tfl_clamp(struct tfl_lower *l, int x, int32_t lo, int32_t hi, bool last);
 
 /* int32 or int48 sums to the result: RESCALE, and CLAMP where the activation asks for one. */
 int tfl_requantise(struct tfl_lower *l, int x, int64_t n, const struct tfl_factor *f, int activation, bool last);
+
+/*
+ * tflite_exact.c: the same where the scale is applied in float64 (LiteRT's dense
+ * kernel). from and to: the least and the greatest sum of each channel.
+ */
+struct tfl_exact {
+	float x_scale;
+	const float *w_scale;      /* n of them */
+	int64_t n, channels;       /* n is 1 or channels */
+	const int64_t *from, *to;  /* one for each channel */
+};
+int tfl_requantise_exact(struct tfl_lower *l, int x, const struct tfl_exact *e, int activation, bool last);
 
 /* Weights are operand 1, the bias operand 2 of whatever multiplies. */
 struct tfl_weights {
@@ -166,6 +186,18 @@ int tfl_match_rank(struct tfl_lower *l, int x, int rank);
 /* Make result k the one at hand; the first is so from the start. Open extents are found from the operands. */
 int tfl_result(struct tfl_lower *l, int k);
 
+/*
+ * tflite_sum.c: what LiteRT 2.3 makes of SUM of int8 and int16. begin: x as int32
+ * to the bytes that it sums; end: sums of n * x_zp too much to the result.
+ */
+int tfl_sum_begin(struct tfl_lower *l, int x, weft_dtype t);
+int tfl_sum_end(struct tfl_lower *l, int x, const struct tfl_factor *f, int64_t x_zp, const struct tfl_quant *y);
+
+/* tflite_lut16.c: a function of one int16, in float32, by a table with straight lines; or by one of all 65536 values. */
+struct tfl_function { float (*of)(const struct tfl_function *f, float v); float param; };
+int tfl_lut16(struct tfl_lower *l, int x, const struct tfl_function *f, float x_scale, float y_scale);
+int tfl_lookup_all(struct tfl_lower *l, int x, int16_t *values, bool last);  /* takes values over */
+
 /* tflite_shape.c: is extent i of the result at hand known only when the network runs? And what it is then. */
 bool tfl_is_open(const struct tfl_lower *l, int i);
 int tfl_find_shape(struct tfl_lower *l);
@@ -179,6 +211,32 @@ struct tfl_mark tfl_mark(const struct tfl_lower *l);
 int tfl_fold(struct tfl_lower *l, const struct tfl_mark *before);  /* 1: folded, 0: is not for it */
 int tfl_fold_plain(struct tfl_lower *l);                            /* the same, of operators that have no lowering */
 void tfl_fold_release(struct tfl_lower *l);
+
+/* The last operator of one on float32: the activation's limits; or not the last. */
+int tfl_float_clamp(struct tfl_lower *l, int x, int activation);
+int tfl_float_limits(struct tfl_lower *l, int x, int activation);
+
+/*
+ * tflite_hybrid.c: a convolution, transposed or not, in float32, or of float32 by
+ * weights of 8 bits and less. x [N,H,W,C]; w in the graph as the operator has it.
+ */
+struct tfl_real {
+	weft_opcode op;
+	weft_attr attr;
+	int64_t dim[4];            /* of the result */
+	int64_t rows;              /* each quantised for itself */
+	int64_t columns, first_column;  /* of the last dimension; where the weights' scales for it begin */
+	bool symmetric;
+	bool dense;                /* scales are multiplied with each other before they are with sums */
+	int k_bias;                /* operand */
+};
+int tfl_real_product(struct tfl_lower *l, const struct tfl_real *r, int x, int w);
+/* Its activation, and the operator's own result. */
+int tfl_real_result(struct tfl_lower *l, int y, int activation);
+bool tfl_is_float(const struct tfl_lower *l, int k);   /* is operand k float32 or float16? */
+
+/* tflite_float_more.c: of those that become several operators, or NULL. */
+int (*tfl_float_more(int code))(struct tfl_lower *);
 
 /* tflite_float.c: the lowering of an operator on float32 values, or NULL: it is none, or another one's work. */
 int (*tfl_float_lowering(const struct tfl_lower *l))(struct tfl_lower *);
@@ -194,6 +252,7 @@ void tfl_remove_op(struct tfl_lower *l, int i, int first_tensor);
  */
 int tfl_codes_begin(struct tfl_lower *l, const weft_attr *a, int x, int y);
 int tfl_codes_next(struct tfl_lower *l, weft_opcode op, const weft_attr *a, int x, int y);
+bool tfl_codes_followed(const struct tfl_lower *l, int x);
 int tfl_codes_only(struct tfl_lower *l, float (*f)(float), int x);
 int tfl_codes_end(struct tfl_lower *l, const weft_attr *a, int x);
 int tfl_codes_finish(struct tfl_lower *l);

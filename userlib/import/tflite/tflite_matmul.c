@@ -132,15 +132,61 @@ static int by_weights(struct tfl_lower *l, struct product *p, int x)
 	return y;
 }
 
+/* float32 by float32. */
+static int in_float(struct tfl_lower *l, struct product *p, int x[2])
+{
+	weft_attr a = { .matmul = { .chain = true } };
+	int err;
+
+	if ((x[0] = matrix(l, x[0], p->batches[0], p->m, p->k, p->adj[0])) < 0 ||
+	    (x[1] = matrix(l, x[1], p->batches[1], p->k, p->n, p->adj[1])) < 0)
+		return x[0] < 0 ? x[0] : x[1];
+	if ((err = align(l, p, x)))
+		return err;
+	return tfl_real_result(l, tfl_step(l, WEFT_OP_MATMUL, &a, x, 2, WEFT_FP32, 3,
+	                                   (int64_t[]){ p->batches[0], p->m, p->n }, false), TFL_NONE);
+}
+
+/* float32 by constant weights of 8 bits, each row quantised for itself. */
+static int hybrid(struct tfl_lower *l, struct product *p, int x, int asymmetric)
+{
+	int64_t m = p->batches[0] * p->m;
+	struct tfl_real r = { .op = WEFT_OP_CONV2D, .dim = { m, 1, 1, p->n }, .rows = m, .columns = p->n,
+	                      .attr = { .conv = { .stride = { 1, 1 }, .dilation = { 1, 1 } } }, .symmetric = !asymmetric, .dense = true, .k_bias = 2 };
+	int y = matrix(l, x, p->batches[0], p->m, p->k, p->adj[0]), w = y < 0 ? y : columns(l, p);
+
+	if (p->batches[1] != 1)
+		return tfl_fail(l, -ENOTSUP, "float32 by %lld batches of 8-bit weights; 1 wanted", (long long)p->batches[1]);
+	if (w < 0 || (y = tfl_reshape(l, y, 4, (int64_t[]){ m, 1, 1, p->k })) < 0)
+		return w < 0 ? w : y;
+	return tfl_real_result(l, tfl_real_product(l, &r, y, w), TFL_NONE);
+}
+
+static int real(struct tfl_lower *l, struct product *p, int asymmetric)
+{
+	weft_tensor b;
+	int x[2] = { tfl_value(l, 0), -1 }, i = x[0] < 0 ? x[0] : tfl_operand(l, 1), err;
+
+	if (i < 0 || (err = tfl_shape(l, i, &b)) || (err = extents(l, &l->g->tensors[x[0]].t, &b, p)))
+		return i < 0 ? i : err;
+	if (b.dtype == WEFT_INT8)
+		return hybrid(l, p, x[0], asymmetric);
+	return (x[1] = tfl_value(l, 1)) < 0 ? x[1] : in_float(l, p, x);
+}
+
 int tfl_lower_batch_matmul(struct tfl_lower *l)
 {
 	struct product p = { .m = 0 };
 	weft_tensor b;
-	int x[2], err, i;
+	int x[2], err, i, asymmetric;
 
 	if ((err = tfl_option(l, OPTIONS_BATCH_MATMUL, MATMUL_ADJ_X, 1, 0, &p.adj[0])) ||
 	    (err = tfl_option(l, OPTIONS_BATCH_MATMUL, MATMUL_ADJ_Y, 1, 0, &p.adj[1])) ||
-	    (err = tfl_need_result(l, TFL_Q8_16, &p.y)))
+	    (err = tfl_option(l, OPTIONS_BATCH_MATMUL, MATMUL_ASYMMETRIC, 1, 0, &asymmetric)))
+		return err;
+	if (tfl_is_float(l, 0))
+		return real(l, &p, asymmetric);
+	if ((err = tfl_need_result(l, TFL_Q8_16, &p.y)))
 		return err;
 	if ((x[0] = tfl_quant_value(l, 0, TFL_Q8_16, &p.a)) < 0)
 		return x[0];

@@ -75,6 +75,13 @@ int tfl_lower_mean(struct tfl_lower *l)
 		return tfl_fail(l, -ENOTSUP, "%lld elements > %d", (long long)n, most);
 	if (l->op->code == TFL_MEAN)
 		divide(&f, n);
+	const int type = tfl_file_tensor(l, tfl_operand(l, 0))->type;
+	if (l->op->code == TFL_SUM && tfl_is_litert(l) && type != TFL_UINT8) {
+		if ((x = tfl_widen(l, x, 0, 0)) < 0 || (x = tfl_sum_begin(l, x, xq.t)) < 0 ||
+		    (x = reduce(l, WEFT_OP_REDUCE_SUM, x, set)) < 0)
+			return x;
+		return tfl_sum_end(l, x, &f, n * xq.zp, &yq);
+	}
 	x = tfl_widen(l, x, xq.zp, 0);
 	x = x < 0 ? x : reduce(l, WEFT_OP_REDUCE_SUM, x, set);
 	int y = x < 0 ? x : tfl_requantise(l, x, 1, &f, TFL_NONE, keep != 0);

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "sim/golden/fixed_point.h"
 #include "tflite_lower.h"
 
 static bool is_plain_int(weft_dtype t)
@@ -151,7 +152,7 @@ int tfl_lower_sqrt(struct tfl_lower *l)
 {
 	int x = tfl_value(l, 0);
 
-	if (x >= 0 && l->g->tensors[x].t.dtype == WEFT_INT8)
+	if (x >= 0 && (l->g->tensors[x].t.dtype == WEFT_INT8 || l->g->tensors[x].t.dtype == WEFT_INT16))
 		return tfl_lower_table(l);
 	int err = x < 0 ? x : need_float(l, x);
 	if (err)
@@ -160,14 +161,45 @@ int tfl_lower_sqrt(struct tfl_lower *l)
 	return tfl_step(l, WEFT_OP_TFL_SQRT, NULL, &x, 1, WEFT_FP32, t.rank, t.dim, true);
 }
 
+/* Quantised: the factor in float32, as TensorFlow Lite has it. */
+static int quotient(struct tfl_lower *l, int activation)
+{
+	struct tfl_quant q[2], y;
+	weft_attr a = { .tfl_quotient = { 0 } };
+	int32_t lo, hi;
+	int x[2], shift, err = tfl_need_result(l, TFL_Q8_16, &y);
+
+	for (int k = 0; k < 2 && !err; k++) {
+		x[k] = tfl_quant_value(l, k, TFL_Q8_16, &q[k]);
+		if (x[k] >= 0 && q[k].t != y.t)
+			return tfl_fail(l, -ENOTSUP, "operand %d is %s, result %s", k, weft_dtype_name(q[k].t), weft_dtype_name(y.t));
+		if (x[k] >= 0)
+			x[k] = tfl_match_rank(l, x[k], l->y.rank);
+		err = x[k] < 0 ? x[k] : 0;
+	}
+	if (err || (err = tfl_limits(l, activation, &y, &lo, &hi)))
+		return err;
+	const double real = (double)(q[0].scale / (q[1].scale * y.scale));
+	if (!(real >= 0x1p-31 && real < 0x1p30))
+		return tfl_fail(l, -ENOTSUP, "factor %g of the scales, 2^-31 to 2^30 wanted", real);
+	weft_quantize_multiplier(real, &a.tfl_quotient.multiplier, &shift);
+	a.tfl_quotient.shift = shift;
+	a.tfl_quotient.a_zp = q[0].zp;
+	a.tfl_quotient.b_zp = q[1].zp;
+	a.tfl_quotient.y_zp = y.zp;
+	bool clamp = tfl_tighter(y.t, lo, hi);
+	int r = tfl_step(l, WEFT_OP_TFL_QUOTIENT, &a, x, 2, y.t, l->y.rank, l->y.dim, !clamp);
+	return r < 0 || !clamp ? r : tfl_clamp(l, r, lo, hi, true);
+}
+
 int tfl_lower_div(struct tfl_lower *l)
 {
 	int x[2], activation, err = tfl_option(l, OPTIONS_DIV, DIV_ACTIVATION, 1, 0, &activation);
 
 	if (err)
 		return err;
-	if (activation)
-		return tfl_fail(l, -ENOTSUP, "activation %d is not supported", activation);
+	if (l->y.dtype == WEFT_INT8 || l->y.dtype == WEFT_INT16)
+		return quotient(l, activation);
 	for (int k = 0; k < 2; k++) {
 		if ((x[k] = tfl_value(l, k)) < 0)
 			return x[k];
@@ -176,5 +208,6 @@ int tfl_lower_div(struct tfl_lower *l)
 		if ((x[k] = tfl_match_rank(l, x[k], l->y.rank)) < 0)
 			return x[k];
 	}
-	return tfl_step(l, WEFT_OP_TFL_DIV, NULL, x, 2, WEFT_FP32, l->y.rank, l->y.dim, true);
+	int y = tfl_step(l, WEFT_OP_TFL_DIV, NULL, x, 2, WEFT_FP32, l->y.rank, l->y.dim, !activation);
+	return y < 0 || !activation ? y : tfl_float_clamp(l, y, activation);
 }

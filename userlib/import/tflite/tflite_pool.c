@@ -43,6 +43,19 @@ static int pool(struct tfl_lower *l, int x, const struct options *o, const struc
 	return y < 0 || !clamp ? y : tfl_clamp(l, y, lo, hi, true);
 }
 
+/* Of float32. */
+static int real_pool(struct tfl_lower *l, int x, const struct options *o, const struct tfl_window w[2])
+{
+	weft_attr a = { .pool = {
+		.kernel = { o->filter[0], o->filter[1] }, .stride = { o->stride[0], o->stride[1] },
+		.pad = { w[0].before, w[0].after, w[1].before, w[1].after }, .acc = WEFT_FP32,
+	} };
+	int64_t dim[4] = { l->g->tensors[x].t.dim[0], w[0].out, w[1].out, l->g->tensors[x].t.dim[3] };
+	weft_opcode op = l->op->code == TFL_AVERAGE_POOL_2D ? WEFT_OP_AVG_POOL2D : WEFT_OP_MAX_POOL2D;
+
+	return tfl_real_result(l, tfl_step(l, op, &a, &x, 1, WEFT_FP32, 4, dim, false), o->activation);
+}
+
 int tfl_lower_pool(struct tfl_lower *l)
 {
 	struct options o;
@@ -51,11 +64,12 @@ int tfl_lower_pool(struct tfl_lower *l)
 	int32_t lo, hi;
 	int x, err;
 
-	if ((err = read_options(l, &o)) || (err = tfl_need_result(l, TFL_Q8_16, &yq)))
+	const bool real = tfl_is_float(l, 0);
+	if ((err = read_options(l, &o)) || (!real && (err = tfl_need_result(l, TFL_Q8_16, &yq))))
 		return err;
-	if ((x = tfl_quant_value(l, 0, TFL_Q8_16, &xq)) < 0)
+	if ((x = real ? tfl_value(l, 0) : tfl_quant_value(l, 0, TFL_Q8_16, &xq)) < 0)
 		return x;
-	if ((err = tfl_same_quant(l, &xq, &yq)) || (err = tfl_limits(l, o.activation, &yq, &lo, &hi)))
+	if (!real && ((err = tfl_same_quant(l, &xq, &yq)) || (err = tfl_limits(l, o.activation, &yq, &lo, &hi))))
 		return err;
 	if (l->g->tensors[x].t.rank != 4)
 		return tfl_fail(l, -EINVAL, "operand 0 has rank %d, not 4", l->g->tensors[x].t.rank);
@@ -64,5 +78,5 @@ int tfl_lower_pool(struct tfl_lower *l)
 	if (err)
 		return err;
 	x = tfl_trim(l, x, w);
-	return x < 0 ? x : pool(l, x, &o, w, lo, hi);
+	return x < 0 ? x : real ? real_pool(l, x, &o, w) : pool(l, x, &o, w, lo, hi);
 }

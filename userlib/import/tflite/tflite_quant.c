@@ -85,9 +85,9 @@ int tfl_lower_softmax(struct tfl_lower *l)
 		return x;
 	if ((err = tfl_option_float(l, OPTIONS_SOFTMAX, SOFTMAX_BETA, 0, &beta)) || (err = softmax_result(l, &xq, &yq)))
 		return err;
-	if (!((double)beta * (double)xq.scale * (1 << 26) > 1) || !isfinite(beta))
-		return tfl_fail(l, -EINVAL, "beta %g times scale %g; above 2^-26", (double)beta, (double)xq.scale);
-	a.tfl_softmax = (struct weft_attr_tfl_softmax){ .x_scale = xq.scale, .beta = beta };
+	if (!(beta >= 0) || !isfinite(beta))
+		return tfl_fail(l, -EINVAL, "beta %g; 0 or more wanted", (double)beta);
+	a.tfl_softmax = (struct weft_attr_tfl_softmax){ .x_scale = xq.scale, .beta = beta, .wide = tfl_is_litert(l) };
 	weft_tensor t = l->g->tensors[x].t;
 	return tfl_step(l, WEFT_OP_TFL_SOFTMAX, &a, &x, 1, yq.t, t.rank, t.dim, true);
 }
@@ -217,11 +217,24 @@ int tfl_lower_quantize(struct tfl_lower *l)
 	return tfl_step(l, WEFT_OP_TFL_QUANTIZE, &a, &x, 1, raw ? WEFT_UINT8 : yq.t, t.rank, t.dim, true);
 }
 
+static int from_float16(struct tfl_lower *l)
+{
+	int x = tfl_value(l, 0);
+
+	if (x < 0)
+		return x;
+	weft_tensor t = l->g->tensors[x].t;
+	return tfl_step(l, WEFT_OP_CAST, NULL, &x, 1, WEFT_FP32, t.rank, t.dim, true);
+}
+
 int tfl_lower_dequantize(struct tfl_lower *l)
 {
 	struct tfl_quant xq;
-	int x = edge_value(l, &xq);
+	int i = tfl_operand(l, 0);
 
+	if (i >= 0 && tfl_file_tensor(l, i)->type == TFL_FLOAT16)
+		return from_float16(l);
+	int x = i < 0 ? i : edge_value(l, &xq);
 	if (x < 0)
 		return x;
 	if (xq.t == WEFT_INT32 || (xq.t == WEFT_INT16 && xq.zp))

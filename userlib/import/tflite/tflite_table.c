@@ -163,12 +163,12 @@ static float logistic_of(float v, float alpha) { (void)alpha; return 1.0f / (1.0
 static float gelu(float v, float alpha)
 {
 	(void)alpha;
-	return v * 0.5f * (float)erfc((double)(v * -(float)M_SQRT1_2));
+	return 0.5f * v * erfcf(v * -(float)M_SQRT1_2);
 }
 static float gelu_tanh(float v, float alpha)
 {
 	(void)alpha;
-	return 0.5f * v * (1 + (float)tanh((double)((float)M_2_SQRTPI * (float)M_SQRT1_2 * (v + 0.044715f * v * v * v))));
+	return 0.5f * v * (1 + tanhf((float)M_2_SQRTPI * (float)M_SQRT1_2 * (v + 0.044715f * v * v * v)));
 }
 
 /* ---- factors ---- */
@@ -235,7 +235,7 @@ static int prepare(struct tfl_lower *l, struct unary *u, int64_t (**f)(const str
 		return prepare_hard_swish(l, u);
 	case TFL_ABS:
 		*f = absolute;
-		return tfl_factor(l, (double)u->x.scale / (double)u->y.scale, &u->f[0]);
+		return tfl_factor(l, (double)(u->x.scale / u->y.scale), &u->f[0]);
 	case TFL_RSQRT:
 		*f = reciprocal_root;
 		return tfl_factor(l, 1.0 / (double)(sqrtf(u->x.scale) * u->y.scale), &u->f[0]);
@@ -283,6 +283,66 @@ static int leaky_relu16(struct tfl_lower *l, struct unary *u, int x)
 	return sum < 0 ? sum : tfl_requantise(l, sum, 1, &one, TFL_NONE, true);
 }
 
+/* ---- int16 ---- */
+
+static float exp16(const struct tfl_function *f, float v) { (void)f; return exponential(v, 0); }
+static float gelu16(const struct tfl_function *f, float v) { return f->param > 0 ? gelu_tanh(v, 0) : gelu(v, 0); }
+/* Of what is not above zero the least, or the most, there is: param. */
+static float log16(const struct tfl_function *f, float v) { return v > 0 ? logarithm(v, 0) : f->param; }
+static float rsqrt16(const struct tfl_function *f, float v) { return v > 0 ? 1.0f / sqrtf(v) : f->param; }
+
+/* Each magnitude scaled; equal scales only saturate. */
+static int abs16(struct tfl_lower *l, struct unary *u, int x)
+{
+	struct tfl_factor f = { .multiplier = 1 << 30, .shift = 30 };
+	int wide = tfl_widen(l, x, 0, 0), err = wide < 0 ? wide : 0;
+
+	if (!err && u->x.scale != u->y.scale)
+		err = tfl_factor(l, (double)(u->x.scale / u->y.scale), &f);
+	if (err)
+		return err;
+	weft_tensor t = l->g->tensors[wide].t;
+	int y = tfl_step(l, WEFT_OP_ABS, NULL, &wide, 1, WEFT_INT32, t.rank, t.dim, false);
+	return y < 0 ? y : tfl_requantise(l, y, 1, &f, TFL_NONE, true);
+}
+
+/* The root in float32, cut off. Values below zero, at which TensorFlow Lite stops, give zero. */
+static int root16(struct tfl_lower *l, const struct unary *u, int x)
+{
+	int16_t *values = tfl_alloc(l, 65536, sizeof *values);
+
+	if (!values)
+		return l->err;
+	for (int v = -32768; v < 32768; v++)
+		values[v + 32768] = (int16_t)clip(root(u, v), INT16_MIN, INT16_MAX);
+	return tfl_lookup_all(l, x, values, true);
+}
+
+static int function16(struct tfl_lower *l, const struct unary *u, int x)
+{
+	struct tfl_function f = { .of = exp16 };
+	int approximate, err;
+
+	switch (l->op->code) {
+	case TFL_EXP:
+		break;
+	case TFL_LOG:
+		f = (struct tfl_function){ .of = log16, .param = u->y.scale * -32768.0f };
+		break;
+	case TFL_RSQRT:
+		f = (struct tfl_function){ .of = rsqrt16, .param = u->y.scale * 32767.0f };
+		break;
+	case TFL_GELU:
+		if ((err = tfl_option(l, OPTIONS_GELU, GELU_APPROXIMATE, 1, 0, &approximate)))
+			return err;
+		f = (struct tfl_function){ .of = gelu16, .param = approximate ? 1 : 0 };
+		break;
+	default:
+		return tfl_fail(l, -ENOTSUP, "the runtime has no kernel for int16");
+	}
+	return tfl_lut16(l, x, &f, u->x.scale, u->y.scale);
+}
+
 static int sixteen_bits(struct tfl_lower *l, struct unary *u, int x)
 {
 	weft_tensor t = l->g->tensors[x].t;
@@ -298,8 +358,12 @@ static int sixteen_bits(struct tfl_lower *l, struct unary *u, int x)
 			return err;
 		return tfl_step(l, l->op->code == TFL_LOGISTIC ? WEFT_OP_TFL_LOGISTIC : WEFT_OP_TFL_TANH, &a, &x, 1, WEFT_INT16,
 		                t.rank, t.dim, true);
+	case TFL_ABS:
+		return abs16(l, u, x);
+	case TFL_SQRT:
+		return root16(l, u, x);
 	default:
-		return tfl_fail(l, -ENOTSUP, "int16 is not supported");
+		return function16(l, u, x);
 	}
 }
 

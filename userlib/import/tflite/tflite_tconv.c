@@ -22,7 +22,9 @@ struct tconv {
 
 static int operands(struct tfl_lower *l, struct tconv *c)
 {
-	int err = tfl_need_result(l, TFL_Q8_16, &c->y), x = err ? err : tfl_quant_value(l, 2, TFL_Q8_16, &c->x), i_w;
+	bool real = tfl_is_float(l, 2);
+	int err = real ? 0 : tfl_need_result(l, TFL_Q8_16, &c->y), i_w;
+	int x = err ? err : real ? tfl_value(l, 2) : tfl_quant_value(l, 2, TFL_Q8_16, &c->x);
 
 	if (x < 0)
 		return x;
@@ -34,7 +36,7 @@ static int operands(struct tfl_lower *l, struct tconv *c)
 	if (t.rank != 4 || c->wt.rank != 4 || l->y.rank != 4 || c->wt.dim[3] != t.dim[3])
 		return tfl_fail(l, -EINVAL, "ranks %d, %d and %d, not 4, or %lld weight channels for %lld", t.rank, c->wt.rank,
 		                l->y.rank, (long long)c->wt.dim[3], (long long)t.dim[3]);
-	if (c->wt.dtype != WEFT_INT8)
+	if (!real && c->wt.dtype != WEFT_INT8)
 		return tfl_fail(l, -ENOTSUP, "weights are %s, not int8", weft_dtype_name(c->wt.dtype));
 	c->acc = c->x.t == WEFT_INT16 ? WEFT_INT48 : WEFT_INT32;
 	return x;
@@ -73,6 +75,18 @@ static int paddings(struct tfl_lower *l, const struct tconv *c, const int64_t *x
 	return 0;
 }
 
+static int real_operator(struct tfl_lower *l, const struct tconv *c, int x, const int32_t pad[4])
+{
+	const weft_tensor t = l->g->tensors[x].t;
+	struct tfl_real r = { .op = WEFT_OP_TRANSPOSE_CONV2D, .dim = { t.dim[0], l->y.dim[1], l->y.dim[2], c->wt.dim[0] },
+	                      .attr = { .conv = { .pad = { pad[0], pad[1], pad[2], pad[3] }, .stride = { c->stride[0], c->stride[1] },
+	                                          .dilation = { 1, 1 }, .acc = WEFT_FP32 } },
+	                      .rows = t.dim[0], .columns = c->wt.dim[0], .k_bias = 3 };
+	int w = tfl_const_as(l, 1, 4, c->wt.dim);
+
+	return w < 0 ? w : tfl_real_result(l, tfl_real_product(l, &r, x, w), c->activation);
+}
+
 static int tconv_operator(struct tfl_lower *l, const struct tconv *c, int x, const int32_t pad[4])
 {
 	int64_t oc = c->wt.dim[0], dim[4] = { l->g->tensors[x].t.dim[0], l->y.dim[1], l->y.dim[2], oc };
@@ -102,8 +116,11 @@ int tfl_lower_transpose_conv(struct tfl_lower *l)
 		return err;
 	if ((x = operands(l, &c)) < 0)
 		return x;
-	if ((err = check_shape(l)) || (err = paddings(l, &c, l->g->tensors[x].t.dim, pad)) ||
-	    (err = tfl_weight_factors(l, 0, c.wt.dim[0], c.x.scale, c.y.scale, false, &c.w)))
+	if ((err = check_shape(l)) || (err = paddings(l, &c, l->g->tensors[x].t.dim, pad)))
+		return err;
+	if (tfl_is_float(l, 2))
+		return real_operator(l, &c, x, pad);
+	if ((err = tfl_weight_factors(l, 0, c.wt.dim[0], c.x.scale, c.y.scale, false, &c.w)))
 		return err;
 	int y = tconv_operator(l, &c, x, pad);
 	free(c.w.f);

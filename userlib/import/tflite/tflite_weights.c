@@ -86,8 +86,8 @@ int tfl_bias(struct tfl_lower *l, int k, int64_t oc, weft_dtype acc, bool *narro
 {
 	weft_tensor t;
 
-	/* Without a bias TFLite's dense kernels and plain convolutions sum in 32 bits, the others in 64. */
-	*narrow = acc == WEFT_INT48 && (l->op->code == TFL_CONV_2D || l->op->code == TFL_FULLY_CONNECTED);
+	/* Without a bias LiteRT sums in 64 bits; its predecessors' dense kernels and plain convolutions did so in 32. */
+	*narrow = acc == WEFT_INT48 && !tfl_is_litert(l) && (l->op->code == TFL_CONV_2D || l->op->code == TFL_FULLY_CONNECTED);
 	if (!tfl_has(l, k))
 		return tfl_number(l, "bias", acc, 1, 0);
 	int i = tfl_operand(l, k);

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Operators on float32 that take several operators of TOSA, in the order in which
+ * TensorFlow Lite's reference kernels compute, each step rounded to float32.
+ * They run on the host.
+ */
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "tflite_lower.h"
+
+/* A float32 number that broadcasts against rank dimensions. */
+static int number(struct tfl_lower *l, int rank, float v)
+{
+	uint32_t bits;
+
+	memcpy(&bits, &v, sizeof bits);
+	return tfl_number(l, "number", WEFT_FP32, rank, (int64_t)bits);
+}
+
+/* op of x and y, negative ones being failures already said; not the result proper. */
+static int two(struct tfl_lower *l, weft_opcode op, int x, int y)
+{
+	static const weft_attr none;
+
+	if (x < 0 || y < 0)
+		return x < 0 ? x : y;
+	const weft_tensor a = l->g->tensors[x].t, b = l->g->tensors[y].t;
+	int64_t dim[WEFT_MAX_RANK];
+	for (int i = 0; i < a.rank; i++)
+		dim[i] = a.dim[i] > b.dim[i] ? a.dim[i] : b.dim[i];
+	const bool compares = op == WEFT_OP_GREATER || op == WEFT_OP_GREATER_EQUAL;
+	return tfl_step(l, op, &none, (int[]){ x, y }, 2, compares ? WEFT_BOOL : WEFT_FP32, a.rank, dim, false);
+}
+
+static int with(struct tfl_lower *l, weft_opcode op, int x, float v)
+{
+	return x < 0 ? x : two(l, op, x, number(l, l->g->tensors[x].t.rank, v));
+}
+
+static int one(struct tfl_lower *l, weft_opcode op, int x)
+{
+	if (x < 0)
+		return x;
+	weft_tensor t = l->g->tensors[x].t;
+	return tfl_step(l, op, NULL, &x, 1, WEFT_FP32, t.rank, t.dim, false);
+}
+
+static int function(struct tfl_lower *l, enum weft_tfl_function f, int x)
+{
+	weft_attr a = { .tfl_function = { f } };
+
+	if (x < 0)
+		return x;
+	weft_tensor t = l->g->tensors[x].t;
+	return tfl_step(l, WEFT_OP_TFL_FUNCTION, &a, &x, 1, WEFT_FP32, t.rank, t.dim, false);
+}
+
+static int reduced(struct tfl_lower *l, weft_opcode op, int x, int axis)
+{
+	weft_attr a = { .axis = { .axis = axis, .nan = WEFT_NAN_PROPAGATE, .chain = true } };
+
+	if (x < 0)
+		return x;
+	weft_tensor t = l->g->tensors[x].t;
+	t.dim[axis] = 1;
+	return tfl_step(l, op, &a, &x, 1, WEFT_FP32, t.rank, t.dim, false);
+}
+
+static int chosen(struct tfl_lower *l, int which, int x, int y)
+{
+	if (which < 0 || x < 0 || y < 0)
+		return which < 0 ? which : x < 0 ? x : y;
+	weft_tensor t = l->g->tensors[x].t;
+	return tfl_step(l, WEFT_OP_SELECT, NULL, (int[]){ which, x, y }, 3, WEFT_FP32, t.rank, t.dim, false);
+}
+
+static int finished(struct tfl_lower *l, int y)
+{
+	return tfl_real_result(l, y, TFL_NONE);
+}
+
+/* ---- single elements ---- */
+
+/* x * clamp(x + 3, 0, 6) / 6 */
+static int hard_swish(struct tfl_lower *l)
+{
+	int x = tfl_value(l, 0), y = with(l, WEFT_OP_ADD, x, 3);
+
+	if (y >= 0)
+		y = tfl_float_limits(l, y, TFL_RELU6);
+	return finished(l, with(l, WEFT_OP_TFL_DIV, two(l, WEFT_OP_MUL, x, y), 6));
+}
+
+static int leaky_relu(struct tfl_lower *l)
+{
+	float alpha = 0;
+	int x = tfl_value(l, 0), err = tfl_option_float(l, OPTIONS_LEAKY_RELU, LEAKY_RELU_ALPHA, 0, &alpha);
+
+	return err ? err : finished(l, chosen(l, with(l, WEFT_OP_GREATER, x, 0), x, with(l, WEFT_OP_MUL, x, alpha)));
+}
+
+static int prelu(struct tfl_lower *l)
+{
+	int x = tfl_value(l, 0), slope = x < 0 ? x : tfl_value(l, 1);
+
+	if (slope >= 0)
+		slope = tfl_match_rank(l, slope, l->y.rank);
+	return finished(l, chosen(l, with(l, WEFT_OP_GREATER_EQUAL, x, 0), x, two(l, WEFT_OP_MUL, x, slope)));
+}
+
+/* x/2 * (1 + erf(x / sqrt 2)), or with tanh(sqrt(2/pi) * (x + 0.044715 x^3)) */
+static int gelu(struct tfl_lower *l)
+{
+	int x = tfl_value(l, 0), approximate, inner, err = tfl_option(l, OPTIONS_GELU, GELU_APPROXIMATE, 1, 0, &approximate);
+
+	if (err)
+		return err;
+	if (approximate) {
+		int cube = two(l, WEFT_OP_MUL, two(l, WEFT_OP_MUL, x, x), x);
+		inner = two(l, WEFT_OP_ADD, x, with(l, WEFT_OP_MUL, cube, 0.044715f));
+		inner = function(l, WEFT_TFL_TANH, with(l, WEFT_OP_MUL, inner, (float)(M_2_SQRTPI * M_SQRT1_2)));
+	} else {
+		inner = one(l, WEFT_OP_ERF, with(l, WEFT_OP_MUL, x, (float)M_SQRT1_2));
+	}
+	return finished(l, two(l, WEFT_OP_MUL, with(l, WEFT_OP_MUL, x, 0.5f), with(l, WEFT_OP_ADD, inner, 1)));
+}
+
+static int squared_difference(struct tfl_lower *l)
+{
+	int a = tfl_value(l, 0), b = a < 0 ? a : tfl_value(l, 1);
+
+	if (b >= 0 && (a = tfl_match_rank(l, a, l->y.rank)) >= 0)
+		b = tfl_match_rank(l, b, l->y.rank);
+	int d = two(l, WEFT_OP_SUB, a, b);
+	return finished(l, two(l, WEFT_OP_MUL, d, d));
+}
+
+static int power(struct tfl_lower *l)
+{
+	int a = tfl_value(l, 0), b = a < 0 ? a : tfl_value(l, 1);
+
+	if (b >= 0 && (a = tfl_match_rank(l, a, l->y.rank)) >= 0)
+		b = tfl_match_rank(l, b, l->y.rank);
+	return finished(l, two(l, WEFT_OP_POW, a, b));
+}
+
+/* ---- rows ---- */
+
+static int need_rows(struct tfl_lower *l, int x)
+{
+	if (x < 0 || l->g->tensors[x].t.rank >= 1)
+		return x;
+	return tfl_fail(l, -EINVAL, "operand 0 has rank 0; 1 or more wanted");
+}
+
+static int softmax(struct tfl_lower *l)
+{
+	float beta = 0;
+	int x = need_rows(l, tfl_value(l, 0)), err = tfl_option_float(l, OPTIONS_SOFTMAX, SOFTMAX_BETA, 0, &beta);
+
+	if (x < 0 || err)
+		return x < 0 ? x : err;
+	int axis = l->g->tensors[x].t.rank - 1;
+	int d = two(l, WEFT_OP_SUB, x, reduced(l, WEFT_OP_REDUCE_MAX, x, axis));
+	int e = function(l, WEFT_TFL_EXP, with(l, WEFT_OP_MUL, d, beta));
+	return finished(l, two(l, WEFT_OP_TFL_DIV, e, reduced(l, WEFT_OP_REDUCE_SUM, e, axis)));
+}
+
+static int log_softmax(struct tfl_lower *l)
+{
+	int x = need_rows(l, tfl_value(l, 0));
+
+	if (x < 0)
+		return x;
+	int axis = l->g->tensors[x].t.rank - 1;
+	int d = two(l, WEFT_OP_SUB, x, reduced(l, WEFT_OP_REDUCE_MAX, x, axis));
+	int sum = reduced(l, WEFT_OP_REDUCE_SUM, function(l, WEFT_TFL_EXP, d), axis);
+	return finished(l, two(l, WEFT_OP_SUB, d, function(l, WEFT_TFL_LOG, sum)));
+}
+
+/* x over the root of its row's sum of squares, or over 1e-6 */
+static int l2_norm(struct tfl_lower *l)
+{
+	int x = need_rows(l, tfl_value(l, 0));
+
+	if (x < 0)
+		return x;
+	int sum = reduced(l, WEFT_OP_REDUCE_SUM, two(l, WEFT_OP_MUL, x, x), l->g->tensors[x].t.rank - 1);
+	return finished(l, two(l, WEFT_OP_TFL_DIV, x, with(l, WEFT_OP_MAXIMUM, one(l, WEFT_OP_TFL_SQRT, sum), 1e-6f)));
+}
+
+/* The reduced axes behind the others, as [kept, reduced]; their elements keep their order. */
+static int gathered(struct tfl_lower *l, int x, unsigned set, int64_t *n)
+{
+	weft_attr a = { .perm = { { 0 } } };
+	weft_tensor t = l->g->tensors[x].t;
+	int64_t dim[WEFT_MAX_RANK], total = weft_tensor_elements(&t);
+	int at = 0;
+
+	*n = 1;
+	for (int pass = 0; pass < 2; pass++)
+		for (int i = 0; i < t.rank; i++)
+			if ((int)(set >> i & 1) == pass) {
+				dim[at] = t.dim[i];
+				a.perm.perm[at++] = i;
+				*n *= pass ? t.dim[i] : 1;
+			}
+	x = tfl_step(l, WEFT_OP_TRANSPOSE, &a, &x, 1, WEFT_FP32, t.rank, dim, false);
+	return x < 0 ? x : tfl_reshape(l, x, 2, (int64_t[]){ total / *n, *n });
+}
+
+static int reduce(struct tfl_lower *l)
+{
+	const int code = l->op->code;
+	weft_opcode op = code == TFL_REDUCE_MAX ? WEFT_OP_REDUCE_MAX : code == TFL_REDUCE_MIN ? WEFT_OP_REDUCE_MIN
+	               : code == TFL_REDUCE_PROD ? WEFT_OP_REDUCE_PRODUCT : WEFT_OP_REDUCE_SUM;
+	int64_t axis[16], n;
+	unsigned set = 0;
+	int x = tfl_value(l, 0), count = x < 0 ? x : tfl_ints(l, 1, 16, axis);
+
+	for (int i = 0; i < count; i++) {
+		const int rank = l->g->tensors[x].t.rank;
+		if (axis[i] < -rank || axis[i] >= rank)
+			return tfl_fail(l, -EINVAL, "axis %lld of rank %d", (long long)axis[i], rank);
+		set |= 1u << (axis[i] < 0 ? axis[i] + rank : axis[i]);
+	}
+	if (count < 0 || (x = gathered(l, x, set, &n)) < 0)
+		return count < 0 ? count : x;
+	x = reduced(l, op, x, 1);
+	return finished(l, code == TFL_MEAN ? with(l, WEFT_OP_TFL_DIV, x, (float)n) : x);
+}
+
+int (*tfl_float_more(int code))(struct tfl_lower *)
+{
+	switch (code) {
+	case TFL_HARD_SWISH: return hard_swish;
+	case TFL_LEAKY_RELU: return leaky_relu;
+	case TFL_PRELU: return prelu;
+	case TFL_GELU: return gelu;
+	case TFL_SQUARED_DIFFERENCE: return squared_difference;
+	case TFL_POW: return power;
+	case TFL_SOFTMAX: return softmax;
+	case TFL_LOG_SOFTMAX: return log_softmax;
+	case TFL_L2_NORMALIZATION: return l2_norm;
+	case TFL_MEAN: case TFL_SUM: case TFL_REDUCE_MAX: case TFL_REDUCE_MIN: case TFL_REDUCE_PROD: return reduce;
+	default: return NULL;
+	}
+}

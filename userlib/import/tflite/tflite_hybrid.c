@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Products of float32 activations: with float32 weights as they are, and with
+ * 8-bit weights ("dynamic range", "hybrid") as TensorFlow Lite computes them: the
+ * operand is quantised at run time, sums are integers, and scales bring them back.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "tflite_lower.h"
+
+/* The operand's codes less their zero points in x's shape, and the scale of each of `rows` rows. */
+static int quantise_rows(struct tfl_lower *l, int x, const struct tfl_real *r, int out[2])
+{
+	weft_attr a = { .tfl_hybrid = { .symmetric = r->symmetric } };
+	weft_tensor t = l->g->tensors[x].t;
+	int64_t n = weft_tensor_elements(&t) / r->rows;
+	struct tfl_two two = { .type = { WEFT_INT16, WEFT_FP32 }, .rank = { 2, 2 }, .dim = { { r->rows, n }, { r->rows, 1 } } };
+
+	if ((x = tfl_reshape(l, x, 2, (int64_t[]){ r->rows, n })) < 0 ||
+	    (x = tfl_step_two(l, WEFT_OP_TFL_HYBRID, &a, x, &two, out)) < 0)
+		return x;
+	out[0] = tfl_reshape(l, out[0], t.rank, t.dim);
+	return out[0] < 0 ? out[0] : 0;
+}
+
+static int times(struct tfl_lower *l, int a, int b)
+{
+	weft_attr mul = { .mul = { 0 } };
+	weft_tensor t = l->g->tensors[a].t;
+
+	return tfl_step(l, WEFT_OP_MUL, &mul, (int[]){ a, b }, 2, WEFT_FP32, t.rank, t.dim, false);
+}
+
+/* The weights' scales, one or one for each column of the last dimension. */
+static int weight_scales(struct tfl_lower *l, const struct tfl_real *r, int rank)
+{
+	const struct tfl_tensor *w = tfl_file_tensor(l, tfl_operand(l, 1));
+	int64_t dim[WEFT_MAX_RANK] = { 1, 1, 1, 1, 1, 1, 1, 1 }, n = w->scale.n;
+
+	if (n != 1 && n != r->columns)
+		return tfl_fail(l, -EINVAL, "weights have %lld scales; 1 or %lld wanted", (long long)n, (long long)r->columns);
+	for (uint32_t k = 0; k < w->zero_point.n; k++)
+		if (fb_i64_at(&l->m->b, &w->zero_point, k))
+			return tfl_fail(l, -ENOTSUP, "weights of a hybrid operator with a zero point of %lld; 0 wanted",
+			                (long long)fb_i64_at(&l->m->b, &w->zero_point, k));
+	float *s = tfl_alloc(l, n, sizeof *s);
+	if (!s)
+		return l->err;
+	for (int64_t k = 0; k < n; k++)
+		s[k] = fb_f32_at(&l->m->b, &w->scale, (uint32_t)(r->first_column && n > 1 ? k + r->first_column : k));
+	dim[rank - 1] = n;
+	return tfl_data(l, "scales", WEFT_FP32, rank, dim, s);
+}
+
+/* The row's scale times the weights': TensorFlow Lite's dense operators take that first. */
+static int scale_of_both(struct tfl_lower *l, const struct tfl_real *r, int rank, int row_scale, int scales)
+{
+	weft_attr mul = { .mul = { 0 } };
+	int64_t dim[WEFT_MAX_RANK] = { r->rows, 1, 1, 1, 1, 1, 1, 1 };
+
+	dim[rank - 1] = l->g->tensors[scales].t.dim[rank - 1];
+	return tfl_step(l, WEFT_OP_MUL, &mul, (int[]){ row_scale, scales }, 2, WEFT_FP32, rank, dim, false);
+}
+
+/* Sums in int48 to float32: times the weights' scale, times the row's. */
+static int scale_back(struct tfl_lower *l, const struct tfl_real *r, int y, int row_scale)
+{
+	weft_tensor t = l->g->tensors[y].t;
+	int64_t dim[WEFT_MAX_RANK] = { r->rows, 1, 1, 1, 1, 1, 1, 1 };
+	int scales = weight_scales(l, r, t.rank);
+
+	if (scales < 0 || (y = tfl_narrow(l, y)) < 0 ||
+	    (y = tfl_step(l, WEFT_OP_TFL_CAST, NULL, &y, 1, WEFT_FP32, t.rank, t.dim, false)) < 0 ||
+	    (row_scale = tfl_reshape(l, row_scale, t.rank, dim)) < 0)
+		return scales < 0 ? scales : y < 0 ? y : row_scale;
+	if (r->dense) {
+		scales = scale_of_both(l, r, t.rank, row_scale, scales);
+		return scales < 0 ? scales : times(l, y, scales);
+	}
+	y = times(l, y, scales);
+	return y < 0 ? y : times(l, y, row_scale);
+}
+
+/* Constant operand k as [1,...,n] of float32, or none: then its absence is no failure and the result 0. */
+static int float_bias(struct tfl_lower *l, int k, int rank, int64_t n, int *b)
+{
+	int64_t dim[WEFT_MAX_RANK] = { 1, 1, 1, 1, 1, 1, 1, 1 };
+
+	*b = -1;
+	if (!tfl_has(l, k))
+		return 0;
+	dim[rank - 1] = n;
+	*b = tfl_const_as(l, k, rank, dim);
+	if (*b < 0)
+		return *b;
+	if (l->g->tensors[*b].t.dtype != WEFT_FP32)
+		return tfl_fail(l, -ENOTSUP, "bias is %s, not float32", weft_dtype_name(l->g->tensors[*b].t.dtype));
+	return 0;
+}
+
+static int in_float(struct tfl_lower *l, const struct tfl_real *r, int x, int w)
+{
+	weft_attr a = r->attr;
+	int err, b;
+
+	a.conv.chain = true;
+	if ((err = float_bias(l, r->k_bias, 1, r->columns, &b)) || (b < 0 && (b = tfl_number(l, "bias", WEFT_FP32, 1, 0)) < 0))
+		return err ? err : b;
+	return tfl_step(l, r->op, &a, (int[]){ x, w, b }, 3, WEFT_FP32, 4, r->dim, false);
+}
+
+static int in_integers(struct tfl_lower *l, const struct tfl_real *r, int x, int w)
+{
+	weft_attr a = r->attr;
+	int q[2], b, y, err = quantise_rows(l, x, r, q);
+
+	if (err)
+		return err;
+	a.conv.acc = WEFT_INT48;
+	l->g->tensors[w].t.dtype = WEFT_INT8;      /* int4's elements have a byte each, too */
+	int zero = tfl_number(l, "zero", WEFT_INT48, 1, 0);
+	if (zero < 0 || (y = tfl_step(l, r->op, &a, (int[]){ q[0], w, zero }, 3, WEFT_INT48, 4, r->dim, false)) < 0 ||
+	    (y = scale_back(l, r, y, q[1])) < 0)
+		return zero < 0 ? zero : y;
+	weft_tensor t = l->g->tensors[y].t;
+	if ((err = float_bias(l, r->k_bias, t.rank, r->columns, &b)) || b < 0)
+		return err ? err : y;
+	return tfl_step(l, WEFT_OP_ADD, NULL, (int[]){ y, b }, 2, WEFT_FP32, t.rank, t.dim, false);
+}
+
+int tfl_real_product(struct tfl_lower *l, const struct tfl_real *r, int x, int w)
+{
+	const weft_dtype t = l->g->tensors[w].t.dtype;
+	const bool hybrid = t == WEFT_INT8 || t == WEFT_INT4;
+
+	if (t != WEFT_FP32 && !hybrid)
+		return tfl_fail(l, -ENOTSUP, "weights are %s; float32, int8 or int4 wanted", weft_dtype_name(t));
+	return hybrid ? in_integers(l, r, x, w) : in_float(l, r, x, w);
+}
+
+int tfl_real_result(struct tfl_lower *l, int y, int activation)
+{
+	if (y >= 0 && activation)
+		y = tfl_float_limits(l, y, activation);
+	return y < 0 ? y : tfl_step(l, WEFT_OP_RESHAPE, NULL, &y, 1, WEFT_FP32, l->y.rank, l->y.dim, true);
+}

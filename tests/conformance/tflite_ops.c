@@ -3,8 +3,8 @@
  * Random single operators through importer and golden: the outputs that
  * TensorFlow Lite's reference kernels gave, bit for bit; also by way of .tosa.
  *
- * tests/models/tflite_ops.gz holds networks of one operator and the CRC-32 of
- * their outputs; tools/train/record_ops.py wrote it and says how inputs are made.
+ * tests/models/{tflite,litert}_ops.gz hold networks of one operator and the CRC-32
+ * of their outputs; tools/train/record_ops.py wrote them and says how inputs are made.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,7 +22,6 @@
 #include "userlib/import/tosa/tosa.h"
 #include "userlib/run/golden_exec.h"
 
-#define FILE_NAME "tests/models/tflite_ops.gz"
 #define MAX_PORTS 16
 
 static void put(const weft_tensor *t, int64_t i, uint32_t v, uint32_t modulus)
@@ -72,6 +71,7 @@ struct one {
 	int n_in, n_out;
 	const uint8_t *file;
 	uint32_t file_bytes;
+	enum weft_runtime runtime;
 };
 
 static void read_one(struct reader *r, struct one *c)
@@ -130,7 +130,8 @@ static bool agrees(const struct one *c, int index, enum way way)
 	uint32_t x = 1;
 	bool good = true;
 
-	if (weft_import_tflite(c->file, c->file_bytes, c->name, &g, msg)) {
+	const struct weft_tflite_options o = { .runtime = c->runtime };
+	if (weft_import_tflite_with(c->file, c->file_bytes, c->name, &o, &g, msg)) {
 		print_error("case %d %s: %s\n", index, c->name, msg);
 		return false;
 	}
@@ -164,13 +165,12 @@ static bool agrees(const struct one *c, int index, enum way way)
 	return good;
 }
 
-static void reference_kernels(void **state)
+static void judge_all(const char *file, enum weft_runtime runtime, int at_least)
 {
-	struct reader r = open_recorded(FILE_NAME, "TFLOPS1\n");
-	struct one c;
+	struct reader r = open_recorded(file, "TFLOPS1\n");
+	struct one c = { .runtime = runtime };
 	int n = 0, bad = 0;
 
-	(void)state;
 	for (; r.at < r.n; n++) {
 		read_one(&r, &c);
 		for (int way = PLAIN; way < N_WAYS; way++)
@@ -178,13 +178,25 @@ static void reference_kernels(void **state)
 	}
 	free(r.p);
 	print_message("%d operators\n", n);
-	assert_in_range(n, 600, 2000);
+	assert_in_range(n, at_least, 100000);
 	assert_int_equal(bad, 0);
+}
+
+static void tflite_2_14(void **state)
+{
+	(void)state;
+	judge_all("tests/models/tflite_ops.gz", WEFT_RUNTIME_TFLITE_2_14, 600);
+}
+
+static void litert_2_3(void **state)
+{
+	(void)state;
+	judge_all("tests/models/litert_ops.gz", WEFT_RUNTIME_LITERT_2_3, 5000);
 }
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(reference_kernels) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(tflite_2_14), cmocka_unit_test(litert_2_3) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,7 +15,7 @@
 #include <cmocka.h>
 #include <zlib.h>
 
-#define RECORDED_BYTES (1 << 22)
+#define RECORDED_BYTES (1 << 24)
 
 struct reader { uint8_t *p; size_t n, at; };
 

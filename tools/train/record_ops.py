@@ -27,7 +27,10 @@ import zlib
 from pathlib import Path
 
 import numpy as np
-from tflite_runtime.interpreter import Interpreter, OpResolverType
+try:
+    from tflite_runtime.interpreter import Interpreter, OpResolverType
+except ImportError:      # tools/train/record_litert.py
+    from ai_edge_litert.interpreter import Interpreter, OpResolverType
 
 from flatbuffer import Table, Tables, flatbuffer, scalars, string
 

@@ -27,6 +27,9 @@ SHELL   := /bin/bash
 ifeq ($(SAN),1)
   override O := $(O)/san
 endif
+ifeq ($(SAN),thread)
+  override O := $(O)/tsan
+endif
 ifeq ($(ASSERT),1)
   override O := $(O)/assert
 endif
@@ -82,6 +85,10 @@ LDLIBS       = -lusb-1.0 -lusbredirparser -lprotobuf-c -lz -lpng -ljpeg -lcjson 
 ifeq ($(SAN),1)
   OPT := -O1 -fno-omit-frame-pointer
   SAN_FLAGS := -fsanitize=address,undefined -fno-sanitize-recover=all
+endif
+ifeq ($(SAN),thread)
+  OPT := -O1 -fno-omit-frame-pointer
+  SAN_FLAGS := -fsanitize=thread
 endif
 
 ifneq ($(V),1)
@@ -139,7 +146,7 @@ SIM ?= $(if $(filter check test test-full tests,$(GOALS)),checked,plain)
 
 # RTL simulators are always the plain build's: sanitizers watch the C around
 # them. Without hw/ or the harness there is nothing to build yet.
-RTL_DIR := $(patsubst %/san,%,$(O))/rtl
+RTL_DIR := $(patsubst %/tsan,%,$(patsubst %/san,%,$(O)))/rtl
 ifneq ($(and $(wildcard hw/files.f),$(RTL_CC)),)
   WAVE_SIMS := $(patsubst %,%-wave,$(filter $(WAVES),$(CONFIGS)))
   RTL_SO    := $(CONFIGS:%=$(RTL_DIR)/$(SIM)/weft-rtl-%.so) $(WAVE_SIMS:%=$(RTL_DIR)/weft-rtl-%.so)
@@ -191,6 +198,7 @@ help:
 	@echo
 	@echo 'Variables: V=1 (show commands)  O=dir (default build)  CC=  PREFIX=  DESTDIR='
 	@echo '           SAN=1 (address and undefined sanitizers, in $$O/san)'
+	@echo '           SAN=thread (thread sanitizer, in $$O/tsan)'
 	@echo '           SIM=plain|checked (RTL without or with its assertions; tests take checked)'
 	@echo '           ASSERT=1 (assertions and Lazy = 0, in $$O/assert)'
 	@echo '           CONFIGS="w8 w16" (RTL)  T=kind/name SEED= N= (one test)'

@@ -15,7 +15,7 @@
  * Errors are negative errno with one line in msg. Nothing prints or exits, and
  * no environment is read, also not by the simulators that a session loads. A net is
  * immutable once loaded and may be shared by threads; a session belongs to one thread
- * at a time.
+ * at a time, but for the functions that run it (see weft_session_submit()).
  */
 #ifndef WEFT_H
 #define WEFT_H
@@ -324,6 +324,75 @@ WEFT_API int weft_segment_run(const char *file, const struct weft_session_option
  */
 WEFT_API int weft_session_run(weft_session *s, const weft_tensor *inputs, weft_tensor *outputs,
                      struct weft_report **report, char msg WEFT_ROOM(WEFT_MSG_LEN));
+
+/**
+ * Run once, into memory of the caller.
+ *
+ * @param outputs  weft_net_n_outputs() tensors of the ports' types and shapes, with data;
+ *                 what they hold after a failure is undefined.
+ * @return as weft_session_run(); also -EINVAL: an output has another type or shape, or no memory
+ */
+WEFT_API int weft_session_run_into(weft_session *s, const weft_tensor *inputs, const weft_tensor *outputs,
+                                   struct weft_report **report, char msg WEFT_ROOM(WEFT_MSG_LEN));
+
+/*
+ * Runs that go on by themselves. A thread of the session works through them in the order
+ * in which they were submitted. These functions, weft_session_run() and
+ * weft_session_run_into() may be called on one session from several threads; all others,
+ * and weft_session_close(), only while no run is under way.
+ */
+typedef uint64_t weft_run;
+
+#define WEFT_RUNS_MAX 64       /* of one session: submitted and not waited for */
+
+/**
+ * Submit a run and return at once.
+ *
+ * @param inputs   As weft_session_run(). The structs are copied; the data they point to
+ * @param outputs  and that of the outputs (weft_session_run_into()) stay the caller's, and
+ *                 must stay as they are until the run was waited for.
+ * @param[out] run Its number, never 0; set only on success.
+ * @return 0; -EINVAL (outputs); -EAGAIN: WEFT_RUNS_MAX runs were not waited for, or
+ *         there is no thread; -ENOMEM, -EMFILE, -ENFILE
+ *
+ * Bad inputs are seen when the run begins: weft_session_wait() reports them.
+ */
+WEFT_API int weft_session_submit(weft_session *s, const weft_tensor *inputs, const weft_tensor *outputs, weft_run *run,
+                                 char msg WEFT_ROOM(WEFT_MSG_LEN));
+
+/**
+ * Wait for a run. After any result but -EAGAIN its number means nothing any more.
+ *
+ * @param timeout_ms  Negative: as long as it takes; 0: only look.
+ * @param report      As weft_session_run(): the report of this run.
+ * @return as weft_session_run(); -ECANCELED; -EAGAIN: it has not ended in that time;
+ *         -ENOENT: there is no such run
+ */
+WEFT_API int weft_session_wait(weft_session *s, weft_run run, int timeout_ms, struct weft_report **report,
+                               char msg WEFT_ROOM(WEFT_MSG_LEN));
+
+/**
+ * Has a run ended that was not waited for?
+ * @param[out] run  Of these the one that was submitted first; set only with 1.
+ * @return 1, 0. Does not wait.
+ */
+WEFT_API int weft_session_poll(weft_session *s, weft_run *run);
+
+/**
+ * A descriptor for poll(), select() or epoll that is readable while a run has ended that was
+ * not waited for.
+ * @return the descriptor, the session's own until weft_session_close(): do not read or close
+ *         it; -EMFILE, -ENFILE, -ENOMEM, -EAGAIN (no thread)
+ */
+WEFT_API int weft_session_fd(weft_session *s);
+
+/**
+ * Cancel a run: one that has not begun does not begin; one that is under way ends at the
+ * next operator on the host or as soon as the device has given up its job. weft_session_wait()
+ * then returns -ECANCELED, or how the run had ended before. Does not wait.
+ * @return 0, -ENOENT
+ */
+WEFT_API int weft_session_cancel(weft_session *s, weft_run run);
 
 WEFT_API void weft_report_free(struct weft_report *r);
 WEFT_API void weft_tensor_release(weft_tensor *t);

@@ -5,6 +5,9 @@
 #ifndef WEFT_RUN_INTERNAL_H
 #define WEFT_RUN_INTERNAL_H
 
+#include <pthread.h>
+#include <stdatomic.h>
+
 #include <weft/gen/config.h>
 #include <weft/gen/regs.h>
 #include <weft/weft.h>
@@ -49,6 +52,11 @@ struct weft_jobs;
 struct weft_profile;
 
 struct weft_session {
+	pthread_mutex_t starting;  /* guards the next */
+	struct weft_async *async;  /* runs that were submitted (async.c), or NULL: none was */
+	pthread_mutex_t running;   /* held by the thread that runs */
+	_Atomic(atomic_bool *) cancel;     /* of the run under way: shall it end? NULL: it cannot be cancelled */
+	_Atomic weft_job job;      /* the device's job under way, plus 1; 0: none */
 	const weft_net *net;
 	struct weft_session_options o;
 	const struct weft_config *cfg;
@@ -101,6 +109,21 @@ int weft_session_prepare(weft_session *s, const weft_tensor *inputs);
 int weft_session_steps(weft_session *s);
 int weft_session_outputs(weft_session *s, weft_tensor *outputs);
 struct weft_report *weft_session_report(weft_session *s);
+
+/** Do the caller's outputs have types, shapes and memory? @return 0, -EINVAL with msg */
+int weft_session_check_outputs(const weft_session *s, const weft_tensor *outputs, char *msg);
+
+/** weft_session_run_into() that ends with -ECANCELED soon after *cancel becomes true; outputs were checked. */
+int weft_session_run_until(weft_session *s, const weft_tensor *inputs, const weft_tensor *outputs, atomic_bool *cancel,
+                           struct weft_report **rep, char *msg);
+
+/** Make *cancel true; if that run is under way its device is told. From any thread; does not wait. */
+void weft_session_stop(weft_session *s, atomic_bool *cancel);
+
+/* ---- async.c ---- */
+
+/** Cancels what is under way and ends the thread. */
+void weft_session_async_free(weft_session *s);
 
 /* ---- segment.c ---- */
 

@@ -103,6 +103,8 @@ int weft_session_open(const weft_net *net, const struct weft_session_options *o,
 		snprintf(msg, WEFT_MSG_LEN, "out of memory");
 		return -ENOMEM;
 	}
+	pthread_mutex_init(&s->running, NULL);
+	pthread_mutex_init(&s->starting, NULL);
 	s->net = net;
 	s->o = *o;
 	s->cfg = weft_config_find(config);
@@ -172,6 +174,7 @@ void weft_session_close(weft_session *s)
 {
 	if (!s)
 		return;
+	weft_session_async_free(s);
 	forget_run(s);
 	weft_profile_free(s->profile);
 	weft_vars_release(&s->vars);
@@ -183,6 +186,8 @@ void weft_session_close(weft_session *s)
 	weft_program_free(s->own_program);
 	weft_program_free(s->plan);
 	free(s->words);
+	pthread_mutex_destroy(&s->running);
+	pthread_mutex_destroy(&s->starting);
 	free(s);
 }
 
@@ -447,6 +452,34 @@ static int submit_part(weft_session *s, const struct weft_step *step, uint32_t f
 	return err;
 }
 
+static bool is_cancelled(weft_session *s)
+{
+	atomic_bool *const cancel = atomic_load(&s->cancel);
+
+	return cancel && atomic_load(cancel);
+}
+
+/* Waits for a job, which weft_session_stop() may cancel meanwhile. */
+static int finish(weft_session *s, weft_job job, struct weft_job_result *r)
+{
+	atomic_store(&s->job, job + 1);
+	/* A cancellation that came before the job was known. */
+	if (is_cancelled(s))
+		weft_cancel(s->dev, job);
+	int err = weft_finish(s->dev, job, s->o.timeout_ms ? s->o.timeout_ms : WEFT_FOREVER, r);
+	atomic_store(&s->job, 0);
+	return err;
+}
+
+void weft_session_stop(weft_session *s, atomic_bool *cancel)
+{
+	atomic_store(cancel, true);
+	/* The job first: one of an earlier run has been forgotten when this one's flag is there. */
+	const weft_job job = atomic_load(&s->job);
+	if (job && s->dev && atomic_load(&s->cancel) == cancel)
+		weft_cancel(s->dev, job - 1);
+}
+
 /* Adds a stream that has ended, with or without success, to the run's profile. */
 static int profile_step(weft_session *s, const struct weft_step *step, const uint8_t *before, const struct weft_job_result *r,
                         uint64_t begin)
@@ -497,7 +530,7 @@ static int submit_step(weft_session *s, const struct weft_step *step, uint32_t f
 	if (!err)
 		err = submit_part(s, step, from, to, win, &job);
 	if (!err)
-		err = weft_finish(s->dev, job, s->o.timeout_ms ? s->o.timeout_ms : WEFT_FOREVER, &r);
+		err = finish(s, job, &r);
 	if (!err) {
 		add_counters(s, &r);
 		count_bytes(s, step, from, to);
@@ -561,6 +594,10 @@ int weft_session_steps(weft_session *s)
 			break;
 		if (s->i_step > end.step || (s->i_step == end.step && !end.cmd))
 			break;
+		if (is_cancelled(s)) {
+			snprintf(s->error, WEFT_MSG_LEN, "the run was cancelled");
+			return -ECANCELED;
+		}
 		err = step->kind == WEFT_STEP_HOST ? host_step(s, step) : npu_step(s, step, from, to);
 	}
 	return err ? err : weft_session_take_state(s, s->p->n_steps, 0);
@@ -640,7 +677,8 @@ int weft_session_outputs(weft_session *s, weft_tensor *outputs)
 		if (s->check.g)
 			weft_checker_tensor(&s->check, t, src->data);
 		weft_tensor out = *src;
-		out.data = malloc(weft_tensor_bytes(src) + 1);
+		/* The caller's memory, where there is some. */
+		out.data = outputs[i].data ? outputs[i].data : malloc(weft_tensor_bytes(src) + 1);
 		if (!out.data)
 			return -ENOMEM;
 		memcpy(out.data, src->data, weft_tensor_bytes(src));
@@ -692,17 +730,15 @@ int weft_session_captured(const weft_session *s)
  * Runs the network once; see weft.h. A card that was reset in the middle is tried again from the
  * inputs on.
  */
-int weft_session_run(weft_session *s, const weft_tensor *inputs, weft_tensor *outputs,
-                     struct weft_report **rep, char msg WEFT_ROOM(WEFT_MSG_LEN))
+/* One run into out: its data is the caller's, or NULL and then allocated, also if the run fails. */
+static int run_once(weft_session *s, const weft_tensor *inputs, weft_tensor *out, struct weft_report **rep, char *msg)
 {
-	int n_out = graph(s)->n_outputs;
 	struct weft_report *r = NULL;
-	weft_tensor *out = calloc((size_t)n_out + 1, sizeof(*out));
+	int err = 0;
 
 	s->error = msg;
-	int err = out ? 0 : -ENOMEM;
 	/* A card that was reset in the middle starts over: all comes from the inputs. */
-	for (int tries = 0; out && tries < RUN_TRIES && (!tries || err == -ECONNRESET); tries++) {
+	for (int tries = 0; tries < RUN_TRIES && (!tries || err == -ECONNRESET); tries++) {
 		msg[0] = '\0';
 		err = weft_session_prepare(s, inputs);
 		if (!err && s->dev)
@@ -721,18 +757,78 @@ int weft_session_run(weft_session *s, const weft_tensor *inputs, weft_tensor *ou
 		err = -EBADMSG;
 		weft_session_capture(s, last_npu_step(s), err, msg, NULL);
 	}
-	for (int i = 0; out && i < n_out; i++) {
+	if (rep && (!err || err == -EBADMSG))
+		*rep = r;
+	else
+		weft_report_free(r);
+	return err;
+}
+
+int weft_session_run(weft_session *s, const weft_tensor *inputs, weft_tensor *outputs,
+                     struct weft_report **rep, char msg WEFT_ROOM(WEFT_MSG_LEN))
+{
+	int n_out = graph(s)->n_outputs;
+	weft_tensor *out = calloc((size_t)n_out + 1, sizeof(*out));
+
+	if (!out) {
+		snprintf(msg, WEFT_MSG_LEN, "out of memory");
+		return -ENOMEM;
+	}
+	pthread_mutex_lock(&s->running);
+	int err = run_once(s, inputs, out, rep, msg);
+	pthread_mutex_unlock(&s->running);
+	for (int i = 0; i < n_out; i++) {
 		if (err)
 			free(out[i].data);
 		else
 			outputs[i] = out[i];
 	}
 	free(out);
-	if (rep && (!err || err == -EBADMSG))
-		*rep = r;
-	else
-		weft_report_free(r);
 	return err;
+}
+
+int weft_session_check_outputs(const weft_session *s, const weft_tensor *outputs, char *msg)
+{
+	const weft_graph *g = graph(s);
+
+	for (int i = 0; i < g->n_outputs; i++) {
+		const weft_tensor *want = &g->tensors[g->outputs[i]].t, *t = &outputs[i];
+		if (t->data && t->dtype == want->dtype && t->rank == want->rank &&
+		    !memcmp(t->dim, want->dim, sizeof(*t->dim) * (size_t)want->rank))
+			continue;
+		snprintf(msg, WEFT_MSG_LEN, "output %d \"%.100s\": %s", i, g->tensors[g->outputs[i]].name,
+		         t->data ? "type or shape is not the network's" : "has no memory");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+int weft_session_run_until(weft_session *s, const weft_tensor *inputs, const weft_tensor *outputs, atomic_bool *cancel,
+                           struct weft_report **rep, char *msg)
+{
+	const size_t n_out = (size_t)graph(s)->n_outputs;
+	weft_tensor *out = malloc((n_out + 1) * sizeof(*out));
+
+	if (!out) {
+		snprintf(msg, WEFT_MSG_LEN, "out of memory");
+		return -ENOMEM;
+	}
+	memcpy(out, outputs, n_out * sizeof(*out));
+	pthread_mutex_lock(&s->running);
+	atomic_store(&s->cancel, cancel);
+	int err = run_once(s, inputs, out, rep, msg);
+	atomic_store(&s->cancel, NULL);
+	pthread_mutex_unlock(&s->running);
+	free(out);
+	return err;
+}
+
+int weft_session_run_into(weft_session *s, const weft_tensor *inputs, const weft_tensor *outputs,
+                          struct weft_report **rep, char msg WEFT_ROOM(WEFT_MSG_LEN))
+{
+	int err = weft_session_check_outputs(s, outputs, msg);
+
+	return err ? err : weft_session_run_until(s, inputs, outputs, NULL, rep, msg);
 }
 
 int weft_session_plan(weft_session *s, struct weft_report **rep, char msg WEFT_ROOM(WEFT_MSG_LEN))

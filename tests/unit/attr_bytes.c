@@ -34,6 +34,10 @@ struct saved {
 #define SHIFT { .requant_shift = { 5, -6, 7 } }
 #define SHIFT_BYTES "i5 i-6 i7"
 
+/* Ten numbers that follow each other, as values and as text. */
+#define FROM(v) v, v + 1, v + 2, v + 3, v + 4, v + 5, v + 6, v + 7, v + 8, v + 9
+#define TEN(v) "i" #v "0 i" #v "1 i" #v "2 i" #v "3 i" #v "4 i" #v "5 i" #v "6 i" #v "7 i" #v "8 i" #v "9 "
+
 static const struct saved cases[] = {
 	{ WEFT_OP_CONV2D, CONV, CONV_BYTES },
 	{ WEFT_OP_DEPTHWISE_CONV2D, CONV, CONV_BYTES },
@@ -85,6 +89,11 @@ static const struct saved cases[] = {
 	{ WEFT_OP_TFL_TANH, QUANT, QUANT_BYTES },
 	{ WEFT_OP_TFL_QUANTIZE, QUANT, QUANT_BYTES },
 	{ WEFT_OP_TFL_DEQUANTIZE, QUANT, QUANT_BYTES },
+	{ WEFT_OP_ONNX_REQUANT, { .onnx = { true, WEFT_FP32, 0 } }, "b1 i16" },
+	{ WEFT_OP_ONNX_NODE, { .onnx_node = { 1, 2, 3, 40000000000, { FROM(100), FROM(110), FROM(120), FROM(130), FROM(140), FROM(150) },
+	                                      { 0.5f, 1.5f, 2.5f, 3.5f, 4.5f, 5.5f, 6.5f, 7.5f, 8.5f, 9.5f, 10.5f, 11.5f, 12.5f, 13.5f } } },
+	  "i1 i2 i3 l40000000000 " TEN(10) TEN(11) TEN(12) TEN(13) TEN(14) TEN(15)
+	  "f0.5 f1.5 f2.5 f3.5 f4.5 f5.5 f6.5 f7.5 f8.5 f9.5 f10.5 f11.5 f12.5 f13.5" },
 	{ WEFT_OP_ONNX_QUANTIZE, { .onnx = { true, WEFT_FP32, 0 } }, "b1 i16" },
 	{ WEFT_OP_ONNX_FAKE_CONVERT, { .onnx = { true, WEFT_FP8E5M2, 0 } }, "b1 i11" },
 	{ WEFT_OP_ONNX_CAST, { .onnx = { true, 0, 2 } }, "b1 i2" },
@@ -133,7 +142,7 @@ static void written(void **state)
 {
 	(void)state;
 	for (int i = 0; i < N_CASES; i++) {
-		uint8_t want[256];
+		uint8_t want[512];
 		const size_t n = encode(cases[i].bytes, want);
 		struct io io = { .write = true };
 		weft_attr a = cases[i].a;
@@ -150,7 +159,7 @@ static void read_back(void **state)
 {
 	(void)state;
 	for (int i = 0; i < N_CASES; i++) {
-		uint8_t bytes[256];
+		uint8_t bytes[512];
 		struct io io = { .p = bytes, .n = encode(cases[i].bytes, bytes) };
 		weft_attr a;
 

@@ -2,10 +2,10 @@
 """Runs Yosys and ABC on one theorem, as it is or with a bug planted in it."""
 import os
 import re
+import resource
 import shutil
 import signal
 import subprocess
-import time
 
 # A cover statement becomes the assertion that it is never reached, which has to fail.
 COVER_MAP = """(* techmap_celltype = "$cover" *)
@@ -21,24 +21,23 @@ class Failed(Exception):
 
 
 def run(argv, log, seconds):
-    """Run a program with its output in a file. Returns that output."""
+    """Run a program with its output in a file. Returns that output and the processor time taken."""
+    def limit():
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+
     with open(log, "w", encoding="utf-8") as out:
+        # Processor time: what is decided must not depend on what else the machine does.
         process = subprocess.Popen(argv, stdout=out, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
-                                   cwd=log.parent, start_new_session=True)
-        try:
-            status = process.wait(timeout=seconds)
-        except subprocess.TimeoutExpired as error:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-            raise Failed(f"no answer in {seconds} s") from error
-        except BaseException:
-            os.killpg(process.pid, signal.SIGKILL)
-            raise
+                                   cwd=log.parent, preexec_fn=limit)
+        _, status, usage = os.wait4(process.pid, 0)
+        status = process.returncode = os.waitstatus_to_exitcode(status)
+    if status in (-signal.SIGKILL, -signal.SIGXCPU):
+        raise Failed(f"{argv[0]} has no answer in {seconds} s of processor time")
     text = log.read_text(encoding="utf-8", errors="replace")
     if status != 0:
         errors = [line for line in text.splitlines() if "ERROR" in line] or [f"{argv[0]} ended with status {status}"]
         raise Failed(f"{errors[0]} (see {log})")
-    return text
+    return text, usage.ru_utime + usage.ru_stime
 
 
 class Job:
@@ -49,15 +48,19 @@ class Job:
         self.plant = plant
         self.dir = out / theorem.name.replace("/", "_")
         if plant is not None:
-            self.dir = self.dir / f"plant{theorem.plants.index(plant) + 1}"
+            self.dir = self.dir.with_name(f"{self.dir.name}-plant{theorem.plants.index(plant) + 1}")
         self.seconds_taken = 0.0
 
     def files(self):
-        """The sources; with a plant, that of the bug is a changed copy."""
+        """The sources; of those that are changed for this job, a changed copy."""
+        changes = self.theorem.smaller + ([self.plant] if self.plant else [])
         files = []
         for file in self.theorem.files:
-            if self.plant and file == self.theorem.root / self.plant["file"]:
-                text = file.read_text(encoding="utf-8").replace(self.plant["from"], self.plant["to"])
+            mine = [c for c in changes if self.theorem.root / c["file"] == file]
+            if mine:
+                text = file.read_text(encoding="utf-8")
+                for change in mine:
+                    text = text.replace(change["from"], change["to"])
                 file = self.dir / file.name
                 file.write_text(text, encoding="utf-8")
             files.append(str(file))
@@ -70,15 +73,16 @@ class Job:
         lines += [f"chparam -set {name} {value} {t.top}" for name, value in t.parameters.items()]
         lines += [f"hierarchy -check -top {t.top}", "proc"]
         lines += t.prepare
-        lines += ["flatten"]
-        lines += [f"connect -set {wire} {source}" for wire, source in t.connect.items()]
-        lines += ["opt_clean", "memory_map", "opt -full"]
-        lines += ["setundef -undriven -anyseq", "check -assert", "select -assert-min 1 t:$assert",
+        # What is left open is free in every cycle. Before any optimisation, which would choose.
+        lines += [f"select -set rest * {t.top} %d", "setundef -undriven -anyseq @rest", "select -clear", "flatten"]
+        lines += [f"connect -nomap -nounset -set {wire} {source}" for wire, source in t.connect.items()]
+        lines += ["setundef -undriven -anyseq", "opt_clean", "memory_map", "opt -full", "check -assert",
+                  "select -assert-min 1 t:$assert",
                   "select -assert-min 1 t:$cover", "select -assert-none t:$live t:$fair",
                   "design -save read", "chformal -cover -remove"] + finish
-        lines += ["write_aiger -I -B -zinit -no-startoffset -map claim.aim claim.aig",
+        lines += ["write_aiger -I -B -L -zinit -no-startoffset -map claim.aim claim.aig",
                   "design -load read", "chformal -assert -remove", "techmap -map cover.v"] + finish
-        lines += ["write_aiger -I -B -zinit -no-startoffset cover.aig"]
+        lines += ["write_aiger -I -B -L -zinit -no-startoffset cover.aig"]
         return "\n".join(lines) + "\n"
 
     def prepare(self):
@@ -86,30 +90,55 @@ class Job:
         self.dir.mkdir(parents=True)
         (self.dir / "cover.v").write_text(COVER_MAP, encoding="utf-8")
         (self.dir / "read.ys").write_text(self.script(), encoding="utf-8")
-        run(["yosys", "-q", "read.ys"], self.dir / "yosys.log", self.theorem.seconds)
+        self.run(["yosys", "-q", "-e", "implicitly declared", "read.ys"], "yosys")
+
+    def run(self, argv, name):
+        text, seconds = run(argv, self.dir / f"{name}.log", self.theorem.seconds)
+        self.seconds_taken += seconds
+        return text
 
     def abc(self, name, commands):
-        return run(["yosys-abc", "-q", commands], self.dir / f"{name}.log", self.theorem.seconds)
+        return self.run(["yosys-abc", "-q", commands], name)
 
     def prove(self):
         """Show the claim, and that its covers are reached."""
         front = "read_aiger claim.aig; fold; strash; orpos; "
-        if self.theorem.method == "combinational":
-            text = self.abc("claim", front + "dc2; ifraig; iprove; print_stats")
-            proved = "The networks are equivalent" in text or "UNSATISFIABLE" in text
-        else:
-            text = self.abc("claim", front + "dc2; scorr; dc2; scorr; pdr; write_cex -a claim.aiw")
-            proved = "Property proved" in text
-        if not proved:
-            failed = re.search(r"asserted in frame (\d+)", text)
-            raise Failed(f"is false in cycle {failed[1]} of {self.dir}/claim.aiw" if failed
-                         else f"is not decided, see {self.dir}/claim.log")
+        steps = {
+            "pdr": "dc2; scorr; dc2; scorr; pdr",
+            # The first cycles, then: what holds in one cycle holds in the next.
+            "induction": "bmc3 -F 3; dc2; ind -F 2 -C 0",
+        }
+        text = self.abc("claim", front + steps[self.theorem.method])
+        if "was asserted in frame" in text:
+            raise Failed(self.explain())
+        if not re.search(r"^(Property proved|Networks are equivalent)", text, re.MULTILINE):
+            raise Failed(f"not decided, see {self.dir}/claim.log")
         self.covers()
 
+    def explain(self):
+        """Which assertion is false when; leaves trace.vcd."""
+        text = self.abc("counterexample", "read_aiger claim.aig; fold; strash; orpos; bmc3; write_cex -a found.aiw")
+        frame = re.search(r"asserted in frame +(\d+)", text)
+        if not frame:
+            return f"false, see {self.dir}/claim.log"
+        # ABC drops registers that nothing depends on; with -zinit all begin with 0.
+        with open(self.dir / "claim.aig", "rb") as f:
+            latches = int(f.readline().split()[3])
+        inputs = (self.dir / "found.aiw").read_text(encoding="utf-8").replace("# DONE", "").split()[1:]
+        (self.dir / "trace.aiw").write_text("\n".join(["1", "b0", "0" * latches, *inputs, ".", ""]), encoding="utf-8")
+        read = (self.dir / "read.ys").read_text(encoding="utf-8").split("design -save read")[0]
+        (self.dir / "trace.ys").write_text(
+            f"{read}chformal -cover -remove\n"
+            f"sim -clock clk_i -map claim.aim -r trace.aiw -vcd trace.vcd -a {self.theorem.top}\n", encoding="utf-8")
+        text = self.run(["yosys", "-q", "trace.ys"], "trace")
+        names = re.findall(r"Assert (\S+) .*failed", text)
+        return f"false in cycle {frame[1]}: {', '.join(dict.fromkeys(names))} ({self.dir}/trace.vcd)"
+
     def covers(self):
-        text = self.abc("cover", f"read_aiger cover.aig; fold; strash; bmc3 -a -F {self.theorem.depth}")
-        if "All " not in text:
-            raise Failed(f"a cover is not reached in {self.theorem.depth} cycles, see {self.dir}/cover.log")
+        depth = self.theorem.depth
+        text = self.abc("cover", f"read_aiger cover.aig; fold; strash; bmc3 -a -F {depth}")
+        if not re.search(r"^All \d+ outputs are found to be SAT", text, re.MULTILINE):
+            raise Failed(f"a cover is not reached in {depth} cycles, see {self.dir}/cover.log")
 
     def refute(self):
         """Show that with the bug in the claim is false: a counterexample, not just no proof."""
@@ -119,12 +148,8 @@ class Job:
 
     def work(self):
         """Prove the theorem, or refute it with the bug in; raises Failed."""
-        begin = time.monotonic()
-        try:
-            self.prepare()
-            if self.plant:
-                self.refute()
-            else:
-                self.prove()
-        finally:
-            self.seconds_taken = time.monotonic() - begin
+        self.prepare()
+        if self.plant:
+            self.refute()
+        else:
+            self.prove()

@@ -42,7 +42,7 @@ def report(job, why):
     if why:
         print(f"  FAIL    {name}: {why}")
     else:
-        print(f"  {'refuted' if job.plant else 'proved'} {name} ({job.seconds_taken:.1f} s)")
+        print(f"  {'refuted' if job.plant else 'proved'} {name} ({job.seconds_taken:.1f} s of processor time)")
     sys.stdout.flush()
 
 

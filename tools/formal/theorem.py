@@ -9,9 +9,9 @@ import pathlib
 import re
 import tomllib
 
-METHODS = ("pdr", "combinational")
+METHODS = ("pdr", "induction")
 FIELDS = {"claim", "method", "files", "config", "top", "parameters", "abstraction", "connect", "seconds", "depth",
-          "prepare", "assertions", "assumption", "plant"}
+          "prepare", "assertions", "smaller", "assumption", "plant"}
 
 
 class BadTheorem(Exception):
@@ -44,10 +44,11 @@ class Theorem:
         self.connect = fields.get("connect", {})
         self.prepare = fields.get("prepare", [])
         self.assertions = fields.get("assertions", True)
-        self.seconds = fields.get("seconds", 120)
+        self.seconds = fields.get("seconds", 200)
         self.depth = fields.get("depth", 40)
         self.assumptions = fields.get("assumption", {})
         self.plants = fields["plant"]
+        self.smaller = fields.get("smaller", [])
         self.wrapper = path.with_suffix(".sv")
         packages = [f"hw/gen/{self.config}/weft_cfg_pkg.sv", "hw/gen/weft_cmd_pkg.sv"]
         self.files = [root / f for f in packages + fields["files"]] + [self.wrapper]
@@ -60,20 +61,26 @@ class Theorem:
             if not file.is_file():
                 raise BadTheorem(f"{self.path}: {file.relative_to(self.root)} is not there")
         self.check_assumptions()
-        for number, plant in enumerate(self.plants, 1):
-            if set(plant) != {"bug", "file", "from", "to"}:
-                raise BadTheorem(f"{self.path}: plant {number} has not the fields bug, file, from, to")
-            if self.root / plant["file"] not in self.files:
-                raise BadTheorem(f"{self.path}: plant {number}: {plant['file']} is not among the theorem's files")
-            found = (self.root / plant["file"]).read_text(encoding="utf-8").count(plant["from"])
-            if found != 1:
-                raise BadTheorem(f"{self.path}: plant {number}: its text is {found} times in {plant['file']}, not once")
+        for change in self.smaller:
+            self.check_change("smaller", change, {"file", "from", "to"})
+        for change in self.plants:
+            self.check_change("plant", change, {"bug", "file", "from", "to"})
+
+    def check_change(self, kind, change, fields):
+        """A change of a source replaces what is there once."""
+        if set(change) != fields:
+            raise BadTheorem(f"{self.path}: a {kind} has not the fields {', '.join(sorted(fields))}")
+        if self.root / change["file"] not in self.files:
+            raise BadTheorem(f"{self.path}: {kind}: {change['file']} is not among the theorem's files")
+        found = (self.root / change["file"]).read_text(encoding="utf-8").count(change["from"])
+        if found != 1:
+            raise BadTheorem(f"{self.path}: {kind}: '{change['from']}' is {found} times in {change['file']}, not once")
 
     def check_assumptions(self):
         """The labels of the wrapper's assumptions are those that the theorem lists."""
         text = self.wrapper.read_text(encoding="utf-8")
-        labels = set(re.findall(r"(\w+): assume \(", text)) - {"reset"}
-        if len(re.findall(r"\bassume\b *\(", text)) != len(re.findall(r"\w+: assume \(", text)):
+        labels = set(re.findall(r"(\w+): +assume \(", text)) - {"reset"}
+        if len(re.findall(r"\bassume\b *\(", text)) != len(re.findall(r"\w+: +assume \(", text)):
             raise BadTheorem(f"{self.wrapper}: an assumption has no label")
         if labels != set(self.assumptions):
             name = sorted(labels ^ set(self.assumptions))[0]

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// weft_dma_load with any commands, windows that change at any time, any bus and any
+// scratchpad. path is the burst that stands in front of the address channel.
+module load_window (
+  input logic          clk_i,
+  input logic          rst_ni,
+  input logic          cmd_valid_i,
+  input logic [1023:0] cmd_i,
+  input logic          abort_i,
+  input logic          ar_ready_i,
+  input logic          r_valid_i,
+  input logic          r_error_i,
+  input logic          r_last_i,
+  input logic          ldw_gnt_i,
+  input logic [8*weft_cfg_pkg::N-1:0]          r_data_i,
+  input logic [weft_cfg_pkg::N_WINDOWS*40-1:0] win_base_i,
+  input logic [weft_cfg_pkg::N_WINDOWS*32-1:0] win_size_i,
+  input logic [weft_cfg_pkg::N_WINDOWS-1:0]    win_read_i
+);
+
+  localparam int unsigned Log2N     = weft_cfg_pkg::LOG2_N;
+  localparam int unsigned BytesBits = Log2N + 5;
+
+  logic started_q;
+  initial started_q = 1'b0;
+  always_ff @(posedge clk_i) started_q <= 1'b1;
+
+  logic        cmd_ready, ar_valid;
+  logic [39:0] ar_addr;
+  logic [7:0]  ar_len;
+
+  weft_dma_load u_dut (
+    .clk_i, .rst_ni, .need_o(), .cmd_valid_i, .cmd_ready_o(cmd_ready), .cmd_i, .done_o(), .fault_o(), .fault_code_o(),
+    .fault_info_o(), .busy_o(), .abort_i, .win_base_i, .win_size_i, .win_read_i, .ar_valid_o(ar_valid), .ar_ready_i,
+    .ar_addr_o(ar_addr), .ar_len_o(ar_len), .r_valid_i, .r_ready_o(), .r_data_i, .r_error_i, .r_last_i, .ldw_req_o(),
+    .ldw_addr_o(), .ldw_data_o(), .ldw_mask_o(), .ldw_gnt_i, .bytes_o()
+  );
+
+  logic                 row_valid, row_ready, part_valid, part_fault, part_emit, burst_valid, burst_fault;
+  logic                 row_ok;
+  logic [19:0]          row_bytes, part_left;
+  logic [39:0]          row_base, part_addr, burst_addr, base;
+  logic [BytesBits-1:0] burst_bytes;
+  logic [7:0]           burst_len;
+  logic [31:0]          row_size, size;
+
+  window_path #(
+    .BytesBits(BytesBits)
+  ) u_path (
+    .clk_i, .check_i(started_q && rst_ni), .cmd_take_i(cmd_valid_i && cmd_ready), .cmd_window_i(cmd_i[weft_cmd_pkg::LOAD_WINDOW_LSB +: 3]),
+    .win_base_i, .win_size_i, .win_ok_i(win_read_i), .row_valid_i(row_valid), .row_base_i(row_base),
+    .row_size_i(row_size), .row_ok_i(row_ok), .row_bytes_i(row_bytes), .row_take_i(row_valid && row_ready), .part_valid_i(part_valid), .part_fault_i(part_fault), .part_addr_i(part_addr),
+    .part_left_i(part_left), .part_emit_i(part_emit), .burst_valid_i(burst_valid), .burst_fault_i(burst_fault),
+    .burst_addr_i(burst_addr), .burst_bytes_i(burst_bytes), .burst_len_i(burst_len), .base_o(base), .size_o(size)
+  );
+
+  // First and last byte of the row in the beats that are asked for.
+  logic [39:0] first_byte, final_byte;
+  assign first_byte = burst_addr;
+  assign final_byte = burst_addr + 40'(burst_bytes) - 40'd1;
+
+  always_comb begin
+    if (!started_q) reset: assume (!rst_ni);
+    if (cmd_valid_i) begin
+      command_checked: assume (cmd_i[weft_cmd_pkg::LOAD_ROW_BYTES_LSB +: 20] != '0 &&
+                               cmd_i[weft_cmd_pkg::LOAD_N1_LSB +: 16] != '0 && cmd_i[weft_cmd_pkg::LOAD_N2_LSB +: 16] != '0 &&
+                               cmd_i[weft_cmd_pkg::LOAD_N3_LSB +: 16] != '0);
+    end
+    if (started_q && rst_ni && ar_valid) begin
+      first_beat: assert (ar_addr == (first_byte >> Log2N) << Log2N && first_byte - base < 40'(size));
+      final_beat: assert (ar_addr + (40'(ar_len) << Log2N) == (final_byte >> Log2N) << Log2N);
+      final_in: assert (final_byte - base < 40'(size));
+      reached:    cover (ar_len == 8'd15 && first_byte != base);
+    end
+  end
+
+endmodule

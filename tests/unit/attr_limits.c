@@ -407,6 +407,7 @@ static void scales(void **state)
 	{
 		NET(WEFT_OP_TFL_SOFTMAX, { .tfl_softmax = { 1, 2 } }, { { I8, { 2 } } }, { { I8, { 2 } } });
 		BAD(tfl_softmax.x_scale = -1, "rank 1, scale -1, beta 2");
+		BAD(tfl_softmax.beta = -1, "rank 1, scale 1, beta -1");
 		BAD(tfl_softmax.beta = HUGE_VALF, "rank 1, scale 1, beta inf");
 	}
 	{
@@ -431,6 +432,34 @@ static void scales(void **state)
 		NET(WEFT_OP_TFL_QUANTIZE, { .quant = { 0, 0, 1, 0 } }, { { F32, { 2 } } }, { { I8, { 2 } } });
 		BAD(quant.y_scale = -2, "scale -2");
 	}
+	{
+		NET(WEFT_OP_TFL_FUNCTION, { .tfl_function = { 7 } }, { { F32, { 2 } } }, { { F32, { 2 } } });
+		BAD(tfl_function.function = 8, "function 8 outside 0..7");
+		BAD(tfl_function.function = -1, "function -1 outside 0..7");
+	}
+	{
+		NET(WEFT_OP_TFL_QUOTIENT, { .tfl_quotient = { 0, 0, 0, 1, 30 } }, { { I8, { 2 } }, { I8, { 2 } } }, { { I8, { 2 } } });
+		BAD(tfl_quotient.a_zp = 128, "operand 0 zero point 128 outside -128..127");
+		BAD(tfl_quotient.b_zp = 128, "operand 1 zero point 128 outside -128..127");
+		BAD(tfl_quotient.y_zp = 128, "result zero point 128 outside -128..127");
+		BAD(tfl_quotient.multiplier = -1, "multiplier -1 < 0");
+		BAD(tfl_quotient.shift = 31, "shift 31 outside -31..30");
+		BAD(tfl_quotient.shift = -32, "shift -32 outside -31..30");
+	}
+	{
+		NET(WEFT_OP_ONNX_REQUANT, { .onnx = { false, WEFT_FP32, 0 } }, { { I32, { 1 } }, { F32, { 1 } }, { F32, { 1 } }, { F32, { 1 } }, { I8, { 1 } } },
+		    { { I8, { 1 } } });
+		GOOD(onnx.type = 0);
+		BAD(onnx.type = WEFT_FP16, "product in float16");
+	}
+	struct net node = { WEFT_OP_ONNX_NODE, { .onnx_node = { .kind = -1, .opset = 1, .n_in = 1 } }, { { F32, { 2 } } }, { { F32, { 2 } } } };
+	bad(&node, "kind", "kind -1 < 0");
+	node.a.onnx_node = (struct weft_attr_onnx_node){ .opset = 0, .n_in = 1 };
+	bad(&node, "opset", "opset 0 < 1");
+	node.a.onnx_node = (struct weft_attr_onnx_node){ .opset = 1, .n_in = 66 };
+	bad(&node, "n_in", "n_in 66 outside 0..65");
+	node.a.onnx_node = (struct weft_attr_onnx_node){ .opset = 1, .n_in = -1 };
+	bad(&node, "n_in", "n_in -1 outside 0..65");
 	const struct net unknown = { WEFT_OP_VARIABLE_READ, { .variable = { 3 } }, { { 0 } }, { { I8, { 2 } } } };
 	bad(&unknown, "variable 3", "variable 3 of 0");
 }

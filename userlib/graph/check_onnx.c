@@ -187,6 +187,10 @@ int weft_check_onnx_node(const struct weft_check *c)
 	char line[WEFT_GOLDEN_MSG] = "";
 	int which;
 
+	const int err = weft_check_attr(c);
+
+	if (err)
+		return err;
 	for (int k = 0; k < o->n_in; k++)
 		x[k] = operand(c, k);
 	if (weft_onnx_ref_shapes(&o->attr.onnx_node, x, o->n_in, y, o->n_out, &which, line))

@@ -194,7 +194,7 @@ static int check_quotient(const struct weft_check *c)
 	const weft_dtype t = operand(c, 0)->dtype;
 	int err = need_types(c, T(WEFT_INT8) | T(WEFT_INT16), T(t));
 
-	return err || (err = need_type(c, "operand 1", operand(c, 1), T(t))) ? err : need_broadcast(c);
+	return err || (err = need_type(c, "operand 1", operand(c, 1), T(t))) || (err = weft_check_attr(c)) ? err : need_broadcast(c);
 }
 
 int weft_check_tfl(const struct weft_check *c)
@@ -235,7 +235,8 @@ int weft_check_tfl(const struct weft_check *c)
 	case WEFT_OP_TFL_QUOTIENT:
 		return check_quotient(c);
 	case WEFT_OP_TFL_FUNCTION:
-		return need_types(c, T(WEFT_FP32), T(WEFT_FP32));
+		err = weft_check_attr(c);
+		return err ? err : need_types(c, T(WEFT_FP32), T(WEFT_FP32));
 	default:
 		FAIL("has no rules here");
 	}

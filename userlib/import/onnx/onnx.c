@@ -62,6 +62,10 @@ static const struct { const char *name; ox_lowering *lower; } table[] = {
 			return (list)[i_].lower; \
 } while (0)
 
+/*
+ * Returns the function that lowers node n, looked up by its domain and operator type, or NULL
+ * if there is none.
+ */
 static ox_lowering *lowering(const onnx_node *n)
 {
 	if (!*n->domain || !strcmp(n->domain, "ai.onnx"))
@@ -77,6 +81,10 @@ static ox_lowering *lowering(const onnx_node *n)
 
 /* ---- tables ---- */
 
+/*
+ * Allocates the table of values and its hash table, large enough for every name in the graph.
+ * At most 2^22 names are accepted. Returns 0 or a negative errno.
+ */
 static int tables(struct ox *l)
 {
 	const onnx_graph *g = l->f.m->graph;
@@ -96,6 +104,10 @@ static int tables(struct ox *l)
 	return l->hash ? 0 : l->err;
 }
 
+/*
+ * Reads the version of ONNX's own operator set into l->opset. Returns 0, or -ENOTSUP if the
+ * version is not supported or the model defines functions of its own.
+ */
 static int opsets(struct ox *l)
 {
 	const onnx_model *m = l->f.m;
@@ -117,6 +129,10 @@ static int opsets(struct ox *l)
 
 /* ---- values of the file ---- */
 
+/*
+ * Enters each of the graph's constants (initialisers) as a value with its type and shape; the
+ * elements are read when they are first used. Returns 0 or a negative errno.
+ */
 static int initialisers(struct ox *l)
 {
 	const onnx_graph *g = l->f.m->graph;
@@ -164,6 +180,11 @@ static const weft_tensor *said_shape(const struct ox *l, const char *name)
 	return t && (t->dtype || !t->data) ? t : NULL;
 }
 
+/*
+ * Sets *t to the type and shape of graph input p: the file's shape, with open dimensions taken
+ * from the caller's binding. An open first dimension, the batch, is 1 without a binding; any
+ * other one is refused. Returns 0 or a negative errno.
+ */
 static int port_shape(struct ox *l, const Weft__Onnx__Value *p, weft_tensor *t)
 {
 	const weft_tensor *given = said_shape(l, p->name);
@@ -282,6 +303,10 @@ static int all_bound(struct ox *l)
 	return 0;
 }
 
+/*
+ * Makes the graph's inputs, after it has checked that every binding of the caller names one.
+ * Returns 0 or a negative errno.
+ */
 static int inputs(struct ox *l)
 {
 	const onnx_graph *g = l->f.m->graph;
@@ -426,6 +451,10 @@ static int sort(struct ox *l, int *order)
 	return err;
 }
 
+/*
+ * Lowers all nodes in an order in which each comes after the nodes that it reads. Returns 0 or
+ * a negative errno.
+ */
 static int nodes(struct ox *l)
 {
 	int n = (int)l->f.m->graph->n_node, *order = ox_alloc(l, n, sizeof *order);
@@ -437,6 +466,11 @@ static int nodes(struct ox *l)
 	return err;
 }
 
+/*
+ * Builds l->g from the parsed file: constants, inputs, nodes, outputs; then removes what no
+ * output needs and checks the graph. Returns 0 or a negative errno with the reason in l->msg;
+ * the caller frees everything.
+ */
 static int import(struct ox *l)
 {
 	const onnx_graph *g = l->f.m->graph;

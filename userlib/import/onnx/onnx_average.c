@@ -23,6 +23,12 @@ static int centred(struct ox *l, int x, int32_t zp)
 	return ox_rescale(l, x, WEFT_INT32, (struct ox_factor){ 1 << 30, 30 }, zp, 0);
 }
 
+/*
+ * Emits the sum of quantised x over all spatial dimensions, zero point taken off, with channels
+ * last. Sets *perm to the order of the result's dimensions and *count to the number of elements
+ * in each sum; *count stops growing once it exceeds 65535. Returns the tensor, or a negative
+ * errno.
+ */
 static int sum_all(struct ox *l, const struct ox_side *x, int8_t *perm, int64_t *count)
 {
 	ox_channels_last(x->v->t.rank, perm);
@@ -36,6 +42,11 @@ static int sum_all(struct ox *l, const struct ox_side *x, int8_t *perm, int64_t 
 	return y;
 }
 
+/*
+ * Emits the sum of quantised x over each window w, zero point taken off, as a depthwise
+ * convolution with weights of 1. Sets *perm to the order of the result's dimensions (channels
+ * last). Returns the int32 tensor, or a negative errno.
+ */
 static int sum_windows(struct ox *l, const struct ox_side *x, const struct ox_window *w, int8_t *perm)
 {
 	struct ox_conv_call c = { .group = x->v->t.dim[1], .x_zp = ox_q_zp(&x->q), .win = *w };
@@ -55,6 +66,10 @@ static int sum_windows(struct ox *l, const struct ox_side *x, const struct ox_wi
 	return ox_conv_sums(l, &c);
 }
 
+/*
+ * Returns the least common multiple of the n counts c, all at least 1. It stops early, with a
+ * value of MAX_COMMON or more, if the multiple grows that large.
+ */
 static int64_t common_multiple(const int32_t *c, int64_t n)
 {
 	int64_t m = 1;
@@ -160,6 +175,12 @@ static int mean(struct ox *l, const struct ox_side *x, const struct ox_q *q, int
 	return ox_reshape(l, y, 2, x->v->t.dim);
 }
 
+/*
+ * Folds averaging node n (AveragePool, GlobalAveragePool or ReduceMean), which stands between a
+ * DequantizeLinear and a QuantizeLinear with parameters q, into one integer computation.
+ * Returns the tensor and sets *perm and *done if that worked; returns 0 with *done unchanged if
+ * the node has to be lowered in floats; or returns a negative errno.
+ */
 int ox_fold_average(struct ox *l, const onnx_node *n, const struct ox_q *q, int8_t *perm, bool *done)
 {
 	const onnx_node *outer = l->n;

@@ -50,6 +50,11 @@ static int new_tensor(struct ox *l, const char *kind, weft_dtype t, int rank, co
 	return i;
 }
 
+/*
+ * Adds a constant tensor that takes over data, from ox_alloc(); data is freed on failure. A
+ * NULL data stands for a failed allocation and gives l->err. Returns the tensor's index, or a
+ * negative errno.
+ */
 int ox_data(struct ox *l, weft_dtype t, int rank, const int64_t *dim, void *data)
 {
 	int i = data ? new_tensor(l, "constant", t, rank, dim) : l->err;
@@ -104,6 +109,11 @@ static int64_t cost(const struct ox *l, weft_opcode op, const int *in, const wef
 	return n * (op == WEFT_OP_AVG_POOL2D || op == WEFT_OP_MAX_POOL2D ? 64 : 1);
 }
 
+/*
+ * Computes an operator whose operands are all constant, with the golden model, and adds the
+ * result as a constant. y gives the result's type and shape. Returns the tensor's index, or a
+ * negative errno.
+ */
 static int fold(struct ox *l, weft_opcode op, const weft_attr *a, const int *in, int n_in, weft_tensor *y)
 {
 	const weft_tensor *x[WEFT_OP_MAX_INPUTS];
@@ -123,6 +133,10 @@ static int fold(struct ox *l, weft_opcode op, const weft_attr *a, const int *in,
 	return ox_data(l, y->dtype, y->rank, y->dim, y->data);
 }
 
+/*
+ * Charges tensor i to the budget of bytes that all computed values may take together. Returns
+ * i, or -ENOTSUP if the budget is exceeded.
+ */
 static int declare(struct ox *l, int i)
 {
 	size_t bytes = weft_tensor_bytes(ox_t(l, i));
@@ -133,6 +147,10 @@ static int declare(struct ox *l, int i)
 	return i;
 }
 
+/*
+ * Returns the index of the graph's record of the node at hand, which every operator made for
+ * the node refers to. The record is made at the first call. Returns -ENOMEM if memory runs out.
+ */
 static int source(struct ox *l)
 {
 	if (l->src >= 0)
@@ -183,6 +201,10 @@ int ox_op(struct ox *l, weft_opcode op, const weft_attr *a, const int *in, int n
 	return i;
 }
 
+/*
+ * As fold(), for an operator with n_y results: y gives their types and shapes, out receives the
+ * tensors' indices. Returns 0 or a negative errno.
+ */
 static int fold_many(struct ox *l, weft_opcode op, const weft_attr *a, const int *in, int n_in, const weft_tensor *y, int n_y, int *out)
 {
 	const weft_tensor *x[WEFT_OP_MAX_INPUTS];
@@ -232,6 +254,11 @@ int ox_op_many(struct ox *l, weft_opcode op, const weft_attr *a, const int *in, 
 
 /* ---- layout ---- */
 
+/*
+ * Emits x with the given shape, of as many elements. Nothing is emitted if x has that shape
+ * already, and a reshape of a reshape becomes one. Returns the tensor's index, or a negative
+ * errno; a negative x is returned as it is.
+ */
 int ox_reshape(struct ox *l, int x, int rank, const int64_t *dim)
 {
 	if (x < 0)
@@ -250,6 +277,11 @@ int ox_reshape(struct ox *l, int x, int rank, const int64_t *dim)
 	return ox_op(l, WEFT_OP_RESHAPE, NULL, &x, 1, ox_t(l, x)->dtype, rank, dim);
 }
 
+/*
+ * Emits x with its dimensions permuted: dimension i of the result is x's perm[i]. If only
+ * dimensions of 1 change places, a reshape is emitted instead. Returns the tensor's index, or a
+ * negative errno; a negative x is returned as it is.
+ */
 int ox_transpose(struct ox *l, int x, const int8_t *perm)
 {
 	weft_attr a = { .perm = { { 0 } } };
@@ -289,6 +321,11 @@ int ox_slice(struct ox *l, int x, const int64_t *start, const int64_t *dim)
 	return same ? x : ox_op(l, WEFT_OP_SLICE, &a, &x, 1, t->dtype, t->rank, dim);
 }
 
+/*
+ * Emits the n tensors x joined along axis. More operands than one operator can take are joined
+ * in several steps. Returns the tensor's index, or a negative errno: the first negative x, or
+ * -EINVAL if types or other dimensions differ.
+ */
 int ox_concat(struct ox *l, const int *x, int n, int axis)
 {
 	int64_t dim[WEFT_MAX_RANK];
@@ -344,6 +381,10 @@ int ox_pad(struct ox *l, int x, const int64_t *before, const int64_t *after, dou
 	return ox_op(l, WEFT_OP_PAD, &a, &x, 1, t->dtype, t->rank, dim);
 }
 
+/*
+ * Emits x repeated multiple[i] times, each at least 1, along each dimension i. Returns the
+ * tensor's index, or a negative errno; a negative x is returned as it is.
+ */
 int ox_tile(struct ox *l, int x, const int64_t *multiple)
 {
 	weft_attr a = { .tile = { { 0 } } };
@@ -363,6 +404,10 @@ int ox_tile(struct ox *l, int x, const int64_t *multiple)
 	return same ? x : ox_op(l, WEFT_OP_TILE, &a, &x, 1, t->dtype, t->rank, dim);
 }
 
+/*
+ * Emits x with dimensions of 1 put in front until it has the given rank. Returns the tensor's
+ * index, or -EINVAL if x has a higher rank already.
+ */
 int ox_to_rank(struct ox *l, int x, int rank)
 {
 	int64_t dim[WEFT_MAX_RANK];
@@ -377,6 +422,10 @@ int ox_to_rank(struct ox *l, int x, int rank)
 	return ox_reshape(l, x, rank, dim);
 }
 
+/*
+ * Emits x broadcast to the given shape as NumPy's broadcast_to does, except that a 1 in the
+ * shape keeps x's dimension. Returns the tensor's index, or a negative errno.
+ */
 int ox_expand(struct ox *l, int x, int rank, const int64_t *dim)
 {
 	int64_t multiple[WEFT_MAX_RANK];
@@ -420,6 +469,10 @@ static bool tosa_cast(weft_dtype x, weft_dtype y)
 	return ((xi || x == WEFT_BOOL) && yi) || (xi && weft_is_plain_float(y)) || (weft_is_plain_float(x) && weft_is_plain_float(y));
 }
 
+/*
+ * Emits x converted to a type: TOSA's CAST where it computes what ONNX wants, else the host
+ * operator ONNX_CAST, which saturates. Returns the tensor's index, or a negative errno.
+ */
 int ox_cast(struct ox *l, int x, weft_dtype to)
 {
 	weft_attr a = { .onnx = { true, 0 } };
@@ -477,6 +530,10 @@ int ox_broadcast(struct ox *l, const int *x, int n, int64_t *dim)
 	return rank;
 }
 
+/*
+ * Gives the n tensors x one rank, the highest among them, with leading dimensions of 1; x is
+ * updated. Returns that rank, or a negative errno.
+ */
 static int match_ranks(struct ox *l, int *x, int n)
 {
 	int rank = 0;
@@ -511,6 +568,10 @@ int ox_binary(struct ox *l, weft_opcode op, int a, int b)
 	return ox_op(l, op, &attr, x, 2, compares(op) ? WEFT_BOOL : ox_t(l, x[0])->dtype, rank, dim);
 }
 
+/*
+ * Emits a where cond is true and b elsewhere, all three broadcast to one shape. Returns the
+ * tensor's index, or a negative errno.
+ */
 int ox_select(struct ox *l, int cond, int a, int b)
 {
 	int64_t dim[WEFT_MAX_RANK];
@@ -536,6 +597,10 @@ int ox_shift(struct ox *l, int x, double v)
 	return x < 0 || v == 0 ? x : ox_binary(l, WEFT_OP_ADD, x, ox_ramp(l, ox_t(l, x)->dtype, ox_t(l, x)->rank, v));
 }
 
+/*
+ * Emits a reduction of x along axis; the dimension stays, with length 1. Returns the tensor's
+ * index, or a negative errno.
+ */
 int ox_reduce(struct ox *l, weft_opcode op, int x, int axis)
 {
 	weft_attr a = { .axis = { axis, WEFT_NAN_PROPAGATE } };

@@ -18,6 +18,10 @@ static const onnx_node *node(const struct ox *l, int i)
 
 /* ---- scales ---- */
 
+/*
+ * Returns the value that stands for an absent zero point of type t (uint8, int8 or int16): a
+ * scalar 0, made at the first call. Returns NULL after a failure.
+ */
 static struct ox_value *zero_of(struct ox *l, weft_dtype t)
 {
 	struct ox_value *v = &l->zeros[t == WEFT_UINT8 ? 0 : t == WEFT_INT8 ? 1 : 2];
@@ -79,6 +83,10 @@ int ox_side_tensor(struct ox *l, struct ox_value *v, int8_t *perm)
 
 /* ---- all codes ---- */
 
+/*
+ * Adds a constant vector of all 256 codes of type t, int8 or uint8, in ascending order. Returns
+ * the tensor's index, or a negative errno.
+ */
 int ox_codes(struct ox *l, weft_dtype t)
 {
 	int8_t *p = ox_alloc(l, 256, 1);
@@ -201,6 +209,7 @@ static int32_t clip(int64_t v, int32_t lo, int32_t hi)
 	return (int32_t)(v < lo ? lo : v > hi ? hi : v);
 }
 
+/* Sets *lo and *hi to the least and the greatest of the 256 values f. */
 static void limits(const int32_t *f, int32_t *lo, int32_t *hi)
 {
 	*lo = *hi = f[0];
@@ -226,6 +235,10 @@ static bool is_rescale(const int32_t *f, int32_t lo, int32_t hi, struct ox_facto
 	return true;
 }
 
+/*
+ * Emits a table lookup: f[i] becomes the result of int8 code i - 128, and has to fit int8.
+ * Returns the tensor's index, or a negative errno.
+ */
 static int table(struct ox *l, int x, const int32_t *f)
 {
 	int8_t *p = ox_alloc(l, 256, 1);
@@ -266,6 +279,12 @@ int ox_by_codes(struct ox *l, int x, const int32_t *f, const struct ox_q *from, 
 	return table(l, x, f);
 }
 
+/*
+ * Emits a quantised value v that is a function of another one of 8 or 16 bits: evaluates the
+ * function for all 256 codes and emits a table. q are the parameters of the result. Sets *perm
+ * to the order of the result's dimensions and *done if the function could be folded. Returns
+ * the tensor, 0 if it could not, or a negative errno.
+ */
 int ox_map(struct ox *l, struct ox_value *v, const struct ox_q *q, int8_t *perm, bool *done)
 {
 	struct ox_value *c = &l->values[v->carrier];

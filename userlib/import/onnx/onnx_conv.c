@@ -12,6 +12,7 @@
 
 #define MAX_GROUPS 1024
 
+/* Returns the type of a convolution's sums for inputs of type x. */
 static weft_dtype sum_type(weft_dtype x)
 {
 	switch (x) {
@@ -26,6 +27,10 @@ static weft_dtype acc_type(weft_dtype x)
 	return sum_type(x) != x ? sum_type(x) : WEFT_FP32;
 }
 
+/*
+ * Returns the attributes of a two-dimensional convolution c on inputs of type x. A window of
+ * one dimension becomes the second, with padding 0 and stride 1 in the first.
+ */
 static weft_attr attr_2d(const struct ox_conv_call *c, weft_dtype x)
 {
 	const struct ox_window *w = &c->win;
@@ -43,6 +48,7 @@ static weft_attr attr_2d(const struct ox_conv_call *c, weft_dtype x)
 	return a;
 }
 
+/* Returns the attributes of a three-dimensional convolution c on inputs of type x. */
 static weft_attr attr_3d(const struct ox_conv_call *c, weft_dtype x)
 {
 	weft_attr a = { .conv3d = { .x_zp = c->x_zp, .w_zp = c->w_zp, .acc = acc_type(x) } };
@@ -65,6 +71,10 @@ static int as_2d(struct ox *l, int x)
 	return ox_reshape(l, x, 4, (int64_t[]){ d[0], 1, d[1], d[2] });
 }
 
+/*
+ * Emits the convolution of x with weights w, both channels last, and a bias, as a single group.
+ * Returns the sums' tensor, or a negative errno.
+ */
 static int one_group(struct ox *l, const struct ox_conv_call *c, int x, int w, int bias)
 {
 	const bool is_3d = c->win.n == 3;
@@ -82,6 +92,10 @@ static int one_group(struct ox *l, const struct ox_conv_call *c, int x, int w, i
 	return ox_op(l, is_3d ? WEFT_OP_CONV3D : WEFT_OP_CONV2D, &a, (int[]){ x, w, bias }, 3, sum_type(ox_t(l, x)->dtype), r, dim);
 }
 
+/*
+ * Emits convolution c of x, where each group has one input channel, as DEPTHWISE_CONV2D.
+ * Returns the sums' tensor, or a negative errno.
+ */
 static int depthwise(struct ox *l, const struct ox_conv_call *c, int x)
 {
 	static const int8_t perm[WEFT_MAX_RANK] = { 2, 3, 0, 1 };
@@ -111,6 +125,10 @@ static int part(struct ox *l, int x, int axis, int64_t from, int64_t n)
 	return ox_slice(l, x, start, t.dim);
 }
 
+/*
+ * Emits convolution c of x as one convolution per group, joined along the channels. Returns the
+ * sums' tensor, or a negative errno; more than MAX_GROUPS groups are refused.
+ */
 static int groups(struct ox *l, const struct ox_conv_call *c, int x)
 {
 	int64_t oc = ox_t(l, c->w)->dim[0] / c->group, ic = ox_t(l, x)->dim[c->win.n + 1] / c->group;
@@ -179,6 +197,10 @@ int ox_conv_shapes(struct ox *l, int i_w, struct ox_conv_call *c)
 	return ox_window(l, &c->win, x->t.rank - 2, x->t.dim + 2, w->t.dim + 2, false);
 }
 
+/*
+ * Lowers Conv. The result has the type of x; an absent bias counts as 0. Returns the result's
+ * tensor, or a negative errno.
+ */
 int ox_conv(struct ox *l)
 {
 	struct ox_conv_call c = { 0 };
@@ -272,6 +294,10 @@ static int full_3d(struct ox *l, const struct ox_window *w, int x, int weights, 
 	return ox_op(l, WEFT_OP_CONV3D, &a, (int[]){ x, weights, bias }, 3, ox_t(l, x)->dtype, 5, dim);
 }
 
+/*
+ * Emits the transposed convolution of x, channels last, without any of the border cut off.
+ * Returns the tensor's index, or a negative errno.
+ */
 static int full_2d(struct ox *l, const struct ox_window *w, int x, int weights, int bias)
 {
 	weft_attr a = { .conv = { .stride = { 1, 1 }, .dilation = { 1, 1 }, .acc = WEFT_FP32 } };
@@ -343,6 +369,10 @@ void ox_transpose_order(int rank, int8_t *order)
 		order[i] = (int8_t)(i + 1 < rank ? i + 1 : 0);
 }
 
+/*
+ * Lowers ConvTranspose, group by group. Dilation is put into the weights as zeros between their
+ * elements. Returns the result's tensor, or a negative errno.
+ */
 int ox_conv_transpose(struct ox *l)
 {
 	struct ox_window win = { 0 };

@@ -138,6 +138,10 @@ int ox_i_gelu(struct ox *l)
 	return give(l, ox_binary(l, WEFT_OP_MUL, x, same(l, WEFT_OP_ARITHMETIC_RIGHT_SHIFT, &floor, half, 2)));
 }
 
+/*
+ * Emits the PACT division of x by d, broadcast to one shape, with attributes a. Returns the
+ * int32 tensor, or a negative errno.
+ */
 static int divide(struct ox *l, const weft_attr *a, int x, int d)
 {
 	int64_t dim[WEFT_MAX_RANK];
@@ -199,6 +203,10 @@ int ox_integer_mean(struct ox *l)
 	return give(l, ox_reshape(l, y, rank, dim));
 }
 
+/*
+ * Lowers iSoftmax, the integer softmax of I-BERT; coefficients and levels come from the node's
+ * attributes. Returns the result's tensor, or a negative errno.
+ */
 int ox_i_softmax(struct ox *l)
 {
 	weft_attr a = { .pact_softmax = { .c = 0 } };
@@ -233,6 +241,11 @@ int ox_ita_max(struct ox *l)
 	return give(l, same(l, WEFT_OP_PACT_ITA_MAX, &a, &x, 1));
 }
 
+/*
+ * Lowers iLayerNorm, the integer layer normalisation. Attribute D has to be a power of two,
+ * since the division by D becomes a shift; n_levels gives the range of the result. Returns the
+ * result's tensor, or a negative errno.
+ */
 int ox_i_layer_norm(struct ox *l)
 {
 	int32_t d, levels;

@@ -62,6 +62,11 @@ static int operands(struct ox *l, int n, int *x, int8_t *perm)
 	return rank;
 }
 
+/*
+ * Emits the arithmetic operator op on a and b, which have to have one type; small integers are
+ * computed as int32 and cast back. Division of floats is ONNX_DIV. Returns the tensor's index,
+ * or a negative errno.
+ */
 static int combine(struct ox *l, weft_opcode op, int a, int b)
 {
 	if (a < 0 || b < 0)
@@ -75,6 +80,10 @@ static int combine(struct ox *l, weft_opcode op, int a, int b)
 	return ox_cast(l, ox_binary(l, op, ox_widen(l, a), ox_widen(l, b)), t);
 }
 
+/*
+ * Lowers the arithmetic, logical and bitwise operators of two operands, with NumPy's
+ * broadcasting. Returns the result's tensor, or a negative errno.
+ */
 int ox_elementwise(struct ox *l)
 {
 	static const struct { const char *name; weft_opcode op; bool logical; } ops[] = {
@@ -102,6 +111,10 @@ int ox_elementwise(struct ox *l)
 	return ox_fail(l, -ENOTSUP, "not supported");
 }
 
+/*
+ * Lowers Equal, Greater, GreaterOrEqual, Less and LessOrEqual; the last two exchange their
+ * operands. Returns the result's tensor of bool, or a negative errno.
+ */
 int ox_compare(struct ox *l)
 {
 	int8_t perm[WEFT_MAX_RANK];
@@ -146,6 +159,10 @@ int ox_where(struct ox *l)
 	return rank < 0 ? rank : ox_result(l, 0, ox_select(l, x[0], x[1], x[2]), perm, false);
 }
 
+/*
+ * Lowers PRelu: x where x is at least 0, else x times the slope. Returns the result's tensor,
+ * or a negative errno.
+ */
 int ox_prelu(struct ox *l)
 {
 	int8_t perm[WEFT_MAX_RANK];
@@ -171,6 +188,10 @@ static double limit(weft_dtype t)
 	return t == WEFT_FP16 ? 65504 : t == WEFT_BF16 ? 0x1.fep127 : 0x1.fffffep127;
 }
 
+/*
+ * Emits max(x, 0); integers are computed as int32 and cast back. Returns the tensor's index, or
+ * a negative errno.
+ */
 static int at_least_zero(struct ox *l, int x)
 {
 	if (x < 0)
@@ -192,6 +213,10 @@ static int positive_or(struct ox *l, int x, int other)
 	return ox_select(l, ox_binary(l, WEFT_OP_GREATER, zero, x), other, x);
 }
 
+/*
+ * Emits the node at hand if one TOSA operator with one operand computes it. Returns the
+ * tensor's index, or -ENOTSUP for another node or a type that the operator does not take.
+ */
 static int plain_unary(struct ox *l, int x)
 {
 	static const struct { const char *name; weft_opcode op; bool any; } ops[] = {
@@ -221,6 +246,10 @@ static int negate(struct ox *l, int x)
 	return y < 0 ? y : ox_cast(l, ox_binary(l, WEFT_OP_SUB, ox_ramp(l, ox_t(l, y)->dtype, ox_t(l, y)->rank, weft_is_plain_float(t) ? -0.0 : 0), y), t);
 }
 
+/*
+ * Lowers the operators of one operand; Sqrt becomes x to the power 0.5. Returns the result's
+ * tensor, or a negative errno.
+ */
 int ox_unary_node(struct ox *l)
 {
 	int8_t perm[WEFT_MAX_RANK];
@@ -246,6 +275,10 @@ static int elu(struct ox *l, int x, double alpha, double gamma)
 	return ox_scale(l, positive_or(l, x, ox_scale(l, ox_shift(l, low, -1), alpha)), gamma);
 }
 
+/*
+ * Emits GELU of float x: x / 2 * (1 + erf(x / sqrt(2))), or the approximation with tanh if the
+ * node's attribute asks for it. Returns the tensor's index, or a negative errno.
+ */
 static int gelu(struct ox *l, int x)
 {
 	int inner;
@@ -259,6 +292,10 @@ static int gelu(struct ox *l, int x)
 	return ox_binary(l, WEFT_OP_MUL, ox_scale(l, x, 0.5), ox_shift(l, inner, 1));
 }
 
+/*
+ * Emits the activation function of the node at hand on float x; missing attributes have the
+ * defaults that ONNX gives. Returns the tensor's index, or a negative errno.
+ */
 static int activation(struct ox *l, int x)
 {
 	if (ox_is(l, "LeakyRelu"))
@@ -291,6 +328,10 @@ static int activation(struct ox *l, int x)
 	return gelu(l, x);
 }
 
+/*
+ * Lowers the activation functions of floats that are composed of several operators, such as
+ * LeakyRelu, Elu and HardSwish. Returns the result's tensor, or a negative errno.
+ */
 int ox_activation(struct ox *l)
 {
 	int8_t perm[WEFT_MAX_RANK];
@@ -313,6 +354,7 @@ static int bound(struct ox *l, int x, int k, const char *name, weft_opcode op)
 	return combine(l, op, x, b);
 }
 
+/* Lowers Clip; a limit may be absent. Returns the result's tensor, or a negative errno. */
 int ox_clip(struct ox *l)
 {
 	int8_t perm[WEFT_MAX_RANK];
@@ -324,6 +366,7 @@ int ox_clip(struct ox *l)
 	return ox_result(l, 0, y, perm, false);
 }
 
+/* Lowers Cast and CastLike, also from and to strings. Returns the result's tensor, or a negative errno. */
 int ox_cast_node(struct ox *l)
 {
 	static const struct { const char *name; weft_dtype t; } old[] = {

@@ -14,6 +14,11 @@
 /* Before each block, its size; 16 bytes keep what follows aligned. */
 #define HEAD 16
 
+/*
+ * Allocates n bytes for the protobuf parser and charges them, with a header that records n, to
+ * the room that the import may take. Returns NULL, and notes the reason in the file, if the
+ * room or the memory is used up.
+ */
 static void *take(void *data, size_t n)
 {
 	struct onnx_file *f = data;
@@ -32,6 +37,7 @@ static void *take(void *data, size_t n)
 	return p + HEAD;
 }
 
+/* Frees a block from take() and gives its bytes back to the import's room. A NULL block is ignored. */
 static void give(void *data, void *block)
 {
 	struct onnx_file *f = data;
@@ -143,6 +149,10 @@ static int wrong_size(char *msg, size_t msg_bytes, const char *what, uint64_t ha
 	return -EINVAL;
 }
 
+/*
+ * Unpacks elements of 1, 2 or 4 bits, least significant first in each byte, into t's data of
+ * one byte per element. Signed types are sign-extended.
+ */
 static void unpack_small(weft_tensor *t, const uint8_t *p, int bits)
 {
 	const int per_byte = 8 / bits, mask = (1 << bits) - 1;
@@ -155,6 +165,11 @@ static void unpack_small(weft_tensor *t, const uint8_t *p, int bits)
 	}
 }
 
+/*
+ * Fills t's data from the n bytes p of raw_data, little-endian. Elements below 8 bits are
+ * unpacked, and any byte other than 0 is true. Returns 0, or a negative errno with the reason
+ * in msg if n is not the tensor's size.
+ */
 static int from_raw(weft_tensor *t, const uint8_t *p, size_t n, char *msg, size_t msg_bytes)
 {
 	const int bits = packed_bits(t->dtype);
@@ -234,6 +249,11 @@ static int from_numbers(const onnx_tensor *p, weft_tensor *t, char *msg, size_t 
 
 struct external { const char *location; long long offset, length; };
 
+/*
+ * Reads location, offset and length (in bytes) of tensor p's external data into *e; e->location
+ * points into p, and a length that is absent is -1. Returns 0, or -EINVAL with the reason in
+ * msg if a number is not one or is negative.
+ */
 static int read_keys(const onnx_tensor *p, struct external *e, char *msg, size_t msg_bytes)
 {
 	*e = (struct external){ .length = -1 };
@@ -274,6 +294,11 @@ static bool goes_down(const char *name)
 	return true;
 }
 
+/*
+ * Fills t's data from the file that p's external data names. That file has to lie in the
+ * model's folder or below it and to have enough bytes. Returns 0, or a negative errno with the
+ * reason in msg.
+ */
 static int from_external(const struct onnx_file *f, const onnx_tensor *p, weft_tensor *t, char *msg, size_t msg_bytes)
 {
 	const int bits = packed_bits(t->dtype);

@@ -66,6 +66,11 @@ static int bias(struct ox *l, const onnx_node *n, int64_t channels, int e)
 	return ox_cast(l, ox_data(l, WEFT_FP32, 1, &count, p), WEFT_FP16);
 }
 
+/*
+ * Emits matrix product n (Gemm or MatMul) of float8 x and w as a convolution with a kernel of 1
+ * by 1; c carries the remaining parameters of the convolution. Returns the sums' tensor with
+ * the shape of the product, or a negative errno.
+ */
 static int matrix(struct ox *l, const onnx_node *n, struct ox_conv_call *c, struct ox_value *x, struct ox_value *w)
 {
 	static const int8_t swap[WEFT_MAX_RANK] = { 1, 0, 2, 3, 4, 5, 6, 7 };

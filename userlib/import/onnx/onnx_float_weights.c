@@ -41,6 +41,7 @@ static const onnx_node *reader(const struct ox *l, const char *name)
 	return found;
 }
 
+/* Says whether the only reader of n's only result is a QuantizeLinear, perhaps behind a Relu. */
 static bool ends_quantised(const struct ox *l, const onnx_node *n)
 {
 	const onnx_node *next = n->n_output == 1 ? reader(l, n->output[0]) : NULL;
@@ -58,6 +59,10 @@ static struct ox_value *floats(const struct ox *l, const onnx_node *n, size_t k)
 	return v && v->init && v->t.dtype == WEFT_FP32 && weft_tensor_elements(&v->t) > 0 ? v : NULL;
 }
 
+/*
+ * Says whether node n is a Conv, ConvTranspose or Gemm of a quantised input with constant float
+ * weights (and bias, if any) whose result is quantised again. Such weights are quantised here.
+ */
 static bool wanted(const struct ox *l, const onnx_node *n)
 {
 	const onnx_node *d = n->n_input > 1 ? maker(l, n->input[0]) : NULL;
@@ -71,6 +76,10 @@ static bool wanted(const struct ox *l, const onnx_node *n)
 
 /* ---- numbers ---- */
 
+/*
+ * Sets *scale and *zp so that int8 codes cover the range of the n weights w, widened to include
+ * 0. The scale is 1 if all weights are 0.
+ */
 static void range(const float *w, int64_t n, float *scale, int *zp)
 {
 	float lo = 0, hi = 0;
@@ -104,6 +113,10 @@ static char *hold(struct ox *l, const char *of, const char *kind, weft_dtype t, 
 	return name;
 }
 
+/*
+ * Enters v as a float constant named after the value `of`. Returns its name, which the caller
+ * owns, or NULL after a failure.
+ */
 static char *hold_scale(struct ox *l, const char *of, float v)
 {
 	float *p = ox_alloc(l, 1, sizeof *p);
@@ -113,6 +126,10 @@ static char *hold_scale(struct ox *l, const char *of, float v)
 	return hold(l, of, "/scale", WEFT_FP32, 0, NULL, p);
 }
 
+/*
+ * Enters v, -128 to 127, as an int8 constant named after the value `of`. Returns its name,
+ * which the caller owns, or NULL after a failure.
+ */
 static char *hold_zero(struct ox *l, const char *of, int v)
 {
 	int8_t *p = ox_alloc(l, 1, 1);
@@ -165,6 +182,10 @@ static int insert(struct ox *l, onnx_node *n, size_t k, char *codes, char *scale
 	return 0;
 }
 
+/*
+ * Frees the nodes that ox_float_weights() made, after it has given each node that reads one its
+ * original operand's name back, which the file owns.
+ */
 void ox_release_made(struct ox *l)
 {
 	while (l->made_nodes) {
@@ -178,6 +199,11 @@ void ox_release_made(struct ox *l)
 	}
 }
 
+/*
+ * Quantises node n's float bias, if it has one, to int32 in steps of unit (the product of the
+ * scales of input and weights) and puts a DequantizeLinear in front of the operand. Returns 0
+ * or a negative errno.
+ */
 static int with_bias(struct ox *l, onnx_node *n, float unit)
 {
 	struct ox_value *b = n->n_input > 2 && *n->input[2] ? floats(l, n, 2) : NULL;
@@ -194,6 +220,10 @@ static int with_bias(struct ox *l, onnx_node *n, float unit)
 	return insert(l, n, 2, codes, scale, NULL);
 }
 
+/*
+ * Quantises node n's float weights to int8, one scale for the whole tensor, and its bias to
+ * int32, as if the file held a DequantizeLinear of each. Returns 0 or a negative errno.
+ */
 static int quantise(struct ox *l, onnx_node *n)
 {
 	const onnx_node *d = maker(l, n->input[0]);

@@ -10,6 +10,7 @@
 
 #include "onnx_lower.h"
 
+/* Returns the product of dimensions from to to - 1. */
 static int64_t product(const int64_t *dim, int from, int to)
 {
 	int64_t n = 1;
@@ -48,6 +49,11 @@ int ox_rows(struct ox *l, int values, int64_t k, int64_t c, int idx, int64_t w)
 	return y < 0 ? y : ox_cast(l, y, t);
 }
 
+/*
+ * Lowers Gather: the slices of operand 0 along the attribute's axis that the indices, operand
+ * 1, name. Negative indices count from the end. Returns the result's tensor, or a negative
+ * errno.
+ */
 int ox_gather(struct ox *l)
 {
 	struct ox_value *v = ox_in(l, 0), *i = v ? ox_in(l, 1) : NULL;
@@ -114,6 +120,11 @@ int ox_gather_elements(struct ox *l)
 	return ox_result(l, 0, ox_reshape(l, y, i->t.rank, i->t.dim), NULL, false);
 }
 
+/*
+ * Lowers GatherND: each row of indices is turned into one index into the data, flattened over
+ * the dimensions that the row and the batch dimensions address. Returns the result's tensor, or
+ * a negative errno.
+ */
 int ox_gather_nd(struct ox *l)
 {
 	struct ox_value *v = ox_in(l, 0), *i = v ? ox_in(l, 1) : NULL;
@@ -151,6 +162,10 @@ int ox_gather_nd(struct ox *l)
 	return ox_result(l, 0, ox_reshape(l, y, rank, dim), NULL, false);
 }
 
+/*
+ * Lowers DepthToSpace: moves channels into blocks of blocksize by blocksize pixels, in the
+ * order that the mode (DCR or CRD) gives. Returns the result's tensor, or a negative errno.
+ */
 int ox_depth_to_space(struct ox *l)
 {
 	static const int8_t dcr[WEFT_MAX_RANK] = { 0, 3, 4, 1, 5, 2 }, crd[WEFT_MAX_RANK] = { 0, 1, 4, 2, 5, 3 };
@@ -169,6 +184,10 @@ int ox_depth_to_space(struct ox *l)
 	return ox_result(l, 0, ox_reshape(l, x, 4, (int64_t[]){ d[0], c, d[2] * s, d[3] * s }), NULL, false);
 }
 
+/*
+ * Lowers SpaceToDepth: moves blocks of blocksize by blocksize pixels into channels. Returns the
+ * result's tensor, or a negative errno.
+ */
 int ox_space_to_depth(struct ox *l)
 {
 	static const int8_t perm[WEFT_MAX_RANK] = { 0, 3, 5, 1, 2, 4 };

@@ -27,6 +27,10 @@ static int choice(const char *list, const char *s, size_t len)
 	}
 }
 
+/*
+ * Sets *to to v, limited to int32 without its least value: this is exact enough, since the
+ * numbers beyond are ends of slices, which the tensor limits anyway. Returns 0.
+ */
 static int whole(struct ox *l, const struct weft_onnx_slot *s, int64_t v, int32_t *to)
 {
 	if (v <= INT32_MIN || v > INT32_MAX)     /* ends of slices are limited by the tensor anyway */
@@ -37,6 +41,11 @@ static int whole(struct ox *l, const struct weft_onnx_slot *s, int64_t v, int32_
 	return 0;
 }
 
+/*
+ * Stores list attribute n of integers, floats or names at slot s of a: first the count, then
+ * the elements. The count is WEFT_ONNX_ABSENT if n is NULL. Returns 0, or a negative errno if
+ * the list is too long or a name is unknown.
+ */
 static int list_attribute(struct ox *l, struct weft_attr_onnx_node *a, const struct weft_onnx_slot *s, const onnx_attribute *n)
 {
 	const size_t count = !n ? 0 : s->type == WEFT_ONNX_INTS ? n->n_ints : s->type == WEFT_ONNX_FLOATS ? n->n_floats : n->n_strings;
@@ -82,6 +91,10 @@ static int attribute(struct ox *l, struct weft_attr_onnx_node *a, const struct w
 	}
 }
 
+/*
+ * Adds a constant vector with a copy of the n elements p, of size bytes each. Returns the
+ * tensor's index, or a negative errno.
+ */
 static int constant(struct ox *l, weft_dtype t, int64_t n, size_t size, const void *p)
 {
 	void *data = ox_alloc(l, n, size);
@@ -116,6 +129,10 @@ static int extra(struct ox *l, const struct weft_onnx_slot *s)
 
 struct call { struct weft_attr_onnx_node a; int in[WEFT_ONNX_MAX_IN]; struct ox_value *from[WEFT_ONNX_MAX_IN]; int n_in, n_y; };
 
+/*
+ * Appends tensor x to the call's operands; from is the value that it belongs to, or NULL.
+ * Returns 0, or x if that is a negative errno.
+ */
 static int add_operand(struct ox *l, struct call *c, int x, struct ox_value *from)
 {
 	if (x < 0)
@@ -126,6 +143,10 @@ static int add_operand(struct ox *l, struct call *c, int x, struct ox_value *fro
 	return 0;
 }
 
+/*
+ * Collects the operands of the node at hand for call c and marks absent ones in its attributes.
+ * Returns 0, or a negative errno if the kernel takes another number of operands.
+ */
 static int operands(struct ox *l, struct call *c)
 {
 	int n = (int)l->n->n_input, least, most, out;
@@ -149,6 +170,10 @@ static int operands(struct ox *l, struct call *c)
 	return 0;
 }
 
+/*
+ * Stores the node's attributes for call c; strings and tensors become further operands. Returns
+ * 0 or a negative errno.
+ */
 static int attributes(struct ox *l, struct call *c)
 {
 	struct weft_onnx_slot s;
@@ -171,6 +196,7 @@ static int attributes(struct ox *l, struct call *c)
 	return 0;
 }
 
+/* Returns the number of results of the node at hand, without absent ones at the end. */
 static int results(const struct ox *l)
 {
 	int n = (int)l->n->n_output;

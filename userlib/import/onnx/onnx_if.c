@@ -26,6 +26,10 @@ static void settle(onnx_graph *g, char *from, char *to)
 		g->initializer[i]->name = g->initializer[i]->name == from ? to : g->initializer[i]->name;
 }
 
+/*
+ * Parses graph attribute a and keeps the graph in l->branches, which owns it until
+ * ox_release_branches(). Returns the graph, or NULL after ox_fail().
+ */
 static onnx_graph *parse(struct ox *l, const onnx_attribute *a)
 {
 	if (!a || !a->has_g || l->n_branches == MAX_BRANCHES) {
@@ -74,6 +78,10 @@ int ox_grow(struct ox *l, int n)
 	return ox_rehash(l);
 }
 
+/*
+ * Puts n nodes behind the graph's own. At the first call the file's array of nodes is set
+ * aside, to be put back at the end; later arrays are freed. Returns 0 or -ENOMEM.
+ */
 static int append(struct ox *l, onnx_node *const *more, size_t n)
 {
 	onnx_graph *g = l->f.m->graph;
@@ -118,6 +126,10 @@ void ox_release_branches(struct ox *l)
 	l->n_branches = 0;
 }
 
+/*
+ * Enters the constants of branch b as values. Returns 0, or a negative errno, also if one has a
+ * name that is taken.
+ */
 static int constants(struct ox *l, const onnx_graph *b)
 {
 	for (size_t i = 0; i < b->n_initializer; i++) {
@@ -136,6 +148,11 @@ static int constants(struct ox *l, const onnx_graph *b)
 	return 0;
 }
 
+/*
+ * Notes for each value that branch b's nodes read or make how often it is read and which node
+ * makes it; first is the index of the branch's first node. Returns 0, or -ENOTSUP if a result
+ * has a name that is taken.
+ */
 static int wires(struct ox *l, const onnx_graph *b, int first)
 {
 	for (size_t i = 0; i < b->n_node; i++) {
@@ -162,6 +179,7 @@ static int wires(struct ox *l, const onnx_graph *b, int first)
 	return 0;
 }
 
+/* Returns how many values branch b may need at most, or -1 if there are 2^20 or more. */
 static int count_names(const onnx_graph *b)
 {
 	size_t n = b->n_initializer;
@@ -183,6 +201,10 @@ static int hand_over(struct ox *l, const onnx_graph *b, size_t k)
 	return x < 0 ? x : ox_result(l, (int)k, x, NULL, false);
 }
 
+/*
+ * Lowers If with a constant condition: the chosen branch's nodes join the graph's own and are
+ * lowered, and the branch's outputs become the node's results. Returns 0 or a negative errno.
+ */
 int ox_if(struct ox *l)
 {
 	const weft_tensor *cond = ox_const(l, 0);

@@ -85,6 +85,10 @@ int ox_narrow_48(struct ox *l, int x)
 	return ox_rescale_by(l, x, &a, 1 << 14, 14, WEFT_INT32);
 }
 
+/*
+ * Adds an int8 constant of the given shape whose elements are all 1. Returns the tensor's
+ * index, or a negative errno.
+ */
 static int ones(struct ox *l, int rank, const int64_t *dim)
 {
 	weft_tensor t = { .dtype = WEFT_INT8, .rank = rank };
@@ -317,6 +321,10 @@ static struct ox_value *optional(struct ox *l, int k)
 	return ox_has(l, k) ? ox_in(l, k) : NULL;
 }
 
+/*
+ * Checks that both operands of product p are of 8 bits and that each zero point has its
+ * operand's type. Returns 0, -EINVAL or -ENOTSUP.
+ */
 static int need_8_bit(struct ox *l, const struct ox_product *p)
 {
 	if (!p->x || !p->w)
@@ -337,6 +345,10 @@ static int need_8_bit_result(struct ox *l, const struct ox_value *zp)
 	return zp ? 0 : l->err;
 }
 
+/*
+ * Lowers QLinearConv: an integer convolution, then the requantisation of its sums. Returns the
+ * result's tensor, or a negative errno.
+ */
 int ox_qlinear_conv(struct ox *l)
 {
 	struct ox_product p = { .x = ox_in(l, 0), .x_zp = ox_in(l, 2), .w = ox_in(l, 3), .w_zp = ox_in(l, 5), .bias = optional(l, 8) };
@@ -357,6 +369,10 @@ int ox_qlinear_conv(struct ox *l)
 	return ox_result(l, 0, y, last, flip);
 }
 
+/*
+ * Lowers QLinearMatMul: an integer matrix product, then the requantisation of its sums. Returns
+ * the result's tensor, or a negative errno.
+ */
 int ox_qlinear_matmul(struct ox *l)
 {
 	struct ox_product p = { .x = ox_in(l, 0), .x_zp = ox_in(l, 2), .w = ox_in(l, 3), .w_zp = ox_in(l, 5), .x_axis = 2 };
@@ -375,6 +391,10 @@ int ox_qlinear_matmul(struct ox *l)
 	return ox_result(l, 0, y, NULL, flip);
 }
 
+/*
+ * Lowers ConvInteger: a convolution of 8-bit tensors whose results are the int32 sums. Returns
+ * the result's tensor, or a negative errno.
+ */
 int ox_conv_integer(struct ox *l)
 {
 	struct ox_product p = { .x = ox_in(l, 0), .w = ox_in(l, 1), .x_zp = optional(l, 2), .w_zp = optional(l, 3) };
@@ -389,6 +409,10 @@ int ox_conv_integer(struct ox *l)
 	return ox_result(l, 0, ox_conv_product(l, &p, &c, &most), last, false);
 }
 
+/*
+ * Lowers MatMulInteger: a product of 8-bit matrices whose results are the int32 sums. Returns
+ * the result's tensor, or a negative errno.
+ */
 int ox_matmul_integer(struct ox *l)
 {
 	struct ox_product p = { .x = ox_in(l, 0), .w = ox_in(l, 1), .x_zp = optional(l, 2), .w_zp = optional(l, 3), .x_axis = 2 };
@@ -452,6 +476,11 @@ static int one_row(struct ox *l, struct ox_value **bias, struct ox_value *row)
 	return 0;
 }
 
+/*
+ * Lowers com.microsoft's QGemm: an integer matrix product with transpositions, alpha and a
+ * bias, then the requantisation of its sums to 8 bits. Returns the result's tensor, or a
+ * negative errno.
+ */
 int ox_qgemm(struct ox *l)
 {
 	struct ox_product p = { .x = ox_in(l, 0), .x_zp = ox_in(l, 2), .w = ox_in(l, 3), .w_zp = ox_in(l, 5), .bias = optional(l, 6),

@@ -11,6 +11,10 @@ static int done(struct ox *l, int y)
 	return ox_result(l, 0, y, NULL, false);
 }
 
+/*
+ * Lowers the operators that return their operand as it is, such as Identity and Dropout outside
+ * training. Returns 0 or a negative errno.
+ */
 int ox_identity(struct ox *l)
 {
 	const weft_tensor *training = ox_is(l, "Dropout") && ox_has(l, 2) ? ox_const(l, 2) : NULL;
@@ -34,6 +38,10 @@ int ox_has_element(struct ox *l)
 	return ox_result(l, 0, ox_data(l, WEFT_BOOL, 0, NULL, p), NULL, false);
 }
 
+/*
+ * Lowers Transpose; without perm, the order of dimensions is reversed. Data is moved only if a
+ * reader needs it in the new order. Returns 0 or a negative errno.
+ */
 int ox_transpose_node(struct ox *l)
 {
 	struct ox_value *v = ox_in(l, 0);
@@ -68,6 +76,10 @@ static int done_flat(struct ox *l, const struct ox_value *v, int y)
 	return err;
 }
 
+/*
+ * Lowers Reshape: 0 in the shape keeps the operand's dimension unless allowzero is set, and one
+ * -1 stands for what the others leave. Returns the result's tensor, or a negative errno.
+ */
 int ox_reshape_node(struct ox *l)
 {
 	struct ox_value *v = ox_in(l, 0);
@@ -97,6 +109,10 @@ int ox_reshape_node(struct ox *l)
 	return done_flat(l, v, ox_reshape(l, ox_get(l, v, NULL), n, dim));
 }
 
+/*
+ * Lowers Flatten: a matrix of the dimensions before the axis by those from the axis on. Returns
+ * the result's tensor, or a negative errno.
+ */
 int ox_flatten(struct ox *l)
 {
 	struct ox_value *v = ox_in(l, 0);
@@ -112,6 +128,10 @@ int ox_flatten(struct ox *l)
 	return done_flat(l, v, ox_reshape(l, ox_get(l, v, NULL), 2, dim));
 }
 
+/*
+ * Lowers Squeeze: removes the named dimensions, which have to be 1, or all dimensions of 1 if
+ * none is named. Returns the result's tensor, or a negative errno.
+ */
 int ox_squeeze(struct ox *l)
 {
 	struct ox_value *v = ox_in(l, 0);
@@ -133,6 +153,10 @@ int ox_squeeze(struct ox *l)
 	return done(l, ox_reshape(l, ox_get(l, v, NULL), rank, dim));
 }
 
+/*
+ * Lowers Unsqueeze: inserts dimensions of 1 at the named places of the result. Returns the
+ * result's tensor, or a negative errno.
+ */
 int ox_unsqueeze(struct ox *l)
 {
 	struct ox_value *v = ox_in(l, 0);
@@ -156,6 +180,10 @@ int ox_unsqueeze(struct ox *l)
 	return done(l, ox_reshape(l, ox_get(l, v, NULL), rank, dim));
 }
 
+/*
+ * Lowers Concat. The operands are joined in the order of dimensions that the first one is held
+ * in, so that nothing has to be transposed. Returns the result's tensor, or a negative errno.
+ */
 int ox_concat_node(struct ox *l)
 {
 	int x[4096], n = (int)l->n->n_input;
@@ -191,6 +219,10 @@ int ox_concat_node(struct ox *l)
 	return ox_result(l, 0, ox_concat(l, x, n, axis), order, flip);
 }
 
+/*
+ * Lowers Split: parts of the given sizes along the axis, or equal parts of which the last may
+ * be smaller. Returns 0 or a positive number, or a negative errno.
+ */
 int ox_split(struct ox *l)
 {
 	struct ox_value *v = ox_in(l, 0);
@@ -274,6 +306,10 @@ static int64_t slice_at(int64_t v, int64_t d, int64_t step)
 	return v > hi ? hi : v;
 }
 
+/*
+ * Lowers Slice, with negative indices and steps. Returns the result's tensor, or a negative
+ * errno; a result without elements is refused.
+ */
 int ox_slice_node(struct ox *l)
 {
 	struct ox_value *v = ox_in(l, 0);
@@ -340,6 +376,11 @@ static int pad_by_index(struct ox *l, int x, int axis, int64_t before, int64_t a
 	return ox_concat(l, part, k, axis);
 }
 
+/*
+ * Emits x with before[i] and after[i] elements of the node's constant put around it along
+ * dimension i. If l->zero is set, x holds codes and the constant 0 stands for that code.
+ * Returns the tensor's index, or a negative errno.
+ */
 static int pad_constant(struct ox *l, int x, const int64_t *before, const int64_t *after)
 {
 	double v = ox_attr_f(l, "value", 0);
@@ -354,6 +395,7 @@ static int pad_constant(struct ox *l, int x, const int64_t *before, const int64_
 	return ox_pad(l, x, before, after, l->zero ? v + *l->zero : v);
 }
 
+/* Lowers Pad; negative padding cuts off. Returns the result's tensor, or a negative errno. */
 int ox_pad_node(struct ox *l)
 {
 	struct ox_value *v = ox_in(l, 0);
@@ -395,6 +437,7 @@ int ox_pad_node(struct ox *l)
 	return done(l, x);
 }
 
+/* Lowers Tile; the repetitions have to be constant. Returns the result's tensor, or a negative errno. */
 int ox_tile_node(struct ox *l)
 {
 	struct ox_value *v = ox_in(l, 0);
@@ -408,6 +451,10 @@ int ox_tile_node(struct ox *l)
 	return done(l, ox_tile(l, ox_get(l, v, NULL), multiple));
 }
 
+/*
+ * Lowers Expand: broadcasts operand 0 and the constant shape to each other. Returns the
+ * result's tensor, or a negative errno.
+ */
 int ox_expand_node(struct ox *l)
 {
 	struct ox_value *v = ox_in(l, 0);
@@ -428,6 +475,10 @@ int ox_expand_node(struct ox *l)
 
 /* ---- constants ---- */
 
+/*
+ * Adds an int64 constant with a copy of the n numbers v: a vector if rank is 1, a scalar if
+ * rank is 0 and n is 1. Returns the tensor's index, or a negative errno.
+ */
 static int int64s(struct ox *l, int n, const int64_t *v, int rank)
 {
 	int64_t *p = ox_alloc(l, n, sizeof *p), dim = n;
@@ -437,6 +488,10 @@ static int int64s(struct ox *l, int n, const int64_t *v, int rank)
 	return ox_data(l, WEFT_INT64, rank, &dim, p);
 }
 
+/*
+ * Lowers Shape to a constant: the operand's dimensions from attribute start to end. Returns the
+ * result's tensor, or a negative errno.
+ */
 int ox_shape(struct ox *l)
 {
 	struct ox_value *v = ox_in(l, 0);
@@ -459,6 +514,10 @@ int ox_size(struct ox *l)
 	return v ? done(l, int64s(l, 1, &n, 0)) : l->err;
 }
 
+/*
+ * Lowers Constant in each of its spellings: a tensor, a number, a list of numbers or a string.
+ * Returns 0 or the result's tensor, or a negative errno.
+ */
 int ox_constant(struct ox *l)
 {
 	const onnx_attribute *a;
@@ -524,6 +583,10 @@ int ox_range(struct ox *l)
 	return done(l, ox_data(l, t, 1, &n, data));
 }
 
+/*
+ * Lowers ConstantOfShape to a constant of the shape that operand 0 holds, filled with the
+ * attribute's element or with float 0. Returns the result's tensor, or a negative errno.
+ */
 int ox_constant_of_shape(struct ox *l)
 {
 	const onnx_attribute *a = ox_attr(l, "value");

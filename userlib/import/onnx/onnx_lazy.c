@@ -41,6 +41,7 @@ static enum kind resize_kind(const onnx_node *n)
 	return !ox_node_attr(n, "mode") || says(n, "mode", "nearest") ? MOVE : NONE;
 }
 
+/* Returns in which way node n can be deferred, or NONE. */
 static enum kind kind_of(const onnx_node *n)
 {
 	if (ox_node_is(n, "Resize"))
@@ -54,6 +55,10 @@ static enum kind kind_of(const onnx_node *n)
 /* The node at hand while another is lowered. */
 struct place { const onnx_node *n; int i_node, src, made; struct ox_value *subst[2], *results; const double *zero; };
 
+/*
+ * Returns the state of the node at hand and clears its substituted operands, so that another
+ * node can be lowered in between. back() restores the state.
+ */
 static struct place leave(struct ox *l)
 {
 	struct place p = { l->n, l->i_node, l->src, l->made, { l->subst[0], l->subst[1] }, l->results, l->zero };
@@ -63,6 +68,7 @@ static struct place leave(struct ox *l)
 	return p;
 }
 
+/* Makes the node whose state p holds, from leave(), the node at hand again. */
 static void back(struct ox *l, const struct place *p)
 {
 	l->n = p->n;
@@ -110,6 +116,11 @@ static bool no_offset(struct ox *l, struct ox_value *zp)
 	return x >= 0 && weft_dtype_bytes(ox_t(l, x)->dtype) == 1 && !*(const uint8_t *)ox_t(l, x)->data;
 }
 
+/*
+ * Defers a DequantizeLinear whose operand is constant, or has 8 or 16 bits and one scale, until
+ * a reader asks for the floats; its readers can use the codes instead. Returns 1 if the node is
+ * deferred, 0 if it has to be lowered now, or a negative errno.
+ */
 static int defer_dequantize(struct ox *l)
 {
 	struct ox_value *x = ox_raw(l, 0), *y = result(l, 0), *scale = ox_raw(l, 1), *zp = ox_raw(l, 2);
@@ -204,6 +215,11 @@ static bool float8_side(struct ox *l, const struct ox_value *v, struct ox_side *
 	return weft_is_float8(t);
 }
 
+/*
+ * Lowers a node that only moves elements of a dequantised value (such as Reshape or Transpose)
+ * on the codes, and defers its float results. Returns 1 if that is done, 0 if the node has to
+ * be lowered now, or a negative errno.
+ */
 static int defer_move(struct ox *l)
 {
 	struct ox_value *v = ox_raw(l, 0);
@@ -294,6 +310,11 @@ static int defer_pair(struct ox *l)
 	return 1;
 }
 
+/*
+ * Defers a node that is a function of the elements of one dequantised value, so that a
+ * QuantizeLinear behind it can become a table. Returns 1 if the node is deferred, 0 if it has
+ * to be lowered now, or a negative errno.
+ */
 static int defer_function(struct ox *l)
 {
 	struct ox_value *y = result(l, 0), *of = NULL;
@@ -339,6 +360,12 @@ static int defer_function(struct ox *l)
 
 /* ---- sums ---- */
 
+/*
+ * Defers a node of the given kind that sums over a dequantised value, such as a product or an
+ * average, if its only result has one reader and is no output; that reader may be a
+ * QuantizeLinear that folds both. Returns 1 if the node is deferred, or 0 if it has to be
+ * lowered now.
+ */
 static int defer_sum(struct ox *l, enum kind kind)
 {
 	struct ox_value *v = ox_raw(l, 0), *y = result(l, 0);
@@ -351,6 +378,11 @@ static int defer_sum(struct ox *l, enum kind kind)
 	return 1;
 }
 
+/*
+ * Defers a Concat whose operands are all dequantised values, if its result has one reader and
+ * is no output; that reader may be a QuantizeLinear that folds both. Returns 1 if the node is
+ * deferred, or 0 if it has to be lowered now.
+ */
 static int defer_concat(struct ox *l)
 {
 	struct ox_value *y = result(l, 0);

@@ -5,6 +5,7 @@
 
 #include "onnx_lower.h"
 
+/* Returns the type of a matrix product's sums for operands of type t. */
 static weft_dtype product_type(weft_dtype t)
 {
 	switch (t) {
@@ -120,6 +121,10 @@ int ox_matmul(struct ox *l)
 	return ox_result(l, 0, matmul(l, ox_x(l, 0), ox_x(l, 1)), NULL, false);
 }
 
+/*
+ * Lowers Gemm: alpha * A * B + beta * C, with A and B transposed if the attributes say so.
+ * Returns the result's tensor, or a negative errno.
+ */
 int ox_gemm(struct ox *l)
 {
 	static const int8_t swap[WEFT_MAX_RANK] = { 1, 0 };

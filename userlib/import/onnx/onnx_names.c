@@ -32,6 +32,7 @@ int ox_fail(struct ox *l, int err, const char *format, ...)
 	return err;
 }
 
+/* Returns the 32-bit FNV-1a hash of a name. */
 static uint32_t hash_of(const char *name)
 {
 	uint32_t h = 2166136261u;      /* FNV-1a */
@@ -41,6 +42,10 @@ static uint32_t hash_of(const char *name)
 	return h;
 }
 
+/*
+ * Returns the slot of the hash table that holds the value with this name, or the free slot
+ * where it belongs. The table always has free slots.
+ */
 static uint32_t slot(const struct ox *l, const char *name)
 {
 	uint32_t i = hash_of(name) & (l->n_hash - 1);

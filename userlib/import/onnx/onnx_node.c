@@ -10,6 +10,11 @@ bool ox_has(const struct ox *l, int k)
 	return (size_t)k < l->n->n_input && *l->n->input[k];
 }
 
+/*
+ * Returns operand k of the node at hand, lowered if it was deferred. Returns NULL after
+ * ox_fail() if the operand is absent, unknown or a string. The pointer holds until the table of
+ * values grows.
+ */
 struct ox_value *ox_in(struct ox *l, int k)
 {
 	if (!ox_has(l, k)) {
@@ -55,6 +60,11 @@ bool ox_is_const_value(const struct ox *l, const struct ox_value *v)
 	return v->init || (v->n_forms && ox_t(l, v->form[0].tensor)->data);
 }
 
+/*
+ * Returns operand k as a constant tensor with its data, in the file's order of dimensions; the
+ * graph owns it. Returns NULL after ox_fail() if the operand is not constant, and notes the
+ * graph inputs that would have to be.
+ */
 const weft_tensor *ox_const(struct ox *l, int k)
 {
 	struct ox_value *v = ox_in(l, k);
@@ -138,6 +148,10 @@ double ox_attr_f(const struct ox *l, const char *name, double otherwise)
 	return a && a->has_f ? (double)a->f : otherwise;
 }
 
+/*
+ * Copies the node's attribute of integers to v, max elements at most. Returns their count, 0 if
+ * the attribute is absent, or -EINVAL if there are too many.
+ */
 int ox_attr_ints(struct ox *l, const char *name, int max, int64_t *v)
 {
 	const onnx_attribute *a = ox_attr(l, name);

@@ -120,6 +120,10 @@ static bool simple(const struct ox_window *w)
 	return w->n < 3;
 }
 
+/*
+ * Lowers MaxPool of v; last is the order with channels last. A window that MAX_POOL2D cannot
+ * take becomes maxima of shifted slices. Returns the result's tensor, or a negative errno.
+ */
 static int max_pool(struct ox *l, struct ox_value *v, const int8_t *last, const struct ox_window *w)
 {
 	bool flip = v->t.dtype == WEFT_UINT8;
@@ -172,6 +176,11 @@ int ox_window_counts(struct ox *l, const struct ox_window *w, const int64_t *in,
 	return ox_data(l, type, t.rank, t.dim, p);
 }
 
+/*
+ * Lowers AveragePool of floats v; last is the order with channels last, behind the padding that
+ * counts as elements. A window that AVG_POOL2D cannot take becomes sums of shifted slices
+ * divided by their counts. Returns the result's tensor, or a negative errno.
+ */
 static int average_pool(struct ox *l, struct ox_value *v, const int8_t *last, const struct ox_window *w, const int64_t *behind)
 {
 	const bool padding = ox_attr_i(l, "count_include_pad", 0) != 0;
@@ -206,6 +215,10 @@ int ox_pool_window(struct ox *l, struct ox_value *v, struct ox_window *w, int64_
 	return 0;
 }
 
+/*
+ * Lowers MaxPool and AveragePool over one to three spatial dimensions. Returns the result's
+ * tensor, or a negative errno.
+ */
 int ox_pool(struct ox *l)
 {
 	struct ox_window w;
@@ -224,6 +237,10 @@ int ox_pool(struct ox *l)
 	return ox_is(l, "MaxPool") ? max_pool(l, v, last, &w) : average_pool(l, v, last, &w, behind);
 }
 
+/*
+ * Lowers GlobalMaxPool and GlobalAveragePool of floats to reductions along each spatial
+ * dimension. Returns the result's tensor, or a negative errno.
+ */
 int ox_global_pool(struct ox *l)
 {
 	int8_t last[WEFT_MAX_RANK];

@@ -277,6 +277,10 @@ int ox_fold_concat(struct ox *l, const onnx_node *n, const struct ox_q *q, int8_
 
 /* ---- QuantizeLinear ---- */
 
+/*
+ * Reads scale and zero point of the QuantizeLinear at hand into *q. Returns false if they are
+ * not constant numbers or the type is not int8, uint8 or int16.
+ */
 static bool read_q(struct ox *l, struct ox_q *q)
 {
 	struct ox_value *scale = ox_raw(l, 1), *zp = ox_raw(l, 2);
@@ -288,6 +292,11 @@ static bool read_q(struct ox *l, struct ox_q *q)
 	return (t == WEFT_INT8 || t == WEFT_UINT8 || t == WEFT_INT16) && (!to || onnx_dtype(to) == t) && ox_q_read(l, scale, zp, t, q);
 }
 
+/*
+ * Sets *out to a limit of Clip node n: its attribute of that name, or its constant float
+ * operand k. *out is unchanged if both are absent. Returns false if the operand is no constant
+ * float.
+ */
 static bool limit(struct ox *l, const onnx_node *n, size_t k, const char *name, float *out)
 {
 	const onnx_attribute *a = ox_node_attr(n, name);
@@ -323,6 +332,11 @@ static bool code_limits(struct ox *l, const onnx_node *n, const struct ox_q *q, 
 	return ox_quantised(l, ox_data(l, WEFT_FP32, 1, &two, p), q, lim, 2);
 }
 
+/*
+ * Folds node n, whose operands are dequantised and whose result is quantised with parameters q,
+ * into integer operators. Sets *perm to the order of the result's dimensions and *done if that
+ * worked. Returns the tensor, 0 if it did not, or a negative errno.
+ */
 static int fold_node(struct ox *l, const onnx_node *n, const struct ox_q *q, int8_t *perm, bool *done)
 {
 	struct ox_side a, b;

@@ -129,6 +129,10 @@ static int in_floats(struct ox *l, weft_opcode op, const struct ox_side *s, cons
 	return zero < 0 ? zero : ox_op(l, WEFT_OP_ONNX_QUANTIZE, &a, (int[]){ y, one, zero }, 3, q->zp->t.dtype, ox_t(l, y)->rank, ox_t(l, y)->dim);
 }
 
+/*
+ * Lowers QLinearAdd and QLinearMul: in integers if that gives every result exactly, else in
+ * floats on the host. Returns the result's tensor, or a negative errno.
+ */
 int ox_qlinear_binary(struct ox *l)
 {
 	weft_opcode op = ox_is(l, "QLinearMul") ? WEFT_OP_MUL : WEFT_OP_ADD;
@@ -192,6 +196,10 @@ static int function(struct ox *l, int x)
 	return ox_select(l, ox_binary(l, WEFT_OP_GREATER, zero, x), ox_scale(l, x, ox_attr_f(l, "alpha", 0.01)), x);
 }
 
+/*
+ * Lowers QLinear functions of one operand, such as QLinearSigmoid: to a table if the parameters
+ * are constant, else in floats on the host. Returns the result's tensor, or a negative errno.
+ */
 int ox_qlinear_unary(struct ox *l)
 {
 	int8_t perm[WEFT_MAX_RANK];
@@ -219,6 +227,10 @@ static int requantised(struct ox *l, int k, const struct ox_q *q, int8_t *perm)
 	return t < 0 ? t : ox_by_codes(l, t, f, &x.q, q);
 }
 
+/*
+ * Says whether the n quantised operands, each followed by its scale and zero point from operand
+ * 2 on, all have constant parameters.
+ */
 static bool all_sides(struct ox *l, int n)
 {
 	struct ox_side x;

@@ -56,6 +56,11 @@ static int parameters(struct ox *l, int x, int *in)
 	return ox_has(l, 2) ? 3 : 2;
 }
 
+/*
+ * Lowers QuantizeLinear: folds the nodes between it and the DequantizeLinear before into
+ * integers if possible, else emits a host operator. Returns 0 or the result's tensor, or a
+ * negative errno.
+ */
 int ox_quantize(struct ox *l)
 {
 	int folded = ox_fold_qdq(l);
@@ -77,6 +82,7 @@ int ox_quantize(struct ox *l)
 	return ox_result(l, 0, ox_op(l, WEFT_OP_ONNX_QUANTIZE, &a, in, n, t, ox_t(l, x)->rank, ox_t(l, x)->dim), NULL, flip);
 }
 
+/* Lowers DequantizeLinear to a host operator. Returns the result's tensor, or a negative errno. */
 int ox_dequantize(struct ox *l)
 {
 	struct ox_value *v = ox_in(l, 0);
@@ -121,6 +127,10 @@ static int range(struct ox *l, int x, int *scale, int *zp)
 	return *zp;
 }
 
+/*
+ * Emits float x quantised to uint8 with a computed scale and zero point. Returns the tensor's
+ * index, or l->err if an operand is negative.
+ */
 static int dynamic(struct ox *l, int x, int scale, int zp)
 {
 	weft_attr a = { .onnx = { true, WEFT_FP32 } };
@@ -134,6 +144,11 @@ static int dynamic(struct ox *l, int x, int scale, int zp)
 	return ox_op(l, WEFT_OP_ONNX_QUANTIZE, &a, in, 3, WEFT_UINT8, ox_t(l, x)->rank, ox_t(l, x)->dim);
 }
 
+/*
+ * Lowers DynamicQuantizeLinear: computes scale and zero point from the range of x and gives the
+ * uint8 codes, the scale and the zero point. Returns 0 or a positive number, or a negative
+ * errno.
+ */
 int ox_dynamic_quantize(struct ox *l)
 {
 	int x = ox_x(l, 0), scale, zp;

@@ -28,6 +28,10 @@ static int root(struct ox *l, int x)
 	return x < 0 ? x : ox_binary(l, WEFT_OP_POW, x, ox_ramp(l, ox_t(l, x)->dtype, ox_t(l, x)->rank, 0.5));
 }
 
+/*
+ * Emits the reduction of x over a set of axes (bit i is axis i) for the nodes that add or
+ * multiply, such as ReduceMean and ReduceL2. Returns the tensor's index, or a negative errno.
+ */
 static int sum_kind(struct ox *l, int x, unsigned axes)
 {
 	if (ox_is(l, "ReduceSumSquare") || ox_is(l, "ReduceL2"))
@@ -45,6 +49,10 @@ static int sum_kind(struct ox *l, int x, unsigned axes)
 	return over(l, ox_is(l, "ReduceProd") ? WEFT_OP_REDUCE_PRODUCT : WEFT_OP_REDUCE_SUM, x, axes, ox_is(l, "ReduceMean"));
 }
 
+/*
+ * Emits the reduction of the node at hand of x over a set of axes (bit i is axis i), which stay
+ * with length 1; the result has the type of x. Returns the tensor's index, or a negative errno.
+ */
 static int reduced(struct ox *l, int x, unsigned axes)
 {
 	weft_dtype t = ox_t(l, x)->dtype;
@@ -78,6 +86,10 @@ static int drop(struct ox *l, int x, unsigned axes)
 	return ox_reshape(l, x, rank, dim);
 }
 
+/*
+ * Lowers the Reduce nodes. No axes mean all of them, unless noop_with_empty_axes is set.
+ * Returns the result's tensor, or a negative errno.
+ */
 int ox_reduce_node(struct ox *l)
 {
 	struct ox_value *v = ox_in(l, 0);
@@ -110,6 +122,10 @@ int ox_reduce_node(struct ox *l)
 	return ox_result(l, 0, keep ? y : drop(l, y, axes), perm, false);
 }
 
+/*
+ * Lowers ArgMax, and ArgMin as ArgMax of the negative, with the first of equal elements.
+ * Returns the result's tensor, or a negative errno.
+ */
 int ox_argmax(struct ox *l)
 {
 	struct ox_value *v = ox_in(l, 0);
@@ -141,6 +157,11 @@ int ox_argmax(struct ox *l)
 
 /* ---- softmax ---- */
 
+/*
+ * Emits Softmax (or LogSoftmax, if the node at hand is one) of float x over a set of axes (bit
+ * i is axis i); the maximum is subtracted first so that nothing overflows. Returns the tensor's
+ * index, or a negative errno.
+ */
 int ox_softmax_over(struct ox *l, int x, unsigned axes)
 {
 	int top = over(l, WEFT_OP_REDUCE_MAX, x, axes, false), d = ox_binary(l, WEFT_OP_SUB, x, top);
@@ -151,6 +172,7 @@ int ox_softmax_over(struct ox *l, int x, unsigned axes)
 	return ox_binary(l, WEFT_OP_ONNX_DIV, e, s);
 }
 
+/* Lowers Softmax and LogSoftmax of floats. Returns the result's tensor, or a negative errno. */
 int ox_softmax(struct ox *l)
 {
 	struct ox_value *v = ox_in(l, 0);
@@ -172,6 +194,11 @@ static int rsqrt(struct ox *l, int variance, double epsilon)
 	return ox_unary(l, WEFT_OP_RSQRT, ox_shift(l, variance, epsilon));
 }
 
+/*
+ * Lowers LayerNormalization of floats with its optional results, the mean and the inverse of
+ * the standard deviation; statistics are computed in fp32. Returns 0 or a positive number, or a
+ * negative errno.
+ */
 int ox_layer_norm(struct ox *l)
 {
 	struct ox_value *v = ox_in(l, 0);

@@ -304,6 +304,11 @@ static int rescale_groups(struct ox *l, int x, const struct weft_gop *g, weft_dt
 	return ox_reshape(l, ox_concat(l, part, n, ox_t(l, part[0])->rank - 1), t.rank, t.dim);
 }
 
+/*
+ * Emits scale or zero point x with the given rank: a scalar or vector is spread along the axis
+ * counted from the end (1 is the last). Returns the tensor's index, or -ENOTSUP if x has
+ * another rank above 1.
+ */
 int ox_along_tensor(struct ox *l, int x, int rank, int axis)
 {
 	int64_t dim[WEFT_MAX_RANK];
@@ -413,6 +418,10 @@ static int patch(struct ox *l, const struct weft_gop *o, int y, const struct ox_
 	return x < 0 ? x : ox_reshape(l, ox_concat(l, part, n_parts, 3), shape.rank, shape.dim);
 }
 
+/*
+ * Emits the requantisation of int32 sums x by the integer factors f as RESCALE; uint8 results
+ * are int8, 128 less, if flip is set. Returns the tensor's index, or a negative errno.
+ */
 static int on_device(struct ox *l, int x, const struct ox_scaling *sc, const struct factors *f, bool flip)
 {
 	const weft_dtype to = sc->zp->t.dtype == WEFT_INT16 ? WEFT_INT16 : WEFT_INT8;
@@ -458,6 +467,12 @@ static int even_one(struct ox *l, int a, int b, bool odd_zp, bool ordered)
 	return ox_binary(l, WEFT_OP_BITWISE_XOR, odd_zp ? b : a, differ);
 }
 
+/*
+ * Emits the requantisation of sums x in the cheapest exact way: one RESCALE, two of them with
+ * one chosen, a RESCALE with patched codes, or float arithmetic on the host. Sets *flip if the
+ * result is int8 for uint8. Returns the tensor, 0 if only the host could and sc->device_only is
+ * set, or a negative errno.
+ */
 static int requant(struct ox *l, int x, const struct ox_scaling *sc, int64_t n, struct factors *f, const struct factors *to, bool *flip)
 {
 	*flip = sc->zp->t.dtype == WEFT_UINT8;

@@ -51,6 +51,10 @@ static double clip(double v, double hi)
 	return v < 0 ? 0 : v > hi ? hi : v;
 }
 
+/*
+ * Returns the index of the input element nearest to coordinate `at`, rounded as attribute
+ * nearest_mode says, within the axis.
+ */
 int64_t ox_resize_nearest(const struct ox *l, const struct ox_axis *a, double at)
 {
 	double v = ceil(at - 0.5);
@@ -64,6 +68,10 @@ int64_t ox_resize_nearest(const struct ox *l, const struct ox_axis *a, double at
 	return (int64_t)clip(v, (double)(a->in - 1));
 }
 
+/*
+ * Returns the weight of an input element at distance d, in elements: of cubic interpolation
+ * with coefficient c, or of linear interpolation.
+ */
 static double weight(bool cubic, double c, double d)
 {
 	d = fabs(d);
@@ -142,6 +150,11 @@ static int extrapolate(struct ox *l, int x, const struct ox_axis *a)
 	return !any || f < 0 ? (f < 0 ? f : x) : ox_binary(l, WEFT_OP_ADD, ox_binary(l, WEFT_OP_MUL, x, k), f);
 }
 
+/*
+ * Emits x resized along one axis: the axis is moved to the end, resized by a choice of elements
+ * or a product with a matrix of weights, and moved back. Returns the tensor's index, or a
+ * negative errno.
+ */
 static int one_axis(struct ox *l, int x, int axis, const struct ox_axis *a)
 {
 	int8_t to[WEFT_MAX_RANK], back[WEFT_MAX_RANK];
@@ -194,6 +207,10 @@ static int old_scales(struct ox *l, int max, double *v)
 	return (int)a->n_floats;
 }
 
+/*
+ * Reads scales, sizes and the region of interest of the n resized axes of v into a. Returns 0,
+ * or -EINVAL if their counts do not fit the axes.
+ */
 static int scales(struct ox *l, const struct ox_value *v, const int *axes, int n, struct ox_axis *a)
 {
 	const bool old = l->opset < 11;
@@ -245,6 +262,10 @@ int ox_resize_axes(struct ox *l, const struct ox_value *v, int *axes, struct ox_
 	return err ? err : count;
 }
 
+/*
+ * Lowers Resize and Upsample: on the array where its RESIZE gives the same elements, else axis
+ * by axis with other operators. Returns 0 or the result's tensor, or a negative errno.
+ */
 int ox_resize(struct ox *l)
 {
 	struct ox_value *v = ox_in(l, 0);

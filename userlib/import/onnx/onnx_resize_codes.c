@@ -31,6 +31,7 @@
 
 struct steps { int64_t n, d, offset; };
 
+/* Returns the greatest common divisor of a and b, not negative. */
 static int64_t gcd(int64_t a, int64_t b)
 {
 	while (b) {
@@ -171,6 +172,10 @@ static int as_rank(struct ox *l, int x, int rank)
 /* Neighbours of each result and the distances from them, as ONNX Runtime has them. */
 struct neighbours { int32_t *first, *second; float *from_first, *from_second; };
 
+/*
+ * Returns the input coordinate of output element i along axis a, computed in 32-bit floats step
+ * by step as ONNX Runtime does.
+ */
 static float place32(const struct ox *l, const struct ox_axis *a, int64_t i)
 {
 	const char *const mode = "coordinate_transformation_mode";
@@ -192,6 +197,11 @@ static float place32(const struct ox *l, const struct ox_axis *a, int64_t i)
 	return half - 0.5f;
 }
 
+/*
+ * Computes for each output element of axis a the two input elements it lies between and its
+ * distances from them. Returns false after a failed allocation; release() frees the arrays in
+ * either case.
+ */
 static bool find_neighbours(struct ox *l, const struct ox_axis *a, struct neighbours *n)
 {
 	n->first = ox_alloc(l, a->out, sizeof *n->first);
@@ -212,6 +222,7 @@ static bool find_neighbours(struct ox *l, const struct ox_axis *a, struct neighb
 	return true;
 }
 
+/* Frees the arrays of find_neighbours() and gives their bytes back to the import's room. */
 static void release(struct ox *l, const struct ox_axis *a, struct neighbours *n)
 {
 	l->room += n->from_second ? 16 * a->out : 0;
@@ -277,6 +288,10 @@ static int lines(struct ox *l, int x, int axis, const int32_t *at, int64_t n)
 	return ox_transpose(l, ox_reshape(l, x, 4, (int64_t[]){ n, t.dim[1], t.dim[2], t.dim[3] }), back[axis - 1]);
 }
 
+/*
+ * Adds a float constant of shape [1, H, W, 1] whose elements are y[i] * x[k], for outputs of H
+ * by W. Returns the tensor's index, or a negative errno.
+ */
 static int weights(struct ox *l, const float *y, const float *x, const struct ox_axis *yx)
 {
 	float *p = yx[0].out > INT32_MAX / yx[1].out ? NULL : ox_alloc(l, yx[0].out * yx[1].out, sizeof *p);
@@ -287,6 +302,11 @@ static int weights(struct ox *l, const float *y, const float *x, const struct ox
 	return p ? ox_data(l, WEFT_FP32, 4, (int64_t[]){ 1, yx[0].out, yx[1].out, 1 }, p) : ox_fail(l, -ENOTSUP, "too large");
 }
 
+/*
+ * Emits bilinear interpolation of float x [N, H, W, C] as four products of a neighbour and its
+ * weight, added in ONNX Runtime's order; y and c are the neighbours along both axes. Returns
+ * the tensor's index, or a negative errno.
+ */
 static int in_floats(struct ox *l, int x, const struct neighbours *y, const struct neighbours *c, const struct ox_axis *yx)
 {
 	const float *const wy[4] = { y->from_second, y->from_second, y->from_first, y->from_first };
@@ -305,6 +325,7 @@ static int in_floats(struct ox *l, int x, const struct neighbours *y, const stru
 	return sum;
 }
 
+/* Returns the logarithm to base 2 of n, at least 1, rounded down. */
 static int log2_of(int64_t n)
 {
 	int k = 0;
@@ -314,6 +335,10 @@ static int log2_of(int64_t n)
 	return k;
 }
 
+/*
+ * Lowers bilinear Resize of 8-bit v: in integers if all coordinates are exact, else in floats.
+ * Returns the result's tensor, or a negative errno.
+ */
 static int linear(struct ox *l, struct ox_value *v, const struct ox_axis *yx)
 {
 	struct neighbours n[2] = { { NULL }, { NULL } };
@@ -344,6 +369,11 @@ static int linear(struct ox *l, struct ox_value *v, const struct ox_axis *yx)
 	return y < 0 ? y : ox_result(l, 0, as_rank(l, y, v->t.rank), perm, is_unsigned && sums);
 }
 
+/*
+ * Lowers nearest-neighbour Resize of 8-bit v along two axes to RESIZE, and sets *done if RESIZE
+ * chooses the same elements. Returns the result's tensor, 0 if it does not, or a negative
+ * errno.
+ */
 static int choose(struct ox *l, struct ox_value *v, const struct ox_axis *yx, bool *done)
 {
 	int8_t perm[WEFT_MAX_RANK];
@@ -375,6 +405,12 @@ int ox_resize_codes(struct ox *l, struct ox_value *v, const int *axes, const str
 
 /* ---- linear, between DequantizeLinear and QuantizeLinear ---- */
 
+/*
+ * Folds Resize node n, which stands between a DequantizeLinear and a QuantizeLinear with
+ * parameters q, into RESIZE and a requantisation of its sums. Sets *perm to the order of the
+ * result's dimensions and *done if that worked. Returns the tensor, 0 if it did not, or a
+ * negative errno.
+ */
 int ox_fold_resize(struct ox *l, const onnx_node *n, const struct ox_q *q, int8_t *perm, bool *done)
 {
 	const onnx_node *outer = l->n;

@@ -33,6 +33,7 @@ static void renumber(int *list, int n, const int *to)
 		list[i] = to[list[i]];
 }
 
+/* Removes the operators whose first result is not live and renumbers the tensors of the others by `to`. */
 static void sweep_ops(weft_graph *g, const bool *live, const int *to)
 {
 	int n = 0;
@@ -53,6 +54,10 @@ static void sweep_ops(weft_graph *g, const bool *live, const int *to)
 	g->n_ops = n;
 }
 
+/*
+ * Removes the records of nodes that no operator refers to any more, and renumbers the others.
+ * `to` is scratch of n_srcs elements.
+ */
 static void sweep_srcs(weft_graph *g, int *to)
 {
 	int n = 0;

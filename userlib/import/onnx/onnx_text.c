@@ -51,6 +51,10 @@ static int text_of(struct ox *l, const struct ox_value *v, int64_t i, char *text
 	return weft_number_format(t->dtype, bits, text, WEFT_NUMBER_TEXT) ? ox_fail(l, -EINVAL, "element %lld", (long long)i) : 0;
 }
 
+/*
+ * Converts constant strings v to numbers of type `to`, as Cast does. Returns the constant's
+ * tensor, or -EINVAL if a string is no number.
+ */
 int ox_from_text(struct ox *l, struct ox_value *v, weft_dtype to)
 {
 	size_t n = weft_dtype_bytes(to);

@@ -75,6 +75,10 @@ static struct ox_factor fraction(double ratio, int32_t off)
 	return (struct ox_factor){ m > INT32_MAX ? INT32_MAX : (int32_t)m, 31 };
 }
 
+/*
+ * Says whether the integer sum in form t gives f[i * CODES + k] for every pair of codes i and k
+ * of a and b. sign is -1 for a difference, else 1.
+ */
 static bool is_sum(const int32_t *f, const struct form *t, const struct ox_side *a, const struct ox_side *b, const struct ox_q *q, int sign)
 {
 	const int64_t zp = t->inside ? (int64_t)q->z - (q->flip ? 128 : 0) : 0, more = zp * ((int64_t)1 << t->back);
@@ -115,6 +119,10 @@ static int emit_side(struct ox *l, const struct ox_side *s, const int8_t *perm, 
 	return ox_rescale(l, x, WEFT_INT32, f, 0, 0);
 }
 
+/*
+ * Emits the integer sum (or difference) of quantised a and b in form t: both operands rescaled
+ * to int32, added, and rescaled to q. Returns the tensor's index, or a negative errno.
+ */
 static int emit_sum(struct ox *l, const struct form *t, weft_opcode op, const struct ox_side *a, const struct ox_side *b,
                     const struct ox_q *q, const int8_t *perm)
 {
@@ -126,6 +134,12 @@ static int emit_sum(struct ox *l, const struct form *t, weft_opcode op, const st
 	return ox_rescale_even(l, sum, q->zp->t.dtype == WEFT_INT16 ? WEFT_INT16 : WEFT_INT8, t->out, t->even, 0, t->inside ? 0 : ox_q_zp(q));
 }
 
+/*
+ * Searches for a form of the integer sum that gives f, the exact results of all pairs of codes,
+ * and emits it. If the import's options do not ask for exact results, the first form in range
+ * is taken. Sets *done if there is one. Returns the tensor, 0 if there is none, or a negative
+ * errno.
+ */
 static int fold_sum(struct ox *l, weft_opcode op, const struct ox_side *a, const struct ox_side *b, const struct ox_q *q,
                     const int8_t *perm, const int32_t *f, bool *done)
 {
@@ -153,6 +167,10 @@ static int fold_sum(struct ox *l, weft_opcode op, const struct ox_side *a, const
 	return *done ? emit_sum(l, &t, op, a, b, q, perm) : 0;
 }
 
+/*
+ * Says whether the product of codes rescaled by r (ties to even if even is set) gives f[i *
+ * CODES + k] for every pair of codes i and k of a and b.
+ */
 static bool is_product(const int32_t *f, struct ox_factor r, bool even, const struct ox_side *a, const struct ox_side *b, const struct ox_q *q)
 {
 	for (int i = 0; i < CODES; i++)
@@ -164,6 +182,12 @@ static bool is_product(const int32_t *f, struct ox_factor r, bool even, const st
 	return true;
 }
 
+/*
+ * Emits the integer product of quantised a and b, rescaled to q, and sets *done. If the
+ * import's options ask for exact results, that is done only if the product gives f, the exact
+ * results of all pairs of codes. Returns the tensor, 0 if nothing was emitted, or a negative
+ * errno.
+ */
 static int fold_product(struct ox *l, const struct ox_side *a, const struct ox_side *b, const struct ox_q *q, const int8_t *perm,
                         const int32_t *f, bool *done)
 {
@@ -201,6 +225,12 @@ static int by_table(struct ox *l, const struct ox_side *a, const struct ox_side 
 	return ox_reshape(l, ox_rows(l, values, pairs, 1, ox_reshape(l, idx, 1, &n), n), t.rank, t.dim);
 }
 
+/*
+ * Folds the sum, difference or product (op) of two quantised operands, quantised again with q,
+ * into integer operators. qlinear chooses the rounding of the QLinear operators. Sets *perm to
+ * the order of the result's dimensions and *done if that worked. Returns the tensor, 0 if it
+ * did not, or a negative errno.
+ */
 int ox_fold_pair(struct ox *l, weft_opcode op, const struct ox_side *a, const struct ox_side *b, const struct ox_q *q, bool qlinear,
                  int8_t *perm, bool *done)
 {

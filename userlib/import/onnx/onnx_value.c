@@ -34,6 +34,10 @@ static const struct ox_form *find(const struct ox_value *v, const int8_t *perm, 
 	return NULL;
 }
 
+/*
+ * Notes that a tensor holds value v with its dimensions in order perm (and, if flip, as int8
+ * for uint8), if there is room for another form. Returns the tensor.
+ */
 static int add_form(struct ox_value *v, int tensor, const int8_t *perm, bool flip)
 {
 	if (tensor >= 0 && v->n_forms < OX_MAX_FORMS) {
@@ -125,6 +129,11 @@ static int get(struct ox *l, struct ox_value *v, const int8_t *perm, bool flip)
 	return x;
 }
 
+/*
+ * Returns a tensor that holds value v in order perm (NULL: the file's), as int8 for uint8 if
+ * flip is set. A form that is at hand is used; else the nearest one is converted. Returns a
+ * negative errno after a failure.
+ */
 static int make(struct ox *l, struct ox_value *v, const int8_t *perm, bool flip)
 {
 	int8_t plain[WEFT_MAX_RANK];
@@ -173,6 +182,10 @@ int ox_x(struct ox *l, int k)
 
 /* ---- results ---- */
 
+/*
+ * Gives a tensor a copy of the name and makes it visible to users of the graph. Returns the
+ * tensor, or -ENOMEM.
+ */
 static int rename_tensor(struct ox *l, int tensor, const char *name)
 {
 	char *copy = strdup(name);
@@ -210,6 +223,11 @@ int ox_result(struct ox *l, int k, int tensor, const int8_t *perm, bool flip)
 	return 0;
 }
 
+/*
+ * Makes result 0 of the node at hand the value x with its dimensions permuted: dimension i is
+ * x's perm[i] (NULL: unchanged). No operator is emitted; the tensors of x serve both. Returns 0
+ * or a negative errno.
+ */
 int ox_alias(struct ox *l, struct ox_value *x, const int8_t *perm)
 {
 	int8_t plain[WEFT_MAX_RANK], inverse[WEFT_MAX_RANK];

@@ -9,6 +9,11 @@
 
 #include "onnx_lower.h"
 
+/*
+ * Reads kernel_shape, strides, dilations and pads into *w; kernel, if not NULL, is the weights'
+ * own shape, which kernel_shape has to equal. Returns 0, or -EINVAL if a list has the wrong
+ * length.
+ */
 static int lists(struct ox *l, struct ox_window *w, const int64_t *kernel)
 {
 	int64_t v[6];
@@ -41,6 +46,10 @@ static int lists(struct ox *l, struct ox_window *w, const int64_t *kernel)
 	return 0;
 }
 
+/*
+ * Checks that the window's numbers of dimension i are in range: at least 1 (padding: 0) and at
+ * most 2^24. in is the input's length. Returns 0, -EINVAL or -ENOTSUP.
+ */
 static int judge(struct ox *l, const struct ox_window *w, int i, int64_t in)
 {
 	const int64_t most = 1 << 24;
@@ -54,6 +63,11 @@ static int judge(struct ox *l, const struct ox_window *w, int i, int64_t in)
 	return 0;
 }
 
+/*
+ * Computes the output's length, the padding used and the input left over, in elements, of
+ * dimension i with input length in. same is 0 for explicit padding, positive for SAME_UPPER,
+ * negative for SAME_LOWER; ceil rounds the length up. Returns 0 or a negative errno.
+ */
 static int one(struct ox *l, struct ox_window *w, int i, int64_t in, int same, bool ceil)
 {
 	int err = judge(l, w, i, in);

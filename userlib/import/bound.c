@@ -30,6 +30,10 @@ static int one_extent(int64_t v, unsigned open, weft_tensor *t, char *why, size_
 	return 0;
 }
 
+/*
+ * Checks that t has at most INT32_MAX elements; a dimension of 0 counts as 1. Returns 0, or
+ * -EINVAL with the reason in why.
+ */
 static int check_size(const weft_tensor *t, char *why, size_t len)
 {
 	int64_t n = 1;

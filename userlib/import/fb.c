@@ -49,6 +49,10 @@ static int follow(const struct fb *b, size_t at, size_t n, size_t *target)
 	return 0;
 }
 
+/*
+ * Sets *t to the table at byte `at` after it has checked that table and vtable lie inside the
+ * buffer. Returns 0, or a negative errno from fb_fail().
+ */
 static int open_table(const struct fb *b, size_t at, struct fb_table *t)
 {
 	if (!inside(b, at, 4))
@@ -108,6 +112,7 @@ int fb_int(const struct fb *b, const struct fb_table *t, int field, int bytes, b
 	return 0;
 }
 
+/* Returns the float whose 32 bits the low half of bits holds. */
 static float as_float(uint64_t bits)
 {
 	uint32_t u = (uint32_t)bits;

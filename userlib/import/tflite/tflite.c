@@ -132,6 +132,10 @@ int tfl_result(struct tfl_lower *l, int k)
 	return err ? err : tfl_find_shape(l);
 }
 
+/*
+ * Checks that the operator at hand has as many results as its kind may have and makes the first
+ * the result at hand. Returns 0 or a negative errno.
+ */
 static int check_results(struct tfl_lower *l)
 {
 	int code = l->op->code;
@@ -165,6 +169,11 @@ static int leave_out(struct tfl_lower *l, const struct tfl_op *o, int i, const c
 	return weft_graph_src(l->g, i, name) < 0 ? tfl_fail(l, -ENOMEM, "out of memory") : 0;
 }
 
+/*
+ * Lowers operator i of the file into TOSA operators, or computes it now if its operands are
+ * constant, or leaves it out if the caller asked for the backbone alone. Returns 0 or a
+ * negative errno.
+ */
 static int lower_op(struct tfl_lower *l, int i)
 {
 	const int n_known = sizeof lowerings / sizeof lowerings[0];
@@ -256,6 +265,10 @@ static int all_bound(struct tfl_lower *l)
 	return 0;
 }
 
+/*
+ * Makes input i of the file an input of the graph, with the shape that the caller gave if the
+ * file leaves it open. Returns 0 or a negative errno.
+ */
 static int add_input(struct tfl_lower *l, uint32_t i)
 {
 	int t = port(l, &l->m->inputs, "input", i), err;
@@ -294,6 +307,7 @@ static int own_output(struct tfl_lower *l, uint32_t i, int g)
 	return g;
 }
 
+/* Makes output i of the list `of` an output of the graph. Returns 0 or a negative errno. */
 static int add_output(struct tfl_lower *l, const struct fb_vec *of, uint32_t i)
 {
 	int t = port(l, of, "output", i);
@@ -313,6 +327,10 @@ static int add_output(struct tfl_lower *l, const struct fb_vec *of, uint32_t i)
 	return 0;
 }
 
+/*
+ * Allocates the graph's lists of inputs and outputs and the tables of tensors, and notes which
+ * tensors are outputs. Returns 0 or a negative errno; the caller frees everything.
+ */
 static int import_ports(struct tfl_lower *l)
 {
 	uint32_t n_in = l->m->inputs.n, n_out = l->m->outputs.n;
@@ -342,6 +360,11 @@ static int import_ports(struct tfl_lower *l)
 	return 0;
 }
 
+/*
+ * Builds l->g from the file: inputs, operators, outputs; then checks the graph. If an operator
+ * was left out, its operands become the outputs. Returns 0 or a negative errno with the reason
+ * in l->msg.
+ */
 static int import(struct tfl_lower *l)
 {
 	int err = import_ports(l);

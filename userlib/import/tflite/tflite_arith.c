@@ -16,6 +16,11 @@
 #include "tflite_lower.h"
 
 
+/*
+ * Gives graph tensor x leading dimensions of 1 until it has the given rank, since TOSA
+ * broadcasts only between equal ranks. Returns the tensor, or -EINVAL if x has a higher rank
+ * already.
+ */
 int tfl_match_rank(struct tfl_lower *l, int x, int rank)
 {
 	weft_tensor t = l->g->tensors[x].t;
@@ -34,6 +39,10 @@ struct pair {
 	int activation;
 };
 
+/*
+ * Reads both operands and the result's quantisation into *p. Returns 0, or a negative errno if
+ * a type is not the result's.
+ */
 static int operands(struct tfl_lower *l, struct pair *p)
 {
 	int err = tfl_need_result(l, TFL_Q8_16, &p->y);
@@ -92,6 +101,11 @@ static int shifted(struct tfl_lower *l, int x, int shift)
 	return tfl_rescale(l, y, &r, false);
 }
 
+/*
+ * Emits the int16 sum (or difference) of operands whose scales are the result's divided by
+ * 2^shift, so that shifts replace multipliers. One shift has to be 0 and none may exceed 15.
+ * Returns the tensor, or a negative errno.
+ */
 static int add_powers_of_two(struct tfl_lower *l, const struct pair *p, weft_opcode op, const int shift[2])
 {
 	struct tfl_factor one = { .multiplier = 1 << 30, .shift = 30 };
@@ -107,6 +121,10 @@ static int add_powers_of_two(struct tfl_lower *l, const struct pair *p, weft_opc
 	return sum < 0 ? sum : tfl_requantise(l, sum, 1, &one, p->activation, true);
 }
 
+/*
+ * Emits op, ADD or SUB, as TFLite computes it: both operands widened, rescaled to twice the
+ * larger scale, added, and rescaled to the result. Returns the tensor, or a negative errno.
+ */
 static int add_or_sub(struct tfl_lower *l, weft_opcode op, int activation, int powers)
 {
 	struct pair p = { .activation = activation };
@@ -137,6 +155,7 @@ static int add_or_sub(struct tfl_lower *l, weft_opcode op, int activation, int p
 	return sum < 0 ? sum : tfl_requantise(l, sum, 1, &f, p.activation, true);
 }
 
+/* Lowers ADD. Returns the result's tensor, or a negative errno. */
 int tfl_lower_add(struct tfl_lower *l)
 {
 	int activation, powers, err;
@@ -147,6 +166,7 @@ int tfl_lower_add(struct tfl_lower *l)
 	return add_or_sub(l, WEFT_OP_ADD, activation, powers);
 }
 
+/* Lowers SUB. Returns the result's tensor, or a negative errno. */
 int tfl_lower_sub(struct tfl_lower *l)
 {
 	int activation, powers, err;
@@ -165,6 +185,10 @@ static double product_factor(const struct tfl_lower *l, const struct pair *p)
 	return (double)(p->q[0].scale * p->q[1].scale / p->y.scale);
 }
 
+/*
+ * Lowers MUL: the product of the widened operands, rescaled to the result. Returns the result's
+ * tensor, or a negative errno.
+ */
 int tfl_lower_mul(struct tfl_lower *l)
 {
 	struct pair p;

@@ -33,6 +33,10 @@ static int finish(struct tfl_lower *l, int x)
 	return tfl_step(l, WEFT_OP_IDENTITY, NULL, &x, 1, t.dtype, t.rank, t.dim, true);
 }
 
+/*
+ * Lowers SPACE_TO_DEPTH and DEPTH_TO_SPACE: blocks of pixels become channels, or channels
+ * blocks of pixels. Returns the result's tensor, or a negative errno.
+ */
 int tfl_lower_space_depth(struct tfl_lower *l)
 {
 	bool to_space = l->op->code == TFL_DEPTH_TO_SPACE;
@@ -102,6 +106,10 @@ static int as_image(struct tfl_lower *l, int x)
 	return t->rank == 3 ? tfl_reshape(l, x, 4, (int64_t[]){ t->dim[0], t->dim[1], 1, t->dim[2] }) : x;
 }
 
+/*
+ * Lowers SPACE_TO_BATCH_ND: pads the images and deals the pixels of each block out to images of
+ * their own. Returns the result's tensor, or a negative errno.
+ */
 int tfl_lower_space_to_batch(struct tfl_lower *l)
 {
 	weft_attr a = { .pad = { .value = 0 } };
@@ -126,6 +134,10 @@ int tfl_lower_space_to_batch(struct tfl_lower *l)
 	return x < 0 ? x : finish(l, x);
 }
 
+/*
+ * Lowers BATCH_TO_SPACE_ND: puts images together to blocks of pixels and crops the edges.
+ * Returns the result's tensor, or a negative errno.
+ */
 int tfl_lower_batch_to_space(struct tfl_lower *l)
 {
 	weft_attr a = { .slice = { { 0 } } };
@@ -166,6 +178,7 @@ static int paddings(struct tfl_lower *l, int rank, int64_t *v)
 	return 0;
 }
 
+/* Lowers PADV2, whose padding is one constant. Returns the result's tensor, or a negative errno. */
 int tfl_lower_pad_v2(struct tfl_lower *l)
 {
 	weft_attr a = { .pad = { .value = 0 } };
@@ -248,6 +261,10 @@ int tfl_lower_mirror_pad(struct tfl_lower *l)
 	return finish(l, x);
 }
 
+/*
+ * Emits x repeated times[i] times along each dimension i, as the operator's own result. Returns
+ * the tensor, or -EINVAL if a count is below 1 or the result too large.
+ */
 static int tiled(struct tfl_lower *l, int x, const int64_t *times)
 {
 	weft_attr a = { .tile = { { 0 } } };
@@ -262,6 +279,7 @@ static int tiled(struct tfl_lower *l, int x, const int64_t *times)
 	return tfl_step(l, WEFT_OP_TILE, &a, &x, 1, t.dtype, t.rank, t.dim, true);
 }
 
+/* Lowers TILE; the repetitions have to be constant. Returns the result's tensor, or a negative errno. */
 int tfl_lower_tile(struct tfl_lower *l)
 {
 	int64_t v[TFL_MAX_RANK];
@@ -274,6 +292,10 @@ int tfl_lower_tile(struct tfl_lower *l)
 	return tiled(l, x, v);
 }
 
+/*
+ * Lowers BROADCAST_TO: repeats dimensions of 1 until the operand has the result's shape.
+ * Returns the result's tensor, or a negative errno.
+ */
 int tfl_lower_broadcast_to(struct tfl_lower *l)
 {
 	int64_t times[WEFT_MAX_RANK];
@@ -292,6 +314,7 @@ int tfl_lower_broadcast_to(struct tfl_lower *l)
 	return tiled(l, x, times);
 }
 
+/* Lowers REVERSE_V2 along each of the constant axes. Returns the result's tensor, or a negative errno. */
 int tfl_lower_reverse(struct tfl_lower *l)
 {
 	int64_t v[TFL_MAX_RANK];

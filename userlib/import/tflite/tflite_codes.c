@@ -37,6 +37,10 @@ static weft_tensor row(weft_dtype t, void *data)
 	return (weft_tensor){ .dtype = t, .rank = 1, .dim = { CODES, 1, 1, 1, 1, 1, 1, 1 }, .data = data };
 }
 
+/*
+ * Computes op with the golden model on a row of CODES elements x of type from, into y of type
+ * to. MUL takes x as both operands. Returns 0 or a negative errno.
+ */
 static int compute(struct tfl_lower *l, weft_opcode op, const weft_attr *a, weft_dtype from, const void *x, weft_dtype to, void *y)
 {
 	weft_tensor in = row(from, (void *)(uintptr_t)x), out = row(to, y), *result = &out;
@@ -80,6 +84,10 @@ int tfl_codes_begin(struct tfl_lower *l, const weft_attr *a, int x, int y)
 	return err ? err : y;
 }
 
+/*
+ * If x is a known function of the codes of an 8-bit tensor, notes that y, which is op of x, is
+ * one as well. Returns y, or a negative errno; a negative y is returned as it is.
+ */
 int tfl_codes_next(struct tfl_lower *l, weft_opcode op, const weft_attr *a, int x, int y)
 {
 	const struct tfl_codes *from = y < 0 ? NULL : find(l, x);
@@ -134,6 +142,10 @@ int tfl_codes_only(struct tfl_lower *l, float (*f)(float), int x)
 	return !c && l->err ? l->err : y;
 }
 
+/*
+ * Emits the quantisation of x as a table if x is a known function of the codes of an 8-bit
+ * tensor. Returns 1 if it did, 0 if x is no such function, or a negative errno.
+ */
 int tfl_codes_end(struct tfl_lower *l, const weft_attr *a, int x)
 {
 	const struct tfl_codes *c = find(l, x);

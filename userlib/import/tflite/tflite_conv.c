@@ -51,6 +51,10 @@ static int operands(struct tfl_lower *l, struct conv *c, int *x, weft_tensor *w)
 	return 0;
 }
 
+/*
+ * Computes output size and padding of convolution c along both axes of x [N,H,W,C]. Returns 0
+ * or a negative errno.
+ */
 static int windows(struct tfl_lower *l, struct conv *c, int x)
 {
 	const int64_t *d = l->g->tensors[x].t.dim;
@@ -61,6 +65,7 @@ static int windows(struct tfl_lower *l, struct conv *c, int x)
 	return err;
 }
 
+/* Returns the attributes of convolution c for the graph's operator. */
 static weft_attr attributes(const struct conv *c)
 {
 	return (weft_attr){ .conv = {
@@ -110,6 +115,11 @@ static int group(struct tfl_lower *l, const struct conv *c, int x, int w, int b,
 	return tfl_rescale(l, y, &r, false);
 }
 
+/*
+ * Emits a convolution of several groups, ic input channels each, as one convolution per group,
+ * joined along the channels. Returns the tensor, or a negative errno; more groups than one
+ * CONCAT can take are refused.
+ */
 static int grouped(struct tfl_lower *l, const struct conv *c, int x, int w, int b, int64_t ic, int64_t oc)
 {
 	int64_t groups = l->g->tensors[x].t.dim[3] / ic;
@@ -147,6 +157,10 @@ static int depthwise_order(struct tfl_lower *l, int w, int64_t channels)
 	return tfl_data(l, "weights", t.dtype, 4, (int64_t[]){ t.dim[1], t.dim[2], channels, oc / channels }, data);
 }
 
+/*
+ * Emits integer convolution c (op is CONV2D or DEPTHWISE_CONV2D) of x with weights w and bias
+ * b, and requantises its oc channels to the result. Returns the tensor, or a negative errno.
+ */
 static int conv_operator(struct tfl_lower *l, const struct conv *c, weft_opcode op, int x, int w, int b, int64_t oc)
 {
 	weft_attr a = attributes(c);
@@ -171,6 +185,10 @@ static int real_operator(struct tfl_lower *l, const struct conv *c, weft_opcode 
 	return tfl_real_result(l, tfl_real_product(l, &r, x, w), c->activation);
 }
 
+/*
+ * Emits convolution c of float32 x; w is the shape of the weights, operand 1. Groups are
+ * supported only if each has one input channel. Returns the tensor, or a negative errno.
+ */
 static int real_conv(struct tfl_lower *l, const struct conv *c, int x, const weft_tensor *w)
 {
 	int64_t ic = l->g->tensors[x].t.dim[3], oc = w->dim[0];
@@ -223,6 +241,7 @@ int tfl_lower_conv(struct tfl_lower *l)
 	return y;
 }
 
+/* Lowers DEPTHWISE_CONV_2D. Returns the result's tensor, or a negative errno. */
 int tfl_lower_depthwise(struct tfl_lower *l)
 {
 	struct conv c = { 0 };

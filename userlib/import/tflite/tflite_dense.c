@@ -65,6 +65,10 @@ static int exactly(struct tfl_lower *l, const struct dense *d, int y, int w, int
 	return r;
 }
 
+/*
+ * Emits the integer product of x and the weights as a convolution with a kernel of 1 by 1, and
+ * requantises it to the result. Returns the tensor, or a negative errno.
+ */
 static int dense(struct tfl_lower *l, const struct dense *d, int x)
 {
 	const weft_tensor *w = &d->w;
@@ -114,6 +118,7 @@ static int real(struct tfl_lower *l, int activation, int asymmetric)
 	return tfl_real_result(l, tfl_real_product(l, &r, x, w), activation);
 }
 
+/* Lowers FULLY_CONNECTED, of integers or of floats. Returns the result's tensor, or a negative errno. */
 int tfl_lower_fully_connected(struct tfl_lower *l)
 {
 	struct dense d = { .activation = 0 };

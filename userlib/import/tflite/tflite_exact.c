@@ -125,6 +125,10 @@ static bool one_multiplier(const struct stairs *s, struct tfl_factor *f)
  */
 struct fine_factor { int32_t multiplier, fine; int shift; };
 
+/*
+ * Returns the sum times factor f as the emitted operators compute it, in halves of 32 bits,
+ * rounded half up.
+ */
 static int64_t by_fine(const struct fine_factor *f, int64_t sum)
 {
 	int64_t product = sum * f->multiplier;
@@ -136,6 +140,10 @@ static int64_t by_fine(const struct fine_factor *f, int64_t sum)
 	return (upper + carry + ((int64_t)1 << (f->shift - 33))) >> (f->shift - 32);
 }
 
+/*
+ * Says whether factor f gives every sum of s->from..s->to the result that float64 arithmetic
+ * gives. Only steps so near to an integer sum that a small error could move them are tried.
+ */
 static bool fine_fits(const struct stairs *s, const struct fine_factor *f)
 {
 	int64_t least = exact(s, s->from), most = exact(s, s->to);
@@ -150,6 +158,10 @@ static bool fine_fits(const struct stairs *s, const struct fine_factor *f)
 	return (least == s->low || by_fine(f, s->from) >= least) && (most == s->high || by_fine(f, s->to) <= most);
 }
 
+/*
+ * Searches for a multiplier of 46 bits near the scale of s, with its shift, that gives the same
+ * results as float64 arithmetic. Returns false if there is none.
+ */
 static bool fine_multiplier(const struct stairs *s, struct fine_factor *f)
 {
 	int e;
@@ -167,6 +179,10 @@ static bool fine_multiplier(const struct stairs *s, struct fine_factor *f)
 	return false;
 }
 
+/*
+ * Adds an int32 constant with the n multipliers of f along the last of rank dimensions. Returns
+ * the tensor, or a negative errno.
+ */
 static int per_channel_constant(struct tfl_lower *l, const char *name, int rank, int64_t n, const struct fine_factor *f)
 {
 	int64_t dim[WEFT_MAX_RANK] = { 1, 1, 1, 1, 1, 1, 1, 1 };
@@ -180,6 +196,7 @@ static int per_channel_constant(struct tfl_lower *l, const char *name, int rank,
 	return tfl_data(l, name, WEFT_INT32, rank, dim, v);
 }
 
+/* Emits int32 x shifted right by a number of bits, rounded down. Returns the tensor, or a negative errno. */
 static int shifted_right(struct tfl_lower *l, int x, int by)
 {
 	weft_tensor t = l->g->tensors[x].t;
@@ -294,6 +311,10 @@ static int by_float64(struct tfl_lower *l, int x, const struct tfl_exact *e, con
 	return i < 0 ? i : tfl_step(l, WEFT_OP_TFL_REQUANTIZE, &a, (int[]){ x, i }, 2, y->t, t.rank, t.dim, last);
 }
 
+/*
+ * Emits sums x requantised to the result at hand with float64's results: as RESCALE if one has
+ * the same results, else in float64 on the host. Returns the tensor, or a negative errno.
+ */
 int tfl_requantise_exact(struct tfl_lower *l, int x, const struct tfl_exact *e, int activation, bool last)
 {
 	struct tfl_quant q;

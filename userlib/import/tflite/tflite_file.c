@@ -17,6 +17,10 @@ static void enter(struct fb *b, const char *what, long index)
 	b->index = index;
 }
 
+/*
+ * Reads an int32 field of a table into *value, absent_value if the field is absent. Returns 0
+ * or a negative errno.
+ */
 static int int_field(const struct fb *b, const struct fb_table *t, int field, int absent_value, int *value)
 {
 	int64_t v;
@@ -55,6 +59,10 @@ static int read_buffer(struct tfl_model *m, const struct root *r, int64_t index,
 	return 0;
 }
 
+/*
+ * Reads the quantisation of the tensor in table into *t, which keeps references into the file.
+ * Returns 0, also if there is none, or a negative errno.
+ */
 static int read_quantization(struct tfl_model *m, const struct fb_table *table, struct tfl_tensor *t)
 {
 	struct fb *b = &m->b;
@@ -73,6 +81,10 @@ static int read_quantization(struct tfl_model *m, const struct fb_table *table, 
 	return 0;
 }
 
+/*
+ * Reads tensor i of the subgraph into m->tensors[i], which keeps references into the file.
+ * Returns 0 or a negative errno.
+ */
 static int read_tensor(struct tfl_model *m, const struct root *r, uint32_t i)
 {
 	struct fb *b = &m->b;
@@ -101,6 +113,10 @@ static int read_tensor(struct tfl_model *m, const struct root *r, uint32_t i)
 	return read_buffer(m, r, buffer, t);
 }
 
+/*
+ * Reads operator code `index`: the kind of builtin operator, or the name of a custom one, into
+ * *o. Returns 0 or a negative errno.
+ */
 static int read_code(struct tfl_model *m, const struct root *r, int64_t index, struct tfl_op *o)
 {
 	struct fb *b = &m->b;
@@ -122,6 +138,10 @@ static int read_code(struct tfl_model *m, const struct root *r, int64_t index, s
 	return 0;
 }
 
+/*
+ * Reads operator i of the subgraph into m->ops[i], which keeps references into the file.
+ * Returns 0 or a negative errno.
+ */
 static int read_op(struct tfl_model *m, const struct root *r, uint32_t i)
 {
 	struct fb *b = &m->b;
@@ -145,6 +165,10 @@ static int read_op(struct tfl_model *m, const struct root *r, uint32_t i)
 	return read_code(m, r, code, o);
 }
 
+/*
+ * Reads subgraph i's lists of tensors, operators, inputs and outputs. Returns 0, or a negative
+ * errno, also if there are too many tensors or operators.
+ */
 static int read_subgraph(struct tfl_model *m, struct root *r, const struct fb_vec *subgraphs, uint32_t i)
 {
 	struct fb *b = &m->b;
@@ -165,6 +189,10 @@ static int read_subgraph(struct tfl_model *m, struct root *r, const struct fb_ve
 	return 0;
 }
 
+/*
+ * Checks identifier and version of the file and reads its lists and subgraph i. Returns 0 or a
+ * negative errno.
+ */
 static int read_root(struct tfl_model *m, struct root *r, uint32_t i)
 {
 	struct fb *b = &m->b;
@@ -190,6 +218,10 @@ static int read_root(struct tfl_model *m, struct root *r, uint32_t i)
 	return read_subgraph(m, r, &subgraphs, i);
 }
 
+/*
+ * Reads the tensors and operators of a subgraph into *m. Returns 0 or a negative errno; the
+ * caller releases *m in either case.
+ */
 static int read_all(struct tfl_model *m, uint32_t subgraph)
 {
 	struct root r = { 0 };

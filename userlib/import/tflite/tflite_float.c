@@ -33,6 +33,7 @@ static bool function(int code, enum weft_tfl_function *f)
 	return false;
 }
 
+/* Returns the graph operator that computes a TFLite operator on float32 values, or WEFT_OP_NONE. */
 static weft_opcode opcode(int code)
 {
 	switch (code) {
@@ -51,6 +52,10 @@ static weft_opcode opcode(int code)
 	}
 }
 
+/*
+ * Lowers an operator of one float32 operand that is a single operator of the graph. Returns the
+ * result's tensor, or a negative errno.
+ */
 static int one_operand(struct tfl_lower *l)
 {
 	int x = tfl_value(l, 0), err = x < 0 ? x : need_float(l, x);
@@ -68,6 +73,7 @@ static int one_operand(struct tfl_lower *l)
 	return tfl_codes_next(l, op, attr, x, tfl_step(l, op, attr, &x, 1, WEFT_FP32, t.rank, t.dim, true));
 }
 
+/* Lowers SQUARE of float32 values. Returns the result's tensor, or a negative errno. */
 static int square(struct tfl_lower *l)
 {
 	int x = tfl_value(l, 0), err = x < 0 ? x : need_float(l, x);
@@ -79,6 +85,10 @@ static int square(struct tfl_lower *l)
 	return tfl_codes_next(l, WEFT_OP_MUL, &a, x, tfl_step(l, WEFT_OP_MUL, &a, (int[]){ x, x }, 2, WEFT_FP32, t.rank, t.dim, true));
 }
 
+/*
+ * Sets *lo and *hi to the limits of a fused activation. Returns 0, or -ENOTSUP for an
+ * activation that is no clamp.
+ */
 static int limits(struct tfl_lower *l, int activation, double *lo, double *hi)
 {
 	*hi = INFINITY;
@@ -91,6 +101,10 @@ static int limits(struct tfl_lower *l, int activation, double *lo, double *hi)
 	}
 }
 
+/*
+ * Emits a fused activation of float32 x as an operator that is not the last. Returns the
+ * tensor, or a negative errno.
+ */
 int tfl_float_limits(struct tfl_lower *l, int x, int activation)
 {
 	weft_attr a = { .clamp = { .nan = WEFT_NAN_PROPAGATE } };
@@ -113,6 +127,10 @@ int tfl_float_clamp(struct tfl_lower *l, int x, int activation)
 	return err ? err : tfl_codes_next(l, WEFT_OP_CLAMP, &a, x, tfl_step(l, WEFT_OP_CLAMP, &a, &x, 1, WEFT_FP32, t.rank, t.dim, true));
 }
 
+/*
+ * Lowers an operator of two float32 operands, with its fused activation if it has one. Returns
+ * the result's tensor, or a negative errno.
+ */
 static int two_operands(struct tfl_lower *l)
 {
 	int code = l->op->code, activation = 0, x[2], err = 0;

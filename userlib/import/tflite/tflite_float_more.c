@@ -47,6 +47,10 @@ static int one(struct tfl_lower *l, weft_opcode op, int x)
 	return tfl_step(l, op, NULL, &x, 1, WEFT_FP32, t.rank, t.dim, false);
 }
 
+/*
+ * Emits TFLite's function f of float32 x. Returns the tensor, or a negative errno; a negative x
+ * is returned as it is.
+ */
 static int function(struct tfl_lower *l, enum weft_tfl_function f, int x)
 {
 	weft_attr a = { .tfl_function = { f } };
@@ -57,6 +61,11 @@ static int function(struct tfl_lower *l, enum weft_tfl_function f, int x)
 	return tfl_step(l, WEFT_OP_TFL_FUNCTION, &a, &x, 1, WEFT_FP32, t.rank, t.dim, false);
 }
 
+/*
+ * Emits the reduction of float32 x along axis, which stays with length 1; elements are taken in
+ * order, one after the other. Returns the tensor, or a negative errno; a negative x is returned
+ * as it is.
+ */
 static int reduced(struct tfl_lower *l, weft_opcode op, int x, int axis)
 {
 	weft_attr a = { .axis = { .axis = axis, .nan = WEFT_NAN_PROPAGATE, .chain = true } };
@@ -101,6 +110,10 @@ static int leaky_relu(struct tfl_lower *l)
 	return err ? err : finished(l, chosen(l, with(l, WEFT_OP_GREATER, x, 0), x, with(l, WEFT_OP_MUL, x, alpha)));
 }
 
+/*
+ * Lowers PRELU of float32 values: x where x is at least 0, else x times the slope. Returns the
+ * result's tensor, or a negative errno.
+ */
 static int prelu(struct tfl_lower *l)
 {
 	int x = tfl_value(l, 0), slope = x < 0 ? x : tfl_value(l, 1);
@@ -127,6 +140,7 @@ static int gelu(struct tfl_lower *l)
 	return finished(l, two(l, WEFT_OP_MUL, with(l, WEFT_OP_MUL, x, 0.5f), with(l, WEFT_OP_ADD, inner, 1)));
 }
 
+/* Lowers SQUARED_DIFFERENCE of float32 values. Returns the result's tensor, or a negative errno. */
 static int squared_difference(struct tfl_lower *l)
 {
 	int a = tfl_value(l, 0), b = a < 0 ? a : tfl_value(l, 1);
@@ -137,6 +151,7 @@ static int squared_difference(struct tfl_lower *l)
 	return finished(l, two(l, WEFT_OP_MUL, d, d));
 }
 
+/* Lowers POW of float32 values. Returns the result's tensor, or a negative errno. */
 static int power(struct tfl_lower *l)
 {
 	int a = tfl_value(l, 0), b = a < 0 ? a : tfl_value(l, 1);
@@ -155,6 +170,10 @@ static int need_rows(struct tfl_lower *l, int x)
 	return tfl_fail(l, -EINVAL, "operand 0 has rank 0; 1 or more wanted");
 }
 
+/*
+ * Lowers SOFTMAX of float32 rows; the maximum is subtracted first so that nothing overflows.
+ * Returns the result's tensor, or a negative errno.
+ */
 static int softmax(struct tfl_lower *l)
 {
 	float beta = 0;
@@ -168,6 +187,7 @@ static int softmax(struct tfl_lower *l)
 	return finished(l, two(l, WEFT_OP_TFL_DIV, e, reduced(l, WEFT_OP_REDUCE_SUM, e, axis)));
 }
 
+/* Lowers LOG_SOFTMAX of float32 rows. Returns the result's tensor, or a negative errno. */
 static int log_softmax(struct tfl_lower *l)
 {
 	int x = need_rows(l, tfl_value(l, 0));
@@ -211,6 +231,10 @@ static int gathered(struct tfl_lower *l, int x, unsigned set, int64_t *n)
 	return x < 0 ? x : tfl_reshape(l, x, 2, (int64_t[]){ total / *n, *n });
 }
 
+/*
+ * Lowers SUM, MEAN, REDUCE_MAX, REDUCE_MIN and REDUCE_PROD of float32 values over constant
+ * axes. Returns the result's tensor, or a negative errno.
+ */
 static int reduce(struct tfl_lower *l)
 {
 	const int code = l->op->code;

@@ -14,6 +14,7 @@
 
 #define MAX_INTS 65536
 
+/* Says whether the operator at hand has a first operand and all operands that are present are constant. */
 static bool all_const(const struct tfl_lower *l)
 {
 	if (!l->op->in.n)
@@ -74,6 +75,10 @@ static int give_ints(struct tfl_lower *l, int rank, const int64_t *dim, const in
 	return err ? err : 1;
 }
 
+/*
+ * Makes the result of SHAPE or RANK a constant, since the operand's shape is known. Returns 1,
+ * or a negative errno.
+ */
 static int fold_shape(struct tfl_lower *l)
 {
 	weft_tensor t;
@@ -117,6 +122,10 @@ static int fold_fill(struct tfl_lower *l)
 	return err ? err : 1;
 }
 
+/*
+ * Makes the result of RANGE a constant; its operands have to be constant integers. Returns 1,
+ * or a negative errno: -ENOTSUP if the range is empty or has more than MAX_INTS elements.
+ */
 static int fold_range(struct tfl_lower *l)
 {
 	int64_t begin, end, step;
@@ -240,6 +249,10 @@ static int compute(struct tfl_lower *l, int i)
 	return err;
 }
 
+/*
+ * Makes file tensor i a constant of the data that was computed for it, which the import takes
+ * over; int8 becomes the file's uint8 if the file says so. Returns 0 or a negative errno.
+ */
 static int keep_result(struct tfl_lower *l, int i)
 {
 	weft_tensor *t = &l->g->tensors[l->raw[i] >= 0 ? l->raw[i] : l->seen[i]].t;
@@ -315,6 +328,12 @@ static int fold_parts(struct tfl_lower *l, const struct tfl_mark *before)
 	return 0;
 }
 
+/*
+ * If all operands are constant and the work is small, computes the operators emitted since mark
+ * before, keeps the results as constants of the file, and removes the operators. Otherwise only
+ * those of them that read constants alone are computed. Returns 1 if the results are constants
+ * now, 0 if not, or a negative errno.
+ */
 int tfl_fold(struct tfl_lower *l, const struct tfl_mark *before)
 {
 	int err = 0;

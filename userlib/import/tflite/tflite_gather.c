@@ -53,6 +53,7 @@ static int rows(struct tfl_lower *l, int x, int at, int64_t n, int64_t k, int64_
 	return tfl_step(l, WEFT_OP_GATHER, NULL, (int[]){ x, at }, 2, l->g->tensors[x].t.dtype, 3, (int64_t[]){ n, w, c }, false);
 }
 
+/* Returns the product of dimensions from to to - 1. */
 static int64_t product(const int64_t *dim, int from, int to)
 {
 	int64_t n = 1;
@@ -62,6 +63,10 @@ static int64_t product(const int64_t *dim, int from, int to)
 	return n;
 }
 
+/*
+ * Emits x [n,a,b,c] as [n,b,a,c]; if a or b is 1, a reshape is enough. Returns the tensor, or a
+ * negative errno.
+ */
 static int swap(struct tfl_lower *l, int x, int64_t n, int64_t a, int64_t b, int64_t c)
 {
 	weft_attr perm = { .perm = { { 0, 2, 1, 3 } } };
@@ -127,6 +132,10 @@ static int linear(struct tfl_lower *l, int at, int64_t w, int d, const int64_t *
 	return at < 0 ? at : tfl_step(l, WEFT_OP_REDUCE_SUM, &sum, &at, 1, WEFT_INT32, 2, wide, false);
 }
 
+/*
+ * Lowers GATHER_ND: each row of indices becomes one index into the operand flattened over the
+ * dimensions that the row addresses. Returns the result's tensor, or a negative errno.
+ */
 int tfl_lower_gather_nd(struct tfl_lower *l)
 {
 	weft_tensor it;

@@ -99,6 +99,10 @@ static int float_bias(struct tfl_lower *l, int k, int rank, int64_t n, int *b)
 	return 0;
 }
 
+/*
+ * Emits product r of float32 x and float32 weights w, with its bias. Returns the tensor, or a
+ * negative errno.
+ */
 static int in_float(struct tfl_lower *l, const struct tfl_real *r, int x, int w)
 {
 	weft_attr a = r->attr;
@@ -110,6 +114,11 @@ static int in_float(struct tfl_lower *l, const struct tfl_real *r, int x, int w)
 	return tfl_step(l, r->op, &a, (int[]){ x, w, b }, 3, WEFT_FP32, 4, r->dim, false);
 }
 
+/*
+ * Emits product r of float32 x and integer weights w: each row of x is quantised to 8 bits,
+ * with a scale of its own, when the network runs, and the sums are scaled back to float32
+ * before the bias is added. Returns the tensor, or a negative errno.
+ */
 static int in_integers(struct tfl_lower *l, const struct tfl_real *r, int x, int w)
 {
 	weft_attr a = r->attr;
@@ -129,6 +138,10 @@ static int in_integers(struct tfl_lower *l, const struct tfl_real *r, int x, int
 	return tfl_step(l, WEFT_OP_ADD, NULL, (int[]){ y, b }, 2, WEFT_FP32, t.rank, t.dim, false);
 }
 
+/*
+ * Emits product r of float32 x and weights w: in float32, or in integers if the weights are
+ * int8 or int4. Returns the float32 tensor, or a negative errno.
+ */
 int tfl_real_product(struct tfl_lower *l, const struct tfl_real *r, int x, int w)
 {
 	const weft_dtype t = l->g->tensors[w].t.dtype;

@@ -34,6 +34,10 @@ int tfl_moved(struct tfl_lower *l, int k)
 	return tfl_value(l, k);
 }
 
+/*
+ * Lowers RESHAPE and the other operators that only change the shape. Returns the result's
+ * tensor, or a negative errno.
+ */
 int tfl_lower_reshape(struct tfl_lower *l)
 {
 	int x = tfl_moved(l, 0);
@@ -46,6 +50,7 @@ int tfl_lower_reshape(struct tfl_lower *l)
 	return tfl_step(l, WEFT_OP_RESHAPE, NULL, &x, 1, l->y.dtype, l->y.rank, l->y.dim, true);
 }
 
+/* Lowers TRANSPOSE; the permutation has to be constant. Returns the result's tensor, or a negative errno. */
 int tfl_lower_transpose(struct tfl_lower *l)
 {
 	weft_attr a = { .perm = { { 0 } } };

@@ -35,6 +35,10 @@ bool tfl_has(const struct tfl_lower *l, int k)
 	return (uint32_t)k < l->op->in.n && fb_i32_at(&l->m->b, &l->op->in, (uint32_t)k) != -1;
 }
 
+/*
+ * Returns the file tensor that is operand k of the operator at hand, or -EINVAL if the operand
+ * is absent or its index out of range.
+ */
 int tfl_operand(struct tfl_lower *l, int k)
 {
 	if (!tfl_has(l, k))
@@ -99,6 +103,10 @@ static const int64_t *extents(const struct tfl_lower *l, int i)
 	return l->g->tensors[g].t.dim;
 }
 
+/*
+ * Sets *t to type and shape of file tensor i, without data; open dimensions are those found
+ * before. Returns 0, or a negative errno if type, rank or a dimension is not supported.
+ */
 int tfl_shape(struct tfl_lower *l, int i, weft_tensor *t)
 {
 	const struct tfl_tensor *f = tfl_file_tensor(l, i);
@@ -141,6 +149,10 @@ static unsigned quant_type(int tfl)
 	}
 }
 
+/*
+ * Checks that zp is a zero point that file tensor i may have: in its type's range, or 0 for
+ * int16 and int32 unless types includes TFL_QZP. Returns 0 or -EINVAL.
+ */
 static int check_zp(struct tfl_lower *l, int i, unsigned types, int64_t zp)
 {
 	const struct tfl_tensor *f = tfl_file_tensor(l, i);
@@ -224,6 +236,10 @@ static char *own_name(struct tfl_lower *l, const struct tfl_tensor *f)
 	return s;
 }
 
+/*
+ * Copies file tensor i's scale and zero point, less zp_less, to the graph's tensor for readers
+ * of the graph. Quantisation per channel is not copied.
+ */
 static void note_quant(struct tfl_lower *l, int i, int tensor, int zp_less)
 {
 	const struct tfl_tensor *f = tfl_file_tensor(l, i);
@@ -237,6 +253,10 @@ static void note_quant(struct tfl_lower *l, int i, int tensor, int zp_less)
 	q->zp = (int64_t)((uint64_t)(f->zero_point.n ? fb_i64_at(&l->m->b, &f->zero_point, 0) : 0) - (uint64_t)zp_less);
 }
 
+/*
+ * Adds constant file tensor i, whose type and shape are in *t, to the graph with a copy of its
+ * data. Returns the graph tensor, or a negative errno.
+ */
 static int add_const(struct tfl_lower *l, int i, weft_tensor *t)
 {
 	char *name = own_name(l, tfl_file_tensor(l, i));
@@ -278,6 +298,10 @@ int tfl_const_as(struct tfl_lower *l, int k, int rank, const int64_t *dim)
 	return add_const(l, i, &t);
 }
 
+/*
+ * Adds operator op with result y and charges its memory to the room that the graph may take.
+ * Returns y, or a negative errno.
+ */
 static int emit(struct tfl_lower *l, weft_opcode op, const weft_attr *attr, const int *in, int n_in, int y)
 {
 	l->room -= 3 * (int64_t)sizeof(struct weft_gop) + 4 * n_in + 64;
@@ -445,6 +469,10 @@ int tfl_option(struct tfl_lower *l, int type, int field, int bytes, int absent_v
 	return err;
 }
 
+/*
+ * Copies the operator's option that is a list of int32 to v, max elements at most. Returns
+ * their count, 0 if the option is absent, or a negative errno if there are too many.
+ */
 int tfl_option_ints(struct tfl_lower *l, int type, int field, int max, int64_t *v)
 {
 	struct fb_vec list;
@@ -473,6 +501,10 @@ int tfl_number(struct tfl_lower *l, const char *suffix, weft_dtype t, int rank, 
 	return tfl_data(l, suffix, t, rank, dim, p);
 }
 
+/*
+ * Allocates n elements of a number of bytes each and charges them to the room that the graph
+ * may take. The caller frees them. Returns NULL after tfl_fail().
+ */
 void *tfl_alloc(struct tfl_lower *l, int64_t n, size_t bytes)
 {
 	if (n < 0 || n > l->room / (int64_t)bytes) {
@@ -496,6 +528,10 @@ int tfl_tensor(struct tfl_lower *l, const char *name, weft_dtype t, int rank, co
 	return i < 0 ? no_memory(l) : i;
 }
 
+/*
+ * Adds a constant named after the result at hand and suffix, which takes over data, from
+ * tfl_alloc(); data is freed on failure. Returns the graph tensor, or a negative errno.
+ */
 int tfl_data(struct tfl_lower *l, const char *suffix, weft_dtype t, int rank, const int64_t *dim, void *data)
 {
 	char *name = below(l, l->i_y, suffix, 0);
@@ -511,6 +547,10 @@ int tfl_data(struct tfl_lower *l, const char *suffix, weft_dtype t, int rank, co
 	return i;
 }
 
+/*
+ * Adds a tensor for an intermediate result of operator op, named after the result at hand and
+ * numbered per operator. Returns the tensor, or a negative errno.
+ */
 static int new_internal(struct tfl_lower *l, weft_opcode op, weft_dtype t, int rank, const int64_t *dim)
 {
 	char small[32];
@@ -533,6 +573,10 @@ static int new_internal(struct tfl_lower *l, weft_opcode op, weft_dtype t, int r
 	return declare(l, i);
 }
 
+/*
+ * Adds a tensor of type t for the result at hand, with the file's name and quantisation.
+ * Returns the tensor, or a negative errno.
+ */
 static int new_result(struct tfl_lower *l, weft_dtype t)
 {
 	char *name = own_name(l, tfl_file_tensor(l, l->i_y));
@@ -593,6 +637,10 @@ int tfl_step(struct tfl_lower *l, weft_opcode op, const weft_attr *attr, const i
 	return err ? err : last_step(l, op, attr, in, n_in, t);
 }
 
+/*
+ * Emits operator op of x with two new results of the types and shapes in t; y receives them.
+ * Returns 0 or a negative errno.
+ */
 int tfl_step_two(struct tfl_lower *l, weft_opcode op, const weft_attr *attr, int x, const struct tfl_two *t, int y[2])
 {
 	for (int k = 0; k < 2; k++)
@@ -612,6 +660,10 @@ bool tfl_is_float(const struct tfl_lower *l, int k)
 	return i >= 0 && i < l->m->n_tensors && l->m->tensors[i].type == TFL_FLOAT32;
 }
 
+/*
+ * Adds an input to the graph for file tensor i with the given shape; uint8 stays uint8 and
+ * becomes int8 behind it. Returns the graph tensor, or a negative errno.
+ */
 int tfl_input(struct tfl_lower *l, int i, const weft_tensor *shape)
 {
 	bool is_unsigned = tfl_file_tensor(l, i)->type == TFL_UINT8;

@@ -37,6 +37,7 @@ static int state(struct tfl_lower *l, int k, unsigned types, struct tfl_quant *q
 	return i < 0 ? i : tfl_quant(l, i, types, q);
 }
 
+/* Sets *to to the multiplier and the shift (to the left) of a real factor. Returns 0 or a negative errno. */
 static int factor(struct tfl_lower *l, double real, struct weft_tfl_factor *to)
 {
 	struct tfl_factor f;
@@ -64,6 +65,7 @@ static int weights(struct tfl_lower *l, int k, int64_t rows, int64_t columns, fl
 	return tfl_const_as(l, k, 2, t.dim);
 }
 
+/* Adds constant operand k, n elements of int32, to the graph. Returns the tensor, or a negative errno. */
 static int bias(struct tfl_lower *l, int k, int64_t n)
 {
 	int c = tfl_const_as(l, k, 1, &n);
@@ -73,6 +75,10 @@ static int bias(struct tfl_lower *l, int k, int64_t n)
 	return c;
 }
 
+/*
+ * Reads the operator's options into *a and the limit of the cell state, in real units, into
+ * *clip. Returns 0, or a negative errno if an option or operand is not supported.
+ */
 static int read_options(struct tfl_lower *l, struct weft_attr_tfl_lstm *a, float *clip)
 {
 	int activation, major, err;
@@ -91,6 +97,11 @@ static int read_options(struct tfl_lower *l, struct weft_attr_tfl_lstm *a, float
 	return check_absent(l);
 }
 
+/*
+ * Reads the quantisation of hidden state, cell state and result, and sets the factors that
+ * depend on these alone. clip is in real units; *h_scale is the hidden state's scale. Returns 0
+ * or a negative errno.
+ */
 static int scales(struct tfl_lower *l, struct weft_attr_tfl_lstm *a, float clip, float *h_scale)
 {
 	struct tfl_quant h, c, y;
@@ -114,6 +125,10 @@ static int scales(struct tfl_lower *l, struct weft_attr_tfl_lstm *a, float clip,
 	return factor(l, Q0_15 * Q0_15 / (double)h.scale, &a->hidden);
 }
 
+/*
+ * Lowers UNIDIRECTIONAL_SEQUENCE_LSTM of int8 to one operator of the graph. Returns the result's
+ * tensor, or a negative errno.
+ */
 int tfl_lower_sequence_lstm(struct tfl_lower *l)
 {
 	weft_attr attr = { .tfl_lstm = { 0 } };

@@ -23,6 +23,10 @@ static int16_t limited(float v)
 	return (int16_t)fmaxf(-32768.0f, fminf(32767.0f, v));
 }
 
+/*
+ * Fills the table of STEPS + 1 points of function f, in the result's int16 units, as TFLite
+ * does: each point is moved by half the error of the straight line at the middle of its step.
+ */
 static void fill(const struct tfl_function *f, float x_scale, float y_scale, int16_t table[STEPS + 1])
 {
 	const float from = x_scale * -32768.0f, to = x_scale * 32767.0f, low = y_scale * -32768.0f, high = y_scale * 32767.0f;
@@ -55,6 +59,10 @@ static int16_t look_up(const int16_t table[STEPS + 1], int x)
 	return (int16_t)(table[i] + ((slope * (x & 127) + 64) >> 7));
 }
 
+/*
+ * Emits a lookup of int16 x in a table of all 65536 values, from -32768 up, which it takes
+ * over. last: the result is the operator's own. Returns the tensor, or a negative errno.
+ */
 int tfl_lookup_all(struct tfl_lower *l, int x, int16_t *values, bool last)
 {
 	weft_tensor t = l->g->tensors[x].t;
@@ -69,6 +77,10 @@ int tfl_lookup_all(struct tfl_lower *l, int x, int16_t *values, bool last)
 	return y < 0 ? y : tfl_step(l, WEFT_OP_RESHAPE, NULL, &y, 1, WEFT_INT16, t.rank, t.dim, last);
 }
 
+/*
+ * Emits int16 x through the table of points, with every value of the straight lines computed
+ * beforehand. Returns the tensor, or a negative errno.
+ */
 static int by_values(struct tfl_lower *l, int x, const int16_t table[STEPS + 1])
 {
 	int16_t *values = tfl_alloc(l, VALUES, sizeof *values);
@@ -80,6 +92,11 @@ static int by_values(struct tfl_lower *l, int x, const int16_t table[STEPS + 1])
 	return tfl_lookup_all(l, x, values, true);
 }
 
+/*
+ * Emits function f of int16 x, with the scales of x and of the result: TABLE if its limits on
+ * steps allow it, else a lookup of every value. Returns the result's tensor, or a negative
+ * errno.
+ */
 int tfl_lut16(struct tfl_lower *l, int x, const struct tfl_function *f, float x_scale, float y_scale)
 {
 	struct tfl_factor seventh = { .multiplier = 1 << 30, .shift = 37 };

@@ -30,6 +30,10 @@ static int matrix(struct tfl_lower *l, int x, int64_t batches, int64_t rows, int
 	return tfl_step(l, WEFT_OP_TRANSPOSE, &a, &x, 1, t, 3, (int64_t[]){ batches, rows, columns }, false);
 }
 
+/*
+ * Sets the extents and batch counts of the product of a and b in *p. Returns 0, or a negative
+ * errno if they do not fit each other or the result.
+ */
 static int extents(struct tfl_lower *l, const weft_tensor *a, const weft_tensor *b, struct product *p)
 {
 	if (a->rank < 2 || b->rank < 2 || l->y.rank < 2)
@@ -76,6 +80,10 @@ static int finish(struct tfl_lower *l, int y, int64_t n, const struct tfl_factor
 	return y < 0 ? y : tfl_step(l, WEFT_OP_RESHAPE, NULL, &y, 1, l->y.dtype, l->y.rank, l->y.dim, true);
 }
 
+/*
+ * Emits the integer product of both computed operands x with MATMUL, and requantises it to the
+ * result. Returns the tensor, or a negative errno.
+ */
 static int multiply(struct tfl_lower *l, struct product *p, int x[2])
 {
 	weft_attr a = { .matmul = { .a_zp = p->a.zp, .b_zp = p->b.zp } };
@@ -109,6 +117,10 @@ static int columns(struct tfl_lower *l, const struct product *p)
 	return tfl_data(l, "weights", WEFT_INT8, 4, (int64_t[]){ p->n, 1, 1, p->k }, data);
 }
 
+/*
+ * Emits the product of int16 x and a constant int8 matrix as a convolution with a kernel of 1
+ * by 1, and requantises it to the result. Returns the tensor, or a negative errno.
+ */
 static int by_weights(struct tfl_lower *l, struct product *p, int x)
 {
 	weft_attr a = { .conv = { .stride = { 1, 1 }, .dilation = { 1, 1 }, .acc = WEFT_INT48 } };
@@ -162,6 +174,10 @@ static int hybrid(struct tfl_lower *l, struct product *p, int x, int asymmetric)
 	return tfl_real_result(l, tfl_real_product(l, &r, y, w), TFL_NONE);
 }
 
+/*
+ * Emits the product of float32 operand 0 and operand 1, which is float32 or int8. Returns the
+ * result's tensor, or a negative errno.
+ */
 static int real(struct tfl_lower *l, struct product *p, int asymmetric)
 {
 	weft_tensor b;
@@ -174,6 +190,7 @@ static int real(struct tfl_lower *l, struct product *p, int asymmetric)
 	return (x[1] = tfl_value(l, 1)) < 0 ? x[1] : in_float(l, p, x);
 }
 
+/* Lowers BATCH_MATMUL of integers or floats. Returns the result's tensor, or a negative errno. */
 int tfl_lower_batch_matmul(struct tfl_lower *l)
 {
 	struct product p = { .m = 0 };

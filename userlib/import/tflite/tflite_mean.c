@@ -26,6 +26,10 @@ static int axes(struct tfl_lower *l, int rank, unsigned *set)
 	return n < 0 ? n : 0;
 }
 
+/*
+ * Divides factor f by n, at least 1, as TFLite does: the multiplier is shifted left first as
+ * far as n's bits allow, then divided, rounded down.
+ */
 static void divide(struct tfl_factor *f, int64_t n)
 {
 	int s = 31 - f->shift, k = 0;
@@ -38,6 +42,10 @@ static void divide(struct tfl_factor *f, int64_t n)
 	f->shift = (int8_t)(f->shift + k);
 }
 
+/*
+ * Emits the reduction op of x over a set of axes (bit i is axis i), which stay with length 1.
+ * Returns the tensor, or a negative errno.
+ */
 static int reduce(struct tfl_lower *l, weft_opcode op, int x, unsigned set)
 {
 	weft_tensor t = l->g->tensors[x].t;

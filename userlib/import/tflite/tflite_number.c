@@ -27,6 +27,7 @@ static int number(struct tfl_lower *l, int k)
 	return x < 0 ? x : tfl_widen(l, x, -128, 0);
 }
 
+/* Lowers CAST between numeric types. Returns the result's tensor, or a negative errno. */
 int tfl_lower_cast(struct tfl_lower *l)
 {
 	int x = number(l, 0);
@@ -59,6 +60,10 @@ static int complement(struct tfl_lower *l, int x)
 	return tfl_step(l, WEFT_OP_BITWISE_NOT, NULL, &x, 1, t.dtype, t.rank, t.dim, false);
 }
 
+/*
+ * Lowers ARG_MAX, and ARG_MIN as ARG_MAX of the complement. Returns the result's tensor, or a
+ * negative errno.
+ */
 int tfl_lower_arg_max(struct tfl_lower *l)
 {
 	weft_attr a = { .axis = { 0 } };
@@ -148,6 +153,7 @@ static int need_float(struct tfl_lower *l, int x)
 	                weft_dtype_name(l->y.dtype));
 }
 
+/* Lowers SQRT, of integers by a table or of float32. Returns the result's tensor, or a negative errno. */
 int tfl_lower_sqrt(struct tfl_lower *l)
 {
 	int x = tfl_value(l, 0);
@@ -192,6 +198,10 @@ static int quotient(struct tfl_lower *l, int activation)
 	return r < 0 || !clamp ? r : tfl_clamp(l, r, lo, hi, true);
 }
 
+/*
+ * Lowers DIV of integers or float32, with its fused activation. Returns the result's tensor, or
+ * a negative errno.
+ */
 int tfl_lower_div(struct tfl_lower *l)
 {
 	int x[2], activation, err = tfl_option(l, OPTIONS_DIV, DIV_ACTIVATION, 1, 0, &activation);

@@ -14,6 +14,7 @@ struct options {
 	int padding, stride[2], filter[2], activation;
 };
 
+/* Reads padding, strides, filter extents and activation of a pool into *o. Returns 0 or a negative errno. */
 static int read_options(struct tfl_lower *l, struct options *o)
 {
 	int err;
@@ -27,6 +28,10 @@ static int read_options(struct tfl_lower *l, struct options *o)
 	return tfl_option(l, OPTIONS_POOL, POOL_ACTIVATION, 1, 0, &o->activation);
 }
 
+/*
+ * Emits the integer pool of x with windows w, limited to lo..hi if that is tighter than the
+ * type. Returns the result's tensor, or a negative errno.
+ */
 static int pool(struct tfl_lower *l, int x, const struct options *o, const struct tfl_window w[2], int32_t lo, int32_t hi)
 {
 	bool average = l->op->code == TFL_AVERAGE_POOL_2D, clamp = tfl_tighter(l->y.dtype, lo, hi);
@@ -56,6 +61,10 @@ static int real_pool(struct tfl_lower *l, int x, const struct options *o, const 
 	return tfl_real_result(l, tfl_step(l, op, &a, &x, 1, WEFT_FP32, 4, dim, false), o->activation);
 }
 
+/*
+ * Lowers AVERAGE_POOL_2D and MAX_POOL_2D of integers or float32. Returns the result's tensor,
+ * or a negative errno.
+ */
 int tfl_lower_pool(struct tfl_lower *l)
 {
 	struct options o;

@@ -23,6 +23,10 @@ static int need_same_type(struct tfl_lower *l, const struct tfl_quant *x, const 
 	return tfl_fail(l, -ENOTSUP, "%s into %s", weft_dtype_name(x->t), weft_dtype_name(y->t));
 }
 
+/*
+ * Lowers RELU, RELU_N1_TO_1, RELU6 and RELU_0_TO_1 of integers: a rescale if the quantisations
+ * differ, then a clamp. Returns the result's tensor, or a negative errno.
+ */
 int tfl_lower_relu(struct tfl_lower *l)
 {
 	static const int activation[] = { TFL_RELU, TFL_RELU_N1_TO_1, TFL_RELU6 };
@@ -73,6 +77,10 @@ static int softmax_result(struct tfl_lower *l, const struct tfl_quant *x, const 
 	return tfl_need_range(l, y, 1.0f / 65536, -32768);
 }
 
+/*
+ * Lowers SOFTMAX of int8, uint8 or int16 to one operator of the graph. Returns the result's
+ * tensor, or a negative errno.
+ */
 int tfl_lower_softmax(struct tfl_lower *l)
 {
 	struct tfl_quant xq, yq;
@@ -92,6 +100,10 @@ int tfl_lower_softmax(struct tfl_lower *l)
 	return tfl_step(l, WEFT_OP_TFL_SOFTMAX, &a, &x, 1, yq.t, t.rank, t.dim, true);
 }
 
+/*
+ * Lowers L2_NORMALIZATION of 8 bits to one operator of the graph. Returns the result's tensor,
+ * or a negative errno.
+ */
 int tfl_lower_l2_norm(struct tfl_lower *l)
 {
 	struct tfl_quant xq, yq;
@@ -111,6 +123,10 @@ int tfl_lower_l2_norm(struct tfl_lower *l)
 	return tfl_step(l, WEFT_OP_TFL_L2_NORMALIZATION, &a, &x, 1, WEFT_INT8, t.rank, t.dim, true);
 }
 
+/*
+ * Lowers LOG_SOFTMAX of int8 to one operator of the graph. Returns the result's tensor, or a
+ * negative errno.
+ */
 int tfl_lower_log_softmax(struct tfl_lower *l)
 {
 	struct tfl_quant xq, yq;
@@ -195,6 +211,11 @@ static int requantise(struct tfl_lower *l, const struct tfl_quant *yq)
 	return tfl_rescale(l, x, &r, true);
 }
 
+/*
+ * Lowers QUANTIZE of float32, or of integers to another quantisation. If the floats are a
+ * function of 8-bit codes, a table replaces them. Returns the result's tensor, or a negative
+ * errno.
+ */
 int tfl_lower_quantize(struct tfl_lower *l)
 {
 	struct tfl_quant yq;
@@ -217,6 +238,7 @@ int tfl_lower_quantize(struct tfl_lower *l)
 	return tfl_step(l, WEFT_OP_TFL_QUANTIZE, &a, &x, 1, raw ? WEFT_UINT8 : yq.t, t.rank, t.dim, true);
 }
 
+/* Emits float16 operand 0 as float32. Returns the result's tensor, or a negative errno. */
 static int from_float16(struct tfl_lower *l)
 {
 	int x = tfl_value(l, 0);
@@ -227,6 +249,7 @@ static int from_float16(struct tfl_lower *l)
 	return tfl_step(l, WEFT_OP_CAST, NULL, &x, 1, WEFT_FP32, t.rank, t.dim, true);
 }
 
+/* Lowers DEQUANTIZE of integers or float16 to float32. Returns the result's tensor, or a negative errno. */
 int tfl_lower_dequantize(struct tfl_lower *l)
 {
 	struct tfl_quant xq;

@@ -20,6 +20,7 @@ struct axis {
 	int64_t n, d, offset, border;    /* TOSA's; n 0: TOSA cannot */
 };
 
+/* Returns the input element that output element o of axis a takes, computed in float32 as TFLite does. */
 static int64_t nearest(const struct axis *a, int64_t o)
 {
 	bool align = a->align && a->out > 1;
@@ -112,6 +113,10 @@ static int operand(struct tfl_lower *l, int options, int align, int half, struct
 	return x;
 }
 
+/*
+ * Lowers RESIZE_NEAREST_NEIGHBOR: to RESIZE if that takes the same elements, else to GATHER
+ * along each axis. Returns the result's tensor, or a negative errno.
+ */
 int tfl_lower_resize_nearest(struct tfl_lower *l)
 {
 	struct axis a[2];
@@ -135,6 +140,10 @@ int tfl_lower_resize_nearest(struct tfl_lower *l)
 	return tfl_step(l, WEFT_OP_RESHAPE, NULL, &x, 1, t.dtype, 4, dim, true);
 }
 
+/*
+ * Lowers RESIZE_BILINEAR of integers to one operator of the graph. Returns the result's tensor,
+ * or a negative errno.
+ */
 int tfl_lower_resize_bilinear(struct tfl_lower *l)
 {
 	struct axis a[2];

@@ -12,6 +12,11 @@
 
 #include "tflite_lower.h"
 
+/*
+ * Sets *f to the 31-bit multiplier and the shift nearest to a real factor, as TFLite rounds it;
+ * below 2^-32 it is 0. Returns 0, -EINVAL if the factor is negative or not finite, or -ENOTSUP
+ * from 2^29 on.
+ */
 int tfl_factor(struct tfl_lower *l, double real, struct tfl_factor *f)
 {
 	int s = 0;
@@ -50,6 +55,10 @@ static int fill(struct tfl_lower *l, const struct tfl_rescale *r, bool wide, voi
 	return 0;
 }
 
+/*
+ * Emits RESCALE of x with parameters r. last: the result is the operator's own. Returns the
+ * tensor, or a negative errno.
+ */
 int tfl_rescale(struct tfl_lower *l, int x, const struct tfl_rescale *r, bool last)
 {
 	bool wide = l->g->tensors[x].t.dtype == WEFT_INT48;

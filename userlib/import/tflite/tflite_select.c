@@ -12,6 +12,10 @@
 
 #define LEFT 8
 
+/*
+ * Emits operand k in a form that compares as TFLite does: integers of 8 bits widened and scaled
+ * to int32, int32 and float32 as they are. Returns the tensor, or a negative errno.
+ */
 static int compared(struct tfl_lower *l, int k)
 {
 	struct tfl_quant q;
@@ -55,6 +59,7 @@ int tfl_lower_compare(struct tfl_lower *l)
 	return y < 0 || !not ? y : tfl_step(l, WEFT_OP_LOGICAL_NOT, NULL, &y, 1, WEFT_BOOL, l->y.rank, l->y.dim, true);
 }
 
+/* Lowers LOGICAL_AND, LOGICAL_OR and LOGICAL_NOT. Returns the result's tensor, or a negative errno. */
 int tfl_lower_logical(struct tfl_lower *l)
 {
 	const int code = l->op->code, n = code == TFL_LOGICAL_NOT ? 1 : 2;
@@ -84,6 +89,10 @@ static int condition(struct tfl_lower *l)
 	return tfl_reshape(l, x, l->y.rank, dim);
 }
 
+/*
+ * Lowers SELECT and SELECT_V2: operand 1 where the condition is true, else operand 2. Returns
+ * the result's tensor, or a negative errno.
+ */
 int tfl_lower_select(struct tfl_lower *l)
 {
 	int x[3] = { condition(l) };

@@ -70,6 +70,7 @@ static bool windows(struct tfl_lower *l, int type, const int field[5], const int
 	return true;
 }
 
+/* Sets y's dimensions to those of a convolution's result. Returns false if they are not known. */
 static bool conv(struct tfl_lower *l, weft_tensor *y)
 {
 	static const int conv_fields[5] = { CONV_PADDING, CONV_STRIDE_H, CONV_STRIDE_W, CONV_DILATION_H, CONV_DILATION_W };
@@ -81,6 +82,7 @@ static bool conv(struct tfl_lower *l, weft_tensor *y)
 	       windows(l, dw ? OPTIONS_DEPTHWISE : OPTIONS_CONV, dw ? dw_fields : conv_fields, w.dim + 1, &x, y);
 }
 
+/* Sets y's dimensions to those of a pool's result. Returns false if they are not known. */
 static bool pool(struct tfl_lower *l, weft_tensor *y)
 {
 	static const int fields[5] = { POOL_PADDING, POOL_STRIDE_H, POOL_STRIDE_W, -1, -1 };
@@ -120,6 +122,7 @@ static bool reshape(struct tfl_lower *l, weft_tensor *y)
 	return true;
 }
 
+/* Sets y's dimensions to those of EXPAND_DIMS's result. Returns false if they are not known. */
 static bool expand_dims(struct tfl_lower *l, weft_tensor *y)
 {
 	int64_t axis;
@@ -165,6 +168,7 @@ static bool squeeze(struct tfl_lower *l, weft_tensor *y)
 	return k == y->rank;
 }
 
+/* Sets y's dimensions to those of a reduction's result. Returns false if they are not known. */
 static bool reduce(struct tfl_lower *l, weft_tensor *y)
 {
 	int64_t v[TFL_MAX_RANK];
@@ -202,6 +206,7 @@ static bool dense(struct tfl_lower *l, weft_tensor *y)
 	return y->rank == 2 || (keep && x.rank == y->rank);
 }
 
+/* Sets y's dimensions to those of BATCH_MATMUL's result. Returns false if they are not known. */
 static bool matmul(struct tfl_lower *l, weft_tensor *y)
 {
 	weft_tensor x[2];
@@ -248,6 +253,7 @@ static bool append(const weft_tensor *t, int from, int to, weft_tensor *y, int *
 	return true;
 }
 
+/* Sets y's dimensions to those of GATHER's result. Returns false if they are not known. */
 static bool gather(struct tfl_lower *l, weft_tensor *y)
 {
 	weft_tensor x, idx;
@@ -263,6 +269,7 @@ static bool gather(struct tfl_lower *l, weft_tensor *y)
 	return append(&x, 0, axis, y, &n) && append(&idx, batch, idx.rank, y, &n) && append(&x, axis + 1, x.rank, y, &n) && n == y->rank;
 }
 
+/* Sets y's dimensions to those of GATHER_ND's result. Returns false if they are not known. */
 static bool gather_nd(struct tfl_lower *l, weft_tensor *y)
 {
 	weft_tensor x, idx;
@@ -273,6 +280,10 @@ static bool gather_nd(struct tfl_lower *l, weft_tensor *y)
 	return append(&idx, 0, idx.rank - 1, y, &n) && append(&x, (int)idx.dim[idx.rank - 1], x.rank, y, &n) && n == y->rank;
 }
 
+/*
+ * Sets y's dimensions to those of SVDF's result; the number of units is as the file says.
+ * Returns false if they are not known.
+ */
 static bool svdf(struct tfl_lower *l, weft_tensor *y)
 {
 	weft_tensor x;
@@ -296,6 +307,7 @@ static bool as_said(struct tfl_lower *l, int k, weft_tensor *y)
 	return true;
 }
 
+/* Sets y's dimensions to those of operand k. Returns false if they are not known or of another rank. */
 static bool like_operand(struct tfl_lower *l, int k, weft_tensor *y)
 {
 	weft_tensor x;
@@ -312,6 +324,10 @@ static bool same(struct tfl_lower *l, weft_tensor *y)
 	return like_operand(l, 0, y);
 }
 
+/*
+ * Sets y's dimensions, which are 1 before, from the operands of the operator at hand. Returns
+ * false if they are not known, also for operators whose shape is not computed here.
+ */
 static bool find(struct tfl_lower *l, weft_tensor *y)
 {
 	switch (l->op->code) {
@@ -344,6 +360,10 @@ static bool find(struct tfl_lower *l, weft_tensor *y)
 	}
 }
 
+/*
+ * Replaces the open dimensions of the result at hand by those that the operands give. Returns
+ * 0, also if none is open, or a negative errno.
+ */
 int tfl_find_shape(struct tfl_lower *l)
 {
 	weft_tensor y = l->y;

@@ -125,6 +125,7 @@ static int finish(struct tfl_lower *l, int x)
 	return tfl_step(l, WEFT_OP_RESHAPE, NULL, &x, 1, t.dtype, l->y.rank, l->y.dim, true);
 }
 
+/* Lowers SLICE; starts and sizes have to be constant. Returns the result's tensor, or a negative errno. */
 int tfl_lower_slice(struct tfl_lower *l)
 {
 	int64_t begin[TFL_MAX_RANK], size[TFL_MAX_RANK];
@@ -153,6 +154,10 @@ struct strided {
 	int n, begin_mask, end_mask, ellipsis, new_axis, shrink, offset;
 };
 
+/*
+ * Reads the masks and the constant starts, ends and strides of STRIDED_SLICE into *s. Returns
+ * 0, or a negative errno; ellipsis and new axes are refused.
+ */
 static int read_strided(struct tfl_lower *l, struct strided *s)
 {
 	int err, n;
@@ -203,6 +208,7 @@ static int strided_axis(struct tfl_lower *l, const struct strided *s, int i, int
 	return r->n > 0 ? 0 : tfl_fail(l, -ENOTSUP, "dimension %d: an empty result", i);
 }
 
+/* Lowers STRIDED_SLICE. Returns the result's tensor, or a negative errno. */
 int tfl_lower_strided_slice(struct tfl_lower *l)
 {
 	struct strided s = { .n = 0 };
@@ -245,6 +251,7 @@ static int part(struct tfl_lower *l, int from, int k, int axis, int64_t begin, i
 	return tfl_step(l, WEFT_OP_SLICE, &a, &x, 1, t.dtype, t.rank, t.dim, true);
 }
 
+/* Lowers SPLIT into equal parts. Returns the tensor of the first result, or a negative errno. */
 int tfl_lower_split(struct tfl_lower *l)
 {
 	int n = (int)l->op->out.n, x = tfl_value(l, 1), first = -1;
@@ -268,6 +275,10 @@ int tfl_lower_split(struct tfl_lower *l)
 	return first;
 }
 
+/*
+ * Lowers SPLIT_V into parts of constant sizes; one -1 stands for what the others leave. Returns
+ * the tensor of the first result, or a negative errno.
+ */
 int tfl_lower_split_v(struct tfl_lower *l)
 {
 	int64_t size[TFL_MAX_PARTS], v[1], at = 0, open = 0, total = 0;
@@ -300,6 +311,10 @@ int tfl_lower_split_v(struct tfl_lower *l)
 	return first;
 }
 
+/*
+ * Lowers UNPACK: one result for each index of the axis, which goes. Returns the tensor of the
+ * first result, or a negative errno.
+ */
 int tfl_lower_unpack(struct tfl_lower *l)
 {
 	int n = (int)l->op->out.n, first = -1, option, axis, err;
@@ -327,6 +342,10 @@ int tfl_lower_unpack(struct tfl_lower *l)
 	return first;
 }
 
+/*
+ * Lowers PACK: operands of one shape joined along a new axis. Returns the result's tensor, or a
+ * negative errno.
+ */
 int tfl_lower_pack(struct tfl_lower *l)
 {
 	int n = (int)l->op->in.n, in[WEFT_OP_MAX_INPUTS], axis, err = tfl_option(l, OPTIONS_PACK, PACK_AXIS, 4, 0, &axis);

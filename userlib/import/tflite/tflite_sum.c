@@ -10,6 +10,10 @@
 
 #include "tflite_lower.h"
 
+/*
+ * Emits op of int32 x and the number v. Returns the tensor, or a negative errno; a negative x
+ * is returned as it is.
+ */
 static int with_number(struct tfl_lower *l, weft_opcode op, int x, int64_t v)
 {
 	static const weft_attr none;
@@ -21,6 +25,7 @@ static int with_number(struct tfl_lower *l, weft_opcode op, int x, int64_t v)
 	return c < 0 ? c : tfl_step(l, op, &none, (int[]){ x, c }, 2, WEFT_INT32, t.rank, t.dim, false);
 }
 
+/* Emits int32 a and b joined along axis. Returns the tensor, or a negative errno. */
 static int joined(struct tfl_lower *l, int a, int b, int axis)
 {
 	weft_attr at = { .axis = { .axis = axis } };
@@ -92,6 +97,11 @@ int tfl_sum_begin(struct tfl_lower *l, int x, weft_dtype t)
 	return t == WEFT_INT16 ? first_bytes(l, x) : with_number(l, WEFT_OP_BITWISE_AND, x, 255);
 }
 
+/*
+ * Emits the result of LiteRT 2.3's SUM from sums x: less x_zp, rescaled by f, plus the zero
+ * point of y, limited to 0..255, then wrapped into y's type. Returns the result's tensor, or a
+ * negative errno.
+ */
 int tfl_sum_end(struct tfl_lower *l, int x, const struct tfl_factor *f, int64_t x_zp, const struct tfl_quant *y)
 {
 	struct tfl_rescale r = { .to = WEFT_INT32, .rounding = WEFT_DOUBLE_ROUND, .n = 1, .f = f };

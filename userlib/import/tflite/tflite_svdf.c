@@ -45,6 +45,10 @@ static int scale_of(struct tfl_lower *l, int k, int type, int64_t elements, floa
 	return 0;
 }
 
+/*
+ * Reads and checks operands, options and extents of SVDF into *s. Returns the graph tensor of
+ * operand 0, or a negative errno.
+ */
 static int operands(struct tfl_lower *l, struct svdf *s)
 {
 	int activation, rank, err, x;
@@ -116,6 +120,7 @@ static int remember(struct tfl_lower *l, const struct svdf *s, int x)
 	                            (int64_t[]){ s->n, s->filters, s->memory }, false);
 }
 
+/* Emits the sums over c of int32 x, taken as [a,b,c], as [a,b,1]. Returns the tensor, or a negative errno. */
 static int sum_last(struct tfl_lower *l, int x, int64_t a, int64_t b, int64_t c)
 {
 	weft_attr sum = { .axis = { .axis = 2 } };
@@ -125,6 +130,10 @@ static int sum_last(struct tfl_lower *l, int x, int64_t a, int64_t b, int64_t c)
 	return tfl_step(l, WEFT_OP_REDUCE_SUM, &sum, &x, 1, WEFT_INT32, 3, (int64_t[]){ a, b, 1 }, false);
 }
 
+/*
+ * Lowers SVDF of 8 bits: features of the input join the memory, whose weighted sums over time
+ * and rank give the result. Returns the result's tensor, or a negative errno.
+ */
 int tfl_lower_svdf(struct tfl_lower *l)
 {
 	struct svdf s = { .n = 0 };

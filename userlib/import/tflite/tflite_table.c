@@ -57,6 +57,10 @@ static int64_t hyperbolic(const struct unary *u, int32_t v)
 	return clip(weft_shift_right(a < 0 ? -r : r, 24), -128, 127);
 }
 
+/*
+ * Returns the logistic function of v, an int8 code less its zero point, in units of 1/256,
+ * 0..255, in TFLite's fixed-point arithmetic.
+ */
 static int64_t logistic(const struct unary *u, int32_t v)
 {
 	if (v <= -u->radius || v >= u->radius)
@@ -84,6 +88,10 @@ static int16_t left16(int16_t v, int n)
 	return (int16_t)clip((int64_t)v * ((int64_t)1 << n), INT16_MIN, INT16_MAX);
 }
 
+/*
+ * Returns hard swish of v, an int8 code less its zero point, in the result's units, in TFLite's
+ * 16-bit fixed-point arithmetic.
+ */
 static int64_t hard_swish(const struct unary *u, int32_t v)
 {
 	int16_t fine = (int16_t)(v * 128), y = mul_q15(fine, u->hard_m[0]), gate = fine;
@@ -173,6 +181,7 @@ static float gelu_tanh(float v, float alpha)
 
 /* ---- factors ---- */
 
+/* Sets the factors of LEAKY_RELU, for values above and below 0. Returns 0 or a negative errno. */
 static int prepare_leaky_relu(struct tfl_lower *l, struct unary *u)
 {
 	int err = tfl_option_float(l, OPTIONS_LEAKY_RELU, LEAKY_RELU_ALPHA, 0, &u->alpha);
@@ -202,6 +211,7 @@ static void to_int16(const struct tfl_factor *f, int16_t *m, int *shift)
 	*shift = 31 - f->shift;
 }
 
+/* Sets the 16-bit multipliers and shifts of HARD_SWISH. Returns 0 or a negative errno. */
 static int prepare_hard_swish(struct tfl_lower *l, struct unary *u)
 {
 	float fine = 1.0f / 128 * u->x.scale;
@@ -216,6 +226,10 @@ static int prepare_hard_swish(struct tfl_lower *l, struct unary *u)
 	return 0;
 }
 
+/*
+ * Sets *f to the function that computes the operator at hand for one code, and the parameters
+ * that it needs in *u. Returns 0 or a negative errno.
+ */
 static int prepare(struct tfl_lower *l, struct unary *u, int64_t (**f)(const struct unary *, int32_t))
 {
 	int approximate = 0, err = 0;
@@ -318,6 +332,10 @@ static int root16(struct tfl_lower *l, const struct unary *u, int x)
 	return tfl_lookup_all(l, x, values, true);
 }
 
+/*
+ * Emits a function of int16 x that the runtime computes by a table of points. Returns the
+ * result's tensor, or -ENOTSUP if the runtime has no kernel for int16.
+ */
 static int function16(struct tfl_lower *l, const struct unary *u, int x)
 {
 	struct tfl_function f = { .of = exp16 };
@@ -343,6 +361,7 @@ static int function16(struct tfl_lower *l, const struct unary *u, int x)
 	return tfl_lut16(l, x, &f, u->x.scale, u->y.scale);
 }
 
+/* Emits the operator at hand on int16 x. Returns the result's tensor, or a negative errno. */
 static int sixteen_bits(struct tfl_lower *l, struct unary *u, int x)
 {
 	weft_tensor t = l->g->tensors[x].t;
@@ -367,6 +386,10 @@ static int sixteen_bits(struct tfl_lower *l, struct unary *u, int x)
 	}
 }
 
+/*
+ * Lowers a function of one operand: of 8 bits by a table of all 256 codes, of int16 by
+ * sixteen_bits(). Returns the result's tensor, or a negative errno.
+ */
 int tfl_lower_table(struct tfl_lower *l)
 {
 	struct unary u = { .alpha = 0 };

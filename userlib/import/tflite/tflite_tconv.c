@@ -20,6 +20,10 @@ struct tconv {
 	weft_tensor wt;
 };
 
+/*
+ * Reads and checks operands and types of TRANSPOSE_CONV into *c. Returns the graph tensor of
+ * the image, operand 2, or a negative errno.
+ */
 static int operands(struct tfl_lower *l, struct tconv *c)
 {
 	bool real = tfl_is_float(l, 2);
@@ -57,6 +61,10 @@ static int check_shape(struct tfl_lower *l)
 	return n < 0 ? n : 0;
 }
 
+/*
+ * Sets pad to the top, bottom, left and right padding that gives the result's extents for an
+ * input of extents x; negative padding cuts off. Returns 0 or a negative errno.
+ */
 static int paddings(struct tfl_lower *l, const struct tconv *c, const int64_t *x, int32_t pad[4])
 {
 	for (int i = 0; i < 2; i++) {
@@ -75,6 +83,7 @@ static int paddings(struct tfl_lower *l, const struct tconv *c, const int64_t *x
 	return 0;
 }
 
+/* Emits the transposed convolution c of float32 x. Returns the result's tensor, or a negative errno. */
 static int real_operator(struct tfl_lower *l, const struct tconv *c, int x, const int32_t pad[4])
 {
 	const weft_tensor t = l->g->tensors[x].t;
@@ -87,6 +96,10 @@ static int real_operator(struct tfl_lower *l, const struct tconv *c, int x, cons
 	return w < 0 ? w : tfl_real_result(l, tfl_real_product(l, &r, x, w), c->activation);
 }
 
+/*
+ * Emits the transposed convolution c of integer x and requantises it to the result. Returns the
+ * result's tensor, or a negative errno.
+ */
 static int tconv_operator(struct tfl_lower *l, const struct tconv *c, int x, const int32_t pad[4])
 {
 	int64_t oc = c->wt.dim[0], dim[4] = { l->g->tensors[x].t.dim[0], l->y.dim[1], l->y.dim[2], oc };
@@ -103,6 +116,7 @@ static int tconv_operator(struct tfl_lower *l, const struct tconv *c, int x, con
 	return y < 0 ? y : tfl_requantise(l, y, c->w.n, c->w.f, c->activation, true);
 }
 
+/* Lowers TRANSPOSE_CONV of integers or float32. Returns the result's tensor, or a negative errno. */
 int tfl_lower_transpose_conv(struct tfl_lower *l)
 {
 	struct tconv c = { 0 };

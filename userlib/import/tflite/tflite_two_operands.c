@@ -13,6 +13,10 @@
 
 #define DIFFERENCE_LEFT 7
 
+/*
+ * Emits operand k with the result's rank as int32: (x - zp) << left, or as it is if it is int32
+ * already. Returns the tensor, or a negative errno.
+ */
 static int wide_operand(struct tfl_lower *l, int k, int32_t zp, int left)
 {
 	int x = tfl_value(l, k);
@@ -22,6 +26,10 @@ static int wide_operand(struct tfl_lower *l, int k, int32_t zp, int left)
 	return tfl_widen(l, x, zp, left);
 }
 
+/*
+ * Lowers MAXIMUM and MINIMUM of integers; 8 and 16 bits are compared as int32. Returns the
+ * result's tensor, or a negative errno.
+ */
 int tfl_lower_extremum(struct tfl_lower *l)
 {
 	struct tfl_factor one = { .multiplier = 1 << 30, .shift = 30 };
@@ -43,6 +51,10 @@ int tfl_lower_extremum(struct tfl_lower *l)
 	return y < 0 || plain ? y : tfl_rescale(l, y, &back, true);
 }
 
+/*
+ * Lowers PRELU of 8 bits: the positive and the negative part are rescaled each for itself and
+ * added. Returns the result's tensor, or a negative errno.
+ */
 int tfl_lower_prelu(struct tfl_lower *l)
 {
 	struct tfl_factor f[2], one = { .multiplier = 1 << 30, .shift = 30 };
@@ -76,6 +88,11 @@ int tfl_lower_prelu(struct tfl_lower *l)
 	return sum < 0 ? sum : tfl_requantise(l, sum, 1, &one, TFL_NONE, true);
 }
 
+/*
+ * Lowers SQUARED_DIFFERENCE of 8 bits: both operands rescaled to twice the larger scale,
+ * subtracted, squared, and rescaled to the result. Returns the result's tensor, or a negative
+ * errno.
+ */
 int tfl_lower_squared_difference(struct tfl_lower *l)
 {
 	weft_attr mul = { .mul = { 0 } };

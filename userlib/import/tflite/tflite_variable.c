@@ -91,6 +91,10 @@ static void *constant(struct tfl_lower *l, const struct tfl_model *m, int i, wef
 	return data;
 }
 
+/*
+ * Declares the variable that ASSIGN_VARIABLE o of subgraph m sets, with its constant initial
+ * value. Returns 0 or a negative errno.
+ */
 static int assign_once(struct tfl_lower *l, const struct tfl_model *m, const struct tfl_op *o)
 {
 	char name[2 * MAX_NAME + 2];
@@ -109,6 +113,10 @@ static int assign_once(struct tfl_lower *l, const struct tfl_model *m, const str
 	return i < 0 ? i : 0;
 }
 
+/*
+ * Reads the initial values of variables from the subgraph that CALL_ONCE names; that subgraph
+ * may do nothing else. Returns 0 or a negative errno.
+ */
 static int call_once(struct tfl_lower *l)
 {
 	struct tfl_model m;

@@ -4,6 +4,11 @@
 
 #include "tflite_lower.h"
 
+/*
+ * Sets *w to the output's extent, the padding, and the input behind the last window, in
+ * elements, of a window of kernel elements along one axis; padding is TFL_SAME or TFL_VALID.
+ * Returns 0 or -EINVAL.
+ */
 int tfl_window(struct tfl_lower *l, int padding, int64_t in, int64_t kernel, int64_t stride, int64_t dilation,
                struct tfl_window *w)
 {

@@ -21,6 +21,7 @@ static int number(struct tosa_lower *l, int field, int bytes, int64_t *v)
 	return fb_int(&l->f.b, &l->op->attr, field, bytes, bytes > 1, 0, v);
 }
 
+/* Reads an int32 field of the operator's attribute table into *v. Returns 0 or a negative errno. */
 static int i32_field(struct tosa_lower *l, int field, int32_t *v)
 {
 	int64_t n;
@@ -30,6 +31,10 @@ static int i32_field(struct tosa_lower *l, int field, int32_t *v)
 	return err;
 }
 
+/*
+ * Reads a bool field of the operator's attribute table into *v; any byte other than 0 is true.
+ * Returns 0 or a negative errno.
+ */
 static int flag(struct tosa_lower *l, int field, bool *v)
 {
 	int64_t n;
@@ -66,6 +71,10 @@ static int enum_field(struct tosa_lower *l, int field, const char *what, int low
 	return err;
 }
 
+/*
+ * Reads the accumulator type of the operator's attribute table into *acc. Returns 0, or -EINVAL
+ * if the type is not int32, int48, fp16 or fp32.
+ */
 static int acc_field(struct tosa_lower *l, int field, int32_t *acc)
 {
 	int64_t v;
@@ -107,6 +116,10 @@ static int scalar(struct tosa_lower *l, int k, const char *what, weft_dtype t, v
 	return 0;
 }
 
+/*
+ * Returns the integer or bool at p, of type t; int8 and int16 count as unsigned if is_unsigned
+ * is set. int48 has 8 bytes in memory.
+ */
 static int64_t widen(weft_dtype t, const void *p, bool is_unsigned)
 {
 	switch (t) {

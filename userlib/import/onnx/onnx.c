@@ -158,7 +158,11 @@ static int initialisers(struct ox *l)
 	return 0;
 }
 
-/* What the caller says of an input: to be bound, or given in case. */
+/*
+ * Returns what the caller's options say of the input with this name: a bound constant, or a
+ * value given in case it is needed; NULL if nothing. *constant says whether the input becomes a
+ * constant in this attempt.
+ */
 static const weft_tensor *said(const struct ox *l, const char *name, bool *constant)
 {
 	const struct weft_import_bound *b = weft_bound_find(l->o.bound, l->o.n_bound, name, strlen(name));
@@ -171,7 +175,10 @@ static const weft_tensor *said(const struct ox *l, const char *name, bool *const
 	return b ? b->value : NULL;
 }
 
-/* Of that, the shape: bytes have none. */
+/*
+ * Returns the shape that the caller's options give for the input with this name, or NULL. A
+ * value given as bare bytes has no shape.
+ */
 static const weft_tensor *said_shape(const struct ox *l, const char *name)
 {
 	bool constant;
@@ -226,7 +233,11 @@ static int port_shape(struct ox *l, const Weft__Onnx__Value *p, weft_tensor *t)
 	return weft_tensor_elements(t) > INT32_MAX ? ox_fail(l, -ENOTSUP, "input \"%.60s\" is too large", p->name) : 0;
 }
 
-/* The value of an input that is constant: of the file's type where only bytes are given. */
+/*
+ * Sets *t to type and shape of constant input p with the given value. If the value is bare
+ * bytes, type and shape are the file's, and the number of bytes has to fit. Returns 0 or a
+ * negative errno.
+ */
 static int constant_input(struct ox *l, const Weft__Onnx__Value *p, const weft_tensor *value, weft_tensor *t)
 {
 	const weft_dtype type = p->type && p->type->tensor_type ? onnx_dtype(p->type->tensor_type->elem_type) : 0;
@@ -249,7 +260,10 @@ static int constant_input(struct ox *l, const Weft__Onnx__Value *p, const weft_t
 	return ox_data(l, t->dtype, t->rank, t->dim, data);
 }
 
-/* A graph tensor for an input, computed or bound to a constant. */
+/*
+ * Adds the graph tensor for input p: a computed input, or a constant if the caller's options
+ * make it one. Inputs that have an initialiser are skipped. Returns 0 or a negative errno.
+ */
 static int input(struct ox *l, const Weft__Onnx__Value *p)
 {
 	bool constant;
@@ -286,7 +300,7 @@ static int input(struct ox *l, const Weft__Onnx__Value *p)
 	return 0;
 }
 
-/* What is bound are inputs. */
+/* Checks that each binding in the caller's options names an input of the file. Returns 0 or -EINVAL. */
 static int all_bound(struct ox *l)
 {
 	const onnx_graph *g = l->f.m->graph;
@@ -322,7 +336,10 @@ static int inputs(struct ox *l)
 	return 0;
 }
 
-/* Who makes and who reads each value. */
+/*
+ * Notes for each value which node makes it, how many nodes read it, and whether it is an
+ * output. Returns 0, or a negative errno if a value is computed twice.
+ */
 static int wires(struct ox *l)
 {
 	const onnx_graph *g = l->f.m->graph;
@@ -362,7 +379,11 @@ static void start(struct ox *l, int i)
 	l->made = 0;
 }
 
-/* What no lowering takes is the host's; the lowering's words tell why, if the host does not either. */
+/*
+ * Lowers the node at hand with fn; if fn is NULL or refuses, the node becomes a host operator.
+ * If the host has no kernel either, the message is fn's. Returns 0 or a positive number, or a
+ * negative errno.
+ */
 static int lower_or_host(struct ox *l, ox_lowering *fn)
 {
 	char why[WEFT_MSG];
@@ -380,6 +401,7 @@ static int lower_or_host(struct ox *l, ox_lowering *fn)
 	return err;
 }
 
+/* Lowers node i at once, even if it could be deferred. Returns 0 or a negative errno. */
 int ox_lower_now(struct ox *l, int i)
 {
 	start(l, i);
@@ -393,6 +415,7 @@ int ox_lower_now(struct ox *l, int i)
 	return err < 0 ? err : 0;
 }
 
+/* Lowers node i, or defers it until a reader asks for its result. Returns 0 or a negative errno. */
 int ox_lower_node(struct ox *l, int i)
 {
 	start(l, i);
@@ -400,7 +423,7 @@ int ox_lower_node(struct ox *l, int i)
 	return deferred ? (deferred < 0 ? deferred : 0) : ox_lower_now(l, i);
 }
 
-/* The node that gives operand k of node i and has not been put in order; -1: none. */
+/* Returns the node that makes operand k of node i, or -1 if no node does. */
 static int before(const struct ox *l, int i, size_t k)
 {
 	const char *name = l->f.m->graph->node[i]->input[k];
@@ -409,7 +432,11 @@ static int before(const struct ox *l, int i, size_t k)
 	return v < 0 ? -1 : l->values[v].maker;
 }
 
-/* The file's order, but makers before readers: a depth-first walk with its own stack. */
+/*
+ * Fills order with the indices of all nodes: the file's order, but each node behind those that
+ * it reads. It is a depth-first walk with a stack of its own, so that deep graphs cannot
+ * overflow C's. Returns 0, or a negative errno if nodes form a cycle.
+ */
 static int sort(struct ox *l, int *order)
 {
 	enum { NEW, OPEN, DONE };
@@ -497,7 +524,10 @@ static void swap(char **p, char *from, char *to)
 		*p = to;
 }
 
-/* Names that are absent read as empty; and back, before protobuf-c frees them. */
+/*
+ * Replaces every name that is `from` by `to`. Absent names (NULL) become the empty string after
+ * parsing, and NULL again before protobuf-c frees the model.
+ */
 static void settle(onnx_model *m, char *from, char *to)
 {
 	onnx_graph *g = m->graph;
@@ -518,6 +548,10 @@ static void settle(onnx_model *m, char *from, char *to)
 /* The first bytes of a ModelProto: ir_version, then a text, a message or model_version. */
 #define MODEL_VERSION 0x28
 
+/*
+ * Says whether the bytes could be an ONNX model: the first field is a plausible IR version and
+ * the second is one of the model's.
+ */
 bool weft_onnx_is(const void *data, size_t len)
 {
 	const uint8_t *p = data;
@@ -525,7 +559,11 @@ bool weft_onnx_is(const void *data, size_t len)
 	return len >= 4 && p[0] == 0x08 && p[1] >= 1 && p[1] < 64 && ((p[2] & 7) == 2 || p[2] == MODEL_VERSION);
 }
 
-/* One attempt, the inputs of `taken` being constants; *wanted: those that have to be. */
+/*
+ * Makes one attempt to import the file, with the given inputs in `taken` (bit i is o->given[i])
+ * as constants. *wanted receives the inputs that have to be constant. Returns as
+ * weft_import_onnx().
+ */
 static int attempt(const void *data, size_t len, const char *name, const struct weft_onnx_options *o, uint64_t taken, uint64_t *wanted,
                    weft_graph **g, char msg[WEFT_MSG])
 {

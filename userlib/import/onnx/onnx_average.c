@@ -17,7 +17,10 @@
 
 #define MAX_COMMON (1 << 20)       /* times 255: sums stay below 2^28 */
 
-/* x - x_zp as int32, in the shape that the compiler takes for the beginning of a mean. */
+/*
+ * Emits x - zp as int32 with a RESCALE by 1, the form that the compiler recognises as the
+ * beginning of a mean.
+ */
 static int centred(struct ox *l, int x, int32_t zp)
 {
 	return ox_rescale(l, x, WEFT_INT32, (struct ox_factor){ 1 << 30, 30 }, zp, 0);
@@ -86,7 +89,11 @@ static int64_t common_multiple(const int32_t *c, int64_t n)
 	return m;
 }
 
-/* Sums y of windows with counts c [1,out...,1], brought to one count and requantised on the device; 0: they are not. */
+/*
+ * Emits sums y of windows that have different counts [1,out...,1]: multiplies each sum so that
+ * all have one common count, then requantises on the device. Sets *flip as ox_requant().
+ * Returns the tensor, 0 if that cannot be exact, or a negative errno.
+ */
 static int by_one_count(struct ox *l, int y, int counts, const struct ox_side *x, struct ox_scaling s, bool *flip)
 {
 	const weft_tensor t = *ox_t(l, counts);
@@ -106,6 +113,12 @@ static int by_one_count(struct ox *l, int y, int counts, const struct ox_side *x
 	return ox_requant(l, k < 0 ? k : ox_binary(l, WEFT_OP_MUL, y, k), &s, m * 255, flip);
 }
 
+/*
+ * Emits averages of quantised x over windows w, or over all spatial dimensions if w is NULL,
+ * quantised with q. padding says whether padded elements count; behind is the padding behind
+ * that counts. Sets *perm and *done as ox_fold_average(). Returns the tensor, 0, or a negative
+ * errno.
+ */
 int ox_average(struct ox *l, const struct ox_side *x, const struct ox_window *w, const int64_t *behind, bool padding,
                const struct ox_q *q, int8_t *perm, bool *done)
 {
@@ -153,7 +166,11 @@ int ox_average(struct ox *l, const struct ox_side *x, const struct ox_window *w,
 	return y >= 0 && q->flip && !flip ? ox_flip_sign(l, y, WEFT_INT8) : y;
 }
 
-/* ReduceMean over all dimensions but two; those may go. 0: of another kind. */
+/*
+ * Folds ReduceMean of x over all dimensions but the first two, which may be dropped from the
+ * shape. Sets *perm and *done as ox_fold_average(). Returns the tensor, 0 if the axes are
+ * others, or a negative errno.
+ */
 static int mean(struct ox *l, const struct ox_side *x, const struct ox_q *q, int8_t *perm, bool *done)
 {
 	int64_t axes[WEFT_MAX_RANK];

@@ -16,6 +16,10 @@ const weft_tensor *ox_t(const struct ox *l, int x)
 	return &l->g->tensors[x].t;
 }
 
+/*
+ * Allocates n elements of a number of bytes each, all zero, and charges them to the room that
+ * the import may take. The caller frees them. Returns NULL after ox_fail().
+ */
 void *ox_alloc(struct ox *l, int64_t n, size_t bytes)
 {
 	if (n < 0 || n > l->room / (int64_t)bytes) {
@@ -30,7 +34,10 @@ void *ox_alloc(struct ox *l, int64_t n, size_t bytes)
 	return p;
 }
 
-/* A tensor with a name below the node's first result. */
+/*
+ * Adds a tensor to the graph, named after the node's first result, the kind in lower case, and
+ * a count. Returns its index, or a negative errno.
+ */
 static int new_tensor(struct ox *l, const char *kind, weft_dtype t, int rank, const int64_t *dim)
 {
 	const char *base = l->n && l->n->n_output ? l->n->output[0] : "";
@@ -67,7 +74,7 @@ int ox_data(struct ox *l, weft_dtype t, int rank, const int64_t *dim, void *data
 	return i;
 }
 
-/* v as an element of the type, at p. */
+/* Writes the number v at p as one element of type t. */
 static void put(weft_dtype t, double v, void *p)
 {
 	uint64_t bits = weft_is_float(t) ? weft_float_encode(t, v, false) : (uint64_t)(int64_t)v;
@@ -75,6 +82,10 @@ static void put(weft_dtype t, double v, void *p)
 	memcpy(p, &bits, weft_dtype_bytes(t));
 }
 
+/*
+ * Adds a constant of one element v of type t, with rank dimensions of 1. Returns the tensor's
+ * index, or a negative errno.
+ */
 int ox_ramp(struct ox *l, weft_dtype t, int rank, double v)
 {
 	static const int64_t one[WEFT_MAX_RANK] = { 1, 1, 1, 1, 1, 1, 1, 1 };
@@ -95,7 +106,10 @@ static bool all_const(const struct ox *l, const int *in, int n_in)
 	return n_in > 0;
 }
 
-/* Multiplications, roughly. Constants are folded while they cost little. */
+/*
+ * Returns roughly how many multiplications operator op takes. A constant is computed during the
+ * import only if it costs little.
+ */
 static int64_t cost(const struct ox *l, weft_opcode op, const int *in, const weft_tensor *y)
 {
 	int64_t n = weft_tensor_elements(y);
@@ -165,6 +179,12 @@ static int source(struct ox *l)
 	return l->src;
 }
 
+/*
+ * Emits operator op with n_in operands and one result of the given type and shape. If all
+ * operands are constant and the work is small, the result is computed and becomes a constant. a
+ * is NULL for operators without attributes. Returns the result's index, or a negative errno:
+ * the first negative operand if there is one.
+ */
 int ox_op(struct ox *l, weft_opcode op, const weft_attr *a, const int *in, int n_in, weft_dtype t, int rank, const int64_t *dim)
 {
 	static const weft_attr none;
@@ -306,6 +326,10 @@ int ox_transpose(struct ox *l, int x, const int8_t *perm)
 	return moves ? ox_op(l, WEFT_OP_TRANSPOSE, &a, &x, 1, t->dtype, t->rank, dim) : ox_reshape(l, x, t->rank, dim);
 }
 
+/*
+ * Emits the part of x that begins at start and has dimensions dim. Returns x itself if that is
+ * all of it, the result's index, or a negative errno; a negative x is returned as it is.
+ */
 int ox_slice(struct ox *l, int x, const int64_t *start, const int64_t *dim)
 {
 	weft_attr a = { .slice = { { 0 } } };
@@ -354,6 +378,10 @@ int ox_concat(struct ox *l, const int *x, int n, int axis)
 	return ox_op(l, WEFT_OP_CONCAT, &a, x, n, t->dtype, t->rank, dim);
 }
 
+/*
+ * Emits x with before[i] and after[i] elements of value v around it along each dimension i.
+ * Returns the result's index, or a negative errno; a negative x is returned as it is.
+ */
 int ox_pad(struct ox *l, int x, const int64_t *before, const int64_t *after, double v)
 {
 	weft_attr a = { .pad = { { 0 }, { 0 }, 0, 0 } };
@@ -444,6 +472,10 @@ int ox_expand(struct ox *l, int x, int rank, const int64_t *dim)
 
 /* ---- types ---- */
 
+/*
+ * Emits RESCALE of x to a type with attributes a and one multiplier and shift for all channels.
+ * Returns the result's index, or a negative errno.
+ */
 int ox_rescale_by(struct ox *l, int x, const weft_attr *a, int32_t mul, int8_t shift, weft_dtype to)
 {
 	if (x < 0)
@@ -452,6 +484,10 @@ int ox_rescale_by(struct ox *l, int x, const weft_attr *a, int32_t mul, int8_t s
 	return s < 0 ? s : ox_op(l, WEFT_OP_RESCALE, a, (int[]){ x, m, s }, 3, to, ox_t(l, x)->rank, ox_t(l, x)->dim);
 }
 
+/*
+ * Emits uint8 x as int8, 128 less, or int8 x as uint8, 128 more; to is the type wanted. Returns
+ * the result's index, or a negative errno.
+ */
 int ox_flip_sign(struct ox *l, int x, weft_dtype to)
 {
 	weft_attr a = { .rescale = { .scale32 = true, .rounding = WEFT_SINGLE_ROUND, .x_unsigned = to == WEFT_INT8,
@@ -461,7 +497,7 @@ int ox_flip_sign(struct ox *l, int x, weft_dtype to)
 	return ox_rescale_by(l, x, &a, 1 << 30, 30, to);
 }
 
-/* Rows of TOSA's CAST that do what ONNX's does. */
+/* Says whether TOSA's CAST from x to y computes what ONNX's Cast does. */
 static bool tosa_cast(weft_dtype x, weft_dtype y)
 {
 	bool xi = x == WEFT_INT8 || x == WEFT_INT16 || x == WEFT_INT32, yi = y == WEFT_INT8 || y == WEFT_INT16 || y == WEFT_INT32;
@@ -483,7 +519,10 @@ int ox_cast(struct ox *l, int x, weft_dtype to)
 	return ox_op(l, tosa_cast(t->dtype, to) ? WEFT_OP_CAST : WEFT_OP_ONNX_CAST, &a, &x, 1, to, t->rank, t->dim);
 }
 
-/* Constants of 64 bits that fit 32 may take part in arithmetic. */
+/*
+ * Emits constant x of 64 bits, or uint32, as int32, the widest type that arithmetic takes.
+ * Returns the result's index, or -ENOTSUP if x is not constant or an element does not fit.
+ */
 static int narrow_64(struct ox *l, int x)
 {
 	const weft_tensor *t = ox_t(l, x);
@@ -498,6 +537,11 @@ static int narrow_64(struct ox *l, int x)
 	return ox_cast(l, x, WEFT_INT32);
 }
 
+/*
+ * Emits x in a type that arithmetic takes: smaller integers and bool as int32, small floats as
+ * float32, constants of 64 bits as int32 if they fit. Returns the result's index, or a negative
+ * errno.
+ */
 int ox_widen(struct ox *l, int x)
 {
 	if (x < 0)
@@ -554,6 +598,10 @@ static bool compares(weft_opcode op)
 	return op == WEFT_OP_EQUAL || op == WEFT_OP_GREATER || op == WEFT_OP_GREATER_EQUAL;
 }
 
+/*
+ * Emits op of a and b, broadcast to one shape as NumPy does; both have one type. The result is
+ * bool if op compares, else of that type. Returns its index, or a negative errno.
+ */
 int ox_binary(struct ox *l, weft_opcode op, int a, int b)
 {
 	weft_attr attr;

@@ -42,6 +42,10 @@ static const void *number(struct ox *l, struct ox_value *v)
 	return x < 0 ? NULL : ox_t(l, x)->data;
 }
 
+/*
+ * Reads a scale and a zero point of type t into *q; a NULL zp stands for 0. Returns false if
+ * one of them is not a constant single number, the scale is no float32, or it is not above 0.
+ */
 bool ox_q_read(struct ox *l, struct ox_value *scale, struct ox_value *zp, weft_dtype t, struct ox_q *q)
 {
 	zp = zp ? zp : zero_of(l, t);
@@ -54,6 +58,10 @@ bool ox_q_read(struct ox *l, struct ox_value *scale, struct ox_value *zp, weft_d
 	return isfinite(q->s) && q->s > 0;
 }
 
+/*
+ * Sets *s to the integers that v was dequantised from, with scale and zero point. Returns false
+ * if v is not the direct result of such a DequantizeLinear.
+ */
 bool ox_side_of(struct ox *l, const struct ox_value *v, struct ox_side *s)
 {
 	if (v->carrier < 0 || v->depth || v->dq < 0)
@@ -68,6 +76,11 @@ int ox_side_in(struct ox *l, struct ox_value *v, const int8_t *perm)
 	return v->t.dtype == WEFT_UINT8 ? ox_get_int8(l, v, perm) : ox_get(l, v, perm);
 }
 
+/*
+ * Returns a tensor of v's integers, as int8 (uint8 less 128) or int16, in the order of
+ * dimensions in which v is held; perm receives that order. Returns a negative errno after a
+ * failure.
+ */
 int ox_side_tensor(struct ox *l, struct ox_value *v, int8_t *perm)
 {
 	int x = v->n_forms ? 0 : ox_get(l, v, NULL);
@@ -97,6 +110,7 @@ int ox_codes(struct ox *l, weft_dtype t)
 	return ox_data(l, t, 1, &n, p);
 }
 
+/* Emits integers codes dequantised to float32 with q. Returns the tensor's index, or a negative errno. */
 int ox_dequantised(struct ox *l, int codes, const struct ox_q *q)
 {
 	int rank = codes < 0 ? 0 : ox_t(l, codes)->rank;
@@ -105,6 +119,10 @@ int ox_dequantised(struct ox *l, int codes, const struct ox_q *q)
 	return codes < 0 ? codes : ox_op(l, WEFT_OP_ONNX_DEQUANTIZE, NULL, in, 3, WEFT_FP32, rank, ox_t(l, codes)->dim);
 }
 
+/*
+ * Sets out to constant float x quantised with q, n elements, as integers less 128 if q is of
+ * uint8. Returns false if x is not constant or has another number of elements.
+ */
 bool ox_quantised(struct ox *l, int x, const struct ox_q *q, int32_t *out, int n)
 {
 	weft_attr a = { .onnx = { true, WEFT_FP32 } };
@@ -125,7 +143,11 @@ bool ox_quantised(struct ox *l, int x, const struct ox_q *q, int32_t *out, int n
 
 static int apply(struct ox *l, struct ox_value *v, int codes);
 
-/* Node i, whose operands of x[] stand for those of its inputs that have a carrier. */
+/*
+ * Computes node i on other operands: x[k] stands for operand k if that one has a carrier. y is
+ * the node's result in the table of values and is, like the node at hand, as before afterwards.
+ * Returns the result's tensor, or a negative errno.
+ */
 static int apply_node(struct ox *l, int i, struct ox_value *y, const int *x)
 {
 	const onnx_node *n = node(l, i), *outer = l->n;
@@ -156,7 +178,10 @@ static int apply_node(struct ox *l, int i, struct ox_value *y, const int *x)
 	return z;
 }
 
-/* The function that v is, of a tensor of codes. */
+/*
+ * Emits the function of its carrier that v is, applied to a tensor of codes. Returns the float
+ * tensor, or a negative errno.
+ */
 static int apply(struct ox *l, struct ox_value *v, int codes)
 {
 	struct ox_side s;
@@ -178,6 +203,10 @@ static int apply(struct ox *l, struct ox_value *v, int codes)
 
 /* ---- what it amounts to ---- */
 
+/*
+ * Emits RESCALE of x with factor f and zero points to a type; ties are rounded to even if even
+ * is set, else up. Returns the tensor's index, or a negative errno.
+ */
 int ox_rescale_even(struct ox *l, int x, weft_dtype to, struct ox_factor f, bool even, int32_t x_zp, int32_t y_zp)
 {
 	weft_attr a = { .rescale = { .scale32 = true, .rounding = even ? WEFT_EVEN_ROUND : WEFT_SINGLE_ROUND, .x_zp = x_zp, .y_zp = y_zp } };
@@ -190,6 +219,11 @@ int ox_rescale(struct ox *l, int x, weft_dtype to, struct ox_factor f, int32_t x
 	return ox_rescale_even(l, x, to, f, false, x_zp, y_zp);
 }
 
+/*
+ * Emits int8 or int16 x limited to lo..hi, in front of a RESHAPE if x comes from one, since the
+ * compiler joins neighbouring operators. Returns x itself if its type has no other values, the
+ * tensor's index, or a negative errno.
+ */
 int ox_clamp_codes(struct ox *l, int x, int32_t lo, int32_t hi)
 {
 	weft_attr a = { .clamp = { .min = lo, .max = hi } };
@@ -254,7 +288,11 @@ static bool same_q(const struct ox_q *a, const struct ox_q *b)
 	return a->s == b->s && a->z == b->z && a->zp->t.dtype == b->zp->t.dtype;
 }
 
-/* No table has 2^16 entries: nothing at all, or Relu. */
+/*
+ * Folds an int16 value v, for which no table exists since it would have 2^16 entries: only the
+ * identity and Relu with equal quantisation fold. Sets *done if it did. Returns the tensor, or
+ * a negative errno.
+ */
 static int map_16(struct ox *l, struct ox_value *v, const struct ox_q *q, int x, bool *done)
 {
 	struct ox_side s;
@@ -264,6 +302,11 @@ static int map_16(struct ox *l, struct ox_value *v, const struct ox_q *q, int x,
 	return *done && v->depth ? ox_clamp_codes(l, x, q->z, INT16_MAX) : x;
 }
 
+/*
+ * Emits the function of int8 x that f gives for each of the 256 codes: a clamp or a RESCALE if
+ * one computes it, else a table. from is x's quantisation if f is a requantisation, else NULL.
+ * Returns the tensor's index, or a negative errno.
+ */
 int ox_by_codes(struct ox *l, int x, const int32_t *f, const struct ox_q *from, const struct ox_q *q)
 {
 	struct ox_factor r;

@@ -62,7 +62,7 @@ static weft_attr attr_3d(const struct ox_conv_call *c, weft_dtype x)
 	return a;
 }
 
-/* [N,W,C] as [N,1,W,C]. */
+/* Emits x [N,W,C] as [N,1,W,C]; tensors of another rank are returned as they are. */
 static int as_2d(struct ox *l, int x)
 {
 	if (x < 0 || ox_t(l, x)->rank != 3)
@@ -111,7 +111,10 @@ static int depthwise(struct ox *l, const struct ox_conv_call *c, int x)
 	return ox_op(l, WEFT_OP_DEPTHWISE_CONV2D, &a, (int[]){ x, w, c->bias }, 3, sum_type(ox_t(l, x)->dtype), 4, dim);
 }
 
-/* Elements [from, from + n) along one axis. */
+/*
+ * Emits the n elements of x from index `from` on along one axis. Returns the tensor's index, or
+ * a negative errno; a negative x is returned as it is.
+ */
 static int part(struct ox *l, int x, int axis, int64_t from, int64_t n)
 {
 	int64_t start[WEFT_MAX_RANK] = { 0 };
@@ -146,7 +149,11 @@ static int groups(struct ox *l, const struct ox_conv_call *c, int x)
 	return ox_concat(l, y, (int)c->group, ox_t(l, y[0])->rank - 1);
 }
 
-/* Where all windows lie in the padding before, it becomes part of x: nothing of the image may be left over. */
+/*
+ * Pads c->x itself along each axis along which all windows lie in the padding before the image,
+ * because no part of the image would be left over for the operator. Returns the new c->x, or a
+ * negative errno.
+ */
 static int explicit_padding(struct ox *l, struct ox_conv_call *c)
 {
 	int64_t before[WEFT_MAX_RANK] = { 0 }, after[WEFT_MAX_RANK] = { 0 };
@@ -160,6 +167,11 @@ static int explicit_padding(struct ox *l, struct ox_conv_call *c)
 	return c->x = ox_pad(l, c->x, before, after, c->x_zp);
 }
 
+/*
+ * Emits convolution `given` as an ordinary, depthwise or grouped convolution. Returns the sums
+ * [N,spatial...,OC] (int32 for int8, int48 for int16 by int8, else x's type), or a negative
+ * errno.
+ */
 int ox_conv_sums(struct ox *l, const struct ox_conv_call *given)
 {
 	struct ox_conv_call call = *given, *c = &call;
@@ -179,7 +191,11 @@ int ox_conv_sums(struct ox *l, const struct ox_conv_call *given)
 	return ox_reshape(l, y, 3, (int64_t[]){ d[0], d[2], d[3] });
 }
 
-/* Ranks, channels and groups of x [N,C,...] and w [OC,C/group,...]; i_w: which operand w is. */
+/*
+ * Reads group count and windows of the node at hand into *c and checks ranks and channels of x
+ * [N,C,...], operand 0, and weights [OC,C/group,...], operand i_w. Returns 0 or a negative
+ * errno.
+ */
 int ox_conv_shapes(struct ox *l, int i_w, struct ox_conv_call *c)
 {
 	int err = ox_need_rank(l, 0, 3, 5);
@@ -222,7 +238,10 @@ int ox_conv(struct ox *l)
 
 /* ---- ConvTranspose ---- */
 
-/* Zeros between the weights' taps along axis: [.., k, ..] to [.., (k-1)*d+1, ..]. */
+/*
+ * Emits w with d - 1 zeros between its elements along axis, so that k elements become
+ * (k-1)*d+1. Returns the tensor's index, or a negative errno.
+ */
 static int dilate(struct ox *l, int w, int axis, int64_t d)
 {
 	int64_t before[WEFT_MAX_RANK] = { 0 }, after[WEFT_MAX_RANK] = { 0 }, dim[WEFT_MAX_RANK], cut[WEFT_MAX_RANK] = { 0 };
@@ -240,7 +259,11 @@ static int dilate(struct ox *l, int w, int axis, int64_t d)
 	return ox_slice(l, w, cut, t.dim);
 }
 
-/* Padding that is cut off the full result, from pads, output_padding, output_shape or auto_pad. */
+/*
+ * Computes how much of the full result of a transposed convolution of x is cut off (w->before,
+ * w->after), from pads, output_padding, output_shape or auto_pad. Returns 0 or a negative
+ * errno.
+ */
 static int transpose_pads(struct ox *l, const struct ox_value *x, struct ox_window *w)
 {
 	int64_t extra[3] = { 0 }, shape[5];
@@ -271,7 +294,11 @@ static int transpose_pads(struct ox *l, const struct ox_value *x, struct ox_wind
 	return 0;
 }
 
-/* The same in three dimensions: zeros between the elements, then a convolution by the reversed kernel. */
+/*
+ * Emits the transposed convolution of x in three dimensions without any of the border cut off:
+ * zeros between the elements of x, then a convolution with the reversed kernel. Returns the
+ * tensor's index, or a negative errno.
+ */
 static int full_3d(struct ox *l, const struct ox_window *w, int x, int weights, int bias)
 {
 	weft_attr a = { .conv3d = { .stride = { 1, 1, 1 }, .dilation = { 1, 1, 1 }, .acc = WEFT_FP32 } };
@@ -310,7 +337,10 @@ static int full_2d(struct ox *l, const struct ox_window *w, int x, int weights, 
 	return ox_op(l, WEFT_OP_TRANSPOSE_CONV2D, &a, (int[]){ x, weights, bias }, 3, ox_t(l, x)->dtype, 4, dim);
 }
 
-/* x [N,H,W,C/g] with w [OC,KH,KW,C/g], already of one group. */
+/*
+ * Emits one group of a transposed convolution, x [N,H,W,C/g] with weights [OC,KH,KW,C/g], with
+ * the border cut off. Returns the tensor's index, or a negative errno.
+ */
 static int transpose_group(struct ox *l, const struct ox_window *w, int x, int weights, int bias)
 {
 	int64_t dim[WEFT_MAX_RANK], before[WEFT_MAX_RANK] = { 0 }, after[WEFT_MAX_RANK] = { 0 }, start[WEFT_MAX_RANK] = { 0 };
@@ -335,6 +365,10 @@ static int transpose_group(struct ox *l, const struct ox_window *w, int x, int w
 	return ox_pad(l, ox_slice(l, y, start, dim), before, after, 0);
 }
 
+/*
+ * Reads and checks windows, groups and channels of the ConvTranspose at hand; win->before and
+ * win->after are what is cut off the full result. Returns 0 or a negative errno.
+ */
 int ox_transpose_window(struct ox *l, struct ox_window *win)
 {
 	int err = ox_need_rank(l, 0, 3, 5);
@@ -361,7 +395,7 @@ int ox_transpose_window(struct ox *l, struct ox_window *win)
 	return transpose_pads(l, x, win);
 }
 
-/* [C,OC,...] as [OC,...,C] */
+/* Sets order to the order of dimensions that turns weights [C,OC,...] into [OC,...,C]. */
 void ox_transpose_order(int rank, int8_t *order)
 {
 	order[0] = 1;

@@ -10,7 +10,10 @@
 
 #include "onnx_lower.h"
 
-/* An attribute that is a number, or a tensor of one. */
+/*
+ * Sets *v to the node's attribute of that name: a number, or a tensor with one element. Returns
+ * false if there is none.
+ */
 static bool number(struct ox *l, const char *name, double *v)
 {
 	const onnx_attribute *a = ox_attr(l, name);
@@ -32,7 +35,7 @@ static bool number(struct ox *l, const char *name, double *v)
 	return one;
 }
 
-/* Operand k as int32 with that rank. */
+/* Emits operand k as int32 with the given rank. Returns the tensor's index, or a negative errno. */
 static int integers(struct ox *l, int k, int rank)
 {
 	struct ox_value *v = ox_in(l, k);
@@ -44,7 +47,10 @@ static int integers(struct ox *l, int k, int rank)
 	return ox_cast(l, ox_to_rank(l, ox_get(l, v, NULL), rank), WEFT_INT32);
 }
 
-/* An integer of int32 from an attribute that has to be there. */
+/*
+ * Sets *v to the node's attribute of that name. Returns 0, -EINVAL if the attribute is absent,
+ * or -ENOTSUP if it is no integer of 32 bits.
+ */
 static int whole(struct ox *l, const char *name, int32_t *v)
 {
 	double d;
@@ -57,7 +63,10 @@ static int whole(struct ox *l, const char *name, int32_t *v)
 	return 0;
 }
 
-/* y, int32, as result 0 of input 0's type. */
+/*
+ * Makes int32 y, cast to operand 0's type, result 0 of the node at hand. Returns the tensor, or
+ * a negative errno.
+ */
 static int give(struct ox *l, int y)
 {
 	struct ox_value *v = ox_in(l, 0);
@@ -65,7 +74,7 @@ static int give(struct ox *l, int y)
 	return !v ? l->err : ox_result(l, 0, y < 0 ? y : ox_cast(l, y, v->t.dtype), NULL, false);
 }
 
-/* Operand 0 as int32. */
+/* Emits operand 0 as int32. Returns the tensor's index, or a negative errno. */
 static int x_integers(struct ox *l)
 {
 	struct ox_value *v = ox_in(l, 0);
@@ -73,7 +82,10 @@ static int x_integers(struct ox *l)
 	return v ? integers(l, 0, v->t.rank) : l->err;
 }
 
-/* An operator of int32 with the operands' first's shape. */
+/*
+ * Emits operator op of n operands x with an int32 result of x[0]'s shape. Returns the result's
+ * index, or a negative errno: the first negative operand if there is one.
+ */
 static int same(struct ox *l, weft_opcode op, const weft_attr *a, const int *x, int n)
 {
 	for (int k = 0; k < n; k++)
@@ -87,7 +99,10 @@ static int constant(struct ox *l, double v)
 	return ox_ramp(l, WEFT_INT32, 1, v);
 }
 
-/* (x * mul + add + div / 2) / div, cut to n_levels values */
+/*
+ * Lowers RequantShift: (x * mul + add + div / 2) / div, limited to n_levels values. div has to
+ * be a power of two. Returns the result's tensor, or a negative errno.
+ */
 int ox_requant_shift(struct ox *l)
 {
 	double div = 0, levels = 0, is_signed = 0;
@@ -108,7 +123,10 @@ int ox_requant_shift(struct ox *l)
 	return give(l, ox_op(l, WEFT_OP_ONNX_REQUANT_SHIFT, &a, x, 3, WEFT_INT32, v->t.rank, v->t.dim));
 }
 
-/* x * clamp(x + three, 0, six) * one_over_six */
+/*
+ * Lowers iHardswish: x * clamp(x + three, 0, six) * one_over_six, in integers. Returns the
+ * result's tensor, or a negative errno.
+ */
 int ox_i_hard_swish(struct ox *l)
 {
 	int32_t three, six, factor;
@@ -121,7 +139,10 @@ int ox_i_hard_swish(struct ox *l)
 	return give(l, ox_binary(l, WEFT_OP_MUL, x, y));
 }
 
-/* x * ((one + L) >> 1), L = one - (min(|x|, -b) + b)^2 with x's sign */
+/*
+ * Lowers iGELU: x * ((one + L) >> 1), where L has x's sign and the magnitude one - (min(|x|,
+ * -b) + b)^2. Returns the result's tensor, or a negative errno.
+ */
 int ox_i_gelu(struct ox *l)
 {
 	weft_attr floor = { .shift = { false } };
@@ -153,7 +174,11 @@ static int divide(struct ox *l, const weft_attr *a, int x, int d)
 	return rank < 0 ? rank : ox_op(l, WEFT_OP_PACT_DIV, a, in, 2, WEFT_INT32, rank, dim);
 }
 
-/* x * Delta * eta / (d * eta + eps): TrueIntegerDiv, with d an attribute, truncates; IntegerDiv rounds half up. */
+/*
+ * Lowers the integer divisions x * Delta * eta / (d * eta + eps): TrueIntegerDiv, whose d is an
+ * attribute, truncates; IntegerDiv rounds half up. Returns the result's tensor, or a negative
+ * errno.
+ */
 int ox_integer_div(struct ox *l)
 {
 	struct ox_value *v = ox_in(l, 0);
@@ -177,7 +202,10 @@ int ox_integer_div(struct ox *l)
 	return give(l, divide(l, &a, x_integers(l), ox_ramp(l, WEFT_INT32, v->t.rank, y)));
 }
 
-/* The mean over axes, half up. */
+/*
+ * Lowers IntegerMean: the mean over the axes, rounded half up. Returns the result's tensor, or
+ * a negative errno.
+ */
 int ox_integer_mean(struct ox *l)
 {
 	struct ox_value *v = ox_in(l, 0);
@@ -222,7 +250,10 @@ int ox_i_softmax(struct ox *l)
 	return give(l, same(l, WEFT_OP_PACT_SOFTMAX, &a, &x, 1));
 }
 
-/* ITAMax gives up to 255; ITAPartialMax, which has groups, up to 127. */
+/*
+ * Lowers ITAMax, the integer softmax with results up to 255, and ITAPartialMax, which works on
+ * groups and has results up to 127. Returns the result's tensor, or a negative errno.
+ */
 int ox_ita_max(struct ox *l)
 {
 	const bool partial = ox_is(l, "ITAPartialMax");

@@ -14,7 +14,11 @@
 
 #define MAX_OPERANDS 64
 
-/* The order in which to compute, and the rank. */
+/*
+ * Chooses the order of dimensions perm in which to compute an operator of n operands: that in
+ * which the first computed operand of the highest rank is held. Returns that rank, or a
+ * negative errno.
+ */
 static int order(struct ox *l, int n, int8_t *perm)
 {
 	int rank = 0;
@@ -37,7 +41,10 @@ static int order(struct ox *l, int n, int8_t *perm)
 	return rank;
 }
 
-/* Operand k with this rank and order. */
+/*
+ * Emits operand k with the given rank and order of dimensions. Returns the tensor's index, or a
+ * negative errno.
+ */
 static int operand(struct ox *l, int k, int rank, const int8_t *perm)
 {
 	struct ox_value *v = ox_in(l, k);
@@ -49,7 +56,10 @@ static int operand(struct ox *l, int k, int rank, const int8_t *perm)
 	return ox_transpose(l, ox_to_rank(l, ox_get(l, v, NULL), rank), perm);
 }
 
-/* Operands side by side; the rank. */
+/*
+ * Emits all n operands with one rank and one order of dimensions, into x and perm. Returns the
+ * rank, or a negative errno.
+ */
 static int operands(struct ox *l, int n, int *x, int8_t *perm)
 {
 	int rank = order(l, n, perm);
@@ -132,7 +142,10 @@ int ox_compare(struct ox *l)
 	return ox_result(l, 0, ox_binary(l, ox_is(l, "Less") ? WEFT_OP_GREATER : WEFT_OP_GREATER_EQUAL, b, a), perm, false);
 }
 
-/* Max, Min, Sum, Mean of any count. */
+/*
+ * Lowers Max, Min, Sum and Mean of up to MAX_OPERANDS operands. Returns the result's tensor, or
+ * a negative errno.
+ */
 int ox_variadic(struct ox *l)
 {
 	weft_opcode op = ox_is(l, "Max") ? WEFT_OP_MAXIMUM : ox_is(l, "Min") ? WEFT_OP_MINIMUM : WEFT_OP_ADD;
@@ -203,7 +216,7 @@ static int at_least_zero(struct ox *l, int x)
 	return ox_cast(l, ox_binary(l, WEFT_OP_MAXIMUM, y, ox_ramp(l, WEFT_INT32, ox_t(l, x)->rank, 0)), t);
 }
 
-/* x where x is above zero (or not below), else other. */
+/* Emits x, and other where x is below 0; NaN stays. Returns the tensor's index, or a negative errno. */
 static int positive_or(struct ox *l, int x, int other)
 {
 	if (x < 0 || other < 0)
@@ -344,7 +357,11 @@ int ox_activation(struct ox *l)
 	return ox_result(l, 0, activation(l, x[0]), perm, false);
 }
 
-/* Limits are attributes before opset 11, operands of one element since. */
+/*
+ * Emits x limited on one side by op (MAXIMUM or MINIMUM); the limit is an attribute before
+ * opset 11 and operand k since then. Returns x itself if there is no limit, the tensor's index,
+ * or a negative errno.
+ */
 static int bound(struct ox *l, int x, int k, const char *name, weft_opcode op)
 {
 	if (x < 0 || (!ox_has(l, k) && !ox_attr(l, name)))
@@ -409,7 +426,10 @@ int ox_cast_node(struct ox *l)
 	return ox_result(l, 0, y, perm, false);
 }
 
-/* org.openvinotoolkit FakeConvert. */
+/*
+ * Lowers FakeConvert of org.openvinotoolkit: floats scaled, shifted, rounded to those that a
+ * float8 type has, and scaled back. Returns the result's tensor, or a negative errno.
+ */
 int ox_fake_convert(struct ox *l)
 {
 	bool e5 = ox_attr_is(l, "destination_type", "f8e5m2", false);

@@ -33,7 +33,10 @@ static wide floor_div(wide a, wide b)
 	return q * b != a && (a < 0) != (b < 0) ? q - 1 : q;
 }
 
-/* Least sum whose result is above k. */
+/*
+ * Returns the least sum whose requantised result is above k; real is the ratio as a double,
+ * where the search starts.
+ */
 static int64_t step_at(const struct weft_onnx_ratio *r, double real, int k)
 {
 	int64_t t = (int64_t)ceil(((double)k + 0.5) / real);
@@ -45,7 +48,10 @@ static int64_t step_at(const struct weft_onnx_ratio *r, double real, int k)
 	return t;
 }
 
-/* Is the real number of sum t k + 1/2? Both sides times 2 * den, below 2^120 and 2^53 * 2^80. */
+/*
+ * Says whether sum t times the ratio is exactly k + 1/2. Both sides are compared times 2 * den,
+ * which stays below 2^128.
+ */
 static bool is_tie(const struct weft_onnx_ratio *r, int64_t t, int k)
 {
 	unsigned __int128 a = 2 * (unsigned __int128)(uint64_t)(t < 0 ? -t : t) * r->num, b = (unsigned __int128)(uint64_t)llabs(2 * (long long)k + 1) * r->den;
@@ -58,7 +64,10 @@ static bool is_tie(const struct weft_onnx_ratio *r, int64_t t, int k)
 	return a >> down == b && (a >> down) << down == a;
 }
 
-/* Bounds that v * m >= c (or < c if less) sets to m; v may be 0. False: none does. */
+/*
+ * Narrows lo..hi to the multipliers m for which v * m >= c (or < c if less is set). v may be 0;
+ * the result is false if then no m fulfils it.
+ */
 static bool bound(wide v, wide c, bool less, wide *lo, wide *hi)
 {
 	wide edge;
@@ -101,7 +110,10 @@ int64_t ox_scaled(int64_t v, struct ox_factor f, bool even)
 	return even ? weft_apply_scale_even(v, f.mul, f.shift) : (v * f.mul + ((int64_t)1 << (f.shift - 1))) >> f.shift;
 }
 
-/* Least sum at which the result is above k; just outside where none of the range is. */
+/*
+ * Returns the least sum of least..most at which the result is above k, or a sum just outside
+ * that range if none in it is.
+ */
 static int64_t step(const struct weft_onnx_ratio *r, double real, int k, int64_t least, int64_t most)
 {
 	double about = ((double)k + 0.5) / real;

@@ -132,7 +132,10 @@ int onnx_tensor_shape(const onnx_tensor *p, weft_tensor *t, char *msg, size_t ms
 
 /* ---- data ---- */
 
-/* Bits of an element as raw_data packs it: several to a byte, lowest bits first. */
+/*
+ * Returns the bits that raw_data spends on an element: below 8, several elements share a byte,
+ * lowest bits first.
+ */
 static int packed_bits(weft_dtype t)
 {
 	switch (t) {
@@ -186,7 +189,11 @@ static int from_raw(weft_tensor *t, const uint8_t *p, size_t n, char *msg, size_
 	return 0;
 }
 
-/* int32_data: one element each, but below 8 bits packed in bytes, one of these each. */
+/*
+ * Fills t's data from the n numbers of int32_data: one element each, or one byte of packed
+ * elements each if elements have fewer than 8 bits. Returns 0, or a negative errno with the
+ * reason in msg.
+ */
 static int from_int32(weft_tensor *t, const int32_t *v, size_t n, char *msg, size_t msg_bytes)
 {
 	const int bits = packed_bits(t->dtype);
@@ -218,7 +225,10 @@ static int from_int32(weft_tensor *t, const int32_t *v, size_t n, char *msg, siz
 	return 0;
 }
 
-/* The field of numbers that belongs to the type. */
+/*
+ * Fills t's data from the field of numbers of p that ONNX uses for t's type. Returns 0, or a
+ * negative errno with the reason in msg.
+ */
 static int from_numbers(const onnx_tensor *p, weft_tensor *t, char *msg, size_t msg_bytes)
 {
 	const size_t n = (size_t)weft_tensor_elements(t);
@@ -280,8 +290,10 @@ static int read_keys(const onnx_tensor *p, struct external *e, char *msg, size_t
 	return 0;
 }
 
-/* A relative path that only goes down from the model's folder. Links are followed: they are the user's, not the file's,
- * and folders of downloaded models are full of them. */
+/*
+ * Says whether a path is relative and never leaves the model's folder. Links are followed: the
+ * user made them, not the file, and folders of downloaded models are full of them.
+ */
 static bool goes_down(const char *name)
 {
 	if (!name || !*name || *name == '/' || strchr(name, '\\'))
@@ -343,12 +355,17 @@ static int from_external(const struct onnx_file *f, const onnx_tensor *p, weft_t
 	return err;
 }
 
-/* Not part of the file whose size bounds memory: its own file has as many bytes. */
+/* Says whether p's data is in a file of its own, so that the size of the model's file does not bound it. */
 static bool external(const onnx_tensor *p)
 {
 	return p->data_location == 1;
 }
 
+/*
+ * Reads type, shape and data of tensor p into *t; the caller frees t->data. *room, in bytes,
+ * goes down by the data of the model's own file. Returns 0, or a negative errno with the reason
+ * in msg.
+ */
 int onnx_tensor_data(const struct onnx_file *f, const onnx_tensor *p, weft_tensor *t, int64_t *room, char *msg, size_t msg_bytes)
 {
 	int err = onnx_tensor_shape(p, t, msg, msg_bytes);

@@ -15,7 +15,7 @@
 #include "onnx_integer.h"
 #include "onnx_qdq.h"
 
-/* The constant numbers of a float32 value; NULL: none. */
+/* Returns the *n elements of constant float32 value v, which the graph owns, or NULL if v is none. */
 static const float *floats(struct ox *l, struct ox_value *v, int64_t *n)
 {
 	if (!v || ox_settle(l, v) < 0 || !ox_is_const_value(l, v) || v->t.dtype != WEFT_FP32)
@@ -25,7 +25,10 @@ static const float *floats(struct ox *l, struct ox_value *v, int64_t *n)
 	return x < 0 ? NULL : ox_t(l, x)->data;
 }
 
-/* One power of two, however often it is written. */
+/*
+ * Sets *e to the exponent if all elements of constant v are one power of two, 2^*e. Returns
+ * false if they are not.
+ */
 static bool power(struct ox *l, struct ox_value *v, int *e)
 {
 	int64_t n;
@@ -40,7 +43,10 @@ static bool power(struct ox *l, struct ox_value *v, int *e)
 	return true;
 }
 
-/* The DequantizeLinear node behind operand k: its data and the exponent of its scale. */
+/*
+ * Returns the float8 value that operand k of node n was dequantised from and sets *e to the
+ * exponent of its scale, a power of two. Returns NULL if operand k is nothing like that.
+ */
 static struct ox_value *dequantised(struct ox *l, const onnx_node *n, size_t k, int *e)
 {
 	struct ox_value *v = ox_operand(l, n, k);
@@ -50,7 +56,11 @@ static struct ox_value *dequantised(struct ox *l, const onnx_node *n, size_t k, 
 	return x && weft_is_float8(x->t.dtype) && power(l, ox_operand(l, d, 1), e) ? x : NULL;
 }
 
-/* The bias in units of the result, [OC] or [1] of fp16; negative: none that fits. */
+/*
+ * Adds n's bias in units of the result, 2^e, as an fp16 constant: one element for each of the
+ * channels, or one 0 without a bias. Returns the tensor, or a negative errno if the bias is not
+ * constant or does not fit.
+ */
 static int bias(struct ox *l, const onnx_node *n, int64_t channels, int e)
 {
 	int64_t count = 1;
@@ -94,6 +104,11 @@ static int matrix(struct ox *l, const onnx_node *n, struct ox_conv_call *c, stru
 	return ox_reshape(l, ox_conv_sums(l, c), x->t.rank, y);
 }
 
+/*
+ * Folds product n of float8 operands, quantised to float8 type `to` with the given scale, into
+ * one convolution; relu says whether a Relu stands in between. Sets *perm and *done if that
+ * worked. Returns the tensor, 0 if it did not, or a negative errno.
+ */
 int ox_fold_float8(struct ox *l, const onnx_node *n, struct ox_value *scale, weft_dtype to, bool relu, int8_t *perm, bool *done)
 {
 	const onnx_node *outer = l->n;

@@ -26,7 +26,10 @@ static const onnx_node *maker(const struct ox *l, const char *name)
 	return v < 0 || l->values[v].maker < 0 ? NULL : l->f.m->graph->node[l->values[v].maker];
 }
 
-/* The only node that reads a value; NULL: none, or several. */
+/*
+ * Returns the only node that reads the value with this name, or NULL if there is none, there
+ * are several, or the value is an output.
+ */
 static const onnx_node *reader(const struct ox *l, const char *name)
 {
 	const onnx_graph *g = l->f.m->graph;
@@ -51,7 +54,7 @@ static bool ends_quantised(const struct ox *l, const onnx_node *n)
 	return next && ox_node_is(next, "QuantizeLinear");
 }
 
-/* A constant of floats of the file. */
+/* Returns operand k of node n if it is a float32 constant of the file, else NULL. */
 static struct ox_value *floats(const struct ox *l, const onnx_node *n, size_t k)
 {
 	struct ox_value *v = ox_operand(l, n, k);
@@ -92,7 +95,10 @@ static void range(const float *w, int64_t n, float *scale, int *zp)
 	*zp = (int)fmaxf(-128, fminf(127, nearbyintf(-128 - lo / *scale)));
 }
 
-/* A value of the graph that holds data; its name from the parts. */
+/*
+ * Enters a constant named `of` followed by `kind`, which takes over data. Returns the name,
+ * which the caller owns, or NULL after a failure.
+ */
 static char *hold(struct ox *l, const char *of, const char *kind, weft_dtype t, int rank, const int64_t *dim, void *data)
 {
 	char *name = malloc(strlen(of) + ROOM);
@@ -141,7 +147,11 @@ static char *hold_zero(struct ox *l, const char *of, int v)
 
 /* ---- nodes ---- */
 
-/* A DequantizeLinear behind the others, that n reads as operand k. Takes the names over. */
+/*
+ * Makes a DequantizeLinear of codes, scale and zero (which may be NULL) and lets n read its
+ * result as operand k. The names are taken over, also on failure. Returns 0 or a negative
+ * errno.
+ */
 static int insert(struct ox *l, onnx_node *n, size_t k, char *codes, char *scale, char *zero)
 {
 	static char type[] = "DequantizeLinear", none[] = "";
@@ -247,6 +257,10 @@ static int quantise(struct ox *l, onnx_node *n)
 	return err ? err : with_bias(l, n, (float)x_scale * scale);
 }
 
+/*
+ * Quantises the float weights of all products that stand between quantised values, by inserting
+ * DequantizeLinear nodes. Returns 0 or a negative errno; ox_release_made() undoes it.
+ */
 int ox_float_weights(struct ox *l)
 {
 	const size_t n = l->f.m->graph->n_node;

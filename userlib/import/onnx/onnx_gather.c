@@ -20,7 +20,10 @@ static int64_t product(const int64_t *dim, int from, int to)
 	return n;
 }
 
-/* Indices as int32, 0..n-1. */
+/*
+ * Emits indices as int32 0..n-1: a negative one counts from the end of n. Returns the tensor's
+ * index, or a negative errno.
+ */
 static int positive(struct ox *l, int idx, int64_t n)
 {
 	int x = idx < 0 ? idx : ox_t(l, idx)->data ? ox_widen(l, idx) : ox_cast(l, idx, WEFT_INT32);
@@ -31,7 +34,10 @@ static int positive(struct ox *l, int idx, int64_t n)
 	return ox_select(l, ox_binary(l, WEFT_OP_GREATER, zero, x), ox_binary(l, WEFT_OP_ADD, x, ox_ramp(l, WEFT_INT32, rank, (double)n)), x);
 }
 
-/* values [K,C] by idx [W]. Types that GATHER has not go through another of their width, or wider. */
+/*
+ * Emits the rows of values [k,c] that the w indices idx name. Types that GATHER does not take
+ * are cast to int32 and back. Returns the tensor's index, or a negative errno.
+ */
 int ox_rows(struct ox *l, int values, int64_t k, int64_t c, int idx, int64_t w)
 {
 	if (values < 0 || idx < 0)
@@ -80,7 +86,10 @@ int ox_gather(struct ox *l)
 	return ox_result(l, 0, y < 0 ? y : ox_transpose(l, y, back), NULL, false);
 }
 
-/* int32 constant [dims], where an element is its index along axis times stride. */
+/*
+ * Adds an int32 constant whose elements are their index along axis times stride; its other
+ * dimensions are 1, so it broadcasts to dim. Returns the tensor's index, or a negative errno.
+ */
 static int ladder(struct ox *l, int rank, const int64_t *dim, int axis, int64_t stride)
 {
 	int64_t one[WEFT_MAX_RANK];
@@ -93,7 +102,10 @@ static int ladder(struct ox *l, int rank, const int64_t *dim, int axis, int64_t 
 	return ox_data(l, WEFT_INT32, rank, one, p);
 }
 
-/* y[i,j,..] = x[i, idx[i,j,..], ..]: single elements of the flat x. */
+/*
+ * Lowers GatherElements: y[i,j,..] = x[i, idx[i,j,..], ..] along the axis, as single elements
+ * of x taken as one vector. Returns the result's tensor, or a negative errno.
+ */
 int ox_gather_elements(struct ox *l)
 {
 	struct ox_value *v = ox_in(l, 0), *i = v ? ox_in(l, 1) : NULL;

@@ -14,7 +14,7 @@
 
 /* ---- attributes ---- */
 
-/* Which of "a,b,c" has these bytes; -1: none. */
+/* Returns the index of the name s, of len bytes, in a list such as "a,b,c", or -1 if it is not in it. */
 static int choice(const char *list, const char *s, size_t len)
 {
 	for (int k = 0;; k++) {
@@ -67,7 +67,10 @@ static int list_attribute(struct ox *l, struct weft_attr_onnx_node *a, const str
 	return 0;
 }
 
-/* One attribute into its places; strings and tensors are operands (extra). */
+/*
+ * Stores one attribute of the node, or its default, at slot s of a. Strings and tensors become
+ * operands instead, in extra(). Returns 0 or a negative errno.
+ */
 static int attribute(struct ox *l, struct weft_attr_onnx_node *a, const struct weft_onnx_slot *s)
 {
 	const onnx_attribute *n = ox_attr(l, s->name);
@@ -104,7 +107,11 @@ static int constant(struct ox *l, weft_dtype t, int64_t n, size_t size, const vo
 	return ox_data(l, t, 1, &n, data);
 }
 
-/* A string, a tensor, or a list of numbers as an operand; 0: the node has none. */
+/*
+ * Adds the constant operand that stands for an attribute that is a string, a tensor or a list
+ * of numbers. Returns the tensor's index, 0 if the node has no such attribute, or a negative
+ * errno.
+ */
 static int extra(struct ox *l, const struct weft_onnx_slot *s)
 {
 	const onnx_attribute *n = ox_attr(l, s->name);
@@ -206,6 +213,10 @@ static int results(const struct ox *l)
 	return n;
 }
 
+/*
+ * Emits the node at hand as the host operator ONNX_NODE, which computes it by ONNX's
+ * definition. Returns 0 or a negative errno: -ENOTSUP if there is no kernel.
+ */
 int ox_host(struct ox *l)
 {
 	struct call c = { .a = { .kind = weft_onnx_ref_find(l->n->domain, l->n->op_type), .opset = l->opset }, .n_y = results(l) };

@@ -14,7 +14,10 @@
 
 static char none[] = "";
 
-/* Names that are absent read as empty; and back, before protobuf-c frees them. */
+/*
+ * Replaces every name in g that is `from` by `to`: absent names (NULL) become the empty string
+ * after parsing, and NULL again before protobuf-c frees the graph.
+ */
 static void settle(onnx_graph *g, char *from, char *to)
 {
 	for (size_t i = 0; i < g->n_node; i++) {
@@ -189,7 +192,10 @@ static int count_names(const onnx_graph *b)
 	return n < 1 << 20 ? (int)n : -1;
 }
 
-/* The node's result k is the branch's. */
+/*
+ * Makes output k of branch b result k of the If node at hand. Returns the tensor, or a negative
+ * errno if the branch does not compute it.
+ */
 static int hand_over(struct ox *l, const onnx_graph *b, size_t k)
 {
 	const char *name = k < b->n_output && b->output[k]->name ? b->output[k]->name : "";

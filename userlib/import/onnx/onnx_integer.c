@@ -20,7 +20,10 @@ bool ox_is_8_bit(const struct ox_value *v)
 	return v && (v->t.dtype == WEFT_INT8 || v->t.dtype == WEFT_UINT8);
 }
 
-/* Zero point as the int8 form has it. False: not one constant. */
+/*
+ * Sets *out to zero point zp of v as v's int8 form has it (uint8: 128 less); a NULL zp is 0.
+ * Returns false if zp is not a constant with equal elements.
+ */
 static bool one_zp(struct ox *l, const struct ox_value *v, struct ox_value *zp, int32_t *out)
 {
 	const int32_t flip = v->t.dtype == WEFT_UINT8 ? 128 : 0;
@@ -41,7 +44,10 @@ static bool one_zp(struct ox *l, const struct ox_value *v, struct ox_value *zp, 
 	return weft_tensor_elements(ox_t(l, x)) > 0;
 }
 
-/* int32 without zero points; axis counted from the end. */
+/*
+ * Emits v in order perm as int32 with its zero point taken off; a vector of zero points runs
+ * along axis, counted from the end. Returns the tensor's index, or a negative errno.
+ */
 static int centred(struct ox *l, struct ox_value *v, struct ox_value *zp, const int8_t *perm, int axis)
 {
 	int x = ox_widen(l, ox_get(l, v, perm));
@@ -51,7 +57,10 @@ static int centred(struct ox *l, struct ox_value *v, struct ox_value *zp, const 
 	return ox_binary(l, WEFT_OP_SUB, x, ox_along_tensor(l, ox_widen(l, ox_get(l, zp, NULL)), ox_t(l, x)->rank, axis));
 }
 
-/* Constant weights less their zero points, if int8 holds that; else -1. */
+/*
+ * Emits constant weights w with their zero points taken off as int8. Returns the tensor's
+ * index, or -1 if they are not constant or int8 does not hold them.
+ */
 static int without_zps(struct ox *l, struct ox_value *w, struct ox_value *zp, const int8_t *perm, int axis)
 {
 	if (!ox_is_const_value(l, w) || !ox_is_const_value(l, zp))
@@ -66,7 +75,10 @@ static int without_zps(struct ox *l, struct ox_value *w, struct ox_value *zp, co
 	return ox_cast(l, x, WEFT_INT8);
 }
 
-/* Weights for the array and their zero point. False: there are none. */
+/*
+ * Sets *w to int8 weights that the array can take, in order perm, and *zp to their zero point.
+ * Returns false if their zero points fit neither one number nor the weights themselves.
+ */
 static bool array_weights(struct ox *l, const struct ox_product *p, const int8_t *perm, int axis, int *w, int32_t *zp)
 {
 	if (one_zp(l, p->w, p->w_zp, zp)) {
@@ -78,6 +90,7 @@ static bool array_weights(struct ox *l, const struct ox_product *p, const int8_t
 	return *w >= 0;
 }
 
+/* Emits int48 sums that are known to fit as int32. Returns the tensor's index, or a negative errno. */
 int ox_narrow_48(struct ox *l, int x)
 {
 	static const weft_attr a = { .rescale = { .rounding = WEFT_SINGLE_ROUND } };
@@ -108,7 +121,7 @@ bool ox_symmetric(struct ox *l, const struct ox_product *p)
 	return p->w->t.dtype == WEFT_INT8 && ox_is_const_value(l, p->w) && one_zp(l, p->w, p->w_zp, &zp) && zp == 0;
 }
 
-/* An int32 bias for sums of 48 bits. */
+/* Adds constant int32 bias v (NULL: one 0) as int48. Returns the tensor's index, or a negative errno. */
 static int widened_bias(struct ox *l, struct ox_value *v)
 {
 	int x = v ? ox_get(l, v, NULL) : ox_ramp(l, WEFT_INT32, 1, 0);
@@ -123,7 +136,10 @@ static int widened_bias(struct ox *l, struct ox_value *v)
 	return ox_data(l, WEFT_INT48, 1, &n, p);
 }
 
-/* Sums of int16 by weights [OC,...]: as int32 if that holds all of them. */
+/*
+ * Emits int48 sums of int16 by constant int8 weights w [OC,...] as int32 if no sum can exceed
+ * that, else returns them as they are.
+ */
 static int narrow_if_it_fits(struct ox *l, int sums, int w, int bias)
 {
 	if (sums < 0)
@@ -145,7 +161,11 @@ static int narrow_if_it_fits(struct ox *l, int sums, int w, int bias)
 
 /* ---- convolution ---- */
 
-/* w_zp as int8 weights have it, [OC] of int32, times the sums of x under each group's windows. */
+/*
+ * Emits the part of a convolution's sums that the weights' zero points make: each output
+ * channel's zero point times the sum of x under its group's windows. Returns the int32 tensor,
+ * or a negative errno.
+ */
 static int zp_part(struct ox *l, const struct ox_product *p, struct ox_conv_call c)
 {
 	int64_t dim[WEFT_MAX_RANK], oc = ox_t(l, c.w)->dim[0];
@@ -169,7 +189,11 @@ static int zp_part(struct ox *l, const struct ox_product *p, struct ox_conv_call
 	return ox_reshape(l, y, s.rank, dim);
 }
 
-/* The bias, or zero, and what sums cannot exceed; output channels are axis `out` of the weights. */
+/*
+ * Returns the tensor of p's bias, or of one 0, and sets *most to what no sum can exceed in
+ * magnitude; dimension `out` of the weights is the output channels. Returns a negative errno if
+ * the bias does not fit.
+ */
 static int bias_and_most(struct ox *l, const struct ox_product *p, int out, int64_t *most)
 {
 	int bias = p->bias ? ox_get(l, p->bias, NULL) : ox_ramp(l, WEFT_INT32, 1, 0);
@@ -192,6 +216,10 @@ static int bias_and_most(struct ox *l, const struct ox_product *p, int out, int6
 	return bias;
 }
 
+/*
+ * Emits the int32 sums of a transposed convolution p of one group in two dimensions without
+ * dilation; *most as ox_conv_product(). Returns the tensor's index, or a negative errno.
+ */
 int ox_transpose_product(struct ox *l, const struct ox_product *p, int64_t *most)
 {
 	int8_t last[WEFT_MAX_RANK], order[WEFT_MAX_RANK];
@@ -215,6 +243,11 @@ int ox_transpose_product(struct ox *l, const struct ox_product *p, int64_t *most
 	return x < 0 || w < 0 ? l->err : ox_op(l, WEFT_OP_TRANSPOSE_CONV2D, &a, (int[]){ x, w, bias }, 3, WEFT_INT32, 4, dim);
 }
 
+/*
+ * Emits the sums [N,spatial...,OC] of convolution p, int32 unless int48 is needed, with windows
+ * and group of c. *most receives what no sum can exceed in magnitude. Returns the tensor's
+ * index, or a negative errno.
+ */
 int ox_conv_product(struct ox *l, const struct ox_product *p, struct ox_conv_call *c, int64_t *most)
 {
 	int8_t last[WEFT_MAX_RANK];
@@ -244,6 +277,11 @@ int ox_conv_product(struct ox *l, const struct ox_product *p, struct ox_conv_cal
 
 /* ---- matrices ---- */
 
+/*
+ * Emits constant weights w [N,K] with the columns in the order in which the tensor behind x
+ * (x->flat) has its elements, so that x needs no transpose. Returns the tensor's index, or a
+ * negative errno.
+ */
 int ox_turned_weights(struct ox *l, const struct ox_value *x, int w)
 {
 	int64_t dim[WEFT_MAX_RANK], n = w < 0 ? 0 : ox_t(l, w)->dim[0], k = w < 0 ? 0 : ox_t(l, w)->dim[1];
@@ -253,7 +291,10 @@ int ox_turned_weights(struct ox *l, const struct ox_value *x, int w)
 	return ox_reshape(l, ox_transpose(l, ox_reshape(l, w, x->flat.rank, dim), x->flat.form.perm), 2, (int64_t[]){ n, k });
 }
 
-/* Rows as images of one pixel: the array's convolution of 1 by 1. */
+/*
+ * Emits matrix product p as a convolution with a kernel of 1 by 1, whose images are the rows,
+ * and gives the sums shape y. Returns the tensor's index, or a negative errno.
+ */
 static int as_conv(struct ox *l, const struct ox_product *p, int w, int32_t x_zp, int32_t w_zp, const int64_t *y, int rank)
 {
 	const int64_t k = p->w->t.dim[0], n = p->w->t.dim[1];
@@ -337,7 +378,10 @@ static int need_8_bit(struct ox *l, const struct ox_product *p)
 	return 0;
 }
 
-/* zp is y's: int8 or uint8. */
+/*
+ * Checks that the result's zero point zp is int8 or uint8. Returns 0 or a negative errno; a
+ * NULL zp gives the failure before it.
+ */
 static int need_8_bit_result(struct ox *l, const struct ox_value *zp)
 {
 	if (zp && !ox_is_8_bit(zp))
@@ -422,7 +466,10 @@ int ox_matmul_integer(struct ox *l)
 	return err ? err : ox_result(l, 0, ox_matmul_product(l, &p, &most), NULL, false);
 }
 
-/* com.microsoft MatMulIntegerToFloat: the sums times both scales, plus a bias. */
+/*
+ * Lowers com.microsoft's MatMulIntegerToFloat: the integer sums times both scales, plus a bias.
+ * Returns the result's tensor, or a negative errno.
+ */
 int ox_matmul_to_float(struct ox *l)
 {
 	struct ox_product p = { .x = ox_in(l, 0), .w = ox_in(l, 1), .x_zp = optional(l, 4), .w_zp = optional(l, 5), .x_axis = 2 };
@@ -441,7 +488,11 @@ int ox_matmul_to_float(struct ox *l)
 }
 
 /* com.microsoft QGemm: A, scale, zp, B, scale, zp, C, y scale, y zp. */
-/* QGemm's alpha is a factor of the product, of the bias as well, whose unit it is in: of one scale. */
+/*
+ * Multiplies the scale of QGemm's first factor by attribute alpha, which counts for the product
+ * and the bias alike since the bias is in units of the product. scaled holds the new scale.
+ * Returns 0, or a negative errno if the scales are not one constant.
+ */
 static int times_alpha(struct ox *l, struct ox_scaling *s, struct ox_value *scaled)
 {
 	double alpha = ox_attr_f(l, "alpha", 1), a;
@@ -460,7 +511,7 @@ static int times_alpha(struct ox *l, struct ox_scaling *s, struct ox_value *scal
 	return x < 0 ? x : 0;
 }
 
-/* A bias [1,N] as [N]. */
+/* Replaces a bias of shape [1,N] by one of shape [N], held in row. Returns 0 or a negative errno. */
 static int one_row(struct ox *l, struct ox_value **bias, struct ox_value *row)
 {
 	if (!*bias || (*bias)->t.rank != 2)

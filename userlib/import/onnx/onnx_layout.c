@@ -28,7 +28,10 @@ int ox_identity(struct ox *l)
 	return ox_alias(l, ox_in(l, 0), NULL);
 }
 
-/* OptionalHasElement of a tensor, or of nothing. */
+/*
+ * Lowers OptionalHasElement to a constant: whether the operand is present. Returns the result's
+ * tensor, or a negative errno.
+ */
 int ox_has_element(struct ox *l)
 {
 	uint8_t *p = ox_alloc(l, 1, 1);
@@ -62,7 +65,10 @@ int ox_transpose_node(struct ox *l)
 	return ox_alias(l, v, perm);
 }
 
-/* y is v as a matrix of N rows. */
+/*
+ * Makes y, which is v as a matrix, result 0, and notes in its field flat which tensor the rows
+ * were made of. Returns the tensor, or a negative errno.
+ */
 static int done_flat(struct ox *l, const struct ox_value *v, int y)
 {
 	struct ox_value *to = l->results ? l->results : &l->values[ox_value_find(l, l->n->output[0])];
@@ -261,7 +267,10 @@ int ox_split(struct ox *l)
 
 /* ---- Slice ---- */
 
-/* Elements first, first + step, ... count of them, along axis. */
+/*
+ * Emits count elements of x along axis: first, first + step, and so on; step may be negative.
+ * Returns the tensor's index, or a negative errno.
+ */
 static int take(struct ox *l, int x, int axis, int64_t first, int64_t step, int64_t count)
 {
 	int64_t start[WEFT_MAX_RANK] = { 0 }, pad[WEFT_MAX_RANK] = { 0 }, none[WEFT_MAX_RANK] = { 0 }, dim[WEFT_MAX_RANK];
@@ -296,7 +305,10 @@ static int take(struct ox *l, int x, int axis, int64_t first, int64_t step, int6
 	return ox_reshape(l, x, t.rank, t.dim);
 }
 
-/* Where a start or end lies: behind the last element at most, before the first where it goes backwards. */
+/*
+ * Returns where start or end v of a slice of d elements lies: negative values count from the
+ * end, and the result is limited to 0..d, or to -1..d-1 if step is negative.
+ */
 static int64_t slice_at(int64_t v, int64_t d, int64_t step)
 {
 	int64_t lo = step > 0 ? 0 : -1, hi = step > 0 ? d : d - 1;
@@ -341,7 +353,10 @@ int ox_slice_node(struct ox *l)
 
 /* ---- Pad ---- */
 
-/* Element i of the axis lies where a mirror, an edge or the other side has it. */
+/*
+ * Emits x padded along axis with elements of x itself, as the attribute mode says: the nearest
+ * edge, a mirror image, or the other side. Returns the tensor's index, or a negative errno.
+ */
 static int pad_by_index(struct ox *l, int x, int axis, int64_t before, int64_t after)
 {
 	int64_t n = ox_t(l, x)->dim[axis], total = n + before + after;
@@ -553,7 +568,10 @@ int ox_constant(struct ox *l)
 	return ox_fail(l, -ENOTSUP, "a constant of another kind");
 }
 
-/* Of constants: start + i * delta, below (or above) the limit. */
+/*
+ * Lowers Range of constants: start + i * delta, as long as that is below the limit (above it if
+ * delta is negative). Returns the result's tensor, or a negative errno.
+ */
 int ox_range(struct ox *l)
 {
 	struct ox_value *v = ox_in(l, 0);

@@ -31,7 +31,11 @@ static bool says(const onnx_node *n, const char *name, const char *value)
 	return a && a->s.len == strlen(value) && !memcmp(a->s.data, value, a->s.len);
 }
 
-/* What lies outside a region becomes another number. */
+/*
+ * Returns how a Resize can be deferred: nearest neighbours move elements, linear interpolation
+ * averages them. A resize that crops is lowered at once, because it replaces what lies outside
+ * by another number.
+ */
 static enum kind resize_kind(const onnx_node *n)
 {
 	if (says(n, "coordinate_transformation_mode", "tf_crop_and_resize"))
@@ -81,6 +85,10 @@ static void back(struct ox *l, const struct place *p)
 	l->zero = p->zero;
 }
 
+/*
+ * Lowers the node that makes v, if it was deferred. Returns 0 or a negative errno; after a
+ * failure the node at hand is the one that failed, so that messages name it.
+ */
 int ox_settle(struct ox *l, struct ox_value *v)
 {
 	if (v->pending < 0 || v->n_forms || v->init)
@@ -108,7 +116,7 @@ static bool private(const struct ox_value *v)
 
 /* ---- DequantizeLinear ---- */
 
-/* A zero point of float8 is 0. */
+/* Says whether zp is a constant zero point of 8 bits that is 0, the only one that float8 may have. */
 static bool no_offset(struct ox *l, struct ox_value *zp)
 {
 	int x = ox_is_const_value(l, zp) && weft_tensor_elements(&zp->t) == 1 ? ox_get(l, zp, NULL) : -1;
@@ -151,7 +159,10 @@ static int defer_dequantize(struct ox *l)
 
 /* ---- operators that move elements ---- */
 
-/* v as integers whose order of signed and unsigned is settled: uint8 as int8. */
+/*
+ * Sets *to to v as signed integers: uint8 becomes int8, 128 less. Returns a tensor of it, or a
+ * negative errno.
+ */
 static int signed_value(struct ox *l, struct ox_value *v, struct ox_value *to)
 {
 	int8_t perm[WEFT_MAX_RANK];
@@ -179,7 +190,11 @@ static void unsigned_value(struct ox_value *v)
 		v->form[i].flip = true;
 }
 
-/* The node at hand on from, results in to[]; 0: it would not. */
+/*
+ * Lowers the node at hand with operand 0 replaced by integers `from`, into the values to[];
+ * zero is the code that Pad's 0 stands for. Returns 1, 0 if the node does not take these
+ * operands, or a negative errno.
+ */
 static int move(struct ox *l, struct ox_value *from, struct ox_value *to, double zero)
 {
 	struct place p = leave(l);
@@ -206,7 +221,10 @@ static int move(struct ox *l, struct ox_value *from, struct ox_value *to, double
 	return 1;
 }
 
-/* The carrier of v if it is float8; 0 is its code of 0. */
+/*
+ * Sets *s to the float8 value that v was dequantised from; its zero point is 0. Returns false
+ * if v is nothing like that.
+ */
 static bool float8_side(struct ox *l, const struct ox_value *v, struct ox_side *s)
 {
 	weft_dtype t = v->carrier >= 0 && !v->depth ? l->values[v->carrier].t.dtype : 0;
@@ -249,7 +267,10 @@ static int defer_move(struct ox *l)
 	return 1;
 }
 
-/* uint8 that is held as int8 stays so. */
+/*
+ * Lowers a node that moves elements of a uint8 value on its int8 form, so that the result is
+ * held as int8, too. Returns 1 if that is done, 0 if not, or a negative errno.
+ */
 static int move_bytes(struct ox *l)
 {
 	struct ox_value *v = ox_raw(l, 0), to[4];
@@ -279,7 +300,10 @@ static bool one_element(const struct ox *l, const struct ox_value *v, int rank)
 	return ox_is_const_value(l, v) && v->t.rank <= rank && weft_tensor_elements(&v->t) == 1;
 }
 
-/* Relu or Clip behind something that waits. */
+/*
+ * Defers a Relu, or a Clip with constant limits, whose operand is deferred, too, and has no
+ * other reader. Returns 1 if the node is deferred, or 0 if it has to be lowered now.
+ */
 static int defer_behind(struct ox *l)
 {
 	struct ox_value *v = ox_raw(l, 0), *y = result(l, 0);
@@ -295,7 +319,10 @@ static int defer_behind(struct ox *l)
 	return 1;
 }
 
-/* Add, Sub, Mul of two carriers. */
+/*
+ * Defers Add, Sub, Sum or Mul of two different dequantised values if the result has one reader.
+ * Returns 1 if the node is deferred, or 0 if it has to be lowered now.
+ */
 static int defer_pair(struct ox *l)
 {
 	struct ox_value *a = ox_raw(l, 0), *b = ox_raw(l, 1), *y = result(l, 0);
@@ -399,6 +426,11 @@ static int defer_concat(struct ox *l)
 	return 1;
 }
 
+/*
+ * Defers the node at hand if a QuantizeLinear behind it may fold it, or lowers it on integers
+ * if it only moves elements. Returns 1 if nothing is left to do now, 0 if the node has to be
+ * lowered, or a negative errno.
+ */
 int ox_defer(struct ox *l)
 {
 	if (l->n->n_output == 0 || !result(l, 0))

@@ -22,7 +22,11 @@ int ox_matmul_sums(struct ox *l, int a, int b)
 	return ox_matmul_sums_zp(l, a, b, 0, 0);
 }
 
-/* [...,M,K] by one [K,N]: the leading dimensions are rows. Else both as [B,M,K]. */
+/*
+ * Emits the sums of a [...,M,K] by b [...,K,N] with zero points of int8 factors; leading
+ * dimensions broadcast. If b is one matrix, a's leading dimensions count as rows; else both
+ * become [B,M,K]. Returns the tensor's index, or a negative errno.
+ */
 int ox_matmul_sums_zp(struct ox *l, int a, int b, int32_t a_zp, int32_t b_zp)
 {
 	const weft_attr attr = { .matmul = { .a_zp = a_zp, .b_zp = b_zp } };
@@ -63,7 +67,10 @@ int ox_matmul_sums_zp(struct ox *l, int a, int b, int32_t a_zp, int32_t b_zp)
 	return ox_reshape(l, z, rank, y);
 }
 
-/* Factors of integers other than 8 and 16 bits: all products side by side as int32, wrapping, then their sums. */
+/*
+ * Emits the product of int32 matrices a and b, with wrapping: all products of elements side by
+ * side, then their sums. Returns the tensor's index, or a negative errno.
+ */
 static int wide_sums(struct ox *l, int a, int b)
 {
 	int64_t ad[WEFT_MAX_RANK], bd[WEFT_MAX_RANK], y[WEFT_MAX_RANK];
@@ -88,7 +95,10 @@ static int wide_sums(struct ox *l, int a, int b)
 	return ox_reshape(l, z, rank, y);
 }
 
-/* Vectors take part as a row or a column, which then goes. */
+/*
+ * Emits the product of a and b as NumPy's matmul: a vector counts as a row or a column, whose
+ * dimension the result does not have. Returns the tensor's index, or a negative errno.
+ */
 static int matmul(struct ox *l, int a, int b)
 {
 	if (a < 0 || b < 0)

@@ -8,7 +8,7 @@
 
 #include "onnx_lower.h"
 
-/* Names come from the file: what is no printable ASCII or UTF-8 becomes '?'. */
+/* Replaces control characters in a message by '?', since names in it come from the file. */
 static void clean(char *msg)
 {
 	for (unsigned char *p = (unsigned char *)msg; *p; p++)
@@ -16,6 +16,10 @@ static void clean(char *msg)
 			*p = '?';
 }
 
+/*
+ * Notes error err and writes the message, with the node at hand in front, to l->msg. Returns
+ * err, a negative errno.
+ */
 int ox_fail(struct ox *l, int err, const char *format, ...)
 {
 	int n = 0;
@@ -65,6 +69,10 @@ struct ox_value ox_blank(const char *name)
 	return (struct ox_value){ .name = name, .maker = -1, .pending = -1, .carrier = -1, .dq = -1 };
 }
 
+/*
+ * Returns a value that the given tensor holds in the file's order of dimensions, with nothing
+ * else known of it. The name is not copied.
+ */
 struct ox_value ox_held(const struct ox *l, const char *name, int tensor)
 {
 	struct ox_value v = ox_blank(name);
@@ -76,6 +84,7 @@ struct ox_value ox_held(const struct ox *l, const char *name, int tensor)
 	return v;
 }
 
+/* Enters the names of all values in the hash table, which is empty before. Returns 0. */
 int ox_rehash(struct ox *l)
 {
 	for (int i = 0; i < l->n_values; i++)
@@ -84,7 +93,11 @@ int ox_rehash(struct ox *l)
 	return 0;
 }
 
-/* The tables were made for every name of the file, so there is room. */
+/*
+ * Returns the index of the value with this name, which is entered if there is none yet; the
+ * name is not copied. The tables have room for every name of the file; -EINVAL is returned if
+ * they are full all the same.
+ */
 int ox_value_new(struct ox *l, const char *name)
 {
 	uint32_t i = slot(l, name);

@@ -80,6 +80,10 @@ const weft_tensor *ox_const(struct ox *l, int k)
 	return x < 0 ? NULL : ox_t(l, x);
 }
 
+/*
+ * Copies constant operand k, int32 or int64 of rank 1 or 0, to v, max elements at most. Returns
+ * the count, or a negative errno.
+ */
 int ox_ints(struct ox *l, int k, int max, int64_t *v)
 {
 	const weft_tensor *t = ox_const(l, k);
@@ -95,6 +99,7 @@ int ox_ints(struct ox *l, int k, int max, int64_t *v)
 	return (int)n;
 }
 
+/* Checks that operand k has a rank of min to max. Returns 0 or a negative errno. */
 int ox_need_rank(struct ox *l, int k, int min, int max)
 {
 	struct ox_value *v = ox_in(l, k);
@@ -116,6 +121,7 @@ bool ox_is(const struct ox *l, const char *type)
 	return ox_node_is(l->n, type);
 }
 
+/* Returns node n's attribute of that name, or NULL if there is none. */
 const onnx_attribute *ox_node_attr(const onnx_node *n, const char *name)
 {
 	for (size_t i = 0; i < n->n_attribute; i++)
@@ -165,6 +171,10 @@ int ox_attr_ints(struct ox *l, const char *name, int max, int64_t *v)
 	return (int)a->n_ints;
 }
 
+/*
+ * Says whether the node's attribute is the string value; `absent` is the answer if there is no
+ * such attribute.
+ */
 bool ox_attr_is(const struct ox *l, const char *name, const char *value, bool absent)
 {
 	const onnx_attribute *a = ox_attr(l, name);
@@ -174,6 +184,11 @@ bool ox_attr_is(const struct ox *l, const char *name, const char *value, bool ab
 	return a->s.len == strlen(value) && !memcmp(a->s.data, value, a->s.len);
 }
 
+/*
+ * Copies a list of integers to v, max elements at most: the attribute of that name (older
+ * opsets), or else constant operand k. Returns the count, 0 if both are absent, or a negative
+ * errno.
+ */
 int ox_list(struct ox *l, const char *name, int k, int max, int64_t *v)
 {
 	if (ox_attr(l, name))

@@ -30,7 +30,10 @@ static int as_row(struct ox *l, int x, int n)
 	return ox_reshape(l, x, 3, (int64_t[]){ d[0], d[2], d[3] });
 }
 
-/* TOSA's operator on [N,H,W,C]; windows of one or two dimensions without dilation. */
+/*
+ * Emits TOSA's pooling operator op of x [N,spatial...,C] with a window of one or two dimensions
+ * without dilation. Returns the tensor's index, or a negative errno.
+ */
 static int pool(struct ox *l, weft_opcode op, int x, const struct ox_window *w)
 {
 	weft_attr a = { .pool = { .kernel = { 1, 1 }, .stride = { 1, 1 }, .acc = WEFT_FP32, .nan = WEFT_NAN_PROPAGATE } };
@@ -54,7 +57,10 @@ static int pool(struct ox *l, weft_opcode op, int x, const struct ox_window *w)
 	return as_row(l, ox_op(l, op, &a, &x, 1, ox_t(l, x)->dtype, 4, dim), w->n);
 }
 
-/* Every stride-th element along axis. */
+/*
+ * Emits every stride-th element of x along axis, `out` elements in all, by way of a reshape and
+ * a slice. Returns the tensor's index, or a negative errno.
+ */
 static int stride_axis(struct ox *l, int x, int axis, int64_t out, int64_t stride)
 {
 	int64_t before[WEFT_MAX_RANK] = { 0 }, after[WEFT_MAX_RANK] = { 0 }, dim[WEFT_MAX_RANK], start[WEFT_MAX_RANK] = { 0 };
@@ -77,7 +83,11 @@ static int stride_axis(struct ox *l, int x, int axis, int64_t out, int64_t strid
 	return ox_reshape(l, x, t.rank, dim);
 }
 
-/* Combines one slice per tap of the padded input. */
+/*
+ * Emits a pool as slices of the padded input, one for each element of the window, combined with
+ * op; fill is the padding's value. Returns the tensor's index, or -ENOTSUP if the window has
+ * more than MAX_TAPS elements.
+ */
 static int taken_apart(struct ox *l, weft_opcode op, int x, const struct ox_window *w, double fill)
 {
 	int64_t before[WEFT_MAX_RANK] = { 0 }, after[WEFT_MAX_RANK] = { 0 }, tap[3] = { 0 }, taps = 1;
@@ -142,7 +152,10 @@ static int max_pool(struct ox *l, struct ox_value *v, const int8_t *last, const 
 	return ox_result(l, 0, y, last, flip);
 }
 
-/* Taps of a window from at on that lie before end, along dimension i. */
+/*
+ * Returns how many elements of a window that begins at index `at` of dimension i lie in front
+ * of index end.
+ */
 static int64_t taps_below(const struct ox_window *w, int i, int64_t at, int64_t end)
 {
 	int64_t n = at < end ? (end - at - 1) / w->dilation[i] + 1 : 0;
@@ -150,6 +163,11 @@ static int64_t taps_below(const struct ox_window *w, int i, int64_t at, int64_t 
 	return n < w->kernel[i] ? n : w->kernel[i];
 }
 
+/*
+ * Adds a constant [1,out...,1] of how many elements of the image each window has; with padding,
+ * the padded elements count, of those at the end the first behind[i]. type is fp32 or int32.
+ * Returns the tensor's index, or a negative errno.
+ */
 int ox_window_counts(struct ox *l, const struct ox_window *w, const int64_t *in, bool padding, const int64_t *behind, weft_dtype type)
 {
 	weft_tensor t = { .dtype = type, .rank = w->n + 2, .dim = { 1, 1, 1, 1, 1, 1, 1, 1 } };
@@ -199,6 +217,11 @@ static int average_pool(struct ox *l, struct ox_value *v, const int8_t *last, co
 	return ox_result(l, 0, y < 0 ? y : ox_cast(l, y, v->t.dtype), last, false);
 }
 
+/*
+ * Reads the window of the pool at hand, whose operand is v, into *w; behind receives the
+ * padding behind the image without what ceil_mode adds, which does not count in averages.
+ * Returns 0 or a negative errno.
+ */
 int ox_pool_window(struct ox *l, struct ox_value *v, struct ox_window *w, int64_t *behind)
 {
 	bool explicit = ox_attr_is(l, "auto_pad", "NOTSET", true);

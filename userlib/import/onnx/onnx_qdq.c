@@ -19,7 +19,10 @@ static const onnx_node *node(const struct ox *l, int i)
 
 /* ---- products with constant weights ---- */
 
-/* The DequantizeLinear of constants behind operand k, or NULL. */
+/*
+ * Returns the DequantizeLinear of constants that makes operand k of node n, or NULL if another
+ * node makes it.
+ */
 static const onnx_node *constants(const struct ox *l, const onnx_node *n, size_t k)
 {
 	struct ox_value *v = ox_operand(l, n, k);
@@ -34,7 +37,7 @@ static bool is_one(const onnx_node *n, const char *name)
 	return !a || (a->has_f && a->f == 1);
 }
 
-/* Operand k of a DequantizeLinear, constant and of that many elements at most. */
+/* Returns type and shape of operand k of node d if it is constant, else NULL. */
 static const weft_tensor *constant(struct ox *l, const onnx_node *d, size_t k)
 {
 	struct ox_value *v = ox_operand(l, d, k);
@@ -42,7 +45,10 @@ static const weft_tensor *constant(struct ox *l, const onnx_node *d, size_t k)
 	return v && ox_settle(l, v) >= 0 && ox_is_const_value(l, v) ? &v->t : NULL;
 }
 
-/* Weights of 8 or 4 bits scaled as one or along an axis. */
+/*
+ * Says whether DequantizeLinear d gives weights that fold: int8, uint8 or int4, with one scale
+ * for all or one for each index of the axis.
+ */
 static bool weights(struct ox *l, const onnx_node *d, int axis)
 {
 	const weft_tensor *w = d ? constant(l, d, 0) : NULL, *s = w ? constant(l, d, 1) : NULL;
@@ -56,7 +62,7 @@ static bool weights(struct ox *l, const onnx_node *d, int axis)
 	return weft_tensor_elements(s) == 1 || (given < 0 ? given + w->rank : given) == axis;
 }
 
-/* An element of a constant of floats. */
+/* Returns element i of constant float32 value v, or its only element if it has one; 0 after a failure. */
 static float real_at(struct ox *l, struct ox_value *v, int64_t i)
 {
 	int x = ox_get(l, v, NULL);
@@ -66,7 +72,10 @@ static float real_at(struct ox *l, struct ox_value *v, int64_t i)
 	return n == 0 || (n > 1 && i >= n) ? 0 : ((const float *)ox_t(l, x)->data)[n == 1 ? 0 : i];
 }
 
-/* int32 in units of x's scale times the weights', without a zero point. */
+/*
+ * Says whether node n's bias folds: none, or int32 without a zero point in units of the input's
+ * scale times the weights', or constant floats if the import's options allow rounding them.
+ */
 static bool bias(struct ox *l, const onnx_node *n, const struct ox_q *x, const onnx_node *dw)
 {
 	const onnx_node *d = constants(l, n, 2);
@@ -97,7 +106,10 @@ static bool bias(struct ox *l, const onnx_node *n, const struct ox_q *x, const o
 	return z >= 0;
 }
 
-/* Both factors float8: whether it folds is seen at the QuantizeLinear. */
+/*
+ * Says whether both factors of product n are float8. Whether it then folds is decided at the
+ * QuantizeLinear behind it.
+ */
 static bool float8_product(struct ox *l, const onnx_node *n, const onnx_node *dw)
 {
 	struct ox_value *x = ox_operand(l, n, 0);
@@ -108,7 +120,10 @@ static bool float8_product(struct ox *l, const onnx_node *n, const onnx_node *dw
 	       (ox_node_is(n, "MatMul") || (!ox_attr_of(n, "transA", 0) && is_one(n, "alpha") && is_one(n, "beta")))));
 }
 
-/* What the array's TRANSPOSE_CONV2D says: one group, images, and what is cut off less than the kernel. */
+/*
+ * Says whether ConvTranspose n of x by weights w is one that TRANSPOSE_CONV2D can do: one
+ * group, images, no dilation, and less cut off than the kernel has.
+ */
 static bool plain_transpose(const onnx_node *n, const struct ox_side *x, const weft_tensor *w)
 {
 	const onnx_attribute *pads = ox_node_attr(n, "pads"), *grow = ox_node_attr(n, "output_padding");
@@ -129,7 +144,10 @@ static bool plain_transpose(const onnx_node *n, const struct ox_side *x, const w
 	return true;
 }
 
-/* Matrices of 8 bits that both are computed, as attention multiplies them. */
+/*
+ * Says whether both operands of MatMul n are dequantised 8-bit matrices that the network
+ * computes, as attention multiplies them; *a and *b receive them.
+ */
 static bool tensor_pair(struct ox *l, const onnx_node *n, struct ox_side *a, struct ox_side *b)
 {
 	struct ox_value *x = ox_operand(l, n, 0), *y = ox_operand(l, n, 1);
@@ -138,6 +156,7 @@ static bool tensor_pair(struct ox *l, const onnx_node *n, struct ox_side *a, str
 	       b->v->t.rank >= 2;
 }
 
+/* Says whether the product of node n can be computed in integers if its result is quantised. */
 bool ox_foldable(struct ox *l, const onnx_node *n)
 {
 	const onnx_node *dw = constants(l, n, 1);
@@ -161,7 +180,11 @@ bool ox_foldable(struct ox *l, const onnx_node *n)
 	return !ox_attr_of(n, "transA", 0) && is_one(n, "alpha") && is_one(n, "beta") && x.v->t.rank == 2 && bias(l, n, &x.q, dw);
 }
 
-/* A bias of floats in units of the sums, rounded: that is no more what the file says, exactly. */
+/*
+ * Sets *to to float bias b rounded to int32 in units of the sums, x's scale times the weights'
+ * scale. This changes results slightly, so only some options of the import allow it. Returns
+ * false after a failure.
+ */
 static bool round_bias(struct ox *l, struct ox_value *b, const struct ox_q *x, struct ox_value *scale, struct ox_value *to)
 {
 	int64_t n = weft_tensor_elements(&b->t);
@@ -177,7 +200,10 @@ static bool round_bias(struct ox *l, struct ox_value *b, const struct ox_q *x, s
 	return t >= 0;
 }
 
-/* Constants of 4 bits as int8. */
+/*
+ * Replaces an int4 constant *v by its int8 form, held in wide; other types and NULL stay.
+ * Returns 0 or a negative errno.
+ */
 static int widen(struct ox *l, struct ox_value **v, struct ox_value *wide)
 {
 	if (!*v || (*v)->t.dtype != WEFT_INT4)
@@ -190,6 +216,11 @@ static int widen(struct ox *l, struct ox_value **v, struct ox_value *wide)
 	return 0;
 }
 
+/*
+ * Folds product n (Conv, ConvTranspose, Gemm or MatMul) between DequantizeLinear and a
+ * QuantizeLinear with parameters q into integer sums and their requantisation. Sets *perm and
+ * *done if that worked. Returns the tensor, 0 if it did not, or a negative errno.
+ */
 int ox_fold_product(struct ox *l, const onnx_node *n, const struct ox_q *q, int8_t *perm, bool *done)
 {
 	const onnx_node *outer = l->n, *dw = constants(l, n, 1), *db = constants(l, n, 2);
@@ -244,6 +275,11 @@ int ox_fold_product(struct ox *l, const onnx_node *n, const struct ox_q *q, int8
 
 /* ---- Concat ---- */
 
+/*
+ * Folds Concat n of dequantised operands: each is requantised with q by itself, then joined.
+ * Sets *perm and *done if that worked. Returns the tensor, 0 if it did not, or a negative
+ * errno.
+ */
 int ox_fold_concat(struct ox *l, const onnx_node *n, const struct ox_q *q, int8_t *perm, bool *done)
 {
 	int x[WEFT_OP_MAX_INPUTS], rank = 0;
@@ -313,7 +349,11 @@ static bool limit(struct ox *l, const onnx_node *n, size_t k, const char *name, 
 	return true;
 }
 
-/* Relu or Clip: QuantizeLinear is monotonic, so its limits' codes limit the codes. */
+/*
+ * Sets lim to the codes that the limits of Relu or Clip n have with q. Since QuantizeLinear is
+ * monotonic, limiting codes to them gives the same result. Returns false if a limit is not
+ * constant.
+ */
 static bool code_limits(struct ox *l, const onnx_node *n, const struct ox_q *q, int32_t *lim)
 {
 	static const int64_t two = 2;
@@ -354,7 +394,10 @@ static int fold_node(struct ox *l, const onnx_node *n, const struct ox_q *q, int
 	return ox_fold_pair(l, ox_node_is(n, "Mul") ? WEFT_OP_MUL : ox_node_is(n, "Sub") ? WEFT_OP_SUB : WEFT_OP_ADD, &a, &b, q, false, perm, done);
 }
 
-/* In float8; 0: of another kind. */
+/*
+ * Folds the product that gives v into float8 if the QuantizeLinear at hand quantises to float8.
+ * Returns 1 if that is done, 0 if not, or a negative errno.
+ */
 static int fold_float8(struct ox *l, struct ox_value *v)
 {
 	struct ox_value *zp = ox_raw(l, 2), *scale = ox_raw(l, 1), *inner;
@@ -379,6 +422,11 @@ static int fold_float8(struct ox *l, struct ox_value *v)
 	return err < 0 ? err : 1;
 }
 
+/*
+ * Folds what stands between DequantizeLinear and the QuantizeLinear at hand into integer
+ * operators. Returns 1 if that is done, 0 if the node has to be lowered in floats, or a
+ * negative errno.
+ */
 int ox_fold_qdq(struct ox *l)
 {
 	struct ox_value *v = ox_raw(l, 0);

@@ -10,7 +10,10 @@
 #include "onnx_integer.h"
 #include "onnx_qdq.h"
 
-/* Operands k, k + 1, k + 2: value, scale, zero point. */
+/*
+ * Emits operand k dequantised to float32 with scale k + 1 and zero point k + 2, which may be
+ * absent. Returns the tensor's index, or a negative errno.
+ */
 static int dequantised(struct ox *l, int k)
 {
 	int x = ox_x(l, k), rank = x < 0 ? 0 : ox_t(l, x)->rank;
@@ -24,7 +27,10 @@ static int dequantised(struct ox *l, int k)
 	return ox_op(l, WEFT_OP_ONNX_DEQUANTIZE, NULL, in, z ? 3 : 2, WEFT_FP32, rank, ox_t(l, x)->dim);
 }
 
-/* x by operands k and k + 1. */
+/*
+ * Emits float x quantised with scale k and zero point k + 1. Returns the tensor's index, or a
+ * negative errno.
+ */
 static int quantised(struct ox *l, int x, int k)
 {
 	weft_attr a = { .onnx = { true, WEFT_FP32 } };
@@ -39,7 +45,10 @@ static int quantised(struct ox *l, int x, int k)
 	return ox_op(l, WEFT_OP_ONNX_QUANTIZE, &a, in, 3, z->t.dtype, rank, ox_t(l, x)->dim);
 }
 
-/* The same operands as integers; false: not constant, or not of 8 bits. */
+/*
+ * Sets *s to operand k with scale k + 1 and zero point k + 2. Returns false if the parameters
+ * are not constant or the operand is constant or not of 8 bits.
+ */
 static bool side(struct ox *l, int k, struct ox_side *s)
 {
 	s->v = ox_in(l, k);
@@ -54,7 +63,10 @@ static bool result_q(struct ox *l, int k, weft_dtype t, struct ox_q *q)
 	return ox_q_read(l, ox_in(l, k), zp, zp ? zp->t.dtype : t, q);
 }
 
-/* Both operands of 8 bits with constant scales; one may be constant. */
+/*
+ * Sets *x and *y to both operands and *q to the result's parameters. Returns false if one is
+ * not of 8 bits, a scale is not constant, or both operands are constant.
+ */
 static bool sides(struct ox *l, struct ox_side *x, struct ox_side *y, struct ox_q *q)
 {
 	struct ox_side *const s[2] = { x, y };
@@ -70,7 +82,11 @@ static bool sides(struct ox *l, struct ox_side *x, struct ox_side *y, struct ox_
 	return n_const < 2 && result_q(l, 6, x->v->t.dtype, q) && q->zp->t.dtype != WEFT_INT16;
 }
 
-/* A constant of one element: a table of the other's codes. c: which side is constant. 0: not so. */
+/*
+ * If operand s[c] is a constant of one element, emits the result as a function of the other's
+ * codes and sets perm to its order of dimensions. Returns the tensor, 0 if the operand is
+ * nothing like that, or a negative errno.
+ */
 static int by_one_code(struct ox *l, weft_opcode op, struct ox_side *s, int c, const struct ox_q *q, int8_t *perm)
 {
 	struct ox_value *v = s[c].v;
@@ -89,7 +105,10 @@ static int by_one_code(struct ox *l, weft_opcode op, struct ox_side *s, int c, c
 	return ox_by_codes(l, x, f, NULL, q);
 }
 
-/* A constant of fewer dimensions with leading ones. */
+/*
+ * Gives constant operand s leading dimensions of 1 until it has the given rank; held is the new
+ * value. Returns 0 or a positive number, or a negative errno.
+ */
 static int to_rank(struct ox *l, struct ox_side *s, int rank, struct ox_value *held)
 {
 	int64_t dim[WEFT_MAX_RANK];
@@ -108,7 +127,10 @@ static int to_rank(struct ox *l, struct ox_side *s, int rank, struct ox_value *h
 	return 0;
 }
 
-/* As ox_qlinear_pair() computes it, by float operators on the host. */
+/*
+ * Emits op of both operands s in float32 on the host, with the steps that ox_qlinear_pair()
+ * takes. Returns the quantised tensor, or a negative errno.
+ */
 static int in_floats(struct ox *l, weft_opcode op, const struct ox_side *s, const struct ox_q *q)
 {
 	const float sa = (float)s[0].q.s, sb = (float)s[1].q.s, sy = (float)q->s;
@@ -163,7 +185,10 @@ int ox_qlinear_binary(struct ox *l)
 	return ox_result(l, 0, in_floats(l, op, s, &q), NULL, false);
 }
 
-/* QLinearAveragePool and QLinearGlobalAveragePool: onnx_average.c says what they compute. */
+/*
+ * Lowers QLinearAveragePool and QLinearGlobalAveragePool; onnx_average.c says what they
+ * compute. Returns the result's tensor, or a negative errno.
+ */
 int ox_qlinear_average(struct ox *l)
 {
 	bool global = ox_is(l, "QLinearGlobalAveragePool"), done = false;
@@ -215,7 +240,10 @@ int ox_qlinear_unary(struct ox *l)
 	return ox_result(l, 0, quantised(l, function(l, dequantised(l, 0)), 3), NULL, false);
 }
 
-/* Operand k with the result's quantisation, in dimensions perm. */
+/*
+ * Emits operand k with the result's parameters q and sets perm to its order of dimensions.
+ * Returns the tensor's index, or -ENOTSUP if the parameters are not constant.
+ */
 static int requantised(struct ox *l, int k, const struct ox_q *q, int8_t *perm)
 {
 	struct ox_side x;
@@ -241,7 +269,10 @@ static bool all_sides(struct ox *l, int n)
 	return true;
 }
 
-/* Integers in the first operand's order of dimensions. */
+/*
+ * Lowers QLinearConcat of n operands in integers: each requantised with q, brought to the first
+ * operand's order of dimensions, and joined. Returns the result's tensor, or a negative errno.
+ */
 static int concat_codes(struct ox *l, int n, const struct ox_q *q)
 {
 	int8_t first[WEFT_MAX_RANK], own[WEFT_MAX_RANK];
@@ -263,7 +294,10 @@ static int concat_codes(struct ox *l, int n, const struct ox_q *q)
 	return ox_result(l, 0, axis < 0 ? axis : ox_concat(l, x, n, at), first, q->flip);
 }
 
-/* y_scale, y_zp, then value, scale, zero point of each. */
+/*
+ * Lowers QLinearConcat, whose operands are y_scale, y_zp, then value, scale and zero point of
+ * each part. Returns the result's tensor, or a negative errno.
+ */
 int ox_qlinear_concat(struct ox *l)
 {
 	int x[64], n = ((int)l->n->n_input - 2) / 3;
@@ -286,7 +320,10 @@ int ox_qlinear_concat(struct ox *l)
 	return ox_result(l, 0, axis < 0 ? axis : quantised(l, ox_concat(l, x, n, axis), 0), NULL, false);
 }
 
-/* Softmax of the opset that an attribute names, between DequantizeLinear and QuantizeLinear. */
+/*
+ * Lowers QLinearSoftmax in floats; the attribute opset says whose Softmax it is. Returns the
+ * result's tensor, or a negative errno.
+ */
 int ox_qlinear_softmax(struct ox *l)
 {
 	int x = dequantised(l, 0), rank = x < 0 ? 0 : ox_t(l, x)->rank;

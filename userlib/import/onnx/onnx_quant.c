@@ -5,7 +5,11 @@
 
 #include "onnx_qdq.h"
 
-/* A scale or zero point with x's rank: one number, along the axis, or in blocks along the axis. */
+/*
+ * Emits scale or zero point k with the rank of x: one number, one for each index of the axis,
+ * or one for each block of elements along the axis, repeated. Returns the tensor's index, or a
+ * negative errno.
+ */
 static int parameter(struct ox *l, int k, const weft_tensor *x, int axis, int64_t block)
 {
 	struct ox_value *v = ox_in(l, k);
@@ -36,7 +40,10 @@ static int parameter(struct ox *l, int k, const weft_tensor *x, int axis, int64_
 	return ox_slice(l, s, start, dim);
 }
 
-/* Operands as the operators of the graph want them; the count. */
+/*
+ * Fills in with x and the scale and zero point of the node at hand in the form that the graph's
+ * operators take. Returns the number of operands, 2 or 3, or a negative errno.
+ */
 static int parameters(struct ox *l, int x, int *in)
 {
 	const weft_tensor t = *ox_t(l, x);
@@ -110,8 +117,9 @@ int ox_dequantize(struct ox *l)
 }
 
 /*
- * y_scale = (max(0, x) - min(0, x)) / 255, y_zp = sat(round(0 - min / scale)),
- * y = QuantizeLinear; uint8.
+ * Emits scale and zero point (uint8) of float x for DynamicQuantizeLinear: *scale is (max(0, x)
+ * - min(0, x)) / 255 over all elements, *zp is round(-min(0, x) / scale), limited to 0..255.
+ * Returns *zp, or a negative errno.
  */
 static int range(struct ox *l, int x, int *scale, int *zp)
 {
@@ -163,7 +171,10 @@ int ox_dynamic_quantize(struct ox *l)
 	return ox_result(l, 2, ox_reshape(l, zp, 0, NULL), NULL, false);
 }
 
-/* com.microsoft DynamicQuantizeMatMul: A float, B, b_scale, b_zp, bias. */
+/*
+ * Lowers com.microsoft's DynamicQuantizeMatMul, with operands A (floats, quantised by their
+ * range), B, b_scale, b_zp and bias. Returns the result's tensor, or a negative errno.
+ */
 int ox_dynamic_matmul(struct ox *l)
 {
 	int x = ox_x(l, 0), b = ox_x(l, 1), scale, zp;

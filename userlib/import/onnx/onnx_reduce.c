@@ -6,7 +6,10 @@
 
 #include "onnx_lower.h"
 
-/* Sum over the axes of a set, or the mean. */
+/*
+ * Emits reduction op of x over a set of axes (bit i is axis i), divided by the number of
+ * elements if mean is set. Returns the tensor's index, or a negative errno.
+ */
 static int over(struct ox *l, weft_opcode op, int x, unsigned axes, bool mean)
 {
 	int64_t n = 1;
@@ -74,7 +77,10 @@ static int reduced(struct ox *l, int x, unsigned axes)
 	return y < 0 ? y : ox_cast(l, y, t);
 }
 
-/* x without the dimensions of a set, which are 1. */
+/*
+ * Emits x without the dimensions of a set (bit i is dimension i), which have to be 1. Returns
+ * the tensor's index, or a negative errno.
+ */
 static int drop(struct ox *l, int x, unsigned axes)
 {
 	int64_t dim[WEFT_MAX_RANK];
@@ -222,7 +228,11 @@ int ox_layer_norm(struct ox *l)
 	return ox_result(l, 2, inverse, NULL, false);
 }
 
-/* x as floats, its mean over the axes subtracted, over its deviation. */
+/*
+ * Emits x as float32 less its mean over a set of axes, divided by the standard deviation over
+ * them; attribute epsilon is added to the variance. Returns the tensor's index, or a negative
+ * errno.
+ */
 static int normalised(struct ox *l, int x, unsigned axes)
 {
 	x = ox_cast(l, x, WEFT_FP32);
@@ -231,7 +241,10 @@ static int normalised(struct ox *l, int x, unsigned axes)
 	return ox_binary(l, WEFT_OP_MUL, d, rsqrt(l, variance, ox_attr_f(l, "epsilon", 1e-5)));
 }
 
-/* Operand k, one number for each channel or group, with x's rank: along dimension 1. */
+/*
+ * Emits operand k, one number for each channel or group, as float32 along dimension 1 of the
+ * given rank. Returns the tensor's index, or a negative errno.
+ */
 static int by_channel(struct ox *l, int k, int rank)
 {
 	int64_t dim[WEFT_MAX_RANK] = { 1, 1, 1, 1, 1, 1, 1, 1 };
@@ -243,7 +256,11 @@ static int by_channel(struct ox *l, int k, int rank)
 	return ox_reshape(l, ox_cast(l, p, WEFT_FP32), rank, dim);
 }
 
-/* InstanceNormalization: each channel's image. GroupNormalization: groups of channels; before opset 21 with a scale for each of them. */
+/*
+ * Lowers InstanceNormalization, which normalises each channel's image, and GroupNormalization,
+ * which normalises groups of channels; before opset 21 its scale and bias have one number for
+ * each group. Returns the result's tensor, or a negative errno.
+ */
 int ox_group_norm(struct ox *l)
 {
 	struct ox_value *v = ox_in(l, 0);
@@ -265,7 +282,11 @@ int ox_group_norm(struct ox *l)
 	return ox_result(l, 0, ox_cast(l, ox_reshape(l, y, t.rank, t.dim), v->t.dtype), NULL, false);
 }
 
-/* Of length 1 along an axis, by the sum of magnitudes or the root of squares; what is 0 stays so. */
+/*
+ * Lowers LpNormalization: x divided by its length along an axis, which is the sum of magnitudes
+ * (p 1) or the root of the sum of squares (p 2); zeros stay 0. Returns the result's tensor, or
+ * a negative errno.
+ */
 int ox_lp_norm(struct ox *l)
 {
 	struct ox_value *v = ox_in(l, 0);
@@ -282,7 +303,10 @@ int ox_lp_norm(struct ox *l)
 	return ox_result(l, 0, least < 0 ? least : ox_binary(l, WEFT_OP_ONNX_DIV, x, ox_binary(l, WEFT_OP_MAXIMUM, sum, least)), NULL, false);
 }
 
-/* Inference: (x - mean) / sqrt(variance + epsilon) * scale + bias, by channel. */
+/*
+ * Lowers BatchNormalization for inference: (x - mean) / sqrt(variance + epsilon) * scale +
+ * bias, by channel. Returns the result's tensor, or a negative errno.
+ */
 int ox_batch_norm(struct ox *l)
 {
 	struct ox_value *v = ox_in(l, 0);

@@ -13,6 +13,10 @@
 #include "onnx_qdq.h"
 #include "onnx_exact_scale.h"
 
+/*
+ * Sets *out to the only element of constant v. Returns false if v is NULL, not constant, or has
+ * another number of elements.
+ */
 bool ox_scalar(struct ox *l, struct ox_value *v, double *out)
 {
 	if (!v || weft_tensor_elements(&v->t) != 1 || !ox_is_const_value(l, v))
@@ -25,7 +29,11 @@ bool ox_scalar(struct ox *l, struct ox_value *v, double *out)
 	return true;
 }
 
-/* Constant numbers, one or n of them; NULL if not so. */
+/*
+ * Returns the elements of constant v as doubles, which the graph owns, and sets *count to 1 or
+ * n. Returns NULL if v is not constant or has neither one element nor n along its last
+ * dimension.
+ */
 static const double *numbers(struct ox *l, struct ox_value *v, int64_t n, int64_t *count)
 {
 	if (!ox_is_const_value(l, v))
@@ -37,7 +45,7 @@ static const double *numbers(struct ox *l, struct ox_value *v, int64_t n, int64_
 	return y < 0 ? NULL : ox_t(l, y)->data;
 }
 
-/* The operator behind x, RESHAPEs aside; NULL: none. */
+/* Returns the operator that computes x, RESHAPEs skipped, or NULL if there is none. */
 static const struct weft_gop *behind(const struct ox *l, int x)
 {
 	int p = l->g->tensors[x].producer;
@@ -47,7 +55,10 @@ static const struct weft_gop *behind(const struct ox *l, int x)
 	return p < 0 ? NULL : &l->g->ops[p];
 }
 
-/* x is made of groups' convolutions side by side. */
+/*
+ * Returns the CONCAT that x comes from if it joins the convolutions of several groups along the
+ * channels, else NULL.
+ */
 static const struct weft_gop *groups_of(const struct ox *l, int x)
 {
 	const struct weft_gop *o = behind(l, x);
@@ -55,7 +66,11 @@ static const struct weft_gop *groups_of(const struct ox *l, int x)
 	return o && o->op == WEFT_OP_CONCAT && o->attr.axis.axis == ox_t(l, o->out[0])->rank - 1 ? o : NULL;
 }
 
-/* Least and most that the sums of each channel of a convolution can be, in r. int64 holds 2^31 products. False: no such thing. */
+/*
+ * Sets r[2c] and r[2c+1] to the least and the greatest sum that channel c of convolution o can
+ * have with its constant int8 weights. int64 holds 2^31 products. Returns false if o is no such
+ * convolution.
+ */
 static bool conv_ranges(const struct ox *l, const struct weft_gop *o, int64_t *r)
 {
 	bool depthwise = o && o->op == WEFT_OP_DEPTHWISE_CONV2D;
@@ -77,7 +92,10 @@ static bool conv_ranges(const struct ox *l, const struct weft_gop *o, int64_t *r
 	return true;
 }
 
-/* The same of x with n channels. NULL: unknown. */
+/*
+ * As conv_ranges() for the n channels of x, which may come from several groups. Returns an
+ * array that the caller frees, or NULL if the ranges are not known.
+ */
 static int64_t *sum_ranges(struct ox *l, int x, int64_t n)
 {
 	const struct weft_gop *g = groups_of(l, x);
@@ -108,7 +126,11 @@ struct factors {
 
 static struct ox_factor zero_factor;
 
-/* The exact multiplier for sums of least..most, or the nearest: *is_exact. False: there is none. */
+/*
+ * Sets *f to the multiplier that gives exact results for all sums of least..most, or else to
+ * the nearest one; *is_exact says which. Results are limited to lo..hi. Returns false if no
+ * multiplier of 31 bits is near.
+ */
 static bool one_factor(struct ox *l, const struct weft_onnx_ratio *r, int lo, int hi, int64_t least, int64_t most, enum ox_ties ties,
                        struct ox_factor *f, bool *is_exact)
 {
@@ -120,7 +142,10 @@ static bool one_factor(struct ox *l, const struct weft_onnx_ratio *r, int lo, in
 	return ox_nearest(ldexp((double)r->num / (double)r->den, r->exp), fmax(-(double)least, (double)most), f);
 }
 
-/* For channels from..to-1, of scale b each; 16 bits have no exact form. */
+/*
+ * Sets factor `at` of f for sums of least..most with ratio r, and counts it in f->n_inexact if
+ * it is not exact. Results of 16 bits take the nearest factor. Returns false if there is none.
+ */
 static bool factors_of(struct ox *l, const struct ox_scaling *sc, const struct weft_onnx_ratio *r, int zp, int64_t least, int64_t most,
                        struct factors *f, int64_t at)
 {
@@ -146,7 +171,10 @@ struct ratios {
 	int zp;
 };
 
-/* For each channel by itself, or one for all. */
+/*
+ * Finds the factors f for one kind of ties: one for each channel by itself if each is set, else
+ * one for all channels. f->count is 0 afterwards if there are none.
+ */
 static void try_factors(struct ox *l, const struct ox_scaling *sc, const struct ratios *q, bool each, enum ox_ties ties, struct factors *f)
 {
 	int64_t least = q->least, top = q->top;
@@ -169,9 +197,9 @@ static void try_factors(struct ox *l, const struct ox_scaling *sc, const struct 
 }
 
 /*
- * One for all channels if there is one, else one for each: by itself a channel may
- * have an exact multiplier that all together have not. Of the two roundings the one that
- * leaves fewer channels over.
+ * Finds the factors f that leave the fewest channels inexact: one factor for all channels if
+ * there is an exact one, else one for each, since a channel by itself may have an exact
+ * multiplier that all together do not have; ties rounded half up or to even.
  */
 static void best_factors(struct ox *l, const struct ox_scaling *sc, const struct ratios *q, struct factors *f)
 {
@@ -191,7 +219,10 @@ static void best_factors(struct ox *l, const struct ox_scaling *sc, const struct
 		try_factors(l, sc, q, split || q->n > 1, OX_HALF_UP, f);
 }
 
-/* Exact but for ties, which go from zero and to zero. */
+/*
+ * Finds two sets of factors that are exact but for ties: `from` rounds ties away from zero,
+ * `to` towards zero. Returns false if there are none.
+ */
 static bool both_factors(struct ox *l, const struct ox_scaling *sc, const struct ratios *q, struct factors *from, struct factors *to)
 {
 	for (int each = q->n > 1; each <= (q->n > 1 || (q->channels > 1 && q->range)); each++) {
@@ -206,8 +237,10 @@ static bool both_factors(struct ox *l, const struct ox_scaling *sc, const struct
 }
 
 /*
- * All scales constant, and one, or one per last axis for b. range: of each channel's sums, or NULL: -most..most.
- * to->count: f rounds ties from zero, to rounds them to zero.
+ * Finds the factors for n channels of sums if all scales are constant: one factor, or one for
+ * each channel along the last axis. range is each channel's range of sums, or NULL for
+ * -most..most. If to->count is set, f rounds ties from zero and `to` rounds them to zero, and
+ * the even result of both counts. f->count stays 0 if there are no factors.
  */
 static void find_factors(struct ox *l, const struct ox_scaling *sc, int64_t n, int64_t most, const int64_t *range, struct factors *f,
                          struct factors *to)
@@ -238,7 +271,10 @@ static void find_factors(struct ox *l, const struct ox_scaling *sc, int64_t n, i
 	free(r);
 }
 
-/* What x was before a RESHAPE that leaves the channels alone: the compiler wants operators side by side. */
+/*
+ * Returns the operand of the RESHAPE that x comes from, if that leaves the last dimension
+ * alone, else x. The compiler joins operators only if they are neighbours.
+ */
 int ox_before_reshape(const struct ox *l, int x)
 {
 	int p = l->g->tensors[x].producer;
@@ -249,7 +285,10 @@ int ox_before_reshape(const struct ox *l, int x)
 	return t->rank && from->rank && t->dim[t->rank - 1] == from->dim[from->rank - 1] ? l->g->ops[p].in[0] : x;
 }
 
-/* RESCALE with multipliers and shifts, one or one for each channel; takes m and s, from ox_alloc. */
+/*
+ * Emits RESCALE of x with count multipliers m and shifts s, from ox_alloc(), which it takes
+ * over; count is 1 or the number of channels. Returns the tensor's index, or a negative errno.
+ */
 static int rescale(struct ox *l, int x, weft_dtype to, int64_t count, int32_t *m, int8_t *s, bool even, double zp)
 {
 	weft_attr a = { .rescale = { .scale32 = true, .rounding = even ? WEFT_EVEN_ROUND : WEFT_SINGLE_ROUND, .per_channel = count > 1,
@@ -277,7 +316,11 @@ static int rescale(struct ox *l, int x, weft_dtype to, int64_t count, int32_t *m
 	return ox_reshape(l, x, t.rank, t.dim);
 }
 
-/* Each group for itself, so that the convolution before it takes it in. */
+/*
+ * Emits the requantisation of each group's sums by itself and joins the results, so that the
+ * compiler can join each RESCALE with the convolution in front of it. Returns the tensor's
+ * index, or a negative errno.
+ */
 static int rescale_groups(struct ox *l, int x, const struct weft_gop *g, weft_dtype to, const struct factors *f, double zp)
 {
 	int n = g->n_in, part[WEFT_OP_MAX_INPUTS], in[WEFT_OP_MAX_INPUTS];
@@ -331,7 +374,10 @@ int ox_along(struct ox *l, struct ox_value *v, int rank, int axis)
 	return ox_along_tensor(l, ox_get(l, v, NULL), rank, axis);
 }
 
-/* The host's operator: ONNX's rounding of any sums. */
+/*
+ * Emits the host operator that requantises any int32 sums x as ONNX defines it; b is the tensor
+ * of the second factor's scale. Returns the tensor's index, or a negative errno.
+ */
 static int on_host(struct ox *l, int x, const struct ox_scaling *sc, int b)
 {
 	const int rank = ox_t(l, x)->rank;
@@ -348,7 +394,10 @@ static int on_host(struct ox *l, int x, const struct ox_scaling *sc, int b)
 /* Channels that the device cannot round exactly, once more on the host: few of a plain convolution's. */
 #define MAX_PATCHED 24
 
-/* Rows of w [OC,...] or elements of a bias or scale, of the inexact channels. */
+/*
+ * Adds a constant of those rows of constant x, [channels,...], whose channels f marks as
+ * inexact. Returns the tensor's index, or a negative errno.
+ */
 static int rows(struct ox *l, int x, const struct factors *f, int64_t channels)
 {
 	const weft_tensor *t = ox_t(l, x);
@@ -365,7 +414,10 @@ static int rows(struct ox *l, int x, const struct factors *f, int64_t channels)
 	return ox_data(l, y.dtype, y.rank, y.dim, p);
 }
 
-/* The convolution behind x that can be done again for some channels, or NULL. */
+/*
+ * Returns the convolution behind sums x if its few inexact channels can be computed again by
+ * themselves, else NULL.
+ */
 static const struct weft_gop *patchable(const struct ox *l, int x, const struct ox_scaling *sc, const struct factors *f, int64_t n)
 {
 	const struct weft_gop *o = behind(l, x);
@@ -376,7 +428,10 @@ static const struct weft_gop *patchable(const struct ox *l, int x, const struct 
 	return o;
 }
 
-/* y, but for the inexact channels, which are computed again and put in their places. */
+/*
+ * Emits y with the inexact channels of convolution o replaced: these are computed again and
+ * requantised on the host. Returns the tensor's index, or a negative errno.
+ */
 static int patch(struct ox *l, const struct weft_gop *o, int y, const struct ox_scaling *sc, const struct factors *f)
 {
 	int part[2 * MAX_PATCHED + 1], n_parts = 0, k = 0, last = ox_before_reshape(l, y);
@@ -453,9 +508,11 @@ static int bits(struct ox *l, weft_opcode op, int x, int v)
 }
 
 /*
- * a and b with ties from and to zero, so one apart or equal: the one that is even before
- * the zero point is added. Where a is known to be the greater or equal one, a's last bit is cleared
- * if b differs there, or b's set if a has it; else a or b is chosen by all bits of a mask.
+ * Emits the even one of a and b, which have ties rounded from zero and to zero and so are equal
+ * or one apart; the zero point is not counted (odd_zp: it is odd). If `ordered` is set, a is
+ * known to be the greater or equal one, and two bit operations suffice: a's last bit is cleared
+ * if b differs there, or b's is set if a has it. Otherwise a mask chooses between a and b.
+ * Returns the tensor's index, or a negative errno.
  */
 static int even_one(struct ox *l, int a, int b, bool odd_zp, bool ordered)
 {
@@ -499,6 +556,12 @@ static int requant(struct ox *l, int x, const struct ox_scaling *sc, int64_t n, 
 	return on_host(l, x, sc, sc->b ? ox_along(l, sc->b, rank, sc->b_axis) : ox_ramp(l, WEFT_FP32, rank, 1));
 }
 
+/*
+ * Emits int32 sums x, at most `most` in magnitude, requantised to the type of sc->zp; *flip
+ * says that the result is int8 for uint8. Results equal ONNX's bit for bit, except int16 ones,
+ * which take the nearest factor. Returns the tensor, 0 if only the host could and
+ * sc->device_only is set, or a negative errno.
+ */
 int ox_requant(struct ox *l, int x, const struct ox_scaling *sc, int64_t most, bool *flip)
 {
 	if (x < 0 || !sc->a || !sc->y || !sc->zp)

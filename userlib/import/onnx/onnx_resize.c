@@ -16,6 +16,10 @@
 
 #include "onnx_resize.h"
 
+/*
+ * Returns the coordinate in the input that element i of the output has along axis a, by the
+ * attribute coordinate_transformation_mode.
+ */
 double ox_resize_place(const struct ox *l, const struct ox_axis *a, int64_t i)
 {
 	const double x = (double)i, half = (x + 0.5) / a->scale - 0.5, out = a->scale * (double)a->in;
@@ -82,7 +86,7 @@ static double weight(bool cubic, double c, double d)
 	return d < 2 ? ((c * d - 5 * c) * d + 8 * c) * d - 4 * c : 0;
 }
 
-/* Column i of the matrix [in,out]. */
+/* Adds the weights of output element i, at input coordinate `at`, to column i of the matrix m [in,out]. */
 static void column(const struct ox *l, const struct ox_axis *a, int64_t i, double at, float *m)
 {
 	const bool cubic = ox_attr_is(l, "mode", "cubic", false), drop = ox_attr_i(l, "exclude_outside", 0) != 0;
@@ -98,7 +102,10 @@ static void column(const struct ox *l, const struct ox_axis *a, int64_t i, doubl
 			m[(int64_t)clip(k, (double)(a->in - 1)) * a->out + i] += (float)(weight(cubic, c, (k - at) * s) / sum);
 }
 
-/* x [rest,in] by the matrix. */
+/*
+ * Emits x [rest,in] resized to [rest,out] as a product with a matrix of interpolation weights.
+ * Returns the tensor's index, or a negative errno.
+ */
 static int by_matrix(struct ox *l, int x, const struct ox_axis *a, int64_t rest)
 {
 	float *m = a->in > INT32_MAX / a->out ? NULL : ox_alloc(l, a->in * a->out, sizeof *m);
@@ -117,7 +124,10 @@ static int by_matrix(struct ox *l, int x, const struct ox_axis *a, int64_t rest)
 	return ox_matmul_sums(l, ox_reshape(l, x, 2, (int64_t[]){ rest, a->in }), w);
 }
 
-/* x [rest,in]: columns that are nearest. */
+/*
+ * Emits x [rest,in] resized to [rest,out] by choosing the nearest column for each. Returns the
+ * tensor's index, or a negative errno.
+ */
 static int by_choice(struct ox *l, int x, const struct ox_axis *a, int64_t rest)
 {
 	static const int8_t swap[WEFT_MAX_RANK] = { 1, 0 };
@@ -131,7 +141,11 @@ static int by_choice(struct ox *l, int x, const struct ox_axis *a, int64_t rest)
 	return ox_transpose(l, ox_reshape(l, x, 2, (int64_t[]){ a->out, rest }), swap);
 }
 
-/* What lies outside the region gets the extrapolation's value: x * (1 - mask) + v * mask. */
+/*
+ * Emits x with every element whose coordinate lies outside the region replaced by the
+ * extrapolation value v: x * (1 - mask) + v * mask. Returns x itself if there is none, the
+ * tensor's index, or a negative errno.
+ */
 static int extrapolate(struct ox *l, int x, const struct ox_axis *a)
 {
 	float *keep = x < 0 ? NULL : ox_alloc(l, a->out, sizeof *keep);
@@ -178,7 +192,10 @@ static int one_axis(struct ox *l, int x, int axis, const struct ox_axis *a)
 	return x < 0 ? x : ox_transpose(l, x, back);
 }
 
-/* Constant floats of operand k; the count. */
+/*
+ * Copies the constant numbers of operand k to v, max at most. Returns the count, 0 if the
+ * operand is absent, or a negative errno.
+ */
 static int floats(struct ox *l, int k, int max, double *v)
 {
 	const weft_tensor *t = ox_has(l, k) ? ox_const(l, k) : NULL;
@@ -195,7 +212,10 @@ static int floats(struct ox *l, int k, int max, double *v)
 	return (int)n;
 }
 
-/* Upsample's before opset 9: the attribute; the count. */
+/*
+ * Copies Upsample's attribute scales, from before opset 9, to v, max at most. Returns the
+ * count, or -EINVAL.
+ */
 static int old_scales(struct ox *l, int max, double *v)
 {
 	const onnx_attribute *a = ox_attr(l, "scales");
@@ -245,6 +265,10 @@ static int scales(struct ox *l, const struct ox_value *v, const int *axes, int n
 	return 0;
 }
 
+/*
+ * Sets axes to the axes of v that the node at hand resizes and a to lengths and scale of each.
+ * Returns their count, or a negative errno.
+ */
 int ox_resize_axes(struct ox *l, const struct ox_value *v, int *axes, struct ox_axis *a)
 {
 	int64_t list[WEFT_MAX_RANK];

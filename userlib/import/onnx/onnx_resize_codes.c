@@ -49,7 +49,10 @@ static struct steps reduced(struct steps s)
 	return (struct steps){ s.n / g, s.d / g, s.offset / g };
 }
 
-/* The fraction p / q that float32 rounds to the scale. */
+/*
+ * Sets *p and *q to the fraction with the least denominator that float32 rounds to the scale,
+ * both at most MAX_FRACTION. Returns false if there is none.
+ */
 static bool fraction(double scale, int64_t *p, int64_t *q)
 {
 	for (*q = 1; *q <= MAX_FRACTION; ++*q) {
@@ -60,7 +63,10 @@ static bool fraction(double scale, int64_t *p, int64_t *q)
 	return false;
 }
 
-/* False: places are no such fractions. */
+/*
+ * Sets *s to the input coordinates along axis a as RESIZE's fractions: (i * d + offset) / n.
+ * Returns false if the coordinates are no such fractions.
+ */
 static bool find_steps(const struct ox *l, const struct ox_axis *a, struct steps *s)
 {
 	const char *const mode = "coordinate_transformation_mode";
@@ -88,7 +94,10 @@ static bool find_steps(const struct ox *l, const struct ox_axis *a, struct steps
 	return s->d > 0;
 }
 
-/* What RESIZE demands of an axis. */
+/*
+ * Says whether RESIZE's limits allow steps s along axis a, and sets *border to the border that
+ * the output's length needs.
+ */
 static bool allowed(const struct ox_axis *a, const struct steps *s, int32_t *border)
 {
 	int64_t b = (a->out - 1) * s->d - (a->in - 1) * s->n + s->offset;
@@ -98,7 +107,7 @@ static bool allowed(const struct ox_axis *a, const struct steps *s, int32_t *bor
 	       b >= -16 * s->n && b < s->n;
 }
 
-/* The same elements as ONNX takes. */
+/* Says whether RESIZE with steps s takes the same elements along axis a as ONNX's nearest neighbour does. */
 static bool chooses(const struct ox *l, const struct ox_axis *a, const struct steps *s)
 {
 	for (int64_t i = 0; i < a->out; i++) {
@@ -111,7 +120,11 @@ static bool chooses(const struct ox *l, const struct ox_axis *a, const struct st
 	return true;
 }
 
-/* RESIZE takes the upper one at the middle; a smaller or larger offset says floor, ceil or the lower one. */
+/*
+ * Searches for an offset of steps s with which RESIZE takes the elements that ONNX takes.
+ * RESIZE takes the upper element at the middle; smaller or larger offsets turn that into floor,
+ * ceil or the lower element. Returns false if there is none.
+ */
 static bool find_nearest(const struct ox *l, const struct ox_axis *a, struct steps *s)
 {
 	const struct steps from = *s;
@@ -126,7 +139,10 @@ static bool find_nearest(const struct ox *l, const struct ox_axis *a, struct ste
 	return false;
 }
 
-/* The two axes of an image, of extent 1 where v has one only. False: other axes are resized. */
+/*
+ * Sets yx to the two spatial axes of v, with length 1 for one that v does not have. Returns
+ * false if other axes are resized.
+ */
 static bool image_axes(const struct ox_value *v, const int *axes, const struct ox_axis *a, int count, struct ox_axis *yx)
 {
 	yx[0] = (struct ox_axis){ 1, 1, 1, 0, 1 };
@@ -144,7 +160,10 @@ static bool image_axes(const struct ox_value *v, const int *axes, const struct o
 	return v->t.rank == 3 || v->t.rank == 4;
 }
 
-/* x [N,W,C] or [N,H,W,C] as an image, resized. */
+/*
+ * Emits x [N,W,C] or [N,H,W,C] as an image, resized by RESIZE: bilinear with int32 sums if
+ * smooth is set, else nearest neighbour. Returns the tensor's index, or a negative errno.
+ */
 static int resize(struct ox *l, int x, const struct ox_axis *yx, const struct steps *s, bool smooth)
 {
 	weft_attr a = { .resize = { .mode = smooth ? WEFT_RESIZE_BILINEAR : WEFT_RESIZE_NEAREST,
@@ -158,7 +177,7 @@ static int resize(struct ox *l, int x, const struct ox_axis *yx, const struct st
 	return ox_op(l, WEFT_OP_RESIZE, &a, (int[]){ ox_reshape(l, x, 4, in) }, 1, smooth ? WEFT_INT32 : t.dtype, 4, out);
 }
 
-/* An image in the shape of v's rank again. */
+/* Emits image x [N,H,W,C] as [N,W,C] if rank is 3. Returns the tensor's index, or a negative errno. */
 static int as_rank(struct ox *l, int x, int rank)
 {
 	if (x < 0 || rank == 4)
@@ -232,7 +251,10 @@ static void release(struct ox *l, const struct ox_axis *a, struct neighbours *n)
 	free(n->from_second);
 }
 
-/* Are those places what the steps say, and sums of few enough bits that float32 rounds none? */
+/*
+ * Says whether neighbours n are those that steps s give and all weights have so few bits that
+ * float32 rounds no sum.
+ */
 static bool is_exact(const struct ox_axis *a, const struct neighbours *n, const struct steps *s)
 {
 	if (s->n & (s->n - 1) || s->n > 128)
@@ -254,7 +276,11 @@ static int number(struct ox *l, weft_opcode op, const weft_attr *a, int x, int32
 	return in[1] < 0 ? in[1] : ox_op(l, op, a, in, 2, WEFT_INT32, 4, ox_t(l, x)->dim);
 }
 
-/* int32 sums over 2^k: down for codes that are 128 less (0 being the least), else towards 0. */
+/*
+ * Emits int32 sums x divided by 2^k as int8: rounded down if `down` is set, for codes that are
+ * 128 less so that the least stands for 0, else towards 0. Returns the tensor's index, or a
+ * negative errno.
+ */
 static int cut_off(struct ox *l, int x, int k, bool down)
 {
 	const weft_attr shift = { .shift = { .round = false } };
@@ -269,7 +295,10 @@ static int cut_off(struct ox *l, int x, int k, bool down)
 	return x < 0 ? x : ox_op(l, WEFT_OP_CAST, NULL, &x, 1, WEFT_INT8, 4, ox_t(l, x)->dim);
 }
 
-/* The lines of x [N,H,W,C] along axis 1 or 2 that `at` names. */
+/*
+ * Emits the n lines of x [N,H,W,C] along axis 1 or 2 that `at` names. Returns the tensor's
+ * index, or a negative errno.
+ */
 static int lines(struct ox *l, int x, int axis, const int32_t *at, int64_t n)
 {
 	static const int8_t front[2][WEFT_MAX_RANK] = { { 1, 0, 2, 3 }, { 2, 0, 1, 3 } }, back[2][WEFT_MAX_RANK] = { { 1, 0, 2, 3 }, { 1, 2, 0, 3 } };
@@ -388,6 +417,10 @@ static int choose(struct ox *l, struct ox_value *v, const struct ox_axis *yx, bo
 	return y < 0 ? y : ox_result(l, 0, as_rank(l, y, v->t.rank), perm, v->t.dtype == WEFT_UINT8);
 }
 
+/*
+ * Lowers a Resize of integers v, if it resizes the spatial axes alone in a mode that integers
+ * can do; *done says whether it did. Returns 0, the result's tensor, or a negative errno.
+ */
 int ox_resize_codes(struct ox *l, struct ox_value *v, const int *axes, const struct ox_axis *a, int count, bool *done)
 {
 	struct ox_axis yx[2];

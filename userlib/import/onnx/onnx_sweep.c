@@ -9,7 +9,10 @@
 
 #include "onnx_lower.h"
 
-/* Which tensors lead to an output; operators stand in order, so one pass backwards. */
+/*
+ * Sets live[i] for each tensor that is an input or an output or that an output depends on.
+ * Operators stand in order, so that one pass from the last to the first suffices.
+ */
 static void mark(const weft_graph *g, bool *live)
 {
 	for (int i = 0; i < g->n_tensors; i++)
@@ -81,6 +84,10 @@ static void sweep_srcs(weft_graph *g, int *to)
 	}
 }
 
+/*
+ * Removes from the graph every operator, tensor and record of a node that no output depends on.
+ * Returns 0 or a negative errno.
+ */
 int ox_sweep(struct ox *l)
 {
 	weft_graph *g = l->g;

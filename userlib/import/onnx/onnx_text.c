@@ -16,6 +16,10 @@ bool ox_is_text(const struct ox_value *v)
 	return v->text || v->written;
 }
 
+/*
+ * Sets *t to the shape of tensor p of strings, without a type, and checks that there are as
+ * many strings. Returns 0 or a negative errno.
+ */
 int ox_text_shape(struct ox *l, const onnx_tensor *p, weft_tensor *t)
 {
 	*t = (weft_tensor){ .rank = (int)p->n_dims };
@@ -31,7 +35,10 @@ int ox_text_shape(struct ox *l, const onnx_tensor *p, weft_tensor *t)
 	return 0;
 }
 
-/* Element i as text. */
+/*
+ * Writes element i of constant v of strings to text, WEFT_NUMBER_TEXT bytes with the final 0.
+ * Returns 0, or -EINVAL if the string is too long for a number.
+ */
 static int text_of(struct ox *l, const struct ox_value *v, int64_t i, char *text)
 {
 	if (v->text) {
@@ -74,6 +81,10 @@ int ox_from_text(struct ox *l, struct ox_value *v, weft_dtype to)
 	return ox_data(l, to, v->t.rank, v->t.dim, p);
 }
 
+/*
+ * Makes value y the strings of x, which is a constant of numbers or strings. Returns 0 or a
+ * negative errno.
+ */
 int ox_to_text(struct ox *l, struct ox_value *x, struct ox_value *y)
 {
 	if (!x)

@@ -40,7 +40,10 @@ static int32_t clip8(int64_t v)
 	return (int32_t)(v < -128 ? -128 : v > 127 ? 127 : v);
 }
 
-/* What golden makes of every pair, a's codes in rows. */
+/*
+ * Computes op with the golden model for every pair of codes of a and b, quantised with q: f[i *
+ * CODES + k] for a's code i and b's code k. Returns false if a parameter is not constant.
+ */
 static bool every_pair(struct ox *l, weft_opcode op, const struct ox_side *a, const struct ox_side *b, const struct ox_q *q, int32_t *f)
 {
 	int64_t col[2] = { CODES, 1 }, row[2] = { 1, CODES };
@@ -50,6 +53,10 @@ static bool every_pair(struct ox *l, weft_opcode op, const struct ox_side *a, co
 	return ox_quantised(l, ox_binary(l, op, x, y), q, f, CODES * CODES);
 }
 
+/*
+ * Returns what QLinearAdd or QLinearMul gives for codes x and y, in 32-bit floats as ONNX
+ * Runtime computes it, less 128 if q is of uint8.
+ */
 int32_t ox_qlinear_pair(weft_opcode op, const struct ox_side *a, const struct ox_side *b, const struct ox_q *q, int x, int y)
 {
 	const float sa = (float)a->q.s, sb = (float)b->q.s, sy = (float)q->s, da = (float)(x - a->q.z), db = (float)(y - b->q.z);
@@ -59,7 +66,7 @@ int32_t ox_qlinear_pair(weft_opcode op, const struct ox_side *a, const struct ox
 	return (int32_t)(v < low ? low : v > low + 255 ? low + 255 : v) - (q->flip ? 128 : 0);
 }
 
-/* The same for QLinearAdd or QLinearMul, in the order of every_pair(). */
+/* As every_pair(), for QLinearAdd and QLinearMul. */
 static void every_qlinear_pair(weft_opcode op, const struct ox_side *a, const struct ox_side *b, const struct ox_q *q, int32_t *f)
 {
 	for (int i = 0; i < CODES; i++)
@@ -67,7 +74,7 @@ static void every_qlinear_pair(weft_opcode op, const struct ox_side *a, const st
 			f[i * CODES + k] = ox_qlinear_pair(op, a, b, q, a->q.flip ? i : i - 128, b->q.flip ? k : k - 128);
 }
 
-/* multiplier = ratio * 2^31, with that shift: below 1 */
+/* Returns the factor with shift 31 and multiplier ratio * 2^31 + off; ratio is below 1. */
 static struct ox_factor fraction(double ratio, int32_t off)
 {
 	double m = rint(ldexp(ratio, 31)) + off;
@@ -96,7 +103,12 @@ static bool is_sum(const int32_t *f, const struct form *t, const struct ox_side 
 	return true;
 }
 
-/* Sides as fractions of a power of two, which the last RESCALE takes back: 2^31 holds both sums. */
+/*
+ * Sets *t to a form of the integer sum of operands whose scales are ra and rb times the
+ * result's: each operand becomes a fraction of a power of two, which the last RESCALE takes
+ * back, and 2^31 holds the sum. off_a and off_b change the multipliers. Returns false if there
+ * is none.
+ */
 static bool sum_form(double ra, double rb, int left, int off_a, int off_b, struct form *t)
 {
 	double most = fmax(ra, rb);
@@ -207,7 +219,10 @@ static int fold_product(struct ox *l, const struct ox_side *a, const struct ox_s
 	return ox_rescale_even(l, ox_binary(l, WEFT_OP_MUL, x, y), WEFT_INT8, r, even, 0, ox_q_zp(q));
 }
 
-/* Any function of two codes: the element 256 * a + b of a table of all pairs. */
+/*
+ * Emits any function f of the codes of a and b: element 256 * a + b of a table of all pairs.
+ * Returns the tensor's index, or a negative errno.
+ */
 static int by_table(struct ox *l, const struct ox_side *a, const struct ox_side *b, const int8_t *perm, const int32_t *f)
 {
 	int x = ox_rescale(l, ox_side_in(l, a->v, perm), WEFT_INT32, (struct ox_factor){ (int32_t)1 << 30, 22 }, -128, 0);

@@ -12,6 +12,7 @@ static void identity(int8_t *perm)
 		perm[i] = (int8_t)i;
 }
 
+/* Sets perm to the order of dimensions that turns [N,C,...] into [N,...,C]. */
 void ox_channels_last(int rank, int8_t *perm)
 {
 	identity(perm);
@@ -50,6 +51,7 @@ static int add_form(struct ox_value *v, int tensor, const int8_t *perm, bool fli
 	return tensor;
 }
 
+/* Returns a value that is matrix w transposed. It has no form after a failure. */
 struct ox_value ox_turned(struct ox *l, struct ox_value *w)
 {
 	static const int8_t swap[WEFT_MAX_RANK] = { 1, 0, 2, 3, 4, 5, 6, 7 };
@@ -66,7 +68,10 @@ struct ox_value ox_turned(struct ox *l, struct ox_value *w)
 	return v;
 }
 
-/* The file's own data enters the graph under its own name. */
+/*
+ * Adds the file's constant v to the graph under its own name. Returns the tensor's index, or a
+ * negative errno.
+ */
 static int from_init(struct ox *l, struct ox_value *v)
 {
 	char why[WEFT_MSG - 100] = "";
@@ -89,6 +94,10 @@ static int from_init(struct ox *l, struct ox_value *v)
 	return add_form(v, i, perm, false);
 }
 
+/*
+ * Emits x, whose dimension i is a value's dimension from[i], with the value's dimensions in
+ * order `to`. Returns the tensor's index, or a negative errno.
+ */
 int ox_reorder(struct ox *l, int x, const int8_t *from, const int8_t *to)
 {
 	int8_t step[WEFT_MAX_RANK] = { 0 };
@@ -103,7 +112,7 @@ int ox_reorder(struct ox *l, int x, const int8_t *from, const int8_t *to)
 
 static int make(struct ox *l, struct ox_value *v, const int8_t *perm, bool flip);
 
-/* Is v the network's input, or that quantised? */
+/* Says whether v is an input of the network or the result of a QuantizeLinear, not a constant. */
 static bool at_the_edge(const struct ox *l, const struct ox_value *v)
 {
 	if (v->init || !v->n_forms || ox_t(l, v->form[0].tensor)->data)
@@ -111,7 +120,10 @@ static bool at_the_edge(const struct ox *l, const struct ox_value *v)
 	return v->maker < 0 || ox_node_is(l->f.m->graph->node[v->maker], "QuantizeLinear");
 }
 
-/* What turns an input of the network is no node's work: a source of its own. */
+/*
+ * Returns a tensor of v as make() does. Operators that turn an input of the network belong to
+ * no node, so they get a record of their own.
+ */
 static int get(struct ox *l, struct ox_value *v, const int8_t *perm, bool flip)
 {
 	const onnx_node *n = l->n;
@@ -199,6 +211,11 @@ static int rename_tensor(struct ox *l, int tensor, const char *name)
 	return tensor;
 }
 
+/*
+ * Makes tensor result k of the node at hand; its dimension i is the result's perm[i] (NULL: the
+ * same), and flip says that it is int8 for uint8. Returns the tensor, 0 if the node has no such
+ * result, or a negative tensor as it is.
+ */
 int ox_result(struct ox *l, int k, int tensor, const int8_t *perm, bool flip)
 {
 	int8_t plain[WEFT_MAX_RANK];
@@ -253,7 +270,10 @@ int ox_alias(struct ox *l, struct ox_value *x, const int8_t *perm)
 	return 0;
 }
 
-/* Each of the network's outputs is a tensor of its own, with its name. */
+/*
+ * Gives the network's output v a tensor of its own with the output's name, by an IDENTITY if
+ * need be. Returns the tensor, or a negative errno.
+ */
 static int output(struct ox *l, struct ox_value *v)
 {
 	static const weft_attr none;
@@ -275,6 +295,7 @@ static int output(struct ox *l, struct ox_value *v)
 	return 0;
 }
 
+/* Makes the graph's outputs in the file's order. Returns 0 or a negative errno. */
 int ox_outputs(struct ox *l)
 {
 	onnx_graph *g = l->f.m->graph;

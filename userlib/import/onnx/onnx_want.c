@@ -17,7 +17,10 @@ static int given_index(const struct ox *l, const char *name)
 	return -1;
 }
 
-/* Every value of the file is visited once at most. */
+/*
+ * Notes in l->wanted the given inputs that v is computed of, because v has to be constant. Each
+ * value of the file is visited once at most.
+ */
 void ox_want(struct ox *l, const struct ox_value *v)
 {
 	bool *seen = l->o.n_given ? calloc((size_t)l->n_values + 1, sizeof *seen) : NULL;

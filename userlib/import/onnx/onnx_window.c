@@ -97,6 +97,11 @@ static int one(struct ox *l, struct ox_window *w, int i, int64_t in, int same, b
 	return 0;
 }
 
+/*
+ * Reads the window of the node at hand over n spatial dimensions of lengths in; kernel is the
+ * weights' own shape, or NULL. If ceil is set, the output's length is rounded up as pools may,
+ * and after grows to make room. Returns 0 or a negative errno.
+ */
 int ox_window(struct ox *l, struct ox_window *w, int n, const int64_t *in, const int64_t *kernel, bool ceil)
 {
 	int same = ox_attr_is(l, "auto_pad", "SAME_UPPER", false) ? 1 : ox_attr_is(l, "auto_pad", "SAME_LOWER", false) ? -1 : 0;
@@ -115,6 +120,10 @@ int ox_window(struct ox *l, struct ox_window *w, int n, const int64_t *in, const
 	return err;
 }
 
+/*
+ * Emits x [N,spatial...,C] without the elements at the end that no window reaches. Returns the
+ * tensor's index, or a negative errno; a negative x is returned as it is.
+ */
 int ox_trim(struct ox *l, int x, const struct ox_window *w)
 {
 	static const int64_t start[WEFT_MAX_RANK];

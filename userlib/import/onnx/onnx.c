@@ -381,8 +381,7 @@ static void start(struct ox *l, int i)
 
 /*
  * Lowers the node at hand with fn; if fn is NULL or refuses, the node becomes a host operator.
- * If the host has no kernel either, the message is fn's. Returns 0 or a positive number, or a
- * negative errno.
+ * If the host has no kernel either, the message is fn's. Returns 0 or a negative errno.
  */
 static int lower_or_host(struct ox *l, ox_lowering *fn)
 {

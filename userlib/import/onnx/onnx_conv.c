@@ -213,10 +213,7 @@ int ox_conv_shapes(struct ox *l, int i_w, struct ox_conv_call *c)
 	return ox_window(l, &c->win, x->t.rank - 2, x->t.dim + 2, w->t.dim + 2, false);
 }
 
-/*
- * Lowers Conv. The result has the type of x; an absent bias counts as 0. Returns the result's
- * tensor, or a negative errno.
- */
+/* Lowers Conv. The result has the type of x; an absent bias counts as 0. Returns 0 or a negative errno. */
 int ox_conv(struct ox *l)
 {
 	struct ox_conv_call c = { 0 };
@@ -405,7 +402,7 @@ void ox_transpose_order(int rank, int8_t *order)
 
 /*
  * Lowers ConvTranspose, group by group. Dilation is put into the weights as zeros between their
- * elements. Returns the result's tensor, or a negative errno.
+ * elements. Returns 0 or a negative errno.
  */
 int ox_conv_transpose(struct ox *l)
 {

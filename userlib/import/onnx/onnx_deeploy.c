@@ -63,10 +63,7 @@ static int whole(struct ox *l, const char *name, int32_t *v)
 	return 0;
 }
 
-/*
- * Makes int32 y, cast to operand 0's type, result 0 of the node at hand. Returns the tensor, or
- * a negative errno.
- */
+/* Makes int32 y, cast to operand 0's type, result 0 of the node at hand. Returns 0 or a negative errno. */
 static int give(struct ox *l, int y)
 {
 	struct ox_value *v = ox_in(l, 0);
@@ -101,7 +98,7 @@ static int constant(struct ox *l, double v)
 
 /*
  * Lowers RequantShift: (x * mul + add + div / 2) / div, limited to n_levels values. div has to
- * be a power of two. Returns the result's tensor, or a negative errno.
+ * be a power of two. Returns 0 or a negative errno.
  */
 int ox_requant_shift(struct ox *l)
 {
@@ -124,8 +121,8 @@ int ox_requant_shift(struct ox *l)
 }
 
 /*
- * Lowers iHardswish: x * clamp(x + three, 0, six) * one_over_six, in integers. Returns the
- * result's tensor, or a negative errno.
+ * Lowers iHardswish: x * clamp(x + three, 0, six) * one_over_six, in integers. Returns 0 or a
+ * negative errno.
  */
 int ox_i_hard_swish(struct ox *l)
 {
@@ -141,7 +138,7 @@ int ox_i_hard_swish(struct ox *l)
 
 /*
  * Lowers iGELU: x * ((one + L) >> 1), where L has x's sign and the magnitude one - (min(|x|,
- * -b) + b)^2. Returns the result's tensor, or a negative errno.
+ * -b) + b)^2. Returns 0 or a negative errno.
  */
 int ox_i_gelu(struct ox *l)
 {
@@ -176,8 +173,7 @@ static int divide(struct ox *l, const weft_attr *a, int x, int d)
 
 /*
  * Lowers the integer divisions x * Delta * eta / (d * eta + eps): TrueIntegerDiv, whose d is an
- * attribute, truncates; IntegerDiv rounds half up. Returns the result's tensor, or a negative
- * errno.
+ * attribute, truncates; IntegerDiv rounds half up. Returns 0 or a negative errno.
  */
 int ox_integer_div(struct ox *l)
 {
@@ -202,10 +198,7 @@ int ox_integer_div(struct ox *l)
 	return give(l, divide(l, &a, x_integers(l), ox_ramp(l, WEFT_INT32, v->t.rank, y)));
 }
 
-/*
- * Lowers IntegerMean: the mean over the axes, rounded half up. Returns the result's tensor, or
- * a negative errno.
- */
+/* Lowers IntegerMean: the mean over the axes, rounded half up. Returns 0 or a negative errno. */
 int ox_integer_mean(struct ox *l)
 {
 	struct ox_value *v = ox_in(l, 0);
@@ -233,7 +226,7 @@ int ox_integer_mean(struct ox *l)
 
 /*
  * Lowers iSoftmax, the integer softmax of I-BERT; coefficients and levels come from the node's
- * attributes. Returns the result's tensor, or a negative errno.
+ * attributes. Returns 0 or a negative errno.
  */
 int ox_i_softmax(struct ox *l)
 {
@@ -252,7 +245,7 @@ int ox_i_softmax(struct ox *l)
 
 /*
  * Lowers ITAMax, the integer softmax with results up to 255, and ITAPartialMax, which works on
- * groups and has results up to 127. Returns the result's tensor, or a negative errno.
+ * groups and has results up to 127. Returns 0 or a negative errno.
  */
 int ox_ita_max(struct ox *l)
 {
@@ -274,8 +267,8 @@ int ox_ita_max(struct ox *l)
 
 /*
  * Lowers iLayerNorm, the integer layer normalisation. Attribute D has to be a power of two,
- * since the division by D becomes a shift; n_levels gives the range of the result. Returns the
- * result's tensor, or a negative errno.
+ * since the division by D becomes a shift; n_levels gives the range of the result. Returns 0 or
+ * a negative errno.
  */
 int ox_i_layer_norm(struct ox *l)
 {

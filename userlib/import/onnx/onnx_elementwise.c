@@ -92,7 +92,7 @@ static int combine(struct ox *l, weft_opcode op, int a, int b)
 
 /*
  * Lowers the arithmetic, logical and bitwise operators of two operands, with NumPy's
- * broadcasting. Returns the result's tensor, or a negative errno.
+ * broadcasting. Returns 0 or a negative errno.
  */
 int ox_elementwise(struct ox *l)
 {
@@ -123,7 +123,7 @@ int ox_elementwise(struct ox *l)
 
 /*
  * Lowers Equal, Greater, GreaterOrEqual, Less and LessOrEqual; the last two exchange their
- * operands. Returns the result's tensor of bool, or a negative errno.
+ * operands. Returns 0 or a negative errno.
  */
 int ox_compare(struct ox *l)
 {
@@ -142,10 +142,7 @@ int ox_compare(struct ox *l)
 	return ox_result(l, 0, ox_binary(l, ox_is(l, "Less") ? WEFT_OP_GREATER : WEFT_OP_GREATER_EQUAL, b, a), perm, false);
 }
 
-/*
- * Lowers Max, Min, Sum and Mean of up to MAX_OPERANDS operands. Returns the result's tensor, or
- * a negative errno.
- */
+/* Lowers Max, Min, Sum and Mean of up to MAX_OPERANDS operands. Returns 0 or a negative errno. */
 int ox_variadic(struct ox *l)
 {
 	weft_opcode op = ox_is(l, "Max") ? WEFT_OP_MAXIMUM : ox_is(l, "Min") ? WEFT_OP_MINIMUM : WEFT_OP_ADD;
@@ -172,10 +169,7 @@ int ox_where(struct ox *l)
 	return rank < 0 ? rank : ox_result(l, 0, ox_select(l, x[0], x[1], x[2]), perm, false);
 }
 
-/*
- * Lowers PRelu: x where x is at least 0, else x times the slope. Returns the result's tensor,
- * or a negative errno.
- */
+/* Lowers PRelu: x where x is at least 0, else x times the slope. Returns 0 or a negative errno. */
 int ox_prelu(struct ox *l)
 {
 	int8_t perm[WEFT_MAX_RANK];
@@ -259,10 +253,7 @@ static int negate(struct ox *l, int x)
 	return y < 0 ? y : ox_cast(l, ox_binary(l, WEFT_OP_SUB, ox_ramp(l, ox_t(l, y)->dtype, ox_t(l, y)->rank, weft_is_plain_float(t) ? -0.0 : 0), y), t);
 }
 
-/*
- * Lowers the operators of one operand; Sqrt becomes x to the power 0.5. Returns the result's
- * tensor, or a negative errno.
- */
+/* Lowers the operators of one operand; Sqrt becomes x to the power 0.5. Returns 0 or a negative errno. */
 int ox_unary_node(struct ox *l)
 {
 	int8_t perm[WEFT_MAX_RANK];
@@ -343,7 +334,7 @@ static int activation(struct ox *l, int x)
 
 /*
  * Lowers the activation functions of floats that are composed of several operators, such as
- * LeakyRelu, Elu and HardSwish. Returns the result's tensor, or a negative errno.
+ * LeakyRelu, Elu and HardSwish. Returns 0 or a negative errno.
  */
 int ox_activation(struct ox *l)
 {
@@ -371,7 +362,7 @@ static int bound(struct ox *l, int x, int k, const char *name, weft_opcode op)
 	return combine(l, op, x, b);
 }
 
-/* Lowers Clip; a limit may be absent. Returns the result's tensor, or a negative errno. */
+/* Lowers Clip; a limit may be absent. Returns 0 or a negative errno. */
 int ox_clip(struct ox *l)
 {
 	int8_t perm[WEFT_MAX_RANK];
@@ -383,7 +374,7 @@ int ox_clip(struct ox *l)
 	return ox_result(l, 0, y, perm, false);
 }
 
-/* Lowers Cast and CastLike, also from and to strings. Returns the result's tensor, or a negative errno. */
+/* Lowers Cast and CastLike, also from and to strings. Returns 0 or a negative errno. */
 int ox_cast_node(struct ox *l)
 {
 	static const struct { const char *name; weft_dtype t; } old[] = {
@@ -428,7 +419,7 @@ int ox_cast_node(struct ox *l)
 
 /*
  * Lowers FakeConvert of org.openvinotoolkit: floats scaled, shifted, rounded to those that a
- * float8 type has, and scaled back. Returns the result's tensor, or a negative errno.
+ * float8 type has, and scaled back. Returns 0 or a negative errno.
  */
 int ox_fake_convert(struct ox *l)
 {

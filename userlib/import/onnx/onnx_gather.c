@@ -57,8 +57,7 @@ int ox_rows(struct ox *l, int values, int64_t k, int64_t c, int idx, int64_t w)
 
 /*
  * Lowers Gather: the slices of operand 0 along the attribute's axis that the indices, operand
- * 1, name. Negative indices count from the end. Returns the result's tensor, or a negative
- * errno.
+ * 1, name. Negative indices count from the end. Returns 0 or a negative errno.
  */
 int ox_gather(struct ox *l)
 {
@@ -104,7 +103,7 @@ static int ladder(struct ox *l, int rank, const int64_t *dim, int axis, int64_t 
 
 /*
  * Lowers GatherElements: y[i,j,..] = x[i, idx[i,j,..], ..] along the axis, as single elements
- * of x taken as one vector. Returns the result's tensor, or a negative errno.
+ * of x taken as one vector. Returns 0 or a negative errno.
  */
 int ox_gather_elements(struct ox *l)
 {
@@ -134,8 +133,7 @@ int ox_gather_elements(struct ox *l)
 
 /*
  * Lowers GatherND: each row of indices is turned into one index into the data, flattened over
- * the dimensions that the row and the batch dimensions address. Returns the result's tensor, or
- * a negative errno.
+ * the dimensions that the row and the batch dimensions address. Returns 0 or a negative errno.
  */
 int ox_gather_nd(struct ox *l)
 {
@@ -176,7 +174,7 @@ int ox_gather_nd(struct ox *l)
 
 /*
  * Lowers DepthToSpace: moves channels into blocks of blocksize by blocksize pixels, in the
- * order that the mode (DCR or CRD) gives. Returns the result's tensor, or a negative errno.
+ * order that the mode (DCR or CRD) gives. Returns 0 or a negative errno.
  */
 int ox_depth_to_space(struct ox *l)
 {
@@ -197,8 +195,8 @@ int ox_depth_to_space(struct ox *l)
 }
 
 /*
- * Lowers SpaceToDepth: moves blocks of blocksize by blocksize pixels into channels. Returns the
- * result's tensor, or a negative errno.
+ * Lowers SpaceToDepth: moves blocks of blocksize by blocksize pixels into channels. Returns 0
+ * or a negative errno.
  */
 int ox_space_to_depth(struct ox *l)
 {

@@ -193,8 +193,8 @@ static int count_names(const onnx_graph *b)
 }
 
 /*
- * Makes output k of branch b result k of the If node at hand. Returns the tensor, or a negative
- * errno if the branch does not compute it.
+ * Makes output k of branch b result k of the If node at hand. Returns 0 or a negative errno if
+ * the branch does not compute it.
  */
 static int hand_over(struct ox *l, const onnx_graph *b, size_t k)
 {

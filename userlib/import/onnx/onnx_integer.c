@@ -390,8 +390,8 @@ static int need_8_bit_result(struct ox *l, const struct ox_value *zp)
 }
 
 /*
- * Lowers QLinearConv: an integer convolution, then the requantisation of its sums. Returns the
- * result's tensor, or a negative errno.
+ * Lowers QLinearConv: an integer convolution, then the requantisation of its sums. Returns 0 or
+ * a negative errno.
  */
 int ox_qlinear_conv(struct ox *l)
 {
@@ -415,7 +415,7 @@ int ox_qlinear_conv(struct ox *l)
 
 /*
  * Lowers QLinearMatMul: an integer matrix product, then the requantisation of its sums. Returns
- * the result's tensor, or a negative errno.
+ * 0 or a negative errno.
  */
 int ox_qlinear_matmul(struct ox *l)
 {
@@ -437,7 +437,7 @@ int ox_qlinear_matmul(struct ox *l)
 
 /*
  * Lowers ConvInteger: a convolution of 8-bit tensors whose results are the int32 sums. Returns
- * the result's tensor, or a negative errno.
+ * 0 or a negative errno.
  */
 int ox_conv_integer(struct ox *l)
 {
@@ -454,8 +454,8 @@ int ox_conv_integer(struct ox *l)
 }
 
 /*
- * Lowers MatMulInteger: a product of 8-bit matrices whose results are the int32 sums. Returns
- * the result's tensor, or a negative errno.
+ * Lowers MatMulInteger: a product of 8-bit matrices whose results are the int32 sums. Returns 0
+ * or a negative errno.
  */
 int ox_matmul_integer(struct ox *l)
 {
@@ -468,7 +468,7 @@ int ox_matmul_integer(struct ox *l)
 
 /*
  * Lowers com.microsoft's MatMulIntegerToFloat: the integer sums times both scales, plus a bias.
- * Returns the result's tensor, or a negative errno.
+ * Returns 0 or a negative errno.
  */
 int ox_matmul_to_float(struct ox *l)
 {
@@ -529,8 +529,7 @@ static int one_row(struct ox *l, struct ox_value **bias, struct ox_value *row)
 
 /*
  * Lowers com.microsoft's QGemm: an integer matrix product with transpositions, alpha and a
- * bias, then the requantisation of its sums to 8 bits. Returns the result's tensor, or a
- * negative errno.
+ * bias, then the requantisation of its sums to 8 bits. Returns 0 or a negative errno.
  */
 int ox_qgemm(struct ox *l)
 {

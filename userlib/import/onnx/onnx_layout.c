@@ -28,10 +28,7 @@ int ox_identity(struct ox *l)
 	return ox_alias(l, ox_in(l, 0), NULL);
 }
 
-/*
- * Lowers OptionalHasElement to a constant: whether the operand is present. Returns the result's
- * tensor, or a negative errno.
- */
+/* Lowers OptionalHasElement to a constant: whether the operand is present. Returns 0 or a negative errno. */
 int ox_has_element(struct ox *l)
 {
 	uint8_t *p = ox_alloc(l, 1, 1);
@@ -67,7 +64,7 @@ int ox_transpose_node(struct ox *l)
 
 /*
  * Makes y, which is v as a matrix, result 0, and notes in its field flat which tensor the rows
- * were made of. Returns the tensor, or a negative errno.
+ * were made of. Returns 0 or a negative errno.
  */
 static int done_flat(struct ox *l, const struct ox_value *v, int y)
 {
@@ -84,7 +81,7 @@ static int done_flat(struct ox *l, const struct ox_value *v, int y)
 
 /*
  * Lowers Reshape: 0 in the shape keeps the operand's dimension unless allowzero is set, and one
- * -1 stands for what the others leave. Returns the result's tensor, or a negative errno.
+ * -1 stands for what the others leave. Returns 0 or a negative errno.
  */
 int ox_reshape_node(struct ox *l)
 {
@@ -117,7 +114,7 @@ int ox_reshape_node(struct ox *l)
 
 /*
  * Lowers Flatten: a matrix of the dimensions before the axis by those from the axis on. Returns
- * the result's tensor, or a negative errno.
+ * 0 or a negative errno.
  */
 int ox_flatten(struct ox *l)
 {
@@ -136,7 +133,7 @@ int ox_flatten(struct ox *l)
 
 /*
  * Lowers Squeeze: removes the named dimensions, which have to be 1, or all dimensions of 1 if
- * none is named. Returns the result's tensor, or a negative errno.
+ * none is named. Returns 0 or a negative errno.
  */
 int ox_squeeze(struct ox *l)
 {
@@ -160,8 +157,8 @@ int ox_squeeze(struct ox *l)
 }
 
 /*
- * Lowers Unsqueeze: inserts dimensions of 1 at the named places of the result. Returns the
- * result's tensor, or a negative errno.
+ * Lowers Unsqueeze: inserts dimensions of 1 at the named places of the result. Returns 0 or a
+ * negative errno.
  */
 int ox_unsqueeze(struct ox *l)
 {
@@ -188,7 +185,7 @@ int ox_unsqueeze(struct ox *l)
 
 /*
  * Lowers Concat. The operands are joined in the order of dimensions that the first one is held
- * in, so that nothing has to be transposed. Returns the result's tensor, or a negative errno.
+ * in, so that nothing has to be transposed. Returns 0 or a negative errno.
  */
 int ox_concat_node(struct ox *l)
 {
@@ -227,7 +224,7 @@ int ox_concat_node(struct ox *l)
 
 /*
  * Lowers Split: parts of the given sizes along the axis, or equal parts of which the last may
- * be smaller. Returns 0 or a positive number, or a negative errno.
+ * be smaller. Returns 0 or a negative errno.
  */
 int ox_split(struct ox *l)
 {
@@ -319,8 +316,8 @@ static int64_t slice_at(int64_t v, int64_t d, int64_t step)
 }
 
 /*
- * Lowers Slice, with negative indices and steps. Returns the result's tensor, or a negative
- * errno; a result without elements is refused.
+ * Lowers Slice, with negative indices and steps. Returns 0 or a negative errno; a result
+ * without elements is refused.
  */
 int ox_slice_node(struct ox *l)
 {
@@ -410,7 +407,7 @@ static int pad_constant(struct ox *l, int x, const int64_t *before, const int64_
 	return ox_pad(l, x, before, after, l->zero ? v + *l->zero : v);
 }
 
-/* Lowers Pad; negative padding cuts off. Returns the result's tensor, or a negative errno. */
+/* Lowers Pad; negative padding cuts off. Returns 0 or a negative errno. */
 int ox_pad_node(struct ox *l)
 {
 	struct ox_value *v = ox_in(l, 0);
@@ -452,7 +449,7 @@ int ox_pad_node(struct ox *l)
 	return done(l, x);
 }
 
-/* Lowers Tile; the repetitions have to be constant. Returns the result's tensor, or a negative errno. */
+/* Lowers Tile; the repetitions have to be constant. Returns 0 or a negative errno. */
 int ox_tile_node(struct ox *l)
 {
 	struct ox_value *v = ox_in(l, 0);
@@ -466,10 +463,7 @@ int ox_tile_node(struct ox *l)
 	return done(l, ox_tile(l, ox_get(l, v, NULL), multiple));
 }
 
-/*
- * Lowers Expand: broadcasts operand 0 and the constant shape to each other. Returns the
- * result's tensor, or a negative errno.
- */
+/* Lowers Expand: broadcasts operand 0 and the constant shape to each other. Returns 0 or a negative errno. */
 int ox_expand_node(struct ox *l)
 {
 	struct ox_value *v = ox_in(l, 0);
@@ -504,8 +498,8 @@ static int int64s(struct ox *l, int n, const int64_t *v, int rank)
 }
 
 /*
- * Lowers Shape to a constant: the operand's dimensions from attribute start to end. Returns the
- * result's tensor, or a negative errno.
+ * Lowers Shape to a constant: the operand's dimensions from attribute start to end. Returns 0
+ * or a negative errno.
  */
 int ox_shape(struct ox *l)
 {
@@ -531,7 +525,7 @@ int ox_size(struct ox *l)
 
 /*
  * Lowers Constant in each of its spellings: a tensor, a number, a list of numbers or a string.
- * Returns 0 or the result's tensor, or a negative errno.
+ * Returns 0 or a negative errno.
  */
 int ox_constant(struct ox *l)
 {
@@ -570,7 +564,7 @@ int ox_constant(struct ox *l)
 
 /*
  * Lowers Range of constants: start + i * delta, as long as that is below the limit (above it if
- * delta is negative). Returns the result's tensor, or a negative errno.
+ * delta is negative). Returns 0 or a negative errno.
  */
 int ox_range(struct ox *l)
 {
@@ -603,7 +597,7 @@ int ox_range(struct ox *l)
 
 /*
  * Lowers ConstantOfShape to a constant of the shape that operand 0 holds, filled with the
- * attribute's element or with float 0. Returns the result's tensor, or a negative errno.
+ * attribute's element or with float 0. Returns 0 or a negative errno.
  */
 int ox_constant_of_shape(struct ox *l)
 {

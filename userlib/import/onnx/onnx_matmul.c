@@ -133,7 +133,7 @@ int ox_matmul(struct ox *l)
 
 /*
  * Lowers Gemm: alpha * A * B + beta * C, with A and B transposed if the attributes say so.
- * Returns the result's tensor, or a negative errno.
+ * Returns 0 or a negative errno.
  */
 int ox_gemm(struct ox *l)
 {

@@ -132,7 +132,7 @@ static bool simple(const struct ox_window *w)
 
 /*
  * Lowers MaxPool of v; last is the order with channels last. A window that MAX_POOL2D cannot
- * take becomes maxima of shifted slices. Returns the result's tensor, or a negative errno.
+ * take becomes maxima of shifted slices. Returns 0 or a negative errno.
  */
 static int max_pool(struct ox *l, struct ox_value *v, const int8_t *last, const struct ox_window *w)
 {
@@ -197,7 +197,7 @@ int ox_window_counts(struct ox *l, const struct ox_window *w, const int64_t *in,
 /*
  * Lowers AveragePool of floats v; last is the order with channels last, behind the padding that
  * counts as elements. A window that AVG_POOL2D cannot take becomes sums of shifted slices
- * divided by their counts. Returns the result's tensor, or a negative errno.
+ * divided by their counts. Returns 0 or a negative errno.
  */
 static int average_pool(struct ox *l, struct ox_value *v, const int8_t *last, const struct ox_window *w, const int64_t *behind)
 {
@@ -238,10 +238,7 @@ int ox_pool_window(struct ox *l, struct ox_value *v, struct ox_window *w, int64_
 	return 0;
 }
 
-/*
- * Lowers MaxPool and AveragePool over one to three spatial dimensions. Returns the result's
- * tensor, or a negative errno.
- */
+/* Lowers MaxPool and AveragePool over one to three spatial dimensions. Returns 0 or a negative errno. */
 int ox_pool(struct ox *l)
 {
 	struct ox_window w;
@@ -262,7 +259,7 @@ int ox_pool(struct ox *l)
 
 /*
  * Lowers GlobalMaxPool and GlobalAveragePool of floats to reductions along each spatial
- * dimension. Returns the result's tensor, or a negative errno.
+ * dimension. Returns 0 or a negative errno.
  */
 int ox_global_pool(struct ox *l)
 {

@@ -107,7 +107,7 @@ static int by_one_code(struct ox *l, weft_opcode op, struct ox_side *s, int c, c
 
 /*
  * Gives constant operand s leading dimensions of 1 until it has the given rank; held is the new
- * value. Returns 0 or a positive number, or a negative errno.
+ * value. Returns 0 or a negative errno.
  */
 static int to_rank(struct ox *l, struct ox_side *s, int rank, struct ox_value *held)
 {
@@ -153,7 +153,7 @@ static int in_floats(struct ox *l, weft_opcode op, const struct ox_side *s, cons
 
 /*
  * Lowers QLinearAdd and QLinearMul: in integers if that gives every result exactly, else in
- * floats on the host. Returns the result's tensor, or a negative errno.
+ * floats on the host. Returns 0 or a negative errno.
  */
 int ox_qlinear_binary(struct ox *l)
 {
@@ -187,7 +187,7 @@ int ox_qlinear_binary(struct ox *l)
 
 /*
  * Lowers QLinearAveragePool and QLinearGlobalAveragePool; onnx_average.c says what they
- * compute. Returns the result's tensor, or a negative errno.
+ * compute. Returns 0 or a negative errno.
  */
 int ox_qlinear_average(struct ox *l)
 {
@@ -223,7 +223,7 @@ static int function(struct ox *l, int x)
 
 /*
  * Lowers QLinear functions of one operand, such as QLinearSigmoid: to a table if the parameters
- * are constant, else in floats on the host. Returns the result's tensor, or a negative errno.
+ * are constant, else in floats on the host. Returns 0 or a negative errno.
  */
 int ox_qlinear_unary(struct ox *l)
 {
@@ -271,7 +271,7 @@ static bool all_sides(struct ox *l, int n)
 
 /*
  * Lowers QLinearConcat of n operands in integers: each requantised with q, brought to the first
- * operand's order of dimensions, and joined. Returns the result's tensor, or a negative errno.
+ * operand's order of dimensions, and joined. Returns 0 or a negative errno.
  */
 static int concat_codes(struct ox *l, int n, const struct ox_q *q)
 {
@@ -296,7 +296,7 @@ static int concat_codes(struct ox *l, int n, const struct ox_q *q)
 
 /*
  * Lowers QLinearConcat, whose operands are y_scale, y_zp, then value, scale and zero point of
- * each part. Returns the result's tensor, or a negative errno.
+ * each part. Returns 0 or a negative errno.
  */
 int ox_qlinear_concat(struct ox *l)
 {
@@ -321,8 +321,8 @@ int ox_qlinear_concat(struct ox *l)
 }
 
 /*
- * Lowers QLinearSoftmax in floats; the attribute opset says whose Softmax it is. Returns the
- * result's tensor, or a negative errno.
+ * Lowers QLinearSoftmax in floats; the attribute opset says whose Softmax it is. Returns 0 or a
+ * negative errno.
  */
 int ox_qlinear_softmax(struct ox *l)
 {

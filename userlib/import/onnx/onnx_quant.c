@@ -65,8 +65,7 @@ static int parameters(struct ox *l, int x, int *in)
 
 /*
  * Lowers QuantizeLinear: folds the nodes between it and the DequantizeLinear before into
- * integers if possible, else emits a host operator. Returns 0 or the result's tensor, or a
- * negative errno.
+ * integers if possible, else emits a host operator. Returns 0 or a negative errno.
  */
 int ox_quantize(struct ox *l)
 {
@@ -89,7 +88,7 @@ int ox_quantize(struct ox *l)
 	return ox_result(l, 0, ox_op(l, WEFT_OP_ONNX_QUANTIZE, &a, in, n, t, ox_t(l, x)->rank, ox_t(l, x)->dim), NULL, flip);
 }
 
-/* Lowers DequantizeLinear to a host operator. Returns the result's tensor, or a negative errno. */
+/* Lowers DequantizeLinear to a host operator. Returns 0 or a negative errno. */
 int ox_dequantize(struct ox *l)
 {
 	struct ox_value *v = ox_in(l, 0);
@@ -154,8 +153,7 @@ static int dynamic(struct ox *l, int x, int scale, int zp)
 
 /*
  * Lowers DynamicQuantizeLinear: computes scale and zero point from the range of x and gives the
- * uint8 codes, the scale and the zero point. Returns 0 or a positive number, or a negative
- * errno.
+ * uint8 codes, the scale and the zero point. Returns 0 or a negative errno.
  */
 int ox_dynamic_quantize(struct ox *l)
 {
@@ -173,7 +171,7 @@ int ox_dynamic_quantize(struct ox *l)
 
 /*
  * Lowers com.microsoft's DynamicQuantizeMatMul, with operands A (floats, quantised by their
- * range), B, b_scale, b_zp and bias. Returns the result's tensor, or a negative errno.
+ * range), B, b_scale, b_zp and bias. Returns 0 or a negative errno.
  */
 int ox_dynamic_matmul(struct ox *l)
 {

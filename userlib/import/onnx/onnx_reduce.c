@@ -94,7 +94,7 @@ static int drop(struct ox *l, int x, unsigned axes)
 
 /*
  * Lowers the Reduce nodes. No axes mean all of them, unless noop_with_empty_axes is set.
- * Returns the result's tensor, or a negative errno.
+ * Returns 0 or a negative errno.
  */
 int ox_reduce_node(struct ox *l)
 {
@@ -130,7 +130,7 @@ int ox_reduce_node(struct ox *l)
 
 /*
  * Lowers ArgMax, and ArgMin as ArgMax of the negative, with the first of equal elements.
- * Returns the result's tensor, or a negative errno.
+ * Returns 0 or a negative errno.
  */
 int ox_argmax(struct ox *l)
 {
@@ -178,7 +178,7 @@ int ox_softmax_over(struct ox *l, int x, unsigned axes)
 	return ox_binary(l, WEFT_OP_ONNX_DIV, e, s);
 }
 
-/* Lowers Softmax and LogSoftmax of floats. Returns the result's tensor, or a negative errno. */
+/* Lowers Softmax and LogSoftmax of floats. Returns 0 or a negative errno. */
 int ox_softmax(struct ox *l)
 {
 	struct ox_value *v = ox_in(l, 0);
@@ -202,8 +202,7 @@ static int rsqrt(struct ox *l, int variance, double epsilon)
 
 /*
  * Lowers LayerNormalization of floats with its optional results, the mean and the inverse of
- * the standard deviation; statistics are computed in fp32. Returns 0 or a positive number, or a
- * negative errno.
+ * the standard deviation; statistics are computed in fp32. Returns 0 or a negative errno.
  */
 int ox_layer_norm(struct ox *l)
 {
@@ -259,7 +258,7 @@ static int by_channel(struct ox *l, int k, int rank)
 /*
  * Lowers InstanceNormalization, which normalises each channel's image, and GroupNormalization,
  * which normalises groups of channels; before opset 21 its scale and bias have one number for
- * each group. Returns the result's tensor, or a negative errno.
+ * each group. Returns 0 or a negative errno.
  */
 int ox_group_norm(struct ox *l)
 {
@@ -284,8 +283,7 @@ int ox_group_norm(struct ox *l)
 
 /*
  * Lowers LpNormalization: x divided by its length along an axis, which is the sum of magnitudes
- * (p 1) or the root of the sum of squares (p 2); zeros stay 0. Returns the result's tensor, or
- * a negative errno.
+ * (p 1) or the root of the sum of squares (p 2); zeros stay 0. Returns 0 or a negative errno.
  */
 int ox_lp_norm(struct ox *l)
 {
@@ -305,7 +303,7 @@ int ox_lp_norm(struct ox *l)
 
 /*
  * Lowers BatchNormalization for inference: (x - mean) / sqrt(variance + epsilon) * scale +
- * bias, by channel. Returns the result's tensor, or a negative errno.
+ * bias, by channel. Returns 0 or a negative errno.
  */
 int ox_batch_norm(struct ox *l)
 {

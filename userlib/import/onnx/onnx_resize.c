@@ -288,7 +288,7 @@ int ox_resize_axes(struct ox *l, const struct ox_value *v, int *axes, struct ox_
 
 /*
  * Lowers Resize and Upsample: on the array where its RESIZE gives the same elements, else axis
- * by axis with other operators. Returns 0 or the result's tensor, or a negative errno.
+ * by axis with other operators. Returns 0 or a negative errno.
  */
 int ox_resize(struct ox *l)
 {

@@ -366,7 +366,7 @@ static int log2_of(int64_t n)
 
 /*
  * Lowers bilinear Resize of 8-bit v: in integers if all coordinates are exact, else in floats.
- * Returns the result's tensor, or a negative errno.
+ * Returns 0 or a negative errno.
  */
 static int linear(struct ox *l, struct ox_value *v, const struct ox_axis *yx)
 {
@@ -400,8 +400,7 @@ static int linear(struct ox *l, struct ox_value *v, const struct ox_axis *yx)
 
 /*
  * Lowers nearest-neighbour Resize of 8-bit v along two axes to RESIZE, and sets *done if RESIZE
- * chooses the same elements. Returns the result's tensor, 0 if it does not, or a negative
- * errno.
+ * chooses the same elements. Returns 0 or a negative errno.
  */
 static int choose(struct ox *l, struct ox_value *v, const struct ox_axis *yx, bool *done)
 {
@@ -419,7 +418,7 @@ static int choose(struct ox *l, struct ox_value *v, const struct ox_axis *yx, bo
 
 /*
  * Lowers a Resize of integers v, if it resizes the spatial axes alone in a mode that integers
- * can do; *done says whether it did. Returns 0, the result's tensor, or a negative errno.
+ * can do; *done says whether it did. Returns 0 or a negative errno.
  */
 int ox_resize_codes(struct ox *l, struct ox_value *v, const int *axes, const struct ox_axis *a, int count, bool *done)
 {

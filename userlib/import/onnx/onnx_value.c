@@ -213,8 +213,8 @@ static int rename_tensor(struct ox *l, int tensor, const char *name)
 
 /*
  * Makes tensor result k of the node at hand; its dimension i is the result's perm[i] (NULL: the
- * same), and flip says that it is int8 for uint8. Returns the tensor, 0 if the node has no such
- * result, or a negative tensor as it is.
+ * same), and flip says that it is int8 for uint8. Returns 0, also if the node has no such
+ * result, or a negative errno; a negative tensor is returned as it is.
  */
 int ox_result(struct ox *l, int k, int tensor, const int8_t *perm, bool flip)
 {

@@ -13,7 +13,10 @@ const struct weft_import_bound *weft_bound_find(const struct weft_import_bound *
 	return NULL;
 }
 
-/* One number for a tensor of another rank: the extent that is open, if it is the only one. */
+/*
+ * Sets the only open dimension of t (bit i of open is dimension i) to v. Returns 0, or -EINVAL
+ * with the reason in why if more or fewer dimensions are open.
+ */
 static int one_extent(int64_t v, unsigned open, weft_tensor *t, char *why, size_t len)
 {
 	int n = 0;

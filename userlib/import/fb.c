@@ -21,13 +21,16 @@ int fb_fail(const struct fb *b, size_t at, const char *format, ...)
 	return -EINVAL;
 }
 
-/* Whether bytes [at, at + n) lie in the buffer. */
+/* Says whether bytes at to at + n - 1 lie in the buffer. */
 static bool inside(const struct fb *b, size_t at, size_t n)
 {
 	return at <= b->len && n <= b->len - at;
 }
 
-/* Little-endian, n <= 8 bytes that are inside. */
+/*
+ * Returns the little-endian number of n bytes, 8 at most, at byte `at`; the caller has checked
+ * that they are inside.
+ */
 static uint64_t get(const struct fb *b, size_t at, int n)
 {
 	uint64_t v = 0;
@@ -37,7 +40,10 @@ static uint64_t get(const struct fb *b, size_t at, int n)
 	return v;
 }
 
-/* Follow the relative offset at `at`; its target holds at least n bytes. */
+/*
+ * Follows the relative offset at byte `at` to *target, where at least n bytes have to be
+ * inside. Returns 0 or -EINVAL.
+ */
 static int follow(const struct fb *b, size_t at, size_t n, size_t *target)
 {
 	if (!inside(b, at, 4))
@@ -79,7 +85,10 @@ int fb_root(const struct fb *b, struct fb_table *t)
 	return err ? err : open_table(b, at, t);
 }
 
-/* Where the field's value stands: 1 and *at, 0 when absent, or -EINVAL. */
+/*
+ * Sets *at to the byte where the field's value of a number of bytes stands. Returns 1, 0 if the
+ * field is absent, or -EINVAL.
+ */
 static int locate(const struct fb *b, const struct fb_table *t, int field, size_t bytes, size_t *at)
 {
 	uint32_t slot = 4 + 2 * (uint32_t)field;
@@ -144,7 +153,10 @@ int fb_sub(const struct fb *b, const struct fb_table *t, int field, struct fb_ta
 	return err ? err : 1;
 }
 
-/* The vector whose count stands at `at`, where 4 bytes are inside. */
+/*
+ * Sets *v to the vector of elements of elem_bytes whose count stands at byte `at`, where 4
+ * bytes are inside. Returns 0 or -EINVAL.
+ */
 static int open_vector(const struct fb *b, size_t at, size_t elem_bytes, struct fb_vec *v)
 {
 	uint32_t n = (uint32_t)get(b, at, 4);

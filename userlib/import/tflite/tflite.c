@@ -101,7 +101,10 @@ static int (*const lowerings[])(struct tfl_lower *) = {
 	[TFL_CODE_RELU_0_TO_1] = tfl_lower_relu,
 };
 
-/* "CUSTOM:<its name>" for custom operators; printable. */
+/*
+ * Writes the operator's name to name, of a number of bytes, cut if longer: "CUSTOM:" and its
+ * own name for custom operators, the code for unknown ones.
+ */
 static void op_name(const struct tfl_op *o, char *name, size_t bytes)
 {
 	const char *known = tfl_code_name(o->code);
@@ -117,7 +120,10 @@ static void op_name(const struct tfl_op *o, char *name, size_t bytes)
 			*p = '?';
 }
 
-/* Result k: a tensor that nothing else gives. */
+/*
+ * Makes result k of the operator at hand the one that tfl_step() gives, with its type and shape
+ * in l->y. Returns 0, or a negative errno if the tensor has a value already or is constant.
+ */
 int tfl_result(struct tfl_lower *l, int k)
 {
 	int i = fb_i32_at(&l->m->b, &l->op->out, (uint32_t)k);
@@ -147,7 +153,10 @@ static int check_results(struct tfl_lower *l)
 	                l->op->at);
 }
 
-/* A custom operator as the last one, which makes all outputs of the network. */
+/*
+ * Says whether operator o, number i, is a custom one at the end of the network that makes all
+ * of its outputs.
+ */
 static bool may_leave_out(const struct tfl_lower *l, const struct tfl_op *o, int i)
 {
 	uint32_t made = 0;
@@ -210,7 +219,10 @@ static int lower_op(struct tfl_lower *l, int i)
 	return 0;
 }
 
-/* Element i of the network's inputs or outputs: a file tensor. */
+/*
+ * Returns the file tensor that is element i of the network's list of inputs or outputs, or
+ * -EINVAL if the index is out of range; what is "input" or "output" for the message.
+ */
 static int port(struct tfl_lower *l, const struct fb_vec *ports, const char *what, uint32_t i)
 {
 	int t = fb_i32_at(&l->m->b, ports, i);
@@ -228,7 +240,10 @@ static int refuse_port(struct tfl_lower *l, const char *what, uint32_t i, int t,
 	return -EINVAL;
 }
 
-/* Input i, file tensor t: what the caller says of its open extents. */
+/*
+ * Sets *shape, of input i and file tensor t, to what the caller's options say of the dimensions
+ * that the file leaves open. Returns 0 or a negative errno.
+ */
 static int bind(struct tfl_lower *l, uint32_t i, int t, weft_tensor *shape)
 {
 	const struct tfl_tensor *f = tfl_file_tensor(l, t);
@@ -245,7 +260,7 @@ static int bind(struct tfl_lower *l, uint32_t i, int t, weft_tensor *shape)
 	return -EINVAL;
 }
 
-/* What is bound are inputs. */
+/* Checks that each binding in the caller's options names an input of the file. Returns 0 or -EINVAL. */
 static int all_bound(struct tfl_lower *l)
 {
 	for (int i = 0; i < l->o.n_bound; i++) {
@@ -291,7 +306,10 @@ static int add_input(struct tfl_lower *l, uint32_t i)
 	return 0;
 }
 
-/* An output that is an input, or an output twice, becomes a tensor of its own. */
+/*
+ * Returns graph tensor g for output i, or a copy of it if g is an input or an output already,
+ * since each output needs a tensor of its own. Returns a negative errno after a failure.
+ */
 static int own_output(struct tfl_lower *l, uint32_t i, int g)
 {
 	const struct weft_gtensor *t = &l->g->tensors[g];

@@ -59,7 +59,10 @@ static int operands(struct tfl_lower *l, struct pair *p)
 	return err;
 }
 
-/* int32 without scales: TOSA's operator as it is. */
+/*
+ * Emits op on int32 operands, which have no scales, as TOSA's operator. Returns the result's
+ * tensor, or a negative errno.
+ */
 static int plain(struct tfl_lower *l, weft_opcode op, int activation)
 {
 	weft_attr a = { .mul = { 0 } };
@@ -76,7 +79,10 @@ static int plain(struct tfl_lower *l, weft_opcode op, int activation)
 	return tfl_step(l, op, op == WEFT_OP_MUL ? &a : NULL, x, 2, WEFT_INT32, l->y.rank, l->y.dim, true);
 }
 
-/* Shifts that bring the operands to the result's scale, 0 for at least one; false: not that rule. */
+/*
+ * Sets shift to the binary logarithms of the result's scale over each operand's. Returns false
+ * if the result is not int16 or a scale is no power of two.
+ */
 static bool power_of_two_shifts(const struct pair *p, int shift[2])
 {
 	int y, x[2];
@@ -89,7 +95,11 @@ static bool power_of_two_shifts(const struct pair *p, int shift[2])
 	return true;
 }
 
-/* x >> shift, half away from zero: exact doubling first, since a factor of 1/2 alone rounds half up. */
+/*
+ * Emits int16 x >> shift as int32, ties rounded away from zero. The value is doubled exactly
+ * first, since a factor of 1/2 alone would round half up. Returns the tensor, or a negative
+ * errno.
+ */
 static int shifted(struct tfl_lower *l, int x, int shift)
 {
 	struct tfl_factor f = { .multiplier = 1 << 30, .shift = (int8_t)(30 + 15 + shift) };
@@ -177,7 +187,10 @@ int tfl_lower_sub(struct tfl_lower *l)
 	return add_or_sub(l, WEFT_OP_SUB, activation, powers);
 }
 
-/* The factor of a product; TensorFlow Lite takes it in float32, its version for microcontrollers in float64. */
+/*
+ * Returns the factor of a product, scale times scale over the result's scale. TensorFlow Lite
+ * computes it in float32, its version for microcontrollers in float64.
+ */
 static double product_factor(const struct tfl_lower *l, const struct pair *p)
 {
 	if (tfl_is_micro(l))

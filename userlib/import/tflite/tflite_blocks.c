@@ -8,7 +8,10 @@
 
 #include "tflite_lower.h"
 
-/* x in another shape, its axes permuted, in the shape dim. */
+/*
+ * Emits x reshaped to split (of the given rank), its axes permuted by perm, and reshaped to dim
+ * (of rank y_rank). Returns the tensor, or a negative errno.
+ */
 static int exchange(struct tfl_lower *l, int x, int rank, const int64_t *split, const int *perm, int y_rank,
                     const int64_t *dim)
 {
@@ -66,7 +69,11 @@ int tfl_lower_space_depth(struct tfl_lower *l)
 
 struct blocks { int64_t size[2], edge[4]; };
 
-/* Block sizes, and paddings or crops, of two spatial axes; of one, as rank 3 has it, the second does nothing. */
+/*
+ * Reads the block sizes and the paddings or crops of two spatial axes from operands 1 and 2. If
+ * the operand has rank 3, there is one axis, and the second gets blocks of 1. Returns 0 or a
+ * negative errno.
+ */
 static int read_blocks(struct tfl_lower *l, int rank, struct blocks *b)
 {
 	*b = (struct blocks){ { 1, 1 }, { 0 } };
@@ -82,7 +89,10 @@ static int read_blocks(struct tfl_lower *l, int rank, struct blocks *b)
 	return 0;
 }
 
-/* The value that stands for real 0 in the result. */
+/*
+ * Sets *value to the element that stands for the real number 0 in the result. Returns 0 or a
+ * negative errno.
+ */
 static int zero_value(struct tfl_lower *l, int64_t *value)
 {
 	struct tfl_quant q;
@@ -98,7 +108,7 @@ static int zero_value(struct tfl_lower *l, int64_t *value)
 	return err;
 }
 
-/* [N,L,C] as [N,L,1,C]. */
+/* Emits x [N,L,C] as [N,L,1,C]; tensors of another rank are returned as they are. */
 static int as_image(struct tfl_lower *l, int x)
 {
 	const weft_tensor *t = &l->g->tensors[x].t;
@@ -163,7 +173,10 @@ int tfl_lower_batch_to_space(struct tfl_lower *l)
 	return x < 0 || rank == 4 ? x : tfl_step(l, WEFT_OP_RESHAPE, NULL, &x, 1, t.dtype, 3, (int64_t[]){ dim[0], dim[1], dim[3] }, true);
 }
 
-/* Paddings of operand 1, before and after each axis. */
+/*
+ * Reads the paddings before and after each axis from constant operand 1 into v, which holds 2 *
+ * rank numbers. Returns 0, or a negative errno if one is negative or too large.
+ */
 static int paddings(struct tfl_lower *l, int rank, int64_t *v)
 {
 	int n = tfl_ints(l, 1, 2 * TFL_MAX_RANK, v);
@@ -217,7 +230,10 @@ int tfl_lower_pad_v2(struct tfl_lower *l)
 	return tfl_step(l, WEFT_OP_PAD, &a, &x, 1, t.dtype, t.rank, t.dim, true);
 }
 
-/* n elements from start along the axis, backwards. */
+/*
+ * Emits n elements of x from start on along the axis, in reverse order. Returns the tensor, or
+ * a negative errno.
+ */
 static int mirrored(struct tfl_lower *l, int x, int axis, int64_t start, int64_t n)
 {
 	weft_attr cut = { .slice = { { 0 } } }, back = { .axis = { .axis = axis } };
@@ -230,7 +246,10 @@ static int mirrored(struct tfl_lower *l, int x, int axis, int64_t start, int64_t
 	return tfl_step(l, WEFT_OP_REVERSE, &back, &x, 1, t.dtype, t.rank, t.dim, false);
 }
 
-/* MIRROR_PAD: mode 0 leaves the edge itself out, mode 1 repeats it. */
+/*
+ * Lowers MIRROR_PAD: mode 0 leaves the edge itself out of the mirror image, mode 1 repeats it.
+ * Returns the result's tensor, or a negative errno.
+ */
 int tfl_lower_mirror_pad(struct tfl_lower *l)
 {
 	int64_t v[2 * TFL_MAX_RANK];

@@ -51,7 +51,10 @@ static int compute(struct tfl_lower *l, weft_opcode op, const weft_attr *a, weft
 	return err ? tfl_fail(l, err, "%.180s", line) : 0;
 }
 
-/* The next entry, for tensor y; NULL: as many as are followed, or no memory (then l->err). */
+/*
+ * Returns the next free entry, for tensor y, a function of the codes of root. Returns NULL if
+ * MAX_FLOATS entries are in use (l->err is then unchanged) or memory runs out.
+ */
 static struct tfl_codes *add(struct tfl_lower *l, int y, int root)
 {
 	if (l->n_codes == MAX_FLOATS)
@@ -71,6 +74,10 @@ static struct tfl_codes *add(struct tfl_lower *l, int y, int root)
 	return &l->codes[l->n_codes++];
 }
 
+/*
+ * Notes that float tensor y is x dequantised with attributes a, if x is int8. Returns y, or a
+ * negative errno; a negative y is returned as it is.
+ */
 int tfl_codes_begin(struct tfl_lower *l, const weft_attr *a, int x, int y)
 {
 	int8_t code[CODES];
@@ -102,7 +109,10 @@ int tfl_codes_next(struct tfl_lower *l, weft_opcode op, const weft_attr *a, int 
 	return err ? err : !c && l->err ? l->err : y;
 }
 
-/* v[code + 128] for every element: what other readers than QUANTIZE get. */
+/*
+ * Emits v[code + 128] for every element of int8 tensor root, for readers of the floats that are
+ * no QUANTIZE. Returns the float tensor, or a negative errno.
+ */
 static int looked_up(struct tfl_lower *l, int root, const float *v)
 {
 	weft_tensor t = l->g->tensors[root].t;
@@ -124,7 +134,11 @@ bool tfl_codes_followed(const struct tfl_lower *l, int x)
 	return find(l, x) != NULL;
 }
 
-/* No operator of the graph gives these bits. */
+/*
+ * Emits f of x, for a function that no operator of the graph computes with TFLite's bits: x has
+ * to be a known function of 8-bit codes, and a table holds the results. Returns the tensor, or
+ * -ENOTSUP.
+ */
 int tfl_codes_only(struct tfl_lower *l, float (*f)(float), int x)
 {
 	const struct tfl_codes *from = find(l, x);
@@ -167,7 +181,10 @@ int tfl_codes_end(struct tfl_lower *l, const weft_attr *a, int x)
 	return y < 0 ? y : 1;
 }
 
-/* What made tensor t, and what only that read. */
+/*
+ * Removes the operators that made tensor t, which nothing reads, and those that only they read.
+ * uses holds the number of readers of each tensor.
+ */
 static void take_out(struct tfl_lower *l, int *uses, int t)
 {
 	weft_graph *g = l->g;
@@ -184,7 +201,10 @@ static void take_out(struct tfl_lower *l, int *uses, int t)
 	}
 }
 
-/* Operators of followed tensors that nothing reads go; last first, so that whole islands do. */
+/*
+ * Removes the operators that made followed float tensors which nothing reads any more, the last
+ * first, so that whole chains go. Returns 0 or -ENOMEM.
+ */
 int tfl_codes_finish(struct tfl_lower *l)
 {
 	weft_graph *g = l->g;

@@ -24,7 +24,10 @@ struct conv {
 	bool real;                             /* float32 */
 };
 
-/* 4-D operands: x in the graph, w as the file has it. */
+/*
+ * Reads the operands into *c: *x is the image in the graph, *w the shape of the weights as the
+ * file has them; both have four dimensions. Returns 0 or a negative errno.
+ */
 static int operands(struct tfl_lower *l, struct conv *c, int *x, weft_tensor *w)
 {
 	int i_w;
@@ -76,7 +79,10 @@ static weft_attr attributes(const struct conv *c)
 	} };
 }
 
-/* Elements [from, from + n) of a constant along its first dimension, as a constant of its own. */
+/*
+ * Adds a constant with the n elements of constant `whole` from index `from` on along its first
+ * dimension. Returns the tensor, or a negative errno.
+ */
 static int part(struct tfl_lower *l, int whole, const char *suffix, int64_t from, int64_t n)
 {
 	weft_tensor t = l->g->tensors[whole].t;
@@ -92,7 +98,10 @@ static int part(struct tfl_lower *l, int whole, const char *suffix, int64_t from
 	return tfl_data(l, suffix, t.dtype, t.rank, t.dim, data);
 }
 
-/* One group: its slice of x, its weights and bias, its RESCALE. */
+/*
+ * Emits group g of convolution c: its slice of x, ic channels, convolved with its share of
+ * weights and bias, oc channels, and rescaled. Returns the tensor, or a negative errno.
+ */
 static int group(struct tfl_lower *l, const struct conv *c, int x, int w, int b, int64_t g, int64_t ic, int64_t oc)
 {
 	weft_attr slice = { .slice = { { 0, 0, 0, g * ic } } }, conv = attributes(c);
@@ -141,7 +150,10 @@ static int grouped(struct tfl_lower *l, const struct conv *c, int x, int w, int 
 	return z < 0 || !clamp ? z : tfl_clamp(l, z, lo, hi, true);
 }
 
-/* Weights [OC,KH,KW,1] as a depthwise operator wants them: [KH,KW,C,M]. */
+/*
+ * Adds weights [OC,KH,KW,1] in the order that a depthwise operator takes, [KH,KW,C,M]. Returns
+ * the tensor, or a negative errno.
+ */
 static int depthwise_order(struct tfl_lower *l, int w, int64_t channels)
 {
 	weft_tensor t = l->g->tensors[w].t;
@@ -172,7 +184,11 @@ static int conv_operator(struct tfl_lower *l, const struct conv *c, weft_opcode 
 	return y < 0 ? y : tfl_requantise(l, y, c->w.n, c->w.f, c->activation, true);
 }
 
-/* Of float32; w in the operator's order. Hybrid ones quantise each image, symmetrically where there is but one scale. */
+/*
+ * Emits convolution c of float32 x with weights w in the operator's order. If the weights are
+ * integers, each image is quantised by itself, symmetrically if the weights have a single
+ * scale. Returns the result's tensor, or a negative errno.
+ */
 static int real_operator(struct tfl_lower *l, const struct conv *c, weft_opcode op, int x, int w, int64_t oc)
 {
 	const weft_tensor t = l->g->tensors[x].t;
@@ -204,6 +220,10 @@ static int real_conv(struct tfl_lower *l, const struct conv *c, int x, const wef
 	return dw < 0 ? dw : real_operator(l, c, WEFT_OP_DEPTHWISE_CONV2D, x, dw, oc);
 }
 
+/*
+ * Lowers CONV_2D of integers or floats, also with groups. Returns the result's tensor, or a
+ * negative errno.
+ */
 int tfl_lower_conv(struct tfl_lower *l)
 {
 	struct conv c = { 0 };

@@ -18,7 +18,10 @@ struct dense {
 	int activation;
 };
 
-/* The least and the greatest sum of a row of weights, bias included; those of 32 bits may wrap. */
+/*
+ * Sets *from and *to to the least and the greatest sum that a row of weights w can give, bias
+ * included. If narrow is set, sums have 32 bits; if these can wrap, the range is that of int32.
+ */
 static void row_sums(const struct dense *d, const int8_t *w, int64_t bias, bool narrow, int64_t *from, int64_t *to)
 {
 	const int64_t low = tfl_type_min(d->x.t) - d->x.zp, high = -1 - tfl_type_min(d->x.t) - d->x.zp;
@@ -42,7 +45,10 @@ static int64_t bias_of(const weft_tensor *b, int64_t c)
 	return b->dtype == WEFT_INT48 ? ((const int64_t *)b->data)[i] : ((const int32_t *)b->data)[i];
 }
 
-/* LiteRT's rule: the scale in float64, one rounding. */
+/*
+ * Emits sums y requantised by LiteRT's rule: the scale is applied in float64, with one
+ * rounding. w and b are weights and bias. Returns the tensor, or a negative errno.
+ */
 static int exactly(struct tfl_lower *l, const struct dense *d, int y, int w, int b, bool narrow, bool last)
 {
 	const struct tfl_tensor *ft = tfl_file_tensor(l, tfl_operand(l, 1));
@@ -97,7 +103,10 @@ static int dense(struct tfl_lower *l, const struct dense *d, int x)
 	return y < 0 || flat ? y : tfl_step(l, WEFT_OP_RESHAPE, NULL, &y, 1, l->y.dtype, l->y.rank, l->y.dim, true);
 }
 
-/* float32 by float32, or by weights of 8 bits and less. */
+/*
+ * Emits FULLY_CONNECTED of float32 by float32 weights or by integer weights of 8 bits or fewer.
+ * Returns the result's tensor, or a negative errno.
+ */
 static int real(struct tfl_lower *l, int activation, int asymmetric)
 {
 	weft_attr a = { .conv = { .stride = { 1, 1 }, .dilation = { 1, 1 }, .acc = WEFT_FP32 } };

@@ -33,7 +33,7 @@ static int64_t exact(const struct stairs *s, int64_t sum)
 	return v < (double)s->low ? s->low : v > (double)s->high ? s->high : (int64_t)v;
 }
 
-/* The first sum whose result is v or more; to + 1: none is. */
+/* Returns the first sum of s->from..s->to whose result is v or more, or s->to + 1 if there is none. */
 static int64_t step(const struct stairs *s, int64_t v)
 {
 	double near = ((double)v - 0.5) / s->scale;
@@ -53,7 +53,10 @@ static wide floor_div(wide a, wide b)
 	return q - (a % b && (a < 0) != (b < 0));
 }
 
-/* Multipliers m with m * sum >= limit, or with more false m * sum < limit: narrows [low, high]. */
+/*
+ * Narrows *low..*high to the multipliers m with m * sum >= limit, or with m * sum < limit if
+ * `more` is false. An empty range results if sum is 0 and the condition is false.
+ */
 static void narrow_to(wide *low, wide *high, int64_t sum, wide limit, bool more)
 {
 	wide at;
@@ -74,8 +77,8 @@ static void narrow_to(wide *low, wide *high, int64_t sum, wide limit, bool more)
 }
 
 /*
- * Does the step to v lie so far from the nearest integers that a scale which is
- * off by a part of 2^-28 has it between the same sums?
+ * Says whether the step to result v lies so far from the nearest integer sums that a scale
+ * which is wrong by a part of 2^-28 would have it between the same sums.
  */
 static bool is_plain(const struct stairs *s, int64_t v)
 {
@@ -84,7 +87,10 @@ static bool is_plain(const struct stairs *s, int64_t v)
 	return part > margin && part < 1 - margin;
 }
 
-/* A multiplier of at most 31 bits that gives every result with one rounding; false: none does. */
+/*
+ * Searches for a multiplier of at most 31 bits that gives every result of s with one rounding.
+ * Returns false if there is none.
+ */
 static bool one_multiplier(const struct stairs *s, struct tfl_factor *f)
 {
 	int e, shift;
@@ -213,7 +219,10 @@ static int added(struct tfl_lower *l, int a, int b)
 	return tfl_step(l, WEFT_OP_ADD, NULL, (int[]){ a, b }, 2, WEFT_INT32, t.rank, t.dim, false);
 }
 
-/* int32 x times a factor of shift for each of n channels, one rounding, into type `to`. */
+/*
+ * Emits int32 x times one factor for each of n channels, with one rounding, as type `to` with
+ * zero point zp. Returns the tensor, or a negative errno.
+ */
 static int scaled(struct tfl_lower *l, int x, int64_t n, const struct tfl_factor *f, weft_dtype to, int32_t zp, bool last)
 {
 	struct tfl_rescale r = { .to = to, .rounding = WEFT_SINGLE_ROUND, .y_zp = zp, .n = n, .f = f };
@@ -221,7 +230,10 @@ static int scaled(struct tfl_lower *l, int x, int64_t n, const struct tfl_factor
 	return tfl_rescale(l, x, &r, last);
 }
 
-/* by_fine() in operators. */
+/*
+ * Emits operators that compute by_fine() for each of n channels of x. Returns the tensor, or a
+ * negative errno.
+ */
 static int fine_operators(struct tfl_lower *l, int x, int64_t n, const struct fine_factor *f, const struct tfl_quant *y, bool last)
 {
 	struct tfl_factor *part = tfl_alloc(l, n, sizeof *part);
@@ -268,7 +280,10 @@ static bool fit_int32(const struct tfl_exact *e)
 	return true;
 }
 
-/* By RESCALEs; 0: there are none that give every result. */
+/*
+ * Emits sums x requantised by one RESCALE, or by the operators of by_fine(). Returns the
+ * tensor, 0 if neither gives every result, or a negative errno.
+ */
 static int by_rescale(struct tfl_lower *l, int x, const struct tfl_exact *e, const struct tfl_quant *y, int32_t lo, int32_t hi,
                       bool last)
 {
@@ -296,7 +311,10 @@ static int by_rescale(struct tfl_lower *l, int x, const struct tfl_exact *e, con
 	return r;
 }
 
-/* On the host, by the framework's own arithmetic. */
+/*
+ * Emits sums x requantised on the host with the framework's own arithmetic in float64. Returns
+ * the tensor, or a negative errno.
+ */
 static int by_float64(struct tfl_lower *l, int x, const struct tfl_exact *e, const struct tfl_quant *y, bool last)
 {
 	weft_attr a = { .quant = { .x_scale = e->x_scale, .y_scale = y->scale, .y_zp = y->zp } };

@@ -30,7 +30,10 @@ static int int_field(const struct fb *b, const struct fb_table *t, int field, in
 	return err;
 }
 
-/* Data inside the FlatBuffer, or by offset and size behind it. */
+/*
+ * Sets t's data to that of buffer `index`, which lies inside the FlatBuffer, or behind it at
+ * the offset and of the size that the buffer gives. Returns 0 or a negative errno.
+ */
 static int read_buffer(struct tfl_model *m, const struct root *r, int64_t index, struct tfl_tensor *t)
 {
 	struct fb *b = &m->b;

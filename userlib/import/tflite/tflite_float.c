@@ -16,7 +16,10 @@ static int need_float(struct tfl_lower *l, int x)
 	return tfl_fail(l, -ENOTSUP, "%s into %s", weft_dtype_name(l->g->tensors[x].t.dtype), weft_dtype_name(l->y.dtype));
 }
 
-/* One of the C library's functions; false: it is none. */
+/*
+ * Sets *f to the function of the C library that a TFLite operator is. Returns false if the
+ * operator is none.
+ */
 static bool function(int code, enum weft_tfl_function *f)
 {
 	static const struct { int code; enum weft_tfl_function f; } known[] = {
@@ -118,6 +121,10 @@ int tfl_float_limits(struct tfl_lower *l, int x, int activation)
 	return err ? err : tfl_step(l, WEFT_OP_CLAMP, &a, &x, 1, WEFT_FP32, t.rank, t.dim, false);
 }
 
+/*
+ * Emits a fused activation of float32 x, which has to be a clamp, as the operator's last one.
+ * Returns the result's tensor, or a negative errno.
+ */
 int tfl_float_clamp(struct tfl_lower *l, int x, int activation)
 {
 	weft_attr a = { .clamp = { .nan = WEFT_NAN_PROPAGATE } };

@@ -10,7 +10,7 @@
 
 #include "tflite_lower.h"
 
-/* A float32 number that broadcasts against rank dimensions. */
+/* Adds a float32 constant v with rank dimensions of 1. Returns the tensor, or a negative errno. */
 static int number(struct tfl_lower *l, int rank, float v)
 {
 	uint32_t bits;
@@ -19,7 +19,10 @@ static int number(struct tfl_lower *l, int rank, float v)
 	return tfl_number(l, "number", WEFT_FP32, rank, (int64_t)bits);
 }
 
-/* op of x and y, negative ones being failures already said; not the result proper. */
+/*
+ * Emits op of float32 x and y, broadcast to one shape, as an intermediate result. Returns the
+ * tensor, or a negative errno: a negative x or y is returned as it is.
+ */
 static int two(struct tfl_lower *l, weft_opcode op, int x, int y)
 {
 	static const weft_attr none;
@@ -92,7 +95,10 @@ static int finished(struct tfl_lower *l, int y)
 
 /* ---- single elements ---- */
 
-/* x * clamp(x + 3, 0, 6) / 6 */
+/*
+ * Lowers HARD_SWISH of float32 values: x * clamp(x + 3, 0, 6) / 6. Returns the result's tensor,
+ * or a negative errno.
+ */
 static int hard_swish(struct tfl_lower *l)
 {
 	int x = tfl_value(l, 0), y = with(l, WEFT_OP_ADD, x, 3);
@@ -123,7 +129,11 @@ static int prelu(struct tfl_lower *l)
 	return finished(l, chosen(l, with(l, WEFT_OP_GREATER_EQUAL, x, 0), x, two(l, WEFT_OP_MUL, x, slope)));
 }
 
-/* x/2 * (1 + erf(x / sqrt 2)), or with tanh(sqrt(2/pi) * (x + 0.044715 x^3)) */
+/*
+ * Lowers GELU of float32 values: x/2 * (1 + erf(x / sqrt(2))), or with tanh(sqrt(2/pi) * (x +
+ * 0.044715 x^3)) in place of erf if the option says so. Returns the result's tensor, or a
+ * negative errno.
+ */
 static int gelu(struct tfl_lower *l)
 {
 	int x = tfl_value(l, 0), approximate, inner, err = tfl_option(l, OPTIONS_GELU, GELU_APPROXIMATE, 1, 0, &approximate);
@@ -200,7 +210,10 @@ static int log_softmax(struct tfl_lower *l)
 	return finished(l, two(l, WEFT_OP_SUB, d, function(l, WEFT_TFL_LOG, sum)));
 }
 
-/* x over the root of its row's sum of squares, or over 1e-6 */
+/*
+ * Lowers L2_NORMALIZATION of float32 rows: x over the root of its row's sum of squares, but at
+ * least over 1e-6. Returns the result's tensor, or a negative errno.
+ */
 static int l2_norm(struct tfl_lower *l)
 {
 	int x = need_rows(l, tfl_value(l, 0));
@@ -211,7 +224,11 @@ static int l2_norm(struct tfl_lower *l)
 	return finished(l, two(l, WEFT_OP_TFL_DIV, x, with(l, WEFT_OP_MAXIMUM, one(l, WEFT_OP_TFL_SQRT, sum), 1e-6f)));
 }
 
-/* The reduced axes behind the others, as [kept, reduced]; their elements keep their order. */
+/*
+ * Emits x with the axes of a set (bit i is axis i) behind the others, as [kept, reduced],
+ * elements in their order; *n is the number of reduced elements. Returns the tensor, or a
+ * negative errno.
+ */
 static int gathered(struct tfl_lower *l, int x, unsigned set, int64_t *n)
 {
 	weft_attr a = { .perm = { { 0 } } };

@@ -25,7 +25,10 @@ static bool all_const(const struct tfl_lower *l)
 	return tfl_has(l, 0);
 }
 
-/* Takes data over. The result's file tensor is a constant of that shape from now on. */
+/*
+ * Makes file tensor i a constant of the given shape from now on. data is taken over, also on
+ * failure. Returns 0 or a negative errno.
+ */
 static int make_const(struct tfl_lower *l, int i, const int64_t *dim, void *data, size_t bytes)
 {
 	void **p = realloc(l->folded, ((size_t)l->n_folded + 2) * sizeof *p);
@@ -47,7 +50,10 @@ static int make_const(struct tfl_lower *l, int i, const int64_t *dim, void *data
 
 /* ---- operators that have no other form ---- */
 
-/* Integers as the result's own type; its shape may be open. */
+/*
+ * Makes the result a constant of the integers v, converted to its type, int32 or int64; its
+ * shape may be open in the file. Returns 1, or a negative errno.
+ */
 static int give_ints(struct tfl_lower *l, int rank, const int64_t *dim, const int64_t *v)
 {
 	int err = tfl_result(l, 0);
@@ -97,7 +103,10 @@ static int fold_shape(struct tfl_lower *l)
 	return l->op->code == TFL_RANK ? give_ints(l, 0, NULL, &rank) : give_ints(l, 1, &rank, t.dim);
 }
 
-/* The value as its bytes are, whatever its type. */
+/*
+ * Makes the result of FILL a constant: the value's bytes repeated, whatever their type. Returns
+ * 1, or a negative errno.
+ */
 static int fold_fill(struct tfl_lower *l)
 {
 	int64_t dim[TFL_MAX_RANK], n = 1;
@@ -147,7 +156,10 @@ static int fold_range(struct tfl_lower *l)
 	return err;
 }
 
-/* Of all elements; wraps. */
+/*
+ * Makes the result of REDUCE_PROD of constant integers a constant: the product of all elements,
+ * which wraps. Returns 1, or a negative errno.
+ */
 static int fold_product(struct tfl_lower *l)
 {
 	int64_t v[64], axis, ones[TFL_MAX_RANK] = { 1, 1, 1, 1, 1, 1 };
@@ -166,7 +178,10 @@ static int fold_product(struct tfl_lower *l)
 	return give_ints(l, keep ? t.rank : 0, ones, &product);
 }
 
-/* The shape that both shapes broadcast to. */
+/*
+ * Makes the result of BROADCAST_ARGS a constant: the shape that both constant shapes broadcast
+ * to. Returns 1, or a negative errno.
+ */
 static int fold_broadcast(struct tfl_lower *l)
 {
 	int64_t a[TFL_MAX_RANK], b[TFL_MAX_RANK], y[TFL_MAX_RANK];
@@ -184,6 +199,10 @@ static int fold_broadcast(struct tfl_lower *l)
 	return give_ints(l, 1, &n, y);
 }
 
+/*
+ * Makes the result of an operator that has no lowering, such as SHAPE and RANGE, a constant.
+ * Returns 1 if that is done, 0 for other operators, or a negative errno.
+ */
 int tfl_fold_plain(struct tfl_lower *l)
 {
 	switch (l->op->code) {
@@ -199,7 +218,7 @@ int tfl_fold_plain(struct tfl_lower *l)
 
 /* ---- operators on constants ---- */
 
-/* Whose work is bounded by the bytes that they read and write. */
+/* Says whether the work of an operator is bounded by the bytes that it reads and writes. */
 static bool is_light(int code)
 {
 	switch (code) {
@@ -212,7 +231,10 @@ static bool is_light(int code)
 	}
 }
 
-/* A product of constants, as an initial state of zeros gives: not above so many multiplications. */
+/*
+ * Says whether the operator at hand is a matrix product of at most 2^20 multiplications, as an
+ * initial state of zeros gives.
+ */
 static bool is_small_product(struct tfl_lower *l)
 {
 	const int64_t most = 1 << 20;
@@ -227,7 +249,10 @@ struct tfl_mark tfl_mark(const struct tfl_lower *l)
 	return (struct tfl_mark){ l->g->n_ops, l->g->n_tensors, l->g->n_srcs };
 }
 
-/* Golden computes operator i of the graph into memory of its results' own. */
+/*
+ * Computes operator i of the graph with the golden model; each result gets memory of its own as
+ * its tensor's data. Returns 0 or a negative errno.
+ */
 static int compute(struct tfl_lower *l, int i)
 {
 	struct weft_check c = { .g = l->g, .outer = l->g, .i_sub = -1, .i_op = i, .msg = l->msg };
@@ -266,7 +291,7 @@ static int keep_result(struct tfl_lower *l, int i)
 	return make_const(l, i, t->dim, p, bytes);
 }
 
-/* The graph as it was. */
+/* Removes what was added to the graph since mark `to`. */
 static void cut_back(struct tfl_lower *l, const struct tfl_mark *to)
 {
 	weft_graph *g = l->g;
@@ -287,7 +312,7 @@ static void cut_back(struct tfl_lower *l, const struct tfl_mark *to)
 	}
 }
 
-/* Of what the operator became: on constants only, and as light. */
+/* Says whether operator o of the graph reads constants alone, is cheap, and gives an intermediate result. */
 static bool is_part(const struct tfl_lower *l, const struct weft_gop *o)
 {
 	bool light = o->op == WEFT_OP_RESCALE || o->op == WEFT_OP_CAST || o->op == WEFT_OP_ADD || o->op == WEFT_OP_SUB ||
@@ -312,7 +337,10 @@ void tfl_remove_op(struct tfl_lower *l, int i, int first_tensor)
 	}
 }
 
-/* A constant addend's RESCALE, say. */
+/*
+ * Computes those of the operators emitted since mark before that read constants alone, such as
+ * a constant addend's RESCALE, and removes them. Returns 0 or a negative errno.
+ */
 static int fold_parts(struct tfl_lower *l, const struct tfl_mark *before)
 {
 	for (int i = before->n_ops; i < l->g->n_ops;) {

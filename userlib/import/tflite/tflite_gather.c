@@ -12,7 +12,10 @@
 
 #define MAX_INDICES 65536
 
-/* Constant indices of operand 1 lie in 0..limit[i % n]-1. */
+/*
+ * Checks that the indices of operand 1, if constant, are 0..limit[i % n]-1 each. Returns 0 or a
+ * negative errno.
+ */
 static int check_indices(struct tfl_lower *l, const int64_t *limit, int n)
 {
 	weft_tensor t;
@@ -32,7 +35,10 @@ static int check_indices(struct tfl_lower *l, const int64_t *limit, int n)
 	return err < 0 ? err : 0;
 }
 
-/* Operand 1, int32. */
+/*
+ * Returns the graph tensor of operand 1, which has to be int32, and sets *t to its type and
+ * shape. Returns a negative errno after a failure.
+ */
 static int indices(struct tfl_lower *l, weft_tensor *t)
 {
 	int x = tfl_value(l, 1);
@@ -45,7 +51,10 @@ static int indices(struct tfl_lower *l, weft_tensor *t)
 	return x;
 }
 
-/* values [n,k,c], indices [n,w] -> [n,w,c], all of them reshaped to that. */
+/*
+ * Emits GATHER of values x, taken as [n,k,c], by indices at, taken as [n,w], as [n,w,c].
+ * Returns the tensor, or a negative errno.
+ */
 static int rows(struct tfl_lower *l, int x, int at, int64_t n, int64_t k, int64_t w, int64_t c)
 {
 	if ((x = tfl_reshape(l, x, 3, (int64_t[]){ n, k, c })) < 0 || (at = tfl_reshape(l, at, 2, (int64_t[]){ n, w })) < 0)
@@ -79,7 +88,10 @@ static int swap(struct tfl_lower *l, int x, int64_t n, int64_t a, int64_t b, int
 	return tfl_step(l, WEFT_OP_TRANSPOSE, &perm, &x, 1, t, 4, (int64_t[]){ n, b, a, c }, false);
 }
 
-/* Gathers along axis after batch leading dimensions that values and indices share. */
+/*
+ * Lowers GATHER along an axis, behind the leading batch dimensions that values and indices
+ * share. Returns the result's tensor, or a negative errno.
+ */
 int tfl_lower_gather(struct tfl_lower *l)
 {
 	weft_tensor it;
@@ -110,7 +122,10 @@ int tfl_lower_gather(struct tfl_lower *l)
 	return tfl_step(l, WEFT_OP_RESHAPE, NULL, &x, 1, t.dtype, l->y.rank, l->y.dim, true);
 }
 
-/* Sum over the last axis of index * stride: [w,d] -> [w,1]. */
+/*
+ * Emits the sum over the last axis of index times stride, [w,d] to [w,1]: the position in a
+ * tensor whose first d dimensions are dim. Returns the tensor, or a negative errno.
+ */
 static int linear(struct tfl_lower *l, int at, int64_t w, int d, const int64_t *dim)
 {
 	weft_attr sum = { .axis = { .axis = 1 } }, mul = { .mul = { 0 } };

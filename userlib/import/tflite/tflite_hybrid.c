@@ -9,7 +9,10 @@
 
 #include "tflite_lower.h"
 
-/* The operand's codes less their zero points in x's shape, and the scale of each of `rows` rows. */
+/*
+ * Emits x quantised row by row: out[0] holds the codes less their zero points in x's shape,
+ * out[1] the scale of each of r->rows rows. Returns 0 or a negative errno.
+ */
 static int quantise_rows(struct tfl_lower *l, int x, const struct tfl_real *r, int out[2])
 {
 	weft_attr a = { .tfl_hybrid = { .symmetric = r->symmetric } };
@@ -32,7 +35,10 @@ static int times(struct tfl_lower *l, int a, int b)
 	return tfl_step(l, WEFT_OP_MUL, &mul, (int[]){ a, b }, 2, WEFT_FP32, t.rank, t.dim, false);
 }
 
-/* The weights' scales, one or one for each column of the last dimension. */
+/*
+ * Adds a constant of the weights' scales along the last of rank dimensions, one for all or one
+ * for each column. Returns the tensor, or a negative errno.
+ */
 static int weight_scales(struct tfl_lower *l, const struct tfl_real *r, int rank)
 {
 	const struct tfl_tensor *w = tfl_file_tensor(l, tfl_operand(l, 1));
@@ -53,7 +59,10 @@ static int weight_scales(struct tfl_lower *l, const struct tfl_real *r, int rank
 	return tfl_data(l, "scales", WEFT_FP32, rank, dim, s);
 }
 
-/* The row's scale times the weights': TensorFlow Lite's dense operators take that first. */
+/*
+ * Emits each row's scale times the weights' scales, the product that TensorFlow Lite's dense
+ * operators take first. Returns the tensor, or a negative errno.
+ */
 static int scale_of_both(struct tfl_lower *l, const struct tfl_real *r, int rank, int row_scale, int scales)
 {
 	weft_attr mul = { .mul = { 0 } };
@@ -63,7 +72,10 @@ static int scale_of_both(struct tfl_lower *l, const struct tfl_real *r, int rank
 	return tfl_step(l, WEFT_OP_MUL, &mul, (int[]){ row_scale, scales }, 2, WEFT_FP32, rank, dim, false);
 }
 
-/* Sums in int48 to float32: times the weights' scale, times the row's. */
+/*
+ * Emits int48 sums y as float32, times the weights' scale and the row's. Returns the tensor, or
+ * a negative errno.
+ */
 static int scale_back(struct tfl_lower *l, const struct tfl_real *r, int y, int row_scale)
 {
 	weft_tensor t = l->g->tensors[y].t;
@@ -82,7 +94,10 @@ static int scale_back(struct tfl_lower *l, const struct tfl_real *r, int y, int 
 	return y < 0 ? y : times(l, y, row_scale);
 }
 
-/* Constant operand k as [1,...,n] of float32, or none: then its absence is no failure and the result 0. */
+/*
+ * Sets *b to constant operand k as [1,...,n] of float32, or to -1 if the operand is absent.
+ * Returns 0 or a negative errno.
+ */
 static int float_bias(struct tfl_lower *l, int k, int rank, int64_t n, int *b)
 {
 	int64_t dim[WEFT_MAX_RANK] = { 1, 1, 1, 1, 1, 1, 1, 1 };

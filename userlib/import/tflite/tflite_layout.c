@@ -17,6 +17,10 @@ int tfl_same_quant(struct tfl_lower *l, const struct tfl_quant *x, const struct 
 	                (double)x->scale, (int)x->zp, (double)y->scale, (int)y->zp);
 }
 
+/*
+ * Returns the graph tensor of operand k for an operator that only moves values: it has to have
+ * the result's type and quantisation. Returns a negative errno if it does not.
+ */
 int tfl_moved(struct tfl_lower *l, int k)
 {
 	struct tfl_quant xq, yq;
@@ -77,7 +81,10 @@ int tfl_lower_transpose(struct tfl_lower *l)
 	return tfl_step(l, WEFT_OP_TRANSPOSE, &a, &x, 1, t.dtype, n, dim, true);
 }
 
-/* TFLite pads with the result's zero point: real 0. */
+/*
+ * Lowers PAD, which pads with the result's zero point, the real number 0. Returns the result's
+ * tensor, or a negative errno.
+ */
 int tfl_lower_pad(struct tfl_lower *l)
 {
 	weft_attr a = { .pad = { .value = 0 } };
@@ -109,7 +116,10 @@ int tfl_lower_pad(struct tfl_lower *l)
 	return tfl_step(l, WEFT_OP_PAD, &a, &x, 1, t.dtype, t.rank, t.dim, true);
 }
 
-/* TFLite scales uint8 operands of other quantisation in float32: a table of 256 values. */
+/*
+ * Emits operand k in the result's quantisation. If a uint8 operand has another one, a table of
+ * 256 values does what TFLite does in float32. Returns the tensor, or a negative errno.
+ */
 static int requantised(struct tfl_lower *l, int k)
 {
 	struct tfl_quant xq, yq;
@@ -139,7 +149,10 @@ static int requantised(struct tfl_lower *l, int k)
 	return t < 0 ? t : tfl_step(l, WEFT_OP_TABLE, NULL, (int[]){ x, t }, 2, WEFT_INT8, s.rank, s.dim, false);
 }
 
-/* TFLite's int8 kernel copies bytes and wants equal scales. */
+/*
+ * Lowers CONCATENATION. TFLite's int8 kernel copies bytes, so equal scales are demanded.
+ * Returns the result's tensor, or a negative errno.
+ */
 int tfl_lower_concat(struct tfl_lower *l)
 {
 	int n = (int)l->op->in.n, in[WEFT_OP_MAX_INPUTS], axis, activation, err;

@@ -62,7 +62,7 @@ bool tfl_is_const(const struct tfl_lower *l, int k)
 	return i >= 0 && i < l->m->n_tensors && l->m->tensors[i].data;
 }
 
-/* The graph's type for the file's, as operators see it; 0 for others. */
+/* Returns the graph's type, as operators see it, for the file's type, or 0 if it has none. */
 static weft_dtype type_of(int tfl)
 {
 	switch (tfl) {
@@ -93,7 +93,10 @@ int64_t tfl_type_min(weft_dtype t)
 	return t == WEFT_INT8 ? INT8_MIN : t == WEFT_INT16 ? INT16_MIN : INT32_MIN;
 }
 
-/* What has a value may be larger than the file says, where it leaves extents open; NULL: as the file says. */
+/*
+ * Returns the dimensions of file tensor i as the graph has them, which may be larger than those
+ * in the file if it leaves them open, or NULL if those in the file apply.
+ */
 static const int64_t *extents(const struct tfl_lower *l, int i)
 {
 	int g = !l->raw ? -1 : l->raw[i] >= 0 ? l->raw[i] : l->seen[i];
@@ -133,7 +136,7 @@ int tfl_shape(struct tfl_lower *l, int i, weft_tensor *t)
 	return 0;
 }
 
-/* Which of the sets of types a file's type is in. */
+/* Returns the set TFL_Q8, TFL_Q16 or TFL_Q32 that a file's type is in, or 0. */
 static unsigned quant_type(int tfl)
 {
 	switch (tfl) {
@@ -167,6 +170,10 @@ static int check_zp(struct tfl_lower *l, int i, unsigned types, int64_t zp)
 	                (long long)low, (long long)high, f->zero_point.at);
 }
 
+/*
+ * Reads the single scale and zero point of file tensor i into *q; types is the set of types
+ * that the operator takes. Returns 0 or a negative errno.
+ */
 int tfl_quant(struct tfl_lower *l, int i, unsigned types, struct tfl_quant *q)
 {
 	const struct tfl_tensor *f = tfl_file_tensor(l, i);
@@ -193,7 +200,10 @@ int tfl_quant(struct tfl_lower *l, int i, unsigned types, struct tfl_quant *q)
 	return 0;
 }
 
-/* Elements of a constant in the graph's layout; uint8 less 128, int4 unpacked. */
+/*
+ * Returns the elements of constant file tensor i in the graph's layout, for type and shape *t:
+ * uint8 less 128, int4 one to a byte. The caller frees them. Returns NULL after tfl_fail().
+ */
 void *tfl_copy_const(struct tfl_lower *l, int i, weft_tensor *t)
 {
 	const struct tfl_tensor *f = tfl_file_tensor(l, i);
@@ -223,7 +233,10 @@ void *tfl_copy_const(struct tfl_lower *l, int i, weft_tensor *t)
 	return p;
 }
 
-/* A name as a C string: up to its first NUL. */
+/*
+ * Returns the tensor's name as a C string, up to its first NUL, which the caller frees, or NULL
+ * after tfl_fail().
+ */
 static char *own_name(struct tfl_lower *l, const struct tfl_tensor *f)
 {
 	size_t n = strnlen(f->name, f->name_len);
@@ -277,6 +290,10 @@ static int add_const(struct tfl_lower *l, int i, weft_tensor *t)
 	return c;
 }
 
+/*
+ * Adds constant operand k to the graph in the given shape, of as many elements. Returns the
+ * tensor, or a negative errno.
+ */
 int tfl_const_as(struct tfl_lower *l, int k, int rank, const int64_t *dim)
 {
 	weft_tensor t;
@@ -311,7 +328,10 @@ static int emit(struct tfl_lower *l, weft_opcode op, const weft_attr *attr, cons
 	return i < 0 ? no_memory(l) : y;
 }
 
-/* "<tensor's name>/<suffix>", or with a number from the second on. */
+/*
+ * Returns the name "<tensor's name>/<suffix>", with the count behind it from 2 on, which the
+ * caller frees, or NULL after tfl_fail().
+ */
 static char *below(struct tfl_lower *l, int i, const char *suffix, int count)
 {
 	const struct tfl_tensor *f = tfl_file_tensor(l, i);
@@ -328,7 +348,10 @@ static char *below(struct tfl_lower *l, int i, const char *suffix, int count)
 	return s;
 }
 
-/* Values are declared, never allocated here; a limit keeps the later stages sane. */
+/*
+ * Charges a tensor to the 1 GiB that all values of the graph may take together. Nothing is
+ * allocated here; the limit bounds the later stages. Returns the tensor, or -EINVAL.
+ */
 static int declare(struct tfl_lower *l, int tensor)
 {
 	size_t bytes = weft_tensor_bytes(&l->g->tensors[tensor].t);
@@ -339,7 +362,10 @@ static int declare(struct tfl_lower *l, int tensor)
 	return tensor;
 }
 
-/* RESCALE between uint8 and int8, 128 apart: exact. */
+/*
+ * Emits tensor y as x moved by 128 between uint8 and int8, which a RESCALE does exactly.
+ * Returns y, or a negative errno.
+ */
 static int flip_sign(struct tfl_lower *l, int x, int y)
 {
 	bool from = l->g->tensors[x].t.dtype == WEFT_UINT8;
@@ -350,7 +376,10 @@ static int flip_sign(struct tfl_lower *l, int x, int y)
 	return is < 0 ? is : emit(l, WEFT_OP_RESCALE, &a, (int[]){ x, im, is }, 3, y);
 }
 
-/* The int8 image of a uint8 tensor, made where it is first needed. */
+/*
+ * Returns the int8 form of uint8 file tensor i, which is made when it is first needed, or a
+ * negative errno.
+ */
 static int int8_image(struct tfl_lower *l, int i)
 {
 	const weft_tensor *t = &l->g->tensors[l->raw[i]].t;
@@ -369,6 +398,11 @@ static int int8_image(struct tfl_lower *l, int i)
 	return flip_sign(l, l->raw[i], y);
 }
 
+/*
+ * Returns the graph tensor of operand k as operators see it (uint8 as int8); a constant enters
+ * the graph at the first call. Returns a negative errno if the operand is absent or has no
+ * value yet.
+ */
 int tfl_value(struct tfl_lower *l, int k)
 {
 	weft_tensor t;
@@ -406,6 +440,7 @@ int tfl_need_result(struct tfl_lower *l, unsigned types, struct tfl_quant *q)
 	return tfl_quant(l, l->i_y, types, q);
 }
 
+/* Returns element k of a constant of integers of elem bytes each, 4 or 8, little-endian. */
 int64_t tfl_int_at(const struct tfl_tensor *f, size_t elem, int64_t k)
 {
 	uint64_t v = 0;
@@ -415,6 +450,10 @@ int64_t tfl_int_at(const struct tfl_tensor *f, size_t elem, int64_t k)
 	return elem == 4 ? (int32_t)(uint32_t)v : (int64_t)v;
 }
 
+/*
+ * Copies constant operand k, int32 or int64, to v, max elements at most. Returns the count, or
+ * a negative errno.
+ */
 int tfl_ints(struct tfl_lower *l, int k, int max, int64_t *v)
 {
 	weft_tensor t;
@@ -438,7 +477,7 @@ int tfl_ints(struct tfl_lower *l, int k, int max, int64_t *v)
 	return (int)n;
 }
 
-/* Reader of the operator's options, or false: there are none of that type. */
+/* Sets *b to a reader of the operator's options. Returns false if it has none of that type. */
 static bool options(const struct tfl_lower *l, int type, struct fb *b)
 {
 	*b = l->m->b;
@@ -456,6 +495,10 @@ int tfl_option_float(struct tfl_lower *l, int type, int field, float absent_valu
 	return options(l, type, &b) ? fb_float(&b, &l->op->options, field, absent_value, value) : 0;
 }
 
+/*
+ * Reads a field of the operator's options, of a number of bytes, into *value; absent_value if
+ * the field or the options are absent. Returns 0 or a negative errno.
+ */
 int tfl_option(struct tfl_lower *l, int type, int field, int bytes, int absent_value, int *value)
 {
 	int64_t v = absent_value;
@@ -519,6 +562,10 @@ void *tfl_alloc(struct tfl_lower *l, int64_t n, size_t bytes)
 	return p;
 }
 
+/*
+ * Adds a tensor to the graph and charges it to the room that the graph may take. The name is
+ * copied. Returns the tensor, or a negative errno.
+ */
 int tfl_tensor(struct tfl_lower *l, const char *name, weft_dtype t, int rank, const int64_t *dim)
 {
 	l->room -= 3 * (int64_t)sizeof(struct weft_gtensor) + (int64_t)strlen(name) + 32;
@@ -591,7 +638,10 @@ static int new_result(struct tfl_lower *l, weft_dtype t)
 	return declare(l, i);
 }
 
-/* Extents that the file leaves open are the operator's. */
+/*
+ * Checks that the operator's type and shape are those that the file gives the result at hand;
+ * dimensions that the file leaves open become the operator's. Returns 0 or a negative errno.
+ */
 static int need_result_shape(struct tfl_lower *l, weft_dtype t, int rank, const int64_t *dim)
 {
 	if (t != l->y.dtype && !(t == WEFT_UINT8 && l->y.dtype == WEFT_INT8))
@@ -608,7 +658,10 @@ static int need_result_shape(struct tfl_lower *l, weft_dtype t, int rank, const 
 	return 0;
 }
 
-/* The result proper. A uint8 output of the network gets its own type back. */
+/*
+ * Emits the operator that gives the result at hand. A uint8 output of the network is turned
+ * back from int8. Returns the result's tensor, or a negative errno.
+ */
 static int last_step(struct tfl_lower *l, weft_opcode op, const weft_attr *attr, const int *in, int n_in, weft_dtype t)
 {
 	int i = l->i_y, y;
@@ -683,6 +736,7 @@ int tfl_input(struct tfl_lower *l, int i, const weft_tensor *shape)
 	return g;
 }
 
+/* Emits an IDENTITY of x under the same name. Returns the new tensor, or a negative errno. */
 int tfl_copy(struct tfl_lower *l, int x)
 {
 	const struct weft_gtensor *t = &l->g->tensors[x];

@@ -16,7 +16,10 @@ enum { LSTM_WX = 1, LSTM_WH = 5, LSTM_BIAS = 12, LSTM_HIDDEN = 18, LSTM_CELL = 1
 #define Q3_12 (1.0f / 4096)
 #define Q0_15 (1.0 / 32768)
 
-/* What is not among the operands that we know must be absent. */
+/*
+ * Checks that operands which are not supported (peepholes, projection, normalisation) are
+ * absent. Returns 0 or a negative errno.
+ */
 static int check_absent(struct tfl_lower *l)
 {
 	static const unsigned known = 0x1FFu | 0xFu << LSTM_BIAS | 1u << LSTM_HIDDEN | 1u << LSTM_CELL;
@@ -29,7 +32,10 @@ static int check_absent(struct tfl_lower *l)
 	return 0;
 }
 
-/* Scale and zero point of operand k, an 8- or 16-bit tensor that has no other values here. */
+/*
+ * Reads scale and zero point of state tensor k, whose values are not used here, into *q.
+ * Returns 0 or a negative errno.
+ */
 static int state(struct tfl_lower *l, int k, unsigned types, struct tfl_quant *q)
 {
 	int i = tfl_operand(l, k);
@@ -47,7 +53,10 @@ static int factor(struct tfl_lower *l, double real, struct weft_tfl_factor *to)
 	return err;
 }
 
-/* Weights of one gate as a constant, and their factor to Q3.12: the scales' product is float32. */
+/*
+ * Adds the weights of one gate, operand k, as a constant and sets *f to the factor from their
+ * sums to Q3.12, from a product of scales in float32. Returns the tensor, or a negative errno.
+ */
 static int weights(struct tfl_lower *l, int k, int64_t rows, int64_t columns, float x_scale, struct weft_tfl_factor *f)
 {
 	struct tfl_quant q;

@@ -43,7 +43,7 @@ static void fill(const struct tfl_function *f, float x_scale, float y_scale, int
 	table[STEPS] = limited(roundf(f->of(f, to) * up));
 }
 
-/* Does no slope exceed 16 bits? */
+/* Says whether the difference of each two neighbouring points fits 16 bits, as TABLE demands. */
 static bool is_gentle(const int16_t table[STEPS + 1])
 {
 	for (int i = 0; i < STEPS; i++)

@@ -18,7 +18,10 @@ struct product {
 	int adj[2];
 };
 
-/* x [...,R,C] as [batches,R,C], transposed where that is how it is stored. */
+/*
+ * Emits x [...,R,C] as [batches,R,C]; if transposed is set, x is stored as [...,C,R] and
+ * transposed. Returns the tensor, or a negative errno.
+ */
 static int matrix(struct tfl_lower *l, int x, int64_t batches, int64_t rows, int64_t columns, bool transposed)
 {
 	weft_attr a = { .perm = { { 0, 2, 1 } } };
@@ -56,7 +59,11 @@ static int extents(struct tfl_lower *l, const weft_tensor *a, const weft_tensor 
 	return 0;
 }
 
-/* Batches side by side: equal in both, or the rows of all of them below each other. */
+/*
+ * Gives both factors x one number of batches: if the second has one batch, the rows of all
+ * batches of the first become one matrix; if the first has one, it is repeated. Returns 0 or a
+ * negative errno.
+ */
 static int align(struct tfl_lower *l, struct product *p, int x[2])
 {
 	weft_attr a = { .tile = { { (int32_t)p->batches[1], 1, 1 } } };
@@ -100,7 +107,10 @@ static int multiply(struct tfl_lower *l, struct product *p, int x[2])
 	return finish(l, tfl_step(l, WEFT_OP_MATMUL, &a, x, 2, acc, 3, (int64_t[]){ p->batches[0], p->m, p->n }, false), 1, &f);
 }
 
-/* Constant [K,N] or, stored transposed, [N,K] as weights [N,1,1,K]. */
+/*
+ * Adds constant operand 1, [K,N] or stored transposed as [N,K], as weights [N,1,1,K]. Returns
+ * the tensor, or a negative errno.
+ */
 static int columns(struct tfl_lower *l, const struct product *p)
 {
 	int w = tfl_const_as(l, 1, 4, (int64_t[]){ p->n, 1, 1, p->k });
@@ -144,7 +154,7 @@ static int by_weights(struct tfl_lower *l, struct product *p, int x)
 	return y;
 }
 
-/* float32 by float32. */
+/* Emits the product of two float32 operands x. Returns the result's tensor, or a negative errno. */
 static int in_float(struct tfl_lower *l, struct product *p, int x[2])
 {
 	weft_attr a = { .matmul = { .chain = true } };
@@ -159,7 +169,10 @@ static int in_float(struct tfl_lower *l, struct product *p, int x[2])
 	                                   (int64_t[]){ p->batches[0], p->m, p->n }, false), TFL_NONE);
 }
 
-/* float32 by constant weights of 8 bits, each row quantised for itself. */
+/*
+ * Emits the product of float32 x and constant 8-bit weights; each row of x is quantised by
+ * itself when the network runs. Returns the result's tensor, or a negative errno.
+ */
 static int hybrid(struct tfl_lower *l, struct product *p, int x, int asymmetric)
 {
 	int64_t m = p->batches[0] * p->m;

@@ -11,7 +11,7 @@
 
 #include "tflite_lower.h"
 
-/* Bit i set: axis i is reduced. */
+/* Reads constant operand 1 into *set: bit i is set if axis i is reduced. Returns 0 or a negative errno. */
 static int axes(struct tfl_lower *l, int rank, unsigned *set)
 {
 	int64_t v[16];
@@ -60,7 +60,10 @@ static int reduce(struct tfl_lower *l, weft_opcode op, int x, unsigned set)
 	return x;
 }
 
-/* MEAN, and SUM of quantised tensors, which only leaves the division out. */
+/*
+ * Lowers MEAN of integers, and SUM of quantised integers, which leaves the division out.
+ * Returns the result's tensor, or a negative errno.
+ */
 int tfl_lower_mean(struct tfl_lower *l)
 {
 	struct tfl_quant xq, yq;
@@ -96,7 +99,10 @@ int tfl_lower_mean(struct tfl_lower *l)
 	return y < 0 || keep ? y : tfl_step(l, WEFT_OP_RESHAPE, NULL, &y, 1, l->y.dtype, l->y.rank, l->y.dim, true);
 }
 
-/* What needs no scales: SUM of int32, REDUCE_MAX and REDUCE_MIN quantised alike. */
+/*
+ * Lowers reductions that need no scales: SUM of int32, and REDUCE_MAX and REDUCE_MIN with equal
+ * quantisation. Returns the result's tensor, or a negative errno.
+ */
 int tfl_lower_reduce(struct tfl_lower *l)
 {
 	weft_opcode op = l->op->code == TFL_SUM ? WEFT_OP_REDUCE_SUM : l->op->code == TFL_REDUCE_MAX ? WEFT_OP_REDUCE_MAX

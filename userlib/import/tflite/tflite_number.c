@@ -14,7 +14,10 @@ static bool is_plain_int(weft_dtype t)
 	return t == WEFT_INT8 || t == WEFT_INT16 || t == WEFT_INT32;
 }
 
-/* The operand as numbers: uint8 is not moved by 128 here. */
+/*
+ * Returns operand k with its elements as numbers, so that uint8 is not moved by 128. Returns a
+ * negative errno after a failure.
+ */
 static int number(struct tfl_lower *l, int k)
 {
 	int i = tfl_operand(l, k);
@@ -46,7 +49,10 @@ int tfl_lower_cast(struct tfl_lower *l)
 	return tfl_step(l, op, NULL, &x, 1, to, t.rank, t.dim, true);
 }
 
-/* TOSA has no ARGMIN: of the complement, -1 - x, or of -x, which keep the first of equals first. */
+/*
+ * Emits -1 - x of integers or -x of floats, whose ARGMAX is x's ARGMIN, which TOSA lacks: the
+ * first of equal elements stays the first. Returns the tensor, or a negative errno.
+ */
 static int complement(struct tfl_lower *l, int x)
 {
 	const weft_attr minus = { .negate = { 0 } };
@@ -87,7 +93,7 @@ int tfl_lower_arg_max(struct tfl_lower *l)
 	return x < 0 || !wide ? x : tfl_step(l, WEFT_OP_TFL_CAST, NULL, &x, 1, WEFT_INT64, t.rank - 1, dim, true);
 }
 
-/* Operand k, int32, with the result's rank. */
+/* Returns int32 operand k with the result's rank, or a negative errno. */
 static int int_operand(struct tfl_lower *l, int k)
 {
 	int x = tfl_value(l, k);
@@ -99,7 +105,10 @@ static int int_operand(struct tfl_lower *l, int k)
 	return tfl_match_rank(l, x, l->y.rank);
 }
 
-/* Divisors are constants above 0: nothing then traps, and only negative rests count. */
+/*
+ * Checks that all divisors, operand 1, are constants above 0: then no division traps, and only
+ * negative remainders need a correction. Returns 0 or a negative errno.
+ */
 static int check_divisors(struct tfl_lower *l)
 {
 	int i = tfl_operand(l, 1);
@@ -119,7 +128,10 @@ static int check_divisors(struct tfl_lower *l)
 	return err < 0 ? err : 0;
 }
 
-/* a/b cut off, the rest a - q*b, and whether that is negative as 0 or 1. */
+/*
+ * Lowers FLOOR_DIV and FLOOR_MOD of int32: the quotient a/b rounded towards 0 and its remainder
+ * are corrected if the remainder is negative. Returns the result's tensor, or a negative errno.
+ */
 int tfl_lower_floor_div(struct tfl_lower *l)
 {
 	weft_attr mul = { .mul = { 0 } };
@@ -167,7 +179,10 @@ int tfl_lower_sqrt(struct tfl_lower *l)
 	return tfl_step(l, WEFT_OP_TFL_SQRT, NULL, &x, 1, WEFT_FP32, t.rank, t.dim, true);
 }
 
-/* Quantised: the factor in float32, as TensorFlow Lite has it. */
+/*
+ * Emits DIV of quantised operands; the factor is computed in float32 as TensorFlow Lite does.
+ * Returns the result's tensor, or a negative errno.
+ */
 static int quotient(struct tfl_lower *l, int activation)
 {
 	struct tfl_quant q[2], y;

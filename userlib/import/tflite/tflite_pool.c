@@ -48,7 +48,10 @@ static int pool(struct tfl_lower *l, int x, const struct options *o, const struc
 	return y < 0 || !clamp ? y : tfl_clamp(l, y, lo, hi, true);
 }
 
-/* Of float32. */
+/*
+ * Emits the pool of float32 x with windows w and its fused activation. Returns the result's
+ * tensor, or a negative errno.
+ */
 static int real_pool(struct tfl_lower *l, int x, const struct options *o, const struct tfl_window w[2])
 {
 	weft_attr a = { .pool = {

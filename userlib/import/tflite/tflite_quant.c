@@ -8,7 +8,10 @@
 
 #include "tflite_lower.h"
 
-/* Same result shape as the operand's; the quantisations of both. */
+/*
+ * Returns operand 0 and sets *xq and *yq to the quantisation of operand and result, both of one
+ * of the types. Returns a negative errno after a failure.
+ */
 static int unary(struct tfl_lower *l, unsigned types, struct tfl_quant *xq, struct tfl_quant *yq)
 {
 	int err = tfl_need_result(l, types, yq);
@@ -62,7 +65,10 @@ int tfl_need_range(struct tfl_lower *l, const struct tfl_quant *y, float scale, 
 	                (int)y->zp, weft_dtype_name(y->t), 1 / (double)scale, (int)zp);
 }
 
-/* int8 to int8 or int16; int16 to int16. */
+/*
+ * Checks that a SOFTMAX from x's to y's type exists (int8 to int8 or int16, int16 to int16) and
+ * that y has the quantisation that TFLite fixes. Returns 0 or a negative errno.
+ */
 static int softmax_result(struct tfl_lower *l, const struct tfl_quant *x, const struct tfl_quant *y)
 {
 	if (x->t == WEFT_INT8 && y->t == WEFT_INT8)
@@ -145,7 +151,10 @@ int tfl_lower_log_softmax(struct tfl_lower *l)
 	return tfl_step(l, WEFT_OP_TFL_LOG_SOFTMAX, &a, &x, 1, WEFT_INT8, t.rank, t.dim, true);
 }
 
-/* The operand in the file's own type where the graph has it so, or as int8. */
+/*
+ * Returns operand 0 in the file's own type if the graph has it so, else as int8, with its
+ * quantisation in *q. Returns a negative errno after a failure.
+ */
 static int edge_value(struct tfl_lower *l, struct tfl_quant *q)
 {
 	int i = tfl_operand(l, 0);
@@ -160,7 +169,7 @@ static int edge_value(struct tfl_lower *l, struct tfl_quant *q)
 	return tfl_value(l, 0);
 }
 
-/* Whether the result is to be uint8 in the graph too. */
+/* Says whether the result stays uint8 in the graph, as an output of the network. */
 static bool raw_result(const struct tfl_lower *l)
 {
 	return tfl_file_tensor(l, l->i_y)->type == TFL_UINT8 && l->is_output[l->i_y];
@@ -191,7 +200,10 @@ static int requantise_around(struct tfl_lower *l, int x, const struct tfl_quant 
 	return x < 0 || yq->t == WEFT_INT32 ? x : tfl_rescale(l, x, &clip, true);
 }
 
-/* RESCALE cannot be unsigned on both sides: then the result goes by way of int8. */
+/*
+ * Emits QUANTIZE of integers to quantisation yq. RESCALE cannot be unsigned on both sides, so
+ * the result then goes by way of int8. Returns the result's tensor, or a negative errno.
+ */
 static int requantise(struct tfl_lower *l, const struct tfl_quant *yq)
 {
 	struct tfl_quant xq;

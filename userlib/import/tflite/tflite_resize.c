@@ -36,7 +36,7 @@ static int64_t divisor(int64_t a, int64_t b)
 	return b ? divisor(b, a % b) : a;
 }
 
-/* The element that RESIZE takes. */
+/* Returns the input element that RESIZE takes for output element o of axis a. */
 static int64_t tosa_nearest(const struct axis *a, int64_t o)
 {
 	int64_t v = o * a->d + a->offset;
@@ -46,7 +46,11 @@ static int64_t tosa_nearest(const struct axis *a, int64_t o)
 	return i < 0 ? 0 : i > a->in - 1 ? a->in - 1 : i;
 }
 
-/* Numbers that stand for the exact positions; rounding to nearest, so floor is half an element earlier. */
+/*
+ * Sets the fraction and the offset of RESIZE for the exact coordinates of axis a; since RESIZE
+ * rounds to the nearest element, floor is half an element earlier. a->n is 0 afterwards if
+ * RESIZE cannot take the same elements.
+ */
 static void choose(struct axis *a)
 {
 	int64_t in = a->in, out = a->out, g;
@@ -71,7 +75,10 @@ static void choose(struct axis *a)
 			a->n = 0;
 }
 
-/* Elements along axis 1 of x [N,K,C] by their indices. */
+/*
+ * Emits the elements along axis 1 of x, taken as [n,K,c], that axis a chooses. Returns the
+ * tensor, or a negative errno.
+ */
 static int pick(struct tfl_lower *l, int x, int64_t n, int64_t c, const struct axis *a)
 {
 	weft_dtype t = l->g->tensors[x].t.dtype;
@@ -87,7 +94,10 @@ static int pick(struct tfl_lower *l, int x, int64_t n, int64_t c, const struct a
 	return tfl_step(l, WEFT_OP_GATHER, NULL, (int[]){ x, at }, 2, t, 3, (int64_t[]){ n, a->out, c }, false);
 }
 
-/* x [N,H,W,C], its extents and options into two axes. */
+/*
+ * Returns image x [N,H,W,C], operand 0, and sets both axes a to its extents, the result's and
+ * the options. Returns a negative errno after a failure.
+ */
 static int operand(struct tfl_lower *l, int options, int align, int half, struct axis a[2])
 {
 	int64_t size[2];

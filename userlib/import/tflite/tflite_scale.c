@@ -39,7 +39,10 @@ int tfl_factor(struct tfl_lower *l, double real, struct tfl_factor *f)
 	return 0;
 }
 
-/* Multipliers and shifts, for int48 sums with 16 bits. */
+/*
+ * Fills m and s with RESCALE's multipliers and shifts; int48 sums (wide) take multipliers of 16
+ * bits. Returns 0 or a negative errno.
+ */
 static int fill(struct tfl_lower *l, const struct tfl_rescale *r, bool wide, void *m, int8_t *s)
 {
 	for (int64_t i = 0; i < r->n; i++) {
@@ -95,7 +98,7 @@ int tfl_widen(struct tfl_lower *l, int x, int32_t zp, int left)
 	                                                .n = 1, .f = &f }, false);
 }
 
-/* zp + round(real / scale) in float32, kept within the type. */
+/* Returns zp + round(real / scale) in float32, limited to the type's range. */
 static int32_t quantised(float real, const struct tfl_quant *y)
 {
 	double q = y->zp + (double)roundf(real / y->scale);

@@ -43,6 +43,10 @@ static int need_bool(struct tfl_lower *l, weft_dtype t)
 	return t == WEFT_BOOL ? 0 : tfl_fail(l, -EINVAL, "%s where bool is wanted", weft_dtype_name(t));
 }
 
+/*
+ * Lowers the comparisons; LESS and LESS_EQUAL exchange their operands. Returns the result's
+ * tensor, or a negative errno.
+ */
 int tfl_lower_compare(struct tfl_lower *l)
 {
 	const int code = l->op->code;
@@ -73,7 +77,10 @@ int tfl_lower_logical(struct tfl_lower *l)
 	return tfl_step(l, op, NULL, x, n, WEFT_BOOL, l->y.rank, l->y.dim, true);
 }
 
-/* SELECT's condition of rank 1 chooses along the first dimension. */
+/*
+ * Emits the condition of SELECT with the result's rank: a vector chooses along the first
+ * dimension. Returns the tensor, or a negative errno.
+ */
 static int condition(struct tfl_lower *l)
 {
 	int x = tfl_value(l, 0), err = x < 0 ? x : need_bool(l, l->g->tensors[x].t.dtype);

@@ -24,7 +24,7 @@ static bool any_open(const struct tfl_lower *l)
 	return false;
 }
 
-/* Extents of operand k as the graph has them. */
+/* Sets *t to type and shape of operand k as the graph has them. Returns false if they are not known. */
 static bool extents(struct tfl_lower *l, int k, weft_tensor *t)
 {
 	int i = tfl_has(l, k) ? fb_i32_at(&l->m->b, &l->op->in, (uint32_t)k) : -1;
@@ -37,7 +37,10 @@ static bool extents(struct tfl_lower *l, int k, weft_tensor *t)
 	return true;
 }
 
-/* Each open extent is that of one of the n operands; y comes with ones. */
+/*
+ * Sets y's dimensions, which are 1 before, to what n operands broadcast to. Returns false if
+ * they are not known.
+ */
 static bool broadcast(struct tfl_lower *l, int n, weft_tensor *y)
 {
 	weft_tensor t;
@@ -52,7 +55,11 @@ static bool broadcast(struct tfl_lower *l, int n, weft_tensor *y)
 	return true;
 }
 
-/* Padding and strides: numbers of the options; kernel: rows and columns. */
+/*
+ * Sets y's rows and columns to those of a window over x; field holds the options for padding,
+ * strides and dilations (-1: none), kernel the window's rows and columns. Returns false if the
+ * options are not valid.
+ */
 static bool windows(struct tfl_lower *l, int type, const int field[5], const int64_t kernel[2], const weft_tensor *x,
                     weft_tensor *y)
 {
@@ -93,7 +100,10 @@ static bool pool(struct tfl_lower *l, weft_tensor *y)
 	       extents(l, 0, &x) && x.rank == 4 && y->rank == 4 && windows(l, OPTIONS_POOL, fields, (int64_t[]){ h, w }, &x, y);
 }
 
-/* Extents as a constant says them; one -1 is what is left of the operand's elements. */
+/*
+ * Sets y's dimensions to the constant shape of RESHAPE; one -1 stands for what the others leave
+ * of the operand's elements. Returns false if they are not known.
+ */
 static bool reshape(struct tfl_lower *l, weft_tensor *y)
 {
 	int64_t v[TFL_MAX_RANK], left;
@@ -136,7 +146,10 @@ static bool expand_dims(struct tfl_lower *l, weft_tensor *y)
 	return axis >= 0 && axis < y->rank;
 }
 
-/* n axes of a tensor of so many dimensions, negative ones from behind, as bits. */
+/*
+ * Sets *axes to n axes v of a tensor of the given rank as bits; negative ones count from the
+ * end. Returns false if one is out of range.
+ */
 static bool axes_of(const int64_t *v, int n, int rank, unsigned *axes)
 {
 	*axes = 0;
@@ -149,7 +162,10 @@ static bool axes_of(const int64_t *v, int n, int rank, unsigned *axes)
 	return true;
 }
 
-/* The listed axes go; without a list all of extent 1. */
+/*
+ * Sets y's dimensions to the operand's without the listed axes, or without all dimensions of 1
+ * if none is listed. Returns false if they are not known.
+ */
 static bool squeeze(struct tfl_lower *l, weft_tensor *y)
 {
 	int64_t v[TFL_MAX_RANK];
@@ -190,7 +206,11 @@ static bool reduce(struct tfl_lower *l, weft_tensor *y)
 	return k == y->rank;
 }
 
-/* Rows of the operand by columns of the weights. */
+/*
+ * Sets y's dimensions but the last to those of FULLY_CONNECTED's result: the operand's own if
+ * the option says to keep them, else the number of its rows. Returns false if they are not
+ * known.
+ */
 static bool dense(struct tfl_lower *l, weft_tensor *y)
 {
 	weft_tensor x, w;
@@ -225,7 +245,11 @@ static bool matmul(struct tfl_lower *l, weft_tensor *y)
 	return true;
 }
 
-/* Operand 0 with the axis' extent n in place of, or before, its own. */
+/*
+ * Sets y's dimensions to operand 0's, except the axis: CONCATENATION leaves the axis unset,
+ * PACK (insert is set) inserts it with the number of operands. Returns false if they are not
+ * known.
+ */
 static bool along(struct tfl_lower *l, int type, int field, bool insert, weft_tensor *y)
 {
 	weft_tensor x;
@@ -242,7 +266,7 @@ static bool along(struct tfl_lower *l, int type, int field, bool insert, weft_te
 	return true;
 }
 
-/* Extents from..to-1 of t become y's from *at on. False: y has no room. */
+/* Appends dimensions from..to-1 of t to y at *at, which moves on. Returns false if y has no room. */
 static bool append(const weft_tensor *t, int from, int to, weft_tensor *y, int *at)
 {
 	for (int i = from; i < to; i++, (*at)++) {
@@ -295,7 +319,10 @@ static bool svdf(struct tfl_lower *l, weft_tensor *y)
 	return true;
 }
 
-/* Constant operand k has all extents. */
+/*
+ * Sets y's dimensions to the numbers in constant operand k. Returns false if it is not constant
+ * or has another count.
+ */
 static bool as_said(struct tfl_lower *l, int k, weft_tensor *y)
 {
 	int64_t v[TFL_MAX_RANK];

@@ -21,7 +21,10 @@ static int reverse(struct tfl_lower *l, int x, int axis)
 	return tfl_step(l, WEFT_OP_REVERSE, &a, &x, 1, t.dtype, t.rank, t.dim, false);
 }
 
-/* SLICE to dim from start, unless that is all of x. */
+/*
+ * Emits the part of x with dimensions dim from start on, or returns x if that is all of it.
+ * Returns the tensor, or a negative errno.
+ */
 static int cut(struct tfl_lower *l, int x, const int64_t *start, const int64_t *dim)
 {
 	weft_tensor t = l->g->tensors[x].t;
@@ -35,7 +38,10 @@ static int cut(struct tfl_lower *l, int x, const int64_t *start, const int64_t *
 	return same ? x : tfl_step(l, WEFT_OP_SLICE, &a, &x, 1, t.dtype, t.rank, dim, false);
 }
 
-/* Every stride-th of the axis, which has more than (n - 1) * stride elements. */
+/*
+ * Emits every stride-th element of x along the axis, n in all; the axis has more than (n - 1) *
+ * stride elements. Returns the tensor, or a negative errno.
+ */
 static int thin(struct tfl_lower *l, int x, int axis, int64_t n, int64_t stride)
 {
 	weft_tensor t = l->g->tensors[x].t;
@@ -68,7 +74,10 @@ static int thin(struct tfl_lower *l, int x, int axis, int64_t n, int64_t stride)
 	return tfl_reshape(l, x, t.rank, t.dim);
 }
 
-/* The ranges of x; what remains has the shape of their counts. */
+/*
+ * Emits the elements of x that the ranges r, one for each dimension, name; the result's
+ * dimensions are their counts. Returns the tensor, or a negative errno.
+ */
 static int take(struct tfl_lower *l, int x, const struct range *r)
 {
 	weft_tensor t = l->g->tensors[x].t;
@@ -91,7 +100,10 @@ static int take(struct tfl_lower *l, int x, const struct range *r)
 	return x;
 }
 
-/* Extents that the file leaves open: the operator's, or the one that is left. */
+/*
+ * Sets the dimensions of the result that the file leaves open to t's; if a single one is open,
+ * to what the others leave of t's elements.
+ */
 static void close_extents(struct tfl_lower *l, const weft_tensor *t)
 {
 	int64_t rest = weft_tensor_elements(t);
@@ -111,7 +123,7 @@ static void close_extents(struct tfl_lower *l, const weft_tensor *t)
 		l->y.dim[last] = rest;
 }
 
-/* What was taken, in the result's shape and under its name. */
+/* Emits x in the result's shape and under its name. Returns the result's tensor, or a negative errno. */
 static int finish(struct tfl_lower *l, int x)
 {
 	weft_tensor t = l->g->tensors[x].t;
@@ -183,7 +195,10 @@ static int64_t clip(int64_t v, int64_t lo, int64_t hi)
 	return v < lo ? lo : v > hi ? hi : v;
 }
 
-/* Axis i of extent d, as Python slices. */
+/*
+ * Sets *r to the range that STRIDED_SLICE takes of dimension i with d elements, by the rules of
+ * Python's slices. Returns 0 or a negative errno.
+ */
 static int strided_axis(struct tfl_lower *l, const struct strided *s, int i, int64_t d, struct range *r)
 {
 	int64_t stride = i < s->n ? s->stride[i] : 1, begin, end;
@@ -228,7 +243,7 @@ int tfl_lower_strided_slice(struct tfl_lower *l)
 	return x < 0 ? x : finish(l, x);
 }
 
-/* Axis from an option or operand, 0..rank-1. */
+/* Returns the axis as 0..rank-1; negative ones count from the end. Returns -EINVAL if it is out of range. */
 static int in_rank(struct tfl_lower *l, int64_t axis, int rank)
 {
 	if (axis < -rank || axis >= rank)
@@ -236,7 +251,10 @@ static int in_rank(struct tfl_lower *l, int64_t axis, int rank)
 	return (int)(axis < 0 ? axis + rank : axis);
 }
 
-/* Result k: size elements of x from begin along the axis. */
+/*
+ * Emits result k: size elements of operand `from` along the axis, from begin on. Returns the
+ * tensor, or a negative errno.
+ */
 static int part(struct tfl_lower *l, int from, int k, int axis, int64_t begin, int64_t size)
 {
 	weft_attr a = { .slice = { { 0 } } };

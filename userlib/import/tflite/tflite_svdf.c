@@ -23,7 +23,10 @@ struct svdf {
 	int64_t n, in, filters, memory, units, rank;
 };
 
-/* Scale of operand k, of a type and a count of elements. */
+/*
+ * Sets *scale to the scale of operand k, which has to have the given type of the file and
+ * number of elements. Returns 0 or a negative errno.
+ */
 static int scale_of(struct tfl_lower *l, int k, int type, int64_t elements, float *scale)
 {
 	int i = tfl_operand(l, k);
@@ -84,7 +87,10 @@ static int operands(struct tfl_lower *l, struct svdf *s)
 	return x;
 }
 
-/* The memory's new column: [N,F,1] int16. */
+/*
+ * Emits the new column of the memory, [N,F,1] of int16: the input's features. Returns the
+ * tensor, or a negative errno.
+ */
 static int features(struct tfl_lower *l, const struct svdf *s, int x)
 {
 	weft_attr conv = { .conv = { .stride = { 1, 1 }, .dilation = { 1, 1 }, .x_zp = s->x.zp, .acc = WEFT_INT32 } };
@@ -103,7 +109,10 @@ static int features(struct tfl_lower *l, const struct svdf *s, int x)
 	return tfl_reshape(l, x, 3, (int64_t[]){ s->n, s->filters, 1 });
 }
 
-/* [N,F,M]: the older columns, zero, and the new one. */
+/*
+ * Emits the memory [N,F,M]: the older columns, which are zero, and the new one x. Returns the
+ * tensor, or a negative errno.
+ */
 static int remember(struct tfl_lower *l, const struct svdf *s, int x)
 {
 	int64_t old = s->n * s->filters * (s->memory - 1);

@@ -45,7 +45,10 @@ static int64_t absolute(const struct unary *u, int32_t v)
 	return u->x.scale == u->y.scale ? abs(v) : scaled(abs(v), &u->f[0]);
 }
 
-/* Fixed point with four integer bits, beyond the radius the end of the range. */
+/*
+ * Returns tanh of v, an int8 code less its zero point, in units of 1/128, in TFLite's fixed
+ * point with four integer bits; beyond the radius it is the end of the range.
+ */
 static int64_t hyperbolic(const struct unary *u, int32_t v)
 {
 	if (v <= -u->radius || v >= u->radius)
@@ -73,7 +76,7 @@ static int64_t logistic(const struct unary *u, int32_t v)
 	return clip(weft_shift_right(a < 0 ? INT32_MAX - r : r, 23), 0, 255);
 }
 
-/* In Q0.15, rounded to nearest; -1 * -1 saturates. */
+/* Returns the product of two Q0.15 numbers, rounded to the nearest; -1 * -1 saturates. */
 static int16_t mul_q15(int16_t a, int16_t b)
 {
 	int32_t ab = (int32_t)a * b;
@@ -108,7 +111,10 @@ static int64_t hard_swish(const struct unary *u, int32_t v)
 	return weft_shift_right((int16_t)product, -u->hard_shift[0]);
 }
 
-/* 1/sqrt(v) as multiplier * 2^(shift - 31): Newton's steps with three integer bits. */
+/*
+ * Sets *multiplier and *shift so that 1/sqrt(v) is multiplier * 2^(shift - 31), by Newton's
+ * method in fixed point with three integer bits.
+ */
 static void inverse_root(int32_t v, int32_t *multiplier, int *shift)
 {
 	const int32_t three_halves = 402653184, half_root_2 = 1518500250;
@@ -133,7 +139,10 @@ static void inverse_root(int32_t v, int32_t *multiplier, int *shift)
 	*shift = right < 0 ? 0 : -right;
 }
 
-/* Values that are not above zero give the most there is; TFLite stops at those below. */
+/*
+ * Returns 1/sqrt of v, an int8 code less its zero point, in the result's units. Values that are
+ * not above zero give INT32_MAX; TFLite aborts on negative ones.
+ */
 static int64_t reciprocal_root(const struct unary *u, int32_t v)
 {
 	const int more = 20;
@@ -148,13 +157,19 @@ static int64_t reciprocal_root(const struct unary *u, int32_t v)
 	return f.shift > 62 ? 0 : scaled(root, &f);
 }
 
-/* Cut off, not rounded. TFLite stops at values below zero, which give zero here. */
+/*
+ * Returns the square root of v, a code less its zero point, in the result's units, rounded
+ * towards 0. Negative values, on which TFLite aborts, give 0.
+ */
 static int64_t root(const struct unary *u, int32_t v)
 {
 	return v <= 0 ? 0 : (int64_t)fminf(1e9f, sqrtf(u->x.scale * (float)v) / u->y.scale);
 }
 
-/* The real function in float32 of the real value. */
+/*
+ * Returns the operator's real function of v, a code less its zero point, computed in float32,
+ * in the result's units.
+ */
 static int64_t by_real(const struct unary *u, int32_t v)
 {
 	float inverse = 1.0f / u->y.scale, r = u->real(u->x.scale * (float)v, u->alpha);
@@ -191,7 +206,10 @@ static int prepare_leaky_relu(struct tfl_lower *l, struct unary *u)
 	return err ? err : tfl_factor(l, fabs((double)(u->x.scale * u->alpha / u->y.scale)), &u->f[1]);
 }
 
-/* LOGISTIC and TANH: fixed point for int8, float32 for uint8. */
+/*
+ * Sets the parameters of LOGISTIC and TANH, which are computed in fixed point for int8 and in
+ * float32 for uint8. Returns 0 or a negative errno.
+ */
 static int prepare_sigmoid(struct tfl_lower *l, struct unary *u)
 {
 	bool tanh = l->op->code == TFL_CODE_TANH;
@@ -272,7 +290,10 @@ static int prepare(struct tfl_lower *l, struct unary *u, int64_t (**f)(const str
 	}
 }
 
-/* int16 LEAKY_RELU: each sign scaled on its own; one of the two is 0. */
+/*
+ * Emits LEAKY_RELU of int16 x: positive and negative part, one of which is 0, are scaled each
+ * by itself and added. Returns the result's tensor, or a negative errno.
+ */
 static int leaky_relu16(struct tfl_lower *l, struct unary *u, int x)
 {
 	static const weft_opcode side[2] = { WEFT_OP_MAXIMUM, WEFT_OP_MINIMUM };
@@ -305,7 +326,10 @@ static float gelu16(const struct tfl_function *f, float v) { return f->param > 0
 static float log16(const struct tfl_function *f, float v) { return v > 0 ? logarithm(v, 0) : f->param; }
 static float rsqrt16(const struct tfl_function *f, float v) { return v > 0 ? 1.0f / sqrtf(v) : f->param; }
 
-/* Each magnitude scaled; equal scales only saturate. */
+/*
+ * Emits ABS of int16 x, scaled to the result; equal scales only saturate. Returns the result's
+ * tensor, or a negative errno.
+ */
 static int abs16(struct tfl_lower *l, struct unary *u, int x)
 {
 	struct tfl_factor f = { .multiplier = 1 << 30, .shift = 30 };
@@ -320,7 +344,11 @@ static int abs16(struct tfl_lower *l, struct unary *u, int x)
 	return y < 0 ? y : tfl_requantise(l, y, 1, &f, TFL_NONE, true);
 }
 
-/* The root in float32, cut off. Values below zero, at which TensorFlow Lite stops, give zero. */
+/*
+ * Emits SQRT of int16 x by a table of all values, computed in float32 and rounded towards 0.
+ * Negative values, on which TensorFlow Lite aborts, give 0. Returns the result's tensor, or a
+ * negative errno.
+ */
 static int root16(struct tfl_lower *l, const struct unary *u, int x)
 {
 	int16_t *values = tfl_alloc(l, 65536, sizeof *values);

@@ -46,7 +46,7 @@ static int operands(struct tfl_lower *l, struct tconv *c)
 	return x;
 }
 
-/* A constant shape operand says what the result's tensor says. */
+/* Checks that the shape in operand 0, if it is constant, is the result's. Returns 0 or a negative errno. */
 static int check_shape(struct tfl_lower *l)
 {
 	int64_t v[4];

@@ -13,7 +13,10 @@
 
 #define MAX_NAME 200
 
-/* The name of the variable that operator o of model m is the handle of. */
+/*
+ * Writes the name of the variable that VAR_HANDLE operator o of model m stands for to name.
+ * Returns 0 or a negative errno.
+ */
 static int handle_name(struct tfl_lower *l, const struct tfl_model *m, const struct tfl_op *o, char name[2 * MAX_NAME + 2])
 {
 	struct fb b = m->b;
@@ -50,7 +53,11 @@ static int find(const struct tfl_lower *l, const char *name)
 	return -1;
 }
 
-/* Takes data over; NULL: no value until it is assigned one. */
+/*
+ * Declares a variable with type and shape *t and initial value data, which is taken over, also
+ * on failure; NULL means no value until one is assigned. Returns the variable, or a negative
+ * errno.
+ */
 static int declare(struct tfl_lower *l, const char *name, const weft_tensor *t, void *data)
 {
 	l->room -= 3 * (int64_t)sizeof(struct weft_gvar) + 2 * MAX_NAME;
@@ -73,7 +80,10 @@ static const struct tfl_op *maker(const struct tfl_model *m, int tensor)
 	return NULL;
 }
 
-/* A constant of another subgraph, as operators see it, and its memory. */
+/*
+ * Returns the elements of constant i of subgraph m in the graph's layout, with type and shape
+ * in *t; the caller frees them. Returns NULL after a failure.
+ */
 static void *constant(struct tfl_lower *l, const struct tfl_model *m, int i, weft_tensor *t)
 {
 	struct tfl_lower other = *l;
@@ -142,7 +152,10 @@ static int call_once(struct tfl_lower *l)
 
 /* ---- the network's own operators ---- */
 
-/* Variable of the handle that is operand 0; where nothing has declared it, like t. */
+/*
+ * Returns the variable whose handle is operand 0; it is declared with type and shape *t if
+ * nothing has declared it. Returns a negative errno after a failure.
+ */
 static int variable(struct tfl_lower *l, const weft_tensor *t)
 {
 	char name[2 * MAX_NAME + 2];
@@ -165,7 +178,10 @@ int tfl_lower_read_variable(struct tfl_lower *l)
 	return id < 0 ? id : tfl_step(l, WEFT_OP_VARIABLE_READ, &a, NULL, 0, l->y.dtype, l->y.rank, l->y.dim, true);
 }
 
-/* The graph's operator gives what it wrote: a tensor that the file does not have. */
+/*
+ * Lowers ASSIGN_VARIABLE. The graph's operator gives what it wrote as a result, which the file
+ * does not have. Returns 0 or a negative errno.
+ */
 static int assign(struct tfl_lower *l)
 {
 	int x = tfl_value(l, 1);

@@ -6,7 +6,10 @@
 
 #include "tflite_lower.h"
 
-/* Zero points: all 0, unless there is one that the operator can subtract. */
+/*
+ * Sets *zp to the zero point of weights i. All have to be 0, unless a single one is something
+ * that the operator can subtract. Returns 0 or a negative errno.
+ */
 static int zero_point(struct tfl_lower *l, int i, bool dense, int32_t *zp)
 {
 	const struct tfl_tensor *w = tfl_file_tensor(l, i);
@@ -56,7 +59,10 @@ int tfl_weight_factors(struct tfl_lower *l, int axis, int64_t oc, float x_scale,
 	return err;
 }
 
-/* The bias of 16-bit operators as int48; the file has int32 or int64. */
+/*
+ * Adds the bias of a 16-bit operator, int32 or int64 in the file, as an int48 constant of oc
+ * elements. Returns the tensor, or a negative errno.
+ */
 static int wide_bias(struct tfl_lower *l, int i, const weft_tensor *t, int64_t oc)
 {
 	const struct tfl_tensor *f = tfl_file_tensor(l, i);

@@ -44,7 +44,10 @@ static int flag(struct tosa_lower *l, int field, bool *v)
 	return err;
 }
 
-/* Exactly n numbers. */
+/*
+ * Reads an attribute that is a list of exactly n int32 numbers into v; what names it in
+ * messages. Returns 0 or a negative errno.
+ */
 static int list(struct tosa_lower *l, int field, const char *what, int n, int32_t *v)
 {
 	struct fb_vec vec;
@@ -59,7 +62,7 @@ static int list(struct tosa_lower *l, int field, const char *what, int n, int32_
 	return 0;
 }
 
-/* One of low..high, an enum of ours with TOSA's numbers. */
+/* Reads an attribute of low..high, an enumeration with TOSA's own numbers, into *e. Returns 0 or -EINVAL. */
 static int enum_field(struct tosa_lower *l, int field, const char *what, int low, int high, int32_t *e)
 {
 	int64_t v;
@@ -89,7 +92,10 @@ static int acc_field(struct tosa_lower *l, int field, int32_t *acc)
 
 /* ---- constant operands ---- */
 
-/* Operand k as a constant of one element and type t; its bytes into v, zeros if it is not constant. */
+/*
+ * Copies the bytes of operand k, a tensor of type t with one element, to v; zeros if it is not
+ * constant. Returns 0 or a negative errno.
+ */
 static int scalar(struct tosa_lower *l, int k, const char *what, weft_dtype t, void *v)
 {
 	weft_tensor c;
@@ -132,7 +138,7 @@ static int64_t widen(weft_dtype t, const void *p, bool is_unsigned)
 	}
 }
 
-/* Nonzero, whatever the sign of zero. */
+/* Says whether the float of type t at p is zero, with either sign. */
 static bool float_is_zero(weft_dtype t, const void *p)
 {
 	uint32_t v = 0;
@@ -141,7 +147,10 @@ static bool float_is_zero(weft_dtype t, const void *p)
 	return (v & ~(1u << (8 * weft_dtype_bytes(t) - 1))) == 0;
 }
 
-/* Operand k is the zero point of a tensor of type t. */
+/*
+ * Reads operand k, the zero point of a tensor of type t, into *zp; that of floats has to be 0.
+ * Returns 0 or a negative errno.
+ */
 static int zero_point(struct tosa_lower *l, int k, const char *what, weft_dtype t, bool is_unsigned, int32_t *zp)
 {
 	int64_t bytes[1] = { 0 };
@@ -159,7 +168,10 @@ static int zero_point(struct tosa_lower *l, int k, const char *what, weft_dtype 
 	return 0;
 }
 
-/* Operand k is a shape; at most max values, n of them, zeros if it is not constant. */
+/*
+ * Copies operand k, a shape, to v, max numbers at most, and its count to *n; zeros if it is not
+ * constant, and l->dynamic is set then. Returns 0 or a negative errno.
+ */
 static int shape(struct tosa_lower *l, int k, const char *what, int max, int64_t *v, int *n)
 {
 	if (l->in[k] >= 0)
@@ -180,7 +192,7 @@ static int shape(struct tosa_lower *l, int k, const char *what, int max, int64_t
 	return 0;
 }
 
-/* The same with exactly want values that fit int32. */
+/* As shape(), with exactly want numbers, all of which fit int32. */
 static int shape_i32(struct tosa_lower *l, int k, const char *what, int want, int32_t *v)
 {
 	int64_t wide[2 * WEFT_MAX_RANK];
@@ -200,7 +212,10 @@ static int shape_i32(struct tosa_lower *l, int k, const char *what, int want, in
 
 /* ---- rows of the operator ---- */
 
-/* A value of operand 0's type: the value's bytes, perhaps padded. */
+/*
+ * Reads an attribute that holds one value of type t as bytes, perhaps padded, into *i or, for
+ * floats, *f. Returns 0 or a negative errno.
+ */
 static int read_value(struct tosa_lower *l, int field, const char *what, weft_dtype t, int64_t *i, double *f)
 {
 	size_t bytes = weft_dtype_bytes(t);
@@ -272,7 +287,10 @@ static int read_pads(struct tosa_lower *l, int k, const char *what, int rank, in
 	return err;
 }
 
-/* Reads the value that fills. Floats below 32 bits stay bits. */
+/*
+ * Reads the constant operand k that fills, of type t: float32 into *fvalue, other types into
+ * *value, floats below 32 bits as their bits. Returns 0 or a negative errno.
+ */
 static int read_fill(struct tosa_lower *l, int k, const char *what, weft_dtype t, int64_t *value, double *fvalue)
 {
 	int64_t bytes[1] = { 0 };
@@ -289,7 +307,10 @@ static int read_fill(struct tosa_lower *l, int k, const char *what, weft_dtype t
 	return 0;
 }
 
-/* Start and size of a slice, operands k and k + 1. */
+/*
+ * Reads the start of a slice, operand k, into start and checks its size, operand k + 1, against
+ * the result's shape. Returns 0 or a negative errno.
+ */
 static int read_part(struct tosa_lower *l, int k, const weft_tensor *x, const weft_tensor *y, int64_t *start)
 {
 	int64_t size[WEFT_MAX_RANK];
@@ -349,6 +370,11 @@ static int read_arg(struct tosa_lower *l, const struct attr_tosa_arg *g, const w
 	return 0;
 }
 
+/*
+ * Reads the attributes of the operator at hand, from its attribute table and its constant
+ * operands, into *a; x are the operands' types and shapes, y the result's. Returns 0 or a
+ * negative errno.
+ */
 int tosa_attr(struct tosa_lower *l, const weft_tensor *x, const weft_tensor *y, weft_attr *a)
 {
 	const struct attr_op *o = &attr_ops[tosa_infos[l->op->code].op];

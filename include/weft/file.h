@@ -33,6 +33,9 @@ WEFT_API int weft_file_read(const char *path, uint64_t most, uint8_t **data, siz
  */
 WEFT_API int weft_file_write(const char *path, const uint8_t *data, size_t len) __attribute__((warn_unused_result));
 
+/** What a failure of these functions means, in words for a message. Not thread-local: constant text or strerror()'s. */
+WEFT_API const char *weft_file_error(int err);
+
 /* A part of what is written. */
 struct weft_piece { const void *data; size_t len; };
 

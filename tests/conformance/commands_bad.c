@@ -56,7 +56,7 @@ static void refused_bad(void **state)
 		{ "run tests/models/digits_qdq.onnx --bind logits=2", 2, "no input \"logits\" to bind; the first of 1 is \"image\"" },
 		{ "run tests/models/digits_fp8.tosa --bind image=2", 2, "a .tosa file leaves no shape open; --bind is for .onnx and .tflite" },
 		{ "compile " MODEL " -o /dev/full", 2, "/dev/full: No space left on device" },
-		{ "run /dev/null", 2, "/dev/null: the file is empty" },
+		{ "run /dev/null", 2, "/dev/null: not a regular file" },
 		{ "run README.md", 2, "README.md: not a .tflite, .tosa, .onnx or .weft file" },
 		{ "run " MODEL " -i tests/models/digits_test_y.npy", 2, "elements of uint8, the input takes 64 of int8" },
 		{ "run " MODEL " -i x=y.npy", 2, "no input is called \"x\"; image" },

@@ -189,7 +189,7 @@ int read_whole(const char *path, uint8_t **data, size_t *len)
 {
 	int err = weft_file_read(path, INT32_MAX, data, len);
 
-	return err ? fail(EXIT_USAGE, "%s: %s", path, strerror(-err)) : 0;
+	return err ? fail(EXIT_USAGE, "%s: %s", path, weft_file_error(err)) : 0;
 }
 
 int write_output(const char *dir, int index, const char *name, const weft_tensor *t, char *path, size_t len)
@@ -208,5 +208,5 @@ int write_file(const char *path, const uint8_t *data, size_t len)
 {
 	int err = weft_file_write(path, data, len);
 
-	return err ? fail(EXIT_USAGE, "%s: %s", path, strerror(-err)) : 0;
+	return err ? fail(EXIT_USAGE, "%s: %s", path, weft_file_error(err)) : 0;
 }

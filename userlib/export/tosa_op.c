@@ -374,13 +374,27 @@ static bool moves_int48(const struct xout *x)
 	}
 }
 
-/* RESCALE with a rounding of ours is an extension, and so is moving int48. */
+/* Does the operator fix the order in which floats are added, which TOSA leaves open? */
+static bool fixes_order(const struct weft_gop *o)
+{
+	switch (o->op) {
+	case WEFT_OP_CONV2D: case WEFT_OP_DEPTHWISE_CONV2D: case WEFT_OP_TRANSPOSE_CONV2D: return o->attr.conv.chain;
+	case WEFT_OP_MATMUL: return o->attr.matmul.chain;
+	case WEFT_OP_REDUCE_SUM: return o->attr.axis.chain;
+	default: return false;
+	}
+}
+
+/*
+ * The operator's code in TOSA; 0 if it must be written as CUSTOM: an extension operator, RESCALE
+ * with ties to even, a move of int48, or float sums in a fixed order.
+ */
 static int code_of_op(const struct xout *x)
 {
 	const struct weft_gop *o = gop(x);
 	bool own = o->op == WEFT_OP_RESCALE && o->attr.rescale.rounding == WEFT_EVEN_ROUND;
 
-	return own || moves_int48(x) ? 0 : code_of(o->op);
+	return own || moves_int48(x) || fixes_order(o) ? 0 : code_of(o->op);
 }
 
 /*

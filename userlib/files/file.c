@@ -38,6 +38,11 @@ static int read_open(FILE *f, uint64_t most, uint8_t **data, size_t *len)
 	return *len == (size_t)end ? 0 : -EIO;
 }
 
+const char *weft_file_error(int err)
+{
+	return err == -EMEDIUMTYPE ? "not a regular file" : strerror(-err);
+}
+
 int weft_file_read(const char *path, uint64_t most, uint8_t **data, size_t *len)
 {
 	/* Without waiting: a named pipe would, for a writer. */

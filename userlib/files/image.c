@@ -345,7 +345,7 @@ int weft_image_read(const char *path, const weft_tensor *want, const struct weft
 	int err = weft_file_read(path, MAX_FILE, &p, &len);
 
 	if (err)
-		snprintf(line, sizeof line, "%s", strerror(-err));
+		snprintf(line, sizeof line, "%s", weft_file_error(err));
 	else
 		err = weft_image_decode(p, len, want, q, t, line);
 	if (err)

@@ -287,7 +287,7 @@ static int slurp(const char *path, uint8_t **p, size_t *len, char *msg)
 	int err = weft_file_read(path, MAX_FILE, p, len);
 
 	/* A folder is only one more thing that cannot be read. */
-	return err ? complain(msg, err == -EISDIR ? -EIO : err, "%s: %s", path, strerror(-err)) : 0;
+	return err ? complain(msg, err == -EISDIR ? -EIO : err, "%s: %s", path, weft_file_error(err)) : 0;
 }
 
 /* Reads a file's numbers or, if text is not NULL, its texts. */
@@ -349,7 +349,7 @@ static int write_values(const char *path, const weft_tensor *t, const char *name
 	const struct weft_piece pieces[] = { { head, sizeof head }, { text, n }, { data, bytes } };
 	int err = weft_file_write_pieces(path, pieces, 3);
 
-	return err ? complain(msg, err, "%s: %s", path, strerror(-err)) : 0;
+	return err ? complain(msg, err, "%s: %s", path, weft_file_error(err)) : 0;
 }
 
 static const char *name_of(weft_dtype t)

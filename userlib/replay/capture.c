@@ -122,7 +122,7 @@ int weft_capture_write(const char *path, const struct weft_capture *c, char msg 
 	free(head.p);
 	free(body.p);
 	if (err)
-		snprintf(msg, WEFT_MSG_LEN, "%.200s: %s", path, strerror(-err));
+		snprintf(msg, WEFT_MSG_LEN, "%.200s: %s", path, weft_file_error(err));
 	return err;
 }
 
@@ -204,7 +204,7 @@ int weft_capture_read(const char *path, struct weft_capture *c, char msg WEFT_RO
 
 	memset(c, 0, sizeof *c);
 	if (err) {
-		snprintf(msg, WEFT_MSG_LEN, "%.200s: %s", path, strerror(-err));
+		snprintf(msg, WEFT_MSG_LEN, "%.200s: %s", path, weft_file_error(err));
 		return err;
 	}
 	check_head(&in);

@@ -146,7 +146,7 @@ int weft_net_load_file_with(const char *path, const struct weft_load_options *gi
 	int err = weft_file_read(path, FILE_MAX, &data, &len);
 
 	if (err) {
-		snprintf(msg, WEFT_MSG_LEN, "%s: %s", path, strerror(-err));
+		snprintf(msg, WEFT_MSG_LEN, "%s: %s", path, weft_file_error(err));
 		return err;
 	}
 	snprintf(folder, sizeof(folder), "%.*s", slash ? (int)(slash - path) : 1, slash ? path : ".");

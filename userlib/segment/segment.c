@@ -109,7 +109,7 @@ static int write_file(const char *path, const uint8_t *data, size_t n, char *msg
 	int err = weft_file_write(path, data, n);
 
 	if (err)
-		snprintf(msg, WEFT_MSG_LEN, "%.200s: %s", path, strerror(-err));
+		snprintf(msg, WEFT_MSG_LEN, "%.200s: %s", path, weft_file_error(err));
 	return err ? -EIO : 0;
 }
 
@@ -119,7 +119,7 @@ static int read_file(const char *path, uint8_t **data, size_t *n, char *msg)
 	int err = weft_file_read(path, SIZE_MAX, data, n);
 
 	if (err)
-		snprintf(msg, WEFT_MSG_LEN, "%s", strerror(-err));
+		snprintf(msg, WEFT_MSG_LEN, "%s", weft_file_error(err));
 	return err && err != -ENOMEM ? -EINVAL : err;
 }
 

@@ -47,8 +47,12 @@ static void stray_write(void **state)
 		assert_int_equal(f.got, 0xa5);
 		arena[at[i]] ^= 0xff;
 	}
-	/* What the device may not write is not compared. */
-	consts[3] = 1;
+	/* A window that the device may only read is compared as well: a write there is a stray one. */
+	consts[3] ^= 1;
+	assert_int_equal(weft_cosim_end(c, &f), 1);
+	assert_int_equal(f.window, WEFT_WIN_CONST);
+	assert_int_equal(f.addr, 3);
+	consts[3] ^= 1;
 	assert_int_equal(weft_cosim_end(c, &f), 0);
 	weft_cosim_free(c);
 }

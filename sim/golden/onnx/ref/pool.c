@@ -41,7 +41,14 @@ int ref_window_of(struct ref *r, const weft_tensor *x, const int64_t *kernel, bo
 		count[i] = ref_list(r, at[i], -1, WEFT_ONNX_LIST, list[i]);
 	if (w->n < 1 || w->n > 3 || (!kernel && count[0] != w->n))
 		return ref_fail(r, w->n > 3 ? -ENOTSUP : -EINVAL, "rank %d, kernel of %d dimensions", x->rank, count[0]);
+	for (int i = 0; i < 4; i++)
+		if (count[i] > 0 && count[i] != (at[i] == PADS ? 2 : 1) * w->n)
+			return ref_fail(r, -EINVAL, "%d %s for %d dimensions", count[i],
+			                at[i] == PADS ? "pads" : at[i] == KERNEL ? "extents of the kernel" : "strides or dilations", w->n);
 	for (int d = 0; d < w->n; d++) {
+		if (kernel && count[0] > 0 && list[0][d] != kernel[d])
+			return ref_fail(r, -EINVAL, "kernel_shape is %lld in dimension %d, the weights have %lld", (long long)list[0][d], d,
+			                (long long)kernel[d]);
 		w->in[d] = x->dim[2 + d];
 		w->kernel[d] = kernel ? kernel[d] : list[0][d];
 		w->stride[d] = count[1] > d ? list[1][d] : 1;

@@ -6,6 +6,10 @@
 
 #include "fb.h"
 
+/*
+ * Writes one line to b->msg: what is read, its index if it has one, the text, and the byte
+ * offset `at`. Returns -EINVAL.
+ */
 int fb_fail(const struct fb *b, size_t at, const char *format, ...)
 {
 	char text[160];
@@ -131,6 +135,10 @@ static float as_float(uint64_t bits)
 	return f;
 }
 
+/*
+ * Reads a 32-bit float field of a table into *value, absent_value if the field is absent.
+ * Returns 0 or -EINVAL.
+ */
 int fb_float(const struct fb *b, const struct fb_table *t, int field, float absent_value, float *value)
 {
 	size_t at;
@@ -140,6 +148,10 @@ int fb_float(const struct fb *b, const struct fb_table *t, int field, float abse
 	return found < 0 ? found : 0;
 }
 
+/*
+ * Sets *sub to the table that a field of table t refers to. Returns 1 if it is present, 0 if it
+ * is absent, or -EINVAL.
+ */
 int fb_sub(const struct fb *b, const struct fb_table *t, int field, struct fb_table *sub)
 {
 	size_t at, to;

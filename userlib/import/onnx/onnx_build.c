@@ -558,6 +558,10 @@ int ox_widen(struct ox *l, int x)
 
 /* ---- elementwise ---- */
 
+/*
+ * Sets dim to the shape that n tensors of one rank broadcast to. Returns the rank, or -EINVAL
+ * if two dimensions do not fit.
+ */
 int ox_broadcast(struct ox *l, const int *x, int n, int64_t *dim)
 {
 	int rank = ox_t(l, x[0])->rank;

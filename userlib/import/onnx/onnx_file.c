@@ -58,6 +58,10 @@ static void start(struct onnx_file *f, size_t len)
 	f->len = len;
 }
 
+/*
+ * Parses the model into f->m, which onnx_release() frees. Returns 0, -EINVAL or -ENOMEM with
+ * one line in msg; on failure nothing is left to free.
+ */
 int onnx_read(struct onnx_file *f, const void *data, size_t len, char *msg, size_t msg_bytes)
 {
 	start(f, len);
@@ -105,6 +109,10 @@ const char *onnx_dtype_name(int64_t type)
 	return type >= 0 && type < N_TYPES ? types[type].name : "unknown";
 }
 
+/*
+ * Sets *t to tensor p's type and shape after it has checked them; no data is read. Returns 0,
+ * -EINVAL or -ENOTSUP; msg then says why, without naming the tensor.
+ */
 int onnx_tensor_shape(const onnx_tensor *p, weft_tensor *t, char *msg, size_t msg_bytes)
 {
 	*t = (weft_tensor){ .dtype = onnx_dtype(p->data_type), .rank = (int)p->n_dims };

@@ -55,6 +55,10 @@ static onnx_graph *parse(struct ox *l, const onnx_attribute *a)
 	return g;
 }
 
+/*
+ * Makes room for n more values and their names. The table may move, so no pointer to a value
+ * may be held over the call. Returns 0 or -ENOMEM.
+ */
 int ox_grow(struct ox *l, int n)
 {
 	const int cap = l->n_values + n;
@@ -112,6 +116,7 @@ int ox_append_node(struct ox *l, onnx_node *n)
 	return err ? err : (int)l->f.m->graph->n_node - 1;
 }
 
+/* Frees the graphs of If's branches and puts the file's own list of nodes back in its place. */
 void ox_release_branches(struct ox *l)
 {
 	if (l->file_nodes) {

@@ -314,6 +314,11 @@ static int as_conv(struct ox *l, const struct ox_product *p, int w, int32_t x_zp
 	return ox_reshape(l, wide ? narrow_if_it_fits(l, sums, c.w, c.bias) : sums, rank, y);
 }
 
+/*
+ * Emits the sums of integer matrix product p, [...,M,K] by [...,K,N], with zero points and
+ * bias. *most receives what no sum can exceed in magnitude. Returns the tensor's index, or a
+ * negative errno.
+ */
 int ox_matmul_product(struct ox *l, const struct ox_product *p, int64_t *most)
 {
 	static const int8_t swap[WEFT_MAX_RANK] = { 1, 0 }, plain[WEFT_MAX_RANK] = { 0, 1, 2, 3, 4, 5, 6, 7 };

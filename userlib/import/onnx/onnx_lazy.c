@@ -108,7 +108,7 @@ static struct ox_value *result(struct ox *l, size_t k)
 	return k < l->n->n_output && *l->n->output[k] ? &l->values[ox_value_find(l, l->n->output[k])] : NULL;
 }
 
-/* Read by one node only, and no output. */
+/* Says whether one node alone reads v, and v is no output of the network. */
 static bool private(const struct ox_value *v)
 {
 	return v && !v->is_output && v->n_uses == 1;

@@ -411,6 +411,7 @@ static int import(struct tfl_lower *l)
 	return err ? err : weft_graph_check(l->g, l->msg);
 }
 
+/* Imports as weft_import_tflite(), with options; NULL stands for options that are all zero. */
 int weft_import_tflite_with(const void *data, size_t len, const char *name, const struct weft_tflite_options *o, weft_graph **g,
                             char msg[WEFT_MSG])
 {

@@ -257,6 +257,10 @@ int tfl_read(struct tfl_model *m, const void *data, size_t len, char *msg, size_
 	return err;
 }
 
+/*
+ * Reads subgraph i of the file that model `of` was read from into *m; tfl_read() reads the
+ * first one. Returns 0 or a negative errno; on failure nothing is left to free.
+ */
 int tfl_read_subgraph(struct tfl_model *m, const struct tfl_model *of, uint32_t i)
 {
 	memset(m, 0, sizeof *m);

@@ -323,6 +323,10 @@ static bool is_part(const struct tfl_lower *l, const struct weft_gop *o)
 	return light && o->n_in && l->g->tensors[o->out[0]].internal;
 }
 
+/*
+ * Removes operator i from the graph. Only tensors from first_tensor on may be results of it or
+ * of later operators.
+ */
 void tfl_remove_op(struct tfl_lower *l, int i, int first_tensor)
 {
 	weft_graph *g = l->g;

@@ -9,6 +9,7 @@
 
 #include "tflite_lower.h"
 
+/* Notes error err and writes one line such as "operator 3 ADD: ..." to l->msg. Returns err. */
 int tfl_fail(struct tfl_lower *l, int err, const char *format, ...)
 {
 	int n = 0;
@@ -533,6 +534,10 @@ int tfl_option_ints(struct tfl_lower *l, int type, int field, int max, int64_t *
 
 /* ---- building ---- */
 
+/*
+ * Adds a constant with the element v of type t, its low bytes, and rank dimensions of 1.
+ * Returns the tensor, or a negative errno.
+ */
 int tfl_number(struct tfl_lower *l, const char *suffix, weft_dtype t, int rank, int64_t v)
 {
 	static const int64_t dim[WEFT_MAX_RANK] = { 1, 1, 1, 1, 1, 1, 1, 1 };
@@ -763,6 +768,10 @@ int tfl_add_int(struct tfl_lower *l, int x, int64_t v, bool last)
 	return c < 0 ? c : tfl_step(l, WEFT_OP_ADD, NULL, (int[]){ x, c }, 2, WEFT_INT32, t.rank, t.dim, last);
 }
 
+/*
+ * Emits x in the given shape, of as many elements, or returns x if it has that shape. Returns
+ * the tensor, or a negative errno.
+ */
 int tfl_reshape(struct tfl_lower *l, int x, int rank, const int64_t *dim)
 {
 	const weft_tensor *t = &l->g->tensors[x].t;

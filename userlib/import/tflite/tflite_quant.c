@@ -176,8 +176,9 @@ static bool raw_result(const struct tfl_lower *l)
 }
 
 /*
- * With zero points that RESCALE does not take (of 16 and 32 bits), by way of
- * int32: subtract, scale, add, and clip by a RESCALE that leaves values alone.
+ * Emits x requantised from xq to yq by factor f by way of int32, for zero points of 16 and 32
+ * bits, which RESCALE does not take: subtract, scale, add, and limit by a RESCALE that leaves
+ * values alone. Returns the tensor, or a negative errno.
  */
 static int requantise_around(struct tfl_lower *l, int x, const struct tfl_quant *xq, const struct tfl_quant *yq,
                              const struct tfl_factor *f)

@@ -108,6 +108,10 @@ static int32_t quantised(float real, const struct tfl_quant *y)
 	return (int32_t)(q < low ? low : q > high ? high : q);
 }
 
+/*
+ * Sets *lo and *hi to the limits of a fused activation in the result's quantisation, within its
+ * type. Returns 0 or -ENOTSUP.
+ */
 int tfl_limits(struct tfl_lower *l, int activation, const struct tfl_quant *y, int32_t *lo, int32_t *hi)
 {
 	*lo = (int32_t)tfl_type_min(y->t);

@@ -42,7 +42,10 @@ static int part(struct tfl_lower *l, int x, int64_t n)
 	return tfl_step(l, WEFT_OP_SLICE, &a, &x, 1, WEFT_INT32, 1, &n, false);
 }
 
-/* int32 words in x's shape: as many of their bytes, the lower first, as there are words. */
+/*
+ * Emits the first n of the 16-bit words' bytes, the lower byte first, where n is the number of
+ * int32 words x; the result has x's shape. Returns the tensor, or a negative errno.
+ */
 static int first_bytes(struct tfl_lower *l, int x)
 {
 	weft_tensor t = l->g->tensors[x].t;
@@ -61,7 +64,10 @@ static int first_bytes(struct tfl_lower *l, int x)
 	return tfl_reshape(l, x, t.rank, t.dim);
 }
 
-/* n bytes as n words of 16 bits, the upper half of which have none. */
+/*
+ * Emits n bytes x as n words of 16 bits, the lower byte first: the bytes fill the first half of
+ * the words, and the other words are 0. Returns the tensor, or a negative errno.
+ */
 static int words_of(struct tfl_lower *l, int x)
 {
 	weft_tensor t = l->g->tensors[x].t;
@@ -80,7 +86,10 @@ static int words_of(struct tfl_lower *l, int x)
 	return a < 0 ? a : tfl_reshape(l, a, t.rank, t.dim);
 }
 
-/* 0 up to 2^bits, exclusive, to the type's number with those bits. */
+/*
+ * Emits x, unsigned numbers with the bits of type t (int8 or int16), as the numbers that t has
+ * for these bits. Returns the tensor, or a negative errno.
+ */
 static int wrapped(struct tfl_lower *l, int x, weft_dtype t)
 {
 	const int half = t == WEFT_INT8 ? 128 : 32768;

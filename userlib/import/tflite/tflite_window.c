@@ -31,6 +31,10 @@ int tfl_window(struct tfl_lower *l, int padding, int64_t in, int64_t kernel, int
 	return 0;
 }
 
+/*
+ * Emits x [N,H,W,C] without the rows at the bottom and the columns at the right that no window
+ * reaches. Returns the tensor, or a negative errno.
+ */
 int tfl_trim(struct tfl_lower *l, int x, const struct tfl_window w[2])
 {
 	weft_tensor t = l->g->tensors[x].t;

@@ -18,7 +18,10 @@ bool weft_tosa_is(const void *data, size_t len)
 	return len >= 8 && !memcmp((const char *)data + 4, "TOSA", 4);
 }
 
-/* An array of n numbers that all are `value`; NULL if there is no memory. */
+/*
+ * Returns an array of n numbers that all are `value`, which the caller frees, or NULL if there
+ * is no memory.
+ */
 static int *filled(int n, int value)
 {
 	int *p = malloc(((size_t)n + 1) * sizeof *p);

@@ -17,6 +17,7 @@
 
 #define MAX_PORTS 1024
 
+/* Writes one line such as "block x operator 3 ADD: ..." to l->msg. Returns err. */
 int tosa_fail(struct tosa_lower *l, int err, const char *format, ...)
 {
 	const struct tosa_block *k = l->s.g && l->s.g != l->outer ? &l->f.blocks[l->s.block] : NULL;
@@ -108,8 +109,8 @@ static bool is_local(const struct tosa_lower *l, int tensor)
 }
 
 /*
- * The graph's tensor of a file tensor; a constant is made when it is first asked for. Fails if
- * nothing gives the tensor a value.
+ * Returns the graph's tensor of a file tensor; a constant is made when it is first asked for.
+ * Returns a negative errno if nothing gives the tensor a value.
  */
 int tosa_value(struct tosa_lower *l, int tensor)
 {
@@ -130,8 +131,8 @@ int tosa_value(struct tosa_lower *l, int tensor)
 }
 
 /*
- * A shape as a constant int64 tensor. That is needed only if the shape is an output or stands
- * beside arguments that are not constant.
+ * Returns the constant int64 tensor of a shape, or a negative errno. It is needed only if the
+ * shape is an output or stands beside arguments that are not constant.
  */
 static int shape_value(struct tosa_lower *l, int shape)
 {
@@ -173,7 +174,7 @@ static int emit(struct tosa_lower *l, weft_opcode op, const weft_attr *a, const 
 	return 0;
 }
 
-/* The variable behind a file tensor, declared when it is first used; negative after a failure. */
+/* Returns the variable behind a file tensor, declared when it is first used, or a negative errno. */
 static int variable_of(struct tosa_lower *l, int tensor)
 {
 	if (l->var[tensor] >= 0)
@@ -209,7 +210,7 @@ static int new_variable(struct tosa_lower *l, int tensor)
 	return 0;
 }
 
-/* VARIABLE: its result names a variable tensor. */
+/* Converts VARIABLE, whose result names a variable tensor. Returns 0 or a negative errno. */
 static int declare_variable(struct tosa_lower *l)
 {
 	int t, err = tosa_lookup(l, tosa_string(&l->f, &l->op->out, 0), &t);
@@ -257,7 +258,7 @@ static int write_variable(struct tosa_lower *l, int value_tensor, int var_tensor
 	return emit(l, WEFT_OP_VARIABLE_WRITE, &a, &x, 1, &y, 1);
 }
 
-/* The file tensor of the operator's result i; a shape is an error. */
+/* Sets *t to the file tensor of the operator's result i. Returns 0, or -EINVAL if the result is a shape. */
 static int result_tensor(struct tosa_lower *l, uint32_t i, int *t)
 {
 	int err = tosa_lookup(l, tosa_string(&l->f, &l->op->out, i), t);
@@ -273,8 +274,9 @@ static bool is_variable(const struct tosa_lower *l, int t)
 }
 
 /*
- * VARIABLE_READ, VARIABLE_WRITE, and IDENTITY from or to a variable tensor, by
- * which writers express the same. 1: done, 0: not such an operator.
+ * Converts VARIABLE_READ, VARIABLE_WRITE, and IDENTITY from or to a variable tensor, by which
+ * writers express the same. Returns 1 if that is done, 0 for other operators, or a negative
+ * errno.
  */
 static int variable_op(struct tosa_lower *l)
 {
@@ -335,7 +337,7 @@ static int data_node(struct tosa_lower *l)
 	return 0;
 }
 
-/* The accumulator type among an operator's attributes; 0 if the operator has none. */
+/* Returns the accumulator type among an operator's attributes, or 0 if the operator has none. */
 static weft_dtype accumulator(weft_opcode op, const weft_attr *a)
 {
 	switch (op) {
@@ -503,8 +505,8 @@ static int note_makers(struct tosa_lower *l)
 enum { NEW, OPEN, DONE };
 
 /*
- * The next operator that operator i needs and that has not been converted, looking from operand
- * *at on; -1 if there is none.
+ * Returns the next operator that operator i needs and that has not been converted, looking from
+ * operand *at on, or -1 if there is none.
  */
 static int missing(const struct tosa_lower *l, int i, uint32_t *at, const uint8_t *state)
 {
@@ -649,6 +651,7 @@ static int open_block(struct tosa_lower *l)
 	return tosa_index_block(l, l->s.block, &l->s.names);
 }
 
+/* Imports a block of the file into l->s.g: inputs, operators, outputs. Returns 0 or a negative errno. */
 int tosa_block(struct tosa_lower *l, int block)
 {
 	int err;
@@ -707,6 +710,11 @@ static int import_sub(struct tosa_lower *l, int block)
 	return i < 0 ? tosa_fail(l, -ENOMEM, "out of memory") : i;
 }
 
+/*
+ * Sets *sub to the sub-graph of the block with this name, which is imported at the first use.
+ * Returns 0, or -EINVAL if there is no such block, it contains itself, or blocks nest too
+ * deeply.
+ */
 int tosa_sub(struct tosa_lower *l, struct tosa_name name, struct weft_graph **sub)
 {
 	int b = find_block(l, name);

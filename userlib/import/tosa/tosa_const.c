@@ -11,6 +11,7 @@
 /* Of one tensor: what a run would have to hold, and more than networks have. */
 #define MAX_ELEMENTS ((int64_t)1 << 28)
 
+/* Returns the graph's type for a type number of the file, or 0 if there is none. */
 weft_dtype tosa_dtype(int type)
 {
 	static const weft_dtype types[TOSA_N_TYPES] = {
@@ -22,6 +23,10 @@ weft_dtype tosa_dtype(int type)
 	return type > 0 && type < TOSA_N_TYPES ? types[type] : 0;
 }
 
+/*
+ * Sets *t to type and shape of a file tensor, without data, after it has checked them. Returns
+ * 0 or a negative errno.
+ */
 int tosa_declared(struct tosa_lower *l, int tensor, weft_tensor *t)
 {
 	const struct tosa_tensor *ft = &l->f.tensors[tensor];
@@ -48,7 +53,7 @@ int tosa_declared(struct tosa_lower *l, int tensor, weft_tensor *t)
 	return 0;
 }
 
-/* Bytes in the file of n elements. */
+/* Returns the bytes that n elements of type t take in the file. */
 static uint64_t packed_bytes(weft_dtype t, uint64_t n)
 {
 	if (t == WEFT_INT4)
@@ -78,6 +83,10 @@ static void unpack(weft_dtype t, const uint8_t *p, int64_t n, void *out)
 		memcpy(out, p, (size_t)n * weft_dtype_bytes(t));
 }
 
+/*
+ * Sets *t to type, shape and data of a constant file tensor; the caller frees t->data. Returns
+ * 0 or a negative errno.
+ */
 int tosa_const(struct tosa_lower *l, int tensor, weft_tensor *t)
 {
 	const struct tosa_tensor *ft = &l->f.tensors[tensor];

@@ -35,7 +35,7 @@ static bool is_name(struct tosa_name name, weft_opcode op)
 	return strlen(own) == name.n && !memcmp(own, name.p, name.n);
 }
 
-/* The extension operator of that name, or NONE. */
+/* Returns the extension operator of that name, or WEFT_OP_NONE. */
 static weft_opcode find(struct tosa_name name)
 {
 	for (size_t i = 0; i < sizeof widened / sizeof *widened; i++)
@@ -47,6 +47,10 @@ static weft_opcode find(struct tosa_name name)
 	return WEFT_OP_NONE;
 }
 
+/*
+ * Checks that the CUSTOM operator at hand is one of the domain "weft" that is known. Returns 0,
+ * or a negative errno with the operator's name in the message.
+ */
 int tosa_custom_known(struct tosa_lower *l)
 {
 	struct fb_vec v;
@@ -61,6 +65,10 @@ int tosa_custom_known(struct tosa_lower *l)
 	                 TOSA_SHOWN(domain));
 }
 
+/*
+ * Reads the CUSTOM operator at hand: its opcode, the types of its operands, then of its
+ * results, and its attributes. Returns 0 or a negative errno.
+ */
 int tosa_custom(struct tosa_lower *l, weft_opcode *op, weft_dtype *types, weft_attr *a)
 {
 	const uint32_t n = l->op->in.n + l->op->out.n;

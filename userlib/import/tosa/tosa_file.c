@@ -60,6 +60,7 @@ static int strings_field(const struct fb *b, const struct fb_table *t, int field
 	return 0;
 }
 
+/* Returns string i of a vector of strings that tosa_read() has checked; it points into the file. */
 struct tosa_name tosa_string(const struct tosa_file *f, const struct fb_vec *v, uint32_t i)
 {
 	struct fb_vec s = { 0 };

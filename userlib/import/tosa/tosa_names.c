@@ -9,7 +9,7 @@
 
 #include "tosa_lower.h"
 
-/* The 64-bit FNV-1a hash of a name. */
+/* Returns the 64-bit FNV-1a hash of a name. */
 static uint64_t hash(struct tosa_name n)
 {
 	uint64_t h = 0xcbf29ce484222325u;
@@ -31,7 +31,7 @@ static int compare(const void *pa, const void *pb)
 	return memcmp(a->name.p, b->name.p, a->name.n);
 }
 
-/* Equal names stand in the file's order, so that searches find the first. */
+/* Orders entries as compare(), and those with equal names as in the file, so that searches find the first. */
 static int compare_stable(const void *pa, const void *pb)
 {
 	const struct tosa_entry *a = pa, *b = pb;
@@ -45,6 +45,10 @@ static void put(struct tosa_names *n, struct tosa_name name, bool is_shape, int 
 	n->e[n->n++] = (struct tosa_entry){ hash(name), name, is_shape, index };
 }
 
+/*
+ * Fills *n with the names of a block's tensors and shapes, sorted for tosa_find(). Returns 0,
+ * or a negative errno.
+ */
 int tosa_index_block(struct tosa_lower *l, int block, struct tosa_names *n)
 {
 	const struct tosa_block *k = &l->f.blocks[block];

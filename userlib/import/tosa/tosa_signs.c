@@ -8,6 +8,7 @@
 
 #define MOST_PASSES 64             /* a network needs few; what is left then, the graph's check refuses */
 
+/* Says whether an operator only moves elements, so that operands and result have one type. */
 static bool moves(weft_opcode op)
 {
 	switch (op) {
@@ -24,7 +25,7 @@ static bool is_plain(weft_dtype t)
 	return t == WEFT_INT8 || t == WEFT_INT16;
 }
 
-/* A type that a file of TOSA only has by CUSTOM. */
+/* Says whether t is a type that a file of TOSA can only have by a CUSTOM operator. */
 static bool is_said(weft_dtype t)
 {
 	return t == WEFT_UINT8 || t == WEFT_UINT16 || t == WEFT_FP8E4M3FNUZ || t == WEFT_FP8E5M2FNUZ;
@@ -35,7 +36,10 @@ static weft_tensor *port(const weft_graph *g, const struct weft_gop *o, int k)
 	return &g->tensors[k < o->n_in ? o->in[k] : o->out[k - o->n_in]].t;
 }
 
-/* The value was read as that of a number with a sign. */
+/*
+ * Cuts the value of a PAD of unsigned type t to the type's bytes, since it was read as a number
+ * with a sign.
+ */
 static void pad_value(struct weft_gop *o, weft_dtype t)
 {
 	if (o->op == WEFT_OP_PAD)
@@ -67,6 +71,10 @@ static bool spread(const weft_graph *g, struct weft_gop *o)
 	return any;
 }
 
+/*
+ * Gives tensors on both sides of operators that only move elements the same sign, through all
+ * operators of a block, until nothing changes or MOST_PASSES passes are done.
+ */
 void tosa_spread_signs(weft_graph *g)
 {
 	bool any = true;

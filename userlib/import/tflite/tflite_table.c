@@ -179,6 +179,7 @@ static int64_t by_real(const struct unary *u, int32_t v)
 
 static float elu(float v, float alpha) { (void)alpha; return v < 0 ? (float)expm1((double)v) : v; }
 static float exponential(float v, float alpha) { (void)alpha; return (float)exp((double)v); }
+
 /* Of what is not above zero the least there is. */
 static float logarithm(float v, float alpha) { (void)alpha; return v > 0 ? (float)log((double)v) : -INFINITY; }
 static float tanh_of(float v, float alpha) { (void)alpha; return (float)tanh((double)v); }
@@ -322,6 +323,7 @@ static int leaky_relu16(struct tfl_lower *l, struct unary *u, int x)
 
 static float exp16(const struct tfl_function *f, float v) { (void)f; return exponential(v, 0); }
 static float gelu16(const struct tfl_function *f, float v) { return f->param > 0 ? gelu_tanh(v, 0) : gelu(v, 0); }
+
 /* Of what is not above zero the least, or the most, there is: param. */
 static float log16(const struct tfl_function *f, float v) { return v > 0 ? logarithm(v, 0) : f->param; }
 static float rsqrt16(const struct tfl_function *f, float v) { return v > 0 ? 1.0f / sqrtf(v) : f->param; }

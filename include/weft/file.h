@@ -17,6 +17,8 @@ extern "C" {
 #endif
 
 /**
+ * Read a whole file into memory.
+ *
  * @param most      Bytes; what is larger is refused before memory is taken.
  * @param[out] data From malloc, also for an empty file; NULL on failure.
  *
@@ -25,8 +27,8 @@ extern "C" {
 WEFT_API int weft_file_read(const char *path, uint64_t most, uint8_t **data, size_t *len) __attribute__((warn_unused_result));
 
 /**
- * Under a new name that nobody can guess first, and on the disk before it takes the old one's
- * place, so that a failure leaves the old file. What is there and no regular file (a device, a
+ * Write a whole file. The bytes go into a file of a new name that nobody can guess, which takes the
+ * old one's place once it is on the disk, so that a failure leaves the old file. What is there and no regular file (a device, a
  * pipe) is never replaced; it is written to as it is.
  *
  * @return 0, or a negative errno

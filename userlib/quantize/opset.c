@@ -24,6 +24,7 @@ static int wanted_opset(const struct qz *z)
 
 /* ---- attributes ---- */
 
+/* Removes the attribute of that name from the node. Returns 0 or -ENOMEM. */
 static int drop(struct qz *z, onnx_node *n, const char *name)
 {
 	onnx_attribute **list = qz_alloc(z, (n->n_attribute + 1) * sizeof *list);
@@ -52,6 +53,10 @@ static int list_operand(struct qz *z, onnx_node *n, const char *name, size_t k)
 	return t ? (qz_set_operand(z, n, k, t) ? -ENOMEM : drop(z, n, name)) : -ENOMEM;
 }
 
+/*
+ * Turns a float attribute, if the node has it, into operand k, a constant scalar, as later opsets
+ * want it. Returns 0 or -ENOMEM.
+ */
 static int float_operand(struct qz *z, onnx_node *n, const char *name, size_t k)
 {
 	const onnx_attribute *a = qz_attribute(n, name);
@@ -63,6 +68,10 @@ static int float_operand(struct qz *z, onnx_node *n, const char *name, size_t k)
 	return t ? (qz_set_operand(z, n, k, t) ? -ENOMEM : drop(z, n, name)) : -ENOMEM;
 }
 
+/*
+ * Turns an integer attribute, if the node has it, into operand k, a constant list of one int64.
+ * Returns 0 or -ENOMEM.
+ */
 static int integer_operand(struct qz *z, onnx_node *n, const char *name, size_t k)
 {
 	const onnx_attribute *a = qz_attribute(n, name);
@@ -75,6 +84,7 @@ static int integer_operand(struct qz *z, onnx_node *n, const char *name, size_t 
 	return t ? (qz_set_operand(z, n, k, t) ? -ENOMEM : drop(z, n, name)) : -ENOMEM;
 }
 
+/* Adds a string attribute to the node. Returns 0 or -ENOMEM. */
 static int set_string(struct qz *z, onnx_node *n, const char *name, const char *v)
 {
 	if (qz_set_integer(z, n, name, 0))
@@ -124,6 +134,10 @@ static int upsample(struct qz *z, onnx_node *n)
 	return set_string(z, n, "coordinate_transformation_mode", "asymmetric") || set_string(z, n, "nearest_mode", "floor") ? -ENOMEM : 0;
 }
 
+/*
+ * Turns Resize of opset 10 into that of opset 11: the scales become operand 2, and the attributes
+ * say what opset 10 always did. Returns 0 or -ENOMEM.
+ */
 static int resize_10(struct qz *z, onnx_node *n)
 {
 	char *scales = n->n_input > 1 ? n->input[1] : NULL;
@@ -141,6 +155,10 @@ static bool any(const onnx_node *n, const char *const *names)
 	return false;
 }
 
+/*
+ * Rewrites what changed between opset 7 and 12 for one node: attributes that became operands.
+ * Returns 0 or a negative errno.
+ */
 static int from_7_to_12(struct qz *z, onnx_node *n)
 {
 	int err = 0;
@@ -169,6 +187,7 @@ static int from_7_to_12(struct qz *z, onnx_node *n)
 	return z->opset < 9 && qz_is(n, "BatchNormalization") ? drop(z, n, "spatial") : 0;
 }
 
+/* Rewrites what changed from opset 13 on, up to opset `to`, for one node. Returns 0 or a negative errno. */
 static int from_13(struct qz *z, onnx_node *n, int to)
 {
 	static const char *const soft[] = { "Softmax", "LogSoftmax", "Hardmax", NULL }, *const by_axes[] = { "Squeeze", "Unsqueeze", "ReduceSum", NULL };

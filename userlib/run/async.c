@@ -59,6 +59,7 @@ static struct queued *first_in(const struct weft_async *a, enum run_state state)
 	return q;
 }
 
+/* The queued run of that number; NULL if there is none. Called with the lock. */
 static struct queued *find(const struct weft_async *a, weft_run id)
 {
 	struct queued *q = a->first;
@@ -80,6 +81,10 @@ static void end(struct weft_async *a, struct queued *q)
 	pthread_cond_broadcast(&a->changed);
 }
 
+/*
+ * The session's thread: takes the runs that wait, one after another, runs each on the device, and
+ * tells whoever waits for it. user is the queue.
+ */
 static void *work(void *user)
 {
 	struct weft_async *a = user;
@@ -102,7 +107,10 @@ static void *work(void *user)
 	return NULL;
 }
 
-/* The queue and its thread. @return 0, -ENOMEM, -EAGAIN (no thread), -EMFILE, -ENFILE */
+/*
+ * Prepares the session's queue: lock, descriptor and thread. Returns 0, -ENOMEM, -EAGAIN (no
+ * thread), -EMFILE or -ENFILE.
+ */
 static int begin(weft_session *s, struct weft_async **out)
 {
 	struct weft_async *a = calloc(1, sizeof(*a));
@@ -142,7 +150,7 @@ static int queue_of(weft_session *s, struct weft_async **a)
 	return err;
 }
 
-/* The session's queue; NULL: nothing was ever submitted. */
+/* The session's queue; NULL if nothing was ever submitted. */
 static struct weft_async *queue_if_any(weft_session *s)
 {
 	pthread_mutex_lock(&s->starting);
@@ -177,6 +185,7 @@ void weft_session_async_free(weft_session *s)
 	s->async = NULL;
 }
 
+/* A copy of n bytes from malloc; NULL if there is no memory. */
 static void *copy(const void *from, size_t n)
 {
 	void *to = malloc(n + 1);
@@ -225,7 +234,7 @@ int weft_session_submit(weft_session *s, const weft_tensor *inputs, const weft_t
 	return err;
 }
 
-/* The time until which to wait. */
+/* The point in time timeout_ms from now, on the clock by which pthread_cond_timedwait() waits. */
 static struct timespec until(int timeout_ms)
 {
 	struct timespec t;

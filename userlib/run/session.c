@@ -764,6 +764,7 @@ static int run_once(weft_session *s, const weft_tensor *inputs, weft_tensor *out
 	return err;
 }
 
+/* Runs the network once and waits for it; outputs are allocated here. weft.h describes it. */
 int weft_session_run(weft_session *s, const weft_tensor *inputs, weft_tensor *outputs,
                      struct weft_report **rep, char msg WEFT_ROOM(WEFT_MSG_LEN))
 {

@@ -19,11 +19,18 @@ HEAD = re.compile(r"^[A-Za-z_][\w\s\*]*?\b(\w+)\([^;{]*\)\n\{\n", re.M)
 
 
 def comment_before(text, at):
-    """The comment that ends right before position at, or the empty string."""
+    """The comment that ends right before position at, or the empty string.
+
+    A remark behind a declaration on the line above belongs to that declaration, and a banner
+    between sections (---- file.c ----) to nothing.
+    """
     before = text[:at].rstrip(" \t")
     if not before.endswith("*/\n"):
         return ""
-    return before[before.rindex("/*"):].strip()
+    start = before.rindex("/*")
+    comment = before[start:].strip()
+    begins_line = not before[before.rfind("\n", 0, start) + 1:start].strip()
+    return comment if begins_line and "----" not in comment else ""
 
 
 def functions(path):

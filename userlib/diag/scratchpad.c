@@ -198,8 +198,9 @@ static void rows_of_all(struct weft_cmd *c, const struct weft_config *cfg, unsig
 #define LINES 24
 
 /*
- * Counts the rows of one bank that returned another row's word, and notes for each address line
- * whether the two rows that it tells apart were the same.
+ * Compares the first n bytes of each row that was read (got) with those of every other row that
+ * was written (data); rows lie `set` bytes apart in both. Returns how many pairs are equal, and
+ * sets same[i] for both rows of each such pair. n_rows is at most LINES.
  */
 static unsigned strangers(const uint8_t *got, const uint8_t *data, uint32_t n_rows, uint32_t set, uint32_t n, bool *same)
 {
@@ -216,8 +217,10 @@ static unsigned strangers(const uint8_t *got, const uint8_t *data, uint32_t n_ro
 }
 
 /*
- * Names the address line of a bank that has no effect. same[round][0] belongs to the base row,
- * same[round][k + 1] to the row that differs from it in line k.
+ * Reports the address fault of a bank that has shown one: a line that is stuck, two lines that are
+ * connected, or, where the pattern fits neither, words that are each other's. same[round][k] is
+ * true if row k of that round read as another row did; row 0 is the base row, and row k + 1
+ * differs from it in line k. n_rows counts the base row too.
  */
 static void judge_bank_address(struct weft_diag *d, unsigned bank, bool same[2][LINES], uint32_t n_rows)
 {
@@ -331,8 +334,10 @@ static void chunk_cmd(struct weft_cmd *c, const struct weft_config *cfg, unsigne
 }
 
 /*
- * One step of the march over all chunks: copies each to memory at *read (unless it is SIZE_MAX)
- * and then writes the given pattern.
+ * Adds the commands for one step of the march over all chunks, from the last to the first if
+ * `down` is set. Each chunk is first stored to the arena at `read` plus the chunk's own address,
+ * unless read is SIZE_MAX. Then the pattern at offset *write of the constants is loaded into it,
+ * unless write is NULL.
  */
 static void element(struct diag_stream *s, const struct weft_config *cfg, const struct march *m, size_t read,
                     const size_t *write, bool down)

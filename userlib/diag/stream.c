@@ -88,6 +88,10 @@ void diag_put(struct diag_stream *s, uint32_t sp, const void *bytes, size_t len)
 	diag_load(s, diag_data(s, bytes, len), sp, (uint32_t)len);
 }
 
+/*
+ * Adds a command that stores len bytes of the scratchpad, from address sp on, into the arena at
+ * the next multiple of 64 bytes behind all earlier stores. Returns the offset in the arena.
+ */
 size_t diag_store(struct diag_stream *s, uint32_t sp, uint32_t len)
 {
 	size_t off = (s->out_bytes + 63) / 64 * 64;

@@ -65,7 +65,11 @@ static bool take(struct text *s, char c)
 	return true;
 }
 
-/* Reads a Python string in quotes, without escapes. */
+/*
+ * Reads a string in single or double quotes, after any blanks, into out, and ends it with a zero
+ * byte. A backslash stands for itself. Returns false if there is no such string, if a character is
+ * not printable ASCII, or if it does not fit into `bytes`.
+ */
 static bool string(struct text *s, char *out, size_t bytes)
 {
 	size_t n = 0;

@@ -10,8 +10,9 @@
 #define INTS (T(WEFT_INT8) | T(WEFT_INT16) | T(WEFT_INT32))
 
 /*
- * Checks that the operands from `first` on, and the result unless result_type is given, have one
- * type of the set `allowed`.
+ * Checks that the operands from `first` on all have one type, and that it is in the set `allowed`.
+ * The result must have the same type if result_type is 0; otherwise it must have a type of the set
+ * result_type. Returns 0 or the error of the first check that fails.
  */
 static int check_types(const struct weft_check *c, int first, uint32_t allowed, uint32_t result_type)
 {

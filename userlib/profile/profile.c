@@ -338,8 +338,10 @@ void weft_profile_sample(void *user, const struct weft_sample *w)
 /* ---- by counters ---- */
 
 /*
- * Spreads a unit's counters of one window over its states. A cycle that two counters have counted
- * is taken once.
+ * Divides the cycles of the current window of one track among states: parts[i] cycles go to
+ * states[i], in order, until none are left, and the rest counts as idle. If counters overlap, so
+ * that their sum exceeds the window, the later ones lose the excess. The result is added to the
+ * track's totals and, unless the window is empty, becomes a slice.
  */
 static void spread(struct weft_profile *p, enum weft_track track, const uint32_t *parts, const unsigned *states, int n, uint64_t cycles)
 {

@@ -98,6 +98,13 @@ static void difference(const struct weft_counters *c, const struct weft_counters
 	}
 }
 
+/*
+ * Measures how a step that has run on a card divides among its operators. It runs ever longer
+ * beginnings of the step, each in an arena of its own that starts from `before` (the arena before
+ * the step), and enters the differences between successive counters in the session's profile. What
+ * remains of `all`, the counters of the whole step, is entered as -1. Returns 0 or a negative
+ * errno.
+ */
 int weft_profile_card(weft_session *s, const struct weft_step *step, const uint8_t *before, const struct weft_counters *all)
 {
 	struct weft_counters seen = { 0 }, now, c;

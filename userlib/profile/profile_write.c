@@ -298,6 +298,10 @@ static void write_totals(FILE *f, const struct weft_profile *p)
 	fprintf(f, "}}");
 }
 
+/*
+ * Writes the profile to the file `path` as JSON in the Trace Event Format, with the totals in
+ * front. Returns 0 or a negative errno with one line in msg (WEFT_MSG_LEN bytes).
+ */
 int weft_profile_write(const struct weft_profile *p, const char *path, char *msg)
 {
 	struct weft_report *r = weft_report_new(p->s);

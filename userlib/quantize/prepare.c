@@ -71,8 +71,9 @@ static int set_constant(struct qz *z, onnx_node *p, size_t k, const char *suffix
 }
 
 /*
- * Folds BatchNormalization (node i) into weights and bias of the product p before it. Returns 1 if
- * that was possible.
+ * Folds node i, a BatchNormalization that alone reads the result of product p, into p's weights
+ * and bias. Returns 1 if it did, 0 if it could not (for example because a parameter is not
+ * constant), or a negative errno.
  */
 static int fold_norm(struct qz *z, onnx_node *p, int i)
 {

@@ -100,7 +100,12 @@ static void log_write(void *user, enum weft_model_space space, unsigned window, 
 	t->n_pool += len;
 }
 
-/* Runs the captured stream on the model command by command, keeping what each command writes. */
+/*
+ * Runs the commands of the captured step on the model, one by one; log_write() records what each
+ * writes in the trace x->t. t.first[k] is where command k's entries begin, and one more entry
+ * marks the end. Returns 0, or a negative errno if the stream does not decode or faults on the
+ * model, or if memory runs out.
+ */
 static int run_model(struct replay *x)
 {
 	const uint64_t *words = x->p->words + x->step->first_word;

@@ -36,7 +36,12 @@ struct pass {
 	uint32_t retired[WEFT_N_UNITS];        /* commands so far, originals; ST: here */
 };
 
-/* Sets up a store for a debug record with rows as long as its elements allow. */
+/*
+ * Fills in the fields of a store for the elements of one debug record; size is the bytes of one
+ * element. If the pixels of a line lie side by side and the line is shorter than 1 MiB, a row of
+ * the store is the whole line; otherwise it is the channels of one pixel. In memory the rows
+ * follow each other without gaps.
+ */
 static void shape(const struct weft_prec *q, uint32_t size, struct weft_cmd_load *l)
 {
 	bool joined = q->x_bytes == q->n_c * size && (uint64_t)q->n_x * q->n_c * size < (1u << 20);

@@ -630,6 +630,12 @@ char *weft_session_profile_text(const weft_session *s)
 	return s->profile ? weft_profile_text(s->profile) : NULL;
 }
 
+/*
+ * Makes the session ready to run its program on the inputs: forgets the previous run, allocates
+ * the tables of host tensors and measurements, discards what the device's arena held, and takes
+ * the inputs. If golden's results are needed and nobody has provided them, all of golden is
+ * computed here. Returns 0 or a negative errno.
+ */
 int weft_session_prepare(weft_session *s, const weft_tensor *inputs)
 {
 	const weft_graph *g = graph(s);

@@ -250,7 +250,10 @@ static int apply(struct order *o)
 	return 0;
 }
 
-/* Put loads into the order in which they can best run. 0 or -ENOMEM */
+/*
+ * Estimates when the commands of the step run, looks for an order of its loads in which the step
+ * ends sooner, and applies it. If there is none, the step stays as it is. Returns 0 or -ENOMEM.
+ */
 int order_loads(struct npu_step *s)
 {
 	struct order o;

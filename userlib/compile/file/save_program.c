@@ -111,7 +111,11 @@ void save_ops(struct io *io, weft_program *p)
 	}
 }
 
-/* Section DBGC: for whom each command works. */
+/*
+ * Writes or reads section DBGC: for each command the operator that it works for, and the range of
+ * debug records (first_rec, n_recs) that say which elements it makes. Reading also allocates
+ * p->cmds and sets p->n_cmds.
+ */
 void save_cmds(struct io *io, weft_program *p)
 {
 	int n = (int)p->n_cmds;

@@ -213,8 +213,9 @@ static int shape_i32(struct tosa_lower *l, int k, const char *what, int want, in
 /* ---- rows of the operator ---- */
 
 /*
- * Reads an attribute that holds one value of type t as bytes, perhaps padded, into *i or, for
- * floats, *f. Returns 0 or a negative errno.
+ * Reads an attribute that holds one value of type t as bytes, perhaps padded to at most 16, into
+ * *i or, if t is a float type, into *f. Of floats only fp16, bf16 and fp32 are allowed, and NaN is
+ * an error. what names the attribute in messages. Returns 0 or a negative errno.
  */
 static int read_value(struct tosa_lower *l, int field, const char *what, weft_dtype t, int64_t *i, double *f)
 {

@@ -38,6 +38,7 @@ weft_graph *weft_graph_new(const char *name)
 	return g;
 }
 
+/* Frees a graph with its tensors, operators, variables and sub-graphs; NULL is fine. */
 void weft_graph_free(weft_graph *g)
 {
 	if (!g)
@@ -140,6 +141,10 @@ int weft_graph_sub(weft_graph *g, weft_graph *sub)
 	return g->n_subs++;
 }
 
+/*
+ * Adds a variable with a copy of its name and takes over data, its first value (from malloc, or
+ * NULL), also on failure. Returns its index or -ENOMEM.
+ */
 int weft_graph_var(weft_graph *g, const char *name, weft_dtype t, int rank, const int64_t *dim, void *data)
 {
 	void *array = g->vars;

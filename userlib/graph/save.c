@@ -109,6 +109,7 @@ static void write_tensor(struct io *io, struct weft_gtensor *t)
 	tensor_data(io, &t->t);
 }
 
+/* Reads one tensor of a container and adds it to the graph. A failure is left in io->err. */
 static void read_tensor(struct io *io, weft_graph *g)
 {
 	struct weft_gtensor t = { 0 };
@@ -134,6 +135,10 @@ static void read_tensor(struct io *io, weft_graph *g)
 	free(t.name);
 }
 
+/*
+ * Reads or writes one operator: code, source, counts of operands and results, which are checked,
+ * their tensors, and its attributes.
+ */
 static void op_io(struct io *io, struct weft_gop *o, int *in, int *out)
 {
 	int32_t code = (int32_t)o->op;
@@ -152,6 +157,7 @@ static void op_io(struct io *io, struct weft_gop *o, int *in, int *out)
 	save_attributes(io, o->op, &o->attr);
 }
 
+/* Reads one operator of a container and appends it to the graph. A failure is left in io->err. */
 static void read_op(struct io *io, weft_graph *g)
 {
 	struct weft_gop o = { 0 };
@@ -167,6 +173,7 @@ static void read_op(struct io *io, weft_graph *g)
 		io->err = i;
 }
 
+/* Reads or writes a list of the graph's inputs or outputs. When reading, *v is from malloc. */
 static void list(struct io *io, int **v, int *n)
 {
 	io_count(io, n, 4);
@@ -181,6 +188,7 @@ static void list(struct io *io, int **v, int *n)
 		*n = 0;
 }
 
+/* Reads or writes the entries that name the operators of the source file. */
 static void sources(struct io *io, weft_graph *g)
 {
 	int n = g->n_srcs;
@@ -226,6 +234,7 @@ static void variable(struct io *io, weft_graph *g, int i)
 	free(t.name);
 }
 
+/* Reads or writes all variables with their first values. */
 static void variables(struct io *io, weft_graph *g)
 {
 	int n = g->n_vars;
@@ -247,6 +256,10 @@ static void runtime(struct io *io, weft_graph *g)
 		g->runtime = (enum weft_runtime)v;
 }
 
+/*
+ * Reads or writes everything of a graph: release of the framework, variables, sources, tensors,
+ * operators, inputs and outputs.
+ */
 static void body(struct io *io, weft_graph *g)
 {
 	int n = g->n_tensors;

@@ -8,6 +8,10 @@
 
 #include "quantize.h"
 
+/*
+ * Writes one line into the message, with control characters replaced, notes -ENOMEM for good, and
+ * returns err.
+ */
 int qz_fail(struct qz *z, int err, const char *format, ...)
 {
 	va_list ap;
@@ -43,6 +47,7 @@ void *qz_alloc(struct qz *z, size_t n)
 	return p;
 }
 
+/* The string a followed by b, which lives as long as the model; NULL if there is no memory. */
 char *qz_text(struct qz *z, const char *a, const char *b)
 {
 	size_t n = strlen(a), m = strlen(b);
@@ -242,6 +247,10 @@ static void unique(struct qz *z)
 	z->n_value = n;
 }
 
+/*
+ * Makes the table of all values by name: which node makes each, which constant it is, who reads
+ * it. Returns 0 or a negative errno.
+ */
 int qz_index(struct qz *z)
 {
 	const onnx_graph *g = z->m->graph;
@@ -473,6 +482,10 @@ static size_t true_inputs(struct qz *z, Weft__Onnx__Value **out)
 	return n;
 }
 
+/*
+ * Writes the model with its nodes sorted and unread constants left out. *data is from malloc.
+ * Returns 0 or a negative errno.
+ */
 int qz_pack(struct qz *z, uint8_t **data, size_t *len)
 {
 	onnx_graph g = *z->m->graph;

@@ -210,6 +210,7 @@ static int from_13(struct qz *z, onnx_node *n, int to)
 	return 0;
 }
 
+/* Sets the version of the default operator set to `to`, in lists of the model's own. Returns 0 or -ENOMEM. */
 static int set_version(struct qz *z, int to)
 {
 	Weft__Onnx__OperatorSet **list = qz_alloc(z, (z->n_set + 1) * sizeof *list);

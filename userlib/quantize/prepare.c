@@ -210,6 +210,10 @@ static int one(struct qz *z, int i)
 	return 0;
 }
 
+/*
+ * Simplifies the float model node by node, as the head of this file says, and indexes it anew
+ * after each change. Returns 0 or a negative errno.
+ */
 int qz_prepare(struct qz *z)
 {
 	for (int i = 0; i < z->n_node; i++) {

@@ -21,6 +21,10 @@ void weft_checker_wants(const weft_program *p, bool *want)
 		want[p->graph->outputs[i]] = true;
 }
 
+/*
+ * Prepares the comparison of a run with golden's tensors; golden may be NULL if values are only
+ * kept. keep: the device's values are kept for readers. Returns 0 or -ENOMEM.
+ */
 int weft_checker_begin(struct weft_checker *c, const weft_graph *g, const weft_program *p,
                        const weft_tensor *golden, bool keep)
 {

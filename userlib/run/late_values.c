@@ -88,6 +88,10 @@ static int own_words(weft_session *s)
 	return 0;
 }
 
+/*
+ * Gives the step what is only known in the run: values of log2_scale into its commands, packed
+ * weights into the arena. Returns 0 or a negative errno with a line in the session's message.
+ */
 int weft_session_late(weft_session *s, int step)
 {
 	const weft_program *p = s->p;

@@ -197,6 +197,10 @@ static void add_cycles(struct weft_report *r, const weft_session *s, int *group,
 	whole_cycles(r, false);
 }
 
+/*
+ * Makes the report's lines, one for each group of source operators, with what is known without a
+ * run. From malloc; NULL if there is no memory.
+ */
 struct weft_report *weft_report_new(const weft_session *s)
 {
 	const weft_graph *g = s->p->graph;

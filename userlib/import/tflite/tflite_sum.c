@@ -87,8 +87,9 @@ static int words_of(struct tfl_lower *l, int x)
 }
 
 /*
- * Emits x, unsigned numbers with the bits of type t (int8 or int16), as the numbers that t has
- * for these bits. Returns the tensor, or a negative errno.
+ * Adds operators that convert x to type t, which is int8 or int16. The numbers in x are from 0 to
+ * below 2^bits, where bits is the width of t, and each becomes the two's complement number with
+ * the same bits. Returns the result's tensor or a negative errno.
  */
 static int wrapped(struct tfl_lower *l, int x, weft_dtype t)
 {

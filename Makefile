@@ -100,7 +100,8 @@ say = @printf '  %-7s %s\n' $(1) $(2)
 # ---- sources ----------------------------------------------------------------
 
 FAST_SRC := $(wildcard sim/golden/fast/*.c)
-LIB_SRC  := $(sort $(shell find driver sim/golden userlib -name '*.c') $(wildcard sim/model/*.c sim/rtl/*.c sim/cosim/*.c))
+ORT_SRC  := $(sort $(wildcard userlib/ort/*.c))
+LIB_SRC  := $(sort $(filter-out $(ORT_SRC),$(shell find driver sim/golden userlib -name '*.c')) $(wildcard sim/model/*.c sim/rtl/*.c sim/cosim/*.c))
 CMD_SRC  := $(sort $(wildcard tools/weft/*.c tools/weft/*/*.c))
 CARD_SRC := $(sort $(wildcard tools/card/*.c))
 TEST_KINDS := unit model cosim conformance fuzz card runtimes
@@ -119,6 +120,7 @@ PROTO_C  := $(foreach p,$(PROTO),$(O)/gen/$(notdir $(p:.proto=.pb-c.c)))
 LIB_OBJ  := $(LIB_SRC:%.c=$(O)/obj/%.o) $(PROTO_C:$(O)/gen/%.c=$(O)/obj/gen/%.o)
 LIB_MAP  := userlib/libweft.map
 INSIDE   := $(O)/obj/inside.a
+ORT_OBJ  := $(ORT_SRC:%.c=$(O)/obj/%.o)
 CMD_OBJ  := $(CMD_SRC:%.c=$(O)/obj/%.o)
 CARD_OBJ := $(CARD_SRC:%.c=$(O)/obj/%.o)
 CARD_PARTS := $(filter-out %/main.o,$(CARD_OBJ))   # tests use them too
@@ -188,8 +190,8 @@ CMD := $(if $(CMD_SRC),$(O)/weft) $(O)/weft-card
 .PHONY: formal firmware chip fault all help demo check test test-full bench conformance lint lint-layers lint-verilator lint-yosys lint-xilinx area \
         gen check-gen figures sim install man wheel clean deps tests compile_commands.json FORCE
 
-## all: library, command and RTL simulator of CONFIGS (the default)
-all: $(O)/libweft.a $(O)/libweft.so $(CMD) sim
+## all: library, commands, ONNX Runtime's provider and RTL simulator of CONFIGS (the default)
+all: $(O)/libweft.a $(O)/libweft.so $(O)/libweft_ort_ep.so $(CMD) sim
 
 ## help: this list
 help:
@@ -365,7 +367,7 @@ clean:
 ## compile_commands.json: for editors and analysers
 compile_commands.json:
 	$(Q){ echo '['; sep=; \
-	for f in $(LIB_SRC) $(CMD_SRC) $(CARD_SRC) $(SUPPORT_SRC) $(TEST_SRC); do \
+	for f in $(LIB_SRC) $(ORT_SRC) $(CMD_SRC) $(CARD_SRC) $(SUPPORT_SRC) $(TEST_SRC); do \
 		printf '%s{"directory":"%s","file":"%s","command":"%s"}' "$$sep" '$(CURDIR)' "$$f" \
 			"$(CC) $(filter-out -MMD -MP,$(ALL_CFLAGS)) -c $$f"; \
 		sep=$$',\n'; \
@@ -445,6 +447,12 @@ $(O)/weft-card: $(CARD_OBJ) $(O)/libweft.so
 	$(call say,LD,$@)
 	$(call link_command,$(CARD_OBJ))
 	$(link_rtl)
+
+# ONNX Runtime loads it, and it loads the library beside it.
+$(O)/libweft_ort_ep.so: $(ORT_OBJ) userlib/ort/entry.map $(O)/libweft.so
+	$(call say,LD,$@)
+	$(Q)$(CC) -shared -Wl,-soname,$(@F) -Wl,--version-script=userlib/ort/entry.map $(ALL_LDFLAGS) \
+		-Wl,-rpath,'$$ORIGIN' $(ORT_OBJ) $(O)/libweft.so -o $@
 
 TO_LIBDIR = /$(shell realpath -m --relative-to=$(PREFIX)/bin $(LIBDIR))
 $(O)/obj/installed/weft: $(CMD_OBJ) $(O)/libweft.so FORCE
@@ -661,6 +669,6 @@ $(eval $(call bench_rule,$(BOARD_SO),board,$(BOARD_SV)))
 
 -include $(BOOT_OBJ:.o=.d) $(MAIN_OBJ:.o=.d)
 -include $(O)/obj/tests/card/guest/guest.d
--include $(LIB_OBJ:.o=.d) $(CMD_OBJ:.o=.d) $(CARD_OBJ:.o=.d) $(SUPPORT_OBJ:.o=.d) $(TEST_OBJ:.o=.d)
+-include $(LIB_OBJ:.o=.d) $(ORT_OBJ:.o=.d) $(CMD_OBJ:.o=.d) $(CARD_OBJ:.o=.d) $(SUPPORT_OBJ:.o=.d) $(TEST_OBJ:.o=.d)
 
 endif  # of what INSTALL_GOALS do first

@@ -47,6 +47,8 @@ LAYERS = {
     "userlib/replay": ["userlib/run/", "userlib/files/", "driver/"],
     "userlib/diag": ["userlib/run/", "driver/"],
     "userlib/conform": [],
+    # A user of the public API, loaded by ONNX Runtime.
+    "userlib/ort": [],
     # Commands are users of the public API like any other.
     "tools": ["tools/"],
     "tests": ["tests/", "userlib/", "driver/", "sim/", "tools/", "firmware/"],

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Compile and Compute: each part that the provider took is a network with a session, and runs
+ * in the memory of ONNX Runtime's tensors.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ep.h"
+
+/* A fused node; ort comes first, so that a pointer to it is one to this. */
+struct fused {
+	struct ort_compute ort;
+	const struct ort_api *api;
+	weft_net *net;
+	weft_session *session;
+	int n_in, n_out;           /* of the network */
+	size_t *in, *out;          /* by port: its number at the fused node */
+};
+
+int part_load(const struct provider *p, const struct part *part, weft_net **net, char msg[static WEFT_MSG_LEN])
+{
+	struct weft_load_options o = weft_load_options_default();
+	uint8_t *bytes;
+	size_t len;
+	int err = part_write(p->api, part, &bytes, &len, msg);
+
+	if (err)
+		return err;
+	o.requant_rescale = p->options.rescale;
+	o.requant_runtime = p->options.runtime;
+	err = weft_net_load_with(bytes, len, "part.onnx", &o, net, msg);
+	free(bytes);
+	return err;
+}
+
+int open_session(const struct provider *p, const weft_net *net, weft_session **s, char msg[static WEFT_MSG_LEN])
+{
+	struct weft_session_options o = weft_session_options_default();
+
+	o.device = p->options.device;
+	o.config = p->options.config;
+	o.check = p->options.check;
+	o.usb = p->options.usb[0] ? p->options.usb : NULL;
+	return weft_session_open(net, &o, s, msg);
+}
+
+/* A tensor of the library in the memory of one of ONNX Runtime's. */
+static bool view(const struct ort_api *api, const struct ort_value *v, weft_tensor *t)
+{
+	struct ort_shape *s;
+	size_t rank = 0;
+	int type = 0;
+
+	*t = (weft_tensor){ .dim = { 1, 1, 1, 1, 1, 1, 1, 1 } };
+	if (!v || !ort_ok(api, api->value_shape(v, &s)))
+		return false;
+	bool good = ort_ok(api, api->element_type(s, &type)) && ort_ok(api, api->rank(s, &rank)) && rank <= WEFT_MAX_RANK &&
+	            ort_ok(api, api->dimensions(s, t->dim, rank));
+	api->release_shape(s);
+	t->rank = (int)rank;
+	t->dtype = dtype_of(type);
+	return good && t->dtype && ort_ok(api, api->mutable_data((struct ort_value *)v, &t->data));
+}
+
+static struct ort_status *take_inputs(const struct fused *f, struct ort_kernel *k, weft_tensor *in)
+{
+	for (int i = 0; i < f->n_in; i++) {
+		const struct ort_value *v = NULL;
+		struct ort_status *status = f->api->kernel_input(k, f->in[i], &v);
+		if (status)
+			return status;
+		if (!view(f->api, v, &in[i]))
+			return fail_ort(f->api, ORT_INVALID_ARGUMENT, ORT_PROVIDER ": input %d is no tensor that can be read", i);
+	}
+	return NULL;
+}
+
+static struct ort_status *make_outputs(const struct fused *f, struct ort_kernel *k, weft_tensor *out)
+{
+	for (int i = 0; i < f->n_out; i++) {
+		struct ort_value *v = NULL;
+		struct weft_port p;
+		if (weft_net_output(f->net, i, &p))
+			return fail_ort(f->api, ORT_FAIL, ORT_PROVIDER ": there is no output %d", i);
+		struct ort_status *status = f->api->kernel_output(k, f->out[i], p.dim, (size_t)p.rank, &v);
+		if (status)
+			return status;
+		if (!view(f->api, v, &out[i]))
+			return fail_ort(f->api, ORT_FAIL, ORT_PROVIDER ": output %d is no tensor that can be written", i);
+	}
+	return NULL;
+}
+
+static struct ort_status *compute(struct ort_compute *c, void *state, struct ort_kernel *k)
+{
+	const struct fused *f = (const struct fused *)c;
+	weft_tensor *t = calloc((size_t)(f->n_in + f->n_out) + 1, sizeof(*t));
+	char msg[WEFT_MSG_LEN];
+
+	(void)state;
+	if (!t)
+		return fail_ort(f->api, ORT_FAIL, ORT_PROVIDER ": not enough memory");
+	struct ort_status *status = take_inputs(f, k, t);
+	if (!status)
+		status = make_outputs(f, k, t + f->n_in);
+	if (!status) {
+		int err = weft_session_run_into(f->session, t, t + f->n_in, NULL, msg);
+		if (err)
+			status = fail_ort(f->api, err == -EINVAL ? ORT_INVALID_ARGUMENT : ORT_EP_FAIL, ORT_PROVIDER ": %s",
+			                  err == -EBADMSG ? "the device's result differs from golden's" : msg);
+	}
+	free(t);
+	return status;
+}
+
+/* The session is the state: runs of one session may be under way in several threads. */
+static struct ort_status *create_state(struct ort_compute *c, void *context, void **state)
+{
+	(void)context;
+	*state = c;
+	return NULL;
+}
+
+static void release_state(struct ort_compute *c, void *state)
+{
+	(void)c;
+	(void)state;
+}
+
+static void fused_free(struct fused *f)
+{
+	if (!f)
+		return;
+	if (f->session)
+		weft_session_close(f->session);
+	weft_net_free(f->net);
+	free(f->in);
+	free(f->out);
+	free(f);
+}
+
+static int find_port(const struct ort_api *api, const char *name, const struct ort_value_info **values, size_t n, size_t *at)
+{
+	for (*at = 0; *at < n; ++*at)
+		if (!strcmp(name, name_of(api, values[*at])))
+			return 0;
+	return -EINVAL;
+}
+
+/* Where each port of the network is at the fused node. */
+static int find_ports(struct fused *f, const struct part *part, char msg[static WEFT_MSG_LEN])
+{
+	struct weft_port p = { .name = "" };
+	int err = 0;
+
+	f->n_in = weft_net_n_inputs(f->net);
+	f->n_out = weft_net_n_outputs(f->net);
+	f->in = calloc((size_t)f->n_in + 1, sizeof(f->in[0]));
+	f->out = calloc((size_t)f->n_out + 1, sizeof(f->out[0]));
+	snprintf(msg, WEFT_MSG_LEN, "not enough memory");
+	if (!f->in || !f->out)
+		return -ENOMEM;
+	for (int i = 0; !err && i < f->n_in; i++)
+		err = weft_net_input(f->net, i, &p) ? -EINVAL : find_port(f->api, p.name, part->in, part->n_in, &f->in[i]);
+	for (int i = 0; !err && i < f->n_out; i++)
+		err = weft_net_output(f->net, i, &p) ? -EINVAL : find_port(f->api, p.name, part->out, part->n_out, &f->out[i]);
+	if (!err && f->n_out != (int)part->n_out)
+		err = -EINVAL;
+	if (err)
+		snprintf(msg, WEFT_MSG_LEN, "the fused node has %zu outputs, the network %d, or no value is called \"%.64s\"", part->n_out, f->n_out, p.name);
+	return err;
+}
+
+static int open_part(const struct provider *p, const struct part *part, struct fused *f, char msg[static WEFT_MSG_LEN])
+{
+	int err = part_load(p, part, &f->net, msg);
+
+	if (!err)
+		err = find_ports(f, part, msg);
+	return err ? err : open_session(p, f->net, &f->session, msg);
+}
+
+static int fused_new(const struct provider *p, const struct ort_graph *graph, const struct ort_node *fused, struct fused **out,
+                     char msg[static WEFT_MSG_LEN])
+{
+	struct fused *f = calloc(1, sizeof(*f));
+	struct node outer = { 0 };
+	size_t n = 0;
+	struct node *nodes = nodes_read(p->api, graph, &n);
+	const struct node **list = calloc(n + 1, sizeof(*list));
+	int err = f && nodes && list ? node_read(p->api, fused, &outer) : -ENOMEM;
+
+	snprintf(msg, WEFT_MSG_LEN, "the fused node cannot be read");
+	for (size_t i = 0; !err && i < n; i++)
+		list[i] = &nodes[i];
+	if (!err) {
+		struct part part = { .graph = graph, .nodes = list, .n = n, .in = outer.in, .out = outer.out, .n_in = outer.n_in, .n_out = outer.n_out };
+		f->ort = (struct ort_compute){ .version = ORT_ABI_VERSION, .create_state = create_state, .compute = compute, .release_state = release_state };
+		f->api = p->api;
+		err = open_part(p, &part, f, msg);
+	}
+	node_free(&outer);
+	free(list);
+	nodes_free(nodes, n);
+	if (err) {
+		fused_free(f);
+		return err;
+	}
+	*out = f;
+	return 0;
+}
+
+struct ort_status *compile_parts(struct ort_ep *ep, const struct ort_graph **graphs, const struct ort_node **fused, size_t n,
+                                 struct ort_compute **computes, struct ort_node **context_nodes)
+{
+	const struct provider *p = (const struct provider *)ep;
+	char msg[WEFT_MSG_LEN];
+
+	(void)context_nodes;
+	for (size_t i = 0; i < n; i++) {
+		struct fused *f;
+		int err = fused_new(p, graphs[i], fused[i], &f, msg);
+		if (err) {
+			release_parts(ep, computes, i);
+			memset(computes, 0, i * sizeof(*computes));
+			return fail_ort(p->api, err == -EINVAL ? ORT_INVALID_ARGUMENT : ORT_EP_FAIL, ORT_PROVIDER ": %s", msg);
+		}
+		computes[i] = &f->ort;
+	}
+	return NULL;
+}
+
+void release_parts(struct ort_ep *ep, struct ort_compute **computes, size_t n)
+{
+	(void)ep;
+	for (size_t i = 0; i < n; i++)
+		fused_free((struct fused *)computes[i]);
+}

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What ONNX Runtime finds when it loads the library: a factory, which makes a provider for
+ * each session.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "ep.h"
+
+#define EXPORTED __attribute__((visibility("default")))
+
+/* ort comes first, so that a pointer to it is one to this. */
+struct factory {
+	struct ort_factory ort;
+	const struct ort_api *api;
+};
+
+struct ort_status *fail_ort(const struct ort_api *api, int code, const char *format, ...)
+{
+	char line[WEFT_MSG_LEN + 64];
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(line, sizeof(line), format, ap);
+	va_end(ap);
+	return api->create_status(code, line);
+}
+
+bool ort_ok(const struct ort_api *api, struct ort_status *status)
+{
+	if (status)
+		api->release_status(status);
+	return !status;
+}
+
+static const char *factory_name(const struct ort_factory *f)
+{
+	(void)f;
+	return ORT_PROVIDER;
+}
+
+static const char *factory_vendor(const struct ort_factory *f)
+{
+	(void)f;
+	return "Weft";
+}
+
+static const char *factory_version(const struct ort_factory *f)
+{
+	(void)f;
+	return weft_version();
+}
+
+/* ONNX Runtime compares names; Weft has no number of its own. */
+static uint32_t factory_vendor_id(const struct ort_factory *f)
+{
+	(void)f;
+	return 0;
+}
+
+static const char *provider_name(const struct ort_ep *ep)
+{
+	(void)ep;
+	return ORT_PROVIDER;
+}
+
+/* ONNX Runtime does not find cards on the USB by itself: the provider is attached to the processor, which always is there. */
+static struct ort_status *devices(struct ort_factory *f, const struct ort_hardware *const *hardware, size_t n, struct ort_ep_device **out,
+                                  size_t room, size_t *made)
+{
+	const struct ort_api *api = ((struct factory *)f)->api;
+
+	*made = 0;
+	for (size_t i = 0; i < n && !*made && room; i++) {
+		if (api->hardware_type(hardware[i]) != ORT_HARDWARE_CPU)
+			continue;
+		struct ort_status *status = api->ep_api()->create_device(f, hardware[i], NULL, NULL, out);
+		if (status)
+			return status;
+		*made = 1;
+	}
+	return NULL;
+}
+
+static struct ort_status *create_ep(struct ort_factory *f, const struct ort_hardware *const *hardware, const struct ort_pairs *const *metadata,
+                                    size_t n, const struct ort_session_options *options, const struct ort_logger *log, struct ort_ep **out)
+{
+	const struct ort_api *api = ((struct factory *)f)->api;
+	struct provider *p = calloc(1, sizeof(*p));
+
+	(void)hardware;
+	(void)metadata;
+	if (!p)
+		return fail_ort(api, ORT_FAIL, ORT_PROVIDER ": not enough memory");
+	*p = (struct provider){ .ort = { .version = ORT_ABI_VERSION, .name = provider_name, .capability = find_parts,
+	                                 .compile = compile_parts, .release_computes = release_parts },
+	                        .api = api, .log = log };
+	struct ort_status *status = n == 1 ? take_options(api, options, &p->options)
+	                                   : fail_ort(api, ORT_INVALID_ARGUMENT, ORT_PROVIDER ": %zu devices, must be 1", n);
+	if (status) {
+		free(p);
+		return status;
+	}
+	*out = &p->ort;
+	return NULL;
+}
+
+static void release_ep(struct ort_factory *f, struct ort_ep *ep)
+{
+	(void)f;
+	free((struct provider *)ep);
+}
+
+/* Tensors lie in the processor's memory: the provider has no allocator, no copies and no streams of its own. */
+static struct ort_status *no_object(struct ort_factory *f, void **out)
+{
+	(void)f;
+	*out = NULL;
+	return NULL;
+}
+
+static struct ort_status *no_object_for(struct ort_factory *f, const void *memory, const struct ort_pairs *options, void **out)
+{
+	(void)memory;
+	(void)options;
+	return no_object(f, out);
+}
+
+static void no_release(struct ort_factory *f, void *allocator)
+{
+	(void)f;
+	(void)allocator;
+}
+
+static bool no_streams(const struct ort_factory *f)
+{
+	(void)f;
+	return false;
+}
+
+/** ONNX Runtime's entry: make the factory. */
+EXPORTED struct ort_status *CreateEpFactories(const char *registered, const struct ort_api_base *base, const struct ort_logger *log,
+                                              struct ort_factory **out, size_t room, size_t *made);
+
+struct ort_status *CreateEpFactories(const char *registered, const struct ort_api_base *base, const struct ort_logger *log,
+                                     struct ort_factory **out, size_t room, size_t *made)
+{
+	const struct ort_api *api = base->get_api(ORT_ABI_VERSION);
+
+	(void)registered;
+	(void)log;
+	*made = 0;
+	/* Without its functions there is no status either; ONNX Runtime reports that there is no factory. */
+	if (!api)
+		return NULL;
+	if (!room)
+		return fail_ort(api, ORT_INVALID_ARGUMENT, ORT_PROVIDER ": room for 0 factories, must be at least 1");
+	struct factory *f = calloc(1, sizeof(*f));
+	if (!f)
+		return fail_ort(api, ORT_FAIL, ORT_PROVIDER ": not enough memory");
+	*f = (struct factory){ .ort = { .version = ORT_ABI_VERSION, .name = factory_name, .vendor = factory_vendor, .devices = devices,
+	                                .create_ep = create_ep, .release_ep = release_ep, .vendor_id = factory_vendor_id,
+	                                .provider_version = factory_version, .create_allocator = no_object_for,
+	                                .release_allocator = no_release, .create_transfer = no_object, .stream_aware = no_streams,
+	                                .create_stream = no_object_for },
+	                       .api = api };
+	out[0] = &f->ort;
+	*made = 1;
+	return NULL;
+}
+
+/** ONNX Runtime's entry: free the factory. */
+EXPORTED struct ort_status *ReleaseEpFactory(struct ort_factory *f);
+
+struct ort_status *ReleaseEpFactory(struct ort_factory *f)
+{
+	free((struct factory *)f);
+	return NULL;
+}

@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: Apache-2.0
+"""ONNX Runtime with the provider.
+
+WEFT_BUILD is the folder of libweft_ort_ep.so and of the command weft, WEFT_MODELS that of
+the project's networks.
+"""
+import os
+import re
+import subprocess
+import threading
+
+import numpy as np
+import onnx
+import onnxruntime as ort
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+BUILD, MODELS = os.environ["WEFT_BUILD"], os.environ["WEFT_MODELS"]
+NAME = "WeftExecutionProvider"
+QUANTISED = ["digits_qdq.onnx", "digits_qlinear.onnx"]
+
+ort.register_execution_provider_library("weft", os.path.join(BUILD, "libweft_ort_ep.so"))
+
+
+def session(model, fallback=True, **options):
+    o = ort.SessionOptions()
+    o.log_severity_level = 1
+    devices = [d for d in ort.get_ep_devices() if d.ep_name == NAME]
+    assert len(devices) == 1 and devices[0].ep_vendor == "Weft"
+    o.add_provider_for_devices(devices, {"device": "model", **options})
+    if not fallback:
+        o.add_session_config_entry("session.disable_cpu_ep_fallback", "1")
+    return ort.InferenceSession(model, o, enable_fallback=0)
+
+
+def processor(model):
+    return ort.InferenceSession(model, providers=["CPUExecutionProvider"])
+
+
+def taken(capfd):
+    """Nodes that the provider took, of all, and its parts: what its line of log says."""
+    found = re.findall(NAME + r": (\d+) of (\d+) nodes in (\d+) parts", "".join(capfd.readouterr()))
+    assert len(found) == 1
+    return tuple(int(n) for n in found[0])
+
+
+def image(seed, shape=(1, 1, 8, 8)):
+    return np.random.default_rng(seed).random(shape, dtype=np.float32)
+
+
+def weft_run(model, x, folder, *options):
+    np.save(folder / "x.npy", x)
+    subprocess.run([os.path.join(BUILD, "weft"), "run", model, "-i", folder / "x.npy", "-o", folder / "out", *options],
+                   check=True, stdout=subprocess.DEVNULL)
+    return np.load(next((folder / "out").glob("*.npy")))
+
+
+@pytest.mark.parametrize("requant", ["exact", "rescale", "runtime"])
+@pytest.mark.parametrize("name", QUANTISED)
+def test_whole_network_has_the_bits_of_weft_run(name, requant, tmp_path, capfd):
+    model = os.path.join(MODELS, name)
+    s = session(model, fallback=False, requant=requant)
+    n, of, parts = taken(capfd)
+    assert n == of and parts == 1
+    for seed in range(3):
+        x = image(seed)
+        got = s.run(None, {"image": x})[0]
+        assert got.tobytes() == weft_run(model, x, tmp_path, "--requant", requant).tobytes()
+
+
+@pytest.mark.parametrize("name", QUANTISED)
+def test_checked_and_golden(name):
+    model = os.path.join(MODELS, name)
+    x = image(9)
+    want = session(model).run(None, {"image": x})[0]
+    for options in {"check": "1"}, {"device": "golden"}, {"device": "rtl"}:
+        assert session(model, **options).run(None, {"image": x})[0].tobytes() == want.tobytes()
+
+
+def test_float_network_stays_with_the_runtime(capfd):
+    model = os.path.join(MODELS, "digits_float.onnx")
+    s = session(model)
+    assert taken(capfd) == (0, 8, 0)
+    x = image(4)
+    assert s.run(None, {"image": x})[0].tobytes() == processor(model).run(None, {"image": x})[0].tobytes()
+
+
+SHAPE = (1, 4, 8, 8)
+
+
+class Builder:
+    """A float network with quantised convolutions; scales are powers of two, so that every rule of rounding agrees."""
+
+    def __init__(self):
+        self.nodes, self.constants, self.n = [], [], 0
+        self.random = np.random.default_rng(7)
+
+    def constant(self, array):
+        self.n += 1
+        self.constants.append(numpy_helper.from_array(np.asarray(array), f"c{self.n}"))
+        return f"c{self.n}"
+
+    def op(self, op, *inputs, **attributes):
+        self.n += 1
+        self.nodes.append(helper.make_node(op, list(inputs), [f"v{self.n}"], name=f"n{self.n}", **attributes))
+        return f"v{self.n}"
+
+    def quantize(self, x):
+        return self.op("QuantizeLinear", x, self.constant(np.float32(2 ** -5)), self.constant(np.int8(0)))
+
+    def dequantize(self, q, scale=2 ** -5):
+        return self.op("DequantizeLinear", q, self.constant(np.float32(scale)), self.constant(np.int8(0)))
+
+    def conv(self, x):
+        w = self.constant(self.random.integers(-20, 20, (4, 4, 3, 3)).astype(np.int8))
+        return self.op("Conv", self.dequantize(x), self.dequantize(w, 2 ** -7), pads=[1, 1, 1, 1])
+
+    def model(self, *ys, shape=SHAPE):
+        graph = helper.make_graph(self.nodes, "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, SHAPE)],
+                                  [helper.make_tensor_value_info(y, TensorProto.FLOAT, shape) for y in ys], self.constants)
+        m = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)], ir_version=9)
+        onnx.checker.check_model(m)
+        return m.SerializeToString()
+
+
+def equal(model, capfd, parts):
+    s = session(model)
+    n, of, got_parts = taken(capfd)
+    assert got_parts == parts and 0 < n < of
+    for seed in range(3):
+        x = image(seed, SHAPE) - np.float32(0.5)
+        want = processor(model).run(None, {"x": x})
+        assert [y.tobytes() for y in s.run(None, {"x": x})] == [y.tobytes() for y in want]
+
+
+def test_quantised_middle(capfd):
+    b = Builder()
+    x = b.op("Sin", "x")
+    q = b.quantize(b.conv(b.quantize(b.op("Relu", b.conv(b.quantize(x))))))
+    equal(b.model(b.op("Sin", b.dequantize(q))), capfd, 1)
+
+
+def test_parts_are_convex(capfd):
+    """One path leads around the float node, the other through it: both ends may not become one part."""
+    b = Builder()
+    first = b.quantize(b.conv(b.quantize("x")))
+    around = b.op("Sin", b.dequantize(first))    # also an output: it stays a float
+    a, c = b.quantize(b.conv(b.quantize(around))), b.quantize(b.conv(first))
+    both = b.quantize(b.op("Add", b.dequantize(a), b.dequantize(c)))
+    equal(b.model(b.op("Sin", b.dequantize(both)), around), capfd, 2)
+
+
+def test_group_in_which_one_node_does_not_load(capfd):
+    """Parts before and behind a matrix inversion, which the library does not have."""
+    b = Builder()
+    first = b.quantize(b.conv(b.quantize("x")))
+    middle = b.quantize(b.op("Inverse", b.dequantize(first), domain="com.microsoft"))
+    last = b.quantize(b.conv(middle))
+    equal(b.model(b.op("Sin", b.dequantize(last))), capfd, 2)
+
+
+@pytest.mark.parametrize("options, line", [
+    ({"colour": "red"}, 'there is no option "colour"'),
+    ({"device": "moon"}, 'option device: "moon" is not golden, model, rtl, usb'),
+    ({"device": "usb:"}, 'option device: "usb:" is not'),
+    ({"check": "2"}, 'option check: "2" is not 0 or 1'),
+    ({"requant": "near"}, 'option requant: "near" is not exact, rescale or runtime'),
+    ({"config": ""}, 'option config: "" is not'),
+    ({"config": "w99"}, 'option config: "w99" is not'),
+    ({"device": "usb:@/no/such/socket"}, "/no/such/socket"),
+])
+def test_bad_options(options, line):
+    with pytest.raises(Exception, match=re.escape(line)) as e:
+        session(os.path.join(MODELS, QUANTISED[0]), **options)
+    assert NAME in str(e.value)
+
+
+def test_runs_of_several_threads():
+    s = session(os.path.join(MODELS, QUANTISED[0]))
+    x = [image(i) for i in range(8)]
+    want = [s.run(None, {"image": v})[0].tobytes() for v in x]
+    got = [None] * len(x)
+
+    def run(i):
+        for _ in range(5):
+            got[i] = s.run(None, {"image": x[i]})[0].tobytes()
+
+    threads = [threading.Thread(target=run, args=(i,)) for i in range(len(x))]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert got == want

@@ -19,23 +19,15 @@
 #include "tests/support/card_process.h"
 #include "tests/support/level.h"
 #include "tests/support/shell.h"
+#include "tests/support/venv.h"
 
 static void provider(void **state)
 {
-	const char *build = test_env("WEFT_BUILD", "build"), *given = getenv("WEFT_VENV"), *ci = getenv("CI");
+	const char *build = test_env("WEFT_BUILD", "build");
 	char venv[512];
 
 	(void)state;
-	snprintf(venv, sizeof(venv), "%s", given ? given : "");
-	if (!given) {
-		snprintf(venv, sizeof(venv), "%s/venv/ort", build);
-		int status = shell("tools/venv.sh %s numpy pytest onnx onnxruntime==1.31.*", venv);
-		if (status == 77 && !(ci && !strcmp(ci, "true"))) {
-			printf("PyPI cannot be reached\n");
-			skip();
-		}
-		assert_int_equal(status, 0);
-	}
+	test_venv(venv, sizeof(venv), "ort", "numpy pytest onnx onnxruntime==1.31.*");
 	assert_int_equal(shell("WEFT_BUILD=$(realpath %s) WEFT_MODELS=tests/models PYTHONDONTWRITEBYTECODE=1 %s/bin/python -m pytest -q "
 	                       "-p no:cacheprovider --basetemp=$TMPDIR/pytest-ort userlib/ort/tests; s=$?; rm -rf $TMPDIR/pytest-ort; exit $s",
 	                       build, venv), 0);

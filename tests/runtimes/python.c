@@ -19,23 +19,15 @@
 #include "tests/support/card_process.h"
 #include "tests/support/level.h"
 #include "tests/support/shell.h"
+#include "tests/support/venv.h"
 
 static void package(void **state)
 {
-	const char *build = test_env("WEFT_BUILD", "build"), *given = getenv("WEFT_VENV"), *ci = getenv("CI");
+	const char *build = test_env("WEFT_BUILD", "build");
 	char venv[512];
 
 	(void)state;
-	snprintf(venv, sizeof(venv), "%s", given ? given : "");
-	if (!given) {
-		snprintf(venv, sizeof(venv), "%s/venv/python", build);
-		int status = shell("tools/venv.sh %s numpy cffi pytest pandas setuptools wheel", venv);
-		if (status == 77 && !(ci && !strcmp(ci, "true"))) {
-			printf("PyPI cannot be reached\n");
-			skip();
-		}
-		assert_int_equal(status, 0);
-	}
+	test_venv(venv, sizeof(venv), "python", "numpy cffi pytest pandas setuptools wheel");
 	assert_int_equal(shell("WEFT_BUILD=$(realpath %s) %s/bin/python -m pip install -q --no-deps --no-build-isolation --force-reinstall "
 	                       "--disable-pip-version-check userlib/python", build, venv), 0);
 	/* From another folder, so that the installed package is what is imported. */

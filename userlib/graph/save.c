@@ -244,7 +244,7 @@ static void variables(struct io *io, weft_graph *g)
 		variable(io, g, i);
 }
 
-/* Whose bits the network gives. */
+/* Reads or writes the release of the framework whose bits the network gives. */
 static void runtime(struct io *io, weft_graph *g)
 {
 	int32_t v = (int32_t)g->runtime;

@@ -266,7 +266,7 @@ void alloc_free(struct alloc *al);
  */
 int alloc_areas(struct alloc *al, int from, int64_t compact);
 
-/* The area's place in the order of size. */
+/* The area's rank when all areas are sorted by size, the largest first. */
 int alloc_rank(const struct alloc *al, int area);
 
 /* ---- stripes.c ---- */

@@ -317,13 +317,13 @@ struct alloc *alloc_new(struct npu_step *s)
 	return NULL;
 }
 
-/* The area's place in the order of size. */
+/* The area's rank when all areas are sorted by size, the largest first. */
 int alloc_rank(const struct alloc *al, int area)
 {
 	return al->rank[area];
 }
 
-/* Place all areas but the first `from` in the order of size. -1, or the area for which there was no room. */
+/* Places all areas but the `from` largest, in the order of size. Returns -1, or the area for which there was no room. */
 int alloc_areas(struct alloc *al, int from, int64_t compact)
 {
 	al->compact = compact;

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Python environments for tests of the runtimes that people use.
+ */
+#ifndef TESTS_SUPPORT_VENV_H
+#define TESTS_SUPPORT_VENV_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/support/level.h"
+#include "tests/support/shell.h"
+
+/*
+ * Writes the folder of an environment with the packages into venv: the one that WEFT_VENV names, or
+ * BUILD/venv/NAME, which tools/venv.sh makes once. If PyPI cannot be reached the test is skipped,
+ * but fails where CI=true.
+ */
+static inline void test_venv(char *venv, size_t len, const char *name, const char *packages)
+{
+	const char *given = getenv("WEFT_VENV"), *ci = getenv("CI");
+
+	if (given) {
+		snprintf(venv, len, "%s", given);
+		return;
+	}
+	snprintf(venv, len, "%s/venv/%s", test_env("WEFT_BUILD", "build"), name);
+	int status = shell("tools/venv.sh %s %s", venv, packages);
+	if (status == 77 && !(ci && !strcmp(ci, "true"))) {
+		printf("PyPI cannot be reached\n");
+		skip();
+	}
+	assert_int_equal(status, 0);
+}
+
+#endif

@@ -17,29 +17,33 @@
 #define MAX_DEPTH 6
 #define JSON_MAX (1 << 20)
 
+/* The walk through the folders. */
 struct walk {
 	const struct weft_conform_options *o;
-	int (*seen)(void *user, const struct weft_conform_case *c);
-	void *user;
-	size_t root_len;           /* of the root's path, with its slash */
-	int n;
-	char *msg;
+	int (*seen)(void *user, const struct weft_conform_case *c);   /* the caller's function, called after each test */
+	void *user;                /* its first argument */
+	size_t root_len;           /* characters of the root's path, with its slash */
+	int n;                     /* tests that were run */
+	char *msg;                 /* the caller's room of WEFT_MSG_LEN bytes */
 };
 
-/* One test under way. */
+/* One test that is being run. */
 struct test {
 	const struct weft_conform_options *o;
-	const char *folder;
-	cJSON *json;
-	const weft_net *net;
-	weft_tensor *in, *out;
+	const char *folder;        /* the test's folder */
+	cJSON *json;               /* its test.json; NULL if that cannot be read */
+	const weft_net *net;       /* its graph, once loaded */
+	weft_tensor *in, *out;     /* arrays of n_in inputs and n_out outputs, while it runs */
 	int n_in, n_out;
-	char why[WEFT_MSG_LEN];
-	bool npu;
-	char host[64];             /* an operator of the host, "" none */
-	char reason[160];
+	char why[WEFT_MSG_LEN];    /* why it did not pass, or what refused a broken graph */
+	bool npu;                  /* some operator ran on the NPU */
+	char host[64];             /* the last operator, constants apart, that ran on the host; "" if there is none */
+	char reason[160];          /* why that one ran there */
 };
 
+/*
+ * Writes "dir/name" to path, which has room for PATH bytes. Returns 0, or -ENAMETOOLONG if it was cut.
+ */
 static int join(char *path, const char *dir, const char *name)
 {
 	return (size_t)snprintf(path, PATH, "%s/%s", dir, name) < PATH ? 0 : -ENAMETOOLONG;
@@ -47,6 +51,10 @@ static int join(char *path, const char *dir, const char *name)
 
 /* ---- test.json ---- */
 
+/*
+ * Returns the string at `key` of a JSON object, valid as long as the object; NULL if there is none or
+ * it is no string.
+ */
 static const char *text(const cJSON *j, const char *key)
 {
 	const cJSON *v = cJSON_GetObjectItemCaseSensitive(j, key);
@@ -54,6 +62,7 @@ static const char *text(const cJSON *j, const char *key)
 	return cJSON_IsString(v) ? v->valuestring : NULL;
 }
 
+/* Returns the number at `key` of a JSON object; 0 if there is none or it is no number. */
 static double value(const cJSON *j, const char *key)
 {
 	const cJSON *v = cJSON_GetObjectItemCaseSensitive(j, key);
@@ -61,6 +70,7 @@ static double value(const cJSON *j, const char *key)
 	return cJSON_IsNumber(v) ? v->valuedouble : 0;
 }
 
+/* Returns whether the value at `key` of a JSON object is true or a number other than 0. */
 static bool truth(const cJSON *j, const char *key)
 {
 	const cJSON *v = cJSON_GetObjectItemCaseSensitive(j, key);
@@ -68,7 +78,10 @@ static bool truth(const cJSON *j, const char *key)
 	return cJSON_IsTrue(v) || (cJSON_IsNumber(v) && v->valuedouble != 0);
 }
 
-/* The test.json of a folder, parsed; NULL if it is missing or broken. */
+/*
+ * Returns the parsed test.json of a folder, which the caller frees by cJSON_Delete(); NULL if it is
+ * missing, larger than JSON_MAX bytes or broken.
+ */
 static cJSON *read_json(const char *folder)
 {
 	char path[PATH];
@@ -83,8 +96,9 @@ static cJSON *read_json(const char *folder)
 }
 
 /*
- * Reads how a test's output is to be judged from its "compare" object. Returns a failure if the
- * mode is unknown.
+ * Fills *j from a test output's "compare" object, which says how the output is to be judged; numbers
+ * that are not there become 0. Returns 0, or -EINVAL if the mode is missing or unknown; *j then has
+ * mode EXACT.
  */
 static int read_judge(const cJSON *compare, struct weft_judge *j)
 {
@@ -106,7 +120,10 @@ static int read_judge(const cJSON *compare, struct weft_judge *j)
 	return m < 0 ? -EINVAL : 0;
 }
 
-/* TOSA's name of a type as the short form that the tables use, "?" if it is unknown. */
+/*
+ * Returns the short form of a type that tables of results use ("INT8": "i8"); "?" if the name is
+ * unknown or NULL.
+ */
 static const char *short_type(const char *t)
 {
 	static const char *const names[][2] = {
@@ -122,8 +139,9 @@ static const char *short_type(const char *t)
 }
 
 /*
- * Names a test's types in the short form of the tables: "i8" if all are the same, "i8xi8" for the
- * two operands of a product, "i8>i32" for a conversion.
+ * Writes a test's types to s (len bytes) in the short form of tables. Convolutions and MATMUL with at
+ * least two types: both operands, "i8xi8". CAST, RESCALE and RESIZE: input and output, "i8>i32".
+ * Others: the first type, "i8".
  */
 static void name_types(const cJSON *json, const char *op, char *s, size_t len)
 {
@@ -142,7 +160,11 @@ static void name_types(const cJSON *json, const char *op, char *s, size_t len)
 
 /* ---- arrays ---- */
 
-/* Reads one of the test's .npy files, named in test.json. */
+/*
+ * Reads one of the test's .npy files into *a, whose data the caller frees. file is its name within the
+ * test's folder, as test.json has it, or NULL. Returns 0 or a negative errno with one line in why
+ * (WEFT_MSG_LEN bytes).
+ */
 static int read_array(const struct test *t, const char *file, weft_tensor *a, char *why)
 {
 	char path[PATH];
@@ -152,7 +174,10 @@ static int read_array(const struct test *t, const char *file, weft_tensor *a, ch
 	return weft_npy_read(path, a, why);
 }
 
-/* The file that holds the values of the graph's input of that name; NULL if test.json does not name it. */
+/*
+ * Returns the file name, in the test's folder, of the values of the graph's input called `name`; NULL
+ * if test.json does not name one.
+ */
 static const char *input_file(const cJSON *json, const char *name)
 {
 	const cJSON *inputs = cJSON_GetObjectItemCaseSensitive(json, "inputs"), *i;
@@ -163,7 +188,11 @@ static const char *input_file(const cJSON *json, const char *name)
 	return NULL;
 }
 
-/* Reads the files of all inputs; each must have the size that the network's input has. */
+/*
+ * Reads the files of all inputs into t->in. Each must have as many bytes as the network's input; it
+ * then gets that input's type and shape. Returns 0 or a negative errno with one line in t->why; what
+ * was read is freed by run_net().
+ */
 static int read_inputs(struct test *t)
 {
 	for (int i = 0; i < t->n_in; i++) {
@@ -184,7 +213,11 @@ static int read_inputs(struct test *t)
 	return 0;
 }
 
-/* Makes all folders of path behind its first `from` bytes. Folders that exist already are fine. */
+/*
+ * Makes the folder `path` and all folders above it whose names end behind its first `from` bytes.
+ * Folders that exist already are fine. Changes path while it works and restores it. Returns 0 or a
+ * negative errno.
+ */
 static int make_dirs(char *path, size_t from)
 {
 	for (char *p = path + from; *p; p++) {
@@ -199,7 +232,10 @@ static int make_dirs(char *path, size_t from)
 	return mkdir(path, 0777) && errno != EEXIST ? -errno : 0;
 }
 
-/* The last two parts of a path, which are the operator's and the test's folder. */
+/*
+ * Returns the part of a path from its last but one name on: "conv2d/test_1" of "/data/conv2d/test_1",
+ * which are the operator's folder and the test's. A path of one name or none is returned as it is.
+ */
 static const char *last_two(const char *folder)
 {
 	const char *p = strrchr(folder, '/');
@@ -209,7 +245,12 @@ static const char *last_two(const char *folder)
 	return p ? p : folder;
 }
 
-/* Writes an output as out-<k>.npy, where the test's own result is expected-<k>.npy. */
+/*
+ * If the options name an out_dir, writes the output y to OUT_DIR/<operator>/<test>/out-<k>.npy, making
+ * the folders. expected is the file of the result to compare with, expected-<k>.npy, from which k is
+ * taken (0 if it has no "-"). Returns 0, also if there is no out_dir, or a negative errno with one line
+ * in why.
+ */
 static int write_output(const struct test *t, const char *expected, const weft_tensor *y, char *why)
 {
 	const char *k = strchr(expected, '-');
@@ -230,8 +271,9 @@ static int write_output(const struct test *t, const char *expected, const weft_t
 /* ---- judging ---- */
 
 /*
- * Judges one output by its entry in test.json. 0: it is within what TOSA allows; 1: it is not;
- * negative: it could not be judged.
+ * Judges output y by o, its entry in test.json, and writes it to a file if options say so. Returns 0 if
+ * TOSA allows the result; 1 if not; a negative errno if a file cannot be read or written or the
+ * comparison is unknown. t->why then has one line.
  */
 static int judge_output(struct test *t, const cJSON *o, const weft_tensor *y)
 {
@@ -259,7 +301,11 @@ static int judge_output(struct test *t, const cJSON *o, const weft_tensor *y)
 	return err;
 }
 
-/* Judges every output by its entry in test.json. 0: all are right; 1: one is wrong, and why says which. */
+/*
+ * Judges every output of the test in order, up to the first that fails. Returns 0 if TOSA allows all; 1
+ * if one is wrong or the network has another number of outputs than the test; a negative errno if one
+ * could not be judged. t->why then has one line.
+ */
 static int judge_outputs(struct test *t)
 {
 	const cJSON *outputs = cJSON_GetObjectItemCaseSensitive(t->json, "outputs");
@@ -276,6 +322,7 @@ static int judge_outputs(struct test *t)
 	return 0;
 }
 
+/* Notes operator o, which ran on the host, and the reason for it in the test's result. */
 static void note_host(struct test *t, const struct weft_op_report *o)
 {
 	snprintf(t->host, sizeof t->host, "%s", o->op);
@@ -283,8 +330,10 @@ static void note_host(struct test *t, const struct weft_op_report *o)
 }
 
 /*
- * Runs the network once on the chosen device, and notes whether an operator ran on the NPU and
- * which ran on the host.
+ * Opens a session on the chosen device, runs the network once on t->in and leaves the results in
+ * t->out. Sets t->npu if an operator ran on the NPU (not on the golden device), and notes the last
+ * operator but CONST that ran on the host. Returns 0 or the negative errno of opening or running, with
+ * one line in t->why.
  */
 static int run_session(struct test *t)
 {
@@ -306,8 +355,9 @@ static int run_session(struct test *t)
 }
 
 /*
- * Runs one loaded network on the test's inputs and judges its outputs. 0: passed; 1: wrong;
- * negative: it could not run.
+ * Reads the test's inputs, runs its network, which is loaded, and judges the outputs. Everything but
+ * the network is freed at the end. Returns 0 if the test passed; 1 if a result is wrong; a negative
+ * errno if it could not be run or judged. t->why then has one line.
  */
 static int run_net(struct test *t)
 {
@@ -330,8 +380,10 @@ static int run_net(struct test *t)
 }
 
 /*
- * Runs one test. A test that expects an error passes as "refused" if the graph is refused when it
- * is loaded.
+ * Loads a test's graph and runs it. A test that expects an error passes if loading gives -EINVAL or
+ * -ENOTSUP, and fails otherwise, without being run. Any other test passes if its results are right, is
+ * unsupported if loading, running or judging gives -ENOTSUP, and fails otherwise. t->why has one line
+ * if it did not pass, or what refused the graph.
  */
 static enum weft_verdict run_test(struct test *t)
 {
@@ -361,7 +413,11 @@ static enum weft_verdict run_test(struct test *t)
 
 /* ---- folders ---- */
 
-/* Runs the test in a folder and reports its verdict to the caller's function. */
+/*
+ * Runs the test in a folder, counts it in w->n, and hands its result to the caller's function. A
+ * test.json that cannot be read or has no "op" is a failed test. Returns what the caller's function
+ * returns.
+ */
 static int test_folder(struct walk *w, const char *folder)
 {
 	struct test t = { .o = w->o, .folder = folder, .json = read_json(folder) };
@@ -386,14 +442,17 @@ static int test_folder(struct walk *w, const char *folder)
 	return err;
 }
 
+/* For scandir(): takes entries whose names do not begin with a dot. */
 static int not_hidden(const struct dirent *d)
 {
 	return d->d_name[0] != '.';
 }
 
 /*
- * Looks for test.json in a folder and, where there is none, in the folders below it, in
- * alphabetical order.
+ * Runs the test in a folder if it has a test.json; otherwise goes through the folders below it in
+ * alphabetical order, hidden ones left out, down to MAX_DEPTH + 1 levels below the root. depth is the
+ * folder's level below the root. Ends at the first failure. Returns 0, what the caller's function
+ * returned if it is not 0, or a negative errno (w->msg is set if a folder cannot be read).
  */
 static int walk(struct walk *w, const char *folder, int depth)
 {

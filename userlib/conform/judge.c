@@ -15,12 +15,12 @@
 
 /* What the rules need to know of a float type. */
 struct format {
-	double least_normal, greatest;
-	int frac_bits;
-	bool has_inf;
+	double least_normal, greatest;   /* the least normal and the greatest finite number, both positive */
+	int frac_bits;             /* bits of the fraction that are stored */
+	bool has_inf;              /* the type has infinities */
 };
 
-/* Least normal number, largest number and fraction bits of a float type; NULL for others. */
+/* Returns the properties of a float type that TOSA has; NULL for other types. */
 static const struct format *format_of(weft_dtype t)
 {
 	static const struct format f32 = { 0x1p-126, 0x1.fffffep127, 23, true };
@@ -53,7 +53,7 @@ int weft_judge_mode_of(const char *name)
 
 /* ---- elements ---- */
 
-/* Element i of a float tensor as a double, exactly. */
+/* Returns element i (row-major) of a float tensor as a double, which is exact. */
 static double element(const weft_tensor *t, int64_t i)
 {
 	switch (t->dtype) {
@@ -65,7 +65,10 @@ static double element(const weft_tensor *t, int64_t i)
 	}
 }
 
-/* Element i of an integer tensor; 8- and 16-bit ones as unsigned if asked for. */
+/*
+ * Returns element i (row-major) of a tensor of 1-, 2-, 4- or 8-byte integers. Elements of 1 and 2 bytes
+ * count as unsigned if is_unsigned is set, all others as signed.
+ */
 static int64_t integer(const weft_tensor *t, int64_t i, bool is_unsigned)
 {
 	switch (weft_dtype_bytes(t->dtype)) {
@@ -76,6 +79,10 @@ static int64_t integer(const weft_tensor *t, int64_t i, bool is_unsigned)
 	}
 }
 
+/*
+ * Writes to msg that element i is `got` where the reference is `want`. Returns 1, the result of a judge
+ * that refuses.
+ */
 static int fail_at(int64_t i, double got, double want, char *msg)
 {
 	snprintf(msg, WEFT_JUDGE_MSG, "element %lld is %.17g, reference %.17g", (long long)i, got, want);
@@ -84,7 +91,10 @@ static int fail_at(int64_t i, double got, double want, char *msg)
 
 /* ---- integers ---- */
 
-/* Are all integers equal? Any nonzero byte is true for bool. 1 and a message at the first that is not. */
+/*
+ * Compares two integer tensors of the same shape and element size; for BOOL any nonzero byte is true.
+ * Returns 0 if all elements are equal; otherwise 1, with the first that differs in msg.
+ */
 static int judge_exact_int(const weft_tensor *y, const weft_tensor *expected, char *msg)
 {
 	const int64_t n = weft_tensor_elements(y);
@@ -99,7 +109,11 @@ static int judge_exact_int(const weft_tensor *y, const weft_tensor *expected, ch
 	return 0;
 }
 
-/* Does every element lie between those of lo and hi? 1 and a message at the first that does not. */
+/*
+ * Checks that every element of an integer tensor y lies between those of lo and hi, limits included;
+ * elements of 1 and 2 bytes are unsigned if the judge says so. Returns 0, or 1 with the first element
+ * that lies outside in msg.
+ */
 static int judge_between(const struct weft_judge *j, const weft_tensor *y, const weft_tensor *lo, const weft_tensor *hi,
                          char *msg)
 {
@@ -120,8 +134,9 @@ static int judge_between(const struct weft_judge *j, const weft_tensor *y, const
 /* ---- floats ---- */
 
 /*
- * The distance between neighbouring numbers of the format at v. Below the least normal number it
- * is that number's; for 0, infinity and NaN it is 0.
+ * Returns the distance between neighbouring numbers of the format at v: the power of two that is at
+ * most |v|, or the least normal number if that is greater, times 2^-frac_bits. For 0, infinity and NaN
+ * it returns 0.
  */
 static double ulp(const struct format *f, double v)
 {
@@ -134,8 +149,11 @@ static double ulp(const struct format *f, double v)
 }
 
 /*
- * Does x lie in [ref - lo, ref + hi]? For a negative ref the interval is mirrored, so that lo
- * always points towards zero.
+ * Says whether x lies in [ref - lo, ref + hi]. If ref is negative, both ref and x are negated first, so
+ * that lo points towards zero. Limits beyond the greatest number count as infinite. Exceptions: if ref
+ * is NaN, x must be NaN; if lo and hi are infinite, every x is right; x = 0 is right if the lower limit
+ * is below the least normal number, since subnormals of all types but the 8-bit ones may be flushed;
+ * NaN is right if the type has no infinity and the upper limit is infinite.
  */
 static bool within(const struct format *f, double x, double ref, double lo, double hi)
 {
@@ -163,8 +181,11 @@ static bool within(const struct format *f, double x, double ref, double lo, doub
 }
 
 /*
- * The absolute error that TOSA allows for one element in mode ABS_ERROR: 2^-(fraction bits) times
- * the magnitude times the bound.
+ * Returns the absolute error that TOSA allows for one element in mode ABS_ERROR: 2^trunc(-frac_bits /
+ * normal_divisor) times a magnitude times a factor. Normally the magnitude is |ref| and the factor
+ * base_bound + bound; with bound_as_magnitude they are |bound| and base_bound. The magnitude is at
+ * least the least normal number and, if lower_bound is stated, at least lower_bound / factor. If the
+ * factor is not finite and the magnitude is 0, the error is 0. The result is at least max_compare.
  */
 static double abs_error(const struct weft_judge *j, const struct format *f, double ref, double bound)
 {
@@ -181,7 +202,11 @@ static double abs_error(const struct weft_judge *j, const struct format *f, doub
 	return j->max_compare > 0 ? fmax(e, j->max_compare) : e;
 }
 
-/* How far a result may lie below (*lo) and above (*hi) the reference in the judge's mode. */
+/*
+ * Computes how far a result may lie below (*lo) and above (*hi) the reference ref, by the judge's mode:
+ * ULP, RELATIVE, REDUCE_PRODUCT or ABS_ERROR (the only one that uses bound). In any other mode both are
+ * 0.
+ */
 static void allowance(const struct weft_judge *j, const struct format *f, double ref, double bound, double *lo, double *hi)
 {
 	*lo = *hi = 0;
@@ -204,6 +229,10 @@ static void allowance(const struct weft_judge *j, const struct format *f, double
 	}
 }
 
+/*
+ * The rule of mode FP_SPECIAL: x is right if x and ref are both 0; if x is NaN and so is ref or bound;
+ * or if x and ref agree in being NaN or not, in being finite or not, and in their sign bits.
+ */
 static bool special(double x, double ref, double bound)
 {
 	if ((ref == 0 && x == 0) || (isnan(x) && (isnan(ref) || isnan(bound))))
@@ -212,8 +241,9 @@ static bool special(double x, double ref, double bound)
 }
 
 /*
- * Judges a float tensor element by element against ref, with bound where the mode has one. 1 and a
- * message at the first element that is outside.
+ * Judges a float tensor y element by element against ref, by special() in mode FP_SPECIAL and otherwise
+ * by allowance() and within(). bound may be NULL; its elements are 0 then. Returns 0, or 1 with the
+ * first element that is outside in msg.
  */
 static int judge_elements(const struct weft_judge *j, const struct format *f, const weft_tensor *y, const weft_tensor *ref,
                           const weft_tensor *bound, char *msg)
@@ -235,8 +265,12 @@ static int judge_elements(const struct weft_judge *j, const struct format *f, co
 }
 
 /*
- * Judges results of a dot product by TOSA's rule: errors in units of the bound are limited one by
- * one, in their sum, and in the sum of their squares.
+ * Judges y, results of dot products, by TOSA's rule. Each difference to ref is divided by bound *
+ * 2^-(frac_bits + 1), or by the least normal number if that is greater. This error may not exceed the
+ * limit (abs_bound, or twice ksb) for one element; for data sets 3 to 5 (j->s) the sum of errors is
+ * limited too, and always the sum of their squares. Elements whose ref or bound is NaN, or whose bound
+ * is so large that overflow is allowed, are left out; but if ref is NaN, x must be. If bound is 0, x
+ * and ref must be 0. Returns 0, or 1 with the reason in msg.
  */
 static int judge_dot_product(const struct weft_judge *j, const struct format *f, const weft_tensor *y,
                              const weft_tensor *ref, const weft_tensor *bound, char *msg)
@@ -275,7 +309,7 @@ static int judge_dot_product(const struct weft_judge *j, const struct format *f,
 	return 0;
 }
 
-/* Have both tensors the same shape? */
+/* Says whether both tensors have the same rank and dimensions. Types do not count. */
 static bool same_form(const weft_tensor *a, const weft_tensor *b)
 {
 	if (a->rank != b->rank)
@@ -287,8 +321,11 @@ static bool same_form(const weft_tensor *a, const weft_tensor *b)
 }
 
 /*
- * Judges result y. expected is exact; ref and bound, if they are not NULL, belong to modes with an
- * allowance. 0: right; 1: wrong, and msg has one line.
+ * Judges result y by j. expected has the same shape and element size. ref and bound (each may be NULL)
+ * are the FP64 reference and bound of modes with an allowance; ref NULL means expected. In mode
+ * RESCALE_INEXACT with both of them in y's element size, they are the least and greatest value allowed.
+ * Other integers must equal expected. Returns 0 if the result is allowed; 1 if it is not or a shape
+ * differs, with one line in msg (WEFT_JUDGE_MSG bytes).
  */
 int weft_judge(const struct weft_judge *j, const weft_tensor *y, const weft_tensor *expected, const weft_tensor *ref,
                const weft_tensor *bound, char *msg)

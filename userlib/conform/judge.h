@@ -23,30 +23,35 @@ enum weft_judge_mode {
 	WEFT_N_JUDGE_MODES
 };
 
-/* Numbers that a mode uses; 0: not stated. */
+/*
+ * How one output is to be judged: the mode and the numbers that it uses, by their names in
+ * test.json. The comment of each line is the mode. A number of 0 means that test.json does not
+ * state it.
+ */
 struct weft_judge {
 	enum weft_judge_mode mode;
-	double ulp, ulp_lower;                 /* ULP */
-	double max, scale, ulp_bound;          /* RELATIVE */
-	double n;                              /* REDUCE_PRODUCT */
-	double base_bound, lower_bound, normal_divisor, max_compare;  /* ABS_ERROR */
-	bool bound_as_magnitude;
-	double s, ksb, abs_bound, variance_error_bound;               /* DOT_PRODUCT */
-	bool unsigned_data;                    /* RESCALE_INEXACT */
+	double ulp, ulp_lower;                 /* ULP: units in the last place that are allowed; ulp_lower towards zero */
+	double max, scale, ulp_bound;          /* RELATIVE: the larger of max * scale and ulp_bound units is allowed */
+	double n;                              /* REDUCE_PRODUCT: the number of factors */
+	double base_bound, lower_bound, normal_divisor, max_compare;  /* ABS_ERROR; see abs_error() */
+	bool bound_as_magnitude;               /* ABS_ERROR: the bound tensor holds magnitudes */
+	double s, ksb, abs_bound, variance_error_bound;               /* DOT_PRODUCT: s is the number of the data set */
+	bool unsigned_data;                    /* RESCALE_INEXACT: integers of 1 and 2 bytes are unsigned */
 };
 
-/** Mode by its name in test.json, or -1. */
+/** The mode (enum weft_judge_mode) whose name in test.json is `name`; -1 if there is none. */
 int weft_judge_mode_of(const char *name);
 
 /**
  * Judge one output.
  *
- * @param y         As computed.
+ * @param y         The output as it was computed.
  * @param expected  A result of the same shape and element size; integers must equal it.
- * @param ref       FP64 reference (RESCALE_INEXACT: least value, in y's type), or NULL: expected.
- * @param bound     FP64 bound (RESCALE_INEXACT: greatest value), or NULL.
- * @param msg       WEFT_JUDGE_MSG bytes; the first element that fails and why.
- * @return 0: allowed; 1: not
+ * @param ref       The FP64 reference (in mode RESCALE_INEXACT the least value allowed, in y's
+ *                  type), or NULL: expected is the reference.
+ * @param bound     The FP64 bound (in mode RESCALE_INEXACT the greatest value allowed), or NULL.
+ * @param msg       Room for WEFT_JUDGE_MSG bytes: one line that says why the output is refused.
+ * @return 0 if the output is allowed; 1 if it is not, or if a shape or element size differs
  */
 #define WEFT_JUDGE_MSG 160
 int weft_judge(const struct weft_judge *j, const weft_tensor *y, const weft_tensor *expected, const weft_tensor *ref,

@@ -8,7 +8,10 @@
 
 #include "byte_io.h"
 
-/* Note the first failure: the data are bad, because of `why`. */
+/*
+ * Notes that the data are bad: -EINVAL in io->err and `why`, a constant string, in io->why. Does
+ * nothing if a failure was noted before.
+ */
 void io_fail(struct io *io, const char *why)
 {
 	if (io->err)
@@ -17,7 +20,10 @@ void io_fail(struct io *io, const char *why)
 	io->why = why;
 }
 
-/* Writing: make room for n more bytes. */
+/*
+ * For writing: makes sure that n more bytes fit behind the io->n that are there, enlarging the buffer
+ * at least twofold. Without memory it sets io->err to -ENOMEM.
+ */
 static void reserve(struct io *io, size_t n)
 {
 	if (io->n + n <= io->cap)
@@ -32,7 +38,11 @@ static void reserve(struct io *io, size_t n)
 	io->cap = cap;
 }
 
-/* Write n bytes from v, or read them to v; v is zeroed where there is nothing to read. */
+/*
+ * Writes n bytes from v, or reads n bytes to v and advances io->at. If fewer than n bytes are left to
+ * be read, that is a failure (io_fail). After this or any earlier failure nothing is written, and
+ * reading fills v with zeros.
+ */
 void io_raw(struct io *io, void *v, size_t n)
 {
 	if (io->write && !io->err)
@@ -55,7 +65,10 @@ void io_raw(struct io *io, void *v, size_t n)
 	}
 }
 
-/* Write a number of so many bytes, or read one. The number */
+/*
+ * Writes the lowest `bytes` bytes (1 to 8) of v, least significant first, or reads as many. Returns the
+ * number written or read, zero-extended; 0 if reading failed.
+ */
 static uint64_t number(struct io *io, uint64_t v, int bytes)
 {
 	uint8_t b[8] = { 0 };
@@ -69,32 +82,37 @@ static uint64_t number(struct io *io, uint64_t v, int bytes)
 	return v;
 }
 
+/* Writes or reads one byte; see number(). */
 void io_u8(struct io *io, uint8_t *v)
 {
 	*v = (uint8_t)number(io, *v, 1);
 }
 
+/* Writes or reads four bytes as an unsigned number. */
 void io_u32(struct io *io, uint32_t *v)
 {
 	*v = (uint32_t)number(io, *v, 4);
 }
 
+/* Writes or reads four bytes as a number in two's complement. */
 void io_i32(struct io *io, int32_t *v)
 {
 	*v = (int32_t)(uint32_t)number(io, (uint32_t)*v, 4);
 }
 
+/* Writes or reads eight bytes as an unsigned number. */
 void io_u64(struct io *io, uint64_t *v)
 {
 	*v = number(io, *v, 8);
 }
 
+/* Writes or reads eight bytes as a number in two's complement. */
 void io_i64(struct io *io, int64_t *v)
 {
 	*v = (int64_t)number(io, (uint64_t)*v, 8);
 }
 
-/* Write or read a float by its bits. */
+/* Writes or reads a float as the four bytes of its bits, so that NaN and -0 stay what they are. */
 void io_f32(struct io *io, float *v)
 {
 	uint32_t bits;
@@ -104,7 +122,7 @@ void io_f32(struct io *io, float *v)
 	memcpy(v, &bits, sizeof bits);
 }
 
-/* Write or read a double by its bits. */
+/* Writes or reads a double as the eight bytes of its bits, so that NaN and -0 stay what they are. */
 void io_f64(struct io *io, double *v)
 {
 	uint64_t bits;
@@ -114,7 +132,10 @@ void io_f64(struct io *io, double *v)
 	memcpy(v, &bits, sizeof bits);
 }
 
-/* Write or read a byte that is 0 or 1. */
+/*
+ * Writes a truth value as one byte, 0 or 1, or reads one. Reading any other byte is a failure, and *v
+ * becomes false, as after any failure.
+ */
 void io_bool(struct io *io, bool *v)
 {
 	uint8_t b = *v;
@@ -125,7 +146,11 @@ void io_bool(struct io *io, bool *v)
 	*v = b == 1;
 }
 
-/* Write or read a count of things that take at least elem bytes each; reading, it is bounded by what is left. */
+/*
+ * Writes or reads *n as four bytes: a count of things that take at least elem bytes each (elem is not
+ * 0). When reading, a count of more things than the bytes that are left can hold is a failure. After
+ * any failure *n is 0.
+ */
 void io_count(struct io *io, int *n, size_t elem)
 {
 	uint32_t v = (uint32_t)*n;
@@ -136,7 +161,12 @@ void io_count(struct io *io, int *n, size_t elem)
 	*n = io->err ? 0 : (int)v;
 }
 
-/* Write or read a string of at most 65535 bytes; reading, *s comes from malloc, NULL on failure. */
+/*
+ * Writes or reads a string as a count (io_count) and that many characters, without a zero byte. When
+ * writing, *s is cut after 65535 characters. When reading, more than 65535 are a failure; *s is memory
+ * from malloc with a zero byte at its end, or NULL if a failure came first or there is no memory
+ * (io->err is then -ENOMEM). The caller frees *s.
+ */
 void io_string(struct io *io, char **s)
 {
 	int n = io->write ? (int)strlen(*s) : 0;

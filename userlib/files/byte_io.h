@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Little-endian bytes, written or read by the same code: each call writes *v,
- * or reads it. After the first failure (end of data, no memory, a bad value)
- * nothing more happens and reads give zero.
+ * Little-endian bytes, written or read by the same code. Each function below appends *v to the
+ * bytes if io->write is set; otherwise it takes the next bytes, stores their value in *v and
+ * advances io->at. The first failure (the data end too early, there is no memory, a value is not
+ * allowed) stays in io->err: from then on nothing is written, and everything that is read is 0.
  */
 #ifndef WEFT_FILES_BYTE_IO_H
 #define WEFT_FILES_BYTE_IO_H
@@ -12,14 +13,15 @@
 #include <stdint.h>
 
 struct io {
-	bool write;
-	int err;               /* -EINVAL or -ENOMEM */
-	const char *why;       /* of -EINVAL, for people */
-	uint8_t *p;            /* write: owned by the caller, from malloc */
-	size_t n, cap;         /* write: bytes so far, room; read: n is all */
-	size_t at;             /* read */
+	bool write;            /* true: the functions append to p; false: they read from p */
+	int err;               /* the first failure: -EINVAL or -ENOMEM; 0 while there is none */
+	const char *why;       /* the reason of -EINVAL in words, a constant string; NULL otherwise */
+	uint8_t *p;            /* the bytes; when writing they come from realloc, and the caller frees them */
+	size_t n, cap;         /* writing: bytes written, bytes allocated; reading: n is the number of all bytes */
+	size_t at;             /* reading: offset in bytes of what is read next */
 };
 
+/* Notes that the data are bad, as -EINVAL in io->err, and why. An earlier failure stays what it is. */
 void io_fail(struct io *io, const char *why);
 void io_raw(struct io *io, void *v, size_t n);
 void io_u8(struct io *io, uint8_t *v);
@@ -30,9 +32,17 @@ void io_i64(struct io *io, int64_t *v);
 void io_f32(struct io *io, float *v);
 void io_f64(struct io *io, double *v);
 void io_bool(struct io *io, bool *v);
-/* Count of things that take at least elem bytes each: bounded by what is left. */
+/*
+ * Writes or reads *n as 4 bytes: a count of things that take at least elem bytes each. When
+ * reading, a count of more things than the bytes that are left can hold is a failure, and *n
+ * becomes 0, as after any failure.
+ */
 void io_count(struct io *io, int *n, size_t elem);
-/* Reading: malloc'ed, or NULL on failure. At most 64 KiB. */
+/*
+ * Writes or reads a string as a count of 4 bytes and that many characters, at most 65535: a longer
+ * string is cut when it is written, and a failure when it is read. When reading, *s comes from malloc
+ * and ends with a zero byte, and the caller frees it; after a failure it is NULL.
+ */
 void io_string(struct io *io, char **s);
 
 #endif

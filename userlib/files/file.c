@@ -14,8 +14,11 @@
 #include "file_out.h"
 
 /*
- * Reads a file from its beginning into memory from malloc, with one byte of room behind. Fails
- * with -EFBIG if the file has more than most bytes.
+ * Reads an open regular file from its beginning to its end into memory from malloc, which has one
+ * unused byte more than *len, the number of bytes read. Returns 0; -EISDIR for a folder; -EMEDIUMTYPE
+ * for anything else that is not a regular file; -EFBIG if the file has more than `most` bytes; -EIO;
+ * -ENOMEM; or the errno of fstat(). After a failure *data may be set all the same, and the caller frees
+ * it.
  */
 static int read_open(FILE *f, uint64_t most, uint8_t **data, size_t *len)
 {
@@ -68,8 +71,10 @@ int weft_file_read(const char *path, uint64_t most, uint8_t **data, size_t *len)
 }
 
 /*
- * Opens a new file beside path for writing, under a name that nobody can guess or have made before.
- * The name is left in o->part. Returns a descriptor or a negative errno.
+ * Creates a new file for writing beside `path`, called PATH.<16 random hex digits>.part, so that nobody
+ * can have made a file or a link of that name before. Writes the name, from malloc, to o->part; the
+ * caller frees it, also after a failure. Returns the file descriptor or a negative errno (-EEXIST after
+ * 100 names that were taken).
  */
 static int open_part(const char *path, struct weft_file_out *o)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A file under way. It is written under a name of its own beside the place where it will be, which
- * it takes when all of it is on the disk: a failure leaves the old file. What is there and no
- * regular file (a device, a pipe) is never replaced; it is written to as it is.
+ * A file that is being written. The bytes go to a temporary file in the same folder, which is renamed
+ * to the wanted path when all of them are on the disk; if anything fails, an older file of that
+ * path stays as it was. If something that is not a regular file (a device, a pipe) has that path, it is
+ * not replaced: the bytes are written to it directly.
  */
 #ifndef WEFT_FILES_FILE_OUT_H
 #define WEFT_FILES_FILE_OUT_H
@@ -10,16 +11,24 @@
 #include <stdio.h>
 
 struct weft_file_out {
-	FILE *f;                   /* to write to */
-	char *path, *part;         /* owned; part NULL: path itself is written */
+	FILE *f;                   /* the caller writes here; NULL if nothing is open */
+	char *path, *part;         /* where the file will be, and the temporary file (NULL: path itself is written to); owned */
 };
 
-/* Opens the file under way. Nothing is left to finish if it fails. Returns 0 or a negative errno. */
+/*
+ * Opens a file that shall become `path`: a new temporary file beside it, or path itself if what is
+ * there is not a regular file. Fills *o, whose f the caller writes to; weft_file_finish() must
+ * follow. Returns 0, or a negative errno; then *o is empty, nothing is left on the disk, and
+ * weft_file_finish() would do nothing.
+ */
 int weft_file_create(const char *path, struct weft_file_out *o) __attribute__((warn_unused_result));
 
 /*
- * Ends it: flushed, on the disk, in its place; or gone, if err or one of these steps says so.
- * Returns err, or what failed.
+ * Ends the file that weft_file_create() opened. err is 0, or the caller's own failure so far. If err is
+ * 0, the bytes are flushed, those of a temporary file are forced to the disk, and it is renamed to its
+ * path. If err is not 0 or one of these steps fails, the temporary file is deleted. In every case the
+ * file is closed, *o's memory is freed and *o is cleared. Returns err if it is not 0, otherwise the
+ * negative errno of the step that failed, or 0.
  */
 int weft_file_finish(struct weft_file_out *o, int err) __attribute__((warn_unused_result));
 

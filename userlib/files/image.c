@@ -17,17 +17,20 @@
 
 #define MAX_FILE (1u << 30)
 
-/* Pixels as stored, 8 bits each, 1 or 3 channels. */
+/* A picture that is being decoded: pixels of 8 bits with 1 (grey) or 3 (RGB) channels. */
 struct pixels {
-	uint32_t h, w;             /* wanted; a file of another size is refused */
-	int channels;              /* as the file has them */
-	uint8_t *p;                /* h * w * channels */
-	char *msg;
-	int err;
+	uint32_t h, w;             /* the size in pixels that the input wants; a file of another size is refused */
+	int channels;              /* 1 or 3, as the file has them */
+	uint8_t *p;                /* h * w * channels values, row by row, channels side by side; from malloc */
+	char *msg;                 /* the caller's room of WEFT_IMAGE_MSG bytes for one line */
+	int err;                   /* the first failure's negative errno, or 0 */
 	jmp_buf fail;              /* both libraries report errors by jumping */
 };
 
-/* Writes one line into the message buffer, notes err as the decoder's result and returns it. */
+/*
+ * Writes one line into x->msg, notes err (a negative errno) as the decoder's result in x->err, and
+ * returns err.
+ */
 static int complain(struct pixels *x, int err, const char *format, ...)
 {
 	va_list ap;
@@ -38,7 +41,11 @@ static int complain(struct pixels *x, int err, const char *format, ...)
 	return x->err = err;
 }
 
-/* Checks a picture's size against what is wanted and allocates its pixels. */
+/*
+ * Checks that a picture has the size x->h by x->w that is wanted, and allocates x->p for it. kind
+ * ("PNG", "JPEG") begins the message. Returns 0, -EINVAL for another size, or -ENOMEM; x->err and
+ * x->msg say so too.
+ */
 static int prepare(struct pixels *x, const char *kind, uint32_t h, uint32_t w)
 {
 	if (h != x->h || w != x->w)
@@ -50,9 +57,13 @@ static int prepare(struct pixels *x, const char *kind, uint32_t h, uint32_t w)
 
 /* ---- PNG ---- */
 
+/* The bytes of the file that libpng has not taken yet. */
 struct source { const uint8_t *p; size_t left; };
 
-/* libpng's reader: the next n bytes of the source. It fails through libpng if the source ends. */
+/*
+ * libpng's read function: copies the next n bytes of the struct source to `to` and advances it. If
+ * fewer are left, it calls png_error(), which does not return.
+ */
 static void png_take(png_structp png, png_bytep to, size_t n)
 {
 	struct source *s = png_get_io_ptr(png);
@@ -64,6 +75,10 @@ static void png_take(png_structp png, png_bytep to, size_t n)
 	s->left -= n;
 }
 
+/*
+ * libpng's error handler: notes -EINVAL with libpng's message and jumps to the setjmp() of read_png().
+ * Does not return.
+ */
 static void png_failed(png_structp png, png_const_charp why)
 {
 	struct pixels *x = png_get_error_ptr(png);
@@ -72,13 +87,18 @@ static void png_failed(png_structp png, png_const_charp why)
 	longjmp(x->fail, 1);
 }
 
+/* libpng's handler of warnings, which ignores them. */
 static void png_quiet(png_structp png, png_const_charp why)
 {
 	(void)png;
 	(void)why;
 }
 
-/* Decodes a PNG's pixels as 8-bit grey or RGB without alpha, row by row. */
+/*
+ * Decodes a PNG into x->p, row by row: 1 channel for grey, 3 for colour. A palette becomes RGB, 1, 2
+ * and 4 bits are expanded and 16 bits scaled to 8, and alpha is dropped. Returns 0 or the negative
+ * errno that x->err has too. An error inside libpng does not return but jumps (png_failed).
+ */
 static int png_rows(struct pixels *x, png_structp png, png_infop info)
 {
 	png_read_info(png, info);
@@ -101,7 +121,11 @@ static int png_rows(struct pixels *x, png_structp png, png_infop info)
 	return 0;
 }
 
-/* Reads a PNG from memory, with limits on its size and on what libpng may allocate. */
+/*
+ * Decodes a PNG file of len bytes into x->p, which the caller frees, also after a failure. Pictures
+ * above 65536 pixels a side and chunks above 8 MiB are refused. Returns 0 or a negative errno, also in
+ * x->err, with a line in x->msg.
+ */
 static int read_png(struct pixels *x, const void *bytes, size_t len)
 {
 	struct source s = { bytes, len };
@@ -123,13 +147,17 @@ static int read_png(struct pixels *x, const void *bytes, size_t len)
 
 /* ---- JPEG ---- */
 
+/* What libjpeg's callbacks get: the decoder, which must come first, its error handlers, and our picture. */
 struct jpeg {
 	struct jpeg_decompress_struct d;
 	struct jpeg_error_mgr e;
 	struct pixels *x;
 };
 
-/* libjpeg's error handler: keeps the message and jumps back to read_jpeg(). */
+/*
+ * libjpeg's error handler: notes -EINVAL with libjpeg's message and jumps to the setjmp() of
+ * read_jpeg(). Does not return.
+ */
 static void jpeg_failed(j_common_ptr c)
 {
 	struct jpeg *j = (struct jpeg *)c;
@@ -140,14 +168,22 @@ static void jpeg_failed(j_common_ptr c)
 	longjmp(j->x->fail, 1);
 }
 
-/* Warnings mean damaged data that would be guessed: they are errors here. */
+/*
+ * libjpeg's handler of messages. Those with level below 0 are warnings of damaged data, which libjpeg
+ * would go on with by guessing: they are treated as errors (jpeg_failed, which does not return). Others
+ * are ignored.
+ */
 static void jpeg_message(j_common_ptr c, int level)
 {
 	if (level < 0)
 		jpeg_failed(c);
 }
 
-/* Decodes a JPEG's pixels as grey or RGB, row by row. */
+/*
+ * Decodes a JPEG into x->p, row by row: grey if it has 1 component, RGB if it has 3. Returns 0 or the
+ * negative errno that x->err has too (-ENOTSUP for other numbers of components). An error inside
+ * libjpeg does not return but jumps (jpeg_failed).
+ */
 static int jpeg_rows(struct jpeg *j)
 {
 	struct pixels *x = j->x;
@@ -169,7 +205,10 @@ static int jpeg_rows(struct jpeg *j)
 	return 0;
 }
 
-/* Reads a JPEG from memory. A failure of libjpeg arrives here by longjmp. */
+/*
+ * Decodes a JPEG file of len bytes into x->p, which the caller frees, also after a failure. Returns 0
+ * or a negative errno, also in x->err, with a line in x->msg.
+ */
 static int read_jpeg(struct pixels *x, const void *bytes, size_t len)
 {
 	struct jpeg j = { .x = x };
@@ -189,8 +228,11 @@ static int read_jpeg(struct pixels *x, const void *bytes, size_t len)
 /* ---- values ---- */
 
 /*
- * Does the quantisation map pixel p to the p-th value of an 8-bit type, so that pixels need no
- * scaling? least is the type's least value.
+ * Says whether a pixel p (0..255) shall simply become the value least + p of an 8-bit type, whose least
+ * value is `least` (-128 or 0), without scaling. True if there is no quantisation; if its 256 values
+ * span at least 100 (the network takes pixels as 0..255); if they span about 1 (0.97 to 1.03) and the
+ * zero point is `least` (pixels as 0..1); or if they span about 2 (1.94 to 2.06) and the zero point is
+ * within 1 of the middle, least + 128 (pixels as -1..1).
  */
 static bool is_pixel_range(const struct weft_quant *q, int64_t least)
 {
@@ -203,6 +245,11 @@ static bool is_pixel_range(const struct weft_quant *q, int64_t least)
 	return fabs(span - 2) < 0.06 && llabs(q->zp - (least + 128)) <= 1;
 }
 
+/*
+ * Quantises a real number: divides it by q's scale, rounds to the nearest (ties away from zero), and
+ * adds the zero point; without a quantisation the number itself is taken and its fraction cut off.
+ * Returns the result limited to least..most.
+ */
 static int64_t quantised(double real, const struct weft_quant *q, int64_t least, int64_t most)
 {
 	double v = q->present ? round(real / q->scale) + (double)q->zp : real;
@@ -210,7 +257,12 @@ static int64_t quantised(double real, const struct weft_quant *q, int64_t least,
 	return v < (double)least ? least : v > (double)most ? most : (int64_t)v;
 }
 
-/* The bits of an input element of type t that stands for an 8-bit pixel p. */
+/*
+ * Returns the bits of an input element of type t that stands for a pixel p (0..255); q is the input's
+ * quantisation. INT8 and UINT8: least value + p if is_pixel_range() says so, otherwise p/255 quantised.
+ * INT16: p/255 quantised if the type's range reaches less than 100, otherwise p itself quantised. Float
+ * types: p/255, encoded (saturating).
+ */
 static uint64_t code_of(weft_dtype t, const struct weft_quant *q, int p)
 {
 	int64_t least = t == WEFT_INT8 ? -128 : 0;
@@ -249,8 +301,9 @@ void weft_image_values(const weft_tensor *t, const struct weft_quant *q, const u
 }
 
 /*
- * Channel c of pixel i as a picture of so many channels has it: grey is repeated for RGB, RGB
- * becomes grey by ITU-R BT.601 weights in 16-bit fixed point.
+ * Returns channel c of pixel i as a picture of `channels` (1 or 3) channels would have it: the same
+ * value if x has as many; grey repeated if x is grey; and if RGB has to become grey, 0.299 R + 0.587 G
+ * + 0.114 B (ITU-R BT.601) in 16-bit fixed point, rounded.
  */
 static uint8_t channel(const struct pixels *x, size_t i, int c, int channels)
 {
@@ -264,8 +317,9 @@ static uint8_t channel(const struct pixels *x, size_t i, int c, int channels)
 }
 
 /*
- * Makes an input tensor of decoded pixels. first: channels come before height and width. Returns 0
- * or -ENOMEM.
+ * Fills the elements of t, whose memory is there already, from the decoded pixels x. channels is t's
+ * number of channels, 1 or 3. If `first` is set, the channels come before height and width ([C,H,W]),
+ * otherwise behind them ([H,W,C]). Returns 0 or -ENOMEM.
  */
 static int fill(const struct pixels *x, const weft_tensor *t, const struct weft_quant *q, int channels, bool first)
 {
@@ -287,14 +341,18 @@ bool weft_image_is(const void *bytes, size_t len)
 	return len >= 8 && (!memcmp(bytes, "\x89PNG\r\n\x1a\n", 8) || !memcmp(bytes, "\xff\xd8\xff", 3));
 }
 
+/* True if a number of channels is 1 (grey) or 3 (RGB). */
 static bool gray_or_colour(int64_t channels)
 {
 	return channels == 1 || channels == 3;
 }
 
 /*
- * Finds height, width and number of channels of an image input. *first is set if the channels come
- * first, which is assumed only where they cannot come last.
+ * Reads height and width of an image input from the tensor `want` into x->h and x->w, and its number of
+ * channels, 1 or 3, into *channels. The tensor must be [H,W,C] or [C,H,W], perhaps with a batch of 1 in
+ * front, with sides of 1..65536 and a type that weft_image_type() knows. *first is set if channels come
+ * first: only if the last dimension is neither 1 nor 3 and the first one is. Returns 0, or -ENOTSUP
+ * with a line in x->msg.
  */
 static int geometry(const weft_tensor *want, struct pixels *x, int *channels, bool *first)
 {

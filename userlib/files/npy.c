@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Layout: "\x93NUMPY", major, minor, header length (2 bytes in version 1, else
- * 4, little-endian), a Python dictionary in text, then the values.
+ * NumPy's file format (.npy). Layout: "\x93NUMPY", a byte each for the major and the minor version,
+ * the header's length (2 bytes in version 1, otherwise 4, little-endian), the header, which is a
+ * Python dictionary in text, and then the values.
  *
  * Source: NumPy's description of its format (numpy.lib.format).
  */
@@ -18,11 +19,11 @@
 
 #define MAGIC "\x93NUMPY"
 #define MAX_HEADER 65536
-#define MAX_CHARS 4096         /* of a text */
+#define MAX_CHARS 4096         /* the most characters that one string of an array may have */
 #define MAX_ELEMENTS ((int64_t)INT32_MAX)
 #define MAX_FILE (8 * MAX_ELEMENTS + MAX_HEADER + 12)
 
-/* Writes one line into msg and returns err. */
+/* Writes one line into msg (WEFT_NPY_MSG bytes) and returns err, a negative errno. */
 static int complain(char *msg, int err, const char *format, ...)
 {
 	va_list ap;
@@ -33,7 +34,10 @@ static int complain(char *msg, int err, const char *format, ...)
 	return err;
 }
 
-/* First match by name when reading; by type when writing. */
+/*
+ * Our types and NumPy's names for what is stored. When reading, the first row with the file's name
+ * holds; when writing, the row of the tensor's type.
+ */
 static const struct { weft_dtype t; const char *name; } types[] = {
 	{ WEFT_BOOL, "|b1" }, { WEFT_INT8, "|i1" }, { WEFT_UINT8, "|u1" }, { WEFT_INT16, "<i2" },
 	{ WEFT_UINT16, "<u2" }, { WEFT_INT32, "<i4" }, { WEFT_INT64, "<i8" }, { WEFT_FP16, "<f2" },
@@ -47,15 +51,20 @@ static const struct { weft_dtype t; const char *name; } types[] = {
 
 /* ---- header ---- */
 
+/* The header's text that has not been read yet: from p up to but without end. */
 struct text { const char *p, *end; };
 
+/* Advances s->p over white space. */
 static void blanks(struct text *s)
 {
 	while (s->p < s->end && isspace((unsigned char)*s->p))
 		s->p++;
 }
 
-/* Skips blanks and takes the character c if it comes next. */
+/*
+ * Skips white space, and if the character c comes next, skips it too and returns true. Otherwise
+ * returns false; the white space stays skipped.
+ */
 static bool take(struct text *s, char c)
 {
 	blanks(s);
@@ -66,9 +75,10 @@ static bool take(struct text *s, char c)
 }
 
 /*
- * Reads a string in single or double quotes, after any blanks, into out, and ends it with a zero
- * byte. A backslash stands for itself. Returns false if there is no such string, if a character is
- * not printable ASCII, or if it does not fit into `bytes`.
+ * Skips white space and reads a string in single or double quotes into out, which has room for `bytes`
+ * bytes, ending with a zero byte. A backslash stands for itself. Returns true with s->p behind the
+ * closing quote; false if there is no string, a character is not printable ASCII, the string does not
+ * fit, or its closing quote is missing. White space before the closing quote is part of the string.
  */
 static bool string(struct text *s, char *out, size_t bytes)
 {
@@ -87,7 +97,10 @@ static bool string(struct text *s, char *out, size_t bytes)
 	return take(s, quote);
 }
 
-/* Skips blanks and takes the word w if it comes next. */
+/*
+ * Skips white space, and if the text w comes next, skips it too and returns true. Otherwise returns
+ * false; the white space stays skipped.
+ */
 static bool word(struct text *s, const char *w)
 {
 	size_t n = strlen(w);
@@ -100,8 +113,10 @@ static bool word(struct text *s, const char *w)
 }
 
 /*
- * Reads a shape such as (2, 3), (5,) or (). Dimensions are at least 1 and the number of elements
- * is bounded.
+ * Reads a shape such as (2, 3), (5,) or () into t's rank and dim; dimensions behind the rank become 1.
+ * Each dimension is at least 1, and their product at most MAX_ELEMENTS. Returns 0; -EINVAL if the text
+ * is no shape; -ENOTSUP for a larger rank than WEFT_MAX_RANK or a dimension out of range; with a line
+ * in msg.
  */
 static int shape(struct text *s, weft_tensor *t, char *msg)
 {
@@ -130,12 +145,18 @@ static int shape(struct text *s, weft_tensor *t, char *msg)
 	return 0;
 }
 
-/* What the header says: numbers, or texts of so many characters of 1 or 4 bytes. */
+/*
+ * What the header says. t has rank and dimensions; for numbers also the type, and chars is 0. For
+ * strings, chars is the number of characters of each and width the bytes of a character, 1 or 4.
+ */
 struct head { weft_tensor t; size_t chars, width; };
 
 /*
- * Reads the element type ("<f4" and the like) into the header's tensor. Only little-endian types
- * of the table are known.
+ * Reads the element type, a string such as '<f4'. For a little-endian number type of the table above,
+ * h->t.dtype is set; the byte order of one-byte types does not matter, and '=' counts as '<'. For
+ * strings, '<U' (4 bytes a character) or '|S' (1 byte) followed by the number of characters, 1 to
+ * MAX_CHARS, h->chars and h->width are set. Returns 0, or -ENOTSUP with a line in msg for anything
+ * else.
  */
 static int descr(struct text *s, struct head *h, char *msg)
 {
@@ -161,7 +182,11 @@ static int descr(struct text *s, struct head *h, char *msg)
 	return complain(msg, -ENOTSUP, "npy: type '%s' is not supported", name);
 }
 
-/* Reads one entry of the header's dictionary and sets the key's bit in *seen; unknown keys are an error. */
+/*
+ * Reads one entry, "key: value", of the header's dictionary into *h and sets the key's bit in *seen: 1
+ * descr, 2 shape, 4 fortran_order. Returns 0; -EINVAL for an unknown key or broken text; -ENOTSUP if
+ * the type or shape is not supported or fortran_order is True; with a line in msg.
+ */
 static int entry(struct text *s, struct head *h, unsigned *seen, char *msg)
 {
 	char key[24];
@@ -184,7 +209,10 @@ static int entry(struct text *s, struct head *h, unsigned *seen, char *msg)
 	return word(s, "False") ? 0 : complain(msg, -EINVAL, "npy: fortran_order is neither True nor False");
 }
 
-/* Reads the header's dictionary, in which each of the three keys must occur. */
+/*
+ * Reads the header's dictionary, in which descr, shape and fortran_order must all occur, into *h.
+ * Returns 0, -EINVAL or -ENOTSUP with a line in msg. Text behind the closing brace is not looked at.
+ */
 static int header(struct text s, struct head *h, char *msg)
 {
 	unsigned seen = 0;
@@ -202,7 +230,11 @@ static int header(struct text s, struct head *h, char *msg)
 
 /* ---- reading ---- */
 
-/* Reads magic, version and header; *at is the offset of the first value. */
+/*
+ * Reads the magic bytes, the version (1 to 3) and the header of a file of len bytes. Fills *h and
+ * writes the offset of the first value, in bytes, to *at. Returns 0, -EINVAL (not such a file, cut off,
+ * or a bad header) or -ENOTSUP, with a line in msg.
+ */
 static int begin(const void *bytes, size_t len, struct head *h, size_t *at, char *msg)
 {
 	const uint8_t *p = bytes;
@@ -250,8 +282,9 @@ int weft_npy_parse(const void *bytes, size_t len, weft_tensor *t, char msg WEFT_
 }
 
 /*
- * Copies one text of an array into ASCII. A character that is not ASCII becomes '?', since it is
- * part of no number.
+ * Copies one string of an array, h->chars characters of h->width bytes (little-endian) from p, to out,
+ * which has room for h->chars + 1 bytes, and adds a zero byte. A character that is not ASCII becomes
+ * '?', since it is part of no number.
  */
 static void take_text(const uint8_t *p, const struct head *h, char *out)
 {
@@ -286,6 +319,11 @@ int weft_npy_parse_text(const void *bytes, size_t len, weft_tensor *t, char **te
 	return 0;
 }
 
+/*
+ * Reads a whole file of at most MAX_FILE bytes into *p, memory from malloc that the caller frees, and
+ * its length in bytes into *len. Returns 0 or a negative errno with the path and the reason in msg; a
+ * folder gives -EIO like anything else that cannot be read.
+ */
 static int slurp(const char *path, uint8_t **p, size_t *len, char *msg)
 {
 	int err = weft_file_read(path, MAX_FILE, p, len);
@@ -294,7 +332,11 @@ static int slurp(const char *path, uint8_t **p, size_t *len, char *msg)
 	return err ? complain(msg, err == -EISDIR ? -EIO : err, "%s: %s", path, weft_file_error(err)) : 0;
 }
 
-/* Reads a file's numbers or, if text is not NULL, its texts. */
+/*
+ * Reads the array in a .npy file into *t. If text is NULL, the array must be one of numbers, and
+ * t->data comes from malloc (weft_npy_parse). Otherwise it must be one of strings, which go to *text
+ * and *each (weft_npy_parse_text). Returns 0 or a negative errno with the path and the reason in msg.
+ */
 static int read_as(const char *path, weft_tensor *t, char **text, size_t *each, char *msg)
 {
 	char line[WEFT_NPY_MSG];
@@ -324,8 +366,9 @@ int weft_npy_read_text(const char *path, weft_tensor *t, char **text, size_t *ea
 /* ---- writing ---- */
 
 /*
- * Writes the header's dictionary, padded with blanks and a newline so that the values start at a
- * multiple of 64 bytes. Returns its length.
+ * Writes the header's dictionary for t's shape and the type called `name` to out, which has room for
+ * `bytes`, and pads it with blanks and a newline so that the values behind it start at a multiple of 64
+ * bytes of the file. Returns the header's length in bytes.
  */
 static size_t make_header(const weft_tensor *t, const char *name, char *out, size_t bytes)
 {
@@ -342,8 +385,8 @@ static size_t make_header(const weft_tensor *t, const char *name, char *out, siz
 }
 
 /*
- * Writes a .npy file: header for t's shape with the type called name (NULL: t's own), then the
- * bytes of data.
+ * Writes a .npy file (version 1): the header for t's shape with the type called `name`, then `bytes`
+ * bytes of data. Returns 0 or a negative errno with the path and the reason in msg.
  */
 static int write_values(const char *path, const weft_tensor *t, const char *name, const void *data, size_t bytes, char *msg)
 {
@@ -356,6 +399,10 @@ static int write_values(const char *path, const weft_tensor *t, const char *name
 	return err ? complain(msg, err, "%s: %s", path, weft_file_error(err)) : 0;
 }
 
+/*
+ * Returns NumPy's name of the type in which tensors of type t are stored, for example "<f4", or NULL if
+ * they cannot be stored.
+ */
 static const char *name_of(weft_dtype t)
 {
 	for (size_t i = 0; i < N_TYPES; i++)
@@ -384,8 +431,9 @@ int weft_npy_write(const char *path, const weft_tensor *t, char msg WEFT_ROOM(WE
 }
 
 /*
- * Writes strings as an array of NumPy's unicode type. text holds one string in each `each` bytes,
- * as many as t has elements; all become as wide as the longest.
+ * Writes strings to a .npy file as an array of t's shape and NumPy's unicode type ("<U" with the length
+ * of the longest string, at least 1). text holds one zero-terminated string in each `each` bytes, as
+ * many as t has elements. Returns 0, -ENOMEM or another negative errno with one line in msg.
  */
 int weft_npy_write_text(const char *path, const weft_tensor *t, const char *text, size_t each, char msg WEFT_ROOM(WEFT_NPY_MSG))
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The array in the modes whose sums can be written raw. Operands and sums take patterns
- * in which every bit is 0 and 1, and differs from its neighbour.
+ * Tests of the array in the modes int8 and int16x8, whose sums can be written to memory as they are,
+ * without a RESCALE. Operands and sums take patterns in which every bit is 0 in some and 1 in
+ * others, and differs from its neighbour in some.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -24,7 +25,7 @@ struct array_conv *array_add(struct array_set *s, int k, int groups, int x_zp, i
 	return s->failed ? NULL : c;
 }
 
-/* Frees operands of all convolutions of the set. */
+/* Frees the operands of all convolutions and empties the set. */
 void array_free(struct array_set *s)
 {
 	for (int i = 0; i < s->n_convs; i++) {
@@ -67,7 +68,10 @@ int64_t array_sum(const struct array_set *s, const struct array_conv *c, const u
 
 /* ---- to the device ---- */
 
-/* Weights lie by chunk of N elements, in each a word per channel. */
+/*
+ * Writes c's weights to `to`, n * k bytes, in the order in which the array reads them: chunk by chunk
+ * of n elements of the sum, and within a chunk n bytes for each channel.
+ */
 static void put_weights(uint8_t *to, const struct array_set *s, const struct array_conv *c)
 {
 	for (int chunk = 0; chunk < c->k / s->n; chunk++)
@@ -77,8 +81,9 @@ static void put_weights(uint8_t *to, const struct array_set *s, const struct arr
 }
 
 /*
- * Adds one convolution to the stream: its activations, weights and records are loaded, and its raw
- * sums stored.
+ * Adds convolution c to the stream: its activations and weights are loaded, the conv command runs on
+ * them with raw sums, and the sums are stored; c->out becomes their offset in the arena. The records
+ * must have been loaded already. Returns 0 or -ENOMEM.
  */
 static int add_conv(struct diag_stream *st, const struct weft_config *cfg, const struct array_set *s, struct array_conv *c)
 {
@@ -107,8 +112,9 @@ static int add_conv(struct diag_stream *st, const struct weft_config *cfg, const
 }
 
 /*
- * Runs all convolutions of the set on the device and judges the sums. mode names the arithmetic in
- * messages.
+ * Runs all convolutions of the set in one stream on the device and reports what is wrong, if the stream
+ * does not end or sums differ from the model's. mode names the arithmetic in messages. Frees the set's
+ * operands. Returns 0 whatever it found, or a negative errno as diag_exec().
  */
 static int run(struct weft_diag *d, struct array_set *s, const char *mode)
 {
@@ -134,7 +140,11 @@ static int run(struct weft_diag *d, struct array_set *s, const char *mode)
 
 /* ---- patterns ---- */
 
-/* Products of 1 in a row, then 2^k: sums count through their bits. */
+/*
+ * Adds a convolution of k products a sum in which all activations are a and all weights are w, so that
+ * the running sum grows by (a - x_zp) * (w - w_zp) at each step: with 1 it counts through the low bits,
+ * with a power of two through higher ones.
+ */
 static void counting(struct array_set *s, int k, int a, int x_zp, int w, int w_zp)
 {
 	struct array_conv *c = array_add(s, k, 1, x_zp, w_zp);
@@ -144,8 +154,10 @@ static void counting(struct array_set *s, int k, int a, int x_zp, int w, int w_z
 }
 
 /*
- * Adds convolutions whose operands walk through the given values, once in all elements of a sum
- * and once in the first one alone.
+ * Adds two convolutions with one group of pixels for each of the n_values activations, with weights of
+ * 1: in the first all elements of a group have that value; in the second too, but only the first weight
+ * of each channel is 1 and the others are 0. Then two convolutions for each of the n_weights weights,
+ * which all weights have: with all activations 1, and with 1 only in the first element of each sum.
  */
 static void walking(struct array_set *s, const int *values, int n_values, const int *weights, int n_weights)
 {
@@ -170,7 +182,11 @@ static void walking(struct array_set *s, const int *values, int n_values, const 
 
 static const int weights[] = { 0, -1, 0x55, -86, 1, 2, 4, 8, 16, 32, 64, -128, 127 };
 
-/* Test array-int8: the array in int8, with every operand bit 0 and 1. See diag.h for what tests return. */
+/*
+ * Test array-int8: every PE in int8, with operands that walk through their bits, random ones with zero
+ * points at both ends, and sums that count. Findings go to d->r; absent if the configuration cannot
+ * write raw sums. Returns 0 whatever it found, or a negative errno as diag_exec().
+ */
 int diag_array_int8(struct weft_diag *d)
 {
 	static const int values[] = { 0, -1, 0x55, -86, 1, 2, 4, 8, 16, 32, 64, -128, 127 };
@@ -196,7 +212,12 @@ int diag_array_int8(struct weft_diag *d)
 	return run(d, &s, "int8");
 }
 
-/* Test array-int16: the array in int16 by int8 with sums of 48 bits. */
+/*
+ * Test array-int16: every PE in int16 by int8, with operands that walk through their bits, random ones,
+ * and counting sums that reach the upper of the 48 bits. Findings go to d->r; absent if the
+ * configuration has no int16x8 or cannot write raw sums. Returns 0 whatever it found, or a negative
+ * errno as diag_exec().
+ */
 int diag_array_int16(struct weft_diag *d)
 {
 	static const int values[] = { 0, -1, 0x5555, -21846, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384,

@@ -8,37 +8,60 @@
 
 #include "userlib/diag/diag.h"
 
-/* k elements a sum, groups of N pixels. a and w as they are in memory. */
+/*
+ * One convolution of N channels over `groups` groups of N pixels each, where N is the size of the
+ * array. Pixel r of a group and channel c give one sum, made by the PE in row r and column c, of k
+ * products (a - x_zp) * (w - w_zp).
+ */
 struct array_conv {
-	int k, groups, x_zp, w_zp;
-	int16_t *a;                /* [groups][n][k] */
-	int8_t *w;                 /* [n][k] */
-	size_t out;                /* of the results in the arena */
+	int k, groups, x_zp, w_zp; /* k is a multiple of N; x_zp and w_zp are the zero points */
+	int16_t *a;                /* [groups][n][k] activations before the zero point is taken off */
+	int8_t *w;                 /* [n][k] weights before the zero point is taken off */
+	size_t out;                /* offset of the results in the arena, in bytes */
 };
 
-#define ARRAY_CONVS 80
+#define ARRAY_CONVS 80         /* the most convolutions of a set */
 
+/* Convolutions that run in one stream. */
 struct array_set {
-	int n, mode;               /* 0, 1; sums are written raw */
-	int acc_bits, a_bits;      /* of a sum; of an activation's register */
+	int n, mode;               /* N; WEFT_POST_MODE_INT8 or _INT16 */
+	int acc_bits, a_bits;      /* bits of a sum, and of the register that holds an activation */
 	struct array_conv conv[ARRAY_CONVS];
 	int n_convs;
-	bool failed;               /* out of memory */
+	bool failed;               /* memory ran out for some convolution */
 };
 
-/* A further convolution, all zeros. NULL: out of memory. */
+/*
+ * Appends a convolution to the set: k products a sum, `groups` groups of N pixels, zero points x_zp and
+ * w_zp; activations and weights are 0 until the caller changes them. Returns it, or NULL if memory ran
+ * out for this or an earlier one (s->failed is set). Aborts if the set is full.
+ */
 struct array_conv *array_add(struct array_set *s, int k, int groups, int x_zp, int w_zp);
+/* Frees the operands of all convolutions and empties the set. */
 void array_free(struct array_set *s);
 
-/* The same in all places of a group, of the weights. */
+/* Sets all activations of one group of c to value, truncated to 16 bits. Does nothing if c is NULL. */
 void array_fill_a(const struct array_set *s, struct array_conv *c, int group, int value);
+/* Sets all weights of c to value, truncated to 8 bits. Does nothing if c is NULL. */
 void array_fill_w(const struct array_set *s, struct array_conv *c, int value);
+/*
+ * Fills all activations of c with random numbers of the mode's type (int8 or int16) and all weights
+ * with random int8. *seed is the generator's state and advances. Does nothing if c is NULL.
+ */
 void array_random(const struct array_set *s, struct array_conv *c, uint64_t *seed);
 
-/* A sum as the device wrote it. */
+/*
+ * Returns the sum of PE (row, col) for pixel group `group` of c, read from `results`, the contents of
+ * the arena as a device or the model wrote them: 4 bytes in mode int8, 8 in mode int16, sign-extended.
+ */
 int64_t array_sum(const struct array_set *s, const struct array_conv *c, const uint8_t *results, int group, int row, int col);
 
-/* Say what is wrong with the results, mode in words. Nothing if they are right. */
+/*
+ * Compares the device's sums (out->got) with the model's (out->want) and reports at most one finding:
+ * the PE, row, column or part of the array that is wrong and, if one single fault explains all wrong
+ * sums, the register and bit. mode is the arithmetic's name in messages. Nothing is reported if all
+ * sums are right or there is no memory.
+ */
 void array_judge(struct weft_diag *d, const struct array_set *s, const struct diag_out *out, const char *mode);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The array in float8: sums are multiples of 2^-28 in the same 48 bits, so that one
- * product reaches any of them; exponents, NaN and infinity have registers of their own.
- * Results pass the post unit, which has been tested.
+ * Test of the array in float8. Sums are multiples of 2^-28 in the same 48 bits as integer sums, so that a
+ * single product can set any one bit; exponents, NaN and infinity have registers of their own.
+ * Results pass through the post unit, which has been tested before.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -17,14 +17,17 @@
 struct float_test {
 	const struct weft_config *cfg;
 	struct diag_stream s;
-	size_t out[MAX_CONVS];
+	size_t out[MAX_CONVS];     /* offset in the arena of each convolution's N x N fp16 results */
 	int n_convs;
-	uint64_t seed;
+	uint64_t seed;             /* state of the random generator */
 };
 
 /*
- * Adds one convolution of n pixels by n channels with sums of n products. x has n float8 elements
- * for each pixel, w n for each channel; results are fp16.
+ * Adds one convolution of n pixels by n channels with sums of n products, where n is the array's size.
+ * x has n float8 elements for each pixel in format x_fmt (as the command encodes it: 0 is E4M3, 1 is
+ * E5M2), w n elements for each channel in format w_fmt; the sums are scaled by 2^log2_scale. The fp16
+ * results are stored, and their offset in the arena is noted in t->out. Aborts after MAX_CONVS
+ * convolutions.
  */
 static void add_conv(struct float_test *t, const uint8_t *x, const uint8_t *w, int x_fmt, int w_fmt, int log2_scale)
 {
@@ -45,8 +48,10 @@ static void add_conv(struct float_test *t, const uint8_t *x, const uint8_t *w, i
 }
 
 /*
- * Adds convolutions whose running sum is 2^bit or -2^bit for a while and then 0 again, for every
- * bit, and one whose sum stays.
+ * For each scale from 2^-28 to 2^18, adds a convolution whose running sum is one product of that size
+ * (+1 or -1 times it, by turns) until it is taken back in the middle of the sum, so that each bit is 1
+ * and then 0 again. Then adds one whose sum stays -2^-28, where every bit is 1, and one whose sum stays
+ * 0.
  */
 static void walk_sums(struct float_test *t)
 {
@@ -74,7 +79,11 @@ static void walk_sums(struct float_test *t)
 	add_conv(t, x, w, 0, 0, 0);
 }
 
-/* Adds convolutions with infinities and NaN among the operands (in E5M2 0x7c is infinity and 0x7e NaN). */
+/*
+ * Adds seven convolutions in E5M2 in which all weights are one special value or 1, and each pixel has
+ * one special activation in an element of its own, all others being 1. Special are infinities of both
+ * signs (0x7c, 0xfc), NaN (0x7e), and 0 against infinity.
+ */
 static void specials(struct float_test *t)
 {
 	static const uint8_t x_of[] = { 0x7c, 0xfc, 0x7e, 0x3c, 0x00, 0x7c, 0x3c };
@@ -97,8 +106,9 @@ static void specials(struct float_test *t)
 }
 
 /*
- * Adds convolutions in which all elements are alike, one for each pattern of exponent and
- * significand, so that every flag of every PE is set once.
+ * Adds convolutions in E4M3 in which all activations have one bit pattern and all weights are 1, or the
+ * other way round, for 15 patterns of exponent and significand, so that every flag of every PE is set
+ * once.
  */
 static void uniform(struct float_test *t)
 {
@@ -114,8 +124,9 @@ static void uniform(struct float_test *t)
 }
 
 /*
- * Adds convolutions with random float8 operands in all pairs of formats; infinities and NaN are
- * rare among them.
+ * Adds 24 convolutions with random float8 operands in all 16 pairs of formats, with random scales from
+ * 2^-12 to 2^7. In all but a sixteenth of the operands the exponent's highest bit is cleared, so that
+ * infinities and NaN, which would hide the others, are rare.
  */
 static void random_ones(struct float_test *t)
 {
@@ -133,9 +144,13 @@ static void random_ones(struct float_test *t)
 	}
 }
 
-/* ---- judging: as in the other modes, without playing faults through ---- */
+/* ---- judging: as in the other modes, but without a simulation of possible faults ---- */
 
-/* Names the place of wrong float sums: one PE, a row, a column or all of the array. */
+/*
+ * Compares the device's results with the model's and reports one finding if some differ: a single PE, a
+ * row from some column on to its end, a column from some row on to its end, parts of one row or column,
+ * or else how many PEs of the array. A PE is wrong if any convolution has a wrong result in its place.
+ */
 static void judge(struct weft_diag *d, const struct float_test *t, const struct diag_out *out)
 {
 	const int n = (int)d->cfg->n;
@@ -177,8 +192,9 @@ static void judge(struct weft_diag *d, const struct float_test *t, const struct 
 }
 
 /*
- * Test array-float8: the array in float8, its sums of 2^-28 and its registers for exponents, NaN
- * and infinity.
+ * Test array-float8: every PE in float8, its sums of 2^-28 and its registers for exponents, NaN and
+ * infinity. Findings go to d->r; absent if the configuration has no float8. Returns 0 whatever it
+ * found, or a negative errno as diag_exec().
  */
 int diag_array_float8(struct weft_diag *d)
 {

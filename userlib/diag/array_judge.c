@@ -1,21 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From wrong sums to a place. Which PEs are wrong says where to look: one alone has a
- * wrong sum register; a row from some column on has a wrong activation, a column from
- * some row on a wrong weight, because operands move on from PE to PE. Then every fault
- * that could be there is played through; it is named if it explains every single sum,
- * and no other one does.
+ * Concludes from wrong sums to a place. Which PEs are wrong says where to look: if one PE alone is
+ * wrong, its sum register is; if a row is wrong from some column on, an activation is, and if a
+ * column is wrong from some row on, a weight is, because operands move on from PE to PE. Then every
+ * fault that could be there is simulated; a fault is named if it explains every single sum and no
+ * other fault does.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "userlib/diag/array.h"
 
+/*
+ * The register that could be faulty: a PE's running sum (SUM), the register from which its result is
+ * read (SHADOW), its activation (ACT) or weight (WEIGHT), or a slot of the buffers that delay the
+ * activations of a row (SKEW_ACT) or the weights of a column (SKEW_WEIGHT).
+ */
 enum what { SUM, SHADOW, ACT, WEIGHT, SKEW_ACT, SKEW_WEIGHT };
+/* One bit stuck at 0 or 1, or two neighbouring bits connected, so that both are their AND or OR. */
 enum how { STUCK0, STUCK1, AND, OR };
 
+/* A possible fault: bit is the faulty bit (the lower one of two), phase the slot of a skew buffer. */
 struct guess { enum what what; enum how how; int bit, phase; };
 
+/* Returns the lowest `bits` bits of v as a signed number. */
 static int64_t sign_extend(uint64_t v, int bits)
 {
 	uint64_t top = UINT64_C(1) << (bits - 1);
@@ -24,7 +32,10 @@ static int64_t sign_extend(uint64_t v, int bits)
 	return (int64_t)((v ^ top) - top);
 }
 
-/* The value with the guessed fault in its bits: one bit stuck, or two neighbours connected. */
+/*
+ * Returns what a register of `bits` bits holds if value is written to it and the guessed fault is in
+ * it: one bit stuck at 0 or 1, or two neighbouring bits that are both their AND or OR.
+ */
 static int64_t force(int64_t value, const struct guess *g, int bits)
 {
 	uint64_t v = (uint64_t)value, one = UINT64_C(1) << g->bit, two = one | one << 1;
@@ -47,8 +58,9 @@ static int64_t force(int64_t value, const struct guess *g, int bits)
 }
 
 /*
- * The sum that PE (r, col) would have made if the guessed fault were there. forced: the sum
- * register already held the fault when the sum began.
+ * Returns the sum that the PE in row r and column col would have made for pixel group `group` of c if
+ * the guessed fault were there. With forced, the sum starts not from 0 but from 0 with the fault in its
+ * bits, since the sum register already held the fault.
  */
 static int64_t play(const struct array_set *s, const struct array_conv *c, int group, int r, int col, const struct guess *g,
                     bool forced)
@@ -70,7 +82,11 @@ static int64_t play(const struct array_set *s, const struct array_conv *c, int g
 	return g->what == SHADOW ? force(acc, g, s->acc_bits) : acc;
 }
 
-/* Would the guessed fault give every wrong sum that was seen? */
+/*
+ * Says whether the guessed fault gives every sum that the wrong PEs (bad, [n][n]) delivered, right sums
+ * included. got is the arena as the device left it. A fault of the sum register may show from the first
+ * product on or from the sum's start.
+ */
 static bool explains(const struct array_set *s, const uint8_t *got, const bool *bad, const struct guess *g)
 {
 	int64_t sum;
@@ -87,8 +103,9 @@ static bool explains(const struct array_set *s, const uint8_t *got, const bool *
 }
 
 /*
- * Looks for the one fault of a kind that explains all wrong sums. False if there is none, or more
- * than one.
+ * Tries every fault of one kind of register: each bit stuck at 0 or 1, each two neighbouring bits
+ * connected, in skew buffers each slot. *found becomes the first that explains all sums of the wrong
+ * PEs. Returns true if exactly one does.
  */
 static bool search(const struct array_set *s, const uint8_t *got, const bool *bad, enum what what, struct guess *found)
 {
@@ -109,9 +126,13 @@ static bool search(const struct array_set *s, const uint8_t *got, const bool *ba
 
 /* ---- which PEs ---- */
 
+/* The rectangle around the wrong PEs, rows r0..r1 and columns c0..c1, and how many are wrong. */
 struct extent { int r0, r1, c0, c1, count; };
 
-/* Marks the PEs that gave a wrong sum and returns the rectangle around them. */
+/*
+ * Sets bad[row * n + column] for every PE that gave at least one sum other than the model's, and
+ * returns the rectangle around these PEs and their number.
+ */
 static struct extent extent_of(const struct array_set *s, const struct diag_out *out, bool *bad)
 {
 	struct extent e = { s->n, -1, s->n, -1, 0 };
@@ -134,6 +155,7 @@ static struct extent extent_of(const struct array_set *s, const struct diag_out 
 	return e;
 }
 
+/* Returns a kind of fault in words that follow "bit 3 " in a message. */
 static const char *how_text(enum how how)
 {
 	return how == STUCK0 ? "stuck at 0" : how == STUCK1 ? "stuck at 1" : how == AND ? "and the next one wired to their and"
@@ -141,8 +163,9 @@ static const char *how_text(enum how how)
 }
 
 /*
- * One PE is wrong: names accumulator, result register, activation or weight register and bit, by
- * the first guess that explains all sums.
+ * Reports the one wrong PE, at (e.r0, e.c0), with register and bit if one fault explains all its sums:
+ * first its sum register, then its result register, then (in the last column only) its activation, then
+ * (in the last row only) its weight. Otherwise only the PE is named. mode is the arithmetic's name.
  */
 static void say_pe(struct weft_diag *d, const struct array_set *s, const uint8_t *got, const bool *bad, struct extent e,
                    const char *mode)
@@ -169,7 +192,12 @@ static void say_pe(struct weft_diag *d, const struct array_set *s, const uint8_t
 	}
 }
 
-/* Reports a row of PEs that is wrong from column c0 on, or a column that is wrong from row r0 on. */
+/*
+ * Reports a row (row true) of PEs that is wrong from column e.c0 to its end, or a column that is wrong
+ * from row e.r0 to its end, with the activation's or weight's bit in the first wrong PE if that
+ * explains all sums; if not and the whole line is wrong, with bit and slot of the skew buffer before
+ * it; otherwise only the place.
+ */
 static void say_line(struct weft_diag *d, const struct array_set *s, const uint8_t *got, const bool *bad, struct extent e,
                      const char *mode, bool row)
 {

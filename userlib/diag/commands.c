@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Command processor: every fault that a stream can provoke, with all that is latched of
- * it; that a fault leaves the device usable; and alu, whose operations have no test of
- * their own.
+ * Tests of the command processor: every fault that a stream can provoke, with all that the
+ * hardware latches of it, and that the device is usable after a fault. And the test of the
+ * command alu, whose operations no other test covers.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -19,18 +19,28 @@ static const char *const provoked[N_PROVOKE] = { "an unknown opcode", "a wrong l
 	"an address behind the scratchpad", "an offset behind the window", "reading a closed window", "writing a window to be read",
 	"waiting for what never comes", "a stream without END", "a mode that is not there" };
 
-/* A mode that this configuration leaves out, or -1. */
+/*
+ * Returns an arithmetic mode that this configuration leaves out: 1 (int16x8), else 2 (float8), else -1.
+ */
 static int missing_mode(const struct weft_config *cfg)
 {
 	return !cfg->has_int16 ? 1 : !cfg->has_fp8 ? 2 : -1;
 }
 
+/*
+ * Says whether this configuration can be made to fail in that way. Only BAD_MODE may be impossible: if
+ * no mode is missing.
+ */
 static bool possible(const struct weft_config *cfg, enum provoke what)
 {
 	return what != BAD_MODE || missing_mode(cfg) >= 0;
 }
 
-/* Writes a stream of a few correct commands and then one that must end with the given fault. */
+/*
+ * Writes a load and a store that are correct to the stream, and then one command that must end with the
+ * given fault (for STREAM_END: a stream without END). The wrong command's tag is 0xd1a60000 + what, by
+ * which the latched tag is recognised.
+ */
 static void provoke(const struct weft_config *cfg, struct diag_stream *s, enum provoke what)
 {
 	struct weft_cmd c;
@@ -75,8 +85,11 @@ static void provoke(const struct weft_config *cfg, struct diag_stream *s, enum p
 }
 
 /*
- * Provokes each fault that a stream can provoke, and compares what the device latched with what
- * the model says.
+ * Provokes each fault that a stream can provoke, and compares code, unit, command number, tag and info
+ * that the device latched with the model's. A load or store with another code is DIAG-CMD-4, a missing
+ * or other fault DIAG-CMD-1, other latched values DIAG-CMD-2. For an address behind the scratchpad,
+ * info is not compared: the model reports the byte, hardware the row. Returns 0 or a negative errno as
+ * diag_exec().
  */
 static int faults(struct weft_diag *d)
 {
@@ -111,7 +124,10 @@ static int faults(struct weft_diag *d)
 	return 0;
 }
 
-/* Runs a plain copy after a fault: the device must work as if nothing had been. */
+/*
+ * Runs a plain copy of 256 bytes and reports DIAG-CMD-3 if it does not end or comes back wrong. Called
+ * after faults: the device must work as before. Returns 0 or a negative errno as diag_exec().
+ */
 static int usable(struct weft_diag *d)
 {
 	struct diag_stream s = { 0 };
@@ -129,6 +145,10 @@ static int usable(struct weft_diag *d)
 	return err < 0 ? err : 0;
 }
 
+/*
+ * Test commands: every fault that a stream can provoke, and then whether the device still works.
+ * Findings go to d->r. Returns 0 whatever it found, or a negative errno as diag_exec().
+ */
 int diag_commands(struct weft_diag *d)
 {
 	int err = faults(d);
@@ -147,7 +167,12 @@ static const char *const func_names[FUNCS] = { "move", "add", "sub", "rsub", "mu
 #define TYPES 7
 static const int type_bytes[TYPES] = { 1, 2, 4, 8, 1, 2, 4 };
 
-/* A command alu of the given function and type with random steps and factors that are legal for it. */
+/*
+ * Returns a command alu of the given function (WEFT_ALU_FUNC_...) and operand type (0..6, see
+ * type_bytes) on ELEMS elements, with random zero points, shifts and limits that are legal for it.
+ * Operands lie at scratchpad addresses 0, 0x400 and 0x800, the result at 0xc00. Reductions go over 3
+ * elements along i1; lookup, interp and scatter take a few indices.
+ */
 static struct weft_cmd alu(unsigned func, int type, uint64_t *seed)
 {
 	struct weft_cmd c;
@@ -197,8 +222,9 @@ static struct weft_cmd alu(unsigned func, int type, uint64_t *seed)
 }
 
 /*
- * A reduction whose operand lies dense along the reduced dimension, so that the hardware takes a
- * word of it at a time.
+ * Returns a reduction like alu()'s whose operand lies dense along the reduced dimension (8 results of
+ * 29 elements each), so that the hardware takes a whole word of it at a time; without zero point and
+ * limits.
  */
 static struct weft_cmd alu_along(unsigned func, int type, uint64_t *seed)
 {
@@ -214,8 +240,8 @@ static struct weft_cmd alu_along(unsigned func, int type, uint64_t *seed)
 }
 
 /*
- * Adds an elt command that looks up each of a table's 256 entries once. Returns the offset of its
- * results in the arena.
+ * Adds an alu command that looks up each of a table's 256 entries once, and a store of the results.
+ * Returns the offset of the 256 result bytes in the arena.
  */
 static size_t lookup_all(struct diag_stream *s)
 {
@@ -241,7 +267,10 @@ static size_t lookup_all(struct diag_stream *s)
 	return diag_store(s, 0x1000, 256);
 }
 
-/* Compares the bytes of one alu command's result and reports the first that differs. */
+/*
+ * Compares the len bytes at offset `at` of the arena with the model's and reports the first that
+ * differs, as DIAG-VEC-2 with the command's function and type (along: it was one of alu_along()).
+ */
 static void compare_alu(struct weft_diag *d, const struct diag_out *out, size_t at, size_t len, unsigned func, int type, bool along)
 {
 	for (size_t i = 0; i < len; i++)
@@ -252,7 +281,11 @@ static void compare_alu(struct weft_diag *d, const struct diag_out *out, size_t 
 		}
 }
 
-/* Test alu: every function of the command alu with every type. */
+/*
+ * Test alu: every function of the command alu with every type, reductions also along a dense dimension,
+ * and a table of 256 entries. Findings go to d->r; absent if the configuration has no alu. Returns 0
+ * whatever it found, or a negative errno as diag_exec().
+ */
 int diag_alu_ops(struct weft_diag *d)
 {
 	struct diag_stream s = { 0 };

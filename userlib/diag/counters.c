@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Counters and interrupts of a stream whose commands and bytes are known; and that the
- * device starts afresh.
+ * Test of counters and interrupts with a stream whose numbers of commands and bytes are known. It
+ * runs twice, which shows that the device counts from 0 for each stream.
  */
 #include <errno.h>
 #include <string.h>
 
 #include "userlib/diag/ops.h"
 
-/* A stream whose number of commands and bytes are known: loads, one conv, one elt, a store. */
+/*
+ * Fills s with six commands: three loads (1000 bytes, N * N bytes, N parameter records), one conv, one
+ * elt and one store of N * N bytes, where N is the array's size.
+ */
 static void known_stream(const struct weft_diag *d, struct diag_stream *s)
 {
 	const uint32_t n = d->cfg->n;
@@ -23,13 +26,22 @@ static void known_stream(const struct weft_diag *d, struct diag_stream *s)
 	diag_store(s, 0x4000, n * n);
 }
 
+/*
+ * Reports DIAG-CNT-1: counter `name` is got and should be want; relation ("", "more than ", "at least
+ * ", "at most ") stands before want in the message.
+ */
 static void differs(struct weft_diag *d, const char *name, uint64_t got, const char *relation, uint64_t want)
 {
 	diag_find(d, "DIAG-CNT-1", DIAG_NOWHERE, "counter %s is %llu, should be %s%llu", name, (unsigned long long)got, relation,
 	          (unsigned long long)want);
 }
 
-/* Compares the device's counters with those of the known stream, within what timing leaves open. */
+/*
+ * Compares the counters c of the known stream: commands and bytes read and written must be exact, each
+ * unit must have been busy, the units' busy cycles together must not exceed the stream's cycles
+ * (commands run one at a time), and the stalls of the array not its busy cycles. Each wrong counter is
+ * a finding.
+ */
 static void judge(struct weft_diag *d, const struct weft_counters *c)
 {
 	const uint32_t n = d->cfg->n, rd = 1000 + n * n + n * WEFT_PARAM_BYTES;
@@ -57,7 +69,12 @@ static void judge(struct weft_diag *d, const struct weft_counters *c)
 	d->r->checks += 9;
 }
 
-/* Looks at the registers that a finished stream has left, on devices that show them. */
+/*
+ * Reads the registers that a finished known stream leaves (numbers of retired commands, fault, status,
+ * irq_status) and reports those with other values as DIAG-CNT-2. Then clears the done bit of irq_status
+ * by writing 1 and checks that the register becomes 0. Returns 0 whatever it found, or a negative errno
+ * as diag_reg_read().
+ */
 static int registers(struct weft_diag *d)
 {
 	static const struct { const char *name; uint32_t addr, want; } at[] = {
@@ -87,7 +104,11 @@ static int registers(struct weft_diag *d)
 	return 0;
 }
 
-/* Test counters: the known stream twice, so that counters must start afresh. */
+/*
+ * Test counters: runs the known stream twice and compares counters and, on the RTL, registers each
+ * time, so that values which do not start afresh are noticed. Findings go to d->r; absent on the model,
+ * which counts nothing. Returns 0 whatever it found, or a negative errno as diag_exec().
+ */
 int diag_counters(struct weft_diag *d)
 {
 	if (d->o.kind == WEFT_DEV_MODEL) {
@@ -112,6 +133,7 @@ int diag_counters(struct weft_diag *d)
 	return 0;
 }
 
+/* Test sensors: always absent, since no device has a sensor. Returns 0. */
 int diag_sensors(struct weft_diag *d)
 {
 	diag_absent(d, "this device has no sensor of temperature or supply");

@@ -11,7 +11,7 @@
 #include "driver/clock.h"
 #include "userlib/diag/diag.h"
 
-/* A unit that retires nothing for so long hangs; no command here takes a tenth of it. */
+/* A device that retires no command for so many cycles counts as hung; no command here takes a tenth of it. */
 #define HANG_CYCLES 60000
 
 #define AFTER(test) (1u << (test))
@@ -19,6 +19,10 @@
 #define MEMORY (BASE | AFTER(DIAG_MEMORY) | AFTER(DIAG_DMA) | AFTER(DIAG_SCRATCHPAD))
 #define ARRAY (MEMORY | AFTER(DIAG_ARRAY8) | AFTER(DIAG_ARRAY16))
 
+/*
+ * The tests by number (enum diag_test): name, one line for people, function, and the tests that it
+ * builds on, one bit each: if one of these has failed, the test is blocked.
+ */
 static const struct {
 	const char *name, *brief;
 	int (*run)(struct weft_diag *d);
@@ -70,8 +74,10 @@ int weft_diag_find(const char *name)
 /* ---- device ---- */
 
 /*
- * Opens the device for streams and closes the card's administration link, since a card serves one
- * at a time.
+ * Makes sure that d->dev, the device for streams, is open, and that it takes streams that break rules
+ * without checking them first. If it was not open, the card's administration link is closed before,
+ * since a card serves one at a time. Returns 0 or the negative errno of opening, whose reason becomes
+ * the running test's note.
  */
 int diag_use_dev(struct weft_diag *d)
 {
@@ -90,8 +96,9 @@ int diag_use_dev(struct weft_diag *d)
 }
 
 /*
- * Opens the card's administration link and closes the device: a card serves one at a time. Returns
- * -ENOTSUP for other devices.
+ * Makes sure that d->admin, the card's administration link, is open. If it was not, the device for
+ * streams is closed before, since a card serves one at a time. Returns 0; -ENOTSUP for devices that are
+ * no card; or the negative errno of opening, whose reason becomes the running test's note.
  */
 int diag_use_admin(struct weft_diag *d)
 {
@@ -110,8 +117,10 @@ int diag_use_admin(struct weft_diag *d)
 }
 
 /*
- * Prepares diagnostics of a device; nothing is opened yet but the model beside it. Returns 0 or a
- * negative errno with one line in msg; weft_diag_close() frees *out.
+ * Opens the device that o describes, and the functional model of the same configuration beside it, for
+ * diagnostics; no test runs yet. Cosimulation and waves of o are ignored. Returns 0 and sets *out,
+ * which weft_diag_close() frees; or a negative errno with one line in msg (none for -ENOMEM of *out
+ * itself).
  */
 int weft_diag_open(const struct weft_dev_options *o, weft_diag **out, char msg WEFT_ROOM(WEFT_DEV_MSG))
 {
@@ -140,7 +149,10 @@ int weft_diag_open(const struct weft_dev_options *o, weft_diag **out, char msg W
 	return 0;
 }
 
-/* Closes the device and frees d; NULL is fine. */
+/*
+ * Closes the device, the model and the administration link, and frees d with the results that it kept.
+ * NULL is fine.
+ */
 void weft_diag_close(weft_diag *d)
 {
 	if (!d)
@@ -186,8 +198,9 @@ int weft_diag_renew(weft_diag *d)
 /* ---- saying what is wrong ---- */
 
 /*
- * Reports a finding: id is one of messages.c, `at` the place, and the rest one line for the user.
- * The test at hand has failed.
+ * Reports a finding in d->r and marks the running test as failed. id is one of messages.c, whose block
+ * the finding gets; `at` is the place, and format and what follows one line for the user. From finding
+ * WEFT_DIAG_FINDINGS on, findings are only counted.
  */
 void diag_find(struct weft_diag *d, const char *id, struct diag_place at, const char *format, ...)
 {
@@ -211,7 +224,10 @@ void diag_find(struct weft_diag *d, const char *id, struct diag_place at, const 
 	va_end(ap);
 }
 
-/* Writes a remark for the report of the test at hand. */
+/*
+ * Replaces the remark in the report of the running test by the text of format and what follows, cut to
+ * its room.
+ */
 void diag_note(struct weft_diag *d, const char *format, ...)
 {
 	va_list ap;
@@ -227,7 +243,10 @@ void diag_absent(struct weft_diag *d, const char *why)
 	diag_note(d, "%s", why);
 }
 
-/* A card that is only slow or badly labelled answers all the same. */
+/*
+ * Says whether a failed test lets tests that build on it be skipped: if a finding is of another block
+ * than "usb". A card that is only slow or has wrong descriptors answers all the same.
+ */
 static bool blocks(const struct weft_diag_result *r)
 {
 	for (size_t i = 0; i < r->n_findings && i < WEFT_DIAG_FINDINGS; i++)
@@ -237,8 +256,11 @@ static bool blocks(const struct weft_diag_result *r)
 }
 
 /*
- * Runs one test, 0..DIAG_N_TESTS-1, into *r. A test that builds on a failed one is blocked
- * instead. Returns 0, -ENOENT for no such test, or a failure of the host.
+ * Runs one test, 0..DIAG_N_TESTS-1, and fills *r with its state, findings, note, checks, cycles and
+ * seconds. A test that builds on a failed one is not run but blocked, with a note that names the failed
+ * one. If the test fails, tests that build on it are blocked from now on (but not for findings of block
+ * "usb" alone). Returns 0 whatever the test found; -ENOENT if there is no such test; or a negative
+ * errno if the device or memory is gone.
  */
 int weft_diag_run(weft_diag *d, size_t test, struct weft_diag_result *r)
 {
@@ -264,7 +286,10 @@ int weft_diag_run(weft_diag *d, size_t test, struct weft_diag_result *r)
 	return err;
 }
 
-/* The next number of a xorshift64* generator, the same on every machine. */
+/*
+ * Returns the next 32 bits of a xorshift64* generator, the same on every machine, and advances *state,
+ * which must not be 0.
+ */
 uint32_t diag_random(uint64_t *state)
 {
 	uint64_t x = *state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who is there: a card's serial and firmware, how it hangs on the USB, and the NPU's own
+ * Test identify: a card's serial and firmware, how it is connected to the USB, and the NPU's own
  * registers.
  */
 #include <stdio.h>
@@ -8,7 +8,10 @@
 
 #include "userlib/diag/diag.h"
 
-/* Says who the card is (serial, firmware, USB) and checks its answers to a greeting. */
+/*
+ * Greets the card and writes serial, configuration, firmware, memory and USB to the note. Findings: no
+ * answer, another configuration than the one expected, and what diag_usb() finds. Always returns 0.
+ */
 static int identify_card(struct weft_diag *d)
 {
 	struct weft_card_info i;
@@ -31,8 +34,9 @@ static int identify_card(struct weft_diag *d)
 }
 
 /*
- * Test identify: who the device is. As all tests it returns 0 whatever it found, or a negative
- * errno as diag_exec().
+ * Test identify: who the device is. A card is greeted (identify_card); on the RTL the registers id,
+ * config and features must have the configuration's values; the model is only named in the note.
+ * Findings go to d->r. Returns 0 whatever it found, or a negative errno as diag_exec().
  */
 int diag_identify(struct weft_diag *d)
 {

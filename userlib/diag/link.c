@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A card's link: echoes of all lengths and patterns, blocks there and back, what the card
- * counted of broken frames meanwhile, and how fast it was. Then the card's own tests.
+ * Tests of a card's link: echoes of all lengths and patterns, blocks to the card and back, how many
+ * broken frames the card counted meanwhile, and how fast all that was. Then the card's tests of itself,
+ * and the test of a reset.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -14,7 +15,7 @@
 #define BLOCK (128 * 1024)
 #define ECHO_WORDS 127
 
-/* Asks the card for its counts of frames. Returns 0 or a negative errno. */
+/* Asks the card for its counts of frames and writes them to *s. Returns 0 or a negative errno. */
 static int stats(struct weft_diag *d, struct weft_msg_stats_reply *s)
 {
 	char msg[WEFT_ADMIN_MSG] = "";
@@ -25,8 +26,9 @@ static int stats(struct weft_diag *d, struct weft_msg_stats_reply *s)
 }
 
 /*
- * Sends echoes of all lengths with walking ones, all ones and random words; *latency_us is the
- * mean time of a short one.
+ * Sends pings of 0 to ECHO_WORDS words, with walking ones, all ones or random words, and reports the
+ * first wrong word that comes back as DIAG-LINK-1. If all are right, *latency_us becomes the mean time
+ * of one ping in microseconds. Returns 0, or the negative errno of a ping that failed.
  */
 static int echoes(struct weft_diag *d, double *latency_us)
 {
@@ -54,8 +56,10 @@ static int echoes(struct weft_diag *d, double *latency_us)
 }
 
 /*
- * Writes a block to the card, lets a job copy it to another buffer, and reads it back. A wrong
- * byte is one that the frames' CRC has let pass. *up and *down are the speeds.
+ * Writes a block of 128 KiB to the card, lets a job copy it through the scratchpad to another buffer,
+ * and reads it back. A wrong byte, which the frames' CRC has let pass, is reported as DIAG-LINK-2. *up
+ * and *down become the speeds to the card (with the job) and from it, in MB/s. Returns 0, or the
+ * negative errno of what failed.
  */
 static int blocks(struct weft_diag *d, double *up, double *down)
 {
@@ -106,7 +110,12 @@ static int blocks(struct weft_diag *d, double *up, double *down)
 	return err;
 }
 
-/* Test link: echoes, blocks both ways, their speed, and the card's count of broken frames meanwhile. */
+/*
+ * Test link: echoes, a block both ways, their speed in the note, and the frames that the card counted
+ * as broken meanwhile, each of which is a finding even if it was repeated. A link that breaks off
+ * (-EIO, -ETIMEDOUT, -EPROTO) is a finding too. Absent if the device is no card. Returns 0 whatever it
+ * found, or another negative errno.
+ */
 int diag_link(struct weft_diag *d)
 {
 	struct weft_msg_stats_reply before, after;
@@ -137,7 +146,11 @@ int diag_link(struct weft_diag *d)
 	return 0;
 }
 
-/* Test core: the card's own self-test, with a finding for each part that it reports. */
+/*
+ * Test core: asks the card to test itself (core, arithmetic, timer, registers, memory, flash), with a
+ * finding for each part that it reports as failed. Absent if the device is no card. Returns 0, or a
+ * negative errno if the card does not answer.
+ */
 int diag_core(struct weft_diag *d)
 {
 	static const char *const names[] = { "RAM of the core", "CRC and arithmetic", "timer and watchdog", "NPU registers", "card memory",
@@ -165,7 +178,11 @@ int diag_core(struct weft_diag *d)
 	return 0;
 }
 
-/* Test restart: the card starts anew when it is told to, and gives that as the reason. */
+/*
+ * Test reset. On a card: it must answer after a reset and must have counted one more start. On the RTL:
+ * a reset of the NPU must end. Nothing is done on the model. Findings go to d->r. Returns 0 whatever it
+ * found, or a negative errno if the device cannot be opened.
+ */
 int diag_restart(struct weft_diag *d)
 {
 	char msg[WEFT_ADMIN_MSG] = "";

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Card memory, as the NPU sees it: data lines, address lines up to the size of a large
- * buffer, and March C- over a part. Blocks are written and read by the DMA, whose own
- * tests come later: what is wrong here and not there is the memory.
+ * Test of card memory as the NPU sees it: data lines, address lines up to the size of a large
+ * buffer, and March C- over a part. Blocks are written and read by the DMA. The DMA's own test
+ * comes later and uses little memory: if that one passes and this one fails, the memory is at fault.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -11,13 +11,15 @@
 #include "userlib/diag/diag.h"
 
 #define BIG (4u << 20)         /* bytes over which address lines are tried */
-#define MARCH 32768
-#define CHUNK 1024
-#define PROBE 64               /* bytes at each address */
+#define MARCH 32768            /* bytes over which the march goes */
+#define CHUNK 1024             /* bytes of one transfer of the march */
+#define PROBE 64               /* bytes at each address that is tried */
 
 /*
- * Tests data and address lines: probes at addresses 2^k hold walking bits, and what differs when
- * read back names a line.
+ * Tests data and address lines: writes a probe of PROBE bytes at offset 0 and at each 2^k bytes of a
+ * buffer, then reads all of them. If a probe has another one's contents and either is the one at offset
+ * 0, an address line makes no difference (DIAG-MEM-1); any other wrong probe is DIAG-MEM-2 with its
+ * wrong bits. Only the first wrong probe is reported. Returns 0 or a negative errno as diag_exec().
  */
 static int lines(struct weft_diag *d)
 {
@@ -70,7 +72,12 @@ static int lines(struct weft_diag *d)
 	return err < 0 ? err : 0;
 }
 
-/* One step of the march on one chunk: copies it to the log at `log` and then writes the other pattern. */
+/*
+ * Adds the transfers of one element of the march, for all chunks of the buffer at offset 0 of the
+ * arena, from the last to the first if `down` is set. With `read`, each chunk is copied to offset `log`
+ * plus its own offset, to be compared later. Then, if write is not negative, the chunk gets pattern
+ * `write` (0 or 1) from the scratchpad.
+ */
 static void element(struct diag_stream *s, uint32_t log, bool read, int write, bool down)
 {
 	for (uint32_t i = 0; i < MARCH / CHUNK; i++) {
@@ -84,7 +91,11 @@ static void element(struct diag_stream *s, uint32_t log, bool read, int write, b
 	}
 }
 
-/* March C- over a part of card memory, in blocks that the DMA writes and reads. */
+/*
+ * March C- over MARCH bytes of card memory, in chunks that the DMA writes and reads. Only the first
+ * byte that was read wrong is reported, as DIAG-MEM-3 with its offset and, if one bit alone is wrong,
+ * that bit. Returns 0 or a negative errno as diag_exec().
+ */
 static int march(struct weft_diag *d)
 {
 	struct diag_stream s = { .known = true };
@@ -124,7 +135,11 @@ static int march(struct weft_diag *d)
 	return err < 0 ? err : 0;
 }
 
-/* Test memory: data and address lines of card memory, then March C- over a part. */
+/*
+ * Test memory: data and address lines of card memory, then, if these are right, March C- over a part.
+ * Findings go to d->r; absent if the device is no card. Returns 0 whatever it found, or a negative
+ * errno as diag_exec().
+ */
 int diag_memory(struct weft_diag *d)
 {
 	if (d->o.kind != WEFT_DEV_USB) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * All that can be said; docs/bringup.md has a section for each.
+ * All messages that findings can have: id, block at fault, and one line. docs/bringup.md has a
+ * section for each.
  */
 #include "userlib/diag/diag.h"
 

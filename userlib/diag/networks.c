@@ -13,9 +13,13 @@
 #include "userlib/diag/diag.h"
 #include "userlib/run/internal.h"
 
-/* A network as it grows; an error sticks. */
+/*
+ * A network that is being built. n counts the names given so far. The first failure stays in err, a
+ * negative errno; later calls do nothing and return -1, or a negative errno, as tensor index.
+ */
 struct builder { weft_graph *g; uint64_t seed; int err, n; };
 
+/* Notes index in b->err if it is a negative errno and the first one. Returns index. */
 static int took(struct builder *b, int index)
 {
 	if (index < 0 && !b->err)
@@ -23,6 +27,10 @@ static int took(struct builder *b, int index)
 	return index;
 }
 
+/*
+ * Adds a tensor of type t and shape [1, h, w, c]. Returns its index in the graph, or a negative number
+ * after a failure.
+ */
 static int tensor(struct builder *b, weft_dtype t, int64_t h, int64_t w, int64_t c)
 {
 	char name[16];
@@ -31,7 +39,11 @@ static int tensor(struct builder *b, weft_dtype t, int64_t h, int64_t w, int64_t
 	return b->err ? -1 : took(b, weft_graph_tensor(b->g, name, t, 4, (int64_t[]){ 1, h, w, c }));
 }
 
-/* Adds a constant and takes over data; -1 and an error in the builder if that fails. */
+/*
+ * Adds a constant of the given type, rank and dimensions. data is its memory from malloc, which the
+ * graph or this function frees; NULL means that memory ran out. Returns the tensor's index, or a
+ * negative number after a failure, which is noted in the builder.
+ */
 static int constant(struct builder *b, weft_dtype t, int rank, const int64_t *dim, void *data)
 {
 	char name[16];
@@ -45,20 +57,26 @@ static int constant(struct builder *b, weft_dtype t, int rank, const int64_t *di
 	return took(b, weft_graph_const(b->g, name, t, rank, dim, data));
 }
 
+/*
+ * Adds an operator with attributes a (may be NULL), the n_in tensors `in` and one output. Does nothing
+ * after a failure.
+ */
 static void op(struct builder *b, weft_opcode code, const weft_attr *a, const int *in, int n_in, int out)
 {
 	if (!b->err)
 		took(b, weft_graph_op(b->g, code, a, 0, in, n_in, &out, 1));
 }
 
+/* Returns dimension i of tensor t; 1 after a failure. */
 static int64_t dim_of(const struct builder *b, int t, int i)
 {
 	return b->err ? 1 : b->g->tensors[t].t.dim[i];
 }
 
 /*
- * Adds a RESCALE by mul / 2^shift to type `to`. narrow: the operand has sums of 48 bits, and mul
- * has 16 bits.
+ * Adds a RESCALE of tensor x by mul / 2^shift to type `to`, rounded once. narrow: x holds sums of 48
+ * bits, and mul has 16 bits instead of 32. Returns the result's tensor index, or a negative number
+ * after a failure.
  */
 static int rescale(struct builder *b, int x, int64_t mul, int shift, weft_dtype to, bool narrow)
 {
@@ -80,8 +98,10 @@ static int rescale(struct builder *b, int x, int64_t mul, int shift, weft_dtype 
 }
 
 /*
- * Adds a convolution of k by k that keeps height and width, with random weights; oc 0 makes it a
- * depthwise one.
+ * Adds a convolution of k by k (k odd) that keeps height and width, with random weights and biases, and
+ * a RESCALE of its sums to x's type. oc is the number of output channels; 0 makes it a depthwise
+ * convolution, which has as many as x. Returns the result's tensor index, or a negative number after a
+ * failure.
  */
 static int conv(struct builder *b, int x, int64_t k, int64_t oc)
 {
@@ -109,7 +129,10 @@ static int conv(struct builder *b, int x, int64_t k, int64_t oc)
 	return wide ? rescale(b, y, 20000, 26, WEFT_INT16, true) : rescale(b, y, INT64_C(1) << 30, 39, WEFT_INT8, false);
 }
 
-/* Adds a MAX_POOL2D of 2x2 and returns its result. */
+/*
+ * Adds a MAX_POOL2D of 2x2 with stride 2 over the int8 tensor x. Returns the result's tensor index, or
+ * a negative number after a failure.
+ */
 static int pool(struct builder *b, int x)
 {
 	weft_attr a = { .pool = { .kernel = { 2, 2 }, .stride = { 2, 2 }, .acc = WEFT_INT32 } };
@@ -119,7 +142,11 @@ static int pool(struct builder *b, int x)
 	return y;
 }
 
-/* Adds the quantised sum of two int8 tensors: each rescaled to int32, added, rescaled back. */
+/*
+ * Adds the quantised sum of two int8 tensors of the same shape: each is rescaled to int32, they are
+ * added, and the sum is rescaled to int8. Returns the result's tensor index, or a negative number after
+ * a failure.
+ */
 static int add(struct builder *b, int x, int other)
 {
 	int in[2] = { rescale(b, x, 1 << 30, 20, WEFT_INT32, false), rescale(b, other, 1 << 30, 21, WEFT_INT32, false) };
@@ -130,8 +157,9 @@ static int add(struct builder *b, int x, int other)
 }
 
 /*
- * Builds test network `which`: 0 has convolutions and pooling, 1 a depthwise convolution and a
- * residual sum, 2 is int16x8 (int8 if the device has no int16).
+ * Builds test network `which`: 0 has convolutions and pooling, 1 a depthwise convolution and a residual
+ * sum, 2 two convolutions in int16x8 (in int8 unless int16 is set). Returns it with one input and one
+ * output; NULL if memory ran out.
  */
 static weft_graph *make(int which, bool int16)
 {
@@ -165,8 +193,10 @@ static weft_graph *make(int which, bool int16)
 }
 
 /*
- * Runs one of the three test networks as any other, with the check against golden, and reports a
- * difference.
+ * Builds network `which` and runs it through the compiler and a session of its own, as any other
+ * network, with every tensor compared with golden. The first difference is DIAG-NET-1; a run that fails
+ * with -EIO or -ETIMEDOUT is DIAG-NET-2. Both return 0; any other failure becomes the note, and its
+ * negative errno is returned.
  */
 static int run_net(struct weft_diag *d, int which)
 {
@@ -222,7 +252,11 @@ static int run_net(struct weft_diag *d, int which)
 	return err == -EBADMSG || err == -EIO || err == -ETIMEDOUT ? 0 : err;
 }
 
-/* Test networks: three small networks with random weights, every tensor compared. */
+/*
+ * Test networks: three small networks with random weights, every tensor compared. A card is closed
+ * before, since each network's session opens it. Findings go to d->r; absent if the device cannot be
+ * opened by name (options with usb_ops). Returns 0 whatever it found, or a negative errno.
+ */
 int diag_networks(struct weft_diag *d)
 {
 	int err = 0;

@@ -7,8 +7,9 @@
 #define INF_FP16 0x7c00
 
 /*
- * Fills the post unit's fields of a command for a dense result of w by h pixels of c channels,
- * without a change of values.
+ * Fills the fields of the post unit in a command for a dense result of w by h pixels of c channels at
+ * scratchpad address out, in arithmetic mode `mode` (0 int8, 1 int16x8, 2 float8 with fp16 results).
+ * Scales are 1 and limits as wide as the type, so that values do not change.
  */
 static void post(struct weft_cmd_post *p, int mode, uint32_t out, uint32_t w, uint32_t h, uint32_t c)
 {
@@ -29,8 +30,9 @@ static void post(struct weft_cmd_post *p, int mode, uint32_t out, uint32_t w, ui
 }
 
 /*
- * A conv command on dense operands with limits as wide as the type. Its RESCALE, if the
- * configuration has one, is by 1.
+ * Returns a conv command of the array's N channels over `pixels` pixels side by side, each of run_len
+ * bytes from scratchpad address `in`, with weights, parameter records and output at the given
+ * addresses. Limits are as wide as the type; scales and biases come from the records.
  */
 struct weft_cmd diag_conv(const struct weft_config *cfg, uint32_t in, uint32_t weights, uint32_t params, uint32_t out,
                           int mode, int pixels, uint32_t run_len)
@@ -47,7 +49,10 @@ struct weft_cmd diag_conv(const struct weft_config *cfg, uint32_t in, uint32_t w
 	return c;
 }
 
-/* An elt command that copies a dense tensor through the post unit. */
+/*
+ * Returns an elt command that copies a dense tensor of width x height pixels from scratchpad address
+ * `in` to `out` through the post unit, without a change of values.
+ */
 struct weft_cmd diag_elt(uint32_t in, uint32_t out, int mode, uint32_t width, uint32_t height, uint32_t channels)
 {
 	struct weft_cmd c;
@@ -60,7 +65,10 @@ struct weft_cmd diag_elt(uint32_t in, uint32_t out, int mode, uint32_t width, ui
 	return c;
 }
 
-/* A pool command over a dense tensor; the caller sets the window. */
+/*
+ * Returns a pool command over a dense tensor at scratchpad address `in`, with width x height output
+ * pixels at `out`. It moves one pixel for each output; the window is the caller's to set.
+ */
 struct weft_cmd diag_pool(uint32_t in, uint32_t out, int mode, uint32_t width, uint32_t height, uint32_t channels)
 {
 	struct weft_cmd c;
@@ -73,7 +81,11 @@ struct weft_cmd diag_pool(uint32_t in, uint32_t out, int mode, uint32_t width, u
 	return c;
 }
 
-/* A dw command of 3x3 without padding over a dense tensor of in_w by in_h pixels. */
+/*
+ * Returns a dw command of 3x3 without padding over a dense tensor of in_w by in_h pixels at scratchpad
+ * address `in`; weights, parameter records and the output, (in_w - 2) by (in_h - 2) pixels, lie at the
+ * given addresses.
+ */
 struct weft_cmd diag_dw(uint32_t in, uint32_t weights, uint32_t params, uint32_t out, int mode, uint32_t channels,
                         uint32_t in_w, uint32_t in_h)
 {
@@ -91,7 +103,10 @@ struct weft_cmd diag_dw(uint32_t in, uint32_t weights, uint32_t params, uint32_t
 	return c;
 }
 
-/* An alu command that adds a number to n bytes: the input lies at `from`, the output right behind it. */
+/*
+ * Returns an alu command that adds `add` to n int8 elements at scratchpad address `from`; the results
+ * lie right behind them.
+ */
 struct weft_cmd diag_alu(uint32_t from, uint32_t n, int32_t add)
 {
 	struct weft_cmd c;
@@ -107,7 +122,10 @@ struct weft_cmd diag_alu(uint32_t from, uint32_t n, int32_t add)
 	return c;
 }
 
-/* Lets a conv or dw command write its sums as they are: 4 bytes a channel, or 8 in mode 1. */
+/*
+ * Changes a conv or dw command to write its sums as they are, without RESCALE: 4 bytes a channel, or 8
+ * in mode int16, in a dense output.
+ */
 void diag_raw(struct weft_cmd *c)
 {
 	struct weft_cmd_post *p = &c->conv.post;
@@ -117,7 +135,10 @@ void diag_raw(struct weft_cmd *c)
 	p->out_y_stride = p->out_x_stride * p->ow;
 }
 
-/* Loads n equal parameter records to scratchpad address sp. */
+/*
+ * Adds n equal parameter records (bias, multiplier, shift) to the constants, and a load of them to
+ * scratchpad address sp. Does nothing if memory runs out (s->failed is set then).
+ */
 void diag_params(struct diag_stream *s, uint32_t sp, uint32_t n, uint32_t mul, unsigned shift, int64_t bias)
 {
 	size_t off = diag_data(s, NULL, (size_t)n * WEFT_PARAM_BYTES);

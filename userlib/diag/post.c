@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Post unit: every way through it, in every mode, with factors and shifts chosen so that
- * each bit of the product decides a result somewhere. Sums come from the array, which
- * has been tested without it; and from elt, pool and dw, which tell whether the post
- * unit is wrong or only what feeds it.
+ * Test of the post unit: every way through it, in every mode, with factors and shifts chosen so
+ * that each bit of the product decides a result somewhere. Sums come from the array, which has been
+ * tested without the post unit, and from the commands elt, pool and dw: whether those are wrong too
+ * tells if the fault lies in the post unit or in the unit that feeds it.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -16,39 +16,51 @@ enum { CONV, ELT, POOL, DW, N_OPS };
 static const char *const op_names[N_OPS] = { "conv", "elt", "pool", "dw" };
 static const char *const mode_names[] = { "int8", "int16x8", "float8" };
 
-#define MAX_PIECES 256
-#define TILES 61              /* of records: as many as there are shifts */
+#define MAX_PIECES 256        /* the most commands of one mode whose results are compared */
+#define TILES 61              /* column tiles of parameter records: as many as there are shifts, 2..62 */
 
-/* A stretch of results: which command, channels of a pixel, bytes of an element. */
+/*
+ * The results of one command: its kind (CONV, ELT ...) and mode, their offset in the arena and length in
+ * bytes, the channels of a pixel and the bytes of an element.
+ */
 struct piece { int op, mode; size_t out, len; uint32_t channels, elem; };
 
+/* The commands of one mode while they are put together. */
 struct post_test {
 	const struct weft_config *cfg;
 	struct diag_stream s;
 	struct piece piece[MAX_PIECES];
 	int n_pieces;
-	uint64_t seed;
-	bool spread;
-	uint32_t in, weights, params, b, out;      /* places in the scratchpad */
+	uint64_t seed;             /* state of the random generator */
+	bool spread;               /* results go to random addresses from `out` on */
+	uint32_t in, weights, params, b, out;      /* scratchpad addresses: input, weights, records, second addend, results */
 };
 
+/* Returns a random number from 0 to n - 1; 0 if n is 0. */
 static uint32_t pick(struct post_test *t, uint32_t n)
 {
 	return n ? diag_random(&t->seed) % n : 0;
 }
 
-/* A number of exactly so many bits. */
+/*
+ * Returns a random number of exactly `bits` bits (1..32), the highest of which is 1; 0 if bits is not
+ * positive.
+ */
 static uint32_t of_bits(struct post_test *t, int bits)
 {
 	return bits <= 0 ? 0 : (UINT32_C(1) << (bits - 1)) | (diag_random(&t->seed) & ((UINT32_C(1) << (bits - 1)) - 1));
 }
 
+/* Returns v limited to lo..hi. */
 static int clip(int v, int lo, int hi)
 {
 	return v < lo ? lo : v > hi ? hi : v;
 }
 
-/* Loads len random bytes to a scratchpad address; most > 0 limits them to -most..most. */
+/*
+ * Adds len random bytes to the constants, and a load of them to scratchpad address sp. If most is not
+ * 0, the bytes lie in -most..most.
+ */
 static void put_random(struct post_test *t, uint32_t sp, uint32_t len, int most)
 {
 	size_t off = diag_data(&t->s, NULL, len);
@@ -58,7 +70,10 @@ static void put_random(struct post_test *t, uint32_t sp, uint32_t len, int most)
 	diag_load(&t->s, off, sp, len);
 }
 
-/* Chooses random limits and zero points for the first stage and for the sum. */
+/*
+ * Chooses random zero points for the first stage of the post unit (y) and for the sum of two addends
+ * (s), and in half of the cases each random limits within the type of p->mode.
+ */
 static void limits(struct post_test *t, struct weft_cmd_post *p)
 {
 	int top = p->mode ? 32767 : 127;
@@ -76,8 +91,9 @@ static void limits(struct post_test *t, struct weft_cmd_post *p)
 }
 
 /*
- * Chooses the scaling of both addends and of their sum: first how large the addends get, then
- * shifts that fit.
+ * Makes p a command with a second addend, with random scales: first the sizes of the three factors are
+ * chosen, and the number of bits that scaled addends shall have (8 to 21), then the shifts with which
+ * addends get that size and the sum fits the type.
  */
 static void addends(struct post_test *t, struct weft_cmd_post *p)
 {
@@ -98,8 +114,10 @@ static void addends(struct post_test *t, struct weft_cmd_post *p)
 }
 
 /*
- * Adds a command and notes where its output lies. channels counts all channels of an output pixel,
- * also those that the command does not write.
+ * Appends command c (an own copy is changed) and a store of its results, and notes them in t->piece. op
+ * is its kind, pixels the number of output pixels, and channels counts all channels of an output pixel
+ * in memory, also those that the command does not write. With t->spread, results go to a random address
+ * behind the command's own. Aborts if there are more than MAX_PIECES.
  */
 static void add_piece(struct post_test *t, const struct weft_cmd *c, int op, uint32_t pixels, uint32_t channels)
 {
@@ -118,8 +136,10 @@ static void add_piece(struct post_test *t, const struct weft_cmd *c, int op, uin
 }
 
 /*
- * Loads parameter records for column tile `tile`: each lane has a RESCALE that keeps results in
- * range, and a bias of a size of its own.
+ * Adds n parameter records for column tile number `tile`, and a load of them behind the tiles before
+ * it. Each lane has its own shift (four neighbouring lanes share one), a multiplier, and a bias of such
+ * a size, with a random sign, that results fill the type of the mode. scale16: multipliers have 15 bits
+ * and sums 46, otherwise 31 and 30.
  */
 static void records(struct post_test *t, uint32_t n, int mode, bool scale16, int tile)
 {
@@ -144,8 +164,9 @@ static void records(struct post_test *t, uint32_t n, int mode, bool scale16, int
 }
 
 /*
- * Adds convolutions of one group of pixels and `tiles` column tiles, in which each lane has its
- * own record.
+ * Adds input, weights and records for convolutions of one group of N pixels and `tiles` column tiles,
+ * in which each lane has its own record, and then two such commands, the second with random zero points
+ * and limits. double_round and scale16 are the command's fields.
  */
 static void convs(struct post_test *t, int mode, bool double_round, bool scale16, int tiles)
 {
@@ -166,7 +187,11 @@ static void convs(struct post_test *t, int mode, bool double_round, bool scale16
 	add_piece(t, &c, CONV, n, n * (uint32_t)tiles);
 }
 
-/* Adds commands with fewer channels than lanes; the other lanes must not write anything. */
+/*
+ * Adds conv and elt commands with fewer channels than the array has lanes, over an output that was
+ * filled with random bytes before: lanes without a channel must not write anything. The convolutions
+ * come once without and once with a second addend.
+ */
 static void part_of_the_lanes(struct post_test *t, int mode)
 {
 	const uint32_t n = t->cfg->n, elem = diag_out_bytes(mode);
@@ -196,7 +221,10 @@ static void part_of_the_lanes(struct post_test *t, int mode)
 	t->spread = true;
 }
 
-/* Adds convolutions with a second addend, in many combinations of scales, shifts and limits. */
+/*
+ * Adds twelve convolutions with a second addend, with other records, scales and shifts each; the last
+ * six have random zero points and limits. Input and weights are those of the commands before.
+ */
 static void convs_with_addend(struct post_test *t, int mode)
 {
 	const uint32_t n = t->cfg->n, run = n * diag_in_bytes(mode);
@@ -215,7 +243,11 @@ static void convs_with_addend(struct post_test *t, int mode)
 	}
 }
 
-/* Adds elt commands, so that the same stages of the post unit are fed by the vector engine. */
+/*
+ * Adds 16 elt commands with all combinations of a second addend (or its subtraction, if the
+ * configuration has it), double rounding, and limits, so that the same stages of the post unit are fed
+ * by the vector engine.
+ */
 static void elts(struct post_test *t, int mode)
 {
 	const uint32_t n = t->cfg->n, pixels = 8;
@@ -240,7 +272,10 @@ static void elts(struct post_test *t, int mode)
 	}
 }
 
-/* Adds elt commands that look values up in a table, and products. */
+/*
+ * Adds two int8 elt commands over 256 random elements: one that looks values up in a table, and one
+ * that multiplies two tensors; each only if the configuration has it.
+ */
 static void lookups(struct post_test *t)
 {
 	const uint32_t n = t->cfg->n, pixels = 256 / n;
@@ -266,9 +301,10 @@ static void lookups(struct post_test *t)
 }
 
 /*
- * Adds sums that lie exactly between two results, half of them above an odd result, for the first
- * stage and for the sum. They come from the array and from the vector engine: what is wrong in
- * both is the post unit's fault.
+ * Adds two elt commands and a conv whose exact results often lie halfway between two integers, some
+ * above an odd one, to be rounded to even: in the first stage and, with a second addend, in the sum.
+ * They come from the vector engine and from the array: if both are wrong, it is the post unit's fault.
+ * Nothing is added if the configuration cannot round to even.
  */
 static void ties(struct post_test *t, int mode)
 {
@@ -300,7 +336,11 @@ static void ties(struct post_test *t, int mode)
 	add_piece(t, &c, CONV, n, n);
 }
 
-/* Adds pooling and depthwise commands with different factors and limits. */
+/*
+ * Adds eight pool commands (sum and maximum by turns) and six dw commands with different factors, zero
+ * points and limits, and, if the configuration has larger depthwise kernels, three of 15x9, 5x7 and
+ * 5x5.
+ */
 static void pools_and_dws(struct post_test *t, int mode)
 {
 	const uint32_t n = t->cfg->n, size = 6;
@@ -345,6 +385,10 @@ static void pools_and_dws(struct post_test *t, int mode)
 
 /* ---- float8 ---- */
 
+/*
+ * Returns a random fp16 bit pattern, sign-extended: in seven of eight cases of moderate size (2^-5 to
+ * 2^5), otherwise any, infinities and NaN included.
+ */
 static int32_t half_pattern(struct post_test *t)
 {
 	/* Mostly of moderate size; now and then anything. */
@@ -353,7 +397,10 @@ static int32_t half_pattern(struct post_test *t)
 	return (int16_t)v;
 }
 
-/* Chooses output format, saturation and limits for the k-th float command. */
+/*
+ * Chooses output format and saturation for the k-th float command, sets its output steps to a dense
+ * tensor of that format, and for every third k chooses random limits around 0.
+ */
 static void float_limits(struct post_test *t, struct weft_cmd_post *p, int k)
 {
 	p->out_fmt = k & 1 ? 4 : k / 2 % 5;
@@ -366,7 +413,7 @@ static void float_limits(struct post_test *t, struct weft_cmd_post *p, int k)
 	}
 }
 
-/* Loads n parameter records with random fp16 biases. */
+/* Adds n parameter records with random fp16 biases (half_pattern), and a load of them to t->params. */
 static void float_records(struct post_test *t, uint32_t n)
 {
 	size_t off = diag_data(&t->s, NULL, (size_t)n * WEFT_PARAM_BYTES);
@@ -378,7 +425,10 @@ static void float_records(struct post_test *t, uint32_t n)
 	diag_load(&t->s, off, t->params, n * WEFT_PARAM_BYTES);
 }
 
-/* Adds commands that convert every pattern of each float format into each other format and into fp16. */
+/*
+ * Adds 20 elt commands, each of which converts all 256 patterns of one float8 format into another one
+ * or into fp16.
+ */
 static void conversions(struct post_test *t)
 {
 	const uint32_t n = t->cfg->n;
@@ -399,7 +449,11 @@ static void conversions(struct post_test *t)
 		}
 }
 
-/* Adds commands of all four kinds in float8 mode, with special values among the operands. */
+/*
+ * Adds the commands of float8 mode: conversions(), and 20 times one conv, elt, pool and dw each, with
+ * random operands (infinities and NaN among them), biases, formats, limits and scales; every second
+ * time conv and elt have a second addend.
+ */
 static void floats(struct post_test *t)
 {
 	const uint32_t n = t->cfg->n, size = 6;
@@ -446,9 +500,16 @@ static void floats(struct post_test *t)
 
 /* ---- judging ---- */
 
+/*
+ * What is wrong with one kind of command: how many bytes, in which lanes (one bit each), and the
+ * first wrong byte, at offset `first` of the results of number `piece`.
+ */
 struct wrong { uint32_t bytes; uint64_t lanes; size_t first; int piece; };
 
-/* Counts the wrong bytes of each kind of command, the lanes that they are in, and the first of each. */
+/*
+ * Compares all results with the model's. For each kind of command, w[kind], which starts as zeros, gets
+ * the number of wrong bytes, the lanes that they are in, and the first one.
+ */
 static void count_wrong(const struct post_test *t, const struct diag_out *out, struct wrong *w)
 {
 	for (int i = 0; i < t->n_pieces; i++) {
@@ -466,8 +527,10 @@ static void count_wrong(const struct post_test *t, const struct diag_out *out, s
 }
 
 /*
- * Concludes from which kinds of command and lanes are wrong where the fault is: one lane of the
- * post unit, or the unit in front of it.
+ * Reports one finding if results differ from the model's. If only one kind of command is wrong and it
+ * is not conv, it is that command of the vector engine (DIAG-VEC-1); otherwise the post unit, in one
+ * lane (DIAG-POST-1) or several (DIAG-POST-2). In float8 mode nothing is reported if only conv is
+ * wrong: the array's float8 sums have a test of their own.
  */
 static void judge(struct weft_diag *d, const struct post_test *t, const struct diag_out *out, int mode)
 {
@@ -500,7 +563,10 @@ static void judge(struct weft_diag *d, const struct post_test *t, const struct d
 	}
 }
 
-/* The post unit's stream did not end: says whether convolutions that bypass the post unit do. */
+/*
+ * Reports DIAG-RUN-6: the commands of this mode did not reach their end, because of the fault in r, or
+ * else after how many commands.
+ */
 static void stopped(struct weft_diag *d, const struct weft_job_result *r, int mode)
 {
 	if (r->fault_code)
@@ -511,7 +577,10 @@ static void stopped(struct weft_diag *d, const struct weft_job_result *r, int mo
 		          r->counters.cmds);
 }
 
-/* Runs the test's commands of one arithmetic mode and judges the results. */
+/*
+ * Runs the test's commands of one arithmetic mode in one stream and reports what is wrong. Returns 0
+ * whatever it found, or a negative errno as diag_exec().
+ */
 static int run_mode(struct weft_diag *d, int mode)
 {
 	const uint32_t sp = d->cfg->sp_bytes;
@@ -549,8 +618,9 @@ static int run_mode(struct weft_diag *d, int mode)
 }
 
 /*
- * Test post: the post unit in int8, int16 and float8, as far as the configuration has them and no
- * earlier mode failed.
+ * Test post: the post unit in int8, int16 and float8, as far as the configuration has these modes; a
+ * mode is left out if an earlier one failed. Findings go to d->r. Returns 0 whatever it found, or a
+ * negative errno as diag_exec().
  */
 int diag_post(struct weft_diag *d)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Registers: what they read after a reset, and walking bits in all that software may
- * write. Which bits those are, the generated tables say.
+ * Test of the registers: what they read after a reset, and walking bits in all bits that software
+ * may write. The generated table of registers says which bits those are.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -10,8 +10,9 @@
 #include "userlib/diag/diag.h"
 
 /*
- * Reads a register through the driver or, on a card, through the firmware. -ENOTSUP if the device
- * has no registers to look at.
+ * Reads the register at byte address addr of the NPU into *value, through the driver or, on a card,
+ * through its firmware. Returns 0; -ENOTSUP on the model, which has no registers; or a negative errno
+ * if the device does not answer.
  */
 int diag_reg_read(struct weft_diag *d, uint32_t addr, uint32_t *value)
 {
@@ -30,8 +31,9 @@ int diag_reg_read(struct weft_diag *d, uint32_t addr, uint32_t *value)
 }
 
 /*
- * Writes a register through the driver or, on a card, through the firmware. -EPERM if the firmware
- * keeps the register to itself, -ENOTSUP on the model.
+ * Writes value to the register at byte address addr of the NPU, through the driver or, on a card,
+ * through its firmware. Returns 0; -EPERM if the card's firmware keeps the register to itself; -ENOTSUP
+ * on the model; or another negative errno if the device refuses or does not answer.
  */
 int diag_reg_write(struct weft_diag *d, uint32_t addr, uint32_t value)
 {
@@ -49,6 +51,10 @@ int diag_reg_write(struct weft_diag *d, uint32_t addr, uint32_t value)
 	return n < 0 ? n : 0;
 }
 
+/*
+ * Writes the name of register k of group g to name (len bytes): "name[k]" if the group has several,
+ * otherwise "name".
+ */
 static void name_of(char *name, size_t len, const struct weft_reg_info *g, unsigned k)
 {
 	if (g->count > 1)
@@ -57,10 +63,15 @@ static void name_of(char *name, size_t len, const struct weft_reg_info *g, unsig
 		snprintf(name, len, "%s", g->name);
 }
 
-/* Bits that were seen wrong in one register, over all patterns. */
+/*
+ * What was seen wrong in one register over all patterns: bits that read 1 instead of 0 (high) and 0
+ * instead of 1 (low), and the first pattern that came back wrong, as it was written and as it was read.
+ */
 struct seen { uint32_t high, low, wrote, got; unsigned n_high, n_low; };
 
-/* Adds one write and read of a register to what is known of its wrong bits. */
+/*
+ * Adds one write and read of a register to *s: nothing if want, which was written, and got are equal.
+ */
 static void note_seen(struct seen *s, uint32_t want, uint32_t got)
 {
 	if (want == got)
@@ -73,17 +84,23 @@ static void note_seen(struct seen *s, uint32_t want, uint32_t got)
 	s->low |= want & ~got;
 }
 
+/* Returns the number of the lowest bit that is set; -1 if none is. */
 static int lowest(uint32_t bits)
 {
 	return bits ? __builtin_ctz(bits) : -1;
 }
 
+/* Says whether exactly one bit is set. */
 static bool one_bit(uint32_t bits)
 {
 	return bits && !(bits & (bits - 1));
 }
 
-/* Names a register's fault: one bit stuck, two bits connected, or others. */
+/*
+ * Reports a register's fault from what was seen: one bit that is wrong in one direction only is stuck
+ * (DIAG-REG-2); two bits wrong in the same direction only are connected (DIAG-REG-3); anything else is
+ * DIAG-REG-4 with the first wrong pattern.
+ */
 static void say(struct weft_diag *d, const char *name, uint32_t addr, const struct seen *s)
 {
 	struct diag_place at = DIAG_NOWHERE;
@@ -102,7 +119,10 @@ static void say(struct weft_diag *d, const char *name, uint32_t addr, const stru
 	}
 }
 
-/* Writes a value to the register's writable bits, reads it back and notes the difference. */
+/*
+ * Writes value to the register's writable bits (mask), 0 to the others, reads the register back and
+ * notes a difference in *s. Returns 0 or a negative errno as diag_reg_write().
+ */
 static int pattern(struct weft_diag *d, uint32_t addr, uint32_t mask, uint32_t value, struct seen *s)
 {
 	uint32_t got;
@@ -116,7 +136,11 @@ static int pattern(struct weft_diag *d, uint32_t addr, uint32_t mask, uint32_t v
 	return err;
 }
 
-/* Walks a one through all bits of a register that software may write, after all zeros and all ones. */
+/*
+ * Tests register k of group g: writes all zeros, all ones, a single one and a single zero in each
+ * writable bit, and zeros again, reads each back and reports what is wrong (say). A register that the
+ * firmware keeps to itself is left out. Returns 0 or a negative errno as diag_reg_write().
+ */
 static int walk(struct weft_diag *d, const struct weft_reg_info *g, unsigned k)
 {
 	uint32_t addr = (uint32_t)(g->offset + k * g->stride), mask = g->writable;
@@ -143,8 +167,10 @@ static int walk(struct weft_diag *d, const struct weft_reg_info *g, unsigned k)
 }
 
 /*
- * Writes a different value to every register and reads all of them back, so that two registers at
- * one address are noticed.
+ * Writes a different value to every writable register, then reads all of them back, so that two
+ * registers at one address are noticed. The first that does not have its own value is DIAG-REG-5.
+ * Registers that the firmware keeps to itself and irq_enable are not compared. Returns 0 or a negative
+ * errno as diag_reg_write().
  */
 static int apart(struct weft_diag *d)
 {
@@ -175,7 +201,10 @@ static int apart(struct weft_diag *d)
 	return 0;
 }
 
-/* Writes 0 to every register that software may write. */
+/*
+ * Writes 0 to every register that software may write; the firmware's own are left out. Returns 0 or a
+ * negative errno as diag_reg_write().
+ */
 static int clear(struct weft_diag *d)
 {
 	const struct weft_reg_info *const regs = weft_reg_list();
@@ -189,7 +218,12 @@ static int clear(struct weft_diag *d)
 	return 0;
 }
 
-/* Compares what the registers read right after a reset of the NPU with the generated table. */
+/*
+ * Compares the read-only registers with what they must read after a reset of the NPU: id, version,
+ * config and features have the configuration's values, all others 0 (on a card these others are left
+ * out, since the firmware's last job shows there). Each wrong register is a finding. Returns 0 or a
+ * negative errno as diag_reg_read().
+ */
 static int reset_values(struct weft_diag *d)
 {
 	const struct weft_reg_info *const regs = weft_reg_list();
@@ -228,7 +262,11 @@ static int reset_values(struct weft_diag *d)
 	return 0;
 }
 
-/* Checks that a cause of the interrupt goes away when 1 is written to it, before any stream has run. */
+/*
+ * Writes 1 to both causes in irq_status, before any stream has run, and reports the register if it does
+ * not read 0 then: DIAG-REG-2 for a single bit, otherwise DIAG-REG-4. Returns 0 or a negative errno as
+ * diag_reg_write().
+ */
 static int causes(struct weft_diag *d)
 {
 	struct diag_place at = DIAG_NOWHERE;
@@ -248,7 +286,12 @@ static int causes(struct weft_diag *d)
 	return 0;
 }
 
-/* Test registers: values after a reset, interrupt causes, and walking bits. */
+/*
+ * Test registers: values after a reset, interrupt causes (on the RTL), walking bits in every writable
+ * register, and, if all that is right, registers at each other's address. Leaves all writable registers
+ * 0. Findings go to d->r; absent on the model. Returns 0 whatever it found, or a negative errno if the
+ * device does not answer.
+ */
 int diag_registers(struct weft_diag *d)
 {
 	const struct weft_reg_info *const regs = weft_reg_list();

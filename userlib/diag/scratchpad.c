@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Scratchpad: data lines and address lines of each bank, then March C- over all cells.
+ * Test of the scratchpad: data lines and address lines of each bank, then March C- over all cells.
  *
- * The march is { w B; up: r B, w ~B; up: r ~B, w B; down: r B, w ~B; down: r ~B, w B;
- * r B } with B alternating between neighbouring bits and words, in chunks: a chunk is
- * read, then written. Down, words of a chunk come in descending order, too.
+ * The march is { w B; up: r B, w ~B; up: r ~B, w B; down: r B, w ~B; down: r ~B, w B; r B }, where B is
+ * a pattern in which neighbouring bits and many neighbouring words differ, w is writing, r reading. It
+ * goes in chunks of CHUNK_WORDS words: a chunk is read, then written. On the way down, the words of a
+ * chunk come in descending order, too. A word has N bytes, N being the size of the array; a row of a
+ * bank is one word.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,33 +16,41 @@
 
 #define CHUNK_WORDS 64
 
-/* A bank is every other word of a region. */
+/*
+ * Returns the scratchpad address in bytes of a row of a bank. Banks 2r and 2r + 1 are the even and the
+ * odd words of region r.
+ */
 static uint32_t address(const struct weft_config *cfg, unsigned bank, uint32_t row)
 {
 	return bank / 2 * (cfg->sp_bytes / WEFT_SP_REGIONS) + row * 2 * cfg->n + (bank & 1) * cfg->n;
 }
 
+/* Returns the bank in which scratchpad address addr lies. */
 static unsigned bank_of(const struct weft_config *cfg, uint32_t addr)
 {
 	return 2 * (addr / (cfg->sp_bytes / WEFT_SP_REGIONS)) + (addr / cfg->n & 1);
 }
 
+/* Returns the row, within its bank, in which scratchpad address addr lies. */
 static uint32_t row_of(const struct weft_config *cfg, uint32_t addr)
 {
 	return addr % (cfg->sp_bytes / WEFT_SP_REGIONS) / (2 * cfg->n);
 }
 
-/* Words whose reads were wrong, a few of them, and what all have in common. */
-#define BITS_MAX 64            /* bytes of a word */
+#define BITS_MAX 64            /* the most bytes of a word */
 
+/* What was seen wrong in one bank. */
 struct bank {
-	uint32_t n_bad;            /* reads */
-	uint32_t row, rows_and, rows_or;   /* of wrong words: the first one, and all */
-	bool other_row;
-	uint8_t high[BITS_MAX], low[BITS_MAX];   /* bits read 1 instead of 0, 0 instead of 1 */
+	uint32_t n_bad;            /* words that were read wrong, counted at each read */
+	uint32_t row, rows_and, rows_or;   /* the first wrong word's row; the AND and the OR of all wrong words' rows */
+	bool other_row;            /* wrong words lie in more than one row */
+	uint8_t high[BITS_MAX], low[BITS_MAX];   /* bits of a word that were read 1 instead of 0, and 0 instead of 1 */
 };
 
-/* Compares one word of the scratchpad and adds its wrong bits and rows to its bank's. */
+/*
+ * Compares one word (N bytes) read from scratchpad address addr with what was written there, and adds a
+ * difference to the record of its bank in banks[].
+ */
 static void look(const struct weft_config *cfg, struct bank *banks, uint32_t addr, const uint8_t *got, const uint8_t *want)
 {
 	if (!memcmp(got, want, cfg->n))
@@ -60,7 +70,10 @@ static void look(const struct weft_config *cfg, struct bank *banks, uint32_t add
 	}
 }
 
-/* How many bits are set in a or b, and which are the first two; -1 where there is none. */
+/*
+ * Returns how many of the 8n bits are set in a or b. *first and *second become the numbers of the
+ * lowest two of them; -1 where there is none.
+ */
 static int count_bits(const uint8_t *a, const uint8_t *b, uint32_t n, int *first, int *second)
 {
 	int count = 0;
@@ -77,6 +90,7 @@ static int count_bits(const uint8_t *a, const uint8_t *b, uint32_t n, int *first
 	return count;
 }
 
+/* Says whether any of n bytes is not 0. */
 static bool any(const uint8_t *p, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)
@@ -86,8 +100,9 @@ static bool any(const uint8_t *p, uint32_t n)
 }
 
 /*
- * Is one bank alone wrong? Banks fail on their own; if several fail alike, the fault lies before
- * them, and that is reported here.
+ * Returns true if exactly one bank has wrong reads. If several have, the fault lies before the banks,
+ * since they fail one by one: that is reported as DIAG-DMA-8 and the result is false. doing names the
+ * test.
  */
 static bool one_bank(struct weft_diag *d, const struct bank *banks, const char *doing)
 {
@@ -103,9 +118,13 @@ static bool one_bank(struct weft_diag *d, const struct bank *banks, const char *
 
 /* ---- data lines ---- */
 
-/* Wrong bits of a bank: how many, the first two, and whether 1, or 0, was read instead. */
+/*
+ * The bits of a word that were read wrong in a bank: how many, the lowest two (-1: none), and whether
+ * some were read 1 instead of 0 (up), and some 0 instead of 1 (down).
+ */
 struct bits { int n, first, second; bool up, down; };
 
+/* Returns a summary of the wrong bits of bank b. */
 static struct bits bits_of(const struct weft_diag *d, const struct bank *b)
 {
 	struct bits w = { .up = any(b->high, d->cfg->n), .down = any(b->low, d->cfg->n) };
@@ -115,8 +134,10 @@ static struct bits bits_of(const struct weft_diag *d, const struct bank *b)
 }
 
 /*
- * Names a bank's data line that is stuck, or two that are connected, if enough words of the bank
- * are wrong.
+ * Reports the fault of the one bank in which data lines are wrong, if at least four of its reads are: a
+ * line that is stuck (DIAG-SP-1), two lines that are connected (DIAG-SP-2), or how many lines are wrong
+ * (DIAG-SP-3). Fewer wrong reads are left to the march, as faults of cells. If several banks are wrong,
+ * one_bank() reports that.
  */
 static void judge_lines(struct weft_diag *d, const struct bank *banks)
 {
@@ -139,7 +160,11 @@ static void judge_lines(struct weft_diag *d, const struct bank *banks)
 	}
 }
 
-/* Walks ones and zeros through the data lines of every bank, a word in each row. */
+/*
+ * Writes words with a single one, and words with a single zero, at every bit to rows of all banks,
+ * reads them back and reports data lines that are wrong (judge_lines). Returns 0 whatever it found, or
+ * a negative errno as diag_exec().
+ */
 static int data_lines(struct weft_diag *d)
 {
 	const uint32_t n = d->cfg->n, rows = 8 * n;
@@ -182,8 +207,9 @@ static int data_lines(struct weft_diag *d)
 /* ---- address lines ---- */
 
 /*
- * A load or store of one word of every bank at the given row: two words side by side in each of
- * the eight regions.
+ * Makes *c a load or store (op) of row `row` of all banks: two words side by side, one of each bank, in
+ * each of the eight regions. In memory they lie one behind the other; window and offset are left to the
+ * caller.
  */
 static void rows_of_all(struct weft_cmd *c, const struct weft_config *cfg, unsigned op, uint32_t row)
 {
@@ -195,7 +221,7 @@ static void rows_of_all(struct weft_cmd *c, const struct weft_config *cfg, unsig
 	c->load.dram_stride1 = (int32_t)(2 * cfg->n);
 }
 
-#define LINES 24
+#define LINES 24               /* the most rows that one round of the test of address lines writes */
 
 /*
  * Compares the first n bytes of each row that was read (got) with those of every other row that
@@ -247,7 +273,12 @@ static void judge_bank_address(struct weft_diag *d, unsigned bank, bool same[2][
 	}
 }
 
-/* Names an address line from which rows answered with each other's contents. */
+/*
+ * Compares what was read of the rows, `got`, with what had been written, `data`, and reports the
+ * address fault if one bank's rows answered with another row's contents. Both have two rounds of n_rows
+ * rows of `set` bytes, in which each bank has one word. If several banks are wrong, one_bank() reports
+ * that.
+ */
 static void judge_addresses(struct weft_diag *d, const uint8_t *got, const uint8_t *data, uint32_t n_rows, uint32_t set)
 {
 	const uint32_t n = d->cfg->n;
@@ -268,8 +299,9 @@ static void judge_addresses(struct weft_diag *d, const uint8_t *got, const uint8
 }
 
 /*
- * Gives row 0 and the rows 2^k words of their own and reads them back; a second round does the
- * same from the last row downwards.
+ * Writes random words to row 0 and to all rows 2^k of every bank and reads them back; a second round
+ * does the same with the last row and those that differ from it in one bit. Reports an address line
+ * that is wrong (judge_addresses). Returns 0 whatever it found, or a negative errno as diag_exec().
  */
 static int address_lines(struct weft_diag *d)
 {
@@ -312,9 +344,14 @@ static int address_lines(struct weft_diag *d)
 
 /* ---- march ---- */
 
+/* The march: offsets of the patterns B and ~B in the constants, bytes of a chunk, and number of chunks. */
 struct march { size_t b[2]; uint32_t chunk, n_chunks; };
 
-/* A load or store of one chunk of the scratchpad, upwards or downwards through its rows. */
+/*
+ * Makes *c a load or store (op) of one chunk: `chunk` bytes between scratchpad address `at` and offset
+ * `dram` of a window, which the caller sets. With `down`, the chunk's words are transferred from the
+ * last to the first.
+ */
 static void chunk_cmd(struct weft_cmd *c, const struct weft_config *cfg, unsigned op, uint32_t at, uint32_t chunk,
                       size_t dram, bool down)
 {
@@ -334,10 +371,10 @@ static void chunk_cmd(struct weft_cmd *c, const struct weft_config *cfg, unsigne
 }
 
 /*
- * Adds the commands for one step of the march over all chunks, from the last to the first if
- * `down` is set. Each chunk is first stored to the arena at `read` plus the chunk's own address,
- * unless read is SIZE_MAX. Then the pattern at offset *write of the constants is loaded into it,
- * unless write is NULL.
+ * Adds the commands for one step of the march over all chunks, from the last to the first if `down` is
+ * set. Each chunk is first stored to the arena at `read` plus the chunk's own address, unless read is
+ * SIZE_MAX. Then the pattern at offset *write of the constants is loaded into it, unless write is NULL.
+ * Commands get the waits that keep this order.
  */
 static void element(struct diag_stream *s, const struct weft_config *cfg, const struct march *m, size_t read,
                     const size_t *write, bool down)
@@ -363,7 +400,11 @@ static void element(struct diag_stream *s, const struct weft_config *cfg, const 
 	}
 }
 
-/* Names a cell of a bank, or says how many reads of several rows are wrong, from what March C- has seen. */
+/*
+ * Reports the fault of the one bank in which the march read wrong words. If they lie in several rows,
+ * how many (DIAG-SP-6); otherwise the cell that is stuck (DIAG-SP-7), the two cells of a word that are
+ * connected (DIAG-SP-8), or the word (DIAG-SP-9). If several banks are wrong, one_bank() reports that.
+ */
 static void judge_cells(struct weft_diag *d, const struct bank *banks)
 {
 	if (!one_bank(d, banks, "March C-"))
@@ -394,14 +435,21 @@ static void judge_cells(struct weft_diag *d, const struct bank *banks)
 	}
 }
 
-/* Neighbouring bits and neighbouring words differ. */
+/*
+ * Fills a chunk with the march's pattern: words of n bytes, all bytes 0x55 in some and 0xaa in others,
+ * alternating with the parity of the word's number; `turn` is XORed to every byte.
+ */
 static void background(uint8_t *p, uint32_t n, uint32_t chunk, uint8_t turn)
 {
 	for (uint32_t i = 0; i < chunk; i++)
 		p[i] = (uint8_t)((__builtin_popcount(i / n) & 1 ? 0xaa : 0x55) ^ turn);
 }
 
-/* March C- over all cells of the scratchpad: the DMA writes and reads the banks up and down in chunks. */
+/*
+ * March C- over all cells of the scratchpad: the DMA writes and reads the banks up and down in chunks,
+ * everything that was read is compared, and judge_cells() reports what is wrong. Returns 0 whatever it
+ * found, or a negative errno as diag_exec().
+ */
 static int march(struct weft_diag *d)
 {
 	const struct weft_config *cfg = d->cfg;
@@ -439,7 +487,12 @@ static int march(struct weft_diag *d)
 	return err < 0 ? err : 0;
 }
 
-/* A DMA test saw wrong bytes in a single bank: tests the bank itself and says whether it is at fault. */
+/*
+ * Runs the test of the scratchpad from within another test, which saw wrong bytes. If it finds a fault
+ * whose block is the scratchpad, its findings replace those of the running test, which has failed then,
+ * and the result is true. Otherwise its findings are dropped and the result is false. Its cycles are
+ * added to the running test's either way.
+ */
 bool diag_is_scratchpad(struct weft_diag *d)
 {
 	struct weft_diag_result *mine = d->r, theirs = { .state = WEFT_DIAG_PASSED };
@@ -459,7 +512,10 @@ bool diag_is_scratchpad(struct weft_diag *d)
 	return true;
 }
 
-/* Test scratchpad: address lines, data lines, then all cells; each only if what came before is right. */
+/*
+ * Test scratchpad: address lines, then data lines, then all cells; each only if what came before is
+ * right. Findings go to d->r. Returns 0 whatever it found, or a negative errno as diag_exec().
+ */
 int diag_scratchpad(struct weft_diag *d)
 {
 	int err = address_lines(d);    /* data lines come second: they are tried at many addresses */

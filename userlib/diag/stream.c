@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Streams made by hand: run on the device, and on the model for what to expect.
+ * Streams that tests put together: how they grow, and how they run on the device and, to know what
+ * to expect, on the model.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -10,7 +11,10 @@
 
 #define TIMEOUT_MS 60000
 
-/* Makes room for `need` elements in an array by doubling. False if there is no memory. */
+/*
+ * Makes sure that the array *p, of *max elements of `size` bytes, has room for `need` elements, by
+ * doubling it as often as necessary. Returns false, without a change, if there is no memory.
+ */
 static bool room(void **p, size_t *max, size_t need, size_t size)
 {
 	if (need <= *max)
@@ -107,7 +111,12 @@ void diag_out_free(struct diag_out *out)
 	out->got = NULL;
 }
 
-/* Runs the stream on a device with fresh buffers as its two windows, and reads the arena back into out. */
+/*
+ * Runs the stream on dev with fresh buffers as its two windows: the constants, and an arena of
+ * s->out_bytes bytes that begins as DIAG_FILL. *r says how it ended; unless the device is gone, the
+ * arena is read back into out. Returns 0 (also after a fault; see r->status) or a negative errno if the
+ * job could not be run.
+ */
 static int run_on(weft_dev *dev, const struct diag_stream *s, uint8_t *out, struct weft_job_result *r)
 {
 	struct weft_window win[2] = { { .rd = true }, { .rd = true, .wr = true } };
@@ -133,6 +142,7 @@ static int run_on(weft_dev *dev, const struct diag_stream *s, uint8_t *out, stru
 	return err;
 }
 
+/* Returns the kept result of the running test's current stream, or NULL. */
 static const struct diag_expected *find_expected(const struct weft_diag *d)
 {
 	for (size_t i = 0; i < d->n_expected; i++)
@@ -142,8 +152,10 @@ static const struct diag_expected *find_expected(const struct weft_diag *d)
 }
 
 /*
- * What the functional model makes of the stream. Results are kept, since many tests run the same
- * stream again.
+ * Sets *want to the arena that the functional model leaves after the stream, s->out_bytes bytes that d
+ * owns. Results are kept by test and number of the stream, since tests run again with the same streams.
+ * Returns 0, -ENOMEM, or another negative errno if the model refuses the stream, with the reason in the
+ * note.
  */
 static int expect(struct weft_diag *d, const struct diag_stream *s, const uint8_t **want)
 {

@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Does each unit start a command, and retire it? Results do not matter yet. What stops
- * first, and what still runs, tells the block.
+ * Test of whether each unit starts a command and retires it; results do not matter yet. Which
+ * streams do not end, and which still do, tells the block at fault.
  */
 #include "userlib/diag/diag.h"
 #include "userlib/diag/ops.h"
 
+/* The streams, by the last command in them before END. */
 enum part { PART_END, PART_LOAD, PART_STORE, PART_ALU, PART_ELT, PART_POOL, PART_DW, PART_RAW, PART_CONV, N_PARTS };
 
 static const char *const names[N_PARTS] = { "END alone", "a load", "a store", "an alu", "an elt", "a pool", "a dw",
 	"a conv that writes raw sums", "a conv" };
 
-/* Adds the commands that make one unit start and retire: loads and then one command of the unit. */
+/*
+ * Fills the stream that tries `part`: a load of several bursts, and then, unless part is PART_LOAD, one
+ * command of that kind, with parameter records for those that need them.
+ */
 static void add_part(const struct weft_diag *d, struct diag_stream *s, enum part part)
 {
 	const uint32_t n = d->cfg->n, params = 0x800, weights = 0x1000, in = 0x2000, out = 0x3000;
@@ -49,14 +53,16 @@ static void add_part(const struct weft_diag *d, struct diag_stream *s, enum part
 	diag_add(s, &c);
 }
 
+/* Says whether the configuration has the command that `part` tries. */
 static bool present(const struct weft_config *cfg, enum part p)
 {
 	return p == PART_ALU ? cfg->has_alu : p == PART_RAW ? cfg->has_raw : true;
 }
 
 /*
- * Which block is at fault if these streams do not end? It is the one behind the first command that
- * does not retire.
+ * Returns the id of the message (DIAG-RUN-...) for the block that explains which streams did not end
+ * (stops[part]). If even END alone did not, retires[part], whether that stream's own command retired,
+ * decides between the load engine, the store engine and the command processor.
  */
 static const char *culprit(const bool *stops, const bool *retires)
 {
@@ -83,8 +89,9 @@ static const char *culprit(const bool *stops, const bool *retires)
 }
 
 /*
- * The host sees a stream's end by its interrupt: has the stream ended, so that only the interrupt
- * is missing?
+ * Says whether a stream that seems not to end has ended, and only its interrupt is missing: the RTL's
+ * cycle counter, which stops at END, then stands at least 1000 cycles before the end of the simulation.
+ * That is reported as DIAG-IRQ-1. Always false on other devices and after a fault.
  */
 static bool only_the_interrupt(struct weft_diag *d, const struct weft_job_result *r)
 {
@@ -98,7 +105,11 @@ static bool only_the_interrupt(struct weft_diag *d, const struct weft_job_result
 	return true;
 }
 
-/* Test units: which unit is the first that does not start or retire a command. */
+/*
+ * Test units: runs a stream for each kind of command, up to the store if that or an earlier one does
+ * not end, and reports the block that explains which streams end (culprit), or a missing interrupt.
+ * Findings go to d->r. Returns 0 whatever it found, or a negative errno as diag_exec().
+ */
 int diag_units(struct weft_diag *d)
 {
 	bool stops[N_PARTS] = { false }, retires[N_PARTS] = { false };

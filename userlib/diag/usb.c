@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Is the card on the USB as it should be? Its numbers and serial, the size of its
- * packets, and the speed: one that came up slower works, forty times slower.
+ * How a card lies on the USB: its numbers and serial, the size of its packets, and the speed. A
+ * card that came up at full instead of high speed works, but forty times slower.
  */
 #include <stdio.h>
 #include <string.h>
@@ -10,13 +10,19 @@
 
 #include "userlib/diag/diag.h"
 
-/* Most bytes that a bulk packet may have at that speed, which all but full speed also demand. */
+/*
+ * Returns the largest size in bytes of a bulk packet at that speed, which all speeds but full also
+ * demand as the only one; 0 for speeds that have no bulk packets or are unknown.
+ */
 static unsigned bulk_bytes(enum weft_usb_speed speed)
 {
 	return speed == WEFT_USB_SPEED_FULL ? 64 : speed == WEFT_USB_SPEED_HIGH ? 512 : speed == WEFT_USB_SPEED_SUPER ? 1024 : 0;
 }
 
-/* Reports a missing bulk endpoint, or packets that are not as large as the speed has them. */
+/*
+ * Reports DIAG-USB-2 if a bulk endpoint is missing, or if packets are larger than the speed allows or,
+ * at all speeds but full, smaller.
+ */
 static void judge_packets(struct weft_diag *d, const struct weft_usb_info *u)
 {
 	unsigned want = bulk_bytes(u->speed);
@@ -31,8 +37,9 @@ static void judge_packets(struct weft_diag *d, const struct weft_usb_info *u)
 }
 
 /*
- * Reports a speed below high speed, with the reason: a hub before the card, the cable, or the
- * card's own USB chip.
+ * Reports a speed below high speed, with the reason: a hub between card and host (DIAG-USB-3); the
+ * cable, if the card says that it can do high speed (DIAG-USB-4); or the card's own USB chip
+ * (DIAG-USB-5). An unknown speed is not reported.
  */
 static void judge_speed(struct weft_diag *d, const struct weft_usb_info *u)
 {
@@ -51,7 +58,10 @@ static void judge_speed(struct weft_diag *d, const struct weft_usb_info *u)
 		          weft_usb_speed_text(u->speed));
 }
 
-/* Judges what a card's descriptors say: numbers, serial, packets, speed. */
+/*
+ * Reports what is wrong with a card's descriptors, u: numbers of vendor and product, a serial other
+ * than the firmware's (`serial`), packets and speed. Counts four checks.
+ */
 void diag_usb_judge(struct weft_diag *d, const struct weft_usb_info *u, const char *serial)
 {
 	d->r->checks += 4;

@@ -3,7 +3,7 @@
  * Every allocation of the library can fail. The linker sends the library's calls of malloc,
  * calloc, realloc and strdup through this file (--wrap), which fails the k-th one, alone or with all
  * that follow. Whatever k is: either the operation gives the same bytes as without the failure, or
- * it says -ENOMEM and "out of memory" in one line; and nothing stays allocated.
+ * it says -ENOMEM and "out of memory" in one line; nothing stays allocated, and the network is as it was.
  *
  * At least 200 points of each operation, drawn by the seed, with make test; all in test-full.
  */
@@ -22,6 +22,8 @@
 #include <weft/weft.h>
 
 #include "tests/support/level.h"
+#include "userlib/graph/save.h"
+#include "userlib/run/internal.h"
 
 /* ---- the seam ---- */
 
@@ -122,7 +124,31 @@ struct result { uint8_t *p; size_t n; };
 struct subject {
 	uint8_t *file; size_t n_file;
 	weft_net *net;
+	struct io graph;           /* the network's graph, all of it */
 };
+
+/* The network's graph as bytes; the caller frees them. */
+static struct io graph_bytes(const struct subject *s)
+{
+	struct io io = { .write = true };
+	weft_graph *g = s->net ? (weft_graph *)(uintptr_t)s->net->g : NULL;
+	char msg[WEFT_MSG_LEN];
+
+	if (g)
+		save_graph(&io, &g, msg);
+	assert_int_equal(io.err, 0);
+	return io;
+}
+
+/* Is the network what it was? What fails leaves it alone, and the next operation gives what it always did. */
+static bool unchanged(const struct subject *s)
+{
+	struct io now = graph_bytes(s);
+	bool same = now.n == s->graph.n && (!now.n || !memcmp(now.p, s->graph.p, now.n));
+
+	free(now.p);
+	return same;
+}
 
 typedef int operation(const struct subject *s, struct result *r, char *msg);
 
@@ -243,6 +269,8 @@ static void one_point(operation *op, const char *name, const struct subject *s, 
 	if (err && r.p)
 		fail_msg("%s, allocation %ld%s fails: a result all the same", name, at, go_on ? " and all later ones" : "");
 	free(r.p);
+	if (!unchanged(s))
+		fail_msg("%s, allocation %ld%s fails: the network is no longer what it was", name, at, go_on ? " and all later ones" : "");
 	if (live.n)
 		fail_msg("%s, allocation %ld%s fails: %ld allocations are not freed", name, at, go_on ? " and all later ones" : "", live.n);
 }
@@ -264,7 +292,8 @@ static void points(operation *op, const char *name, const struct subject *s)
 	const long all = seam.n, tries = test_count(40, 200, 2 * all) < 2 * all ? test_count(40, 200, 2 * all) : 2 * all;
 	for (long i = 0; i < tries; i++) {
 		rng = rng * 6364136223846793005u + 1442695040888963407u;
-		const long k = tries == 2 * all ? i / 2 : (long)((rng >> 33) % (uint64_t)all);
+		/* A quarter of them are the last ones: writing what took thousands of allocations to find takes few. */
+		const long k = tries == 2 * all ? i / 2 : i < tries / 4 ? all - 1 - i / 2 : (long)((rng >> 33) % (uint64_t)all);
 		one_point(op, name, s, 1 + k, i % 2, &want, n);
 	}
 	printf("%s: %ld of %ld points, seed %llu: %ld out of memory, %ld the same result\n", name, tries, 2 * all,
@@ -281,12 +310,14 @@ static struct subject subject(const char *path, bool net)
 	assert_int_equal(weft_file_read(path, 1 << 24, &s.file, &s.n_file), 0);
 	if (net && weft_net_load(s.file, s.n_file, "net", &s.net, msg))
 		fail_msg("%s", msg);
+	s.graph = graph_bytes(&s);
 	return s;
 }
 
 static void drop(struct subject *s)
 {
 	weft_net_free(s->net);
+	free(s->graph.p);
 	free(s->file);
 }
 

@@ -85,31 +85,46 @@ static uint64_t number(struct io *io, uint64_t v, int bytes)
 /* Writes or reads one byte; see number(). */
 void io_u8(struct io *io, uint8_t *v)
 {
-	*v = (uint8_t)number(io, *v, 1);
+	const uint8_t x = (uint8_t)number(io, *v, 1);
+
+	if (!io->write)
+		*v = x;
 }
 
 /* Writes or reads four bytes as an unsigned number. */
 void io_u32(struct io *io, uint32_t *v)
 {
-	*v = (uint32_t)number(io, *v, 4);
+	const uint32_t x = (uint32_t)number(io, *v, 4);
+
+	if (!io->write)
+		*v = x;
 }
 
 /* Writes or reads four bytes as a number in two's complement. */
 void io_i32(struct io *io, int32_t *v)
 {
-	*v = (int32_t)(uint32_t)number(io, (uint32_t)*v, 4);
+	const int32_t x = (int32_t)(uint32_t)number(io, (uint32_t)*v, 4);
+
+	if (!io->write)
+		*v = x;
 }
 
 /* Writes or reads eight bytes as an unsigned number. */
 void io_u64(struct io *io, uint64_t *v)
 {
-	*v = number(io, *v, 8);
+	const uint64_t x = number(io, *v, 8);
+
+	if (!io->write)
+		*v = x;
 }
 
 /* Writes or reads eight bytes as a number in two's complement. */
 void io_i64(struct io *io, int64_t *v)
 {
-	*v = (int64_t)number(io, (uint64_t)*v, 8);
+	const int64_t x = (int64_t)number(io, (uint64_t)*v, 8);
+
+	if (!io->write)
+		*v = x;
 }
 
 /* Writes or reads a float as the four bytes of its bits, so that NaN and -0 stay what they are. */
@@ -119,7 +134,8 @@ void io_f32(struct io *io, float *v)
 
 	memcpy(&bits, v, sizeof bits);
 	io_u32(io, &bits);
-	memcpy(v, &bits, sizeof bits);
+	if (!io->write)
+		memcpy(v, &bits, sizeof bits);
 }
 
 /* Writes or reads a double as the eight bytes of its bits, so that NaN and -0 stay what they are. */
@@ -129,7 +145,8 @@ void io_f64(struct io *io, double *v)
 
 	memcpy(&bits, v, sizeof bits);
 	io_u64(io, &bits);
-	memcpy(v, &bits, sizeof bits);
+	if (!io->write)
+		memcpy(v, &bits, sizeof bits);
 }
 
 /*
@@ -143,7 +160,8 @@ void io_bool(struct io *io, bool *v)
 	io_u8(io, &b);
 	if (b > 1)
 		io_fail(io, "a truth value is neither 0 nor 1");
-	*v = b == 1;
+	if (!io->write)
+		*v = b == 1;
 }
 
 /*
@@ -158,7 +176,8 @@ void io_count(struct io *io, int *n, size_t elem)
 	io_u32(io, &v);
 	if (!io->write && !io->err && v > (io->n - io->at) / elem)
 		io_fail(io, "a count is larger than what follows");
-	*n = io->err ? 0 : (int)v;
+	if (!io->write)
+		*n = io->err ? 0 : (int)v;
 }
 
 /*

@@ -22,7 +22,8 @@ static void dtype(struct io *io, weft_dtype *t)
 	int32_t v = (int32_t)*t;
 
 	io_i32(io, &v);
-	*t = (weft_dtype)v;
+	if (!io->write)
+		*t = (weft_dtype)v;
 }
 
 /* Writes or reads the field that a row describes. */
@@ -144,7 +145,8 @@ static void op_io(struct io *io, struct weft_gop *o, int *in, int *out)
 	int32_t code = (int32_t)o->op;
 
 	io_i32(io, &code);
-	o->op = (weft_opcode)code;
+	if (!io->write)
+		o->op = (weft_opcode)code;
 	io_i32(io, &o->src);
 	io_count(io, &o->n_in, 4);
 	io_count(io, &o->n_out, 4);
@@ -184,7 +186,7 @@ static void list(struct io *io, int **v, int *n)
 	}
 	if (!io->err)
 		ints(io, *v, *n);
-	else
+	else if (!io->write)
 		*n = 0;
 }
 
@@ -252,7 +254,7 @@ static void runtime(struct io *io, weft_graph *g)
 	io_i32(io, &v);
 	if (v < 0 || v >= WEFT_N_RUNTIMES)
 		io_fail(io, "a runtime that is not known");
-	else
+	else if (!io->write)
 		g->runtime = (enum weft_runtime)v;
 }
 

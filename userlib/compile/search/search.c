@@ -142,7 +142,8 @@ static void place_and_measure(struct search *b, int worker, const struct placeme
 	if (err)
 		return;
 	measure(s, o);
-	if (memo_add(r->all, &r->key, o))
+	/* Another evaluation may find the memory that this one did not. */
+	if (o->err != -ENOMEM && memo_add(r->all, &r->key, o))
 		o->err = -ENOMEM;
 }
 
@@ -260,6 +261,9 @@ static int search_plans(struct search *b)
 	b->q[0] = (struct candidate){ .split = b->split };
 	first_candidate(b, 0, &b->q[0]);
 	place_and_measure(b, 0, &b->q[0].params, &b->q[0].o);
+	/* What was emitted before memory ran out says nothing of how many commands there are. */
+	if (b->q[0].o.err == -ENOMEM)
+		return -ENOMEM;
 	for (int i = 0; i < b->replicas.n; i++)
 		b->replicas.step[i]->known_order = b->q[0].o.emitted >= 0 && b->q[0].o.emitted < FEW;
 	if (b->s->known_order)
@@ -348,9 +352,11 @@ static int emit_best(void *user)
 	int err = place_with(b->s, &b->best, NULL);
 
 	b->version++;
-	b->placed[0] = b->version;
+	b->placed[0] = err ? 0 : b->version;
+	if (err)
+		return err;
 	invent_addresses(b->s);
-	return err ? err : step_emit_split(b->s);
+	return step_emit_split(b->s);
 }
 
 /*
@@ -370,7 +376,7 @@ static void measure_move(void *user, int worker, const struct move *c, struct ou
 	/* Into how many jobs a node is cut changes nothing about its place. */
 	if (b->placed[worker] != b->version)
 		err = place_with(s, &b->best, NULL);
-	b->placed[worker] = b->version;
+	b->placed[worker] = err ? 0 : b->version;
 	*o = (struct outcome){ .err = err, .cycles = INT64_MAX, .emitted = -1 };
 	if (!err)
 		measure(s, o);

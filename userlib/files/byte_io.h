@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
-<<<<<<< Updated upstream
  * Little-endian bytes, written or read by the same code. Each function below appends *v to the
  * bytes if io->write is set; otherwise it takes the next bytes, stores their value in *v and
  * advances io->at. The first failure (the data end too early, there is no memory, a value is not
  * allowed) stays in io->err: from then on nothing is written, and everything that is read is 0.
-=======
- * Little-endian bytes, written or read by the same code: each call writes *v,
- * or reads it. After the first failure (end of data, no memory, a bad value)
- * nothing more happens and reads give zero. Writing changes nothing but the bytes,
- * whether it fails or not: what is written belongs to others, who may be reading it.
->>>>>>> Stashed changes
+ * Writing changes nothing but io, whether it fails or not: what is written belongs to others, who
+ * may be reading it.
  */
 #ifndef WEFT_FILES_BYTE_IO_H
 #define WEFT_FILES_BYTE_IO_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What each operator's attributes are, as rows: where a field lies in weft_attr, how a
- * container holds it, which values it may have, and where a TOSA file has it. The rows are
- * generated from include/spec/attr.toml; userlib/graph/save.c, check_attr.c, userlib/import/tosa
- * and userlib/export follow them.
+ * Tables of each operator's attributes: where a field lies in weft_attr, how a container holds it,
+ * which values it may have, and where a TOSA file has it. The rows are generated from
+ * include/spec/attr.toml; userlib/graph/save.c, check_attr.c, userlib/import/tosa and
+ * userlib/export work from them. In all rows `at` and `also` are byte offsets in weft_attr.
  */
 #ifndef WEFT_GRAPH_ATTR_H
 #define WEFT_GRAPH_ATTR_H
@@ -19,71 +19,74 @@
 enum attr_type { ATTR_BOOL, ATTR_I32, ATTR_I64, ATTR_F32, ATTR_F64 };
 
 struct attr_saved {
-	uint16_t at;               /* byte offset in weft_attr */
+	uint16_t at;               /* where the first value lies in weft_attr */
 	uint8_t type;              /* enum attr_type */
-	uint8_t n;
+	uint8_t n;                 /* number of values */
 };
 
-/* Values of a field, or of n elements every step bytes, are low..high; either end may be open. */
+/* The values that a field, or each of n fields at `at`, `at` + step ..., may have: low..high. */
 struct attr_limit {
-	const char *name;          /* for people */
+	const char *name;          /* the field's name in messages */
 	uint16_t at;
 	uint8_t type;              /* ATTR_I32 or ATTR_I64 */
-	uint8_t n, step;
-	int64_t low, high;         /* INT64_MIN, INT64_MAX: no limit */
+	uint8_t n, step;           /* step in bytes */
+	int64_t low, high;         /* INT64_MIN and INT64_MAX mean that there is no limit */
 };
 
-/* An int32 that is the zero point of a tensor, within that tensor's type. */
+/* An int32 that is the zero point of a tensor and must be a value of that tensor's type. */
 struct attr_zero_point {
-	const char *name;          /* for people */
+	const char *name;          /* the field's name in messages */
 	uint16_t at;
-	uint16_t is_unsigned;      /* a bool: the type is read without a sign; or ATTR_NONE */
-	int8_t of;                 /* operand, or ATTR_RESULT */
+	uint16_t is_unsigned;      /* where the bool lies that makes the type unsigned; or ATTR_NONE */
+	int8_t of;                 /* number of the operand whose zero point it is, or ATTR_RESULT */
 };
 
-/* A field of TOSA's attribute table. */
+/* What a field of an operator's attribute table in a TOSA file is in weft_attr. */
 enum attr_tosa_kind {
-	ATTR_LIST,                 /* n int32 */
-	ATTR_FLAG,                 /* bool */
-	ATTR_NUMBER,               /* int32 */
-	ATTR_ENUM,                 /* int32, low..high */
-	ATTR_TYPE,                 /* accumulator, a number of TOSA's own */
-	ATTR_NAN,                  /* weft_nan_mode */
-	ATTR_VALUE,                /* bytes of operand 0's type: at int64, also a double */
-	ATTR_BLOCK,                /* name of a block: a sub-graph */
-	ATTR_ONES,                 /* n int32 that TOSA has not, each 1 */
+	ATTR_LIST,                 /* n int32 from `at` on */
+	ATTR_FLAG,                 /* a bool at `at` */
+	ATTR_NUMBER,               /* an int32 at `at` */
+	ATTR_ENUM,                 /* an int32 at `at`, low..high */
+	ATTR_TYPE,                 /* the accumulator's type at `at`; the file has a number of TOSA's own */
+	ATTR_NAN,                  /* a weft_nan_mode at `at` */
+	ATTR_VALUE,                /* bytes in operand 0's type in the file; an int64 at `at`, a double at `also` */
+	ATTR_BLOCK,                /* a sub-graph; the file has its block's name */
+	ATTR_ONES,                 /* n int32 from `at` on that the file does not have; each is 1 */
 };
 
+/* A field of an operator's attribute table in a TOSA file. */
 struct attr_tosa_field {
-	const char *name;          /* for people */
+	const char *name;          /* the field's name in messages */
 	uint8_t kind;              /* enum attr_tosa_kind */
-	int8_t id;                 /* in the attribute table */
-	int8_t n;                  /* ATTR_LIST: elements or ATTR_RANK */
-	int8_t sign_of;            /* ATTR_FLAG: written true for an unsigned type of this tensor */
+	int8_t id;                 /* the field's number in the attribute table */
+	int8_t n;                  /* ATTR_LIST, ATTR_ONES: number of elements, or ATTR_RANK */
+	int8_t sign_of;            /* ATTR_FLAG: the tensor (as `of` above) whose unsigned type is written as true */
 	uint16_t at, also;
-	int8_t low, high;
+	int8_t low, high;          /* ATTR_ENUM: the values that are allowed */
 };
 
-/* A constant operand of TOSA's operator that is an attribute here. */
+/* What a constant operand of TOSA's operator is in weft_attr. */
 enum attr_arg_kind {
-	ATTR_ZERO_POINT,           /* at: int32; also: bool, it is unsigned, or ATTR_NONE */
-	ATTR_SCALAR,               /* at: int32; one int8 in the file */
-	ATTR_SHAPE,                /* at: n int32 */
-	ATTR_PART,                 /* at: n int64, where a slice starts; then its size, the result's shape */
-	ATTR_PADS,                 /* at, also: n int32 before and after, which the file has in pairs */
-	ATTR_FILL,                 /* at int64, also double: a value of operand 0's type */
-	ATTR_RESULT_SHAPE,         /* the result's shape */
+	ATTR_ZERO_POINT,           /* an int32 at `at`; `also`: a bool that says if it is unsigned, or ATTR_NONE */
+	ATTR_SCALAR,               /* an int32 at `at`; the file has one int8 */
+	ATTR_SHAPE,                /* n int32 from `at` on */
+	ATTR_PART,                 /* n int64 from `at` on: a slice's start; the next operand is its size, the result's shape */
+	ATTR_PADS,                 /* n int32 from `at` on before, and from `also` on behind; the file has pairs */
+	ATTR_FILL,                 /* a value of operand 0's type: an int64 at `at`, a double at `also` */
+	ATTR_RESULT_SHAPE,         /* the result's shape, which no attribute repeats */
 };
 
+/* A constant operand of TOSA's operator that is an attribute in the graph. */
 struct attr_tosa_arg {
-	const char *name;          /* TOSA's */
+	const char *name;          /* TOSA's name of the operand */
 	uint8_t kind;              /* enum attr_arg_kind */
-	int8_t operand;            /* in the file */
-	int8_t n;                  /* elements or ATTR_RANK */
-	int8_t of;                 /* ATTR_ZERO_POINT: operand or ATTR_RESULT */
+	int8_t operand;            /* its number among the operands in the file */
+	int8_t n;                  /* number of elements, or ATTR_RANK */
+	int8_t of;                 /* ATTR_ZERO_POINT: the operand whose zero point it is, or ATTR_RESULT */
 	uint16_t at, also;
 };
 
+/* All rows of one operator: arrays and their lengths. */
 struct attr_op {
 	const struct attr_saved *saved;
 	const struct attr_limit *limit;
@@ -96,7 +99,7 @@ struct attr_op {
 /* By opcode; an operator without attributes has no rows. */
 extern const struct attr_op attr_ops[WEFT_N_OPS];
 
-/* Where a row's field lies. */
+/* Return the address of the field at byte offset `at` of the attributes a. */
 static inline void *attr_at(weft_attr *a, int at)
 {
 	return (char *)a + at;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The graph's own rules: indices, order, single producers, sizes. What each
- * operator asks of its operands is in check_op.c.
+ * Checks of the graph as such: indices, order, single producers, sizes. What each operator asks of
+ * its operands is in check_op.c. Every check returns 0, or -EINVAL with one line in c->msg.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -9,7 +9,10 @@
 
 #include "check.h"
 
-/* The source file's index of the operator at hand, if it has one. */
+/*
+ * Returns the number, in the source file, of the operator that the check is at; its number in the graph
+ * if it comes from no operator of the file.
+ */
 static int source_index(const struct weft_check *c)
 {
 	int src = c->g->ops[c->i_op].src;
@@ -33,13 +36,16 @@ int weft_check_fail(const struct weft_check *c, const char *format, ...)
 	return -EINVAL;
 }
 
-/* Operators that take tensors without elements. */
+/* Says whether an operator may have tensors without elements: ONNX_NODE and IDENTITY. */
 static bool takes_nothing(weft_opcode op)
 {
 	return op == WEFT_OP_ONNX_NODE || op == WEFT_OP_IDENTITY;
 }
 
-/* Is a tensor made and read only by operators that take tensors without elements? */
+/*
+ * Says whether tensor i is made (if any operator makes it) and read only by operators that may have
+ * tensors without elements.
+ */
 static bool is_host_only(const struct weft_check *c, int i)
 {
 	const struct weft_graph *g = c->g;
@@ -55,8 +61,10 @@ static bool is_host_only(const struct weft_check *c, int i)
 }
 
 /*
- * Checks type, rank and dimensions of a tensor, and that the number of elements stays within the
- * limit at every step of the multiplication.
+ * Checks type, rank and dimensions of t. Each dimension is at least 1; a tensor without elements that
+ * only takes_nothing() operators touch may have dimensions of 0. There are at most
+ * WEFT_GRAPH_MAX_ELEMENTS elements. what ("tensor", "variable") and i name it in the message. Returns 0
+ * or -EINVAL.
  */
 static int check_shape(const struct weft_check *c, const char *what, int i, const weft_tensor *t)
 {
@@ -78,7 +86,11 @@ static int check_shape(const struct weft_check *c, const char *what, int i, cons
 	return 0;
 }
 
-/* Checks that a tensor's values come from exactly one place: an input, a constant, or an operator. */
+/*
+ * Checks that tensor i has no two origins: it is not an input and also constant or computed, nor a
+ * constant and also computed (but by CONST), and its producer exists and lists it as a result. Returns
+ * 0 or -EINVAL.
+ */
 static int check_origin(const struct weft_check *c, int i)
 {
 	const struct weft_graph *g = c->g;
@@ -100,8 +112,8 @@ static int check_origin(const struct weft_check *c, int i)
 }
 
 /*
- * Checks that the graph's input and output lists name tensors that are marked as such, and that
- * something makes each output.
+ * Checks that the graph's lists of inputs and outputs name tensors that are marked as such, and that
+ * each output is an input, a constant or made by an operator. Returns 0 or -EINVAL.
  */
 static int check_ports(const struct weft_check *c)
 {
@@ -121,8 +133,9 @@ static int check_ports(const struct weft_check *c)
 }
 
 /*
- * Checks that an operator's operands exist and are made before it, and that its results name it as
- * their producer.
+ * Checks the operator that the check is at: its opcode, the numbers of operands and results, its source
+ * entry, that its operands exist and are inputs, constants or made by an earlier operator, and that its
+ * results name it as their producer. Returns 0 or -EINVAL.
  */
 static int check_wires(const struct weft_check *c)
 {
@@ -155,8 +168,8 @@ static int check_wires(const struct weft_check *c)
 }
 
 /*
- * Checks one graph without its sub-graphs: shapes, constants, lists of inputs and outputs, then
- * every operator.
+ * Checks one graph without its sub-graphs: tensors, source entries, lists of inputs and outputs, then
+ * every operator with weft_check_op(). Returns 0 or -EINVAL at the first fault.
  */
 static int check_graph(struct weft_check c)
 {
@@ -184,7 +197,7 @@ static int check_graph(struct weft_check c)
 	return err;
 }
 
-/* Checks type and shape of every variable. */
+/* Checks type and shape of every variable. Returns 0 or -EINVAL. */
 static int check_variables(const struct weft_check *c)
 {
 	for (int i = 0; i < c->g->n_vars; i++) {

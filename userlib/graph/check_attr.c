@@ -6,7 +6,10 @@
 #include "attr.h"
 #include "check_need.h"
 
-/* Checks that all elements of a field lie within its limits. */
+/*
+ * Checks that each of a field's l->n elements lies in l->low..l->high. Returns 0, or -EINVAL with one
+ * line in c->msg.
+ */
 static int check_limit(const struct weft_check *c, const struct attr_limit *l)
 {
 	for (int i = 0; i < l->n; i++) {
@@ -24,7 +27,10 @@ static int check_limit(const struct weft_check *c, const struct attr_limit *l)
 	return 0;
 }
 
-/* Checks that a zero point is a value of its tensor's type. */
+/*
+ * Checks that a zero point is a value of its tensor's type. Returns 0, or -EINVAL with one line in
+ * c->msg.
+ */
 static int check_zero_point(const struct weft_check *c, const struct attr_zero_point *z)
 {
 	const weft_attr *a = &this_op(c)->attr;

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Small demands on operands and results that the operators' rules are made of. */
+/*
+ * Small checks of operands and results, of which the operators' rules are made. The operator is the
+ * one that c is at. need_...() return 0 if the demand is met, otherwise -EINVAL with one line in
+ * c->msg.
+ */
 #ifndef WEFT_GRAPH_CHECK_NEED_H
 #define WEFT_GRAPH_CHECK_NEED_H
 
@@ -15,21 +19,25 @@
 
 #define FAIL(...) return weft_check_fail(c, __VA_ARGS__)
 
+/* Returns the operator that is being checked. */
 static inline const struct weft_gop *this_op(const struct weft_check *c)
 {
 	return c->op ? c->op : &c->g->ops[c->i_op];
 }
 
+/* Returns its k-th operand. */
 static inline const weft_tensor *operand(const struct weft_check *c, int k)
 {
 	return &c->g->tensors[this_op(c)->in[k]].t;
 }
 
+/* Returns its first result. */
 static inline const weft_tensor *result(const struct weft_check *c)
 {
 	return &c->g->tensors[this_op(c)->out[0]].t;
 }
 
+/* Says whether two tensors have the same rank and dimensions. */
 static inline bool same_shape(const weft_tensor *a, const weft_tensor *b)
 {
 	if (a->rank != b->rank)
@@ -40,6 +48,7 @@ static inline bool same_shape(const weft_tensor *a, const weft_tensor *b)
 	return true;
 }
 
+/* Demands that t's type is in the set `allowed`. what names t in the message. */
 static inline int need_type(const struct weft_check *c, const char *what, const weft_tensor *t, uint32_t allowed)
 {
 	if (!(allowed & T(t->dtype)))
@@ -47,6 +56,7 @@ static inline int need_type(const struct weft_check *c, const char *what, const 
 	return 0;
 }
 
+/* Demands that t has that rank. what names t in the message. */
 static inline int need_rank(const struct weft_check *c, const char *what, const weft_tensor *t, int rank)
 {
 	if (t->rank != rank)
@@ -54,6 +64,7 @@ static inline int need_rank(const struct weft_check *c, const char *what, const 
 	return 0;
 }
 
+/* Demands that dimension k of t is `want`. what names t in the message. */
 static inline int need_dim(const struct weft_check *c, const char *what, const weft_tensor *t, int k, int64_t want)
 {
 	if (t->dim[k] != want)
@@ -61,7 +72,7 @@ static inline int need_dim(const struct weft_check *c, const char *what, const w
 	return 0;
 }
 
-/* One operand in, the same type out. */
+/* Demands that operand 0's type is in the set `allowed` and that the result has the same type. */
 static inline int need_same_type(const struct weft_check *c, uint32_t allowed)
 {
 	int err = need_type(c, "operand 0", operand(c, 0), allowed);
@@ -73,6 +84,7 @@ static inline int need_same_type(const struct weft_check *c, uint32_t allowed)
 	return 0;
 }
 
+/* Demands that the result has operand 0's shape. */
 static inline int need_same_shape(const struct weft_check *c)
 {
 	if (!same_shape(operand(c, 0), result(c)))
@@ -80,6 +92,7 @@ static inline int need_same_shape(const struct weft_check *c)
 	return 0;
 }
 
+/* Demands that the attribute axis names a dimension of operand 0. */
 static inline int need_axis(const struct weft_check *c)
 {
 	int32_t axis = this_op(c)->attr.axis.axis;
@@ -89,7 +102,10 @@ static inline int need_axis(const struct weft_check *c)
 	return 0;
 }
 
-/* Shape of the result is what all operands broadcast to. */
+/*
+ * Demands that all operands and the result have the same rank, and that in each dimension the operands
+ * have the same extent or 1, and the result the largest of these.
+ */
 static inline int need_broadcast(const struct weft_check *c)
 {
 	const weft_tensor *y = result(c);
@@ -112,7 +128,11 @@ static inline int need_broadcast(const struct weft_check *c)
 	return 0;
 }
 
-/* Zero points: within int8 or uint8; 0 or 32768 for uint16; else 0. */
+/*
+ * Demands that zp is a zero point that type t may have: a value of int8 or uint8 (int8 counts as uint8
+ * if is_unsigned is set); 0 or 32768 for uint16, and for int16 if is_unsigned is set; 0 for all other
+ * types. what names it in the message.
+ */
 static inline int need_zp(const struct weft_check *c, const char *what, weft_dtype t, bool is_unsigned, int32_t zp)
 {
 	int lo = 0, hi = 0;
@@ -131,7 +151,11 @@ static inline int need_zp(const struct weft_check *c, const char *what, weft_dty
 	return 0;
 }
 
-/* One output extent: (in + room - reach) / stride + 1, exact. */
+/*
+ * Demands that one extent of a windowed operator's output is exact: out = (in - reach) / stride + 1
+ * without remainder. in is the input's extent with padding, reach that of the dilated kernel. axis
+ * names it in the message.
+ */
 static inline int need_extent(const struct weft_check *c, const char *axis, int64_t in, int64_t reach, int64_t stride, int64_t out)
 {
 	int64_t span = in - reach;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rules of ONNX's extensions and of PACT_*; sim/golden/onnx/onnx.h and pact.c say what they compute. */
+/*
+ * Rules of ONNX's extensions and of PACT_*; sim/golden/onnx/onnx.h and pact.c say what they
+ * compute. Every check returns 0, or -EINVAL with one line in c->msg.
+ */
 #include <string.h>
 
 #include <weft/convert.h>
@@ -15,8 +18,9 @@
 #define SMALL (SMALL_INTS | FP8 | T(WEFT_FP4E2M1))
 
 /*
- * Checks ONNX_REQUANT: int32 sums, three scales, a zero point of the result's type, and perhaps a
- * count by which an average divides.
+ * Checks the types of ONNX_REQUANT: operand 0 int32, three scales of float types, a zero point of the
+ * result's type (int8 or uint8), perhaps a sixth operand, int32, by which an average divides; the
+ * product's type, if stated, is fp32. Returns 0, or -EINVAL with one line in c->msg.
  */
 static int check_requant(const struct weft_check *c)
 {
@@ -34,9 +38,10 @@ static int check_requant(const struct weft_check *c)
 }
 
 /*
- * Checks an operator between a float and a quantised tensor. wides and narrows are the sets of
- * types that either side may have; operand 1 is the scale, operand 2, if there is one, the zero
- * point.
+ * Checks the types of an operator between a float and a quantised tensor. wide is the float side, whose
+ * type must be in the set wides; narrow is the quantised side, with a type in narrows. Operand 1, the
+ * scale, is a float; operand 2, if there is one, is the zero point and has narrow's type. Returns 0, or
+ * -EINVAL with one line in c->msg.
  */
 static int check_quantize(const struct weft_check *c, const weft_tensor *wide, uint32_t wides, const weft_tensor *narrow,
                           uint32_t narrows)
@@ -49,8 +54,9 @@ static int check_quantize(const struct weft_check *c, const weft_tensor *wide, u
 }
 
 /*
- * Checks ONNX_FAKE_CONVERT: a float tensor through float8 and back, with a scale and perhaps a
- * shift of the tensor's own type.
+ * Checks ONNX_FAKE_CONVERT: a float tensor through float8 E4M3 or E5M2 and back, so that result and
+ * operand 0 have one type and shape; scale and perhaps shift have that type too. Returns 0, or -EINVAL
+ * with one line in c->msg.
  */
 static int check_fake_convert(const struct weft_check *c)
 {
@@ -64,7 +70,7 @@ static int check_fake_convert(const struct weft_check *c)
 	return err ? err : need_same_shape(c);
 }
 
-/* Checks that all operands and the result are int32. */
+/* Checks that all operands and the result are int32. Returns 0, or -EINVAL with one line in c->msg. */
 static int check_int32(const struct weft_check *c)
 {
 	int err = need_type(c, "result", result(c), T(WEFT_INT32));
@@ -74,7 +80,10 @@ static int check_int32(const struct weft_check *c)
 	return err;
 }
 
-/* Checks ONNX_REQUANT_SHIFT: a shift of 0 to 62 bits, limits in order, int32 throughout. */
+/*
+ * Checks ONNX_REQUANT_SHIFT: its limits are in order, and all operands and the result are int32. (The
+ * shift's range is weft_check_attr()'s.) Returns 0, or -EINVAL with one line in c->msg.
+ */
 static int check_requant_shift(const struct weft_check *c)
 {
 	const struct weft_attr_requant_shift *a = &this_op(c)->attr.requant_shift;
@@ -84,7 +93,10 @@ static int check_requant_shift(const struct weft_check *c)
 	return check_int32(c);
 }
 
-/* Checks PACT_DIV: positive factors whose product fits 32 bits, int32 throughout. */
+/*
+ * Checks PACT_DIV: delta times eta fits 32 bits, and all operands and the result are int32. Returns 0,
+ * or -EINVAL with one line in c->msg.
+ */
 static int check_pact_div(const struct weft_check *c)
 {
 	const struct weft_attr_pact_div *a = &this_op(c)->attr.pact_div;
@@ -95,8 +107,8 @@ static int check_pact_div(const struct weft_check *c)
 }
 
 /*
- * Checks PACT_SOFTMAX's coefficients for rows of n elements: each is in the range in which the
- * integer polynomial cannot overflow.
+ * Checks PACT_SOFTMAX for rows of n elements, of which there are at most 2^15. Returns 0, or -EINVAL
+ * with one line in c->msg.
  */
 static int check_pact_softmax(const struct weft_check *c, int64_t n)
 {
@@ -106,8 +118,9 @@ static int check_pact_softmax(const struct weft_check *c, int64_t n)
 }
 
 /*
- * Checks PACT_LAYER_NORM for rows of n elements: weight and bias have one element or n, shift and
- * limits are in range.
+ * Checks PACT_LAYER_NORM for rows of n elements, at most 2^20: weight and bias (operands 1 and 2) have
+ * rank 1 and one element or n, and the limits are in order. Returns 0, or -EINVAL with one line in
+ * c->msg.
  */
 static int check_pact_layer_norm(const struct weft_check *c, int64_t n)
 {
@@ -128,7 +141,8 @@ static int check_pact_layer_norm(const struct weft_check *c, int64_t n)
 
 /*
  * Checks the PACT operators that work along the last axis: softmax, layer normalisation, and ITA's
- * maximum in groups.
+ * maximum in groups, whose length must divide the row's. All operands and the result are int32, and the
+ * result has operand 0's shape. Returns 0, or -EINVAL with one line in c->msg.
  */
 int weft_check_pact(const struct weft_check *c)
 {
@@ -178,7 +192,10 @@ int weft_check_onnx_op(const struct weft_check *c)
 	}
 }
 
-/* The kernel says what it makes of the operands; the graph has to say the same. */
+/*
+ * Checks ONNX_NODE: the operator's reference function computes types and shapes of the results from the
+ * operands, and the graph must have the same. Returns 0, or -EINVAL with one line in c->msg.
+ */
 int weft_check_onnx_node(const struct weft_check *c)
 {
 	const struct weft_gop *o = this_op(c);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What each operator asks of its operands and attributes.
+ * What each operator asks of its operands and attributes. Every check returns 0, or -EINVAL with
+ * one line in c->msg.
  *
  * Source: TOSA 1.0, the argument tables and ERROR_IF lines of each operator;
  * include/weft/op.h for the order of operands and for the extensions.
@@ -9,6 +10,7 @@
 
 #include "check_need.h"
 
+/* Numbers of operands that an operator may have, and its number of results; -1: any number. */
 struct arity { signed char in_min, in_max, out; };
 
 static const struct arity arity[WEFT_N_OPS] = {
@@ -116,7 +118,11 @@ static const struct arity arity[WEFT_N_OPS] = {
 	[WEFT_OP_TFL_FUNCTION] = { 1, 1, 1 },
 };
 
-/* Checks the types of PopXL's scaled products: two float8 operands, an int32 scalar, an fp16 result. */
+/*
+ * Checks the types of PopXL's scaled products: two operands in a FNUZ float8 type, an int32 log2_scale
+ * with one element (-32..31 if it is constant), and an fp16 result. Returns 0, or -EINVAL with one line
+ * in c->msg.
+ */
 static int check_pow2scaled(const struct weft_check *c)
 {
 	const uint32_t fnuz = T(WEFT_FP8E4M3FNUZ) | T(WEFT_FP8E5M2FNUZ);
@@ -134,8 +140,10 @@ static int check_pow2scaled(const struct weft_check *c)
 }
 
 /*
- * Checks that input, weight, accumulator, bias and result types are a row of TOSA's table for
- * convolutions.
+ * Checks that the types of input, weight, accumulator, bias and result are a row of TOSA's table for
+ * convolutions: int8 by int8 or int4 into int32; int16 by int8 into int48; float8 by float8 into fp16;
+ * one float type by itself, accumulated in fp32 or, for fp16, in fp16. Returns 0, or -EINVAL with one
+ * line in c->msg.
  */
 static int check_conv_types(const struct weft_check *c)
 {
@@ -165,8 +173,8 @@ static int check_conv_types(const struct weft_check *c)
 }
 
 /*
- * Checks padding, stride, dilation and zero points of a convolution. TRANSPOSE_CONV2D may have
- * negative padding.
+ * Checks a convolution's attributes: stride and dilation are at least 1, and weft_check_attr() holds
+ * (zero points and whatever limits the table has). Returns 0, or -EINVAL with one line in c->msg.
  */
 static int check_conv_attr(const struct weft_check *c)
 {
@@ -178,7 +186,10 @@ static int check_conv_attr(const struct weft_check *c)
 	return weft_check_attr(c);
 }
 
-/* Checks height and width of a convolution's result for a kernel of kh by kw. */
+/*
+ * Checks height and width of a convolution's result, for a kernel of kh by kw pixels, against padding,
+ * dilation and stride. Returns 0, or -EINVAL with one line in c->msg.
+ */
 static int check_conv_extents(const struct weft_check *c, int64_t kh, int64_t kw)
 {
 	const struct weft_attr_conv *a = &this_op(c)->attr.conv;
@@ -192,8 +203,9 @@ static int check_conv_extents(const struct weft_check *c, int64_t kh, int64_t kw
 }
 
 /*
- * Checks height and width of a TRANSPOSE_CONV2D with a kernel of kh by kw: padding is smaller than
- * the kernel, and the result has (in - 1) * stride + padding + kernel pixels.
+ * Checks a TRANSPOSE_CONV2D with a kernel of kh by kw pixels: each padding is above minus the kernel's
+ * extent, the dilation is 1, and the result has (in - 1) * stride + both paddings + kernel pixels in
+ * each direction. Returns 0, or -EINVAL with one line in c->msg.
  */
 static int check_transpose_extents(const struct weft_check *c, int64_t kh, int64_t kw)
 {
@@ -214,8 +226,9 @@ static int check_transpose_extents(const struct weft_check *c, int64_t kh, int64
 }
 
 /*
- * Checks a two-dimensional convolution of any kind: ranks, types, attributes, channels, and the
- * extents of the result.
+ * Checks a two-dimensional convolution of any kind (depthwise, transposed and PopXL's too): ranks,
+ * types, attributes, channels, the bias's length (1 or one for each output channel), and the extents of
+ * the result. Returns 0, or -EINVAL with one line in c->msg.
  */
 static int check_conv(const struct weft_check *c)
 {
@@ -249,8 +262,9 @@ static int check_conv(const struct weft_check *c)
 }
 
 /*
- * Checks AVG_POOL2D and MAX_POOL2D: the padding is smaller than the kernel, the windows cover the
- * image exactly, and an average's zero points fit the types.
+ * Checks AVG_POOL2D and MAX_POOL2D: rank 4, one type in and out, each padding smaller than the kernel,
+ * windows that end exactly at the padded image's end, at most 2^30 pixels for an average, and zero
+ * points that fit the types. Returns 0, or -EINVAL with one line in c->msg.
  */
 static int check_pool(const struct weft_check *c)
 {
@@ -277,8 +291,8 @@ static int check_pool(const struct weft_check *c)
 }
 
 /*
- * Checks a batched product of matrices [N,H,C] by [N,C,W]: types as a row of TOSA's table, zero
- * points, and dimensions that fit.
+ * Checks a batched product of matrices [N,H,C] by [N,C,W], PopXL's too: types as a row of TOSA's table,
+ * zero points, and dimensions that fit. Returns 0, or -EINVAL with one line in c->msg.
  */
 static int check_matmul(const struct weft_check *c)
 {
@@ -309,8 +323,9 @@ static int check_matmul(const struct weft_check *c)
 }
 
 /*
- * Checks ADD, SUB and MUL of two tensors of one type that may broadcast. Only MUL takes int8 and
- * int16, and only MUL of int32 has a shift.
+ * Checks ADD, SUB, MUL, MAXIMUM and MINIMUM of two tensors of one type that broadcast to the result's
+ * shape. Integers give int32. Only MUL takes int8 and int16, and only MUL of int32 may have a shift
+ * above 0 (at most 63). Returns 0, or -EINVAL with one line in c->msg.
  */
 static int check_elementwise(const struct weft_check *c)
 {
@@ -333,7 +348,10 @@ static int check_elementwise(const struct weft_check *c)
 	return err ? err : need_broadcast(c);
 }
 
-/* Checks CLAMP: limits in order and within the type. */
+/*
+ * Checks CLAMP: result like operand, limits in order (no NaN among them) and, for integers, within the
+ * type. Returns 0, or -EINVAL with one line in c->msg.
+ */
 static int check_clamp(const struct weft_check *c)
 {
 	const struct weft_attr_clamp *a = &this_op(c)->attr.clamp;
@@ -352,7 +370,10 @@ static int check_clamp(const struct weft_check *c)
 	return 0;
 }
 
-/* Checks TABLE: 256 entries of int8 for int8, 513 entries of int16 with an int32 result for int16. */
+/*
+ * Checks TABLE: 256 int8 entries for int8, which give int8; 513 int16 entries for int16, which give
+ * int32; the shape stays. Returns 0, or -EINVAL with one line in c->msg.
+ */
 static int check_table(const struct weft_check *c)
 {
 	const weft_tensor *x = operand(c, 0), *t = operand(c, 1), *y = result(c);
@@ -367,7 +388,11 @@ static int check_table(const struct weft_check *c)
 	return need_same_shape(c);
 }
 
-/* Checks a reduction: the types that the operator takes, and a result that has one element along the axis. */
+/*
+ * Checks a reduction: the axis exists, operand and result have one type that the operator takes, and
+ * the result has one element along the axis and the operand's other dimensions. Returns 0, or -EINVAL
+ * with one line in c->msg.
+ */
 static int check_reduce(const struct weft_check *c)
 {
 	const weft_tensor *x = operand(c, 0), *y = result(c);
@@ -388,7 +413,10 @@ static int check_reduce(const struct weft_check *c)
 	return err;
 }
 
-/* Checks ARGMAX: an int32 result without the axis. */
+/*
+ * Checks ARGMAX: the axis exists, and the result is int32 with the operand's dimensions but for the
+ * axis. Returns 0, or -EINVAL with one line in c->msg.
+ */
 static int check_argmax(const struct weft_check *c)
 {
 	const weft_tensor *x = operand(c, 0), *y = result(c);
@@ -404,8 +432,9 @@ static int check_argmax(const struct weft_check *c)
 }
 
 /*
- * Checks CONCAT: equal types and dimensions but for the axis, along which the operands' extents
- * add up to the result's.
+ * Checks CONCAT: the axis exists, operands and result have one type, one rank and the same dimensions
+ * but for the axis, and the operands' extents along it add up to the result's. Returns 0, or -EINVAL
+ * with one line in c->msg.
  */
 static int check_concat(const struct weft_check *c)
 {
@@ -432,7 +461,10 @@ static int check_concat(const struct weft_check *c)
 	return need_dim(c, "result", y, axis, total);
 }
 
-/* Checks that the value which PAD fills in lies within the type. */
+/*
+ * Checks that the value with which PAD fills lies within the tensor's type, if that is an integer or
+ * bool. Returns 0, or -EINVAL with one line in c->msg.
+ */
 static int check_pad_value(const struct weft_check *c)
 {
 	weft_dtype t = operand(c, 0)->dtype;
@@ -455,8 +487,8 @@ static int check_pad_value(const struct weft_check *c)
 }
 
 /*
- * Checks PAD: no negative padding, a value of the tensor's type, and a result that is larger by
- * the padding.
+ * Checks PAD: a rank of at least 1, no negative padding, a value of the tensor's type, and a result
+ * that is larger by the padding. Returns 0, or -EINVAL with one line in c->msg.
  */
 static int check_pad(const struct weft_check *c)
 {
@@ -476,7 +508,10 @@ static int check_pad(const struct weft_check *c)
 	return err;
 }
 
-/* Checks RESHAPE: the same number of elements and the same type. */
+/*
+ * Checks RESHAPE: operand and result have the same number of elements and the same type. Returns 0, or
+ * -EINVAL with one line in c->msg.
+ */
 static int check_reshape(const struct weft_check *c)
 {
 	int64_t n = weft_tensor_elements(operand(c, 0)), m = weft_tensor_elements(result(c));
@@ -486,7 +521,10 @@ static int check_reshape(const struct weft_check *c)
 	return need_same_type(c, ANY);
 }
 
-/* Checks SLICE: the part lies within the operand. */
+/*
+ * Checks SLICE: the part, as large as the result, lies within the operand; type and rank stay. Returns
+ * 0, or -EINVAL with one line in c->msg.
+ */
 static int check_slice(const struct weft_check *c)
 {
 	const struct weft_attr_slice *a = &this_op(c)->attr.slice;
@@ -503,8 +541,8 @@ static int check_slice(const struct weft_check *c)
 }
 
 /*
- * Checks TRANSPOSE: the permutation names each dimension once, and the result has the dimensions
- * in that order.
+ * Checks TRANSPOSE: the permutation names each dimension once, and the result has the operand's type
+ * and its dimensions in that order. Returns 0, or -EINVAL with one line in c->msg.
  */
 static int check_transpose(const struct weft_check *c)
 {
@@ -525,8 +563,9 @@ static int check_transpose(const struct weft_check *c)
 }
 
 /*
- * Checks CAST: two different types, both integers or bool, both floats, one of each, or a float
- * and float8.
+ * Checks CAST: two different types, each an integer (int8, int16, int32) or bool; or an integer and a
+ * float, or two floats; or a float and a float8 type. The shape stays. Returns 0, or -EINVAL with one
+ * line in c->msg.
  */
 static int check_cast(const struct weft_check *c)
 {
@@ -540,7 +579,12 @@ static int check_cast(const struct weft_check *c)
 	return need_same_shape(c);
 }
 
-/* Checks which types, signs and rounding modes RESCALE may combine; source: TOSA 1.0, RESCALE. */
+/*
+ * Checks which types, signs, rounding modes and multiplier widths RESCALE may combine: not unsigned on
+ * both sides, no unsigned type with int32 or int48 on the other side, two roundings only with 32-bit
+ * multipliers, int48 only with 16-bit ones. Source: TOSA 1.0, RESCALE. Returns 0, or -EINVAL with one
+ * line in c->msg.
+ */
 static int check_rescale_types(const struct weft_check *c)
 {
 	const struct weft_attr_rescale *a = &this_op(c)->attr.rescale;
@@ -568,7 +612,11 @@ static int check_rescale_types(const struct weft_check *c)
 	return weft_check_attr(c);
 }
 
-/* Checks RESCALE: types, one multiplier and one shift or one of each per channel, and their ranges. */
+/*
+ * Checks RESCALE: types, the same shape, and one multiplier and one shift, or one of each for each
+ * channel. Constant multipliers are not negative, constant shifts 2..62; others are checked when golden
+ * runs. Returns 0, or -EINVAL with one line in c->msg.
+ */
 static int check_rescale(const struct weft_check *c)
 {
 	const struct weft_attr_rescale *a = &this_op(c)->attr.rescale;
@@ -595,7 +643,10 @@ static int check_rescale(const struct weft_check *c)
 	return 0;
 }
 
-/* Calls the check for the operator's kind; the number of operands has been checked before. */
+/*
+ * Calls the check for the operator's kind; the number of operands has been checked before. Returns 0,
+ * or -EINVAL with one line in c->msg.
+ */
 static int check_kind(const struct weft_check *c)
 {
 	int err;
@@ -675,8 +726,9 @@ static int check_kind(const struct weft_check *c)
 }
 
 /*
- * Checks the types of arguments that come as operands (EXT-DYNAMIC) behind the operator's own
- * n_own operands: shapes, or single values.
+ * Checks the types of arguments that come as operands (EXT-DYNAMIC) behind the operator's own n_own
+ * operands. All have rank 1. Those of RESHAPE, SLICE, TILE and RESIZE and the first of PAD are int64
+ * lists; all others have one element. Returns 0, or -EINVAL with one line in c->msg.
  */
 static int check_arguments(const struct weft_check *c, int n_own)
 {
@@ -693,8 +745,10 @@ static int check_arguments(const struct weft_check *c, int n_own)
 }
 
 /*
- * Checks an operator whose attributes come as operands. Their values are not known here; golden
- * checks them in the run.
+ * Checks an operator whose attributes come as operands behind its own. Their values are not known here
+ * (golden checks them in the run), so that results of PAD, SLICE, TILE and RESIZE are checked for their
+ * rank and, but for RESIZE, their type alone; other operators as usual. Returns 0, or -EINVAL with one
+ * line in c->msg.
  */
 static int check_dynamic(const struct weft_check *c)
 {

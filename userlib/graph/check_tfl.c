@@ -1,15 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the extension operators of TensorFlow Lite ask of their operands; include/weft/op.h lists them. */
+/*
+ * What the extension operators of TensorFlow Lite ask of their operands; include/weft/op.h lists
+ * them. Every check returns 0, or -EINVAL with one line in c->msg.
+ */
 #include <math.h>
 
 #include "check_need.h"
 
+/* Says whether s may be a scale: finite and above 0. */
 static bool good_scale(float s)
 {
 	return isfinite(s) && s > 0;
 }
 
-/* Operand 0 is of an allowed type, and so is the result. */
+/*
+ * Demands that operand 0's type is in the set x, and the result's in the set y. Returns 0, or -EINVAL
+ * with one line in c->msg.
+ */
 static int need_types(const struct weft_check *c, uint32_t x, uint32_t y)
 {
 	int err = need_type(c, "operand 0", operand(c, 0), x);
@@ -18,8 +25,9 @@ static int need_types(const struct weft_check *c, uint32_t x, uint32_t y)
 }
 
 /*
- * Checks TFL_SOFTMAX: a last axis, and a factor beta * scale * 2^26 that the fixed-point
- * arithmetic can express.
+ * Checks TFL_SOFTMAX: a rank of at least 1, a scale above 0, a finite beta that is not negative and,
+ * for int16, beta times scale below 65536; int8 or int16 in, the same type or int16 out. Returns 0, or
+ * -EINVAL with one line in c->msg.
  */
 static int check_softmax(const struct weft_check *c)
 {
@@ -33,7 +41,10 @@ static int check_softmax(const struct weft_check *c)
 	return need_types(c, T(WEFT_INT8) | T(WEFT_INT16), T(x->dtype) | T(WEFT_INT16));
 }
 
-/* Checks TFL_L2_NORMALIZATION: int8 with a last axis; left is 0, or 7 for what was uint8. */
+/*
+ * Checks TFL_L2_NORMALIZATION: int8 in and out, a rank of at least 1; the attribute left is 0, or 7 for
+ * networks that were uint8. Returns 0, or -EINVAL with one line in c->msg.
+ */
 static int check_norm(const struct weft_check *c)
 {
 	const struct weft_attr_tfl_norm *a = &this_op(c)->attr.tfl_norm;
@@ -45,8 +56,8 @@ static int check_norm(const struct weft_check *c)
 }
 
 /*
- * Checks TFL_LOG_SOFTMAX: int8 with a last axis; the scale is above 2^-24, below which the fixed-
- * point factor would be 0.
+ * Checks TFL_LOG_SOFTMAX: int8 in and out, a rank of at least 1, and a finite scale above 2^-24, below
+ * which the fixed-point factor would be 0. Returns 0, or -EINVAL with one line in c->msg.
  */
 static int check_log_softmax(const struct weft_check *c)
 {
@@ -57,7 +68,11 @@ static int check_log_softmax(const struct weft_check *c)
 	return need_types(c, T(WEFT_INT8), T(WEFT_INT8));
 }
 
-/* Checks TFL_LOGISTIC (int8, int16) and TFL_TANH (int16): scales above 0 and zero points within the type. */
+/*
+ * Checks TFL_LOGISTIC (int8, int16) and TFL_TANH (int16): one type in and out, scales above 0 (TANH's
+ * of the result does not count), and zero points within the type. Returns 0, or -EINVAL with one line
+ * in c->msg.
+ */
 static int check_sigmoid(const struct weft_check *c)
 {
 	const struct weft_attr_quant *a = &this_op(c)->attr.quant;
@@ -73,8 +88,8 @@ static int check_sigmoid(const struct weft_check *c)
 }
 
 /*
- * Checks TFL_QUANTIZE and TFL_DEQUANTIZE: float32 on one side, an 8- or 16-bit integer with scale
- * and zero point on the other.
+ * Checks TFL_QUANTIZE (fp32 in) and TFL_DEQUANTIZE (fp32 out): on the other side int8, uint8 or int16
+ * with a scale above 0 and a zero point within the type. Returns 0, or -EINVAL with one line in c->msg.
  */
 static int check_edge(const struct weft_check *c)
 {
@@ -91,8 +106,9 @@ static int check_edge(const struct weft_check *c)
 }
 
 /*
- * Checks TFL_RESIZE_BILINEAR: rank 4, batches and channels stay, and extents of at most 2^20 so
- * that the fixed-point positions do not overflow.
+ * Checks TFL_RESIZE_BILINEAR: int8, or int16 unless raw_uint8 is set, in and out; rank 4; batches and
+ * channels stay; extents of at most 2^20, so that the fixed-point positions do not overflow. Returns 0,
+ * or -EINVAL with one line in c->msg.
  */
 static int check_resize(const struct weft_check *c)
 {
@@ -110,7 +126,10 @@ static int check_resize(const struct weft_check *c)
 	return 0;
 }
 
-/* Checks that operand k has type t, the given rank, and d0 and d1 as its first two dimensions. */
+/*
+ * Demands that operand k has type t, the given rank, and d0 and d1 as its first two dimensions. Returns
+ * 0, or -EINVAL with one line in c->msg.
+ */
 static int need_matrix(const struct weft_check *c, int k, weft_dtype t, int rank, int64_t d0, int64_t d1)
 {
 	const weft_tensor *x = operand(c, k);
@@ -122,8 +141,9 @@ static int need_matrix(const struct weft_check *c, int k, weft_dtype t, int rank
 }
 
 /*
- * Checks TFL_LSTM: input [time or batch, ., features], four input weights, four recurrent weights
- * and four biases of the right sizes, then its factors and zero points.
+ * Checks TFL_LSTM: int8 input and output of rank 3 with the same first two dimensions, and for each of
+ * four gates input weights (operands 1..4), recurrent weights (5..8) and int32 biases (9..12) of the
+ * sizes that follow, then factors and zero points. Returns 0, or -EINVAL with one line in c->msg.
  */
 static int check_lstm(const struct weft_check *c)
 {
@@ -142,6 +162,10 @@ static int check_lstm(const struct weft_check *c)
 	return weft_check_attr(c);
 }
 
+/*
+ * Checks the types of TFL_CAST: bool, int8, uint8, int16, int32, int64 or fp32 on each side. Returns 0,
+ * or -EINVAL with one line in c->msg.
+ */
 static int check_cast(const struct weft_check *c)
 {
 	uint32_t any = T(WEFT_BOOL) | T(WEFT_INT8) | T(WEFT_UINT8) | T(WEFT_INT16) | T(WEFT_INT32) | T(WEFT_INT64) | T(WEFT_FP32);
@@ -149,6 +173,10 @@ static int check_cast(const struct weft_check *c)
 	return need_types(c, any, any);
 }
 
+/*
+ * Checks TFL_DIV: fp32 operands that broadcast to an fp32 result. Returns 0, or -EINVAL with one line
+ * in c->msg.
+ */
 static int check_div(const struct weft_check *c)
 {
 	int err = need_types(c, T(WEFT_FP32), T(WEFT_FP32));
@@ -156,7 +184,11 @@ static int check_div(const struct weft_check *c)
 	return err || (err = need_type(c, "operand 1", operand(c, 1), T(WEFT_FP32))) ? err : need_broadcast(c);
 }
 
-/* Checks TFL_REQUANTIZE: sums in, 8 or 16 bits out, one scale or one for each of the last dimension. */
+/*
+ * Checks TFL_REQUANTIZE: int32 or int48 sums in, int8 or int16 out, a list of fp32 weight scales (one,
+ * or one for each element of the last dimension), and all scales, constant ones in the list too, above
+ * 0. Returns 0, or -EINVAL with one line in c->msg.
+ */
 static int check_requantize(const struct weft_check *c)
 {
 	const struct weft_attr_quant *a = &this_op(c)->attr.quant;
@@ -175,7 +207,10 @@ static int check_requantize(const struct weft_check *c)
 	return 0;
 }
 
-/* Checks TFL_HYBRID: rows of float32 to rows of int16 and a scale for each. */
+/*
+ * Checks TFL_HYBRID: [B,n] of fp32 becomes int16 and, as second result, fp32 scales [B,1]. Returns 0,
+ * or -EINVAL with one line in c->msg.
+ */
 static int check_hybrid(const struct weft_check *c)
 {
 	const weft_tensor *x = operand(c, 0), *s = &c->g->tensors[this_op(c)->out[1]].t;
@@ -188,7 +223,10 @@ static int check_hybrid(const struct weft_check *c)
 	return 0;
 }
 
-/* Checks TFL_QUOTIENT: operands and result of one type, which broadcast. */
+/*
+ * Checks TFL_QUOTIENT: operands and result of one type, int8 or int16, that broadcast, and its
+ * attributes. Returns 0, or -EINVAL with one line in c->msg.
+ */
 static int check_quotient(const struct weft_check *c)
 {
 	const weft_dtype t = operand(c, 0)->dtype;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rules of the TOSA operators that only TOSA files bring: elementwise ones,
- * layout, image, control flow and variables.
+ * Rules of the TOSA operators that mostly only TOSA files have: elementwise ones, layout, image,
+ * control flow and variables. Every check returns 0, or -EINVAL with one line in c->msg.
  *
  * Source: TOSA 1.0, the argument tables and ERROR_IF lines of each operator.
  */
@@ -10,9 +10,9 @@
 #define INTS (T(WEFT_INT8) | T(WEFT_INT16) | T(WEFT_INT32))
 
 /*
- * Checks that the operands from `first` on all have one type, and that it is in the set `allowed`.
- * The result must have the same type if result_type is 0; otherwise it must have a type of the set
- * result_type. Returns 0 or the error of the first check that fails.
+ * Checks that the operands from `first` on all have one type, and that it is in the set `allowed`. The
+ * result must have the same type if result_type is 0; otherwise it must have a type of the set
+ * result_type. Returns 0, or -EINVAL with one line in c->msg.
  */
 static int check_types(const struct weft_check *c, int first, uint32_t allowed, uint32_t result_type)
 {
@@ -23,6 +23,10 @@ static int check_types(const struct weft_check *c, int first, uint32_t allowed, 
 	return err ? err : need_type(c, "result", result(c), result_type ? result_type : T(operand(c, first)->dtype));
 }
 
+/*
+ * Checks that all operands and the result have one type of the set `allowed`, and that the result has
+ * operand 0's shape. Returns 0, or -EINVAL with one line in c->msg.
+ */
 static int check_unary(const struct weft_check *c, uint32_t allowed)
 {
 	int err = check_types(c, 0, allowed, 0);
@@ -30,6 +34,11 @@ static int check_unary(const struct weft_check *c, uint32_t allowed)
 	return err ? err : need_same_shape(c);
 }
 
+/*
+ * Checks that all operands have one type of the set `allowed`, that the result has a type of
+ * result_type (0: the same type), and that the operands broadcast to the result's shape. Returns 0, or
+ * -EINVAL with one line in c->msg.
+ */
 static int check_binary(const struct weft_check *c, uint32_t allowed, uint32_t result_type)
 {
 	int err = check_types(c, 0, allowed, result_type);
@@ -37,7 +46,10 @@ static int check_binary(const struct weft_check *c, uint32_t allowed, uint32_t r
 	return err ? err : need_broadcast(c);
 }
 
-/* Checks NEGATE: one type, and zero points that the type may have. */
+/*
+ * Checks NEGATE: int8, int16, int32 or a float in and out, the same shape, and zero points that the
+ * type may have. Returns 0, or -EINVAL with one line in c->msg.
+ */
 static int check_negate(const struct weft_check *c)
 {
 	int err = check_unary(c, INTS | FLOATS);
@@ -45,7 +57,10 @@ static int check_negate(const struct weft_check *c)
 	return err ? err : weft_check_attr(c);
 }
 
-/* Checks SELECT: a bool condition, two operands and a result of one type, shapes that broadcast. */
+/*
+ * Checks SELECT: a bool condition, two operands and a result of one type, and shapes that broadcast.
+ * Returns 0, or -EINVAL with one line in c->msg.
+ */
 static int check_select(const struct weft_check *c)
 {
 	int err = need_type(c, "condition", operand(c, 0), T(WEFT_BOOL));
@@ -55,7 +70,11 @@ static int check_select(const struct weft_check *c)
 	return need_broadcast(c);
 }
 
-/* Checks CONV3D: ranks, types, zero points, channels, and the extents of depth, height and width. */
+/*
+ * Checks CONV3D: ranks, attributes, channels, the bias's length (1 or one for each output channel), and
+ * depth, height and width of the result against padding (not negative), dilation and stride. Types are
+ * not checked here. Returns 0, or -EINVAL with one line in c->msg.
+ */
 static int check_conv3d(const struct weft_check *c)
 {
 	static const char *const axis[3] = { "depth", "height", "width" };
@@ -80,14 +99,16 @@ static int check_conv3d(const struct weft_check *c)
 	return err;
 }
 
+/* Says whether n is a power of two; 1 is one. */
 static bool power_of_two(int64_t n)
 {
 	return n > 0 && !(n & (n - 1));
 }
 
 /*
- * Checks FFT2D and RFFT2D: float32 of rank 3, height and width powers of two; the real transform's
- * result has width / 2 + 1 columns.
+ * Checks FFT2D and RFFT2D: fp32 inputs of rank 3 and one shape, whose height and width are powers of
+ * two, and two fp32 results of that shape; the real transform's have width / 2 + 1 columns. Returns 0,
+ * or -EINVAL with one line in c->msg.
  */
 static int check_fft(const struct weft_check *c)
 {
@@ -114,6 +135,10 @@ static int check_fft(const struct weft_check *c)
 	return err;
 }
 
+/*
+ * Checks REVERSE: the same type and shape in and out, and an axis that exists. Returns 0, or -EINVAL
+ * with one line in c->msg.
+ */
 static int check_reverse(const struct weft_check *c)
 {
 	int err = check_unary(c, ANY);
@@ -121,7 +146,10 @@ static int check_reverse(const struct weft_check *c)
 	return err || (err = need_axis(c)) ? err : weft_check_attr(c);
 }
 
-/* Checks TILE: multiples of at least 1, and a result that is as many times as large. */
+/*
+ * Checks TILE: a rank of at least 1, multiples of at least 1, the same type, and a result with as many
+ * times the extents. Returns 0, or -EINVAL with one line in c->msg.
+ */
 static int check_tile(const struct weft_check *c)
 {
 	const int32_t *m = this_op(c)->attr.tile.multiple;
@@ -140,7 +168,11 @@ static int check_tile(const struct weft_check *c)
 	return err;
 }
 
-/* Checks GATHER and SCATTER: values [N,K,C], indices [N,W] of int32, and the other tensor [N,W,C]. */
+/*
+ * Checks GATHER and SCATTER: values [N,K,C], int32 indices [N,W], and [N,W,C] of the values' type:
+ * GATHER's result, or SCATTER's third operand, whose result is like the values. Returns 0, or -EINVAL
+ * with one line in c->msg.
+ */
 static int check_gather(const struct weft_check *c)
 {
 	const bool scatter = this_op(c)->op == WEFT_OP_SCATTER;
@@ -158,8 +190,9 @@ static int check_gather(const struct weft_check *c)
 }
 
 /*
- * Checks one axis of RESIZE against TOSA's ranges for extents, scale n/d, offset and border, and
- * the result's extent against their formula.
+ * Checks one axis of RESIZE: extents below 16384; scale n/d, offset and border in TOSA's ranges; and an
+ * output extent of exactly ((in - 1) * n - offset + border) / d + 1. axis names it in the message.
+ * Returns 0, or -EINVAL with one line in c->msg.
  */
 static int check_resize_axis(const struct weft_check *c, const char *axis, int64_t in, int64_t out, int64_t n, int64_t d,
                              int64_t offset, int64_t border)
@@ -178,7 +211,10 @@ static int check_resize_axis(const struct weft_check *c, const char *axis, int64
 	return 0;
 }
 
-/* Checks RESIZE: rank 4, batches and channels stay, and both axes. */
+/*
+ * Checks RESIZE: rank 4, batches and channels stay, both axes, and the attributes' limits. Returns 0,
+ * or -EINVAL with one line in c->msg.
+ */
 static int check_resize(const struct weft_check *c)
 {
 	const struct weft_attr_resize *a = &this_op(c)->attr.resize;
@@ -195,8 +231,9 @@ static int check_resize(const struct weft_check *c)
 /* ---- control flow ---- */
 
 /*
- * Checks that a sub-graph belongs to the network and stands before the graph at hand, so that sub-
- * graphs cannot be nested in a cycle.
+ * Checks that `sub` is one of the network's sub-graphs and stands before the graph that is being
+ * checked, so that sub-graphs cannot be nested in a cycle. NULL fails. Returns 0, or -EINVAL with one
+ * line in c->msg.
  */
 static int check_sub(const struct weft_check *c, const weft_graph *sub)
 {
@@ -208,12 +245,17 @@ static int check_sub(const struct weft_check *c, const weft_graph *sub)
 	FAIL("its sub-graph is not one of the network's earlier ones");
 }
 
+/* Says whether two tensors have the same type and shape. */
 static bool same(const weft_tensor *a, const weft_tensor *b)
 {
 	return a->dtype == b->dtype && same_shape(a, b);
 }
 
-/* Checks that the n tensors mine[] of the graph at hand have the types and shapes of a sub-graph's ports. */
+/*
+ * Checks that the n tensors mine[] of this graph are as many as a sub-graph's ports[], and have their
+ * types and shapes in the same order. what names them in the message. Returns 0, or -EINVAL with one
+ * line in c->msg.
+ */
 static int check_list(const struct weft_check *c, const char *what, const int *mine, int n, const weft_graph *sub,
                       const int *ports, int n_ports)
 {
@@ -226,8 +268,9 @@ static int check_list(const struct weft_check *c, const char *what, const int *m
 }
 
 /*
- * Checks COND_IF: one bool as the condition, and two sub-graphs whose inputs and outputs have the
- * operator's types and shapes.
+ * Checks COND_IF: a condition of one bool, and two sub-graphs whose inputs and outputs have types and
+ * shapes of the operator's other operands and its results. Returns 0, or -EINVAL with one line in
+ * c->msg.
  */
 static int check_cond_if(const struct weft_check *c)
 {
@@ -249,8 +292,9 @@ static int check_cond_if(const struct weft_check *c)
 }
 
 /*
- * Checks WHILE_LOOP: every output looks like the input that it replaces, the body maps inputs to
- * outputs, and the condition's graph gives one bool.
+ * Checks WHILE_LOOP: every result looks like the operand that it replaces, the body's graph maps the
+ * operands to such results, and the condition's graph gives one bool from them. Returns 0, or -EINVAL
+ * with one line in c->msg.
  */
 static int check_while(const struct weft_check *c)
 {
@@ -275,7 +319,10 @@ static int check_while(const struct weft_check *c)
 	return 0;
 }
 
-/* Checks VARIABLE_READ and VARIABLE_WRITE: the variable exists, and type and shape are the variable's. */
+/*
+ * Checks VARIABLE_READ and VARIABLE_WRITE: the variable exists, and operand and result have its type
+ * and shape. Returns 0, or -EINVAL with one line in c->msg.
+ */
 static int check_variable(const struct weft_check *c)
 {
 	const int32_t id = this_op(c)->attr.variable.id;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Building and freeing the graph IR. Nothing here judges it: see check.c. */
+/* Building and freeing graphs. Whether a graph is valid is checked in check.c. */
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -7,7 +7,10 @@
 
 #include "graph.h"
 
-/* Makes room for one more element in an array by doubling. Returns 0 or -ENOMEM. */
+/*
+ * Makes room for element number n in an array of *cap elements of elem_bytes, by doubling it if it is
+ * full. Returns 0, or -ENOMEM with the array unchanged.
+ */
 static int grow(void **array, int n, int *cap, size_t elem_bytes)
 {
 	if (n < *cap)
@@ -23,7 +26,10 @@ static int grow(void **array, int n, int *cap, size_t elem_bytes)
 	return 0;
 }
 
-/* Makes an empty graph with a copy of the name; NULL if there is no memory. weft_graph_free() frees it. */
+/*
+ * Makes an empty graph with a copy of the name (NULL: ""). Returns NULL if there is no memory.
+ * weft_graph_free() frees it.
+ */
 weft_graph *weft_graph_new(const char *name)
 {
 	weft_graph *g = calloc(1, sizeof *g);
@@ -38,7 +44,7 @@ weft_graph *weft_graph_new(const char *name)
 	return g;
 }
 
-/* Frees a graph with its tensors, operators, variables and sub-graphs; NULL is fine. */
+/* Frees a graph with its tensors, constants, operators, variables and sub-graphs; NULL is fine. */
 void weft_graph_free(weft_graph *g)
 {
 	if (!g)
@@ -92,8 +98,8 @@ int weft_graph_tensor(weft_graph *g, const char *name, weft_dtype t, int rank, c
 }
 
 /*
- * Adds a constant tensor and takes over data (from malloc), also on failure. Returns its index or
- * a negative errno.
+ * Adds a constant tensor with a copy of its name. data, its memory from malloc, belongs to the graph
+ * from now on, or is freed if the call fails. Returns the tensor's index or -ENOMEM.
  */
 int weft_graph_const(weft_graph *g, const char *name, weft_dtype t, int rank, const int64_t *dim, void *data)
 {
@@ -108,8 +114,8 @@ int weft_graph_const(weft_graph *g, const char *name, weft_dtype t, int rank, co
 }
 
 /*
- * Adds an entry for an operator of the source file, by its index and name there. Returns the
- * entry's index or -ENOMEM.
+ * Adds an entry for an operator of the source file, with its number there and a copy of its name; its
+ * output tensor is still -1. Returns the entry's index or -ENOMEM.
  */
 int weft_graph_src(weft_graph *g, int index, const char *name)
 {
@@ -126,7 +132,10 @@ int weft_graph_src(weft_graph *g, int index, const char *name)
 	return g->n_srcs++;
 }
 
-/* Adds a sub-graph for control flow and takes it over, also on failure. Returns its index or -ENOMEM. */
+/*
+ * Adds a sub-graph for control flow, which belongs to g from now on, or is freed if the call fails.
+ * Returns its index or -ENOMEM.
+ */
 int weft_graph_sub(weft_graph *g, weft_graph *sub)
 {
 	void *array = g->subs;
@@ -142,8 +151,8 @@ int weft_graph_sub(weft_graph *g, weft_graph *sub)
 }
 
 /*
- * Adds a variable with a copy of its name and takes over data, its first value (from malloc, or
- * NULL), also on failure. Returns its index or -ENOMEM.
+ * Adds a variable with a copy of its name. data, its first value from malloc or NULL, belongs to the
+ * graph from now on, or is freed if the call fails. Returns the variable's index or -ENOMEM.
  */
 int weft_graph_var(weft_graph *g, const char *name, weft_dtype t, int rank, const int64_t *dim, void *data)
 {
@@ -164,9 +173,10 @@ int weft_graph_var(weft_graph *g, const char *name, weft_dtype t, int rank, cons
 }
 
 /*
- * Appends an operator with copies of attr, in and out, and notes it as the producer of its
- * results. Nothing is judged but the counts: weft_graph_check() does that. Returns its index,
- * -EINVAL or -ENOMEM.
+ * Appends an operator with copies of attr (NULL: zeros), in and out, and notes it as the producer of
+ * those results that have none yet. src is its source entry's index or -1. Nothing but the numbers of
+ * operands and results is checked: weft_graph_check() does that. Returns the operator's index, -EINVAL
+ * or -ENOMEM.
  */
 int weft_graph_op(weft_graph *g, weft_opcode op, const weft_attr *attr, int src,
                   const int *in, int n_in, const int *out, int n_out)

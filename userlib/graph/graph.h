@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The graph IR: TOSA 1.0 operators over tensors, in execution order.
+ * The graph: TOSA 1.0 operators (and extensions) over tensors, in execution order.
  *
- * Inputs: tensors with is_input; constants: tensors with data. A tensor has at
- * most one producer. Operators are stored so that producers come before users.
- * Each operator remembers which operator of the source file it was lowered
- * from (src); one source operator becomes one or more TOSA operators, and the
- * source operator's own result is the output of the last of them, carrying the
- * source's tensor name.
+ * Tensors with is_input are inputs, tensors with data are constants. A tensor has at most one
+ * producer. Operators are stored so that producers come before users. Each operator remembers which
+ * operator of the source file it was lowered from (src). One operator of the source becomes one or more
+ * operators here; the result of the last of them is the source operator's own result and has its name.
  */
 #ifndef WEFT_GRAPH_H
 #define WEFT_GRAPH_H
@@ -21,32 +19,32 @@ extern "C" {
 
 #define WEFT_OP_MAX_INPUTS 65      /* 64 of a list (TOSA's level 8K) and COND_IF's condition */
 #define WEFT_OP_MAX_OUTPUTS 64
-#define WEFT_GRAPH_MAX_NESTING 256 /* sub-graphs within sub-graphs; TOSA's level none */
-#define WEFT_MSG 256
+#define WEFT_GRAPH_MAX_NESTING 256 /* how deep sub-graphs may be nested: the limit of TOSA's level "none" */
+#define WEFT_MSG 256               /* bytes of a message buffer */
 
 struct weft_gtensor {
 	char *name;                /* owned; "" only for internal tensors */
-	weft_tensor t;             /* t.data: owned, constants only */
-	struct weft_quant q;
-	bool is_input, is_output;
+	weft_tensor t;             /* type and shape; t.data is owned, and not NULL for constants only */
+	struct weft_quant q;       /* the quantisation that the source file states */
+	bool is_input, is_output;  /* of the graph */
 	bool internal;             /* made by lowering; not a tensor of the source file */
-	int producer;              /* operator index, or -1 */
+	int producer;              /* index of the operator that makes it, or -1 */
 };
 
 struct weft_gop {
 	weft_opcode op;
 	weft_attr attr;
-	int src;                   /* index into srcs, or -1: from no source operator */
-	int n_in, n_out;
-	int *in;                   /* owned; tensor indices */
-	int *out;                  /* in the same allocation */
+	int src;                   /* index into srcs, or -1: it comes from no operator of the source */
+	int n_in, n_out;           /* numbers of operands and results */
+	int *in;                   /* indices of the operands' tensors; owned */
+	int *out;                  /* indices of the results' tensors; in the same allocation as in */
 };
 
 struct weft_gsrc {             /* one operator of the source file */
-	int index;                 /* its index there */
-	char *name;                /* e.g. "CONV_2D"; owned */
-	int out;                   /* its (first) output tensor */
-	const char *note;          /* why an importer could not make integers of it; lives for ever; or NULL */
+	int index;                 /* its number there */
+	char *name;                /* its operator's name, for example "CONV_2D"; owned */
+	int out;                   /* index of its (first) output tensor, or -1 */
+	const char *note;          /* why an importer could not make integers of it, a constant string; or NULL */
 };
 
 struct weft_gvar {             /* a value that outlives a run */
@@ -61,8 +59,8 @@ struct weft_gvar {             /* a value that outlives a run */
  * sub-graphs that stand before it.
  */
 typedef struct weft_graph {
-	char *name;                /* the model's, for people */
-	enum weft_runtime runtime; /* whose bits it gives; ANY: it does not come from .tflite */
+	char *name;                /* the model's name, for people; owned */
+	enum weft_runtime runtime; /* the release whose results it gives bit for bit; ANY: it is no .tflite */
 	struct weft_gtensor *tensors; int n_tensors, cap_tensors;
 	struct weft_gop *ops;         int n_ops, cap_ops;
 	struct weft_gsrc *srcs;       int n_srcs, cap_srcs;
@@ -76,22 +74,25 @@ weft_graph *weft_graph_new(const char *name);       /* NULL: out of memory */
 void weft_graph_free(weft_graph *g);
 
 /*
- * Each returns the new index, or -ENOMEM (weft_graph_op: also -EINVAL for a count
- * out of range). Names are copied; data comes from malloc and is taken over, and
- * freed if the call fails. dim holds rank values, rank <= WEFT_MAX_RANK.
+ * Each adds one element to the graph and returns its index, or -ENOMEM (weft_graph_op() also -EINVAL
+ * for a number of operands or results out of range). Names are copied. data comes from malloc and
+ * belongs to the graph from then on, or is freed if the call fails; so does sub. dim holds rank values,
+ * of which there are at most WEFT_MAX_RANK. weft_graph_tensor() adds a tensor without data and
+ * producer.
  */
 int weft_graph_tensor(weft_graph *g, const char *name, weft_dtype t, int rank, const int64_t *dim);
 int weft_graph_const(weft_graph *g, const char *name, weft_dtype t, int rank, const int64_t *dim, void *data);
 int weft_graph_src(weft_graph *g, int index, const char *name);
-int weft_graph_sub(weft_graph *g, weft_graph *sub);  /* takes sub over, also if the call fails */
+int weft_graph_sub(weft_graph *g, weft_graph *sub);
 int weft_graph_var(weft_graph *g, const char *name, weft_dtype t, int rank, const int64_t *dim, void *data);
 int weft_graph_op(weft_graph *g, weft_opcode op, const weft_attr *attr, int src,
                   const int *in, int n_in, const int *out, int n_out);
 
 /**
- * Check the whole graph: indices, order, single producers, types, shapes.
- * Every graph passes this before golden or the compiler sees it.
- * @return 0, or -EINVAL with one line in msg (WEFT_MSG bytes)
+ * Check the whole graph with its sub-graphs: indices, order, single producers, types, shapes and
+ * attributes. Every graph passes this before golden or the compiler sees it.
+ *
+ * @return 0, or -EINVAL with one line in msg (WEFT_MSG bytes) that names the first fault
  */
 int weft_graph_check(const weft_graph *g, char *msg);
 

@@ -17,12 +17,19 @@
 enum { MAX_RANK = 6, MAX_KERNEL = 8192, MAX_STRIDE = 8192, MAX_SCALE = 256, MAX_LOG2_SIZE = 31, MAX_NESTING = 6,
        MAX_TENSOR_LIST = 64 };
 
+/*
+ * Checks one limit: v is at most max. what names v in the message. Returns 0, or -EINVAL with one line
+ * in c->msg.
+ */
 static int at_most(const struct weft_check *c, const char *what, int64_t v, int64_t max)
 {
 	return v <= max ? 0 : weft_check_fail(c, "%s %lld > %lld of level 8K", what, (long long)v, (long long)max);
 }
 
-/* Fails unless each of the n values is at most max; what names them in the message. */
+/*
+ * Checks that each of the n values v is at most max. what names them in the message. Returns 0, or
+ * -EINVAL with one line in c->msg.
+ */
 static int all_at_most(const struct weft_check *c, const char *what, const int32_t *v, int n, int64_t max)
 {
 	int err = 0;
@@ -32,14 +39,15 @@ static int all_at_most(const struct weft_check *c, const char *what, const int32
 	return err;
 }
 
+/* Returns operand i of the operator that is being checked. */
 static const weft_tensor *operand(const struct weft_check *c, int i)
 {
 	return &c->g->tensors[c->g->ops[c->i_op].in[i]].t;
 }
 
 /*
- * Checks the kernel's extent, with dilation, along n axes of the weights, of which the first is
- * axis `first`.
+ * Checks that dilation times kernel is at most MAX_KERNEL along n axes of the weights (operand 1), of
+ * which the first is axis `first`. Returns 0, or -EINVAL with one line in c->msg.
  */
 static int kernel(const struct weft_check *c, const int32_t *dilation, int n, int first)
 {
@@ -51,7 +59,10 @@ static int kernel(const struct weft_check *c, const int32_t *dilation, int n, in
 	return err;
 }
 
-/* Level limits of a two-dimensional convolution: kernel (times dilation), padding and stride. */
+/*
+ * Checks the level's limits of a two-dimensional convolution: kernel (times dilation, but for a
+ * transposed one), padding and stride. Returns 0, or -EINVAL with one line in c->msg.
+ */
 static int check_conv(const struct weft_check *c, const struct weft_gop *o)
 {
 	static const int32_t once[2] = { 1, 1 };
@@ -64,7 +75,10 @@ static int check_conv(const struct weft_check *c, const struct weft_gop *o)
 	return err ? err : all_at_most(c, "stride", a->stride, 2, MAX_STRIDE);
 }
 
-/* Level limits of CONV3D: kernel (times dilation), padding and stride. */
+/*
+ * Checks the level's limits of CONV3D: kernel times dilation, padding and stride. Returns 0, or -EINVAL
+ * with one line in c->msg.
+ */
 static int check_conv3d(const struct weft_check *c, const struct weft_attr_conv3d *a)
 {
 	int err = kernel(c, a->dilation, 3, 1);
@@ -74,7 +88,10 @@ static int check_conv3d(const struct weft_check *c, const struct weft_attr_conv3
 	return err ? err : all_at_most(c, "stride", a->stride, 3, MAX_STRIDE);
 }
 
-/* Level limits of pooling: kernel, stride and padding. */
+/*
+ * Checks the level's limits of pooling: kernel, stride and padding. Returns 0, or -EINVAL with one line
+ * in c->msg.
+ */
 static int check_pool(const struct weft_check *c, const struct weft_attr_pool *a)
 {
 	int err = all_at_most(c, "kernel", a->kernel, 2, MAX_KERNEL);
@@ -84,6 +101,10 @@ static int check_pool(const struct weft_check *c, const struct weft_attr_pool *a
 	return err ? err : all_at_most(c, "pad", a->pad, 4, MAX_KERNEL);
 }
 
+/*
+ * Checks the level's limits of a Fourier transform: height and width of the input. Returns 0, or
+ * -EINVAL with one line in c->msg.
+ */
 static int check_fft(const struct weft_check *c)
 {
 	const weft_tensor *x = operand(c, 0);
@@ -92,6 +113,10 @@ static int check_fft(const struct weft_check *c)
 	return err ? err : at_most(c, "width", x->dim[2], MAX_KERNEL);
 }
 
+/*
+ * Checks the level's limits of RESIZE: both scales, rounded down. Returns 0, or -EINVAL with one line
+ * in c->msg.
+ */
 static int check_resize(const struct weft_check *c, const struct weft_attr_resize *a)
 {
 	int err = at_most(c, "scale_y", a->scale_y_n / a->scale_y_d, MAX_SCALE);
@@ -99,7 +124,10 @@ static int check_resize(const struct weft_check *c, const struct weft_attr_resiz
 	return err ? err : at_most(c, "scale_x", a->scale_x_n / a->scale_x_d, MAX_SCALE);
 }
 
-/* Calls the level check of the operator's kind; operators without LEVEL_CHECK lines pass. */
+/*
+ * Checks the level's limits of operator o; operators without LEVEL_CHECK lines pass, and so does a
+ * RESIZE whose attributes come as operands. Returns 0, or -EINVAL with one line in c->msg.
+ */
 static int check_attributes(const struct weft_check *c, const struct weft_gop *o)
 {
 	switch (o->op) {
@@ -123,7 +151,10 @@ static int check_attributes(const struct weft_check *c, const struct weft_gop *o
 	}
 }
 
-/* Level limits of every tensor: rank, and dimensions below 2^MAX_LOG2_SIZE. */
+/*
+ * Checks the level's limits of every tensor of the graph: rank, and dimensions below 2^MAX_LOG2_SIZE.
+ * Returns 0, or -EINVAL with one line in c->msg.
+ */
 static int check_tensors(const struct weft_check *c)
 {
 	int err = 0;
@@ -138,7 +169,10 @@ static int check_tensors(const struct weft_check *c)
 	return err;
 }
 
-/* Level limits of one graph without its sub-graphs. */
+/*
+ * Checks the level's limits of one graph without its sub-graphs. Returns 0, or -EINVAL with one line in
+ * c->msg.
+ */
 static int check_graph(struct weft_check c)
 {
 	int err = check_tensors(&c);
@@ -148,7 +182,11 @@ static int check_graph(struct weft_check c)
 	return err;
 }
 
-/* How deeply control flow is nested in graph g, given the depths of the sub-graphs before it. */
+/*
+ * Returns how deeply control flow is nested in graph g: 0 if it has none, otherwise 1 more than the
+ * deepest sub-graph that it refers to. of_sub[] has the depths of the first n_known sub-graphs of
+ * outer; g refers to no others.
+ */
 static int nesting(const weft_graph *outer, const weft_graph *g, const int *of_sub, int n_known)
 {
 	int most = 0;
@@ -165,7 +203,10 @@ static int nesting(const weft_graph *outer, const weft_graph *g, const int *of_s
 	return most;
 }
 
-/* Level limit of how deep control flow may be nested. */
+/*
+ * Checks the level's limit of how deeply control flow is nested. Returns 0, -EINVAL or -ENOMEM, with
+ * one line in c->msg.
+ */
 static int check_nesting(const struct weft_check *c)
 {
 	const weft_graph *g = c->g;

@@ -6,8 +6,9 @@
 #include "graph.h"
 
 /**
- * Does a checked graph stay within level 8K?
- * @return 0, or -EINVAL with one line in msg (WEFT_MSG bytes): operator, value, limit
+ * Check that a graph, which has passed weft_graph_check(), stays within TOSA's level 8K.
+ * @return 0, or -EINVAL with one line in msg (WEFT_MSG bytes) that names operator, value and limit;
+ *         -ENOMEM
  */
 int weft_graph_check_8k(const weft_graph *g, char *msg);
 

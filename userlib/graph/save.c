@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The graph inside a container, so that a run can be checked without the model file. */
+/*
+ * The graph as bytes inside a .weft container, so that a run can be compared with golden without the
+ * model file. Each function writes or reads, as io->write says; the first failure stays in io->err
+ * (byte_io.h).
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,12 +15,14 @@
 #define OP_MIN     12
 #define VAR_MIN    17
 
+/* Writes or reads n int32. */
 static void ints(struct io *io, int32_t *v, int n)
 {
 	for (int i = 0; i < n; i++)
 		io_i32(io, &v[i]);
 }
 
+/* Writes or reads a type as an int32; weft_graph_check() judges it later. */
 static void dtype(struct io *io, weft_dtype *t)
 {
 	int32_t v = (int32_t)*t;
@@ -26,7 +32,7 @@ static void dtype(struct io *io, weft_dtype *t)
 		*t = (weft_dtype)v;
 }
 
-/* Writes or reads the field that a row describes. */
+/* Writes or reads the field of *a that row f describes. */
 static void save_field(struct io *io, const struct attr_saved *f, weft_attr *a)
 {
 	for (int i = 0; i < f->n; i++) {
@@ -51,7 +57,10 @@ void save_attributes(struct io *io, weft_opcode op, weft_attr *a)
 		save_field(io, &attr_ops[op].saved[i], a);
 }
 
-/* Everything of a tensor but its name and data. */
+/*
+ * Writes or reads everything of a tensor but its name and data: type, rank (checked), dimensions,
+ * quantisation, and whether it is input, output or internal.
+ */
 static void tensor_head(struct io *io, struct weft_gtensor *t)
 {
 	dtype(io, &t->t.dtype);
@@ -70,7 +79,11 @@ static void tensor_head(struct io *io, struct weft_gtensor *t)
 	io_bool(io, &t->internal);
 }
 
-/* Bytes of a constant; sizes are judged before they are trusted. */
+/*
+ * Writes or reads whether a tensor is constant and, if so, the number of its bytes and these. Reading,
+ * t->data comes from malloc and the caller frees it; a number that is not the shape's, or more than
+ * what is left, is a failure. The shape must have been read before.
+ */
 static void tensor_data(struct io *io, weft_tensor *t)
 {
 	uint64_t n = t->data ? weft_tensor_bytes(t) : 0;
@@ -103,6 +116,7 @@ static void tensor_data(struct io *io, weft_tensor *t)
 		io_raw(io, t->data, (size_t)n);
 }
 
+/* Writes name, head and data of a tensor. */
 static void write_tensor(struct io *io, struct weft_gtensor *t)
 {
 	io_string(io, &t->name);
@@ -137,8 +151,8 @@ static void read_tensor(struct io *io, weft_graph *g)
 }
 
 /*
- * Reads or writes one operator: code, source, counts of operands and results, which are checked,
- * their tensors, and its attributes.
+ * Writes or reads one operator: code, source, numbers of operands and results (checked), their tensors
+ * in `in` and `out`, which have room for the most that there can be, and its attributes.
  */
 static void op_io(struct io *io, struct weft_gop *o, int *in, int *out)
 {
@@ -175,7 +189,10 @@ static void read_op(struct io *io, weft_graph *g)
 		io->err = i;
 }
 
-/* Reads or writes a list of the graph's inputs or outputs. When reading, *v is from malloc. */
+/*
+ * Writes or reads a list of *n tensor indices, the graph's inputs or outputs. Reading, *v comes from
+ * malloc; after a failure *n is 0.
+ */
 static void list(struct io *io, int **v, int *n)
 {
 	io_count(io, n, 4);
@@ -190,7 +207,7 @@ static void list(struct io *io, int **v, int *n)
 		*n = 0;
 }
 
-/* Reads or writes the entries that name the operators of the source file. */
+/* Writes or reads the entries that name the operators of the source file; their notes are not kept. */
 static void sources(struct io *io, weft_graph *g)
 {
 	int n = g->n_srcs;
@@ -214,7 +231,10 @@ static void sources(struct io *io, weft_graph *g)
 	}
 }
 
-/* A value that outlives a run: name, type, shape, and what it is at first. */
+/*
+ * Writes variable i: name, type, shape, and its first value if it has one; or reads a variable and adds
+ * it to the graph (i does not matter then).
+ */
 static void variable(struct io *io, weft_graph *g, int i)
 {
 	struct weft_gtensor t = { 0 };
@@ -236,7 +256,7 @@ static void variable(struct io *io, weft_graph *g, int i)
 	free(t.name);
 }
 
-/* Reads or writes all variables with their first values. */
+/* Writes or reads all variables with their first values. */
 static void variables(struct io *io, weft_graph *g)
 {
 	int n = g->n_vars;
@@ -246,7 +266,10 @@ static void variables(struct io *io, weft_graph *g)
 		variable(io, g, i);
 }
 
-/* Reads or writes the release of the framework whose bits the network gives. */
+/*
+ * Writes or reads the release of the framework whose results the network gives; an unknown number is a
+ * failure.
+ */
 static void runtime(struct io *io, weft_graph *g)
 {
 	int32_t v = (int32_t)g->runtime;
@@ -259,8 +282,8 @@ static void runtime(struct io *io, weft_graph *g)
 }
 
 /*
- * Reads or writes everything of a graph: release of the framework, variables, sources, tensors,
- * operators, inputs and outputs.
+ * Writes or reads everything of a graph but its name: release of the framework, variables, sources,
+ * tensors, operators, inputs and outputs. Sub-graphs are not part of it.
  */
 static void body(struct io *io, weft_graph *g)
 {

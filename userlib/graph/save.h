@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A graph as bytes: in a .weft container, and the attributes of an operator that TOSA
- * does not have in a CUSTOM operator. One function writes and reads (byte_io.h); errors
- * are in io->err.
+ * A graph as bytes in a .weft container; and the attributes of one operator, for an operator that TOSA
+ * does not have in a TOSA file's CUSTOM operator. The same function writes and reads (byte_io.h);
+ * failures are in io->err.
  */
 #ifndef WEFT_GRAPH_SAVE_H
 #define WEFT_GRAPH_SAVE_H
@@ -14,10 +14,14 @@
 #define SAVE_MAX_OPS     200000
 #define SAVE_MAX_TENSORS 400000
 
-/* Writing: *g is read. Reading: *g is made and checked; it is freed on failure, and msg (WEFT_MSG bytes) says why. */
+/*
+ * Writes *g, or reads a graph, which must be all that is left in io, and checks it. Reading, *g is
+ * a new graph that the caller frees; after a failure it is NULL, and msg (WEFT_MSG bytes) has one
+ * line if weft_graph_check() refused it, io->why otherwise.
+ */
 void save_graph(struct io *io, weft_graph **g, char *msg);
 
-/* The attributes that an operator has; nothing for those without. */
+/* Writes or reads the attributes that an operator with code op has, in *a; nothing for those without. */
 void save_attributes(struct io *io, weft_opcode op, weft_attr *a);
 
 #endif

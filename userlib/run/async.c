@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs that were submitted: a queue, worked through in order by one thread of the
- * session, which begins with the first of them.
+ * Runs that were submitted: a queue, worked through in order by one thread of the session. The
+ * thread starts when the queue is first needed.
  *
- * The lock guards the queue; it is never held while the thread runs something. A run's
- * memory belongs to the queue from weft_session_submit() to weft_session_wait().
+ * The queue's lock is never held while the thread runs something. A run's memory (struct queued)
+ * belongs to the queue from weft_session_submit() to weft_session_wait().
  */
 #include "userlib/run/internal.h"
 
@@ -19,28 +19,31 @@
 
 enum run_state { RUN_WAITS, RUN_RUNS, RUN_ENDED };
 
+/* A run that was submitted and not waited for. */
 struct queued {
-	struct queued *next;
-	weft_run id;
+	struct queued *next;       /* the run submitted after it, or NULL */
+	weft_run id;               /* its number, which the caller has */
 	enum run_state state;
-	atomic_bool cancel;
-	weft_tensor *inputs, *outputs;     /* the structs are copies, their data is the caller's */
-	struct weft_report *report;
-	int status;
-	char msg[WEFT_MSG_LEN];
+	atomic_bool cancel;        /* the run shall end as soon as it can */
+	weft_tensor *inputs, *outputs;     /* copies of the caller's structs; their data is the caller's */
+	struct weft_report *report;        /* of the run that has ended, or NULL */
+	int status;                /* what the run returned: 0 or a negative errno */
+	char msg[WEFT_MSG_LEN];    /* and its message */
 };
 
+/* The queue of a session. */
 struct weft_async {
 	weft_session *s;
-	pthread_mutex_t lock;
-	pthread_cond_t changed;
+	pthread_mutex_t lock;      /* guards first, last, n, stop, and the states of runs */
+	pthread_cond_t changed;    /* a run was submitted or has ended, or stop was set */
 	pthread_t thread;
-	struct queued *first;      /* in order of submission */
+	struct queued *first;      /* all runs, in order of submission */
 	weft_run last;             /* the last number given */
-	int n, fd;                 /* runs not waited for; one count for each that has ended */
-	bool stop;
+	int n, fd;                 /* n: runs not waited for; fd: an eventfd that counts those of them that have ended */
+	bool stop;                 /* the thread shall end */
 };
 
+/* Frees a run with its report, which may be NULL. */
 static void free_queued(struct queued *q)
 {
 	weft_report_free(q->report);
@@ -49,7 +52,7 @@ static void free_queued(struct queued *q)
 	free(q);
 }
 
-/* The first run in that state, or NULL. */
+/* Returns the first run of the queue in that state, or NULL. Called with the lock held. */
 static struct queued *first_in(const struct weft_async *a, enum run_state state)
 {
 	struct queued *q = a->first;
@@ -59,7 +62,7 @@ static struct queued *first_in(const struct weft_async *a, enum run_state state)
 	return q;
 }
 
-/* The queued run of that number; NULL if there is none. Called with the lock. */
+/* Returns the queued run of that number, or NULL. Called with the lock held. */
 static struct queued *find(const struct weft_async *a, weft_run id)
 {
 	struct queued *q = a->first;
@@ -69,7 +72,10 @@ static struct queued *find(const struct weft_async *a, weft_run id)
 	return q;
 }
 
-/* A run has ended: whoever waits is told. Called with the lock. */
+/*
+ * Marks a run as ended, adds it to the count of the descriptor, and wakes all who wait. If the
+ * descriptor cannot be written, a run without a failure gets status -EIO. Called with the lock held.
+ */
 static void end(struct weft_async *a, struct queued *q)
 {
 	const uint64_t one = 1;
@@ -82,8 +88,8 @@ static void end(struct weft_async *a, struct queued *q)
 }
 
 /*
- * The session's thread: takes the runs that wait, one after another, runs each on the device, and
- * tells whoever waits for it. user is the queue.
+ * The session's thread; user is the queue. Takes the runs that wait, in order of submission, runs each
+ * in the session, and marks it as ended, until `stop` is set. Returns NULL.
  */
 static void *work(void *user)
 {
@@ -108,8 +114,8 @@ static void *work(void *user)
 }
 
 /*
- * Prepares the session's queue: lock, descriptor and thread. Returns 0, -ENOMEM, -EAGAIN (no
- * thread), -EMFILE or -ENFILE.
+ * Makes a session's queue with its lock, descriptor and thread. Returns 0 with the queue in *out, or
+ * -ENOMEM, -EAGAIN (no thread), -EMFILE or -ENFILE.
  */
 static int begin(weft_session *s, struct weft_async **out)
 {
@@ -140,7 +146,10 @@ static int begin(weft_session *s, struct weft_async **out)
 	return 0;
 }
 
-/* The session's queue, made when it is first needed. */
+/*
+ * Sets *a to the session's queue, which is made if there is none. Returns 0 or a negative errno as
+ * begin(); *a is then NULL.
+ */
 static int queue_of(weft_session *s, struct weft_async **a)
 {
 	pthread_mutex_lock(&s->starting);
@@ -150,7 +159,7 @@ static int queue_of(weft_session *s, struct weft_async **a)
 	return err;
 }
 
-/* The session's queue; NULL if nothing was ever submitted. */
+/* Returns the session's queue; NULL if none was made yet. */
 static struct weft_async *queue_if_any(weft_session *s)
 {
 	pthread_mutex_lock(&s->starting);
@@ -185,7 +194,7 @@ void weft_session_async_free(weft_session *s)
 	s->async = NULL;
 }
 
-/* A copy of n bytes from malloc; NULL if there is no memory. */
+/* Returns a copy of n bytes from malloc; NULL if there is no memory. */
 static void *copy(const void *from, size_t n)
 {
 	void *to = malloc(n + 1);
@@ -234,7 +243,7 @@ int weft_session_submit(weft_session *s, const weft_tensor *inputs, const weft_t
 	return err;
 }
 
-/* The point in time timeout_ms from now, on the clock by which pthread_cond_timedwait() waits. */
+/* Returns the point in time timeout_ms from now, on the clock by which the queue's condition waits. */
 static struct timespec until(int timeout_ms)
 {
 	struct timespec t;
@@ -249,7 +258,10 @@ static struct timespec until(int timeout_ms)
 	return t;
 }
 
-/* Takes a run that has ended out of the queue, and its count out of the descriptor. Called with the lock. */
+/*
+ * Takes a run that has ended out of the queue, without freeing it, and subtracts it from the
+ * descriptor's count. Called with the lock held.
+ */
 static void take_out(struct weft_async *a, struct queued *q)
 {
 	struct queued **at = &a->first;
@@ -263,6 +275,7 @@ static void take_out(struct weft_async *a, struct queued *q)
 		;
 }
 
+/* Writes to msg that there is no run of that number, and returns -ENOENT. */
 static int no_such_run(weft_run run, char *msg)
 {
 	snprintf(msg, WEFT_MSG_LEN, "run %llu: there is no such run, or it was waited for", (unsigned long long)run);

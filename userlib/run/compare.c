@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Compare what the device makes with golden, as each command retires.
+ * The comparison of what the device makes with golden, as each command retires.
  *
- * The program's records say which elements of which tensor a command leaves
- * where in the scratchpad; they are read there at that moment, also those of
- * tensors that never leave it. Coverage is counted: a tensor of which some
- * element was never seen counts as different, not as right.
+ * The program's records (struct weft_prec) say which elements of which tensor a command leaves
+ * where in the scratchpad. They are read there at the moment when the command retires, also elements of
+ * tensors that never leave the scratchpad. How many elements of each tensor were seen is counted: a
+ * tensor of which some element was never seen counts as different, not as right.
  */
 #include "internal.h"
 
@@ -22,8 +22,9 @@ void weft_checker_wants(const weft_program *p, bool *want)
 }
 
 /*
- * Prepares the comparison of a run with golden's tensors; golden may be NULL if values are only
- * kept. keep: the device's values are kept for readers. Returns 0 or -ENOMEM.
+ * Prepares *c for the comparison of a run of program p on graph g with golden's tensors; golden may be
+ * NULL if values are only kept. keep: the device's values are kept in c->seen. weft_checker_end() frees
+ * everything, also after a failure. Returns 0 or -ENOMEM.
  */
 int weft_checker_begin(struct weft_checker *c, const weft_graph *g, const weft_program *p,
                        const weft_tensor *golden, bool keep)
@@ -41,7 +42,7 @@ int weft_checker_begin(struct weft_checker *c, const weft_graph *g, const weft_p
 	return c->seen ? 0 : -ENOMEM;
 }
 
-/* Frees what the check has collected. */
+/* Frees what the comparison has collected and clears *c. */
 void weft_checker_end(struct weft_checker *c)
 {
 	for (int i = 0; c->seen && i < c->g->n_tensors; i++)
@@ -63,8 +64,10 @@ int64_t weft_element_value(weft_dtype t, const void *p)
 }
 
 /*
- * Compares n elements of a tensor, from element `first` on, with golden; got points to the first
- * of them. The first difference is kept with its command and cycle.
+ * Compares n elements of a tensor, from element `first` on, with golden; got points to the first of
+ * them as the device made it. Waits before, if golden is still being made, until that tensor is there.
+ * Counts elements and differences in *c; the very first difference of the run is kept in c->first with
+ * the command (cmd, of the program; -1: none) and the cycle.
  */
 static void compare(struct weft_checker *c, int tensor, int64_t first, int64_t n, const void *got,
                     int64_t cmd, uint64_t cycle)
@@ -92,8 +95,8 @@ static void compare(struct weft_checker *c, int tensor, int64_t first, int64_t n
 }
 
 /*
- * Keeps n elements of a tensor from element `first` on as the device made them, for readers of the
- * run's tensors.
+ * Copies n elements of a tensor, from element `first` on, as the device made them (got) into c->seen.
+ * Returns 0 or -ENOMEM.
  */
 static int capture(struct weft_checker *c, int tensor, int64_t first, int64_t n, const void *got)
 {
@@ -111,7 +114,11 @@ static int capture(struct weft_checker *c, int tensor, int64_t first, int64_t n,
 	return 0;
 }
 
-/* Reads one row of n elements from the scratchpad at addr and compares it with golden. */
+/*
+ * Reads n elements of a tensor, from element `first` on, from the scratchpad at address addr, counts
+ * them as covered, compares them with golden if there is golden, and keeps them if values are kept. r
+ * is the command that made them. Returns 0 or a negative errno; differences are only counted.
+ */
 static int row(struct weft_checker *c, weft_dev *dev, int tensor, uint32_t addr, int64_t first, int64_t n,
                const struct weft_retire *r)
 {
@@ -133,7 +140,11 @@ static int row(struct weft_checker *c, weft_dev *dev, int tensor, uint32_t addr,
 	return c->seen ? capture(c, tensor, first, n, c->row) : 0;
 }
 
-/* Compares all elements that a debug record places in the scratchpad, row by row. */
+/*
+ * Reads and compares all elements that record q places in the scratchpad, row by row (pixels that lie
+ * side by side are one row). r is the command that made them. Returns 0 or a negative errno;
+ * differences are only counted.
+ */
 static int record(struct weft_checker *c, weft_dev *dev, const struct weft_prec *q, const struct weft_retire *r)
 {
 	/* Pixels side by side are one row. */

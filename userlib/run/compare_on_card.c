@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Checking on a device that cannot be looked into while it runs: a card.
+ * The comparison with golden on a device that cannot be looked into while it runs: a card.
  *
- * The stream runs unchanged first. Then the same commands run once more, on a
- * copy of the memory as it was, with a store behind each command that makes
- * elements of a tensor: it brings them from the scratchpad to a window of its
- * own, and what follows waits for it. The stored bytes go through the same
- * comparison as what is seen at retirement elsewhere, and the memory that both
- * runs leave must be the same, byte for byte. What this cannot show is a fault
- * that appears only without the added stores and reaches neither memory nor an
- * output.
+ * The stream runs unchanged first. Then the same commands run once more, on a copy of the memory as
+ * it was before, with a store added behind each command that makes elements of a tensor. The store
+ * copies them from the scratchpad to a window of its own (the trace window), and later commands
+ * wait for it. The stored bytes go through the same comparison as on other devices, and both runs
+ * must leave the same memory, byte for byte. A fault stays hidden if it appears only without the
+ * added stores and reaches neither memory nor an output.
  */
 #include "internal.h"
 
@@ -21,19 +19,19 @@
 #include "driver/words.h"
 #include "weft/gen/cmd.h"
 
-#define TRACE_BYTES (8u << 20)   /* of one pass */
-#define TRACE_STORES 30000       /* of one pass; waits count to 65535 */
+#define TRACE_BYTES (8u << 20)   /* the most bytes of one pass's trace window, unless one command needs more */
+#define TRACE_STORES 30000       /* the most stores of one pass; waits can count to 65535 */
 #define WIN_TRACE 3
 #define SP_MASK 0xfffff
 
-/* One pass over a step's stream. */
+/* One pass over a step's stream, in which some of its commands are followed by added stores. */
 struct pass {
-	struct weft_words stream;
-	uint64_t bytes;            /* of the trace window */
-	uint32_t n_st, last_added; /* stores so far; those up to the last added one */
-	uint32_t *st_of;           /* original count of stores -> count here */
-	uint32_t n_orig_st;
-	uint32_t retired[WEFT_N_UNITS];        /* commands so far, originals; ST: here */
+	struct weft_words stream;  /* the stream with the added stores */
+	uint64_t bytes;            /* bytes of the trace window that are used so far */
+	uint32_t n_st, last_added; /* stores so far, added ones included; their number up to the last added one */
+	uint32_t *st_of;           /* [n]: the number of all stores here up to the n-th store of the original stream */
+	uint32_t n_orig_st;        /* stores of the original stream so far */
+	uint32_t retired[WEFT_N_UNITS];        /* commands of each unit so far; for ST added ones included */
 };
 
 /*
@@ -58,14 +56,15 @@ static void shape(const struct weft_prec *q, uint32_t size, struct weft_cmd_load
 	l->dram_stride2 = (int32_t)(row * (uint32_t)l->n1);
 }
 
+/* Returns the bytes of all elements of a debug record. */
 static uint64_t record_bytes(const struct weft_session *s, const struct weft_prec *q)
 {
 	return (uint64_t)q->n_y * q->n_x * q->n_c * weft_dtype_bytes(s->net->g->tensors[q->tensor].t.dtype);
 }
 
 /*
- * Adds a store of a record's elements into the trace window to the second pass's stream, behind
- * the unit's command that made them.
+ * Adds a store of record q's elements into the trace window, behind what is there already. It waits for
+ * all commands of `unit` so far, the last of which made the elements. Returns 0 or -ENOMEM.
  */
 static int add_store(const struct weft_session *s, struct pass *p, const struct weft_prec *q, unsigned unit)
 {
@@ -83,8 +82,11 @@ static int add_store(const struct weft_session *s, struct pass *p, const struct 
 }
 
 /*
- * Builds the stream of one pass: the step's commands with stores of what the commands from..*to-1
- * made. *to is where the trace buffer is full.
+ * Builds the stream of one pass: all of the step's commands, with stores added for what the commands
+ * from `from` up to *to - 1 make. *to, which is set here, is the step's end or the first command whose
+ * elements do not fit the trace window any more. The counts of stores for which commands wait are
+ * adjusted, and every command waits for all added stores before it. The caller frees p's memory.
+ * Returns 0, -ENOMEM, or -EINVAL if the stream cannot be decoded.
  */
 static int build(const struct weft_session *s, const struct weft_step *step, uint32_t from, uint32_t *to,
                  struct pass *p)
@@ -133,7 +135,10 @@ static int build(const struct weft_session *s, const struct weft_step *step, uin
 	return err;
 }
 
-/* Compares what the added stores brought, for the commands from..to-1 of the step. */
+/*
+ * Compares the bytes that the added stores brought for the commands from..to-1 of the step (data) with
+ * golden. Returns 0 or -ENOMEM; differences are only counted.
+ */
 static int compare(weft_session *s, const struct weft_step *step, uint32_t from, uint32_t to, const uint8_t *data)
 {
 	uint64_t at = 0;
@@ -151,7 +156,11 @@ static int compare(weft_session *s, const struct weft_step *step, uint32_t from,
 	return 0;
 }
 
-/* Runs the stream with its added stores once more on a copy of the memory; data is what they brought. */
+/*
+ * Runs the stream with its added stores on a copy of the arena as it was before the step. data,
+ * p->bytes long, becomes what the stores brought; the memory that the pass leaves is compared with the
+ * session's arena (weft_trace_same). Returns 0 or a negative errno.
+ */
 static int run_pass(weft_session *s, const struct pass *p, const uint8_t *before, uint8_t *data)
 {
 	weft_buf *arena = NULL, *trace = NULL;

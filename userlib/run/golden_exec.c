@@ -8,17 +8,20 @@
 #include "golden_exec.h"
 #include "../../sim/golden/golden.h"
 
-/* One run: what all graphs of a network share. */
+/* One run: what the graphs of a network share in it. */
 struct run {
-	struct weft_vars *vars;
-	int sub_runs;              /* so far */
-	bool fast;
-	char *msg;
+	struct weft_vars *vars;    /* the values of variables */
+	int sub_runs;              /* how often a sub-graph was run so far */
+	bool fast;                 /* use golden's fast implementations, which give the same bits */
+	char *msg;                 /* the caller's room of WEFT_MSG bytes */
 };
 
 static int run_graph(struct run *r, const weft_graph *g, const weft_tensor *inputs, weft_tensor *all);
 
-/* Gives a tensor memory unless it has some. */
+/*
+ * Gives tensor number i, t, memory from malloc unless it has data. Returns 0, or -ENOMEM with one line
+ * in msg.
+ */
 static int allocate(weft_tensor *t, int i, char *msg)
 {
 	size_t n = weft_tensor_bytes(t);
@@ -55,7 +58,7 @@ int weft_vars_init(struct weft_vars *v, const weft_graph *g)
 	return -ENOMEM;
 }
 
-/* Frees the values of all variables. */
+/* Frees the values of all variables and clears *v. */
 void weft_vars_release(struct weft_vars *v)
 {
 	for (int i = 0; v->t && i < v->n; i++)
@@ -65,7 +68,10 @@ void weft_vars_release(struct weft_vars *v)
 	*v = (struct weft_vars){ 0 };
 }
 
-/* Copies a variable's value into y. A variable that was never written is an error. */
+/*
+ * Copies the value of variable id into y, which has memory. Returns 0, or -EINVAL with one line in
+ * r->msg if the variable was never written.
+ */
 static int read_variable(struct run *r, int id, weft_tensor *y)
 {
 	if (!r->vars->written[id]) {
@@ -76,6 +82,9 @@ static int read_variable(struct run *r, int id, weft_tensor *y)
 	return 0;
 }
 
+/*
+ * Writes x to variable id, marks it as written, and copies x into y, the operator's result. Returns 0.
+ */
 static int write_variable(struct run *r, int id, const weft_tensor *x, weft_tensor *y)
 {
 	memcpy(r->vars->t[id].data, x->data, weft_tensor_bytes(x));
@@ -87,8 +96,9 @@ static int write_variable(struct run *r, int id, const weft_tensor *x, weft_tens
 /* ---- control flow ---- */
 
 /*
- * Runs a sub-graph on operands x and copies its outputs into y, which has memory and may be the
- * same tensors as x.
+ * Runs sub-graph g on its operands x[] and copies its outputs into y[], which have memory and may be
+ * the same tensors as x. Returns 0 or a negative errno with one line in r->msg; -EINVAL if the run has
+ * executed WEFT_MAX_SUB_RUNS sub-graphs already.
  */
 static int run_sub(struct run *r, const weft_graph *g, const weft_tensor *const *x, weft_tensor *const *y)
 {
@@ -114,12 +124,19 @@ static int run_sub(struct run *r, const weft_graph *g, const weft_tensor *const 
 	return err;
 }
 
+/*
+ * Runs COND_IF: sub-graph 0 if the first operand is true, otherwise sub-graph 1, on the other operands,
+ * into y. Returns as run_sub().
+ */
 static int cond_if(struct run *r, const struct weft_attr_flow *a, const weft_tensor *const *x, weft_tensor *const *y)
 {
 	return run_sub(r, a->graph[*(const uint8_t *)x[0]->data ? 0 : 1], x + 1, y);
 }
 
-/* Runs WHILE_LOOP: y holds the values of the iteration under way, and the result in the end. */
+/*
+ * Runs WHILE_LOOP on n operands x: y holds the values of the iteration, and in the end the result.
+ * Returns 0 or a negative errno as run_sub(), which also ends a loop that runs for too long.
+ */
 static int while_loop(struct run *r, const struct weft_attr_flow *a, const weft_tensor *const *x, int n, weft_tensor *const *y)
 {
 	const weft_tensor *now[WEFT_OP_MAX_OUTPUTS];
@@ -141,7 +158,10 @@ static int while_loop(struct run *r, const struct weft_attr_flow *a, const weft_
 
 /* ---- graphs ---- */
 
-/* Listed twice: the first one counts. */
+/*
+ * Says whether the tensor of input i is listed among the inputs before it, too. Then the first value
+ * given for it counts.
+ */
 static bool was_input(const weft_graph *g, int i)
 {
 	for (int k = 0; k < i; k++)
@@ -150,7 +170,10 @@ static bool was_input(const weft_graph *g, int i)
 	return false;
 }
 
-/* Gives input i of the graph its value, after a check of type and size. */
+/*
+ * Copies `from` into the tensor of input i in all[], which gets memory if it has none. Type and number
+ * of elements must be the graph's. Returns 0, -EINVAL or -ENOMEM with one line in msg.
+ */
 static int copy_input(const weft_graph *g, int i, const weft_tensor *from, weft_tensor *all, char *msg)
 {
 	weft_tensor *t = &all[g->inputs[i]];
@@ -168,7 +191,11 @@ static int copy_input(const weft_graph *g, int i, const weft_tensor *from, weft_
 	return err;
 }
 
-/* Runs operator i of graph g on operands x into results y, which have memory. */
+/*
+ * Runs operator i of graph g on operands x into results y, which have memory: control flow and
+ * variables here, everything else by golden's function. Returns 0 or a negative errno with one line in
+ * r->msg.
+ */
 static int run_on(struct run *r, const weft_graph *g, int i, const weft_tensor *const *x, weft_tensor *const *y)
 {
 	const struct weft_gop *o = &g->ops[i];
@@ -187,7 +214,10 @@ static int run_on(struct run *r, const weft_graph *g, int i, const weft_tensor *
 	return err;
 }
 
-/* Runs operator i: allocates its results, then golden's function, a variable, or control flow. */
+/*
+ * Runs operator i of graph g on the tensors all[]; results without memory get some. CONST does nothing.
+ * Returns 0 or a negative errno with one line in r->msg.
+ */
 static int run_op(struct run *r, const weft_graph *g, int i, weft_tensor *all)
 {
 	const struct weft_gop *o = &g->ops[i];
@@ -207,7 +237,10 @@ static int run_op(struct run *r, const weft_graph *g, int i, weft_tensor *all)
 	return run_on(r, g, i, x, y);
 }
 
-/* Gives all inputs of the graph their values. */
+/*
+ * Copies the values of all inputs of the graph into all[]. Returns 0 or a negative errno as
+ * copy_input().
+ */
 static int copy_inputs(struct run *r, const weft_graph *g, const weft_tensor *inputs, weft_tensor *all)
 {
 	int err = 0;
@@ -217,7 +250,12 @@ static int copy_inputs(struct run *r, const weft_graph *g, const weft_tensor *in
 	return err;
 }
 
-/* Runs a graph from its inputs; all[] holds one tensor for each of the graph's, and keeps the values. */
+/*
+ * Runs a graph from its inputs. all[] has one entry for each of the graph's tensors; it is filled with
+ * the graph's types, shapes and constants, and gets memory and values for all others, which the caller
+ * frees by weft_golden_release(), also after a failure. Returns 0 or a negative errno with one line in
+ * r->msg.
+ */
 static int run_graph(struct run *r, const weft_graph *g, const weft_tensor *inputs, weft_tensor *all)
 {
 	for (int i = 0; i < g->n_tensors; i++)
@@ -238,9 +276,12 @@ int weft_golden_exec_vars(const weft_graph *g, struct weft_vars *vars, const wef
 
 /* ---- into memory that is there ---- */
 
-#define KEPT INT_MAX
+#define KEPT INT_MAX           /* instead of an operator's number: the tensor stays */
 
-/* For each tensor the operator after which no operator reads it; from malloc. */
+/*
+ * Returns, for each tensor, the number of the last operator that reads or makes it (0 if none does), or
+ * KEPT if it has data in all[] already. From calloc; the caller frees it. NULL: out of memory.
+ */
 static int *last_uses(const weft_graph *g, const weft_tensor *all)
 {
 	int *last = calloc((size_t)g->n_tensors + 1, sizeof *last);
@@ -258,6 +299,7 @@ static int *last_uses(const weft_graph *g, const weft_tensor *all)
 	return last;
 }
 
+/* Frees the memory of tensor i if operator i_op was its last use. */
 static void drop(weft_tensor *all, const int *last, int i, int i_op)
 {
 	if (last[i] != i_op)
@@ -314,7 +356,10 @@ int weft_golden_exec_op(const weft_graph *g, struct weft_vars *vars, int i, cons
 	return run_on(&r, g, i, x, y);
 }
 
-/* Frees the tensors that a run has made; constants belong to the graph. */
+/*
+ * Frees the tensors that a run has made and sets all data pointers in all[] to NULL. Constants belong
+ * to the graph and stay.
+ */
 void weft_golden_release(const weft_graph *g, weft_tensor *all)
 {
 	for (int i = 0; i < g->n_tensors; i++) {

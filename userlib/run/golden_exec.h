@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A whole graph through the golden model, operator by operator. */
+/* Execution of a whole graph by the golden model, operator by operator. */
 #ifndef WEFT_RUN_GOLDEN_EXEC_H
 #define WEFT_RUN_GOLDEN_EXEC_H
 
@@ -11,17 +11,17 @@
 extern "C" {
 #endif
 
-/* Sub-graphs that one run may execute: a loop that never ends is an error, not a hang. */
+/* The most sub-graphs that one run may execute, so that a loop that never ends is an error, not a hang. */
 #define WEFT_MAX_SUB_RUNS (1 << 20)
 
 /* Values of a graph's variables between runs. */
 struct weft_vars {
-	weft_tensor *t;            /* by variable */
-	bool *written;             /* has a value */
-	int n;
+	weft_tensor *t;            /* for each variable its type, shape and memory; owned */
+	bool *written;             /* for each variable: it has a value */
+	int n;                     /* number of variables */
 };
 
-/** Initial values. @return 0, -ENOMEM */
+/** Give the variables of graph g their initial values in *v. @return 0; -ENOMEM, then *v is empty */
 int weft_vars_init(struct weft_vars *v, const weft_graph *g);
 void weft_vars_release(struct weft_vars *v);
 
@@ -31,32 +31,41 @@ void weft_vars_release(struct weft_vars *v);
  * @param g       Passed weft_graph_check().
  * @param inputs  g->n_inputs tensors in the graph's order; type and shape as
  *                the graph says; copied.
- * @param[out] all  g->n_tensors entries, index for index the graph's. Data of
- *                constants is the graph's own; all other data belongs to
- *                weft_golden_release(), also after a failure.
- * @param fast    true: golden's fast twins (same bits).
+ * @param[out] all  g->n_tensors entries, index for index the graph's tensors. Data of constants is
+ *                the graph's own; all other data is freed by weft_golden_release(), also after a
+ *                failure.
+ * @param fast    true: use golden's fast implementations, which give the same bits.
  * @param msg     WEFT_MSG bytes; one line on failure.
  *
- * @return 0, -EINVAL, -ENOTSUP (no golden row), -ENOMEM
+ * @return 0; -EINVAL (input of another type or size, a variable that was never written, an endless loop, or a value that an
+ *         operator refuses); -ENOTSUP (golden does not have the operator with these types); -ENOMEM
  */
 int weft_golden_exec(const weft_graph *g, const weft_tensor *inputs, weft_tensor *all, bool fast, char *msg);
 
-/** The same with variables that outlive the run; vars from weft_vars_init() on g. */
+/** weft_golden_exec() with variables that outlive the run; vars comes from weft_vars_init() on g. */
 int weft_golden_exec_vars(const weft_graph *g, struct weft_vars *vars, const weft_tensor *inputs, weft_tensor *all,
                           bool fast, char *msg);
 
 /**
- * The same, fast, and only some are kept: all are the graph's tensors, and results go where one has data that is not
- * the graph's. The others have memory while operators need them.
- * @param done  Told after the inputs are there (n 0) and after each operator (n of them).
+ * weft_golden_exec_vars(), fast, in which only some tensors are kept.
+ *
+ * @param all   All of the graph's tensors, with types, shapes and the data of constants. Where another
+ *              entry has data too, the tensor's value goes there and stays. The others have memory
+ *              only while operators need them, and no data at the end.
+ * @param done  Called with `user` and n: n = 0 when the inputs are there, then after each operator
+ *              with the number of operators that have run; not after a failure.
+ * @return as weft_golden_exec_vars()
  */
 int weft_golden_exec_into(const weft_graph *g, struct weft_vars *vars, const weft_tensor *inputs, weft_tensor *all,
                           void (*done)(void *user, int n), void *user, char *msg);
 
 /**
- * One operator of a checked graph: control flow too.
- * @param vars  As above.
- * @param x, y  Its operands and results, all with data.
+ * Run one operator of a checked graph, which may be control flow.
+ *
+ * @param vars  As for weft_golden_exec_vars().
+ * @param i     The operator's index in g.
+ * @param x, y  Its operands and results, all with memory.
+ * @return 0 or a negative errno as weft_golden_exec(), with one line in msg (WEFT_MSG bytes)
  */
 int weft_golden_exec_op(const weft_graph *g, struct weft_vars *vars, int i, const weft_tensor *const *x,
                         weft_tensor *const *y, bool fast, char *msg);

@@ -8,17 +8,17 @@
 
 #include "userlib/run/golden_room.h"
 
-/* Where a tensor begins: whatever golden's fast twins like. */
+/* Tensors begin at multiples of so many bytes, for golden's fast implementations. */
 #define ALIGN 64
 
-/* Of the memory that is shared, the first bytes; behind it the tensors. */
+/* The first bytes of the memory; the tensors follow behind. */
 struct progress { atomic_int n; };
 
 struct weft_golden_room {
 	const weft_graph *g;
-	weft_tensor *t;
-	struct progress *done;     /* 0, then 1: the inputs, then one more for each operator */
-	size_t bytes;
+	weft_tensor *t;            /* the graph's tensors; data lies in the memory, or is the graph's, or is NULL */
+	struct progress *done;     /* the memory; n is 0, then 1: the inputs are there, then 1 more for each operator */
+	size_t bytes;              /* the memory's length */
 };
 
 struct weft_golden_room *weft_golden_room_new(const weft_graph *g, const bool *want, bool shared)
@@ -69,6 +69,7 @@ weft_tensor *weft_golden_room_tensors(struct weft_golden_room *r)
 	return r->t;
 }
 
+/* The callback of weft_golden_exec_into(): notes that n operators have run. user is the room. */
 static void on_done(void *user, int n)
 {
 	struct weft_golden_room *r = user;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Golden's tensors in memory that processes share: one fills it, operator by
- * operator, while those that it forked before wait for what they need.
+ * Golden's tensors in memory that processes share: one process fills it, operator by operator,
+ * while the processes that it forked before wait for the tensors that they need.
  */
 #ifndef WEFT_RUN_GOLDEN_ROOM_H
 #define WEFT_RUN_GOLDEN_ROOM_H
@@ -12,20 +12,28 @@ struct weft_golden_room;
 
 /**
  * Room for tensors of a checked graph, which outlives the room.
- * @param want    By tensor: room for it?
- * @param shared  false: who fills it does so before it forks anyone.
- * @return NULL: out of memory
+ * @param want    want[i]: make room for tensor i; constants need none.
+ * @param shared  Processes that are forked later share the memory. False is enough if the room is
+ *                filled before any process is forked.
+ * @return the room, which weft_golden_room_free() frees; NULL: out of memory
  */
 struct weft_golden_room *weft_golden_room_new(const weft_graph *g, const bool *want, bool shared);
 void weft_golden_room_free(struct weft_golden_room *r);
 
-/** By tensor of the graph. Their data is there from the beginning, but not yet what is in it; NULL where none is wanted. */
+/**
+ * The graph's tensors, by their index; the room owns them. Tensors that were wanted have memory
+ * from the beginning, but no values before weft_golden_room_fill() has made them; the data of
+ * tensors that were not wanted is NULL.
+ */
 weft_tensor *weft_golden_room_tensors(struct weft_golden_room *r);
 
-/** Make them. @return as weft_golden_exec_vars() */
+/** Run golden on the inputs and leave the wanted tensors in the room. @return as weft_golden_exec_vars() */
 int weft_golden_room_fill(struct weft_golden_room *r, struct weft_vars *vars, const weft_tensor *inputs, char *msg);
 
-/** Until a tensor is what it will be. Whoever fills the room must not die before those who wait. */
+/**
+ * Wait until weft_golden_room_fill(), in this or another process, has made a tensor. There is no time limit: the
+ * process that fills the room must not die before those who wait.
+ */
 void weft_golden_room_wait(const struct weft_golden_room *r, int tensor);
 
 #endif

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What operators cost on the host, roughly: golden's time for a product or for an
- * element, as measured on one core of an AMD EPYC (gcc -O2) over the operators of
- * 90 networks. Golden has fast twins for products and for common conversions of
- * integers, and plain loops for the rest. tests/conformance/host_cost compares it
- * with the machine at hand, and prints what it measures: L2_NORMALIZATION and LOG_SOFTMAX,
- * which those networks lack, are from there.
+ * A rough estimate of what operators cost on the host: golden's time for a multiplication or for an
+ * element, as measured on one core of an AMD EPYC (gcc -O2) over the operators of 90 networks.
+ * Golden has fast implementations of products and of common conversions of integers, and plain
+ * loops for the rest. tests/conformance/host_cost compares the estimate with the machine on which
+ * it runs and prints what it measures; the figures of L2_NORMALIZATION and LOG_SOFTMAX, which those
+ * networks do not have, come from there.
  */
 #include "userlib/run/internal.h"
 
-#define CALL_NS 500.0          /* whatever the operator */
-#define INTEGER_NS 3.0         /* an element, where nothing else is known */
-#define FLOAT_NS 20.0
+#define CALL_NS 500.0          /* nanoseconds for each run of an operator, whatever it is */
+#define INTEGER_NS 3.0         /* nanoseconds for an element, if the tables do not have the operator: integers */
+#define FLOAT_NS 20.0          /* and floats */
 
+/* Nanoseconds with integer and with float operands; 0: not known. */
 struct cost { float integer, real; };
 
-/* Nanoseconds a product; a 0 is not known. */
+/* Nanoseconds for one multiplication. */
 static const struct cost per_product[WEFT_N_OPS] = {
 	[WEFT_OP_CONV2D] = { 0.04f, 4 },
 	[WEFT_OP_DEPTHWISE_CONV2D] = { 0.15f, 5 },
@@ -29,7 +30,7 @@ static const struct cost per_product[WEFT_N_OPS] = {
 	[WEFT_OP_RFFT2D] = { 0, 20 },
 };
 
-/* Nanoseconds an element of the largest operand or result. */
+/* Nanoseconds for one element of the largest operand or result. */
 static const struct cost per_element[WEFT_N_OPS] = {
 	[WEFT_OP_ADD] = { 0.5f, 20 },
 	[WEFT_OP_MUL] = { 1.5f, 20 },
@@ -67,12 +68,13 @@ static const struct cost per_element[WEFT_N_OPS] = {
 	[WEFT_OP_ONNX_DEQUANTIZE] = { 37, 37 },
 };
 
+/* Returns the number of elements of tensor t. */
 static double elements(const weft_graph *g, int t)
 {
 	return (double)weft_tensor_elements(&g->tensors[t].t);
 }
 
-/* Elements of the largest operand or result. */
+/* Returns the number of elements of the operator's largest operand or result. */
 static double largest(const weft_graph *g, const struct weft_gop *o)
 {
 	double most = 0;
@@ -85,8 +87,9 @@ static double largest(const weft_graph *g, const struct weft_gop *o)
 }
 
 /*
- * Multiplications of operators that the compiler does not count: each weight once in each step of
- * an LSTM, and so on.
+ * Returns the number of multiplications of operators that the compiler does not count. For an LSTM,
+ * each weight and bias once in each of its dim[0] * dim[1] steps; for all others (Fourier transforms),
+ * every element of operand 0 times its height times its width.
  */
 static double other_products(const weft_graph *g, const struct weft_gop *o)
 {
@@ -100,11 +103,13 @@ static double other_products(const weft_graph *g, const struct weft_gop *o)
 	return (double)dim[0] * (double)dim[1] * sum;
 }
 
+/* Says whether t is one of the float types that networks compute with. */
 static bool is_float(weft_dtype t)
 {
 	return t == WEFT_FP32 || t == WEFT_FP16 || t == WEFT_BF16 || t == WEFT_FP8E4M3 || t == WEFT_FP8E5M2;
 }
 
+/* Returns the nanoseconds of c for floats (real) or integers; `otherwise` if they are not known. */
 static double of(const struct cost *c, bool real, double otherwise)
 {
 	double ns = real ? (double)c->real : (double)c->integer;
@@ -112,6 +117,12 @@ static double of(const struct cost *c, bool real, double otherwise)
 	return ns > 0 ? ns : otherwise;
 }
 
+/*
+ * Returns roughly the processor time, in ms of one core, that operator o takes on the host: from its
+ * multiplications (macs, or other_products() if macs is 0) if the first table has the operator,
+ * otherwise from the elements of its largest tensor. Returns -1 for control flow, whose cost depends on
+ * the data.
+ */
 double weft_host_ms(const weft_graph *g, const struct weft_gop *o, uint64_t macs)
 {
 	bool real = o->n_in && is_float(g->tensors[o->in[0]].t.dtype);

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Elements of types that take less than the bytes that hold them: bool, the types of
- * 2 and 4 bits, int48. Golden and devices take such bytes to be in range, and would
- * each make something else of one that is not.
+ * Checks of inputs whose types have fewer values than the bytes that hold them: bool, the types of 2 and
+ * 4 bits, int48. Golden and devices assume that such elements are in range, and would compute
+ * different results from one that is not.
  */
 #include "userlib/run/internal.h"
 
-/* The least and greatest value of a type. False if every bit pattern is a value of it. */
+/*
+ * Sets *least and *most to the least and greatest value of a type and returns true. Returns false,
+ * without setting them, if every bit pattern of its bytes is a value of the type.
+ */
 static bool limits(weft_dtype t, int64_t *least, int64_t *most)
 {
 	static const struct { weft_dtype t; int64_t least, most; } narrow[] = {

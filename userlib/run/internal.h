@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the files of userlib/run share. See include/weft/weft.h for the meaning.
+ * What the files of userlib/run share, and what other folders need of sessions. include/weft/weft.h
+ * describes the public functions.
  */
 #ifndef WEFT_RUN_INTERNAL_H
 #define WEFT_RUN_INTERNAL_H
@@ -18,32 +19,32 @@
 #include "userlib/run/golden_room.h"
 
 struct weft_net {
-	weft_graph *graph;         /* owned, unless loaded is set */
-	weft_program *loaded;      /* from a .weft file; holds the graph */
-	const weft_graph *g;       /* whichever */
+	weft_graph *graph;         /* the imported graph, owned; NULL if loaded is set */
+	weft_program *loaded;      /* the program of a .weft file, which owns its graph; or NULL */
+	const weft_graph *g;       /* the network's graph: graph, or that of loaded */
 };
 
-/* What one run has measured of each graph operator's group. */
+/* What one run has measured for one operator of the graph. */
 struct weft_op_measure {
-	uint64_t halves;           /* half cycles that counted for it, see weft_share_cycles() */
-	uint64_t rd_bytes, wr_bytes;
+	uint64_t halves;           /* half cycles that count for it, see weft_share_cycles() */
+	uint64_t rd_bytes, wr_bytes;   /* bytes that its commands loaded and stored */
 };
 
-/* State of the comparison with golden. */
+/* State of the comparison of one run with golden. */
 struct weft_checker {
 	const weft_graph *g;
 	const weft_program *p;
-	const weft_tensor *golden; /* all tensors, or NULL: only capture */
-	const struct weft_golden_room *room; /* where they come to be while this runs, or NULL: they are there */
-	weft_tensor *seen;         /* what the device made, or NULL: only compare */
-	int64_t *covered;          /* elements compared, by tensor */
-	uint64_t elements, mismatches;
-	struct weft_mismatch first;
-	uint8_t *row;              /* scratch */
+	const weft_tensor *golden; /* golden's tensors, by index; NULL: values are only kept */
+	const struct weft_golden_room *room; /* golden's tensors are still being made there; NULL: they are complete */
+	weft_tensor *seen;         /* the tensors as the device made them, by index; NULL: they are not kept */
+	int64_t *covered;          /* for each tensor, how many elements were seen */
+	uint64_t elements, mismatches;   /* elements that were compared, and that differ */
+	struct weft_mismatch first;      /* the first difference */
+	uint8_t *row;              /* room for one row, cap_row bytes */
 	size_t cap_row;
 };
 
-/* Before command cmd of a step. */
+/* A point in a program: before command cmd of step `step`. */
 struct weft_point { int32_t step; uint32_t cmd; };
 
 struct weft_cmd;
@@ -52,150 +53,201 @@ struct weft_jobs;
 struct weft_profile;
 
 struct weft_session {
-	pthread_mutex_t starting;  /* guards the next */
-	struct weft_async *async;  /* runs that were submitted (async.c), or NULL: none was */
-	pthread_mutex_t running;   /* held by the thread that runs */
-	_Atomic(atomic_bool *) cancel;     /* of the run under way: shall it end? NULL: it cannot be cancelled */
-	_Atomic weft_job job;      /* the device's job under way, plus 1; 0: none */
+	pthread_mutex_t starting;  /* guards async */
+	struct weft_async *async;  /* the queue of submitted runs (async.c); NULL until it is first needed */
+	pthread_mutex_t running;   /* held by the thread that runs the network */
+	_Atomic(atomic_bool *) cancel;     /* true there: the current run shall end; NULL: it cannot be cancelled */
+	_Atomic weft_job job;      /* the number of the device's current job, plus 1; 0: none */
 	const weft_net *net;
 	struct weft_session_options o;
 	const struct weft_config *cfg;
-	const weft_program *p;
-	weft_program *own_program;
-	weft_program *plan;        /* golden: what a device would run, once someone has asked */
-	weft_dev *dev;
-	weft_buf *consts, *arena;
-	uint64_t *words;           /* own streams, where some fields are known only now; else NULL */
-	struct weft_vars vars;     /* the network's variables, as golden has them */
+	const weft_program *p;     /* the program that runs: the net's, own_program or plan */
+	weft_program *own_program; /* compiled for this session, or NULL; owned */
+	weft_program *plan;        /* golden: what a device would run, compiled when it is asked for; owned */
+	weft_dev *dev;             /* NULL on golden */
+	weft_buf *consts, *arena;  /* the windows of the program's streams */
+	uint64_t *words;           /* an own copy of all streams, if fields in them are known only in the run; otherwise NULL */
+	struct weft_vars vars;     /* the values of variables as golden has them */
 	struct weft_vars host_vars;  /* and as the host's operators beside a device have them */
-	/* of the run under way */
-	weft_tensor *host;         /* by graph tensor: the host's copies; data NULL where none */
-	weft_tensor *golden;       /* all of golden's tensors; data NULL unless checking */
-	struct weft_golden_room *room; /* where they are, or NULL: each in memory of its own */
-	struct weft_golden_room *given_room; /* for the next run, which need not make them; or NULL */
+	/* Of the current or the last run: */
+	weft_tensor *host;         /* by tensor of the graph: the host's copy; data NULL if it has none */
+	weft_tensor *golden;       /* all of golden's tensors; NULL unless the run is checked or on golden */
+	struct weft_golden_room *room; /* the memory that holds them, or NULL: each has memory of its own */
+	struct weft_golden_room *given_room; /* golden's tensors of the next run, made by somebody else; or NULL */
 	struct weft_checker check;
-	struct weft_op_measure *measure;
-	int i_step;
-	uint32_t first_cmd;        /* of the stream under way, where it is part of a step's */
-	uint64_t *ended;           /* when the commands of that step retired, since first_cmd began; NULL: none has */
-	struct weft_point from, to; /* what to run; to 0, 0: all of it */
-	bool verified;             /* the stream in which `from` is, as the program has it */
-	bool clean;                /* steps begin with a scratchpad of zeros */
-	/* States to be taken at n_points points, in order. */
+	struct weft_op_measure *measure;   /* by operator of the graph */
+	int i_step;                /* the step that runs */
+	uint32_t first_cmd;        /* the first command of the current stream, if it is only a part of the step's */
+	uint64_t *ended;           /* by command of the step: the cycle, since first_cmd began, at which it retired; or NULL */
+	struct weft_point from, to; /* the part of the program to run; to 0, 0: up to its end */
+	bool verified;             /* the stream in which `from` lies has been verified by the parent process */
+	bool clean;                /* the scratchpad is filled with zeros before each step */
+	/* States are taken (segment.c) at n_points points, in order; i_point is the next one. */
 	const struct weft_point *points;
 	struct weft_state *states;
 	int n_points, i_point;
-	struct weft_jobs *jobs;    /* that start there, or NULL */
-	uint64_t cycles_before;    /* of earlier streams */
-	uint64_t work_done, work_all; /* commands, for progress */
-	struct weft_counters counters;
+	struct weft_jobs *jobs;    /* the processes that start at these points, or NULL */
+	uint64_t cycles_before;    /* cycles of the streams that have ended */
+	uint64_t work_done, work_all; /* commands that have retired, and all, for options.progress */
+	struct weft_counters counters;     /* sums over streams, as the next three */
 	double seconds, cpu_seconds;
 	uint64_t sim_cycles;
-	uint8_t *before;           /* the arena as the step began, or NULL: no capture */
-	bool captured;
-	int capture_error;         /* of the last attempt */
-	struct weft_profile *profile;      /* options.profile, or NULL */
-	char *error;               /* msg of the run under way */
+	uint8_t *before;           /* the arena as the step began; NULL: no capture is wanted */
+	bool captured;             /* a capture was written */
+	int capture_error;         /* the negative errno of the last attempt to write one, or 0 */
+	struct weft_profile *profile;      /* the profile that options.profile asks for, or NULL */
+	char *error;               /* the caller's message buffer in the current run, WEFT_MSG_LEN bytes */
 };
 
 /* ---- net.c ---- */
 
-/** Does a network that gives the bits of one runtime serve for another? If not, msg says so. */
+/**
+ * Says whether a network that gives the results of runtime `is` serves for runtime `want`: if they
+ * are the same, or either is ANY. If not, msg (WEFT_MSG_LEN bytes) has one line.
+ */
 bool weft_runtime_fits(enum weft_runtime is, enum weft_runtime want, char *msg);
 
-/* ---- session.c, for segments ---- */
+/* ---- session.c, for segments: the parts of a run, in this order; each is described there ---- */
 
 int weft_session_prepare(weft_session *s, const weft_tensor *inputs);
 int weft_session_steps(weft_session *s);
 int weft_session_outputs(weft_session *s, weft_tensor *outputs);
 struct weft_report *weft_session_report(weft_session *s);
 
-/** Do the caller's outputs have types, shapes and memory? @return 0, -EINVAL with msg */
+/**
+ * Check that the caller's outputs have memory and the types and shapes of the network's.
+ * @return 0; -EINVAL with one line in msg (WEFT_MSG_LEN bytes)
+ */
 int weft_session_check_outputs(const weft_session *s, const weft_tensor *outputs, char *msg);
 
-/** weft_session_run_into() that ends with -ECANCELED soon after *cancel becomes true; outputs were checked. */
+/**
+ * weft_session_run_into() without the check of outputs. If cancel is not NULL, the run ends with -ECANCELED soon
+ * after *cancel becomes true.
+ */
 int weft_session_run_until(weft_session *s, const weft_tensor *inputs, const weft_tensor *outputs, atomic_bool *cancel,
                            struct weft_report **rep, char *msg);
 
-/** Make *cancel true; if that run is under way its device is told. From any thread; does not wait. */
+/**
+ * Make *cancel true, and if the current run was given this flag, cancel its job on the device. Any
+ * thread may call it; it does not wait.
+ */
 void weft_session_stop(weft_session *s, atomic_bool *cancel);
 
 /* ---- async.c ---- */
 
-/** Cancels what is under way and ends the thread. */
+/** Cancel the current run, end the queue's thread, and free the queue with all runs. Nothing if there is no queue. */
 void weft_session_async_free(weft_session *s);
 
 /* ---- segment.c ---- */
 
-/** The state as it is, if one is wanted at this point. */
+/*
+ * weft_session_take_state(): take the device's state and the run's, if one is wanted before command
+ * cmd of the step. weft_session_clean_sp(): fill the scratchpad with zeros. Both return 0 or a
+ * negative errno; see segment.c.
+ */
 int weft_session_take_state(weft_session *s, int step, uint32_t cmd);
 int weft_session_clean_sp(weft_session *s);
 
-/* ---- check.c ---- */
+/* ---- compare.c ---- */
 
 int weft_checker_begin(struct weft_checker *c, const weft_graph *g, const weft_program *p,
                        const weft_tensor *golden, bool keep);
 void weft_checker_end(struct weft_checker *c);
 
-/** Mark the tensors of golden that a check of the program looks at. */
+/**
+ * Set want[i] for each tensor i that a comparison of the program with golden looks at: tensors that
+ * a debug record names, and the graph's outputs. Others are left as they are.
+ */
 void weft_checker_wants(const weft_program *p, bool *want);
 
 /**
- * A command has retired: take and compare what it wrote.
- * @return 0 or a negative errno; differences are counted, not returned
+ * Read what a command of the step has just left in the scratchpad and compare it with golden.
+ * @param r  The command that retired, counted within the step, and when.
+ * @return 0 or a negative errno; differences are counted in *c, not returned
  */
 int weft_checker_retire(struct weft_checker *c, weft_dev *dev, const struct weft_step *step,
                         const struct weft_retire *r);
 
-/** The same for one record, of the program's command cmd, whose elements lie in data, row after row. */
+/**
+ * Compare the elements of one record q with golden; they lie in data, row after row without gaps.
+ * cmd is the command, counted through the program, that made them.
+ * @return 0 or -ENOMEM; differences are counted in *c
+ */
 int weft_checker_record(struct weft_checker *c, const struct weft_prec *q, const uint8_t *data, uint32_t cmd);
 
-/** A byte of memory that is not what the run with added stores left there. */
+/**
+ * Note, if it is the first, a byte at offset addr of the arena that is `got` in the run proper and `expected` in
+ * the run with added stores.
+ */
 void weft_checker_byte(struct weft_checker *c, uint64_t addr, uint8_t expected, uint8_t got);
 
-/** An element as the numbers of a difference show it: integers as they are, the codes of floats as signed integers. */
+/**
+ * Returns the element of type t at p as the number that a difference shows: integers as they are,
+ * floats by their bits as a signed integer.
+ */
 int64_t weft_element_value(weft_dtype t, const void *p);
 
-/** Compare a tensor that is wholly in memory. cmd -1. */
+/**
+ * Compare a whole tensor, whose elements lie at data, with golden, if there is golden. A difference
+ * has command -1.
+ */
 void weft_checker_tensor(struct weft_checker *c, int tensor, const void *data);
 
-/** Tensors of which every element was compared; one that was compared in part counts as different. */
+/**
+ * Returns how many of the tensors that the NPU makes were seen with every element. Each other one
+ * counts as a difference in *c.
+ */
 uint64_t weft_checker_tensors(struct weft_checker *c);
 
-/* ---- session.c: the host's copy of a tensor, fetched if need be. *err: 0 or negative errno ---- */
+/* ---- session.c ---- */
 
+/**
+ * Returns the host's copy of a tensor, or the graph's constant, after reading it from the device if
+ * the host has none yet. *err becomes 0 or a negative errno; after a failure the tensor has no values.
+ */
 const weft_tensor *weft_session_tensor(weft_session *s, int tensor, int *err);
 
-/* ---- late.c: what this step needs and is not in the program. 0 or negative errno ---- */
+/* ---- late_values.c ---- */
 
+/** Give a step, before it runs, what only the run knows. @return 0 or a negative errno */
 int weft_session_late(weft_session *s, int step);
 
-/* The program's streams as this session runs them. */
+/* Returns the words of the program's streams as this session runs them: its own copy, or the program's. */
 static inline const uint64_t *weft_session_words(const weft_session *s)
 {
 	return s->words ? s->words : s->p->words;
 }
 
-/* ---- trace.c ---- */
+/* ---- compare_on_card.c ---- */
 
-/** Check a step that has run, by running it again with stores added. before: the arena as it was. */
+/**
+ * Compare a step that has run on a card with golden, by running its stream again with stores added,
+ * in as many passes as the trace window needs.
+ * @param before  The arena as it was before the step.
+ * @return 0 or a negative errno; differences are counted in s->check
+ */
 int weft_trace_step(weft_session *s, const struct weft_step *step, const uint8_t *before);
-/** Compare the arena with another buffer of its size. */
+/**
+ * Compare the session's arena with another buffer of its size; the first byte that differs is noted
+ * in s->check (weft_checker_byte). @return 0 or a negative errno, differences or not
+ */
 int weft_trace_same(weft_session *s, weft_buf *other);
 
 /* ---- capture_session.c ---- */
 
-/** An NPU step is about to start. @return 0 or a negative errno */
+/** Keep the arena as it is before an NPU step, if the options ask for a capture. @return 0 or a negative errno */
 int weft_session_remember(weft_session *s);
 
 /**
- * A step went wrong: write options.capture, once.
- * @param r  What the device said, or NULL.
- * @return 0 (also without a capture asked for), or a negative errno
+ * Write options.capture for a step that went wrong, if the options ask for it and none was written yet.
+ * @param status  The run's negative errno.
+ * @param why     One line about what went wrong.
+ * @param r       What the device said, or NULL.
+ * @return 0 (also if nothing had to be written), or a negative errno
  */
 int weft_session_capture(weft_session *s, int step, int status, const char *why, const struct weft_job_result *r);
 
-/** Bytes that a load or a store moves. */
+/** Returns the number of bytes that a load or store moves (in memory, for a load of int4). */
 uint64_t weft_moved_bytes(const struct weft_cmd *c);
 
 /* ---- report.c ---- */
@@ -204,16 +256,33 @@ struct weft_report *weft_report_new(const weft_session *s);
 
 /* ---- host_cost.c ---- */
 
-/** Processor time that an operator takes on the host, roughly, in ms; negative: nobody knows. */
+/**
+ * Returns roughly the processor time, in ms of one core, that an operator takes on the host;
+ * negative if that depends on the data. macs: its multiplications, or 0 if they are not counted.
+ */
 double weft_host_ms(const weft_graph *g, const struct weft_gop *o, uint64_t macs);
 
-/** By graph operator its entry in a report, of n; from malloc. NULL: out of memory */
+/* ---- report.c ---- */
+
+/**
+ * Returns, for each operator of the graph, the number of its entry in a report, and sets *n to the
+ * number of entries. From malloc; the caller frees it. NULL: out of memory.
+ */
 int *weft_report_entries(const weft_program *p, int *n);
 
-/** Does a host operator stand in the middle? Then 1, and msg names it. */
+/**
+ * Says whether a program breaks options.strict, that is, whether an operator runs on the host that
+ * is not at the network's beginning or end (and of a kind that may stand there).
+ * @return 0: no; 1: yes, or out of memory; msg (WEFT_MSG_LEN bytes) names the operator
+ */
 int weft_plan_breaks_strict(const weft_program *p, char *msg);
 
-/** The first element that its type does not have (bool, 2 and 4 bits, int48), and its value; -1: none. */
+/* ---- input.c ---- */
+
+/**
+ * Returns the index of the first element of t that its type (bool, a type of 2 or 4 bits, int48)
+ * does not have, and sets *value to that element; -1 if there is none.
+ */
 int64_t weft_beyond_type(const weft_tensor *t, int64_t *value);
 
 #endif

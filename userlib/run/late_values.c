@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a program gets to know when it runs: log2_scale of float8 convolutions,
- * and weights that are a tensor.
+ * Values that a program needs but only the run knows: log2_scale of float8 convolutions, and
+ * weights that are a tensor of the network.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -12,8 +12,9 @@
 #include "weft/gen/cmd.h"
 
 /*
- * Writes a log2_scale that has become known into the field of its conv command. Values outside
- * -32..31 are refused.
+ * Writes *value into the field log2_scale of the conv command at word p->word of the session's own
+ * words. Returns 0, or -EINVAL with one line in the session's message if the value lies outside -32..31
+ * or the command is no conv.
  */
 static int set_scale(weft_session *s, const struct weft_pscale *p, const int32_t *value)
 {
@@ -34,15 +35,20 @@ static int set_scale(weft_session *s, const struct weft_pscale *p, const int32_t
 	return 0;
 }
 
-/* -0 is no product to the array where it is a value at all; it adds what +0 adds. */
+/*
+ * Says whether a type has -0 (the FNUZ types have not). The array does not take -0 as a product; +0,
+ * which is put in its place, adds the same.
+ */
 static bool minus_zero_is_a_value(weft_dtype t)
 {
 	return t == WEFT_FP8E4M3 || t == WEFT_FP8E5M2;
 }
 
 /*
- * Packs a matrix of k rows and cols columns in the array's order of weights, as
- * userlib/compile/lower/pack_weights.c does with constants.
+ * Packs the matrix w of p->k rows and p->cols columns of bytes into `to`, which holds zeros, in the
+ * array's order of weights: for each N columns (n), for each N rows, column by column N bytes; 0 where
+ * there is no element, and +0 for -0. userlib/compile/lower/pack_weights.c does the same with
+ * constants.
  */
 static void pack(const struct weft_ppack *p, const weft_tensor *w, uint32_t n, uint8_t *to)
 {
@@ -61,7 +67,10 @@ static void pack(const struct weft_ppack *p, const weft_tensor *w, uint32_t n, u
 				}
 }
 
-/* Packs weights that are a tensor in the array's order and writes them to their place in the arena. */
+/*
+ * Packs weights that are the tensor w in the array's order and writes them to their place p->offset in
+ * the device's arena. Returns 0 or a negative errno.
+ */
 static int write_pack(weft_session *s, const struct weft_ppack *p, const weft_tensor *w)
 {
 	uint32_t n = s->cfg->n;
@@ -76,7 +85,10 @@ static int write_pack(weft_session *s, const struct weft_ppack *p, const weft_te
 	return err;
 }
 
-/* Gives the session a copy of the stream of its own, before a field in it changes. */
+/*
+ * Gives the session its own copy of all streams, s->words, unless it has one, so that fields in them
+ * can change. Returns 0 or -ENOMEM.
+ */
 static int own_words(weft_session *s)
 {
 	if (s->words)
@@ -89,8 +101,9 @@ static int own_words(weft_session *s)
 }
 
 /*
- * Gives the step what is only known in the run: values of log2_scale into its commands, packed
- * weights into the arena. Returns 0 or a negative errno with a line in the session's message.
+ * Gives a step what only the run knows, before the step runs: values of log2_scale into the commands of
+ * the session's own words, packed weights into the arena. Operands that lie on the device are fetched.
+ * Returns 0 or a negative errno, with a line in the session's message for bad values.
  */
 int weft_session_late(weft_session *s, int step)
 {

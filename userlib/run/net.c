@@ -26,18 +26,29 @@ struct weft_load_options weft_load_options_default(void)
 	return (struct weft_load_options){ 0 };
 }
 
-/* Which of the two is it? They say so in their first bytes; of a damaged one the name may. */
+/*
+ * Says whether a file is taken for .tflite: by its identifier, or, since that may be damaged, by its
+ * name's ending. dot points to the ending with its dot, or is NULL.
+ */
 static bool is_tflite(const uint8_t *data, size_t len, const char *dot)
 {
 	return (len >= 8 && !memcmp(data + 4, "TFL3", 4)) || (dot && !strcasecmp(dot, ".tflite"));
 }
 
+/*
+ * Says whether a file is taken for .onnx: by its contents, or, unless it is empty, by its name's
+ * ending. dot points to the ending with its dot, or is NULL.
+ */
 static bool is_onnx(const void *data, size_t len, const char *dot)
 {
 	return weft_onnx_is(data, len) || (len && dot && !strcasecmp(dot, ".onnx"));
 }
 
-/* Imports a .tflite or .onnx file, whose open extents the options may bind. */
+/*
+ * Imports a .tflite or .onnx file, with the options' values for open dimensions and known inputs, into
+ * *g. name is the file's name. Returns 0 or a negative errno with one line in msg; -EINVAL for a file
+ * of another format.
+ */
 static int import_open(const void *data, size_t len, const char *name, const struct weft_load_options *o, weft_graph **g, char *msg)
 {
 	const char *dot = strrchr(name, '.');
@@ -68,7 +79,10 @@ static int import_open(const void *data, size_t len, const char *name, const str
 	return err;
 }
 
-/* What was compiled for one runtime does not give the bits of another. */
+/*
+ * Checks that a loaded program gives the results of runtime want. Returns 0; or frees the program and
+ * returns -EINVAL with one line in msg.
+ */
 static int check_runtime(weft_net *n, enum weft_runtime want, char *msg)
 {
 	if (weft_runtime_fits(n->g->runtime, want, msg))
@@ -78,7 +92,11 @@ static int check_runtime(weft_net *n, enum weft_runtime want, char *msg)
 	return -EINVAL;
 }
 
-/* Reads a network of any format: a program, a .tosa file, or one that has to be lowered. */
+/*
+ * Reads a network of any format into n: a .weft program, a .tosa file, or a .tflite or .onnx file,
+ * which is lowered. Values for open dimensions are refused for the first two. Returns 0 or a negative
+ * errno with one line in msg; n then owns nothing.
+ */
 static int import(const void *data, size_t len, const char *name, const struct weft_load_options *o, weft_net *n, char *msg)
 {
 	if (o->n_bound && (weft_program_is(data, len) || weft_tosa_is(data, len))) {
@@ -134,7 +152,11 @@ int weft_net_load_file(const char *path, weft_net **net, char msg WEFT_ROOM(WEFT
 	return weft_net_load_file_with(path, NULL, net, msg);
 }
 
-/* Reads the file and imports it; external data of an .onnx file is looked for in the file's folder. */
+/*
+ * Reads a file and imports it (weft_net_load_with); unless the options name a folder, external data of
+ * an .onnx file is looked for in the file's own. Returns 0 or a negative errno, with the path and the
+ * reason in msg.
+ */
 int weft_net_load_file_with(const char *path, const struct weft_load_options *given, weft_net **net, char msg WEFT_ROOM(WEFT_MSG_LEN))
 {
 	struct weft_load_options o = given ? *given : weft_load_options_default();
@@ -159,7 +181,7 @@ int weft_net_load_file_with(const char *path, const struct weft_load_options *gi
 	return err;
 }
 
-/* Frees a network; NULL is fine. Sessions of it must be closed before. */
+/* Frees a network; NULL is fine. Its sessions must have been closed before. */
 void weft_net_free(weft_net *net)
 {
 	if (!net)
@@ -203,7 +225,10 @@ weft_opcode weft_net_op(const weft_net *net, int i)
 	return i < 0 || i >= net->g->n_ops ? WEFT_OP_NONE : net->g->ops[i].op;
 }
 
-/* Describes entry i of a list of inputs or outputs. -ERANGE if there is no such entry. */
+/*
+ * Describes entry i of a list of n inputs or outputs in *p. Returns 0, or -ERANGE if there is no such
+ * entry.
+ */
 static int port(const weft_net *net, const int *list, int n, int i, struct weft_port *p)
 {
 	if (i < 0 || i >= n)
@@ -226,8 +251,10 @@ int weft_net_output(const weft_net *net, int i, struct weft_port *p)
 }
 
 /*
- * The program for a configuration: the one that was loaded if it fits, else a newly compiled one,
- * which is also *own and the caller's to free.
+ * Finds the network's program for a configuration (NULL: the loaded one's, or else the compiler's
+ * default): the program that was loaded if it is for this configuration, otherwise one compiled now,
+ * which is also *own and the caller's to free. Returns 0 with the program in *p, or a negative errno
+ * with one line in msg.
  */
 static int program(const weft_net *net, const char *config, const weft_program **p, weft_program **own, char *msg)
 {
@@ -244,8 +271,9 @@ static int program(const weft_net *net, const char *config, const weft_program *
 }
 
 /*
- * Lets the static verifier judge every stream of a program, with the program's constants and arena
- * as its windows.
+ * Lets the static verifier check every stream of a program, with the program's constants and arena as
+ * its windows, against the features of the functional model. Returns 0, or the verifier's negative
+ * errno with the step and the rule in msg.
  */
 static int verify_steps(const weft_program *p, char *msg)
 {
@@ -296,7 +324,10 @@ int weft_net_convert(const weft_net *net, bool strict, uint8_t **out, size_t *le
 
 /* ---- streams as text ---- */
 
-/* Prints the program step by step: host operators by name, streams command by command. */
+/*
+ * Prints the program to f step by step: operators of the host by name, streams command by command,
+ * counted through all streams. A stream that cannot be decoded ends with the fault.
+ */
 static void print_steps(FILE *f, const weft_program *p)
 {
 	char line[2048];

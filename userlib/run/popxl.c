@@ -9,19 +9,24 @@
 
 #include "internal.h"
 
+/* A network of one operator, and the values of its n_in inputs for the run (their data is the caller's). */
 struct one {
 	weft_graph *g;
 	weft_tensor in[3];
 	int n_in;
 };
 
+/* Writes "out of memory" to msg and returns -ENOMEM. */
 static int out_of_memory(char *msg)
 {
 	snprintf(msg, WEFT_MSG_LEN, "out of memory");
 	return -ENOMEM;
 }
 
-/* Appends a tensor to a list of the graph's inputs or outputs. */
+/*
+ * Appends tensor t to a list of the graph's inputs or outputs and counts it in *n. Returns 0 or
+ * -ENOMEM.
+ */
 static int list(int **list_of, int *n, int t)
 {
 	int *p = realloc(*list_of, ((size_t)*n + 1) * sizeof(*p));
@@ -34,8 +39,8 @@ static int list(int **list_of, int *n, int t)
 }
 
 /*
- * Adds a tensor as an input of the network, with its value for the run. Returns its index or a
- * negative errno.
+ * Adds a tensor like `data` as an input of the network, whose value in the run is data's. Returns the
+ * tensor's index or -ENOMEM.
  */
 static int new_input(struct one *o, const char *name, const weft_tensor *data)
 {
@@ -49,7 +54,7 @@ static int new_input(struct one *o, const char *name, const weft_tensor *data)
 	return err ? err : t;
 }
 
-/* Adds a copy of a tensor as a constant of the network. */
+/* Adds a copy of `data` as a constant of the network. Returns the tensor's index or -ENOMEM. */
 static int new_const(struct one *o, const char *name, const weft_tensor *data)
 {
 	void *copy = malloc(weft_tensor_bytes(data));
@@ -60,7 +65,11 @@ static int new_const(struct one *o, const char *name, const weft_tensor *data)
 	return weft_graph_const(o->g, name, data->dtype, data->rank, data->dim, copy);
 }
 
-/* Adds the network's only operator, with an fp16 result that is its output. */
+/*
+ * Adds the network's only operator with three operands `in` and an fp16 result of y's shape, which
+ * becomes the output. Returns 0, or -ENOMEM, also if an operand's index is negative because it could
+ * not be added.
+ */
 static int operator_of(struct one *o, weft_opcode op, const weft_attr *a, const int in[3], const weft_tensor *y)
 {
 	int src = weft_graph_src(o->g, 0, weft_op_name(op)), t = weft_graph_tensor(o->g, "y", WEFT_FP16, y->rank, y->dim);
@@ -75,7 +84,10 @@ static int operator_of(struct one *o, weft_opcode op, const weft_attr *a, const 
 	return list(&o->g->outputs, &o->g->n_outputs, t);
 }
 
-/* Runs the network of one operator in a session of its own and hands over its output. */
+/*
+ * Checks the network and runs it once in a session with options o (NULL: defaults). *y becomes its
+ * output, whose data the caller frees. Returns 0 or a negative errno with one line in msg.
+ */
 static int run(const struct one *n, const struct weft_session_options *o, weft_tensor *y, char *msg)
 {
 	const struct weft_session_options standard = weft_session_options_default();
@@ -93,8 +105,10 @@ static int run(const struct one *n, const struct weft_session_options *o, weft_t
 }
 
 /*
- * Runs one scaled product as a network of its own: y has the result's shape. w is an input, or a
- * constant where the array can only take it as one.
+ * Computes one scaled product, op with attributes a, of x and w as a network of its own. w becomes a
+ * constant for convolutions, since the array takes it only as one, otherwise an input. y has the
+ * result's rank and dimensions when called, and gets type and data, which the caller frees, only on
+ * success. Returns 0 or a negative errno with one line in msg.
  */
 static int scaled(weft_opcode op, const weft_attr *a, const weft_tensor *x, const weft_tensor *w, int32_t log2_scale,
                   const struct weft_session_options *options, weft_tensor *y, char *msg)
@@ -119,18 +133,20 @@ static int scaled(weft_opcode op, const weft_attr *a, const weft_tensor *x, cons
 	return err;
 }
 
+/* Writes `what` to msg and returns -EINVAL. */
 static int bad(char *msg, const char *what)
 {
 	snprintf(msg, WEFT_MSG_LEN, "%s", what);
 	return -EINVAL;
 }
 
+/* Says whether t is a tensor with data, elements of one byte and a rank of at most 4. */
 static bool has_data(const weft_tensor *t)
 {
 	return t && t->data && weft_dtype_bytes(t->dtype) == 1 && t->rank >= 0 && t->rank <= 4;
 }
 
-/* [H][C] as [1][H][C]. */
+/* Returns t with shape [1][H][C] if it is [H][C], otherwise t as it is; the data is shared. */
 static weft_tensor with_batch(const weft_tensor *t)
 {
 	weft_tensor b = *t;
@@ -164,6 +180,10 @@ int weft_matmul_pow2scaled(const weft_tensor *a, const weft_tensor *b, int32_t l
 	return 0;
 }
 
+/*
+ * Returns a convolution's output extent for an input extent, a kernel extent, padding at both ends,
+ * stride and dilation; 0 if the stride is below 1.
+ */
 static int64_t extent(int64_t in, int64_t kernel, const int32_t pad[2], int32_t stride, int32_t dilation)
 {
 	return stride < 1 ? 0 : (in + pad[0] + pad[1] - (kernel - 1) * dilation - 1) / stride + 1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reports: one line per operator of the source network, or per group of them
- * that the compiler fused.
+ * Reports of runs: one entry for each operator of the source network, or for each group of
+ * operators that the compiler fused or runs in stripes. A group is led by its first operator.
  */
 #define _GNU_SOURCE
 #include "userlib/run/internal.h"
@@ -13,6 +13,10 @@
 
 /* ---- which source operators belong together ---- */
 
+/*
+ * Returns the leader of source operator i's group, and shortens the way to it for later calls. group[i]
+ * is i for a leader, otherwise another operator of the group that is nearer to the leader.
+ */
 static int find(int *group, int i)
 {
 	while (group[i] != i)
@@ -20,7 +24,10 @@ static int find(int *group, int i)
 	return i;
 }
 
-/* Joins the groups of i and k. The smaller index leads, so that groups are reported in the file's order. */
+/*
+ * Joins the groups of source operators i and k. The smaller leader leads both, so that groups are
+ * reported in the file's order.
+ */
 static void unite(int *group, int i, int k)
 {
 	int a = find(group, i), b = find(group, k);
@@ -32,8 +39,9 @@ static void unite(int *group, int i, int k)
 }
 
 /*
- * For each operator of the source network the one that leads its group: operators that share a
- * node on the NPU are one group.
+ * Returns, for each operator of the source network, another one of its group (see find()). Operators
+ * that share a node on the NPU are one group, and so are the nodes that run together in stripes. From
+ * malloc; the caller frees it. NULL: out of memory.
  */
 static int *groups(const weft_program *p)
 {
@@ -77,7 +85,7 @@ int *weft_report_entries(const weft_program *p, int *n)
 
 /* ---- one entry ---- */
 
-/* Appends "+name" to a string from malloc, which is freed or becomes the result. */
+/* Returns "old+name", or a copy of name if old is NULL, from malloc; frees old. NULL: out of memory. */
 static char *join(char *old, const char *name)
 {
 	char *s;
@@ -91,8 +99,9 @@ static char *join(char *old, const char *name)
 }
 
 /*
- * Where a group ran. A group of which nothing executes (aliases, folded operators) counts for the
- * NPU if anything runs there, since no host work stands behind it.
+ * Returns where the group that `lead` leads ran: on the host if one of its operators does. If nothing
+ * of it is executed anywhere (aliases, folded operators), it counts for the NPU if the program has any
+ * step there, since no work of the host stands behind it.
  */
 static enum weft_run_unit unit_of(const weft_program *p, const int *group, int lead)
 {
@@ -107,8 +116,10 @@ static enum weft_run_unit unit_of(const weft_program *p, const int *group, int l
 	return any_npu ? WEFT_RUN_NPU : WEFT_RUN_HOST;
 }
 
-/* Of a group's reasons, the one to show: a host operator's, then that of the
- * operator which multiplies, then any. */
+/*
+ * Returns how well an operator's reason suits as the reason of its group; the highest is shown. 4: it
+ * runs on the host; 3: it multiplies; 2: it runs on the NPU; 1: another reason; 0: it has none.
+ */
 static int rank_reason(const struct weft_pop *o)
 {
 	if (!o->reason || !*o->reason)
@@ -116,6 +127,10 @@ static int rank_reason(const struct weft_pop *o)
 	return o->unit == WEFT_ON_HOST ? 4 : o->macs ? 3 : o->unit == WEFT_ON_NPU ? 2 : 1;
 }
 
+/*
+ * Adds the estimated host time of operator i, if it runs on the host, to the entry's host_ms. A time
+ * that is not known makes the sum -1.
+ */
 static void add_host(struct weft_op_report *r, const weft_program *p, int i)
 {
 	double ms = p->ops[i].unit == WEFT_ON_HOST ? weft_host_ms(p->graph, &p->graph->ops[i], p->ops[i].macs) : 0;
@@ -123,7 +138,10 @@ static void add_host(struct weft_op_report *r, const weft_program *p, int i)
 	r->host_ms = ms < 0 || r->host_ms < 0 ? -1 : r->host_ms + ms;
 }
 
-/* Fills the report's line for the group that `lead` leads: names, unit, reason, work. */
+/*
+ * Fills the entry of the group that `lead` leads: index, joined names, unit, reason, multiplications,
+ * host time and, after a run, bytes moved. Cycles are added by add_cycles().
+ */
 static void fill(struct weft_op_report *r, const weft_session *s, int *group, int lead)
 {
 	const weft_program *p = s->p;
@@ -166,8 +184,9 @@ static void fill(struct weft_op_report *r, const weft_session *s, int *group, in
 /* ---- cycles ---- */
 
 /*
- * Turns the entries' half cycles into whole ones: running sums are rounded, so that the total is
- * exact. expected: of the estimate, else as measured.
+ * Turns half cycles of all entries into whole cycles, in their estimates if `expected` is set,
+ * otherwise in the measured cycles. The running sums are rounded down, so that the total is that of the
+ * halves.
  */
 static void whole_cycles(struct weft_report *r, bool expected)
 {
@@ -181,8 +200,8 @@ static void whole_cycles(struct weft_report *r, bool expected)
 }
 
 /*
- * Adds measured and estimated half cycles of every operator to its group's line, and makes whole
- * cycles of them.
+ * Adds measured and estimated half cycles of every operator of the graph to its group's entry, and
+ * makes whole cycles of them. entry_of[leader] is the number of a group's entry.
  */
 static void add_cycles(struct weft_report *r, const weft_session *s, int *group, const int *entry_of)
 {
@@ -198,8 +217,9 @@ static void add_cycles(struct weft_report *r, const weft_session *s, int *group,
 }
 
 /*
- * Makes the report's lines, one for each group of source operators, with what is known without a
- * run. From malloc; NULL if there is no memory.
+ * Makes a report with one entry for each group of source operators: what is known without a run, and
+ * what the session's last run measured for each operator, if there was one. weft_report_free() frees
+ * it. NULL: out of memory.
  */
 struct weft_report *weft_report_new(const weft_session *s)
 {
@@ -249,8 +269,9 @@ void weft_report_free(struct weft_report *r)
 /* ---- strict ---- */
 
 /*
- * May an operator stand between a network's edge and the NPU without breaking --strict? That is
- * quantisation, layout, and softmax's parts.
+ * Says whether an operator may run on the host between a network's inputs or outputs and the NPU
+ * without breaking `strict`: quantisation, rescaling, layout, ARGMAX, softmax and what an importer made
+ * of a Softmax.
  */
 static bool is_edge_kind(const struct weft_gop *op, const struct weft_gsrc *src)
 {
@@ -264,9 +285,9 @@ static bool is_edge_kind(const struct weft_gop *op, const struct weft_gsrc *src)
 }
 
 /*
- * Does the source operator make probabilities, unit vectors or an index out of results? It goes by
- * the name in the file, since an importer may take such an operator apart (ARG_MAX of 64 bits is
- * ARGMAX and a cast).
+ * Says whether a source operator makes probabilities, unit vectors or an index out of results, so that
+ * it may run on the host at the network's end. It goes by the name in the file, since an importer may
+ * take such an operator apart (an ARG_MAX of 64 bits becomes ARGMAX and a cast).
  */
 static bool ends_network(const struct weft_gsrc *src)
 {
@@ -280,8 +301,8 @@ static bool ends_network(const struct weft_gsrc *src)
 }
 
 /*
- * Marks the operators that lie between the network's inputs and the first operator of another
- * kind, wherever they run.
+ * Sets edge[i] for each operator of the graph that is_edge_kind() admits and whose operands are all
+ * inputs, constants, or made by such operators; clears it for all others.
  */
 static void find_begin(const weft_program *p, bool *edge)
 {
@@ -299,8 +320,9 @@ static void find_begin(const weft_program *p, bool *edge)
 }
 
 /*
- * Marks the operators whose results only such operators read, up to the outputs. inner is scratch,
- * one for each tensor.
+ * Also sets edge[i] for each operator that is_edge_kind() or ends_network() admits and whose results
+ * only such operators read, up to the outputs. inner[] has one entry for each tensor, false when
+ * called.
  */
 static void find_end(const weft_program *p, bool *edge, bool *inner)
 {

@@ -37,7 +37,11 @@ enum weft_dev_kind weft_device_kind(enum weft_device d)
 
 /* ---- opening ---- */
 
-/* Opens the session's device with its options; golden needs none. */
+/*
+ * Opens the session's device with its options, allocates the buffers for constants and arena, plants
+ * the fault that the options name, and writes the constants. Nothing is done on golden. Returns 0 or a
+ * negative errno with one line in msg.
+ */
 static int open_device(weft_session *s, char *msg)
 {
 	struct weft_dev_options d = weft_dev_options_default();
@@ -75,8 +79,10 @@ static int open_device(weft_session *s, char *msg)
 }
 
 /*
- * Gets the session's program. Golden runs the graph itself, so it needs a list of operators only,
- * unless the plan is asked for.
+ * Sets s->p to the net's loaded program if it is for the session's configuration, otherwise to one
+ * compiled now, which the session owns. With plan false everything is planned on the host, which is all
+ * that golden needs. A second call compiles the session's plan (s->plan). Returns 0 or a negative errno
+ * with one line in msg.
  */
 static int get_program(weft_session *s, bool plan, char *msg)
 {
@@ -135,11 +141,13 @@ int weft_session_open(const weft_net *net, const struct weft_session_options *o,
 	return 0;
 }
 
+/* Returns the network's graph. */
 static const weft_graph *graph(const weft_session *s)
 {
 	return s->net->g;
 }
 
+/* Frees n tensors with their data and the array itself; NULL is fine. */
 static void free_tensors(weft_tensor *t, int n)
 {
 	for (int i = 0; t && i < n; i++)
@@ -147,7 +155,10 @@ static void free_tensors(weft_tensor *t, int n)
 	free(t);
 }
 
-/* Frees what one run has left for the caller to look at. */
+/*
+ * Frees what the last run has left: comparison, the host's copies, golden's tensors, measurements; and
+ * sets counters and times to 0.
+ */
 static void forget_run(weft_session *s)
 {
 	int n = s->net ? s->net->g->n_tensors : 0;
@@ -169,7 +180,10 @@ static void forget_run(weft_session *s)
 	memset(&s->counters, 0, sizeof(s->counters));
 }
 
-/* Closes the device and frees everything that belongs to the session; NULL is fine. */
+/*
+ * Ends submitted runs, closes the device and frees everything that belongs to the session; NULL is
+ * fine.
+ */
 void weft_session_close(weft_session *s)
 {
 	if (!s)
@@ -193,7 +207,7 @@ void weft_session_close(weft_session *s)
 
 /* ---- tensors between host and device ---- */
 
-/* Makes room for the host's copy of tensor t, if it has none. */
+/* Makes the host's copy of tensor t, all zeros, unless there is one. Returns 0 or -ENOMEM. */
 static int new_data(weft_session *s, int t)
 {
 	if (s->host[t].data)
@@ -203,7 +217,7 @@ static int new_data(weft_session *s, int t)
 	return s->host[t].data ? 0 : -ENOMEM;
 }
 
-/* The tensor whose bytes this one shares. */
+/* Returns the tensor whose bytes tensor t shares, through all aliases; t itself if it shares none. */
 static int origin(const weft_session *s, int t)
 {
 	while (s->p->tensors[t].alias_of >= 0)
@@ -211,7 +225,12 @@ static int origin(const weft_session *s, int t)
 	return t;
 }
 
-/* Makes sure that the host has a copy of tensor t, read from the device if it lies there. */
+/*
+ * Makes sure that the host has the values of tensor t: a constant, its copy, or a new copy, made from
+ * the host's tensor whose bytes t shares or else read from the device's arena. Returns 0, -ENOMEM,
+ * -EINVAL with a line in the session's message if the tensor is nowhere, or the device's negative
+ * errno.
+ */
 static int fetch(weft_session *s, int t)
 {
 	const struct weft_ptensor *p = &s->p->tensors[t];
@@ -237,6 +256,7 @@ static int fetch(weft_session *s, int t)
 	return weft_buf_read(s->arena, p->offset, s->host[t].data, weft_tensor_bytes(&s->host[t]));
 }
 
+/* Returns the host's copy of tensor t, or the graph's tensor (a constant) if there is none. */
 static const weft_tensor *operand(weft_session *s, int t)
 {
 	return s->host[t].data ? &s->host[t] : &graph(s)->tensors[t].t;
@@ -248,7 +268,10 @@ const weft_tensor *weft_session_tensor(weft_session *s, int tensor, int *err)
 	return operand(s, tensor);
 }
 
-/* Writes the host's copy of a tensor to its place in the device's arena, if it has one. */
+/*
+ * Writes the host's copy of tensor t to its place in the device's arena, if it has one there. Returns 0
+ * or a negative errno.
+ */
 static int to_arena(weft_session *s, int t)
 {
 	const struct weft_ptensor *p = &s->p->tensors[t];
@@ -259,8 +282,9 @@ static int to_arena(weft_session *s, int t)
 }
 
 /*
- * Takes the values of all inputs, after a check that each has data and that its elements are
- * within the type.
+ * Copies the values of all inputs to the host and to the device, after checking that each has data, the
+ * network's type and size, and only elements that its type has. Returns 0, or a negative errno with one
+ * line in the session's message for bad inputs (-EINVAL).
  */
 static int take_inputs(weft_session *s, const weft_tensor *inputs)
 {
@@ -298,8 +322,9 @@ static int take_inputs(weft_session *s, const weft_tensor *inputs)
 /* ---- steps ---- */
 
 /*
- * Runs one host operator: fetches its operands from the device where they are there, computes, and
- * writes results back.
+ * Runs one operator on the host: fetches operands that lie on the device, computes with golden, writes
+ * results to the device if they have a place there, and notes the time in the profile, if there is one.
+ * Returns 0 or a negative errno.
  */
 static int host_step(weft_session *s, const struct weft_step *step)
 {
@@ -335,7 +360,10 @@ uint64_t weft_moved_bytes(const struct weft_cmd *c)
 	return (uint64_t)l->row_bytes * (uint64_t)l->n1 * (uint64_t)l->n2 * (uint64_t)l->n3;
 }
 
-/* Counts the bytes that the commands from..to-1 of a step load and store, by operator. */
+/*
+ * Adds the bytes that the commands from..to-1 of a step load and store to the measurements of the
+ * operators that they work for.
+ */
 static void count_bytes(weft_session *s, const struct weft_step *step, uint32_t from, uint32_t to)
 {
 	const uint64_t *w = s->p->words + step->first_word;
@@ -354,7 +382,11 @@ static void count_bytes(weft_session *s, const struct weft_step *step, uint32_t 
 	}
 }
 
-/* A command has retired on the device: reports progress and compares what it made. */
+/*
+ * The device's callback for each command that has retired; user is the session. Counts commands in the
+ * whole step, reports progress, notes the cycle, compares what the command made with golden, and takes
+ * a state if one is wanted behind the command. Returns 0, or a negative errno, with which the job ends.
+ */
 static int on_retire(void *user, const struct weft_retire *part)
 {
 	weft_session *s = user;
@@ -372,7 +404,10 @@ static int on_retire(void *user, const struct weft_retire *part)
 	return err ? err : weft_session_take_state(s, s->i_step, (uint32_t)r->cmd + 1);
 }
 
-/* Distributes the cycles that the commands from..to-1 took over their operators. */
+/*
+ * Distributes the cycles of the job that ran the commands from..to-1 over the operators for which they
+ * worked (weft_share_cycles), by the times at which they retired (s->ended). Returns 0 or -ENOMEM.
+ */
 static int share_out(weft_session *s, const struct weft_step *step, uint32_t from, uint32_t to, uint64_t cycles)
 {
 	const uint64_t *w = s->p->words + step->first_word;
@@ -405,7 +440,7 @@ static int share_out(weft_session *s, const struct weft_step *step, uint32_t fro
 	return err;
 }
 
-/* Adds the counters and times of one job to the run's. */
+/* Adds the counters, cycles and times of one job to the run's. */
 static void add_counters(weft_session *s, const struct weft_job_result *r)
 {
 	const uint32_t *from = (const uint32_t *)&r->counters;
@@ -419,15 +454,20 @@ static void add_counters(weft_session *s, const struct weft_job_result *r)
 	s->cpu_seconds += r->cpu_seconds;
 }
 
-/* Has the stream under way been verified by a process from which this one was forked? */
+/*
+ * Says whether the current step's stream has been verified by the process from which this one was
+ * forked, and is still the same.
+ */
 static bool is_verified(const weft_session *s)
 {
 	return s->verified && s->i_step == s->from.step && !s->words;
 }
 
 /*
- * Submits the commands from..to-1 of a step. The verifier would refuse a part for reads of bytes
- * that an earlier part wrote, so the device is told to trust it: the whole has been verified.
+ * Submits the commands from..to-1 of a step as one job with windows win; *job becomes its number. A
+ * part of a step is cut out of the whole stream, and the whole is verified (unless that was done
+ * before), because the verifier would refuse a part for reading bytes that an earlier part wrote.
+ * Returns 0 or a negative errno.
  */
 static int submit_part(weft_session *s, const struct weft_step *step, uint32_t from, uint32_t to,
                        const struct weft_window *win, weft_job *job)
@@ -452,6 +492,7 @@ static int submit_part(weft_session *s, const struct weft_step *step, uint32_t f
 	return err;
 }
 
+/* Says whether the current run has been told to end. */
 static bool is_cancelled(weft_session *s)
 {
 	atomic_bool *const cancel = atomic_load(&s->cancel);
@@ -459,7 +500,10 @@ static bool is_cancelled(weft_session *s)
 	return cancel && atomic_load(cancel);
 }
 
-/* Waits for a job, which weft_session_stop() may cancel meanwhile. */
+/*
+ * Waits for a job within the options' timeout and fills *r; weft_session_stop() may cancel it
+ * meanwhile. Returns 0, or the negative errno of weft_finish(); how the job ended is in r->status.
+ */
 static int finish(weft_session *s, weft_job job, struct weft_job_result *r)
 {
 	atomic_store(&s->job, job + 1);
@@ -480,7 +524,11 @@ void weft_session_stop(weft_session *s, atomic_bool *cancel)
 		weft_cancel(s->dev, job - 1);
 }
 
-/* Adds a stream that has ended, with or without success, to the run's profile. */
+/*
+ * Adds a job that has ended, with or without success, to the run's profile: the span since `begin`
+ * (weft_now_ns) and, on a card, for which `before` is the arena before the step, what each unit did.
+ * Returns 0 or a negative errno.
+ */
 static int profile_step(weft_session *s, const struct weft_step *step, const uint8_t *before, const struct weft_job_result *r,
                         uint64_t begin)
 {
@@ -493,7 +541,9 @@ static int profile_step(weft_session *s, const struct weft_step *step, const uin
 	return before ? weft_profile_card(s, step, before, &r->counters) : weft_profile_end(s->profile, NULL);
 }
 
-/* A command of the program in this step's stream; -1: it is in another one. */
+/*
+ * Returns the number within the step of command cmd of the program; -1 if it belongs to another step.
+ */
 static int64_t command_in(const struct weft_step *step, int64_t cmd)
 {
 	cmd -= step->first_cmd;
@@ -501,8 +551,11 @@ static int64_t command_in(const struct weft_step *step, int64_t cmd)
 }
 
 /*
- * Runs the commands from..to-1 of a step on the device as one job. before is the arena as it was,
- * for a capture.
+ * Runs the commands from..to-1 of a step on the device as one job, observes commands as they retire,
+ * and adds counters, bytes, cycles and profile to the run's. before is the arena as it was, on a card
+ * that is profiled or checked, otherwise NULL. If the job fails or differs from golden or the model,
+ * the capture is written, unless the step began in its middle. Returns 0 or a negative errno with one
+ * line in the session's message; differences from golden are only counted.
  */
 static int submit_step(weft_session *s, const struct weft_step *step, uint32_t from, uint32_t to, const uint8_t *before)
 {
@@ -554,8 +607,9 @@ static int submit_step(weft_session *s, const struct weft_step *step, uint32_t f
 }
 
 /*
- * Runs one step on the device and checks it. On a card, which shows nothing while it runs, the
- * step runs once more with stores added.
+ * Runs the commands from..to-1 of an NPU step and compares them with golden if the run is checked. On a
+ * card, which shows nothing while it runs, the step runs once more with stores added for that. Returns
+ * 0 or a negative errno with one line in the session's message; differences are only counted.
  */
 static int npu_step(weft_session *s, const struct weft_step *step, uint32_t from, uint32_t to)
 {
@@ -578,8 +632,9 @@ static int npu_step(weft_session *s, const struct weft_step *step, uint32_t from
 }
 
 /*
- * Runs the steps of the program, from s->from to s->to where those are set, and keeps checkpoints
- * on the way.
+ * Runs the steps of the program from s->from up to s->to, or up to the end if s->to is 0, 0, and takes
+ * states at the points where they are wanted. Returns 0; -ECANCELED if the run is cancelled; or the
+ * negative errno of the step that failed.
  */
 int weft_session_steps(weft_session *s)
 {
@@ -605,7 +660,10 @@ int weft_session_steps(weft_session *s)
 
 /* ---- a run ---- */
 
-/* Prepares the run's profile, if the session's options ask for one. */
+/*
+ * Replaces the session's profile by a new one if the options ask for one and there is a device,
+ * otherwise by none. Returns 0 or -ENOMEM.
+ */
 static int new_profile(weft_session *s)
 {
 	weft_profile_free(s->profile);
@@ -631,10 +689,10 @@ char *weft_session_profile_text(const weft_session *s)
 }
 
 /*
- * Makes the session ready to run its program on the inputs: forgets the previous run, allocates
- * the tables of host tensors and measurements, discards what the device's arena held, and takes
- * the inputs. If golden's results are needed and nobody has provided them, all of golden is
- * computed here. Returns 0 or a negative errno.
+ * Makes the session ready to run its program on the inputs: forgets the previous run, makes the tables
+ * of host tensors and measurements and a new profile, discards what the device's arena held, and takes
+ * the inputs. If golden's results are needed and nobody has provided them (s->given_room), all of
+ * golden is computed here. Prepares the comparison. Returns 0 or a negative errno.
  */
 int weft_session_prepare(weft_session *s, const weft_tensor *inputs)
 {
@@ -669,7 +727,11 @@ int weft_session_prepare(weft_session *s, const weft_tensor *inputs)
 	return err;
 }
 
-/* Hands copies of all outputs to the caller, and compares them with golden if the run is checked. */
+/*
+ * Hands copies of all outputs to the caller and compares them with golden if the run is checked. An
+ * output whose data is not NULL is written to that memory; others get memory from malloc, which is the
+ * caller's, also after a failure. Returns 0 or a negative errno; differences are only counted.
+ */
 int weft_session_outputs(weft_session *s, weft_tensor *outputs)
 {
 	const weft_graph *g = graph(s);
@@ -693,7 +755,11 @@ int weft_session_outputs(weft_session *s, weft_tensor *outputs)
 	return 0;
 }
 
-/* The run's report, from malloc; NULL if there is no memory. */
+/*
+ * Returns the last run's report: weft_report_new(), cycles, times, counters and, if it was compared
+ * with golden, the result of that. Tensors that were seen only in part are counted as differences here.
+ * weft_report_free() frees it; NULL: out of memory.
+ */
 struct weft_report *weft_session_report(weft_session *s)
 {
 	struct weft_report *r = weft_report_new(s);
@@ -717,7 +783,10 @@ struct weft_report *weft_session_report(weft_session *s)
 	return r;
 }
 
-/* The last step on the NPU, to which a difference is attributed that only the outputs show. */
+/*
+ * Returns the number of the program's last NPU step, to which a difference is attributed that only the
+ * outputs show; 0 if there is none.
+ */
 static int last_npu_step(const weft_session *s)
 {
 	int i = s->p->n_steps - 1;
@@ -733,10 +802,13 @@ int weft_session_captured(const weft_session *s)
 }
 
 /*
- * Runs the network once; see weft.h. A card that was reset in the middle is tried again from the
- * inputs on.
+ * Runs the network once: prepares, runs all steps, hands over outputs, writes the profile, makes the
+ * report. A card that was reset meanwhile (-ECONNRESET) is tried again from the inputs on, RUN_TRIES
+ * times in all. Data of `out` is the caller's memory, or NULL and then allocated, which the caller
+ * frees even if the run fails. *rep (rep may be NULL) gets the report on success and on -EBADMSG.
+ * Returns 0, -EBADMSG if elements differ from golden (then also a capture is written, if asked for), or
+ * another negative errno, with one line in msg. Called with s->running held.
  */
-/* One run into out: its data is the caller's, or NULL and then allocated, also if the run fails. */
 static int run_once(weft_session *s, const weft_tensor *inputs, weft_tensor *out, struct weft_report **rep, char *msg)
 {
 	struct weft_report *r = NULL;
@@ -770,7 +842,11 @@ static int run_once(weft_session *s, const weft_tensor *inputs, weft_tensor *out
 	return err;
 }
 
-/* Runs the network once and waits for it; outputs are allocated here. weft.h describes it. */
+/*
+ * Runs the network once and waits for it. outputs are filled in on success only, with data from malloc;
+ * *rep (rep may be NULL) gets the report on success and on -EBADMSG. Returns 0, -EBADMSG if elements
+ * differ from golden, or another negative errno, with one line in msg; see weft.h.
+ */
 int weft_session_run(weft_session *s, const weft_tensor *inputs, weft_tensor *outputs,
                      struct weft_report **rep, char msg WEFT_ROOM(WEFT_MSG_LEN))
 {

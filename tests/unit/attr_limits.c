@@ -452,6 +452,25 @@ static void scales(void **state)
 		GOOD(onnx.type = 0);
 		BAD(onnx.type = WEFT_FP16, "product in float16");
 	}
+	{
+		NET(WEFT_OP_ONNX_QUANTIZE, { .onnx = { false, WEFT_FP32, 0 } }, { { F32, { 2 } }, { F32, { 1 } }, { I8, { 1 } } }, { { I8, { 2 } } });
+		BAD(onnx.type = I8, "quotient in int8");
+	}
+	{
+		NET(WEFT_OP_ONNX_FAKE_CONVERT, { .onnx = { false, WEFT_FP8E5M2, 0 } }, { { F32, { 2 } }, { F32, { 1 } } }, { { F32, { 2 } } });
+		GOOD(onnx.type = WEFT_FP8E4M3);
+		BAD(onnx.type = I8, "to int8, not float8");
+	}
+	{
+		NET(WEFT_OP_TFL_REQUANTIZE, { .quant = { .x_scale = 0.5f, .y_scale = 0.25f } }, { { I32, { 2 } }, { F32, { 1 } } }, { { I8, { 2 } } });
+		BAD(quant.x_scale = -2, "scales -2 and 0.25");
+		BAD(quant.y_scale = INFINITY, "scales 0.5 and inf");
+	}
+	{
+		NET(WEFT_OP_TFL_RESIZE_BILINEAR, { .tfl_resize = { false, false, false } }, { { WEFT_INT16, { 1, 2, 2, 1 } } },
+		    { { WEFT_INT16, { 1, 4, 4, 1 } } });
+		BAD(tfl_resize.raw_uint8 = true, "operand 0 is int16, which has no row");
+	}
 	struct net node = { WEFT_OP_ONNX_NODE, { .onnx_node = { .kind = -1, .opset = 1, .n_in = 1 } }, { { F32, { 2 } } }, { { F32, { 2 } } } };
 	bad(&node, "kind", "kind -1 < 0");
 	node.a.onnx_node = (struct weft_attr_onnx_node){ .opset = 0, .n_in = 1 };

@@ -329,6 +329,97 @@ static void exported(void **state)
 	}
 }
 
+/*
+ * TOSA has no rounding of ties to even, and leaves open in which order floats are added. An operator that needs either
+ * is written as CUSTOM; without the attribute it has the operator's own code.
+ */
+static void extensions(void **state)
+{
+	static const struct tosa_case plain[] = {
+		{ TOSA_CONV2D, WEFT_OP_CONV2D, { .conv = { { 0 }, { 1, 1 }, { 1, 1 }, 0, 0, F32, false, 0 } },
+		  { { F32, { 1, 4, 4, 2 } }, { F32, { 3, 1, 1, 2 } }, { F32, { 3 } } }, { { F32, { 1, 4, 4, 3 } } }, { { 0 } }, { { 0 } } },
+		{ TOSA_DEPTHWISE_CONV2D, WEFT_OP_DEPTHWISE_CONV2D, { .conv = { { 0 }, { 1, 1 }, { 1, 1 }, 0, 0, F32, false, 0 } },
+		  { { F32, { 1, 4, 4, 2 } }, { F32, { 1, 1, 2, 1 } }, { F32, { 2 } } }, { { F32, { 1, 4, 4, 2 } } }, { { 0 } }, { { 0 } } },
+		{ TOSA_TRANSPOSE_CONV2D, WEFT_OP_TRANSPOSE_CONV2D, { .conv = { { 0 }, { 1, 1 }, { 1, 1 }, 0, 0, F32, false, 0 } },
+		  { { F32, { 1, 4, 4, 2 } }, { F32, { 3, 1, 1, 2 } }, { F32, { 3 } } }, { { F32, { 1, 4, 4, 3 } } }, { { 0 } }, { { 0 } } },
+		{ TOSA_MATMUL, WEFT_OP_MATMUL, { .matmul = { 0, 0, 0 } }, { { F32, { 1, 2, 3 } }, { F32, { 1, 3, 4 } } },
+		  { { F32, { 1, 2, 4 } } }, { { 0 } }, { { 0 } } },
+		{ TOSA_REDUCE_SUM, WEFT_OP_REDUCE_SUM, { .axis = { 1, 0 } }, { { F32, { 2, 3 } } }, { { F32, { 2, 1 } } }, { { 0 } }, { { 0 } } },
+		{ TOSA_RESCALE, WEFT_OP_RESCALE, { .rescale = { true, WEFT_SINGLE_ROUND, false, false, false, 0, 0 } },
+		  { { I8, { 2 } }, { I32, { 1 } }, { I8, { 1 } } }, { { I8, { 2 } } }, { { 0 } }, { { 0 } } },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < 2 * sizeof plain / sizeof *plain; i++) {
+		struct tosa_case c = plain[i / 2];
+		if (i % 2 && c.op == WEFT_OP_RESCALE)
+			c.a.rescale.rounding = WEFT_EVEN_ROUND;
+		else if (i % 2)
+			*(c.op == WEFT_OP_MATMUL ? &c.a.matmul.chain : c.op == WEFT_OP_REDUCE_SUM ? &c.a.axis.chain : &c.a.conv.chain) = 1;
+		weft_graph *g = graph(&c);
+		char msg[WEFT_MSG] = "", custom[WEFT_MSG] = "";
+		struct tosa_file f = { 0 };
+		int n_custom, own = 0, extended = 0;
+		uint8_t *p;
+		size_t n;
+
+		if (weft_graph_check(g, msg) || weft_export_tosa(g, false, &p, &n, &n_custom, custom, msg))
+			fail_msg("%s: %s", weft_op_name(c.op), msg);
+		assert_int_equal(tosa_read(&f, p, n, msg, sizeof msg), 0);
+		for (int k = 0; k < f.n_ops; k++) {
+			own += f.ops[k].code == c.code;
+			extended += f.ops[k].code == TOSA_CUSTOM;
+		}
+		if (own != 1 - (int)(i % 2) || extended != (int)(i % 2) || n_custom != extended)
+			fail_msg("%s %s: %d of its own code, %d of CUSTOM, %d counted", weft_op_name(c.op), i % 2 ? "extended" : "plain",
+			         own, extended, n_custom);
+		tosa_release(&f);
+		free(p);
+		weft_graph_free(g);
+	}
+}
+
+/* The variables of a graph are named in the file by the operators that read and write them. */
+static void variables(void **state)
+{
+	struct tosa_build t;
+	char msg[WEFT_MSG] = "", custom[WEFT_MSG] = "";
+	struct tosa_file f = { 0 };
+	weft_graph *g;
+	int n_custom, seen = 0;
+	uint8_t *p;
+	size_t n;
+	static float zero[2];
+	weft_tensor v = { .dtype = F32, .rank = 1, .dim = { 2, 1, 1, 1, 1, 1, 1, 1 }, .data = zero };
+
+	(void)state;
+	tb_begin(&t, 1);
+	tb_tensor(&t, "x", F32, 1, 2, 1, NULL);
+	tb_tensor(&t, "y", F32, 1, 2, 1, NULL);
+	x_tensor(&t.x, "first", &v, true);
+	x_tensor(&t.x, "second", &v, true);
+	tb_add(&t, TOSA_VARIABLE, "", "first");
+	tb_add(&t, TOSA_VARIABLE, "", "second");
+	tb_add(&t, TOSA_VARIABLE_WRITE, "x", "second");
+	tb_add(&t, TOSA_VARIABLE_READ, "second", "y");
+	tb_ports(&t, "x", "y");
+	if (tb_import(&t, &g, msg) || weft_export_tosa(g, true, &p, &n, &n_custom, custom, msg))
+		fail_msg("%s", msg);
+	assert_int_equal(tosa_read(&f, p, n, msg, sizeof msg), 0);
+	for (int k = 0; k < f.n_ops; k++) {
+		const struct tosa_op *o = &f.ops[k];
+		bool reads = o->code == TOSA_VARIABLE_READ;
+		if (!reads && o->code != TOSA_VARIABLE_WRITE)
+			continue;
+		assert_true(is(tosa_string(&f, reads ? &o->in : &o->out, 0), (struct tosa_name){ "second", 6 }));
+		seen++;
+	}
+	assert_int_equal(seen, 2);
+	tosa_release(&f);
+	free(p);
+	weft_graph_free(g);
+}
+
 /* An unsigned tensor of ours is a signed one with a flag in the file. */
 static void signs(void **state)
 {
@@ -457,6 +548,7 @@ static void flow(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(imported), cmocka_unit_test(exported), cmocka_unit_test(signs),
+	                                    cmocka_unit_test(extensions), cmocka_unit_test(variables),
 	                                    cmocka_unit_test(flow), cmocka_unit_test(loop) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -277,6 +277,27 @@ static void note_custom(struct xout *x, const char *name)
 		snprintf(x->custom + n, WEFT_MSG - n, "%s%s", n ? ", " : "", name);
 }
 
+/* Does the operator fix the order in which floats are added, which TOSA leaves open? */
+static bool fixes_order(const struct weft_gop *o)
+{
+	switch (o->op) {
+	case WEFT_OP_CONV2D: case WEFT_OP_DEPTHWISE_CONV2D: case WEFT_OP_TRANSPOSE_CONV2D: return o->attr.conv.chain;
+	case WEFT_OP_MATMUL: return o->attr.matmul.chain;
+	case WEFT_OP_REDUCE_SUM: return o->attr.axis.chain;
+	default: return false;
+	}
+}
+
+/* Says in words why an operator of an exported graph has no form in TOSA itself; code_of_op() is 0 for it. */
+static const char *why_custom(const struct xout *x)
+{
+	const struct weft_gop *o = gop(x);
+
+	return o->op == WEFT_OP_RESCALE ? "TOSA has no ties to even" :
+	       fixes_order(o) ? "TOSA leaves open in which order floats are added" :
+	       code_of(o->op) ? "TOSA has it not for int48" : "TOSA has no such operator";
+}
+
 /*
  * Writes an extension operator as CUSTOM of domain "weft". Its attributes hold the types of
  * operands and results, because TOSA's types have no signs, and then what a .weft file would hold.
@@ -289,8 +310,7 @@ static int custom(struct xout *x, struct xop *o)
 	weft_attr a = op->attr;
 
 	if (x->strict)
-		return x_fail(x, -ENOTSUP, op->op == WEFT_OP_RESCALE ? "TOSA has no ties to even" :
-		                           code_of(op->op) ? "TOSA has it not for int48" : "TOSA has no such operator");
+		return x_fail(x, -ENOTSUP, "%s", why_custom(x));
 	o->code = TOSA_CUSTOM;
 	for (int i = 0; i < op->n_in + op->n_out; i++) {
 		uint8_t t = (uint8_t)(i < op->n_in ? operand(x, i) : &x->g->tensors[op->out[i - op->n_in]].t)->dtype;
@@ -370,17 +390,6 @@ static bool moves_int48(const struct xout *x)
 	switch (gop(x)->op) {
 	case WEFT_OP_CONCAT: case WEFT_OP_PAD: case WEFT_OP_RESHAPE: case WEFT_OP_REVERSE: case WEFT_OP_SLICE: case WEFT_OP_TILE:
 	case WEFT_OP_TRANSPOSE: return result(x)->dtype == WEFT_INT48 && !is_dynamic(gop(x));
-	default: return false;
-	}
-}
-
-/* Does the operator fix the order in which floats are added, which TOSA leaves open? */
-static bool fixes_order(const struct weft_gop *o)
-{
-	switch (o->op) {
-	case WEFT_OP_CONV2D: case WEFT_OP_DEPTHWISE_CONV2D: case WEFT_OP_TRANSPOSE_CONV2D: return o->attr.conv.chain;
-	case WEFT_OP_MATMUL: return o->attr.matmul.chain;
-	case WEFT_OP_REDUCE_SUM: return o->attr.axis.chain;
 	default: return false;
 	}
 }

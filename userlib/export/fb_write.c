@@ -7,7 +7,10 @@
 #define MAX_BYTES ((size_t)1 << 31)
 #define MAX_FIELDS 16
 
-/* Appends n zero bytes to the buffer and returns their position. */
+/*
+ * Appends n zero bytes to the buffer, which grows as needed, and returns their position. If memory
+ * runs out or the buffer would exceed MAX_BYTES, sets w->failed and returns 0.
+ */
 static size_t take(struct fbw *w, size_t n)
 {
 	if (w->failed || n > MAX_BYTES || w->n + n > MAX_BYTES) {
@@ -35,7 +38,7 @@ static void put(struct fbw *w, size_t at, uint64_t v, int bytes)
 		w->p[at + (size_t)i] = (uint8_t)(v >> (8 * i));
 }
 
-/* Until position n + ahead is a multiple of align. */
+/* Appends zero bytes until `ahead` bytes more would end at a multiple of align. */
 static void pad(struct fbw *w, size_t ahead, size_t align)
 {
 	take(w, (align - (w->n + ahead) % align) % align);
@@ -49,6 +52,12 @@ void fbw_begin(struct fbw *w, const char *identifier)
 		memcpy(w->p + at + 4, identifier, 4);
 }
 
+/*
+ * Appends a vtable and a table with the n fields f, at most 16; four-byte values come first, then
+ * single bytes. Numbers are written, offsets (bytes 0) are left 0 for fbw_link(). Sets slot[i] to
+ * the position of field i's value. Returns the table's position; w->failed says whether that went
+ * well.
+ */
 size_t fbw_table(struct fbw *w, const struct fbw_field *f, int n, size_t *slot)
 {
 	size_t off[MAX_FIELDS], bytes = 4;
@@ -78,6 +87,11 @@ size_t fbw_table(struct fbw *w, const struct fbw_field *f, int n, size_t *slot)
 	return at;
 }
 
+/*
+ * Appends a vector: the count n, then n elements of elem_bytes each, copied from data, the first of
+ * which is at a multiple of align (4 or 8) bytes. Returns the position of the count; w->failed says
+ * whether that went well.
+ */
 size_t fbw_vector(struct fbw *w, const void *data, uint32_t n, size_t elem_bytes, size_t align)
 {
 	pad(w, 4, align);
@@ -89,6 +103,10 @@ size_t fbw_vector(struct fbw *w, const void *data, uint32_t n, size_t elem_bytes
 	return at;
 }
 
+/*
+ * Appends a vector of n offsets, all 0 until fbw_link() fills them in. Returns the position of its
+ * count; the slot of entry i is that position + 4 + 4 * i.
+ */
 size_t fbw_offsets(struct fbw *w, uint32_t n)
 {
 	pad(w, 0, 4);
@@ -98,6 +116,7 @@ size_t fbw_offsets(struct fbw *w, uint32_t n)
 	return at;
 }
 
+/* Appends string s as a vector of bytes with a zero behind it. Returns its position. */
 size_t fbw_string(struct fbw *w, const char *s)
 {
 	size_t at = fbw_vector(w, s, (uint32_t)strlen(s), 1, 4);

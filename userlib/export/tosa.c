@@ -10,7 +10,10 @@
 
 /* ---- names ---- */
 
-/* Marks the tensors that any operator, input or output of the graph uses. */
+/*
+ * Sets used[i] for each tensor i that is an input or output of the graph or an operand or result of
+ * an operator. Other entries stay as they are.
+ */
 static void mark_used(const weft_graph *g, bool *used)
 {
 	for (int i = 0; i < g->n_inputs; i++)
@@ -27,6 +30,7 @@ static void mark_used(const weft_graph *g, bool *used)
 
 struct named { char *name; int i; };
 
+/* Compares two struct named for qsort(): by name, then by index. */
 static int by_name(const void *pa, const void *pb)
 {
 	const struct named *a = pa, *b = pb;
@@ -35,7 +39,10 @@ static int by_name(const void *pa, const void *pb)
 	return c ? c : (a->i > b->i) - (a->i < b->i);
 }
 
-/* Gives a tensor a name of its own by appending ~ and its index. The name is reallocated. */
+/*
+ * Replaces *name, from malloc, by a copy with ~ and the number i appended. Returns 0, or -ENOMEM
+ * with *name unchanged.
+ */
 static int rename_one(char **name, int i)
 {
 	size_t len = strlen(*name) + 16;
@@ -49,7 +56,10 @@ static int rename_one(char **name, int i)
 	return 0;
 }
 
-/* Gives equal names, but for the first of them, their index as a suffix, until all names differ. */
+/*
+ * Makes the n names (NULL: none) differ: of equal names all but the first get ~ and their index
+ * appended, again and again until none are equal. Returns 0 or -ENOMEM.
+ */
 static int make_unique(char **names, int n)
 {
 	struct named *s = malloc(((size_t)n + 1) * sizeof *s);
@@ -77,7 +87,12 @@ static int make_unique(char **names, int n)
 	return err;
 }
 
-/* Gives every tensor that the graph uses a name that no other has, into x->names. */
+/*
+ * Sets x->names[i] to a name of its own for each tensor i of x->g that is used, else to NULL. It is
+ * the tensor's name, or "tensor.<i>" if that is empty, made unique. Sets x->clash if one begins
+ * with "weft.", as names that the exporter makes up do. Returns 0 or -ENOMEM; the caller frees
+ * names in either case.
+ */
 static int name_tensors(struct xout *x)
 {
 	const weft_graph *g = x->g;
@@ -107,7 +122,10 @@ static int name_tensors(struct xout *x)
 
 /* ---- blocks ---- */
 
-/* A shape that is an input or output, or an argument beside such: the places where a graph holds int64. */
+/*
+ * Says whether tensor t becomes a shape of the file: int64, of rank 1 and at most 16 elements, and
+ * a constant or an input. Shapes are the only int64 that a graph from TOSA has.
+ */
 static bool is_shape(const struct weft_gtensor *t)
 {
 	return t->t.dtype == WEFT_INT64 && t->t.rank == 1 && (t->t.data || t->is_input) && t->t.dim[0] <= 2 * WEFT_MAX_RANK;
@@ -119,8 +137,9 @@ static bool written_here(const weft_graph *g, int i)
 }
 
 /*
- * Writes all tensors, and CONST for the constant ones. The result of VARIABLE_WRITE has no tensor
- * in the file.
+ * Adds all used tensors of the graph at hand to the block, and CONST or CONST_SHAPE for the
+ * constant ones. The result of a VARIABLE_WRITE is left out: it has no tensor in the file. Returns
+ * 0, -ENOTSUP with a line in msg if TOSA lacks a type, or -ENOMEM.
  */
 static int add_tensors(struct xout *x)
 {
@@ -143,7 +162,10 @@ static int add_tensors(struct xout *x)
 	return err;
 }
 
-/* Writes one VARIABLE operator with its tensor for each variable of the network. */
+/*
+ * Adds a tensor and a VARIABLE operator to the block for each variable of the network. Returns 0 or
+ * -ENOMEM.
+ */
 static int add_variables(struct xout *x)
 {
 	int err = 0;
@@ -161,7 +183,10 @@ static int add_variables(struct xout *x)
 	return err;
 }
 
-/* Lists the names of the graph's inputs and outputs in the block. */
+/*
+ * Lists the names of the inputs and outputs of the graph at hand in its block. Returns 0 or
+ * -ENOMEM.
+ */
 static int add_ports(struct xout *x)
 {
 	struct xop ports = { 0 };
@@ -178,7 +203,11 @@ static int add_ports(struct xout *x)
 	return err;
 }
 
-/* Turns graph g into block b: names, variables (only in the outermost graph), tensors, ports, operators. */
+/*
+ * Turns graph g into block b: names, variables (only for the outermost graph), tensors, ports, then
+ * all operators but CONST. g and b are the ones at hand afterwards, too. Returns 0, or a negative
+ * errno with one line in x->msg.
+ */
 static int convert_graph(struct xout *x, const weft_graph *g, struct xblock *b)
 {
 	x->g = g;
@@ -206,8 +235,8 @@ static int convert_graph(struct xout *x, const weft_graph *g, struct xblock *b)
 }
 
 /*
- * Turns x->outer and all of its sub-graphs into blocks. Returns 0 or a negative errno with one
- * line in msg.
+ * Turns x->outer and its sub-graphs into blocks, which x_release() frees: "main", then "sub<i>".
+ * Returns 0, or a negative errno with one line in x->msg.
  */
 int x_convert(struct xout *x)
 {
@@ -231,8 +260,8 @@ int x_convert(struct xout *x)
 }
 
 /*
- * Imports what has just been written. The importer is the strictest check there is, so what passes
- * here is valid.
+ * Imports the file that has just been written, as the strictest check there is, and drops the
+ * result. Returns 0, -ENOTSUP with the importer's reason in msg if it is refused, or -ENOMEM.
  */
 static int read_back(const struct fbw *w, char *msg)
 {
@@ -247,6 +276,12 @@ static int read_back(const struct fbw *w, char *msg)
 	return err == -ENOMEM ? err : err ? -ENOTSUP : 0;
 }
 
+/*
+ * Writes graph g as a TOSA file to *out, *len bytes from malloc, and sets *n_custom to the number
+ * of operators written as CUSTOM; these three are set only on success. custom receives the names of
+ * such operators, separated by commas. With strict such an operator is refused. Returns 0, or
+ * -ENOTSUP or -ENOMEM with one line in msg.
+ */
 int weft_export_tosa(const weft_graph *g, bool strict, uint8_t **out, size_t *len, int *n_custom, char *custom, char *msg)
 {
 	struct xout x = { .outer = g, .strict = strict, .custom = custom, .msg = msg, .i_op = -1 };

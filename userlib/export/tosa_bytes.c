@@ -4,7 +4,7 @@
 
 #include "tosa_out.h"
 
-/* Writes a vector of strings and returns its place in the buffer. */
+/* Writes a vector of n strings and returns its position. */
 static size_t write_names(struct fbw *w, char *const *names, int n)
 {
 	size_t v = fbw_offsets(w, (uint32_t)n);
@@ -14,7 +14,7 @@ static size_t write_names(struct fbw *w, char *const *names, int n)
 	return v;
 }
 
-/* Writes a tensor's table, with its data if it is constant, and returns its place. */
+/* Writes the table of tensor t, with its data if it has any, and returns the table's position. */
 static size_t write_tensor(struct fbw *w, const struct xtensor *t)
 {
 	const struct fbw_field f[] = {
@@ -30,7 +30,10 @@ static size_t write_tensor(struct fbw *w, const struct xtensor *t)
 	return at;
 }
 
-/* Writes the table of a constant shape; a shape whose values are not known has an empty vector. */
+/*
+ * Writes the table of shape s and returns its position. If the values are not known, because the
+ * shape is an input, the vector of its data is empty.
+ */
 static size_t write_shape(struct fbw *w, const struct xshape *s)
 {
 	const struct fbw_field f[] = { { TOSA_SHAPE_NAME, 0, 0 }, { TOSA_SHAPE_RANK, 4, s->n }, { TOSA_SHAPE_DATA, 0, 0 } };
@@ -41,7 +44,10 @@ static size_t write_shape(struct fbw *w, const struct xshape *s)
 	return at;
 }
 
-/* Writes the attribute table of an operator from its list of fields. */
+/*
+ * Writes the attribute table of operator o from its list of fields, at most 6, and returns the
+ * table's position. Bytes begin at a multiple of 8 and have a zero behind them.
+ */
 static size_t write_attributes(struct fbw *w, const struct xop *o)
 {
 	struct fbw_field f[6];
@@ -65,7 +71,10 @@ static size_t write_attributes(struct fbw *w, const struct xop *o)
 	return at;
 }
 
-/* Writes an operator's table: code, attributes, names of its operands and results. */
+/*
+ * Writes the table of operator o with its attribute table and the names of its operands and
+ * results, and returns the table's position.
+ */
 static size_t write_op(struct fbw *w, const struct xop *o)
 {
 	const struct fbw_field f[] = {
@@ -80,7 +89,10 @@ static size_t write_op(struct fbw *w, const struct xop *o)
 	return at;
 }
 
-/* Writes a block's table: operators, tensors, ports and shapes. */
+/*
+ * Writes the table of block b with its operators, tensors, inputs, outputs and shapes, and returns
+ * the table's position.
+ */
 static size_t write_block(struct fbw *w, const struct xblock *b)
 {
 	static const struct fbw_field f[] = {
@@ -104,7 +116,10 @@ static size_t write_block(struct fbw *w, const struct xblock *b)
 	return at;
 }
 
-/* Writes all blocks as the bytes of a TOSA file into w. Returns 0 or -ENOMEM. */
+/*
+ * Writes the whole file into w, which is empty before: identifier, version 1.0, and one region
+ * "main" with all blocks. Returns 0, or -1 if memory ran out or the file would exceed 2^31 bytes.
+ */
 int x_write(const struct xout *x, struct fbw *w)
 {
 	static const struct fbw_field root[] = { { TOSA_GRAPH_VERSION, 0, 0 }, { TOSA_GRAPH_REGIONS, 0, 0 } };

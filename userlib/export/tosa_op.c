@@ -16,7 +16,11 @@
 #include "userlib/import/tosa/tosa_lower.h"
 #include "tosa_out.h"
 
-/* The file's code for an element type; 0 if TOSA has none. Unsigned types have the signed type's code. */
+/*
+ * Returns the file's code (enum tosa_type) for an element type, or 0 if TOSA has none. Unsigned
+ * types have the signed type's code, FNUZ float8 that of int8; only our own operators tell them
+ * apart.
+ */
 int x_file_type(weft_dtype t)
 {
 	switch (t) {
@@ -39,6 +43,7 @@ int x_file_type(weft_dtype t)
 	}
 }
 
+/* Returns TOSA's code (enum tosa_code) for operator op, or 0 if TOSA has no such operator. */
 static int code_of(weft_opcode op)
 {
 	for (int i = 1; i < TOSA_N_CODES; i++)
@@ -74,6 +79,7 @@ static const weft_tensor *result(const struct xout *x)
 
 /* ---- constants that become operands ---- */
 
+/* Says whether a tensor of the graph at hand has that name in the file. */
 static bool taken(const struct xout *x, const char *name)
 {
 	for (int i = 0; i < x->g->n_tensors; i++)
@@ -82,7 +88,10 @@ static bool taken(const struct xout *x, const char *name)
 	return false;
 }
 
-/* A name that no tensor of the graph has. */
+/*
+ * Writes a new name "weft.<number>" that no tensor of the graph at hand has to name, which has len
+ * bytes.
+ */
 static void fresh(struct xout *x, char *name, size_t len)
 {
 	do
@@ -90,7 +99,10 @@ static void fresh(struct xout *x, char *name, size_t len)
 	while (x->clash && taken(x, name));
 }
 
-/* Adds a constant tensor and the CONST operator that makes it. */
+/*
+ * Adds a constant tensor with a copy of t's data to the block, and the CONST operator that makes
+ * it. Returns 0 or -ENOMEM.
+ */
 int x_const(struct xout *x, const char *name, const weft_tensor *t)
 {
 	struct xop o = { .code = TOSA_CONST };
@@ -104,7 +116,10 @@ int x_const(struct xout *x, const char *name, const weft_tensor *t)
 	return err;
 }
 
-/* Adds a constant shape of n values and the CONST_SHAPE operator that makes it. */
+/*
+ * Adds a constant shape of the n values v to the block, and the CONST_SHAPE operator that makes it.
+ * Returns 0 or -ENOMEM.
+ */
 int x_const_shape(struct xout *x, const char *name, const int64_t *v, int n)
 {
 	struct xop o = { .code = TOSA_CONST_SHAPE };
@@ -123,7 +138,11 @@ static bool is_dynamic(const struct weft_gop *o)
 	return o->n_in && o->n_in == weft_op_n_dynamic(o->op);
 }
 
-/* Adds a constant of one element, v, as the operator's next operand. */
+/*
+ * Appends to o's operands a new constant [1] of the given type whose low bytes are v's. Nothing is
+ * added if the graph's operator has its arguments as operands (EXT-DYNAMIC), since they are listed
+ * already. Returns 0 or -ENOMEM.
+ */
 static int add_scalar(struct xout *x, struct xop *o, weft_dtype type, int64_t v)
 {
 	weft_tensor t = { .dtype = type, .rank = 1, .dim = { 1, 1, 1, 1, 1, 1, 1, 1 }, .data = &v };
@@ -138,8 +157,9 @@ static int add_scalar(struct xout *x, struct xop *o, weft_dtype type, int64_t v)
 }
 
 /*
- * Adds a constant shape of n values as the operator's next operand. Nothing is added if the shape
- * is computed (EXT-DYNAMIC): it is an operand already.
+ * Appends to o's operands a new constant shape of the n values v; without values it is a single 0.
+ * Nothing is added if the graph's operator has its arguments as operands (EXT-DYNAMIC), since they
+ * are listed already. Returns 0 or -ENOMEM.
  */
 static int add_shape(struct xout *x, struct xop *o, const int64_t *v, int n)
 {
@@ -156,13 +176,19 @@ static int add_shape(struct xout *x, struct xop *o, const int64_t *v, int n)
 
 /* ---- rows of the operator ---- */
 
-/* A value of type t, as the file's bytes: an integer, or for float32 a double. */
+/*
+ * Returns one value of type t as the file's bytes, the first lowest: *f encoded as t if as_float is
+ * set, else *i as it is.
+ */
 static uint64_t bits_of(weft_dtype t, bool as_float, const int64_t *i, const double *f)
 {
 	return as_float ? weft_float_encode(t, *f, false) : (uint64_t)*i;
 }
 
-/* Writes a limit as bytes of operand 0's type. */
+/*
+ * Adds to o the field f of the attribute table, a value (such as a limit of CLAMP) that is written
+ * as bytes of operand 0's type. Returns 0 or -ENOMEM.
+ */
 static int write_value(struct xout *x, struct xop *o, const struct attr_tosa_field *f, const weft_attr *a)
 {
 	const weft_dtype t = operand(x, 0)->dtype;
@@ -171,7 +197,10 @@ static int write_value(struct xout *x, struct xop *o, const struct attr_tosa_fie
 	return x_bytes(o, f->id, &v, (int)weft_dtype_bytes(t));
 }
 
-/* Writes the name of a sub-graph's block, which follows from where the sub-graph stands. */
+/*
+ * Adds to o the field `id` of the attribute table with the name of sub-graph sub's block. Returns 0
+ * or -ENOMEM. Nothing is added if sub is no sub-graph of the network.
+ */
 static int write_block(struct xout *x, struct xop *o, int id, const struct weft_graph *sub)
 {
 	for (int i = 0; i < x->outer->n_subs; i++)
@@ -180,13 +209,20 @@ static int write_block(struct xout *x, struct xop *o, int id, const struct weft_
 	return 0;
 }
 
-/* The operand or the result that a row speaks of. */
+/*
+ * Returns the type and shape of the first result if `of` is ATTR_RESULT, else of operand number
+ * `of`.
+ */
 static const weft_tensor *tensor_of(const struct xout *x, int of)
 {
 	return of == ATTR_RESULT ? result(x) : operand(x, of);
 }
 
-/* Writes the field of the attribute table that a row describes. */
+/*
+ * Adds to o the field of the attribute table that row f describes, with its value from the
+ * attributes a. A flag of a sign is set, too, if its tensor has an unsigned type; ATTR_ONES has no
+ * field. Returns 0 or -ENOMEM.
+ */
 static int write_field(struct xout *x, struct xop *o, const struct attr_tosa_field *f, const weft_attr *a)
 {
 	const void *at = attr_const(a, f->at);
@@ -206,7 +242,10 @@ static int write_field(struct xout *x, struct xop *o, const struct attr_tosa_fie
 	return 0;
 }
 
-/* Writes n 32-bit attributes as a constant shape, which becomes the operator's next operand. */
+/*
+ * Appends to o's operands a constant shape of n 32-bit attributes v, as add_shape() does. Returns 0
+ * or -ENOMEM.
+ */
 static int write_numbers(struct xout *x, struct xop *o, const int32_t *v, int n)
 {
 	int64_t wide[WEFT_MAX_RANK];
@@ -216,7 +255,10 @@ static int write_numbers(struct xout *x, struct xop *o, const int32_t *v, int n)
 	return add_shape(x, o, wide, n);
 }
 
-/* Writes PAD's amounts as one constant shape of pairs. */
+/*
+ * Appends to o's operands one constant shape with PAD's amounts as n pairs before[i], after[i], as
+ * add_shape() does. Returns 0 or -ENOMEM.
+ */
 static int write_pads(struct xout *x, struct xop *o, const int32_t *before, const int32_t *after, int n)
 {
 	int64_t both[2 * WEFT_MAX_RANK];
@@ -228,7 +270,11 @@ static int write_pads(struct xout *x, struct xop *o, const int32_t *before, cons
 	return add_shape(x, o, both, 2 * n);
 }
 
-/* Writes the constant operand that a row describes. A dynamic operator has these operands already. */
+/*
+ * Appends to o's operands the constant that row g describes, with its value from the attributes a
+ * or the result's shape; ATTR_PART has two constants. Nothing is added if the operator has its
+ * arguments as operands (EXT-DYNAMIC). Returns 0 or -ENOMEM.
+ */
 static int write_arg(struct xout *x, struct xop *o, const struct attr_tosa_arg *g, const weft_attr *a)
 {
 	const weft_tensor *t = operand(x, 0);
@@ -251,7 +297,10 @@ static int write_arg(struct xout *x, struct xop *o, const struct attr_tosa_arg *
 	return 0;
 }
 
-/* Writes all attributes of the operator at hand, as its rows say. */
+/*
+ * Adds to o all attributes of the operator at hand, as its rows in attr_ops say: fields of the
+ * attribute table, then constant operands. Returns 0 or -ENOMEM.
+ */
 static int attributes(struct xout *x, struct xop *o)
 {
 	const struct attr_op *rows = &attr_ops[gop(x)->op];
@@ -267,7 +316,10 @@ static int attributes(struct xout *x, struct xop *o)
 
 /* ---- extension operators ---- */
 
-/* Adds an extension operator's name to the list that the user is shown, each name once. */
+/*
+ * Counts one more operator that is written as CUSTOM and appends its name to x->custom, unless that
+ * text contains the name already.
+ */
 static void note_custom(struct xout *x, const char *name)
 {
 	size_t n = strlen(x->custom);
@@ -277,7 +329,10 @@ static void note_custom(struct xout *x, const char *name)
 		snprintf(x->custom + n, WEFT_MSG - n, "%s%s", n ? ", " : "", name);
 }
 
-/* Does the operator fix the order in which floats are added, which TOSA leaves open? */
+/*
+ * Says whether operator o prescribes the order in which floats are added (its attribute chain),
+ * which TOSA leaves open.
+ */
 static bool fixes_order(const struct weft_gop *o)
 {
 	switch (o->op) {
@@ -288,7 +343,10 @@ static bool fixes_order(const struct weft_gop *o)
 	}
 }
 
-/* Says in words why an operator of an exported graph has no form in TOSA itself; code_of_op() is 0 for it. */
+/*
+ * Returns a text for people that says why TOSA cannot express the operator at hand, for which
+ * code_of_op() is 0.
+ */
 static const char *why_custom(const struct xout *x)
 {
 	const struct weft_gop *o = gop(x);
@@ -299,8 +357,10 @@ static const char *why_custom(const struct xout *x)
 }
 
 /*
- * Writes an extension operator as CUSTOM of domain "weft". Its attributes hold the types of
- * operands and results, because TOSA's types have no signs, and then what a .weft file would hold.
+ * Makes o a CUSTOM of domain "weft" for the operator at hand and counts it. Its attributes hold one
+ * byte for the type of each operand and result, because TOSA's types have no signs, and then what a
+ * .weft file would hold. Returns 0, -ENOTSUP with a line in msg if x->strict is set, or another
+ * errno.
  */
 static int custom(struct xout *x, struct xop *o)
 {
@@ -331,7 +391,10 @@ static int custom(struct xout *x, struct xop *o)
 
 /* ---- any operator ---- */
 
-/* Does the operator only move bits, so that the sign of its type does not matter? */
+/*
+ * Says whether the sign of an operator's types does not matter to it (it only moves elements, or is
+ * control flow) or its attributes say it (RESCALE).
+ */
 static bool moves_bits(weft_opcode op)
 {
 	switch (op) {
@@ -343,9 +406,9 @@ static bool moves_bits(weft_opcode op)
 }
 
 /*
- * Fails if TOSA has no such type for an operand or result. any_sign: unsigned tensors are fine
- * because the operator says which they are. own: FNUZ float8 is fine because the operator is an
- * extension.
+ * Checks that TOSA has a type for each operand and result of the operator at hand, and that no rank
+ * is above 6. Unsigned types pass if any_sign is set, FNUZ float8 if own is set, int64 arguments of
+ * a dynamic operator always. Returns 0, or -ENOTSUP with a line in msg.
  */
 static int check_types(struct xout *x, bool any_sign, bool own)
 {
@@ -365,8 +428,9 @@ static int check_types(struct xout *x, bool any_sign, bool own)
 }
 
 /*
- * Lists the names of operands and results. VARIABLE_WRITE's result is the value written in the
- * graph, but the variable in the file.
+ * Lists in o the names of the operands and results of the operator at hand. VARIABLE_READ's operand
+ * and VARIABLE_WRITE's result are the variable, which in the graph is an attribute. Returns 0 or
+ * -ENOMEM.
  */
 static int names(struct xout *x, struct xop *o)
 {
@@ -384,7 +448,10 @@ static int names(struct xout *x, struct xop *o)
 	return err;
 }
 
-/* Does the operator move int48 tensors, which TOSA only allows IDENTITY to do? */
+/*
+ * Says whether the operator at hand moves elements of int48, which TOSA only allows IDENTITY to do.
+ * False if its arguments are operands (EXT-DYNAMIC).
+ */
 static bool moves_int48(const struct xout *x)
 {
 	switch (gop(x)->op) {
@@ -395,8 +462,9 @@ static bool moves_int48(const struct xout *x)
 }
 
 /*
- * The operator's code in TOSA; 0 if it must be written as CUSTOM: an extension operator, RESCALE
- * with ties to even, a move of int48, or float sums in a fixed order.
+ * Returns TOSA's code (enum tosa_code) for the operator at hand, or 0 if it has to be written as
+ * CUSTOM: an extension operator, RESCALE with ties to even, a move of int48, or float sums in a
+ * fixed order.
  */
 static int code_of_op(const struct xout *x)
 {
@@ -407,8 +475,9 @@ static int code_of_op(const struct xout *x)
 }
 
 /*
- * Converts the operator at hand and appends it to the block. Returns 0 or a negative errno with
- * one line in msg.
+ * Converts the operator at hand, with the constants that its attributes become, and appends it to
+ * the block. Returns 0, or a negative errno with one line in msg: -ENOTSUP if TOSA cannot express
+ * it.
  */
 int x_convert_op(struct xout *x)
 {

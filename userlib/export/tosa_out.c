@@ -7,7 +7,10 @@
 
 #include "tosa_out.h"
 
-/* Writes one line into msg that names the operator at hand, and returns err. */
+/*
+ * Writes one line to x->msg: the operator at hand, if there is one, with its index in the source
+ * file (or else in the graph), and the formatted text. Returns err.
+ */
 int x_fail(struct xout *x, int err, const char *format, ...)
 {
 	int n = 0;
@@ -25,8 +28,9 @@ int x_fail(struct xout *x, int err, const char *format, ...)
 }
 
 /*
- * Makes room for one more element, which is zeroed, and returns it; NULL if there is no memory.
- * *now is the array from then on.
+ * Makes room for one more element of elem_bytes in an array of *n elements with room for *cap, and
+ * counts it in *n. *now receives the array, which may have moved. Returns the new element, all
+ * zero, or NULL if there is no memory; the array is then unchanged.
  */
 static void *grow(void *array, int *n, int *cap, size_t elem_bytes, void **now)
 {
@@ -43,7 +47,10 @@ static void *grow(void *array, int *n, int *cap, size_t elem_bytes, void **now)
 	return (char *)array + (size_t)(*n)++ * elem_bytes;
 }
 
-/* Appends a copy of name to a list that grows. */
+/*
+ * Appends a copy of name to *list, which has *n strings and is reallocated; *n grows by one.
+ * Returns 0, or -ENOMEM with *n unchanged.
+ */
 static int add_name(char ***list, int *n, const char *name)
 {
 	char **p = realloc(*list, ((size_t)*n + 1) * sizeof *p), *own = strdup(name);
@@ -68,7 +75,11 @@ int x_out(struct xop *o, const char *name)
 	return add_name(&o->out, &o->n_out, name);
 }
 
-/* Packs a constant's data as the file holds it: two int4 in a byte, int48 in six bytes. */
+/*
+ * Sets x->data, which it allocates, and x->data_len to t's data as the file holds it: two int4 in a
+ * byte, the first in the low half, int48 in six bytes, other types as in memory. Returns 0 or
+ * -ENOMEM.
+ */
 static int pack(const weft_tensor *t, struct xtensor *x)
 {
 	const int64_t n = weft_tensor_elements(t);
@@ -89,7 +100,10 @@ static int pack(const weft_tensor *t, struct xtensor *x)
 	return 0;
 }
 
-/* Adds a tensor with a copy of its name and, if it is constant, of its data. Returns 0 or -ENOMEM. */
+/*
+ * Adds a tensor with t's type and shape to the block at hand, with copies of its name and, if t has
+ * data, of the data. `variable` marks it as a variable. Returns 0 or -ENOMEM.
+ */
 int x_tensor(struct xout *x, const char *name, const weft_tensor *t, bool variable)
 {
 	struct xblock *b = x->b;
@@ -110,7 +124,10 @@ int x_tensor(struct xout *x, const char *name, const weft_tensor *t, bool variab
 	return t->data ? pack(t, e) : 0;
 }
 
-/* Adds a shape of n values to the block's shapes. Returns 0 or -ENOMEM. */
+/*
+ * Adds a shape of n values to the block at hand; v is NULL if the values are not known because the
+ * shape is an input. Returns 0 or -ENOMEM.
+ */
 int x_shape(struct xout *x, const char *name, const int64_t *v, int n)
 {
 	struct xblock *b = x->b;
@@ -127,7 +144,10 @@ int x_shape(struct xout *x, const char *name, const int64_t *v, int n)
 	return 0;
 }
 
-/* Appends an operator to the block and takes over what *o owns, also on failure. */
+/*
+ * Appends operator *o to the block at hand, which takes over all that *o owns; after a failure that
+ * is freed. Returns 0 or -ENOMEM.
+ */
 int x_op(struct xout *x, struct xop *o)
 {
 	struct xblock *b = x->b;
@@ -155,7 +175,7 @@ int x_flag(struct xop *o, int id, bool v)
 	return 0;
 }
 
-/* Adds an attribute that is a list of n 32-bit numbers. */
+/* Adds to o the attribute `id`, a list of the n 32-bit numbers v, at most 6. Returns 0. */
 int x_list(struct xop *o, int id, const int32_t *v, int n)
 {
 	struct xfield *f = &o->field[o->n_fields++];
@@ -166,7 +186,10 @@ int x_list(struct xop *o, int id, const int32_t *v, int n)
 	return 0;
 }
 
-/* Adds an attribute that is n bytes, copied from p. */
+/*
+ * Adds to o the attribute `id`, a copy of the n bytes at p. Returns 0, or -ENOMEM; the attribute
+ * then has no bytes.
+ */
 int x_bytes(struct xop *o, int id, const void *p, int n)
 {
 	struct xfield *f = &o->field[o->n_fields++];
@@ -185,6 +208,9 @@ static void free_names(char **list, int n)
 	free(list);
 }
 
+/*
+ * Frees all that operator o owns: bytes of attributes, names of operands and results. Not o itself.
+ */
 void x_drop(struct xop *o)
 {
 	for (int k = 0; k < o->n_fields; k++)
@@ -193,7 +219,7 @@ void x_drop(struct xop *o)
 	free_names(o->out, o->n_out);
 }
 
-/* Frees everything that a block owns. */
+/* Frees everything that block b owns. Not b itself. */
 static void release_block(struct xblock *b)
 {
 	for (int i = 0; i < b->n_tensors; i++) {

@@ -5,6 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
+/*
+ * Returns the first of the n entries b whose name equals the name_len bytes at name, or NULL if
+ * there is none.
+ */
 const struct weft_import_bound *weft_bound_find(const struct weft_import_bound *b, int n, const char *name, size_t name_len)
 {
 	for (int i = 0; i < n; i++)
@@ -14,8 +18,9 @@ const struct weft_import_bound *weft_bound_find(const struct weft_import_bound *
 }
 
 /*
- * Sets the only open dimension of t (bit i of open is dimension i) to v. Returns 0, or -EINVAL
- * with the reason in why if more or fewer dimensions are open.
+ * Sets the only open dimension of t to v; bit i of open says that dimension i is open. Returns 0,
+ * or -EINVAL with the reason in why (len bytes) if no dimension or more than one is open; t is then
+ * unchanged.
  */
 static int one_extent(int64_t v, unsigned open, weft_tensor *t, char *why, size_t len)
 {
@@ -34,8 +39,8 @@ static int one_extent(int64_t v, unsigned open, weft_tensor *t, char *why, size_
 }
 
 /*
- * Checks that t has at most INT32_MAX elements; a dimension of 0 counts as 1. Returns 0, or
- * -EINVAL with the reason in why.
+ * Checks that t has at most INT32_MAX elements, where a dimension of 0 counts as 1. Returns 0, or
+ * -EINVAL with the reason in why (len bytes).
  */
 static int check_size(const weft_tensor *t, char *why, size_t len)
 {

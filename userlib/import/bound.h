@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the caller says of inputs whose shape a file leaves open. */
+/* What the caller of an importer says of the file's inputs: a value, or a shape that the file leaves open. */
 #ifndef WEFT_IMPORT_BOUND_H
 #define WEFT_IMPORT_BOUND_H
 
@@ -9,21 +9,33 @@
 #include <weft/tensor.h>
 
 /*
- * An input that becomes a constant, such as a shape; without data: its shape where
- * the file leaves it open, or as a list of one number its one open extent.
+ * What is said of one input. If value has data, the input becomes a constant with these elements.
+ * If not, only value's dimensions count: they are the input's shape, or, if there is one dimension
+ * and the input has another rank, that number is the length of the input's only open dimension.
  */
 struct weft_import_bound {
-	const char *name;
-	const weft_tensor *value;  /* type as the file says; copied */
+	const char *name;          /* the input's name in the file */
+	const weft_tensor *value;  /* its type has to be the file's; importers copy the data */
 };
 
-/* NULL: nothing is said of it. */
+/*
+ * Returns the first of the n entries b whose name equals the name_len bytes at name, or NULL if there is
+ * none.
+ */
 const struct weft_import_bound *weft_bound_find(const struct weft_import_bound *b, int n, const char *name, size_t name_len);
 
 /*
- * t's shape as given (without data); open: bits of the extents that may be chosen.
+ * Sets the open dimensions of t to what the caller has given, and checks that the others are the
+ * same.
  *
- * @return 0, or -EINVAL with one line in why, which begins with what is wrong
+ * @param given  The dimensions: all of them, or a single one for the only open dimension of t.
+ *               Each is at least 1, or 0 if given has data.
+ * @param open   Bit i is set if the file leaves dimension i of t open.
+ * @param t      The input's type and the file's shape; its dimensions are changed.
+ * @param why    len bytes; receives one line after a failure, without the input's name.
+ *
+ * @return 0, or -EINVAL if the two shapes contradict each other, a dimension is out of range, or
+ *         there are more than INT32_MAX elements
  */
 int weft_bound_shape(const weft_tensor *given, unsigned open, weft_tensor *t, char *why, size_t len);
 

@@ -7,8 +7,8 @@
 #include "fb.h"
 
 /*
- * Writes one line to b->msg: what is read, its index if it has one, the text, and the byte
- * offset `at`. Returns -EINVAL.
+ * Writes one line to b->msg (b->msg_bytes bytes at most): what is read (b->what), its index unless
+ * b->index is negative, the formatted text, and the byte offset `at`. Returns -EINVAL always.
  */
 int fb_fail(const struct fb *b, size_t at, const char *format, ...)
 {
@@ -25,15 +25,15 @@ int fb_fail(const struct fb *b, size_t at, const char *format, ...)
 	return -EINVAL;
 }
 
-/* Says whether bytes at to at + n - 1 lie in the buffer. */
+/* Says whether the n bytes from byte `at` on lie in the buffer. */
 static bool inside(const struct fb *b, size_t at, size_t n)
 {
 	return at <= b->len && n <= b->len - at;
 }
 
 /*
- * Returns the little-endian number of n bytes, 8 at most, at byte `at`; the caller has checked
- * that they are inside.
+ * Returns the little-endian unsigned number of n bytes, at most 8, at byte `at`. The caller has
+ * checked that these bytes are in the buffer.
  */
 static uint64_t get(const struct fb *b, size_t at, int n)
 {
@@ -45,8 +45,9 @@ static uint64_t get(const struct fb *b, size_t at, int n)
 }
 
 /*
- * Follows the relative offset at byte `at` to *target, where at least n bytes have to be
- * inside. Returns 0 or -EINVAL.
+ * Reads the 32-bit offset at byte `at` and sets *target to `at` plus that offset. Returns 0, or
+ * -EINVAL after fb_fail() if the offset itself or one of the n bytes from *target on is not in the
+ * buffer, or if the offset is 0.
  */
 static int follow(const struct fb *b, size_t at, size_t n, size_t *target)
 {
@@ -60,8 +61,9 @@ static int follow(const struct fb *b, size_t at, size_t n, size_t *target)
 }
 
 /*
- * Sets *t to the table at byte `at` after it has checked that table and vtable lie inside the
- * buffer. Returns 0, or a negative errno from fb_fail().
+ * Sets *t to the table at byte `at`: the positions of table and vtable and the bytes of each.
+ * Returns 0, or -EINVAL after fb_fail() if table or vtable is not wholly in the buffer, if either
+ * has fewer than 4 bytes, or if the vtable's size is odd.
  */
 static int open_table(const struct fb *b, size_t at, struct fb_table *t)
 {
@@ -81,6 +83,10 @@ static int open_table(const struct fb *b, size_t at, struct fb_table *t)
 	return 0;
 }
 
+/*
+ * Sets *t to the root table, to which the offset at byte 0 of the buffer leads. Returns 0, or
+ * -EINVAL with a line in b->msg.
+ */
 int fb_root(const struct fb *b, struct fb_table *t)
 {
 	size_t at;
@@ -90,8 +96,9 @@ int fb_root(const struct fb *b, struct fb_table *t)
 }
 
 /*
- * Sets *at to the byte where the field's value of a number of bytes stands. Returns 1, 0 if the
- * field is absent, or -EINVAL.
+ * Sets *at to the byte of the buffer where the value of a field of table t stands; the value takes
+ * a number of bytes. Returns 1 if the field is present and lies in the table, 0 if it is absent
+ * (*at is then unchanged), or -EINVAL after fb_fail() if it does not lie in the table.
  */
 static int locate(const struct fb *b, const struct fb_table *t, int field, size_t bytes, size_t *at)
 {
@@ -109,6 +116,11 @@ static int locate(const struct fb *b, const struct fb_table *t, int field, size_
 	return 1;
 }
 
+/*
+ * Sets *value to the integer of 1, 2, 4 or 8 bytes in a field of table t, sign-extended if
+ * is_signed, or to absent_value if the field is absent. Returns 0 in both cases, or -EINVAL with a
+ * line in b->msg if the field does not lie in the table; *value is absent_value then, too.
+ */
 int fb_int(const struct fb *b, const struct fb_table *t, int field, int bytes, bool is_signed,
            int64_t absent_value, int64_t *value)
 {
@@ -125,7 +137,7 @@ int fb_int(const struct fb *b, const struct fb_table *t, int field, int bytes, b
 	return 0;
 }
 
-/* Returns the float whose 32 bits the low half of bits holds. */
+/* Returns the 32-bit float whose bits are the low 32 bits of `bits`. */
 static float as_float(uint64_t bits)
 {
 	uint32_t u = (uint32_t)bits;
@@ -136,8 +148,8 @@ static float as_float(uint64_t bits)
 }
 
 /*
- * Reads a 32-bit float field of a table into *value, absent_value if the field is absent.
- * Returns 0 or -EINVAL.
+ * Sets *value to the 32-bit float in a field of table t, or to absent_value if the field is absent.
+ * Returns 0 in both cases, or -EINVAL with a line in b->msg if the field does not lie in the table.
  */
 int fb_float(const struct fb *b, const struct fb_table *t, int field, float absent_value, float *value)
 {
@@ -149,8 +161,9 @@ int fb_float(const struct fb *b, const struct fb_table *t, int field, float abse
 }
 
 /*
- * Sets *sub to the table that a field of table t refers to. Returns 1 if it is present, 0 if it
- * is absent, or -EINVAL.
+ * Sets *sub to the table that a field of table t refers to. Returns 1, or 0 if the field is absent
+ * (*sub is then unchanged), or -EINVAL with a line in b->msg if the reference or the table does not
+ * lie in the buffer.
  */
 int fb_sub(const struct fb *b, const struct fb_table *t, int field, struct fb_table *sub)
 {
@@ -166,8 +179,9 @@ int fb_sub(const struct fb *b, const struct fb_table *t, int field, struct fb_ta
 }
 
 /*
- * Sets *v to the vector of elements of elem_bytes whose count stands at byte `at`, where 4
- * bytes are inside. Returns 0 or -EINVAL.
+ * Sets *v to the vector whose 32-bit count of elements stands at byte `at`: the position of the
+ * first element, and the count. Each element takes elem_bytes. The caller has checked that the
+ * count is in the buffer. Returns 0, or -EINVAL after fb_fail() if the elements are not.
  */
 static int open_vector(const struct fb *b, size_t at, size_t elem_bytes, struct fb_vec *v)
 {
@@ -180,6 +194,11 @@ static int open_vector(const struct fb *b, size_t at, size_t elem_bytes, struct 
 	return 0;
 }
 
+/*
+ * Sets *v to the vector that a field of table t refers to, whose elements take elem_bytes each.
+ * Returns 1, or 0 with an empty *v if the field is absent, or -EINVAL with a line in b->msg if the
+ * vector does not lie in the buffer.
+ */
 int fb_vector(const struct fb *b, const struct fb_table *t, int field, size_t elem_bytes, struct fb_vec *v)
 {
 	size_t at, to;
@@ -195,6 +214,10 @@ int fb_vector(const struct fb *b, const struct fb_table *t, int field, size_t el
 	return err ? err : 1;
 }
 
+/*
+ * Sets *s to the bytes of string i of v, a vector of strings; i is below v->n. Returns 0, or
+ * -EINVAL with a line in b->msg if the string does not lie in the buffer.
+ */
 int fb_vector_string(const struct fb *b, const struct fb_vec *v, uint32_t i, struct fb_vec *s)
 {
 	size_t to;
@@ -203,6 +226,10 @@ int fb_vector_string(const struct fb *b, const struct fb_vec *v, uint32_t i, str
 	return err ? err : open_vector(b, to, 1, s);
 }
 
+/*
+ * Sets *t to table i of v, a vector of tables; i is below v->n. Returns 0, or -EINVAL with a line
+ * in b->msg if the table does not lie in the buffer.
+ */
 int fb_vector_table(const struct fb *b, const struct fb_vec *v, uint32_t i, struct fb_table *t)
 {
 	size_t to;

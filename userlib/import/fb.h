@@ -18,52 +18,61 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* The buffer, and what is being read from it. */
 struct fb {
-	const uint8_t *p;
-	size_t len;
-	const char *what;          /* object being read, for messages: "tensor" */
-	long index;                /* and which one, or -1 */
+	const uint8_t *p;          /* the buffer; positions are bytes from here */
+	size_t len;                /* bytes in the buffer */
+	const char *what;          /* kind of object that is being read, for messages: "tensor" */
+	long index;                /* which object of that kind, for messages; or -1 */
 	char *msg;                 /* receives one line on failure */
-	size_t msg_bytes;
+	size_t msg_bytes;          /* room in msg */
 };
 
+/* A table that has been checked to lie in the buffer. */
 struct fb_table {
-	size_t at;                 /* of the table */
-	size_t vtable;
-	uint32_t vtable_bytes, table_bytes;
+	size_t at;                 /* position of the table */
+	size_t vtable;             /* position of its vtable */
+	uint32_t vtable_bytes, table_bytes;   /* sizes of the two */
 };
 
+/* A vector or a string that has been checked to lie in the buffer. */
 struct fb_vec {
-	size_t at;                 /* of the first element */
-	uint32_t n;                /* elements; 0 also when the field is absent */
+	size_t at;                 /* position of the first element */
+	uint32_t n;                /* number of elements; 0 also if the field is absent */
 };
 
-/* One line: what, index, text, byte offset; returns -EINVAL. */
+/* Writes what is read, its index, the text and the byte offset `at` to b->msg. Returns -EINVAL. */
 int fb_fail(const struct fb *b, size_t at, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-/* The root table. Returns 0 or -EINVAL. */
+/* Sets *t to the root table. Returns 0 or -EINVAL. */
 int fb_root(const struct fb *b, struct fb_table *t);
 
-/* An integer field of 1, 2, 4 or 8 bytes. Returns 0 or -EINVAL; absent gives absent_value. */
+/*
+ * Sets *value to an integer field of 1, 2, 4 or 8 bytes, or to absent_value if the field is absent.
+ * Returns 0 or -EINVAL.
+ */
 int fb_int(const struct fb *b, const struct fb_table *t, int field, int bytes, bool is_signed,
            int64_t absent_value, int64_t *value);
 
-/* A 32-bit float field. */
+/* Sets *value to a 32-bit float field, or to absent_value if the field is absent. Returns 0 or -EINVAL. */
 int fb_float(const struct fb *b, const struct fb_table *t, int field, float absent_value, float *value);
 
-/* A table field. Returns 1 when present, 0 when absent, or -EINVAL. */
+/* Sets *sub to the table in a field. Returns 1 if it is present, 0 if it is absent, or -EINVAL. */
 int fb_sub(const struct fb *b, const struct fb_table *t, int field, struct fb_table *sub);
 
-/* A vector field of elements of elem_bytes; all its elements lie in the buffer. 1, 0 or -EINVAL. */
+/*
+ * Sets *v to the vector in a field, whose elements take elem_bytes each and all lie in the buffer.
+ * Returns 1 if it is present, 0 with an empty *v if it is absent, or -EINVAL.
+ */
 int fb_vector(const struct fb *b, const struct fb_table *t, int field, size_t elem_bytes, struct fb_vec *v);
 
-/* Element i of a vector of tables. Returns 0 or -EINVAL. i < v->n. */
+/* Sets *t to element i of a vector of tables; i is below v->n. Returns 0 or -EINVAL. */
 int fb_vector_table(const struct fb *b, const struct fb_vec *v, uint32_t i, struct fb_table *t);
 
-/* Element i of a vector of strings: its bytes as a vector. Returns 0 or -EINVAL. i < v->n. */
+/* Sets *s to the bytes of element i of a vector of strings; i is below v->n. Returns 0 or -EINVAL. */
 int fb_vector_string(const struct fb *b, const struct fb_vec *v, uint32_t i, struct fb_vec *s);
 
-/* Elements of vectors that fb_vector() has checked. i < v->n. */
+/* Each returns element i of a vector of int32, int64 or float that fb_vector() has checked; i is below v->n. */
 int32_t fb_i32_at(const struct fb *b, const struct fb_vec *v, uint32_t i);
 int64_t fb_i64_at(const struct fb *b, const struct fb_vec *v, uint32_t i);
 float fb_f32_at(const struct fb *b, const struct fb_vec *v, uint32_t i);

@@ -19,8 +19,8 @@ bool weft_tosa_is(const void *data, size_t len)
 }
 
 /*
- * Returns an array of n numbers that all are `value`, which the caller frees, or NULL if there
- * is no memory.
+ * Allocates an array of n ints that all are `value`; the caller frees it. Returns NULL if there is
+ * no memory.
  */
 static int *filled(int n, int value)
 {
@@ -31,7 +31,11 @@ static int *filled(int n, int value)
 	return p;
 }
 
-/* Imports the file's first block as the network, with every block that control flow names as a sub-graph. */
+/*
+ * Imports the file's first block into l->outer, with every block that control flow names as a
+ * sub-graph, and checks the graph. Returns 0, or a negative errno with a line in l->msg; the caller
+ * frees everything.
+ */
 static int import(struct tosa_lower *l)
 {
 	int entry = 0, err;
@@ -51,6 +55,10 @@ static int import(struct tosa_lower *l)
 	return err ? err : weft_graph_check(l->outer, l->msg);
 }
 
+/*
+ * Imports a TOSA file of len bytes held in memory, as the header says, and frees everything but the
+ * graph. Returns 0 with *g set, or -EINVAL, -ENOTSUP or -ENOMEM with a line in msg.
+ */
 int weft_import_tosa(const void *data, size_t len, const char *name, weft_graph **g, char msg[WEFT_MSG])
 {
 	struct tosa_lower *l = calloc(1, sizeof *l);

@@ -21,7 +21,10 @@ static int number(struct tosa_lower *l, int field, int bytes, int64_t *v)
 	return fb_int(&l->f.b, &l->op->attr, field, bytes, bytes > 1, 0, v);
 }
 
-/* Reads an int32 field of the operator's attribute table into *v. Returns 0 or a negative errno. */
+/*
+ * Sets *v to an int32 field of the operator's attribute table, or to 0 if the field is absent.
+ * Returns 0 or -EINVAL.
+ */
 static int i32_field(struct tosa_lower *l, int field, int32_t *v)
 {
 	int64_t n;
@@ -32,8 +35,8 @@ static int i32_field(struct tosa_lower *l, int field, int32_t *v)
 }
 
 /*
- * Reads a bool field of the operator's attribute table into *v; any byte other than 0 is true.
- * Returns 0 or a negative errno.
+ * Sets *v to a bool field of the operator's attribute table: true for any byte other than 0, false
+ * also if the field is absent. Returns 0 or -EINVAL.
  */
 static int flag(struct tosa_lower *l, int field, bool *v)
 {
@@ -45,8 +48,8 @@ static int flag(struct tosa_lower *l, int field, bool *v)
 }
 
 /*
- * Reads an attribute that is a list of exactly n int32 numbers into v; what names it in
- * messages. Returns 0 or a negative errno.
+ * Copies a field of the operator's attribute table that is a list of exactly n int32 numbers to v.
+ * `what` is the field's name in messages. Returns 0, or -EINVAL if the list has another length.
  */
 static int list(struct tosa_lower *l, int field, const char *what, int n, int32_t *v)
 {
@@ -62,7 +65,11 @@ static int list(struct tosa_lower *l, int field, const char *what, int n, int32_
 	return 0;
 }
 
-/* Reads an attribute of low..high, an enumeration with TOSA's own numbers, into *e. Returns 0 or -EINVAL. */
+/*
+ * Sets *e to an int32 field of the operator's attribute table that is an enumeration (0 if absent),
+ * whose values low..high the graph shares with TOSA. `what` is the field's name in messages.
+ * Returns 0, or -EINVAL if the value is none of these.
+ */
 static int enum_field(struct tosa_lower *l, int field, const char *what, int low, int high, int32_t *e)
 {
 	int64_t v;
@@ -75,8 +82,9 @@ static int enum_field(struct tosa_lower *l, int field, const char *what, int low
 }
 
 /*
- * Reads the accumulator type of the operator's attribute table into *acc. Returns 0, or -EINVAL
- * if the type is not int32, int48, fp16 or fp32.
+ * Sets *acc to the graph's type (weft_dtype) for the accumulator type in a field of the operator's
+ * attribute table. Returns 0, or -EINVAL if the field is absent or the type is not int32, int48,
+ * fp16 or fp32.
  */
 static int acc_field(struct tosa_lower *l, int field, int32_t *acc)
 {
@@ -93,8 +101,10 @@ static int acc_field(struct tosa_lower *l, int field, int32_t *acc)
 /* ---- constant operands ---- */
 
 /*
- * Copies the bytes of operand k, a tensor of type t with one element, to v; zeros if it is not
- * constant. Returns 0 or a negative errno.
+ * Copies the bytes of file operand k, which has to be a tensor [1] of type t, to v. If the tensor
+ * is not constant, l->dynamic is set and v is filled with zeros. `what` is the operand's name in
+ * messages. Returns 0, -EINVAL if the operand is a shape, a variable, or of another type or shape,
+ * or another negative errno.
  */
 static int scalar(struct tosa_lower *l, int k, const char *what, weft_dtype t, void *v)
 {
@@ -123,8 +133,9 @@ static int scalar(struct tosa_lower *l, int k, const char *what, weft_dtype t, v
 }
 
 /*
- * Returns the integer or bool at p, of type t; int8 and int16 count as unsigned if is_unsigned
- * is set. int48 has 8 bytes in memory.
+ * Returns as int64 the integer or bool of type t at p. int8 and int16 are read as unsigned if
+ * is_unsigned is set; int4 has a byte of its own in memory, int48 and all types not named here 8
+ * bytes.
  */
 static int64_t widen(weft_dtype t, const void *p, bool is_unsigned)
 {
@@ -148,8 +159,10 @@ static bool float_is_zero(weft_dtype t, const void *p)
 }
 
 /*
- * Reads operand k, the zero point of a tensor of type t, into *zp; that of floats has to be 0.
- * Returns 0 or a negative errno.
+ * Sets *zp to file operand k, the zero point of a tensor of type t, with or without a sign as
+ * is_unsigned says. If the operand is not constant, *zp is 0 and l->dynamic is set. `what` is the
+ * operand's name in messages. Returns 0, or -EINVAL if the value is not 0 although t is neither
+ * int8 nor unsigned int16 (floats included), or another negative errno.
  */
 static int zero_point(struct tosa_lower *l, int k, const char *what, weft_dtype t, bool is_unsigned, int32_t *zp)
 {
@@ -169,8 +182,10 @@ static int zero_point(struct tosa_lower *l, int k, const char *what, weft_dtype 
 }
 
 /*
- * Copies operand k, a shape, to v, max numbers at most, and its count to *n; zeros if it is not
- * constant, and l->dynamic is set then. Returns 0 or a negative errno.
+ * Copies the values of file operand k, a shape, to v, which has room for max, and their number to
+ * *n. If the shape is an input of the block, l->dynamic is set and the values are 0. `what` is the
+ * operand's name in messages. Returns 0, or -EINVAL if the operand is no shape, is too long, or has
+ * no values.
  */
 static int shape(struct tosa_lower *l, int k, const char *what, int max, int64_t *v, int *n)
 {
@@ -192,7 +207,11 @@ static int shape(struct tosa_lower *l, int k, const char *what, int max, int64_t
 	return 0;
 }
 
-/* As shape(), with exactly want numbers, all of which fit int32. */
+/*
+ * Copies the values of file operand k, a shape of exactly `want` values that fit int32, to v. If
+ * the shape is an input of the block, l->dynamic is set and the values are 0. `what` is the
+ * operand's name in messages. Returns 0 or -EINVAL.
+ */
 static int shape_i32(struct tosa_lower *l, int k, const char *what, int want, int32_t *v)
 {
 	int64_t wide[2 * WEFT_MAX_RANK];
@@ -213,9 +232,10 @@ static int shape_i32(struct tosa_lower *l, int k, const char *what, int want, in
 /* ---- rows of the operator ---- */
 
 /*
- * Reads an attribute that holds one value of type t as bytes, perhaps padded to at most 16, into
- * *i or, if t is a float type, into *f. Of floats only fp16, bf16 and fp32 are allowed, and NaN is
- * an error. what names the attribute in messages. Returns 0 or a negative errno.
+ * Reads a field of the operator's attribute table that holds one value of type t as bytes, perhaps
+ * with padding up to 16 bytes: an integer into *i, a float into *f. `what` is the field's name in
+ * messages. Returns 0, or -EINVAL if the number of bytes is wrong, if t is a float type other than
+ * fp16, bf16 and fp32, or if the float is NaN.
  */
 static int read_value(struct tosa_lower *l, int field, const char *what, weft_dtype t, int64_t *i, double *f)
 {
@@ -241,7 +261,10 @@ static int read_value(struct tosa_lower *l, int field, const char *what, weft_dt
 	return 0;
 }
 
-/* Reads the name of a block and imports that block as a sub-graph. */
+/*
+ * Reads the name of a block from a field of the operator's attribute table and sets *sub to that
+ * block's sub-graph, which is imported if it has not been yet. Returns 0 or a negative errno.
+ */
 static int read_block(struct tosa_lower *l, int field, struct weft_graph **sub)
 {
 	struct fb_vec v;
@@ -252,7 +275,11 @@ static int read_block(struct tosa_lower *l, int field, struct weft_graph **sub)
 	return tosa_sub(l, (struct tosa_name){ v.n ? (const char *)l->f.b.p + v.at : "", v.n }, sub);
 }
 
-/* Reads the field of the attribute table that a row describes. */
+/*
+ * Reads the field of the attribute table that row f describes into the place in *a that f names;
+ * x[0] is the type and shape of operand 0, on which lengths and types of some fields depend.
+ * ATTR_ONES reads nothing and writes f->n ones. Returns 0 or a negative errno.
+ */
 static int read_field(struct tosa_lower *l, const struct attr_tosa_field *f, const weft_tensor *x, weft_attr *a)
 {
 	void *at = attr_at(a, f->at);
@@ -275,7 +302,11 @@ static int read_field(struct tosa_lower *l, const struct attr_tosa_field *f, con
 	return 0;
 }
 
-/* Reads pairs of padding before and after each dimension. */
+/*
+ * Reads file operand k, a shape of `rank` pairs, into before[i] and after[i], the elements of
+ * padding on each side of dimension i. If it is not constant, all are 0 and l->dynamic is set.
+ * `what` is the operand's name in messages. Returns 0 or -EINVAL.
+ */
 static int read_pads(struct tosa_lower *l, int k, const char *what, int rank, int32_t *before, int32_t *after)
 {
 	int32_t both[2 * WEFT_MAX_RANK];
@@ -289,8 +320,10 @@ static int read_pads(struct tosa_lower *l, int k, const char *what, int rank, in
 }
 
 /*
- * Reads the constant operand k that fills, of type t: float32 into *fvalue, other types into
- * *value, floats below 32 bits as their bits. Returns 0 or a negative errno.
+ * Reads file operand k, the one value of type t with which the operator fills: a float32 into
+ * *fvalue, an integer or bool into *value, and any other float into *value as its unsigned bits. If
+ * it is not constant, the value is 0 and l->dynamic is set. `what` is the operand's name in
+ * messages. Returns 0 or a negative errno.
  */
 static int read_fill(struct tosa_lower *l, int k, const char *what, weft_dtype t, int64_t *value, double *fvalue)
 {
@@ -309,8 +342,9 @@ static int read_fill(struct tosa_lower *l, int k, const char *what, weft_dtype t
 }
 
 /*
- * Reads the start of a slice, operand k, into start and checks its size, operand k + 1, against
- * the result's shape. Returns 0 or a negative errno.
+ * Reads file operand k, where a slice of x begins, into start (one number for each dimension), and
+ * checks that operand k + 1, the slice's size, is the result y's shape, unless one of the two is
+ * not constant; l->dynamic is set then. Returns 0, or -EINVAL if a rank or a size is wrong.
  */
 static int read_part(struct tosa_lower *l, int k, const weft_tensor *x, const weft_tensor *y, int64_t *start)
 {
@@ -329,7 +363,11 @@ static int read_part(struct tosa_lower *l, int k, const weft_tensor *x, const we
 	return 0;
 }
 
-/* Reads a shape and checks that the result has it. */
+/*
+ * Reads file operand k, a shape, and checks that the result y has it; nothing is kept. A single 0
+ * stands for rank 0. Nothing is compared if the operator has an argument that is not constant
+ * (l->dynamic). `what` is the operand's name in messages. Returns 0 or -EINVAL.
+ */
 static int read_result_shape(struct tosa_lower *l, int k, const char *what, const weft_tensor *y)
 {
 	int64_t v[WEFT_MAX_RANK];
@@ -346,7 +384,12 @@ static int read_result_shape(struct tosa_lower *l, int k, const char *what, cons
 	return n == y->rank ? 0 : tosa_fail(l, -EINVAL, "result has rank %d, not %d", y->rank, n);
 }
 
-/* Reads the constant operand that a row describes. */
+/*
+ * Reads the constant file operand that row g describes into the places in *a that g names. x are
+ * the types and shapes of the data operands, y that of the result, on which its type or length may
+ * depend. If the operand is not constant, zeros are written and l->dynamic is set. Returns 0 or a
+ * negative errno.
+ */
 static int read_arg(struct tosa_lower *l, const struct attr_tosa_arg *g, const weft_tensor *x, const weft_tensor *y,
                     weft_attr *a)
 {
@@ -372,9 +415,11 @@ static int read_arg(struct tosa_lower *l, const struct attr_tosa_arg *g, const w
 }
 
 /*
- * Reads the attributes of the operator at hand, from its attribute table and its constant
- * operands, into *a; x are the operands' types and shapes, y the result's. Returns 0 or a
- * negative errno.
+ * Fills *a with the attributes of the operator at hand, from its attribute table and from the
+ * operands that TOSA has as compile-time constants, in the order of the rows of attr_ops. x are the
+ * types and shapes of the data operands, y that of the first result. Sets l->dynamic if one of
+ * those operands is not constant. Sub-graphs that an attribute names are imported on the way.
+ * Returns 0 or a negative errno.
  */
 int tosa_attr(struct tosa_lower *l, const weft_tensor *x, const weft_tensor *y, weft_attr *a)
 {

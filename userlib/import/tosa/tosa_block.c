@@ -17,7 +17,11 @@
 
 #define MAX_PORTS 1024
 
-/* Writes one line such as "block x operator 3 ADD: ..." to l->msg. Returns err. */
+/*
+ * Writes one line to l->msg: the block's name if it is a sub-graph's, the operator at hand with its
+ * index if there is one, and the formatted text; characters that are not printable become '?'.
+ * Returns err.
+ */
 int tosa_fail(struct tosa_lower *l, int err, const char *format, ...)
 {
 	const struct tosa_block *k = l->s.g && l->s.g != l->outer ? &l->f.blocks[l->s.block] : NULL;
@@ -41,8 +45,8 @@ int tosa_fail(struct tosa_lower *l, int err, const char *format, ...)
 /* ---- tensors of the graph ---- */
 
 /*
- * Counts memory that the graph takes, and the bytes of a declared value. False if that is more
- * than a file may ask for.
+ * Takes `room` bytes from l->room and, unless `declared` is NULL, the bytes of that value from
+ * l->activations. Returns false, and takes nothing, if either has too few left.
  */
 static bool afford(struct tosa_lower *l, size_t room, const weft_tensor *declared)
 {
@@ -55,7 +59,12 @@ static bool afford(struct tosa_lower *l, size_t room, const weft_tensor *declare
 	return true;
 }
 
-/* Adds tensor t and its data, which is taken over, under the file tensor's name. */
+/*
+ * Adds a tensor with type, shape and data of *t under that name to the graph at hand. The data,
+ * which may be NULL, is taken over, and freed after a failure. A tensor without data counts as a
+ * declared value. Returns the tensor's index, -EINVAL if that takes more memory than a file may, or
+ * -ENOMEM.
+ */
 static int add_tensor(struct tosa_lower *l, struct tosa_name name, weft_tensor *t)
 {
 	char own[TOSA_MAX_NAME + 1];
@@ -73,7 +82,10 @@ static int add_tensor(struct tosa_lower *l, struct tosa_name name, weft_tensor *
 	return i < 0 ? tosa_fail(l, -ENOMEM, "out of memory") : i;
 }
 
-/* Adds a graph tensor without data for a file tensor that is computed or an input. */
+/*
+ * Adds a tensor without data to the graph at hand for a file tensor that is computed or an input,
+ * and notes its index in l->gt. Returns the index, or a negative errno.
+ */
 static int declare(struct tosa_lower *l, int tensor)
 {
 	weft_tensor t;
@@ -87,7 +99,11 @@ static int declare(struct tosa_lower *l, int tensor)
 	return i;
 }
 
-/* Adds an int64 tensor for a shape that is an input. */
+/*
+ * Adds an int64 tensor without data, with one element for each value, to the graph at hand for a
+ * shape that is an input, and notes its index in l->gshape. Returns the index, -EINVAL if the shape
+ * has values in the file or not 1 to 12 of them, or another negative errno.
+ */
 static int declare_shape(struct tosa_lower *l, int shape)
 {
 	const struct tosa_shape *s = &l->f.shapes[shape];
@@ -109,8 +125,9 @@ static bool is_local(const struct tosa_lower *l, int tensor)
 }
 
 /*
- * Returns the graph's tensor of a file tensor; a constant is made when it is first asked for.
- * Returns a negative errno if nothing gives the tensor a value.
+ * Returns the tensor of the graph at hand for a file tensor. A constant, also one of another block,
+ * is added when it is first asked for. Returns -EINVAL if nothing gives the tensor a value, or
+ * another negative errno.
  */
 int tosa_value(struct tosa_lower *l, int tensor)
 {
@@ -131,8 +148,10 @@ int tosa_value(struct tosa_lower *l, int tensor)
 }
 
 /*
- * Returns the constant int64 tensor of a shape, or a negative errno. It is needed only if the
- * shape is an output or stands beside arguments that are not constant.
+ * Returns the int64 tensor of the graph at hand for a shape: the input's tensor if the shape is an
+ * input, else a constant that is added at each call. It is needed only if the shape is an output or
+ * stands beside arguments that are not constant. Returns -ENOTSUP for a shape of rank 0, -EINVAL if
+ * nothing gives it values, or -ENOMEM.
  */
 static int shape_value(struct tosa_lower *l, int shape)
 {
@@ -159,7 +178,12 @@ static int shape_value(struct tosa_lower *l, int shape)
 
 /* ---- operators ---- */
 
-/* Appends one operator to the graph, within the limit on memory. */
+/*
+ * Appends operator op with attributes a, operands in and results out (tensors of the graph at hand)
+ * to that graph, and makes its first result that of the operator's record l->src. Returns 0,
+ * -EINVAL if the operators take more memory than a file may or are too many operands or results, or
+ * -ENOMEM.
+ */
 static int emit(struct tosa_lower *l, weft_opcode op, const weft_attr *a, const int *in, int n_in, const int *out, int n_out)
 {
 	l->room -= 3 * (int64_t)sizeof(struct weft_gop) + 4 * (n_in + n_out) + 64;
@@ -174,7 +198,11 @@ static int emit(struct tosa_lower *l, weft_opcode op, const weft_attr *a, const 
 	return 0;
 }
 
-/* Returns the variable behind a file tensor, declared when it is first used, or a negative errno. */
+/*
+ * Returns the index of the variable that a file tensor stands for. The tensor itself, or a tensor
+ * of another block with the same name, has to have been declared by VARIABLE before; else -EINVAL
+ * is returned.
+ */
 static int variable_of(struct tosa_lower *l, int tensor)
 {
 	if (l->var[tensor] >= 0)
@@ -186,7 +214,11 @@ static int variable_of(struct tosa_lower *l, int tensor)
 	return tosa_fail(l, -EINVAL, "variable is not declared before");
 }
 
-/* Adds a variable to the network, with its first value if the file has one. */
+/*
+ * Adds a variable to the network for a file tensor, with that tensor's data as first value if it
+ * has any, and notes its index in l->var. Its name is the tensor's variable name, or else the
+ * tensor's name. Returns 0, or a negative errno.
+ */
 static int new_variable(struct tosa_lower *l, int tensor)
 {
 	const struct tosa_tensor *ft = &l->f.tensors[tensor];
@@ -210,7 +242,11 @@ static int new_variable(struct tosa_lower *l, int tensor)
 	return 0;
 }
 
-/* Converts VARIABLE, whose result names a variable tensor. Returns 0 or a negative errno. */
+/*
+ * Converts the operator at hand, a VARIABLE: adds the variable that its result names. Returns 0, or
+ * -EINVAL if the result is no variable, has a type other than int8, fp16 and fp32, or is declared
+ * twice, or another negative errno.
+ */
 static int declare_variable(struct tosa_lower *l)
 {
 	int t, err = tosa_lookup(l, tosa_string(&l->f, &l->op->out, 0), &t);
@@ -227,7 +263,10 @@ static int declare_variable(struct tosa_lower *l)
 	return new_variable(l, t);
 }
 
-/* Emits VARIABLE_READ of a variable into a result. */
+/*
+ * Emits VARIABLE_READ of the variable of file tensor var_tensor; its result is declared for file
+ * tensor out_tensor. Returns 0 or a negative errno.
+ */
 static int read_variable(struct tosa_lower *l, int var_tensor, int out_tensor)
 {
 	int id = variable_of(l, var_tensor);
@@ -238,8 +277,9 @@ static int read_variable(struct tosa_lower *l, int var_tensor, int out_tensor)
 }
 
 /*
- * Emits VARIABLE_WRITE. In the graph the operator also gives the value that it wrote, which is an
- * internal tensor.
+ * Emits VARIABLE_WRITE of the value of file tensor value_tensor to the variable of file tensor
+ * var_tensor. In the graph the operator also has a result, an internal tensor without a name that
+ * has the value written. Returns 0 or a negative errno.
  */
 static int write_variable(struct tosa_lower *l, int value_tensor, int var_tensor)
 {
@@ -258,7 +298,10 @@ static int write_variable(struct tosa_lower *l, int value_tensor, int var_tensor
 	return emit(l, WEFT_OP_VARIABLE_WRITE, &a, &x, 1, &y, 1);
 }
 
-/* Sets *t to the file tensor of the operator's result i. Returns 0, or -EINVAL if the result is a shape. */
+/*
+ * Sets *t to the file tensor that is result i of the operator at hand. Returns 0, or -EINVAL if
+ * nothing has its name or it is a shape.
+ */
 static int result_tensor(struct tosa_lower *l, uint32_t i, int *t)
 {
 	int err = tosa_lookup(l, tosa_string(&l->f, &l->op->out, i), t);
@@ -274,9 +317,9 @@ static bool is_variable(const struct tosa_lower *l, int t)
 }
 
 /*
- * Converts VARIABLE_READ, VARIABLE_WRITE, and IDENTITY from or to a variable tensor, by which
- * writers express the same. Returns 1 if that is done, 0 for other operators, or a negative
- * errno.
+ * Converts the operator at hand if it is VARIABLE_READ, VARIABLE_WRITE, or an IDENTITY from or to a
+ * variable, by which writers express the same. A write may have the variable as operand or as
+ * result. Returns 1 if that is done, 0 for every other operator, or a negative errno.
  */
 static int variable_op(struct tosa_lower *l)
 {
@@ -304,7 +347,10 @@ static int variable_op(struct tosa_lower *l)
 	return err ? err : 1;
 }
 
-/* Checks an operator's code, kind of attributes and number of operands against the table of operators. */
+/*
+ * Checks code, kind of attribute table, and numbers of operands and results of the operator at hand
+ * against tosa_infos. Returns 0 or -EINVAL.
+ */
 static int check_form(struct tosa_lower *l)
 {
 	const struct tosa_op *o = l->op;
@@ -323,7 +369,10 @@ static int check_form(struct tosa_lower *l)
 	return 0;
 }
 
-/* CONST and CONST_SHAPE: checks that what they name has data. */
+/*
+ * Checks the operator at hand, a CONST or CONST_SHAPE, which adds nothing to the graph: what its
+ * result names has to be a tensor with data that is no variable, or a shape. Returns 0 or -EINVAL.
+ */
 static int data_node(struct tosa_lower *l)
 {
 	int t, err = tosa_lookup(l, tosa_string(&l->f, &l->op->out, 0), &t);
@@ -337,7 +386,10 @@ static int data_node(struct tosa_lower *l)
 	return 0;
 }
 
-/* Returns the accumulator type among an operator's attributes, or 0 if the operator has none. */
+/*
+ * Returns the accumulator type among the attributes a of operator op, or 0 if the operator has
+ * none.
+ */
 static weft_dtype accumulator(weft_opcode op, const weft_attr *a)
 {
 	switch (op) {
@@ -358,8 +410,10 @@ struct operands {
 };
 
 /*
- * Converts an operator's operands, results and attributes, and checks their types against the
- * operator's rows.
+ * Converts the operator at hand, with *w as its workspace: reads types and attributes, checks the
+ * types against the operator's rows, finds the operands' tensors, declares the results, and emits
+ * the operator. Operands that became attributes are left out, unless one of them is not constant
+ * and the graph's operator can take it. Returns 0 or a negative errno.
  */
 static int convert_op(struct tosa_lower *l, struct operands *w)
 {
@@ -393,7 +447,10 @@ static int convert_op(struct tosa_lower *l, struct operands *w)
 	return emit(l, f->op, &w->a, in, n_in, out, n_y);
 }
 
-/* Converts an operator that is neither constant, variable nor control flow. */
+/*
+ * Converts the operator at hand, which is no constant, variable or CUSTOM, by convert_op() with a
+ * workspace from the heap. Returns 0 or a negative errno.
+ */
 static int ordinary_op(struct tosa_lower *l)
 {
 	struct operands *w = calloc(1, sizeof *w);
@@ -404,8 +461,9 @@ static int ordinary_op(struct tosa_lower *l)
 }
 
 /*
- * Gives a tensor the type that one of our own operators states for it: what the file calls int8
- * may be uint8.
+ * Gives tensor t of the graph at hand the type that a CUSTOM of ours states for it, since what the
+ * file calls int8 may be uint8, and notes in l->s.retyped if that is another type. Returns 0, or
+ * -EINVAL if the types have different numbers of bytes.
  */
 static int retype(struct tosa_lower *l, int t, weft_dtype type)
 {
@@ -418,7 +476,10 @@ static int retype(struct tosa_lower *l, int t, weft_dtype type)
 	return 0;
 }
 
-/* Converts CUSTOM of the domain "weft", as userlib/export writes it. */
+/*
+ * Converts the operator at hand, a CUSTOM of the domain "weft" as userlib/export writes it: its
+ * operands and results get the types that it states for them. Returns 0 or a negative errno.
+ */
 static int custom_op(struct tosa_lower *l)
 {
 	const int n_x = (int)l->op->in.n, n_y = (int)l->op->out.n;
@@ -446,7 +507,10 @@ static int custom_op(struct tosa_lower *l)
 	return emit(l, op, &a, in, n_x, out, n_y);
 }
 
-/* Converts operator i_op of the block. */
+/*
+ * Makes operator i_op of the block the operator at hand and converts it. All but constants and
+ * VARIABLE get a record in the graph. Returns 0 or a negative errno.
+ */
 static int import_op(struct tosa_lower *l, int i_op)
 {
 	const struct tosa_op *o = &l->f.ops[l->f.blocks[l->s.block].op + i_op];
@@ -477,7 +541,11 @@ static int import_op(struct tosa_lower *l, int i_op)
 
 /* ---- order ---- */
 
-/* Notes which operator of the block makes each tensor. A tensor that two of them make is an error. */
+/*
+ * Sets l->maker for each tensor of the block to the index of the operator in the block that gives
+ * it; constants and variables have none. Returns 0, or -EINVAL if a result is no tensor of the
+ * block or already has a value.
+ */
 static int note_makers(struct tosa_lower *l)
 {
 	const struct tosa_block *k = &l->f.blocks[l->s.block];
@@ -505,8 +573,9 @@ static int note_makers(struct tosa_lower *l)
 enum { NEW, OPEN, DONE };
 
 /*
- * Returns the next operator that operator i needs and that has not been converted, looking from
- * operand *at on, or -1 if there is none.
+ * Returns the index of the next operator whose result operator i of the block needs and whose state
+ * is not DONE, or -1 if there is none. The search begins at operand *at, which is moved on to the
+ * operand found.
  */
 static int missing(const struct tosa_lower *l, int i, uint32_t *at, const uint8_t *state)
 {
@@ -523,8 +592,9 @@ static int missing(const struct tosa_lower *l, int i, uint32_t *at, const uint8_
 struct visit { int op; uint32_t at; };
 
 /*
- * Converts operator `first` after everything that it needs, with a stack that holds each operator
- * at most once.
+ * Converts operator `first` of the block after everything that it needs and that is not DONE, depth
+ * first. state has one entry for each operator of the block and is updated; stack has room for all
+ * of them. Returns 0, -EINVAL if operators form a cycle, or another negative errno.
  */
 static int import_from(struct tosa_lower *l, int first, uint8_t *state, struct visit *stack)
 {
@@ -554,7 +624,10 @@ static int import_from(struct tosa_lower *l, int first, uint8_t *state, struct v
 	return 0;
 }
 
-/* Converts all operators of the block, makers before readers. A cycle is an error. */
+/*
+ * Converts all operators of the block in the file's order, but makers before readers. Returns 0,
+ * -EINVAL if operators form a cycle, or another negative errno.
+ */
 static int import_ops(struct tosa_lower *l)
 {
 	const int n = l->f.blocks[l->s.block].n_ops;
@@ -572,7 +645,11 @@ static int import_ops(struct tosa_lower *l)
 
 /* ---- inputs and outputs ---- */
 
-/* Declares the block's inputs, each of which may be named once. */
+/*
+ * Declares the block's inputs, tensors or shapes, and lists them as inputs of the graph at hand.
+ * Returns 0, -EINVAL if an input is none of the block's names or is listed twice, or another
+ * negative errno.
+ */
 static int import_inputs(struct tosa_lower *l)
 {
 	const struct tosa_block *k = &l->f.blocks[l->s.block];
@@ -593,7 +670,11 @@ static int import_inputs(struct tosa_lower *l)
 	return 0;
 }
 
-/* Gives an output that is also an input, or that is named twice, a tensor of its own by IDENTITY. */
+/*
+ * Returns the tensor for output i of the block: t itself, or, if t is an input or already an
+ * output, the result of an IDENTITY of t that has the output's name. Returns a negative errno after
+ * a failure.
+ */
 static int own_output(struct tosa_lower *l, uint32_t i, int t)
 {
 	weft_graph *g = l->s.g;
@@ -614,7 +695,11 @@ static int own_output(struct tosa_lower *l, uint32_t i, int t)
 	return err ? err : y;
 }
 
-/* Marks the block's outputs. An input or a constant that is also an output gets an IDENTITY. */
+/*
+ * Finds or makes the tensors of the block's outputs, which may be constants, and lists them as
+ * outputs of the graph at hand. An output that is an input or is listed twice gets an IDENTITY.
+ * Returns 0 or a negative errno.
+ */
 static int import_outputs(struct tosa_lower *l)
 {
 	const struct tosa_block *k = &l->f.blocks[l->s.block];
@@ -635,7 +720,11 @@ static int import_outputs(struct tosa_lower *l)
 	return 0;
 }
 
-/* Checks the numbers of inputs and outputs and prepares the tables of names for the block. */
+/*
+ * Allocates the graph's lists of inputs and outputs for block l->s.block and fills l->s.names with
+ * the block's names. Returns 0, -EINVAL if it has more than MAX_PORTS inputs or outputs, no output,
+ * or a name twice, or -ENOMEM.
+ */
 static int open_block(struct tosa_lower *l)
 {
 	const struct tosa_block *k = &l->f.blocks[l->s.block];
@@ -651,7 +740,11 @@ static int open_block(struct tosa_lower *l)
 	return tosa_index_block(l, l->s.block, &l->s.names);
 }
 
-/* Imports a block of the file into l->s.g: inputs, operators, outputs. Returns 0 or a negative errno. */
+/*
+ * Imports the block with that index into the graph l->s.g: inputs, operators, outputs. If a CUSTOM
+ * changed types of tensors, they are spread over the operators that only move elements. Returns 0
+ * or a negative errno.
+ */
 int tosa_block(struct tosa_lower *l, int block)
 {
 	int err;
@@ -669,8 +762,8 @@ int tosa_block(struct tosa_lower *l, int block)
 /* ---- sub-graphs ---- */
 
 /*
- * Finds a block by its name or, failing that, the first block of a region of that name; -1 if
- * there is neither.
+ * Returns the index of the block with that name or, if there is none, of the first block of the
+ * region with that name; -1 if there is neither.
  */
 static int find_block(const struct tosa_lower *l, struct tosa_name name)
 {
@@ -681,7 +774,11 @@ static int find_block(const struct tosa_lower *l, struct tosa_name name)
 	return e->index < l->f.n_blocks ? e->index : l->f.regions[e->index - l->f.n_blocks].block;
 }
 
-/* Imports a block as a sub-graph while the outer block is put aside. */
+/*
+ * Imports the block with that index into a new graph, while the block and operator at hand are put
+ * aside, and gives the graph to l->outer as a sub-graph. Returns the sub-graph's index, or a
+ * negative errno.
+ */
 static int import_sub(struct tosa_lower *l, int block)
 {
 	struct tosa_lower *save = malloc(sizeof *save);
@@ -711,9 +808,9 @@ static int import_sub(struct tosa_lower *l, int block)
 }
 
 /*
- * Sets *sub to the sub-graph of the block with this name, which is imported at the first use.
- * Returns 0, or -EINVAL if there is no such block, it contains itself, or blocks nest too
- * deeply.
+ * Sets *sub to the sub-graph of the block with that name, or of the region's first block, which is
+ * imported at the first use. Returns 0, -EINVAL if there is no such block, if it contains itself,
+ * or if sub-graphs nest deeper than WEFT_GRAPH_MAX_NESTING, or another negative errno.
  */
 int tosa_sub(struct tosa_lower *l, struct tosa_name name, struct weft_graph **sub)
 {

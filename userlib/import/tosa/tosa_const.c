@@ -11,7 +11,10 @@
 /* Of one tensor: what a run would have to hold, and more than networks have. */
 #define MAX_ELEMENTS ((int64_t)1 << 28)
 
-/* Returns the graph's type for a type number of the file, or 0 if there is none. */
+/*
+ * Returns the graph's type for a type number of the file (enum tosa_type), or 0 if the number is
+ * none of tensors' types.
+ */
 weft_dtype tosa_dtype(int type)
 {
 	static const weft_dtype types[TOSA_N_TYPES] = {
@@ -24,8 +27,9 @@ weft_dtype tosa_dtype(int type)
 }
 
 /*
- * Sets *t to type and shape of a file tensor, without data, after it has checked them. Returns
- * 0 or a negative errno.
+ * Sets *t to the type and shape that the file states for tensor number `tensor`; t->data is NULL.
+ * Returns 0, -EINVAL if the type is unknown, the rank is above 6, a dimension is below 1 or there
+ * are more than 2^28 elements, or -ENOTSUP if the tensor has no rank.
  */
 int tosa_declared(struct tosa_lower *l, int tensor, weft_tensor *t)
 {
@@ -53,7 +57,10 @@ int tosa_declared(struct tosa_lower *l, int tensor, weft_tensor *t)
 	return 0;
 }
 
-/* Returns the bytes that n elements of type t take in the file. */
+/*
+ * Returns the bytes that n elements of type t take in the file, where two int4 share a byte and
+ * int48 takes six.
+ */
 static uint64_t packed_bytes(weft_dtype t, uint64_t n)
 {
 	if (t == WEFT_INT4)
@@ -62,8 +69,9 @@ static uint64_t packed_bytes(weft_dtype t, uint64_t n)
 }
 
 /*
- * Unpacks int4 (two a byte) and int48 (six bytes) into the graph's layout of 1 and 8 bytes, with
- * their signs.
+ * Copies n elements of type t from the file's bytes p to out in the graph's layout: int4 (two a
+ * byte, the low half first) becomes one byte each, int48 (six bytes) eight bytes each, both
+ * sign-extended; a bool becomes 0 or 1. Other types have the same bytes in both.
  */
 static void unpack(weft_dtype t, const uint8_t *p, int64_t n, void *out)
 {
@@ -84,8 +92,10 @@ static void unpack(weft_dtype t, const uint8_t *p, int64_t n, void *out)
 }
 
 /*
- * Sets *t to type, shape and data of a constant file tensor; the caller frees t->data. Returns
- * 0 or a negative errno.
+ * Sets *t to type, shape and data of the file's tensor number `tensor`, which has data; the caller
+ * frees t->data. The data's bytes are taken from l->room. The file may pad the data to a multiple
+ * of 8 bytes. Returns 0, -EINVAL if the data has another size or the room is used up, or another
+ * negative errno.
  */
 int tosa_const(struct tosa_lower *l, int tensor, weft_tensor *t)
 {

@@ -35,7 +35,11 @@ static bool is_name(struct tosa_name name, weft_opcode op)
 	return strlen(own) == name.n && !memcmp(own, name.p, name.n);
 }
 
-/* Returns the extension operator of that name, or WEFT_OP_NONE. */
+/*
+ * Returns the operator that a CUSTOM of the domain "weft" with that name stands for: one of
+ * `widened` or an extension operator of this library. Returns WEFT_OP_NONE if the name is none of
+ * these.
+ */
 static weft_opcode find(struct tosa_name name)
 {
 	for (size_t i = 0; i < sizeof widened / sizeof *widened; i++)
@@ -48,8 +52,9 @@ static weft_opcode find(struct tosa_name name)
 }
 
 /*
- * Checks that the CUSTOM operator at hand is one of the domain "weft" that is known. Returns 0,
- * or a negative errno with the operator's name in the message.
+ * Checks that the CUSTOM operator at hand has the domain "weft" and a name that find() knows.
+ * Returns 0, -ENOTSUP with name and domain in the message if not, or -EINVAL if the file is broken
+ * there.
  */
 int tosa_custom_known(struct tosa_lower *l)
 {
@@ -66,8 +71,10 @@ int tosa_custom_known(struct tosa_lower *l)
 }
 
 /*
- * Reads the CUSTOM operator at hand: its opcode, the types of its operands, then of its
- * results, and its attributes. Returns 0 or a negative errno.
+ * Reads the CUSTOM operator at hand, which tosa_custom_known() has accepted: *op receives its
+ * opcode, types the types of its operands, then of its results, and *a its attributes. types has
+ * room for all operands and results. Returns 0, or -EINVAL if a type is unknown or the bytes of its
+ * attributes are too few, too many or not valid.
  */
 int tosa_custom(struct tosa_lower *l, weft_opcode *op, weft_dtype *types, weft_attr *a)
 {

@@ -16,7 +16,10 @@ static void enter(struct fb *b, const char *what, long index)
 	b->index = index;
 }
 
-/* Reads a bool of a table; absent is its value if it is left out. */
+/*
+ * Sets *v to a bool field of table t: true for any byte other than 0, or `absent` if the field is
+ * left out. Returns 0 or -EINVAL.
+ */
 static int bool_field(const struct fb *b, const struct fb_table *t, int field, bool absent, bool *v)
 {
 	int64_t i;
@@ -26,7 +29,10 @@ static int bool_field(const struct fb *b, const struct fb_table *t, int field, b
 	return err;
 }
 
-/* Reads a name of at most TOSA_MAX_NAME bytes, not copied. */
+/*
+ * Sets *name to a string field of table t, which points into the file; it is empty if the field is
+ * absent. Returns 0, or -EINVAL if it has more than TOSA_MAX_NAME bytes.
+ */
 static int name_field(const struct fb *b, const struct fb_table *t, int field, struct tosa_name *name)
 {
 	struct fb_vec v;
@@ -40,7 +46,12 @@ static int name_field(const struct fb *b, const struct fb_table *t, int field, s
 	return 0;
 }
 
-/* Reads a vector of strings. Each is checked once here, so that tosa_string() cannot fail later. */
+/*
+ * Sets *v to a field of table t that is a vector of strings, and adds the number of strings to
+ * n->names. Checks every string, so that tosa_string() cannot fail later. Returns 0, or -EINVAL if
+ * a string has more than TOSA_MAX_NAME bytes or the file's lists more than TOSA_MAX_NAMES names in
+ * all.
+ */
 static int strings_field(const struct fb *b, const struct fb_table *t, int field, struct fb_vec *v, struct counts *n)
 {
 	int err = fb_vector(b, t, field, 4, v);
@@ -60,7 +71,10 @@ static int strings_field(const struct fb *b, const struct fb_table *t, int field
 	return 0;
 }
 
-/* Returns string i of a vector of strings that tosa_read() has checked; it points into the file. */
+/*
+ * Returns string i of v, a vector of strings that tosa_read() has checked. The name points into the
+ * file; it is not terminated.
+ */
 struct tosa_name tosa_string(const struct tosa_file *f, const struct fb_vec *v, uint32_t i)
 {
 	struct fb_vec s = { 0 };
@@ -70,7 +84,11 @@ struct tosa_name tosa_string(const struct tosa_file *f, const struct fb_vec *v, 
 	return (struct tosa_name){ (const char *)f->b.p + s.at, s.n };
 }
 
-/* Reads and judges the table of one tensor. */
+/*
+ * Reads table i of v, a vector of tensors, and appends it to f->tensors, which has room. An unknown
+ * type number becomes 0; shape and data are not compared with each other. Returns 0, or -EINVAL if
+ * the table is broken.
+ */
 static int read_tensor(struct tosa_file *f, const struct fb_vec *v, uint32_t i)
 {
 	struct fb *b = &f->b;
@@ -99,7 +117,11 @@ static int read_tensor(struct tosa_file *f, const struct fb_vec *v, uint32_t i)
 	return 0;
 }
 
-/* Reads and judges the table of one constant shape. */
+/*
+ * Reads table i of v, a vector of constant shapes, and appends it to f->shapes, which has room. A
+ * shape without values is one that is an input. Returns 0, or -EINVAL if the table is broken or has
+ * values, but not 8 bytes for each.
+ */
 static int read_shape(struct tosa_file *f, const struct fb_vec *v, uint32_t i)
 {
 	struct fb *b = &f->b;
@@ -124,7 +146,11 @@ static int read_shape(struct tosa_file *f, const struct fb_vec *v, uint32_t i)
 	return 0;
 }
 
-/* Reads and judges the table of one operator, and counts its names. */
+/*
+ * Reads table i of v, a vector of operators, and appends it to f->ops, which has room; the names of
+ * its operands and results are counted in n->names. The code is not judged. Returns 0, or -EINVAL
+ * if the table is broken or the file has too many names.
+ */
 static int read_op(struct tosa_file *f, const struct fb_vec *v, uint32_t i, struct counts *n)
 {
 	struct fb *b = &f->b;
@@ -156,7 +182,10 @@ struct parts {
 	struct fb_vec tensors, shapes, ops;
 };
 
-/* Finds the vectors of tensors, shapes and operators of a block. */
+/*
+ * Sets *p to the vectors of tensors, shapes and operators of a block's table; absent ones are
+ * empty. Returns 0 or -EINVAL.
+ */
 static int read_parts(const struct fb *b, const struct fb_table *block, struct parts *p)
 {
 	int err;
@@ -168,7 +197,11 @@ static int read_parts(const struct fb *b, const struct fb_table *block, struct p
 	return 0;
 }
 
-/* Reads one block with everything in it. */
+/*
+ * Reads table i of v, a vector of blocks, and appends it to f->blocks, and its tensors, shapes and
+ * operators to their lists, all of which have room. Names in lists are counted in n->names. Returns
+ * 0, or -EINVAL if a table is broken or the file has too many names.
+ */
 static int read_block(struct tosa_file *f, const struct fb_vec *v, uint32_t i, struct counts *n)
 {
 	struct fb *b = &f->b;
@@ -201,6 +234,10 @@ static int read_block(struct tosa_file *f, const struct fb_vec *v, uint32_t i, s
 	return err;
 }
 
+/*
+ * Adds the number of elements of v to *total. Returns 0, or -EINVAL with `what` in the message if
+ * the sum would exceed max; *total is then unchanged.
+ */
 static int count(const struct fb *b, const struct fb_vec *v, const char *what, int *total, int max)
 {
 	if (v->n > (uint32_t)(max - *total))
@@ -209,7 +246,11 @@ static int count(const struct fb *b, const struct fb_vec *v, const char *what, i
 	return 0;
 }
 
-/* Counts blocks, tensors, shapes, operators and names of a region before memory is taken for them. */
+/*
+ * Sets *blocks to the region's vector of blocks, and adds the numbers of its blocks, tensors,
+ * shapes and operators to *n, so that memory can be taken for them. Returns 0, or -EINVAL if a
+ * table is broken or a limit (TOSA_MAX_...) is exceeded.
+ */
 static int count_region(const struct fb *b, const struct fb_table *region, struct counts *n, struct fb_vec *blocks)
 {
 	int err = fb_vector(b, region, TOSA_REGION_BLOCKS, 4, blocks);
@@ -228,7 +269,10 @@ static int count_region(const struct fb *b, const struct fb_table *region, struc
 	return 0;
 }
 
-/* Makes room for as many blocks, tensors, shapes and operators as were counted. */
+/*
+ * Allocates f's lists, all zero: n_regions regions, and as many blocks, tensors, shapes and
+ * operators as *n says. tosa_release() frees them. Returns 0 or -ENOMEM.
+ */
 static int allocate(struct tosa_file *f, const struct counts *n, uint32_t n_regions)
 {
 	f->regions = calloc(n_regions + 1u, sizeof *f->regions);
@@ -242,7 +286,10 @@ static int allocate(struct tosa_file *f, const struct counts *n, uint32_t n_regi
 	return -ENOMEM;
 }
 
-/* Counts what all regions hold, makes room, and reads them. */
+/*
+ * Counts what all regions hold, allocates f's lists for that, and reads the regions with their
+ * blocks into them. Returns 0 or a negative errno; the caller frees the lists.
+ */
 static int read_regions(struct tosa_file *f, const struct fb_vec *regions)
 {
 	struct fb *b = &f->b;
@@ -276,7 +323,11 @@ static int read_regions(struct tosa_file *f, const struct fb_vec *regions)
 	return 0;
 }
 
-/* Accepts version 1.0 with any patch, and no draft. */
+/*
+ * Checks the version in the root table: 1.0 with any patch number, and no draft; a version that
+ * does not say whether it is a draft counts as one. Returns 0, -ENOTSUP for another version, or
+ * -EINVAL if there is none or the table is broken.
+ */
 static int check_version(struct fb *b, const struct fb_table *root)
 {
 	struct fb_table v;
@@ -298,7 +349,10 @@ static int check_version(struct fb *b, const struct fb_table *root)
 	return -ENOTSUP;
 }
 
-/* Reads a whole file: identifier, version, regions. */
+/*
+ * Reads the whole file into f: identifier, version, regions. Returns 0, -EINVAL (also if the file
+ * has no block), -ENOTSUP or -ENOMEM; the caller frees what was read.
+ */
 static int read_all(struct tosa_file *f)
 {
 	struct fb *b = &f->b;
@@ -321,6 +375,11 @@ static int read_all(struct tosa_file *f)
 	return 0;
 }
 
+/*
+ * Reads the len bytes of a TOSA file into *f, which points into data. Returns 0, -EINVAL if the
+ * file is broken, -ENOTSUP for a version other than 1.0, or -ENOMEM. After a failure one line is in
+ * msg (msg_bytes bytes) and nothing is left to free.
+ */
 int tosa_read(struct tosa_file *f, const void *data, size_t len, char *msg, size_t msg_bytes)
 {
 	memset(f, 0, sizeof *f);
@@ -331,7 +390,7 @@ int tosa_read(struct tosa_file *f, const void *data, size_t len, char *msg, size
 	return err;
 }
 
-/* Frees the file's tables, not its bytes. */
+/* Frees the lists of f and sets them to NULL. The file's bytes are the caller's and stay. */
 void tosa_release(struct tosa_file *f)
 {
 	free(f->regions);

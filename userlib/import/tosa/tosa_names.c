@@ -19,7 +19,10 @@ static uint64_t hash(struct tosa_name n)
 	return h;
 }
 
-/* Orders entries by hash, then by length, then by bytes. */
+/*
+ * Compares two entries (struct tosa_entry) for qsort(): by hash, then by length of the name, then
+ * by its bytes. Returns a negative number, 0 or a positive one; 0 for equal names.
+ */
 static int compare(const void *pa, const void *pb)
 {
 	const struct tosa_entry *a = pa, *b = pb;
@@ -31,7 +34,10 @@ static int compare(const void *pa, const void *pb)
 	return memcmp(a->name.p, b->name.p, a->name.n);
 }
 
-/* Orders entries as compare(), and those with equal names as in the file, so that searches find the first. */
+/*
+ * Compares two entries for qsort() as compare() does, and those with equal names by their index in
+ * the file, so that a search finds the first of the file.
+ */
 static int compare_stable(const void *pa, const void *pb)
 {
 	const struct tosa_entry *a = pa, *b = pb;
@@ -46,8 +52,9 @@ static void put(struct tosa_names *n, struct tosa_name name, bool is_shape, int 
 }
 
 /*
- * Fills *n with the names of a block's tensors and shapes, sorted for tosa_find(). Returns 0,
- * or a negative errno.
+ * Fills *n with the names of a block's own tensors and shapes, sorted for tosa_find(); the caller
+ * frees n->e, also after a failure. Returns 0, -EINVAL if two of them have the same name, or
+ * -ENOMEM.
  */
 int tosa_index_block(struct tosa_lower *l, int block, struct tosa_names *n)
 {
@@ -69,7 +76,11 @@ int tosa_index_block(struct tosa_lower *l, int block, struct tosa_names *n)
 	return 0;
 }
 
-/* Makes the table of names that all blocks may use: constants, variables and constant shapes. */
+/*
+ * Fills l->consts with the names that all blocks may use, sorted for tosa_find(): tensors of any
+ * block that have data or are variables, and all shapes. Of equal names the file's first is found.
+ * Returns 0 or -ENOMEM.
+ */
 int tosa_index_consts(struct tosa_lower *l)
 {
 	struct tosa_names *n = &l->consts;
@@ -86,7 +97,11 @@ int tosa_index_consts(struct tosa_lower *l)
 	return 0;
 }
 
-/* Makes the table of names of blocks and regions. */
+/*
+ * Fills l->blocks with the names of all blocks and of the regions that have a block, sorted for
+ * tosa_find(). A region's index is the number of blocks plus its own, so that of equal names a
+ * block is found first. Returns 0 or -ENOMEM.
+ */
 int tosa_index_blocks(struct tosa_lower *l)
 {
 	struct tosa_names *n = &l->blocks;
@@ -104,7 +119,10 @@ int tosa_index_blocks(struct tosa_lower *l)
 	return 0;
 }
 
-/* Finds a name by bisection; NULL if it is not there. */
+/*
+ * Returns the first entry with that name in the sorted table n, found by bisection, or NULL if
+ * there is none.
+ */
 const struct tosa_entry *tosa_find(const struct tosa_names *n, struct tosa_name name)
 {
 	const struct tosa_entry key = { .hash = hash(name), .name = name };
@@ -121,8 +139,9 @@ const struct tosa_entry *tosa_find(const struct tosa_names *n, struct tosa_name 
 }
 
 /*
- * Looks a name up in the block, then among constants. *what is a file tensor's index, or -1 -
- * index for a shape.
+ * Sets *what to what a name means in the block at hand: the index of a file tensor, or -1 minus the
+ * index of a shape. The block's own names come first, then the constants, variables and shapes of
+ * all blocks. Returns 0, or -EINVAL if nothing has the name.
  */
 int tosa_lookup(struct tosa_lower *l, struct tosa_name name, int *what)
 {

@@ -98,8 +98,8 @@ const struct tosa_info tosa_infos[TOSA_N_CODES] = {
 #define LAYOUT  (FP | FP8 | INTS | T(BOOL))
 
 /*
- * The set of types for operators whose operands and results all have one type; 0 for operators
- * with a row function of their own.
+ * Returns the set of types, one bit each, that operator op allows if all its operands and results
+ * have one type. Returns 0 for operators whose types is_row() judges.
  */
 static uint32_t same_type(weft_opcode op)
 {
@@ -132,7 +132,10 @@ static bool is(const weft_tensor *t, uint32_t set)
 	return set >> t->dtype & 1;
 }
 
-/* Are input, result and accumulator types of AVG_POOL2D a row of its table? */
+/*
+ * Says whether the types of input x, result y and accumulator acc are a row of TOSA's table for
+ * AVG_POOL2D.
+ */
 static bool average_row(const weft_tensor *x, const weft_tensor *y, weft_dtype acc)
 {
 	if (x->dtype != y->dtype)
@@ -144,7 +147,10 @@ static bool average_row(const weft_tensor *x, const weft_tensor *y, weft_dtype a
 	return is(x, FP) && (acc == WEFT_FP32 || (acc == WEFT_FP16 && is(x, T(FP16))));
 }
 
-/* Are the types a row of TOSA's table for convolutions? x has input, weight and bias. */
+/*
+ * Says whether the types of input x[0], weights x[1], bias x[2], result y and accumulator acc are a
+ * row of TOSA's table for convolutions.
+ */
 static bool conv_row(const weft_tensor *x, const weft_tensor *y, weft_dtype acc)
 {
 	const weft_tensor *w = &x[1], *b = &x[2];
@@ -162,7 +168,10 @@ static bool conv_row(const weft_tensor *x, const weft_tensor *y, weft_dtype acc)
 	return is(x, FP) && y->dtype == x->dtype && (acc == WEFT_FP32 || (acc == WEFT_FP16 && is(x, T(FP16))));
 }
 
-/* Are the types a row of TOSA's table for MATMUL? */
+/*
+ * Says whether the types of operands x[0] and x[1] and of result y are a row of TOSA's table for
+ * MATMUL.
+ */
 static bool matmul_row(const weft_tensor *x, const weft_tensor *y)
 {
 	if (x[0].dtype != x[1].dtype)
@@ -179,7 +188,7 @@ static bool matmul_row(const weft_tensor *x, const weft_tensor *y)
 	}
 }
 
-/* Are the types a row of TOSA's table for CAST? */
+/* Says whether TOSA's table for CAST has a row from x's type to y's; equal types have none. */
 static bool cast_row(const weft_tensor *x, const weft_tensor *y)
 {
 	if (x->dtype == y->dtype)
@@ -197,6 +206,10 @@ static bool cast_row(const weft_tensor *x, const weft_tensor *y)
 	return is(x, T(FP32)) && is(y, INTS | FP8 | T(FP16) | T(BF16));
 }
 
+/*
+ * Says whether TOSA's table for RESIZE has a row from x's type to y's in the given mode: the same
+ * type for floats and for nearest, from int8 to int32 or from int16 to int48 for bilinear.
+ */
 static bool resize_row(const weft_tensor *x, const weft_tensor *y, weft_resize_mode mode)
 {
 	if (is(x, FP) || mode == WEFT_RESIZE_NEAREST)
@@ -204,7 +217,11 @@ static bool resize_row(const weft_tensor *x, const weft_tensor *y, weft_resize_m
 	return (is(x, T(INT8)) && is(y, T(INT32))) || (is(x, T(INT16)) && is(y, T(INT48)));
 }
 
-/* Are the types of an operator's operands and result a row of TOSA's table? */
+/*
+ * Says whether the types of operands x and first result y, the accumulator type acc (0: none) and,
+ * for RESIZE, the mode are a row of TOSA's table for operator op. True for operators that have no
+ * condition here.
+ */
 static bool is_row(weft_opcode op, const weft_tensor *x, const weft_tensor *y, weft_dtype acc, weft_resize_mode mode)
 {
 	switch (op) {
@@ -251,6 +268,11 @@ static bool is_row(weft_opcode op, const weft_tensor *x, const weft_tensor *y, w
 	}
 }
 
+/*
+ * Checks that the types of the n_x data operands x and n_y results y of the operator at hand, with
+ * accumulator type acc (0 if it has none) and, for RESIZE, the mode, are a row of TOSA's table for
+ * that operator. Returns 0, or -EINVAL with the types in the message.
+ */
 int tosa_check_types(struct tosa_lower *l, const weft_tensor *x, int n_x, const weft_tensor *y, int n_y, weft_dtype acc,
                      weft_resize_mode mode)
 {

@@ -8,7 +8,10 @@
 
 #define MOST_PASSES 64             /* a network needs few; what is left then, the graph's check refuses */
 
-/* Says whether an operator only moves elements, so that operands and result have one type. */
+/*
+ * Says whether an operator only moves or chooses elements, so that its tensors of data have one
+ * type.
+ */
 static bool moves(weft_opcode op)
 {
 	switch (op) {
@@ -37,8 +40,8 @@ static weft_tensor *port(const weft_graph *g, const struct weft_gop *o, int k)
 }
 
 /*
- * Cuts the value of a PAD of unsigned type t to the type's bytes, since it was read as a number
- * with a sign.
+ * If o is a PAD, cuts its value to the 8 or 16 bits of the unsigned type t, since it was read as a
+ * number with a sign.
  */
 static void pad_value(struct weft_gop *o, weft_dtype t)
 {
@@ -47,8 +50,9 @@ static void pad_value(struct weft_gop *o, weft_dtype t)
 }
 
 /*
- * Gives operands and results of an operator that only moves bytes the same sign. Returns whether a
- * type changed.
+ * If an operand or result of operator o has a type that only a CUSTOM can have given it
+ * (is_said()), gives that type to its other operands and results of type int8 or int16 with as many
+ * bytes, and cuts a PAD's value to it. Returns whether a type changed.
  */
 static bool spread(const weft_graph *g, struct weft_gop *o)
 {
@@ -72,8 +76,9 @@ static bool spread(const weft_graph *g, struct weft_gop *o)
 }
 
 /*
- * Gives tensors on both sides of operators that only move elements the same sign, through all
- * operators of a block, until nothing changes or MOST_PASSES passes are done.
+ * Carries types that CUSTOM operators gave to tensors (is_said()) through all operators of graph g
+ * that only move elements, in passes from the last operator to the first and from the first to the
+ * last by turns, until a pass changes nothing or MOST_PASSES passes are done.
  */
 void tosa_spread_signs(weft_graph *g)
 {

@@ -63,8 +63,9 @@ static const struct { const char *name; ox_lowering *lower; } table[] = {
 } while (0)
 
 /*
- * Returns the function that lowers node n, looked up by its domain and operator type, or NULL
- * if there is none.
+ * Returns the function that lowers node n, looked up by operator type in the lists that the node's
+ * domain selects: ONNX's own, Microsoft's, Deeploy's (PACTOps) or OpenVINO's. An empty domain
+ * selects the first three, in this order. Returns NULL if no list has the type.
  */
 static ox_lowering *lowering(const onnx_node *n)
 {
@@ -82,8 +83,9 @@ static ox_lowering *lowering(const onnx_node *n)
 /* ---- tables ---- */
 
 /*
- * Allocates the table of values and its hash table, large enough for every name in the graph.
- * At most 2^22 names are accepted. Returns 0 or a negative errno.
+ * Allocates the empty table of values and its hash table, with room for every name in the graph,
+ * twice for results of nodes. Returns 0, -ENOTSUP if that are more than 2^22, or another negative
+ * errno.
  */
 static int tables(struct ox *l)
 {
@@ -105,8 +107,9 @@ static int tables(struct ox *l)
 }
 
 /*
- * Reads the version of ONNX's own operator set into l->opset. Returns 0, or -ENOTSUP if the
- * version is not supported or the model defines functions of its own.
+ * Sets l->opset to the version of ONNX's own operator set that the model imports; it stays as it is
+ * if the model imports none. Returns 0, or -ENOTSUP if the version is not 1 to MAX_OPSET or the
+ * model defines functions of its own.
  */
 static int opsets(struct ox *l)
 {
@@ -130,8 +133,9 @@ static int opsets(struct ox *l)
 /* ---- values of the file ---- */
 
 /*
- * Enters each of the graph's constants (initialisers) as a value with its type and shape; the
- * elements are read when they are first used. Returns 0 or a negative errno.
+ * Enters each of the graph's constants (initialisers) as a value with its type and shape; for
+ * strings, with its shape only. The elements are read when they are first used. Returns 0, -ENOTSUP
+ * if there are sparse constants, or another negative errno.
  */
 static int initialisers(struct ox *l)
 {
@@ -159,9 +163,9 @@ static int initialisers(struct ox *l)
 }
 
 /*
- * Returns what the caller's options say of the input with this name: a bound constant, or a
- * value given in case it is needed; NULL if nothing. *constant says whether the input becomes a
- * constant in this attempt.
+ * Returns what the caller's options say of the input with this name: its entry in o.bound, else in
+ * o.given, or NULL. Sets *constant: true if the entry of o.bound has data, or if the entry is one
+ * of the first 64 of o.given and its bit in l->taken is set.
  */
 static const weft_tensor *said(const struct ox *l, const char *name, bool *constant)
 {
@@ -176,8 +180,8 @@ static const weft_tensor *said(const struct ox *l, const char *name, bool *const
 }
 
 /*
- * Returns the shape that the caller's options give for the input with this name, or NULL. A
- * value given as bare bytes has no shape.
+ * Returns the value whose shape the caller's options give for the input with this name, or NULL if
+ * they give none. A value given as bare bytes (data without a type) has no shape.
  */
 static const weft_tensor *said_shape(const struct ox *l, const char *name)
 {
@@ -188,9 +192,11 @@ static const weft_tensor *said_shape(const struct ox *l, const char *name)
 }
 
 /*
- * Sets *t to the type and shape of graph input p: the file's shape, with open dimensions taken
- * from the caller's binding. An open first dimension, the batch, is 1 without a binding; any
- * other one is refused. Returns 0 or a negative errno.
+ * Sets *t to the type and shape of graph input p. The shape is the file's, with open dimensions (no
+ * value, or -1) taken from the caller's options; without such an option an open first dimension,
+ * the batch, is 1. Returns 0, -EINVAL if file and options contradict each other or a dimension is
+ * out of range, or -ENOTSUP if p is no tensor of a known type, has no shape, has rank above 8,
+ * another open dimension, or more than 2^31 - 1 elements.
  */
 static int port_shape(struct ox *l, const Weft__Onnx__Value *p, weft_tensor *t)
 {
@@ -234,9 +240,10 @@ static int port_shape(struct ox *l, const Weft__Onnx__Value *p, weft_tensor *t)
 }
 
 /*
- * Sets *t to type and shape of constant input p with the given value. If the value is bare
- * bytes, type and shape are the file's, and the number of bytes has to fit. Returns 0 or a
- * negative errno.
+ * Adds a constant to the graph with a copy of the value's data, for input p that becomes constant.
+ * Sets *t to its type and shape: the value's, with the file's type if that has as many bytes per
+ * element; or the file's, if the value is bare bytes, whose number then has to be right. Returns
+ * the tensor's index, or a negative errno.
  */
 static int constant_input(struct ox *l, const Weft__Onnx__Value *p, const weft_tensor *value, weft_tensor *t)
 {
@@ -261,8 +268,9 @@ static int constant_input(struct ox *l, const Weft__Onnx__Value *p, const weft_t
 }
 
 /*
- * Adds the graph tensor for input p: a computed input, or a constant if the caller's options
- * make it one. Inputs that have an initialiser are skipped. Returns 0 or a negative errno.
+ * Enters graph input p as a value and adds a tensor for it: a constant if the caller's options make
+ * it one, else an input of the graph, whose bytes are taken from l->activations. Inputs that have
+ * an initialiser are skipped. Returns 0, -EINVAL if p is listed twice, or another negative errno.
  */
 static int input(struct ox *l, const Weft__Onnx__Value *p)
 {
@@ -300,7 +308,10 @@ static int input(struct ox *l, const Weft__Onnx__Value *p)
 	return 0;
 }
 
-/* Checks that each binding in the caller's options names an input of the file. Returns 0 or -EINVAL. */
+/*
+ * Checks that each entry of o.bound names an input of the file. Returns 0, or -EINVAL after
+ * ox_fail().
+ */
 static int all_bound(struct ox *l)
 {
 	const onnx_graph *g = l->f.m->graph;
@@ -318,8 +329,8 @@ static int all_bound(struct ox *l)
 }
 
 /*
- * Makes the graph's inputs, after it has checked that every binding of the caller names one.
- * Returns 0 or a negative errno.
+ * Makes the graph's inputs in the file's order. Returns 0, -EINVAL if the caller binds an input
+ * that the file does not have, or another negative errno.
  */
 static int inputs(struct ox *l)
 {
@@ -337,8 +348,10 @@ static int inputs(struct ox *l)
 }
 
 /*
- * Notes for each value which node makes it, how many nodes read it, and whether it is an
- * output. Returns 0, or a negative errno if a value is computed twice.
+ * Enters the results and operands of all nodes as values and notes for each which node makes it,
+ * how many operands of nodes read it, and whether it is an output of the network. Returns 0,
+ * -EINVAL if a value is computed twice (inputs and constants count as computed), or another
+ * negative errno.
  */
 static int wires(struct ox *l)
 {
@@ -371,6 +384,10 @@ static int wires(struct ox *l)
 
 /* ---- nodes ---- */
 
+/*
+ * Makes node i of the file's graph the node at hand, without a record in the graph and without
+ * tensors made yet.
+ */
 static void start(struct ox *l, int i)
 {
 	l->n = l->f.m->graph->node[i];
@@ -380,8 +397,10 @@ static void start(struct ox *l, int i)
 }
 
 /*
- * Lowers the node at hand with fn; if fn is NULL or refuses, the node becomes a host operator.
- * If the host has no kernel either, the message is fn's. Returns 0 or a negative errno.
+ * Lowers the node at hand with fn. If fn is NULL or returns -ENOTSUP or -EINVAL, the node becomes a
+ * host operator by ox_host() instead, except where operands or results of the node are replaced
+ * (l->subst, l->results, l->zero): there fn's errno is returned. If the host has no kernel either,
+ * the message and the errno are fn's. Returns 0, a positive value of fn, or a negative errno.
  */
 static int lower_or_host(struct ox *l, ox_lowering *fn)
 {
@@ -400,7 +419,11 @@ static int lower_or_host(struct ox *l, ox_lowering *fn)
 	return err;
 }
 
-/* Lowers node i at once, even if it could be deferred. Returns 0 or a negative errno. */
+/*
+ * Makes node i the node at hand and lowers it at once, never deferring it. Returns 0, -EINVAL if
+ * the node has no first result, -ENOTSUP if an attribute refers to another one, or another negative
+ * errno.
+ */
 int ox_lower_now(struct ox *l, int i)
 {
 	start(l, i);
@@ -414,7 +437,10 @@ int ox_lower_now(struct ox *l, int i)
 	return err < 0 ? err : 0;
 }
 
-/* Lowers node i, or defers it until a reader asks for its result. Returns 0 or a negative errno. */
+/*
+ * Makes node i the node at hand, and defers it until a reader asks for its result if ox_defer()
+ * does so; else lowers it. Returns 0 or a negative errno.
+ */
 int ox_lower_node(struct ox *l, int i)
 {
 	start(l, i);
@@ -422,7 +448,10 @@ int ox_lower_node(struct ox *l, int i)
 	return deferred ? (deferred < 0 ? deferred : 0) : ox_lower_now(l, i);
 }
 
-/* Returns the node that makes operand k of node i, or -1 if no node does. */
+/*
+ * Returns the index of the node that makes operand k of node i, or -1 if the operand is absent or
+ * no node makes it.
+ */
 static int before(const struct ox *l, int i, size_t k)
 {
 	const char *name = l->f.m->graph->node[i]->input[k];
@@ -432,9 +461,10 @@ static int before(const struct ox *l, int i, size_t k)
 }
 
 /*
- * Fills order with the indices of all nodes: the file's order, but each node behind those that
- * it reads. It is a depth-first walk with a stack of its own, so that deep graphs cannot
- * overflow C's. Returns 0, or a negative errno if nodes form a cycle.
+ * Fills order with the indices of all nodes, as many as the graph has: the file's order, but each
+ * node behind those whose results it reads. The walk is depth first with a stack of its own, so
+ * that deep graphs cannot overflow C's. Returns 0, -EINVAL if nodes form a cycle, or another
+ * negative errno.
  */
 static int sort(struct ox *l, int *order)
 {
@@ -478,8 +508,8 @@ static int sort(struct ox *l, int *order)
 }
 
 /*
- * Lowers all nodes in an order in which each comes after the nodes that it reads. Returns 0 or
- * a negative errno.
+ * Lowers or defers all nodes in an order in which each comes after the nodes whose results it
+ * reads. Returns 0 or a negative errno.
  */
 static int nodes(struct ox *l)
 {
@@ -493,9 +523,9 @@ static int nodes(struct ox *l)
 }
 
 /*
- * Builds l->g from the parsed file: constants, inputs, nodes, outputs; then removes what no
- * output needs and checks the graph. Returns 0 or a negative errno with the reason in l->msg;
- * the caller frees everything.
+ * Fills the empty graph l->g from the parsed file: constants, inputs, nodes, outputs; then removes
+ * what no output needs and checks the graph. Returns 0 or a negative errno with the reason in
+ * l->msg; the caller frees everything, also the graph.
  */
 static int import(struct ox *l)
 {
@@ -524,8 +554,9 @@ static void swap(char **p, char *from, char *to)
 }
 
 /*
- * Replaces every name that is `from` by `to`. Absent names (NULL) become the empty string after
- * parsing, and NULL again before protobuf-c frees the model.
+ * Replaces pointers to names in the model m that equal `from` by `to`: domains of opsets and nodes,
+ * operator types, names of initialisers and inputs. After parsing, NULL is replaced by the empty
+ * string, and before protobuf-c frees the model, the empty string by NULL.
  */
 static void settle(onnx_model *m, char *from, char *to)
 {
@@ -543,8 +574,10 @@ static void settle(onnx_model *m, char *from, char *to)
 		swap(&g->input[i]->name, from, to);
 }
 
-/* The first field of a model is nearly always ir_version; none of the other formats starts so. */
-/* The first bytes of a ModelProto: ir_version, then a text, a message or model_version. */
+/*
+ * A ModelProto nearly always begins with the field ir_version, as none of the other formats does.
+ * A text or a message follows, or model_version, whose tag this is.
+ */
 #define MODEL_VERSION 0x28
 
 /*
@@ -559,9 +592,10 @@ bool weft_onnx_is(const void *data, size_t len)
 }
 
 /*
- * Makes one attempt to import the file, with the given inputs in `taken` (bit i is o->given[i])
- * as constants. *wanted receives the inputs that have to be constant. Returns as
- * weft_import_onnx().
+ * Imports the file once, with the inputs in `taken` (bit i stands for o->given[i]) as constants.
+ * Sets *wanted to the inputs, in the same bits, that have to be constant for lowerings to succeed.
+ * Frees all but the graph. Returns 0 with *g set, or a negative errno with a line in msg, as
+ * weft_import_onnx() does; -ENOMEM also if any allocation failed on the way.
  */
 static int attempt(const void *data, size_t len, const char *name, const struct weft_onnx_options *o, uint64_t taken, uint64_t *wanted,
                    weft_graph **g, char msg[WEFT_MSG])
@@ -608,6 +642,11 @@ static int attempt(const void *data, size_t len, const char *name, const struct 
 	return err;
 }
 
+/*
+ * Imports an ONNX file held in memory, as the header says. The first attempt takes no input of
+ * o->given as a constant; after a refusal (-ENOTSUP or -EINVAL) that noted inputs which have to be
+ * constant, another attempt is made with these, until it succeeds or no new input was noted.
+ */
 int weft_import_onnx(const void *data, size_t len, const char *name, const struct weft_onnx_options *o, weft_graph **g,
                      char msg[WEFT_MSG])
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ONNX models in, graph out: opsets 1 to 28, docs/onnx.md says which operators.
+ * ONNX models become graphs: opsets 1 to 28; docs/onnx.md says which operators.
  *
  * Convolutions and pools work on [N,...,C]: values keep the order of dimensions
- * in which they were made until somebody asks for another. uint8 values on the
+ * in which they were made until a reader needs another. uint8 values on the
  * way between quantised operators are held as int8, 128 less. Inputs and
  * outputs have the file's types and order.
  */
@@ -19,28 +19,29 @@ extern "C" {
 
 /* How int32 sums become 8 bits. */
 enum weft_onnx_requant {
-	/* ONNX's bits: RESCALE where one is proven equal for every sum, else ONNX_REQUANT on the host. */
+	/* With ONNX's bits: a RESCALE if one is proven equal for every sum, else ONNX_REQUANT on the host. */
 	WEFT_ONNX_REQUANT_EXACT = 0,
-	/* The nearest RESCALE with SINGLE_ROUND, always. */
+	/* Always with the nearest RESCALE with SINGLE_ROUND. */
 	WEFT_ONNX_REQUANT_RESCALE,
-	/* As ONNX Runtime's kernels: the product rounded to float32, then to an integer. Mostly on the host. */
+	/* As in ONNX Runtime's kernels: the product is rounded to float32, then to an integer. Mostly on the host. */
 	WEFT_ONNX_REQUANT_RUNTIME,
 };
 
 struct weft_onnx_options {
 	enum weft_onnx_requant requant;
-	const char *folder;        /* external data may lie here; NULL: nowhere */
-	const struct weft_import_bound *bound;
+	const char *folder;        /* the folder in which, or below which, external data may lie; NULL: nowhere */
+	const struct weft_import_bound *bound;   /* inputs that become constants, or whose open shape is given */
 	int n_bound;
 	/*
-	 * Values of inputs that are known, up to 64: such an input becomes a constant only
-	 * where it decides on a shape or a form of the network. Type 0: bytes, of the file's type and shape.
+	 * Inputs whose values are known, of which the first 64 count: such an input becomes a constant
+	 * only if a lowering needs its value. A value with dtype 0 is dim[0] bytes, of the file's type
+	 * and shape.
 	 */
 	const struct weft_import_bound *given;
 	int n_given;
 };
 
-/** Whether the bytes could be an ONNX model and nothing else that is read here. */
+/** Says whether the bytes could be an ONNX model and nothing else that is read here. */
 bool weft_onnx_is(const void *data, size_t len);
 
 /**
@@ -49,7 +50,7 @@ bool weft_onnx_is(const void *data, size_t len);
  *
  * @param data    The file; may be freed after the call.
  * @param name    The model's name for people.
- * @param o       NULL: all zero.
+ * @param o       The options; NULL: all of them zero.
  * @param[out] g  Set only on success; passes weft_graph_check().
  * @param msg     WEFT_MSG bytes; one line on failure.
  *
@@ -61,7 +62,17 @@ bool weft_onnx_is(const void *data, size_t len);
 int weft_import_onnx(const void *data, size_t len, const char *name, const struct weft_onnx_options *o, weft_graph **g,
                      char msg[WEFT_MSG]);
 
-/** A tensor as ONNX's test data stores it (.pb); t->data from malloc. @return 0, -EINVAL, -ENOTSUP, -ENOMEM */
+/**
+ * Read a tensor as ONNX's test data stores it (.pb): len bytes at data.
+ *
+ * @param[out] t  Type, shape and elements; t->data comes from malloc and is the caller's.
+ * @param msg     WEFT_MSG bytes; one line on failure.
+ *
+ * @return 0, or
+ *   -EINVAL   the bytes are no such tensor
+ *   -ENOTSUP  its type or rank is not supported
+ *   -ENOMEM
+ */
 int weft_onnx_tensor(const void *data, size_t len, weft_tensor *t, char msg[WEFT_MSG]);
 
 #ifdef __cplusplus

@@ -18,8 +18,9 @@
 #define MAX_COMMON (1 << 20)       /* times 255: sums stay below 2^28 */
 
 /*
- * Emits x - zp as int32 with a RESCALE by 1, the form that the compiler recognises as the
- * beginning of a mean.
+ * Returns int8 x less its zero point zp as int32, by a RESCALE with factor 1, the form that the
+ * compiler recognises as the beginning of a mean. Returns a negative errno after a failure; a
+ * negative x is returned as it is.
  */
 static int centred(struct ox *l, int x, int32_t zp)
 {
@@ -27,10 +28,10 @@ static int centred(struct ox *l, int x, int32_t zp)
 }
 
 /*
- * Emits the sum of quantised x over all spatial dimensions, zero point taken off, with channels
- * last. Sets *perm to the order of the result's dimensions and *count to the number of elements
- * in each sum; *count stops growing once it exceeds 65535. Returns the tensor, or a negative
- * errno.
+ * Returns the int32 sums of quantised x, less its zero point, over all spatial dimensions, which
+ * stay with length 1. Sets *perm to the order of the result's dimensions (channels last) and *count
+ * to the number of elements in each sum; *count stops growing once it exceeds 65535. Returns a
+ * negative errno after a failure.
  */
 static int sum_all(struct ox *l, const struct ox_side *x, int8_t *perm, int64_t *count)
 {
@@ -46,9 +47,9 @@ static int sum_all(struct ox *l, const struct ox_side *x, int8_t *perm, int64_t 
 }
 
 /*
- * Emits the sum of quantised x over each window w, zero point taken off, as a depthwise
+ * Returns the int32 sums of quantised x, less its zero point, over each window of w, by a depthwise
  * convolution with weights of 1. Sets *perm to the order of the result's dimensions (channels
- * last). Returns the int32 tensor, or a negative errno.
+ * last). Returns a negative errno after a failure.
  */
 static int sum_windows(struct ox *l, const struct ox_side *x, const struct ox_window *w, int8_t *perm)
 {
@@ -90,9 +91,11 @@ static int64_t common_multiple(const int32_t *c, int64_t n)
 }
 
 /*
- * Emits sums y of windows that have different counts [1,out...,1]: multiplies each sum so that
- * all have one common count, then requantises on the device. Sets *flip as ox_requant().
- * Returns the tensor, 0 if that cannot be exact, or a negative errno.
+ * Requantises sums y of windows of x that have different numbers of elements, `counts` (a constant
+ * [1,out...,1]), on the device: each sum is multiplied so that all have one common count, by which
+ * s then divides. *flip says afterwards whether the result is int8 for uint8. Returns the tensor, 0
+ * if the common count is MAX_COMMON or more or the device cannot round so exactly, or a negative
+ * errno.
  */
 static int by_one_count(struct ox *l, int y, int counts, const struct ox_side *x, struct ox_scaling s, bool *flip)
 {
@@ -114,10 +117,12 @@ static int by_one_count(struct ox *l, int y, int counts, const struct ox_side *x
 }
 
 /*
- * Emits averages of quantised x over windows w, or over all spatial dimensions if w is NULL,
- * quantised with q. padding says whether padded elements count; behind is the padding behind
- * that counts. Sets *perm and *done as ox_fold_average(). Returns the tensor, 0, or a negative
- * errno.
+ * Returns the averages of quantised x over windows w, or over all spatial dimensions if w is NULL,
+ * quantised with q; uint8 results are held as int8. padding says whether elements of the padding
+ * count, and behind is how much padding behind counts. Sets *perm to the order of the result's
+ * dimensions (channels last) and *done to true. Returns 0 with *done unchanged if types are int16,
+ * a window has more than 65535 elements or none of the image, or w has three dimensions; or a
+ * negative errno.
  */
 int ox_average(struct ox *l, const struct ox_side *x, const struct ox_window *w, const int64_t *behind, bool padding,
                const struct ox_q *q, int8_t *perm, bool *done)
@@ -167,9 +172,10 @@ int ox_average(struct ox *l, const struct ox_side *x, const struct ox_window *w,
 }
 
 /*
- * Folds ReduceMean of x over all dimensions but the first two, which may be dropped from the
- * shape. Sets *perm and *done as ox_fold_average(). Returns the tensor, 0 if the axes are
- * others, or a negative errno.
+ * Returns what the ReduceMean at hand makes of x, quantised with q, if it reduces all dimensions
+ * but the first two, by ox_average(); keepdims 0 drops them. Sets *perm and *done as ox_average()
+ * does. Returns 0 with *done unchanged if the axes are others or the averages do not fold, or a
+ * negative errno.
  */
 static int mean(struct ox *l, const struct ox_side *x, const struct ox_q *q, int8_t *perm, bool *done)
 {
@@ -193,10 +199,10 @@ static int mean(struct ox *l, const struct ox_side *x, const struct ox_q *q, int
 }
 
 /*
- * Folds averaging node n (AveragePool, GlobalAveragePool or ReduceMean), which stands between a
- * DequantizeLinear and a QuantizeLinear with parameters q, into one integer computation.
- * Returns the tensor and sets *perm and *done if that worked; returns 0 with *done unchanged if
- * the node has to be lowered in floats; or returns a negative errno.
+ * Computes n, an AveragePool, GlobalAveragePool or ReduceMean that stands between a
+ * DequantizeLinear and a QuantizeLinear with parameters q, in integers. Returns the tensor of
+ * quantised results, with *done set and *perm the order of its dimensions; 0 with *done unchanged
+ * if the node has to be computed in floats; or a negative errno, after which n is the node at hand.
  */
 int ox_fold_average(struct ox *l, const onnx_node *n, const struct ox_q *q, int8_t *perm, bool *done)
 {

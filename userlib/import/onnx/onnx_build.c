@@ -17,8 +17,10 @@ const weft_tensor *ox_t(const struct ox *l, int x)
 }
 
 /*
- * Allocates n elements of a number of bytes each, all zero, and charges them to the room that
- * the import may take. The caller frees them. Returns NULL after ox_fail().
+ * Allocates n elements of `bytes` bytes each, all zero, and takes n * bytes from l->room, the bytes
+ * that the import may still take. The caller frees the block with free(). Returns NULL after
+ * ox_fail() if the room is too small (-EINVAL) or memory is out (-ENOMEM); l->err then has the
+ * errno.
  */
 void *ox_alloc(struct ox *l, int64_t n, size_t bytes)
 {
@@ -35,8 +37,10 @@ void *ox_alloc(struct ox *l, int64_t n, size_t bytes)
 }
 
 /*
- * Adds a tensor to the graph, named after the node's first result, the kind in lower case, and
- * a count. Returns its index, or a negative errno.
+ * Adds a tensor of the given type and shape to the graph, marked as internal. Its name is the name
+ * of the node's first result, a slash, the kind in lower case, a point and the next number in the
+ * node. Takes the tensor's bookkeeping from l->room. Returns the tensor's index, -EINVAL if the
+ * room is used up, or -ENOMEM.
  */
 static int new_tensor(struct ox *l, const char *kind, weft_dtype t, int rank, const int64_t *dim)
 {
@@ -58,9 +62,9 @@ static int new_tensor(struct ox *l, const char *kind, weft_dtype t, int rank, co
 }
 
 /*
- * Adds a constant tensor that takes over data, from ox_alloc(); data is freed on failure. A
- * NULL data stands for a failed allocation and gives l->err. Returns the tensor's index, or a
- * negative errno.
+ * Adds a constant of the given type and shape to the graph. The graph takes data over, which comes
+ * from ox_alloc(); after a failure data is freed. If data is NULL, an allocation has failed before
+ * and l->err is returned. Returns the tensor's index, or a negative errno.
  */
 int ox_data(struct ox *l, weft_dtype t, int rank, const int64_t *dim, void *data)
 {
@@ -74,7 +78,10 @@ int ox_data(struct ox *l, weft_dtype t, int rank, const int64_t *dim, void *data
 	return i;
 }
 
-/* Writes the number v at p as one element of type t. */
+/*
+ * Writes the number v to p as one element of type t: a float type's encoding of v, or v converted
+ * to an integer.
+ */
 static void put(weft_dtype t, double v, void *p)
 {
 	uint64_t bits = weft_is_float(t) ? weft_float_encode(t, v, false) : (uint64_t)(int64_t)v;
@@ -83,8 +90,8 @@ static void put(weft_dtype t, double v, void *p)
 }
 
 /*
- * Adds a constant of one element v of type t, with rank dimensions of 1. Returns the tensor's
- * index, or a negative errno.
+ * Adds to the graph a constant of type t that has one element, v, and `rank` dimensions of 1.
+ * Returns the tensor's index, or a negative errno.
  */
 int ox_ramp(struct ox *l, weft_dtype t, int rank, double v)
 {
@@ -98,6 +105,9 @@ int ox_ramp(struct ox *l, weft_dtype t, int rank, double v)
 
 /* ---- one operator ---- */
 
+/*
+ * Says whether all n_in tensors have data, that is, are constants of the graph. False if n_in is 0.
+ */
 static bool all_const(const struct ox *l, const int *in, int n_in)
 {
 	for (int k = 0; k < n_in; k++)
@@ -107,8 +117,10 @@ static bool all_const(const struct ox *l, const int *in, int n_in)
 }
 
 /*
- * Returns roughly how many multiplications operator op takes. A constant is computed during the
- * import only if it costs little.
+ * Estimates the multiplications that operator op with operands `in` and result y takes. For
+ * convolutions and MATMUL it is the result's elements times the weights' elements (INT64_MAX if
+ * that overflows); for other operators the elements of result and first operand together, 64 times
+ * as many for a pool.
  */
 static int64_t cost(const struct ox *l, weft_opcode op, const int *in, const weft_tensor *y)
 {
@@ -124,9 +136,9 @@ static int64_t cost(const struct ox *l, weft_opcode op, const int *in, const wef
 }
 
 /*
- * Computes an operator whose operands are all constant, with the golden model, and adds the
- * result as a constant. y gives the result's type and shape. Returns the tensor's index, or a
- * negative errno.
+ * Computes operator op with attributes a, whose n_in operands are all constants of the graph, by
+ * the golden model, and adds the result to the graph as a constant. y gives the result's type and
+ * shape; its data field is used on the way. Returns the tensor's index, or a negative errno.
  */
 static int fold(struct ox *l, weft_opcode op, const weft_attr *a, const int *in, int n_in, weft_tensor *y)
 {
@@ -148,8 +160,8 @@ static int fold(struct ox *l, weft_opcode op, const weft_attr *a, const int *in,
 }
 
 /*
- * Charges tensor i to the budget of bytes that all computed values may take together. Returns
- * i, or -ENOTSUP if the budget is exceeded.
+ * Takes the bytes of tensor i from l->activations, the bytes that all computed values may still
+ * take together. Returns i, or -ENOTSUP if there are not as many left.
  */
 static int declare(struct ox *l, int i)
 {
@@ -162,8 +174,9 @@ static int declare(struct ox *l, int i)
 }
 
 /*
- * Returns the index of the graph's record of the node at hand, which every operator made for
- * the node refers to. The record is made at the first call. Returns -ENOMEM if memory runs out.
+ * Returns the index of the graph's record of the node at hand, to which all operators made for the
+ * node refer. The first call for a node makes the record (name "edge" outside nodes) and copies
+ * l->note into it if that is a note about this node. Returns -ENOMEM if memory runs out.
  */
 static int source(struct ox *l)
 {
@@ -180,10 +193,12 @@ static int source(struct ox *l)
 }
 
 /*
- * Emits operator op with n_in operands and one result of the given type and shape. If all
- * operands are constant and the work is small, the result is computed and becomes a constant. a
- * is NULL for operators without attributes. Returns the result's index, or a negative errno:
- * the first negative operand if there is one.
+ * Makes operator op with attributes a (NULL: none), n_in operands and one result of the given type
+ * and shape. If all operands are constant, op is not IDENTITY, and the estimated work fits what is
+ * left of l->work, the result is computed at once and added as a constant; else the operator is
+ * appended to the graph. Returns the result's tensor, or a negative errno: the first negative
+ * operand if there is one, else after ox_fail(). Results and operands without elements, and results
+ * of more than 2^31 - 1 elements or rank above 8, are -ENOTSUP.
  */
 int ox_op(struct ox *l, weft_opcode op, const weft_attr *a, const int *in, int n_in, weft_dtype t, int rank, const int64_t *dim)
 {
@@ -222,8 +237,10 @@ int ox_op(struct ox *l, weft_opcode op, const weft_attr *a, const int *in, int n
 }
 
 /*
- * As fold(), for an operator with n_y results: y gives their types and shapes, out receives the
- * tensors' indices. Returns 0 or a negative errno.
+ * Computes operator op, whose n_in operands are all constants of the graph, by the golden model,
+ * and adds its n_y results to the graph as constants. y gives the results' types and shapes. Writes
+ * the n_y tensors' indices to out. Returns 0 or a negative errno; nothing is leaked after a
+ * failure.
  */
 static int fold_many(struct ox *l, weft_opcode op, const weft_attr *a, const int *in, int n_in, const weft_tensor *y, int n_y, int *out)
 {
@@ -251,6 +268,13 @@ static int fold_many(struct ox *l, weft_opcode op, const weft_attr *a, const int
 	return err ? l->err : 0;
 }
 
+/*
+ * Makes operator op with attributes a, n_in operands and n_y results, whose types and shapes are y;
+ * results without elements are allowed. If all operands are constant and op is not IDENTITY, the
+ * results are computed at once and added as constants, whatever the work; else the operator is
+ * appended to the graph. Writes the n_y tensors' indices to out. Returns 0 or a negative errno. No
+ * operand may be negative.
+ */
 int ox_op_many(struct ox *l, weft_opcode op, const weft_attr *a, const int *in, int n_in, const weft_tensor *y, int n_y, int *out)
 {
 	int src = -1;
@@ -275,9 +299,9 @@ int ox_op_many(struct ox *l, weft_opcode op, const weft_attr *a, const int *in, 
 /* ---- layout ---- */
 
 /*
- * Emits x with the given shape, of as many elements. Nothing is emitted if x has that shape
- * already, and a reshape of a reshape becomes one. Returns the tensor's index, or a negative
- * errno; a negative x is returned as it is.
+ * Returns a tensor with x's elements in the given shape, which has as many elements. It is x itself
+ * if x has that shape; if x is the result of a RESHAPE, the new RESHAPE reads that operator's
+ * operand. Returns a negative errno after a failure; a negative x is returned as it is.
  */
 int ox_reshape(struct ox *l, int x, int rank, const int64_t *dim)
 {
@@ -298,9 +322,10 @@ int ox_reshape(struct ox *l, int x, int rank, const int64_t *dim)
 }
 
 /*
- * Emits x with its dimensions permuted: dimension i of the result is x's perm[i]. If only
- * dimensions of 1 change places, a reshape is emitted instead. Returns the tensor's index, or a
- * negative errno; a negative x is returned as it is.
+ * Returns a tensor that is x with its dimensions permuted: dimension i of the result is x's
+ * dimension perm[i]. It is x itself if perm changes nothing, a RESHAPE if no two dimensions above 1
+ * change their order, else a TRANSPOSE. Returns a negative errno after a failure; a negative x is
+ * returned as it is.
  */
 int ox_transpose(struct ox *l, int x, const int8_t *perm)
 {
@@ -327,8 +352,9 @@ int ox_transpose(struct ox *l, int x, const int8_t *perm)
 }
 
 /*
- * Emits the part of x that begins at start and has dimensions dim. Returns x itself if that is
- * all of it, the result's index, or a negative errno; a negative x is returned as it is.
+ * Returns a tensor with the part of x that begins at element start[i] of each dimension i and has
+ * dim[i] elements there. It is x itself if dim is x's shape. Returns a negative errno after a
+ * failure; a negative x is returned as it is.
  */
 int ox_slice(struct ox *l, int x, const int64_t *start, const int64_t *dim)
 {
@@ -346,9 +372,9 @@ int ox_slice(struct ox *l, int x, const int64_t *start, const int64_t *dim)
 }
 
 /*
- * Emits the n tensors x joined along axis. More operands than one operator can take are joined
- * in several steps. Returns the tensor's index, or a negative errno: the first negative x, or
- * -EINVAL if types or other dimensions differ.
+ * Returns a tensor with the n tensors x joined along axis: x[0] itself if n is 1. More than 64
+ * operands are joined in several operators. Returns a negative errno after a failure: the first
+ * negative x, or -EINVAL if types, ranks or other dimensions differ.
  */
 int ox_concat(struct ox *l, const int *x, int n, int axis)
 {
@@ -379,8 +405,10 @@ int ox_concat(struct ox *l, const int *x, int n, int axis)
 }
 
 /*
- * Emits x with before[i] and after[i] elements of value v around it along each dimension i.
- * Returns the result's index, or a negative errno; a negative x is returned as it is.
+ * Returns a tensor that is x with before[i] elements in front and after[i] elements behind along
+ * each dimension i, all of value v; it is x itself if all are 0. For an integer type v is the
+ * element's value or, if the type is a small float, encoded. Returns -EINVAL if a count is negative
+ * or above INT32_MAX, or another negative errno; a negative x is returned as it is.
  */
 int ox_pad(struct ox *l, int x, const int64_t *before, const int64_t *after, double v)
 {
@@ -410,8 +438,9 @@ int ox_pad(struct ox *l, int x, const int64_t *before, const int64_t *after, dou
 }
 
 /*
- * Emits x repeated multiple[i] times, each at least 1, along each dimension i. Returns the
- * tensor's index, or a negative errno; a negative x is returned as it is.
+ * Returns a tensor that is x repeated multiple[i] times along each dimension i; it is x itself if
+ * all are 1. Returns -ENOTSUP for 0 repetitions, -EINVAL for fewer or for a dimension that would
+ * exceed INT32_MAX, or another negative errno; a negative x is returned as it is.
  */
 int ox_tile(struct ox *l, int x, const int64_t *multiple)
 {
@@ -433,8 +462,9 @@ int ox_tile(struct ox *l, int x, const int64_t *multiple)
 }
 
 /*
- * Emits x with dimensions of 1 put in front until it has the given rank. Returns the tensor's
- * index, or -EINVAL if x has a higher rank already.
+ * Returns a tensor that is x with dimensions of 1 put in front until it has `rank` dimensions; it
+ * is x itself if it has them already. Returns -EINVAL if x has more dimensions or rank is above 8,
+ * or another negative errno; a negative x is returned as it is.
  */
 int ox_to_rank(struct ox *l, int x, int rank)
 {
@@ -451,8 +481,10 @@ int ox_to_rank(struct ox *l, int x, int rank)
 }
 
 /*
- * Emits x broadcast to the given shape as NumPy's broadcast_to does, except that a 1 in the
- * shape keeps x's dimension. Returns the tensor's index, or a negative errno.
+ * Returns a tensor that is x broadcast to the given shape: leading dimensions of 1 are added, and
+ * dimensions of 1 are repeated dim[i] times. A dim[i] of 1 keeps x's dimension, as ONNX's Expand
+ * wants it. Returns -EINVAL if x does not broadcast to the shape, or another negative errno; a
+ * negative x is returned as it is.
  */
 int ox_expand(struct ox *l, int x, int rank, const int64_t *dim)
 {
@@ -473,8 +505,9 @@ int ox_expand(struct ox *l, int x, int rank, const int64_t *dim)
 /* ---- types ---- */
 
 /*
- * Emits RESCALE of x to a type with attributes a and one multiplier and shift for all channels.
- * Returns the result's index, or a negative errno.
+ * Returns the result, of type `to`, of a RESCALE of x with attributes a and one multiplier mul
+ * (int32 if a's scale32 is set, else int16) and one shift for all channels. Returns a negative
+ * errno after a failure; a negative x is returned as it is.
  */
 int ox_rescale_by(struct ox *l, int x, const weft_attr *a, int32_t mul, int8_t shift, weft_dtype to)
 {
@@ -485,8 +518,9 @@ int ox_rescale_by(struct ox *l, int x, const weft_attr *a, int32_t mul, int8_t s
 }
 
 /*
- * Emits uint8 x as int8, 128 less, or int8 x as uint8, 128 more; to is the type wanted. Returns
- * the result's index, or a negative errno.
+ * Returns uint8 x as int8 (each element 128 less) if `to` is int8, or int8 x as uint8 (each element
+ * 128 more) if `to` is uint8, by a RESCALE. Returns a negative errno after a failure; a negative x
+ * is returned as it is.
  */
 int ox_flip_sign(struct ox *l, int x, weft_dtype to)
 {
@@ -497,7 +531,11 @@ int ox_flip_sign(struct ox *l, int x, weft_dtype to)
 	return ox_rescale_by(l, x, &a, 1 << 30, 30, to);
 }
 
-/* Says whether TOSA's CAST from x to y computes what ONNX's Cast does. */
+/*
+ * Says whether TOSA's CAST from type x to type y is used for ONNX's Cast: from int8, int16, int32
+ * or bool to int8, int16 or int32, from int8, int16 or int32 to a plain float, and between plain
+ * floats.
+ */
 static bool tosa_cast(weft_dtype x, weft_dtype y)
 {
 	bool xi = x == WEFT_INT8 || x == WEFT_INT16 || x == WEFT_INT32, yi = y == WEFT_INT8 || y == WEFT_INT16 || y == WEFT_INT32;
@@ -506,8 +544,9 @@ static bool tosa_cast(weft_dtype x, weft_dtype y)
 }
 
 /*
- * Emits x converted to a type: TOSA's CAST where it computes what ONNX wants, else the host
- * operator ONNX_CAST, which saturates. Returns the tensor's index, or a negative errno.
+ * Returns x converted to type `to`, x itself if it has that type. The conversion is TOSA's CAST
+ * between the types for which tosa_cast() is true, else the host operator ONNX_CAST, which
+ * saturates. Returns a negative errno after a failure; a negative x is returned as it is.
  */
 int ox_cast(struct ox *l, int x, weft_dtype to)
 {
@@ -520,8 +559,9 @@ int ox_cast(struct ox *l, int x, weft_dtype to)
 }
 
 /*
- * Emits constant x of 64 bits, or uint32, as int32, the widest type that arithmetic takes.
- * Returns the result's index, or -ENOTSUP if x is not constant or an element does not fit.
+ * Returns constant x of type int64, uint64 or uint32 converted to int32, the widest integer type
+ * that arithmetic takes. Returns -ENOTSUP if x is not constant or an element does not fit int32, or
+ * another negative errno.
  */
 static int narrow_64(struct ox *l, int x)
 {
@@ -538,9 +578,10 @@ static int narrow_64(struct ox *l, int x)
 }
 
 /*
- * Emits x in a type that arithmetic takes: smaller integers and bool as int32, small floats as
- * float32, constants of 64 bits as int32 if they fit. Returns the result's index, or a negative
- * errno.
+ * Returns x in a type in which arithmetic is done: float32, float16, bfloat16 and int32 as they
+ * are, floats of 4 and 8 bits as float32, smaller integers and bool as int32, constants of int64,
+ * uint64 and uint32 as int32 if all elements fit. Returns -ENOTSUP for float64 and for what does
+ * not fit or is not constant, or another negative errno; a negative x is returned as it is.
  */
 int ox_widen(struct ox *l, int x)
 {
@@ -559,8 +600,9 @@ int ox_widen(struct ox *l, int x)
 /* ---- elementwise ---- */
 
 /*
- * Sets dim to the shape that n tensors of one rank broadcast to. Returns the rank, or -EINVAL
- * if two dimensions do not fit.
+ * Sets dim to the shape to which the n tensors x, all of the rank of x[0], broadcast: each
+ * dimension is the one above or below 1 that any of them has, else 1. Returns the rank, or -EINVAL
+ * if two tensors have different dimensions neither of which is 1. No x may be negative.
  */
 int ox_broadcast(struct ox *l, const int *x, int n, int64_t *dim)
 {
@@ -579,8 +621,8 @@ int ox_broadcast(struct ox *l, const int *x, int n, int64_t *dim)
 }
 
 /*
- * Gives the n tensors x one rank, the highest among them, with leading dimensions of 1; x is
- * updated. Returns that rank, or a negative errno.
+ * Gives the n tensors x one rank, the highest among them, by dimensions of 1 in front; x receives
+ * the new tensors. Returns that rank, or a negative errno: the first negative x if there is one.
  */
 static int match_ranks(struct ox *l, int *x, int n)
 {
@@ -603,8 +645,10 @@ static bool compares(weft_opcode op)
 }
 
 /*
- * Emits op of a and b, broadcast to one shape as NumPy does; both have one type. The result is
- * bool if op compares, else of that type. Returns its index, or a negative errno.
+ * Returns the result of elementwise operator op on a and b, which have the same type and are
+ * broadcast as NumPy does. The result's type is bool if op is EQUAL, GREATER or GREATER_EQUAL, else
+ * the operands'. Returns -EINVAL if the types differ or the shapes do not broadcast, or another
+ * negative errno; a negative operand is returned as it is.
  */
 int ox_binary(struct ox *l, weft_opcode op, int a, int b)
 {
@@ -621,8 +665,9 @@ int ox_binary(struct ox *l, weft_opcode op, int a, int b)
 }
 
 /*
- * Emits a where cond is true and b elsewhere, all three broadcast to one shape. Returns the
- * tensor's index, or a negative errno.
+ * Returns a tensor with a's elements where the bool tensor cond is true and b's elsewhere, all
+ * three broadcast to one shape as NumPy does. Its type is a's. Returns a negative errno after a
+ * failure; a negative operand is returned as it is.
  */
 int ox_select(struct ox *l, int cond, int a, int b)
 {
@@ -650,8 +695,8 @@ int ox_shift(struct ox *l, int x, double v)
 }
 
 /*
- * Emits a reduction of x along axis; the dimension stays, with length 1. Returns the tensor's
- * index, or a negative errno.
+ * Returns the result of reduction op of x along axis; the dimension stays, with length 1. Returns a
+ * negative errno after a failure; a negative x is returned as it is.
  */
 int ox_reduce(struct ox *l, weft_opcode op, int x, int axis)
 {

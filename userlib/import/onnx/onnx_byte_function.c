@@ -19,8 +19,8 @@ static const onnx_node *node(const struct ox *l, int i)
 /* ---- scales ---- */
 
 /*
- * Returns the value that stands for an absent zero point of type t (uint8, int8 or int16): a
- * scalar 0, made at the first call. Returns NULL after a failure.
+ * Returns the value that stands for an absent zero point of type t (uint8, int8 or int16), a
+ * constant scalar 0 that is made at the first call. Returns NULL after a failure.
  */
 static struct ox_value *zero_of(struct ox *l, weft_dtype t)
 {
@@ -43,8 +43,9 @@ static const void *number(struct ox *l, struct ox_value *v)
 }
 
 /*
- * Reads a scale and a zero point of type t into *q; a NULL zp stands for 0. Returns false if
- * one of them is not a constant single number, the scale is no float32, or it is not above 0.
+ * Sets *q to a scale and a zero point of type t; a NULL zp stands for 0. Returns true, or false if
+ * scale is absent, one of them is not constant or not a single number, the scale is no float32 or
+ * not a positive finite number, or zp has another type than t.
  */
 bool ox_q_read(struct ox *l, struct ox_value *scale, struct ox_value *zp, weft_dtype t, struct ox_q *q)
 {
@@ -59,8 +60,9 @@ bool ox_q_read(struct ox *l, struct ox_value *scale, struct ox_value *zp, weft_d
 }
 
 /*
- * Sets *s to the integers that v was dequantised from, with scale and zero point. Returns false
- * if v is not the direct result of such a DequantizeLinear.
+ * Sets *s to the integers from which v was dequantised, with scale and zero point. Returns false if
+ * v is not the direct result of a DequantizeLinear of one constant scale, perhaps with its elements
+ * moved.
  */
 bool ox_side_of(struct ox *l, const struct ox_value *v, struct ox_side *s)
 {
@@ -77,9 +79,8 @@ int ox_side_in(struct ox *l, struct ox_value *v, const int8_t *perm)
 }
 
 /*
- * Returns a tensor of v's integers, as int8 (uint8 less 128) or int16, in the order of
- * dimensions in which v is held; perm receives that order. Returns a negative errno after a
- * failure.
+ * Returns the tensor of v's integers as int8 (uint8 less 128) or int16, in the order of dimensions
+ * in which v is held; perm receives that order. Returns a negative errno after a failure.
  */
 int ox_side_tensor(struct ox *l, struct ox_value *v, int8_t *perm)
 {
@@ -97,8 +98,8 @@ int ox_side_tensor(struct ox *l, struct ox_value *v, int8_t *perm)
 /* ---- all codes ---- */
 
 /*
- * Adds a constant vector of all 256 codes of type t, int8 or uint8, in ascending order. Returns
- * the tensor's index, or a negative errno.
+ * Returns a new constant [256] with all codes of type t in ascending order: 0 to 255 if t is uint8,
+ * else -128 to 127. Returns a negative errno after a failure.
  */
 int ox_codes(struct ox *l, weft_dtype t)
 {
@@ -110,7 +111,11 @@ int ox_codes(struct ox *l, weft_dtype t)
 	return ox_data(l, t, 1, &n, p);
 }
 
-/* Emits integers codes dequantised to float32 with q. Returns the tensor's index, or a negative errno. */
+/*
+ * Returns the integers `codes` dequantised with q as float32, by ONNX_DEQUANTIZE, which for
+ * constants is computed at once. Returns a negative errno after a failure; negative codes are
+ * returned as they are.
+ */
 int ox_dequantised(struct ox *l, int codes, const struct ox_q *q)
 {
 	int rank = codes < 0 ? 0 : ox_t(l, codes)->rank;
@@ -120,8 +125,8 @@ int ox_dequantised(struct ox *l, int codes, const struct ox_q *q)
 }
 
 /*
- * Sets out to constant float x quantised with q, n elements, as integers less 128 if q is of
- * uint8. Returns false if x is not constant or has another number of elements.
+ * Quantises float x with q and writes the n codes to out, less 128 if q is of uint8. Returns false,
+ * with out unchanged, if x is negative or not constant or does not have n elements.
  */
 bool ox_quantised(struct ox *l, int x, const struct ox_q *q, int32_t *out, int n)
 {
@@ -144,9 +149,9 @@ bool ox_quantised(struct ox *l, int x, const struct ox_q *q, int32_t *out, int n
 static int apply(struct ox *l, struct ox_value *v, int codes);
 
 /*
- * Computes node i on other operands: x[k] stands for operand k if that one has a carrier. y is
- * the node's result in the table of values and is, like the node at hand, as before afterwards.
- * Returns the result's tensor, or a negative errno.
+ * Lowers node i on other operands: tensor x[k] stands for operand k if that operand has a carrier.
+ * y is the node's result in the table of values. All values and the node at hand are as before
+ * afterwards. Returns the result's tensor, or a negative errno.
  */
 static int apply_node(struct ox *l, int i, struct ox_value *y, const int *x)
 {
@@ -179,8 +184,9 @@ static int apply_node(struct ox *l, int i, struct ox_value *y, const int *x)
 }
 
 /*
- * Emits the function of its carrier that v is, applied to a tensor of codes. Returns the float
- * tensor, or a negative errno.
+ * Returns the float tensor that results when the function of its carrier that value v is gets
+ * applied to the integers `codes`: a DequantizeLinear and the nodes behind it up to v. Returns a
+ * negative errno after a failure; negative codes are returned as they are.
  */
 static int apply(struct ox *l, struct ox_value *v, int codes)
 {
@@ -204,8 +210,9 @@ static int apply(struct ox *l, struct ox_value *v, int codes)
 /* ---- what it amounts to ---- */
 
 /*
- * Emits RESCALE of x with factor f and zero points to a type; ties are rounded to even if even
- * is set, else up. Returns the tensor's index, or a negative errno.
+ * Returns x rescaled by factor f to type `to`, with zero point x_zp of x and y_zp of the result, by
+ * a RESCALE that rounds ties to even if `even` is set (EVEN_ROUND), else up (SINGLE_ROUND). Returns
+ * a negative errno after a failure; a negative x is returned as it is.
  */
 int ox_rescale_even(struct ox *l, int x, weft_dtype to, struct ox_factor f, bool even, int32_t x_zp, int32_t y_zp)
 {
@@ -220,9 +227,9 @@ int ox_rescale(struct ox *l, int x, weft_dtype to, struct ox_factor f, int32_t x
 }
 
 /*
- * Emits int8 or int16 x limited to lo..hi, in front of a RESHAPE if x comes from one, since the
- * compiler joins neighbouring operators. Returns x itself if its type has no other values, the
- * tensor's index, or a negative errno.
+ * Returns int8 or int16 x limited to lo..hi; x itself if its type has no other values. If x is the
+ * result of a RESHAPE, the CLAMP is put in front of it, since the compiler joins neighbouring
+ * operators. Returns a negative errno after a failure; a negative x is returned as it is.
  */
 int ox_clamp_codes(struct ox *l, int x, int32_t lo, int32_t hi)
 {
@@ -253,6 +260,7 @@ static void limits(const int32_t *f, int32_t *lo, int32_t *hi)
 	}
 }
 
+/* Says whether f[i], for each of the 256 codes i - 128, is that code limited to lo..hi. */
 static bool is_clamp(const int32_t *f, int32_t lo, int32_t hi)
 {
 	for (int i = 0; i < 256; i++)
@@ -261,6 +269,10 @@ static bool is_clamp(const int32_t *f, int32_t lo, int32_t hi)
 	return true;
 }
 
+/*
+ * Says whether f[i], for each of the 256 codes i - 128, is what RESCALE by r gives (ties to even or
+ * up, zero points x_zp and y_zp), limited to lo..hi.
+ */
 static bool is_rescale(const int32_t *f, int32_t lo, int32_t hi, struct ox_factor r, bool even, int32_t x_zp, int32_t y_zp)
 {
 	for (int i = 0; i < 256; i++)
@@ -270,8 +282,8 @@ static bool is_rescale(const int32_t *f, int32_t lo, int32_t hi, struct ox_facto
 }
 
 /*
- * Emits a table lookup: f[i] becomes the result of int8 code i - 128, and has to fit int8.
- * Returns the tensor's index, or a negative errno.
+ * Returns a TABLE of int8 x: code i - 128 becomes f[i], which has to fit int8. Returns a negative
+ * errno after a failure.
  */
 static int table(struct ox *l, int x, const int32_t *f)
 {
@@ -289,9 +301,10 @@ static bool same_q(const struct ox_q *a, const struct ox_q *b)
 }
 
 /*
- * Folds an int16 value v, for which no table exists since it would have 2^16 entries: only the
- * identity and Relu with equal quantisation fold. Sets *done if it did. Returns the tensor, or
- * a negative errno.
+ * Quantises v, a function of int16 values x, with q if no table is needed, since one would have
+ * 2^16 entries: if v was dequantised from x with q's own parameters, or is one node of such a
+ * value, which is taken to be Relu. Sets *done to whether that is so. Returns x, or x limited from
+ * below at the zero point for Relu, or a negative errno.
  */
 static int map_16(struct ox *l, struct ox_value *v, const struct ox_q *q, int x, bool *done)
 {
@@ -303,9 +316,10 @@ static int map_16(struct ox *l, struct ox_value *v, const struct ox_q *q, int x,
 }
 
 /*
- * Emits the function of int8 x that f gives for each of the 256 codes: a clamp or a RESCALE if
- * one computes it, else a table. from is x's quantisation if f is a requantisation, else NULL.
- * Returns the tensor's index, or a negative errno.
+ * Returns int8 x with each code i - 128 replaced by f[i], 256 in all: x limited by a CLAMP, or
+ * rescaled by a RESCALE, if that gives the same for all codes, else by a TABLE. `from` is x's
+ * quantisation if f is nothing but a requantisation from it to q, else NULL and no RESCALE is
+ * tried. Returns a negative errno after a failure.
  */
 int ox_by_codes(struct ox *l, int x, const int32_t *f, const struct ox_q *from, const struct ox_q *q)
 {
@@ -323,10 +337,10 @@ int ox_by_codes(struct ox *l, int x, const int32_t *f, const struct ox_q *from, 
 }
 
 /*
- * Emits a quantised value v that is a function of another one of 8 or 16 bits: evaluates the
- * function for all 256 codes and emits a table. q are the parameters of the result. Sets *perm
- * to the order of the result's dimensions and *done if the function could be folded. Returns
- * the tensor, 0 if it could not, or a negative errno.
+ * Returns value v, a function of the integers of its carrier, quantised with q: the function is
+ * computed for all 256 codes and emitted as ox_by_codes() does; for int16 as map_16() does. Sets
+ * *perm to the order of the result's dimensions, and *done to whether it could be done. Returns 0
+ * if not, unless the carrier is int16 (then the result does not count), or a negative errno.
  */
 int ox_map(struct ox *l, struct ox_value *v, const struct ox_q *q, int8_t *perm, bool *done)
 {

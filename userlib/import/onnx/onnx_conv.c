@@ -12,7 +12,10 @@
 
 #define MAX_GROUPS 1024
 
-/* Returns the type of a convolution's sums for inputs of type x. */
+/*
+ * Returns the type of a convolution's sums for inputs of type x: int32 for int8, int48 for int16,
+ * fp16 for float8, else x.
+ */
 static weft_dtype sum_type(weft_dtype x)
 {
 	switch (x) {
@@ -28,8 +31,8 @@ static weft_dtype acc_type(weft_dtype x)
 }
 
 /*
- * Returns the attributes of a two-dimensional convolution c on inputs of type x. A window of
- * one dimension becomes the second, with padding 0 and stride 1 in the first.
+ * Returns the attributes of two-dimensional convolution c on inputs of type x. If c has one spatial
+ * dimension, it becomes the second one; the first has padding 0, stride 1 and dilation 1.
  */
 static weft_attr attr_2d(const struct ox_conv_call *c, weft_dtype x)
 {
@@ -62,7 +65,10 @@ static weft_attr attr_3d(const struct ox_conv_call *c, weft_dtype x)
 	return a;
 }
 
-/* Emits x [N,W,C] as [N,1,W,C]; tensors of another rank are returned as they are. */
+/*
+ * Returns x [N,W,C] as [N,1,W,C]; a tensor of another rank, or a negative x, is returned as it is.
+ * Returns a negative errno after a failure.
+ */
 static int as_2d(struct ox *l, int x)
 {
 	if (x < 0 || ox_t(l, x)->rank != 3)
@@ -72,8 +78,9 @@ static int as_2d(struct ox *l, int x)
 }
 
 /*
- * Emits the convolution of x with weights w, both channels last, and a bias, as a single group.
- * Returns the sums' tensor, or a negative errno.
+ * Returns the sums of convolution c of x with weights w, both channels last, and bias, as one
+ * CONV2D or, with three spatial dimensions, CONV3D. One spatial dimension gives a result
+ * [N,1,W,OC]. Returns a negative errno after a failure.
  */
 static int one_group(struct ox *l, const struct ox_conv_call *c, int x, int w, int bias)
 {
@@ -93,8 +100,9 @@ static int one_group(struct ox *l, const struct ox_conv_call *c, int x, int w, i
 }
 
 /*
- * Emits convolution c of x, where each group has one input channel, as DEPTHWISE_CONV2D.
- * Returns the sums' tensor, or a negative errno.
+ * Returns the sums of convolution c of x (channels last, one or two spatial dimensions), in which
+ * each group has one input channel, as DEPTHWISE_CONV2D, [N,H,W,OC]. Returns a negative errno after
+ * a failure.
  */
 static int depthwise(struct ox *l, const struct ox_conv_call *c, int x)
 {
@@ -112,8 +120,8 @@ static int depthwise(struct ox *l, const struct ox_conv_call *c, int x)
 }
 
 /*
- * Emits the n elements of x from index `from` on along one axis. Returns the tensor's index, or
- * a negative errno; a negative x is returned as it is.
+ * Returns the n elements of x from index `from` on along one axis. Returns a negative errno after a
+ * failure; a negative x is returned as it is.
  */
 static int part(struct ox *l, int x, int axis, int64_t from, int64_t n)
 {
@@ -129,8 +137,8 @@ static int part(struct ox *l, int x, int axis, int64_t from, int64_t n)
 }
 
 /*
- * Emits convolution c of x as one convolution per group, joined along the channels. Returns the
- * sums' tensor, or a negative errno; more than MAX_GROUPS groups are refused.
+ * Returns the sums of convolution c of x as one convolution for each group, joined along the
+ * channels. Returns -ENOTSUP if there are more than MAX_GROUPS groups, or another negative errno.
  */
 static int groups(struct ox *l, const struct ox_conv_call *c, int x)
 {
@@ -150,9 +158,9 @@ static int groups(struct ox *l, const struct ox_conv_call *c, int x)
 }
 
 /*
- * Pads c->x itself along each axis along which all windows lie in the padding before the image,
- * because no part of the image would be left over for the operator. Returns the new c->x, or a
- * negative errno.
+ * Pads c->x itself in front, with the zero point, along each axis along which all windows lie in
+ * that padding, because nothing of the image would be left for the operator; c->win.before is 0
+ * there then. Returns the new c->x, or a negative errno.
  */
 static int explicit_padding(struct ox *l, struct ox_conv_call *c)
 {
@@ -168,9 +176,10 @@ static int explicit_padding(struct ox *l, struct ox_conv_call *c)
 }
 
 /*
- * Emits convolution `given` as an ordinary, depthwise or grouped convolution. Returns the sums
- * [N,spatial...,OC] (int32 for int8, int48 for int16 by int8, else x's type), or a negative
- * errno.
+ * Returns the sums [N,spatial...,OC] of the convolution `given`, as an ordinary operator (one
+ * group), a depthwise one (one input channel for each group, at most two spatial dimensions), or
+ * one operator for each group. Their type is int32 for int8, int48 for int16, fp16 for float8, else
+ * x's. Returns a negative errno after a failure.
  */
 int ox_conv_sums(struct ox *l, const struct ox_conv_call *given)
 {
@@ -192,9 +201,9 @@ int ox_conv_sums(struct ox *l, const struct ox_conv_call *given)
 }
 
 /*
- * Reads group count and windows of the node at hand into *c and checks ranks and channels of x
- * [N,C,...], operand 0, and weights [OC,C/group,...], operand i_w. Returns 0 or a negative
- * errno.
+ * Sets c->group and c->win from the node at hand, after it has checked that x, operand 0, is
+ * [N,C,...] of rank 3 to 5 and the weights, operand i_w, are [OC,C/group,...] with OC a multiple of
+ * group. Returns 0 or a negative errno.
  */
 int ox_conv_shapes(struct ox *l, int i_w, struct ox_conv_call *c)
 {
@@ -213,7 +222,10 @@ int ox_conv_shapes(struct ox *l, int i_w, struct ox_conv_call *c)
 	return ox_window(l, &c->win, x->t.rank - 2, x->t.dim + 2, w->t.dim + 2, false);
 }
 
-/* Lowers Conv. The result has the type of x; an absent bias counts as 0. Returns 0 or a negative errno. */
+/*
+ * Lowers Conv of operand 0 with weights, operand 1, and bias, operand 2, which counts as 0 if it is
+ * absent. The sums are cast to operand 0's type. Returns 0 or a negative errno.
+ */
 int ox_conv(struct ox *l)
 {
 	struct ox_conv_call c = { 0 };
@@ -236,8 +248,9 @@ int ox_conv(struct ox *l)
 /* ---- ConvTranspose ---- */
 
 /*
- * Emits w with d - 1 zeros between its elements along axis, so that k elements become
- * (k-1)*d+1. Returns the tensor's index, or a negative errno.
+ * Returns w with d - 1 zeros between its elements along axis, so that k elements become (k - 1) * d
+ * + 1; w itself if d is 1. Returns a negative errno after a failure; a negative w is returned as it
+ * is.
  */
 static int dilate(struct ox *l, int w, int axis, int64_t d)
 {
@@ -257,9 +270,10 @@ static int dilate(struct ox *l, int w, int axis, int64_t d)
 }
 
 /*
- * Computes how much of the full result of a transposed convolution of x is cut off (w->before,
- * w->after), from pads, output_padding, output_shape or auto_pad. Returns 0 or a negative
- * errno.
+ * Sets in *w, for a transposed convolution of x, how many elements are cut off the full result on
+ * each side of each spatial dimension (before, after; negative: how many are added) and its length
+ * then (out), from pads (in *w already), output_padding, output_shape or auto_pad. Returns 0 or
+ * -EINVAL.
  */
 static int transpose_pads(struct ox *l, const struct ox_value *x, struct ox_window *w)
 {
@@ -292,9 +306,9 @@ static int transpose_pads(struct ox *l, const struct ox_value *x, struct ox_wind
 }
 
 /*
- * Emits the transposed convolution of x in three dimensions without any of the border cut off:
- * zeros between the elements of x, then a convolution with the reversed kernel. Returns the
- * tensor's index, or a negative errno.
+ * Returns the transposed convolution of x [N,D,H,W,C] with weights [OC,KD,KH,KW,C] and bias, in
+ * three dimensions and without any of the border cut off: zeros between the elements of x, then a
+ * CONV3D with the reversed kernel. Returns a negative errno after a failure.
  */
 static int full_3d(struct ox *l, const struct ox_window *w, int x, int weights, int bias)
 {
@@ -319,8 +333,8 @@ static int full_3d(struct ox *l, const struct ox_window *w, int x, int weights, 
 }
 
 /*
- * Emits the transposed convolution of x, channels last, without any of the border cut off.
- * Returns the tensor's index, or a negative errno.
+ * Returns the transposed convolution of x [N,H,W,C] with weights [OC,KH,KW,C] and bias, without any
+ * of the border cut off, by TRANSPOSE_CONV2D. Returns a negative errno after a failure.
  */
 static int full_2d(struct ox *l, const struct ox_window *w, int x, int weights, int bias)
 {
@@ -335,8 +349,9 @@ static int full_2d(struct ox *l, const struct ox_window *w, int x, int weights, 
 }
 
 /*
- * Emits one group of a transposed convolution, x [N,H,W,C/g] with weights [OC,KH,KW,C/g], with
- * the border cut off. Returns the tensor's index, or a negative errno.
+ * Returns one group of the transposed convolution with windows w: x [N,spatial...,C/g] with weights
+ * [OC,spatial...,C/g], with w->before and w->after cut off the border, or zeros added where they
+ * are negative. One spatial dimension gives [N,1,W,OC]. Returns a negative errno after a failure.
  */
 static int transpose_group(struct ox *l, const struct ox_window *w, int x, int weights, int bias)
 {
@@ -363,8 +378,9 @@ static int transpose_group(struct ox *l, const struct ox_window *w, int x, int w
 }
 
 /*
- * Reads and checks windows, groups and channels of the ConvTranspose at hand; win->before and
- * win->after are what is cut off the full result. Returns 0 or a negative errno.
+ * Fills *win for the ConvTranspose at hand after it has checked ranks, groups and channels;
+ * win->before and win->after are what is cut off the full result on each side (negative: what is
+ * added), win->out the lengths of the result. Returns 0 or a negative errno.
  */
 int ox_transpose_window(struct ox *l, struct ox_window *win)
 {
@@ -392,7 +408,10 @@ int ox_transpose_window(struct ox *l, struct ox_window *win)
 	return transpose_pads(l, x, win);
 }
 
-/* Sets order to the order of dimensions that turns weights [C,OC,...] into [OC,...,C]. */
+/*
+ * Fills order with the order of dimensions that turns weights [C,OC,...] of the given rank into
+ * [OC,...,C].
+ */
 void ox_transpose_order(int rank, int8_t *order)
 {
 	order[0] = 1;
@@ -401,8 +420,8 @@ void ox_transpose_order(int rank, int8_t *order)
 }
 
 /*
- * Lowers ConvTranspose, group by group. Dilation is put into the weights as zeros between their
- * elements. Returns 0 or a negative errno.
+ * Lowers ConvTranspose group by group, with the bias, operand 2, added at the end if there is one.
+ * Dilation is put into the weights as zeros between their elements. Returns 0 or a negative errno.
  */
 int ox_conv_transpose(struct ox *l)
 {

@@ -11,8 +11,9 @@
 #include "onnx_lower.h"
 
 /*
- * Sets *v to the node's attribute of that name: a number, or a tensor with one element. Returns
- * false if there is none.
+ * Sets *v to the attribute of that name of the node at hand: a float, an integer, or a tensor with
+ * one element of float32, float64 or int64. Returns false, with *v unchanged, if there is no such
+ * attribute or it is something else.
  */
 static bool number(struct ox *l, const char *name, double *v)
 {
@@ -35,7 +36,10 @@ static bool number(struct ox *l, const char *name, double *v)
 	return one;
 }
 
-/* Emits operand k as int32 with the given rank. Returns the tensor's index, or a negative errno. */
+/*
+ * Returns operand k as int32 with the given rank, by leading dimensions of 1. Returns -EINVAL if
+ * its rank is higher, or another negative errno.
+ */
 static int integers(struct ox *l, int k, int rank)
 {
 	struct ox_value *v = ox_in(l, k);
@@ -63,7 +67,10 @@ static int whole(struct ox *l, const char *name, int32_t *v)
 	return 0;
 }
 
-/* Makes int32 y, cast to operand 0's type, result 0 of the node at hand. Returns 0 or a negative errno. */
+/*
+ * Makes int32 tensor y, cast to operand 0's type, result 0 of the node at hand. Returns 0 or a
+ * negative errno; a negative y is returned as it is.
+ */
 static int give(struct ox *l, int y)
 {
 	struct ox_value *v = ox_in(l, 0);
@@ -71,7 +78,7 @@ static int give(struct ox *l, int y)
 	return !v ? l->err : ox_result(l, 0, y < 0 ? y : ox_cast(l, y, v->t.dtype), NULL, false);
 }
 
-/* Emits operand 0 as int32. Returns the tensor's index, or a negative errno. */
+/* Returns operand 0 as int32, or a negative errno. */
 static int x_integers(struct ox *l)
 {
 	struct ox_value *v = ox_in(l, 0);
@@ -80,8 +87,9 @@ static int x_integers(struct ox *l)
 }
 
 /*
- * Emits operator op of n operands x with an int32 result of x[0]'s shape. Returns the result's
- * index, or a negative errno: the first negative operand if there is one.
+ * Returns the result of operator op with attributes a and n operands x, which is int32 and has
+ * x[0]'s shape. Returns a negative errno after a failure: the first negative operand if there is
+ * one.
  */
 static int same(struct ox *l, weft_opcode op, const weft_attr *a, const int *x, int n)
 {
@@ -97,8 +105,10 @@ static int constant(struct ox *l, double v)
 }
 
 /*
- * Lowers RequantShift: (x * mul + add + div / 2) / div, limited to n_levels values. div has to
- * be a power of two. Returns 0 or a negative errno.
+ * Lowers RequantShift, floor((x * mul + add + div / 2) / div) limited to n_levels values from 0 on,
+ * or from -n_levels / 2 on if `signed` is set; x, mul and add are operands 0 to 2. Returns 0,
+ * -ENOTSUP if div is no power of two or n_levels no integer of 2 to 2^30, or another negative
+ * errno.
  */
 int ox_requant_shift(struct ox *l)
 {
@@ -121,8 +131,8 @@ int ox_requant_shift(struct ox *l)
 }
 
 /*
- * Lowers iHardswish: x * clamp(x + three, 0, six) * one_over_six, in integers. Returns 0 or a
- * negative errno.
+ * Lowers iHardswish: x * clamp(x + three, 0, six) * one_over_six in int32, with x as operand 0 and
+ * the others as attributes. Returns 0 or a negative errno.
  */
 int ox_i_hard_swish(struct ox *l)
 {
@@ -137,8 +147,8 @@ int ox_i_hard_swish(struct ox *l)
 }
 
 /*
- * Lowers iGELU: x * ((one + L) >> 1), where L has x's sign and the magnitude one - (min(|x|,
- * -b) + b)^2. Returns 0 or a negative errno.
+ * Lowers iGELU of operand 0, x, in int32, with attributes b and one: x * ((one + L) >> 1), where L
+ * is one - (min(|x|, -b) + b)^2 with the sign of x. Returns 0 or a negative errno.
  */
 int ox_i_gelu(struct ox *l)
 {
@@ -157,8 +167,8 @@ int ox_i_gelu(struct ox *l)
 }
 
 /*
- * Emits the PACT division of x by d, broadcast to one shape, with attributes a. Returns the
- * int32 tensor, or a negative errno.
+ * Returns the int32 result of PACT_DIV of x by d with attributes a, broadcast to one shape; x and d
+ * have one rank. Returns a negative errno after a failure; a negative operand is returned as it is.
  */
 static int divide(struct ox *l, const weft_attr *a, int x, int d)
 {
@@ -172,8 +182,9 @@ static int divide(struct ox *l, const weft_attr *a, int x, int d)
 }
 
 /*
- * Lowers the integer divisions x * Delta * eta / (d * eta + eps): TrueIntegerDiv, whose d is an
- * attribute, truncates; IntegerDiv rounds half up. Returns 0 or a negative errno.
+ * Lowers the integer divisions x * Delta * eta / (d * eta + eps). IntegerDiv has d as operand 1 and
+ * rounds half up; TrueIntegerDiv has d as attribute y and truncates. An absent eta is 1. Returns 0,
+ * -ENOTSUP or -EINVAL if attributes are out of range, or another negative errno.
  */
 int ox_integer_div(struct ox *l)
 {
@@ -198,7 +209,10 @@ int ox_integer_div(struct ox *l)
 	return give(l, divide(l, &a, x_integers(l), ox_ramp(l, WEFT_INT32, v->t.rank, y)));
 }
 
-/* Lowers IntegerMean: the mean over the axes, rounded half up. Returns 0 or a negative errno. */
+/*
+ * Lowers IntegerMean: the mean of operand 0 over the axes, rounded half up; keepdims 0 drops them.
+ * Returns 0 or a negative errno.
+ */
 int ox_integer_mean(struct ox *l)
 {
 	struct ox_value *v = ox_in(l, 0);
@@ -225,8 +239,9 @@ int ox_integer_mean(struct ox *l)
 }
 
 /*
- * Lowers iSoftmax, the integer softmax of I-BERT; coefficients and levels come from the node's
- * attributes. Returns 0 or a negative errno.
+ * Lowers iSoftmax, I-BERT's integer softmax, to PACT_SOFTMAX of operand 0; coeffA, coeffB, coeffC,
+ * log2 and n_levels are attributes. Returns 0, -EINVAL if one is missing or coeffC is not an
+ * integer of 0 to 2^46, or another negative errno.
  */
 int ox_i_softmax(struct ox *l)
 {
@@ -244,8 +259,9 @@ int ox_i_softmax(struct ox *l)
 }
 
 /*
- * Lowers ITAMax, the integer softmax with results up to 255, and ITAPartialMax, which works on
- * groups and has results up to 127. Returns 0 or a negative errno.
+ * Lowers ITAMax, an integer softmax of operand 0 over its last dimension with results up to 255,
+ * and ITAPartialMax, which finds maxima in groups of group_width elements and has results up to
+ * 127, to PACT_ITA_MAX. Returns 0, -ENOTSUP if n_levels is not 256, or another negative errno.
  */
 int ox_ita_max(struct ox *l)
 {
@@ -266,9 +282,10 @@ int ox_ita_max(struct ox *l)
 }
 
 /*
- * Lowers iLayerNorm, the integer layer normalisation. Attribute D has to be a power of two,
- * since the division by D becomes a shift; n_levels gives the range of the result. Returns 0 or
- * a negative errno.
+ * Lowers iLayerNorm, the integer layer normalisation of operand 0 with factors, operand 1, and
+ * addends, operand 2, to PACT_LAYER_NORM. Attribute D has to be a power of two, since the division
+ * by D becomes a shift; results are limited to n_levels values around 0. Returns 0, -ENOTSUP if D
+ * or n_levels is not possible, or another negative errno.
  */
 int ox_i_layer_norm(struct ox *l)
 {

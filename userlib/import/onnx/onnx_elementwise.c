@@ -15,9 +15,9 @@
 #define MAX_OPERANDS 64
 
 /*
- * Chooses the order of dimensions perm in which to compute an operator of n operands: that in
- * which the first computed operand of the highest rank is held. Returns that rank, or a
- * negative errno.
+ * Sets perm to the order of dimensions in which an operator with n operands is computed: that in
+ * which the first operand that is not constant and has the highest rank is held, else the file's.
+ * Returns the highest rank, or a negative errno.
  */
 static int order(struct ox *l, int n, int8_t *perm)
 {
@@ -42,8 +42,8 @@ static int order(struct ox *l, int n, int8_t *perm)
 }
 
 /*
- * Emits operand k with the given rank and order of dimensions. Returns the tensor's index, or a
- * negative errno.
+ * Returns operand k of the node at hand with `rank` dimensions, by leading dimensions of 1, in
+ * order perm. Returns a negative errno after a failure.
  */
 static int operand(struct ox *l, int k, int rank, const int8_t *perm)
 {
@@ -57,8 +57,8 @@ static int operand(struct ox *l, int k, int rank, const int8_t *perm)
 }
 
 /*
- * Emits all n operands with one rank and one order of dimensions, into x and perm. Returns the
- * rank, or a negative errno.
+ * Sets x[0] to x[n - 1] to the node's first n operands, all with the highest rank among them and in
+ * one order of dimensions, perm, which order() chooses. Returns the rank, or a negative errno.
  */
 static int operands(struct ox *l, int n, int *x, int8_t *perm)
 {
@@ -73,9 +73,9 @@ static int operands(struct ox *l, int n, int *x, int8_t *perm)
 }
 
 /*
- * Emits the arithmetic operator op on a and b, which have to have one type; small integers are
- * computed as int32 and cast back. Division of floats is ONNX_DIV. Returns the tensor's index,
- * or a negative errno.
+ * Returns op of a and b, which have to have one type and are broadcast; integers below 32 bits are
+ * computed as int32 and cast back, and INTDIV of floats becomes ONNX_DIV. Returns -EINVAL if the
+ * types differ, or another negative errno; a negative operand is returned as it is.
  */
 static int combine(struct ox *l, weft_opcode op, int a, int b)
 {
@@ -91,8 +91,9 @@ static int combine(struct ox *l, weft_opcode op, int a, int b)
 }
 
 /*
- * Lowers the arithmetic, logical and bitwise operators of two operands, with NumPy's
- * broadcasting. Returns 0 or a negative errno.
+ * Lowers Add, Sub, Mul, Div, Pow, And, Or, Xor and the bitwise operators of two operands, with
+ * NumPy's broadcasting. Returns 0, -ENOTSUP for the axis of old opsets or powers of integers, or
+ * another negative errno.
  */
 int ox_elementwise(struct ox *l)
 {
@@ -142,7 +143,10 @@ int ox_compare(struct ox *l)
 	return ox_result(l, 0, ox_binary(l, ox_is(l, "Less") ? WEFT_OP_GREATER : WEFT_OP_GREATER_EQUAL, b, a), perm, false);
 }
 
-/* Lowers Max, Min, Sum and Mean of up to MAX_OPERANDS operands. Returns 0 or a negative errno. */
+/*
+ * Lowers Max, Min, Sum and Mean of 1 to MAX_OPERANDS operands, broadcast as NumPy does, combined
+ * from the first to the last. Returns 0, -ENOTSUP if there are more, or another negative errno.
+ */
 int ox_variadic(struct ox *l)
 {
 	weft_opcode op = ox_is(l, "Max") ? WEFT_OP_MAXIMUM : ox_is(l, "Min") ? WEFT_OP_MINIMUM : WEFT_OP_ADD;
@@ -169,7 +173,10 @@ int ox_where(struct ox *l)
 	return rank < 0 ? rank : ox_result(l, 0, ox_select(l, x[0], x[1], x[2]), perm, false);
 }
 
-/* Lowers PRelu: x where x is at least 0, else x times the slope. Returns 0 or a negative errno. */
+/*
+ * Lowers PRelu: operand 0 times operand 1 (the slope) where operand 0 is below 0, else operand 0.
+ * Returns 0 or a negative errno.
+ */
 int ox_prelu(struct ox *l)
 {
 	int8_t perm[WEFT_MAX_RANK];
@@ -196,8 +203,8 @@ static double limit(weft_dtype t)
 }
 
 /*
- * Emits max(x, 0); integers are computed as int32 and cast back. Returns the tensor's index, or
- * a negative errno.
+ * Returns max(x, 0) in x's type; integers are computed as int32 and cast back. Returns a negative
+ * errno after a failure; a negative x is returned as it is.
  */
 static int at_least_zero(struct ox *l, int x)
 {
@@ -210,7 +217,10 @@ static int at_least_zero(struct ox *l, int x)
 	return ox_cast(l, ox_binary(l, WEFT_OP_MAXIMUM, y, ox_ramp(l, WEFT_INT32, ox_t(l, x)->rank, 0)), t);
 }
 
-/* Emits x, and other where x is below 0; NaN stays. Returns the tensor's index, or a negative errno. */
+/*
+ * Returns a tensor with `other` where x is below 0, and x elsewhere, also where it is NaN. Returns
+ * a negative errno after a failure; a negative operand is returned as it is.
+ */
 static int positive_or(struct ox *l, int x, int other)
 {
 	if (x < 0 || other < 0)
@@ -221,8 +231,9 @@ static int positive_or(struct ox *l, int x, int other)
 }
 
 /*
- * Emits the node at hand if one TOSA operator with one operand computes it. Returns the
- * tensor's index, or -ENOTSUP for another node or a type that the operator does not take.
+ * Returns the result of the node at hand for operand x if it is one of the operators in `ops`, each
+ * of which is one TOSA operator. Returns -ENOTSUP for another node or a type that the operator does
+ * not take, or another negative errno.
  */
 static int plain_unary(struct ox *l, int x)
 {
@@ -245,6 +256,10 @@ static int plain_unary(struct ox *l, int x)
 	return ox_fail(l, -ENOTSUP, "not supported");
 }
 
+/*
+ * Returns 0 - x in x's type; integers are computed as int32 and cast back, and floats are
+ * subtracted from -0. Returns a negative errno after a failure.
+ */
 static int negate(struct ox *l, int x)
 {
 	weft_dtype t = ox_t(l, x)->dtype;
@@ -253,7 +268,10 @@ static int negate(struct ox *l, int x)
 	return y < 0 ? y : ox_cast(l, ox_binary(l, WEFT_OP_SUB, ox_ramp(l, ox_t(l, y)->dtype, ox_t(l, y)->rank, weft_is_plain_float(t) ? -0.0 : 0), y), t);
 }
 
-/* Lowers the operators of one operand; Sqrt becomes x to the power 0.5. Returns 0 or a negative errno. */
+/*
+ * Lowers the operators of one operand that need no attributes: Sqrt as x to the power 0.5, Neg,
+ * Relu, and those of plain_unary(). Returns 0 or a negative errno.
+ */
 int ox_unary_node(struct ox *l)
 {
 	int8_t perm[WEFT_MAX_RANK];
@@ -272,6 +290,10 @@ int ox_unary_node(struct ox *l)
 	return ox_result(l, 0, y, perm, false);
 }
 
+/*
+ * Returns gamma * x, but gamma * alpha * (exp(x) - 1) where float x is below 0. Returns a negative
+ * errno after a failure.
+ */
 static int elu(struct ox *l, int x, double alpha, double gamma)
 {
 	int low = ox_unary(l, WEFT_OP_EXP, ox_binary(l, WEFT_OP_MINIMUM, x, ox_ramp(l, ox_t(l, x)->dtype, ox_t(l, x)->rank, 0)));
@@ -280,8 +302,8 @@ static int elu(struct ox *l, int x, double alpha, double gamma)
 }
 
 /*
- * Emits GELU of float x: x / 2 * (1 + erf(x / sqrt(2))), or the approximation with tanh if the
- * node's attribute asks for it. Returns the tensor's index, or a negative errno.
+ * Returns GELU of float x: x / 2 * (1 + erf(x / sqrt(2))), or the approximation with tanh if the
+ * node's attribute approximate is "tanh". Returns a negative errno after a failure.
  */
 static int gelu(struct ox *l, int x)
 {
@@ -297,8 +319,9 @@ static int gelu(struct ox *l, int x)
 }
 
 /*
- * Emits the activation function of the node at hand on float x; missing attributes have the
- * defaults that ONNX gives. Returns the tensor's index, or a negative errno.
+ * Returns the activation function that the node at hand names, of float x; every other name is
+ * taken for Gelu. Missing attributes have the defaults that ONNX gives. Returns a negative errno
+ * after a failure.
  */
 static int activation(struct ox *l, int x)
 {
@@ -349,9 +372,9 @@ int ox_activation(struct ox *l)
 }
 
 /*
- * Emits x limited on one side by op (MAXIMUM or MINIMUM); the limit is an attribute before
- * opset 11 and operand k since then. Returns x itself if there is no limit, the tensor's index,
- * or a negative errno.
+ * Returns x limited by operator op (MAXIMUM or MINIMUM). The limit is operand k of the node at hand
+ * or, before opset 11, the attribute with that name; without either x itself is returned. Returns a
+ * negative errno after a failure; a negative x is returned as it is.
  */
 static int bound(struct ox *l, int x, int k, const char *name, weft_opcode op)
 {
@@ -362,7 +385,10 @@ static int bound(struct ox *l, int x, int k, const char *name, weft_opcode op)
 	return combine(l, op, x, b);
 }
 
-/* Lowers Clip; a limit may be absent. Returns 0 or a negative errno. */
+/*
+ * Lowers Clip of operand 0 to min..max, which are operands 1 and 2 or, before opset 11, attributes;
+ * either may be absent. Returns 0 or a negative errno.
+ */
 int ox_clip(struct ox *l)
 {
 	int8_t perm[WEFT_MAX_RANK];
@@ -374,7 +400,11 @@ int ox_clip(struct ox *l)
 	return ox_result(l, 0, y, perm, false);
 }
 
-/* Lowers Cast and CastLike, also from and to strings. Returns 0 or a negative errno. */
+/*
+ * Lowers Cast and CastLike (whose type is operand 1's). A constant may become strings or come from
+ * strings; if the type stays, the result is operand 0 itself. Returns 0, -ENOTSUP for an unknown
+ * type, -EINVAL for an unknown round_mode, or another negative errno.
+ */
 int ox_cast_node(struct ox *l)
 {
 	static const struct { const char *name; weft_dtype t; } old[] = {
@@ -418,8 +448,10 @@ int ox_cast_node(struct ox *l)
 }
 
 /*
- * Lowers FakeConvert of org.openvinotoolkit: floats scaled, shifted, rounded to those that a
- * float8 type has, and scaled back. Returns 0 or a negative errno.
+ * Lowers OpenVINO's FakeConvert to ONNX_FAKE_CONVERT: operand 0 is scaled by operand 1, shifted by
+ * operand 2 if there is one, rounded to what float8 (destination_type) can hold, and scaled back.
+ * Returns 0, -EINVAL for another type or an operand of higher rank than the data, or another
+ * negative errno.
  */
 int ox_fake_convert(struct ox *l)
 {

@@ -26,6 +26,7 @@
 
 typedef __int128 wide;
 
+/* Returns a / b rounded down. */
 static wide floor_div(wide a, wide b)
 {
 	wide q = a / b;
@@ -34,8 +35,8 @@ static wide floor_div(wide a, wide b)
 }
 
 /*
- * Returns the least sum whose requantised result is above k; real is the ratio as a double,
- * where the search starts.
+ * Returns the least sum whose requantised result, by ratio r and before the zero point is added, is
+ * above k. real is the ratio as a double; the search starts from its estimate.
  */
 static int64_t step_at(const struct weft_onnx_ratio *r, double real, int k)
 {
@@ -49,8 +50,8 @@ static int64_t step_at(const struct weft_onnx_ratio *r, double real, int k)
 }
 
 /*
- * Says whether sum t times the ratio is exactly k + 1/2. Both sides are compared times 2 * den,
- * which stays below 2^128.
+ * Says whether sum t times ratio r is exactly k + 1/2. Both sides are compared times 2 * den, which
+ * stays below 2^128. False if the ratio's exponent is out of the range in which that holds.
  */
 static bool is_tie(const struct weft_onnx_ratio *r, int64_t t, int k)
 {
@@ -65,8 +66,9 @@ static bool is_tie(const struct weft_onnx_ratio *r, int64_t t, int k)
 }
 
 /*
- * Narrows lo..hi to the multipliers m for which v * m >= c (or < c if less is set). v may be 0;
- * the result is false if then no m fulfils it.
+ * Narrows *lo..*hi to the multipliers m with v * m >= c, or with v * m < c if `less` is set.
+ * Returns false if none is left; for v = 0 the range stays, and the result says whether the
+ * condition holds.
  */
 static bool bound(wide v, wide c, bool less, wide *lo, wide *hi)
 {
@@ -85,6 +87,12 @@ static bool bound(wide v, wide c, bool less, wide *lo, wide *hi)
 	return *lo <= *hi;
 }
 
+/*
+ * Sets *f to the multiplier, of 31 bits where the shift allows, and the shift (2 to 62) whose
+ * quotient is nearest to real. Returns false, with *f unchanged, if real is not positive and
+ * finite, if real * most is 2^30 or more (most is the greatest magnitude of sums), or if the shift
+ * would be below 2.
+ */
 bool ox_nearest(double real, double most, struct ox_factor *f)
 {
 	int e;
@@ -111,8 +119,9 @@ int64_t ox_scaled(int64_t v, struct ox_factor f, bool even)
 }
 
 /*
- * Returns the least sum of least..most at which the result is above k, or a sum just outside
- * that range if none in it is.
+ * Returns the least sum of least..most whose requantised result by ratio r is above k. If that step
+ * is outside the range, returns a sum just outside it on the same side. real is the ratio as a
+ * double.
  */
 static int64_t step(const struct weft_onnx_ratio *r, double real, int k, int64_t least, int64_t most)
 {
@@ -121,6 +130,12 @@ static int64_t step(const struct weft_onnx_ratio *r, double real, int k, int64_t
 	return about < (double)least - 2 ? least - 1 : about > (double)most + 2 ? most + 2 : step_at(r, real, k);
 }
 
+/*
+ * Sets *f to a multiplier and shift with which RESCALE gives what ONNX's requantisation by ratio r
+ * gives, for every sum of least..most and results limited to lo..hi (the type's limits less the
+ * zero point). ties says how RESCALE rounds and what is to become of ties. Returns false if no
+ * multiplier does that; *f then is the nearest one or unchanged.
+ */
 bool ox_exact(const struct weft_onnx_ratio *r, int lo, int hi, int64_t least, int64_t most, enum ox_ties ties, struct ox_factor *f)
 {
 	const bool even = ties == OX_EVEN;

@@ -15,9 +15,9 @@
 #define HEAD 16
 
 /*
- * Allocates n bytes for the protobuf parser and charges them, with a header that records n, to
- * the room that the import may take. Returns NULL, and notes the reason in the file, if the
- * room or the memory is used up.
+ * Allocates n bytes for the protobuf parser; data is the struct onnx_file. Takes n and the 16 bytes
+ * of a header that records n from the file's room. Returns the block, which give() frees, or NULL
+ * after setting out_of_room or no_memory in the file.
  */
 static void *take(void *data, size_t n)
 {
@@ -37,7 +37,10 @@ static void *take(void *data, size_t n)
 	return p + HEAD;
 }
 
-/* Frees a block from take() and gives its bytes back to the import's room. A NULL block is ignored. */
+/*
+ * Frees a block from take() and gives its bytes, with those of the header, back to the file's room;
+ * data is the struct onnx_file. A NULL block is ignored.
+ */
 static void give(void *data, void *block)
 {
 	struct onnx_file *f = data;
@@ -50,6 +53,7 @@ static void give(void *data, void *block)
 	free((char *)block - HEAD);
 }
 
+/* Prepares f for a file of len bytes: the allocator, and the room that the parser may take. */
 static void start(struct onnx_file *f, size_t len)
 {
 	f->allocator = (ProtobufCAllocator){ .alloc = take, .free = give, .allocator_data = f };
@@ -59,8 +63,9 @@ static void start(struct onnx_file *f, size_t len)
 }
 
 /*
- * Parses the model into f->m, which onnx_release() frees. Returns 0, -EINVAL or -ENOMEM with
- * one line in msg; on failure nothing is left to free.
+ * Parses the len bytes of a model into f->m, which onnx_release() frees. Returns 0; -EINVAL if the
+ * bytes are no model, the model has no graph, or parsing takes more memory than is allowed for len;
+ * or -ENOMEM. After a failure one line is in msg (msg_bytes bytes) and nothing is left to free.
  */
 int onnx_read(struct onnx_file *f, const void *data, size_t len, char *msg, size_t msg_bytes)
 {
@@ -110,8 +115,9 @@ const char *onnx_dtype_name(int64_t type)
 }
 
 /*
- * Sets *t to tensor p's type and shape after it has checked them; no data is read. Returns 0,
- * -EINVAL or -ENOTSUP; msg then says why, without naming the tensor.
+ * Sets *t to the type and shape of tensor p; no elements are read. Returns 0; -ENOTSUP if the type
+ * is none of ours or the rank is above 8; or -EINVAL if a dimension or the number of elements is
+ * out of range. After a failure msg (msg_bytes bytes) says why, without naming the tensor.
  */
 int onnx_tensor_shape(const onnx_tensor *p, weft_tensor *t, char *msg, size_t msg_bytes)
 {
@@ -141,8 +147,8 @@ int onnx_tensor_shape(const onnx_tensor *p, weft_tensor *t, char *msg, size_t ms
 /* ---- data ---- */
 
 /*
- * Returns the bits that raw_data spends on an element: below 8, several elements share a byte,
- * lowest bits first.
+ * Returns the bits that raw_data spends on an element of type t: 2, 4, or 8 times its bytes. Below
+ * 8 bits, several elements share a byte, the first in the lowest bits.
  */
 static int packed_bits(weft_dtype t)
 {
@@ -153,6 +159,7 @@ static int packed_bits(weft_dtype t)
 	}
 }
 
+/* Writes to msg that `what` has `have` elements or bytes instead of `want`. Returns -EINVAL. */
 static int wrong_size(char *msg, size_t msg_bytes, const char *what, uint64_t have, uint64_t want)
 {
 	snprintf(msg, msg_bytes, "%s has %llu elements or bytes, not %llu", what, (unsigned long long)have,
@@ -161,8 +168,8 @@ static int wrong_size(char *msg, size_t msg_bytes, const char *what, uint64_t ha
 }
 
 /*
- * Unpacks elements of 1, 2 or 4 bits, least significant first in each byte, into t's data of
- * one byte per element. Signed types are sign-extended.
+ * Unpacks the elements at p, of 2 or 4 bits each with the first in the lowest bits of a byte, into
+ * t's data, which has one byte per element. Signed types are sign-extended.
  */
 static void unpack_small(weft_tensor *t, const uint8_t *p, int bits)
 {
@@ -177,9 +184,9 @@ static void unpack_small(weft_tensor *t, const uint8_t *p, int bits)
 }
 
 /*
- * Fills t's data from the n bytes p of raw_data, little-endian. Elements below 8 bits are
- * unpacked, and any byte other than 0 is true. Returns 0, or a negative errno with the reason
- * in msg if n is not the tensor's size.
+ * Fills t's data from the n bytes p of raw_data, which are little-endian. Elements below 8 bits are
+ * unpacked; for bool any byte other than 0 becomes 1. Returns 0, or -EINVAL with the reason in msg
+ * (msg_bytes bytes) if n is not the tensor's size.
  */
 static int from_raw(weft_tensor *t, const uint8_t *p, size_t n, char *msg, size_t msg_bytes)
 {
@@ -198,9 +205,10 @@ static int from_raw(weft_tensor *t, const uint8_t *p, size_t n, char *msg, size_
 }
 
 /*
- * Fills t's data from the n numbers of int32_data: one element each, or one byte of packed
- * elements each if elements have fewer than 8 bits. Returns 0, or a negative errno with the
- * reason in msg.
+ * Fills t's data from the n numbers v of int32_data. Each is one element, cut to the element's
+ * bytes, or, if elements have fewer than 8 bits, one byte of packed elements; for bool any number
+ * other than 0 becomes 1. Returns 0, -EINVAL with the reason in msg if n is not the number that t
+ * needs, or -ENOMEM.
  */
 static int from_int32(weft_tensor *t, const int32_t *v, size_t n, char *msg, size_t msg_bytes)
 {
@@ -234,8 +242,9 @@ static int from_int32(weft_tensor *t, const int32_t *v, size_t n, char *msg, siz
 }
 
 /*
- * Fills t's data from the field of numbers of p that ONNX uses for t's type. Returns 0, or a
- * negative errno with the reason in msg.
+ * Fills t's data from the field of p in which ONNX keeps numbers of t's type: float_data,
+ * double_data, int64_data, uint64_data (also for uint32), else int32_data. Returns 0, -EINVAL with
+ * the reason in msg if the field has not as many numbers as t elements, or -ENOMEM.
  */
 static int from_numbers(const onnx_tensor *p, weft_tensor *t, char *msg, size_t msg_bytes)
 {
@@ -268,9 +277,9 @@ static int from_numbers(const onnx_tensor *p, weft_tensor *t, char *msg, size_t 
 struct external { const char *location; long long offset, length; };
 
 /*
- * Reads location, offset and length (in bytes) of tensor p's external data into *e; e->location
- * points into p, and a length that is absent is -1. Returns 0, or -EINVAL with the reason in
- * msg if a number is not one or is negative.
+ * Reads location, offset and length (both in bytes) of tensor p's external data into *e.
+ * e->location points into p and is NULL if absent; an absent offset is 0, an absent length -1.
+ * Returns 0, or -EINVAL with the reason in msg if offset or length is no number or is negative.
  */
 static int read_keys(const onnx_tensor *p, struct external *e, char *msg, size_t msg_bytes)
 {
@@ -299,8 +308,9 @@ static int read_keys(const onnx_tensor *p, struct external *e, char *msg, size_t
 }
 
 /*
- * Says whether a path is relative and never leaves the model's folder. Links are followed: the
- * user made them, not the file, and folders of downloaded models are full of them.
+ * Says whether a path is relative, has no backslash and no part "..", so that it never leaves the
+ * model's folder; false for NULL and the empty path. Links are followed: the user made them, not
+ * the file, and folders of downloaded models are full of them.
  */
 static bool goes_down(const char *name)
 {
@@ -315,9 +325,10 @@ static bool goes_down(const char *name)
 }
 
 /*
- * Fills t's data from the file that p's external data names. That file has to lie in the
- * model's folder or below it and to have enough bytes. Returns 0, or a negative errno with the
- * reason in msg.
+ * Allocates t's data and fills it from the file that p's external data names, which has to lie in
+ * the model's folder (f->folder) or below it. Returns 0, or with the reason in msg -EINVAL (no
+ * folder, a path that leaves it, a length that is not t's, too few bytes), -ENAMETOOLONG, -EIO or
+ * -ENOMEM. t->data may be set after a failure; the caller frees it.
  */
 static int from_external(const struct onnx_file *f, const onnx_tensor *p, weft_tensor *t, char *msg, size_t msg_bytes)
 {
@@ -370,9 +381,10 @@ static bool external(const onnx_tensor *p)
 }
 
 /*
- * Reads type, shape and data of tensor p into *t; the caller frees t->data. *room, in bytes,
- * goes down by the data of the model's own file. Returns 0, or a negative errno with the reason
- * in msg.
+ * Reads type, shape and elements of tensor p into *t; the caller frees t->data. Data that is in the
+ * model's own file must not take more bytes than *room, from which they are taken; data in a file
+ * of its own is not counted. Returns 0, or a negative errno with the reason in msg; t->data is then
+ * NULL if type and shape were right.
  */
 int onnx_tensor_data(const struct onnx_file *f, const onnx_tensor *p, weft_tensor *t, int64_t *room, char *msg, size_t msg_bytes)
 {

@@ -23,28 +23,37 @@ typedef Weft__Onnx__Attribute onnx_attribute;
 typedef Weft__Onnx__Tensor onnx_tensor;
 
 struct onnx_file {
-	onnx_model *m;
+	onnx_model *m;             /* the parsed model */
 	ProtobufCAllocator allocator;
 	size_t room;               /* bytes that protobuf-c may still take */
-	bool out_of_room, no_memory;
-	size_t len;
-	const char *folder;        /* where external data may lie; NULL: nowhere */
+	bool out_of_room, no_memory;   /* why an allocation of protobuf-c's was refused */
+	size_t len;                /* bytes of the file */
+	const char *folder;        /* the folder in which external data may lie; NULL: nowhere */
 };
 
-/* 0, -EINVAL or -ENOMEM with one line in msg; on failure nothing is left to free. */
+/*
+ * Parses len bytes into f->m. Returns 0, -EINVAL or -ENOMEM; after a failure one line is in msg and
+ * nothing is left to free.
+ */
 int onnx_read(struct onnx_file *f, const void *data, size_t len, char *msg, size_t msg_bytes);
-void onnx_release(struct onnx_file *f);
+void onnx_release(struct onnx_file *f);             /* frees the parsed model */
 
-#define ONNX_STRING 8
+#define ONNX_STRING 8          /* TensorProto.DataType of strings */
 
-/* ONNX's TensorProto.DataType as ours; 0: none (string, complex). */
+/* Returns our type for a TensorProto.DataType, or 0 if we have none (string, complex). */
 weft_dtype onnx_dtype(int64_t type);
-const char *onnx_dtype_name(int64_t type);
+const char *onnx_dtype_name(int64_t type);          /* the name of a TensorProto.DataType, or "unknown" */
 
-/* Type and shape, judged. 0, -EINVAL, -ENOTSUP; msg says why, without a prefix. */
+/*
+ * Sets *t to p's type and shape, checked, without data. Returns 0, -EINVAL or -ENOTSUP; msg says why,
+ * without the tensor's name.
+ */
 int onnx_tensor_shape(const onnx_tensor *p, weft_tensor *t, char *msg, size_t msg_bytes);
 
-/* With data from malloc; *room goes down by its bytes. */
+/*
+ * Sets *t to p's type, shape and data, which comes from malloc and whose bytes are taken from *room
+ * unless it is in a file of its own. Returns 0 or a negative errno with the reason in msg.
+ */
 int onnx_tensor_data(const struct onnx_file *f, const onnx_tensor *p, weft_tensor *t, int64_t *room, char *msg, size_t msg_bytes);
 
 #endif

@@ -15,7 +15,10 @@
 #include "onnx_integer.h"
 #include "onnx_qdq.h"
 
-/* Returns the *n elements of constant float32 value v, which the graph owns, or NULL if v is none. */
+/*
+ * Returns the elements of constant float32 value v, which the graph owns, and sets *n to their
+ * number. Returns NULL if v is NULL, not constant or not float32.
+ */
 static const float *floats(struct ox *l, struct ox_value *v, int64_t *n)
 {
 	if (!v || ox_settle(l, v) < 0 || !ox_is_const_value(l, v) || v->t.dtype != WEFT_FP32)
@@ -26,8 +29,8 @@ static const float *floats(struct ox *l, struct ox_value *v, int64_t *n)
 }
 
 /*
- * Sets *e to the exponent if all elements of constant v are one power of two, 2^*e. Returns
- * false if they are not.
+ * Sets *e so that all elements of constant float32 value v are 2^*e. Returns false if v is not
+ * constant or its elements are not all the same power of two.
  */
 static bool power(struct ox *l, struct ox_value *v, int *e)
 {
@@ -44,8 +47,9 @@ static bool power(struct ox *l, struct ox_value *v, int *e)
 }
 
 /*
- * Returns the float8 value that operand k of node n was dequantised from and sets *e to the
- * exponent of its scale, a power of two. Returns NULL if operand k is nothing like that.
+ * Returns the float8 value from which operand k of node n was dequantised, and sets *e so that its
+ * scale is 2^*e. Returns NULL if operand k is no result of a DequantizeLinear that is still
+ * pending, its source is not float8, or its scales are not all one power of two.
  */
 static struct ox_value *dequantised(struct ox *l, const onnx_node *n, size_t k, int *e)
 {
@@ -57,9 +61,9 @@ static struct ox_value *dequantised(struct ox *l, const onnx_node *n, size_t k, 
 }
 
 /*
- * Adds n's bias in units of the result, 2^e, as an fp16 constant: one element for each of the
- * channels, or one 0 without a bias. Returns the tensor, or a negative errno if the bias is not
- * constant or does not fit.
+ * Returns an fp16 constant with node n's bias, operand 2, divided by 2^e: one element for each of
+ * the `channels`, or a single 0 if there is no bias. Returns -ENOTSUP if the bias is no constant
+ * float32 vector of that length, or another negative errno.
  */
 static int bias(struct ox *l, const onnx_node *n, int64_t channels, int e)
 {
@@ -77,9 +81,9 @@ static int bias(struct ox *l, const onnx_node *n, int64_t channels, int e)
 }
 
 /*
- * Emits matrix product n (Gemm or MatMul) of float8 x and w as a convolution with a kernel of 1
- * by 1; c carries the remaining parameters of the convolution. Returns the sums' tensor with
- * the shape of the product, or a negative errno.
+ * Returns the sums of the matrix product n (Gemm or MatMul) of float8 x and w, with the shape of
+ * the product, by a convolution with a kernel of 1 by 1. c holds the bias and log2_scale; the rest
+ * of it is filled in here. Returns -EINVAL if the matrices do not fit, or another negative errno.
  */
 static int matrix(struct ox *l, const onnx_node *n, struct ox_conv_call *c, struct ox_value *x, struct ox_value *w)
 {
@@ -105,9 +109,12 @@ static int matrix(struct ox *l, const onnx_node *n, struct ox_conv_call *c, stru
 }
 
 /*
- * Folds product n of float8 operands, quantised to float8 type `to` with the given scale, into
- * one convolution; relu says whether a Relu stands in between. Sets *perm and *done if that
- * worked. Returns the tensor, 0 if it did not, or a negative errno.
+ * Computes product n (Conv, Gemm or MatMul) of dequantised float8 operands, quantised to float8
+ * type `to` with the given scale, as one convolution in float8 with sums in fp16; relu says whether
+ * a Relu stands in between. Returns the float8 tensor, with *done set and *perm the order of its
+ * dimensions; 0 with *done unchanged if scales are no powers of two, operands are no float8, or the
+ * bias or the sum of exponents does not fit; or a negative errno, after which n is the node at
+ * hand.
  */
 int ox_fold_float8(struct ox *l, const onnx_node *n, struct ox_value *scale, weft_dtype to, bool relu, int8_t *perm, bool *done)
 {

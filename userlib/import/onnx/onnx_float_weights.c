@@ -19,6 +19,7 @@
 
 #define ROOM 24                /* what a name gets appended, with its end */
 
+/* Returns the node that makes the value with this name, or NULL if no node does. */
 static const onnx_node *maker(const struct ox *l, const char *name)
 {
 	const int v = *name ? ox_value_find(l, name) : -1;
@@ -27,8 +28,8 @@ static const onnx_node *maker(const struct ox *l, const char *name)
 }
 
 /*
- * Returns the only node that reads the value with this name, or NULL if there is none, there
- * are several, or the value is an output.
+ * Returns the only node that reads the value with this name. Returns NULL if no node reads it, it
+ * is read more than once, or it is an output of the network.
  */
 static const onnx_node *reader(const struct ox *l, const char *name)
 {
@@ -44,7 +45,10 @@ static const onnx_node *reader(const struct ox *l, const char *name)
 	return found;
 }
 
-/* Says whether the only reader of n's only result is a QuantizeLinear, perhaps behind a Relu. */
+/*
+ * Says whether the only result of node n has one reader and that is a QuantizeLinear, or a Relu
+ * whose only result has one reader and that is a QuantizeLinear.
+ */
 static bool ends_quantised(const struct ox *l, const onnx_node *n)
 {
 	const onnx_node *next = n->n_output == 1 ? reader(l, n->output[0]) : NULL;
@@ -54,7 +58,10 @@ static bool ends_quantised(const struct ox *l, const onnx_node *n)
 	return next && ox_node_is(next, "QuantizeLinear");
 }
 
-/* Returns operand k of node n if it is a float32 constant of the file, else NULL. */
+/*
+ * Returns operand k of node n if it is a float32 constant of the file with at least one element,
+ * else NULL.
+ */
 static struct ox_value *floats(const struct ox *l, const onnx_node *n, size_t k)
 {
 	struct ox_value *v = ox_operand(l, n, k);
@@ -63,8 +70,9 @@ static struct ox_value *floats(const struct ox *l, const onnx_node *n, size_t k)
 }
 
 /*
- * Says whether node n is a Conv, ConvTranspose or Gemm of a quantised input with constant float
- * weights (and bias, if any) whose result is quantised again. Such weights are quantised here.
+ * Says whether node n's weights are to be quantised here: n is a Conv, ConvTranspose or Gemm whose
+ * input comes from a DequantizeLinear of a computed value with one constant scale, whose weights
+ * (and bias, if any) are float32 constants of the file, and whose result is quantised again.
  */
 static bool wanted(const struct ox *l, const onnx_node *n)
 {
@@ -80,8 +88,8 @@ static bool wanted(const struct ox *l, const onnx_node *n)
 /* ---- numbers ---- */
 
 /*
- * Sets *scale and *zp so that int8 codes cover the range of the n weights w, widened to include
- * 0. The scale is 1 if all weights are 0.
+ * Sets *scale and *zp (-128 to 127) so that int8 codes cover the range of the n weights w, widened
+ * to include 0. The scale is 1 if all weights are 0.
  */
 static void range(const float *w, int64_t n, float *scale, int *zp)
 {
@@ -96,8 +104,9 @@ static void range(const float *w, int64_t n, float *scale, int *zp)
 }
 
 /*
- * Enters a constant named `of` followed by `kind`, which takes over data. Returns the name,
- * which the caller owns, or NULL after a failure.
+ * Adds a constant of the given type and shape, which takes over data (from ox_alloc()), to the
+ * graph and enters it as a value named `of` followed by `kind`. Returns the new name, which the
+ * caller frees, or NULL after a failure or if the name is taken.
  */
 static char *hold(struct ox *l, const char *of, const char *kind, weft_dtype t, int rank, const int64_t *dim, void *data)
 {
@@ -120,8 +129,8 @@ static char *hold(struct ox *l, const char *of, const char *kind, weft_dtype t, 
 }
 
 /*
- * Enters v as a float constant named after the value `of`. Returns its name, which the caller
- * owns, or NULL after a failure.
+ * Enters v as a float32 constant of rank 0 named `of` followed by "/scale". Returns the name, which
+ * the caller frees, or NULL after a failure.
  */
 static char *hold_scale(struct ox *l, const char *of, float v)
 {
@@ -133,8 +142,8 @@ static char *hold_scale(struct ox *l, const char *of, float v)
 }
 
 /*
- * Enters v, -128 to 127, as an int8 constant named after the value `of`. Returns its name,
- * which the caller owns, or NULL after a failure.
+ * Enters v, -128 to 127, as an int8 constant of rank 0 named `of` followed by "/zero". Returns the
+ * name, which the caller frees, or NULL after a failure.
  */
 static char *hold_zero(struct ox *l, const char *of, int v)
 {
@@ -148,9 +157,10 @@ static char *hold_zero(struct ox *l, const char *of, int v)
 /* ---- nodes ---- */
 
 /*
- * Makes a DequantizeLinear of codes, scale and zero (which may be NULL) and lets n read its
- * result as operand k. The names are taken over, also on failure. Returns 0 or a negative
- * errno.
+ * Appends a DequantizeLinear of the values named codes, scale and zero (NULL: none) to the file's
+ * nodes and makes its result, codes followed by "/real", operand k of node n. The names are taken
+ * over, also after a failure; a NULL codes or scale stands for an earlier failure. Returns 0 or a
+ * negative errno.
  */
 static int insert(struct ox *l, onnx_node *n, size_t k, char *codes, char *scale, char *zero)
 {
@@ -193,8 +203,8 @@ static int insert(struct ox *l, onnx_node *n, size_t k, char *codes, char *scale
 }
 
 /*
- * Frees the nodes that ox_float_weights() made, after it has given each node that reads one its
- * original operand's name back, which the file owns.
+ * Frees the nodes that ox_float_weights() made, after it has given each node that reads one the
+ * name of its original operand back.
  */
 void ox_release_made(struct ox *l)
 {
@@ -210,9 +220,9 @@ void ox_release_made(struct ox *l)
 }
 
 /*
- * Quantises node n's float bias, if it has one, to int32 in steps of unit (the product of the
- * scales of input and weights) and puts a DequantizeLinear in front of the operand. Returns 0
- * or a negative errno.
+ * Quantises node n's float bias, operand 2, to int32 in steps of unit (the product of the scales of
+ * input and weights), limited to +-2^30, and lets n read it through a DequantizeLinear. Does
+ * nothing if n has no float bias. Returns 0 or a negative errno.
  */
 static int with_bias(struct ox *l, onnx_node *n, float unit)
 {
@@ -231,8 +241,9 @@ static int with_bias(struct ox *l, onnx_node *n, float unit)
 }
 
 /*
- * Quantises node n's float weights to int8, one scale for the whole tensor, and its bias to
- * int32, as if the file held a DequantizeLinear of each. Returns 0 or a negative errno.
+ * Quantises node n's float weights, operand 1, to int8 with one scale and zero point for the whole
+ * tensor, and its bias to int32, and lets n read them through a DequantizeLinear each. Returns 0,
+ * also if the input's scale is no single constant and nothing was done, or a negative errno.
  */
 static int quantise(struct ox *l, onnx_node *n)
 {
@@ -258,8 +269,9 @@ static int quantise(struct ox *l, onnx_node *n)
 }
 
 /*
- * Quantises the float weights of all products that stand between quantised values, by inserting
- * DequantizeLinear nodes. Returns 0 or a negative errno; ox_release_made() undoes it.
+ * Quantises the float weights and biases of all nodes for which wanted() is true, as if the file
+ * held integers with a DequantizeLinear of each. Returns 0 or a negative errno; ox_release_made()
+ * undoes it in the file's nodes.
  */
 int ox_float_weights(struct ox *l)
 {

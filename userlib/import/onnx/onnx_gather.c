@@ -10,7 +10,7 @@
 
 #include "onnx_lower.h"
 
-/* Returns the product of dimensions from to to - 1. */
+/* Returns the product of the numbers dim[from] to dim[to - 1]; 1 if there are none. */
 static int64_t product(const int64_t *dim, int from, int to)
 {
 	int64_t n = 1;
@@ -21,8 +21,9 @@ static int64_t product(const int64_t *dim, int from, int to)
 }
 
 /*
- * Emits indices as int32 0..n-1: a negative one counts from the end of n. Returns the tensor's
- * index, or a negative errno.
+ * Returns indices idx into n elements as int32, with n added to negative ones, which count from the
+ * end. Indices that are out of range are not detected. Returns a negative errno after a failure; a
+ * negative idx is returned as it is.
  */
 static int positive(struct ox *l, int idx, int64_t n)
 {
@@ -35,8 +36,9 @@ static int positive(struct ox *l, int idx, int64_t n)
 }
 
 /*
- * Emits the rows of values [k,c] that the w indices idx name. Types that GATHER does not take
- * are cast to int32 and back. Returns the tensor's index, or a negative errno.
+ * Returns the w rows [1,w,c] of values, taken as a matrix [k,c], that the w int32 indices idx name.
+ * uint8, bool and uint16 are cast to int32 and back, constants of int64 as well if they fit.
+ * Returns a negative errno after a failure.
  */
 int ox_rows(struct ox *l, int values, int64_t k, int64_t c, int idx, int64_t w)
 {
@@ -56,8 +58,9 @@ int ox_rows(struct ox *l, int values, int64_t k, int64_t c, int idx, int64_t w)
 }
 
 /*
- * Lowers Gather: the slices of operand 0 along the attribute's axis that the indices, operand
- * 1, name. Negative indices count from the end. Returns 0 or a negative errno.
+ * Lowers Gather: the slices of operand 0 along the attribute's axis (default 0) that the indices,
+ * operand 1, name; negative indices count from the end. Returns 0, -ENOTSUP if the result's rank is
+ * above 8, or another negative errno.
  */
 int ox_gather(struct ox *l)
 {
@@ -86,8 +89,9 @@ int ox_gather(struct ox *l)
 }
 
 /*
- * Adds an int32 constant whose elements are their index along axis times stride; its other
- * dimensions are 1, so it broadcasts to dim. Returns the tensor's index, or a negative errno.
+ * Returns a new int32 constant of the given rank with dim[axis] elements along axis, element i of
+ * which is i * stride; its other dimensions are 1, so it broadcasts to dim. Returns a negative
+ * errno after a failure.
  */
 static int ladder(struct ox *l, int rank, const int64_t *dim, int axis, int64_t stride)
 {
@@ -102,8 +106,9 @@ static int ladder(struct ox *l, int rank, const int64_t *dim, int axis, int64_t 
 }
 
 /*
- * Lowers GatherElements: y[i,j,..] = x[i, idx[i,j,..], ..] along the axis, as single elements
- * of x taken as one vector. Returns 0 or a negative errno.
+ * Lowers GatherElements: y[i,j,..] = x[i, idx[i,j,..], ..] along the attribute's axis, with x as
+ * operand 0 and idx as operand 1. The indices become positions in x taken as one vector, from which
+ * single elements are gathered. Returns 0 or a negative errno.
  */
 int ox_gather_elements(struct ox *l)
 {
@@ -132,8 +137,9 @@ int ox_gather_elements(struct ox *l)
 }
 
 /*
- * Lowers GatherND: each row of indices is turned into one index into the data, flattened over
- * the dimensions that the row and the batch dimensions address. Returns 0 or a negative errno.
+ * Lowers GatherND: each row of indices, operand 1, becomes one index into the data, operand 0,
+ * flattened over the batch dimensions and the dimensions that the row addresses. Returns 0, -EINVAL
+ * if ranks or batch dimensions do not fit, or another negative errno.
  */
 int ox_gather_nd(struct ox *l)
 {
@@ -173,8 +179,9 @@ int ox_gather_nd(struct ox *l)
 }
 
 /*
- * Lowers DepthToSpace: moves channels into blocks of blocksize by blocksize pixels, in the
- * order that the mode (DCR or CRD) gives. Returns 0 or a negative errno.
+ * Lowers DepthToSpace of operand 0, [N,C,H,W]: channels become blocks of blocksize by blocksize
+ * pixels, in the order of mode CRD or, without it, DCR. Returns 0, -EINVAL if C is no multiple of
+ * blocksize^2, or another negative errno.
  */
 int ox_depth_to_space(struct ox *l)
 {
@@ -195,8 +202,8 @@ int ox_depth_to_space(struct ox *l)
 }
 
 /*
- * Lowers SpaceToDepth: moves blocks of blocksize by blocksize pixels into channels. Returns 0
- * or a negative errno.
+ * Lowers SpaceToDepth of operand 0, [N,C,H,W]: blocks of blocksize by blocksize pixels become
+ * channels. Returns 0, -EINVAL if H or W is no multiple of blocksize, or another negative errno.
  */
 int ox_space_to_depth(struct ox *l)
 {

@@ -14,7 +14,10 @@
 
 /* ---- attributes ---- */
 
-/* Returns the index of the name s, of len bytes, in a list such as "a,b,c", or -1 if it is not in it. */
+/*
+ * Returns the index of the name s, of len bytes, in a list such as "a, b, c" (0 for the first), or
+ * -1 if it is not in the list.
+ */
 static int choice(const char *list, const char *s, size_t len)
 {
 	for (int k = 0;; k++) {
@@ -28,8 +31,8 @@ static int choice(const char *list, const char *s, size_t len)
 }
 
 /*
- * Sets *to to v, limited to int32 without its least value: this is exact enough, since the
- * numbers beyond are ends of slices, which the tensor limits anyway. Returns 0.
+ * Sets *to to v, limited to -INT32_MAX..INT32_MAX. That is exact enough, since the numbers beyond
+ * are ends of slices, which the tensor limits anyway. Returns 0.
  */
 static int whole(struct ox *l, const struct weft_onnx_slot *s, int64_t v, int32_t *to)
 {
@@ -42,9 +45,10 @@ static int whole(struct ox *l, const struct weft_onnx_slot *s, int64_t v, int32_
 }
 
 /*
- * Stores list attribute n of integers, floats or names at slot s of a: first the count, then
- * the elements. The count is WEFT_ONNX_ABSENT if n is NULL. Returns 0, or a negative errno if
- * the list is too long or a name is unknown.
+ * Stores attribute n, a list of integers, floats or names of slot s, in a: the count, or
+ * WEFT_ONNX_ABSENT if n is NULL, at a->i[s->i], then the elements behind it (floats at a->f[s->f]).
+ * A name is stored as its index in the slot's choices. Returns 0, or -ENOTSUP if the list is too
+ * long or a name unknown.
  */
 static int list_attribute(struct ox *l, struct weft_attr_onnx_node *a, const struct weft_onnx_slot *s, const onnx_attribute *n)
 {
@@ -68,8 +72,9 @@ static int list_attribute(struct ox *l, struct weft_attr_onnx_node *a, const str
 }
 
 /*
- * Stores one attribute of the node, or its default, at slot s of a. Strings and tensors become
- * operands instead, in extra(). Returns 0 or a negative errno.
+ * Stores the attribute of the node at hand that slot s describes, or its default, in a: a number, a
+ * name as its index, or a list. Strings and tensors are ignored; extra() makes operands of them.
+ * Returns 0, or -ENOTSUP if it cannot be stored.
  */
 static int attribute(struct ox *l, struct weft_attr_onnx_node *a, const struct weft_onnx_slot *s)
 {
@@ -95,8 +100,8 @@ static int attribute(struct ox *l, struct weft_attr_onnx_node *a, const struct w
 }
 
 /*
- * Adds a constant vector with a copy of the n elements p, of size bytes each. Returns the
- * tensor's index, or a negative errno.
+ * Returns a new constant vector of type t with a copy of the n elements at p, of `size` bytes each.
+ * Returns a negative errno after a failure.
  */
 static int constant(struct ox *l, weft_dtype t, int64_t n, size_t size, const void *p)
 {
@@ -108,9 +113,9 @@ static int constant(struct ox *l, weft_dtype t, int64_t n, size_t size, const vo
 }
 
 /*
- * Adds the constant operand that stands for an attribute that is a string, a tensor or a list
- * of numbers. Returns the tensor's index, 0 if the node has no such attribute, or a negative
- * errno.
+ * Returns a new constant operand for the attribute of the node at hand that slot s describes: a
+ * string as uint8, a list as int64 or float32, a tensor as it is. Returns 0 if the node has no such
+ * attribute, or a negative errno; strings in a list are -ENOTSUP.
  */
 static int extra(struct ox *l, const struct weft_onnx_slot *s)
 {
@@ -137,8 +142,8 @@ static int extra(struct ox *l, const struct weft_onnx_slot *s)
 struct call { struct weft_attr_onnx_node a; int in[WEFT_ONNX_MAX_IN]; struct ox_value *from[WEFT_ONNX_MAX_IN]; int n_in, n_y; };
 
 /*
- * Appends tensor x to the call's operands; from is the value that it belongs to, or NULL.
- * Returns 0, or x if that is a negative errno.
+ * Appends tensor x to the operands of call c; `from` is the value that it holds, or NULL. Returns
+ * 0; a negative x is returned as it is and nothing is appended.
  */
 static int add_operand(struct ox *l, struct call *c, int x, struct ox_value *from)
 {
@@ -151,8 +156,9 @@ static int add_operand(struct ox *l, struct call *c, int x, struct ox_value *fro
 }
 
 /*
- * Collects the operands of the node at hand for call c and marks absent ones in its attributes.
- * Returns 0, or a negative errno if the kernel takes another number of operands.
+ * Appends the operands of the node at hand to call c, sets c->a.n_in to their number without absent
+ * ones at the end, and marks absent ones in between in c->a.absent (bit k is operand k). Returns 0,
+ * -EINVAL if the kernel takes another number of operands, or another negative errno.
  */
 static int operands(struct ox *l, struct call *c)
 {
@@ -178,8 +184,9 @@ static int operands(struct ox *l, struct call *c)
 }
 
 /*
- * Stores the node's attributes for call c; strings and tensors become further operands. Returns
- * 0 or a negative errno.
+ * Stores the attributes of the node at hand in call c. Each string or tensor that the kernel knows
+ * counts as one more operand, absent (a bit in c->a.absent) if the node does not have it. Returns 0
+ * or a negative errno.
  */
 static int attributes(struct ox *l, struct call *c)
 {
@@ -203,7 +210,7 @@ static int attributes(struct ox *l, struct call *c)
 	return 0;
 }
 
-/* Returns the number of results of the node at hand, without absent ones at the end. */
+/* Returns the number of results of the node at hand, not counting absent ones at the end. */
 static int results(const struct ox *l)
 {
 	int n = (int)l->n->n_output;
@@ -214,8 +221,10 @@ static int results(const struct ox *l)
 }
 
 /*
- * Emits the node at hand as the host operator ONNX_NODE, which computes it by ONNX's
- * definition. Returns 0 or a negative errno: -ENOTSUP if there is no kernel.
+ * Lowers the node at hand to the host operator ONNX_NODE, which computes it as ONNX defines it. If
+ * the shape of a result depends on an operand that is not constant, that operand's inputs are noted
+ * by ox_want(). Returns 0, -ENOTSUP if there is no kernel or such an operand, or another negative
+ * errno.
  */
 int ox_host(struct ox *l)
 {

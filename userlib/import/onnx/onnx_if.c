@@ -15,8 +15,9 @@
 static char none[] = "";
 
 /*
- * Replaces every name in g that is `from` by `to`: absent names (NULL) become the empty string
- * after parsing, and NULL again before protobuf-c frees the graph.
+ * Replaces pointers to names in graph g (operator types and domains of nodes, names of constants)
+ * that equal `from` by `to`. After parsing, NULL is replaced by the empty string, and before
+ * protobuf-c frees the graph, the empty string by NULL.
  */
 static void settle(onnx_graph *g, char *from, char *to)
 {
@@ -30,8 +31,9 @@ static void settle(onnx_graph *g, char *from, char *to)
 }
 
 /*
- * Parses graph attribute a and keeps the graph in l->branches, which owns it until
- * ox_release_branches(). Returns the graph, or NULL after ox_fail().
+ * Parses attribute a, which holds a graph, and keeps the graph in l->branches until
+ * ox_release_branches(). Returns the graph, or NULL after ox_fail() if the attribute is absent or
+ * no graph, or there are MAX_BRANCHES already.
  */
 static onnx_graph *parse(struct ox *l, const onnx_attribute *a)
 {
@@ -56,8 +58,9 @@ static onnx_graph *parse(struct ox *l, const onnx_attribute *a)
 }
 
 /*
- * Makes room for n more values and their names. The table may move, so no pointer to a value
- * may be held over the call. Returns 0 or -ENOMEM.
+ * Makes room for n more values and their names. The table of values may move, so no pointer to a
+ * value may be held over the call. Returns 0, -ENOMEM, or -EINVAL if the import may not take so
+ * much memory.
  */
 int ox_grow(struct ox *l, int n)
 {
@@ -86,8 +89,9 @@ int ox_grow(struct ox *l, int n)
 }
 
 /*
- * Puts n nodes behind the graph's own. At the first call the file's array of nodes is set
- * aside, to be put back at the end; later arrays are freed. Returns 0 or -ENOMEM.
+ * Puts n nodes behind those of the file's graph, in a new array. At the first call the file's own
+ * array is set aside in l->file_nodes, to be put back at the end; later arrays are freed. The nodes
+ * themselves stay the caller's. Returns 0 or -ENOMEM.
  */
 static int append(struct ox *l, onnx_node *const *more, size_t n)
 {
@@ -116,7 +120,10 @@ int ox_append_node(struct ox *l, onnx_node *n)
 	return err ? err : (int)l->f.m->graph->n_node - 1;
 }
 
-/* Frees the graphs of If's branches and puts the file's own list of nodes back in its place. */
+/*
+ * Puts the file's own array of nodes back in its place if a longer one was made, and frees that one
+ * and the graphs of If's branches.
+ */
 void ox_release_branches(struct ox *l)
 {
 	if (l->file_nodes) {
@@ -135,8 +142,8 @@ void ox_release_branches(struct ox *l)
 }
 
 /*
- * Enters the constants of branch b as values. Returns 0, or a negative errno, also if one has a
- * name that is taken.
+ * Enters the constants of branch b as values with type and shape. Returns 0, -ENOTSUP if a name has
+ * a value already, or another negative errno.
  */
 static int constants(struct ox *l, const onnx_graph *b)
 {
@@ -157,9 +164,10 @@ static int constants(struct ox *l, const onnx_graph *b)
 }
 
 /*
- * Notes for each value that branch b's nodes read or make how often it is read and which node
- * makes it; first is the index of the branch's first node. Returns 0, or -ENOTSUP if a result
- * has a name that is taken.
+ * Enters the operands and results of branch b's nodes as values and notes how often each is read
+ * and which node makes it; first is the index of b's first node. Outputs of b count as read twice
+ * more, so that no lowering takes them for private. Returns 0, or -ENOTSUP if a result has a name
+ * that already has a value.
  */
 static int wires(struct ox *l, const onnx_graph *b, int first)
 {
@@ -187,7 +195,10 @@ static int wires(struct ox *l, const onnx_graph *b, int first)
 	return 0;
 }
 
-/* Returns how many values branch b may need at most, or -1 if there are 2^20 or more. */
+/*
+ * Returns how many values branch b may need at most (results of nodes count twice), or -1 if there
+ * are 2^20 or more.
+ */
 static int count_names(const onnx_graph *b)
 {
 	size_t n = b->n_initializer;
@@ -198,8 +209,8 @@ static int count_names(const onnx_graph *b)
 }
 
 /*
- * Makes output k of branch b result k of the If node at hand. Returns 0 or a negative errno if
- * the branch does not compute it.
+ * Makes output k of branch b result k of the If node at hand. Returns 0, -EINVAL if the branch does
+ * not compute that output, or another negative errno.
  */
 static int hand_over(struct ox *l, const onnx_graph *b, size_t k)
 {
@@ -213,8 +224,9 @@ static int hand_over(struct ox *l, const onnx_graph *b, size_t k)
 }
 
 /*
- * Lowers If with a constant condition: the chosen branch's nodes join the graph's own and are
- * lowered, and the branch's outputs become the node's results. Returns 0 or a negative errno.
+ * Lowers If with a constant condition, operand 0: the chosen branch's nodes join the graph's own
+ * and are lowered, and the branch's outputs become the node's results. Returns 0, -ENOTSUP if the
+ * condition is not constant or a name stands in two graphs, or another negative errno.
  */
 int ox_if(struct ox *l)
 {

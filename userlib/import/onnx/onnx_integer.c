@@ -21,8 +21,8 @@ bool ox_is_8_bit(const struct ox_value *v)
 }
 
 /*
- * Sets *out to zero point zp of v as v's int8 form has it (uint8: 128 less); a NULL zp is 0.
- * Returns false if zp is not a constant with equal elements.
+ * Sets *out to the zero point zp of v as the int8 form of v has it (128 less for uint8); a NULL zp
+ * means 0. Returns false if zp is not constant or its elements are not all equal.
  */
 static bool one_zp(struct ox *l, const struct ox_value *v, struct ox_value *zp, int32_t *out)
 {
@@ -45,8 +45,9 @@ static bool one_zp(struct ox *l, const struct ox_value *v, struct ox_value *zp, 
 }
 
 /*
- * Emits v in order perm as int32 with its zero point taken off; a vector of zero points runs
- * along axis, counted from the end. Returns the tensor's index, or a negative errno.
+ * Returns v, in order perm, as int32 less its zero point zp (NULL: nothing is taken off); a vector
+ * of zero points runs along axis, counted from the end (1 is the last). Returns a negative errno
+ * after a failure.
  */
 static int centred(struct ox *l, struct ox_value *v, struct ox_value *zp, const int8_t *perm, int axis)
 {
@@ -58,8 +59,9 @@ static int centred(struct ox *l, struct ox_value *v, struct ox_value *zp, const 
 }
 
 /*
- * Emits constant weights w with their zero points taken off as int8. Returns the tensor's
- * index, or -1 if they are not constant or int8 does not hold them.
+ * Returns constant weights w, in order perm, less their zero points zp as int8; zp runs along axis,
+ * counted from the end. Returns -1 if w or zp is not constant or a difference does not fit int8, or
+ * a negative errno.
  */
 static int without_zps(struct ox *l, struct ox_value *w, struct ox_value *zp, const int8_t *perm, int axis)
 {
@@ -76,8 +78,9 @@ static int without_zps(struct ox *l, struct ox_value *w, struct ox_value *zp, co
 }
 
 /*
- * Sets *w to int8 weights that the array can take, in order perm, and *zp to their zero point.
- * Returns false if their zero points fit neither one number nor the weights themselves.
+ * Sets *w to p's weights as int8, in order perm, and *zp to their one zero point; zero points that
+ * differ (along axis, counted from the end) are taken off the weights if int8 can hold them, and
+ * *zp is 0. Returns false if neither is possible. *w may be a negative errno if the result is true.
  */
 static bool array_weights(struct ox *l, const struct ox_product *p, const int8_t *perm, int axis, int *w, int32_t *zp)
 {
@@ -90,7 +93,10 @@ static bool array_weights(struct ox *l, const struct ox_product *p, const int8_t
 	return *w >= 0;
 }
 
-/* Emits int48 sums that are known to fit as int32. Returns the tensor's index, or a negative errno. */
+/*
+ * Returns int48 sums x, which fit int32, as int32, by a RESCALE. Returns a negative errno after a
+ * failure; a negative x is returned as it is.
+ */
 int ox_narrow_48(struct ox *l, int x)
 {
 	static const weft_attr a = { .rescale = { .rounding = WEFT_SINGLE_ROUND } };
@@ -98,10 +104,7 @@ int ox_narrow_48(struct ox *l, int x)
 	return ox_rescale_by(l, x, &a, 1 << 14, 14, WEFT_INT32);
 }
 
-/*
- * Adds an int8 constant of the given shape whose elements are all 1. Returns the tensor's
- * index, or a negative errno.
- */
+/* Returns a new int8 constant of the given shape whose elements are all 1, or a negative errno. */
 static int ones(struct ox *l, int rank, const int64_t *dim)
 {
 	weft_tensor t = { .dtype = WEFT_INT8, .rank = rank };
@@ -114,6 +117,10 @@ static int ones(struct ox *l, int rank, const int64_t *dim)
 	return ox_data(l, WEFT_INT8, rank, dim, p);
 }
 
+/*
+ * Says whether p's weights are constant int8 with a zero point of 0, as int16 activations need
+ * them.
+ */
 bool ox_symmetric(struct ox *l, const struct ox_product *p)
 {
 	int32_t zp;
@@ -121,7 +128,10 @@ bool ox_symmetric(struct ox *l, const struct ox_product *p)
 	return p->w->t.dtype == WEFT_INT8 && ox_is_const_value(l, p->w) && one_zp(l, p->w, p->w_zp, &zp) && zp == 0;
 }
 
-/* Adds constant int32 bias v (NULL: one 0) as int48. Returns the tensor's index, or a negative errno. */
+/*
+ * Returns constant int32 vector v as an int48 constant; a NULL v gives a single 0. Returns -ENOTSUP
+ * if v is something else, or another negative errno.
+ */
 static int widened_bias(struct ox *l, struct ox_value *v)
 {
 	int x = v ? ox_get(l, v, NULL) : ox_ramp(l, WEFT_INT32, 1, 0);
@@ -137,8 +147,9 @@ static int widened_bias(struct ox *l, struct ox_value *v)
 }
 
 /*
- * Emits int48 sums of int16 by constant int8 weights w [OC,...] as int32 if no sum can exceed
- * that, else returns them as they are.
+ * Returns int48 sums, of int16 by int8 weights w [OC,...] and an int48 bias, as int32 if weights
+ * and bias are constant and no sum can exceed int32, else as they are. Returns a negative errno
+ * after a failure; negative sums are returned as they are.
  */
 static int narrow_if_it_fits(struct ox *l, int sums, int w, int bias)
 {
@@ -162,9 +173,9 @@ static int narrow_if_it_fits(struct ox *l, int sums, int w, int bias)
 /* ---- convolution ---- */
 
 /*
- * Emits the part of a convolution's sums that the weights' zero points make: each output
- * channel's zero point times the sum of x under its group's windows. Returns the int32 tensor,
- * or a negative errno.
+ * Returns what the weights' zero points contribute to the sums of convolution c: each output
+ * channel's zero point (of the int8 form) times the sum of x under its group's windows, as int32
+ * [N,spatial...,OC]. Returns a negative errno after a failure.
  */
 static int zp_part(struct ox *l, const struct ox_product *p, struct ox_conv_call c)
 {
@@ -190,9 +201,10 @@ static int zp_part(struct ox *l, const struct ox_product *p, struct ox_conv_call
 }
 
 /*
- * Returns the tensor of p's bias, or of one 0, and sets *most to what no sum can exceed in
- * magnitude; dimension `out` of the weights is the output channels. Returns a negative errno if
- * the bias does not fit.
+ * Returns the tensor of p's bias, int32, or of a single 0, and sets *most to what no sum can exceed
+ * in magnitude (2^31 if the bias is not constant). Dimension number `out` of the weights is the
+ * output channels. Returns -EINVAL if the bias does not have one element or one for each channel,
+ * or another negative errno.
  */
 static int bias_and_most(struct ox *l, const struct ox_product *p, int out, int64_t *most)
 {
@@ -217,8 +229,9 @@ static int bias_and_most(struct ox *l, const struct ox_product *p, int out, int6
 }
 
 /*
- * Emits the int32 sums of a transposed convolution p of one group in two dimensions without
- * dilation; *most as ox_conv_product(). Returns the tensor's index, or a negative errno.
+ * Returns the int32 sums [N,H,W,OC] of the ConvTranspose at hand, of one group in two dimensions
+ * without dilation, with 8-bit operands p. Sets *most to what no sum can exceed in magnitude.
+ * Returns -ENOTSUP if the zero points do not fit the array, or another negative errno.
  */
 int ox_transpose_product(struct ox *l, const struct ox_product *p, int64_t *most)
 {
@@ -244,9 +257,9 @@ int ox_transpose_product(struct ox *l, const struct ox_product *p, int64_t *most
 }
 
 /*
- * Emits the sums [N,spatial...,OC] of convolution p, int32 unless int48 is needed, with windows
- * and group of c. *most receives what no sum can exceed in magnitude. Returns the tensor's
- * index, or a negative errno.
+ * Returns the sums [N,spatial...,OC] of convolution p, whose windows and group are in *c; the rest
+ * of *c is filled in here. They are int32, but int48 if x is int16 and they may not fit. Sets *most
+ * to what no sum can exceed in magnitude. Returns a negative errno after a failure.
  */
 int ox_conv_product(struct ox *l, const struct ox_product *p, struct ox_conv_call *c, int64_t *most)
 {
@@ -278,9 +291,9 @@ int ox_conv_product(struct ox *l, const struct ox_product *p, struct ox_conv_cal
 /* ---- matrices ---- */
 
 /*
- * Emits constant weights w [N,K] with the columns in the order in which the tensor behind x
- * (x->flat) has its elements, so that x needs no transpose. Returns the tensor's index, or a
- * negative errno.
+ * Returns constant weights w [N,K] with each row's columns in the order in which the tensor behind
+ * matrix x (x->flat) has its elements, so that x itself needs no transpose. Returns a negative
+ * errno after a failure.
  */
 int ox_turned_weights(struct ox *l, const struct ox_value *x, int w)
 {
@@ -292,8 +305,10 @@ int ox_turned_weights(struct ox *l, const struct ox_value *x, int w)
 }
 
 /*
- * Emits matrix product p as a convolution with a kernel of 1 by 1, whose images are the rows,
- * and gives the sums shape y. Returns the tensor's index, or a negative errno.
+ * Returns the sums of matrix product p as a convolution with a kernel of 1 by 1 whose images are
+ * x's rows: w are the weights [N,K], x_zp and w_zp the zero points of the int8 forms, y and rank
+ * the shape of the result. Sums of int16 are int32 if they fit that, else int48. Returns a negative
+ * errno after a failure.
  */
 static int as_conv(struct ox *l, const struct ox_product *p, int w, int32_t x_zp, int32_t w_zp, const int64_t *y, int rank)
 {
@@ -315,9 +330,10 @@ static int as_conv(struct ox *l, const struct ox_product *p, int w, int32_t x_zp
 }
 
 /*
- * Emits the sums of integer matrix product p, [...,M,K] by [...,K,N], with zero points and
- * bias. *most receives what no sum can exceed in magnitude. Returns the tensor's index, or a
- * negative errno.
+ * Returns the sums of integer matrix product p, [...,M,K] by [...,K,N], with zero points and bias:
+ * int32, but int48 if x is int16 and they may not fit. Sets *most to what no sum can exceed in
+ * magnitude. Returns -ENOTSUP for vectors, -EINVAL for scalars or if the shapes do not fit, or
+ * another negative errno.
  */
 int ox_matmul_product(struct ox *l, const struct ox_product *p, int64_t *most)
 {
@@ -368,8 +384,8 @@ static struct ox_value *optional(struct ox *l, int k)
 }
 
 /*
- * Checks that both operands of product p are of 8 bits and that each zero point has its
- * operand's type. Returns 0, -EINVAL or -ENOTSUP.
+ * Checks that both operands of product p are int8 or uint8 and that each zero point has its
+ * operand's type. Returns 0; -EINVAL or -ENOTSUP if not; l->err if an operand is NULL.
  */
 static int need_8_bit(struct ox *l, const struct ox_product *p)
 {
@@ -384,8 +400,8 @@ static int need_8_bit(struct ox *l, const struct ox_product *p)
 }
 
 /*
- * Checks that the result's zero point zp is int8 or uint8. Returns 0 or a negative errno; a
- * NULL zp gives the failure before it.
+ * Checks that the result's zero point zp is int8 or uint8. Returns 0, -ENOTSUP if it has another
+ * type, or l->err if zp is NULL because it could not be read.
  */
 static int need_8_bit_result(struct ox *l, const struct ox_value *zp)
 {
@@ -395,8 +411,8 @@ static int need_8_bit_result(struct ox *l, const struct ox_value *zp)
 }
 
 /*
- * Lowers QLinearConv: an integer convolution, then the requantisation of its sums. Returns 0 or
- * a negative errno.
+ * Lowers QLinearConv, an integer convolution whose sums are requantised to 8 bits. Returns 0,
+ * -ENOTSUP or -EINVAL if types or shapes do not fit, or another negative errno.
  */
 int ox_qlinear_conv(struct ox *l)
 {
@@ -419,8 +435,8 @@ int ox_qlinear_conv(struct ox *l)
 }
 
 /*
- * Lowers QLinearMatMul: an integer matrix product, then the requantisation of its sums. Returns
- * 0 or a negative errno.
+ * Lowers QLinearMatMul, an integer matrix product whose sums are requantised to 8 bits. Returns 0,
+ * -ENOTSUP or -EINVAL if types or shapes do not fit, or another negative errno.
  */
 int ox_qlinear_matmul(struct ox *l)
 {
@@ -472,7 +488,8 @@ int ox_matmul_integer(struct ox *l)
 }
 
 /*
- * Lowers com.microsoft's MatMulIntegerToFloat: the integer sums times both scales, plus a bias.
+ * Lowers com.microsoft's MatMulIntegerToFloat: the integer sums of operands 0 and 1 times both
+ * scales, operands 2 and 3, in the scale's float type, plus the bias, operand 6, if there is one.
  * Returns 0 or a negative errno.
  */
 int ox_matmul_to_float(struct ox *l)
@@ -492,11 +509,16 @@ int ox_matmul_to_float(struct ox *l)
 	return ox_result(l, 0, y, NULL, false);
 }
 
-/* com.microsoft QGemm: A, scale, zp, B, scale, zp, C, y scale, y zp. */
 /*
- * Multiplies the scale of QGemm's first factor by attribute alpha, which counts for the product
- * and the bias alike since the bias is in units of the product. scaled holds the new scale.
- * Returns 0, or a negative errno if the scales are not one constant.
+ * The operands of com.microsoft's QGemm are A, its scale and zero point, B, its scale and zero
+ * point, C, and the result's scale and zero point.
+ */
+
+/*
+ * Multiplies the scale of QGemm's first factor, s->a, by attribute alpha (default 1), which counts
+ * for the product and the bias alike since the bias is in units of the product; *scaled holds the
+ * new scale then. Returns 0, -ENOTSUP if that scale is not one constant or alpha is not above 0, or
+ * another negative errno.
  */
 static int times_alpha(struct ox *l, struct ox_scaling *s, struct ox_value *scaled)
 {
@@ -516,7 +538,10 @@ static int times_alpha(struct ox *l, struct ox_scaling *s, struct ox_value *scal
 	return x < 0 ? x : 0;
 }
 
-/* Replaces a bias of shape [1,N] by one of shape [N], held in row. Returns 0 or a negative errno. */
+/*
+ * Replaces *bias, if it has shape [1,N], by a value of shape [N], which *row holds; a NULL bias or
+ * one of another rank stays. Returns 0, -ENOTSUP if it has several rows, or another negative errno.
+ */
 static int one_row(struct ox *l, struct ox_value **bias, struct ox_value *row)
 {
 	if (!*bias || (*bias)->t.rank != 2)
@@ -533,8 +558,9 @@ static int one_row(struct ox *l, struct ox_value **bias, struct ox_value *row)
 }
 
 /*
- * Lowers com.microsoft's QGemm: an integer matrix product with transpositions, alpha and a
- * bias, then the requantisation of its sums to 8 bits. Returns 0 or a negative errno.
+ * Lowers com.microsoft's QGemm: an integer matrix product with transA, transB, alpha and a bias,
+ * whose sums are requantised to 8 bits. Returns 0, -ENOTSUP if the result is not of 8 bits, or
+ * another negative errno.
  */
 int ox_qgemm(struct ox *l)
 {

@@ -1,31 +1,38 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sums of 8-bit products, and who needs them. */
+/* Sums of products of integers, for convolutions and matrix products. */
 #ifndef WEFT_IMPORT_ONNX_INTEGER_H
 #define WEFT_IMPORT_ONNX_INTEGER_H
 
 #include "onnx_lower.h"
 
-/* Absent zero points are NULL and mean 0; the bias is int32 or NULL. */
+/* The operands of a product: x by w. A zero point that is NULL means 0; the bias is int32 or NULL. */
 struct ox_product {
 	struct ox_value *x, *x_zp, *w, *w_zp, *bias;
-	int x_axis;                /* along which x_zp runs, counted from the end; matrices only */
+	int x_axis;                /* matrices only: the axis, counted from the end, along which x_zp runs */
 };
 
-bool ox_is_8_bit(const struct ox_value *v);
+bool ox_is_8_bit(const struct ox_value *v);         /* whether v is int8 or uint8; false for NULL */
 
-/* Constant weights [N,K] for x's elements in the order in which its tensor has them (x->flat). */
+/*
+ * Returns constant weights w [N,K] with columns in the order in which the tensor behind x (x->flat) has
+ * its elements.
+ */
 int ox_turned_weights(struct ox *l, const struct ox_value *x, int w);
 
-/* Weights without zero points, as int16 activations need them. */
+/* Says whether p's weights are constant int8 with zero point 0, as int16 activations need them. */
 bool ox_symmetric(struct ox *l, const struct ox_product *p);
 
-/* int32 sums [N,spatial...,OC]; *most: what they cannot exceed in magnitude. c has windows and group. */
+/*
+ * Each of these returns the sums, int32 (int48 if x is int16 and they may not fit), and sets *most to what no sum can
+ * exceed in magnitude.
+ */
+/* Convolution [N,spatial...,OC]; c has windows and group, the rest of it is filled in. */
 int ox_conv_product(struct ox *l, const struct ox_product *p, struct ox_conv_call *c, int64_t *most);
 
-/* The same of a ConvTranspose of one group in two dimensions, without dilation. */
+/* The ConvTranspose at hand, of one group in two dimensions, without dilation. */
 int ox_transpose_product(struct ox *l, const struct ox_product *p, int64_t *most);
 
-/* int32 sums of [...,M,K] by [...,K,N]. */
+/* Matrix product of [...,M,K] by [...,K,N]. */
 int ox_matmul_product(struct ox *l, const struct ox_product *p, int64_t *most);
 
 #endif

@@ -12,8 +12,8 @@ static int done(struct ox *l, int y)
 }
 
 /*
- * Lowers the operators that return their operand as it is, such as Identity and Dropout outside
- * training. Returns 0 or a negative errno.
+ * Lowers Identity, OptionalGetElement and Dropout outside training: the result is operand 0 itself.
+ * Returns 0, -ENOTSUP for training or if a second result is wanted, or another negative errno.
  */
 int ox_identity(struct ox *l)
 {
@@ -28,7 +28,10 @@ int ox_identity(struct ox *l)
 	return ox_alias(l, ox_in(l, 0), NULL);
 }
 
-/* Lowers OptionalHasElement to a constant: whether the operand is present. Returns 0 or a negative errno. */
+/*
+ * Lowers OptionalHasElement to a constant bool: whether the node has an operand 0. Returns 0 or a
+ * negative errno.
+ */
 int ox_has_element(struct ox *l)
 {
 	uint8_t *p = ox_alloc(l, 1, 1);
@@ -39,8 +42,9 @@ int ox_has_element(struct ox *l)
 }
 
 /*
- * Lowers Transpose; without perm, the order of dimensions is reversed. Data is moved only if a
- * reader needs it in the new order. Returns 0 or a negative errno.
+ * Lowers Transpose by attribute perm, without which the order of dimensions is reversed. No
+ * operator is emitted: elements are moved only if a reader needs them in the new order. Returns 0,
+ * -EINVAL if perm is no permutation, or another negative errno.
  */
 int ox_transpose_node(struct ox *l)
 {
@@ -63,8 +67,9 @@ int ox_transpose_node(struct ox *l)
 }
 
 /*
- * Makes y, which is v as a matrix, result 0, and notes in its field flat which tensor the rows
- * were made of. Returns 0 or a negative errno.
+ * Makes tensor y, which has v's elements, result 0. If y is a matrix with v's first dimension as
+ * rows and v is held with that dimension first, the result's field flat notes v's tensor, from
+ * which a product can read. Returns 0 or a negative errno.
  */
 static int done_flat(struct ox *l, const struct ox_value *v, int y)
 {
@@ -80,8 +85,9 @@ static int done_flat(struct ox *l, const struct ox_value *v, int y)
 }
 
 /*
- * Lowers Reshape: 0 in the shape keeps the operand's dimension unless allowzero is set, and one
- * -1 stands for what the others leave. Returns 0 or a negative errno.
+ * Lowers Reshape to the constant shape of operand 1 or, before opset 5, attribute shape. A 0 keeps
+ * the operand's dimension unless allowzero is set; one -1 stands for what the others leave. Returns
+ * 0, -EINVAL if the elements do not have that shape, or another negative errno.
  */
 int ox_reshape_node(struct ox *l)
 {
@@ -113,8 +119,9 @@ int ox_reshape_node(struct ox *l)
 }
 
 /*
- * Lowers Flatten: a matrix of the dimensions before the axis by those from the axis on. Returns
- * 0 or a negative errno.
+ * Lowers Flatten: operand 0 as a matrix whose rows are the dimensions before the attribute's axis
+ * (default 1), negative ones counted from the end, and whose columns are the others. Returns 0 or a
+ * negative errno.
  */
 int ox_flatten(struct ox *l)
 {
@@ -132,8 +139,9 @@ int ox_flatten(struct ox *l)
 }
 
 /*
- * Lowers Squeeze: removes the named dimensions, which have to be 1, or all dimensions of 1 if
- * none is named. Returns 0 or a negative errno.
+ * Lowers Squeeze of operand 0: removes the dimensions named by operand 1 or, in older opsets,
+ * attribute axes, each of which has to be 1, or all dimensions of 1 if none is named. Returns 0 or
+ * a negative errno.
  */
 int ox_squeeze(struct ox *l)
 {
@@ -157,8 +165,9 @@ int ox_squeeze(struct ox *l)
 }
 
 /*
- * Lowers Unsqueeze: inserts dimensions of 1 at the named places of the result. Returns 0 or a
- * negative errno.
+ * Lowers Unsqueeze of operand 0: inserts dimensions of 1 at the places of the result named by
+ * operand 1 or, in older opsets, attribute axes. Returns 0, -EINVAL if a place is named twice, or
+ * another negative errno.
  */
 int ox_unsqueeze(struct ox *l)
 {
@@ -184,8 +193,9 @@ int ox_unsqueeze(struct ox *l)
 }
 
 /*
- * Lowers Concat. The operands are joined in the order of dimensions that the first one is held
- * in, so that nothing has to be transposed. Returns 0 or a negative errno.
+ * Lowers Concat of up to 4096 operands along the attribute's axis. They are joined in the order of
+ * dimensions in which the first one is held, so that nothing has to be transposed, and as int8 if
+ * all are uint8 and held so. Returns 0 or a negative errno.
  */
 int ox_concat_node(struct ox *l)
 {
@@ -223,8 +233,9 @@ int ox_concat_node(struct ox *l)
 }
 
 /*
- * Lowers Split: parts of the given sizes along the axis, or equal parts of which the last may
- * be smaller. Returns 0 or a negative errno.
+ * Lowers Split of operand 0 along the attribute's axis into as many parts as the node has results,
+ * at most 256: of the sizes in operand 1 or attribute split, or else equal ones, of which the last
+ * may be smaller. Returns 0, -EINVAL if the sizes do not fit, or another negative errno.
  */
 int ox_split(struct ox *l)
 {
@@ -265,8 +276,8 @@ int ox_split(struct ox *l)
 /* ---- Slice ---- */
 
 /*
- * Emits count elements of x along axis: first, first + step, and so on; step may be negative.
- * Returns the tensor's index, or a negative errno.
+ * Returns `count` elements of x along axis: those at first, first + step, and so on; step may be
+ * negative. Returns a negative errno after a failure; a negative x is returned as it is.
  */
 static int take(struct ox *l, int x, int axis, int64_t first, int64_t step, int64_t count)
 {
@@ -303,8 +314,9 @@ static int take(struct ox *l, int x, int axis, int64_t first, int64_t step, int6
 }
 
 /*
- * Returns where start or end v of a slice of d elements lies: negative values count from the
- * end, and the result is limited to 0..d, or to -1..d-1 if step is negative.
+ * Returns the index at which start or end v of a slice lies in a dimension of d elements. A
+ * negative v counts from the end; the result is limited to 0..d, or to -1..d - 1 if step is
+ * negative.
  */
 static int64_t slice_at(int64_t v, int64_t d, int64_t step)
 {
@@ -316,8 +328,9 @@ static int64_t slice_at(int64_t v, int64_t d, int64_t step)
 }
 
 /*
- * Lowers Slice, with negative indices and steps. Returns 0 or a negative errno; a result
- * without elements is refused.
+ * Lowers Slice of operand 0 by starts, ends, axes and steps, which are operands 1 to 4 or, in older
+ * opsets, attributes; negative indices and steps are allowed. Returns 0, -ENOTSUP if the result has
+ * no elements, or another negative errno.
  */
 int ox_slice_node(struct ox *l)
 {
@@ -351,8 +364,10 @@ int ox_slice_node(struct ox *l)
 /* ---- Pad ---- */
 
 /*
- * Emits x padded along axis with elements of x itself, as the attribute mode says: the nearest
- * edge, a mirror image, or the other side. Returns the tensor's index, or a negative errno.
+ * Returns x padded along axis, `before` and `after` elements, with elements of x itself as
+ * attribute mode says: "edge" the nearest element, "wrap" the other side, else a mirror image.
+ * Returns -ENOTSUP if the axis would have more than 4096 elements, -EINVAL for the mirror image of
+ * a single element, or another negative errno.
  */
 static int pad_by_index(struct ox *l, int x, int axis, int64_t before, int64_t after)
 {
@@ -389,9 +404,10 @@ static int pad_by_index(struct ox *l, int x, int axis, int64_t before, int64_t a
 }
 
 /*
- * Emits x with before[i] and after[i] elements of the node's constant put around it along
- * dimension i. If l->zero is set, x holds codes and the constant 0 stands for that code.
- * Returns the tensor's index, or a negative errno.
+ * Returns x with before[i] and after[i] elements around it along each dimension i, of the value in
+ * operand 2, else in attribute value, else 0. If l->zero is set, x holds codes: the value 0 then
+ * stands for the code *l->zero, and any other value is -ENOTSUP unless operand 2 holds codes, too.
+ * Returns a negative errno after a failure.
  */
 static int pad_constant(struct ox *l, int x, const int64_t *before, const int64_t *after)
 {
@@ -407,7 +423,11 @@ static int pad_constant(struct ox *l, int x, const int64_t *before, const int64_
 	return ox_pad(l, x, before, after, l->zero ? v + *l->zero : v);
 }
 
-/* Lowers Pad; negative padding cuts off. Returns 0 or a negative errno. */
+/*
+ * Lowers Pad of operand 0: pads are operand 1 or, in older opsets, an attribute, and operand 3 may
+ * name the axes to which they belong. Negative padding cuts off. Returns 0, -ENOTSUP if nothing is
+ * left, or another negative errno.
+ */
 int ox_pad_node(struct ox *l)
 {
 	struct ox_value *v = ox_in(l, 0);
@@ -449,7 +469,10 @@ int ox_pad_node(struct ox *l)
 	return done(l, x);
 }
 
-/* Lowers Tile; the repetitions have to be constant. Returns 0 or a negative errno. */
+/*
+ * Lowers Tile: operand 0 repeated along each dimension as often as the constant operand 1 says.
+ * Returns 0 or a negative errno.
+ */
 int ox_tile_node(struct ox *l)
 {
 	struct ox_value *v = ox_in(l, 0);
@@ -463,7 +486,10 @@ int ox_tile_node(struct ox *l)
 	return done(l, ox_tile(l, ox_get(l, v, NULL), multiple));
 }
 
-/* Lowers Expand: broadcasts operand 0 and the constant shape to each other. Returns 0 or a negative errno. */
+/*
+ * Lowers Expand: operand 0 broadcast to the constant shape in operand 1, where a 1 in the shape
+ * keeps the dimension. Returns 0, -ENOTSUP for a 0 in the shape, or another negative errno.
+ */
 int ox_expand_node(struct ox *l)
 {
 	struct ox_value *v = ox_in(l, 0);
@@ -485,8 +511,8 @@ int ox_expand_node(struct ox *l)
 /* ---- constants ---- */
 
 /*
- * Adds an int64 constant with a copy of the n numbers v: a vector if rank is 1, a scalar if
- * rank is 0 and n is 1. Returns the tensor's index, or a negative errno.
+ * Returns a new int64 constant with a copy of the n numbers v: a vector if rank is 1, a scalar if
+ * rank is 0 (n is 1 then). Returns a negative errno after a failure.
  */
 static int int64s(struct ox *l, int n, const int64_t *v, int rank)
 {
@@ -498,8 +524,9 @@ static int int64s(struct ox *l, int n, const int64_t *v, int rank)
 }
 
 /*
- * Lowers Shape to a constant: the operand's dimensions from attribute start to end. Returns 0
- * or a negative errno.
+ * Lowers Shape to a constant int64 vector: the dimensions of operand 0 from attribute start
+ * (default 0) up to, not including, attribute end (default the rank); negative ones count from the
+ * end. Returns 0 or a negative errno.
  */
 int ox_shape(struct ox *l)
 {
@@ -515,6 +542,10 @@ int ox_shape(struct ox *l)
 	return done(l, int64s(l, (int)(to - from), v->t.dim + from, 1));
 }
 
+/*
+ * Lowers Size to a constant int64 scalar: the number of elements of operand 0. Returns 0 or a
+ * negative errno.
+ */
 int ox_size(struct ox *l)
 {
 	struct ox_value *v = ox_in(l, 0);
@@ -524,8 +555,9 @@ int ox_size(struct ox *l)
 }
 
 /*
- * Lowers Constant in each of its spellings: a tensor, a number, a list of numbers or a string.
- * Returns 0 or a negative errno.
+ * Lowers Constant whose attribute is a tensor (also of strings), an integer, a float, or a list of
+ * one of these. Returns 0, -ENOTSUP for other attributes or lists of more than 2^20 integers, or
+ * another negative errno.
  */
 int ox_constant(struct ox *l)
 {
@@ -563,8 +595,10 @@ int ox_constant(struct ox *l)
 }
 
 /*
- * Lowers Range of constants: start + i * delta, as long as that is below the limit (above it if
- * delta is negative). Returns 0 or a negative errno.
+ * Lowers Range of the constants start, limit and delta (operands 0 to 2), of int32, int64 or
+ * float32, to a constant vector: start + i * delta as long as that is below limit, or above it if
+ * delta is negative. Returns 0, -ENOTSUP if an operand is not constant, the type is another, or
+ * there are not 1 to 2^20 elements, or another negative errno.
  */
 int ox_range(struct ox *l)
 {
@@ -596,8 +630,9 @@ int ox_range(struct ox *l)
 }
 
 /*
- * Lowers ConstantOfShape to a constant of the shape that operand 0 holds, filled with the
- * attribute's element or with float 0. Returns 0 or a negative errno.
+ * Lowers ConstantOfShape to a tensor of the shape in the constant operand 0, filled with the one
+ * element of attribute value, or with float32 0 without it. Returns 0, -EINVAL if value has not one
+ * element, or another negative errno.
  */
 int ox_constant_of_shape(struct ox *l)
 {

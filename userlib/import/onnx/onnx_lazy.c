@@ -24,6 +24,7 @@ static const struct { const char *name; enum kind kind; } table[] = {
 	{ "Tanh", FUNCTION }, { "ThresholdedRelu", FUNCTION }, { "Tile", MOVE }, { "Transpose", MOVE }, { "Unsqueeze", MOVE },
 };
 
+/* Says whether node n has an attribute of that name whose string is value. */
 static bool says(const onnx_node *n, const char *name, const char *value)
 {
 	const onnx_attribute *a = ox_node_attr(n, name);
@@ -32,9 +33,9 @@ static bool says(const onnx_node *n, const char *name, const char *value)
 }
 
 /*
- * Returns how a Resize can be deferred: nearest neighbours move elements, linear interpolation
- * averages them. A resize that crops is lowered at once, because it replaces what lies outside
- * by another number.
+ * Returns how Resize node n can be deferred: MOVE if it takes nearest neighbours, AVERAGE if it
+ * interpolates linearly without antialias and exclude_outside, else NONE. A resize that crops is
+ * NONE, because it replaces what lies outside by another number.
  */
 static enum kind resize_kind(const onnx_node *n)
 {
@@ -45,7 +46,10 @@ static enum kind resize_kind(const onnx_node *n)
 	return !ox_node_attr(n, "mode") || says(n, "mode", "nearest") ? MOVE : NONE;
 }
 
-/* Returns in which way node n can be deferred, or NONE. */
+/*
+ * Returns how node n, by its type, can be deferred: MOVE if it only moves elements, FUNCTION if it
+ * is computed element by element, PRODUCT, AVERAGE, or NONE.
+ */
 static enum kind kind_of(const onnx_node *n)
 {
 	if (ox_node_is(n, "Resize"))
@@ -60,8 +64,8 @@ static enum kind kind_of(const onnx_node *n)
 struct place { const onnx_node *n; int i_node, src, made; struct ox_value *subst[2], *results; const double *zero; };
 
 /*
- * Returns the state of the node at hand and clears its substituted operands, so that another
- * node can be lowered in between. back() restores the state.
+ * Returns all that belongs to the node at hand and clears what replaces its operands and results,
+ * so that another node can be lowered in between. back() restores it.
  */
 static struct place leave(struct ox *l)
 {
@@ -72,7 +76,7 @@ static struct place leave(struct ox *l)
 	return p;
 }
 
-/* Makes the node whose state p holds, from leave(), the node at hand again. */
+/* Makes the node whose state leave() returned in *p the node at hand again. */
 static void back(struct ox *l, const struct place *p)
 {
 	l->n = p->n;
@@ -86,8 +90,9 @@ static void back(struct ox *l, const struct place *p)
 }
 
 /*
- * Lowers the node that makes v, if it was deferred. Returns 0 or a negative errno; after a
- * failure the node at hand is the one that failed, so that messages name it.
+ * Lowers the node that makes v if that node was deferred and v has neither a tensor nor an
+ * initialiser yet. Returns 0, also if nothing had to be done, or a negative errno; the node at hand
+ * then is the one that failed, so that messages name it.
  */
 int ox_settle(struct ox *l, struct ox_value *v)
 {
@@ -116,7 +121,9 @@ static bool private(const struct ox_value *v)
 
 /* ---- DequantizeLinear ---- */
 
-/* Says whether zp is a constant zero point of 8 bits that is 0, the only one that float8 may have. */
+/*
+ * Says whether zero point zp is a constant single byte 0, the only zero point that float8 may have.
+ */
 static bool no_offset(struct ox *l, struct ox_value *zp)
 {
 	int x = ox_is_const_value(l, zp) && weft_tensor_elements(&zp->t) == 1 ? ox_get(l, zp, NULL) : -1;
@@ -125,9 +132,11 @@ static bool no_offset(struct ox *l, struct ox_value *zp)
 }
 
 /*
- * Defers a DequantizeLinear whose operand is constant, or has 8 or 16 bits and one scale, until
- * a reader asks for the floats; its readers can use the codes instead. Returns 1 if the node is
- * deferred, 0 if it has to be lowered now, or a negative errno.
+ * Defers the DequantizeLinear at hand until a reader asks for its floats, since readers can use the
+ * codes instead: if its operand is constant, or has 8 or 16 bits with one constant scale and zero
+ * point (float8 only with --requant rescale), and its result is no output. In the second case the
+ * result's carrier is the operand. Returns 1 if the node is deferred, 0 if it has to be lowered
+ * now, or a negative errno.
  */
 static int defer_dequantize(struct ox *l)
 {
@@ -160,8 +169,8 @@ static int defer_dequantize(struct ox *l)
 /* ---- operators that move elements ---- */
 
 /*
- * Sets *to to v as signed integers: uint8 becomes int8, 128 less. Returns a tensor of it, or a
- * negative errno.
+ * Sets *to to value v as signed integers: if v is uint8, its type is int8 and its forms are those
+ * that hold 128 less. Returns a tensor of these integers, or a negative errno.
  */
 static int signed_value(struct ox *l, struct ox_value *v, struct ox_value *to)
 {
@@ -191,9 +200,9 @@ static void unsigned_value(struct ox_value *v)
 }
 
 /*
- * Lowers the node at hand with operand 0 replaced by integers `from`, into the values to[];
- * zero is the code that Pad's 0 stands for. Returns 1, 0 if the node does not take these
- * operands, or a negative errno.
+ * Lowers the node at hand with operand 0 replaced by the integers `from`, and writes its results to
+ * the values to[0], to[1], ...; zero is the code for which Pad's value 0 stands. Returns 1, 0 if
+ * the node does not take such operands or has `from` as operand 1, too, or a negative errno.
  */
 static int move(struct ox *l, struct ox_value *from, struct ox_value *to, double zero)
 {
@@ -222,8 +231,8 @@ static int move(struct ox *l, struct ox_value *from, struct ox_value *to, double
 }
 
 /*
- * Sets *s to the float8 value that v was dequantised from; its zero point is 0. Returns false
- * if v is nothing like that.
+ * Sets s->v to v's carrier, or to NULL if v has none; the zero point in s->q is 0. Returns whether
+ * v was dequantised directly from float8.
  */
 static bool float8_side(struct ox *l, const struct ox_value *v, struct ox_side *s)
 {
@@ -234,9 +243,9 @@ static bool float8_side(struct ox *l, const struct ox_value *v, struct ox_side *
 }
 
 /*
- * Lowers a node that only moves elements of a dequantised value (such as Reshape or Transpose)
- * on the codes, and defers its float results. Returns 1 if that is done, 0 if the node has to
- * be lowered now, or a negative errno.
+ * Lowers the node at hand, which only moves elements, on the codes of operand 0 if that is a
+ * dequantised value, and makes its float results deferred with the moved codes as carriers. Returns
+ * 1 if that is done, 0 if the node has to be lowered otherwise, or a negative errno.
  */
 static int defer_move(struct ox *l)
 {
@@ -268,8 +277,9 @@ static int defer_move(struct ox *l)
 }
 
 /*
- * Lowers a node that moves elements of a uint8 value on its int8 form, so that the result is
- * held as int8, too. Returns 1 if that is done, 0 if not, or a negative errno.
+ * Lowers the node at hand, which only moves elements, on the int8 form of operand 0 if that is
+ * uint8 and held so first, so that the results are held as int8, too. Returns 1 if that is done, 0
+ * if the node has to be lowered otherwise, or a negative errno.
  */
 static int move_bytes(struct ox *l)
 {
@@ -301,8 +311,9 @@ static bool one_element(const struct ox *l, const struct ox_value *v, int rank)
 }
 
 /*
- * Defers a Relu, or a Clip with constant limits, whose operand is deferred, too, and has no
- * other reader. Returns 1 if the node is deferred, or 0 if it has to be lowered now.
+ * Defers the Relu, or Clip with constant limits, at hand if its operand is a deferred product,
+ * average or the like that no other node reads, and its result has one reader, too. Returns 1 if
+ * the node is deferred, or 0 if it has to be lowered now.
  */
 static int defer_behind(struct ox *l)
 {
@@ -320,8 +331,9 @@ static int defer_behind(struct ox *l)
 }
 
 /*
- * Defers Add, Sub, Sum or Mul of two different dequantised values if the result has one reader.
- * Returns 1 if the node is deferred, or 0 if it has to be lowered now.
+ * Defers the Add, Sub, Sum or Mul at hand if it has two operands that were dequantised from
+ * different integers and its result has one reader. Returns 1 if the node is deferred, or 0 if it
+ * has to be lowered now.
  */
 static int defer_pair(struct ox *l)
 {
@@ -338,9 +350,11 @@ static int defer_pair(struct ox *l)
 }
 
 /*
- * Defers a node that is a function of the elements of one dequantised value, so that a
- * QuantizeLinear behind it can become a table. Returns 1 if the node is deferred, 0 if it has
- * to be lowered now, or a negative errno.
+ * Defers the node at hand if its result is a function of the elements of one dequantised value,
+ * with single constants as other operands and at most MAX_DEPTH such nodes in a row (for int16, one
+ * Relu), so that a QuantizeLinear behind it can become a table. Nodes of two dequantised values are
+ * left to defer_pair(), nodes of none to defer_behind(). Returns 1 if the node is deferred, 0 if it
+ * has to be lowered now, or a negative errno.
  */
 static int defer_function(struct ox *l)
 {
@@ -388,10 +402,10 @@ static int defer_function(struct ox *l)
 /* ---- sums ---- */
 
 /*
- * Defers a node of the given kind that sums over a dequantised value, such as a product or an
- * average, if its only result has one reader and is no output; that reader may be a
- * QuantizeLinear that folds both. Returns 1 if the node is deferred, or 0 if it has to be
- * lowered now.
+ * Defers the node at hand, which sums (kind is PRODUCT or AVERAGE), if operand 0 is a dequantised
+ * value (for PRODUCT also of float8, and ox_foldable() has to be true) and its only result has one
+ * reader and is no output; that reader may be a QuantizeLinear that folds both. Returns 1 if the
+ * node is deferred, or 0 if it has to be lowered now.
  */
 static int defer_sum(struct ox *l, enum kind kind)
 {
@@ -406,9 +420,9 @@ static int defer_sum(struct ox *l, enum kind kind)
 }
 
 /*
- * Defers a Concat whose operands are all dequantised values, if its result has one reader and
- * is no output; that reader may be a QuantizeLinear that folds both. Returns 1 if the node is
- * deferred, or 0 if it has to be lowered now.
+ * Defers the Concat at hand if all its operands are dequantised values or functions of them, not of
+ * float8, and its result has one reader and is no output; that reader may be a QuantizeLinear that
+ * folds both. Returns 1 if the node is deferred, or 0 if it has to be lowered now.
  */
 static int defer_concat(struct ox *l)
 {
@@ -427,9 +441,9 @@ static int defer_concat(struct ox *l)
 }
 
 /*
- * Defers the node at hand if a QuantizeLinear behind it may fold it, or lowers it on integers
- * if it only moves elements. Returns 1 if nothing is left to do now, 0 if the node has to be
- * lowered, or a negative errno.
+ * Defers the node at hand if a QuantizeLinear behind it may fold it, or lowers it on integers if it
+ * only moves elements; nodes of other domains than ONNX's are left alone. Returns 1 if nothing is
+ * left to do now, 0 if the node has to be lowered, or a negative errno.
  */
 int ox_defer(struct ox *l)
 {

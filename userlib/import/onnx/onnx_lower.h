@@ -4,12 +4,16 @@
  *
  * A value of the file is held in one or more forms: graph tensors with its
  * dimensions in some order, and for uint8 perhaps as int8, 128 less. Lowerings
- * ask for the form that they want; TRANSPOSE appears only where no form fits.
+ * ask for the form that they want; a TRANSPOSE is emitted only where no form fits.
  *
- * Functions that return int give a graph tensor (or 0), or a negative errno
- * after writing one line into msg. A negative tensor passes through the
- * functions that build operators, so that a chain needs one check at its end.
- * Operators on constants are computed at once.
+ * If not said otherwise, functions that return int return the index of a graph
+ * tensor (or 0), or a negative errno after writing one line into msg (ox_fail()).
+ * The functions that build operators return a negative operand as it is, so that a
+ * chain of them needs one check at its end. An operator whose operands are all
+ * constant is computed at once if that costs little.
+ *
+ * An operand k or result k is the k-th of the node at hand, from 0 on. perm is an
+ * order of dimensions: dimension i of the tensor is dimension perm[i] of the value.
  */
 #ifndef WEFT_IMPORT_ONNX_LOWER_H
 #define WEFT_IMPORT_ONNX_LOWER_H
@@ -19,158 +23,231 @@
 #include "onnx.h"
 #include "onnx_file.h"
 
-#define OX_MAX_FORMS 6
+#define OX_MAX_FORMS 6         /* a value's forms beyond that many are not noted, and made again when asked for */
 
+/* One graph tensor that holds a value. */
 struct ox_form {
-	int tensor;
-	bool flip;                 /* int8 for uint8, 128 less */
-	int8_t perm[WEFT_MAX_RANK]; /* the tensor's dimension i is the value's perm[i] */
+	int tensor;                /* its index in the graph */
+	bool flip;                 /* the value is uint8 and the tensor int8, with elements 128 less */
+	int8_t perm[WEFT_MAX_RANK]; /* the tensor's dimension i is the value's dimension perm[i] */
 };
 
+/*
+ * A value of the file: what a name stands for. Indices of values are into ox.values, of nodes into the
+ * file's list.
+ */
 struct ox_value {
-	const char *name;
-	weft_tensor t;             /* type and shape as the file's order; dtype 0: not known yet */
-	const onnx_tensor *init;   /* constant, not in the graph yet */
-	/* A constant of strings, dtype 0: the file's own, or the numbers that a Cast wrote out (a constant of the graph; else 0). */
-	const onnx_tensor *text;
-	int written;
-	struct ox_form form[OX_MAX_FORMS];
-	int n_forms;
-	int maker;                 /* node, or -1 */
+	const char *name;          /* the file's; "" for values that have none */
+	weft_tensor t;             /* type, and shape in the file's order; dtype 0: not known yet, or strings */
+	const onnx_tensor *init;   /* the file's constant, if it is one; the graph may not have it yet */
 	/*
-	 * A matrix [N,K] made of a tensor whose dimensions were in another order:
-	 * that tensor, and its form. A product may turn its weights instead.
+	 * Strings are constants with dtype 0: the file's own (text), or numbers that a Cast wrote out
+	 * (written).
 	 */
-	struct { int rank; int64_t dim[WEFT_MAX_RANK]; struct ox_form form; } flat;   /* rank 0: none; dim in the file's order */
-	int n_uses;                /* by nodes */
-	bool is_output;
-	int pending;               /* node that gives it once somebody asks; or -1: onnx_lazy.c */
-	int carrier;               /* value of 8 or 16 bits whose elements it is a function of; or -1 */
-	int depth;                 /* that function's nodes behind the DequantizeLinear dq */
-	int dq;
+	const onnx_tensor *text;
+	int written;               /* the graph's constant with the numbers, or 0 */
+	struct ox_form form[OX_MAX_FORMS];   /* the tensors that hold it */
+	int n_forms;
+	int maker;                 /* the node whose result it is, or -1 */
+	/*
+	 * If the value is a matrix [N,K] made of a tensor whose dimensions were in another order: that
+	 * tensor's shape in the file's order, and its form; else rank 0. A product may reorder its
+	 * weights instead of the tensor.
+	 */
+	struct { int rank; int64_t dim[WEFT_MAX_RANK]; struct ox_form form; } flat;
+	int n_uses;                /* how many operands of nodes it is */
+	bool is_output;            /* of the network */
+	int pending;               /* the deferred node that gives it once it is asked for, or -1 (onnx_lazy.c) */
+	int carrier;               /* the value of 8 or 16 bits of whose elements it is a function, or -1 */
+	int depth;                 /* how many nodes that function has behind the DequantizeLinear */
+	int dq;                    /* the DequantizeLinear whose result it is, perhaps with elements moved, or -1 */
 };
 
-/* A node of ours among the file's, and whose operand it became (onnx_float_weights.c). */
+/*
+ * A node that the importer put among the file's nodes, and the operand that it became
+ * (onnx_float_weights.c).
+ */
 struct ox_made {
 	onnx_node node;
-	char *name[4];             /* its operands and its result; owned */
-	onnx_node *reader;
-	size_t operand;
-	char *old;                 /* what the reader's operand was called */
+	char *name[4];             /* its operands' names, then its result's; owned */
+	onnx_node *reader;         /* the node that reads its result */
+	size_t operand;            /* as which operand */
+	char *old;                 /* the name that this operand had before; the file's */
 	struct ox_made *next;
 };
 
+/* One import of one file. */
 struct ox {
 	struct onnx_file f;
 	struct weft_onnx_options o;
-	weft_graph *g;
-	char *msg;
-	int err;                   /* what the last failure returned */
-	int64_t room;              /* bytes that the graph may still take */
-	int64_t activations;       /* bytes of values that may still be declared */
-	int64_t work;              /* multiplications that constants may still cost */
-	int opset;
+	weft_graph *g;             /* the graph that the file becomes */
+	char *msg;                 /* WEFT_MSG bytes: one line after a failure */
+	int err;                   /* the errno of the last failure, negative; a success does not clear it */
+	int64_t room;              /* bytes that the graph and what the import allocates may still take */
+	int64_t activations;       /* bytes of computed values that may still be declared */
+	int64_t work;              /* multiplications that computing constants may still cost */
+	int opset;                 /* version of ONNX's own operator set */
 	bool no_memory;            /* an allocation has failed somewhere: no graph comes of this import */
-	const char *note; int note_node;   /* for the source of that node */
+	const char *note; int note_node;   /* a note for the record of node note_node in the graph, or NULL */
 
 	struct ox_value *values; int n_values, cap_values;
-	int *hash; uint32_t n_hash;  /* power of two; -1: free */
+	int *hash; uint32_t n_hash;  /* indices of values by hash of their names, -1 for free; n_hash is a power of two */
 
 	/* the node at hand */
 	const onnx_node *n;        /* NULL outside nodes */
+	/*
+	 * Its index; its record in the graph, or -1 if it has none yet; how many tensors have been made
+	 * for it.
+	 */
 	int i_node, src, made;
-	struct ox_value *subst[2]; /* operands 0 and 1 in their place, unless NULL */
-	struct ox_value *results;  /* where results go; NULL: to their names */
-	const double *zero;        /* Pad's 0 stands for this code; NULL: for itself */
-	struct ox_value zeros[3];  /* absent zero points: uint8, int8, int16 */
+	struct ox_value *subst[2]; /* what stands for operands 0 and 1; NULL: they themselves */
+	struct ox_value *results;  /* where its results go; NULL: to the values with their names */
+	const double *zero;        /* the code for which Pad's value 0 stands; NULL: none, 0 is 0 */
+	struct ox_value zeros[3];  /* what stands for absent zero points of uint8, int8 and int16 */
 
-	uint64_t taken, wanted;    /* bits of o.given: what is constant; what had to be (onnx_want.c) */
-	int n_file_nodes;          /* of the file's own graph; behind these stand those of branches (onnx_if.c) */
-	onnx_node **file_nodes;    /* the file's array, while a longer one is in its place; or NULL */
-	onnx_graph **branches; int n_branches;
+	uint64_t taken, wanted;    /* bits of o.given: taken as constants; found to have to be constants (onnx_want.c) */
+	int n_file_nodes;          /* nodes of the file's own graph, while file_nodes is not NULL */
+	onnx_node **file_nodes;    /* the file's own array of nodes, while a longer one is in its place (onnx_if.c); or NULL */
+	onnx_graph **branches; int n_branches;   /* parsed graphs of If's branches */
 	struct ox_made *made_nodes;
 };
 
 /* ---- onnx_names.c ---- */
+/* Writes the message, with the node at hand in front, to l->msg and sets l->err. Returns err. */
 int ox_fail(struct ox *l, int err, const char *format, ...) __attribute__((format(printf, 3, 4)));
-int ox_value_new(struct ox *l, const char *name);               /* its index; the old one if there is one */
-int ox_value_find(const struct ox *l, const char *name);        /* -1: none */
-int ox_rehash(struct ox *l);                                    /* of an empty table; 0 */
-struct ox_value ox_blank(const char *name);                     /* nothing known of it */
-struct ox_value ox_held(const struct ox *l, const char *name, int tensor);      /* as that tensor has it */
+/* Returns the index of the value with this name, which is entered if there is none. */
+int ox_value_new(struct ox *l, const char *name);
+int ox_value_find(const struct ox *l, const char *name);        /* the index of the value with this name, or -1 */
+/* Enters all values in the hash table, which has been emptied. Returns 0. */
+int ox_rehash(struct ox *l);
+struct ox_value ox_blank(const char *name);                     /* a value of which nothing is known */
+/* Returns a new value that this tensor alone holds. */
+struct ox_value ox_held(const struct ox *l, const char *name, int tensor);
 
 /* ---- onnx_node.c: operands and attributes of any node ---- */
-bool ox_node_is(const onnx_node *n, const char *type);
-struct ox_value *ox_operand(const struct ox *l, const onnx_node *n, size_t k);   /* as it is, perhaps pending; NULL: absent */
-const onnx_attribute *ox_node_attr(const onnx_node *n, const char *name);
-int64_t ox_attr_of(const onnx_node *n, const char *name, int64_t otherwise);     /* an integer attribute */
+bool ox_node_is(const onnx_node *n, const char *type);          /* whether that is n's operator type */
+/*
+ * Returns the value that is operand k of n as it is, perhaps pending; NULL if the operand is absent or not
+ * known.
+ */
+struct ox_value *ox_operand(const struct ox *l, const onnx_node *n, size_t k);
+const onnx_attribute *ox_node_attr(const onnx_node *n, const char *name);        /* NULL: n has no such attribute */
+/* Returns an integer attribute, or `otherwise` if it is absent. */
+int64_t ox_attr_of(const onnx_node *n, const char *name, int64_t otherwise);
 
 /* ---- onnx_node.c: operands and attributes of the node at hand ---- */
-bool ox_is(const struct ox *l, const char *type);
-bool ox_has(const struct ox *l, int k);
-struct ox_value *ox_in(struct ox *l, int k);                    /* NULL after a failure */
+bool ox_is(const struct ox *l, const char *type);               /* whether that is its operator type */
+bool ox_has(const struct ox *l, int k);                         /* whether operand k is present */
+/* Returns operand k, lowered if it was deferred, or NULL after a failure. */
+struct ox_value *ox_in(struct ox *l, int k);
+/*
+ * Says whether operand k is present and constant. A deferred node that makes it is lowered, unless it has
+ * a carrier.
+ */
 bool ox_is_const(struct ox *l, int k);
-const weft_tensor *ox_const(struct ox *l, int k);               /* with data; NULL after a failure */
-int ox_ints(struct ox *l, int k, int max, int64_t *v);          /* constant int32 or int64; the count */
-int ox_need_rank(struct ox *l, int k, int min, int max);
-const onnx_attribute *ox_attr(const struct ox *l, const char *name);
+/* Returns constant operand k with its data, or NULL after a failure. */
+const weft_tensor *ox_const(struct ox *l, int k);
+/* Copies constant operand k, int32 or int64, to v. Returns the count. */
+int ox_ints(struct ox *l, int k, int max, int64_t *v);
+int ox_need_rank(struct ox *l, int k, int min, int max);        /* 0 if operand k has a rank of min to max */
+const onnx_attribute *ox_attr(const struct ox *l, const char *name);             /* NULL: it has no such attribute */
+/* Returns an integer attribute, or `otherwise` if it is absent. */
 int64_t ox_attr_i(const struct ox *l, const char *name, int64_t otherwise);
+/* Returns a float attribute, or `otherwise` if it is absent. */
 double ox_attr_f(const struct ox *l, const char *name, double otherwise);
-int ox_attr_ints(struct ox *l, const char *name, int max, int64_t *v);  /* the count; 0: absent */
+/* Copies an attribute that is a list of integers to v. Returns the count, 0 if it is absent. */
+int ox_attr_ints(struct ox *l, const char *name, int max, int64_t *v);
+/* Says whether a string attribute is value; `absent` is the answer if there is no such attribute. */
 bool ox_attr_is(const struct ox *l, const char *name, const char *value, bool absent);
-/* Attribute in old opsets, operand k in newer ones: the count, 0 if absent. */
+/*
+ * v: a list that older opsets have as an attribute and newer ones as operand k. Returns the count, 0 if
+ * absent.
+ */
 int ox_list(struct ox *l, const char *name, int k, int max, int64_t *v);
-int ox_axis(struct ox *l, int64_t axis, int rank);              /* negative ones counted from the end */
+/* Returns axis as 0..rank - 1, where a negative one counts from the end; -EINVAL if it is out of range. */
+int ox_axis(struct ox *l, int64_t axis, int rank);
 
-struct ox_value *ox_raw(struct ox *l, int k);                    /* as ox_operand() */
+/* Returns operand k as it is, perhaps pending, or NULL if it is absent. */
+struct ox_value *ox_raw(struct ox *l, int k);
+/* Says whether v is a constant of the file or the graph. */
 bool ox_is_const_value(const struct ox *l, const struct ox_value *v);
 
-/* ---- onnx_value.c: forms ---- */
-int ox_get(struct ox *l, struct ox_value *v, const int8_t *perm);       /* perm NULL: as in the file */
-int ox_get_int8(struct ox *l, struct ox_value *v, const int8_t *perm);  /* uint8 as int8, 128 less */
-int ox_x(struct ox *l, int k);                                          /* operand k as in the file */
+/* ---- onnx_value.c: forms; perm NULL: the file's order of dimensions ---- */
+/* Returns the tensor of v in order perm, with v's own type; l->err if v is NULL. */
+int ox_get(struct ox *l, struct ox_value *v, const int8_t *perm);
+/* Returns the tensor of v in order perm, for uint8 as int8, 128 less; l->err if v is NULL. */
+int ox_get_int8(struct ox *l, struct ox_value *v, const int8_t *perm);
+/* Returns the tensor of operand k in the file's order of dimensions. */
+int ox_x(struct ox *l, int k);
+/*
+ * Makes the tensor result k; its dimension i is the result's perm[i], and flip: it is int8 for uint8.
+ * Returns 0.
+ */
 int ox_result(struct ox *l, int k, int tensor, const int8_t *perm, bool flip);
-int ox_alias(struct ox *l, struct ox_value *x, const int8_t *perm);     /* result 0 is x with its dimensions permuted */
-int ox_reorder(struct ox *l, int x, const int8_t *from, const int8_t *to);   /* from one order of dimensions to another */
-int ox_text_shape(struct ox *l, const onnx_tensor *p, weft_tensor *t);  /* onnx_text.c: strings; without a type */
-bool ox_is_text(const struct ox_value *v);
-int ox_from_text(struct ox *l, struct ox_value *v, weft_dtype to);      /* Cast from string */
-int ox_to_text(struct ox *l, struct ox_value *x, struct ox_value *y);   /* Cast to string */
-void ox_channels_last(int rank, int8_t *perm);                          /* [N,C,...] as [N,...,C] */
-struct ox_value ox_turned(struct ox *l, struct ox_value *w);            /* matrix w transposed; without a form after a failure */
-int ox_outputs(struct ox *l);
+/* Makes result 0 the value x with its dimensions permuted by perm. Returns 0. */
+int ox_alias(struct ox *l, struct ox_value *x, const int8_t *perm);
+int ox_reorder(struct ox *l, int x, const int8_t *from, const int8_t *to);   /* x, in order `from`, in order `to` */
+/* onnx_text.c: sets *t to the shape of tensor p of strings. Returns 0. */
+int ox_text_shape(struct ox *l, const onnx_tensor *p, weft_tensor *t);
+bool ox_is_text(const struct ox_value *v);                              /* whether v consists of strings */
+int ox_from_text(struct ox *l, struct ox_value *v, weft_dtype to);      /* strings v as numbers of type `to` */
+/* Makes y the strings of constant x. Returns 0. */
+int ox_to_text(struct ox *l, struct ox_value *x, struct ox_value *y);
+/* Sets perm to the order of dimensions that makes [N,C,...] [N,...,C]. */
+void ox_channels_last(int rank, int8_t *perm);
+/* Returns matrix w transposed, without a form after a failure. */
+struct ox_value ox_turned(struct ox *l, struct ox_value *w);
+int ox_outputs(struct ox *l);                                           /* makes the graph's outputs; returns 0 */
 
 /* ---- onnx_build.c: operators ---- */
+/* Allocates n * bytes bytes, all zero, for free(). Returns NULL after a failure. */
 void *ox_alloc(struct ox *l, int64_t n, size_t bytes);
-int ox_data(struct ox *l, weft_dtype t, int rank, const int64_t *dim, void *data);  /* data from ox_alloc */
-int ox_ramp(struct ox *l, weft_dtype t, int rank, double v);            /* one element, rank dimensions of 1 */
+/* Returns a new constant that takes over data, from ox_alloc(). */
+int ox_data(struct ox *l, weft_dtype t, int rank, const int64_t *dim, void *data);
+/* Returns a new constant of one element, v, with `rank` dimensions of 1. */
+int ox_ramp(struct ox *l, weft_dtype t, int rank, double v);
+/* Returns the one result, of the given type and shape, of operator op with attributes a (NULL: none). */
 int ox_op(struct ox *l, weft_opcode op, const weft_attr *a, const int *in, int n_in, weft_dtype t, int rank, const int64_t *dim);
-/* Results of any count, types and shapes, also without elements; out is set. 0 or a negative errno. */
+/*
+ * Sets out to the n_y results of operator op, of types and shapes y, also without elements. Returns 0 or a
+ * negative errno.
+ */
 int ox_op_many(struct ox *l, weft_opcode op, const weft_attr *a, const int *in, int n_in, const weft_tensor *y, int n_y, int *out);
-int ox_reshape(struct ox *l, int x, int rank, const int64_t *dim);
-int ox_transpose(struct ox *l, int x, const int8_t *perm);
-int ox_cast(struct ox *l, int x, weft_dtype to);                        /* ONNX's Cast, saturating */
-int ox_binary(struct ox *l, weft_opcode op, int a, int b);              /* NumPy's broadcasting; bool if it compares */
-int ox_unary(struct ox *l, weft_opcode op, int x);
-int ox_scale(struct ox *l, int x, double v);                            /* x * v, x + v: float x */
-int ox_shift(struct ox *l, int x, double v);
-int ox_select(struct ox *l, int cond, int a, int b);
-int ox_reduce(struct ox *l, weft_opcode op, int x, int axis);           /* keeps the dimension */
+int ox_reshape(struct ox *l, int x, int rank, const int64_t *dim);      /* x with that shape */
+int ox_transpose(struct ox *l, int x, const int8_t *perm);              /* dimension i of the result is x's perm[i] */
+int ox_cast(struct ox *l, int x, weft_dtype to);                        /* x as ONNX's Cast converts it, saturating */
+/* Returns op of a and b with NumPy's broadcasting; the result is bool if op compares. */
+int ox_binary(struct ox *l, weft_opcode op, int a, int b);
+int ox_unary(struct ox *l, weft_opcode op, int x);                      /* op of x, with x's type and shape */
+int ox_scale(struct ox *l, int x, double v);                            /* x * v; x itself if v is 1 */
+int ox_shift(struct ox *l, int x, double v);                            /* x + v; x itself if v is 0 */
+int ox_select(struct ox *l, int cond, int a, int b);                    /* a where cond is true, else b */
+int ox_reduce(struct ox *l, weft_opcode op, int x, int axis);           /* the dimension stays, with length 1 */
+/* Returns the part of x that begins at start and has shape dim. */
 int ox_slice(struct ox *l, int x, const int64_t *start, const int64_t *dim);
-int ox_concat(struct ox *l, const int *x, int n, int axis);
-int ox_softmax_over(struct ox *l, int x, unsigned axes);                /* of a tensor of floats */
-int ox_pad(struct ox *l, int x, const int64_t *before, const int64_t *after, double v);
+int ox_concat(struct ox *l, const int *x, int n, int axis);             /* the n tensors joined along axis */
+/* onnx_reduce.c: returns the softmax of floats x over a set of axes; bit i is axis i. */
+int ox_softmax_over(struct ox *l, int x, unsigned axes);
+int ox_pad(struct ox *l, int x, const int64_t *before, const int64_t *after, double v);   /* elements v around x */
+/* Returns x repeated multiple[i] times along each dimension i. */
 int ox_tile(struct ox *l, int x, const int64_t *multiple);
-int ox_to_rank(struct ox *l, int x, int rank);                          /* with leading dimensions of 1 */
-/* The shape that n operands of one rank broadcast to; the rank. */
+int ox_to_rank(struct ox *l, int x, int rank);                          /* x with leading dimensions of 1 */
+/* Sets dim to the shape to which n operands of one rank broadcast. Returns the rank. */
 int ox_broadcast(struct ox *l, const int *x, int n, int64_t *dim);
-int ox_expand(struct ox *l, int x, int rank, const int64_t *dim);       /* NumPy's broadcast_to */
-int ox_rescale_by(struct ox *l, int x, const weft_attr *a, int32_t mul, int8_t shift, weft_dtype to);   /* as one channel */
-int ox_flip_sign(struct ox *l, int x, weft_dtype to);                   /* uint8 <-> int8 */
-int ox_widen(struct ox *l, int x);                                      /* small integers and bool to int32 */
+/* Returns x broadcast to shape dim, where a 1 keeps x's dimension. */
+int ox_expand(struct ox *l, int x, int rank, const int64_t *dim);
+/* Returns RESCALE of x to type `to` with one multiplier and one shift for all channels. */
+int ox_rescale_by(struct ox *l, int x, const weft_attr *a, int32_t mul, int8_t shift, weft_dtype to);
+int ox_flip_sign(struct ox *l, int x, weft_dtype to);                   /* uint8 as int8, 128 less, or back */
+int ox_widen(struct ox *l, int x);                                      /* x in a type that arithmetic takes */
+/* Returns type, shape and data of the graph's tensor x. The pointer holds until a tensor is added. */
 const weft_tensor *ox_t(const struct ox *l, int x);
 
-/* ---- lowerings: each sets its node's results ---- */
+/*
+ * ---- lowerings ----
+ * Each emits operators for the node at hand and sets its results. Returns 0 or a positive number, or a
+ * negative errno: -ENOTSUP or -EINVAL if the lowering does not take the node.
+ */
 typedef int ox_lowering(struct ox *l);
 ox_lowering ox_conv, ox_conv_transpose, ox_pool, ox_global_pool, ox_gemm, ox_matmul, ox_elementwise, ox_compare, ox_unary_node,
 	ox_activation, ox_clip, ox_where, ox_variadic, ox_reduce_node, ox_argmax, ox_reshape_node, ox_flatten, ox_squeeze,
@@ -183,90 +260,118 @@ ox_lowering ox_conv, ox_conv_transpose, ox_pool, ox_global_pool, ox_gemm, ox_mat
 	ox_group_norm, ox_lp_norm, ox_if, ox_has_element, ox_i_softmax, ox_ita_max, ox_i_layer_norm;
 
 /* ---- windows of convolutions and pools: onnx_window.c ---- */
+/* All numbers count elements of one spatial dimension. */
 struct ox_window {
-	int n;                     /* spatial dimensions, 1..3 */
+	int n;                     /* number of spatial dimensions, 1..3 */
+	/*
+	 * before, after: padding in front of the image and behind it, as far as windows reach; out: number
+	 * of windows.
+	 */
 	int64_t kernel[3], stride[3], dilation[3], before[3], after[3], out[3];
-	int64_t trim[3];           /* what no window reaches, cut off at the end */
+	int64_t trim[3];           /* elements at the image's end that no window reaches */
 };
-/* From the attributes; in and kernel are extents. ceil: pools may round up, which after then makes room for. */
+/*
+ * Fills *w from the attributes of the node at hand; `in` are the image's lengths, kernel the weights' or
+ * NULL. Returns 0.
+ */
 int ox_window(struct ox *l, struct ox_window *w, int n, const int64_t *in, const int64_t *kernel, bool ceil);
-/* A pool's, and its padding behind, without what ceil_mode adds. */
+/*
+ * Fills *w for the pool at hand of v, and behind with the padding behind the image that counts in
+ * averages. Returns 0.
+ */
 int ox_pool_window(struct ox *l, struct ox_value *v, struct ox_window *w, int64_t *behind);
-/* x [N,spatial...,C] without what no window reaches. */
+/* Returns x [N,spatial...,C] without the elements that no window reaches. */
 int ox_trim(struct ox *l, int x, const struct ox_window *w);
 
 /* ---- onnx_conv.c ---- */
 struct ox_conv_call {
-	int x;                     /* [N,spatial...,C] */
-	int w;                     /* [OC,spatial...,C/group] */
-	int bias;                  /* [OC] or [1], of the accumulator's type */
-	int64_t group;
-	int32_t x_zp, w_zp;
-	int32_t log2_scale;        /* float8 */
+	int x;                     /* tensor [N,spatial...,C] */
+	int w;                     /* tensor of weights [OC,spatial...,C/group] */
+	int bias;                  /* tensor [OC] or [1], of the sums' type */
+	int64_t group;             /* number of groups */
+	int32_t x_zp, w_zp;        /* zero points of x and w */
+	int32_t log2_scale;        /* float8: the sums are multiplied by 2 to this power */
 	struct ox_window win;
 };
-/* The sums [N,spatial...,OC]: int32 for int8, int48 for int16 by int8, else x's type. */
+/*
+ * Returns the sums [N,spatial...,OC]: int32 for int8, int48 for int16 by int8, fp16 for float8, else x's
+ * type.
+ */
 int ox_conv_sums(struct ox *l, const struct ox_conv_call *c);
-/* Windows of a ConvTranspose: before and after are cut off the full result. */
+/* Fills *win for the ConvTranspose at hand; before and after are what is cut off the full result. Returns 0. */
 int ox_transpose_window(struct ox *l, struct ox_window *win);
+/* Sets order to the order of dimensions that makes weights [C,OC,...] [OC,...,C]. */
 void ox_transpose_order(int rank, int8_t *order);
-/* Groups and windows of x, operand 0, with weights, operand i_w. */
+/* Sets c->group and c->win for x, operand 0, and weights, operand i_w, of the node at hand. Returns 0. */
 int ox_conv_shapes(struct ox *l, int i_w, struct ox_conv_call *c);
 
-/* ---- onnx_matmul.c: [...,M,K] by [...,K,N], leading dimensions broadcast; the sums as of convolutions ---- */
+/* ---- onnx_matmul.c, onnx_integer.c ---- */
+/* Returns the sums of a [...,M,K] by b [...,K,N], whose leading dimensions broadcast; int48 for int16. */
 int ox_matmul_sums(struct ox *l, int a, int b);
-int ox_matmul_sums_zp(struct ox *l, int a, int b, int32_t a_zp, int32_t b_zp);   /* of int8 */
-int ox_narrow_48(struct ox *l, int x);                                  /* int48 sums that fit int32 */
+/* Returns the same with zero points of int8 factors. */
+int ox_matmul_sums_zp(struct ox *l, int a, int b, int32_t a_zp, int32_t b_zp);
+int ox_narrow_48(struct ox *l, int x);                                  /* int48 sums that fit int32, as int32 */
 
-/* ---- onnx_gather.c: rows idx [w], int32, of values [k,c], any type ---- */
+/* ---- onnx_gather.c ---- */
+/* Returns the w rows of values [k,c], of any type, that the int32 indices idx [w] name: [1,w,c]. */
 int ox_rows(struct ox *l, int values, int64_t k, int64_t c, int idx, int64_t w);
 
 /* ---- onnx_sweep.c ---- */
-int ox_sweep(struct ox *l);
+int ox_sweep(struct ox *l);                                             /* removes what no output needs; returns 0 */
 
 /* ---- onnx_requant.c ---- */
 /*
- * Scales and zero point of a requantisation, values of the file, constant or
- * not. One number each, or along an axis of the sums counted from the end, or
- * of the sums' rank.
+ * How sums become codes: sum * a * b / (y * count) + zp, rounded. The scales a, b and y and the zero
+ * point zp are values of the file, constant or not. Each has one element, or runs along an axis of the
+ * sums that is counted from the end (1 is the last), or has the sums' rank.
  */
 struct ox_scaling {
 	struct ox_value *a, *b, *y, *zp;   /* b NULL: 1 */
-	int a_axis, b_axis, y_axis;
-	int64_t count;             /* divides; 0: 1 */
-	int counts;                /* tensor of counts, or 0 */
-	int64_t least, top;        /* of all sums; equal: not known */
-	bool device_only;          /* give 0 where only the host rounds so */
+	int a_axis, b_axis, y_axis;        /* y_axis is zp's, too */
+	int64_t count;             /* sums are divided by this; 0: by 1 */
+	int counts;                /* tensor by whose elements sums are divided, or 0 */
+	int64_t least, top;        /* the least and the greatest sum; equal if they are not known */
+	bool device_only;          /* return 0 if only the host can round exactly */
 };
-/* int32 sums, at most `most` in magnitude, to the type of zp; *flip: the result is int8 for uint8. int16: the nearest RESCALE. */
+/*
+ * Returns int32 sums x, at most `most` in magnitude, as codes of zp's type; *flip: they are int8 for uint8.
+ * For int16 the nearest RESCALE is taken, else one that is exact, or the host.
+ */
 int ox_requant(struct ox *l, int x, const struct ox_scaling *s, int64_t most, bool *flip);
-int ox_before_reshape(const struct ox *l, int x);
-/* A constant of one element; *out as a number. */
+int ox_before_reshape(const struct ox *l, int x);                       /* the operand of x's RESHAPE, or x */
+/* Sets *out to the only element of constant v. Returns false if v is something else. */
 bool ox_scalar(struct ox *l, struct ox_value *v, double *out);
-/* v with x's rank: one element, or spread along axis (counted from the end). */
+/* Return v, or tensor x, with the given rank: one element, or a vector along axis (counted from the end). */
 int ox_along(struct ox *l, struct ox_value *v, int rank, int axis);
 int ox_along_tensor(struct ox *l, int x, int rank, int axis);
 
 /* ---- onnx_float_weights.c ---- */
+/* Quantises float weights of quantised products; returns 0. */
 int ox_float_weights(struct ox *l);
-void ox_release_made(struct ox *l);
+void ox_release_made(struct ox *l);                                     /* undoes that in the file's nodes */
 
 /* ---- onnx_host.c, onnx_want.c, onnx_if.c ---- */
-/* The node at hand as ONNX_NODE; -ENOTSUP where there is no kernel. */
+/*
+ * Lowers the node at hand to ONNX_NODE. Returns 0, -ENOTSUP if there is no kernel, or another negative
+ * errno.
+ */
 int ox_host(struct ox *l);
-/* v has to be constant: notes the given inputs that it is computed of. */
+/* Notes in l->wanted the given inputs from which v is computed, because v has to be constant. */
 void ox_want(struct ox *l, const struct ox_value *v);
-/* The graphs of If's branches, and the file's own list of nodes back in its place. */
+/* Frees the graphs of If's branches and puts the file's own list of nodes back in its place. */
 void ox_release_branches(struct ox *l);
-/* Room for n more values: no pointer to a value may be held. */
+/* Makes room for n more values; pointers to values do not hold any more. Returns 0 or a negative errno. */
 int ox_grow(struct ox *l, int n);
-/* A node behind the graph's own; its index. */
+/* Puts a node behind the graph's own, which stays the caller's. Returns its index. */
 int ox_append_node(struct ox *l, onnx_node *n);
 
-/* ---- onnx_lazy.c ---- */
-int ox_lower_node(struct ox *l, int i);                                 /* onnx.c: node i, now or when somebody asks */
-int ox_lower_now(struct ox *l, int i);                                  /* onnx.c: node i, in full */
-int ox_settle(struct ox *l, struct ox_value *v);                        /* lowers what gives v, if it is pending */
-int ox_defer(struct ox *l);                                             /* 1: the node at hand waits, or is done; 0: lower it */
+/* ---- onnx.c, onnx_lazy.c: each returns 0 or a negative errno ---- */
+/* onnx.c: lowers node i, or defers it until its result is asked for. */
+int ox_lower_node(struct ox *l, int i);
+int ox_lower_now(struct ox *l, int i);                                  /* onnx.c: lowers node i at once */
+/* Lowers the node that gives v, if v is pending. */
+int ox_settle(struct ox *l, struct ox_value *v);
+/* Returns 1 if the node at hand is deferred or done, 0 if it is to be lowered. */
+int ox_defer(struct ox *l);
 
 #endif

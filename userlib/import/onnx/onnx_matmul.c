@@ -5,7 +5,10 @@
 
 #include "onnx_lower.h"
 
-/* Returns the type of a matrix product's sums for operands of type t. */
+/*
+ * Returns the type of a matrix product's sums for operands of type t: int32 for int8, int48 for
+ * int16, float32 for float16 and bfloat16, float16 for float8, else t.
+ */
 static weft_dtype product_type(weft_dtype t)
 {
 	switch (t) {
@@ -23,9 +26,10 @@ int ox_matmul_sums(struct ox *l, int a, int b)
 }
 
 /*
- * Emits the sums of a [...,M,K] by b [...,K,N] with zero points of int8 factors; leading
- * dimensions broadcast. If b is one matrix, a's leading dimensions count as rows; else both
- * become [B,M,K]. Returns the tensor's index, or a negative errno.
+ * Returns the sums [...,M,N] of a [...,M,K] by b [...,K,N] in the type that product_type() gives,
+ * with the zero points of int8 factors; leading dimensions broadcast. If b is one matrix, a's
+ * leading dimensions count as rows; else both become [B,.,.]. Returns -EINVAL if the shapes do not
+ * fit, or another negative errno; a negative operand is returned as it is.
  */
 int ox_matmul_sums_zp(struct ox *l, int a, int b, int32_t a_zp, int32_t b_zp)
 {
@@ -68,8 +72,9 @@ int ox_matmul_sums_zp(struct ox *l, int a, int b, int32_t a_zp, int32_t b_zp)
 }
 
 /*
- * Emits the product of int32 matrices a and b, with wrapping: all products of elements side by
- * side, then their sums. Returns the tensor's index, or a negative errno.
+ * Returns the product of int32 matrices a [...,M,K] and b [...,K,N], modulo 2^32: all products of
+ * elements in one tensor of one dimension more, then their sums. Returns -EINVAL if the shapes do
+ * not fit or the rank is above 7, or another negative errno.
  */
 static int wide_sums(struct ox *l, int a, int b)
 {
@@ -96,8 +101,10 @@ static int wide_sums(struct ox *l, int a, int b)
 }
 
 /*
- * Emits the product of a and b as NumPy's matmul: a vector counts as a row or a column, whose
- * dimension the result does not have. Returns the tensor's index, or a negative errno.
+ * Returns the product of a and b, which have one type, as NumPy's matmul: a vector counts as a row
+ * (a) or column (b), and the result does not have that dimension. The result has the operands'
+ * type. Returns -ENOTSUP for types other than int32 and floats, -EINVAL if types or shapes do not
+ * fit, or another negative errno; a negative operand is returned as it is.
  */
 static int matmul(struct ox *l, int a, int b)
 {
@@ -132,8 +139,8 @@ int ox_matmul(struct ox *l)
 }
 
 /*
- * Lowers Gemm: alpha * A * B + beta * C, with A and B transposed if the attributes say so.
- * Returns 0 or a negative errno.
+ * Lowers Gemm: alpha * A * B + beta * C of operands 0 to 2, with A and B transposed if transA and
+ * transB say so; C may be absent. Returns 0 or a negative errno.
  */
 int ox_gemm(struct ox *l)
 {

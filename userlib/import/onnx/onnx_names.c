@@ -8,7 +8,7 @@
 
 #include "onnx_lower.h"
 
-/* Replaces control characters in a message by '?', since names in it come from the file. */
+/* Replaces each control character of a message by '?', since names in it come from the file. */
 static void clean(char *msg)
 {
 	for (unsigned char *p = (unsigned char *)msg; *p; p++)
@@ -17,8 +17,9 @@ static void clean(char *msg)
 }
 
 /*
- * Notes error err and writes the message, with the node at hand in front, to l->msg. Returns
- * err, a negative errno.
+ * Writes the formatted message to l->msg, with the index and type of the node at hand in front if
+ * there is one, and sets l->err to err. After -ENOMEM l->no_memory is set for the rest of the
+ * import. Returns err, a negative errno.
  */
 int ox_fail(struct ox *l, int err, const char *format, ...)
 {
@@ -47,8 +48,8 @@ static uint32_t hash_of(const char *name)
 }
 
 /*
- * Returns the slot of the hash table that holds the value with this name, or the free slot
- * where it belongs. The table always has free slots.
+ * Returns the index in the hash table where the value with this name is, or else the free place
+ * where it belongs. The table always has free places.
  */
 static uint32_t slot(const struct ox *l, const char *name)
 {
@@ -70,8 +71,9 @@ struct ox_value ox_blank(const char *name)
 }
 
 /*
- * Returns a value that the given tensor holds in the file's order of dimensions, with nothing
- * else known of it. The name is not copied.
+ * Returns a new value whose only form is the given tensor, with dimensions in the file's order.
+ * Type and shape are the tensor's; nothing else is known of it. The value is not entered in the
+ * table, and the name is not copied.
  */
 struct ox_value ox_held(const struct ox *l, const char *name, int tensor)
 {
@@ -84,7 +86,10 @@ struct ox_value ox_held(const struct ox *l, const char *name, int tensor)
 	return v;
 }
 
-/* Enters the names of all values in the hash table, which is empty before. Returns 0. */
+/*
+ * Enters all values that have a name in the hash table, which the caller has emptied; of equal
+ * names the first counts. Returns 0.
+ */
 int ox_rehash(struct ox *l)
 {
 	for (int i = 0; i < l->n_values; i++)
@@ -94,9 +99,9 @@ int ox_rehash(struct ox *l)
 }
 
 /*
- * Returns the index of the value with this name, which is entered if there is none yet; the
- * name is not copied. The tables have room for every name of the file; -EINVAL is returned if
- * they are full all the same.
+ * Returns the index of the value with this name. If there is none yet, a blank value with this name
+ * is appended to the table; the name is not copied. The table is made large enough for all names of
+ * the file; if it is full all the same, -EINVAL is returned.
  */
 int ox_value_new(struct ox *l, const char *name)
 {

@@ -11,9 +11,10 @@ bool ox_has(const struct ox *l, int k)
 }
 
 /*
- * Returns operand k of the node at hand, lowered if it was deferred. Returns NULL after
- * ox_fail() if the operand is absent, unknown or a string. The pointer holds until the table of
- * values grows.
+ * Returns the value that is operand k of the node at hand, or what l->subst puts in its place. If
+ * the node that makes it was deferred, that node is lowered first. Returns NULL after ox_fail() if
+ * the operand is absent (-EINVAL), not known (-EINVAL) or consists of strings (-ENOTSUP). The
+ * pointer holds until the table of values grows.
  */
 struct ox_value *ox_in(struct ox *l, int k)
 {
@@ -61,9 +62,10 @@ bool ox_is_const_value(const struct ox *l, const struct ox_value *v)
 }
 
 /*
- * Returns operand k as a constant tensor with its data, in the file's order of dimensions; the
- * graph owns it. Returns NULL after ox_fail() if the operand is not constant, and notes the
- * graph inputs that would have to be.
+ * Returns operand k of the node at hand as a constant tensor with its data, in the file's order of
+ * dimensions; the graph owns it. Returns NULL after ox_fail() if the operand is absent or not
+ * constant. If it is not constant, the given inputs (o.given) from which it is computed are noted
+ * in l->wanted, so that another attempt can make them constant.
  */
 const weft_tensor *ox_const(struct ox *l, int k)
 {
@@ -81,8 +83,9 @@ const weft_tensor *ox_const(struct ox *l, int k)
 }
 
 /*
- * Copies constant operand k, int32 or int64 of rank 1 or 0, to v, max elements at most. Returns
- * the count, or a negative errno.
+ * Writes the elements of constant operand k, int32 or int64 of rank 0 or 1, to v, which has room
+ * for max. Returns their count, -EINVAL if type or rank is another or there are more than max, or
+ * the errno of ox_const().
  */
 int ox_ints(struct ox *l, int k, int max, int64_t *v)
 {
@@ -99,7 +102,10 @@ int ox_ints(struct ox *l, int k, int max, int64_t *v)
 	return (int)n;
 }
 
-/* Checks that operand k has a rank of min to max. Returns 0 or a negative errno. */
+/*
+ * Checks that operand k of the node at hand has a rank of min to max. Returns 0, -EINVAL if the
+ * rank is lower or the operand is missing, -ENOTSUP if the rank is higher.
+ */
 int ox_need_rank(struct ox *l, int k, int min, int max)
 {
 	struct ox_value *v = ox_in(l, k);
@@ -121,7 +127,7 @@ bool ox_is(const struct ox *l, const char *type)
 	return ox_node_is(l->n, type);
 }
 
-/* Returns node n's attribute of that name, or NULL if there is none. */
+/* Returns the first attribute of node n with that name, or NULL if there is none. */
 const onnx_attribute *ox_node_attr(const onnx_node *n, const char *name)
 {
 	for (size_t i = 0; i < n->n_attribute; i++)
@@ -155,8 +161,8 @@ double ox_attr_f(const struct ox *l, const char *name, double otherwise)
 }
 
 /*
- * Copies the node's attribute of integers to v, max elements at most. Returns their count, 0 if
- * the attribute is absent, or -EINVAL if there are too many.
+ * Writes the integers of the attribute with that name of the node at hand to v, which has room for
+ * max. Returns their count, 0 if the attribute is absent, or -EINVAL if there are more than max.
  */
 int ox_attr_ints(struct ox *l, const char *name, int max, int64_t *v)
 {
@@ -172,8 +178,8 @@ int ox_attr_ints(struct ox *l, const char *name, int max, int64_t *v)
 }
 
 /*
- * Says whether the node's attribute is the string value; `absent` is the answer if there is no
- * such attribute.
+ * Says whether the attribute with that name of the node at hand is the string value. If there is no
+ * such attribute, or it is no string, the answer is `absent`.
  */
 bool ox_attr_is(const struct ox *l, const char *name, const char *value, bool absent)
 {
@@ -185,9 +191,9 @@ bool ox_attr_is(const struct ox *l, const char *name, const char *value, bool ab
 }
 
 /*
- * Copies a list of integers to v, max elements at most: the attribute of that name (older
- * opsets), or else constant operand k. Returns the count, 0 if both are absent, or a negative
- * errno.
+ * Writes a list of integers to v, which has room for max: the attribute of that name, where older
+ * opsets have the list, or else constant operand k, where newer ones have it. Returns the count, 0
+ * if both are absent, or a negative errno.
  */
 int ox_list(struct ox *l, const char *name, int k, int max, int64_t *v)
 {

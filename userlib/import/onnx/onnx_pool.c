@@ -14,6 +14,10 @@
 /* Taps that a kernel may be taken apart into. */
 #define MAX_TAPS 1024
 
+/*
+ * Returns x [N,W,C] as [N,1,W,C]; a tensor of another rank, or a negative x, is returned as it is.
+ * Returns a negative errno after a failure.
+ */
 static int as_image(struct ox *l, int x)
 {
 	if (x < 0 || ox_t(l, x)->rank != 3)
@@ -22,6 +26,10 @@ static int as_image(struct ox *l, int x)
 	return ox_reshape(l, x, 4, (int64_t[]){ d[0], 1, d[1], d[2] });
 }
 
+/*
+ * Returns x [N,1,W,C] as [N,W,C] if n, the number of spatial dimensions, is 1, else x as it is.
+ * Returns a negative errno after a failure.
+ */
 static int as_row(struct ox *l, int x, int n)
 {
 	if (x < 0 || n != 1)
@@ -31,8 +39,9 @@ static int as_row(struct ox *l, int x, int n)
 }
 
 /*
- * Emits TOSA's pooling operator op of x [N,spatial...,C] with a window of one or two dimensions
- * without dilation. Returns the tensor's index, or a negative errno.
+ * Returns TOSA's pooling operator op of x [N,spatial...,C] with window w, which has one or two
+ * dimensions and no dilation. Returns a negative errno after a failure; a negative x is returned as
+ * it is.
  */
 static int pool(struct ox *l, weft_opcode op, int x, const struct ox_window *w)
 {
@@ -58,8 +67,9 @@ static int pool(struct ox *l, weft_opcode op, int x, const struct ox_window *w)
 }
 
 /*
- * Emits every stride-th element of x along axis, `out` elements in all, by way of a reshape and
- * a slice. Returns the tensor's index, or a negative errno.
+ * Returns every stride-th element of x along axis, beginning with the first, `out` elements in all;
+ * x itself if stride is 1. Returns -ENOTSUP if x has rank 8, or another negative errno; a negative
+ * x is returned as it is.
  */
 static int stride_axis(struct ox *l, int x, int axis, int64_t out, int64_t stride)
 {
@@ -84,9 +94,9 @@ static int stride_axis(struct ox *l, int x, int axis, int64_t out, int64_t strid
 }
 
 /*
- * Emits a pool as slices of the padded input, one for each element of the window, combined with
- * op; fill is the padding's value. Returns the tensor's index, or -ENOTSUP if the window has
- * more than MAX_TAPS elements.
+ * Returns a pool of x [N,spatial...,C] with window w as slices of the padded input, one for each
+ * element of the window, combined by operator op; fill is the padding's value. Returns -ENOTSUP if
+ * the window has more than MAX_TAPS elements, or another negative errno.
  */
 static int taken_apart(struct ox *l, weft_opcode op, int x, const struct ox_window *w, double fill)
 {
@@ -122,6 +132,10 @@ static int taken_apart(struct ox *l, weft_opcode op, int x, const struct ox_wind
 	return x < 0 ? x : y;
 }
 
+/*
+ * Says whether TOSA's pools can take window w: at most two dimensions, no dilation, and padding
+ * smaller than the kernel.
+ */
 static bool simple(const struct ox_window *w)
 {
 	for (int i = 0; i < w->n; i++)
@@ -131,8 +145,10 @@ static bool simple(const struct ox_window *w)
 }
 
 /*
- * Lowers MaxPool of v; last is the order with channels last. A window that MAX_POOL2D cannot
- * take becomes maxima of shifted slices. Returns 0 or a negative errno.
+ * Lowers the MaxPool at hand of v with window w; last is the order of dimensions with channels
+ * last, and uint8 is pooled as int8. A window that MAX_POOL2D cannot take becomes maxima of shifted
+ * slices. Returns 0, -ENOTSUP for other types than 8 and 16 bits and floats, or another negative
+ * errno.
  */
 static int max_pool(struct ox *l, struct ox_value *v, const int8_t *last, const struct ox_window *w)
 {
@@ -153,8 +169,8 @@ static int max_pool(struct ox *l, struct ox_value *v, const int8_t *last, const 
 }
 
 /*
- * Returns how many elements of a window that begins at index `at` of dimension i lie in front
- * of index end.
+ * Returns how many elements of a window that begins at index `at` of spatial dimension i lie in
+ * front of index `end`.
  */
 static int64_t taps_below(const struct ox_window *w, int i, int64_t at, int64_t end)
 {
@@ -164,9 +180,10 @@ static int64_t taps_below(const struct ox_window *w, int i, int64_t at, int64_t 
 }
 
 /*
- * Adds a constant [1,out...,1] of how many elements of the image each window has; with padding,
- * the padded elements count, of those at the end the first behind[i]. type is fp32 or int32.
- * Returns the tensor's index, or a negative errno.
+ * Returns a new constant [1,out...,1] of the given type (fp32 or int32) with the number of elements
+ * of each window of w that count: those in the image, whose lengths are `in`, or with `padding`
+ * also those in front of it and in the first behind[i] elements behind it. Returns a negative errno
+ * after a failure.
  */
 int ox_window_counts(struct ox *l, const struct ox_window *w, const int64_t *in, bool padding, const int64_t *behind, weft_dtype type)
 {
@@ -195,9 +212,10 @@ int ox_window_counts(struct ox *l, const struct ox_window *w, const int64_t *in,
 }
 
 /*
- * Lowers AveragePool of floats v; last is the order with channels last, behind the padding that
- * counts as elements. A window that AVG_POOL2D cannot take becomes sums of shifted slices
- * divided by their counts. Returns 0 or a negative errno.
+ * Lowers the AveragePool at hand of floats v with window w; last is the order of dimensions with
+ * channels last, behind the padding behind that may count. A window that AVG_POOL2D cannot take, or
+ * padding that counts, makes it sums of shifted slices divided by their counts. Returns 0, -EINVAL
+ * if v is no float, or another negative errno.
  */
 static int average_pool(struct ox *l, struct ox_value *v, const int8_t *last, const struct ox_window *w, const int64_t *behind)
 {
@@ -218,9 +236,9 @@ static int average_pool(struct ox *l, struct ox_value *v, const int8_t *last, co
 }
 
 /*
- * Reads the window of the pool at hand, whose operand is v, into *w; behind receives the
- * padding behind the image without what ceil_mode adds, which does not count in averages.
- * Returns 0 or a negative errno.
+ * Fills *w with the window of the pool at hand, whose operand is v, and behind[i] with the padding
+ * behind the image that counts in averages: that of the file or auto_pad, without what ceil_mode
+ * adds. Returns 0, -EINVAL if kernel_shape is missing or no window fits, or another negative errno.
  */
 int ox_pool_window(struct ox *l, struct ox_value *v, struct ox_window *w, int64_t *behind)
 {
@@ -238,7 +256,10 @@ int ox_pool_window(struct ox *l, struct ox_value *v, struct ox_window *w, int64_
 	return 0;
 }
 
-/* Lowers MaxPool and AveragePool over one to three spatial dimensions. Returns 0 or a negative errno. */
+/*
+ * Lowers MaxPool and AveragePool of operand 0 over one to three spatial dimensions. Returns 0,
+ * -ENOTSUP if the indices of the maxima are wanted, or another negative errno.
+ */
 int ox_pool(struct ox *l)
 {
 	struct ox_window w;
@@ -258,8 +279,8 @@ int ox_pool(struct ox *l)
 }
 
 /*
- * Lowers GlobalMaxPool and GlobalAveragePool of floats to reductions along each spatial
- * dimension. Returns 0 or a negative errno.
+ * Lowers GlobalMaxPool and GlobalAveragePool of operand 0, floats, to reductions along each spatial
+ * dimension. Returns 0, -ENOTSUP for other types, or another negative errno.
  */
 int ox_global_pool(struct ox *l)
 {

@@ -20,8 +20,8 @@ static const onnx_node *node(const struct ox *l, int i)
 /* ---- products with constant weights ---- */
 
 /*
- * Returns the DequantizeLinear of constants that makes operand k of node n, or NULL if another
- * node makes it.
+ * Returns the DequantizeLinear that makes operand k of node n if that node waits and its own
+ * operand is constant, else NULL.
  */
 static const onnx_node *constants(const struct ox *l, const onnx_node *n, size_t k)
 {
@@ -30,6 +30,7 @@ static const onnx_node *constants(const struct ox *l, const onnx_node *n, size_t
 	return v && v->pending >= 0 && v->dq >= 0 && v->carrier < 0 ? node(l, v->dq) : NULL;
 }
 
+/* Says whether node n's float attribute of that name is 1 or absent. */
 static bool is_one(const onnx_node *n, const char *name)
 {
 	const onnx_attribute *a = ox_node_attr(n, name);
@@ -37,7 +38,10 @@ static bool is_one(const onnx_node *n, const char *name)
 	return !a || (a->has_f && a->f == 1);
 }
 
-/* Returns type and shape of operand k of node d if it is constant, else NULL. */
+/*
+ * Returns type and shape of operand k of node d if it is constant (a deferred node that makes it is
+ * lowered first), else NULL.
+ */
 static const weft_tensor *constant(struct ox *l, const onnx_node *d, size_t k)
 {
 	struct ox_value *v = ox_operand(l, d, k);
@@ -46,8 +50,9 @@ static const weft_tensor *constant(struct ox *l, const onnx_node *d, size_t k)
 }
 
 /*
- * Says whether DequantizeLinear d gives weights that fold: int8, uint8 or int4, with one scale
- * for all or one for each index of the axis.
+ * Says whether DequantizeLinear d (NULL: no) gives weights that fold: a constant of int8, uint8 or
+ * int4 and rank 2 or more, with a constant float32 scale, one for all or one for each index of that
+ * axis, and a zero point of the same type.
  */
 static bool weights(struct ox *l, const onnx_node *d, int axis)
 {
@@ -62,7 +67,10 @@ static bool weights(struct ox *l, const onnx_node *d, int axis)
 	return weft_tensor_elements(s) == 1 || (given < 0 ? given + w->rank : given) == axis;
 }
 
-/* Returns element i of constant float32 value v, or its only element if it has one; 0 after a failure. */
+/*
+ * Returns element i of constant float32 value v, or its only element if it has just one. Returns 0
+ * if there is no such element.
+ */
 static float real_at(struct ox *l, struct ox_value *v, int64_t i)
 {
 	int x = ox_get(l, v, NULL);
@@ -73,8 +81,10 @@ static float real_at(struct ox *l, struct ox_value *v, int64_t i)
 }
 
 /*
- * Says whether node n's bias folds: none, or int32 without a zero point in units of the input's
- * scale times the weights', or constant floats if the import's options allow rounding them.
+ * Says whether the bias of product n, whose input has parameters x and whose weights come from dw,
+ * folds: none; or constant int32 without a zero point whose scale is x's times the weights', up to
+ * a millionth; or, with --requant rescale, a constant float vector. If a float bias is all that
+ * stands in the way, a note about it is left in l->note.
  */
 static bool bias(struct ox *l, const onnx_node *n, const struct ox_q *x, const onnx_node *dw)
 {
@@ -107,8 +117,9 @@ static bool bias(struct ox *l, const onnx_node *n, const struct ox_q *x, const o
 }
 
 /*
- * Says whether both factors of product n are float8. Whether it then folds is decided at the
- * QuantizeLinear behind it.
+ * Says whether product n, whose weights come from dw, has float8 weights and dequantised float8
+ * input, --requant rescale is set, and it is a Conv, or a MatMul or Gemm of a matrix without
+ * transA, alpha and beta. Whether it then folds is decided at the QuantizeLinear behind it.
  */
 static bool float8_product(struct ox *l, const onnx_node *n, const onnx_node *dw)
 {
@@ -121,8 +132,9 @@ static bool float8_product(struct ox *l, const onnx_node *n, const onnx_node *dw
 }
 
 /*
- * Says whether ConvTranspose n of x by weights w is one that TRANSPOSE_CONV2D can do: one
- * group, images, no dilation, and less cut off than the kernel has.
+ * Says whether TRANSPOSE_CONV2D can do ConvTranspose n of x with weights w: 8-bit images, one
+ * group, no dilation, no output_shape and auto_pad, less cut off on each side than the kernel is
+ * long, and output_padding of at most 255.
  */
 static bool plain_transpose(const onnx_node *n, const struct ox_side *x, const weft_tensor *w)
 {
@@ -145,8 +157,9 @@ static bool plain_transpose(const onnx_node *n, const struct ox_side *x, const w
 }
 
 /*
- * Says whether both operands of MatMul n are dequantised 8-bit matrices that the network
- * computes, as attention multiplies them; *a and *b receive them.
+ * Sets *a and *b to the integers from which both operands of MatMul n were dequantised. Returns
+ * whether both are of 8 bits, of rank 2 or more, and dequantised directly with one constant scale
+ * each, as attention multiplies them; else *a and *b do not count.
  */
 static bool tensor_pair(struct ox *l, const onnx_node *n, struct ox_side *a, struct ox_side *b)
 {
@@ -156,7 +169,12 @@ static bool tensor_pair(struct ox *l, const onnx_node *n, struct ox_side *a, str
 	       b->v->t.rank >= 2;
 }
 
-/* Says whether the product of node n can be computed in integers if its result is quantised. */
+/*
+ * Says whether product n (Conv, ConvTranspose, Gemm or MatMul) can be computed in integers if its
+ * result is quantised: its input is dequantised, its weights and bias are constants that fold, and
+ * its attributes are those that the fold knows; or it is a MatMul of two such inputs, or a product
+ * of float8.
+ */
 bool ox_foldable(struct ox *l, const onnx_node *n)
 {
 	const onnx_node *dw = constants(l, n, 1);
@@ -182,8 +200,8 @@ bool ox_foldable(struct ox *l, const onnx_node *n)
 
 /*
  * Sets *to to float bias b rounded to int32 in units of the sums, x's scale times the weights'
- * scale. This changes results slightly, so only some options of the import allow it. Returns
- * false after a failure.
+ * scale, and limited to +-2^30. This changes results slightly, so only --requant rescale allows it.
+ * Returns false after a failure.
  */
 static bool round_bias(struct ox *l, struct ox_value *b, const struct ox_q *x, struct ox_value *scale, struct ox_value *to)
 {
@@ -201,8 +219,8 @@ static bool round_bias(struct ox *l, struct ox_value *b, const struct ox_q *x, s
 }
 
 /*
- * Replaces an int4 constant *v by its int8 form, held in wide; other types and NULL stay.
- * Returns 0 or a negative errno.
+ * Replaces *v, if it is an int4 constant, by a value of its int8 form, which *wide holds; other
+ * types and NULL stay. Returns 0 or a negative errno.
  */
 static int widen(struct ox *l, struct ox_value **v, struct ox_value *wide)
 {
@@ -217,9 +235,10 @@ static int widen(struct ox *l, struct ox_value **v, struct ox_value *wide)
 }
 
 /*
- * Folds product n (Conv, ConvTranspose, Gemm or MatMul) between DequantizeLinear and a
- * QuantizeLinear with parameters q into integer sums and their requantisation. Sets *perm and
- * *done if that worked. Returns the tensor, 0 if it did not, or a negative errno.
+ * Computes product n (Conv, ConvTranspose, Gemm or MatMul) of dequantised operands, whose result is
+ * quantised with q, as integer sums and their requantisation. Returns the tensor of codes (int8 for
+ * uint8), with *done set and *perm the order of its dimensions; 0 with *done unchanged if types or
+ * parameters do not allow it; or a negative errno, after which n is the node at hand.
  */
 int ox_fold_product(struct ox *l, const onnx_node *n, const struct ox_q *q, int8_t *perm, bool *done)
 {
@@ -276,9 +295,10 @@ int ox_fold_product(struct ox *l, const onnx_node *n, const struct ox_q *q, int8
 /* ---- Concat ---- */
 
 /*
- * Folds Concat n of dequantised operands: each is requantised with q by itself, then joined.
- * Sets *perm and *done if that worked. Returns the tensor, 0 if it did not, or a negative
- * errno.
+ * Computes Concat n of operands that are functions of quantised values, whose result is quantised
+ * with q: each is mapped by itself with ox_map(), then they are joined. Returns the tensor of
+ * codes, with *done set and *perm the order of its dimensions; 0 with *done false if an operand
+ * cannot be mapped; or a negative errno.
  */
 int ox_fold_concat(struct ox *l, const onnx_node *n, const struct ox_q *q, int8_t *perm, bool *done)
 {
@@ -314,8 +334,8 @@ int ox_fold_concat(struct ox *l, const onnx_node *n, const struct ox_q *q, int8_
 /* ---- QuantizeLinear ---- */
 
 /*
- * Reads scale and zero point of the QuantizeLinear at hand into *q. Returns false if they are
- * not constant numbers or the type is not int8, uint8 or int16.
+ * Sets *q to scale and zero point of the QuantizeLinear at hand. Returns false if they are not
+ * constant single numbers, attribute precision is set, or the type is not int8, uint8 or int16.
  */
 static bool read_q(struct ox *l, struct ox_q *q)
 {
@@ -329,9 +349,9 @@ static bool read_q(struct ox *l, struct ox_q *q)
 }
 
 /*
- * Sets *out to a limit of Clip node n: its attribute of that name, or its constant float
- * operand k. *out is unchanged if both are absent. Returns false if the operand is no constant
- * float.
+ * Sets *out to a limit of Clip node n: its attribute of that name or its operand k, which has to be
+ * one constant float32. If both are absent, *out is unchanged. Returns false if the operand is
+ * something else.
  */
 static bool limit(struct ox *l, const onnx_node *n, size_t k, const char *name, float *out)
 {
@@ -350,9 +370,9 @@ static bool limit(struct ox *l, const onnx_node *n, size_t k, const char *name, 
 }
 
 /*
- * Sets lim to the codes that the limits of Relu or Clip n have with q. Since QuantizeLinear is
- * monotonic, limiting codes to them gives the same result. Returns false if a limit is not
- * constant.
+ * Sets lim[0] and lim[1] to the codes that the limits of node n, a Relu or Clip, have with q. Since
+ * QuantizeLinear is monotonic, limiting codes to them gives the same result. Returns false if a
+ * limit is not constant or min is above max.
  */
 static bool code_limits(struct ox *l, const onnx_node *n, const struct ox_q *q, int32_t *lim)
 {
@@ -373,9 +393,10 @@ static bool code_limits(struct ox *l, const onnx_node *n, const struct ox_q *q, 
 }
 
 /*
- * Folds node n, whose operands are dequantised and whose result is quantised with parameters q,
- * into integer operators. Sets *perm to the order of the result's dimensions and *done if that
- * worked. Returns the tensor, 0 if it did not, or a negative errno.
+ * Computes node n, which waits and whose result is quantised with q, in integers: a Concat,
+ * product, average or Resize, or the sum, difference or product of two dequantised values. Returns
+ * the tensor of codes, with *done set and *perm the order of its dimensions; 0 if it cannot be done
+ * so; or a negative errno.
  */
 static int fold_node(struct ox *l, const onnx_node *n, const struct ox_q *q, int8_t *perm, bool *done)
 {
@@ -395,7 +416,8 @@ static int fold_node(struct ox *l, const onnx_node *n, const struct ox_q *q, int
 }
 
 /*
- * Folds the product that gives v into float8 if the QuantizeLinear at hand quantises to float8.
+ * Makes the result of the QuantizeLinear at hand from the waiting product that gives v, perhaps
+ * with a Relu in between, in float8, if --requant rescale is set and ox_fold_float8() can do it.
  * Returns 1 if that is done, 0 if not, or a negative errno.
  */
 static int fold_float8(struct ox *l, struct ox_value *v)
@@ -423,9 +445,9 @@ static int fold_float8(struct ox *l, struct ox_value *v)
 }
 
 /*
- * Folds what stands between DequantizeLinear and the QuantizeLinear at hand into integer
- * operators. Returns 1 if that is done, 0 if the node has to be lowered in floats, or a
- * negative errno.
+ * Makes the result of the QuantizeLinear at hand in integers from what waits between the
+ * DequantizeLinear before and it, perhaps with a Relu or Clip at the end. Returns 1 if that is
+ * done, 0 if the node has to be lowered in floats, or a negative errno.
  */
 int ox_fold_qdq(struct ox *l)
 {

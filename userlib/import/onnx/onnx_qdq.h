@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * QDQ graphs: what stands between DequantizeLinear and QuantizeLinear, done in
- * integers with the same bits.
+ * QDQ graphs: what stands between DequantizeLinear and QuantizeLinear is done in
+ * integers, with the same bits.
  *
- * A DequantizeLinear of one scale is not lowered: its result refers to the
- * integers (the carrier) and waits. Operators that move elements work on the
- * carrier; operators of one element make a function of it; sums and averages
- * wait for the QuantizeLinear behind them. Who asks for the floats themselves
- * gets them lowered then.
+ * A DequantizeLinear with one scale is not lowered at first: its result refers to
+ * the integers (its carrier) and is pending. Operators that move elements work on
+ * the carrier; operators on single elements make a function of it; sums and
+ * averages wait for the QuantizeLinear behind them. If a reader asks for the
+ * floats themselves, the pending nodes are lowered then.
+ *
+ * The integers of a uint8 value are taken as int8, 128 less; perm is the order of
+ * dimensions in which a result is held. The conventions of onnx_lower.h hold.
  */
 #ifndef WEFT_IMPORT_ONNX_QDQ_H
 #define WEFT_IMPORT_ONNX_QDQ_H
@@ -15,68 +18,100 @@
 #include "onnx_exact_scale.h"
 #include "onnx_lower.h"
 
-/* One scale and zero point, constant. */
+/* One constant scale and one constant zero point. */
 struct ox_q {
 	struct ox_value *scale, *zp;   /* zp has the integers' type */
-	double s;
-	int32_t z;
-	bool flip;                     /* uint8: integers are taken 128 less */
+	double s;                      /* the scale */
+	int32_t z;                     /* the zero point in the integers' own type */
+	bool flip;                     /* the integers are uint8, and taken as int8, 128 less */
 };
 
-/* Integers and how they are scaled. */
+/* Integers, and the parameters by which they are dequantised. */
 struct ox_side { struct ox_value *v; struct ox_q q; };
 
-/* Scale and zero point (NULL: 0 of the type). False: not constant, not one number each, or no float32. */
+/*
+ * Sets *q to a scale and a zero point of type t (NULL: 0). Returns false if they are not constant or not one number
+ * each, or the scale is not a positive float32.
+ */
 bool ox_q_read(struct ox *l, struct ox_value *scale, struct ox_value *zp, weft_dtype t, struct ox_q *q);
-/* The carrier of v, if v is its dequantised self. */
+/*
+ * Sets *s to the integers from which v was dequantised. Returns false if v is no direct result of a
+ * DequantizeLinear.
+ */
 bool ox_side_of(struct ox *l, const struct ox_value *v, struct ox_side *s);
 
-/* As int8 (uint8 flipped) or int16, in the order in which it is held; perm is set. */
+/* Returns v's integers as int8 or int16 in the order in which they are held, and sets perm to that order. */
 int ox_side_tensor(struct ox *l, struct ox_value *v, int8_t *perm);
+/* Returns v's integers as int8 or int16 in order perm (NULL: the file's). */
 int ox_side_in(struct ox *l, struct ox_value *v, const int8_t *perm);
+/* Returns the zero point of the integers as they are taken: 128 less for uint8. */
 static inline int32_t ox_q_zp(const struct ox_q *q) { return q->z - (q->flip ? 128 : 0); }
+/* Returns the least of the integers as they are taken. */
 static inline int ox_q_low(const struct ox_q *q) { return q->zp->t.dtype == WEFT_INT16 ? INT16_MIN : INT8_MIN; }
 
 /*
- * Each: a tensor of q's integers as ox_side_tensor has them; 0 if it cannot be
- * done in integers with the same bits (*done false); or a negative errno.
+ * Returns int8 x with code i - 128 replaced by f[i]; from: x's quantisation if f only requantises it to q,
+ * else NULL.
  */
-/* x by the results f of its 256 codes; from: its quantisation where f is nothing but another one, or NULL. */
 int ox_by_codes(struct ox *l, int x, const int32_t *f, const struct ox_q *from, const struct ox_q *q);
-int ox_map(struct ox *l, struct ox_value *v, const struct ox_q *q, int8_t *perm, bool *done);   /* v: a function of its carrier */
+
+/*
+ * Each of these (but for ox_qlinear_pair()) returns a tensor of codes quantised with q, with *done set and perm set to
+ * its order of dimensions; or 0, with *done not set, if that cannot be done in integers with the same bits; or a
+ * negative errno.
+ */
+/* V: a function of its carrier. */
+int ox_map(struct ox *l, struct ox_value *v, const struct ox_q *q, int8_t *perm, bool *done);
+/* Conv, Gemm, MatMul ... */
 int ox_fold_product(struct ox *l, const onnx_node *n, const struct ox_q *q, int8_t *perm, bool *done);
+/* Pools, ReduceMean. */
 int ox_fold_average(struct ox *l, const onnx_node *n, const struct ox_q *q, int8_t *perm, bool *done);
-int ox_fold_resize(struct ox *l, const onnx_node *n, const struct ox_q *q, int8_t *perm, bool *done);   /* mode linear */
-int ox_fold_concat(struct ox *l, const onnx_node *n, const struct ox_q *q, int8_t *perm, bool *done);
+/* Resize, mode linear. */
+int ox_fold_resize(struct ox *l, const onnx_node *n, const struct ox_q *q, int8_t *perm, bool *done);
+int ox_fold_concat(struct ox *l, const onnx_node *n, const struct ox_q *q, int8_t *perm, bool *done);   /* Concat */
+/* The sum, difference or product of a and b; qlinear: with the rounding of QLinearAdd and QLinearMul. */
 int ox_fold_pair(struct ox *l, weft_opcode op, const struct ox_side *a, const struct ox_side *b, const struct ox_q *q, bool qlinear,
                  int8_t *perm, bool *done);
-/* QLinearAdd or QLinearMul of the codes x and y, 128 less if unsigned. */
+/*
+ * Returns QLinearAdd or QLinearMul (op) of the codes x and y of a and b, a number; less 128 if q is of
+ * uint8.
+ */
 int32_t ox_qlinear_pair(weft_opcode op, const struct ox_side *a, const struct ox_side *b, const struct ox_q *q, int x, int y);
-/* The product n, QuantizeLinear by scale to float8: onnx_float8.c. As above. */
+/* onnx_float8.c: product n, perhaps followed by Relu, quantised with scale to float8 type `to`. */
 int ox_fold_float8(struct ox *l, const onnx_node *n, struct ox_value *scale, weft_dtype to, bool relu, int8_t *perm, bool *done);
-/* The node at hand is a QuantizeLinear. 1: done. */
+/*
+ * Makes the result of the QuantizeLinear at hand in integers. Returns 1 if that is done, 0 if not, or a
+ * negative errno.
+ */
 int ox_fold_qdq(struct ox *l);
 
-/* Averages over windows, or over everything but batch and channels (w NULL). */
+/*
+ * As above: the averages of x over windows w, or over all spatial dimensions if w is NULL; padding: padded
+ * elements count.
+ */
 int ox_average(struct ox *l, const struct ox_side *x, const struct ox_window *w, const int64_t *behind, bool padding,
                const struct ox_q *q, int8_t *perm, bool *done);
 
-/* How many elements of the image, or of the padded image, each window has: [1,out...,1], fp32 or int32. */
+/*
+ * onnx_pool.c: returns a constant [1,out...,1] of type t with the number of elements of each window that
+ * count.
+ */
 int ox_window_counts(struct ox *l, const struct ox_window *w, const int64_t *in, bool padding, const int64_t *behind, weft_dtype t);
 
-/* Is the product of node n with constant weights one that folds? */
+/* Says whether product n can be computed in integers if its result is quantised. */
 bool ox_foldable(struct ox *l, const onnx_node *n);
 
-/* q(v) for the codes of a function, in q's integers taken as ox_side_tensor has them; n elements. False: not constant. */
+/* Sets out to the n elements of constant float x quantised with q. Returns false if x is not constant. */
 bool ox_quantised(struct ox *l, int x, const struct ox_q *q, int32_t *out, int n);
-int ox_codes(struct ox *l, weft_dtype t);                       /* all 256, as a tensor of one dimension */
-int ox_dequantised(struct ox *l, int codes, const struct ox_q *q);
+/* A constant [256] of all codes of type t, ascending. */
+int ox_codes(struct ox *l, weft_dtype t);
+int ox_dequantised(struct ox *l, int codes, const struct ox_q *q);   /* codes as float32 */
 
-/* A clamp of the result's integers, around which a RESHAPE may stand. */
+/* Returns codes x limited to lo..hi, in front of the RESHAPE that makes x if there is one. */
 int ox_clamp_codes(struct ox *l, int x, int32_t lo, int32_t hi);
-/* RESCALE of the integers of one tensor. */
+/* Returns x rescaled by f to type `to`, with the zero points of x and of the result; ties are rounded up. */
 int ox_rescale(struct ox *l, int x, weft_dtype to, struct ox_factor f, int32_t x_zp, int32_t y_zp);
-/* The same with EVEN_ROUND, or not. */
+/* The same, but with ties to even if `even` is set. */
 int ox_rescale_even(struct ox *l, int x, weft_dtype to, struct ox_factor f, bool even, int32_t x_zp, int32_t y_zp);
 
 #endif

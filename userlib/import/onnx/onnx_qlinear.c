@@ -11,8 +11,9 @@
 #include "onnx_qdq.h"
 
 /*
- * Emits operand k dequantised to float32 with scale k + 1 and zero point k + 2, which may be
- * absent. Returns the tensor's index, or a negative errno.
+ * Returns operand k of the node at hand dequantised to float32 with the scale in operand k + 1 and
+ * the zero point in operand k + 2, which may be absent. Returns -ENOTSUP if the scale is not one
+ * float32, or another negative errno.
  */
 static int dequantised(struct ox *l, int k)
 {
@@ -28,8 +29,9 @@ static int dequantised(struct ox *l, int k)
 }
 
 /*
- * Emits float x quantised with scale k and zero point k + 1. Returns the tensor's index, or a
- * negative errno.
+ * Returns float x quantised with the scale in operand k and the zero point in operand k + 1 of the
+ * node at hand, in the zero point's type. Returns -EINVAL if one of these is not a single number,
+ * or another negative errno.
  */
 static int quantised(struct ox *l, int x, int k)
 {
@@ -46,8 +48,9 @@ static int quantised(struct ox *l, int x, int k)
 }
 
 /*
- * Sets *s to operand k with scale k + 1 and zero point k + 2. Returns false if the parameters
- * are not constant or the operand is constant or not of 8 bits.
+ * Sets *s to operand k of the node at hand with the scale in operand k + 1 and the zero point in
+ * operand k + 2. Returns false if the operand is constant or not of 8 bits, or its parameters are
+ * not constant single numbers; *s then does not count.
  */
 static bool side(struct ox *l, int k, struct ox_side *s)
 {
@@ -56,6 +59,10 @@ static bool side(struct ox *l, int k, struct ox_side *s)
 	       ox_q_read(l, ox_in(l, k + 1), ox_has(l, k + 2) ? ox_in(l, k + 2) : NULL, s->v->t.dtype, &s->q);
 }
 
+/*
+ * Sets *q to the scale in operand k and the zero point in operand k + 1 of the node at hand
+ * (absent: 0 of type t). Returns false if they are not constant single numbers.
+ */
 static bool result_q(struct ox *l, int k, weft_dtype t, struct ox_q *q)
 {
 	struct ox_value *zp = ox_has(l, k + 1) ? ox_in(l, k + 1) : NULL;
@@ -64,8 +71,9 @@ static bool result_q(struct ox *l, int k, weft_dtype t, struct ox_q *q)
 }
 
 /*
- * Sets *x and *y to both operands and *q to the result's parameters. Returns false if one is
- * not of 8 bits, a scale is not constant, or both operands are constant.
+ * Sets *x and *y to operands 0 and 3 of the node at hand with their scales and zero points behind
+ * them, and *q to the result's, operands 6 and 7. Returns false if an operand is not of 8 bits,
+ * parameters are not constant single numbers, both operands are constant, or the result is int16.
  */
 static bool sides(struct ox *l, struct ox_side *x, struct ox_side *y, struct ox_q *q)
 {
@@ -83,9 +91,10 @@ static bool sides(struct ox *l, struct ox_side *x, struct ox_side *y, struct ox_
 }
 
 /*
- * If operand s[c] is a constant of one element, emits the result as a function of the other's
- * codes and sets perm to its order of dimensions. Returns the tensor, 0 if the operand is
- * nothing like that, or a negative errno.
+ * Returns the result of QLinear operator op on s[0] and s[1] as a function of the codes of one of
+ * them, if s[c] is a constant of one element, and sets *perm to the order of the result's
+ * dimensions. Returns 0 if s[c] is something else or has a higher rank than the other, or a
+ * negative errno.
  */
 static int by_one_code(struct ox *l, weft_opcode op, struct ox_side *s, int c, const struct ox_q *q, int8_t *perm)
 {
@@ -106,8 +115,9 @@ static int by_one_code(struct ox *l, weft_opcode op, struct ox_side *s, int c, c
 }
 
 /*
- * Gives constant operand s leading dimensions of 1 until it has the given rank; held is the new
- * value. Returns 0 or a negative errno.
+ * Replaces the value of s, if it is constant, by one with leading dimensions of 1 up to the given
+ * rank, which *held holds. Other values, and those of that rank already, stay. Returns 0 or a
+ * negative errno.
  */
 static int to_rank(struct ox *l, struct ox_side *s, int rank, struct ox_value *held)
 {
@@ -128,8 +138,9 @@ static int to_rank(struct ox *l, struct ox_side *s, int rank, struct ox_value *h
 }
 
 /*
- * Emits op of both operands s in float32 on the host, with the steps that ox_qlinear_pair()
- * takes. Returns the quantised tensor, or a negative errno.
+ * Returns the result of QLinear operator op on s[0] and s[1], quantised with q, computed by float32
+ * operators on the host in the steps of ox_qlinear_pair(). Returns a negative errno after a
+ * failure.
  */
 static int in_floats(struct ox *l, weft_opcode op, const struct ox_side *s, const struct ox_q *q)
 {
@@ -152,8 +163,8 @@ static int in_floats(struct ox *l, weft_opcode op, const struct ox_side *s, cons
 }
 
 /*
- * Lowers QLinearAdd and QLinearMul: in integers if that gives every result exactly, else in
- * floats on the host. Returns 0 or a negative errno.
+ * Lowers QLinearAdd and QLinearMul: in integers if the parameters are constant and that gives the
+ * exact result for every pair of codes, else in floats on the host. Returns 0 or a negative errno.
  */
 int ox_qlinear_binary(struct ox *l)
 {
@@ -186,8 +197,9 @@ int ox_qlinear_binary(struct ox *l)
 }
 
 /*
- * Lowers QLinearAveragePool and QLinearGlobalAveragePool; onnx_average.c says what they
- * compute. Returns 0 or a negative errno.
+ * Lowers QLinearAveragePool and QLinearGlobalAveragePool as onnx_average.c says. Returns 0,
+ * -ENOTSUP for channels_last, for operands that are not of 8 bits with constant parameters, and for
+ * windows that ox_average() does not take, or another negative errno.
  */
 int ox_qlinear_average(struct ox *l)
 {
@@ -213,6 +225,10 @@ int ox_qlinear_average(struct ox *l)
 	return ox_result(l, 0, y, perm, q.flip);
 }
 
+/*
+ * Returns the function of the node at hand of float x: the sigmoid for QLinearSigmoid, else
+ * LeakyRelu with attribute alpha. Returns a negative errno after a failure.
+ */
 static int function(struct ox *l, int x)
 {
 	if (ox_is(l, "QLinearSigmoid"))
@@ -222,8 +238,8 @@ static int function(struct ox *l, int x)
 }
 
 /*
- * Lowers QLinear functions of one operand, such as QLinearSigmoid: to a table if the parameters
- * are constant, else in floats on the host. Returns 0 or a negative errno.
+ * Lowers QLinearSigmoid and QLinearLeakyRelu: to a function of all 256 codes (a TABLE or less) if
+ * the parameters are constant, else in floats on the host. Returns 0 or a negative errno.
  */
 int ox_qlinear_unary(struct ox *l)
 {
@@ -241,8 +257,9 @@ int ox_qlinear_unary(struct ox *l)
 }
 
 /*
- * Emits operand k with the result's parameters q and sets perm to its order of dimensions.
- * Returns the tensor's index, or -ENOTSUP if the parameters are not constant.
+ * Returns operand k of the node at hand, with its scale and zero point behind it, requantised with
+ * q, and sets *perm to the order of its dimensions. Returns -ENOTSUP if its parameters are not
+ * constant single numbers, or another negative errno.
  */
 static int requantised(struct ox *l, int k, const struct ox_q *q, int8_t *perm)
 {
@@ -256,8 +273,8 @@ static int requantised(struct ox *l, int k, const struct ox_q *q, int8_t *perm)
 }
 
 /*
- * Says whether the n quantised operands, each followed by its scale and zero point from operand
- * 2 on, all have constant parameters.
+ * Says whether all n parts of the QLinearConcat at hand, from operand 2 on, each with scale and
+ * zero point behind it, are computed values of 8 bits with constant parameters.
  */
 static bool all_sides(struct ox *l, int n)
 {
@@ -270,8 +287,8 @@ static bool all_sides(struct ox *l, int n)
 }
 
 /*
- * Lowers QLinearConcat of n operands in integers: each requantised with q, brought to the first
- * operand's order of dimensions, and joined. Returns 0 or a negative errno.
+ * Lowers the QLinearConcat of n parts at hand in integers: each part is requantised with q, brought
+ * to the first one's order of dimensions, and joined. Returns 0 or a negative errno.
  */
 static int concat_codes(struct ox *l, int n, const struct ox_q *q)
 {
@@ -295,8 +312,9 @@ static int concat_codes(struct ox *l, int n, const struct ox_q *q)
 }
 
 /*
- * Lowers QLinearConcat, whose operands are y_scale, y_zp, then value, scale and zero point of
- * each part. Returns 0 or a negative errno.
+ * Lowers QLinearConcat, whose operands are the result's scale and zero point, then value, scale and
+ * zero point of each of up to 64 parts: in integers if all parameters are constant, else in floats
+ * on the host. Returns 0 or a negative errno.
  */
 int ox_qlinear_concat(struct ox *l)
 {
@@ -321,8 +339,8 @@ int ox_qlinear_concat(struct ox *l)
 }
 
 /*
- * Lowers QLinearSoftmax in floats; the attribute opset says whose Softmax it is. Returns 0 or a
- * negative errno.
+ * Lowers QLinearSoftmax in floats on the host. If its attribute opset (default 13) is below 13, all
+ * dimensions from the axis on count as one. Returns 0 or a negative errno.
  */
 int ox_qlinear_softmax(struct ox *l)
 {

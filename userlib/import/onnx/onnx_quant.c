@@ -6,9 +6,10 @@
 #include "onnx_qdq.h"
 
 /*
- * Emits scale or zero point k with the rank of x: one number, one for each index of the axis,
- * or one for each block of elements along the axis, repeated. Returns the tensor's index, or a
- * negative errno.
+ * Returns operand k of the node at hand, a scale or zero point, with the rank of x so that it
+ * broadcasts: one number, one for each index of axis, or one for each block of `block` elements
+ * along axis (0: as many as fit), repeated. Returns -EINVAL if rank or number of blocks does not
+ * fit, or another negative errno.
  */
 static int parameter(struct ox *l, int k, const weft_tensor *x, int axis, int64_t block)
 {
@@ -41,8 +42,9 @@ static int parameter(struct ox *l, int k, const weft_tensor *x, int axis, int64_
 }
 
 /*
- * Fills in with x and the scale and zero point of the node at hand in the form that the graph's
- * operators take. Returns the number of operands, 2 or 3, or a negative errno.
+ * Sets in[0] to x and in[1], in[2] to the scale and zero point of the node at hand in the form that
+ * the graph's operators take. Returns the number of operands, 3, or 2 if there is no zero point
+ * (in[2] is 0 then), or a negative errno.
  */
 static int parameters(struct ox *l, int x, int *in)
 {
@@ -64,8 +66,9 @@ static int parameters(struct ox *l, int x, int *in)
 }
 
 /*
- * Lowers QuantizeLinear: folds the nodes between it and the DequantizeLinear before into
- * integers if possible, else emits a host operator. Returns 0 or a negative errno.
+ * Lowers QuantizeLinear: makes its result in integers by ox_fold_qdq() if possible, else by the
+ * host operator ONNX_QUANTIZE, whose uint8 results are held as int8 on the way to other operators.
+ * Returns 0, -ENOTSUP for types that are not known, or another negative errno.
  */
 int ox_quantize(struct ox *l)
 {
@@ -88,7 +91,11 @@ int ox_quantize(struct ox *l)
 	return ox_result(l, 0, ox_op(l, WEFT_OP_ONNX_QUANTIZE, &a, in, n, t, ox_t(l, x)->rank, ox_t(l, x)->dim), NULL, flip);
 }
 
-/* Lowers DequantizeLinear to a host operator. Returns 0 or a negative errno. */
+/*
+ * Lowers DequantizeLinear to the host operator ONNX_DEQUANTIZE, in the order of dimensions in which
+ * operand 0 is held if one number scales all. Returns 0, -ENOTSUP for an unknown output_dtype, or
+ * another negative errno.
+ */
 int ox_dequantize(struct ox *l)
 {
 	struct ox_value *v = ox_in(l, 0);
@@ -116,9 +123,9 @@ int ox_dequantize(struct ox *l)
 }
 
 /*
- * Emits scale and zero point (uint8) of float x for DynamicQuantizeLinear: *scale is (max(0, x)
- * - min(0, x)) / 255 over all elements, *zp is round(-min(0, x) / scale), limited to 0..255.
- * Returns *zp, or a negative errno.
+ * Sets *scale to a tensor [1] with (max(0, x) - min(0, x)) / 255 over all elements of float x, and
+ * *zp to a tensor [1] of uint8 with round(-min(0, x) / scale), limited to 0..255. Returns *zp, or a
+ * negative errno.
  */
 static int range(struct ox *l, int x, int *scale, int *zp)
 {
@@ -135,8 +142,8 @@ static int range(struct ox *l, int x, int *scale, int *zp)
 }
 
 /*
- * Emits float x quantised to uint8 with a computed scale and zero point. Returns the tensor's
- * index, or l->err if an operand is negative.
+ * Returns float x quantised to uint8 with the computed tensors scale and zp. Returns l->err if an
+ * operand is negative, or another negative errno.
  */
 static int dynamic(struct ox *l, int x, int scale, int zp)
 {
@@ -152,8 +159,9 @@ static int dynamic(struct ox *l, int x, int scale, int zp)
 }
 
 /*
- * Lowers DynamicQuantizeLinear: computes scale and zero point from the range of x and gives the
- * uint8 codes, the scale and the zero point. Returns 0 or a negative errno.
+ * Lowers DynamicQuantizeLinear of operand 0: results 0 to 2 are the uint8 codes, and the scale and
+ * zero point that follow from the operand's range. Returns 0, -EINVAL if it is not float32, or
+ * another negative errno.
  */
 int ox_dynamic_quantize(struct ox *l)
 {
@@ -170,8 +178,9 @@ int ox_dynamic_quantize(struct ox *l)
 }
 
 /*
- * Lowers com.microsoft's DynamicQuantizeMatMul, with operands A (floats, quantised by their
- * range), B, b_scale, b_zp and bias. Returns 0 or a negative errno.
+ * Lowers com.microsoft's DynamicQuantizeMatMul: operand 0, floats, quantised by its range, times
+ * operand 1, 8-bit weights with the scale in operand 2 and, if present, zero point in operand 3;
+ * plus operand 4 if present. Returns 0 or a negative errno.
  */
 int ox_dynamic_matmul(struct ox *l)
 {

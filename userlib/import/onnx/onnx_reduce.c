@@ -7,8 +7,9 @@
 #include "onnx_lower.h"
 
 /*
- * Emits reduction op of x over a set of axes (bit i is axis i), divided by the number of
- * elements if mean is set. Returns the tensor's index, or a negative errno.
+ * Returns reduction op of x over a set of axes (bit i is axis i), which stay with length 1, divided
+ * by the number of elements in each if mean is set. Returns a negative errno after a failure; a
+ * negative x is returned as it is.
  */
 static int over(struct ox *l, weft_opcode op, int x, unsigned axes, bool mean)
 {
@@ -32,8 +33,9 @@ static int root(struct ox *l, int x)
 }
 
 /*
- * Emits the reduction of x over a set of axes (bit i is axis i) for the nodes that add or
- * multiply, such as ReduceMean and ReduceL2. Returns the tensor's index, or a negative errno.
+ * Returns the reduction of x over a set of axes (bit i is axis i) for the nodes that add or
+ * multiply: ReduceSumSquare, ReduceL1, ReduceL2, ReduceLogSum, ReduceLogSumExp, ReduceProd,
+ * ReduceMean, else the sum. Returns a negative errno after a failure.
  */
 static int sum_kind(struct ox *l, int x, unsigned axes)
 {
@@ -53,8 +55,9 @@ static int sum_kind(struct ox *l, int x, unsigned axes)
 }
 
 /*
- * Emits the reduction of the node at hand of x over a set of axes (bit i is axis i), which stay
- * with length 1; the result has the type of x. Returns the tensor's index, or a negative errno.
+ * Returns what the Reduce node at hand makes of x over a set of axes (bit i is axis i), which stay
+ * with length 1; the result has x's type. Returns -ENOTSUP if the node takes a root or a logarithm
+ * and x is no float, or another negative errno.
  */
 static int reduced(struct ox *l, int x, unsigned axes)
 {
@@ -78,8 +81,8 @@ static int reduced(struct ox *l, int x, unsigned axes)
 }
 
 /*
- * Emits x without the dimensions of a set (bit i is dimension i), which have to be 1. Returns
- * the tensor's index, or a negative errno.
+ * Returns x without the dimensions of a set (bit i is dimension i), which have length 1. Returns a
+ * negative errno after a failure; a negative x is returned as it is.
  */
 static int drop(struct ox *l, int x, unsigned axes)
 {
@@ -93,8 +96,9 @@ static int drop(struct ox *l, int x, unsigned axes)
 }
 
 /*
- * Lowers the Reduce nodes. No axes mean all of them, unless noop_with_empty_axes is set.
- * Returns 0 or a negative errno.
+ * Lowers the Reduce nodes of operand 0. The axes are operand 1 or, in older opsets, an attribute;
+ * none means all of them, or, if noop_with_empty_axes is set, no reduction. keepdims 0 drops the
+ * axes. Returns 0 or a negative errno.
  */
 int ox_reduce_node(struct ox *l)
 {
@@ -129,8 +133,9 @@ int ox_reduce_node(struct ox *l)
 }
 
 /*
- * Lowers ArgMax, and ArgMin as ArgMax of the negative, with the first of equal elements.
- * Returns 0 or a negative errno.
+ * Lowers ArgMax of operand 0, and ArgMin of floats as ArgMax of the negative; the first of equal
+ * elements counts, and the result is int64. Returns 0, -ENOTSUP for select_last_index or types
+ * other than floats, int8 and uint8, or another negative errno.
  */
 int ox_argmax(struct ox *l)
 {
@@ -164,9 +169,9 @@ int ox_argmax(struct ox *l)
 /* ---- softmax ---- */
 
 /*
- * Emits Softmax (or LogSoftmax, if the node at hand is one) of float x over a set of axes (bit
- * i is axis i); the maximum is subtracted first so that nothing overflows. Returns the tensor's
- * index, or a negative errno.
+ * Returns the softmax of float x over a set of axes (bit i is axis i), or its logarithm if the node
+ * at hand is LogSoftmax. The maximum is subtracted first so that nothing overflows. Returns a
+ * negative errno after a failure.
  */
 int ox_softmax_over(struct ox *l, int x, unsigned axes)
 {
@@ -178,7 +183,11 @@ int ox_softmax_over(struct ox *l, int x, unsigned axes)
 	return ox_binary(l, WEFT_OP_ONNX_DIV, e, s);
 }
 
-/* Lowers Softmax and LogSoftmax of floats. Returns 0 or a negative errno. */
+/*
+ * Lowers Softmax and LogSoftmax of floats along the attribute's axis; before opset 13 all
+ * dimensions from the axis on count as one. Returns 0, -ENOTSUP for other types, or another
+ * negative errno.
+ */
 int ox_softmax(struct ox *l)
 {
 	struct ox_value *v = ox_in(l, 0);
@@ -201,8 +210,10 @@ static int rsqrt(struct ox *l, int variance, double epsilon)
 }
 
 /*
- * Lowers LayerNormalization of floats with its optional results, the mean and the inverse of
- * the standard deviation; statistics are computed in fp32. Returns 0 or a negative errno.
+ * Lowers LayerNormalization of floats over all dimensions from the attribute's axis on, times
+ * operand 1 and plus operand 2, if present. Results 1 and 2 are the mean and the inverse of the
+ * standard deviation; statistics are computed in float32. Returns 0, -ENOTSUP for other types, or
+ * another negative errno.
  */
 int ox_layer_norm(struct ox *l)
 {
@@ -228,9 +239,9 @@ int ox_layer_norm(struct ox *l)
 }
 
 /*
- * Emits x as float32 less its mean over a set of axes, divided by the standard deviation over
- * them; attribute epsilon is added to the variance. Returns the tensor's index, or a negative
- * errno.
+ * Returns x as float32, less its mean and divided by its standard deviation over a set of axes (bit
+ * i is axis i); attribute epsilon (default 1e-5) is added to the variance. Returns a negative errno
+ * after a failure.
  */
 static int normalised(struct ox *l, int x, unsigned axes)
 {
@@ -241,8 +252,9 @@ static int normalised(struct ox *l, int x, unsigned axes)
 }
 
 /*
- * Emits operand k, one number for each channel or group, as float32 along dimension 1 of the
- * given rank. Returns the tensor's index, or a negative errno.
+ * Returns operand k of the node at hand, one number for each channel or group, as float32 along
+ * dimension 1 of a tensor of the given rank whose other dimensions are 1. Returns a negative errno
+ * after a failure.
  */
 static int by_channel(struct ox *l, int k, int rank)
 {
@@ -257,8 +269,9 @@ static int by_channel(struct ox *l, int k, int rank)
 
 /*
  * Lowers InstanceNormalization, which normalises each channel's image, and GroupNormalization,
- * which normalises groups of channels; before opset 21 its scale and bias have one number for
- * each group. Returns 0 or a negative errno.
+ * which normalises num_groups groups of channels; then operand 1 is multiplied and operand 2 added,
+ * which have one number for each channel, but for GroupNormalization before opset 21 one for each
+ * group. Returns 0, -ENOTSUP if type, rank or groups do not fit, or another negative errno.
  */
 int ox_group_norm(struct ox *l)
 {
@@ -282,8 +295,10 @@ int ox_group_norm(struct ox *l)
 }
 
 /*
- * Lowers LpNormalization: x divided by its length along an axis, which is the sum of magnitudes
- * (p 1) or the root of the sum of squares (p 2); zeros stay 0. Returns 0 or a negative errno.
+ * Lowers LpNormalization of floats: operand 0 divided by its length along the attribute's axis
+ * (default the last), which is the sum of magnitudes if p is 1, the root of the sum of squares if
+ * it is 2 (default); zeros stay 0. Returns 0, -ENOTSUP for other types or p, or another negative
+ * errno.
  */
 int ox_lp_norm(struct ox *l)
 {
@@ -302,8 +317,9 @@ int ox_lp_norm(struct ox *l)
 }
 
 /*
- * Lowers BatchNormalization for inference: (x - mean) / sqrt(variance + epsilon) * scale +
- * bias, by channel. Returns 0 or a negative errno.
+ * Lowers BatchNormalization of floats for inference: (x - mean) / sqrt(variance + epsilon) * scale
+ * + bias by channel, where x, scale, bias, mean and variance are operands 0 to 4. Returns 0,
+ * -ENOTSUP for training, other types and rank below 2, or another negative errno.
  */
 int ox_batch_norm(struct ox *l)
 {

@@ -14,8 +14,8 @@
 #include "onnx_exact_scale.h"
 
 /*
- * Sets *out to the only element of constant v. Returns false if v is NULL, not constant, or has
- * another number of elements.
+ * Sets *out to the only element of constant v. Returns false, with *out unchanged, if v is NULL,
+ * not constant, or has another number of elements.
  */
 bool ox_scalar(struct ox *l, struct ox_value *v, double *out)
 {
@@ -30,9 +30,9 @@ bool ox_scalar(struct ox *l, struct ox_value *v, double *out)
 }
 
 /*
- * Returns the elements of constant v as doubles, which the graph owns, and sets *count to 1 or
- * n. Returns NULL if v is not constant or has neither one element nor n along its last
- * dimension.
+ * Returns the elements of constant v as doubles, which the graph owns, and sets *count to their
+ * number, 1 or n. Returns NULL if v is not constant, or has neither one element nor n along its
+ * last dimension.
  */
 static const double *numbers(struct ox *l, struct ox_value *v, int64_t n, int64_t *count)
 {
@@ -45,7 +45,10 @@ static const double *numbers(struct ox *l, struct ox_value *v, int64_t n, int64_
 	return y < 0 ? NULL : ox_t(l, y)->data;
 }
 
-/* Returns the operator that computes x, RESHAPEs skipped, or NULL if there is none. */
+/*
+ * Returns the operator that computes tensor x or, if that is a RESHAPE, the one in front of it and
+ * of further RESHAPEs. Returns NULL if there is none.
+ */
 static const struct weft_gop *behind(const struct ox *l, int x)
 {
 	int p = l->g->tensors[x].producer;
@@ -56,8 +59,8 @@ static const struct weft_gop *behind(const struct ox *l, int x)
 }
 
 /*
- * Returns the CONCAT that x comes from if it joins the convolutions of several groups along the
- * channels, else NULL.
+ * Returns the CONCAT from which tensor x comes (RESHAPEs skipped) if it joins along the last
+ * dimension, as the convolutions of several groups are joined; else NULL.
  */
 static const struct weft_gop *groups_of(const struct ox *l, int x)
 {
@@ -67,9 +70,9 @@ static const struct weft_gop *groups_of(const struct ox *l, int x)
 }
 
 /*
- * Sets r[2c] and r[2c+1] to the least and the greatest sum that channel c of convolution o can
- * have with its constant int8 weights. int64 holds 2^31 products. Returns false if o is no such
- * convolution.
+ * Sets r[2c] and r[2c + 1] to the least and the greatest sum that output channel c of operator o
+ * can have. Returns false if o (NULL allowed) is no CONV2D or DEPTHWISE_CONV2D of int8 with
+ * constant weights and bias.
  */
 static bool conv_ranges(const struct ox *l, const struct weft_gop *o, int64_t *r)
 {
@@ -93,8 +96,9 @@ static bool conv_ranges(const struct ox *l, const struct weft_gop *o, int64_t *r
 }
 
 /*
- * As conv_ranges() for the n channels of x, which may come from several groups. Returns an
- * array that the caller frees, or NULL if the ranges are not known.
+ * Returns an array, which the caller frees, with the least and the greatest sum of each of the n
+ * channels of tensor x, one behind the other. x comes from a convolution with constant weights or
+ * from several joined ones. Returns NULL if the ranges are not known.
  */
 static int64_t *sum_ranges(struct ox *l, int x, int64_t n)
 {
@@ -127,9 +131,10 @@ struct factors {
 static struct ox_factor zero_factor;
 
 /*
- * Sets *f to the multiplier that gives exact results for all sums of least..most, or else to
- * the nearest one; *is_exact says which. Results are limited to lo..hi. Returns false if no
- * multiplier of 31 bits is near.
+ * Sets *f to the factor with which RESCALE gives exactly ONNX's result by ratio r for all sums of
+ * least..most and results limited to lo..hi (the type's limits less the zero point), with ties
+ * rounded as `ties` says. If there is none, or --requant rescale is set, *f is the nearest factor;
+ * *is_exact says whether that is good enough. Returns false if no multiplier of 31 bits is near.
  */
 static bool one_factor(struct ox *l, const struct weft_onnx_ratio *r, int lo, int hi, int64_t least, int64_t most, enum ox_ties ties,
                        struct ox_factor *f, bool *is_exact)
@@ -143,8 +148,9 @@ static bool one_factor(struct ox *l, const struct weft_onnx_ratio *r, int lo, in
 }
 
 /*
- * Sets factor `at` of f for sums of least..most with ratio r, and counts it in f->n_inexact if
- * it is not exact. Results of 16 bits take the nearest factor. Returns false if there is none.
+ * Sets factor `at` of f for sums of least..most with ratio r and the result's zero point zp, marks
+ * in f->inexact[at] whether it is not exact, and counts it in f->n_inexact then. Results of 16 bits
+ * take the nearest factor, which counts as exact. Returns false if there is no factor.
  */
 static bool factors_of(struct ox *l, const struct ox_scaling *sc, const struct weft_onnx_ratio *r, int zp, int64_t least, int64_t most,
                        struct factors *f, int64_t at)
@@ -172,8 +178,9 @@ struct ratios {
 };
 
 /*
- * Finds the factors f for one kind of ties: one for each channel by itself if each is set, else
- * one for all channels. f->count is 0 afterwards if there are none.
+ * Fills f with factors for one way of rounding ties: one for each channel by itself if `each` is
+ * set, else one for all channels. f->n_inexact counts those that are not exact. If one cannot be
+ * found at all, f->count is 0.
  */
 static void try_factors(struct ox *l, const struct ox_scaling *sc, const struct ratios *q, bool each, enum ox_ties ties, struct factors *f)
 {
@@ -197,9 +204,10 @@ static void try_factors(struct ox *l, const struct ox_scaling *sc, const struct 
 }
 
 /*
- * Finds the factors f that leave the fewest channels inexact: one factor for all channels if
- * there is an exact one, else one for each, since a channel by itself may have an exact
- * multiplier that all together do not have; ties rounded half up or to even.
+ * Fills f with the first of these sets of factors that is exact for all channels: one for all
+ * channels (unless each has its own ratio), with ties half up or to even, then one for each
+ * channel, half up or to even. If none is, f is, of the last two that were tried, the one with
+ * fewer inexact channels, half up if they are equal. f->count is 0 if there are no factors.
  */
 static void best_factors(struct ox *l, const struct ox_scaling *sc, const struct ratios *q, struct factors *f)
 {
@@ -220,8 +228,9 @@ static void best_factors(struct ox *l, const struct ox_scaling *sc, const struct
 }
 
 /*
- * Finds two sets of factors that are exact but for ties: `from` rounds ties away from zero,
- * `to` towards zero. Returns false if there are none.
+ * Fills `from` and `to` with factors that are exact but for ties, which `from` rounds away from
+ * zero and `to` towards zero: one for all channels, or else one for each. Returns false if there
+ * are none.
  */
 static bool both_factors(struct ox *l, const struct ox_scaling *sc, const struct ratios *q, struct factors *from, struct factors *to)
 {
@@ -237,10 +246,10 @@ static bool both_factors(struct ox *l, const struct ox_scaling *sc, const struct
 }
 
 /*
- * Finds the factors for n channels of sums if all scales are constant: one factor, or one for
- * each channel along the last axis. range is each channel's range of sums, or NULL for
- * -most..most. If to->count is set, f rounds ties from zero and `to` rounds them to zero, and
- * the even result of both counts. f->count stays 0 if there are no factors.
+ * Finds the factors for sums of n channels if all scales are constant: f has one, or one for each
+ * channel. range holds each channel's least and greatest sum, or is NULL for -most..most (or what
+ * sc says). If to->count is set afterwards, f rounds ties from zero and `to` rounds them to zero,
+ * and the even one of both results counts. f->count is 0 if there are no factors.
  */
 static void find_factors(struct ox *l, const struct ox_scaling *sc, int64_t n, int64_t most, const int64_t *range, struct factors *f,
                          struct factors *to)
@@ -272,8 +281,9 @@ static void find_factors(struct ox *l, const struct ox_scaling *sc, int64_t n, i
 }
 
 /*
- * Returns the operand of the RESHAPE that x comes from, if that leaves the last dimension
- * alone, else x. The compiler joins operators only if they are neighbours.
+ * Returns the operand of the RESHAPE that makes tensor x, if both have the same last dimension,
+ * else x itself. The compiler joins operators only if they are neighbours, so operators are put in
+ * front of such a RESHAPE.
  */
 int ox_before_reshape(const struct ox *l, int x)
 {
@@ -286,8 +296,10 @@ int ox_before_reshape(const struct ox *l, int x)
 }
 
 /*
- * Emits RESCALE of x with count multipliers m and shifts s, from ox_alloc(), which it takes
- * over; count is 1 or the number of channels. Returns the tensor's index, or a negative errno.
+ * Returns x rescaled to type `to` with zero point zp by a RESCALE with `count` multipliers m and
+ * shifts s, 1 or one for each channel, which are taken over (from ox_alloc()); ties go to even if
+ * `even` is set, else up. For int48 the multipliers are cut to 16 bits. The RESCALE is put in front
+ * of a RESHAPE. Returns a negative errno after a failure.
  */
 static int rescale(struct ox *l, int x, weft_dtype to, int64_t count, int32_t *m, int8_t *s, bool even, double zp)
 {
@@ -317,9 +329,10 @@ static int rescale(struct ox *l, int x, weft_dtype to, int64_t count, int32_t *m
 }
 
 /*
- * Emits the requantisation of each group's sums by itself and joins the results, so that the
- * compiler can join each RESCALE with the convolution in front of it. Returns the tensor's
- * index, or a negative errno.
+ * Returns the sums that CONCAT g joins, each rescaled by its own part of the factors f to type `to`
+ * with zero point zp and then joined, with the shape of x, g's result perhaps reshaped. The
+ * compiler can so join each RESCALE with the convolution in front of it. Returns a negative errno
+ * after a failure.
  */
 static int rescale_groups(struct ox *l, int x, const struct weft_gop *g, weft_dtype to, const struct factors *f, double zp)
 {
@@ -348,9 +361,10 @@ static int rescale_groups(struct ox *l, int x, const struct weft_gop *g, weft_dt
 }
 
 /*
- * Emits scale or zero point x with the given rank: a scalar or vector is spread along the axis
- * counted from the end (1 is the last). Returns the tensor's index, or -ENOTSUP if x has
- * another rank above 1.
+ * Returns scale or zero point x with the given rank so that it broadcasts: a scalar or vector runs
+ * along axis, counted from the end (1 is the last); other dimensions are 1. A tensor of that rank
+ * is returned as it is. Returns -ENOTSUP for another rank above 1 or an axis beyond the rank, or
+ * another negative errno; a negative x is returned as it is.
  */
 int ox_along_tensor(struct ox *l, int x, int rank, int axis)
 {
@@ -375,8 +389,8 @@ int ox_along(struct ox *l, struct ox_value *v, int rank, int axis)
 }
 
 /*
- * Emits the host operator that requantises any int32 sums x as ONNX defines it; b is the tensor
- * of the second factor's scale. Returns the tensor's index, or a negative errno.
+ * Returns int32 sums x requantised as sc says by the host operator ONNX_REQUANT; b is the tensor of
+ * the second factor's scale, with x's rank. Returns a negative errno after a failure.
  */
 static int on_host(struct ox *l, int x, const struct ox_scaling *sc, int b)
 {
@@ -395,8 +409,8 @@ static int on_host(struct ox *l, int x, const struct ox_scaling *sc, int b)
 #define MAX_PATCHED 24
 
 /*
- * Adds a constant of those rows of constant x, [channels,...], whose channels f marks as
- * inexact. Returns the tensor's index, or a negative errno.
+ * Returns a new constant with those rows of constant x, [channels,...], whose channels are marked
+ * in f->inexact. Returns a negative errno after a failure.
  */
 static int rows(struct ox *l, int x, const struct factors *f, int64_t channels)
 {
@@ -415,8 +429,9 @@ static int rows(struct ox *l, int x, const struct factors *f, int64_t channels)
 }
 
 /*
- * Returns the convolution behind sums x if its few inexact channels can be computed again by
- * themselves, else NULL.
+ * Returns the CONV2D behind sums x of n channels if its channels that are marked in f->inexact can
+ * be computed again by themselves: they are at most MAX_PATCHED and n / 8, and weights and bias are
+ * constant. Else returns NULL.
  */
 static const struct weft_gop *patchable(const struct ox *l, int x, const struct ox_scaling *sc, const struct factors *f, int64_t n)
 {
@@ -429,8 +444,9 @@ static const struct weft_gop *patchable(const struct ox *l, int x, const struct 
 }
 
 /*
- * Emits y with the inexact channels of convolution o replaced: these are computed again and
- * requantised on the host. Returns the tensor's index, or a negative errno.
+ * Returns codes y, the requantised results of convolution o, with the channels marked in f->inexact
+ * replaced: these are computed again by a small convolution and requantised on the host. Returns a
+ * negative errno after a failure.
  */
 static int patch(struct ox *l, const struct weft_gop *o, int y, const struct ox_scaling *sc, const struct factors *f)
 {
@@ -474,8 +490,9 @@ static int patch(struct ox *l, const struct weft_gop *o, int y, const struct ox_
 }
 
 /*
- * Emits the requantisation of int32 sums x by the integer factors f as RESCALE; uint8 results
- * are int8, 128 less, if flip is set. Returns the tensor's index, or a negative errno.
+ * Returns int32 sums x requantised by the factors f with RESCALE, one for each group of a joined
+ * convolution; uint8 results are int8, 128 less, if flip is set. Returns a negative errno after a
+ * failure.
  */
 static int on_device(struct ox *l, int x, const struct ox_scaling *sc, const struct factors *f, bool flip)
 {
@@ -499,6 +516,11 @@ static int on_device(struct ox *l, int x, const struct ox_scaling *sc, const str
 	return rescale(l, x, to, n, m, s, f->ties == OX_EVEN, zp);
 }
 
+/*
+ * Returns the bitwise operator or shift op of int8 x with the constant v for each element;
+ * arithmetic shifts round down. Returns a negative errno after a failure; a negative x is returned
+ * as it is.
+ */
 static int bits(struct ox *l, weft_opcode op, int x, int v)
 {
 	int in[2] = { x, x < 0 ? x : ox_ramp(l, WEFT_INT8, ox_t(l, x)->rank, v) };
@@ -508,11 +530,11 @@ static int bits(struct ox *l, weft_opcode op, int x, int v)
 }
 
 /*
- * Emits the even one of a and b, which have ties rounded from zero and to zero and so are equal
- * or one apart; the zero point is not counted (odd_zp: it is odd). If `ordered` is set, a is
- * known to be the greater or equal one, and two bit operations suffice: a's last bit is cleared
- * if b differs there, or b's is set if a has it. Otherwise a mask chooses between a and b.
- * Returns the tensor's index, or a negative errno.
+ * Returns for each element the even one of int8 a and b, which have ties rounded from zero and to
+ * zero and so are equal or one apart. Even means before the zero point was added; odd_zp says that
+ * it is odd. If `ordered` is set, a is known to be the greater or equal one, and two bit operations
+ * suffice: a's last bit is cleared if b differs there, or b's is set if a has it. Otherwise a mask
+ * chooses between a and b. Returns a negative errno after a failure.
  */
 static int even_one(struct ox *l, int a, int b, bool odd_zp, bool ordered)
 {
@@ -525,10 +547,11 @@ static int even_one(struct ox *l, int a, int b, bool odd_zp, bool ordered)
 }
 
 /*
- * Emits the requantisation of sums x in the cheapest exact way: one RESCALE, two of them with
- * one chosen, a RESCALE with patched codes, or float arithmetic on the host. Sets *flip if the
- * result is int8 for uint8. Returns the tensor, 0 if only the host could and sc->device_only is
- * set, or a negative errno.
+ * Returns int32 sums x of n channels requantised as sc says, in the first of these ways that is
+ * exact: one RESCALE with f, or two with f and `to` of which the even result is chosen; a RESCALE
+ * whose few inexact channels are computed again; the host operator. Sets *flip if the result is
+ * int8 for uint8. Returns 0 if only the host could do it and sc->device_only is set, or a negative
+ * errno.
  */
 static int requant(struct ox *l, int x, const struct ox_scaling *sc, int64_t n, struct factors *f, const struct factors *to, bool *flip)
 {
@@ -557,10 +580,11 @@ static int requant(struct ox *l, int x, const struct ox_scaling *sc, int64_t n, 
 }
 
 /*
- * Emits int32 sums x, at most `most` in magnitude, requantised to the type of sc->zp; *flip
- * says that the result is int8 for uint8. Results equal ONNX's bit for bit, except int16 ones,
- * which take the nearest factor. Returns the tensor, 0 if only the host could and
- * sc->device_only is set, or a negative errno.
+ * Returns int32 sums x, at most `most` in magnitude, requantised as sc says to the type of sc->zp;
+ * *flip says whether the result is int8 for uint8. Results equal ONNX's bit for bit, except int16
+ * ones and those with --requant rescale, which take the nearest factor. Returns 0 if only the host
+ * could do it and sc->device_only is set, or a negative errno (l->err for a negative x or a missing
+ * scale).
  */
 int ox_requant(struct ox *l, int x, const struct ox_scaling *sc, int64_t most, bool *flip)
 {

@@ -17,8 +17,9 @@
 #include "onnx_resize.h"
 
 /*
- * Returns the coordinate in the input that element i of the output has along axis a, by the
- * attribute coordinate_transformation_mode.
+ * Returns the coordinate in the input, in elements, to which element i of the output belongs along
+ * axis a, as attribute coordinate_transformation_mode says; half_pixel by default, asymmetric
+ * before opset 11.
  */
 double ox_resize_place(const struct ox *l, const struct ox_axis *a, int64_t i)
 {
@@ -56,8 +57,9 @@ static double clip(double v, double hi)
 }
 
 /*
- * Returns the index of the input element nearest to coordinate `at`, rounded as attribute
- * nearest_mode says, within the axis.
+ * Returns the index of the input element along axis a that is nearest to coordinate `at`: attribute
+ * nearest_mode says how it is rounded (halves down by default, always down before opset 11), and
+ * the result is limited to the axis.
  */
 int64_t ox_resize_nearest(const struct ox *l, const struct ox_axis *a, double at)
 {
@@ -73,8 +75,9 @@ int64_t ox_resize_nearest(const struct ox *l, const struct ox_axis *a, double at
 }
 
 /*
- * Returns the weight of an input element at distance d, in elements: of cubic interpolation
- * with coefficient c, or of linear interpolation.
+ * Returns the weight of an input element at distance d, in elements, from the place of
+ * interpolation: of cubic interpolation with coefficient c, or of linear interpolation (1 - |d| or
+ * 0).
  */
 static double weight(bool cubic, double c, double d)
 {
@@ -86,7 +89,11 @@ static double weight(bool cubic, double c, double d)
 	return d < 2 ? ((c * d - 5 * c) * d + 8 * c) * d - 4 * c : 0;
 }
 
-/* Adds the weights of output element i, at input coordinate `at`, to column i of the matrix m [in,out]. */
+/*
+ * Adds to column i of matrix m [a->in,a->out] the weights with which the input elements count in
+ * output element i, whose input coordinate is `at`; they add up to 1. Neighbours beyond the ends
+ * count for the last element there, or not at all if exclude_outside is set.
+ */
 static void column(const struct ox *l, const struct ox_axis *a, int64_t i, double at, float *m)
 {
 	const bool cubic = ox_attr_is(l, "mode", "cubic", false), drop = ox_attr_i(l, "exclude_outside", 0) != 0;
@@ -103,8 +110,9 @@ static void column(const struct ox *l, const struct ox_axis *a, int64_t i, doubl
 }
 
 /*
- * Emits x [rest,in] resized to [rest,out] as a product with a matrix of interpolation weights.
- * Returns the tensor's index, or a negative errno.
+ * Returns x, as many rows [rest,a->in], resized along axis a to [rest,a->out] by a product with a
+ * constant matrix of interpolation weights. Returns -ENOTSUP if the matrix has more than 2^31
+ * elements or the scale is below 1e-4, or another negative errno.
  */
 static int by_matrix(struct ox *l, int x, const struct ox_axis *a, int64_t rest)
 {
@@ -125,8 +133,8 @@ static int by_matrix(struct ox *l, int x, const struct ox_axis *a, int64_t rest)
 }
 
 /*
- * Emits x [rest,in] resized to [rest,out] by choosing the nearest column for each. Returns the
- * tensor's index, or a negative errno.
+ * Returns x, as many rows [rest,a->in], resized along axis a to [rest,a->out] by gathering the
+ * nearest column for each. Returns a negative errno after a failure.
  */
 static int by_choice(struct ox *l, int x, const struct ox_axis *a, int64_t rest)
 {
@@ -142,9 +150,10 @@ static int by_choice(struct ox *l, int x, const struct ox_axis *a, int64_t rest)
 }
 
 /*
- * Emits x with every element whose coordinate lies outside the region replaced by the
- * extrapolation value v: x * (1 - mask) + v * mask. Returns x itself if there is none, the
- * tensor's index, or a negative errno.
+ * Returns float x, whose last dimension is axis a of the output, with attribute extrapolation_value
+ * in each element whose coordinate lies outside the input; x itself if there is none, as in all
+ * modes but tf_crop_and_resize. Returns a negative errno after a failure; a negative x is returned
+ * as it is.
  */
 static int extrapolate(struct ox *l, int x, const struct ox_axis *a)
 {
@@ -165,9 +174,9 @@ static int extrapolate(struct ox *l, int x, const struct ox_axis *a)
 }
 
 /*
- * Emits x resized along one axis: the axis is moved to the end, resized by a choice of elements
- * or a product with a matrix of weights, and moved back. Returns the tensor's index, or a
- * negative errno.
+ * Returns x resized along dimension `axis` as *a says: the axis is moved to the end, resized by a
+ * choice of elements (mode nearest) or a product with a matrix of weights, and moved back. Returns
+ * a negative errno after a failure; a negative x is returned as it is.
  */
 static int one_axis(struct ox *l, int x, int axis, const struct ox_axis *a)
 {
@@ -193,8 +202,8 @@ static int one_axis(struct ox *l, int x, int axis, const struct ox_axis *a)
 }
 
 /*
- * Copies the constant numbers of operand k to v, max at most. Returns the count, 0 if the
- * operand is absent, or a negative errno.
+ * Writes the numbers of constant operand k to v, which has room for max. Returns their count, 0 if
+ * the operand is absent, or a negative errno.
  */
 static int floats(struct ox *l, int k, int max, double *v)
 {
@@ -213,8 +222,8 @@ static int floats(struct ox *l, int k, int max, double *v)
 }
 
 /*
- * Copies Upsample's attribute scales, from before opset 9, to v, max at most. Returns the
- * count, or -EINVAL.
+ * Writes attribute scales of Upsample, where it is before opset 9, to v, which has room for max.
+ * Returns their count, or -EINVAL if it is absent or too long.
  */
 static int old_scales(struct ox *l, int max, double *v)
 {
@@ -228,8 +237,9 @@ static int old_scales(struct ox *l, int max, double *v)
 }
 
 /*
- * Reads scales, sizes and the region of interest of the n resized axes of v into a. Returns 0,
- * or -EINVAL if their counts do not fit the axes.
+ * Fills a[i] for each of the n resized axes[i] of v from the node's scales, sizes, region of
+ * interest and keep_aspect_ratio_policy. Returns 0, -EINVAL if their counts do not fit the axes or
+ * a length is not possible, or another negative errno.
  */
 static int scales(struct ox *l, const struct ox_value *v, const int *axes, int n, struct ox_axis *a)
 {
@@ -266,8 +276,9 @@ static int scales(struct ox *l, const struct ox_value *v, const int *axes, int n
 }
 
 /*
- * Sets axes to the axes of v that the node at hand resizes and a to lengths and scale of each.
- * Returns their count, or a negative errno.
+ * Sets axes[i] to the dimensions of v that the node at hand resizes, and a[i] to lengths, scale and
+ * region of each; both have room for 8. Returns their count, or a negative errno (l->err if v is
+ * NULL).
  */
 int ox_resize_axes(struct ox *l, const struct ox_value *v, int *axes, struct ox_axis *a)
 {
@@ -287,8 +298,9 @@ int ox_resize_axes(struct ox *l, const struct ox_value *v, int *axes, struct ox_
 }
 
 /*
- * Lowers Resize and Upsample: on the array where its RESIZE gives the same elements, else axis
- * by axis with other operators. Returns 0 or a negative errno.
+ * Lowers Resize and Upsample of operand 0: by RESIZE where ox_resize_codes() takes it, else axis by
+ * axis with other operators. Returns 0, -ENOTSUP for interpolation of other types than floats that
+ * RESIZE does not take, or another negative errno.
  */
 int ox_resize(struct ox *l)
 {

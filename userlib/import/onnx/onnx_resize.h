@@ -5,18 +5,30 @@
 
 #include "onnx_lower.h"
 
+/* How one axis is resized. */
 struct ox_axis {
-	int64_t in, out;
-	double scale, from, to;    /* from, to: the region of tf_crop_and_resize */
+	int64_t in, out;           /* its length before and after, in elements */
+	/*
+	 * scale: out / in, before out was rounded; from, to: the region of tf_crop_and_resize as parts of
+	 * the axis, else 0 and 1.
+	 */
+	double scale, from, to;
 };
 
-/* The axes of v that the node at hand names, and what becomes of each; the count. */
+/*
+ * Sets axes to the axes of v that the node at hand resizes, and a to what becomes of each. Returns their
+ * count.
+ */
 int ox_resize_axes(struct ox *l, const struct ox_value *v, int *axes, struct ox_axis *a);
-/* Where in the input element i of the output lies; and which element of the input is nearest to such a place. */
+/* Returns the coordinate in the input, in elements, of element i of the output. */
 double ox_resize_place(const struct ox *l, const struct ox_axis *a, int64_t i);
+/* Returns the input element that is nearest to coordinate `at`. */
 int64_t ox_resize_nearest(const struct ox *l, const struct ox_axis *a, double at);
 
-/* Integers: the result is set if *done. 0 or a negative errno. */
+/*
+ * Lowers the Resize at hand if v is an image of integers that RESIZE can resize, and sets *done. Returns 0
+ * or a negative errno.
+ */
 int ox_resize_codes(struct ox *l, struct ox_value *v, const int *axes, const struct ox_axis *a, int count, bool *done);
 
 #endif

@@ -31,7 +31,7 @@
 
 struct steps { int64_t n, d, offset; };
 
-/* Returns the greatest common divisor of a and b, not negative. */
+/* Returns the greatest common divisor of a and b, which is not negative. */
 static int64_t gcd(int64_t a, int64_t b)
 {
 	while (b) {
@@ -50,8 +50,8 @@ static struct steps reduced(struct steps s)
 }
 
 /*
- * Sets *p and *q to the fraction with the least denominator that float32 rounds to the scale,
- * both at most MAX_FRACTION. Returns false if there is none.
+ * Sets *p / *q to the fraction with the least denominator that is the scale once both are rounded
+ * to float32; both are at most MAX_FRACTION. Returns false if there is none.
  */
 static bool fraction(double scale, int64_t *p, int64_t *q)
 {
@@ -64,8 +64,8 @@ static bool fraction(double scale, int64_t *p, int64_t *q)
 }
 
 /*
- * Sets *s to the input coordinates along axis a as RESIZE's fractions: (i * d + offset) / n.
- * Returns false if the coordinates are no such fractions.
+ * Sets *s so that output element i along axis a lies at input coordinate (i * s->d + s->offset) /
+ * s->n, as RESIZE has it. Returns false if the node's coordinates are no such fractions.
  */
 static bool find_steps(const struct ox *l, const struct ox_axis *a, struct steps *s)
 {
@@ -95,8 +95,8 @@ static bool find_steps(const struct ox *l, const struct ox_axis *a, struct steps
 }
 
 /*
- * Says whether RESIZE's limits allow steps s along axis a, and sets *border to the border that
- * the output's length needs.
+ * Says whether TOSA's limits on RESIZE allow steps s along axis a, and sets *border to RESIZE's
+ * border attribute for the output's length, in 1 / s->n elements.
  */
 static bool allowed(const struct ox_axis *a, const struct steps *s, int32_t *border)
 {
@@ -107,7 +107,10 @@ static bool allowed(const struct ox_axis *a, const struct steps *s, int32_t *bor
 	       b >= -16 * s->n && b < s->n;
 }
 
-/* Says whether RESIZE with steps s takes the same elements along axis a as ONNX's nearest neighbour does. */
+/*
+ * Says whether RESIZE of mode nearest with steps s takes the same input element for each output
+ * element of axis a as the ONNX node at hand does.
+ */
 static bool chooses(const struct ox *l, const struct ox_axis *a, const struct steps *s)
 {
 	for (int64_t i = 0; i < a->out; i++) {
@@ -121,9 +124,9 @@ static bool chooses(const struct ox *l, const struct ox_axis *a, const struct st
 }
 
 /*
- * Searches for an offset of steps s with which RESIZE takes the elements that ONNX takes.
- * RESIZE takes the upper element at the middle; smaller or larger offsets turn that into floor,
- * ceil or the lower element. Returns false if there is none.
+ * Changes the offset of steps s so that RESIZE of mode nearest takes the elements along axis a that
+ * ONNX takes. RESIZE takes the upper element at the middle between two; smaller or larger offsets
+ * turn that into floor, ceil or the lower element. Returns false if none of four offsets does it.
  */
 static bool find_nearest(const struct ox *l, const struct ox_axis *a, struct steps *s)
 {
@@ -140,8 +143,9 @@ static bool find_nearest(const struct ox *l, const struct ox_axis *a, struct ste
 }
 
 /*
- * Sets yx to the two spatial axes of v, with length 1 for one that v does not have. Returns
- * false if other axes are resized.
+ * Sets yx[0] and yx[1] to the resizing of v's height and width, where an axis that v does not have
+ * or that is not resized has scale 1. a and axes are the `count` resized axes of v. Returns false
+ * if one of the first two dimensions is resized or v's rank is not 3 or 4.
  */
 static bool image_axes(const struct ox_value *v, const int *axes, const struct ox_axis *a, int count, struct ox_axis *yx)
 {
@@ -161,8 +165,10 @@ static bool image_axes(const struct ox_value *v, const int *axes, const struct o
 }
 
 /*
- * Emits x [N,W,C] or [N,H,W,C] as an image, resized by RESIZE: bilinear with int32 sums if
- * smooth is set, else nearest neighbour. Returns the tensor's index, or a negative errno.
+ * Returns x, [N,W,C] or [N,H,W,C], as an image [N,H,W,C] resized by RESIZE with steps s[0] and s[1]
+ * along yx[0] and yx[1]: bilinear, with int32 sums that are s[0].n * s[1].n times the result, if
+ * smooth is set, else nearest neighbour in x's type. Returns -EINVAL if RESIZE does not allow the
+ * steps, or another negative errno.
  */
 static int resize(struct ox *l, int x, const struct ox_axis *yx, const struct steps *s, bool smooth)
 {
@@ -177,7 +183,10 @@ static int resize(struct ox *l, int x, const struct ox_axis *yx, const struct st
 	return ox_op(l, WEFT_OP_RESIZE, &a, (int[]){ ox_reshape(l, x, 4, in) }, 1, smooth ? WEFT_INT32 : t.dtype, 4, out);
 }
 
-/* Emits image x [N,H,W,C] as [N,W,C] if rank is 3. Returns the tensor's index, or a negative errno. */
+/*
+ * Returns image x [N,1,W,C] as [N,W,C] if rank is 3, or x itself if it is 4. Returns a negative
+ * errno after a failure; a negative x is returned as it is.
+ */
 static int as_rank(struct ox *l, int x, int rank)
 {
 	if (x < 0 || rank == 4)
@@ -192,8 +201,8 @@ static int as_rank(struct ox *l, int x, int rank)
 struct neighbours { int32_t *first, *second; float *from_first, *from_second; };
 
 /*
- * Returns the input coordinate of output element i along axis a, computed in 32-bit floats step
- * by step as ONNX Runtime does.
+ * Returns the input coordinate of output element i along axis a, computed in 32-bit floats step by
+ * step as ONNX Runtime does, for the node's coordinate_transformation_mode.
  */
 static float place32(const struct ox *l, const struct ox_axis *a, int64_t i)
 {
@@ -217,9 +226,9 @@ static float place32(const struct ox *l, const struct ox_axis *a, int64_t i)
 }
 
 /*
- * Computes for each output element of axis a the two input elements it lies between and its
- * distances from them. Returns false after a failed allocation; release() frees the arrays in
- * either case.
+ * Allocates and fills n's arrays, with one element for each output element of axis a: the two input
+ * elements between which it lies, and its distances from them (both 0.5 if they are the same).
+ * Returns false after a failed allocation; release() frees the arrays in either case.
  */
 static bool find_neighbours(struct ox *l, const struct ox_axis *a, struct neighbours *n)
 {
@@ -252,8 +261,8 @@ static void release(struct ox *l, const struct ox_axis *a, struct neighbours *n)
 }
 
 /*
- * Says whether neighbours n are those that steps s give and all weights have so few bits that
- * float32 rounds no sum.
+ * Says whether neighbours n along axis a are exactly those that steps s give, and s->n is a power
+ * of two up to 128, so that float32 rounds no weight and no sum.
  */
 static bool is_exact(const struct ox_axis *a, const struct neighbours *n, const struct steps *s)
 {
@@ -269,6 +278,10 @@ static bool is_exact(const struct ox_axis *a, const struct neighbours *n, const 
 	return true;
 }
 
+/*
+ * Returns int32 operator op with attributes a on x (rank 4) and the constant v. Returns a negative
+ * errno after a failure; a negative x is returned as it is.
+ */
 static int number(struct ox *l, weft_opcode op, const weft_attr *a, int x, int32_t v)
 {
 	int in[2] = { x, x < 0 ? x : ox_ramp(l, WEFT_INT32, 4, v) };
@@ -277,9 +290,9 @@ static int number(struct ox *l, weft_opcode op, const weft_attr *a, int x, int32
 }
 
 /*
- * Emits int32 sums x divided by 2^k as int8: rounded down if `down` is set, for codes that are
- * 128 less so that the least stands for 0, else towards 0. Returns the tensor's index, or a
- * negative errno.
+ * Returns int32 sums x (rank 4) divided by 2^k as int8: rounded down if `down` is set, which is
+ * towards 0 for codes that are 128 less than uint8, else towards 0. Returns a negative errno after
+ * a failure.
  */
 static int cut_off(struct ox *l, int x, int k, bool down)
 {
@@ -296,8 +309,8 @@ static int cut_off(struct ox *l, int x, int k, bool down)
 }
 
 /*
- * Emits the n lines of x [N,H,W,C] along axis 1 or 2 that `at` names. Returns the tensor's
- * index, or a negative errno.
+ * Returns the n lines of x [N,H,W,C] along axis (1 or 2) whose indices are at[0] to at[n - 1],
+ * which are copied. Returns a negative errno after a failure.
  */
 static int lines(struct ox *l, int x, int axis, const int32_t *at, int64_t n)
 {
@@ -318,8 +331,8 @@ static int lines(struct ox *l, int x, int axis, const int32_t *at, int64_t n)
 }
 
 /*
- * Adds a float constant of shape [1, H, W, 1] whose elements are y[i] * x[k], for outputs of H
- * by W. Returns the tensor's index, or a negative errno.
+ * Returns a new float32 constant [1,H,W,1] with element y[i] * x[k] for row i and column k of the
+ * output, whose lengths are yx[0].out and yx[1].out. Returns a negative errno after a failure.
  */
 static int weights(struct ox *l, const float *y, const float *x, const struct ox_axis *yx)
 {
@@ -332,9 +345,9 @@ static int weights(struct ox *l, const float *y, const float *x, const struct ox
 }
 
 /*
- * Emits bilinear interpolation of float x [N, H, W, C] as four products of a neighbour and its
- * weight, added in ONNX Runtime's order; y and c are the neighbours along both axes. Returns
- * the tensor's index, or a negative errno.
+ * Returns float x [N,H,W,C] resized bilinearly, by float operators on the host, as four products of
+ * a neighbour and its weight added in ONNX Runtime's order; y and c are the neighbours along the
+ * vertical and the horizontal axis, yx. Returns a negative errno after a failure.
  */
 static int in_floats(struct ox *l, int x, const struct neighbours *y, const struct neighbours *c, const struct ox_axis *yx)
 {
@@ -354,7 +367,7 @@ static int in_floats(struct ox *l, int x, const struct neighbours *y, const stru
 	return sum;
 }
 
-/* Returns the logarithm to base 2 of n, at least 1, rounded down. */
+/* Returns the logarithm to base 2 of n, which is at least 1, rounded down. */
 static int log2_of(int64_t n)
 {
 	int k = 0;
@@ -365,8 +378,9 @@ static int log2_of(int64_t n)
 }
 
 /*
- * Lowers bilinear Resize of 8-bit v: in integers if all coordinates are exact, else in floats.
- * Returns 0 or a negative errno.
+ * Lowers the linear Resize at hand of 8-bit v, with yx as its vertical and horizontal axis: by
+ * RESIZE and a shift if all coordinates are exact, else by float operators on the host. Returns 0
+ * or a negative errno.
  */
 static int linear(struct ox *l, struct ox_value *v, const struct ox_axis *yx)
 {
@@ -399,8 +413,9 @@ static int linear(struct ox *l, struct ox_value *v, const struct ox_axis *yx)
 }
 
 /*
- * Lowers nearest-neighbour Resize of 8-bit v along two axes to RESIZE, and sets *done if RESIZE
- * chooses the same elements. Returns 0 or a negative errno.
+ * Lowers the nearest-neighbour Resize at hand of v, with yx as its vertical and horizontal axis, to
+ * RESIZE and sets *done, if RESIZE chooses the same elements; else leaves both alone. Returns 0 in
+ * both cases, or a negative errno.
  */
 static int choose(struct ox *l, struct ox_value *v, const struct ox_axis *yx, bool *done)
 {
@@ -417,8 +432,10 @@ static int choose(struct ox *l, struct ox_value *v, const struct ox_axis *yx, bo
 }
 
 /*
- * Lowers a Resize of integers v, if it resizes the spatial axes alone in a mode that integers
- * can do; *done says whether it did. Returns 0 or a negative errno.
+ * Lowers the Resize at hand of v, if v is a computed int8, uint8 or (nearest only) int16 image of
+ * which only height and width are resized, in mode nearest or linear without antialias and
+ * exclude_outside, and sets *done. a and axes are the `count` resized axes. Returns 0, with *done
+ * unchanged if it cannot be done so, or a negative errno.
  */
 int ox_resize_codes(struct ox *l, struct ox_value *v, const int *axes, const struct ox_axis *a, int count, bool *done)
 {
@@ -438,10 +455,10 @@ int ox_resize_codes(struct ox *l, struct ox_value *v, const int *axes, const str
 /* ---- linear, between DequantizeLinear and QuantizeLinear ---- */
 
 /*
- * Folds Resize node n, which stands between a DequantizeLinear and a QuantizeLinear with
- * parameters q, into RESIZE and a requantisation of its sums. Sets *perm to the order of the
- * result's dimensions and *done if that worked. Returns the tensor, 0 if it did not, or a
- * negative errno.
+ * Computes linear Resize node n of a dequantised 8-bit value, whose result is quantised with q, by
+ * RESIZE and a requantisation of its sums. Returns the tensor of codes (int8 for uint8), with *done
+ * set and *perm the order of its dimensions (channels last); 0 with *done unchanged if RESIZE
+ * cannot do it; or a negative errno, after which n is the node at hand.
  */
 int ox_fold_resize(struct ox *l, const onnx_node *n, const struct ox_q *q, int8_t *perm, bool *done)
 {

@@ -10,8 +10,9 @@
 #include "onnx_lower.h"
 
 /*
- * Sets live[i] for each tensor that is an input or an output or that an output depends on.
- * Operators stand in order, so that one pass from the last to the first suffices.
+ * Sets live[i] for each tensor i: true if it is an input or an output of the graph, if an output
+ * depends on it, or if its operator has another result that is live. Operators stand in order, so
+ * one pass from the last to the first suffices.
  */
 static void mark(const weft_graph *g, bool *live)
 {
@@ -36,7 +37,10 @@ static void renumber(int *list, int n, const int *to)
 		list[i] = to[list[i]];
 }
 
-/* Removes the operators whose first result is not live and renumbers the tensors of the others by `to`. */
+/*
+ * Removes the operators whose first result is not live, renumbers the tensors of the others (tensor
+ * i becomes to[i]), and sets the producer of each of their results.
+ */
 static void sweep_ops(weft_graph *g, const bool *live, const int *to)
 {
 	int n = 0;
@@ -58,8 +62,9 @@ static void sweep_ops(weft_graph *g, const bool *live, const int *to)
 }
 
 /*
- * Removes the records of nodes that no operator refers to any more, and renumbers the others.
- * `to` is scratch of n_srcs elements.
+ * Removes the records of nodes to which no operator refers, renumbers the others in the operators,
+ * and sets each record's result to the first result of its last operator. `to` is scratch with room
+ * for n_srcs numbers.
  */
 static void sweep_srcs(weft_graph *g, int *to)
 {
@@ -85,8 +90,9 @@ static void sweep_srcs(weft_graph *g, int *to)
 }
 
 /*
- * Removes from the graph every operator, tensor and record of a node that no output depends on.
- * Returns 0 or a negative errno.
+ * Removes from the graph all tensors that are no input and on which no output depends, their
+ * operators, and records of nodes without operators; what stays is renumbered. Returns 0 or a
+ * negative errno.
  */
 int ox_sweep(struct ox *l)
 {

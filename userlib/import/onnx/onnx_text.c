@@ -17,8 +17,9 @@ bool ox_is_text(const struct ox_value *v)
 }
 
 /*
- * Sets *t to the shape of tensor p of strings, without a type, and checks that there are as
- * many strings. Returns 0 or a negative errno.
+ * Sets *t to the shape of tensor p, a constant of strings, with dtype 0. Returns 0, -ENOTSUP if its
+ * rank is above 8, or -EINVAL if a dimension is out of range or the number of strings is not the
+ * number of elements.
  */
 int ox_text_shape(struct ox *l, const onnx_tensor *p, weft_tensor *t)
 {
@@ -36,8 +37,9 @@ int ox_text_shape(struct ox *l, const onnx_tensor *p, weft_tensor *t)
 }
 
 /*
- * Writes element i of constant v of strings to text, WEFT_NUMBER_TEXT bytes with the final 0.
- * Returns 0, or -EINVAL if the string is too long for a number.
+ * Writes element i of v, a constant of strings, to text, which has WEFT_NUMBER_TEXT bytes with the
+ * final 0. If v's strings stand for numbers, the number is formatted. Returns 0, or -EINVAL if the
+ * string is too long for a number or contains a 0 byte.
  */
 static int text_of(struct ox *l, const struct ox_value *v, int64_t i, char *text)
 {
@@ -59,8 +61,8 @@ static int text_of(struct ox *l, const struct ox_value *v, int64_t i, char *text
 }
 
 /*
- * Converts constant strings v to numbers of type `to`, as Cast does. Returns the constant's
- * tensor, or -EINVAL if a string is no number.
+ * Returns a constant of the graph, of type `to`, with the numbers that v's strings state, as ONNX's
+ * Cast reads them. Returns -EINVAL if a string is no number, or another negative errno.
  */
 int ox_from_text(struct ox *l, struct ox_value *v, weft_dtype to)
 {
@@ -82,8 +84,9 @@ int ox_from_text(struct ox *l, struct ox_value *v, weft_dtype to)
 }
 
 /*
- * Makes value y the strings of x, which is a constant of numbers or strings. Returns 0 or a
- * negative errno.
+ * Makes y a value of strings, as ONNX's Cast writes the elements of x: x is a constant of numbers,
+ * which y then refers to, or has strings already. y gets x's shape and dtype 0. Returns 0, -ENOTSUP
+ * if x is not constant, or another negative errno (l->err if x is NULL).
  */
 int ox_to_text(struct ox *l, struct ox_value *x, struct ox_value *y)
 {

@@ -41,8 +41,9 @@ static int32_t clip8(int64_t v)
 }
 
 /*
- * Computes op with the golden model for every pair of codes of a and b, quantised with q: f[i *
- * CODES + k] for a's code i and b's code k. Returns false if a parameter is not constant.
+ * Computes op of every pair of codes of a and b by the golden model, quantised with q (less 128 for
+ * uint8): f[i * CODES + k] for a's i-th and b's k-th code in ascending order. Returns false if that
+ * could not be computed.
  */
 static bool every_pair(struct ox *l, weft_opcode op, const struct ox_side *a, const struct ox_side *b, const struct ox_q *q, int32_t *f)
 {
@@ -54,8 +55,8 @@ static bool every_pair(struct ox *l, weft_opcode op, const struct ox_side *a, co
 }
 
 /*
- * Returns what QLinearAdd or QLinearMul gives for codes x and y, in 32-bit floats as ONNX
- * Runtime computes it, less 128 if q is of uint8.
+ * Returns what QLinearMul (op MUL) or QLinearAdd (any other op) gives for codes x and y of a and b,
+ * quantised with q, in 32-bit floats as ONNX Runtime computes it; less 128 if q is of uint8.
  */
 int32_t ox_qlinear_pair(weft_opcode op, const struct ox_side *a, const struct ox_side *b, const struct ox_q *q, int x, int y)
 {
@@ -66,7 +67,10 @@ int32_t ox_qlinear_pair(weft_opcode op, const struct ox_side *a, const struct ox
 	return (int32_t)(v < low ? low : v > low + 255 ? low + 255 : v) - (q->flip ? 128 : 0);
 }
 
-/* As every_pair(), for QLinearAdd and QLinearMul. */
+/*
+ * Computes QLinearAdd or QLinearMul (op) of every pair of codes of a and b: f[i * CODES + k] for
+ * a's i-th and b's k-th code in ascending order, less 128 if q is of uint8.
+ */
 static void every_qlinear_pair(weft_opcode op, const struct ox_side *a, const struct ox_side *b, const struct ox_q *q, int32_t *f)
 {
 	for (int i = 0; i < CODES; i++)
@@ -74,7 +78,10 @@ static void every_qlinear_pair(weft_opcode op, const struct ox_side *a, const st
 			f[i * CODES + k] = ox_qlinear_pair(op, a, b, q, a->q.flip ? i : i - 128, b->q.flip ? k : k - 128);
 }
 
-/* Returns the factor with shift 31 and multiplier ratio * 2^31 + off; ratio is below 1. */
+/*
+ * Returns the factor with shift 31 whose multiplier is ratio * 2^31 + off, at most INT32_MAX; ratio
+ * is below 1.
+ */
 static struct ox_factor fraction(double ratio, int32_t off)
 {
 	double m = rint(ldexp(ratio, 31)) + off;
@@ -83,8 +90,8 @@ static struct ox_factor fraction(double ratio, int32_t off)
 }
 
 /*
- * Says whether the integer sum in form t gives f[i * CODES + k] for every pair of codes i and k
- * of a and b. sign is -1 for a difference, else 1.
+ * Says whether the integer sum (sign 1) or difference (sign -1) in form t gives f[i * CODES + k]
+ * for every pair of codes i and k of a and b, without leaving 32 bits.
  */
 static bool is_sum(const int32_t *f, const struct form *t, const struct ox_side *a, const struct ox_side *b, const struct ox_q *q, int sign)
 {
@@ -104,10 +111,10 @@ static bool is_sum(const int32_t *f, const struct form *t, const struct ox_side 
 }
 
 /*
- * Sets *t to a form of the integer sum of operands whose scales are ra and rb times the
- * result's: each operand becomes a fraction of a power of two, which the last RESCALE takes
- * back, and 2^31 holds the sum. off_a and off_b change the multipliers. Returns false if there
- * is none.
+ * Sets *t to a form of the integer sum of two operands whose scales are ra and rb times the
+ * result's. Each operand is shifted left by `left` bits and multiplied by a fraction with a power
+ * of two as denominator, which the last RESCALE takes back; off_a and off_b are added to the
+ * multipliers. Returns false if the powers do not fit 31 bits or a multiplier is not positive.
  */
 static bool sum_form(double ra, double rb, int left, int off_a, int off_b, struct form *t)
 {
@@ -124,6 +131,10 @@ static bool sum_form(double ra, double rb, int left, int off_a, int off_b, struc
 	return t->a.mul > 0 && t->b.mul > 0;
 }
 
+/*
+ * Returns quantised operand s, in order perm, less its zero point, shifted left by `left` bits and
+ * rescaled by factor f, as int32. Returns a negative errno after a failure.
+ */
 static int emit_side(struct ox *l, const struct ox_side *s, const int8_t *perm, int left, struct ox_factor f)
 {
 	int x = ox_rescale(l, ox_side_in(l, s->v, perm), WEFT_INT32, (struct ox_factor){ (int32_t)1 << 30, (int8_t)(30 - left) }, ox_q_zp(&s->q), 0);
@@ -132,8 +143,9 @@ static int emit_side(struct ox *l, const struct ox_side *s, const int8_t *perm, 
 }
 
 /*
- * Emits the integer sum (or difference) of quantised a and b in form t: both operands rescaled
- * to int32, added, and rescaled to q. Returns the tensor's index, or a negative errno.
+ * Returns the integer sum or difference (op) of quantised a and b in form t: both operands rescaled
+ * to int32, in order perm, combined, and rescaled to codes with q. Returns a negative errno after a
+ * failure.
  */
 static int emit_sum(struct ox *l, const struct form *t, weft_opcode op, const struct ox_side *a, const struct ox_side *b,
                     const struct ox_q *q, const int8_t *perm)
@@ -147,10 +159,10 @@ static int emit_sum(struct ox *l, const struct form *t, weft_opcode op, const st
 }
 
 /*
- * Searches for a form of the integer sum that gives f, the exact results of all pairs of codes,
- * and emits it. If the import's options do not ask for exact results, the first form in range
- * is taken. Sets *done if there is one. Returns the tensor, 0 if there is none, or a negative
- * errno.
+ * Returns the integer sum or difference (op) of quantised a and b, in order perm, in the first form
+ * that gives f, the exact results of all pairs of codes, and sets *done. Unless exact results are
+ * asked for (--requant), the first form in range is taken. Returns 0 with *done false if there is
+ * none, or a negative errno.
  */
 static int fold_sum(struct ox *l, weft_opcode op, const struct ox_side *a, const struct ox_side *b, const struct ox_q *q,
                     const int8_t *perm, const int32_t *f, bool *done)
@@ -180,8 +192,8 @@ static int fold_sum(struct ox *l, weft_opcode op, const struct ox_side *a, const
 }
 
 /*
- * Says whether the product of codes rescaled by r (ties to even if even is set) gives f[i *
- * CODES + k] for every pair of codes i and k of a and b.
+ * Says whether the product of codes less their zero points, rescaled by r (ties to even if `even`
+ * is set, else up), gives f[i * CODES + k] for every pair of codes i and k of a and b.
  */
 static bool is_product(const int32_t *f, struct ox_factor r, bool even, const struct ox_side *a, const struct ox_side *b, const struct ox_q *q)
 {
@@ -195,10 +207,10 @@ static bool is_product(const int32_t *f, struct ox_factor r, bool even, const st
 }
 
 /*
- * Emits the integer product of quantised a and b, rescaled to q, and sets *done. If the
- * import's options ask for exact results, that is done only if the product gives f, the exact
- * results of all pairs of codes. Returns the tensor, 0 if nothing was emitted, or a negative
- * errno.
+ * Returns the product of the integers of a and b less their zero points, in order perm, rescaled to
+ * codes with q, and sets *done. If exact results are asked for (--requant), that is done only if it
+ * gives f, the exact results of all pairs of codes. Returns 0 with *done unchanged if it is not
+ * done, or a negative errno.
  */
 static int fold_product(struct ox *l, const struct ox_side *a, const struct ox_side *b, const struct ox_q *q, const int8_t *perm,
                         const int32_t *f, bool *done)
@@ -220,8 +232,9 @@ static int fold_product(struct ox *l, const struct ox_side *a, const struct ox_s
 }
 
 /*
- * Emits any function f of the codes of a and b: element 256 * a + b of a table of all pairs.
- * Returns the tensor's index, or a negative errno.
+ * Returns the function f of the codes of a and b, in order perm, by GATHER from a table of all
+ * pairs: f[256 * i + k], which has to fit int8, for a's i-th and b's k-th code in ascending order.
+ * Returns a negative errno after a failure.
  */
 static int by_table(struct ox *l, const struct ox_side *a, const struct ox_side *b, const int8_t *perm, const int32_t *f)
 {
@@ -241,10 +254,10 @@ static int by_table(struct ox *l, const struct ox_side *a, const struct ox_side 
 }
 
 /*
- * Folds the sum, difference or product (op) of two quantised operands, quantised again with q,
- * into integer operators. qlinear chooses the rounding of the QLinear operators. Sets *perm to
- * the order of the result's dimensions and *done if that worked. Returns the tensor, 0 if it
- * did not, or a negative errno.
+ * Computes the sum, difference or product (op) of two quantised operands of one rank, quantised
+ * again with q, in integers; qlinear chooses the rounding of QLinearAdd and QLinearMul. Returns the
+ * tensor of codes (int8 for uint8), with *done set and *perm the order of its dimensions; 0 with
+ * *done false if that is not possible; or a negative errno.
  */
 int ox_fold_pair(struct ox *l, weft_opcode op, const struct ox_side *a, const struct ox_side *b, const struct ox_q *q, bool qlinear,
                  int8_t *perm, bool *done)

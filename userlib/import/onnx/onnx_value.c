@@ -12,7 +12,10 @@ static void identity(int8_t *perm)
 		perm[i] = (int8_t)i;
 }
 
-/* Sets perm to the order of dimensions that turns [N,C,...] into [N,...,C]. */
+/*
+ * Fills perm with the order of dimensions that turns [N,C,...] of the given rank into [N,...,C]:
+ * dimension i of the latter is dimension perm[i] of the former. A rank below 2 keeps its order.
+ */
 void ox_channels_last(int rank, int8_t *perm)
 {
 	identity(perm);
@@ -27,6 +30,10 @@ static bool same_perm(int rank, const int8_t *a, const int8_t *b)
 	return !memcmp(a, b, (size_t)rank);
 }
 
+/*
+ * Returns v's form whose dimensions are in order perm and whose sign is flip (int8 for uint8), or
+ * NULL if v is not held so.
+ */
 static const struct ox_form *find(const struct ox_value *v, const int8_t *perm, bool flip)
 {
 	for (int i = 0; i < v->n_forms; i++)
@@ -36,8 +43,9 @@ static const struct ox_form *find(const struct ox_value *v, const int8_t *perm, 
 }
 
 /*
- * Notes that a tensor holds value v with its dimensions in order perm (and, if flip, as int8
- * for uint8), if there is room for another form. Returns the tensor.
+ * Notes that `tensor` holds value v with dimensions in order perm and, if flip is set, as int8 for
+ * uint8. Nothing is noted if the tensor is negative or v has OX_MAX_FORMS forms already. Returns
+ * tensor as it came.
  */
 static int add_form(struct ox_value *v, int tensor, const int8_t *perm, bool flip)
 {
@@ -51,7 +59,10 @@ static int add_form(struct ox_value *v, int tensor, const int8_t *perm, bool fli
 	return tensor;
 }
 
-/* Returns a value that is matrix w transposed. It has no form after a failure. */
+/*
+ * Returns a copy of value w, a matrix, that is w transposed: type, shape and one form, whose tensor
+ * is w in reversed order. After a failure, with l->err set, the copy has no form.
+ */
 struct ox_value ox_turned(struct ox *l, struct ox_value *w)
 {
 	static const int8_t swap[WEFT_MAX_RANK] = { 1, 0, 2, 3, 4, 5, 6, 7 };
@@ -69,7 +80,8 @@ struct ox_value ox_turned(struct ox *l, struct ox_value *w)
 }
 
 /*
- * Adds the file's constant v to the graph under its own name. Returns the tensor's index, or a
+ * Reads the elements of v, a constant of the file, adds them to the graph as a constant under v's
+ * own name, and notes this tensor as v's form in the file's order. Returns the tensor's index, or a
  * negative errno.
  */
 static int from_init(struct ox *l, struct ox_value *v)
@@ -95,8 +107,9 @@ static int from_init(struct ox *l, struct ox_value *v)
 }
 
 /*
- * Emits x, whose dimension i is a value's dimension from[i], with the value's dimensions in
- * order `to`. Returns the tensor's index, or a negative errno.
+ * Returns a tensor that holds the same value as x with other order of dimensions: dimension i of x
+ * is the value's dimension from[i], dimension i of the result is the value's dimension to[i].
+ * Returns x itself if the orders are equal, or a negative errno; a negative x is returned as it is.
  */
 int ox_reorder(struct ox *l, int x, const int8_t *from, const int8_t *to)
 {
@@ -112,7 +125,10 @@ int ox_reorder(struct ox *l, int x, const int8_t *from, const int8_t *to)
 
 static int make(struct ox *l, struct ox_value *v, const int8_t *perm, bool flip);
 
-/* Says whether v is an input of the network or the result of a QuantizeLinear, not a constant. */
+/*
+ * Says whether v is held by a computed tensor that is an input of the network or the result of a
+ * QuantizeLinear. Constants, and values without a tensor yet, are not.
+ */
 static bool at_the_edge(const struct ox *l, const struct ox_value *v)
 {
 	if (v->init || !v->n_forms || ox_t(l, v->form[0].tensor)->data)
@@ -121,8 +137,9 @@ static bool at_the_edge(const struct ox *l, const struct ox_value *v)
 }
 
 /*
- * Returns a tensor of v as make() does. Operators that turn an input of the network belong to
- * no node, so they get a record of their own.
+ * Returns a tensor of value v in order perm and with sign flip, as make() does. If v is an input of
+ * the network or the result of a QuantizeLinear, the operators that convert it are booked to no
+ * node of the file (record "edge") instead of to the node at hand.
  */
 static int get(struct ox *l, struct ox_value *v, const int8_t *perm, bool flip)
 {
@@ -142,9 +159,11 @@ static int get(struct ox *l, struct ox_value *v, const int8_t *perm, bool flip)
 }
 
 /*
- * Returns a tensor that holds value v in order perm (NULL: the file's), as int8 for uint8 if
- * flip is set. A form that is at hand is used; else the nearest one is converted. Returns a
- * negative errno after a failure.
+ * Returns a tensor that holds value v with its dimensions in order perm (NULL: the file's) and, if
+ * flip is set, as int8 for uint8. A value that is pending is lowered first, a constant of the file
+ * is read first. If v has that form, its tensor is returned; else the form with the right order, or
+ * the first with the right sign, or the first of all is converted, and the new form is noted at v.
+ * Returns a negative errno after a failure.
  */
 static int make(struct ox *l, struct ox_value *v, const int8_t *perm, bool flip)
 {
@@ -195,8 +214,8 @@ int ox_x(struct ox *l, int k)
 /* ---- results ---- */
 
 /*
- * Gives a tensor a copy of the name and makes it visible to users of the graph. Returns the
- * tensor, or -ENOMEM.
+ * Gives the graph's tensor a copy of the name and marks it as not internal, that is, as a tensor of
+ * the source file. Returns tensor, or -ENOMEM.
  */
 static int rename_tensor(struct ox *l, int tensor, const char *name)
 {
@@ -212,9 +231,11 @@ static int rename_tensor(struct ox *l, int tensor, const char *name)
 }
 
 /*
- * Makes tensor result k of the node at hand; its dimension i is the result's perm[i] (NULL: the
- * same), and flip says that it is int8 for uint8. Returns 0, also if the node has no such
- * result, or a negative errno; a negative tensor is returned as it is.
+ * Makes `tensor` result k of the node at hand: its dimension i is the result's dimension perm[i]
+ * (NULL: the same), and flip says that it is int8 for uint8. Sets the value's type and shape and
+ * adds the form. The tensor gets the value's name if it has none of the file's yet and either is
+ * the value just as the file has it or the value is no output of the network. Returns 0, also if
+ * the node has no result k, or a negative errno; a negative tensor is returned as it is.
  */
 int ox_result(struct ox *l, int k, int tensor, const int8_t *perm, bool flip)
 {
@@ -241,9 +262,10 @@ int ox_result(struct ox *l, int k, int tensor, const int8_t *perm, bool flip)
 }
 
 /*
- * Makes result 0 of the node at hand the value x with its dimensions permuted: dimension i is
- * x's perm[i] (NULL: unchanged). No operator is emitted; the tensors of x serve both. Returns 0
- * or a negative errno.
+ * Makes result 0 of the node at hand the value x with its dimensions permuted: dimension i of the
+ * result is x's dimension perm[i] (NULL: unchanged). No operator is emitted, since x's tensors
+ * become forms of the result, too. x is lowered or read first if it has no form yet. Returns 0 or a
+ * negative errno (l->err if x is NULL).
  */
 int ox_alias(struct ox *l, struct ox_value *x, const int8_t *perm)
 {
@@ -271,8 +293,9 @@ int ox_alias(struct ox *l, struct ox_value *x, const int8_t *perm)
 }
 
 /*
- * Gives the network's output v a tensor of its own with the output's name, by an IDENTITY if
- * need be. Returns the tensor, or a negative errno.
+ * Appends value v to the graph's outputs: a tensor in the file's order that is named after v. An
+ * IDENTITY makes a tensor of its own if v's tensor is an input, a constant, already an output, or a
+ * tensor of the file with another name. Returns 0 or a negative errno.
  */
 static int output(struct ox *l, struct ox_value *v)
 {
@@ -295,7 +318,11 @@ static int output(struct ox *l, struct ox_value *v)
 	return 0;
 }
 
-/* Makes the graph's outputs in the file's order. Returns 0 or a negative errno. */
+/*
+ * Makes the graph's outputs in the file's order; a value that is still pending is lowered for it.
+ * Returns 0, -EINVAL if an output is not computed, -ENOTSUP if it consists of strings, or another
+ * negative errno.
+ */
 int ox_outputs(struct ox *l)
 {
 	onnx_graph *g = l->f.m->graph;

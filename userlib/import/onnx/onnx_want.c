@@ -9,6 +9,10 @@
 
 #include "onnx_lower.h"
 
+/*
+ * Returns the index in o.given, below 64, of the entry for the input with that name, or -1 if there
+ * is none.
+ */
 static int given_index(const struct ox *l, const char *name)
 {
 	for (int i = 0; i < l->o.n_given && i < 64; i++)
@@ -18,8 +22,9 @@ static int given_index(const struct ox *l, const char *name)
 }
 
 /*
- * Notes in l->wanted the given inputs that v is computed of, because v has to be constant. Each
- * value of the file is visited once at most.
+ * Sets in l->wanted the bits of those entries of o.given from which value v is computed, because v
+ * has to be constant. The walk from v back to the inputs visits each value once at most. If memory
+ * for it runs out, nothing is noted.
  */
 void ox_want(struct ox *l, const struct ox_value *v)
 {

@@ -10,9 +10,10 @@
 #include "onnx_lower.h"
 
 /*
- * Reads kernel_shape, strides, dilations and pads into *w; kernel, if not NULL, is the weights'
- * own shape, which kernel_shape has to equal. Returns 0, or -EINVAL if a list has the wrong
- * length.
+ * Reads the attributes kernel_shape, strides, dilations and pads of the node at hand into *w, whose
+ * n is set; strides and dilations that are absent are 1, pads 0. kernel is the weights' own shape,
+ * or NULL; kernel_shape, if present, has to equal it. Returns 0, or -EINVAL if a list has the wrong
+ * length or kernel_shape differs.
  */
 static int lists(struct ox *l, struct ox_window *w, const int64_t *kernel)
 {
@@ -47,8 +48,9 @@ static int lists(struct ox *l, struct ox_window *w, const int64_t *kernel)
 }
 
 /*
- * Checks that the window's numbers of dimension i are in range: at least 1 (padding: 0) and at
- * most 2^24. in is the input's length. Returns 0, -EINVAL or -ENOTSUP.
+ * Checks the numbers of *w for spatial dimension i, in which the input has `in` elements. Returns
+ * 0, -EINVAL if kernel, stride or dilation is below 1 or padding below 0, or -ENOTSUP if one of
+ * them is above 2^24 or `in` above 2^30.
  */
 static int judge(struct ox *l, const struct ox_window *w, int i, int64_t in)
 {
@@ -64,9 +66,11 @@ static int judge(struct ox *l, const struct ox_window *w, int i, int64_t in)
 }
 
 /*
- * Computes the output's length, the padding used and the input left over, in elements, of
- * dimension i with input length in. same is 0 for explicit padding, positive for SAME_UPPER,
- * negative for SAME_LOWER; ceil rounds the length up. Returns 0 or a negative errno.
+ * Computes for spatial dimension i of *w, in which the input has `in` elements: out, the output's
+ * length; before and after, the padding that windows reach; and trim, the elements at the input's
+ * end that none reaches. `same` is positive for auto_pad SAME_UPPER, negative for SAME_LOWER, 0 for
+ * the padding that *w has. ceil rounds the length up, but no window begins in the padding behind.
+ * Returns 0, -EINVAL if no window fits, or the errno of judge().
  */
 static int one(struct ox *l, struct ox_window *w, int i, int64_t in, int same, bool ceil)
 {
@@ -98,9 +102,10 @@ static int one(struct ox *l, struct ox_window *w, int i, int64_t in, int same, b
 }
 
 /*
- * Reads the window of the node at hand over n spatial dimensions of lengths in; kernel is the
- * weights' own shape, or NULL. If ceil is set, the output's length is rounded up as pools may,
- * and after grows to make room. Returns 0 or a negative errno.
+ * Fills *w from the attributes of the node at hand, for n spatial dimensions in which the input has
+ * the lengths `in`. kernel is the weights' own shape, or NULL. If ceil is set, the output's lengths
+ * are rounded up, and w->after grows to make room for it. Returns 0, -EINVAL if an attribute is
+ * wrong or no window fits, or -ENOTSUP for windows above 2^24.
  */
 int ox_window(struct ox *l, struct ox_window *w, int n, const int64_t *in, const int64_t *kernel, bool ceil)
 {
@@ -121,8 +126,9 @@ int ox_window(struct ox *l, struct ox_window *w, int n, const int64_t *in, const
 }
 
 /*
- * Emits x [N,spatial...,C] without the elements at the end that no window reaches. Returns the
- * tensor's index, or a negative errno; a negative x is returned as it is.
+ * Returns a tensor with x, [N,spatial...,C], without the w->trim elements at the end of each
+ * spatial dimension that no window reaches; x itself if there are none. Returns -ENOTSUP if nothing
+ * would be left, or another negative errno; a negative x is returned as it is.
  */
 int ox_trim(struct ox *l, int x, const struct ox_window *w)
 {

@@ -8,7 +8,10 @@
 
 #include "match.h"
 
-/* List in cc->uses the operators that read each tensor, once for each operand. 0 or -ENOMEM */
+/*
+ * Set cc->uses: for each tensor the operators that read it, in the graph's order, once for each operand that
+ * is this tensor. Sets first_use and n_uses of each tensor to its range. Returns 0 or -ENOMEM.
+ */
 static int list_uses(struct cc *cc)
 {
 	const weft_graph *g = cc->g;
@@ -36,7 +39,10 @@ static int list_uses(struct cc *cc)
 	return 0;
 }
 
-/* Give every tensor of a type that the device knows a view of its own storage. */
+/*
+ * Give every tensor whose type the device knows in this configuration a dense view of its own storage, and
+ * set the bytes of the storage. Tensors of other types get root -1, which means that they have no view.
+ */
 static void own_views(struct cc *cc)
 {
 	for (int i = 0; i < cc->g->n_tensors; i++) {
@@ -56,8 +62,9 @@ static void own_views(struct cc *cc)
 }
 
 /*
- * Does the operator only give its operand another shape? Constants do not count: the runtime keeps the
- * graph's own copy of those.
+ * Does operator o only give its operand another shape (RESHAPE, IDENTITY), so that its result can be a view
+ * of the operand's bytes? Both must have views. A constant operand does not count, because the runtime keeps
+ * the graph's own copy of constants.
  */
 static bool is_alias(const struct cc *cc, const struct weft_gop *o)
 {
@@ -67,7 +74,11 @@ static bool is_alias(const struct cc *cc, const struct weft_gop *o)
 	return x->root >= 0 && y->root >= 0 && !cc->g->tensors[x->root].t.data && view_elements(x) == view_elements(y);
 }
 
-/* List uses, give every tensor its view, and make operators aliases that only give another shape. */
+/*
+ * First stage: list who reads each tensor (cc->uses), give every tensor of a type that the device knows a
+ * view, and make operators that only give another shape aliases: their result's view then lies in the storage
+ * of their operand. Constants get the state OP_NONE. Returns 0 or -ENOMEM.
+ */
 int cc_fold_views(struct cc *cc)
 {
 	int err = list_uses(cc);

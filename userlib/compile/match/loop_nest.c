@@ -9,7 +9,7 @@
 #define MAX_COUNT 65535        /* what a command counts in one dimension */
 #define MAX_WORK  (1 << 24)    /* elements of one command; the verifier bounds them */
 
-/* Bytes of an element of a type of the command alu. */
+/* Bytes of memory that an element of this type of the command alu takes: 1, 2 or 4, and 8 for int48. */
 int64_t alu_bytes(int type)
 {
 	switch (type) {
@@ -26,7 +26,11 @@ int64_t alu_bytes(int type)
 	}
 }
 
-/* Entries that an index reaches in operand k: 1 where it has none. */
+/*
+ * How many entries of operand k (NEST_A ...) an index of the nest can reach: idx_last + 1 in the table b of a
+ * look-up and in the result of a scatter, one more in the table of an interpolation. 1 for all other
+ * operands, which no index addresses.
+ */
 int64_t nest_entries(const struct loop_nest *s, int k)
 {
 	if (k == NEST_B && s->func == WEFT_ALU_FUNC_INTERP)
@@ -36,7 +40,10 @@ int64_t nest_entries(const struct loop_nest *s, int k)
 	return 1;
 }
 
-/* Exchange dimensions i and j. */
+/*
+ * Exchange dimensions i and j of the nest: their sizes, the steps of all operands, and the axis if it is one
+ * of them.
+ */
 static void swap_dims(struct loop_nest *s, int i, int j)
 {
 	int64_t t = s->dim[i];
@@ -53,7 +60,7 @@ static void swap_dims(struct loop_nest *s, int i, int j)
 		s->axis = s->axis == i ? j : i;
 }
 
-/* Remove dimension i, which has one element. */
+/* Remove dimension i, which has one element; the dimensions behind it move up by one. */
 static void drop_dim(struct loop_nest *s, int i)
 {
 	for (; i + 1 < s->n_dims; i++)
@@ -64,7 +71,10 @@ static void drop_dim(struct loop_nest *s, int i)
 		nest_operand(s, k)->step[s->n_dims] = 0;
 }
 
-/* Does dimension i continue dimension i + 1 in all operands, so that both can be one? */
+/*
+ * Can dimensions i and i + 1 become one? So they can if neither is the axis and in every operand in memory a
+ * step along i is as far as all of dimension i + 1.
+ */
 static bool joins(struct loop_nest *s, int i)
 {
 	if (i == s->axis || i + 1 == s->axis)
@@ -77,7 +87,11 @@ static bool joins(struct loop_nest *s, int i)
 	return true;
 }
 
-/* Make two dimensions of one that is longer than a command counts, where that leaves nothing over. */
+/*
+ * If dimension i is longer than a command counts (MAX_COUNT), make two of it, the inner one as long as
+ * possible within 64..4096. The dimension stays as it is if it is the axis, if no such length divides it, or
+ * if the nest already has NEST_DIMS dimensions.
+ */
 static void split_long(struct loop_nest *s, int i)
 {
 	int64_t f = 4096;
@@ -101,8 +115,10 @@ static void split_long(struct loop_nest *s, int i)
 }
 
 /*
- * Make the dimensions few: the axis first if there is one, then those of the result from the outermost
- * on; those of one element go, and neighbours that continue each other are joined.
+ * Give the nest as few dimensions as possible without changing what it computes. The axis, if there is one,
+ * becomes dimension 0; the others follow in the order of their steps in the result, the largest first.
+ * Dimensions of one element go, and neighbours that continue each other in all operands are joined. A
+ * dimension too long for a command's counter is then split in two if it divides.
  */
 void nest_simplify(struct loop_nest *s)
 {
@@ -126,13 +142,17 @@ void nest_simplify(struct loop_nest *s)
 		split_long(s, i);
 }
 
-/* Distance in memory that a step along dimension d moves over. */
+/* Bytes by which one step along dimension d moves in operand o, whatever the direction. */
 static int64_t reach(const struct nest_operand *o, int d)
 {
 	return o->step[d] < 0 ? -o->step[d] : o->step[d];
 }
 
-/* Bytes of operand k's piece when packed, a multiple of `align`; 0 where it has no memory. */
+/*
+ * Bytes that operand k (NEST_A ...) of a piece with sizes n takes when its elements are packed, rounded up to
+ * a multiple of `align`. Dimensions along which the operand does not move do not count. 0 for an operand that
+ * is a number.
+ */
 int64_t nest_packed_bytes(const struct loop_nest *s, int k, const int64_t n[NEST_DIMS], int64_t align)
 {
 	const struct nest_operand *o = nest_operand((struct loop_nest *)s, k);
@@ -146,7 +166,10 @@ int64_t nest_packed_bytes(const struct loop_nest *s, int k, const int64_t n[NEST
 	return round_up(bytes, align);
 }
 
-/* Bytes of all packed operands of a piece. */
+/*
+ * Sum of nest_packed_bytes() of a piece with sizes n over the operands in the mask `packed` (bit k for
+ * operand k).
+ */
 static int64_t total(const struct loop_nest *s, unsigned packed, const int64_t *n, int64_t align)
 {
 	int64_t sum = 0;
@@ -157,7 +180,10 @@ static int64_t total(const struct loop_nest *s, unsigned packed, const int64_t *
 	return sum;
 }
 
-/* How far apart the parts of a dimension lie where they lie closest; 0 where cutting it makes no operand smaller. */
+/*
+ * The shortest distance in bytes that a step along dimension d moves any operand in memory among those in the
+ * mask `packed`. 0 if none of them moves along d, so that cutting d would make no operand smaller.
+ */
 static int64_t worth(const struct loop_nest *s, unsigned packed, int d)
 {
 	int64_t least = 0;
@@ -172,8 +198,10 @@ static int64_t worth(const struct loop_nest *s, unsigned packed, int d)
 }
 
 /*
- * Halve a dimension of the piece: the one whose parts lie farthest apart. any: also one that makes no
- * operand smaller. false: none can be halved
+ * Halve (rounded up) the size n[d] of one dimension of a piece. It is the one along which the operands' parts
+ * lie farthest apart by worth(), of equals the longest. Dimensions of one element and a folded axis are never
+ * cut; dimensions that make no packed operand smaller only if `any` is set. Returns false, with n unchanged,
+ * if no dimension can be cut.
  */
 static bool halve(const struct loop_nest *s, unsigned packed, int64_t *n, bool any)
 {
@@ -196,8 +224,11 @@ static bool halve(const struct loop_nest *s, unsigned packed, int64_t *n, bool a
 }
 
 /*
- * Find sizes n of pieces that one command can take and whose packed operands take no more than so many
- * bytes. false: not even single elements fit
+ * Find sizes n of pieces into which a simplified nest can be cut: at most four dimensions and 65535 elements
+ * along each and 2^24 in all, so that one command can take a piece, and at most `bytes` bytes for the
+ * operands in the mask `packed` together, each rounded up to `align`. It starts with the largest piece and
+ * halves dimensions. Returns false if not even the smallest piece fits, a folded axis is longer than a
+ * command counts, or an index reaches too far.
  */
 bool nest_fit(const struct loop_nest *s, unsigned packed, int64_t bytes, int64_t align, int64_t n[NEST_DIMS])
 {

@@ -11,14 +11,14 @@
 
 #define NEST_DIMS 12
 
-/* One operand. Element i is at off + sum of i[d] * step[d] in the root's storage. */
+/* One operand of a loop nest. Its element with indices i[d] is at byte off + sum of i[d] * step[d] of the root's storage. */
 struct nest_operand {
-	int root;              /* its storage; -1: it is the number imm, or absent */
-	int t;                 /* tensor of the graph that must be there first; -1 none */
-	int32_t imm;
-	int64_t off;           /* bytes, like steps */
-	int64_t step[NEST_DIMS];
-	int type;              /* of its elements, as in the command */
+	int root;              /* number of its storage; -1: the operand is the number imm, or absent */
+	int t;                 /* tensor of the graph that must have been computed before; -1: none */
+	int32_t imm;           /* root -1: the operand's value */
+	int64_t off;           /* bytes before the element with all indices 0 */
+	int64_t step[NEST_DIMS];   /* bytes from one element to the next along each dimension */
+	int type;              /* type of its elements, as in the command (WEFT_ALU_A_TYPE) */
 	int32_t zp;            /* zero point */
 };
 
@@ -27,14 +27,14 @@ struct loop_nest {
 	int func;              /* WEFT_ALU_FUNC */
 	int n_dims;
 	int64_t dim[NEST_DIMS];   /* outermost first */
-	int axis;              /* the dimension that is folded, or that counts indices, -1 none; 0 or -1 once simplified */
-	struct nest_operand a, b, c, y;
-	int64_t idx_step, idx_last;   /* bytes from entry to entry, and the last index: of b's storage where func looks up, of
-	                        * y's where it scatters */
+	int axis;              /* the dimension that is folded, or that counts indices; -1: none. nest_simplify() makes it 0 */
+	struct nest_operand a, b, c, y;   /* three operands and the result */
+	int64_t idx_step, idx_last;   /* bytes from one entry to the next that an index reaches, in b if func looks up, in y
+	                        * if it scatters; and the largest index */
 	bool clamp;            /* results are limited to lo..hi */
-	bool round, even;      /* as in the command */
-	int32_t lo, hi;
-	int shift;             /* of products */
+	bool round, even;      /* rounding of shifts and RESCALE, as in the command */
+	int32_t lo, hi;        /* limits, if clamp is set */
+	int shift;             /* bits by which products are shifted right */
 };
 
 /* Operands of a loop nest by number: a, b, c, y. */
@@ -46,32 +46,34 @@ static inline struct nest_operand *nest_operand(struct loop_nest *s, int k)
 	return all[k];
 }
 
-/* Bytes of an element of this type. */
+/* Bytes that an element of this type (WEFT_ALU_A_TYPE) takes in memory. */
 int64_t alu_bytes(int type);
 
 /* Does func fold one dimension? Does it look up entries by indices? */
 static inline bool alu_folds(int func) { return func >= WEFT_ALU_FUNC_SUM; }
 static inline bool alu_looks_up(int func) { return func == WEFT_ALU_FUNC_LOOKUP || func == WEFT_ALU_FUNC_INTERP; }
 
-/* Entries that an index reaches in operand k; 1 where it has none. */
+/* How many entries of operand k an index can reach; 1 for operands that no index addresses. */
 int64_t nest_entries(const struct loop_nest *s, int k);
 
-/* Make the dimensions as few as possible, the axis first, then those of the result from the outermost on. */
+/* Give the nest as few dimensions as possible: the axis first, then the others with the result's largest steps first. */
 void nest_simplify(struct loop_nest *s);
 
-/* A piece of a loop nest: dimensions [from, +n). */
+/* A piece of a loop nest: indices from[d] to from[d] + n[d] - 1 of each dimension d. */
 struct nest_piece { int64_t from[NEST_DIMS], n[NEST_DIMS]; };
 
-/* Bytes of operand k's piece of sizes n when packed, a multiple of `align`; 0 where it has no memory. */
+/* Bytes that operand k of a piece with sizes n takes when packed, a multiple of `align`; 0 if the operand is a number. */
 int64_t nest_packed_bytes(const struct loop_nest *s, int k, const int64_t n[NEST_DIMS], int64_t align);
 
 /*
- * Find sizes n of pieces that one command can take, and whose operands in `packed` (a
- * mask) together take no more than so many bytes. false: not even single elements fit.
+ * Find sizes n of pieces that one command can take, and whose operands in the mask
+ * `packed` (bit k for operand k) together take no more than `bytes` bytes when packed, each
+ * rounded up to `align`. Returns false if not even the smallest piece fits.
  */
 bool nest_fit(const struct loop_nest *s, unsigned packed, int64_t bytes, int64_t align, int64_t n[NEST_DIMS]);
 
-/* Where an operand's piece lies: address of its first element, steps, step of the index. */
+/* Where the piece of an operand lies: address of its first element, steps in bytes along each dimension, and bytes from
+ * one entry to the next that an index reaches. */
 struct nest_place { int64_t addr, step[NEST_DIMS], idx_step; };
 
 #endif

@@ -11,7 +11,10 @@
 
 #include "match.h"
 
-/* Note why operator op runs where it does. 0, so that a matcher can return it as "no match", or -ENOMEM */
+/*
+ * Set the reason for people why operator op runs where it does, formatted as by printf; an earlier reason is
+ * replaced. Returns 0, so that a matcher can return it as "no match", or -ENOMEM.
+ */
 int cc_reason(struct cc *cc, int op, const char *format, ...)
 {
 	char text[160];
@@ -25,7 +28,10 @@ int cc_reason(struct cc *cc, int op, const char *format, ...)
 	return cc->ops[op].reason ? 0 : -ENOMEM;
 }
 
-/* Does this configuration compute with elements of this type? */
+/*
+ * Does this configuration's array or vector engine compute with elements of this type: int8, int16, float8 or
+ * fp16, as far as it has the mode?
+ */
 bool npu_type(const struct cc *cc, weft_dtype t)
 {
 	return (t == WEFT_INT8 && cc->cfg->has_int8) || (t == WEFT_INT16 && cc->cfg->has_int16) ||
@@ -38,7 +44,10 @@ bool npu_int(const struct cc *cc, weft_dtype t)
 	return (t == WEFT_INT8 || t == WEFT_INT16) && npu_type(cc, t);
 }
 
-/* The operator that computes t if it has this opcode and constant arguments, else -1. */
+/*
+ * The number of the operator that computes tensor t if its opcode is op and its arguments are constant; else
+ * -1.
+ */
 int made_by(const struct cc *cc, int t, weft_opcode op)
 {
 	int i = cc->g->tensors[t].producer;
@@ -46,7 +55,7 @@ int made_by(const struct cc *cc, int t, weft_opcode op)
 	return i >= 0 && cc->g->ops[i].op == op && !is_dynamic(&cc->g->ops[i]) ? i : -1;
 }
 
-/* Is operator i the only reader of t? */
+/* Does no operator but i read tensor t, and is t no output of the graph? True also if nobody reads it. */
 bool read_only_by(const struct cc *cc, int t, int i)
 {
 	const struct cten *c = &cc->ten[t];
@@ -59,7 +68,10 @@ bool read_only_by(const struct cc *cc, int t, int i)
 	return true;
 }
 
-/* The only reader of t if it has this opcode and constant arguments, and t is no output; else -1. */
+/*
+ * The number of the operator that alone reads tensor t (perhaps as several operands) if its opcode is op and
+ * its arguments are constant, and t is no output of the graph; else -1.
+ */
 int only_reader(const struct cc *cc, int t, weft_opcode op)
 {
 	const struct cten *c = &cc->ten[t];
@@ -68,13 +80,17 @@ int only_reader(const struct cc *cc, int t, weft_opcode op)
 	return i >= 0 && cc->g->ops[i].op == op && !is_dynamic(&cc->g->ops[i]) && read_only_by(cc, t, i) ? i : -1;
 }
 
-/* Element i of a multiplier tensor. */
+/* Element i of a constant tensor of multipliers, which are int16 or int32. */
 static int32_t mul_at(const weft_tensor *t, int64_t i)
 {
 	return t->dtype == WEFT_INT16 ? ((const int16_t *)t->data)[i] : ((const int32_t *)t->data)[i];
 }
 
-/* Read RESCALE i. false: the post unit cannot do it, since it is not signed, constant and in range */
+/*
+ * Read RESCALE i into *r. Returns false, with *r unchanged, if the post unit cannot do it: it must be signed
+ * on both sides, multipliers and shifts must be constants of the same number, multipliers not negative,
+ * shifts within 2..62, and rounding to even needs the feature has_even.
+ */
 bool read_rescale(const struct cc *cc, int i, struct rescale *r)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -106,7 +122,10 @@ bool read_rescale(const struct cc *cc, int i, struct rescale *r)
 	return true;
 }
 
-/* Is r exactly a left shift by *left, 0..30, of (x - x_zp)? */
+/*
+ * Is r one scale for all channels that does nothing but shift (x - x_zp) left? Then *left is by how many
+ * bits, 0..30. If the answer is false, *left is undefined.
+ */
 bool is_left_shift(const struct rescale *r, int *left)
 {
 	uint32_t m = r->s.mul;
@@ -121,7 +140,11 @@ bool is_left_shift(const struct rescale *r, int *left)
 	return *left >= 0;
 }
 
-/* If a CLAMP is the only reader of operator *last, take it into the limits lo and hi and move *last to it. */
+/*
+ * If a CLAMP is the only reader of operator *last's result, fuse it: narrow the limits *lo and *hi to what
+ * both clamps together let through, within the range of the result's type, and set *last to the CLAMP.
+ * Otherwise nothing changes.
+ */
 void take_clamp(const struct cc *cc, int *last, int *lo, int *hi)
 {
 	int i = only_reader(cc, cc->g->ops[*last].out[0], WEFT_OP_CLAMP);
@@ -137,7 +160,10 @@ void take_clamp(const struct cc *cc, int *last, int *lo, int *hi)
 	*last = i;
 }
 
-/* Let the node write the output of operator `last`. */
+/*
+ * Let the node write the result of operator `last`: sets last, y_tensor, the view y and the view dbg, in
+ * which debug records number the elements.
+ */
 void set_output(const struct cc *cc, struct node *nd, int last)
 {
 	int64_t dim[4];
@@ -150,8 +176,10 @@ void set_output(const struct cc *cc, struct node *nd, int last)
 }
 
 /*
- * A new node that covers operator op and writes the output of `last`; only these two are claimed. NULL
- * without memory
+ * Add a node of this kind that is named after operator op and writes the result of operator `last`. Both
+ * operators are claimed for it; operators between them are the caller's. Its arithmetic is int16's if an
+ * element of the result has two bytes, else int8's. Returns the node, or NULL if there is no memory. Pointers
+ * to other nodes are invalid afterwards.
  */
 struct node *new_node(struct cc *cc, enum node_kind kind, int op, int last)
 {
@@ -167,14 +195,18 @@ struct node *new_node(struct cc *cc, enum node_kind kind, int op, int last)
 	return nd;
 }
 
-/* Note that the node covers an operator. */
+/* Note that node nd computes operator op: its state becomes OP_NODE. */
 void claim(struct cc *cc, int op, const struct node *nd)
 {
 	cc->ops[op].state = OP_NODE;
 	cc->ops[op].node = (int)(nd - cc->nodes);
 }
 
-/* Set v to the view of SLICE i's result in its input's storage. false: that is not possible */
+/*
+ * Set *v to the view by which the result of SLICE i can be read in the storage of its operand. Returns false
+ * if that is not possible, because the operand has no view, its root is a constant, or the rank is above 4;
+ * *v then is unchanged.
+ */
 static bool slice_view(const struct cc *cc, int i, struct view *v)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -190,7 +222,11 @@ static bool slice_view(const struct cc *cc, int i, struct view *v)
 	return true;
 }
 
-/* If PAD i pads only y and x, with this value, add its padding to pads. false: it does not */
+/*
+ * If PAD i pads only rows and columns of a tensor of rank 4, and with this value, add its padding to pads[4]
+ * (top, bottom, left, right), so that a node can do it as its own padding. Returns false, with pads
+ * unchanged, if it pads otherwise or the sum exceeds 32767.
+ */
 static bool pad_folds(const struct cc *cc, int i, int value, int pads[4])
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -211,7 +247,10 @@ static bool pad_folds(const struct cc *cc, int i, int value, int pads[4])
 	return true;
 }
 
-/* The view by which a node reads *t: through a SLICE if there is one, whose input *t then is. */
+/*
+ * The view by which a node reads tensor *t. If a SLICE makes *t and its operand can be read in place, that is
+ * a view of the operand, and *t becomes the operand.
+ */
 static struct view input_view(const struct cc *cc, int *t)
 {
 	struct view v = cc->ten[*t].v;
@@ -223,8 +262,10 @@ static struct view input_view(const struct cc *cc, int *t)
 }
 
 /*
- * If i is a SLICE of a PAD, both of y and x: change pads to less padding before, *t to the PAD's
- * input, and limit to how many of its rows and columns count. false: it is not
+ * If i is a SLICE of rows and columns of a PAD of rows and columns with this value, and begins within the
+ * padding: add what is left of the padding above and to the left to pads[0] and pads[2], set *t to the PAD's
+ * operand, and limit[0] and limit[1] to how many of its rows and columns the SLICE keeps at most. Returns
+ * false, with nothing changed, otherwise.
  */
 static bool slice_of_pad(const struct cc *cc, int i, int value, int pads[4], int *t, int64_t limit[2])
 {
@@ -250,8 +291,10 @@ static bool slice_of_pad(const struct cc *cc, int i, int value, int pads[4], int
 }
 
 /*
- * Let the node read tensor t as its input, through a SLICE, and where pads are given through a PAD of
- * pad_value on y and x.
+ * Let the node read tensor t as its input x. If a SLICE makes t, the node reads the SLICE's operand in place.
+ * If `pads` (top, bottom, left, right) is not NULL, a PAD of rows and columns with pad_value in front, also
+ * one behind which a SLICE cuts, is read through as well and its padding added to pads. Sets x and x_t; the
+ * operators read through are not claimed.
  */
 void set_input(const struct cc *cc, struct node *nd, int t, int pad_value, int pads[4])
 {
@@ -268,20 +311,26 @@ void set_input(const struct cc *cc, struct node *nd, int t, int pad_value, int p
 	nd->x_t = t;
 }
 
-/* Let the node read tensor t as its second operand, through a SLICE. */
+/*
+ * Let the node read tensor t as its second operand r. If a SLICE makes t, the node reads the SLICE's operand
+ * in place. Sets r and r_t.
+ */
 void set_second(const struct cc *cc, struct node *nd, int t)
 {
 	nd->r = input_view(cc, &t);
 	nd->r_t = t;
 }
 
-/* Does operator i take float8 or fp16? */
+/* Is the first operand of operator i float8 or fp16? */
 static bool is_float(const struct cc *cc, int i)
 {
 	return cc->g->ops[i].n_in && float_format(type_of(cc, cc->g->ops[i].in[0])) >= 0;
 }
 
-/* Offer an operator of floats to its matcher. 1 matched, 0 not (reason set), or a negative errno */
+/*
+ * Offer operator i, whose operand is float8 or fp16, to the matcher for its opcode. Returns 1 if it has
+ * become a node, 0 if not (with a reason if there is a matcher for the opcode), or a negative errno.
+ */
 static int match_float(struct cc *cc, int i)
 {
 	switch (cc->g->ops[i].op) {
@@ -307,8 +356,9 @@ static int match_float(struct cc *cc, int i)
 }
 
 /*
- * First pass: offer an operator to the matcher of the largest pattern that begins with it. 1 matched,
- * 0 not (reason set), or a negative errno
+ * First pass: offer operator i to the matcher for patterns that begin with its opcode, such as CONV2D with
+ * RESCALE and CLAMP behind. Returns 1 if it has become a node, 0 if not (mostly with a reason), or a negative
+ * errno.
  */
 static int match_one(struct cc *cc, int i)
 {
@@ -340,8 +390,9 @@ static int match_one(struct cc *cc, int i)
 }
 
 /*
- * Second pass: functions of one byte, RESCALE and CLAMP on their own, RESIZE by copies. 1 matched, 0
- * not (reason set), or a negative errno
+ * Second pass, for what larger patterns have left: a function of one byte that can join the node before it;
+ * then RESCALE, CLAMP or RESIZE on its own; then any function of one byte. Returns 1 if operator i has become
+ * a node, 0 if not, or a negative errno.
  */
 static int match_rest(struct cc *cc, int i)
 {
@@ -364,7 +415,10 @@ static int match_rest(struct cc *cc, int i)
 	return err ? err : match_function(cc, i, false);
 }
 
-/* Third pass: CASTs that no operation reads through. 1 matched, 0 not (reason set), or a negative errno */
+/*
+ * Third pass: a CAST of floats that no node reads through becomes a node of its own. Returns 1 if operator i
+ * has become a node, 0 if not (with a reason if it is a CAST), or a negative errno.
+ */
 static int match_casts(struct cc *cc, int i)
 {
 	weft_opcode op = cc->g->ops[i].op;
@@ -372,7 +426,10 @@ static int match_casts(struct cc *cc, int i)
 	return op == WEFT_OP_CAST || op == WEFT_OP_ONNX_CAST ? match_float_unary(cc, i) : 0;
 }
 
-/* Offer every operator that no node has to fn. 0 or a negative errno */
+/*
+ * Call fn for every operator that is in no node yet and not forbidden, in the graph's order. Returns 0, or
+ * the first negative value that fn returns; positive ones count as success.
+ */
 static int run_pass(struct cc *cc, int (*fn)(struct cc *, int))
 {
 	for (int i = 0; i < cc->g->n_ops; i++) {
@@ -384,8 +441,9 @@ static int run_pass(struct cc *cc, int (*fn)(struct cc *, int))
 }
 
 /*
- * Make an operator a loop nest if somebody needs its result, and mark what it reads as needed. 1, 0 or
- * a negative errno
+ * Make operator i a loop nest if needed[] is set for its result, nothing has taken it yet and it is not
+ * forbidden. needed[t] is then set for all tensors t that the new nodes read; if the operator is in no node,
+ * for all its operands. Returns 1 if it has become a node, 0 if not, or a negative errno.
  */
 static int match_needed(struct cc *cc, int i, bool *needed)
 {
@@ -402,8 +460,9 @@ static int match_needed(struct cc *cc, int i, bool *needed)
 }
 
 /*
- * Make loop nests of the operators that are left. Readers come first, so that operators which they
- * read through are left alone unless others need them. 0 or a negative errno
+ * Make loop nests of the operators that are left. It goes from the last operator to the first, so that
+ * readers come before what they read: an operator that all its readers read through (such as SLICE) is then
+ * needed by nobody and gets no node. Returns 0 or a negative errno.
  */
 static int match_rest_on_alu(struct cc *cc)
 {
@@ -421,8 +480,9 @@ static int match_rest_on_alu(struct cc *cc)
 }
 
 /*
- * Copy operands in a network of nothing but shapes, which would otherwise have no node at all. 0 or a
- * negative errno
+ * If the network has no operators but RESHAPE, IDENTITY and constants, make each of them a copy on the
+ * device, since such a network would otherwise have no node at all. Other networks are left alone. Returns 0
+ * or a negative errno.
  */
 static int match_shapes(struct cc *cc)
 {
@@ -437,8 +497,9 @@ static int match_shapes(struct cc *cc)
 }
 
 /*
- * Last pass: CONCAT, unless there are so many nodes that looking at all of them for each operand would
- * take long. 1 matched, 0 not (reason set), or a negative errno
+ * Last pass: offer operator i to match_concat() if it is a CONCAT. With more than 20000 nodes no CONCAT is
+ * matched, since each operand of it would look at all nodes. Returns 1 if it was matched, 0 if not, or a
+ * negative errno.
  */
 static int match_concats(struct cc *cc, int i)
 {
@@ -447,7 +508,12 @@ static int match_concats(struct cc *cc, int i)
 	return match_concat(cc, i);
 }
 
-/* Group operators into nodes, in passes. 0 or a negative errno */
+/*
+ * Second stage: group the graph's operators into nodes, in passes from the largest patterns to single
+ * operators; each pass takes what the ones before have left. With the option host_only nothing is matched.
+ * Operators that match nothing keep the state OP_TODO and run on the host. Returns 0 or a negative errno
+ * (-ENOMEM, or -E2BIG: too many constants).
+ */
 int cc_match(struct cc *cc)
 {
 	int err = 0;

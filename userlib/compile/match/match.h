@@ -14,7 +14,7 @@ struct rescale {
 	struct scale s;        /* the first of them */
 };
 
-/* Does this configuration compute with elements of this type? */
+/* Does this configuration compute with elements of this type: int8, int16, float8 or fp16, if it has the mode? */
 bool npu_type(const struct cc *cc, weft_dtype t);
 /* Is the type int8 or int16, and does this configuration compute with it? */
 bool npu_int(const struct cc *cc, weft_dtype t);
@@ -31,40 +31,42 @@ int made_by(const struct cc *cc, int t, weft_opcode op);
 /* The only reader of t, if t is not an output and the reader has this opcode; else -1. */
 int only_reader(const struct cc *cc, int t, weft_opcode op);
 
-/* Read RESCALE i. false: the post unit cannot do it, since it is not signed, constant and in range */
+/* Read RESCALE i into *r. Returns false if the post unit cannot do it, because it is not signed, not constant or not in
+ * range. */
 bool read_rescale(const struct cc *cc, int i, struct rescale *r);
 
-/* Is r exactly a left shift by *left, 0..30, of (x - x_zp)? */
+/* Does r nothing but shift (x - x_zp) left? Then *left is by how many bits, 0..30. */
 bool is_left_shift(const struct rescale *r, int *left);
 
-/* Is operator i the only reader of t? */
+/* Does no operator but i read t, and is t no output of the graph? */
 bool read_only_by(const struct cc *cc, int t, int i);
 
-/* If a CLAMP is the only reader of operator *last, take it into lo and hi, limits of the type of *last's result, and
- * move *last to it. */
+/* If a CLAMP is the only reader of operator *last's result, narrow the limits *lo and *hi to what both let through and
+ * set *last to the CLAMP. */
 void take_clamp(const struct cc *cc, int *last, int *lo, int *hi);
 
-/* A new node that covers op and writes the output of last; only these two are claimed. NULL without memory */
+/* Add a node that is named after operator op and writes the result of `last`; only these two are claimed. NULL: no
+ * memory. Pointers to other nodes are no longer valid. */
 struct node *new_node(struct cc *cc, enum node_kind kind, int op, int last);
 /* Let the node write the output of operator last. */
 void set_output(const struct cc *cc, struct node *nd, int last);
 /* Note that the node covers operator op. */
 void claim(struct cc *cc, int op, const struct node *nd);
 
-/* Let the node read tensor t as its input: through a SLICE, and if pads is not NULL through a PAD of pad_value on y and
- * x, which is added to pads (top, bottom, left, right). */
+/* Let the node read tensor t as its input, through a SLICE that makes t; and if pads is not NULL, also through a PAD of
+ * rows and columns with pad_value, whose padding is added to pads (top, bottom, left, right). */
 void set_input(const struct cc *cc, struct node *nd, int t, int pad_value, int pads[4]);
-/* Let the node read tensor t as its second operand: through a SLICE. */
+/* Let the node read tensor t as its second operand, through a SLICE that makes t. */
 void set_second(const struct cc *cc, struct node *nd, int t);
 
-/* Does something before t run on the device, so that a trip there is no detour? */
+/* Does the device compute tensor t, so that running its reader there means no extra trip? */
 bool near_npu(const struct cc *cc, int t);
 
 /* Is t constant, and all its elements the same? */
 bool is_number(const struct cc *cc, int t);
 
-/* Give the second operand the input's dimensions, repeating dimensions of one element. false: it has others, or other
- * channels */
+/* Give the node's second operand the input's dimensions by repeating dimensions of one element (step 0). Returns false
+ * if dimensions differ otherwise, or in channels. */
 bool spread_second(struct node *nd);
 
 /* The matchers. Each is offered operator i and returns 1 if it has made a node of it, 0 if not (cc_reason() then says
@@ -74,7 +76,7 @@ int match_pool(struct cc *cc, int i);
 int match_mean(struct cc *cc, int i);
 int match_add(struct cc *cc, int i);
 int match_unary(struct cc *cc, int i);
-/* behind: only if it becomes one with the node that makes its operand. */
+/* A function of one byte; with `behind` it is matched only if it joins the node that makes its operand. */
 int match_function(struct cc *cc, int i, bool behind);
 int match_product(struct cc *cc, int i);
 int match_concat(struct cc *cc, int i);
@@ -90,17 +92,19 @@ int match_float_pool(struct cc *cc, int i);
 int match_float_add(struct cc *cc, int i);
 int match_float_unary(struct cc *cc, int i);
 
-/* match_add.c: products of one sum of a convolution's node; -1 without a node. */
+/* match_add.c: how many products one sum of a convolution's node has; -1 if `node` is negative. */
 int64_t conv_depth(const struct cc *cc, int node);
 
-/* match_pool.c: kernel, stride and padding of a pool. */
+/* match_pool.c: set the node's kernel, stride and padding from a pooling operator's attributes. */
 void set_pool_window(struct node *nd, const struct weft_attr_pool *a);
 
-/* match_conv.c: set kernel, stride, padding and kind of a CONV2D or DEPTHWISE_CONV2D. */
+/* match_conv.c: set the node's window, zero points, kind and conv.m from a CONV2D or DEPTHWISE_CONV2D with weights w;
+ * pads are top, bottom, left, right. */
 void conv_shape(const struct cc *cc, struct node *nd, const struct weft_gop *o, const weft_tensor *w, const int pads[4]);
-/* match_conv.c: what no field of a command can hold about this shape, for people; NULL: all fits. */
+/* match_conv.c: which value of the node's window no field of a command can hold, for people; NULL: all fit. */
 const char *conv_limit(const struct node *nd);
-/* match_conv.c: can the depthwise engine do it? pixels: of the result. */
+/* match_conv.c: can the depthwise engine do this depthwise convolution, whose result has so many pixels? Sets
+ * conv.transposed for kernels above 3x3. */
 bool conv_is_dw(const struct cc *cc, struct node *nd, int64_t pixels, bool is_float);
 
 #endif

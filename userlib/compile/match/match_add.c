@@ -19,7 +19,10 @@ struct side {
 	struct scale s;
 };
 
-/* Does the scale round as the sum's stages do? They round twice, which differs only for shifts above 31. */
+/*
+ * Does the scale give the bits that the stages of the post unit's sum give? These round twice (DOUBLE_ROUND),
+ * which differs from rounding once only for shifts above 31.
+ */
 static bool rounds_as_hardware(const struct scale *s)
 {
 	/* The sum's stages round twice, which differs only above 31. */
@@ -27,8 +30,9 @@ static bool rounds_as_hardware(const struct scale *s)
 }
 
 /*
- * Read one operand of a sum: an int8 or int16 tensor behind one RESCALE, or behind a left shift and
- * another RESCALE. false: it is something else
+ * Read one operand t of a sum: it must be an int8 or int16 tensor behind one RESCALE, or behind a RESCALE
+ * that only shifts left and a second one. Sets *s to tensor, RESCALEs, zero point, left shift and scale.
+ * Returns false if t is something else or its scale rounds otherwise than the hardware; *s then is undefined.
  */
 static bool read_side(const struct cc *cc, int t, struct side *s)
 {
@@ -55,7 +59,10 @@ static bool read_side(const struct cc *cc, int t, struct side *s)
 	return rounds_as_hardware(&s->s);
 }
 
-/* RESCALEs that only this addition reads become part of its node. */
+/*
+ * Claim for node nd the one or two RESCALEs of this operand of operator `add` that nothing but this addition
+ * reads. A RESCALE that others read as well is left to them.
+ */
 static void claim_side(struct cc *cc, const struct side *s, int add, const struct node *nd)
 {
 	if (!read_only_by(cc, cc->g->ops[s->ops[1]].out[0], add))
@@ -65,7 +72,10 @@ static void claim_side(struct cc *cc, const struct side *s, int add, const struc
 		claim(cc, s->ops[0], nd);
 }
 
-/* Products of one sum of a convolution's node; -1 without a node. */
+/*
+ * How many products one sum of this node has: kernel area times input channels for NODE_CONV, 1 for other
+ * kinds; -1 if `node` is negative, meaning that there is no node.
+ */
 int64_t conv_depth(const struct cc *cc, int node)
 {
 	if (node < 0)
@@ -74,7 +84,12 @@ int64_t conv_depth(const struct cc *cc, int node)
 	return nd->kind == NODE_CONV ? (int64_t)nd->win.kh * nd->win.kw * nd->x.dim[3] : 1;
 }
 
-/* Node of a convolution whose result only this side reads, so that the addition can join it; -1. */
+/*
+ * The number of the node of a convolution that operator `add` can join, or -1. It must be on the array, make
+ * this operand s of the sum as its last result, have no second operand yet and write scaled results, and
+ * nothing but this operand's RESCALEs and the addition may read its result. With the option no_fuse there is
+ * none.
+ */
 static int conv_before(const struct cc *cc, const struct side *s, int add)
 {
 	int i = cc->g->tensors[s->x].producer;
@@ -98,6 +113,7 @@ struct sum {
 	struct rescale out;    /* and what that does */
 };
 
+/* Exchange the two operands of the sum. */
 static void swap_sides(struct sum *m)
 {
 	struct side t = m->a;
@@ -106,7 +122,12 @@ static void swap_sides(struct sum *m)
 	m->b = t;
 }
 
-/* Read operator i as a sum. 1, 0 if it cannot be one (reason set), or -ENOMEM */
+/*
+ * Read operator i, ADD or SUB, as a sum of two int8 or int16 tensors behind RESCALEs that one RESCALE behind
+ * it brings back to their type. Sets *m; of an ADD the operand with more elements becomes m->a, over whose
+ * pixels m->b may be repeated. Returns 1 if a node can compute it, 0 if not, or -ENOMEM. With 0 the reason is
+ * set, unless one operand is a single number, in which case a table does it better.
+ */
 static int read_sum(struct cc *cc, int i, struct sum *m)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -135,8 +156,11 @@ static int read_sum(struct cc *cc, int i, struct sum *m)
 	return 1;
 }
 
-/* The convolution behind which the sum can run, or -1. Of two the one with the longer sum becomes the first operand: it
- * hides the addition better. */
+/*
+ * The number of the convolution's node behind which the sum can run, or -1. If both operands of an ADD come
+ * from convolutions, it is the one with more products in a sum, since it hides the addition better. If it
+ * makes the second operand, the operands of *m are exchanged. Of a SUB only the first operand counts.
+ */
 static int choose_conv(const struct cc *cc, int i, struct sum *m)
 {
 	int ca = conv_before(cc, &m->a, i), cb = conv_before(cc, &m->b, i);
@@ -149,7 +173,12 @@ static int choose_conv(const struct cc *cc, int i, struct sum *m)
 	return cb;
 }
 
-/* ADD or SUB of two tensors with the RESCALE behind it. 1 matched, 0 not (reason set), or a negative errno */
+/*
+ * Match operator i, an ADD or SUB of two int8 or int16 tensors between RESCALEs, with the CLAMP behind it if
+ * there is one. It joins the node of a convolution that makes one operand if possible, else it becomes an
+ * elementwise node. Returns 1 if it was matched, 0 if not (the reason then is set, unless one operand is a
+ * number), or -ENOMEM.
+ */
 int match_add(struct cc *cc, int i)
 {
 	struct sum m;

@@ -14,8 +14,9 @@
 #define TYPE(name) WEFT_ALU_A_TYPE_##name
 
 /*
- * The command's type for a type of the graph, -1 where it has none. Types that are only moved go as
- * integers of their size.
+ * The type by which the command alu names elements of graph type t, or -1 if it has none. Types that are only
+ * moved, such as floats, go as integers of their size. is_unsigned chooses the unsigned one of two where t
+ * does not say.
  */
 int alu_type(weft_dtype t, bool is_unsigned)
 {
@@ -46,7 +47,10 @@ int alu_type(weft_dtype t, bool is_unsigned)
 	}
 }
 
-/* A tensor as an operand, without steps. */
+/*
+ * All of tensor t as an operand of a nest, at its place in its root's storage; the caller sets the steps. The
+ * type is -1 if the command has none for it.
+ */
 struct nest_operand nest_tensor(const struct cc *cc, int t, bool is_unsigned)
 {
 	const struct view *v = &cc->ten[t].v;
@@ -54,15 +58,16 @@ struct nest_operand nest_tensor(const struct cc *cc, int t, bool is_unsigned)
 	return (struct nest_operand){ .root = v->root, .t = t, .off = v->off, .type = alu_type(type_of(cc, t), is_unsigned) };
 }
 
-/* Is t read exactly once, and no output? */
+/* Is tensor t read exactly once, and no output of the graph? */
 static bool one_reader(const struct cc *cc, int t)
 {
 	return cc->ten[t].n_uses == 1 && !cc->g->tensors[t].is_output;
 }
 
 /*
- * The operator through which a reader of t reads: SLICE, TRANSPOSE or REVERSE; -1: none. A transposed
- * tensor that several operators read is worth a copy.
+ * The number of the SLICE, TRANSPOSE or REVERSE that makes tensor t and through which readers of t can read
+ * its operand, or -1 if there is none. It must be in no node. A transposed or reversed tensor that several
+ * operators read is worth a copy, so it is not read through.
  */
 static int seen_through(const struct cc *cc, int t)
 {
@@ -82,8 +87,10 @@ static int seen_through(const struct cc *cc, int t)
 }
 
 /*
- * A tensor as an operand, with its steps in stride: where it lies, or as part of what SLICE, TRANSPOSE
- * and REVERSE make it from.
+ * Tensor t as an operand of a nest, with the step in bytes of each of t's dimensions in stride[]. If a SLICE,
+ * TRANSPOSE or REVERSE that is in no node makes t, the operand is its operand, read accordingly, and so on
+ * upwards; else it is t itself. The steps are not yet in the operand: the caller puts them at the nest's
+ * dimensions.
  */
 struct nest_operand nest_view(const struct cc *cc, int t, bool is_unsigned, int64_t stride[WEFT_MAX_RANK])
 {
@@ -111,19 +118,22 @@ struct nest_operand nest_view(const struct cc *cc, int t, bool is_unsigned, int6
 	return v;
 }
 
-/* A number as an operand. */
+/* The number v as an operand of a nest. */
 struct nest_operand nest_number(int32_t v)
 {
 	return (struct nest_operand){ .root = -1, .t = -1, .imm = v };
 }
 
-/* A storage that a stage has added as an operand, without steps. */
+/*
+ * A storage that a stage has added as an operand of a nest, from its start, with elements of this type of the
+ * command; the caller sets the steps.
+ */
 struct nest_operand nest_storage(int root, int type)
 {
 	return (struct nest_operand){ .root = root, .t = -1, .type = type };
 }
 
-/* Steps of a dense tensor in bytes. */
+/* Set stride[d] to the step in bytes along each dimension d of tensor t when it lies dense in row-major order. */
 void nest_strides(const struct cc *cc, int t, int64_t stride[WEFT_MAX_RANK])
 {
 	const weft_tensor *x = &cc->g->tensors[t].t;
@@ -135,7 +145,10 @@ void nest_strides(const struct cc *cc, int t, int64_t stride[WEFT_MAX_RANK])
 	}
 }
 
-/* If t is a constant of one element that 32 bits hold: its value in *v. false: it is not */
+/*
+ * If tensor t is a constant of one element that is int8, int16, int32 or bool, set *v to its value and return
+ * true; else return false.
+ */
 static bool one_number(const struct cc *cc, int t, int32_t *v)
 {
 	const weft_tensor *x = &cc->g->tensors[t].t;
@@ -160,7 +173,10 @@ static bool one_number(const struct cc *cc, int t, int32_t *v)
 	}
 }
 
-/* Tensor t over the dimensions of a result: the last ones are aligned, and dimensions of one element are repeated. */
+/*
+ * Tensor t as an operand over the `rank` dimensions of a result: t's dimensions are aligned with the last
+ * ones, and those of one element are repeated (step 0).
+ */
 static struct nest_operand broadcast(const struct cc *cc, int t, int rank, bool is_unsigned)
 {
 	const weft_tensor *x = &cc->g->tensors[t].t;
@@ -172,7 +188,11 @@ static struct nest_operand broadcast(const struct cc *cc, int t, int rank, bool 
 	return o;
 }
 
-/* The tensor whose elements, less a zero point *zp, t has as int32; t itself if t is something else. */
+/*
+ * If a RESCALE that does nothing but subtract a zero point makes the int32 tensor t from an int8 or int16
+ * tensor, return that tensor and set *zp to the zero point: the alu can do the same as it reads. Otherwise
+ * return t and set *zp to 0.
+ */
 static int narrow_source(const struct cc *cc, int t, int32_t *zp)
 {
 	int i = made_by(cc, t, WEFT_OP_RESCALE), left;
@@ -186,7 +206,10 @@ static int narrow_source(const struct cc *cc, int t, int32_t *zp)
 	return cc->g->ops[i].in[0];
 }
 
-/* Tensor t over the dimensions of a result, read from its narrow source if it has one. */
+/*
+ * Tensor t as an operand over the `rank` dimensions of a result. If is_unsigned is false and t is the int32
+ * form of an int8 or int16 tensor, that tensor is read instead, with its zero point.
+ */
 static struct nest_operand number(const struct cc *cc, int t, int rank, bool is_unsigned)
 {
 	int32_t zp;
@@ -197,7 +220,10 @@ static struct nest_operand number(const struct cc *cc, int t, int rank, bool is_
 	return o;
 }
 
-/* The second operand: a number, or a tensor over the dimensions of the result. */
+/*
+ * The second operand of a nest from tensor t: its value if it is a constant of one element, else t over the
+ * `rank` dimensions of the result.
+ */
 static struct nest_operand second(const struct cc *cc, int t, int rank)
 {
 	int32_t v;
@@ -205,7 +231,10 @@ static struct nest_operand second(const struct cc *cc, int t, int rank)
 	return one_number(cc, t, &v) ? nest_number(v) : number(cc, t, rank, false);
 }
 
-/* Begin a loop nest over all of t, its result; operands b and c are numbers. */
+/*
+ * Begin nest s for all elements of tensor t, its result: sets dimensions and y, makes b and c the number 0,
+ * and no axis. The caller sets func and a, and b and c if they are used.
+ */
 void nest_over(const struct cc *cc, struct loop_nest *s, int t)
 {
 	const weft_tensor *y = &cc->g->tensors[t].t;
@@ -222,7 +251,11 @@ void nest_over(const struct cc *cc, struct loop_nest *s, int t)
 	}
 }
 
-/* A storage with constant contents. Its number or a negative errno */
+/*
+ * Append `bytes` bytes of data to the program's constants, at a multiple of 64, and add a storage for them.
+ * Returns the storage's number, which operands use as root, or a negative errno (-ENOMEM; -E2BIG: too many
+ * constants).
+ */
 int nest_const(struct cc *cc, const void *data, int64_t bytes)
 {
 	uint64_t at;
@@ -236,7 +269,10 @@ int nest_const(struct cc *cc, const void *data, int64_t bytes)
 	return root;
 }
 
-/* Elements of the result. */
+/*
+ * How many elements of its result the nest writes. Dimensions along which the result does not move do not
+ * count; a scatter counts all entries that it may write.
+ */
 static int64_t elements(const struct loop_nest *s)
 {
 	int64_t n = nest_entries(s, NEST_Y);
@@ -248,8 +284,13 @@ static int64_t elements(const struct loop_nest *s)
 }
 
 /*
- * Make a node of a loop nest of operator i. Nests but the last of an operator come in order; recorded:
- * it writes elements of the operator's result, which are checked. 1 or a negative errno
+ * Add a node of kind NODE_LOOP_NEST for operator i that executes this nest, and claim the operator. The nest
+ * is copied and simplified; the storages of its operands are pinned.
+ *
+ * @param last      The nest is the operator's last one; otherwise the next node that is added must follow
+ *         this one.
+ * @param recorded  It writes elements of the operator's result, which debug records describe and runs check.
+ * @return 1, or -ENOMEM
  */
 int nest_add_node(struct cc *cc, int i, const struct loop_nest *nest, bool last, bool recorded)
 {
@@ -285,7 +326,10 @@ int nest_add_node(struct cc *cc, int i, const struct loop_nest *nest, bool last,
 
 /* ---- one element at a time ---- */
 
-/* Clamp the result to its type's range; wider results are cut to 32 bits anyway. */
+/*
+ * Let the nest clamp its result to the range of the result's type, if that is 8 or 16 bits wide. Wider
+ * results are not clamped, since they are cut to 32 bits anyway.
+ */
 static void limits_of(struct loop_nest *s)
 {
 	static const int32_t lo[] = { INT8_MIN, INT16_MIN, 0, 0, 0, 0 }, hi[] = { INT8_MAX, INT16_MAX, 0, 0, UINT8_MAX, UINT16_MAX };
@@ -296,7 +340,10 @@ static void limits_of(struct loop_nest *s)
 	s->hi = s->clamp ? hi[s->y.type] : 0;
 }
 
-/* The nest of an operator with two operands. */
+/*
+ * The nest y = func(a, b) of operator i over its result, with both operands broadcast. The shift of MUL and
+ * the rounding of ARITHMETIC_RIGHT_SHIFT are set as well. is_unsigned: the first operand is read as unsigned.
+ */
 static struct loop_nest two_operands(const struct cc *cc, int i, int func, bool is_unsigned)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -312,7 +359,10 @@ static struct loop_nest two_operands(const struct cc *cc, int i, int func, bool 
 	return s;
 }
 
-/* Match an operator with two operands. 1 matched, 0 not (reason set), or a negative errno */
+/*
+ * Match operator i, which has two operands, as the nest y = func(a, b). Returns 1 if it was matched, 0 if its
+ * type is a float or unknown to the command (the reason then is set), or -ENOMEM.
+ */
 static int binary(struct cc *cc, int i, int func, bool is_unsigned)
 {
 	weft_dtype type = type_of(cc, cc->g->ops[i].in[0]);
@@ -324,8 +374,9 @@ static int binary(struct cc *cc, int i, int func, bool is_unsigned)
 }
 
 /*
- * Match an operator with one operand; imm is the second operand of func. 1 matched, 0 not (reason
- * set), or a negative errno
+ * Match operator i, which has one operand, as the nest y = func(x, imm); zero points of NEGATE and limits of
+ * NEGATE and CLAMP are taken along. Returns 1 if it was matched, 0 if its type is a float or unknown to the
+ * command (the reason then is set), or -ENOMEM.
  */
 static int unary(struct cc *cc, int i, int func, int32_t imm)
 {
@@ -357,8 +408,9 @@ static int unary(struct cc *cc, int i, int func, int32_t imm)
 }
 
 /*
- * Match a CAST between integers; to bool, whatever is not 0 is 1. Floats go by tables. 1 matched, 0
- * not (reason set), or a negative errno
+ * Match CAST i. Between integers it is a move, to bool a comparison with 0; if either side is a float,
+ * match_cast_by_table() takes it. Returns 1 if it was matched, 0 if not (the reason then is set), or a
+ * negative errno.
  */
 static int cast(struct cc *cc, int i)
 {
@@ -375,7 +427,10 @@ static int cast(struct cc *cc, int i)
 	return nest_add_node(cc, i, &s, true, true);
 }
 
-/* Match SELECT. 1 matched, 0 not (reason set), or a negative errno */
+/*
+ * Match SELECT i as the nest y = c ? a : b. Returns 1 if it was matched, 0 if the command has no such type
+ * (the reason then is set), or -ENOMEM.
+ */
 static int select(struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -390,7 +445,10 @@ static int select(struct cc *cc, int i)
 	return nest_add_node(cc, i, &s, true, true);
 }
 
-/* Multiplier or shift of a RESCALE, along the last dimension where there are several. */
+/*
+ * Multiplier or shift tensor t of a RESCALE as an operand of a nest with `rank` dimensions: a number if it
+ * has one element and is constant; if it has several elements, they go along the last dimension.
+ */
 static struct nest_operand scale_operand(const struct cc *cc, int t, int rank)
 {
 	struct nest_operand o = second(cc, t, 1);
@@ -403,8 +461,9 @@ static struct nest_operand scale_operand(const struct cc *cc, int t, int rank)
 }
 
 /*
- * Is it a RESCALE between unsigned and signed at the edge of a network that has other work for the
- * NPU? An element takes the alu four times as long as it takes the host's copy, which happens anyway.
+ * Is o a RESCALE from an unsigned input of the network, or to an unsigned output, in a network that already
+ * has nodes other than loop nests? Then the host should do it: an element takes the alu four times as long as
+ * it takes the host's copy, which happens anyway.
  */
 bool alu_at_edge(const struct cc *cc, const struct weft_gop *o)
 {
@@ -417,7 +476,7 @@ bool alu_at_edge(const struct cc *cc, const struct weft_gop *o)
 	return false;
 }
 
-/* Are all of constant t's elements along dimension d the same? */
+/* Are all elements of constant t that differ only in their index along dimension d the same? */
 static bool same_along(const weft_tensor *t, int d)
 {
 	int64_t one = (int64_t)weft_dtype_bytes(t->dtype), step = one;
@@ -432,7 +491,10 @@ static bool same_along(const weft_tensor *t, int d)
 	return true;
 }
 
-/* An operand that repeats itself along a dimension stays where it is: its step there becomes 0. */
+/*
+ * If operand o is a constant tensor of the graph, set its step to 0 along each dimension in which the
+ * constant only repeats itself.
+ */
 static void hold_still(const struct cc *cc, struct loop_nest *s, struct nest_operand *o)
 {
 	const weft_tensor *t = o->t >= 0 && o->t == o->root ? &cc->g->tensors[o->t].t : NULL;
@@ -444,7 +506,10 @@ static void hold_still(const struct cc *cc, struct loop_nest *s, struct nest_ope
 			o->step[s->n_dims - t->rank + d] = 0;
 }
 
-/* Make y dense over the dimensions of s, without those in which `still` is set. */
+/*
+ * Set the steps of y so that it is dense over the dimensions of s, leaving out those in which `still` is set:
+ * their steps become 0.
+ */
 static void dense_but(struct nest_operand *y, const struct loop_nest *s, const bool still[WEFT_MAX_RANK])
 {
 	int64_t step = alu_bytes(y->type);
@@ -459,9 +524,11 @@ static void dense_but(struct nest_operand *y, const struct loop_nest *s, const b
 #define WORTH_REPEATING 4
 
 /*
- * RESCALE of a sum, difference or product of which most elements are copies of others, since a
- * constant repeats itself where the other operand does: each is computed once, scaled, then copied.
- * 1, 0 where it is not so, or a negative errno
+ * Match RESCALE r_op, whose nest is *r, together with the ADD, SUB or MUL in front of it, if most results are
+ * copies of others because both operands repeat themselves along some dimensions. Then three nests of
+ * operator `last` are added: each distinct sum once, its scaling, and the copying to all results. It is done
+ * if each is copied at least WORTH_REPEATING times and nothing else reads the sum. *r is changed only then.
+ * Returns 1 if the nests were added, 0 if not, or -ENOMEM.
  */
 static int repeated(struct cc *cc, int r_op, int last, struct loop_nest *r)
 {
@@ -528,8 +595,8 @@ static int repeated(struct cc *cc, int r_op, int last, struct loop_nest *r)
 }
 
 /*
- * Match RESCALE i; last: itself, or the CLAMP of its result, whose limits it takes. 1 matched, 0 not
- * (reason set), or a negative errno
+ * Match RESCALE i as a nest. `last` is i, or a CLAMP that alone reads its result, whose limits the nest
+ * takes. Returns 1 if it was matched, 0 if not (the reason then is set), or -ENOMEM.
  */
 static int rescale(struct cc *cc, int i, int last)
 {
@@ -567,7 +634,10 @@ static int rescale(struct cc *cc, int i, int last)
 	return err;
 }
 
-/* The RESCALE before CLAMP i that can take it in; -1. */
+/*
+ * If operator i is a CLAMP, the number of the RESCALE in front of it that one nest can compute together with
+ * it: no node has it, i alone reads it, its result is signed and its operand is in a storage. Otherwise -1.
+ */
 static int rescale_before(const struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -581,8 +651,8 @@ static int rescale_before(const struct cc *cc, int i)
 }
 
 /*
- * Match TABLE: 256 bytes for int8, 513 entries with interpolation for int16. 1 matched, 0 not (reason
- * set), or a negative errno
+ * Match TABLE i: a look-up among 256 bytes for int8, an interpolation between 513 entries for int16. Returns
+ * 1, or -ENOMEM.
  */
 static int table(struct cc *cc, int i)
 {
@@ -601,7 +671,11 @@ static int table(struct cc *cc, int i)
 
 /* ---- along an axis ---- */
 
-/* A reduction, or ARGMAX, of operator i's operand, of which a has the elements. 1 or a negative errno */
+/*
+ * Add the nest that folds operator i's operand along the operator's axis by func (a reduction, or ARGMAX).
+ * `a` is the operand with its steps; it may be another storage with elements in the operand's shape. Returns
+ * 1 or -ENOMEM.
+ */
 int nest_fold(struct cc *cc, int i, int func, struct nest_operand a)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -624,7 +698,10 @@ int nest_fold(struct cc *cc, int i, int func, struct nest_operand a)
 	return nest_add_node(cc, i, &s, true, true);
 }
 
-/* Match a reduction or ARGMAX. 1 matched, 0 not (reason set), or a negative errno */
+/*
+ * Match operator i, a reduction along one axis or an ARGMAX, as a nest of func. ARGMAX of floats goes to
+ * match_float_argmax(). Returns 1 if it was matched, 0 if not (the reason then is set), or a negative errno.
+ */
 static int reduce(struct cc *cc, int i, int func)
 {
 	weft_dtype type = type_of(cc, cc->g->ops[i].in[0]);
@@ -637,7 +714,10 @@ static int reduce(struct cc *cc, int i, int func)
 	return nest_fold(cc, i, func, a);
 }
 
-/* Match MATMUL as dot products: those that match_conv.c leaves. 1 matched, 0 not (reason set), or a negative errno */
+/*
+ * Match MATMUL i of integers as dot products of the alu, for those that match_conv.c leaves. Returns 1 if it
+ * was matched, 0 if it is a product of floats (the reason then is set), or -ENOMEM.
+ */
 static int matmul(struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -664,7 +744,10 @@ static int matmul(struct cc *cc, int i)
 	return nest_add_node(cc, i, &s, true, true);
 }
 
-/* Has the operator one result, and are all its operands and its result in storages? */
+/*
+ * Has operator i exactly one result, which is not empty, and are its result and all its operands of types
+ * that the device knows?
+ */
 static bool may_be(const struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -675,7 +758,10 @@ static bool may_be(const struct cc *cc, int i)
 	return o->n_out == 1 && cc->ten[o->out[0]].v.root >= 0 && weft_tensor_elements(&cc->g->tensors[o->out[0]].t) > 0;
 }
 
-/* Match an operator on single elements. 1 matched, 0 not (reason set), or a negative errno */
+/*
+ * Match operator i if its results come from single elements: arithmetic, logic, shifts, comparisons, CLAMP.
+ * Returns 1 if it was matched, 0 if not (a reason is set if the type is to blame), or a negative errno.
+ */
 static int match_elements(struct cc *cc, int i)
 {
 	switch (cc->g->ops[i].op) {
@@ -727,7 +813,11 @@ static int match_elements(struct cc *cc, int i)
 	}
 }
 
-/* Match whatever the alu can do. 1 matched, 0 not (reason set), or a negative errno */
+/*
+ * Match operator i, which larger patterns have left, as one or more loop nests of the alu if that can do it;
+ * a CLAMP takes the RESCALE in front of it along. Returns 1 if it was matched, 0 if not (a reason is set if
+ * the opcode is one that the alu has), or a negative errno.
+ */
 int match_alu(struct cc *cc, int i)
 {
 	int err;

@@ -7,43 +7,53 @@
 #include "loop_nest.h"
 #include "match.h"
 
-/* The command's type, -1 where it has none. Types that are only moved go as integers of their size. */
+/*
+ * The command's type for elements of graph type t, -1 if it has none. Types that are only moved, such as
+ * floats, go as integers of their size. is_unsigned chooses the unsigned one of two where t does not say.
+ */
 int alu_type(weft_dtype t, bool is_unsigned);
 
-/* Operands without steps: a tensor of the graph, a number, a storage that a stage has added. */
+/* Operands of a nest: a tensor t of the graph, the number v, a storage that a stage has added, with elements of this
+ * type of the command. The caller sets the steps. */
 struct nest_operand nest_tensor(const struct cc *cc, int t, bool is_unsigned);
 struct nest_operand nest_number(int32_t v);
 struct nest_operand nest_storage(int root, int type);
 
-/* Steps of a dense tensor in bytes. */
+/* Set stride[d] to the step in bytes along each dimension d of tensor t when it lies dense in row-major order. */
 void nest_strides(const struct cc *cc, int t, int64_t stride[WEFT_MAX_RANK]);
 
-/* Tensor t as an operand, with the steps of its dimensions in stride: where it lies, or as part of what SLICE, TRANSPOSE
- * and REVERSE make it from, if these have no node. */
+/* Tensor t as an operand, with the steps in bytes of its dimensions in stride: where it lies; or, if a SLICE, TRANSPOSE
+ * or REVERSE that is in no node makes it, as that part of the operator's operand. The caller puts the steps into the
+ * nest's dimensions. */
 struct nest_operand nest_view(const struct cc *cc, int t, bool is_unsigned, int64_t stride[WEFT_MAX_RANK]);
 
-/* Begin a loop nest over all of t, its result; operands b and c are numbers. */
+/*
+ * Begin nest s for all elements of tensor t, its result: sets dimensions and y, makes b and c the number 0,
+ * and no axis. The caller sets func and a, and b and c if they are used.
+ */
 void nest_over(const struct cc *cc, struct loop_nest *s, int t);
 
-/* A storage with constant contents. Its number or a negative errno. */
+/* Add a storage with these constant contents. Returns its number, or a negative errno. */
 int nest_const(struct cc *cc, const void *data, int64_t bytes);
 
 /*
- * Make a node of a loop nest of operator i.
+ * Add a node for operator i that executes a copy of this nest, simplified.
  *
- * @param last      it is the last one of the operator; those before it run in order
- * @param recorded  it writes elements of the operator's result, which are checked
- * @return 1 or a negative errno
+ * @param last      The nest is the operator's last one; otherwise the next node that is added must follow this one.
+ * @param recorded  It writes elements of the operator's result, which debug records describe and runs check.
+ * @return 1 or -ENOMEM
  */
 int nest_add_node(struct cc *cc, int i, const struct loop_nest *s, bool last, bool recorded);
 
-/* Add the nest of a reduction, or of ARGMAX, of operator i; a has the elements of its operand. 1 or a negative errno */
+/* Add the nest that folds operator i's operand along the operator's axis by func, a reduction or ARGMAX; `a` has the
+ * operand's elements with their steps. Returns 1 or -ENOMEM. */
 int nest_fold(struct cc *cc, int i, int func, struct nest_operand a);
 
-/* Is it a RESCALE between unsigned and signed that is better left to the host? */
+/* Is o a RESCALE from an unsigned input of the network, or to an unsigned output, that is better left to the host, since
+ * the network has other work for the device? */
 bool alu_at_edge(const struct cc *cc, const struct weft_gop *o);
 
-/* 1 matched, 0 not (reason set), or a negative errno. */
+/* Match operator i if it only moves elements. Returns 1 if it was matched, 0 if not, or a negative errno. */
 int match_move(struct cc *cc, int i);
 
 #endif

@@ -27,7 +27,10 @@
 
 #define NO(...) return cc_reason(cc, i, __VA_ARGS__)
 
-/* What no field of the command can hold about this shape, for people; NULL: all fits. */
+/*
+ * Which value of the node's window (kernel, stride, dilation, padding) is too large for the fields of a
+ * command, as a constant text for people; NULL if all fit.
+ */
 const char *conv_limit(const struct node *nd)
 {
 	if (nd->win.kh > 4095 || nd->win.kw > 4095)
@@ -45,9 +48,10 @@ const char *conv_limit(const struct node *nd)
 #define PHASE_PIXELS 4
 
 /*
- * Can the depthwise engine do a kernel above 3x3 in less time than the array? It takes a row of up to
- * nine taps a cycle and pixel, up to 15 rows, in either direction; the array takes a cycle for each
- * tap. Sets nd->conv.transposed.
+ * Can the depthwise engine do a kernel above 3x3 row by row, in less time than the array? It needs the
+ * feature has_dwk and takes up to nine taps of a kernel row in a cycle for each pixel, and up to 15 rows;
+ * with rows and columns exchanged likewise. The array takes a cycle for each tap. Sets nd->conv.transposed to
+ * whether rows and columns should be exchanged.
  */
 static bool takes_rows(const struct cc *cc, struct node *nd)
 {
@@ -60,8 +64,10 @@ static bool takes_rows(const struct cc *cc, struct node *nd)
 }
 
 /*
- * Can the depthwise engine do this convolution? Dilated taps lie apart, so that there is a command for
- * each place within their distance; that pays from some pixels of the result on.
+ * Can the depthwise engine do this depthwise convolution, whose result has so many pixels? It needs one
+ * output channel for each input channel, strides of at most 15, and a kernel of at most 3x3 or, for integers,
+ * one that takes_rows() accepts (which sets nd->conv.transposed). A dilated kernel takes one command for each
+ * place within the dilation: there may be MAX_PHASES of them, each with at least PHASE_PIXELS pixels.
  */
 bool conv_is_dw(const struct cc *cc, struct node *nd, int64_t pixels, bool is_float)
 {
@@ -72,7 +78,12 @@ bool conv_is_dw(const struct cc *cc, struct node *nd, int64_t pixels, bool is_fl
 	return (nd->win.kh <= 3 && nd->win.kw <= 3) || (!is_float && takes_rows(cc, nd));
 }
 
-/* Set kernel, stride, padding and kind of a CONV2D or DEPTHWISE_CONV2D. */
+/*
+ * Set the node's window, zero points, conv.m and kind from CONV2D or DEPTHWISE_CONV2D o with weights w; pads
+ * are top, bottom, left, right, of which a window has top and left. A depthwise convolution of several
+ * channels that the depthwise engine can do becomes NODE_DW, any other NODE_DWCONV, a CONV2D NODE_CONV. A
+ * kernel of one row or column has no dilation along it.
+ */
 void conv_shape(const struct cc *cc, struct node *nd, const struct weft_gop *o, const weft_tensor *w, const int pads[4])
 {
 	const struct weft_attr_conv *a = &o->attr.conv;
@@ -95,7 +106,7 @@ void conv_shape(const struct cc *cc, struct node *nd, const struct weft_gop *o, 
 		nd->kind = NODE_DW;
 }
 
-/* Does RESCALE i only take the low 32 bits of a sum of 48? */
+/* Does RESCALE i do nothing but take the low 32 bits of a sum of 48 bits? */
 static bool is_narrowing(const struct cc *cc, int i)
 {
 	struct rescale r;
@@ -116,7 +127,11 @@ struct tail {
 	struct float_tail f;
 };
 
-/* Find the RESCALE and the CLAMP behind operator i. NULL, or why there is none, for people */
+/*
+ * Find the RESCALE to `type` that alone reads operator i's sums, perhaps behind one that only narrows them to
+ * 32 bits, and the CLAMP behind it. Sets last, narrow, rescale, r, lo and hi of *t. Returns NULL, or why
+ * there is no such tail, for people.
+ */
 static const char *scaled_tail(const struct cc *cc, int i, weft_dtype type, struct tail *t)
 {
 	int k = only_reader(cc, cc->g->ops[i].out[0], WEFT_OP_RESCALE);
@@ -136,8 +151,10 @@ static const char *scaled_tail(const struct cc *cc, int i, weft_dtype type, stru
 }
 
 /*
- * Find what becomes of the sums of operator i: scaled, floats, or written as they are (fixed: biases
- * are constant). NULL, or why it cannot be done
+ * Find what becomes of the sums of operator i, whose operand has this type, and set *t: a float tail; the
+ * RESCALE and CLAMP behind it; or, if there is no such RESCALE and the configuration can, sums written as
+ * they are (raw). `fixed` says that the biases are constant, without which sums are not scaled. Returns NULL,
+ * or why none of these is possible, for people.
  */
 static const char *find_tail(const struct cc *cc, int i, weft_dtype type, bool fixed, struct tail *t)
 {
@@ -154,7 +171,11 @@ static const char *find_tail(const struct cc *cc, int i, weft_dtype type, bool f
 	return NULL;
 }
 
-/* A new node that writes the tail's result; kernel and views are the caller's. NULL without memory */
+/*
+ * Add a node of this kind for operator i that writes the tail's result and covers the tail's operators; its
+ * post unit is set from the tail. Kernel, weights and input view are left to the caller. Returns the node, or
+ * NULL if there is no memory.
+ */
 static struct node *conv_node(struct cc *cc, int i, enum node_kind kind, const struct tail *t)
 {
 	weft_dtype type = type_of(cc, cc->g->ops[i].in[0]);
@@ -184,7 +205,10 @@ static struct node *conv_node(struct cc *cc, int i, enum node_kind kind, const s
 	return nd;
 }
 
-/* Take kernel, weights and all else from a shape that does not depend on the node's place in the graph. */
+/*
+ * Copy to nd what a shape says that does not depend on the node's place in the graph: kind, zero point of the
+ * input, window, weights and the fields of convolutions.
+ */
 static void take_kernel(struct node *nd, const struct node *from)
 {
 	nd->kind = from->kind;
@@ -194,7 +218,10 @@ static void take_kernel(struct node *nd, const struct node *from)
 	nd->conv = from->conv;
 }
 
-/* If weights are computed: let the node read them from this storage. */
+/*
+ * If the node's weights are computed, let it read them from storage `root`, as its third operand, and pin the
+ * storage of its input. Otherwise do nothing.
+ */
 static void take_storage(struct cc *cc, struct node *nd, int root)
 {
 	if (!nd->wt.w_computed)
@@ -206,13 +233,16 @@ static void take_storage(struct cc *cc, struct node *nd, int root)
 		cc->ten[nd->x.root].pinned = true;
 }
 
-/* The node is not the last one of its operator: the next one waits for it. */
+/* Note that nd is not the last node of its operator: the next node that is added must come behind it. */
 static void precede(struct cc *cc, struct node *nd)
 {
 	nd->before = (int)(nd - cc->nodes) + 2;
 }
 
-/* Why the array does not take these float8 operands; NULL: it does. */
+/*
+ * Why the array does not take the float8 operands of operator i, for people; NULL if it does. Both must be
+ * float8 that the configuration has, biases constant, and weights constant unless the alu can lay them out.
+ */
 static const char *bad_floats(const struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -224,14 +254,18 @@ static const char *bad_floats(const struct cc *cc, int i)
 	return cc->g->tensors[o->in[1]].t.data || cc->has_alu ? NULL : "its weights are computed";
 }
 
-/* Why the array does not take these integers. */
+/* Why the array does not take a product of integers whose first operand has type x, for people. */
 static const char *no_mode(const struct cc *cc, weft_dtype x)
 {
 	return x == WEFT_INT16 && !cc->cfg->has_int16 ? "the array of this configuration has no int16"
 	                                              : "the array takes int8 and int16 by int8";
 }
 
-/* Why the array does not take the operands of operator i; NULL: it does. */
+/*
+ * Why the array does not take the operands of operator i, for people; NULL if it does. Integers must be int8
+ * or int16 by int8 or int4; weights and biases must be constant unless the configuration has the alu and raw
+ * sums.
+ */
 static const char *bad_types(const struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -246,7 +280,10 @@ static const char *bad_types(const struct cc *cc, int i)
 	return computed && !(cc->has_alu && cc->has_raw) ? "weights or bias are not constant" : NULL;
 }
 
-/* Note which operands are computed as the program runs. */
+/*
+ * Set the weights and bias tensors of shape s from operator i's operands, and whether they are computed as
+ * the program runs (w_computed, rec_computed).
+ */
 static void note_computed(const struct cc *cc, int i, struct node *s)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -257,7 +294,10 @@ static void note_computed(const struct cc *cc, int i, struct node *s)
 	s->wt.w_computed = s->wt.rec_computed || !cc->g->tensors[o->in[1]].t.data;
 }
 
-/* Set what float8 needs besides; nothing for integers. NULL, or why it cannot be done */
+/*
+ * If operator i's operand is float8, set mode, log2_scale, and the format and finiteness of the weights in
+ * shape s; for integers do nothing. Returns NULL, or why the array cannot take these weights, for people.
+ */
 static const char *note_float(const struct cc *cc, int i, struct node *s, int log2_scale)
 {
 	const weft_tensor *w = &cc->g->tensors[cc->g->ops[i].in[1]].t;
@@ -274,13 +314,20 @@ static const char *note_float(const struct cc *cc, int i, struct node *s, int lo
 	return weight_format(s, w);
 }
 
-/* Steps of dense weights [oc][ky][kx][ic]. */
+/*
+ * Where dense weights [oc][ky][kx][ic] of a kernel with kh rows, kw columns and ic channels lie: steps in
+ * elements.
+ */
 static struct wview usual(int64_t kh, int64_t kw, int64_t ic)
 {
 	return (struct wview){ .oc = kh * kw * ic, .ky = kw * ic, .kx = ic, .ic = 1, .n_ic = ic };
 }
 
-/* Computed depthwise weights run on the array, block diagonal; with one channel there is no block. */
+/*
+ * If the weights of depthwise shape s, in tensor w, are computed, let it run on the array: block-diagonal
+ * (NODE_DWCONV), or with one input channel as a plain convolution whose output channels are w's multiplier.
+ * Other shapes stay as they are.
+ */
 static void lay_out_depthwise(struct node *s, const weft_tensor *w)
 {
 	if (s->kind == NODE_CONV || !s->wt.w_computed)
@@ -293,7 +340,11 @@ static void lay_out_depthwise(struct node *s, const weft_tensor *w)
 	s->conv.m = 1;
 }
 
-/* Match CONV2D or DEPTHWISE_CONV2D. 1 matched, 0 not (reason set), or a negative errno */
+/*
+ * Match operator i, CONV2D or DEPTHWISE_CONV2D of integers, as a convolution's node with the RESCALE and
+ * CLAMP behind it. Computed weights are laid out by loop nests in front of it. Returns 1 if it was matched, 0
+ * if not (the reason then is set), or a negative errno.
+ */
 int match_conv(struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -334,7 +385,11 @@ int match_conv(struct cc *cc, int i)
 /* Along one axis, the results at `place`, place + stride, ...: taps first, first + stride, ... backwards. */
 struct phase { int64_t first, taps, pad; };
 
-/* Along one axis, which taps make the results at place, place + stride, ... and how much padding they see. */
+/*
+ * Along one axis of a TRANSPOSE_CONV2D: which kernel taps make the results at place, place + stride, ... (0
+ * <= place < stride), and how much padding the convolution that makes them sees in front of the input.
+ * out_pad is the operator's padding there. If no tap makes them, taps and pad are 0.
+ */
 static struct phase phase_at(int64_t place, int64_t stride, int64_t kernel, int64_t out_pad)
 {
 	int64_t first = ((place - out_pad) % stride + stride) % stride, ahead = (place - out_pad - first) / stride;
@@ -344,7 +399,7 @@ static struct phase phase_at(int64_t place, int64_t stride, int64_t kernel, int6
 	return (struct phase){ first, taps, taps ? taps - 1 - ahead : 0 };
 }
 
-/* Every stride-th row and column of a view of the result, from (py, px) on. */
+/* Narrow a view of the result to every stride-th row and column, beginning with row py and column px. */
 static void thin(struct view *v, int64_t py, int64_t px, const struct weft_attr_conv *a)
 {
 	v->off += py * v->step[1] + px * v->step[2];
@@ -354,7 +409,11 @@ static void thin(struct view *v, int64_t py, int64_t px, const struct weft_attr_
 	v->step[2] *= a->stride[1];
 }
 
-/* The shape of the convolution that makes the results of one phase in each direction. */
+/*
+ * The shape of the convolution that makes the results of one phase along each axis: shape s with the kernel,
+ * padding and weights (in reversed order) of these taps. If a phase has no taps, the shape is 1x1 without
+ * weights, since there the result is only the bias.
+ */
 static struct node phase_shape(const struct node *s, const struct phase *y, const struct phase *x, const struct weft_attr_conv *a)
 {
 	struct node p = *s;
@@ -374,7 +433,11 @@ static struct node phase_shape(const struct node *s, const struct phase *y, cons
 /* A place within the strides of a TRANSPOSE_CONV2D. */
 struct offset { int64_t y, x; };
 
-/* Add the node that makes the results at this place within the strides. 1 or a negative errno */
+/*
+ * Add the node that makes the results at this place within the strides of TRANSPOSE_CONV2D i, with its
+ * computed weights' nests if there are any. s is the shape that all phases share; `last` says that this is
+ * the operator's last node. Returns 1 or a negative errno.
+ */
 static int add_phase(struct cc *cc, int i, const struct node *s, const struct tail *t, struct offset at, bool last)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -400,8 +463,9 @@ static int add_phase(struct cc *cc, int i, const struct node *s, const struct ta
 }
 
 /*
- * Match TRANSPOSE_CONV2D as one convolution for each place within its strides. 1 matched, 0 not
- * (reason set), or a negative errno
+ * Match TRANSPOSE_CONV2D i, of integers or float8, as one convolution for each place within its strides.
+ * Returns 1 if it was matched, 0 if types, sizes or what follows do not allow it (the reason then is set), or
+ * a negative errno.
  */
 int match_transpose_conv(struct cc *cc, int i)
 {
@@ -436,9 +500,10 @@ int match_transpose_conv(struct cc *cc, int i)
 struct planes { int64_t kd, from, to, first; };
 
 /*
- * Add the loop nest that copies planes [from, to) of depth tap kd side by side with the others; from
- * plane `first` of the input on, or from the constant storage `value` if that is not -1. 1 or a
- * negative errno
+ * Add the loop nest that fills planes [q.from, q.to) of depth tap q.kd in storage `root`, where all taps of
+ * the depth lie side by side as channels. They are copied from plane q.first of CONV3D i's input on, or
+ * filled from the constant storage `value` if that is not -1. An empty range adds nothing. Returns 1 or
+ * -ENOMEM.
  */
 static int depth_copy(struct cc *cc, int i, int root, struct planes q, int value)
 {
@@ -472,8 +537,8 @@ static int depth_copy(struct cc *cc, int i, int root, struct planes q, int value
 }
 
 /*
- * Copy one tap along the depth: zero points where it is outside, the input's planes elsewhere. 1 or a
- * negative errno
+ * Fill one tap kd along the depth of storage `root`: planes where the tap is outside of the input from the
+ * constant storage `value`, the others from the input's planes. Returns 1 or -ENOMEM.
  */
 static int depth_tap(struct cc *cc, int i, int root, int64_t kd, int value)
 {
@@ -493,8 +558,8 @@ static int depth_tap(struct cc *cc, int i, int root, int64_t kd, int value)
 }
 
 /*
- * Add the nests that make an input with the depth's taps as channels: N*OD images. The storage's
- * number or a negative errno
+ * Add the nests that make the input of CONV3D i into N x OD images whose channels are the depth's taps, each
+ * with all input channels. Returns the number of the storage that holds the images, or a negative errno.
  */
 static int join_depth(struct cc *cc, int i)
 {
@@ -510,7 +575,10 @@ static int join_depth(struct cc *cc, int i)
 	return err < 0 ? err : root;
 }
 
-/* The shape of the convolution that a CONV3D is, its depth's taps being channels. */
+/*
+ * The shape of the two-dimensional convolution that CONV3D i becomes once its depth's taps are channels:
+ * window, zero points and where the weights lie.
+ */
 static struct node conv3d_shape(const struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -528,7 +596,11 @@ static struct node conv3d_shape(const struct cc *cc, int i)
 	return s;
 }
 
-/* Match CONV3D. 1 matched, 0 not (reason set), or a negative errno */
+/*
+ * Match CONV3D i, of integers or float8: loop nests copy what its taps along the depth read side by side as
+ * channels, and one convolution does the rest. Returns 1 if it was matched, 0 if types, sizes or what follows
+ * do not allow it (the reason then is set), or a negative errno.
+ */
 int match_conv3d(struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -561,7 +633,10 @@ int match_conv3d(struct cc *cc, int i)
 
 /* ---- MATMUL ---- */
 
-/* The n-th of a rank 3 tensor's matrices as one row of pixels. */
+/*
+ * The n-th matrix of a view of a rank 3 tensor as a view of one row of pixels: each row of the matrix is a
+ * pixel, its columns are the channels.
+ */
 static struct view matrix(const struct view *v, int64_t n)
 {
 	struct view m = *v;
@@ -571,7 +646,11 @@ static struct view matrix(const struct view *v, int64_t n)
 	return m;
 }
 
-/* Add the node of the n-th product of matrices. 1 or a negative errno */
+/*
+ * Add the node for the n-th product of matrices of MATMUL i, with its computed weights' nests if there are
+ * any. `shape` is what all products share; `last` says that this is the operator's last node. Returns 1 or a
+ * negative errno.
+ */
 static int add_product(struct cc *cc, int i, const struct node *shape, const struct tail *t, int64_t n, bool last)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -599,7 +678,12 @@ static int add_product(struct cc *cc, int i, const struct node *shape, const str
 #define MAX_PRODUCTS 64        /* more become dot products of the alu */
 #define MAX_FLOAT_PRODUCTS 512
 
-/* Match MATMUL as 1x1 convolutions. 1 matched, 0 not (reason set), or a negative errno */
+/*
+ * Match MATMUL i of int8 or float8 as one 1x1 convolution for each pair of matrices, whose weights are the
+ * second matrix. There may be MAX_PRODUCTS pairs (float8: MAX_FLOAT_PRODUCTS); sums that are not rescaled
+ * need at least N/2 rows. Returns 1 if it was matched, 0 if not (the reason then is set), or a negative
+ * errno.
+ */
 int match_matmul(struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];

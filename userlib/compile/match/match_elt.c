@@ -27,7 +27,10 @@ struct cone {
 	int through;           /* a node whose operators are taken in as well; -1 */
 };
 
-/* Does the operator make each element of its result from single elements? */
+/*
+ * Does an operator with this opcode make each element of its result from one element of each operand? Tables
+ * and multipliers do not count as operands here.
+ */
 static bool on_elements(weft_opcode op)
 {
 	switch (op) {
@@ -61,13 +64,16 @@ static bool on_elements(weft_opcode op)
 	}
 }
 
-/* The first operand that is no element: the multiplier of RESCALE, the table of TABLE. */
+/*
+ * Index of the first operand of o that is no element but a constant for all: 1 for RESCALE (multiplier) and
+ * TABLE (table); for others the number of operands, since they have none.
+ */
 static int first_constant(const struct weft_gop *o)
 {
 	return o->op == WEFT_OP_RESCALE || o->op == WEFT_OP_TABLE ? 1 : o->n_in;
 }
 
-/* Is t constant, and all its elements the same? */
+/* Is tensor t a constant whose elements are all the same? An empty one is not. */
 bool is_number(const struct cc *cc, int t)
 {
 	const weft_tensor *v = &cc->g->tensors[t].t;
@@ -76,7 +82,7 @@ bool is_number(const struct cc *cc, int t)
 	return v->data && n && !memcmp(v->data, (const uint8_t *)v->data + one, n - one);
 }
 
-/* Is t an 8-bit tensor that lies in a storage? */
+/* Is t an int8 or uint8 tensor with a view, so that the device can read it? */
 static bool is_byte(const struct cc *cc, int t)
 {
 	weft_dtype type = type_of(cc, t);
@@ -84,13 +90,16 @@ static bool is_byte(const struct cc *cc, int t)
 	return (type == WEFT_INT8 || type == WEFT_UINT8) && cc->ten[t].v.root >= 0;
 }
 
-/* Is it an integer type that golden computes with here? */
+/*
+ * Is it one of the integer types that a function's intermediate values may have: int8, uint8, int16, int32,
+ * bool?
+ */
 static bool is_integer(weft_dtype t)
 {
 	return t == WEFT_INT8 || t == WEFT_UINT8 || t == WEFT_INT16 || t == WEFT_INT32 || t == WEFT_BOOL;
 }
 
-/* Is operator i in the cone? */
+/* Is operator i one of the cone's? */
 static bool in_cone(const struct cone *c, int i)
 {
 	for (int k = 0; k < c->n; k++)
@@ -102,8 +111,10 @@ static bool in_cone(const struct cone *c, int i)
 static bool take_operator(const struct cc *cc, struct cone *c, int i);
 
 /*
- * Take t as an operand of the cone: a number, the one tensor, or the result of another operator.
- * false: it is none of these
+ * Take tensor t as an operand of the cone. It may be a constant whose elements are all the same, the 8-bit
+ * tensor that the function reads (c->x, set by the first one met), or an integer tensor of as many elements,
+ * whose operator then is taken into the cone too. Returns false if it is none of these; the cone then is
+ * undefined.
  */
 static bool take_operand(const struct cc *cc, struct cone *c, int t, int64_t elements)
 {
@@ -123,8 +134,9 @@ static bool take_operand(const struct cc *cc, struct cone *c, int t, int64_t ele
 }
 
 /*
- * Take operator i into the cone, behind its last reader: one that is read again moves back. false: it
- * cannot be part
+ * Append operator i and all that it reads, up to the tensor c->x, to the cone. An operator that is already in
+ * the cone moves behind its last reader. Returns false if it cannot be part of a function of one byte (wrong
+ * opcode or type, in another node, forbidden, too many operators); the cone then is undefined.
  */
 static bool take_operator(const struct cc *cc, struct cone *c, int i)
 {
@@ -149,7 +161,10 @@ static bool take_operator(const struct cc *cc, struct cone *c, int i)
 	return true;
 }
 
-/* Does nothing outside of the cone read what lies in it? */
+/*
+ * Does nothing outside of the cone, the graph's outputs included, need a result of any of its operators but
+ * op[0]?
+ */
 static bool is_closed(const struct cc *cc, const struct cone *c)
 {
 	for (int k = 1; k < c->n; k++) {
@@ -164,8 +179,9 @@ static bool is_closed(const struct cc *cc, const struct cone *c)
 }
 
 /*
- * Let golden run operator k of the cone on all codes at once; out[k] is its result, to be freed. 0 or
- * a negative errno
+ * Let golden run operator k of the cone on all 256 codes at once: `codes` stands for the tensor that the cone
+ * reads, and results of operators that come later in the cone are in out[]. The result goes to out[k], whose
+ * data the caller frees. Returns 0 or a negative errno: -ENOMEM, -ENOTSUP or what golden returns.
  */
 static int run_operator(const struct cc *cc, const struct cone *c, int k, const weft_tensor *codes, weft_tensor *out)
 {
@@ -194,7 +210,10 @@ static int run_operator(const struct cc *cc, const struct cone *c, int k, const 
 	return y->data ? weft_golden_run(o->op, &o->attr, in, o->n_in, &y, 1, true, msg) : -ENOMEM;
 }
 
-/* Fill the table: byte k is what becomes of the byte k. 0 or a negative errno */
+/*
+ * Compute the function that the cone is: table[k] becomes what it makes of the byte k. Returns 0, or the
+ * negative errno of the operator that golden could not run.
+ */
 static int evaluate(const struct cc *cc, const struct cone *c, uint8_t table[CODES])
 {
 	uint8_t bytes[CODES];
@@ -212,7 +231,7 @@ static int evaluate(const struct cc *cc, const struct cone *c, uint8_t table[COD
 	return err;
 }
 
-/* Let the post unit change nothing: all is in the table. */
+/* Let the node's post unit change nothing (scale 1, zero points 0), since the table holds the whole function. */
 static void as_it_comes(struct node *nd)
 {
 	nd->post.a = (struct scale){ 1u << 30, 30, ROUND_UP };
@@ -221,8 +240,9 @@ static void as_it_comes(struct node *nd)
 }
 
 /*
- * List the cone of operator i; through: a node whose operators are taken in as well, or -1. false: it
- * is no function of one byte
+ * List in *c the operators of the function of one byte that ends with operator i. `through` is a node whose
+ * operators may be part of it although they are matched already, or -1. Returns false if there is no such
+ * function, or something outside needs a value from inside.
  */
 static bool list_cone(const struct cc *cc, struct cone *c, int i, int through)
 {
@@ -230,7 +250,10 @@ static bool list_cone(const struct cc *cc, struct cone *c, int i, int through)
 	return take_operator(cc, c, i) && c->x >= 0 && is_closed(cc, c);
 }
 
-/* The node, a function of one byte itself, that makes what the cone reads and may become one with it; -1. */
+/*
+ * The number of the elementwise int8 node with one operand or a table that makes exactly the tensor that the
+ * cone reads, so that both functions can become one; -1 if there is none, or with the option no_fuse.
+ */
 static int function_before(const struct cc *cc, const struct cone *c)
 {
 	int i = cc->g->tensors[c->x].producer;
@@ -243,8 +266,10 @@ static int function_before(const struct cc *cc, const struct cone *c)
 }
 
 /*
- * Match a function of one byte that ends with operator i; behind: only if it becomes one with the node
- * that makes its operand. 1 matched, 0 not (reason set), or a negative errno
+ * Match a function of one byte that ends with operator i as an elementwise node with a table of 256 results,
+ * with the CLAMP behind it if the result is int8. If a function's node makes its operand, both become one
+ * node; with `behind`, it is matched only then. Returns 1 if it was matched, 0 if not (no reason is set), or
+ * a negative errno.
  */
 int match_function(struct cc *cc, int i, bool behind)
 {
@@ -290,8 +315,8 @@ int match_function(struct cc *cc, int i, bool behind)
 }
 
 /*
- * Give the second operand the input's dimensions, repeating dimensions of one element. false: it has
- * others, or other channels
+ * Give the node's second operand nd->r the dimensions of its input nd->x by repeating dimensions n, y and x
+ * of one element (step 0). Returns false if a dimension differs otherwise, or the channels do.
  */
 bool spread_second(struct node *nd)
 {
@@ -308,7 +333,10 @@ bool spread_second(struct node *nd)
 	return true;
 }
 
-/* If t is the int32 of a tensor of that type, less a zero point *zp: that tensor; else -1. */
+/*
+ * If a RESCALE that does nothing but subtract a zero point makes the int32 tensor t from a tensor of this
+ * type: return that tensor and set *zp to the zero point. Otherwise return -1.
+ */
 static int factor(const struct cc *cc, int t, weft_dtype type, int *zp)
 {
 	int i = made_by(cc, t, WEFT_OP_RESCALE), left;
@@ -321,7 +349,11 @@ static int factor(const struct cc *cc, int t, weft_dtype type, int *zp)
 	return cc->g->ops[i].in[0];
 }
 
-/* Match MUL of two tensors with the RESCALE behind it. 1 matched, 0 not (reason set), or a negative errno */
+/*
+ * Match MUL i of two int8 or int16 tensors, with the RESCALE and the CLAMP behind it, as an elementwise node;
+ * the operand with fewer elements may be repeated over the other's pixels. Functions of one tensor are left
+ * to tables. Returns 1 if it was matched, 0 if not (no reason is set), or -ENOMEM.
+ */
 int match_product(struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];

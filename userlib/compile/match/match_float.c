@@ -27,7 +27,7 @@
 #define FP16_INF  0x7c00
 #define FP16_NINF (-0x400)     /* fc00 as the fields hold it */
 
-/* Number of a float8 type or fp16 in commands, else -1. */
+/* The number by which commands name this float8 type (0..3) or fp16 (4); -1 for other types. */
 int float_format(weft_dtype t)
 {
 	switch (t) {
@@ -40,25 +40,28 @@ int float_format(weft_dtype t)
 	}
 }
 
-/* Is it a float8 type? */
+/* Is it one of the four float8 types? */
 bool is_float8(weft_dtype t)
 {
 	return float_format(t) >= 0 && t != WEFT_FP16;
 }
 
-/* Is it a CAST, of TOSA or of ONNX? */
+/* Is o a CAST, of TOSA or of ONNX? */
 static bool is_cast(const struct weft_gop *o)
 {
 	return o->op == WEFT_OP_CAST || o->op == WEFT_OP_ONNX_CAST;
 }
 
-/* The bits of a number in fp16, as fields of commands hold them. */
+/* The bits of number v rounded to fp16, sign-extended from 16 bits as the fields of commands hold them. */
 static int fp16_bits(double v)
 {
 	return (int16_t)weft_float_encode(WEFT_FP16, v, false);
 }
 
-/* A CLAMP that alone reads t and that treats NaN as the hardware's clamp does; -1. */
+/*
+ * The number of the CLAMP that alone reads tensor t, if it treats NaN as the hardware does (it does not
+ * ignore NaN, and its limits are ordered numbers); else -1.
+ */
 static int clamp_behind(const struct cc *cc, int t)
 {
 	int i = only_reader(cc, t, WEFT_OP_CLAMP);
@@ -69,7 +72,7 @@ static int clamp_behind(const struct cc *cc, int t)
 	return a->nan != WEFT_NAN_IGNORE && a->fmin <= a->fmax ? i : -1;
 }
 
-/* A CAST to float8 that alone reads t; -1. */
+/* The number of the CAST (of TOSA or ONNX) to float8 that alone reads tensor t; -1 if there is none. */
 static int cast_behind(const struct cc *cc, int t)
 {
 	int i = only_reader(cc, t, WEFT_OP_CAST);
@@ -79,7 +82,10 @@ static int cast_behind(const struct cc *cc, int t)
 	return i >= 0 && is_float8(type_of(cc, cc->g->ops[i].out[0])) ? i : -1;
 }
 
-/* If a CAST to float8 follows the tail, take it in. */
+/*
+ * If the tail's result so far is fp16 and a CAST to float8 alone reads it, let the tail end with that CAST,
+ * which says whether values too large saturate.
+ */
 static void take_cast_behind(const struct cc *cc, struct float_tail *t)
 {
 	const struct weft_gop *ops = cc->g->ops;
@@ -91,14 +97,17 @@ static void take_cast_behind(const struct cc *cc, struct float_tail *t)
 	t->last = next;
 }
 
-/* Take the limits of a CLAMP. */
+/* Set the tail's limits to those of a CLAMP, as bits of fp16. */
 static void set_limits(struct float_tail *t, const struct weft_attr_clamp *a)
 {
 	t->lo = fp16_bits(a->fmin);
 	t->hi = fp16_bits(a->fmax);
 }
 
-/* What operator i computes, and behind an fp16 result the CLAMP and the CAST. */
+/*
+ * What becomes of operator i's result before it is written: if the result is fp16, the CLAMP and the CAST to
+ * float8 that alone read it are taken along. Without them the tail ends with i itself and has no limits.
+ */
 struct float_tail float_tail_of(const struct cc *cc, int i)
 {
 	struct float_tail t = { i, FP16_NINF, FP16_INF, false };
@@ -112,7 +121,10 @@ struct float_tail float_tail_of(const struct cc *cc, int i)
 	return t;
 }
 
-/* Set the formats of all operands, whose tensors are known. */
+/*
+ * Set the float formats of the node's input, second operand (0 if there is none) and output from the types of
+ * their tensors.
+ */
 static void set_format(const struct cc *cc, struct node *nd)
 {
 	nd->post.x_fmt = float_format(type_of(cc, nd->x_t));
@@ -120,7 +132,10 @@ static void set_format(const struct cc *cc, struct node *nd)
 	nd->post.out_fmt = float_format(type_of(cc, nd->y_tensor));
 }
 
-/* Claim the operators that read operator i's result, one after the other, to the last. */
+/*
+ * Claim for node nd the operators behind operator i up to `last`, each of which alone reads the result of the
+ * one before.
+ */
 static void claim_behind(struct cc *cc, int i, int last, const struct node *nd)
 {
 	while (i != last) {
@@ -129,7 +144,10 @@ static void claim_behind(struct cc *cc, int i, int last, const struct node *nd)
 	}
 }
 
-/* A node from operator i to the tail's last one, all of which it claims. NULL without memory */
+/*
+ * Add a float8 node of this kind that covers operator i and all of its tail, with the tail's limits and
+ * saturation. Returns the node, or NULL if there is no memory.
+ */
 struct node *new_float(struct cc *cc, enum node_kind kind, int i, const struct float_tail *t)
 {
 	struct node *nd = new_node(cc, kind, i, t->last);
@@ -146,7 +164,10 @@ struct node *new_float(struct cc *cc, enum node_kind kind, int i, const struct f
 	return nd;
 }
 
-/* The float8 tensor of which t is the CAST to fp16, else t. */
+/*
+ * If tensor t is fp16 and a CAST makes it from a float8 tensor that the device reads, return that tensor,
+ * since the device widens float8 as it reads; else return t.
+ */
 static int before_cast(const struct cc *cc, int t)
 {
 	int i = cc->g->tensors[t].producer;
@@ -157,7 +178,10 @@ static int before_cast(const struct cc *cc, int t)
 	return is_float8(type_of(cc, x)) && npu_type(cc, type_of(cc, x)) ? x : t;
 }
 
-/* Claim the CAST in front of operator `reader`, if that is its only use. */
+/*
+ * If tensor t is the CAST of a float8 tensor that before_cast() reads through, and operator `reader` alone
+ * reads it, claim the CAST for node nd.
+ */
 static void claim_before(struct cc *cc, int t, int reader, const struct node *nd)
 {
 	if (before_cast(cc, t) != t && read_only_by(cc, t, reader))
@@ -166,7 +190,7 @@ static void claim_before(struct cc *cc, int t, int reader, const struct node *nd
 
 /* ---- convolutions */
 
-/* Is no weight an infinity or NaN? */
+/* Is no element of the constant float8 tensor w an infinity or NaN? */
 bool all_finite(const weft_tensor *w)
 {
 	const uint8_t *p = w->data;
@@ -178,13 +202,16 @@ bool all_finite(const weft_tensor *w)
 	return true;
 }
 
-/* Is it a code of an FNUZ encoding that is not half of the value it has without FNUZ? */
+/*
+ * Is this code of FNUZ type t one whose value is not half of what the same code means without FNUZ? These are
+ * NaN (80) and the largest codes, which there are infinity or NaN.
+ */
 static bool is_odd_one(weft_dtype t, uint8_t code)
 {
 	return code == 0x80 || (code & 0x7f) >= (t == WEFT_FP8E4M3FNUZ ? 0x7f : 0x7c);
 }
 
-/* Can all weights be had without FNUZ, at half their values? */
+/* Can all weights of the constant FNUZ tensor w be read in the encoding without FNUZ, at twice their values? */
 static bool as_ocp(const weft_tensor *w)
 {
 	const uint8_t *p = w->data;
@@ -197,9 +224,9 @@ static bool as_ocp(const weft_tensor *w)
 }
 
 /*
- * Set the format of the weights. Taps that are no products exist only without FNUZ, where code 80 says
- * so; an FNUZ code is half of what it is there, so log2_scale makes up for it. NULL, or why these
- * weights cannot be had
+ * Set the node's wt.w_fmt, the format of the weights w in commands. If the kernel has places without a tap,
+ * it must be an encoding without FNUZ, in which code 80 means "no product"; FNUZ codes mean twice their value
+ * there, so wt.log2_scale is lowered by one. Returns NULL, or why these weights cannot be had, for people.
  */
 const char *weight_format(struct node *nd, const weft_tensor *w)
 {
@@ -215,13 +242,16 @@ const char *weight_format(struct node *nd, const weft_tensor *w)
 	return NULL;
 }
 
-/* Is t there before the program starts? */
+/* Is tensor t there before the program starts, as a constant or an input of the network? */
 static bool from_outside(const struct cc *cc, int t)
 {
 	return cc->g->tensors[t].t.data || cc->g->tensors[t].producer < 0;
 }
 
-/* Set log2_scale from an operand of one int32: its value, or where it will be. */
+/*
+ * Set the node's log2_scale from tensor t, one int32: its value if it is constant, else wt.scale_t, so that
+ * the runtime writes the value into the commands.
+ */
 static void set_scale(const struct cc *cc, struct node *nd, int t)
 {
 	const weft_tensor *s = &cc->g->tensors[t].t;
@@ -232,7 +262,10 @@ static void set_scale(const struct cc *cc, struct node *nd, int t)
 		nd->wt.scale_t = 1 + t;
 }
 
-/* Match a convolution of float8. 1 matched, 0 not (reason set), or a negative errno */
+/*
+ * Match a convolution i of float8 with constant weights as a node, with the CLAMP and CAST behind it. Returns
+ * 1 if it was matched, 0 if not (the reason then is set), or -ENOMEM.
+ */
 int match_float_conv(struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -277,9 +310,10 @@ int match_float_conv(struct cc *cc, int i)
 }
 
 /*
- * Match a product of float8 matrices: a 1x1 convolution whose weights are the second matrix,
- * transposed; the host does that if it is no constant. 1 matched, 0 not (reason set), or a negative
- * errno
+ * Match a product i of float8 matrices as a 1x1 convolution whose weights are the second matrix, transposed:
+ * by the compiler if it is constant, by the host if it is an input of the network. A MATMUL of several or
+ * computed matrices goes to match_matmul(). Returns 1 if it was matched, 0 if not (the reason then is set),
+ * or a negative errno.
  */
 int match_float_matmul(struct cc *cc, int i)
 {
@@ -318,8 +352,9 @@ int match_float_matmul(struct cc *cc, int i)
 struct counts { int n; struct run { int64_t from, len, count; bool last; } run[MAX_RUNS]; };
 
 /*
- * List the runs of results along an axis whose windows hold equally many elements. NULL, or why there
- * is no room for them
+ * List in *c the runs of consecutive results of a pool along an axis (0: y, 1: x) whose windows hold equally
+ * many elements inside the input. `in` and `out` are the sizes of input and result along it. Returns NULL, or
+ * a text for people if there are more than MAX_RUNS runs.
  */
 static const char *count_runs(struct counts *c, const struct weft_attr_pool *a, int axis, int64_t in, int64_t out)
 {
@@ -343,7 +378,10 @@ static const char *count_runs(struct counts *c, const struct weft_attr_pool *a, 
 	return NULL;
 }
 
-/* A table of averages of `count` elements by the code of their scaled sum. Its root or a negative errno */
+/*
+ * Make a constant table of 65536 bytes: for each code of an fp16 sum that was scaled by 2^-k, the code of the
+ * average of `count` elements in this float8 type. Returns its root or a negative errno.
+ */
 static int average_table(struct cc *cc, weft_dtype type, int k, int64_t count)
 {
 	uint8_t *t = malloc(65536);
@@ -357,7 +395,11 @@ static int average_table(struct cc *cc, weft_dtype type, int k, int64_t count)
 	return root;
 }
 
-/* Look up the averages of a rectangle of results, sums of which are in storage `from`. 1 or a negative errno */
+/*
+ * Add the nest that turns the fp16 sums in storage `from` into averages by looking them up in storage
+ * `table`, for the results in run y of rows and run x of columns. It is the last of operator i if both runs
+ * are the last ones. Returns 1 or -ENOMEM.
+ */
 static int divide(struct cc *cc, int i, int from, int table, const struct run *y, const struct run *x)
 {
 	struct loop_nest s = { .func = WEFT_ALU_FUNC_LOOKUP, .idx_step = 1, .idx_last = 65535 };
@@ -372,7 +414,11 @@ static int divide(struct cc *cc, int i, int from, int table, const struct run *y
 	return nest_add_node(cc, i, &s, y->last && x->last, true);
 }
 
-/* The same for all rectangles, with one table for each count. 1 or a negative errno */
+/*
+ * Turn all fp16 sums of AVG_POOL2D i in storage `from`, scaled by 2^-k, into averages: a nest for each
+ * rectangle of a run of rows y and a run of columns x, with one table for each count of elements. Returns 1
+ * or a negative errno.
+ */
 static int divide_all(struct cc *cc, int i, int from, int k, const struct counts *y, const struct counts *x)
 {
 	weft_dtype type = type_of(cc, cc->g->ops[i].out[0]);
@@ -393,7 +439,11 @@ static int divide_all(struct cc *cc, int i, int from, int k, const struct counts
 	return err;
 }
 
-/* A node that sums products with ones, scaled by 2^-k. NULL without memory */
+/*
+ * Add the node of operator i that sums each window of `shape` as products with weights of one, scaled by
+ * 2^-k: on the depthwise engine if that takes the window, else on the array. Returns the node, or NULL if
+ * there is no memory.
+ */
 static struct node *scaled_sum(struct cc *cc, int i, struct node *shape, int k)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -414,8 +464,9 @@ static struct node *scaled_sum(struct cc *cc, int i, struct node *shape, int k)
 }
 
 /*
- * Match AVG_POOL2D of float8: the scaled sum is the average where no window is cut and holds a power
- * of two of elements; else tables finish it. 1 matched, 0 not (reason set), or a negative errno
+ * Match AVG_POOL2D i of float8 as a scaled sum of each window. If every window holds the same power of two of
+ * elements, that is the average; else tables of the alu turn the sums into averages. Returns 1 if it was
+ * matched, 0 if not (the reason then is set), or a negative errno.
  */
 static int match_average(struct cc *cc, int i)
 {
@@ -453,7 +504,11 @@ static int match_average(struct cc *cc, int i)
 	return divide_all(cc, i, root, k, &cy, &cx);
 }
 
-/* Match pooling of floats. 1 matched, 0 not (reason set), or a negative errno */
+/*
+ * Match AVG_POOL2D or MAX_POOL2D i of floats; a CAST in front of a maximum and CLAMP and CAST behind it are
+ * taken along. A maximum that ignores NaN goes to match_pool_by_keys(). Returns 1 if it was matched, 0 if not
+ * (the reason then is set), or a negative errno.
+ */
 int match_float_pool(struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -481,7 +536,11 @@ int match_float_pool(struct cc *cc, int i)
 
 /* ---- addition */
 
-/* Node of a convolution whose fp16 result only operator `add` reads, so that the addition can join it; -1. */
+/*
+ * The number of the float8 convolution's node that makes the fp16 tensor t as its last result, if only
+ * operator `add` reads t and the node has no second operand yet, so that the addition can join it; else -1.
+ * With the option no_fuse it is -1.
+ */
 static int conv_before(const struct cc *cc, int t, int add)
 {
 	int i = cc->g->tensors[t].producer;
@@ -494,8 +553,9 @@ static int conv_before(const struct cc *cc, int t, int add)
 }
 
 /*
- * The node of an addition whose first operand is a: that of the convolution that makes a, if there is
- * one. NULL without memory
+ * The node for addition i with its tail t. If conv is not negative, that convolution's node is extended to
+ * write the tail's result; else an elementwise node with input tensor a is added. The second operand is left
+ * to the caller. Returns the node, or NULL if there is no memory.
  */
 static struct node *add_node(struct cc *cc, int i, int conv, int a, const struct float_tail *t)
 {
@@ -517,15 +577,15 @@ static struct node *add_node(struct cc *cc, int i, int conv, int a, const struct
 	return nd;
 }
 
-/* Have both tensors the same dimensions? */
+/* Have the views of tensors a and b the same four dimensions? */
 static bool same_dims(const struct cc *cc, int a, int b)
 {
 	return !memcmp(cc->ten[a].v.dim, cc->ten[b].v.dim, sizeof cc->ten[a].v.dim);
 }
 
 /*
- * Copy operand t as often as operator i's result has its elements, into a storage of its own, of which
- * *v is the view. 1 or a negative errno
+ * Add the nest that copies fp16 tensor t, repeated over operator i's result, into a storage of its own; *v is
+ * set to the view of that storage. Returns 1 or -ENOMEM.
  */
 static int spread(struct cc *cc, int i, int t, struct view *v)
 {
@@ -546,7 +606,10 @@ static int spread(struct cc *cc, int i, int t, struct view *v)
 	return nest_add_node(cc, i, &s, false, false);
 }
 
-/* Match an addition of which one operand, or both, are spread first. 1 or a negative errno */
+/*
+ * Match addition i of fp16 tensors of which one or both are smaller than the result: these are first copied
+ * to its size by loop nests, then an elementwise node adds. Returns 1 or -ENOMEM.
+ */
 static int add_spread(struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -580,7 +643,11 @@ static int add_spread(struct cc *cc, int i)
 	return 1;
 }
 
-/* Match ADD of fp16. 1 matched, 0 not (reason set), or a negative errno */
+/*
+ * Match ADD i of fp16 tensors, with the CLAMP and CAST behind it. If a convolution's node makes an operand
+ * that only the addition reads, the addition joins it, of two the one with more products in a sum. Returns 1
+ * if it was matched, 0 if not (the reason then is set), or -ENOMEM.
+ */
 int match_float_add(struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -618,13 +685,13 @@ int match_float_add(struct cc *cc, int i)
 
 /* ---- CLAMP and CAST on their own */
 
-/* Does the device run operator i? */
+/* Is operator i matched by a node, or an alias? False for i = -1. */
 static bool on_npu(const struct cc *cc, int i)
 {
 	return i >= 0 && (cc->ops[i].state == OP_NODE || cc->ops[i].state == OP_ALIAS);
 }
 
-/* Does the device make x or read y? */
+/* Does the device make tensor x, or read tensor y? */
 static bool beside_npu(const struct cc *cc, int x, int y)
 {
 	const struct cten *c = &cc->ten[y];
@@ -637,7 +704,11 @@ static bool beside_npu(const struct cc *cc, int x, int y)
 	return false;
 }
 
-/* Match CLAMP or CAST of floats on its own. 1 matched, 0 not (reason set), or a negative errno */
+/*
+ * Match a CLAMP or CAST i of floats that no other node has taken as an elementwise node; a CLAMP takes the
+ * CASTs in front of and behind it along. Without the alu, the device must run something before or behind it.
+ * Returns 1 if it was matched, 0 if not (the reason then is set), or -ENOMEM.
+ */
 int match_float_unary(struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];

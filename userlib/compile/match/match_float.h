@@ -5,24 +5,25 @@
 
 #include "match.h"
 
-/* What happens to a node's fp16 result before it is written. */
+/* What becomes of a node's fp16 result before the result is written. */
 struct float_tail {
-	int last;              /* the operator that makes what is written */
-	int lo, hi;            /* limits, as bits of fp16 */
-	bool saturate;         /* what is too large for float8 becomes its largest number */
+	int last;              /* the operator whose result is written: the convolution, a CLAMP or a CAST */
+	int lo, hi;            /* limits of the result, as bits of fp16 */
+	bool saturate;         /* a value too large for float8 becomes its largest number, not an infinity or NaN */
 };
 
 bool is_float8(weft_dtype t);
-/* Is no weight an infinity or NaN? */
+/* Is no element of the constant float8 tensor w an infinity or NaN? */
 bool all_finite(const weft_tensor *w);
 
-/* The tail of operator i: itself, and the CLAMP and the CAST behind its fp16 result. */
+/* The tail of operator i: i itself or, if they alone read its fp16 result, the CLAMP and the CAST to float8 behind it. */
 struct float_tail float_tail_of(const struct cc *cc, int i);
 
-/* A node from operator i to the tail's last one, all of which it claims. NULL without memory */
+/* Add a float8 node of this kind that covers all operators from i to the tail's last one. NULL: no memory. */
 struct node *new_float(struct cc *cc, enum node_kind kind, int i, const struct float_tail *t);
 
-/* Set w_fmt, and log2_scale where it must differ. NULL, or why these weights cannot be had, for people */
+/* Set the node's wt.w_fmt for weights w, and change wt.log2_scale if they must be read in another encoding. Returns
+ * NULL, or why the engine cannot have these weights, for people. */
 const char *weight_format(struct node *nd, const weft_tensor *w);
 
 #endif

@@ -20,7 +20,10 @@ static const weft_tensor *tensor(const struct cc *cc, int t)
 	return &cc->g->tensors[t].t;
 }
 
-/* Begin a nest that moves elements to all of operator i's result; the operand has no steps yet, they are in x. */
+/*
+ * Begin a nest that copies elements of operator i's first operand to all of its result. The operand's step in
+ * bytes along each of its dimensions goes to x[]; the caller sets the nest's steps from it.
+ */
 static struct loop_nest move(const struct cc *cc, int i, int64_t x[WEFT_MAX_RANK])
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -31,7 +34,7 @@ static struct loop_nest move(const struct cc *cc, int i, int64_t x[WEFT_MAX_RANK
 	return s;
 }
 
-/* Match SLICE. 1 matched, 0 not (reason set), or a negative errno */
+/* Match SLICE i as a copy from where the slice begins. Returns 1 or -ENOMEM. */
 static int slice(struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -45,7 +48,7 @@ static int slice(struct cc *cc, int i)
 	return nest_add_node(cc, i, &s, true, true);
 }
 
-/* Match TRANSPOSE. 1 matched, 0 not (reason set), or a negative errno */
+/* Match TRANSPOSE i as a copy that reads its operand with permuted steps. Returns 1 or -ENOMEM. */
 static int transpose(struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -57,7 +60,7 @@ static int transpose(struct cc *cc, int i)
 	return nest_add_node(cc, i, &s, true, true);
 }
 
-/* Match REVERSE. 1 matched, 0 not (reason set), or a negative errno */
+/* Match REVERSE i as a copy that reads its operand backwards along the axis. Returns 1 or -ENOMEM. */
 static int reverse(struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -73,8 +76,8 @@ static int reverse(struct cc *cc, int i)
 }
 
 /*
- * Match TILE: every dimension becomes two, which copy and where in it. 1 matched, 0 not (reason set),
- * or a negative errno
+ * Match TILE i as a copy in which each dimension becomes two: which copy, and where in it. Returns 1 if it
+ * was matched, 0 if the rank is too high for a nest (the reason then is set), or -ENOMEM.
  */
 static int tile(struct cc *cc, int i)
 {
@@ -98,7 +101,7 @@ static int tile(struct cc *cc, int i)
 	return nest_add_node(cc, i, &s, true, true);
 }
 
-/* Let a nest make only [lo, +n) of the result's dimension d. */
+/* Let nest s make only the results from index lo on, n of them, along dimension d. */
 static void restrict_to(struct loop_nest *s, int d, int64_t lo, int64_t n)
 {
 	s->y.off += lo * s->y.step[d];
@@ -106,8 +109,9 @@ static void restrict_to(struct loop_nest *s, int d, int64_t lo, int64_t n)
 }
 
 /*
- * Match PAD: along each dimension fill what is before and behind the operand, within its part of the
- * dimensions before; then copy it. 1 matched, 0 not (reason set), or a negative errno
+ * Match PAD i as fills and one copy: along each dimension a nest fills what lies before the operand and
+ * another what lies behind it, only where no earlier dimension has filled; then the operand is copied.
+ * Returns 1 or a negative errno.
  */
 static int pad(struct cc *cc, int i)
 {
@@ -146,8 +150,8 @@ static int pad(struct cc *cc, int i)
 }
 
 /*
- * Match GATHER as a look-up along rows. Indices count forwards, so a reversed operand is read in its
- * own order. 1 matched, 0 not (reason set), or a negative errno
+ * Match GATHER i as a look-up of rows by indices. Rows of a reversed operand are read from the original
+ * tensor, since a look-up counts forwards. Returns 1 or -ENOMEM.
  */
 static int gather(struct cc *cc, int i)
 {
@@ -172,7 +176,11 @@ static int gather(struct cc *cc, int i)
 	return nest_add_node(cc, i, &s, true, true);
 }
 
-/* Match SCATTER. 1 matched, 0 not (reason set), or a negative errno */
+/*
+ * Match SCATTER i: each row of the update goes to the place in the result that its index names, the others
+ * keep the values of the first operand. Returns 1 if it was matched, 0 if there is nothing to scatter (the
+ * reason then is set), or -ENOMEM.
+ */
 static int scatter(struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -198,7 +206,7 @@ static int scatter(struct cc *cc, int i)
 	return nest_add_node(cc, i, &s, true, true);
 }
 
-/* Match CONCAT as one copy for each operand. 1 matched, 0 not (reason set), or a negative errno */
+/* Match CONCAT i as one copy into its part of the result for each operand. Returns 1 or -ENOMEM. */
 static int concat(struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -235,7 +243,11 @@ struct sampling {
 
 #define MAX_COPIES 16
 
-/* Nearest: find whether results come in groups of equally many with one neighbour, at equal distances. */
+/*
+ * For nearest neighbours: if the results along the axis come in groups of equally many that share one
+ * neighbour, and neighbours of consecutive groups are equally far apart, set s->times to the size of a group
+ * and s->step to that distance. Otherwise times stays 0.
+ */
 static void find_period(struct sampling *s)
 {
 	int64_t times = 1;
@@ -252,7 +264,11 @@ static void find_period(struct sampling *s)
 /* RESIZE's scale n / d and offset along one axis. */
 struct resize_scale { int n, d, offset; };
 
-/* Find the neighbours and weights of all results along one axis. 0 or -ENOMEM; sample_free() in any case */
+/*
+ * Find the neighbours, and for bilinear resizing (smooth) the weights, of all `out` results along an axis of
+ * `in` elements with scale and offset r, and set *s. Returns 0 or -ENOMEM; sample_free() frees what it holds
+ * in both cases.
+ */
 static int sample(struct sampling *s, int64_t in, int64_t out, struct resize_scale r, bool smooth)
 {
 	*s = (struct sampling){ .in = in, .out = out, .same = in == out && !smooth };
@@ -292,7 +308,10 @@ struct line_job {
 	bool last;
 };
 
-/* Add a nest: y = the lines of x that the indices name, `per` of them for each result. 1 or a negative errno */
+/*
+ * Add a nest that copies to y those lines of x that p->index names, `per` of them for each result. Returns 1
+ * or a negative errno.
+ */
 static int choose(struct cc *cc, int i, const struct line_job *l, int per)
 {
 	const struct sampling *p = l->p;
@@ -317,7 +336,10 @@ static int choose(struct cc *cc, int i, const struct line_job *l, int per)
 	return nest_add_node(cc, i, &s, l->last, l->last);
 }
 
-/* Add a nest: y = two lines of x by two weights. 1 or a negative errno */
+/*
+ * Add a nest that makes each line of y the sum of two lines of x, which lie side by side, times their two
+ * weights. Returns 1 or a negative errno.
+ */
 static int weigh(struct cc *cc, int i, const struct line_job *l)
 {
 	const struct sampling *p = l->p;
@@ -345,8 +367,8 @@ static int weigh(struct cc *cc, int i, const struct line_job *l)
 }
 
 /*
- * Resize along one axis: lines are chosen, and where smooth weighted, by way of a storage of its own.
- * 1 or a negative errno
+ * Add the nests that resize along one axis: lines are chosen by indices; with `smooth` two for each result,
+ * into a storage of their own, and then weighted. Returns 1 or a negative errno.
  */
 static int along(struct cc *cc, int i, const struct line_job *l, bool smooth)
 {
@@ -362,7 +384,10 @@ static int along(struct cc *cc, int i, const struct line_job *l, bool smooth)
 	return err < 0 ? err : weigh(cc, i, &weighed);
 }
 
-/* Resize by repeating every line equally often: moves, in whole words where pixels are. 1 or a negative errno */
+/*
+ * Add the one nest that resizes by repeating every line equally often along both axes: a copy with the
+ * dimensions images, rows, times each, columns, times each, channels. Returns 1 or -ENOMEM.
+ */
 static int repeat(struct cc *cc, int i, const struct sampling *py, const struct sampling *px)
 {
 	const weft_tensor *y = tensor(cc, cc->g->ops[i].out[0]);
@@ -380,7 +405,10 @@ static int repeat(struct cc *cc, int i, const struct sampling *py, const struct 
 	return nest_add_node(cc, i, &s, true, true);
 }
 
-/* Resize along columns, then along rows. 1 or a negative errno */
+/*
+ * Add the nests of RESIZE i: a single copy if lines repeat regularly along both axes, else first along
+ * columns, then along rows, leaving out an axis that does not change. Returns 1 or a negative errno.
+ */
 static int resize_both(struct cc *cc, int i, const struct sampling *py, const struct sampling *px, bool smooth)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -406,7 +434,10 @@ static int resize_both(struct cc *cc, int i, const struct sampling *py, const st
 	return along(cc, i, &ly, smooth);
 }
 
-/* Find neighbours and weights along both axes. */
+/*
+ * Find neighbours and weights along both axes of RESIZE i, rows into *py and columns into *px. Returns 0 or
+ * -ENOMEM; the caller frees both by sample_free() in any case, after setting them to zeros before.
+ */
 static int sample_both(const struct cc *cc, int i, struct sampling *py, struct sampling *px)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -419,8 +450,8 @@ static int sample_both(const struct cc *cc, int i, struct sampling *py, struct s
 }
 
 /*
- * Resize by copies of the elementwise engine: the first of each line's results, the second, and so on.
- * 1 or a negative errno
+ * Add the elementwise nodes that resize by copying: the node with number k makes the k-th of the results that
+ * share one neighbour, for all neighbours. Returns 1 or -ENOMEM.
  */
 static int copies(struct cc *cc, int i, const struct sampling *py, const struct sampling *px)
 {
@@ -446,7 +477,11 @@ static int copies(struct cc *cc, int i, const struct sampling *py, const struct 
 	return 1;
 }
 
-/* Match RESIZE without the alu: nearest, whole multiples. 1 matched, 0 not (reason set), or a negative errno */
+/*
+ * Match RESIZE i of int8 or int16 where there is no alu: nearest neighbours, each repeated regularly and at
+ * most MAX_COPIES times, of an operand that the device computes. Returns 1 if it was matched, 0 if not (no
+ * reason is set), or -ENOMEM.
+ */
 int match_resize(struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -464,7 +499,10 @@ int match_resize(struct cc *cc, int i)
 	return err;
 }
 
-/* Match RESIZE. 1 matched, 0 not (reason set), or a negative errno */
+/*
+ * Match RESIZE i as loop nests of the alu. Returns 1 if it was matched, 0 if it is bilinear of floats (the
+ * reason then is set), or a negative errno.
+ */
 static int resize(struct cc *cc, int i)
 {
 	const struct weft_attr_resize *a = &cc->g->ops[i].attr.resize;
@@ -483,8 +521,9 @@ static int resize(struct cc *cc, int i)
 }
 
 /*
- * Match what is only another shape of its operand, as a copy of its own. 1 matched, 0 not (reason
- * set), or a negative errno
+ * Match operator i, which only gives its operand another shape, as a copy: its result gets a storage of its
+ * own, even if it was an alias. Returns 1 if it was matched, 0 if it is a constant or of a type that the
+ * command does not have, or -ENOMEM.
  */
 int match_same(struct cc *cc, int i)
 {
@@ -502,7 +541,11 @@ int match_same(struct cc *cc, int i)
 	return nest_add_node(cc, i, &s, true, true);
 }
 
-/* Match an operator that only moves elements. 1 matched, 0 not (reason set), or a negative errno */
+/*
+ * Match operator i if it only moves elements: SLICE, TRANSPOSE, REVERSE, TILE, PAD, GATHER, SCATTER, RESIZE,
+ * and those CONCATs that match_concat() does not take. Returns 1 if it was matched, 0 if not, or a negative
+ * errno.
+ */
 int match_move(struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];

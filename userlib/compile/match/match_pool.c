@@ -9,7 +9,7 @@
 
 #include "match.h"
 
-/* Set kernel, stride and padding of a pool. */
+/* Set the node's kernel, stride and padding (above and to the left) from the attributes of a pooling operator. */
 void set_pool_window(struct node *nd, const struct weft_attr_pool *a)
 {
 	nd->win.kh = a->kernel[0];
@@ -20,7 +20,10 @@ void set_pool_window(struct node *nd, const struct weft_attr_pool *a)
 	nd->win.pl = a->pad[2];
 }
 
-/* Match AVG_POOL2D or MAX_POOL2D of integers. 1 matched, 0 not (reason set), or a negative errno */
+/*
+ * Match operator i, AVG_POOL2D or MAX_POOL2D of int8 or int16, with the CLAMP behind it if there is one, as a
+ * pooling node. Returns 1 if it was matched, 0 if not (the reason then is set), or -ENOMEM.
+ */
 int match_pool(struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -50,7 +53,7 @@ int match_pool(struct cc *cc, int i)
 	return 1;
 }
 
-/* Index of the reduced axis among n, y, x, c. */
+/* The axis along which operator i reduces, as an index among n, y, x, c (0..3); the rank is at most 4. */
 static int axis4(const struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -59,8 +62,9 @@ static int axis4(const struct cc *cc, int i)
 }
 
 /*
- * Match a mean: one or two REDUCE_SUMs, of which i is the first, between two RESCALEs. 1 matched, 0
- * not (reason set), or a negative errno
+ * Match a mean over y, x or both as a pooling node: a RESCALE that only widens int8 or int16, one or two
+ * REDUCE_SUMs, of which operator i is the first, a RESCALE back to the type, and perhaps a CLAMP. Returns 1
+ * if it was matched, 0 if not (the reason then is set), or -ENOMEM.
  */
 int match_mean(struct cc *cc, int i)
 {

@@ -25,7 +25,10 @@
 /* Every int32 from here on is infinity in fp16. */
 #define FP16_BEYOND 65520
 
-/* All of a storage as a dense tensor with t's shape. */
+/*
+ * The storage `root` as an operand whose elements, of this type of the command, lie dense in tensor t's
+ * shape. Its step along each of t's dimensions is set.
+ */
 struct nest_operand table_dense(const struct cc *cc, int root, int type, int t)
 {
 	const weft_tensor *x = &cc->g->tensors[t].t;
@@ -39,7 +42,10 @@ struct nest_operand table_dense(const struct cc *cc, int root, int type, int t)
 	return o;
 }
 
-/* A new storage for as many elements as t has, as an operand; its root is negative without memory. */
+/*
+ * A new storage for as many elements of this type as tensor t has, as a dense operand with t's shape. If
+ * there is no memory, the operand's root is negative.
+ */
 static struct nest_operand between(struct cc *cc, int type, int t)
 {
 	int root = cc_new_root(cc, weft_tensor_elements(&cc->g->tensors[t].t) * alu_bytes(type));
@@ -47,7 +53,10 @@ static struct nest_operand between(struct cc *cc, int type, int t)
 	return table_dense(cc, root, type, t);
 }
 
-/* Tensor t as an operand with its steps. */
+/*
+ * Tensor t as an operand with its steps, its elements (codes of floats) read as unsigned or signed integers
+ * of their size.
+ */
 static struct nest_operand codes(const struct cc *cc, int t, bool is_unsigned)
 {
 	int64_t stride[WEFT_MAX_RANK];
@@ -57,7 +66,7 @@ static struct nest_operand codes(const struct cc *cc, int t, bool is_unsigned)
 	return o;
 }
 
-/* The nest y = func(a, b) over the elements of the operand of operator i. */
+/* The nest y = func(a, b) over the shape of operator i's first operand. The caller sets y. */
 static struct loop_nest nest_of(const struct cc *cc, int i, int func, struct nest_operand a, struct nest_operand b)
 {
 	struct loop_nest s = { 0 };
@@ -69,7 +78,11 @@ static struct loop_nest nest_of(const struct cc *cc, int i, int func, struct nes
 	return s;
 }
 
-/* Add the nest y = func(a, b) over the elements of the operand of operator i. 1 or a negative errno */
+/*
+ * Add the nest y = func(a, b) over the shape of operator i's first operand; it is an intermediate step, which
+ * another node must follow. Returns 1, or -ENOMEM, also if there was no memory for one of the operands'
+ * storages.
+ */
 static int apply(struct cc *cc, int i, int func, struct nest_operand a, struct nest_operand b, struct nest_operand y)
 {
 	struct loop_nest s = nest_of(cc, i, func, a, b);
@@ -81,7 +94,10 @@ static int apply(struct cc *cc, int i, int func, struct nest_operand a, struct n
 	return nest_add_node(cc, i, &s, false, false);
 }
 
-/* Add the last nest of operator i, a | b, as its result, whose elements have this type. 1 or a negative errno */
+/*
+ * Add the last nest of operator i: its result is a | b, with elements of this type of the command. Returns 1,
+ * or -ENOMEM, also if there was no memory for the storage of a.
+ */
 static int apply_last_or(struct cc *cc, int i, struct nest_operand a, struct nest_operand b, int type)
 {
 	int y = cc->g->ops[i].out[0];
@@ -93,7 +109,11 @@ static int apply_last_or(struct cc *cc, int i, struct nest_operand a, struct nes
 	return nest_add_node(cc, i, &s, true, true);
 }
 
-/* Add a nest: y = t[x] over the elements of operator i's operand; last: y is its result. 1 or a negative errno */
+/*
+ * Add the nest y = t[x] over the shape of operator i's first operand. `last` says that y is the operator's
+ * result; otherwise another node must follow. Returns 1, -ENOMEM, or the errno that t->root is if the table
+ * could not be made.
+ */
 int table_apply(struct cc *cc, int i, const struct table *t, struct nest_operand x, struct nest_operand y, bool last)
 {
 	struct loop_nest s;
@@ -112,8 +132,8 @@ int table_apply(struct cc *cc, int i, const struct table *t, struct nest_operand
 }
 
 /*
- * Let golden run unary operator i on the numbers, or codes, from 0 to n - 1; y->data is to be freed. 0
- * or a negative errno
+ * Let golden run operator i, which has one operand, on the codes from 0 to n - 1. *y is its result, n
+ * elements whose data the caller frees in any case. Returns 0 or a negative errno.
  */
 static int run_golden(const struct cc *cc, int i, int64_t n, weft_tensor *y)
 {
@@ -135,7 +155,10 @@ static int run_golden(const struct cc *cc, int i, int64_t n, weft_tensor *y)
 	return err;
 }
 
-/* Make a constant table of y, which is freed; its root is err if that is not 0. */
+/*
+ * Put the data of y, which are freed, into the constants as a table of y->dim[0] entries of this type of the
+ * command. If err is not 0, or there is no room, the table's root is that negative errno.
+ */
 static struct table keep(struct cc *cc, weft_tensor *y, int type, int err)
 {
 	int root = err ? err : nest_const(cc, y->data, (int64_t)weft_tensor_bytes(y));
@@ -147,8 +170,8 @@ static struct table keep(struct cc *cc, weft_tensor *y, int type, int err)
 /* ---- operators on single elements ---- */
 
 /*
- * Match a unary operator on elements of up to 16 bits by a table of all its results. 1 matched, 0 not
- * (reason set), or a negative errno
+ * Match operator i, which has one operand of up to 16 bits for each element, as a look-up in a table of
+ * golden's results for all 256 or 65536 codes. Returns 1 or a negative errno.
  */
 int match_by_table(struct cc *cc, int i)
 {
@@ -163,8 +186,9 @@ int match_by_table(struct cc *cc, int i)
 }
 
 /*
- * CAST of a 16-bit float to int32: the table has the absolute values, those beyond int32 are one more
- * than its largest; the sign is put back by an exclusive or and a subtraction. 1 or a negative errno
+ * Add the nests of CAST i from a 16-bit float to int32. The table has the results of absolute values, 2^31
+ * for those beyond int32; the sign is put back by an exclusive or and a subtraction, and the result clamped
+ * to int32. Returns 1 or a negative errno.
  */
 static int float_to_int32(struct cc *cc, int i)
 {
@@ -194,7 +218,11 @@ static int float_to_int32(struct cc *cc, int i)
 	return nest_add_node(cc, i, &s, true, true);
 }
 
-/* CAST of int32 to fp16: a table of absolute values up to what is infinity, then the sign. 1 or a negative errno */
+/*
+ * Add the nests of CAST i from int32 to fp16. The table has the results of absolute values up to FP16_BEYOND,
+ * which is infinity; larger ones are clamped to it, and the sign bit is put in last. Returns 1 or a negative
+ * errno.
+ */
 static int int32_to_fp16(struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -219,8 +247,8 @@ static int int32_to_fp16(struct cc *cc, int i)
 }
 
 /*
- * CAST of a 16-bit float to fp32: its absolute value is in the table; its sign goes up 16 bits. 1 or a
- * negative errno
+ * Add the nests of CAST i from a 16-bit float to fp32. The table has the results of absolute values; the sign
+ * bit is shifted up by 16 bits and put in last. Returns 1 or a negative errno.
  */
 static int float_to_fp32(struct cc *cc, int i)
 {
@@ -241,8 +269,9 @@ static int float_to_fp32(struct cc *cc, int i)
 }
 
 /*
- * Add nests that compute |x| (size), how far it goes up until its highest one is in bit 31 (up), and
- * the result shifted down by `shift` and rounded to nearest even (r). 1 or a negative errno
+ * Add nests over operator i's integer operand x that compute |x| into `size`; the leading zeros of |x| as 32
+ * bits into `up`; and |x|, shifted left so that its highest one is bit 31, then right by `shift` bits with
+ * rounding to nearest even, into r. Returns 1 or -ENOMEM.
  */
 static int normalise(struct cc *cc, int i, int shift, struct nest_operand size, struct nest_operand up, struct nest_operand r)
 {
@@ -262,8 +291,9 @@ static int normalise(struct cc *cc, int i, int shift, struct nest_operand size, 
 }
 
 /*
- * CAST of int16 or int32 to fp32 or bf16. Where r rounds up to the next power of two, the sum carries
- * into the exponent. 1 or a negative errno
+ * Add the nests of CAST i from int16 or int32 to fp32 or bf16: the normalised value is added to the
+ * exponent's field, so that rounding up to the next power of two carries into the exponent; 0 is selected
+ * where x is 0, and the sign bit is put in last. Returns 1 or -ENOMEM.
  */
 static int int_to_float(struct cc *cc, int i)
 {
@@ -292,8 +322,9 @@ static int int_to_float(struct cc *cc, int i)
 }
 
 /*
- * Match a CAST between an integer and a float, or between floats. 1 matched, 0 not (reason set), or a
- * negative errno
+ * Match CAST i between an integer and a float, or between floats, as look-ups in tables or, from integers to
+ * fp32 and bf16, as arithmetic. Returns 1 if it was matched, 0 if the types allow neither (the reason then is
+ * set), or a negative errno.
  */
 int match_cast_by_table(struct cc *cc, int i)
 {
@@ -317,15 +348,18 @@ int match_cast_by_table(struct cc *cc, int i)
 /* ---- in the order of integers ---- */
 
 /*
- * Is there an integer key of as many bits as a code, in the order of the values? Without FNUZ there is
- * room for NaN at either end.
+ * Has the float type an integer key of as many bits as a code, in the order of the values, with room for NaN
+ * at either end? Types without FNUZ of 8 and 16 bits have.
  */
 static bool has_keys(weft_dtype t)
 {
 	return t == WEFT_FP8E4M3 || t == WEFT_FP8E5M2 || t == WEFT_FP16 || t == WEFT_BF16;
 }
 
-/* The key of a code: keys are in the order of the values. two_zeros: -0 has one of its own. */
+/*
+ * The integer key of a code of float type t: keys are in the order of the values. NaN has nan_key. With
+ * two_zeros the key of -0 is one less than that of +0, else both are 0.
+ */
 static int64_t key_of(weft_dtype t, uint32_t code, int64_t nan_key, bool two_zeros)
 {
 	uint32_t sign = UINT32_C(1) << (8 * weft_dtype_bytes(t) - 1);
@@ -336,7 +370,10 @@ static int64_t key_of(weft_dtype t, uint32_t code, int64_t nan_key, bool two_zer
 	return code & sign ? -size - two_zeros : size;
 }
 
-/* A table with an entry of the size of a code for every code; data is NULL without memory. */
+/*
+ * A tensor with one zeroed integer, of a code's size, for each of the 256 or 65536 codes of float type t. Its
+ * data are NULL if there is no memory; the caller frees them.
+ */
 static weft_tensor of_codes(weft_dtype t)
 {
 	weft_tensor y = { .dtype = weft_dtype_bytes(t) == 1 ? WEFT_INT8 : WEFT_INT16, .rank = 1 };
@@ -346,7 +383,7 @@ static weft_tensor of_codes(weft_dtype t)
 	return y;
 }
 
-/* Set entry k. */
+/* Set entry k of a tensor of int8 or int16 to the low bits of v. */
 static void set(weft_tensor *y, int64_t k, int64_t v)
 {
 	if (y->dtype == WEFT_INT8)
@@ -355,7 +392,11 @@ static void set(weft_tensor *y, int64_t k, int64_t v)
 		((int16_t *)y->data)[k] = (int16_t)v;
 }
 
-/* A table from codes to keys, NaN below or above all. */
+/*
+ * Make a constant table from the codes of float type t to their keys; NaN has the lowest key (nan_low) or the
+ * highest. two_zeros: -0 and +0 have different keys. If the table could not be made, its root is a negative
+ * errno.
+ */
 static struct table keys(struct cc *cc, weft_dtype t, bool nan_low, bool two_zeros)
 {
 	weft_tensor y = of_codes(t);
@@ -366,7 +407,11 @@ static struct table keys(struct cc *cc, weft_dtype t, bool nan_low, bool two_zer
 	return keep(cc, &y, alu_type(y.dtype, false), y.data ? 0 : -ENOMEM);
 }
 
-/* A table back, NaN being below all. */
+/*
+ * Make a constant table from keys back to the codes of float type t, where the lowest key means NaN and -0
+ * has a key of its own. Keys are taken modulo the table's size. If the table could not be made, its root is a
+ * negative errno.
+ */
 static struct table codes_of_keys(struct cc *cc, weft_dtype t)
 {
 	weft_tensor y = of_codes(t);
@@ -382,7 +427,11 @@ static struct table codes_of_keys(struct cc *cc, weft_dtype t)
 	return keep(cc, &y, alu_type(y.dtype, true), y.data ? 0 : -ENOMEM);
 }
 
-/* Match ARGMAX of floats: of their keys. 1 matched, 0 not (reason set), or a negative errno */
+/*
+ * Match ARGMAX i of floats: its operand's codes are looked up as integer keys, then the alu finds the
+ * largest. Returns 1 if it was matched, 0 if the type has no keys (the reason then is set), or a negative
+ * errno.
+ */
 int match_float_argmax(struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -396,7 +445,10 @@ int match_float_argmax(struct cc *cc, int i)
 	return err < 0 ? err : nest_fold(cc, i, FUNC(ARGMAX), k);
 }
 
-/* Add MAX_POOL2D of integers between two storages. 1 or a negative errno */
+/*
+ * Add a pooling node of operator i, MAX_POOL2D, that takes the maximum of integers from storage `from` to
+ * storage `to`, as an intermediate step that another node must follow. Returns 1 or -ENOMEM.
+ */
 static int pool_keys(struct cc *cc, int i, int from, int to)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -416,7 +468,11 @@ static int pool_keys(struct cc *cc, int i, int from, int to)
 	return 1;
 }
 
-/* Match MAX_POOL2D that ignores NaN: by keys. 1 matched, 0 not (reason set), or a negative errno */
+/*
+ * Match MAX_POOL2D i of floats that ignores NaN: codes become integer keys with NaN below all, the pooling
+ * engine takes the maximum, and keys become codes again. Returns 1 if it was matched, 0 if type or
+ * configuration do not allow it (the reason then is set), or a negative errno.
+ */
 int match_pool_by_keys(struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];

@@ -6,7 +6,10 @@
 
 #include "match.h"
 
-/* Does something before t run on the device, so that a trip there is no detour? */
+/*
+ * Does the device compute tensor t, so that running its reader there means no extra trip? Operators that only
+ * give another shape are looked through; a CONCAT whose operands lie in place counts as the device's.
+ */
 bool near_npu(const struct cc *cc, int t)
 {
 	int i = cc->g->tensors[t].producer;
@@ -16,7 +19,12 @@ bool near_npu(const struct cc *cc, int t)
 	return i >= 0 && (cc->ops[i].state == OP_NODE || cc->ops[i].state == OP_ALIAS);
 }
 
-/* Match a RESCALE, behind which a CLAMP may follow, or a CLAMP. 1 matched, 0 not (reason set), or a negative errno */
+/*
+ * Match operator i, a RESCALE of one scale for all channels or a CLAMP of an int8 or int16 tensor, as an
+ * elementwise node; a CLAMP behind it is taken along. The RESCALE may stand behind another one that only
+ * shifts left. Without the alu, something before it must run on the device. Returns 1 if it was matched, 0 if
+ * not (the reason then is set), or -ENOMEM.
+ */
 int match_unary(struct cc *cc, int i)
 {
 	const struct weft_gop *o = &cc->g->ops[i];
@@ -62,7 +70,10 @@ int match_unary(struct cc *cc, int i)
 	return 1;
 }
 
-/* The views by which node i reads or writes roots: input, result, second and third operand. How many */
+/*
+ * List pointers to the views of node i in all[4]: input and result, then second and third operand if the node
+ * has them. Returns their number, 2..4.
+ */
 static int views_of(struct cc *cc, int i, struct view *all[4])
 {
 	struct node *nd = &cc->nodes[i];
@@ -78,9 +89,10 @@ static int views_of(struct cc *cc, int i, struct view *all[4])
 }
 
 /*
- * Can the view move with its root into `to`? So it can if it takes every first, second, ... row,
- * column and channel of the dense root, as a part of TRANSPOSE_CONV2D does, or rows and columns as one
- * where they are that in `to` as well.
+ * Can view v of a dense root, whose own shape is `own`, be expressed in the root's new place `to`, a view
+ * with the same dimensions but other steps? So it can if each dimension of v is an arithmetic progression of
+ * whole rows, columns or channels of the root, as for the parts of TRANSPOSE_CONV2D. A dimension may also run
+ * over the end of its root dimension if the next outer one continues it in `to`.
  */
 static bool keeps_shape(const struct view *v, const struct view *own, const struct view *to)
 {
@@ -99,7 +111,10 @@ static bool keeps_shape(const struct view *v, const struct view *own, const stru
 	return true;
 }
 
-/* Move all views with this root into the view `to`, which has the root's own shape. */
+/*
+ * Move the storage of tensor `root` into the place `to`, which has the root's dimensions: every view of this
+ * root in any node, and the tensor's own view, then lie in to->root.
+ */
 static void move_root(struct cc *cc, int root, const struct view *to)
 {
 	const struct view own = view_dense(root, to->dim, view_elem(to));
@@ -124,8 +139,9 @@ static void move_root(struct cc *cc, int root, const struct view *to)
 }
 
 /*
- * Can tensor t live inside another one, as `to`? So it can if only nodes touch it, through its own
- * shape, and it is no output.
+ * Can tensor t live inside another storage at `to`, as an operand of CONCAT operator `concat`? So it can if a
+ * node makes it, only nodes and this CONCAT (once) read it, it has its storage for itself, is no output and
+ * not pinned, and all views of it can be expressed in `to`.
  */
 static bool can_move(struct cc *cc, int t, int concat, const struct view *to)
 {
@@ -150,7 +166,7 @@ static bool can_move(struct cc *cc, int t, int concat, const struct view *to)
 	return times == 1;
 }
 
-/* Add a copy of an operand that cannot be written in place. 0 or -ENOMEM */
+/* Add an elementwise node of operator i that copies tensor t to the view `to`. Returns 0 or -ENOMEM. */
 static int copy_in(struct cc *cc, int i, int t, const struct view *to)
 {
 	struct node *nd = new_node(cc, NODE_ELT, i, i);
@@ -163,8 +179,9 @@ static int copy_in(struct cc *cc, int i, int t, const struct view *to)
 }
 
 /*
- * Match CONCAT: operands are written in place where that is possible, and copied where it is not. 1
- * matched, 0 not (reason set), or a negative errno
+ * Match CONCAT i of rank at most 4: each operand that only nodes touch gets its place inside the result, so
+ * that it is written there at once; the others are copied by a node each. Without copies the operator becomes
+ * an alias. Returns 1 if it was matched, 0 if not (the reason then is set), or -ENOMEM.
  */
 int match_concat(struct cc *cc, int i)
 {

@@ -24,19 +24,25 @@ struct weights {
 	int64_t oc, ic, kh, kw, tiles, chunks;
 };
 
-/* Add a node of this nest. 1 or a negative errno */
+/*
+ * Add a node of this nest for operator p->i: it is not the operator's last one and no debug records describe
+ * its result. Returns 1 or -ENOMEM.
+ */
 static int add(struct weights *p, const struct loop_nest *s)
 {
 	return nest_add_node(p->cc, p->i, s, false, false);
 }
 
-/* A nest of func from a to y, without dimensions. */
+/* A nest y = func(a) with b and c 0, as yet without dimensions and axis. */
 static struct loop_nest nest_of(int func, struct nest_operand a, struct nest_operand y)
 {
 	return (struct loop_nest){ .func = func, .axis = -1, .a = a, .b = nest_number(0), .c = nest_number(0), .y = y };
 }
 
-/* Add a dimension of n elements, with the steps of a and y. */
+/*
+ * Append an innermost dimension of n elements to the nest; `a` and `y` are the steps of operand a and of the
+ * result along it, in bytes.
+ */
 static void dimension(struct loop_nest *s, int64_t n, int64_t a, int64_t y)
 {
 	s->a.step[s->n_dims] = a;
@@ -44,7 +50,10 @@ static void dimension(struct loop_nest *s, int64_t n, int64_t a, int64_t y)
 	s->dim[s->n_dims++] = n;
 }
 
-/* Fill bytes of a storage with the zero point: it stays where nothing else will be written. 1 or a negative errno */
+/*
+ * Add a nest that sets `bytes` bytes of storage `root`, from offset `base` on, to the zero point w_zp; later
+ * nests overwrite what has weights. Returns 1 or a negative errno.
+ */
 static int fill(struct weights *p, int w_zp, int root, int64_t base, int64_t bytes)
 {
 	int8_t v = (int8_t)w_zp;
@@ -61,7 +70,11 @@ static int fill(struct weights *p, int w_zp, int root, int64_t base, int64_t byt
 /* Column tiles [t, +nt) of nc channels each, chunks [q, +nq) of nj inputs each. */
 struct rectangle { int64_t t, nt, nc, q, nq, nj; };
 
-/* Move a rectangle of weights. 1 or a negative errno */
+/*
+ * Add a nest that moves one rectangle of weights from operand `from`, where they lie as *w says, to their
+ * place in storage p->root, in the array's order: tile, kernel row, kernel column, chunk, column, input. An
+ * empty rectangle adds nothing. Returns 1 or a negative errno.
+ */
 static int region(struct weights *p, const struct wview *w, struct nest_operand from, struct rectangle r)
 {
 	int64_t n = p->cc->n, word = n * n, taps = p->kh * p->kw;
@@ -81,8 +94,8 @@ static int region(struct weights *p, const struct wview *w, struct nest_operand 
 }
 
 /*
- * Move weights so that depth and channels lie side by side, in a storage of their own; *w and *from
- * then say so. 1 or a negative errno
+ * Add a nest that copies the weights of a CONV3D into a storage of their own, in which the taps along the
+ * depth and the channels lie side by side; *w and *from then describe that storage. Returns 1 or -ENOMEM.
  */
 static int join_depth(struct weights *p, struct wview *w, struct nest_operand *from)
 {
@@ -103,7 +116,12 @@ static int join_depth(struct weights *p, struct wview *w, struct nest_operand *f
 	return add(p, &s);
 }
 
-/* Move the weights of a convolution: full tiles and chunks, and those that are not full. 1 or a negative errno */
+/*
+ * Add the nests that bring the weights of a convolution from operand `from`, where they lie as w says, into
+ * the array's order in storage p->root. Full tiles and chunks, and those at the ends that are not full, are
+ * separate nests; if there are such ends, everything is filled with the zero point w_zp first. Returns 1 or a
+ * negative errno.
+ */
 static int move_weights(struct weights *p, int w_zp, struct wview w, struct nest_operand from)
 {
 	int64_t n = p->cc->n, full_t = p->oc / n, rest_c = p->oc % n, full_q = p->ic / n, rest_j = p->ic % n;
@@ -125,8 +143,9 @@ static int move_weights(struct weights *p, int w_zp, struct wview w, struct nest
 }
 
 /*
- * A constant that says which weight of a tap byte j of word c of each tile is; oc where it is none.
- * Its root or a negative errno
+ * Make a constant of one int32 for each byte of all tiles (N columns of N bytes each): the number of the
+ * output channel whose weight stands in that byte of a block-diagonal tile, or p->oc where no weight stands.
+ * m is the number of output channels for each input channel. Returns the constant's root or a negative errno.
  */
 static int diagonal_index(struct weights *p, int64_t m)
 {
@@ -145,8 +164,9 @@ static int diagonal_index(struct weights *p, int64_t m)
 }
 
 /*
- * Lay out depthwise weights block diagonal: every byte is one of its tap's weights, or the zero point
- * that stands behind them. 1 or a negative errno
+ * Add the nests that lay out depthwise weights block-diagonally in storage p->root: each tap's weights are
+ * copied to a row with the zero point w_zp behind them, and every byte of the tiles is looked up there. m is
+ * the number of output channels for each input channel. Returns 1 or a negative errno.
  */
 static int move_diagonal(struct weights *p, int w_zp, int64_t m, struct nest_operand from)
 {
@@ -176,7 +196,11 @@ static int move_diagonal(struct weights *p, int w_zp, int64_t m, struct nest_ope
 	return add(p, &s);
 }
 
-/* Write biases into records. Only the bias counts there, since sums stay what they are. 1 or a negative errno */
+/*
+ * Add a nest that writes the computed biases (tensor `bias`, one element or one for each channel) into the
+ * records at the start of storage p->root. The records' other fields are not written: they do not count,
+ * since such sums are written unscaled. Returns 1 or -ENOMEM.
+ */
 static int move_bias(struct weights *p, int bias)
 {
 	struct nest_operand b = nest_tensor(p->cc, bias, false);
@@ -187,8 +211,10 @@ static int move_bias(struct weights *p, int bias)
 }
 
 /*
- * Once for all nodes that share computed float8 weights: give them a storage where -0, which would be
- * no product, is +0. 1 or a negative errno
+ * Prepare computed float8 weights of a format without FNUZ, once for all nodes of operator i that share them:
+ * add a nest that copies them to a storage of their own with -0 replaced by +0, because in commands the code
+ * of -0 means "no product". shape->z then is that storage, and shape->third is set; for other weights nothing
+ * happens. Returns 1 or a negative errno.
  */
 int weights_plain(struct cc *cc, int i, struct node *shape)
 {
@@ -213,7 +239,12 @@ int weights_plain(struct cc *cc, int i, struct node *shape)
 	return add(&p, &s);
 }
 
-/* Lay out the computed weights of a node of this shape. The storage's number or a negative errno */
+/*
+ * Add the nests that bring computed weights, and computed biases if shape->wt.rec_computed, of a node with oc
+ * output and ic input channels into the order in which pack_weights.c writes constants: records first, then
+ * the weights. The node itself must be added after this call. Returns the number of the storage that they
+ * fill, or a negative errno.
+ */
 int weights_computed(struct cc *cc, int i, const struct node *shape, int64_t oc, int64_t ic)
 {
 	bool diagonal = shape->kind == NODE_DWCONV;

@@ -4,7 +4,10 @@
  */
 #include "userlib/compile/ir.h"
 
-/* A tensor's dimensions as n, y, x, c, right-aligned: rank 2 [M,K] is 1,1,M,K; ranks above 4 fold into n. */
+/*
+ * Write a tensor's dimensions into dim[4] as n, y, x, c. They are aligned to the right, so that rank 2 [M,K]
+ * is 1,1,M,K; missing ones are 1. Beyond rank 4 the leading dimensions are multiplied into n.
+ */
 void view_dims(const weft_tensor *t, int64_t dim[4])
 {
 	int extra = t->rank > 4 ? t->rank - 4 : 0;
@@ -17,7 +20,10 @@ void view_dims(const weft_tensor *t, int64_t dim[4])
 		dim[4 - t->rank + i] *= t->dim[i];
 }
 
-/* The view of a dense row-major tensor. */
+/*
+ * The view of a dense row-major tensor at the start of root's storage: dimensions n, y, x, c in elements,
+ * elements of elem_bytes bytes, steps in bytes.
+ */
 struct view view_dense(int root, const int64_t dim[4], int64_t elem_bytes)
 {
 	struct view v = { .root = root };
@@ -30,13 +36,16 @@ struct view view_dense(int root, const int64_t dim[4], int64_t elem_bytes)
 	return v;
 }
 
-/* Elements of a view. */
+/* How many elements the view has: the product of its four dimensions. */
 int64_t view_elements(const struct view *v)
 {
 	return v->dim[0] * v->dim[1] * v->dim[2] * v->dim[3];
 }
 
-/* Do the elements lie side by side in the order n, y, x, c? Steps of dimensions with one element do not matter. */
+/*
+ * Do the view's elements lie side by side in the order n, y, x, c, without gaps? Steps of dimensions with one
+ * element do not matter.
+ */
 bool view_is_dense(const struct view *v)
 {
 	int64_t want = v->step[3];
@@ -49,7 +58,10 @@ bool view_is_dense(const struct view *v)
 	return true;
 }
 
-/* The same elements with other dimensions; v is dense and the counts agree. */
+/*
+ * The view of the same elements under the dimensions n, y, x, c. The caller sees to it that v is dense and
+ * that both have equally many elements.
+ */
 struct view view_reshape(const struct view *v, int64_t n, int64_t y, int64_t x, int64_t c)
 {
 	struct view r = view_dense(v->root, (int64_t[4]){ n, y, x, c }, v->step[3]);

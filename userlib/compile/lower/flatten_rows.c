@@ -7,14 +7,17 @@
 
 #define ROW_MAX 65535          /* most pixels of a row in a command (field ow) */
 
-/* Are all views of the node dense? */
+/* Are all views of the node dense: input, result, debug view, and second operand unless that is a table? */
 static bool all_dense(const struct node *nd)
 {
 	return view_is_dense(&nd->x) && view_is_dense(&nd->y) && view_is_dense(&nd->dbg) &&
 	       (!nd->add || by_table(nd) || view_is_dense(&nd->r));
 }
 
-/* Give all views of the node other dimensions: cx channels of the input, cy of the others. */
+/*
+ * Give the views of the node, which are dense, new dimensions: one image of so many rows and columns, with cx
+ * channels in the input and cy in the result, the debug view and the second operand. A table stays as it is.
+ */
 static void reshape_all(struct node *nd, int64_t rows, int64_t cols, int64_t cx, int64_t cy)
 {
 	nd->x = view_reshape(&nd->x, 1, rows, cols, cx);
@@ -24,7 +27,11 @@ static void reshape_all(struct node *nd, int64_t rows, int64_t cols, int64_t cx,
 		nd->r = view_reshape(&nd->r, 1, rows, cols, cy);
 }
 
-/* A 1x1 convolution with stride 1 becomes one row of all pixels, if a command can count them. */
+/*
+ * If the node is a 1x1 convolution with stride 1 and no padding, make all pixels of all images one row, or if
+ * a row of a command cannot hold so many (ROW_MAX), all rows of all images the rows of one image. Otherwise
+ * nothing changes.
+ */
 static void flatten_conv(struct node *nd)
 {
 	int64_t rows = nd->y.dim[0] * nd->y.dim[1], cols = nd->y.dim[2];
@@ -42,7 +49,11 @@ static void flatten_conv(struct node *nd)
 	reshape_all(nd, rows, cols, nd->x.dim[3], nd->y.dim[3]);
 }
 
-/* An elementwise node becomes one row of pixels of whole words, if its elements are so many. */
+/*
+ * Make all elements of an elementwise node one row of pixels, each of a whole number of words of N elements:
+ * the fewest words (up to 4096) with which a command can count the pixels. Nothing changes if the number of
+ * elements is no multiple of N or no such number divides it.
+ */
 static void flatten_elt(const struct cc *cc, struct node *nd)
 {
 	int64_t words = view_elements(&nd->y), blocks = 1;
@@ -57,7 +68,12 @@ static void flatten_elt(const struct cc *cc, struct node *nd)
 	reshape_all(nd, 1, words / blocks, blocks * cc->n, blocks * cc->n);
 }
 
-/* Flatten every node that can be; keep both forms, since stripe groups need the node's own rows. */
+/*
+ * Third stage of lowering: give dense 1x1 convolutions and dense elementwise nodes one long row of pixels.
+ * Each node keeps both forms, its own rows in node.own and the long row in node.flat, since stripe groups
+ * need the former; the flat form is in force. A depthwise convolution of one input channel on the array
+ * becomes an ordinary convolution.
+ */
 void cc_flatten_rows(struct cc *cc)
 {
 	for (int i = 0; i < cc->n_nodes; i++) {

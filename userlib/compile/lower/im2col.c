@@ -29,8 +29,9 @@ struct im2col {
 };
 
 /*
- * Is it a convolution of which windows can be copied, and do the copies take no more than a sixth of
- * the scratchpad?
+ * Can the windows of this node be copied side by side? It must be a whole convolution with constant weights
+ * of a tensor, more than one kernel row, no dilation, one image of dense pixels, no pixel groups, and counts
+ * that the copies' commands can hold; and the copies must not take more than a sixth of the scratchpad.
  */
 static bool shape_fits(const struct cc *cc, const struct node *nd)
 {
@@ -42,7 +43,10 @@ static bool shape_fits(const struct cc *cc, const struct node *nd)
 	       y->dim[1] <= 4096 && y->dim[2] <= 4096 && x->dim[1] <= 8192;
 }
 
-/* Output columns whose window leaves the image on the left, and on the right. */
+/*
+ * Set *left to how many output columns have windows that begin left of the image, *right to how many have
+ * windows that end to the right of it.
+ */
 static void edges(const struct node *nd, int64_t *left, int64_t *right)
 {
 	int64_t ow = nd->y.dim[2], last = nd->x.dim[2] + nd->win.pl - nd->win.kw;
@@ -51,7 +55,12 @@ static void edges(const struct node *nd, int64_t *left, int64_t *right)
 	*right = last < 0 ? ow : max64(0, ow - 1 - last / nd->win.sx);
 }
 
-/* Does the array save more slots than the copies cost? They pass the post unit, a row a cycle. */
+/*
+ * Does the array save at least 15 % of its cycles if the windows of this convolution are copied side by side,
+ * the copies' own time included (they pass the post unit, a row a cycle)? It also refuses runs of more than
+ * four words of N, more than MAX_EDGES output columns that see padding, and float8 weights with infinities or
+ * NaN where there is padding, since the copies hold zeros there.
+ */
 static bool worth_it(const struct cc *cc, const struct node *nd)
 {
 	const struct view *x = &nd->x, *y = &nd->y;
@@ -70,7 +79,11 @@ static bool worth_it(const struct cc *cc, const struct node *nd)
 	       20 * max64(after, copies + y->dim[1] * y->dim[2] * tiles) < 17 * before;
 }
 
-/* A new elementwise node that belongs to the convolution and precedes it; NULL without memory. */
+/*
+ * Add an elementwise node that belongs to the convolution's operator, precedes the convolution and, as it
+ * does, reads its operator's input; the caller sets the views. Returns the node, or NULL if there is no
+ * memory.
+ */
 static struct node *new_copy(const struct im2col *s)
 {
 	struct node *nd = cc_new_node(s->cc, NODE_ELT, s->elem);
@@ -95,7 +108,10 @@ struct patch {
 	bool fill;             /* they come from nowhere, but are zero points */
 };
 
-/* Add the node that copies or fills a patch. 0 or -ENOMEM */
+/*
+ * Add the node that copies this patch of the windows from the input, or fills it with the input's zero point,
+ * for all rows of the input. Returns 0 or -ENOMEM.
+ */
 static int copy(const struct im2col *s, struct patch c)
 {
 	struct node *nd = new_copy(s);
@@ -120,7 +136,10 @@ static int copy(const struct im2col *s, struct patch c)
 	return 0;
 }
 
-/* Copy the window of output column ox, which sees padding: zero points there, the image elsewhere. 0 or -ENOMEM */
+/*
+ * Add the nodes that make the window of output column ox, which sees padding: zero points where it leaves the
+ * image to the left or right, a copy of the image elsewhere. Returns 0 or -ENOMEM.
+ */
 static int copy_edge(const struct im2col *s, int64_t ox)
 {
 	const struct node *conv = &s->cc->nodes[s->conv];
@@ -137,7 +156,7 @@ static int copy_edge(const struct im2col *s, int64_t ox)
 	return err;
 }
 
-/* Exchange rows and columns of a view. */
+/* Exchange rows and columns of a view, dimensions and steps. */
 static void swap_yx(struct view *v)
 {
 	int64_t d = v->dim[1], st = v->step[1];
@@ -148,7 +167,11 @@ static void swap_yx(struct view *v)
 	v->step[2] = st;
 }
 
-/* Let the convolution read the copied windows: its rows are output columns, its pixels input rows. */
+/*
+ * Let the convolution read the copied windows instead of its input: its rows then are output columns, its
+ * pixels input rows, and its kernel one row of them. Rows and columns of result and second operand are
+ * exchanged accordingly.
+ */
 static void exchange_axes(const struct im2col *s)
 {
 	struct node *nd = &s->cc->nodes[s->conv];
@@ -167,7 +190,10 @@ static void exchange_axes(const struct im2col *s)
 	nd->split_columns = true;
 }
 
-/* Copy the windows of convolution i side by side and let it read them. 0 or -ENOMEM */
+/*
+ * Add the nodes that copy the windows of convolution i side by side into a storage of their own, and let the
+ * convolution read that storage. Returns 0 or -ENOMEM.
+ */
 static int make_im2col(struct cc *cc, int i)
 {
 	const struct node *nd = &cc->nodes[i];
@@ -191,7 +217,10 @@ static int make_im2col(struct cc *cc, int i)
 	return err;
 }
 
-/* Copy windows side by side wherever that is possible and worth it. 0 or -ENOMEM */
+/*
+ * Stage of lowering: copy windows side by side for each convolution for which that is possible and saves
+ * enough time. Returns 0 or -ENOMEM.
+ */
 int cc_im2col(struct cc *cc)
 {
 	int n = cc->n_nodes, err = 0;

@@ -9,7 +9,10 @@
 
 #include "userlib/compile/ir.h"
 
-/* Note what nodes read and write; RESHAPEs of tensors that the device never sees become the host's work. */
+/*
+ * Set npu_reads and npu_writes of every root that nodes read or write. An alias (but CONCAT) of a root that
+ * no node touches becomes the host's work: its result gets a storage of its own, and its state OP_TODO.
+ */
 static void drop_host_aliases(struct cc *cc)
 {
 	for (int i = 0; i < cc->n_nodes; i++) {
@@ -35,14 +38,17 @@ static void drop_host_aliases(struct cc *cc)
 	}
 }
 
-/* May the operator read or write variables? Sub-graphs of control flow may use any of them. */
+/*
+ * May operator o read or write variables of the graph? Control flow may use any of them in its sub-graphs, if
+ * there are any variables.
+ */
 static bool uses_variables(const weft_graph *g, const struct weft_gop *o)
 {
 	return o->op == WEFT_OP_VARIABLE_READ || o->op == WEFT_OP_VARIABLE_WRITE ||
 	       (g->n_vars && (o->op == WEFT_OP_COND_IF || o->op == WEFT_OP_WHILE_LOOP));
 }
 
-/* Mark the tensors that nodes from number `from` on read. */
+/* Set needed[t] for each tensor t of the graph that a node from number `from` on reads. */
 void cc_need_operands(const struct cc *cc, int from, bool *needed)
 {
 	for (int i = from; i < cc->n_nodes; i++) {
@@ -55,7 +61,7 @@ void cc_need_operands(const struct cc *cc, int from, bool *needed)
 	}
 }
 
-/* Is any result of the operator marked? */
+/* Is needed[] set for any result of operator o? */
 bool cc_is_wanted(const struct weft_gop *o, const bool *needed)
 {
 	for (int k = 0; k < o->n_out; k++)
@@ -65,8 +71,9 @@ bool cc_is_wanted(const struct weft_gop *o, const bool *needed)
 }
 
 /*
- * Mark tensors that outputs, variables, nodes and, by way of them, operators in no node read. To be
- * freed; NULL without memory
+ * Allocate an array with a flag for each tensor that somebody must find computed: outputs of the graph, what
+ * is written to variables, what nodes read, and what operators in no node read whose own results are needed.
+ * Returns the array, which the caller frees, or NULL if there is no memory.
  */
 static bool *list_needed(const struct cc *cc)
 {
@@ -91,7 +98,10 @@ static bool *list_needed(const struct cc *cc)
 	return needed;
 }
 
-/* Operators that no stage has taken run on the host if anything reads their results. 0 or -ENOMEM */
+/*
+ * Let each operator that no stage has taken run on the host (OP_HOST) if its result is needed, else nowhere
+ * (OP_NONE). Returns 0 or -ENOMEM.
+ */
 static int find_host_work(struct cc *cc)
 {
 	bool *needed = list_needed(cc);
@@ -114,7 +124,10 @@ struct graph {
 	int *earlier;          /* per operator: the one before it that uses the same variable, or -1 */
 };
 
-/* The vertex of an operator: its node, or one of its own. */
+/*
+ * The vertex of operator op in the graph of dependences: its node's number if a node computes it, else a
+ * number of its own behind all nodes. A CONCAT has its own, since several nodes copy its operands.
+ */
 static int vertex(const struct cc *cc, int op)
 {
 	const struct cop *c = &cc->ops[op];
@@ -122,7 +135,11 @@ static int vertex(const struct cc *cc, int op)
 	return c->state == OP_NODE && cc->g->ops[op].op != WEFT_OP_CONCAT ? c->node : cc->n_nodes + op;
 }
 
-/* Call add() for every dependence. Called twice: to count edges, then to fill them in. */
+/*
+ * Call add(gr, a, b) for every dependence, meaning that vertex a must be done before vertex b: from each
+ * tensor's producer to its readers, between uses of a variable, and from nodes that are parts of an operator
+ * to what follows them. It is called once to count edges and once to fill them in.
+ */
 static void each_edge(const struct cc *cc, struct graph *gr, void (*add)(struct graph *, int, int))
 {
 	const weft_graph *g = cc->g;
@@ -152,22 +169,23 @@ static void each_edge(const struct cc *cc, struct graph *gr, void (*add)(struct 
 	}
 }
 
-/* Count the edge from a to b. */
+/* Count the edge from a to b: one more successor of a (in first[a + 1]), one more missing predecessor of b. */
 static void count_edge(struct graph *gr, int a, int b)
 {
 	gr->first[a + 1]++;
 	gr->missing[b]++;
 }
 
-/* Fill in the edge from a to b. */
+/* Enter b in the list of a's successors and advance the list's position, first[a]. */
 static void fill_edge(struct graph *gr, int a, int b)
 {
 	gr->to[gr->first[a]++] = b;
 }
 
 /*
- * Find for each operator that uses variables the one before it: uses of one variable stay in the
- * graph's order, where there is control flow those of all. 0 or -ENOMEM
+ * Set gr->earlier[i] for each operator i: the last operator before it that uses the same variable, or with
+ * sub-graphs any variable, and -1 for operators that use none. Uses of variables thereby keep the graph's
+ * order. Returns 0 or -ENOMEM.
  */
 static int find_earlier(const struct cc *cc, struct graph *gr)
 {
@@ -193,7 +211,11 @@ static int find_earlier(const struct cc *cc, struct graph *gr)
 	return 0;
 }
 
-/* Build the graph of dependences. 0 or -ENOMEM; list_items() frees in any case */
+/*
+ * Build the graph of dependences between nodes and operators in *gr, which is zeroed before: successors,
+ * counts of missing predecessors, and keys, by which equals keep the order of the graph. Returns 0 or
+ * -ENOMEM; the caller frees the arrays in any case.
+ */
 static int build(const struct cc *cc, struct graph *gr)
 {
 	int n = gr->n = cc->n_nodes + cc->g->n_ops;
@@ -224,13 +246,16 @@ static int build(const struct cc *cc, struct graph *gr)
 /* A binary heap of vertices, smallest key on top; nodes before operators of the same key. */
 struct heap { int *v; int n; const int *key; };
 
-/* Does vertex a come before b? */
+/*
+ * Does vertex a come before vertex b in the heap: has it the smaller key or, with equal keys, the smaller
+ * number?
+ */
 static bool before(const struct heap *h, int a, int b)
 {
 	return h->key[a] != h->key[b] ? h->key[a] < h->key[b] : a < b;
 }
 
-/* Add a vertex to the heap. */
+/* Add vertex v to the heap, which has room for it. */
 static void push(struct heap *h, int v)
 {
 	int i = h->n++;
@@ -240,7 +265,7 @@ static void push(struct heap *h, int v)
 	h->v[i] = v;
 }
 
-/* Remove the first vertex of the heap. */
+/* Remove the vertex that comes before all others from the heap, which is not empty, and return it. */
 static int pop(struct heap *h)
 {
 	int top = h->v[0], v = h->v[--h->n], i = 0;
@@ -260,7 +285,7 @@ static int pop(struct heap *h)
 	return top;
 }
 
-/* Where a vertex runs: 0 nowhere, 1 on the device, 2 on the host. */
+/* Where vertex v runs: 0 nowhere (it is an alias or constant), 1 on the device, 2 on the host. */
 static int class_of(const struct cc *cc, int v)
 {
 	if (v < cc->n_nodes)
@@ -269,8 +294,10 @@ static int class_of(const struct cc *cc, int v)
 }
 
 /*
- * List vertices whose predecessors are done, staying on the device or on the host as long as anything
- * is ready there.
+ * Append all nodes and host operators to cc->items in an order in which each comes behind what it depends on.
+ * Among those that are ready, it stays on the device, or on the host, as long as anything is ready there, and
+ * takes the first in the graph's order. ready[] are empty heaps for the three classes of class_of(), with
+ * room for all vertices; gr->missing is used up.
  */
 static void run_order(struct cc *cc, struct graph *gr, struct heap ready[3])
 {
@@ -290,7 +317,10 @@ static void run_order(struct cc *cc, struct graph *gr, struct heap ready[3])
 	}
 }
 
-/* Put all nodes and host operators in order into cc->items. 0 or -ENOMEM */
+/*
+ * Allocate cc->items and put all nodes and host operators into it in the order in which they run. Returns 0
+ * or -ENOMEM.
+ */
 static int list_items(struct cc *cc)
 {
 	struct graph gr = { 0 };
@@ -317,7 +347,10 @@ static int list_items(struct cc *cc)
 	return err;
 }
 
-/* Note that an item reads or writes a storage. */
+/*
+ * Note that an item reads a storage, or writes it: it becomes the storage's last item, and if it is the first
+ * that writes it, the storage's source.
+ */
 static void note_use(struct cc *cc, int root, int item, bool write)
 {
 	struct cten *t = &cc->ten[root];
@@ -327,7 +360,11 @@ static void note_use(struct cc *cc, int root, int item, bool write)
 	t->last_item = item;
 }
 
-/* Find the first writer and the last reader of every storage. */
+/*
+ * Set src_item (first writer, -1: there from the start) and last_item (last user) of every root, and
+ * host_reads for those that a host operator or the caller reads. An output of the graph is used until behind
+ * the last item.
+ */
 static void list_lifetimes(struct cc *cc)
 {
 	for (int i = 0; i < cc->n_roots; i++)
@@ -364,7 +401,10 @@ static void list_lifetimes(struct cc *cc)
 	}
 }
 
-/* Find what must run, order it, and list lifetimes. 0 or -ENOMEM */
+/*
+ * Stage of lowering: decide which operators run on the host, put nodes and host operators into an order with
+ * few changes between device and host (cc->items), and list the lifetimes of storages. Returns 0 or -ENOMEM.
+ */
 int cc_order_nodes(struct cc *cc)
 {
 	int err;

@@ -19,7 +19,10 @@
 
 #define E4M3_ONE 0x38          /* float8 E4M3: 1 */
 
-/* Bytes of a node's weights in the graph. */
+/*
+ * Bytes that the node's weights take before packing, one byte for each weight: those of the constant tensor,
+ * or a window of ones for each channel (WEIGHTS_ONE).
+ */
 static int64_t weight_bytes(const struct cc *cc, const struct node *nd)
 {
 	if (nd->wt.w == WEIGHTS_ONE)
@@ -27,7 +30,10 @@ static int64_t weight_bytes(const struct cc *cc, const struct node *nd)
 	return (int64_t)weft_tensor_bytes(&cc->g->tensors[nd->wt.w].t);
 }
 
-/* Set sizes and layout of the packed weights of a convolution on the array. */
+/*
+ * Set how the packed weights of a convolution on the array are laid out: whether kernel columns and channels
+ * are one run (joined), elements and number of runs, chunks of N in a run, column tiles, and bytes of a tile.
+ */
 static void measure_conv(const struct cc *cc, struct node *nd)
 {
 	int64_t ic = nd->x.dim[3];
@@ -45,7 +51,10 @@ static void measure_conv(const struct cc *cc, struct node *nd)
 	nd->wt.tile_bytes = nd->wt.n_runs * nd->wt.chunks * cc->n * cc->n;
 }
 
-/* Set sizes and layout of the packed weights and records of a node. */
+/*
+ * Set layout and sizes of the packed weights and records of a node with weights: n_tiles, tile_bytes and
+ * rec_bytes, and for the array what measure_conv() sets.
+ */
 static void measure(const struct cc *cc, struct node *nd)
 {
 	if (nd->kind == NODE_CONV || nd->kind == NODE_DWCONV) {
@@ -57,7 +66,7 @@ static void measure(const struct cc *cc, struct node *nd)
 	nd->wt.rec_bytes = nd->wt.n_tiles * WEFT_PARAM_BYTES * cc->n;
 }
 
-/* Multiplier of output channel c. */
+/* The multiplier of the RESCALE behind the node for output channel c; one value may serve all channels. */
 static int64_t scale_mul(const struct cc *cc, const struct node *nd, int64_t c)
 {
 	const weft_tensor *t = &cc->g->tensors[nd->post.scale_mul].t;
@@ -66,7 +75,10 @@ static int64_t scale_mul(const struct cc *cc, const struct node *nd, int64_t c)
 	return t->dtype == WEFT_INT16 ? ((const int16_t *)t->data)[c] : ((const int32_t *)t->data)[c];
 }
 
-/* float8: bias of output channel c; without biases -0, which leaves everything as it is, -0 included. */
+/*
+ * The fp16 bits of the bias of output channel c of a float8 node. Without biases it is -0, which when added
+ * leaves every value as it is, -0 included.
+ */
 static uint16_t float_bias(const struct cc *cc, const struct node *nd, int64_t c)
 {
 	const weft_tensor *b = nd->wt.bias < 0 ? NULL : &cc->g->tensors[nd->wt.bias].t;
@@ -74,7 +86,7 @@ static uint16_t float_bias(const struct cc *cc, const struct node *nd, int64_t c
 	return b ? ((const uint16_t *)b->data)[weft_tensor_elements(b) > 1 ? c : 0] : 0x8000;
 }
 
-/* Bias of output channel c; 0 without biases. */
+/* The integer bias of output channel c; one value may serve all channels. 0 if the node has no biases. */
 static int64_t bias_at(const struct cc *cc, const struct node *nd, int64_t c)
 {
 	if (nd->wt.bias < 0)
@@ -84,7 +96,10 @@ static int64_t bias_at(const struct cc *cc, const struct node *nd, int64_t c)
 	return b->dtype == WEFT_INT48 ? ((const int64_t *)b->data)[at] : ((const int32_t *)b->data)[at];
 }
 
-/* The parameter record of lane c. Lanes without a channel get one that is legal. */
+/*
+ * The parameter record of output channel c: bias, multiplier and shift, as far as the node's mode uses them.
+ * Channels beyond the last one get a record that is merely legal.
+ */
 static struct weft_param param(const struct cc *cc, const struct node *nd, int64_t c)
 {
 	struct weft_param p = { .shift = 2 };  /* lanes without a channel: legal all the same */
@@ -105,7 +120,10 @@ static struct weft_param param(const struct cc *cc, const struct node *nd, int64
 /* N weights, or fewer at the end of a run: elements from number j on of run `run`, for output channel oc. */
 struct word_at { int64_t oc, run, j; };
 
-/* Take a word of weights that lie in their tensor otherwise than the array reads them (node_weights.wv). */
+/*
+ * Copy up to N weights, those at k, from tensor w to `word`, for weights that lie in their tensor as
+ * node_weights.wv says. Weights that do not exist (wv.none) are left as they are.
+ */
 static void viewed_word(const struct cc *cc, const struct node *nd, const uint8_t *w, struct word_at k, uint8_t *word)
 {
 	const struct wview *v = &nd->wt.wv;
@@ -118,8 +136,8 @@ static void viewed_word(const struct cc *cc, const struct node *nd, const uint8_
 }
 
 /*
- * The same for pixel groups: a channel's weights begin where the window of its pixel does within the
- * group's, and the rest is left as it is.
+ * Copy up to N weights, those at k, from tensor w to `word` for a pixel group: each channel has weights only
+ * where the window of its own pixel lies within the group's window; other places in `word` stay as they are.
  */
 static void side_word(const struct cc *cc, const struct node *nd, const uint8_t *w, struct word_at k, uint8_t *word)
 {
@@ -135,7 +153,10 @@ static void side_word(const struct cc *cc, const struct node *nd, const uint8_t 
 	}
 }
 
-/* Take a word of weights of a convolution. */
+/*
+ * Copy up to N weights of a convolution, those at k, from tensor w to `word`, whichever way they lie in w.
+ * Places without a weight stay as they are.
+ */
 static void conv_word(const struct cc *cc, const struct node *nd, const uint8_t *w, struct word_at k, uint8_t *word)
 {
 	int64_t len = min64(cc->n, nd->wt.run_len - k.j);
@@ -156,7 +177,10 @@ static void conv_word(const struct cc *cc, const struct node *nd, const uint8_t 
 		word[i] = w[(k.run * nd->wt.run_len + k.j + i) * nd->y.dim[3] + k.oc];
 }
 
-/* Pack the weights of a convolution on the array. */
+/*
+ * Write the weights w of a convolution on the array to `to`: tile by tile, run by run, chunk by chunk, a word
+ * of N weights for each column. Places that have no weight keep what is there.
+ */
 static void pack_conv(const struct cc *cc, const struct node *nd, const uint8_t *w, uint8_t *to)
 {
 	for (int64_t t = 0; t < nd->wt.n_tiles; t++)
@@ -167,7 +191,11 @@ static void pack_conv(const struct cc *cc, const struct node *nd, const uint8_t 
 						conv_word(cc, nd, w, (struct word_at){ t * cc->n + c, run, q * cc->n }, to);
 }
 
-/* Pack those of a depthwise convolution on the array; what is off the diagonal stays what makes no product. */
+/*
+ * Write the weights w of a depthwise convolution on the array to `to`, block-diagonally: in each word of N
+ * bytes only the input channel of that output channel gets its weight. All other places keep what is there,
+ * which makes no product.
+ */
 static void pack_diagonal(const struct cc *cc, const struct node *nd, const uint8_t *w, uint8_t *to)
 {
 	for (int64_t t = 0; t < nd->wt.n_tiles; t++)
@@ -179,7 +207,11 @@ static void pack_diagonal(const struct cc *cc, const struct node *nd, const uint
 			}
 }
 
-/* Pack those of a depthwise convolution on the vector engine. */
+/*
+ * Write the weights w of a depthwise convolution on the vector engine to `to`: for each block of N channels,
+ * tap by tap in the order of the commands, a word of N weights. Rows and columns are exchanged if the node's
+ * commands have them so; taps beyond the kernel keep what is there.
+ */
 static void pack_dw(const struct cc *cc, const struct node *nd, const uint8_t *w, uint8_t *to)
 {
 	int64_t channels = nd->y.dim[3], cols = dw_cols(nd), y = nd->conv.transposed ? 1 : cols, x = nd->conv.transposed ? cols : 1;
@@ -192,8 +224,9 @@ static void pack_dw(const struct cc *cc, const struct node *nd, const uint8_t *w
 }
 
 /*
- * A copy of float8 weights as the array takes them: there -0 would be no product, and +0 adds the
- * same. NULL without memory
+ * Make a copy of a float8 node's weights as the array takes them: in encodings without FNUZ -0 becomes +0,
+ * since its code means "no product" there and +0 adds the same; WEIGHTS_ONE becomes ones. Returns the copy,
+ * which the caller frees, or NULL if there is no memory.
  */
 static uint8_t *float_weights(const struct cc *cc, const struct node *nd)
 {
@@ -213,7 +246,10 @@ static uint8_t *float_weights(const struct cc *cc, const struct node *nd)
 	return w;
 }
 
-/* Put n weights of 4 bits into half the bytes, the first of two in the low half of a byte. */
+/*
+ * Pack n weights of 4 bits, each in a byte of its own, into the first n / 2 bytes: of two the first goes into
+ * the low half of the byte. The other n / 2 bytes become 0.
+ */
 static void halve(uint8_t *to, int64_t n)
 {
 	for (int64_t i = 0; i < n / 2; i++)
@@ -221,14 +257,20 @@ static void halve(uint8_t *to, int64_t n)
 	memset(to + n / 2, 0, (size_t)(n / 2));
 }
 
-/* Does every byte that the array would read of these weights fit 4 bits? */
+/*
+ * Can the node's weights lie in memory as two in a byte? They must be constant int4 with a zero point that
+ * fits 4 bits, and the configuration must widen them as it loads.
+ */
 static bool is_int4(const struct cc *cc, const struct node *nd)
 {
 	return cc->has_int4 && nd->wt.w != WEIGHTS_ONE && cc->g->tensors[nd->wt.w].t.dtype == WEFT_INT4 && !nd->wt.w_computed &&
 	       nd->wt.w_zp >= -8 && nd->wt.w_zp < 8;
 }
 
-/* Reserve room in the arena for weights that the host packs when the program runs. 0 or -ENOMEM */
+/*
+ * Add a storage in the arena for the weights of a node that the host packs when the program runs, valid from
+ * the start to this item, and note it in wt.w_late. Returns 0 or -ENOMEM.
+ */
 static int late_weights(struct cc *cc, struct node *nd, int item)
 {
 	int root = cc_new_root(cc, nd->wt.n_tiles * nd->wt.tile_bytes);
@@ -242,7 +284,12 @@ static int late_weights(struct cc *cc, struct node *nd, int item)
 	return 0;
 }
 
-/* Pack the records and weights of a node; item is its place in the order. 0 or a negative errno */
+/*
+ * Append the records and then the weights of a node to the constants, at the offset wt.blob; `item` is the
+ * node's place in the order. Computed records or weights are left out, since nests make them; weights that
+ * the host packs get room in the arena instead. int4 weights are halved (w_int4). Returns 0 or a negative
+ * errno: -ENOMEM, or -E2BIG for too many constants.
+ */
 static int pack(struct cc *cc, struct node *nd, int item)
 {
 	/* What is computed has a storage of its own, and so has what the host packs. */
@@ -284,7 +331,10 @@ static int pack(struct cc *cc, struct node *nd, int item)
 	return 0;
 }
 
-/* Put a constant tensor that a node reads as an operand among the constants. 0 or a negative errno */
+/*
+ * If `root` is a constant tensor of the graph that is not yet among the program's constants, append it there
+ * and note its offset. Other roots are left alone. Returns 0, -ENOMEM or -E2BIG.
+ */
 static int pack_tensor(struct cc *cc, int root)
 {
 	struct cten *t = &cc->ten[root];
@@ -303,7 +353,11 @@ static int pack_tensor(struct cc *cc, int root)
 	return 0;
 }
 
-/* Pack all constants of a node. 0 or a negative errno; -ERANGE: its weights would take too much memory */
+/*
+ * Pack what a node needs of constants: its constant operands, and its records and weights. *raw and *packed
+ * add up the bytes of all weights so far, before and after packing. Returns 0, -ENOMEM, -E2BIG, or -ERANGE
+ * with cc->bad_node if packing makes the weights so far too much larger (GROWTH_MAX, GROWTH_FREE).
+ */
 static int pack_node(struct cc *cc, struct node *nd, int item, int64_t *raw, int64_t *packed)
 {
 	int err = pack_tensor(cc, nd->x.root);
@@ -325,7 +379,11 @@ static int pack_node(struct cc *cc, struct node *nd, int item, int64_t *raw, int
 	return pack(cc, nd, item);
 }
 
-/* Pack the constants of all nodes, in the order in which they run. 0 or a negative errno */
+/*
+ * Stage of lowering: write the records, weights and constant operands of all nodes into cc->consts, in the
+ * order in which the nodes run. Returns 0, -ENOMEM, -E2BIG, or -ERANGE with cc->bad_node: its weights would
+ * take too much memory.
+ */
 int cc_pack_weights(struct cc *cc)
 {
 	int64_t raw = 0, packed = 0;

@@ -10,13 +10,17 @@
  */
 #include "userlib/compile/ir.h"
 
-/* Do pixels of the view lie side by side, without a gap? */
+/* Do pixels of the view lie side by side, without a gap between one pixel's channels and the next? */
 static bool dense_pixels(const struct view *v)
 {
 	return v->step[2] == v->dim[3] * v->step[3];
 }
 
-/* Is it a convolution whose pixels can be grouped? */
+/*
+ * Can pixels of this node be taken together? It must be a whole integer convolution with constant weights
+ * laid out as usual, scaled results and no dilation along x, and the pixels of all its views must lie side by
+ * side.
+ */
 static bool shape_fits(const struct node *nd)
 {
 	bool conv = nd->kind == NODE_CONV || (nd->kind == NODE_DWCONV && nd->x.dim[3] == 1);
@@ -26,7 +30,10 @@ static bool shape_fits(const struct node *nd)
 	       nd->dbg.dim[2] == nd->y.dim[2] && nd->dbg.dim[3] == nd->y.dim[3] && (!nd->add || dense_pixels(&nd->r));
 }
 
-/* Words that the array takes with p pixels in a group. */
+/*
+ * Words of N elements that the array takes for one column tile of the convolution if p pixels are taken as
+ * one.
+ */
 static int64_t slots(const struct cc *cc, const struct node *nd, int64_t p)
 {
 	int64_t run = (nd->win.kw + (p - 1) * nd->win.sx) * nd->x.dim[3];
@@ -35,8 +42,9 @@ static int64_t slots(const struct cc *cc, const struct node *nd, int64_t p)
 }
 
 /*
- * How many pixels a group should have; 1: less than 15 % would be saved, which is not worth another
- * order (not measured).
+ * How many pixels side by side should be taken as one: the number for which the array takes the fewest words,
+ * among those that divide the row and whose channels together fill at most N columns. 1 if that saves less
+ * than 15 %, which is not worth another order (not measured).
  */
 static int64_t best_pixels(const struct cc *cc, const struct node *nd)
 {
@@ -48,7 +56,7 @@ static int64_t best_pixels(const struct cc *cc, const struct node *nd)
 	return 20 * slots(cc, nd, best) < 17 * slots(cc, nd, 1) ? best : 1;
 }
 
-/* Take p pixels of a view as one. */
+/* Let the view take p pixels side by side as one pixel with the channels of all. */
 static void join_pixels(struct view *v, int64_t p)
 {
 	v->dim[2] /= p;
@@ -56,7 +64,11 @@ static void join_pixels(struct view *v, int64_t p)
 	v->step[2] *= p;
 }
 
-/* Group the pixels of all convolutions for which that saves time. */
+/*
+ * Stage of lowering: for each convolution for which it saves time, take several output pixels as one. Sets
+ * conv.pixel_group, widens window and stride, and changes the views of result and second operand; the input's
+ * view stays.
+ */
 void cc_group_pixels(struct cc *cc)
 {
 	for (int i = 0; i < cc->n_nodes; i++) {

@@ -21,8 +21,9 @@
 #define ALLOC_WORK 20000000
 
 /*
- * Number of the storage of this root in the step, which is listed when it is first seen. The node
- * reads it, or writes it.
+ * The number of this root's storage in the step. map[root] has it, or -1 if the root has not been seen yet:
+ * then the storage is added. `node` reads it, or writes it (write): it becomes the storage's last node, and
+ * whether the storage's contents are needed in memory behind the step is noted.
  */
 static int storage_of(struct npu_step *s, int *map, int root, int node, bool write)
 {
@@ -42,16 +43,17 @@ static int storage_of(struct npu_step *s, int *map, int root, int node, bool wri
 	return k;
 }
 
-/* Is the view the whole storage, dense from its first byte to its last? */
+/* Is the view all of the storage, dense from its first byte to its last? */
 static bool is_whole(const struct npu_step *s, const struct view *v, int storage)
 {
 	return !v->off && view_is_dense(v) && view_bytes(v) == s->storage[storage].bytes;
 }
 
 /*
- * Note that a node's result may be written over its second operand. An addend is read element by
- * element, each just before the result's element is written. A table is read at random until the node
- * is done, so its bytes must stay.
+ * If the result of node i may be written over its second operand, note that in the result's storage
+ * (may_replace). Both must be whole storages of the same size, the operand read for the last time and the
+ * result first touched here. An addend is read element by element, each just before the result's element is
+ * written, so this is safe; a table is read at random until the node is done, so its bytes must stay.
  */
 static void note_takeover(struct npu_step *s, int i)
 {
@@ -66,7 +68,11 @@ static void note_takeover(struct npu_step *s, int i)
 		s->storage[p->y_storage].may_replace = p->r_storage;
 }
 
-/* List the storages that the nodes of the step touch, and where each node finds its operands. 0 or -ENOMEM */
+/*
+ * Allocate and fill s->storage, the storages that the nodes of the step touch, and s->plan, with the storage
+ * of each node's operands. Storages that can never be resident (computed weights, old values of a scatter)
+ * are marked, and results that may replace second operands noted. Returns 0 or -ENOMEM.
+ */
 static int list_storages(struct npu_step *s)
 {
 	int *map = malloc(((size_t)s->cc->n_roots + 1) * sizeof *map);
@@ -99,7 +105,10 @@ static int list_storages(struct npu_step *s)
 	return 0;
 }
 
-/* Bytes that node i should find free beside the residents, so that it need not wait for its weights. */
+/*
+ * Bytes that node i should find free beside the residents, so that it need not wait for its weights: all its
+ * weights up to a quarter of the scratchpad, but at least two column tiles.
+ */
 static int64_t reserve_of(const struct npu_step *s, int i)
 {
 	const struct node *nd = step_node(s, i);
@@ -112,7 +121,7 @@ static int64_t reserve_of(const struct npu_step *s, int i)
 /* A storage and its size, for sorting. */
 struct order_key { int64_t bytes; int i; };
 
-/* Order of storages: small ones first, then by number. */
+/* Compare two order_keys for qsort(): the one with fewer bytes comes first, of equals the lower number. */
 static int smaller(const void *pa, const void *pb)
 {
 	const struct order_key *a = pa, *b = pb;
@@ -122,7 +131,10 @@ static int smaller(const void *pa, const void *pb)
 	return a->i < b->i ? -1 : 1;
 }
 
-/* Would so many bytes more during nodes first..last leave every node the room that it should find free? */
+/*
+ * Could a resident of so many bytes be added during nodes first..last and still leave each of them the room
+ * of reserve_of()? used[i] are the bytes of residents during node i.
+ */
 static bool fits(const struct npu_step *s, const int64_t *used, int64_t bytes, int first, int last)
 {
 	for (int i = first; i <= last; i++)
@@ -131,7 +143,10 @@ static bool fits(const struct npu_step *s, const int64_t *used, int64_t bytes, i
 	return true;
 }
 
-/* Last node that touches the bytes of a resident storage, whichever storage has them by then. */
+/*
+ * The last node that touches the bytes of a resident storage, including storages that replace it there one
+ * after another.
+ */
 int storage_last(const struct npu_step *s, int storage)
 {
 	while (s->storage[storage].replaced_by >= 0)
@@ -139,7 +154,7 @@ int storage_last(const struct npu_step *s, int storage)
 	return s->storage[storage].last;
 }
 
-/* Add (sign 1) or take away (-1) the bytes of a resident in used[], from its first node to node `last`. */
+/* Add (sign 1) or subtract (sign -1) the bytes of resident t in used[], from its first node to node `last`. */
 static void use(const struct npu_step *s, int64_t *used, const struct storage *t, int last, int sign)
 {
 	for (int i = t->first; i <= last; i++)
@@ -147,8 +162,9 @@ static void use(const struct npu_step *s, int64_t *used, const struct storage *t
 }
 
 /*
- * Make resident the storages that replace each other, beginning with `head`: all in one place if that
- * fits, else each for itself if it fits.
+ * Make storages resident that replace each other, beginning with number `head`, as far as they fit: all of
+ * them in one place if there is room for that during all their nodes; otherwise the chain is dissolved and
+ * each is judged for itself. Sets `resident` of each and adds to used[].
  */
 static void place_chain(struct npu_step *s, int64_t *used, int head)
 {
@@ -171,8 +187,9 @@ static void place_chain(struct npu_step *s, int64_t *used, int head)
 }
 
 /*
- * Choose which storages are resident: those with a hint to stay, and small ones up to `largest` bytes,
- * as far as they fit. in_place: results may replace second operands. Adds to used[]. 0 or -ENOMEM
+ * Choose which storages are resident, small ones first: those with a hint to stay, and those without a hint
+ * of at most `largest` bytes, as long as they fit. With in_place, results may take the bytes of second
+ * operands. Sets resident, replaces and replaced_by of all storages and adds to used[]. Returns 0 or -ENOMEM.
  */
 static int choose_residents(struct npu_step *s, int64_t *used, int64_t largest, bool in_place)
 {
@@ -202,13 +219,16 @@ static int choose_residents(struct npu_step *s, int64_t *used, int64_t largest, 
 	return 0;
 }
 
-/* Cycles of node i, roughly. */
+/* Rough cycles that node i of the step takes, from s->work. */
 static int64_t node_cycles(const struct npu_step *s, int i)
 {
 	return s->work[i + 1] - s->work[i];
 }
 
-/* Add an area that is occupied during nodes t0..t1. Its number or -ENOMEM */
+/*
+ * Add an area of so many bytes, rounded up to whole words, that is occupied during nodes t0..t1; `weights`
+ * says that it may be filled before t0. Returns its number or -ENOMEM.
+ */
 static int add_area(struct npu_step *s, int64_t bytes, int t0, int t1, bool weights)
 {
 	int err = cc_grow(&s->area, s->n_area, &s->cap_area, sizeof *s->area);
@@ -221,7 +241,7 @@ static int add_area(struct npu_step *s, int64_t bytes, int t0, int t1, bool weig
 	return (int)s->n_area++;
 }
 
-/* Add n areas of one size for node i; their numbers go to slot[]. 0 or -ENOMEM */
+/* Add n areas of `bytes` bytes each for node i, and put their numbers into slot[]. Returns 0 or -ENOMEM. */
 static int add_slots(struct npu_step *s, int i, int n, int64_t bytes, int *slot, bool weights)
 {
 	for (int k = 0; k < n; k++) {
@@ -232,13 +252,13 @@ static int add_slots(struct npu_step *s, int i, int n, int64_t bytes, int *slot,
 	return 0;
 }
 
-/* First node that runs at the same time as node i: that of its stripe group. */
+/* The first node that runs at the same time as node i: the first of its stripe group, or i itself. */
 static int group_first(const struct npu_step *s, int i)
 {
 	return s->plan[i].group ? s->group[s->plan[i].group - 1].first : i;
 }
 
-/* Last node that runs at the same time as node i. */
+/* The last node that runs at the same time as node i: the last of its stripe group, or i itself. */
 static int group_last(const struct npu_step *s, int i)
 {
 	const struct group *g = s->plan[i].group ? &s->group[s->plan[i].group - 1] : NULL;
@@ -246,7 +266,10 @@ static int group_last(const struct npu_step *s, int i)
 	return g ? g->first + g->n - 1 : i;
 }
 
-/* Note that a node of a stripe group accesses an area, `density` times in 8 cycles. */
+/*
+ * Note that a node of a stripe group accesses an area `density` times (at most 8) in 8 cycles. Nothing is
+ * noted for density 0 or beyond AREA_USES uses.
+ */
 static void add_use(struct npu_step *s, int area, int node, int64_t density)
 {
 	struct area *a = &s->area[area];
@@ -255,7 +278,10 @@ static void add_use(struct npu_step *s, int area, int node, int64_t density)
 		a->use[a->n_use++] = (struct area_use){ node, (int)min64(density, 8) };
 }
 
-/* Note who reads and writes the rows of ring i, and how often. */
+/*
+ * Note which nodes of group g read and write the rows of its ring i, and how often: inputs in every cycle,
+ * results and second operands as often as the node makes a word.
+ */
 static void note_ring_uses(struct npu_step *s, const struct group *g, int i)
 {
 	const struct ring *r = &g->ring[i];
@@ -271,7 +297,7 @@ static void note_ring_uses(struct npu_step *s, const struct group *g, int i)
 	}
 }
 
-/* Cycles of the engine that has more to do in a group. */
+/* Rough cycles of the engine, array or vector engine, that has more to do in the group. */
 static int64_t group_cycles(const struct npu_step *s, const struct group *g)
 {
 	int64_t array = 0, vector = 0;
@@ -281,7 +307,11 @@ static int64_t group_cycles(const struct npu_step *s, const struct group *g)
 	return max64(array, vector);
 }
 
-/* Add the areas of a stripe group: rings and weights, which are there while any of its nodes runs. 0 or -ENOMEM */
+/*
+ * Add the areas of a stripe group: one for each ring, and one for the weights and records of each node that
+ * has them; all are occupied while any node of the group runs. Sets g->cycles, the rings' areas and the
+ * nodes' tilings as far as weights go. Returns 0 or -ENOMEM.
+ */
 static int list_group_areas(struct npu_step *s, struct group *g)
 {
 	int t0 = g->first, t1 = g->first + g->n - 1, number = 1 + (int)(g - s->group);
@@ -316,7 +346,10 @@ static int list_group_areas(struct npu_step *s, struct group *g)
 	return 0;
 }
 
-/* List all areas of the step: residents, stripe groups, slots of nodes. 0 or -ENOMEM */
+/*
+ * List all areas of the step anew: residents (those that replace each other share one), stripe groups, and
+ * the slots of each other node's tiling. Returns 0 or -ENOMEM.
+ */
 static int list_areas(struct npu_step *s)
 {
 	int err = 0;
@@ -354,14 +387,20 @@ static int list_areas(struct npu_step *s)
 /* The tiling that a node got last, and what it was asked for. */
 struct cached_tiles { bool is; struct plan_request req; int64_t budget; struct tiling tile; };
 
-/* Would plan_node() choose the same tiling for both? It does not look at stripes and splits. */
+/*
+ * Would plan_node() choose the same tiling of one node for both requests? Striping and splits do not matter
+ * to it.
+ */
 static bool same_request(const struct plan_request *a, const struct plan_request *b)
 {
 	return a->x_resident == b->x_resident && a->r_resident == b->r_resident && a->y_resident == b->y_resident &&
 	       a->only_loads == b->only_loads && a->w_slots == b->w_slots;
 }
 
-/* Choose the tiling of node i, or take the one that it got last if it was asked for the same. */
+/*
+ * Set p->tile to the tiling of node i within `budget` bytes: the one that the node got last if it was asked
+ * for the same, else plan_node()'s, which is remembered. Returns 0 or -ERANGE: none fits.
+ */
 static int plan_tiles(const struct npu_step *s, int i, struct plan *p, int64_t budget)
 {
 	struct cached_tiles *m = &s->tile_cache[i];
@@ -376,7 +415,11 @@ static int plan_tiles(const struct npu_step *s, int i, struct plan *p, int64_t b
 	return err;
 }
 
-/* Choose the tiling of every node that is in no stripe group. 0, -ENOMEM, or -ERANGE with cc->bad_node */
+/*
+ * Fill in the request of every node (which operands are resident and so on) and choose the tiling of those
+ * that are in no stripe group, within what residents leave free. Returns 0, -ENOMEM, or -ERANGE with
+ * cc->bad_node: no tile of it fits.
+ */
 static int plan_all(struct npu_step *s, const int64_t *used)
 {
 	if (!s->tile_cache && !(s->tile_cache = calloc((size_t)s->n + 1, sizeof *s->tile_cache)))
@@ -406,14 +449,14 @@ static int plan_all(struct npu_step *s, const int64_t *used)
 /* Weights that may come early: area, node before which they come, node that needs them. */
 struct early { int64_t bytes; int t0, need, area; };
 
-/* Let weights come before node t0. */
+/* Let these weights come before node t0: their area is occupied from there on. */
 static void set_early(struct npu_step *s, struct early *e, int t0)
 {
 	e->t0 = t0;
 	s->area[e->area].t0 = t0;
 }
 
-/* Let no weights come early any more. false: none did. */
+/* Let none of the n weights come before the node that needs them. Returns whether any did until now. */
 static bool drop_prefetch(struct npu_step *s, struct early *e, int n)
 {
 	bool any = false;
@@ -425,15 +468,15 @@ static bool drop_prefetch(struct npu_step *s, struct early *e, int n)
 	return any;
 }
 
-/* Do these weights come early, and occupy their area while area x is occupied? */
+/* Do these weights come early, and is their area occupied, before the node that needs them, while area x is? */
 static bool in_way(const struct early *e, const struct area *x)
 {
 	return e->t0 < e->need && e->t0 <= x->t1 && e->need > x->t0;
 }
 
 /*
- * Of the weights listed, let those come half as early that occupy most bytes for most nodes in the way
- * of area x. Their area, or -1: none is in its way.
+ * Among the weights e[list[0..n-1]] that come early and are in the way of area x, take those that occupy most
+ * bytes times nodes, and let them come half as early. Returns their area, or -1 if none is in the way.
  */
 static int delay_weights(struct npu_step *s, struct early *e, const int *list, int n, const struct area *x)
 {
@@ -462,9 +505,10 @@ struct delays {
 };
 
 /*
- * Let weights come later until something changes that was placed before area `failed`; when all
- * attempts are used up, let no weights come early at all. The place in the order of size of the first
- * area whose time has changed; -1: no weights come early any more.
+ * After area `failed` found no address: let weights in its way come later, until the times of an area have
+ * changed that was placed before it. Once d->most attempts have been made, no weights come early at all.
+ * Returns the rank (place in the order of size) of the area from which on addresses must be found anew, or -1
+ * if there is nothing left to delay.
  */
 static int make_room(struct npu_step *s, const struct alloc *al, struct delays *d, int failed)
 {
@@ -484,7 +528,11 @@ static int make_room(struct npu_step *s, const struct alloc *al, struct delays *
 	return alloc_rank(al, later);
 }
 
-/* Find addresses, with weights as many nodes ahead as there is room for. 0 or -ENOSPC */
+/*
+ * Find addresses for all areas with this limit of `compact` (see alloc_areas()), beginning with weights up to
+ * MAX_AHEAD nodes early and delaying them where there is no room. Returns 0, or -ENOSPC if there is no room
+ * even then.
+ */
 static int alloc_mode(struct npu_step *s, struct alloc *al, struct delays *d, int64_t compact)
 {
 	int failed, from = 0;
@@ -503,8 +551,9 @@ static int alloc_mode(struct npu_step *s, struct alloc *al, struct delays *d, in
 }
 
 /*
- * Find addresses for all areas: first with all areas kept apart, then with more and more of them
- * packed. Areas apart from each other are worth more than early weights. 0, -ENOSPC or -ENOMEM
+ * Find addresses for all areas: first with all of them kept apart from each other, then with more and more of
+ * them packed, since areas apart are worth more than early weights. Returns 0 with the addresses in s->area,
+ * -ENOSPC or -ENOMEM.
  */
 static int alloc_with_prefetch(struct npu_step *s)
 {
@@ -525,8 +574,9 @@ static int alloc_with_prefetch(struct npu_step *s)
 }
 
 /*
- * Send the largest resident to memory. Taking the one that is in the way would be more exact; several
- * that are in each other's way would only follow it. false: there is none.
+ * Send the largest resident, with all that replace each other in its place, to memory and take its bytes out
+ * of used[]. (Taking the one in the way would be more exact; but several in each other's way would only
+ * follow it.) Returns false if there is no resident.
  */
 static bool evict(struct npu_step *s, int64_t *used)
 {
@@ -548,7 +598,7 @@ static bool evict(struct npu_step *s, int64_t *used)
 	return true;
 }
 
-/* Does a stripe group have this storage in a ring that is neither loaded nor stored? */
+/* Does a stripe group keep this storage in a ring that is neither loaded from memory nor stored there? */
 static bool only_in_ring(const struct npu_step *s, int storage)
 {
 	for (uint32_t i = 0; i < s->n_group; i++)
@@ -558,7 +608,10 @@ static bool only_in_ring(const struct npu_step *s, int storage)
 	return false;
 }
 
-/* Let a tensor keep its bytes in memory while a stripe group that reads or writes it runs. */
+/*
+ * If a tensor is first written or last read inside a stripe group of the step, let it keep its bytes in
+ * memory while the whole group runs, since the group's nodes run interleaved.
+ */
 static void widen_lifetime(const struct npu_step *s, struct cten *c)
 {
 	for (uint32_t i = 0; i < s->n_group; i++) {
@@ -570,7 +623,11 @@ static void widen_lifetime(const struct npu_step *s, struct cten *c)
 	}
 }
 
-/* Note which storages need a place in the arena, and for how long. */
+/*
+ * Note in cc->ten which storages of the step need a place in the arena (in_dram): those that come from memory
+ * or are needed there afterwards, and those that are neither resident nor only in a ring. Widens lifetimes
+ * for stripe groups.
+ */
 static void note_memory(struct npu_step *s)
 {
 	for (int i = 0; i < s->n_storages; i++) {
@@ -582,7 +639,10 @@ static void note_memory(struct npu_step *s)
 	}
 }
 
-/* Plan tiles, list areas and find addresses for the residents and groups that are chosen. */
+/*
+ * Plan the tiles of all nodes, list the areas and find addresses, for the residents and groups that are
+ * chosen. Returns 0, -ENOSPC: no addresses; -ERANGE with cc->bad_node: no tile of a node fits; or -ENOMEM.
+ */
 static int place_areas(struct npu_step *s, const int64_t *used)
 {
 	int err = plan_all(s, used);
@@ -592,7 +652,11 @@ static int place_areas(struct npu_step *s, const int64_t *used)
 	return err ? err : alloc_with_prefetch(s);
 }
 
-/* The same, unless the memo knows this placement. 1: it does and there was room; r->o says what came of it. */
+/*
+ * Do what place_areas() does, unless the memo knows the outcome of these residents and groups. Returns 1 if
+ * it does and there was room: r->o then says what came of it; else 0, -ENOSPC (known or found now, and
+ * remembered), -ERANGE or -ENOMEM.
+ */
 static int place_or_recall(struct npu_step *s, const int64_t *used, struct memo_client *r)
 {
 	int err = memo_key_of(&r->key, s);
@@ -608,7 +672,13 @@ static int place_or_recall(struct npu_step *s, const int64_t *used, struct memo_
 	return memo_add(r->all, &r->key, &r->o) ? -ENOMEM : -ENOSPC;
 }
 
-/* Place the step with these parameters; see plan.h for what it returns. */
+/*
+ * Place the step with parameters *t: choose residents, stripe groups, tiles and addresses. If there are no
+ * addresses, the largest resident goes to memory and groups and tiles are chosen again. r may be NULL; else
+ * its memo is asked whether a placement has been evaluated before. Returns 0 if the step is placed; 1 if the
+ * memo knows the outcome, which is in r->o; -ENOSPC: no room even without residents; -ERANGE with
+ * cc->bad_node; or -ENOMEM.
+ */
 int place_with(struct npu_step *s, const struct placement_params *t, struct memo_client *r)
 {
 	int64_t *used = s->used;
@@ -628,7 +698,10 @@ int place_with(struct npu_step *s, const struct placement_params *t, struct memo
 	return err;
 }
 
-/* Find how many cycles each node takes, roughly, and make room for used[]. 0 or -ENOMEM */
+/*
+ * Allocate s->work and s->used, and set work[i] to the rough cycles of all nodes before node i. Returns 0 or
+ * -ENOMEM.
+ */
 static int list_work(struct npu_step *s)
 {
 	s->work = calloc((size_t)s->n + 2, sizeof *s->work);
@@ -641,7 +714,11 @@ static int list_work(struct npu_step *s)
 	return 0;
 }
 
-/* List storages and work of a step, find the best plan, and note what goes through memory. */
+/*
+ * List the storages and work of a step, find the best plan for it by search, and note which storages need a
+ * place in memory. Returns 0; -ERANGE: cc->bad_node cannot be placed, cc->bad_why says why; or another
+ * negative errno.
+ */
 int step_place(struct npu_step *s)
 {
 	int err = list_storages(s);
@@ -660,7 +737,7 @@ int step_place(struct npu_step *s)
 	return err;
 }
 
-/* Free what a step owns, not the step itself. */
+/* Free all that a step owns, but not the step itself; the freed pointers are left as they are. */
 void step_clear(struct npu_step *s)
 {
 	free(s->storage);

@@ -8,7 +8,7 @@
 
 #include "userlib/compile/match/loop_nest.h"
 
-/* A node of a stripe group accesses an area so many times in 8 cycles. */
+/* A node of a stripe group that accesses an area, and how many times in 8 cycles it does so (1..8). */
 struct area_use { int node, density; };
 #define AREA_USES 4            /* uses that are noted of one area; if a ring has more, the others do not count */
 
@@ -24,18 +24,19 @@ struct area {
 	struct area_use use[AREA_USES];
 };
 
-/* The storage of one root, as this step sees it. */
+/* The storage of one root, as this step sees it. Nodes are numbered within the step. */
 struct storage {
-	int root;
+	int root;              /* number of the root in cc.ten */
 	int64_t bytes;
-	int first, last;       /* nodes that touch it */
-	bool ext_in, ext_out;  /* it comes from memory; it is needed in memory afterwards */
+	int first, last;       /* first and last node that touch it */
+	bool ext_in, ext_out;  /* it comes from memory; its contents are needed in memory after the step */
 	bool resident;         /* it lies in the scratchpad as a whole */
 	bool in_memory;        /* it must never be resident */
 	int hint;              /* residency hint of a move: -1 not resident, 1 resident whatever its size, 0 no hint */
-	int may_replace;       /* storage whose bytes it may take: the second operand that is read for the last
-	                        * time where this one is written; -1 none */
-	int replaces, replaced_by;    /* resident: the one whose bytes it does take; the one that takes its bytes; -1 */
+	int may_replace;       /* storage whose bytes it may take, which is the second operand of the node that writes
+	                        * this one and read there for the last time; -1: none */
+	int replaces, replaced_by;    /* resident: the storage whose bytes it takes, and the one that takes its bytes later;
+	                               * -1: none */
 	bool loaded;           /* emission: its load has been emitted */
 	int area;              /* resident: its area, or that of the first of those that replace each other */
 };
@@ -46,14 +47,14 @@ struct storage {
 
 /* Rows of one storage, kept while a stripe group works on them; see stripes.c. */
 struct ring {
-	int storage;
+	int storage;           /* number of the storage in the step */
 	int64_t rows;          /* rows that it holds */
 	int64_t wrap_rows;     /* rows of its beginning that are kept once more behind its end */
 	int64_t row_bytes;
 	int64_t height;        /* rows of the whole tensor */
-	int writer;            /* node of the group that writes it, or -1: it is loaded */
-	bool load, store;      /* its rows come from memory; they go there */
-	int area;
+	int writer;            /* node of the group (0: its first) that writes it; -1: it is loaded */
+	bool load, store;      /* its rows come from memory; they are stored there */
+	int area;              /* the area in which it lies */
 };
 
 #define GROUP_NODES 24         /* nodes of a stripe group at most */
@@ -74,10 +75,11 @@ struct group {
 	int first, n;
 	int64_t step;          /* rows of the last node in one stripe */
 	struct striping how;
-	int64_t cycles;        /* of the engine that has more to do, roughly */
-	int n_ring;
+	int64_t cycles;        /* rough cycles of the engine that has more to do */
+	int n_ring;            /* rings in ring[] */
 	struct ring ring[MAX_RINGS];
-	int rx[GROUP_NODES], rr[GROUP_NODES], ry[GROUP_NODES];   /* rings of each node's x, r and y; -1: resident */
+	int rx[GROUP_NODES], rr[GROUP_NODES], ry[GROUP_NODES];   /* rings of each node's x, r and y; -1: it is resident, or
+	                                                          * there is no r */
 	int ahead[GROUP_NODES];   /* stripes that each node runs before the last node */
 	bool read[GROUP_NODES];   /* does a node of the group read its result? */
 };
@@ -90,14 +92,15 @@ struct group_walker {
 
 /* What is asked of a node's plan: by moves of the search, and by what the whole step needs. */
 struct plan_request {
-	struct striping striping;   /* has_own_striping: of a group that begins here, instead of the step's */
+	struct striping striping;   /* if has_own_striping: how a group that begins at this node is formed, instead of as
+	                             * the step's groups are */
 	bool has_own_striping;
 	int split;             /* number of jobs of a node that is all on chip (tiling.can_split) */
-	int w_slots;           /* weights of a node that is otherwise all on chip: they come in so many slots; 0: tiling.c's
-	                        * choice */
-	bool x_resident, r_resident, y_resident;   /* r_resident also without a second operand */
-	int behind;            /* nodes of the step after this one */
-	bool only_loads;       /* loads are all that counts, for the network as a whole */
+	int w_slots;           /* number of slots in which the weights come of a node that is otherwise all on chip;
+	                        * 0: tiling.c chooses */
+	bool x_resident, r_resident, y_resident;   /* these operands are resident; r_resident also if there is no r */
+	int behind;            /* how many nodes of the step come after this one */
+	bool only_loads;       /* choose as if loads were all that counts, for the network as a whole */
 };
 
 /*
@@ -109,40 +112,42 @@ struct plan_request {
  * tc channels of a job in one of n_w slots.
  */
 struct tiling {
-	int64_t th, tw, tc;
-	bool by_channel;
-	int slots;             /* slots of each operand: 2; 1 where only that fits, and nothing then overlaps */
-	bool all_weights;
+	int64_t th, tw, tc;    /* rows, columns and channels of a job */
+	bool by_channel;       /* jobs run channels outermost */
+	int slots;             /* slots of each operand: 2, or 1 if only that fits, and nothing then overlaps */
+	bool all_weights;      /* all weights stay on chip */
 	bool split_k;          /* jobs of one column tile and at most n pixels, weights in parts of kq chunks */
-	int64_t kq;
+	int64_t kq;            /* split_k: chunks of one part */
 	int64_t piece;         /* all_weights: column tiles of one load, at most */
 	bool own_recs;         /* all_weights: records come with their piece's weights; else all with the first piece */
 	int64_t w_recs[PIECE_AREAS];   /* all_weights, not own_recs: bytes of records before the weights of each area */
-	bool can_split;        /* all on chip: jobs may be as small as one likes */
+	bool can_split;        /* all on chip: the node may be cut into any number of jobs */
 	int n_in, n_r, n_out, n_w;     /* slots of input, second operand, output and weights; all_weights: areas of pieces,
 	                                * which are filled in turn */
-	int64_t in_bytes, r_bytes, out_bytes, w_bytes;   /* of one slot */
-	int64_t piece_bytes[PIECE_AREAS];   /* all_weights in several loads: of each area */
+	int64_t in_bytes, r_bytes, out_bytes, w_bytes;   /* bytes of one slot of each */
+	int64_t piece_bytes[PIECE_AREAS];   /* all_weights in several loads: bytes of each area */
 	int in[MAX_SLOTS], r[MAX_SLOTS], out[MAX_SLOTS], w[MAX_W_SLOTS];   /* areas of the slots */
-	int64_t nest_n[NEST_DIMS];     /* loop nests: sizes of a piece; then only n_in, in_bytes and in count, for all
-	                                * operands together */
+	int64_t nest_n[NEST_DIMS];     /* loop nests: sizes of a piece. Of the slots only n_in, in_bytes and in are used then,
+	                                * each for all operands together */
 	int64_t cost;          /* cycles that plan_node() expects */
 };
 
 /* How one node uses the scratchpad. */
 struct plan {
 	struct plan_request req;
-	int group;             /* 1 + the stripe group that the node is in, 0 none; in a group only the weights count of tile */
-	int x_storage, r_storage, z_storage, y_storage;   /* of x, r (-1: none), z (-1) and y */
+	int group;             /* 1 + the stripe group that the node is in, 0: none; of a node in a group, only what `tile`
+	                        * says of weights counts */
+	int x_storage, r_storage, z_storage, y_storage;   /* storages of x, r (-1: none), z (-1: none) and y */
 	struct tiling tile;
 };
 
 /* Parameters of one way to place a whole step. */
 struct placement_params {
 	int64_t largest;       /* storages of at most so many bytes may be resident */
-	struct striping stripes;      /* of groups without their own */
+	struct striping stripes;      /* how groups without their own striping are formed */
 	bool in_place;         /* results may take the place of their second operands */
-	int neighbours;        /* how much areas of consecutive nodes should be apart, in quarters of those of one node */
+	int neighbours;        /* how much it counts that areas of consecutive nodes share a region, in quarters of what it
+	                        * counts for areas of one node */
 	bool halves_apart;     /* the halves of a tensor should lie in two regions, where that costs nothing else */
 	bool only_loads;       /* choose tiles as if loads were all that counts */
 };
@@ -152,22 +157,22 @@ struct npu_step {
 	struct cc *cc;
 	int first_item, n;     /* its nodes are items first_item ... +n */
 	int step;              /* its number in the program */
-	int threads;           /* that may evaluate candidates */
+	int threads;           /* how many threads may evaluate candidates */
 	struct storage *storage; int n_storages;
 	struct plan *plan;     /* one for each node */
 	struct area *area;     uint32_t n_area, cap_area;
 	struct group *group;   uint32_t n_group, cap_group;
-	int64_t *work;         /* work[i]: cycles of the nodes before node i, roughly; n + 2 of them */
+	int64_t *work;         /* work[i]: rough cycles of all nodes before node i; n + 2 entries */
 	int64_t *used;         /* used[i]: bytes of residents during node i */
-	struct placement_params params;   /* of the last placement */
+	struct placement_params params;   /* parameters of the last placement */
 	int64_t fast_limit;    /* cycles with fast memory beyond so many count several times (step_measure()); 0: no limit */
-	bool known_order;      /* estimates are of the stream in its order, not of units each for itself */
-	struct cmds cmds;      /* of the last emission */
-	struct hazards *hazards;      /* of the last emission */
+	bool known_order;      /* cycles are estimated for the stream in its order, not for each unit for itself */
+	struct cmds cmds;      /* commands of the last emission */
+	struct hazards *hazards;      /* who touched which bytes in the last emission */
 	struct cached_tiles *tile_cache;   /* placement.c: tilings that nodes got before, or NULL */
 };
 
-/* Last node that touches the bytes of a resident storage, whichever storage has them by then. */
+/* The last node that touches the bytes of a resident storage, including storages that replace it there. */
 int storage_last(const struct npu_step *s, int storage);
 
 static inline struct node *step_node(const struct npu_step *s, int i)
@@ -175,6 +180,7 @@ static inline struct node *step_node(const struct npu_step *s, int i)
 	return &s->cc->nodes[s->cc->items[s->first_item + i].index];
 }
 
+/* The numbers lo ... lo + n - 1. */
 struct span { int64_t lo, n; };
 
 /* [lo, hi) clipped to [0, limit); at least one element of it, even where nothing is left. */
@@ -227,16 +233,19 @@ static inline int64_t second_channels(const struct node *nd, int64_t cn)
 
 /* ---- tiling.c ---- */
 
-/* The most columns (transposed: rows) of the result that one depthwise command can make: its line buffer bounds them. */
+/* The most columns of the result (rows, if the node's commands have both exchanged) that one depthwise command can make:
+ * its line buffer bounds them. */
 int64_t dw_width(const struct cc *cc, const struct node *nd);
 
 /* Cycles that the array or the vector engine needs for the node at least; roughly for the vector engine. */
 int64_t node_work(const struct cc *cc, const struct node *nd);
 
-/* Choose the tiling of p->tile that should take the fewest cycles within `budget` bytes. 0, or -ERANGE: none fits. */
+/* Set p->tile to the tiling that should take the fewest cycles within `budget` bytes, as p->req asks. Returns 0, or
+ * -ERANGE: none fits. */
 int plan_node(const struct cc *cc, const struct node *nd, struct plan *p, int64_t budget);
 
-/* Cut a node that is all on chip into about k jobs, so that its neighbours can start earlier; nothing for other nodes. */
+/* Cut a node that is all on chip (tile.can_split) into about k jobs, so that its neighbours can start earlier; other
+ * nodes are left alone. */
 void plan_split(const struct cc *cc, const struct node *nd, struct plan *p, int64_t k);
 
 /* tiling.all_weights: one load of weights. */
@@ -249,7 +258,8 @@ struct piece {
 /* The piece that brings column tile t. */
 struct piece plan_piece(const struct plan *p, const struct node *nd, int64_t t);
 
-/* emit/emit_loop_nest.c: choose the pieces of a loop nest. 0, or -ERANGE: not even a small one fits. */
+/* emit/emit_loop_nest.c: choose the size of the pieces into which a loop nest is cut, so that their operands that are not
+ * resident fit `budget` bytes. Returns 0, or -ERANGE: not even the smallest piece fits. */
 int plan_loop_nest(const struct npu_step *s, const struct node *nd, struct plan *p, int64_t budget);
 
 /* ---- scratchpad.c ---- */
@@ -262,7 +272,8 @@ void alloc_free(struct alloc *al);
 /*
  * Give all areas but the first `from` in the order of size an address. Areas of at
  * most `compact` bytes are kept apart from those that the same nodes use; larger
- * ones are packed at the lowest address. -1, or the area for which there was no room.
+ * ones are packed at the lowest address. Returns -1 if all have an address, else the area
+ * for which there was no room.
  */
 int alloc_areas(struct alloc *al, int from, int64_t compact);
 
@@ -271,18 +282,20 @@ int alloc_rank(const struct alloc *al, int area);
 
 /* ---- stripes.c ---- */
 
-/* Form stripe groups among the nodes whose results do not stay on chip. 0 or -ENOMEM */
+/* Form the step's stripe groups anew among the nodes whose results do not stay on chip; `how` holds for nodes without a
+ * striping of their own. Returns 0 or -ENOMEM. */
 int step_find_groups(struct npu_step *s, const struct striping *how);
 
 /* ---- stripe_walk.c ---- */
 
-/* Call w for every load and every stripe of every node, in the order of execution. 0, or what a call returned */
+/* Call w for every load and every stripe of every node, in the order of execution. Returns 0, or the first other result
+ * of a call, which ends the walk. */
 int group_walk(struct npu_step *s, struct group *g, struct group_walker *w);
 
-/* Stripes of the group's last node. */
+/* The number of the group's stripes. */
 int64_t group_stripes(const struct npu_step *s, const struct group *g);
 
-/* Rows of a node that fill whole groups of the array's rows; 1 where striping.full does not ask for that, or where it
+/* The fewest rows of a node that fill whole groups of the array's rows; 1 if striping.full does not ask for that, or if it
  * would take more than 8. */
 int64_t group_grain(const struct npu_step *s, const struct group *g, const struct node *nd);
 
@@ -297,12 +310,13 @@ struct group_deps {
 };
 void group_deps_open(struct group_deps *c, const struct npu_step *s, struct group *g);
 
-/* Walk the group and set how many rows each ring must hold. false: that would take more than `room` bytes. */
+/* Walk the group and set how many rows each ring must hold. Returns false if that would take more than `room` bytes. */
 bool group_deps_measure(const struct group_deps *c, int64_t room);
 
 /* ---- placement.c ---- */
 
-/* List the storages of a step and find the best plan for it. 0 or a negative errno; -ERANGE with cc->bad_node */
+/* List the storages of a step and find the best plan for it. Returns 0 or a negative errno; with -ERANGE, cc->bad_node is
+ * a node that cannot be placed. */
 int step_place(struct npu_step *s);
 
 struct memo_client;
@@ -310,8 +324,9 @@ struct memo_client;
 /*
  * Place a step with these parameters: residents, stripe groups, tiles, addresses.
  *
- * @param r  NULL, or what remembers outcomes
- * @return 0; -ENOSPC, -ERANGE, -ENOMEM; 1 with r: all of that has been evaluated before, and r->o says what came of it
+ * @param r  NULL, or this thread's access to the memo of outcomes.
+ * @return 0: the step is placed; 1 (only with r): this placement has been evaluated before, and r->o says what came of
+ *         it; -ENOSPC: no room for it; -ERANGE: a node, cc->bad_node, has no tile that fits; -ENOMEM
  */
 int place_with(struct npu_step *s, const struct placement_params *t, struct memo_client *r);
 
@@ -320,34 +335,37 @@ void step_clear(struct npu_step *s);
 
 /* ---- emit/ ---- */
 
-/* emit.c: emit the commands of the plan in a valid order, waits filled in. 0, -ENOMEM, -ERANGE with cc->bad_node, or
- * -E2BIG: more than one stream can count */
+/* emit.c: emit the commands of the plan into s->cmds, in a valid order and with their waits. Returns 0, -ENOMEM, -ERANGE
+ * with cc->bad_node, or -E2BIG: more commands than one stream can count. */
 int step_emit(struct npu_step *s);
 
-/* emit_weights.c: put records beside the weights that come with them (tiling.own_recs); once, after the last emission.
- * 0 or -ENOMEM */
+/* emit_weights.c: rearrange the constants of nodes whose records come with their weights (tiling.own_recs), so that they
+ * lie side by side; to be called once, after the last emission. Returns 0 or -ENOMEM. */
 int step_pack_weights(struct npu_step *s);
 
-/* load_order.c: put loads into the order in which they can best run. 0 or -ENOMEM */
+/* load_order.c: move the emitted loads into the order in which they can begin and are needed. Returns 0 or -ENOMEM. */
 int order_loads(struct npu_step *s);
 
-/* hazards.c: which command last wrote, and which have since read, every byte. */
+/* hazards.c: for every byte of scratchpad and arena, which command last wrote it and which have since read it. */
 struct hazards;
 struct hazards *hazards_new(void);             /* NULL: no memory */
 void hazards_clear(struct hazards *h);
 void hazards_free(struct hazards *h);
 
-/* Note the accesses of command c, the unit_index-th of its unit, and set what it waits for. 0 or -ENOMEM */
+/* Note the accesses of command c, which is number unit_index (from 0) among its unit's, and set what it waits for. Returns
+ * 0 or -ENOMEM. */
 int hazards_add(struct hazards *h, struct cmd *c, uint32_t unit_index);
 
 /* The counts of loads whose bytes each command touches; cmd.first_load and n_loads are its range. NULL: a command waits
  * for loads for other reasons as well, or there are none. */
 const uint32_t *hazards_loads(const struct hazards *h);
 
-/* schedule.c: cycles that the emitted commands should take with fast and with slow memory. 0 or -ENOMEM */
+/* schedule.c: set *fast and *slow to the cycles that the emitted commands should take with fast and with slow memory.
+ * Returns 0 or -ENOMEM. */
 int step_cycles(const struct npu_step *s, uint64_t *fast, uint64_t *slow);
 
-/* schedule.c: interleave the units' commands and append the stream to the program, with its estimates. 0 or -ENOMEM */
+/* schedule.c: interleave the units' commands, encode them and append the stream to the program, with its estimates.
+ * Returns 0 or a negative errno. */
 int step_schedule(struct npu_step *s);
 
 /* ---- estimate/simulate.c ---- */
@@ -367,51 +385,58 @@ int simulate(const struct npu_step *s, const uint32_t *order, bool slow_memory, 
 
 /* What came of a candidate. */
 struct outcome {
-	bool no_room;          /* its areas did not fit; the rest then says nothing */
-	int err;
-	int64_t cycles;        /* INT64_MAX: it cannot be expressed */
+	bool no_room;          /* its areas did not fit; the other fields then say nothing */
+	int err;               /* 0, or the negative errno with which placing or emitting it failed */
+	int64_t cycles;        /* estimate, with fast and slow memory together (step_measure()); INT64_MAX: it cannot be
+	                        * expressed */
 	int64_t emitted;       /* commands that were emitted for it; -1: none */
 	bool fits;             /* nothing passes through memory because it does not fit */
 };
 
-/* search.c: find the best placement, and place the step so. 0 or a negative errno */
+/* search.c: find the fastest placement, and place the step so. Returns 0, -ENOSPC: no placement has room; -ERANGE:
+ * cc->bad_node has no tile that fits; or -ENOMEM. */
 int place_best(struct npu_step *s);
 
-/* critical_path.c: for each node, cycles of the critical path on which the unit that has most to do waits because of
- * it, with fast and with slow memory together. 0 or -ENOMEM */
+/* critical_path.c: set cycles[i] for each node i of the step to its cycles on the critical path of the emitted commands,
+ * without the work of the engine that has most to do, with fast and with slow memory together. Returns 0 or -ENOMEM. */
 int step_critical_cycles(const struct npu_step *s, int64_t *cycles);
 
-/* tile_search.c: choose the splits of all nodes with at most so many commands emitted in all; then emit. */
+/* tile_search.c: choose the splits of all nodes by a search that emits at most `most` commands in all, then emit the best
+ * plan. Returns 0 or a negative errno, as step_emit() does. */
 int step_search_splits(struct npu_step *s, int64_t most);
 
-/* tile_search.c: emit the plan as it stands, nodes split as it asks. */
+/* tile_search.c: emit the plan as it stands, each node cut into as many jobs as its request asks for. Returns 0 or a
+ * negative errno, as step_emit() does. */
 int step_emit_split(struct npu_step *s);
 
-/* tile_search.c: do so, and estimate it. */
+/* tile_search.c: do what step_emit_split() does and estimate the plan: sets o->cycles, o->emitted and o->err. */
 void step_measure(struct npu_step *s, struct outcome *o);
 
 /*
- * moves.c: one small change to what is asked of a plan. What it says nothing of stays:
- * - node >= 0 and neither split nor slots: the striping of a group that begins there
- *   (own; else the step's again);
- * - split: the number of jobs of `node`, and `next` (0: as it was) of the node behind it;
- * - slots >= 0: the number of slots for the weights of `node`;
- * - storage >= 0: its residency hint.
+ * moves.c: one small change to what is asked of a plan. It is one of these:
+ * - split > 0: node `node` is cut into `split` jobs, and if `next` is not 0, the node
+ *   behind it into `next` jobs;
+ * - else slots >= 0: the weights of `node` get so many slots;
+ * - else node >= 0: a group that begins at `node` has the striping `how` (own), or the
+ *   step's again (not own);
+ * - storage >= 0, with node -1: that storage gets the residency hint `hint`.
  */
 struct move { int node; struct striping how; bool own; int split, next, slots, storage, hint; };
 #define MAX_MOVES 64
+/* Make move c: change what is asked of the plan, which must then be placed or, for a split, emitted again. */
 void move_apply(struct npu_step *s, const struct move *c);
-/* The move that would undo c, were it made now. */
+/* The move that would undo move c, if c were made now. */
 struct move move_undo(const struct npu_step *s, const struct move *c);
 
-/* The moves at this node, at most so many into c. Even tiers are placements (0: those that help most often; 2: the
- * others), odd ones splits. How many there are */
+/* List the moves at this node in c[], at most `most`. Even tiers change placements (0: those that help most often; 2: the
+ * others), odd ones are splits. Returns how many were listed. */
 int list_moves(const struct npu_step *s, int node, int tier, struct move *c, int most);
 
-/* Splits that cut the node in another way than now; tier 1: the next node as well. How many there are */
+/* List in c[] at most `most` moves that cut the node in another way than now; tier 1: and the next node as well. Returns
+ * how many were listed. */
 int list_splits(const struct npu_step *s, int node, int tier, struct move *c, int most);
 
-/* thread_pool.c: a step, and copies of it on which other threads evaluate candidates. */
+/* thread_pool.c: a step (step[0]), and copies of it on which other threads evaluate candidates; n in all. */
 #define MAX_THREADS 8
 struct replicas { struct npu_step *step[MAX_THREADS]; int n; };
 int replicas_open(struct replicas *w, struct npu_step *s);   /* 0 or -ENOMEM; replicas_close() in any case */
@@ -437,10 +462,12 @@ struct memo;
 struct memo *memo_new(void);                      /* NULL: no memory */
 void memo_free(struct memo *m);
 int memo_put(struct memo_key *k, int64_t v);      /* append a number to the key; 0 or -ENOMEM */
-/* Make the key of a step whose residents and groups are chosen. 0 or -ENOMEM */
+/* Make *k the key of a step whose residents and groups are chosen. Returns 0 or -ENOMEM. */
 int memo_key_of(struct memo_key *k, const struct npu_step *s);
+/* Copy the outcome that was remembered with this key to *o. false: there is none. */
 bool memo_find(struct memo *m, const struct memo_key *k, struct outcome *o);
-int memo_add(struct memo *m, const struct memo_key *k, const struct outcome *o);   /* 0 or -ENOMEM */
+/* Remember outcome *o with a copy of this key. Returns 0 or -ENOMEM. */
+int memo_add(struct memo *m, const struct memo_key *k, const struct outcome *o);
 /* One thread's use of a memo: key and outcome of its last placement. */
 struct memo_client { struct memo *all; struct memo_key key; struct outcome o; };
 
@@ -451,14 +478,14 @@ struct climb {
 	int tiers;             /* of list */
 	bool again;            /* where one move helped, try others on top of it at once */
 	int (*emit_best)(void *user);    /* place and emit the best plan on the first replica; 0 or a negative errno */
-	void (*measure)(void *user, int worker, const struct move *c, struct outcome *o);   /* evaluate a replica on which
-	                        * move c has been made */
-	void *user;
+	void (*measure)(void *user, int worker, const struct move *c, struct outcome *o);   /* set *o to what comes of this
+	                        * worker's replica, on which move c has been made */
+	void *user;            /* handed to both */
 	int64_t cycles;        /* of the best plan so far */
 	int64_t emitted, most; /* commands emitted in all, and how many they may be */
 };
 
-/* Climb until no move helps or the commands are used up. 0 or a negative errno */
+/* Make moves that help until none does or the commands are used up. Returns 0 or a negative errno. */
 int climb(struct climb *c);
 
 #endif

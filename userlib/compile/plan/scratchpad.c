@@ -26,15 +26,16 @@ struct alloc {
 	bool busy_known;
 };
 
-/* Do the closed intervals [a0, a1] and [b0, b1] meet? */
+/* Do the closed intervals [a0, a1] and [b0, b1] have a number in common? */
 static bool overlap(int a0, int a1, int b0, int b1)
 {
 	return a0 <= b1 && b0 <= a1;
 }
 
 /*
- * Bytes beyond half of an area that lie in one region. A tensor is read from its first rows while its
- * last ones are still being written, which goes best with its halves in two regions.
+ * By how many bytes the part of area a that lies in one region is more than half of the area, if its address
+ * is addr; 0 if it is not. A tensor is read from its first rows while its last ones are still being written,
+ * which goes best with its halves in two regions.
  */
 static int64_t lopsided(const struct alloc *al, const struct area *a, int64_t addr)
 {
@@ -43,7 +44,10 @@ static int64_t lopsided(const struct alloc *al, const struct area *a, int64_t ad
 	return max64(most - a->bytes / 2, 0);
 }
 
-/* How much of an area at this address lies in region r, which it touches, in 64ths. */
+/*
+ * How much of an area of `bytes` bytes at this address lies in region r, which it touches, in 64ths of the
+ * area.
+ */
 static int64_t part_of(const struct alloc *al, int64_t addr, int64_t bytes, int64_t r)
 {
 	int64_t lo = max64(addr, r * al->region), hi = min64(addr + bytes, (r + 1) * al->region);
@@ -51,7 +55,7 @@ static int64_t part_of(const struct alloc *al, int64_t addr, int64_t bytes, int6
 	return hi - lo == bytes ? 64 : (uint32_t)(hi - lo) * 64 / (uint32_t)bytes;
 }
 
-/* The regions that an area at this address touches. */
+/* The regions that an area of `bytes` bytes at this address touches: the first one and how many. */
 static struct span touched(const struct alloc *al, int64_t addr, int64_t bytes)
 {
 	int64_t first = (uint32_t)addr / (uint32_t)al->region, last = (uint32_t)(addr + bytes - 1) / (uint32_t)al->region;
@@ -60,8 +64,8 @@ static struct span touched(const struct alloc *al, int64_t addr, int64_t bytes)
 }
 
 /*
- * Cycles of a group in which nodes i and j both run: all of i if they are the same, none if both need
- * one engine, else as chance has it.
+ * Cycles in which nodes i and j of a stripe group both run: all of i's if they are the same node, none if
+ * both need the same engine, otherwise what chance gives in the group's time.
  */
 static int64_t both_run(const struct npu_step *s, const struct group *g, int i, int j)
 {
@@ -73,8 +77,8 @@ static int64_t both_run(const struct npu_step *s, const struct group *g, int i, 
 }
 
 /*
- * Cycles in which two areas of one stripe group are accessed at the same time. Engines work on
- * different stripes, each on one node at a time.
+ * Quarter cycles in which two areas of one stripe group are accessed at the same time, from the uses that are
+ * noted of each.
  */
 static int64_t together_in_group(const struct npu_step *s, const struct area *a, const struct area *b)
 {
@@ -88,8 +92,9 @@ static int64_t together_in_group(const struct npu_step *s, const struct area *a,
 }
 
 /*
- * Quarter cycles in which the nodes that use both areas run. A node still runs while its neighbour
- * begins, so areas of neighbours count as well, by params.neighbours.
+ * Quarter cycles in which two areas are in use at the same time: those of the nodes that use both. A node
+ * still runs while the next one begins, so areas of consecutive nodes count as well, with params.neighbours
+ * quarters of the shorter node's cycles.
  */
 static int64_t together(const struct alloc *al, const struct area *a, const struct area *b)
 {
@@ -104,7 +109,11 @@ static int64_t together(const struct alloc *al, const struct area *a, const stru
 	return al->s->params.neighbours * min64(al->s->work[from + 1] - al->s->work[from], al->s->work[to + 1] - al->s->work[max64(to, 0)]);
 }
 
-/* How much area a at this address and what is placed already would be in each other's way, roughly in cycles. */
+/*
+ * How much area a at this address and the areas placed so far would be in each other's way: a number that
+ * grows with the time in which they are used together and with how much of both lies in one region. 0 is
+ * best. With halves_apart, an area that lies mostly in one region counts as well.
+ */
 static int64_t conflicts(const struct alloc *al, const struct area *a, int64_t addr)
 {
 	int64_t sum = a->weights || !al->s->params.halves_apart ? 0 : lopsided(al, a, addr);
@@ -115,7 +124,7 @@ static int64_t conflicts(const struct alloc *al, const struct area *a, int64_t a
 	return sum;
 }
 
-/* Note that an area has its address. */
+/* Insert an area that has got its address into the list of placed areas, which is sorted by address. */
 static void put_placed(struct alloc *al, int area)
 {
 	const struct area *a = &al->s->area[area];
@@ -126,7 +135,7 @@ static void put_placed(struct alloc *al, int area)
 	al->placed[i] = (struct placed){ a->addr, a->addr + a->bytes, a->t0, a->t1, area };
 }
 
-/* Forget all placed areas but the first n in the order of size. */
+/* Remove from the list of placed areas all but the n largest of the step, which then keep their addresses. */
 static void drop_placed(struct alloc *al, int n)
 {
 	int all = al->n_placed;
@@ -137,7 +146,10 @@ static void drop_placed(struct alloc *al, int n)
 			al->placed[al->n_placed++] = al->placed[i];
 }
 
-/* Find for each region how long the nodes that use this area also use placed areas there. */
+/*
+ * Set al->busy[r] for each region r: how long the nodes that use this area also use placed areas there,
+ * weighted by how much of these lies in r. Sets al->busy_known.
+ */
 static void find_busy(struct alloc *al, int area)
 {
 	al->busy_known = true;
@@ -155,7 +167,11 @@ static void find_busy(struct alloc *al, int area)
 /* Nodes that use an area, and its rank; apart from the areas so that many fit the cache. */
 struct uses { int first, last, rank; };
 
-/* List the areas placed before this one that the same nodes use, with the cycles of these nodes. 0 or -ENOMEM */
+/*
+ * Append to al->rival[*n ...] the areas that are placed before this one (lower rank) and are in use together
+ * with it, with the time; *n advances, and al->first[area] is set. u[] has the uses of all areas. Returns 0
+ * or -ENOMEM.
+ */
 static int add_rivals(struct alloc *al, int area, const struct uses *u, uint32_t *n)
 {
 	const struct area *all = al->s->area;
@@ -175,7 +191,7 @@ static int add_rivals(struct alloc *al, int area, const struct uses *u, uint32_t
 	return 0;
 }
 
-/* List the rivals of all areas. 0 or -ENOMEM */
+/* List the rivals of all areas: al->rival and al->first. Returns 0 or -ENOMEM. */
 static int list_rivals(struct alloc *al)
 {
 	struct uses *u = malloc((al->s->n_area + 1) * sizeof *u);
@@ -194,7 +210,10 @@ static int list_rivals(struct alloc *al)
 /* The best address so far, -1 none, and its conflicts. */
 struct choice { int64_t addr, conflicts; };
 
-/* Take this address in the gap [lo, hi) if it is better than the best so far. */
+/*
+ * Round addr down to a whole word; if area a fits there into the gap [lo, hi) and has fewer conflicts than
+ * *c, the best choice so far, it becomes the best. Nothing is computed once a choice has no conflicts.
+ */
 static void consider(struct alloc *al, const struct area *a, int64_t lo, int64_t hi, int64_t addr, struct choice *c)
 {
 	addr = (int64_t)((uint32_t)addr / (uint32_t)al->align * (uint32_t)al->align);
@@ -209,9 +228,9 @@ static void consider(struct alloc *al, const struct area *a, int64_t lo, int64_t
 }
 
 /*
- * Try the addresses in the gap [lo, hi) that can be best: its ends, and those where the area begins,
- * ends or has its middle at a border of regions. An area above `compact` bytes takes the lowest
- * address that is free.
+ * Try the addresses in the gap [lo, hi) that can be best for area a: the ends of the gap, and those where the
+ * area begins, ends or has its middle at a border of regions; *c keeps the best. An area above al->compact
+ * bytes takes the start of the first gap that is large enough.
  */
 static void consider_gap(struct alloc *al, const struct area *a, int64_t lo, int64_t hi, struct choice *c)
 {
@@ -234,7 +253,10 @@ static void consider_gap(struct alloc *al, const struct area *a, int64_t lo, int
 	consider(al, a, lo, hi, hi - a->bytes, c);
 }
 
-/* Find the best address for an area among those placed. false: there is no gap for it. */
+/*
+ * Set a->addr to the best address for area a among those placed that are occupied during the same nodes.
+ * Returns false, with a->addr -1, if no gap is large enough.
+ */
 static bool place_one(struct alloc *al, struct area *a)
 {
 	struct choice c = { -1, INT64_MAX };
@@ -256,7 +278,7 @@ static bool place_one(struct alloc *al, struct area *a)
 /* An area and its size, for sorting. */
 struct sort_key { int64_t bytes; int i; };
 
-/* Order of areas: large ones first, then by number. */
+/* Compare two sort_keys for qsort(): the one with more bytes comes first, of equals the lower number. */
 static int by_bytes(const void *pa, const void *pb)
 {
 	const struct sort_key *a = pa, *b = pb;
@@ -266,7 +288,10 @@ static int by_bytes(const void *pa, const void *pb)
 	return a->i < b->i ? -1 : 1;
 }
 
-/* Set order and rank of all areas. 0 or -ENOMEM */
+/*
+ * Set al->order, the step's areas from the largest to the smallest, and al->rank, where each area stands in
+ * that order. Returns 0 or -ENOMEM.
+ */
 static int sort_areas(struct alloc *al)
 {
 	uint32_t n = al->s->n_area;
@@ -285,7 +310,7 @@ static int sort_areas(struct alloc *al)
 	return 0;
 }
 
-/* Free an attempt. */
+/* Free an attempt to find addresses; NULL is allowed. */
 void alloc_free(struct alloc *al)
 {
 	if (!al)
@@ -298,7 +323,10 @@ void alloc_free(struct alloc *al)
 	free(al);
 }
 
-/* Prepare to place the areas of a step: sort them and list their rivals. NULL without memory */
+/*
+ * Prepare to find addresses for the areas of a step: sort them by size and list which of them are in use
+ * together. Returns NULL if there is no memory; alloc_free() frees it.
+ */
 struct alloc *alloc_new(struct npu_step *s)
 {
 	struct alloc *al = malloc(sizeof *al);
@@ -317,13 +345,18 @@ struct alloc *alloc_new(struct npu_step *s)
 	return NULL;
 }
 
-/* The area's rank when all areas are sorted by size, the largest first. */
+/* Where this area stands when all areas are sorted by size; 0 is the largest. */
 int alloc_rank(const struct alloc *al, int area)
 {
 	return al->rank[area];
 }
 
-/* Places all areas but the `from` largest, in the order of size. Returns -1, or the area for which there was no room. */
+/*
+ * Give addresses to all areas of the step in the order of size, except the `from` largest, which keep those
+ * of the call before. Areas of at most `compact` bytes are kept apart from those used at the same time;
+ * larger ones take the lowest free address. Returns -1 if all have an address, else the area for which there
+ * was no room.
+ */
 int alloc_areas(struct alloc *al, int from, int64_t compact)
 {
 	al->compact = compact;

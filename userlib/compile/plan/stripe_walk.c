@@ -23,13 +23,16 @@ struct walk {
 	int64_t target[SLOTS][GROUP_NODES];   /* rows of each node, of the stripes at hand: stripe s in slot s % SLOTS */
 };
 
-/* Stripes of the group's last node. */
+/* Number of stripes of the group: the rows of its last node's result divided by those of a stripe, rounded up. */
 int64_t group_stripes(const struct npu_step *s, const struct group *g)
 {
 	return ceil_div(step_node(s, g->first + g->n - 1)->own.y.dim[1], g->step);
 }
 
-/* Rows of a node that fill whole groups of the array's rows; 1 where that is not asked for, or takes more than 8. */
+/*
+ * The fewest rows of the node that fill whole groups of the array's N rows. It is 1 if the striping does not
+ * ask for that, if the node does not run on the array, or if it would take more than 8 rows.
+ */
 int64_t group_grain(const struct npu_step *s, const struct group *g, const struct node *nd)
 {
 	int64_t q = 1;
@@ -41,7 +44,10 @@ int64_t group_grain(const struct npu_step *s, const struct group *g, const struc
 	return q > 8 ? 1 : q;
 }
 
-/* The input row behind the last that a node reads for its first `rows` output rows. */
+/*
+ * The number of input rows, from the first on, among which the node finds all that it reads for its first
+ * `rows` output rows.
+ */
 static int64_t input_end(const struct node *nd, int64_t rows)
 {
 	if (!rows)
@@ -50,7 +56,10 @@ static int64_t input_end(const struct node *nd, int64_t rows)
 	return in.lo + in.n;
 }
 
-/* The nodes of the group before node k that write this storage. */
+/*
+ * The nodes of the group before node k that write this storage, as a set: bit j for node j. Empty if
+ * `storage` is -1.
+ */
 static uint32_t writers(const struct npu_step *s, const struct group *g, int k, int storage)
 {
 	uint32_t set = 0;
@@ -61,7 +70,10 @@ static uint32_t writers(const struct npu_step *s, const struct group *g, int k, 
 	return set;
 }
 
-/* Look up what a walk needs of a group whose rings are listed. */
+/*
+ * Look up in *c what walks of the group need, whose rings are listed: its nodes, their heights and grains,
+ * and who writes what the nodes read.
+ */
 void group_deps_open(struct group_deps *c, const struct npu_step *s, struct group *g)
 {
 	c->s = s;
@@ -82,7 +94,10 @@ void group_deps_open(struct group_deps *c, const struct npu_step *s, struct grou
 	}
 }
 
-/* Raise the targets of the nodes in a set to so many rows, at most to their heights. */
+/*
+ * Raise target[j], the rows that node j must have made, to `rows` or to the node's height for each node j in
+ * the set.
+ */
 static void ask(const struct group_deps *c, uint32_t set, int64_t rows, int64_t *target)
 {
 	for (; set; set &= set - 1) {
@@ -91,14 +106,21 @@ static void ask(const struct group_deps *c, uint32_t set, int64_t rows, int64_t 
 	}
 }
 
-/* Where the targets of a stripe are kept. Stripe -ahead[0] is the first one. */
+/*
+ * Where the walk keeps the targets of this stripe: an array with a number of rows for each node. Stripe
+ * -ahead[0] is the first one.
+ */
 static int64_t *targets_of(struct walk *w, int64_t stripe)
 {
 	/* No stripe before -ahead[0] is asked for. */
 	return w->target[(stripe + w->c->g->ahead[0]) & (SLOTS - 1)];
 }
 
-/* Find how many rows each node must have made when stripe number `stripe` of the last node is done. */
+/*
+ * Find how many rows each node must have made so that the last node can finish stripe number `stripe`: none
+ * before stripe 0, all at the last one, else what later nodes read, in whole grains. A result that no node of
+ * the group reads keeps pace with the stripes.
+ */
 static void set_targets(struct walk *w, int64_t stripe)
 {
 	const struct group_deps *c = w->c;
@@ -121,7 +143,10 @@ static void set_targets(struct walk *w, int64_t stripe)
 	}
 }
 
-/* The lowest row of ring i that a node has still to read. */
+/*
+ * The lowest row of ring i that a node of the group has still to read; the ring's height if nobody reads it
+ * any more.
+ */
 static int64_t lowest_needed(const struct walk *w, int i)
 {
 	int64_t low = w->c->g->ring[i].height;
@@ -140,8 +165,9 @@ static int64_t lowest_needed(const struct walk *w, int i)
 }
 
 /*
- * Let ring i hold all rows up to `end` that somebody still reads, and those from `from` on, which are
- * being made. 0, or -ENOSPC: rings take more than there is room for.
+ * Raise the number of rows of ring i, if necessary, so that it holds all rows below `end` that a node has
+ * still to read, and those from `from` on, which are being made. Returns 0, or -ENOSPC if all rings together
+ * then take more than w->room bytes.
  */
 static int grow_ring(struct walk *w, int i, int64_t end, int64_t from)
 {
@@ -157,13 +183,20 @@ static int grow_ring(struct walk *w, int i, int64_t end, int64_t from)
 	return w->bytes > w->room ? -ENOSPC : 0;
 }
 
-/* Rows of an input ring that a node needs for its first `rows`; second: of its second operand. */
+/*
+ * How many rows of an input the node needs, from the first on, to make its first `rows` rows: as many of its
+ * second operand, more or fewer of its first.
+ */
 static int64_t load_target(const struct node *nd, bool second, int64_t rows)
 {
 	return second ? rows : input_end(nd, rows);
 }
 
-/* Load what node k needs for its first `rows`. 0, -ENOSPC, or what the walker returned */
+/*
+ * Load what node k needs, beyond what its rings have, to make its first `rows` rows: calls the walker's
+ * load(), or in a walk that measures raises the ring's rows. Returns 0, -ENOSPC (measuring), or what load()
+ * returned.
+ */
 static int walk_loads(struct walk *w, int k, int64_t rows)
 {
 	const struct group *g = w->c->g;
@@ -185,7 +218,10 @@ static int walk_loads(struct walk *w, int k, int64_t rows)
 	return 0;
 }
 
-/* Let node k make its rows up to `end`. 0, -ENOSPC, or what the walker returned */
+/*
+ * Let node k make its rows up to `end`, if it has not: calls the walker's rows(), or in a walk that measures
+ * raises the rows of its result's ring. Returns 0, -ENOSPC (measuring), or what rows() returned.
+ */
 static int walk_node(struct walk *w, int k, int64_t end)
 {
 	int64_t from = w->done[k];
@@ -202,8 +238,9 @@ static int walk_node(struct walk *w, int k, int64_t end)
 }
 
 /*
- * Walk all stripes: in each, every node makes the rows that its stripe `ahead` later asks for, after
- * its loads for one stripe more.
+ * Walk all stripes of the group. In stripe t, each node k first loads what its rows for stripe t + ahead[k] +
+ * 1 need, then makes its rows for stripe t + ahead[k]. Returns 0, or the first other result of a call, which
+ * ends the walk.
  */
 static int walk_stripes(struct walk *w)
 {
@@ -224,7 +261,10 @@ static int walk_stripes(struct walk *w)
 	return err;
 }
 
-/* Call gw for every load and every stripe of every node, in the order of execution. */
+/*
+ * Call gw->load() for each load and gw->rows() for each stripe of each node of the group, in the order of
+ * execution. Returns 0, or the first other result of a call, which ends the walk.
+ */
 int group_walk(struct npu_step *s, struct group *g, struct group_walker *gw)
 {
 	struct group_deps c;
@@ -234,7 +274,10 @@ int group_walk(struct npu_step *s, struct group *g, struct group_walker *gw)
 	return walk_stripes(&w);
 }
 
-/* Walk the group and set how many rows each ring must hold. false: that takes more than `room` bytes. */
+/*
+ * Set how many rows each ring of the group must hold for stripes of g->step rows. Returns false if the rings
+ * would take more than `room` bytes; their rows are then incomplete.
+ */
 bool group_deps_measure(const struct group_deps *c, int64_t room)
 {
 	struct walk w = { .c = c, .room = room };

@@ -17,15 +17,16 @@
 
 #include "plan.h"
 
-/* Is the storage rows of this view: whole, dense, one image, in the node's own rows? */
+/* Is the view all of the storage: one image, dense from its first byte? */
 static bool whole_rows(const struct npu_step *s, const struct view *v, int storage)
 {
 	return v->dim[0] == 1 && !v->off && view_is_dense(v) && view_bytes(v) == s->storage[storage].bytes;
 }
 
 /*
- * Can node i be part of a stripe group? Its views before flatten_rows.c count, in which rows and
- * columns are in their places.
+ * Can node i be part of a stripe group? It must be no loop nest, have no third operand, not be split along
+ * columns and make one image; and each operand must be resident or a whole storage of rows. Its own views
+ * count, not those as one long row.
  */
 static bool groupable(const struct npu_step *s, int i)
 {
@@ -41,13 +42,16 @@ static bool groupable(const struct npu_step *s, int i)
 	return p->r_storage < 0 || s->storage[p->r_storage].resident || whole_rows(s, &nd->own.r, p->r_storage);
 }
 
-/* Node k of a group. */
+/* Node k of the group, counted from the group's first node. */
 static struct node *group_node(const struct npu_step *s, const struct group *g, int k)
 {
 	return step_node(s, g->first + k);
 }
 
-/* The ring of this storage in a group, made when it is first seen; -1: the storage is resident, or there is none. */
+/*
+ * The number of the group's ring for this storage, of which v is a view; a ring is added when its storage is
+ * seen for the first time. -1 if the storage is resident, or `storage` is -1.
+ */
 static int ring_of(struct npu_step *s, struct group *g, int storage, const struct view *v)
 {
 	if (storage < 0 || s->storage[storage].resident)
@@ -59,13 +63,16 @@ static int ring_of(struct npu_step *s, struct group *g, int storage, const struc
 	return g->n_ring++;
 }
 
-/* Do both views have the same rows? */
+/* Have both views the same number of rows, of the same bytes, from the same place on? */
 static bool same_rows(const struct view *a, const struct view *b)
 {
 	return a->dim[1] == b->dim[1] && a->step[1] == b->step[1] && a->off == b->off;
 }
 
-/* Does every resident tensor that a node of the group makes and another one reads have the same rows for both? */
+/*
+ * Does each resident tensor that a node of the group makes and a later one reads have the same rows for both,
+ * so that the second can follow the first row by row?
+ */
 static bool residents_fit(const struct npu_step *s, const struct group *g)
 {
 	for (int k = 1; k < g->n; k++) {
@@ -85,8 +92,10 @@ static bool residents_fit(const struct npu_step *s, const struct group *g)
 }
 
 /*
- * List the rings of all operands of a group. false: a tensor is not used row by row, or is half
- * written or read before the group.
+ * List the rings that all operands of the group need, and set for each node its rings (rx, rr, ry) and for
+ * each ring its writer, load and store. Returns false if the group does not work: nodes see different rows in
+ * one tensor, two write it, a node would read what it writes, or a tensor that the group makes is touched
+ * before it.
  */
 static bool list_rings(struct npu_step *s, struct group *g)
 {
@@ -122,9 +131,10 @@ static bool list_rings(struct npu_step *s, struct group *g)
 }
 
 /*
- * Set how many stripes each node runs ahead: one more at every engine change towards the front; unless
- * striping.deep only at those back to the array. The vector engine then has only the time in which the
- * array works on the nodes behind it, since both use the same rows.
+ * Set g->ahead[k], how many stripes node k runs before the last node: from the last node to the first, one
+ * more at every change between array and vector engine. Without striping.deep it is one more only where the
+ * array's node comes behind the vector engine's; the vector engine then has only the time in which the array
+ * works on the nodes behind it, since both use the same rows.
  */
 static void set_ahead(const struct npu_step *s, struct group *g)
 {
@@ -138,7 +148,11 @@ static void set_ahead(const struct npu_step *s, struct group *g)
 	}
 }
 
-/* Set how many rows each ring keeps twice, and round its rows up to what is written together. */
+/*
+ * Set how many rows at its beginning each ring keeps once more behind its end (wrap_rows), for windows that
+ * begin near the end, and round its rows up to what is written together. A ring that holds the whole tensor
+ * never wraps.
+ */
 static void set_over(const struct npu_step *s, struct group *g)
 {
 	for (int i = 0; i < g->n_ring; i++) {
@@ -160,7 +174,7 @@ static void set_over(const struct npu_step *s, struct group *g)
 	}
 }
 
-/* Bytes of the group's weights and records. */
+/* Bytes of the packed weights and records of all nodes of the group. */
 static int64_t group_weights(const struct npu_step *s, const struct group *g)
 {
 	int64_t sum = 0;
@@ -172,7 +186,7 @@ static int64_t group_weights(const struct npu_step *s, const struct group *g)
 	return sum;
 }
 
-/* Bytes of the group's rings and weights. */
+/* Bytes of the scratchpad that the group's rings and weights take. */
 static int64_t group_bytes(const struct npu_step *s, const struct group *g)
 {
 	int64_t sum = group_weights(s, g), n = s->cc->n;
@@ -182,7 +196,10 @@ static int64_t group_bytes(const struct npu_step *s, const struct group *g)
 	return sum;
 }
 
-/* Do rings and weights fit the budget with stripes of `step` rows? Sets the rings. */
+/*
+ * Do rings and weights fit `budget` bytes if a stripe has `step` rows of the last node? Sets g->step and the
+ * rings' rows for it.
+ */
 static bool try_step(struct npu_step *s, const struct group_deps *c, struct group *g, int64_t step, int64_t budget)
 {
 	g->step = step;
@@ -193,8 +210,10 @@ static bool try_step(struct npu_step *s, const struct group_deps *c, struct grou
 }
 
 /*
- * Choose the length of a stripe: one that fills whole groups of the array's rows if there is one, else
- * the longest that fits; at most a quarter of the rows, so that engines overlap. false: none fits.
+ * Choose g->step, the rows of the last node in a stripe, so that rings and weights fit `budget` bytes: the
+ * longest of at most 64 rows and a quarter of all rows (so that engines overlap), where one that fills whole
+ * groups of the array's rows goes before a longer one that does not. A stripe has at least 2 N pixels. Sets
+ * the rings for it. Returns false if none fits.
  */
 static bool choose_step(struct npu_step *s, struct group *g, int64_t budget)
 {
@@ -218,7 +237,7 @@ static bool choose_step(struct npu_step *s, struct group *g, int64_t budget)
 	return best && (g->step == best || try_step(s, &c, g, best, budget));
 }
 
-/* Mark the nodes of a group whose results other nodes of it read. */
+/* Set g->read[k] for each node k of the group whose result another node of the group reads from a ring. */
 static void mark_read(struct group *g)
 {
 	memset(g->read, 0, sizeof g->read);
@@ -230,7 +249,7 @@ static void mark_read(struct group *g)
 		}
 }
 
-/* Let these views of a node be in force. */
+/* Let these views be in force for the node. */
 static void use_views(struct node *nd, const struct views *v)
 {
 	nd->x = v->x;
@@ -239,7 +258,7 @@ static void use_views(struct node *nd, const struct views *v)
 	nd->dbg = v->dbg;
 }
 
-/* Bytes of the residents that are there while the group runs, whether its nodes touch them or not. */
+/* Bytes of the residents that occupy the scratchpad while the group runs, whether its nodes touch them or not. */
 static int64_t resident_bytes(const struct npu_step *s, const struct group *g)
 {
 	int64_t sum = 0;
@@ -251,7 +270,10 @@ static int64_t resident_bytes(const struct npu_step *s, const struct group *g)
 	return sum;
 }
 
-/* Is a result written over rows that another node of the group may still want? */
+/*
+ * Does a node of the group write its result over its resident second operand while another node of the group
+ * reads that operand? Rows would be lost then, since the nodes run interleaved.
+ */
 static bool overwrites(const struct npu_step *s, const struct group *g)
 {
 	for (int k = 0; k < g->n; k++) {
@@ -268,8 +290,8 @@ static bool overwrites(const struct npu_step *s, const struct group *g)
 }
 
 /*
- * Find rings and stripes for a group whose nodes and striping are set. false: it does not work out.
- * Leaves own views in force.
+ * Find rings and stripes for a group whose nodes and striping are set. Returns whether that works out; the
+ * nodes' own views are then in force, and may be so after a failure.
  */
 static bool plan_group(struct npu_step *s, struct group *g)
 {
@@ -286,8 +308,9 @@ static bool plan_group(struct npu_step *s, struct group *g)
 }
 
 /*
- * How many nodes from i on form a group: until nothing that was written there and does not stay on
- * chip is still to be read, or a node cannot be part, at most `most`.
+ * How many nodes from i on a group should have: it is extended until nothing that is made in it and does not
+ * stay on chip is still to be read. It ends before a node that cannot be part of a group, and after `most`
+ * nodes.
  */
 static int closure(const struct npu_step *s, int i, int most)
 {
@@ -303,7 +326,7 @@ static int closure(const struct npu_step *s, int i, int most)
 	return last - i + 1;
 }
 
-/* Add a group to the step. 0 or -ENOMEM */
+/* Append group *g to the step's groups and note its number in the plans of its nodes. Returns 0 or -ENOMEM. */
 static int keep_group(struct npu_step *s, const struct group *g)
 {
 	int err = cc_grow(&s->group, s->n_group, &s->cap_group, sizeof *s->group);
@@ -317,8 +340,10 @@ static int keep_group(struct npu_step *s, const struct group *g)
 }
 
 /*
- * Form groups from the first node to the last: the longest that works out at each node whose result
- * does not stay on chip. 0 or -ENOMEM
+ * Form the stripe groups of the step anew, from the first node to the last. At each node whose result does
+ * not stay on chip, the longest group that works out begins there; *all says how, unless the node's request
+ * has a striping of its own. Nodes of groups have their own views in force, all others the flat ones. Returns
+ * 0 or -ENOMEM.
  */
 int step_find_groups(struct npu_step *s, const struct striping *all)
 {

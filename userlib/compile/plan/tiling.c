@@ -36,19 +36,22 @@
 /* Weights below this part of the scratchpad get no slots of their own: they take little room. Not measured. */
 #define LEAST_WEIGHTS 16
 
-/* Input rows that th output rows need, at most. */
+/* Most input rows that th output rows of the node need, at most all rows of the input. */
 static int64_t rows_for(const struct node *nd, int64_t th)
 {
 	return min64(nd->x.dim[1], (th - 1) * nd->win.sy + (int64_t)(nd->win.kh - 1) * nd->win.dy + 1);
 }
 
-/* Input columns that tw output columns need, at most. */
+/* Most input columns that tw output columns of the node need, at most all columns of the input. */
 static int64_t cols_for(const struct node *nd, int64_t tw)
 {
 	return min64(nd->x.dim[2], (tw - 1) * nd->win.sx + (int64_t)(nd->win.kw - 1) * nd->win.dx + 1);
 }
 
-/* Bytes of weights and records of so many channels. */
+/*
+ * Bytes of the packed weights and records of so many output channels, rounded up to whole column tiles; 0 if
+ * the node has no weights.
+ */
 static int64_t weights_of(const struct node *nd, const struct cc *cc, int64_t channels)
 {
 	return nd->wt.w < 0 ? 0 : ceil_div(channels, cc->n) * (nd->wt.tile_bytes + WEFT_PARAM_BYTES * cc->n);
@@ -57,7 +60,7 @@ static int64_t weights_of(const struct node *nd, const struct cc *cc, int64_t ch
 /* Jobs along pixels (and images) and along channels. */
 struct counts { int64_t pixels, channels; };
 
-/* How many jobs a tiling makes. */
+/* How many jobs the tiling p->tile makes along pixels, images included, and along channels. */
 static struct counts job_counts(const struct node *nd, const struct plan *p)
 {
 	return (struct counts){
@@ -66,7 +69,11 @@ static struct counts job_counts(const struct node *nd, const struct plan *p)
 	};
 }
 
-/* Set the numbers and sizes of the slots that a tiling needs. The bytes of all of them. */
+/*
+ * Set in p->tile, whose tile sizes are chosen, how many slots each operand and the weights need and how many
+ * bytes a slot has. Operands that are resident need none; a single job needs one slot of each. Returns the
+ * bytes of all slots together.
+ */
 static int64_t measure(const struct cc *cc, const struct node *nd, struct plan *p)
 {
 	struct counts k = job_counts(nd, p);
@@ -90,7 +97,10 @@ static int64_t measure(const struct cc *cc, const struct node *nd, struct plan *
 	return p->tile.n_in * p->tile.in_bytes + p->tile.n_r * p->tile.r_bytes + p->tile.n_out * p->tile.out_bytes + p->tile.n_w * p->tile.w_bytes;
 }
 
-/* Groups of n rows of the array that the node's tiles fill. */
+/*
+ * How many groups of N rows of the array the pixels of all tiles fill, counting each tile's last group as
+ * full; of one column tile and all images.
+ */
 static int64_t groups_of(const struct cc *cc, const struct node *nd, const struct plan *p)
 {
 	int64_t oh = nd->y.dim[1], ow = nd->y.dim[2], h[2] = { p->tile.th, oh % p->tile.th }, w[2] = { p->tile.tw, ow % p->tile.tw };
@@ -101,7 +111,10 @@ static int64_t groups_of(const struct cc *cc, const struct node *nd, const struc
 	return nd->y.dim[0] * sum;
 }
 
-/* Cycles of the array; of the vector engine, roughly. */
+/*
+ * Cycles that the node takes with this tiling: of the array for convolutions there, of the vector engine,
+ * roughly, for all others.
+ */
 static int64_t work(const struct cc *cc, const struct node *nd, const struct plan *p)
 {
 	int64_t blocks = ceil_div(nd->y.dim[3], cc->n);
@@ -113,15 +126,19 @@ static int64_t work(const struct cc *cc, const struct node *nd, const struct pla
 	return view_elements(&nd->x) / cc->n;
 }
 
-/* Are weights used about as fast as they come, because there are few pixels to use them for? */
+/*
+ * Are weights used about as fast as they can be loaded, because the result has at most 2 N pixels to use them
+ * for?
+ */
 static bool few_pixels(const struct cc *cc, const struct node *nd)
 {
 	return view_elements(&nd->y) / nd->y.dim[3] <= 2 * cc->n;
 }
 
 /*
- * Cycles that a tiling should take: those of the unit that has more to do, those of loads and stores
- * that nothing hides, and a few for each job.
+ * Cycles that a tiling should take: those of the array or vector engine, or of all loads and stores if these
+ * take longer; then the load of the first tile and the store of the last, which nothing hides; and COST_JOB
+ * for each job.
  */
 static int64_t expected(const struct cc *cc, const struct node *nd, const struct plan *p)
 {
@@ -148,8 +165,9 @@ static int64_t expected(const struct cc *cc, const struct node *nd, const struct
 }
 
 /*
- * Set the greatest tile height, at most max_th, that fits the budget with the other choices made; then
- * make tiles equal. 0 if none fits.
+ * Set p->tile.th to the greatest tile height up to max_th with which the tiling needs at most `budget` bytes,
+ * the other sizes being chosen, then lower it so that all tiles are about equally high. Returns the height,
+ * or 0 if not even one row fits.
  */
 static int64_t fit_height(const struct cc *cc, const struct node *nd, struct plan *p, int64_t budget, int64_t max_th)
 {
@@ -169,7 +187,10 @@ static int64_t fit_height(const struct cc *cc, const struct node *nd, struct pla
 	return lo;
 }
 
-/* Most rows of a tile: a command's counts have 16 bits, its row numbers a sign as well. */
+/*
+ * Most rows of a tile: a command counts at most 16384 rows here, and its input row numbers must stay below
+ * 32768.
+ */
 static int64_t max_height(const struct node *nd)
 {
 	int64_t th = min64(nd->y.dim[1], 16384);
@@ -179,7 +200,10 @@ static int64_t max_height(const struct node *nd)
 	return th;
 }
 
-/* Most columns (transposed: rows) of the result that one depthwise command can make. */
+/*
+ * Most columns of the result (rows, if the node's commands have both exchanged) that one depthwise command
+ * can make, since its input columns must fit the line buffer.
+ */
 int64_t dw_width(const struct cc *cc, const struct node *nd)
 {
 	int64_t line = cc->cfg->dw_line, most = dw_by_row(nd) ? line / 2 - 9 : line / view_elem(&nd->x) - 3;
@@ -188,8 +212,8 @@ int64_t dw_width(const struct cc *cc, const struct node *nd)
 }
 
 /*
- * Most columns of a tile: a command's counts have 16 bits; of a very wide depthwise node no more than
- * one command makes.
+ * Most columns of a tile: what a command counts (65535), and for a depthwise node with more than 16384 input
+ * columns what one command can make.
  */
 static int64_t max_width(const struct cc *cc, const struct node *nd)
 {
@@ -200,7 +224,11 @@ static int64_t max_width(const struct cc *cc, const struct node *nd)
 	return tw;
 }
 
-/* Try the greatest height that fits and halves of it; *best is the best tiling so far. */
+/*
+ * Try plan p, whose width, channels and loop order are chosen, with the greatest tile height that fits
+ * `budget` bytes and with halves of it (only the greatest if all operands are on chip). *best is replaced by
+ * each tiling that is expected to take fewer cycles.
+ */
 static void try_tile(const struct cc *cc, const struct node *nd, struct plan p, int64_t budget, struct plan *best)
 {
 	bool on_chip = p.req.x_resident && p.req.y_resident && p.req.r_resident;
@@ -216,7 +244,11 @@ static void try_tile(const struct cc *cc, const struct node *nd, struct plan p, 
 	}
 }
 
-/* Try all widths, in both loop orders. */
+/*
+ * Try plan p, whose channels are chosen, with all widths (halved again and again; only the full one if all
+ * operands are on chip) and both loop orders, each with the best heights. *best is replaced by each tiling
+ * that is expected to take fewer cycles.
+ */
 static void try_channels(const struct cc *cc, const struct node *nd, struct plan p, int64_t budget, struct plan *best)
 {
 	for (p.tile.tw = max_width(cc, nd); ; p.tile.tw = ceil_div(p.tile.tw, 2)) {
@@ -231,7 +263,11 @@ static void try_channels(const struct cc *cc, const struct node *nd, struct plan
 	}
 }
 
-/* For convolutions of which not even one column tile of weights fits: try parts of the sum, on up to n pixels. */
+/*
+ * For convolutions of which not even one column tile of weights fits: try jobs of one column tile and at most
+ * N pixels of a row, for which the weights come in parts of kq chunks of the sum. The widest job that fits
+ * replaces *best if that is worse or there is none. Other nodes are left alone.
+ */
 static void try_split_k(const struct cc *cc, const struct node *nd, struct plan p, int64_t budget, struct plan *best)
 {
 	if (nd->kind != NODE_CONV)
@@ -255,7 +291,10 @@ static void try_split_k(const struct cc *cc, const struct node *nd, struct plan 
 	}
 }
 
-/* Column tiles in the piece that begins with tile `first`. */
+/*
+ * How many column tiles the load has that begins with tile `first`: tile.piece, but not more than are left;
+ * if records come with their weights (own_recs), loads get smaller towards the end.
+ */
 static int64_t piece_tiles(const struct plan *p, const struct node *nd, int64_t first)
 {
 	int64_t left = nd->wt.n_tiles - first;
@@ -265,7 +304,10 @@ static int64_t piece_tiles(const struct plan *p, const struct node *nd, int64_t 
 	return max64(1, min64(left, min64((left + LAST_MORE) / LAST_SHARE, p->tile.piece)));
 }
 
-/* The piece that brings column tile t. */
+/*
+ * The load that brings column tile t of the node's weights: its tiles, the area that it goes to, and how many
+ * tiles lie before it in that area. Loads go to the tile.n_w areas in turn.
+ */
 struct piece plan_piece(const struct plan *p, const struct node *nd, int64_t t)
 {
 	struct piece k = { 0 };
@@ -283,13 +325,14 @@ struct piece plan_piece(const struct plan *p, const struct node *nd, int64_t t)
 }
 
 /*
- * Choose how many loads bring all weights. Weights that arrive as fast as they are used come in
- * several loads, so that work can start.
+ * Choose how many column tiles of weights one load brings, and set piece, n_w, own_recs, w_recs and
+ * piece_bytes of p->tile. All come in one load unless all weights stay on chip and are used as fast as they
+ * arrive (few_pixels()): then several loads bring them, so that work can start.
  *
- * The array catches up with loads only while something else is loaded. So where nothing but loads
- * counts, the records of a step's last node come with their weights, and its loads get smaller
- * towards the end, since nothing hides the work on the last one; but not smaller than the array
- * catches up, for every load takes bus time for the words of its command.
+ * The array catches up with loads only while something else is loaded. So where nothing but loads counts
+ * (req.only_loads), the records of a step's last node come with their weights, and its loads get smaller
+ * towards the end, since nothing hides the work on the last one; but not smaller than the array catches up,
+ * for every load takes bus time for the words of its command.
  */
 static void choose_piece(const struct cc *cc, const struct node *nd, struct plan *p)
 {
@@ -319,8 +362,9 @@ static void choose_piece(const struct cc *cc, const struct node *nd, struct plan
 }
 
 /*
- * Cut a node that is all on chip into about k jobs: of rows, or of pixels where there is one long row;
- * these in whole groups of the array.
+ * Cut a node whose tiling says can_split into about k jobs, by setting p->tile.th and tw: jobs are ranges of
+ * rows; of pixels in whole groups of the array if there is one long row; of columns if the node is split
+ * along columns. Other nodes are left alone.
  */
 void plan_split(const struct cc *cc, const struct node *nd, struct plan *p, int64_t k)
 {
@@ -336,7 +380,11 @@ void plan_split(const struct cc *cc, const struct node *nd, struct plan *p, int6
 	p->tile.tw = oh == 1 ? min64(ow, round_up(ceil_div(ow, k), cc->n)) : ow;
 }
 
-/* The tiling with fewest expected cycles for the number of slots in t; tile.cost is -1 if none fits. */
+/*
+ * Try all tilings with t's number of slots within `budget` bytes: with all weights on chip, then with the
+ * weights of a job's channels only, then with parts of a sum. Returns the plan with the fewest expected
+ * cycles; its tile.cost is -1 if none fits.
+ */
 static struct plan best_plan(const struct cc *cc, const struct node *nd, struct plan t, int64_t budget)
 {
 	struct plan best = t;
@@ -371,7 +419,10 @@ static struct plan best_plan(const struct cc *cc, const struct node *nd, struct 
 	return best;
 }
 
-/* Cycles that the array or the vector engine needs for the node at least. */
+/*
+ * Cycles that the array or the vector engine needs for the whole node at least; roughly for the vector
+ * engine, and for a loop nest as if each lane made an element a cycle.
+ */
 int64_t node_work(const struct cc *cc, const struct node *nd)
 {
 	/* A loop nest's views are storages without dimensions. Roughly, an element takes a lane for a cycle. */
@@ -383,9 +434,9 @@ int64_t node_work(const struct cc *cc, const struct node *nd)
 }
 
 /*
- * Weights that pass by once, on the way to few pixels: the more of them are there before they are used
- * the better. Give them many small slots, in half of the room, since the nodes before have weights
- * too.
+ * If weights pass by once, in slots, to be used for few pixels while all operands are on chip, give them many
+ * small slots, in at most half of `budget` bytes, since the nodes before have weights too: the more weights
+ * are there before they are used, the better. Otherwise the tiling stays as it is.
  */
 static void more_slots(const struct cc *cc, const struct node *nd, struct plan *p, int64_t budget)
 {
@@ -399,7 +450,11 @@ static void more_slots(const struct cc *cc, const struct node *nd, struct plan *
 	p->tile.n_w = (int)min64(min64(ceil_div(nd->y.dim[3], p->tile.tc), MAX_W_SLOTS), max64(budget / 2 / p->tile.w_bytes, 2));
 }
 
-/* Where a move asks for it: all pixels of a few channels at a time, with weights in so many slots. */
+/*
+ * If a move asks for it (req.w_slots), cut a node that is otherwise all on chip along channels: all pixels of
+ * a few channels in each job, with the weights in so many slots. The tiling stays as it is if the weights are
+ * small (LEAST_WEIGHTS), if there are several images or tiles, or if not even two slots fit `budget` bytes.
+ */
 static void own_slots(const struct cc *cc, const struct node *nd, struct plan *p, int64_t budget)
 {
 	bool on_chip = p->req.x_resident && p->req.y_resident && (p->req.r_resident || !nd->add);
@@ -416,7 +471,11 @@ static void own_slots(const struct cc *cc, const struct node *nd, struct plan *p
 	p->tile.n_w = (int)n;
 }
 
-/* Choose the tiling of a node within `budget` bytes, with two slots of each operand or with one. 0 or -ERANGE */
+/*
+ * Choose the tiling of a node, as p->req asks, that should take the fewest cycles within `budget` bytes of
+ * the scratchpad: with two slots for each operand, so that loads and work overlap, or with one if only that
+ * fits. Sets p->tile. Returns 0, or -ERANGE if no tiling fits.
+ */
 int plan_node(const struct cc *cc, const struct node *nd, struct plan *p, int64_t budget)
 {
 	struct plan best = { .tile.cost = -1 };

@@ -17,7 +17,7 @@ struct arena {
 	uint64_t top;
 };
 
-/* Forget the blocks that nothing reads from this item on. */
+/* Remove the blocks that are not in use any more when this item runs. */
 static void expire(struct arena *a, int item)
 {
 	int n = 0;
@@ -28,7 +28,11 @@ static void expire(struct arena *a, int item)
 	a->n = n;
 }
 
-/* Take the smallest gap of at least so many bytes, or the room behind all blocks, until item `last`. Its offset */
+/*
+ * Add a block of so many bytes in use up to item `last`: in the smallest gap between blocks that is large
+ * enough, of equals the lowest, else behind all blocks. Raises a->top if necessary. Returns the block's
+ * offset in bytes.
+ */
 static uint64_t take(struct arena *a, uint64_t bytes, int last)
 {
 	uint64_t at = 0, best_at = UINT64_MAX, best_gap = UINT64_MAX;
@@ -59,7 +63,7 @@ static uint64_t take(struct arena *a, uint64_t bytes, int last)
 /* A storage and the item that first uses it. */
 struct start { int item, root; };
 
-/* Order of storages: by first use, then by number. */
+/* Compare two starts for qsort(): the earlier item comes first, of equals the lower root. */
 static int by_start(const void *pa, const void *pb)
 {
 	const struct start *a = pa, *b = pb;
@@ -68,8 +72,9 @@ static int by_start(const void *pa, const void *pb)
 }
 
 /*
- * Choose the offset of every storage that needs a place in the arena. 0, -ENOMEM, or -E2BIG: more than
- * a window addresses
+ * Choose the offset in the arena, a multiple of 64, of every storage that needs a place there (in_dram), in
+ * the order of their first use; bytes are used again when nothing reads them any more. Sets the program's
+ * arena_bytes. Returns 0, -ENOMEM, or -E2BIG: more than a window addresses.
  */
 int cc_place_arena(struct cc *cc)
 {

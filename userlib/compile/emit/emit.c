@@ -7,7 +7,10 @@
 
 #include "node_emit.h"
 
-/* Does the input come from memory as a whole, and is it larger than the first weights? */
+/*
+ * Does the node's input come from memory as a whole, has its load not been emitted yet, and is it larger than
+ * the first load of weights with the node's records?
+ */
 static bool loads_input(const struct node_emit *m)
 {
 	const struct storage *x = &m->e->s->storage[m->p->x_storage];
@@ -15,7 +18,11 @@ static bool loads_input(const struct node_emit *m)
 	return x->resident && x->ext_in && !x->loaded && x->bytes > m->nd->wt.rec_bytes + m->p->tile.piece * m->nd->wt.tile_bytes;
 }
 
-/* Emit a node that is in no stripe group. */
+/*
+ * Emit node i of the step, which is in no stripe group: loads of its resident operands and weights as far as
+ * they are not there, then its jobs. If the input is the larger load, the first weights are loaded before it.
+ * Returns 0, or -ENOMEM, -E2BIG or -ERANGE as emit_done() does.
+ */
 static int emit_node(struct emit *e, int i)
 {
 	struct npu_step *s = e->s;
@@ -35,7 +42,12 @@ static int emit_node(struct emit *e, int i)
 	return emit_node_jobs(&m);
 }
 
-/* Emit all nodes of the step in order, then let order_loads() move the loads. */
+/*
+ * Emit the commands of the step's plan into s->cmds, replacing those of an earlier emission: node by node,
+ * stripe groups as a whole, each command with what it waits for; then let order_loads() move the loads.
+ * Returns 0, -ENOMEM, -ERANGE with cc->bad_node (a command of it cannot be expressed), or -E2BIG (more
+ * commands than one stream can count).
+ */
 int step_emit(struct npu_step *s)
 {
 	struct emit e = { .s = s };

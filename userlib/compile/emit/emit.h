@@ -9,10 +9,10 @@
 
 /* A box of a tensor in the scratchpad, of one image. */
 struct operand {
-	int64_t addr;          /* of (rows.lo, cols.lo) and the job's first channel */
+	int64_t addr;          /* scratchpad address of pixel (rows.lo, cols.lo) and the job's first channel */
 	int64_t ys, xs;        /* bytes from row to row, pixel to pixel */
 	int64_t elem;          /* bytes of an element */
-	struct span rows, cols;
+	struct span rows, cols;   /* rows and columns of the tensor that are there */
 };
 
 /* One output tile: pixels [oy,+oh) x [ox,+ow), channels [c,+cn) of batch n. */
@@ -21,34 +21,37 @@ struct job {
 	struct operand x, r, y;
 };
 
-/* Weights at hand: addresses of the weights and of the records of column tiles or blocks [tile, +n_tiles). */
+/* Weights at hand: scratchpad addresses of the weights (w) and of the records (rec) of column tiles, or blocks of N
+ * channels, [tile, +n_tiles). */
 struct weights { int64_t w, rec; int64_t tile, n_tiles; };
 
 /* The state of emitting a step. */
 struct emit {
-	struct npu_step *s;
-	struct hazards *h;
+	struct npu_step *s;    /* the step, whose cmds grow */
+	struct hazards *h;     /* the accesses of its commands so far */
 	struct weft_cmd fresh[WEFT_N_CMDS];   /* as weft_cmd_init() leaves them */
 	uint32_t n_unit[WEFT_N_UNITS];   /* commands of each unit so far */
 	int node;              /* the node at hand, index in cc->nodes */
 };
 
-/* A new command for the node at hand; NULL without memory. It counts once emit_done() is called. */
+/* A new command for the node at hand; NULL: no memory. It counts once emit_done() is called. */
 struct cmd *emit_new(struct emit *e, unsigned op);
 /* Note that the command reads or writes bytes [lo, hi). */
 void emit_access(struct cmd *c, enum space space, bool write, int64_t lo, int64_t hi);
 /* n ranges of bytes, `step` apart, the first of which is [lo, hi). */
 struct ranges { int64_t lo, hi, n, step; };
-/* The same for several ranges. */
+/* Note that the command reads or writes these ranges of bytes. */
 void emit_access_rows(struct cmd *c, enum space space, bool write, struct ranges r);
-/* Share out `count` accesses at a port among those of c, from number `first` on, that have no count yet. */
+/* Share out `count` accesses at a port of the scratchpad among those noted accesses of c, from number `first` on, that
+ * have no count yet. */
 void emit_traffic(struct cmd *c, int first, enum port port, int64_t count, enum banks banks);
-/* How accesses of so many bytes take banks if the largest power of two in all their addresses is that in `addresses`. */
+/* How accesses of so many bytes take banks if the largest power of two that divides all their addresses is the one that
+ * divides `addresses`. */
 enum banks emit_across(const struct cc *cc, int64_t addresses, int64_t bytes);
-/* How reads of pixels of o take banks; how writes of n_ch channels of them do. */
+/* How successive reads of a word of each pixel of o take banks; how writes of n_ch channels of each pixel do. */
 enum banks emit_read_banks(const struct cc *cc, const struct operand *o);
 enum banks emit_write_banks(const struct cc *cc, const struct operand *o, int64_t n_ch);
-/* Passes of the post unit for each row. */
+/* How many times each row of the node's results passes the post unit. */
 int64_t emit_passes(const struct node *nd);
 /* Cycles in which an engine reads `count` elements side by side of o. */
 int64_t emit_reads(const struct cc *cc, const struct operand *o, int64_t count);
@@ -56,13 +59,14 @@ int64_t emit_reads(const struct cc *cc, const struct operand *o, int64_t count);
 void emit_rows(struct cmd *c, bool write, const struct operand *o, const struct job *j, int64_t ch, int64_t n_ch);
 /* Set the post group for channels [ch, +n_ch) of the job. */
 void emit_post(struct weft_cmd_post *p, const struct node *nd, const struct job *j, int64_t ch, int64_t n_ch);
-/* Add a debug record to the command. 0 or -ENOMEM */
+/* Add a debug record to the command. Returns 0 or -ENOMEM. */
 int emit_rec(struct emit *e, struct cmd *c, const struct weft_prec *rec);
-/* Add the debug record of channels [ch, +n_ch) of the job's output. 0 or -ENOMEM */
+/* Add the debug record of channels [ch, +n_ch) of the job's output. Returns 0 or -ENOMEM. */
 int emit_record(struct emit *e, struct cmd *c, const struct node *nd, const struct job *j, int64_t ch, int64_t n_ch);
 /* The job's pixels [oy,+oh) x [ox,+ow) alone; its input stays the whole job's. */
 struct job job_part(const struct job *j, int64_t oy, int64_t oh, int64_t ox, int64_t ow);
-/* The command is complete: check its fields, find what it waits for. 0, -ENOMEM, -E2BIG, -ERANGE with cc->bad_node */
+/* Complete the command: check its fields, find what it waits for, and count it. Returns 0; -ENOMEM; -E2BIG: its unit has
+ * too many commands; -ERANGE: a field is out of range, and cc->bad_node is the node at hand. */
 int emit_done(struct emit *e, struct cmd *c);
 
 /* A copy of rows of bytes between memory and scratchpad, repeated in three dimensions, of which 0 is the innermost. */
@@ -70,14 +74,15 @@ struct dma {
 	bool store;            /* to memory; else from it */
 	bool int4;             /* memory has two elements in a byte; `row` then counts elements */
 	int root;              /* root whose place in memory is meant; -1: the constants */
-	int64_t off;           /* in that place, or in the constants */
-	int64_t sp, row;       /* scratchpad address, bytes of a row */
-	int64_t n[3], mem_step[3], sp_step[3];
+	int64_t off;           /* bytes from the start of that place, or of the constants */
+	int64_t sp, row;       /* scratchpad address; bytes of a row */
+	int64_t n[3], mem_step[3], sp_step[3];   /* repeats, and bytes from one to the next in memory and scratchpad */
 };
-/* Emit it as one command. 0 or a negative errno, as emit_done() */
+/* Emit the copy as one command. Returns 0 or a negative errno, as emit_done() does. */
 int emit_dma(struct emit *e, struct dma d);
 
-/* Emit a job of a node of each kind, whose operands lie where the job says. 0 or a negative errno, as emit_done() */
+/* Each emits the commands of one job of a node of its kind, whose operands lie where the job says. Returns 0 or a
+ * negative errno, as emit_done() does. */
 int emit_conv(struct emit *e, const struct node *nd, const struct job *j, const struct weights *w);
 /* Part of the sum of one column tile: run chunks [q, q+nq) of kernel row ky. */
 struct k_part { int64_t ky, q, nq; bool last; };
@@ -85,7 +90,7 @@ int emit_conv_part(struct emit *e, const struct node *nd, const struct job *j, c
                    const struct k_part *k);
 int emit_dw(struct emit *e, const struct node *nd, const struct job *j, const struct weights *w);
 int emit_pool(struct emit *e, const struct node *nd, const struct job *j);
-/* Emit copies of rows of `bytes` bytes within the scratchpad. */
+/* Emit commands that copy the rows of `from`, `bytes` bytes each, to `to` within the scratchpad. */
 int emit_copy(struct emit *e, const struct operand *from, const struct operand *to, int64_t bytes);
 int emit_elt(struct emit *e, const struct node *nd, const struct job *j);
 int emit_loop_nest(struct emit *e, const struct node *nd, const struct plan *p);

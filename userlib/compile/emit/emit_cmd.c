@@ -17,8 +17,9 @@
 #define MAX_PER_UNIT 65000
 
 /*
- * A new command of this operation for the node at hand, all fields as weft_cmd_init() leaves them;
- * NULL without memory.
+ * A new command of operation `op` for the node at hand, with all fields as weft_cmd_init() leaves them. It
+ * lies behind the step's last command and counts only once emit_done() is called; the next emit_new() would
+ * overwrite it. NULL if there is no memory.
  */
 struct cmd *emit_new(struct emit *e, unsigned op)
 {
@@ -33,8 +34,9 @@ struct cmd *emit_new(struct emit *e, unsigned op)
 }
 
 /*
- * Note that the command touches n ranges, `step` bytes apart, the first of which is [lo, hi). Many
- * ranges, or ranges that touch, become one.
+ * Note that command c reads or writes r.n ranges of bytes, r.step apart, the first of which is [r.lo, r.hi).
+ * More than MAX_RANGES ranges, or ranges that touch, are noted as one that covers them all; an empty range is
+ * not noted.
  */
 void emit_access_rows(struct cmd *c, enum space space, bool write, struct ranges r)
 {
@@ -48,15 +50,15 @@ void emit_access_rows(struct cmd *c, enum space space, bool write, struct ranges
 	                                       .lo = (uint64_t)r.lo, .hi = (uint64_t)r.hi, .step = (uint64_t)r.step };
 }
 
-/* Note that the command touches bytes [lo, hi). */
+/* Note that command c reads or writes bytes [lo, hi) of the scratchpad or arena. */
 void emit_access(struct cmd *c, enum space space, bool write, int64_t lo, int64_t hi)
 {
 	emit_access_rows(c, space, write, (struct ranges){ lo, hi, 1, 0 });
 }
 
 /*
- * Share out `count` accesses at a port among those accesses of c, from number `first` on, that have no
- * count yet, by their bytes.
+ * Share out `count` accesses at a port of the scratchpad among those noted accesses of c, from number `first`
+ * on, that have no count yet, in proportion to their bytes. `banks` says which banks successive ones take.
  */
 void emit_traffic(struct cmd *c, int first, enum port port, int64_t count, enum banks banks)
 {
@@ -77,8 +79,9 @@ void emit_traffic(struct cmd *c, int first, enum port port, int64_t count, enum 
 }
 
 /*
- * How accesses of so many bytes take banks, if their addresses are multiples of the largest power of
- * two that divides `addresses` and of no other.
+ * How successive accesses of `bytes` bytes take banks if the largest power of two that divides all their
+ * addresses is the one that divides `addresses`: in turn if every access begins at a word, else BANKS_BOTH +
+ * n, where n of 16 accesses lie within one word.
  */
 enum banks emit_across(const struct cc *cc, int64_t addresses, int64_t bytes)
 {
@@ -88,7 +91,7 @@ enum banks emit_across(const struct cc *cc, int64_t addresses, int64_t bytes)
 	return grid >= cc->n ? BANKS_ALTERNATE : (enum banks)(BANKS_BOTH + min64(15, 16 * (max64(0, cc->n - bytes) + grid) / cc->n));
 }
 
-/* How reads of pixels of o take banks. */
+/* How successive reads of a word of each pixel of o take banks of the scratchpad. */
 enum banks emit_read_banks(const struct cc *cc, const struct operand *o)
 {
 	if ((o->addr | o->xs | o->ys) % cc->n)
@@ -97,8 +100,8 @@ enum banks emit_read_banks(const struct cc *cc, const struct operand *o)
 }
 
 /*
- * How writes of n_ch channels of pixels of o take banks. The last block of channels may be smaller
- * than the others.
+ * How successive writes of n_ch channels of each pixel of o take banks of the scratchpad, on average over
+ * blocks of N channels, of which the last may be smaller.
  */
 enum banks emit_write_banks(const struct cc *cc, const struct operand *o, int64_t n_ch)
 {
@@ -113,8 +116,9 @@ enum banks emit_write_banks(const struct cc *cc, const struct operand *o, int64_
 }
 
 /*
- * Passes of the post unit for each row: four with an addition; float8 sums are rounded, then take
- * their bias, then the addend.
+ * How many times each row of a node's results passes the lanes of the post unit: 1, or 4 with an addition. Of
+ * float8 it is 1 for pooling and elementwise nodes and 2 for convolutions (rounding, bias), 3 with an
+ * addition.
  */
 int64_t emit_passes(const struct node *nd)
 {
@@ -124,8 +128,8 @@ int64_t emit_passes(const struct node *nd)
 }
 
 /*
- * Cycles in which an engine reads `count` elements side by side of o: N of them at once, those of two
- * bytes only where words are aligned.
+ * Cycles in which an engine reads `count` elements side by side of o: N elements a cycle if all addresses are
+ * whole words, else N bytes a cycle.
  */
 int64_t emit_reads(const struct cc *cc, const struct operand *o, int64_t count)
 {
@@ -134,7 +138,7 @@ int64_t emit_reads(const struct cc *cc, const struct operand *o, int64_t count)
 	return ceil_div(aligned ? count : count * o->elem, cc->n);
 }
 
-/* Note that the command touches channels [ch, +n_ch) of the job's pixels in o. */
+/* Note that command c reads or writes channels [ch, +n_ch) of the job's output pixels in o. */
 void emit_rows(struct cmd *c, bool write, const struct operand *o, const struct job *j, int64_t ch, int64_t n_ch)
 {
 	int64_t lo = o->addr + (ch - j->c) * o->elem;
@@ -142,7 +146,10 @@ void emit_rows(struct cmd *c, bool write, const struct operand *o, const struct 
 	emit_access_rows(c, SPACE_SP, write, (struct ranges){ lo, lo + (j->ow - 1) * o->xs + n_ch * o->elem, j->oh, o->ys });
 }
 
-/* The job's pixels [oy, +oh) x [ox, +ow) alone; its input stays the whole job's. */
+/*
+ * The part of job j that makes only the output pixels [oy, +oh) x [ox, +ow), which lie within the job. Its
+ * input operand stays the whole job's.
+ */
 struct job job_part(const struct job *j, int64_t oy, int64_t oh, int64_t ox, int64_t ow)
 {
 	struct job k = *j;
@@ -156,7 +163,10 @@ struct job job_part(const struct job *j, int64_t oy, int64_t oh, int64_t ox, int
 	return k;
 }
 
-/* Set the fields of the second operand. */
+/*
+ * Set the fields of the post group that describe the second operand of node nd for the job's channels from ch
+ * on: address and steps, and for a sum the scales and limits.
+ */
 static void set_sum(struct weft_cmd_post *p, const struct node *nd, const struct job *j, int64_t ch)
 {
 	p->b_base = (int32_t)(j->r.addr + (ch - j->c) * j->r.elem);
@@ -182,7 +192,10 @@ static void set_sum(struct weft_cmd_post *p, const struct node *nd, const struct
 	p->s_even = nd->post.s.round == ROUND_EVEN;
 }
 
-/* Set the post group for channels [ch, +n_ch) of the job. */
+/*
+ * Set the post group of a command for channels [ch, +n_ch) of the job: arithmetic, output, scales, limits and
+ * second operand.
+ */
 void emit_post(struct weft_cmd_post *p, const struct node *nd, const struct job *j, int64_t ch, int64_t n_ch)
 {
 	p->mode = nd->mode;
@@ -213,7 +226,7 @@ void emit_post(struct weft_cmd_post *p, const struct node *nd, const struct job 
 		set_sum(p, nd, j, ch);
 }
 
-/* Add a debug record to the command. 0 or -ENOMEM */
+/* Add a debug record to the command, which must be the last one of emit_new(). Returns 0 or -ENOMEM. */
 int emit_rec(struct emit *e, struct cmd *c, const struct weft_prec *rec)
 {
 	struct cmds *l = &e->s->cmds;
@@ -227,8 +240,8 @@ int emit_rec(struct emit *e, struct cmd *c, const struct weft_prec *rec)
 }
 
 /*
- * Add the debug record that says which elements of the graph's tensor the command writes, unless its
- * result is no tensor. 0 or -ENOMEM
+ * Add the debug record that says which elements of the graph's tensor the command writes, for channels [ch,
+ * +n_ch) of the job; nothing if the node's result is no tensor. Returns 0 or -ENOMEM.
  */
 int emit_record(struct emit *e, struct cmd *c, const struct node *nd, const struct job *j, int64_t ch, int64_t n_ch)
 {
@@ -249,8 +262,9 @@ int emit_record(struct emit *e, struct cmd *c, const struct node *nd, const stru
 }
 
 /*
- * The command is complete: check its fields, find what it waits for, and count it. 0, -ENOMEM, -E2BIG,
- * or -ERANGE with cc->bad_node
+ * Complete the command of emit_new(): check its fields, find what it waits for, and count it. Returns 0;
+ * -ENOMEM; -E2BIG: its unit has more commands than a stream can count; -ERANGE: a field is out of range, and
+ * cc->bad_node is the node at hand.
  */
 int emit_done(struct emit *e, struct cmd *c)
 {
@@ -271,7 +285,10 @@ int emit_done(struct emit *e, struct cmd *c)
 	return 0;
 }
 
-/* Simplify a copy: drop repeats of one, join rows that touch on both sides. */
+/*
+ * Simplify a copy without changing which bytes it moves: repeats of one go, and rows that touch on both sides
+ * become one longer row. Repeats that are not used have count 1 and no step.
+ */
 static void tidy(struct dma *d)
 {
 	int out = 0;
@@ -294,8 +311,9 @@ static void tidy(struct dma *d)
 }
 
 /*
- * Set cost and traffic: beats of the bus and of the scratchpad. Slow memory moves a beat every other
- * cycle, and has only so many bursts under way.
+ * Set cost, slow cost and latency of a load or store in cycles, and its traffic in the scratchpad: `rows`
+ * rows from offset `off` of the window. A beat of the bus takes a cycle; slow memory takes two, and has only
+ * so many bursts under way.
  */
 static void cost_dma(const struct cc *cc, struct cmd *c, const struct dma *d, int64_t off, int64_t rows)
 {
@@ -310,7 +328,10 @@ static void cost_dma(const struct cc *cc, struct cmd *c, const struct dma *d, in
 	emit_traffic(c, 0, d->store ? PORT_X : PORT_WRITE, rows * beats, emit_across(cc, at, cc->n));
 }
 
-/* Emit a load or a store. 0 or a negative errno, as emit_done() */
+/*
+ * Emit copy d as one load or store command. Returns 0, -ENOMEM, -E2BIG, or -ERANGE with cc->bad_node: a field
+ * is out of range, or its rows are more than the verifier allows.
+ */
 int emit_dma(struct emit *e, struct dma d)
 {
 	const struct cc *cc = e->s->cc;

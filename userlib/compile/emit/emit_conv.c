@@ -18,7 +18,7 @@ struct taps { int64_t ky, n_ky, n_kx, c0, width, j0, run; };
 /* Channels [ch, +n_ch) of a command, addresses of their weights and records. keep: the sums stay in the array. */
 struct block { int64_t ch, n_ch, w, rec; bool keep; };
 
-/* Note the bytes of the input that the command reads; padding reads none. */
+/* Note the bytes of input x that command c with taps t reads; rows and columns of padding are not read. */
 static void access_input(struct cmd *c, const struct operand *x, const struct taps *t)
 {
 	const struct weft_cmd_conv *k = &c->c.conv;
@@ -33,7 +33,10 @@ static void access_input(struct cmd *c, const struct operand *x, const struct ta
 		emit_access_rows(c, SPACE_SP, false, (struct ranges){ base + lo, base + hi, last - first + 1, x->ys });
 }
 
-/* Set the fields that say how the command reads its input. */
+/*
+ * Set the fields of command k that say how it reads the job's input for taps t: base address, steps, window,
+ * limits of the image and zero points.
+ */
 static void set_input(struct weft_cmd_conv *k, const struct node *nd, const struct job *j, const struct taps *t)
 {
 	const struct operand *x = &j->x;
@@ -58,8 +61,9 @@ static void set_input(struct weft_cmd_conv *k, const struct node *nd, const stru
 }
 
 /*
- * Slots that the array loses because input and weights lie in one region, whose two banks then serve
- * both: half a slot for each slot where the input's words are aligned, else one.
+ * How many cycles, of `slots` in which the array takes a word of weights, are lost because input (access 0 of
+ * c) and weights (access 1) lie partly in the same region, whose two banks then serve both: half a cycle for
+ * each shared one where the input's words are aligned, else one.
  */
 static int64_t shared_region(const struct cc *cc, const struct cmd *c, int64_t slots)
 {
@@ -75,7 +79,11 @@ static int64_t shared_region(const struct cc *cc, const struct cmd *c, int64_t s
 	return slots * both / (64 * 64) / (aligned ? 2 : 1);
 }
 
-/* Emit one command for the channels of a block: its taps, weights and records are at hand. */
+/*
+ * Emit one convolution command for the channels of block b with taps t, whose input, weights and records are
+ * in the scratchpad: fields, the bytes that it touches, cost and debug record. With b->keep the sums stay in
+ * the array and nothing is written. Returns 0, or -ENOMEM, -E2BIG or -ERANGE as emit_done() does.
+ */
 static int emit_tiles(struct emit *e, const struct node *nd, const struct job *j, const struct taps *t, const struct block *b)
 {
 	const struct cc *cc = e->s->cc;
@@ -130,8 +138,8 @@ static int emit_tiles(struct emit *e, const struct node *nd, const struct job *j
 }
 
 /*
- * Emit a block diagonal convolution (depthwise on the array): a command for each column tile, which
- * reads only the channels that it needs.
+ * Emit a job of a block-diagonal convolution (depthwise on the array): a command for each column tile, which
+ * reads only the channels that it needs. Returns 0, or -ENOMEM, -E2BIG or -ERANGE as emit_done() does.
  */
 static int emit_diagonal(struct emit *e, const struct node *nd, const struct job *j, const struct weights *w)
 {
@@ -149,7 +157,11 @@ static int emit_diagonal(struct emit *e, const struct node *nd, const struct job
 	return 0;
 }
 
-/* Emit the job's channels, all weights at hand. */
+/*
+ * Emit a job of a convolution on the array, all of whose weights w are in the scratchpad: one command, or one
+ * for each column tile if the node is depthwise. Returns 0, or -ENOMEM, -E2BIG or -ERANGE as emit_done()
+ * does.
+ */
 int emit_conv(struct emit *e, const struct node *nd, const struct job *j, const struct weights *w)
 {
 	int64_t n = e->s->cc->n, at = j->c / n - w->tile;
@@ -160,7 +172,11 @@ int emit_conv(struct emit *e, const struct node *nd, const struct job *j, const 
 	return emit_tiles(e, nd, j, &t, &(struct block){ j->c, j->cn, w->w + at * nd->wt.tile_bytes, w->rec + at * WEFT_PARAM_BYTES * n, false });
 }
 
-/* Emit a part of the sum of one column tile; sums stay in the array until the last part. */
+/*
+ * Emit the command for part k of the sum of the job's column tile: chunks [k->q, +k->nq) of kernel row k->ky.
+ * Sums stay in the array until the last part, which writes the results. Returns 0, or -ENOMEM, -E2BIG or
+ * -ERANGE as emit_done() does.
+ */
 int emit_conv_part(struct emit *e, const struct node *nd, const struct job *j, const struct weights *w,
                    const struct k_part *k)
 {

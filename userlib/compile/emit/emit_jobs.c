@@ -13,7 +13,10 @@
 #define LONG_LOAD   32768      /* bytes */
 #define INPUT_PARTS 4
 
-/* Tiles of pixels, of all images. Jobs are these in raster order, times ranges of channels. */
+/*
+ * How many tiles of pixels the node is cut into, of all images. Its jobs are these tiles times ranges of
+ * channels.
+ */
 static int64_t n_pixel_tiles(const struct node_emit *m)
 {
 	const int64_t *y = m->nd->y.dim;
@@ -21,7 +24,7 @@ static int64_t n_pixel_tiles(const struct node_emit *m)
 	return y[0] * ceil_div(y[1], m->p->tile.th) * ceil_div(y[2], m->p->tile.tw);
 }
 
-/* Part i of n nearly equal parts of a span. */
+/* Part i of n nearly equal parts of span s. */
 static struct span part_of(struct span s, int64_t i, int64_t n)
 {
 	int64_t lo = s.n * i / n, hi = s.n * (i + 1) / n;
@@ -29,7 +32,10 @@ static struct span part_of(struct span s, int64_t i, int64_t n)
 	return (struct span){ s.lo + lo, hi - lo };
 }
 
-/* Load the job's input, box b, in m->parts parts: of its rows, or of its columns if it has one row. */
+/*
+ * Emit the loads of the job's input, box b, in m->parts parts: of rows, or of columns if it has only one row.
+ * Returns 0, or -ENOMEM, -E2BIG or -ERANGE as emit_done() does.
+ */
 static int load_parts(struct node_emit *m, const struct job *j, const struct box *b)
 {
 	const struct operand *x = &j->x;
@@ -47,7 +53,11 @@ static int load_parts(struct node_emit *m, const struct job *j, const struct box
 	return 0;
 }
 
-/* Set where the job's input lies; load it if it is not resident and not in a slot already. */
+/*
+ * Set j->x to where the job's input lies: in its resident storage, or in an input slot. If the slot does not
+ * hold this input yet, emit its load, in m->parts parts if it is the node's only tile and long. Returns 0, or
+ * -ENOMEM, -E2BIG or -ERANGE as emit_done() does.
+ */
 static int set_x(struct node_emit *m, struct job *j)
 {
 	const struct node *nd = m->nd;
@@ -67,7 +77,11 @@ static int set_x(struct node_emit *m, struct job *j)
 	return load_parts(m, j, &b);
 }
 
-/* Set where the job's second operand lies, if there is one; load it if it is not resident. */
+/*
+ * If the node has a second operand, set j->r to where the job's part of it lies: in its resident storage, or
+ * in the next slot for second operands, into which its load is emitted. Returns 0, or -ENOMEM, -E2BIG or
+ * -ERANGE as emit_done() does.
+ */
 static int set_r(struct node_emit *m, struct job *j)
 {
 	const struct node *nd = m->nd;
@@ -89,7 +103,7 @@ static int set_r(struct node_emit *m, struct job *j)
 	return err;
 }
 
-/* Set where the job's output goes: its place in the resident storage, or the next output slot. */
+/* Set j->y to where the job's output goes: its place in the resident storage, or the next output slot. */
 static void set_y(struct node_emit *m, struct job *j)
 {
 	struct box b = { j->n, { j->oy, j->oh }, { j->ox, j->ow }, j->c, j->cn };
@@ -102,7 +116,10 @@ static void set_y(struct node_emit *m, struct job *j)
 	m->next_out = (m->next_out + 1) % m->p->tile.n_out;
 }
 
-/* Store the channels before c that have not been stored yet, if the output is needed in memory. */
+/*
+ * Emit the store of the job's channels from m->stored up to c, unless the output stays on chip and is not
+ * needed in memory; m->stored becomes c. Returns 0, or -ENOMEM, -E2BIG or -ERANGE as emit_done() does.
+ */
 static int store_y(struct node_emit *m, const struct job *j, int64_t c)
 {
 	struct operand y = j->y;
@@ -115,7 +132,10 @@ static int store_y(struct node_emit *m, const struct job *j, int64_t c)
 	return emit_copy_box(m->e, true, &m->nd->y, &b, &y);
 }
 
-/* Emit the commands of one job whose size no command limits. */
+/*
+ * Emit the commands of job j with the function for the node's kind, without cutting it. w are the weights at
+ * hand, or NULL. Returns 0, or a negative errno as emit_done() does.
+ */
 static int compute_all(struct node_emit *m, const struct job *j, const struct weights *w)
 {
 	switch (m->nd->kind) {
@@ -131,7 +151,10 @@ static int compute_all(struct node_emit *m, const struct job *j, const struct we
 	}
 }
 
-/* Operands that one command for the job would take, as driver/verify/verify.h counts and limits them. */
+/*
+ * How many operands one command for the job would take, as driver/verify/verify.h counts and limits them; 0
+ * for kinds that have no such limit.
+ */
 static int64_t work_of(const struct cc *cc, const struct node *nd, const struct job *j)
 {
 	int64_t pixels = j->oh * j->ow;
@@ -141,7 +164,11 @@ static int64_t work_of(const struct cc *cc, const struct node *nd, const struct 
 	return nd->kind == NODE_POOL ? pixels * nd->win.kh * nd->win.kw * j->cn : 0;
 }
 
-/* Emit a job's commands part by part as the loads of load_parts() bring its input. */
+/*
+ * Emit the commands of job j in m->parts parts of its rows (or columns if it has one row), so that each can
+ * begin when its part of the input has been loaded. m->parts then is 1. Returns 0, or a negative errno as
+ * emit_done() does.
+ */
 static int compute_parts_of_input(struct node_emit *m, const struct job *j, const struct weights *w)
 {
 	int64_t parts = m->parts, n = m->e->s->cc->n;
@@ -161,7 +188,11 @@ static int compute_parts_of_input(struct node_emit *m, const struct job *j, cons
 	return err;
 }
 
-/* A command that would be too long is cut: half the pixels at a time. */
+/*
+ * Emit the compute commands of job j, whose operands and weights w (NULL: none) are in the scratchpad. The
+ * job is cut into the parts in which its input comes; a command that would take more operands than the
+ * verifier allows is cut into halves of its pixels. Returns 0, or a negative errno as emit_done() does.
+ */
 int node_compute(struct node_emit *m, const struct job *j, const struct weights *w)
 {
 	int64_t n = m->e->s->cc->n, oh = (j->oh + 1) / 2, ow = round_up((j->ow + 1) / 2, n);
@@ -182,7 +213,10 @@ int node_compute(struct node_emit *m, const struct job *j, const struct weights 
 	return err ? err : node_compute(m, &b, w);
 }
 
-/* The part of a job with channels [c, +cn). Its output moves, and its input if the node treats channels apart. */
+/*
+ * The part of job j with channels [c, +cn). Its output and second operand move, and its input if the node
+ * treats channels apart.
+ */
 static struct job job_channels(const struct node *nd, const struct job *j, int64_t c, int64_t cn)
 {
 	struct job k = *j;
@@ -196,7 +230,12 @@ static struct job job_channels(const struct node *nd, const struct job *j, int64
 	return k;
 }
 
-/* Emit a job's commands piece by piece of the weights, each loaded right before. */
+/*
+ * For plans with all_weights: emit the compute commands of job j piece after piece of the weights, each piece
+ * loaded right before it is needed. In the last node of a step the channels that are done are stored before
+ * the last piece's work, since nothing would hide that store behind it. Returns 0, or a negative errno as
+ * emit_done() does.
+ */
 int node_compute_pieces(struct node_emit *m, const struct job *j)
 {
 	int64_t n = m->e->s->cc->n;
@@ -220,7 +259,10 @@ int node_compute_pieces(struct node_emit *m, const struct job *j)
 	return 0;
 }
 
-/* Emit a job's commands with weights in a slot, which is filled first if it holds other channels. */
+/*
+ * Emit the compute commands of job j with its weights in a slot, which is loaded first if it holds other
+ * channels. Returns 0, or a negative errno as emit_done() does.
+ */
 static int compute_slot(struct node_emit *m, const struct job *j)
 {
 	int64_t n = m->e->s->cc->n, tile = j->c / n, tiles = ceil_div(j->cn, n);
@@ -233,7 +275,10 @@ static int compute_slot(struct node_emit *m, const struct job *j)
 	return err ? err : node_compute(m, j, &w);
 }
 
-/* plan.split_k: emit a job's commands, one for each part of the sum, each after the load of its weights. */
+/*
+ * For plans with split_k: emit the commands of job j, one for each part of the sum, each after the load of
+ * its weights into the next slot. Returns 0, or a negative errno as emit_done() does.
+ */
 static int compute_parts(struct node_emit *m, const struct job *j)
 {
 	const struct node *nd = m->nd;
@@ -255,7 +300,10 @@ static int compute_parts(struct node_emit *m, const struct job *j)
 	return 0;
 }
 
-/* The job of tile number `tile` and channels from c on; where its operands lie is not set. */
+/*
+ * The job of pixel tile number `tile` (in raster order, all images) and the channels from c on. Where its
+ * operands lie is not set.
+ */
 static struct job job_at(const struct node_emit *m, int64_t tile, int64_t c)
 {
 	const int64_t *y = m->nd->y.dim;
@@ -268,7 +316,10 @@ static struct job job_at(const struct node_emit *m, int64_t tile, int64_t c)
 	};
 }
 
-/* Emit one job: loads of its operands, its commands, the store of its output. */
+/*
+ * Emit all of one job: the loads of its operands, its compute commands and the store of its output. Returns
+ * 0, or a negative errno as emit_done() does.
+ */
 static int run_job(struct node_emit *m, struct job j)
 {
 	int err;
@@ -287,8 +338,10 @@ static int run_job(struct node_emit *m, struct job j)
 }
 
 /*
- * Load the next tile's input when this tile's first weights have been asked for. Loads run in order, so
- * behind all of this tile's weights, which wait for free slots, that input would come too late.
+ * Emit the load of the input of pixel tile number `tile` now, before all weights of the tile before it have
+ * been loaded. Loads run in order, so behind those weights, which wait for free slots, the input would come
+ * too late. Nothing happens if there is no such tile, or no second slot for it. Returns 0, or a negative
+ * errno as emit_done() does.
  */
 static int input_ahead(struct node_emit *m, int64_t tile)
 {
@@ -298,7 +351,10 @@ static int input_ahead(struct node_emit *m, int64_t tile)
 	return set_x(m, &next);
 }
 
-/* Emit all jobs, pixels outermost: all channels of a tile, then the next tile. */
+/*
+ * Emit all jobs of the node, pixels outermost: all channels of a tile, then the next tile. Returns 0, or a
+ * negative errno as emit_done() does.
+ */
 static int run_by_pixels(struct node_emit *m)
 {
 	int64_t tiles = n_pixel_tiles(m), channels = ceil_div(m->nd->y.dim[3], m->p->tile.tc), when = min64(2, channels) - 1;
@@ -313,7 +369,11 @@ static int run_by_pixels(struct node_emit *m)
 	return err;
 }
 
-/* Load the weights of the channels from c on ahead of this range's remaining inputs, for the same reason. */
+/*
+ * Emit the load of the weights of the channels from c on now, before the remaining inputs of the channels
+ * before them; behind those, which wait for free slots, they would come too late. Nothing happens if there
+ * are no such channels, or no second slot for them. Returns 0, or a negative errno as emit_done() does.
+ */
 static int weights_ahead(struct node_emit *m, int64_t c)
 {
 	bool fresh;
@@ -326,7 +386,10 @@ static int weights_ahead(struct node_emit *m, int64_t c)
 	                         ceil_div(min64(m->p->tile.tc, m->nd->y.dim[3] - c), n)) : 0;
 }
 
-/* Emit all jobs, channels outermost: all tiles of a range of channels, then the next range. */
+/*
+ * Emit all jobs of the node, channels outermost: all tiles of a range of channels, then the next range.
+ * Returns 0, or a negative errno as emit_done() does.
+ */
 static int run_by_channels(struct node_emit *m)
 {
 	int64_t tiles = n_pixel_tiles(m), when = min64(2, tiles) - 1;
@@ -341,6 +404,10 @@ static int run_by_channels(struct node_emit *m)
 	return err;
 }
 
+/*
+ * Emit all jobs of a node that is no loop nest and in no stripe group, in the loop order of its tiling.
+ * Returns 0, or a negative errno as emit_done() does.
+ */
 int emit_node_jobs(struct node_emit *m)
 {
 	return m->p->tile.by_channel ? run_by_channels(m) : run_by_pixels(m);

@@ -35,7 +35,10 @@ struct runs {
 	struct { int64_t n, mem, sp; } d[NEST_DIMS + 1];
 };
 
-/* Storage of operand k in the step; -1: it has none. */
+/*
+ * The number, within the step, of the storage of operand k (NEST_A ...) of nest s; -1 if the operand is a
+ * number or absent.
+ */
 static int storage_of_operand(const struct plan *p, const struct loop_nest *s, int k)
 {
 	if (nest_operand((struct loop_nest *)s, k)->root < 0)
@@ -44,8 +47,8 @@ static int storage_of_operand(const struct plan *p, const struct loop_nest *s, i
 }
 
 /*
- * Does operand k lie packed in a slot while a piece is computed? Scattering brings its old values to
- * the place of the result instead.
+ * Does operand k lie packed in a slot while a piece of nest s is computed? So it does if its storage is not
+ * resident. The old values of a scatter do not, since they are brought to the place of the result.
  */
 static bool is_packed(const struct npu_step *step, const struct plan *p, const struct loop_nest *s, int k)
 {
@@ -55,7 +58,7 @@ static bool is_packed(const struct npu_step *step, const struct plan *p, const s
 	return storage >= 0 && !step->storage[storage].resident && !(k == NEST_C && s->func == WEFT_ALU_FUNC_SCATTER);
 }
 
-/* Is operand k resident? */
+/* Is the storage of operand k resident? */
 static bool on_chip(const struct nest_emit *m, int k)
 {
 	int storage = storage_of_operand(m->p, m->s, k);
@@ -64,8 +67,9 @@ static bool on_chip(const struct nest_emit *m, int k)
 }
 
 /*
- * List the dimensions of operand k's piece, nearest in memory first. The dimension behind the nest's
- * own is that of the index, where k is looked up or scattered into.
+ * List in *r how the elements of operand k's piece lie in memory: offset of the lowest one, and each
+ * dimension along which it moves, the smallest step first. The number of the dimension goes to `sp` for now;
+ * n_dims stands for the index by which k is looked up or scattered into.
  */
 static void list_runs(const struct nest_emit *m, int k, struct runs *r)
 {
@@ -93,8 +97,8 @@ static void list_runs(const struct nest_emit *m, int k, struct runs *r)
 }
 
 /*
- * Where operand k of this piece lies in the scratchpad, resident or packed; *r says how it lies in
- * memory and there.
+ * Where operand k of this piece lies in the scratchpad, in its resident storage or packed in its slot:
+ * address and steps in bytes. *r is set to how the same elements lie in memory and in the scratchpad.
  */
 static struct nest_place place_of(const struct nest_emit *m, int k, struct runs *r)
 {
@@ -131,7 +135,10 @@ static struct nest_place place_of(const struct nest_emit *m, int k, struct runs 
 	return at;
 }
 
-/* Make rows as long as they can be, then join dimensions. */
+/*
+ * Change *r so that it lists the same bytes with rows as long as they can be (dense on both sides) and with
+ * neighbouring dimensions joined.
+ */
 static void join_runs(struct runs *r)
 {
 	int out = 0;
@@ -155,8 +162,9 @@ static void join_runs(struct runs *r)
 struct start { int64_t mem, sp; };
 
 /*
- * Copy between memory and scratchpad: three dimensions are those of one command, further ones take
- * several commands.
+ * Emit the loads or stores (store) of the first n dimensions of r between root's memory and the scratchpad,
+ * beginning at `at`. One command copies three dimensions; further ones take a command for each index. Returns
+ * 0, or a negative errno as emit_done() does.
  */
 static int copy_runs(struct nest_emit *m, bool store, int root, const struct runs *r, int n, struct start at)
 {
@@ -175,14 +183,21 @@ static int copy_runs(struct nest_emit *m, bool store, int root, const struct run
 	return emit_dma(m->e, d);
 }
 
-/* Load or store operand k of this piece. */
+/*
+ * Emit the loads of operand k of this piece, or with `store` its stores; r says how it lies in memory and in
+ * the scratchpad. Returns 0, or a negative errno as emit_done() does.
+ */
 static int copy_operand(struct nest_emit *m, bool store, int k, struct runs r)
 {
 	join_runs(&r);
 	return copy_runs(m, store, nest_operand(m->s, k)->root, &r, r.n, (struct start){ r.mem, r.sp });
 }
 
-/* Add the debug records of the elements in r's first n dimensions from these places on. */
+/*
+ * Add to command c the debug records of the elements in r's first n dimensions, beginning at byte `mem` of
+ * the tensor and scratchpad address sp. A record holds two dimensions and rows; further ones take a record
+ * for each index. Returns 0 or -ENOMEM.
+ */
 static int record_runs(struct nest_emit *m, struct cmd *c, const struct runs *r, int n, int64_t mem, int64_t sp)
 {
 	int64_t elem = alu_bytes(m->s->y.type);
@@ -202,7 +217,11 @@ static int record_runs(struct nest_emit *m, struct cmd *c, const struct runs *r,
 	return emit_rec(m->e, c, &p);
 }
 
-/* Add debug records of what the command leaves of the graph's tensor, which lies densely in its storage. */
+/*
+ * Add to command c the debug records of the piece's results, which r describes; nothing if they are not
+ * elements of a tensor, or are not final because a scatter's later pieces may overwrite them. Returns 0 or
+ * -ENOMEM.
+ */
 static int record(struct nest_emit *m, struct cmd *c, struct runs r)
 {
 	const struct loop_nest *s = m->s;
@@ -217,8 +236,9 @@ static int record(struct nest_emit *m, struct cmd *c, struct runs r)
 }
 
 /*
- * Choose which dimensions of the nest are the command's i0 (the innermost) to i3; -1: none. i1 is the
- * axis where there is one.
+ * Choose which dimensions of the nest become the command's i0 (the innermost) to i3, for a piece with sizes
+ * n: which[i] is the dimension, or -1 for none. The axis, if there is one, becomes i1; dimensions of one
+ * element are left out.
  */
 static void choose_dims(const struct loop_nest *s, const int64_t *n, int which[4])
 {
@@ -245,19 +265,22 @@ static void choose_dims(const struct loop_nest *s, const int64_t *n, int which[4
 	(c)->name##_type = (o)->type; \
 } while (0)
 
-/* An operand's step along dimension d of the nest, as the command's field; 0 without a dimension. */
+/*
+ * An operand's step along dimension d of the nest as the command's field, modulo the scratchpad's address
+ * space; 0 for d = -1.
+ */
 static int32_t step_at(const struct nest_place *at, int d)
 {
 	return d < 0 ? 0 : (int32_t)(at->step[d] & SP_MASK);
 }
 
-/* The count of dimension d in this piece; 1 without a dimension. */
+/* How many elements this piece has along dimension d of the nest; 1 for d = -1. */
 static int32_t count_at(const struct nest_emit *m, int d)
 {
 	return d < 0 ? 1 : (int32_t)m->q.n[d];
 }
 
-/* Set all fields of the command for this piece. */
+/* Set all fields of command c for this piece, whose operands' places are in m->at. */
 static void fill_cmd(const struct nest_emit *m, struct weft_cmd_alu *c)
 {
 	const struct loop_nest *s = m->s;
@@ -296,7 +319,10 @@ static void fill_cmd(const struct nest_emit *m, struct weft_cmd_alu *c)
 	c->shift = s->shift;
 }
 
-/* Note the bytes of operand k that the command touches, from the first to the last. */
+/*
+ * Note the bytes of operand k that command c reads or writes in this piece, from the first to the last;
+ * nothing if the operand is a number.
+ */
 static void access_operand(struct cmd *c, const struct nest_emit *m, int k, bool write)
 {
 	const struct nest_operand *o = nest_operand(m->s, k);
@@ -312,13 +338,19 @@ static void access_operand(struct cmd *c, const struct nest_emit *m, int k, bool
 	emit_access(c, SPACE_SP, write, lo, hi);
 }
 
-/* Do an operand's elements of a block stand side by side, or are they one element? */
+/*
+ * Do an operand's elements of `bytes` bytes lie side by side along dimension 0, or are they one and the same
+ * element?
+ */
 static bool in_blocks(int32_t step, int64_t bytes)
 {
 	return !step || step == bytes;
 }
 
-/* Does a reduction take a word of its operand at once? */
+/*
+ * Does the reduction c read a whole word of its operand, whose elements have `bytes` bytes, in a cycle? It
+ * does for dense operands without a zero point: comparisons of up to 4 bytes, sums of 4 bytes.
+ */
 static bool takes_words(const struct weft_cmd_alu *c, int64_t bytes)
 {
 	bool compares = c->func == WEFT_ALU_FUNC_RMAX || c->func == WEFT_ALU_FUNC_RMIN || c->func == WEFT_ALU_FUNC_ARGMAX;
@@ -327,12 +359,11 @@ static bool takes_words(const struct weft_cmd_alu *c, int64_t bytes)
 }
 
 /*
- * Cycles of a command (hw/alu): one read of each operand for each block of dimension 0. A block is a
- * word where bytes are only moved, a quarter of the lanes (an eighth with int48) where operands are in
- * blocks, else one element. Most reductions read words of what is dense along the axis, for each
- * element of the result. In a table, a block takes a cycle for its index and one (interp: two) for
- * each
- * entry, at least three; an index that stays is looked up once.
+ * Cycles that command c takes for this piece (hw/alu). It reads each operand once for each block of dimension
+ * 0. A block is a word if bytes are only moved, a quarter of the lanes (an eighth with int48) if all operands
+ * lie in blocks, else one element. Most reductions read words of what is dense along the axis, for each
+ * element of the result. In a table, a block takes a cycle for its indices and one (two for interpolation)
+ * for each entry, at least COST_ALU_LOOKUP; an index that stays the same is looked up once.
  */
 static int64_t cycles_of(const struct nest_emit *m, const struct weft_cmd_alu *c)
 {
@@ -358,7 +389,11 @@ static int64_t cycles_of(const struct nest_emit *m, const struct weft_cmd_alu *c
 	return shared ? COST_ALU_LOOKUP * blocks : row * c->n1 * c->n2 * c->n3;
 }
 
-/* Emit the command that computes this piece. */
+/*
+ * Emit the command that computes this piece, whose operands' places are in m->at, with the bytes that it
+ * touches, its cost and its debug records; *y says how the results lie. Returns 0, or a negative errno as
+ * emit_done() does.
+ */
 static int emit_command(struct nest_emit *m, const struct runs *y)
 {
 	struct cmd *c = emit_new(m->e, WEFT_CMD_ALU);
@@ -377,7 +412,10 @@ static int emit_command(struct nest_emit *m, const struct runs *y)
 	return err ? err : emit_done(m->e, c);
 }
 
-/* Is the piece a copy that DMA alone can do: the same bytes in the same order, and not both operands on chip? */
+/*
+ * Is the piece a copy that DMA alone can do: a move of the same bytes in the same order, with at least one of
+ * both operands in memory? *a and *y say how operand and result lie.
+ */
 static bool is_plain(const struct nest_emit *m, const struct runs *a, const struct runs *y)
 {
 	const struct loop_nest *s = m->s;
@@ -400,7 +438,11 @@ static bool is_plain(const struct nest_emit *m, const struct runs *a, const stru
 	return true;
 }
 
-/* Emit such a copy: a load, a store, or both. */
+/*
+ * Emit a piece that is_plain() by a load, a store, or both, with the debug records at the command that brings
+ * the elements into the scratchpad, or if they are there already, at the store. *a and *y are changed.
+ * Returns 0, or a negative errno as emit_done() does.
+ */
 static int emit_plain(struct nest_emit *m, struct runs *a, struct runs *y)
 {
 	int err = 0;
@@ -429,7 +471,10 @@ static int emit_plain(struct nest_emit *m, struct runs *a, struct runs *y)
 	return err;
 }
 
-/* Load operand k into its slot, unless the same bytes are there already. */
+/*
+ * Emit the load of operand k into its slot, unless the slot holds the same bytes already. Returns 0, or a
+ * negative errno as emit_done() does.
+ */
 static int load_operand(struct nest_emit *m, int k, const struct runs *r)
 {
 	struct held *h = &m->held[m->i_slot][k], now = { r->mem + 1, nest_packed_bytes(m->s, k, m->q.n, 1) };
@@ -441,8 +486,9 @@ static int load_operand(struct nest_emit *m, int k, const struct runs *r)
 }
 
 /*
- * Scattering: load the old values to the place of the result; behind the first indices, what those
- * before have made of it.
+ * For a scatter: emit the load of the old values to the place of the result. For pieces behind the first
+ * indices these are what earlier pieces have made of the result. Returns 0, or a negative errno as
+ * emit_done() does.
  */
 static int load_old(struct nest_emit *m, const struct runs *y)
 {
@@ -455,7 +501,11 @@ static int load_old(struct nest_emit *m, const struct runs *y)
 	return copy_operand(m, false, NEST_C, r);
 }
 
-/* Emit one piece: loads, the command, the store. */
+/*
+ * Emit one piece of the nest: the loads of operands that are not resident, the command, and the store of the
+ * result if it is needed in memory. A copy that changes no order takes loads and stores only. Returns 0, or a
+ * negative errno as emit_done() does.
+ */
 static int emit_piece(struct nest_emit *m)
 {
 	const struct npu_step *step = m->e->s;
@@ -480,7 +530,10 @@ static int emit_piece(struct nest_emit *m)
 	return err;
 }
 
-/* Where the packed operands of this piece lie in their slot. */
+/*
+ * Set m->slot[k] for each operand k to its address in the slot that begins at `at` if it lies packed there,
+ * else to -1.
+ */
 static void set_slots(struct nest_emit *m, int64_t at)
 {
 	for (int k = 0; k < NEST_OPERANDS; k++) {
@@ -492,7 +545,10 @@ static void set_slots(struct nest_emit *m, int64_t at)
 	}
 }
 
-/* Go to the next piece. false: that was the last. */
+/*
+ * Set m->q.from to where the next piece begins, the innermost dimension running first. Returns false after
+ * the last piece; it then begins at the first one again.
+ */
 static bool next_piece(struct nest_emit *m)
 {
 	for (int d = m->s->n_dims - 1; d >= 0; d--) {
@@ -504,7 +560,10 @@ static bool next_piece(struct nest_emit *m)
 	return false;
 }
 
-/* Emit a loop nest, piece by piece. 0 or a negative errno */
+/*
+ * Emit the commands of a loop nest's node piece by piece, as plan p says. Returns 0, or -ENOMEM, -E2BIG or
+ * -ERANGE as emit_done() does.
+ */
 int emit_loop_nest(struct emit *e, const struct node *nd, const struct plan *p)
 {
 	struct nest_emit m = { .e = e, .nd = nd, .p = p, .s = &e->s->cc->nests[nd->nest] };
@@ -521,8 +580,10 @@ int emit_loop_nest(struct emit *e, const struct node *nd, const struct plan *p)
 }
 
 /*
- * Choose the pieces of a loop nest: of an eighth of the room, or of more if not even single elements
- * fit that. 0 or -ERANGE
+ * Choose the pieces of a loop nest's node (p->tile.nest_n) and the slots for their packed operands: pieces
+ * that take an eighth of `budget` bytes, or if not even the smallest fits that, a quarter, half or all of it.
+ * There are two slots, or one if the nest is one piece or needs the whole budget. Returns 0, or -ERANGE: no
+ * piece fits.
  */
 int plan_loop_nest(const struct npu_step *step, const struct node *nd, struct plan *p, int64_t budget)
 {

@@ -16,7 +16,7 @@ struct group_emit {
 	struct node_emit *node;    /* of each node of the group */
 };
 
-/* Rows `rows` of a tensor where they lie in ring number `ring`. */
+/* Where `rows` of a tensor, of which v is the view, lie in ring number `ring` of the group. */
 static struct operand ring_rows(const struct group_emit *m, int ring, const struct view *v, struct span rows)
 {
 	const struct ring *r = &m->g->ring[ring];
@@ -27,7 +27,10 @@ static struct operand ring_rows(const struct group_emit *m, int ring, const stru
 	};
 }
 
-/* Rows `rows` of a tensor: in ring number `ring`, or where its storage is resident if ring is -1. */
+/*
+ * Where `rows` of a tensor, of which v is the view, lie: in ring number `ring` of the group, or if that is
+ * -1, in the resident storage.
+ */
 static struct operand group_operand(const struct group_emit *m, int ring, int storage, const struct view *v, struct span rows)
 {
 	if (ring >= 0)
@@ -36,13 +39,19 @@ static struct operand group_operand(const struct group_emit *m, int ring, int st
 	return resident_operand(m->e->s, storage, v, &b);
 }
 
-/* The end of the rows from y on, at most `end`, that lie in the same pass through the ring as row y. */
+/*
+ * The end of the rows from y on, at most `end`, that lie in the same pass through the ring as row y; `end` if
+ * `ring` is -1.
+ */
 static int64_t pass_end(const struct group_emit *m, int ring, int64_t y, int64_t end)
 {
 	return ring < 0 ? end : min64(end, (y / m->g->ring[ring].rows + 1) * m->g->ring[ring].rows);
 }
 
-/* The end of the output rows of node k, from oy on and at most `end`, whose input windows begin in the same pass as that of oy. */
+/*
+ * The end of the output rows of node k, from oy on and at most `end`, whose input windows begin in the same
+ * pass through the input's ring as that of row oy. It is `end` if the input is resident.
+ */
 static int64_t window_end(const struct group_emit *m, int k, int64_t oy, int64_t end)
 {
 	const struct node *nd = m->node[k].nd;
@@ -57,8 +66,9 @@ static int64_t window_end(const struct group_emit *m, int k, int64_t oy, int64_t
 }
 
 /*
- * Copy those of the rows `rows`, just written, that belong to the ring's beginning once more behind its end,
- * for windows that begin before the end.
+ * Emit the copy of those of the rows `rows`, just written, that belong to the ring's beginning: they are kept
+ * once more behind its end, for windows that begin before the end. In the ring's first pass nothing is
+ * copied, since no window wraps into it. Returns 0, or a negative errno as emit_done() does.
  */
 static int copy_wrapped_rows(struct group_emit *m, int ring, const struct view *v, struct span rows)
 {
@@ -72,7 +82,11 @@ static int copy_wrapped_rows(struct group_emit *m, int ring, const struct view *
 	return emit_copy(m->e, &from, &to, v->dim[2] * v->dim[3] * v->step[3]);
 }
 
-/* Emit the job of node k for output rows [oy, +oh). */
+/*
+ * Emit the job of node k of the group for output rows [oy, +oh), which lie in one pass of each ring: its
+ * commands, the store of the rows if they are needed in memory, and the copy behind the ring's end. Returns
+ * 0, or a negative errno as emit_done() does.
+ */
 static int group_job(struct group_emit *m, int k, int64_t oy, int64_t oh)
 {
 	struct node_emit *n = &m->node[k];
@@ -96,7 +110,10 @@ static int group_job(struct group_emit *m, int k, int64_t oy, int64_t oh)
 	return err;
 }
 
-/* Callback of group_walk(): node k makes output rows [from, end), in as many jobs as the rings ask for. */
+/*
+ * Callback of group_walk(): node k makes output rows [from, end), in as many jobs as the passes of its rings
+ * ask for. Returns 0, or a negative errno as emit_done() does.
+ */
 static int group_rows(struct group_walker *w, int k, int64_t from, int64_t end)
 {
 	struct group_emit *m = (struct group_emit *)w;
@@ -112,7 +129,10 @@ static int group_rows(struct group_walker *w, int k, int64_t from, int64_t end)
 	return 0;
 }
 
-/* Callback of group_walk(): load rows [from, end) of a ring, those of its beginning behind its end as well. */
+/*
+ * Callback of group_walk(): emit the loads of rows [from, end) of a ring, and of those at the ring's
+ * beginning once more behind its end. Returns 0, or a negative errno as emit_done() does.
+ */
 static int group_load(struct group_walker *w, int ring, int64_t from, int64_t end)
 {
 	struct group_emit *m = (struct group_emit *)w;
@@ -137,7 +157,10 @@ static int group_load(struct group_walker *w, int ring, int64_t from, int64_t en
 	return 0;
 }
 
-/* Prepare the group's nodes: load resident operands and all weights. */
+/*
+ * Prepare the nodes of the group: set m->node[], and emit the loads of their resident operands and of all
+ * their weights. Returns 0, or a negative errno as emit_done() does.
+ */
 static int group_start(struct group_emit *m)
 {
 	int err = 0;
@@ -156,7 +179,10 @@ static int group_start(struct group_emit *m)
 	return err;
 }
 
-/* Emit all nodes of a stripe group. 0 or a negative errno */
+/*
+ * Emit all nodes of a stripe group, interleaved stripe by stripe. Returns 0, or -ENOMEM, -E2BIG or -ERANGE as
+ * emit_done() does.
+ */
 int emit_stripes(struct emit *e, struct group *g)
 {
 	struct group_emit m = { .w = { .load = group_load, .rows = group_rows }, .e = e, .g = g };

@@ -12,7 +12,11 @@
 #define TABLE_BYTES 256
 #define MAX_REGIONS 4096       /* commands of one pooling job at most; not measured */
 
-/* Complete a vector command: second operand, output, cost, debug record. `cycles`: those of reading, at least. */
+/*
+ * Complete vector command c for job j: note its second operand and output, set its cost, add the debug record
+ * and call emit_done(). `cycles` are those in which it reads its input. Returns 0, or -ENOMEM, -E2BIG or
+ * -ERANGE as emit_done() does.
+ */
 static int finish(struct emit *e, struct cmd *c, const struct node *nd, const struct job *j, int64_t cycles)
 {
 	int64_t n = e->s->cc->n, rows = j->oh * j->ow * ceil_div(j->cn * j->y.elem, n);
@@ -45,8 +49,9 @@ static int finish(struct emit *e, struct cmd *c, const struct node *nd, const st
 }
 
 /*
- * Note the bytes of the input that a depthwise command reads: of the rows and columns that it streams
- * those that are in the image.
+ * Note the bytes of the input that depthwise command c with fields d reads: of the rows and columns under a
+ * kernel of ky rows and kx columns those inside the image. addr is the address of the image's first pixel at
+ * hand, `bytes` those of a pixel's channels.
  */
 static void access_dw(struct cmd *c, const struct weft_cmd_dw *d, int64_t addr, int64_t ky, int64_t kx, int64_t bytes)
 {
@@ -58,7 +63,10 @@ static void access_dw(struct cmd *c, const struct weft_cmd_dw *d, int64_t addr, 
 		emit_access_rows(c, SPACE_SP, false, (struct ranges){ addr + r0 * ys + c0 * xs, addr + r0 * ys + c1 * xs + bytes, r1 - r0 + 1, ys });
 }
 
-/* Of n rows or columns from `start` on, how many the engine streams: up to `most` of padding it leaves out. */
+/*
+ * How many of n rows or columns, from number `start` on, the engine streams: all except those outside the
+ * `there` rows that exist, of which it leaves out at most `most`.
+ */
 static int64_t streamed(int64_t start, int64_t n, int64_t there, int64_t most)
 {
 	int64_t padding = max64(0, -start) + max64(0, start + n - there);
@@ -66,7 +74,10 @@ static int64_t streamed(int64_t start, int64_t n, int64_t there, int64_t most)
 	return n - min64(padding, most);
 }
 
-/* Rows of all windows together, those in the padding left out. */
+/*
+ * How many input rows the windows of all output rows of command d have inside the image, counting at least
+ * one for each window.
+ */
 static int64_t window_rows(const struct weft_cmd_dw *d)
 {
 	int64_t sum = 0;
@@ -78,7 +89,10 @@ static int64_t window_rows(const struct weft_cmd_dw *d)
 	return sum;
 }
 
-/* Cycles of reading for `blocks` blocks of channels, of which a pixel takes `reads` reads. */
+/*
+ * Cycles in which command d reads its input, for `blocks` blocks of N channels, which take `reads` reads for
+ * each pixel.
+ */
 static int64_t stream_cycles(const struct weft_cmd_dw *d, int64_t blocks, int64_t reads)
 {
 	if (!d->n_ky)
@@ -90,13 +104,13 @@ static int64_t stream_cycles(const struct weft_cmd_dw *d, int64_t blocks, int64_
 	return window_rows(d) * max64(reads * max64(row, 3), blocks * (ceil_div(d->n_kx, 2) + 2));
 }
 
-/* Reads of weights and records. */
+/* How many reads of weights and records command d makes for `blocks` blocks of N channels. */
 static int64_t weight_reads(const struct weft_cmd_dw *d, int64_t blocks)
 {
 	return blocks * (d->n_ky ? COST_DW_RECORD_READS + window_rows(d) * ceil_div(d->n_kx, 2) : COST_DW_BLOCK_READS);
 }
 
-/* Exchange two fields. */
+/* Exchange two fields of a command. */
 static void swap(int32_t *a, int32_t *b)
 {
 	int32_t t = *a;
@@ -105,7 +119,7 @@ static void swap(int32_t *a, int32_t *b)
 	*b = t;
 }
 
-/* Exchange rows and columns of a depthwise command. */
+/* Exchange rows and columns in all fields of a depthwise command. */
 static void transpose(struct weft_cmd_dw *d)
 {
 	swap(&d->post.ow, &d->post.oh);
@@ -116,7 +130,10 @@ static void transpose(struct weft_cmd_dw *d)
 	swap(&d->stride_x, &d->stride_y);
 }
 
-/* Emit one depthwise command, whose results fit the line buffer. */
+/*
+ * Emit one depthwise command for job j, whose columns fit the line buffer and whose input and weights w are
+ * in the scratchpad. Returns 0, or -ENOMEM, -E2BIG or -ERANGE as emit_done() does.
+ */
 static int emit_dw_part(struct emit *e, const struct node *nd, const struct job *j, const struct weights *w)
 {
 	int64_t n = e->s->cc->n, at = j->c / n - w->tile, blocks = ceil_div(j->cn, n);
@@ -163,7 +180,11 @@ static int emit_dw_part(struct emit *e, const struct node *nd, const struct job 
 	return finish(e, c, nd, j, stream_cycles(d, blocks, emit_reads(e->s->cc, &j->x, j->cn)));
 }
 
-/* Emit a job of side by side taps: as many commands as the line buffer asks for. */
+/*
+ * Emit a depthwise job without dilation: as many commands as the line buffer asks for, each for a range of
+ * columns (rows, if the node's commands have both exchanged). Returns 0, or -ENOMEM, -E2BIG or -ERANGE as
+ * emit_done() does.
+ */
 static int emit_dw_parts(struct emit *e, const struct node *nd, const struct job *j, const struct weights *w)
 {
 	int64_t whole = nd->conv.transposed ? j->oh : j->ow, parts = ceil_div(whole, dw_width(e->s->cc, nd)), step = ceil_div(whole, parts);
@@ -182,8 +203,10 @@ static int emit_dw_parts(struct emit *e, const struct node *nd, const struct job
 struct thinned { int64_t at, n, start; };
 
 /*
- * Of the rows at hand, every d-th that the d-th results from number `first` on read. pad: rows of
- * padding in front of row 0.
+ * Of the input rows (or columns) at hand, every d-th that is read by the d-th results from number `first` on:
+ * the first of them (at), how many there are (n), and the row that the first result's window begins with,
+ * counted in these rows (start). `pad` is the padding in front of row 0. If there are none because all is
+ * padding, it is one row that no window reads.
  */
 static struct thinned thin(struct span has, int64_t first, int64_t stride, int64_t pad, int64_t d)
 {
@@ -195,8 +218,9 @@ static struct thinned thin(struct span has, int64_t first, int64_t stride, int64
 }
 
 /*
- * Dilated kernel: emit results py, py + dy, ... of each column and px, px + dx, ... of each row. They
- * are those of a kernel whose taps lie side by side, on every dy-th row and dx-th column of the input.
+ * For a dilated depthwise kernel: emit the results py, py + dy, ... of each column and px, px + dx, ... of
+ * each row of job j. They are those of a kernel without dilation on every dy-th row and dx-th column of the
+ * input. Returns 0, or a negative errno as emit_done() does.
  */
 static int emit_dw_phase(struct emit *e, const struct node *nd, const struct job *j, const struct weights *w, int64_t py, int64_t px)
 {
@@ -226,7 +250,10 @@ static int emit_dw_phase(struct emit *e, const struct node *nd, const struct job
 	return emit_dw_parts(e, &p, &q, w);
 }
 
-/* Emit a depthwise job. */
+/*
+ * Emit a depthwise job, whose input and weights w are in the scratchpad; a dilated kernel takes commands of
+ * their own for each place within its dilation. Returns 0, or a negative errno as emit_done() does.
+ */
 int emit_dw(struct emit *e, const struct node *nd, const struct job *j, const struct weights *w)
 {
 	int64_t ny = min64(nd->win.dy, j->oh), nx = min64(nd->win.dx, j->ow);
@@ -245,8 +272,8 @@ int emit_dw(struct emit *e, const struct node *nd, const struct job *j, const st
 struct region { int64_t o, n, k, n_k; };
 
 /*
- * The output positions from o on, before `end`, whose windows see the same taps: all of them, or those
- * that the image cuts in the same way.
+ * The output positions from o on, before `end`, whose windows see the same taps: all whose windows lie within
+ * the image (`limit` rows or columns), or the one position if the image cuts its window.
  */
 static struct region region_at(int64_t o, int64_t end, int64_t stride, int64_t pad, int64_t kernel, int64_t limit)
 {
@@ -261,7 +288,7 @@ static struct region region_at(int64_t o, int64_t end, int64_t stride, int64_t p
 	return r;
 }
 
-/* TOSA's reciprocal of a count, AVG_POOL2D. */
+/* The multiplier and shift by which TOSA's AVG_POOL2D divides by `count`. */
 static struct scale reciprocal(int64_t count)
 {
 	int k = 0;
@@ -271,7 +298,10 @@ static struct scale reciprocal(int64_t count)
 	return (struct scale){ (uint32_t)((((int64_t)1 << 30) + 1) * ((int64_t)1 << k) / count), 30 + k, ROUND_UP };
 }
 
-/* Emit one pooling command, for rows and columns that see the same taps. */
+/*
+ * Emit one pooling command for the output rows y and columns x of job j, which all see the same taps; an
+ * average divides by the number of these taps. Returns 0, or -ENOMEM, -E2BIG or -ERANGE as emit_done() does.
+ */
 static int emit_region(struct emit *e, const struct node *nd, const struct job *j, const struct region *y, const struct region *x)
 {
 	struct job part = job_part(j, y->o, y->n, x->o, x->n);
@@ -306,7 +336,10 @@ static int emit_region(struct emit *e, const struct node *nd, const struct job *
 	return finish(e, c, nd, &part, emit_reads(e->s->cc, in, j->cn) * y->n * x->n * y->n_k * x->n_k);
 }
 
-/* Emit a pooling job: a command for each combination of regions. 0 or a negative errno; -E2BIG: too many */
+/*
+ * Emit a pooling job: a command for each combination of rows and of columns that see the same taps. Returns
+ * 0, or -ENOMEM, -ERANGE, or -E2BIG: more than MAX_REGIONS commands, or more than a stream can count.
+ */
 int emit_pool(struct emit *e, const struct node *nd, const struct job *j)
 {
 	int count = 0;
@@ -325,7 +358,11 @@ int emit_pool(struct emit *e, const struct node *nd, const struct job *j)
 	return 0;
 }
 
-/* Emit commands that copy rows of `bytes` bytes from one place to another, unchanged. */
+/*
+ * Emit the elementwise commands that copy the rows of `from`, `bytes` bytes each, unchanged to `to` within
+ * the scratchpad: one for whole words, one for the bytes left over. Returns 0, or -ENOMEM, -E2BIG or -ERANGE
+ * as emit_done() does.
+ */
 int emit_copy(struct emit *e, const struct operand *from, const struct operand *to, int64_t bytes)
 {
 	int64_t n = e->s->cc->n, words = bytes / n, tail = bytes % n;
@@ -347,7 +384,10 @@ int emit_copy(struct emit *e, const struct operand *from, const struct operand *
 	return emit_elt(e, &copy, &j);
 }
 
-/* Emit an elementwise job. */
+/*
+ * Emit an elementwise job, whose operands are in the scratchpad, as one command. Returns 0, or -ENOMEM,
+ * -E2BIG or -ERANGE as emit_done() does.
+ */
 int emit_elt(struct emit *e, const struct node *nd, const struct job *j)
 {
 	struct cmd *c = emit_new(e, WEFT_CMD_ELT);

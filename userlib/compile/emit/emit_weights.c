@@ -18,13 +18,19 @@
 
 #include "node_emit.h"
 
-/* Load `bytes` bytes from offset `off` of the constants to scratchpad address sp. */
+/*
+ * Emit the load of `bytes` bytes from offset `off` of the constants to scratchpad address sp. Returns 0, or
+ * -ENOMEM, -E2BIG or -ERANGE as emit_done() does.
+ */
 static int load_bytes(struct emit *e, int64_t off, int64_t sp, int64_t bytes)
 {
 	return emit_dma(e, (struct dma){ .root = -1, .off = off, .sp = sp, .row = bytes, .n = { 1, 1, 1 } });
 }
 
-/* Load the records of column tiles [tile, +n) to scratchpad address sp. */
+/*
+ * Emit the load of the records of column tiles [tile, +n) to scratchpad address sp, from the constants or, if
+ * they are computed, from their storage. Returns 0, or -ENOMEM, -E2BIG or -ERANGE as emit_done() does.
+ */
 static int load_records(struct emit *e, const struct node *nd, int64_t tile, int64_t n, int64_t sp)
 {
 	int64_t rec = WEFT_PARAM_BYTES * e->s->cc->n, base = nd->wt.rec_computed ? 0 : (int64_t)nd->wt.blob;
@@ -33,19 +39,25 @@ static int load_records(struct emit *e, const struct node *nd, int64_t tile, int
 	                                 .row = n * rec, .n = { 1, 1, 1 } });
 }
 
-/* Storage of weights that are not constants: those that the host packs, or computed ones. -1 if they are constants. */
+/*
+ * The root in whose storage the node's weights lie if they are not constants, because the host packs them or
+ * nests compute them; -1 if they are constants.
+ */
 static int weights_root(const struct node *nd)
 {
 	return nd->wt.w_late ? nd->wt.w_late - 1 : nd->wt.w_computed ? nd->z.root : -1;
 }
 
-/* Do records and weights lie in the constants byte for byte as the scratchpad shall have them? */
+/*
+ * Do records and weights lie in the constants byte for byte as the scratchpad shall have them? Not if they
+ * are computed, late or int4.
+ */
 static bool packed_here(const struct node *nd)
 {
 	return weights_root(nd) < 0 && !nd->wt.w_int4;
 }
 
-/* Offset of the weights in their storage, or in the constants. */
+/* Offset in bytes of the node's weights in their storage, or in the constants. */
 static int64_t weights_at(const struct node *nd)
 {
 	if (nd->wt.w_late)
@@ -55,7 +67,10 @@ static int64_t weights_at(const struct node *nd)
 	return (int64_t)nd->wt.blob + nd->wt.rec_bytes;
 }
 
-/* Load the weights of column tiles [tile, +n) to scratchpad address sp. */
+/*
+ * Emit the load of the weights of column tiles [tile, +n) to scratchpad address sp. Returns 0, or -ENOMEM,
+ * -E2BIG or -ERANGE as emit_done() does.
+ */
 static int load_weights(struct emit *e, const struct node *nd, int64_t tile, int64_t n, int64_t sp)
 {
 	return emit_dma(e, (struct dma){ .root = weights_root(nd), .int4 = nd->wt.w_int4,
@@ -63,7 +78,10 @@ static int load_weights(struct emit *e, const struct node *nd, int64_t tile, int
 	                                 .sp = sp, .row = n * nd->wt.tile_bytes, .n = { 1, 1, 1 } });
 }
 
-/* Load records and weights of column tiles [tile, +n) to addr, records first. */
+/*
+ * Emit the loads of records and weights of column tiles [tile, +n) to scratchpad address addr: all records
+ * first, the weights behind them. Returns 0, or -ENOMEM, -E2BIG or -ERANGE as emit_done() does.
+ */
 int weights_load_slot(struct node_emit *m, int64_t addr, int64_t tile, int64_t n)
 {
 	const struct node *nd = m->nd;
@@ -72,19 +90,22 @@ int weights_load_slot(struct node_emit *m, int64_t addr, int64_t tile, int64_t n
 	return err ? err : load_weights(m->e, nd, tile, n, addr + n * WEFT_PARAM_BYTES * m->e->s->cc->n);
 }
 
-/* Bytes of one column tile's records. */
+/* Bytes of the records of one column tile. */
 static int64_t tile_rec_bytes(const struct node_emit *m)
 {
 	return WEFT_PARAM_BYTES * m->e->s->cc->n;
 }
 
-/* plan.own_recs: address of piece k in its area. Such a piece is its tiles' records, then their weights. */
+/*
+ * For plans with own_recs: scratchpad address of piece k, which is the records of its tiles, then their
+ * weights.
+ */
 static int64_t piece_addr(const struct node_emit *m, const struct piece *k)
 {
 	return emit_area_addr(m->e->s, m->p->tile.w[k->slot]) + k->before * (m->nd->wt.tile_bytes + tile_rec_bytes(m));
 }
 
-/* plan.all_weights: where the weights of column tile t lie, which piece k brings. */
+/* For plans with all_weights: scratchpad address of the weights of column tile t, which piece k brings. */
 int64_t weights_tile_addr(const struct node_emit *m, const struct piece *k, int64_t t)
 {
 	if (m->p->tile.own_recs)
@@ -92,7 +113,10 @@ int64_t weights_tile_addr(const struct node_emit *m, const struct piece *k, int6
 	return emit_area_addr(m->e->s, m->p->tile.w[k->slot]) + m->p->tile.w_recs[k->slot] + (k->before + t - k->first) * m->nd->wt.tile_bytes;
 }
 
-/* plan.all_weights: where its records lie: before the weights of its piece (own_recs), or all of them in area 0. */
+/*
+ * For plans with all_weights: scratchpad address of the records of column tile t, which piece k brings. They
+ * lie before the weights of their piece (own_recs), or all of them at the start of area 0.
+ */
 int64_t weights_rec_addr(const struct node_emit *m, const struct piece *k, int64_t t)
 {
 	if (m->p->tile.own_recs)
@@ -101,8 +125,9 @@ int64_t weights_rec_addr(const struct node_emit *m, const struct piece *k, int64
 }
 
 /*
- * plan.all_weights: load piece k. Where its records lie beside its weights in memory as in the
- * scratchpad, one load brings both; else records come by a load of their own.
+ * For plans with all_weights: emit the load of piece k's weights, and of the records that come with it: the
+ * piece's own with own_recs, else all of them with the first piece. One load brings both if they lie in
+ * memory as in the scratchpad. Returns 0, or -ENOMEM, -E2BIG or -ERANGE as emit_done() does.
  */
 static int load_piece(struct node_emit *m, const struct piece *k)
 {
@@ -123,7 +148,10 @@ static int load_piece(struct node_emit *m, const struct piece *k)
 	return err ? err : load_weights(m->e, nd, k->first, k->n, to);
 }
 
-/* plan.all_weights: load pieces until the weights of all column tiles before `need` are there. */
+/*
+ * For plans with all_weights: emit loads of pieces until the weights of all column tiles before `need` have
+ * been loaded; m->loaded advances. Returns 0, or -ENOMEM, -E2BIG or -ERANGE as emit_done() does.
+ */
 int weights_load_up_to(struct node_emit *m, int64_t need)
 {
 	while (m->loaded < need) {
@@ -136,7 +164,11 @@ int weights_load_up_to(struct node_emit *m, int64_t need)
 	return 0;
 }
 
-/* plan.split_k: load a kernel row's chunks [q, +nq) of one column tile, and with the last part the tile's records. */
+/*
+ * For plans with split_k: emit the load of chunks [k->q, +k->nq) of kernel row k->ky of one column tile, to
+ * addr behind room for the tile's records, and with the last part also the load of these records to addr.
+ * Returns 0, or -ENOMEM, -E2BIG or -ERANGE as emit_done() does.
+ */
 int weights_load_part(struct node_emit *m, int64_t addr, int64_t tile, const struct k_part *k)
 {
 	const struct node *nd = m->nd;
@@ -154,8 +186,8 @@ int weights_load_part(struct node_emit *m, int64_t addr, int64_t tile, const str
 }
 
 /*
- * plan.own_recs: put the records of each piece in front of the piece's weights in the constants, so that
- * one load brings both.
+ * For plans with own_recs: rearrange the node's part of the constants so that the records of each piece lie
+ * in front of the piece's weights and one load brings both. Returns 0 or -ENOMEM.
  */
 static int pack_pieces(struct cc *cc, const struct node *nd, const struct plan *p)
 {
@@ -175,7 +207,10 @@ static int pack_pieces(struct cc *cc, const struct node *nd, const struct plan *
 	return 0;
 }
 
-/* Put records beside their weights in the constants, for all nodes whose loads want that. */
+/*
+ * Rearrange the constants of all nodes of the step whose records come with their weights (own_recs), so that
+ * both lie side by side. Must be called once, after the last emission. Returns 0 or -ENOMEM.
+ */
 int step_pack_weights(struct npu_step *s)
 {
 	int err = 0;

@@ -38,19 +38,23 @@ struct hazards {
 	struct at near[WEFT_N_UNITS][CMD_MAX_ACCESSES];
 };
 
+/*
+ * An empty history of accesses to scratchpad and arena, or NULL if there is no memory; hazards_free() frees
+ * it.
+ */
 struct hazards *hazards_new(void)
 {
 	return calloc(1, sizeof(struct hazards));
 }
 
-/* Keep a chunk for later use. */
+/* Keep chunk c, which is in no list any more, for later use by the map. */
 static void drop_chunk(struct map *m, struct chunk *c)
 {
 	c->next = m->unused;
 	m->unused = c;
 }
 
-/* Forget all commands; memory is kept. */
+/* Forget all commands, so that those of another emission can be noted; memory is kept for them. */
 void hazards_clear(struct hazards *h)
 {
 	for (int s = 0; s < 2; s++) {
@@ -63,7 +67,7 @@ void hazards_clear(struct hazards *h)
 	h->reading = false;
 }
 
-/* Free all. */
+/* Free the history; NULL is allowed. */
 void hazards_free(struct hazards *h)
 {
 	if (!h)
@@ -80,20 +84,23 @@ void hazards_free(struct hazards *h)
 	free(h);
 }
 
-/* The interval at this position; NULL behind the last. */
+/* The interval at this position of the map, or NULL behind the last. */
 static struct interval *item(const struct map *m, struct at p)
 {
 	return p.c < m->n ? &m->c[p.c]->v[p.i] : NULL;
 }
 
-/* Go to the next position. */
+/* Move *p to the next position; behind the last interval it becomes { m->n, 0 }. */
 static void next(const struct map *m, struct at *p)
 {
 	if (++p->i == m->c[p->c]->n)
 		*p = (struct at){ p->c + 1, 0 };
 }
 
-/* Move *p to the first interval that ends above `at`, if that is within a few of it. false: it is not. */
+/*
+ * If the first interval that ends above address `at` is at *p or among the three behind it in the same chunk,
+ * move *p to it and return true. Otherwise return false with *p unchanged.
+ */
 static bool find_near(const struct map *m, uint64_t at, struct at *p)
 {
 	if (p->c >= m->n || p->i >= m->c[p->c]->n)
@@ -109,7 +116,7 @@ static bool find_near(const struct map *m, uint64_t at, struct at *p)
 	return false;
 }
 
-/* Position of the first interval that ends above `at`. */
+/* Position of the first interval that ends above address `at`, or { m->n, 0 } if there is none. */
 static struct at find(const struct map *m, uint64_t at)
 {
 	uint32_t lo = 0, hi = m->n;
@@ -135,7 +142,10 @@ static struct at find(const struct map *m, uint64_t at)
 	return p;
 }
 
-/* Insert a chunk at index i, with the upper n intervals of the chunk before it. 0 or -ENOMEM */
+/*
+ * Insert a chunk at index i of the map and move the upper n intervals of the chunk before it there. Returns 0
+ * or -ENOMEM.
+ */
 static int add_chunk(struct map *m, uint32_t i, uint32_t n)
 {
 	int err = cc_grow(&m->c, m->n, &m->cap, sizeof *m->c);
@@ -158,7 +168,10 @@ static int add_chunk(struct map *m, uint32_t i, uint32_t n)
 	return 0;
 }
 
-/* Insert an interval before *p; *p is then its position. 0 or -ENOMEM */
+/*
+ * Insert interval v before position *p, which then is v's position; a full chunk is split in two. Returns 0
+ * or -ENOMEM.
+ */
 static int insert(struct map *m, struct at *p, const struct interval *v)
 {
 	int err = 0;
@@ -181,7 +194,7 @@ static int insert(struct map *m, struct at *p, const struct interval *v)
 	return 0;
 }
 
-/* Remove the interval at this position. */
+/* Remove the interval at this position; a chunk that becomes empty goes as well. */
 static void erase(struct map *m, struct at p)
 {
 	struct chunk *k = m->c[p.c];
@@ -195,7 +208,7 @@ static void erase(struct map *m, struct at p)
 	memmove(&m->c[p.c], &m->c[p.c + 1], (m->n - p.c) * sizeof *m->c);
 }
 
-/* Raise *to to v if it is less. */
+/* Set *to to v if it is less than v. */
 static void raise_to(uint32_t *to, uint32_t v)
 {
 	if (v > *to)
@@ -203,8 +216,9 @@ static void raise_to(uint32_t *to, uint32_t v)
 }
 
 /*
- * Command c touches v's bytes by access a: raise its waits to those that it depends on, and list the
- * load that wrote them. 0 or -ENOMEM
+ * Command c touches v's bytes by access a: raise c's waits to the commands that it depends on, which are the
+ * last writer and, if a writes, all readers since then. The load that wrote the bytes, if one did, is
+ * appended to h->load. h->reading is set if c must wait for a load's reading. Returns 0 or -ENOMEM.
  */
 static int depend(struct hazards *h, const struct interval *v, const struct access *a, struct cmd *c)
 {
@@ -225,7 +239,10 @@ static int depend(struct hazards *h, const struct interval *v, const struct acce
 	return err;
 }
 
-/* The same for all bytes of [a->lo, a->hi). */
+/*
+ * Let command c depend on all that touched the bytes [a->lo, a->hi) before, as depend() does. *near is where
+ * the search begins, and then where the bytes were found. Returns 0 or -ENOMEM.
+ */
 static int depend_all(struct hazards *h, const struct access *a, struct at *near, struct cmd *c)
 {
 	const struct map *m = &h->space[a->space];
@@ -239,13 +256,16 @@ static int depend_all(struct hazards *h, const struct access *a, struct at *near
 	return err;
 }
 
-/* Do two intervals touch, with the same history? */
+/* Does interval b follow a without a gap, with the same history? */
 static bool same(const struct interval *a, const struct interval *b)
 {
 	return a->hi == b->lo && !memcmp(a->wr, b->wr, sizeof a->wr) && !memcmp(a->rd, b->rd, sizeof a->rd);
 }
 
-/* Join neighbours around [lo, hi) that have become equal, so that the map stays small. */
+/*
+ * Join neighbouring intervals in and around [lo, hi) that have the same history, so that the map stays small.
+ * p is a position near lo.
+ */
 static void join(struct map *m, uint64_t lo, uint64_t hi, struct at p)
 {
 	/* One back, where that is no other chunk's. */
@@ -266,7 +286,10 @@ static void join(struct map *m, uint64_t lo, uint64_t hi, struct at p)
 	}
 }
 
-/* Note that the unit's command number `count` touches these bytes by access a. */
+/*
+ * Note in interval v that command number `count` of the unit (from 1 on) touches its bytes by access a: a
+ * write replaces the whole history, a read is added to it.
+ */
 static void note(struct interval *v, const struct access *a, int unit, uint32_t count)
 {
 	if (a->write) {
@@ -278,7 +301,7 @@ static void note(struct interval *v, const struct access *a, int unit, uint32_t 
 	}
 }
 
-/* Cut the interval at *p in two at `end`; *p is then the lower part. 0 or -ENOMEM */
+/* Cut the interval at *p in two at address `end`; *p then is the lower part. Returns 0 or -ENOMEM. */
 static int cut(struct map *m, struct at *p, uint64_t end)
 {
 	struct interval *v = item(m, *p), left = *v;
@@ -289,8 +312,10 @@ static int cut(struct map *m, struct at *p, uint64_t end)
 }
 
 /*
- * Note access a: intervals at its borders are cut, bytes not yet touched get an interval. c: note as
- * well what the command depends on; or NULL. 0 or -ENOMEM
+ * Note access a of command number `count` of the unit (from 1 on) in all intervals of its bytes: intervals at
+ * its borders are cut, bytes not touched before get an interval. If c is not NULL, command c also is made to
+ * depend on what touched these bytes before. *near is where the search begins, and then where the bytes were
+ * found. Returns 0 or -ENOMEM.
  */
 static int record(struct hazards *h, const struct access *a, int unit, struct at *near, uint32_t count, struct cmd *c)
 {
@@ -331,7 +356,11 @@ static int record(struct hazards *h, const struct access *a, int unit, struct at
 
 enum what { DEPEND = 1, RECORD = 2 };
 
-/* For every row of access k of the command: find what it depends on, note it, or both. 0 or -ENOMEM */
+/*
+ * For every range of access k of command c, as `what` says: let c depend on what touched the bytes before
+ * (DEPEND), note the access (RECORD), or both. `count` is the command's number in its unit, from 1 on.
+ * Returns 0 or -ENOMEM.
+ */
 static int account(struct hazards *h, struct cmd *c, int k, uint32_t count, int what)
 {
 	struct access row = c->acc[k];
@@ -346,13 +375,13 @@ static int account(struct hazards *h, struct cmd *c, int k, uint32_t count, int 
 	return err;
 }
 
-/* The end of the last range. */
+/* The address behind the last byte of access a's last range. */
 static uint64_t end_of(const struct access *a)
 {
 	return a->hi + (a->n - 1) * a->step;
 }
 
-/* Does the command write bytes that another access of it touches, or might it? */
+/* Might the command write bytes that another access of it touches? Gaps between ranges are not looked at. */
 static bool meets_itself(const struct cmd *c)
 {
 	for (int i = 0; i < c->n_acc; i++)
@@ -364,7 +393,11 @@ static bool meets_itself(const struct cmd *c)
 	return false;
 }
 
-/* Note the accesses of command c and set what it waits for. 0 or -ENOMEM */
+/*
+ * Note all accesses of command c, whose index in its unit is unit_index (from 0 on), and set c->wait to what
+ * it must wait for, and its range of loads in hazards_loads(). A command never waits for itself; what it both
+ * reads and writes counts as written. Returns 0 or -ENOMEM.
+ */
 int hazards_add(struct hazards *h, struct cmd *c, uint32_t unit_index)
 {
 	int err = 0;
@@ -388,7 +421,11 @@ int hazards_add(struct hazards *h, struct cmd *c, uint32_t unit_index)
 	return err;
 }
 
-/* The counts of loads whose bytes each command touches; NULL: some command waits for a load for another reason. */
+/*
+ * The counts of loads whose bytes each command touches; a command's range is first_load and n_loads. NULL if
+ * some command waits for a load for another reason, which is that it writes what the load reads, or if there
+ * are no such loads.
+ */
 const uint32_t *hazards_loads(const struct hazards *h)
 {
 	return h->reading ? NULL : h->load;

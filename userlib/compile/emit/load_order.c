@@ -38,7 +38,7 @@ struct order {
 	uint32_t *next;        /* the new order */
 };
 
-/* Allocate; *o is valid for order_close() in any case. 0 or -ENOMEM */
+/* Set up *o for the commands of the step. Returns 0 or -ENOMEM; order_close() must follow in both cases. */
 static int order_open(struct order *o, struct npu_step *s)
 {
 	uint32_t n = s->cmds.n;
@@ -69,7 +69,7 @@ static void order_close(struct order *o)
 	free(o->next);
 }
 
-/* When command c can begin for all that it waits for; others: loads left out. */
+/* The cycle in which all commands that c waits for have retired; with `others`, loads are left out. */
 static uint64_t ready_at(const struct order *o, const struct cmd *c, bool others)
 {
 	uint64_t t = 0;
@@ -80,7 +80,11 @@ static uint64_t ready_at(const struct order *o, const struct cmd *c, bool others
 	return t;
 }
 
-/* Find when every command would begin and retire, and what bounds the place of every load. */
+/*
+ * Find when every command would begin and retire with slow memory if units ran at full speed, and for each
+ * load what bounds its place in the order: when it can begin, when it should be done, and which commands it
+ * comes behind and before. Sets o->l, n, unit, start and end.
+ */
 static void list_times(struct order *o)
 {
 	const struct cmds *c = &o->s->cmds;
@@ -112,8 +116,8 @@ static void list_times(struct order *o)
 }
 
 /*
- * May load j come next, behind command `after`? So it may if the loads that it waits for are done, and
- * no load that is left must come before that command.
+ * May load j come next, if it then comes behind command number `after` - 1? All loads that it waits for must
+ * be placed, and no other load that is left among [first, end) may have to come before that command.
  */
 static bool may_go(const struct order *o, uint32_t first, uint32_t end, uint32_t j, uint32_t after)
 {
@@ -126,8 +130,9 @@ static bool may_go(const struct order *o, uint32_t first, uint32_t end, uint32_t
 }
 
 /*
- * The load to begin at time t. `first` is the first that is left; it is taken unless it cannot begin
- * yet and another one can, and is done in time.
+ * The load to begin at cycle t. It is the first that is left, number `first`, unless that cannot begin yet
+ * and another of the next WINDOW loads can, without making the first one late; of several the one that is
+ * needed first. `after` bounds its place from below.
  */
 static uint32_t choose(const struct order *o, uint32_t first, uint32_t after, uint64_t t)
 {
@@ -151,7 +156,10 @@ static uint32_t choose(const struct order *o, uint32_t first, uint32_t after, ui
 	return best;
 }
 
-/* Find the new order. Is it another than the old one? */
+/*
+ * Find the new order of loads (o->next) and the place of each among the other commands (o->at). Returns
+ * whether it differs from the order in which they were emitted.
+ */
 static bool find_order(struct order *o)
 {
 	uint32_t first = 0, after = 0;
@@ -173,7 +181,10 @@ static bool find_order(struct order *o)
 	return other;
 }
 
-/* For each load, its place among the loads in the new order, plus one. */
+/*
+ * Set count[k] for each load k, in the order of emission, to its place among the loads in the new order, from
+ * 1 on.
+ */
 static void list_counts(struct order *o, uint32_t *count)
 {
 	for (uint32_t i = 0; i < o->n; i++)
@@ -181,8 +192,8 @@ static void list_counts(struct order *o, uint32_t *count)
 }
 
 /*
- * Set the waits for loads anew. Who depends on whom is as before; what changes are the places of
- * loads, so each command waits for the last of those that it needs.
+ * Set anew how many loads each command waits for: the last, in the new order (count[]), of the loads whose
+ * bytes it touches (loads[]). Who depends on whom stays as it was.
  */
 static void renumber(struct cmds *c, const uint32_t *loads, const uint32_t *count)
 {
@@ -197,7 +208,7 @@ static void renumber(struct cmds *c, const uint32_t *loads, const uint32_t *coun
 	}
 }
 
-/* Find all waits anew, where hazards_loads() does not know them. */
+/* Find all waits of the step's commands anew from the bytes that they touch. Returns 0 or -ENOMEM. */
 static int find_waits(struct npu_step *s)
 {
 	uint32_t count[WEFT_N_UNITS] = { 0 };
@@ -209,7 +220,7 @@ static int find_waits(struct npu_step *s)
 	return err;
 }
 
-/* Exchange the commands with the spare array. */
+/* Exchange the array of commands with the spare one. */
 static void exchange(struct cmds *c)
 {
 	struct cmd *p = c->p;
@@ -221,7 +232,10 @@ static void exchange(struct cmds *c)
 	c->cap_spare = cap;
 }
 
-/* Put the commands into the new order, with waits for it. 0 or -ENOMEM */
+/*
+ * Put the step's commands into the new order, all but loads in the order that they had, and set the waits for
+ * it. Returns 0 or -ENOMEM.
+ */
 static int apply(struct order *o)
 {
 	struct cmds *c = &o->s->cmds;
@@ -251,8 +265,9 @@ static int apply(struct order *o)
 }
 
 /*
- * Estimates when the commands of the step run, looks for an order of its loads in which the step
- * ends sooner, and applies it. If there is none, the step stays as it is. Returns 0 or -ENOMEM.
+ * Put the loads of the step's commands into another order if one that cannot begin yet would hold up others
+ * that can. Times are estimated with slow memory and units at full speed; whether the step as a whole ends
+ * sooner is not checked. Returns 0 or -ENOMEM.
  */
 int order_loads(struct npu_step *s)
 {

@@ -17,18 +17,18 @@
 struct slot_cache { int64_t key[MAX_W_SLOTS]; int next; };
 
 struct node_emit {
-	struct emit *e;
-	const struct node *nd;
-	const struct plan *p;
+	struct emit *e;        /* the state of the step */
+	const struct node *nd; /* the node, */
+	const struct plan *p;  /* and its plan */
 	struct slot_cache in, w;   /* slots of the input and of the weights */
 	int next_r, next_out;  /* slots that the next job takes for its second operand and its output */
 	int64_t parts;         /* number of loads that brought the input of the job at hand; 1 once the
 	                        * job has been cut accordingly */
 	int64_t loaded;        /* plan.all_weights: column tiles whose weights have been loaded */
-	int64_t stored;        /* first channel of the job at hand that has not been stored yet */
+	int64_t stored;        /* first channel of the job at hand whose results have not been stored yet */
 };
 
-/* The slot for `key` among the first n. *fresh is set if the caller must fill it: it then held something else. */
+/* The slot for `key` among the first n. *fresh says whether the caller must fill it, because it held something else. */
 int slot_cache_find(struct slot_cache *c, int n, int64_t key, bool *fresh);
 
 /* Scratchpad address of an area of the step. */
@@ -37,13 +37,14 @@ int64_t emit_area_addr(const struct npu_step *s, int area);
 /* A box of a tensor: of image n the pixels rows x cols, channels [c, +cn). */
 struct box { int64_t n; struct span rows, cols; int64_t c, cn; };
 
-/* The box of view v, whose storage is resident as a whole. */
+/* Where box b of view v lies if the view's storage is resident as a whole. */
 struct operand resident_operand(const struct npu_step *s, int storage, const struct view *v, const struct box *b);
 
-/* The box of view v, packed densely into a slot at addr. */
+/* Where box b of view v lies if it is packed densely into a slot at addr. */
 struct operand slot_operand(int64_t addr, const struct view *v, const struct box *b);
 
-/* Load (or, with `store`, store) the box of view v between its place in memory and o. */
+/* Emit the load, or with `store` the store, of box b of view v between its place in memory and o. This function and all
+ * below that emit commands return 0 or a negative errno, as emit_done() does. */
 int emit_copy_box(struct emit *e, bool store, const struct view *v, const struct box *b, const struct operand *o);
 
 /* Load a resident storage that comes from memory, as a whole, before its first use; nothing if that is done. */

@@ -10,13 +10,16 @@
 #define LOAD_PART      2048    /* bytes */
 #define MAX_LOAD_PARTS 8
 
-/* Scratchpad address of an area. */
+/* Scratchpad address, in bytes, of an area of the step. */
 int64_t emit_area_addr(const struct npu_step *s, int area)
 {
 	return s->area[area].addr;
 }
 
-/* The slot for `key` among the first n; *fresh: it held something else and must be filled. */
+/*
+ * The slot that holds `key` among the first n of c. If one does, *fresh becomes false. Otherwise the slot
+ * that is next in turn is given to the key, and *fresh becomes true: the caller must fill it.
+ */
 int slot_cache_find(struct slot_cache *c, int n, int64_t key, bool *fresh)
 {
 	for (int i = 0; i < n; i++)
@@ -31,7 +34,10 @@ int slot_cache_find(struct slot_cache *c, int n, int64_t key, bool *fresh)
 	return i;
 }
 
-/* Load or store the box of view v between its place in memory and o. */
+/*
+ * Emit one command that loads box b of view v from its place in memory to o, or with `store` stores it from
+ * o. Returns 0, or -ENOMEM, -E2BIG or -ERANGE as emit_done() does.
+ */
 int emit_copy_box(struct emit *e, bool store, const struct view *v, const struct box *b, const struct operand *o)
 {
 	struct dma d = {
@@ -44,7 +50,10 @@ int emit_copy_box(struct emit *e, bool store, const struct view *v, const struct
 	return emit_dma(e, d);
 }
 
-/* The box of a view whose storage is resident as a whole. */
+/*
+ * Where box b of view v lies in the scratchpad if the view's storage (its number in the step) is resident as
+ * a whole: address and steps in bytes.
+ */
 struct operand resident_operand(const struct npu_step *s, int storage, const struct view *v, const struct box *b)
 {
 	int64_t base = emit_area_addr(s, s->storage[storage].area);
@@ -55,7 +64,10 @@ struct operand resident_operand(const struct npu_step *s, int storage, const str
 	};
 }
 
-/* A box that lies densely in a slot of its own. */
+/*
+ * Where box b of view v lies if it is packed densely into a slot at scratchpad address addr: address and
+ * steps in bytes.
+ */
 struct operand slot_operand(int64_t addr, const struct view *v, const struct box *b)
 {
 	int64_t xs = b->cn * view_elem(v);
@@ -63,7 +75,11 @@ struct operand slot_operand(int64_t addr, const struct view *v, const struct box
 	return (struct operand){ .addr = addr, .ys = b->cols.n * xs, .xs = xs, .elem = view_elem(v), .rows = b->rows, .cols = b->cols };
 }
 
-/* Load a resident storage that comes from memory, in parts, before its first use. */
+/*
+ * If a storage of the step is resident, comes from memory and has not been loaded yet, emit its loads, up to
+ * MAX_LOAD_PARTS of them, and note that it is loaded. Returns 0, or -ENOMEM, -E2BIG or -ERANGE as emit_done()
+ * does.
+ */
 int emit_load_resident(struct emit *e, int storage)
 {
 	struct storage *t = &e->s->storage[storage];

@@ -17,7 +17,10 @@ struct line {
 	uint32_t n, at;
 };
 
-/* List the commands of each unit. 0 or -ENOMEM; the caller frees the lists in any case */
+/*
+ * List the commands of each unit in their order in line[]. Returns 0 or -ENOMEM; the caller frees line[].cmd
+ * in any case.
+ */
 static int split_units(const struct cmds *c, struct line line[WEFT_N_UNITS])
 {
 	for (int u = 0; u < WEFT_N_UNITS; u++) {
@@ -32,7 +35,10 @@ static int split_units(const struct cmds *c, struct line line[WEFT_N_UNITS])
 	return 0;
 }
 
-/* The unit whose next command begins first; of equal ones that whose command was emitted first. -1: none is left */
+/*
+ * The unit whose next command begins first by start[]; of equals the one whose command was emitted first. -1
+ * if all units are done.
+ */
 static int next_unit(const struct line line[WEFT_N_UNITS], const uint64_t *start)
 {
 	int best = -1;
@@ -47,7 +53,10 @@ static int next_unit(const struct line line[WEFT_N_UNITS], const uint64_t *start
 	return best;
 }
 
-/* Append the words of a command to the program. 0 or -ENOMEM */
+/*
+ * Append the words of command c to the program; *cap is the capacity of its array of words. Returns 0 or
+ * -ENOMEM.
+ */
 static int append_words(weft_program *p, const struct weft_cmd *c, uint32_t *cap)
 {
 	while (p->n_words + WEFT_CMD_MAX_WORDS > *cap) {
@@ -60,7 +69,10 @@ static int append_words(weft_program *p, const struct weft_cmd *c, uint32_t *cap
 	return 0;
 }
 
-/* Note that the command that comes next takes its log2_scale from a tensor. 0 or -ENOMEM */
+/*
+ * Note in the program that the command k, whose words come next, takes its log2_scale from a tensor when the
+ * program runs. Returns 0 or -ENOMEM.
+ */
 static int append_scale(struct npu_step *s, const struct cmd *k)
 {
 	weft_program *p = s->cc->p;
@@ -71,7 +83,10 @@ static int append_scale(struct npu_step *s, const struct cmd *k)
 	return err;
 }
 
-/* Append a command to the program's tables and words. rec_base: the step's first record. 0 or -ENOMEM */
+/*
+ * Append command k, with its waits and its operator as tag, to the program's tables and words. rec_base is
+ * the number of the step's first debug record. Returns 0 or -ENOMEM.
+ */
 static int append_cmd(struct npu_step *s, const struct cmd *k, uint32_t rec_base)
 {
 	weft_program *p = s->cc->p;
@@ -90,7 +105,10 @@ static int append_cmd(struct npu_step *s, const struct cmd *k, uint32_t rec_base
 	return append_words(p, &c, &s->cc->cap_words);
 }
 
-/* Append the step's debug records; *base is the first. 0 or -ENOMEM */
+/*
+ * Append the step's debug records to the program's and set *base to the number of the first. Returns 0 or
+ * -ENOMEM.
+ */
 static int append_recs(struct npu_step *s, uint32_t *base)
 {
 	weft_program *p = s->cc->p;
@@ -108,7 +126,10 @@ static int append_recs(struct npu_step *s, uint32_t *base)
 	return 0;
 }
 
-/* Add to every node its share of the step's cycles with memory m. end: when commands retire. 0 or -ENOMEM */
+/*
+ * Add to every node its share, in half cycles, of the step's estimated cycles with memory profile m. `order`
+ * is the stream's order, end[] are the cycles in which commands retire. Returns 0 or -ENOMEM.
+ */
 static int share_out(struct npu_step *s, const uint32_t *order, const uint64_t *end, int m)
 {
 	struct weft_ran *ran = malloc((s->cmds.n + 1) * sizeof *ran);
@@ -129,7 +150,11 @@ static int share_out(struct npu_step *s, const uint32_t *order, const uint64_t *
 	return err;
 }
 
-/* Estimate the stream as it is, with either memory: when each node is done, what it takes. 0 or -ENOMEM */
+/*
+ * Estimate the stream in this order with each memory profile: set the step's cycles, and for each node when
+ * it is done and its share of the cycles. start[] and end[] are room for a cycle of each command. Returns 0
+ * or -ENOMEM.
+ */
 static int note_estimates(struct npu_step *s, const uint32_t *order, uint64_t *start, uint64_t *end)
 {
 	struct weft_step *step = &s->cc->p->steps[s->step];
@@ -152,9 +177,10 @@ static int note_estimates(struct npu_step *s, const uint32_t *order, uint64_t *s
 }
 
 /*
- * Find the stream's order. It assumes slow memory: where memory is slower than the order assumes, the
- * command processor waits with loads in its hands and other units run dry; where it is faster, nothing
- * is lost.
+ * Find the stream's order: order[i] is the command at place i. Each unit keeps its own order; between units,
+ * commands are sorted by when they should begin with slow memory. Where memory is slower than an order
+ * assumes, the command processor waits with loads in its hands and other units run dry; where it is faster,
+ * nothing is lost. start[] and end[] are room for a cycle of each command. Returns 0 or -ENOMEM.
  */
 static int interleave(const struct npu_step *s, uint32_t *order, uint64_t *start, uint64_t *end)
 {
@@ -172,7 +198,10 @@ static int interleave(const struct npu_step *s, uint32_t *order, uint64_t *start
 	return err;
 }
 
-/* Cycles that the emitted commands should take with fast and with slow memory. 0 or -ENOMEM */
+/*
+ * Set *fast and *slow to the cycles that the emitted commands should take with fast and with slow memory: in
+ * the stream's order if s->known_order is set, else with every unit for itself. Returns 0 or -ENOMEM.
+ */
 int step_cycles(const struct npu_step *s, uint64_t *fast, uint64_t *slow)
 {
 	uint64_t *start = malloc((s->cmds.n + 1) * sizeof *start), *end = malloc((s->cmds.n + 1) * sizeof *end);
@@ -191,7 +220,10 @@ int step_cycles(const struct npu_step *s, uint64_t *fast, uint64_t *slow)
 	return err;
 }
 
-/* Append all commands in this order, and END. 0 or -ENOMEM */
+/*
+ * Append all commands of the step in this order, then END, and their debug records to the program. Returns 0
+ * or -ENOMEM.
+ */
 static int append(struct npu_step *s, const uint32_t *order)
 {
 	struct cmd end = { .node = -1 };
@@ -204,7 +236,10 @@ static int append(struct npu_step *s, const uint32_t *order)
 	return err ? err : append_cmd(s, &end, base);
 }
 
-/* Interleave the units' commands and append the stream to the program, with its estimates. 0 or -ENOMEM */
+/*
+ * Interleave the units' commands and append the stream to the program: words, commands, records, the step's
+ * place in them, and the estimates. Returns 0 or -ENOMEM.
+ */
 int step_schedule(struct npu_step *s)
 {
 	weft_program *p = s->cc->p;
